@@ -1,0 +1,70 @@
+/* error.c - status names and the per-thread error sentence.
+ * A thread keeps the sentences of the few contexts that failed last on it; ctx is a key here and never dereferenced. */
+#include "lib/error.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SENTENCE_MAX = 1024, CONTEXTS_REMEMBERED = 8 };
+
+typedef struct sentence {
+  const kaon_context *ctx;
+  uint64_t when; /* 0: free */
+  char text[SENTENCE_MAX];
+} sentence;
+
+static _Thread_local sentence table[CONTEXTS_REMEMBERED];
+static _Thread_local uint64_t clock_now;
+
+static sentence *find(const kaon_context *ctx, int create) {
+  sentence *oldest = &table[0];
+  for (int i = 0; i < CONTEXTS_REMEMBERED; i++) {
+    if (table[i].when != 0 && table[i].ctx == ctx) return &table[i];
+    if (table[i].when < oldest->when) oldest = &table[i];
+  }
+  if (!create) return NULL;
+  oldest->ctx = ctx;
+  oldest->text[0] = '\0';
+  return oldest;
+}
+
+kaon_status kaon_fail(const kaon_context *ctx, kaon_status status, const char *format, ...) {
+  char text[SENTENCE_MAX]; /* the arguments may point into the old sentence */
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  sentence *s = find(ctx, 1);
+  s->when = ++clock_now;
+  memcpy(s->text, text, sizeof text);
+  return status;
+}
+
+const char *kaon_last_error(const kaon_context *ctx) {
+  const sentence *s = find(ctx, 0);
+  return s ? s->text : "";
+}
+
+const char *kaon_status_name(kaon_status status) {
+  switch (status) {
+#define KAON_X(name, number, text) \
+  case name:                       \
+    return #name;
+    KAON_STATUS_LIST(KAON_X)
+#undef KAON_X
+  }
+  return "KAON_ERR_?";
+}
+
+const char *kaon_status_text(kaon_status status) {
+  switch (status) {
+#define KAON_X(name, number, text) \
+  case name:                       \
+    return text;
+    KAON_STATUS_LIST(KAON_X)
+#undef KAON_X
+  }
+  return "unknown status";
+}
