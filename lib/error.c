@@ -1,5 +1,6 @@
 /* error.c - status names and the per-thread error sentence.
- * A thread keeps the sentences of the few contexts that failed last on it; ctx is a key here and never dereferenced. */
+ * A thread keeps the sentences of the few contexts that failed last on it; ctx is a key here and
+ * never dereferenced. */
 #include "lib/error.h"
 
 #include <stdarg.h>

@@ -1,4 +1,5 @@
-/* error.h - how library code reports a failure: one line, `return kaon_fail(ctx, KAON_ERR_SHAPE, "...", ...)`. */
+/* error.h - how library code reports a failure: one line, `return kaon_fail(ctx, KAON_ERR_SHAPE,
+ * "...", ...)`. */
 #ifndef KAON_LIB_ERROR_H
 #define KAON_LIB_ERROR_H
 
@@ -10,13 +11,15 @@
 #define KAON_PRINTF(fmt, args)
 #endif
 
-/* Keeps the formatted sentence for (ctx, this thread) and returns `status`. ctx may be NULL. No newline at the end. */
-kaon_status kaon_fail(const kaon_context *ctx, kaon_status status, const char *format, ...) KAON_PRINTF(3, 4);
+/* Keeps the formatted sentence for (ctx, this thread) and returns `status`. ctx may be NULL. No
+ * newline at the end. */
+kaon_status kaon_fail(const kaon_context *ctx, kaon_status status, const char *format, ...)
+    KAON_PRINTF(3, 4);
 
 /* Returns early with the failing call's status; the sentence is already kept. */
-#define KAON_TRY(call)                        \
-  do {                                        \
-    kaon_status try_status_ = (call);         \
+#define KAON_TRY(call)                              \
+  do {                                              \
+    kaon_status try_status_ = (call);               \
     if (try_status_ != KAON_OK) return try_status_; \
   } while (0)
 

@@ -1,0 +1,49 @@
+/* dslash_ops.h - kernel table of the Wilson-like operators: one per backend and precision. */
+#ifndef KAON_DSLASH_OPS_H
+#define KAON_DSLASH_OPS_H
+
+#include "lib/launch.h"
+
+/* Where the clover blocks act in the fused hop. */
+enum { KAON_CLOVER_NONE = 0, KAON_CLOVER_ON_HOP = 1, KAON_CLOVER_ON_X = 2 };
+
+/* out = a [C] x + b [C] D in, on the sites of `parity`; D is the hop of docs/conventions.md
+ * (dagger: s = -1). C on x (KAON_CLOVER_ON_X) or on the hop's result (KAON_CLOVER_ON_HOP) or
+ * nowhere; C = the blocks handed in (the clover term or its inverse). x.data == NULL: a is taken as
+ * 0. in is of the other parity; x and out may be the same vector; in must not alias out. links[p]:
+ * the link array of parity p in `recon` reals; direction mu's hops carry coefficient[mu]. sum:
+ * slot[0] <- sum |out|^2, slot[1] <- sum conj(w) out (w: a vector of out's parity). */
+typedef struct kaon_hop_args {
+  const kaon_stencil *stencil;
+  int parity;
+  int dagger;
+  int nrhs;
+  int recon; /* 18, 12 or 8 */
+  int clover_on;
+  double a, b;
+  double coefficient[4];
+  const void *links[2];
+  const void *clover;        /* 72 reals a site: [block][72][W], see lib/math/clover.h */
+  const float *clover_scale; /* half: [block][chirality 2][W] */
+  kaon_view in, x, w, out;
+  kaon_gate gate;
+  kaon_sum sum;
+} kaon_hop_args;
+
+/* out = C in, site by site (C: clover term or inverse). in and out may be the same. */
+typedef struct kaon_clover_args {
+  const kaon_stencil *stencil;
+  int nrhs;
+  const void *clover;
+  const float *clover_scale;
+  kaon_view in, out;
+  kaon_gate gate;
+  kaon_sum sum; /* slot[0] <- |out|^2 */
+} kaon_clover_args;
+
+typedef struct kaon_dslash_ops {
+  void (*hop)(const kaon_launch *launch, const kaon_hop_args *args);
+  void (*clover)(const kaon_launch *launch, const kaon_clover_args *args);
+} kaon_dslash_ops;
+
+#endif

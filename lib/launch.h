@@ -1,0 +1,39 @@
+/* launch.h - what every kernel of every backend is handed besides its arguments. */
+#ifndef KAON_LIB_LAUNCH_H
+#define KAON_LIB_LAUNCH_H
+
+#include <stdint.h>
+
+#include "lib/math/recurrence.h"
+
+/* Raw view of a vector in the table's own precision; scale is NULL unless half. */
+typedef struct kaon_view {
+  void *data;
+  float *scale;
+} kaon_view;
+
+typedef struct kaon_launch {
+  int threads;       /* CPU: OpenMP team size */
+  int stream_stores; /* CPU: results are larger than the cache: store past it */
+  void *queue;       /* CUDA: stream */
+  double *partials;  /* room for KAON_REDUCE_CHUNKS * nrhs * KAON_REDUCE_MAX doubles */
+} kaon_launch;
+
+/* Columns that take part: (state[k].gate & mask) != 0; state == NULL: all. */
+typedef struct kaon_gate {
+  const kaon_column_state *state;
+  int mask;
+} kaon_gate;
+
+/* Where sums go. Partial sums are taken over fixed chunks of blocks (a function of the shape alone)
+ * and added in chunk order, so results do not depend on the number of threads. Slot KAON_NO_SLOT:
+ * not wanted. `then`: the recurrence to run on each gated column afterwards (0: none; always 0 when
+ * several ranks must be summed). */
+enum { KAON_REDUCE_CHUNKS = 256, KAON_REDUCE_MAX = 8 };
+typedef struct kaon_sum {
+  kaon_column_state *state; /* NULL: no sum wanted */
+  int slot[4];              /* meaning by kernel */
+  int then;
+} kaon_sum;
+
+#endif
