@@ -1,0 +1,88 @@
+/* context.h - one (process, device): backend, threads, memory pool, log. Everything else is created
+ * from a context. */
+#ifndef KAON_CONTEXT_H
+#define KAON_CONTEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <kaon/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum kaon_backend_kind {
+  KAON_BACKEND_AUTO,
+  KAON_BACKEND_CPU,
+  KAON_BACKEND_CUDA
+} kaon_backend_kind;
+
+/* CPU instruction set: AUTO picks the widest that this processor has. */
+typedef enum kaon_isa {
+  KAON_ISA_AUTO,
+  KAON_ISA_SCALAR,
+  KAON_ISA_X86_64,
+  KAON_ISA_AVX2,
+  KAON_ISA_AVX512
+} kaon_isa;
+
+typedef enum kaon_log_level {
+  KAON_LOG_ERROR,
+  KAON_LOG_WARNING,
+  KAON_LOG_INFO,
+  KAON_LOG_DEBUG
+} kaon_log_level;
+
+/* Receives one line without newline. Called from the thread that called kaon. */
+typedef void kaon_log_fn(void *user, kaon_log_level level, const char *line);
+
+typedef struct kaon_context_options {
+  size_t size;
+  int version;
+  kaon_backend_kind
+      backend; /* AUTO: the environment's KAON_BACKEND, else CUDA if usable, else CPU */
+  kaon_isa isa;
+  int threads; /* CPU threads; 0: the environment's OMP_NUM_THREADS, else every processor */
+  int check; /* 1: check mode: guard pages, poisoned memory, aliasing and staleness checks (slow) */
+  kaon_log_level log_level;
+  kaon_log_fn *log; /* NULL: the library is silent */
+  void *log_user;
+  int64_t memory_limit; /* bytes that the pool may hold; 0: no limit */
+} kaon_context_options;
+
+#define KAON_CONTEXT_OPTIONS_INIT                                                              \
+  {                                                                                            \
+    sizeof(kaon_context_options), 1, KAON_BACKEND_AUTO, KAON_ISA_AUTO, 0, 0, KAON_LOG_WARNING, \
+        NULL, NULL, 0                                                                          \
+  }
+
+/* Creates a context; options = NULL takes the defaults. Several may live at once, each used by one
+ * thread at a time. Errors (read with kaon_last_error(NULL)): ARGUMENT, NO_DEVICE, NOT_BUILT,
+ * MEMORY. Not collective. */
+kaon_status kaon_context_create(const kaon_context_options *options, kaon_context **ctx);
+
+/* Destroys it and sets *ctx to NULL; NULL is allowed. Objects created from it keep it alive until
+ * they are destroyed. */
+void kaon_context_destroy(kaon_context **ctx);
+
+typedef struct kaon_context_info {
+  const char *backend; /* "cpu" or "cuda" */
+  const char *device;  /* processor or GPU name */
+  const char *isa;     /* "scalar", "x86-64", "avx2", "avx512"; "" on CUDA */
+  int threads;
+  int ranks;
+  int64_t memory_now;  /* bytes in use by kaon's objects */
+  int64_t memory_peak; /* the most there were */
+} kaon_context_info;
+
+/* Fills *info; the strings live as long as the context. Not collective. */
+kaon_status kaon_context_query(const kaon_context *ctx, kaon_context_info *info);
+
+/* "0.1.0" and the commit it was built from ("unknown" outside a git checkout). */
+const char *kaon_version(void);
+const char *kaon_commit(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,16 @@
+/* kaon.h - the whole public interface. */
+#ifndef KAON_KAON_H
+#define KAON_KAON_H
+
+#include <kaon/context.h>
+#include <kaon/gauge.h>
+#include <kaon/io.h>
+#include <kaon/lattice.h>
+#include <kaon/measure.h>
+#include <kaon/operator.h>
+#include <kaon/options.h>
+#include <kaon/solver.h>
+#include <kaon/status.h>
+#include <kaon/vector.h>
+
+#endif

@@ -1,0 +1,37 @@
+/* lattice.h - a four-dimensional periodic lattice and the vector spaces on it. */
+#ifndef KAON_LATTICE_H
+#define KAON_LATTICE_H
+
+#include <kaon/context.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct kaon_lattice kaon_lattice;
+typedef struct kaon_space kaon_space;
+
+typedef enum kaon_boundary { KAON_PERIODIC, KAON_ANTIPERIODIC } kaon_boundary;
+typedef enum kaon_parity { KAON_EVEN, KAON_ODD, KAON_FULL } kaon_parity;
+
+/* Creates the lattice of `extents` = X, Y, Z, T sites (each even, at least 2). boundary_t is what
+ * fermions see in t; links never carry it. Immutable; objects made from it keep it alive.
+ * Collective. Errors: ARGUMENT (odd, too small, too many sites for 31-bit block numbers), MEMORY.
+ */
+kaon_status kaon_lattice_create(kaon_context *ctx, const int extents[4], kaon_boundary boundary_t,
+                                kaon_lattice **lattice);
+void kaon_lattice_destroy(kaon_lattice **lattice);
+
+/* X, Y, Z, T. */
+void kaon_lattice_extents(const kaon_lattice *lattice, int extents[4]);
+/* All sites. */
+int64_t kaon_lattice_volume(const kaon_lattice *lattice);
+
+/* The space of Wilson colour-spinors (12 complex numbers a site) on the sites of `parity`. Owned by
+ * the lattice: the same pointer each time, so spaces are compared by identity. Never NULL. */
+const kaon_space *kaon_lattice_spinors(kaon_lattice *lattice, kaon_parity parity);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,31 @@
+/* measure.h - sources and hadron correlators. */
+#ifndef KAON_MEASURE_H
+#define KAON_MEASURE_H
+
+#include <kaon/vector.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Fill every column k of a full-lattice spinor vector. Columns are spin-colour components in order,
+ * k = 3 spin + colour in the internal basis, cyclically if there are more than 12. */
+/* Point source of norm 1 at `site`. Errors: ARGUMENT (outside the lattice). */
+kaon_status kaon_source_point(kaon_vector *source, const int site[4]);
+/* 1 on every spatial site of slice t (no gauge fixing is done). */
+kaon_status kaon_source_wall(kaon_vector *source, int t);
+/* Noise on all sites and components: Z4 ((+-1 +- i)/sqrt 2) or complex Gaussian of unit variance;
+ * column k differs from the others; depends on seed, column and site alone. */
+kaon_status kaon_source_z4(kaon_vector *source, uint64_t seed);
+kaon_status kaon_source_gauss(kaon_vector *source, uint64_t seed);
+
+/* Zero-momentum correlators of a 12-column propagator (kappa-normalised) with source slice t0,
+ * shifted so that element 0 is the source slice; arrays of T numbers. pion(t) = sum_x tr S^dag S;
+ * rho(t) = 1/3 sum_k of the vector channel gamma_k. Errors: SHAPE (not 12 columns). */
+kaon_status kaon_correlator_pion(const kaon_vector *propagator, int t0, double *pion);
+kaon_status kaon_correlator_rho(const kaon_vector *propagator, int t0, double *rho);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

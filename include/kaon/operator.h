@@ -1,0 +1,91 @@
+/* operator.h - y = A x: Dirac operators, their even-odd reductions, and solvers used as operators.
+ */
+#ifndef KAON_OPERATOR_H
+#define KAON_OPERATOR_H
+
+#include <kaon/gauge.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct kaon_operator kaon_operator;
+
+typedef enum kaon_mode { KAON_PLAIN, KAON_DAGGER } kaon_mode;
+
+/* y = A x or A^dagger x on every column. x and y must not alias; x is unchanged. Collective;
+ * asynchronous on CUDA. Errors: SHAPE, PRECISION (the operator's own precision is wanted), ALIAS,
+ * STALE (links changed), UNSUPPORTED. */
+kaon_status kaon_operator_apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
+                                kaon_vector *y);
+void kaon_operator_destroy(kaon_operator **A);
+
+/* The space of A's vectors, and A's precision. */
+const kaon_space *kaon_operator_space(const kaon_operator *A);
+kaon_precision kaon_operator_precision(const kaon_operator *A);
+
+typedef struct kaon_cost {
+  double flops; /* of one application to one column, by docs/conventions.md */
+  double bytes; /* ideal traffic of one application to `columns` columns, per column */
+} kaon_cost;
+kaon_status kaon_operator_cost(const kaon_operator *A, int columns, kaon_cost *cost);
+
+typedef struct kaon_dirac_options {
+  size_t size;
+  int version;
+  double kappa;             /* hopping parameter; kappa = 1 / (2 mass + 8) */
+  double csw;               /* clover coefficient; 0: Wilson */
+  double anisotropy;        /* factor nu / xi_0 on the spatial hops; 1: isotropic */
+  kaon_precision precision; /* of vectors and of the links that the operator keeps */
+  kaon_reconstruct reconstruct;
+} kaon_dirac_options;
+#define KAON_DIRAC_OPTIONS_INIT \
+  { sizeof(kaon_dirac_options), 1, 0.125, 0.0, 1.0, KAON_DOUBLE, KAON_RECONSTRUCT_18 }
+
+/* M = A - kappa D on full-lattice spinors (docs/conventions.md). Keeps the gauge field alive;
+ * becomes STALE when its links change (kaon_dirac_update follows). Collective. Errors: ARGUMENT,
+ * MEMORY. */
+kaon_status kaon_dirac_create(kaon_gauge *gauge, const kaon_dirac_options *options,
+                              kaon_operator **M);
+/* Rebuilds links and clover blocks from the gauge field's present links, and of everything made
+ * from M. Collective. */
+kaon_status kaon_dirac_update(kaon_operator *M);
+
+typedef enum kaon_even_odd {
+  KAON_EVEN_ODD_SYMMETRIC,
+  KAON_EVEN_ODD_ASYMMETRIC,
+  KAON_EVEN_ODD_NONE
+} kaon_even_odd;
+
+typedef struct kaon_even_odd_options {
+  size_t size;
+  int version;
+  kaon_even_odd form; /* symmetric: 1 - kappa^2 A_pp^-1 D_pq A_qq^-1 D_qp; asymmetric: A_pp -
+                         kappa^2 D_pq A_qq^-1 D_qp */
+  kaon_parity parity; /* p: the sites that are kept, KAON_EVEN or KAON_ODD */
+  int temporal_gauge; /* 1: work on links whose t component is the identity on all slices but one */
+} kaon_even_odd_options;
+#define KAON_EVEN_ODD_OPTIONS_INIT \
+  { sizeof(kaon_even_odd_options), 1, KAON_EVEN_ODD_SYMMETRIC, KAON_EVEN, 0 }
+
+/* The even-odd reduction of M (form NONE: M itself, for temporal gauge alone). A solver made on it
+ * accepts sources of either space: of M's space it prepares the source, solves, reconstructs and
+ * reports M's residual. Errors: ARGUMENT, SINGULAR (a clover block cannot be inverted: site and
+ * kappa csw are named), MEMORY. Collective. */
+kaon_status kaon_dirac_even_odd(kaon_operator *M, const kaon_even_odd_options *options,
+                                kaon_operator **reduced);
+
+/* log det of the clover blocks of `parity`, summed over sites. Errors: UNSUPPORTED (no clover),
+ * SINGULAR. Collective. */
+kaon_status kaon_dirac_clover_logdet(kaon_operator *M, kaon_parity parity, double *logdet);
+
+/* The two halves of a reduction R of A: b -> the reduced source; (reduced x, b) -> x. Columns must
+ * match. Collective. */
+kaon_status kaon_operator_prepare(kaon_operator *R, const kaon_vector *b, kaon_vector *reduced_b);
+kaon_status kaon_operator_reconstruct(kaon_operator *R, const kaon_vector *reduced_x,
+                                      const kaon_vector *b, kaon_vector *x);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
