@@ -1,0 +1,77 @@
+/* blas_ops.h - kernel table of vector updates and reductions: one per backend and precision.
+ * The arithmetic of each entry is one formula in lib/math/update.h. Half: a site is read, updated
+ * in float and quantised once. */
+#ifndef KAON_BLAS_OPS_H
+#define KAON_BLAS_OPS_H
+
+#include "lib/launch.h"
+
+typedef struct kaon_shape {
+  int64_t nblocks;
+  int width;
+  int ncomp; /* real components a lane; even where the space is complex */
+  int nrhs;
+  int complex_space; /* components are (re, im) pairs and coefficients act as complex numbers */
+} kaon_shape;
+
+enum { KAON_MAX_OPERANDS = 40, KAON_MAX_COEFFICIENTS = 36 };
+
+/* coefficient i of column k = sign[i] * state[k].slot[slot[i]], or sign[i] alone where slot[i] =
+ * KAON_NO_SLOT. */
+typedef struct kaon_coefficients {
+  const kaon_column_state *state;
+  int slot[KAON_MAX_COEFFICIENTS];
+  double sign[KAON_MAX_COEFFICIENTS];
+} kaon_coefficients;
+
+typedef struct kaon_update_args {
+  kaon_shape shape;
+  int n; /* operands of the multi_ entries */
+  kaon_view v[KAON_MAX_OPERANDS];
+  kaon_coefficients c;
+  kaon_gate gate;
+  kaon_sum sum;
+} kaon_update_args;
+
+/* X(entry, formula over v[] and c[]; what sum.slot[] receives). v marked ' is written; sums use the
+ * new values. */
+#define KAON_BLAS_OPS(X)                                                              \
+  X(zero, "v0' = 0")                                                                  \
+  X(copy, "v1' = v0")                                                                 \
+  X(scale, "v0' = c0 v0; slot0: |v0|^2")                                              \
+  X(axpy, "v1' = v1 + c0 v0; slot0: |v1|^2, slot1: (v2, v1) if v2 is given")          \
+  X(xpay, "v1' = v0 + c0 v1; slot0: |v1|^2")                                          \
+  X(axpby, "v1' = c0 v0 + c1 v1; slot0: |v1|^2")                                      \
+  X(axpy_xpay, "v2' = v2 + c0 v1, then v1' = v0 + c1 v1 (CG: x += a p, p = r + b p)") \
+  X(bicgstab_direction, "v1' = v0 + c0 (v1 + c1 v2) (p = r + b (p - w v))")           \
+  X(bicgstab_solution,                                                                \
+    "v3' = v3 + c0 v0 + c1 v1, v1' = v1 + c2 v2 (x += a p + w s, r = s - w t);"       \
+    " slot0: |v1|^2, slot1: (v4, v1) if v4 is given")                                 \
+  X(multi_axpy, "v[n]' = v[n] + sum_i<n c_i v_i; slot0: |v[n]|^2")                    \
+  X(dot, "slot0: (v0, v1), slot1: |v0|^2, slot2: |v1|^2")                             \
+  X(multi_dot, "slot[0] + i: (v_i, v[n]) for i < n; slot[1]: |v[n]|^2")               \
+  X(recur, "no vector: runs sum.then on every gated column")
+
+typedef struct kaon_blas_ops {
+#define KAON_X(entry, formula) \
+  void (*entry)(const kaon_launch *launch, const kaon_update_args *args);
+  KAON_BLAS_OPS(KAON_X)
+#undef KAON_X
+} kaon_blas_ops;
+
+/* Kernels that see two precisions (one table a backend): v[1]' = v[0], or v[1] + v[0] when add is
+ * set. from, to: 0 double, 1 single, 2 half. slot0: |v1|^2. */
+typedef struct kaon_convert_args {
+  kaon_shape shape;
+  int from, to;
+  int add;
+  kaon_view v[2];
+  kaon_gate gate;
+  kaon_sum sum;
+} kaon_convert_args;
+
+typedef struct kaon_convert_ops {
+  void (*convert)(const kaon_launch *launch, const kaon_convert_args *args);
+} kaon_convert_ops;
+
+#endif

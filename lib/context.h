@@ -1,0 +1,49 @@
+/* context.h - the inside of kaon_context, and the services that every object uses: pool, log,
+ * launch, references. */
+#ifndef KAON_LIB_CONTEXT_H
+#define KAON_LIB_CONTEXT_H
+
+#include <kaon/context.h>
+#include <kaon/vector.h>
+
+#include "lib/backend.h"
+#include "lib/comm.h"
+#include "lib/error.h"
+#include "lib/launch.h"
+
+typedef struct kaon_pool kaon_pool;
+
+struct kaon_context {
+  int references;
+  const kaon_backend *backend;
+  kaon_comm *comm;
+  kaon_pool *pool;
+  kaon_context_options options;
+  int threads;
+  double *partials; /* the launches' reduction buffer */
+  size_t partials_bytes;
+  size_t cache_bytes; /* last-level cache: results larger than it are streamed past it */
+  char device[128];
+};
+
+void kaon_context_retain(kaon_context *ctx);
+void kaon_context_release(kaon_context *ctx);
+
+/* One line to the user's log callback, if the level is wanted. */
+void kaon_log(const kaon_context *ctx, kaon_log_level level, const char *format, ...)
+    KAON_PRINTF(3, 4);
+
+/* Device memory from the context's caching pool, 64-byte aligned at least; contents unspecified
+ * (check mode: poisoned). `what` names the object in the out-of-memory sentence. */
+kaon_status kaon_pool_take(kaon_context *ctx, size_t bytes, const char *what, void **pointer);
+void kaon_pool_give(kaon_context *ctx, void *pointer); /* NULL allowed */
+kaon_status kaon_pool_create(kaon_context *ctx, kaon_pool **pool);
+void kaon_pool_destroy(kaon_context *ctx, kaon_pool **pool);
+void kaon_pool_usage(const kaon_pool *pool, int64_t *now, int64_t *peak);
+
+/* A launch for kernels with `nrhs` columns whose results take `result_bytes`. Grows the partials
+ * buffer if need be (never inside a solve: kaon_solver_create sizes it). */
+kaon_status kaon_launch_prepare(kaon_context *ctx, int nrhs, size_t result_bytes,
+                                kaon_launch *launch);
+
+#endif

@@ -1,0 +1,79 @@
+/* operator.h - the inside of kaon_operator: the handful of methods that every solver works through.
+ */
+#ifndef KAON_LIB_OPERATOR_H
+#define KAON_LIB_OPERATOR_H
+
+#include <kaon/operator.h>
+
+#include "lib/space.h"
+
+/* Scalars of a batch of columns, in the context's memory (lib/math/recurrence.h). */
+typedef struct kaon_scalars {
+  kaon_context *ctx;
+  int columns;
+  kaon_column_state *state; /* device memory */
+} kaon_scalars;
+
+kaon_status kaon_scalars_create(kaon_context *ctx, int columns, kaon_scalars **scalars);
+void kaon_scalars_destroy(kaon_scalars **scalars);
+/* Host copies, for the loop runner's looks and services alone. */
+kaon_status kaon_scalars_read(const kaon_scalars *scalars, kaon_column_state *host);
+kaon_status kaon_scalars_write(kaon_scalars *scalars, const kaon_column_state *host);
+
+/* How an application is gated and what is summed in the same pass.
+ *   gate   columns to work on (scalars NULL: all)
+ *   norm   slot for sum |y|^2, or KAON_NO_SLOT
+ *   dot    slot for sum conj(w) y, or KAON_NO_SLOT; w: a vector of y's space
+ *   then   recurrence run on each gated column when the sums are complete */
+typedef struct kaon_pass {
+  kaon_scalars *scalars;
+  int gate;
+  int norm, dot;
+  const kaon_vector *w;
+  int then;
+} kaon_pass;
+#define KAON_PASS_INIT \
+  { NULL, KAON_GATE_STEP, KAON_NO_SLOT, KAON_NO_SLOT, NULL, 0 }
+
+typedef struct kaon_operator_ops {
+  const char *name;
+  /* y = A x or A^dagger x, gated and summed as `pass` says (NULL: all columns, no sums). */
+  kaon_status (*apply)(kaon_operator *A, kaon_mode mode, const kaon_vector *x, kaon_vector *y,
+                       const kaon_pass *pass);
+  /* The same operator in another precision and link storage; a new object. */
+  kaon_status (*at_precision)(kaon_operator *A, kaon_precision precision,
+                              kaon_reconstruct reconstruct, kaon_operator **twin);
+  kaon_status (*local_part)(kaon_operator *A, kaon_operator **local); /* NULL: not offered */
+  kaon_status (*diagonal)(kaon_operator *A, kaon_vector *d);          /* NULL: not offered */
+  kaon_cost (*cost)(const kaon_operator *A, int columns);
+  void (*destroy)(kaon_operator *A);
+} kaon_operator_ops;
+
+/* A reduction of `parent`: how a source of the parent's space becomes one of ours and a solution
+ * goes back. lift: the parent's residual b - A x after reconstruct, restricted to where it does not
+ * vanish, from our residual (NULL: the same vector). */
+typedef struct kaon_reduction {
+  kaon_operator *parent;
+  kaon_status (*prepare)(kaon_operator *R, const kaon_vector *b, kaon_vector *reduced_b);
+  kaon_status (*reconstruct)(kaon_operator *R, const kaon_vector *reduced_x, const kaon_vector *b,
+                             kaon_vector *x);
+  kaon_status (*lift)(kaon_operator *R, const kaon_vector *reduced_r, kaon_vector *r,
+                      const kaon_pass *pass);
+} kaon_reduction;
+
+struct kaon_operator {
+  const kaon_operator_ops *ops;
+  const kaon_reduction *reduction; /* NULL: not a reduction */
+  kaon_context *ctx;
+  const kaon_space *space;
+  kaon_precision precision;
+  int references;
+  void *self;
+};
+
+/* Checks shapes, precisions and aliasing, then applies. What solvers call. */
+kaon_status kaon_operator_run(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
+                              kaon_vector *y, const kaon_pass *pass);
+void kaon_operator_retain(kaon_operator *A);
+
+#endif

@@ -1,0 +1,78 @@
+/* space.h - the inside of lattices, spaces and vectors. */
+#ifndef KAON_LIB_SPACE_H
+#define KAON_LIB_SPACE_H
+
+#include <kaon/vector.h>
+
+#include "lib/context.h"
+#include "lib/layout.h"
+
+/* What a vector's numbers mean. Immutable; compared by identity. */
+struct kaon_space {
+  kaon_context *ctx;
+  kaon_lattice *lattice; /* NULL for matrix rows */
+  kaon_parity parity;
+  int64_t nblocks;
+  int64_t nsites; /* true sites (or rows): nblocks * width less the masked tails */
+  int width;
+  int ncomp; /* reals a site */
+  int complex_space;
+};
+
+struct kaon_vector {
+  kaon_context *ctx;
+  const kaon_space *space;
+  kaon_precision precision;
+  int nrhs;
+  void *data;
+  float *scale; /* half: one a site and column */
+  int owns;     /* 0: a view into another vector, which must outlive it */
+};
+
+/* The one home of a site: parity, block and lane. Lexicographic site numbers are global = local on
+ * one rank. */
+typedef struct kaon_place {
+  int parity;
+  int64_t block;
+  int lane;
+} kaon_place;
+
+struct kaon_lattice {
+  int references;
+  kaon_context *ctx;
+  int extents[4];
+  kaon_boundary boundary_t;
+  int64_t volume;
+  int cut[4]; /* split order: 2 where mu is cut in halves, else 1 */
+  int split;  /* 1 split order, 0 plain order */
+  kaon_stencil stencil;
+  uint32_t *neighbour[2];
+  int32_t *gather[2];    /* plain order, else NULL */
+  kaon_space spinors[3]; /* even, odd, full */
+};
+
+/* Site <-> place (lib/site_order.c). coordinates x, y, z, t. */
+kaon_place kaon_lattice_place(const kaon_lattice *lattice, const int site[4]);
+/* 0 where (parity, block, lane) is a masked tail lane, else 1 and the coordinates. */
+int kaon_lattice_site(const kaon_lattice *lattice, int parity, int64_t block, int lane,
+                      int site[4]);
+/* Fills neighbour and gather tables for the given boundary; used by kaon_lattice_create. */
+kaon_status kaon_site_order_build(kaon_lattice *lattice);
+void kaon_lattice_retain(kaon_lattice *lattice);
+
+/* Host copies on demand of device tables are not kept: on a GPU the stencil's tables live in device
+ * memory. */
+
+static inline size_t kaon_precision_bytes(kaon_precision p) {
+  return p == KAON_DOUBLE ? 8 : p == KAON_SINGLE ? 4 : 2;
+}
+
+/* The part of a full-lattice vector that lies on one parity, without a copy; destroy it before
+ * `full`. */
+kaon_status kaon_vector_view(const kaon_vector *full, kaon_parity parity, kaon_vector *view);
+
+static inline kaon_view kaon_view_of(const kaon_vector *v) {
+  return (kaon_view){v ? v->data : NULL, v ? v->scale : NULL};
+}
+
+#endif
