@@ -1,0 +1,126 @@
+/* context.c - creation and the services of a context. */
+#include "lib/context.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <kaon/options.h>
+
+#include "lib/config.h"
+#include "lib/cpu/backend.h"
+#include "lib/version.h"
+
+const char *kaon_version(void) {
+  return KAON_VERSION;
+}
+
+const char *kaon_commit(void) {
+  return KAON_COMMIT;
+}
+
+static kaon_status choose_backend(kaon_context *ctx) {
+  kaon_backend_kind kind = ctx->options.backend;
+  KAON_TRY(kaon_config_backend(&kind));
+  if (kind == KAON_BACKEND_CUDA)
+    return kaon_fail(NULL, KAON_ERR_NOT_BUILT,
+                     "backend: cuda was asked for, but this kaon was built without it; use --backend cpu (or the "
+                     "option backend=cpu)");
+  kaon_isa isa = ctx->options.isa;
+  KAON_TRY(kaon_config_isa(&isa));
+  KAON_TRY(kaon_cpu_backend(isa, ctx->options.check, &ctx->backend));
+  kaon_cpu_describe(ctx->device, sizeof ctx->device);
+  ctx->threads = ctx->options.threads > 0 ? ctx->options.threads : kaon_config_threads();
+  ctx->cache_bytes = kaon_cpu_cache_bytes();
+  return KAON_OK;
+}
+
+static kaon_status build(kaon_context *ctx) {
+  KAON_TRY(choose_backend(ctx));
+  KAON_TRY(kaon_pool_create(ctx, &ctx->pool));
+  KAON_TRY(kaon_comm_single_create(ctx, &ctx->comm));
+  kaon_log(ctx, KAON_LOG_DEBUG, "context: backend %s %s on %s, %d threads", ctx->backend->name, ctx->backend->isa,
+           ctx->device, ctx->threads);
+  return KAON_OK;
+}
+
+kaon_status kaon_context_create(const kaon_context_options *options, kaon_context **ctx) {
+  static const kaon_context_options defaults = KAON_CONTEXT_OPTIONS_INIT;
+  if (ctx == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "context: the address for the new context is NULL");
+  *ctx = NULL;
+  if (options == NULL) options = &defaults;
+  KAON_TRY(kaon_options_check(KAON_OPTIONS_CONTEXT, options));
+  kaon_context *made = calloc(1, sizeof *made);
+  if (made == NULL) return kaon_fail(NULL, KAON_ERR_MEMORY, "context: no host memory");
+  made->references = 1;
+  made->options = *options;
+  kaon_status status = build(made);
+  if (status != KAON_OK) {
+    if (kaon_last_error(made)[0] != '\0') kaon_fail(NULL, status, "%s", kaon_last_error(made));
+    kaon_context_release(made);
+    return status;
+  }
+  *ctx = made;
+  return KAON_OK;
+}
+
+void kaon_context_destroy(kaon_context **ctx) {
+  if (ctx == NULL || *ctx == NULL) return;
+  kaon_context_release(*ctx);
+  *ctx = NULL;
+}
+
+void kaon_context_retain(kaon_context *ctx) {
+  ctx->references++;
+}
+
+void kaon_context_release(kaon_context *ctx) {
+  if (--ctx->references > 0) return;
+  if (ctx->pool != NULL) {
+    kaon_pool_give(ctx, ctx->partials);
+    kaon_pool_destroy(ctx, &ctx->pool);
+  }
+  if (ctx->comm != NULL) ctx->comm->ops->destroy(&ctx->comm);
+  free(ctx);
+}
+
+kaon_status kaon_context_query(const kaon_context *ctx, kaon_context_info *info) {
+  if (ctx == NULL || info == NULL) return kaon_fail(ctx, KAON_ERR_ARGUMENT, "context: query needs a context and a place");
+  *info = (kaon_context_info){.backend = ctx->backend->name,
+                              .device = ctx->device,
+                              .isa = ctx->backend->isa,
+                              .threads = ctx->threads,
+                              .ranks = ctx->comm->ranks};
+  kaon_pool_usage(ctx->pool, &info->memory_now, &info->memory_peak);
+  return KAON_OK;
+}
+
+void kaon_log(const kaon_context *ctx, kaon_log_level level, const char *format, ...) {
+  if (ctx == NULL || ctx->options.log == NULL || level > ctx->options.log_level) return;
+  char line[512];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(line, sizeof line, format, args);
+  va_end(args);
+  ctx->options.log(ctx->options.log_user, level, line);
+}
+
+kaon_status kaon_launch_prepare(kaon_context *ctx, int nrhs, size_t pass_bytes, kaon_launch *launch) {
+  size_t need = (size_t)KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX * sizeof(double) * (size_t)nrhs;
+  if (need > ctx->partials_bytes) {
+    kaon_pool_give(ctx, ctx->partials);
+    ctx->partials = NULL;
+    ctx->partials_bytes = 0;
+    void *buffer = NULL;
+    KAON_TRY(kaon_pool_take(ctx, need, "reduction buffer", &buffer));
+    ctx->partials = buffer;
+    ctx->partials_bytes = need;
+  }
+  *launch = (kaon_launch){.threads = ctx->threads,
+                          .stream_stores = pass_bytes > ctx->cache_bytes,
+                          .queue = NULL,
+                          .partials = ctx->partials};
+  return KAON_OK;
+}

@@ -1,0 +1,125 @@
+/* pool.c - the caching pool of a context: exact-fit reuse of released blocks, one list.
+ * Nothing is returned to the system while the context lives unless a request cannot be met otherwise; so a solve, which
+ * takes all it needs when its solver is made, never allocates. Check mode caches nothing: a use after release traps. */
+#include <stdlib.h>
+
+#include "lib/context.h"
+
+typedef struct pool_block {
+  void *pointer;
+  size_t bytes;
+  int used;
+} pool_block;
+
+struct kaon_pool {
+  pool_block *blocks;
+  int count, room;
+  int64_t now, held, peak;
+};
+
+enum { GRANULE = 4096 };
+
+kaon_status kaon_pool_create(kaon_context *ctx, kaon_pool **pool) {
+  *pool = calloc(1, sizeof **pool);
+  if (*pool == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "pool: no host memory for its list");
+  return KAON_OK;
+}
+
+static void drop(kaon_context *ctx, kaon_pool *pool, int i) {
+  ctx->backend->memory->release(ctx, pool->blocks[i].pointer, pool->blocks[i].bytes);
+  pool->held -= (int64_t)pool->blocks[i].bytes;
+  pool->blocks[i] = pool->blocks[--pool->count];
+}
+
+static void trim(kaon_context *ctx, kaon_pool *pool) {
+  for (int i = pool->count - 1; i >= 0; i--)
+    if (!pool->blocks[i].used) drop(ctx, pool, i);
+}
+
+void kaon_pool_destroy(kaon_context *ctx, kaon_pool **pool) {
+  if (*pool == NULL) return;
+  while ((*pool)->count > 0) drop(ctx, *pool, (*pool)->count - 1);
+  free((*pool)->blocks);
+  free(*pool);
+  *pool = NULL;
+}
+
+void kaon_pool_usage(const kaon_pool *pool, int64_t *now, int64_t *peak) {
+  *now = pool->now;
+  *peak = pool->peak;
+}
+
+/* A cached block is reused if it wastes at most an eighth. */
+static int find_cached(const kaon_pool *pool, size_t bytes) {
+  int best = -1;
+  for (int i = 0; i < pool->count; i++) {
+    const pool_block *b = &pool->blocks[i];
+    if (b->used || b->bytes < bytes || b->bytes - bytes > bytes / 8) continue;
+    if (best < 0 || b->bytes < pool->blocks[best].bytes) best = i;
+  }
+  return best;
+}
+
+static kaon_status grow_list(kaon_context *ctx, kaon_pool *pool) {
+  if (pool->count < pool->room) return KAON_OK;
+  int room = pool->room ? 2 * pool->room : 64;
+  pool_block *blocks = realloc(pool->blocks, (size_t)room * sizeof *blocks);
+  if (blocks == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "pool: no host memory for a list of %d blocks", room);
+  pool->blocks = blocks;
+  pool->room = room;
+  return KAON_OK;
+}
+
+static kaon_status allocate(kaon_context *ctx, kaon_pool *pool, size_t bytes, const char *what, void **pointer) {
+  int64_t limit = ctx->options.memory_limit;
+  if (limit > 0 && pool->held + (int64_t)bytes > limit) trim(ctx, pool);
+  if (limit > 0 && pool->held + (int64_t)bytes > limit)
+    return kaon_fail(ctx, KAON_ERR_MEMORY,
+                     "memory: %s needs %zu bytes, but %lld of the limit of %lld bytes are in use; raise memory_limit "
+                     "or solve fewer columns at once",
+                     what, bytes, (long long)pool->held, (long long)limit);
+  kaon_status status = ctx->backend->memory->allocate(ctx, bytes, pointer);
+  if (status == KAON_ERR_MEMORY) {
+    trim(ctx, pool);
+    status = ctx->backend->memory->allocate(ctx, bytes, pointer);
+  }
+  if (status == KAON_ERR_MEMORY)
+    return kaon_fail(ctx, status, "memory: %s needs %zu bytes beyond the %lld in use, and the system refuses", what,
+                     bytes, (long long)pool->held);
+  return status;
+}
+
+kaon_status kaon_pool_take(kaon_context *ctx, size_t bytes, const char *what, void **pointer) {
+  kaon_pool *pool = ctx->pool;
+  *pointer = NULL;
+  if (bytes > SIZE_MAX / 2) return kaon_fail(ctx, KAON_ERR_MEMORY, "memory: %s needs more bytes than exist", what);
+  bytes = (bytes + GRANULE - 1) / GRANULE * GRANULE;
+  if (bytes == 0) bytes = GRANULE;
+  int i = ctx->options.check ? -1 : find_cached(pool, bytes);
+  if (i < 0) {
+    KAON_TRY(grow_list(ctx, pool));
+    void *fresh = NULL;
+    KAON_TRY(allocate(ctx, pool, bytes, what, &fresh));
+    i = pool->count++;
+    pool->blocks[i] = (pool_block){fresh, bytes, 0};
+    pool->held += (int64_t)bytes;
+    if (pool->held > pool->peak) pool->peak = pool->held;
+  }
+  pool->blocks[i].used = 1;
+  pool->now += (int64_t)pool->blocks[i].bytes;
+  *pointer = pool->blocks[i].pointer;
+  return KAON_OK;
+}
+
+void kaon_pool_give(kaon_context *ctx, void *pointer) {
+  if (pointer == NULL) return;
+  kaon_pool *pool = ctx->pool;
+  for (int i = 0; i < pool->count; i++) {
+    pool_block *b = &pool->blocks[i];
+    if (b->pointer != pointer) continue;
+    b->used = 0;
+    pool->now -= (int64_t)b->bytes;
+    if (ctx->options.check) drop(ctx, pool, i);
+    return;
+  }
+}
