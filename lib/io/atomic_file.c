@@ -1,0 +1,242 @@
+/* atomic_file.c - write aside, flush, rename. Contract: atomic_file.h.
+ * rename(2) replaces the target atomically; fsync of the file before and of the folder after it
+ * makes the order hold across a power failure. */
+#include "lib/io/atomic_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/io/bytes.h"
+
+enum { BUFFER = 1 << 18, NAME_TRIES = 100 };
+
+struct kaon_atomic_file {
+  const kaon_context *ctx;
+  char *path;   /* the target, links resolved */
+  char *folder; /* its directory */
+  char *aside;  /* temporary name; "" while the file has none */
+  int fd;
+  int64_t position;
+  size_t used;
+  unsigned char buffer[BUFFER];
+};
+
+static void release(kaon_atomic_file *f) {
+  if (f->fd >= 0) close(f->fd);
+  free(f->path);
+  free(f->folder);
+  free(f->aside);
+  free(f);
+}
+
+static kaon_status fail_errno(const kaon_atomic_file *f, const char *what, const char *remedy) {
+  return kaon_fail(f->ctx, KAON_ERR_IO, "%s: %s failed: %s; %s", kaon_short_path(f->path), what,
+                   strerror(errno), remedy);
+}
+
+/* A name beside the target that nobody has yet. `number` differs between tries. */
+static void name_aside(kaon_atomic_file *f, int number) {
+  snprintf(f->aside, strlen(f->path) + 40, "%s.%ld-%d.part", f->path, (long)getpid(), number);
+}
+
+static kaon_status open_named(kaon_atomic_file *f, mode_t mode) {
+  for (int i = 0; i < NAME_TRIES; i++) {
+    name_aside(f, i);
+    f->fd = open(f->aside, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (f->fd >= 0) return KAON_OK;
+    if (errno != EEXIST) break;
+  }
+  f->aside[0] = '\0';
+  return fail_errno(f, "creating a file in its folder",
+                    "check that the folder exists and is writable");
+}
+
+static kaon_status open_aside(kaon_atomic_file *f, mode_t mode) {
+#ifdef O_TMPFILE
+  /* Giving the nameless file its name later goes through /proc; without that, use a name from the
+   * start. */
+  if (access("/proc/self/fd", X_OK) == 0) {
+    f->fd = open(f->folder, O_RDWR | O_TMPFILE | O_CLOEXEC, mode);
+    if (f->fd >= 0) return KAON_OK;
+  }
+#endif
+  return open_named(f, mode);
+}
+
+/* Fills path, folder and an empty aside name; resolves a symbolic link, whose target is to be
+ * replaced. */
+static kaon_status set_names(kaon_atomic_file *f, const char *path) {
+  f->path = realpath(path, NULL);
+  if (!f->path) f->path = strdup(path); /* it does not exist yet */
+  if (!f->path)
+    return kaon_fail(f->ctx, KAON_ERR_MEMORY, "%s: out of memory", kaon_short_path(path));
+  f->folder = strdup(f->path);
+  f->aside = calloc(1, strlen(f->path) + 40);
+  if (!f->folder || !f->aside) {
+    return kaon_fail(f->ctx, KAON_ERR_MEMORY, "%s: out of memory", kaon_short_path(path));
+  }
+  char *slash = strrchr(f->folder, '/');
+  if (!slash) {
+    strcpy(f->folder, ".");
+  } else {
+    slash[slash == f->folder] = '\0'; /* "/name" lies in "/" */
+  }
+  return KAON_OK;
+}
+
+kaon_status kaon_atomic_open(const kaon_context *ctx, const char *path, kaon_atomic_file **file) {
+  *file = NULL;
+  size_t length = path ? strlen(path) : 0;
+  if (length == 0 || path[length - 1] == '/') {
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "no output file name was given; pass the path of a file");
+  }
+  kaon_atomic_file *f = malloc(sizeof *f);
+  if (!f) return kaon_fail(ctx, KAON_ERR_MEMORY, "%s: out of memory", kaon_short_path(path));
+  memset(f, 0, offsetof(kaon_atomic_file, buffer));
+  f->ctx = ctx;
+  f->fd = -1;
+  kaon_status status = set_names(f, path);
+  struct stat st;
+  int exists = status == KAON_OK && stat(f->path, &st) == 0;
+  if (exists && !S_ISREG(st.st_mode)) {
+    status =
+        kaon_fail(ctx, KAON_ERR_IO, "%s: exists and is not a regular file; choose another name",
+                  kaon_short_path(path));
+  }
+  if (status == KAON_OK) status = open_aside(f, 0666);
+  if (status == KAON_OK && exists)
+    (void)!fchmod(f->fd, st.st_mode & 0777); /* a courtesy; may be refused */
+  if (status != KAON_OK) {
+    release(f);
+    return status;
+  }
+  *file = f;
+  return KAON_OK;
+}
+
+static kaon_status write_at(kaon_atomic_file *f, int64_t offset, const unsigned char *data,
+                            size_t n) {
+  while (n > 0) {
+    ssize_t put = pwrite(f->fd, data, n, (off_t)offset);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return fail_errno(f, "writing", "free disk space or write elsewhere");
+    data += put;
+    offset += put;
+    n -= (size_t)put;
+  }
+  return KAON_OK;
+}
+
+static kaon_status flush_buffer(kaon_atomic_file *f) {
+  KAON_TRY(write_at(f, f->position - (int64_t)f->used, f->buffer, f->used));
+  f->used = 0;
+  return KAON_OK;
+}
+
+kaon_status kaon_atomic_write(kaon_atomic_file *f, const void *data, size_t n) {
+  const unsigned char *from = data;
+  while (n > 0) {
+    size_t take = BUFFER - f->used < n ? BUFFER - f->used : n;
+    memcpy(f->buffer + f->used, from, take);
+    f->used += take;
+    f->position += (int64_t)take;
+    from += take;
+    n -= take;
+    if (f->used == BUFFER) KAON_TRY(flush_buffer(f));
+  }
+  return KAON_OK;
+}
+
+kaon_status kaon_atomic_printf(kaon_atomic_file *f, const char *format, ...) {
+  char small[512];
+  va_list args, again;
+  va_start(args, format);
+  va_copy(again, args);
+  int n = vsnprintf(small, sizeof small, format, args);
+  va_end(args);
+  char *text = small;
+  if (n >= (int)sizeof small) {
+    text = malloc((size_t)n + 1);
+    if (text) vsnprintf(text, (size_t)n + 1, format, again);
+  }
+  va_end(again);
+  if (n < 0)
+    return kaon_fail(f->ctx, KAON_ERR_INTERNAL, "%s: text formatting failed", kaon_atomic_name(f));
+  if (!text) return kaon_fail(f->ctx, KAON_ERR_MEMORY, "%s: out of memory", kaon_atomic_name(f));
+  kaon_status status = kaon_atomic_write(f, text, (size_t)n);
+  if (text != small) free(text);
+  return status;
+}
+
+kaon_status kaon_atomic_patch(kaon_atomic_file *f, int64_t offset, const void *data, size_t n) {
+  if (offset < 0 || offset + (int64_t)n > f->position) {
+    return kaon_fail(f->ctx, KAON_ERR_ARGUMENT,
+                     "%s: patch of %zu bytes at %lld beyond the %lld written", kaon_atomic_name(f),
+                     n, (long long)offset, (long long)f->position);
+  }
+  KAON_TRY(flush_buffer(f));
+  return write_at(f, offset, data, n);
+}
+
+int64_t kaon_atomic_position(const kaon_atomic_file *f) {
+  return f->position;
+}
+
+const char *kaon_atomic_name(const kaon_atomic_file *f) {
+  return kaon_short_path(f->path);
+}
+
+/* A nameless file gets a name beside the target, since linkat cannot replace what exists. */
+static kaon_status give_name(kaon_atomic_file *f) {
+  char link_path[64];
+  snprintf(link_path, sizeof link_path, "/proc/self/fd/%d", f->fd);
+  for (int i = 0; i < NAME_TRIES; i++) {
+    name_aside(f, i);
+    if (linkat(AT_FDCWD, link_path, AT_FDCWD, f->aside, AT_SYMLINK_FOLLOW) == 0) return KAON_OK;
+    if (errno != EEXIST) break;
+  }
+  f->aside[0] = '\0';
+  return fail_errno(f, "naming the new file", "check that its folder still exists and is writable");
+}
+
+static void sync_folder(const kaon_atomic_file *f) {
+  int fd = open(f->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return; /* the file itself is safe; some file systems do not sync folders */
+  (void)!fsync(fd);
+  close(fd);
+}
+
+kaon_status kaon_atomic_commit(kaon_atomic_file **file) {
+  kaon_atomic_file *f = *file;
+  kaon_status status = flush_buffer(f);
+  if (status == KAON_OK && fsync(f->fd) != 0 && errno != EINVAL && errno != ENOTSUP) {
+    status = fail_errno(f, "flushing to disk", "free disk space or write elsewhere");
+  }
+  if (status == KAON_OK && f->aside[0] == '\0') status = give_name(f);
+  if (status == KAON_OK && rename(f->aside, f->path) != 0) {
+    status = fail_errno(f, "renaming the new file", "check the permissions of its folder");
+  }
+  if (status != KAON_OK) {
+    kaon_atomic_abandon(file);
+    return status;
+  }
+  sync_folder(f);
+  release(f);
+  *file = NULL;
+  return KAON_OK;
+}
+
+void kaon_atomic_abandon(kaon_atomic_file **file) {
+  if (!*file) return;
+  if ((*file)->aside[0] != '\0') unlink((*file)->aside);
+  release(*file);
+  *file = NULL;
+}
