@@ -1,4 +1,5 @@
-/* comm_single.c - the communicator of one rank: sums are what they are, and a rank's neighbour is itself. */
+/* comm_single.c - the communicator of one rank: sums are what they are, and a rank's neighbour is
+ * itself. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,13 +25,16 @@ static int opposite(int dir) {
   return (dir + 4) % 8;
 }
 
-static kaon_status exchange_create(kaon_comm *comm, const kaon_message *messages, int n, kaon_exchange **exchange) {
+static kaon_status exchange_create(kaon_comm *comm, const kaon_message *messages, int n,
+                                   kaon_exchange **exchange) {
   for (int i = 0; i < n; i++) {
     int partner = -1;
     for (int j = 0; j < n; j++)
-      if (messages[j].dir == opposite(messages[i].dir) && messages[j].bytes == messages[i].bytes) partner = j;
+      if (messages[j].dir == opposite(messages[i].dir) && messages[j].bytes == messages[i].bytes)
+        partner = j;
     if (partner < 0)
-      return kaon_fail(comm->ctx, KAON_ERR_COMM, "exchange: message %d in direction %d has no partner of %zu bytes", i,
+      return kaon_fail(comm->ctx, KAON_ERR_COMM,
+                       "exchange: message %d in direction %d has no partner of %zu bytes", i,
                        messages[i].dir, messages[i].bytes);
   }
   kaon_exchange *made = malloc(sizeof *made);
@@ -46,12 +50,14 @@ static kaon_status exchange_create(kaon_comm *comm, const kaon_message *messages
   return KAON_OK;
 }
 
-/* What is sent forward arrives as what the forward neighbour, which is this rank, receives from behind. */
+/* What is sent forward arrives as what the forward neighbour, which is this rank, receives from
+ * behind. */
 static kaon_status exchange_start(kaon_exchange *exchange) {
   for (int i = 0; i < exchange->n; i++)
     for (int j = 0; j < exchange->n; j++)
       if (exchange->messages[j].dir == opposite(exchange->messages[i].dir))
-        memcpy(exchange->messages[j].receive, exchange->messages[i].send, exchange->messages[i].bytes);
+        memcpy(exchange->messages[j].receive, exchange->messages[i].send,
+               exchange->messages[i].bytes);
   return KAON_OK;
 }
 

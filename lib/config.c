@@ -1,4 +1,5 @@
-/* config.c - environment variables: KAON_BACKEND, KAON_ISA, OMP_NUM_THREADS. Nothing else below interfaces/ reads any. */
+/* config.c - environment variables: KAON_BACKEND, KAON_ISA, OMP_NUM_THREADS. Nothing else below
+ * interfaces/ reads any. */
 #define _GNU_SOURCE
 #include "lib/config.h"
 
@@ -26,13 +27,15 @@ static kaon_status look_up(const char *variable, const named_value *names, int *
     if (n != names) strcat(allowed, ", ");
     strcat(allowed, n->name);
   }
-  return kaon_fail(NULL, KAON_ERR_ARGUMENT, "environment: %s is \"%s\" but must be one of %s", variable, text,
-                   allowed);
+  return kaon_fail(NULL, KAON_ERR_ARGUMENT, "environment: %s is \"%s\" but must be one of %s",
+                   variable, text, allowed);
 }
 
 kaon_status kaon_config_backend(kaon_backend_kind *backend) {
-  static const named_value names[] = {
-      {"auto", KAON_BACKEND_AUTO}, {"cpu", KAON_BACKEND_CPU}, {"cuda", KAON_BACKEND_CUDA}, {NULL, 0}};
+  static const named_value names[] = {{"auto", KAON_BACKEND_AUTO},
+                                      {"cpu", KAON_BACKEND_CPU},
+                                      {"cuda", KAON_BACKEND_CUDA},
+                                      {NULL, 0}};
   int value = *backend;
   if (value == KAON_BACKEND_AUTO) KAON_TRY(look_up("KAON_BACKEND", names, &value));
   *backend = (kaon_backend_kind)value;

@@ -8,7 +8,8 @@
 kaon_status kaon_config_backend(kaon_backend_kind *backend);
 /* KAON_ISA = auto | scalar | x86-64 | avx2 | avx512; used where the caller left AUTO. */
 kaon_status kaon_config_isa(kaon_isa *isa);
-/* Threads for a request of 0: OMP_NUM_THREADS if set, else the processors this process may run on. */
+/* Threads for a request of 0: OMP_NUM_THREADS if set, else the processors this process may run on.
+ */
 int kaon_config_threads(void);
 
 #endif

@@ -26,7 +26,8 @@ static kaon_status choose_backend(kaon_context *ctx) {
   KAON_TRY(kaon_config_backend(&kind));
   if (kind == KAON_BACKEND_CUDA)
     return kaon_fail(NULL, KAON_ERR_NOT_BUILT,
-                     "backend: cuda was asked for, but this kaon was built without it; use --backend cpu (or the "
+                     "backend: cuda was asked for, but this kaon was built without it; use "
+                     "--backend cpu (or the "
                      "option backend=cpu)");
   kaon_isa isa = ctx->options.isa;
   KAON_TRY(kaon_config_isa(&isa));
@@ -41,14 +42,15 @@ static kaon_status build(kaon_context *ctx) {
   KAON_TRY(choose_backend(ctx));
   KAON_TRY(kaon_pool_create(ctx, &ctx->pool));
   KAON_TRY(kaon_comm_single_create(ctx, &ctx->comm));
-  kaon_log(ctx, KAON_LOG_DEBUG, "context: backend %s %s on %s, %d threads", ctx->backend->name, ctx->backend->isa,
-           ctx->device, ctx->threads);
+  kaon_log(ctx, KAON_LOG_DEBUG, "context: backend %s %s on %s, %d threads", ctx->backend->name,
+           ctx->backend->isa, ctx->device, ctx->threads);
   return KAON_OK;
 }
 
 kaon_status kaon_context_create(const kaon_context_options *options, kaon_context **ctx) {
   static const kaon_context_options defaults = KAON_CONTEXT_OPTIONS_INIT;
-  if (ctx == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "context: the address for the new context is NULL");
+  if (ctx == NULL)
+    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "context: the address for the new context is NULL");
   *ctx = NULL;
   if (options == NULL) options = &defaults;
   KAON_TRY(kaon_options_check(KAON_OPTIONS_CONTEXT, options));
@@ -87,7 +89,8 @@ void kaon_context_release(kaon_context *ctx) {
 }
 
 kaon_status kaon_context_query(const kaon_context *ctx, kaon_context_info *info) {
-  if (ctx == NULL || info == NULL) return kaon_fail(ctx, KAON_ERR_ARGUMENT, "context: query needs a context and a place");
+  if (ctx == NULL || info == NULL)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "context: query needs a context and a place");
   *info = (kaon_context_info){.backend = ctx->backend->name,
                               .device = ctx->device,
                               .isa = ctx->backend->isa,
@@ -107,7 +110,8 @@ void kaon_log(const kaon_context *ctx, kaon_log_level level, const char *format,
   ctx->options.log(ctx->options.log_user, level, line);
 }
 
-kaon_status kaon_launch_prepare(kaon_context *ctx, int nrhs, size_t pass_bytes, kaon_launch *launch) {
+kaon_status kaon_launch_prepare(kaon_context *ctx, int nrhs, size_t pass_bytes,
+                                kaon_launch *launch) {
   size_t need = (size_t)KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX * sizeof(double) * (size_t)nrhs;
   if (need > ctx->partials_bytes) {
     kaon_pool_give(ctx, ctx->partials);

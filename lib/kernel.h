@@ -48,11 +48,15 @@ typedef int16_t stored;
 #define KAON_PREC_NAME h
 #define KAON_HALF 1
 #define KAON_VL KAON_W
-#else
-#error "kernel.h: define one of KAON_PREC_DOUBLE, KAON_PREC_SINGLE, KAON_PREC_HALF"
+#elif !defined(KAON_PREC_ALL) /* the conversion file, which sees every precision, has no `real` */
+#error "kernel.h: define one of KAON_PREC_DOUBLE, KAON_PREC_SINGLE, KAON_PREC_HALF, KAON_PREC_ALL"
 #endif
 
 #define KAON_PARTS (KAON_W / KAON_VL)
+
+#define KAON_PASTE2_(a, b) a##_##b
+#define KAON_PASTE2(a, b) KAON_PASTE2_(a, b)
+#define KAON_EXPORT_ISA(name) KAON_PASTE2(name, KAON_ISA_NAME)
 
 #define KAON_PASTE3_(a, b, c) a##_##b##_##c
 #define KAON_PASTE3(a, b, c) KAON_PASTE3_(a, b, c)

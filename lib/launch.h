@@ -29,7 +29,7 @@ typedef struct kaon_gate {
  * and added in chunk order, so results do not depend on the number of threads. Slot KAON_NO_SLOT:
  * not wanted. `then`: the recurrence to run on each gated column afterwards (0: none; always 0 when
  * several ranks must be summed). */
-enum { KAON_REDUCE_CHUNKS = 256, KAON_REDUCE_MAX = 8 };
+enum { KAON_REDUCE_CHUNKS = 256, KAON_REDUCE_MAX = 68 };
 typedef struct kaon_sum {
   kaon_column_state *state; /* NULL: no sum wanted */
   int slot[4];              /* meaning by kernel */

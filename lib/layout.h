@@ -48,8 +48,8 @@ typedef struct kaon_stencil {
   int exchange_bit[4];          /* split order: lane bit of mu, -1 when mu is not cut */
   const uint32_t *neighbour[2]; /* [parity of the centre][block * 8 + dir] */
   const int32_t *gather[2]; /* plain order: [parity][(block * 8 + dir) * width + lane], else NULL */
-  float boundary_sign[KAON_DIRS]
-                     [KAON_MAX_WIDTH]; /* split order: the lane signs of a boundary block, by dir */
+  float boundary_sign[KAON_DIRS][KAON_MAX_WIDTH]; /* split order: signs by direction and the lane of
+                                                     the centre */
 } kaon_stencil;
 
 #endif

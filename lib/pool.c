@@ -1,6 +1,7 @@
 /* pool.c - the caching pool of a context: exact-fit reuse of released blocks, one list.
- * Nothing is returned to the system while the context lives unless a request cannot be met otherwise; so a solve, which
- * takes all it needs when its solver is made, never allocates. Check mode caches nothing: a use after release traps. */
+ * Nothing is returned to the system while the context lives unless a request cannot be met
+ * otherwise; so a solve, which takes all it needs when its solver is made, never allocates. Check
+ * mode caches nothing: a use after release traps. */
 #include <stdlib.h>
 
 #include "lib/context.h"
@@ -64,18 +65,21 @@ static kaon_status grow_list(kaon_context *ctx, kaon_pool *pool) {
   if (pool->count < pool->room) return KAON_OK;
   int room = pool->room ? 2 * pool->room : 64;
   pool_block *blocks = realloc(pool->blocks, (size_t)room * sizeof *blocks);
-  if (blocks == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "pool: no host memory for a list of %d blocks", room);
+  if (blocks == NULL)
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "pool: no host memory for a list of %d blocks", room);
   pool->blocks = blocks;
   pool->room = room;
   return KAON_OK;
 }
 
-static kaon_status allocate(kaon_context *ctx, kaon_pool *pool, size_t bytes, const char *what, void **pointer) {
+static kaon_status allocate(kaon_context *ctx, kaon_pool *pool, size_t bytes, const char *what,
+                            void **pointer) {
   int64_t limit = ctx->options.memory_limit;
   if (limit > 0 && pool->held + (int64_t)bytes > limit) trim(ctx, pool);
   if (limit > 0 && pool->held + (int64_t)bytes > limit)
     return kaon_fail(ctx, KAON_ERR_MEMORY,
-                     "memory: %s needs %zu bytes, but %lld of the limit of %lld bytes are in use; raise memory_limit "
+                     "memory: %s needs %zu bytes, but %lld of the limit of %lld bytes are in use; "
+                     "raise memory_limit "
                      "or solve fewer columns at once",
                      what, bytes, (long long)pool->held, (long long)limit);
   kaon_status status = ctx->backend->memory->allocate(ctx, bytes, pointer);
@@ -84,15 +88,17 @@ static kaon_status allocate(kaon_context *ctx, kaon_pool *pool, size_t bytes, co
     status = ctx->backend->memory->allocate(ctx, bytes, pointer);
   }
   if (status == KAON_ERR_MEMORY)
-    return kaon_fail(ctx, status, "memory: %s needs %zu bytes beyond the %lld in use, and the system refuses", what,
-                     bytes, (long long)pool->held);
+    return kaon_fail(ctx, status,
+                     "memory: %s needs %zu bytes beyond the %lld in use, and the system refuses",
+                     what, bytes, (long long)pool->held);
   return status;
 }
 
 kaon_status kaon_pool_take(kaon_context *ctx, size_t bytes, const char *what, void **pointer) {
   kaon_pool *pool = ctx->pool;
   *pointer = NULL;
-  if (bytes > SIZE_MAX / 2) return kaon_fail(ctx, KAON_ERR_MEMORY, "memory: %s needs more bytes than exist", what);
+  if (bytes > SIZE_MAX / 2)
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "memory: %s needs more bytes than exist", what);
   bytes = (bytes + GRANULE - 1) / GRANULE * GRANULE;
   if (bytes == 0) bytes = GRANULE;
   int i = ctx->options.check ? -1 : find_cached(pool, bytes);

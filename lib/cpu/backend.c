@@ -1,0 +1,114 @@
+/* backend.c - the CPU tables and how one is picked. */
+#include "lib/cpu/backend.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "blas/blas_ops.h"
+#include "dslash/dslash_ops.h"
+#include "gauge/gauge_ops.h"
+#include "lib/error.h"
+
+#define KAON_TABLES(isa)                                                             \
+  extern const kaon_convert_ops kaon_convert_ops_##isa;                              \
+  extern const kaon_blas_ops kaon_blas_ops_##isa##_d, kaon_blas_ops_##isa##_s,       \
+      kaon_blas_ops_##isa##_h;                                                       \
+  extern const kaon_dslash_ops kaon_dslash_ops_##isa##_d, kaon_dslash_ops_##isa##_s, \
+      kaon_dslash_ops_##isa##_h;                                                     \
+  extern const kaon_gauge_ops kaon_gauge_ops_##isa##_d, kaon_gauge_ops_##isa##_s;
+
+#define KAON_BACKEND_TABLE(isa_, text, lanes, memory_)                                         \
+  {                                                                                            \
+    .name = "cpu", .isa = text, .width = lanes, .host_accessible = 1, .memory = &memory_,      \
+    .convert = &kaon_convert_ops_##isa_,                                                       \
+    .blas = {&kaon_blas_ops_##isa_##_d, &kaon_blas_ops_##isa_##_s, &kaon_blas_ops_##isa_##_h}, \
+    .dslash = {&kaon_dslash_ops_##isa_##_d, &kaon_dslash_ops_##isa_##_s,                       \
+               &kaon_dslash_ops_##isa_##_h},                                                   \
+    .gauge = {&kaon_gauge_ops_##isa_##_d, &kaon_gauge_ops_##isa_##_s, NULL},                   \
+  }
+
+#define KAON_BACKEND_PAIR(isa, text, lanes)                           \
+  {                                                                   \
+    KAON_BACKEND_TABLE(isa, text, lanes, kaon_cpu_memory),            \
+        KAON_BACKEND_TABLE(isa, text, lanes, kaon_cpu_memory_checked) \
+  }
+
+KAON_TABLES(scalar)
+static const kaon_backend scalar[2] = KAON_BACKEND_PAIR(scalar, "scalar", 1);
+#ifdef KAON_BUILD_X86
+KAON_TABLES(x86_64)
+KAON_TABLES(avx2)
+KAON_TABLES(avx512)
+static const kaon_backend x86_64[2] = KAON_BACKEND_PAIR(x86_64, "x86-64", 4);
+static const kaon_backend avx2[2] = KAON_BACKEND_PAIR(avx2, "avx2", 8);
+static const kaon_backend avx512[2] = KAON_BACKEND_PAIR(avx512, "avx512", 16);
+#endif
+
+int kaon_cpu_has(kaon_isa isa) {
+  if (isa == KAON_ISA_SCALAR) return 1;
+#ifdef KAON_BUILD_X86
+  if (isa == KAON_ISA_X86_64) return 1;
+  if (isa == KAON_ISA_AVX2) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (isa == KAON_ISA_AVX512)
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+#endif
+  return 0;
+}
+
+kaon_status kaon_cpu_backend(kaon_isa isa, int check, const kaon_backend **backend) {
+  static const char *const names[] = {"auto", "scalar", "x86-64", "avx2", "avx512"};
+  for (int i = KAON_ISA_AVX512; isa == KAON_ISA_AUTO && i >= KAON_ISA_SCALAR; i--)
+    if (kaon_cpu_has((kaon_isa)i)) isa = (kaon_isa)i;
+  if (isa < KAON_ISA_SCALAR || isa > KAON_ISA_AVX512)
+    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "backend: instruction set number %d is not known",
+                     (int)isa);
+  if (!kaon_cpu_has(isa))
+    return kaon_fail(NULL, KAON_ERR_NO_DEVICE,
+                     "backend: instruction set %s was asked for, but this processor or build lacks "
+                     "it; use isa=auto",
+                     names[isa]);
+  check = check != 0;
+  switch (isa) {
+#ifdef KAON_BUILD_X86
+    case KAON_ISA_X86_64:
+      *backend = &x86_64[check];
+      break;
+    case KAON_ISA_AVX2:
+      *backend = &avx2[check];
+      break;
+    case KAON_ISA_AVX512:
+      *backend = &avx512[check];
+      break;
+#endif
+    default:
+      *backend = &scalar[check];
+      break;
+  }
+  return KAON_OK;
+}
+
+void kaon_cpu_describe(char *text, size_t room) {
+  snprintf(text, room, "unknown processor");
+  FILE *file = fopen("/proc/cpuinfo", "r");
+  if (file == NULL) return;
+  char line[256];
+  while (fgets(line, sizeof line, file) != NULL) {
+    const char *value = strchr(line, ':');
+    if (strncmp(line, "model name", 10) != 0 || value == NULL) continue;
+    snprintf(text, room, "%s", value + 2);
+    text[strcspn(text, "\n")] = '\0';
+    break;
+  }
+  fclose(file);
+}
+
+size_t kaon_cpu_cache_bytes(void) {
+  long bytes = -1;
+#ifdef _SC_LEVEL3_CACHE_SIZE
+  bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  if (bytes <= 0) bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+#endif
+  return bytes > 0 ? (size_t)bytes : (size_t)32 << 20;
+}

@@ -1,0 +1,20 @@
+/* backend.h - the CPU backend: one table per instruction set, the same sources compiled again. */
+#ifndef KAON_LIB_CPU_BACKEND_H
+#define KAON_LIB_CPU_BACKEND_H
+
+#include "lib/backend.h"
+
+/* The table for `isa` (AUTO: the widest that this processor has). check: memory with guard pages,
+ * poisoned. Errors: NO_DEVICE where the processor lacks the set, NOT_BUILT where the build does. */
+kaon_status kaon_cpu_backend(kaon_isa isa, int check, const kaon_backend **backend);
+/* 1 if this processor and this build have it. */
+int kaon_cpu_has(kaon_isa isa);
+/* The processor's name, "unknown processor" where the system hides it. */
+void kaon_cpu_describe(char *text, size_t room);
+/* Last-level cache in bytes. */
+size_t kaon_cpu_cache_bytes(void);
+
+extern const kaon_memory_ops kaon_cpu_memory;
+extern const kaon_memory_ops kaon_cpu_memory_checked;
+
+#endif

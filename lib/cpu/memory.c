@@ -1,0 +1,87 @@
+/* memory.c - memory of the CPU backend: huge pages where they help, and the check mode's guarded
+ * blocks. Check mode: a block ends at an inaccessible page and starts after one, is filled with
+ * 0xff (NaN in double and single) when taken, and is unmapped when released, so overruns,
+ * uninitialised reads and late uses show at once. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "lib/cpu/backend.h"
+#include "lib/error.h"
+
+enum { PAGE = 4096, HUGE_PAGE = 2 << 20 };
+
+static kaon_status allocate(kaon_context *ctx, size_t bytes, void **pointer) {
+  (void)ctx;
+  size_t alignment = bytes >= HUGE_PAGE ? HUGE_PAGE : PAGE;
+  if (posix_memalign(pointer, alignment, bytes) != 0) return KAON_ERR_MEMORY;
+  if (alignment == HUGE_PAGE)
+    madvise(*pointer, bytes, MADV_HUGEPAGE); /* a hint: refusal does not matter */
+  return KAON_OK;
+}
+
+static void release(kaon_context *ctx, void *pointer, size_t bytes) {
+  (void)ctx, (void)bytes;
+  free(pointer);
+}
+
+static kaon_status to_device(kaon_context *ctx, void *device, const void *host, size_t bytes) {
+  (void)ctx;
+  memcpy(device, host, bytes);
+  return KAON_OK;
+}
+
+static kaon_status to_host(kaon_context *ctx, void *host, const void *device, size_t bytes) {
+  (void)ctx;
+  memcpy(host, device, bytes);
+  return KAON_OK;
+}
+
+static kaon_status clear(kaon_context *ctx, void *device, size_t bytes) {
+  (void)ctx;
+  memset(device, 0, bytes);
+  return KAON_OK;
+}
+
+static kaon_status synchronise(kaon_context *ctx) {
+  (void)ctx;
+  return KAON_OK;
+}
+
+/* bytes is a multiple of PAGE (the pool's granule). */
+static kaon_status allocate_guarded(kaon_context *ctx, size_t bytes, void **pointer) {
+  (void)ctx;
+  char *base = mmap(NULL, bytes + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (base == MAP_FAILED) return KAON_ERR_MEMORY;
+  if (mprotect(base + PAGE, bytes, PROT_READ | PROT_WRITE) != 0) {
+    munmap(base, bytes + 2 * PAGE);
+    return KAON_ERR_MEMORY;
+  }
+  memset(base + PAGE, 0xff, bytes);
+  *pointer = base + PAGE;
+  return KAON_OK;
+}
+
+static void release_guarded(kaon_context *ctx, void *pointer, size_t bytes) {
+  (void)ctx;
+  munmap((char *)pointer - PAGE, bytes + 2 * PAGE);
+}
+
+const kaon_memory_ops kaon_cpu_memory = {
+    .allocate = allocate,
+    .release = release,
+    .to_device = to_device,
+    .to_host = to_host,
+    .clear = clear,
+    .synchronise = synchronise,
+};
+
+const kaon_memory_ops kaon_cpu_memory_checked = {
+    .allocate = allocate_guarded,
+    .release = release_guarded,
+    .to_device = to_device,
+    .to_host = to_host,
+    .clear = clear,
+    .synchronise = synchronise,
+};

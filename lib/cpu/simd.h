@@ -1,0 +1,208 @@
+/* simd.h - `vreal` on the CPU: VL sites side by side in a GCC/Clang vector type; the few operations
+ * that plain C operators do not give. One section for each instruction set; everything else in
+ * lib/math is written over these names and over + - * /. Included by lib/math/vreal.h only. */
+#ifndef KAON_LIB_CPU_SIMD_H
+#define KAON_LIB_CPU_SIMD_H
+
+#if !defined(KAON_ISA_SCALAR)
+#include <immintrin.h>
+#endif
+
+#if KAON_W == 1 /* ---- scalar: a vreal is a number ---- */
+
+#include <math.h>
+
+typedef real vreal;
+typedef int vperm;
+
+KAON_INLINE vreal v_set(double a) {
+  return (real)a;
+}
+KAON_INLINE vreal v_load_real(const real *p) {
+  return *p;
+}
+KAON_INLINE void v_store_real(real *p, vreal a) {
+  *p = a;
+}
+KAON_INLINE void v_stream_real(real *p, vreal a) {
+  *p = a;
+}
+KAON_INLINE vreal v_fma(vreal a, vreal b, vreal c) {
+  return a * b + c;
+}
+KAON_INLINE vreal v_fnma(vreal a, vreal b, vreal c) {
+  return c - a * b;
+}
+KAON_INLINE vreal v_max(vreal a, vreal b) {
+  return a > b ? a : b;
+}
+KAON_INLINE vreal v_abs(vreal a) {
+  return a < 0 ? -a : a;
+}
+KAON_INLINE vreal v_sqrt(vreal a) {
+  return (real)sqrt((double)a);
+}
+KAON_INLINE vperm v_exchange_index(int bit) {
+  return bit;
+}
+KAON_INLINE vreal v_exchange(vreal a, vperm index) {
+  (void)index;
+  return a;
+}
+KAON_INLINE double v_sum(vreal a) {
+  return (double)a;
+}
+/* a where the lowest bit of `bits` is 1, else b. */
+KAON_INLINE vreal v_select_odd(vreal bits, vreal a, vreal b) {
+  uint64_t word = 0;
+  __builtin_memcpy(&word, &bits, sizeof bits);
+  return (word & 1) ? a : b;
+}
+KAON_INLINE vreal v_load_int16(const int16_t *p) {
+  return (real)*p;
+}
+KAON_INLINE void v_store_int16(int16_t *p, vreal a) {
+  *p = (int16_t)lrintf((float)a);
+}
+
+#else /* ---- vectors ---- */
+
+typedef real vreal __attribute__((vector_size(sizeof(real) * KAON_VL)));
+#if defined(KAON_PREC_DOUBLE)
+typedef int64_t vint __attribute__((vector_size(8 * KAON_VL)));
+#else
+typedef int32_t vint __attribute__((vector_size(4 * KAON_VL)));
+#endif
+
+KAON_INLINE vreal v_load_real(const real *p) {
+  return *(const vreal *)p;
+}
+KAON_INLINE void v_store_real(real *p, vreal a) {
+  *(vreal *)p = a;
+}
+KAON_INLINE vreal v_set(double a) {
+  return (real)a - (vreal){0};
+}
+KAON_INLINE vreal v_select_odd(vreal bits, vreal a, vreal b) {
+  const vint odd = -((vint)bits & 1);
+  return (vreal)(((vint)a & odd) | ((vint)b & ~odd));
+}
+/* Sums of a vreal are taken in double, lane by lane in order. */
+KAON_INLINE double v_sum(vreal a) {
+  double sum = 0;
+  for (int l = 0; l < KAON_VL; l++) sum += (double)a[l];
+  return sum;
+}
+
+#if defined(KAON_ISA_AVX512)
+#if defined(KAON_PREC_DOUBLE)
+#define KAON_MM(op) _mm512_##op##_pd
+typedef __m512i vperm;
+KAON_INLINE vperm v_exchange_index(int bit) {
+  return _mm512_xor_si512(_mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0), _mm512_set1_epi64(1 << bit));
+}
+KAON_INLINE vreal v_exchange(vreal a, vperm index) {
+  return _mm512_permutexvar_pd(index, a);
+}
+#else
+#define KAON_MM(op) _mm512_##op##_ps
+typedef __m512i vperm;
+KAON_INLINE vperm v_exchange_index(int bit) {
+  return _mm512_xor_si512(
+      _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0),
+      _mm512_set1_epi32(1 << bit));
+}
+KAON_INLINE vreal v_exchange(vreal a, vperm index) {
+  return _mm512_permutexvar_ps(index, a);
+}
+KAON_INLINE vreal v_load_int16(const int16_t *p) {
+  return _mm512_cvtepi32_ps(_mm512_cvtepi16_epi32(_mm256_loadu_si256((const __m256i *)p)));
+}
+KAON_INLINE void v_store_int16(int16_t *p, vreal a) {
+  _mm256_storeu_si256((__m256i *)p, _mm512_cvtsepi32_epi16(_mm512_cvtps_epi32(a)));
+}
+#endif
+KAON_INLINE vreal v_fma(vreal a, vreal b, vreal c) {
+  return KAON_MM(fmadd)(a, b, c);
+}
+KAON_INLINE vreal v_fnma(vreal a, vreal b, vreal c) {
+  return KAON_MM(fnmadd)(a, b, c);
+}
+
+#elif defined(KAON_ISA_AVX2)
+#if defined(KAON_PREC_DOUBLE)
+#define KAON_MM(op) _mm256_##op##_pd
+#else
+#define KAON_MM(op) _mm256_##op##_ps
+KAON_INLINE vreal v_load_int16(const int16_t *p) {
+  return _mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(_mm_loadu_si128((const __m128i *)p)));
+}
+KAON_INLINE void v_store_int16(int16_t *p, vreal a) {
+  const __m256i i = _mm256_cvtps_epi32(a);
+  _mm_storeu_si128((__m128i *)p, _mm_packs_epi32(_mm256_castsi256_si128(i),
+                                                 _mm256_extracti128_si256(i, 1)));
+}
+#endif
+typedef __m256i vperm; /* 32-bit pieces: a lane of double is two of them */
+KAON_INLINE vperm v_exchange_index(int bit) {
+  const int step = (int)(sizeof(real) / 4) << bit;
+  return _mm256_xor_si256(_mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0), _mm256_set1_epi32(step));
+}
+KAON_INLINE vreal v_exchange(vreal a, vperm index) {
+  return (vreal)_mm256_permutevar8x32_epi32((__m256i)a, index);
+}
+KAON_INLINE vreal v_fma(vreal a, vreal b, vreal c) {
+  return KAON_MM(fmadd)(a, b, c);
+}
+KAON_INLINE vreal v_fnma(vreal a, vreal b, vreal c) {
+  return KAON_MM(fnmadd)(a, b, c);
+}
+
+#else /* baseline x86-64: SSE2 */
+typedef int vperm;
+KAON_INLINE vperm v_exchange_index(int bit) {
+  return bit;
+}
+#if defined(KAON_PREC_DOUBLE)
+#define KAON_MM(op) _mm_##op##_pd
+KAON_INLINE vreal v_exchange(vreal a, vperm index) {
+  (void)index;
+  return _mm_shuffle_pd(a, a, 1);
+}
+#else
+#define KAON_MM(op) _mm_##op##_ps
+KAON_INLINE vreal v_exchange(vreal a, vperm index) {
+  return index == 0 ? _mm_shuffle_ps(a, a, 0xB1) : _mm_shuffle_ps(a, a, 0x4E);
+}
+KAON_INLINE vreal v_load_int16(const int16_t *p) {
+  const __m128i i = _mm_loadl_epi64((const __m128i *)p);
+  return _mm_cvtepi32_ps(_mm_srai_epi32(_mm_unpacklo_epi16(i, i), 16));
+}
+KAON_INLINE void v_store_int16(int16_t *p, vreal a) {
+  const __m128i i = _mm_cvtps_epi32(a);
+  _mm_storel_epi64((__m128i *)p, _mm_packs_epi32(i, i));
+}
+#endif
+KAON_INLINE vreal v_fma(vreal a, vreal b, vreal c) {
+  return a * b + c;
+}
+KAON_INLINE vreal v_fnma(vreal a, vreal b, vreal c) {
+  return c - a * b;
+}
+#endif
+
+KAON_INLINE vreal v_max(vreal a, vreal b) {
+  return KAON_MM(max)(a, b);
+}
+KAON_INLINE vreal v_abs(vreal a) {
+  return v_max(a, -a);
+}
+KAON_INLINE vreal v_sqrt(vreal a) {
+  return KAON_MM(sqrt)(a);
+}
+KAON_INLINE void v_stream_real(real *p, vreal a) {
+  KAON_MM(stream)(p, a);
+}
+
+#endif
+#endif

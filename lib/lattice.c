@@ -1,0 +1,99 @@
+/* lattice.c - lattices and the spinor spaces on them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/space.h"
+
+static kaon_status check_extents(kaon_context *ctx, const int extents[4]) {
+  static const char names[] = "XYZT";
+  int64_t volume = 1;
+  for (int mu = 0; mu < 4; mu++) {
+    if (extents[mu] < 2 || extents[mu] % 2 != 0)
+      return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                       "lattice: extent %c is %d, but every extent must be even and at least 2",
+                       names[mu], extents[mu]);
+    if (extents[mu] > 4096)
+      return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                       "lattice: extent %c is %d, but at most 4096 is supported", names[mu],
+                       extents[mu]);
+    volume *= extents[mu];
+  }
+  if (volume / 2 > INT32_MAX / KAON_DIRS)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "lattice: %d x %d x %d x %d has %lld sites, but at most %d fit one rank",
+                     extents[0], extents[1], extents[2], extents[3], (long long)volume,
+                     INT32_MAX / KAON_DIRS * 2);
+  return KAON_OK;
+}
+
+static void define_space(kaon_lattice *lattice, kaon_parity parity) {
+  int halves = parity == KAON_FULL ? 2 : 1;
+  lattice->spinors[parity] = (kaon_space){.ctx = lattice->ctx,
+                                          .lattice = lattice,
+                                          .parity = parity,
+                                          .nblocks = halves * lattice->stencil.nblocks,
+                                          .nsites = halves * lattice->stencil.nsites,
+                                          .width = lattice->stencil.width,
+                                          .ncomp = 24,
+                                          .complex_space = 1};
+}
+
+kaon_status kaon_lattice_create(kaon_context *ctx, const int extents[4], kaon_boundary boundary_t,
+                                kaon_lattice **lattice) {
+  if (ctx == NULL || extents == NULL || lattice == NULL)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "lattice: context, extents and the address of the result are needed");
+  *lattice = NULL;
+  KAON_TRY(check_extents(ctx, extents));
+  if (boundary_t != KAON_PERIODIC && boundary_t != KAON_ANTIPERIODIC)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "lattice: boundary_t is %d, but 0 (periodic) or 1 (antiperiodic) is meant",
+                     (int)boundary_t);
+  kaon_lattice *made = calloc(1, sizeof *made);
+  if (made == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "lattice: no host memory");
+  made->references = 1;
+  made->ctx = ctx;
+  kaon_context_retain(ctx);
+  memcpy(made->extents, extents, sizeof made->extents);
+  made->boundary_t = boundary_t;
+  made->volume = (int64_t)extents[0] * extents[1] * extents[2] * extents[3];
+  kaon_status status = kaon_site_order_build(made);
+  if (status != KAON_OK) {
+    kaon_lattice_destroy(&made);
+    return status;
+  }
+  define_space(made, KAON_EVEN);
+  define_space(made, KAON_ODD);
+  define_space(made, KAON_FULL);
+  *lattice = made;
+  return KAON_OK;
+}
+
+void kaon_lattice_retain(kaon_lattice *lattice) {
+  lattice->references++;
+}
+
+void kaon_lattice_destroy(kaon_lattice **lattice) {
+  if (lattice == NULL || *lattice == NULL) return;
+  kaon_lattice *gone = *lattice;
+  *lattice = NULL;
+  if (--gone->references > 0) return;
+  for (int parity = 0; parity < 2; parity++) {
+    kaon_pool_give(gone->ctx, gone->neighbour[parity]);
+    kaon_pool_give(gone->ctx, gone->gather[parity]);
+  }
+  kaon_context_release(gone->ctx);
+  free(gone);
+}
+
+void kaon_lattice_extents(const kaon_lattice *lattice, int extents[4]) {
+  memcpy(extents, lattice->extents, sizeof lattice->extents);
+}
+
+int64_t kaon_lattice_volume(const kaon_lattice *lattice) {
+  return lattice->volume;
+}
+
+const kaon_space *kaon_lattice_spinors(kaon_lattice *lattice, kaon_parity parity) {
+  return &lattice->spinors[parity];
+}

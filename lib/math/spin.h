@@ -1,0 +1,75 @@
+/* spin.h - spin projection and reconstruction in the UKQCD basis (docs/conventions.md):
+ *   h = upper part of (1 - s gamma_mu) psi,   lower part = s (i sigma_k) h   for mu = k < 3;
+ * in t the projector keeps one half of psi (times 2) and drops the other.
+ * s = +1: forward hop of D, s = -1: backward. D^dagger needs nothing new: gamma_5 = [[0,1],[1,0]] and
+ * D^dagger = gamma_5 D gamma_5, so callers exchange the two halves of every spinor on load and store.
+ * i sigma_1 (a, b) = (i b, i a), i sigma_2 (a, b) = (b, -a), i sigma_3 (a, b) = (i a, -i b). */
+#ifndef KAON_LIB_MATH_SPIN_H
+#define KAON_LIB_MATH_SPIN_H
+
+#include "lib/math/su3.h"
+
+/* A spinor; s[0], s[1] upper, s[2], s[3] lower. */
+typedef struct vspinor {
+  vcomplex s[4][3];
+} vspinor;
+
+/* Component (spin 0 or 1 of a half, colour) of a stored spinor half, KAON_W apart. */
+KAON_MATH vcomplex half_load(const stored *p, const int spin, const int c) {
+  const stored *q = p + (spin * 3 + c) * 2 * KAON_W;
+  return c_make(v_load(q), v_load(q + KAON_W));
+}
+
+/* Colour c of the projected half spinor; in t without the factor 2. */
+KAON_MATH void spin_project_colour(const int mu, const int s, const stored *up, const stored *low,
+                                   const int c, vhalf *h) {
+  if (mu == 3) {
+    h->s[0][c] = half_load(s > 0 ? low : up, 0, c);
+    h->s[1][c] = half_load(s > 0 ? low : up, 1, c);
+    return;
+  }
+  const vcomplex u0 = half_load(up, 0, c), u1 = half_load(up, 1, c);
+  const vcomplex l0 = half_load(low, 0, c), l1 = half_load(low, 1, c);
+  if (mu == 0) {
+    h->s[0][c] = c_add_i_signed(u0, l1, -s);
+    h->s[1][c] = c_add_i_signed(u1, l0, -s);
+  } else if (mu == 1) {
+    h->s[0][c] = c_add_signed(u0, l1, -s);
+    h->s[1][c] = c_add_signed(u1, l0, s);
+  } else {
+    h->s[0][c] = c_add_i_signed(u0, l0, -s);
+    h->s[1][c] = c_add_i_signed(u1, l1, s);
+  }
+}
+
+KAON_MATH void spin_project(const int mu, const int s, const stored *up, const stored *low,
+                            vhalf *h) {
+  spin_project_colour(mu, s, up, low, 0, h);
+  spin_project_colour(mu, s, up, low, 1, h);
+  spin_project_colour(mu, s, up, low, 2, h);
+}
+
+/* Adds colour c of the four-spinor that belongs to the half spinor g. The two t hops come first and
+ * set the halves that they fill. */
+KAON_MATH void spin_accumulate(const int mu, const int s, vpair g, const int c, vspinor *d) {
+  if (mu == 3) {
+    const int first = s > 0 ? 2 : 0;
+    d->s[first][c] = g.s[0];
+    d->s[first + 1][c] = g.s[1];
+    return;
+  }
+  d->s[0][c] = c_add(d->s[0][c], g.s[0]);
+  d->s[1][c] = c_add(d->s[1][c], g.s[1]);
+  if (mu == 0) {
+    d->s[2][c] = c_add_i_signed(d->s[2][c], g.s[1], s);
+    d->s[3][c] = c_add_i_signed(d->s[3][c], g.s[0], s);
+  } else if (mu == 1) {
+    d->s[2][c] = c_add_signed(d->s[2][c], g.s[1], s);
+    d->s[3][c] = c_add_signed(d->s[3][c], g.s[0], -s);
+  } else {
+    d->s[2][c] = c_add_i_signed(d->s[2][c], g.s[0], s);
+    d->s[3][c] = c_add_i_signed(d->s[3][c], g.s[1], -s);
+  }
+}
+
+#endif

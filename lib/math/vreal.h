@@ -1,0 +1,87 @@
+/* vreal.h - the number that all physics text in lib/math is written over: on a GPU a plain `real`
+ * (a thread a site), on a CPU a vector of KAON_VL sites. The includer has defined `real` (float or
+ * double), `stored` (its memory form: the same, or int16_t) and, on the CPU, lib/kernel.h's macros.
+ * Pointers handed to loads and stores point at the first of the KAON_VL lanes (a GPU: at the
+ * thread's own lane). */
+#ifndef KAON_LIB_MATH_VREAL_H
+#define KAON_LIB_MATH_VREAL_H
+
+#ifdef __CUDACC__
+#include "lib/cuda/simt.h"
+#else
+#include "lib/cpu/simd.h"
+#define KAON_MATH KAON_INLINE
+#endif
+
+/* Loads a value as it stands in memory: half gives the integer -32767 .. 32767, unscaled. */
+KAON_MATH vreal v_load(const stored *p) {
+#if KAON_HALF
+  return v_load_int16(p);
+#else
+  return v_load_real(p);
+#endif
+}
+
+/* a + s b and a - s b with s = +1 or -1 known when compiled. */
+KAON_MATH vreal v_add_signed(vreal a, vreal b, const int s) {
+  return s > 0 ? a + b : a - b;
+}
+
+/* Complex numbers, one a lane. */
+typedef struct vcomplex {
+  vreal re, im;
+} vcomplex;
+
+KAON_MATH vcomplex c_make(vreal re, vreal im) {
+  vcomplex z;
+  z.re = re;
+  z.im = im;
+  return z;
+}
+
+KAON_MATH vcomplex c_add(vcomplex a, vcomplex b) {
+  return c_make(a.re + b.re, a.im + b.im);
+}
+
+KAON_MATH vcomplex c_sub(vcomplex a, vcomplex b) {
+  return c_make(a.re - b.re, a.im - b.im);
+}
+
+KAON_MATH vcomplex c_scale(vcomplex a, vreal s) {
+  return c_make(a.re * s, a.im * s);
+}
+
+/* a + s b, a + s i b; s = +1 or -1. */
+KAON_MATH vcomplex c_add_signed(vcomplex a, vcomplex b, const int s) {
+  return c_make(v_add_signed(a.re, b.re, s), v_add_signed(a.im, b.im, s));
+}
+
+KAON_MATH vcomplex c_add_i_signed(vcomplex a, vcomplex b, const int s) {
+  return c_make(v_add_signed(a.re, b.im, -s), v_add_signed(a.im, b.re, s));
+}
+
+/* a b, c + a b, conj(a) b, c + conj(a) b, c - a b. */
+KAON_MATH vcomplex c_mul(vcomplex a, vcomplex b) {
+  return c_make(v_fnma(a.im, b.im, a.re * b.re), v_fma(a.im, b.re, a.re * b.im));
+}
+
+KAON_MATH vcomplex c_fma(vcomplex a, vcomplex b, vcomplex c) {
+  return c_make(v_fnma(a.im, b.im, v_fma(a.re, b.re, c.re)),
+                v_fma(a.im, b.re, v_fma(a.re, b.im, c.im)));
+}
+
+KAON_MATH vcomplex c_conj_mul(vcomplex a, vcomplex b) {
+  return c_make(v_fma(a.im, b.im, a.re * b.re), v_fnma(a.im, b.re, a.re * b.im));
+}
+
+KAON_MATH vcomplex c_conj_fma(vcomplex a, vcomplex b, vcomplex c) {
+  return c_make(v_fma(a.im, b.im, v_fma(a.re, b.re, c.re)),
+                v_fnma(a.im, b.re, v_fma(a.re, b.im, c.im)));
+}
+
+KAON_MATH vcomplex c_fnma(vcomplex a, vcomplex b, vcomplex c) {
+  return c_make(v_fma(a.im, b.im, v_fnma(a.re, b.re, c.re)),
+                v_fnma(a.im, b.re, v_fnma(a.re, b.im, c.im)));
+}
+
+#endif

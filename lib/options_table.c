@@ -1,0 +1,114 @@
+/* options_table.c - the rows. Fields that are pointers (callbacks, preconditioners) have no row:
+ * they have no text form. */
+#include "lib/options_table.h"
+
+#include <stdint.h>
+
+static const kaon_field_name backends[] = {
+    {"auto", KAON_BACKEND_AUTO}, {"cpu", KAON_BACKEND_CPU}, {"cuda", KAON_BACKEND_CUDA}, {NULL, 0}};
+static const kaon_field_name isas[] = {{"auto", KAON_ISA_AUTO},     {"scalar", KAON_ISA_SCALAR},
+                                       {"x86-64", KAON_ISA_X86_64}, {"avx2", KAON_ISA_AVX2},
+                                       {"avx512", KAON_ISA_AVX512}, {NULL, 0}};
+static const kaon_field_name levels[] = {{"error", KAON_LOG_ERROR},
+                                         {"warning", KAON_LOG_WARNING},
+                                         {"info", KAON_LOG_INFO},
+                                         {"debug", KAON_LOG_DEBUG},
+                                         {NULL, 0}};
+static const kaon_field_name precisions[] = {
+    {"double", KAON_DOUBLE}, {"single", KAON_SINGLE}, {"half", KAON_HALF}, {NULL, 0}};
+static const kaon_field_name reconstructs[] = {
+    {"18", KAON_RECONSTRUCT_18}, {"12", KAON_RECONSTRUCT_12}, {"8", KAON_RECONSTRUCT_8}, {NULL, 0}};
+static const kaon_field_name forms[] = {{"symmetric", KAON_EVEN_ODD_SYMMETRIC},
+                                        {"asymmetric", KAON_EVEN_ODD_ASYMMETRIC},
+                                        {"none", KAON_EVEN_ODD_NONE},
+                                        {NULL, 0}};
+static const kaon_field_name parities[] = {{"even", KAON_EVEN}, {"odd", KAON_ODD}, {NULL, 0}};
+static const kaon_field_name methods[] = {{"cg", KAON_CG},
+                                          {"cgnr", KAON_CGNR},
+                                          {"cgne", KAON_CGNE},
+                                          {"bicgstab", KAON_BICGSTAB},
+                                          {"mr", KAON_MR},
+                                          {"gcr", KAON_GCR},
+                                          {NULL, 0}};
+static const kaon_field_name stops[] = {{"full", KAON_STOP_FULL},
+                                        {"reduced", KAON_STOP_REDUCED},
+                                        {"normal", KAON_STOP_NORMAL},
+                                        {NULL, 0}};
+static const kaon_field_name refinements[] = {
+    {"reliable", KAON_REFINE_RELIABLE}, {"restart", KAON_REFINE_RESTART}, {NULL, 0}};
+
+/* One row: F(struct, field, type, default, low, high, help); enumerations E(struct, field, default,
+ * names, help). */
+#define F(s, field, type, standard, low, high, help) \
+  { #field, type, offsetof(s, field), standard, low, high, NULL, help }
+#define E(s, field, standard, names, help) \
+  { #field, KAON_FIELD_ENUM, offsetof(s, field), standard, 0, 0, names, help }
+#define END \
+  { NULL, KAON_FIELD_INT, 0, 0, 0, 0, NULL, NULL }
+
+#define S kaon_context_options
+static const kaon_field context_fields[] = {
+    E(S, backend, KAON_BACKEND_AUTO, backends, "where kernels run"),
+    E(S, isa, KAON_ISA_AUTO, isas, "CPU instruction set"),
+    F(S, threads, KAON_FIELD_INT, 0, 0, 4096,
+      "CPU threads; 0: OMP_NUM_THREADS, else every processor"),
+    F(S, check, KAON_FIELD_INT, 0, 0, 1, "1: guard pages, poisoned memory, slow"),
+    E(S, log_level, KAON_LOG_WARNING, levels, "most detailed level that reaches the log callback"),
+    F(S, memory_limit, KAON_FIELD_INT64, 0, 0, 1e18, "bytes that the pool may hold; 0: no limit"),
+    END};
+#undef S
+#define S kaon_dirac_options
+static const kaon_field dirac_fields[] = {
+    F(S, kappa, KAON_FIELD_DOUBLE, 0.125, 1e-6, 10.0, "hopping parameter, 1 / (2 mass + 8)"),
+    F(S, csw, KAON_FIELD_DOUBLE, 0.0, -100.0, 100.0, "clover coefficient; 0: Wilson"),
+    F(S, anisotropy, KAON_FIELD_DOUBLE, 1.0, 1e-3, 1e3, "factor nu / xi_0 on the spatial hops"),
+    E(S, precision, KAON_DOUBLE, precisions, "of vectors and links"),
+    E(S, reconstruct, KAON_RECONSTRUCT_18, reconstructs, "reals stored a link"),
+    END};
+#undef S
+#define S kaon_even_odd_options
+static const kaon_field even_odd_fields[] = {
+    E(S, form, KAON_EVEN_ODD_SYMMETRIC, forms, "form of the Schur complement"),
+    E(S, parity, KAON_EVEN, parities, "sites that are kept"),
+    F(S, temporal_gauge, KAON_FIELD_INT, 0, 0, 1,
+      "1: t links are the identity on all slices but one"),
+    END};
+#undef S
+#define S kaon_solver_options
+static const kaon_field solver_fields[] = {
+    E(S, method, KAON_CGNR, methods, "iteration"),
+    F(S, tol, KAON_FIELD_DOUBLE, 1e-10, 0.0, 1.0,
+      "relative residual to reach; 0: run max_iterations steps unchecked"),
+    F(S, max_iterations, KAON_FIELD_INT, 10000, 0, 2147483647.0, "steps a column"),
+    E(S, stop, KAON_STOP_FULL, stops, "which residual tol is for"),
+    E(S, sloppy, KAON_DOUBLE, precisions, "precision of the inner process"),
+    E(S, reconstruct, KAON_RECONSTRUCT_18, reconstructs,
+      "reals stored a link of the inner process"),
+    E(S, refinement, KAON_REFINE_RELIABLE, refinements, "how inner and outer precision are joined"),
+    F(S, delta, KAON_FIELD_DOUBLE, 0.0, 0.0, 1.0,
+      "residual replacement after this drop; 0: by precision"),
+    F(S, check_interval, KAON_FIELD_INT, 10, 1, 256, "steps between looks of the host"),
+    F(S, subspace, KAON_FIELD_INT, 16, 1, 32, "GCR: directions kept"),
+    F(S, relaxation, KAON_FIELD_DOUBLE, 1.0, 1e-3, 2.0, "MR: step factor omega"),
+    END};
+#undef S
+#define S kaon_heatbath_options
+static const kaon_field heatbath_fields[] = {
+    F(S, beta, KAON_FIELD_DOUBLE, 6.0, 0.0, 1e4, "Wilson gauge action coupling 6 / g^2"),
+    F(S, overrelaxation, KAON_FIELD_INT, 4, 0, 1000,
+      "over-relaxation sweeps before each heatbath sweep"),
+    F(S, seed, KAON_FIELD_UINT64, 1, 0, 1.8446744073709551e19, "random numbers"),
+    F(S, sweep, KAON_FIELD_UINT64, 0, 0, 1.8446744073709551e19, "number of the first sweep"), END};
+#undef S
+
+const kaon_options_table *kaon_options_table_of(kaon_options_kind kind) {
+  static const kaon_options_table tables[] = {
+      [KAON_OPTIONS_CONTEXT] = {"context", sizeof(kaon_context_options), 1, context_fields},
+      [KAON_OPTIONS_DIRAC] = {"dirac", sizeof(kaon_dirac_options), 1, dirac_fields},
+      [KAON_OPTIONS_EVEN_ODD] = {"even-odd", sizeof(kaon_even_odd_options), 1, even_odd_fields},
+      [KAON_OPTIONS_SOLVER] = {"solver", sizeof(kaon_solver_options), 1, solver_fields},
+      [KAON_OPTIONS_HEATBATH] = {"heatbath", sizeof(kaon_heatbath_options), 1, heatbath_fields},
+  };
+  if ((unsigned)kind >= sizeof tables / sizeof *tables) return NULL;
+  return &tables[kind];
+}

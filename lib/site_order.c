@@ -1,0 +1,169 @@
+/* site_order.c - where a site lives: the split and the plain order of docs/architecture.md, and
+ * their neighbour tables. Split: up to four directions are cut into halves, one lane bit each; a
+ * block is one site of the sub-lattice. Plain: lanes are consecutive checkerboard sites; every lane
+ * looks its neighbours up. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/space.h"
+
+/* Cuts t, z, y, x in this order until the lanes are used up; a cut direction keeps an even
+ * sub-extent. */
+static void choose_cuts(kaon_lattice *lattice, int width) {
+  kaon_stencil *st = &lattice->stencil;
+  int bits = 0, wanted = 0;
+  while ((1 << wanted) < width) wanted++;
+  for (int mu = 3; mu >= 0; mu--) {
+    int cut = bits < wanted && lattice->extents[mu] % 4 == 0;
+    lattice->cut[mu] = cut ? 2 : 1;
+    st->exchange_bit[mu] = cut ? bits++ : -1;
+  }
+  lattice->split = bits == wanted;
+  if (lattice->split) return;
+  for (int mu = 0; mu < 4; mu++) {
+    lattice->cut[mu] = 1;
+    st->exchange_bit[mu] = -1;
+  }
+}
+
+kaon_place kaon_lattice_place(const kaon_lattice *lattice, const int site[4]) {
+  int local[4], extent[4], lane = 0;
+  for (int mu = 0; mu < 4; mu++) {
+    extent[mu] = lattice->extents[mu] / lattice->cut[mu];
+    local[mu] = site[mu] % extent[mu];
+    if (lattice->cut[mu] == 2) lane |= (site[mu] / extent[mu]) << lattice->stencil.exchange_bit[mu];
+  }
+  int64_t rank =
+      local[0] + (int64_t)extent[0] *
+                     (local[1] + (int64_t)extent[1] * (local[2] + (int64_t)extent[2] * local[3]));
+  kaon_place place = {
+      .parity = (site[0] + site[1] + site[2] + site[3]) & 1, .block = rank / 2, .lane = lane};
+  if (!lattice->split) {
+    place.lane = (int)(place.block % lattice->stencil.width);
+    place.block /= lattice->stencil.width;
+  }
+  return place;
+}
+
+int kaon_lattice_site(const kaon_lattice *lattice, int parity, int64_t block, int lane,
+                      int site[4]) {
+  int extent[4], local[4];
+  int64_t rank = lattice->split ? block : block * lattice->stencil.width + lane;
+  if (!lattice->split && rank >= lattice->stencil.nsites) return 0;
+  for (int mu = 0; mu < 4; mu++) extent[mu] = lattice->extents[mu] / lattice->cut[mu];
+  int half_x = extent[0] / 2;
+  local[0] = 2 * (int)(rank % half_x);
+  rank /= half_x;
+  local[1] = (int)(rank % extent[1]);
+  rank /= extent[1];
+  local[2] = (int)(rank % extent[2]);
+  local[3] = (int)(rank / extent[2]);
+  local[0] += (local[1] + local[2] + local[3] + parity) & 1;
+  for (int mu = 0; mu < 4; mu++) {
+    int upper = lattice->cut[mu] == 2 ? (lane >> lattice->stencil.exchange_bit[mu]) & 1 : 0;
+    site[mu] = local[mu] + upper * extent[mu];
+  }
+  return 1;
+}
+
+/* The neighbour of `site` in direction dir; 1 if the step leaves the lattice in t. */
+static int step(const kaon_lattice *lattice, const int site[4], int dir, int to[4]) {
+  int mu = dir % 4, extent = lattice->extents[mu];
+  memcpy(to, site, 4 * sizeof to[0]);
+  to[mu] = (site[mu] + (dir < 4 ? 1 : extent - 1)) % extent;
+  return mu == 3 && site[3] == (dir < 4 ? extent - 1 : 0);
+}
+
+static uint32_t split_entry(kaon_lattice *lattice, int parity, int64_t block, int dir) {
+  int site[4], to[4];
+  kaon_lattice_site(lattice, parity, block, 0, site);
+  step(lattice, site, dir, to);
+  kaon_place there = kaon_lattice_place(lattice, to);
+  uint32_t flags = there.lane != 0 ? KAON_NB_EXCHANGE : 0;
+  if (lattice->boundary_t == KAON_ANTIPERIODIC && dir % 4 == 3) {
+    int edge = lattice->extents[3] / lattice->cut[3];
+    if (site[3] % edge == (dir < 4 ? edge - 1 : 0)) flags |= KAON_NB_BOUNDARY;
+  }
+  return (uint32_t)there.block << KAON_NB_SHIFT | flags;
+}
+
+/* Lanes whose t is in the half that touches the edge change sign. */
+static void split_signs(kaon_lattice *lattice) {
+  kaon_stencil *st = &lattice->stencil;
+  for (int dir = 0; dir < KAON_DIRS; dir++)
+    for (int lane = 0; lane < KAON_MAX_WIDTH; lane++) {
+      int upper = lattice->cut[3] == 2 ? (lane >> st->exchange_bit[3]) & 1 : dir < 4;
+      st->boundary_sign[dir][lane] = dir % 4 == 3 && upper == (dir < 4) ? -1.0f : 1.0f;
+    }
+}
+
+static void plain_entries(kaon_lattice *lattice, int parity, int64_t block, uint32_t *neighbour,
+                          int32_t *gather) {
+  int width = lattice->stencil.width;
+  for (int dir = 0; dir < KAON_DIRS; dir++) {
+    neighbour[block * KAON_DIRS + dir] = (uint32_t)block << KAON_NB_SHIFT | KAON_NB_GATHER;
+    for (int lane = 0; lane < width; lane++) {
+      int site[4], to[4];
+      int32_t *entry = &gather[(block * KAON_DIRS + dir) * width + lane];
+      *entry = (int32_t)(block * width + lane); /* a masked lane meets its own zeros */
+      if (!kaon_lattice_site(lattice, parity, block, lane, site)) continue;
+      int crosses = step(lattice, site, dir, to);
+      kaon_place there = kaon_lattice_place(lattice, to);
+      *entry = (int32_t)(there.block * width + there.lane);
+      if (crosses && lattice->boundary_t == KAON_ANTIPERIODIC) *entry = ~*entry;
+    }
+  }
+}
+
+static kaon_status upload(kaon_context *ctx, const void *host, size_t bytes, const char *what,
+                          void **device) {
+  KAON_TRY(kaon_pool_take(ctx, bytes, what, device));
+  return ctx->backend->memory->to_device(ctx, *device, host, bytes);
+}
+
+static kaon_status build_tables(kaon_lattice *lattice, int parity, uint32_t *neighbour,
+                                int32_t *gather) {
+  kaon_stencil *st = &lattice->stencil;
+  size_t entries = (size_t)st->nblocks * KAON_DIRS;
+  for (int64_t block = 0; block < st->nblocks; block++) {
+    if (!lattice->split) {
+      plain_entries(lattice, parity, block, neighbour, gather);
+      continue;
+    }
+    for (int dir = 0; dir < KAON_DIRS; dir++)
+      neighbour[block * KAON_DIRS + dir] = split_entry(lattice, parity, block, dir);
+  }
+  void *device = NULL;
+  KAON_TRY(
+      upload(lattice->ctx, neighbour, entries * sizeof *neighbour, "neighbour table", &device));
+  st->neighbour[parity] = lattice->neighbour[parity] = device;
+  if (lattice->split) return KAON_OK;
+  KAON_TRY(upload(lattice->ctx, gather, entries * (size_t)st->width * sizeof *gather,
+                  "gather table", &device));
+  st->gather[parity] = lattice->gather[parity] = device;
+  return KAON_OK;
+}
+
+kaon_status kaon_site_order_build(kaon_lattice *lattice) {
+  kaon_stencil *st = &lattice->stencil;
+  int width = lattice->ctx->backend->width;
+  choose_cuts(lattice, width);
+  st->width = width;
+  st->nsites = lattice->volume / 2;
+  st->nblocks = (st->nsites + width - 1) / width;
+  st->tail_lanes = (int)(st->nsites - (st->nblocks - 1) * width);
+  split_signs(lattice);
+  size_t entries = (size_t)st->nblocks * KAON_DIRS;
+  uint32_t *neighbour = malloc(entries * sizeof *neighbour);
+  int32_t *gather = lattice->split ? NULL : malloc(entries * (size_t)width * sizeof *gather);
+  kaon_status status = KAON_OK;
+  if (neighbour == NULL || (gather == NULL && !lattice->split))
+    status = kaon_fail(lattice->ctx, KAON_ERR_MEMORY,
+                       "lattice: no host memory for the neighbour table of %lld sites",
+                       (long long)lattice->volume);
+  for (int parity = 0; parity < 2 && status == KAON_OK; parity++)
+    status = build_tables(lattice, parity, neighbour, gather);
+  free(neighbour);
+  free(gather);
+  return status;
+}
