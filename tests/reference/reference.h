@@ -1,0 +1,231 @@
+/* reference.h - slow, plain lattice QCD in C99 double complex: the oracle of the tests.
+ *
+ * Includes the C library only and shares nothing with kaon: no layout, no blocks, no projection
+ * tricks. Every formula is written out as in docs/conventions.md, with full 4x4 gamma matrices.
+ *
+ * Host arrays, all lexicographic, x fastest (site = x + X (y + Y (z + Z t))):
+ *   links    u[((site * 4 + mu) * 3 + row) * 3 + col]      ref_links_size(L) numbers
+ *   spinors  psi[(site * 4 + spin) * 3 + colour]           ref_spinor_size(L) numbers
+ *   6 planes of F, in the order (x,y) (x,z) (y,z) (x,t) (y,t) (z,t), see ref_plane_index
+ * C99 `double complex` has the representation of `double[2]`, so the arrays can be handed to a
+ * library that wants re, im pairs by a cast. Spin basis: UKQCD unless a basis is an argument.
+ *
+ * Functions that allocate end the program when memory is gone: this is test code. */
+#ifndef REFERENCE_H
+#define REFERENCE_H
+
+#include <complex.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef double complex ref_complex;
+
+/* ---- lattice (ref_lattice.c) ---- */
+
+typedef struct {
+  int n[4]; /* X, Y, Z, T */
+} ref_lattice;
+
+ref_lattice ref_lattice_make(int nx, int ny, int nz, int nt);
+size_t ref_volume(const ref_lattice *L);
+size_t ref_links_size(const ref_lattice *L);  /* 36 volume */
+size_t ref_spinor_size(const ref_lattice *L); /* 12 volume */
+size_t ref_site(const ref_lattice *L, const int x[4]);
+void ref_coords(const ref_lattice *L, size_t site, int x[4]);
+int ref_parity(const ref_lattice *L, size_t site); /* 0 even, 1 odd */
+/* Neighbour at distance `steps` (either sign) along mu, periodic. */
+size_t ref_shift(const ref_lattice *L, size_t site, int mu, int steps);
+void *ref_alloc(size_t count, size_t size); /* zeroed */
+ref_complex *ref_new(size_t count);         /* zeroed complex numbers */
+
+/* ---- random numbers (ref_random.c): splitmix64 seeds xoshiro256** ---- */
+
+typedef struct {
+  uint64_t s[4];
+} ref_rng;
+
+void ref_rng_seed(ref_rng *r, uint64_t seed);
+double ref_uniform(ref_rng *r); /* [0, 1) */
+double ref_gauss(ref_rng *r);   /* mean 0, variance 1 */
+void ref_random_su3(ref_rng *r, ref_complex u[9]);
+/* `count` SU(3) matrices, Haar distributed: links (4 a site) or a transformation (1 a site). */
+void ref_random_matrices(ref_complex *u, size_t count, uint64_t seed);
+void ref_unit_links(const ref_lattice *L, ref_complex *u);
+void ref_random_links(const ref_lattice *L, ref_complex *u, uint64_t seed);
+void ref_weak_links(const ref_lattice *L, ref_complex *u, double eps, uint64_t seed);
+void ref_random_spinor(const ref_lattice *L, ref_complex *psi, uint64_t seed); /* gaussian */
+void ref_point_source(const ref_lattice *L, ref_complex *psi, const int x[4], int spin, int colour);
+
+/* ---- 3x3 and n x n matrices (ref_matrix.c) ---- */
+
+void ref_mul(ref_complex c[9], const ref_complex a[9], const ref_complex b[9]);    /* a b */
+void ref_mul_na(ref_complex c[9], const ref_complex a[9], const ref_complex b[9]); /* a b^dag */
+void ref_mul_an(ref_complex c[9], const ref_complex a[9], const ref_complex b[9]); /* a^dag b */
+void ref_adjoint(ref_complex c[9], const ref_complex a[9]);
+ref_complex ref_trace(const ref_complex a[9]);
+ref_complex ref_det(const ref_complex a[9]);
+double ref_su3_deviation(const ref_complex u[9]); /* max |u u^dag - 1|, |det u - 1| */
+/* Row 2 = conj(row 0 x row 1). */
+void ref_complete_row2(ref_complex u[9]);
+/* n x n, row-major, Gauss elimination with row pivoting; 0 if singular. */
+int ref_invert(int n, const ref_complex *a, ref_complex *inverse);
+int ref_solve_dense(int n, const ref_complex *a, const ref_complex *b, ref_complex *x);
+ref_complex ref_log_det(int n, const ref_complex *a); /* log of the determinant, |Im| <= pi */
+
+/* ---- vectors of count numbers ---- */
+
+double ref_norm2(const ref_complex *a, size_t count);
+ref_complex ref_dot(const ref_complex *a, const ref_complex *b, size_t count); /* sum conj(a) b */
+double ref_max_diff(const ref_complex *a, const ref_complex *b, size_t count);
+double ref_rel_diff(const ref_complex *a, const ref_complex *b, size_t count); /* |a - b| / |b| */
+void ref_axpy(ref_complex alpha, const ref_complex *x, ref_complex *y, size_t count);
+
+/* ---- gamma matrices (ref_gamma.c) ---- */
+
+typedef enum {
+  REF_UKQCD,         /* kaon inside; gamma_4 = diag(1, 1, -1, -1) */
+  REF_DEGRAND_ROSSI, /* Chroma, MILC, QDP++; gamma_5 = diag(1, 1, -1, -1) */
+  REF_OPENQCD,       /* openQCD; gamma_1 gamma_2 gamma_3 gamma_4 = diag(-1, -1, 1, 1): openQCD calls
+                        gamma_5 its gamma_0 gamma_1 gamma_2 gamma_3, the negative */
+  REF_DDALPHAAMG,    /* DDalphaAMG BASIS0: openQCD's with x and z exchanged; diag(1, 1, -1, -1) */
+  REF_BASES
+} ref_basis;
+
+/* mu = 0..3 (x, y, z, t), or 4 for gamma_5 = gamma_1 gamma_2 gamma_3 gamma_4. */
+void ref_gamma(ref_basis basis, int mu, ref_complex g[16]);
+void ref_sigma(ref_basis basis, int mu, int nu, ref_complex s[16]); /* (i/2) [gamma_mu, gamma_nu] */
+/* Unitary S with gamma(to) = S gamma(from) S^dag, so psi(to) = S psi(from); the first non-zero
+ * element in row order is real and positive. */
+void ref_basis_change(ref_basis from, ref_basis to, ref_complex s[16]);
+void ref_mul4(ref_complex c[16], const ref_complex a[16], const ref_complex b[16]);
+/* out = (4x4 matrix m on spin) in, at every site; in place allowed. */
+void ref_spin_multiply(const ref_lattice *L, const ref_complex m[16], const ref_complex *in,
+                       ref_complex *out);
+
+/* ---- gauge field (ref_gauge.c, ref_field_strength.c) ---- */
+
+typedef struct {
+  double all, space, time, link_trace;
+} ref_plaquettes;
+
+ref_plaquettes ref_plaquette(const ref_lattice *L, const ref_complex *u);
+ref_complex ref_polyakov_loop(const ref_lattice *L, const ref_complex *u);
+void ref_gauge_transform_links(const ref_lattice *L, const ref_complex *g, ref_complex *u);
+void ref_gauge_transform_spinor(const ref_lattice *L, const ref_complex *g, ref_complex *psi);
+/* The transformation g after which U_t = 1 everywhere except on slice t = T - 1. */
+void ref_temporal_gauge(const ref_lattice *L, const ref_complex *u, ref_complex *g);
+/* Constant diagonal field: U = exp(i diag(q) angle), flux angles 2 pi n_xy / (X Y) in the (x, y)
+ * plane and 2 pi n_zt / (Z T) in the (z, t) plane; charges q integer. F_xy, F_zt = sin(q angle). */
+void ref_flux_links(const ref_lattice *L, ref_complex *u, int n_xy, int n_zt, const int q[3]);
+
+int ref_plane_index(int mu, int nu); /* 0..5 for mu < nu */
+void ref_field_strength(const ref_lattice *L, const ref_complex *u, size_t site, int mu, int nu,
+                        ref_complex f[9]);
+double ref_topological_charge(const ref_lattice *L, const ref_complex *u);
+
+/* ---- Dirac operators (ref_dirac.c, ref_clover.c) ---- */
+
+typedef struct {
+  ref_lattice L;
+  const ref_complex *u; /* not copied */
+  double kappa, csw;
+  double aniso;        /* factor nu / xi_0 on the spatial hops only; 1 = isotropic */
+  int antiperiodic;    /* in t */
+  ref_complex *clover; /* A, 144 numbers a site, row-major, index spin * 3 + colour; NULL: A = 1 */
+} ref_dirac;
+
+/* kappa, csw, boundary; builds the clover term when csw != 0. ref_dirac_free releases it. */
+ref_dirac ref_dirac_make(const ref_lattice *L, const ref_complex *u, double kappa, double csw,
+                         int antiperiodic);
+void ref_dirac_free(ref_dirac *d);
+
+/* out = D in (sign +1) or D^dag in (sign -1), on all sites of both parities. No kappa. */
+void ref_hop(const ref_dirac *d, int sign, const ref_complex *in, ref_complex *out);
+/* Same, only sites x of `parity` are written (others untouched); reads only the other parity. */
+void ref_hop_parity(const ref_dirac *d, int sign, int parity, const ref_complex *in,
+                    ref_complex *out);
+void ref_clover_multiply(const ref_dirac *d, const ref_complex *in, ref_complex *out);
+void ref_apply(const ref_dirac *d, const ref_complex *in, ref_complex *out);        /* M */
+void ref_apply_dagger(const ref_dirac *d, const ref_complex *in, ref_complex *out); /* M^dag */
+void ref_apply_normal(const ref_dirac *d, const ref_complex *in, ref_complex *out); /* M^dag M */
+/* M as a dense row-major matrix of 12 volume rows, from its definition; caller frees. */
+ref_complex *ref_dense(const ref_dirac *d);
+
+/* A(x) = 1 - (kappa csw / 2) sum_{mu, nu} sigma_{mu nu} F_{mu nu}(x), 12x12, in any basis. */
+void ref_clover_site(const ref_lattice *L, const ref_complex *u, double kappa, double csw,
+                     ref_basis basis, size_t site, ref_complex a[144]);
+/* Chiral blocks of a UKQCD 12x12: plus (gamma_5 = +1) and minus, 6x6, index s * 3 + colour, in the
+ * spin basis (upper_s +- lower_s) / sqrt(2). Returns the largest element outside the blocks. */
+double ref_chiral_blocks(const ref_complex a[144], ref_complex plus[36], ref_complex minus[36]);
+
+/* ---- even-odd (ref_evenodd.c). Vectors are full-lattice; the other parity is ignored or zero.
+ * parity p = 0: the Schur complement lives on even sites, q = 1 - p is eliminated. ---- */
+
+/* symmetric: 1 - kappa^2 A_p^-1 D_pq A_q^-1 D_qp;  asymmetric: A_p - kappa^2 D_pq A_q^-1 D_qp */
+void ref_schur(const ref_dirac *d, int parity, int symmetric, const ref_complex *in,
+               ref_complex *out);
+/* Its adjoint. */
+void ref_schur_dagger(const ref_dirac *d, int parity, int symmetric, const ref_complex *in,
+                      ref_complex *out);
+/* b_p + kappa D_pq A_q^-1 b_q, times A_p^-1 when symmetric. */
+void ref_schur_prepare(const ref_dirac *d, int parity, int symmetric, const ref_complex *b,
+                       ref_complex *out);
+/* x_q = A_q^-1 (b_q + kappa D_qp x_p), written into the q sites of x. */
+void ref_schur_reconstruct(const ref_dirac *d, int parity, const ref_complex *b, ref_complex *x);
+/* out = A^-1 in on the sites of one parity. */
+void ref_clover_solve_parity(const ref_dirac *d, int parity, const ref_complex *in,
+                             ref_complex *out);
+
+/* ---- solvers (ref_solve.c); x starts at zero ---- */
+
+typedef struct {
+  int iterations;
+  double residual;        /* |b - A x| / |b|, recomputed */
+  double normal_residual; /* |M^dag (b - M x)| / |M^dag b|, recomputed (CGN only) */
+} ref_report;
+
+typedef void (*ref_operator)(const void *matrix, const ref_complex *in, ref_complex *out);
+
+/* CG for a hermitian positive A; stops on the recurrence residual |r| <= tol |b|. */
+ref_report ref_cg(ref_operator a, const void *matrix, const ref_complex *b, ref_complex *x,
+                  size_t count, double tol, int max_iter);
+/* CG on M^dag M x = M^dag b; stops on |M^dag r| <= tol |M^dag b| (stop_full 0) or on the full
+ * system's |b - M x| <= tol |b|, from its own recurrence (stop_full 1). */
+ref_report ref_cgn(const ref_dirac *d, const ref_complex *b, ref_complex *x, double tol,
+                   int max_iter, int stop_full);
+ref_report ref_bicgstab(const ref_dirac *d, const ref_complex *b, ref_complex *x, double tol,
+                        int max_iter);
+
+/* ---- free field (ref_free.c) ---- */
+
+/* Symbol of M on exp(i p x): 1 - 2 kappa sum_mu f_mu (cos p_mu - i gamma_mu sin p_mu), f_mu = aniso
+ * on spatial mu. p_t = 2 pi (n + 1/2) / T when antiperiodic. */
+void ref_free_symbol(double kappa, double aniso, const double p[4], ref_complex m[16]);
+void ref_momentum(const ref_lattice *L, int antiperiodic, const int n[4], double p[4]);
+/* The 4x4 spin matrix of M^-1 from `source` to `sink` for U = 1 (unit matrix in colour). */
+void ref_free_propagator(const ref_lattice *L, double kappa, double aniso, int antiperiodic,
+                         const int sink[4], const int source[4], ref_complex s[16]);
+
+/* ---- hadrons (ref_meson.c) ---- */
+
+/* Zero-momentum correlator of the flavoured meson ubar Gamma d from the 12 columns of a point
+ * source, columns[spin0 * 3 + colour0] = M^-1 delta_{spin0, colour0}; c has T entries, c[0] at
+ * slice t0: c(t) = -sum_x tr[Gamma S(x) Gammabar gamma_5 S(x)^dag gamma_5], Gammabar = gamma_4
+ * Gamma^dag gamma_4. Real and positive on average, for every Gamma, up to the boundary sign. */
+void ref_meson(const ref_lattice *L, ref_complex *const columns[12], const ref_complex gamma[16],
+               int t0, ref_complex *c);
+/* sum |S|^2: the pion (ref_meson for gamma_5). */
+void ref_pion(const ref_lattice *L, ref_complex *const columns[12], int t0, double *c);
+/* The vector meson: Re of ref_meson for gamma_k, mean over k = 1, 2, 3. */
+void ref_rho(const ref_lattice *L, ref_complex *const columns[12], int t0, double *c);
+
+/* ---- reconstruction (ref_codec.c): what 12 and 8 reals mean, not how a library packs them ---- */
+
+void ref_encode12(const ref_complex u[9], double r[12]);
+void ref_decode12(const double r[12], ref_complex u[9]);
+/* Minimal form: the pivot row k with the largest off-column weight is completed from 8 reals; k is
+ * returned and must be given back. */
+int ref_encode8(const ref_complex u[9], double r[8]);
+void ref_decode8(const double r[8], int pivot, ref_complex u[9]);
+
+#endif

@@ -1,0 +1,44 @@
+/* test_util.c - bounds with figures, data files (see test_util.h). */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "test_util.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#ifndef KAON_SOURCE_DIR
+#define KAON_SOURCE_DIR "."
+#endif
+
+void test_below_at(const char *what, double measured, double bound, const char *file, int line) {
+  int ok = measured <= bound;
+  printf("  %-58s %10.3e  bound %.1e%s\n", what, measured, bound, ok ? "" : "  FAILED");
+  if (!ok) _fail(file, line);
+}
+
+void test_close_at(const char *what, double measured, double expected, double bound,
+                   const char *file, int line) {
+  int ok = fabs(measured - expected) <= bound;
+  printf("  %-58s %.12g  expected %.12g +- %.1e%s\n", what, measured, expected, bound,
+         ok ? "" : "  FAILED");
+  if (!ok) _fail(file, line);
+}
+
+const char *test_data(const char *name, char buffer[1024]) {
+  const char *root = getenv("KAON_TEST_DATA");
+  if (root && *root)
+    snprintf(buffer, 1024, "%s/%s", root, name);
+  else
+    snprintf(buffer, 1024, "%s/../shared/data/%s", KAON_SOURCE_DIR, name);
+  FILE *f = fopen(buffer, "rb");
+  if (!f) {
+    printf("  no %s: set KAON_TEST_DATA to the data folder; skipped\n", buffer);
+    return NULL;
+  }
+  fclose(f);
+  return buffer;
+}
