@@ -194,9 +194,11 @@ static void format_value(const kaon_field *field, double value, char *text, size
     snprintf(text, room, "?");
     for (const kaon_field_name *n = field->names; n->name != NULL; n++)
       if (n->value == (int)value) snprintf(text, room, "%s", n->name);
+  } else if (field->type != KAON_FIELD_DOUBLE) {
+    snprintf(text, room, "%.0f", value);
   } else {
     snprintf(text, room, "%.17g", value);
-    double back = 0;
+    double back = NAN;
     for (int digits = 1; digits < 17 && back != value;
          digits++) { /* the shortest text that reads back equal */
       snprintf(text, room, "%.*g", digits, value);

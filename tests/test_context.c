@@ -1,0 +1,230 @@
+/* test_context.c - contexts, options tables, status texts, the pool and the check mode's guards. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include <kaon/options.h>
+
+#include "lib/context.h"
+#include "lib/options_table.h"
+
+static void init_macros_equal_the_tables(void **state) {
+  (void)state;
+  const kaon_context_options context = KAON_CONTEXT_OPTIONS_INIT;
+  const kaon_dirac_options dirac = KAON_DIRAC_OPTIONS_INIT;
+  const kaon_even_odd_options even_odd = KAON_EVEN_ODD_OPTIONS_INIT;
+  const kaon_solver_options solver = KAON_SOLVER_OPTIONS_INIT;
+  const kaon_heatbath_options heatbath = KAON_HEATBATH_OPTIONS_INIT;
+  const void *macros[] = {&context, &dirac, &even_odd, &solver, &heatbath};
+  for (int kind = 0; kind < 5; kind++) {
+    char fresh[512], by_macro[512], by_table[512];
+    size_t length;
+    assert_int_equal(kaon_options_init((kaon_options_kind)kind, fresh), KAON_OK);
+    assert_int_equal(kaon_options_check((kaon_options_kind)kind, macros[kind]), KAON_OK);
+    kaon_options_print((kaon_options_kind)kind, macros[kind], by_macro, sizeof by_macro, &length);
+    kaon_options_print((kaon_options_kind)kind, fresh, by_table, sizeof by_table, NULL);
+    assert_string_equal(by_macro, by_table);
+    assert_int_equal(length, strlen(by_macro) + 1);
+    print_message("%s\n", by_macro);
+  }
+}
+
+static void options_structs_hold_at_most_16_fields(void **state) {
+  (void)state;
+  for (int kind = 0; kind < 5; kind++) {
+    int fields = 2;
+    while (kaon_options_help((kaon_options_kind)kind, fields - 2) != NULL) fields++;
+    assert_true(fields <= 16);
+  }
+}
+
+static void printed_options_parse_back(void **state) {
+  (void)state;
+  kaon_solver_options a = KAON_SOLVER_OPTIONS_INIT, b = KAON_SOLVER_OPTIONS_INIT;
+  assert_int_equal(kaon_options_parse(
+                       KAON_OPTIONS_SOLVER, &a,
+                       "method=bicgstab, tol=3.7e-9,sloppy=half reconstruct=12\nmax_iterations=77"),
+                   KAON_OK);
+  assert_int_equal(a.method, KAON_BICGSTAB);
+  assert_int_equal(a.sloppy, KAON_HALF);
+  assert_int_equal(a.reconstruct, KAON_RECONSTRUCT_12);
+  assert_int_equal(a.max_iterations, 77);
+  char text[1024];
+  kaon_options_print(KAON_OPTIONS_SOLVER, &a, text, sizeof text, NULL);
+  assert_int_equal(kaon_options_parse(KAON_OPTIONS_SOLVER, &b, text), KAON_OK);
+  char again[1024];
+  kaon_options_print(KAON_OPTIONS_SOLVER, &b, again, sizeof again, NULL);
+  assert_string_equal(text, again);
+  assert_true(a.tol == b.tol && b.max_iterations == 77 && b.sloppy == KAON_HALF);
+}
+
+static void seeds_keep_all_64_bits(void **state) {
+  (void)state;
+  kaon_heatbath_options options = KAON_HEATBATH_OPTIONS_INIT;
+  assert_int_equal(kaon_options_parse(KAON_OPTIONS_HEATBATH, &options, "seed=18446744073709551557"),
+                   KAON_OK);
+  assert_true(options.seed == UINT64_C(18446744073709551557));
+}
+
+static void bad_options_change_nothing_and_say_what_is_allowed(void **state) {
+  (void)state;
+  const char *bad[] = {"method=cgx",
+                       "tol=-1",
+                       "tol=nan",
+                       "tol=1e999",
+                       "tolerance=1e-8",
+                       "check_interval=0",
+                       "subspace=33",
+                       "tol",
+                       "max_iterations=1.5",
+                       "max_iterations=99999999999",
+                       "tol=1e-5x",
+                       "sloppy=",
+                       "sloppy=1",
+                       "method=cg,tol=7"};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    kaon_solver_options options = KAON_SOLVER_OPTIONS_INIT, before = options;
+    assert_int_equal(kaon_options_parse(KAON_OPTIONS_SOLVER, &options, bad[i]), KAON_ERR_ARGUMENT);
+    assert_memory_equal(&options, &before, sizeof options);
+    print_message("%-28s %s\n", bad[i], kaon_last_error(NULL));
+    assert_true(strlen(kaon_last_error(NULL)) > 20);
+  }
+  kaon_dirac_options old = KAON_DIRAC_OPTIONS_INIT;
+  old.version = 9;
+  assert_int_equal(kaon_options_check(KAON_OPTIONS_DIRAC, &old), KAON_ERR_ARGUMENT);
+  assert_int_equal(kaon_options_init((kaon_options_kind)99, &old), KAON_ERR_ARGUMENT);
+}
+
+static void every_status_has_a_name_and_a_text(void **state) {
+  (void)state;
+  for (int code = 0; code <= KAON_ERR_INTERNAL; code++) {
+    assert_int_equal(strncmp(kaon_status_name((kaon_status)code), "KAON_", 5), 0);
+    assert_string_not_equal(kaon_status_text((kaon_status)code), "unknown status");
+  }
+  assert_string_equal(kaon_status_name((kaon_status)999), "KAON_ERR_?");
+}
+
+static void sentences_are_kept_per_context(void **state) {
+  (void)state;
+  kaon_context *a = NULL, *b = NULL;
+  assert_int_equal(kaon_context_create(NULL, &a), KAON_OK);
+  assert_int_equal(kaon_context_create(NULL, &b), KAON_OK);
+  kaon_fail(a, KAON_ERR_SHAPE, "of %s", "a");
+  kaon_fail(b, KAON_ERR_SHAPE, "of %s", "b");
+  assert_string_equal(kaon_last_error(a), "of a");
+  assert_string_equal(kaon_last_error(b), "of b");
+  kaon_context_destroy(&a);
+  kaon_context_destroy(&b);
+  kaon_context_destroy(&b);
+  assert_null(b);
+}
+
+static void unusable_backends_are_refused_with_a_sentence(void **state) {
+  (void)state;
+  kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  kaon_context *ctx = NULL;
+  options.backend = KAON_BACKEND_CUDA;
+  assert_int_equal(kaon_context_create(&options, &ctx), KAON_ERR_NOT_BUILT);
+  assert_null(ctx);
+  print_message("%s\n", kaon_last_error(NULL));
+  options.backend = KAON_BACKEND_AUTO;
+  setenv("KAON_BACKEND", "gpu", 1);
+  assert_int_equal(kaon_context_create(&options, &ctx), KAON_ERR_ARGUMENT);
+  unsetenv("KAON_BACKEND");
+  print_message("%s\n", kaon_last_error(NULL));
+}
+
+static void the_pool_reuses_and_counts(void **state) {
+  (void)state;
+  kaon_context *ctx = NULL;
+  assert_int_equal(kaon_context_create(NULL, &ctx), KAON_OK);
+  void *a, *b;
+  kaon_context_info info;
+  assert_int_equal(kaon_pool_take(ctx, 1000000, "a", &a), KAON_OK);
+  assert_int_equal((uintptr_t)a % 64, 0);
+  kaon_pool_give(ctx, a);
+  assert_int_equal(kaon_pool_take(ctx, 990000, "b", &b), KAON_OK);
+  assert_ptr_equal(a, b);
+  kaon_context_query(ctx, &info);
+  assert_in_range(info.memory_now, 990000, 1003520);
+  assert_int_equal(info.memory_peak, info.memory_now);
+  kaon_pool_give(ctx, b);
+  kaon_pool_give(ctx, NULL);
+  kaon_context_query(ctx, &info);
+  assert_int_equal(info.memory_now, 0);
+  kaon_context_destroy(&ctx);
+}
+
+static void the_memory_limit_is_kept_and_named(void **state) {
+  (void)state;
+  kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  options.memory_limit = 1 << 20;
+  kaon_context *ctx = NULL;
+  void *a, *b;
+  assert_int_equal(kaon_context_create(&options, &ctx), KAON_OK);
+  assert_int_equal(kaon_pool_take(ctx, 600000, "first field", &a), KAON_OK);
+  assert_int_equal(kaon_pool_take(ctx, 600000, "second field", &b), KAON_ERR_MEMORY);
+  print_message("%s\n", kaon_last_error(ctx));
+  assert_non_null(strstr(kaon_last_error(ctx), "second field"));
+  kaon_pool_give(ctx, a);
+  assert_int_equal(kaon_pool_take(ctx, 1000000, "third field", &b), KAON_OK);
+  kaon_pool_give(ctx, b);
+  kaon_context_destroy(&ctx);
+}
+
+/* A child must die on the access; its exit is by a signal (or the sanitizer's report). */
+static void dies(int overrun) {
+  fflush(stdout);
+  pid_t child = fork();
+  if (child == 0) {
+    signal(SIGSEGV, SIG_DFL); /* cmocka's handler would run the remaining tests in the child */
+    signal(SIGBUS, SIG_DFL);
+    kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+    options.check = 1;
+    kaon_context *ctx = NULL;
+    void *a = NULL;
+    fclose(stderr);
+    if (kaon_context_create(&options, &ctx) != KAON_OK ||
+        kaon_pool_take(ctx, 8192, "a", &a) != KAON_OK)
+      _exit(0);
+    volatile double *x = a;
+    if (x[0] == x[0]) _exit(0); /* poisoned: must be NaN */
+    if (!overrun) kaon_pool_give(ctx, a);
+    x[overrun ? 1024 : 0] = 1.0;
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  assert_false(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void check_mode_traps_overruns_and_late_uses(void **state) {
+  (void)state;
+  dies(1);
+  dies(0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(init_macros_equal_the_tables),
+      cmocka_unit_test(options_structs_hold_at_most_16_fields),
+      cmocka_unit_test(printed_options_parse_back),
+      cmocka_unit_test(seeds_keep_all_64_bits),
+      cmocka_unit_test(bad_options_change_nothing_and_say_what_is_allowed),
+      cmocka_unit_test(every_status_has_a_name_and_a_text),
+      cmocka_unit_test(sentences_are_kept_per_context),
+      cmocka_unit_test(unusable_backends_are_refused_with_a_sentence),
+      cmocka_unit_test(the_pool_reuses_and_counts),
+      cmocka_unit_test(the_memory_limit_is_kept_and_named),
+      cmocka_unit_test(check_mode_traps_overruns_and_late_uses),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,178 @@
+/* test_lattice.c - site orders: every site has one home, and the tables step to the geometric
+ * neighbours. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <kaon/lattice.h>
+
+#include "lib/cpu/backend.h"
+#include "lib/space.h"
+
+static const int shapes[][4] = {{4, 6, 2, 10}, {2, 2, 2, 2},  {4, 4, 4, 4},
+                                {8, 8, 8, 8},  {8, 4, 6, 12}, {6, 6, 6, 6},
+                                {2, 4, 8, 4},  {4, 4, 4, 2},  {10, 4, 4, 16}};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+static kaon_context *context_of(kaon_isa isa) {
+  kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  options.isa = isa;
+  kaon_context *ctx = NULL;
+  assert_int_equal(kaon_context_create(&options, &ctx), KAON_OK);
+  return ctx;
+}
+
+typedef void lattice_check(kaon_lattice *lattice);
+
+static void for_all(lattice_check *check) {
+  for (int isa = KAON_ISA_SCALAR; isa <= KAON_ISA_AVX512; isa++) {
+    if (!kaon_cpu_has((kaon_isa)isa)) {
+      print_message("instruction set %d: not on this processor, skipped\n", isa);
+      continue;
+    }
+    kaon_context *ctx = context_of((kaon_isa)isa);
+    for (int i = 0; i < 2 * SHAPES; i++) {
+      kaon_lattice *lattice = NULL;
+      assert_int_equal(kaon_lattice_create(ctx, shapes[i / 2],
+                                           i % 2 ? KAON_ANTIPERIODIC : KAON_PERIODIC, &lattice),
+                       KAON_OK);
+      check(lattice);
+      kaon_lattice_destroy(&lattice);
+    }
+    kaon_context_destroy(&ctx);
+  }
+}
+
+static int64_t rank_of(const kaon_lattice *lattice, const int site[4]) {
+  const int *e = lattice->extents;
+  return site[0] + e[0] * (site[1] + e[1] * (site[2] + (int64_t)e[2] * site[3]));
+}
+
+static void check_bijection(kaon_lattice *lattice) {
+  char *seen = calloc((size_t)lattice->volume, 1);
+  int64_t count = 0;
+  for (int parity = 0; parity < 2; parity++)
+    for (int64_t block = 0; block < lattice->stencil.nblocks; block++)
+      for (int lane = 0; lane < lattice->stencil.width; lane++) {
+        int site[4];
+        int masked = block == lattice->stencil.nblocks - 1 && lane >= lattice->stencil.tail_lanes;
+        assert_int_equal(kaon_lattice_site(lattice, parity, block, lane, site), !masked);
+        if (masked) continue;
+        kaon_place place = kaon_lattice_place(lattice, site);
+        assert_int_equal(place.parity, parity);
+        assert_int_equal(place.block, block);
+        assert_int_equal(place.lane, lane);
+        assert_int_equal((site[0] + site[1] + site[2] + site[3]) & 1, parity);
+        assert_int_equal(seen[rank_of(lattice, site)], 0);
+        seen[rank_of(lattice, site)] = 1;
+        count++;
+      }
+  assert_int_equal(count, lattice->volume);
+  free(seen);
+}
+
+/* What a kernel does: follow one table entry from a lane, giving the neighbour's place and the sign
+ * of the hop. */
+static kaon_place follow(const kaon_lattice *lattice, int parity, int64_t block, int dir, int lane,
+                         int *sign) {
+  const kaon_stencil *st = &lattice->stencil;
+  uint32_t entry = st->neighbour[parity][block * KAON_DIRS + dir];
+  kaon_place to = {1 - parity, entry >> KAON_NB_SHIFT, lane};
+  *sign = 1;
+  if (entry & KAON_NB_GATHER) {
+    int32_t index = st->gather[parity][(block * KAON_DIRS + dir) * st->width + lane];
+    if (index < 0) {
+      *sign = -1;
+      index = ~index;
+    }
+    to.block = index / st->width;
+    to.lane = index % st->width;
+    return to;
+  }
+  if (entry & KAON_NB_EXCHANGE) to.lane = lane ^ (1 << st->exchange_bit[dir % 4]);
+  if (entry & KAON_NB_BOUNDARY) *sign = (int)st->boundary_sign[dir][lane];
+  return to;
+}
+
+static void check_neighbours(kaon_lattice *lattice) {
+  for (int64_t i = 0; i < lattice->volume; i++) {
+    int64_t rest = i;
+    int site[4];
+    for (int mu = 0; mu < 4; mu++) {
+      site[mu] = (int)(rest % lattice->extents[mu]);
+      rest /= lattice->extents[mu];
+    }
+    kaon_place here = kaon_lattice_place(lattice, site);
+    for (int dir = 0; dir < KAON_DIRS; dir++) {
+      int mu = dir % 4, extent = lattice->extents[mu], sign, to[4];
+      memcpy(to, site, sizeof to);
+      to[mu] += dir < 4 ? 1 : -1;
+      int crosses = to[mu] < 0 || to[mu] >= extent;
+      to[mu] = (to[mu] + extent) % extent;
+      kaon_place want = kaon_lattice_place(lattice, to);
+      kaon_place got = follow(lattice, here.parity, here.block, dir, here.lane, &sign);
+      assert_int_equal(got.parity, want.parity);
+      assert_int_equal(got.block, want.block);
+      assert_int_equal(got.lane, want.lane);
+      assert_int_equal(sign,
+                       crosses && mu == 3 && lattice->boundary_t == KAON_ANTIPERIODIC ? -1 : 1);
+    }
+  }
+}
+
+static void every_site_has_one_home(void **state) {
+  (void)state;
+  for_all(check_bijection);
+}
+
+static void tables_step_to_neighbours_with_boundary_signs(void **state) {
+  (void)state;
+  for_all(check_neighbours);
+}
+
+static void production_extents_use_the_split_order(void **state) {
+  (void)state;
+  kaon_context *ctx = context_of(KAON_ISA_AUTO);
+  const int sizes[][4] = {{16, 16, 16, 32}, {24, 24, 24, 24}, {8, 8, 8, 8}};
+  for (int i = 0; i < 3; i++) {
+    kaon_lattice *lattice = NULL;
+    assert_int_equal(kaon_lattice_create(ctx, sizes[i], KAON_PERIODIC, &lattice), KAON_OK);
+    assert_true(lattice->split);
+    kaon_lattice_destroy(&lattice);
+  }
+  kaon_context_destroy(&ctx);
+}
+
+static void bad_extents_are_refused_with_a_sentence(void **state) {
+  (void)state;
+  kaon_context *ctx = context_of(KAON_ISA_AUTO);
+  const int bad[][4] = {
+      {3, 4, 4, 4}, {4, 0, 4, 4}, {4, 4, -8, 4}, {4, 4, 4, 5000}, {4096, 4096, 4096, 4096}};
+  for (int i = 0; i < 5; i++) {
+    kaon_lattice *lattice = NULL;
+    assert_int_equal(kaon_lattice_create(ctx, bad[i], KAON_PERIODIC, &lattice), KAON_ERR_ARGUMENT);
+    assert_null(lattice);
+    assert_non_null(strstr(kaon_last_error(ctx), "lattice: "));
+    print_message("%s\n", kaon_last_error(ctx));
+  }
+  kaon_lattice *lattice = NULL;
+  const int good[4] = {4, 4, 4, 4};
+  assert_int_equal(kaon_lattice_create(ctx, good, (kaon_boundary)7, &lattice), KAON_ERR_ARGUMENT);
+  assert_int_equal(kaon_lattice_create(NULL, good, KAON_PERIODIC, &lattice), KAON_ERR_ARGUMENT);
+  kaon_context_destroy(&ctx);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_site_has_one_home),
+      cmocka_unit_test(tables_step_to_neighbours_with_boundary_signs),
+      cmocka_unit_test(production_extents_use_the_split_order),
+      cmocka_unit_test(bad_extents_are_refused_with_a_sentence),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
