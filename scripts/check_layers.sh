@@ -1,0 +1,40 @@
+#!/bin/sh
+# Includes must point downward (docs/architecture.md, "Layers"). Prints every arrow that does not; status 1 if there is one.
+set -u
+cd "$(dirname "$0")/.." || exit 2
+bad=0
+
+# forbid FOLDER PATTERN WHY: no file under FOLDER may include a header that matches PATTERN.
+forbid() {
+  hits=$(find $1 -name '*.[ch]' -o -name '*.cu' 2>/dev/null | xargs -r grep -nE "^[[:space:]]*#[[:space:]]*include[[:space:]]*[<\"]($2)" /dev/null)
+  if [ -n "$hits" ]; then
+    printf '%s\n%s\n\n' "$3:" "$hits"
+    bad=1
+  fi
+}
+
+lib_files=$(find lib -name "*.[ch]" ! -path lib/cpu/backend.c)
+forbid "$lib_files" "(blas|gauge|dslash|sparse|solvers|multigrid|interfaces)/" "lib/ includes a higher layer (lib/cpu/backend.c, the table, may)"
+forbid "blas" "(gauge|dslash|sparse|solvers|multigrid|interfaces)/" "blas/ includes a higher layer"
+forbid "gauge" "(dslash|sparse|solvers|multigrid|interfaces)/" "gauge/ includes a higher layer"
+forbid "dslash" "(sparse|solvers|multigrid|interfaces)/" "dslash/ includes a higher layer"
+forbid "solvers" "(gauge|dslash|sparse|multigrid|interfaces)/" "solvers/ includes an operator's folder"
+forbid "interfaces examples" "(lib|blas|gauge|dslash|sparse|solvers|multigrid)/" "interfaces/ and examples/ use include/kaon alone"
+forbid "tests/reference" "(kaon|lib|blas|gauge|dslash|sparse|solvers)/" "the reference shares nothing with the library"
+forbid "lib blas gauge dslash sparse solvers multigrid include" "(mpi|qmp)\.h" "MPI and QMP belong to lib/comm_*.c alone"
+forbid "lib blas gauge dslash sparse solvers multigrid include interfaces" "(lapacke|cblas)\.h" "LAPACKE belongs to blas/dense.c alone"
+forbid "lib blas gauge dslash sparse solvers multigrid include interfaces" "cuda" "CUDA headers belong under */cuda/ alone"
+
+# The backend table names every folder's kernels: the one exception to lib's rule.
+words=$(find solvers -name '*.[ch]' | xargs -r grep -nwiE "spin|colou?r|parity|csr|mpi|cuda|wilson|clover|staggered" /dev/null)
+if [ -n "$words" ]; then
+  printf 'solvers/ names something it must not know:\n%s\n\n' "$words"
+  bad=1
+fi
+calls=$(find lib blas gauge dslash sparse solvers multigrid -name '*.c' 2>/dev/null | xargs -r grep -nwE "(printf|puts|exit|abort|getenv) *\(" /dev/null | grep -vE "lib/config.c|snprintf|fprintf")
+if [ -n "$calls" ]; then
+  printf 'below interfaces/ something prints, exits or reads the environment:\n%s\n\n' "$calls"
+  bad=1
+fi
+[ $bad = 0 ] && echo "layers: every include points downward"
+exit $bad
