@@ -46,7 +46,7 @@ typedef struct kaon_operator_ops {
   kaon_status (*local_part)(kaon_operator *A, kaon_operator **local); /* NULL: not offered */
   kaon_status (*diagonal)(kaon_operator *A, kaon_vector *d);          /* NULL: not offered */
   kaon_cost (*cost)(const kaon_operator *A, int columns);
-  void (*destroy)(kaon_operator *A);
+  void (*destroy)(kaon_operator *A); /* frees self, A itself, and lets go of what they hold */
 } kaon_operator_ops;
 
 /* A reduction of `parent`: how a source of the parent's space becomes one of ours and a solution
@@ -59,6 +59,9 @@ typedef struct kaon_reduction {
                              kaon_vector *x);
   kaon_status (*lift)(kaon_operator *R, const kaon_vector *reduced_r, kaon_vector *r,
                       const kaon_pass *pass);
+  /* An initial guess of the parent's space -> ours (NULL: guesses of the parent's space are not
+   * used, the solve starts from zero). */
+  kaon_status (*guess)(kaon_operator *R, const kaon_vector *x, kaon_vector *reduced_x);
 } kaon_reduction;
 
 struct kaon_operator {

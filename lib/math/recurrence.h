@@ -1,7 +1,7 @@
-/* recurrence.h - the per-column state of an iteration and the one place where its scalars advance.
- * Common subset of C and CUDA C. A reduction that completes a recurrence's inputs runs it for every
- * gated column, on the CPU after its partial sums, on a GPU in its last block; so a solver loop
- * never asks the host for a number. */
+/* recurrence.h - the per-column state of an iteration.
+ * Common subset of C and CUDA C. A reduction that completes a recurrence's inputs runs it
+ * (lib/math/recurrences.h) for every gated column, on the CPU after its partial sums, on a GPU in
+ * its last block; so a solver loop never asks the host for a number. */
 #ifndef KAON_LIB_MATH_RECURRENCE_H
 #define KAON_LIB_MATH_RECURRENCE_H
 
@@ -10,24 +10,48 @@
 
 #include "lib/layout.h"
 
-enum { KAON_SLOTS = 64, KAON_NO_SLOT = -1, KAON_HISTORY = 256 };
+enum { KAON_SLOTS = 624, KAON_NO_SLOT = -1, KAON_HISTORY = 256 };
 
 /* Bits of kaon_column_state.gate; a kernel works on a column when (state.gate & its own mask) is
- * not 0. */
+ * not 0. A column that waits carries SERVICE and some of the bits below it. */
 enum {
-  KAON_GATE_STEP = 1, /* the column iterates */
-  KAON_GATE_SERVICE =
-      2, /* the column waits, frozen, for the host: reliable update, restart or verification */
-  KAON_GATE_ANY = 3
+  KAON_GATE_STEP = 1,    /* the column iterates */
+  KAON_GATE_SERVICE = 2, /* the column waits, frozen, for the host: residual replacement, restart,
+                            verification, end */
+  KAON_GATE_KEEP = 4,    /* its inner solution is finite and is to be added */
+  KAON_GATE_START = 8,   /* goes on with a fresh process */
+  KAON_GATE_INJECT = 16, /* goes on with the old process and the replaced residual */
+  KAON_GATE_ANY = 31
 };
 
 typedef struct kaon_column_state {
-  double slot[KAON_SLOTS][2];   /* complex scalars; the method's header names them */
-  double history[KAON_HISTORY]; /* |residual|^2 of iteration i at [i % KAON_HISTORY] */
-  int32_t gate;                 /* KAON_GATE_ bits; 0: finished */
-  int32_t reason;               /* why it finished or waits: kaon_stop_reason, kaon_service */
-  int32_t iterations;
-  int32_t aux; /* the method's own counter (GCR: position in the cycle) */
+  double slot[KAON_SLOTS][2];   /* complex scalars; lib/math/recurrences.h names them */
+  double history[KAON_HISTORY]; /* relative residual squared of iteration i at [i % KAON_HISTORY] */
+
+  /* Stopping. `watched` is the residual norm squared that the recurrence knows, `true` the one that
+   * the user chose, recomputed in the outer precision while the column waits. */
+  double limit;     /* true residual squared that counts as converged */
+  double threshold; /* watched residual squared at which the column asks to be verified */
+  double scale;     /* watched times scale = relative residual squared of the chosen kind */
+  double delta2;    /* replace the residual when watched < delta2 * peak; 0: never */
+  double peak;      /* largest watched since the last replacement */
+  double lowest;    /* smallest watched since the last progress */
+  double first;     /* true at the start */
+  double best;      /* smallest true so far */
+  double mark;      /* true at the last restart after a breakdown */
+
+  int32_t gate;       /* KAON_GATE_ bits; 0: finished */
+  int32_t reason;     /* why it finished (kaon_stop_reason) or waits (KAON_WAIT_) */
+  int32_t iterations; /* completed steps */
+  int32_t aux;        /* the method's own counter (GCR: position in the cycle) */
+  int32_t max_iterations;
+  int32_t cycle;     /* GCR: steps of a cycle; 0: none */
+  int32_t flags;     /* KAON_FLAG_ bits */
+  int32_t updates;   /* residual replacements */
+  int32_t lowest_at; /* iteration of `lowest` */
+  int32_t stalls;    /* verifications in a row without progress */
+  int32_t restarts;  /* after breakdowns */
+  int32_t unused;
 } kaon_column_state;
 
 #endif
