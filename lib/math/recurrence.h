@@ -30,15 +30,17 @@ typedef struct kaon_column_state {
 
   /* Stopping. `watched` is the residual norm squared that the recurrence knows, `true` the one that
    * the user chose, recomputed in the outer precision while the column waits. */
-  double limit;     /* true residual squared that counts as converged */
+  double reference; /* |b|^2 in the chosen sense */
+  double limit;     /* true / reference that counts as converged: tol^2 */
+  double relative;  /* true / reference at the last verification */
   double threshold; /* watched residual squared at which the column asks to be verified */
-  double scale;     /* watched times scale = relative residual squared of the chosen kind */
+  double scale;     /* watched times scale = true / reference, as of the last verification */
   double delta2;    /* replace the residual when watched < delta2 * peak; 0: never */
   double peak;      /* largest watched since the last replacement */
   double lowest;    /* smallest watched since the last progress */
-  double first;     /* true at the start */
-  double best;      /* smallest true so far */
-  double mark;      /* true at the last restart after a breakdown */
+  double first;     /* true / reference at the start */
+  double best;      /* the smallest so far */
+  double mark;      /* at the last restart after a breakdown */
 
   int32_t gate;       /* KAON_GATE_ bits; 0: finished */
   int32_t reason;     /* why it finished (kaon_stop_reason) or waits (KAON_WAIT_) */

@@ -1,0 +1,302 @@
+/* recurrences.h - the scalar recurrences of every method, one function a line of its paper.
+ * Common subset of C and CUDA C; run by the reduction that completes their inputs. Sources are
+ * named in the methods' files under solvers/. In all of them (x, y) = sum conj(x) y.
+ *
+ * A recurrence that cannot go on freezes its column (kaon_wait) and leaves scalars such that the
+ * inner solution x is right after the method's `finish`. */
+#ifndef KAON_LIB_MATH_RECURRENCES_H
+#define KAON_LIB_MATH_RECURRENCES_H
+
+#include "lib/math/stopping.h"
+
+/* X(id, function) */
+#define KAON_RECURRENCES(X)                         \
+  X(KAON_REC_VERIFY, kaon_rec_verify)               \
+  X(KAON_REC_RESUME, kaon_stop_resume)              \
+  X(KAON_REC_CANCEL, kaon_stop_cancel)              \
+  X(KAON_REC_FIXED_BEGIN, kaon_fixed_begin)         \
+  X(KAON_REC_FIXED_RESUME, kaon_fixed_resume)       \
+  X(KAON_REC_CG_START, kaon_cg_start)               \
+  X(KAON_REC_CG_ALPHA, kaon_cg_alpha)               \
+  X(KAON_REC_CG_BETA, kaon_cg_beta)                 \
+  X(KAON_REC_CG_INJECT, kaon_cg_inject)             \
+  X(KAON_REC_CGNR_START, kaon_cgnr_start)           \
+  X(KAON_REC_CGNR_RESIDUAL, kaon_cgnr_residual)     \
+  X(KAON_REC_CGNR_BETA, kaon_cgnr_beta)             \
+  X(KAON_REC_CGNR_INJECT, kaon_cgnr_inject)         \
+  X(KAON_REC_CGNE_INJECT, kaon_cgne_inject)         \
+  X(KAON_REC_BICGSTAB_START, kaon_bicgstab_start)   \
+  X(KAON_REC_BICGSTAB_ALPHA, kaon_bicgstab_alpha)   \
+  X(KAON_REC_BICGSTAB_OMEGA, kaon_bicgstab_omega)   \
+  X(KAON_REC_BICGSTAB_BETA, kaon_bicgstab_beta)     \
+  X(KAON_REC_BICGSTAB_INJECT, kaon_bicgstab_inject) \
+  X(KAON_REC_MR_ALPHA, kaon_mr_alpha)               \
+  X(KAON_REC_MR_RESIDUAL, kaon_mr_residual)         \
+  X(KAON_REC_GCR_ORTHO, kaon_gcr_ortho)             \
+  X(KAON_REC_GCR_ALPHA, kaon_gcr_alpha)             \
+  X(KAON_REC_GCR_RESIDUAL, kaon_gcr_residual)       \
+  X(KAON_REC_GCR_SOLVE, kaon_gcr_solve)
+
+enum {
+  KAON_REC_NONE,
+#define KAON_X(id, function) id,
+  KAON_RECURRENCES(KAON_X)
+#undef KAON_X
+};
+
+/* Slots of the methods (lib/math/stopping.h names the common ones). */
+enum {
+  /* CG, CGNR, CGNE: rho = the squared norm that beta is the ratio of; denominator of alpha;
+   * overlap: with the old direction, at a residual replacement */
+  KAON_S_ALPHA = KAON_S_METHOD,
+  KAON_S_BETA,
+  KAON_S_RHO,
+  KAON_S_DENOMINATOR,
+  KAON_S_OVERLAP,
+  KAON_S_OMEGA,
+  /* BiCGStab */
+  KAON_S_RHO_NEW, /* (r0, r) */
+  KAON_S_R0V,     /* (r0, v) */
+  KAON_S_ST,      /* (s, t) */
+  KAON_S_T2,      /* (t, t) */
+  KAON_S_R02,     /* (r0, r0) */
+  KAON_S_FACTOR,  /* alpha / (omega rho) */
+  /* MR */
+  KAON_S_RQ, /* (r, q) */
+  KAON_S_Q2, /* (q, q) */
+  KAON_S_RELAXATION,
+  /* GCR: step lengths, which become the coefficients of x; (q_j, q_j); rows of the triangle */
+  KAON_S_GCR_Y = 32,
+  KAON_S_GCR_NORM = 64,
+  KAON_S_GCR_ROW = 96,
+  KAON_GCR_MAX = 32
+};
+
+/* Row j: (q_i, q_j) for i < j, then (r, q_j). */
+static inline KAON_HD int kaon_gcr_row(int j) {
+  return KAON_S_GCR_ROW + j * (j + 1) / 2;
+}
+
+static inline KAON_HD void kaon_set(kaon_column_state *s, int slot, double re, double im) {
+  s->slot[slot][0] = re;
+  s->slot[slot][1] = im;
+}
+
+/* slot to = a / b */
+static inline KAON_HD void kaon_divide(kaon_column_state *s, int to, const double *a,
+                                       const double *b) {
+  const double d = b[0] * b[0] + b[1] * b[1];
+  kaon_set(s, to, (a[0] * b[0] + a[1] * b[1]) / d, (a[1] * b[0] - a[0] * b[1]) / d);
+}
+
+/* slot to = a b */
+static inline KAON_HD void kaon_multiply(kaon_column_state *s, int to, const double *a,
+                                         const double *b) {
+  kaon_set(s, to, a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]);
+}
+
+static inline KAON_HD int kaon_slot_finite(const kaon_column_state *s, int slot) {
+  return kaon_finite(s->slot[slot][0]) && kaon_finite(s->slot[slot][1]);
+}
+
+/* The inner residual of a method that keeps it in the outer precision is the outer one. */
+static inline KAON_HD void kaon_rec_verify(kaon_column_state *s) {
+  kaon_set(s, KAON_S_R2, s->slot[KAON_S_OUTER][0], 0);
+  kaon_stop_verify(s);
+}
+
+/* ---- CG; CGNE shares its lines with p = A^dag (CG's p) ---- */
+
+static inline KAON_HD void kaon_cg_begin(kaon_column_state *s, int norm) {
+  kaon_set(s, KAON_S_RHO, s->slot[norm][0], 0);
+  kaon_set(s, KAON_S_ALPHA, 0, 0);
+  kaon_set(s, KAON_S_BETA, 0, 0);
+}
+
+/* alpha = rho / (p, A p); the step before has added its alpha p to x, so a broken alpha is 0. */
+static inline KAON_HD void kaon_cg_alpha(kaon_column_state *s) {
+  const double rho = s->slot[KAON_S_RHO][0], denominator = s->slot[KAON_S_DENOMINATOR][0];
+  const double alpha = rho / denominator;
+  if (denominator > 0 && kaon_finite(alpha)) {
+    kaon_set(s, KAON_S_ALPHA, alpha, 0);
+  } else {
+    kaon_set(s, KAON_S_ALPHA, 0, 0);
+    kaon_wait(s, KAON_WAIT_BROKEN, 1);
+  }
+}
+
+/* beta = rho' / rho. A frozen column keeps the old rho for kaon_cg_conjugate. */
+static inline KAON_HD void kaon_cg_advance(kaon_column_state *s, int norm) {
+  if (s->gate != KAON_GATE_STEP) return;
+  kaon_set(s, KAON_S_BETA, s->slot[norm][0] / s->slot[KAON_S_RHO][0], 0);
+  kaon_set(s, KAON_S_RHO, s->slot[norm][0], 0);
+}
+
+/* The old direction p goes on under a replaced residual r: p -= (r, p) / (r, r) r restores what
+ * exact arithmetic guarantees, then p = r + beta p with beta = |r|^2 / rho. */
+static inline KAON_HD void kaon_cg_conjugate(kaon_column_state *s, int norm) {
+  const double r2 = s->slot[norm][0], *overlap = s->slot[KAON_S_OVERLAP];
+  kaon_set(s, KAON_S_OVERLAP, overlap[0] / r2, overlap[1] / r2);
+  kaon_set(s, KAON_S_BETA, r2 / s->slot[KAON_S_RHO][0], 0);
+  kaon_set(s, KAON_S_RHO, r2, 0);
+  kaon_set(s, KAON_S_ALPHA, 0, 0);
+}
+
+static inline KAON_HD void kaon_cg_start(kaon_column_state *s) {
+  kaon_cg_begin(s, KAON_S_R2);
+}
+
+static inline KAON_HD void kaon_cg_beta(kaon_column_state *s) {
+  kaon_step_end(s, s->slot[KAON_S_R2][0]);
+  kaon_cg_advance(s, KAON_S_R2);
+}
+
+static inline KAON_HD void kaon_cg_inject(kaon_column_state *s) {
+  kaon_cg_conjugate(s, KAON_S_R2);
+}
+
+/* ---- CGNR: the same with s = A^dag r in the place of r; the residual is watched on the way ----
+ */
+
+static inline KAON_HD void kaon_cgnr_start(kaon_column_state *s) {
+  kaon_cg_begin(s, KAON_S_S2);
+}
+
+static inline KAON_HD void kaon_cgnr_residual(kaon_column_state *s) {
+  if (!(s->flags & KAON_FLAG_NORMAL)) kaon_step_end(s, s->slot[KAON_S_R2][0]);
+}
+
+static inline KAON_HD void kaon_cgnr_beta(kaon_column_state *s) {
+  if (s->flags & KAON_FLAG_NORMAL) kaon_step_end(s, s->slot[KAON_S_S2][0]);
+  kaon_cg_advance(s, KAON_S_S2);
+}
+
+static inline KAON_HD void kaon_cgnr_inject(kaon_column_state *s) {
+  kaon_cg_conjugate(s, KAON_S_S2);
+}
+
+/* CGNE: the directions are orthogonal: beta = -(p, A^dag r) / (p, p). */
+static inline KAON_HD void kaon_cgne_inject(kaon_column_state *s) {
+  const double p2 = s->slot[KAON_S_DENOMINATOR][0], *overlap = s->slot[KAON_S_OVERLAP];
+  const int usable = p2 > 0 && kaon_slot_finite(s, KAON_S_OVERLAP);
+  kaon_set(s, KAON_S_BETA, usable ? -overlap[0] / p2 : 0, usable ? -overlap[1] / p2 : 0);
+  kaon_set(s, KAON_S_RHO, s->slot[KAON_S_R2][0], 0);
+  kaon_set(s, KAON_S_ALPHA, 0, 0);
+}
+
+/* ---- BiCGStab ---- */
+
+static inline KAON_HD void kaon_bicgstab_start(kaon_column_state *s) {
+  kaon_set(s, KAON_S_RHO, s->slot[KAON_S_R2][0], 0);
+  kaon_set(s, KAON_S_R02, s->slot[KAON_S_R2][0], 0);
+  kaon_set(s, KAON_S_ALPHA, 0, 0);
+  kaon_set(s, KAON_S_BETA, 0, 0);
+  kaon_set(s, KAON_S_OMEGA, 0, 0);
+}
+
+/* alpha = rho / (r0, A p) */
+static inline KAON_HD void kaon_bicgstab_alpha(kaon_column_state *s) {
+  kaon_divide(s, KAON_S_ALPHA, s->slot[KAON_S_RHO], s->slot[KAON_S_R0V]);
+  if (!kaon_slot_finite(s, KAON_S_ALPHA)) kaon_wait(s, KAON_WAIT_BROKEN, 1);
+}
+
+/* omega = (t, s) / (t, t); t = 0 only where s is, or A is singular: kaon_bicgstab_beta tells. */
+static inline KAON_HD void kaon_bicgstab_omega(kaon_column_state *s) {
+  const double *st = s->slot[KAON_S_ST], t2 = s->slot[KAON_S_T2][0];
+  kaon_set(s, KAON_S_OMEGA, t2 != 0 ? st[0] / t2 : 0, t2 != 0 ? -st[1] / t2 : 0);
+  if (!kaon_slot_finite(s, KAON_S_OMEGA)) kaon_wait(s, KAON_WAIT_BROKEN, 0);
+}
+
+/* beta = (rho' / rho) (alpha / omega). Serious breakdown: r orthogonal to r0 to rounding. */
+static inline KAON_HD void kaon_bicgstab_beta(kaon_column_state *s) {
+  const double *rho = s->slot[KAON_S_RHO_NEW], r2 = s->slot[KAON_S_R2][0];
+  kaon_step_end(s, r2);
+  kaon_multiply(s, KAON_S_FACTOR, s->slot[KAON_S_OMEGA], s->slot[KAON_S_RHO]);
+  kaon_divide(s, KAON_S_FACTOR, s->slot[KAON_S_ALPHA], s->slot[KAON_S_FACTOR]);
+  if (s->gate != KAON_GATE_STEP) return;
+  kaon_multiply(s, KAON_S_BETA, s->slot[KAON_S_FACTOR], rho);
+  kaon_set(s, KAON_S_RHO, rho[0], rho[1]);
+  if (!kaon_slot_finite(s, KAON_S_BETA) ||
+      rho[0] * rho[0] + rho[1] * rho[1] <= 1e-30 * s->slot[KAON_S_R02][0] * r2)
+    kaon_wait(s, KAON_WAIT_BROKEN, 1);
+}
+
+/* r0, p and v go on; rho is taken again with the replaced residual. */
+static inline KAON_HD void kaon_bicgstab_inject(kaon_column_state *s) {
+  const double *rho = s->slot[KAON_S_RHO_NEW];
+  kaon_multiply(s, KAON_S_BETA, s->slot[KAON_S_FACTOR], rho);
+  kaon_set(s, KAON_S_RHO, rho[0], rho[1]);
+  if (!kaon_slot_finite(s, KAON_S_BETA)) kaon_set(s, KAON_S_BETA, 0, 0);
+}
+
+/* ---- MR ---- */
+
+/* alpha = relaxation (q, r) / (q, q), q = A r */
+static inline KAON_HD void kaon_mr_alpha(kaon_column_state *s) {
+  const double *rq = s->slot[KAON_S_RQ];
+  const double f = s->slot[KAON_S_RELAXATION][0] / s->slot[KAON_S_Q2][0];
+  kaon_set(s, KAON_S_ALPHA, f * rq[0], -f * rq[1]);
+  if (!kaon_slot_finite(s, KAON_S_ALPHA) || (rq[0] == 0 && rq[1] == 0))
+    kaon_wait(s, KAON_WAIT_BROKEN, 1);
+}
+
+static inline KAON_HD void kaon_mr_residual(kaon_column_state *s) {
+  kaon_step_end(s, s->slot[KAON_S_R2][0]);
+}
+
+/* ---- GCR; j = aux, the column's position in its cycle ---- */
+
+/* Row j becomes the coefficients of q_j -= sum_i c_i q_i: c_i = (q_i, q_j) / (q_i, q_i). */
+static inline KAON_HD void kaon_gcr_ortho(kaon_column_state *s) {
+  const int row = kaon_gcr_row(s->aux);
+  for (int i = 0; i < s->aux; i++) {
+    const double norm = s->slot[KAON_S_GCR_NORM + i][0];
+    kaon_set(s, row + i, s->slot[row + i][0] / norm, s->slot[row + i][1] / norm);
+  }
+}
+
+/* alpha = (q_j, r) / (q_j, q_j). (r, q_j) was taken before q_j was orthogonalised, which is the
+ * same as r is orthogonal to the older q_i. */
+static inline KAON_HD void kaon_gcr_alpha(kaon_column_state *s) {
+  const int j = s->aux;
+  const double *rq = s->slot[kaon_gcr_row(j) + j], norm = s->slot[KAON_S_GCR_NORM + j][0];
+  const double re = rq[0] / norm, im = -rq[1] / norm;
+  kaon_set(s, KAON_S_ALPHA, re, im);
+  kaon_set(s, KAON_S_GCR_Y + j, re, im);
+  if (!kaon_finite(re) || !kaon_finite(im) || (re == 0 && im == 0))
+    kaon_wait(s, KAON_WAIT_BROKEN, kaon_finite(norm));
+}
+
+static inline KAON_HD void kaon_gcr_residual(kaon_column_state *s) {
+  s->aux++;
+  kaon_step_end(s, s->slot[KAON_S_R2][0]);
+}
+
+/* Coefficients of the z_j in x: q_j = A z_j - sum_i c_ij q_i turned round, last first. */
+static inline KAON_HD void kaon_gcr_solve(kaon_column_state *s) {
+  for (int j = KAON_GCR_MAX - 1; j >= s->aux; j--) kaon_set(s, KAON_S_GCR_Y + j, 0, 0);
+  for (int j = s->aux - 1; j > 0; j--) {
+    const double *y = s->slot[KAON_S_GCR_Y + j];
+    for (int i = 0; i < j; i++) {
+      const double *c = s->slot[kaon_gcr_row(j) + i];
+      s->slot[KAON_S_GCR_Y + i][0] -= c[0] * y[0] - c[1] * y[1];
+      s->slot[KAON_S_GCR_Y + i][1] -= c[0] * y[1] + c[1] * y[0];
+    }
+  }
+  s->aux = 0;
+}
+
+static inline KAON_HD void kaon_recurrence_run(int id, kaon_column_state *s) {
+  switch (id) {
+#define KAON_X(id, function) \
+  case id:                   \
+    function(s);             \
+    break;
+    KAON_RECURRENCES(KAON_X)
+#undef KAON_X
+    default:
+      break;
+  }
+}
+
+#endif

@@ -1,0 +1,197 @@
+/* stopping.h - when a column stops, waits or goes on: the bookkeeping that all methods share.
+ * Common subset of C and CUDA C. A column iterates (gate STEP) until its recurrence residual asks
+ * for something; it then freezes (gate SERVICE) and waits for the host to run solvers/service.c,
+ * which recomputes the residual in the outer precision and calls kaon_stop_verify. Nothing here
+ * knows when the host looks, so iteration counts do not depend on it.
+ *
+ * Residual replacement: van der Vorst and Ye, SIAM J. Sci. Comput. 22 (2000) 835; the trigger is
+ * that of Sleijpen and van der Vorst, Computing 56 (1996) 141, with the peak since the last
+ * replacement. */
+#ifndef KAON_LIB_MATH_STOPPING_H
+#define KAON_LIB_MATH_STOPPING_H
+
+#include <kaon/solver.h>
+
+#include "lib/math/recurrence.h"
+
+/* Why a column waits (kaon_column_state.reason); beyond the values of kaon_stop_reason. */
+enum {
+  KAON_WAIT_BEGIN = 64, /* nothing done yet */
+  KAON_WAIT_STOP,       /* the recurrence says: converged */
+  KAON_WAIT_UPDATE,     /* reliable update due */
+  KAON_WAIT_CYCLE,      /* the cycle is full */
+  KAON_WAIT_LIMIT,      /* all steps done */
+  KAON_WAIT_STALL,      /* no new minimum for KAON_STALL_STEPS steps */
+  KAON_WAIT_GROWTH,     /* the residual grew */
+  KAON_WAIT_BROKEN,     /* a denominator of the recurrence is 0 or not finite */
+  KAON_WAIT_CANCEL
+};
+
+enum {
+  KAON_FLAG_NORMAL = 1,  /* the watched residual is A^dag r */
+  KAON_FLAG_RESTART = 2, /* a fresh process after each replacement */
+  KAON_FLAG_FIXED = 4    /* a fixed number of steps, no verification */
+};
+
+/* Slots of all methods. TRUE, OUTER: the chosen and the plain residual squared in the outer
+ * precision; R2: of the inner process; S2: of its normal equations. */
+enum { KAON_S_TRUE, KAON_S_OUTER, KAON_S_R2, KAON_S_S2, KAON_S_METHOD };
+
+enum {
+  KAON_STALL_STEPS = 1000,
+  KAON_STALLS = 3, /* verifications in a row without progress */
+  KAON_STALLED_CYCLES = 10,
+  KAON_RESTARTS = 8 /* after breakdowns */
+};
+#define KAON_GROWTH2 1e8 /* residual squared over its first value: diverging */
+#define KAON_CLOSE2 1.21 /* (1.1 tol)^2 is still converged when no better can be had */
+
+static inline KAON_HD int kaon_finite(double x) {
+  return x - x == 0.0;
+}
+
+/* keep: the inner solution is usable. */
+static inline KAON_HD void kaon_wait(kaon_column_state *s, int reason, int keep) {
+  s->gate = keep ? KAON_GATE_SERVICE | KAON_GATE_KEEP : KAON_GATE_SERVICE;
+  s->reason = reason;
+}
+
+static inline KAON_HD void kaon_finish(kaon_column_state *s, int reason) {
+  s->gate = 0;
+  s->reason = reason;
+}
+
+/* The end of a step that left `watched` = residual norm squared. */
+static inline KAON_HD void kaon_step_end(kaon_column_state *s, double watched) {
+  if (!kaon_finite(watched)) {
+    kaon_wait(s, KAON_WAIT_BROKEN, 0);
+    return;
+  }
+  s->iterations++;
+  s->history[s->iterations % KAON_HISTORY] = watched * s->scale;
+  if (watched < s->lowest) {
+    s->lowest = watched;
+    s->lowest_at = s->iterations;
+  }
+  if (watched > s->peak && !(s->flags & KAON_FLAG_RESTART)) s->peak = watched;
+
+  if (watched <= s->threshold)
+    kaon_wait(s, KAON_WAIT_STOP, 1);
+  else if (s->cycle > 0 && s->aux >= s->cycle)
+    kaon_wait(s, s->iterations < s->max_iterations ? KAON_WAIT_CYCLE : KAON_WAIT_LIMIT, 1);
+  else if (s->flags & KAON_FLAG_FIXED)
+    return;
+  else if (s->iterations >= s->max_iterations)
+    kaon_wait(s, KAON_WAIT_LIMIT, 1);
+  else if (watched * s->scale > KAON_GROWTH2 * s->first)
+    kaon_wait(s, KAON_WAIT_GROWTH, 1);
+  else if (watched < s->delta2 * s->peak)
+    kaon_wait(s, KAON_WAIT_UPDATE, 1);
+  else if (s->iterations - s->lowest_at >= KAON_STALL_STEPS)
+    kaon_wait(s, KAON_WAIT_STALL, 1);
+}
+
+/* Counts verifications without progress; 1: too many. A cycle may win little and be useful; where
+ * the recurrence saw a real drop and the true residual did not follow, the precision is spent. */
+static inline KAON_HD int kaon_stalled(kaon_column_state *s, double relative) {
+  const int cycle = s->reason == KAON_WAIT_CYCLE;
+  const int progress = relative < s->best * (cycle ? 1 - 1e-4 : 0.98);
+  s->stalls = progress ? 0 : s->stalls + 1;
+  if (relative < s->best) s->best = relative;
+  return s->stalls >= (cycle ? KAON_STALLED_CYCLES : KAON_STALLS);
+}
+
+/* Counts breakdowns; 1: restarting no longer helps. */
+static inline KAON_HD int kaon_beyond_repair(kaon_column_state *s, double relative) {
+  s->restarts++;
+  if (s->restarts > KAON_RESTARTS || (s->restarts > 1 && relative > 0.25 * s->mark)) return 1;
+  s->mark = relative;
+  return 0;
+}
+
+/* slot TRUE holds the chosen residual squared, recomputed: ends the column, or says how it goes on
+ * (gate START or INJECT beside SERVICE). */
+static inline KAON_HD void kaon_stop_verify(kaon_column_state *s) {
+  const double relative = s->slot[KAON_S_TRUE][0] / s->reference;
+  const int why = s->reason;
+  const int surrender = relative <= KAON_CLOSE2 * s->limit ? KAON_CONVERGED : KAON_RUNNING;
+  s->relative = relative;
+  if (why == KAON_WAIT_BEGIN) {
+    s->first = s->best = s->mark = relative;
+    s->history[0] = relative;
+  } else {
+    s->updates++;
+  }
+
+  if (!kaon_finite(relative))
+    kaon_finish(s, KAON_BREAKDOWN);
+  else if (relative <= s->limit)
+    kaon_finish(s, KAON_CONVERGED);
+  else if (why == KAON_WAIT_CANCEL)
+    kaon_finish(s, KAON_CANCELLED);
+  else if (s->iterations >= s->max_iterations)
+    kaon_finish(s, surrender ? surrender : KAON_MAX_ITERATIONS);
+  else if (relative > KAON_GROWTH2 * s->first)
+    kaon_finish(s, KAON_DIVERGING);
+  else if (why == KAON_WAIT_BROKEN && kaon_beyond_repair(s, relative))
+    kaon_finish(s, surrender ? surrender : KAON_BREAKDOWN);
+  else if (why != KAON_WAIT_BEGIN && why != KAON_WAIT_BROKEN && kaon_stalled(s, relative))
+    kaon_finish(s, surrender ? surrender : KAON_STAGNATED);
+  else if (why == KAON_WAIT_BEGIN || why == KAON_WAIT_BROKEN || why == KAON_WAIT_GROWTH ||
+           (s->flags & KAON_FLAG_RESTART))
+    s->gate = KAON_GATE_SERVICE | KAON_GATE_START;
+  else
+    s->gate = KAON_GATE_SERVICE | KAON_GATE_INJECT;
+}
+
+static inline KAON_HD double kaon_watched(const kaon_column_state *s) {
+  return s->slot[s->flags & KAON_FLAG_NORMAL ? KAON_S_S2 : KAON_S_R2][0];
+}
+
+static inline KAON_HD void kaon_renew(kaon_column_state *s, double watched) {
+  s->peak = s->lowest = watched;
+  s->lowest_at = s->iterations;
+  s->aux = 0;
+  s->gate = KAON_GATE_STEP;
+}
+
+/* The inner process is ready again: new threshold from what the recurrence now sees of the true
+ * residual. Where the last threshold was too lax, one tenth is added to the request. */
+static inline KAON_HD void kaon_stop_resume(kaon_column_state *s) {
+  const double watched = kaon_watched(s);
+  if (!(watched > 0) || !kaon_finite(watched)) {
+    kaon_finish(s, s->relative <= KAON_CLOSE2 * s->limit ? KAON_CONVERGED : KAON_STAGNATED);
+    return;
+  }
+  s->scale = s->relative / watched;
+  s->threshold = s->limit / s->scale * (s->reason == KAON_WAIT_STOP ? 0.9 : 1.0);
+  kaon_renew(s, watched);
+}
+
+/* The monitor said no. */
+static inline KAON_HD void kaon_stop_cancel(kaon_column_state *s) {
+  kaon_wait(s, KAON_WAIT_CANCEL, 1);
+}
+
+/* A fixed number of steps begins: nothing is verified, only an exact 0 freezes. */
+static inline KAON_HD void kaon_fixed_begin(kaon_column_state *s) {
+  s->gate = KAON_GATE_SERVICE | KAON_GATE_START;
+  s->reason = KAON_WAIT_BEGIN;
+  s->flags = KAON_FLAG_FIXED;
+  s->iterations = s->updates = 0;
+  s->threshold = s->delta2 = 0;
+}
+
+static inline KAON_HD void kaon_fixed_resume(kaon_column_state *s) {
+  const double watched = kaon_watched(s);
+  if (s->reason == KAON_WAIT_BEGIN) {
+    s->scale = 1 / watched;
+    s->history[0] = 1;
+  }
+  if (!(watched > 0) || !kaon_finite(watched))
+    kaon_wait(s, KAON_WAIT_BROKEN, 0);
+  else if (s->reason == KAON_WAIT_BEGIN || s->reason == KAON_WAIT_CYCLE)
+    kaon_renew(s, watched);
+}
+
+#endif
