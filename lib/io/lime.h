@@ -1,7 +1,6 @@
 /* lime.h - LIME container: records of a 144-byte big-endian header, data, padding to 8 bytes.
  * Header: u32 magic 456789ab, u16 version 1, u16 flags (8000 message begins, 4000 message ends),
- * u64 length, 128 characters of type. Source: c-lime's description of the format; data/MANIFEST of
- * the test files. */
+ * u64 length, 128 characters of type. Source: the format's description with c-lime (USQCD). */
 #ifndef KAON_LIB_IO_LIME_H
 #define KAON_LIB_IO_LIME_H
 
