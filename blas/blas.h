@@ -1,5 +1,6 @@
 /* blas.h - vector updates and reductions as solvers write them: gated, coefficients from scalars,
- * sums back into them. */
+ * sums back into them. A NULL entry of the kernel table is composed from others for axpy_xpay,
+ * bicgstab_*, multi_axpy and multi_dot (half: rounded after every part); the rest are required. */
 #ifndef KAON_BLAS_H
 #define KAON_BLAS_H
 
@@ -15,10 +16,13 @@ typedef struct kaon_coefficient {
 #define KAON_MINUS(slot) ((kaon_coefficient){(slot), -1.0})
 #define KAON_NUMBER(value) ((kaon_coefficient){KAON_NO_SLOT, (value)})
 
-/* Every function: operands of one space, precision and column count (SHAPE, PRECISION), no aliasing
- * between a written and another operand (ALIAS). `pass` gates and receives sums: pass->norm gets
- * |result|^2, pass->dot gets (pass->w, result) where the entry in blas_ops.h offers it. pass =
- * NULL: all columns, no sums (coefficients must then be numbers). */
+/* Every function: operands of one space, precision and column count (SHAPE, PRECISION), no overlap
+ * of a written operand with another one (ALIAS). `pass` gates and receives sums over the result as
+ * it is stored (half: after quantisation): pass->norm gets |result|^2, pass->dot gets
+ * (pass->w, result) where blas_ops.h offers it (else UNSUPPORTED), then pass->then runs; the
+ * scalars have as many columns as the vectors. pass = NULL: all columns, no sums (coefficients must
+ * then be numbers). Coefficients of a real space use the slot's real part. Collective where there
+ * are sums. Errors besides: ARGUMENT (NULL operand, slot out of range), NOT_BUILT. */
 kaon_status kaon_blas_zero(kaon_vector *y, const kaon_pass *pass);
 kaon_status kaon_blas_copy(const kaon_vector *x, kaon_vector *y, const kaon_pass *pass);
 kaon_status kaon_blas_scale(kaon_coefficient a, kaon_vector *y, const kaon_pass *pass);
@@ -43,7 +47,8 @@ kaon_status kaon_blas_bicgstab_solution(kaon_coefficient a, const kaon_vector *p
                                         kaon_coefficient w, kaon_vector *r, kaon_coefficient m,
                                         const kaon_vector *t, kaon_vector *x,
                                         const kaon_pass *pass);
-/* y += sum_i a_i x_i, i < n */
+/* y += sum_i a_i x_i, i < n, 0 <= n <= KAON_BLAS_MULTI */
+enum { KAON_BLAS_MULTI = 32 };
 kaon_status kaon_blas_multi_axpy(int n, const kaon_coefficient *a, kaon_vector *const *x,
                                  kaon_vector *y, const kaon_pass *pass);
 /* slot[0] <- (x, y), slot[1] <- |x|^2, slot[2] <- |y|^2; KAON_NO_SLOT where not wanted; then
@@ -56,7 +61,16 @@ kaon_status kaon_blas_multi_dot(int n, kaon_vector *const *x, const kaon_vector 
 /* to = from or to += from across precisions; pass->norm <- |to|^2 */
 kaon_status kaon_blas_convert(const kaon_vector *from, kaon_vector *to, int add,
                               const kaon_pass *pass);
-/* Runs recurrence `then` on the gated columns. */
+/* Runs recurrence `then` on the gated columns (on this rank's scalars as they are). */
 kaon_status kaon_blas_recur(kaon_context *ctx, const kaon_pass *pass);
+
+/* After a kernel whose sums are this rank's only: adds `slots` of the gated columns over all ranks,
+ * then runs pass->then on them. Nothing to do on one rank, where the kernel ran it: launch with
+ * sum.then = kaon_blas_then(ctx, pass). Entries KAON_NO_SLOT are skipped. Collective. */
+kaon_status kaon_blas_complete(kaon_context *ctx, const kaon_pass *pass, const int *slots,
+                               int nslots);
+static inline int kaon_blas_then(const kaon_context *ctx, const kaon_pass *pass) {
+  return pass != NULL && ctx->comm->ranks == 1 ? pass->then : 0;
+}
 
 #endif

@@ -1,6 +1,7 @@
 /* blas_ops.h - kernel table of vector updates and reductions: one per backend and precision.
  * The arithmetic of each entry is one formula in lib/math/update.h. Half: a site is read, updated
- * in float and quantised once. */
+ * in float and quantised once; sums are over what is stored. Every entry ends with the recurrence
+ * sum.then on the gated columns where sum.state is given. */
 #ifndef KAON_BLAS_OPS_H
 #define KAON_BLAS_OPS_H
 
@@ -35,21 +36,22 @@ typedef struct kaon_update_args {
 
 /* X(entry, formula over v[] and c[]; what sum.slot[] receives). v marked ' is written; sums use the
  * new values. */
-#define KAON_BLAS_OPS(X)                                                              \
-  X(zero, "v0' = 0")                                                                  \
-  X(copy, "v1' = v0")                                                                 \
-  X(scale, "v0' = c0 v0; slot0: |v0|^2")                                              \
-  X(axpy, "v1' = v1 + c0 v0; slot0: |v1|^2, slot1: (v2, v1) if v2 is given")          \
-  X(xpay, "v1' = v0 + c0 v1; slot0: |v1|^2")                                          \
-  X(axpby, "v1' = c0 v0 + c1 v1; slot0: |v1|^2")                                      \
-  X(axpy_xpay, "v2' = v2 + c0 v1, then v1' = v0 + c1 v1 (CG: x += a p, p = r + b p)") \
-  X(bicgstab_direction, "v1' = v0 + c0 (v1 + c1 v2) (p = r + b (p - w v))")           \
-  X(bicgstab_solution,                                                                \
-    "v3' = v3 + c0 v0 + c1 v1, v1' = v1 + c2 v2 (x += a p + w s, r = s - w t);"       \
-    " slot0: |v1|^2, slot1: (v4, v1) if v4 is given")                                 \
-  X(multi_axpy, "v[n]' = v[n] + sum_i<n c_i v_i; slot0: |v[n]|^2")                    \
-  X(dot, "slot0: (v0, v1), slot1: |v0|^2, slot2: |v1|^2")                             \
-  X(multi_dot, "slot[0] + i: (v_i, v[n]) for i < n; slot[1]: |v[n]|^2")               \
+#define KAON_BLAS_OPS(X)                                                                   \
+  X(zero, "v0' = 0")                                                                       \
+  X(copy, "v1' = v0, bit by bit; slot0: |v1|^2")                                           \
+  X(scale, "v0' = c0 v0; slot0: |v0|^2")                                                   \
+  X(axpy, "v1' = v1 + c0 v0; slot0: |v1|^2, slot1: (v2, v1) if v2 is given")               \
+  X(xpay, "v1' = v0 + c0 v1; slot0: |v1|^2")                                               \
+  X(axpby, "v1' = c0 v0 + c1 v1; slot0: |v1|^2")                                           \
+  X(axpy_xpay,                                                                             \
+    "v2' = v2 + c0 v1, then v1' = v0 + c1 v1 (CG: x += a p, p = r + b p); slot0: |v1|^2")  \
+  X(bicgstab_direction, "v1' = v0 + c0 (v1 + c1 v2) (p = r + b (p - w v)); slot0: |v1|^2") \
+  X(bicgstab_solution,                                                                     \
+    "v3' = v3 + c0 v0 + c1 v1, v1' = v1 + c2 v2 (x += a p + w s, r = s - w t);"            \
+    " slot0: |v1|^2, slot1: (v4, v1) if v4 is given")                                      \
+  X(multi_axpy, "v[n]' = v[n] + sum_i<n c_i v_i; slot0: |v[n]|^2")                         \
+  X(dot, "slot0: (v0, v1), slot1: |v0|^2, slot2: |v1|^2")                                  \
+  X(multi_dot, "slot[0] + i: (v_i, v[n]) for i < n; slot[1]: |v[n]|^2")                    \
   X(recur, "no vector: runs sum.then on every gated column")
 
 typedef struct kaon_blas_ops {

@@ -1,0 +1,312 @@
+/* update.c - vector updates and reductions on the CPU (blas_ops.h), one table for each instruction
+ * set and precision.
+ * A unit (unit.h) is updated while it sits in the first-level cache and then read once more for the
+ * sums: they describe what is stored, quantisation included, and cost no memory traffic. Products
+ * are added in double: component by component in each lane, a fixed tree over the lanes, units in
+ * block order within a chunk, chunks in order; so the bits do not depend on the number of threads.
+ * Error of a sum of n products: at most (ncomp + 7 + blocks in a chunk + chunks) 2^-53 times the
+ * sum of their magnitudes. */
+#include <string.h>
+
+#include "blas/cpu/unit.h"
+#include "lib/cpu/reduce.h"
+#include "lib/math/update.h"
+
+enum { OPERANDS = 5, COEFFICIENTS = 4, WRITTEN = 2 };
+
+typedef void formula(vcomplex *v, const vcomplex *c);
+typedef void chunk_work(const kaon_launch *launch, const kaon_update_args *args, int64_t begin,
+                        int64_t end, double *partial);
+
+KAON_INLINE vcomplex coefficient(const kaon_update_args *args, int i, int column) {
+  const kaon_coefficients *c = &args->c;
+  if (c->slot[i] == KAON_NO_SLOT) return (vcomplex){v_set(c->sign[i]), v_set(0)};
+  const double *slot = c->state[column].slot[c->slot[i]];
+  return (vcomplex){v_set(c->sign[i] * slot[0]),
+                    v_set(args->shape.complex_space ? c->sign[i] * slot[1] : 0)};
+}
+
+/* Formula f on components c (and c + 1) of a part; reads, writes: bit masks of operands. */
+KAON_INLINE void update_pair(unit *u, const vcomplex *c, int64_t i, const int pair, const int reads,
+                             const int writes, formula *f) {
+  vcomplex v[OPERANDS];
+  for (int o = 0; o < OPERANDS; o++)
+    if (reads >> o & 1) v[o] = unit_pair(&u[o], i, pair);
+  f(v, c);
+  for (int o = 0; o < OPERANDS; o++)
+    if (writes >> o & 1) {
+      v_store_real(u[o].target + i, v[o].re);
+      if (pair) v_store_real(u[o].target + i + KAON_W, v[o].im);
+    }
+}
+
+KAON_INLINE void update_components(unit *u, const vcomplex *c, int ncomp, const int reads,
+                                   const int writes, formula *f) {
+  int k = 0;
+  for (; k + 1 < ncomp; k += 2)
+    for (int part = 0; part < KAON_PARTS; part++)
+      update_pair(u, c, k * KAON_W + part * KAON_VL, 1, reads, writes, f);
+  if (k < ncomp)
+    for (int part = 0; part < KAON_PARTS; part++)
+      update_pair(u, c, k * KAON_W + part * KAON_VL, 0, reads, writes, f);
+}
+
+KAON_INLINE void update_unit(const kaon_update_args *args, int64_t block, int column,
+                             const int reads, const int writes, const int ncoefficients,
+                             formula *f) {
+  unit u[OPERANDS];
+  vcomplex c[COEFFICIENTS];
+  for (int i = 0; i < OPERANDS; i++)
+    if (reads >> i & 1) u[i] = unit_at(args, i, block, column);
+  for (int i = 0; i < ncoefficients; i++) c[i] = coefficient(args, i, column);
+#if KAON_HALF
+  scratch results[WRITTEN];
+  int count = 0;
+  for (int i = 0; i < OPERANDS; i++)
+    if (writes >> i & 1) u[i].target = results[count++];
+#endif
+  update_components(u, c, args->shape.ncomp, reads, writes, f);
+#if KAON_HALF
+  for (int i = 0; i < OPERANDS; i++)
+    if (writes >> i & 1) quantise(u[i].target, args->shape.ncomp, &u[i]);
+#endif
+}
+
+/* Adds (a, b) of a unit to slot s of `partial` if it is wanted; a == b: the norm. */
+static void unit_sum(const kaon_update_args *args, int s, int a, int b, int64_t block, int column,
+                     double *partial) {
+  if (args->sum.slot[s] == KAON_NO_SLOT || args->v[a].data == NULL) return;
+  if (a == b)
+    partial[2 * s] += unit_norm(args, a, block, column);
+  else
+    unit_dot(args, a, b, block, column, partial + 2 * s);
+}
+
+/* Chunks are shared out to the team; `work` gets a chunk's blocks and its cleared partial sums
+ * (NULL: no sums wanted). */
+static void run_chunks(const kaon_launch *launch, const kaon_update_args *args, int nslots,
+                       chunk_work *work) {
+  const int64_t nblocks = args->shape.nblocks;
+  const int nrhs = args->shape.nrhs, threads = launch->threads;
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
+  for (int t = 0; t < threads; t++) {
+    const int last = kaon_chunk_of_thread(nblocks, t + 1, threads);
+    for (int chunk = kaon_chunk_of_thread(nblocks, t, threads); chunk < last; chunk++) {
+      double *partial = NULL;
+      if (args->sum.state != NULL && nslots > 0) {
+        kaon_partial_clear(launch->partials, chunk, nrhs, nslots);
+        partial = kaon_partial(launch->partials, chunk, 0, nrhs, nslots);
+      }
+      work(launch, args, kaon_chunk_begin(nblocks, chunk), kaon_chunk_begin(nblocks, chunk + 1),
+           partial);
+    }
+#if !defined(KAON_ISA_SCALAR)
+    _mm_sfence(); /* streamed stores become visible before the team disperses */
+#endif
+  }
+}
+
+/* An entry of the table: its chunks, then the sums of `nslots` slots and the recurrence. */
+#define ENTRY(entry, nslots)                                                                 \
+  static void entry(const kaon_launch *launch, const kaon_update_args *args) {               \
+    run_chunks(launch, args, nslots, entry##_chunk);                                         \
+    kaon_reduce_finish(launch->partials, args->shape.nblocks, args->shape.nrhs, &args->gate, \
+                       &args->sum, nslots);                                                  \
+  }
+
+/* An entry whose units are updated by formula kaon_update_<entry>; slot 0 receives
+ * |v[norm]|^2, slot 1 (v[dot], v[norm]) where dot >= 0. */
+#define UPDATE_ENTRY(entry, reads, writes, ncoefficients, norm, dot)                          \
+  static void entry##_chunk(const kaon_launch *launch, const kaon_update_args *args,          \
+                            int64_t begin, int64_t end, double *partial) {                    \
+    (void)launch;                                                                             \
+    for (int64_t block = begin; block < end; block++)                                         \
+      for (int k = 0; k < args->shape.nrhs; k++) {                                            \
+        if (!kaon_gate_open(&args->gate, k)) continue;                                        \
+        update_unit(args, block, k, reads, writes, ncoefficients, kaon_update_##entry);       \
+        if (partial == NULL) continue;                                                        \
+        unit_sum(args, 0, norm, norm, block, k, partial + 4 * k);                             \
+        if (dot >= 0) unit_sum(args, 1, dot >= 0 ? dot : 0, norm, block, k, partial + 4 * k); \
+      }                                                                                       \
+  }                                                                                           \
+  ENTRY(entry, 2)
+
+UPDATE_ENTRY(scale, 1, 1, 1, 0, -1)
+UPDATE_ENTRY(axpy, 3, 2, 1, 1, 2)
+UPDATE_ENTRY(xpay, 3, 2, 1, 1, -1)
+UPDATE_ENTRY(axpby, 3, 2, 2, 1, -1)
+UPDATE_ENTRY(axpy_xpay, 7, 6, 2, 1, -1)
+UPDATE_ENTRY(bicgstab_direction, 7, 2, 2, 1, -1)
+UPDATE_ENTRY(bicgstab_solution, 15, 10, 3, 1, 4)
+
+/* Zeros (from == NULL) or a raw copy, which keeps the bits of half; past the cache if `stream`. */
+static void fill(stored *to, const stored *from, int64_t n, int stream) {
+#if !KAON_HALF
+  if (stream && n % KAON_VL == 0) {
+    for (int64_t i = 0; i < n; i += KAON_VL)
+      v_stream_real(to + i, from ? v_load_real(from + i) : v_set(0));
+    return;
+  }
+#endif
+  (void)stream;
+  if (from != NULL)
+    memcpy(to, from, (size_t)n * sizeof *to);
+  else
+    memset(to, 0, (size_t)n * sizeof *to);
+}
+
+KAON_INLINE void fill_units(const kaon_launch *launch, const kaon_update_args *args, int64_t begin,
+                            int64_t end, const int copied, double *partial) {
+  const int64_t n = (int64_t)args->shape.ncomp * KAON_W;
+  for (int64_t block = begin; block < end; block++)
+    for (int k = 0; k < args->shape.nrhs; k++) {
+      if (!kaon_gate_open(&args->gate, k)) continue;
+      const unit from = unit_at(args, 0, block, k), to = unit_at(args, copied, block, k);
+      fill(to.data, copied ? from.data : NULL, n, launch->stream_stores);
+#if KAON_HALF
+      v_store_real(to.scale, copied ? v_load_real(from.scale) : v_set(0));
+#endif
+      if (copied && partial != NULL) unit_sum(args, 0, 0, 0, block, k, partial + 2 * k);
+    }
+}
+
+static void zero_chunk(const kaon_launch *launch, const kaon_update_args *args, int64_t begin,
+                       int64_t end, double *partial) {
+  fill_units(launch, args, begin, end, 0, partial);
+}
+
+/* The norm is taken from the source, which has the same bits and is in the cache. */
+static void copy_chunk(const kaon_launch *launch, const kaon_update_args *args, int64_t begin,
+                       int64_t end, double *partial) {
+  fill_units(launch, args, begin, end, 1, partial);
+}
+
+ENTRY(zero, 0)
+ENTRY(copy, 1)
+
+/* target += sum_i c_i x_i over a group of 1 or 4 operands. */
+KAON_INLINE void accumulate_pair(const unit *x, const vcomplex *c, real *target, int64_t i,
+                                 const int pair, const int group) {
+  vcomplex v[OPERANDS];
+  for (int o = 0; o < group; o++) v[o] = unit_pair(&x[o], i, pair);
+  v[group] =
+      (vcomplex){v_load_real(target + i), pair ? v_load_real(target + i + KAON_W) : v_set(0)};
+  if (group == 4)
+    kaon_update_axpy4(v, c);
+  else
+    kaon_update_axpy(v, c);
+  v_store_real(target + i, v[group].re);
+  if (pair) v_store_real(target + i + KAON_W, v[group].im);
+}
+
+KAON_INLINE void accumulate(const kaon_update_args *args, int first, int64_t block, int column,
+                            real *target, const int group) {
+  unit x[4];
+  vcomplex c[COEFFICIENTS];
+  for (int o = 0; o < group; o++) {
+    x[o] = unit_at(args, first + o, block, column);
+    c[o] = coefficient(args, first + o, column);
+  }
+  int k = 0;
+  for (; k + 1 < args->shape.ncomp; k += 2)
+    for (int part = 0; part < KAON_PARTS; part++)
+      accumulate_pair(x, c, target, k * KAON_W + part * KAON_VL, 1, group);
+  if (k < args->shape.ncomp)
+    for (int part = 0; part < KAON_PARTS; part++)
+      accumulate_pair(x, c, target, k * KAON_W + part * KAON_VL, 0, group);
+}
+
+/* y stays in the cache (half: in float) while the x_i pass by, four at a time. */
+static void multi_axpy_unit(const kaon_update_args *args, int64_t block, int column) {
+  unit y = unit_at(args, args->n, block, column);
+#if KAON_HALF
+  scratch sum;
+  y.target = sum;
+  for (int c = 0; c < args->shape.ncomp; c++)
+    v_store_real(sum + c * KAON_W, unit_load(&y, c * KAON_W));
+#endif
+  int i = 0;
+  for (; i + 3 < args->n; i += 4) accumulate(args, i, block, column, y.target, 4);
+  for (; i < args->n; i++) accumulate(args, i, block, column, y.target, 1);
+#if KAON_HALF
+  quantise(sum, args->shape.ncomp, &y);
+#endif
+}
+
+static void multi_axpy_chunk(const kaon_launch *launch, const kaon_update_args *args, int64_t begin,
+                             int64_t end, double *partial) {
+  (void)launch;
+  for (int64_t block = begin; block < end; block++)
+    for (int k = 0; k < args->shape.nrhs; k++) {
+      if (!kaon_gate_open(&args->gate, k)) continue;
+      multi_axpy_unit(args, block, k);
+      if (partial != NULL) unit_sum(args, 0, args->n, args->n, block, k, partial + 2 * k);
+    }
+}
+
+ENTRY(multi_axpy, 1)
+
+static void dot_chunk(const kaon_launch *launch, const kaon_update_args *args, int64_t begin,
+                      int64_t end, double *partial) {
+  (void)launch;
+  if (partial == NULL) return;
+  for (int64_t block = begin; block < end; block++)
+    for (int k = 0; k < args->shape.nrhs; k++) {
+      if (!kaon_gate_open(&args->gate, k)) continue;
+      unit_sum(args, 0, 0, 1, block, k, partial + 6 * k);
+      unit_sum(args, 1, 0, 0, block, k, partial + 6 * k);
+      unit_sum(args, 2, 1, 1, block, k, partial + 6 * k);
+    }
+}
+
+ENTRY(dot, 3)
+
+/* Partial sums: (v_i, v_n) at i < n, |v_n|^2 at n. */
+static void multi_dot_chunk(const kaon_launch *launch, const kaon_update_args *args, int64_t begin,
+                            int64_t end, double *partial) {
+  (void)launch;
+  const int n = args->n, stride = 2 * (n + 1);
+  if (partial == NULL) return;
+  for (int64_t block = begin; block < end; block++)
+    for (int k = 0; k < args->shape.nrhs; k++) {
+      if (!kaon_gate_open(&args->gate, k)) continue;
+      double *sum = partial + stride * k;
+      for (int i = 0; i < n; i++) unit_dot(args, i, n, block, k, sum + 2 * i);
+      if (args->sum.slot[1] != KAON_NO_SLOT) sum[2 * n] += unit_norm(args, n, block, k);
+    }
+}
+
+static void multi_dot(const kaon_launch *launch, const kaon_update_args *args) {
+  const kaon_shape *s = &args->shape;
+  const int nslots = args->n + 1, count = kaon_chunk_count(s->nblocks);
+  run_chunks(launch, args, nslots, multi_dot_chunk);
+  if (args->sum.state == NULL) return;
+  for (int k = 0; k < s->nrhs; k++) {
+    if (!kaon_gate_open(&args->gate, k)) continue;
+    double total[KAON_REDUCE_MAX] = {0};
+    for (int chunk = 0; chunk < count; chunk++) {
+      const double *p = kaon_partial(launch->partials, chunk, k, s->nrhs, nslots);
+      for (int i = 0; i < 2 * nslots; i++) total[i] += p[i];
+    }
+    kaon_column_state *state = &args->sum.state[k];
+    for (int i = 0; i < nslots; i++) {
+      if (i == args->n && args->sum.slot[1] == KAON_NO_SLOT) continue;
+      double *slot = state->slot[i < args->n ? args->sum.slot[0] + i : args->sum.slot[1]];
+      slot[0] = total[2 * i];
+      slot[1] = total[2 * i + 1];
+    }
+    if (args->sum.then != 0) kaon_recurrence_run(args->sum.then, state);
+  }
+}
+
+static void recur(const kaon_launch *launch, const kaon_update_args *args) {
+  (void)launch;
+  for (int k = 0; k < args->shape.nrhs; k++)
+    if (kaon_gate_open(&args->gate, k)) kaon_recurrence_run(args->sum.then, &args->sum.state[k]);
+}
+
+const kaon_blas_ops KAON_EXPORT(kaon_blas_ops) = {
+#define KAON_X(entry, formula_text) .entry = entry,
+    KAON_BLAS_OPS(KAON_X)
+#undef KAON_X
+};

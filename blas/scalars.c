@@ -1,0 +1,62 @@
+/* scalars.c - the scalars of a batch of columns (lib/operator.h). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "blas/blas.h"
+
+/* All zero, every column open to KAON_GATE_STEP. */
+static kaon_status fill(kaon_scalars *scalars) {
+  kaon_column_state *host = calloc((size_t)scalars->columns, sizeof *host);
+  if (host == NULL)
+    return kaon_fail(scalars->ctx, KAON_ERR_MEMORY, "scalars: no host memory for %d columns",
+                     scalars->columns);
+  for (int k = 0; k < scalars->columns; k++) host[k].gate = KAON_GATE_STEP;
+  const kaon_status status = kaon_scalars_write(scalars, host);
+  free(host);
+  return status;
+}
+
+kaon_status kaon_scalars_create(kaon_context *ctx, int columns, kaon_scalars **scalars) {
+  if (ctx == NULL || scalars == NULL)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "scalars: the context and the address of the result are needed");
+  *scalars = NULL;
+  if (columns < 1)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "scalars: %d columns asked for, at least 1 is needed",
+                     columns);
+  kaon_scalars *made = calloc(1, sizeof *made);
+  if (made == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "scalars: no host memory");
+  made->ctx = ctx;
+  made->columns = columns;
+  kaon_context_retain(ctx);
+  void *state = NULL;
+  kaon_status status =
+      kaon_pool_take(ctx, (size_t)columns * sizeof *made->state, "scalars", &state);
+  made->state = state;
+  if (status == KAON_OK) status = fill(made);
+  if (status != KAON_OK) {
+    kaon_scalars_destroy(&made);
+    return status;
+  }
+  *scalars = made;
+  return KAON_OK;
+}
+
+void kaon_scalars_destroy(kaon_scalars **scalars) {
+  if (scalars == NULL || *scalars == NULL) return;
+  kaon_scalars *gone = *scalars;
+  *scalars = NULL;
+  kaon_pool_give(gone->ctx, gone->state);
+  kaon_context_release(gone->ctx);
+  free(gone);
+}
+
+kaon_status kaon_scalars_read(const kaon_scalars *scalars, kaon_column_state *host) {
+  return scalars->ctx->backend->memory->to_host(scalars->ctx, host, scalars->state,
+                                                (size_t)scalars->columns * sizeof *host);
+}
+
+kaon_status kaon_scalars_write(kaon_scalars *scalars, const kaon_column_state *host) {
+  return scalars->ctx->backend->memory->to_device(scalars->ctx, scalars->state, host,
+                                                  (size_t)scalars->columns * sizeof *host);
+}

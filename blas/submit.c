@@ -1,0 +1,195 @@
+/* submit.c - the checks that every vector function shares, and the one launch. */
+#include "blas/submit.h"
+
+#include <stdio.h>
+
+enum { TEXT = 80 };
+
+/* "even sites of 4x4x4x8" or "1000 rows". */
+static const char *describe(const kaon_space *space, char text[TEXT]) {
+  static const char *const parities[] = {"even", "odd", "all"};
+  const kaon_lattice *lattice = space->lattice;
+  if (lattice == NULL)
+    snprintf(text, TEXT, "%lld rows of %d reals", (long long)space->nsites, space->ncomp);
+  else
+    snprintf(text, TEXT, "%d reals on %s sites of %dx%dx%dx%d", space->ncomp,
+             parities[space->parity], lattice->extents[0], lattice->extents[1], lattice->extents[2],
+             lattice->extents[3]);
+  return text;
+}
+
+size_t kaon_vector_bytes(const kaon_vector *v) {
+  const kaon_space *s = v->space;
+  return (size_t)s->nblocks * (size_t)s->width * (size_t)s->ncomp * (size_t)v->nrhs *
+         kaon_precision_bytes(v->precision);
+}
+
+static int has_scalars(const kaon_update *u) {
+  return u->pass != NULL && u->pass->scalars != NULL;
+}
+
+static void check_pass(kaon_update *u) {
+  const kaon_pass *pass = u->pass;
+  if (pass == NULL) return;
+  if (pass->scalars == NULL) {
+    if (pass->norm != KAON_NO_SLOT || pass->dot != KAON_NO_SLOT || pass->then != 0)
+      u->status = kaon_fail(u->ctx, KAON_ERR_ARGUMENT,
+                            "%s: the pass asks for sums but brings no scalars for them; set "
+                            "pass.scalars",
+                            u->name);
+    return;
+  }
+  if (pass->scalars->columns != u->shape->nrhs)
+    u->status = kaon_fail(u->ctx, KAON_ERR_SHAPE,
+                          "%s: the scalars have %d columns but the vectors %d; create scalars with "
+                          "the vectors' column count",
+                          u->name, pass->scalars->columns, u->shape->nrhs);
+}
+
+void kaon_update_begin(kaon_update *u, const char *name, const kaon_vector *shape,
+                       const kaon_pass *pass) {
+  *u = (kaon_update){.name = name, .shape = shape, .pass = pass};
+  if (shape == NULL) {
+    u->status = kaon_fail(NULL, KAON_ERR_ARGUMENT, "%s: a vector is NULL", name);
+    return;
+  }
+  const kaon_space *s = shape->space;
+  u->ctx = shape->ctx;
+  u->ops = u->ctx->backend->blas[shape->precision];
+  u->args.shape = (kaon_shape){.nblocks = s->nblocks,
+                               .width = s->width,
+                               .ncomp = s->ncomp,
+                               .nrhs = shape->nrhs,
+                               .complex_space = s->complex_space};
+  for (int i = 0; i < 4; i++) u->args.sum.slot[i] = KAON_NO_SLOT;
+  check_pass(u);
+  u->args.gate.mask = KAON_GATE_ANY;
+  if (!has_scalars(u)) return;
+  u->args.gate = (kaon_gate){pass->scalars->state, pass->gate};
+  u->args.c.state = pass->scalars->state;
+}
+
+static void add_operand(kaon_update *u, int number, const char *name, const kaon_vector *v) {
+  if (u->status != KAON_OK) return;
+  char theirs[TEXT], ours[TEXT];
+  if (v == NULL)
+    u->status = kaon_fail(u->ctx, KAON_ERR_ARGUMENT, "%s: vector %s is NULL", u->name, name);
+  else if (v->space != u->shape->space)
+    u->status =
+        kaon_fail(u->ctx, KAON_ERR_SHAPE,
+                  "%s: vector %s holds %s but the result holds %s; all must be created "
+                  "from one space",
+                  u->name, name, describe(v->space, theirs), describe(u->shape->space, ours));
+  else if (v->nrhs != u->shape->nrhs)
+    u->status =
+        kaon_fail(u->ctx, KAON_ERR_SHAPE, "%s: vector %s has %d columns but the result has %d",
+                  u->name, name, v->nrhs, u->shape->nrhs);
+  else if (v->precision != u->shape->precision && !u->any_precision)
+    u->status = kaon_fail(u->ctx, KAON_ERR_PRECISION,
+                          "%s: vector %s has precision %d but the result %d (0 double, 1 single, 2 "
+                          "half); convert it with kaon_vector_copy",
+                          u->name, name, (int)v->precision, (int)u->shape->precision);
+  if (u->status != KAON_OK) return;
+  u->operand[number] = v;
+  u->operand_name[number] = name;
+  u->args.v[number] = kaon_view_of(v);
+  if (u->count <= number) u->count = number + 1;
+}
+
+void kaon_update_read(kaon_update *u, int number, const char *name, const kaon_vector *v) {
+  add_operand(u, number, name, v);
+}
+
+void kaon_update_write(kaon_update *u, int number, const char *name, kaon_vector *v) {
+  add_operand(u, number, name, v);
+  u->written |= UINT64_C(1) << number;
+}
+
+static void check_slot(kaon_update *u, int slot) {
+  if (u->status != KAON_OK) return;
+  if (slot < 0 || slot >= KAON_SLOTS)
+    u->status = kaon_fail(u->ctx, KAON_ERR_ARGUMENT, "%s: slot %d is not in 0 .. %d", u->name, slot,
+                          KAON_SLOTS - 1);
+  else if (!has_scalars(u))
+    u->status = kaon_fail(u->ctx, KAON_ERR_ARGUMENT,
+                          "%s: slot %d is named but the pass brings no scalars; set pass.scalars",
+                          u->name, slot);
+}
+
+void kaon_update_coefficient(kaon_update *u, int number, kaon_coefficient c) {
+  u->args.c.slot[number] = c.slot;
+  u->args.c.sign[number] = c.sign;
+  if (c.slot != KAON_NO_SLOT) check_slot(u, c.slot);
+}
+
+void kaon_update_slot(kaon_update *u, int slot) {
+  check_slot(u, slot);
+  if (u->status == KAON_OK) u->slots[u->nslots++] = slot;
+}
+
+void kaon_update_sum(kaon_update *u, int number, int slot) {
+  if (slot == KAON_NO_SLOT) return;
+  u->args.sum.slot[number] = slot;
+  kaon_update_slot(u, slot);
+}
+
+void kaon_update_pass_sums(kaon_update *u, int w) {
+  if (u->status != KAON_OK || u->pass == NULL) return;
+  kaon_update_sum(u, 0, u->pass->norm);
+  if (u->pass->dot == KAON_NO_SLOT) return;
+  if (w < 0) {
+    u->status = kaon_fail(u->ctx, KAON_ERR_UNSUPPORTED,
+                          "%s: this update does not sum (w, result); ask kaon_blas_dot afterwards",
+                          u->name);
+    return;
+  }
+  kaon_update_read(u, w, "w of the pass", u->pass->w);
+  u->late |= UINT64_C(1) << w;
+  kaon_update_sum(u, 1, u->pass->dot);
+}
+
+static int overlap(const kaon_vector *a, const kaon_vector *b) {
+  const uintptr_t a0 = (uintptr_t)a->data, b0 = (uintptr_t)b->data;
+  return a0 < b0 + kaon_vector_bytes(b) && b0 < a0 + kaon_vector_bytes(a);
+}
+
+kaon_status kaon_update_check(kaon_update *u) {
+  for (int i = 0; i < u->count && u->status == KAON_OK; i++) {
+    if (!(u->written >> i & 1)) continue;
+    for (int j = 0; j < u->count && u->status == KAON_OK; j++)
+      if (j != i && u->operand[j] != NULL && !(u->late >> j & 1) &&
+          overlap(u->operand[i], u->operand[j]))
+        u->status = kaon_fail(u->ctx, KAON_ERR_ALIAS,
+                              "%s: vector %s is written and shares memory with vector %s; they "
+                              "must be different vectors",
+                              u->name, u->operand_name[i], u->operand_name[j]);
+  }
+  return u->status;
+}
+
+kaon_status kaon_update_prepare(kaon_update *u, int built, kaon_launch *launch) {
+  KAON_TRY(kaon_update_check(u));
+  if (!built)
+    return kaon_fail(
+        u->ctx, KAON_ERR_NOT_BUILT,
+        "%s: backend %s %s has no kernel for it in precision %d (0 double, 1 single, 2 "
+        "half); choose another backend",
+        u->name, u->ctx->backend->name, u->ctx->backend->isa, (int)u->shape->precision);
+  if (has_scalars(u) && (u->nslots > 0 || u->pass->then != 0)) {
+    u->args.sum.state = u->pass->scalars->state;
+    u->args.sum.then = kaon_blas_then(u->ctx, u->pass);
+  }
+  return kaon_launch_prepare(u->ctx, u->shape->nrhs, kaon_vector_bytes(u->shape), launch);
+}
+
+kaon_status kaon_update_complete(kaon_update *u) {
+  if (u->args.sum.state == NULL) return KAON_OK;
+  return kaon_blas_complete(u->ctx, u->pass, u->slots, u->nslots);
+}
+
+kaon_status kaon_update_launch(kaon_update *u, kaon_update_entry *entry) {
+  kaon_launch launch;
+  KAON_TRY(kaon_update_prepare(u, entry != NULL, &launch));
+  entry(&launch, &u->args);
+  return kaon_update_complete(u);
+}

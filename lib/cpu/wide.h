@@ -1,0 +1,87 @@
+/* wide.h - sums in double of a vreal's lanes, on the CPU. A vwide holds one double a lane, in as
+ * many registers as that takes, so a product of two floats is added exactly; its lanes meet once,
+ * in a fixed tree. Include after lib/math/vreal.h. */
+#ifndef KAON_LIB_CPU_WIDE_H
+#define KAON_LIB_CPU_WIDE_H
+
+#if KAON_W == 1
+typedef double vdouble;
+#else
+typedef double vdouble __attribute__((vector_size(sizeof(real) * KAON_VL)));
+#endif
+
+#if KAON_W > 1 && !defined(KAON_PREC_DOUBLE)
+#define KAON_WIDE_PIECES 2
+#else
+#define KAON_WIDE_PIECES 1
+#endif
+
+typedef struct vwide {
+  vdouble piece[KAON_WIDE_PIECES];
+} vwide;
+
+#if KAON_W == 1
+KAON_INLINE vwide w_from(vreal a) {
+  return (vwide){{(double)a}};
+}
+KAON_INLINE double w_tree(vdouble a) {
+  return a;
+}
+#elif defined(KAON_PREC_DOUBLE)
+KAON_INLINE vwide w_from(vreal a) {
+  return (vwide){{a}};
+}
+#elif defined(KAON_ISA_AVX512)
+KAON_INLINE vwide w_from(vreal a) {
+  return (vwide){
+      {_mm512_cvtps_pd(_mm512_castps512_ps256(a)), _mm512_cvtps_pd(_mm512_extractf32x8_ps(a, 1))}};
+}
+#elif defined(KAON_ISA_AVX2)
+KAON_INLINE vwide w_from(vreal a) {
+  return (vwide){
+      {_mm256_cvtps_pd(_mm256_castps256_ps128(a)), _mm256_cvtps_pd(_mm256_extractf128_ps(a, 1))}};
+}
+#else
+KAON_INLINE vwide w_from(vreal a) {
+  return (vwide){{_mm_cvtps_pd(a), _mm_cvtps_pd(_mm_movehl_ps(a, a))}};
+}
+#endif
+
+#if KAON_W > 1
+KAON_INLINE double w_tree(vdouble a) {
+#if defined(KAON_ISA_AVX512)
+  const __m256d b = _mm256_add_pd(_mm512_castpd512_pd256(a), _mm512_extractf64x4_pd(a, 1));
+#elif defined(KAON_ISA_AVX2)
+  const __m256d b = a;
+#endif
+#if defined(KAON_ISA_AVX512) || defined(KAON_ISA_AVX2)
+  const __m128d c = _mm_add_pd(_mm256_castpd256_pd128(b), _mm256_extractf128_pd(b, 1));
+#else
+  const __m128d c = a;
+#endif
+  return _mm_cvtsd_f64(_mm_add_sd(c, _mm_unpackhi_pd(c, c)));
+}
+#endif
+
+KAON_INLINE vwide w_zero(void) {
+  return w_from(v_set(0));
+}
+
+/* c + a b, c - a b. -ffp-contract=fast makes each one FMA where there is one. */
+KAON_INLINE vwide w_fma(vwide a, vwide b, vwide c) {
+  for (int i = 0; i < KAON_WIDE_PIECES; i++) c.piece[i] = a.piece[i] * b.piece[i] + c.piece[i];
+  return c;
+}
+
+KAON_INLINE vwide w_fnma(vwide a, vwide b, vwide c) {
+  for (int i = 0; i < KAON_WIDE_PIECES; i++) c.piece[i] = c.piece[i] - a.piece[i] * b.piece[i];
+  return c;
+}
+
+KAON_INLINE double w_sum(vwide a, vwide b) {
+  vdouble sum = a.piece[0] + b.piece[0];
+  if (KAON_WIDE_PIECES == 2) sum += a.piece[KAON_WIDE_PIECES - 1] + b.piece[KAON_WIDE_PIECES - 1];
+  return w_tree(sum);
+}
+
+#endif

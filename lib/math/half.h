@@ -1,0 +1,31 @@
+/* half.h - the one text of 16-bit fixed point: a site of a column is integers -32767 .. 32767 and
+ * one float scale, value = integer * (scale * KAON_HALF_STEP).
+ *   scale     the largest |component| of the site
+ *   integer   component * (32767 / scale), rounded to nearest
+ * Error of a component: at most (0.5 + 0.01) scale / 32767 (the 0.01: three float roundings of
+ * numbers up to 32767). A site that is zero, or below KAON_HALF_TINY where 32767 / scale overflows,
+ * becomes zero within KAON_HALF_TINY. A NaN or infinity anywhere in a site must make its scale NaN:
+ * see the `poison` of the callers. Common subset of C and CUDA C. */
+#ifndef KAON_LIB_MATH_HALF_H
+#define KAON_LIB_MATH_HALF_H
+
+#include "lib/layout.h"
+
+/* Components that a kernel can hold of one site: more is refused when a vector is created. */
+enum { KAON_HALF_COMPONENTS = 128 };
+
+#define KAON_HALF_MAX 32767.0f
+#define KAON_HALF_STEP (1.0f / 32767.0f)
+#define KAON_HALF_TINY 1e-34f
+
+/* What components are multiplied with before rounding. */
+static inline KAON_HD float kaon_half_factor(float scale) {
+  return KAON_HALF_MAX / (scale > KAON_HALF_TINY ? scale : KAON_HALF_TINY);
+}
+
+/* What integers are multiplied with to give values. */
+static inline KAON_HD float kaon_half_unit(float scale) {
+  return scale * KAON_HALF_STEP;
+}
+
+#endif
