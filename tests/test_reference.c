@@ -206,6 +206,22 @@ static void temporal_gauge_leaves_one_slice(void **state) {
   free(g);
 }
 
+static void coulomb_gauge_is_a_gauge(void **state) {
+  (void)state;
+  ref_lattice L = ref_lattice_make(4, 2, 4, 2);
+  ref_complex *u = ref_new(ref_links_size(&L));
+  ref_weak_links(&L, u, 0.4, 9);
+  ref_plaquettes p = ref_plaquette(&L, u);
+  ref_complex loop = ref_polyakov_loop(&L, u);
+  int sweeps = ref_coulomb_gauge(&L, u, 1e-12, 2000);
+  ref_plaquettes q = ref_plaquette(&L, u);
+  printf("  %d sweeps, link trace %.6f -> %.6f\n", sweeps, p.link_trace, q.link_trace);
+  assert_true(sweeps > 0 && q.link_trace > p.link_trace);
+  test_below("plaquette unchanged", fabs(p.space - q.space) + fabs(p.time - q.time), 1e4 * eps);
+  test_below("Polyakov loop unchanged", cabs(loop - ref_polyakov_loop(&L, u)), 1e4 * eps);
+  free(u);
+}
+
 static void clover_term_is_hermitian_and_chiral(void **state) {
   (void)state;
   ref_lattice L = ref_lattice_make(4, 2, 4, 2);
@@ -374,6 +390,7 @@ int main(void) {
       cmocka_unit_test(flux_field_has_its_field_strength_and_charge),
       cmocka_unit_test(gauge_quantities_are_invariant),
       cmocka_unit_test(temporal_gauge_leaves_one_slice),
+      cmocka_unit_test(coulomb_gauge_is_a_gauge),
       cmocka_unit_test(clover_term_is_hermitian_and_chiral),
       cmocka_unit_test(m_is_gamma5_hermitian),
       cmocka_unit_test(m_is_gauge_covariant),

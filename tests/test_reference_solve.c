@@ -191,7 +191,7 @@ static void solvers_agree_with_elimination(void **state) {
                1.1e-11);
     test_below("CGN - elimination", ref_rel_diff(f.x, f.y, f.n), 1e-9);
   }
-  ref_report r = ref_bicgstab(&f.d, f.b, f.x, 1e-11, 1000);
+  ref_report r = ref_bicgstab(ref_operator_m, &f.d, f.b, f.x, f.n, 1e-11, 1000);
   printf("  BiCGStab: %d iterations\n", r.iterations);
   test_below("BiCGStab: true residual", r.residual, 1.1e-11);
   test_below("BiCGStab - elimination", ref_rel_diff(f.x, f.y, f.n), 1e-9);

@@ -16,7 +16,7 @@ static double residual_of(ref_operator a, const void *matrix, const ref_complex 
   return r;
 }
 
-static void apply_m(const void *matrix, const ref_complex *in, ref_complex *out) {
+void ref_operator_m(const void *matrix, const ref_complex *in, ref_complex *out) {
   ref_apply(matrix, in, out);
 }
 
@@ -86,7 +86,7 @@ ref_report ref_cgn(const ref_dirac *d, const ref_complex *b, ref_complex *x, dou
     rr = ref_norm2(r, count);
     report.iterations++;
   }
-  report.residual = residual_of(apply_m, d, b, x, count);
+  report.residual = residual_of(ref_operator_m, d, b, x, count);
   report.normal_residual = normal_residual(d, b, x);
   free(r);
   free(s);
@@ -96,9 +96,8 @@ ref_report ref_cgn(const ref_dirac *d, const ref_complex *b, ref_complex *x, dou
   return report;
 }
 
-ref_report ref_bicgstab(const ref_dirac *d, const ref_complex *b, ref_complex *x, double tol,
-                        int max_iter) {
-  size_t count = ref_spinor_size(&d->L);
+ref_report ref_bicgstab(ref_operator a, const void *matrix, const ref_complex *b, ref_complex *x,
+                        size_t count, double tol, int max_iter) {
   ref_complex *r = ref_new(count), *r0 = ref_new(count), *p = ref_new(count), *v = ref_new(count);
   ref_complex *t = ref_new(count), rho, alpha, omega;
   ref_report report = {0};
@@ -109,10 +108,10 @@ ref_report ref_bicgstab(const ref_dirac *d, const ref_complex *b, ref_complex *x
   rho = ref_dot(r0, r, count);
   double stop = tol * tol * ref_norm2(b, count);
   while (ref_norm2(r, count) > stop && report.iterations < max_iter) {
-    ref_apply(d, p, v);
+    a(matrix, p, v);
     alpha = rho / ref_dot(r0, v, count);
     ref_axpy(-alpha, v, r, count); /* s */
-    ref_apply(d, r, t);
+    a(matrix, r, t);
     omega = ref_dot(t, r, count) / ref_norm2(t, count);
     ref_axpy(alpha, p, x, count);
     ref_axpy(omega, r, x, count);
@@ -122,7 +121,7 @@ ref_report ref_bicgstab(const ref_dirac *d, const ref_complex *b, ref_complex *x
     rho = next;
     report.iterations++;
   }
-  report.residual = residual_of(apply_m, d, b, x, count);
+  report.residual = residual_of(a, matrix, b, x, count);
   free(r);
   free(r0);
   free(p);

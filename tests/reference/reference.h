@@ -114,6 +114,9 @@ void ref_gauge_transform_links(const ref_lattice *L, const ref_complex *g, ref_c
 void ref_gauge_transform_spinor(const ref_lattice *L, const ref_complex *g, ref_complex *psi);
 /* The transformation g after which U_t = 1 everywhere except on slice t = T - 1. */
 void ref_temporal_gauge(const ref_lattice *L, const ref_complex *u, ref_complex *g);
+/* Coulomb gauge, in place, until the gradient of sum Re tr U_i is <= tol (rms over sites); returns
+ * the sweeps, or 0 if max_sweeps were not enough. */
+int ref_coulomb_gauge(const ref_lattice *L, ref_complex *u, double tol, int max_sweeps);
 /* Constant diagonal field: U = exp(i diag(q) angle), flux angles 2 pi n_xy / (X Y) in the (x, y)
  * plane and 2 pi n_zt / (Z T) in the (z, t) plane; charges q integer. F_xy, F_zt = sin(q angle). */
 void ref_flux_links(const ref_lattice *L, ref_complex *u, int n_xy, int n_zt, const int q[3]);
@@ -193,8 +196,11 @@ ref_report ref_cg(ref_operator a, const void *matrix, const ref_complex *b, ref_
  * system's |b - M x| <= tol |b|, from its own recurrence (stop_full 1). */
 ref_report ref_cgn(const ref_dirac *d, const ref_complex *b, ref_complex *x, double tol,
                    int max_iter, int stop_full);
-ref_report ref_bicgstab(const ref_dirac *d, const ref_complex *b, ref_complex *x, double tol,
-                        int max_iter);
+/* BiCGStab for any A; stops on |r| <= tol |b|. */
+ref_report ref_bicgstab(ref_operator a, const void *matrix, const ref_complex *b, ref_complex *x,
+                        size_t count, double tol, int max_iter);
+/* M as a ref_operator; `matrix` is the ref_dirac. */
+void ref_operator_m(const void *matrix, const ref_complex *in, ref_complex *out);
 
 /* ---- free field (ref_free.c) ---- */
 
