@@ -12,6 +12,7 @@
 /* X(id, function) */
 #define KAON_RECURRENCES(X)                         \
   X(KAON_REC_VERIFY, kaon_rec_verify)               \
+  X(KAON_REC_VERIFY_OUTER, kaon_rec_verify_outer)   \
   X(KAON_REC_RESUME, kaon_stop_resume)              \
   X(KAON_REC_CANCEL, kaon_stop_cancel)              \
   X(KAON_REC_FIXED_BEGIN, kaon_fixed_begin)         \
@@ -105,6 +106,12 @@ static inline KAON_HD void kaon_rec_verify(kaon_column_state *s) {
   kaon_stop_verify(s);
 }
 
+/* The same where the outer residual is the chosen one. */
+static inline KAON_HD void kaon_rec_verify_outer(kaon_column_state *s) {
+  kaon_set(s, KAON_S_TRUE, s->slot[KAON_S_OUTER][0], 0);
+  kaon_rec_verify(s);
+}
+
 /* ---- CG; CGNE shares its lines with p = A^dag (CG's p) ---- */
 
 static inline KAON_HD void kaon_cg_begin(kaon_column_state *s, int norm) {
@@ -133,10 +140,10 @@ static inline KAON_HD void kaon_cg_advance(kaon_column_state *s, int norm) {
 }
 
 /* The old direction p goes on under a replaced residual r: p -= (r, p) / (r, r) r restores what
- * exact arithmetic guarantees, then p = r + beta p with beta = |r|^2 / rho. */
+ * exact arithmetic guarantees, then p = r + beta p with beta = |r|^2 / rho. In: (p, r). */
 static inline KAON_HD void kaon_cg_conjugate(kaon_column_state *s, int norm) {
   const double r2 = s->slot[norm][0], *overlap = s->slot[KAON_S_OVERLAP];
-  kaon_set(s, KAON_S_OVERLAP, overlap[0] / r2, overlap[1] / r2);
+  kaon_set(s, KAON_S_OVERLAP, overlap[0] / r2, -overlap[1] / r2);
   kaon_set(s, KAON_S_BETA, r2 / s->slot[KAON_S_RHO][0], 0);
   kaon_set(s, KAON_S_RHO, r2, 0);
   kaon_set(s, KAON_S_ALPHA, 0, 0);

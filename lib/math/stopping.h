@@ -170,7 +170,8 @@ static inline KAON_HD void kaon_stop_resume(kaon_column_state *s) {
 
 /* The monitor said no. */
 static inline KAON_HD void kaon_stop_cancel(kaon_column_state *s) {
-  kaon_wait(s, KAON_WAIT_CANCEL, 1);
+  if (s->gate & KAON_GATE_STEP) kaon_wait(s, KAON_WAIT_CANCEL, 1);
+  s->reason = KAON_WAIT_CANCEL;
 }
 
 /* A fixed number of steps begins: nothing is verified, only an exact 0 freezes. */

@@ -1,0 +1,61 @@
+/* cgnr.c - conjugate gradients on the normal equations A^dag A x = A^dag b, residual of A kept.
+ * Source: Hestenes, Stiefel, J. Res. Natl. Bur. Stand. 49 (1952) 409, section 10 ("CGLS"); its
+ * stability: Bjorck, Elfving, Strakos, SIAM J. Matrix Anal. Appl. 19 (1998) 720.
+ *   x += alpha p (of the step before);  p = s + beta p
+ *   q = A p;        alpha = (s, s) / (q, q)
+ *   r -= alpha q
+ *   s = A^dag r;    beta = (s', s') / (s, s)
+ * r is known on the way, so either residual can stop the column; where r does, the column freezes
+ * before A^dag. Storage: p, w (q, then s). A step: 1 A and 1 A^dag, each with its norm in the same
+ * pass; vectors read 5, written 3. */
+#include "solvers/method.h"
+
+enum { P, W, VECTORS };
+
+static kaon_status step(kaon_solver *s, int position) {
+  kaon_vector *p = s->work[P], *w = s->work[W];
+  const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP);
+  const kaon_pass alpha = kaon_gated_norm(s, KAON_GATE_STEP, KAON_S_DENOMINATOR, KAON_REC_CG_ALPHA);
+  const kaon_pass residual = kaon_gated_norm(s, KAON_GATE_STEP, KAON_S_R2, KAON_REC_CGNR_RESIDUAL);
+  const kaon_pass beta = kaon_gated_norm(s, KAON_GATE_STEP, KAON_S_S2, KAON_REC_CGNR_BETA);
+  (void)position;
+  KAON_TRY(kaon_blas_axpy_xpay(KAON_PLUS(KAON_S_ALPHA), p, s->x_inner, w, KAON_PLUS(KAON_S_BETA),
+                               &plain));
+  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, p, w, &alpha));
+  KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_ALPHA), w, s->r, &residual));
+  return kaon_operator_run(s->inner, KAON_DAGGER, s->r, w, &beta);
+}
+
+static kaon_status start(kaon_solver *s) {
+  const kaon_pass plain = kaon_gated(s, KAON_GATE_START);
+  const kaon_pass sums = kaon_gated_norm(s, KAON_GATE_START, KAON_S_S2, KAON_REC_CGNR_START);
+  KAON_TRY(kaon_blas_zero(s->work[P], &plain));
+  return kaon_operator_run(s->inner, KAON_DAGGER, s->r, s->work[W], &sums);
+}
+
+static kaon_status inject(kaon_solver *s) {
+  const kaon_pass plain = kaon_gated(s, KAON_GATE_INJECT);
+  const kaon_pass sums = kaon_gated_dot(s, KAON_GATE_INJECT, KAON_S_S2, s->work[P], KAON_S_OVERLAP,
+                                        KAON_REC_CGNR_INJECT);
+  KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, s->r, s->work[W], &sums)); /* (p, s), (s, s) */
+  return kaon_blas_axpy(KAON_MINUS(KAON_S_OVERLAP), s->work[W], s->work[P], &plain);
+}
+
+static kaon_status finish(kaon_solver *s, int gate) {
+  const kaon_pass plain = kaon_gated(s, gate);
+  return kaon_blas_axpy(KAON_PLUS(KAON_S_ALPHA), s->work[P], s->x_inner, &plain);
+}
+
+const kaon_method_ops kaon_method_cgnr = {
+    .name = "cgnr",
+    .vectors = VECTORS,
+    .scratch = W,
+    .applications = 2,
+    .replacements = 1,
+    .delta = {0, 0.1, 0.1},
+    .delta_restart = {0, 1e-3, 1e-2},
+    .step = step,
+    .start = start,
+    .inject = inject,
+    .finish = finish,
+};

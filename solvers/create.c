@@ -1,0 +1,180 @@
+/* create.c - makes a solver: which operator serves which precision, and all its workspace. */
+#include <kaon/options.h>
+
+#include <stdlib.h>
+
+#include "solvers/method.h"
+
+static const kaon_method_ops *const methods[] = {
+    [KAON_CG] = &kaon_method_cg,     [KAON_CGNR] = &kaon_method_cgnr,
+    [KAON_CGNE] = &kaon_method_cgne, [KAON_BICGSTAB] = &kaon_method_bicgstab,
+    [KAON_MR] = &kaon_method_mr,     [KAON_GCR] = &kaon_method_gcr,
+};
+
+static kaon_status check_options(const kaon_operator *A, int columns,
+                                 const kaon_solver_options *options) {
+  if (columns < 1)
+    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
+                     "solver: %d columns asked for, at least 1 is needed", columns);
+  if (kaon_options_check(KAON_OPTIONS_SOLVER, options) != KAON_OK)
+    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
+  const kaon_operator *K = options->preconditioner;
+  if (K == NULL) return KAON_OK;
+  if (options->method != KAON_GCR)
+    return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
+                     "solver: %s takes no preconditioner; use method gcr",
+                     methods[options->method]->name);
+  if (K->space != A->space)
+    return kaon_fail(A->ctx, KAON_ERR_SHAPE,
+                     "solver: the preconditioner's space is not the operator's; make both on one");
+  return KAON_OK;
+}
+
+/* system: residuals are recomputed in double wherever A can be had in it; without verification
+ * (tol = 0) A serves as it is. inner: A at the lower of its own and the sloppy precision. */
+static kaon_status choose_operators(kaon_solver *s) {
+  kaon_operator *A = s->A;
+  const kaon_solver_options *o = &s->options;
+  const kaon_precision inner = o->sloppy > A->precision ? o->sloppy : A->precision;
+  s->system = A;
+  if (A->precision != KAON_DOUBLE && o->tol > 0) {
+    const kaon_status status =
+        A->ops->at_precision(A, KAON_DOUBLE, KAON_RECONSTRUCT_18, &s->system);
+    if (status == KAON_ERR_UNSUPPORTED)
+      s->system = A;
+    else
+      KAON_TRY(status);
+  }
+  if (inner == s->system->precision)
+    s->inner = s->system;
+  else if (inner == A->precision)
+    s->inner = A;
+  else
+    KAON_TRY(A->ops->at_precision(A, inner, o->reconstruct, &s->inner));
+  s->mixed = s->inner->precision != s->system->precision;
+  if (o->preconditioner != NULL && o->preconditioner->precision != s->inner->precision)
+    return kaon_fail(s->ctx, KAON_ERR_PRECISION,
+                     "solver: the preconditioner's precision (%d) is not the inner one (%d; 0 "
+                     "double, 1 single, 2 half)",
+                     (int)o->preconditioner->precision, (int)s->inner->precision);
+  return KAON_OK;
+}
+
+static kaon_status new_vector(kaon_solver *s, const kaon_operator *like, kaon_vector **v) {
+  return kaon_vector_create(s->ctx, like->space, like->precision, s->columns, v);
+}
+
+static kaon_status take_outer_vectors(kaon_solver *s) {
+  kaon_operator *system = s->system;
+  const int other_precision = s->A->precision != system->precision;
+  if (s->A->reduction != NULL || other_precision) {
+    KAON_TRY(new_vector(s, system, &s->own_b));
+    KAON_TRY(new_vector(s, system, &s->own_x));
+  }
+  if (s->A->reduction != NULL) {
+    KAON_TRY(new_vector(s, system->reduction->parent, &s->full_r));
+    if (other_precision) {
+      KAON_TRY(new_vector(s, system->reduction->parent, &s->user_b));
+      KAON_TRY(new_vector(s, system->reduction->parent, &s->user_x));
+    }
+  }
+  KAON_TRY(new_vector(s, system, &s->outer_r));
+  const int lifts = system->reduction != NULL && system->reduction->lift != NULL &&
+                    s->options.stop == KAON_STOP_FULL;
+  if (s->mixed && (lifts || s->options.stop == KAON_STOP_NORMAL))
+    KAON_TRY(new_vector(s, system, &s->own_chosen_r));
+  return KAON_OK;
+}
+
+static kaon_status take_inner_vectors(kaon_solver *s) {
+  const kaon_method_ops *m = s->method;
+  s->cycle = m->per_direction > 0 ? s->options.subspace : 0;
+  s->nwork = m->vectors + m->per_direction * s->options.subspace;
+  for (int i = 0; i < s->nwork; i++) KAON_TRY(new_vector(s, s->inner, &s->work[i]));
+  s->chosen_r = s->mixed ? s->own_chosen_r : s->work[m->scratch];
+  if (!s->mixed) {
+    s->r = s->outer_r;
+    return KAON_OK;
+  }
+  KAON_TRY(new_vector(s, s->inner, &s->own_x_inner));
+  s->x_inner = s->own_x_inner;
+  return new_vector(s, s->inner, &s->r);
+}
+
+static kaon_status take_host_memory(kaon_solver *s) {
+  const size_t n = (size_t)s->columns;
+  s->host = calloc(n, sizeof *s->host);
+  s->norm2 = calloc(n, sizeof *s->norm2);
+  s->norm2_full = calloc(n, sizeof *s->norm2_full);
+  if (s->host == NULL || s->norm2 == NULL || s->norm2_full == NULL)
+    return kaon_fail(s->ctx, KAON_ERR_MEMORY, "solver: no host memory for %d columns", s->columns);
+  return kaon_history_create(s);
+}
+
+static kaon_status build(kaon_solver *s) {
+  const kaon_method_ops *m = s->method;
+  const kaon_solver_options *o = &s->options;
+  kaon_launch unused;
+  KAON_TRY(choose_operators(s));
+  const double *rule = o->refinement == KAON_REFINE_RESTART ? m->delta_restart : m->delta;
+  s->delta = o->delta > 0 ? o->delta : s->mixed ? rule[s->inner->precision] : 0;
+  s->issue = KAON_ISSUE_STREAM;
+  KAON_TRY(take_host_memory(s));
+  KAON_TRY(kaon_scalars_create(s->ctx, s->columns, &s->scalars));
+  KAON_TRY(take_outer_vectors(s));
+  KAON_TRY(take_inner_vectors(s));
+  KAON_TRY(kaon_launch_prepare(s->ctx, s->columns, 0, &unused));
+  kaon_solver_idle(s);
+  return kaon_scalars_write(s->scalars, s->host);
+}
+
+kaon_status kaon_solver_create(kaon_operator *A, int columns, const kaon_solver_options *options,
+                               kaon_solver **solver) {
+  const kaon_solver_options defaults = KAON_SOLVER_OPTIONS_INIT;
+  if (A == NULL || solver == NULL)
+    return kaon_fail(A ? A->ctx : NULL, KAON_ERR_ARGUMENT,
+                     "solver: the operator or the address of the result is NULL");
+  *solver = NULL;
+  if (options == NULL) options = &defaults;
+  KAON_TRY(check_options(A, columns, options));
+  kaon_solver *s = calloc(1, sizeof *s);
+  if (s == NULL) return kaon_fail(A->ctx, KAON_ERR_MEMORY, "solver: no host memory");
+  s->ctx = A->ctx;
+  s->A = A;
+  s->options = *options;
+  s->method = methods[options->method];
+  s->columns = columns;
+  kaon_context_retain(s->ctx);
+  const kaon_status status = build(s);
+  if (status != KAON_OK)
+    kaon_solver_destroy(&s);
+  else
+    *solver = s;
+  return status;
+}
+
+void kaon_solver_destroy(kaon_solver **solver) {
+  if (solver == NULL || *solver == NULL) return;
+  kaon_solver *s = *solver;
+  *solver = NULL;
+  for (int i = 0; i < s->nwork; i++) kaon_vector_destroy(&s->work[i]);
+  if (s->mixed) kaon_vector_destroy(&s->r);
+  kaon_vector_destroy(&s->outer_r);
+  kaon_vector_destroy(&s->own_chosen_r);
+  kaon_vector_destroy(&s->own_x_inner);
+  kaon_vector_destroy(&s->own_b);
+  kaon_vector_destroy(&s->own_x);
+  kaon_vector_destroy(&s->user_b);
+  kaon_vector_destroy(&s->user_x);
+  kaon_vector_destroy(&s->full_r);
+  kaon_scalars_destroy(&s->scalars);
+  kaon_history_destroy(s);
+  free(s->host);
+  free(s->norm2);
+  free(s->norm2_full);
+  if (s->inner != s->system && s->inner != s->A) kaon_operator_destroy(&s->inner);
+  if (s->system != s->A) kaon_operator_destroy(&s->system);
+  kaon_context *ctx = s->ctx;
+  free(s);
+  kaon_context_release(ctx);
+}

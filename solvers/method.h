@@ -1,0 +1,140 @@
+/* method.h - the inside of a solver, and what a method must bring.
+ *
+ * A method is a table of four short sequences of gated vector operations and operator applications.
+ * None of them asks for a number: coefficients come from the scalars, sums go back into them, and
+ * lib/math/recurrences.h turns one into the other. The runner (runner.c) decides when a step is
+ * issued, the service (service.c) what happens to columns that wait.
+ *
+ * Two precisions: the outer one (system, b, x, outer_r) and the inner one (inner, x_inner, r,
+ * work). Where both are the same there is one x and one r: x_inner == x, r == outer_r. */
+#ifndef KAON_SOLVERS_METHOD_H
+#define KAON_SOLVERS_METHOD_H
+
+#include <kaon/solver.h>
+
+#include "blas/blas.h"
+#include "lib/math/recurrences.h"
+
+enum { KAON_SOLVER_WORK = 2 * KAON_GCR_MAX };
+
+typedef struct kaon_method_ops {
+  const char *name;
+  int vectors;                           /* inner vectors beside x and r */
+  int per_direction;                     /* and so many for each direction of the subspace */
+  int scratch;                           /* one of them that is free while its column waits */
+  int applications;                      /* of the operator in a step */
+  int replacements;                      /* of the operator in start or inject */
+  double delta[KAON_PRECISIONS];         /* by rule: reliable updates with this inner precision */
+  double delta_restart[KAON_PRECISIONS]; /* by rule: restarted refinement */
+  /* One step; position counts from 0 within a cycle. Gate STEP. */
+  kaon_status (*step)(kaon_solver *s, int position);
+  /* r is new: a fresh process. Gate START. */
+  kaon_status (*start)(kaon_solver *s);
+  /* r was replaced: the process goes on. Gate INJECT. */
+  kaon_status (*inject)(kaon_solver *s);
+  /* Updates of x that the method defers, for the columns of `gate`. */
+  kaon_status (*finish)(kaon_solver *s, int gate);
+} kaon_method_ops;
+
+extern const kaon_method_ops kaon_method_cg, kaon_method_cgnr, kaon_method_cgne,
+    kaon_method_bicgstab, kaon_method_mr, kaon_method_gcr;
+
+/* One column's residuals by iteration, and how much of the device's ring has been taken. */
+typedef struct kaon_column_history {
+  double *residual;
+  int count, room;
+} kaon_column_history;
+
+/* How steps are issued. STREAM: one operation after another. The others replay recorded blocks
+ * (capturable communicator and backend). */
+typedef enum kaon_issue { KAON_ISSUE_STREAM, KAON_ISSUE_GRAPH, KAON_ISSUE_WHILE } kaon_issue;
+
+struct kaon_solver {
+  kaon_context *ctx;
+  kaon_solver_options options;
+  const kaon_method_ops *method;
+  kaon_issue issue;
+  int columns;
+  int cycle; /* steps of a cycle in which columns stay in lockstep; 0: none */
+  double delta;
+
+  kaon_operator *A;      /* the user's; not owned */
+  kaon_operator *system; /* A, or its twin in double: residuals and the outer solution */
+  kaon_operator *inner;  /* system, A, or a sloppy twin: the Krylov process */
+  int mixed;             /* inner precision differs from the outer */
+  int reduces;           /* this solve's b and x are of the space that A is a reduction of */
+  int zero_guess;        /* x = 0 at the start in every column */
+
+  kaon_scalars *scalars;
+  kaon_column_state *host;    /* copies, for looks and services */
+  double *norm2, *norm2_full; /* of the sources: of the system's, of the user's */
+
+  const kaon_vector *b; /* outer; set by a solve */
+  kaon_vector *x;
+  kaon_vector *outer_r,
+      *chosen_r; /* chosen_r: A^dag r or the parent's residual, squared and forgotten */
+  kaon_vector *x_inner, *r;
+  kaon_vector *work[KAON_SOLVER_WORK];
+  int nwork;
+
+  /* owned storage behind the pointers above; NULL where another vector serves */
+  kaon_vector *own_b, *own_x;   /* reduced source and solution */
+  kaon_vector *user_b, *user_x; /* b and x in the outer precision where A is not */
+  kaon_vector *full_r;          /* the parent's residual */
+  kaon_vector *own_outer_r, *own_chosen_r, *own_x_inner;
+
+  kaon_column_history *history;
+  int monitored; /* history is drained (and the monitor called) */
+};
+
+/* Gate and sums of one operation; slots or KAON_NO_SLOT. */
+static inline kaon_pass kaon_gated(const kaon_solver *s, int gate) {
+  kaon_pass pass = KAON_PASS_INIT;
+  pass.scalars = s->scalars;
+  pass.gate = gate;
+  return pass;
+}
+
+static inline kaon_pass kaon_gated_norm(const kaon_solver *s, int gate, int norm, int then) {
+  kaon_pass pass = kaon_gated(s, gate);
+  pass.norm = norm;
+  pass.then = then;
+  return pass;
+}
+
+/* sum conj(w) y beside sum |y|^2 */
+static inline kaon_pass kaon_gated_dot(const kaon_solver *s, int gate, int norm,
+                                       const kaon_vector *w, int dot, int then) {
+  kaon_pass pass = kaon_gated_norm(s, gate, norm, then);
+  pass.w = w;
+  pass.dot = dot;
+  return pass;
+}
+
+static inline kaon_status kaon_recur(const kaon_solver *s, int gate, int then) {
+  const kaon_pass pass = kaon_gated_norm(s, gate, KAON_NO_SLOT, then);
+  return kaon_blas_recur(s->ctx, &pass);
+}
+
+/* runner.c: everything between the first residual and the last column's end. */
+kaon_status kaon_runner_run(kaon_solver *s);
+/* runner.c: `steps` steps from the source s->b (and s->x unless zero_guess), unverified. */
+kaon_status kaon_runner_fixed(kaon_solver *s, int steps);
+/* Steps of a solver with tol = 0. */
+int kaon_solver_fixed_steps(const kaon_solver *s);
+
+/* solve.c: the host's copies of all states to their idle values. */
+void kaon_solver_idle(kaon_solver *s);
+/* solve.c: x = approximately A^-1 b from zero; what the solver does as an operator. */
+kaon_status kaon_solver_invert(kaon_solver *s, const kaon_vector *b, kaon_vector *x);
+
+/* service.c: verifies, replaces residuals, restarts; for all columns that wait. */
+kaon_status kaon_service_run(kaon_solver *s);
+
+/* history.c: takes new entries of the rings in s->host; *cancel is set when the monitor says so. */
+kaon_status kaon_history_drain(kaon_solver *s, int *cancel);
+void kaon_history_clear(kaon_solver *s);
+kaon_status kaon_history_create(kaon_solver *s);
+void kaon_history_destroy(kaon_solver *s);
+
+#endif

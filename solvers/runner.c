@@ -1,0 +1,129 @@
+/* runner.c - the one loop: issues steps in blocks, looks at the columns' state between blocks,
+ * serves those that wait, ends when none is left.
+ * A step never asks for a number, so how steps are issued is decided here alone: one operation
+ * after another, or a recorded block replayed where backend and communicator can be captured.
+ * When the host looks changes nothing but time: a column that needs the host is frozen until then.
+ */
+#include <time.h>
+
+#include "solvers/method.h"
+
+/* Where the host shares memory with the kernels a look costs nothing: look at least so often, so
+ * that a monitor can end a solve with slow steps in good time. */
+static const double look_seconds = 0.2;
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+typedef struct columns_now {
+  int stepping, waiting;
+} columns_now;
+
+static columns_now count_columns(const kaon_solver *s) {
+  columns_now n = {0, 0};
+  for (int k = 0; k < s->columns; k++) {
+    if (s->host[k].gate & KAON_GATE_STEP) n.stepping++;
+    if (s->host[k].gate & KAON_GATE_SERVICE) n.waiting++;
+  }
+  return n;
+}
+
+/* Steps before the next look: to the end of a cycle at most, and never more than the rings hold. */
+static int block_length(const kaon_solver *s, int position) {
+  int n = s->options.check_interval;
+  if (n > KAON_HISTORY - 1) n = KAON_HISTORY - 1;
+  if (s->cycle > 0 && n > s->cycle - position) n = s->cycle - position;
+  return n > 0 ? n : 1;
+}
+
+/* Issues up to n steps; *position: of the first, then of the next one in its cycle. */
+static kaon_status issue_block(kaon_solver *s, int n, int *position) {
+  const double begin = now();
+  for (int i = 0; i < n; i++) {
+    KAON_TRY(s->method->step(s, *position));
+    *position = s->cycle > 0 ? (*position + 1) % s->cycle : 0;
+    if (s->ctx->backend->host_accessible && now() - begin > look_seconds) break;
+  }
+  return KAON_OK;
+}
+
+static kaon_status look(kaon_solver *s, int *cancel) {
+  KAON_TRY(kaon_scalars_read(s->scalars, s->host));
+  return s->monitored ? kaon_history_drain(s, cancel) : KAON_OK;
+}
+
+/* Services are cheaper together. As columns do not see each other, waiting for company changes no
+ * result: serve when half of those left wait, or when some have waited for a few looks. */
+static int serve_now(const kaon_solver *s, columns_now n, int position, int *patience) {
+  enum { LOOKS = 3 };
+  if (n.waiting == 0) return 0;
+  if (n.stepping == 0) return 1;
+  if (s->cycle > 0) return position == 0;
+  if (n.waiting < n.stepping && ++*patience < LOOKS) return 0;
+  *patience = 0;
+  return 1;
+}
+
+kaon_status kaon_runner_run(kaon_solver *s) {
+  int cancel = 0, position = 0, patience = 0;
+  KAON_TRY(kaon_service_run(s));
+  for (;;) {
+    KAON_TRY(look(s, &cancel));
+    columns_now n = count_columns(s);
+    if (n.stepping + n.waiting == 0) return KAON_OK;
+    if (cancel) {
+      KAON_TRY(kaon_recur(s, KAON_GATE_ANY, KAON_REC_CANCEL));
+      KAON_TRY(kaon_service_run(s));
+      continue;
+    }
+    if (serve_now(s, n, position, &patience)) {
+      KAON_TRY(kaon_service_run(s));
+      if (n.stepping == 0) position = 0;
+    } else {
+      KAON_TRY(issue_block(s, block_length(s, position), &position));
+    }
+  }
+}
+
+int kaon_solver_fixed_steps(const kaon_solver *s) {
+  const int limit = s->options.max_iterations;
+  return s->options.method == KAON_MR && s->options.subspace < limit ? s->options.subspace : limit;
+}
+
+/* r = b - A x in the inner precision. */
+static kaon_status fixed_residual(kaon_solver *s) {
+  const kaon_pass sums = kaon_gated_norm(s, KAON_GATE_START, KAON_S_R2, KAON_REC_NONE);
+  const kaon_pass plain = kaon_gated(s, KAON_GATE_START);
+  if (s->mixed || s->zero_guess) KAON_TRY(kaon_blas_zero(s->x_inner, &plain));
+  if (s->zero_guess) return kaon_blas_convert(s->b, s->r, 0, &sums);
+  KAON_TRY(kaon_operator_run(s->system, KAON_PLAIN, s->x, s->outer_r, &plain));
+  if (!s->mixed) return kaon_blas_xpay(s->b, KAON_NUMBER(-1), s->outer_r, &sums);
+  KAON_TRY(kaon_blas_xpay(s->b, KAON_NUMBER(-1), s->outer_r, &plain));
+  return kaon_blas_convert(s->outer_r, s->r, 0, &sums);
+}
+
+kaon_status kaon_runner_fixed(kaon_solver *s, int steps) {
+  int cancel = 0;
+  KAON_TRY(kaon_recur(s, KAON_GATE_ANY, KAON_REC_FIXED_BEGIN));
+  KAON_TRY(fixed_residual(s));
+  KAON_TRY(s->method->start(s));
+  KAON_TRY(kaon_recur(s, KAON_GATE_START, KAON_REC_FIXED_RESUME));
+  for (int i = 0, position = 0; i < steps; i++) {
+    KAON_TRY(s->method->step(s, position));
+    position = s->cycle > 0 ? (position + 1) % s->cycle : 0;
+    if (s->cycle > 0 && position == 0) {
+      KAON_TRY(s->method->finish(s, KAON_GATE_KEEP));
+      KAON_TRY(kaon_recur(s, KAON_GATE_SERVICE, KAON_REC_FIXED_RESUME));
+    }
+    if (s->monitored && (i + 1) % (KAON_HISTORY - 1) == 0) KAON_TRY(look(s, &cancel));
+    if (cancel) break;
+  }
+  KAON_TRY(s->method->finish(s, KAON_GATE_STEP | KAON_GATE_KEEP));
+  if (s->monitored) KAON_TRY(look(s, &cancel));
+  if (!s->mixed) return KAON_OK;
+  const kaon_pass all = kaon_gated(s, KAON_GATE_ANY);
+  return kaon_blas_convert(s->x_inner, s->x, !s->zero_guess, &all);
+}

@@ -1,0 +1,59 @@
+/* service.c - what happens to columns that wait: verification, residual replacement, restart, end.
+ * One sequence of gated operations for all of them; columns that iterate are not touched, and no
+ * number is asked for, so the whole sequence could be recorded like a step.
+ *
+ *   x += x_inner;  outer_r = b - A x               in the outer precision
+ *   the chosen residual's norm -> kaon_stop_verify: finished, or START or INJECT
+ *   r = outer_r; x_inner = 0;  method: start or inject;  kaon_stop_resume
+ *
+ * Replacing r by the true residual bounds what the inner precision can lose between two services:
+ * van der Vorst, Ye, SIAM J. Sci. Comput. 22 (2000) 835; in lattice QCD Clark, Babich, Barros,
+ * Brower, Rebbi, Comput. Phys. Commun. 181 (2010) 1517. */
+#include "solvers/method.h"
+
+enum { GOES_ON = KAON_GATE_START | KAON_GATE_INJECT };
+
+/* outer_r = b - A x, its norm into `slot`. A zero guess needs no A; b - A 0 gives the same bits. */
+static kaon_status recompute_residual(kaon_solver *s, int slot, int then) {
+  const kaon_pass plain = kaon_gated(s, KAON_GATE_SERVICE);
+  const kaon_pass sums = kaon_gated_norm(s, KAON_GATE_SERVICE, slot, then);
+  if (s->zero_guess) {
+    s->zero_guess = 0;
+    return kaon_blas_copy(s->b, s->outer_r, &sums);
+  }
+  KAON_TRY(kaon_operator_run(s->system, KAON_PLAIN, s->x, s->outer_r, &plain));
+  return kaon_blas_xpay(s->b, KAON_NUMBER(-1), s->outer_r, &sums);
+}
+
+/* The residual that the tolerance is for, then kaon_stop_verify. */
+static kaon_status verify(kaon_solver *s) {
+  const kaon_pass chosen = kaon_gated_norm(s, KAON_GATE_SERVICE, KAON_S_TRUE, KAON_REC_VERIFY);
+  if (s->options.stop == KAON_STOP_NORMAL) {
+    KAON_TRY(recompute_residual(s, KAON_S_OUTER, KAON_REC_NONE));
+    return kaon_operator_run(s->system, KAON_DAGGER, s->outer_r, s->chosen_r, &chosen);
+  }
+  if (s->options.stop == KAON_STOP_FULL && s->reduces && s->system->reduction->lift != NULL) {
+    KAON_TRY(recompute_residual(s, KAON_S_OUTER, KAON_REC_NONE));
+    return s->system->reduction->lift(s->system, s->outer_r, s->chosen_r, &chosen);
+  }
+  return recompute_residual(s, KAON_S_OUTER, KAON_REC_VERIFY_OUTER);
+}
+
+static kaon_status replace_residual(kaon_solver *s) {
+  const kaon_pass plain = kaon_gated(s, GOES_ON);
+  const kaon_pass sums = kaon_gated_norm(s, GOES_ON, KAON_S_R2, KAON_REC_NONE);
+  if (!s->mixed) return KAON_OK;
+  KAON_TRY(kaon_blas_convert(s->outer_r, s->r, 0, &sums));
+  return kaon_blas_zero(s->x_inner, &plain);
+}
+
+kaon_status kaon_service_run(kaon_solver *s) {
+  const kaon_pass keep = kaon_gated(s, KAON_GATE_KEEP);
+  KAON_TRY(s->method->finish(s, KAON_GATE_KEEP));
+  if (s->mixed) KAON_TRY(kaon_blas_convert(s->x_inner, s->x, 1, &keep));
+  KAON_TRY(verify(s));
+  KAON_TRY(replace_residual(s));
+  KAON_TRY(s->method->start(s));
+  KAON_TRY(s->method->inject(s));
+  return kaon_recur(s, GOES_ON, KAON_REC_RESUME);
+}

@@ -1,0 +1,283 @@
+/* solve.c - one solve: from the user's b and x to the system's, the run, and back, with the final
+ * residuals. Where b and x are of the space that A is a reduction of, the source is prepared, the
+ * reduced system solved, the solution reconstructed, and the parent's residual reported. */
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "solvers/method.h"
+
+const char *kaon_stop_reason_name(kaon_stop_reason reason) {
+  static const char *const names[] = {
+      [KAON_RUNNING] = "running",
+      [KAON_CONVERGED] = "converged",
+      [KAON_MAX_ITERATIONS] = "max-iterations",
+      [KAON_STAGNATED] = "stagnated",
+      [KAON_BREAKDOWN] = "breakdown",
+      [KAON_DIVERGING] = "diverging",
+      [KAON_CANCELLED] = "cancelled",
+  };
+  const size_t i = (size_t)reason;
+  return i < sizeof names / sizeof *names ? names[i] : "unknown";
+}
+
+static kaon_status check_vectors(const kaon_solver *s, const kaon_vector *b, const kaon_vector *x) {
+  const kaon_operator *A = s->A;
+  if (b == NULL || x == NULL) return kaon_fail(s->ctx, KAON_ERR_ARGUMENT, "solve: b or x is NULL");
+  if (b->space != x->space)
+    return kaon_fail(s->ctx, KAON_ERR_SHAPE, "solve: b and x are of different spaces");
+  if (b->space != A->space && (A->reduction == NULL || b->space != A->reduction->parent->space))
+    return kaon_fail(s->ctx, KAON_ERR_SHAPE,
+                     "solve: b has %lld sites of %d reals; wanted are vectors of the operator's "
+                     "space (%lld sites of %d reals) or of the one that it is a reduction of",
+                     (long long)b->space->nsites, b->space->ncomp, (long long)A->space->nsites,
+                     A->space->ncomp);
+  if (b->nrhs != s->columns || x->nrhs != s->columns)
+    return kaon_fail(s->ctx, KAON_ERR_SHAPE,
+                     "solve: b has %d columns and x %d, but the solver was made for %d", b->nrhs,
+                     x->nrhs, s->columns);
+  if (b->precision != A->precision || x->precision != A->precision)
+    return kaon_fail(s->ctx, KAON_ERR_PRECISION,
+                     "solve: b and x have precisions %d and %d but the operator %d (0 double, 1 "
+                     "single, 2 half); convert with kaon_vector_copy",
+                     (int)b->precision, (int)x->precision, (int)A->precision);
+  if (b == x || b->data == x->data)
+    return kaon_fail(s->ctx, KAON_ERR_ALIAS, "solve: b and x are the same vector; use two");
+  return KAON_OK;
+}
+
+/* norm2[k] = |v|^2; refuses what is not finite. */
+static kaon_status finite_norms(const kaon_solver *s, const kaon_vector *v, const char *name,
+                                double *norm2) {
+  KAON_TRY(kaon_vector_norm2(v, norm2));
+  for (int k = 0; k < s->columns; k++)
+    if (!isfinite(norm2[k]))
+      return kaon_fail(s->ctx, KAON_ERR_NOT_FINITE,
+                       "solve: |%s|^2 of column %d is %g; give finite numbers of moderate size",
+                       name, k, norm2[k]);
+  return KAON_OK;
+}
+
+static int all_zero(const kaon_solver *s, const double *norm2) {
+  for (int k = 0; k < s->columns; k++)
+    if (norm2[k] != 0) return 0;
+  return 1;
+}
+
+/* s->b, s->x and the inner pointers from the user's vectors. */
+static kaon_status bind(kaon_solver *s, const kaon_vector *b, kaon_vector *x) {
+  const int other_precision = s->A->precision != s->system->precision;
+  const kaon_reduction *reduction = s->system->reduction;
+  s->reduces = reduction != NULL && b->space == reduction->parent->space;
+  KAON_TRY(finite_norms(s, x, "x", s->norm2));
+  s->zero_guess = all_zero(s, s->norm2) || (s->reduces && reduction->guess == NULL);
+  if (s->reduces) {
+    const kaon_vector *full_b = b, *full_x = x;
+    if (other_precision) {
+      KAON_TRY(kaon_vector_copy(s->user_b, b));
+      KAON_TRY(kaon_vector_copy(s->user_x, x));
+      full_b = s->user_b;
+      full_x = s->user_x;
+    }
+    KAON_TRY(reduction->prepare(s->system, full_b, s->own_b));
+    if (s->zero_guess)
+      KAON_TRY(kaon_vector_zero(s->own_x));
+    else
+      KAON_TRY(reduction->guess(s->system, full_x, s->own_x));
+  } else if (other_precision) {
+    KAON_TRY(kaon_vector_copy(s->own_b, b));
+    KAON_TRY(kaon_vector_copy(s->own_x, x));
+  }
+  const int own = s->reduces || other_precision;
+  s->b = own ? s->own_b : b;
+  s->x = own ? s->own_x : x;
+  if (!s->mixed) s->x_inner = s->x;
+  return KAON_OK;
+}
+
+/* norm2_full: of the user's b; norm2: of the source that the chosen residual is relative to. */
+static kaon_status source_norms(kaon_solver *s, const kaon_vector *b) {
+  KAON_TRY(finite_norms(s, b, "b", s->norm2_full));
+  if (s->options.stop == KAON_STOP_NORMAL) {
+    KAON_TRY(kaon_operator_run(s->system, KAON_DAGGER, s->b, s->chosen_r, NULL));
+    return finite_norms(s, s->chosen_r, "A^dag b", s->norm2);
+  }
+  if (s->options.stop == KAON_STOP_REDUCED && s->reduces)
+    return finite_norms(s, s->b, "reduced b", s->norm2);
+  memcpy(s->norm2, s->norm2_full, (size_t)s->columns * sizeof *s->norm2);
+  return KAON_OK;
+}
+
+/* State of columns that no solve works on, open to a run of fixed steps. */
+void kaon_solver_idle(kaon_solver *s) {
+  for (int k = 0; k < s->columns; k++) {
+    kaon_column_state *state = &s->host[k];
+    memset(state, 0, sizeof *state);
+    state->slot[KAON_S_RELAXATION][0] = s->options.relaxation;
+    state->max_iterations = s->options.max_iterations;
+    state->cycle = s->cycle;
+    state->gate = KAON_GATE_SERVICE;
+    state->reason = KAON_WAIT_BEGIN;
+  }
+}
+
+static void prepare_states(kaon_solver *s) {
+  const kaon_solver_options *o = &s->options;
+  int flags = o->refinement == KAON_REFINE_RESTART ? KAON_FLAG_RESTART : 0;
+  if (o->stop == KAON_STOP_NORMAL && o->method == KAON_CGNR) flags |= KAON_FLAG_NORMAL;
+  kaon_solver_idle(s);
+  for (int k = 0; k < s->columns; k++) {
+    kaon_column_state *state = &s->host[k];
+    state->reference = s->norm2[k];
+    state->limit = o->tol * o->tol;
+    state->delta2 = s->delta * s->delta;
+    state->flags = flags;
+    if (s->norm2[k] == 0) {
+      state->gate = 0;
+      state->reason = KAON_CONVERGED;
+    }
+  }
+}
+
+/* b = 0 has the solution 0, whatever the guess. */
+static kaon_status clear_zero_columns(kaon_solver *s) {
+  int any = 0;
+  for (int k = 0; k < s->columns; k++) {
+    s->host[k].gate = s->norm2[k] == 0 ? KAON_GATE_START : 0;
+    any |= s->host[k].gate;
+  }
+  if (!any || s->zero_guess) return KAON_OK;
+  const kaon_pass chosen = kaon_gated(s, KAON_GATE_START);
+  KAON_TRY(kaon_scalars_write(s->scalars, s->host));
+  return kaon_blas_zero(s->x, &chosen);
+}
+
+static kaon_status run(kaon_solver *s) {
+  kaon_history_clear(s);
+  s->monitored = 1;
+  KAON_TRY(clear_zero_columns(s));
+  prepare_states(s);
+  KAON_TRY(kaon_scalars_write(s->scalars, s->host));
+  return kaon_runner_run(s);
+}
+
+/* tol = 0: the steps, then one verification for the report. */
+static kaon_status run_fixed(kaon_solver *s) {
+  kaon_history_clear(s);
+  s->monitored = 1;
+  kaon_solver_idle(s);
+  KAON_TRY(kaon_scalars_write(s->scalars, s->host));
+  KAON_TRY(kaon_runner_fixed(s, kaon_solver_fixed_steps(s)));
+  prepare_states(s);
+  for (int k = 0; k < s->columns; k++) {
+    s->host[k].iterations = s->history[k].count - 1;
+    s->host[k].max_iterations = 0;
+  }
+  KAON_TRY(kaon_scalars_write(s->scalars, s->host));
+  s->zero_guess = 0;
+  KAON_TRY(kaon_service_run(s));
+  return kaon_scalars_read(s->scalars, s->host);
+}
+
+/* Solution to the user; norm2_r[k] = |b - A x|^2 of the system as the user posed it. */
+static kaon_status unbind(kaon_solver *s, const kaon_vector *b, kaon_vector *x, double *norm2_r) {
+  const int other_precision = s->A->precision != s->system->precision;
+  if (s->reduces) {
+    const kaon_vector *full_b = other_precision ? s->user_b : b;
+    kaon_vector *full_x = other_precision ? s->user_x : x;
+    KAON_TRY(s->system->reduction->reconstruct(s->system, s->own_x, full_b, full_x));
+    if (other_precision) {
+      KAON_TRY(kaon_vector_copy(x, full_x));
+      KAON_TRY(kaon_vector_copy(full_x, x));
+    }
+    KAON_TRY(kaon_operator_run(s->system->reduction->parent, KAON_PLAIN, full_x, s->full_r, NULL));
+    KAON_TRY(kaon_blas_xpay(full_b, KAON_NUMBER(-1), s->full_r, NULL));
+    return kaon_vector_norm2(s->full_r, norm2_r);
+  }
+  if (other_precision) {
+    KAON_TRY(kaon_vector_copy(x, s->own_x));
+    KAON_TRY(kaon_vector_copy(s->own_x, x));
+    KAON_TRY(kaon_operator_run(s->system, KAON_PLAIN, s->own_x, s->outer_r, NULL));
+    KAON_TRY(kaon_blas_xpay(s->own_b, KAON_NUMBER(-1), s->outer_r, NULL));
+    return kaon_vector_norm2(s->outer_r, norm2_r);
+  }
+  for (int k = 0; k < s->columns; k++) norm2_r[k] = s->host[k].slot[KAON_S_OUTER][0];
+  return KAON_OK;
+}
+
+static kaon_column_report column_report(const kaon_solver *s, int k, double norm2_r) {
+  const kaon_column_state *state = &s->host[k];
+  const double b2 = s->norm2_full[k];
+  kaon_column_report c = {.iterations = state->iterations,
+                          .updates = state->updates,
+                          .reason = (kaon_stop_reason)state->reason,
+                          .residual = b2 > 0 ? sqrt(norm2_r / b2) : 0};
+  const int same =
+      s->options.stop == KAON_STOP_FULL || (s->options.stop == KAON_STOP_REDUCED && !s->reduces);
+  c.stop_residual = same ? c.residual : sqrt(state->relative);
+  if (c.reason == KAON_CONVERGED && !(c.stop_residual <= 1.1 * s->options.tol) &&
+      c.stop_residual > 0)
+    c.reason = KAON_STAGNATED;
+  return c;
+}
+
+/* Work by the operators' cost; a column's own count, so that it does not depend on its company. */
+static void count_work(const kaon_solver *s, kaon_solve_report *report) {
+  const kaon_method_ops *m = s->method;
+  const kaon_operator *K = s->options.preconditioner, *system = s->system;
+  const double inner = s->inner->ops->cost(s->inner, s->columns).flops;
+  const double outer = system->ops->cost(system, s->columns).flops;
+  const double preconditioner = K != NULL ? K->ops->cost(K, s->columns).flops : 0;
+  const int verified = s->options.stop == KAON_STOP_NORMAL ? 2 : 1;
+  report->flops = 0;
+  report->applications = 0;
+  for (int k = 0; k < s->columns; k++) {
+    const kaon_column_state *state = &s->host[k];
+    const int steps = state->iterations, services = state->updates;
+    const int applied = steps * m->applications + services * m->replacements;
+    report->flops += applied * inner + steps * preconditioner + (services + 1) * verified * outer;
+    if (applied + (services + 1) * verified > report->applications)
+      report->applications = applied + (services + 1) * verified;
+  }
+}
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+kaon_status kaon_solver_solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
+                              kaon_column_report *columns_out, kaon_solve_report *report) {
+  if (s == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "solve: the solver is NULL");
+  KAON_TRY(check_vectors(s, b, x));
+  const double begin = now();
+  KAON_TRY(bind(s, b, x));
+  KAON_TRY(source_norms(s, b));
+  KAON_TRY(s->options.tol > 0 ? run(s) : run_fixed(s));
+  double *norm2_r = s->norm2; /* the sources' norms are no longer needed */
+  KAON_TRY(unbind(s, b, x, norm2_r));
+  for (int k = 0; columns_out != NULL && k < s->columns; k++)
+    columns_out[k] = column_report(s, k, norm2_r[k]);
+  if (report != NULL) {
+    count_work(s, report);
+    report->seconds = now() - begin;
+  }
+  if (s->options.tol > 0) return KAON_OK;
+  kaon_solver_idle(s);
+  return kaon_scalars_write(s->scalars, s->host);
+}
+
+/* x = approximately A^-1 b from zero, of A's space; no report, and no look where tol = 0. */
+kaon_status kaon_solver_invert(kaon_solver *s, const kaon_vector *b, kaon_vector *x) {
+  if (s->options.tol > 0) {
+    KAON_TRY(kaon_vector_zero(x));
+    return kaon_solver_solve(s, b, x, NULL, NULL);
+  }
+  s->reduces = s->monitored = 0;
+  s->zero_guess = 1;
+  s->b = b;
+  s->x = x;
+  if (!s->mixed) s->x_inner = x;
+  return kaon_runner_fixed(s, kaon_solver_fixed_steps(s));
+}
