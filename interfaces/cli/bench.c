@@ -1,0 +1,194 @@
+/* bench.c - kaon bench: options, timing, rows. Every figure stands beside what the machine reached
+ * at the same moment: STREAM triad, streaming read, multiply-add peak. */
+#include "bench.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report.h"
+#include "signals.h"
+
+#define OWN(member) offsetof(bench_args, member)
+#define AT(member) offsetof(bench_args, problem) + offsetof(problem_args, member)
+
+static const cli_option options[] = {
+    {CLI_GROUP, "What is measured:", NULL, NULL, 0, 0, 0, NULL},
+    {CLI_LATTICES, "lattice", "X Y Z T", NULL, OWN(lattices), 0, 0,
+     "repeatable (default: 8x8x8x8, 16x16x16x32 and 24x24x24x24; solve: 8x8x8x16)"},
+    {CLI_SET, "precision", "double|single|half", "double,single,half", OWN(precision), 0, 0,
+     "a list with commas; solve: of the inner iteration"},
+    {CLI_SET, "reconstruct", "18|12|8", NULL, OWN(reconstruct), 0, 0,
+     "a list with commas: reals kept a link (default 18,12,8; solve: 18)"},
+    {CLI_COUNTS, "columns", "N,...", "1,12", OWN(columns), 1, 256, "right-hand sides at once"},
+    {CLI_INT, "calls", "N", "100", OWN(calls), 1, 1000000, "calls a sample"},
+    {CLI_INT, "samples", "N", "7", OWN(samples), 1, 1000, "samples; their median counts"},
+    {CLI_FILE, "json", "FILE", NULL, OWN(json), 0, 0, "the rows as a JSON list"},
+    {CLI_GROUP, "bench solve:", NULL, NULL, 0, 0, 0, NULL},
+    {CLI_TEXT, "gauge", "FILE|unit|random:SEED|weak:EPS[:SEED]", "weak:0.3", AT(gauge), 0, 0,
+     "links"},
+    {CLI_FLAG, "ignore-checksum", NULL, NULL, AT(ignore_checksum), 0, 0,
+     "go on where checksum, stored plaquette or unitarity fail"},
+    {CLI_CHOICE, "action", PROBLEM_ACTIONS, "clover", AT(action), 0, 0, "the Dirac operator"},
+    {CLI_REAL, "kappa", "K", "0.125", AT(kappa), 1e-6, 10, "hopping parameter"},
+    {CLI_REAL, "csw", "C", "1", AT(csw), -10, 10, "clover coefficient"},
+    {CLI_CHOICE, "solver", PROBLEM_SOLVERS, "cg", AT(solver), 0, 0, "method"},
+    {CLI_REAL, "tol", "EPS", "1e-10", AT(tol), 1e-16, 1, "relative residual"},
+    {CLI_INT, "max-iter", "N", "10000", AT(max_iter), 1, 1e9, "steps allowed a column"},
+    {CLI_CHOICE, "refinement", "reliable|restart", "reliable", AT(refinement), 0, 0,
+     "how the inner iteration is corrected"},
+    {CLI_CHOICE, "even-odd", "symmetric|asymmetric|none", "symmetric", AT(even_odd), 0, 0,
+     "Schur complement"},
+    {CLI_CHOICE, "stop", "full|schur|normal", "full", AT(stop), 0, 0,
+     "whose residual --tol is for"},
+    {CLI_FLAG, "temporal-gauge", NULL, NULL, AT(temporal_gauge), 0, 0, "solve in temporal gauge"},
+    {CLI_TEXT, "set", "KEY=VALUE,...", NULL, AT(set), 0, 0,
+     "further solver options of the library"},
+    {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
+
+const char *bench_precision(kaon_precision precision) {
+  static const char *const names[] = {"double", "single", "half"};
+  return names[precision];
+}
+
+double bench_size(kaon_precision precision) {
+  static const double sizes[] = {8, 4, 2};
+  return sizes[precision];
+}
+
+kaon_status bench_fill(kaon_vector *v, const int extents[4]) {
+  size_t n =
+      24u * (size_t)extents[0] * (size_t)extents[1] * (size_t)extents[2] * (size_t)extents[3];
+  double *psi = malloc(n * sizeof *psi);
+  kaon_status status = psi ? KAON_OK : KAON_ERR_MEMORY;
+  uint64_t state = 1;
+  for (int k = 0; k < kaon_vector_columns(v) && status == KAON_OK; k++) {
+    for (size_t i = 0; i < n; i++) { /* Knuth's MMIX generator; the quality does not matter */
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      psi[i] = (double)(state >> 40) / (double)(1 << 23) - 1;
+    }
+    status = kaon_vector_import(v, k, psi, KAON_BASIS_UKQCD);
+  }
+  free(psi);
+  return status;
+}
+
+static int by_size(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+kaon_status bench_time(const bench *b, bench_work *work, void *user, double *seconds) {
+  int samples = b->args->samples, calls = b->args->calls;
+  double *sample = malloc((size_t)samples * sizeof *sample);
+  kaon_status status = sample ? KAON_OK : KAON_ERR_MEMORY;
+  for (int i = 0; i < 1 + calls / 10 && status == KAON_OK; i++) status = work(user);
+  for (int s = 0; s < samples && status == KAON_OK; s++) {
+    double begin = cli_now();
+    for (int i = 0; i < calls && status == KAON_OK && !signals_interrupted(); i++)
+      status = work(user);
+    sample[s] = (cli_now() - begin) / calls;
+  }
+  if (signals_interrupted()) status = KAON_ERR_CANCELLED;
+  if (status == KAON_OK) {
+    qsort(sample, (size_t)samples, sizeof *sample, by_size);
+    *seconds = 0.5 * (sample[samples / 2] + sample[(samples - 1) / 2]);
+  }
+  free(sample);
+  return status;
+}
+
+void bench_header(const bench *b) {
+  const machine *m = &b->machine;
+  cli_say(&b->args->common, "kaon %s (%s), %s, %s, %d threads\n", kaon_version(), kaon_commit(),
+          b->info.device, b->info.isa, b->info.threads);
+  cli_say(&b->args->common,
+          "machine: triad %.1f GB/s, read %.1f GB/s, multiply-add %.1f (double) %.1f (single) "
+          "GFLOPS\n",
+          m->triad_gbs, m->read_gbs, m->fma_gflops[0], m->fma_gflops[1]);
+  cli_say(&b->args->common,
+          "ideal GB/s: the least traffic over the time; %%triad: of the triad measured beside the "
+          "row; %%peak: of the multiply-add peak\n\n");
+  cli_say(&b->args->common, "%-14s %-12s %-13s %5s %4s %11s %8s %8s %7s %6s\n", "bench", "lattice",
+          "precision", "links", "col", "seconds", "GFLOPS", "ideal", "%triad", "%peak");
+}
+
+json_t *bench_add(bench *b, const bench_row *r) {
+  const int *e = r->extents;
+  char lattice[48];
+  machine *m = &b->machine;
+  machine_bandwidth(m);
+  double gflops = 1e-9 * r->flops / r->seconds, gbs = 1e-9 * r->bytes / r->seconds;
+  double peak = m->fma_gflops[r->precision != KAON_DOUBLE];
+  const char *precision = r->precision_text ? r->precision_text : bench_precision(r->precision);
+  snprintf(lattice, sizeof lattice, "%dx%dx%dx%d", e[0], e[1], e[2], e[3]);
+  cli_say(&b->args->common, "%-14s %-12s %-13s %5d %4d %11.4e %8.2f %8.2f %6.0f%% %5.0f%%\n",
+          r->name, lattice, precision, r->links, r->columns, r->seconds, gflops, gbs,
+          100 * gbs / m->triad_gbs, 100 * gflops / peak);
+  json_t *row =
+      json_pack("{s:s s:s s:s s:s s:s s:i s:i s:o s:s s:i s:i s:o s:o s:o s:o s:o s:o s:o}",
+                "bench", r->name, "backend", b->info.backend, "device", b->info.device, "isa",
+                b->info.isa, "commit", kaon_commit(), "ranks", b->info.ranks, "threads",
+                b->info.threads, "lattice", report_ints(e, 4), "precision", precision, "links",
+                r->links, "columns", r->columns, "seconds", report_real(r->seconds), "gflops",
+                report_real(gflops), "ideal_gbs", report_real(gbs), "limit_gbs",
+                report_real(m->read_gbs), "triad_gbs", report_real(m->triad_gbs), "fma_gflops",
+                report_real(peak), "resident_bytes", report_real(r->resident));
+  json_array_append_new(b->rows, row);
+  return row;
+}
+
+static int write_rows(bench *b) {
+  const bench_args *a = b->args;
+  int code = report_write(a->json, b->rows);
+  if (code != EXIT_DONE || !a->common.report) return code;
+  json_t *report = report_new(b->ctx, "bench");
+  json_object_set(report, "rows", b->rows);
+  code = report_write(a->common.report, report);
+  json_decref(report);
+  return code;
+}
+
+static int run(void *arguments) {
+  static const char *const names[] = {"dslash", "vector", "solve"};
+  static int (*const benches[])(bench *) = {bench_dslash, bench_vector, bench_solve};
+  bench_args *a = arguments;
+  bench b = {.args = a};
+  int which = 0;
+  while (which < 3 && strcmp(a->common.operand, names[which]) != 0) which++;
+  if (which == 3)
+    return cli_wrong("bench %s is not there; it is one of dslash, vector, solve",
+                     a->common.operand);
+  a->problem.mass = NAN;
+  signals_stage("measuring", "no results were written");
+  int code = cli_context(&a->common, &b.ctx);
+  if (code == EXIT_DONE) code = cli_status(b.ctx, kaon_context_query(b.ctx, &b.info), "start");
+  if (code == EXIT_DONE && !machine_open(b.info.threads, &b.machine)) {
+    cli_error("out of memory for the bandwidth measurement");
+    code = EXIT_DEVICE;
+  }
+  b.rows = json_array();
+  if (code == EXIT_DONE) code = benches[which](&b);
+  if ((code == EXIT_DONE || code == EXIT_NOT_CONVERGED) && write_rows(&b) != EXIT_DONE)
+    code = EXIT_DEVICE;
+  json_decref(b.rows);
+  machine_close(&b.machine);
+  kaon_context_destroy(&b.ctx);
+  return code;
+}
+
+const cli_command command_bench = {
+    "bench",
+    "Measure speed, beside what the machine can do at best.",
+    "dslash|vector|solve",
+    "Examples:\n"
+    "  kaon bench dslash\n"
+    "  kaon bench dslash --lattice 16 16 16 32 --precision single --reconstruct 12 --columns 1\n"
+    "  kaon bench solve --gauge config.lime --kappa 0.13 --csw 1.769 --json rows.json\n\n"
+    "hop: one parity from the other. ideal GB/s counts every link, spinor and clover block once; "
+    "lattices that fit the cache are held against the multiply-add peak.",
+    options,
+    sizeof(bench_args),
+    run,
+    NULL};

@@ -1,0 +1,227 @@
+/* bench_fields.c - the hop, the even-odd clover matrix, and the vector operations. Flops and ideal
+ * bytes by docs/conventions.md. */
+#include <stdio.h>
+#include <string.h>
+
+#include "bench.h"
+#include "signals.h"
+
+static const int default_lattices[][4] = {{8, 8, 8, 8}, {16, 16, 16, 32}, {24, 24, 24, 24}};
+static const kaon_reconstruct reals[] = {KAON_RECONSTRUCT_18, KAON_RECONSTRUCT_12,
+                                         KAON_RECONSTRUCT_8};
+static const double hop_flops_a_site = 1320;
+
+/* One lattice with its links and, for one (precision, reconstruct, columns), operators, vectors. */
+typedef struct bench_case {
+  bench *b;
+  field field;
+  kaon_precision precision;
+  kaon_reconstruct reconstruct;
+  int columns;
+  kaon_operator *M, *R;
+  kaon_vector *in, *out;
+  double *norm2;
+  double (*dot)[2];
+} bench_case;
+
+static kaon_status hop(void *user) {
+  bench_case *c = user;
+  return kaon_dirac_hop(c->M, KAON_EVEN, KAON_PLAIN, c->in, c->out);
+}
+
+static kaon_status matrix(void *user) {
+  bench_case *c = user;
+  return kaon_operator_apply(c->R, KAON_PLAIN, c->in, c->out);
+}
+
+static kaon_status copy(void *user) {
+  bench_case *c = user;
+  return kaon_vector_copy(c->out, c->in);
+}
+
+static kaon_status axpy(void *user) {
+  bench_case *c = user;
+  return kaon_vector_axpy(1e-6, 0, c->in, c->out);
+}
+
+static kaon_status norm2(void *user) {
+  bench_case *c = user;
+  return kaon_vector_norm2(c->in, c->norm2);
+}
+
+static kaon_status dot(void *user) {
+  bench_case *c = user;
+  return kaon_vector_dot(c->in, c->out, c->dot);
+}
+
+static bench_row row_of(const bench_case *c, const char *name) {
+  return (bench_row){.name = name,
+                     .extents = c->field.extents,
+                     .precision = c->precision,
+                     .links = (int)c->reconstruct,
+                     .columns = c->columns};
+}
+
+static double half_volume(const bench_case *c) {
+  return 0.5 * (double)kaon_lattice_volume(c->field.lattice);
+}
+
+/* Bytes of one spinor: 24 reals, and half's scale. */
+static double spinor_bytes(kaon_precision precision) {
+  return 24 * bench_size(precision) + (precision == KAON_HALF ? 4 : 0);
+}
+
+static kaon_status make_vectors(bench_case *c, kaon_parity out_parity) {
+  const kaon_space *out = kaon_lattice_spinors(c->field.lattice, out_parity);
+  const kaon_space *in =
+      kaon_lattice_spinors(c->field.lattice, out_parity == KAON_EVEN ? KAON_ODD : KAON_EVEN);
+  kaon_vector_destroy(&c->in);
+  kaon_vector_destroy(&c->out);
+  kaon_status status = kaon_vector_create(c->b->ctx, in, c->precision, c->columns, &c->in);
+  if (status == KAON_OK)
+    status = kaon_vector_create(c->b->ctx, out, c->precision, c->columns, &c->out);
+  if (status == KAON_OK) status = bench_fill(c->in, c->field.extents);
+  if (status == KAON_OK) status = bench_fill(c->out, c->field.extents);
+  return status;
+}
+
+static kaon_status time_hop(bench_case *c) {
+  bench_row row = row_of(c, "wilson-hop");
+  double sites = half_volume(c), links = 8.0 * (double)c->reconstruct * bench_size(c->precision);
+  kaon_status status = make_vectors(c, KAON_EVEN);
+  if (status == KAON_OK) status = bench_time(c->b, hop, c, &row.seconds);
+  if (status != KAON_OK) return status;
+  row.flops = hop_flops_a_site * sites * c->columns;
+  row.bytes = sites * (links + 2 * spinor_bytes(c->precision) * c->columns);
+  row.resident = row.bytes;
+  bench_add(c->b, &row);
+  return KAON_OK;
+}
+
+static kaon_status time_matrix(bench_case *c) {
+  bench_row row = row_of(c, "clover-matrix");
+  kaon_cost cost;
+  kaon_even_odd_options reduction = KAON_EVEN_ODD_OPTIONS_INIT;
+  reduction.form = KAON_EVEN_ODD_ASYMMETRIC; /* the contract's 3792 flops a site */
+  kaon_status status = kaon_dirac_even_odd(c->M, &reduction, &c->R);
+  kaon_vector_destroy(&c->in); /* of the other parity */
+  if (status == KAON_OK)
+    status =
+        kaon_vector_create(c->b->ctx, kaon_operator_space(c->R), c->precision, c->columns, &c->in);
+  if (status == KAON_OK) status = bench_fill(c->in, c->field.extents);
+  if (status == KAON_OK) status = bench_time(c->b, matrix, c, &row.seconds);
+  if (status == KAON_OK) status = kaon_operator_cost(c->R, c->columns, &cost);
+  if (status != KAON_OK) return status;
+  row.flops = cost.flops * c->columns;
+  row.bytes = cost.bytes * c->columns;
+  row.resident = row.bytes;
+  bench_add(c->b, &row);
+  return KAON_OK;
+}
+
+static kaon_status time_operators(bench_case *c) {
+  kaon_dirac_options dirac = KAON_DIRAC_OPTIONS_INIT;
+  dirac.kappa = 0.12;
+  dirac.csw = 1;
+  dirac.precision = c->precision;
+  dirac.reconstruct = c->reconstruct;
+  kaon_status status = kaon_dirac_create(c->field.gauge, &dirac, &c->M);
+  if (status == KAON_OK) status = time_hop(c);
+  if (status == KAON_OK) status = time_matrix(c);
+  return status;
+}
+
+/* Reals touched a spinor, flops a complex number. */
+static kaon_status time_vectors(bench_case *c) {
+  static const struct {
+    const char *name;
+    bench_work *work;
+    double spinors, flops; /* moved a site; a site (24 reals) */
+  } operations[] = {{"vector-copy", copy, 2, 0},
+                    {"vector-axpy", axpy, 3, 96},
+                    {"vector-norm2", norm2, 1, 48},
+                    {"vector-dot", dot, 2, 96}};
+  double norms[256], dots[256][2];
+  kaon_status status = make_vectors(c, KAON_EVEN);
+  /* both operands of one space */
+  kaon_vector_destroy(&c->in);
+  if (status == KAON_OK)
+    status =
+        kaon_vector_create(c->b->ctx, kaon_vector_space(c->out), c->precision, c->columns, &c->in);
+  if (status == KAON_OK) status = bench_fill(c->in, c->field.extents);
+  c->norm2 = norms;
+  c->dot = dots;
+  for (size_t i = 0; i < sizeof operations / sizeof *operations && status == KAON_OK; i++) {
+    bench_row row = row_of(c, operations[i].name);
+    row.links = 0;
+    status = bench_time(c->b, operations[i].work, c, &row.seconds);
+    if (status != KAON_OK) break;
+    double spinors = half_volume(c) * c->columns;
+    row.flops = operations[i].flops * spinors;
+    row.bytes = operations[i].spinors * spinors * spinor_bytes(c->precision);
+    row.resident = row.bytes;
+    bench_add(c->b, &row);
+  }
+  return status;
+}
+
+static void clear_case(bench_case *c) {
+  kaon_vector_destroy(&c->in);
+  kaon_vector_destroy(&c->out);
+  kaon_operator_destroy(&c->R);
+  kaon_operator_destroy(&c->M);
+}
+
+static kaon_status sweep_columns(bench_case *c, kaon_status (*measure)(bench_case *)) {
+  const cli_counts *columns = &c->b->args->columns;
+  kaon_status status = KAON_OK;
+  for (int i = 0; i < columns->count && status == KAON_OK; i++) {
+    c->columns = columns->value[i];
+    status = measure(c);
+    clear_case(c);
+  }
+  return status;
+}
+
+static int sweep_lattice(bench *b, const int extents[4], int with_links) {
+  const bench_args *a = b->args;
+  unsigned reconstruct = a->reconstruct ? a->reconstruct : 7;
+  const field_spec weak = {.kind = FIELD_WEAK, .text = "weak:0.3", .eps = 0.3, .seed = 1};
+  bench_case c = {.b = b};
+  int code = field_open(b->ctx, &weak, extents, KAON_ANTIPERIODIC, 0, &c.field);
+  signals_stage("measuring", "no results were written");
+  kaon_status status = KAON_OK;
+  for (int p = 0; p < 3 && code == EXIT_DONE && status == KAON_OK; p++) {
+    if (!(a->precision >> p & 1)) continue;
+    c.precision = (kaon_precision)p;
+    for (int r = 0; r < (with_links ? 3 : 1) && status == KAON_OK; r++) {
+      if (with_links && !(reconstruct >> r & 1)) continue;
+      c.reconstruct = reals[r];
+      status = sweep_columns(&c, with_links ? time_operators : time_vectors);
+    }
+  }
+  if (code == EXIT_DONE) code = cli_status(b->ctx, status, "bench");
+  field_close(&c.field);
+  return code;
+}
+
+static int sweep(bench *b, int with_links) {
+  cli_lattices list = b->args->lattices;
+  int code = EXIT_DONE;
+  if (!list.count) {
+    list.count = (int)(sizeof default_lattices / sizeof *default_lattices);
+    memcpy(list.extents, default_lattices, sizeof default_lattices);
+  }
+  bench_header(b);
+  for (int i = 0; i < list.count && code == EXIT_DONE; i++)
+    code = sweep_lattice(b, list.extents[i], with_links);
+  return code;
+}
+
+int bench_dslash(bench *b) {
+  return sweep(b, 1);
+}
+
+int bench_vector(bench *b) {
+  return sweep(b, 0);
+}

@@ -1,0 +1,143 @@
+/* bench_solve.c - whole solves: time to the tolerance for each inner precision, link storage and
+ * column count, on one configuration. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "report.h"
+#include "signals.h"
+
+static int stop_if_interrupted(void *user, int iteration, int column, double residual) {
+  (void)user;
+  (void)iteration;
+  (void)column;
+  (void)residual;
+  return signals_interrupted();
+}
+
+typedef struct solve_figures {
+  double seconds, flops;
+  int iterations; /* of the slowest column */
+  double residual;
+  kaon_stop_reason reason;
+} solve_figures;
+
+/* The median of --samples solves would take long for what it tells; the best of `repeats` is kept.
+ */
+static kaon_status solve(bench *b, problem *p, int columns, solve_figures *best) {
+  enum { repeats = 3 };
+  const kaon_space *full = kaon_lattice_spinors(p->field.lattice, KAON_FULL);
+  kaon_vector *source = NULL, *x = NULL;
+  kaon_column_report *reports = calloc((size_t)columns, sizeof *reports);
+  kaon_status status = reports ? KAON_OK : KAON_ERR_MEMORY;
+  if (status == KAON_OK) status = kaon_vector_create(b->ctx, full, p->precision, columns, &source);
+  if (status == KAON_OK) status = kaon_vector_create(b->ctx, full, p->precision, columns, &x);
+  if (status == KAON_OK) status = problem_source(p, source);
+  *best = (solve_figures){.seconds = 1e300};
+  for (int i = 0; i < repeats && status == KAON_OK; i++) {
+    kaon_solve_report report;
+    status = kaon_vector_zero(x);
+    if (status == KAON_OK) status = kaon_solver_solve(p->solver, source, x, reports, &report);
+    if (status == KAON_OK && signals_interrupted()) status = KAON_ERR_CANCELLED;
+    if (status != KAON_OK || report.seconds >= best->seconds) continue;
+    *best = (solve_figures){report.seconds, report.flops, 0, 0, KAON_CONVERGED};
+    for (int k = 0; k < columns; k++) {
+      if (reports[k].iterations > best->iterations) best->iterations = reports[k].iterations;
+      if (reports[k].residual > best->residual) best->residual = reports[k].residual;
+      if (reports[k].reason != KAON_CONVERGED) best->reason = reports[k].reason;
+    }
+  }
+  kaon_vector_destroy(&source);
+  kaon_vector_destroy(&x);
+  free(reports);
+  return status;
+}
+
+static void add_row(bench *b, const problem *p, int columns, const solve_figures *s) {
+  static const char *const names[] = {"solve-cg",       "solve-cgnr", "solve-cgne",
+                                      "solve-bicgstab", "solve-mr",   "solve-gcr"};
+  char precision[32];
+  snprintf(precision, sizeof precision, "%s/%s", bench_precision(p->precision),
+           bench_precision(p->options.sloppy));
+  bench_row row = {.name = names[p->options.method],
+                   .extents = p->field.extents,
+                   .precision = p->options.sloppy,
+                   .precision_text = precision,
+                   .links = (int)p->options.reconstruct,
+                   .columns = columns,
+                   .seconds = s->seconds,
+                   .flops = s->flops};
+  json_t *json = bench_add(b, &row);
+  json_object_set_new(json, "iterations", json_integer(s->iterations));
+  json_object_set_new(json, "residual", report_real(s->residual));
+  json_object_set_new(json, "status", json_string(kaon_stop_reason_name(s->reason)));
+  json_object_set_new(json, "joules", json_null());
+  json_object_set_new(json, "gauge", json_string(b->args->problem.gauge));
+  json_object_set_new(json, "kappa", report_real(p->kappa));
+  json_object_set_new(json, "csw", report_real(p->csw));
+  cli_say(&b->args->common, "    %d iterations, residual %.2e, %s\n", s->iterations, s->residual,
+          kaon_stop_reason_name(s->reason));
+}
+
+/* One inner precision and link storage: the links are there, the operator is made anew. */
+static int one(bench *b, const problem_args *args, problem *p, int *all_converged) {
+  const cli_counts *columns = &b->args->columns;
+  int code = problem_operator(b->ctx, args, p);
+  p->options.monitor = stop_if_interrupted;
+  for (int i = 0; i < columns->count && code == EXIT_DONE; i++) {
+    solve_figures figures;
+    code = problem_solver(b->ctx, columns->value[i], p);
+    signals_stage("measuring", "no results were written");
+    if (code == EXIT_DONE)
+      code = cli_status(b->ctx, solve(b, p, columns->value[i], &figures), "solve");
+    if (code == EXIT_DONE) add_row(b, p, columns->value[i], &figures);
+    if (code == EXIT_DONE && figures.reason != KAON_CONVERGED) *all_converged = 0;
+    kaon_solver_destroy(&p->solver);
+  }
+  kaon_operator_destroy(&p->R);
+  kaon_operator_destroy(&p->M);
+  return code;
+}
+
+static int solve_lattice(bench *b, const int extents[4], int *all_converged) {
+  problem_args args = b->args->problem;
+  unsigned reconstruct = b->args->reconstruct ? b->args->reconstruct : 1;
+  problem links = {0};
+  field_spec spec;
+  char gauss[] = "gauss:1";
+  args.source = gauss; /* a point source leaves noise unexercised */
+  args.anisotropy = 1;
+  args.grid[0] = args.grid[1] = args.grid[2] = args.grid[3] = 1;
+  memcpy(args.lattice, extents, sizeof args.lattice);
+  int code = problem_check(&args, &links, &spec);
+  if (code == EXIT_DONE) code = problem_links(b->ctx, &args, &spec, &links);
+  for (int p = 0; p < 3 && code == EXIT_DONE; p++)
+    for (int r = 0; r < 3 && code == EXIT_DONE; r++) {
+      problem own;
+      if (!(b->args->precision >> p & 1) || !(reconstruct >> r & 1)) continue;
+      args.sloppy = p;
+      args.reconstruct = r;
+      code = problem_check(&args, &own, &spec);
+      own.field = links.field;
+      if (code == EXIT_DONE) code = one(b, &args, &own, all_converged);
+    }
+  problem_close(&links);
+  return code;
+}
+
+int bench_solve(bench *b) {
+  cli_lattices list = b->args->lattices;
+  int all_converged = 1, code = EXIT_DONE;
+  field_spec spec;
+  if (field_parse(b->args->problem.gauge, &spec) != EXIT_DONE) return EXIT_USAGE;
+  if (!list.count) {
+    static const int usual[4] = {8, 8, 8, 16};
+    list.count = 1; /* zeros: the file says */
+    if (spec.kind != FIELD_FILE) memcpy(list.extents[0], usual, sizeof usual);
+  }
+  bench_header(b);
+  for (int i = 0; i < list.count && code == EXIT_DONE; i++)
+    code = solve_lattice(b, list.extents[i], &all_converged);
+  return code == EXIT_DONE && !all_converged ? EXIT_NOT_CONVERGED : code;
+}

@@ -1,0 +1,109 @@
+/* cli.h - what the files of the kaon program share: option tables, the run's surroundings, exit
+ * statuses. The program sees the library through include/kaon alone. */
+#ifndef KAON_CLI_H
+#define KAON_CLI_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <kaon/kaon.h>
+
+#define CLI_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+
+/* Exit statuses, by contract of the program. */
+enum { EXIT_DONE = 0, EXIT_NOT_CONVERGED = 1, EXIT_USAGE = 2, EXIT_DEVICE = 3, EXIT_STOPPED = 130 };
+
+/* How an option's value is typed and where it goes (the C type at `offset`). */
+typedef enum cli_kind {
+  CLI_GROUP,   /* a heading */
+  CLI_FLAG,    /* int 0/1, no value */
+  CLI_INT,     /* int in [min, max] */
+  CLI_SEED,    /* uint64_t */
+  CLI_REAL,    /* double in [min, max]; NaN: not given */
+  CLI_TEXT,    /* const char * */
+  CLI_FILE,    /* const char *, to be written: its folder must exist, before any work is done */
+  CLI_CHOICE,  /* int: index into "a|b|c"; -1: not given */
+  CLI_SET,     /* unsigned: bit i for entry i of "a|b|c"; "a,c" on the command line */
+  CLI_COUNTS,  /* cli_counts: "1,12" */
+  CLI_EXTENTS, /* int[4]: four arguments, or one such as 8x8x8x16 */
+  CLI_LATTICES /* cli_lattices: the same, repeatable */
+} cli_kind;
+
+enum { CLI_LATTICES_MAX = 16 };
+typedef struct cli_lattices {
+  int count;
+  int extents[CLI_LATTICES_MAX][4];
+} cli_lattices;
+
+enum { CLI_COUNTS_MAX = 16 };
+typedef struct cli_counts {
+  int count;
+  int value[CLI_COUNTS_MAX];
+} cli_counts;
+
+typedef struct cli_option {
+  cli_kind kind;
+  const char *name;    /* long name; of a group: its heading */
+  const char *value;   /* placeholder in the help; NULL for flags; of a choice: "a|b|c" */
+  const char *preset;  /* default as the user would type it, or NULL */
+  size_t offset;       /* into the subcommand's arguments */
+  double min, max;     /* numbers; both 0: any */
+  const char *meaning; /* help text */
+} cli_option;
+
+/* What every subcommand's arguments begin with. */
+typedef struct cli_common {
+  int backend; /* index into auto|cpu|cuda */
+  int threads; /* 0: the library's choice */
+  const char *report;
+  int quiet;
+  const char *operand; /* the one non-option argument, or NULL */
+} cli_common;
+
+typedef struct cli_command {
+  const char *name;
+  const char *summary;  /* a line */
+  const char *operand;  /* "FILE", "dslash|vector|solve", or NULL: none is taken */
+  const char *examples; /* what the help ends with */
+  const cli_option *options;
+  size_t arguments; /* bytes */
+  int (*run)(void *arguments);
+  const char *absent; /* not NULL: the sentence that says why it cannot be run */
+} cli_command;
+
+extern const cli_command command_info, command_gauge, command_generate, command_invert,
+    command_solve, command_bench, command_tune;
+
+/* Fills `arguments` from the presets and the command line (argv[0] is "kaon NAME"). Wrong usage is
+ * said in a sentence and ends the program with status 2; --help with 0. */
+void cli_parse(const cli_command *command, int argc, char **argv, void *arguments);
+/* Four extents from one word (8x8x8x16); 1 if it is that. */
+int cli_read_extents(const char *word, int extents[4]);
+/* The name of entry `index` of "a|b|c" into `name`. */
+const char *cli_choice(const char *choices, int index, char name[32]);
+
+/* To stdout unless --quiet; errors and warnings to stderr, one sentence a line, "kaon: " before. */
+void cli_say(const cli_common *common, const char *format, ...) CLI_PRINTF(2, 3);
+void cli_error(const char *format, ...) CLI_PRINTF(1, 2);
+
+/* Prints an error sentence, returns EXIT_USAGE. */
+int cli_wrong(const char *format, ...) CLI_PRINTF(1, 2);
+/* Prints the library's sentence for a failed call (`what` was being done) and returns the exit
+ * status that belongs to it; EXIT_DONE for KAON_OK. */
+int cli_status(const kaon_context *ctx, kaon_status status, const char *what);
+/* The same for a failed write: a full disk is a matter of resources. */
+int cli_write_status(const kaon_context *ctx, kaon_status status, const char *what);
+
+/* The context that --backend and --threads ask for. */
+int cli_context(const cli_common *common, kaon_context **ctx);
+
+double cli_now(void); /* seconds of a monotonic clock */
+/* "1.23 GiB" */
+const char *cli_bytes(double bytes, char text[32]);
+/* Peak resident set of this process, bytes. */
+double cli_peak_resident(void);
+/* 1 if the folder of `path` can be written to. */
+int cli_can_write(const char *path);
+
+#endif

@@ -1,0 +1,113 @@
+/* common.c - the run's surroundings: messages, exit statuses, context, small helpers. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+void cli_say(const cli_common *common, const char *format, ...) {
+  if (common->quiet) return;
+  va_list args;
+  va_start(args, format);
+  vprintf(format, args);
+  va_end(args);
+  fflush(stdout);
+}
+
+static void complain(const char *format, va_list args) {
+  fflush(stdout);
+  fputs("kaon: ", stderr);
+  vfprintf(stderr, format, args);
+  fputc('\n', stderr);
+}
+
+void cli_error(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  complain(format, args);
+  va_end(args);
+}
+
+int cli_wrong(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  complain(format, args);
+  va_end(args);
+  return EXIT_USAGE;
+}
+
+int cli_status(const kaon_context *ctx, kaon_status status, const char *what) {
+  if (status == KAON_OK) return EXIT_DONE;
+  const char *sentence = kaon_last_error(ctx);
+  cli_error("%s: %s", what, sentence[0] ? sentence : kaon_status_text(status));
+  switch (status) {
+    case KAON_ERR_CANCELLED:
+      return EXIT_STOPPED;
+    case KAON_ERR_NOT_BUILT:
+    case KAON_ERR_NO_DEVICE:
+    case KAON_ERR_MEMORY:
+    case KAON_ERR_DEVICE:
+    case KAON_ERR_COMM:
+    case KAON_ERR_STATE:
+    case KAON_ERR_STALE:
+    case KAON_ERR_INTERNAL:
+      return EXIT_DEVICE;
+    default:
+      return EXIT_USAGE;
+  }
+}
+
+int cli_write_status(const kaon_context *ctx, kaon_status status, const char *what) {
+  int code = cli_status(ctx, status, what);
+  return status == KAON_ERR_IO ? EXIT_DEVICE : code;
+}
+
+static void on_log(void *user, kaon_log_level level, const char *line) {
+  (void)user;
+  cli_error("%s%s", level == KAON_LOG_WARNING ? "warning: " : "", line);
+}
+
+int cli_context(const cli_common *common, kaon_context **ctx) {
+  kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  options.backend = (kaon_backend_kind)common->backend; /* auto|cpu|cuda, in this order */
+  options.threads = common->threads;
+  options.log_level = common->quiet ? KAON_LOG_ERROR : KAON_LOG_WARNING;
+  options.log = on_log;
+  return cli_status(NULL, kaon_context_create(&options, ctx), "start");
+}
+
+double cli_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+const char *cli_bytes(double bytes, char text[32]) {
+  static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  int u = 0;
+  for (; bytes >= 1024 && u < 5; u++) bytes /= 1024;
+  snprintf(text, 32, u == 0 ? "%.0f %s" : "%.2f %s", bytes, units[u]);
+  return text;
+}
+
+double cli_peak_resident(void) {
+  struct rusage usage;
+  return getrusage(RUSAGE_SELF, &usage) == 0 ? 1024.0 * (double)usage.ru_maxrss : 0;
+}
+
+int cli_can_write(const char *path) {
+  const char *slash = strrchr(path, '/');
+  size_t length = strlen(path);
+  if (length == 0 || path[length - 1] == '/') return 0;
+  if (!slash) return access(".", W_OK) == 0;
+  if (slash == path) return access("/", W_OK) == 0;
+  char *folder = strndup(path, (size_t)(slash - path));
+  int writable = folder && access(folder, W_OK) == 0;
+  free(folder);
+  return writable;
+}

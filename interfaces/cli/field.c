@@ -1,0 +1,104 @@
+/* field.c - gauge fields by name. Contract: field.h. */
+#include "field.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "signals.h"
+
+static int read_seed(const char *text, uint64_t *seed) {
+  char *end;
+  errno = 0;
+  *seed = strtoull(text, &end, 10);
+  return errno == 0 && end != text && *end == '\0' && *text != '-';
+}
+
+int field_parse(const char *text, field_spec *spec) {
+  *spec = (field_spec){.kind = FIELD_FILE, .text = text, .seed = 1};
+  if (strcmp(text, "unit") == 0) {
+    spec->kind = FIELD_UNIT;
+  } else if (strncmp(text, "random:", 7) == 0) {
+    spec->kind = FIELD_RANDOM;
+    if (!read_seed(text + 7, &spec->seed))
+      return cli_wrong("--gauge %s: the seed must be a non-negative integer, as in random:7", text);
+  } else if (strncmp(text, "weak:", 5) == 0) {
+    char *end;
+    spec->kind = FIELD_WEAK;
+    spec->eps = strtod(text + 5, &end);
+    int good = end != text + 5 && spec->eps >= 0 && spec->eps <= 10;
+    if (!good || (*end == ':' ? !read_seed(end + 1, &spec->seed) : *end != '\0'))
+      return cli_wrong("--gauge %s: it must read weak:EPS or weak:EPS:SEED, as in weak:0.3:7",
+                       text);
+  }
+  return EXIT_DONE;
+}
+
+static kaon_gauge_read_options read_options(const int given[4], int ignore_checksum) {
+  kaon_gauge_read_options options = KAON_GAUGE_READ_OPTIONS_INIT;
+  memcpy(options.extents, given, sizeof options.extents);
+  options.ignore_checksum = ignore_checksum;
+  return options;
+}
+
+int field_extents(const kaon_context *ctx, const field_spec *spec, const int given[4],
+                  int ignore_checksum, int extents[4]) {
+  memcpy(extents, given, 4 * sizeof(int));
+  if (spec->kind != FIELD_FILE) {
+    if (given[0]) return EXIT_DONE;
+    return cli_wrong("--gauge %s has no extents of its own; add --lattice X Y Z T", spec->text);
+  }
+  struct stat st;
+  if (stat(spec->text, &st) != 0)
+    return cli_wrong("%s: %s; --gauge takes a file, unit, random:SEED or weak:EPS[:SEED]",
+                     spec->text, strerror(errno));
+  kaon_gauge_file_info info;
+  kaon_gauge_read_options options = read_options(given, ignore_checksum);
+  int code = cli_status(ctx, kaon_gauge_file_probe(ctx, spec->text, &options, &info),
+                        "reading the configuration");
+  if (code != EXIT_DONE || given[0]) return code;
+  if (!info.has_extents)
+    return cli_wrong("%s: this %s file does not say its extents; add --lattice X Y Z T", spec->text,
+                     kaon_file_format_name(info.format));
+  memcpy(extents, info.extents, sizeof info.extents);
+  return EXIT_DONE;
+}
+
+static kaon_status fill(const field_spec *spec, const int given[4], int ignore_checksum, field *f) {
+  kaon_gauge_read_options options = read_options(given, ignore_checksum);
+  switch (spec->kind) {
+    case FIELD_UNIT:
+      return kaon_gauge_unit(f->gauge);
+    case FIELD_RANDOM:
+      return kaon_gauge_random(f->gauge, spec->seed);
+    case FIELD_WEAK:
+      return kaon_gauge_weak(f->gauge, spec->eps, spec->seed);
+    case FIELD_FILE:
+      break;
+  }
+  return kaon_gauge_read(f->gauge, spec->text, &options, &f->file);
+}
+
+int field_open(kaon_context *ctx, const field_spec *spec, const int given[4],
+               kaon_boundary boundary, int ignore_checksum, field *f) {
+  *f = (field){.spec = *spec};
+  signals_stage("reading the configuration", "nothing was computed or written");
+  int code = field_extents(ctx, spec, given, ignore_checksum, f->extents);
+  if (code != EXIT_DONE) return code;
+  code = cli_status(ctx, kaon_lattice_create(ctx, f->extents, boundary, &f->lattice), "lattice");
+  if (code != EXIT_DONE) return code;
+  code = cli_status(ctx, kaon_gauge_create(f->lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &f->gauge),
+                    "links");
+  if (code != EXIT_DONE) return code;
+  code = cli_status(ctx, fill(spec, given, ignore_checksum, f), "configuration");
+  if (code == EXIT_DONE && f->file.warnings)
+    cli_error("warning: %s: %s", spec->text, f->file.warning);
+  return code;
+}
+
+void field_close(field *f) {
+  kaon_gauge_destroy(&f->gauge);
+  kaon_lattice_destroy(&f->lattice);
+}

@@ -1,0 +1,140 @@
+/* gauge.c - kaon gauge FILE: what a configuration is, and conversion between formats. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+#include "field.h"
+#include "report.h"
+#include "signals.h"
+
+typedef struct gauge_args {
+  cli_common common;
+  int lattice[4];
+  int ignore_checksum;
+  const char *convert;
+  int format; /* index into nersc|ildg|scidac|milc|openqcd */
+  int bits;
+  int rows;
+} gauge_args;
+
+#define AT(member) offsetof(gauge_args, member)
+static const cli_option options[] = {
+    {CLI_GROUP, "Reading:", NULL, NULL, 0, 0, 0, NULL},
+    {CLI_EXTENTS, "lattice", "X Y Z T", NULL, AT(lattice), 0, 0,
+     "extents; needed where the file does not say them"},
+    {CLI_FLAG, "ignore-checksum", NULL, NULL, AT(ignore_checksum), 0, 0,
+     "go on where checksum, stored plaquette or unitarity fail"},
+    {CLI_GROUP, "Converting:", NULL, NULL, 0, 0, 0, NULL},
+    {CLI_FILE, "convert", "OUT", NULL, AT(convert), 0, 0, "write the same links to OUT"},
+    {CLI_CHOICE, "format", "nersc|ildg|scidac|milc|openqcd", "ildg", AT(format), 0, 0,
+     "of --convert"},
+    {CLI_CHOICE, "bits", "auto|32|64", "auto", AT(bits), 0, 0,
+     "of a real in OUT: auto is 32 for milc, else 64"},
+    {CLI_CHOICE, "rows", "auto|2|3", "auto", AT(rows), 0, 0,
+     "of each matrix in a nersc OUT: auto is 3"},
+    {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
+
+static void print_file(const cli_common *common, const kaon_gauge_file_info *f) {
+  cli_say(common, "format        %s, %d-bit, %s-endian, %d rows\n",
+          kaon_file_format_name(f->format), f->precision, f->big_endian ? "big" : "little",
+          f->rows);
+  for (int i = 0; i < f->checksums; i++)
+    cli_say(common, "checksum      stored %08x, computed %08x\n", f->checksum_stored[i],
+            f->checksum_computed[i]);
+  if (!f->checksums) cli_say(common, "checksum      the file has none\n");
+  if (f->has_plaquette) cli_say(common, "plaquette     stored %.12g\n", f->plaquette);
+  if (f->has_link_trace) cli_say(common, "link trace    stored %.12g\n", f->link_trace);
+}
+
+static void print(const cli_common *common, const field *f, const kaon_observables *o) {
+  const int *e = f->extents;
+  cli_say(common, "file          %s\n", f->spec.text);
+  cli_say(common, "lattice       %d %d %d %d\n", e[0], e[1], e[2], e[3]);
+  print_file(common, &f->file);
+  cli_say(common, "plaquette     %.12f  (space %.12f, time %.12f)\n", o->plaquette,
+          o->plaquette_space, o->plaquette_time);
+  cli_say(common, "link trace    %.12g\n", o->link_trace);
+  cli_say(common, "Polyakov      %.12g %+.12g i\n", o->polyakov[0], o->polyakov[1]);
+  cli_say(common, "charge        %.8g  (clover leaf, not cooled)\n", o->charge);
+  cli_say(common, "unitarity     %.2e  (largest entry of |U U^dag - 1|)\n", o->unitarity);
+}
+
+static json_t *describe(const kaon_context *ctx, const field *f, const kaon_observables *o) {
+  const kaon_gauge_file_info *i = &f->file;
+  json_t *stored = json_array(), *computed = json_array(), *r = report_new(ctx, "gauge");
+  char word[16];
+  for (int k = 0; k < i->checksums; k++) {
+    snprintf(word, sizeof word, "%08x", i->checksum_stored[k]);
+    json_array_append_new(stored, json_string(word));
+    snprintf(word, sizeof word, "%08x", i->checksum_computed[k]);
+    json_array_append_new(computed, json_string(word));
+  }
+  json_t *more = json_pack(
+      "{s:s s:o s:s s:i s:b s:i s:o s:o s:o s:o s:o s:o s:o s:o s:o}", "file", f->spec.text,
+      "lattice", report_ints(f->extents, 4), "format", kaon_file_format_name(i->format), "bits",
+      i->precision, "big_endian", i->big_endian, "rows", i->rows, "checksum_stored", stored,
+      "checksum_computed", computed, "plaquette", report_real(o->plaquette), "plaquette_space",
+      report_real(o->plaquette_space), "plaquette_time", report_real(o->plaquette_time),
+      "link_trace", report_real(o->link_trace), "polyakov", report_reals(o->polyakov, 2), "charge",
+      report_real(o->charge), "unitarity", report_real(o->unitarity));
+  json_object_update(r, more);
+  json_decref(more);
+  if (i->has_plaquette) json_object_set_new(r, "plaquette_stored", report_real(i->plaquette));
+  if (i->has_link_trace) json_object_set_new(r, "link_trace_stored", report_real(i->link_trace));
+  json_object_set_new(r, "warnings", json_integer(i->warnings));
+  return r;
+}
+
+static int convert(const kaon_context *ctx, const gauge_args *a, const field *f) {
+  static const kaon_file_format formats[] = {KAON_FORMAT_NERSC, KAON_FORMAT_ILDG,
+                                             KAON_FORMAT_SCIDAC, KAON_FORMAT_MILC,
+                                             KAON_FORMAT_OPENQCD};
+  kaon_gauge_write_options write = KAON_GAUGE_WRITE_OPTIONS_INIT;
+  write.format = formats[a->format];
+  write.precision = 32 * a->bits; /* auto|32|64 */
+  write.rows = a->rows ? a->rows + 1 : 0;
+  signals_output(a->convert);
+  signals_stage("converting", "the file was not written");
+  int code = cli_write_status(ctx, kaon_gauge_write(f->gauge, a->convert, &write), "--convert");
+  if (code == EXIT_DONE)
+    cli_say(&a->common, "written       %s, %s\n", a->convert, kaon_file_format_name(write.format));
+  return code;
+}
+
+static int run(void *arguments) {
+  const gauge_args *a = arguments;
+  const field_spec spec = {.kind = FIELD_FILE, .text = a->common.operand};
+  kaon_context *ctx = NULL;
+  kaon_observables o;
+  field f = {0};
+  int code = cli_context(&a->common, &ctx);
+  if (code == EXIT_DONE)
+    code = field_open(ctx, &spec, a->lattice, KAON_PERIODIC, a->ignore_checksum, &f);
+  if (code == EXIT_DONE) code = cli_status(ctx, kaon_gauge_measure(f.gauge, &o), "measuring");
+  if (code == EXIT_DONE) {
+    print(&a->common, &f, &o);
+    if (a->convert) code = convert(ctx, a, &f);
+    json_t *report = describe(ctx, &f, &o);
+    int written = code == EXIT_DONE ? report_write(a->common.report, report) : code;
+    json_decref(report);
+    code = written;
+  }
+  field_close(&f);
+  kaon_context_destroy(&ctx);
+  return code;
+}
+
+const cli_command command_gauge = {
+    "gauge",
+    "Show what a configuration file holds; convert it.",
+    "FILE",
+    "Examples:\n"
+    "  kaon gauge config.lime\n"
+    "  kaon gauge old.lat --convert new.lime --format ildg\n\n"
+    "The format is recognised from the content: NERSC, ILDG, SciDAC, MILC v5, openQCD, DDalphaAMG. "
+    "Checksum, stored plaquette, link trace and unitarity are verified; a file that fails is "
+    "refused unless --ignore-checksum.",
+    options,
+    sizeof(gauge_args),
+    run,
+    NULL};

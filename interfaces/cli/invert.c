@@ -1,0 +1,317 @@
+/* invert.c - kaon invert: solves the Dirac equation for the columns of a source and leaves
+ * propagator, correlators, history and report. */
+#include "invert.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plot.h"
+#include "progress.h"
+#include "report.h"
+#include "signals.h"
+
+#define AT(member) offsetof(invert_args, problem) + offsetof(problem_args, member)
+#define OWN(member) offsetof(invert_args, member)
+
+static const cli_option options[] = {
+    PROBLEM_OPTIONS_PROBLEM(AT),
+    {CLI_INT, "columns", "N", "12", AT(columns), 1, 4096,
+     "right-hand sides: spin-colour components of the source in order, or N noise fields"},
+    PROBLEM_OPTIONS_SOLVER(AT),
+    {CLI_INT, "batch", "N", NULL, OWN(batch), 1, 4096,
+     "columns solved at a time (default: all of them together, which is fastest); finished batches "
+     "are kept in OUTPUT.partial"},
+    {CLI_GROUP, "Results:", NULL, NULL, 0, 0, 0, NULL},
+    {CLI_FILE, "output", "FILE", NULL, OWN(output), 0, 0,
+     "the solutions, as SciDAC/LIME (USQCD propagator)"},
+    {CLI_FILE, "correlators", "FILE", NULL, OWN(correlators), 0, 0,
+     "pion and rho at zero momentum, as text; needs 12 columns"},
+    {CLI_FILE, "history", "FILE.csv", NULL, OWN(history), 0, 0, "every residual of every column"},
+    {CLI_FILE, "plot", "FILE.png", NULL, OWN(plot), 0, 0, "the same as a picture, by gnuplot"},
+    {CLI_FLAG, "dry-run", NULL, NULL, OWN(dry_run), 0, 0,
+     "say how much memory it would take, and stop"},
+    {CLI_FLAG, "resume", NULL, NULL, OWN(resume), 0, 0,
+     "take over the columns that an earlier run left in OUTPUT.partial or OUTPUT"},
+    {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
+
+int invert_allocate(invert_job *job) {
+  int code;
+  const kaon_space *full = kaon_lattice_spinors(job->p.field.lattice, KAON_FULL);
+  size_t columns = (size_t)job->columns;
+  size_t volume = (size_t)kaon_lattice_volume(job->p.field.lattice);
+  job->solves = calloc(columns, sizeof *job->solves);
+  job->done = calloc(columns, 1);
+  job->histories = calloc(columns, sizeof *job->histories);
+  job->host = malloc(volume * 24 * sizeof *job->host);
+  if (!job->solves || !job->done || !job->histories || !job->host) {
+    cli_error("out of memory for %d columns; solve fewer with --columns", job->columns);
+    return EXIT_DEVICE;
+  }
+  for (size_t k = 0; k < columns; k++) /* until it is solved */
+    job->solves[k] = (kaon_column_report){.reason = KAON_CANCELLED, .residual = 1};
+  code = cli_status(job->ctx,
+                    kaon_vector_create(job->ctx, full, job->p.precision, job->columns, &job->b),
+                    "sources");
+  if (code != EXIT_DONE) return code;
+  return cli_status(job->ctx,
+                    kaon_vector_create(job->ctx, full, job->p.precision, job->columns, &job->x),
+                    "solutions");
+}
+
+void invert_close(invert_job *job) {
+  for (int k = 0; k < job->columns && job->histories; k++) free(job->histories[k].residual);
+  free(job->histories);
+  free(job->solves);
+  free(job->done);
+  free(job->host);
+  kaon_vector_destroy(&job->b);
+  kaon_vector_destroy(&job->x);
+  problem_close(&job->p);
+  kaon_context_destroy(&job->ctx);
+}
+
+static void keep_history(invert_job *job, int first, int count) {
+  for (int k = 0; k < count; k++) {
+    column_history *h = &job->histories[first + k];
+    int length = 0;
+    if (kaon_solver_history(job->p.solver, k, NULL, &length) != KAON_OK || length < 1) continue;
+    h->residual = malloc((size_t)length * sizeof *h->residual);
+    if (!h->residual) continue; /* a picture less */
+    h->count = length;
+    if (kaon_solver_history(job->p.solver, k, h->residual, &length) != KAON_OK) h->count = 0;
+  }
+}
+
+/* Columns first .. first + count - 1 between the whole vector and a batch's. */
+static kaon_status transfer(invert_job *job, const kaon_vector *from, int from_first,
+                            kaon_vector *to, int to_first, int count) {
+  kaon_status status = KAON_OK;
+  for (int k = 0; k < count && status == KAON_OK; k++) {
+    status = kaon_vector_export(from, from_first + k, job->host, KAON_BASIS_UKQCD);
+    if (status == KAON_OK)
+      status = kaon_vector_import(to, to_first + k, job->host, KAON_BASIS_UKQCD);
+  }
+  return status;
+}
+
+static int solve(invert_job *job, int first, int count, const kaon_vector *b, kaon_vector *x) {
+  kaon_solve_report report = {0};
+  char loss[256], part[160] = "";
+  int kept = 0;
+  for (int k = 0; k < first; k++) kept += job->done[k];
+  if (kept && job->args->output)
+    snprintf(part, sizeof part, "; %d finished columns are in %.90s.partial (--resume)", kept,
+             job->args->output);
+  snprintf(loss, sizeof loss, "columns %d to %d are lost%s", first, first + count - 1, part);
+  signals_stage("solving", loss);
+  kaon_status status = kaon_solver_solve(job->p.solver, b, x, job->solves + first, &report);
+  if (status != KAON_OK) return cli_status(job->ctx, status, "solve");
+  job->seconds += report.seconds;
+  job->flops += report.flops;
+  for (int k = first; k < first + count; k++)
+    job->done[k] = job->solves[k].reason == KAON_CONVERGED;
+  keep_history(job, first, count);
+  return EXIT_DONE;
+}
+
+static int solve_batch(invert_job *job, int first, int count) {
+  const kaon_space *full = kaon_lattice_spinors(job->p.field.lattice, KAON_FULL);
+  kaon_vector *b = NULL, *x = NULL;
+  progress p = {0};
+  kaon_status status = KAON_OK;
+  int code = EXIT_DEVICE, whole = count == job->columns;
+  if (!progress_start(&job->args->common, first, count, job->p.options.tol, &p)) return EXIT_DEVICE;
+  job->p.options.monitor = progress_monitor;
+  job->p.options.monitor_user = &p;
+  if (!whole) {
+    status = kaon_vector_create(job->ctx, full, job->p.precision, count, &b);
+    if (status == KAON_OK) status = kaon_vector_create(job->ctx, full, job->p.precision, count, &x);
+    if (status == KAON_OK) status = transfer(job, job->b, first, b, 0, count);
+  }
+  code = cli_status(job->ctx, status, "batch");
+  if (code == EXIT_DONE) code = problem_solver(job->ctx, count, &job->p);
+  if (code == EXIT_DONE) code = solve(job, first, count, whole ? job->b : b, whole ? job->x : x);
+  progress_end(&p);
+  kaon_solver_destroy(&job->p.solver);
+  if (code == EXIT_DONE && !whole)
+    code = cli_status(job->ctx, transfer(job, x, 0, job->x, first, count), "batch");
+  kaon_vector_destroy(&b);
+  kaon_vector_destroy(&x);
+  return code;
+}
+
+/* Batches of columns that are not done yet; a batch is a run of neighbours. */
+static int solve_all(invert_job *job) {
+  int code = EXIT_DONE;
+  for (int k = 0; k < job->columns && code == EXIT_DONE && !signals_interrupted();) {
+    int count = 0;
+    if (job->done[k]) {
+      k++;
+      continue;
+    }
+    while (k + count < job->columns && count < job->batch && !job->done[k + count]) count++;
+    code = solve_batch(job, k, count);
+    k += count;
+    if (code == EXIT_DONE && k < job->columns && count < job->columns) code = checkpoint_save(job);
+  }
+  return code;
+}
+
+static void announce(const invert_job *job) {
+  const problem_args *a = &job->args->problem;
+  const int *e = job->p.field.extents;
+  char form[32];
+  static const char *const methods[] = {"CG", "CGNR", "CGNE", "BiCGStab", "MR", "GCR"};
+  static const char *const precisions[] = {"double", "single", "half"};
+  cli_say(&job->args->common, "%s: %dx%dx%dx%d, plaquette %.10f\n", a->gauge, e[0], e[1], e[2],
+          e[3], job->links.plaquette);
+  cli_say(&job->args->common, "%s, kappa %g, csw %g, %s in t, source %s\n",
+          job->p.csw != 0 ? "clover" : "Wilson", job->p.kappa, job->p.csw,
+          a->boundary_t ? "periodic" : "antiperiodic", a->source);
+  cli_say(&job->args->common, "%s to %g, %s/%s, links %d, even-odd %s, %d columns\n",
+          methods[job->p.options.method], job->p.options.tol, precisions[job->p.precision],
+          precisions[job->p.options.sloppy], (int)job->p.options.reconstruct,
+          cli_choice("symmetric|asymmetric|none", a->even_odd, form), job->columns);
+}
+
+static void print_columns(const invert_job *job) {
+  const cli_common *common = &job->args->common;
+  cli_say(common, "column  spin colour   steps   residual   status\n");
+  for (int k = 0; k < job->columns; k++) {
+    const kaon_column_report *s = &job->solves[k];
+    cli_say(common, "%6d  %4d %6d  %6d   %.2e   %s\n", k, k / 3 % 4, k % 3, s->iterations,
+            s->residual, kaon_stop_reason_name(s->reason));
+  }
+  if (job->seconds > 0)
+    cli_say(common, "%.2f s, %.2f GFLOPS\n", job->seconds, 1e-9 * job->flops / job->seconds);
+}
+
+static json_t *describe(const invert_job *job) {
+  const problem_args *a = &job->args->problem;
+  json_t *report = report_new(job->ctx, "invert");
+  char name[32];
+  json_object_set_new(report, "gauge", json_string(a->gauge));
+  json_object_set_new(report, "lattice", report_ints(job->p.field.extents, 4));
+  json_object_set_new(report, "plaquette", report_real(job->links.plaquette));
+  json_object_set_new(report, "action", json_string(cli_choice(PROBLEM_ACTIONS, a->action, name)));
+  json_object_set_new(report, "kappa", report_real(job->p.kappa));
+  json_object_set_new(report, "csw", report_real(job->p.csw));
+  json_object_set_new(report, "source", json_string(a->source));
+  json_object_set_new(report, "tol", report_real(job->p.options.tol));
+  json_object_set_new(report, "stop", json_string(cli_choice("full|schur|normal", a->stop, name)));
+  json_object_set_new(report, "peak_resident", report_real(cli_peak_resident()));
+  for (int k = 0; k < job->columns; k++)
+    report_solve(report, k, &job->solves[k], job->p.options.stop != KAON_STOP_FULL);
+  json_object_set_new(report, "seconds", report_real(job->seconds));
+  if (job->seconds > 0)
+    json_object_set_new(report, "gflops", report_real(1e-9 * job->flops / job->seconds));
+  return report;
+}
+
+static void print_correlators(const invert_job *job, const double *pion, const double *rho) {
+  cli_say(&job->args->common, "   t   pion             rho\n");
+  for (int t = 0; t < job->p.field.extents[3]; t++)
+    cli_say(&job->args->common, "%4d   %.8e   % .8e\n", t, pion[t], rho[t]);
+}
+
+/* What is left behind when all columns converged: correlators, propagator. */
+static int finish(invert_job *job, json_t *report) {
+  const invert_args *a = job->args;
+  size_t slices = (size_t)job->p.field.extents[3];
+  double *pion = calloc(2 * slices, sizeof *pion);
+  if (!pion) return EXIT_DEVICE;
+  int code = EXIT_DONE;
+  if (job->columns == 12) {
+    code = results_correlators(job, pion, pion + slices, a->correlators);
+    if (code == EXIT_DONE) {
+      print_correlators(job, pion, pion + slices);
+      json_object_set_new(report, "pion", report_reals(pion, (int)slices));
+      json_object_set_new(report, "rho", report_reals(pion + slices, (int)slices));
+    }
+  }
+  free(pion);
+  if (code == EXIT_DONE && a->output) {
+    code = results_propagator(job, a->output, 0);
+    if (code == EXIT_DONE) checkpoint_remove(job);
+  }
+  return code;
+}
+
+static int conclude(invert_job *job) {
+  const invert_args *a = job->args;
+  int converged = 0;
+  for (int k = 0; k < job->columns; k++) converged += job->done[k];
+  int all = converged == job->columns;
+  json_t *report = describe(job);
+  print_columns(job);
+  int code = EXIT_DONE;
+  if (all) code = finish(job, report);
+  if (!all && converged) code = checkpoint_save(job);
+  if (!all && !signals_interrupted())
+    cli_error("%d of %d columns did not converge; %s", job->columns - converged, job->columns,
+              "the solutions and correlators were not written (--max-iter allows more steps)");
+  int written = report_write(a->common.report, report);
+  json_decref(report);
+  if (written == EXIT_DONE) written = results_history(job, a->history);
+  if (written == EXIT_DONE && a->plot && !signals_interrupted())
+    written = plot_convergence(job, a->plot);
+  if (code != EXIT_DONE || written != EXIT_DONE) return code != EXIT_DONE ? code : written;
+  return all ? EXIT_DONE : EXIT_NOT_CONVERGED;
+}
+
+static int prepare(invert_job *job, const field_spec *spec) {
+  const problem_args *a = &job->args->problem;
+  int code = problem_links(job->ctx, a, spec, &job->p);
+  if (code != EXIT_DONE) return code;
+  code = cli_status(job->ctx, kaon_gauge_measure(job->p.field.gauge, &job->links), "plaquette");
+  if (code == EXIT_DONE) code = invert_allocate(job);
+  if (code == EXIT_DONE) code = cli_status(job->ctx, problem_source(&job->p, job->b), "--source");
+  if (code == EXIT_DONE) code = problem_operator(job->ctx, a, &job->p);
+  if (code == EXIT_DONE) announce(job);
+  if (code == EXIT_DONE && job->args->resume) code = checkpoint_load(job);
+  return code;
+}
+
+static int check(const invert_args *a, invert_job *job, field_spec *spec) {
+  job->args = a;
+  job->columns = a->problem.columns;
+  job->batch = a->batch && a->batch < job->columns ? a->batch : job->columns;
+  if (a->correlators && job->columns != 12)
+    return cli_wrong("--correlators needs the 12 columns of a propagator; --columns is %d",
+                     job->columns);
+  if (a->resume && !a->output)
+    return cli_wrong("--resume looks for earlier columns beside --output; give that as well");
+  return problem_check(&a->problem, &job->p, spec);
+}
+
+static int run(void *arguments) {
+  invert_job job = {0};
+  field_spec spec;
+  int code = check(arguments, &job, &spec);
+  if (code == EXIT_DONE && job.args->dry_run) return plan_invert(job.args, &spec);
+  if (code == EXIT_DONE) code = cli_context(&job.args->common, &job.ctx);
+  if (code == EXIT_DONE) {
+    signals_output(job.args->output);
+    code = prepare(&job, &spec);
+    if (code == EXIT_DONE) code = solve_all(&job);
+    if (code == EXIT_DONE) code = conclude(&job);
+  }
+  invert_close(&job);
+  return code;
+}
+
+const cli_command command_invert = {
+    "invert",
+    "Solve the Dirac equation on a configuration: propagators and correlators.",
+    NULL,
+    "Examples:\n"
+    "  kaon invert --gauge weak:0.3 --lattice 8 8 8 16 --kappa 0.120 --csw 1\n"
+    "  kaon invert --gauge config.lime --kappa 0.130 --csw 1.769 --sloppy half \\\n"
+    "      --output propagator.lime --correlators correlators.txt --report report.json\n\n"
+    "The residual that is printed is |b - A x| / |b| of the full system, recomputed in double. "
+    "Solutions and correlators are written when every column converged.",
+    options,
+    sizeof(invert_args),
+    run,
+    NULL};

@@ -1,0 +1,66 @@
+/* invert.h - one run of kaon invert, shared by the files that make it up: invert.c (the flow),
+ * results.c (what it leaves), checkpoint.c (--resume), plan.c (--dry-run). */
+#ifndef KAON_CLI_INVERT_H
+#define KAON_CLI_INVERT_H
+
+#include "problem.h"
+
+typedef struct invert_args {
+  cli_common common;
+  problem_args problem;
+  int batch; /* 0: all columns together */
+  const char *output, *correlators, *history, *plot;
+  int dry_run, resume;
+} invert_args;
+
+/* The residuals of one column by iteration. */
+typedef struct column_history {
+  double *residual;
+  int count;
+} column_history;
+
+typedef struct invert_job {
+  const invert_args *args;
+  kaon_context *ctx;
+  problem p;
+  int columns, batch;
+  kaon_observables links;
+  kaon_vector *b, *x; /* all columns */
+  kaon_column_report *solves;
+  char *done; /* column k is converged, x holds it */
+  column_history *histories;
+  double *host;          /* one column of one full lattice, for transfers */
+  double seconds, flops; /* of the solves */
+} invert_job;
+
+/* Vectors and arrays for all columns; links, operator and solver are the problem's. Exit status. */
+int invert_allocate(invert_job *job);
+void invert_close(invert_job *job);
+
+/* --- results.c: exit statuses --- */
+/* A propagator's description, JSON of at most the 4096 bytes that a file gives back. The caller
+ * frees it. */
+char *results_description(const invert_job *job);
+/* 1 if `text` describes a solution of this job's equation. columns[k] = its iterations for each
+ * column that the file holds in this order; *count of them (at most job->columns). */
+int results_describes(const invert_job *job, const char *text, int *columns, int *iterations,
+                      int *count);
+/* The finished columns as a SciDAC file: the whole propagator, or some of it for a checkpoint. */
+int results_propagator(invert_job *job, const char *path, int checkpoint);
+/* Solutions back from a file into x, with done[] and solves[] set. */
+int results_read(invert_job *job, const char *path);
+int results_correlators(const invert_job *job, double *pion, double *rho, const char *path);
+int results_history(const invert_job *job, const char *path);
+
+/* --- checkpoint.c --- */
+/* Keeps the finished columns in OUTPUT.partial (nothing without --output). Exit status. */
+int checkpoint_save(invert_job *job);
+/* --resume: takes over what OUTPUT.partial or OUTPUT hold of this problem. Exit status. */
+int checkpoint_load(invert_job *job);
+void checkpoint_remove(const invert_job *job);
+
+/* --- plan.c --- */
+/* --dry-run: what the run would take. Called before any context exists: it forks. Exit status. */
+int plan_invert(const invert_args *args, const field_spec *spec);
+
+#endif

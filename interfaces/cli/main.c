@@ -1,0 +1,82 @@
+/* main.c - the kaon program: finds the subcommand, hands it its arguments. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "signals.h"
+
+static const cli_command *const commands[] = {&command_info,   &command_gauge, &command_generate,
+                                              &command_invert, &command_solve, &command_bench,
+                                              &command_tune};
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+static void teach(FILE *to) {
+  fputs(
+      "kaon solves A x = b for the operators of lattice QCD.\n\n"
+      "Usage: kaon COMMAND [OPTION...]\n\nCommands:\n",
+      to);
+  for (int i = 0; i < COMMANDS; i++)
+    fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+  fputs(
+      "\nEvery command has a --help with its options, their defaults and an example.\n\n"
+      "A first session:\n"
+      "  kaon generate --lattice 8 8 8 16 --beta 6.0 --sweeps 200 --output config.lime\n"
+      "  kaon gauge config.lime\n"
+      "  kaon invert --gauge config.lime --action clover --kappa 0.130 --csw 1.769 \\\n"
+      "      --sloppy half --output propagator.lime --correlators correlators.txt\n\n"
+      "Exit status: 0 all done and converged; 1 something did not converge; 2 bad input or\n"
+      "usage; 3 resources or device; 130 interrupted.\n",
+      to);
+}
+
+static const cli_command *find(const char *name) {
+  for (int i = 0; i < COMMANDS; i++)
+    if (strcmp(commands[i]->name, name) == 0) return commands[i];
+  return NULL;
+}
+
+static int run(const cli_command *command, int argc, char **argv) {
+  char name[64];
+  int help = argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-?") == 0);
+  if (command->absent && !help) { /* whatever its options are */
+    cli_error("%s", command->absent);
+    return EXIT_DEVICE;
+  }
+  snprintf(name, sizeof name, "kaon %s", command->name);
+  argv[0] = name; /* argp begins its messages and usage lines with it */
+  void *arguments = calloc(1, command->arguments);
+  if (!arguments) return EXIT_DEVICE;
+  cli_parse(command, argc, argv, arguments);
+  int code = command->run(arguments);
+  free(arguments);
+  return signals_finish(code);
+}
+
+int main(int argc, char **argv) {
+  const char *first = argc > 1 ? argv[1] : "";
+  if (strcmp(first, "--version") == 0 || strcmp(first, "-V") == 0) {
+    printf("kaon %s (%s)\n", kaon_version(), kaon_commit());
+    return EXIT_DONE;
+  }
+  if (strcmp(first, "--help") == 0 || strcmp(first, "-?") == 0 || strcmp(first, "help") == 0) {
+    const cli_command *topic = argc > 2 ? find(argv[2]) : NULL;
+    if (!topic) {
+      teach(stdout);
+      return EXIT_DONE;
+    }
+    char *ask[] = {argv[0], (char[]){"--help"}, NULL};
+    return run(topic, 2, ask);
+  }
+  if (argc < 2) {
+    teach(stderr);
+    return EXIT_USAGE;
+  }
+  const cli_command *command = find(first);
+  if (!command && first[0] == '-')
+    return cli_wrong("%s comes before the command; write: kaon COMMAND %s ... (see kaon --help)",
+                     first, first);
+  if (!command) return cli_wrong("%s is not a command of kaon; kaon --help lists them", first);
+  if (!signals_start()) return EXIT_DEVICE;
+  return run(command, argc - 1, argv + 1);
+}

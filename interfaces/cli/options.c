@@ -1,0 +1,269 @@
+/* options.c - option tables to glibc's argp and back.
+ * argp does the parsing, abbreviations, messages and the layout of --help. It is part of libc on
+ * Debian and Ubuntu (nothing to install), as old and well kept as libc itself, and knows option
+ * groups; a table of ours per subcommand is the single source of names, defaults, ranges and help.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+static const cli_option common_options[] = {
+    {CLI_GROUP, "Everywhere:", NULL, NULL, 0, 0, 0, NULL},
+    {CLI_CHOICE, "backend", "auto|cpu|cuda", "auto", offsetof(cli_common, backend), 0, 0,
+     "where to compute"},
+    {CLI_INT, "threads", "N", NULL, offsetof(cli_common, threads), 1, 4096,
+     "CPU threads (default: OMP_NUM_THREADS, else every processor); results do not depend on it"},
+    {CLI_FILE, "report", "FILE.json", NULL, offsetof(cli_common, report), 0, 0,
+     "write what was done and found as JSON"},
+    {CLI_FLAG, "quiet", NULL, NULL, offsetof(cli_common, quiet), 0, 0, "print errors only"},
+    {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
+
+enum { FIRST_KEY = 1024, OPTIONS_MAX = 80 };
+
+typedef struct parse {
+  const cli_command *command;
+  char *arguments;
+  const cli_option *table[OPTIONS_MAX];
+  struct argp_option argp[OPTIONS_MAX + 1];
+  char *owned[OPTIONS_MAX];
+  int count;
+} parse;
+
+const char *cli_choice(const char *choices, int index, char name[32]) {
+  for (; index > 0 && choices; index--) {
+    choices = strchr(choices, '|');
+    if (choices) choices++;
+  }
+  if (!choices) return strcpy(name, "?");
+  size_t length = strcspn(choices, "|");
+  if (length > 31) length = 31;
+  memcpy(name, choices, length);
+  name[length] = '\0';
+  return name;
+}
+
+static int choice_index(const char *choices, const char *word) {
+  char name[32];
+  int index = 0;
+  for (const char *c = choices; c; index++) {
+    if (strcmp(cli_choice(c, 0, name), word) == 0) return index;
+    c = strchr(c, '|');
+    if (c) c++;
+  }
+  return -1;
+}
+
+static int read_integer(const char *word, long *number) {
+  char *end;
+  errno = 0;
+  *number = strtol(word, &end, 10);
+  return errno == 0 && end != word && *end == '\0';
+}
+
+int cli_read_extents(const char *word, int extents[4]) {
+  for (int mu = 0; mu < 4; mu++) {
+    char *end;
+    errno = 0;
+    long n = strtol(word, &end, 10);
+    if (errno || end == word || n < 1 || n > 1 << 20) return 0;
+    extents[mu] = (int)n;
+    if (mu < 3 && *end != 'x' && *end != ',') return 0;
+    if (mu == 3 && *end != '\0') return 0;
+    word = end + 1;
+  }
+  return 1;
+}
+
+/* "8x8x8x16" in one word, or this word and the next three. */
+static void set_extents(const cli_option *o, const char *word, int extents[4],
+                        struct argp_state *state) {
+  if (cli_read_extents(word, extents)) return;
+  for (int mu = 0; mu < 4; mu++) {
+    long n = 0;
+    if (mu > 0) word = state->next < state->argc ? state->argv[state->next++] : "nothing";
+    if (!read_integer(word, &n) || n < 1 || n > 1 << 20)
+      argp_error(state, "--%s takes four positive numbers (%s), such as 8 8 8 16; found %s",
+                 o->name, o->value, word);
+    extents[mu] = (int)n;
+  }
+}
+
+static void set_number(const cli_option *o, const char *word, void *to, struct argp_state *state) {
+  int ranged = o->min != 0 || o->max != 0;
+  if (o->kind == CLI_REAL) {
+    char *end;
+    double x = strtod(word, &end);
+    if (end == word || *end != '\0' || !isfinite(x))
+      argp_error(state, "--%s takes a number; found %s", o->name, word);
+    if (ranged && (x < o->min || x > o->max))
+      argp_error(state, "--%s is %g; it must lie between %g and %g", o->name, x, o->min, o->max);
+    *(double *)to = x;
+    return;
+  }
+  long n = 0;
+  if (!read_integer(word, &n)) argp_error(state, "--%s takes an integer; found %s", o->name, word);
+  if (ranged && ((double)n < o->min || (double)n > o->max))
+    argp_error(state, "--%s is %ld; it must lie between %.0f and %.0f", o->name, n, o->min, o->max);
+  *(int *)to = (int)n;
+}
+
+static void set_seed(const cli_option *o, const char *word, void *to, struct argp_state *state) {
+  char *end;
+  errno = 0;
+  *(uint64_t *)to = strtoull(word, &end, 10);
+  if (errno || end == word || *end != '\0' || *word == '-')
+    argp_error(state, "--%s takes a non-negative integer; found %s", o->name, word);
+}
+
+static void set_entries(const cli_option *o, const char *words, unsigned *to,
+                        struct argp_state *state) {
+  char word[32];
+  for (*to = 0; *words; words += *words == ',') {
+    int length = (int)strcspn(words, ",");
+    snprintf(word, sizeof word, "%.*s", length, words);
+    words += length;
+    int index = choice_index(o->value, word);
+    if (index < 0)
+      argp_error(state, "--%s has %s; it must be a list, with commas, of %s", o->name, word,
+                 o->value);
+    *to |= 1u << index;
+  }
+}
+
+static void set_counts(const cli_option *o, const char *words, cli_counts *to,
+                       struct argp_state *state) {
+  to->count = 0;
+  for (;;) {
+    char *end;
+    long n = strtol(words, &end, 10);
+    if (end == words || n < o->min || n > o->max || to->count == CLI_COUNTS_MAX)
+      argp_error(state, "--%s takes up to %d numbers from %.0f to %.0f, with commas; found %s",
+                 o->name, CLI_COUNTS_MAX, o->min, o->max, words);
+    to->value[to->count++] = (int)n;
+    if (*end == '\0') return;
+    words = end + (*end == ',');
+  }
+}
+
+static void set(const cli_option *o, char *word, void *to, struct argp_state *state) {
+  switch (o->kind) {
+    case CLI_GROUP:
+      break;
+    case CLI_FLAG:
+      *(int *)to = 1;
+      break;
+    case CLI_INT:
+    case CLI_REAL:
+      set_number(o, word, to, state);
+      break;
+    case CLI_SEED:
+      set_seed(o, word, to, state);
+      break;
+    case CLI_FILE:
+      if (!cli_can_write(word))
+        argp_error(state, "--%s %s: its folder does not exist or cannot be written to", o->name,
+                   word); /* fallthrough */
+    case CLI_TEXT:
+      *(const char **)to = word;
+      break;
+    case CLI_CHOICE:
+      *(int *)to = choice_index(o->value, word);
+      if (*(int *)to < 0)
+        argp_error(state, "--%s is %s; it must be one of %s", o->name, word, o->value);
+      break;
+    case CLI_SET:
+      set_entries(o, word, to, state);
+      break;
+    case CLI_COUNTS:
+      set_counts(o, word, to, state);
+      break;
+    case CLI_EXTENTS:
+      set_extents(o, word, to, state);
+      break;
+    case CLI_LATTICES: {
+      cli_lattices *list = to;
+      if (list->count == CLI_LATTICES_MAX)
+        argp_error(state, "--%s may be given at most %d times", o->name, CLI_LATTICES_MAX);
+      set_extents(o, word, list->extents[list->count++], state);
+      break;
+    }
+  }
+}
+
+static error_t on_option(int key, char *word, struct argp_state *state) {
+  parse *p = state->input;
+  cli_common *common = (cli_common *)p->arguments;
+  if (key >= FIRST_KEY && key < FIRST_KEY + p->count) {
+    const cli_option *o = p->table[key - FIRST_KEY];
+    set(o, word, p->arguments + o->offset, state);
+    return 0;
+  }
+  if (key == ARGP_KEY_ARG) {
+    if (!p->command->operand)
+      argp_error(state, "it takes options only; %s is not one (options begin with --)", word);
+    if (common->operand)
+      argp_error(state, "it takes one %s; found %s and %s", p->command->operand, common->operand,
+                 word);
+    common->operand = word;
+    return 0;
+  }
+  if (key == ARGP_KEY_END && p->command->operand && !common->operand)
+    argp_error(state, "%s is missing", p->command->operand);
+  return key == ARGP_KEY_ARG || key == ARGP_KEY_END ? 0 : ARGP_ERR_UNKNOWN;
+}
+
+/* Adds a table's rows; group numbers keep the headings in table order. */
+static void add_table(parse *p, const cli_option *table, int *group) {
+  for (; table->name; table++) {
+    struct argp_option *a = &p->argp[p->count];
+    if (p->count == OPTIONS_MAX) {
+      cli_error("a defect in kaon: more than %d options", OPTIONS_MAX);
+      exit(EXIT_DEVICE);
+    }
+    p->table[p->count] = table;
+    if (table->kind == CLI_GROUP) {
+      a->doc = table->name;
+      a->group = ++*group;
+    } else {
+      a->name = table->name;
+      a->key = FIRST_KEY + p->count;
+      a->arg = table->value;
+      a->group = *group;
+      a->doc = table->meaning;
+      char *doc = NULL;
+      if (table->preset && asprintf(&doc, "%s (default %s)", table->meaning, table->preset) > 0)
+        a->doc = p->owned[p->count] = doc;
+    }
+    p->count++;
+  }
+}
+
+void cli_parse(const cli_command *command, int argc, char **argv, void *arguments) {
+  parse p = {.command = command, .arguments = arguments};
+  int group = 0;
+  memset(arguments, 0, command->arguments);
+  if (command->options) add_table(&p, command->options, &group);
+  add_table(&p, common_options, &group);
+  struct argp_state nobody = {.name = argv[0], .argc = 0, .argv = argv, .err_stream = stderr};
+  for (int i = 0; i < p.count; i++) {
+    const cli_option *o = p.table[i];
+    if (!o->preset && o->kind == CLI_REAL) *(double *)(p.arguments + o->offset) = NAN;
+    if (!o->preset && o->kind == CLI_CHOICE) *(int *)(p.arguments + o->offset) = -1;
+    if (o->preset)
+      set(p.table[i], (char *)(uintptr_t)p.table[i]->preset, p.arguments + p.table[i]->offset,
+          &nobody);
+  }
+  char *doc = NULL;
+  if (asprintf(&doc, "%s\v%s", command->summary, command->examples) < 0) exit(EXIT_DEVICE);
+  const struct argp argp = {p.argp, on_option, command->operand, doc, NULL, NULL, NULL};
+  argp_err_exit_status = EXIT_USAGE;
+  error_t failed = argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &p);
+  free(doc);
+  for (int i = 0; i < p.count; i++) free(p.owned[i]);
+  if (failed) exit(EXIT_USAGE);
+}

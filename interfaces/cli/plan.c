@@ -1,0 +1,179 @@
+/* plan.c - kaon invert --dry-run: peak memory, predicted without doing the work.
+ * Every object's size is a constant plus a multiple of the number of sites. So the same job is set
+ * up on two small lattices of the same kind (extents alike modulo 4, which decides the site order),
+ * each in a child process that reports what its peak resident set was, and the line through the two
+ * is followed to the real extents. Nothing here has to be kept in step with the library. A lattice
+ * smaller than those is set up itself. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "invert.h"
+#include "report.h"
+#include "signals.h"
+
+/* Bytes that the smaller lattice should take, so that what does not grow with it is a small part;
+ * and what a site takes, roughly, for choosing it. */
+static const double sample_bytes = 48e6;
+static const double site_bytes_links = 3000, site_bytes_column = 1500;
+
+typedef struct sample {
+  double sites;
+  double peak;                             /* resident, bytes */
+  double links, operator, solver, vectors; /* kaon's objects, bytes */
+  int code;
+} sample;
+
+static double in_use(const kaon_context *ctx) {
+  kaon_context_info info;
+  return kaon_context_query(ctx, &info) == KAON_OK ? (double)info.memory_now : 0;
+}
+
+/* A few steps, so that every page has been touched, and the files' buffers. */
+static int rehearse(invert_job *job, sample *s) {
+  double before = in_use(job->ctx);
+  int code = invert_allocate(job);
+  s->vectors = in_use(job->ctx) - before;
+  if (code == EXIT_DONE) code = cli_status(job->ctx, problem_source(&job->p, job->b), "--source");
+  before = in_use(job->ctx);
+  if (code == EXIT_DONE) code = problem_operator(job->ctx, &job->args->problem, &job->p);
+  s->operator= in_use(job->ctx) - before;
+  job->p.options.max_iterations = 2;
+  before = in_use(job->ctx);
+  if (code == EXIT_DONE) code = problem_solver(job->ctx, job->batch, &job->p);
+  s->solver = in_use(job->ctx) - before;
+  if (code != EXIT_DONE || job->batch != job->columns) return code;
+  return cli_status(job->ctx, kaon_solver_solve(job->p.solver, job->b, job->x, NULL, NULL),
+                    "rehearsal");
+}
+
+static int set_up(const invert_args *args, const int extents[4], sample *s) {
+  invert_args own = *args;
+  field_spec spec;
+  invert_job job = {.args = &own};
+  char weak[] = "weak:0.1";
+  own.problem.gauge = weak;
+  memcpy(own.problem.lattice, extents, sizeof own.problem.lattice);
+  job.columns = own.problem.columns;
+  job.batch = own.batch && own.batch < job.columns ? own.batch : job.columns;
+  int code = problem_check(&own.problem, &job.p, &spec);
+  for (int mu = 0; mu < 4; mu++) job.p.source.site[mu] = 0;
+  if (code == EXIT_DONE) code = cli_context(&own.common, &job.ctx);
+  if (code == EXIT_DONE) code = problem_links(job.ctx, &own.problem, &spec, &job.p);
+  if (code == EXIT_DONE) {
+    s->links = in_use(job.ctx);
+    s->sites = (double)kaon_lattice_volume(job.p.field.lattice);
+    code = rehearse(&job, s);
+  }
+  /* the file writer's second column */
+  size_t host = (size_t)s->sites * 24 * sizeof(double);
+  double *second = code == EXIT_DONE && own.output ? malloc(host) : NULL;
+  if (second) memset(second, 1, host);
+  volatile double touched = second ? second[0] : 0;
+  (void)touched;
+  if (job.host) memset(job.host, 1, host);
+  free(second);
+  invert_close(&job);
+  return code;
+}
+
+/* In a child of its own, whose peak is its own. The program has no other threads of work yet. */
+static int measure(const invert_args *args, const int extents[4], sample *s) {
+  int ends[2];
+  if (pipe(ends) != 0) return EXIT_DEVICE;
+  pid_t child = fork();
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* Ctrl-C ends it with its parent */
+    close(ends[0]);
+    s->code = set_up(args, extents, s);
+    ssize_t n = write(ends[1], s, sizeof *s);
+    _exit(n == (ssize_t)sizeof *s ? 0 : EXIT_DEVICE);
+  }
+  close(ends[1]);
+  struct rusage usage = {0};
+  int status = 0;
+  ssize_t n = child > 0 ? read(ends[0], s, sizeof *s) : -1;
+  close(ends[0]);
+  if (child < 0 || wait4(child, &status, 0, &usage) != child || n != (ssize_t)sizeof *s) {
+    cli_error("--dry-run: the small trial run failed; there may be too little memory even for it");
+    return EXIT_DEVICE;
+  }
+  s->peak = 1024.0 * (double)usage.ru_maxrss;
+  return s->code;
+}
+
+static double volume_of(const int e[4]) {
+  return (double)e[0] * e[1] * e[2] * e[3];
+}
+
+/* Grows `e` towards `goal` by 4 at a time, so that each extent stays the same modulo 4, until it
+ * has `sites`. 0: the goal is smaller than that, and e is it. */
+static int grow(int e[4], const int goal[4], double sites) {
+  while (volume_of(e) < sites) {
+    int best = -1;
+    for (int mu = 3; mu >= 0; mu--)
+      if (e[mu] + 4 <= goal[mu] && (best < 0 || e[mu] < e[best])) best = mu;
+    if (best < 0) return 0;
+    e[best] += 4;
+  }
+  return 1;
+}
+
+static double follow(double a, double b, double sites_a, double sites_b, double sites) {
+  return a + (b - a) * (sites - sites_a) / (sites_b - sites_a);
+}
+
+static int predict(const invert_args *args, const int extents[4], sample *all) {
+  double per_site = site_bytes_links + site_bytes_column * args->problem.columns;
+  sample a = {0}, b = {0};
+  int e[4];
+  for (int mu = 0; mu < 4; mu++) e[mu] = extents[mu] < 4 ? extents[mu] : 4 + extents[mu] % 4;
+  int two = grow(e, extents, sample_bytes / per_site);
+  int code = measure(args, e, &a);
+  if (code == EXIT_DONE && two) two = grow(e, extents, 2 * a.sites);
+  if (!two && code == EXIT_DONE) code = measure(args, extents, &a);
+  *all = a;
+  if (!two || code != EXIT_DONE) return code;
+  code = measure(args, e, &b);
+  double v = volume_of(extents);
+  *all = (sample){v,
+                  follow(a.peak, b.peak, a.sites, b.sites, v),
+                  follow(a.links, b.links, a.sites, b.sites, v),
+                  follow(a.operator, b.operator, a.sites, b.sites, v),
+                  follow(a.solver, b.solver, a.sites, b.sites, v),
+                  follow(a.vectors, b.vectors, a.sites, b.sites, v),
+                  0};
+  return code;
+}
+
+int plan_invert(const invert_args *args, const field_spec *spec) {
+  char text[5][32];
+  int extents[4];
+  sample s = {0};
+  kaon_context *ctx = NULL;
+  signals_stage("predicting the memory", "nothing was to be computed or written");
+  int code =
+      field_extents(NULL, spec, args->problem.lattice, args->problem.ignore_checksum, extents);
+  if (code == EXIT_DONE) code = predict(args, extents, &s);
+  if (code == EXIT_DONE) code = cli_context(&args->common, &ctx);
+  if (code != EXIT_DONE) return code;
+  cli_say(&args->common,
+          "%s on %dx%dx%dx%d, %d columns would take %s of memory at its peak:\n"
+          "  links %s, operator %s, solver %s, sources and solutions %s, the rest the program\n",
+          spec->text, extents[0], extents[1], extents[2], extents[3], args->problem.columns,
+          cli_bytes(s.peak, text[0]), cli_bytes(s.links, text[1]), cli_bytes(s.operator, text[2]),
+          cli_bytes(s.solver, text[3]), cli_bytes(s.vectors, text[4]));
+  json_t *report = report_new(ctx, "invert");
+  json_object_set_new(report, "dry_run", json_true());
+  json_object_set_new(report, "lattice", report_ints(extents, 4));
+  json_object_set_new(report, "predicted_peak", report_real(s.peak));
+  code = report_write(args->common.report, report);
+  json_decref(report);
+  kaon_context_destroy(&ctx);
+  return code;
+}

@@ -1,0 +1,150 @@
+/* problem.c - from arguments to a solver. Contract: problem.h. */
+#include "problem.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "signals.h"
+
+static int not_built(const char *what, const char *instead) {
+  cli_error("%s is not built into this version of kaon; %s", what, instead);
+  return EXIT_DEVICE;
+}
+
+static int read_seeded(const char *text, source_spec *source) {
+  const char *colon = strchr(text, ':');
+  char *end;
+  source->kind = strncmp(text, "z4:", 3) == 0 ? SOURCE_Z4 : SOURCE_GAUSS;
+  source->seed = strtoull(colon + 1, &end, 10);
+  return colon[1] >= '0' && colon[1] <= '9' && *end == '\0';
+}
+
+static int read_source(const char *text, source_spec *source) {
+  int used = 0, *s = source->site;
+  size_t length = strlen(text);
+  *source = (source_spec){.kind = SOURCE_POINT};
+  if (sscanf(text, "point:%d,%d,%d,%d%n", &s[0], &s[1], &s[2], &s[3], &used) == 4 &&
+      (size_t)used == length)
+    return EXIT_DONE;
+  source->kind = SOURCE_WALL;
+  if (sscanf(text, "wall:%d%n", &s[3], &used) == 1 && (size_t)used == length) return EXIT_DONE;
+  if ((strncmp(text, "z4:", 3) == 0 || strncmp(text, "gauss:", 6) == 0) &&
+      read_seeded(text, source))
+    return EXIT_DONE;
+  return cli_wrong(
+      "--source is %s; it must be point:x,y,z,t or wall:t or z4:SEED or gauss:SEED, as in "
+      "point:0,0,0,0",
+      text);
+}
+
+static int read_action(const problem_args *a, problem *p) {
+  char name[32];
+  int clover = a->action == 1;
+  if (a->action > 1)
+    return not_built(cli_choice(PROBLEM_ACTIONS, a->action, name), "use wilson or clover");
+  if (isnan(a->kappa) == isnan(a->mass))
+    return cli_wrong("give one of --kappa and --mass (kappa = 1 / (2 mass + 8)); found %s",
+                     isnan(a->kappa) ? "neither" : "both");
+  p->kappa = isnan(a->kappa) ? 1 / (2 * a->mass + 8) : a->kappa;
+  if (clover && isnan(a->csw))
+    return cli_wrong("--action clover needs --csw C (1 at tree level), or use --action wilson");
+  if (!clover && !isnan(a->csw) && a->csw != 0)
+    return cli_wrong("--csw %g is for --action clover; the action is wilson", a->csw);
+  p->csw = clover ? a->csw : 0;
+  return EXIT_DONE;
+}
+
+static int read_solver(const problem_args *a, problem *p) {
+  static const int methods[] = {KAON_CGNR, KAON_CGNR, KAON_CGNE, KAON_BICGSTAB,
+                                KAON_GCR,  KAON_MR,   -1,        -1};
+  static const kaon_reconstruct reals[] = {KAON_RECONSTRUCT_18, KAON_RECONSTRUCT_12,
+                                           KAON_RECONSTRUCT_8};
+  char name[32];
+  if (methods[a->solver] < 0)
+    return not_built(cli_choice(PROBLEM_SOLVERS, a->solver, name),
+                     "use cg, cgne, bicgstab, gcr or mr");
+  p->precision = (kaon_precision)a->precision;
+  kaon_solver_options options = KAON_SOLVER_OPTIONS_INIT;
+  options.method = (kaon_method)methods[a->solver];
+  options.tol = a->tol;
+  options.max_iterations = a->max_iter;
+  options.stop = (kaon_stop)a->stop;
+  options.sloppy = a->sloppy < 0 ? KAON_SINGLE : (kaon_precision)a->sloppy;
+  options.reconstruct = reals[a->reconstruct];
+  options.refinement = (kaon_refinement)a->refinement;
+  if (options.sloppy < p->precision)
+    return cli_wrong("--sloppy double is finer than --precision single; use --precision double");
+  p->options = options;
+  if (!a->set) return EXIT_DONE;
+  return cli_status(NULL, kaon_options_parse(KAON_OPTIONS_SOLVER, &p->options, a->set), "--set");
+}
+
+int problem_check(const problem_args *a, problem *p, field_spec *spec) {
+  memset(p, 0, sizeof *p);
+  if (!a->gauge)
+    return cli_wrong("--gauge is missing: a configuration file, unit, random:SEED or weak:EPS");
+  int code = field_parse(a->gauge, spec);
+  if (code == EXIT_DONE) code = read_action(a, p);
+  if (code == EXIT_DONE) code = read_source(a->source, &p->source);
+  if (code == EXIT_DONE) code = read_solver(a, p);
+  if (code == EXIT_DONE && a->grid[0] * a->grid[1] * a->grid[2] * a->grid[3] != 1)
+    code = not_built("more than one rank", "leave --grid at 1 1 1 1");
+  return code;
+}
+
+int problem_links(kaon_context *ctx, const problem_args *a, const field_spec *spec, problem *p) {
+  return field_open(ctx, spec, a->lattice, a->boundary_t ? KAON_PERIODIC : KAON_ANTIPERIODIC,
+                    a->ignore_checksum, &p->field);
+}
+
+int problem_operator(kaon_context *ctx, const problem_args *a, problem *p) {
+  kaon_dirac_options dirac = KAON_DIRAC_OPTIONS_INIT;
+  dirac.kappa = p->kappa;
+  dirac.csw = p->csw;
+  dirac.anisotropy = a->anisotropy;
+  dirac.precision = p->precision;
+  /* The outer operator is the system as posed, on the links as they are; without an inner one of
+   * its own it carries the reconstruction. */
+  int mixed = p->options.sloppy != p->precision;
+  dirac.reconstruct = mixed ? KAON_RECONSTRUCT_18 : p->options.reconstruct;
+  signals_stage("preparing the operator", "nothing was computed or written");
+  int code = cli_status(ctx, kaon_dirac_create(p->field.gauge, &dirac, &p->M), "operator");
+  if (code != EXIT_DONE) return code;
+  kaon_even_odd_options reduction = KAON_EVEN_ODD_OPTIONS_INIT;
+  reduction.form = (kaon_even_odd)a->even_odd;
+  reduction.temporal_gauge = a->temporal_gauge;
+  if (reduction.form == KAON_EVEN_ODD_NONE && !a->temporal_gauge) return EXIT_DONE;
+  return cli_status(ctx, kaon_dirac_even_odd(p->M, &reduction, &p->R), "even-odd reduction");
+}
+
+int problem_solver(kaon_context *ctx, int columns, problem *p) {
+  kaon_operator *A = p->R ? p->R : p->M;
+  return cli_status(ctx, kaon_solver_create(A, columns, &p->options, &p->solver), "solver");
+}
+
+kaon_status problem_source(const problem *p, kaon_vector *b) {
+  switch (p->source.kind) {
+    case SOURCE_POINT:
+      return kaon_source_point(b, p->source.site);
+    case SOURCE_WALL:
+      return kaon_source_wall(b, p->source.site[3]);
+    case SOURCE_Z4:
+      return kaon_source_z4(b, p->source.seed);
+    case SOURCE_GAUSS:
+      break;
+  }
+  return kaon_source_gauss(b, p->source.seed);
+}
+
+int problem_slice(const problem *p) {
+  return p->source.site[3];
+}
+
+void problem_close(problem *p) {
+  kaon_solver_destroy(&p->solver);
+  kaon_operator_destroy(&p->R);
+  kaon_operator_destroy(&p->M);
+  field_close(&p->field);
+}

@@ -1,0 +1,181 @@
+/* problem.h - a Dirac equation as the command line poses it: links, action, reduction, solver,
+ * sources. Shared by invert, its --dry-run and bench solve. */
+#ifndef KAON_CLI_PROBLEM_H
+#define KAON_CLI_PROBLEM_H
+
+#include "cli.h"
+#include "field.h"
+
+/* What the options of a problem fill; tables refer to it by PROBLEM_OPTIONS. */
+typedef struct problem_args {
+  const char *gauge;
+  int lattice[4];
+  int ignore_checksum;
+  int action;
+  double kappa, mass, csw, anisotropy; /* NaN: not given */
+  int boundary_t;
+  const char *source;
+  int columns;
+  int solver;
+  double tol;
+  int max_iter;
+  int precision, sloppy; /* kaon_precision; sloppy -1: not given */
+  int reconstruct;       /* index into 18|12|8 */
+  int refinement, even_odd, stop;
+  int temporal_gauge;
+  int grid[4];
+  const char *set;
+} problem_args;
+
+typedef enum source_kind { SOURCE_POINT, SOURCE_WALL, SOURCE_Z4, SOURCE_GAUSS } source_kind;
+typedef struct source_spec {
+  source_kind kind;
+  int site[4]; /* POINT; WALL: site[3] is the slice */
+  uint64_t seed;
+} source_spec;
+
+typedef struct problem {
+  field field;
+  source_spec source;
+  double kappa, csw;
+  kaon_operator *M, *R; /* R NULL: solved without reduction */
+  kaon_solver_options options;
+  kaon_solver *solver;
+  kaon_precision precision;
+} problem;
+
+/* All that can be refused without reading the links: notation, ranges, what is not built yet. Fills
+ * the plain members of *p. Exit status. */
+int problem_check(const problem_args *args, problem *p, field_spec *spec);
+/* Links, then operator and reduction, then a solver for `columns` (one stage each). Exit status;
+ * problem_close in any case. */
+int problem_links(kaon_context *ctx, const problem_args *args, const field_spec *spec, problem *p);
+int problem_operator(kaon_context *ctx, const problem_args *args, problem *p);
+int problem_solver(kaon_context *ctx, int columns, problem *p);
+/* Every column of the source. */
+kaon_status problem_source(const problem *p, kaon_vector *b);
+void problem_close(problem *p);
+/* The source's slice, 0 for noise. */
+int problem_slice(const problem *p);
+
+#define PROBLEM_SOLVERS "cg|cgnr|cgne|bicgstab|gcr|mr|blockcg|pipecg"
+#define PROBLEM_ACTIONS "wilson|clover|staggered|asqtad|hisq"
+
+/* Rows of the option tables. AT(member): offset of a problem_args member in the command's
+ * arguments. */
+#define PROBLEM_OPTIONS_PROBLEM(AT)                                                                \
+  {CLI_GROUP, "The problem:", NULL, NULL, 0, 0, 0, NULL},                                          \
+      {CLI_TEXT,                                                                                   \
+       "gauge",                                                                                    \
+       "FILE|unit|random:SEED|weak:EPS[:SEED]",                                                    \
+       NULL,                                                                                       \
+       AT(gauge),                                                                                  \
+       0,                                                                                          \
+       0,                                                                                          \
+       "links: a configuration file (its format is recognised), or a synthetic field"},            \
+      {CLI_EXTENTS, "lattice", "X Y Z T", NULL,                                                    \
+       AT(lattice), 0,         0,         "extents; needed where the links do not say them"},      \
+      {CLI_FLAG,                                                                                   \
+       "ignore-checksum",                                                                          \
+       NULL,                                                                                       \
+       NULL,                                                                                       \
+       AT(ignore_checksum),                                                                        \
+       0,                                                                                          \
+       0,                                                                                          \
+       "go on where checksum, stored plaquette or unitarity fail"},                                \
+      {CLI_CHOICE, "action", PROBLEM_ACTIONS, "clover", AT(action), 0, 0, "the Dirac operator"},   \
+      {CLI_REAL, "kappa", "K", NULL, AT(kappa), 1e-6, 10, "hopping parameter, or give --mass"},    \
+      {CLI_REAL, "mass", "M", NULL, AT(mass), -3.9, 1e5, "bare mass: kappa = 1 / (2 M + 8)"},      \
+      {CLI_REAL, "csw", "C", NULL, AT(csw), -10, 10, "clover coefficient (clover needs it)"},      \
+      {CLI_REAL,       "anisotropy", "F", "1",                                                     \
+       AT(anisotropy), 1e-3,         1e3, "factor nu / xi_0 on the spatial hops"},                 \
+      {CLI_CHOICE,                                                                                 \
+       "boundary-t",                                                                               \
+       "antiperiodic|periodic",                                                                    \
+       "antiperiodic",                                                                             \
+       AT(boundary_t),                                                                             \
+       0,                                                                                          \
+       0,                                                                                          \
+       "what fermions see in t"},                                                                  \
+  {                                                                                                \
+    CLI_TEXT, "source", "point:x,y,z,t|wall:t|z4:SEED|gauss:SEED", "point:0,0,0,0", AT(source), 0, \
+        0, "right-hand sides"                                                                      \
+  }
+
+#define PROBLEM_OPTIONS_SOLVER(AT)                                                            \
+  {CLI_GROUP, "The solver:", NULL, NULL, 0, 0, 0, NULL},                                      \
+      {CLI_CHOICE,                                                                            \
+       "solver",                                                                              \
+       PROBLEM_SOLVERS,                                                                       \
+       "cg",                                                                                  \
+       AT(solver),                                                                            \
+       0,                                                                                     \
+       0,                                                                                     \
+       "method; cg means cgnr, the normal equations, on these operators"},                    \
+      {CLI_REAL, "tol", "EPS", "1e-10", AT(tol), 1e-16, 1, "stop at this relative residual"}, \
+      {CLI_INT, "max-iter", "N", "10000", AT(max_iter), 1, 1e9, "steps allowed a column"},    \
+      {CLI_CHOICE,                                                                            \
+       "precision",                                                                           \
+       "double|single",                                                                       \
+       "double",                                                                              \
+       AT(precision),                                                                         \
+       0,                                                                                     \
+       0,                                                                                     \
+       "of the solution and of the outer residual"},                                          \
+      {CLI_CHOICE,                                                                            \
+       "sloppy",                                                                              \
+       "double|single|half",                                                                  \
+       NULL,                                                                                  \
+       AT(sloppy),                                                                            \
+       0,                                                                                     \
+       0,                                                                                     \
+       "of the inner iteration (default single): half is fastest, the result is as exact"},   \
+      {CLI_CHOICE,                                                                            \
+       "reconstruct",                                                                         \
+       "18|12|8",                                                                             \
+       "18",                                                                                  \
+       AT(reconstruct),                                                                       \
+       0,                                                                                     \
+       0,                                                                                     \
+       "reals kept a link in the inner iteration; fewer is less memory traffic"},             \
+      {CLI_CHOICE,                                                                            \
+       "refinement",                                                                          \
+       "reliable|restart",                                                                    \
+       "reliable",                                                                            \
+       AT(refinement),                                                                        \
+       0,                                                                                     \
+       0,                                                                                     \
+       "how the inner iteration is corrected"},                                               \
+      {CLI_CHOICE,                                                                            \
+       "even-odd",                                                                            \
+       "symmetric|asymmetric|none",                                                           \
+       "symmetric",                                                                           \
+       AT(even_odd),                                                                          \
+       0,                                                                                     \
+       0,                                                                                     \
+       "Schur complement that is solved on one parity"},                                      \
+      {CLI_CHOICE,                                                                            \
+       "stop",                                                                                \
+       "full|schur|normal",                                                                   \
+       "full",                                                                                \
+       AT(stop),                                                                              \
+       0,                                                                                     \
+       0,                                                                                     \
+       "whose residual --tol is for: the system as posed, the even-odd one, the normal "      \
+       "equations"},                                                                          \
+      {CLI_FLAG,                                                                              \
+       "temporal-gauge",                                                                      \
+       NULL,                                                                                  \
+       NULL,                                                                                  \
+       AT(temporal_gauge),                                                                    \
+       0,                                                                                     \
+       0,                                                                                     \
+       "solve in temporal gauge: t links are the identity on all slices but one"},            \
+      {CLI_EXTENTS, "grid", "a b c d", "1x1x1x1",                                             \
+       AT(grid),    0,      0,         "ranks in x, y, z, t; this build has one"},            \
+  {                                                                                           \
+    CLI_TEXT, "set", "KEY=VALUE,...", NULL, AT(set), 0, 0,                                    \
+        "further solver options of the library: delta, check_interval, subspace, relaxation"  \
+  }
+
+#endif

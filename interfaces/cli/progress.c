@@ -1,0 +1,85 @@
+/* progress.c - the display on stderr. Contract: progress.h. */
+#include "progress.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "signals.h"
+
+enum { BAR = 28 };
+static const double redraw_seconds = 0.1;
+
+int progress_start(const cli_common *common, int first, int columns, double tol, progress *p) {
+  *p = (progress){.shown = !common->quiet,
+                  .terminal = isatty(STDERR_FILENO),
+                  .columns = columns,
+                  .first = first,
+                  .tol = tol,
+                  .started = cli_now()};
+  p->residual = malloc((size_t)columns * sizeof *p->residual);
+  if (!p->residual) return 0;
+  for (int k = 0; k < columns; k++) p->residual[k] = 1;
+  return 1;
+}
+
+/* Krylov residuals fall roughly geometrically, so time is extrapolated in the logarithm. */
+static void time_left(const progress *p, double worst, char text[16]) {
+  double done = log(worst) / log(p->tol), spent = cli_now() - p->started;
+  double left = done > 0.02 ? spent * (1 - done) / done : -1;
+  if (left < 0 || left > 359999)
+    snprintf(text, 16, "--:--");
+  else if (left < 3600)
+    snprintf(text, 16, "%d:%02d", (int)left / 60, (int)left % 60);
+  else
+    snprintf(text, 16, "%d:%02d:%02d", (int)left / 3600, (int)left / 60 % 60, (int)left % 60);
+}
+
+static void draw(progress *p, double worst, int converged) {
+  char bar[BAR + 1], left[16];
+  double done = log(worst) / log(p->tol);
+  int filled = done > 1 ? BAR : done > 0 ? (int)(done * BAR) : 0;
+  for (int i = 0; i < BAR; i++) bar[i] = i < filled ? '#' : '.';
+  bar[BAR] = '\0';
+  time_left(p, worst, left);
+  if (p->terminal) {
+    fprintf(stderr, "\r  [%s] step %d, residual %.1e, columns %d/%d, left %s \033[K", bar,
+            p->iteration, worst, converged, p->columns, left);
+  } else {
+    if (log10(worst) > p->decade - 1) return;
+    p->decade = ceil(log10(worst));
+    fprintf(stderr, "  step %6d, residual %.1e, columns %d/%d, left %s\n", p->iteration, worst,
+            converged, p->columns, left);
+  }
+  fflush(stderr);
+}
+
+static void look(progress *p) {
+  double worst = 0;
+  int converged = 0;
+  for (int k = 0; k < p->columns; k++) {
+    if (p->residual[k] > worst) worst = p->residual[k];
+    if (p->residual[k] <= p->tol) converged++;
+  }
+  if (worst > 0) draw(p, worst, converged);
+}
+
+int progress_monitor(void *user, int iteration, int column, double residual) {
+  progress *p = user;
+  if (column >= 0 && column < p->columns) p->residual[column] = residual;
+  if (iteration > p->iteration) p->iteration = iteration;
+  double now = cli_now();
+  if (p->shown && now - p->drawn >= redraw_seconds) {
+    p->drawn = now;
+    look(p);
+  }
+  return signals_interrupted();
+}
+
+void progress_end(progress *p) {
+  if (p->shown && p->terminal && p->residual) fputs("\r\033[K", stderr);
+  fflush(stderr);
+  free(p->residual);
+  p->residual = NULL;
+}

@@ -1,0 +1,86 @@
+/* report.c - JSON by jansson (Debian libjansson-dev). Contract: report.h. */
+#include "report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "signals.h"
+
+json_t *report_real(double x) {
+  return isfinite(x) ? json_real(x) : json_null();
+}
+
+json_t *report_reals(const double *x, int count) {
+  json_t *list = json_array();
+  for (int i = 0; i < count; i++) json_array_append_new(list, report_real(x[i]));
+  return list;
+}
+
+json_t *report_ints(const int *x, int count) {
+  json_t *list = json_array();
+  for (int i = 0; i < count; i++) json_array_append_new(list, json_integer(x[i]));
+  return list;
+}
+
+json_t *report_new(const kaon_context *ctx, const char *command) {
+  kaon_context_info info = {.backend = "", .device = "", .isa = ""};
+  if (ctx) kaon_context_query(ctx, &info);
+  return json_pack("{s:s s:s s:s s:s s:s s:s s:i s:i s:n s:n s:n s:[]}", "kaon", kaon_version(),
+                   "commit", kaon_commit(), "command", command, "backend", info.backend, "device",
+                   info.device, "isa", info.isa, "threads", info.threads, "ranks", info.ranks,
+                   "seconds", "gflops", "joules", "solves");
+}
+
+void report_solve(json_t *report, int column, const kaon_column_report *solve, int other_stop) {
+  json_t *entry = json_pack("{s:i s:i s:o s:s s:i}", "column", column, "iterations",
+                            solve->iterations, "residual", report_real(solve->residual), "status",
+                            kaon_stop_reason_name(solve->reason), "updates", solve->updates);
+  if (other_stop) json_object_set_new(entry, "stop_residual", report_real(solve->stop_residual));
+  json_array_append_new(json_object_get(report, "solves"), entry);
+}
+
+static int write_all(int fd, const char *text, size_t length) {
+  while (length > 0) {
+    ssize_t n = write(fd, text, length);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return 0;
+    text += n;
+    length -= (size_t)n;
+  }
+  return 1;
+}
+
+int report_text(const char *path, const char *text, size_t length) {
+  char part[4096];
+  int n = snprintf(part, sizeof part, "%s.%ld-0.part", path, (long)getpid());
+  if (n >= (int)sizeof part) return cli_wrong("%s: the path is too long", path);
+  signals_output(path);
+  int fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  int good = fd >= 0 && write_all(fd, text, length);
+  if (fd >= 0 && close(fd) != 0) good = 0;
+  if (good && rename(part, path) == 0) return EXIT_DONE;
+  cli_error("%s: writing failed: %s; free disk space or write elsewhere", path, strerror(errno));
+  if (fd >= 0) unlink(part);
+  return EXIT_DEVICE;
+}
+
+int report_write(const char *path, const json_t *report) {
+  if (!path) return EXIT_DONE;
+  char *text = json_dumps(report, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+  size_t length = text ? strlen(text) : 0;
+  char *line = text ? realloc(text, length + 2) : NULL;
+  if (!line) {
+    free(text);
+    cli_error("%s: out of memory for the report", path);
+    return EXIT_DEVICE;
+  }
+  line[length] = '\n';
+  int code = report_text(path, line, length + 1);
+  free(line);
+  return code;
+}

@@ -1,0 +1,24 @@
+/* report.h - the JSON report, and small text files that appear whole or not at all. */
+#ifndef KAON_CLI_REPORT_H
+#define KAON_CLI_REPORT_H
+
+#include "cli.h"
+
+/* A number, or null where it is not finite. */
+json_t *report_real(double x);
+json_t *report_reals(const double *x, int count);
+json_t *report_ints(const int *x, int count);
+
+/* The fields that every report has; seconds, gflops and joules null, solves empty. The caller owns
+ * it (json_decref). */
+json_t *report_new(const kaon_context *ctx, const char *command);
+/* Appends {column, iterations, residual, status} (and stop_residual if the stop was not on the full
+ * system). */
+void report_solve(json_t *report, int column, const kaon_column_report *solve, int other_stop);
+
+/* Writes `report` to `path` (NULL: nothing to do). Exit status. */
+int report_write(const char *path, const json_t *report);
+/* Writes a text file, whole or not at all. Exit status. */
+int report_text(const char *path, const char *text, size_t length);
+
+#endif

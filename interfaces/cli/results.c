@@ -1,0 +1,259 @@
+/* results.c - what kaon invert leaves: propagator files (and their way back), correlators, history.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "invert.h"
+#include "report.h"
+#include "signals.h"
+
+enum { KEPT = 2 };
+static const double same_plaquette = 1e-12; /* the rounding of a mean of O(1) numbers, and some */
+
+/* The equation that a solution belongs to; compared as JSON values. The tolerance is left out:
+ * residuals are recomputed when columns are taken over. */
+static json_t *equation(const invert_job *job) {
+  const problem_args *a = &job->args->problem;
+  char name[32];
+  return json_pack("{s:o s:o s:s s:o s:o s:o s:s s:s}", "lattice",
+                   report_ints(job->p.field.extents, 4), "plaquette",
+                   report_real(job->links.plaquette), "action",
+                   cli_choice(PROBLEM_ACTIONS, a->action, name), "kappa", report_real(job->p.kappa),
+                   "csw", report_real(job->p.csw), "anisotropy", report_real(a->anisotropy),
+                   "boundary_t", a->boundary_t ? "periodic" : "antiperiodic", "source", a->source);
+}
+
+char *results_description(const invert_job *job) {
+  json_t *columns = json_array();
+  for (int k = 0; k < job->columns; k++)
+    if (job->done[k])
+      json_array_append_new(columns, json_pack("[i,i]", k, job->solves[k].iterations));
+  json_t *text = json_pack("{s:s s:s s:o s:o}", "kaon", kaon_version(), "gauge",
+                           job->args->problem.gauge, "equation", equation(job), "columns", columns);
+  char *line = json_dumps(text, JSON_COMPACT | JSON_REAL_PRECISION(17));
+  json_decref(text);
+  return line;
+}
+
+int results_describes(const invert_job *job, const char *text, int *columns, int *iterations,
+                      int *count) {
+  json_t *there = json_loads(text, 0, NULL), *here = equation(job);
+  /* through text, so that both have been rounded alike */
+  char *line = json_dumps(here, JSON_COMPACT | JSON_REAL_PRECISION(17));
+  json_decref(here);
+  here = line ? json_loads(line, 0, NULL) : NULL;
+  free(line);
+  json_t *known = json_object_get(there, "equation");
+  double plaquette = json_real_value(json_object_get(known, "plaquette"));
+  int same = known && here && fabs(plaquette - job->links.plaquette) <= same_plaquette;
+  json_object_del(known, "plaquette"); /* compared above, as sums differ between machines */
+  json_object_del(here, "plaquette");
+  same = same && json_equal(known, here);
+  json_t *list = json_object_get(there, "columns"), *pair;
+  size_t i;
+  *count = 0;
+  json_array_foreach(list, i, pair) {
+    json_int_t k = json_integer_value(json_array_get(pair, 0));
+    if (!same || k < 0 || k >= job->columns || *count == job->columns) {
+      same = 0;
+      break;
+    }
+    columns[*count] = (int)k;
+    iterations[(*count)++] = (int)json_integer_value(json_array_get(pair, 1));
+  }
+  json_decref(there);
+  json_decref(here);
+  return same && *count > 0;
+}
+
+/* Columns on their way into a file: the writer asks site by site, we export whole columns. TWELVE
+ * mixes two columns at each site, so two are kept. */
+typedef struct outgoing {
+  invert_job *job;
+  const int *map; /* the file's column -> ours */
+  const kaon_vector *cached[KEPT];
+  int column[KEPT], next;
+  double *host[KEPT];
+  int zero_source;
+  kaon_status status;
+} outgoing;
+
+static const double *column_of(outgoing *o, const kaon_vector *v, int column) {
+  for (int i = 0; i < KEPT; i++)
+    if (o->cached[i] == v && o->column[i] == column) return o->host[i];
+  int slot = o->next;
+  o->next = (o->next + 1) % KEPT;
+  o->cached[slot] = v;
+  o->column[slot] = column;
+  kaon_status status = kaon_vector_export(v, column, o->host[slot], KAON_BASIS_UKQCD);
+  if (status != KAON_OK) o->status = status;
+  return o->host[slot];
+}
+
+static void get_solution(void *source, int column, int64_t site, double psi[24]) {
+  outgoing *o = source;
+  memcpy(psi, column_of(o, o->job->x, o->map[column]) + 24 * site, 24 * sizeof *psi);
+}
+
+static void get_spinor_source(void *source, int column, int64_t site, double *values) {
+  outgoing *o = source;
+  memcpy(values, column_of(o, o->job->b, o->map[column]) + 24 * site, 24 * sizeof *values);
+}
+
+/* Point and wall sources are one scalar field times a spin-colour unit vector. */
+static void get_scalar_source(void *source, int column, int64_t site, double *values) {
+  (void)column;
+  const outgoing *o = source;
+  const source_spec *s = &o->job->p.source;
+  const int *e = o->job->p.field.extents;
+  int64_t slice = (int64_t)e[0] * e[1] * e[2];
+  int64_t point =
+      s->site[0] + e[0] * (s->site[1] + e[1] * (s->site[2] + (int64_t)e[2] * s->site[3]));
+  values[0] = s->kind == SOURCE_WALL ? site / slice == s->site[3] : site == point;
+  if (o->zero_source) values[0] = 0;
+  values[1] = 0;
+}
+
+static kaon_status write_file(invert_job *job, outgoing *o, const char *path, int checkpoint,
+                              int count) {
+  kaon_propagator_write_options options = KAON_PROPAGATOR_WRITE_OPTIONS_INIT;
+  int scalar = job->p.source.kind == SOURCE_POINT || job->p.source.kind == SOURCE_WALL;
+  memcpy(options.extents, job->p.field.extents, sizeof options.extents);
+  options.columns = count;
+  options.precision = job->p.precision == KAON_DOUBLE ? 64 : 32;
+  options.kind = KAON_PROPAGATOR_PAIRS;
+  if (checkpoint) options.kind = KAON_PROPAGATOR_SCALAR_PAIRS; /* its sources are made anew */
+  if (!checkpoint && scalar && count == 12) options.kind = KAON_PROPAGATOR_TWELVE;
+  o->zero_source = checkpoint;
+  options.source_text = job->args->problem.source;
+  char *text = results_description(job);
+  options.text = text;
+  kaon_status status = kaon_propagator_file_write(
+      job->ctx, path, &options, get_solution,
+      options.kind == KAON_PROPAGATOR_PAIRS ? get_spinor_source : get_scalar_source, o);
+  free(text);
+  return status == KAON_OK ? o->status : status;
+}
+
+int results_propagator(invert_job *job, const char *path, int checkpoint) {
+  size_t volume = (size_t)kaon_lattice_volume(job->p.field.lattice);
+  int count = 0, *map = calloc((size_t)job->columns, sizeof *map);
+  outgoing o = {.job = job, .map = map};
+  o.host[0] = job->host;
+  o.host[1] = malloc(volume * 24 * sizeof *o.host[1]);
+  int code = EXIT_DEVICE;
+  if (map && o.host[1]) {
+    for (int k = 0; k < job->columns; k++)
+      if (job->done[k]) map[count++] = k;
+    signals_stage("writing the solutions", "the file was not written");
+    code = cli_write_status(job->ctx, write_file(job, &o, path, checkpoint, count), "writing");
+  } else {
+    cli_error("%s: out of memory", path);
+  }
+  free(o.host[1]);
+  free(map);
+  return code;
+}
+
+typedef struct incoming {
+  double *all; /* columns of the file */
+  size_t column_reals;
+} incoming;
+
+static void put_solution(void *sink, int column, int64_t site, const double psi[24]) {
+  incoming *in = sink;
+  memcpy(in->all + (size_t)column * in->column_reals + 24 * (size_t)site, psi, 24 * sizeof *psi);
+}
+
+static kaon_status take_over(invert_job *job, const char *path, const int *columns,
+                             const int *iterations, int count, incoming *in) {
+  kaon_propagator_read_options options = KAON_PROPAGATOR_READ_OPTIONS_INIT;
+  memcpy(options.extents, job->p.field.extents, sizeof options.extents);
+  kaon_status status =
+      kaon_propagator_file_read(job->ctx, path, &options, NULL, put_solution, NULL, in);
+  for (int i = 0; i < count && status == KAON_OK; i++) {
+    int k = columns[i];
+    status =
+        kaon_vector_import(job->x, k, in->all + (size_t)i * in->column_reals, KAON_BASIS_UKQCD);
+    job->done[k] = 1;
+    job->solves[k] = (kaon_column_report){.iterations = iterations[i], .reason = KAON_CONVERGED};
+  }
+  return status;
+}
+
+int results_read(invert_job *job, const char *path) {
+  kaon_propagator_file_info info;
+  size_t columns = (size_t)job->columns;
+  int count = 0, *lists = calloc(2 * columns, sizeof *lists);
+  incoming in = {.column_reals = 24 * (size_t)kaon_lattice_volume(job->p.field.lattice)};
+  int code = lists ? EXIT_DONE : EXIT_DEVICE;
+  if (code == EXIT_DONE)
+    code = cli_status(job->ctx, kaon_propagator_file_probe(job->ctx, path, &info), "--resume");
+  if (code == EXIT_DONE &&
+      (!results_describes(job, info.text, lists, lists + columns, &count) || count != info.columns))
+    code = cli_wrong(
+        "--resume: %s holds solutions of another equation (links, kappa, csw, boundary or source "
+        "differ); remove it, or choose another --output",
+        path);
+  if (code == EXIT_DONE) {
+    in.all = malloc((size_t)count * in.column_reals * sizeof *in.all);
+    if (!in.all) code = EXIT_DEVICE;
+  }
+  if (code == EXIT_DONE)
+    code =
+        cli_status(job->ctx, take_over(job, path, lists, lists + columns, count, &in), "--resume");
+  free(in.all);
+  free(lists);
+  return code;
+}
+
+int results_correlators(const invert_job *job, double *pion, double *rho, const char *path) {
+  int t0 = problem_slice(&job->p), slices = job->p.field.extents[3];
+  int code = cli_status(job->ctx, kaon_correlator_pion(job->x, t0, pion), "pion");
+  if (code == EXIT_DONE) code = cli_status(job->ctx, kaon_correlator_rho(job->x, t0, rho), "rho");
+  if (code != EXIT_DONE || !path) return code;
+  char *text = NULL;
+  size_t length = 0;
+  FILE *out = open_memstream(&text, &length);
+  if (!out) return EXIT_DEVICE;
+  fprintf(out,
+          "# kaon %s: zero-momentum correlators, kappa-normalised, t from the source's slice %d\n"
+          "# %s, plaquette %.12g, %s, kappa %.17g, csw %.17g, %s in t, source %s\n"
+          "# t  pion  rho\n",
+          kaon_version(), t0, job->args->problem.gauge, job->links.plaquette,
+          job->p.csw != 0 ? "clover" : "Wilson", job->p.kappa, job->p.csw,
+          job->args->problem.boundary_t ? "periodic" : "antiperiodic", job->args->problem.source);
+  for (int t = 0; t < slices; t++) fprintf(out, "%d %.15e %.15e\n", t, pion[t], rho[t]);
+  code = fclose(out) == 0 ? report_text(path, text, length) : EXIT_DEVICE;
+  free(text);
+  return code;
+}
+
+int results_history(const invert_job *job, const char *path) {
+  if (!path) return EXIT_DONE;
+  char *text = NULL;
+  size_t length = 0;
+  int longest = 0;
+  FILE *out = open_memstream(&text, &length);
+  if (!out) return EXIT_DEVICE;
+  fputs("iteration", out);
+  for (int k = 0; k < job->columns; k++) {
+    fprintf(out, ",column %d", k);
+    if (job->histories[k].count > longest) longest = job->histories[k].count;
+  }
+  for (int i = 0; i < longest; i++) {
+    fprintf(out, "\n%d", i);
+    for (int k = 0; k < job->columns; k++) {
+      if (i < job->histories[k].count)
+        fprintf(out, ",%.9e", job->histories[k].residual[i]);
+      else
+        fputc(',', out);
+    }
+  }
+  fputc('\n', out);
+  int code = fclose(out) == 0 ? report_text(path, text, length) : EXIT_DEVICE;
+  free(text);
+  return code;
+}

@@ -1,0 +1,101 @@
+/* signals.c - the waiting thread. Contract: signals.h. */
+#include "signals.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+/* Of the one second: the rest is for removing files and for a slow machine. */
+enum { GRACE_MS = 650, OUTPUTS_MAX = 8, PARTS_TRIED = 4 };
+
+/* The program's one piece of global state: signals are per process. */
+static struct {
+  atomic_int interrupted;
+  atomic_int said;
+  pthread_mutex_t lock; /* of what follows */
+  char doing[128], loss[256];
+  char *outputs[OUTPUTS_MAX];
+  int count;
+} now = {.lock = PTHREAD_MUTEX_INITIALIZER, .doing = "starting", .loss = "nothing was written"};
+
+static void remove_parts(void) {
+  char part[4096];
+  for (int i = 0; i < now.count; i++)
+    for (int n = 0; n < PARTS_TRIED; n++) {
+      int length = snprintf(part, sizeof part, "%s.%ld-%d.part", now.outputs[i], (long)getpid(), n);
+      if (length < (int)sizeof part) unlink(part);
+    }
+}
+
+/* write(2), not stdio: the main thread may hold stdio's locks for good. */
+static void say_loss(void) {
+  char text[512];
+  if (atomic_exchange(&now.said, 1)) return;
+  int n = snprintf(text, sizeof text, "\nkaon: interrupted while %s; %s\n", now.doing, now.loss);
+  if (n > 0) (void)!write(STDERR_FILENO, text, (size_t)n);
+}
+
+static void *wait_for_signal(void *set) {
+  int number;
+  while (sigwait(set, &number) != 0) {
+  }
+  atomic_store(&now.interrupted, 1);
+  const struct timespec grace = {0, GRACE_MS * 1000000L};
+  sigset_t again = *(sigset_t *)set;
+  sigtimedwait(&again, NULL, &grace); /* a second Ctrl-C does not wait */
+  pthread_mutex_lock(&now.lock);
+  remove_parts();
+  say_loss();
+  _exit(EXIT_STOPPED);
+}
+
+int signals_start(void) {
+  static sigset_t set;
+  pthread_t thread;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGHUP);
+  pthread_sigmask(SIG_BLOCK, &set, NULL);
+  if (pthread_create(&thread, NULL, wait_for_signal, &set) != 0) {
+    cli_error("cannot start a thread; is the process limit (ulimit -u) reached?");
+    return 0;
+  }
+  pthread_detach(thread);
+  return 1;
+}
+
+int signals_interrupted(void) {
+  return atomic_load_explicit(&now.interrupted, memory_order_relaxed);
+}
+
+void signals_stage(const char *doing, const char *loss) {
+  pthread_mutex_lock(&now.lock);
+  snprintf(now.doing, sizeof now.doing, "%s", doing);
+  snprintf(now.loss, sizeof now.loss, "%s", loss);
+  pthread_mutex_unlock(&now.lock);
+}
+
+void signals_output(const char *path) {
+  pthread_mutex_lock(&now.lock);
+  if (path && now.count < OUTPUTS_MAX) now.outputs[now.count++] = strdup(path);
+  pthread_mutex_unlock(&now.lock);
+}
+
+int signals_finish(int code) {
+  pthread_mutex_lock(&now.lock); /* held for good: the thread stays out from here on */
+  if (signals_interrupted()) {
+    say_loss();
+    code = EXIT_STOPPED;
+  }
+  for (int i = 0; i < now.count; i++) free(now.outputs[i]);
+  now.count = 0;
+  return code;
+}

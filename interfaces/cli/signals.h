@@ -1,0 +1,23 @@
+/* signals.h - Ctrl-C: ends the program within a second, says what was lost, leaves nothing
+ * half-written.
+ * A thread waits for SIGINT, SIGTERM and SIGHUP. It raises a flag that solver monitors and loops
+ * look at; when the program has not ended by itself after GRACE (it was inside one long call), the
+ * thread removes unfinished files and ends it. */
+#ifndef KAON_CLI_SIGNALS_H
+#define KAON_CLI_SIGNALS_H
+
+/* Before any other thread exists. 0: the thread could not be started. */
+int signals_start(void);
+/* 1 once the user asked to stop. */
+int signals_interrupted(void);
+/* What is being done and what is lost if it stops here: "reading the configuration", "nothing was
+ * written". Copied. */
+void signals_stage(const char *doing, const char *loss);
+/* Files of this name may be under way: their unfinished forms (NAME.PID-N.part, the library's
+ * naming) are removed at a hard end. Copied; at most 8. */
+void signals_output(const char *path);
+/* The program's exit status: 130, and the sentence said once, if the user asked to stop, else
+ * `code`. Called last. */
+int signals_finish(int code);
+
+#endif
