@@ -10,10 +10,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#ifndef KAON_SOURCE_DIR
-#define KAON_SOURCE_DIR "."
-#endif
-
 void test_below_at(const char *what, double measured, double bound, const char *file, int line) {
   int ok = measured <= bound;
   printf("  %-58s %10.3e  bound %.1e%s\n", what, measured, bound, ok ? "" : "  FAILED");
@@ -28,12 +24,12 @@ void test_close_at(const char *what, double measured, double expected, double bo
   if (!ok) _fail(file, line);
 }
 
-const char *test_data(const char *name, char buffer[1024]) {
+const char *test_data_below(const char *source_dir, const char *name, char buffer[1024]) {
   const char *root = getenv("KAON_TEST_DATA");
   if (root && *root)
     snprintf(buffer, 1024, "%s/%s", root, name);
   else
-    snprintf(buffer, 1024, "%s/../shared/data/%s", KAON_SOURCE_DIR, name);
+    snprintf(buffer, 1024, "%s/../shared/data/%s", source_dir, name);
   FILE *f = fopen(buffer, "rb");
   if (!f) {
     printf("  no %s: set KAON_TEST_DATA to the data folder; skipped\n", buffer);

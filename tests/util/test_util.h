@@ -19,6 +19,10 @@ void test_close_at(const char *what, double measured, double expected, double bo
 /* The path of a data file, "gauge/name" or "milc/name": below $KAON_TEST_DATA, else below
  * ../shared/data beside the source tree. When it is not there, says so and returns NULL: the test
  * then calls skip(). The text lives in `buffer`. */
-const char *test_data(const char *name, char buffer[1024]);
+#ifndef KAON_SOURCE_DIR
+#define KAON_SOURCE_DIR "."
+#endif
+#define test_data(name, buffer) test_data_below(KAON_SOURCE_DIR, (name), (buffer))
+const char *test_data_below(const char *source_dir, const char *name, char buffer[1024]);
 
 #endif
