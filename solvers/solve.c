@@ -7,6 +7,14 @@
 
 #include "solvers/method.h"
 
+_Static_assert((int)KAON_CONVERGED == KAON_END_CONVERGED &&
+                   (int)KAON_MAX_ITERATIONS == KAON_END_MAX_ITERATIONS &&
+                   (int)KAON_STAGNATED == KAON_END_STAGNATED &&
+                   (int)KAON_BREAKDOWN == KAON_END_BREAKDOWN &&
+                   (int)KAON_DIVERGING == KAON_END_DIVERGING &&
+                   (int)KAON_CANCELLED == KAON_END_CANCELLED,
+               "recurrences end columns with the public reasons");
+
 const char *kaon_stop_reason_name(kaon_stop_reason reason) {
   static const char *const names[] = {
       [KAON_RUNNING] = "running",

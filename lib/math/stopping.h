@@ -10,12 +10,18 @@
 #ifndef KAON_LIB_MATH_STOPPING_H
 #define KAON_LIB_MATH_STOPPING_H
 
-#include <kaon/solver.h>
-
 #include "lib/math/recurrence.h"
 
-/* Why a column waits (kaon_column_state.reason); beyond the values of kaon_stop_reason. */
+/* kaon_column_state.reason: why a column finished, with the values of kaon_stop_reason (kernels see
+ * no public header; solvers/solve.c holds the two lists together), or why it waits. */
 enum {
+  KAON_END_NONE,
+  KAON_END_CONVERGED,
+  KAON_END_MAX_ITERATIONS,
+  KAON_END_STAGNATED,
+  KAON_END_BREAKDOWN,
+  KAON_END_DIVERGING,
+  KAON_END_CANCELLED,
   KAON_WAIT_BEGIN = 64, /* nothing done yet */
   KAON_WAIT_STOP,       /* the recurrence says: converged */
   KAON_WAIT_UPDATE,     /* reliable update due */
@@ -114,7 +120,7 @@ static inline KAON_HD int kaon_beyond_repair(kaon_column_state *s, double relati
 static inline KAON_HD void kaon_stop_verify(kaon_column_state *s) {
   const double relative = s->slot[KAON_S_TRUE][0] / s->reference;
   const int why = s->reason;
-  const int surrender = relative <= KAON_CLOSE2 * s->limit ? KAON_CONVERGED : KAON_RUNNING;
+  const int close = relative <= KAON_CLOSE2 * s->limit;
   s->relative = relative;
   if (why == KAON_WAIT_BEGIN) {
     s->first = s->best = s->mark = relative;
@@ -124,19 +130,19 @@ static inline KAON_HD void kaon_stop_verify(kaon_column_state *s) {
   }
 
   if (!kaon_finite(relative))
-    kaon_finish(s, KAON_BREAKDOWN);
+    kaon_finish(s, KAON_END_BREAKDOWN);
   else if (relative <= s->limit)
-    kaon_finish(s, KAON_CONVERGED);
+    kaon_finish(s, KAON_END_CONVERGED);
   else if (why == KAON_WAIT_CANCEL)
-    kaon_finish(s, KAON_CANCELLED);
+    kaon_finish(s, KAON_END_CANCELLED);
   else if (s->iterations >= s->max_iterations)
-    kaon_finish(s, surrender ? surrender : KAON_MAX_ITERATIONS);
+    kaon_finish(s, close ? KAON_END_CONVERGED : KAON_END_MAX_ITERATIONS);
   else if (relative > KAON_GROWTH2 * s->first)
-    kaon_finish(s, KAON_DIVERGING);
+    kaon_finish(s, KAON_END_DIVERGING);
   else if (why == KAON_WAIT_BROKEN && kaon_beyond_repair(s, relative))
-    kaon_finish(s, surrender ? surrender : KAON_BREAKDOWN);
+    kaon_finish(s, close ? KAON_END_CONVERGED : KAON_END_BREAKDOWN);
   else if (why != KAON_WAIT_BEGIN && why != KAON_WAIT_BROKEN && kaon_stalled(s, relative))
-    kaon_finish(s, surrender ? surrender : KAON_STAGNATED);
+    kaon_finish(s, close ? KAON_END_CONVERGED : KAON_END_STAGNATED);
   else if (why == KAON_WAIT_BEGIN || why == KAON_WAIT_BROKEN || why == KAON_WAIT_GROWTH ||
            (s->flags & KAON_FLAG_RESTART))
     s->gate = KAON_GATE_SERVICE | KAON_GATE_START;
@@ -160,7 +166,7 @@ static inline KAON_HD void kaon_renew(kaon_column_state *s, double watched) {
 static inline KAON_HD void kaon_stop_resume(kaon_column_state *s) {
   const double watched = kaon_watched(s);
   if (!(watched > 0) || !kaon_finite(watched)) {
-    kaon_finish(s, s->relative <= KAON_CLOSE2 * s->limit ? KAON_CONVERGED : KAON_STAGNATED);
+    kaon_finish(s, s->relative <= KAON_CLOSE2 * s->limit ? KAON_END_CONVERGED : KAON_END_STAGNATED);
     return;
   }
   s->scale = s->relative / watched;
