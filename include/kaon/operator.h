@@ -47,9 +47,22 @@ typedef struct kaon_dirac_options {
  * MEMORY. */
 kaon_status kaon_dirac_create(kaon_gauge *gauge, const kaon_dirac_options *options,
                               kaon_operator **M);
-/* Rebuilds links and clover blocks from the gauge field's present links, and of everything made
- * from M. Collective. */
+/* Rebuilds, in place, links and clover blocks of M and of everything made from it (reductions,
+ * twins inside solvers) from the gauge field's present links; M may be any of them. After a failure
+ * they stay STALE. Collective. Errors: SINGULAR, MEMORY, UNSUPPORTED (no such operator). */
 kaon_status kaon_dirac_update(kaon_operator *M);
+
+/* Hopping term: out(x) = sum_mu [(1 - s g_mu) U_mu(x) in(x+mu) + (1 + s g_mu) U_mu(x-mu)^dag
+ * in(x-mu)] on the sites x of `parity`, with the operator's anisotropy and boundary.
+ *   M        from kaon_dirac_create, or a reduction of it (temporal gauge: its rotated links)
+ *   parity   KAON_EVEN or KAON_ODD: of out; in is of the other one
+ *   mode     KAON_PLAIN: s = +1, D; KAON_DAGGER: s = -1, D^dagger
+ *   in, out  single-parity colour-spinors of M's lattice and precision, equal columns; in is
+ *            unchanged
+ * Lattice units, no kappa. Collective; asynchronous on CUDA.
+ * Errors: ARGUMENT, SHAPE, PRECISION, STALE, UNSUPPORTED, NOT_BUILT. */
+kaon_status kaon_dirac_hop(kaon_operator *M, kaon_parity parity, kaon_mode mode,
+                           const kaon_vector *in, kaon_vector *out);
 
 typedef enum kaon_even_odd {
   KAON_EVEN_ODD_SYMMETRIC,

@@ -1,0 +1,167 @@
+/* dirac.c - the Wilson and clover operator M = A - kappa D on full-lattice spinors, and what its
+ * reductions share with it: operator objects, costs, log-determinant.
+ * Each parity is one fused kernel: y_p = A_pp x_p - kappa D_pq x_q. M^dagger has the hop's dagger;
+ * A is Hermitian. */
+#include <stdlib.h>
+
+#include <kaon/options.h>
+
+#include "dslash/dirac_internal.h"
+
+kaon_status kaon_dirac_full(const kaon_dirac_fields *fields, kaon_mode mode, const kaon_vector *x,
+                            kaon_vector *y, const kaon_pass *pass) {
+  KAON_TRY(kaon_dirac_fields_check(fields));
+  const kaon_pass gate = kaon_pass_gate_only(pass);
+  kaon_vector xs[2], ys[2];
+  for (int p = 0; p < 2; p++) {
+    KAON_TRY(kaon_vector_view(x, (kaon_parity)p, &xs[p]));
+    KAON_TRY(kaon_vector_view(y, (kaon_parity)p, &ys[p]));
+  }
+  for (int p = 0; p < 2; p++) {
+    const kaon_fused hop = {1, &xs[p], -fields->family->kappa, KAON_CLOVER_ON_X, KAON_BLOCKS_TERM};
+    KAON_TRY(kaon_dslash_hop(fields, p, mode, &hop, &xs[1 - p], &ys[p], &gate));
+  }
+  return kaon_pass_sum_apart(y, pass); /* a kernel sees one parity, the sums are over both */
+}
+
+static kaon_status apply(kaon_operator *M, kaon_mode mode, const kaon_vector *x, kaon_vector *y,
+                         const kaon_pass *pass) {
+  return kaon_dirac_full(kaon_dirac_of(M)->fields, mode, x, y, pass);
+}
+
+/* docs/conventions.md, "Cost": of one parity site hopped to: 1320, 48 for the x-pay and 504 for a
+ * clover block; the links are read once for all columns. */
+static kaon_cost hop_cost(const kaon_dirac_fields *fields, int columns) {
+  const double size = (double)kaon_precision_bytes(fields->precision);
+  const int half = fields->precision == KAON_HALF, clover = fields->family->csw != 0;
+  const double spinor = 24 * size + (half ? 4 : 0);
+  const double block = clover ? 72 * size + (half ? 4 : 0) : 0;
+  return (kaon_cost){.flops = 1320 + (clover ? 504 : 0),
+                     .bytes = 2 * spinor + (8 * (int)fields->reconstruct * size + block) / columns};
+}
+
+/* Sites: those that M or the Schur complement acts on; hops: 1 or 2 for each. Flops besides the
+ * hops: one x-pay (48), and with clover blocks in a Schur complement 144: 1368, 1872, 2688, 3792.
+ */
+kaon_cost kaon_dirac_cost(const kaon_dirac_fields *fields, int hops, int columns) {
+  const kaon_cost hop = hop_cost(fields, columns);
+  const double sites = (double)fields->stencil.nsites * (hops == 1 ? 2 : 1);
+  const double rest = hops == 2 && fields->family->csw != 0 ? 144 : 48;
+  return (kaon_cost){.flops = sites * (hops * hop.flops + rest), .bytes = sites * hops * hop.bytes};
+}
+
+static kaon_cost cost(const kaon_operator *M, int columns) {
+  return kaon_dirac_cost(kaon_dirac_of(M)->fields, 1, columns);
+}
+
+kaon_status kaon_dirac_operator_new(const kaon_operator_ops *ops, kaon_dirac_fields *fields,
+                                    const kaon_space *space, kaon_operator **A) {
+  kaon_context *ctx = fields->family->ctx;
+  kaon_operator *made = calloc(1, sizeof *made);
+  kaon_dirac *self = calloc(1, sizeof *self);
+  if (made == NULL || self == NULL) {
+    free(made);
+    free(self);
+    kaon_dirac_fields_release(&fields);
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "dirac: no host memory for an operator");
+  }
+  self->fields = fields;
+  self->form = (kaon_even_odd_options)KAON_EVEN_ODD_OPTIONS_INIT;
+  self->form.form = KAON_EVEN_ODD_NONE;
+  *made = (kaon_operator){.ops = ops,
+                          .ctx = ctx,
+                          .space = space,
+                          .precision = fields->precision,
+                          .references = 1,
+                          .self = self};
+  *A = made;
+  return KAON_OK;
+}
+
+/* The context outlives the fields because their lattice keeps it. */
+void kaon_dirac_operator_destroy(kaon_operator *A) {
+  kaon_dirac *self = kaon_dirac_of(A);
+  kaon_vector_destroy(&self->scratch);
+  kaon_operator_destroy(&self->reduction.parent);
+  kaon_dirac_fields_release(&self->fields);
+  free(self);
+  free(A);
+}
+
+/* The diagonal of A = 1 (Wilson) or of the clover blocks, whose spins are rotated to chirality:
+ * both spins s, s + 2 have the mean of the two blocks' element. */
+static kaon_status diagonal(kaon_operator *M, kaon_vector *d) {
+  const kaon_dirac_fields *fields = kaon_dirac_of(M)->fields;
+  KAON_TRY(kaon_dirac_fields_check(fields));
+  double *host = NULL;
+  KAON_TRY(kaon_dirac_family_diagonal(fields->family, &host));
+  kaon_status status = KAON_OK;
+  for (int column = 0; column < d->nrhs && status == KAON_OK; column++)
+    status = kaon_vector_import(d, column, host, KAON_BASIS_UKQCD);
+  free(host);
+  return status;
+}
+
+/* blocks of M: A on both parities */
+static kaon_status operator_of(kaon_dirac_family *family, kaon_precision precision,
+                               kaon_reconstruct reconstruct, kaon_operator **M) {
+  kaon_dirac_fields *fields = NULL;
+  KAON_TRY(kaon_dirac_fields_get(family, precision, reconstruct, 0,
+                                 kaon_blocks_both(KAON_BLOCKS_TERM), &fields));
+  return kaon_dirac_operator_new(&kaon_dirac_ops, fields, &family->lattice->spinors[KAON_FULL], M);
+}
+
+static kaon_status at_precision(kaon_operator *M, kaon_precision precision,
+                                kaon_reconstruct reconstruct, kaon_operator **twin) {
+  return operator_of(kaon_dirac_of(M)->fields->family, precision, reconstruct, twin);
+}
+
+kaon_status kaon_dirac_create(kaon_gauge *gauge, const kaon_dirac_options *options,
+                              kaon_operator **M) {
+  static const kaon_dirac_options defaults = KAON_DIRAC_OPTIONS_INIT;
+  if (M != NULL) *M = NULL;
+  if (gauge == NULL || M == NULL)
+    return kaon_fail(NULL, KAON_ERR_ARGUMENT,
+                     "dirac: the gauge field and the address of the result are needed");
+  if (options == NULL) options = &defaults;
+  kaon_dirac_family *family = NULL;
+  KAON_TRY(kaon_dirac_family_create(gauge, options, &family));
+  kaon_status status = operator_of(family, options->precision, options->reconstruct, M);
+  kaon_dirac_family_release(&family);
+  return status;
+}
+
+int kaon_dirac_is(const kaon_operator *A) {
+  return A->ops->destroy == kaon_dirac_operator_destroy;
+}
+
+static kaon_status not_dirac(const kaon_operator *M, const char *what) {
+  if (M == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "%s: the operator is NULL", what);
+  return kaon_fail(M->ctx, KAON_ERR_UNSUPPORTED,
+                   "%s: operator '%s' is no Wilson-like one; pass one made by kaon_dirac_create",
+                   what, M->ops->name);
+}
+
+kaon_status kaon_dirac_update(kaon_operator *M) {
+  if (M == NULL || !kaon_dirac_is(M)) return not_dirac(M, "dirac update");
+  return kaon_dirac_family_update(kaon_dirac_of(M)->fields->family);
+}
+
+kaon_status kaon_dirac_clover_logdet(kaon_operator *M, kaon_parity parity, double *logdet) {
+  if (M == NULL || !kaon_dirac_is(M)) return not_dirac(M, "clover logdet");
+  if (logdet == NULL || (parity != KAON_EVEN && parity != KAON_ODD && parity != KAON_FULL))
+    return kaon_fail(M->ctx, KAON_ERR_ARGUMENT,
+                     "clover logdet: parity is %d, but 0 (even), 1 (odd) or 2 (both) is meant, and "
+                     "a place for the result is needed",
+                     (int)parity);
+  const kaon_dirac_fields *fields = kaon_dirac_of(M)->fields;
+  if (fields->family->csw == 0)
+    return kaon_fail(M->ctx, KAON_ERR_UNSUPPORTED,
+                     "clover logdet: csw is 0, so there is no clover term (its determinant is 1)");
+  KAON_TRY(kaon_dirac_fields_check(fields));
+  return kaon_dirac_family_logdet(fields->family, parity, logdet);
+}
+
+const kaon_operator_ops kaon_dirac_ops = {"dirac",  apply, at_precision,
+                                          NULL, /* local_part: with several ranks */
+                                          diagonal, cost,  kaon_dirac_operator_destroy};

@@ -1,0 +1,163 @@
+/* hop.c - from vectors and passes to kernel arguments: the fused hop and the clover multiply, the
+ * two kernels that every Wilson-like operator is written with; and the bare hop for users.
+ *
+ * A halo exchange of `in` belongs between the two halves of kaon_dslash_hop (arguments, launch):
+ * it is the only function that reads a neighbouring site. */
+#include "blas/submit.h"
+#include "dslash/dirac_internal.h"
+
+static kaon_gate gate_of(const kaon_pass *pass) {
+  if (pass == NULL || pass->scalars == NULL) return (kaon_gate){NULL, KAON_GATE_ANY};
+  return (kaon_gate){pass->scalars->state, pass->gate};
+}
+
+static int wants_sum(const kaon_pass *pass) {
+  return pass != NULL && pass->scalars != NULL &&
+         (pass->norm != KAON_NO_SLOT || pass->dot != KAON_NO_SLOT || pass->then != 0);
+}
+
+kaon_pass kaon_pass_gate_only(const kaon_pass *pass) {
+  kaon_pass gate_only = KAON_PASS_INIT;
+  if (pass != NULL) {
+    gate_only.scalars = pass->scalars;
+    gate_only.gate = pass->gate;
+  }
+  return gate_only;
+}
+
+kaon_status kaon_pass_sum_apart(const kaon_vector *y, const kaon_pass *pass) {
+  if (!wants_sum(pass)) return KAON_OK;
+  if (pass->norm == KAON_NO_SLOT && pass->dot == KAON_NO_SLOT) return kaon_blas_recur(y->ctx, pass);
+  const int slot[3] = {pass->dot, KAON_NO_SLOT, pass->norm};
+  kaon_pass sums = kaon_pass_gate_only(pass);
+  sums.then = pass->then;
+  return kaon_blas_dot(pass->dot == KAON_NO_SLOT ? y : pass->w, y, slot, &sums);
+}
+
+/* Norm in slot 0, dot with w in slot 1. */
+static kaon_sum sum_of(kaon_context *ctx, const kaon_pass *pass) {
+  kaon_sum sum = {NULL, {KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT}, 0};
+  if (!wants_sum(pass)) return sum;
+  sum.state = pass->scalars->state;
+  sum.slot[0] = pass->norm;
+  sum.slot[1] = pass->dot;
+  sum.then = kaon_blas_then(ctx, pass);
+  return sum;
+}
+
+static kaon_status complete(kaon_context *ctx, const kaon_pass *pass) {
+  if (!wants_sum(pass)) return KAON_OK;
+  int slots[2], count = 0;
+  if (pass->norm != KAON_NO_SLOT) slots[count++] = pass->norm;
+  if (pass->dot != KAON_NO_SLOT) slots[count++] = pass->dot;
+  return kaon_blas_complete(ctx, pass, slots, count);
+}
+
+static const kaon_dslash_ops *table(const kaon_dirac_fields *fields) {
+  return fields->family->ctx->backend->dslash[fields->precision];
+}
+
+static kaon_status not_built(const kaon_dirac_fields *fields, const char *kernel) {
+  const kaon_backend *backend = fields->family->ctx->backend;
+  return kaon_fail(fields->family->ctx, KAON_ERR_NOT_BUILT,
+                   "dirac: the %s kernel is not part of backend %s %s in this precision; choose "
+                   "another backend or precision",
+                   kernel, backend->name, backend->isa);
+}
+
+kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mode mode,
+                            const kaon_fused *fused, const kaon_vector *in, kaon_vector *out,
+                            const kaon_pass *pass) {
+  const kaon_dirac_family *family = fields->family;
+  kaon_context *ctx = family->ctx;
+  const kaon_dslash_ops *ops = table(fields);
+  if (ops == NULL || ops->hop == NULL) return not_built(fields, "hop");
+  const double space = family->anisotropy;
+  kaon_hop_args args = {.stencil = &fields->stencil,
+                        .parity = parity,
+                        .dagger = mode == KAON_DAGGER,
+                        .nrhs = out->nrhs,
+                        .recon = (int)fields->reconstruct,
+                        .clover_on = family->csw == 0 ? KAON_CLOVER_NONE : fused->clover_on,
+                        .a = fused->x == NULL ? 0 : fused->a,
+                        .b = fused->b,
+                        .coefficient = {space, space, space, 1},
+                        .in = kaon_view_of(in),
+                        .x = kaon_view_of(fused->x),
+                        .w = kaon_view_of(pass != NULL ? pass->w : NULL),
+                        .out = kaon_view_of(out),
+                        .gate = gate_of(pass),
+                        .sum = sum_of(ctx, pass)};
+  for (int p = 0; p < 2; p++) args.links[p] = kaon_gauge_links(fields->links, p);
+  if (args.clover_on != KAON_CLOVER_NONE) {
+    args.clover = fields->blocks[fused->kind][parity].data;
+    args.clover_scale = fields->blocks[fused->kind][parity].scale;
+  }
+  kaon_launch launch;
+  KAON_TRY(kaon_launch_prepare(ctx, out->nrhs, kaon_vector_bytes(out), &launch));
+  ops->hop(&launch, &args);
+  return complete(ctx, pass);
+}
+
+kaon_status kaon_dslash_clover(const kaon_dirac_fields *fields, int parity, kaon_blocks_kind kind,
+                               const kaon_vector *in, kaon_vector *out, const kaon_pass *pass) {
+  kaon_context *ctx = fields->family->ctx;
+  if (fields->family->csw == 0) {
+    if (in->data == out->data) return kaon_pass_sum_apart(out, pass);
+    const kaon_pass gate = kaon_pass_gate_only(pass);
+    KAON_TRY(kaon_blas_copy(in, out, &gate));
+    return kaon_pass_sum_apart(out, pass);
+  }
+  const kaon_dslash_ops *ops = table(fields);
+  if (ops == NULL || ops->clover == NULL) return not_built(fields, "clover");
+  const int apart = pass != NULL && pass->dot != KAON_NO_SLOT; /* the kernel sums the norm alone */
+  const kaon_pass gate = kaon_pass_gate_only(pass);
+  const kaon_pass *sums = apart ? &gate : pass;
+  const kaon_blocks *blocks = &fields->blocks[kind][parity];
+  kaon_clover_args args = {.stencil = &fields->stencil,
+                           .nrhs = out->nrhs,
+                           .clover = blocks->data,
+                           .clover_scale = blocks->scale,
+                           .in = kaon_view_of(in),
+                           .out = kaon_view_of(out),
+                           .gate = gate_of(pass),
+                           .sum = sum_of(ctx, sums)};
+  kaon_launch launch;
+  KAON_TRY(kaon_launch_prepare(ctx, out->nrhs, kaon_vector_bytes(out), &launch));
+  ops->clover(&launch, &args);
+  if (apart) return kaon_pass_sum_apart(out, pass);
+  return complete(ctx, pass);
+}
+
+kaon_status kaon_dirac_hop(kaon_operator *M, kaon_parity parity, kaon_mode mode,
+                           const kaon_vector *in, kaon_vector *out) {
+  if (M == NULL || in == NULL || out == NULL)
+    return kaon_fail(M ? M->ctx : NULL, KAON_ERR_ARGUMENT,
+                     "dirac hop: the operator, in and out are needed");
+  if (!kaon_dirac_is(M))
+    return kaon_fail(M->ctx, KAON_ERR_UNSUPPORTED,
+                     "dirac hop: operator '%s' has no hop; pass one made by kaon_dirac_create",
+                     M->ops->name);
+  if (parity != KAON_EVEN && parity != KAON_ODD)
+    return kaon_fail(M->ctx, KAON_ERR_ARGUMENT,
+                     "dirac hop: parity is %d, but the updated sites are 0 (even) or 1 (odd)",
+                     (int)parity);
+  const kaon_dirac_fields *fields = kaon_dirac_of(M)->fields;
+  const kaon_lattice *lattice = fields->family->lattice;
+  if (out->space != &lattice->spinors[parity] || in->space != &lattice->spinors[1 - parity])
+    return kaon_fail(M->ctx, KAON_ERR_SHAPE,
+                     "dirac hop: out must be spinors on the %s sites of the operator's lattice and "
+                     "in on the %s ones",
+                     parity == KAON_EVEN ? "even" : "odd", parity == KAON_EVEN ? "odd" : "even");
+  if (in->nrhs != out->nrhs)
+    return kaon_fail(M->ctx, KAON_ERR_SHAPE, "dirac hop: in has %d columns and out %d", in->nrhs,
+                     out->nrhs);
+  if (in->precision != fields->precision || out->precision != fields->precision)
+    return kaon_fail(M->ctx, KAON_ERR_PRECISION,
+                     "dirac hop: in, out and the operator have precisions %d, %d and %d (0 double, "
+                     "1 single, 2 half); convert with kaon_vector_copy",
+                     (int)in->precision, (int)out->precision, (int)fields->precision);
+  KAON_TRY(kaon_dirac_fields_check(fields));
+  const kaon_fused bare = {0, NULL, 1, KAON_CLOVER_NONE, KAON_BLOCKS_TERM};
+  return kaon_dslash_hop(fields, (int)parity, mode, &bare, in, out, NULL);
+}

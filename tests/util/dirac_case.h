@@ -1,0 +1,77 @@
+/* dirac_case.h - one lattice with links, on both sides: the library's gauge field and the
+ * reference's array; host-to-vector helpers; CG by the library's public vector functions.
+ * Needs the cmocka preamble included before. */
+#ifndef DIRAC_CASE_H
+#define DIRAC_CASE_H
+
+#include <kaon/kaon.h>
+
+#include "tests/reference/reference.h"
+
+/* Fails the test with the library's sentence when `call` does not return KAON_OK. */
+#define must(ctx, call) must_at((ctx), (call), #call, __FILE__, __LINE__)
+void must_at(const kaon_context *ctx, kaon_status status, const char *call, const char *file,
+             int line);
+/* The call must return `expected`; its sentence is printed. */
+#define must_refuse(ctx, expected, call) \
+  must_refuse_at((ctx), (expected), (call), #call, __FILE__, __LINE__)
+void must_refuse_at(const kaon_context *ctx, kaon_status expected, kaon_status status,
+                    const char *call, const char *file, int line);
+
+typedef enum { LINKS_UNIT, LINKS_RANDOM, LINKS_WEAK } links_kind;
+
+typedef struct {
+  kaon_isa isa;
+  kaon_context *ctx;
+  kaon_lattice *lattice;
+  kaon_gauge *gauge; /* double, 18 reals */
+  ref_lattice L;
+  ref_complex *u;
+  int antiperiodic;
+} dirac_case;
+
+extern const char *const isa_names[];       /* by kaon_isa */
+extern const char *const precision_names[]; /* by kaon_precision */
+
+/* 0 when this processor or build lacks the instruction set. */
+int case_open(dirac_case *c, kaon_isa isa, const int extents[4], int antiperiodic, links_kind kind,
+              uint64_t seed);
+void case_close(dirac_case *c);
+/* Hands the reference's links (changed by the test) to the gauge field. */
+void case_import_links(dirac_case *c);
+
+/* kaon_dirac_create with these numbers. */
+kaon_operator *case_dirac(dirac_case *c, double kappa, double csw, double anisotropy,
+                          kaon_precision precision, kaon_reconstruct reconstruct);
+kaon_operator *case_even_odd(dirac_case *c, kaon_operator *M, kaon_even_odd form,
+                             kaon_parity parity, int temporal);
+/* The reference's operator of the same numbers; ref_dirac_free releases it. */
+ref_dirac case_reference(const dirac_case *c, double kappa, double csw, double anisotropy);
+
+kaon_vector *case_vector(dirac_case *c, kaon_parity parity, kaon_precision precision, int nrhs);
+/* psi[k], k < nrhs: full-lattice host spinors; only the vector's parity is read or written. */
+void case_import(dirac_case *c, kaon_vector *v, ref_complex *const *psi);
+/* One column into a zeroed array. */
+ref_complex *case_export(dirac_case *c, const kaon_vector *v, int column);
+/* `nrhs` random columns, different ones; case_free_columns releases. */
+ref_complex **case_random_columns(const dirac_case *c, int nrhs, uint64_t seed);
+void case_free_columns(ref_complex **psi, int nrhs);
+/* Sets the sites of the other parity to zero. */
+void case_restrict(const dirac_case *c, int parity, ref_complex *psi);
+
+/* |a - b| / |b| of the worst of the columns, comparing v with host columns. */
+double case_deviation(dirac_case *c, const kaon_vector *v, ref_complex *const *expected);
+
+/* Solves A x = b (column 0, general A) by CG on A^dag A x = A^dag b to |A^dag r| <= tol |A^dag b|
+ * with the public vector functions alone; returns |b - A x| / |b|. */
+double case_solve(dirac_case *c, kaon_operator *A, const kaon_vector *b, kaon_vector *x,
+                  double tol);
+
+/* Bounds. Largest 2-norm error of an operator's result over |x|, from rounding alone:
+ * e_hop of D x (without kappa), e_store of storing a spinor, e_clover of A x or A^-1 x. */
+typedef struct {
+  double e_hop, e_store, e_clover;
+} rounding;
+rounding case_rounding(kaon_precision precision, kaon_reconstruct reconstruct);
+
+#endif
