@@ -73,6 +73,8 @@ void kaon_dirac_fields_release(kaon_dirac_fields **fields);
 kaon_status kaon_dirac_family_update(kaon_dirac_family *family);
 /* Sees to it that a temporal set has its rotation. */
 kaon_status kaon_dirac_fields_need_rotation(kaon_dirac_fields *fields);
+/* Fills those of `blocks` (bits) from the gauge field's links; none when csw = 0. */
+kaon_status kaon_dirac_fill_blocks(kaon_dirac_fields *fields, unsigned blocks);
 /* Sum of log |det A| over sites of `parity` (both: KAON_FULL) from the gauge field's links. */
 kaon_status kaon_dirac_family_logdet(kaon_dirac_family *family, kaon_parity parity, double *logdet);
 /* The diagonal of A as a host spinor (imaginary parts 0), allocated; the caller frees it. */
