@@ -1,0 +1,45 @@
+/* fuzz_scidac.c - libFuzzer harness: SciDAC fields of any type, and the XML helpers beneath them.
+ */
+#include "fuzz_common.h"
+#include "lib/io/scidac.h"
+
+typedef struct fuzz_sites {
+  int reals;
+  int64_t next;
+} fuzz_sites;
+
+static void put_site(void *sink, int64_t site, const double *values) {
+  fuzz_sites *s = sink;
+  require(site == s->next);
+  s->next++;
+  (void)values;
+}
+
+static void fuzz_xml(const uint8_t *data, size_t size) {
+  kaon_text xml = {(const char *)data, size}, content;
+  char text[64];
+  int64_t numbers[4];
+  uint32_t hex;
+  double value, digit;
+  kaon_xml_find(xml, "dims", &content);
+  require(kaon_xml_integers(xml, "dims", numbers, 4) <= 4);
+  kaon_xml_hex32(xml, "suma", &hex);
+  kaon_xml_decimal(xml, "plaq", &value, &digit);
+  kaon_xml_string(xml, "datatype", text, sizeof text);
+  kaon_xml_unescape(xml, text, sizeof text);
+  require(strlen(text) < sizeof text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  static const int reals[] = {2, 6, 24, 72};
+  fuzz_xml(data, size);
+  for (int i = 0; i < 4; i++) {
+    kaon_bytes bytes;
+    kaon_scidac_field field;
+    fuzz_sites sites = {reals[i], 0};
+    kaon_bytes_from_memory(FUZZ_NAME, data, size, &bytes);
+    fuzz_check_sentence(
+        kaon_scidac_field_bytes_read(NULL, &bytes, reals[i], i % 2, &field, put_site, &sites));
+  }
+  return 0;
+}
