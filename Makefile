@@ -1,0 +1,64 @@
+# A thin front to CMake: `cmake -B build && cmake --build build && ctest --test-dir build` does as well.
+BUILD ?= build
+TYPE ?= Release
+GENERATOR ?= $(if $(shell command -v ninja 2>/dev/null),Ninja,Unix Makefiles)
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+PREFIX ?= /usr/local
+KAON = $(BUILD)/kaon
+
+# The configuration of `make run`: small enough for a few minutes on two cores.
+RUN_LATTICE ?= 8 8 8 16
+RUN_SWEEPS ?= 200
+RUN_KAPPA ?= 0.130
+RUN_CSW ?= 1.769
+
+.PHONY: help setup build run check bench install format clean
+
+help:
+	@echo "make run      install what is missing, build, make a configuration, compute its propagator (run/)"
+	@echo "make check    build and pass every test"
+	@echo "make build    build library, program and tests in $(BUILD)/"
+	@echo "make bench    measure the kernels beside what the machine can do"
+	@echo "make install  install below PREFIX ($(PREFIX))"
+	@echo "make format   lay out the sources (clang-format)"
+	@echo "make clean    remove $(BUILD)/ and run/"
+	@echo "KAON_NO_INSTALL=1 make run: print what is missing instead of installing it"
+
+setup:
+	@scripts/setup.sh
+
+$(BUILD)/CMakeCache.txt:
+	cmake -S . -B $(BUILD) -G "$(GENERATOR)" -DCMAKE_BUILD_TYPE=$(TYPE)
+
+build: $(BUILD)/CMakeCache.txt
+	cmake --build $(BUILD) --parallel $(JOBS)
+
+run: setup
+	@$(MAKE) --no-print-directory build
+	@mkdir -p run
+	$(KAON) generate --lattice $(RUN_LATTICE) --beta 6.0 --sweeps $(RUN_SWEEPS) --every 20 \
+	  --output run/config.lime
+	$(KAON) gauge run/config.lime
+	$(KAON) invert --gauge run/config.lime --action clover --kappa $(RUN_KAPPA) --csw $(RUN_CSW) \
+	  --sloppy half --output run/propagator.lime --correlators run/correlators.txt \
+	  --history run/history.csv --plot run/convergence.png --report run/report.json
+	@echo "left in run/:" && ls run
+
+check: setup
+	@$(MAKE) --no-print-directory build
+	ctest --test-dir $(BUILD) --output-on-failure
+
+bench:
+	@$(MAKE) --no-print-directory build
+	$(KAON) bench dslash
+	$(KAON) bench vector
+	$(KAON) bench solve
+
+install: build
+	cmake --install $(BUILD) --prefix $(PREFIX)
+
+format:
+	git ls-files '*.c' '*.h' '*.cu' | xargs clang-format -i
+
+clean:
+	rm -rf $(BUILD) run

@@ -1,0 +1,90 @@
+"""system.py - what the tests of the program share: where things are, how the program is run.
+
+Python's standard library only. Environment (set by CMake): KAON_PROGRAM, KAON_BUILD, KAON_SOURCE; KAON_TEST_DATA or
+../shared/data beside the source holds other people's files, without which their tests are skipped.
+"""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+
+SOURCE = os.environ.get("KAON_SOURCE", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+BUILD = os.environ.get("KAON_BUILD", os.path.join(SOURCE, "build"))
+PROGRAM = os.environ.get("KAON_PROGRAM", os.path.join(BUILD, "kaon"))
+DATA = os.environ.get("KAON_TEST_DATA", os.path.join(SOURCE, "..", "shared", "data"))
+
+# A small problem that every test can afford: light enough to take some iterations, solved in well under a second.
+SMALL = ["--gauge", "weak:0.3", "--lattice", "4", "4", "4", "8", "--kappa", "0.12", "--csw", "1"]
+
+
+def default_signals():
+    """A shell that starts a job in the background lets it ignore SIGINT; Ctrl-C must reach the program under test."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def environment():
+    return dict(os.environ, ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=1")
+
+
+def kaon(*arguments, cwd=None, timeout=600):
+    """Runs the program; returns (exit status, stdout, stderr)."""
+    done = subprocess.run([PROGRAM, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          cwd=cwd, timeout=timeout, env=environment(), preexec_fn=default_signals)
+    return done.returncode, done.stdout, done.stderr
+
+
+def start(*arguments, cwd=None):
+    return subprocess.Popen([PROGRAM, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            cwd=cwd, env=environment(), preexec_fn=default_signals)
+
+
+def data(*path):
+    """A file that others produced; skips the test where the data are not there."""
+    name = os.path.join(DATA, *path)
+    if not os.path.exists(name):
+        raise unittest.SkipTest(f"no test data: {name}; set KAON_TEST_DATA")
+    return name
+
+
+class Case(unittest.TestCase):
+    """A test with a folder of its own, and the checks that all of them need."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="kaon-test-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def read(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def report(self, name="report.json"):
+        return json.loads(self.read(name))
+
+    def succeeds(self, *arguments, status=0):
+        code, out, err = kaon(*arguments, cwd=self.folder)
+        self.assertEqual(code, status, f"kaon {' '.join(map(str, arguments))}\n{out}{err}")
+        return out + err
+
+    def refused(self, *arguments, status=2, words=()):
+        """The program ends with `status` and one clear sentence that has `words` in it; nothing appears."""
+        before = sorted(os.listdir(self.folder))
+        code, out, err = kaon(*arguments, cwd=self.folder)
+        said = f"kaon {' '.join(map(str, arguments))} -> {code}\n{out}{err}"
+        self.assertEqual(code, status, said)
+        self.assertTrue(err.startswith("kaon"), said)
+        self.assertNotIn("defect", err, said)
+        for word in words:
+            self.assertIn(word, err, said)
+        self.assertEqual(sorted(os.listdir(self.folder)), before, "something was written: " + said)
+        print(f"  {err.strip().splitlines()[0]}")
+        return err
+
+
+def main():
+    unittest.main(verbosity=2)

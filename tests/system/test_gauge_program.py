@@ -1,0 +1,108 @@
+"""kaon gauge and kaon generate: others' files, conversions, refusals, continuation."""
+import os
+import unittest
+
+import system
+
+# docs of the files: format, extents to give, plaquette (recorded by an independent reader)
+FILES = (("gauge/ddalphaamg_4x4x4x4b6.0000id3n1", [], 0.595565289703),
+         ("gauge/nersc_l8t4b3360", [], 0.503866446950),
+         ("gauge/ildg_l8t4b3360", [], 0.503866446950),
+         ("gauge/glu_nersc_lat.400", [], 0.598545559083),
+         ("gauge/pyquda_weak_field.lime", [], 0.994804132267),
+         ("gauge/julia_conf_08080808.ildg", ["--lattice", "8", "8", "8", "8"], 0.555243594507),
+         ("gauge/lyncs_unity.lime", [], 1.0),
+         ("gauge/openqcd_gen_8x8x8x8_b6.0", [], 0.591657673492),
+         ("milc/milc_lat.sample.l8888", [], 0.593560240433),
+         ("milc/milc_lat.sample.l4444.scidac", [], 0.594850158947))
+FORMATS = ("nersc", "ildg", "scidac", "milc", "openqcd")
+
+
+class Gauge(system.Case):
+    def plaquette(self, *arguments):
+        self.succeeds("gauge", *arguments, "--report", "g.json", "--quiet")
+        return self.report("g.json")["plaquette"]
+
+    def test_recorded_plaquettes(self):
+        for name, extents, recorded in FILES:
+            with self.subTest(file=name):
+                found = self.plaquette(system.data(name), *extents)
+                # recorded to 12 digits
+                print(f"  {name}: plaquette {found:.12f}, difference {abs(found - recorded):.1e} (bound 1e-11)")
+                self.assertLess(abs(found - recorded), 1e-11)
+
+    def test_conversion_round_trips_keep_the_plaquette(self):
+        """double formats keep every bit of the plaquette; MILC stores floats, whose rounding 6e-8 a link averages out"""
+        self.succeeds("generate", "--lattice", "4", "4", "4", "8", "--sweeps", "3", "--output", "start.lime")
+        before = self.plaquette("start.lime")
+        for there in FORMATS:
+            for back in FORMATS:
+                with self.subTest(there=there, back=back):
+                    self.succeeds("gauge", "start.lime", "--convert", "there", "--format", there)
+                    self.succeeds("gauge", "there", "--convert", "back", "--format", back)
+                    after = self.plaquette("back")
+                    floats = "milc" in (there, back)
+                    bound = 6e-8 if floats else 1e-14  # 1e-14: NERSC may round the third row anew
+                    self.assertLess(abs(after - before), bound)
+
+    def test_conversion_there_and_back_is_bitwise(self):
+        self.succeeds("generate", "--lattice", "4", "4", "4", "8", "--sweeps", "2", "--output", "a.ildg")
+        for there in ("scidac", "openqcd", "nersc"):
+            self.succeeds("gauge", "a.ildg", "--convert", "there", "--format", there)
+            self.succeeds("gauge", "there", "--convert", "back", "--format", "openqcd")
+            self.succeeds("gauge", "a.ildg", "--convert", "direct", "--format", "openqcd")
+            self.assertEqual(self.read("back"), self.read("direct"), there)
+
+    def test_bad_files_are_refused_in_a_sentence(self):
+        self.succeeds("generate", "--lattice", "4", "4", "4", "4", "--sweeps", "1", "--output", "good.lime")
+        good = self.read("good.lime")
+        for name, content in (("empty", b""), ("text", b"hello\n" * 100), ("short", good[:len(good) // 2]),
+                              ("header", good[:200]),
+                              ("flipped", good[:len(good) // 2] + bytes([good[len(good) // 2] ^ 1]) +
+                               good[len(good) // 2 + 1:])):
+            with open(self.path(name), "wb") as file:
+                file.write(content)
+            with self.subTest(file=name):
+                self.refused("gauge", name, "--convert", "out.lime", words=[name])
+                self.refused("invert", "--gauge", name, "--kappa", "0.1", "--csw", "1", "--output", "x.lime",
+                             words=[name])
+        self.refused("gauge", "absent", words=["absent"])
+        self.refused("gauge", ".")
+        self.refused("gauge", "good.lime", "--lattice", "4", "4", "4", "8", words=["4x4x4x4", "4x4x4x8"])
+
+    def test_a_wrong_stored_checksum_is_refused_unless_ignored(self):
+        name = system.data("milc/milc_lat.sample.5p7")
+        self.refused("gauge", name, words=["hecksum"])
+        self.succeeds("gauge", name, "--ignore-checksum", "--report", "report.json")
+        report = self.report()
+        self.assertNotEqual(report["checksum_stored"], report["checksum_computed"])
+        self.assertLess(abs(report["plaquette"] - 0.572689272204), 1e-6)  # boundary links are not unitary
+
+    def test_generate_continues_where_it_stopped(self):
+        common = ["generate", "--beta", "5.9", "--seed", "4", "--overrelax", "2"]
+        self.succeeds(*common, "--lattice", "4", "4", "4", "4", "--sweeps", "6", "--output", "whole.lime")
+        self.succeeds(*common, "--lattice", "4", "4", "4", "4", "--sweeps", "4", "--output", "half.lime")
+        self.succeeds(*common, "--start", "half.lime", "--first-sweep", "4", "--sweeps", "2", "--output", "rest.lime",
+                      "--report", "report.json")
+        for name in ("whole", "rest"):
+            self.succeeds("gauge", name + ".lime", "--convert", name, "--format", "openqcd")
+        self.assertEqual(self.read("whole"), self.read("rest"))
+        self.assertEqual(self.report()["next_sweep"], 6)
+
+    def test_generate_does_not_depend_on_threads(self):
+        for threads in (1, 2, 3):
+            self.succeeds("generate", "--lattice", "4", "4", "6", "4", "--sweeps", "3", "--seed", "9", "--threads",
+                          threads, "--output", f"c{threads}", "--format", "openqcd")
+        self.assertEqual(self.read("c1"), self.read("c2"))
+        self.assertEqual(self.read("c1"), self.read("c3"))
+
+    def test_generate_refuses_a_full_disk_or_keeps_nothing(self):
+        if not os.path.exists("/dev/full"):
+            raise unittest.SkipTest("no /dev/full here")
+        code, out, err = system.kaon("generate", "--lattice", "4", "4", "4", "4", "--sweeps", "1", "--output",
+                                     "/dev/full")
+        self.assertIn(code, (2, 3), err)
+
+
+if __name__ == "__main__":
+    system.main()

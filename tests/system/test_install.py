@@ -1,0 +1,83 @@
+"""Installed into an empty prefix, kaon is found by find_package from a C and from a C++17 program, out of tree; the examples
+run and say the right things."""
+import os
+import re
+import shutil
+import subprocess
+import unittest
+
+import system
+
+
+def run(*command, cwd=None):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=cwd)
+    return done.returncode, done.stdout
+
+
+class Install(system.Case):
+    def command(self, *command):
+        code, out = run(*command, cwd=self.folder)
+        self.assertEqual(code, 0, " ".join(command) + "\n" + out)
+        return out
+
+    def test_find_package_from_c_and_cxx(self):
+        if not shutil.which("c++"):
+            raise unittest.SkipTest("no C++ compiler here")
+        prefix, build = self.path("prefix"), self.path("build")
+        self.command("cmake", "--install", system.BUILD, "--prefix", prefix)
+        self.assertTrue(os.path.exists(os.path.join(prefix, "bin", "kaon")))
+        consumer = os.path.join(os.path.dirname(os.path.abspath(__file__)), "consumer")
+        self.command("cmake", "-S", consumer, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}")
+        self.command("cmake", "--build", build)
+        for name in ("consumer_c", "consumer_cxx"):
+            out = self.command(os.path.join(build, name))
+            print(f"  {name}: {out.strip()}")
+            self.assertIn("plaquette 1", out)
+        out = self.command(os.path.join(prefix, "bin", "kaon"), "--version")
+        self.assertTrue(out.startswith("kaon "))
+
+    def test_every_header_stands_alone_in_c11_and_cxx17(self):
+        include = os.path.join(system.SOURCE, "include")
+        for name in sorted(os.listdir(os.path.join(include, "kaon"))):
+            for compiler, language in (("cc", ["-x", "c", "-std=c11"]), ("c++", ["-x", "c++", "-std=c++17"])):
+                if shutil.which(compiler):
+                    self.command(compiler, *language, "-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only", "-I",
+                                 include, os.path.join(include, "kaon", name))
+
+
+class Examples(system.Case):
+    def example(self, name, *arguments):
+        return run(os.path.join(system.BUILD, "examples", name), *arguments, cwd=self.folder)
+
+    def test_propagator_agrees_with_the_program(self):
+        self.succeeds("generate", "--lattice", "4", "4", "4", "8", "--sweeps", "5", "--output", "c.lime")
+        self.succeeds("invert", "--gauge", "c.lime", "--kappa", "0.12", "--csw", "1", "--sloppy", "half", "--report", "report.json")
+        code, out = self.example("propagator", "c.lime", "0.12", "1")
+        self.assertEqual(code, 0, out)
+        pion = [float(line.split()[1]) for line in out.splitlines()]
+        program = self.report()["pion"]
+        worst = max(abs(a / b - 1) for a, b in zip(pion, program))
+        print(f"  largest relative difference {worst:.1e} (bound 1e-9: ten digits are printed)")
+        self.assertEqual(len(pion), 8)
+        self.assertLess(worst, 1e-9)
+
+    def test_propagator_says_what_is_wrong(self):
+        code, out = self.example("propagator", "absent.lime")
+        self.assertEqual(code, 2)
+        self.assertIn("absent.lime", out)
+
+    def test_callback_converges_and_stops_when_told(self):
+        code, out = self.example("callback")
+        self.assertEqual(code, 0, out)
+        self.assertEqual(len(re.findall(r"column \d: converged", out)), 2, out)
+        code, out = self.example("callback", "3")
+        self.assertEqual(code, 0, out)
+        self.assertIn("cancelled", out)
+
+    def test_the_first_example_has_at_most_40_lines(self):
+        with open(os.path.join(system.SOURCE, "examples", "propagator.c")) as file:
+            self.assertLessEqual(len(file.readlines()), 40)
+
+
+if __name__ == "__main__":
+    system.main()

@@ -1,0 +1,150 @@
+"""kaon invert: reports, files, batches, resumption, reproducibility."""
+import json
+import os
+import shutil
+import unittest
+
+import system
+
+SMALL = system.SMALL
+
+
+class Invert(system.Case):
+    def test_a_propagator_leaves_all_it_promises(self):
+        self.succeeds("invert", *SMALL, "--sloppy", "half", "--output", "p.lime", "--correlators", "c.txt", "--history",
+                      "h.csv", "--report", "report.json", "--plot", "h.png")
+        report = self.report()
+        for key in "kaon commit backend device threads ranks seconds gflops joules solves plaquette lattice pion".split():
+            self.assertIn(key, report)
+        self.assertEqual(report["lattice"], [4, 4, 4, 8])
+        self.assertEqual([s["column"] for s in report["solves"]], list(range(12)))
+        worst = max(s["residual"] for s in report["solves"])
+        print(f"  largest residual {worst:.2e} (bound 1.1e-10)")
+        self.assertLessEqual(worst, 1.1e-10)
+        self.assertEqual({s["status"] for s in report["solves"]}, {"converged"})
+        self.assertEqual(len(report["pion"]), 8)
+        self.assertTrue(all(c > 0 for c in report["pion"]))
+        rows = [line.split() for line in self.read("c.txt").decode().splitlines() if not line.startswith("#")]
+        self.assertEqual([int(r[0]) for r in rows], list(range(8)))
+        self.assertEqual([float(r[1]) for r in rows], report["pion"])
+        head, *lines = self.read("h.csv").decode().splitlines()
+        self.assertEqual(head.split(",")[0], "iteration")
+        self.assertEqual(len(head.split(",")), 13)
+        self.assertEqual(float(lines[0].split(",")[1]), 1.0)
+        self.assertGreaterEqual(len(lines), report["solves"][0]["iterations"])
+        if shutil.which("gnuplot"):
+            self.assertEqual(self.read("h.png")[:8], b"\x89PNG\r\n\x1a\n")
+        self.assertGreater(os.path.getsize(self.path("p.lime")), 12 * 512 * 24 * 8)
+
+    def test_every_solver_and_form_finds_the_same_pion(self):
+        def pion(*more):
+            self.succeeds("invert", *SMALL, "--report", "report.json", *more)
+            return self.report()["pion"]
+        first = pion()
+        for more in (["--solver", "cgne"], ["--solver", "bicgstab"], ["--solver", "gcr"],
+                     ["--even-odd", "asymmetric"], ["--even-odd", "none"], ["--temporal-gauge"],
+                     ["--sloppy", "double"], ["--sloppy", "half", "--reconstruct", "8"],
+                     ["--reconstruct", "12"], ["--refinement", "restart"], ["--stop", "schur"]):
+            with self.subTest(more=more):
+                other = pion(*more)
+                worst = max(abs(a / b - 1) for a, b in zip(first, other))
+                # x is off by at most tol / (smallest singular value, about 0.1 here) in norm
+                print(f"  {' '.join(more)}: largest relative difference {worst:.1e} (bound 1e-6)")
+                self.assertLess(worst, 1e-6)
+
+    def test_bitwise_the_same_for_any_threads_and_check_interval(self):
+        outputs = []
+        for n, more in enumerate((["--threads", "1"], ["--threads", "2"], ["--threads", "3"],
+                                  ["--threads", "2", "--set", "check_interval=1"],
+                                  ["--threads", "1", "--set", "check_interval=37"])):
+            self.succeeds("invert", *SMALL, "--sloppy", "half", "--correlators", f"c{n}", "--history", f"h{n}",
+                          "--report", f"r{n}", *more)
+            solves = [(s["iterations"], s["residual"]) for s in self.report(f"r{n}")["solves"]]
+            outputs.append((self.read(f"c{n}"), self.read(f"h{n}"), solves))
+        for other in outputs[1:]:
+            self.assertEqual(outputs[0], other)
+
+    def test_batches_give_the_same_columns(self):
+        self.succeeds("invert", *SMALL, "--correlators", "whole", "--report", "whole.json")
+        self.succeeds("invert", *SMALL, "--correlators", "parts", "--report", "parts.json", "--batch", "5", "--output",
+                      "p.lime")
+        self.assertFalse(os.path.exists(self.path("p.lime.partial")))
+        self.assertEqual(self.read("whole"), self.read("parts"))
+
+    def test_not_converging_is_status_1_and_leaves_no_solution(self):
+        out = self.succeeds("invert", *SMALL, "--max-iter", "3", "--output", "p.lime", "--correlators", "c.txt",
+                            "--report", "report.json", status=1)
+        self.assertIn("max-iterations", out)
+        self.assertEqual({s["status"] for s in self.report()["solves"]}, {"max-iterations"})
+        self.assertEqual(sorted(os.listdir(self.folder)), ["report.json"])
+
+    def test_resume_takes_over_finished_columns(self):
+        job = ["invert", *SMALL, "--output", "p.lime"]
+        self.succeeds(*job, "--report", "first.json", "--correlators", "first")
+        out = self.succeeds(*job, "--resume", "--report", "again.json", "--correlators", "again")
+        self.assertIn("12 of 12 columns taken over", out)
+        self.assertEqual(self.report("again.json")["seconds"], 0)
+        self.assertEqual(self.read("first"), self.read("again"))
+        # another equation is refused
+        self.refused(*[a if a != "0.12" else "0.11" for a in job], "--resume", words=["another equation"])
+        # a tighter tolerance sends the columns back
+        out = self.succeeds(*job, "--resume", "--tol", "1e-12")
+        self.assertIn("0 of 12 columns taken over", out)
+
+    def test_resume_from_a_partial_file(self):
+        """some columns of a run that converge sooner than others are kept"""
+        job = ["invert", *SMALL, "--output", "p.lime", "--batch", "4"]
+        iterations = None
+        self.succeeds(*job, "--report", "r.json")
+        os.remove(self.path("p.lime"))
+        counts = [s["iterations"] for s in self.report("r.json")["solves"]]
+        limit = sorted(counts)[len(counts) // 2] - 1
+        if limit < min(counts):
+            raise unittest.SkipTest("all columns take equally long")
+        self.succeeds(*job, "--max-iter", limit, status=1)
+        self.assertTrue(os.path.exists(self.path("p.lime.partial")))
+        out = self.succeeds(*job, "--resume", "--report", "r2.json")
+        kept = sum(c <= limit for c in counts)
+        self.assertIn(f"{kept} of 12 columns taken over", out)
+        self.assertEqual([s["iterations"] for s in self.report("r2.json")["solves"]], counts)
+        self.assertTrue(os.path.exists(self.path("p.lime")))
+        self.assertFalse(os.path.exists(self.path("p.lime.partial")))
+
+    def test_noise_sources_of_any_number(self):
+        self.succeeds("invert", *SMALL, "--source", "z4:3", "--columns", "5", "--output", "n.lime", "--report",
+                      "report.json")
+        self.assertEqual(len(self.report()["solves"]), 5)
+        self.assertNotIn("pion", self.report())
+        out = self.succeeds("invert", *SMALL, "--source", "z4:3", "--columns", "5", "--output", "n.lime", "--resume")
+        self.assertIn("5 of 5 columns taken over", out)
+
+    def test_mass_is_kappa(self):
+        self.succeeds("invert", *SMALL, "--report", "a.json")
+        small = [a for a in SMALL if a not in ("--kappa", "0.12")]
+        self.succeeds("invert", *small, "--mass", repr(0.5 / 0.12 - 4), "--report", "b.json")
+        a, b = self.report("a.json")["pion"], self.report("b.json")["pion"]
+        self.assertLess(max(abs(x / y - 1) for x, y in zip(a, b)), 1e-8)
+
+    def test_quiet_prints_nothing(self):
+        code, out, err = system.kaon("invert", *SMALL, "--quiet")
+        self.assertEqual((code, out, err), (0, "", ""))
+
+    def test_bench_rows_have_the_fields_of_the_contract(self):
+        for bench, names in (("dslash", {"wilson-hop", "clover-matrix"}),
+                             ("vector", {"vector-copy", "vector-axpy", "vector-norm2", "vector-dot"}),
+                             ("solve", {"solve-cgnr"})):
+            self.succeeds("bench", bench, "--lattice", "4", "4", "4", "8", "--calls", "2", "--samples", "1",
+                          "--precision", "single,half", "--columns", "1,2", "--json", "rows.json")
+            rows = json.loads(self.read("rows.json"))
+            self.assertEqual({r["bench"] for r in rows}, names)
+            for row in rows:
+                for key in ("backend device commit ranks lattice precision links columns seconds gflops ideal_gbs "
+                            "limit_gbs triad_gbs fma_gflops").split():
+                    self.assertIn(key, row)
+                if bench == "solve":
+                    for key in ("iterations", "residual", "joules"):
+                        self.assertIn(key, row)
+
+
+if __name__ == "__main__":
+    system.main()

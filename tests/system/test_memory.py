@@ -1,0 +1,40 @@
+"""--dry-run predicts the peak memory of the run within 10 %."""
+import system
+
+CASES = (("8x8x8x16", ["--columns", "12"]),
+         ("8x8x8x16", ["--columns", "12", "--sloppy", "half", "--output", "p.lime"]),
+         ("12x12x12x16", ["--columns", "3", "--sloppy", "double"]),
+         ("16x16x16x16", ["--columns", "1", "--sloppy", "half", "--reconstruct", "12"]),
+         ("16x16x16x16", ["--columns", "4", "--batch", "2", "--solver", "bicgstab", "--even-odd", "none"]),
+         ("6x10x6x22", ["--columns", "12"]))
+
+
+class Memory(system.Case):
+    def test_prediction_against_the_resident_peak(self):
+        for extents, more in CASES:
+            with self.subTest(extents=extents, more=more):
+                job = ["invert", "--gauge", "weak:0.3", "--lattice", extents, "--kappa", "0.1", "--csw", "1", "--tol",
+                       "1e-5", *more, "--report", "report.json"]
+                out = self.succeeds(*job, "--dry-run")
+                predicted = self.report()["predicted_peak"]
+                self.assertIn("memory", out)
+                self.succeeds(*job)
+                actual = self.report()["peak_resident"]
+                off = predicted / actual - 1
+                print(f"  {extents} {' '.join(more)}: predicted {predicted / 2**20:.1f} MiB, actual "
+                      f"{actual / 2**20:.1f} MiB, off by {100 * off:+.1f} % (bound 10 %)")
+                self.assertLess(abs(off), 0.10)
+
+    def test_a_dry_run_of_what_cannot_fit_still_answers(self):
+        out = self.succeeds("invert", "--gauge", "unit", "--lattice", "96", "96", "96", "192", "--kappa", "0.1", "--csw", "1",
+                            "--dry-run", "--output", "p.lime")
+        self.assertIn("TiB", out)
+
+    def test_a_dry_run_reads_the_extents_of_a_file(self):
+        name = system.data("milc", "milc_lat.sample.l8888")
+        out = self.succeeds("invert", "--gauge", name, "--kappa", "0.1", "--csw", "1", "--dry-run")
+        self.assertIn("8x8x8x8", out)
+
+
+if __name__ == "__main__":
+    system.main()

@@ -1,0 +1,104 @@
+"""Usage: wrong command lines are refused in a sentence with status 2, what is not built with 3; help teaches."""
+import re
+
+import system
+
+
+class Usage(system.Case):
+    def test_no_command_teaches_and_fails(self):
+        code, out, err = system.kaon()
+        self.assertEqual(code, 2)
+        self.assertIn("Usage: kaon COMMAND", err)
+
+    def test_help_of_every_command_has_options_and_an_example(self):
+        for command in ("info", "gauge", "generate", "invert", "bench"):
+            code, out, err = system.kaon(command, "--help")
+            self.assertEqual(code, 0, err)
+            self.assertIn(f"kaon {command}", out)
+            self.assertIn("Example", out)
+            for option in ("--backend", "--threads", "--report", "--quiet"):
+                self.assertIn(option, out, command)
+        for command in ("solve", "tune"):
+            self.assertEqual(system.kaon(command, "--help")[0], 0)
+        self.assertEqual(system.kaon("--help")[0], 0)
+
+    def test_every_option_of_the_contract_is_there(self):
+        out = system.kaon("invert", "--help")[1]
+        for option in ("gauge lattice ignore-checksum action kappa mass csw boundary-t source columns solver tol "
+                       "max-iter precision sloppy reconstruct refinement even-odd stop grid output correlators history "
+                       "dry-run resume").split():
+            self.assertIn("--" + option, out)
+
+    def test_the_first_example_of_each_help_works(self):
+        for command in ("info", "generate", "invert", "gauge"):
+            text = system.kaon(command, "--help")[1]
+            example = re.sub(r"\\\n", " ", text[text.index("Example"):]).splitlines()[1].split()
+            self.assertEqual(example[:2], ["kaon", command])
+            if command == "generate":  # the same, shorter
+                example += ["--sweeps", "1"]
+            self.succeeds(*example[1:])
+
+    def test_version(self):
+        code, out, err = system.kaon("--version")
+        self.assertEqual(code, 0)
+        self.assertRegex(out, r"^kaon \d+\.\d+\.\d+ \(")
+
+    def test_wrong_command_lines(self):
+        small = system.SMALL
+        for words, arguments in (
+                (["inverse"], ["inverse"]),
+                (["COMMAND"], ["--threads", "1", "info"]),
+                (["--colour"], ["invert", "--colour"]),
+                (["gauge"], ["invert"]),
+                (["weak"], ["invert", "--gauge", "weak:much", "--lattice", "4", "4", "4", "4", "--kappa", "0.1", "--csw", "1"]),
+                (["--lattice"], ["invert", "--gauge", "unit", "--kappa", "0.1", "--csw", "1"]),
+                (["--lattice", "8x8"], ["invert", *small, "--lattice", "8x8"]),
+                (["--lattice", "nothing"], ["invert", "--lattice", "8", "8", "8"]),
+                (["--kappa", "--mass", "neither"], ["invert", "--gauge", "unit", "--lattice", "4", "4", "4", "4", "--csw", "1"]),
+                (["--kappa", "--mass", "both"], ["invert", *small, "--mass", "0.1"]),
+                (["--csw"], ["invert", "--gauge", "unit", "--lattice", "4", "4", "4", "4", "--kappa", "0.1"]),
+                (["--csw", "wilson"], ["invert", *small, "--action", "wilson"]),
+                (["--tol", "zero"], ["invert", *small, "--tol", "zero"]),
+                (["--tol", "between"], ["invert", *small, "--tol", "7"]),
+                (["--action", "overlap"], ["invert", *small, "--action", "overlap"]),
+                (["--source", "line"], ["invert", *small, "--source", "line:3"]),
+                (["source"], ["invert", *small, "--source", "point:9,0,0,0"]),
+                (["source"], ["invert", *small, "--source", "wall:8"]),
+                (["--sloppy"], ["invert", *small, "--precision", "single", "--sloppy", "double"]),
+                (["--columns"], ["invert", *small, "--columns", "0"]),
+                (["12 columns"], ["invert", *small, "--columns", "4", "--correlators", "c.txt"]),
+                (["--output", "folder"], ["invert", *small, "--output", "no/such/folder/x.lime"]),
+                (["--resume", "--output"], ["invert", *small, "--resume"]),
+                (["--set"], ["invert", *small, "--set", "colour=red"]),
+                (["--threads"], ["invert", *small, "--threads", "0"]),
+                (["FILE"], ["gauge"]),
+                (["FILE"], ["gauge", "a", "b"]),
+                (["--output"], ["generate", "--lattice", "4", "4", "4", "4"]),
+                (["--lattice"], ["generate", "--output", "x.lime"]),
+                (["even"], ["generate", "--lattice", "4", "4", "4", "5", "--output", "x.lime"]),
+                (["dslash"], ["bench", "everything"]),
+                (["--precision", "quarter"], ["bench", "vector", "--precision", "double,quarter"])):
+            with self.subTest(arguments=arguments):
+                self.refused(*arguments, words=words)
+
+    def test_what_is_not_built_says_so_with_status_3(self):
+        for arguments in (["solve", "--matrix", "laplace2d:64"], ["tune"],
+                          ["invert", *system.SMALL, "--action", "hisq"],
+                          ["invert", *system.SMALL, "--action", "staggered"],
+                          ["invert", *system.SMALL, "--solver", "blockcg"],
+                          ["invert", *system.SMALL, "--solver", "pipecg"],
+                          ["invert", *system.SMALL, "--grid", "2", "1", "1", "1"]):
+            with self.subTest(arguments=arguments):
+                self.refused(*arguments, status=3, words=["not built"])
+
+    def test_info_report(self):
+        out = self.succeeds("info", "--report", "report.json")
+        self.assertIn("backends", out)
+        report = self.report()
+        for key in ("kaon", "commit", "backend", "device", "threads", "ranks", "isas"):
+            self.assertIn(key, report)
+        self.assertIn("scalar", report["isas"])
+
+
+if __name__ == "__main__":
+    system.main()
