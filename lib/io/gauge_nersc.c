@@ -100,7 +100,8 @@ static kaon_status parse_shape(kaon_gauge_job *job, kaon_text header) {
     }
     value.length = 0;
   }
-  if (!lookup(header, "DATATYPE", &value)) return bad_value(job, "DATATYPE", value, "one");
+  if (!lookup(header, "DATATYPE", &value))
+    return bad_value(job, "DATATYPE", value, "one of the format's words");
   if (kaon_text_is(value, "4D_SU3_GAUGE")) {
     info->rows = 2;
   } else if (kaon_text_is(value, "4D_SU3_GAUGE_3x3")) {
@@ -168,7 +169,7 @@ static kaon_status parse_words(kaon_gauge_job *job, kaon_text header) {
                {"IEEE64BIG", 64, 1}, {"IEEE64LITTLE", 64, 0}, {"IEEE64", 64, -1}};
   kaon_text value = {"", 0};
   if (!lookup(header, "FLOATING_POINT", &value))
-    return bad_value(job, "FLOATING_POINT", value, "one");
+    return bad_value(job, "FLOATING_POINT", value, "one of the format's words");
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
     if (!kaon_text_is(value, kinds[i].name)) continue;
     job->info->precision = kinds[i].precision;

@@ -137,14 +137,27 @@ static kaon_status parse_xml(kaon_scidac_scan *scan, const kaon_lime_record *lim
   return status;
 }
 
+/* A message that its last record does not close was cut between records: its checksum is what is
+ * missing. */
+static kaon_status end_of_file(const kaon_scidac_scan *scan, const kaon_scidac_record *record,
+                               int open) {
+  if (!open || record->has_checksum) return KAON_OK;
+  return kaon_fail(scan->ctx, KAON_ERR_FORMAT,
+                   "%s: ends after %lld bytes inside a LIME message, without a checksum of its "
+                   "last data: the file is "
+                   "truncated; copy it again",
+                   scan->bytes->name, (long long)scan->bytes->size);
+}
+
 kaon_status kaon_scidac_next(kaon_scidac_scan *scan, kaon_scidac_record *record, int *found) {
   kaon_lime_record lime;
-  int end;
+  int end, flags = KAON_LIME_END;
   memset(record, 0, sizeof *record);
   *found = 0;
   for (;;) {
     KAON_TRY(kaon_lime_next(scan->ctx, scan->bytes, scan->at, &lime, &end));
-    if (end) return KAON_OK;
+    if (end) return end_of_file(scan, record, *found && !(flags & KAON_LIME_END));
+    flags = lime.flags;
     int ildg_data = is(&lime, "ildg-binary-data");
     int data = ildg_data || is(&lime, "scidac-binary-data");
     /* The checksum follows its data; anything that opens another record ends this one. */
