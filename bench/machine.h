@@ -18,6 +18,8 @@ int machine_open(int threads, machine *m);
 /* Measures the two bandwidths again (a fraction of a second): other loads on the machine come and
  * go, so each figure is held against the bound of its own moment. */
 void machine_bandwidth(machine *m);
+/* Bytes of the last-level cache; 0: unknown. */
+size_t machine_cache(void);
 void machine_close(machine *m);
 
 #endif

@@ -163,7 +163,7 @@ static int run(void *arguments) {
   a->problem.mass = NAN;
   signals_stage("measuring", "no results were written");
   int code = cli_context(&a->common, &b.ctx);
-  if (code == EXIT_DONE) code = cli_status(b.ctx, kaon_context_query(b.ctx, &b.info), "start");
+  if (code == EXIT_DONE) code = cli_status(b.ctx, kaon_context_query(b.ctx, &b.info), NULL);
   if (code == EXIT_DONE && !machine_open(b.info.threads, &b.machine)) {
     cli_error("out of memory for the bandwidth measurement");
     code = EXIT_DEVICE;
@@ -184,8 +184,8 @@ const cli_command command_bench = {
     "dslash|vector|solve",
     "Examples:\n"
     "  kaon bench dslash\n"
-    "  kaon bench dslash --lattice 16 16 16 32 --precision single --reconstruct 12 --columns 1\n"
-    "  kaon bench solve --gauge config.lime --kappa 0.13 --csw 1.769 --json rows.json\n\n"
+    "  kaon bench dslash --lattice 16 16 16 32 --precision single --columns 1\n"
+    "  kaon bench solve --gauge config.lime --kappa 0.13 --csw 1.769\n\n"
     "hop: one parity from the other. ideal GB/s counts every link, spinor and clover block once; "
     "lattices that fit the cache are held against the multiply-add peak.",
     options,

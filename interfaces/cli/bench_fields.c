@@ -200,7 +200,7 @@ static int sweep_lattice(bench *b, const int extents[4], int with_links) {
       status = sweep_columns(&c, with_links ? time_operators : time_vectors);
     }
   }
-  if (code == EXIT_DONE) code = cli_status(b->ctx, status, "bench");
+  if (code == EXIT_DONE) code = cli_status(b->ctx, status, NULL);
   field_close(&c.field);
   return code;
 }

@@ -90,7 +90,7 @@ static int one(bench *b, const problem_args *args, problem *p, int *all_converge
     code = problem_solver(b->ctx, columns->value[i], p);
     signals_stage("measuring", "no results were written");
     if (code == EXIT_DONE)
-      code = cli_status(b->ctx, solve(b, p, columns->value[i], &figures), "solve");
+      code = cli_status(b->ctx, solve(b, p, columns->value[i], &figures), NULL);
     if (code == EXIT_DONE) add_row(b, p, columns->value[i], &figures);
     if (code == EXIT_DONE && figures.reason != KAON_CONVERGED) *all_converged = 0;
     kaon_solver_destroy(&p->solver);

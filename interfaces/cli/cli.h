@@ -89,8 +89,8 @@ void cli_error(const char *format, ...) CLI_PRINTF(1, 2);
 
 /* Prints an error sentence, returns EXIT_USAGE. */
 int cli_wrong(const char *format, ...) CLI_PRINTF(1, 2);
-/* Prints the library's sentence for a failed call (`what` was being done) and returns the exit
- * status that belongs to it; EXIT_DONE for KAON_OK. */
+/* Prints the library's sentence for a failed call (after `what`, an option, unless NULL) and
+ * returns the exit status that belongs to it; EXIT_DONE for KAON_OK. */
 int cli_status(const kaon_context *ctx, kaon_status status, const char *what);
 /* The same for a failed write: a full disk is a matter of resources. */
 int cli_write_status(const kaon_context *ctx, kaon_status status, const char *what);

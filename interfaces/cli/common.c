@@ -44,7 +44,12 @@ int cli_wrong(const char *format, ...) {
 int cli_status(const kaon_context *ctx, kaon_status status, const char *what) {
   if (status == KAON_OK) return EXIT_DONE;
   const char *sentence = kaon_last_error(ctx);
-  cli_error("%s: %s", what, sentence[0] ? sentence : kaon_status_text(status));
+  if (!sentence[0]) sentence = kaon_status_text(status);
+  if (what) {
+    cli_error("%s: %s", what, sentence);
+  } else {
+    cli_error("%s", sentence); /* the library's sentences name their object */
+  }
   switch (status) {
     case KAON_ERR_CANCELLED:
       return EXIT_STOPPED;
@@ -78,7 +83,7 @@ int cli_context(const cli_common *common, kaon_context **ctx) {
   options.threads = common->threads;
   options.log_level = common->quiet ? KAON_LOG_ERROR : KAON_LOG_WARNING;
   options.log = on_log;
-  return cli_status(NULL, kaon_context_create(&options, ctx), "start");
+  return cli_status(NULL, kaon_context_create(&options, ctx), NULL);
 }
 
 double cli_now(void) {

@@ -56,8 +56,7 @@ int field_extents(const kaon_context *ctx, const field_spec *spec, const int giv
                      spec->text, strerror(errno));
   kaon_gauge_file_info info;
   kaon_gauge_read_options options = read_options(given, ignore_checksum);
-  int code = cli_status(ctx, kaon_gauge_file_probe(ctx, spec->text, &options, &info),
-                        "reading the configuration");
+  int code = cli_status(ctx, kaon_gauge_file_probe(ctx, spec->text, &options, &info), NULL);
   if (code != EXIT_DONE || given[0]) return code;
   if (!info.has_extents)
     return cli_wrong("%s: this %s file does not say its extents; add --lattice X Y Z T", spec->text,
@@ -87,12 +86,12 @@ int field_open(kaon_context *ctx, const field_spec *spec, const int given[4],
   signals_stage("reading the configuration", "nothing was computed or written");
   int code = field_extents(ctx, spec, given, ignore_checksum, f->extents);
   if (code != EXIT_DONE) return code;
-  code = cli_status(ctx, kaon_lattice_create(ctx, f->extents, boundary, &f->lattice), "lattice");
+  code = cli_status(ctx, kaon_lattice_create(ctx, f->extents, boundary, &f->lattice), NULL);
   if (code != EXIT_DONE) return code;
   code = cli_status(ctx, kaon_gauge_create(f->lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &f->gauge),
-                    "links");
+                    NULL);
   if (code != EXIT_DONE) return code;
-  code = cli_status(ctx, fill(spec, given, ignore_checksum, f), "configuration");
+  code = cli_status(ctx, fill(spec, given, ignore_checksum, f), NULL);
   if (code == EXIT_DONE && f->file.warnings)
     cli_error("warning: %s: %s", spec->text, f->file.warning);
   return code;

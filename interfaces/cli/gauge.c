@@ -110,7 +110,7 @@ static int run(void *arguments) {
   int code = cli_context(&a->common, &ctx);
   if (code == EXIT_DONE)
     code = field_open(ctx, &spec, a->lattice, KAON_PERIODIC, a->ignore_checksum, &f);
-  if (code == EXIT_DONE) code = cli_status(ctx, kaon_gauge_measure(f.gauge, &o), "measuring");
+  if (code == EXIT_DONE) code = cli_status(ctx, kaon_gauge_measure(f.gauge, &o), NULL);
   if (code == EXIT_DONE) {
     print(&a->common, &f, &o);
     if (a->convert) code = convert(ctx, a, &f);

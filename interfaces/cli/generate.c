@@ -96,7 +96,7 @@ static int save(const kaon_context *ctx, const generate_args *a, const field *f,
   write.label = label;
   write.sequence = reached;
   signals_stage("writing the configuration", "the file was not written");
-  int code = cli_write_status(ctx, kaon_gauge_write(f->gauge, a->output, &write), "writing");
+  int code = cli_write_status(ctx, kaon_gauge_write(f->gauge, a->output, &write), NULL);
   if (code == EXIT_DONE)
     cli_say(&a->common,
             "written: %s\nto go on: kaon generate --start %s --first-sweep %d --beta %g --seed "
@@ -110,7 +110,7 @@ static int produce(kaon_context *ctx, const generate_args *a, const field *f) {
   json_t *history = json_array(), *report = report_new(ctx, "generate");
   signals_stage("generating", "the sweeps are lost, nothing was written");
   double started = cli_now();
-  int code = cli_status(ctx, sweep(a, f, history, &reached), "generating");
+  int code = cli_status(ctx, sweep(a, f, history, &reached), NULL);
   double seconds = cli_now() - started;
   if (code == EXIT_DONE && !signals_interrupted()) {
     code = save(ctx, a, f, reached);
@@ -149,8 +149,8 @@ const cli_command command_generate = {
     "Make a quenched configuration: Cabibbo-Marinari heatbath with over-relaxation.",
     NULL,
     "Examples:\n"
-    "  kaon generate --lattice 8 8 8 16 --beta 6.0 --sweeps 200 --output config.lime\n"
-    "  kaon generate --start config.lime --first-sweep 200 --sweeps 100 --output next.lime\n\n"
+    "  kaon generate --lattice 8 8 8 16 --sweeps 200 --output config.lime\n"
+    "  kaon generate --start config.lime --first-sweep 200 --output next.lime\n\n"
     "At beta 6.0 the plaquette of a large lattice settles near 0.5937, after some 100 sweeps.",
     options,
     sizeof(generate_args),

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/machine.h"
 #include "cli.h"
 #include "report.h"
 
@@ -75,7 +76,7 @@ static void print(const cli_common *common, const json_t *r) {
   cli_say(common, "caches     L1 %s, L2 %s, L3 %s\n",
           cli_bytes(cache_bytes(_SC_LEVEL1_DCACHE_SIZE), text[0]),
           cli_bytes(cache_bytes(_SC_LEVEL2_CACHE_SIZE), text[1]),
-          cli_bytes(cache_bytes(_SC_LEVEL3_CACHE_SIZE), text[2]));
+          cli_bytes((double)machine_cache(), text[2]));
   cli_say(common, "ranks      1 (no MPI in this build)\n");
   cli_say(common, "files      NERSC, ILDG, SciDAC, MILC v5, openQCD; DDalphaAMG (read only)\n");
   cli_say(common, "plots      gnuplot %s\n", has_gnuplot() ? "found" : "not found");
@@ -91,7 +92,7 @@ static int run(void *arguments) {
                       json_pack("{s:s s:s}", "cpu", backend_state(KAON_BACKEND_CPU), "cuda",
                                 backend_state(KAON_BACKEND_CUDA)));
   json_object_set_new(report, "isas", instruction_sets());
-  json_object_set_new(report, "cache", report_real(cache_bytes(_SC_LEVEL3_CACHE_SIZE)));
+  json_object_set_new(report, "cache", report_real((double)machine_cache()));
   json_object_set_new(report, "gnuplot", json_boolean(has_gnuplot()));
   print(&args->common, report);
   code = report_write(args->common.report, report);

@@ -50,13 +50,11 @@ int invert_allocate(invert_job *job) {
   }
   for (size_t k = 0; k < columns; k++) /* until it is solved */
     job->solves[k] = (kaon_column_report){.reason = KAON_CANCELLED, .residual = 1};
-  code = cli_status(job->ctx,
-                    kaon_vector_create(job->ctx, full, job->p.precision, job->columns, &job->b),
-                    "sources");
+  code = cli_status(
+      job->ctx, kaon_vector_create(job->ctx, full, job->p.precision, job->columns, &job->b), NULL);
   if (code != EXIT_DONE) return code;
-  return cli_status(job->ctx,
-                    kaon_vector_create(job->ctx, full, job->p.precision, job->columns, &job->x),
-                    "solutions");
+  return cli_status(
+      job->ctx, kaon_vector_create(job->ctx, full, job->p.precision, job->columns, &job->x), NULL);
 }
 
 void invert_close(invert_job *job) {
@@ -106,7 +104,7 @@ static int solve(invert_job *job, int first, int count, const kaon_vector *b, ka
   snprintf(loss, sizeof loss, "columns %d to %d are lost%s", first, first + count - 1, part);
   signals_stage("solving", loss);
   kaon_status status = kaon_solver_solve(job->p.solver, b, x, job->solves + first, &report);
-  if (status != KAON_OK) return cli_status(job->ctx, status, "solve");
+  if (status != KAON_OK) return cli_status(job->ctx, status, NULL);
   job->seconds += report.seconds;
   job->flops += report.flops;
   for (int k = first; k < first + count; k++)
@@ -129,13 +127,13 @@ static int solve_batch(invert_job *job, int first, int count) {
     if (status == KAON_OK) status = kaon_vector_create(job->ctx, full, job->p.precision, count, &x);
     if (status == KAON_OK) status = transfer(job, job->b, first, b, 0, count);
   }
-  code = cli_status(job->ctx, status, "batch");
+  code = cli_status(job->ctx, status, NULL);
   if (code == EXIT_DONE) code = problem_solver(job->ctx, count, &job->p);
   if (code == EXIT_DONE) code = solve(job, first, count, whole ? job->b : b, whole ? job->x : x);
   progress_end(&p);
   kaon_solver_destroy(&job->p.solver);
   if (code == EXIT_DONE && !whole)
-    code = cli_status(job->ctx, transfer(job, x, 0, job->x, first, count), "batch");
+    code = cli_status(job->ctx, transfer(job, x, 0, job->x, first, count), NULL);
   kaon_vector_destroy(&b);
   kaon_vector_destroy(&x);
   return code;
@@ -264,7 +262,7 @@ static int prepare(invert_job *job, const field_spec *spec) {
   const problem_args *a = &job->args->problem;
   int code = problem_links(job->ctx, a, spec, &job->p);
   if (code != EXIT_DONE) return code;
-  code = cli_status(job->ctx, kaon_gauge_measure(job->p.field.gauge, &job->links), "plaquette");
+  code = cli_status(job->ctx, kaon_gauge_measure(job->p.field.gauge, &job->links), NULL);
   if (code == EXIT_DONE) code = invert_allocate(job);
   if (code == EXIT_DONE) code = cli_status(job->ctx, problem_source(&job->p, job->b), "--source");
   if (code == EXIT_DONE) code = problem_operator(job->ctx, a, &job->p);
@@ -308,7 +306,7 @@ const cli_command command_invert = {
     "Examples:\n"
     "  kaon invert --gauge weak:0.3 --lattice 8 8 8 16 --kappa 0.120 --csw 1\n"
     "  kaon invert --gauge config.lime --kappa 0.130 --csw 1.769 --sloppy half \\\n"
-    "      --output propagator.lime --correlators correlators.txt --report report.json\n\n"
+    "      --output propagator.lime --correlators correlators.txt\n\n"
     "The residual that is printed is |b - A x| / |b| of the full system, recomputed in double. "
     "Solutions and correlators are written when every column converged.",
     options,

@@ -21,7 +21,7 @@ static void teach(FILE *to) {
   fputs(
       "\nEvery command has a --help with its options, their defaults and an example.\n\n"
       "A first session:\n"
-      "  kaon generate --lattice 8 8 8 16 --beta 6.0 --sweeps 200 --output config.lime\n"
+      "  kaon generate --lattice 8 8 8 16 --sweeps 200 --output config.lime\n"
       "  kaon gauge config.lime\n"
       "  kaon invert --gauge config.lime --action clover --kappa 0.130 --csw 1.769 \\\n"
       "      --sloppy half --output propagator.lime --correlators correlators.txt\n\n"

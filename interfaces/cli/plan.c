@@ -48,8 +48,7 @@ static int rehearse(invert_job *job, sample *s) {
   if (code == EXIT_DONE) code = problem_solver(job->ctx, job->batch, &job->p);
   s->solver = in_use(job->ctx) - before;
   if (code != EXIT_DONE || job->batch != job->columns) return code;
-  return cli_status(job->ctx, kaon_solver_solve(job->p.solver, job->b, job->x, NULL, NULL),
-                    "rehearsal");
+  return cli_status(job->ctx, kaon_solver_solve(job->p.solver, job->b, job->x, NULL, NULL), NULL);
 }
 
 static int set_up(const invert_args *args, const int extents[4], sample *s) {

@@ -95,8 +95,14 @@ int problem_check(const problem_args *a, problem *p, field_spec *spec) {
 }
 
 int problem_links(kaon_context *ctx, const problem_args *a, const field_spec *spec, problem *p) {
-  return field_open(ctx, spec, a->lattice, a->boundary_t ? KAON_PERIODIC : KAON_ANTIPERIODIC,
-                    a->ignore_checksum, &p->field);
+  const int *s = p->source.site, *e = p->field.extents;
+  int code = field_open(ctx, spec, a->lattice, a->boundary_t ? KAON_PERIODIC : KAON_ANTIPERIODIC,
+                        a->ignore_checksum, &p->field);
+  for (int mu = 0; mu < 4 && code == EXIT_DONE; mu++)
+    if (s[mu] < 0 || s[mu] >= e[mu])
+      code = cli_wrong("--source %s lies outside the lattice, which is %dx%dx%dx%d", a->source,
+                       e[0], e[1], e[2], e[3]);
+  return code;
 }
 
 int problem_operator(kaon_context *ctx, const problem_args *a, problem *p) {
@@ -110,18 +116,18 @@ int problem_operator(kaon_context *ctx, const problem_args *a, problem *p) {
   int mixed = p->options.sloppy != p->precision;
   dirac.reconstruct = mixed ? KAON_RECONSTRUCT_18 : p->options.reconstruct;
   signals_stage("preparing the operator", "nothing was computed or written");
-  int code = cli_status(ctx, kaon_dirac_create(p->field.gauge, &dirac, &p->M), "operator");
+  int code = cli_status(ctx, kaon_dirac_create(p->field.gauge, &dirac, &p->M), NULL);
   if (code != EXIT_DONE) return code;
   kaon_even_odd_options reduction = KAON_EVEN_ODD_OPTIONS_INIT;
   reduction.form = (kaon_even_odd)a->even_odd;
   reduction.temporal_gauge = a->temporal_gauge;
   if (reduction.form == KAON_EVEN_ODD_NONE && !a->temporal_gauge) return EXIT_DONE;
-  return cli_status(ctx, kaon_dirac_even_odd(p->M, &reduction, &p->R), "even-odd reduction");
+  return cli_status(ctx, kaon_dirac_even_odd(p->M, &reduction, &p->R), NULL);
 }
 
 int problem_solver(kaon_context *ctx, int columns, problem *p) {
   kaon_operator *A = p->R ? p->R : p->M;
-  return cli_status(ctx, kaon_solver_create(A, columns, &p->options, &p->solver), "solver");
+  return cli_status(ctx, kaon_solver_create(A, columns, &p->options, &p->solver), NULL);
 }
 
 kaon_status problem_source(const problem *p, kaon_vector *b) {

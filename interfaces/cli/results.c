@@ -148,7 +148,7 @@ int results_propagator(invert_job *job, const char *path, int checkpoint) {
     for (int k = 0; k < job->columns; k++)
       if (job->done[k]) map[count++] = k;
     signals_stage("writing the solutions", "the file was not written");
-    code = cli_write_status(job->ctx, write_file(job, &o, path, checkpoint, count), "writing");
+    code = cli_write_status(job->ctx, write_file(job, &o, path, checkpoint, count), NULL);
   } else {
     cli_error("%s: out of memory", path);
   }
@@ -211,8 +211,8 @@ int results_read(invert_job *job, const char *path) {
 
 int results_correlators(const invert_job *job, double *pion, double *rho, const char *path) {
   int t0 = problem_slice(&job->p), slices = job->p.field.extents[3];
-  int code = cli_status(job->ctx, kaon_correlator_pion(job->x, t0, pion), "pion");
-  if (code == EXIT_DONE) code = cli_status(job->ctx, kaon_correlator_rho(job->x, t0, rho), "rho");
+  int code = cli_status(job->ctx, kaon_correlator_pion(job->x, t0, pion), NULL);
+  if (code == EXIT_DONE) code = cli_status(job->ctx, kaon_correlator_rho(job->x, t0, rho), NULL);
   if (code != EXIT_DONE || !path) return code;
   char *text = NULL;
   size_t length = 0;

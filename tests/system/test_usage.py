@@ -38,6 +38,11 @@ class Usage(system.Case):
                 example += ["--sweeps", "1"]
             self.succeeds(*example[1:])
 
+    def test_help_fits_80_columns(self):
+        for command in ([], ["invert"], ["generate"], ["gauge"], ["bench"], ["info"]):
+            for line in system.kaon(*command, "--help")[1].splitlines():
+                self.assertLessEqual(len(line), 80, line)
+
     def test_version(self):
         code, out, err = system.kaon("--version")
         self.assertEqual(code, 0)
