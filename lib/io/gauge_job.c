@@ -35,12 +35,12 @@ void kaon_su3_third_row(double u[18]) {
 }
 
 double kaon_su3_distance(const double u[18]) {
-  double worst = 0;
+  double worst = 0; /* squared */
   for (int i = 0; i < 3; i++) {
     for (int j = i; j < 3; j++) {
       double sum[2] = {i == j ? -1.0 : 0.0, 0.0};
       for (int k = 0; k < 3; k++) multiply_conj(u + 6 * i + 2 * k, u + 6 * j + 2 * k, sum);
-      double size = hypot(sum[0], sum[1]);
+      double size = sum[0] * sum[0] + sum[1] * sum[1];
       if (!(size <= worst)) worst = size; /* lets NaN through */
     }
   }
@@ -50,8 +50,9 @@ double kaon_su3_distance(const double u[18]) {
     det[0] += c[2 * k] * u[12 + 2 * k] - c[2 * k + 1] * u[13 + 2 * k];
     det[1] += c[2 * k] * u[13 + 2 * k] + c[2 * k + 1] * u[12 + 2 * k];
   }
-  double size = hypot(det[0], det[1]);
-  return size <= worst ? worst : size;
+  double size = det[0] * det[0] + det[1] * det[1];
+  if (!(size <= worst)) worst = size;
+  return isnan(worst) ? INFINITY : sqrt(worst);
 }
 
 int kaon_extents_volume(const int64_t extents[4], int64_t *volume) {

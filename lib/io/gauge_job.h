@@ -55,7 +55,7 @@ kaon_status kaon_gauge_bytes_read(const kaon_context *ctx, const kaon_bytes *byt
                                   const kaon_gauge_read_options *options,
                                   kaon_gauge_file_info *info, kaon_link_put *put, void *sink);
 
-/* Largest entry of |U U^dag - 1| and of |det U - 1|; NaN if U has NaN. */
+/* Largest entry of |U U^dag - 1| and of |det U - 1|; infinity if U has NaN. */
 double kaon_su3_distance(const double u[18]);
 /* Third row = conj(first x second). */
 void kaon_su3_third_row(double u[18]);
