@@ -23,8 +23,8 @@ static kaon_status probe(kaon_gauge_job *job) {
   if (!matches(h, HEADER, job->bytes->size)) {
     return kaon_fail(
         job->ctx, KAON_ERR_FORMAT,
-        "%s: begins with %08x, a MILC version 5 file with %08x in either byte order; leave out "
-        "--format to have the format found",
+        "%s: begins with %08x, a MILC version 5 file with %08x in either byte order; leave the "
+        "format open to have it found",
         job->bytes->name, kaon_u32_at(h, 1), MAGIC);
   }
   int big = kaon_u32_at(h, 1) == MAGIC;

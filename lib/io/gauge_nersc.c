@@ -59,8 +59,8 @@ static kaon_status read_header(kaon_gauge_job *job, char *buffer, kaon_text *hea
   if (!matches((unsigned char *)buffer, n, bytes->size)) {
     return kaon_fail(
         job->ctx, KAON_ERR_FORMAT,
-        "%s: does not begin with BEGIN_HEADER, so it is no NERSC file; leave out --format to "
-        "have the format found",
+        "%s: does not begin with BEGIN_HEADER, so it is no NERSC file; leave the format open to "
+        "have it found",
         bytes->name);
   }
   kaon_text all = {buffer, n}, line;
