@@ -16,7 +16,7 @@
       kaon_blas_ops_##isa##_h;                                                       \
   extern const kaon_dslash_ops kaon_dslash_ops_##isa##_d, kaon_dslash_ops_##isa##_s, \
       kaon_dslash_ops_##isa##_h;                                                     \
-  extern const kaon_gauge_ops kaon_gauge_ops_##isa##_d, kaon_gauge_ops_##isa##_s;
+  extern const kaon_gauge_ops kaon_gauge_ops_##isa##_d, kaon_gauge_ops_##isa##_s, kaon_gauge_ops_##isa##_h;
 
 #define KAON_BACKEND_TABLE(isa_, text, lanes, memory_)                                         \
   {                                                                                            \
@@ -25,7 +25,7 @@
     .blas = {&kaon_blas_ops_##isa_##_d, &kaon_blas_ops_##isa_##_s, &kaon_blas_ops_##isa_##_h}, \
     .dslash = {&kaon_dslash_ops_##isa_##_d, &kaon_dslash_ops_##isa_##_s,                       \
                &kaon_dslash_ops_##isa_##_h},                                                   \
-    .gauge = {&kaon_gauge_ops_##isa_##_d, &kaon_gauge_ops_##isa_##_s, NULL},                   \
+    .gauge = {&kaon_gauge_ops_##isa_##_d, &kaon_gauge_ops_##isa_##_s, &kaon_gauge_ops_##isa_##_h},                   \
   }
 
 #define KAON_BACKEND_PAIR(isa, text, lanes)                           \
