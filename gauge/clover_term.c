@@ -1,0 +1,71 @@
+/* clover_term.c - clover blocks from links: build, invert, store. */
+#include "gauge/clover_term.h"
+
+#include "gauge/gauge_internal.h"
+
+/* A block whose smallest pivot is below this fraction of its largest element has lost all digits:
+ * 36 elements, each rounded in six eliminations. */
+#define KAON_SINGULAR_RATIO (36 * 6 * 2.3e-16)
+
+kaon_status kaon_clover_term_build(const kaon_gauge *gauge, int parity, double kappa, double csw,
+                                   double *blocks) {
+  const kaon_gauge_ops *ops = NULL;
+  kaon_launch launch;
+  kaon_wide_links wide;
+  KAON_TRY(kaon_gauge_kernels(gauge->ctx, &ops));
+  KAON_TRY(kaon_launch_prepare(gauge->ctx, 1, 0, &launch));
+  KAON_TRY(kaon_wide_open(gauge, 0, &wide));
+  const kaon_clover_term_args args = {
+      .on = kaon_links_on(&wide, parity, NULL, NULL), .coefficient = kappa * csw, .blocks = blocks};
+  ops->clover_term(&launch, &args);
+  kaon_wide_close(&wide);
+  return KAON_OK;
+}
+
+static kaon_status invert(kaon_lattice *lattice, int parity, double *blocks,
+                          const kaon_site_table *table, double found[KAON_INVERT_RESULTS]) {
+  const kaon_gauge_ops *ops = NULL;
+  kaon_launch launch;
+  kaon_results room;
+  KAON_TRY(kaon_gauge_kernels(lattice->ctx, &ops));
+  KAON_TRY(kaon_launch_prepare(lattice->ctx, 1, 0, &launch));
+  KAON_TRY(kaon_results_create(lattice->ctx, &room));
+  const kaon_clover_invert_args args = {.stencil = &lattice->stencil,
+                                        .sites = table->sites[parity],
+                                        .blocks = blocks,
+                                        .inverse = blocks,
+                                        .result = room.device};
+  ops->clover_invert(&launch, &args);
+  const kaon_status status = kaon_results_read(&room, KAON_INVERT_RESULTS, found);
+  kaon_results_release(&room);
+  return status;
+}
+
+kaon_status kaon_clover_term_invert(kaon_lattice *lattice, int parity, double kappa, double csw,
+                                    double *blocks, double *logdet) {
+  kaon_site_table table;
+  double found[KAON_INVERT_RESULTS] = {0};
+  kaon_status status = kaon_site_table_create(lattice, &table);
+  if (status == KAON_OK) status = invert(lattice, parity, blocks, &table, found);
+  kaon_site_table_release(&table);
+  KAON_TRY(status);
+  if (logdet != NULL) *logdet = found[0];
+  if (found[1] > KAON_SINGULAR_RATIO) return KAON_OK;
+  int x[4];
+  kaon_site_coordinates(lattice->extents, (int64_t)found[2], x);
+  return kaon_fail(lattice->ctx, KAON_ERR_SINGULAR,
+                   "clover: the block at site (%d, %d, %d, %d) cannot be inverted at kappa = %g, "
+                   "csw = %g (kappa csw = %g): smallest pivot over largest element is %.3g; take a "
+                   "smaller kappa csw or smoother links, or even_odd = none",
+                   x[0], x[1], x[2], x[3], kappa, csw, kappa * csw, found[1]);
+}
+
+kaon_status kaon_clover_term_store(const kaon_lattice *lattice, const double *blocks,
+                                   kaon_precision precision, void *to, float *scale) {
+  kaon_launch launch;
+  KAON_TRY(kaon_launch_prepare(lattice->ctx, 1, 0, &launch));
+  const kaon_clover_store_args args = {
+      .nblocks = lattice->stencil.nblocks, .wide = blocks, .narrow = to, .scale = scale};
+  lattice->ctx->backend->gauge[precision]->clover_store(&launch, &args);
+  return KAON_OK;
+}

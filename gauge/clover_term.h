@@ -1,0 +1,20 @@
+/* clover_term.h - the clover term of a link field: blocks, inverse, determinant, storage.
+ * Work arrays: one parity in double, [block][72][W] (lib/math/clover.h), in device memory. */
+#ifndef KAON_GAUGE_CLOVER_TERM_H
+#define KAON_GAUGE_CLOVER_TERM_H
+
+#include <kaon/gauge.h>
+
+/* blocks = A = 1 - (kappa csw / 2) sum sigma F on the sites of `parity`, from the field's links
+ * (decoded to double if they are stored otherwise). Errors: MEMORY. */
+kaon_status kaon_clover_term_build(const kaon_gauge *gauge, int parity, double kappa, double csw,
+                                   double *blocks);
+/* blocks = blocks^-1, in place; *logdet (unless NULL) = sum over sites of log |det A|. Errors:
+ * SINGULAR (the site is named, kappa and csw quoted; the blocks are lost), MEMORY. */
+kaon_status kaon_clover_term_invert(kaon_lattice *lattice, int parity, double kappa, double csw,
+                                    double *blocks, double *logdet);
+/* to = blocks in `precision`; scale: half alone, float [block][chirality][W]. */
+kaon_status kaon_clover_term_store(const kaon_lattice *lattice, const double *blocks,
+                                   kaon_precision precision, void *to, float *scale);
+
+#endif

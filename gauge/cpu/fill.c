@@ -1,0 +1,87 @@
+/* fill.c - unit, random and weak links, and the projection to SU(3), on the CPU (gauge_ops.h). */
+#include "gauge/cpu/kernels.h"
+#include "gauge/cpu/chunks.h"
+#include "lib/cpu/sites.h"
+#include "lib/math/philox.h"
+
+/* Rows 1 and 2 of one link before orthonormalisation, component (row - 1) * 6 + col * 2 + reim. */
+static void draw_rows(const kaon_fill_links_args *a, int64_t site, int mu, double rows[12]) {
+  for (uint32_t pair = 0; pair < 6; pair++) {
+    if (a->kind == KAON_FILL_RANDOM) {
+      kaon_gauss_pair(kaon_random_bits(a->seed, site, KAON_STREAM_RANDOM, mu, 0, pair),
+                      rows + 2 * pair);
+      continue;
+    }
+    const kaon_philox r = kaon_random_bits(a->seed, site, KAON_STREAM_WEAK, mu, 0, pair);
+    rows[2 * pair] = a->eps * (2 * kaon_uniform(r.v[0], r.v[1]) - 1);
+    rows[2 * pair + 1] = a->eps * (2 * kaon_uniform(r.v[2], r.v[3]) - 1);
+  }
+  if (a->kind == KAON_FILL_WEAK) {
+    rows[2] += 1;  /* (1, 1) */
+    rows[10] += 1; /* (2, 2) */
+  }
+}
+
+static void random_links(const kaon_fill_links_args *a, const int64_t *site, int mu, vsu3 *u) {
+  real lanes[12][KAON_VL] __attribute__((aligned(64)));
+  for (int l = 0; l < KAON_VL; l++) {
+    double rows[12] = {0};
+    if (site[l] >= 0) draw_rows(a, site[l], mu, rows);
+    for (int i = 0; i < 12; i++) lanes[i][l] = (real)rows[i];
+  }
+  su3_zero(u);
+  for (int i = 0; i < 12; i++) ((vreal *)u)[6 + i] = v_load_real(lanes[i]);
+  su3_project(u, 1);
+  su3_project(u,
+              1); /* rows that were nearly parallel are orthogonal only to 1 / sin of the angle */
+}
+
+static void unit_links(const int64_t *site, vsu3 *u) {
+  real lanes[KAON_VL] __attribute__((aligned(64)));
+  for (int l = 0; l < KAON_VL; l++) lanes[l] = site[l] >= 0 ? 1 : 0;
+  su3_zero(u);
+  for (int i = 0; i < 3; i++) u->e[i][i].re = v_load_real(lanes);
+}
+
+static void fill_chunk(const void *args, int64_t begin, int64_t end, double *partial) {
+  (void)partial;
+  const kaon_fill_links_args *a = args;
+  for (int64_t block = begin; block < end; block++)
+    for (int mu = 0; mu < 4; mu++)
+      for (int part = 0; part < KAON_PARTS; part++) {
+        const int64_t *site = a->on.sites + block * KAON_W + part * KAON_VL;
+        vsu3 u;
+        if (a->kind == KAON_FILL_UNIT)
+          unit_links(site, &u);
+        else
+          random_links(a, site, mu, &u);
+        sites_store((real *)a->on.links[a->on.parity] +
+                        kaon_link_index(block, mu, 0, part * KAON_VL, 18, KAON_W),
+                    &u);
+      }
+}
+
+void KAON_EXPORT(kaon_fill_links)(const kaon_launch *launch, const kaon_fill_links_args *a) {
+  chunks_run(launch, a->on.stencil->nblocks, 0, fill_chunk, a);
+}
+
+static void project_chunk(const void *args, int64_t begin, int64_t end, double *partial) {
+  (void)partial;
+  const kaon_links_args *a = args;
+  for (int64_t block = begin; block < end; block++)
+    for (int part = 0; part < KAON_PARTS; part++) {
+      const vsites x = sites_home(a->stencil, a->parity, block, part);
+      for (int mu = 0; mu < 4; mu++) {
+        vsu3 u;
+        sites_link(a->stencil, (const void *const *)a->links, &x, mu, &u);
+        su3_project(&u, 0);
+        sites_store(
+            (real *)a->links[a->parity] + kaon_link_index(block, mu, 0, part * KAON_VL, 18, KAON_W),
+            &u);
+      }
+    }
+}
+
+void KAON_EXPORT(kaon_project)(const kaon_launch *launch, const kaon_links_args *a) {
+  chunks_run(launch, a->stencil->nblocks, 0, project_chunk, a);
+}

@@ -1,0 +1,138 @@
+/* gauge.c - link fields: creation, copies across precision and reconstruction, projection. */
+#include <stdlib.h>
+
+#include "gauge/gauge_internal.h"
+
+static kaon_status check_storage(kaon_context *ctx, kaon_precision precision,
+                                 kaon_reconstruct reconstruct) {
+  if (precision != KAON_DOUBLE && precision != KAON_SINGLE && precision != KAON_HALF)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "gauge: precision is %d, but 0 (double), 1 (single) or 2 (half) is meant",
+                     (int)precision);
+  if (reconstruct != KAON_RECONSTRUCT_18 && reconstruct != KAON_RECONSTRUCT_12 &&
+      reconstruct != KAON_RECONSTRUCT_8)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "gauge: reconstruct is %d, but a link is stored in 18, 12 or 8 reals",
+                     (int)reconstruct);
+  if (ctx->backend->gauge[precision] == NULL || ctx->backend->gauge[precision]->encode == NULL)
+    return kaon_fail(ctx, KAON_ERR_NOT_BUILT,
+                     "gauge: backend %s has no links in precision number %d", ctx->backend->name,
+                     (int)precision);
+  return KAON_OK;
+}
+
+kaon_status kaon_gauge_create(kaon_lattice *lattice, kaon_precision precision,
+                              kaon_reconstruct reconstruct, kaon_gauge **gauge) {
+  if (lattice == NULL || gauge == NULL)
+    return kaon_fail(lattice != NULL ? lattice->ctx : NULL, KAON_ERR_ARGUMENT,
+                     "gauge: a lattice and the address of the result are needed");
+  kaon_context *ctx = lattice->ctx;
+  *gauge = NULL;
+  KAON_TRY(check_storage(ctx, precision, reconstruct));
+  kaon_gauge *made = calloc(1, sizeof *made);
+  if (made == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "gauge: no host memory for a field");
+  *made = (kaon_gauge){.references = 1,
+                       .ctx = ctx,
+                       .lattice = lattice,
+                       .precision = precision,
+                       .reconstruct = reconstruct};
+  kaon_lattice_retain(lattice);
+  const size_t parity_bytes = (size_t)lattice->stencil.nblocks * 4 * (size_t)reconstruct *
+                              (size_t)lattice->stencil.width * kaon_precision_bytes(precision);
+  kaon_status status = kaon_pool_take(ctx, 2 * parity_bytes, "a gauge field", &made->links[0]);
+  if (status == KAON_OK) {
+    made->links[1] = (char *)made->links[0] + parity_bytes;
+    status = kaon_gauge_unit(made);
+  }
+  if (status != KAON_OK) {
+    kaon_gauge_destroy(&made);
+    return status;
+  }
+  made->revision = 0;
+  *gauge = made;
+  return KAON_OK;
+}
+
+void kaon_gauge_retain(kaon_gauge *gauge) {
+  gauge->references++;
+}
+
+void kaon_gauge_destroy(kaon_gauge **gauge) {
+  if (gauge == NULL || *gauge == NULL) return;
+  kaon_gauge *gone = *gauge;
+  *gauge = NULL;
+  if (--gone->references > 0) return;
+  kaon_pool_give(gone->ctx, gone->links[0]);
+  kaon_lattice_destroy(&gone->lattice);
+  free(gone);
+}
+
+kaon_lattice *kaon_gauge_lattice(const kaon_gauge *gauge) {
+  return gauge->lattice;
+}
+
+uint64_t kaon_gauge_revision(const kaon_gauge *gauge) {
+  return gauge->revision;
+}
+
+kaon_precision kaon_gauge_precision(const kaon_gauge *gauge) {
+  return gauge->precision;
+}
+
+kaon_reconstruct kaon_gauge_reconstruct(const kaon_gauge *gauge) {
+  return gauge->reconstruct;
+}
+
+const void *kaon_gauge_links(const kaon_gauge *gauge, int parity) {
+  return gauge->links[parity];
+}
+
+/* Equal storage: bits are copied, so that a copy of 8-real links is the same links. */
+static kaon_status copy_bits(kaon_gauge *to, const kaon_gauge *from) {
+  const size_t bytes = 2 * (size_t)((const char *)from->links[1] - (const char *)from->links[0]);
+  kaon_launch launch;
+  KAON_TRY(kaon_launch_prepare(to->ctx, 1, 0, &launch));
+  to->revision++;
+  to->ctx->backend->gauge[to->precision]->copy(&launch, to->links[0], from->links[0], bytes);
+  return KAON_OK;
+}
+
+kaon_status kaon_gauge_copy(kaon_gauge *to, const kaon_gauge *from) {
+  if (to == NULL || from == NULL)
+    return kaon_fail(to != NULL ? to->ctx : NULL, KAON_ERR_ARGUMENT,
+                     "gauge: copy needs two fields");
+  if (to == from) return KAON_OK;
+  if (to->lattice != from->lattice)
+    return kaon_fail(to->ctx, KAON_ERR_SHAPE,
+                     "gauge: copy from a field on another lattice; create both on the same "
+                     "kaon_lattice");
+  if (to->precision == from->precision && to->reconstruct == from->reconstruct)
+    return copy_bits(to, from);
+  kaon_wide_links wide;
+  if (to->precision == KAON_DOUBLE && to->reconstruct == KAON_RECONSTRUCT_18) {
+    wide = (kaon_wide_links){.lattice = to->lattice, .links = {to->links[0], to->links[1]}};
+    to->revision++;
+    return kaon_wide_decode(from, &wide);
+  }
+  kaon_status status = kaon_wide_open(from, 0, &wide);
+  if (status == KAON_OK) status = kaon_wide_commit(to, &wide, 0, "gauge: copy");
+  kaon_wide_close(&wide);
+  return status;
+}
+
+kaon_status kaon_gauge_project(kaon_gauge *gauge) {
+  if (gauge == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "gauge: project needs a field");
+  const kaon_gauge_ops *ops = NULL;
+  kaon_launch launch;
+  kaon_wide_links wide;
+  KAON_TRY(kaon_gauge_kernels(gauge->ctx, &ops));
+  KAON_TRY(kaon_launch_prepare(gauge->ctx, 1, 0, &launch));
+  KAON_TRY(kaon_wide_open(gauge, 0, &wide));
+  for (int parity = 0; parity < 2; parity++) {
+    const kaon_links_args args = kaon_links_on(&wide, parity, NULL, NULL);
+    ops->project(&launch, &args);
+  }
+  const kaon_status status = kaon_wide_commit(gauge, &wide, 0, "gauge: project");
+  kaon_wide_close(&wide);
+  return status;
+}

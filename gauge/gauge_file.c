@@ -1,0 +1,133 @@
+/* gauge_file.c - link fields from and to files (formats: lib/io). The reader verifies checksum,
+ * link trace, SU(3) and length as the bytes pass; the plaquette, which needs the whole field, is
+ * compared here. */
+#include <math.h>
+#include <stdio.h>
+
+#include "gauge/gauge_internal.h"
+
+static void put_link(void *sink, int64_t number, int mu, const double u[18]) {
+  const kaon_host_links *host = sink;
+  int site[4], width;
+  kaon_site_coordinates(host->wide->lattice->extents, number, site);
+  double *to = kaon_host_link(host, site, mu, &width);
+  for (int c = 0; c < 18; c++) to[c * width] = u[c];
+}
+
+static void get_link(void *source, int64_t number, int mu, double u[18]) {
+  const kaon_host_links *host = source;
+  int site[4], width;
+  kaon_site_coordinates(host->wide->lattice->extents, number, site);
+  const double *from = kaon_host_link(host, site, mu, &width);
+  for (int c = 0; c < 18; c++) u[c] = from[c * width];
+}
+
+static kaon_status read_links(const kaon_wide_links *wide, const char *path,
+                              const kaon_gauge_read_options *options, kaon_gauge_file_info *info) {
+  kaon_host_links host;
+  KAON_TRY(kaon_host_open(wide, 0, &host));
+  kaon_host_clear_tail(&host);
+  kaon_status status =
+      kaon_gauge_file_read(wide->lattice->ctx, path, options, info, put_link, &host);
+  if (status == KAON_OK) status = kaon_host_upload(&host);
+  kaon_host_close(&host);
+  return status;
+}
+
+static kaon_status plaquette_deviation(const kaon_wide_links *wide,
+                                       const kaon_gauge_file_info *info, double *plaquette,
+                                       int *agrees) {
+  double mean[KAON_PLAQUETTE_RESULTS];
+  KAON_TRY(kaon_wide_plaquette(wide, mean));
+  *plaquette = (mean[0] + mean[1]) / 2;
+  *agrees = !info->has_plaquette || fabs(*plaquette - info->plaquette) <= info->plaquette_tolerance;
+  return KAON_OK;
+}
+
+static kaon_status refuse_plaquette(const kaon_wide_links *wide, const char *path,
+                                    const kaon_gauge_read_options *options, double plaquette,
+                                    kaon_gauge_file_info *info) {
+  if (!options->ignore_checksum)
+    return kaon_fail(
+        wide->lattice->ctx, KAON_ERR_CHECKSUM,
+        "%.300s: the stored plaquette is %.12f but the links give %.12f, further apart "
+        "than %.1e; the file is damaged or of another field (ignore_checksum reads it "
+        "all the same)",
+        path, info->plaquette, plaquette, info->plaquette_tolerance);
+  if (info->warnings++ == 0)
+    snprintf(info->warning, sizeof info->warning,
+             "the stored plaquette is %.12f but the links give %.12f", info->plaquette, plaquette);
+  return KAON_OK;
+}
+
+/* Reads, and once more as DDalphaAMG where the header fits openQCD too and the plaquette does not.
+ */
+static kaon_status read_verified(const kaon_wide_links *wide, const char *path,
+                                 kaon_gauge_read_options *options, kaon_gauge_file_info *info) {
+  double plaquette = 0;
+  int agrees = 0;
+  KAON_TRY(read_links(wide, path, options, info));
+  KAON_TRY(plaquette_deviation(wide, info, &plaquette, &agrees));
+  if (!agrees && info->ambiguous) {
+    kaon_gauge_file_info other = {0};
+    options->format = KAON_FORMAT_DDALPHAAMG;
+    KAON_TRY(read_links(wide, path, options, &other));
+    KAON_TRY(plaquette_deviation(wide, &other, &plaquette, &agrees));
+    *info = other;
+  }
+  return agrees ? KAON_OK : refuse_plaquette(wide, path, options, plaquette, info);
+}
+
+kaon_status kaon_gauge_read(kaon_gauge *gauge, const char *path,
+                            const kaon_gauge_read_options *options, kaon_gauge_file_info *info) {
+  if (gauge == NULL || path == NULL)
+    return kaon_fail(gauge != NULL ? gauge->ctx : NULL, KAON_ERR_ARGUMENT,
+                     "gauge: reading needs a field and a path");
+  static const kaon_gauge_read_options defaults = KAON_GAUGE_READ_OPTIONS_INIT;
+  kaon_gauge_read_options own = options != NULL ? *options : defaults;
+  kaon_gauge_file_info found = {0};
+  for (int mu = 0; mu < 4; mu++) {
+    const int extent = gauge->lattice->extents[mu];
+    if (own.extents[mu] != 0 && own.extents[mu] != extent)
+      return kaon_fail(gauge->ctx, KAON_ERR_SHAPE,
+                       "gauge: the options say extent %c is %d but the field's lattice has %d",
+                       "XYZT"[mu], own.extents[mu], extent);
+    own.extents[mu] = extent;
+  }
+  kaon_wide_links wide;
+  KAON_TRY(kaon_wide_open(gauge, 1, &wide));
+  kaon_status status = read_verified(&wide, path, &own, &found);
+  if (status == KAON_OK)
+    status = kaon_wide_commit(gauge, &wide, 0, path);
+  else
+    gauge->revision++; /* the old links are gone */
+  kaon_wide_close(&wide);
+  if (info != NULL) *info = found;
+  return status;
+}
+
+static kaon_status write_links(const kaon_wide_links *wide, const char *path,
+                               const kaon_gauge_write_options *options) {
+  kaon_host_links host;
+  double mean[KAON_PLAQUETTE_RESULTS];
+  KAON_TRY(kaon_wide_plaquette(wide, mean));
+  kaon_gauge_content content = {.plaquette = (mean[0] + mean[1]) / 2, .link_trace = mean[2]};
+  for (int mu = 0; mu < 4; mu++) content.extents[mu] = wide->lattice->extents[mu];
+  KAON_TRY(kaon_host_open(wide, 1, &host));
+  const kaon_status status =
+      kaon_gauge_file_write(wide->lattice->ctx, path, options, &content, get_link, &host);
+  kaon_host_close(&host);
+  return status;
+}
+
+kaon_status kaon_gauge_write(const kaon_gauge *gauge, const char *path,
+                             const kaon_gauge_write_options *options) {
+  if (gauge == NULL || path == NULL)
+    return kaon_fail(gauge != NULL ? gauge->ctx : NULL, KAON_ERR_ARGUMENT,
+                     "gauge: writing needs a field and a path");
+  kaon_wide_links wide;
+  KAON_TRY(kaon_wide_open(gauge, 0, &wide));
+  const kaon_status status = write_links(&wide, path, options);
+  kaon_wide_close(&wide);
+  return status;
+}

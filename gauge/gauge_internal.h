@@ -1,0 +1,97 @@
+/* gauge_internal.h - the inside of kaon_gauge, and the wide links that link physics works on. */
+#ifndef KAON_GAUGE_INTERNAL_H
+#define KAON_GAUGE_INTERNAL_H
+
+#include <kaon/gauge.h>
+
+#include "gauge/gauge_ops.h"
+#include "lib/site_table.h"
+
+struct kaon_gauge {
+  int references;
+  kaon_context *ctx;
+  kaon_lattice *lattice; /* retained */
+  kaon_precision precision;
+  kaon_reconstruct reconstruct;
+  uint64_t revision;
+  void *links[2]; /* one array a parity, odd right after even (docs/architecture.md, "Layout") */
+};
+
+void kaon_gauge_retain(kaon_gauge *gauge);
+kaon_precision kaon_gauge_precision(const kaon_gauge *gauge);
+kaon_reconstruct kaon_gauge_reconstruct(const kaon_gauge *gauge);
+/* The link array of one parity, in the field's own storage. */
+const void *kaon_gauge_links(const kaon_gauge *gauge, int parity);
+
+/* Links in 18 doubles: the field's own array where it is stored so, else a copy of its own. */
+typedef struct kaon_wide_links {
+  kaon_lattice *lattice;
+  void *links[2];
+  int copy; /* 1: taken from the pool */
+} kaon_wide_links;
+
+/* Uninitialised wide links. */
+kaon_status kaon_wide_create(kaon_lattice *lattice, kaon_wide_links *wide);
+/* The field's links for reading (fresh = 0), or a place for new ones (fresh = 1): its own array if
+ * it is wide (then the field's content is lost when the new links are abandoned). */
+kaon_status kaon_wide_open(const kaon_gauge *gauge, int fresh, kaon_wide_links *wide);
+/* Puts changed links into the field: bumps its revision; refuses links off SU(3) (UNITARITY,
+ * NOT_FINITE) when it stores 12 or 8 reals, or always if `check`. `what` begins the sentence. */
+kaon_status kaon_wide_commit(kaon_gauge *gauge, const kaon_wide_links *wide, int check,
+                             const char *what);
+/* The field's links into the given array. */
+kaon_status kaon_wide_decode(const kaon_gauge *gauge, const kaon_wide_links *wide);
+void kaon_wide_close(kaon_wide_links *wide);
+
+/* The largest deviation from SU(3): `result` as the kernel `inspect` leaves it. */
+kaon_status kaon_wide_inspect(const kaon_wide_links *wide, double result[KAON_INSPECT_RESULTS]);
+/* Errors with a sentence where a link is off SU(3) by more than KAON_UNITARITY_TOLERANCE. */
+kaon_status kaon_wide_check(const kaon_wide_links *wide, const char *what);
+/* Plaquette sums, from both parities: means of Re tr / 3 over space planes, time planes, links. */
+kaon_status kaon_wide_plaquette(const kaon_wide_links *wide, double mean[KAON_PLAQUETTE_RESULTS]);
+
+/* Host access to wide links for import, export and files: device links brought to host memory and
+ * back; no copy where the host can read device memory. `load`: bring the present links. */
+typedef struct kaon_host_links {
+  const kaon_wide_links *wide;
+  double *links[2];
+  int copy;
+} kaon_host_links;
+kaon_status kaon_host_open(const kaon_wide_links *wide, int load, kaon_host_links *host);
+/* Zeros the last blocks: their masked lanes stay so. */
+void kaon_host_clear_tail(kaon_host_links *host);
+kaon_status kaon_host_upload(kaon_host_links *host);
+void kaon_host_close(kaon_host_links *host);
+
+/* First of the 18 reals (width apart) of U_mu at a site. */
+static inline double *kaon_host_link(const kaon_host_links *host, const int site[4], int mu,
+                                     int *width) {
+  const kaon_lattice *lattice = host->wide->lattice;
+  const kaon_place at = kaon_lattice_place(lattice, site);
+  *width = lattice->stencil.width;
+  return host->links[at.parity] + kaon_link_index(at.block, mu, 0, at.lane, 18, *width);
+}
+
+/* Room for a kernel's results in device memory, and their way to the host. */
+typedef struct kaon_results {
+  kaon_context *ctx;
+  double *device;
+} kaon_results;
+kaon_status kaon_results_create(kaon_context *ctx, kaon_results *results);
+kaon_status kaon_results_read(const kaon_results *results, int n, double *host);
+void kaon_results_release(kaon_results *results);
+
+/* The double table, which has the link physics, or NOT_BUILT. */
+kaon_status kaon_gauge_kernels(kaon_context *ctx, const kaon_gauge_ops **ops);
+
+/* What kernels on wide links take, for one parity. */
+static inline kaon_links_args kaon_links_on(const kaon_wide_links *wide, int parity,
+                                            const kaon_site_table *table, double *result) {
+  return (kaon_links_args){.stencil = &wide->lattice->stencil,
+                           .parity = parity,
+                           .links = {wide->links[0], wide->links[1]},
+                           .sites = table != NULL ? table->sites[parity] : NULL,
+                           .result = result};
+}
+
+#endif

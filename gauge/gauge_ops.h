@@ -1,0 +1,134 @@
+/* gauge_ops.h - kernel table of link fields: one per backend and precision.
+ * Link physics is done in double on 18 reals ("wide" links: [parity][block][mu][18][W]); the double
+ * table has it, the single and half tables only the first group (the rest NULL). Fields in other
+ * storage pass through encode and decode. Transformations g are site fields [block][18][W].
+ * sites: lexicographic site number of every lane, -1 where masked (lib/site_table.h).
+ * Sums and maxima go to `result` in device memory, taken over fixed chunks in chunk order. */
+#ifndef KAON_GAUGE_OPS_H
+#define KAON_GAUGE_OPS_H
+
+#include <stddef.h>
+
+#include "lib/launch.h"
+
+/* `blocks` blocks of matrices (links: 4 a site block) between wide doubles and the table's
+ * precision in `recon` = 18, 12 or 8 reals. decode fills the rows that were left out. */
+typedef struct kaon_recode_args {
+  int64_t blocks;
+  int recon;
+  void *wide;
+  void *narrow;
+} kaon_recode_args;
+
+/* out = g in, or g^dag in, on every spin and column; out may be in. */
+typedef struct kaon_rotate_args {
+  int64_t nblocks;
+  int nrhs;
+  int dagger;
+  const void *g; /* in the table's arithmetic: double, or float for single and half */
+  kaon_view in, out;
+} kaon_rotate_args;
+
+/* The clover blocks of one parity from doubles: half is scaled by its largest element for every
+ * (site, chirality), see lib/math/clover.h. */
+typedef struct kaon_clover_store_args {
+  int64_t nblocks;
+  const double *wide; /* [block][72][W] */
+  void *narrow;
+  float *scale; /* half: [block][2][W] */
+} kaon_clover_store_args;
+
+/* What most kernels on wide links take; they work on the sites of `parity`. */
+typedef struct kaon_links_args {
+  const kaon_stencil *stencil;
+  int parity;
+  void *links[2];
+  const int64_t *sites; /* of `parity`; NULL where the kernel does not ask for it */
+  double *result;
+} kaon_links_args;
+
+enum { KAON_UPDATE_HEATBATH, KAON_UPDATE_OVERRELAX };
+typedef struct kaon_update_links_args {
+  kaon_links_args on;
+  int kind;
+  int mu; /* the links that change, in place: U_mu at the sites of on.parity */
+  double beta;
+  uint64_t seed;
+  uint32_t sweep;
+} kaon_update_links_args;
+
+enum { KAON_FILL_UNIT, KAON_FILL_RANDOM, KAON_FILL_WEAK };
+typedef struct kaon_fill_links_args {
+  kaon_links_args on;
+  int kind;
+  double eps;
+  uint64_t seed;
+} kaon_fill_links_args;
+
+/* Temporal transport, one slice: at the sites with time t, g(x) = g(x - t) U_t(x - t), or 1 on
+ * slice 0. Slices are `slice` sites. */
+typedef struct kaon_transport_args {
+  kaon_links_args on;
+  void *g[2];
+  int64_t slice;
+  int t;
+} kaon_transport_args;
+
+/* to = g(x) U_mu(x) g(x + mu)^dag. unit_below > 0: t links on sites numbered below it are set to
+ * exactly 1 (the temporal gauge). */
+typedef struct kaon_transform_args {
+  kaon_links_args on;
+  const void *g[2];
+  void *to; /* links of on.parity; not on.links */
+  int64_t unit_below;
+} kaon_transform_args;
+
+/* blocks[block][72][W] = the chiral blocks of A = 1 - coefficient sum_{mu<nu} sigma F. */
+typedef struct kaon_clover_term_args {
+  kaon_links_args on;
+  double coefficient; /* kappa csw */
+  double *blocks;
+} kaon_clover_term_args;
+
+/* inverse = blocks^-1 (may be the same array); result[0] <- sum of log |det|; result[1] <- the
+ * smallest ratio |pivot| / |largest element| met, result[2] <- the site where. */
+typedef struct kaon_clover_invert_args {
+  const kaon_stencil *stencil;
+  const int64_t *sites;
+  const double *blocks;
+  double *inverse;
+  double *result;
+} kaon_clover_invert_args;
+
+/* Numbers of `result` that a kernel fills. */
+enum {
+  KAON_PLAQUETTE_RESULTS = 3, /* sums of Re tr over space planes, time planes, links */
+  KAON_CHARGE_RESULTS = 1,    /* sum of q(x) */
+  KAON_POLYAKOV_RESULTS = 2,  /* sum of tr over the lines that end at the parity's last slice */
+  KAON_INSPECT_RESULTS = 3,   /* max |U U^dag - 1| entry; max of that and |det U - 1| (infinite
+                                 where a link is not finite); 4 * site + mu of the latter */
+  KAON_INVERT_RESULTS = 3,
+  KAON_GAUGE_RESULTS = 4
+};
+
+typedef struct kaon_gauge_ops {
+  void (*encode)(const kaon_launch *launch, const kaon_recode_args *args);
+  void (*decode)(const kaon_launch *launch, const kaon_recode_args *args);
+  void (*copy)(const kaon_launch *launch, void *to, const void *from, size_t bytes);
+  void (*rotate)(const kaon_launch *launch, const kaon_rotate_args *args);
+  void (*clover_store)(const kaon_launch *launch, const kaon_clover_store_args *args);
+
+  void (*fill)(const kaon_launch *launch, const kaon_fill_links_args *args);
+  void (*project)(const kaon_launch *launch, const kaon_links_args *args);
+  void (*inspect)(const kaon_launch *launch, const kaon_links_args *args);
+  void (*plaquette)(const kaon_launch *launch, const kaon_links_args *args);
+  void (*charge)(const kaon_launch *launch, const kaon_links_args *args);
+  void (*update)(const kaon_launch *launch, const kaon_update_links_args *args);
+  void (*transport)(const kaon_launch *launch, const kaon_transport_args *args);
+  void (*polyakov)(const kaon_launch *launch, const kaon_transport_args *args);
+  void (*transform)(const kaon_launch *launch, const kaon_transform_args *args);
+  void (*clover_term)(const kaon_launch *launch, const kaon_clover_term_args *args);
+  void (*clover_invert)(const kaon_launch *launch, const kaon_clover_invert_args *args);
+} kaon_gauge_ops;
+
+#endif

@@ -1,0 +1,68 @@
+/* heatbath.c - quenched updates of the Wilson gauge action: over-relaxation and Cabibbo-Marinari
+ * heatbath sweeps, parity by parity and direction by direction. Random numbers are functions of
+ * (seed, sweep, site, mu), so neither threads nor site order matter. */
+#include <kaon/options.h>
+
+#include "gauge/gauge_internal.h"
+
+static kaon_status check(const kaon_gauge *gauge, const kaon_heatbath_options *options,
+                         int sweeps) {
+  if (gauge == NULL || options == NULL)
+    return kaon_fail(gauge != NULL ? gauge->ctx : NULL, KAON_ERR_ARGUMENT,
+                     "heatbath: a field and options are needed");
+  const kaon_status status = kaon_options_check(KAON_OPTIONS_HEATBATH, options);
+  if (status != KAON_OK) return kaon_fail(gauge->ctx, status, "%s", kaon_last_error(NULL));
+  if (sweeps < 0)
+    return kaon_fail(gauge->ctx, KAON_ERR_ARGUMENT, "heatbath: %d sweeps, but at least 0 are meant",
+                     sweeps);
+  if (options->sweep > UINT32_MAX - (uint64_t)sweeps)
+    return kaon_fail(gauge->ctx, KAON_ERR_ARGUMENT,
+                     "heatbath: sweep numbers %llu to %llu reach beyond %llu, where random numbers "
+                     "would repeat; take another seed",
+                     (unsigned long long)options->sweep,
+                     (unsigned long long)(options->sweep + (uint64_t)sweeps),
+                     (unsigned long long)UINT32_MAX);
+  return KAON_OK;
+}
+
+static void sweep_links(const kaon_gauge_ops *ops, const kaon_launch *launch,
+                        const kaon_wide_links *wide, const kaon_site_table *table,
+                        kaon_update_links_args *args) {
+  for (int parity = 0; parity < 2; parity++)
+    for (args->mu = 0; args->mu < 4; args->mu++) {
+      args->on = kaon_links_on(wide, parity, table, NULL);
+      ops->update(launch, args);
+    }
+}
+
+static kaon_status run(const kaon_wide_links *wide, const kaon_site_table *table,
+                       const kaon_heatbath_options *options, int sweeps) {
+  const kaon_gauge_ops *ops = NULL;
+  kaon_launch launch;
+  KAON_TRY(kaon_gauge_kernels(wide->lattice->ctx, &ops));
+  KAON_TRY(kaon_launch_prepare(wide->lattice->ctx, 1, 0, &launch));
+  kaon_update_links_args args = {.beta = options->beta, .seed = options->seed};
+  for (int i = 0; i < sweeps; i++) {
+    args.sweep = (uint32_t)(options->sweep + (uint64_t)i);
+    args.kind = KAON_UPDATE_OVERRELAX;
+    for (int over = 0; over < options->overrelaxation; over++)
+      sweep_links(ops, &launch, wide, table, &args);
+    args.kind = KAON_UPDATE_HEATBATH;
+    sweep_links(ops, &launch, wide, table, &args);
+  }
+  return KAON_OK;
+}
+
+kaon_status kaon_gauge_heatbath(kaon_gauge *gauge, const kaon_heatbath_options *options,
+                                int sweeps) {
+  KAON_TRY(check(gauge, options, sweeps));
+  kaon_wide_links wide;
+  kaon_site_table table;
+  KAON_TRY(kaon_wide_open(gauge, 0, &wide));
+  kaon_status status = kaon_site_table_create(gauge->lattice, &table);
+  if (status == KAON_OK) status = run(&wide, &table, options, sweeps);
+  if (status == KAON_OK) status = kaon_wide_commit(gauge, &wide, 0, "heatbath");
+  kaon_site_table_release(&table);
+  kaon_wide_close(&wide);
+  return status;
+}

@@ -1,0 +1,47 @@
+/* synthetic.c - unit, random and weak link fields. The links depend on the seed, the site and mu
+ * alone. */
+#include <math.h>
+
+#include "gauge/gauge_internal.h"
+
+static kaon_status run(kaon_wide_links *wide, const kaon_site_table *table, int kind, double eps,
+                       uint64_t seed) {
+  const kaon_gauge_ops *ops = NULL;
+  kaon_launch launch;
+  KAON_TRY(kaon_gauge_kernels(wide->lattice->ctx, &ops));
+  KAON_TRY(kaon_launch_prepare(wide->lattice->ctx, 1, 0, &launch));
+  for (int parity = 0; parity < 2; parity++) {
+    const kaon_fill_links_args args = {
+        .on = kaon_links_on(wide, parity, table, NULL), .kind = kind, .eps = eps, .seed = seed};
+    ops->fill(&launch, &args);
+  }
+  return KAON_OK;
+}
+
+static kaon_status fill(kaon_gauge *gauge, int kind, double eps, uint64_t seed, const char *what) {
+  if (gauge == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "%s: the field is NULL", what);
+  kaon_wide_links wide;
+  kaon_site_table table;
+  KAON_TRY(kaon_wide_open(gauge, 1, &wide));
+  kaon_status status = kaon_site_table_create(gauge->lattice, &table);
+  if (status == KAON_OK) status = run(&wide, &table, kind, eps, seed);
+  if (status == KAON_OK) status = kaon_wide_commit(gauge, &wide, 0, what);
+  kaon_site_table_release(&table);
+  kaon_wide_close(&wide);
+  return status;
+}
+
+kaon_status kaon_gauge_unit(kaon_gauge *gauge) {
+  return fill(gauge, KAON_FILL_UNIT, 0, 0, "gauge: unit");
+}
+
+kaon_status kaon_gauge_random(kaon_gauge *gauge, uint64_t seed) {
+  return fill(gauge, KAON_FILL_RANDOM, 0, seed, "gauge: random");
+}
+
+kaon_status kaon_gauge_weak(kaon_gauge *gauge, double eps, uint64_t seed) {
+  if (!(fabs(eps) <= 1e6))
+    return kaon_fail(gauge != NULL ? gauge->ctx : NULL, KAON_ERR_ARGUMENT,
+                     "gauge: weak: eps is %g, but a number between -1e6 and 1e6 is needed", eps);
+  return fill(gauge, KAON_FILL_WEAK, eps, seed, "gauge: weak");
+}

@@ -1,0 +1,208 @@
+/* temporal.c - transport along t, the temporal gauge of links and of spinors. */
+#include "gauge/temporal.h"
+
+#include <stdlib.h>
+
+struct kaon_temporal {
+  kaon_lattice *lattice;    /* retained */
+  void *g[KAON_PRECISIONS]; /* even then odd; half rotates with single's */
+};
+
+static size_t parity_reals(const kaon_lattice *lattice) {
+  return (size_t)lattice->stencil.nblocks * 18 * (size_t)lattice->stencil.width;
+}
+
+static kaon_transport_args transport_args(const kaon_transporter *transporter,
+                                          const kaon_wide_links *wide, int parity, int t,
+                                          double *result) {
+  const kaon_lattice *lattice = transporter->lattice;
+  return (kaon_transport_args){.on = kaon_links_on(wide, parity, &transporter->table, result),
+                               .g = {transporter->g[0], transporter->g[1]},
+                               .slice = lattice->volume / lattice->extents[3],
+                               .t = t};
+}
+
+/* Slice after slice: g on slice t needs g on slice t - 1 of the other parity. */
+static kaon_status transport(kaon_transporter *transporter, const kaon_wide_links *wide) {
+  kaon_lattice *lattice = transporter->lattice;
+  const kaon_gauge_ops *ops = NULL;
+  kaon_launch launch;
+  KAON_TRY(kaon_gauge_kernels(lattice->ctx, &ops));
+  KAON_TRY(kaon_launch_prepare(lattice->ctx, 1, 0, &launch));
+  KAON_TRY(lattice->ctx->backend->memory->clear(lattice->ctx, transporter->g[0],
+                                                2 * parity_reals(lattice) * sizeof(double)));
+  for (int t = 0; t < lattice->extents[3]; t++)
+    for (int parity = 0; parity < 2; parity++) {
+      const kaon_transport_args args = transport_args(transporter, wide, parity, t, NULL);
+      ops->transport(&launch, &args);
+    }
+  return KAON_OK;
+}
+
+kaon_status kaon_transporter_create(const kaon_wide_links *wide, kaon_transporter *transporter) {
+  kaon_lattice *lattice = wide->lattice;
+  *transporter = (kaon_transporter){.lattice = lattice};
+  KAON_TRY(kaon_site_table_create(lattice, &transporter->table));
+  KAON_TRY(kaon_pool_take(lattice->ctx, 2 * parity_reals(lattice) * sizeof(double),
+                          "a gauge transformation", &transporter->g[0]));
+  transporter->g[1] = (double *)transporter->g[0] + parity_reals(lattice);
+  return transport(transporter, wide);
+}
+
+void kaon_transporter_release(kaon_transporter *transporter) {
+  if (transporter->lattice != NULL) kaon_pool_give(transporter->lattice->ctx, transporter->g[0]);
+  kaon_site_table_release(&transporter->table);
+  *transporter = (kaon_transporter){0};
+}
+
+kaon_status kaon_transporter_trace(const kaon_transporter *transporter, const kaon_wide_links *wide,
+                                   double sum[2]) {
+  kaon_context *ctx = wide->lattice->ctx;
+  const kaon_gauge_ops *ops = NULL;
+  kaon_launch launch;
+  kaon_results room;
+  sum[0] = sum[1] = 0;
+  KAON_TRY(kaon_gauge_kernels(ctx, &ops));
+  KAON_TRY(kaon_launch_prepare(ctx, 1, 0, &launch));
+  kaon_status status = kaon_results_create(ctx, &room);
+  for (int parity = 0; parity < 2 && status == KAON_OK; parity++) {
+    double part[KAON_POLYAKOV_RESULTS] = {0};
+    const kaon_transport_args args =
+        transport_args(transporter, wide, parity, wide->lattice->extents[3] - 1, room.device);
+    ops->polyakov(&launch, &args);
+    status = kaon_results_read(&room, KAON_POLYAKOV_RESULTS, part);
+    sum[0] += part[0];
+    sum[1] += part[1];
+  }
+  kaon_results_release(&room);
+  return status;
+}
+
+/* to = g U g^dag, t links exactly 1 below the last slice. */
+static kaon_status transform(const kaon_transporter *transporter, const kaon_wide_links *from,
+                             kaon_wide_links *to) {
+  const kaon_lattice *lattice = from->lattice;
+  const kaon_gauge_ops *ops = NULL;
+  kaon_launch launch;
+  KAON_TRY(kaon_gauge_kernels(lattice->ctx, &ops));
+  KAON_TRY(kaon_launch_prepare(lattice->ctx, 1, 0, &launch));
+  for (int parity = 0; parity < 2; parity++) {
+    const kaon_transform_args args = {
+        .on = kaon_links_on(from, parity, &transporter->table, NULL),
+        .g = {transporter->g[0], transporter->g[1]},
+        .to = to->links[parity],
+        .unit_below = lattice->volume - lattice->volume / lattice->extents[3]};
+    ops->transform(&launch, &args);
+  }
+  return KAON_OK;
+}
+
+kaon_status kaon_gauge_temporal(kaon_gauge *to, const kaon_gauge *from) {
+  if (to == NULL || from == NULL)
+    return kaon_fail(to != NULL ? to->ctx : NULL, KAON_ERR_ARGUMENT,
+                     "gauge: the temporal gauge needs two fields");
+  if (to->lattice != from->lattice)
+    return kaon_fail(to->ctx, KAON_ERR_SHAPE,
+                     "gauge: temporal gauge of a field on another lattice; create both on the same "
+                     "kaon_lattice");
+  kaon_wide_links wide, fixed = {0};
+  kaon_transporter transporter = {0};
+  KAON_TRY(kaon_wide_open(from, 0, &wide));
+  /* neighbours' links are still needed when a site is done: not in place */
+  kaon_status status =
+      to == from ? kaon_wide_create(to->lattice, &fixed) : kaon_wide_open(to, 1, &fixed);
+  if (status == KAON_OK) status = kaon_transporter_create(&wide, &transporter);
+  if (status == KAON_OK) status = transform(&transporter, &wide, &fixed);
+  if (status == KAON_OK) status = kaon_wide_commit(to, &fixed, 0, "gauge: temporal");
+  kaon_transporter_release(&transporter);
+  kaon_wide_close(&fixed);
+  kaon_wide_close(&wide);
+  return status;
+}
+
+static kaon_status keep(kaon_temporal *rotation, const kaon_transporter *transporter) {
+  kaon_lattice *lattice = rotation->lattice;
+  kaon_launch launch;
+  KAON_TRY(kaon_launch_prepare(lattice->ctx, 1, 0, &launch));
+  for (int p = KAON_DOUBLE; p <= KAON_SINGLE; p++) {
+    const kaon_recode_args args = {.blocks = 2 * lattice->stencil.nblocks,
+                                   .recon = 18,
+                                   .wide = transporter->g[0],
+                                   .narrow = rotation->g[p]};
+    lattice->ctx->backend->gauge[p]->encode(&launch, &args);
+  }
+  return KAON_OK;
+}
+
+kaon_status kaon_temporal_update(kaon_temporal *rotation, const kaon_gauge *gauge) {
+  if (gauge->lattice != rotation->lattice)
+    return kaon_fail(gauge->ctx, KAON_ERR_SHAPE, "temporal gauge: the field is of another lattice");
+  kaon_wide_links wide;
+  kaon_transporter transporter = {0};
+  KAON_TRY(kaon_wide_open(gauge, 0, &wide));
+  kaon_status status = kaon_transporter_create(&wide, &transporter);
+  if (status == KAON_OK) status = keep(rotation, &transporter);
+  kaon_transporter_release(&transporter);
+  kaon_wide_close(&wide);
+  return status;
+}
+
+kaon_status kaon_temporal_create(const kaon_gauge *gauge, kaon_temporal **rotation) {
+  kaon_context *ctx = gauge->ctx;
+  *rotation = NULL;
+  kaon_temporal *made = calloc(1, sizeof *made);
+  if (made == NULL)
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "temporal gauge: no host memory for a transformation");
+  made->lattice = gauge->lattice;
+  kaon_lattice_retain(made->lattice);
+  const size_t reals = 2 * parity_reals(made->lattice);
+  kaon_status status = KAON_OK;
+  for (int p = KAON_DOUBLE; p <= KAON_SINGLE && status == KAON_OK; p++)
+    status = kaon_pool_take(ctx, reals * kaon_precision_bytes((kaon_precision)p),
+                            "a gauge transformation", &made->g[p]);
+  if (status == KAON_OK) status = kaon_temporal_update(made, gauge);
+  if (status != KAON_OK)
+    kaon_temporal_destroy(&made);
+  else
+    *rotation = made;
+  return status;
+}
+
+void kaon_temporal_destroy(kaon_temporal **rotation) {
+  if (rotation == NULL || *rotation == NULL) return;
+  kaon_temporal *gone = *rotation;
+  *rotation = NULL;
+  for (int p = 0; p < KAON_PRECISIONS; p++) kaon_pool_give(gone->lattice->ctx, gone->g[p]);
+  kaon_lattice_destroy(&gone->lattice);
+  free(gone);
+}
+
+kaon_status kaon_temporal_rotate(const kaon_temporal *rotation, int parity, kaon_mode mode,
+                                 const kaon_vector *in, kaon_vector *out) {
+  kaon_lattice *lattice = rotation->lattice;
+  const kaon_space *space = kaon_lattice_spinors(lattice, (kaon_parity)parity);
+  if (in->space != space || out->space != space || in->nrhs != out->nrhs)
+    return kaon_fail(
+        lattice->ctx, KAON_ERR_SHAPE,
+        "temporal gauge: both vectors must be spinors of parity %d of its lattice with "
+        "equal columns, but they have %d and %d",
+        parity, in->nrhs, out->nrhs);
+  if (in->precision != out->precision)
+    return kaon_fail(lattice->ctx, KAON_ERR_PRECISION,
+                     "temporal gauge: precisions %d and %d differ", (int)in->precision,
+                     (int)out->precision);
+  kaon_launch launch;
+  KAON_TRY(kaon_launch_prepare(lattice->ctx, 1, 0, &launch));
+  const int g_precision = in->precision == KAON_DOUBLE ? KAON_DOUBLE : KAON_SINGLE;
+  const size_t skip =
+      parity == KAON_ODD ? parity_reals(lattice) * kaon_precision_bytes((kaon_precision)g_precision)
+                         : 0;
+  const kaon_rotate_args args = {.nblocks = space->nblocks,
+                                 .nrhs = in->nrhs,
+                                 .dagger = mode == KAON_DAGGER,
+                                 .g = (const char *)rotation->g[g_precision] + skip,
+                                 .in = kaon_view_of(in),
+                                 .out = kaon_view_of(out)};
+  lattice->ctx->backend->gauge[in->precision]->rotate(&launch, &args);
+  return KAON_OK;
+}

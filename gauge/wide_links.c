@@ -1,0 +1,197 @@
+/* wide_links.c - links in 18 doubles: the common form of all link physics, import and files. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "gauge/gauge_internal.h"
+
+static size_t parity_bytes(const kaon_lattice *lattice) {
+  return (size_t)lattice->stencil.nblocks * 4 * 18 * (size_t)lattice->stencil.width *
+         sizeof(double);
+}
+
+kaon_status kaon_gauge_kernels(kaon_context *ctx, const kaon_gauge_ops **ops) {
+  *ops = ctx->backend->gauge[KAON_DOUBLE];
+  if (*ops == NULL)
+    return kaon_fail(ctx, KAON_ERR_NOT_BUILT, "gauge: backend %s has no link kernels in double",
+                     ctx->backend->name);
+  return KAON_OK;
+}
+
+kaon_status kaon_wide_create(kaon_lattice *lattice, kaon_wide_links *wide) {
+  *wide = (kaon_wide_links){.lattice = lattice, .copy = 1};
+  KAON_TRY(kaon_pool_take(lattice->ctx, 2 * parity_bytes(lattice), "a gauge field in double",
+                          &wide->links[0]));
+  wide->links[1] = (char *)wide->links[0] + parity_bytes(lattice);
+  return KAON_OK;
+}
+
+static kaon_recode_args recode_args(const kaon_gauge *gauge, const kaon_wide_links *wide) {
+  /* both parities at once: the arrays stand one after the other */
+  return (kaon_recode_args){.blocks = 2 * 4 * gauge->lattice->stencil.nblocks,
+                            .recon = (int)gauge->reconstruct,
+                            .wide = wide->links[0],
+                            .narrow = gauge->links[0]};
+}
+
+kaon_status kaon_wide_open(const kaon_gauge *gauge, int fresh, kaon_wide_links *wide) {
+  if (gauge->precision == KAON_DOUBLE && gauge->reconstruct == KAON_RECONSTRUCT_18) {
+    *wide =
+        (kaon_wide_links){.lattice = gauge->lattice, .links = {gauge->links[0], gauge->links[1]}};
+    return KAON_OK;
+  }
+  KAON_TRY(kaon_wide_create(gauge->lattice, wide));
+  return fresh ? KAON_OK : kaon_wide_decode(gauge, wide);
+}
+
+kaon_status kaon_wide_decode(const kaon_gauge *gauge, const kaon_wide_links *wide) {
+  kaon_launch launch;
+  KAON_TRY(kaon_launch_prepare(gauge->ctx, 1, 0, &launch));
+  const kaon_recode_args args = recode_args(gauge, wide);
+  gauge->ctx->backend->gauge[gauge->precision]->decode(&launch, &args);
+  return KAON_OK;
+}
+
+kaon_status kaon_wide_commit(kaon_gauge *gauge, const kaon_wide_links *wide, int check,
+                             const char *what) {
+  gauge->revision++;
+  if (check || gauge->reconstruct != KAON_RECONSTRUCT_18) KAON_TRY(kaon_wide_check(wide, what));
+  if (wide->links[0] == gauge->links[0]) return KAON_OK;
+  kaon_launch launch;
+  KAON_TRY(kaon_launch_prepare(gauge->ctx, 1, 0, &launch));
+  const kaon_recode_args args = recode_args(gauge, wide);
+  gauge->ctx->backend->gauge[gauge->precision]->encode(&launch, &args);
+  return KAON_OK;
+}
+
+void kaon_wide_close(kaon_wide_links *wide) {
+  if (wide->copy) kaon_pool_give(wide->lattice->ctx, wide->links[0]);
+  *wide = (kaon_wide_links){0};
+}
+
+static kaon_status inspect(const kaon_wide_links *wide, const kaon_site_table *table,
+                           const kaon_results *room, double result[KAON_INSPECT_RESULTS]) {
+  const kaon_gauge_ops *ops = NULL;
+  kaon_launch launch;
+  KAON_TRY(kaon_gauge_kernels(wide->lattice->ctx, &ops));
+  KAON_TRY(kaon_launch_prepare(wide->lattice->ctx, 1, 0, &launch));
+  for (int parity = 0; parity < 2; parity++) {
+    double found[KAON_INSPECT_RESULTS];
+    const kaon_links_args args = kaon_links_on(wide, parity, table, room->device);
+    ops->inspect(&launch, &args);
+    KAON_TRY(kaon_results_read(room, KAON_INSPECT_RESULTS, found));
+    if (parity == 0 || found[0] > result[0]) result[0] = found[0];
+    if (parity == 0 || found[1] > result[1] || (found[1] == result[1] && found[2] < result[2])) {
+      result[1] = found[1];
+      result[2] = found[2];
+    }
+  }
+  return KAON_OK;
+}
+
+kaon_status kaon_wide_inspect(const kaon_wide_links *wide, double result[KAON_INSPECT_RESULTS]) {
+  kaon_site_table table = {0};
+  kaon_results room = {0};
+  kaon_status status = kaon_site_table_create(wide->lattice, &table);
+  if (status == KAON_OK) status = kaon_results_create(wide->lattice->ctx, &room);
+  if (status == KAON_OK) status = inspect(wide, &table, &room, result);
+  kaon_results_release(&room);
+  kaon_site_table_release(&table);
+  return status;
+}
+
+kaon_status kaon_wide_check(const kaon_wide_links *wide, const char *what) {
+  double result[KAON_INSPECT_RESULTS];
+  KAON_TRY(kaon_wide_inspect(wide, result));
+  if (result[1] <= KAON_UNITARITY_TOLERANCE) return KAON_OK;
+  const int64_t link = (int64_t)result[2];
+  int x[4];
+  kaon_site_coordinates(wide->lattice->extents, link / 4, x);
+  const int mu = (int)(link % 4);
+  if (isinf(result[1]))
+    return kaon_fail(wide->lattice->ctx, KAON_ERR_NOT_FINITE,
+                     "%s: the link at site (%d, %d, %d, %d), mu = %d, holds NaN, infinity or "
+                     "absurdly large numbers",
+                     what, x[0], x[1], x[2], x[3], mu);
+  return kaon_fail(wide->lattice->ctx, KAON_ERR_UNITARITY,
+                   "%s: the link at site (%d, %d, %d, %d), mu = %d, is off SU(3) by %.3g, more "
+                   "than the allowed %.3g (boundary signs, staggered phases and anisotropy must "
+                   "not be multiplied in)",
+                   what, x[0], x[1], x[2], x[3], mu, result[1], KAON_UNITARITY_TOLERANCE);
+}
+
+kaon_status kaon_wide_plaquette(const kaon_wide_links *wide, double mean[KAON_PLAQUETTE_RESULTS]) {
+  static const double terms[KAON_PLAQUETTE_RESULTS] = {3, 3, 4}; /* a site */
+  kaon_context *ctx = wide->lattice->ctx;
+  const kaon_gauge_ops *ops = NULL;
+  kaon_launch launch;
+  kaon_results room = {0};
+  double sum[KAON_PLAQUETTE_RESULTS] = {0};
+  KAON_TRY(kaon_gauge_kernels(ctx, &ops));
+  KAON_TRY(kaon_launch_prepare(ctx, 1, 0, &launch));
+  KAON_TRY(kaon_results_create(ctx, &room));
+  kaon_status status = KAON_OK;
+  for (int parity = 0; parity < 2 && status == KAON_OK; parity++) {
+    double found[KAON_PLAQUETTE_RESULTS];
+    const kaon_links_args args = kaon_links_on(wide, parity, NULL, room.device);
+    ops->plaquette(&launch, &args);
+    status = kaon_results_read(&room, KAON_PLAQUETTE_RESULTS, found);
+    for (int i = 0; i < KAON_PLAQUETTE_RESULTS && status == KAON_OK; i++) sum[i] += found[i];
+  }
+  kaon_results_release(&room);
+  for (int i = 0; i < KAON_PLAQUETTE_RESULTS; i++)
+    mean[i] = sum[i] / (3.0 * terms[i] * (double)wide->lattice->volume);
+  return status;
+}
+
+kaon_status kaon_host_open(const kaon_wide_links *wide, int load, kaon_host_links *host) {
+  kaon_context *ctx = wide->lattice->ctx;
+  *host = (kaon_host_links){.wide = wide, .links = {wide->links[0], wide->links[1]}};
+  if (ctx->backend->host_accessible) return load ? ctx->backend->memory->synchronise(ctx) : KAON_OK;
+  const size_t bytes = parity_bytes(wide->lattice);
+  host->links[0] = malloc(2 * bytes);
+  if (host->links[0] == NULL)
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "gauge: no host memory for %zu bytes of links",
+                     2 * bytes);
+  host->copy = 1;
+  host->links[1] = host->links[0] + bytes / sizeof(double);
+  return load ? ctx->backend->memory->to_host(ctx, host->links[0], wide->links[0], 2 * bytes)
+              : KAON_OK;
+}
+
+void kaon_host_clear_tail(kaon_host_links *host) {
+  const kaon_stencil *st = &host->wide->lattice->stencil;
+  const int64_t first = kaon_link_index(st->nblocks - 1, 0, 0, 0, 18, st->width);
+  const int64_t end = kaon_link_index(st->nblocks, 0, 0, 0, 18, st->width);
+  for (int parity = 0; parity < 2; parity++)
+    for (int64_t i = first; i < end; i++) host->links[parity][i] = 0;
+}
+
+kaon_status kaon_host_upload(kaon_host_links *host) {
+  if (!host->copy) return KAON_OK;
+  kaon_context *ctx = host->wide->lattice->ctx;
+  return ctx->backend->memory->to_device(ctx, host->wide->links[0], host->links[0],
+                                         2 * parity_bytes(host->wide->lattice));
+}
+
+void kaon_host_close(kaon_host_links *host) {
+  if (host->copy) free(host->links[0]);
+  *host = (kaon_host_links){0};
+}
+
+kaon_status kaon_results_create(kaon_context *ctx, kaon_results *results) {
+  void *device = NULL;
+  *results = (kaon_results){.ctx = ctx};
+  KAON_TRY(kaon_pool_take(ctx, KAON_GAUGE_RESULTS * sizeof(double), "kernel results", &device));
+  results->device = device;
+  return KAON_OK;
+}
+
+kaon_status kaon_results_read(const kaon_results *results, int n, double *host) {
+  return results->ctx->backend->memory->to_host(results->ctx, host, results->device,
+                                                (size_t)n * sizeof(double));
+}
+
+void kaon_results_release(kaon_results *results) {
+  if (results->ctx != NULL) kaon_pool_give(results->ctx, results->device);
+  *results = (kaon_results){0};
+}

@@ -1,0 +1,92 @@
+/* sites.h - VL sites of a CPU kernel and the way to their neighbours, for kernels that walk paths
+ * of links. In the split order all lanes move to one block, with lanes exchanged at the cuts; in
+ * the plain order each lane has its own site. Periodic: the fermions' boundary sign is ignored. */
+#ifndef KAON_LIB_CPU_SITES_H
+#define KAON_LIB_CPU_SITES_H
+
+#include "lib/kernel.h"
+#include "lib/math/su3_matrix.h"
+
+typedef struct vsites {
+  int parity;
+  int64_t block;
+  int part;
+  int exchange;        /* split order: bit i set: lanes l and l ^ (1 << i) are exchanged */
+  int64_t at[KAON_VL]; /* plain order: block * W + lane */
+} vsites;
+
+KAON_INLINE vsites sites_home(const kaon_stencil *st, int parity, int64_t block, int part) {
+  vsites s = {parity, block, part, 0, {0}};
+  if (st->gather[parity] != NULL)
+    for (int l = 0; l < KAON_VL; l++) s.at[l] = block * KAON_W + part * KAON_VL + l;
+  return s;
+}
+
+/* The neighbours in direction dir (0..3 forward, 4..7 backward). */
+KAON_INLINE vsites sites_step(const kaon_stencil *st, const vsites *from, int dir) {
+  vsites s = *from;
+  s.parity = 1 - from->parity;
+  const int32_t *gather = st->gather[from->parity];
+  if (gather != NULL) {
+    for (int l = 0; l < KAON_VL; l++) {
+      const int64_t block = from->at[l] / KAON_W, lane = from->at[l] % KAON_W;
+      const int32_t to = gather[(block * KAON_DIRS + dir) * KAON_W + lane];
+      s.at[l] = to < 0 ? ~to : to;
+    }
+    return s;
+  }
+  const uint32_t entry = st->neighbour[from->parity][from->block * KAON_DIRS + dir];
+  s.block = entry >> KAON_NB_SHIFT;
+  if (entry & KAON_NB_EXCHANGE) {
+    const int bit = 1 << st->exchange_bit[dir % 4];
+    if (bit >= KAON_VL) /* the lane bit that says which part of the block */
+      s.part = 1 - from->part;
+    else
+      s.exchange = from->exchange ^ bit;
+  }
+  return s;
+}
+
+/* values[i] = component i of the sites' element in a field of `ncomp` reals for each of `count`
+ * columns (links: the four mu) of a block. */
+KAON_INLINE void sites_load(const kaon_stencil *st, const real *field, const vsites *s,
+                            const int count, int column, const int ncomp, vreal *values) {
+  if (st->gather[0] != NULL) {
+    real lanes[KAON_VL] __attribute__((aligned(64)));
+    for (int i = 0; i < ncomp; i++) {
+      for (int l = 0; l < KAON_VL; l++)
+        lanes[l] = field[kaon_field_index(s->at[l] / KAON_W, column, i, (int)(s->at[l] % KAON_W),
+                                          count, ncomp, KAON_W)];
+      values[i] = v_load_real(lanes);
+    }
+    return;
+  }
+  const real *p =
+      field + kaon_field_index(s->block, column, 0, s->part * KAON_VL, count, ncomp, KAON_W);
+  for (int i = 0; i < ncomp; i++) values[i] = v_load_real(p + i * KAON_W);
+  for (int bit = 0; s->exchange >> bit != 0; bit++) {
+    if ((s->exchange >> bit & 1) == 0) continue;
+    const vperm index = v_exchange_index(bit);
+    for (int i = 0; i < ncomp; i++) values[i] = v_exchange(values[i], index);
+  }
+}
+
+/* U_mu at the sites; links[parity] in 18 reals. */
+KAON_INLINE void sites_link(const kaon_stencil *st, const void *const links[2], const vsites *s,
+                            int mu, vsu3 *u) {
+  sites_load(st, (const real *)links[s->parity], s, 4, mu, 18, (vreal *)u);
+}
+
+/* A site field of 3x3 matrices (a gauge transformation). */
+KAON_INLINE void sites_matrix(const kaon_stencil *st, const void *const field[2], const vsites *s,
+                              vsu3 *g) {
+  sites_load(st, (const real *)field[s->parity], s, 1, 0, 18, (vreal *)g);
+}
+
+/* Stores at home: the sites of one part of a block. */
+KAON_INLINE void sites_store(real *block_component, const vsu3 *u) {
+  const vreal *values = (const vreal *)u;
+  for (int i = 0; i < 18; i++) v_store_real(block_component + i * KAON_W, values[i]);
+}
+
+#endif

@@ -1,0 +1,102 @@
+/* clover_block.h - a Hermitian 6x6 clover block: packing, inverse, determinant, in the common
+ * subset of C and CUDA C. Packed: 6 real diagonals, then the 15 elements below the diagonal, row by
+ * row, re and im (lib/math/clover.h). Set-up work in plain double, one block at a time, with
+ * pivoting, since a strong field can make a block indefinite. */
+#ifndef KAON_LIB_MATH_CLOVER_BLOCK_H
+#define KAON_LIB_MATH_CLOVER_BLOCK_H
+
+#include <math.h>
+
+#include "lib/layout.h"
+
+enum { KAON_BLOCK_ROWS = 6, KAON_BLOCK_REALS = 36 };
+
+/* First real of the packed element (row, column), row > column. */
+static inline KAON_HD int kaon_block_index(int row, int column) {
+  return KAON_BLOCK_ROWS + 2 * (row * (row - 1) / 2 + column);
+}
+
+/* a: [row][column][re, im], augmented by the unit matrix on the right. */
+static inline KAON_HD void kaon_block_unpack(const double packed[36], double a[6][12][2]) {
+  for (int i = 0; i < 6; i++) {
+    for (int j = 0; j < 12; j++) a[i][j][0] = a[i][j][1] = 0.0;
+    a[i][i][0] = packed[i];
+    a[i][6 + i][0] = 1.0;
+    for (int j = 0; j < i; j++) {
+      const double *p = packed + kaon_block_index(i, j);
+      a[i][j][0] = p[0];
+      a[i][j][1] = p[1];
+    }
+  }
+  for (int i = 0; i < 6; i++)
+    for (int j = i + 1; j < 6; j++) {
+      a[i][j][0] = a[j][i][0];
+      a[i][j][1] = -a[j][i][1];
+    }
+}
+
+/* row[to] -= factor row[from] from column `first` on */
+static inline KAON_HD void kaon_block_eliminate(double to[12][2], double from[12][2], int first) {
+  const double re = to[first][0], im = to[first][1];
+  for (int j = first; j < 12; j++) {
+    to[j][0] -= re * from[j][0] - im * from[j][1];
+    to[j][1] -= re * from[j][1] + im * from[j][0];
+  }
+}
+
+/* Moves the largest element of column c, rows c and below, to the diagonal and divides its row by
+ * it. Returns its modulus (0: singular, nothing divided). */
+static inline KAON_HD double kaon_block_pivot(double a[6][12][2], int c) {
+  int best = c;
+  double largest = 0.0;
+  for (int i = c; i < 6; i++) {
+    const double size = a[i][c][0] * a[i][c][0] + a[i][c][1] * a[i][c][1];
+    if (size > largest) {
+      largest = size;
+      best = i;
+    }
+  }
+  if (!(largest > 0.0)) return 0.0;
+  for (int j = 0; j < 12; j++)
+    for (int k = 0; k < 2; k++) {
+      const double kept = a[c][j][k];
+      a[c][j][k] = a[best][j][k];
+      a[best][j][k] = kept;
+    }
+  const double re = a[c][c][0] / largest, im = -a[c][c][1] / largest;
+  for (int j = c; j < 12; j++) {
+    const double x = a[c][j][0], y = a[c][j][1];
+    a[c][j][0] = x * re - y * im;
+    a[c][j][1] = x * im + y * re;
+  }
+  return sqrt(largest);
+}
+
+/* inverse = packed^-1 (may be the same array). Returns the smallest |pivot| over the largest
+ * element, 0 if the block is singular (inverse is then meaningless); *log_det = log |det|. */
+static inline KAON_HD double kaon_block_invert(const double packed[36], double inverse[36],
+                                               double *log_det) {
+  double a[6][12][2], scale = 0.0, smallest = HUGE_VAL;
+  kaon_block_unpack(packed, a);
+  for (int i = 0; i < 36; i++) scale = fabs(packed[i]) > scale ? fabs(packed[i]) : scale;
+  *log_det = 0.0;
+  for (int c = 0; c < 6; c++) {
+    const double pivot = kaon_block_pivot(a, c);
+    if (!(pivot > 0.0)) return 0.0;
+    smallest = pivot < smallest ? pivot : smallest;
+    *log_det += log(pivot);
+    for (int i = 0; i < 6; i++)
+      if (i != c) kaon_block_eliminate(a[i], a[c], c);
+  }
+  for (int i = 0; i < 6; i++) {
+    inverse[i] = a[i][6 + i][0];
+    for (int j = 0; j < i; j++) { /* the Hermitian part */
+      double *p = inverse + kaon_block_index(i, j);
+      p[0] = 0.5 * (a[i][6 + j][0] + a[j][6 + i][0]);
+      p[1] = 0.5 * (a[i][6 + j][1] - a[j][6 + i][1]);
+    }
+  }
+  return smallest / scale;
+}
+
+#endif
