@@ -146,7 +146,7 @@ static int run(void *arguments) {
 
 const cli_command command_generate = {
     "generate",
-    "Make a quenched configuration: Cabibbo-Marinari heatbath with over-relaxation.",
+    "Make a quenched configuration by heatbath and over-relaxation.",
     NULL,
     "Examples:\n"
     "  kaon generate --lattice 8 8 8 16 --sweeps 200 --output config.lime\n"
