@@ -2,8 +2,10 @@
  * In the chiral basis of docs/conventions.md sigma_{ij} = -eps_{ijk} sigma_k and sigma_{k4} = +-
  * sigma_k, so a block is 1 - c sum_k sigma_k G_k, G = B +- E, B = (-F_yz, F_xz, -F_xy), E = (F_xt,
  * F_yt, F_zt): [[1 - c G_3, h.c.], [-c (G_1 + i G_2), 1 + c G_3]]. */
+#if defined(KAON_PREC_DOUBLE) /* link physics is done in double alone */
+
 #include "gauge/cpu/kernels.h"
-#include "gauge/cpu/chunks.h"
+#include "lib/cpu/chunks.h"
 #include "lib/cpu/sites.h"
 #include "lib/math/clover_block.h"
 #include "lib/math/link_paths.h"
@@ -105,3 +107,5 @@ void KAON_EXPORT(kaon_clover_invert)(const kaon_launch *launch, const kaon_clove
   }
   for (int i = 0; i < KAON_INVERT_RESULTS; i++) a->result[i] = total[i];
 }
+
+#endif

@@ -1,6 +1,8 @@
 /* fill.c - unit, random and weak links, and the projection to SU(3), on the CPU (gauge_ops.h). */
+#if defined(KAON_PREC_DOUBLE) /* link physics is done in double alone */
+
 #include "gauge/cpu/kernels.h"
-#include "gauge/cpu/chunks.h"
+#include "lib/cpu/chunks.h"
 #include "lib/cpu/sites.h"
 #include "lib/math/philox.h"
 
@@ -85,3 +87,5 @@ static void project_chunk(const void *args, int64_t begin, int64_t end, double *
 void KAON_EXPORT(kaon_project)(const kaon_launch *launch, const kaon_links_args *a) {
   chunks_run(launch, a->stencil->nblocks, 0, project_chunk, a);
 }
+
+#endif

@@ -1,7 +1,9 @@
 /* observe.c - plaquette, topological charge, Polyakov loop and the check for SU(3) on the CPU
  * (gauge_ops.h). */
+#if defined(KAON_PREC_DOUBLE) /* link physics is done in double alone */
+
 #include "gauge/cpu/kernels.h"
-#include "gauge/cpu/chunks.h"
+#include "lib/cpu/chunks.h"
 #include "lib/cpu/sites.h"
 #include "lib/math/link_paths.h"
 
@@ -134,3 +136,5 @@ void KAON_EXPORT(kaon_inspect)(const kaon_launch *launch, const kaon_links_args 
   a->result[1] = sqrt(worst[1]);
   a->result[2] = worst[2];
 }
+
+#endif

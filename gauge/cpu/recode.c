@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "gauge/cpu/kernels.h"
-#include "gauge/cpu/chunks.h"
+#include "lib/cpu/chunks.h"
 #include "lib/math/half.h"
 
 /* A component of modulus at most `bound` in storage form, and back. */

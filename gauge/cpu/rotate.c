@@ -1,6 +1,6 @@
 /* rotate.c - a gauge transformation applied to spinors on the CPU (gauge_ops.h). */
 #include "gauge/cpu/kernels.h"
-#include "gauge/cpu/chunks.h"
+#include "lib/cpu/chunks.h"
 #include "lib/cpu/sites.h"
 #include "lib/math/half.h"
 

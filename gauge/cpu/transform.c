@@ -1,6 +1,8 @@
 /* transform.c - transport along t and gauge transformations of links on the CPU (gauge_ops.h). */
+#if defined(KAON_PREC_DOUBLE) /* link physics is done in double alone */
+
 #include "gauge/cpu/kernels.h"
-#include "gauge/cpu/chunks.h"
+#include "lib/cpu/chunks.h"
 #include "lib/cpu/sites.h"
 
 /* g(x) = g(x - t) U_t(x - t) in the lanes that lie on slice t; the others keep theirs. */
@@ -79,3 +81,5 @@ static void transform_chunk(const void *args, int64_t begin, int64_t end, double
 void KAON_EXPORT(kaon_transform)(const kaon_launch *launch, const kaon_transform_args *a) {
   chunks_run(launch, a->on.stencil->nblocks, 0, transform_chunk, a);
 }
+
+#endif

@@ -2,8 +2,10 @@
  * (gauge_ops.h). Those links do not enter each other's staples, so the order is free.
  * Heatbath: N. Cabibbo, E. Marinari, Phys. Lett. B 119 (1982) 387; over-relaxation: S. Adler, Phys.
  * Rev. D 23 (1981) 2901; F. Brown, T. Woch, Phys. Rev. Lett. 58 (1987) 2394. */
+#if defined(KAON_PREC_DOUBLE) /* link physics is done in double alone */
+
 #include "gauge/cpu/kernels.h"
-#include "gauge/cpu/chunks.h"
+#include "lib/cpu/chunks.h"
 #include "lib/cpu/sites.h"
 #include "lib/math/link_paths.h"
 #include "lib/math/su2_heatbath.h"
@@ -78,3 +80,5 @@ static void update_chunk(const void *args, int64_t begin, int64_t end, double *p
 void KAON_EXPORT(kaon_update_links)(const kaon_launch *launch, const kaon_update_links_args *a) {
   chunks_run(launch, a->on.stencil->nblocks, 0, update_chunk, a);
 }
+
+#endif

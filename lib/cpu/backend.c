@@ -7,25 +7,31 @@
 
 #include "blas/blas_ops.h"
 #include "dslash/dslash_ops.h"
+#include "dslash/measure_ops.h"
 #include "gauge/gauge_ops.h"
 #include "lib/error.h"
 
-#define KAON_TABLES(isa)                                                             \
-  extern const kaon_convert_ops kaon_convert_ops_##isa;                              \
-  extern const kaon_blas_ops kaon_blas_ops_##isa##_d, kaon_blas_ops_##isa##_s,       \
-      kaon_blas_ops_##isa##_h;                                                       \
-  extern const kaon_dslash_ops kaon_dslash_ops_##isa##_d, kaon_dslash_ops_##isa##_s, \
-      kaon_dslash_ops_##isa##_h;                                                     \
-  extern const kaon_gauge_ops kaon_gauge_ops_##isa##_d, kaon_gauge_ops_##isa##_s, kaon_gauge_ops_##isa##_h;
+#define KAON_TABLES(isa)                                                                \
+  extern const kaon_convert_ops kaon_convert_ops_##isa;                                 \
+  extern const kaon_blas_ops kaon_blas_ops_##isa##_d, kaon_blas_ops_##isa##_s,          \
+      kaon_blas_ops_##isa##_h;                                                          \
+  extern const kaon_dslash_ops kaon_dslash_ops_##isa##_d, kaon_dslash_ops_##isa##_s,    \
+      kaon_dslash_ops_##isa##_h;                                                        \
+  extern const kaon_gauge_ops kaon_gauge_ops_##isa##_d, kaon_gauge_ops_##isa##_s,       \
+      kaon_gauge_ops_##isa##_h;                                                         \
+  extern const kaon_measure_ops kaon_measure_ops_##isa##_d, kaon_measure_ops_##isa##_s, \
+      kaon_measure_ops_##isa##_h;
 
-#define KAON_BACKEND_TABLE(isa_, text, lanes, memory_)                                         \
-  {                                                                                            \
-    .name = "cpu", .isa = text, .width = lanes, .host_accessible = 1, .memory = &memory_,      \
-    .convert = &kaon_convert_ops_##isa_,                                                       \
-    .blas = {&kaon_blas_ops_##isa_##_d, &kaon_blas_ops_##isa_##_s, &kaon_blas_ops_##isa_##_h}, \
-    .dslash = {&kaon_dslash_ops_##isa_##_d, &kaon_dslash_ops_##isa_##_s,                       \
-               &kaon_dslash_ops_##isa_##_h},                                                   \
-    .gauge = {&kaon_gauge_ops_##isa_##_d, &kaon_gauge_ops_##isa_##_s, &kaon_gauge_ops_##isa_##_h},                   \
+#define KAON_BACKEND_TABLE(isa_, text, lanes, memory_)                                             \
+  {                                                                                                \
+    .name = "cpu", .isa = text, .width = lanes, .host_accessible = 1, .memory = &memory_,          \
+    .convert = &kaon_convert_ops_##isa_,                                                           \
+    .blas = {&kaon_blas_ops_##isa_##_d, &kaon_blas_ops_##isa_##_s, &kaon_blas_ops_##isa_##_h},     \
+    .dslash = {&kaon_dslash_ops_##isa_##_d, &kaon_dslash_ops_##isa_##_s,                           \
+               &kaon_dslash_ops_##isa_##_h},                                                       \
+    .measure = {&kaon_measure_ops_##isa_##_d, &kaon_measure_ops_##isa_##_s,                        \
+                &kaon_measure_ops_##isa_##_h},                                                     \
+    .gauge = {&kaon_gauge_ops_##isa_##_d, &kaon_gauge_ops_##isa_##_s, &kaon_gauge_ops_##isa_##_h}, \
   }
 
 #define KAON_BACKEND_PAIR(isa, text, lanes)                           \

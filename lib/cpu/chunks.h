@@ -1,8 +1,8 @@
 /* chunks.h - runs a body over the fixed chunks of lib/cpu/reduce.h on all threads, and adds up what
  * the chunks leave. A chunk belongs to one thread and depends on the number of blocks alone, so
  * sums are the same for any number of threads. */
-#ifndef KAON_GAUGE_CPU_CHUNKS_H
-#define KAON_GAUGE_CPU_CHUNKS_H
+#ifndef KAON_LIB_CPU_CHUNKS_H
+#define KAON_LIB_CPU_CHUNKS_H
 
 #include "lib/cpu/reduce.h"
 
