@@ -51,7 +51,8 @@ static inline void kaon_reduce_finish(const double *partials, int64_t nblocks, i
     if (!kaon_gate_open(gate, k)) continue;
     double total[KAON_REDUCE_MAX] = {0};
     for (int chunk = 0; chunk < count; chunk++) {
-      const double *p = partials + ((size_t)chunk * (size_t)nrhs + (size_t)k) * (size_t)(2 * nslots);
+      const double *p =
+          partials + ((size_t)chunk * (size_t)nrhs + (size_t)k) * (size_t)(2 * nslots);
       for (int i = 0; i < 2 * nslots; i++) total[i] += p[i];
     }
     for (int s = 0; s < nslots; s++) {

@@ -52,18 +52,31 @@ KAON_INLINE vreal v_exchange(vreal a, vperm index) {
 KAON_INLINE double v_sum(vreal a) {
   return (double)a;
 }
-/* a where the lowest bit of `bits` is 1, else b. */
-KAON_INLINE vreal v_select_odd(vreal bits, vreal a, vreal b) {
+/* a where the lowest bit of the stored number is 1, else b. */
+KAON_INLINE vreal v_select_odd(const stored *p, vreal a, vreal b) {
   uint64_t word = 0;
-  __builtin_memcpy(&word, &bits, sizeof bits);
+  __builtin_memcpy(&word, p, sizeof *p);
   return (word & 1) ? a : b;
 }
-KAON_INLINE vreal v_load_int16(const int16_t *p) {
+/* a in the first `lanes` lanes, 0 in the others. */
+KAON_INLINE vreal v_keep(vreal a, int lanes) {
+  return lanes > 0 ? a : 0;
+}
+KAON_INLINE vreal v_load_float(const float *p) {
   return (real)*p;
 }
-KAON_INLINE void v_store_int16(int16_t *p, vreal a) {
-  *p = (int16_t)lrintf((float)a);
+#if KAON_HALF
+KAON_INLINE vreal v_load_int16(const int16_t *p) {
+  return *p;
 }
+KAON_INLINE void v_store_int16(int16_t *p, vreal a) {
+  *p = (int16_t)lrintf(a);
+}
+KAON_INLINE void v_stream_int16(int16_t *p, vreal a) {
+  v_store_int16(p, a);
+}
+#endif
+KAON_INLINE void v_stream_fence(void) {}
 
 #else /* ---- vectors ---- */
 
@@ -83,9 +96,23 @@ KAON_INLINE void v_store_real(real *p, vreal a) {
 KAON_INLINE vreal v_set(double a) {
   return (real)a - (vreal){0};
 }
-KAON_INLINE vreal v_select_odd(vreal bits, vreal a, vreal b) {
-  const vint odd = -((vint)bits & 1);
+KAON_INLINE vreal v_select_odd(const stored *p, vreal a, vreal b) {
+#if KAON_HALF
+  typedef int16_t vint16 __attribute__((vector_size(2 * KAON_VL), aligned(2)));
+  const vint odd = -(__builtin_convertvector(*(const vint16 *)p, vint) & 1);
+#else
+  const vint odd = -(*(const vint *)p & 1);
+#endif
   return (vreal)(((vint)a & odd) | ((vint)b & ~odd));
+}
+KAON_INLINE vreal v_keep(vreal a, int lanes) {
+  for (int l = 0; l < KAON_VL; l++)
+    if (l >= lanes) a[l] = 0;
+  return a;
+}
+KAON_INLINE vreal v_load_float(const float *p) {
+  typedef float vfloat __attribute__((vector_size(4 * KAON_VL), aligned(4)));
+  return __builtin_convertvector(*(const vfloat *)p, vreal);
 }
 /* Sums of a vreal are taken in double, lane by lane in order. */
 KAON_INLINE double v_sum(vreal a) {
@@ -108,9 +135,8 @@ KAON_INLINE vreal v_exchange(vreal a, vperm index) {
 #define KAON_MM(op) _mm512_##op##_ps
 typedef __m512i vperm;
 KAON_INLINE vperm v_exchange_index(int bit) {
-  return _mm512_xor_si512(
-      _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0),
-      _mm512_set1_epi32(1 << bit));
+  return _mm512_xor_si512(_mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0),
+                          _mm512_set1_epi32(1 << bit));
 }
 KAON_INLINE vreal v_exchange(vreal a, vperm index) {
   return _mm512_permutexvar_ps(index, a);
@@ -120,6 +146,9 @@ KAON_INLINE vreal v_load_int16(const int16_t *p) {
 }
 KAON_INLINE void v_store_int16(int16_t *p, vreal a) {
   _mm256_storeu_si256((__m256i *)p, _mm512_cvtsepi32_epi16(_mm512_cvtps_epi32(a)));
+}
+KAON_INLINE void v_stream_int16(int16_t *p, vreal a) {
+  _mm256_stream_si256((__m256i *)p, _mm512_cvtsepi32_epi16(_mm512_cvtps_epi32(a)));
 }
 #endif
 KAON_INLINE vreal v_fma(vreal a, vreal b, vreal c) {
@@ -137,10 +166,15 @@ KAON_INLINE vreal v_fnma(vreal a, vreal b, vreal c) {
 KAON_INLINE vreal v_load_int16(const int16_t *p) {
   return _mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(_mm_loadu_si128((const __m128i *)p)));
 }
-KAON_INLINE void v_store_int16(int16_t *p, vreal a) {
+KAON_INLINE __m128i v_pack_int16(vreal a) {
   const __m256i i = _mm256_cvtps_epi32(a);
-  _mm_storeu_si128((__m128i *)p, _mm_packs_epi32(_mm256_castsi256_si128(i),
-                                                 _mm256_extracti128_si256(i, 1)));
+  return _mm_packs_epi32(_mm256_castsi256_si128(i), _mm256_extracti128_si256(i, 1));
+}
+KAON_INLINE void v_store_int16(int16_t *p, vreal a) {
+  _mm_storeu_si128((__m128i *)p, v_pack_int16(a));
+}
+KAON_INLINE void v_stream_int16(int16_t *p, vreal a) {
+  _mm_stream_si128((__m128i *)p, v_pack_int16(a));
 }
 #endif
 typedef __m256i vperm; /* 32-bit pieces: a lane of double is two of them */
@@ -182,6 +216,9 @@ KAON_INLINE void v_store_int16(int16_t *p, vreal a) {
   const __m128i i = _mm_cvtps_epi32(a);
   _mm_storel_epi64((__m128i *)p, _mm_packs_epi32(i, i));
 }
+KAON_INLINE void v_stream_int16(int16_t *p, vreal a) {
+  v_store_int16(p, a);
+}
 #endif
 KAON_INLINE vreal v_fma(vreal a, vreal b, vreal c) {
   return a * b + c;
@@ -202,6 +239,10 @@ KAON_INLINE vreal v_sqrt(vreal a) {
 }
 KAON_INLINE void v_stream_real(real *p, vreal a) {
   KAON_MM(stream)(p, a);
+}
+/* Streamed stores are visible to other threads after this. */
+KAON_INLINE void v_stream_fence(void) {
+  _mm_sfence();
 }
 
 #endif

@@ -1,15 +1,23 @@
-/* recon.h - links from 12 or 8 reals, and 8 reals from a link.
- * 12: rows 0 and 1; row 2 = conj(row 0 x row 1).
- * 8: well-conditioned for every SU(3) matrix, the identity included. Rows are rotated cyclically
- * until the largest element of column 0 comes first; v is that column then, |v0|^2 >= 1/3. Stored
- * are v1, v2 and the phase of v0. The other two columns are (w1, w2) times an SU(2) matrix, w1 =
- * (-v1*, v0*, 0) / n, w2 = conj(v x w1), n^2 = |v0|^2 + |v1|^2: column 1 = alpha w1 + beta w2,
- * column 2 = -beta* w1 + alpha* w2, of which the smaller of alpha, beta is stored whole and the
- * larger (|.|^2 >= 1/2) by its phase. So every root and quotient is of a number of at least 1/3,
- * and errors stay within a small factor of the stored rounding. Reals: v1, v2 (4), small (2), phase
- * v0 / pi, phase large / pi. Three bits ride in least significant bits: of the two phases the
- * rotation (0..2), of Re small whether alpha is the large one. The idea of phases and unit vectors
- * is Bunk and Sommer's (Comput. Phys. Commun. 40 (1986) 229); the choice of pivots is ours. */
+/* recon.h - SU(3) links in 18, 12 or 8 reals. 18: all rows. 12: rows 0 and 1, row 2 = conj(row 0 x
+ * row 1). 8: below; safe for every link, unit links included, and without trigonometric functions.
+ *
+ * 8 reals. V = the link with its columns turned by one, V_j = U_{j+1 mod 3}, or not turned:
+ * whichever makes |V_00| smaller, so n^2 = |V_01|^2 + |V_02|^2 >= 1/2. Its row a is a point of the
+ * sphere S^5. Rows b, c are fixed by (alpha, beta) = (b_0, conj(c_0)) / n on S^3: b = alpha (n,
+ * -conj(a_0) a_1 / n, -conj(a_0) a_2 / n) + beta (0, -conj(a_2), conj(a_1)) / n and c = conj(a x
+ * b). (The splitting of Bunk and Sommer, Comput. Phys. Commun. 40 (1986) 229, which stores two
+ * phases instead.) A point x of a sphere is stored by stereographic projection from the pole away
+ * from it: y = sign x / (1 + |x_0|) of the other components, sign = the sign of x_0; back: x = sign
+ * 2 y / (1 + y^2),   x_0 = sign (1 - y^2) / (1 + y^2). All |y| <= 1, and an error e of y moves x by
+ * at most 2 e: there is no cancellation anywhere, unlike forms that take a modulus as sqrt(1 -
+ * ...). x_0 is Re a_2 and Re alpha. The unit link is all zeros. Reals 0..4: a_0, a_1 (re, im), Im
+ * a_2; 5..7: Im alpha, beta. The lowest bits of reals 0, 1, 2 in memory carry sign a, sign alpha
+ * (1: negative) and 1: not turned.
+ *
+ * Error of a decoded element, if a stored real is off by at most e (eps, or 1/32767 in half): row
+ * a: 2 sqrt(5) e; (alpha, beta): 2 sqrt(3) e; the frame of b and c moves by at most sqrt(2) |da|;
+ * so b: 2 (sqrt(3) + sqrt(10)) e < 10 e, c < 15 e, and a few roundings: below KAON_RECON8_BOUND e.
+ */
 #ifndef KAON_LIB_MATH_RECON_H
 #define KAON_LIB_MATH_RECON_H
 
@@ -17,6 +25,8 @@
 #include <string.h>
 
 #include "lib/math/vreal.h"
+
+enum { KAON_RECON8_BOUND = 20 };
 
 /* Factor from a stored integer to a component: links in half have the fixed scale 1. */
 #if KAON_HALF
@@ -35,85 +45,35 @@ KAON_MATH void recon_row2(vcomplex *u) {
   }
 }
 
-/* (cos, sin)(pi t) for |t| <= 1: Taylor series at a quarter of the angle (remainder below 2^-53, or
- * 2^-24, of 1), angle doubled twice. */
-KAON_MATH vcomplex recon_phase(vreal t) {
-#if defined(KAON_PREC_DOUBLE)
-  static const double sine[] = {
-      -1.0 / 1307674368000.0, 1.0 / 6227020800.0, -1.0 / 39916800.0, 1.0 / 362880.0,
-      -1.0 / 5040.0,          1.0 / 120.0,        -1.0 / 6.0,        1.0};
-  static const double cosine[] = {1.0 / 20922789888000.0,
-                                  -1.0 / 87178291200.0,
-                                  1.0 / 479001600.0,
-                                  -1.0 / 3628800.0,
-                                  1.0 / 40320.0,
-                                  -1.0 / 720.0,
-                                  1.0 / 24.0,
-                                  -0.5,
-                                  1.0};
-#else
-  static const double sine[] = {1.0 / 362880.0, -1.0 / 5040.0, 1.0 / 120.0, -1.0 / 6.0, 1.0};
-  static const double cosine[] = {-1.0 / 3628800.0, 1.0 / 40320.0, -1.0 / 720.0,
-                                  1.0 / 24.0,       -0.5,          1.0};
-#endif
-  const vreal x = t * v_set(0.78539816339744830962), y = x * x;
-  vreal s = v_set(sine[0]), c = v_set(cosine[0]);
-  for (int i = 1; i < (int)(sizeof sine / sizeof *sine); i++) s = v_fma(s, y, v_set(sine[i]));
-  for (int i = 1; i < (int)(sizeof cosine / sizeof *cosine); i++) c = v_fma(c, y, v_set(cosine[i]));
-  s = s * x;
-  for (int i = 0; i < 2; i++) {
-    const vreal twice = s + s, doubled = twice * c;
-    c = v_fnma(twice, s, v_set(1));
-    s = doubled;
-  }
-  return c_make(c, s);
-}
-
-KAON_MATH vreal recon_norm2(vcomplex a) {
-  return v_fma(a.im, a.im, a.re * a.re);
-}
-
 /* u[9] from 8 reals, KAON_W apart. */
 KAON_MATH void recon_decode8(const stored *p, vcomplex *u) {
-  vreal raw[8];
-  for (int i = 0; i < 8; i++) raw[i] = v_load(p + i * KAON_W);
-  const vreal unit = v_set(KAON_LINK_UNIT), one = v_set(1), tiny = v_set(1e-12);
-  const vcomplex v1 = c_make(raw[0] * unit, raw[1] * unit),
-                 v2 = c_make(raw[2] * unit, raw[3] * unit);
-  const vcomplex small = c_make(raw[4] * unit, raw[5] * unit);
-  const vreal m0 = v_max(one - recon_norm2(v1) - recon_norm2(v2), tiny);
-  const vcomplex v0 = c_scale(recon_phase(raw[6] * unit), v_sqrt(m0));
-  const vcomplex large =
-      c_scale(recon_phase(raw[7] * unit), v_sqrt(v_max(one - recon_norm2(small), tiny)));
-  const vcomplex alpha = c_make(v_select_odd(p + 4 * KAON_W, large.re, small.re),
-                                v_select_odd(p + 4 * KAON_W, large.im, small.im));
-  const vcomplex beta = c_make(v_select_odd(p + 4 * KAON_W, small.re, large.re),
-                               v_select_odd(p + 4 * KAON_W, small.im, large.im));
-  const vreal n = v_sqrt(m0 + recon_norm2(v1)), inverse = one / n;
-  const vcomplex v2c = c_make(v2.re, -v2.im);
-  const vcomplex as = c_make(alpha.re, -alpha.im), bs = c_make(beta.re, -beta.im);
-  const vcomplex p1 = c_scale(alpha, inverse), q1 = c_scale(c_mul(beta, v2c), inverse);
-  const vcomplex p2 = c_scale(bs, inverse), q2 = c_scale(c_mul(as, v2c), inverse);
-  const vcomplex zero = c_make(v_set(0), v_set(0));
-  vcomplex row[3][3];
-  row[0][0] = v0;
-  row[1][0] = v1;
-  row[2][0] = v2;
-  /* -p1 v1* - q1 v0, p1 v0* - q1 v1, beta n; and p2 v1* - q2 v0, -p2 v0* - q2 v1, alpha* n */
-  row[0][1] = c_fnma(q1, v0, c_sub(zero, c_conj_mul(v1, p1)));
-  row[1][1] = c_fnma(q1, v1, c_conj_mul(v0, p1));
-  row[2][1] = c_scale(beta, n);
-  row[0][2] = c_fnma(q2, v0, c_conj_mul(v1, p2));
-  row[1][2] = c_fnma(q2, v1, c_sub(zero, c_conj_mul(v0, p2)));
-  row[2][2] = c_scale(as, n);
-  /* rotation k: our row r is the link's row (r + k) mod 3; link row i is ours (i - k) mod 3 */
-  for (int i = 0; i < 3; i++)
-    for (int j = 0; j < 3; j++) {
-      const vcomplex k0 = row[i][j], k1 = row[(i + 2) % 3][j], k2 = row[(i + 1) % 3][j];
-      u[i * 3 + j] =
-          c_make(v_select_odd(p + 7 * KAON_W, k2.re, v_select_odd(p + 6 * KAON_W, k1.re, k0.re)),
-                 v_select_odd(p + 7 * KAON_W, k2.im, v_select_odd(p + 6 * KAON_W, k1.im, k0.im)));
-    }
+  const vreal one = v_set(1);
+  vreal y[8];
+  for (int i = 0; i < 8; i++) y[i] = v_load(p + i * KAON_W) * v_set(KAON_LINK_UNIT);
+  vreal s = y[0] * y[0];
+  for (int i = 1; i < 5; i++) s = v_fma(y[i], y[i], s);
+  vreal r = one / (one + s);
+  r = v_select_odd(p, -r, r);
+  vreal twice = r + r;
+  const vcomplex a0 = c_make(y[0] * twice, y[1] * twice), a1 = c_make(y[2] * twice, y[3] * twice);
+  const vcomplex a2 = c_make((one - s) * r, y[4] * twice);
+  const vreal n2 = v_fma(a2.re, a2.re, v_fma(a2.im, a2.im, v_fma(a1.re, a1.re, a1.im * a1.im)));
+  s = v_fma(y[7], y[7], v_fma(y[6], y[6], y[5] * y[5]));
+  r = one / ((one + s) * v_sqrt(n2));
+  r = v_select_odd(p + KAON_W, -r, r);
+  twice = r + r;
+  const vcomplex alpha = c_make((one - s) * r, y[5] * twice); /* over n, as is beta */
+  const vcomplex beta = c_make(y[6] * twice, y[7] * twice);
+  const vcomplex t = c_conj_mul(a0, alpha);
+  const vcomplex b1 = c_fma(t, a1, c_conj_mul(a2, beta));
+  const vcomplex v[6] = {
+      a0, a1, a2, c_scale(alpha, n2), c_make(-b1.re, -b1.im), c_fnma(t, a2, c_conj_mul(a1, beta))};
+  for (int i = 0; i < 6; i++) {
+    const vcomplex turned = v[i / 3 * 3 + (i + 2) % 3];
+    u[i].re = v_select_odd(p + 2 * KAON_W, v[i].re, turned.re);
+    u[i].im = v_select_odd(p + 2 * KAON_W, v[i].im, turned.im);
+  }
+  recon_row2(u);
 }
 
 /* u[9] of a link stored in `recon` reals, KAON_W apart. */
@@ -123,36 +83,13 @@ KAON_MATH void recon_decode(const stored *p, const int recon, vcomplex *u) {
     return;
   }
   const vreal unit = v_set(KAON_LINK_UNIT);
-  for (int i = 0; i < recon / 2; i++)
+  for (int i = 0; i < (recon == 12 ? 6 : 9); i++)
     u[i] = c_make(v_load(p + 2 * i * KAON_W) * unit, v_load(p + (2 * i + 1) * KAON_W) * unit);
   if (recon == 12) recon_row2(u);
 }
 
+#ifndef __CUDACC__
 /* ---- the other way: set-up work, one link at a time, in double ---- */
-
-/* x with the least significant bit of its stored form set as wanted. */
-static inline stored recon_store(double x, int bit) {
-#if KAON_HALF
-  double n = rint(x * 32767);
-  if (((int)n & 1) != bit) n += n > x * 32767 ? -1 : 1;
-  if (n > 32767) n -= 2;
-  if (n < -32767) n += 2;
-  return (stored)n;
-#elif defined(KAON_PREC_DOUBLE)
-  uint64_t word;
-  memcpy(&word, &x, sizeof word);
-  word = (word & ~(uint64_t)1) | (uint64_t)bit;
-  memcpy(&x, &word, sizeof word);
-  return x;
-#else
-  float y = (float)x;
-  uint32_t word;
-  memcpy(&word, &y, sizeof word);
-  word = (word & ~(uint32_t)1) | (uint32_t)bit;
-  memcpy(&y, &word, sizeof word);
-  return y;
-#endif
-}
 
 /* A component without a bit. */
 static inline stored recon_plain(double x) {
@@ -164,49 +101,49 @@ static inline stored recon_plain(double x) {
 #endif
 }
 
-/* (re, im) of sum over rows of conj(w) u[row][col]. */
-static inline void recon_project(double w[3][2], const double *u[3], int col, double z[2]) {
-  z[0] = z[1] = 0;
-  for (int r = 0; r < 3; r++) {
-    const double *x = u[r] + 2 * col;
-    z[0] += w[r][0] * x[0] + w[r][1] * x[1];
-    z[1] += w[r][0] * x[1] - w[r][1] * x[0];
-  }
+/* The stored number nearest to y, |y| <= 1, whose lowest bit is `bit`. */
+static inline stored recon_store(double y, int bit) {
+#if KAON_HALF
+  const stored n = recon_plain(y);
+  return (stored)((n & 1) == bit ? n : y * 32767 > n ? n + 1 : n - 1);
+#else
+#if defined(KAON_PREC_DOUBLE)
+  uint64_t word;
+#else
+  uint32_t word;
+#endif
+  /* a number that carries a 1 is never subnormal, and too small to be felt */
+  const stored tiny = (stored)8.67e-19;
+  stored f = (stored)y, below, above;
+  if (bit && fabs(y) < (double)tiny) f = tiny;
+  memcpy(&word, &f, sizeof f);
+  if ((word & 1) == (unsigned)bit) return f;
+  word++;
+  memcpy(&above, &word, sizeof f);
+  word -= 2;
+  memcpy(&below, &word, sizeof f);
+  return fabs((double)below - y) < fabs((double)above - y) ? below : above;
+#endif
 }
 
 /* The 8 stored reals, `stride` apart, of the SU(3) matrix u[(row * 3 + col) * 2 + reim]. */
 static inline void recon_encode8(const double *u, stored *p, int stride) {
-  int k = 0;
-  double largest = -1;
-  for (int r = 0; r < 3; r++) {
-    const double size = u[6 * r] * u[6 * r] + u[6 * r + 1] * u[6 * r + 1];
-    if (size > largest * (1 + 1e-12)) { /* ties go to the first row whatever the rounding */
-      largest = size;
-      k = r;
-    }
-  }
-  const double *row[3] = {u + 6 * k, u + 6 * ((k + 1) % 3), u + 6 * ((k + 2) % 3)};
-  const double *v0 = row[0], *v1 = row[1], *v2 = row[2];
-  const double n = sqrt(v0[0] * v0[0] + v0[1] * v0[1] + v1[0] * v1[0] + v1[1] * v1[1]);
-  double w1[3][2] = {{-v1[0] / n, v1[1] / n}, {v0[0] / n, -v0[1] / n}, {0, 0}};
-  double w2[3][2] = {{-(v2[0] * v0[0] + v2[1] * v0[1]) / n, -(v2[0] * v0[1] - v2[1] * v0[0]) / n},
-                     {-(v2[0] * v1[0] + v2[1] * v1[1]) / n, -(v2[0] * v1[1] - v2[1] * v1[0]) / n},
-                     {n, 0}};
-  double alpha[2], beta[2];
-  recon_project(w1, row, 1, alpha);
-  recon_project(w2, row, 1, beta);
-  const int alpha_large =
-      alpha[0] * alpha[0] + alpha[1] * alpha[1] >= beta[0] * beta[0] + beta[1] * beta[1];
-  const double *large = alpha_large ? alpha : beta, *small = alpha_large ? beta : alpha;
-  const double pi = 3.14159265358979323846;
-  p[0] = recon_plain(v1[0]);
-  p[stride] = recon_plain(v1[1]);
-  p[2 * stride] = recon_plain(v2[0]);
-  p[3 * stride] = recon_plain(v2[1]);
-  p[4 * stride] = recon_store(small[0], alpha_large);
-  p[5 * stride] = recon_plain(small[1]);
-  p[6 * stride] = recon_store(atan2(v0[1], v0[0]) / pi, k == 1);
-  p[7 * stride] = recon_store(atan2(large[1], large[0]) / pi, k == 2);
+  const int turned = !(u[0] * u[0] + u[1] * u[1] < u[2] * u[2] + u[3] * u[3]);
+  const double *b0 = u + 6 + 2 * turned, *c0 = u + 12 + 2 * turned;
+  const double *a0 = u + 2 * turned, *a1 = a0 + 2, *a2 = u + (turned ? 0 : 4);
+  const int negative = a2[0] < 0, reversed = b0[0] < 0;
+  const double f = (negative ? -1 : 1) / (1 + fabs(a2[0]));
+  const double n = sqrt(b0[0] * b0[0] + b0[1] * b0[1] + c0[0] * c0[0] + c0[1] * c0[1]);
+  const double g = (reversed ? -1 : 1) / (n + fabs(b0[0]));
+  p[0] = recon_store(a0[0] * f, negative);
+  p[stride] = recon_store(a0[1] * f, reversed);
+  p[2 * stride] = recon_store(a1[0] * f, !turned);
+  p[3 * stride] = recon_plain(a1[1] * f);
+  p[4 * stride] = recon_plain(a2[1] * f);
+  p[5 * stride] = recon_plain(b0[1] * g);
+  p[6 * stride] = recon_plain(c0[0] * g);
+  p[7 * stride] = recon_plain(-c0[1] * g);
 }
+#endif
 
 #endif

@@ -1,9 +1,10 @@
 /* spin.h - spin projection and reconstruction in the UKQCD basis (docs/conventions.md):
  *   h = upper part of (1 - s gamma_mu) psi,   lower part = s (i sigma_k) h   for mu = k < 3;
  * in t the projector keeps one half of psi (times 2) and drops the other.
- * s = +1: forward hop of D, s = -1: backward. D^dagger needs nothing new: gamma_5 = [[0,1],[1,0]] and
- * D^dagger = gamma_5 D gamma_5, so callers exchange the two halves of every spinor on load and store.
- * i sigma_1 (a, b) = (i b, i a), i sigma_2 (a, b) = (b, -a), i sigma_3 (a, b) = (i a, -i b). */
+ * s = +1: forward hop of D, s = -1: backward. D^dagger needs nothing new: gamma_5 = [[0,1],[1,0]]
+ * and D^dagger = gamma_5 D gamma_5, so callers exchange the two halves of every spinor on load and
+ * store. i sigma_1 (a, b) = (i b, i a), i sigma_2 (a, b) = (b, -a), i sigma_3 (a, b) = (i a, -i b).
+ */
 #ifndef KAON_LIB_MATH_SPIN_H
 #define KAON_LIB_MATH_SPIN_H
 

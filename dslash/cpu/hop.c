@@ -1,0 +1,318 @@
+/* hop.c - the Wilson hop on the CPU, fused with x-pay, clover blocks and sums (dslash_ops.h).
+ * A block at a time; of a block a part (VL lanes) at a time; of that a column at a time. The eight
+ * directions are added up in registers and first-level cache, t first, since its two hops fill one
+ * half of the result each. A backward hop multiplies in the neighbour's lanes and exchanges lanes
+ * afterwards, so links are never moved. With many columns links that must be decoded are decoded
+ * once for all of them. */
+#include <string.h>
+
+#include "dslash/cpu/kernels.h"
+#include "dslash/cpu/site.h"
+#include "lib/math/recon.h"
+
+/* The order of the directions in a site's sum. */
+static const int direction_order[KAON_DIRS] = {3, 7, 2, 6, 1, 5, 0, 4};
+
+typedef struct hop_plan {
+  const kaon_hop_args *args;
+  site_plan site;
+  const uint32_t *table;
+  const int32_t *gather;
+  const stored *links[2]; /* of the result's parity, of the other */
+  const stored *in;
+  int recon;
+  int bare;      /* out = D in and nothing else */
+  int top[4];    /* mu is cut by the lane bit that tells the parts of a block apart */
+  int scaled[4]; /* hops of mu carry a factor other than 1 everywhere */
+  vperm exchange[4];
+  /* by direction, whether the block touches the boundary, and lane */
+  real factor[KAON_DIRS][2][KAON_W] __attribute__((aligned(64)));
+} hop_plan;
+
+/* Where a direction's neighbours are. */
+typedef struct hop_from {
+  uint32_t entry;
+  int64_t block;
+  int part;
+  int permute; /* exchange lanes inside a vreal */
+} hop_from;
+
+KAON_INLINE hop_from hop_neighbour(const hop_plan *plan, int64_t block, int part, const int dir) {
+  hop_from from;
+  from.entry = plan->table[block * KAON_DIRS + dir];
+  from.block = from.entry >> KAON_NB_SHIFT;
+  const int exchanged = (from.entry & KAON_NB_EXCHANGE) != 0;
+  const int whole = KAON_PARTS > 1 && plan->top[dir & 3];
+  from.part = exchanged && whole ? !part : part;
+  from.permute = KAON_W > 1 && exchanged && !whole;
+  return from;
+}
+
+/* Plain order: `count` numbers a site of `field`, from the sites that the lanes of (block, part)
+ * meet in direction dir, to KAON_W apart. first: of the column or direction; stride: of a block. */
+static __attribute__((noinline)) void hop_gather(const hop_plan *plan, int64_t block, int part,
+                                                 int dir, const stored *field, int64_t stride,
+                                                 int64_t first, int count, int with_sign,
+                                                 stored *to) {
+  const int32_t *at = plan->gather + (block * KAON_DIRS + dir) * KAON_W + part * KAON_VL;
+  for (int l = 0; l < KAON_VL; l++) {
+    const int64_t site = at[l] < 0 ? ~at[l] : at[l];
+    const int negative = with_sign && at[l] < 0;
+    const stored *p = field + site / KAON_W * stride + first + site % KAON_W;
+    for (int c = 0; c < count; c++)
+      to[c * KAON_W + l] = negative ? (stored)-p[c * KAON_W] : p[c * KAON_W];
+  }
+}
+
+#if KAON_HALF
+static __attribute__((noinline)) void hop_gather_scale(const hop_plan *plan, int64_t block, int dir,
+                                                       int column, float *to) {
+  const int32_t *at = plan->gather + (block * KAON_DIRS + dir) * KAON_W;
+  for (int l = 0; l < KAON_VL; l++) {
+    const int64_t site = at[l] < 0 ? ~at[l] : at[l];
+    to[l] =
+        plan->args->in.scale[(site / KAON_W * plan->site.nrhs + column) * KAON_W + site % KAON_W];
+  }
+}
+#endif
+
+/* The link of a hop as it stands in memory; `room` is used where lanes must be gathered. */
+KAON_INLINE const stored *hop_link(const hop_plan *plan, const hop_from *from, int64_t block,
+                                   int part, const int dir, stored *room) {
+  const int mu = dir & 3;
+  const int64_t stride = (int64_t)4 * plan->recon * KAON_W, first = mu * plan->recon * KAON_W;
+  if (dir < 4) return plan->links[0] + block * stride + first + part * KAON_VL;
+  if (from->entry & KAON_NB_GATHER) {
+    hop_gather(plan, block, part, dir, plan->links[1], stride, first, plan->recon, 0, room);
+    return room;
+  }
+  return plan->links[1] + from->block * stride + first + from->part * KAON_VL;
+}
+
+KAON_INLINE void hop_exchange(vcomplex *a, vperm index) {
+  a->re = v_exchange(a->re, index);
+  a->im = v_exchange(a->im, index);
+}
+
+/* Projects the neighbour's spinor and brings in every factor of the hop. */
+KAON_INLINE void hop_project(const hop_plan *plan, const hop_from *from, int64_t block, int part,
+                             int column, const int dir, const int kind, vhalf *h) {
+  const int mu = dir & 3, s = dir < 4 ? 1 : -1;
+  const int boundary = (from->entry & KAON_NB_BOUNDARY) != 0;
+  const stored *psi = plan->in + site_spinor(&plan->site, from->block, from->part, column);
+  stored room[24 * KAON_W] __attribute__((aligned(64)));
+  if (from->entry & KAON_NB_GATHER) {
+    const int64_t stride = (int64_t)plan->site.nrhs * 24 * KAON_W;
+    hop_gather(plan, block, part, dir, plan->in, stride, column * 24 * KAON_W, 24, 1, room);
+    psi = room;
+  }
+  spin_project(mu, s, psi + plan->site.upper, psi + plan->site.lower, h);
+  if (!KAON_HALF && mu != 3 && !boundary && !plan->scaled[mu]) return;
+  vreal f = v_load_real(plan->factor[dir][boundary] + part * KAON_VL);
+  if (boundary && from->permute) f = v_exchange(f, plan->exchange[mu]);
+#if KAON_HALF
+  vreal unit = site_unit(&plan->site, plan->args->in.scale, from->block, from->part, column);
+  if (from->entry & KAON_NB_GATHER) {
+    float scale[KAON_W] __attribute__((aligned(64)));
+    hop_gather_scale(plan, block, dir, column, scale);
+    unit = v_load_float(scale) * v_set(KAON_HALF_STEP);
+  }
+  f = f * unit;
+  if (kind != KAON_LINK_BUFFER && !(from->entry & KAON_NB_UNIT)) f = f * v_set(KAON_HALF_STEP);
+#else
+  (void)kind;
+#endif
+  for (int i = 0; i < 2; i++)
+    for (int c = 0; c < 3; c++) h->s[i][c] = c_scale(h->s[i][c], f);
+}
+
+/* Adds the hop from direction dir. decoded: the links of all directions, kind KAON_LINK_BUFFER. */
+KAON_INLINE void hop_direction(const hop_plan *plan, const int dir, int64_t block, int part,
+                               int column, const int kind, const real *decoded, vspinor *d) {
+  const int mu = dir & 3, s = dir < 4 ? 1 : -1;
+  const hop_from from = hop_neighbour(plan, block, part, dir);
+  stored room[KAON_LINK_18 * KAON_W] __attribute__((aligned(64)));
+  const void *u = kind == KAON_LINK_BUFFER
+                      ? (const void *)(decoded + dir * 18 * KAON_VL)
+                      : (const void *)hop_link(plan, &from, block, part, dir, room);
+  vhalf h;
+  hop_project(plan, &from, block, part, column, dir, kind, &h);
+  if (s > 0 && from.permute)
+    for (int i = 0; i < 2; i++)
+      for (int c = 0; c < 3; c++) hop_exchange(&h.s[i][c], plan->exchange[mu]);
+  for (int c = 0; c < 3; c++) {
+    vpair g;
+    if (from.entry & KAON_NB_UNIT) {
+      g.s[0] = h.s[0][c];
+      g.s[1] = h.s[1][c];
+    } else {
+      g = link_times_half(u, kind, s < 0, c, &h);
+    }
+    if (s < 0 && from.permute) {
+      hop_exchange(&g.s[0], plan->exchange[mu]);
+      hop_exchange(&g.s[1], plan->exchange[mu]);
+    }
+    spin_accumulate(mu, s, g, c, d);
+  }
+}
+
+/* out = a [C] x + b [C] d, and what every kernel ends with. Not inlined into every kind of hop: the
+ * code would be several times as long. */
+static __attribute__((noinline)) void hop_end(const hop_plan *plan, int64_t block, int part,
+                                              int column, vspinor *d, double *sums) {
+  const kaon_hop_args *args = plan->args;
+  const double half_on_hop = args->clover_on == KAON_CLOVER_ON_HOP ? 0.5 : 1;
+  if (args->clover_on == KAON_CLOVER_ON_HOP) site_clover(&plan->site, block, part, d);
+  const vreal b = v_set(args->b * half_on_hop);
+  for (int s = 0; s < 4; s++)
+    for (int c = 0; c < 3; c++) d->s[s][c] = c_scale(d->s[s][c], b);
+  if (args->x.data != NULL) {
+    vspinor x;
+    site_load(&plan->site, args->x, block, part, column, &x);
+    if (args->clover_on == KAON_CLOVER_ON_X) site_clover(&plan->site, block, part, &x);
+    const vreal a = v_set(args->a * (args->clover_on == KAON_CLOVER_ON_X ? 0.5 : 1));
+    for (int s = 0; s < 4; s++)
+      for (int c = 0; c < 3; c++) {
+        d->s[s][c].re = v_fma(a, x.s[s][c].re, d->s[s][c].re);
+        d->s[s][c].im = v_fma(a, x.s[s][c].im, d->s[s][c].im);
+      }
+  }
+  site_finish(&plan->site, block, part, column, d, sums);
+}
+
+KAON_INLINE void hop_site(const hop_plan *plan, int64_t block, int part, int column, const int kind,
+                          const real *decoded, double *sums) {
+  vspinor d;
+  hop_direction(plan, 3, block, part, column, kind, decoded, &d);
+  hop_direction(plan, 7, block, part, column, kind, decoded, &d);
+  hop_direction(plan, 2, block, part, column, kind, decoded, &d);
+  hop_direction(plan, 6, block, part, column, kind, decoded, &d);
+  hop_direction(plan, 1, block, part, column, kind, decoded, &d);
+  hop_direction(plan, 5, block, part, column, kind, decoded, &d);
+  hop_direction(plan, 0, block, part, column, kind, decoded, &d);
+  hop_direction(plan, 4, block, part, column, kind, decoded, &d);
+  if (plan->bare) {
+    site_store(&plan->site, block, part, column, &d);
+  } else {
+    vspinor result = d; /* so that d itself can live in registers */
+    hop_end(plan, block, part, column, &result, sums);
+  }
+}
+
+KAON_INLINE void hop_decode(const hop_plan *plan, int64_t block, int part, const int recon,
+                            real *decoded) {
+  for (int k = 0; k < KAON_DIRS; k++) {
+    const int dir = direction_order[k];
+    const hop_from from = hop_neighbour(plan, block, part, dir);
+    stored room[KAON_LINK_18 * KAON_W] __attribute__((aligned(64)));
+    if (from.entry & KAON_NB_UNIT) continue;
+    vcomplex u[9];
+    recon_decode(hop_link(plan, &from, block, part, dir, room), recon, u);
+    real *to = decoded + dir * 18 * KAON_VL;
+    for (int i = 0; i < 9; i++) {
+      v_store_real(to + 2 * i * KAON_VL, u[i].re);
+      v_store_real(to + (2 * i + 1) * KAON_VL, u[i].im);
+    }
+  }
+}
+
+/* A chunk of blocks. kind: how the hops read their links. */
+KAON_INLINE void hop_chunk(const hop_plan *plan, int chunk, double *partials, const int recon,
+                           const int kind) {
+  const kaon_hop_args *args = plan->args;
+  const int64_t nblocks = args->stencil->nblocks, end = kaon_chunk_begin(nblocks, chunk + 1);
+  real decoded[kind == KAON_LINK_BUFFER ? KAON_DIRS * 18 * KAON_VL : 1]
+      __attribute__((aligned(64)));
+  double *sums = NULL;
+  if (args->sum.state) kaon_partial_clear(partials, chunk, args->nrhs, 2);
+  for (int64_t block = kaon_chunk_begin(nblocks, chunk); block < end; block++)
+    for (int part = 0; part < KAON_PARTS; part++) {
+      if (kind == KAON_LINK_BUFFER) hop_decode(plan, block, part, recon, decoded);
+      for (int k = 0; k < args->nrhs; k++) {
+        if (!kaon_gate_open(&args->gate, k)) continue;
+        if (args->sum.state) sums = kaon_partial(partials, chunk, k, args->nrhs, 2);
+        hop_site(plan, block, part, k, kind, decoded, sums);
+      }
+    }
+}
+
+static void hop_chunk_18(const hop_plan *plan, int chunk, double *partials) {
+  hop_chunk(plan, chunk, partials, 18, KAON_LINK_18);
+}
+
+static void hop_chunk_12(const hop_plan *plan, int chunk, double *partials) {
+  hop_chunk(plan, chunk, partials, 12, KAON_LINK_12);
+}
+
+static void hop_chunk_8(const hop_plan *plan, int chunk, double *partials) {
+  hop_chunk(plan, chunk, partials, 8, KAON_LINK_BUFFER);
+}
+
+static void hop_chunk_12_many(const hop_plan *plan, int chunk, double *partials) {
+  hop_chunk(plan, chunk, partials, 12, KAON_LINK_BUFFER);
+}
+
+#if KAON_HALF
+static void hop_chunk_18_many(const hop_plan *plan, int chunk, double *partials) {
+  hop_chunk(plan, chunk, partials, 18, KAON_LINK_BUFFER);
+}
+#else
+#define hop_chunk_18_many hop_chunk_18
+#endif
+
+/* Factors of the hops: the coefficient, the 2 that t's projector is left without, boundary signs.
+ */
+static void hop_factors(hop_plan *plan) {
+  const kaon_stencil *st = plan->args->stencil;
+  for (int dir = 0; dir < KAON_DIRS; dir++) {
+    const int mu = dir & 3, bit = st->exchange_bit[mu];
+    const double f = plan->args->coefficient[mu] * (mu == 3 ? 2 : 1);
+    plan->scaled[mu] = f != 1;
+    plan->top[mu] = bit >= 0 && (1 << bit) == KAON_VL;
+    plan->exchange[mu] = v_exchange_index(bit >= 0 && (1 << bit) < KAON_VL ? bit : 0);
+    for (int l = 0; l < KAON_W; l++) {
+      plan->factor[dir][0][l] = (real)f;
+      plan->factor[dir][1][l] = (real)(f * (double)st->boundary_sign[dir][l]);
+    }
+  }
+}
+
+void KAON_EXPORT(kaon_dslash_hop)(const kaon_launch *launch, const kaon_hop_args *args) {
+  hop_plan plan;
+  plan.args = args;
+  plan.site = site_plan_make(launch, args->stencil, args->nrhs, args->out, &args->sum);
+  plan.site.w = args->w;
+  plan.site.dot =
+      args->sum.state != NULL && args->w.data != NULL && args->sum.slot[1] != KAON_NO_SLOT;
+  plan.site.clover = args->clover;
+  plan.site.clover_scale = args->clover_scale;
+  if (args->dagger) {
+    plan.site.upper = 12 * KAON_W;
+    plan.site.lower = 0;
+  }
+  plan.table = args->stencil->neighbour[args->parity];
+  plan.gather = args->stencil->gather[args->parity];
+  plan.links[0] = args->links[args->parity];
+  plan.links[1] = args->links[1 - args->parity];
+  plan.in = args->in.data;
+  plan.recon = args->recon;
+  plan.bare = !KAON_HALF && args->b == 1 && args->x.data == NULL && args->sum.state == NULL &&
+              args->clover_on == KAON_CLOVER_NONE && args->stencil->tail_lanes == KAON_W;
+  hop_factors(&plan);
+  void (*run)(const hop_plan *, int, double *) = hop_chunk_8;
+  if (args->recon == 18) run = args->nrhs > 1 ? hop_chunk_18_many : hop_chunk_18;
+  if (args->recon == 12) run = args->nrhs > 1 ? hop_chunk_12_many : hop_chunk_12;
+  const int threads = launch->threads;
+  const int64_t nblocks = args->stencil->nblocks;
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (int t = 0; t < threads; t++) {
+    const int end = kaon_chunk_of_thread(nblocks, t + 1, threads);
+    for (int chunk = kaon_chunk_of_thread(nblocks, t, threads); chunk < end; chunk++)
+      run(&plan, chunk, launch->partials);
+    v_stream_fence();
+  }
+  kaon_reduce_finish(launch->partials, nblocks, args->nrhs, &args->gate, &args->sum, 2);
+}
+
+const kaon_dslash_ops KAON_EXPORT(kaon_dslash_ops) = {KAON_EXPORT(kaon_dslash_hop),
+                                                      KAON_EXPORT(kaon_dslash_clover)};

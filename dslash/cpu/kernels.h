@@ -1,0 +1,11 @@
+/* kernels.h - the kernels that hop.c's table points to. */
+#ifndef KAON_DSLASH_CPU_KERNELS_H
+#define KAON_DSLASH_CPU_KERNELS_H
+
+#include "dslash/dslash_ops.h"
+#include "lib/kernel.h"
+
+void KAON_EXPORT(kaon_dslash_hop)(const kaon_launch *launch, const kaon_hop_args *args);
+void KAON_EXPORT(kaon_dslash_clover)(const kaon_launch *launch, const kaon_clover_args *args);
+
+#endif

@@ -1,0 +1,176 @@
+/* site.h - what the CPU's Dirac kernels do at a site besides hopping: load a spinor, apply clover
+ * blocks, sum, store or quantise. Part of the block `site` works on = KAON_VL lanes. */
+#ifndef KAON_DSLASH_CPU_SITE_H
+#define KAON_DSLASH_CPU_SITE_H
+
+#include "lib/kernel.h"
+#include "lib/cpu/reduce.h"
+#include "lib/math/clover.h"
+#include "lib/math/half.h"
+#include "lib/cpu/wide.h"
+
+/* What a call's result goes through; the same for all its sites. */
+typedef struct site_plan {
+  const kaon_stencil *stencil;
+  int nrhs;
+  int upper, lower; /* offsets of a spinor's halves: exchanged for the dagger */
+  int stream;       /* store past the cache */
+  const stored *clover;
+  const float *clover_scale;
+  kaon_view out, w;
+  kaon_sum sum;
+  int norm, dot; /* the sums that are wanted */
+} site_plan;
+
+KAON_INLINE int64_t site_spinor(const site_plan *plan, int64_t block, int part, int column) {
+  return (block * plan->nrhs + column) * 24 * KAON_W + part * KAON_VL;
+}
+
+/* What the integers of a half spinor stand for; 1 in other precisions. */
+KAON_INLINE vreal site_unit(const site_plan *plan, const float *scale, int64_t block, int part,
+                            int column) {
+#if KAON_HALF
+  const float *p = scale + (block * plan->nrhs + column) * KAON_W + part * KAON_VL;
+  return v_load_float(p) * v_set(KAON_HALF_STEP);
+#else
+  (void)plan, (void)scale, (void)block, (void)part, (void)column;
+  return v_set(1);
+#endif
+}
+
+KAON_INLINE void site_load(const site_plan *plan, kaon_view view, int64_t block, int part,
+                           int column, vspinor *d) {
+  const stored *p = (const stored *)view.data + site_spinor(plan, block, part, column);
+  for (int s = 0; s < 4; s++)
+    for (int c = 0; c < 3; c++)
+      d->s[s][c] = half_load(p + (s < 2 ? plan->upper : plan->lower), s % 2, c);
+#if KAON_HALF
+  const vreal unit = site_unit(plan, view.scale, block, part, column);
+  for (int s = 0; s < 4; s++)
+    for (int c = 0; c < 3; c++) d->s[s][c] = c_scale(d->s[s][c], unit);
+#endif
+}
+
+/* d = 2 C d */
+KAON_INLINE void site_clover(const site_plan *plan, int64_t block, int part, vspinor *d) {
+  const stored *p = plan->clover + block * KAON_CLOVER_REALS * KAON_W + part * KAON_VL;
+  vreal plus = v_set(1), minus = plus;
+#if KAON_HALF
+  const float *scale = plan->clover_scale + block * 2 * KAON_W + part * KAON_VL;
+  plus = v_load_float(scale) * v_set(KAON_HALF_STEP);
+  minus = v_load_float(scale + KAON_W) * v_set(KAON_HALF_STEP);
+#endif
+  clover_apply_twice(p, plus, minus, d);
+}
+
+KAON_INLINE double site_total(vreal a) {
+  return w_sum(w_from(a), w_zero());
+}
+
+/* Adds |d|^2 and conj(w) d to a column's sums (re, im of slot 0, then of slot 1). */
+KAON_INLINE void site_sums(const site_plan *plan, int64_t block, int part, int column,
+                           const vspinor *d, double *sums) {
+  if (plan->norm) {
+    vreal re = v_set(0), im = v_set(0);
+    for (int s = 0; s < 4; s++)
+      for (int c = 0; c < 3; c++) {
+        re = v_fma(d->s[s][c].re, d->s[s][c].re, re);
+        im = v_fma(d->s[s][c].im, d->s[s][c].im, im);
+      }
+    sums[0] += site_total(re + im);
+  }
+  if (plan->dot) {
+    vspinor w;
+    vcomplex dot = c_make(v_set(0), v_set(0));
+    site_load(plan, plan->w, block, part, column, &w);
+    for (int s = 0; s < 4; s++)
+      for (int c = 0; c < 3; c++) dot = c_conj_fma(w.s[s][c], d->s[s][c], dot);
+    sums[2] += site_total(dot.re);
+    sums[3] += site_total(dot.im);
+  }
+}
+
+KAON_INLINE void site_write(stored *p, vreal a, int stream) {
+#if KAON_HALF
+  if (stream)
+    v_stream_int16(p, a);
+  else
+    v_store_int16(p, a);
+#else
+  if (stream)
+    v_stream_real(p, a);
+  else
+    v_store_real(p, a);
+#endif
+}
+
+KAON_INLINE void site_write_all(const site_plan *plan, stored *p, const vspinor *d,
+                                const int stream) {
+  for (int s = 0; s < 4; s++)
+    for (int c = 0; c < 3; c++) {
+      stored *q = p + (s < 2 ? plan->upper : plan->lower) + (s % 2 * 3 + c) * 2 * KAON_W;
+      site_write(q, d->s[s][c].re, stream);
+      site_write(q + KAON_W, d->s[s][c].im, stream);
+    }
+}
+
+KAON_INLINE void site_store(const site_plan *plan, int64_t block, int part, int column,
+                            const vspinor *d) {
+  stored *p = (stored *)plan->out.data + site_spinor(plan, block, part, column);
+  if (plan->stream)
+    site_write_all(plan, p, d, 1);
+  else
+    site_write_all(plan, p, d, 0);
+}
+
+#if KAON_HALF
+/* Scales d so that its largest component is 32767 and stores the scale. A NaN or infinity makes the
+ * scale NaN: x - x is 0 for finite x only. */
+KAON_INLINE void site_quantise(const site_plan *plan, int64_t block, int part, int column,
+                               vspinor *d) {
+  vreal largest = v_set(0), poison = v_set(0);
+  for (int s = 0; s < 4; s++)
+    for (int c = 0; c < 3; c++) {
+      largest = v_max(largest, v_max(v_abs(d->s[s][c].re), v_abs(d->s[s][c].im)));
+      poison = poison + (d->s[s][c].re - d->s[s][c].re) + (d->s[s][c].im - d->s[s][c].im);
+    }
+  float *scale = plan->out.scale + (block * plan->nrhs + column) * KAON_W + part * KAON_VL;
+  v_store_real(scale, largest + poison);
+  const vreal factor = v_set(KAON_HALF_MAX) / v_max(largest, v_set(KAON_HALF_TINY));
+  for (int s = 0; s < 4; s++)
+    for (int c = 0; c < 3; c++) d->s[s][c] = c_scale(d->s[s][c], factor);
+}
+#endif
+
+/* The end of every kernel: masked lanes to zero, sums, store. */
+KAON_INLINE void site_finish(const site_plan *plan, int64_t block, int part, int column, vspinor *d,
+                             double *sums) {
+  const kaon_stencil *st = plan->stencil;
+  if (block == st->nblocks - 1 && st->tail_lanes < KAON_W)
+    for (int s = 0; s < 4; s++)
+      for (int c = 0; c < 3; c++) {
+        d->s[s][c].re = v_keep(d->s[s][c].re, st->tail_lanes - part * KAON_VL);
+        d->s[s][c].im = v_keep(d->s[s][c].im, st->tail_lanes - part * KAON_VL);
+      }
+  if (sums) site_sums(plan, block, part, column, d, sums);
+#if KAON_HALF
+  site_quantise(plan, block, part, column, d);
+#endif
+  site_store(plan, block, part, column, d);
+}
+
+/* Streaming pays only where one store of lanes after another fills whole cache lines. */
+static inline int site_may_stream(const kaon_launch *launch) {
+  return launch->stream_stores && (KAON_PARTS == 1 || KAON_VL * sizeof(stored) >= 64);
+}
+
+static inline site_plan site_plan_make(const kaon_launch *launch, const kaon_stencil *stencil,
+                                       int nrhs, kaon_view out, const kaon_sum *sum) {
+  site_plan plan = {.stencil = stencil, .nrhs = nrhs, .out = out, .sum = *sum};
+  plan.lower = 12 * KAON_W;
+  plan.stream = site_may_stream(launch);
+  plan.norm = sum->state != NULL && sum->slot[0] != KAON_NO_SLOT;
+  return plan;
+}
+
+#endif

@@ -1,0 +1,67 @@
+/* clover.h - the clover term's chiral blocks on a spinor.
+ * A site has 72 reals: chirality + (36), then - (36). A block is Hermitian 6x6, row and column
+ * index spin * 3 + colour in the chiral basis (upper_s +- lower_s) / sqrt(2); its reals are the 6
+ * diagonals, then the 15 elements below the diagonal, row by row, re and im: element (i, j), j < i,
+ * starts at 6 + 2 (i (i - 1) / 2 + j). Half: integers with one scale for each site and chirality.
+ */
+#ifndef KAON_LIB_MATH_CLOVER_H
+#define KAON_LIB_MATH_CLOVER_H
+
+#include "lib/math/spin.h"
+
+enum { KAON_CLOVER_REALS = 72, KAON_CLOVER_BLOCK = 36 };
+
+/* A spinor of one chirality. */
+typedef struct vchiral {
+  vcomplex c[6];
+} vchiral;
+
+/* out_i and out_j from element (i, j) below the diagonal and its conjugate above. */
+KAON_MATH void clover_element(const stored *block, const int i, const int j, const vchiral *in,
+                              vchiral *out) {
+  const stored *p = block + (6 + 2 * (i * (i - 1) / 2 + j)) * KAON_W;
+  const vcomplex z = c_make(v_load(p), v_load(p + KAON_W));
+  out->c[i] = c_fma(z, in->c[j], out->c[i]);
+  out->c[j] = c_conj_fma(z, in->c[i], out->c[j]);
+}
+
+KAON_MATH void clover_row(const stored *block, const int i, const vchiral *in, vchiral *out) {
+  out->c[i] = c_scale(in->c[i], v_load(block + i * KAON_W));
+  if (i > 0) clover_element(block, i, 0, in, out);
+  if (i > 1) clover_element(block, i, 1, in, out);
+  if (i > 2) clover_element(block, i, 2, in, out);
+  if (i > 3) clover_element(block, i, 3, in, out);
+  if (i > 4) clover_element(block, i, 4, in, out);
+}
+
+/* out = block times (upper + s lower), s = +1 or -1. */
+KAON_MATH void clover_chirality(const stored *block, const int s, const vspinor *d, vchiral *out) {
+  vchiral in;
+  for (int i = 0; i < 6; i++) in.c[i] = c_add_signed(d->s[i / 3][i % 3], d->s[2 + i / 3][i % 3], s);
+  clover_row(block, 0, &in, out);
+  clover_row(block, 1, &in, out);
+  clover_row(block, 2, &in, out);
+  clover_row(block, 3, &in, out);
+  clover_row(block, 4, &in, out);
+  clover_row(block, 5, &in, out);
+}
+
+/* d = 2 C d: the caller's own coefficient takes the factor. Half: plus, minus = what the two
+ * blocks' integers stand for. */
+KAON_MATH void clover_apply_twice(const stored *blocks, vreal plus, vreal minus, vspinor *d) {
+  vchiral p, m;
+  clover_chirality(blocks, 1, d, &p);
+  clover_chirality(blocks + KAON_CLOVER_BLOCK * KAON_W, -1, d, &m);
+  for (int i = 0; i < 6; i++) {
+#if KAON_HALF
+    p.c[i] = c_scale(p.c[i], plus);
+    m.c[i] = c_scale(m.c[i], minus);
+#else
+    (void)plus, (void)minus;
+#endif
+    d->s[i / 3][i % 3] = c_add(p.c[i], m.c[i]);
+    d->s[2 + i / 3][i % 3] = c_sub(p.c[i], m.c[i]);
+  }
+}
+
+#endif
