@@ -1,0 +1,182 @@
+/* test_clover_term.c - clover blocks against the reference's sigma F, their inverse and
+ * determinant, and their storage. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <math.h>
+#include <cmocka.h>
+
+#include "gauge/clover_term.h"
+#include "lib/math/clover_block.h"
+#include "lib/space.h"
+#include "tests/util/link_case.h"
+
+static double *work_array(dirac_case *c) {
+  void *work = NULL;
+  const kaon_stencil *st = &c->lattice->stencil;
+  must(c->ctx, kaon_pool_take(c->ctx, (size_t)(st->nblocks * st->width) * 72 * sizeof(double),
+                              "test blocks", &work));
+  return work;
+}
+
+/* Block `chirality` (0: +, 1: -) of a site as a full 6x6 matrix. */
+static void block_of(const dirac_case *c, const double *blocks, const int site[4], int chirality,
+                     ref_complex a[36]) {
+  const kaon_place at = kaon_lattice_place(c->lattice, site);
+  const int width = c->lattice->stencil.width;
+  const double *p = blocks + kaon_field_index(at.block, 0, 36 * chirality, at.lane, 1, 72, width);
+  for (int i = 0; i < 6; i++) {
+    a[7 * i] = p[i * width];
+    for (int j = 0; j < i; j++) {
+      const int k = kaon_block_index(i, j);
+      a[6 * i + j] = p[k * width] + I * p[(k + 1) * width];
+      a[6 * j + i] = conj(a[6 * i + j]);
+    }
+  }
+}
+
+/* Calls visit for every site and chirality of a parity. */
+typedef void visit_block(dirac_case *c, const double *blocks, size_t x, int chirality,
+                         const ref_complex expected[36], double *worst);
+static double over_blocks(dirac_case *c, const double *blocks, int parity, double kappa, double csw,
+                          visit_block *visit) {
+  double worst = 0;
+  for (size_t x = 0; x < ref_volume(&c->L); x++) {
+    if (ref_parity(&c->L, x) != parity) continue;
+    ref_complex a[144], block[2][36];
+    ref_clover_site(&c->L, c->u, kappa, csw, REF_UKQCD, x, a);
+    assert_true(ref_chiral_blocks(a, block[0], block[1]) < 1e-13);
+    for (int chirality = 0; chirality < 2; chirality++)
+      visit(c, blocks, x, chirality, block[chirality], &worst);
+  }
+  return worst;
+}
+
+static void compare(dirac_case *c, const double *blocks, size_t x, int chirality,
+                    const ref_complex expected[36], double *worst) {
+  int site[4];
+  ref_complex a[36];
+  ref_coords(&c->L, x, site);
+  block_of(c, blocks, site, chirality, a);
+  *worst = fmax(*worst, ref_max_diff(a, expected, 36));
+}
+
+/* |A^-1 A - 1|, relative to the condition: |A^-1| |A|. */
+static void compare_inverse(dirac_case *c, const double *blocks, size_t x, int chirality,
+                            const ref_complex expected[36], double *worst) {
+  int site[4];
+  ref_complex a[36];
+  ref_coords(&c->L, x, site);
+  block_of(c, blocks, site, chirality, a);
+  const double condition = sqrt(ref_norm2(a, 36) * ref_norm2(expected, 36));
+  for (int i = 0; i < 6; i++)
+    for (int j = 0; j < 6; j++) {
+      ref_complex sum = -(i == j);
+      for (int k = 0; k < 6; k++) sum += a[6 * i + k] * expected[6 * k + j];
+      *worst = fmax(*worst, cabs(sum) / condition);
+    }
+}
+
+static void check_blocks(dirac_case *c) {
+  const double kappa = 0.12, csw = 1.3;
+  double *blocks = work_array(c);
+  for (int parity = 0; parity < 2; parity++) {
+    double logdet = 0, expected = 0;
+    must(c->ctx, kaon_clover_term_build(c->gauge, parity, kappa, csw, blocks));
+    /* F: sixteen products of 8 roundings, over 8; three F an element, times kappa csw */
+    test_below("A", over_blocks(c, blocks, parity, kappa, csw, compare),
+               (2 * 128 * 3 * kappa * csw + 4) * ROUND);
+    must(c->ctx, kaon_clover_term_invert(c->lattice, parity, kappa, csw, blocks, &logdet));
+    /* Gauss elimination with pivoting: growth at most 2^5, 6 rows, here and in the product */
+    test_below("A^-1 A - 1 over |A| |A^-1|",
+               over_blocks(c, blocks, parity, kappa, csw, compare_inverse), 6 * 32 * 2 * ROUND);
+    for (size_t x = 0; x < ref_volume(&c->L); x++) {
+      if (ref_parity(&c->L, x) != parity) continue;
+      ref_complex a[144];
+      ref_clover_site(&c->L, c->u, kappa, csw, REF_UKQCD, x, a);
+      expected += creal(ref_log_det(12, a));
+    }
+    /* per site: 12 pivots off by a few roundings times the condition, below 1e3 here */
+    const double v = (double)ref_volume(&c->L) / 2;
+    test_close("log det", logdet, expected, (12 * 1e3 * v + v * fabs(expected)) * ROUND);
+  }
+  kaon_pool_give(c->ctx, blocks);
+}
+
+static void blocks_inverse_and_determinant_match_the_reference(void **state) {
+  (void)state;
+  for_all_cases(LINKS_RANDOM, check_blocks);
+}
+
+/* Storing: single rounds; half keeps 0.51 / 32767 of the block's largest element. */
+static void check_storing(dirac_case *c) {
+  const kaon_stencil *st = &c->lattice->stencil;
+  const size_t lanes = (size_t)(st->nblocks * st->width);
+  double *blocks = work_array(c);
+  must(c->ctx, kaon_clover_term_build(c->gauge, 1, 0.13, 1.7, blocks));
+  float *single = malloc(lanes * 72 * sizeof *single), *scale = malloc(lanes * 2 * sizeof *scale);
+  int16_t *half = malloc(lanes * 72 * sizeof *half);
+  must(c->ctx, kaon_clover_term_store(c->lattice, blocks, KAON_SINGLE, single, NULL));
+  must(c->ctx, kaon_clover_term_store(c->lattice, blocks, KAON_HALF, half, scale));
+  double worst_single = 0, worst_half = 0, worst_scale = 0;
+  for (int64_t b = 0; b < st->nblocks; b++)
+    for (int l = 0; l < st->width; l++)
+      for (int chirality = 0; chirality < 2; chirality++) {
+        const float s = scale[kaon_field_index(b, 0, chirality, l, 1, 2, st->width)];
+        double largest = 0;
+        for (int i = 0; i < 36; i++) {
+          const int64_t at = kaon_field_index(b, 0, 36 * chirality + i, l, 1, 72, st->width);
+          largest = fmax(largest, fabs(blocks[at]));
+          worst_single = fmax(worst_single, fabs((double)single[at] - blocks[at]) / 2);
+          worst_half =
+              fmax(worst_half, fabs(half[at] * (double)s / 32767 - blocks[at]) / (double)s);
+        }
+        worst_scale = fmax(worst_scale, fabs((double)s / largest - 1));
+      }
+  test_below("single", worst_single, 6e-8);
+  test_below("half, over scale", worst_half, 0.51 / 32767);
+  test_below("scale is the largest element", worst_scale, 6e-8);
+  free(single), free(half), free(scale);
+  kaon_pool_give(c->ctx, blocks);
+}
+
+static void stored_blocks_keep_their_precision(void **state) {
+  (void)state;
+  for_all_cases(LINKS_WEAK, check_storing);
+}
+
+/* A constant diagonal field makes A diagonal, and kappa csw can be chosen to make an entry vanish.
+ */
+static void a_singular_block_is_named(void **state) {
+  (void)state;
+  static const int q[3] = {1, 1, -2}, shape[4] = {8, 8, 8, 8};
+  dirac_case c;
+  assert_true(case_open(&c, KAON_ISA_AUTO, shape, 0, LINKS_UNIT, 0));
+  ref_flux_links(&c.L, c.u, 8, 8, q);
+  case_import_links(&c);
+  double *blocks = work_array(&c), logdet;
+  must(c.ctx, kaon_clover_term_build(c.gauge, 0, 1, 1, blocks));
+  ref_complex a[36];
+  const int site[4] = {2, 2, 2, 2};
+  block_of(&c, blocks, site, 1, a);
+  const double strength = 1 - creal(a[0]); /* entry = 1 - (kappa csw) strength */
+  assert_true(fabs(strength) > 0.1);
+  must(c.ctx, kaon_clover_term_build(c.gauge, 0, 1 / strength, 1, blocks));
+  must_refuse(c.ctx, KAON_ERR_SINGULAR,
+              kaon_clover_term_invert(c.lattice, 0, 1 / strength, 1, blocks, &logdet));
+  kaon_pool_give(c.ctx, blocks);
+  case_close(&c);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(blocks_inverse_and_determinant_match_the_reference),
+      cmocka_unit_test(stored_blocks_keep_their_precision),
+      cmocka_unit_test(a_singular_block_is_named),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
