@@ -2,6 +2,7 @@
 #include "blas/submit.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { TEXT = 80 };
 
@@ -69,17 +70,23 @@ void kaon_update_begin(kaon_update *u, const char *name, const kaon_vector *shap
   u->args.c.state = pass->scalars->state;
 }
 
+static kaon_status wrong_space(const kaon_update *u, const char *name, const kaon_space *space) {
+  char theirs[TEXT], ours[TEXT];
+  describe(space, theirs);
+  describe(u->shape->space, ours);
+  return kaon_fail(u->ctx, KAON_ERR_SHAPE,
+                   "%s: vector %s holds %s but the result holds %s%s; all must be created from one "
+                   "space",
+                   u->name, name, theirs, ours,
+                   strcmp(theirs, ours) == 0 ? " of another lattice object" : "");
+}
+
 static void add_operand(kaon_update *u, int number, const char *name, const kaon_vector *v) {
   if (u->status != KAON_OK) return;
-  char theirs[TEXT], ours[TEXT];
   if (v == NULL)
     u->status = kaon_fail(u->ctx, KAON_ERR_ARGUMENT, "%s: vector %s is NULL", u->name, name);
   else if (v->space != u->shape->space)
-    u->status =
-        kaon_fail(u->ctx, KAON_ERR_SHAPE,
-                  "%s: vector %s holds %s but the result holds %s; all must be created "
-                  "from one space",
-                  u->name, name, describe(v->space, theirs), describe(u->shape->space, ours));
+    u->status = wrong_space(u, name, v->space);
   else if (v->nrhs != u->shape->nrhs)
     u->status =
         kaon_fail(u->ctx, KAON_ERR_SHAPE, "%s: vector %s has %d columns but the result has %d",

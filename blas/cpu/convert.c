@@ -4,7 +4,7 @@
  * half takes a whole unit (ncomp rows) to find its scale (lib/math/half.h). The sums are of the
  * stored values, as in update.c. */
 #if !defined(KAON_PREC_DOUBLE) && !defined(KAON_PREC_SINGLE) && !defined(KAON_PREC_HALF)
-#define KAON_PREC_SINGLE /* vreal: W floats */
+#define KAON_PREC_HALF /* vreal: W floats, and int16 loads and stores */
 #endif
 #include <string.h>
 

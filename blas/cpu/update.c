@@ -100,9 +100,7 @@ static void run_chunks(const kaon_launch *launch, const kaon_update_args *args, 
       work(launch, args, kaon_chunk_begin(nblocks, chunk), kaon_chunk_begin(nblocks, chunk + 1),
            partial);
     }
-#if !defined(KAON_ISA_SCALAR)
-    _mm_sfence(); /* streamed stores become visible before the team disperses */
-#endif
+    v_stream_fence();
   }
 }
 
@@ -141,18 +139,21 @@ UPDATE_ENTRY(bicgstab_solution, 15, 10, 3, 1, 4)
 
 /* Zeros (from == NULL) or a raw copy, which keeps the bits of half; past the cache if `stream`. */
 static void fill(stored *to, const stored *from, int64_t n, int stream) {
-#if !KAON_HALF
-  if (stream && n % KAON_VL == 0) {
-    for (int64_t i = 0; i < n; i += KAON_VL)
-      v_stream_real(to + i, from ? v_load_real(from + i) : v_set(0));
+  if (!stream) {
+    if (from != NULL)
+      memcpy(to, from, (size_t)n * sizeof *to);
+    else
+      memset(to, 0, (size_t)n * sizeof *to);
     return;
   }
+  for (int64_t i = 0; i < n; i += KAON_VL) {
+    const vreal x = from != NULL ? v_load(from + i) : v_set(0);
+#if KAON_HALF
+    v_stream_int16(to + i, x);
+#else
+    v_stream_real(to + i, x);
 #endif
-  (void)stream;
-  if (from != NULL)
-    memcpy(to, from, (size_t)n * sizeof *to);
-  else
-    memset(to, 0, (size_t)n * sizeof *to);
+  }
 }
 
 KAON_INLINE void fill_units(const kaon_launch *launch, const kaon_update_args *args, int64_t begin,

@@ -1,0 +1,314 @@
+/* test_update_kernels.c - every entry of the vector kernel tables, for every instruction set and
+ * precision, against plain C on exported arrays.
+ * Bounds. Updates: each of the k complex multiply-adds behind a component rounds at most 5 times
+ * (coefficient to float, two products, two sums), so its error is at most (5 k + 1) u times the sum
+ * of its terms' magnitudes, u = 2^-53 or 2^-24; half adds one quantisation, 0.51 scale / 32767
+ * (lib/math/half.h). Sums: (ncomp + 7 + blocks in a chunk + chunks) 2^-53 times the sum of the
+ * magnitudes, against long double sums over the exported result. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "blas/blas_ops.h"
+#include "lib/math/half.h"
+#include "util/vector_bed.h"
+
+static number coefficient_value(const bed *b, int i, int column) {
+  const double *slot = b->state[column].slot[i];
+  return (i % 2 ? -1 : 1) * (slot[0] + I * slot[1]);
+}
+
+/* What a number of a written vector must be: value, sum of the magnitudes of its terms, and how
+ * many multiply-adds deep it is. */
+typedef struct expected {
+  int vector;
+  number value;
+  double magnitude;
+  int depth;
+} expected;
+
+static expected sum_of_terms(int vector, int n, const number *terms) {
+  expected e = {vector, 0, 0, n};
+  for (int i = 0; i < n; i++) {
+    e.value += terms[i];
+    e.magnitude += cabs(terms[i]);
+  }
+  return e;
+}
+
+/* v: the old numbers of all vectors; c: coefficients. Returns how many vectors are written. */
+static int formula(enum op op, const number *v, const number *c, expected out[OUTPUTS]) {
+  number many[MULTI + 1];
+  switch (op) {
+    case ZERO:
+      out[0] = (expected){0, 0, 0, 0};
+      return 1;
+    case COPY:
+      out[0] = (expected){1, v[0], 0, 0};
+      return 1;
+    case SCALE:
+      out[0] = sum_of_terms(0, 1, (number[]){c[0] * v[0]});
+      return 1;
+    case AXPY:
+      out[0] = sum_of_terms(1, 2, (number[]){v[1], c[0] * v[0]});
+      return 1;
+    case XPAY:
+      out[0] = sum_of_terms(1, 2, (number[]){v[0], c[0] * v[1]});
+      return 1;
+    case AXPBY:
+      out[0] = sum_of_terms(1, 2, (number[]){c[0] * v[0], c[1] * v[1]});
+      return 1;
+    case AXPY_XPAY:
+      out[0] = sum_of_terms(2, 2, (number[]){v[2], c[0] * v[1]});
+      out[1] = sum_of_terms(1, 2, (number[]){v[0], c[1] * v[1]});
+      return 2;
+    case DIRECTION:
+      out[0] = sum_of_terms(1, 3, (number[]){v[0], c[0] * v[1], c[0] * c[1] * v[2]});
+      return 1;
+    case SOLUTION:
+      out[0] = sum_of_terms(3, 3, (number[]){v[3], c[0] * v[0], c[1] * v[1]});
+      out[1] = sum_of_terms(1, 2, (number[]){v[1], c[2] * v[2]});
+      return 2;
+    case MULTI_AXPY:
+      for (int i = 0; i < MULTI; i++) many[i] = c[i] * v[i];
+      many[MULTI] = v[MULTI];
+      out[0] = sum_of_terms(MULTI, MULTI + 1, many);
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+static double unit_roundoff(kaon_precision precision) {
+  return precision == KAON_DOUBLE ? 0x1p-53 : 0x1p-24;
+}
+
+/* A written vector's 12 numbers of a site against theirs; returns the largest error / bound.
+ * roundings: quantisations on the way to a half result; the scale of all but the last is at most
+ * the sum of the terms' magnitudes, like the number that it ends up in. */
+static double check_site(const bed *b, const number *after, const expected e[NUMBERS],
+                         int roundings) {
+  double worst = 0, largest = 0;
+  for (int i = 0; i < NUMBERS; i++) {
+    const double size = fmax(fabs(creal(e[i].value)), fabs(cimag(e[i].value)));
+    largest = fmax(largest, roundings > 1 ? e[i].magnitude : size);
+  }
+  for (int i = 0; i < NUMBERS; i++) {
+    const number difference = after[i] - e[i].value;
+    const double error = fmax(fabs(creal(difference)), fabs(cimag(difference)));
+    double bound = (5 * e[i].depth + 1) * unit_roundoff(b->precision) * e[i].magnitude;
+    if (e[i].depth == 0) bound = 0;
+    if (b->precision == KAON_HALF && e[i].depth > 0)
+      bound += roundings * 0.51 / 32767 * (largest + bound);
+    if (error > 0) worst = fmax(worst, error / bound);
+  }
+  return worst;
+}
+
+static int open_column(const bed *b, int k) {
+  return (b->state[k].gate & KAON_GATE_STEP) != 0;
+}
+
+/* Largest error / bound of all written vectors; everything else must be untouched. */
+static double check_vectors(const bed *b, enum op op, int roundings) {
+  double worst = 0;
+  for (int k = 0; k < b->nrhs; k++) {
+    number c[MULTI];
+    for (int i = 0; i < MULTI; i++) c[i] = coefficient_value(b, i, k);
+    expected e[OUTPUTS][NUMBERS], none[OUTPUTS];
+    const size_t column = (size_t)k * b->count;
+    int written[VECTORS] = {0};
+    const int outputs = open_column(b, k) ? formula(op, (number[VECTORS]){0}, c, none) : 0;
+    for (int o = 0; o < outputs; o++) written[none[o].vector] = 1;
+    for (int i = 0; i < VECTORS; i++)
+      if (!written[i])
+        assert_memory_equal(b->before[i] + column, b->after[i] + column, b->count * sizeof(number));
+    for (size_t site = 0; site < b->count && outputs > 0; site += NUMBERS) {
+      for (int i = 0; i < NUMBERS; i++) {
+        number v[VECTORS];
+        expected out[OUTPUTS];
+        for (int j = 0; j < VECTORS; j++) v[j] = b->before[j][column + site + (size_t)i];
+        formula(op, v, c, out);
+        for (int o = 0; o < outputs; o++) e[o][i] = out[o];
+      }
+      for (int o = 0; o < outputs; o++)
+        worst =
+            fmax(worst, check_site(b, b->after[e[o][0].vector] + column + site, e[o], roundings));
+    }
+  }
+  return worst;
+}
+
+static double sum_bound(const bed *b) {
+  const double blocks = (double)b->space->nblocks;
+  const double chunks = fmin(blocks, KAON_REDUCE_CHUNKS);
+  return (NCOMP + 7 + ceil(blocks / chunks) + chunks) * 0x1p-53;
+}
+
+/* |slot - (x, y)| / bound with x, y from the exported results. */
+static double check_sum(const bed *b, int slot, int x, int y, int k) {
+  const number *a = b->after[x] + (size_t)k * b->count, *c = b->after[y] + (size_t)k * b->count;
+  long double re = 0, im = 0, magnitude = 0;
+  for (size_t n = 0; n < b->count; n++) {
+    const long double ar = creal(a[n]), ai = cimag(a[n]), cr = creal(c[n]), ci = cimag(c[n]);
+    re += ar * cr + ai * ci;
+    im += ar * ci - ai * cr;
+    magnitude += fabsl(ar * cr) + fabsl(ai * ci) + fabsl(ar * ci) + fabsl(ai * cr);
+  }
+  const double *found = b->state[k].slot[slot];
+  const double error = fmax(fabs(found[0] - (double)re), fabs(found[1] - (double)im));
+  return error / (sum_bound(b) * (double)magnitude);
+}
+
+static double check_column_sums(const bed *b, enum op op, int k) {
+  static const int norm_of[OPS] = {-1, 1, 0, 1, 1, 1, 1, 1, 1, MULTI, 0, MULTI};
+  double worst = 0;
+  if (norm_of[op] >= 0) worst = check_sum(b, NORM, norm_of[op], norm_of[op], k);
+  if (op == AXPY || op == SOLUTION) worst = fmax(worst, check_sum(b, DOT, 4, 1, k));
+  if (op == DOTS) {
+    worst = fmax(worst, check_sum(b, DOT, 0, 1, k));
+    worst = fmax(worst, check_sum(b, FIRST, 1, 1, k));
+  }
+  if (op == MULTI_DOT)
+    for (int i = 0; i < MULTI; i++) worst = fmax(worst, check_sum(b, FIRST + i, i, MULTI, k));
+  return worst;
+}
+
+static double check_sums(bed *b, enum op op) {
+  double worst = 0;
+  ok(b->ctx, kaon_scalars_read(b->scalars, b->state));
+  for (int k = 0; k < b->nrhs; k++) {
+    if (open_column(b, k)) {
+      worst = fmax(worst, check_column_sums(b, op, k));
+      continue;
+    }
+    for (int s = 64; s < KAON_SLOTS; s++) /* a closed column's slots are untouched */
+      for (int c = 0; c < 2; c++) assert_true(b->state[k].slot[s][c] == SENTINEL);
+  }
+  return worst;
+}
+
+/* error / bound of [op][vectors, sums] over all entries on one bed. */
+static void run_all(bed *b, double worst[OPS][2]) {
+  for (int op = 0; op < OPS; op++) {
+    run_op(b, (enum op)op);
+    worst[op][0] = fmax(worst[op][0], check_vectors(b, (enum op)op, 1));
+    worst[op][1] = fmax(worst[op][1], check_sums(b, (enum op)op));
+  }
+}
+
+static void every_entry_agrees_with_plain_c(void **state) {
+  (void)state;
+  static const int columns[] = {1, 3, 12};
+  for (int isa = KAON_ISA_SCALAR; isa <= KAON_ISA_AVX512; isa++) {
+    if (lacks((kaon_isa)isa)) continue;
+    for (int precision = KAON_DOUBLE; precision <= KAON_HALF; precision++) {
+      double worst[OPS][2] = {{0}};
+      for (int i = 0; i < 9; i++) {
+        if (i == 5) continue; /* 12 columns on the smaller lattices alone */
+        bed b;
+        bed_open(&b, (kaon_isa)isa, 1, &shapes[i / 3], (kaon_precision)precision, columns[i % 3]);
+        run_all(&b, worst);
+        bed_close(&b);
+      }
+      for (int op = 0; op < OPS; op++) {
+        print_message("isa %d precision %d %-18s error / bound: vectors %.3f, sums %.3f\n", isa,
+                      precision, op_names[op], worst[op][0], worst[op][1]);
+        assert_true(worst[op][0] <= 1 && worst[op][1] <= 1);
+      }
+    }
+  }
+}
+
+/* The bits of everything that all entries leave behind, chained into one number (FNV-1a). */
+static uint64_t chain(uint64_t hash, const void *data, size_t bytes) {
+  const char *p = data;
+  for (size_t i = 0; i + 4 <= bytes; i += 4) {
+    uint32_t word;
+    memcpy(&word, p + i, 4);
+    hash = (hash ^ word) * UINT64_C(0x100000001b3);
+  }
+  return hash;
+}
+
+static uint64_t fingerprint(kaon_isa isa, int threads, const shape_case *shape,
+                            kaon_precision precision) {
+  uint64_t hash = UINT64_C(0xcbf29ce484222325);
+  bed b;
+  bed_open(&b, isa, threads, shape, precision, 3);
+  b.bits_only = 1;
+  for (int op = 0; op < OPS; op++) {
+    run_op(&b, (enum op)op);
+    ok(b.ctx, kaon_scalars_read(b.scalars, b.state));
+    for (int i = 0; i < VECTORS; i++) {
+      const size_t bytes = (size_t)b.space->nblocks * (size_t)(b.space->width * NCOMP * b.nrhs) *
+                           kaon_precision_bytes(precision);
+      hash = chain(hash, b.v[i]->data, bytes);
+      if (precision == KAON_HALF) hash = chain(hash, b.v[i]->scale, bytes / NCOMP * 2);
+    }
+    hash = chain(hash, b.state, 3 * sizeof *b.state);
+  }
+  bed_close(&b);
+  return hash;
+}
+
+static void bits_do_not_depend_on_the_number_of_threads(void **state) {
+  (void)state;
+  static const shape_case small[] = {{{4, 6, 2, 10}, KAON_ODD}, {{4, 4, 8, 16}, KAON_EVEN}};
+  for (int isa = KAON_ISA_SCALAR; isa <= KAON_ISA_AVX512; isa++) {
+    if (lacks((kaon_isa)isa)) continue;
+    for (int precision = KAON_DOUBLE; precision <= KAON_HALF; precision++)
+      for (int i = 0; i < 2; i++) {
+        uint64_t hash[3];
+        for (int t = 0; t < 3; t++)
+          hash[t] = fingerprint((kaon_isa)isa, t + 1, &small[i], (kaon_precision)precision);
+        print_message("isa %d precision %d lattice %d: %016llx %016llx %016llx\n", isa, precision,
+                      i, (unsigned long long)hash[0], (unsigned long long)hash[1],
+                      (unsigned long long)hash[2]);
+        assert_true(hash[1] == hash[0] && hash[2] == hash[0]);
+      }
+  }
+}
+
+static void entries_that_a_backend_lacks_are_composed(void **state) {
+  (void)state;
+  for (int precision = KAON_DOUBLE; precision <= KAON_HALF; precision++) {
+    bed b;
+    bed_open(&b, KAON_ISA_AUTO, 1, &shapes[0], (kaon_precision)precision, 3);
+    const kaon_backend *whole = b.ctx->backend;
+    kaon_backend poor = *whole;
+    kaon_blas_ops table = *whole->blas[precision];
+    table.axpy_xpay = table.bicgstab_direction = table.bicgstab_solution = NULL;
+    table.multi_axpy = table.multi_dot = NULL;
+    poor.blas[precision] = &table;
+    b.ctx->backend = &poor;
+    for (int op = AXPY_XPAY; op < OPS; op++) {
+      run_op(&b, (enum op)op);
+      const double worst = check_vectors(&b, (enum op)op, MULTI);
+      const double worst_sum = check_sums(&b, (enum op)op);
+      print_message("precision %d composed %-18s error/bound: vectors %.3f, sums %.3f\n", precision,
+                    op_names[op], worst, worst_sum);
+      assert_true(worst <= 1 && worst_sum <= 1);
+    }
+    table.axpy = NULL;
+    kaon_pass pass = KAON_PASS_INIT;
+    pass.scalars = b.scalars;
+    assert_int_equal(call(&b, AXPY, pass), KAON_ERR_NOT_BUILT);
+    print_message("%s\n", kaon_last_error(b.ctx));
+    b.ctx->backend = whole;
+    bed_close(&b);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_entry_agrees_with_plain_c),
+      cmocka_unit_test(bits_do_not_depend_on_the_number_of_threads),
+      cmocka_unit_test(entries_that_a_backend_lacks_are_composed),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

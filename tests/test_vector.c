@@ -1,0 +1,308 @@
+/* test_vector.c - vectors as a user sees them: the door to host arrays in every basis, order and
+ * precision; sums; views; what is refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "lib/math/basis.h"
+#include "reference/reference.h"
+#include "util/vector_bed.h"
+
+static const kaon_basis bases[] = {KAON_BASIS_UKQCD, KAON_BASIS_DEGRAND_ROSSI,
+                                   KAON_BASIS_DDALPHAAMG};
+static const ref_basis ref_bases[] = {REF_UKQCD, REF_DEGRAND_ROSSI, REF_DDALPHAAMG};
+
+static void matrix_of(kaon_basis basis, number s[16]) {
+  const kaon_basis_change *b = kaon_basis_find(basis);
+  for (int i = 0; i < 16; i++) s[i] = b->scale * b->sign[i / 4][i % 4];
+}
+
+/* S gamma_mu(host) S^dag = gamma_mu inside, S unitary, and S is what the reference finds. Products
+ * of 4 terms of magnitude at most 1/2, twice: 8 roundings of 2^-53. */
+static void basis_changes_carry_the_gamma_matrices_over(void **state) {
+  (void)state;
+  for (int b = 0; b < 3; b++) {
+    number s[16], dagger[16], found[16];
+    ref_complex expected[16];
+    double worst = 0;
+    matrix_of(bases[b], s);
+    for (int i = 0; i < 16; i++) dagger[i] = conj(s[4 * (i % 4) + i / 4]);
+    ref_basis_change(ref_bases[b], REF_UKQCD, expected);
+    worst = fmax(worst, ref_max_diff(s, expected, 16));
+    for (int mu = 0; mu < 4; mu++) {
+      ref_complex host[16];
+      ref_gamma(ref_bases[b], mu, host);
+      ref_gamma(REF_UKQCD, mu, expected);
+      ref_mul4(found, s, host);
+      ref_mul4(found, found, dagger);
+      worst = fmax(worst, ref_max_diff(found, expected, 16));
+    }
+    ref_mul4(found, s, dagger);
+    for (int i = 0; i < 16; i++) worst = fmax(worst, cabs(found[i] - (i % 5 == 0)));
+    print_message("basis %d: largest deviation %.2e, bound %.2e\n", b, worst, 8 * 0x1p-53);
+    assert_true(worst <= 8 * 0x1p-53);
+  }
+}
+
+static int parity_of(const int extents[4], size_t site) {
+  int sum = 0;
+  for (int mu = 0; mu < 4; mu++) {
+    sum += (int)(site % (size_t)extents[mu]);
+    site /= (size_t)extents[mu];
+  }
+  return sum & 1;
+}
+
+/* Import in one basis, export in another: S_out^dag S_in psi on the vector's sites, nothing on the
+ * others. Two changes of at most 4 terms: 10 u times the site's 2-norm; half 0.51 scale / 32767
+ * through a matrix of rows of at most sum 2. */
+static double round_trip(const bed *b, const shape_case *shape, int in, int out) {
+  ref_complex s[16], t[16], m[16];
+  number psi[NUMBERS], *back = malloc(b->count * sizeof *back);
+  ref_basis_change(ref_bases[in], REF_UKQCD, s);
+  ref_basis_change(REF_UKQCD, ref_bases[out], t);
+  matrix_of(bases[out], t);
+  for (int i = 0; i < 16; i++) m[i] = conj(t[4 * (i % 4) + i / 4]);
+  ref_mul4(m, m, s);
+  for (size_t n = 0; n < b->count; n++) back[n] = 1e9;
+  ok(b->ctx, kaon_vector_import(b->v[0], 1, (const double *)b->noise, bases[in]));
+  ok(b->ctx, kaon_vector_export(b->v[0], 1, (double *)back, bases[out]));
+  const double u = b->precision == KAON_DOUBLE ? 0x1p-53 : 0x1p-24;
+  double worst = 0;
+  for (size_t site = 0; site < b->count / NUMBERS; site++) {
+    const number *from = b->noise + site * NUMBERS, *to = back + site * NUMBERS;
+    if (shape->parity != KAON_FULL && parity_of(shape->extents, site) != (int)shape->parity) {
+      for (int i = 0; i < NUMBERS; i++) assert_true(to[i] == 1e9);
+      continue;
+    }
+    const double norm = sqrt(ref_norm2(from, NUMBERS));
+    const double bound = (10 * u + (b->precision == KAON_HALF ? 2 * 0.51 / 32767 : 0)) * norm;
+    for (int i = 0; i < NUMBERS; i++) {
+      psi[i] = 0;
+      for (int j = 0; j < 4; j++) psi[i] += m[4 * (i / 3) + j] * from[3 * j + i % 3];
+      worst = fmax(worst, cabs(psi[i] - to[i]) / bound);
+    }
+  }
+  free(back);
+  return worst;
+}
+
+static void host_arrays_survive_the_door_in_every_basis(void **state) {
+  (void)state;
+  static const shape_case more[] = {{{4, 6, 2, 10}, KAON_FULL}, {{8, 4, 4, 8}, KAON_ODD}};
+  for (int isa = KAON_ISA_SCALAR; isa <= KAON_ISA_AVX512; isa++) {
+    if (lacks((kaon_isa)isa)) continue;
+    for (int precision = KAON_DOUBLE; precision <= KAON_HALF; precision++) {
+      double worst = 0;
+      for (int i = 0; i < 5 * 9; i++) {
+        const shape_case *shape = i < 27 ? &shapes[i / 9] : &more[i / 9 - 3];
+        bed b;
+        bed_open(&b, (kaon_isa)isa, 1, shape, (kaon_precision)precision, 3);
+        worst = fmax(worst, round_trip(&b, shape, i % 3, i / 3 % 3));
+        bed_close(&b);
+      }
+      print_message("isa %d precision %d: error / bound %.3f\n", isa, precision, worst);
+      assert_true(worst <= 1);
+    }
+  }
+}
+
+/* Import in double without a change of basis is exact, by any number of threads; masked lanes and
+ * other columns stay zero. */
+static void import_touches_its_column_and_true_sites_alone(void **state) {
+  (void)state;
+  for (int isa = KAON_ISA_SCALAR; isa <= KAON_ISA_AVX512; isa++) {
+    if (lacks((kaon_isa)isa)) continue;
+    for (int threads = 1; threads <= 3; threads++) {
+      bed b;
+      bed_open(&b, (kaon_isa)isa, threads, &shapes[0], KAON_DOUBLE, 3);
+      ok(b.ctx, kaon_vector_import(b.v[0], 1, (const double *)b.noise, KAON_BASIS_UKQCD));
+      const double *data = b.v[0]->data;
+      const int64_t total = b.space->nblocks * b.space->width * NCOMP * 3;
+      int64_t filled = 0, stray = 0;
+      for (int64_t i = 0; i < total; i++) {
+        filled += data[i] != 0;
+        if (i / (NCOMP * b.space->width) % 3 != 1) stray += data[i] != 0;
+      }
+      assert_true(stray == 0 && filled == b.space->nsites * NCOMP);
+      number *back = malloc(b.count * sizeof *back);
+      memcpy(back, b.noise, b.count * sizeof *back);
+      ok(b.ctx, kaon_vector_export(b.v[0], 1, (double *)back, KAON_BASIS_UKQCD));
+      assert_memory_equal(back, b.noise, b.count * sizeof *back);
+      free(back);
+      bed_close(&b);
+    }
+  }
+}
+
+static void numbers_that_cannot_be_stored_are_named(void **state) {
+  (void)state;
+  static const double bad[] = {NAN, INFINITY, -INFINITY, 1e39};
+  for (int precision = KAON_DOUBLE; precision <= KAON_HALF; precision++) {
+    bed b;
+    bed_open(&b, KAON_ISA_AUTO, 2, &shapes[0], (kaon_precision)precision, 1);
+    ok(b.ctx, kaon_vector_import(b.v[0], 0, (const double *)b.noise, KAON_BASIS_UKQCD));
+    export_all(&b, b.before);
+    double *psi = malloc(b.count * sizeof(number));
+    for (int i = 0; i < 4; i++) {
+      memcpy(psi, b.noise, b.count * sizeof(number));
+      /* site (3, 5, 1, 8) is odd, like the space; its neighbour is not, and nobody looks there */
+      const size_t site = 3 + 4 * (5 + 6 * (1 + 2 * 8));
+      psi[(site * NUMBERS + 7) * 2 + 1] = bad[i];
+      psi[(site - 1) * NUMBERS * 2] = NAN;
+      const int fits = precision == KAON_DOUBLE && i == 3;
+      const kaon_status status = kaon_vector_import(b.v[0], 0, psi, KAON_BASIS_DEGRAND_ROSSI);
+      assert_int_equal(status, fits ? KAON_OK : KAON_ERR_NOT_FINITE);
+      if (fits) break;
+      print_message("%s\n", kaon_last_error(b.ctx));
+      assert_non_null(strstr(kaon_last_error(b.ctx), "site (3, 5, 1, 8), spin 2, colour 1, imag"));
+      export_all(&b, b.after);
+      assert_memory_equal(b.before[0], b.after[0], b.count * sizeof(number));
+    }
+    free(psi);
+    bed_close(&b);
+  }
+}
+
+static void sums_and_axpy_are_those_of_the_reference(void **state) {
+  (void)state;
+  for (int precision = KAON_DOUBLE; precision <= KAON_HALF; precision++) {
+    bed b;
+    double norm2[3], dot[3][2];
+    bed_open(&b, KAON_ISA_AUTO, 2, &shapes[0], (kaon_precision)precision, 3);
+    fill(&b);
+    export_all(&b, b.before);
+    ok(b.ctx, kaon_vector_norm2(b.v[0], norm2));
+    ok(b.ctx, kaon_vector_dot(b.v[0], b.v[1], dot));
+    ok(b.ctx, kaon_vector_axpy(0.25, -2, b.v[0], b.v[1]));
+    export_all(&b, b.after);
+    const double n = (double)b.space->nsites * NCOMP;
+    double worst = 0;
+    for (int k = 0; k < 3; k++) {
+      const number *x = b.before[0] + (size_t)k * b.count, *y = b.before[1] + (size_t)k * b.count;
+      const double x2 = ref_norm2(x, b.count), y2 = ref_norm2(y, b.count);
+      const number xy = ref_dot(x, y, b.count);
+      worst = fmax(worst, fabs(norm2[k] - x2) / (n * 0x1p-53 * x2));
+      worst = fmax(worst, cabs(dot[k][0] + I * dot[k][1] - xy) / (n * 0x1p-53 * sqrt(x2 * y2)));
+      number *z = malloc(b.count * sizeof *z);
+      memcpy(z, y, b.count * sizeof *z);
+      ref_axpy(0.25 - 2 * I, x, z, b.count);
+      const double u = precision == KAON_DOUBLE ? 6 * 0x1p-53 : 6 * 0x1p-24;
+      /* a half site rounds 24 reals, each by at most 0.51 / 32767 of the site's norm */
+      const double half = precision == KAON_HALF ? 0.51 / 32767 * sqrt(NCOMP) : 0;
+      const double bound = u * (2.1 * sqrt(x2) + sqrt(y2)) + half * sqrt(ref_norm2(z, b.count));
+      number *difference = b.after[1] + (size_t)k * b.count;
+      for (size_t i = 0; i < b.count; i++) difference[i] -= z[i];
+      worst = fmax(worst, sqrt(ref_norm2(difference, b.count)) / bound);
+      free(z);
+    }
+    print_message("precision %d: error / bound %.4f\n", precision, worst);
+    assert_true(worst <= 1);
+    bed_close(&b);
+  }
+}
+
+static void parities_are_views_of_the_full_lattice(void **state) {
+  (void)state;
+  for (int precision = KAON_DOUBLE; precision <= KAON_HALF; precision++) {
+    bed b;
+    bed_open(&b, KAON_ISA_AUTO, 1, &(shape_case){{4, 6, 2, 10}, KAON_FULL},
+             (kaon_precision)precision, 3);
+    fill(&b);
+    export_all(&b, b.before);
+    for (int parity = 0; parity < 2; parity++) {
+      kaon_vector view, nested;
+      number *part = calloc(b.count, sizeof *part);
+      ok(b.ctx, kaon_vector_view(b.v[0], (kaon_parity)parity, &view));
+      assert_ptr_equal(kaon_vector_space(&view),
+                       kaon_lattice_spinors(b.lattice, (kaon_parity)parity));
+      ok(b.ctx, kaon_vector_export(&view, 2, (double *)part, KAON_BASIS_UKQCD));
+      for (size_t n = 0; n < b.count; n++) {
+        const int mine = parity_of(b.lattice->extents, n / NUMBERS) == parity;
+        assert_true(part[n] == (mine ? b.before[0][2 * b.count + n] : 0));
+      }
+      ok(b.ctx, kaon_vector_zero(&view));
+      assert_int_equal(kaon_vector_view(&view, KAON_EVEN, &nested), KAON_ERR_SHAPE);
+      assert_int_equal(kaon_vector_view(b.v[0], KAON_FULL, &nested), KAON_ERR_SHAPE);
+      free(part);
+    }
+    double norm2[3];
+    ok(b.ctx, kaon_vector_norm2(b.v[0], norm2));
+    assert_true(norm2[0] == 0 && norm2[1] == 0 && norm2[2] == 0);
+    bed_close(&b);
+  }
+}
+
+static void vectors_keep_their_lattice_and_context_alive(void **state) {
+  (void)state;
+  kaon_context *ctx = context_of(KAON_ISA_AUTO, 1);
+  kaon_lattice *lattice = NULL;
+  kaon_vector *v = NULL;
+  double norm2 = -1;
+  ok(ctx, kaon_lattice_create(ctx, (int[4]){4, 4, 4, 4}, KAON_PERIODIC, &lattice));
+  ok(ctx, kaon_vector_create(ctx, kaon_lattice_spinors(lattice, KAON_ODD), KAON_HALF, 1, &v));
+  kaon_lattice_destroy(&lattice);
+  kaon_context_destroy(&ctx);
+  assert_int_equal(kaon_vector_norm2(v, &norm2), KAON_OK);
+  assert_true(norm2 == 0);
+  assert_int_equal(kaon_vector_columns(v), 1);
+  assert_int_equal(kaon_vector_precision(v), KAON_HALF);
+  kaon_vector_destroy(&v);
+  kaon_vector_destroy(&v);
+  assert_null(v);
+}
+
+static void misuse_is_refused_with_a_sentence(void **state) {
+  (void)state;
+  bed b, other;
+  kaon_vector *v = NULL, *wide = NULL;
+  double norm2[3], psi[1] = {0};
+  bed_open(&b, KAON_ISA_AUTO, 1, &shapes[2], KAON_DOUBLE, 3);
+  bed_open(&other, KAON_ISA_AUTO, 1, &shapes[2], KAON_DOUBLE, 3);
+  ok(b.ctx, kaon_vector_create(b.ctx, b.space, KAON_SINGLE, 2, &wide));
+#define REFUSED(call, code)                        \
+  do {                                             \
+    assert_int_equal((call), code);                \
+    print_message("%s\n", kaon_last_error(b.ctx)); \
+  } while (0)
+  REFUSED(kaon_vector_create(b.ctx, b.space, KAON_DOUBLE, 0, &v), KAON_ERR_ARGUMENT);
+  REFUSED(kaon_vector_create(b.ctx, b.space, (kaon_precision)3, 1, &v), KAON_ERR_ARGUMENT);
+  REFUSED(kaon_vector_create(b.ctx, other.space, KAON_DOUBLE, 1, &v), KAON_ERR_ARGUMENT);
+  REFUSED(kaon_vector_create(b.ctx, NULL, KAON_DOUBLE, 1, &v), KAON_ERR_ARGUMENT);
+  assert_null(v);
+  REFUSED(kaon_vector_import(b.v[0], 3, psi, KAON_BASIS_UKQCD), KAON_ERR_SHAPE);
+  REFUSED(kaon_vector_export(b.v[0], -1, psi, KAON_BASIS_UKQCD), KAON_ERR_SHAPE);
+  REFUSED(kaon_vector_import(b.v[0], 0, NULL, KAON_BASIS_UKQCD), KAON_ERR_ARGUMENT);
+  REFUSED(kaon_vector_import(b.v[0], 0, psi, (kaon_basis)7), KAON_ERR_ARGUMENT);
+  REFUSED(kaon_vector_copy(b.v[0], other.v[0]), KAON_ERR_SHAPE);
+  REFUSED(kaon_vector_copy(b.v[0], wide), KAON_ERR_SHAPE);
+  REFUSED(kaon_vector_copy(b.v[0], NULL), KAON_ERR_ARGUMENT);
+  REFUSED(kaon_vector_dot(b.v[0], NULL, NULL), KAON_ERR_ARGUMENT);
+  REFUSED(kaon_vector_axpy(1, 1, b.v[0], b.v[0]), KAON_ERR_ALIAS);
+#undef REFUSED
+  assert_int_equal(kaon_vector_norm2(NULL, norm2), KAON_ERR_ARGUMENT);
+  assert_int_equal(kaon_vector_import(NULL, 0, psi, KAON_BASIS_UKQCD), KAON_ERR_ARGUMENT);
+  assert_int_equal(kaon_vector_create(b.ctx, b.space, KAON_DOUBLE, INT32_MAX, &v), KAON_ERR_MEMORY);
+  assert_int_equal(kaon_vector_copy(b.v[0], b.v[0]), KAON_OK);
+  kaon_vector_destroy(&wide);
+  bed_close(&b);
+  bed_close(&other);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(basis_changes_carry_the_gamma_matrices_over),
+      cmocka_unit_test(host_arrays_survive_the_door_in_every_basis),
+      cmocka_unit_test(import_touches_its_column_and_true_sites_alone),
+      cmocka_unit_test(numbers_that_cannot_be_stored_are_named),
+      cmocka_unit_test(sums_and_axpy_are_those_of_the_reference),
+      cmocka_unit_test(parities_are_views_of_the_full_lattice),
+      cmocka_unit_test(vectors_keep_their_lattice_and_context_alive),
+      cmocka_unit_test(misuse_is_refused_with_a_sentence),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
