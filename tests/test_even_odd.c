@@ -19,8 +19,9 @@
 static const double kappa = 0.124, csw = 0.7;
 
 static const int plain_extents[4] = {4, 6, 2, 10}, small_extents[4] = {8, 4, 4, 8},
-                 cube_extents[4] = {8, 8, 8, 8};
-enum { COLUMNS = 12, SHAPES = 8 }; /* form, parity, mode: bits 0, 1, 2 */
+                 cube_extents[4] = {8, 8, 8, 8},
+                 tail_extents[4] = {6, 2, 2, 10}; /* 120 sites a parity: 7.5 blocks of 16 */
+enum { COLUMNS = 12, SHAPES = 8 };                /* form, parity, mode: bits 0, 1, 2 */
 
 static kaon_even_odd form_of(int shape) {
   return shape & 1 ? KAON_EVEN_ODD_ASYMMETRIC : KAON_EVEN_ODD_SYMMETRIC;
@@ -319,10 +320,9 @@ static void test_reduced_solution_is_the_full_one(void **state) {
 
 /* Gates and sums: a frozen column keeps its values, the others' norm and dot are those of the
  * result. */
-static void test_pass_gates_columns_and_sums_in_the_same_go(void **state) {
-  (void)state;
+static void gates_and_sums(const int extents[4]) {
   dirac_case c;
-  assert_true(case_open(&c, KAON_ISA_AUTO, small_extents, 1, LINKS_RANDOM, 16));
+  assert_true(case_open_checked(&c, KAON_ISA_AUTO, extents, 1, LINKS_RANDOM, 16));
   kaon_operator *M = case_dirac(&c, kappa, csw, 1, KAON_DOUBLE, KAON_RECONSTRUCT_18);
   kaon_operator *ops[4] = {M, NULL, NULL, NULL};
   ops[1] = case_even_odd(&c, M, KAON_EVEN_ODD_SYMMETRIC, KAON_EVEN, 0);
@@ -373,6 +373,13 @@ static void test_pass_gates_columns_and_sums_in_the_same_go(void **state) {
   case_free_columns(psi, 3);
   for (int i = 3; i >= 0; i--) kaon_operator_destroy(&ops[i]);
   case_close(&c);
+}
+
+static void test_pass_gates_columns_and_sums_in_the_same_go(void **state) {
+  (void)state;
+  gates_and_sums(small_extents);
+  gates_and_sums(plain_extents);
+  gates_and_sums(tail_extents);
 }
 
 int main(void) {

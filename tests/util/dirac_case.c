@@ -38,13 +38,14 @@ void case_import_links(dirac_case *c) {
   must(c->ctx, kaon_gauge_import(c->gauge, KAON_ORDER_NATURAL, KAON_DOUBLE, arrays));
 }
 
-int case_open(dirac_case *c, kaon_isa isa, const int extents[4], int antiperiodic, links_kind kind,
-              uint64_t seed) {
+static int open_case(dirac_case *c, kaon_isa isa, int check, const int extents[4], int antiperiodic,
+                     links_kind kind, uint64_t seed) {
   memset(c, 0, sizeof *c);
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
   options.backend = KAON_BACKEND_CPU;
   options.isa = isa;
   options.threads = 2;
+  options.check = check;
   kaon_status status = kaon_context_create(&options, &c->ctx);
   if (status == KAON_ERR_NO_DEVICE || status == KAON_ERR_NOT_BUILT) {
     printf("  %s: not on this machine, skipped\n", isa_names[isa]);
@@ -63,6 +64,16 @@ int case_open(dirac_case *c, kaon_isa isa, const int extents[4], int antiperiodi
   must(c->ctx, kaon_gauge_create(c->lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &c->gauge));
   case_import_links(c);
   return 1;
+}
+
+int case_open(dirac_case *c, kaon_isa isa, const int extents[4], int antiperiodic, links_kind kind,
+              uint64_t seed) {
+  return open_case(c, isa, 0, extents, antiperiodic, kind, seed);
+}
+
+int case_open_checked(dirac_case *c, kaon_isa isa, const int extents[4], int antiperiodic,
+                      links_kind kind, uint64_t seed) {
+  return open_case(c, isa, 1, extents, antiperiodic, kind, seed);
 }
 
 void case_close(dirac_case *c) {
@@ -195,10 +206,11 @@ rounding case_rounding(kaon_precision precision, kaon_reconstruct reconstruct) {
   const double u = precision == KAON_DOUBLE ? 0x1p-53 : 0x1p-24; /* half computes in float */
   const double q = precision == KAON_HALF ? 0.5 / 32767 : 0;     /* per stored real of size 1 */
   /* |delta U|: 18 stored reals; the third row is a product of two erring rows; the minimal form
-   * divides by a row of at least 1/sqrt(3) and keeps phases in units of pi. */
+   * (lib/math/recon.h) loses the lowest bit of its reals and multiplies their error by 20 at most
+   * in each of nine elements. */
   const double link = reconstruct == KAON_RECONSTRUCT_18   ? sqrt(3) * u + sqrt(18) * q
                       : reconstruct == KAON_RECONSTRUCT_12 ? 8 * u + sqrt(12 * 5) * q
-                                                           : 60 * u + 60 * q;
+                                                           : 3 * 20 * 2 * (u + q);
   /* Eight directions, (1 -+ gamma) of norm 2; a direction rounds once to project, 5 sqrt(3) times
    * to multiply by a unitary matrix, 8 times to accumulate. */
   rounding r;

@@ -33,7 +33,10 @@ typedef struct {
 extern const char *const isa_names[];       /* by kaon_isa */
 extern const char *const precision_names[]; /* by kaon_precision */
 
-/* 0 when this processor or build lacks the instruction set. */
+/* 0 when this processor or build lacks the instruction set. case_open_checked: in check mode, where
+ * fresh memory is poisoned. */
+int case_open_checked(dirac_case *c, kaon_isa isa, const int extents[4], int antiperiodic,
+                      links_kind kind, uint64_t seed);
 int case_open(dirac_case *c, kaon_isa isa, const int extents[4], int antiperiodic, links_kind kind,
               uint64_t seed);
 void case_close(dirac_case *c);
