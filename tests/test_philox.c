@@ -80,6 +80,27 @@ static void moments_are_those_of_the_distribution(void **state) {
   test_close("Gauss: fourth moment", g4 / N, 3, 4 * sqrt(96.0 / N));
 }
 
+/* kaon_log and kaon_cos_sin_turn against long double, over all binades that uniforms reach. */
+static void elementary_functions_keep_their_bounds(void **state) {
+  (void)state;
+  double worst_log = 0, worst_cos = 0, worst_sin = 0;
+  for (int i = 0; i < 2000000; i++) {
+    const kaon_philox r = kaon_random_bits(3, i, KAON_STREAM_GAUSS, 0, 0, 0);
+    const double u = ldexp(kaon_uniform(r.v[0], r.v[1]), i % 4 == 0 ? -(int)(r.v[2] % 50) : 0);
+    const double v = i % 4 == 1 ? 1 - ldexp(u, -(int)(r.v[2] % 50)) : u;
+    if (v >= 1) continue;
+    const long double log_v = logl(v), turn = 2 * acosl(-1.0L) * v;
+    double c, s;
+    kaon_cos_sin_turn(v, &c, &s);
+    worst_log = fmax(worst_log, (double)fabsl((kaon_log(v) - log_v) / log_v));
+    worst_cos = fmax(worst_cos, (double)fabsl(c - cosl(turn)));
+    worst_sin = fmax(worst_sin, (double)fabsl(s - sinl(turn)));
+  }
+  test_below("log, relative", worst_log, 3 * 0x1p-53);
+  test_below("cos", worst_cos, 2 * 0x1p-53);
+  test_below("sin", worst_sin, 2 * 0x1p-53);
+}
+
 /* <x_0> of the weight sqrt(1 - x_0^2) exp(alpha x_0) by quadrature (x_0 = cos theta). */
 static double exact_mean(double alpha, int power) {
   enum { STEPS = 20000 };
@@ -101,9 +122,11 @@ static void su2_draws_have_the_right_weight(void **state) {
   for (size_t a = 0; a < sizeof alphas / sizeof alphas[0]; a++) {
     double mean = 0, square = 0, direction[3] = {0}, norm = 0;
     for (int i = 0; i < N; i++) {
-      const kaon_draw draw = {11, i, (uint32_t)a, 0, 0};
-      double x[4];
-      kaon_heatbath_su2(alphas[a], &draw, x);
+      const int64_t site = i;
+      const kaon_draw draw = {11, (uint32_t)a, 0, 0, &site};
+      double drawn[4][1], x[4];
+      kaon_heatbath_su2(&draw, &alphas[a], drawn);
+      for (int k = 0; k < 4; k++) x[k] = drawn[k][0];
       mean += x[0] / N;
       square += x[0] * x[0] / N;
       for (int k = 0; k < 3; k++) direction[k] += x[1 + k] / N;
@@ -127,6 +150,7 @@ int main(void) {
       cmocka_unit_test(uniforms_stay_inside_the_open_interval),
       cmocka_unit_test(streams_differ_in_every_argument),
       cmocka_unit_test(moments_are_those_of_the_distribution),
+      cmocka_unit_test(elementary_functions_keep_their_bounds),
       cmocka_unit_test(su2_draws_have_the_right_weight),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

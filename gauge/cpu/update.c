@@ -8,22 +8,19 @@
 #include "lib/cpu/chunks.h"
 #include "lib/cpu/sites.h"
 #include "lib/math/link_paths.h"
+
+#if KAON_VL > 1
+#define KAON_DRAW_LANES KAON_VL
+#endif
 #include "lib/math/su2_heatbath.h"
 
-/* Draws an SU(2) element a lane; lanes differ, so this part runs lane by lane. */
-static vsu2 draw_su2(const kaon_update_links_args *a, const int64_t *site, int subgroup,
-                     vreal alpha) {
+__attribute__((noinline)) static vsu2 draw_su2(const kaon_update_links_args *a, const int64_t *site,
+                                               int subgroup, vreal alpha) {
   real strength[KAON_VL] __attribute__((aligned(64)));
   real x[4][KAON_VL] __attribute__((aligned(64)));
   v_store_real(strength, alpha);
-  for (int l = 0; l < KAON_VL; l++) {
-    double element[4] = {1, 0, 0, 0};
-    if (site[l] >= 0) {
-      const kaon_draw draw = {a->seed, site[l], a->sweep, a->mu, subgroup};
-      kaon_heatbath_su2((double)strength[l], &draw, element);
-    }
-    for (int i = 0; i < 4; i++) x[i][l] = (real)element[i];
-  }
+  const kaon_draw draw = {a->seed, a->sweep, a->mu, subgroup, site};
+  kaon_heatbath_su2(&draw, strength, x);
   vsu2 result;
   for (int i = 0; i < 4; i++) result.a[i] = v_load_real(x[i]);
   return result;

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "lib/layout.h"
+#include "lib/math/elementary.h"
 
 typedef struct kaon_philox {
   uint32_t v[4];
@@ -57,20 +57,22 @@ static inline KAON_HD kaon_philox kaon_random_bits(uint64_t seed, int64_t site, 
 /* Uniform in the open interval (0, 1): 52 bits of two words, half a step away from both ends. */
 static inline KAON_HD double kaon_uniform(uint32_t high, uint32_t low) {
   const uint64_t bits = ((uint64_t)high << 32 | low) >> 12;
-  return ((double)bits + 0.5) * (1.0 / 4503599627370496.0);
+  return kaon_double_of(UINT64_C(0x3ff0000000000000) | bits) - (1.0 - 0x1p-53);
 }
 
 /* The same from one word: steps of 2^-32. */
 static inline KAON_HD double kaon_uniform32(uint32_t word) {
-  return ((double)word + 0.5) * (1.0 / 4294967296.0);
+  return (kaon_double_of(UINT64_C(0x4330000000000000) | word) - 4503599627370495.5) *
+         (1.0 / 4294967296.0);
 }
 
 /* Two independent Gaussians of variance 1 from 128 bits (Box and Muller 1958). */
 static inline KAON_HD void kaon_gauss_pair(kaon_philox bits, double gauss[2]) {
-  const double radius = sqrt(-2.0 * log(kaon_uniform(bits.v[0], bits.v[1])));
-  const double angle = 6.283185307179586476925 * kaon_uniform(bits.v[2], bits.v[3]);
-  gauss[0] = radius * cos(angle);
-  gauss[1] = radius * sin(angle);
+  const double radius = sqrt(-2.0 * kaon_log(kaon_uniform(bits.v[0], bits.v[1])));
+  double cosine, sine;
+  kaon_cos_sin_turn(kaon_uniform(bits.v[2], bits.v[3]), &cosine, &sine);
+  gauss[0] = radius * cosine;
+  gauss[1] = radius * sine;
 }
 
 #endif
