@@ -1,39 +1,29 @@
 /* recode.c - links and clover blocks between wide doubles and the storages of the other tables, on
  * the CPU (gauge_ops.h): the only gauge kernels that see two precisions.
- * Half links: integer = 32767 component, rounded; the 8-real form as lib/math/recon.h says. */
+ * Storage of links: lib/math/recon.h; of clover blocks in half: lib/math/half.h. */
 #include <string.h>
 
 #include "gauge/cpu/kernels.h"
 #include "lib/cpu/chunks.h"
 #include "lib/math/half.h"
+#include "lib/math/recon.h"
 
-/* A component of modulus at most `bound` in storage form, and back. */
-static inline stored narrow_component(double x, double bound) {
-#if KAON_HALF
-  const double integer = rint(x * ((double)KAON_HALF_MAX / bound));
-  return (stored)(integer > 32767 ? 32767 : integer < -32767 ? -32767 : integer);
-#else
-  (void)bound;
-  return (stored)x;
-#endif
+/* Lanes of a block of matrices that hold sites. */
+static int lanes_of(const kaon_recode_args *a, int64_t block) {
+  const int64_t parity_blocks = a->nblocks * a->matrices;
+  const int last = block % parity_blocks >= parity_blocks - a->matrices;
+  return last ? a->tail_lanes : KAON_W;
 }
 
-static inline double wide_component(stored x, double bound) {
-#if KAON_HALF
-  return (double)x * (bound / (double)KAON_HALF_MAX);
-#else
-  (void)bound;
-  return (double)x;
-#endif
-}
-
-/* Row 2 = conj(row 0 x row 1); u[(3 row + col) 2 + reim]. */
-static void complete_row2(double u[18]) {
-  for (int i = 0; i < 3; i++) {
-    const double *aj = u + 2 * ((i + 1) % 3), *ak = u + 2 * ((i + 2) % 3);
-    const double *bj = aj + 6, *bk = ak + 6;
-    u[12 + 2 * i] = (aj[0] * bk[0] - aj[1] * bk[1]) - (ak[0] * bj[0] - ak[1] * bj[1]);
-    u[13 + 2 * i] = (ak[0] * bj[1] + ak[1] * bj[0]) - (aj[0] * bk[1] + aj[1] * bk[0]);
+/* Masked lanes: zeros, which any kernel decodes to finite numbers. */
+static void encode8(const double *from, stored *to, int lanes) {
+  for (int l = 0; l < KAON_W; l++) {
+    double u[18];
+    for (int i = 0; i < 18; i++) u[i] = from[i * KAON_W + l];
+    if (l < lanes)
+      recon_encode8(u, to + l, KAON_W);
+    else
+      for (int i = 0; i < 8; i++) to[i * KAON_W + l] = 0;
   }
 }
 
@@ -43,33 +33,47 @@ static void encode_chunk(const void *args, int64_t begin, int64_t end, double *p
   for (int64_t block = begin; block < end; block++) {
     const double *from = (const double *)a->wide + block * 18 * KAON_W;
     stored *to = (stored *)a->narrow + block * a->recon * KAON_W;
-    for (int i = 0; i < a->recon * KAON_W; i++) to[i] = narrow_component(from[i], 1.0);
+    if (a->recon == 8)
+      encode8(from, to, lanes_of(a, block));
+    else
+      for (int i = 0; i < a->recon * KAON_W; i++) to[i] = recon_plain(from[i]);
   }
 }
 
 void KAON_EXPORT(kaon_encode)(const kaon_launch *launch, const kaon_recode_args *a) {
-  chunks_run(launch, a->blocks, 0, encode_chunk, a);
+  chunks_run(launch, 2 * a->nblocks * a->matrices, 0, encode_chunk, a);
+}
+
+/* Masked lanes become zeros again: sums over links count on that. */
+static void decode_part(const stored *from, const int recon, double *to, int lanes) {
+  vcomplex u[9];
+  recon_decode(from, recon, u);
+  for (int i = 0; i < 18; i++) {
+    real values[KAON_VL] __attribute__((aligned(64)));
+    v_store_real(values, i % 2 ? u[i / 2].im : u[i / 2].re);
+    for (int l = 0; l < KAON_VL; l++) to[i * KAON_W + l] = l < lanes ? (double)values[l] : 0;
+  }
 }
 
 static void decode_chunk(const void *args, int64_t begin, int64_t end, double *partial) {
   (void)partial;
   const kaon_recode_args *a = args;
-  for (int64_t block = begin; block < end; block++) {
-    const stored *from = (const stored *)a->narrow + block * a->recon * KAON_W;
-    double *to = (double *)a->wide + block * 18 * KAON_W;
-    for (int i = 0; i < a->recon * KAON_W; i++) to[i] = wide_component(from[i], 1.0);
-    if (a->recon == 18) continue;
-    for (int l = 0; l < KAON_W; l++) {
-      double u[18];
-      for (int i = 0; i < 12; i++) u[i] = to[i * KAON_W + l];
-      complete_row2(u);
-      for (int i = 12; i < 18; i++) to[i * KAON_W + l] = u[i];
+  for (int64_t block = begin; block < end; block++)
+    for (int first = 0; first < KAON_W; first += KAON_VL) {
+      const stored *from = (const stored *)a->narrow + block * a->recon * KAON_W + first;
+      double *to = (double *)a->wide + block * 18 * KAON_W + first;
+      const int lanes = lanes_of(a, block) - first;
+      if (a->recon == 8)
+        decode_part(from, 8, to, lanes);
+      else if (a->recon == 12)
+        decode_part(from, 12, to, lanes);
+      else
+        decode_part(from, 18, to, lanes);
     }
-  }
 }
 
 void KAON_EXPORT(kaon_decode)(const kaon_launch *launch, const kaon_recode_args *a) {
-  chunks_run(launch, a->blocks, 0, decode_chunk, a);
+  chunks_run(launch, 2 * a->nblocks * a->matrices, 0, decode_chunk, a);
 }
 
 void KAON_EXPORT(kaon_copy_links)(const kaon_launch *launch, void *to, const void *from,
