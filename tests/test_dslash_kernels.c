@@ -131,23 +131,29 @@ static double spinor_error(const problem *p, kaon_view v, int precision, int nrh
 
 static void links_put(const problem *p, storage *s, const kaon_launch *launch) {
   const kaon_stencil *st = &p->lattice->stencil;
-  for (int parity = 0; parity < 2; parity++) {
-    double *wide = aligned((size_t)st->nblocks * 72 * (size_t)st->width * sizeof(double));
-    int x[4];
+  const size_t numbers = (size_t)st->nblocks * 4 * (size_t)st->width; /* times reals of a link */
+  double *wide = aligned(2 * numbers * 18 * sizeof(double));
+  int x[4];
+  for (int parity = 0; parity < 2; parity++)
     for (int64_t b = 0; b < st->nblocks; b++)
-      for (int l = 0; l < st->width; l++)
-        for (int mu = 0; mu < 4; mu++)
-          for (int c = 0; c < 18; c++) {
-            double value = c % 8 == 0; /* masked lanes: the unit matrix */
-            if (kaon_lattice_site(p->lattice, parity, b, l, x))
-              value = ((const double *)(p->links + (site_index(p, x) * 4 + (size_t)mu) * 9))[c];
-            wide[kaon_link_index(b, mu, c, l, 18, st->width)] = value;
-          }
-    s->links[parity] = aligned((size_t)st->nblocks * 4 * (size_t)(s->recon * st->width) * 8);
-    const kaon_recode_args args = {st->nblocks * 4, s->recon, wide, s->links[parity]};
-    p->ctx->backend->gauge[s->precision]->encode(launch, &args);
-    free(wide);
-  }
+      for (int l = 0; l < st->width; l++) {
+        if (!kaon_lattice_site(p->lattice, parity, b, l, x)) continue;
+        const double *u = (const double *)(p->links + site_index(p, x) * 36);
+        for (int i = 0; i < 72; i++)
+          wide[kaon_link_index(parity * st->nblocks + b, i / 18, i % 18, l, 18, st->width)] = u[i];
+      }
+  const size_t bytes =
+      numbers * (size_t)s->recon * kaon_precision_bytes((kaon_precision)s->precision);
+  s->links[0] = aligned(2 * bytes);
+  s->links[1] = (char *)s->links[0] + bytes;
+  const kaon_recode_args args = {.nblocks = st->nblocks,
+                                 .tail_lanes = st->tail_lanes,
+                                 .matrices = 4,
+                                 .recon = s->recon,
+                                 .wide = wide,
+                                 .narrow = s->links[0]};
+  p->ctx->backend->gauge[s->precision]->encode(launch, &args);
+  free(wide);
 }
 
 static void clover_put(const problem *p, storage *s, int parity, const kaon_launch *launch) {
@@ -249,7 +255,6 @@ static void storage_free(storage *s) {
     free(views[i].scale);
   }
   free(s->links[0]);
-  free(s->links[1]);
   free(s->clover);
   free(s->clover_scale);
 }
