@@ -14,6 +14,7 @@ enum { R0, P, V, T, VECTORS };
 static kaon_status step(kaon_solver *s, int position) {
   kaon_vector *r = s->r, *r0 = s->work[R0], *p = s->work[P], *v = s->work[V], *t = s->work[T];
   const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP);
+  const kaon_pass s2 = kaon_gated_norm(s, KAON_GATE_STEP, KAON_S_Q2, KAON_REC_NONE);
   const kaon_pass alpha =
       kaon_gated_dot(s, KAON_GATE_STEP, KAON_NO_SLOT, r0, KAON_S_R0V, KAON_REC_BICGSTAB_ALPHA);
   const kaon_pass omega =
@@ -24,7 +25,7 @@ static kaon_status step(kaon_solver *s, int position) {
   KAON_TRY(kaon_blas_bicgstab_direction(r, KAON_PLUS(KAON_S_BETA), p, KAON_MINUS(KAON_S_OMEGA), v,
                                         &plain));
   KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, p, v, &alpha));
-  KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_ALPHA), v, r, &plain));
+  KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_ALPHA), v, r, &s2));
   KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, r, t, &omega));
   return kaon_blas_bicgstab_solution(KAON_PLUS(KAON_S_ALPHA), p, KAON_PLUS(KAON_S_OMEGA), r,
                                      KAON_MINUS(KAON_S_OMEGA), t, s->x_inner, &beta);

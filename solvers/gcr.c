@@ -42,7 +42,7 @@ static kaon_status conjugate_image(kaon_solver *s, int j) {
   }
   against[j] = s->r;
   const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP);
-  const kaon_pass ortho = kaon_gated_norm(s, KAON_GATE_STEP, KAON_NO_SLOT, KAON_REC_GCR_ORTHO);
+  const kaon_pass ortho = kaon_gated_norm(s, KAON_GATE_STEP, KAON_S_Q2, KAON_REC_GCR_ORTHO);
   const kaon_pass alpha = kaon_gated_norm(s, KAON_GATE_STEP, norm, KAON_REC_GCR_ALPHA);
   KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, z(s, j), q(s)[j], &plain));
   KAON_TRY(kaon_blas_multi_dot(j + 1, against, q(s)[j], row, &ortho));

@@ -19,11 +19,13 @@ enum { KAON_SOLVER_WORK = 2 * KAON_GCR_MAX };
 
 typedef struct kaon_method_ops {
   const char *name;
-  int vectors;                           /* inner vectors beside x and r */
-  int per_direction;                     /* and so many for each direction of the subspace */
-  int scratch;                           /* one of them that is free while its column waits */
-  int applications;                      /* of the operator in a step */
-  int replacements;                      /* of the operator in start or inject */
+  int vectors;       /* inner vectors beside x and r */
+  int per_direction; /* and so many for each direction of the subspace */
+  int scratch;       /* one of them that is free while its column waits */
+  int applications;  /* of the operator in a step */
+  int at_start;      /* of the operator in start */
+  int at_inject;     /* and in inject */
+  int saved;         /* not made in a step that freezes its column (unless A^dag r is watched) */
   double delta[KAON_PRECISIONS];         /* by rule: reliable updates with this inner precision */
   double delta_restart[KAON_PRECISIONS]; /* by rule: restarted refinement */
   /* One step; position counts from 0 within a cycle. Gate STEP. */
@@ -63,7 +65,8 @@ struct kaon_solver {
   kaon_operator *inner;  /* system, A, or a sloppy twin: the Krylov process */
   int mixed;             /* inner precision differs from the outer */
   int reduces;           /* this solve's b and x are of the space that A is a reduction of */
-  int zero_guess;        /* x = 0 at the start in every column */
+  int from_zero;         /* x = 0 at the start in every column */
+  int zero_guess;        /* the same until the first residual is taken */
 
   kaon_scalars *scalars;
   kaon_column_state *host;    /* copies, for looks and services */

@@ -78,7 +78,8 @@ static kaon_status bind(kaon_solver *s, const kaon_vector *b, kaon_vector *x) {
   const kaon_reduction *reduction = s->system->reduction;
   s->reduces = reduction != NULL && b->space == reduction->parent->space;
   KAON_TRY(finite_norms(s, x, "x", s->norm2));
-  s->zero_guess = all_zero(s, s->norm2) || (s->reduces && reduction->guess == NULL);
+  s->from_zero = all_zero(s, s->norm2) || (s->reduces && reduction->guess == NULL);
+  s->zero_guess = s->from_zero;
   if (s->reduces) {
     const kaon_vector *full_b = b, *full_x = x;
     if (other_precision) {
@@ -118,10 +119,12 @@ static kaon_status source_norms(kaon_solver *s, const kaon_vector *b) {
 
 /* State of columns that no solve works on, open to a run of fixed steps. */
 void kaon_solver_idle(kaon_solver *s) {
+  static const double epsilon[KAON_PRECISIONS] = {0x1p-53, 0x1p-24, 0x1p-16};
   for (int k = 0; k < s->columns; k++) {
     kaon_column_state *state = &s->host[k];
     memset(state, 0, sizeof *state);
     state->slot[KAON_S_RELAXATION][0] = s->options.relaxation;
+    state->epsilon2 = epsilon[s->inner->precision] * epsilon[s->inner->precision];
     state->max_iterations = s->options.max_iterations;
     state->cycle = s->cycle;
     state->gate = KAON_GATE_SERVICE;
@@ -229,23 +232,37 @@ static kaon_column_report column_report(const kaon_solver *s, int k, double norm
   return c;
 }
 
+/* Applications of the inner operator that led to a column's state. */
+static int inner_applications(const kaon_solver *s, const kaon_column_state *state) {
+  const kaon_method_ops *m = s->method;
+  const int normal = (state->flags & KAON_FLAG_NORMAL) != 0;
+  const int restart = s->options.refinement == KAON_REFINE_RESTART;
+  const int renewed = state->updates > 1 ? state->updates - 1 : 0;
+  return state->iterations * m->applications + m->at_start +
+         renewed * (restart ? m->at_start : m->at_inject) -
+         (normal ? 0 : state->updates * m->saved);
+}
+
+/* And of the outer one: verifications, the first one free where the guess is 0, and |A^dag b|. */
+static int outer_applications(const kaon_solver *s, const kaon_column_state *state) {
+  const int normal = s->options.stop == KAON_STOP_NORMAL;
+  return (state->updates + 1) * (1 + normal) - s->from_zero + normal;
+}
+
 /* Work by the operators' cost; a column's own count, so that it does not depend on its company. */
 static void count_work(const kaon_solver *s, kaon_solve_report *report) {
-  const kaon_method_ops *m = s->method;
-  const kaon_operator *K = s->options.preconditioner, *system = s->system;
+  const kaon_operator *K = s->options.preconditioner;
   const double inner = s->inner->ops->cost(s->inner, s->columns).flops;
-  const double outer = system->ops->cost(system, s->columns).flops;
+  const double outer = s->system->ops->cost(s->system, s->columns).flops;
   const double preconditioner = K != NULL ? K->ops->cost(K, s->columns).flops : 0;
-  const int verified = s->options.stop == KAON_STOP_NORMAL ? 2 : 1;
   report->flops = 0;
   report->applications = 0;
   for (int k = 0; k < s->columns; k++) {
     const kaon_column_state *state = &s->host[k];
-    const int steps = state->iterations, services = state->updates;
-    const int applied = steps * m->applications + services * m->replacements;
-    report->flops += applied * inner + steps * preconditioner + (services + 1) * verified * outer;
-    if (applied + (services + 1) * verified > report->applications)
-      report->applications = applied + (services + 1) * verified;
+    if (state->reference == 0) continue;
+    const int ours = inner_applications(s, state), theirs = outer_applications(s, state);
+    report->flops += ours * inner + theirs * outer + state->iterations * preconditioner;
+    if (ours + theirs > report->applications) report->applications = ours + theirs;
   }
 }
 

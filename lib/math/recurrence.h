@@ -37,6 +37,8 @@ typedef struct kaon_column_state {
   double scale;     /* watched times scale = true / reference, as of the last verification */
   double delta2;    /* replace the residual when watched < delta2 * peak; 0: never */
   double peak;      /* largest watched since the last replacement */
+  double epsilon2;  /* unit roundoff squared of the inner precision */
+  double frozen;    /* watched when the column froze */
   double lowest;    /* smallest watched since the last progress */
   double first;     /* true / reference at the start */
   double best;      /* the smallest so far */

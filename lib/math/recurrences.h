@@ -62,9 +62,9 @@ enum {
   KAON_S_T2,      /* (t, t) */
   KAON_S_R02,     /* (r0, r0) */
   KAON_S_FACTOR,  /* alpha / (omega rho) */
+  KAON_S_Q2,      /* (s, s); MR: (q, q); GCR: the same before it is orthogonalised */
   /* MR */
   KAON_S_RQ, /* (r, q) */
-  KAON_S_Q2, /* (q, q) */
   KAON_S_RELAXATION,
   /* GCR: step lengths, which become the coefficients of x; (q_j, q_j); rows of the triangle */
   KAON_S_GCR_Y = 32,
@@ -207,9 +207,14 @@ static inline KAON_HD void kaon_bicgstab_alpha(kaon_column_state *s) {
   if (!kaon_slot_finite(s, KAON_S_ALPHA)) kaon_wait(s, KAON_WAIT_BROKEN, 1);
 }
 
-/* omega = (t, s) / (t, t); t = 0 only where s is, or A is singular: kaon_bicgstab_beta tells. */
+/* omega = (t, s) / (t, t); s = 0 is the solution. (t, s) = 0 to rounding: the stabilising step
+ * cannot move (A without positive part); x is still the last iterate. */
 static inline KAON_HD void kaon_bicgstab_omega(kaon_column_state *s) {
-  const double *st = s->slot[KAON_S_ST], t2 = s->slot[KAON_S_T2][0];
+  const double *st = s->slot[KAON_S_ST], t2 = s->slot[KAON_S_T2][0], s2 = s->slot[KAON_S_Q2][0];
+  if (s2 > 0 && st[0] * st[0] + st[1] * st[1] <= 1e-28 * s2 * t2) {
+    kaon_wait(s, KAON_WAIT_BROKEN, 1);
+    return;
+  }
   kaon_set(s, KAON_S_OMEGA, t2 != 0 ? st[0] / t2 : 0, t2 != 0 ? -st[1] / t2 : 0);
   if (!kaon_slot_finite(s, KAON_S_OMEGA)) kaon_wait(s, KAON_WAIT_BROKEN, 0);
 }
@@ -263,14 +268,16 @@ static inline KAON_HD void kaon_gcr_ortho(kaon_column_state *s) {
 }
 
 /* alpha = (q_j, r) / (q_j, q_j). (r, q_j) was taken before q_j was orthogonalised, which is the
- * same as r is orthogonal to the older q_i. */
+ * same as r is orthogonal to the older q_i. An image within 30 roundings of the older ones' span,
+ * or orthogonal to r, ends the cycle. */
 static inline KAON_HD void kaon_gcr_alpha(kaon_column_state *s) {
-  const int j = s->aux;
+  const int j = s->aux, spent = j > 0 && s->slot[KAON_S_GCR_NORM + j][0] <=
+                                             900 * s->epsilon2 * s->slot[KAON_S_Q2][0];
   const double *rq = s->slot[kaon_gcr_row(j) + j], norm = s->slot[KAON_S_GCR_NORM + j][0];
   const double re = rq[0] / norm, im = -rq[1] / norm;
   kaon_set(s, KAON_S_ALPHA, re, im);
   kaon_set(s, KAON_S_GCR_Y + j, re, im);
-  if (!kaon_finite(re) || !kaon_finite(im) || (re == 0 && im == 0))
+  if (!kaon_finite(re) || !kaon_finite(im) || (re == 0 && im == 0) || spent)
     kaon_wait(s, KAON_WAIT_BROKEN, kaon_finite(norm));
 }
 

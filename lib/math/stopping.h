@@ -49,6 +49,7 @@ enum {
   KAON_STALLED_CYCLES = 10,
   KAON_RESTARTS = 8 /* after breakdowns */
 };
+#define KAON_DRIFT2 4.0  /* true over recurrence residual squared: the old process is of no use */
 #define KAON_GROWTH2 1e8 /* residual squared over its first value: diverging */
 #define KAON_CLOSE2 1.21 /* (1.1 tol)^2 is still converged when no better can be had */
 
@@ -74,6 +75,7 @@ static inline KAON_HD void kaon_step_end(kaon_column_state *s, double watched) {
     return;
   }
   s->iterations++;
+  s->frozen = watched;
   s->history[s->iterations % KAON_HISTORY] = watched * s->scale;
   if (watched < s->lowest) {
     s->lowest = watched;
@@ -115,6 +117,15 @@ static inline KAON_HD int kaon_beyond_repair(kaon_column_state *s, double relati
   return 0;
 }
 
+/* 1: the column is to begin a fresh process: asked for, broken, or the recurrence lost touch with
+ * the true residual, so that scalars of the old process would mix two scales. */
+static inline KAON_HD int kaon_fresh(const kaon_column_state *s) {
+  const double now = s->slot[s->flags & KAON_FLAG_NORMAL ? KAON_S_TRUE : KAON_S_OUTER][0];
+  return (s->flags & KAON_FLAG_RESTART) || s->reason == KAON_WAIT_BEGIN ||
+         s->reason == KAON_WAIT_BROKEN || s->reason == KAON_WAIT_GROWTH ||
+         now > KAON_DRIFT2 * s->frozen;
+}
+
 /* slot TRUE holds the chosen residual squared, recomputed: ends the column, or says how it goes on
  * (gate START or INJECT beside SERVICE). */
 static inline KAON_HD void kaon_stop_verify(kaon_column_state *s) {
@@ -143,11 +154,8 @@ static inline KAON_HD void kaon_stop_verify(kaon_column_state *s) {
     kaon_finish(s, close ? KAON_END_CONVERGED : KAON_END_BREAKDOWN);
   else if (why != KAON_WAIT_BEGIN && why != KAON_WAIT_BROKEN && kaon_stalled(s, relative))
     kaon_finish(s, close ? KAON_END_CONVERGED : KAON_END_STAGNATED);
-  else if (why == KAON_WAIT_BEGIN || why == KAON_WAIT_BROKEN || why == KAON_WAIT_GROWTH ||
-           (s->flags & KAON_FLAG_RESTART))
-    s->gate = KAON_GATE_SERVICE | KAON_GATE_START;
   else
-    s->gate = KAON_GATE_SERVICE | KAON_GATE_INJECT;
+    s->gate = KAON_GATE_SERVICE | (kaon_fresh(s) ? KAON_GATE_START : KAON_GATE_INJECT);
 }
 
 static inline KAON_HD double kaon_watched(const kaon_column_state *s) {

@@ -1,0 +1,344 @@
+/* test_solvers.c - every method on operators that are no Dirac operators: theory (k distinct
+ * eigenvalues, k steps), LAPACKE's solution, every pairing of precisions, refinements and stopping
+ * residuals; results that do not depend on looks, threads or company. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define lapack_complex_double double _Complex
+#define lapack_complex_float float _Complex
+#include <lapacke.h>
+
+#include "tests/util/dirac_case.h"
+#include "tests/util/shell_operator.h"
+#include "tests/util/test_util.h"
+
+static const int tiny_extents[4] = {2, 2, 2, 2}, extents[4] = {4, 4, 4, 4};
+static const char *const method_names[] = {"cg", "cgnr", "cgne", "bicgstab", "mr", "gcr"};
+static const char *const stop_names[] = {"full", "reduced", "normal"};
+static const char *const refinement_names[] = {"reliable", "restart"};
+enum { METHODS = 6 };
+
+/* Condition about 400 and 4 / 0.05 = 80. */
+static const chain hermitian_chain = {.mass = 0.01, .phase = 0.7},
+                   wind_chain = {.mass = 0.05, .wind = 0.1, .phase = 0.7};
+
+static kaon_solver_options options_of(kaon_method method, double tol, kaon_precision sloppy) {
+  kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
+  o.method = method;
+  o.tol = tol;
+  o.sloppy = sloppy;
+  return o;
+}
+
+/* Solves from zero; x is new. */
+static kaon_vector *solve(shell_case *c, kaon_operator *A, const kaon_solver_options *o,
+                          const kaon_vector *b, kaon_column_report *columns) {
+  kaon_vector *x = shell_vector(c, kaon_operator_precision(A), kaon_vector_columns(b));
+  kaon_solver *s = NULL;
+  must(c->ctx, kaon_solver_create(A, kaon_vector_columns(b), o, &s));
+  must(c->ctx, kaon_solver_solve(s, b, x, columns, NULL));
+  kaon_solver_destroy(&s);
+  return x;
+}
+
+/* Exact arithmetic ends CG after as many steps as A has distinct eigenvalues. Rounding grows by at
+ * most the square of the condition (10, squared by the normal equations) in each of so few steps:
+ * 8 * 1e4 eps is far below the tolerance. */
+static void cg_takes_a_step_per_distinct_eigenvalue(void **state) {
+  (void)state;
+  shell_case c;
+  shell_open(&c, tiny_extents, 1);
+  kaon_vector *b = shell_random_vector(&c, KAON_DOUBLE, 1, 1);
+  for (int k = 1; k <= 8; k += k < 4 ? 1 : 2) {
+    const spectrum s = {k, 1, 10};
+    kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_diagonal, &s);
+    for (int m = KAON_CG; m <= KAON_CGNE; m++) {
+      const kaon_solver_options o = options_of((kaon_method)m, 1e-10, KAON_DOUBLE);
+      kaon_column_report r;
+      kaon_vector *x = solve(&c, A, &o, b, &r);
+      printf("  %-5s %2d eigenvalues: %d steps, residual %.1e\n", method_names[m], k, r.iterations,
+             r.residual);
+      assert_int_equal(r.iterations, k);
+      assert_int_equal(r.reason, KAON_CONVERGED);
+      kaon_vector_destroy(&x);
+    }
+    kaon_operator_destroy(&A);
+  }
+  kaon_vector_destroy(&b);
+  shell_close(&c);
+}
+
+/* shift + random, Hermitian when asked: positive definite as |random| < shift. */
+static shell_complex *dense_matrix(const shell_case *c, double shift, int hermitian,
+                                   uint64_t seed) {
+  const size_t n = c->n;
+  shell_complex *a = calloc(n * n, sizeof *a);
+  for (size_t i = 0; i < n; i++) {
+    shell_complex *row = shell_random(c, seed + i);
+    for (size_t j = 0; j < n; j++) a[i * n + j] = row[j] / sqrt((double)n);
+    free(row);
+  }
+  for (size_t i = 0; hermitian && i < n; i++)
+    for (size_t j = 0; j <= i; j++) {
+      a[i * n + j] = (a[i * n + j] + conj(a[j * n + i])) / 2;
+      a[j * n + i] = conj(a[i * n + j]);
+    }
+  for (size_t i = 0; i < n; i++) a[i * n + i] += shift;
+  return a;
+}
+
+/* |A^-1|, by the singular values. */
+static double inverse_norm(const shell_complex *a, size_t n) {
+  shell_complex *copy = calloc(n * n, sizeof *copy), unused;
+  double *s = calloc(n, sizeof *s), *work = calloc(n, sizeof *work);
+  memcpy(copy, a, n * n * sizeof *copy);
+  assert_int_equal(LAPACKE_zgesvd(LAPACK_ROW_MAJOR, 'N', 'N', (int)n, (int)n, copy, (int)n, s,
+                                  &unused, 1, &unused, 1, work),
+                   0);
+  const double result = 1 / s[n - 1];
+  free(copy);
+  free(s);
+  free(work);
+  return result;
+}
+
+/* |x - A^-1 b| <= |A^-1| |r| <= |A^-1| tol |b|, beside LAPACKE's own error. */
+static void compare_with_lapack(shell_case *c, kaon_method method, const shell_complex *a,
+                                kaon_precision sloppy) {
+  const double tol = 1e-10;
+  const size_t n = c->n;
+  kaon_vector *b = shell_random_vector(c, KAON_DOUBLE, 1, 5);
+  kaon_operator *A = shell_operator(c, KAON_DOUBLE, map_dense, a);
+  kaon_solver_options o = options_of(method, tol, sloppy);
+  kaon_column_report r;
+  kaon_vector *x = solve(c, A, &o, b, &r);
+  assert_int_equal(r.reason, KAON_CONVERGED);
+
+  shell_complex *hb = calloc(n, sizeof *hb), *hx = calloc(n, sizeof *hx),
+                *copy = calloc(n * n, sizeof *copy);
+  int *pivots = calloc(n, sizeof *pivots);
+  shell_export(c, b, 0, hb);
+  shell_export(c, x, 0, hx);
+  memcpy(copy, a, n * n * sizeof *copy);
+  double b2 = 0, e2 = 0;
+  for (size_t i = 0; i < n; i++) b2 += creal(hb[i] * conj(hb[i]));
+  assert_int_equal(LAPACKE_zgesv(LAPACK_ROW_MAJOR, (int)n, 1, copy, (int)n, pivots, hb, 1), 0);
+  for (size_t i = 0; i < n; i++) e2 += creal((hx[i] - hb[i]) * conj(hx[i] - hb[i]));
+  char text[80];
+  snprintf(text, sizeof text, "%s double/%s: |x - lapack| / |b| (%d steps)", method_names[method],
+           precision_names[sloppy], r.iterations);
+  test_below(text, sqrt(e2 / b2), inverse_norm(a, n) * tol * 1.1);
+  free(hb);
+  free(hx);
+  free(copy);
+  free(pivots);
+  kaon_vector_destroy(&b);
+  kaon_vector_destroy(&x);
+  kaon_operator_destroy(&A);
+}
+
+static void every_method_finds_lapacks_solution(void **state) {
+  (void)state;
+  shell_case c;
+  shell_open(&c, tiny_extents, 1);
+  shell_complex *hermitian = dense_matrix(&c, 2.0, 1, 100),
+                *general = dense_matrix(&c, 2.0, 0, 100);
+  for (int m = 0; m < METHODS; m++)
+    for (int p = KAON_DOUBLE; p <= KAON_HALF; p++)
+      compare_with_lapack(&c, (kaon_method)m, m == KAON_CG ? hermitian : general,
+                          (kaon_precision)p);
+  free(hermitian);
+  free(general);
+  shell_close(&c);
+}
+
+/* Iterations of one pairing; checks the reported residuals against the map itself. */
+static int pairing(shell_case *c, kaon_operator *A, kaon_solver_options o, const kaon_vector *b,
+                   int plain) {
+  const double tol = o.tol;
+  const chain *user = o.method == KAON_CG ? &hermitian_chain : &wind_chain;
+  kaon_column_report r;
+  kaon_vector *x = solve(c, A, &o, b, &r);
+  const double own = shell_residual(c, map_chain, user, b, x, 0);
+  printf(
+      "  %-8s double/%-6s %-8s stop %-7s %4d steps (%.2f), %2d updates, residual %.2e, stop "
+      "%.2e, %s\n",
+      method_names[o.method], precision_names[o.sloppy], refinement_names[o.refinement],
+      stop_names[o.stop], r.iterations, plain ? r.iterations / (double)plain : 1.0, r.updates,
+      r.residual, r.stop_residual, kaon_stop_reason_name(r.reason));
+  assert_int_equal(r.reason, KAON_CONVERGED);
+  assert_true(r.stop_residual <= 1.1 * tol);
+  if (o.stop != KAON_STOP_NORMAL) assert_true(own <= 1.1 * tol);
+  /* both in double: rounding of b - A x, at most a few eps (|A| |x| / |b|) <= eps condition */
+  assert_true(fabs(own - r.residual) <= 1e-2 * own + 1e-13);
+  kaon_vector_destroy(&x);
+  return r.iterations;
+}
+
+/* Every method x inner precision x refinement x stopping residual reaches 1e-10 truly. */
+static void every_pairing_converges_truly(void **state) {
+  (void)state;
+  shell_case c;
+  shell_open(&c, tiny_extents, 1);
+  kaon_vector *b = shell_random_vector(&c, KAON_DOUBLE, 1, 9);
+  for (int m = 0; m < METHODS; m++) {
+    kaon_operator *A =
+        shell_operator(&c, KAON_DOUBLE, map_chain, m == KAON_CG ? &hermitian_chain : &wind_chain);
+    for (int stop = KAON_STOP_FULL; stop <= KAON_STOP_NORMAL; stop++) {
+      kaon_solver_options o = options_of((kaon_method)m, 1e-10, KAON_DOUBLE);
+      o.stop = (kaon_stop)stop;
+      const int plain = pairing(&c, A, o, b, 0);
+      for (int p = KAON_SINGLE; p <= KAON_HALF; p++)
+        for (int refinement = 0; refinement < 2; refinement++) {
+          o.sloppy = (kaon_precision)p;
+          o.refinement = (kaon_refinement)refinement;
+          pairing(&c, A, o, b, plain);
+        }
+    }
+    kaon_operator_destroy(&A);
+  }
+  kaon_vector_destroy(&b);
+  shell_close(&c);
+}
+
+/* Krylov goes on across replacements: counts near those of pure double. */
+static void reliable_updates_keep_the_iteration_count(void **state) {
+  (void)state;
+  static const kaon_method methods[] = {KAON_CG, KAON_CGNR, KAON_CGNE};
+  static const double most[] = {1.0, 1.05, 1.15};
+  shell_case c;
+  shell_open(&c, extents, 2);
+  kaon_vector *b = shell_random_vector(&c, KAON_DOUBLE, 1, 9);
+  for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+    kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_chain,
+                                      methods[i] == KAON_CG ? &hermitian_chain : &wind_chain);
+    int plain = 0;
+    for (int p = KAON_DOUBLE; p <= KAON_HALF; p++) {
+      const kaon_solver_options o = options_of(methods[i], 1e-10, (kaon_precision)p);
+      const int steps = pairing(&c, A, o, b, plain);
+      if (p == KAON_DOUBLE) plain = steps;
+      char text[80];
+      snprintf(text, sizeof text, "%s double/%s: steps over pure double's",
+               method_names[methods[i]], precision_names[p]);
+      test_below(text, steps / (double)plain, most[p]);
+    }
+    kaon_operator_destroy(&A);
+  }
+  kaon_vector_destroy(&b);
+  shell_close(&c);
+}
+
+/* One solve of `columns` columns; x's bits and the reports. */
+typedef struct {
+  size_t n;
+  shell_complex *x[5];
+  kaon_column_report report[5];
+  double history[5][64];
+} outcome;
+
+static outcome run(kaon_method method, kaon_precision sloppy, int threads, int check_interval,
+                   int first, int columns) {
+  shell_case c;
+  shell_open(&c, tiny_extents, threads);
+  outcome out = {.n = c.n};
+  const chain *user = method == KAON_CG ? &hermitian_chain : &wind_chain;
+  kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_chain, user);
+  kaon_vector *b = shell_random_vector(&c, KAON_DOUBLE, columns, 40 + (uint64_t)first);
+  kaon_vector *x = shell_vector(&c, KAON_DOUBLE, columns);
+  kaon_solver_options o = options_of(method, 1e-9, sloppy);
+  o.check_interval = check_interval;
+  o.subspace = 8;
+  kaon_solver *s = NULL;
+  must(c.ctx, kaon_solver_create(A, columns, &o, &s));
+  must(c.ctx, kaon_solver_solve(s, b, x, out.report, NULL));
+  for (int k = 0; k < columns; k++) {
+    int room = 64;
+    out.x[k] = calloc(c.n, sizeof **out.x);
+    shell_export(&c, x, k, out.x[k]);
+    must(c.ctx, kaon_solver_history(s, k, out.history[k], &room));
+    assert_int_equal(room, out.report[k].iterations + 1);
+  }
+  kaon_solver_destroy(&s);
+  kaon_vector_destroy(&b);
+  kaon_vector_destroy(&x);
+  kaon_operator_destroy(&A);
+  shell_close(&c);
+  return out;
+}
+
+static void release(outcome *out) {
+  for (int k = 0; k < 5; k++) free(out->x[k]);
+}
+
+static void assert_same_column(const outcome *a, int i, const outcome *b, int j) {
+  assert_int_equal(a->report[i].iterations, b->report[j].iterations);
+  assert_int_equal(a->report[i].updates, b->report[j].updates);
+  assert_memory_equal(a->x[i], b->x[j], a->n * sizeof(shell_complex));
+  assert_memory_equal(a->history[i], b->history[j], sizeof a->history[i]);
+}
+
+static void results_do_not_depend_on_when_the_host_looks(void **state) {
+  (void)state;
+  static const int intervals[] = {1, 3, 50, 256};
+  for (int m = 0; m < METHODS; m++)
+    for (int p = KAON_DOUBLE; p <= KAON_HALF; p++) {
+      outcome usual = run((kaon_method)m, (kaon_precision)p, 1, 10, 0, 3);
+      for (size_t i = 0; i < sizeof intervals / sizeof *intervals; i++) {
+        outcome other = run((kaon_method)m, (kaon_precision)p, 1, intervals[i], 0, 3);
+        for (int k = 0; k < 3; k++) assert_same_column(&usual, k, &other, k);
+        release(&other);
+      }
+      printf("  %-8s double/%-6s %d, %d, %d steps, looking every 1, 3, 10, 50, 256: same bits\n",
+             method_names[m], precision_names[p], usual.report[0].iterations,
+             usual.report[1].iterations, usual.report[2].iterations);
+      release(&usual);
+    }
+}
+
+static void results_do_not_depend_on_threads(void **state) {
+  (void)state;
+  for (int m = 0; m < METHODS; m++) {
+    outcome one = run((kaon_method)m, KAON_HALF, 1, 10, 0, 2);
+    for (int threads = 2; threads <= 3; threads++) {
+      outcome more = run((kaon_method)m, KAON_HALF, threads, 10, 0, 2);
+      for (int k = 0; k < 2; k++) assert_same_column(&one, k, &more, k);
+      release(&more);
+    }
+    release(&one);
+  }
+}
+
+static void columns_do_not_see_each_other(void **state) {
+  (void)state;
+  for (int m = 0; m < METHODS; m++)
+    for (int p = KAON_DOUBLE; p <= KAON_HALF; p++) {
+      outcome together = run((kaon_method)m, (kaon_precision)p, 2, 10, 0, 5);
+      for (int k = 0; k < 5; k++) {
+        outcome alone = run((kaon_method)m, (kaon_precision)p, 2, 10, k, 1);
+        assert_same_column(&together, k, &alone, 0);
+        release(&alone);
+      }
+      release(&together);
+    }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(cg_takes_a_step_per_distinct_eigenvalue),
+      cmocka_unit_test(every_method_finds_lapacks_solution),
+      cmocka_unit_test(every_pairing_converges_truly),
+      cmocka_unit_test(reliable_updates_keep_the_iteration_count),
+      cmocka_unit_test(results_do_not_depend_on_when_the_host_looks),
+      cmocka_unit_test(results_do_not_depend_on_threads),
+      cmocka_unit_test(columns_do_not_see_each_other),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,218 @@
+/* shell_operator.c - see shell_operator.h. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "shell_operator.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "blas/blas.h"
+#include "tests/reference/reference.h"
+#include "tests/util/dirac_case.h"
+
+typedef struct {
+  shell_map *map;
+  const void *user;
+  size_t n;
+  shell_complex *in, *out; /* one column */
+  kaon_column_state *state;
+  int columns; /* of `state` */
+  int *applications, own;
+} shell;
+
+void shell_open(shell_case *c, const int extents[4], int threads) {
+  kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  options.backend = KAON_BACKEND_CPU;
+  options.threads = threads;
+  must(NULL, kaon_context_create(&options, &c->ctx));
+  must(c->ctx, kaon_lattice_create(c->ctx, extents, KAON_PERIODIC, &c->lattice));
+  c->space = kaon_lattice_spinors(c->lattice, KAON_FULL);
+  c->n = 12 * (size_t)kaon_lattice_volume(c->lattice);
+}
+
+void shell_close(shell_case *c) {
+  kaon_lattice_destroy(&c->lattice);
+  kaon_context_destroy(&c->ctx);
+}
+
+/* Sums in a sweep of their own, as an operator without fused sums would take them. */
+static kaon_status sum(const kaon_vector *y, const kaon_pass *pass) {
+  const int slots[3] = {pass->dot, KAON_NO_SLOT, pass->norm};
+  kaon_pass plain = *pass;
+  plain.norm = plain.dot = KAON_NO_SLOT;
+  if (pass->norm == KAON_NO_SLOT && pass->dot == KAON_NO_SLOT)
+    return pass->scalars != NULL ? kaon_blas_recur(y->ctx, &plain) : KAON_OK;
+  return kaon_blas_dot(pass->w != NULL ? pass->w : y, y, slots, &plain);
+}
+
+static kaon_status apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x, kaon_vector *y,
+                         const kaon_pass *pass) {
+  shell *self = A->self;
+  const kaon_scalars *scalars = pass != NULL ? pass->scalars : NULL;
+  int any = 0;
+  if (scalars != NULL) {
+    self->state = realloc(self->state, (size_t)scalars->columns * sizeof *self->state);
+    KAON_TRY(kaon_scalars_read(scalars, self->state));
+  }
+  for (int k = 0; k < x->nrhs; k++) {
+    if (scalars != NULL && (self->state[k].gate & pass->gate) == 0) continue;
+    any = 1;
+    KAON_TRY(kaon_vector_export(x, k, (double *)self->in, KAON_BASIS_UKQCD));
+    self->map(self->user, mode == KAON_DAGGER, self->n, self->in, self->out);
+    KAON_TRY(kaon_vector_import(y, k, (double *)self->out, KAON_BASIS_UKQCD));
+  }
+  *self->applications += any;
+  return pass != NULL ? sum(y, pass) : KAON_OK;
+}
+
+static kaon_operator *make(kaon_context *ctx, const kaon_space *space, kaon_precision precision,
+                           const shell *like);
+
+static kaon_status at_precision(kaon_operator *A, kaon_precision precision,
+                                kaon_reconstruct reconstruct, kaon_operator **twin) {
+  (void)reconstruct;
+  *twin = make(A->ctx, A->space, precision, A->self);
+  return KAON_OK;
+}
+
+static kaon_cost cost(const kaon_operator *A, int columns) {
+  const shell *self = A->self;
+  (void)columns;
+  return (kaon_cost){.flops = 10.0 * (double)self->n, .bytes = 32.0 * (double)self->n};
+}
+
+static void destroy(kaon_operator *A) {
+  shell *self = A->self;
+  free(self->in);
+  free(self->out);
+  free(self->state);
+  if (self->own) free(self->applications);
+  free(self);
+  free(A);
+}
+
+static const kaon_operator_ops shell_ops = {.name = "shell",
+                                            .apply = apply,
+                                            .at_precision = at_precision,
+                                            .cost = cost,
+                                            .destroy = destroy};
+
+static kaon_operator *make(kaon_context *ctx, const kaon_space *space, kaon_precision precision,
+                           const shell *like) {
+  shell *self = calloc(1, sizeof *self);
+  kaon_operator *A = calloc(1, sizeof *A);
+  *self = *like;
+  self->in = calloc(self->n, sizeof *self->in);
+  self->out = calloc(self->n, sizeof *self->out);
+  self->state = NULL;
+  self->own = 0;
+  *A = (kaon_operator){.ops = &shell_ops,
+                       .ctx = ctx,
+                       .space = space,
+                       .precision = precision,
+                       .references = 1,
+                       .self = self};
+  return A;
+}
+
+kaon_operator *shell_operator(shell_case *c, kaon_precision precision, shell_map *map,
+                              const void *user) {
+  const shell like = {.map = map, .user = user, .n = c->n, .applications = calloc(1, sizeof(int))};
+  kaon_operator *A = make(c->ctx, c->space, precision, &like);
+  ((shell *)A->self)->own = 1;
+  return A;
+}
+
+int shell_applications(const kaon_operator *A) {
+  return *((const shell *)A->self)->applications;
+}
+
+kaon_vector *shell_vector(shell_case *c, kaon_precision precision, int columns) {
+  kaon_vector *v = NULL;
+  must(c->ctx, kaon_vector_create(c->ctx, c->space, precision, columns, &v));
+  return v;
+}
+
+void shell_import(shell_case *c, kaon_vector *v, int column, const shell_complex *x) {
+  must(c->ctx, kaon_vector_import(v, column, (const double *)x, KAON_BASIS_UKQCD));
+}
+
+void shell_export(shell_case *c, const kaon_vector *v, int column, shell_complex *x) {
+  must(c->ctx, kaon_vector_export(v, column, (double *)x, KAON_BASIS_UKQCD));
+}
+
+shell_complex *shell_random(const shell_case *c, uint64_t seed) {
+  shell_complex *x = calloc(c->n, sizeof *x);
+  ref_rng rng;
+  ref_rng_seed(&rng, seed);
+  for (size_t i = 0; i < c->n; i++) {
+    const double re = 2 * ref_uniform(&rng) - 1;
+    x[i] = re + I * (2 * ref_uniform(&rng) - 1);
+  }
+  return x;
+}
+
+kaon_vector *shell_random_vector(shell_case *c, kaon_precision precision, int columns,
+                                 uint64_t seed) {
+  kaon_vector *v = shell_vector(c, precision, columns);
+  for (int k = 0; k < columns; k++) {
+    shell_complex *x = shell_random(c, seed + (uint64_t)k);
+    shell_import(c, v, k, x);
+    free(x);
+  }
+  return v;
+}
+
+double shell_residual(shell_case *c, shell_map *map, const void *user, const kaon_vector *b,
+                      const kaon_vector *x, int column) {
+  shell_complex *hb = calloc(c->n, sizeof *hb), *hx = calloc(c->n, sizeof *hx),
+                *ax = calloc(c->n, sizeof *ax);
+  double r2 = 0, b2 = 0;
+  shell_export(c, b, column, hb);
+  shell_export(c, x, column, hx);
+  map(user, 0, c->n, hx, ax);
+  for (size_t i = 0; i < c->n; i++) {
+    const shell_complex r = hb[i] - ax[i];
+    r2 += creal(r) * creal(r) + cimag(r) * cimag(r);
+    b2 += creal(hb[i]) * creal(hb[i]) + cimag(hb[i]) * cimag(hb[i]);
+  }
+  free(hb);
+  free(hx);
+  free(ax);
+  return sqrt(r2 / b2);
+}
+
+void map_diagonal(const void *user, int dagger, size_t n, const shell_complex *x,
+                  shell_complex *y) {
+  const spectrum *s = user;
+  (void)dagger;
+  for (size_t i = 0; i < n; i++) {
+    const int k = (int)(i % (size_t)s->distinct);
+    y[i] = (s->low + (s->high - s->low) * k / (s->distinct > 1 ? s->distinct - 1 : 1)) * x[i];
+  }
+}
+
+void map_chain(const void *user, int dagger, size_t n, const shell_complex *x, shell_complex *y) {
+  const chain *c = user;
+  const double wind = dagger ? -c->wind : c->wind;
+  const shell_complex up = (1 - wind) * cexp(I * c->phase), down = (1 + wind) * cexp(-I * c->phase);
+  for (size_t i = 0; i < n; i++) {
+    y[i] = (2 + c->mass) * x[i];
+    if (i > 0) y[i] -= down * x[i - 1];
+    if (i + 1 < n) y[i] -= up * x[i + 1];
+  }
+}
+
+void map_dense(const void *user, int dagger, size_t n, const shell_complex *x, shell_complex *y) {
+  const shell_complex *a = user;
+  for (size_t i = 0; i < n; i++) {
+    shell_complex total = 0;
+    for (size_t j = 0; j < n; j++) total += (dagger ? conj(a[j * n + i]) : a[i * n + j]) * x[j];
+    y[i] = total;
+  }
+}
