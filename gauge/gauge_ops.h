@@ -11,10 +11,13 @@
 
 #include "lib/launch.h"
 
-/* `blocks` blocks of matrices (links: 4 a site block) between wide doubles and the table's
- * precision in `recon` = 18, 12 or 8 reals. decode fills the rows that were left out. */
+/* A field of matrices of both parities, odd right after even, `matrices` a site (links: 4),
+ * between wide doubles and the table's precision in `recon` = 18, 12 or 8 reals. Masked lanes stay
+ * zero in wide form. */
 typedef struct kaon_recode_args {
-  int64_t blocks;
+  int64_t nblocks; /* of one parity */
+  int tail_lanes;  /* true lanes of a parity's last block */
+  int matrices;
   int recon;
   void *wide;
   void *narrow;

@@ -125,7 +125,9 @@ static kaon_status keep(kaon_temporal *rotation, const kaon_transporter *transpo
   kaon_launch launch;
   KAON_TRY(kaon_launch_prepare(lattice->ctx, 1, 0, &launch));
   for (int p = KAON_DOUBLE; p <= KAON_SINGLE; p++) {
-    const kaon_recode_args args = {.blocks = 2 * lattice->stencil.nblocks,
+    const kaon_recode_args args = {.nblocks = lattice->stencil.nblocks,
+                                   .tail_lanes = lattice->stencil.tail_lanes,
+                                   .matrices = 1,
                                    .recon = 18,
                                    .wide = transporter->g[0],
                                    .narrow = rotation->g[p]};

@@ -26,8 +26,10 @@ kaon_status kaon_wide_create(kaon_lattice *lattice, kaon_wide_links *wide) {
 }
 
 static kaon_recode_args recode_args(const kaon_gauge *gauge, const kaon_wide_links *wide) {
-  /* both parities at once: the arrays stand one after the other */
-  return (kaon_recode_args){.blocks = 2 * 4 * gauge->lattice->stencil.nblocks,
+  const kaon_stencil *st = &gauge->lattice->stencil;
+  return (kaon_recode_args){.nblocks = st->nblocks,
+                            .tail_lanes = st->tail_lanes,
+                            .matrices = 4,
                             .recon = (int)gauge->reconstruct,
                             .wide = wide->links[0],
                             .narrow = gauge->links[0]};

@@ -1,6 +1,6 @@
 /* elementary.h - log, cos and sin without branches or library calls, in the common subset of C and
  * CUDA C: loops over lanes vectorise, and random fields have the same bits whatever the C library.
- * Error of kaon_log: below 3 2^-53, relative; of cos and sin: below 2 2^-53, absolute. */
+ * Error of kaon_ln: below 3 2^-53, relative; of cos and sin: below 2 2^-53, absolute. */
 #ifndef KAON_LIB_MATH_ELEMENTARY_H
 #define KAON_LIB_MATH_ELEMENTARY_H
 
@@ -23,7 +23,7 @@ static inline KAON_HD double kaon_double_of(uint64_t bits) {
 
 /* log x for positive, normal x: x = 2^k m with m in [1/sqrt 2, sqrt 2), log m = 2 artanh s with
  * s = (m - 1) / (m + 1), |s| < 0.172; the series ends where s^21 / 21 < 2^-54 s. */
-static inline KAON_HD double kaon_log(double x) {
+static inline KAON_HD double kaon_ln(double x) {
   const uint64_t bits = kaon_bits_of(x);
   /* the exponent as a double: put into the last bits of 2^52 */
   const double biased =

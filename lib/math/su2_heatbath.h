@@ -68,8 +68,8 @@ static inline KAON_HD void kaon_heatbath_su2(const kaon_draw *draw, const double
     KAON_EACH_LANE { /* Kennedy and Pendleton */
       double c, s;
       kaon_cos_sin_turn(kaon_uniform32(bits[4][l]), &c, &s);
-      const double sum = kaon_log(kaon_uniform(bits[0][l], bits[1][l])) +
-                         c * c * kaon_log(kaon_uniform(bits[2][l], bits[3][l]));
+      const double sum = kaon_ln(kaon_uniform(bits[0][l], bits[1][l])) +
+                         c * c * kaon_ln(kaon_uniform(bits[2][l], bits[3][l]));
       const double v = kaon_uniform32(bits[5][l]);
       const double a = alpha[l] < KAON_KENNEDY_PENDLETON ? KAON_KENNEDY_PENDLETON : alpha[l];
       fresh[l] = -sum / a;
