@@ -1,0 +1,129 @@
+/* test_gauge_orders.c - host orders: each means what docs/conventions.md says, and links go through
+ * every one of them unchanged, bit by bit. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <math.h>
+#include <cmocka.h>
+
+#include "tests/util/link_case.h"
+
+static const char *const order_names[] = {"natural", "QDP", "MILC", "CPS", "openQCD"};
+enum { ORDERS = 5 };
+
+/* Room for all links in any order, as one or four arrays. */
+static void *take_arrays(const dirac_case *c, kaon_gauge_order order, size_t real_bytes,
+                         void *arrays[4]) {
+  const size_t reals = 2 * ref_links_size(&c->L);
+  char *room = calloc(reals, real_bytes);
+  for (size_t mu = 0; mu < 4; mu++)
+    arrays[mu] = room + (order == KAON_ORDER_QDP ? mu : 0) * (reals / 4) * real_bytes;
+  return room;
+}
+
+static void check_round_trip(dirac_case *c) {
+  kaon_gauge *other = NULL;
+  must(c->ctx, kaon_gauge_create(c->lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &other));
+  const size_t count = 2 * ref_links_size(&c->L);
+  for (int order = 0; order < ORDERS; order++)
+    for (int p = KAON_DOUBLE; p <= KAON_SINGLE; p++) {
+      const size_t bytes = p == KAON_DOUBLE ? 8 : 4;
+      void *arrays[4], *again[4];
+      void *first = take_arrays(c, order, bytes, arrays);
+      void *second = take_arrays(c, order, bytes, again);
+      must(c->ctx, kaon_gauge_export(c->gauge, order, p, arrays));
+      must(c->ctx, kaon_gauge_import(other, order, p, (const void *const *)arrays));
+      must(c->ctx, kaon_gauge_export(other, order, p, again));
+      assert_memory_equal(first, second, count * bytes);
+      ref_complex *u = case_links(c, other);
+      if (p == KAON_DOUBLE)
+        assert_memory_equal(u, c->u, ref_links_size(&c->L) * sizeof *u);
+      else
+        for (size_t i = 0; i < count; i++)
+          assert_true(((double *)u)[i] == (double)(float)((double *)c->u)[i]);
+      free(u), free(first), free(second);
+    }
+  printf("  %d orders, double and float: the same bits\n", ORDERS);
+  kaon_gauge_destroy(&other);
+}
+
+static void links_survive_every_order(void **state) {
+  (void)state;
+  for_all_cases(LINKS_RANDOM, check_round_trip);
+}
+
+/* Walks each order in its own sequence, as its code's documentation tells it, and compares. */
+static void expect_link(const dirac_case *c, const ref_complex *host, size_t matrix, int transposed,
+                        size_t site, int mu) {
+  const ref_complex *u = c->u + 9 * (4 * site + (size_t)mu);
+  for (size_t i = 0; i < 3; i++)
+    for (size_t j = 0; j < 3; j++)
+      assert_true(host[9 * matrix + (transposed ? 3 * j + i : 3 * i + j)] == u[3 * i + j]);
+}
+
+static void walk_even_odd(const dirac_case *c, kaon_gauge_order order, void *const arrays[4]) {
+  size_t number = 0;
+  for (int parity = 0; parity < 2; parity++)
+    for (size_t site = 0; site < ref_volume(&c->L); site++) {
+      if (ref_parity(&c->L, site) != parity) continue;
+      for (int mu = 0; mu < 4; mu++) {
+        if (order == KAON_ORDER_QDP)
+          expect_link(c, arrays[mu], number, 0, site, mu);
+        else
+          expect_link(c, arrays[0], 4 * number + (size_t)mu, order == KAON_ORDER_CPS, site, mu);
+      }
+      number++;
+    }
+}
+
+/* Odd sites, loops t (slowest), x, y, z; per direction t, x, y, z: U(x, mu), U(x - mu, mu). */
+static void walk_openqcd(const dirac_case *c, const ref_complex *host) {
+  static const int direction[4] = {3, 0, 1, 2};
+  size_t matrix = 0;
+  int x[4];
+  for (x[3] = 0; x[3] < c->L.n[3]; x[3]++)
+    for (x[0] = 0; x[0] < c->L.n[0]; x[0]++)
+      for (x[1] = 0; x[1] < c->L.n[1]; x[1]++)
+        for (x[2] = 0; x[2] < c->L.n[2]; x[2]++) {
+          const size_t site = ref_site(&c->L, x);
+          if (ref_parity(&c->L, site) == 0) continue;
+          for (int i = 0; i < 4; i++) {
+            const int mu = direction[i];
+            expect_link(c, host, matrix++, 0, site, mu);
+            expect_link(c, host, matrix++, 0, ref_shift(&c->L, site, mu, -1), mu);
+          }
+        }
+}
+
+static void check_meaning(dirac_case *c) {
+  for (int order = 0; order < ORDERS; order++) {
+    void *arrays[4];
+    void *room = take_arrays(c, order, 8, arrays);
+    must(c->ctx, kaon_gauge_export(c->gauge, order, KAON_DOUBLE, arrays));
+    if (order == KAON_ORDER_NATURAL)
+      assert_memory_equal(room, c->u, ref_links_size(&c->L) * sizeof *c->u);
+    else if (order == KAON_ORDER_OPENQCD)
+      walk_openqcd(c, room);
+    else
+      walk_even_odd(c, order, arrays);
+    printf("  %s\n", order_names[order]);
+    free(room);
+  }
+}
+
+static void orders_are_those_of_the_other_codes(void **state) {
+  (void)state;
+  for_all_cases(LINKS_RANDOM, check_meaning);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(links_survive_every_order),
+      cmocka_unit_test(orders_are_those_of_the_other_codes),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
