@@ -140,7 +140,7 @@ static int solve_batch(invert_job *job, int first, int count) {
 }
 
 /* Batches of columns that are not done yet; a batch is a run of neighbours. */
-static int solve_all(invert_job *job) {
+int invert_solve(invert_job *job) {
   int code = EXIT_DONE;
   for (int k = 0; k < job->columns && code == EXIT_DONE && !signals_interrupted();) {
     int count = 0;
@@ -292,7 +292,7 @@ static int run(void *arguments) {
   if (code == EXIT_DONE) {
     signals_output(job.args->output);
     code = prepare(&job, &spec);
-    if (code == EXIT_DONE) code = solve_all(&job);
+    if (code == EXIT_DONE) code = invert_solve(&job);
     if (code == EXIT_DONE) code = conclude(&job);
   }
   invert_close(&job);

@@ -35,6 +35,8 @@ typedef struct invert_job {
 
 /* Vectors and arrays for all columns; links, operator and solver are the problem's. Exit status. */
 int invert_allocate(invert_job *job);
+/* Solves all columns that are not done, batch by batch. Exit status. */
+int invert_solve(invert_job *job);
 void invert_close(invert_job *job);
 
 /* --- results.c: exit statuses --- */

@@ -47,8 +47,8 @@ static int rehearse(invert_job *job, sample *s) {
   before = in_use(job->ctx);
   if (code == EXIT_DONE) code = problem_solver(job->ctx, job->batch, &job->p);
   s->solver = in_use(job->ctx) - before;
-  if (code != EXIT_DONE || job->batch != job->columns) return code;
-  return cli_status(job->ctx, kaon_solver_solve(job->p.solver, job->b, job->x, NULL, NULL), NULL);
+  kaon_solver_destroy(&job->p.solver);
+  return code == EXIT_DONE ? invert_solve(job) : code;
 }
 
 static int set_up(const invert_args *args, const int extents[4], sample *s) {
@@ -57,6 +57,8 @@ static int set_up(const invert_args *args, const int extents[4], sample *s) {
   invert_job job = {.args = &own};
   char weak[] = "weak:0.1";
   own.problem.gauge = weak;
+  own.common.quiet = 1;
+  own.output = NULL; /* nothing is written */
   memcpy(own.problem.lattice, extents, sizeof own.problem.lattice);
   job.columns = own.problem.columns;
   job.batch = own.batch && own.batch < job.columns ? own.batch : job.columns;
@@ -71,7 +73,7 @@ static int set_up(const invert_args *args, const int extents[4], sample *s) {
   }
   /* the file writer's second column */
   size_t host = (size_t)s->sites * 24 * sizeof(double);
-  double *second = code == EXIT_DONE && own.output ? malloc(host) : NULL;
+  double *second = code == EXIT_DONE && args->output ? malloc(host) : NULL;
   if (second) memset(second, 1, host);
   volatile double touched = second ? second[0] : 0;
   (void)touched;

@@ -225,7 +225,7 @@ int results_correlators(const invert_job *job, double *pion, double *rho, const 
           kaon_version(), t0, job->args->problem.gauge, job->links.plaquette,
           job->p.csw != 0 ? "clover" : "Wilson", job->p.kappa, job->p.csw,
           job->args->problem.boundary_t ? "periodic" : "antiperiodic", job->args->problem.source);
-  for (int t = 0; t < slices; t++) fprintf(out, "%d %.15e %.15e\n", t, pion[t], rho[t]);
+  for (int t = 0; t < slices; t++) fprintf(out, "%d %.16e %.16e\n", t, pion[t], rho[t]);
   code = fclose(out) == 0 ? report_text(path, text, length) : EXIT_DEVICE;
   free(text);
   return code;

@@ -9,10 +9,15 @@ import system
 class Interrupt(system.Case):
     def interrupted(self, after, *arguments, signals=1, ready=None):
         process = system.start(*arguments, cwd=self.folder)
+        for line in process.stdout if ready else ():
+            if ready in line:
+                break
         begun = time.monotonic()
         while time.monotonic() < begun + after and process.poll() is None:
             time.sleep(0.01)
-        self.assertIsNone(process.poll(), "it ended before it could be interrupted: " + str(process.communicate()))
+        if process.poll() is not None:
+            self.fail("it ended before it could be interrupted: " + str(process.communicate()))
+        self.addCleanup(process.kill)
         sent = time.monotonic()
         for _ in range(signals):
             process.send_signal(signal.SIGINT)
@@ -27,20 +32,21 @@ class Interrupt(system.Case):
 
     def test_during_a_solve(self):
         # hopeless on purpose: a light quark on a rough field, far more steps than there is time for
-        self.interrupted(2.0, "invert", "--gauge", "weak:0.9", "--lattice", "8", "8", "8", "8", "--kappa", "0.2", "--csw",
+        self.interrupted(0.5, "invert", "--gauge", "weak:0.9", "--lattice", "8", "8", "8", "8", "--kappa", "0.2", "--csw",
                          "1", "--tol", "1e-16", "--sloppy", "double", "--max-iter", "1000000000", "--output", "p.lime",
-                         "--correlators", "c.txt")
+                         "--correlators", "c.txt", ready="CGNR to")
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_during_a_solve_with_slow_steps(self):
         """one look of the host is longer than a second: the program ends hard, and clean"""
-        self.interrupted(6.0, "invert", "--gauge", "weak:0.9", "--lattice", "24", "24", "16", "16", "--kappa", "0.2",
-                         "--csw", "1", "--tol", "1e-16", "--max-iter", "1000000000", "--set", "check_interval=1000",
-                         "--columns", "4", "--output", "p.lime")
+        self.interrupted(0.5, "invert", "--gauge", "weak:0.9", "--lattice", "24", "24", "16", "16", "--kappa", "0.2",
+                         "--csw", "1", "--tol", "1e-16", "--max-iter", "1000000000", "--set", "check_interval=256",
+                         "--columns", "4", "--output", "p.lime", ready="CGNR to")
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_during_generation(self):
-        self.interrupted(1.5, "generate", "--lattice", "8", "8", "8", "8", "--sweeps", "1000000", "--output", "c.lime")
+        self.interrupted(0.5, "generate", "--lattice", "8", "8", "8", "8", "--sweeps", "1000000", "--output", "c.lime",
+                         ready="sweep")
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_while_links_are_made(self):
@@ -51,14 +57,15 @@ class Interrupt(system.Case):
     def test_an_older_output_survives(self):
         with open(self.path("p.lime"), "wb") as file:
             file.write(b"older")
-        self.interrupted(1.0, "invert", "--gauge", "weak:0.9", "--lattice", "8", "8", "8", "8", "--kappa", "0.2", "--csw",
-                         "1", "--tol", "1e-16", "--sloppy", "double", "--max-iter", "1000000000", "--output", "p.lime")
+        self.interrupted(0.5, "invert", "--gauge", "weak:0.9", "--lattice", "8", "8", "8", "8", "--kappa", "0.2", "--csw",
+                         "1", "--tol", "1e-16", "--sloppy", "double", "--max-iter", "1000000000", "--output", "p.lime",
+                         ready="CGNR to")
         self.assertEqual(self.read("p.lime"), b"older")
         self.assertEqual(os.listdir(self.folder), ["p.lime"])
 
     def test_twice_is_at_once(self):
-        self.interrupted(1.0, "generate", "--lattice", "16", "16", "16", "16", "--sweeps", "1000000", "--output", "c.lime",
-                         signals=2)
+        self.interrupted(0.5, "generate", "--lattice", "16", "16", "16", "16", "--sweeps", "1000000", "--output", "c.lime",
+                         signals=2, ready="sweep")
         self.assertEqual(os.listdir(self.folder), [])
 
 

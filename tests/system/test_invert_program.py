@@ -84,7 +84,9 @@ class Invert(system.Case):
         out = self.succeeds(*job, "--resume", "--report", "again.json", "--correlators", "again")
         self.assertIn("12 of 12 columns taken over", out)
         self.assertEqual(self.report("again.json")["seconds"], 0)
-        self.assertEqual(self.read("first"), self.read("again"))
+        # the file's basis is another one: a rotation there and back, each sum of two numbers rounded
+        worst = max(abs(a / b - 1) for a, b in zip(self.report("first.json")["pion"], self.report("again.json")["pion"]))
+        self.assertLess(worst, 1e-14)
         # another equation is refused
         self.refused(*[a if a != "0.12" else "0.11" for a in job], "--resume", words=["another equation"])
         # a tighter tolerance sends the columns back
@@ -94,19 +96,20 @@ class Invert(system.Case):
     def test_resume_from_a_partial_file(self):
         """some columns of a run that converge sooner than others are kept"""
         job = ["invert", *SMALL, "--output", "p.lime", "--batch", "4"]
-        iterations = None
         self.succeeds(*job, "--report", "r.json")
         os.remove(self.path("p.lime"))
         counts = [s["iterations"] for s in self.report("r.json")["solves"]]
         limit = sorted(counts)[len(counts) // 2] - 1
         if limit < min(counts):
             raise unittest.SkipTest("all columns take equally long")
-        self.succeeds(*job, "--max-iter", limit, status=1)
+        self.succeeds(*job, "--max-iter", limit, "--report", "r1.json", status=1)
         self.assertTrue(os.path.exists(self.path("p.lime.partial")))
         out = self.succeeds(*job, "--resume", "--report", "r2.json")
-        kept = sum(c <= limit for c in counts)
-        self.assertIn(f"{kept} of 12 columns taken over", out)
-        self.assertEqual([s["iterations"] for s in self.report("r2.json")["solves"]], counts)
+        kept = [s["column"] for s in self.report("r1.json")["solves"] if s["status"] == "converged"]
+        self.assertIn(f"{len(kept)} of 12 columns taken over", out)
+        after = [s["iterations"] for s in self.report("r2.json")["solves"]]
+        for k in range(12):
+            self.assertEqual(after[k], self.report("r1.json")["solves"][k]["iterations"] if k in kept else counts[k])
         self.assertTrue(os.path.exists(self.path("p.lime")))
         self.assertFalse(os.path.exists(self.path("p.lime.partial")))
 
