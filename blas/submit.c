@@ -186,7 +186,10 @@ kaon_status kaon_update_prepare(kaon_update *u, int built, kaon_launch *launch) 
     u->args.sum.state = u->pass->scalars->state;
     u->args.sum.then = kaon_blas_then(u->ctx, u->pass);
   }
-  return kaon_launch_prepare(u->ctx, u->shape->nrhs, kaon_vector_bytes(u->shape), launch);
+  size_t bytes = 0; /* a pass that turns the cache over leaves nothing of its result there */
+  for (int i = 0; i < u->count; i++)
+    if (u->operand[i] != NULL) bytes += kaon_vector_bytes(u->operand[i]);
+  return kaon_launch_prepare(u->ctx, u->shape->nrhs, bytes, launch);
 }
 
 kaon_status kaon_update_complete(kaon_update *u) {

@@ -3,8 +3,8 @@
  * Bounds. Updates: each of the k complex multiply-adds behind a component rounds at most 5 times
  * (coefficient to float, two products, two sums), so its error is at most (5 k + 1) u times the sum
  * of its terms' magnitudes, u = 2^-53 or 2^-24; half adds one quantisation, 0.51 scale / 32767
- * (lib/math/half.h). Sums: (ncomp + 7 + blocks in a chunk + chunks) 2^-53 times the sum of the
- * magnitudes, against long double sums over the exported result. */
+ * (lib/math/half.h). Sums: (ncomp + 8 + blocks in a chunk + chunks) 2^-53 times the sum of the
+ * magnitudes, half (ncomp + 2) 2^-24 more, against long double sums over the exported result. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -146,7 +146,8 @@ static double check_vectors(const bed *b, enum op op, int roundings) {
 static double sum_bound(const bed *b) {
   const double blocks = (double)b->space->nblocks;
   const double chunks = fmin(blocks, KAON_REDUCE_CHUNKS);
-  return (NCOMP + 7 + ceil(blocks / chunks) + chunks) * 0x1p-53;
+  const double bound = (NCOMP + 8 + ceil(blocks / chunks) + chunks) * 0x1p-53;
+  return b->precision == KAON_HALF ? bound + (NCOMP + 2) * 0x1p-24 : bound;
 }
 
 /* |slot - (x, y)| / bound with x, y from the exported results. */

@@ -1,33 +1,25 @@
 /* convert.c - vectors from one precision to another on the CPU: the only kernel file that sees two.
  * One table for each instruction set. All precisions share one order of sites, so this streams. A
  * row (one component of the W lanes) is widened to double, added if asked for, and rounded once;
- * half takes a whole unit (ncomp rows) to find its scale (lib/math/half.h). The sums are of the
- * stored values, as in update.c. */
+ * half takes a whole unit (ncomp rows) to find its scale (lib/math/half.h). The norm is of the
+ * stored values, added in double. */
 #if !defined(KAON_PREC_DOUBLE) && !defined(KAON_PREC_SINGLE) && !defined(KAON_PREC_HALF)
 #define KAON_PREC_HALF /* vreal: W floats, and int16 loads and stores */
 #endif
-#include <string.h>
-
 #include "blas/blas_ops.h"
 #include "lib/kernel.h"
 #include "lib/cpu/reduce.h"
-#include "lib/math/half.h"
 #include "lib/math/vreal.h"
+#include "lib/cpu/quantise.h"
+#include "lib/cpu/wide.h"
 
 enum { DOUBLE, SINGLE, HALF };
 
-/* One double a lane; loops over lanes become vector instructions. */
-typedef struct row {
-  double lane[KAON_W];
-} row;
-
-#define LANES _Pragma("omp simd") for (int l = 0; l < KAON_W; l++)
-
-/* A unit: ncomp rows. step: what integers are worth (half). */
+/* A unit: one column of one block, ncomp rows. step: what integers are worth (half). */
 typedef struct unit {
   void *data;
   float *scale;
-  float step[KAON_W];
+  vreal step;
 } unit;
 
 KAON_INLINE size_t bytes_of(const int precision) {
@@ -36,83 +28,60 @@ KAON_INLINE size_t bytes_of(const int precision) {
 
 KAON_INLINE unit unit_at(const kaon_convert_args *args, int operand, const int precision,
                          int64_t at) {
-  unit u = {.data = (char *)args->v[operand].data +
-                    (size_t)(at * args->shape.ncomp * KAON_W) * bytes_of(precision)};
+  unit u;
+  u.data = (char *)args->v[operand].data +
+           (size_t)(at * args->shape.ncomp * KAON_W) * bytes_of(precision);
+  u.scale = NULL;
+  u.step = v_set(0);
   if (precision != HALF) return u;
   u.scale = args->v[operand].scale + at * KAON_W;
-  LANES u.step[l] = kaon_half_unit(u.scale[l]);
+  u.step = v_load_real(u.scale) * v_set(KAON_HALF_STEP);
   return u;
 }
 
-KAON_INLINE row load(const unit *u, const int precision, int c) {
-  row r;
-  if (precision == DOUBLE) {
-    const double *p = (const double *)u->data + c * KAON_W;
-    LANES r.lane[l] = p[l];
-  } else if (precision == SINGLE) {
-    const float *p = (const float *)u->data + c * KAON_W;
-    LANES r.lane[l] = (double)p[l];
-  } else {
-    const int16_t *p = (const int16_t *)u->data + c * KAON_W;
-    LANES r.lane[l] = (double)((float)p[l] * u->step[l]);
-  }
-  return r;
+KAON_INLINE vwide load(const unit *u, const int precision, int c) {
+  if (precision == DOUBLE) return w_load((const double *)u->data + c * KAON_W);
+  if (precision == SINGLE) return w_from(v_load_real((const float *)u->data + c * KAON_W));
+  return w_from(v_load_int16((const int16_t *)u->data + c * KAON_W) * u->step);
 }
 
-KAON_INLINE row load_sum(const unit *from, const int from_precision, const unit *to,
-                         const int to_precision, const int add, int c) {
-  row r = load(from, from_precision, c);
-  if (!add) return r;
-  const row old = load(to, to_precision, c);
-  LANES r.lane[l] += old.lane[l];
-  return r;
+KAON_INLINE vwide load_sum(const unit *from, const int from_precision, const unit *to,
+                           const int to_precision, const int add, int c) {
+  const vwide x = load(from, from_precision, c);
+  return add ? w_add(load(to, to_precision, c), x) : x;
 }
 
 KAON_INLINE void convert_rows(const unit *from, const int from_precision, const unit *to,
                               const int to_precision, const int add, int ncomp) {
   for (int c = 0; c < ncomp; c++) {
-    const row r = load_sum(from, from_precision, to, to_precision, add, c);
-    if (to_precision == DOUBLE) {
-      double *p = (double *)to->data + c * KAON_W;
-      LANES p[l] = r.lane[l];
-    } else {
-      float *p = (float *)to->data + c * KAON_W;
-      LANES p[l] = (float)r.lane[l];
-    }
+    const vwide x = load_sum(from, from_precision, to, to_precision, add, c);
+    if (to_precision == DOUBLE)
+      w_store((double *)to->data + c * KAON_W, x);
+    else
+      v_store_real((float *)to->data + c * KAON_W, w_to_real(x));
   }
 }
 
-/* x * 0 is NaN for NaN and infinity: it spoils the scale. */
 KAON_INLINE void convert_half(const unit *from, const int from_precision, unit *to, const int add,
                               int ncomp) {
   float values[KAON_HALF_COMPONENTS * KAON_W] __attribute__((aligned(64)));
-  float factor[KAON_W] __attribute__((aligned(64)));
-  vreal largest = v_set(0), poison = v_set(0);
+  vreal largest = v_set(0);
   for (int c = 0; c < ncomp; c++) {
-    const row r = load_sum(from, from_precision, to, HALF, add, c);
-    float *p = values + c * KAON_W;
-    LANES p[l] = (float)r.lane[l];
-    largest = v_max(largest, v_abs(v_load_real(p)));
-    poison = v_fma(v_load_real(p), v_set(0), poison);
+    const vreal x = w_to_real(load_sum(from, from_precision, to, HALF, add, c));
+    v_store_real(values + c * KAON_W, x);
+    largest = quantise_largest(largest, x);
   }
-  v_store_real(factor, largest);
-  LANES factor[l] = kaon_half_factor(factor[l]);
-  int16_t *integers = to->data;
-  for (int c = 0; c < ncomp; c++)
-    v_store_int16(integers + c * KAON_W, v_load_real(values + c * KAON_W) * v_load_real(factor));
-  v_store_real(to->scale, largest + poison);
-  LANES to->step[l] = kaon_half_unit(to->scale[l]);
+  quantise_store(to->data, to->scale, values, ncomp, largest);
+  to->step = largest * v_set(KAON_HALF_STEP);
 }
 
 KAON_INLINE double unit_norm(const unit *u, const int precision, int ncomp) {
-  row sum = {{0}};
+  vwide sum = w_zero();
   for (int c = 0; c < ncomp; c++) {
-    const row r = load(u, precision, c);
-    LANES sum.lane[l] += r.lane[l] * r.lane[l];
+    const vwide x = load(u, precision, c);
+    sum = w_fma(x, x, sum);
   }
-  for (int n = KAON_W / 2; n > 0; n /= 2)
-    for (int l = 0; l < n; l++) sum.lane[l] += sum.lane[l + n];
-  return sum.lane[0];
+  return w_sum(sum);
 }
 
 KAON_INLINE void convert_unit(const kaon_convert_args *args, const int from_precision,

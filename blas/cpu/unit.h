@@ -6,9 +6,13 @@
 
 #include "blas/blas_ops.h"
 #include "lib/kernel.h"
-#include "lib/math/half.h"
 #include "lib/math/vreal.h"
 #include "lib/cpu/wide.h"
+#if KAON_HALF
+#include "lib/cpu/quantise.h"
+#else
+#include "lib/math/half.h"
+#endif
 
 /* One unit of one operand. target: where results go, the data itself unless half. */
 typedef struct unit {
@@ -17,8 +21,16 @@ typedef struct unit {
 #if KAON_HALF
   float *scale;
   vreal step;
+  vreal largest; /* of what update kernels have written to target */
 #endif
 } unit;
+
+/* Operands that multi_dot takes at once: as many as registers allow. */
+#if defined(KAON_ISA_AVX512)
+enum { DOT_GROUP = 4 };
+#else
+enum { DOT_GROUP = 2 };
+#endif
 
 /* A unit in float, before its one rounding. */
 typedef real scratch[KAON_HALF_COMPONENTS * KAON_W] __attribute__((aligned(64)));
@@ -32,6 +44,7 @@ KAON_INLINE unit unit_at(const kaon_update_args *args, int operand, int64_t bloc
   u.scale = args->v[operand].scale + at * KAON_W;
   u.step = v_load_real(u.scale) * v_set(KAON_HALF_STEP);
   u.target = NULL;
+  u.largest = v_set(0);
 #else
   u.target = u.data;
 #endif
@@ -46,73 +59,122 @@ KAON_INLINE vreal unit_load(const unit *u, int64_t i) {
 #endif
 }
 
+KAON_INLINE void unit_store(unit *u, int64_t i, vreal a) {
+  v_store_real(u->target + i, a);
+#if KAON_HALF
+  u->largest = quantise_largest(u->largest, a);
+#endif
+}
+
 /* Components i and i + W as (re, im); im = 0 where `pair` says that there is no second one. */
 KAON_INLINE vcomplex unit_pair(const unit *u, int64_t i, const int pair) {
   return (vcomplex){unit_load(u, i), pair ? unit_load(u, i + KAON_W) : v_set(0)};
 }
 
+/* Sums of products over a unit. Double and single: products (exact for single) added in double.
+ * Half: products of integers added in float over the components of a lane, which is what keeps it
+ * at the speed of memory, then scaled and added up in double. */
 #if KAON_HALF
-/* values -> u: the unit's one rounding. x * 0 is NaN for NaN and infinity: it spoils the scale. */
-static void quantise(const real *values, int ncomp, unit *u) {
-  vreal largest = v_set(0), poison = v_set(0), factor;
-  for (int c = 0; c < ncomp; c++) {
-    const vreal x = v_load_real(values + c * KAON_W);
-    largest = v_max(largest, v_abs(x));
-    poison = v_fma(x, v_set(0), poison);
-  }
-  real lanes[KAON_W] __attribute__((aligned(64)));
-  v_store_real(lanes, largest);
-  for (int l = 0; l < KAON_W; l++) lanes[l] = kaon_half_factor(lanes[l]);
-  factor = v_load_real(lanes);
-  for (int c = 0; c < ncomp; c++)
-    v_store_int16(u->data + c * KAON_W, v_load_real(values + c * KAON_W) * factor);
-  v_store_real(u->scale, largest + poison);
+typedef vreal factor;
+typedef vreal accumulator;
+KAON_INLINE factor sum_load(const unit *u, int64_t i) {
+  return v_load(u->data + i);
+}
+KAON_INLINE accumulator sum_zero(void) {
+  return v_set(0);
+}
+KAON_INLINE accumulator sum_fma(factor a, factor b, accumulator c) {
+  return v_fma(a, b, c);
+}
+KAON_INLINE accumulator sum_fnma(factor a, factor b, accumulator c) {
+  return v_fnma(a, b, c);
+}
+KAON_INLINE double sum_total(accumulator a, accumulator b, const unit *x, const unit *y) {
+  return w_sum(w_mul(w_from(a + b), w_mul(w_from(x->step), w_from(y->step))));
+}
+#else
+typedef vwide factor;
+typedef vwide accumulator;
+KAON_INLINE factor sum_load(const unit *u, int64_t i) {
+  return w_from(v_load(u->data + i));
+}
+KAON_INLINE accumulator sum_zero(void) {
+  return w_zero();
+}
+KAON_INLINE accumulator sum_fma(factor a, factor b, accumulator c) {
+  return w_fma(a, b, c);
+}
+KAON_INLINE accumulator sum_fnma(factor a, factor b, accumulator c) {
+  return w_fnma(a, b, c);
+}
+KAON_INLINE double sum_total(accumulator a, accumulator b, const unit *x, const unit *y) {
+  (void)x, (void)y;
+  return w_sum(w_add(a, b));
 }
 #endif
 
 /* sum |a|^2 over a unit. */
 static double unit_norm(const kaon_update_args *args, int a, int64_t block, int column) {
   const unit u = unit_at(args, a, block, column);
-  vwide re = w_zero(), im = w_zero();
-  int k = 0;
-  for (; k + 1 < args->shape.ncomp; k += 2)
-    for (int part = 0; part < KAON_PARTS; part++) {
-      const vcomplex x = unit_pair(&u, k * KAON_W + part * KAON_VL, 1);
-      const vwide xr = w_from(x.re), xi = w_from(x.im);
-      re = w_fma(xr, xr, re);
-      im = w_fma(xi, xi, im);
-    }
-  if (k < args->shape.ncomp)
-    for (int part = 0; part < KAON_PARTS; part++) {
-      const vwide xr = w_from(unit_load(&u, k * KAON_W + part * KAON_VL));
-      re = w_fma(xr, xr, re);
-    }
-  return w_sum(re, im);
+  accumulator even = sum_zero(), odd = sum_zero();
+  const int last = args->shape.ncomp * KAON_W;
+  int i = 0;
+  for (; i + KAON_VL < last; i += 2 * KAON_VL) {
+    const factor x = sum_load(&u, i), y = sum_load(&u, i + KAON_VL);
+    even = sum_fma(x, x, even);
+    odd = sum_fma(y, y, odd);
+  }
+  if (i < last) even = sum_fma(sum_load(&u, i), sum_load(&u, i), even);
+  return sum_total(even, odd, &u, &u);
 }
 
-/* sum conj(a) b over a unit, added to sum[2]; a real space has no imaginary part. */
-static void unit_dot(const kaon_update_args *args, int a, int b, int64_t block, int column,
+/* (x, y) of a component pair: rr + ii is the real part, ri + ir the imaginary one. */
+typedef struct dot_sums {
+  accumulator rr, ii, ri, ir;
+} dot_sums;
+
+/* sum conj(x) y over a unit for `group` operands x from number `first` on, added to sum[2 i] and
+ * sum[2 i + 1]; y is loaded and widened once for all. A real space has no imaginary part. */
+KAON_INLINE void unit_dots(const kaon_update_args *args, int first, const int group, int y,
+                           int64_t block, int column, double *sum) {
+  unit ux[DOT_GROUP];
+  dot_sums s[DOT_GROUP];
+  const unit uy = unit_at(args, y, block, column);
+  for (int o = 0; o < group; o++) {
+    ux[o] = unit_at(args, first + o, block, column);
+    s[o] = (dot_sums){sum_zero(), sum_zero(), sum_zero(), sum_zero()};
+  }
+  for (int k = 0; k < args->shape.ncomp; k += 2)
+    for (int part = 0; part < KAON_PARTS; part++) {
+      const int64_t i = k * KAON_W + part * KAON_VL;
+      const factor yr = sum_load(&uy, i);
+      if (k + 1 == args->shape.ncomp) {
+        for (int o = 0; o < group; o++) s[o].rr = sum_fma(sum_load(&ux[o], i), yr, s[o].rr);
+        continue;
+      }
+      const factor yi = sum_load(&uy, i + KAON_W);
+      for (int o = 0; o < group; o++) {
+        const factor xr = sum_load(&ux[o], i), xi = sum_load(&ux[o], i + KAON_W);
+        s[o].rr = sum_fma(xr, yr, s[o].rr);
+        s[o].ii = sum_fma(xi, yi, s[o].ii);
+        s[o].ri = sum_fma(xr, yi, s[o].ri);
+        s[o].ir = sum_fnma(xi, yr, s[o].ir);
+      }
+    }
+  for (int o = 0; o < group; o++) {
+    sum[2 * o] += sum_total(s[o].rr, s[o].ii, &ux[o], &uy);
+    if (args->shape.complex_space) sum[2 * o + 1] += sum_total(s[o].ri, s[o].ir, &ux[o], &uy);
+  }
+}
+
+static void unit_dot(const kaon_update_args *args, int x, int y, int64_t block, int column,
                      double *sum) {
-  const unit ua = unit_at(args, a, block, column), ub = unit_at(args, b, block, column);
-  vwide rr = w_zero(), ii = w_zero(), ri = w_zero(), ir = w_zero();
-  int k = 0;
-  for (; k + 1 < args->shape.ncomp; k += 2)
-    for (int part = 0; part < KAON_PARTS; part++) {
-      const int64_t i = k * KAON_W + part * KAON_VL;
-      const vcomplex x = unit_pair(&ua, i, 1), y = unit_pair(&ub, i, 1);
-      const vwide xr = w_from(x.re), xi = w_from(x.im), yr = w_from(y.re), yi = w_from(y.im);
-      rr = w_fma(xr, yr, rr);
-      ii = w_fma(xi, yi, ii);
-      ri = w_fma(xr, yi, ri);
-      ir = w_fnma(xi, yr, ir);
-    }
-  if (k < args->shape.ncomp)
-    for (int part = 0; part < KAON_PARTS; part++) {
-      const int64_t i = k * KAON_W + part * KAON_VL;
-      rr = w_fma(w_from(unit_load(&ua, i)), w_from(unit_load(&ub, i)), rr);
-    }
-  sum[0] += w_sum(rr, ii);
-  if (args->shape.complex_space) sum[1] += w_sum(ri, ir);
+  unit_dots(args, x, 1, y, block, column, sum);
+}
+
+static void unit_dot_group(const kaon_update_args *args, int first, int y, int64_t block,
+                           int column, double *sum) {
+  unit_dots(args, first, DOT_GROUP, y, block, column, sum);
 }
 
 #endif

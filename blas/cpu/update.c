@@ -1,11 +1,11 @@
 /* update.c - vector updates and reductions on the CPU (blas_ops.h), one table for each instruction
  * set and precision.
  * A unit (unit.h) is updated while it sits in the first-level cache and then read once more for the
- * sums: they describe what is stored, quantisation included, and cost no memory traffic. Products
- * are added in double: component by component in each lane, a fixed tree over the lanes, units in
- * block order within a chunk, chunks in order; so the bits do not depend on the number of threads.
- * Error of a sum of n products: at most (ncomp + 7 + blocks in a chunk + chunks) 2^-53 times the
- * sum of their magnitudes. */
+ * sums: they describe what is stored, quantisation included, and cost no memory traffic. Order of a
+ * sum: components within each lane, a fixed tree over the lanes, units in block order within a
+ * chunk, chunks in order; so the bits do not depend on the number of threads. Its error: at most
+ * (ncomp + 8 + blocks in a chunk + chunks) 2^-53 times the sum of the magnitudes; half adds
+ * (ncomp + 2) 2^-24, for its products are added in float over the components of a lane. */
 #include <string.h>
 
 #include "blas/cpu/unit.h"
@@ -35,8 +35,8 @@ KAON_INLINE void update_pair(unit *u, const vcomplex *c, int64_t i, const int pa
   f(v, c);
   for (int o = 0; o < OPERANDS; o++)
     if (writes >> o & 1) {
-      v_store_real(u[o].target + i, v[o].re);
-      if (pair) v_store_real(u[o].target + i + KAON_W, v[o].im);
+      unit_store(&u[o], i, v[o].re);
+      if (pair) unit_store(&u[o], i + KAON_W, v[o].im);
     }
 }
 
@@ -68,7 +68,8 @@ KAON_INLINE void update_unit(const kaon_update_args *args, int64_t block, int co
   update_components(u, c, args->shape.ncomp, reads, writes, f);
 #if KAON_HALF
   for (int i = 0; i < OPERANDS; i++)
-    if (writes >> i & 1) quantise(u[i].target, args->shape.ncomp, &u[i]);
+    if (writes >> i & 1)
+      quantise_store(u[i].data, u[i].scale, u[i].target, args->shape.ncomp, u[i].largest);
 #endif
 }
 
@@ -138,15 +139,16 @@ UPDATE_ENTRY(bicgstab_direction, 7, 2, 2, 1, -1)
 UPDATE_ENTRY(bicgstab_solution, 15, 10, 3, 1, 4)
 
 /* Zeros (from == NULL) or a raw copy, which keeps the bits of half; past the cache if `stream`. */
-static void fill(stored *to, const stored *from, int64_t n, int stream) {
-  if (!stream) {
-    if (from != NULL)
-      memcpy(to, from, (size_t)n * sizeof *to);
-    else
-      memset(to, 0, (size_t)n * sizeof *to);
+static void fill(stored *to, const stored *from, int ncomp, int stream) {
+  if (!stream && from == NULL) {
+    memset(to, 0, (size_t)(ncomp * KAON_W) * sizeof *to);
     return;
   }
-  for (int64_t i = 0; i < n; i += KAON_VL) {
+  for (int64_t i = 0; i < ncomp * KAON_W; i += KAON_VL) {
+    if (!stream) {
+      memcpy(to + i, from + i, KAON_VL * sizeof *to);
+      continue;
+    }
     const vreal x = from != NULL ? v_load(from + i) : v_set(0);
 #if KAON_HALF
     v_stream_int16(to + i, x);
@@ -158,12 +160,11 @@ static void fill(stored *to, const stored *from, int64_t n, int stream) {
 
 KAON_INLINE void fill_units(const kaon_launch *launch, const kaon_update_args *args, int64_t begin,
                             int64_t end, const int copied, double *partial) {
-  const int64_t n = (int64_t)args->shape.ncomp * KAON_W;
   for (int64_t block = begin; block < end; block++)
     for (int k = 0; k < args->shape.nrhs; k++) {
       if (!kaon_gate_open(&args->gate, k)) continue;
       const unit from = unit_at(args, 0, block, k), to = unit_at(args, copied, block, k);
-      fill(to.data, copied ? from.data : NULL, n, launch->stream_stores);
+      fill(to.data, copied ? from.data : NULL, args->shape.ncomp, launch->stream_stores);
 #if KAON_HALF
       v_store_real(to.scale, copied ? v_load_real(from.scale) : v_set(0));
 #endif
@@ -230,7 +231,9 @@ static void multi_axpy_unit(const kaon_update_args *args, int64_t block, int col
   for (; i + 3 < args->n; i += 4) accumulate(args, i, block, column, y.target, 4);
   for (; i < args->n; i++) accumulate(args, i, block, column, y.target, 1);
 #if KAON_HALF
-  quantise(sum, args->shape.ncomp, &y);
+  for (int c = 0; c < args->shape.ncomp; c++)
+    y.largest = quantise_largest(y.largest, v_load_real(sum + c * KAON_W));
+  quantise_store(y.data, y.scale, sum, args->shape.ncomp, y.largest);
 #endif
 }
 
@@ -272,7 +275,9 @@ static void multi_dot_chunk(const kaon_launch *launch, const kaon_update_args *a
     for (int k = 0; k < args->shape.nrhs; k++) {
       if (!kaon_gate_open(&args->gate, k)) continue;
       double *sum = partial + stride * k;
-      for (int i = 0; i < n; i++) unit_dot(args, i, n, block, k, sum + 2 * i);
+      int i = 0;
+      for (; i + DOT_GROUP <= n; i += DOT_GROUP) unit_dot_group(args, i, n, block, k, sum + 2 * i);
+      for (; i < n; i++) unit_dot(args, i, n, block, k, sum + 2 * i);
       if (args->sum.slot[1] != KAON_NO_SLOT) sum[2 * n] += unit_norm(args, n, block, k);
     }
 }

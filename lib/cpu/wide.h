@@ -63,6 +63,36 @@ KAON_INLINE double w_tree(vdouble a) {
 }
 #endif
 
+/* Rounds each lane once. */
+KAON_INLINE vreal w_to_real(vwide a) {
+#if KAON_W == 1
+  return (real)a.piece[0];
+#elif KAON_WIDE_PIECES == 1
+  return a.piece[0];
+#elif defined(KAON_ISA_AVX512)
+  return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(a.piece[0])),
+                            _mm512_cvtpd_ps(a.piece[1]), 1);
+#elif defined(KAON_ISA_AVX2)
+  return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(a.piece[0])),
+                              _mm256_cvtpd_ps(a.piece[1]), 1);
+#else
+  return _mm_movelh_ps(_mm_cvtpd_ps(a.piece[0]), _mm_cvtpd_ps(a.piece[1]));
+#endif
+}
+
+/* W doubles, half of them in each piece of a float's vwide. */
+KAON_INLINE vwide w_load(const double *p) {
+  vwide a;
+  for (int i = 0; i < KAON_WIDE_PIECES; i++)
+    a.piece[i] = *(const vdouble *)(p + i * (int)(sizeof(vdouble) / sizeof(double)));
+  return a;
+}
+
+KAON_INLINE void w_store(double *p, vwide a) {
+  for (int i = 0; i < KAON_WIDE_PIECES; i++)
+    *(vdouble *)(p + i * (int)(sizeof(vdouble) / sizeof(double))) = a.piece[i];
+}
+
 KAON_INLINE vwide w_zero(void) {
   return w_from(v_set(0));
 }
@@ -78,9 +108,19 @@ KAON_INLINE vwide w_fnma(vwide a, vwide b, vwide c) {
   return c;
 }
 
-KAON_INLINE double w_sum(vwide a, vwide b) {
-  vdouble sum = a.piece[0] + b.piece[0];
-  if (KAON_WIDE_PIECES == 2) sum += a.piece[KAON_WIDE_PIECES - 1] + b.piece[KAON_WIDE_PIECES - 1];
+KAON_INLINE vwide w_add(vwide a, vwide b) {
+  for (int i = 0; i < KAON_WIDE_PIECES; i++) a.piece[i] += b.piece[i];
+  return a;
+}
+
+KAON_INLINE vwide w_mul(vwide a, vwide b) {
+  for (int i = 0; i < KAON_WIDE_PIECES; i++) a.piece[i] *= b.piece[i];
+  return a;
+}
+
+KAON_INLINE double w_sum(vwide a) {
+  vdouble sum = a.piece[0];
+  if (KAON_WIDE_PIECES == 2) sum += a.piece[KAON_WIDE_PIECES - 1];
   return w_tree(sum);
 }
 

@@ -47,10 +47,13 @@ static inline double uniform(void) { /* [-1, 1), splitmix64 */
   return (double)(int64_t)(z ^ (z >> 31)) * 0x1p-63;
 }
 
+static int check_mode; /* of the contexts that beds make: guard pages, poison */
+
 static inline kaon_context *context_of(kaon_isa isa, int threads) {
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
   options.isa = isa;
   options.threads = threads;
+  options.check = check_mode;
   kaon_context *ctx = NULL;
   assert_int_equal(kaon_context_create(&options, &ctx), KAON_OK);
   return ctx;
