@@ -301,7 +301,7 @@ static int run(void *arguments) {
 
 const cli_command command_invert = {
     "invert",
-    "Solve the Dirac equation on a configuration: propagators and correlators.",
+    "Solve the Dirac equation: propagators and correlators.",
     NULL,
     "Examples:\n"
     "  kaon invert --gauge weak:0.3 --lattice 8 8 8 16 --kappa 0.120 --csw 1\n"
