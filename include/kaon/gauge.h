@@ -18,9 +18,14 @@ typedef enum kaon_reconstruct {
   KAON_RECONSTRUCT_8 = 8
 } kaon_reconstruct;
 
-/* Orders of host link arrays (docs/conventions.md). NATURAL: one array u[site][mu][row][col][2];
- * QDP: four arrays u[mu][site even then odd]...; MILC: u[even-odd site][mu]; CPS: transposed
- * columns; OPENQCD: odd sites, 8 links. */
+/* Orders of host link arrays. Sites are lexicographic, x fastest; "even-odd": the even sites in
+ * that order, then the odd ones. A matrix is [row][col][re, im].
+ *   NATURAL  u[site][mu]
+ *   QDP      four arrays u[mu][even-odd site]
+ *   MILC     u[even-odd site][mu]
+ *   CPS      as MILC, but a matrix is [col][row]
+ *   OPENQCD  odd sites alone, t slowest, then x, y, z fastest; 8 matrices each: U(x, mu) and
+ *            U(x - mu, mu) for mu = t, x, y, z (the order of openQCD's exported configurations) */
 typedef enum kaon_gauge_order {
   KAON_ORDER_NATURAL,
   KAON_ORDER_QDP,
@@ -38,16 +43,20 @@ kaon_lattice *kaon_gauge_lattice(const kaon_gauge *gauge);
 uint64_t kaon_gauge_revision(const kaon_gauge *gauge);
 
 /* Links from and to host memory. `arrays`: one pointer (natural, MILC, CPS, openQCD) or four (QDP),
- * of double or float as host_precision says. Import refuses links further than 1e-4 from SU(3)
- * (UNITARITY) and NaN (NOT_FINITE). Collective. */
+ * of double or float as host_precision says. Import refuses links further than
+ * KAON_UNITARITY_TOLERANCE from SU(3) (UNITARITY; site and mu are named) and NaN (NOT_FINITE); the
+ * field is then unchanged. Collective. Errors: ARGUMENT, UNITARITY, NOT_FINITE, MEMORY. */
 kaon_status kaon_gauge_import(kaon_gauge *gauge, kaon_gauge_order order,
                               kaon_precision host_precision, const void *const *arrays);
 kaon_status kaon_gauge_export(const kaon_gauge *gauge, kaon_gauge_order order,
                               kaon_precision host_precision, void *const *arrays);
-/* to = from in to's precision and reconstruction (of one lattice). */
+/* to = from in to's precision and reconstruction (of one lattice); equal storage copies the bits.
+ * Links off SU(3) do not go into 12 or 8 reals (UNITARITY). Errors: SHAPE, UNITARITY, MEMORY. */
 kaon_status kaon_gauge_copy(kaon_gauge *to, const kaon_gauge *from);
 
-/* Synthetic fields: unit; random: Haar-distributed from the seed; weak: as docs/conventions.md. */
+/* Synthetic fields; links depend on seed, site and mu alone. unit: U = 1. random: Haar-distributed.
+ * weak: rows 1 and 2 = unit matrix + eps u, u uniform in [-1, 1] for each real component; row 1
+ * normalised, row 2 orthonormalised against it, row 0 completes SU(3). Errors: ARGUMENT, MEMORY. */
 kaon_status kaon_gauge_unit(kaon_gauge *gauge);
 kaon_status kaon_gauge_random(kaon_gauge *gauge, uint64_t seed);
 kaon_status kaon_gauge_weak(kaon_gauge *gauge, double eps, uint64_t seed);
