@@ -118,16 +118,17 @@ static void compare_storage(dirac_case *c, const expected_set *e, double cs,
 static void schur_matches_reference(const int extents[4], int antiperiodic, double cs) {
   static const kaon_reconstruct storages[3] = {KAON_RECONSTRUCT_18, KAON_RECONSTRUCT_12,
                                                KAON_RECONSTRUCT_8};
+  expected_set e = {0}; /* the same links for every instruction set */
   for (int isa = KAON_ISA_SCALAR; isa <= KAON_ISA_AVX512; isa++) {
     dirac_case c;
     if (!case_open(&c, (kaon_isa)isa, extents, antiperiodic, LINKS_RANDOM, 11)) continue;
-    expected_set e = expect(&c, cs);
+    if (e.x == NULL) e = expect(&c, cs);
     for (int precision = 0; precision < 3; precision++)
       for (int s = 0; s < 3; s++)
         compare_storage(&c, &e, cs, (kaon_precision)precision, storages[s]);
-    forget(&e);
     case_close(&c);
   }
+  forget(&e);
 }
 
 static void test_clover_schur_matches_reference_on_plain_order(void **state) {

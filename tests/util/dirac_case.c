@@ -44,7 +44,9 @@ static int open_case(dirac_case *c, kaon_isa isa, int check, const int extents[4
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
   options.backend = KAON_BACKEND_CPU;
   options.isa = isa;
-  options.threads = 2;
+  /* one thread where every instruction set is tried on small lattices: teams are tested elsewhere
+   */
+  options.threads = isa == KAON_ISA_AUTO ? 2 : 1;
   options.check = check;
   kaon_status status = kaon_context_create(&options, &c->ctx);
   if (status == KAON_ERR_NO_DEVICE || status == KAON_ERR_NOT_BUILT) {
