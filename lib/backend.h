@@ -18,7 +18,7 @@ struct kaon_coarse_ops;
 
 enum { KAON_PRECISIONS = 3 };
 
-/* Raw memory of the backend's device, below the pool. Sizes in bytes; alignment at least 4096. */
+/* Raw memory of the backend's device, below the pool. Sizes in bytes; alignment at least 64. */
 typedef struct kaon_memory_ops {
   kaon_status (*allocate)(kaon_context *ctx, size_t bytes, void **pointer);
   void (*release)(kaon_context *ctx, void *pointer, size_t bytes);

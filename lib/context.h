@@ -22,7 +22,8 @@ struct kaon_context {
   int threads;
   double *partials; /* the launches' reduction buffer */
   size_t partials_bytes;
-  size_t cache_bytes; /* last-level cache: results larger than it are streamed past it */
+  unsigned blocks_allocated; /* by the backend's memory, to stagger their addresses */
+  size_t cache_bytes;        /* last-level cache: results larger than it are streamed past it */
   char device[128];
 };
 
@@ -41,9 +42,9 @@ kaon_status kaon_pool_create(kaon_context *ctx, kaon_pool **pool);
 void kaon_pool_destroy(kaon_context *ctx, kaon_pool **pool);
 void kaon_pool_usage(const kaon_pool *pool, int64_t *now, int64_t *peak);
 
-/* A launch for kernels with `nrhs` columns whose results take `result_bytes`. Grows the partials
+/* A launch for kernels with `nrhs` columns that touch `pass_bytes`. Grows the partials
  * buffer if need be (never inside a solve: kaon_solver_create sizes it). */
-kaon_status kaon_launch_prepare(kaon_context *ctx, int nrhs, size_t result_bytes,
+kaon_status kaon_launch_prepare(kaon_context *ctx, int nrhs, size_t pass_bytes,
                                 kaon_launch *launch);
 
 #endif

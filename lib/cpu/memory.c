@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "lib/context.h"
 #include "lib/cpu/backend.h"
 #include "lib/error.h"
 
