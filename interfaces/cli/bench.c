@@ -22,7 +22,8 @@ static const cli_option options[] = {
     {CLI_SET, "reconstruct", "18|12|8", NULL, OWN(reconstruct), 0, 0,
      "a list with commas: reals kept a link (default 18,12,8; solve: 18)"},
     {CLI_COUNTS, "columns", "N,...", "1,12", OWN(columns), 1, 256, "right-hand sides at once"},
-    {CLI_INT, "calls", "N", "100", OWN(calls), 1, 1000000, "calls a sample"},
+    {CLI_INT, "calls", "N", NULL, OWN(calls), 1, 1000000,
+     "calls a sample (default: 100, fewer where they would take longer than half a second)"},
     {CLI_INT, "samples", "N", "7", OWN(samples), 1, 1000, "samples; their median counts"},
     {CLI_FILE, "json", "FILE", NULL, OWN(json), 0, 0, "the rows as a JSON list"},
     {CLI_GROUP, "bench solve:", NULL, NULL, 0, 0, 0, NULL},
@@ -46,6 +47,9 @@ static const cli_option options[] = {
     {CLI_TEXT, "set", "KEY=VALUE,...", NULL, AT(set), 0, 0,
      "further solver options of the library"},
     {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
+
+enum { usual_calls = 100 };
+static const double sample_seconds = 0.5;
 
 const char *bench_precision(kaon_precision precision) {
   static const char *const names[] = {"double", "single", "half"};
@@ -79,11 +83,27 @@ static int by_size(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-kaon_status bench_time(const bench *b, bench_work *work, void *user, double *seconds) {
-  int samples = b->args->samples, calls = b->args->calls;
+/* Two calls at least and ten at best; from their time the calls of a sample. */
+static kaon_status warm_up(bench *b, bench_work *work, void *user, int *calls) {
+  kaon_status status = work(user);
+  double begin = cli_now(), spent = 0;
+  int done = 0;
+  while (status == KAON_OK && done < 10 && (done == 0 || spent < sample_seconds)) {
+    status = work(user);
+    done++;
+    spent = cli_now() - begin;
+  }
+  int fit = (int)(sample_seconds * done / (spent > 0 ? spent : 1e-9));
+  *calls = fit < 2 ? 2 : fit < usual_calls ? fit : usual_calls;
+  if (b->args->calls) *calls = b->args->calls;
+  b->calls = *calls;
+  return status;
+}
+
+kaon_status bench_time(bench *b, bench_work *work, void *user, double *seconds) {
+  int samples = b->args->samples, calls = 0;
   double *sample = malloc((size_t)samples * sizeof *sample);
-  kaon_status status = sample ? KAON_OK : KAON_ERR_MEMORY;
-  for (int i = 0; i < 1 + calls / 10 && status == KAON_OK; i++) status = work(user);
+  kaon_status status = sample ? warm_up(b, work, user, &calls) : KAON_ERR_MEMORY;
   for (int s = 0; s < samples && status == KAON_OK; s++) {
     double begin = cli_now();
     for (int i = 0; i < calls && status == KAON_OK && !signals_interrupted(); i++)
@@ -127,7 +147,7 @@ json_t *bench_add(bench *b, const bench_row *r) {
           r->name, lattice, precision, r->links, r->columns, r->seconds, gflops, gbs,
           100 * gbs / m->triad_gbs, 100 * gflops / peak);
   json_t *row =
-      json_pack("{s:s s:s s:s s:s s:s s:i s:i s:o s:s s:i s:i s:o s:o s:o s:o s:o s:o s:o}",
+      json_pack("{s:s s:s s:s s:s s:s s:i s:i s:i s:o s:s s:i s:i s:o s:o s:o s:o s:o s:o s:o}",
                 "bench", r->name, "backend", b->info.backend, "device", b->info.device, "isa",
                 b->info.isa, "commit", kaon_commit(), "ranks", b->info.ranks, "threads",
                 b->info.threads, "lattice", report_ints(e, 4), "precision", precision, "links",
@@ -135,6 +155,7 @@ json_t *bench_add(bench *b, const bench_row *r) {
                 report_real(gflops), "ideal_gbs", report_real(gbs), "limit_gbs",
                 report_real(m->read_gbs), "triad_gbs", report_real(m->triad_gbs), "fma_gflops",
                 report_real(peak), "resident_bytes", report_real(r->resident));
+  json_object_set_new(row, "calls", json_integer(b->calls));
   json_array_append_new(b->rows, row);
   return row;
 }

@@ -23,6 +23,7 @@ typedef struct bench {
   kaon_context_info info;
   machine machine;
   json_t *rows;
+  int calls; /* a sample of the last row had */
 } bench;
 
 /* One measured row. bytes: ideal traffic of one call; 0: not given. */
@@ -36,9 +37,9 @@ typedef struct bench_row {
   double resident; /* bytes that the calls go round: in the cache or not? */
 } bench_row;
 
-/* Median over samples of the seconds of one call of `calls`, after warm-up. work: one call. */
+/* Median over samples of the seconds of one call, after warm-up. work: one call. */
 typedef kaon_status bench_work(void *user);
-kaon_status bench_time(const bench *b, bench_work *work, void *user, double *seconds);
+kaon_status bench_time(bench *b, bench_work *work, void *user, double *seconds);
 void bench_header(const bench *b);
 /* Measures the machine, prints the row, appends it to the list; the JSON object is the list's. */
 json_t *bench_add(bench *b, const bench_row *row);

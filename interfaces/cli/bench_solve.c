@@ -68,6 +68,7 @@ static void add_row(bench *b, const problem *p, int columns, const solve_figures
                    .columns = columns,
                    .seconds = s->seconds,
                    .flops = s->flops};
+  b->calls = 1;
   json_t *json = bench_add(b, &row);
   json_object_set_new(json, "iterations", json_integer(s->iterations));
   json_object_set_new(json, "residual", report_real(s->residual));

@@ -43,6 +43,7 @@ int cli_wrong(const char *format, ...) {
 
 int cli_status(const kaon_context *ctx, kaon_status status, const char *what) {
   if (status == KAON_OK) return EXIT_DONE;
+  if (status == KAON_ERR_CANCELLED) return EXIT_STOPPED; /* signals_finish says what was lost */
   const char *sentence = kaon_last_error(ctx);
   if (!sentence[0]) sentence = kaon_status_text(status);
   if (what) {
@@ -51,8 +52,6 @@ int cli_status(const kaon_context *ctx, kaon_status status, const char *what) {
     cli_error("%s", sentence); /* the library's sentences name their object */
   }
   switch (status) {
-    case KAON_ERR_CANCELLED:
-      return EXIT_STOPPED;
     case KAON_ERR_NOT_BUILT:
     case KAON_ERR_NO_DEVICE:
     case KAON_ERR_MEMORY:
