@@ -19,7 +19,7 @@ static const int plain_extents[4] = {4, 6, 2, 10}, small_extents[4] = {8, 4, 4, 
                  cube_extents[4] = {8, 8, 8, 8};
 static const double kappa = 0.124, csw = 0.7;
 
-/* Error of M x over |x| in double, both sides of an identity rounded once: see test_dirac.c. */
+/* Largest error of M x over |x| in double, for any x, both sides of an identity rounded once. */
 static double matrix_bound(void) {
   const rounding r = case_rounding(KAON_DOUBLE, KAON_RECONSTRUCT_18);
   const double a = 1 + 6 * kappa * csw;

@@ -221,3 +221,26 @@ rounding case_rounding(kaon_precision precision, kaon_reconstruct reconstruct) {
   r.e_clover = sqrt(6) * 30 * u + sqrt(72) * q; /* of |A|: rows of 12, rotations to chirality */
   return r;
 }
+
+rounding case_rounding_rms(kaon_precision precision, kaon_reconstruct reconstruct) {
+  const double u = precision == KAON_DOUBLE ? 0x1p-53 : 0x1p-24;
+  const double q = precision == KAON_HALF ? 0.5 / 32767 : 0;
+  /* mean |delta U|^2 in the Frobenius norm, a stored real erring by e^2 / 3: 18 reals of size one
+   * (as a unitary matrix has them, 3 in all, for relative errors); the third row errs by both
+   * others; 8 reals that lose their lowest bit: five move row a by 2 e and the frame of the others
+   * by sqrt(2) times that, three move the others (lib/math/recon.h). */
+  const double e = 2 * (u + q);
+  const double link2 = reconstruct == KAON_RECONSTRUCT_18   ? u * u + 6 * q * q
+                       : reconstruct == KAON_RECONSTRUCT_12 ? 2 * u * u + 8 * q * q
+                                                            : (5 * 4 * 3 + 3 * 4 * 2) * e * e / 3;
+  rounding r;
+  /* eight directions, |(1 -+ gamma) v|^2 = 2 |v|^2 on average; 18 operations each, u^2 / 3 an
+   * operation */
+  r.e_hop = sqrt(8 * 2 * (link2 / 3 + 18 * u * u / 3));
+  /* half: 24 reals, q times the largest of them each; that is 2.4 standard deviations squared = 6
+   */
+  r.e_store = sqrt(u * u / 3 + 24 * q * q / 3 * 6 / 24);
+  /* 30 operations; a row has one real and five complex stored elements, below the block's norm */
+  r.e_clover = sqrt(30 * u * u / 3 + 11 * q * q / 3);
+  return r;
+}

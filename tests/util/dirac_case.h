@@ -70,11 +70,15 @@ double case_deviation(dirac_case *c, const kaon_vector *v, ref_complex *const *e
 double case_solve(dirac_case *c, kaon_operator *A, const kaon_vector *b, kaon_vector *x,
                   double tol);
 
-/* Bounds. Largest 2-norm error of an operator's result over |x|, from rounding alone:
- * e_hop of D x (without kappa), e_store of storing a spinor, e_clover of A x or A^-1 x. */
+/* Errors in the 2-norm over |x|, from rounding alone: e_hop of D x (without kappa), e_store of
+ * storing a spinor, e_clover of A x or A^-1 x over the block's norm.
+ * case_rounding: no arrangement of errors exceeds it. case_rounding_rms: what independent errors,
+ * each uniform within its bound, add up to on random spinors, where |D x| = 4 |x|; tests on those
+ * allow three times as much. */
 typedef struct {
   double e_hop, e_store, e_clover;
 } rounding;
 rounding case_rounding(kaon_precision precision, kaon_reconstruct reconstruct);
+rounding case_rounding_rms(kaon_precision precision, kaon_reconstruct reconstruct);
 
 #endif
