@@ -179,7 +179,24 @@ static void strong_coupling_matches_the_expansion(void **state) {
   }
 }
 
-/* Infinite volume at beta 6.0: 0.5937; 8^4 agrees within 3 10^-4. */
+/* 4^4 at beta 6.0 against an independent program: plain Metropolis, 20000 sweeps of 8 hits with
+ * Gaussian proposals around 1, gave 0.59682(19) (20 blocks). */
+static void small_lattice_agrees_with_metropolis(void **state) {
+  (void)state;
+  static const int shape[4] = {4, 4, 4, 4};
+  dirac_case c;
+  kaon_heatbath_options heatbath = KAON_HEATBATH_OPTIONS_INIT;
+  double error;
+  assert_true(case_open(&c, KAON_ISA_AUTO, shape, 0, LINKS_UNIT, 1));
+  const double mean = mean_plaquette(&c, &heatbath, 100, 2000, &error);
+  printf("  error from 10 blocks: %.1e\n", error);
+  assert_true(error < 6e-4);
+  test_close("plaquette at beta 6.0, 4^4", mean, 0.59682, 4 * hypot(error, 1.9e-4));
+  case_close(&c);
+}
+
+/* Infinite volume at beta 6.0: 0.5937. The box matters by a few 10^-4 (long runs of this program:
+ * 8^4 0.59423(9), 12^4 0.59355(8)). */
 static void plaquette_at_beta_6_is_the_known_one(void **state) {
   (void)state;
   dirac_case c;
@@ -190,7 +207,7 @@ static void plaquette_at_beta_6_is_the_known_one(void **state) {
   const double mean = mean_plaquette(&c, &heatbath, 100, 200, &error);
   printf("  error from 10 blocks: %.1e\n", error);
   assert_true(error < 1e-3);
-  test_close("plaquette at beta 6.0, 8^4", mean, 0.5937, 4 * error + 3e-4);
+  test_close("plaquette at beta 6.0, 8^4", mean, 0.5937, 4 * error + 6e-4);
   kaon_observables o;
   must(c.ctx, kaon_gauge_measure(c.gauge, &o));
   test_below("unitarity after 300 sweeps", o.unitarity, 32 * ROUND);
@@ -221,6 +238,7 @@ int main(void) {
       cmocka_unit_test(instruction_sets_agree_to_rounding),
       cmocka_unit_test(over_relaxation_keeps_the_action),
       cmocka_unit_test(strong_coupling_matches_the_expansion),
+      cmocka_unit_test(small_lattice_agrees_with_metropolis),
       cmocka_unit_test(plaquette_at_beta_6_is_the_known_one),
       cmocka_unit_test(bad_options_are_refused),
   };
