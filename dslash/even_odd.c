@@ -1,12 +1,16 @@
 /* even_odd.c - even-odd reductions of M = A - kappa D, and the temporal gauge.
  *
- * On the kept sites p (q: the others), with t = A_qq^-1 (b_q + kappa D_qp x_p) eliminated:
- *   symmetric    S = 1 - kappa^2 A_pp^-1 D_pq A_qq^-1 D_qp,   b' = A_pp^-1 (b_p + kappa D_pq
- * A_qq^-1 b_q) asymmetric   S = A_pp - kappa^2 D_pq A_qq^-1 D_qp,        b' = b_p + kappa D_pq
- * A_qq^-1 b_q and S x_p = b'. Source: DeGrand, Comput. Phys. Commun. 52 (1988) 161; with the clover
- * term Jansen, Liu, Comput. Phys. Commun. 99 (1997) 221. An application is two fused hops; the
- * symmetric dagger takes one more multiplication with A_pp^-1, kept in y. The parent's residual
- * vanishes on q and is A_pp r' (symmetric) or r' (asymmetric) on p.
+ * p: the kept sites, q: the others, where x_q = A_qq^-1 (b_q + kappa D_qp x_p). S x_p = b' with
+ *
+ *   symmetric    S  = 1 - kappa^2 A_pp^-1 D_pq A_qq^-1 D_qp
+ *                b' = A_pp^-1 (b_p + kappa D_pq A_qq^-1 b_q)
+ *   asymmetric   S  = A_pp - kappa^2 D_pq A_qq^-1 D_qp
+ *                b' = b_p + kappa D_pq A_qq^-1 b_q
+ *
+ * Source: DeGrand, Comput. Phys. Commun. 52 (1988) 161; with the clover term Jansen, Liu, Comput.
+ * Phys. Commun. 99 (1997) 221. An application is two fused hops; the symmetric dagger takes one
+ * more multiplication with A_pp^-1, kept in y. The parent's residual vanishes on q and is A_pp r'
+ * (symmetric) or r' (asymmetric) on p.
  *
  * Temporal gauge: the operator works on U'_mu(x) = g(x) U_mu(x) g(x+mu)^dag, so prepare turns b
  * into g b and reconstruct x' into g^dag x'; A' = g A g^dag.
@@ -125,8 +129,7 @@ static kaon_status reconstruct_schur(kaon_operator *R, const kaon_vector *reduce
   return rotate(dirac, p, KAON_DAGGER, reduced_x, &x_p);
 }
 
-/* The parent's own A_pp serves (its links are not rotated), so no set of blocks is kept for this.
- */
+/* The parent's own A_pp serves (its links are not rotated): no blocks are kept for this. */
 static kaon_status lift_schur(kaon_operator *R, const kaon_vector *reduced_r, kaon_vector *r,
                               const kaon_pass *pass) {
   const kaon_dirac *dirac = kaon_dirac_of(R);
