@@ -147,7 +147,7 @@ json_t *bench_add(bench *b, const bench_row *r) {
           r->name, lattice, precision, r->links, r->columns, r->seconds, gflops, gbs,
           100 * gbs / m->triad_gbs, 100 * gflops / peak);
   json_t *row =
-      json_pack("{s:s s:s s:s s:s s:s s:i s:i s:i s:o s:s s:i s:i s:o s:o s:o s:o s:o s:o s:o}",
+      json_pack("{s:s s:s s:s s:s s:s s:i s:i s:o s:s s:i s:i s:o s:o s:o s:o s:o s:o s:o}",
                 "bench", r->name, "backend", b->info.backend, "device", b->info.device, "isa",
                 b->info.isa, "commit", kaon_commit(), "ranks", b->info.ranks, "threads",
                 b->info.threads, "lattice", report_ints(e, 4), "precision", precision, "links",

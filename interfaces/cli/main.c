@@ -25,8 +25,8 @@ static void teach(FILE *to) {
       "  kaon gauge config.lime\n"
       "  kaon invert --gauge config.lime --action clover --kappa 0.130 --csw 1.769 \\\n"
       "      --sloppy half --output propagator.lime --correlators correlators.txt\n\n"
-      "Exit status: 0 all done and converged; 1 something did not converge; 2 bad input or\n"
-      "usage; 3 resources or device; 130 interrupted.\n",
+      "Exit status: 0 all done and converged; 1 something did not converge; 2 bad input\n"
+      "or usage; 3 resources or device; 130 interrupted.\n",
       to);
 }
 
