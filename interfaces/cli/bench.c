@@ -143,18 +143,22 @@ json_t *bench_add(bench *b, const bench_row *r) {
   double peak = m->fma_gflops[r->precision != KAON_DOUBLE];
   const char *precision = r->precision_text ? r->precision_text : bench_precision(r->precision);
   snprintf(lattice, sizeof lattice, "%dx%dx%dx%d", e[0], e[1], e[2], e[3]);
-  cli_say(&b->args->common, "%-14s %-12s %-13s %5d %4d %11.4e %8.2f %8.2f %6.0f%% %5.0f%%\n",
-          r->name, lattice, precision, r->links, r->columns, r->seconds, gflops, gbs,
-          100 * gbs / m->triad_gbs, 100 * gflops / peak);
+  cli_say(&b->args->common, "%-14s %-12s %-13s %5d %4d %11.4e %8.2f ", r->name, lattice, precision,
+          r->links, r->columns, r->seconds, gflops);
+  if (r->bytes > 0)
+    cli_say(&b->args->common, "%8.2f %6.0f%% %5.0f%%\n", gbs, 100 * gbs / m->triad_gbs,
+            100 * gflops / peak);
+  else
+    cli_say(&b->args->common, "%8s %7s %5.0f%%\n", "-", "-", 100 * gflops / peak);
   json_t *row =
       json_pack("{s:s s:s s:s s:s s:s s:i s:i s:o s:s s:i s:i s:o s:o s:o s:o s:o s:o s:o}",
                 "bench", r->name, "backend", b->info.backend, "device", b->info.device, "isa",
                 b->info.isa, "commit", kaon_commit(), "ranks", b->info.ranks, "threads",
                 b->info.threads, "lattice", report_ints(e, 4), "precision", precision, "links",
                 r->links, "columns", r->columns, "seconds", report_real(r->seconds), "gflops",
-                report_real(gflops), "ideal_gbs", report_real(gbs), "limit_gbs",
-                report_real(m->read_gbs), "triad_gbs", report_real(m->triad_gbs), "fma_gflops",
-                report_real(peak), "resident_bytes", report_real(r->resident));
+                report_real(gflops), "ideal_gbs", report_real(r->bytes > 0 ? gbs : NAN),
+                "limit_gbs", report_real(m->read_gbs), "triad_gbs", report_real(m->triad_gbs),
+                "fma_gflops", report_real(peak), "resident_bytes", report_real(r->resident));
   json_object_set_new(row, "calls", json_integer(b->calls));
   json_array_append_new(b->rows, row);
   return row;
