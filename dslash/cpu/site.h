@@ -64,7 +64,7 @@ KAON_INLINE void site_clover(const site_plan *plan, int64_t block, int part, vsp
 }
 
 KAON_INLINE double site_total(vreal a) {
-  return w_sum(w_from(a), w_zero());
+  return w_sum(w_from(a));
 }
 
 /* Adds |d|^2 and conj(w) d to a column's sums (re, im of slot 0, then of slot 1). */
