@@ -14,7 +14,7 @@
 #include <immintrin.h>
 #endif
 
-enum { REPEATS = 7, CHAINS = 12 };
+enum { REPEATS = 7, BANDWIDTH_REPEATS = 3, CHAINS = 12 };
 static const size_t fma_rounds = 4000000;
 static const size_t smallest = 8u << 20, largest = 64u << 20; /* doubles: 64 MiB to 512 MiB */
 
@@ -137,7 +137,7 @@ void machine_bandwidth(machine *m) {
   size_t share = m->count / (size_t)m->threads / 64 * 64;
   double gigabytes = 1e-9 * (double)(share * (size_t)m->threads * sizeof(double));
   m->triad_gbs = m->read_gbs = 0;
-  for (int repeat = 0; repeat < REPEATS; repeat++) {
+  for (int repeat = 0; repeat < BANDWIDTH_REPEATS; repeat++) {
     double sum = 0, begin = seconds();
 #pragma omp parallel for num_threads(m->threads) schedule(static, 1)
     for (int t = 0; t < m->threads; t++) {

@@ -69,7 +69,8 @@ static inline double *kaon_host_link(const kaon_host_links *host, const int site
   const kaon_lattice *lattice = host->wide->lattice;
   const kaon_place at = kaon_lattice_place(lattice, site);
   *width = lattice->stencil.width;
-  return host->links[at.parity] + kaon_link_index(at.block, mu, 0, at.lane, 18, *width);
+  return host->links[at.parity] +
+         kaon_link_index(at.block, mu, 0, at.lane, lattice->stencil.nblocks, 18, *width);
 }
 
 /* Room for a kernel's results in device memory, and their way to the host. */

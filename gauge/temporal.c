@@ -126,6 +126,7 @@ static kaon_status keep(kaon_temporal *rotation, const kaon_transporter *transpo
   KAON_TRY(kaon_launch_prepare(lattice->ctx, 1, 0, &launch));
   for (int p = KAON_DOUBLE; p <= KAON_SINGLE; p++) {
     const kaon_recode_args args = {.nblocks = lattice->stencil.nblocks,
+                                   .stride = lattice->stencil.nblocks,
                                    .tail_lanes = lattice->stencil.tail_lanes,
                                    .matrices = 1,
                                    .recon = 18,

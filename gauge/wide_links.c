@@ -5,8 +5,8 @@
 #include "gauge/gauge_internal.h"
 
 static size_t parity_bytes(const kaon_lattice *lattice) {
-  return (size_t)lattice->stencil.nblocks * 4 * 18 * (size_t)lattice->stencil.width *
-         sizeof(double);
+  return 4 * (size_t)kaon_link_blocks(lattice->stencil.nblocks) * 18 *
+         (size_t)lattice->stencil.width * sizeof(double);
 }
 
 kaon_status kaon_gauge_kernels(kaon_context *ctx, const kaon_gauge_ops **ops) {
@@ -21,6 +21,8 @@ kaon_status kaon_wide_create(kaon_lattice *lattice, kaon_wide_links *wide) {
   *wide = (kaon_wide_links){.lattice = lattice, .copy = 1};
   KAON_TRY(kaon_pool_take(lattice->ctx, 2 * parity_bytes(lattice), "a gauge field in double",
                           &wide->links[0]));
+  KAON_TRY(lattice->ctx->backend->memory->clear(lattice->ctx, wide->links[0],
+                                                2 * parity_bytes(lattice))); /* idle blocks too */
   wide->links[1] = (char *)wide->links[0] + parity_bytes(lattice);
   return KAON_OK;
 }
@@ -28,6 +30,7 @@ kaon_status kaon_wide_create(kaon_lattice *lattice, kaon_wide_links *wide) {
 static kaon_recode_args recode_args(const kaon_gauge *gauge, const kaon_wide_links *wide) {
   const kaon_stencil *st = &gauge->lattice->stencil;
   return (kaon_recode_args){.nblocks = st->nblocks,
+                            .stride = kaon_link_blocks(st->nblocks),
                             .tail_lanes = st->tail_lanes,
                             .matrices = 4,
                             .recon = (int)gauge->reconstruct,
@@ -162,10 +165,13 @@ kaon_status kaon_host_open(const kaon_wide_links *wide, int load, kaon_host_link
 
 void kaon_host_clear_tail(kaon_host_links *host) {
   const kaon_stencil *st = &host->wide->lattice->stencil;
-  const int64_t first = kaon_link_index(st->nblocks - 1, 0, 0, 0, 18, st->width);
-  const int64_t end = kaon_link_index(st->nblocks, 0, 0, 0, 18, st->width);
-  for (int parity = 0; parity < 2; parity++)
-    for (int64_t i = first; i < end; i++) host->links[parity][i] = 0;
+  for (int mu = 0; mu < 4; mu++) {
+    const int64_t n = st->nblocks;
+    const int64_t first = kaon_link_index(n - 1, mu, 0, 0, n, 18, st->width);
+    const int64_t end = kaon_link_index(n, mu, 0, 0, n, 18, st->width);
+    for (int parity = 0; parity < 2; parity++)
+      for (int64_t i = first; i < end; i++) host->links[parity][i] = 0;
+  }
 }
 
 kaon_status kaon_host_upload(kaon_host_links *host) {

@@ -1,9 +1,8 @@
 /* config.c - environment variables: KAON_BACKEND, KAON_ISA, OMP_NUM_THREADS. Nothing else below
  * interfaces/ reads any. */
-#define _GNU_SOURCE
 #include "lib/config.h"
 
-#include <sched.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,7 +58,5 @@ int kaon_config_threads(void) {
     long n = strtol(text, &end, 10);
     if (end != text && n >= 1 && n <= 4096) return (int)n;
   }
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
-  return 1;
+  return omp_get_num_procs(); /* of the process: OMP_PROC_BIND leaves this thread only one */
 }

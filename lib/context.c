@@ -34,7 +34,8 @@ static kaon_status choose_backend(kaon_context *ctx) {
   KAON_TRY(kaon_cpu_backend(isa, ctx->options.check, &ctx->backend));
   kaon_cpu_describe(ctx->device, sizeof ctx->device);
   ctx->threads = ctx->options.threads > 0 ? ctx->options.threads : kaon_config_threads();
-  ctx->cache_bytes = kaon_cpu_cache_bytes();
+  ctx->cache_bytes = kaon_cpu_cache_bytes(3);
+  ctx->core_cache_bytes = kaon_cpu_cache_bytes(2);
   return KAON_OK;
 }
 
@@ -124,6 +125,7 @@ kaon_status kaon_launch_prepare(kaon_context *ctx, int nrhs, size_t pass_bytes,
   }
   *launch = (kaon_launch){.threads = ctx->threads,
                           .stream_stores = pass_bytes > ctx->cache_bytes,
+                          .prefetch = pass_bytes > (size_t)ctx->threads * ctx->core_cache_bytes,
                           .queue = NULL,
                           .partials = ctx->partials};
   return KAON_OK;

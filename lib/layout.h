@@ -20,9 +20,16 @@ static inline KAON_HD int64_t kaon_field_index(int64_t block, int column, int co
   return ((block * nrhs + column) * ncomp + component) * width + lane;
 }
 
+/* Links of one parity: those of x, then of y, z, t, so that a hop reads each direction as a stream;
+ * one idle block apart, so that the streams do not meet in the same sets of a cache. */
+static inline KAON_HD int64_t kaon_link_blocks(int64_t nblocks) {
+  return nblocks + 1;
+}
+
 static inline KAON_HD int64_t kaon_link_index(int64_t block, int mu, int component, int lane,
-                                              int ncomp, int width) {
-  return ((block * 4 + mu) * ncomp + component) * width + lane;
+                                              int64_t nblocks, int ncomp, int width) {
+  const int64_t at = mu * kaon_link_blocks(nblocks) + block;
+  return kaon_field_index(at, 0, component, lane, 1, ncomp, width);
 }
 
 /* Neighbour-table entry: block << 4 | flags. */

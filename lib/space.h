@@ -43,8 +43,9 @@ struct kaon_lattice {
   int extents[4];
   kaon_boundary boundary_t;
   int64_t volume;
-  int cut[4]; /* split order: 2 where mu is cut in halves, else 1 */
-  int split;  /* 1 split order, 0 plain order */
+  int tile[4]; /* sub-extents of the tiles in which blocks are numbered; x and t are whole */
+  int cut[4];  /* split order: 2 where mu is cut in halves, else 1 */
+  int split;   /* 1 split order, 0 plain order */
   kaon_stencil stencil;
   uint32_t *neighbour[2];
   int32_t *gather[2];    /* plain order, else NULL */

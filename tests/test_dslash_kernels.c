@@ -131,7 +131,8 @@ static double spinor_error(const problem *p, kaon_view v, int precision, int nrh
 
 static void links_put(const problem *p, storage *s, const kaon_launch *launch) {
   const kaon_stencil *st = &p->lattice->stencil;
-  const size_t numbers = (size_t)st->nblocks * 4 * (size_t)st->width; /* times reals of a link */
+  /* of a parity, times reals of a link */
+  const size_t numbers = 4 * (size_t)kaon_link_blocks(st->nblocks) * (size_t)st->width;
   double *wide = aligned(2 * numbers * 18 * sizeof(double));
   int x[4];
   for (int parity = 0; parity < 2; parity++)
@@ -140,13 +141,15 @@ static void links_put(const problem *p, storage *s, const kaon_launch *launch) {
         if (!kaon_lattice_site(p->lattice, parity, b, l, x)) continue;
         const double *u = (const double *)(p->links + site_index(p, x) * 36);
         for (int i = 0; i < 72; i++)
-          wide[kaon_link_index(parity * st->nblocks + b, i / 18, i % 18, l, 18, st->width)] = u[i];
+          wide[(size_t)parity * numbers * 18 +
+               (size_t)kaon_link_index(b, i / 18, i % 18, l, st->nblocks, 18, st->width)] = u[i];
       }
   const size_t bytes =
       numbers * (size_t)s->recon * kaon_precision_bytes((kaon_precision)s->precision);
   s->links[0] = aligned(2 * bytes);
   s->links[1] = (char *)s->links[0] + bytes;
   const kaon_recode_args args = {.nblocks = st->nblocks,
+                                 .stride = kaon_link_blocks(st->nblocks),
                                  .tail_lanes = st->tail_lanes,
                                  .matrices = 4,
                                  .recon = s->recon,
@@ -328,7 +331,7 @@ static void every_kernel_on(const int extents[4], kaon_boundary boundary, const 
           for (int stream = 0; stream < 2; stream++) {
             char what[96];
             storage s;
-            launch.stream_stores = stream;
+            launch.stream_stores = launch.prefetch = stream;
             storage_make(&p, &s, precision, recon, nrhs, stream, &launch);
             snprintf(what, sizeof what, "%s %s %s r%d %d columns, error/bound", shape,
                      p.ctx->backend->isa, precision_name[precision], recon, nrhs);

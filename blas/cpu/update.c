@@ -140,21 +140,14 @@ UPDATE_ENTRY(bicgstab_solution, 15, 10, 3, 1, 4)
 
 /* Zeros (from == NULL) or a raw copy, which keeps the bits of half; past the cache if `stream`. */
 static void fill(stored *to, const stored *from, int ncomp, int stream) {
-  if (!stream && from == NULL) {
-    memset(to, 0, (size_t)(ncomp * KAON_W) * sizeof *to);
-    return;
-  }
-  for (int64_t i = 0; i < ncomp * KAON_W; i += KAON_VL) {
-    if (!stream) {
-      memcpy(to + i, from + i, KAON_VL * sizeof *to);
-      continue;
-    }
-    const vreal x = from != NULL ? v_load(from + i) : v_set(0);
-#if KAON_HALF
-    v_stream_int16(to + i, x);
-#else
-    v_stream_real(to + i, x);
-#endif
+  static const stored zeros[KAON_VL] __attribute__((aligned(64)));
+  const int count = ncomp * KAON_W;
+  if (stream) {
+    for (int i = 0; i < count; i += KAON_VL) v_stream_copy(to + i, from != NULL ? from + i : zeros);
+  } else if (from != NULL) {
+    memcpy(to, from, (size_t)count * sizeof *to);
+  } else {
+    memset(to, 0, (size_t)count * sizeof *to);
   }
 }
 

@@ -6,6 +6,7 @@ static void clover_chunk(const kaon_clover_args *args, const site_plan *plan, in
                          double *partials) {
   const int64_t nblocks = args->stencil->nblocks;
   double *sums = NULL;
+  site_late late = {.to = NULL};
   if (args->sum.state) kaon_partial_clear(partials, chunk, args->nrhs, 2);
   for (int64_t block = kaon_chunk_begin(nblocks, chunk);
        block < kaon_chunk_begin(nblocks, chunk + 1); block++)
@@ -18,9 +19,11 @@ static void clover_chunk(const kaon_clover_args *args, const site_plan *plan, in
         site_clover(plan, block, part, &d);
         for (int s = 0; s < 4; s++)
           for (int c = 0; c < 3; c++) d.s[s][c] = c_scale(d.s[s][c], v_set(0.5));
-        site_finish(plan, block, part, k, &d, sums);
+        site_drain_all(&late);
+        site_finish(plan, block, part, k, &d, sums, &late);
       }
     }
+  site_drain_all(&late);
 }
 
 void KAON_EXPORT(kaon_dslash_clover)(const kaon_launch *launch, const kaon_clover_args *args) {

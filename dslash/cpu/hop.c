@@ -3,15 +3,13 @@
  * directions are added up in registers and first-level cache, t first, since its two hops fill one
  * half of the result each. A backward hop multiplies in the neighbour's lanes and exchanges lanes
  * afterwards, so links are never moved. With many columns links that must be decoded are decoded
- * once for all of them. */
+ * once for all of them. What the next site reads is asked for, a direction at a time, while this
+ * one is computed: the pieces are too short and too many for the processor to guess. */
 #include <string.h>
 
 #include "dslash/cpu/kernels.h"
 #include "dslash/cpu/site.h"
 #include "lib/math/recon.h"
-
-/* The order of the directions in a site's sum. */
-static const int direction_order[KAON_DIRS] = {3, 7, 2, 6, 1, 5, 0, 4};
 
 typedef struct hop_plan {
   const kaon_hop_args *args;
@@ -21,13 +19,20 @@ typedef struct hop_plan {
   const stored *links[2]; /* of the result's parity, of the other */
   const stored *in;
   int recon;
-  int bare;      /* out = D in and nothing else */
+  int bare; /* out = D in and nothing else */
+  int prefetch;
   int top[4];    /* mu is cut by the lane bit that tells the parts of a block apart */
   int scaled[4]; /* hops of mu carry a factor other than 1 everywhere */
   vperm exchange[4];
   /* by direction, whether the block touches the boundary, and lane */
   real factor[KAON_DIRS][2][KAON_W] __attribute__((aligned(64)));
 } hop_plan;
+
+/* One turn of a chunk's loops. */
+typedef struct hop_at {
+  int64_t block;
+  int part, column;
+} hop_at;
 
 /* Where a direction's neighbours are. */
 typedef struct hop_from {
@@ -79,14 +84,33 @@ static __attribute__((noinline)) void hop_gather_scale(const hop_plan *plan, int
 /* The link of a hop as it stands in memory; `room` is used where lanes must be gathered. */
 KAON_INLINE const stored *hop_link(const hop_plan *plan, const hop_from *from, int64_t block,
                                    int part, const int dir, stored *room) {
-  const int mu = dir & 3;
-  const int64_t stride = (int64_t)4 * plan->recon * KAON_W, first = mu * plan->recon * KAON_W;
+  const int64_t stride = (int64_t)plan->recon * KAON_W;
+  const int64_t first = (dir & 3) * kaon_link_blocks(plan->args->stencil->nblocks) * stride;
   if (dir < 4) return plan->links[0] + block * stride + first + part * KAON_VL;
   if (from->entry & KAON_NB_GATHER) {
     hop_gather(plan, block, part, dir, plan->links[1], stride, first, plan->recon, 0, room);
     return room;
   }
   return plan->links[1] + from->block * stride + first + from->part * KAON_VL;
+}
+
+/* Asks for what direction dir will read at `next`. */
+KAON_INLINE void hop_fetch(const hop_plan *plan, const hop_at *next, const int dir) {
+  if (!plan->prefetch) return;
+  const hop_from from = hop_neighbour(plan, next->block, next->part, dir);
+  if (next->column == 0 && !(from.entry & KAON_NB_UNIT))
+    site_fetch(hop_link(plan, &from, next->block, next->part, dir, NULL), plan->recon, 0);
+  site_fetch(plan->in + site_spinor(&plan->site, from.block, from.part, next->column), 24, 1);
+}
+
+/* The same for what is read besides. */
+KAON_INLINE void hop_fetch_rest(const hop_plan *plan, const hop_at *next) {
+  const int64_t at = site_spinor(&plan->site, next->block, next->part, next->column);
+  if (!plan->prefetch) return;
+  if (plan->args->x.data != NULL) site_fetch((const stored *)plan->args->x.data + at, 24, 1);
+  if (plan->site.dot) site_fetch((const stored *)plan->site.w.data + at, 24, 1);
+  if (plan->args->clover_on != KAON_CLOVER_NONE && next->column == 0)
+    site_fetch(site_clover_block(&plan->site, next->block, next->part), KAON_CLOVER_REALS, 0);
 }
 
 KAON_INLINE void hop_exchange(vcomplex *a, vperm index) {
@@ -159,7 +183,8 @@ KAON_INLINE void hop_direction(const hop_plan *plan, const int dir, int64_t bloc
 /* out = a [C] x + b [C] d, and what every kernel ends with. Not inlined into every kind of hop: the
  * code would be several times as long. */
 static __attribute__((noinline)) void hop_end(const hop_plan *plan, int64_t block, int part,
-                                              int column, vspinor *d, double *sums) {
+                                              int column, vspinor *d, double *sums,
+                                              site_late *late) {
   const kaon_hop_args *args = plan->args;
   const double half_on_hop = args->clover_on == KAON_CLOVER_ON_HOP ? 0.5 : 1;
   if (args->clover_on == KAON_CLOVER_ON_HOP) site_clover(&plan->site, block, part, d);
@@ -177,32 +202,37 @@ static __attribute__((noinline)) void hop_end(const hop_plan *plan, int64_t bloc
         d->s[s][c].im = v_fma(a, x.s[s][c].im, d->s[s][c].im);
       }
   }
-  site_finish(&plan->site, block, part, column, d, sums);
+  site_finish(&plan->site, block, part, column, d, sums, late);
 }
 
 KAON_INLINE void hop_site(const hop_plan *plan, int64_t block, int part, int column, const int kind,
-                          const real *decoded, double *sums) {
+                          const real *decoded, double *sums, const hop_at *next, site_late *late) {
   vspinor d;
-  hop_direction(plan, 3, block, part, column, kind, decoded, &d);
-  hop_direction(plan, 7, block, part, column, kind, decoded, &d);
-  hop_direction(plan, 2, block, part, column, kind, decoded, &d);
-  hop_direction(plan, 6, block, part, column, kind, decoded, &d);
-  hop_direction(plan, 1, block, part, column, kind, decoded, &d);
-  hop_direction(plan, 5, block, part, column, kind, decoded, &d);
-  hop_direction(plan, 0, block, part, column, kind, decoded, &d);
-  hop_direction(plan, 4, block, part, column, kind, decoded, &d);
+#define HOP_DIRECTION(dir, piece) \
+  hop_fetch(plan, next, dir);     \
+  site_drain(late, piece);        \
+  hop_direction(plan, dir, block, part, column, kind, decoded, &d);
+  HOP_DIRECTION(3, 0)
+  HOP_DIRECTION(7, 1)
+  HOP_DIRECTION(2, 2)
+  HOP_DIRECTION(6, 3)
+  HOP_DIRECTION(1, 4)
+  HOP_DIRECTION(5, 5)
+  HOP_DIRECTION(0, 6)
+  HOP_DIRECTION(4, 7)
+#undef HOP_DIRECTION
   if (plan->bare) {
-    site_store(&plan->site, block, part, column, &d);
+    site_store(&plan->site, block, part, column, &d, late);
   } else {
     vspinor result = d; /* so that d itself can live in registers */
-    hop_end(plan, block, part, column, &result, sums);
+    hop_fetch_rest(plan, next);
+    hop_end(plan, block, part, column, &result, sums, late);
   }
 }
 
 KAON_INLINE void hop_decode(const hop_plan *plan, int64_t block, int part, const int recon,
                             real *decoded) {
-  for (int k = 0; k < KAON_DIRS; k++) {
-    const int dir = direction_order[k];
+  for (int dir = 0; dir < KAON_DIRS; dir++) {
     const hop_from from = hop_neighbour(plan, block, part, dir);
     stored room[KAON_LINK_18 * KAON_W] __attribute__((aligned(64)));
     if (from.entry & KAON_NB_UNIT) continue;
@@ -216,6 +246,15 @@ KAON_INLINE void hop_decode(const hop_plan *plan, int64_t block, int part, const
   }
 }
 
+/* The turn after this one; the last one is followed by itself. */
+KAON_INLINE hop_at hop_next(const hop_plan *plan, int64_t block, int part, int column) {
+  hop_at next = {block, part, column + 1};
+  if (next.column < plan->args->nrhs) return next;
+  if (part + 1 < KAON_PARTS) return (hop_at){block, part + 1, 0};
+  if (block + 1 < plan->args->stencil->nblocks) return (hop_at){block + 1, 0, 0};
+  return (hop_at){block, part, column};
+}
+
 /* A chunk of blocks. kind: how the hops read their links. */
 KAON_INLINE void hop_chunk(const hop_plan *plan, int chunk, double *partials, const int recon,
                            const int kind) {
@@ -224,16 +263,19 @@ KAON_INLINE void hop_chunk(const hop_plan *plan, int chunk, double *partials, co
   real decoded[kind == KAON_LINK_BUFFER ? KAON_DIRS * 18 * KAON_VL : 1]
       __attribute__((aligned(64)));
   double *sums = NULL;
+  site_late late = {.to = NULL};
   if (args->sum.state) kaon_partial_clear(partials, chunk, args->nrhs, 2);
   for (int64_t block = kaon_chunk_begin(nblocks, chunk); block < end; block++)
     for (int part = 0; part < KAON_PARTS; part++) {
       if (kind == KAON_LINK_BUFFER) hop_decode(plan, block, part, recon, decoded);
       for (int k = 0; k < args->nrhs; k++) {
         if (!kaon_gate_open(&args->gate, k)) continue;
+        const hop_at next = hop_next(plan, block, part, k);
         if (args->sum.state) sums = kaon_partial(partials, chunk, k, args->nrhs, 2);
-        hop_site(plan, block, part, k, kind, decoded, sums);
+        hop_site(plan, block, part, k, kind, decoded, sums, &next, &late);
       }
     }
+  site_drain_all(&late);
 }
 
 static void hop_chunk_18(const hop_plan *plan, int chunk, double *partials) {
@@ -298,6 +340,7 @@ void KAON_EXPORT(kaon_dslash_hop)(const kaon_launch *launch, const kaon_hop_args
   plan.recon = args->recon;
   plan.bare = !KAON_HALF && args->b == 1 && args->x.data == NULL && args->sum.state == NULL &&
               args->clover_on == KAON_CLOVER_NONE && args->stencil->tail_lanes == KAON_W;
+  plan.prefetch = launch->prefetch && plan.gather == NULL;
   hop_factors(&plan);
   void (*run)(const hop_plan *, int, double *) = hop_chunk_8;
   if (args->recon == 18) run = args->nrhs > 1 ? hop_chunk_18_many : hop_chunk_18;

@@ -9,6 +9,14 @@
 #include "lib/math/half.h"
 #include "lib/cpu/wide.h"
 
+/* A result on its way past the cache. Processors have few buffers for such stores, and a burst of
+ * them stops the core until memory has taken them; so a result waits in first-level cache and
+ * leaves in pieces while the next one is computed. */
+typedef struct site_late {
+  stored *to; /* NULL: nothing waits */
+  stored value[24 * KAON_VL] __attribute__((aligned(64)));
+} site_late;
+
 /* What a call's result goes through; the same for all its sites. */
 typedef struct site_plan {
   const kaon_stencil *stencil;
@@ -51,9 +59,25 @@ KAON_INLINE void site_load(const site_plan *plan, kaon_view view, int64_t block,
 #endif
 }
 
+/* Asks for `count` numbers of VL sites: into the first level of cache, or into the second what
+ * comes from afar. */
+KAON_INLINE void site_fetch(const stored *p, const int count, const int near) {
+  enum { step = KAON_W * sizeof(stored) < 64 ? 64 / (KAON_W * sizeof(stored)) : 1 };
+  for (int c = 0; c < count; c += step) {
+    if (near)
+      __builtin_prefetch(p + c * KAON_W, 0, 3);
+    else
+      __builtin_prefetch(p + c * KAON_W, 0, 2);
+  }
+}
+
+KAON_INLINE const stored *site_clover_block(const site_plan *plan, int64_t block, int part) {
+  return plan->clover + block * KAON_CLOVER_REALS * KAON_W + part * KAON_VL;
+}
+
 /* d = 2 C d */
 KAON_INLINE void site_clover(const site_plan *plan, int64_t block, int part, vspinor *d) {
-  const stored *p = plan->clover + block * KAON_CLOVER_REALS * KAON_W + part * KAON_VL;
+  const stored *p = site_clover_block(plan, block, part);
   vreal plus = v_set(1), minus = plus;
 #if KAON_HALF
   const float *scale = plan->clover_scale + block * 2 * KAON_W + part * KAON_VL;
@@ -90,37 +114,55 @@ KAON_INLINE void site_sums(const site_plan *plan, int64_t block, int part, int c
   }
 }
 
-KAON_INLINE void site_write(stored *p, vreal a, int stream) {
+KAON_INLINE void site_write(stored *p, vreal a) {
 #if KAON_HALF
-  if (stream)
-    v_stream_int16(p, a);
-  else
-    v_store_int16(p, a);
+  v_store_int16(p, a);
 #else
-  if (stream)
-    v_stream_real(p, a);
-  else
-    v_store_real(p, a);
+  v_store_real(p, a);
 #endif
 }
 
-KAON_INLINE void site_write_all(const site_plan *plan, stored *p, const vspinor *d,
-                                const int stream) {
+KAON_INLINE void site_write_all(const site_plan *plan, stored *p, const int stride,
+                                const vspinor *d) {
   for (int s = 0; s < 4; s++)
     for (int c = 0; c < 3; c++) {
-      stored *q = p + (s < 2 ? plan->upper : plan->lower) + (s % 2 * 3 + c) * 2 * KAON_W;
-      site_write(q, d->s[s][c].re, stream);
-      site_write(q + KAON_W, d->s[s][c].im, stream);
+      const int half = (s < 2 ? plan->upper : plan->lower) / KAON_W;
+      stored *q = p + (half + (s % 2 * 3 + c) * 2) * stride;
+      site_write(q, d->s[s][c].re);
+      site_write(q + stride, d->s[s][c].im);
     }
 }
 
+/* Lets a piece (0 .. 7) of the waiting result go; pieces end where cache lines do. */
+enum { SITE_PIECES = 8 };
+
+KAON_INLINE int site_piece(const int piece) {
+  const int line = KAON_VL * sizeof(stored) < 64 ? 64 / (KAON_VL * (int)sizeof(stored)) : 1;
+  const int begin = (piece * 24 / SITE_PIECES + line - 1) / line * line;
+  return begin < 24 ? begin : 24;
+}
+
+KAON_INLINE void site_drain(const site_late *late, const int piece) {
+  if (late->to == NULL) return;
+  for (int c = site_piece(piece); c < site_piece(piece + 1); c++)
+    v_stream_copy(late->to + c * KAON_W, late->value + c * KAON_VL);
+}
+
+/* All that still waits. */
+KAON_INLINE void site_drain_all(site_late *late) {
+  for (int piece = 0; piece < SITE_PIECES; piece++) site_drain(late, piece);
+  late->to = NULL;
+}
+
 KAON_INLINE void site_store(const site_plan *plan, int64_t block, int part, int column,
-                            const vspinor *d) {
+                            const vspinor *d, site_late *late) {
   stored *p = (stored *)plan->out.data + site_spinor(plan, block, part, column);
-  if (plan->stream)
-    site_write_all(plan, p, d, 1);
-  else
-    site_write_all(plan, p, d, 0);
+  if (plan->stream) {
+    late->to = p;
+    site_write_all(plan, late->value, KAON_VL, d);
+  } else {
+    site_write_all(plan, p, KAON_W, d);
+  }
 }
 
 #if KAON_HALF
@@ -142,9 +184,9 @@ KAON_INLINE void site_quantise(const site_plan *plan, int64_t block, int part, i
 }
 #endif
 
-/* The end of every kernel: masked lanes to zero, sums, store. */
+/* The end of every kernel: masked lanes to zero, sums, store. late: what waited before is gone. */
 KAON_INLINE void site_finish(const site_plan *plan, int64_t block, int part, int column, vspinor *d,
-                             double *sums) {
+                             double *sums, site_late *late) {
   const kaon_stencil *st = plan->stencil;
   if (block == st->nblocks - 1 && st->tail_lanes < KAON_W)
     for (int s = 0; s < 4; s++)
@@ -156,7 +198,7 @@ KAON_INLINE void site_finish(const site_plan *plan, int64_t block, int part, int
 #if KAON_HALF
   site_quantise(plan, block, part, column, d);
 #endif
-  site_store(plan, block, part, column, d);
+  site_store(plan, block, part, column, d, late);
 }
 
 /* Streaming pays only where one store of lanes after another fills whole cache lines. */

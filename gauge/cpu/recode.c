@@ -10,9 +10,8 @@
 
 /* Lanes of a block of matrices that hold sites. */
 static int lanes_of(const kaon_recode_args *a, int64_t block) {
-  const int64_t parity_blocks = a->nblocks * a->matrices;
-  const int last = block % parity_blocks >= parity_blocks - a->matrices;
-  return last ? a->tail_lanes : KAON_W;
+  const int64_t at = block % a->stride;
+  return at < a->nblocks - 1 ? KAON_W : at == a->nblocks - 1 ? a->tail_lanes : 0;
 }
 
 /* Masked lanes: zeros, which any kernel decodes to finite numbers. */
@@ -41,7 +40,7 @@ static void encode_chunk(const void *args, int64_t begin, int64_t end, double *p
 }
 
 void KAON_EXPORT(kaon_encode)(const kaon_launch *launch, const kaon_recode_args *a) {
-  chunks_run(launch, 2 * a->nblocks * a->matrices, 0, encode_chunk, a);
+  chunks_run(launch, 2 * a->stride * a->matrices, 0, encode_chunk, a);
 }
 
 /* Masked lanes become zeros again: sums over links count on that. */
@@ -73,7 +72,7 @@ static void decode_chunk(const void *args, int64_t begin, int64_t end, double *p
 }
 
 void KAON_EXPORT(kaon_decode)(const kaon_launch *launch, const kaon_recode_args *a) {
-  chunks_run(launch, 2 * a->nblocks * a->matrices, 0, decode_chunk, a);
+  chunks_run(launch, 2 * a->stride * a->matrices, 0, decode_chunk, a);
 }
 
 void KAON_EXPORT(kaon_copy_links)(const kaon_launch *launch, void *to, const void *from,

@@ -63,9 +63,9 @@ static void update_part(const kaon_update_links_args *a, int64_t block, int part
     su2_left_multiply(&g, pair[s][0], pair[s][1], &w);
   }
   su3_project(&u, 0); /* rounding does not add up over sweeps */
-  sites_store(
-      (real *)on->links[on->parity] + kaon_link_index(block, a->mu, 0, part * KAON_VL, 18, KAON_W),
-      &u);
+  sites_store((real *)on->links[on->parity] + kaon_link_index(block, a->mu, 0, part * KAON_VL,
+                                                              on->stencil->nblocks, 18, KAON_W),
+              &u);
 }
 
 static void update_chunk(const void *args, int64_t begin, int64_t end, double *partial) {

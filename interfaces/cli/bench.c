@@ -100,11 +100,23 @@ static kaon_status warm_up(bench *b, bench_work *work, void *user, int *calls) {
   return status;
 }
 
+static double median(double *sample, int count) {
+  qsort(sample, (size_t)count, sizeof *sample, by_size);
+  return 0.5 * (sample[count / 2] + sample[(count - 1) / 2]);
+}
+
+/* The machine's bandwidth is taken between the samples, so that both medians saw the same moments:
+ * other loads on a shared machine come and go. */
 kaon_status bench_time(bench *b, bench_work *work, void *user, double *seconds) {
   int samples = b->args->samples, calls = 0;
-  double *sample = malloc((size_t)samples * sizeof *sample);
+  double *sample = malloc(3 * (size_t)samples * sizeof *sample);
+  double *triad = sample + samples, *read = triad + samples;
   kaon_status status = sample ? warm_up(b, work, user, &calls) : KAON_ERR_MEMORY;
   for (int s = 0; s < samples && status == KAON_OK; s++) {
+    machine_bandwidth(&b->machine);
+    triad[s] = b->machine.triad_gbs;
+    read[s] = b->machine.read_gbs;
+    status = work(user); /* what the bandwidth test pushed out of the cache comes back */
     double begin = cli_now();
     for (int i = 0; i < calls && status == KAON_OK && !signals_interrupted(); i++)
       status = work(user);
@@ -112,8 +124,9 @@ kaon_status bench_time(bench *b, bench_work *work, void *user, double *seconds) 
   }
   if (signals_interrupted()) status = KAON_ERR_CANCELLED;
   if (status == KAON_OK) {
-    qsort(sample, (size_t)samples, sizeof *sample, by_size);
-    *seconds = 0.5 * (sample[samples / 2] + sample[(samples - 1) / 2]);
+    *seconds = median(sample, samples);
+    b->machine.triad_gbs = median(triad, samples);
+    b->machine.read_gbs = median(read, samples);
   }
   free(sample);
   return status;
@@ -138,7 +151,6 @@ json_t *bench_add(bench *b, const bench_row *r) {
   const int *e = r->extents;
   char lattice[48];
   machine *m = &b->machine;
-  machine_bandwidth(m);
   double gflops = 1e-9 * r->flops / r->seconds, gbs = 1e-9 * r->bytes / r->seconds;
   double peak = m->fma_gflops[r->precision != KAON_DOUBLE];
   const char *precision = r->precision_text ? r->precision_text : bench_precision(r->precision);

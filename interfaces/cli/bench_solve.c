@@ -69,6 +69,7 @@ static void add_row(bench *b, const problem *p, int columns, const solve_figures
                    .seconds = s->seconds,
                    .flops = s->flops};
   b->calls = 1;
+  machine_bandwidth(&b->machine);
   json_t *json = bench_add(b, &row);
   json_object_set_new(json, "iterations", json_integer(s->iterations));
   json_object_set_new(json, "residual", report_real(s->residual));

@@ -110,9 +110,10 @@ void kaon_cpu_describe(char *text, size_t room) {
   fclose(file);
 }
 
-/* What the kernel says of the processor's last-level cache; sysconf gives ten times as much on some AMD machines. */
-static size_t cache_by_sysfs(void) {
-  for (int index = 3; index >= 2; index--) {
+/* By what Linux says of the caches: sysconf gives ten times as much on some AMD machines. */
+size_t kaon_cpu_cache_bytes(int level) {
+  const size_t usual = level == 2 ? (size_t)1 << 20 : (size_t)32 << 20;
+  for (int index = level; index >= 2; index--) { /* no third level: the second is the last */
     char path[80], unit = 0;
     size_t size = 0;
     snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", index);
@@ -120,12 +121,8 @@ static size_t cache_by_sysfs(void) {
     if (file == NULL) continue;
     const int read = fscanf(file, "%zu%c", &size, &unit);
     fclose(file);
-    if (read == 2 && size > 0 && (unit == 'K' || unit == 'M')) return size << (unit == 'K' ? 10 : 20);
+    if (read == 2 && size > 0 && (unit == 'K' || unit == 'M'))
+      return size << (unit == 'K' ? 10 : 20);
   }
-  return 0;
-}
-
-size_t kaon_cpu_cache_bytes(void) {
-  const size_t bytes = cache_by_sysfs();
-  return bytes > 0 ? bytes : (size_t)32 << 20;
+  return usual;
 }

@@ -11,8 +11,8 @@ kaon_status kaon_cpu_backend(kaon_isa isa, int check, const kaon_backend **backe
 int kaon_cpu_has(kaon_isa isa);
 /* The processor's name, "unknown processor" where the system hides it. */
 void kaon_cpu_describe(char *text, size_t room);
-/* Last-level cache in bytes. */
-size_t kaon_cpu_cache_bytes(void);
+/* Bytes of the cache of one core (level 2) or of all (level 3: the last there is). */
+size_t kaon_cpu_cache_bytes(int level);
 
 extern const kaon_memory_ops kaon_cpu_memory;
 extern const kaon_memory_ops kaon_cpu_memory_checked;

@@ -72,10 +72,10 @@ KAON_INLINE vreal v_load_int16(const int16_t *p) {
 KAON_INLINE void v_store_int16(int16_t *p, vreal a) {
   *p = (int16_t)lrintf(a);
 }
-KAON_INLINE void v_stream_int16(int16_t *p, vreal a) {
-  v_store_int16(p, a);
-}
 #endif
+KAON_INLINE void v_stream_copy(stored *to, const stored *from) {
+  *to = *from;
+}
 KAON_INLINE void v_stream_fence(void) {}
 
 #else /* ---- vectors ---- */
@@ -147,9 +147,6 @@ KAON_INLINE vreal v_load_int16(const int16_t *p) {
 KAON_INLINE void v_store_int16(int16_t *p, vreal a) {
   _mm256_storeu_si256((__m256i *)p, _mm512_cvtsepi32_epi16(_mm512_cvtps_epi32(a)));
 }
-KAON_INLINE void v_stream_int16(int16_t *p, vreal a) {
-  _mm256_stream_si256((__m256i *)p, _mm512_cvtsepi32_epi16(_mm512_cvtps_epi32(a)));
-}
 #endif
 KAON_INLINE vreal v_fma(vreal a, vreal b, vreal c) {
   return KAON_MM(fmadd)(a, b, c);
@@ -172,9 +169,6 @@ KAON_INLINE __m128i v_pack_int16(vreal a) {
 }
 KAON_INLINE void v_store_int16(int16_t *p, vreal a) {
   _mm_storeu_si128((__m128i *)p, v_pack_int16(a));
-}
-KAON_INLINE void v_stream_int16(int16_t *p, vreal a) {
-  _mm_stream_si128((__m128i *)p, v_pack_int16(a));
 }
 #endif
 typedef __m256i vperm; /* 32-bit pieces: a lane of double is two of them */
@@ -216,9 +210,6 @@ KAON_INLINE void v_store_int16(int16_t *p, vreal a) {
   const __m128i i = _mm_cvtps_epi32(a);
   _mm_storel_epi64((__m128i *)p, _mm_packs_epi32(i, i));
 }
-KAON_INLINE void v_stream_int16(int16_t *p, vreal a) {
-  v_store_int16(p, a);
-}
 #endif
 KAON_INLINE vreal v_fma(vreal a, vreal b, vreal c) {
   return a * b + c;
@@ -239,6 +230,20 @@ KAON_INLINE vreal v_sqrt(vreal a) {
 }
 KAON_INLINE void v_stream_real(real *p, vreal a) {
   KAON_MM(stream)(p, a);
+}
+/* Copies the VL numbers of a vreal past the cache. */
+KAON_INLINE void v_stream_copy(stored *to, const stored *from) {
+#if !KAON_HALF
+  v_stream_real(to, v_load_real(from));
+#elif KAON_VL == 16
+  _mm256_stream_si256((__m256i *)to, *(const __m256i *)from);
+#elif KAON_VL == 8
+  _mm_stream_si128((__m128i *)to, *(const __m128i *)from);
+#else
+  long long four; /* of 16 bits */
+  __builtin_memcpy(&four, from, sizeof four);
+  _mm_stream_si64((long long *)to, four);
+#endif
 }
 /* Streamed stores are visible to other threads after this. */
 KAON_INLINE void v_stream_fence(void) {

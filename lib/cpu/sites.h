@@ -47,22 +47,20 @@ KAON_INLINE vsites sites_step(const kaon_stencil *st, const vsites *from, int di
   return s;
 }
 
-/* values[i] = component i of the sites' element in a field of `ncomp` reals for each of `count`
- * columns (links: the four mu) of a block. */
+/* values[i] = component i of the sites' element in a field of `ncomp` reals a site. */
 KAON_INLINE void sites_load(const kaon_stencil *st, const real *field, const vsites *s,
-                            const int count, int column, const int ncomp, vreal *values) {
+                            const int ncomp, vreal *values) {
   if (st->gather[0] != NULL) {
     real lanes[KAON_VL] __attribute__((aligned(64)));
     for (int i = 0; i < ncomp; i++) {
       for (int l = 0; l < KAON_VL; l++)
-        lanes[l] = field[kaon_field_index(s->at[l] / KAON_W, column, i, (int)(s->at[l] % KAON_W),
-                                          count, ncomp, KAON_W)];
+        lanes[l] = field[kaon_field_index(s->at[l] / KAON_W, 0, i, (int)(s->at[l] % KAON_W), 1,
+                                          ncomp, KAON_W)];
       values[i] = v_load_real(lanes);
     }
     return;
   }
-  const real *p =
-      field + kaon_field_index(s->block, column, 0, s->part * KAON_VL, count, ncomp, KAON_W);
+  const real *p = field + kaon_field_index(s->block, 0, 0, s->part * KAON_VL, 1, ncomp, KAON_W);
   for (int i = 0; i < ncomp; i++) values[i] = v_load_real(p + i * KAON_W);
   for (int bit = 0; s->exchange >> bit != 0; bit++) {
     if ((s->exchange >> bit & 1) == 0) continue;
@@ -74,13 +72,14 @@ KAON_INLINE void sites_load(const kaon_stencil *st, const real *field, const vsi
 /* U_mu at the sites; links[parity] in 18 reals. */
 KAON_INLINE void sites_link(const kaon_stencil *st, const void *const links[2], const vsites *s,
                             int mu, vsu3 *u) {
-  sites_load(st, (const real *)links[s->parity], s, 4, mu, 18, (vreal *)u);
+  const int64_t first = kaon_link_index(0, mu, 0, 0, st->nblocks, 18, KAON_W);
+  sites_load(st, (const real *)links[s->parity] + first, s, 18, (vreal *)u);
 }
 
 /* A site field of 3x3 matrices (a gauge transformation). */
 KAON_INLINE void sites_matrix(const kaon_stencil *st, const void *const field[2], const vsites *s,
                               vsu3 *g) {
-  sites_load(st, (const real *)field[s->parity], s, 1, 0, 18, (vreal *)g);
+  sites_load(st, (const real *)field[s->parity], s, 18, (vreal *)g);
 }
 
 /* Stores at home: the sites of one part of a block. */
