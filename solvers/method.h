@@ -58,6 +58,7 @@ struct kaon_solver {
   kaon_issue issue;
   int columns;
   int cycle; /* steps of a cycle in which columns stay in lockstep; 0: none */
+  int flush; /* steps between additions of x_inner to x; 0: only in services */
   double delta;
 
   kaon_operator *A;      /* the user's; not owned */
@@ -112,6 +113,14 @@ static inline kaon_pass kaon_gated_dot(const kaon_solver *s, int gate, int norm,
   pass.w = w;
   pass.dot = dot;
   return pass;
+}
+
+/* 1: the host can see, without asking a device, that no column is open to `gate`. */
+static inline int kaon_gate_shut(const kaon_solver *s, int gate) {
+  if (!s->ctx->backend->host_accessible) return 0;
+  for (int k = 0; k < s->columns; k++)
+    if (s->scalars->state[k].gate & gate) return 0;
+  return 1;
 }
 
 static inline kaon_status kaon_recur(const kaon_solver *s, int gate, int then) {

@@ -39,11 +39,23 @@ static int block_length(const kaon_solver *s, int position) {
   return n > 0 ? n : 1;
 }
 
+/* In half precision every step rounds all of x_inner again, which soon outweighs the updates: every
+ * few steps it goes to the outer solution and begins at 0. The residual does not change, so nothing
+ * waits for it. */
+static kaon_status flush(kaon_solver *s) {
+  const kaon_pass plain = kaon_gated(s, KAON_GATE_FLUSH);
+  const kaon_pass done = kaon_gated_norm(s, KAON_GATE_FLUSH, KAON_NO_SLOT, KAON_REC_FLUSHED);
+  if (s->flush == 0 || kaon_gate_shut(s, KAON_GATE_FLUSH)) return KAON_OK;
+  KAON_TRY(kaon_blas_convert(s->x_inner, s->x, 1, &plain));
+  return kaon_blas_zero(s->x_inner, &done);
+}
+
 /* Issues up to n steps; *position: of the first, then of the next one in its cycle. */
 static kaon_status issue_block(kaon_solver *s, int n, int *position) {
   const double begin = now();
   for (int i = 0; i < n; i++) {
     KAON_TRY(s->method->step(s, *position));
+    KAON_TRY(flush(s));
     *position = s->cycle > 0 ? (*position + 1) % s->cycle : 0;
     if (s->ctx->backend->host_accessible && now() - begin > look_seconds) break;
   }

@@ -127,6 +127,7 @@ void kaon_solver_idle(kaon_solver *s) {
     state->epsilon2 = epsilon[s->inner->precision] * epsilon[s->inner->precision];
     state->max_iterations = s->options.max_iterations;
     state->cycle = s->cycle;
+    state->flush = s->flush;
     state->gate = KAON_GATE_SERVICE;
     state->reason = KAON_WAIT_BEGIN;
   }
@@ -135,6 +136,7 @@ void kaon_solver_idle(kaon_solver *s) {
 static void prepare_states(kaon_solver *s) {
   const kaon_solver_options *o = &s->options;
   int flags = o->refinement == KAON_REFINE_RESTART ? KAON_FLAG_RESTART : 0;
+  if (o->delta == 0 && s->delta > 0 && s->cycle == 0 && !flags) flags |= KAON_FLAG_ADAPT;
   if (o->stop == KAON_STOP_NORMAL && o->method == KAON_CGNR) flags |= KAON_FLAG_NORMAL;
   kaon_solver_idle(s);
   for (int k = 0; k < s->columns; k++) {

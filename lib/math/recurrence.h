@@ -21,7 +21,8 @@ enum {
   KAON_GATE_KEEP = 4,    /* its inner solution is finite and is to be added */
   KAON_GATE_START = 8,   /* goes on with a fresh process */
   KAON_GATE_INJECT = 16, /* goes on with the old process and the replaced residual */
-  KAON_GATE_ANY = 31
+  KAON_GATE_FLUSH = 32,  /* beside STEP: its inner solution is due to be added to the outer one */
+  KAON_GATE_ANY = 63
 };
 
 typedef struct kaon_column_state {
@@ -38,7 +39,7 @@ typedef struct kaon_column_state {
   double delta2;    /* replace the residual when watched < delta2 * peak; 0: never */
   double peak;      /* largest watched since the last replacement */
   double epsilon2;  /* unit roundoff squared of the inner precision */
-  double frozen;    /* watched when the column froze */
+  double drift;     /* true over recurrence |r|^2 at the last verification, less 1 */
   double lowest;    /* smallest watched since the last progress */
   double first;     /* true / reference at the start */
   double best;      /* the smallest so far */
@@ -55,7 +56,7 @@ typedef struct kaon_column_state {
   int32_t lowest_at; /* iteration of `lowest` */
   int32_t stalls;    /* verifications in a row without progress */
   int32_t restarts;  /* after breakdowns */
-  int32_t unused;
+  int32_t flush;     /* steps between additions of the inner solution to the outer one; 0: never */
 } kaon_column_state;
 
 #endif

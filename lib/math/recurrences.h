@@ -15,6 +15,7 @@
   X(KAON_REC_VERIFY_OUTER, kaon_rec_verify_outer)   \
   X(KAON_REC_RESUME, kaon_stop_resume)              \
   X(KAON_REC_CANCEL, kaon_stop_cancel)              \
+  X(KAON_REC_FLUSHED, kaon_flushed)                 \
   X(KAON_REC_FIXED_BEGIN, kaon_fixed_begin)         \
   X(KAON_REC_FIXED_RESUME, kaon_fixed_resume)       \
   X(KAON_REC_CG_START, kaon_cg_start)               \
@@ -102,6 +103,7 @@ static inline KAON_HD int kaon_slot_finite(const kaon_column_state *s, int slot)
 
 /* The inner residual of a method that keeps it in the outer precision is the outer one. */
 static inline KAON_HD void kaon_rec_verify(kaon_column_state *s) {
+  s->drift = s->slot[KAON_S_OUTER][0] / s->slot[KAON_S_R2][0] - 1;
   kaon_set(s, KAON_S_R2, s->slot[KAON_S_OUTER][0], 0);
   kaon_stop_verify(s);
 }
@@ -134,7 +136,7 @@ static inline KAON_HD void kaon_cg_alpha(kaon_column_state *s) {
 
 /* beta = rho' / rho. A frozen column keeps the old rho for kaon_cg_conjugate. */
 static inline KAON_HD void kaon_cg_advance(kaon_column_state *s, int norm) {
-  if (s->gate != KAON_GATE_STEP) return;
+  if (!(s->gate & KAON_GATE_STEP)) return;
   kaon_set(s, KAON_S_BETA, s->slot[norm][0] / s->slot[KAON_S_RHO][0], 0);
   kaon_set(s, KAON_S_RHO, s->slot[norm][0], 0);
 }
@@ -225,7 +227,7 @@ static inline KAON_HD void kaon_bicgstab_beta(kaon_column_state *s) {
   kaon_step_end(s, r2);
   kaon_multiply(s, KAON_S_FACTOR, s->slot[KAON_S_OMEGA], s->slot[KAON_S_RHO]);
   kaon_divide(s, KAON_S_FACTOR, s->slot[KAON_S_ALPHA], s->slot[KAON_S_FACTOR]);
-  if (s->gate != KAON_GATE_STEP) return;
+  if (!(s->gate & KAON_GATE_STEP)) return;
   kaon_multiply(s, KAON_S_BETA, s->slot[KAON_S_FACTOR], rho);
   kaon_set(s, KAON_S_RHO, rho[0], rho[1]);
   if (!kaon_slot_finite(s, KAON_S_BETA) ||
