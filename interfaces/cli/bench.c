@@ -198,8 +198,12 @@ static int run(void *arguments) {
     return cli_wrong("bench %s is not there; it is one of dslash, vector, solve",
                      a->common.operand);
   a->problem.mass = NAN;
+  const cli_path paths[] = {
+      {"--gauge", a->problem.gauge}, {"--json", a->json}, {"--report", a->common.report}};
+  int code = cli_distinct(paths, 3);
+  if (code != EXIT_DONE) return code;
   signals_stage("measuring", "no results were written");
-  int code = cli_context(&a->common, &b.ctx);
+  code = cli_context(&a->common, &b.ctx);
   if (code == EXIT_DONE) code = cli_status(b.ctx, kaon_context_query(b.ctx, &b.info), NULL);
   if (code == EXIT_DONE && !machine_open(b.info.threads, &b.machine)) {
     cli_error("out of memory for the bandwidth measurement");

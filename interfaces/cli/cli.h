@@ -106,4 +106,11 @@ double cli_peak_resident(void);
 /* 1 if the folder of `path` can be written to. */
 int cli_can_write(const char *path);
 
+/* A file that a command reads or writes, and the option that names it. */
+typedef struct cli_path {
+  const char *option, *path; /* path NULL: not given */
+} cli_path;
+/* Refuses two options that name one file, whatever way it is spelled. Exit status. */
+int cli_distinct(const cli_path *paths, int count);
+
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -114,4 +115,33 @@ int cli_can_write(const char *path) {
   int writable = folder && access(folder, W_OK) == 0;
   free(folder);
   return writable;
+}
+
+static int same_inode(const char *a, const char *b) {
+  struct stat p, q;
+  return stat(a, &p) == 0 && stat(b, &q) == 0 && p.st_dev == q.st_dev && p.st_ino == q.st_ino;
+}
+
+/* Files that are not there yet are one if their names and folders are. */
+static int same_file(const char *a, const char *b) {
+  if (strcmp(a, b) == 0 || same_inode(a, b)) return 1;
+  const char *slash[2] = {strrchr(a, '/'), strrchr(b, '/')};
+  if (strcmp(slash[0] ? slash[0] + 1 : a, slash[1] ? slash[1] + 1 : b) != 0) return 0;
+  char *x = slash[0] ? strndup(a, (size_t)(slash[0] - a) + 1) : strdup(".");
+  char *y = slash[1] ? strndup(b, (size_t)(slash[1] - b) + 1) : strdup(".");
+  int same = x && y && same_inode(x, y);
+  free(x);
+  free(y);
+  return same;
+}
+
+int cli_distinct(const cli_path *paths, int count) {
+  for (int i = 0; i < count; i++)
+    for (int k = i + 1; k < count; k++)
+      if (paths[i].path && paths[k].path && same_file(paths[i].path, paths[k].path))
+        return cli_wrong(
+            "%s and %s name the same file, %s, which would be overwritten; "
+            "give another name",
+            paths[i].option, paths[k].option, paths[k].path);
+  return EXIT_DONE;
 }

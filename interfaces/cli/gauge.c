@@ -101,13 +101,20 @@ static int convert(const kaon_context *ctx, const gauge_args *a, const field *f)
   return code;
 }
 
+static int check(const gauge_args *a) {
+  const cli_path paths[] = {
+      {"FILE", a->common.operand}, {"--convert", a->convert}, {"--report", a->common.report}};
+  return cli_distinct(paths, 3);
+}
+
 static int run(void *arguments) {
   const gauge_args *a = arguments;
   const field_spec spec = {.kind = FIELD_FILE, .text = a->common.operand};
   kaon_context *ctx = NULL;
   kaon_observables o;
   field f = {0};
-  int code = cli_context(&a->common, &ctx);
+  int code = check(a);
+  if (code == EXIT_DONE) code = cli_context(&a->common, &ctx);
   if (code == EXIT_DONE)
     code = field_open(ctx, &spec, a->lattice, KAON_PERIODIC, a->ignore_checksum, &f);
   if (code == EXIT_DONE) code = cli_status(ctx, kaon_gauge_measure(f.gauge, &o), NULL);

@@ -129,14 +129,23 @@ static int produce(kaon_context *ctx, const generate_args *a, const field *f) {
   return code;
 }
 
+static int check(const generate_args *a) {
+  if (!a->output)
+    return cli_wrong("--output FILE is missing: where the configuration is to be written");
+  int file = strcmp(a->start, "cold") != 0 && strcmp(a->start, "hot") != 0;
+  const cli_path paths[] = {
+      {"--start", file ? a->start : NULL}, {"--output", a->output}, {"--report", a->common.report}};
+  return cli_distinct(paths, 3);
+}
+
 static int run(void *arguments) {
   const generate_args *a = arguments;
   kaon_context *ctx = NULL;
   field f = {0};
-  if (!a->output)
-    return cli_wrong("--output FILE is missing: where the configuration is to be written");
+  int code = check(a);
+  if (code != EXIT_DONE) return code;
   signals_output(a->output);
-  int code = cli_context(&a->common, &ctx);
+  code = cli_context(&a->common, &ctx);
   if (code == EXIT_DONE) code = start_field(ctx, a, &f);
   if (code == EXIT_DONE) code = produce(ctx, a, &f);
   field_close(&f);

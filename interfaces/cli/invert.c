@@ -26,7 +26,7 @@ static const cli_option options[] = {
     {CLI_FILE, "output", "FILE", NULL, OWN(output), 0, 0,
      "the solutions, as SciDAC/LIME (USQCD propagator)"},
     {CLI_FILE, "correlators", "FILE", NULL, OWN(correlators), 0, 0,
-     "pion and rho at zero momentum, as text; needs 12 columns"},
+     "pion and rho at zero momentum, as text; needs 12 columns of a point or wall source"},
     {CLI_FILE, "history", "FILE.csv", NULL, OWN(history), 0, 0, "every residual of every column"},
     {CLI_FILE, "plot", "FILE.png", NULL, OWN(plot), 0, 0, "the same as a picture, by gnuplot"},
     {CLI_FLAG, "dry-run", NULL, NULL, OWN(dry_run), 0, 0,
@@ -213,6 +213,12 @@ static void print_correlators(const invert_job *job, const double *pion, const d
     cli_say(&job->args->common, "%4d   %.8e   % .8e\n", t, pion[t], rho[t]);
 }
 
+/* Noise fields are no spin-colour components: nothing can be contracted from them. */
+static int makes_propagator(const invert_job *job) {
+  source_kind kind = job->p.source.kind;
+  return job->columns == 12 && (kind == SOURCE_POINT || kind == SOURCE_WALL);
+}
+
 /* What is left behind when all columns converged: correlators, propagator. */
 static int finish(invert_job *job, json_t *report) {
   const invert_args *a = job->args;
@@ -220,7 +226,7 @@ static int finish(invert_job *job, json_t *report) {
   double *pion = calloc(2 * slices, sizeof *pion);
   if (!pion) return EXIT_DEVICE;
   int code = EXIT_DONE;
-  if (job->columns == 12) {
+  if (makes_propagator(job)) {
     code = results_correlators(job, pion, pion + slices, a->correlators);
     if (code == EXIT_DONE) {
       print_correlators(job, pion, pion + slices);
@@ -271,16 +277,36 @@ static int prepare(invert_job *job, const field_spec *spec) {
   return code;
 }
 
+/* Everything that is read or written, each under a name of its own. */
+static int check_paths(const invert_args *a, const field_spec *spec) {
+  char *partial = NULL;
+  if (a->output && asprintf(&partial, "%s.partial", a->output) < 0) return EXIT_DEVICE;
+  const cli_path paths[] = {{"--gauge", spec->kind == FIELD_FILE ? spec->text : NULL},
+                            {"--output", a->output},
+                            {"the unfinished --output", partial},
+                            {"--correlators", a->correlators},
+                            {"--history", a->history},
+                            {"--plot", a->plot},
+                            {"--report", a->common.report}};
+  int code = cli_distinct(paths, (int)(sizeof paths / sizeof *paths));
+  free(partial);
+  return code;
+}
+
 static int check(const invert_args *a, invert_job *job, field_spec *spec) {
   job->args = a;
   job->columns = a->problem.columns;
   job->batch = a->batch && a->batch < job->columns ? a->batch : job->columns;
-  if (a->correlators && job->columns != 12)
-    return cli_wrong("--correlators needs the 12 columns of a propagator; --columns is %d",
-                     job->columns);
   if (a->resume && !a->output)
     return cli_wrong("--resume looks for earlier columns beside --output; give that as well");
-  return problem_check(&a->problem, &job->p, spec);
+  int code = problem_check(&a->problem, &job->p, spec);
+  if (code != EXIT_DONE) return code;
+  if (a->correlators && !makes_propagator(job))
+    return cli_wrong(
+        "--correlators needs the 12 columns of a point or wall source; --source is %s, --columns "
+        "%d",
+        a->problem.source, job->columns);
+  return check_paths(a, spec);
 }
 
 static int run(void *arguments) {

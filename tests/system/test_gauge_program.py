@@ -78,6 +78,18 @@ class Gauge(system.Case):
         self.assertNotEqual(report["checksum_stored"], report["checksum_computed"])
         self.assertLess(abs(report["plaquette"] - 0.572689272204), 1e-6)  # boundary links are not unitary
 
+    def test_the_configuration_is_not_overwritten(self):
+        self.succeeds("generate", "--lattice", "4", "4", "4", "4", "--sweeps", "1", "--output", "c.lime")
+        os.symlink("c.lime", self.path("link"))
+        before = self.read("c.lime")
+        for option, arguments in (("--output", ["invert", "--gauge", "c.lime", "--kappa", "0.1", "--csw", "1", "--output"]),
+                                  ("--convert", ["gauge", "c.lime", "--convert"]),
+                                  ("--start", ["generate", "--start", "c.lime", "--output"])):
+            for name in ("c.lime", "./c.lime", "link"):
+                with self.subTest(arguments=arguments, name=name):
+                    self.refused(*arguments, name, words=[option, "same file"])
+        self.assertEqual(self.read("c.lime"), before)
+
     def test_generate_continues_where_it_stopped(self):
         common = ["generate", "--beta", "5.9", "--seed", "4", "--overrelax", "2"]
         self.succeeds(*common, "--lattice", "4", "4", "4", "4", "--sweeps", "6", "--output", "whole.lime")

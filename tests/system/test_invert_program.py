@@ -121,6 +121,11 @@ class Invert(system.Case):
         out = self.succeeds("invert", *SMALL, "--source", "z4:3", "--columns", "5", "--output", "n.lime", "--resume")
         self.assertIn("5 of 5 columns taken over", out)
 
+    def test_twelve_noise_fields_are_no_propagator(self):
+        out = self.succeeds("invert", *SMALL, "--source", "gauss:1", "--report", "report.json")
+        self.assertNotIn("pion", out)
+        self.assertNotIn("pion", self.report())
+
     def test_mass_is_kappa(self):
         self.succeeds("invert", *SMALL, "--report", "a.json")
         small = [a for a in SMALL if a not in ("--kappa", "0.12")]
