@@ -129,6 +129,7 @@ kaon_status kaon_dslash_clover(const kaon_dirac_fields *fields, int parity, kaon
                                const kaon_vector *in, kaon_vector *out, const kaon_pass *pass);
 /* The same gate, no sums: for all kernels of an application but the last. */
 kaon_pass kaon_pass_gate_only(const kaon_pass *pass);
+kaon_gate kaon_pass_gate(const kaon_pass *pass);
 /* Takes `pass`' sums over y in a sweep of its own: where no kernel sees all of y. */
 kaon_status kaon_pass_sum_apart(const kaon_vector *y, const kaon_pass *pass);
 

@@ -75,12 +75,20 @@ static kaon_status apply_full(kaon_operator *A, kaon_mode mode, const kaon_vecto
   return kaon_dirac_full(kaon_dirac_of(A)->fields, mode, x, y, pass);
 }
 
-/* PLAIN: out = g in, DAGGER: out = g^dag in, on `parity`; without the temporal gauge a copy. */
+/* PLAIN: out = g in, DAGGER: out = g^dag in, on `parity`; without the temporal gauge a copy.
+ * pass: only its gate counts; NULL: all columns. */
+static kaon_status rotate_gated(const kaon_dirac *dirac, int parity, kaon_mode mode,
+                                const kaon_vector *in, kaon_vector *out, const kaon_pass *pass) {
+  const kaon_pass gate_only = kaon_pass_gate_only(pass);
+  const kaon_gate gate = kaon_pass_gate(pass);
+  if (dirac->fields->temporal)
+    return kaon_temporal_rotate(dirac->fields->rotation, parity, mode, in, out, &gate);
+  return in->data == out->data ? KAON_OK : kaon_blas_copy(in, out, &gate_only);
+}
+
 static kaon_status rotate(const kaon_dirac *dirac, int parity, kaon_mode mode,
                           const kaon_vector *in, kaon_vector *out) {
-  if (dirac->fields->temporal)
-    return kaon_temporal_rotate(dirac->fields->rotation, parity, mode, in, out);
-  return in->data == out->data ? KAON_OK : kaon_blas_copy(in, out, NULL);
+  return rotate_gated(dirac, parity, mode, in, out, NULL);
 }
 
 /* t = A_qq^-1 g b_q */
@@ -138,7 +146,7 @@ static kaon_status lift_schur(kaon_operator *R, const kaon_vector *reduced_r, ka
   KAON_TRY(kaon_dirac_fields_check(parent));
   const kaon_vector *rotated = reduced_r;
   if (dirac->fields->temporal) {
-    KAON_TRY(rotate(dirac, p, KAON_DAGGER, reduced_r, r));
+    KAON_TRY(rotate_gated(dirac, p, KAON_DAGGER, reduced_r, r, pass));
     rotated = r;
   }
   if (is_symmetric(dirac)) return kaon_dslash_clover(parent, p, KAON_BLOCKS_TERM, rotated, r, pass);
@@ -161,7 +169,8 @@ static kaon_status reconstruct_full(kaon_operator *R, const kaon_vector *reduced
 
 static kaon_status lift_full(kaon_operator *R, const kaon_vector *reduced_r, kaon_vector *r,
                              const kaon_pass *pass) {
-  KAON_TRY(reconstruct_full(R, reduced_r, NULL, r));
+  KAON_TRY(kaon_dirac_fields_check(kaon_dirac_of(R)->fields));
+  KAON_TRY(rotate_gated(kaon_dirac_of(R), KAON_FULL, KAON_DAGGER, reduced_r, r, pass));
   return kaon_pass_sum_apart(r, pass);
 }
 

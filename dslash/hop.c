@@ -5,8 +5,9 @@
  * it is the only function that reads a neighbouring site. */
 #include "blas/submit.h"
 #include "dslash/dirac_internal.h"
+#include "lib/layout.h"
 
-static kaon_gate gate_of(const kaon_pass *pass) {
+kaon_gate kaon_pass_gate(const kaon_pass *pass) {
   if (pass == NULL || pass->scalars == NULL) return (kaon_gate){NULL, KAON_GATE_ANY};
   return (kaon_gate){pass->scalars->state, pass->gate};
 }
@@ -65,6 +66,17 @@ static kaon_status not_built(const kaon_dirac_fields *fields, const char *kernel
                    kernel, backend->name, backend->isa);
 }
 
+/* Bytes that a hop goes through: spinors, eight links a site, clover blocks. */
+static size_t hop_bytes(const kaon_dirac_fields *fields, const kaon_hop_args *args,
+                        const kaon_vector *out) {
+  const size_t spinors = kaon_vector_bytes(out);
+  const size_t sites = (size_t)fields->stencil.nblocks * (size_t)fields->stencil.width;
+  const size_t reals =
+      8 * (size_t)args->recon + (args->clover_on != KAON_CLOVER_NONE ? KAON_CLOVER_REALS : 0);
+  return sites * reals * kaon_precision_bytes(fields->precision) +
+         (2 + (args->x.data != NULL) + (args->w.data != NULL)) * spinors;
+}
+
 kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mode mode,
                             const kaon_fused *fused, const kaon_vector *in, kaon_vector *out,
                             const kaon_pass *pass) {
@@ -86,7 +98,7 @@ kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mo
                         .x = kaon_view_of(fused->x),
                         .w = kaon_view_of(pass != NULL ? pass->w : NULL),
                         .out = kaon_view_of(out),
-                        .gate = gate_of(pass),
+                        .gate = kaon_pass_gate(pass),
                         .sum = sum_of(ctx, pass)};
   for (int p = 0; p < 2; p++) args.links[p] = kaon_gauge_links(fields->links, p);
   if (args.clover_on != KAON_CLOVER_NONE) {
@@ -94,7 +106,7 @@ kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mo
     args.clover_scale = fields->blocks[fused->kind][parity].scale;
   }
   kaon_launch launch;
-  KAON_TRY(kaon_launch_prepare(ctx, out->nrhs, kaon_vector_bytes(out), &launch));
+  KAON_TRY(kaon_launch_prepare(ctx, out->nrhs, hop_bytes(fields, &args, out), &launch));
   ops->hop(&launch, &args);
   return complete(ctx, pass);
 }
@@ -120,10 +132,10 @@ kaon_status kaon_dslash_clover(const kaon_dirac_fields *fields, int parity, kaon
                            .clover_scale = blocks->scale,
                            .in = kaon_view_of(in),
                            .out = kaon_view_of(out),
-                           .gate = gate_of(pass),
+                           .gate = kaon_pass_gate(pass),
                            .sum = sum_of(ctx, sums)};
   kaon_launch launch;
-  KAON_TRY(kaon_launch_prepare(ctx, out->nrhs, kaon_vector_bytes(out), &launch));
+  KAON_TRY(kaon_launch_prepare(ctx, out->nrhs, 2 * kaon_vector_bytes(out), &launch));
   ops->clover(&launch, &args);
   if (apart) return kaon_pass_sum_apart(out, pass);
   return complete(ctx, pass);

@@ -24,13 +24,14 @@ typedef struct kaon_recode_args {
   void *narrow;
 } kaon_recode_args;
 
-/* out = g in, or g^dag in, on every spin and column; out may be in. */
+/* out = g in, or g^dag in, on every spin of the gated columns; out may be in. */
 typedef struct kaon_rotate_args {
   int64_t nblocks;
   int nrhs;
   int dagger;
   const void *g; /* in the table's arithmetic: double, or float for single and half */
   kaon_view in, out;
+  kaon_gate gate;
 } kaon_rotate_args;
 
 /* The clover blocks of one parity from doubles: half is scaled by its largest element for every

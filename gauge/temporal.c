@@ -181,7 +181,7 @@ void kaon_temporal_destroy(kaon_temporal **rotation) {
 }
 
 kaon_status kaon_temporal_rotate(const kaon_temporal *rotation, int parity, kaon_mode mode,
-                                 const kaon_vector *in, kaon_vector *out) {
+                                 const kaon_vector *in, kaon_vector *out, const kaon_gate *gate) {
   kaon_lattice *lattice = rotation->lattice;
   const kaon_space *space = kaon_lattice_spinors(lattice, (kaon_parity)parity);
   if (in->space != space || out->space != space || in->nrhs != out->nrhs)
@@ -205,7 +205,8 @@ kaon_status kaon_temporal_rotate(const kaon_temporal *rotation, int parity, kaon
                                  .dagger = mode == KAON_DAGGER,
                                  .g = (const char *)rotation->g[g_precision] + skip,
                                  .in = kaon_view_of(in),
-                                 .out = kaon_view_of(out)};
+                                 .out = kaon_view_of(out),
+                                 .gate = gate != NULL ? *gate : (kaon_gate){NULL, 0}};
   lattice->ctx->backend->gauge[in->precision]->rotate(&launch, &args);
   return KAON_OK;
 }

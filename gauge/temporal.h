@@ -30,8 +30,8 @@ kaon_status kaon_temporal_update(kaon_temporal *rotation, const kaon_gauge *gaug
 void kaon_temporal_destroy(kaon_temporal **rotation);
 /* PLAIN: out = g in; DAGGER: out = g^dag in; in and out may be the same vector. Both are spinors of
  * `parity` (KAON_EVEN, KAON_ODD or KAON_FULL) of the rotation's lattice, of one precision and
- * column count. Asynchronous. Errors: SHAPE, PRECISION. */
+ * column count. gate: the columns that take part, NULL: all. Asynchronous. Errors: SHAPE, PRECISION. */
 kaon_status kaon_temporal_rotate(const kaon_temporal *rotation, int parity, kaon_mode mode,
-                                 const kaon_vector *in, kaon_vector *out);
+                                 const kaon_vector *in, kaon_vector *out, const kaon_gate *gate);
 
 #endif

@@ -15,6 +15,9 @@
 
 enum { KAON_MAX_WIDTH = 16 };
 
+/* Reals of a site's clover term: two chiral blocks (lib/math/clover.h). */
+enum { KAON_CLOVER_REALS = 72 };
+
 static inline KAON_HD int64_t kaon_field_index(int64_t block, int column, int component, int lane,
                                                int nrhs, int ncomp, int width) {
   return ((block * nrhs + column) * ncomp + component) * width + lane;

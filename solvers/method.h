@@ -130,8 +130,9 @@ static inline kaon_status kaon_recur(const kaon_solver *s, int gate, int then) {
 
 /* runner.c: everything between the first residual and the last column's end. */
 kaon_status kaon_runner_run(kaon_solver *s);
-/* runner.c: `steps` steps from the source s->b (and s->x unless zero_guess), unverified. */
-kaon_status kaon_runner_fixed(kaon_solver *s, int steps);
+/* runner.c: `steps` steps from the source s->b (and s->x unless zero_guess), unverified.
+ * *cancelled becomes 1 where the monitor asked for the end. */
+kaon_status kaon_runner_fixed(kaon_solver *s, int steps, int *cancelled);
 /* Steps of a solver with tol = 0. */
 int kaon_solver_fixed_steps(const kaon_solver *s);
 

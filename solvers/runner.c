@@ -117,8 +117,10 @@ static kaon_status fixed_residual(kaon_solver *s) {
   return kaon_blas_convert(s->outer_r, s->r, 0, &sums);
 }
 
-kaon_status kaon_runner_fixed(kaon_solver *s, int steps) {
-  int cancel = 0;
+kaon_status kaon_runner_fixed(kaon_solver *s, int steps, int *cancelled) {
+  const int every =
+      s->options.check_interval < KAON_HISTORY - 1 ? s->options.check_interval : KAON_HISTORY - 1;
+  double last = now();
   KAON_TRY(kaon_recur(s, KAON_GATE_ANY, KAON_REC_FIXED_BEGIN));
   KAON_TRY(fixed_residual(s));
   KAON_TRY(s->method->start(s));
@@ -130,11 +132,15 @@ kaon_status kaon_runner_fixed(kaon_solver *s, int steps) {
       KAON_TRY(s->method->finish(s, KAON_GATE_KEEP));
       KAON_TRY(kaon_recur(s, KAON_GATE_SERVICE, KAON_REC_FIXED_RESUME));
     }
-    if (s->monitored && (i + 1) % (KAON_HISTORY - 1) == 0) KAON_TRY(look(s, &cancel));
-    if (cancel) break;
+    if (!s->monitored) continue;
+    const int late = s->ctx->backend->host_accessible && now() - last > look_seconds;
+    if ((i + 1) % every != 0 && !late) continue;
+    KAON_TRY(look(s, cancelled));
+    if (*cancelled) break;
+    last = now();
   }
   KAON_TRY(s->method->finish(s, KAON_GATE_STEP | KAON_GATE_KEEP));
-  if (s->monitored) KAON_TRY(look(s, &cancel));
+  if (s->monitored) KAON_TRY(look(s, cancelled));
   if (!s->mixed) return KAON_OK;
   const kaon_pass all = kaon_gated(s, KAON_GATE_ANY);
   return kaon_blas_convert(s->x_inner, s->x, !s->zero_guess, &all);

@@ -176,11 +176,13 @@ static kaon_status run(kaon_solver *s) {
 
 /* tol = 0: the steps, then one verification for the report. */
 static kaon_status run_fixed(kaon_solver *s) {
+  int cancelled = 0;
   kaon_history_clear(s);
   s->monitored = 1;
+  KAON_TRY(clear_zero_columns(s));
   kaon_solver_idle(s);
   KAON_TRY(kaon_scalars_write(s->scalars, s->host));
-  KAON_TRY(kaon_runner_fixed(s, kaon_solver_fixed_steps(s)));
+  KAON_TRY(kaon_runner_fixed(s, kaon_solver_fixed_steps(s), &cancelled));
   prepare_states(s);
   for (int k = 0; k < s->columns; k++) {
     s->host[k].iterations = s->history[k].count - 1;
@@ -189,7 +191,10 @@ static kaon_status run_fixed(kaon_solver *s) {
   KAON_TRY(kaon_scalars_write(s->scalars, s->host));
   s->zero_guess = 0;
   KAON_TRY(kaon_service_run(s));
-  return kaon_scalars_read(s->scalars, s->host);
+  KAON_TRY(kaon_scalars_read(s->scalars, s->host));
+  for (int k = 0; cancelled && k < s->columns; k++)
+    if (s->host[k].reason != KAON_CONVERGED) s->host[k].reason = KAON_CANCELLED;
+  return KAON_OK;
 }
 
 /* Solution to the user; norm2_r[k] = |b - A x|^2 of the system as the user posed it. */
@@ -306,5 +311,6 @@ kaon_status kaon_solver_invert(kaon_solver *s, const kaon_vector *b, kaon_vector
   s->b = b;
   s->x = x;
   if (!s->mixed) s->x_inner = x;
-  return kaon_runner_fixed(s, kaon_solver_fixed_steps(s));
+  int cancelled = 0; /* nobody asks */
+  return kaon_runner_fixed(s, kaon_solver_fixed_steps(s), &cancelled);
 }

@@ -19,15 +19,15 @@ static void check_rotation(dirac_case *c, const kaon_temporal *g, const ref_comp
   kaon_vector *v = case_vector(c, KAON_FULL, precision, 2);
   kaon_vector *w = case_vector(c, KAON_FULL, precision, 2);
   case_import(c, v, psi);
-  must(c->ctx, kaon_temporal_rotate(g, KAON_FULL, KAON_PLAIN, v, w));
-  must(c->ctx, kaon_temporal_rotate(g, KAON_FULL, KAON_DAGGER, w, v));
+  must(c->ctx, kaon_temporal_rotate(g, KAON_FULL, KAON_PLAIN, v, w, NULL));
+  must(c->ctx, kaon_temporal_rotate(g, KAON_FULL, KAON_DAGGER, w, v, NULL));
   char text[64];
   snprintf(text, sizeof text, "%s: g^dag g psi = psi", precision_names[precision]);
   test_below(text, case_deviation(c, v, psi), 2 * bound);
   for (int k = 0; k < 2; k++) ref_gauge_transform_spinor(&c->L, reference, psi[k]);
   snprintf(text, sizeof text, "%s: g psi", precision_names[precision]);
   test_below(text, case_deviation(c, w, psi), bound);
-  must(c->ctx, kaon_temporal_rotate(g, KAON_FULL, KAON_PLAIN, v, v)); /* in place */
+  must(c->ctx, kaon_temporal_rotate(g, KAON_FULL, KAON_PLAIN, v, v, NULL)); /* in place */
   snprintf(text, sizeof text, "%s: in place", precision_names[precision]);
   test_below(text, case_deviation(c, v, psi), 3 * bound);
   kaon_vector_destroy(&v);

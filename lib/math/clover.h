@@ -9,7 +9,7 @@
 
 #include "lib/math/spin.h"
 
-enum { KAON_CLOVER_REALS = 72, KAON_CLOVER_BLOCK = 36 };
+enum { KAON_CLOVER_BLOCK = KAON_CLOVER_REALS / 2 };
 
 /* A spinor of one chirality. */
 typedef struct vchiral {
