@@ -65,6 +65,10 @@ class Examples(system.Case):
         code, out = self.example("propagator", "absent.lime")
         self.assertEqual(code, 2)
         self.assertIn("absent.lime", out)
+        self.succeeds("generate", "--lattice", "4", "4", "4", "4", "--sweeps", "0", "--start", "hot", "--output", "hot.lime")
+        code, out = self.example("propagator", "hot.lime", "10", "0")
+        self.assertEqual(code, 1, out)
+        self.assertIn("column", out)
 
     def test_callback_converges_and_stops_when_told(self):
         code, out = self.example("callback")
