@@ -1,4 +1,6 @@
 /* main.c - the kaon program: finds the subcommand, hands it its arguments. */
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +55,16 @@ static int run(const cli_command *command, int argc, char **argv) {
   return signals_finish(code);
 }
 
-int main(int argc, char **argv) {
+/* A full disk or a closed pipe under stdout is an error like any other. */
+static int finish(int code) {
+  errno = 0;
+  if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+  cli_error("standard output could not be written%s%s; what was printed is lost", errno ? ": " : "",
+            errno ? strerror(errno) : "");
+  return code == EXIT_DONE ? EXIT_DEVICE : code;
+}
+
+static int dispatch(int argc, char **argv) {
   const char *first = argc > 1 ? argv[1] : "";
   if (strcmp(first, "--version") == 0 || strcmp(first, "-V") == 0) {
     printf("kaon %s (%s)\n", kaon_version(), kaon_commit());
@@ -79,4 +90,9 @@ int main(int argc, char **argv) {
   if (!command) return cli_wrong("%s is not a command of kaon; kaon --help lists them", first);
   if (!signals_start()) return EXIT_DEVICE;
   return run(command, argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv) {
+  signal(SIGXFSZ, SIG_IGN); /* a file-size limit becomes an error of write, which is handled */
+  return finish(dispatch(argc, argv));
 }
