@@ -50,6 +50,15 @@ static int draw(const invert_job *job, const char *part) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+char *plot_csv(const invert_args *args) {
+  char *name = NULL;
+  if (args->history) return strdup(args->history);
+  size_t length = args->plot ? strlen(args->plot) : 0;
+  if (length > 4 && strcmp(args->plot + length - 4, ".png") == 0) length -= 4;
+  if (!args->plot || asprintf(&name, "%.*s.csv", (int)length, args->plot) < 0) return NULL;
+  return name;
+}
+
 int plot_convergence(const invert_job *job, const char *path) {
   char part[4096];
   int n = snprintf(part, sizeof part, "%s.%ld-0.part", path, (long)getpid());
@@ -60,8 +69,14 @@ int plot_convergence(const invert_job *job, const char *path) {
   signal(SIGPIPE, before);
   if (drawn && rename(part, path) == 0) return EXIT_DONE;
   unlink(part);
-  const char *csv = job->args->history;
-  cli_error("%s was not drawn: gnuplot is missing or failed; install gnuplot-nox, or plot %s", path,
-            csv ? csv : "the file of --history");
-  return EXIT_DONE;
+  char *csv = plot_csv(job->args);
+  int code = csv ? EXIT_DONE : EXIT_DEVICE;
+  if (csv && !job->args->history) code = results_history(job, csv);
+  if (code == EXIT_DONE)
+    cli_error(
+        "%s was not drawn: gnuplot is missing or failed; install gnuplot-nox, or plot %s, "
+        "which has the numbers",
+        path, csv);
+  free(csv);
+  return code;
 }

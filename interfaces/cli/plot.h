@@ -5,7 +5,10 @@
 #include "invert.h"
 
 /* residual against iteration, a line a column, the tolerance dashed, as PNG. Where gnuplot is
- * absent it says so and names the CSV instead; that is no failure. Exit status. */
+ * absent the CSV takes its place, and it says so; that is no failure. Exit status. */
 int plot_convergence(const invert_job *job, const char *path);
+/* The CSV of the same numbers: --history, else beside the plot. NULL: no plot, or no memory. The
+ * caller frees it. */
+char *plot_csv(const invert_args *args);
 
 #endif
