@@ -26,12 +26,12 @@ static const cli_option options[] = {
      "go on where checksum, stored plaquette or unitarity fail"},
     {CLI_GROUP, "Converting:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_FILE, "convert", "OUT", NULL, AT(convert), 0, 0, "write the same links to OUT"},
-    {CLI_CHOICE, "format", "nersc|ildg|scidac|milc|openqcd", "ildg", AT(format), 0, 0,
-     "of --convert"},
-    {CLI_CHOICE, "bits", "auto|32|64", "auto", AT(bits), 0, 0,
-     "of a real in OUT: auto is 32 for milc, else 64"},
-    {CLI_CHOICE, "rows", "auto|2|3", "auto", AT(rows), 0, 0,
-     "of each matrix in a nersc OUT: auto is 3"},
+    {CLI_CHOICE, "format", "nersc|ildg|scidac|milc|openqcd", NULL, AT(format), 0, 0,
+     "of --convert (default ildg)"},
+    {CLI_CHOICE, "bits", "auto|32|64", NULL, AT(bits), 0, 0,
+     "of a real in OUT (default auto: 32 for milc, else 64)"},
+    {CLI_CHOICE, "rows", "auto|2|3", NULL, AT(rows), 0, 0,
+     "of each matrix in a nersc OUT (default auto: 3)"},
     {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
 
 static void print_file(const cli_common *common, const kaon_gauge_file_info *f) {
@@ -90,18 +90,22 @@ static int convert(const kaon_context *ctx, const gauge_args *a, const field *f)
                                              KAON_FORMAT_SCIDAC, KAON_FORMAT_MILC,
                                              KAON_FORMAT_OPENQCD};
   kaon_gauge_write_options write = KAON_GAUGE_WRITE_OPTIONS_INIT;
-  write.format = formats[a->format];
-  write.precision = 32 * a->bits; /* auto|32|64 */
-  write.rows = a->rows ? a->rows + 1 : 0;
+  write.format = a->format < 0 ? KAON_FORMAT_ILDG : formats[a->format];
+  write.precision = a->bits < 0 ? 0 : 32 * a->bits; /* auto|32|64 */
+  write.rows = a->rows > 0 ? a->rows + 1 : 0;
   signals_output(a->convert);
-  signals_stage("converting", "the file was not written");
+  signals_enter("converting", "the file was not written");
   int code = cli_write_status(ctx, kaon_gauge_write(f->gauge, a->convert, &write), "--convert");
+  signals_leave(code == EXIT_DONE ? a->convert : NULL);
   if (code == EXIT_DONE)
     cli_say(&a->common, "written       %s, %s\n", a->convert, kaon_file_format_name(write.format));
   return code;
 }
 
 static int check(const gauge_args *a) {
+  const char *idle = a->format >= 0 ? "--format" : a->bits >= 0 ? "--bits" : "--rows";
+  if (!a->convert && (a->format >= 0 || a->bits >= 0 || a->rows >= 0))
+    return cli_wrong("%s is for --convert OUT, which is missing; nothing would be written", idle);
   const cli_path paths[] = {
       {"FILE", a->common.operand}, {"--convert", a->convert}, {"--report", a->common.report}};
   return cli_distinct(paths, 3);

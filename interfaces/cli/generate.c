@@ -95,8 +95,9 @@ static int save(const kaon_context *ctx, const generate_args *a, const field *f,
   write.format = formats[a->format];
   write.label = label;
   write.sequence = reached;
-  signals_stage("writing the configuration", "the file was not written");
+  signals_enter("writing the configuration", "the file was not written");
   int code = cli_write_status(ctx, kaon_gauge_write(f->gauge, a->output, &write), NULL);
+  signals_leave(code == EXIT_DONE ? a->output : NULL);
   if (code == EXIT_DONE)
     cli_say(&a->common,
             "written: %s\nto go on: kaon generate --start %s --first-sweep %d --beta %g --seed "

@@ -56,6 +56,23 @@ static int read_action(const problem_args *a, problem *p) {
   return EXIT_DONE;
 }
 
+/* A key that has an option of its own would override it unseen. */
+static int check_set(const char *text) {
+  static const char *const keys[] = {"delta", "check_interval", "subspace", "relaxation"};
+  for (text += strspn(text, " ,"); *text; text += strspn(text, " ,")) {
+    int length = (int)strcspn(text, "= ,"), known = 0;
+    for (int i = 0; i < 4; i++)
+      known |= (int)strlen(keys[i]) == length && strncmp(text, keys[i], (size_t)length) == 0;
+    if (!known)
+      return cli_wrong(
+          "--set has %.*s; it takes delta, check_interval, subspace and relaxation, the others "
+          "have options of their own",
+          length, text);
+    text += strcspn(text, ",");
+  }
+  return EXIT_DONE;
+}
+
 static int read_solver(const problem_args *a, problem *p) {
   static const int methods[] = {KAON_CGNR, KAON_CGNR, KAON_CGNE, KAON_BICGSTAB,
                                 KAON_GCR,  KAON_MR,   -1,        -1};
@@ -78,6 +95,7 @@ static int read_solver(const problem_args *a, problem *p) {
     return cli_wrong("--sloppy double is finer than --precision single; use --precision double");
   p->options = options;
   if (!a->set) return EXIT_DONE;
+  if (check_set(a->set) != EXIT_DONE) return EXIT_USAGE;
   return cli_status(NULL, kaon_options_parse(KAON_OPTIONS_SOLVER, &p->options, a->set), "--set");
 }
 
@@ -89,6 +107,9 @@ int problem_check(const problem_args *a, problem *p, field_spec *spec) {
   if (code == EXIT_DONE) code = read_action(a, p);
   if (code == EXIT_DONE) code = read_source(a->source, &p->source);
   if (code == EXIT_DONE) code = read_solver(a, p);
+  if (code == EXIT_DONE && p->source.kind <= SOURCE_WALL && a->columns > 12)
+    code = cli_wrong("--columns is %d, but --source %s has 12: 4 spins times 3 colours", a->columns,
+                     a->source);
   if (code == EXIT_DONE && a->grid[0] * a->grid[1] * a->grid[2] * a->grid[3] != 1)
     code = not_built("more than one rank", "leave --grid at 1 1 1 1");
   return code;
@@ -115,14 +136,15 @@ int problem_operator(kaon_context *ctx, const problem_args *a, problem *p) {
    * its own it carries the reconstruction. */
   int mixed = p->options.sloppy != p->precision;
   dirac.reconstruct = mixed ? KAON_RECONSTRUCT_18 : p->options.reconstruct;
-  signals_stage("preparing the operator", "nothing was computed or written");
-  int code = cli_status(ctx, kaon_dirac_create(p->field.gauge, &dirac, &p->M), NULL);
-  if (code != EXIT_DONE) return code;
+  signals_enter("preparing the operator", "nothing was computed or written");
+  kaon_status status = kaon_dirac_create(p->field.gauge, &dirac, &p->M);
   kaon_even_odd_options reduction = KAON_EVEN_ODD_OPTIONS_INIT;
   reduction.form = (kaon_even_odd)a->even_odd;
   reduction.temporal_gauge = a->temporal_gauge;
-  if (reduction.form == KAON_EVEN_ODD_NONE && !a->temporal_gauge) return EXIT_DONE;
-  return cli_status(ctx, kaon_dirac_even_odd(p->M, &reduction, &p->R), NULL);
+  if (status == KAON_OK && (reduction.form != KAON_EVEN_ODD_NONE || a->temporal_gauge))
+    status = kaon_dirac_even_odd(p->M, &reduction, &p->R);
+  signals_leave(NULL);
+  return cli_status(ctx, status, NULL);
 }
 
 int problem_solver(kaon_context *ctx, int columns, problem *p) {

@@ -147,8 +147,9 @@ int results_propagator(invert_job *job, const char *path, int checkpoint) {
   if (map && o.host[1]) {
     for (int k = 0; k < job->columns; k++)
       if (job->done[k]) map[count++] = k;
-    signals_stage("writing the solutions", "the file was not written");
+    signals_enter("writing the solutions", "the file was not written");
     code = cli_write_status(job->ctx, write_file(job, &o, path, checkpoint, count), NULL);
+    signals_leave(code == EXIT_DONE ? path : NULL);
   } else {
     cli_error("%s: out of memory", path);
   }

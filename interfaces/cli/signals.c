@@ -21,6 +21,7 @@ static struct {
   atomic_int said;
   pthread_mutex_t lock; /* of what follows */
   char doing[128], loss[256];
+  char outer_doing[128], outer_loss[256]; /* of signals_enter */
   char *outputs[OUTPUTS_MAX];
   int count;
 } now = {.lock = PTHREAD_MUTEX_INITIALIZER, .doing = "starting", .loss = "nothing was written"};
@@ -80,6 +81,25 @@ void signals_stage(const char *doing, const char *loss) {
   pthread_mutex_lock(&now.lock);
   snprintf(now.doing, sizeof now.doing, "%s", doing);
   snprintf(now.loss, sizeof now.loss, "%s", loss);
+  pthread_mutex_unlock(&now.lock);
+}
+
+void signals_enter(const char *doing, const char *loss) {
+  pthread_mutex_lock(&now.lock);
+  memcpy(now.outer_doing, now.doing, sizeof now.doing);
+  memcpy(now.outer_loss, now.loss, sizeof now.loss);
+  pthread_mutex_unlock(&now.lock);
+  signals_stage(doing, loss);
+}
+
+void signals_leave(const char *written) {
+  pthread_mutex_lock(&now.lock);
+  memcpy(now.doing, now.outer_doing, sizeof now.doing);
+  memcpy(now.loss, now.outer_loss, sizeof now.loss);
+  if (written) {
+    snprintf(now.doing, sizeof now.doing, "going on after a write");
+    snprintf(now.loss, sizeof now.loss, "%.200s is complete", written);
+  }
   pthread_mutex_unlock(&now.lock);
 }
 

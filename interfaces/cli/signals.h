@@ -13,6 +13,10 @@ int signals_interrupted(void);
 /* What is being done and what is lost if it stops here: "reading the configuration", "nothing was
  * written". Copied. */
 void signals_stage(const char *doing, const char *loss);
+/* A stage within the stage, and its end: the earlier stage holds again. `written`: a file that is
+ * now complete and what the sentence is about from here on, or NULL. Not nested. */
+void signals_enter(const char *doing, const char *loss);
+void signals_leave(const char *written);
 /* Files of this name may be under way: their unfinished forms (NAME.PID-N.part, the library's
  * naming) are removed at a hard end. Copied; at most 8. */
 void signals_output(const char *path);
