@@ -185,6 +185,23 @@ static void print_columns(const invert_job *job) {
     cli_say(common, "%.2f s, %.2f GFLOPS\n", job->seconds, 1e-9 * job->flops / job->seconds);
 }
 
+/* How it was computed: what another run needs to repeat it. */
+static json_t *describe_method(const invert_job *job) {
+  static const char *const methods[] = {"cg", "cgnr", "cgne", "bicgstab", "mr", "gcr"};
+  static const char *const precisions[] = {"double", "single", "half"};
+  const problem_args *a = &job->args->problem;
+  const kaon_solver_options *o = &job->p.options;
+  char form[32], refinement[32];
+  return json_pack("{s:s s:s s:s s:i s:s s:s s:s s:o s:b s:i s:i s:i s:s?}", "solver",
+                   methods[o->method], "precision", precisions[job->p.precision], "sloppy",
+                   precisions[o->sloppy], "reconstruct", (int)o->reconstruct, "even_odd",
+                   cli_choice("symmetric|asymmetric|none", a->even_odd, form), "refinement",
+                   cli_choice("reliable|restart", a->refinement, refinement), "boundary_t",
+                   a->boundary_t ? "periodic" : "antiperiodic", "anisotropy",
+                   report_real(a->anisotropy), "temporal_gauge", a->temporal_gauge, "columns",
+                   job->columns, "batch", job->batch, "max_iter", o->max_iterations, "set", a->set);
+}
+
 static json_t *describe(const invert_job *job) {
   const problem_args *a = &job->args->problem;
   json_t *report = report_new(job->ctx, "invert");
@@ -198,6 +215,9 @@ static json_t *describe(const invert_job *job) {
   json_object_set_new(report, "source", json_string(a->source));
   json_object_set_new(report, "tol", report_real(job->p.options.tol));
   json_object_set_new(report, "stop", json_string(cli_choice("full|schur|normal", a->stop, name)));
+  json_t *method = describe_method(job);
+  json_object_update(report, method);
+  json_decref(method);
   json_object_set_new(report, "peak_resident", report_real(cli_peak_resident()));
   for (int k = 0; k < job->columns; k++)
     report_solve(report, k, &job->solves[k], job->p.options.stop != KAON_STOP_FULL);
@@ -242,6 +262,36 @@ static int finish(invert_job *job, json_t *report) {
   return code;
 }
 
+static const char *remedy(const invert_job *job, kaon_stop_reason reason) {
+  switch (reason) {
+    case KAON_MAX_ITERATIONS:
+      return "--max-iter allows more steps";
+    case KAON_STAGNATED:
+      return job->p.precision == KAON_DOUBLE
+                 ? "rounding keeps it above --tol; give a larger --tol, or --sloppy double"
+                 : "rounding keeps it above --tol; give --precision double, or a larger --tol";
+    case KAON_BREAKDOWN:
+      return "the method cannot go on here; another --solver may, cg is the safest";
+    case KAON_DIVERGING:
+      return "the residual grows; try --solver cg, or --sloppy double";
+    default:
+      return "it was ended before its time";
+  }
+}
+
+/* A sentence for each way in which columns failed: their remedies differ. */
+static void advise(const invert_job *job, int failed) {
+  cli_error("%d of %d columns did not converge; the solutions and correlators were not written",
+            failed, job->columns);
+  for (kaon_stop_reason reason = KAON_RUNNING; reason <= KAON_CANCELLED; reason++) {
+    int count = 0;
+    for (int k = 0; k < job->columns; k++)
+      count += !job->done[k] && job->solves[k].reason == reason;
+    if (count && reason != KAON_CONVERGED)
+      cli_error("%d ended with %s: %s", count, kaon_stop_reason_name(reason), remedy(job, reason));
+  }
+}
+
 static int conclude(invert_job *job) {
   const invert_args *a = job->args;
   int converged = 0;
@@ -252,9 +302,7 @@ static int conclude(invert_job *job) {
   int code = EXIT_DONE;
   if (all) code = finish(job, report);
   if (!all && converged) code = checkpoint_save(job);
-  if (!all && !signals_interrupted())
-    cli_error("%d of %d columns did not converge; %s", job->columns - converged, job->columns,
-              "the solutions and correlators were not written (--max-iter allows more steps)");
+  if (!all && !signals_interrupted()) advise(job, job->columns - converged);
   int written = report_write(a->common.report, report);
   json_decref(report);
   if (written == EXIT_DONE) written = results_history(job, a->history);
@@ -279,7 +327,7 @@ static int prepare(invert_job *job, const field_spec *spec) {
 
 /* Everything that is read or written, each under a name of its own. */
 static int check_paths(const invert_args *a, const field_spec *spec) {
-  char *partial = NULL;
+  char *partial = NULL, *csv = plot_csv(a);
   if (a->output && asprintf(&partial, "%s.partial", a->output) < 0) return EXIT_DEVICE;
   const cli_path paths[] = {{"--gauge", spec->kind == FIELD_FILE ? spec->text : NULL},
                             {"--output", a->output},
@@ -287,9 +335,11 @@ static int check_paths(const invert_args *a, const field_spec *spec) {
                             {"--correlators", a->correlators},
                             {"--history", a->history},
                             {"--plot", a->plot},
-                            {"--report", a->common.report}};
+                            {"--report", a->common.report},
+                            {"the numbers of --plot", a->history ? NULL : csv}};
   int code = cli_distinct(paths, (int)(sizeof paths / sizeof *paths));
   free(partial);
+  free(csv);
   return code;
 }
 
