@@ -302,6 +302,34 @@ static void the_monitor_can_cancel(void **state) {
   }
 }
 
+/* With tol = 0 as with any other: b = 0 ends in x = 0, and the monitor is asked in time. */
+static void fixed_steps_know_zero_and_the_monitor(void **state) {
+  (void)state;
+  for (int m = 0; m < METHODS; m++) {
+    setting t;
+    witness w = {.stop_at = 12};
+    open_setting(&t, m, 2, 0, KAON_DOUBLE);
+    shell_complex *zero = calloc(t.c.n, sizeof *zero), *x = calloc(t.c.n, sizeof *x);
+    t.o.max_iterations = 200;
+    t.o.subspace = 32;
+    t.o.check_interval = 5;
+    t.o.monitor = watch;
+    t.o.monitor_user = &w;
+    kaon_vector *guess = shell_random_vector(&t.c, KAON_DOUBLE, 2, 77);
+    shell_import(&t.c, t.b, 1, zero);
+    must(t.c.ctx, kaon_vector_copy(t.x, guess));
+    solve(&t);
+    shell_export(&t.c, t.x, 1, x);
+    assert_memory_equal(x, zero, t.c.n * sizeof *x);
+    assert_int_equal(t.r[0].reason, KAON_CANCELLED);
+    assert_true(t.r[0].iterations >= 12 && t.r[0].iterations <= 16);
+    free(zero);
+    free(x);
+    kaon_vector_destroy(&guess);
+    close_setting(&t);
+  }
+}
+
 static void fixed_steps_take_exactly_their_applications(void **state) {
   (void)state;
   static const int per_step[] = {1, 2, 2, 2, 1, 1}, at_start[] = {0, 1, 0, 0, 0, 0};
@@ -476,6 +504,7 @@ int main(void) {
       cmocka_unit_test(growth_is_called_diverging),
       cmocka_unit_test(the_monitor_sees_the_history_in_order),
       cmocka_unit_test(the_monitor_can_cancel),
+      cmocka_unit_test(fixed_steps_know_zero_and_the_monitor),
       cmocka_unit_test(fixed_steps_take_exactly_their_applications),
       cmocka_unit_test(a_solver_preconditions_gcr),
       cmocka_unit_test(a_converging_solver_is_an_inverse),
