@@ -21,6 +21,7 @@ typedef struct hop_plan {
   int recon;
   int bare; /* out = D in and nothing else */
   int prefetch;
+  int first;     /* open column */
   int top[4];    /* mu is cut by the lane bit that tells the parts of a block apart */
   int scaled[4]; /* hops of mu carry a factor other than 1 everywhere */
   vperm exchange[4];
@@ -98,7 +99,7 @@ KAON_INLINE const stored *hop_link(const hop_plan *plan, const hop_from *from, i
 KAON_INLINE void hop_fetch(const hop_plan *plan, const hop_at *next, const int dir) {
   if (!plan->prefetch) return;
   const hop_from from = hop_neighbour(plan, next->block, next->part, dir);
-  if (next->column == 0 && !(from.entry & KAON_NB_UNIT))
+  if (next->column == plan->first && !(from.entry & KAON_NB_UNIT))
     site_fetch(hop_link(plan, &from, next->block, next->part, dir, NULL), plan->recon, 0);
   site_fetch(plan->in + site_spinor(&plan->site, from.block, from.part, next->column), 24, 1);
 }
@@ -109,7 +110,7 @@ KAON_INLINE void hop_fetch_rest(const hop_plan *plan, const hop_at *next) {
   if (!plan->prefetch) return;
   if (plan->args->x.data != NULL) site_fetch((const stored *)plan->args->x.data + at, 24, 1);
   if (plan->site.dot) site_fetch((const stored *)plan->site.w.data + at, 24, 1);
-  if (plan->args->clover_on != KAON_CLOVER_NONE && next->column == 0)
+  if (plan->args->clover_on != KAON_CLOVER_NONE && next->column == plan->first)
     site_fetch(site_clover_block(&plan->site, next->block, next->part), KAON_CLOVER_REALS, 0);
 }
 
@@ -248,10 +249,10 @@ KAON_INLINE void hop_decode(const hop_plan *plan, int64_t block, int part, const
 
 /* The turn after this one; the last one is followed by itself. */
 KAON_INLINE hop_at hop_next(const hop_plan *plan, int64_t block, int part, int column) {
-  hop_at next = {block, part, column + 1};
-  if (next.column < plan->args->nrhs) return next;
-  if (part + 1 < KAON_PARTS) return (hop_at){block, part + 1, 0};
-  if (block + 1 < plan->args->stencil->nblocks) return (hop_at){block + 1, 0, 0};
+  for (int k = column + 1; k < plan->args->nrhs; k++)
+    if (kaon_gate_open(&plan->args->gate, k)) return (hop_at){block, part, k};
+  if (part + 1 < KAON_PARTS) return (hop_at){block, part + 1, plan->first};
+  if (block + 1 < plan->args->stencil->nblocks) return (hop_at){block + 1, 0, plan->first};
   return (hop_at){block, part, column};
 }
 
@@ -340,6 +341,8 @@ void KAON_EXPORT(kaon_dslash_hop)(const kaon_launch *launch, const kaon_hop_args
   plan.recon = args->recon;
   plan.bare = !KAON_HALF && args->b == 1 && args->x.data == NULL && args->sum.state == NULL &&
               args->clover_on == KAON_CLOVER_NONE && args->stencil->tail_lanes == KAON_W;
+  plan.first = 0;
+  while (plan.first + 1 < args->nrhs && !kaon_gate_open(&args->gate, plan.first)) plan.first++;
   plan.prefetch = launch->prefetch && plan.gather == NULL;
   hop_factors(&plan);
   void (*run)(const hop_plan *, int, double *) = hop_chunk_8;
