@@ -125,7 +125,7 @@ kaon_status kaon_launch_prepare(kaon_context *ctx, int nrhs, size_t pass_bytes,
   }
   *launch = (kaon_launch){.threads = ctx->threads,
                           .stream_stores = pass_bytes > ctx->cache_bytes,
-                          .prefetch = pass_bytes > (size_t)ctx->threads * ctx->core_cache_bytes,
+                          .prefetch = pass_bytes > 4 * (size_t)ctx->threads * ctx->core_cache_bytes,
                           .queue = NULL,
                           .partials = ctx->partials};
   return KAON_OK;

@@ -24,7 +24,7 @@ struct kaon_context {
   size_t partials_bytes;
   unsigned blocks_allocated; /* by the backend's memory, to stagger their addresses */
   size_t cache_bytes;        /* last-level cache: results larger than it are streamed past it */
-  size_t core_cache_bytes;   /* second-level cache of one core: more than that is prefetched */
+  size_t core_cache_bytes;   /* second-level cache of one core: much more than that is prefetched */
   char device[128];
 };
 

@@ -15,7 +15,7 @@ typedef struct kaon_view {
 typedef struct kaon_launch {
   int threads;       /* CPU: OpenMP team size */
   int stream_stores; /* CPU: the call turns the last cache over: store past it */
-  int prefetch;      /* CPU: the call goes through more than the cores' own caches hold */
+  int prefetch;      /* CPU: the call goes through four times what the cores' own caches hold */
   void *queue;       /* CUDA: stream */
   double *partials;  /* room for KAON_REDUCE_CHUNKS * nrhs * KAON_REDUCE_MAX doubles */
 } kaon_launch;

@@ -22,6 +22,7 @@ typedef struct hop_plan {
   int bare; /* out = D in and nothing else */
   int prefetch;
   int first;     /* open column */
+  int all;       /* columns are open */
   int top[4];    /* mu is cut by the lane bit that tells the parts of a block apart */
   int scaled[4]; /* hops of mu carry a factor other than 1 everywhere */
   vperm exchange[4];
@@ -247,10 +248,16 @@ KAON_INLINE void hop_decode(const hop_plan *plan, int64_t block, int part, const
   }
 }
 
+static __attribute__((noinline)) int hop_open_after(const hop_plan *plan, int column) {
+  do column++;
+  while (column < plan->args->nrhs && !kaon_gate_open(&plan->args->gate, column));
+  return column;
+}
+
 /* The turn after this one; the last one is followed by itself. */
 KAON_INLINE hop_at hop_next(const hop_plan *plan, int64_t block, int part, int column) {
-  for (int k = column + 1; k < plan->args->nrhs; k++)
-    if (kaon_gate_open(&plan->args->gate, k)) return (hop_at){block, part, k};
+  const hop_at next = {block, part, plan->all ? column + 1 : hop_open_after(plan, column)};
+  if (next.column < plan->args->nrhs) return next;
   if (part + 1 < KAON_PARTS) return (hop_at){block, part + 1, plan->first};
   if (block + 1 < plan->args->stencil->nblocks) return (hop_at){block + 1, 0, plan->first};
   return (hop_at){block, part, column};
@@ -323,6 +330,7 @@ static void hop_factors(hop_plan *plan) {
 void KAON_EXPORT(kaon_dslash_hop)(const kaon_launch *launch, const kaon_hop_args *args) {
   hop_plan plan;
   plan.args = args;
+  plan.first = 0;
   plan.site = site_plan_make(launch, args->stencil, args->nrhs, args->out, &args->sum);
   plan.site.w = args->w;
   plan.site.dot =
@@ -341,8 +349,10 @@ void KAON_EXPORT(kaon_dslash_hop)(const kaon_launch *launch, const kaon_hop_args
   plan.recon = args->recon;
   plan.bare = !KAON_HALF && args->b == 1 && args->x.data == NULL && args->sum.state == NULL &&
               args->clover_on == KAON_CLOVER_NONE && args->stencil->tail_lanes == KAON_W;
-  plan.first = 0;
-  while (plan.first + 1 < args->nrhs && !kaon_gate_open(&args->gate, plan.first)) plan.first++;
+  int open = 0;
+  for (int k = args->nrhs - 1; k >= 0; k--)
+    if (kaon_gate_open(&args->gate, k)) plan.first = k, open++;
+  plan.all = open == args->nrhs;
   plan.prefetch = launch->prefetch && plan.gather == NULL;
   hop_factors(&plan);
   void (*run)(const hop_plan *, int, double *) = hop_chunk_8;
