@@ -21,8 +21,8 @@ typedef struct hop_plan {
   int recon;
   int bare; /* out = D in and nothing else */
   int prefetch;
-  int first;     /* open column */
-  int all;       /* columns are open */
+  int first;     /* the first open column */
+  int all;       /* 1: all columns are open */
   int top[4];    /* mu is cut by the lane bit that tells the parts of a block apart */
   int scaled[4]; /* hops of mu carry a factor other than 1 everywhere */
   vperm exchange[4];
@@ -87,7 +87,8 @@ static __attribute__((noinline)) void hop_gather_scale(const hop_plan *plan, int
 KAON_INLINE const stored *hop_link(const hop_plan *plan, const hop_from *from, int64_t block,
                                    int part, const int dir, stored *room) {
   const int64_t stride = (int64_t)plan->recon * KAON_W;
-  const int64_t first = (dir & 3) * kaon_link_blocks(plan->args->stencil->nblocks) * stride;
+  const int64_t nblocks = plan->args->stencil->nblocks;
+  const int64_t first = kaon_link_index(0, dir & 3, 0, 0, nblocks, plan->recon, KAON_W);
   if (dir < 4) return plan->links[0] + block * stride + first + part * KAON_VL;
   if (from->entry & KAON_NB_GATHER) {
     hop_gather(plan, block, part, dir, plan->links[1], stride, first, plan->recon, 0, room);
