@@ -4,9 +4,10 @@
 
 #include "lib/space.h"
 
-static kaon_status check_extents(kaon_context *ctx, const int extents[4]) {
+kaon_status kaon_lattice_check(const kaon_context *ctx, const int extents[4]) {
   static const char names[] = "XYZT";
   int64_t volume = 1;
+  if (extents == NULL) return kaon_fail(ctx, KAON_ERR_ARGUMENT, "lattice: the extents are needed");
   for (int mu = 0; mu < 4; mu++) {
     if (extents[mu] < 2 || extents[mu] % 2 != 0)
       return kaon_fail(ctx, KAON_ERR_ARGUMENT,
@@ -44,7 +45,7 @@ kaon_status kaon_lattice_create(kaon_context *ctx, const int extents[4], kaon_bo
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                      "lattice: context, extents and the address of the result are needed");
   *lattice = NULL;
-  KAON_TRY(check_extents(ctx, extents));
+  KAON_TRY(kaon_lattice_check(ctx, extents));
   if (boundary_t != KAON_PERIODIC && boundary_t != KAON_ANTIPERIODIC)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                      "lattice: boundary_t is %d, but 0 (periodic) or 1 (antiperiodic) is meant",

@@ -159,9 +159,15 @@ static void bad_extents_are_refused_with_a_sentence(void **state) {
     assert_null(lattice);
     assert_non_null(strstr(kaon_last_error(ctx), "lattice: "));
     print_message("%s\n", kaon_last_error(ctx));
+    assert_int_equal(kaon_lattice_check(NULL, bad[i]), KAON_ERR_ARGUMENT);
+    assert_string_equal(kaon_last_error(NULL), kaon_last_error(ctx));
   }
   kaon_lattice *lattice = NULL;
-  const int good[4] = {4, 4, 4, 4};
+  const int good[4] = {4, 4, 4, 4}, largest[4] = {64, 64, 64, 2046}, beyond[4] = {64, 64, 64, 2048};
+  assert_int_equal(kaon_lattice_check(ctx, good), KAON_OK);
+  assert_int_equal(kaon_lattice_check(ctx, largest), KAON_OK); /* more than is made here */
+  assert_int_equal(kaon_lattice_check(ctx, beyond), KAON_ERR_ARGUMENT);
+  assert_int_equal(kaon_lattice_check(ctx, NULL), KAON_ERR_ARGUMENT);
   assert_int_equal(kaon_lattice_create(ctx, good, (kaon_boundary)7, &lattice), KAON_ERR_ARGUMENT);
   assert_int_equal(kaon_lattice_create(NULL, good, KAON_PERIODIC, &lattice), KAON_ERR_ARGUMENT);
   kaon_context_destroy(&ctx);

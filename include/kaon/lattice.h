@@ -14,12 +14,18 @@ typedef struct kaon_space kaon_space;
 typedef enum kaon_boundary { KAON_PERIODIC, KAON_ANTIPERIODIC } kaon_boundary;
 typedef enum kaon_parity { KAON_EVEN, KAON_ODD, KAON_FULL } kaon_parity;
 
-/* Creates the lattice of `extents` = X, Y, Z, T sites (each even, at least 2). boundary_t is what
- * fermions see in t; links never carry it. Immutable; objects made from it keep it alive.
- * Collective. Errors: ARGUMENT (odd, too small, too many sites for 31-bit block numbers), MEMORY.
+/* Whether one rank can hold a lattice of `extents` = X, Y, Z, T sites: each even, from 2 to 4096,
+ * at most 536870910 sites (31-bit tables of 8 neighbours a site). Nothing is made. ctx may be NULL
+ * (the sentence is then kaon_last_error(NULL)'s). Not collective. Errors: ARGUMENT. */
+kaon_status kaon_lattice_check(const kaon_context *ctx, const int extents[4]);
+
+/* Creates the lattice of `extents` = X, Y, Z, T sites, which kaon_lattice_check accepts. boundary_t
+ * is what fermions see in t; links never carry it. Immutable; objects made from it keep it alive.
+ * *lattice is NULL on failure. Collective. Errors: ARGUMENT (a NULL, extents, boundary_t), MEMORY.
  */
 kaon_status kaon_lattice_create(kaon_context *ctx, const int extents[4], kaon_boundary boundary_t,
                                 kaon_lattice **lattice);
+/* Lets go of it and sets *lattice to NULL; NULL is allowed. */
 void kaon_lattice_destroy(kaon_lattice **lattice);
 
 /* X, Y, Z, T. */

@@ -20,19 +20,23 @@ static const cli_option options[] = {
      "right-hand sides: spin-colour components of the source in order, or N noise fields"},
     PROBLEM_OPTIONS_SOLVER(AT),
     {CLI_INT, "batch", "N", NULL, OWN(batch), 1, 4096,
-     "columns solved at a time (default: all of them together, which is fastest); finished batches "
-     "are kept in OUTPUT.partial"},
+     "columns solved at a time (default: all of them together, which is fastest); with --output, "
+     "finished batches are kept in OUTPUT.partial"},
     {CLI_GROUP, "Results:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_FILE, "output", "FILE", NULL, OWN(output), 0, 0,
-     "the solutions, as SciDAC/LIME (USQCD propagator)"},
+     "write the solutions, as SciDAC/LIME (USQCD propagator)"},
     {CLI_FILE, "correlators", "FILE", NULL, OWN(correlators), 0, 0,
-     "pion and rho at zero momentum, as text; needs 12 columns of a point or wall source"},
-    {CLI_FILE, "history", "FILE.csv", NULL, OWN(history), 0, 0, "every residual of every column"},
-    {CLI_FILE, "plot", "FILE.png", NULL, OWN(plot), 0, 0, "the same as a picture, by gnuplot"},
+     "write pion and rho at zero momentum, as text; needs 12 columns of a point or wall source"},
+    {CLI_FILE, "history", "FILE.csv", NULL, OWN(history), 0, 0,
+     "write every residual of every column"},
+    {CLI_FILE, "plot", "FILE.png", NULL, OWN(plot), 0, 0,
+     "draw every residual of every column, by gnuplot; without gnuplot the numbers are kept as CSV "
+     "beside it"},
     {CLI_FLAG, "dry-run", NULL, NULL, OWN(dry_run), 0, 0,
-     "say how much memory it would take, and stop"},
+     "say how much memory it would take, and stop; nothing is solved"},
     {CLI_FLAG, "resume", NULL, NULL, OWN(resume), 0, 0,
-     "take over the columns that an earlier run left in OUTPUT.partial or OUTPUT"},
+     "take over the columns that an earlier run with this --output left in OUTPUT.partial or "
+     "OUTPUT"},
     {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
 
 int invert_allocate(invert_job *job) {
@@ -363,7 +367,7 @@ static int run(void *arguments) {
   invert_job job = {0};
   field_spec spec;
   int code = check(arguments, &job, &spec);
-  if (code == EXIT_DONE && job.args->dry_run) return plan_invert(job.args, &spec);
+  if (code == EXIT_DONE && job.args->dry_run) return plan_invert(&job, &spec);
   if (code == EXIT_DONE) code = cli_context(&job.args->common, &job.ctx);
   if (code == EXIT_DONE) {
     signals_output(job.args->output);

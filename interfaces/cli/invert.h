@@ -63,6 +63,6 @@ void checkpoint_remove(const invert_job *job);
 
 /* --- plan.c --- */
 /* --dry-run: what the run would take. Called before any context exists: it forks. Exit status. */
-int plan_invert(const invert_args *args, const field_spec *spec);
+int plan_invert(const invert_job *job, const field_spec *spec);
 
 #endif

@@ -152,24 +152,8 @@ static int predict(const invert_args *args, const int extents[4], sample *all) {
   return code;
 }
 
-/* What a run refuses is refused here: the library is asked, in its own words, where it may say no.
- * A lattice that passes is not made, as it may be larger than this machine. */
-static int check_extents(const invert_args *args, const int e[4]) {
-  static const double most_sites = 536870910;
-  kaon_context *ctx = NULL;
-  kaon_lattice *lattice = NULL;
-  int doubtful = volume_of(e) > most_sites;
-  for (int mu = 0; mu < 4; mu++) doubtful |= e[mu] % 2 != 0 || e[mu] < 2 || e[mu] > 4096;
-  if (!doubtful) return EXIT_DONE;
-  int code = cli_context(&args->common, &ctx);
-  if (code == EXIT_DONE)
-    code = cli_status(ctx, kaon_lattice_create(ctx, e, KAON_ANTIPERIODIC, &lattice), NULL);
-  kaon_lattice_destroy(&lattice);
-  kaon_context_destroy(&ctx);
-  return code;
-}
-
-int plan_invert(const invert_args *args, const field_spec *spec) {
+int plan_invert(const invert_job *job, const field_spec *spec) {
+  const invert_args *args = job->args;
   char text[5][32];
   int extents[4];
   sample s = {0};
@@ -177,7 +161,9 @@ int plan_invert(const invert_args *args, const field_spec *spec) {
   signals_stage("predicting the memory", "nothing was to be computed or written");
   int code =
       field_extents(NULL, spec, args->problem.lattice, args->problem.ignore_checksum, extents);
-  if (code == EXIT_DONE) code = check_extents(args, extents);
+  /* What a run refuses is refused here; the lattice itself may be larger than this machine. */
+  if (code == EXIT_DONE) code = cli_status(NULL, kaon_lattice_check(NULL, extents), NULL);
+  if (code == EXIT_DONE) code = problem_check_source(&args->problem, &job->p, extents);
   if (code == EXIT_DONE) code = predict(args, extents, &s);
   if (code == EXIT_DONE) code = cli_context(&args->common, &ctx);
   if (code != EXIT_DONE) return code;

@@ -115,15 +115,21 @@ int problem_check(const problem_args *a, problem *p, field_spec *spec) {
   return code;
 }
 
+int problem_check_source(const problem_args *a, const problem *p, const int e[4]) {
+  const int *s = p->source.site;
+  for (int mu = 0; mu < 4; mu++)
+    if (s[mu] < 0 || s[mu] >= e[mu])
+      return cli_wrong(
+          "--source %s lies outside the lattice, which is %dx%dx%dx%d; sites count "
+          "from 0",
+          a->source, e[0], e[1], e[2], e[3]);
+  return EXIT_DONE;
+}
+
 int problem_links(kaon_context *ctx, const problem_args *a, const field_spec *spec, problem *p) {
-  const int *s = p->source.site, *e = p->field.extents;
   int code = field_open(ctx, spec, a->lattice, a->boundary_t ? KAON_PERIODIC : KAON_ANTIPERIODIC,
                         a->ignore_checksum, &p->field);
-  for (int mu = 0; mu < 4 && code == EXIT_DONE; mu++)
-    if (s[mu] < 0 || s[mu] >= e[mu])
-      code = cli_wrong("--source %s lies outside the lattice, which is %dx%dx%dx%d", a->source,
-                       e[0], e[1], e[2], e[3]);
-  return code;
+  return code == EXIT_DONE ? problem_check_source(a, p, p->field.extents) : code;
 }
 
 int problem_operator(kaon_context *ctx, const problem_args *a, problem *p) {

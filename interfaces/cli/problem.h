@@ -47,6 +47,8 @@ typedef struct problem {
 /* All that can be refused without reading the links: notation, ranges, what is not built yet. Fills
  * the plain members of *p. Exit status. */
 int problem_check(const problem_args *args, problem *p, field_spec *spec);
+/* The source's place on the lattice of these extents. Exit status. */
+int problem_check_source(const problem_args *args, const problem *p, const int extents[4]);
 /* Links, then operator and reduction, then a solver for `columns` (one stage each). Exit status;
  * problem_close in any case. */
 int problem_links(kaon_context *ctx, const problem_args *args, const field_spec *spec, problem *p);
@@ -60,6 +62,21 @@ int problem_slice(const problem *p);
 
 #define PROBLEM_SOLVERS "cg|cgnr|cgne|bicgstab|gcr|mr|blockcg|pipecg"
 #define PROBLEM_ACTIONS "wilson|clover|staggered|asqtad|hisq"
+#define PROBLEM_SOLVER_TEXT                                                                        \
+  "method; cg means cgnr, the normal equations, on these operators (blockcg, pipecg: not in this " \
+  "version)"
+#define PROBLEM_ACTION_TEXT "the Dirac operator (staggered, asqtad, hisq: not in this version)"
+#define PROBLEM_REFINEMENT_TEXT \
+  "how a coarser inner iteration is corrected: its residual replaced on the way, or restarted"
+#define PROBLEM_EVEN_ODD_TEXT \
+  "form of the Schur complement that is solved on the even sites; none: all sites"
+#define PROBLEM_STOP_TEXT \
+  "whose residual --tol is for: the system as posed, the even-odd one, the normal equations"
+#define PROBLEM_TEMPORAL_TEXT \
+  "solve in temporal gauge: t links are the identity on all slices but one"
+#define PROBLEM_SET_TEXT                                                                   \
+  "further solver options: delta (drop of the residual between corrections; 0: by rule), " \
+  "check_interval (steps between looks), subspace (of gcr), relaxation (of mr)"
 
 /* Rows of the option tables. AT(member): offset of a problem_args member in the command's
  * arguments. */
@@ -73,8 +90,10 @@ int problem_slice(const problem *p);
        0,                                                                                          \
        0,                                                                                          \
        "links: a configuration file (its format is recognised), or a synthetic field"},            \
-      {CLI_EXTENTS, "lattice", "X Y Z T", NULL,                                                    \
-       AT(lattice), 0,         0,         "extents; needed where the links do not say them"},      \
+      {CLI_EXTENTS, "lattice",                                                                     \
+       "X Y Z T",   NULL,                                                                          \
+       AT(lattice), 0,                                                                             \
+       0,           "extents, each even; needed where --gauge does not say them"},                 \
       {CLI_FLAG,                                                                                   \
        "ignore-checksum",                                                                          \
        NULL,                                                                                       \
@@ -82,11 +101,12 @@ int problem_slice(const problem *p);
        AT(ignore_checksum),                                                                        \
        0,                                                                                          \
        0,                                                                                          \
-       "go on where checksum, stored plaquette or unitarity fail"},                                \
-      {CLI_CHOICE, "action", PROBLEM_ACTIONS, "clover", AT(action), 0, 0, "the Dirac operator"},   \
-      {CLI_REAL, "kappa", "K", NULL, AT(kappa), 1e-6, 10, "hopping parameter, or give --mass"},    \
+       "go on, with warnings, where checksum, stored plaquette or unitarity fail"},                \
+      {CLI_CHOICE, "action", PROBLEM_ACTIONS, "clover", AT(action), 0, 0, PROBLEM_ACTION_TEXT},    \
+      {CLI_REAL, "kappa", "K", NULL, AT(kappa), 1e-6, 10, "hopping parameter; needed, or --mass"}, \
       {CLI_REAL, "mass", "M", NULL, AT(mass), -3.9, 1e5, "bare mass: kappa = 1 / (2 M + 8)"},      \
-      {CLI_REAL, "csw", "C", NULL, AT(csw), -10, 10, "clover coefficient (clover needs it)"},      \
+      {CLI_REAL, "csw", "C", NULL,                                                                 \
+       AT(csw),  -10,   10,  "clover coefficient; needed by --action clover"},                     \
       {CLI_REAL,       "anisotropy", "F", "1",                                                     \
        AT(anisotropy), 1e-3,         1e3, "factor nu / xi_0 on the spatial hops"},                 \
       {CLI_CHOICE,                                                                                 \
@@ -96,86 +116,51 @@ int problem_slice(const problem *p);
        AT(boundary_t),                                                                             \
        0,                                                                                          \
        0,                                                                                          \
-       "what fermions see in t"},                                                                  \
+       "boundary condition of the fermions in t"},                                                 \
   {                                                                                                \
     CLI_TEXT, "source", "point:x,y,z,t|wall:t|z4:SEED|gauss:SEED", "point:0,0,0,0", AT(source), 0, \
-        0, "right-hand sides"                                                                      \
+        0, "right-hand sides: a unit at one site, ones on one slice, or noise on all sites"        \
   }
 
-#define PROBLEM_OPTIONS_SOLVER(AT)                                                            \
-  {CLI_GROUP, "The solver:", NULL, NULL, 0, 0, 0, NULL},                                      \
-      {CLI_CHOICE,                                                                            \
-       "solver",                                                                              \
-       PROBLEM_SOLVERS,                                                                       \
-       "cg",                                                                                  \
-       AT(solver),                                                                            \
-       0,                                                                                     \
-       0,                                                                                     \
-       "method; cg means cgnr, the normal equations, on these operators"},                    \
-      {CLI_REAL, "tol", "EPS", "1e-10", AT(tol), 1e-16, 1, "stop at this relative residual"}, \
-      {CLI_INT, "max-iter", "N", "10000", AT(max_iter), 1, 1e9, "steps allowed a column"},    \
-      {CLI_CHOICE,                                                                            \
-       "precision",                                                                           \
-       "double|single",                                                                       \
-       "double",                                                                              \
-       AT(precision),                                                                         \
-       0,                                                                                     \
-       0,                                                                                     \
-       "of the solution and of the outer residual"},                                          \
-      {CLI_CHOICE,                                                                            \
-       "sloppy",                                                                              \
-       "double|single|half",                                                                  \
-       NULL,                                                                                  \
-       AT(sloppy),                                                                            \
-       0,                                                                                     \
-       0,                                                                                     \
-       "of the inner iteration (default single): half is fastest, the result is as exact"},   \
-      {CLI_CHOICE,                                                                            \
-       "reconstruct",                                                                         \
-       "18|12|8",                                                                             \
-       "18",                                                                                  \
-       AT(reconstruct),                                                                       \
-       0,                                                                                     \
-       0,                                                                                     \
-       "reals kept a link in the inner iteration; fewer is less memory traffic"},             \
-      {CLI_CHOICE,                                                                            \
-       "refinement",                                                                          \
-       "reliable|restart",                                                                    \
-       "reliable",                                                                            \
-       AT(refinement),                                                                        \
-       0,                                                                                     \
-       0,                                                                                     \
-       "how the inner iteration is corrected"},                                               \
-      {CLI_CHOICE,                                                                            \
-       "even-odd",                                                                            \
-       "symmetric|asymmetric|none",                                                           \
-       "symmetric",                                                                           \
-       AT(even_odd),                                                                          \
-       0,                                                                                     \
-       0,                                                                                     \
-       "Schur complement that is solved on one parity"},                                      \
-      {CLI_CHOICE,                                                                            \
-       "stop",                                                                                \
-       "full|schur|normal",                                                                   \
-       "full",                                                                                \
-       AT(stop),                                                                              \
-       0,                                                                                     \
-       0,                                                                                     \
-       "whose residual --tol is for: the system as posed, the even-odd one, the normal "      \
-       "equations"},                                                                          \
-      {CLI_FLAG,                                                                              \
-       "temporal-gauge",                                                                      \
-       NULL,                                                                                  \
-       NULL,                                                                                  \
-       AT(temporal_gauge),                                                                    \
-       0,                                                                                     \
-       0,                                                                                     \
-       "solve in temporal gauge: t links are the identity on all slices but one"},            \
-      {CLI_EXTENTS, "grid", "a b c d", "1x1x1x1",                                             \
-       AT(grid),    0,      0,         "ranks in x, y, z, t; this build has one"},            \
-  {                                                                                           \
-    CLI_TEXT, "set", "KEY=VALUE,...", NULL, AT(set), 0, 0,                                    \
-        "further solver options of the library: delta, check_interval, subspace, relaxation"  \
+#define PROBLEM_OPTIONS_SOLVER(AT)                                                                 \
+  {CLI_GROUP, "The solver:", NULL, NULL, 0, 0, 0, NULL},                                           \
+      {CLI_CHOICE, "solver", PROBLEM_SOLVERS, "cg", AT(solver), 0, 0, PROBLEM_SOLVER_TEXT},        \
+      {CLI_REAL, "tol", "EPS", "1e-10", AT(tol), 1e-16, 1, "stop at this relative residual"},      \
+      {CLI_INT, "max-iter", "N", "10000", AT(max_iter), 1, 1e9, "steps allowed a column"},         \
+      {CLI_CHOICE,                                                                                 \
+       "precision",                                                                                \
+       "double|single",                                                                            \
+       "double",                                                                                   \
+       AT(precision),                                                                              \
+       0,                                                                                          \
+       0,                                                                                          \
+       "precision of the solution; residuals are recomputed in double"},                           \
+      {CLI_CHOICE,                                                                                 \
+       "sloppy",                                                                                   \
+       "double|single|half",                                                                       \
+       NULL,                                                                                       \
+       AT(sloppy),                                                                                 \
+       0,                                                                                          \
+       0,                                                                                          \
+       "precision of the inner iteration (default single): half is fastest, the result as exact"}, \
+      {CLI_CHOICE,                                                                                 \
+       "reconstruct",                                                                              \
+       "18|12|8",                                                                                  \
+       "18",                                                                                       \
+       AT(reconstruct),                                                                            \
+       0,                                                                                          \
+       0,                                                                                          \
+       "reals kept a link in the inner iteration; fewer is less memory traffic"},                  \
+      {CLI_CHOICE, "refinement",           "reliable|restart", "reliable", AT(refinement), 0,      \
+       0,          PROBLEM_REFINEMENT_TEXT},                                                       \
+      {CLI_CHOICE, "even-odd", "symmetric|asymmetric|none", "symmetric", AT(even_odd),             \
+       0,          0,          PROBLEM_EVEN_ODD_TEXT},                                             \
+      {CLI_CHOICE, "stop", "full|schur|normal", "full", AT(stop), 0, 0, PROBLEM_STOP_TEXT},        \
+      {CLI_FLAG, "temporal-gauge", NULL, NULL, AT(temporal_gauge), 0, 0, PROBLEM_TEMPORAL_TEXT},   \
+      {CLI_EXTENTS, "grid", "a b c d", "1x1x1x1",                                                  \
+       AT(grid),    0,      0,         "ranks in x, y, z, t; this version has one"},               \
+  {                                                                                                \
+    CLI_TEXT, "set", "KEY=VALUE,...", NULL, AT(set), 0, 0, PROBLEM_SET_TEXT                        \
   }
 
 #endif
