@@ -20,32 +20,33 @@ static const cli_option options[] = {
     {CLI_SET, "precision", "double|single|half", "double,single,half", OWN(precision), 0, 0,
      "a list with commas; solve: of the inner iteration"},
     {CLI_SET, "reconstruct", "18|12|8", NULL, OWN(reconstruct), 0, 0,
-     "a list with commas: reals kept a link (default 18,12,8; solve: 18)"},
-    {CLI_COUNTS, "columns", "N,...", "1,12", OWN(columns), 1, 256, "right-hand sides at once"},
+     "dslash, solve: a list with commas, reals kept a link (default 18,12,8; solve: 18)"},
+    {CLI_COUNTS, "columns", "N,...", "1,12", OWN(columns), 1, 256,
+     "a list with commas: right-hand sides at once"},
     {CLI_INT, "calls", "N", NULL, OWN(calls), 1, 1000000,
-     "calls a sample (default: 100, fewer where they would take longer than half a second)"},
-    {CLI_INT, "samples", "N", "7", OWN(samples), 1, 1000, "samples; their median counts"},
-    {CLI_FILE, "json", "FILE", NULL, OWN(json), 0, 0, "the rows as a JSON list"},
-    {CLI_GROUP, "bench solve:", NULL, NULL, 0, 0, 0, NULL},
+     "dslash, vector: calls a sample (default: 100, fewer where they would take longer than half "
+     "a second)"},
+    {CLI_INT, "samples", "N", "7", OWN(samples), 1, 1000,
+     "dslash, vector: samples, whose median counts; solve keeps the best of 3 solves"},
+    {CLI_FILE, "json", "FILE", NULL, OWN(json), 0, 0, "write the rows as a JSON list"},
+    {CLI_GROUP, "For bench solve alone:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_TEXT, "gauge", "FILE|unit|random:SEED|weak:EPS[:SEED]", "weak:0.3", AT(gauge), 0, 0,
-     "links"},
+     "links: a configuration file, or a synthetic field"},
     {CLI_FLAG, "ignore-checksum", NULL, NULL, AT(ignore_checksum), 0, 0,
-     "go on where checksum, stored plaquette or unitarity fail"},
-    {CLI_CHOICE, "action", PROBLEM_ACTIONS, "clover", AT(action), 0, 0, "the Dirac operator"},
+     "go on, with warnings, where checksum, stored plaquette or unitarity fail"},
+    {CLI_CHOICE, "action", PROBLEM_ACTIONS, "clover", AT(action), 0, 0, PROBLEM_ACTION_TEXT},
     {CLI_REAL, "kappa", "K", "0.125", AT(kappa), 1e-6, 10, "hopping parameter"},
-    {CLI_REAL, "csw", "C", "1", AT(csw), -10, 10, "clover coefficient"},
-    {CLI_CHOICE, "solver", PROBLEM_SOLVERS, "cg", AT(solver), 0, 0, "method"},
-    {CLI_REAL, "tol", "EPS", "1e-10", AT(tol), 1e-16, 1, "relative residual"},
+    {CLI_REAL, "csw", "C", NULL, AT(csw), -10, 10, "clover coefficient (default 1 with clover)"},
+    {CLI_CHOICE, "solver", PROBLEM_SOLVERS, "cg", AT(solver), 0, 0, PROBLEM_SOLVER_TEXT},
+    {CLI_REAL, "tol", "EPS", "1e-10", AT(tol), 1e-16, 1, "stop at this relative residual"},
     {CLI_INT, "max-iter", "N", "10000", AT(max_iter), 1, 1e9, "steps allowed a column"},
     {CLI_CHOICE, "refinement", "reliable|restart", "reliable", AT(refinement), 0, 0,
-     "how the inner iteration is corrected"},
+     PROBLEM_REFINEMENT_TEXT},
     {CLI_CHOICE, "even-odd", "symmetric|asymmetric|none", "symmetric", AT(even_odd), 0, 0,
-     "Schur complement"},
-    {CLI_CHOICE, "stop", "full|schur|normal", "full", AT(stop), 0, 0,
-     "whose residual --tol is for"},
-    {CLI_FLAG, "temporal-gauge", NULL, NULL, AT(temporal_gauge), 0, 0, "solve in temporal gauge"},
-    {CLI_TEXT, "set", "KEY=VALUE,...", NULL, AT(set), 0, 0,
-     "further solver options of the library"},
+     PROBLEM_EVEN_ODD_TEXT},
+    {CLI_CHOICE, "stop", "full|schur|normal", "full", AT(stop), 0, 0, PROBLEM_STOP_TEXT},
+    {CLI_FLAG, "temporal-gauge", NULL, NULL, AT(temporal_gauge), 0, 0, PROBLEM_TEMPORAL_TEXT},
+    {CLI_TEXT, "set", "KEY=VALUE,...", NULL, AT(set), 0, 0, PROBLEM_SET_TEXT},
     {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
 
 enum { usual_calls = 100 };
@@ -187,6 +188,25 @@ static int write_rows(bench *b) {
   return code;
 }
 
+/* An option that the chosen benchmark does not look at would be obeyed by nobody. */
+static int check_idle(const bench_args *a, int which) {
+  static const char *const names[] = {"dslash", "vector", "solve"};
+  static const struct {
+    const char *option;
+    unsigned used; /* bit 0: by dslash, 1: vector, 2: solve */
+  } options_of[] = {{"reconstruct", 5},   {"calls", 3},    {"samples", 3},
+                    {"gauge", 4},         {"action", 4},   {"ignore-checksum", 4},
+                    {"kappa", 4},         {"csw", 4},      {"solver", 4},
+                    {"tol", 4},           {"stop", 4},     {"max-iter", 4},
+                    {"refinement", 4},    {"even-odd", 4}, {"set", 4},
+                    {"temporal-gauge", 4}};
+  for (size_t i = 0; i < sizeof options_of / sizeof *options_of; i++)
+    if (!(options_of[i].used >> which & 1) && cli_given(&a->common, options_of[i].option))
+      return cli_wrong("--%s has no effect on bench %s; leave it out%s", options_of[i].option,
+                       names[which], options_of[i].used == 4 ? ", or run bench solve" : "");
+  return EXIT_DONE;
+}
+
 static int run(void *arguments) {
   static const char *const names[] = {"dslash", "vector", "solve"};
   static int (*const benches[])(bench *) = {bench_dslash, bench_vector, bench_solve};
@@ -198,9 +218,11 @@ static int run(void *arguments) {
     return cli_wrong("bench %s is not there; it is one of dslash, vector, solve",
                      a->common.operand);
   a->problem.mass = NAN;
+  if (isnan(a->problem.csw) && a->problem.action == 1) a->problem.csw = 1; /* clover */
   const cli_path paths[] = {
       {"--gauge", a->problem.gauge}, {"--json", a->json}, {"--report", a->common.report}};
-  int code = cli_distinct(paths, 3);
+  int code = check_idle(a, which);
+  if (code == EXIT_DONE) code = cli_distinct(paths, 3);
   if (code != EXIT_DONE) return code;
   signals_stage("measuring", "no results were written");
   code = cli_context(&a->common, &b.ctx);

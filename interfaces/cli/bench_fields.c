@@ -186,9 +186,10 @@ static kaon_status sweep_columns(bench_case *c, kaon_status (*measure)(bench_cas
 static int sweep_lattice(bench *b, const int extents[4], int with_links) {
   const bench_args *a = b->args;
   unsigned reconstruct = a->reconstruct ? a->reconstruct : 7;
-  const field_spec weak = {.kind = FIELD_WEAK, .text = "weak:0.3", .eps = 0.3, .seed = 1};
+  field_spec weak;
   bench_case c = {.b = b};
-  int code = field_open(b->ctx, &weak, extents, KAON_ANTIPERIODIC, 0, &c.field);
+  int code = field_parse("weak:0.3", &weak);
+  if (code == EXIT_DONE) code = field_open(b->ctx, &weak, extents, KAON_ANTIPERIODIC, 0, &c.field);
   signals_stage("measuring", "no results were written");
   kaon_status status = KAON_OK;
   for (int p = 0; p < 3 && code == EXIT_DONE && status == KAON_OK; p++) {

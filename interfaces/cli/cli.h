@@ -52,13 +52,16 @@ typedef struct cli_option {
   const char *meaning; /* help text */
 } cli_option;
 
+enum { CLI_OPTIONS_MAX = 80 };
+
 /* What every subcommand's arguments begin with. */
 typedef struct cli_common {
   int backend; /* index into auto|cpu|cuda */
   int threads; /* 0: the library's choice */
   const char *report;
   int quiet;
-  const char *operand; /* the one non-option argument, or NULL */
+  const char *operand;                /* the one non-option argument, or NULL */
+  const char *given[CLI_OPTIONS_MAX]; /* names of the options on the command line, NULL between */
 } cli_common;
 
 typedef struct cli_command {
@@ -78,6 +81,9 @@ extern const cli_command command_info, command_gauge, command_generate, command_
 /* Fills `arguments` from the presets and the command line (argv[0] is "kaon NAME"). Wrong usage is
  * said in a sentence and ends the program with status 2; --help with 0. */
 void cli_parse(const cli_command *command, int argc, char **argv, void *arguments);
+/* 1 if the option, named without --, was on the command line: its value may be the preset all the
+ * same. */
+int cli_given(const cli_common *common, const char *option);
 /* Four extents from one word (8x8x8x16); 1 if it is that. */
 int cli_read_extents(const char *word, int extents[4]);
 /* The name of entry `index` of "a|b|c" into `name`. */
@@ -87,6 +93,9 @@ const char *cli_choice(const char *choices, int index, char name[32]);
 void cli_say(const cli_common *common, const char *format, ...) CLI_PRINTF(2, 3);
 void cli_error(const char *format, ...) CLI_PRINTF(1, 2);
 
+/* Flushes stdout. `code`, or EXIT_DEVICE after a sentence where that is EXIT_DONE but what was
+ * printed did not arrive: a full disk or a closed pipe is an error like any other. */
+int cli_printed(int code);
 /* Prints an error sentence, returns EXIT_USAGE. */
 int cli_wrong(const char *format, ...) CLI_PRINTF(1, 2);
 /* Prints the library's sentence for a failed call (after `what`, an option, unless NULL) and
@@ -105,6 +114,8 @@ const char *cli_bytes(double bytes, char text[32]);
 double cli_peak_resident(void);
 /* 1 if the folder of `path` can be written to. */
 int cli_can_write(const char *path);
+/* 1 if `path` is not there yet or an ordinary file: folders and devices are not replaced. */
+int cli_can_replace(const char *path);
 
 /* A file that a command reads or writes, and the option that names it. */
 typedef struct cli_path {

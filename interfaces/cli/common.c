@@ -42,6 +42,14 @@ int cli_wrong(const char *format, ...) {
   return EXIT_USAGE;
 }
 
+int cli_printed(int code) {
+  errno = 0;
+  if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+  cli_error("standard output could not be written%s%s; what was printed is lost", errno ? ": " : "",
+            errno ? strerror(errno) : "");
+  return code == EXIT_DONE ? EXIT_DEVICE : code;
+}
+
 int cli_status(const kaon_context *ctx, kaon_status status, const char *what) {
   if (status == KAON_OK) return EXIT_DONE;
   if (status == KAON_ERR_CANCELLED) return EXIT_STOPPED; /* signals_finish says what was lost */
@@ -115,6 +123,11 @@ int cli_can_write(const char *path) {
   int writable = folder && access(folder, W_OK) == 0;
   free(folder);
   return writable;
+}
+
+int cli_can_replace(const char *path) {
+  struct stat st;
+  return stat(path, &st) != 0 || S_ISREG(st.st_mode);
 }
 
 static int same_inode(const char *a, const char *b) {

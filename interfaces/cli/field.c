@@ -2,6 +2,7 @@
 #include "field.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +17,13 @@ static int read_seed(const char *text, uint64_t *seed) {
   return errno == 0 && end != text && *end == '\0' && *text != '-';
 }
 
+field_spec field_file(const char *text, const char *option, const char *takes) {
+  return (field_spec){
+      .kind = FIELD_FILE, .text = text, .option = option, .takes = takes, .seed = 1};
+}
+
 int field_parse(const char *text, field_spec *spec) {
-  *spec = (field_spec){.kind = FIELD_FILE, .text = text, .seed = 1};
+  *spec = field_file(text, "--gauge", "a configuration file, unit, random:SEED or weak:EPS[:SEED]");
   if (strcmp(text, "unit") == 0) {
     spec->kind = FIELD_UNIT;
   } else if (strncmp(text, "random:", 7) == 0) {
@@ -48,12 +54,12 @@ int field_extents(const kaon_context *ctx, const field_spec *spec, const int giv
   memcpy(extents, given, 4 * sizeof(int));
   if (spec->kind != FIELD_FILE) {
     if (given[0]) return EXIT_DONE;
-    return cli_wrong("--gauge %s has no extents of its own; add --lattice X Y Z T", spec->text);
+    return cli_wrong("%s %s has no extents of its own; add --lattice X Y Z T", spec->option,
+                     spec->text);
   }
   struct stat st;
   if (stat(spec->text, &st) != 0)
-    return cli_wrong("%s: %s; --gauge takes a file, unit, random:SEED or weak:EPS[:SEED]",
-                     spec->text, strerror(errno));
+    return cli_wrong("%s %s: %s; give %s", spec->option, spec->text, strerror(errno), spec->takes);
   kaon_gauge_file_info info;
   kaon_gauge_read_options options = read_options(given, ignore_checksum);
   int code = cli_status(ctx, kaon_gauge_file_probe(ctx, spec->text, &options, &info), NULL);
@@ -80,6 +86,44 @@ static kaon_status fill(const field_spec *spec, const int given[4], int ignore_c
   return kaon_gauge_read(f->gauge, spec->text, &options, &f->file);
 }
 
+static int warn_checksums(const field *f) {
+  const kaon_gauge_file_info *i = &f->file;
+  int wrong = 0;
+  for (int k = 0; k < i->checksums; k++) wrong |= i->checksum_stored[k] != i->checksum_computed[k];
+  for (int k = 0; wrong && k < i->checksums; k++)
+    cli_error("warning: %s: checksum %08x is stored, the data have %08x", f->spec.text,
+              i->checksum_stored[k], i->checksum_computed[k]);
+  return wrong;
+}
+
+/* --ignore-checksum goes on, but not in silence: the library counts what it let pass and keeps the
+ * first sentence; here every one is said. */
+static void warn(const field *f) {
+  const kaon_gauge_file_info *i = &f->file;
+  kaon_observables o;
+  int said = warn_checksums(f);
+  if (i->unitarity_violations > 0) {
+    cli_error(
+        "warning: %s: %lld of %lld links are not in SU(3), the worst off by %.3g (%.0e is "
+        "allowed)",
+        f->spec.text, (long long)i->unitarity_violations,
+        4 * (long long)kaon_lattice_volume(f->lattice), i->unitarity, KAON_UNITARITY_TOLERANCE);
+    said++;
+  }
+  if (i->has_link_trace && fabs(i->link_trace_computed - i->link_trace) > i->link_trace_tolerance) {
+    cli_error("warning: %s: link trace %.12g is stored, the links give %.12g (%.1e is allowed)",
+              f->spec.text, i->link_trace, i->link_trace_computed, i->link_trace_tolerance);
+    said++;
+  }
+  if (said < i->warnings && i->has_plaquette && kaon_gauge_measure(f->gauge, &o) == KAON_OK &&
+      fabs(o.plaquette - i->plaquette) > i->plaquette_tolerance) {
+    cli_error("warning: %s: plaquette %.12f is stored, the links give %.12f (%.1e is allowed)",
+              f->spec.text, i->plaquette, o.plaquette, i->plaquette_tolerance);
+    said++;
+  }
+  if (said < i->warnings) cli_error("warning: %s", i->warning);
+}
+
 int field_open(kaon_context *ctx, const field_spec *spec, const int given[4],
                kaon_boundary boundary, int ignore_checksum, field *f) {
   *f = (field){.spec = *spec};
@@ -92,8 +136,7 @@ int field_open(kaon_context *ctx, const field_spec *spec, const int given[4],
                     NULL);
   if (code != EXIT_DONE) return code;
   code = cli_status(ctx, fill(spec, given, ignore_checksum, f), NULL);
-  if (code == EXIT_DONE && f->file.warnings)
-    cli_error("warning: %s: %s", spec->text, f->file.warning);
+  if (code == EXIT_DONE && f->file.warnings) warn(f);
   return code;
 }
 

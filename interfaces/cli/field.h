@@ -9,7 +9,9 @@ typedef enum field_kind { FIELD_FILE, FIELD_UNIT, FIELD_RANDOM, FIELD_WEAK } fie
 
 typedef struct field_spec {
   field_kind kind;
-  const char *text; /* as typed: a file's path */
+  const char *text;   /* as typed: a file's path */
+  const char *option; /* what it was given to: "--gauge", "--start", "FILE" */
+  const char *takes;  /* what that takes, for messages */
   double eps;
   uint64_t seed;
 } field_spec;
@@ -22,8 +24,10 @@ typedef struct field {
   kaon_gauge_file_info file; /* of FIELD_FILE */
 } field;
 
-/* Reads the notation; exit status. */
+/* Reads the notation of --gauge; exit status. */
 int field_parse(const char *text, field_spec *spec);
+/* The configuration file `text`, given to `option`. */
+field_spec field_file(const char *text, const char *option, const char *takes);
 /* The extents that a field will have: `given` (X = 0: not given), else the file's. Exit status. */
 int field_extents(const kaon_context *ctx, const field_spec *spec, const int given[4],
                   int ignore_checksum, int extents[4]);

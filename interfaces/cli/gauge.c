@@ -21,17 +21,17 @@ typedef struct gauge_args {
 static const cli_option options[] = {
     {CLI_GROUP, "Reading:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_EXTENTS, "lattice", "X Y Z T", NULL, AT(lattice), 0, 0,
-     "extents; needed where the file does not say them"},
+     "extents, each even; needed where the file does not say them"},
     {CLI_FLAG, "ignore-checksum", NULL, NULL, AT(ignore_checksum), 0, 0,
-     "go on where checksum, stored plaquette or unitarity fail"},
+     "go on, with warnings, where checksum, stored plaquette or unitarity fail"},
     {CLI_GROUP, "Converting:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_FILE, "convert", "OUT", NULL, AT(convert), 0, 0, "write the same links to OUT"},
     {CLI_CHOICE, "format", "nersc|ildg|scidac|milc|openqcd", NULL, AT(format), 0, 0,
-     "of --convert (default ildg)"},
+     "format of OUT (default ildg)"},
     {CLI_CHOICE, "bits", "auto|32|64", NULL, AT(bits), 0, 0,
-     "of a real in OUT (default auto: 32 for milc, else 64)"},
+     "bits of a real number in OUT (default auto: 32 for milc, else 64)"},
     {CLI_CHOICE, "rows", "auto|2|3", NULL, AT(rows), 0, 0,
-     "of each matrix in a nersc OUT (default auto: 3)"},
+     "rows stored of each matrix in OUT; 2 for nersc alone (default auto: 3)"},
     {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
 
 static void print_file(const cli_common *common, const kaon_gauge_file_info *f) {
@@ -85,12 +85,16 @@ static json_t *describe(const kaon_context *ctx, const field *f, const kaon_obse
   return r;
 }
 
-static int convert(const kaon_context *ctx, const gauge_args *a, const field *f) {
+static kaon_file_format convert_format(const gauge_args *a) {
   static const kaon_file_format formats[] = {KAON_FORMAT_NERSC, KAON_FORMAT_ILDG,
                                              KAON_FORMAT_SCIDAC, KAON_FORMAT_MILC,
                                              KAON_FORMAT_OPENQCD};
+  return a->format < 0 ? KAON_FORMAT_ILDG : formats[a->format];
+}
+
+static int convert(const kaon_context *ctx, const gauge_args *a, const field *f) {
   kaon_gauge_write_options write = KAON_GAUGE_WRITE_OPTIONS_INIT;
-  write.format = a->format < 0 ? KAON_FORMAT_ILDG : formats[a->format];
+  write.format = convert_format(a);
   write.precision = a->bits < 0 ? 0 : 32 * a->bits; /* auto|32|64 */
   write.rows = a->rows > 0 ? a->rows + 1 : 0;
   signals_output(a->convert);
@@ -102,18 +106,35 @@ static int convert(const kaon_context *ctx, const gauge_args *a, const field *f)
   return code;
 }
 
+/* What the writer would refuse once all of FILE has been read. */
+static int check_format(const gauge_args *a) {
+  const kaon_file_format format = convert_format(a);
+  const char *name = kaon_file_format_name(format);
+  const int bits = a->bits < 0 ? 0 : 32 * a->bits;
+  if ((format == KAON_FORMAT_MILC && bits == 64) || (format == KAON_FORMAT_OPENQCD && bits == 32))
+    return cli_wrong(
+        "--bits is %d, but a %s file stores %d bits; leave --bits out, or choose "
+        "another --format",
+        bits, name, 96 - bits);
+  if (a->rows == 1 && format != KAON_FORMAT_NERSC) /* auto|2|3 */
+    return cli_wrong("--rows is 2, but a %s file stores 3; leave --rows out, or add --format nersc",
+                     name);
+  return EXIT_DONE;
+}
+
 static int check(const gauge_args *a) {
   const char *idle = a->format >= 0 ? "--format" : a->bits >= 0 ? "--bits" : "--rows";
   if (!a->convert && (a->format >= 0 || a->bits >= 0 || a->rows >= 0))
     return cli_wrong("%s is for --convert OUT, which is missing; nothing would be written", idle);
   const cli_path paths[] = {
       {"FILE", a->common.operand}, {"--convert", a->convert}, {"--report", a->common.report}};
-  return cli_distinct(paths, 3);
+  int code = cli_distinct(paths, 3);
+  return code == EXIT_DONE ? check_format(a) : code;
 }
 
 static int run(void *arguments) {
   const gauge_args *a = arguments;
-  const field_spec spec = {.kind = FIELD_FILE, .text = a->common.operand};
+  const field_spec spec = field_file(a->common.operand, "FILE", "a configuration file");
   kaon_context *ctx = NULL;
   kaon_observables o;
   field f = {0};

@@ -11,6 +11,7 @@
 typedef struct generate_args {
   cli_common common;
   int lattice[4];
+  int ignore_checksum;
   double beta;
   uint64_t seed;
   int sweeps, overrelax, first_sweep, every;
@@ -23,27 +24,32 @@ typedef struct generate_args {
 static const cli_option options[] = {
     {CLI_GROUP, "The field:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_EXTENTS, "lattice", "X Y Z T", NULL, AT(lattice), 0, 0,
-     "extents, each even; a file of --start says its own"},
+     "extents, each even; needed unless --start is a file"},
     {CLI_REAL, "beta", "B", "6.0", AT(beta), 0, 1000, "coupling of the Wilson gauge action"},
     {CLI_GROUP, "The run:", NULL, NULL, 0, 0, 0, NULL},
-    {CLI_SEED, "seed", "N", "1", AT(seed), 0, 0, "the result depends on it, not on --threads"},
+    {CLI_SEED, "seed", "N", "1", AT(seed), 0, 0,
+     "random numbers; the links depend on it, not on --threads"},
     {CLI_INT, "sweeps", "N", "200", AT(sweeps), 0, 1e9, "heatbath sweeps"},
     {CLI_INT, "overrelax", "N", "4", AT(overrelax), 0, 1000,
      "over-relaxation sweeps before each heatbath sweep"},
     {CLI_TEXT, "start", "cold|hot|FILE", "cold", AT(start), 0, 0,
      "unit links, random links, or a configuration to go on from"},
     {CLI_INT, "first-sweep", "N", "0", AT(first_sweep), 0, 1e9,
-     "number of the first sweep: a run that goes on at sweep N with the same seed repeats an "
-     "uninterrupted one"},
+     "number of the first sweep: a run that goes on from sweep N with the same seed gives the "
+     "links "
+     "of an uninterrupted one"},
     {CLI_INT, "every", "N", "10", AT(every), 1, 1e9, "print the plaquette every N sweeps"},
+    {CLI_FLAG, "ignore-checksum", NULL, NULL, AT(ignore_checksum), 0, 0,
+     "go on, with warnings, where checksum, stored plaquette or unitarity of the --start file "
+     "fail"},
     {CLI_GROUP, "The result:", NULL, NULL, 0, 0, 0, NULL},
-    {CLI_FILE, "output", "FILE", NULL, AT(output), 0, 0, "the configuration; needed"},
+    {CLI_FILE, "output", "FILE", NULL, AT(output), 0, 0, "the file to write; needed"},
     {CLI_CHOICE, "format", "nersc|ildg|scidac|milc|openqcd", "ildg", AT(format), 0, 0,
-     "of --output"},
+     "format of --output"},
     {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
 
 static int start_field(kaon_context *ctx, const generate_args *a, field *f) {
-  field_spec spec = {.kind = FIELD_FILE, .text = a->start};
+  field_spec spec = field_file(a->start, "--start", "cold, hot or a configuration file");
   if (strcmp(a->start, "cold") == 0) {
     spec.kind = FIELD_UNIT;
   } else if (strcmp(a->start, "hot") == 0) {
@@ -52,7 +58,7 @@ static int start_field(kaon_context *ctx, const generate_args *a, field *f) {
   }
   if (spec.kind != FIELD_FILE && !a->lattice[0])
     return cli_wrong("--lattice X Y Z T is missing, as in --lattice 8 8 8 16");
-  return field_open(ctx, &spec, a->lattice, KAON_PERIODIC, 0, f);
+  return field_open(ctx, &spec, a->lattice, KAON_PERIODIC, a->ignore_checksum, f);
 }
 
 static kaon_status observe(const generate_args *a, const field *f, int sweep, json_t *history) {
@@ -134,6 +140,9 @@ static int check(const generate_args *a) {
   if (!a->output)
     return cli_wrong("--output FILE is missing: where the configuration is to be written");
   int file = strcmp(a->start, "cold") != 0 && strcmp(a->start, "hot") != 0;
+  if (a->ignore_checksum && !file)
+    return cli_wrong("--ignore-checksum is for a file of --start, which is %s; leave it out",
+                     a->start);
   const cli_path paths[] = {
       {"--start", file ? a->start : NULL}, {"--output", a->output}, {"--report", a->common.report}};
   return cli_distinct(paths, 3);

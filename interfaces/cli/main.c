@@ -1,5 +1,4 @@
 /* main.c - the kaon program: finds the subcommand, hands it its arguments. */
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +20,7 @@ static void teach(FILE *to) {
   for (int i = 0; i < COMMANDS; i++)
     fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
   fputs(
-      "\nEvery command has a --help with its options, their defaults and an example.\n\n"
+      "\nkaon COMMAND --help shows its options, their defaults and examples.\n\n"
       "A first session:\n"
       "  kaon generate --lattice 8 8 8 16 --sweeps 200 --output config.lime\n"
       "  kaon gauge config.lime\n"
@@ -55,15 +54,6 @@ static int run(const cli_command *command, int argc, char **argv) {
   return signals_finish(code);
 }
 
-/* A full disk or a closed pipe under stdout is an error like any other. */
-static int finish(int code) {
-  errno = 0;
-  if (fflush(stdout) == 0 && !ferror(stdout)) return code;
-  cli_error("standard output could not be written%s%s; what was printed is lost", errno ? ": " : "",
-            errno ? strerror(errno) : "");
-  return code == EXIT_DONE ? EXIT_DEVICE : code;
-}
-
 static int dispatch(int argc, char **argv) {
   const char *first = argc > 1 ? argv[1] : "";
   if (strcmp(first, "--version") == 0 || strcmp(first, "-V") == 0) {
@@ -94,5 +84,5 @@ static int dispatch(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   signal(SIGXFSZ, SIG_IGN); /* a file-size limit becomes an error of write, which is handled */
-  return finish(dispatch(argc, argv));
+  return cli_printed(dispatch(argc, argv));
 }

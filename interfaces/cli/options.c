@@ -23,16 +23,28 @@ static const cli_option common_options[] = {
     {CLI_FLAG, "quiet", NULL, NULL, offsetof(cli_common, quiet), 0, 0, "print errors only"},
     {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
 
-enum { FIRST_KEY = 1024, OPTIONS_MAX = 80 };
+enum { FIRST_KEY = 1024, OPTIONS_MAX = CLI_OPTIONS_MAX, HELP_KEY = '?', USAGE_KEY = 512 };
+
+/* argp's own would leave by exit(0) whether or not the help could be printed. */
+static const struct argp_option help_options[] = {
+    {"help", HELP_KEY, NULL, 0, "show this help", -1},
+    {"usage", USAGE_KEY, NULL, 0, "show the options in short", -1}};
+enum { HELP_OPTIONS = sizeof help_options / sizeof *help_options };
 
 typedef struct parse {
   const cli_command *command;
   char *arguments;
   const cli_option *table[OPTIONS_MAX];
-  struct argp_option argp[OPTIONS_MAX + 1];
+  struct argp_option argp[OPTIONS_MAX + HELP_OPTIONS + 1];
   char *owned[OPTIONS_MAX];
   int count;
 } parse;
+
+int cli_given(const cli_common *common, const char *option) {
+  for (int i = 0; i < OPTIONS_MAX; i++)
+    if (common->given[i] && strcmp(common->given[i], option) == 0) return 1;
+  return 0;
+}
 
 const char *cli_choice(const char *choices, int index, char name[32]) {
   for (; index > 0 && choices; index--) {
@@ -165,9 +177,14 @@ static void set(const cli_option *o, char *word, void *to, struct argp_state *st
       set_seed(o, word, to, state);
       break;
     case CLI_FILE:
+      if (!word[0])
+        argp_error(state, "--%s is empty; it takes the name of a file to write", o->name);
       if (!cli_can_write(word))
         argp_error(state, "--%s %s: its folder does not exist or cannot be written to", o->name,
-                   word); /* fallthrough */
+                   word);
+      if (!cli_can_replace(word))
+        argp_error(state, "--%s %s: it exists and is not an ordinary file; give another name",
+                   o->name, word); /* fallthrough */
     case CLI_TEXT:
       *(const char **)to = word;
       break;
@@ -195,13 +212,20 @@ static void set(const cli_option *o, char *word, void *to, struct argp_state *st
   }
 }
 
+enum { HELP_PARTS = ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC };
+
 static error_t on_option(int key, char *word, struct argp_state *state) {
   parse *p = state->input;
   cli_common *common = (cli_common *)p->arguments;
   if (key >= FIRST_KEY && key < FIRST_KEY + p->count) {
     const cli_option *o = p->table[key - FIRST_KEY];
     set(o, word, p->arguments + o->offset, state);
+    common->given[key - FIRST_KEY] = o->name;
     return 0;
+  }
+  if (key == HELP_KEY || key == USAGE_KEY) {
+    argp_state_help(state, stdout, key == HELP_KEY ? HELP_PARTS : ARGP_HELP_USAGE);
+    exit(cli_printed(EXIT_DONE));
   }
   if (key == ARGP_KEY_ARG) {
     if (!p->command->operand)
@@ -249,6 +273,7 @@ void cli_parse(const cli_command *command, int argc, char **argv, void *argument
   memset(arguments, 0, command->arguments);
   if (command->options) add_table(&p, command->options, &group);
   add_table(&p, common_options, &group);
+  memcpy(p.argp + p.count, help_options, sizeof help_options);
   struct argp_state nobody = {.name = argv[0], .argc = 0, .argv = argv, .err_stream = stderr};
   for (int i = 0; i < p.count; i++) {
     const cli_option *o = p.table[i];
@@ -262,7 +287,7 @@ void cli_parse(const cli_command *command, int argc, char **argv, void *argument
   if (asprintf(&doc, "%s\v%s", command->summary, command->examples) < 0) exit(EXIT_DEVICE);
   const struct argp argp = {p.argp, on_option, command->operand, doc, NULL, NULL, NULL};
   argp_err_exit_status = EXIT_USAGE;
-  error_t failed = argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &p);
+  error_t failed = argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL, &p);
   free(doc);
   for (int i = 0; i < p.count; i++) free(p.owned[i]);
   if (failed) exit(EXIT_USAGE);

@@ -1,5 +1,6 @@
 """kaon gauge and kaon generate: others' files, conversions, refusals, continuation."""
 import os
+import re
 import unittest
 
 import system
@@ -73,10 +74,31 @@ class Gauge(system.Case):
     def test_a_wrong_stored_checksum_is_refused_unless_ignored(self):
         name = system.data("milc/milc_lat.sample.5p7")
         self.refused("gauge", name, words=["hecksum"])
-        self.succeeds("gauge", name, "--ignore-checksum", "--report", "report.json")
+        said = self.succeeds("gauge", name, "--ignore-checksum", "--report", "report.json")
         report = self.report()
+        for problem in ("checksum", "SU(3)"):  # each with a warning of its own
+            self.assertRegex(said, "warning: .*" + re.escape(problem))
+        self.assertGreaterEqual(said.count("warning:"), report["warnings"])
         self.assertNotEqual(report["checksum_stored"], report["checksum_computed"])
         self.assertLess(abs(report["plaquette"] - 0.572689272204), 1e-6)  # boundary links are not unitary
+
+    def test_every_failed_check_is_said(self):
+        """a NERSC header with wrong checksum, link trace and plaquette: three warnings, each with both values"""
+        self.succeeds("generate", "--lattice", "4", "4", "4", "4", "--sweeps", "1", "--output", "a", "--format", "nersc")
+        text = self.read("a")
+        for key, value in ((b"CHECKSUM", b"12345678"), (b"LINK_TRACE", b"0.25"), (b"PLAQUETTE", b"0.125")):
+            text = re.sub(rb"(?m)^" + key + rb" = .*$", key + b" = " + value, text)
+        with open(self.path("b"), "wb") as file:
+            file.write(text)
+        self.refused("gauge", "b", words=["12345678"])
+        said = self.succeeds("gauge", "b", "--ignore-checksum", "--report", "report.json")
+        for stored in ("12345678", "0.25", "0.125"):
+            self.assertRegex(said, "warning: b: .*" + stored)
+        self.assertEqual(said.count("warning:"), 3, said)
+        self.assertEqual(self.report()["warnings"], 3)
+        go_on = ["generate", "--start", "b", "--sweeps", "1", "--output", "c"]
+        self.refused(*go_on, words=["--ignore-checksum"])
+        self.assertEqual(self.succeeds(*go_on, "--ignore-checksum").count("warning:"), 3)
 
     def test_the_configuration_is_not_overwritten(self):
         self.succeeds("generate", "--lattice", "4", "4", "4", "4", "--sweeps", "1", "--output", "c.lime")

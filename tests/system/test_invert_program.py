@@ -141,8 +141,9 @@ class Invert(system.Case):
         for bench, names in (("dslash", {"wilson-hop", "clover-matrix"}),
                              ("vector", {"vector-copy", "vector-axpy", "vector-norm2", "vector-dot"}),
                              ("solve", {"solve-cgnr"})):
-            self.succeeds("bench", bench, "--lattice", "4", "4", "4", "8", "--calls", "2", "--samples", "1",
-                          "--precision", "single,half", "--columns", "1,2", "--json", "rows.json")
+            brief = [] if bench == "solve" else ["--calls", "2", "--samples", "1"]
+            self.succeeds("bench", bench, "--lattice", "4", "4", "4", "8", *brief, "--precision", "single,half",
+                          "--columns", "1,2", "--json", "rows.json")
             rows = json.loads(self.read("rows.json"))
             self.assertEqual({r["bench"] for r in rows}, names)
             for row in rows:
@@ -152,6 +153,11 @@ class Invert(system.Case):
                 if bench == "solve":
                     for key in ("iterations", "residual", "joules"):
                         self.assertIn(key, row)
+
+    def test_bench_solve_takes_the_wilson_action_as_it_is(self):
+        self.succeeds("bench", "solve", "--lattice", "4", "4", "4", "4", "--action", "wilson", "--precision", "single",
+                      "--columns", "1", "--json", "rows.json")
+        self.assertEqual([r["csw"] for r in json.loads(self.read("rows.json"))], [0])
 
 
 if __name__ == "__main__":

@@ -1,5 +1,8 @@
 """Usage: wrong command lines are refused in a sentence with status 2, what is not built with 3; help teaches."""
+import os
 import re
+import subprocess
+import unittest
 
 import system
 
@@ -39,9 +42,55 @@ class Usage(system.Case):
             self.succeeds(*example[1:])
 
     def test_help_fits_80_columns(self):
+        """and argp, which miscounts some long texts, has every option at its place"""
         for command in ([], ["invert"], ["generate"], ["gauge"], ["bench"], ["info"]):
             for line in system.kaon(*command, "--help")[1].splitlines():
                 self.assertLessEqual(len(line), 80, line)
+                self.assertEqual(line, line.rstrip())
+                self.assertNotRegex(line, r"^ {7,}--[a-z-]+=", "not where options begin")
+
+    def test_output_that_cannot_be_printed_is_an_error(self):
+        if not os.path.exists("/dev/full"):
+            raise unittest.SkipTest("no /dev/full here")
+        for arguments in (["--help"], ["--version"], ["invert", "--help"], ["bench", "--usage"], ["help", "gauge"],
+                          ["info"]):
+            with self.subTest(arguments=arguments), open("/dev/full", "w") as full:
+                done = subprocess.run([system.PROGRAM, *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
+                self.assertEqual(done.returncode, 3, done.stderr)
+                self.assertIn("standard output", done.stderr)
+
+    def test_options_without_effect_are_refused(self):
+        for bench, option, value in (("dslash", "kappa", ["0.1"]), ("dslash", "temporal-gauge", []),
+                                     ("dslash", "csw", ["1"]), ("dslash", "gauge", ["weak:0.3"]),
+                                     ("dslash", "set", ["delta=0.1"]), ("vector", "reconstruct", ["18"]),
+                                     ("vector", "tol", ["1e-10"]), ("vector", "even-odd", ["none"]),
+                                     ("solve", "calls", ["2"]), ("solve", "samples", ["7"])):
+            with self.subTest(bench=bench, option=option):
+                self.refused("bench", bench, "--lattice", "4x4x4x4", "--" + option, *value,
+                             words=["--" + option, "bench " + bench])
+
+    def test_messages_name_the_option_that_was_given(self):
+        for words, arguments in (
+                (["FILE absent", "configuration"], ["gauge", "absent"]),
+                (["--start absent", "cold, hot"], ["generate", "--start", "absent", "--output", "x.lime"]),
+                (["--gauge absent", "weak:EPS"], ["invert", "--gauge", "absent", "--kappa", "0.1", "--csw", "1"]),
+                (["--gauge absent", "weak:EPS"], ["bench", "solve", "--gauge", "absent"])):
+            with self.subTest(arguments=arguments):
+                said = self.refused(*arguments, words=words)
+                if arguments[0] in ("gauge", "generate"):
+                    self.assertNotIn("--gauge", said)
+
+    def test_conversions_that_cannot_be_fail_before_the_file_is_read(self):
+        """the file is absent: what is said is about the options"""
+        for words, arguments in ((["--bits", "64", "milc", "32"], ["--format", "milc", "--bits", "64"]),
+                                 (["--bits", "32", "openqcd", "64"], ["--format", "openqcd", "--bits", "32"]),
+                                 (["--rows", "ildg", "3"], ["--rows", "2"]),
+                                 (["--format", "hdf5"], ["--format", "hdf5"])):
+            with self.subTest(arguments=arguments):
+                self.refused("gauge", "absent", "--convert", "x", *arguments, words=words)
+        os.mkdir(self.path("folder"))
+        self.refused("gauge", "absent", "--convert", "folder", words=["--convert folder", "not an ordinary file"])
+        self.refused("gauge", "absent", "--convert", "", words=["--convert", "empty"])
 
     def test_version(self):
         code, out, err = system.kaon("--version")
@@ -69,6 +118,7 @@ class Usage(system.Case):
                 (["--source", "line"], ["invert", *small, "--source", "line:3"]),
                 (["source"], ["invert", *small, "--source", "point:9,0,0,0"]),
                 (["source"], ["invert", *small, "--source", "wall:8"]),
+                (["source", "4x4x4x8"], ["invert", *small, "--source", "wall:8", "--dry-run"]),
                 (["--sloppy"], ["invert", *small, "--precision", "single", "--sloppy", "double"]),
                 (["--columns"], ["invert", *small, "--columns", "0"]),
                 (["12 columns"], ["invert", *small, "--columns", "4", "--correlators", "c.txt"]),
@@ -87,6 +137,8 @@ class Usage(system.Case):
                 (["--output", "--report"], ["generate", "--lattice", "4x4x4x4", "--output", "x", "--report", "x"]),
                 (["--set"], ["invert", *small, "--set", "colour=red"]),
                 (["--threads"], ["invert", *small, "--threads", "0"]),
+                (["--ignore-checksum", "hot"], ["generate", "--lattice", "4x4x4x4", "--output", "x", "--start", "hot",
+                                                "--ignore-checksum"]),
                 (["FILE"], ["gauge"]),
                 (["FILE"], ["gauge", "a", "b"]),
                 (["--output"], ["generate", "--lattice", "4", "4", "4", "4"]),
