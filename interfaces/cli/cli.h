@@ -84,6 +84,8 @@ void cli_parse(const cli_command *command, int argc, char **argv, void *argument
 /* 1 if the option, named without --, was on the command line: its value may be the preset all the
  * same. */
 int cli_given(const cli_common *common, const char *option);
+/* A decimal integer from 0 to 2^64 - 1 and nothing else; 1 if it is that. */
+int cli_read_seed(const char *word, uint64_t *seed);
 /* Four extents from one word (8x8x8x16); 1 if it is that. */
 int cli_read_extents(const char *word, int extents[4]);
 /* The name of entry `index` of "a|b|c" into `name`. */

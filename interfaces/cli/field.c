@@ -10,13 +10,6 @@
 
 #include "signals.h"
 
-static int read_seed(const char *text, uint64_t *seed) {
-  char *end;
-  errno = 0;
-  *seed = strtoull(text, &end, 10);
-  return errno == 0 && end != text && *end == '\0' && *text != '-';
-}
-
 field_spec field_file(const char *text, const char *option, const char *takes) {
   return (field_spec){
       .kind = FIELD_FILE, .text = text, .option = option, .takes = takes, .seed = 1};
@@ -28,16 +21,19 @@ int field_parse(const char *text, field_spec *spec) {
     spec->kind = FIELD_UNIT;
   } else if (strncmp(text, "random:", 7) == 0) {
     spec->kind = FIELD_RANDOM;
-    if (!read_seed(text + 7, &spec->seed))
-      return cli_wrong("--gauge %s: the seed must be a non-negative integer, as in random:7", text);
+    if (!cli_read_seed(text + 7, &spec->seed))
+      return cli_wrong("--gauge %s: the seed must be an integer from 0 to 2^64 - 1, as in random:7",
+                       text);
   } else if (strncmp(text, "weak:", 5) == 0) {
     char *end;
     spec->kind = FIELD_WEAK;
     spec->eps = strtod(text + 5, &end);
     int good = end != text + 5 && spec->eps >= 0 && spec->eps <= 10;
-    if (!good || (*end == ':' ? !read_seed(end + 1, &spec->seed) : *end != '\0'))
-      return cli_wrong("--gauge %s: it must read weak:EPS or weak:EPS:SEED, as in weak:0.3:7",
-                       text);
+    if (!good || (*end == ':' ? !cli_read_seed(end + 1, &spec->seed) : *end != '\0'))
+      return cli_wrong(
+          "--gauge %s: it must read weak:EPS or weak:EPS:SEED with EPS from 0 to 10 and an integer "
+          "SEED from 0 to 2^64 - 1, as in weak:0.3:7",
+          text);
   }
   return EXIT_DONE;
 }

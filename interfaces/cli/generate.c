@@ -96,7 +96,7 @@ static int save(const kaon_context *ctx, const generate_args *a, const field *f,
                                              KAON_FORMAT_OPENQCD};
   kaon_gauge_write_options write = KAON_GAUGE_WRITE_OPTIONS_INIT;
   char label[128];
-  snprintf(label, sizeof label, "kaon generate: beta %g, seed %llu, sweep %d, overrelax %d",
+  snprintf(label, sizeof label, "kaon generate: beta %.15g, seed %llu, sweep %d, overrelax %d",
            a->beta, (unsigned long long)a->seed, reached, a->overrelax);
   write.format = formats[a->format];
   write.label = label;
@@ -106,9 +106,9 @@ static int save(const kaon_context *ctx, const generate_args *a, const field *f,
   signals_leave(code == EXIT_DONE ? a->output : NULL);
   if (code == EXIT_DONE)
     cli_say(&a->common,
-            "written: %s\nto go on: kaon generate --start %s --first-sweep %d --beta %g --seed "
-            "%llu ...\n",
-            a->output, a->output, reached, a->beta, (unsigned long long)a->seed);
+            "written: %s\nto go on: kaon generate --start %s --first-sweep %d --beta %.15g "
+            "--overrelax %d --seed %llu --output NEXT\n",
+            a->output, a->output, reached, a->beta, a->overrelax, (unsigned long long)a->seed);
   return code;
 }
 

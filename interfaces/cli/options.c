@@ -99,8 +99,8 @@ static void set_extents(const cli_option *o, const char *word, int extents[4],
     long n = 0;
     if (mu > 0) word = state->next < state->argc ? state->argv[state->next++] : "nothing";
     if (!read_integer(word, &n) || n < 1 || n > 1 << 20)
-      argp_error(state, "--%s takes four positive numbers (%s), such as 8 8 8 16; found %s",
-                 o->name, o->value, word);
+      argp_error(state, "--%s takes four positive integers (%s), such as %s; found %s", o->name,
+                 o->value, o->preset ? o->preset : "8 8 8 16", word);
     extents[mu] = (int)n;
   }
 }
@@ -124,12 +124,16 @@ static void set_number(const cli_option *o, const char *word, void *to, struct a
   *(int *)to = (int)n;
 }
 
-static void set_seed(const cli_option *o, const char *word, void *to, struct argp_state *state) {
+int cli_read_seed(const char *word, uint64_t *seed) {
   char *end;
   errno = 0;
-  *(uint64_t *)to = strtoull(word, &end, 10);
-  if (errno || end == word || *end != '\0' || *word == '-')
-    argp_error(state, "--%s takes a non-negative integer; found %s", o->name, word);
+  *seed = strtoull(word, &end, 10);
+  return errno == 0 && word[0] >= '0' && word[0] <= '9' && *end == '\0';
+}
+
+static void set_seed(const cli_option *o, const char *word, void *to, struct argp_state *state) {
+  if (!cli_read_seed(word, to))
+    argp_error(state, "--%s takes an integer from 0 to 2^64 - 1; found %s", o->name, word);
 }
 
 static void set_entries(const cli_option *o, const char *words, unsigned *to,

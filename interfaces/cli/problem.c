@@ -14,28 +14,25 @@ static int not_built(const char *what, const char *instead) {
 }
 
 static int read_seeded(const char *text, source_spec *source) {
-  const char *colon = strchr(text, ':');
-  char *end;
   source->kind = strncmp(text, "z4:", 3) == 0 ? SOURCE_Z4 : SOURCE_GAUSS;
-  source->seed = strtoull(colon + 1, &end, 10);
-  return colon[1] >= '0' && colon[1] <= '9' && *end == '\0';
+  return cli_read_seed(strchr(text, ':') + 1, &source->seed);
 }
 
 static int read_source(const char *text, source_spec *source) {
   int used = 0, *s = source->site;
   size_t length = strlen(text);
   *source = (source_spec){.kind = SOURCE_POINT};
-  if (sscanf(text, "point:%d,%d,%d,%d%n", &s[0], &s[1], &s[2], &s[3], &used) == 4 &&
+  if (sscanf(text, "point:%9d,%9d,%9d,%9d%n", &s[0], &s[1], &s[2], &s[3], &used) == 4 &&
       (size_t)used == length)
     return EXIT_DONE;
   source->kind = SOURCE_WALL;
-  if (sscanf(text, "wall:%d%n", &s[3], &used) == 1 && (size_t)used == length) return EXIT_DONE;
+  if (sscanf(text, "wall:%9d%n", &s[3], &used) == 1 && (size_t)used == length) return EXIT_DONE;
   if ((strncmp(text, "z4:", 3) == 0 || strncmp(text, "gauss:", 6) == 0) &&
       read_seeded(text, source))
     return EXIT_DONE;
   return cli_wrong(
-      "--source is %s; it must be point:x,y,z,t or wall:t or z4:SEED or gauss:SEED, as in "
-      "point:0,0,0,0",
+      "--source is %s; it must be point:x,y,z,t or wall:t or z4:SEED or gauss:SEED with a SEED "
+      "from 0 to 2^64 - 1, as in point:0,0,0,0",
       text);
 }
 
