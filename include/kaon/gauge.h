@@ -34,39 +34,54 @@ typedef enum kaon_gauge_order {
   KAON_ORDER_OPENQCD
 } kaon_gauge_order;
 
-/* Creates a unit field. precision and reconstruct say how links are stored. Collective. */
+/* Creates a field of unit links, of revision 0, that keeps `lattice` alive. precision and
+ * reconstruct say how links are stored: link physics (measure, project, heatbath, temporal, files)
+ * is done in double on all 18 reals, on a copy where the field is stored otherwise. *gauge is NULL
+ * on failure. Collective. Errors: ARGUMENT, NOT_BUILT (no links in this precision on the backend),
+ * MEMORY. */
 kaon_status kaon_gauge_create(kaon_lattice *lattice, kaon_precision precision,
                               kaon_reconstruct reconstruct, kaon_gauge **gauge);
+/* Lets go of it and sets *gauge to NULL; NULL is allowed. Operators made from it keep it alive. */
 void kaon_gauge_destroy(kaon_gauge **gauge);
+/* Of a field that is not NULL. Not collective. */
 kaon_lattice *kaon_gauge_lattice(const kaon_gauge *gauge);
-/* Grows by one whenever the links change; fields derived from links remember it. */
+/* Grows whenever the links change, or may have changed in a call that failed; fields derived from
+ * links remember it. Not collective. */
 uint64_t kaon_gauge_revision(const kaon_gauge *gauge);
 
 /* Links from and to host memory. `arrays`: one pointer (natural, MILC, CPS, openQCD) or four (QDP),
- * of double or float as host_precision says. Import refuses links further than
- * KAON_UNITARITY_TOLERANCE from SU(3) (UNITARITY; site and mu are named) and NaN (NOT_FINITE); the
- * field is then unchanged. Collective. Errors: ARGUMENT, UNITARITY, NOT_FINITE, MEMORY. */
+ * to 72 reals a site in all, double or float as host_precision (KAON_DOUBLE, KAON_SINGLE) says; not
+ * the library's memory. Import refuses links further than KAON_UNITARITY_TOLERANCE from SU(3)
+ * (UNITARITY; site and mu are named) and NaN (NOT_FINITE); the field is then unchanged. Export
+ * leaves the field unchanged. Collective. Errors: ARGUMENT, MEMORY, NOT_BUILT; import: UNITARITY,
+ * NOT_FINITE. */
 kaon_status kaon_gauge_import(kaon_gauge *gauge, kaon_gauge_order order,
                               kaon_precision host_precision, const void *const *arrays);
 kaon_status kaon_gauge_export(const kaon_gauge *gauge, kaon_gauge_order order,
                               kaon_precision host_precision, void *const *arrays);
-/* to = from in to's precision and reconstruction (of one lattice); equal storage copies the bits.
- * Links off SU(3) do not go into 12 or 8 reals (UNITARITY). Errors: SHAPE, UNITARITY, MEMORY. */
+/* to = from in to's precision and reconstruction, both of one lattice; equal storage copies the
+ * bits, to == from is allowed and does nothing. Links off SU(3) or not finite do not go into 12 or
+ * 8 reals: the links of `to` are then unchanged. Collective. Errors: ARGUMENT, SHAPE (another
+ * lattice), UNITARITY, NOT_FINITE, MEMORY, NOT_BUILT. */
 kaon_status kaon_gauge_copy(kaon_gauge *to, const kaon_gauge *from);
 
 /* Synthetic fields; links depend on seed, site and mu alone. unit: U = 1. random: Haar-distributed.
  * weak: rows 1 and 2 = unit matrix + eps u, u uniform in [-1, 1] for each real component; row 1
- * normalised, row 2 orthonormalised against it, row 0 completes SU(3). Errors: ARGUMENT, MEMORY. */
+ * normalised, row 2 orthonormalised against it, row 0 completes SU(3); |eps| at most 1e6.
+ * Collective. Errors: ARGUMENT, MEMORY, NOT_BUILT; weak with a huge eps into 12 or 8 reals:
+ * UNITARITY. */
 kaon_status kaon_gauge_unit(kaon_gauge *gauge);
 kaon_status kaon_gauge_random(kaon_gauge *gauge, uint64_t seed);
 kaon_status kaon_gauge_weak(kaon_gauge *gauge, double eps, uint64_t seed);
 
-/* Projects every link to the nearest-row SU(3) matrix (Gram-Schmidt, third row from the first two).
- */
+/* Every link back to SU(3) by Gram-Schmidt, not to the nearest matrix: row 0 is normalised, row 1
+ * orthonormalised against it, row 2 the conjugate of their cross product, whatever it was. In
+ * place; then rounded to the field's precision. Collective. Errors: ARGUMENT, MEMORY, NOT_BUILT;
+ * NOT_FINITE (12 or 8 reals; in 18 a NaN stays one). */
 kaon_status kaon_gauge_project(kaon_gauge *gauge);
 
 typedef struct kaon_observables {
-  double plaquette;       /* mean over the six planes, in [0, 1] */
+  double plaquette;       /* mean over the six planes; 1 for unit links */
   double plaquette_space; /* the three space-like planes */
   double plaquette_time;  /* the three time-like planes */
   double link_trace;      /* mean Re tr U / 3 */
@@ -74,10 +89,17 @@ typedef struct kaon_observables {
   double charge;          /* topological charge of the clover-leaf field strength; no cooling */
   double unitarity;       /* largest |U U^dag - 1| entry */
 } kaon_observables;
+/* Measures all of them (definitions: docs/conventions.md), in double whatever the field's storage,
+ * with the same bits for any number of threads. The field is unchanged. Collective. Errors:
+ * ARGUMENT, MEMORY, NOT_BUILT; *observables is then unspecified. */
 kaon_status kaon_gauge_measure(const kaon_gauge *gauge, kaon_observables *observables);
 
-/* Temporal gauge: fills `to` with g(x) U g(x+t)^dag whose t links are the identity on every slice
- * but t = T - 1. */
+/* Temporal gauge: to_mu(x) = g(x) from_mu(x) g(x+mu)^dag for all four mu, with g = 1 on slice t = 0
+ * and g(x+t) = g(x) U_t(x): the t links of `to` are exactly the identity on every slice but t = T -
+ * 1, which keeps the Polyakov line. Both fields of one lattice, in any storage; to == from is
+ * allowed, otherwise `from` is unchanged. Collective. Errors: ARGUMENT, SHAPE (another lattice),
+ * MEMORY, NOT_BUILT; UNITARITY, NOT_FINITE (`to` in 12 or 8 reals). After an error the links of
+ * `to` are unspecified. */
 kaon_status kaon_gauge_temporal(kaon_gauge *to, const kaon_gauge *from);
 
 typedef struct kaon_heatbath_options {
@@ -86,24 +108,38 @@ typedef struct kaon_heatbath_options {
   double beta;        /* Wilson gauge action */
   int overrelaxation; /* over-relaxation sweeps before each heatbath sweep */
   uint64_t seed;
-  uint64_t sweep; /* number of the first sweep: a run continued at sweep n repeats the uninterrupted
-                     one */
+  uint64_t sweep; /* number of the first sweep, below 2^32 - sweeps: a run continued at sweep n
+                     repeats the uninterrupted one */
 } kaon_heatbath_options;
 #define KAON_HEATBATH_OPTIONS_INIT \
   { sizeof(kaon_heatbath_options), 1, 6.0, 4, 1, 0 }
 
-/* `sweeps` times (over-relaxation sweeps, one Cabibbo-Marinari heatbath sweep). The result depends
- * on the options and the links alone, not on threads. Collective. */
+/* `sweeps` times (options->overrelaxation over-relaxation sweeps, one heatbath sweep) of the Wilson
+ * gauge action, in place; `sweeps` may be 0. A sweep visits parity by parity and mu by mu the three
+ * SU(2) subgroups of each link. The result depends on the options and the links alone, not on
+ * threads; instruction sets differ in rounding. A field stored otherwise than in double and 18
+ * reals is rounded to its storage once, at the end of the call. Collective. Sources: Cabibbo,
+ * Marinari, Phys. Lett. B 119 (1982) 387; Kennedy, Pendleton, Phys. Lett. B 156 (1985) 393;
+ * over-relaxation: Adler, Phys. Rev. D 23 (1981) 2901; Brown, Woch, Phys. Rev. Lett. 58 (1987)
+ * 2394. Errors: ARGUMENT (options is NULL or out of range, sweeps < 0, sweep numbers beyond 2^32 -
+ * 1), MEMORY, NOT_BUILT; UNITARITY, NOT_FINITE (12 or 8 reals). */
 kaon_status kaon_gauge_heatbath(kaon_gauge *gauge, const kaon_heatbath_options *options,
                                 int sweeps);
 
-/* Reads a configuration; the file's checksum, plaquette, link trace and unitarity are verified.
- * info may be NULL. kaon_gauge_file_probe (io.h) tells the extents beforehand. Collective. Errors:
- * IO, FORMAT, CHECKSUM, UNITARITY, NOT_FINITE, SHAPE; the links are unspecified then. */
+/* Reads a configuration; the file's checksum, plaquette, link trace and unitarity are verified, in
+ * the order and with the statuses of docs/files.md. The file must have the lattice's extents
+ * (kaon_gauge_file_probe, io.h, tells them beforehand). options may be NULL; its extents are 0 or
+ * the lattice's. info may be NULL; what is known of the file is in it after an error too. After an
+ * error the links are unspecified. Collective. Errors: ARGUMENT, SHAPE, IO, FORMAT, UNSUPPORTED,
+ * CHECKSUM, UNITARITY, NOT_FINITE, MEMORY, NOT_BUILT. */
 kaon_status kaon_gauge_read(kaon_gauge *gauge, const char *path,
                             const kaon_gauge_read_options *options, kaon_gauge_file_info *info);
-/* Writes to a temporary name, then renames: a file of this name is whole or untouched. Collective.
- */
+/* Writes a configuration in double or float as options say (NULL: ILDG, 64 bits), whatever the
+ * field's storage; plaquette and link trace of its header are those before that rounding. The file
+ * is written aside and then renamed: a file of this name is whole or untouched, after an error too.
+ * The field is unchanged. Collective. Errors: ARGUMENT (options that the format cannot hold), IO,
+ * UNSUPPORTED (a format that is only read), NOT_FINITE, UNITARITY (two rows of a link off SU(3)),
+ * MEMORY, NOT_BUILT. */
 kaon_status kaon_gauge_write(const kaon_gauge *gauge, const char *path,
                              const kaon_gauge_write_options *options);
 

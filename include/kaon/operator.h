@@ -13,14 +13,18 @@ typedef struct kaon_operator kaon_operator;
 
 typedef enum kaon_mode { KAON_PLAIN, KAON_DAGGER } kaon_mode;
 
-/* y = A x or A^dagger x on every column. x and y must not alias; x is unchanged. Collective;
- * asynchronous on CUDA. Errors: SHAPE, PRECISION (the operator's own precision is wanted), ALIAS,
- * STALE (links changed), UNSUPPORTED. */
+/* y = A x or A^dagger x on every column. x and y: of kaon_operator_space(A), in
+ * kaon_operator_precision(A), equal columns; they must not alias; x is unchanged, y overwritten.
+ * Collective; asynchronous on CUDA. Errors: ARGUMENT, SHAPE, PRECISION, ALIAS, STALE (the links
+ * changed; kaon_dirac_update), UNSUPPORTED (the dagger of a solver that is not cg), NOT_BUILT,
+ * MEMORY (the first application to more columns than before); of a solver, those of
+ * kaon_solver_solve. */
 kaon_status kaon_operator_apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
                                 kaon_vector *y);
+/* Lets go of it and sets *A to NULL; NULL is allowed. */
 void kaon_operator_destroy(kaon_operator **A);
 
-/* The space of A's vectors, and A's precision. */
+/* The space of A's vectors, and A's precision; A is not NULL. Not collective. */
 const kaon_space *kaon_operator_space(const kaon_operator *A);
 kaon_precision kaon_operator_precision(const kaon_operator *A);
 
@@ -28,6 +32,8 @@ typedef struct kaon_cost {
   double flops; /* of one application to one column, by docs/conventions.md */
   double bytes; /* ideal traffic of one application to `columns` columns, per column */
 } kaon_cost;
+/* What docs/conventions.md, "Cost", counts for `columns` (at least 1) columns at once; of a solver
+ * used as operator, for all its steps. Not collective. Errors: ARGUMENT. */
 kaon_status kaon_operator_cost(const kaon_operator *A, int columns, kaon_cost *cost);
 
 typedef struct kaon_dirac_options {
@@ -42,14 +48,17 @@ typedef struct kaon_dirac_options {
 #define KAON_DIRAC_OPTIONS_INIT \
   { sizeof(kaon_dirac_options), 1, 0.125, 0.0, 1.0, KAON_DOUBLE, KAON_RECONSTRUCT_18 }
 
-/* M = A - kappa D on full-lattice spinors (docs/conventions.md). Keeps the gauge field alive;
- * becomes STALE when its links change (kaon_dirac_update follows). Collective. Errors: ARGUMENT,
- * MEMORY. */
+/* M = A - kappa D on full-lattice spinors (docs/conventions.md); options NULL: the defaults. Keeps
+ * the gauge field alive; becomes STALE when its links change (kaon_dirac_update follows). Where the
+ * field is stored otherwise than options say, M keeps links of its own. *M is NULL on failure.
+ * Collective. Errors: ARGUMENT, MEMORY, NOT_BUILT; UNITARITY, NOT_FINITE (12 or 8 reals of links
+ * off SU(3)). */
 kaon_status kaon_dirac_create(kaon_gauge *gauge, const kaon_dirac_options *options,
                               kaon_operator **M);
 /* Rebuilds, in place, links and clover blocks of M and of everything made from it (reductions,
  * twins inside solvers) from the gauge field's present links; M may be any of them. After a failure
- * they stay STALE. Collective. Errors: SINGULAR, MEMORY, UNSUPPORTED (no such operator). */
+ * they stay STALE. Collective. Errors: ARGUMENT, SINGULAR, UNITARITY, NOT_FINITE, MEMORY,
+ * UNSUPPORTED (no such operator). */
 kaon_status kaon_dirac_update(kaon_operator *M);
 
 /* Hopping term: out(x) = sum_mu [(1 - s g_mu) U_mu(x) in(x+mu) + (1 + s g_mu) U_mu(x-mu)^dag
@@ -81,19 +90,30 @@ typedef struct kaon_even_odd_options {
 #define KAON_EVEN_ODD_OPTIONS_INIT \
   { sizeof(kaon_even_odd_options), 1, KAON_EVEN_ODD_SYMMETRIC, KAON_EVEN, 0 }
 
-/* The even-odd reduction of M (form NONE: M itself, for temporal gauge alone). A solver made on it
+/* The even-odd reduction of M (form NONE: M itself, for temporal gauge alone); options NULL: the
+ * defaults. M comes from kaon_dirac_create and is kept alive. A solver made on the reduction
  * accepts sources of either space: of M's space it prepares the source, solves, reconstructs and
- * reports M's residual. Errors: ARGUMENT, SINGULAR (a clover block cannot be inverted: site and
- * kappa csw are named), MEMORY. Collective. */
+ * reports M's residual. *reduced is NULL on failure. Collective. Source: DeGrand, Comput. Phys.
+ * Commun. 52 (1988) 161; Jansen, Liu, Comput. Phys. Commun. 99 (1997) 221. Errors: ARGUMENT,
+ * UNSUPPORTED (M is no such operator), STALE, SINGULAR (a clover block cannot be inverted: site and
+ * kappa csw are named), MEMORY, NOT_BUILT; temporal gauge in 12 or 8 reals: UNITARITY, NOT_FINITE.
+ */
 kaon_status kaon_dirac_even_odd(kaon_operator *M, const kaon_even_odd_options *options,
                                 kaon_operator **reduced);
 
-/* log det of the clover blocks of `parity`, summed over sites. Errors: UNSUPPORTED (no clover),
- * SINGULAR. Collective. */
+/* log |det A| of the clover blocks of `parity` (KAON_FULL: of both), summed over sites. M: from
+ * kaon_dirac_create, or a reduction of it. Collective. Errors: ARGUMENT, UNSUPPORTED (csw = 0, or
+ * no such operator), STALE, SINGULAR, MEMORY. */
 kaon_status kaon_dirac_clover_logdet(kaon_operator *M, kaon_parity parity, double *logdet);
 
-/* The two halves of a reduction R of A: b -> the reduced source; (reduced x, b) -> x. Columns must
- * match. Collective. */
+/* The two halves of a reduction R of M, from kaon_dirac_even_odd, for callers with a solver of
+ * their own: prepare turns b into the source of R's equation, reconstruct the solution of that into
+ * the one of M x = b, where the sites that R keeps come from reduced_x and the others from it and b
+ * (form NONE, where b is not read: all from reduced_x). In temporal gauge the rotations are in
+ * them. b, x                   of M's space reduced_b, reduced_x   of R's space all in R's
+ * precision and of equal columns. The result (reduced_b; x) is overwritten and must not be one of
+ * the other vectors; these are unchanged. Collective; asynchronous on CUDA. Errors: ARGUMENT,
+ * UNSUPPORTED (R is no reduction), SHAPE, PRECISION, ALIAS, STALE, NOT_BUILT, MEMORY. */
 kaon_status kaon_operator_prepare(kaon_operator *R, const kaon_vector *b, kaon_vector *reduced_b);
 kaon_status kaon_operator_reconstruct(kaon_operator *R, const kaon_vector *reduced_x,
                                       const kaon_vector *b, kaon_vector *x);

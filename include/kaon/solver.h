@@ -19,9 +19,11 @@ typedef enum kaon_method {
   KAON_GCR       /* flexible GCR(k), preconditioner allowed */
 } kaon_method;
 
-/* Which residual the tolerance is for. FULL: of the system as posed (the reduction's parent);
- * REDUCED: of the operator that the solver was made on ("schur"); NORMAL: of the normal equations,
- * |A^dag (b - A x)| / |A^dag b|. */
+/* Which residual the tolerance is for. FULL: of the system as posed, by the space of b: A's, or
+ * that of the operator that A is a reduction of; REDUCED: of A, that the solver was made on
+ * ("schur"); NORMAL: of A's normal equations, |A^dag (b - A x)| / |A^dag b|, with b reduced if A is
+ * a reduction.
+ */
 typedef enum kaon_stop { KAON_STOP_FULL, KAON_STOP_REDUCED, KAON_STOP_NORMAL } kaon_stop;
 
 typedef enum kaon_refinement {
@@ -41,23 +43,36 @@ typedef enum kaon_stop_reason {
 /* "converged", "max-iterations", ... as in reports. */
 const char *kaon_stop_reason_name(kaon_stop_reason reason);
 
-/* Called between steps by the solving thread: `residual` is the relative residual of `column` after
- * `iteration` steps, as the recurrence knows it. Return 0 to go on, else the solve is cancelled (x
- * then holds the last iterate). */
+/* Called by the solving thread when the host looks, for every step since its last look, iteration
+ * by iteration and column by column, first with iteration 0: `residual` is the residual of `column`
+ * that `stop` chose after `iteration` steps, as the recurrence knows it (tol = 0: the recurrence's
+ * own, relative to its first). Return 0 to go on, else the solve is cancelled: columns that are not
+ * done end with CANCELLED, x holds their last iterate, and it is not asked again. It must not use
+ * the solver. */
 typedef int kaon_monitor_fn(void *user, int iteration, int column, double residual);
 
 typedef struct kaon_solver_options {
   size_t size;
   int version;
   kaon_method method;
-  double tol;         /* relative, in the sense of `stop` */
+  double tol; /* relative, in the sense of `stop`, up to 1; 0: a fixed number of steps is taken,
+                 max_iterations (MR: `subspace` of them at most), and nothing is verified before the
+                 end; columns end with MAX_ITERATIONS */
   int max_iterations; /* per column */
   kaon_stop stop;
-  kaon_precision sloppy;        /* precision of the inner process; the operator's own = no mixing */
-  kaon_reconstruct reconstruct; /* of the sloppy operator's links */
+  kaon_precision sloppy;        /* precision of the inner process, or A's own where that is coarser.
+                                   Solution and residuals are kept in double where A has a twin in
+                                   double and tol > 0, else in A's own precision */
+  kaon_reconstruct reconstruct; /* of the sloppy operator's links, where it is another than A */
   kaon_refinement refinement;
-  double delta;       /* replace the residual when it fell by this factor since the last time */
-  int check_interval; /* steps between looks of the host; results do not depend on it */
+  double
+      delta; /* replace the residual once it is below delta times its largest value since the last
+                time, 0 to 1; a positive delta is kept. 0: begins by a rule of method and inner
+                precision and, with RELIABLE (but in GCR, whose cycles replace), follows the drift
+                that replacements find, between 0.01 and 0.5; without mixing: no replacement */
+  int check_interval; /* steps between looks of the host, 1 to 256: 256 is cut to 255, GCR looks at
+                         the end of a cycle at the latest, and where steps are slow the CPU looks
+                         after 0.2 s. Results do not depend on it */
   int subspace;       /* GCR: k; MR as preconditioner: steps */
   double relaxation;  /* MR: omega */
   kaon_operator *preconditioner; /* GCR: right preconditioner in the sloppy precision or NULL; kept
@@ -75,8 +90,9 @@ typedef struct kaon_column_report {
   int iterations;
   int updates; /* residual replacements or restarts */
   kaon_stop_reason reason;
-  double residual;      /* |b - A x| / |b| of the full system, recomputed in double */
-  double stop_residual; /* the one that `stop` chose, recomputed in double */
+  double residual; /* |b - A x| / |b| of the system as posed, recomputed in the outer precision:
+                      double where A has a twin in it and tol > 0, else A's. b = 0: 0 */
+  double stop_residual; /* the one that `stop` chose, likewise; CONVERGED: at most 1.1 tol */
 } kaon_column_report;
 
 typedef struct kaon_solve_report {
@@ -85,28 +101,39 @@ typedef struct kaon_solve_report {
   int applications; /* of the system operator, all columns together counted once */
 } kaon_solve_report;
 
-/* Makes the sloppy operator and all workspace for `columns` right-hand sides; A must outlive the
- * solver. The operator's precision is the outer one. Collective. Errors: ARGUMENT, UNSUPPORTED,
- * MEMORY. */
+/* Makes the twins of A that mixed precision needs and all workspace for `columns` right-hand sides;
+ * options NULL: the defaults. b and x are in A's precision. A and the preconditioner must outlive
+ * the solver, which refers to both. *solver is NULL on failure. Collective. Sources of the methods:
+ * the heads of solvers/. Errors: ARGUMENT (columns < 1, an option out of range), UNSUPPORTED (a
+ * preconditioner with another method than gcr; A has no twin in the sloppy precision), SHAPE (the
+ * preconditioner's space is not A's), PRECISION (its precision is not the inner one), STALE,
+ * MEMORY, NOT_BUILT; of the twins: UNITARITY, NOT_FINITE, SINGULAR. */
 kaon_status kaon_solver_create(kaon_operator *A, int columns, const kaon_solver_options *options,
                                kaon_solver **solver);
+/* Destroys it and sets *solver to NULL; NULL is allowed. */
 void kaon_solver_destroy(kaon_solver **solver);
 
-/* Solves A x = b for every column; x holds the initial guess. b and x are of A's space, or of the
- * space of the operator that A is a reduction of. columns_out: one report a column, or NULL.
- * report: NULL allowed. b is unchanged, must not alias x. Not converging is no error: see the
- * reports' reasons; CANCELLED likewise. Collective. Errors: SHAPE, PRECISION, ALIAS, STALE,
- * NOT_FINITE (b holds NaN or infinity). */
+/* Solves A x = b for every column.
+ *   b             unchanged; of A's space, or of the space of the operator that A is a reduction
+ * of; in A's precision, with the solver's columns x             in: the initial guess; out: the
+ * solution, or the last iterate. Like b; must not alias it. Columns with b = 0 become 0 columns_out
+ * one report a column, or NULL report        NULL allowed Not converging is no error: see the
+ * reports' reasons; CANCELLED likewise. After an error x is unspecified and nothing is reported.
+ * Collective. Errors: ARGUMENT, SHAPE, PRECISION, ALIAS, STALE, NOT_FINITE (b or x holds NaN or
+ * infinity, or its norm overflows), MEMORY, NOT_BUILT, UNSUPPORTED (the preconditioner's). */
 kaon_status kaon_solver_solve(kaon_solver *solver, const kaon_vector *b, kaon_vector *x,
                               kaon_column_report *columns_out, kaon_solve_report *report);
 
 /* history[0..*count-1]: relative recurrence residuals of `column` in the last solve, by iteration,
- * first = initial. *count in: room; out: how many there are (which may be more). */
+ * first = initial, as the monitor sees them. *count in: room (0: history may be NULL); out: how
+ * many there are (which may be more). Not collective. Errors: ARGUMENT. */
 kaon_status kaon_solver_history(const kaon_solver *solver, int column, double *history, int *count);
 
-/* The solver as an operator: y ~ A^-1 x, from a zero guess, never an error when it does not
- * converge. Owns nothing; the solver must outlive it. A solver of fixed steps (tol = 0) never looks
- * at the host. */
+/* The solver as an operator of A's space and precision: y ~ A^-1 x, from a zero guess, never an
+ * error when it does not converge; KAON_DAGGER with cg alone. Its vectors have the solver's
+ * columns. It refers to the solver, which must outlive it. A solver of fixed steps (tol = 0) never
+ * waits for the host and calls no monitor. *inverse is NULL on failure. Collective. Errors:
+ * ARGUMENT, MEMORY. */
 kaon_status kaon_solver_as_operator(kaon_solver *solver, kaon_operator **inverse);
 
 #ifdef __cplusplus

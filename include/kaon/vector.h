@@ -22,11 +22,15 @@ typedef enum kaon_basis {
   KAON_BASIS_DDALPHAAMG
 } kaon_basis;
 
-/* Creates `nrhs` columns (at least 1) of zeros. Collective. Errors: ARGUMENT, MEMORY. */
+/* Creates `nrhs` columns (at least 1) of zeros of a space of ctx; keeps its lattice and context
+ * alive. *vector is NULL on failure. Collective. Errors: ARGUMENT, UNSUPPORTED (half precision of a
+ * space with more reals a site than a scale serves), MEMORY. */
 kaon_status kaon_vector_create(kaon_context *ctx, const kaon_space *space, kaon_precision precision,
                                int nrhs, kaon_vector **vector);
+/* Destroys it and sets *vector to NULL; NULL is allowed. */
 void kaon_vector_destroy(kaon_vector **vector);
 
+/* Of a vector that is not NULL. Not collective. */
 const kaon_space *kaon_vector_space(const kaon_vector *vector);
 kaon_precision kaon_vector_precision(const kaon_vector *vector);
 int kaon_vector_columns(const kaon_vector *vector);
@@ -40,16 +44,27 @@ kaon_status kaon_vector_import(kaon_vector *vector, int column, const double *ps
 kaon_status kaon_vector_export(const kaon_vector *vector, int column, double *psi,
                                kaon_basis basis);
 
-/* All columns to 0. */
+/* All columns to 0. Local to the rank; asynchronous on CUDA. Errors: ARGUMENT, NOT_BUILT. */
 kaon_status kaon_vector_zero(kaon_vector *vector);
-/* to = from, converting precision; equal spaces and column counts. */
+/* to = from on every column. Both of one space (the same pointer) with equal columns, in any two
+ * precisions: equal ones copy the bits, else each number is rounded once (half: to its site's and
+ * column's scale). from == to is allowed and does nothing; otherwise they must not share memory.
+ * from is unchanged. Local to the rank; asynchronous on CUDA. Errors: ARGUMENT, SHAPE, ALIAS,
+ * NOT_BUILT. */
 kaon_status kaon_vector_copy(kaon_vector *to, const kaon_vector *from);
-/* norm2[column] = sum |v|^2 of each column, summed in double, the same for any number of threads.
- * Collective. */
+/* norm2[column] = sum |v|^2 of each column into host memory for kaon_vector_columns numbers, summed
+ * in double, the same bits for any number of threads. NaN and infinity come through. The vector is
+ * unchanged. Collective; waits for the result. Errors: ARGUMENT, MEMORY, NOT_BUILT; norm2 is then
+ * unchanged. */
 kaon_status kaon_vector_norm2(const kaon_vector *vector, double *norm2);
-/* dot[column][2] = sum conj(x) y of each column. Collective. */
+/* dot[column] = (re, im) of sum conj(x) y of each column, into host memory, summed as norm2. x and
+ * y of one space and precision with equal columns; they may be the same vector; both are unchanged.
+ * Collective; waits for the result. Errors: ARGUMENT, SHAPE, PRECISION, MEMORY, NOT_BUILT; dot is
+ * then unchanged. */
 kaon_status kaon_vector_dot(const kaon_vector *x, const kaon_vector *y, double (*dot)[2]);
-/* y[column] += (re, im) x[column], the same factor for all columns. Errors: SHAPE, PRECISION. */
+/* y[column] += (re, im) x[column], the same factor for all columns; im = 0 in a real space. x and y
+ * of one space and precision with equal columns, not sharing memory; x is unchanged. Local to the
+ * rank. Errors: ARGUMENT, SHAPE, PRECISION, ALIAS, MEMORY, NOT_BUILT. */
 kaon_status kaon_vector_axpy(double re, double im, const kaon_vector *x, kaon_vector *y);
 
 #ifdef __cplusplus
