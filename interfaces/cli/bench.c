@@ -207,6 +207,14 @@ static int check_idle(const bench_args *a, int which) {
   return EXIT_DONE;
 }
 
+/* All lattices before any is measured: minutes of the first must not be lost to the last. */
+static int check_lattices(const cli_lattices *list) {
+  int code = EXIT_DONE;
+  for (int i = 0; i < list->count && code == EXIT_DONE; i++)
+    code = cli_status(NULL, kaon_lattice_check(NULL, list->extents[i]), "--lattice");
+  return code;
+}
+
 static int run(void *arguments) {
   static const char *const names[] = {"dslash", "vector", "solve"};
   static int (*const benches[])(bench *) = {bench_dslash, bench_vector, bench_solve};
@@ -222,6 +230,7 @@ static int run(void *arguments) {
   const cli_path paths[] = {
       {"--gauge", a->problem.gauge}, {"--json", a->json}, {"--report", a->common.report}};
   int code = check_idle(a, which);
+  if (code == EXIT_DONE) code = check_lattices(&a->lattices);
   if (code == EXIT_DONE) code = cli_distinct(paths, 3);
   if (code != EXIT_DONE) return code;
   signals_stage("measuring", "no results were written");

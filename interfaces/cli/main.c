@@ -62,6 +62,8 @@ static int dispatch(int argc, char **argv) {
   }
   if (strcmp(first, "--help") == 0 || strcmp(first, "-?") == 0 || strcmp(first, "help") == 0) {
     const cli_command *topic = argc > 2 ? find(argv[2]) : NULL;
+    if (argc > 2 && !topic)
+      return cli_wrong("%s is not a command of kaon; kaon --help lists them", argv[2]);
     if (!topic) {
       teach(stdout);
       return EXIT_DONE;

@@ -101,6 +101,8 @@ class Usage(system.Case):
         small = system.SMALL
         for words, arguments in (
                 (["inverse"], ["inverse"]),
+                (["inverse"], ["help", "inverse"]),
+                (["--lattice", "even"], ["bench", "dslash", "--lattice", "4x4x4x4", "--lattice", "4x4x4x5"]),
                 (["COMMAND"], ["--threads", "1", "info"]),
                 (["--colour"], ["invert", "--colour"]),
                 (["gauge"], ["invert"]),
