@@ -25,6 +25,7 @@ typedef struct hop_plan {
   int all;       /* 1: all columns are open */
   int top[4];    /* mu is cut by the lane bit that tells the parts of a block apart */
   int scaled[4]; /* hops of mu carry a factor other than 1 everywhere */
+  real rest[4];  /* what rounding took from that factor, relative to it */
   vperm exchange[4];
   /* by direction, whether the block touches the boundary, and lane */
   real factor[KAON_DIRS][2][KAON_W] __attribute__((aligned(64)));
@@ -149,8 +150,11 @@ KAON_INLINE void hop_project(const hop_plan *plan, const hop_from *from, int64_t
 #else
   (void)kind;
 #endif
+  const vreal rest = f * v_set(plan->rest[mu]);
   for (int i = 0; i < 2; i++)
-    for (int c = 0; c < 3; c++) h->s[i][c] = c_scale(h->s[i][c], f);
+    for (int c = 0; c < 3; c++)
+      h->s[i][c] =
+          plan->rest[mu] == 0 ? c_scale(h->s[i][c], f) : c_scale_split(h->s[i][c], f, rest);
 }
 
 /* Adds the hop from direction dir. decoded: the links of all directions, kind KAON_LINK_BUFFER. */
@@ -191,9 +195,10 @@ static __attribute__((noinline)) void hop_end(const hop_plan *plan, int64_t bloc
   const kaon_hop_args *args = plan->args;
   const double half_on_hop = args->clover_on == KAON_CLOVER_ON_HOP ? 0.5 : 1;
   if (args->clover_on == KAON_CLOVER_ON_HOP) site_clover(&plan->site, block, part, d);
-  const vreal b = v_set(args->b * half_on_hop);
+  const double b = args->b * half_on_hop;
+  const vreal rounded = v_set((real)b), rest = v_set((real)(b - (double)(real)b));
   for (int s = 0; s < 4; s++)
-    for (int c = 0; c < 3; c++) d->s[s][c] = c_scale(d->s[s][c], b);
+    for (int c = 0; c < 3; c++) d->s[s][c] = c_scale_split(d->s[s][c], rounded, rest);
   if (args->x.data != NULL) {
     vspinor x;
     site_load(&plan->site, args->x, block, part, column, &x);
@@ -319,6 +324,7 @@ static void hop_factors(hop_plan *plan) {
     const int mu = dir & 3, bit = st->exchange_bit[mu];
     const double f = plan->args->coefficient[mu] * (mu == 3 ? 2 : 1);
     plan->scaled[mu] = f != 1;
+    plan->rest[mu] = (real)((f - (double)(real)f) / f);
     plan->top[mu] = bit >= 0 && (1 << bit) == KAON_VL;
     plan->exchange[mu] = v_exchange_index(bit >= 0 && (1 << bit) < KAON_VL ? bit : 0);
     for (int l = 0; l < KAON_W; l++) {
@@ -363,9 +369,10 @@ void KAON_EXPORT(kaon_dslash_hop)(const kaon_launch *launch, const kaon_hop_args
   const int64_t nblocks = args->stencil->nblocks;
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (int t = 0; t < threads; t++) {
+    const int begin = kaon_chunk_of_thread(nblocks, t, threads);
     const int end = kaon_chunk_of_thread(nblocks, t + 1, threads);
-    for (int chunk = kaon_chunk_of_thread(nblocks, t, threads); chunk < end; chunk++)
-      run(&plan, chunk, launch->partials);
+    for (int i = begin; i < end; i++)
+      run(&plan, args->backward ? end - 1 - (i - begin) : i, launch->partials);
     v_stream_fence();
   }
   kaon_reduce_finish(launch->partials, nblocks, args->nrhs, &args->gate, &args->sum, 2);

@@ -251,4 +251,20 @@ KAON_INLINE void v_stream_fence(void) {
 }
 
 #endif
+/* a (s + rest) with one rounding of consequence: rest is what rounding took from the factor s. */
+KAON_INLINE vreal v_scale_split(vreal a, vreal s, vreal rest) {
+#if defined(KAON_PREC_DOUBLE)
+  (void)rest;
+  return a * s;
+#elif defined(KAON_ISA_AVX512) || defined(KAON_ISA_AVX2)
+  return v_fma(a, s, a * rest);
+#elif KAON_W == 1
+  return (real)((double)a * ((double)s + (double)rest));
+#else /* no fused multiply-add: two roundings would swallow rest */
+  typedef double vtwice __attribute__((vector_size(sizeof(double) * KAON_VL)));
+  const vtwice factor = __builtin_convertvector(s, vtwice) + __builtin_convertvector(rest, vtwice);
+  return __builtin_convertvector(__builtin_convertvector(a, vtwice) * factor, vreal);
+#endif
+}
+
 #endif

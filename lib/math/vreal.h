@@ -51,6 +51,13 @@ KAON_MATH vcomplex c_scale(vcomplex a, vreal s) {
   return c_make(a.re * s, a.im * s);
 }
 
+/* a (s + rest), a factor kept as its rounded value and what rounding took from it. Rounding a
+ * factor of the whole operator, unlike rounding its fields, is the same error at every site: it
+ * acts like another kappa, and a near-critical solve sees it. */
+KAON_MATH vcomplex c_scale_split(vcomplex a, vreal s, vreal rest) {
+  return c_make(v_scale_split(a.re, s, rest), v_scale_split(a.im, s, rest));
+}
+
 /* a + s b, a + s i b; s = +1 or -1. */
 KAON_MATH vcomplex c_add_signed(vcomplex a, vcomplex b, const int s) {
   return c_make(v_add_signed(a.re, b.re, s), v_add_signed(a.im, b.im, s));
