@@ -5,8 +5,9 @@
 
 #include "solvers/method.h"
 
-/* Rounding of x_inner within n steps from 0 is about eps n^(3/2) / sqrt(3) of a step's size. */
-enum { FLUSH_STEPS = 16 };
+/* Rounding of x_inner within n steps from 0 is about eps n^(3/2) / sqrt(3) of a step's size, and
+ * what it leaves in a small singular vector has to be found again. */
+enum { FLUSH_STEPS = 8 };
 
 static const kaon_method_ops *const methods[] = {
     [KAON_CG] = &kaon_method_cg,     [KAON_CGNR] = &kaon_method_cgnr,
@@ -121,8 +122,7 @@ static kaon_status build(kaon_solver *s) {
   KAON_TRY(choose_operators(s));
   const double *rule = o->refinement == KAON_REFINE_RESTART ? m->delta_restart : m->delta;
   s->delta = o->delta > 0 ? o->delta : s->mixed ? rule[s->inner->precision] : 0;
-  s->flush =
-      s->mixed && s->inner->precision == KAON_HALF && m->per_direction == 0 ? FLUSH_STEPS : 0;
+  s->flush = s->mixed && m->per_direction == 0 ? FLUSH_STEPS : 0;
   s->issue = KAON_ISSUE_STREAM;
   KAON_TRY(take_host_memory(s));
   KAON_TRY(kaon_scalars_create(s->ctx, s->columns, &s->scalars));

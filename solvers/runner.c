@@ -39,9 +39,8 @@ static int block_length(const kaon_solver *s, int position) {
   return n > 0 ? n : 1;
 }
 
-/* In half precision every step rounds all of x_inner again, which soon outweighs the updates: every
- * few steps it goes to the outer solution and begins at 0. The residual does not change, so nothing
- * waits for it. */
+/* Every step rounds all of x_inner again, which soon outweighs the updates: every few steps it goes
+ * to the outer solution and begins at 0. The residual does not change, so nothing waits for it. */
 static kaon_status flush(kaon_solver *s) {
   const kaon_pass plain = kaon_gated(s, KAON_GATE_FLUSH);
   const kaon_pass done = kaon_gated_norm(s, KAON_GATE_FLUSH, KAON_NO_SLOT, KAON_REC_FLUSHED);

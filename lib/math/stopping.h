@@ -52,7 +52,7 @@ enum {
 };
 #define KAON_LOST 3.0   /* drift beyond which the old process is of no use */
 #define KAON_DRIFT 5e-5 /* drift of a replacement that an adapting delta aims at */
-#define KAON_DELTA2_MIN 1e-4
+#define KAON_DELTA2_MIN 1e-2
 #define KAON_DELTA2_MAX 0.25
 #define KAON_GROWTH2 1e8 /* residual squared over its first value: diverging */
 #define KAON_CLOSE2 1.21 /* (1.1 tol)^2 is still converged when no better can be had */
