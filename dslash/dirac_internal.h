@@ -38,6 +38,8 @@ typedef struct kaon_dirac_family {
   kaon_lattice *lattice;
   kaon_gauge *gauge;
   double kappa, csw, anisotropy;
+  int backward; /* how the last hop walked the lattice: one that mostly finds its links in a core's
+                   cache turns round, so that it meets first what the last one met last */
   kaon_dirac_fields *first;
 } kaon_dirac_family;
 

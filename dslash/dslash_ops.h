@@ -18,7 +18,8 @@ typedef struct kaon_hop_args {
   int parity;
   int dagger;
   int nrhs;
-  int recon; /* 18, 12 or 8 */
+  int recon;    /* 18, 12 or 8 */
+  int backward; /* CPU: chunks from the last to the first; the same result */
   int clover_on;
   double a, b;
   double coefficient[4];

@@ -80,7 +80,7 @@ static size_t hop_bytes(const kaon_dirac_fields *fields, const kaon_hop_args *ar
 kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mode mode,
                             const kaon_fused *fused, const kaon_vector *in, kaon_vector *out,
                             const kaon_pass *pass) {
-  const kaon_dirac_family *family = fields->family;
+  kaon_dirac_family *family = fields->family;
   kaon_context *ctx = family->ctx;
   const kaon_dslash_ops *ops = table(fields);
   if (ops == NULL || ops->hop == NULL) return not_built(fields, "hop");
@@ -107,6 +107,7 @@ kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mo
   }
   kaon_launch launch;
   KAON_TRY(kaon_launch_prepare(ctx, out->nrhs, hop_bytes(fields, &args, out), &launch));
+  if (!launch.prefetch) args.backward = family->backward = !family->backward;
   ops->hop(&launch, &args);
   return complete(ctx, pass);
 }
