@@ -29,15 +29,19 @@ static kaon_status apply(kaon_operator *M, kaon_mode mode, const kaon_vector *x,
   return kaon_dirac_full(kaon_dirac_of(M)->fields, mode, x, y, pass);
 }
 
+double kaon_dirac_traffic(const kaon_dirac_fields *fields, int clover, int columns, int spinors) {
+  const double size = (double)kaon_precision_bytes(fields->precision);
+  const double scale = fields->precision == KAON_HALF ? 4 : 0;
+  const double block = clover ? KAON_CLOVER_REALS * size + scale : 0;
+  return columns * spinors * (24 * size + scale) + 8 * (int)fields->reconstruct * size + block;
+}
+
 /* docs/conventions.md, "Cost": of one parity site hopped to: 1320, 48 for the x-pay and 504 for a
  * clover block; the links are read once for all columns. */
 static kaon_cost hop_cost(const kaon_dirac_fields *fields, int columns) {
-  const double size = (double)kaon_precision_bytes(fields->precision);
-  const int half = fields->precision == KAON_HALF, clover = fields->family->csw != 0;
-  const double spinor = 24 * size + (half ? 4 : 0);
-  const double block = clover ? 72 * size + (half ? 4 : 0) : 0;
+  const int clover = fields->family->csw != 0;
   return (kaon_cost){.flops = 1320 + (clover ? 504 : 0),
-                     .bytes = 2 * spinor + (8 * (int)fields->reconstruct * size + block) / columns};
+                     .bytes = kaon_dirac_traffic(fields, clover, columns, 2) / columns};
 }
 
 /* Sites: those that M or the Schur complement acts on; hops: 1 or 2 for each. Flops besides the
@@ -162,6 +166,9 @@ kaon_status kaon_dirac_clover_logdet(kaon_operator *M, kaon_parity parity, doubl
   return kaon_dirac_family_logdet(fields->family, parity, logdet);
 }
 
-const kaon_operator_ops kaon_dirac_ops = {"dirac",  apply, at_precision,
-                                          NULL, /* local_part: with several ranks */
-                                          diagonal, cost,  kaon_dirac_operator_destroy};
+const kaon_operator_ops kaon_dirac_ops = {.name = "dirac",
+                                          .apply = apply,
+                                          .at_precision = at_precision,
+                                          .diagonal = diagonal,
+                                          .cost = cost,
+                                          .destroy = kaon_dirac_operator_destroy};
