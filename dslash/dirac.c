@@ -151,7 +151,8 @@ kaon_status kaon_dirac_update(kaon_operator *M) {
   return kaon_dirac_family_update(kaon_dirac_of(M)->fields->family);
 }
 
-kaon_status kaon_dirac_clover_logdet(kaon_operator *M, kaon_parity parity, double *logdet) {
+kaon_status kaon_dirac_clover_logdet(kaon_operator *M, kaon_parity parity, double *logdet,
+                                     int64_t *negative) {
   if (M == NULL || !kaon_dirac_is(M)) return not_dirac(M, "clover logdet");
   if (logdet == NULL || (parity != KAON_EVEN && parity != KAON_ODD && parity != KAON_FULL))
     return kaon_fail(M->ctx, KAON_ERR_ARGUMENT,
@@ -163,7 +164,17 @@ kaon_status kaon_dirac_clover_logdet(kaon_operator *M, kaon_parity parity, doubl
     return kaon_fail(M->ctx, KAON_ERR_UNSUPPORTED,
                      "clover logdet: csw is 0, so there is no clover term (its determinant is 1)");
   KAON_TRY(kaon_dirac_fields_check(fields));
-  return kaon_dirac_family_logdet(fields->family, parity, logdet);
+  kaon_clover_det det;
+  KAON_TRY(kaon_dirac_family_det(fields->family, parity, &det));
+  if (negative == NULL && det.negative % 2 != 0)
+    return kaon_fail(M->ctx, KAON_ERR_ARGUMENT,
+                     "clover logdet: det A is negative (%lld blocks are, at kappa = %g, csw = %g), "
+                     "so it has no real logarithm; ask for the count of negative blocks beside "
+                     "log |det A|",
+                     (long long)det.negative, fields->family->kappa, fields->family->csw);
+  *logdet = det.log_abs;
+  if (negative != NULL) *negative = det.negative;
+  return KAON_OK;
 }
 
 const kaon_operator_ops kaon_dirac_ops = {.name = "dirac",

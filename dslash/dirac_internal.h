@@ -11,6 +11,7 @@
 
 #include "blas/blas.h"
 #include "dslash/dslash_ops.h"
+#include "gauge/clover_term.h"
 #include "gauge/temporal.h"
 
 /* Clover blocks kept: A and A^-1, each on either parity. */
@@ -77,8 +78,9 @@ kaon_status kaon_dirac_family_update(kaon_dirac_family *family);
 kaon_status kaon_dirac_fields_need_rotation(kaon_dirac_fields *fields);
 /* Fills those of `blocks` (bits) from the gauge field's links; none when csw = 0. */
 kaon_status kaon_dirac_fill_blocks(kaon_dirac_fields *fields, unsigned blocks);
-/* Sum of log |det A| over sites of `parity` (both: KAON_FULL) from the gauge field's links. */
-kaon_status kaon_dirac_family_logdet(kaon_dirac_family *family, kaon_parity parity, double *logdet);
+/* det A over sites of `parity` (both: KAON_FULL) from the gauge field's links. */
+kaon_status kaon_dirac_family_det(kaon_dirac_family *family, kaon_parity parity,
+                                  kaon_clover_det *det);
 /* The diagonal of A as a host spinor (imaginary parts 0), allocated; the caller frees it. */
 kaon_status kaon_dirac_family_diagonal(kaon_dirac_family *family, double **psi);
 /* OK, or STALE with the sentence. */
