@@ -59,7 +59,8 @@ typedef struct kaon_operator_ops {
 
 /* A reduction of `parent`: how a source of the parent's space becomes one of ours and a solution
  * goes back. lift: the parent's residual b - A x after reconstruct, restricted to where it does not
- * vanish, from our residual (NULL: the same vector). */
+ * vanish, from our residual (NULL: the same vector); it writes the columns of the pass' gate alone,
+ * as others may still be at work in r. */
 typedef struct kaon_reduction {
   kaon_operator *parent;
   kaon_status (*prepare)(kaon_operator *R, const kaon_vector *b, kaon_vector *reduced_b);

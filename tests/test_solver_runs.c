@@ -1,5 +1,5 @@
-/* test_solver_runs.c - how solves run: inside others whose columns are frozen, over several ranks
- * that must take the same way, and without asking for memory. */
+/* test_solver_runs.c - how solves run: beside columns that are frozen or at work, over several
+ * ranks that must take the same way, and without asking for memory. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -209,6 +209,60 @@ static void ranks_look_after_the_same_steps(void **state) {
   }
 }
 
+/* ---- lift: storage that other columns use ---- */
+
+static void lift_beside_a_closed_column(dirac_case *c, kaon_operator *R) {
+  const kaon_space *space = kaon_operator_space(R);
+  kaon_vector *r = NULL, *reduced = NULL;
+  kaon_scalars *scalars = NULL;
+  must(c->ctx, kaon_vector_create(c->ctx, space, KAON_DOUBLE, 2, &r));
+  must(c->ctx, kaon_vector_create(c->ctx, space, KAON_DOUBLE, 2, &reduced));
+  must(c->ctx, kaon_scalars_create(c->ctx, 2, &scalars));
+  for (int i = 0; i < 2; i++) {
+    ref_complex **psi = case_random_columns(c, 2, 9 + (uint64_t)i);
+    case_import(c, i ? reduced : r, psi);
+    case_free_columns(psi, 2);
+  }
+  scalars->state[1].gate = KAON_GATE_STEP;
+  scalars->state[0].gate = KAON_GATE_SERVICE;
+  kaon_pass pass = KAON_PASS_INIT;
+  pass.scalars = scalars;
+  pass.gate = KAON_GATE_SERVICE;
+  pass.norm = 0;
+  double after[2];
+  ref_complex *closed = case_export(c, r, 1);
+  must(c->ctx, R->reduction->lift(R, reduced, r, &pass));
+  must(c->ctx, kaon_vector_norm2(r, after));
+  ref_complex *still = case_export(c, r, 1);
+  assert_memory_equal(closed, still, ref_spinor_size(&c->L) * sizeof *closed);
+  assert_true(after[0] > 0);
+  test_close("|lifted|^2 of the open column", scalars->state[0].slot[0][0], after[0],
+             after[0] * 1e-12);
+  assert_true(scalars->state[1].slot[0][0] == 0);
+  free(closed);
+  free(still);
+  kaon_vector_destroy(&r);
+  kaon_vector_destroy(&reduced);
+  kaon_scalars_destroy(&scalars);
+}
+
+static void lift_honours_the_gate(void **state) {
+  (void)state;
+  static const int shape[4] = {4, 4, 4, 8};
+  for (int form = KAON_EVEN_ODD_SYMMETRIC; form <= KAON_EVEN_ODD_NONE; form++)
+    for (int temporal = 0; temporal < 2; temporal++)
+      for (int clover = 0; clover < 2; clover++) {
+        dirac_case c;
+        assert_true(case_open(&c, KAON_ISA_AUTO, shape, 1, LINKS_RANDOM, 5));
+        kaon_operator *M = case_dirac(&c, 0.12, clover, 1, KAON_DOUBLE, KAON_RECONSTRUCT_18),
+                      *R = case_even_odd(&c, M, (kaon_even_odd)form, KAON_ODD, temporal);
+        if (R->reduction->lift != NULL) lift_beside_a_closed_column(&c, R);
+        kaon_operator_destroy(&R);
+        kaon_operator_destroy(&M);
+        case_close(&c);
+      }
+}
+
 /* ---- memory ---- */
 
 static int64_t peak_of(const dirac_case *c) {
@@ -258,6 +312,7 @@ int main(void) {
       cmocka_unit_test(closed_columns_cost_nothing),
       cmocka_unit_test(one_ranks_monitor_ends_the_solve_on_all),
       cmocka_unit_test(ranks_look_after_the_same_steps),
+      cmocka_unit_test(lift_honours_the_gate),
       cmocka_unit_test(a_solve_takes_no_memory),
   };
   return cmocka_run_group_tests_name("solver runs", tests, NULL, NULL);
