@@ -195,20 +195,12 @@ static __attribute__((noinline)) void hop_end(const hop_plan *plan, int64_t bloc
   const kaon_hop_args *args = plan->args;
   const double half_on_hop = args->clover_on == KAON_CLOVER_ON_HOP ? 0.5 : 1;
   if (args->clover_on == KAON_CLOVER_ON_HOP) site_clover(&plan->site, block, part, d);
-  const double b = args->b * half_on_hop;
-  const vreal rounded = v_set((real)b), rest = v_set((real)(b - (double)(real)b));
-  for (int s = 0; s < 4 && b != 1; s++)
-    for (int c = 0; c < 3; c++) d->s[s][c] = c_scale_split(d->s[s][c], rounded, rest);
+  spinor_scale(d, args->b * half_on_hop);
   if (args->x.data != NULL) {
     vspinor x;
     site_load(&plan->site, args->x, block, part, column, &x);
     if (args->clover_on == KAON_CLOVER_ON_X) site_clover(&plan->site, block, part, &x);
-    const vreal a = v_set(args->a * (args->clover_on == KAON_CLOVER_ON_X ? 0.5 : 1));
-    for (int s = 0; s < 4; s++)
-      for (int c = 0; c < 3; c++) {
-        d->s[s][c].re = v_fma(a, x.s[s][c].re, d->s[s][c].re);
-        d->s[s][c].im = v_fma(a, x.s[s][c].im, d->s[s][c].im);
-      }
+    spinor_add(d, v_set(args->a * (args->clover_on == KAON_CLOVER_ON_X ? 0.5 : 1)), &x);
   }
   site_finish(&plan->site, block, part, column, d, sums, late);
 }

@@ -1,36 +1,11 @@
 /* measure.c - sources and meson contractions on the CPU (measure_ops.h). */
-#include "dslash/measure_ops.h"
+#include "dslash/source.h"
 #include "lib/kernel.h"
 #include "lib/cpu/chunks.h"
 #include "lib/math/half.h"
 #include "lib/math/meson.h"
-#include "lib/math/philox.h"
-
-#define SQRT_HALF 0.70710678118654752440
 
 /* ---- sources: one site and column at a time ---- */
-
-static void source_site(const kaon_source_args *a, int64_t site, int column, double psi[24]) {
-  for (int i = 0; i < 24; i++) psi[i] = 0;
-  if (site < 0) return;
-  if (a->kind == KAON_FILL_ONE) {
-    psi[2 * (column % 12)] = site >= a->first && site < a->end ? 1 : 0;
-    return;
-  }
-  if (a->kind == KAON_FILL_Z4) {
-    const uint32_t bits =
-        kaon_random_bits(a->seed, site, KAON_STREAM_Z4, 0, (uint32_t)column, 0).v[0];
-    for (int i = 0; i < 24; i++) psi[i] = bits >> i & 1 ? SQRT_HALF : -SQRT_HALF;
-    return;
-  }
-  for (int i = 0; i < 12; i++) {
-    kaon_gauss_pair(
-        kaon_random_bits(a->seed, site, KAON_STREAM_GAUSS, 0, (uint32_t)column, (uint32_t)i),
-        psi + 2 * i);
-    psi[2 * i] *= SQRT_HALF;
-    psi[2 * i + 1] *= SQRT_HALF;
-  }
-}
 
 /* psi into its lane, components KAON_W apart; scale: half alone. */
 static void store_site(const double psi[24], stored *to, float *scale) {
@@ -53,7 +28,7 @@ static void source_chunk(const void *args, int64_t begin, int64_t end, double *p
     for (int k = 0; k < a->nrhs; k++)
       for (int lane = 0; lane < KAON_W; lane++) {
         double psi[24];
-        source_site(a, a->sites[block * KAON_W + lane], k, psi);
+        kaon_source_site(a, a->sites[block * KAON_W + lane], k, psi);
         store_site(
             psi, (stored *)a->out.data + kaon_field_index(block, k, 0, lane, a->nrhs, 24, KAON_W),
             KAON_HALF ? a->out.scale + kaon_field_index(block, k, 0, lane, a->nrhs, 1, KAON_W)

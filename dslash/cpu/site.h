@@ -98,21 +98,11 @@ KAON_INLINE double site_total(vreal a) {
 /* Adds |d|^2 and conj(w) d to a column's sums (re, im of slot 0, then of slot 1). */
 KAON_INLINE void site_sums(const site_plan *plan, int64_t block, int part, int column,
                            const vspinor *d, double *sums) {
-  if (plan->norm) {
-    vreal re = v_set(0), im = v_set(0);
-    for (int s = 0; s < 4; s++)
-      for (int c = 0; c < 3; c++) {
-        re = v_fma(d->s[s][c].re, d->s[s][c].re, re);
-        im = v_fma(d->s[s][c].im, d->s[s][c].im, im);
-      }
-    sums[0] += site_total(re + im);
-  }
+  if (plan->norm) sums[0] += site_total(spinor_norm2(d));
   if (plan->dot) {
     vspinor w;
-    vcomplex dot = c_make(v_set(0), v_set(0));
     site_load(plan, plan->w, block, part, column, &w);
-    for (int s = 0; s < 4; s++)
-      for (int c = 0; c < 3; c++) dot = c_conj_fma(w.s[s][c], d->s[s][c], dot);
+    const vcomplex dot = spinor_dot(&w, d);
     sums[2] += site_total(dot.re);
     sums[3] += site_total(dot.im);
   }

@@ -98,4 +98,40 @@ KAON_MATH void spin_accumulate(const int mu, const int s, vpair g, const int c, 
   }
 }
 
+/* d = b d. A factor that `real` does not hold is not rounded alike everywhere (c_scale_split). */
+KAON_MATH void spinor_scale(vspinor *d, double b) {
+  const vreal rounded = v_set((real)b), rest = v_set((real)(b - (double)(real)b));
+  if (b == 1) return;
+  for (int s = 0; s < 4; s++)
+    for (int c = 0; c < 3; c++) d->s[s][c] = c_scale_split(d->s[s][c], rounded, rest);
+}
+
+/* d += a x */
+KAON_MATH void spinor_add(vspinor *d, vreal a, const vspinor *x) {
+  for (int s = 0; s < 4; s++)
+    for (int c = 0; c < 3; c++) {
+      d->s[s][c].re = v_fma(a, x->s[s][c].re, d->s[s][c].re);
+      d->s[s][c].im = v_fma(a, x->s[s][c].im, d->s[s][c].im);
+    }
+}
+
+/* Sum of |d|^2 over the site's components. */
+KAON_MATH vreal spinor_norm2(const vspinor *d) {
+  vreal re = v_set(0), im = v_set(0);
+  for (int s = 0; s < 4; s++)
+    for (int c = 0; c < 3; c++) {
+      re = v_fma(d->s[s][c].re, d->s[s][c].re, re);
+      im = v_fma(d->s[s][c].im, d->s[s][c].im, im);
+    }
+  return re + im;
+}
+
+/* Sum of conj(w) d over the site's components. */
+KAON_MATH vcomplex spinor_dot(const vspinor *w, const vspinor *d) {
+  vcomplex dot = c_make(v_set(0), v_set(0));
+  for (int s = 0; s < 4; s++)
+    for (int c = 0; c < 3; c++) dot = c_conj_fma(w->s[s][c], d->s[s][c], dot);
+  return dot;
+}
+
 #endif

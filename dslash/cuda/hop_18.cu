@@ -1,0 +1,6 @@
+/* hop_18.cu - the hop on links stored in 18 reals. */
+#include "dslash/cuda/hop_kernel.h"
+
+extern "C" void KAON_EXPORT(kaon_hop_18)(const kaon_launch *launch, const kaon_hop_args *args) {
+  run_recon<18>(launch, args);
+}

@@ -1,0 +1,6 @@
+/* hop_8.cu - the hop on links stored in 8 reals. */
+#include "dslash/cuda/hop_kernel.h"
+
+extern "C" void KAON_EXPORT(kaon_hop_8)(const kaon_launch *launch, const kaon_hop_args *args) {
+  run_recon<8>(launch, args);
+}

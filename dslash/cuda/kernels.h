@@ -1,0 +1,29 @@
+/* kernels.h - the CUDA launchers of dslash_ops.h and measure_ops.h, of one precision each; the hop
+ * by link storage, chosen in lib/cuda/backend.c. */
+#ifndef KAON_DSLASH_CUDA_KERNELS_H
+#define KAON_DSLASH_CUDA_KERNELS_H
+
+#include "dslash/dslash_ops.h"
+#include "dslash/measure_ops.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define KAON_X(prec)                                                                            \
+  void kaon_hop_18_cuda_##prec(const kaon_launch *launch, const kaon_hop_args *args);           \
+  void kaon_hop_12_cuda_##prec(const kaon_launch *launch, const kaon_hop_args *args);           \
+  void kaon_hop_8_cuda_##prec(const kaon_launch *launch, const kaon_hop_args *args);            \
+  void kaon_dslash_clover_cuda_##prec(const kaon_launch *launch, const kaon_clover_args *args); \
+  void kaon_source_cuda_##prec(const kaon_launch *launch, const kaon_source_args *args);        \
+  void kaon_meson_cuda_##prec(const kaon_launch *launch, const kaon_meson_args *args);
+KAON_X(d)
+KAON_X(s)
+KAON_X(h)
+#undef KAON_X
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
