@@ -11,7 +11,7 @@
 #include "lib/math/recon.h"
 
 /* How many columns a thread takes where there are enough. */
-enum { COLUMNS_MANY = 3 };
+enum { COLUMNS_MANY = sizeof(real) == 8 ? 2 : 3 };
 
 typedef struct hop_call {
   grid4 grid;
