@@ -2,6 +2,7 @@
 #include "lib/cuda/backend.h"
 
 #include "blas/cuda/kernels.h"
+#include "gauge/cuda/kernels.h"
 #include "lib/cuda/device.h"
 
 /* .entry = kaon_<entry>_cuda_<precision>: a row of blas_ops.h each. */
@@ -25,4 +26,5 @@ const kaon_backend kaon_cuda_table = {
     .memory = &kaon_cuda_memory,
     .convert = &convert,
     .blas = {&blas_d, &blas_s, &blas_h},
+    .gauge = {&kaon_gauge_ops_cuda_d, &kaon_gauge_ops_cuda_s, &kaon_gauge_ops_cuda_h},
 };
