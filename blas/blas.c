@@ -6,15 +6,6 @@
 
 #define ENTRY(u, name) ((u)->ops != NULL ? (u)->ops->name : NULL)
 
-/* The same gate, no sums, nothing to run: for all parts of a composition but the last. */
-static const kaon_pass *quiet(const kaon_pass *pass, kaon_pass *storage) {
-  if (pass == NULL) return NULL;
-  *storage = (kaon_pass)KAON_PASS_INIT;
-  storage->scalars = pass->scalars;
-  storage->gate = pass->gate;
-  return storage;
-}
-
 kaon_status kaon_blas_zero(kaon_vector *y, const kaon_pass *pass) {
   kaon_update u;
   kaon_update_begin(&u, "zero", y, pass);
@@ -89,8 +80,8 @@ kaon_status kaon_blas_axpy_xpay(kaon_coefficient a, kaon_vector *p, kaon_vector 
   kaon_update_pass_sums(&u, -1);
   KAON_TRY(kaon_update_check(&u));
   if (ENTRY(&u, axpy_xpay) != NULL) return kaon_update_launch(&u, u.ops->axpy_xpay);
-  kaon_pass storage;
-  KAON_TRY(kaon_blas_axpy(a, p, x, quiet(pass, &storage)));
+  const kaon_pass gate = kaon_pass_gate_only(pass);
+  KAON_TRY(kaon_blas_axpy(a, p, x, &gate));
   return kaon_blas_xpay(r, b, p, pass);
 }
 
@@ -108,8 +99,8 @@ kaon_status kaon_blas_bicgstab_direction(const kaon_vector *r, kaon_coefficient 
   KAON_TRY(kaon_update_check(&u));
   if (ENTRY(&u, bicgstab_direction) != NULL)
     return kaon_update_launch(&u, u.ops->bicgstab_direction);
-  kaon_pass storage;
-  KAON_TRY(kaon_blas_axpy(c, v, p, quiet(pass, &storage)));
+  const kaon_pass gate = kaon_pass_gate_only(pass);
+  KAON_TRY(kaon_blas_axpy(c, v, p, &gate));
   return kaon_blas_xpay(r, b, p, pass);
 }
 
@@ -129,9 +120,9 @@ kaon_status kaon_blas_bicgstab_solution(kaon_coefficient a, const kaon_vector *p
   kaon_update_pass_sums(&u, 4);
   KAON_TRY(kaon_update_check(&u));
   if (ENTRY(&u, bicgstab_solution) != NULL) return kaon_update_launch(&u, u.ops->bicgstab_solution);
-  kaon_pass storage;
-  KAON_TRY(kaon_blas_axpy(a, p, x, quiet(pass, &storage)));
-  KAON_TRY(kaon_blas_axpy(w, r, x, quiet(pass, &storage)));
+  const kaon_pass gate = kaon_pass_gate_only(pass);
+  KAON_TRY(kaon_blas_axpy(a, p, x, &gate));
+  KAON_TRY(kaon_blas_axpy(w, r, x, &gate));
   return kaon_blas_axpy(m, t, r, pass);
 }
 
@@ -161,8 +152,8 @@ kaon_status kaon_blas_multi_axpy(int n, const kaon_coefficient *a, kaon_vector *
   kaon_update_pass_sums(&u, -1);
   KAON_TRY(kaon_update_check(&u));
   if (ENTRY(&u, multi_axpy) != NULL) return kaon_update_launch(&u, u.ops->multi_axpy);
-  kaon_pass storage;
-  for (int i = 0; i + 1 < n; i++) KAON_TRY(kaon_blas_axpy(a[i], x[i], y, quiet(pass, &storage)));
+  const kaon_pass gate = kaon_pass_gate_only(pass);
+  for (int i = 0; i + 1 < n; i++) KAON_TRY(kaon_blas_axpy(a[i], x[i], y, &gate));
   if (n > 0) return kaon_blas_axpy(a[n - 1], x[n - 1], y, pass);
   return kaon_blas_scale(KAON_NUMBER(1), y, pass);
 }
@@ -192,10 +183,10 @@ kaon_status kaon_blas_multi_dot(int n, kaon_vector *const *x, const kaon_vector 
   if (pass != NULL) kaon_update_sum(&u, 1, pass->norm);
   KAON_TRY(kaon_update_check(&u));
   if (ENTRY(&u, multi_dot) != NULL) return kaon_update_launch(&u, u.ops->multi_dot);
-  kaon_pass storage;
+  const kaon_pass gate = kaon_pass_gate_only(pass);
   for (int i = 0; i < n; i++) {
     const int slot[3] = {first_slot + i, KAON_NO_SLOT, KAON_NO_SLOT};
-    KAON_TRY(kaon_blas_dot(x[i], y, slot, quiet(pass, &storage)));
+    KAON_TRY(kaon_blas_dot(x[i], y, slot, &gate));
   }
   const int slot[3] = {KAON_NO_SLOT, KAON_NO_SLOT, pass ? pass->norm : KAON_NO_SLOT};
   return kaon_blas_dot(y, y, slot, pass);

@@ -73,4 +73,17 @@ static inline int kaon_blas_then(const kaon_context *ctx, const kaon_pass *pass)
   return pass != NULL && ctx->comm->ranks == 1 ? pass->then : 0;
 }
 
+/* ---- pass.c: what a pass asks for, for functions with kernels of their own ----
+ * In order: kaon_pass_check (lib/operator.h), a kernel with the gate and the sum, complete. */
+
+kaon_gate kaon_pass_gate(const kaon_pass *pass); /* NULL, or without scalars: all columns */
+/* The same gate, no sums, nothing to run: for all parts of a composition but the last. */
+kaon_pass kaon_pass_gate_only(const kaon_pass *pass);
+/* For a kernel that leaves |result|^2 in slot 0 and (w, result) in slot 1. */
+kaon_sum kaon_pass_sum(const kaon_context *ctx, const kaon_pass *pass);
+kaon_status kaon_pass_complete(kaon_context *ctx, const kaon_pass *pass);
+/* Takes `pass`' sums over y in a sweep of its own, and runs `then`: where no kernel sees all of y.
+ * Collective where there are sums. */
+kaon_status kaon_pass_sum_apart(const kaon_vector *y, const kaon_pass *pass);
+
 #endif

@@ -29,24 +29,6 @@ static int has_scalars(const kaon_update *u) {
   return u->pass != NULL && u->pass->scalars != NULL;
 }
 
-static void check_pass(kaon_update *u) {
-  const kaon_pass *pass = u->pass;
-  if (pass == NULL) return;
-  if (pass->scalars == NULL) {
-    if (pass->norm != KAON_NO_SLOT || pass->dot != KAON_NO_SLOT || pass->then != 0)
-      u->status = kaon_fail(u->ctx, KAON_ERR_ARGUMENT,
-                            "%s: the pass asks for sums but brings no scalars for them; set "
-                            "pass.scalars",
-                            u->name);
-    return;
-  }
-  if (pass->scalars->columns != u->shape->nrhs)
-    u->status = kaon_fail(u->ctx, KAON_ERR_SHAPE,
-                          "%s: the scalars have %d columns but the vectors %d; create scalars with "
-                          "the vectors' column count",
-                          u->name, pass->scalars->columns, u->shape->nrhs);
-}
-
 void kaon_update_begin(kaon_update *u, const char *name, const kaon_vector *shape,
                        const kaon_pass *pass) {
   *u = (kaon_update){.name = name, .shape = shape, .pass = pass};
@@ -63,11 +45,9 @@ void kaon_update_begin(kaon_update *u, const char *name, const kaon_vector *shap
                                .nrhs = shape->nrhs,
                                .complex_space = s->complex_space};
   for (int i = 0; i < 4; i++) u->args.sum.slot[i] = KAON_NO_SLOT;
-  check_pass(u);
-  u->args.gate.mask = KAON_GATE_ANY;
-  if (!has_scalars(u)) return;
-  u->args.gate = (kaon_gate){pass->scalars->state, pass->gate};
-  u->args.c.state = pass->scalars->state;
+  u->status = kaon_pass_check(u->ctx, name, pass, shape->nrhs);
+  u->args.gate = kaon_pass_gate(pass);
+  u->args.c.state = u->args.gate.state;
 }
 
 static kaon_status wrong_space(const kaon_update *u, const char *name, const kaon_space *space) {

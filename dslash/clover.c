@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "dslash/dirac_internal.h"
-#include "gauge/clover_term.h"
 
 /* The rotated links in a precision fit for building blocks; *owned says that the caller destroys
  * them. */
@@ -104,19 +103,20 @@ kaon_status kaon_dirac_fill_blocks(kaon_dirac_fields *fields, unsigned blocks) {
   return status;
 }
 
-kaon_status kaon_dirac_family_logdet(kaon_dirac_family *family, kaon_parity parity,
-                                     double *logdet) {
+kaon_status kaon_dirac_family_det(kaon_dirac_family *family, kaon_parity parity,
+                                  kaon_clover_det *det) {
   double *work = NULL;
   KAON_TRY(take_work(family, &work));
   kaon_status status = KAON_OK;
-  *logdet = 0;
+  *det = (kaon_clover_det){0, 0};
   for (int p = 0; p < 2 && status == KAON_OK; p++) {
-    double part = 0;
+    kaon_clover_det part = {0, 0};
     if (parity != KAON_FULL && (int)parity != p) continue;
     status = kaon_clover_term_build(family->gauge, p, family->kappa, family->csw, work);
     if (status == KAON_OK)
       status = kaon_clover_term_invert(family->lattice, p, family->kappa, family->csw, work, &part);
-    *logdet += part;
+    det->log_abs += part.log_abs;
+    det->negative += part.negative;
   }
   kaon_pool_give(family->ctx, work);
   return status;

@@ -29,15 +29,19 @@ static kaon_status apply(kaon_operator *M, kaon_mode mode, const kaon_vector *x,
   return kaon_dirac_full(kaon_dirac_of(M)->fields, mode, x, y, pass);
 }
 
+double kaon_dirac_traffic(const kaon_dirac_fields *fields, int clover, int columns, int spinors) {
+  const double size = (double)kaon_precision_bytes(fields->precision);
+  const double scale = fields->precision == KAON_HALF ? 4 : 0;
+  const double block = clover ? KAON_CLOVER_REALS * size + scale : 0;
+  return columns * spinors * (24 * size + scale) + 8 * (int)fields->reconstruct * size + block;
+}
+
 /* docs/conventions.md, "Cost": of one parity site hopped to: 1320, 48 for the x-pay and 504 for a
  * clover block; the links are read once for all columns. */
 static kaon_cost hop_cost(const kaon_dirac_fields *fields, int columns) {
-  const double size = (double)kaon_precision_bytes(fields->precision);
-  const int half = fields->precision == KAON_HALF, clover = fields->family->csw != 0;
-  const double spinor = 24 * size + (half ? 4 : 0);
-  const double block = clover ? 72 * size + (half ? 4 : 0) : 0;
+  const int clover = fields->family->csw != 0;
   return (kaon_cost){.flops = 1320 + (clover ? 504 : 0),
-                     .bytes = 2 * spinor + (8 * (int)fields->reconstruct * size + block) / columns};
+                     .bytes = kaon_dirac_traffic(fields, clover, columns, 2) / columns};
 }
 
 /* Sites: those that M or the Schur complement acts on; hops: 1 or 2 for each. Flops besides the
@@ -147,7 +151,8 @@ kaon_status kaon_dirac_update(kaon_operator *M) {
   return kaon_dirac_family_update(kaon_dirac_of(M)->fields->family);
 }
 
-kaon_status kaon_dirac_clover_logdet(kaon_operator *M, kaon_parity parity, double *logdet) {
+kaon_status kaon_dirac_clover_logdet(kaon_operator *M, kaon_parity parity, double *logdet,
+                                     int64_t *negative) {
   if (M == NULL || !kaon_dirac_is(M)) return not_dirac(M, "clover logdet");
   if (logdet == NULL || (parity != KAON_EVEN && parity != KAON_ODD && parity != KAON_FULL))
     return kaon_fail(M->ctx, KAON_ERR_ARGUMENT,
@@ -159,9 +164,22 @@ kaon_status kaon_dirac_clover_logdet(kaon_operator *M, kaon_parity parity, doubl
     return kaon_fail(M->ctx, KAON_ERR_UNSUPPORTED,
                      "clover logdet: csw is 0, so there is no clover term (its determinant is 1)");
   KAON_TRY(kaon_dirac_fields_check(fields));
-  return kaon_dirac_family_logdet(fields->family, parity, logdet);
+  kaon_clover_det det;
+  KAON_TRY(kaon_dirac_family_det(fields->family, parity, &det));
+  if (negative == NULL && det.negative % 2 != 0)
+    return kaon_fail(M->ctx, KAON_ERR_ARGUMENT,
+                     "clover logdet: det A is negative (%lld blocks are, at kappa = %g, csw = %g), "
+                     "so it has no real logarithm; ask for the count of negative blocks beside "
+                     "log |det A|",
+                     (long long)det.negative, fields->family->kappa, fields->family->csw);
+  *logdet = det.log_abs;
+  if (negative != NULL) *negative = det.negative;
+  return KAON_OK;
 }
 
-const kaon_operator_ops kaon_dirac_ops = {"dirac",  apply, at_precision,
-                                          NULL, /* local_part: with several ranks */
-                                          diagonal, cost,  kaon_dirac_operator_destroy};
+const kaon_operator_ops kaon_dirac_ops = {.name = "dirac",
+                                          .apply = apply,
+                                          .at_precision = at_precision,
+                                          .diagonal = diagonal,
+                                          .cost = cost,
+                                          .destroy = kaon_dirac_operator_destroy};

@@ -9,9 +9,10 @@
 #ifndef KAON_DSLASH_DIRAC_INTERNAL_H
 #define KAON_DSLASH_DIRAC_INTERNAL_H
 
+#include "blas/blas.h"
 #include "dslash/dslash_ops.h"
+#include "gauge/clover_term.h"
 #include "gauge/temporal.h"
-#include "lib/operator.h"
 
 /* Clover blocks kept: A and A^-1, each on either parity. */
 typedef enum kaon_blocks_kind { KAON_BLOCKS_TERM, KAON_BLOCKS_INVERSE } kaon_blocks_kind;
@@ -77,8 +78,9 @@ kaon_status kaon_dirac_family_update(kaon_dirac_family *family);
 kaon_status kaon_dirac_fields_need_rotation(kaon_dirac_fields *fields);
 /* Fills those of `blocks` (bits) from the gauge field's links; none when csw = 0. */
 kaon_status kaon_dirac_fill_blocks(kaon_dirac_fields *fields, unsigned blocks);
-/* Sum of log |det A| over sites of `parity` (both: KAON_FULL) from the gauge field's links. */
-kaon_status kaon_dirac_family_logdet(kaon_dirac_family *family, kaon_parity parity, double *logdet);
+/* det A over sites of `parity` (both: KAON_FULL) from the gauge field's links. */
+kaon_status kaon_dirac_family_det(kaon_dirac_family *family, kaon_parity parity,
+                                  kaon_clover_det *det);
 /* The diagonal of A as a host spinor (imaginary parts 0), allocated; the caller frees it. */
 kaon_status kaon_dirac_family_diagonal(kaon_dirac_family *family, double **psi);
 /* OK, or STALE with the sentence. */
@@ -89,7 +91,8 @@ typedef struct kaon_dirac {
   kaon_dirac_fields *fields;
   kaon_even_odd_options form; /* KAON_EVEN_ODD_NONE on M */
   kaon_reduction reduction;
-  kaon_vector *scratch; /* reductions: see even_odd.c; made when a column count is first seen */
+  kaon_vector
+      *scratch; /* reductions: see even_odd.c; NULL until room is reserved or first needed */
 } kaon_dirac;
 
 extern const kaon_operator_ops kaon_dirac_ops; /* M; even_odd.c has its own */
@@ -103,6 +106,9 @@ static inline kaon_dirac *kaon_dirac_of(const kaon_operator *A) {
 }
 /* 0 when A is neither an M nor one of its reductions. */
 int kaon_dirac_is(const kaon_operator *A);
+/* Bytes that a hop to one site goes through for `columns` columns: so many spinors each, eight
+ * links and, with `clover`, a block once. */
+double kaon_dirac_traffic(const kaon_dirac_fields *fields, int clover, int columns, int spinors);
 /* Cost of one application by docs/conventions.md: hops = 1 for M, 2 for a Schur complement. */
 kaon_cost kaon_dirac_cost(const kaon_dirac_fields *fields, int hops, int columns);
 /* M x or M^dagger x with given fields, on full-lattice vectors. */
@@ -129,10 +135,4 @@ kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mo
 /* out = C in with C the term or its inverse on `parity` (csw = 0: a copy); out may be in. */
 kaon_status kaon_dslash_clover(const kaon_dirac_fields *fields, int parity, kaon_blocks_kind kind,
                                const kaon_vector *in, kaon_vector *out, const kaon_pass *pass);
-/* The same gate, no sums: for all kernels of an application but the last. */
-kaon_pass kaon_pass_gate_only(const kaon_pass *pass);
-kaon_gate kaon_pass_gate(const kaon_pass *pass);
-/* Takes `pass`' sums over y in a sweep of its own: where no kernel sees all of y. */
-kaon_status kaon_pass_sum_apart(const kaon_vector *y, const kaon_pass *pass);
-
 #endif

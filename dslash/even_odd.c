@@ -27,16 +27,20 @@ static int is_symmetric(const kaon_dirac *dirac) {
   return dirac->form.form == KAON_EVEN_ODD_SYMMETRIC;
 }
 
-/* The q-parity temporary with `columns` columns: a view into one vector kept for the largest count
- * seen, so that an application inside a solve never allocates. */
-static kaon_status take_scratch(kaon_operator *A, int columns, kaon_vector *view) {
+/* One vector of q's sites is kept for the largest count of columns seen. */
+static kaon_status reserve(kaon_operator *A, int columns) {
   kaon_dirac *dirac = kaon_dirac_of(A);
-  if (dirac->scratch == NULL || dirac->scratch->nrhs < columns) {
-    kaon_vector_destroy(&dirac->scratch);
-    kaon_lattice *lattice = dirac->fields->family->lattice;
-    const kaon_space *space = &lattice->spinors[1 - (int)dirac->form.parity];
-    KAON_TRY(kaon_vector_create(A->ctx, space, A->precision, columns, &dirac->scratch));
-  }
+  if (dirac->scratch != NULL && dirac->scratch->nrhs >= columns) return KAON_OK;
+  kaon_vector_destroy(&dirac->scratch);
+  kaon_lattice *lattice = dirac->fields->family->lattice;
+  const kaon_space *space = &lattice->spinors[1 - (int)dirac->form.parity];
+  return kaon_vector_create(A->ctx, space, A->precision, columns, &dirac->scratch);
+}
+
+/* A view into it. */
+static kaon_status take_scratch(kaon_operator *A, int columns, kaon_vector *view) {
+  const kaon_dirac *dirac = kaon_dirac_of(A);
+  KAON_TRY(reserve(A, columns));
   *view = *dirac->scratch;
   view->nrhs = columns;
   view->owns = 0;
@@ -195,15 +199,23 @@ static kaon_cost cost_full(const kaon_operator *A, int columns) {
 static kaon_status at_precision(kaon_operator *A, kaon_precision precision,
                                 kaon_reconstruct reconstruct, kaon_operator **twin);
 
-static const kaon_operator_ops symmetric_ops = {
-    "dirac even-odd symmetric", apply_schur, at_precision, NULL, NULL, cost_schur,
-    kaon_dirac_operator_destroy};
-static const kaon_operator_ops asymmetric_ops = {
-    "dirac even-odd asymmetric", apply_schur, at_precision, NULL, NULL, cost_schur,
-    kaon_dirac_operator_destroy};
-static const kaon_operator_ops full_ops = {
-    "dirac full lattice",       apply_full, at_precision, NULL, NULL, cost_full,
-    kaon_dirac_operator_destroy};
+static const kaon_operator_ops symmetric_ops = {.name = "dirac even-odd symmetric",
+                                                .apply = apply_schur,
+                                                .at_precision = at_precision,
+                                                .reserve = reserve,
+                                                .cost = cost_schur,
+                                                .destroy = kaon_dirac_operator_destroy};
+static const kaon_operator_ops asymmetric_ops = {.name = "dirac even-odd asymmetric",
+                                                 .apply = apply_schur,
+                                                 .at_precision = at_precision,
+                                                 .reserve = reserve,
+                                                 .cost = cost_schur,
+                                                 .destroy = kaon_dirac_operator_destroy};
+static const kaon_operator_ops full_ops = {.name = "dirac full lattice",
+                                           .apply = apply_full,
+                                           .at_precision = at_precision,
+                                           .cost = cost_full,
+                                           .destroy = kaon_dirac_operator_destroy};
 
 static unsigned blocks_of(const kaon_even_odd_options *form) {
   const int p = (int)form->parity;

@@ -7,53 +7,6 @@
 #include "dslash/dirac_internal.h"
 #include "lib/layout.h"
 
-kaon_gate kaon_pass_gate(const kaon_pass *pass) {
-  if (pass == NULL || pass->scalars == NULL) return (kaon_gate){NULL, KAON_GATE_ANY};
-  return (kaon_gate){pass->scalars->state, pass->gate};
-}
-
-static int wants_sum(const kaon_pass *pass) {
-  return pass != NULL && pass->scalars != NULL &&
-         (pass->norm != KAON_NO_SLOT || pass->dot != KAON_NO_SLOT || pass->then != 0);
-}
-
-kaon_pass kaon_pass_gate_only(const kaon_pass *pass) {
-  kaon_pass gate_only = KAON_PASS_INIT;
-  if (pass != NULL) {
-    gate_only.scalars = pass->scalars;
-    gate_only.gate = pass->gate;
-  }
-  return gate_only;
-}
-
-kaon_status kaon_pass_sum_apart(const kaon_vector *y, const kaon_pass *pass) {
-  if (!wants_sum(pass)) return KAON_OK;
-  if (pass->norm == KAON_NO_SLOT && pass->dot == KAON_NO_SLOT) return kaon_blas_recur(y->ctx, pass);
-  const int slot[3] = {pass->dot, KAON_NO_SLOT, pass->norm};
-  kaon_pass sums = kaon_pass_gate_only(pass);
-  sums.then = pass->then;
-  return kaon_blas_dot(pass->dot == KAON_NO_SLOT ? y : pass->w, y, slot, &sums);
-}
-
-/* Norm in slot 0, dot with w in slot 1. */
-static kaon_sum sum_of(kaon_context *ctx, const kaon_pass *pass) {
-  kaon_sum sum = {NULL, {KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT}, 0};
-  if (!wants_sum(pass)) return sum;
-  sum.state = pass->scalars->state;
-  sum.slot[0] = pass->norm;
-  sum.slot[1] = pass->dot;
-  sum.then = kaon_blas_then(ctx, pass);
-  return sum;
-}
-
-static kaon_status complete(kaon_context *ctx, const kaon_pass *pass) {
-  if (!wants_sum(pass)) return KAON_OK;
-  int slots[2], count = 0;
-  if (pass->norm != KAON_NO_SLOT) slots[count++] = pass->norm;
-  if (pass->dot != KAON_NO_SLOT) slots[count++] = pass->dot;
-  return kaon_blas_complete(ctx, pass, slots, count);
-}
-
 static const kaon_dslash_ops *table(const kaon_dirac_fields *fields) {
   return fields->family->ctx->backend->dslash[fields->precision];
 }
@@ -66,17 +19,6 @@ static kaon_status not_built(const kaon_dirac_fields *fields, const char *kernel
                    kernel, backend->name, backend->isa);
 }
 
-/* Bytes that a hop goes through: spinors, eight links a site, clover blocks. */
-static size_t hop_bytes(const kaon_dirac_fields *fields, const kaon_hop_args *args,
-                        const kaon_vector *out) {
-  const size_t spinors = kaon_vector_bytes(out);
-  const size_t sites = (size_t)fields->stencil.nblocks * (size_t)fields->stencil.width;
-  const size_t reals =
-      8 * (size_t)args->recon + (args->clover_on != KAON_CLOVER_NONE ? KAON_CLOVER_REALS : 0);
-  return sites * reals * kaon_precision_bytes(fields->precision) +
-         (2 + (args->x.data != NULL) + (args->w.data != NULL)) * spinors;
-}
-
 kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mode mode,
                             const kaon_fused *fused, const kaon_vector *in, kaon_vector *out,
                             const kaon_pass *pass) {
@@ -84,6 +26,7 @@ kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mo
   kaon_context *ctx = family->ctx;
   const kaon_dslash_ops *ops = table(fields);
   if (ops == NULL || ops->hop == NULL) return not_built(fields, "hop");
+  KAON_TRY(kaon_pass_check(ctx, "dirac hop", pass, out->nrhs));
   const double space = family->anisotropy;
   kaon_hop_args args = {.stencil = &fields->stencil,
                         .parity = parity,
@@ -99,22 +42,26 @@ kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mo
                         .w = kaon_view_of(pass != NULL ? pass->w : NULL),
                         .out = kaon_view_of(out),
                         .gate = kaon_pass_gate(pass),
-                        .sum = sum_of(ctx, pass)};
+                        .sum = kaon_pass_sum(ctx, pass)};
   for (int p = 0; p < 2; p++) args.links[p] = kaon_gauge_links(fields->links, p);
   if (args.clover_on != KAON_CLOVER_NONE) {
     args.clover = fields->blocks[fused->kind][parity].data;
     args.clover_scale = fields->blocks[fused->kind][parity].scale;
   }
+  const double bytes = kaon_dirac_traffic(fields, args.clover_on != KAON_CLOVER_NONE, out->nrhs,
+                                          2 + (args.x.data != NULL) + (args.w.data != NULL)) *
+                       (double)fields->stencil.nsites;
   kaon_launch launch;
-  KAON_TRY(kaon_launch_prepare(ctx, out->nrhs, hop_bytes(fields, &args, out), &launch));
+  KAON_TRY(kaon_launch_prepare(ctx, out->nrhs, (size_t)bytes, &launch));
   if (!launch.prefetch) args.backward = family->backward = !family->backward;
   ops->hop(&launch, &args);
-  return complete(ctx, pass);
+  return kaon_pass_complete(ctx, pass);
 }
 
 kaon_status kaon_dslash_clover(const kaon_dirac_fields *fields, int parity, kaon_blocks_kind kind,
                                const kaon_vector *in, kaon_vector *out, const kaon_pass *pass) {
   kaon_context *ctx = fields->family->ctx;
+  KAON_TRY(kaon_pass_check(ctx, "dirac clover", pass, out->nrhs));
   if (fields->family->csw == 0) {
     if (in->data == out->data) return kaon_pass_sum_apart(out, pass);
     const kaon_pass gate = kaon_pass_gate_only(pass);
@@ -134,12 +81,12 @@ kaon_status kaon_dslash_clover(const kaon_dirac_fields *fields, int parity, kaon
                            .in = kaon_view_of(in),
                            .out = kaon_view_of(out),
                            .gate = kaon_pass_gate(pass),
-                           .sum = sum_of(ctx, sums)};
+                           .sum = kaon_pass_sum(ctx, sums)};
   kaon_launch launch;
   KAON_TRY(kaon_launch_prepare(ctx, out->nrhs, 2 * kaon_vector_bytes(out), &launch));
   ops->clover(&launch, &args);
   if (apart) return kaon_pass_sum_apart(out, pass);
-  return complete(ctx, pass);
+  return kaon_pass_complete(ctx, pass);
 }
 
 kaon_status kaon_dirac_hop(kaon_operator *M, kaon_parity parity, kaon_mode mode,

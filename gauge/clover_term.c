@@ -42,14 +42,14 @@ static kaon_status invert(kaon_lattice *lattice, int parity, double *blocks,
 }
 
 kaon_status kaon_clover_term_invert(kaon_lattice *lattice, int parity, double kappa, double csw,
-                                    double *blocks, double *logdet) {
+                                    double *blocks, kaon_clover_det *det) {
   kaon_site_table table;
   double found[KAON_INVERT_RESULTS] = {0};
   kaon_status status = kaon_site_table_create(lattice, &table);
   if (status == KAON_OK) status = invert(lattice, parity, blocks, &table, found);
   kaon_site_table_release(&table);
   KAON_TRY(status);
-  if (logdet != NULL) *logdet = found[0];
+  if (det != NULL) *det = (kaon_clover_det){found[0], (int64_t)found[3]};
   if (found[1] > KAON_SINGULAR_RATIO) return KAON_OK;
   int x[4];
   kaon_site_coordinates(lattice->extents, (int64_t)found[2], x);

@@ -9,10 +9,15 @@
  * (decoded to double if they are stored otherwise). Errors: MEMORY. */
 kaon_status kaon_clover_term_build(const kaon_gauge *gauge, int parity, double kappa, double csw,
                                    double *blocks);
-/* blocks = blocks^-1, in place; *logdet (unless NULL) = sum over sites of log |det A|. Errors:
- * SINGULAR (the site is named, kappa and csw quoted; the blocks are lost), MEMORY. */
+/* det A over some sites: its sign is (-1)^negative. */
+typedef struct kaon_clover_det {
+  double log_abs;   /* sum of log |det| */
+  int64_t negative; /* of the 6x6 blocks, two a site, how many have det < 0 */
+} kaon_clover_det;
+/* blocks = blocks^-1, in place; det: of the blocks before, or NULL. Errors: SINGULAR (the site is
+ * named, kappa and csw quoted; the blocks are lost), MEMORY. */
 kaon_status kaon_clover_term_invert(kaon_lattice *lattice, int parity, double kappa, double csw,
-                                    double *blocks, double *logdet);
+                                    double *blocks, kaon_clover_det *det);
 /* to = blocks in `precision`; scale: half alone, float [block][chirality][W]. */
 kaon_status kaon_clover_term_store(const kaon_lattice *lattice, const double *blocks,
                                    kaon_precision precision, void *to, float *scale);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "gauge/gauge_internal.h"
+#include "lib/io/gauge_job.h"
 
 static void put_link(void *sink, int64_t number, int mu, const double u[18]) {
   const kaon_host_links *host = sink;
@@ -47,16 +48,16 @@ static kaon_status plaquette_deviation(const kaon_wide_links *wide,
 static kaon_status refuse_plaquette(const kaon_wide_links *wide, const char *path,
                                     const kaon_gauge_read_options *options, double plaquette,
                                     kaon_gauge_file_info *info) {
+  char text[512];
+  snprintf(text, sizeof text,
+           "%.300s: the links' plaquette is %.12f but the file stores %.12f (tolerance %.1e)",
+           kaon_short_path(path), plaquette, info->plaquette, info->plaquette_tolerance);
   if (!options->ignore_checksum)
-    return kaon_fail(
-        wide->lattice->ctx, KAON_ERR_CHECKSUM,
-        "%.300s: the stored plaquette is %.12f but the links give %.12f, further apart "
-        "than %.1e; the file is damaged or of another field (ignore_checksum reads it "
-        "all the same)",
-        path, info->plaquette, plaquette, info->plaquette_tolerance);
-  if (info->warnings++ == 0)
-    snprintf(info->warning, sizeof info->warning,
-             "the stored plaquette is %.12f but the links give %.12f", info->plaquette, plaquette);
+    return kaon_fail(wide->lattice->ctx, KAON_ERR_CHECKSUM,
+                     "%s: it is damaged or of another field; get a sound copy, or pass "
+                     "--ignore-checksum to use it as it is",
+                     text);
+  kaon_gauge_warn(info, text);
   return KAON_OK;
 }
 

@@ -96,7 +96,8 @@ typedef struct kaon_clover_term_args {
 } kaon_clover_term_args;
 
 /* inverse = blocks^-1 (may be the same array); result[0] <- sum of log |det|; result[1] <- the
- * smallest ratio |pivot| / |largest element| met, result[2] <- the site where. */
+ * smallest ratio |pivot| / |largest element| met, result[2] <- the site where; result[3] <- how
+ * many blocks, two a site, have det < 0. */
 typedef struct kaon_clover_invert_args {
   const kaon_stencil *stencil;
   const int64_t *sites;
@@ -112,7 +113,7 @@ enum {
   KAON_POLYAKOV_RESULTS = 2,  /* sum of tr over the lines that end at the parity's last slice */
   KAON_INSPECT_RESULTS = 3,   /* max |U U^dag - 1| entry; max of that and |det U - 1| (infinite
                                  where a link is not finite); 4 * site + mu of the latter */
-  KAON_INVERT_RESULTS = 3,
+  KAON_INVERT_RESULTS = 4,
   KAON_GAUGE_RESULTS = 4
 };
 

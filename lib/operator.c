@@ -61,18 +61,27 @@ static kaon_status check_columns(const kaon_operator *A, const kaon_vector *x,
   return KAON_OK;
 }
 
-static kaon_status check_pass(const kaon_operator *A, const kaon_vector *y, const kaon_pass *pass) {
+kaon_status kaon_pass_check(const kaon_context *ctx, const char *name, const kaon_pass *pass,
+                            int columns) {
   if (pass == NULL) return KAON_OK;
   if (pass->scalars == NULL) {
     if (pass->norm != KAON_NO_SLOT || pass->dot != KAON_NO_SLOT || pass->then != 0)
-      return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "%s: a pass with sums needs scalars",
-                       A->ops->name);
+      return kaon_fail(
+          ctx, KAON_ERR_ARGUMENT,
+          "%s: the pass asks for sums but brings no scalars for them; set pass.scalars", name);
     return KAON_OK;
   }
-  if (pass->scalars->columns != y->nrhs)
-    return kaon_fail(A->ctx, KAON_ERR_SHAPE, "%s: the scalars have %d columns, the vectors %d",
-                     A->ops->name, pass->scalars->columns, y->nrhs);
-  if (pass->dot == KAON_NO_SLOT) return KAON_OK;
+  if (pass->scalars->columns != columns)
+    return kaon_fail(ctx, KAON_ERR_SHAPE,
+                     "%s: the scalars have %d columns but the vectors %d; create scalars with the "
+                     "vectors' column count",
+                     name, pass->scalars->columns, columns);
+  return KAON_OK;
+}
+
+static kaon_status check_pass(const kaon_operator *A, const kaon_vector *y, const kaon_pass *pass) {
+  KAON_TRY(kaon_pass_check(A->ctx, A->ops->name, pass, y->nrhs));
+  if (pass == NULL || pass->dot == KAON_NO_SLOT) return KAON_OK;
   KAON_TRY(check_vector(A, A->space, pass->w, "w"));
   return check_columns(A, pass->w, y);
 }

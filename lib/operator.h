@@ -35,6 +35,11 @@ typedef struct kaon_pass {
 #define KAON_PASS_INIT \
   { NULL, KAON_GATE_STEP, KAON_NO_SLOT, KAON_NO_SLOT, NULL, 0 }
 
+/* Refuses sums without scalars (ARGUMENT) and scalars of another column count (SHAPE); `name`: of
+ * the function, for the sentence. NULL passes. */
+kaon_status kaon_pass_check(const kaon_context *ctx, const char *name, const kaon_pass *pass,
+                            int columns);
+
 typedef struct kaon_operator_ops {
   const char *name;
   /* y = A x or A^dagger x, gated and summed as `pass` says (NULL: all columns, no sums). */
@@ -45,13 +50,17 @@ typedef struct kaon_operator_ops {
                               kaon_reconstruct reconstruct, kaon_operator **twin);
   kaon_status (*local_part)(kaon_operator *A, kaon_operator **local); /* NULL: not offered */
   kaon_status (*diagonal)(kaon_operator *A, kaon_vector *d);          /* NULL: not offered */
+  /* Takes what an application to up to `columns` columns needs, so that none inside a solve
+   * allocates; NULL: needs nothing. */
+  kaon_status (*reserve)(kaon_operator *A, int columns);
   kaon_cost (*cost)(const kaon_operator *A, int columns);
   void (*destroy)(kaon_operator *A); /* frees self, A itself, and lets go of what they hold */
 } kaon_operator_ops;
 
 /* A reduction of `parent`: how a source of the parent's space becomes one of ours and a solution
  * goes back. lift: the parent's residual b - A x after reconstruct, restricted to where it does not
- * vanish, from our residual (NULL: the same vector). */
+ * vanish, from our residual (NULL: the same vector); it writes the columns of the pass' gate alone,
+ * as others may still be at work in r. */
 typedef struct kaon_reduction {
   kaon_operator *parent;
   kaon_status (*prepare)(kaon_operator *R, const kaon_vector *b, kaon_vector *reduced_b);

@@ -86,7 +86,7 @@ static const kaon_field solver_fields[] = {
       "reals stored a link of the inner process"),
     E(S, refinement, KAON_REFINE_RELIABLE, refinements, "how inner and outer precision are joined"),
     F(S, delta, KAON_FIELD_DOUBLE, 0.0, 0.0, 1.0,
-      "residual replacement after this drop; 0: by precision"),
+      "residual replacement after this drop; 0: by rule, then adaptive"),
     F(S, check_interval, KAON_FIELD_INT, 10, 1, 256, "steps between looks of the host"),
     F(S, subspace, KAON_FIELD_INT, 16, 1, 32, "GCR: directions kept"),
     F(S, relaxation, KAON_FIELD_DOUBLE, 1.0, 1e-3, 2.0, "MR: step factor omega"),

@@ -108,11 +108,16 @@ static kaon_status take_inner_vectors(kaon_solver *s) {
 static kaon_status take_host_memory(kaon_solver *s) {
   const size_t n = (size_t)s->columns;
   s->host = calloc(n, sizeof *s->host);
+  s->sums_host = calloc(n, sizeof *s->sums_host);
   s->norm2 = calloc(n, sizeof *s->norm2);
   s->norm2_full = calloc(n, sizeof *s->norm2_full);
-  if (s->host == NULL || s->norm2 == NULL || s->norm2_full == NULL)
+  if (s->host == NULL || s->sums_host == NULL || s->norm2 == NULL || s->norm2_full == NULL)
     return kaon_fail(s->ctx, KAON_ERR_MEMORY, "solver: no host memory for %d columns", s->columns);
   return kaon_history_create(s);
+}
+
+static kaon_status reserve(kaon_solver *s, kaon_operator *A) {
+  return A->ops->reserve != NULL ? A->ops->reserve(A, s->columns) : KAON_OK;
 }
 
 static kaon_status build(kaon_solver *s) {
@@ -123,11 +128,15 @@ static kaon_status build(kaon_solver *s) {
   const double *rule = o->refinement == KAON_REFINE_RESTART ? m->delta_restart : m->delta;
   s->delta = o->delta > 0 ? o->delta : s->mixed ? rule[s->inner->precision] : 0;
   s->flush = s->mixed && m->per_direction == 0 ? FLUSH_STEPS : 0;
-  s->issue = KAON_ISSUE_STREAM;
   KAON_TRY(take_host_memory(s));
   KAON_TRY(kaon_scalars_create(s->ctx, s->columns, &s->scalars));
+  KAON_TRY(kaon_scalars_create(s->ctx, s->columns, &s->sums));
   KAON_TRY(take_outer_vectors(s));
   KAON_TRY(take_inner_vectors(s));
+  KAON_TRY(reserve(s, s->system));
+  KAON_TRY(reserve(s, s->inner));
+  if (s->system->reduction != NULL) KAON_TRY(reserve(s, s->system->reduction->parent));
+  if (o->preconditioner != NULL) KAON_TRY(reserve(s, o->preconditioner));
   KAON_TRY(kaon_launch_prepare(s->ctx, s->columns, 0, &unused));
   kaon_solver_idle(s);
   return kaon_scalars_write(s->scalars, s->host);
@@ -173,8 +182,10 @@ void kaon_solver_destroy(kaon_solver **solver) {
   kaon_vector_destroy(&s->user_x);
   kaon_vector_destroy(&s->full_r);
   kaon_scalars_destroy(&s->scalars);
+  kaon_scalars_destroy(&s->sums);
   kaon_history_destroy(s);
   free(s->host);
+  free(s->sums_host);
   free(s->norm2);
   free(s->norm2_full);
   if (s->inner != s->system && s->inner != s->A) kaon_operator_destroy(&s->inner);

@@ -21,7 +21,8 @@ typedef struct kaon_method_ops {
   const char *name;
   int vectors;       /* inner vectors beside x and r */
   int per_direction; /* and so many for each direction of the subspace */
-  int scratch;       /* one of them that is free while its column waits */
+  int scratch;       /* work[scratch] holds a service's chosen residual where both precisions are
+                        one: what it held before is needed neither after `finish` nor later */
   int applications;  /* of the operator in a step */
   int at_start;      /* of the operator in start */
   int at_inject;     /* and in inject */
@@ -47,15 +48,10 @@ typedef struct kaon_column_history {
   int count, room;
 } kaon_column_history;
 
-/* How steps are issued. STREAM: one operation after another. The others replay recorded blocks
- * (capturable communicator and backend). */
-typedef enum kaon_issue { KAON_ISSUE_STREAM, KAON_ISSUE_GRAPH, KAON_ISSUE_WHILE } kaon_issue;
-
 struct kaon_solver {
   kaon_context *ctx;
   kaon_solver_options options;
   const kaon_method_ops *method;
-  kaon_issue issue;
   int columns;
   int cycle; /* steps of a cycle in which columns stay in lockstep; 0: none */
   int flush; /* steps between additions of x_inner to x; 0: only in services */
@@ -70,7 +66,9 @@ struct kaon_solver {
   int zero_guess;        /* the same until the first residual is taken */
 
   kaon_scalars *scalars;
-  kaon_column_state *host;    /* copies, for looks and services */
+  kaon_column_state *host; /* copies, for looks and services */
+  kaon_scalars *sums;      /* norms before and after the run, every column open */
+  kaon_column_state *sums_host;
   double *norm2, *norm2_full; /* of the sources: of the system's, of the user's */
 
   const kaon_vector *b; /* outer; set by a solve */
@@ -85,7 +83,7 @@ struct kaon_solver {
   kaon_vector *own_b, *own_x;   /* reduced source and solution */
   kaon_vector *user_b, *user_x; /* b and x in the outer precision where A is not */
   kaon_vector *full_r;          /* the parent's residual */
-  kaon_vector *own_outer_r, *own_chosen_r, *own_x_inner;
+  kaon_vector *own_chosen_r, *own_x_inner;
 
   kaon_column_history *history;
   int monitored; /* history is drained (and the monitor called) */
@@ -135,6 +133,8 @@ kaon_status kaon_runner_run(kaon_solver *s);
 kaon_status kaon_runner_fixed(kaon_solver *s, int steps, int *cancelled);
 /* Steps of a solver with tol = 0. */
 int kaon_solver_fixed_steps(const kaon_solver *s);
+/* runner.c: seconds of a clock that never goes back. */
+double kaon_solver_clock(void);
 
 /* solve.c: the host's copies of all states to their idle values. */
 void kaon_solver_idle(kaon_solver *s);

@@ -12,10 +12,28 @@
  * that a monitor can end a solve with slow steps in good time. */
 static const double look_seconds = 0.2;
 
-static double now(void) {
+/* Since the last look. One rank asks the clock after every step. Several have to issue the same
+ * steps: at each look they agree how many the next one is away, by the time that a step took them
+ * on average. */
+typedef struct pace {
+  double begin;
+  int steps, limit;
+} pace;
+
+double kaon_solver_clock(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static pace pace_begin(void) {
+  return (pace){.begin = kaon_solver_clock(), .limit = 1};
+}
+
+static int late(const kaon_solver *s, const pace *p) {
+  if (!s->ctx->backend->host_accessible) return 0;
+  if (s->ctx->comm->ranks > 1) return p->steps >= p->limit;
+  return kaon_solver_clock() - p->begin > look_seconds;
 }
 
 typedef struct columns_now {
@@ -50,20 +68,41 @@ static kaon_status flush(kaon_solver *s) {
 }
 
 /* Issues up to n steps; *position: of the first, then of the next one in its cycle. */
-static kaon_status issue_block(kaon_solver *s, int n, int *position) {
-  const double begin = now();
+static kaon_status issue_block(kaon_solver *s, int n, pace *p, int *position) {
   for (int i = 0; i < n; i++) {
     KAON_TRY(s->method->step(s, *position));
     KAON_TRY(flush(s));
     *position = s->cycle > 0 ? (*position + 1) % s->cycle : 0;
-    if (s->ctx->backend->host_accessible && now() - begin > look_seconds) break;
+    p->steps++;
+    if (late(s, p)) break;
   }
   return KAON_OK;
 }
 
-static kaon_status look(kaon_solver *s, int *cancel) {
-  KAON_TRY(kaon_scalars_read(s->scalars, s->host));
-  return s->monitored ? kaon_history_drain(s, cancel) : KAON_OK;
+/* What each rank found out by itself at a look becomes what all do: one monitor's wish to end ends
+ * the solve, one's failure is everybody's. */
+static kaon_status agree(const kaon_solver *s, kaon_status status, pace *p, int *cancel) {
+  kaon_comm *comm = s->ctx->comm;
+  if (comm->ranks == 1) return status;
+  KAON_TRY(comm->ops->agree(comm, status));
+  const double seconds = kaon_solver_clock() - p->begin;
+  double sum[2] = {*cancel != 0, p->steps > 0 ? seconds / p->steps : 0};
+  KAON_TRY(comm->ops->sum_start(comm, sum, 2));
+  KAON_TRY(comm->ops->sum_finish(comm));
+  *cancel = sum[0] > 0;
+  if (p->steps == 0) return KAON_OK;
+  const double steps = look_seconds * comm->ranks / sum[1];
+  p->limit = steps < 1 ? 1 : steps < KAON_HISTORY ? (int)steps : KAON_HISTORY;
+  return KAON_OK;
+}
+
+static kaon_status look(kaon_solver *s, pace *p, int *cancel) {
+  kaon_status status = kaon_scalars_read(s->scalars, s->host);
+  if (status == KAON_OK && s->monitored) status = kaon_history_drain(s, cancel);
+  KAON_TRY(agree(s, status, p, cancel));
+  p->begin = kaon_solver_clock();
+  p->steps = 0;
+  return KAON_OK;
 }
 
 /* Services are cheaper together. As columns do not see each other, waiting for company changes no
@@ -80,9 +119,10 @@ static int serve_now(const kaon_solver *s, columns_now n, int position, int *pat
 
 kaon_status kaon_runner_run(kaon_solver *s) {
   int cancel = 0, position = 0, patience = 0;
+  pace p = pace_begin();
   KAON_TRY(kaon_service_run(s));
   for (;;) {
-    KAON_TRY(look(s, &cancel));
+    KAON_TRY(look(s, &p, &cancel));
     columns_now n = count_columns(s);
     if (n.stepping + n.waiting == 0) return KAON_OK;
     if (cancel) {
@@ -94,7 +134,7 @@ kaon_status kaon_runner_run(kaon_solver *s) {
       KAON_TRY(kaon_service_run(s));
       if (n.stepping == 0) position = 0;
     } else {
-      KAON_TRY(issue_block(s, block_length(s, position), &position));
+      KAON_TRY(issue_block(s, block_length(s, position), &p, &position));
     }
   }
 }
@@ -119,7 +159,7 @@ static kaon_status fixed_residual(kaon_solver *s) {
 kaon_status kaon_runner_fixed(kaon_solver *s, int steps, int *cancelled) {
   const int every =
       s->options.check_interval < KAON_HISTORY - 1 ? s->options.check_interval : KAON_HISTORY - 1;
-  double last = now();
+  pace p = pace_begin();
   KAON_TRY(kaon_recur(s, KAON_GATE_ANY, KAON_REC_FIXED_BEGIN));
   KAON_TRY(fixed_residual(s));
   KAON_TRY(s->method->start(s));
@@ -132,14 +172,13 @@ kaon_status kaon_runner_fixed(kaon_solver *s, int steps, int *cancelled) {
       KAON_TRY(kaon_recur(s, KAON_GATE_SERVICE, KAON_REC_FIXED_RESUME));
     }
     if (!s->monitored) continue;
-    const int late = s->ctx->backend->host_accessible && now() - last > look_seconds;
-    if ((i + 1) % every != 0 && !late) continue;
-    KAON_TRY(look(s, cancelled));
+    p.steps++;
+    if ((i + 1) % every != 0 && !late(s, &p)) continue;
+    KAON_TRY(look(s, &p, cancelled));
     if (*cancelled) break;
-    last = now();
   }
   KAON_TRY(s->method->finish(s, KAON_GATE_STEP | KAON_GATE_KEEP));
-  if (s->monitored) KAON_TRY(look(s, cancelled));
+  if (s->monitored) KAON_TRY(look(s, &p, cancelled));
   if (!s->mixed) return KAON_OK;
   const kaon_pass all = kaon_gated(s, KAON_GATE_ANY);
   return kaon_blas_convert(s->x_inner, s->x, !s->zero_guess, &all);

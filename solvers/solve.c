@@ -3,7 +3,6 @@
  * reduced system solved, the solution reconstructed, and the parent's residual reported. */
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "solvers/method.h"
 
@@ -54,10 +53,21 @@ static kaon_status check_vectors(const kaon_solver *s, const kaon_vector *b, con
   return KAON_OK;
 }
 
-/* norm2[k] = |v|^2; refuses what is not finite. */
+/* norm2[k] = |v|^2, by scalars that the solver keeps: a solve takes no memory. */
+static kaon_status norms(const kaon_solver *s, const kaon_vector *v, double *norm2) {
+  const int slots[3] = {KAON_NO_SLOT, KAON_NO_SLOT, KAON_S_R2};
+  kaon_pass pass = KAON_PASS_INIT;
+  pass.scalars = s->sums;
+  KAON_TRY(kaon_blas_dot(v, v, slots, &pass));
+  KAON_TRY(kaon_scalars_read(s->sums, s->sums_host));
+  for (int k = 0; k < s->columns; k++) norm2[k] = s->sums_host[k].slot[KAON_S_R2][0];
+  return KAON_OK;
+}
+
+/* The same; refuses what is not finite. */
 static kaon_status finite_norms(const kaon_solver *s, const kaon_vector *v, const char *name,
                                 double *norm2) {
-  KAON_TRY(kaon_vector_norm2(v, norm2));
+  KAON_TRY(norms(s, v, norm2));
   for (int k = 0; k < s->columns; k++)
     if (!isfinite(norm2[k]))
       return kaon_fail(s->ctx, KAON_ERR_NOT_FINITE,
@@ -210,14 +220,14 @@ static kaon_status unbind(kaon_solver *s, const kaon_vector *b, kaon_vector *x, 
     }
     KAON_TRY(kaon_operator_run(s->system->reduction->parent, KAON_PLAIN, full_x, s->full_r, NULL));
     KAON_TRY(kaon_blas_xpay(full_b, KAON_NUMBER(-1), s->full_r, NULL));
-    return kaon_vector_norm2(s->full_r, norm2_r);
+    return norms(s, s->full_r, norm2_r);
   }
   if (other_precision) {
     KAON_TRY(kaon_vector_copy(x, s->own_x));
     KAON_TRY(kaon_vector_copy(s->own_x, x));
     KAON_TRY(kaon_operator_run(s->system, KAON_PLAIN, s->own_x, s->outer_r, NULL));
     KAON_TRY(kaon_blas_xpay(s->own_b, KAON_NUMBER(-1), s->outer_r, NULL));
-    return kaon_vector_norm2(s->outer_r, norm2_r);
+    return norms(s, s->outer_r, norm2_r);
   }
   for (int k = 0; k < s->columns; k++) norm2_r[k] = s->host[k].slot[KAON_S_OUTER][0];
   return KAON_OK;
@@ -273,17 +283,11 @@ static void count_work(const kaon_solver *s, kaon_solve_report *report) {
   }
 }
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 kaon_status kaon_solver_solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
                               kaon_column_report *columns_out, kaon_solve_report *report) {
   if (s == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "solve: the solver is NULL");
   KAON_TRY(check_vectors(s, b, x));
-  const double begin = now();
+  const double begin = kaon_solver_clock();
   KAON_TRY(bind(s, b, x));
   KAON_TRY(source_norms(s, b));
   KAON_TRY(s->options.tol > 0 ? run(s) : run_fixed(s));
@@ -293,7 +297,7 @@ kaon_status kaon_solver_solve(kaon_solver *s, const kaon_vector *b, kaon_vector 
     columns_out[k] = column_report(s, k, norm2_r[k]);
   if (report != NULL) {
     count_work(s, report);
-    report->seconds = now() - begin;
+    report->seconds = kaon_solver_clock() - begin;
   }
   if (s->options.tol > 0) return KAON_OK;
   kaon_solver_idle(s);

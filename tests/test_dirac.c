@@ -194,7 +194,11 @@ static void logdet_on(const int extents[4]) {
   const double bound = (double)ref_volume(&c.L) * 12 * 144 * DBL_EPSILON;
   for (int p = 0; p < 3; p++) {
     double logdet = 0;
-    must(c.ctx, kaon_dirac_clover_logdet(M, (kaon_parity)p, &logdet));
+    int64_t negative = -1;
+    must(c.ctx, kaon_dirac_clover_logdet(M, (kaon_parity)p, &logdet, &negative));
+    test_close("log |det A|", logdet, expected[p], bound);
+    assert_int_equal(negative, 0);
+    must(c.ctx, kaon_dirac_clover_logdet(M, (kaon_parity)p, &logdet, NULL));
     test_close("log det A", logdet, expected[p], bound);
   }
   printf("  largest |log det| of a site %.3g\n", largest);
@@ -202,7 +206,7 @@ static void logdet_on(const int extents[4]) {
   kaon_operator_destroy(&M);
   M = case_dirac(&c, kappa, 0, 1, KAON_DOUBLE, KAON_RECONSTRUCT_18);
   double nothing = 0;
-  must_refuse(c.ctx, KAON_ERR_UNSUPPORTED, kaon_dirac_clover_logdet(M, KAON_EVEN, &nothing));
+  must_refuse(c.ctx, KAON_ERR_UNSUPPORTED, kaon_dirac_clover_logdet(M, KAON_EVEN, &nothing, NULL));
   kaon_operator_destroy(&M);
   case_close(&c);
 }
@@ -211,6 +215,51 @@ static void test_clover_logdet_matches_reference(void **state) {
   (void)state;
   logdet_on(plain_extents);
   logdet_on(small_extents);
+}
+
+/* A strong term on random links: blocks of either sign, counted; a negative whole has no logarithm
+ * for those who do not ask for the sign. */
+static void test_negative_clover_determinants_are_counted(void **state) {
+  (void)state;
+  int refused = 0, taken = 0;
+  for (uint64_t seed = 1; seed < 9; seed++) {
+    dirac_case c;
+    assert_true(case_open(&c, KAON_ISA_AUTO, small_extents, 1, LINKS_RANDOM, seed));
+    kaon_operator *M = case_dirac(&c, 0.2, 5, 1, KAON_DOUBLE, KAON_RECONSTRUCT_18);
+    ref_dirac d = case_reference(&c, 0.2, 5, 1);
+    int64_t expected[3] = {0};
+    for (size_t site = 0; site < ref_volume(&c.L); site++) {
+      ref_complex block[2][36];
+      ref_chiral_blocks(d.clover + 144 * site, block[0], block[1]);
+      for (int chirality = 0; chirality < 2; chirality++) {
+        const int below = cos(cimag(ref_log_det(6, block[chirality]))) < 0;
+        expected[ref_parity(&c.L, site)] += below;
+        expected[KAON_FULL] += below;
+      }
+    }
+    for (int p = 0; p < 3; p++) {
+      double logdet = 0, signless = 77;
+      int64_t negative = 0;
+      must(c.ctx, kaon_dirac_clover_logdet(M, (kaon_parity)p, &logdet, &negative));
+      assert_int_equal(negative, expected[p]);
+      if (negative % 2 == 0) {
+        must(c.ctx, kaon_dirac_clover_logdet(M, (kaon_parity)p, &signless, NULL));
+        assert_true(signless == logdet);
+        taken++;
+      } else {
+        must_refuse(c.ctx, KAON_ERR_ARGUMENT,
+                    kaon_dirac_clover_logdet(M, (kaon_parity)p, &signless, NULL));
+        assert_true(signless == 77);
+        refused++;
+      }
+    }
+    printf("  %d of %d blocks\n", (int)expected[KAON_FULL], 2 * (int)ref_volume(&c.L));
+    assert_true(expected[KAON_FULL] > 0);
+    ref_dirac_free(&d);
+    kaon_operator_destroy(&M);
+    case_close(&c);
+  }
+  assert_true(refused > 0 && taken > 0);
 }
 
 /* Column k is 1 in component k of every site: M's clover part alone, site by site, when kappa D is
@@ -411,6 +460,7 @@ int main(void) {
       cmocka_unit_test(test_hop_matches_reference),
       cmocka_unit_test(test_clover_blocks_match_reference_matrices),
       cmocka_unit_test(test_clover_logdet_matches_reference),
+      cmocka_unit_test(test_negative_clover_determinants_are_counted),
       cmocka_unit_test(test_twins_follow_an_update_of_the_links),
       cmocka_unit_test(test_diagonal_is_that_of_the_clover_blocks),
       cmocka_unit_test(test_costs_are_the_agreed_counts),

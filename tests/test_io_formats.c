@@ -327,7 +327,8 @@ static void a_wrong_stored_checksum_is_refused_unless_ignored(void **state) {
   free(f.u);
   f = read_sample(path, e, 1, &info);
   print_message("read as it is: plaquette %.12f, %lld links off SU(3) by up to %.2g; %s\n",
-                plaquette(&f), (long long)info.unitarity_violations, info.unitarity, info.warning);
+                plaquette(&f), (long long)info.unitarity_violations, info.unitarity,
+                info.warning[0]);
   assert_true(fabs(plaquette(&f) - 0.572689272204) <= plaquette_bound(f.volume));
   assert_true(info.warnings >= 1);
   assert_true(info.unitarity_violations > 0);

@@ -302,6 +302,30 @@ static void put_scalar_source(void *sink, int column, int64_t site, const double
   p->sources++;
 }
 
+/* QIO takes values of up to 32767 bytes, the writer refuses what would be longer. */
+static void a_long_description_comes_back_whole(void **state) {
+  (void)state;
+  static char text[30002];
+  static kaon_propagator_file_info info;
+  kaon_propagator_write_options w = KAON_PROPAGATOR_WRITE_OPTIONS_INIT;
+  memcpy(w.extents, shapes[1], sizeof w.extents);
+  w.kind = KAON_PROPAGATOR_PAIRS;
+  w.columns = 1;
+  w.text = text;
+  propagator p = propagator_new(shapes[1], 1, 77);
+  for (int i = 0; i < 30000; i++) text[i] = (char)('a' + i % 26);
+  assert_ok(
+      kaon_propagator_file_write(NULL, scratch("prop"), &w, get_spinor, get_spinor_source, &p));
+  assert_ok(kaon_propagator_file_probe(NULL, scratch("prop"), &info));
+  assert_string_equal(info.text, text);
+  text[30000] = 'x';
+  assert_int_equal(
+      kaon_propagator_file_write(NULL, scratch("prop"), &w, get_spinor, get_spinor_source, &p),
+      KAON_ERR_ARGUMENT);
+  unlink(scratch("prop"));
+  propagator_free(&p);
+}
+
 static void propagators_of_every_kind_come_back(void **state) {
   (void)state;
   static const char text[] = "<kappa>0.1345</kappa> & \"c_sw\" = 1.769, source 'point' 0 0 0 0";
@@ -468,6 +492,7 @@ int main(void) {
       cmocka_unit_test(nersc_files_that_hide_their_byte_order_are_read),
       cmocka_unit_test(two_rows_of_a_link_off_su3_and_nan_are_not_written),
       cmocka_unit_test(output_appears_whole_or_not_at_all),
+      cmocka_unit_test(a_long_description_comes_back_whole),
       cmocka_unit_test(propagators_of_every_kind_come_back),
       cmocka_unit_test(the_basis_change_maps_every_gamma_matrix_exactly),
       cmocka_unit_test(a_propagator_turns_in_source_and_sink),

@@ -42,7 +42,7 @@ KAON_INLINE unit unit_at(const kaon_convert_args *args, int operand, const int p
 KAON_INLINE vwide load(const unit *u, const int precision, int c) {
   if (precision == DOUBLE) return w_load((const double *)u->data + c * KAON_W);
   if (precision == SINGLE) return w_from(v_load_real((const float *)u->data + c * KAON_W));
-  return w_from(v_load_int16((const int16_t *)u->data + c * KAON_W) * u->step);
+  return w_from(v_from_int(v_load_int16((const int16_t *)u->data + c * KAON_W)) * u->step);
 }
 
 KAON_INLINE vwide load_sum(const unit *from, const int from_precision, const unit *to,

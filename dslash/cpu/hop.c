@@ -197,7 +197,7 @@ static __attribute__((noinline)) void hop_end(const hop_plan *plan, int64_t bloc
   if (args->clover_on == KAON_CLOVER_ON_HOP) site_clover(&plan->site, block, part, d);
   const double b = args->b * half_on_hop;
   const vreal rounded = v_set((real)b), rest = v_set((real)(b - (double)(real)b));
-  for (int s = 0; s < 4; s++)
+  for (int s = 0; s < 4 && b != 1; s++)
     for (int c = 0; c < 3; c++) d->s[s][c] = c_scale_split(d->s[s][c], rounded, rest);
   if (args->x.data != NULL) {
     vspinor x;
@@ -230,6 +230,9 @@ KAON_INLINE void hop_site(const hop_plan *plan, int64_t block, int part, int col
   HOP_DIRECTION(4, 7)
 #undef HOP_DIRECTION
   if (plan->bare) {
+#if KAON_HALF
+    site_quantise(&plan->site, block, part, column, &d);
+#endif
     site_store(&plan->site, block, part, column, &d, late);
   } else {
     vspinor result = d; /* so that d itself can live in registers */
@@ -354,7 +357,7 @@ void KAON_EXPORT(kaon_dslash_hop)(const kaon_launch *launch, const kaon_hop_args
   plan.links[1] = args->links[1 - args->parity];
   plan.in = args->in.data;
   plan.recon = args->recon;
-  plan.bare = !KAON_HALF && args->b == 1 && args->x.data == NULL && args->sum.state == NULL &&
+  plan.bare = args->b == 1 && args->x.data == NULL && args->sum.state == NULL &&
               args->clover_on == KAON_CLOVER_NONE && args->stencil->tail_lanes == KAON_W;
   int open = 0;
   for (int k = args->nrhs - 1; k >= 0; k--)

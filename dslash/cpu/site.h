@@ -6,8 +6,12 @@
 #include "lib/kernel.h"
 #include "lib/cpu/reduce.h"
 #include "lib/math/clover.h"
-#include "lib/math/half.h"
 #include "lib/cpu/wide.h"
+#if KAON_HALF
+#include "lib/cpu/quantise.h"
+#else
+#include "lib/math/half.h"
+#endif
 
 /* A result on its way past the cache. Processors have few buffers for such stores, and a burst of
  * them stops the core until memory has taken them; so a result waits in first-level cache and
@@ -166,18 +170,20 @@ KAON_INLINE void site_store(const site_plan *plan, int64_t block, int part, int 
 }
 
 #if KAON_HALF
-/* Scales d so that its largest component is 32767 and stores the scale. A NaN or infinity makes the
- * scale NaN: x - x is 0 for finite x only. */
+/* Scales d so that its largest component is 32767 and stores the scale; a NaN or an infinity
+ * becomes the scale. */
 KAON_INLINE void site_quantise(const site_plan *plan, int64_t block, int part, int column,
                                vspinor *d) {
-  vreal largest = v_set(0), poison = v_set(0);
-  for (int s = 0; s < 4; s++)
-    for (int c = 0; c < 3; c++) {
-      largest = v_max(largest, v_max(v_abs(d->s[s][c].re), v_abs(d->s[s][c].im)));
-      poison = poison + (d->s[s][c].re - d->s[s][c].re) + (d->s[s][c].im - d->s[s][c].im);
-    }
+  vreal most[4]; /* four chains: the search is not to wait for itself */
+  for (int s = 0; s < 4; s++) {
+    most[s] = v_set(0);
+    for (int c = 0; c < 3; c++)
+      most[s] = quantise_largest(quantise_largest(most[s], d->s[s][c].re), d->s[s][c].im);
+  }
+  const vreal largest =
+      quantise_largest(quantise_largest(most[0], most[1]), quantise_largest(most[2], most[3]));
   float *scale = plan->out.scale + (block * plan->nrhs + column) * KAON_W + part * KAON_VL;
-  v_store_real(scale, largest + poison);
+  v_store_real(scale, largest);
   const vreal factor = v_set(KAON_HALF_MAX) / v_max(largest, v_set(KAON_HALF_TINY));
   for (int s = 0; s < 4; s++)
     for (int c = 0; c < 3; c++) d->s[s][c] = c_scale(d->s[s][c], factor);

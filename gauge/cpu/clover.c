@@ -33,10 +33,12 @@ static void invert_chunk(const void *args, int64_t begin, int64_t end, double *p
         const int64_t first = kaon_field_index(block, 0, 36 * chirality, lane, 1, 72, KAON_W);
         const int64_t site = a->sites[block * KAON_W + lane];
         double packed[36], log_det = 0;
+        int negative = 0;
         for (int i = 0; i < 36; i++) packed[i] = a->blocks[first + i * KAON_W];
         if (site >= 0) {
-          const double ratio = kaon_block_invert(packed, packed, &log_det);
+          const double ratio = kaon_block_invert(packed, packed, &log_det, &negative);
           partial[0] += log_det;
+          partial[3] += negative;
           if (!(ratio >= partial[1])) {
             partial[1] = ratio;
             partial[2] = (double)site;
@@ -49,10 +51,11 @@ static void invert_chunk(const void *args, int64_t begin, int64_t end, double *p
 void KAON_EXPORT(kaon_clover_invert)(const kaon_launch *launch, const kaon_clover_invert_args *a) {
   const int64_t nblocks = a->stencil->nblocks;
   chunks_run(launch, nblocks, KAON_INVERT_RESULTS, invert_chunk, a);
-  double total[KAON_INVERT_RESULTS] = {0, HUGE_VAL, 0};
+  double total[KAON_INVERT_RESULTS] = {0, HUGE_VAL, 0, 0};
   for (int chunk = 0; chunk < kaon_chunk_count(nblocks); chunk++) {
     const double *p = launch->partials + chunk * KAON_INVERT_RESULTS;
     total[0] += p[0];
+    total[3] += p[3];
     if (p[1] < total[1] || p[1] != p[1]) {
       total[1] = p[1];
       total[2] = p[2];

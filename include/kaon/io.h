@@ -38,6 +38,9 @@ kaon_status kaon_file_format_parse(const char *name, kaon_file_format *format);
 /* Links whose |U U^dag - 1| or |det U - 1| exceeds this, entry by entry, are refused. */
 #define KAON_UNITARITY_TOLERANCE 1e-4
 
+/* Checks that ignore_checksum lets pass: checksum, SU(3), link trace, plaquette. */
+enum { KAON_GAUGE_FILE_WARNINGS = 4 };
+
 /* What a gauge file says of itself, and what was found. Filled as far as known even on failure. */
 typedef struct kaon_gauge_file_info {
   kaon_file_format format;
@@ -65,7 +68,8 @@ typedef struct kaon_gauge_file_info {
   double unitarity;             /* the largest deviation from SU(3) */
   int64_t unitarity_violations; /* links beyond KAON_UNITARITY_TOLERANCE */
   int warnings;                 /* how many checks failed that ignore_checksum let pass */
-  char warning[240];            /* the first of them, "" if none */
+  char warning[KAON_GAUGE_FILE_WARNINGS][512]; /* a sentence of each: file, what is stored, what
+                                                  was found */
 } kaon_gauge_file_info;
 
 typedef struct kaon_gauge_read_options {
@@ -159,7 +163,7 @@ typedef struct kaon_propagator_file_info {
   int has_source;        /* 1: every source record is a full field, and put_source is called */
   int checksums_missing; /* records without a stored checksum */
   int warnings;          /* wrong checksums that ignore_checksum let pass */
-  char text[4096];       /* the file's <info>, unescaped; cut there if longer */
+  char text[32768];      /* the file's <info>, unescaped; whole, as QIO takes no longer value */
 } kaon_propagator_file_info;
 
 /* psi[spin][colour][re,im] at a lexicographic site of column `column`. */

@@ -101,10 +101,17 @@ typedef struct kaon_even_odd_options {
 kaon_status kaon_dirac_even_odd(kaon_operator *M, const kaon_even_odd_options *options,
                                 kaon_operator **reduced);
 
-/* log |det A| of the clover blocks of `parity` (KAON_FULL: of both), summed over sites. M: from
- * kaon_dirac_create, or a reduction of it. Collective. Errors: ARGUMENT, UNSUPPORTED (csw = 0, or
- * no such operator), STALE, SINGULAR, MEMORY. */
-kaon_status kaon_dirac_clover_logdet(kaon_operator *M, kaon_parity parity, double *logdet);
+/* The determinant of the clover term on the sites of `parity` (KAON_FULL: on both), which is real:
+ * det A = (-1)^negative exp(logdet).
+ *   M         from kaon_dirac_create, or a reduction of it
+ *   logdet    log |det A|, summed over sites: all that an even number of flavours needs
+ *   negative  how many of the 6x6 blocks, two a site, have a negative determinant. An odd number of
+ *             flavours needs it: where it is not 0 the field is one on which roots and rational
+ *             approximations of det A mean nothing. NULL: a negative det A is refused (ARGUMENT)
+ * Both are unchanged after an error. Collective. Errors: ARGUMENT, UNSUPPORTED (csw = 0, or no such
+ * operator), STALE, SINGULAR, MEMORY. */
+kaon_status kaon_dirac_clover_logdet(kaon_operator *M, kaon_parity parity, double *logdet,
+                                     int64_t *negative);
 
 /* The two halves of a reduction R of M, from kaon_dirac_even_odd, for callers with a solver of
  * their own: prepare turns b into the source of R's equation, reconstruct the solution of that into

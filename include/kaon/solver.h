@@ -69,7 +69,7 @@ typedef struct kaon_solver_options {
       delta; /* replace the residual once it is below delta times its largest value since the last
                 time, 0 to 1; a positive delta is kept. 0: begins by a rule of method and inner
                 precision and, with RELIABLE (but in GCR, whose cycles replace), follows the drift
-                that replacements find, between 0.01 and 0.5; without mixing: no replacement */
+                that replacements find, between 0.1 and 0.5; without mixing: no replacement */
   int check_interval; /* steps between looks of the host, 1 to 256: 256 is cut to 255, GCR looks at
                          the end of a cycle at the latest, and where steps are slow the CPU looks
                          after 0.2 s. Results do not depend on it */

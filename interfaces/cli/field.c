@@ -2,7 +2,6 @@
 #include "field.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,42 +81,10 @@ static kaon_status fill(const field_spec *spec, const int given[4], int ignore_c
   return kaon_gauge_read(f->gauge, spec->text, &options, &f->file);
 }
 
-static int warn_checksums(const field *f) {
-  const kaon_gauge_file_info *i = &f->file;
-  int wrong = 0;
-  for (int k = 0; k < i->checksums; k++) wrong |= i->checksum_stored[k] != i->checksum_computed[k];
-  for (int k = 0; wrong && k < i->checksums; k++)
-    cli_error("warning: %s: checksum %08x is stored, the data have %08x", f->spec.text,
-              i->checksum_stored[k], i->checksum_computed[k]);
-  return wrong;
-}
-
-/* --ignore-checksum goes on, but not in silence: the library counts what it let pass and keeps the
- * first sentence; here every one is said. */
-static void warn(const field *f) {
-  const kaon_gauge_file_info *i = &f->file;
-  kaon_observables o;
-  int said = warn_checksums(f);
-  if (i->unitarity_violations > 0) {
-    cli_error(
-        "warning: %s: %lld of %lld links are not in SU(3), the worst off by %.3g (%.0e is "
-        "allowed)",
-        f->spec.text, (long long)i->unitarity_violations,
-        4 * (long long)kaon_lattice_volume(f->lattice), i->unitarity, KAON_UNITARITY_TOLERANCE);
-    said++;
-  }
-  if (i->has_link_trace && fabs(i->link_trace_computed - i->link_trace) > i->link_trace_tolerance) {
-    cli_error("warning: %s: link trace %.12g is stored, the links give %.12g (%.1e is allowed)",
-              f->spec.text, i->link_trace, i->link_trace_computed, i->link_trace_tolerance);
-    said++;
-  }
-  if (said < i->warnings && i->has_plaquette && kaon_gauge_measure(f->gauge, &o) == KAON_OK &&
-      fabs(o.plaquette - i->plaquette) > i->plaquette_tolerance) {
-    cli_error("warning: %s: plaquette %.12f is stored, the links give %.12f (%.1e is allowed)",
-              f->spec.text, i->plaquette, o.plaquette, i->plaquette_tolerance);
-    said++;
-  }
-  if (said < i->warnings) cli_error("warning: %s", i->warning);
+/* --ignore-checksum goes on, but not in silence. */
+static void warn(const kaon_gauge_file_info *file) {
+  for (int i = 0; i < file->warnings && i < KAON_GAUGE_FILE_WARNINGS; i++)
+    cli_error("warning: %s", file->warning[i]);
 }
 
 int field_open(kaon_context *ctx, const field_spec *spec, const int given[4],
@@ -132,7 +99,7 @@ int field_open(kaon_context *ctx, const field_spec *spec, const int given[4],
                     NULL);
   if (code != EXIT_DONE) return code;
   code = cli_status(ctx, fill(spec, given, ignore_checksum, f), NULL);
-  if (code == EXIT_DONE && f->file.warnings) warn(f);
+  if (code == EXIT_DONE) warn(&f->file);
   return code;
 }
 

@@ -40,7 +40,7 @@ int invert_solve(invert_job *job);
 void invert_close(invert_job *job);
 
 /* --- results.c: exit statuses --- */
-/* A propagator's description, JSON of at most the 4096 bytes that a file gives back. The caller
+/* A propagator's description, JSON short enough for a file to take and give back whole. The caller
  * frees it. */
 char *results_description(const invert_job *job);
 /* 1 if `text` describes a solution of this job's equation. columns[k] = its iterations for each

@@ -9,7 +9,7 @@
 #include "report.h"
 #include "signals.h"
 
-enum { KEPT = 2 };
+enum { KEPT = 2, DESCRIPTION_ROOM = 28000 /* the file takes 30000, escaped */ };
 static const double same_plaquette = 1e-12; /* the rounding of a mean of O(1) numbers, and some */
 
 /* The equation that a solution belongs to; compared as JSON values. The tolerance is left out:
@@ -25,16 +25,53 @@ static json_t *equation(const invert_job *job) {
                    "boundary_t", a->boundary_t ? "periodic" : "antiperiodic", "source", a->source);
 }
 
+/* The finished columns as runs of neighbours: [first, its iterations, those of the next, ...]. */
+static json_t *column_runs(const invert_job *job, int with_iterations) {
+  json_t *runs = json_array(), *run = NULL;
+  for (int k = 0; k < job->columns; k++) {
+    if (!job->done[k]) {
+      run = NULL;
+      continue;
+    }
+    if (!run) {
+      run = json_pack("[i]", k);
+      json_array_append_new(runs, run);
+    }
+    json_array_append_new(run, json_integer(with_iterations ? job->solves[k].iterations : 0));
+  }
+  return runs;
+}
+
+/* Thousands of columns with iterations of many digits may be too long: 0 for all of them then. */
 char *results_description(const invert_job *job) {
-  json_t *columns = json_array();
-  for (int k = 0; k < job->columns; k++)
-    if (job->done[k])
-      json_array_append_new(columns, json_pack("[i,i]", k, job->solves[k].iterations));
-  json_t *text = json_pack("{s:s s:s s:o s:o}", "kaon", kaon_version(), "gauge",
-                           job->args->problem.gauge, "equation", equation(job), "columns", columns);
-  char *line = json_dumps(text, JSON_COMPACT | JSON_REAL_PRECISION(17));
-  json_decref(text);
-  return line;
+  for (int with_iterations = 1;; with_iterations--) {
+    json_t *text =
+        json_pack("{s:s s:s s:o s:o}", "kaon", kaon_version(), "gauge", job->args->problem.gauge,
+                  "equation", equation(job), "columns", column_runs(job, with_iterations));
+    char *line = json_dumps(text, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    json_decref(text);
+    if (!line || !with_iterations || strlen(line) < DESCRIPTION_ROOM) return line;
+    free(line);
+  }
+}
+
+static int take_runs(const invert_job *job, const json_t *runs, int *columns, int *iterations,
+                     int *count) {
+  size_t i, j;
+  json_t *run, *value;
+  *count = 0;
+  json_array_foreach(runs, i, run) {
+    json_int_t first = json_integer_value(json_array_get(run, 0));
+    json_array_foreach(run, j, value) {
+      if (j == 0) continue;
+      json_int_t k = first + (json_int_t)j - 1;
+      if (first < 0 || first >= job->columns || k >= job->columns || *count == job->columns)
+        return 0;
+      columns[*count] = (int)k;
+      iterations[(*count)++] = (int)json_integer_value(value);
+    }
+  }
+  return *count > 0;
 }
 
 int results_describes(const invert_job *job, const char *text, int *columns, int *iterations,
@@ -51,21 +88,10 @@ int results_describes(const invert_job *job, const char *text, int *columns, int
   json_object_del(known, "plaquette"); /* compared above, as sums differ between machines */
   json_object_del(here, "plaquette");
   same = same && json_equal(known, here);
-  json_t *list = json_object_get(there, "columns"), *pair;
-  size_t i;
-  *count = 0;
-  json_array_foreach(list, i, pair) {
-    json_int_t k = json_integer_value(json_array_get(pair, 0));
-    if (!same || k < 0 || k >= job->columns || *count == job->columns) {
-      same = 0;
-      break;
-    }
-    columns[*count] = (int)k;
-    iterations[(*count)++] = (int)json_integer_value(json_array_get(pair, 1));
-  }
+  same = same && take_runs(job, json_object_get(there, "columns"), columns, iterations, count);
   json_decref(there);
   json_decref(here);
-  return same && *count > 0;
+  return same;
 }
 
 /* Columns on their way into a file: the writer asks site by site, we export whole columns. TWELVE

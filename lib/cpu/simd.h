@@ -66,8 +66,12 @@ KAON_INLINE vreal v_load_float(const float *p) {
   return (real)*p;
 }
 #if KAON_HALF
-KAON_INLINE vreal v_load_int16(const int16_t *p) {
+typedef int32_t vraw;
+KAON_INLINE vraw v_load_int16(const int16_t *p) {
   return *p;
+}
+KAON_INLINE vreal v_from_int(vraw a) {
+  return (vreal)a;
 }
 KAON_INLINE void v_store_int16(int16_t *p, vreal a) {
   *p = (int16_t)lrintf(a);
@@ -85,6 +89,9 @@ typedef real vreal __attribute__((vector_size(sizeof(real) * KAON_VL)));
 typedef int64_t vint __attribute__((vector_size(8 * KAON_VL)));
 #else
 typedef int32_t vint __attribute__((vector_size(4 * KAON_VL)));
+#endif
+#if KAON_HALF
+typedef vint vraw;
 #endif
 
 KAON_INLINE vreal v_load_real(const real *p) {
@@ -141,8 +148,11 @@ KAON_INLINE vperm v_exchange_index(int bit) {
 KAON_INLINE vreal v_exchange(vreal a, vperm index) {
   return _mm512_permutexvar_ps(index, a);
 }
-KAON_INLINE vreal v_load_int16(const int16_t *p) {
-  return _mm512_cvtepi32_ps(_mm512_cvtepi16_epi32(_mm256_loadu_si256((const __m256i *)p)));
+KAON_INLINE vint v_load_int16(const int16_t *p) {
+  return (vint)_mm512_cvtepi16_epi32(_mm256_loadu_si256((const __m256i *)p));
+}
+KAON_INLINE vreal v_from_int(vint a) {
+  return _mm512_cvtepi32_ps((__m512i)a);
 }
 KAON_INLINE void v_store_int16(int16_t *p, vreal a) {
   _mm256_storeu_si256((__m256i *)p, _mm512_cvtsepi32_epi16(_mm512_cvtps_epi32(a)));
@@ -160,8 +170,11 @@ KAON_INLINE vreal v_fnma(vreal a, vreal b, vreal c) {
 #define KAON_MM(op) _mm256_##op##_pd
 #else
 #define KAON_MM(op) _mm256_##op##_ps
-KAON_INLINE vreal v_load_int16(const int16_t *p) {
-  return _mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(_mm_loadu_si128((const __m128i *)p)));
+KAON_INLINE vint v_load_int16(const int16_t *p) {
+  return (vint)_mm256_cvtepi16_epi32(_mm_loadu_si128((const __m128i *)p));
+}
+KAON_INLINE vreal v_from_int(vint a) {
+  return _mm256_cvtepi32_ps((__m256i)a);
 }
 KAON_INLINE __m128i v_pack_int16(vreal a) {
   const __m256i i = _mm256_cvtps_epi32(a);
@@ -202,9 +215,12 @@ KAON_INLINE vreal v_exchange(vreal a, vperm index) {
 KAON_INLINE vreal v_exchange(vreal a, vperm index) {
   return index == 0 ? _mm_shuffle_ps(a, a, 0xB1) : _mm_shuffle_ps(a, a, 0x4E);
 }
-KAON_INLINE vreal v_load_int16(const int16_t *p) {
+KAON_INLINE vint v_load_int16(const int16_t *p) {
   const __m128i i = _mm_loadl_epi64((const __m128i *)p);
-  return _mm_cvtepi32_ps(_mm_srai_epi32(_mm_unpacklo_epi16(i, i), 16));
+  return (vint)_mm_srai_epi32(_mm_unpacklo_epi16(i, i), 16);
+}
+KAON_INLINE vreal v_from_int(vint a) {
+  return _mm_cvtepi32_ps((__m128i)a);
 }
 KAON_INLINE void v_store_int16(int16_t *p, vreal a) {
   const __m128i i = _mm_cvtps_epi32(a);

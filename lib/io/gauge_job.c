@@ -172,6 +172,13 @@ void kaon_gauge_deliver(kaon_gauge_job *job, int64_t site, int mu, const double 
   job->put(job->sink, site, mu, u);
 }
 
+void kaon_gauge_warn(kaon_gauge_file_info *info, const char *text) {
+  const size_t room = sizeof info->warning[0];
+  if (info->warnings < KAON_GAUGE_FILE_WARNINGS)
+    snprintf(info->warning[info->warnings], room, "%.*s", (int)room - 1, text);
+  info->warnings++;
+}
+
 /* A failed check that ignore_checksum turns into a warning. */
 static kaon_status doubt(kaon_gauge_job *job, kaon_status status, const char *format, ...)
     KAON_PRINTF(3, 4);
@@ -185,10 +192,7 @@ static kaon_status doubt(kaon_gauge_job *job, kaon_status status, const char *fo
     return kaon_fail(job->ctx, status,
                      "%s; get a sound copy, or pass --ignore-checksum to use it as it is", text);
   }
-  if (job->info->warnings++ == 0) {
-    snprintf(job->info->warning, sizeof job->info->warning, "%.*s",
-             (int)sizeof job->info->warning - 1, text);
-  }
+  kaon_gauge_warn(job->info, text);
   return KAON_OK;
 }
 

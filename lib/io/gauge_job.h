@@ -81,6 +81,8 @@ void kaon_gauge_set_link_trace(kaon_gauge_job *job, double trace, double digit);
 /* Hands one link on, checked and counted; never fails: the verdict tells, so that a wrong checksum
  * (the file is damaged) is reported before its consequences. */
 void kaon_gauge_deliver(kaon_gauge_job *job, int64_t site, int mu, const double u[18]);
+/* Counts a failed check and keeps its sentence, cut where it is too long. */
+void kaon_gauge_warn(kaon_gauge_file_info *info, const char *text);
 /* After the last link: checksums, then NaN, SU(3), link trace. */
 kaon_status kaon_gauge_verdict(kaon_gauge_job *job);
 

@@ -312,7 +312,7 @@ kaon_status kaon_propagator_bytes_read(const kaon_context *ctx, const kaon_bytes
                      "KAON_PROPAGATOR_READ_OPTIONS_INIT",
                      bytes->name, in.options.size, in.options.version, sizeof in.options);
   }
-  kaon_propagator_file_info *own = malloc(sizeof *own); /* 4 KiB of text: not on the stack */
+  kaon_propagator_file_info *own = malloc(sizeof *own); /* 32 KiB of text: not on the stack */
   double *values = malloc(sizeof *values * GROUP * SITES * REALS);
   unsigned char *raw = malloc(sizeof *values * SITES * REALS);
   in.text = malloc(XML_MAX);

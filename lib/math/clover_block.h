@@ -45,8 +45,9 @@ static inline KAON_HD void kaon_block_eliminate(double to[12][2], double from[12
 }
 
 /* Moves the largest element of column c, rows c and below, to the diagonal and divides its row by
- * it. Returns its modulus (0: singular, nothing divided). */
-static inline KAON_HD double kaon_block_pivot(double a[6][12][2], int c) {
+ * it. Returns its modulus (0: singular, nothing divided); phase *= what the determinant has of it.
+ */
+static inline KAON_HD double kaon_block_pivot(double a[6][12][2], int c, double phase[2]) {
   int best = c;
   double largest = 0.0;
   for (int i = c; i < 6; i++) {
@@ -63,31 +64,38 @@ static inline KAON_HD double kaon_block_pivot(double a[6][12][2], int c) {
       a[c][j][k] = a[best][j][k];
       a[best][j][k] = kept;
     }
+  const double swap = best == c ? 1.0 : -1.0, size = sqrt(largest);
+  const double u = swap * a[c][c][0] / size, v = swap * a[c][c][1] / size, was = phase[0];
+  phase[0] = was * u - phase[1] * v;
+  phase[1] = was * v + phase[1] * u;
   const double re = a[c][c][0] / largest, im = -a[c][c][1] / largest;
   for (int j = c; j < 12; j++) {
     const double x = a[c][j][0], y = a[c][j][1];
     a[c][j][0] = x * re - y * im;
     a[c][j][1] = x * im + y * re;
   }
-  return sqrt(largest);
+  return size;
 }
 
 /* inverse = packed^-1 (may be the same array). Returns the smallest |pivot| over the largest
- * element, 0 if the block is singular (inverse is then meaningless); *log_det = log |det|. */
+ * element, 0 if the block is singular (inverse is then meaningless); *log_det = log |det|,
+ * *negative = 1 where det < 0. */
 static inline KAON_HD double kaon_block_invert(const double packed[36], double inverse[36],
-                                               double *log_det) {
-  double a[6][12][2], scale = 0.0, smallest = HUGE_VAL;
+                                               double *log_det, int *negative) {
+  double a[6][12][2], scale = 0.0, smallest = HUGE_VAL, phase[2] = {1.0, 0.0};
   kaon_block_unpack(packed, a);
   for (int i = 0; i < 36; i++) scale = fabs(packed[i]) > scale ? fabs(packed[i]) : scale;
   *log_det = 0.0;
+  *negative = 0;
   for (int c = 0; c < 6; c++) {
-    const double pivot = kaon_block_pivot(a, c);
+    const double pivot = kaon_block_pivot(a, c, phase);
     if (!(pivot > 0.0)) return 0.0;
     smallest = pivot < smallest ? pivot : smallest;
     *log_det += log(pivot);
     for (int i = 0; i < 6; i++)
       if (i != c) kaon_block_eliminate(a[i], a[c], c);
   }
+  *negative = phase[0] < 0.0; /* real but for rounding, as the block is Hermitian */
   for (int i = 0; i < 6; i++) {
     inverse[i] = a[i][6 + i][0];
     for (int j = 0; j < i; j++) { /* the Hermitian part */

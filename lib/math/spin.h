@@ -15,10 +15,35 @@ typedef struct vspinor {
   vcomplex s[4][3];
 } vspinor;
 
+/* A complex number as it stands in memory: integers in half, whose sums and differences are exact,
+ * so that a projection converts half as many. */
+typedef struct craw {
+  vraw re, im;
+} craw;
+
 /* Component (spin 0 or 1 of a half, colour) of a stored spinor half, KAON_W apart. */
-KAON_MATH vcomplex half_load(const stored *p, const int spin, const int c) {
+KAON_MATH craw half_load_raw(const stored *p, const int spin, const int c) {
   const stored *q = p + (spin * 3 + c) * 2 * KAON_W;
-  return c_make(v_load(q), v_load(q + KAON_W));
+  craw z;
+  z.re = v_load_raw(q);
+  z.im = v_load_raw(q + KAON_W);
+  return z;
+}
+
+KAON_MATH vcomplex half_load(const stored *p, const int spin, const int c) {
+  const craw z = half_load_raw(p, spin, c);
+  return c_make(v_from_raw(z.re), v_from_raw(z.im));
+}
+
+/* a + s b, a + s i b; s = +1 or -1. */
+KAON_MATH vcomplex raw_add_signed(craw a, craw b, const int s) {
+  return s > 0 ? c_make(v_from_raw(a.re + b.re), v_from_raw(a.im + b.im))
+               : c_make(v_from_raw(a.re - b.re), v_from_raw(a.im - b.im));
+}
+
+KAON_MATH vcomplex raw_add_i_signed(craw a, craw b, const int s) {
+  return s > 0 ? c_make(v_from_raw(a.re - b.im), v_from_raw(a.im + b.re))
+               : c_make(v_from_raw(a.re + b.im), v_from_raw(a.im - b.re));
 }
 
 /* Colour c of the projected half spinor; in t without the factor 2. */
@@ -29,17 +54,17 @@ KAON_MATH void spin_project_colour(const int mu, const int s, const stored *up, 
     h->s[1][c] = half_load(s > 0 ? low : up, 1, c);
     return;
   }
-  const vcomplex u0 = half_load(up, 0, c), u1 = half_load(up, 1, c);
-  const vcomplex l0 = half_load(low, 0, c), l1 = half_load(low, 1, c);
+  const craw u0 = half_load_raw(up, 0, c), u1 = half_load_raw(up, 1, c);
+  const craw l0 = half_load_raw(low, 0, c), l1 = half_load_raw(low, 1, c);
   if (mu == 0) {
-    h->s[0][c] = c_add_i_signed(u0, l1, -s);
-    h->s[1][c] = c_add_i_signed(u1, l0, -s);
+    h->s[0][c] = raw_add_i_signed(u0, l1, -s);
+    h->s[1][c] = raw_add_i_signed(u1, l0, -s);
   } else if (mu == 1) {
-    h->s[0][c] = c_add_signed(u0, l1, -s);
-    h->s[1][c] = c_add_signed(u1, l0, s);
+    h->s[0][c] = raw_add_signed(u0, l1, -s);
+    h->s[1][c] = raw_add_signed(u1, l0, s);
   } else {
-    h->s[0][c] = c_add_i_signed(u0, l0, -s);
-    h->s[1][c] = c_add_i_signed(u1, l1, s);
+    h->s[0][c] = raw_add_i_signed(u0, l0, -s);
+    h->s[1][c] = raw_add_i_signed(u1, l1, s);
   }
 }
 

@@ -13,13 +13,26 @@
 #define KAON_MATH KAON_INLINE
 #endif
 
-/* Loads a value as it stands in memory: half gives the integer -32767 .. 32767, unscaled. */
-KAON_MATH vreal v_load(const stored *p) {
+/* A value as it stands in memory: half gives the integer -32767 .. 32767, unscaled, as an integer
+ * (a `vraw`, where + and - are exact) and as a number. Elsewhere a vraw is a vreal. */
 #if KAON_HALF
+KAON_MATH vraw v_load_raw(const stored *p) {
   return v_load_int16(p);
+}
+KAON_MATH vreal v_from_raw(vraw a) {
+  return v_from_int(a);
+}
 #else
+typedef vreal vraw;
+KAON_MATH vraw v_load_raw(const stored *p) {
   return v_load_real(p);
+}
+KAON_MATH vreal v_from_raw(vraw a) {
+  return a;
+}
 #endif
+KAON_MATH vreal v_load(const stored *p) {
+  return v_from_raw(v_load_raw(p));
 }
 
 /* a + s b and a - s b with s = +1 or -1 known when compiled. */

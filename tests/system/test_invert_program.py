@@ -121,6 +121,16 @@ class Invert(system.Case):
         out = self.succeeds("invert", *SMALL, "--source", "z4:3", "--columns", "5", "--output", "n.lime", "--resume")
         self.assertIn("5 of 5 columns taken over", out)
 
+    def test_hundreds_of_noise_columns_resume(self):
+        """the file's description names every column: with this many it is longer than 4096 bytes"""
+        job = ["invert", "--gauge", "weak:0.3", "--lattice", "4", "4", "4", "4", "--kappa", "0.11", "--csw", "1",
+               "--tol", "1e-5", "--source", "gauss:3", "--columns", "900", "--batch", "300", "--output", "n.lime"]
+        self.succeeds(*job, "--report", "first.json")
+        out = self.succeeds(*job, "--resume", "--report", "again.json")
+        self.assertIn("900 of 900 columns taken over", out)
+        counts = [[s["iterations"] for s in self.report(name)["solves"]] for name in ("first.json", "again.json")]
+        self.assertEqual(*counts)
+
     def test_twelve_noise_fields_are_no_propagator(self):
         out = self.succeeds("invert", *SMALL, "--source", "gauss:1", "--report", "report.json")
         self.assertNotIn("pion", out)

@@ -60,7 +60,7 @@ class Usage(system.Case):
                 self.assertIn("standard output", done.stderr)
 
     def test_options_without_effect_are_refused(self):
-        for bench, option, value in (("dslash", "kappa", ["0.1"]), ("dslash", "temporal-gauge", []),
+        for bench, option, value in (("dslash", "kappa", ["0.1"]), ("vector", "temporal-gauge", []),
                                      ("dslash", "csw", ["1"]), ("dslash", "gauge", ["weak:0.3"]),
                                      ("dslash", "set", ["delta=0.1"]), ("vector", "reconstruct", ["18"]),
                                      ("vector", "tol", ["1e-10"]), ("vector", "even-odd", ["none"]),

@@ -1,0 +1,46 @@
+/* pass.c - what a pass asks for (lib/operator.h): gate, sums, what runs after them. */
+#include "blas/blas.h"
+
+kaon_gate kaon_pass_gate(const kaon_pass *pass) {
+  if (pass == NULL || pass->scalars == NULL) return (kaon_gate){NULL, KAON_GATE_ANY};
+  return (kaon_gate){pass->scalars->state, pass->gate};
+}
+
+kaon_pass kaon_pass_gate_only(const kaon_pass *pass) {
+  kaon_pass gate_only = KAON_PASS_INIT;
+  if (pass != NULL) {
+    gate_only.scalars = pass->scalars;
+    gate_only.gate = pass->gate;
+  }
+  return gate_only;
+}
+
+static int wants_sum(const kaon_pass *pass) {
+  return pass != NULL && pass->scalars != NULL &&
+         (pass->norm != KAON_NO_SLOT || pass->dot != KAON_NO_SLOT || pass->then != 0);
+}
+
+kaon_sum kaon_pass_sum(const kaon_context *ctx, const kaon_pass *pass) {
+  kaon_sum sum = {NULL, {KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT}, 0};
+  if (!wants_sum(pass)) return sum;
+  sum.state = pass->scalars->state;
+  sum.slot[0] = pass->norm;
+  sum.slot[1] = pass->dot;
+  sum.then = kaon_blas_then(ctx, pass);
+  return sum;
+}
+
+kaon_status kaon_pass_complete(kaon_context *ctx, const kaon_pass *pass) {
+  if (!wants_sum(pass)) return KAON_OK;
+  const int slots[2] = {pass->norm, pass->dot}; /* KAON_NO_SLOT is skipped */
+  return kaon_blas_complete(ctx, pass, slots, 2);
+}
+
+kaon_status kaon_pass_sum_apart(const kaon_vector *y, const kaon_pass *pass) {
+  if (!wants_sum(pass)) return KAON_OK;
+  if (pass->norm == KAON_NO_SLOT && pass->dot == KAON_NO_SLOT) return kaon_blas_recur(y->ctx, pass);
+  const int slot[3] = {pass->dot, KAON_NO_SLOT, pass->norm};
+  kaon_pass sums = kaon_pass_gate_only(pass);
+  sums.then = pass->then;
+  return kaon_blas_dot(pass->dot == KAON_NO_SLOT ? y : pass->w, y, slot, &sums);
+}
