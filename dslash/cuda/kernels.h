@@ -1,5 +1,5 @@
 /* kernels.h - the CUDA launchers of dslash_ops.h and measure_ops.h, of one precision each; the hop
- * by link storage, chosen in lib/cuda/backend.c. */
+ * by link storage, chosen in table.c. */
 #ifndef KAON_DSLASH_CUDA_KERNELS_H
 #define KAON_DSLASH_CUDA_KERNELS_H
 
@@ -21,6 +21,10 @@ KAON_X(d)
 KAON_X(s)
 KAON_X(h)
 #undef KAON_X
+
+extern const kaon_dslash_ops kaon_dslash_ops_cuda_d, kaon_dslash_ops_cuda_s, kaon_dslash_ops_cuda_h;
+extern const kaon_measure_ops kaon_measure_ops_cuda_d, kaon_measure_ops_cuda_s,
+    kaon_measure_ops_cuda_h;
 
 #ifdef __cplusplus
 }

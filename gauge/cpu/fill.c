@@ -4,38 +4,18 @@
 #include "gauge/cpu/kernels.h"
 #include "lib/cpu/chunks.h"
 #include "lib/cpu/sites.h"
-#include "lib/math/philox.h"
-
-/* Rows 1 and 2 of one link before orthonormalisation, component (row - 1) * 6 + col * 2 + reim. */
-static void draw_rows(const kaon_fill_links_args *a, int64_t site, int mu, double rows[12]) {
-  for (uint32_t pair = 0; pair < 6; pair++) {
-    if (a->kind == KAON_FILL_RANDOM) {
-      kaon_gauss_pair(kaon_random_bits(a->seed, site, KAON_STREAM_RANDOM, mu, 0, pair),
-                      rows + 2 * pair);
-      continue;
-    }
-    const kaon_philox r = kaon_random_bits(a->seed, site, KAON_STREAM_WEAK, mu, 0, pair);
-    rows[2 * pair] = a->eps * (2 * kaon_uniform(r.v[0], r.v[1]) - 1);
-    rows[2 * pair + 1] = a->eps * (2 * kaon_uniform(r.v[2], r.v[3]) - 1);
-  }
-  if (a->kind == KAON_FILL_WEAK) {
-    rows[2] += 1;  /* (1, 1) */
-    rows[10] += 1; /* (2, 2) */
-  }
-}
+#include "lib/math/link_fill.h"
 
 static void random_links(const kaon_fill_links_args *a, const int64_t *site, int mu, vsu3 *u) {
   real lanes[12][KAON_VL] __attribute__((aligned(64)));
+  vreal given[12];
   for (int l = 0; l < KAON_VL; l++) {
     double rows[12] = {0};
-    if (site[l] >= 0) draw_rows(a, site[l], mu, rows);
+    if (site[l] >= 0) kaon_draw_rows(a->kind == KAON_FILL_WEAK, a->eps, a->seed, site[l], mu, rows);
     for (int i = 0; i < 12; i++) lanes[i][l] = (real)rows[i];
   }
-  su3_zero(u);
-  for (int i = 0; i < 12; i++) ((vreal *)u)[6 + i] = v_load_real(lanes[i]);
-  su3_project(u, 1);
-  su3_project(u,
-              1); /* rows that were nearly parallel are orthogonal only to 1 / sin of the angle */
+  for (int i = 0; i < 12; i++) given[i] = v_load_real(lanes[i]);
+  link_from_rows(given, u);
 }
 
 static void unit_links(const int64_t *site, vsu3 *u) {

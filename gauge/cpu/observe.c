@@ -5,7 +5,7 @@
 #include "gauge/cpu/kernels.h"
 #include "lib/cpu/chunks.h"
 #include "lib/cpu/sites.h"
-#include "lib/math/link_paths.h"
+#include "lib/math/link_observe.h"
 
 static const void *const *links_of(const kaon_links_args *a) {
   return (const void *const *)a->links;
@@ -17,13 +17,7 @@ static void plaquette_chunk(const void *args, int64_t begin, int64_t end, double
     for (int part = 0; part < KAON_PARTS; part++) {
       const vsites x = sites_home(a->stencil, a->parity, block, part);
       vreal sum[3] = {v_set(0), v_set(0), v_set(0)};
-      for (int mu = 0; mu < 4; mu++) {
-        vsu3 u;
-        sites_link(a->stencil, links_of(a), &x, mu, &u);
-        sum[2] += su3_re_trace(&u);
-        for (int nu = mu + 1; nu < 4; nu++)
-          sum[nu == 3] += path_plaquette(a->stencil, links_of(a), &x, mu, nu);
-      }
+      path_add_plaquettes(a->stencil, links_of(a), &x, sum);
       for (int i = 0; i < 3; i++) partial[i] += v_sum(sum[i]);
     }
 }
@@ -33,28 +27,21 @@ void KAON_EXPORT(kaon_plaquette)(const kaon_launch *launch, const kaon_links_arg
   chunks_sum(launch, a->stencil->nblocks, KAON_PLAQUETTE_RESULTS, a->result);
 }
 
-/* q = (1 / 4 pi^2) tr (F_xy F_zt - F_xz F_yt + F_yz F_xt) */
 static void charge_chunk(const void *args, int64_t begin, int64_t end, double *partial) {
-  static const int plane[3][4] = {{0, 1, 2, 3}, {0, 2, 1, 3}, {1, 2, 0, 3}};
-  static const double sign[3] = {1, -1, 1};
   const kaon_links_args *a = args;
   for (int64_t block = begin; block < end; block++)
     for (int part = 0; part < KAON_PARTS; part++) {
       const vsites x = sites_home(a->stencil, a->parity, block, part);
-      for (int i = 0; i < 3; i++) {
-        const int *p = plane[i];
-        vsu3 f, g;
-        path_field_strength(a->stencil, links_of(a), &x, p[0], p[1], &f);
-        path_field_strength(a->stencil, links_of(a), &x, p[2], p[3], &g);
-        partial[0] += sign[i] * v_sum(su3_trace_of_product(&f, &g).re);
-      }
+      for (int i = 0; i < 3; i++)
+        partial[0] +=
+            kaon_charge_sign(i) * v_sum(path_charge_product(a->stencil, links_of(a), &x, i));
     }
 }
 
 void KAON_EXPORT(kaon_charge)(const kaon_launch *launch, const kaon_links_args *a) {
   chunks_run(launch, a->stencil->nblocks, KAON_CHARGE_RESULTS, charge_chunk, a);
   chunks_sum(launch, a->stencil->nblocks, KAON_CHARGE_RESULTS, a->result);
-  a->result[0] *= 1.0 / 39.47841760435743447534; /* 4 pi^2 */
+  a->result[0] *= KAON_CHARGE_FACTOR;
 }
 
 /* tr g(x) U_t(x) at the ends of the lines: sites numbered from (T - 1) slices on. */
@@ -87,15 +74,6 @@ void KAON_EXPORT(kaon_polyakov)(const kaon_launch *launch, const kaon_transport_
   chunks_sum(launch, nblocks, KAON_POLYAKOV_RESULTS, a->on.result);
 }
 
-/* worst = the larger deviation; of equal ones the first link. */
-static void keep_worst(double deviation, double where, double *worst) {
-  if (!(deviation < 1e300)) deviation = HUGE_VAL; /* NaN and overflow */
-  if (deviation > worst[1] || (deviation == worst[1] && where < worst[2])) {
-    worst[1] = deviation;
-    worst[2] = where;
-  }
-}
-
 static void inspect_chunk(const void *args, int64_t begin, int64_t end, double *partial) {
   const kaon_links_args *a = args;
   partial[1] = -1;
@@ -114,10 +92,7 @@ static void inspect_chunk(const void *args, int64_t begin, int64_t end, double *
         v_store_real(size, su3_re_trace_dagger(&u, &u));
         for (int l = 0; l < KAON_VL; l++) {
           if (site[l] < 0) continue;
-          if (unitary[l] > partial[0]) partial[0] = unitary[l];
-          /* max() loses a NaN, the sum of squares does not */
-          const double larger = unitary[l] > det[l] ? unitary[l] : det[l];
-          keep_worst(larger + 0 * size[l], 4.0 * (double)site[l] + mu, partial);
+          kaon_inspect_link(unitary[l], det[l], size[l], 4.0 * (double)site[l] + mu, partial);
         }
       }
     }
@@ -130,7 +105,7 @@ void KAON_EXPORT(kaon_inspect)(const kaon_launch *launch, const kaon_links_args 
   for (int chunk = 0; chunk < kaon_chunk_count(nblocks); chunk++) {
     const double *p = launch->partials + chunk * KAON_INSPECT_RESULTS;
     if (p[0] > worst[0]) worst[0] = p[0];
-    keep_worst(p[1], p[2], worst);
+    kaon_keep_worst(p[1], p[2], worst);
   }
   a->result[0] = sqrt(worst[0]);
   a->result[1] = sqrt(worst[1]);

@@ -4,23 +4,6 @@
 #include "lib/cpu/sites.h"
 #include "lib/math/half.h"
 
-/* v' = g v or g^dag v */
-KAON_INLINE void rotate_spin(const vsu3 *g, const int dagger, vcomplex v[3]) {
-  vcomplex r[3];
-  for (int i = 0; i < 3; i++) {
-    if (dagger) {
-      r[i] = c_conj_mul(g->e[0][i], v[0]);
-      r[i] = c_conj_fma(g->e[1][i], v[1], r[i]);
-      r[i] = c_conj_fma(g->e[2][i], v[2], r[i]);
-    } else {
-      r[i] = c_mul(g->e[i][0], v[0]);
-      r[i] = c_fma(g->e[i][1], v[1], r[i]);
-      r[i] = c_fma(g->e[i][2], v[2], r[i]);
-    }
-  }
-  for (int i = 0; i < 3; i++) v[i] = r[i];
-}
-
 /* The 24 components of a column of a part of a block, and back: half with its scale. */
 KAON_INLINE void load_spinor(const stored *data, const float *scale, vreal v[24]) {
   for (int i = 0; i < 24; i++) v[i] = v_load(data + i * KAON_W);
@@ -66,9 +49,9 @@ static void rotate_chunk(const void *args, int64_t begin, int64_t end, double *p
                     (vreal *)v);
         for (int s = 0; s < 4; s++) {
           if (a->dagger)
-            rotate_spin(&g, 1, v[s]);
+            su3_rotate(&g, 1, v[s]);
           else
-            rotate_spin(&g, 0, v[s]);
+            su3_rotate(&g, 0, v[s]);
         }
         store_spinor((stored *)a->out.data + at, KAON_HALF ? a->out.scale + at_scale : NULL,
                      (const vreal *)v);

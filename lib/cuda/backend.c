@@ -3,6 +3,7 @@
 
 #include "blas/cuda/kernels.h"
 #include "dslash/cuda/kernels.h"
+#include "gauge/cuda/kernels.h"
 #include "lib/cuda/device.h"
 
 /* .entry = kaon_<entry>_cuda_<precision>: a row of blas_ops.h each. */
@@ -13,23 +14,6 @@ static const kaon_blas_ops blas_d = {KAON_BLAS_OPS(KAON_D)};
 static const kaon_blas_ops blas_s = {KAON_BLAS_OPS(KAON_S)};
 static const kaon_blas_ops blas_h = {KAON_BLAS_OPS(KAON_H)};
 static const kaon_convert_ops convert = {.convert = kaon_convert_cuda};
-
-#define KAON_DSLASH(prec)                                                                  \
-  static void hop_##prec(const kaon_launch *launch, const kaon_hop_args *args) {           \
-    if (args->recon == 18)                                                                 \
-      kaon_hop_18_cuda_##prec(launch, args);                                               \
-    else if (args->recon == 12)                                                            \
-      kaon_hop_12_cuda_##prec(launch, args);                                               \
-    else                                                                                   \
-      kaon_hop_8_cuda_##prec(launch, args);                                                \
-  }                                                                                        \
-  static const kaon_dslash_ops dslash_##prec = {.hop = hop_##prec,                         \
-                                                .clover = kaon_dslash_clover_cuda_##prec}; \
-  static const kaon_measure_ops measure_##prec = {.source = kaon_source_cuda_##prec,       \
-                                                  .meson = kaon_meson_cuda_##prec};
-KAON_DSLASH(d)
-KAON_DSLASH(s)
-KAON_DSLASH(h)
 
 const kaon_backend kaon_cuda_table = {
     .name = "cuda",
@@ -43,6 +27,7 @@ const kaon_backend kaon_cuda_table = {
     .memory = &kaon_cuda_memory,
     .convert = &convert,
     .blas = {&blas_d, &blas_s, &blas_h},
-    .dslash = {&dslash_d, &dslash_s, &dslash_h},
-    .measure = {&measure_d, &measure_s, &measure_h},
+    .gauge = {&kaon_gauge_ops_cuda_d, &kaon_gauge_ops_cuda_s, &kaon_gauge_ops_cuda_h},
+    .dslash = {&kaon_dslash_ops_cuda_d, &kaon_dslash_ops_cuda_s, &kaon_dslash_ops_cuda_h},
+    .measure = {&kaon_measure_ops_cuda_d, &kaon_measure_ops_cuda_s, &kaon_measure_ops_cuda_h},
 };

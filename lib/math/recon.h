@@ -88,11 +88,10 @@ KAON_MATH void recon_decode(const stored *p, const int recon, vcomplex *u) {
   if (recon == 12) recon_row2(u);
 }
 
-#ifndef __CUDACC__
 /* ---- the other way: set-up work, one link at a time, in double ---- */
 
 /* A component without a bit. */
-static inline stored recon_plain(double x) {
+static inline KAON_HD stored recon_plain(double x) {
 #if KAON_HALF
   const double n = rint(x * 32767);
   return (stored)(n > 32767 ? 32767 : n < -32767 ? -32767 : n);
@@ -102,7 +101,7 @@ static inline stored recon_plain(double x) {
 }
 
 /* The stored number nearest to y, |y| <= 1, whose lowest bit is `bit`. */
-static inline stored recon_store(double y, int bit) {
+static inline KAON_HD stored recon_store(double y, int bit) {
 #if KAON_HALF
   const stored n = recon_plain(y);
   return (stored)((n & 1) == bit ? n : y * 32767 > n ? n + 1 : n - 1);
@@ -127,7 +126,7 @@ static inline stored recon_store(double y, int bit) {
 }
 
 /* The 8 stored reals, `stride` apart, of the SU(3) matrix u[(row * 3 + col) * 2 + reim]. */
-static inline void recon_encode8(const double *u, stored *p, int stride) {
+static inline KAON_HD void recon_encode8(const double *u, stored *p, int stride) {
   const int turned = !(u[0] * u[0] + u[1] * u[1] < u[2] * u[2] + u[3] * u[3]);
   const double *b0 = u + 6 + 2 * turned, *c0 = u + 12 + 2 * turned;
   const double *a0 = u + 2 * turned, *a1 = a0 + 2, *a2 = u + (turned ? 0 : 4);
@@ -144,6 +143,5 @@ static inline void recon_encode8(const double *u, stored *p, int stride) {
   p[6 * stride] = recon_plain(c0[0] * g);
   p[7 * stride] = recon_plain(-c0[1] * g);
 }
-#endif
 
 #endif

@@ -131,6 +131,23 @@ KAON_MATH vreal su3_det_deviation2(const vsu3 *u) {
   return v_fma(det.re, det.re, det.im * det.im);
 }
 
+/* v = g v or g^dag v; dagger is known when compiled. */
+KAON_MATH void su3_rotate(const vsu3 *g, const int dagger, vcomplex v[3]) {
+  vcomplex r[3];
+  for (int i = 0; i < 3; i++) {
+    if (dagger) {
+      r[i] = c_conj_mul(g->e[0][i], v[0]);
+      r[i] = c_conj_fma(g->e[1][i], v[1], r[i]);
+      r[i] = c_conj_fma(g->e[2][i], v[2], r[i]);
+    } else {
+      r[i] = c_mul(g->e[i][0], v[0]);
+      r[i] = c_fma(g->e[i][1], v[1], r[i]);
+      r[i] = c_fma(g->e[i][2], v[2], r[i]);
+    }
+  }
+  for (int i = 0; i < 3; i++) v[i] = r[i];
+}
+
 /* SU(2) matrices g = a[0] + i (a[1] sigma_1 + a[2] sigma_2 + a[3] sigma_3), |a| = 1. */
 typedef struct vsu2 {
   vreal a[4];

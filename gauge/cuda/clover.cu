@@ -1,0 +1,90 @@
+/* clover.cu - clover blocks from links, and their inverse, on the GPU (gauge_ops.h): a thread a
+ * site. Masked lanes get the unit block. */
+#include "gauge/cuda/links.h"
+#include "gauge/cuda/results.h"
+#include "lib/math/clover_build.h"
+
+enum { CLOVER = KAON_CLOVER_REALS };
+
+typedef struct term_call {
+  links_call on;
+  double coefficient;
+  double *blocks;
+} term_call;
+
+static __global__ void __launch_bounds__(KAON_LINK_THREADS)
+    term_kernel(const __grid_constant__ term_call a) {
+  const int64_t i = link_thread();
+  const kaon_stencil *st = &a.on.stencil;
+  if (i >= st->nblocks * KAON_LANES) return;
+  vsu3 b[3], e[3];
+  double block[CLOVER];
+  if (i < st->nsites) {
+    const vsites x = sites_home(st, a.on.parity, i);
+    clover_fields(st, links_of(a.on), &x, b, e);
+  } else {
+    for (int k = 0; k < 3; k++) su3_zero(&b[k]), su3_zero(&e[k]);
+  }
+  clover_store_chirality(b, e, 1, a.coefficient, block);
+  clover_store_chirality(b, e, -1, a.coefficient, block + CLOVER / 2);
+  site_write<double, CLOVER>(sites_block(a.blocks, (unsigned)i, CLOVER), (int)(i % KAON_LANES),
+                             block);
+}
+
+extern "C" void KAON_EXPORT(kaon_clover_term)(const kaon_launch *launch,
+                                              const kaon_clover_term_args *args) {
+  term_call a = {};
+  a.on = links_call_of(&args->on);
+  a.coefficient = args->coefficient;
+  a.blocks = args->blocks;
+  term_kernel<<<link_blocks(a.on.stencil.nblocks * KAON_LANES), KAON_LINK_THREADS, 0,
+                (cudaStream_t)launch->queue>>>(a);
+}
+
+typedef struct invert_call {
+  int64_t lanes, nsites;
+  const int64_t *sites;
+  const double *blocks;
+  double *inverse;
+  double *result;
+  kaon_cuda_sums sums;
+} invert_call;
+
+static __device__ __forceinline__ void invert_block(const invert_call &a, int64_t i, int chirality,
+                                                    double *value) {
+  const int64_t first = (i / KAON_LANES * CLOVER + chirality * CLOVER / 2) * KAON_LANES;
+  const int lane = (int)(i % KAON_LANES);
+  double packed[CLOVER / 2];
+  site_read<double, CLOVER / 2>(a.blocks + first, lane, packed);
+  if (i < a.nsites) {
+    double log_det = 0;
+    const double ratio = kaon_block_invert(packed, packed, &log_det);
+    value[0] += log_det;
+    keep_pivot(ratio, (double)a.sites[i], value);
+  }
+  site_write<double, CLOVER / 2>(a.inverse + first, lane, packed);
+}
+
+static __global__ void __launch_bounds__(KAON_THREADS)
+    invert_kernel(const __grid_constant__ invert_call a) {
+  double value[RESULTS];
+  results_begin<PIVOT>(value);
+#pragma unroll 1
+  for (int64_t i = results_first(); i < 2 * a.lanes; i += results_step(a.sums))
+    invert_block(a, i % a.lanes, i >= a.lanes, value);
+  if (!results_finish<PIVOT>(a.sums, value)) return;
+  for (int r = 0; r < KAON_INVERT_RESULTS; r++) a.result[r] = value[r];
+}
+
+extern "C" void KAON_EXPORT(kaon_clover_invert)(const kaon_launch *launch,
+                                                const kaon_clover_invert_args *args) {
+  invert_call a = {};
+  a.lanes = args->stencil->nblocks * KAON_LANES;
+  a.nsites = args->stencil->nsites;
+  a.sites = args->sites;
+  a.blocks = args->blocks;
+  a.inverse = args->inverse;
+  a.result = args->result;
+  a.sums = results_of(launch, 2 * a.lanes);
+  invert_kernel<<<(unsigned)a.sums.chunks, KAON_THREADS, 0, (cudaStream_t)launch->queue>>>(a);
+}

@@ -1,0 +1,41 @@
+/* kernels.h - the CUDA launchers of gauge_ops.h, gathered by table.c. */
+#ifndef KAON_GAUGE_CUDA_KERNELS_H
+#define KAON_GAUGE_CUDA_KERNELS_H
+
+#include "gauge/gauge_ops.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* recode.cu, rotate.cu: every precision */
+#define KAON_X(prec)                                                                     \
+  void kaon_encode_cuda_##prec(const kaon_launch *launch, const kaon_recode_args *args); \
+  void kaon_decode_cuda_##prec(const kaon_launch *launch, const kaon_recode_args *args); \
+  void kaon_rotate_cuda_##prec(const kaon_launch *launch, const kaon_rotate_args *args); \
+  void kaon_clover_store_cuda_##prec(const kaon_launch *launch, const kaon_clover_store_args *args);
+KAON_X(d)
+KAON_X(s)
+KAON_X(h)
+#undef KAON_X
+
+/* fill.cu, observe.cu, update.cu, transform.cu, clover.cu: double alone */
+void kaon_fill_links_cuda_d(const kaon_launch *launch, const kaon_fill_links_args *args);
+void kaon_project_cuda_d(const kaon_launch *launch, const kaon_links_args *args);
+void kaon_inspect_cuda_d(const kaon_launch *launch, const kaon_links_args *args);
+void kaon_plaquette_cuda_d(const kaon_launch *launch, const kaon_links_args *args);
+void kaon_charge_cuda_d(const kaon_launch *launch, const kaon_links_args *args);
+void kaon_update_links_cuda_d(const kaon_launch *launch, const kaon_update_links_args *args);
+void kaon_transport_cuda_d(const kaon_launch *launch, const kaon_transport_args *args);
+void kaon_polyakov_cuda_d(const kaon_launch *launch, const kaon_transport_args *args);
+void kaon_transform_cuda_d(const kaon_launch *launch, const kaon_transform_args *args);
+void kaon_clover_term_cuda_d(const kaon_launch *launch, const kaon_clover_term_args *args);
+void kaon_clover_invert_cuda_d(const kaon_launch *launch, const kaon_clover_invert_args *args);
+
+extern const kaon_gauge_ops kaon_gauge_ops_cuda_d, kaon_gauge_ops_cuda_s, kaon_gauge_ops_cuda_h;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,42 @@
+/* links.h - what kernels on wide links share on the GPU: their arguments with the stencil copied
+ * in, and a thread a site of the parity that they work on. Masked lanes are left alone: they are
+ * zero in every field that a kernel writes (gauge_ops.h). */
+#ifndef KAON_GAUGE_CUDA_LINKS_H
+#define KAON_GAUGE_CUDA_LINKS_H
+
+#include "gauge/cuda/kernels.h"
+#include "lib/cuda/sites.h"
+
+/* Threads of a block where nothing is summed: registers, not threads, are what is short. */
+enum { KAON_LINK_THREADS = 128 };
+
+typedef struct links_call {
+  kaon_stencil stencil;
+  int parity;
+  void *links[2];
+  double *result;
+} links_call;
+
+static inline links_call links_call_of(const kaon_links_args *args) {
+  links_call a = {};
+  a.stencil = *args->stencil;
+  a.parity = args->parity;
+  for (int i = 0; i < 2; i++) a.links[i] = args->links[i];
+  a.result = args->result;
+  return a;
+}
+
+/* Blocks for `count` threads. */
+static inline unsigned link_blocks(int64_t count) {
+  return (unsigned)((count + KAON_LINK_THREADS - 1) / KAON_LINK_THREADS);
+}
+
+static __device__ __forceinline__ int64_t link_thread(void) {
+  return (int64_t)blockIdx.x * KAON_LINK_THREADS + threadIdx.x;
+}
+
+static __device__ __forceinline__ const void *const *links_of(const links_call &a) {
+  return (const void *const *)a.links;
+}
+
+#endif

@@ -1,0 +1,105 @@
+/* results.h - sums and extremes of link kernels on the GPU. Threads leave up to four numbers each;
+ * they are merged in a fixed tree over a block, then, by the last block to finish, in the order of
+ * the blocks, whose number depends on the shape alone: the same bits in every run
+ * (lib/cuda/reduce.h). A kernel:
+ *     double value[RESULTS];
+ *     results_begin<HOW>(value);
+ *     for (each i of results_first ... step) merge into value;
+ *     if (results_finish<HOW>(a.sums, value)) write value: one thread of all has them. */
+#ifndef KAON_GAUGE_CUDA_RESULTS_H
+#define KAON_GAUGE_CUDA_RESULTS_H
+
+#include "lib/cuda/reduce.h"
+#include "lib/math/link_observe.h"
+
+enum { RESULTS = 4 };
+
+/* SUM: all are sums. WORST: kaon_keep_worst's three. PIVOT: a sum; the smallest ratio, its site (of
+ * equal ones the lowest); a sum. */
+enum merge { SUM, WORST, PIVOT };
+
+static inline kaon_cuda_sums results_of(const kaon_launch *launch, int64_t work) {
+  const kaon_gate gate = {};
+  const kaon_sum sum = {};
+  return kaon_cuda_sums_of(launch, &gate, &sum, kaon_cuda_chunks(work, RESULTS));
+}
+
+static __device__ __forceinline__ int64_t results_first(void) {
+  return (int64_t)blockIdx.x * KAON_THREADS + threadIdx.x;
+}
+
+static __device__ __forceinline__ int64_t results_step(const kaon_cuda_sums &s) {
+  return (int64_t)s.chunks * KAON_THREADS;
+}
+
+template <int HOW>
+static __device__ __forceinline__ void results_begin(double *value) {
+#pragma unroll
+  for (int i = 0; i < RESULTS; i++) value[i] = 0;
+  if (HOW == WORST) value[1] = -1;
+  if (HOW == PIVOT) value[1] = HUGE_VAL;
+}
+
+static __device__ __forceinline__ void keep_pivot(double ratio, double site, double *worst) {
+  if (ratio < worst[1] || (ratio == worst[1] && site < worst[2]) || ratio != ratio) {
+    worst[1] = ratio;
+    worst[2] = site;
+  }
+}
+
+template <int HOW>
+static __device__ __forceinline__ void results_merge(double *value, const double *other) {
+  if (HOW == SUM) {
+#pragma unroll
+    for (int i = 0; i < RESULTS; i++) value[i] += other[i];
+  } else if (HOW == WORST) {
+    if (other[0] > value[0]) value[0] = other[0];
+    kaon_keep_worst(other[1], other[2], value);
+  } else {
+    value[0] += other[0];
+    keep_pivot(other[1], other[2], value);
+    value[3] += other[3];
+  }
+}
+
+/* Thread 0 has what all threads of the block gave. */
+template <int HOW>
+static __device__ __forceinline__ void results_of_block(double *value) {
+  __shared__ double warps[KAON_WARPS][RESULTS];
+  double other[RESULTS];
+  for (int step = 16; step > 0; step /= 2) {
+#pragma unroll
+    for (int i = 0; i < RESULTS; i++) other[i] = __shfl_down_sync(0xffffffffu, value[i], step);
+    results_merge<HOW>(value, other);
+  }
+  __syncthreads(); /* the turn before has been read */
+#pragma unroll
+  for (int i = 0; i < RESULTS; i++)
+    if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32][i] = value[i];
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  for (int w = 1; w < KAON_WARPS; w++) results_merge<HOW>(value, warps[w]);
+}
+
+/* All threads call it; true in one thread of all, which then has the result. */
+template <int HOW>
+static __device__ __forceinline__ bool results_finish(const kaon_cuda_sums &s, double *value) {
+  results_of_block<HOW>(value);
+  if (threadIdx.x == 0) {
+#pragma unroll
+    for (int i = 0; i < RESULTS; i++) s.partials[i * s.chunks + blockIdx.x] = value[i];
+    __threadfence();
+  }
+  if (!sums_last(s, 0, s.chunks)) return false;
+  results_begin<HOW>(value);
+  for (int chunk = threadIdx.x; chunk < s.chunks; chunk += KAON_THREADS) {
+    double other[RESULTS];
+#pragma unroll
+    for (int i = 0; i < RESULTS; i++) other[i] = __ldcg(s.partials + i * s.chunks + chunk);
+    results_merge<HOW>(value, other);
+  }
+  results_of_block<HOW>(value);
+  return threadIdx.x == 0;
+}
+
+#endif

@@ -1,0 +1,56 @@
+/* update.cu - heatbath and over-relaxation of one direction's links on one parity on the GPU
+ * (gauge_ops.h, lib/math/link_update.h). Those links do not enter each other's staples, so a thread
+ * a link works in place. */
+#include "gauge/cuda/links.h"
+#include "lib/math/link_paths.h"
+#include "lib/math/link_update.h"
+
+typedef struct update_call {
+  links_call on;
+  int mu;
+  double beta;
+  uint64_t seed;
+  uint32_t sweep;
+} update_call;
+
+template <int OVERRELAX>
+static __global__ void __launch_bounds__(KAON_LINK_THREADS)
+    update_kernel(const __grid_constant__ update_call a) {
+  const int64_t i = link_thread();
+  const kaon_stencil *st = &a.on.stencil;
+  if (i >= st->nsites) return;
+  const vsites x = sites_home(st, a.on.parity, i);
+  vsu3 u, staple;
+  su3_zero(&staple);
+#pragma unroll 1
+  for (int nu = 0; nu < 4; nu++)
+    if (nu != a.mu) path_add_staple(st, links_of(a.on), &x, a.mu, nu, &staple);
+  sites_link(st, links_of(a.on), &x, a.mu, &u);
+  const int64_t site = sites_number(st, &x);
+  link_update how;
+  how.overrelax = OVERRELAX;
+  how.beta = a.beta;
+  how.draw.seed = a.seed;
+  how.draw.sweep = a.sweep;
+  how.draw.mu = a.mu;
+  how.draw.subgroup = 0;
+  how.draw.site = &site;
+  link_next(&how, &staple, &u);
+  sites_store_link(st, a.on.links[a.on.parity], i, a.mu, &u);
+}
+
+extern "C" void KAON_EXPORT(kaon_update_links)(const kaon_launch *launch,
+                                               const kaon_update_links_args *args) {
+  update_call a = {};
+  a.on = links_call_of(&args->on);
+  a.mu = args->mu;
+  a.beta = args->beta;
+  a.seed = args->seed;
+  a.sweep = args->sweep;
+  const unsigned blocks = link_blocks(a.on.stencil.nsites);
+  const cudaStream_t stream = (cudaStream_t)launch->queue;
+  if (args->kind == KAON_UPDATE_OVERRELAX)
+    update_kernel<1><<<blocks, KAON_LINK_THREADS, 0, stream>>>(a);
+  else
+    update_kernel<0><<<blocks, KAON_LINK_THREADS, 0, stream>>>(a);
+}
