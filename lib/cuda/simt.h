@@ -84,8 +84,12 @@ KAON_MATH vreal v_select_odd(const stored *p, vreal a, vreal b) {
 }
 
 #if KAON_HALF
-KAON_MATH vreal v_load_int16(const int16_t *p) {
-  return (real)*p;
+typedef int32_t vraw;
+KAON_MATH vraw v_load_int16(const int16_t *p) {
+  return *p;
+}
+KAON_MATH vreal v_from_int(vraw a) {
+  return (real)a;
 }
 KAON_MATH void v_store_int16(int16_t *p, vreal a) {
   *p = (int16_t)__float2int_rn(a);
