@@ -18,7 +18,8 @@ typedef struct kaon_clover_det {
  * named, kappa and csw quoted; the blocks are lost), MEMORY. */
 kaon_status kaon_clover_term_invert(kaon_lattice *lattice, int parity, double kappa, double csw,
                                     double *blocks, kaon_clover_det *det);
-/* to = blocks in `precision`; scale: half alone, float [block][chirality][W]. */
+/* to = blocks in `precision`; scale: half alone, a field of two
+ * floats a site, one a chirality. */
 kaon_status kaon_clover_term_store(const kaon_lattice *lattice, const double *blocks,
                                    kaon_precision precision, void *to, float *scale);
 

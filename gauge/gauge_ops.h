@@ -40,7 +40,7 @@ typedef struct kaon_clover_store_args {
   int64_t nblocks;
   const double *wide; /* [block][72][W] */
   void *narrow;
-  float *scale; /* half: [block][2][W] */
+  float *scale; /* half: a field of two reals a site, one a chirality (lib/layout.h) */
 } kaon_clover_store_args;
 
 /* What most kernels on wide links take; they work on the sites of `parity`. */

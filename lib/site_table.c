@@ -5,13 +5,15 @@
 
 static void fill(const kaon_lattice *lattice, int64_t *numbers) {
   const kaon_stencil *st = &lattice->stencil;
-  for (int parity = 0; parity < 2; parity++)
-    for (int64_t block = 0; block < st->nblocks; block++)
-      for (int lane = 0; lane < st->width; lane++) {
-        int site[4];
-        const int real_site = kaon_lattice_site(lattice, parity, block, lane, site);
-        *numbers++ = real_site ? kaon_site_number(lattice->extents, site) : -1;
-      }
+#pragma omp parallel for num_threads(lattice->ctx->threads) schedule(static)
+  for (int64_t i = 0; i < 2 * st->nblocks; i++)
+    for (int lane = 0; lane < st->width; lane++) {
+      const int parity = i >= st->nblocks;
+      int site[4];
+      const int real_site =
+          kaon_lattice_site(lattice, parity, i - parity * st->nblocks, lane, site);
+      numbers[i * st->width + lane] = real_site ? kaon_site_number(lattice->extents, site) : -1;
+    }
 }
 
 kaon_status kaon_site_table_create(const kaon_lattice *lattice, kaon_site_table *table) {

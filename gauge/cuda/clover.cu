@@ -58,8 +58,10 @@ static __device__ __forceinline__ void invert_block(const invert_call &a, int64_
   site_read<double, CLOVER / 2>(a.blocks + first, lane, packed);
   if (i < a.nsites) {
     double log_det = 0;
-    const double ratio = kaon_block_invert(packed, packed, &log_det);
+    int negative = 0;
+    const double ratio = kaon_block_invert(packed, packed, &log_det, &negative);
     value[0] += log_det;
+    value[3] += negative;
     keep_pivot(ratio, (double)a.sites[i], value);
   }
   site_write<double, CLOVER / 2>(a.inverse + first, lane, packed);
