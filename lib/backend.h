@@ -18,7 +18,8 @@ struct kaon_coarse_ops;
 
 enum { KAON_PRECISIONS = 3 };
 
-/* Raw memory of the backend's device, below the pool. Sizes in bytes; alignment at least 64. */
+/* Raw memory of the backend's device, below the pool. Sizes in bytes; alignment at least 64. Host
+ * memory handed in may be reused when a call returns; what to_host brings is complete. */
 typedef struct kaon_memory_ops {
   kaon_status (*allocate)(kaon_context *ctx, size_t bytes, void **pointer);
   void (*release)(kaon_context *ctx, void *pointer, size_t bytes);
@@ -27,13 +28,19 @@ typedef struct kaon_memory_ops {
   kaon_status (*clear)(kaon_context *ctx, void *device, size_t bytes);
   kaon_status (*synchronise)(
       kaon_context *ctx); /* waits, and reports the first error of asynchronous work */
+  kaon_status (*available)(kaon_context *ctx, size_t *bytes); /* not yet taken; NULL: unknown */
 } kaon_memory_ops;
 
 typedef struct kaon_backend {
-  const char *name;    /* "cpu", "cuda" */
-  const char *isa;     /* CPU: "avx512", ... */
-  int width;           /* lanes of a block (W) */
-  int host_accessible; /* device pointers may be read by the host: the CPU */
+  const char *name;        /* "cpu", "cuda" */
+  const char *isa;         /* CPU: "avx512", ... */
+  int width;               /* lanes of a block (W) */
+  int access;              /* bytes that a lane reads at once (kaon_pack); 0: one component */
+  int host_accessible;     /* device pointers may be read by the host: the CPU */
+  int computed_neighbours; /* plain site order, neighbours worked out by kernels: no tables */
+  /* What a context needs of the machine: ctx->machine, queue, device, details. NULL: nothing. */
+  kaon_status (*open)(kaon_context *ctx);
+  void (*close)(kaon_context *ctx);
   const kaon_memory_ops *memory;
   const struct kaon_convert_ops *convert;
   const struct kaon_blas_ops *blas[KAON_PRECISIONS];

@@ -11,6 +11,7 @@
 
 #include "lib/config.h"
 #include "lib/cpu/backend.h"
+#include "lib/cuda/backend.h"
 #include "lib/version.h"
 
 const char *kaon_version(void) {
@@ -21,22 +22,48 @@ const char *kaon_commit(void) {
   return KAON_COMMIT;
 }
 
-static kaon_status choose_backend(kaon_context *ctx) {
-  kaon_backend_kind kind = ctx->options.backend;
-  KAON_TRY(kaon_config_backend(&kind));
-  if (kind == KAON_BACKEND_CUDA)
-    return kaon_fail(NULL, KAON_ERR_NOT_BUILT,
-                     "backend: cuda was asked for, but this kaon was built without it; use "
-                     "--backend cpu (or the "
-                     "option backend=cpu)");
-  kaon_isa isa = ctx->options.isa;
-  KAON_TRY(kaon_config_isa(&isa));
+static kaon_status choose_cpu(kaon_context *ctx, kaon_isa isa) {
   KAON_TRY(kaon_cpu_backend(isa, ctx->options.check, &ctx->backend));
   kaon_cpu_describe(ctx->device, sizeof ctx->device);
+  return KAON_OK;
+}
+
+static kaon_status choose_cuda(kaon_context *ctx) {
+#ifdef KAON_BUILD_CUDA
+  return kaon_cuda_backend(&ctx->backend);
+#else
+  (void)ctx;
+  return kaon_fail(NULL, KAON_ERR_NOT_BUILT,
+                   "backend: cuda was asked for, but this kaon was built without it; configure "
+                   "with -DKAON_CUDA=ON, or use --backend cpu (or the option backend=cpu)");
+#endif
+}
+
+/* Chosen by rule: a device, if there is one whose tables are whole; but an instruction set that is
+ * asked for means the CPU. */
+static kaon_status choose_any(kaon_context *ctx, kaon_isa isa) {
+  if (isa == KAON_ISA_AUTO && choose_cuda(ctx) == KAON_OK) {
+    if (ctx->backend->gauge[KAON_DOUBLE] != NULL && ctx->backend->dslash[KAON_DOUBLE] != NULL)
+      return KAON_OK;
+  }
+  return choose_cpu(ctx, isa);
+}
+
+static kaon_status choose_backend(kaon_context *ctx) {
+  kaon_backend_kind kind = ctx->options.backend;
+  kaon_isa isa = ctx->options.isa;
+  KAON_TRY(kaon_config_backend(&kind));
+  KAON_TRY(kaon_config_isa(&isa));
+  if (kind == KAON_BACKEND_CUDA)
+    KAON_TRY(choose_cuda(ctx));
+  else if (kind == KAON_BACKEND_AUTO)
+    KAON_TRY(choose_any(ctx, isa));
+  else
+    KAON_TRY(choose_cpu(ctx, isa));
   ctx->threads = ctx->options.threads > 0 ? ctx->options.threads : kaon_config_threads();
   ctx->cache_bytes = kaon_cpu_cache_bytes(3);
   ctx->core_cache_bytes = kaon_cpu_cache_bytes(2);
-  return KAON_OK;
+  return ctx->backend->open != NULL ? ctx->backend->open(ctx) : KAON_OK;
 }
 
 static kaon_status build(kaon_context *ctx) {
@@ -86,6 +113,7 @@ void kaon_context_release(kaon_context *ctx) {
     kaon_pool_destroy(ctx, &ctx->pool);
   }
   if (ctx->comm != NULL) ctx->comm->ops->destroy(&ctx->comm);
+  if (ctx->machine != NULL) ctx->backend->close(ctx);
   free(ctx);
 }
 
@@ -95,6 +123,7 @@ kaon_status kaon_context_query(const kaon_context *ctx, kaon_context_info *info)
   *info = (kaon_context_info){.backend = ctx->backend->name,
                               .device = ctx->device,
                               .isa = ctx->backend->isa,
+                              .details = ctx->details,
                               .threads = ctx->threads,
                               .ranks = ctx->comm->ranks};
   kaon_pool_usage(ctx->pool, &info->memory_now, &info->memory_peak);
@@ -111,22 +140,30 @@ void kaon_log(const kaon_context *ctx, kaon_log_level level, const char *format,
   ctx->options.log(ctx->options.log_user, level, line);
 }
 
+/* Tickets stand behind the partials; kernels leave them at zero. */
+static kaon_status grow_partials(kaon_context *ctx, int nrhs, size_t bytes) {
+  const size_t tickets = (size_t)nrhs * sizeof *ctx->tickets;
+  void *buffer = NULL;
+  kaon_pool_give(ctx, ctx->partials);
+  ctx->partials = NULL;
+  ctx->partials_bytes = 0;
+  KAON_TRY(kaon_pool_take(ctx, bytes + tickets, "reduction buffer", &buffer));
+  ctx->partials = buffer;
+  ctx->tickets = (uint32_t *)((char *)buffer + bytes);
+  KAON_TRY(ctx->backend->memory->clear(ctx, ctx->tickets, tickets));
+  ctx->partials_bytes = bytes;
+  return KAON_OK;
+}
+
 kaon_status kaon_launch_prepare(kaon_context *ctx, int nrhs, size_t pass_bytes,
                                 kaon_launch *launch) {
   size_t need = (size_t)KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX * sizeof(double) * (size_t)nrhs;
-  if (need > ctx->partials_bytes) {
-    kaon_pool_give(ctx, ctx->partials);
-    ctx->partials = NULL;
-    ctx->partials_bytes = 0;
-    void *buffer = NULL;
-    KAON_TRY(kaon_pool_take(ctx, need, "reduction buffer", &buffer));
-    ctx->partials = buffer;
-    ctx->partials_bytes = need;
-  }
+  if (need > ctx->partials_bytes) KAON_TRY(grow_partials(ctx, nrhs, need));
   *launch = (kaon_launch){.threads = ctx->threads,
                           .stream_stores = pass_bytes > ctx->cache_bytes,
                           .prefetch = pass_bytes > 4 * (size_t)ctx->threads * ctx->core_cache_bytes,
-                          .queue = NULL,
-                          .partials = ctx->partials};
+                          .queue = ctx->queue,
+                          .partials = ctx->partials,
+                          .tickets = ctx->tickets};
   return KAON_OK;
 }

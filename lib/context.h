@@ -22,10 +22,14 @@ struct kaon_context {
   int threads;
   double *partials; /* the launches' reduction buffer */
   size_t partials_bytes;
+  uint32_t *tickets;         /* behind the partials */
   unsigned blocks_allocated; /* by the backend's memory, to stagger their addresses */
   size_t cache_bytes;        /* last-level cache: results larger than it are streamed past it */
   size_t core_cache_bytes;   /* second-level cache of one core: much more than that is prefetched */
   char device[128];
+  char details[160]; /* of a device: memory, compute capability, driver */
+  void *machine;     /* the backend's own (open, close) */
+  void *queue;       /* CUDA: the context's one stream */
 };
 
 void kaon_context_retain(kaon_context *ctx);

@@ -1,5 +1,6 @@
-/* kernel.h - what a CPU kernel file sees: its precision, its instruction set, and the names it
- * exports. A kernel file is compiled once for every (instruction set, precision); CMake defines
+/* kernel.h - what a kernel file sees: its precision, its instruction set, and the names it exports.
+ * A CPU file is compiled once for every (instruction set, precision), a CUDA file for every
+ * precision; CMake defines
  *   KAON_ISA_SCALAR | KAON_ISA_X86_64 | KAON_ISA_AVX2 | KAON_ISA_AVX512     the instruction set
  * (one of them) KAON_PREC_DOUBLE | KAON_PREC_SINGLE | KAON_PREC_HALF                    the storage
  * precision (one of them) and the file exports one constant table, named by
@@ -14,7 +15,10 @@
 #include "lib/layout.h"
 #include "lib/launch.h"
 
-#if defined(KAON_ISA_AVX512)
+#if defined(__CUDACC__) /* a thread a site: lib/math sees blocks of one lane */
+#define KAON_W 1
+#define KAON_ISA_NAME cuda
+#elif defined(KAON_ISA_AVX512)
 #define KAON_W 16
 #define KAON_ISA_NAME avx512
 #elif defined(KAON_ISA_AVX2)

@@ -18,6 +18,7 @@ typedef struct kaon_launch {
   int prefetch;      /* CPU: the call goes through four times what the cores' own caches hold */
   void *queue;       /* CUDA: stream */
   double *partials;  /* room for KAON_REDUCE_CHUNKS * nrhs * KAON_REDUCE_MAX doubles */
+  uint32_t *tickets; /* CUDA: nrhs counters, 0 between launches (lib/cuda/reduce.h) */
 } kaon_launch;
 
 /* Columns that take part: (state[k].gate & mask) != 0; state == NULL: all. */

@@ -72,6 +72,20 @@ static kaon_status grow_list(kaon_context *ctx, kaon_pool *pool) {
   return KAON_OK;
 }
 
+static kaon_status refused(kaon_context *ctx, const kaon_pool *pool, size_t bytes,
+                           const char *what) {
+  const kaon_memory_ops *memory = ctx->backend->memory;
+  size_t available = 0;
+  if (memory->available != NULL && memory->available(ctx, &available) == KAON_OK)
+    return kaon_fail(ctx, KAON_ERR_MEMORY,
+                     "memory: %s needs %zu bytes, but %zu are free on %s beside the %lld that this "
+                     "context holds; solve fewer columns at once, or take a lower precision",
+                     what, bytes, available, ctx->device, (long long)pool->held);
+  return kaon_fail(ctx, KAON_ERR_MEMORY,
+                   "memory: %s needs %zu bytes beyond the %lld in use, and the system refuses",
+                   what, bytes, (long long)pool->held);
+}
+
 static kaon_status allocate(kaon_context *ctx, kaon_pool *pool, size_t bytes, const char *what,
                             void **pointer) {
   int64_t limit = ctx->options.memory_limit;
@@ -87,11 +101,7 @@ static kaon_status allocate(kaon_context *ctx, kaon_pool *pool, size_t bytes, co
     trim(ctx, pool);
     status = ctx->backend->memory->allocate(ctx, bytes, pointer);
   }
-  if (status == KAON_ERR_MEMORY)
-    return kaon_fail(ctx, status,
-                     "memory: %s needs %zu bytes beyond the %lld in use, and the system refuses",
-                     what, bytes, (long long)pool->held);
-  return status;
+  return status == KAON_ERR_MEMORY ? refused(ctx, pool, bytes, what) : status;
 }
 
 kaon_status kaon_pool_take(kaon_context *ctx, size_t bytes, const char *what, void **pointer) {

@@ -13,8 +13,8 @@ forbid() {
   fi
 }
 
-lib_files=$(find lib -name "*.[ch]" ! -path lib/cpu/backend.c)
-forbid "$lib_files" "(blas|gauge|dslash|sparse|solvers|multigrid|interfaces)/" "lib/ includes a higher layer (lib/cpu/backend.c, the table, may)"
+lib_files=$(find lib -name "*.[ch]" ! -path "lib/c*/backend.c")
+forbid "$lib_files" "(blas|gauge|dslash|sparse|solvers|multigrid|interfaces)/" "lib/ includes a higher layer (the tables lib/cpu/backend.c and lib/cuda/backend.c may)"
 forbid "blas" "(gauge|dslash|sparse|solvers|multigrid|interfaces)/" "blas/ includes a higher layer"
 forbid "gauge" "(dslash|sparse|solvers|multigrid|interfaces)/" "gauge/ includes a higher layer"
 forbid "dslash" "(sparse|solvers|multigrid|interfaces)/" "dslash/ includes a higher layer"
@@ -23,15 +23,15 @@ forbid "interfaces examples" "(lib|blas|gauge|dslash|sparse|solvers|multigrid)/"
 forbid "tests/reference" "(kaon|lib|blas|gauge|dslash|sparse|solvers)/" "the reference shares nothing with the library"
 forbid "lib blas gauge dslash sparse solvers multigrid include" "(mpi|qmp)\.h" "MPI and QMP belong to lib/comm_*.c alone"
 forbid "lib blas gauge dslash sparse solvers multigrid include interfaces" "(lapacke|cblas)\.h" "LAPACKE belongs to blas/dense.c alone"
-forbid "lib blas gauge dslash sparse solvers multigrid include interfaces" "cuda" "CUDA headers belong under */cuda/ alone"
+host_files=$(find lib blas gauge dslash sparse solvers multigrid include interfaces -name "*.[ch]" ! -path "*/cuda/*" 2>/dev/null)
+forbid "$host_files" "(cuda[a-z_]*|cooperative_groups|mma|nvml)\\.h|cub/" "CUDA headers belong under */cuda/ alone"
 
-# The backend table names every folder's kernels: the one exception to lib's rule.
 words=$(find solvers -name '*.[ch]' | xargs -r grep -nwiE "spin|colou?r|parity|csr|mpi|cuda|wilson|clover|staggered" /dev/null)
 if [ -n "$words" ]; then
   printf 'solvers/ names something it must not know:\n%s\n\n' "$words"
   bad=1
 fi
-calls=$(find lib blas gauge dslash sparse solvers multigrid -name '*.c' 2>/dev/null | xargs -r grep -nwE "(printf|puts|exit|abort|getenv) *\(" /dev/null | grep -vE "lib/config.c|snprintf|fprintf")
+calls=$(find lib blas gauge dslash sparse solvers multigrid -name '*.c' -o -name '*.cu' 2>/dev/null | xargs -r grep -nwE "(printf|puts|exit|abort|getenv) *\(" /dev/null | grep -vE "lib/config.c|snprintf|fprintf")
 if [ -n "$calls" ]; then
   printf 'below interfaces/ something prints, exits or reads the environment:\n%s\n\n' "$calls"
   bad=1

@@ -132,9 +132,10 @@ static void unusable_backends_are_refused_with_a_sentence(void **state) {
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
   kaon_context *ctx = NULL;
   options.backend = KAON_BACKEND_CUDA;
-  assert_int_equal(kaon_context_create(&options, &ctx), KAON_ERR_NOT_BUILT);
-  assert_null(ctx);
-  print_message("%s\n", kaon_last_error(NULL));
+  const kaon_status status = kaon_context_create(&options, &ctx);
+  assert_true(status == KAON_OK || status == KAON_ERR_NOT_BUILT || status == KAON_ERR_NO_DEVICE);
+  print_message("%s\n", status == KAON_OK ? "there is a device" : kaon_last_error(NULL));
+  kaon_context_destroy(&ctx);
   options.backend = KAON_BACKEND_AUTO;
   setenv("KAON_BACKEND", "gpu", 1);
   assert_int_equal(kaon_context_create(&options, &ctx), KAON_ERR_ARGUMENT);

@@ -73,6 +73,7 @@ typedef struct kaon_context_info {
   int ranks;
   int64_t memory_now;  /* bytes in use by kaon's objects */
   int64_t memory_peak; /* the most there were */
+  const char *details; /* CUDA: memory, compute capability and driver in words; "" on the CPU */
 } kaon_context_info;
 
 /* Fills *info; the strings live as long as the context. Not collective. */

@@ -12,12 +12,17 @@ typedef struct info_args {
   cli_common common;
 } info_args;
 
-/* "yes", or why not: tried, not guessed. */
-static const char *backend_state(kaon_backend_kind kind) {
+/* "yes", or why not: tried, not guessed. `why`: the sentence, or what the device is. */
+static const char *backend_state(kaon_backend_kind kind, char *why, size_t room) {
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  kaon_context_info info;
   kaon_context *ctx = NULL;
   options.backend = kind;
   kaon_status status = kaon_context_create(&options, &ctx);
+  if (status == KAON_OK && kaon_context_query(ctx, &info) == KAON_OK)
+    snprintf(why, room, "%s%s%s", info.device, info.details[0] ? ", " : "", info.details);
+  else
+    snprintf(why, room, "%s", kaon_last_error(NULL));
   kaon_context_destroy(&ctx);
   if (status == KAON_OK) return "yes";
   return status == KAON_ERR_NOT_BUILT ? "not built" : "built, no usable device";
@@ -64,6 +69,9 @@ static void print(const cli_common *common, const json_t *r) {
   cli_say(common, "kaon %s, commit %s\n", kaon_version(), kaon_commit());
   cli_say(common, "backends   cpu: yes, cuda: %s\n",
           json_string_value(json_object_get(json_object_get(r, "backends"), "cuda")));
+  if (strcmp(json_string_value(json_object_get(json_object_get(r, "backends"), "cuda")),
+             "not built") != 0)
+    cli_say(common, "cuda       %s\n", json_string_value(json_object_get(r, "cuda")));
   cli_say(common, "device     %s (%s backend)\n", json_string_value(json_object_get(r, "device")),
           json_string_value(json_object_get(r, "backend")));
   cli_say(common, "sets       ");
@@ -88,9 +96,12 @@ static int run(void *arguments) {
   int code = cli_context(&args->common, &ctx);
   if (code != EXIT_DONE) return code;
   json_t *report = report_new(ctx, "info");
+  char cpu[512], cuda[512];
+  const char *cpu_state = backend_state(KAON_BACKEND_CPU, cpu, sizeof cpu);
+  const char *cuda_state = backend_state(KAON_BACKEND_CUDA, cuda, sizeof cuda);
   json_object_set_new(report, "backends",
-                      json_pack("{s:s s:s}", "cpu", backend_state(KAON_BACKEND_CPU), "cuda",
-                                backend_state(KAON_BACKEND_CUDA)));
+                      json_pack("{s:s s:s}", "cpu", cpu_state, "cuda", cuda_state));
+  json_object_set_new(report, "cuda", json_string(cuda));
   json_object_set_new(report, "isas", instruction_sets());
   json_object_set_new(report, "cache", report_real((double)machine_cache()));
   json_object_set_new(report, "gnuplot", json_boolean(has_gnuplot()));

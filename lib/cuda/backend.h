@@ -1,0 +1,14 @@
+/* backend.h - the CUDA backend as the rest of the library sees it: one table, once a usable device
+ * is there. No CUDA header here. */
+#ifndef KAON_LIB_CUDA_BACKEND_H
+#define KAON_LIB_CUDA_BACKEND_H
+
+#include "lib/backend.h"
+
+/* The table. Errors, with a sentence each: NO_DEVICE (no driver, a driver too old, no device, a
+ * device that this build has no code for), DEVICE (the driver failed). */
+kaon_status kaon_cuda_backend(const kaon_backend **backend);
+
+extern const kaon_backend kaon_cuda_table;
+
+#endif

@@ -1,0 +1,116 @@
+/* device.c - finding a usable device, and what a context needs of it. */
+#include "lib/cuda/device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/cuda/backend.h"
+
+kaon_status kaon_cuda_check(const kaon_context *ctx, cudaError_t error, const char *what) {
+  if (error == cudaSuccess) return KAON_OK;
+  cudaGetLastError(); /* a refused call must not be blamed on the next one */
+  if (error == cudaErrorMemoryAllocation)
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "cuda: %s: out of memory", what);
+  return kaon_fail(ctx, KAON_ERR_DEVICE, "cuda: %s: %s (%s)", what, cudaGetErrorString(error),
+                   cudaGetErrorName(error));
+}
+
+kaon_status kaon_cuda_pending(const kaon_context *ctx, const char *what) {
+  return kaon_cuda_check(ctx, cudaGetLastError(), what);
+}
+
+/* ---- is there a device? ---- */
+
+static kaon_status check_driver(cudaError_t error, int devices) {
+  int driver = 0, runtime = 0;
+  cudaDriverGetVersion(&driver);
+  cudaRuntimeGetVersion(&runtime);
+  if (error == cudaSuccess && devices > 0) return KAON_OK;
+  cudaGetLastError();
+  if (driver == 0)
+    return kaon_fail(NULL, KAON_ERR_NO_DEVICE,
+                     "backend: cuda needs an NVIDIA driver and none is loaded; use --backend cpu");
+  if (error == cudaErrorInsufficientDriver)
+    return kaon_fail(NULL, KAON_ERR_NO_DEVICE,
+                     "backend: the NVIDIA driver serves CUDA %d.%d but this kaon was built with "
+                     "CUDA %d.%d; update the driver, or build with an older toolkit",
+                     driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+  if (error == cudaErrorNoDevice || error == cudaSuccess)
+    return kaon_fail(NULL, KAON_ERR_NO_DEVICE,
+                     "backend: the NVIDIA driver shows no device (is CUDA_VISIBLE_DEVICES empty?); "
+                     "use --backend cpu");
+  return kaon_fail(NULL, KAON_ERR_DEVICE, "backend: cuda does not start: %s (%s)",
+                   cudaGetErrorString(error), cudaGetErrorName(error));
+}
+
+static kaon_status check_code(void) {
+  const cudaError_t error = kaon_cuda_probe();
+  int device = 0;
+  struct cudaDeviceProp properties;
+  if (error == cudaSuccess) return KAON_OK;
+  cudaGetLastError();
+  if (cudaGetDevice(&device) != cudaSuccess ||
+      cudaGetDeviceProperties(&properties, device) != cudaSuccess)
+    return kaon_fail(NULL, KAON_ERR_DEVICE, "backend: cuda does not start: %s (%s)",
+                     cudaGetErrorString(error), cudaGetErrorName(error));
+  if (error == cudaErrorNoKernelImageForDevice || error == cudaErrorInvalidDeviceFunction ||
+      error == cudaErrorUnsupportedPtxVersion)
+    return kaon_fail(NULL, KAON_ERR_NO_DEVICE,
+                     "backend: %s has compute capability %d.%d but this kaon has code for %s; "
+                     "configure with -DKAON_CUDA_ARCHS=%d%d",
+                     properties.name, properties.major, properties.minor, KAON_CUDA_ARCHS,
+                     properties.major, properties.minor);
+  return kaon_fail(NULL, KAON_ERR_DEVICE, "backend: %s does not start: %s (%s)", properties.name,
+                   cudaGetErrorString(error), cudaGetErrorName(error));
+}
+
+kaon_status kaon_cuda_backend(const kaon_backend **backend) {
+  int devices = 0;
+  const cudaError_t error = cudaGetDeviceCount(&devices);
+  KAON_TRY(check_driver(error, devices));
+  KAON_TRY(check_code());
+  *backend = &kaon_cuda_table;
+  return KAON_OK;
+}
+
+/* ---- a context's part of it ---- */
+
+static kaon_status describe(kaon_context *ctx) {
+  int device = 0, driver = 0;
+  struct cudaDeviceProp p;
+  KAON_TRY(kaon_cuda_check(ctx, cudaGetDevice(&device), "asking for the device"));
+  KAON_TRY(kaon_cuda_check(ctx, cudaGetDeviceProperties(&p, device), "asking what it is"));
+  cudaDriverGetVersion(&driver);
+  snprintf(ctx->device, sizeof ctx->device, "%.100s", p.name);
+  snprintf(ctx->details, sizeof ctx->details,
+           "%.1f GB, compute capability %d.%d, %d multiprocessors, %.0f MB of cache, driver for "
+           "CUDA %d.%d",
+           (double)p.totalGlobalMem * 1e-9, p.major, p.minor, p.multiProcessorCount,
+           (double)p.l2CacheSize / (1 << 20), driver / 1000, driver % 1000 / 10);
+  return KAON_OK;
+}
+
+kaon_status kaon_cuda_open(kaon_context *ctx) {
+  kaon_cuda_machine *machine = calloc(1, sizeof *machine);
+  if (machine == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "cuda: no host memory");
+  ctx->machine = machine;
+  KAON_TRY(describe(ctx));
+  KAON_TRY(kaon_cuda_check(ctx, cudaStreamCreateWithFlags(&machine->stream, cudaStreamNonBlocking),
+                           "a stream"));
+  ctx->queue = machine->stream;
+  for (int i = 0; i < KAON_CUDA_STAGES; i++)
+    KAON_TRY(kaon_cuda_check(
+        ctx, cudaEventCreateWithFlags(&machine->passed[i], cudaEventDisableTiming), "an event"));
+  return KAON_OK;
+}
+
+void kaon_cuda_close(kaon_context *ctx) {
+  kaon_cuda_machine *machine = kaon_cuda_machine_of(ctx);
+  for (int i = 0; i < KAON_CUDA_STAGES; i++) {
+    if (machine->passed[i] != NULL) cudaEventDestroy(machine->passed[i]);
+    if (machine->stage[i] != NULL) cudaFreeHost(machine->stage[i]);
+  }
+  if (machine->stream != NULL) cudaStreamDestroy(machine->stream);
+  free(machine);
+  ctx->machine = NULL;
+}

@@ -1,0 +1,38 @@
+/* device.h - the host side of the CUDA backend: a context's device, stream and staging memory.
+ * A context works on the device that was current when it was created; it must be current again in
+ * every call. All work goes through one stream, in order. */
+#ifndef KAON_LIB_CUDA_DEVICE_H
+#define KAON_LIB_CUDA_DEVICE_H
+
+#include <cuda_runtime_api.h>
+
+#include "lib/context.h"
+
+/* Transfers pass through pinned memory in two halves: one is filled (or emptied) by the host's
+ * threads while the other one is on its way. */
+enum { KAON_CUDA_STAGES = 2, KAON_CUDA_STAGE_BYTES = 8 << 20 };
+
+typedef struct kaon_cuda_machine {
+  cudaStream_t stream;
+  void *stage[KAON_CUDA_STAGES]; /* pinned; taken at the first transfer */
+  cudaEvent_t passed[KAON_CUDA_STAGES];
+} kaon_cuda_machine;
+
+static inline kaon_cuda_machine *kaon_cuda_machine_of(const kaon_context *ctx) {
+  return (kaon_cuda_machine *)ctx->machine;
+}
+
+/* KAON_OK, or DEVICE (MEMORY for memory) with a sentence that says what failed and why. */
+kaon_status kaon_cuda_check(const kaon_context *ctx, cudaError_t error, const char *what);
+/* The first error of launches and asynchronous work so far, without waiting for more. */
+kaon_status kaon_cuda_pending(const kaon_context *ctx, const char *what);
+
+kaon_status kaon_cuda_open(kaon_context *ctx);
+void kaon_cuda_close(kaon_context *ctx);
+
+extern const kaon_memory_ops kaon_cuda_memory;
+
+/* Whether this build has code for the current device (probe.cu). */
+cudaError_t kaon_cuda_probe(void);
+
+#endif

@@ -1,0 +1,121 @@
+/* memory.c - device memory and its traffic with the host. Check mode fills what is taken with 0xff
+ * (NaN in double and single), so uninitialised reads show; overruns are compute-sanitizer's. */
+#include <string.h>
+
+#include "lib/cuda/device.h"
+
+static kaon_status allocate(kaon_context *ctx, size_t bytes, void **pointer) {
+  const cudaError_t error = cudaMalloc(pointer, bytes);
+  if (error == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    return KAON_ERR_MEMORY; /* the pool says what was wanted */
+  }
+  KAON_TRY(kaon_cuda_check(ctx, error, "taking device memory"));
+  if (!ctx->options.check) return KAON_OK;
+  return kaon_cuda_check(ctx, cudaMemsetAsync(*pointer, 0xff, bytes, (cudaStream_t)ctx->queue),
+                         "poisoning device memory");
+}
+
+static void release(kaon_context *ctx, void *pointer, size_t bytes) {
+  (void)ctx, (void)bytes;
+  cudaFree(pointer); /* waits for work that still uses it */
+}
+
+static kaon_status available(kaon_context *ctx, size_t *bytes) {
+  size_t total;
+  return kaon_cuda_check(ctx, cudaMemGetInfo(bytes, &total), "asking for free memory");
+}
+
+static kaon_status synchronise(kaon_context *ctx) {
+  KAON_TRY(kaon_cuda_pending(ctx, "a kernel launch"));
+  return kaon_cuda_check(ctx, cudaStreamSynchronize((cudaStream_t)ctx->queue),
+                         "work on the device");
+}
+
+static kaon_status stages(kaon_context *ctx) {
+  kaon_cuda_machine *machine = kaon_cuda_machine_of(ctx);
+  for (int i = 0; i < KAON_CUDA_STAGES; i++)
+    if (machine->stage[i] == NULL)
+      KAON_TRY(kaon_cuda_check(
+          ctx, cudaHostAlloc(&machine->stage[i], KAON_CUDA_STAGE_BYTES, cudaHostAllocDefault),
+          "pinned memory for transfers"));
+  return KAON_OK;
+}
+
+/* One core copies slower than the bus. */
+static void copy_on_host(const kaon_context *ctx, char *to, const char *from, size_t bytes) {
+  enum { PIECE = 1 << 18 };
+  const long pieces = (long)((bytes + PIECE - 1) / PIECE);
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (pieces > 4)
+  for (long i = 0; i < pieces; i++) {
+    const size_t begin = (size_t)i * PIECE, left = bytes - begin;
+    memcpy(to + begin, from + begin, left < PIECE ? left : PIECE);
+  }
+}
+
+static size_t stage_length(size_t bytes, size_t begin) {
+  return bytes - begin < KAON_CUDA_STAGE_BYTES ? bytes - begin : KAON_CUDA_STAGE_BYTES;
+}
+
+/* Returns when the host's memory has been read; the rest is in the stream. */
+static kaon_status to_device(kaon_context *ctx, void *device, const void *host, size_t bytes) {
+  kaon_cuda_machine *machine = kaon_cuda_machine_of(ctx);
+  int i = 0;
+  KAON_TRY(stages(ctx));
+  for (size_t begin = 0; begin < bytes; begin += KAON_CUDA_STAGE_BYTES) {
+    const size_t length = stage_length(bytes, begin);
+    KAON_TRY(kaon_cuda_check(ctx, cudaEventSynchronize(machine->passed[i]), "a transfer"));
+    copy_on_host(ctx, machine->stage[i], (const char *)host + begin, length);
+    KAON_TRY(kaon_cuda_check(ctx,
+                             cudaMemcpyAsync((char *)device + begin, machine->stage[i], length,
+                                             cudaMemcpyHostToDevice, machine->stream),
+                             "a transfer to the device"));
+    KAON_TRY(
+        kaon_cuda_check(ctx, cudaEventRecord(machine->passed[i], machine->stream), "a transfer"));
+    i = (i + 1) % KAON_CUDA_STAGES;
+  }
+  return KAON_OK;
+}
+
+static kaon_status fetch(kaon_context *ctx, int i, const char *device, size_t length) {
+  kaon_cuda_machine *machine = kaon_cuda_machine_of(ctx);
+  KAON_TRY(kaon_cuda_check(
+      ctx,
+      cudaMemcpyAsync(machine->stage[i], device, length, cudaMemcpyDeviceToHost, machine->stream),
+      "a transfer to the host"));
+  return kaon_cuda_check(ctx, cudaEventRecord(machine->passed[i], machine->stream), "a transfer");
+}
+
+/* A piece is copied out while the next one comes. */
+static kaon_status to_host(kaon_context *ctx, void *host, const void *device, size_t bytes) {
+  kaon_cuda_machine *machine = kaon_cuda_machine_of(ctx);
+  const char *from = device;
+  int i = 0;
+  KAON_TRY(kaon_cuda_pending(ctx, "a kernel launch"));
+  KAON_TRY(stages(ctx));
+  if (bytes > 0) KAON_TRY(fetch(ctx, 0, from, stage_length(bytes, 0)));
+  for (size_t begin = 0; begin < bytes; begin += KAON_CUDA_STAGE_BYTES) {
+    const size_t next = begin + KAON_CUDA_STAGE_BYTES;
+    const int other = (i + 1) % KAON_CUDA_STAGES;
+    if (next < bytes) KAON_TRY(fetch(ctx, other, from + next, stage_length(bytes, next)));
+    KAON_TRY(kaon_cuda_check(ctx, cudaEventSynchronize(machine->passed[i]), "work on the device"));
+    copy_on_host(ctx, (char *)host + begin, machine->stage[i], stage_length(bytes, begin));
+    i = other;
+  }
+  return KAON_OK;
+}
+
+static kaon_status clear(kaon_context *ctx, void *device, size_t bytes) {
+  return kaon_cuda_check(ctx, cudaMemsetAsync(device, 0, bytes, (cudaStream_t)ctx->queue),
+                         "clearing device memory");
+}
+
+const kaon_memory_ops kaon_cuda_memory = {
+    .allocate = allocate,
+    .release = release,
+    .to_device = to_device,
+    .to_host = to_host,
+    .clear = clear,
+    .synchronise = synchronise,
+    .available = available,
+};

@@ -1,0 +1,146 @@
+/* reduce.h - gates, chunks and sums of CUDA kernels.
+ *
+ * A launch has `chunks` blocks of KAON_THREADS threads for every column: block c * chunks + i works
+ * on part i of column c. How many there are depends on the shape alone, and so do the sums' bits:
+ *   each thread adds up what it meets, in double;
+ *   sums_leave adds a block's threads in a fixed tree and writes the result to `partials`;
+ *   the last block of a column to take a ticket (sums_last) adds the parts in a fixed order
+ *   (sums_collect), writes the slots, runs the recurrence and puts the ticket back to 0.
+ * No second kernel, no host. A closed column's blocks return at once and take no ticket. */
+#ifndef KAON_LIB_CUDA_REDUCE_H
+#define KAON_LIB_CUDA_REDUCE_H
+
+#include "lib/launch.h"
+#include "lib/math/recurrences.h"
+
+enum { KAON_THREADS = 256, KAON_WARPS = KAON_THREADS / 32, KAON_CHUNKS = 1024 };
+
+/* What a kernel needs to leave its sums; made by the launcher. */
+typedef struct kaon_cuda_sums {
+  double *partials; /* [column][value][chunk] */
+  uint32_t *tickets;
+  int chunks; /* of a column */
+  kaon_gate gate;
+  kaon_sum sum;
+} kaon_cuda_sums;
+
+/* Chunks for `work` items a column, one a thread and turn, when each block leaves `values` sums (0:
+ * none): as many as fill a large device, as fit the partials, as there is work for. */
+static inline int kaon_cuda_chunks(int64_t work, int values) {
+  const int64_t room = values > 0 ? KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX / values : KAON_CHUNKS;
+  int64_t chunks = (work + KAON_THREADS - 1) / KAON_THREADS;
+  if (chunks > KAON_CHUNKS) chunks = KAON_CHUNKS;
+  if (chunks > room) chunks = room;
+  return chunks > 0 ? (int)chunks : 1;
+}
+
+static inline kaon_cuda_sums kaon_cuda_sums_of(const kaon_launch *launch, const kaon_gate *gate,
+                                               const kaon_sum *sum, int chunks) {
+  kaon_cuda_sums s;
+  s.partials = launch->partials;
+  s.tickets = launch->tickets;
+  s.chunks = chunks;
+  s.gate = *gate;
+  s.sum = *sum;
+  return s;
+}
+
+static __device__ __forceinline__ bool gate_open(const kaon_gate &gate, int column) {
+  return gate.state == NULL || (gate.state[column].gate & gate.mask) != 0;
+}
+
+static __device__ __forceinline__ bool sums_want(const kaon_cuda_sums &s, int number) {
+  return s.sum.state != NULL && s.sum.slot[number] != KAON_NO_SLOT;
+}
+
+/* The sum over a warp, in every lane's view the same tree; lane 0 has it. */
+static __device__ __forceinline__ double warp_sum(double x) {
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) x += __shfl_down_sync(0xffffffffu, x, step);
+  return x;
+}
+
+/* Values first .. first + N - 1 of this block's part of `column`, of `values` a column. All threads
+ * of the block call it. */
+template <int N>
+static __device__ __forceinline__ void sums_leave(const kaon_cuda_sums &s, int column, int chunk,
+                                                  int values, int first, const double *value) {
+  __shared__ double warps[N][KAON_WARPS];
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+#pragma unroll
+  for (int i = 0; i < N; i++) {
+    const double x = warp_sum(value[i]);
+    if (lane == 0) warps[i][warp] = x;
+  }
+  __syncthreads();
+  for (int i = threadIdx.x; i < N; i += KAON_THREADS) {
+    double x = 0;
+    for (int w = 0; w < KAON_WARPS; w++) x += warps[i][w];
+    s.partials[((int64_t)column * values + first + i) * s.chunks + chunk] = x;
+    __threadfence();
+  }
+}
+
+/* True in all threads of the last of `blocks` blocks of the column to come here; its ticket is 0
+ * again. */
+static __device__ __forceinline__ bool sums_last(const kaon_cuda_sums &s, int column, int blocks) {
+  __shared__ bool last;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    last = atomicAdd(&s.tickets[column], 1u) == (uint32_t)blocks - 1;
+    if (last) {
+      s.tickets[column] = 0;
+      __threadfence();
+    }
+  }
+  __syncthreads();
+  return last;
+}
+
+/* total[v] = the sum of all parts of value v; complete in all threads on return. A warp a value. */
+static __device__ __forceinline__ void sums_collect(const kaon_cuda_sums &s, int column, int values,
+                                                    double *total) {
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  for (int v = warp; v < values; v += KAON_WARPS) {
+    const double *part = s.partials + ((int64_t)column * values + v) * s.chunks;
+    double x = 0;
+    for (int i = lane; i < s.chunks; i += 32) x += __ldcg(part + i);
+    x = warp_sum(x);
+    if (lane == 0) total[v] = x;
+  }
+  __syncthreads();
+}
+
+/* One copy a file, not one a kernel: a single thread runs it, and inlined it would cost every
+ * kernel its registers. */
+static __device__ __noinline__ void recurrence_run(int id, kaon_column_state *state) {
+  kaon_recurrence_run(id, state);
+}
+
+/* Writes slot[i] = (total[2 i], total[2 i + 1]) for the wanted ones of the first `nslots`, then the
+ * recurrence. One thread. */
+static __device__ __forceinline__ void sums_conclude(const kaon_cuda_sums &s, int column,
+                                                     int nslots, const double *total) {
+  kaon_column_state *state = &s.sum.state[column];
+  for (int i = 0; i < nslots; i++) {
+    if (s.sum.slot[i] == KAON_NO_SLOT) continue;
+    state->slot[s.sum.slot[i]][0] = total[2 * i];
+    state->slot[s.sum.slot[i]][1] = total[2 * i + 1];
+  }
+  if (s.sum.then != 0) recurrence_run(s.sum.then, state);
+}
+
+/* All of it for a kernel whose blocks have NSLOTS complex sums each. All threads call it, unless
+ * sum.state is NULL: then nothing is to be done. */
+template <int NSLOTS>
+static __device__ __forceinline__ void sums_finish(const kaon_cuda_sums &s, int column, int chunk,
+                                                   const double *value) {
+  __shared__ double total[2 * NSLOTS];
+  sums_leave<2 * NSLOTS>(s, column, chunk, 2 * NSLOTS, 0, value);
+  if (!sums_last(s, column, s.chunks)) return;
+  sums_collect(s, column, 2 * NSLOTS, total);
+  if (threadIdx.x == 0) sums_conclude(s, column, NSLOTS, total);
+}
+
+#endif

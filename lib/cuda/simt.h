@@ -1,0 +1,95 @@
+/* simt.h - `vreal` on a GPU: a thread works on one site, so a vreal is a number, and lib/math sees
+ * blocks of one lane (KAON_W = 1, lib/kernel.h). Kernels load a site's object into an array of
+ * `stored` or `real` (lib/cuda/access.h) and hand that to the physics text: its loads are then
+ * moves between registers. Included by lib/math/vreal.h alone. */
+#ifndef KAON_LIB_CUDA_SIMT_H
+#define KAON_LIB_CUDA_SIMT_H
+
+#include "lib/kernel.h"
+
+#define KAON_MATH static __device__ __forceinline__
+
+typedef real vreal;
+
+KAON_MATH vreal v_set(double a) {
+  return (real)a;
+}
+KAON_MATH vreal v_load_real(const real *p) {
+  return *p;
+}
+KAON_MATH void v_store_real(real *p, vreal a) {
+  *p = a;
+}
+KAON_MATH vreal v_load_float(const float *p) {
+  return (real)*p;
+}
+KAON_MATH double v_sum(vreal a) {
+  return (double)a;
+}
+KAON_MATH vreal v_keep(vreal a, int lanes) {
+  return lanes > 0 ? a : (real)0;
+}
+
+#if defined(KAON_PREC_DOUBLE)
+KAON_MATH vreal v_fma(vreal a, vreal b, vreal c) {
+  return fma(a, b, c);
+}
+KAON_MATH vreal v_fnma(vreal a, vreal b, vreal c) {
+  return fma(-a, b, c);
+}
+KAON_MATH vreal v_max(vreal a, vreal b) {
+  return fmax(a, b);
+}
+KAON_MATH vreal v_abs(vreal a) {
+  return fabs(a);
+}
+KAON_MATH vreal v_sqrt(vreal a) {
+  return sqrt(a);
+}
+KAON_MATH vreal v_scale_split(vreal a, vreal s, vreal rest) {
+  (void)rest;
+  return a * s;
+}
+#else
+KAON_MATH vreal v_fma(vreal a, vreal b, vreal c) {
+  return fmaf(a, b, c);
+}
+KAON_MATH vreal v_fnma(vreal a, vreal b, vreal c) {
+  return fmaf(-a, b, c);
+}
+KAON_MATH vreal v_max(vreal a, vreal b) {
+  return fmaxf(a, b);
+}
+KAON_MATH vreal v_abs(vreal a) {
+  return fabsf(a);
+}
+KAON_MATH vreal v_sqrt(vreal a) {
+  return sqrtf(a);
+}
+/* a (s + rest): rest is what rounding took from the factor s. */
+KAON_MATH vreal v_scale_split(vreal a, vreal s, vreal rest) {
+  return fmaf(a, s, a * rest);
+}
+#endif
+
+/* a where the lowest bit of the stored number is 1, else b. */
+KAON_MATH vreal v_select_odd(const stored *p, vreal a, vreal b) {
+#if defined(KAON_PREC_DOUBLE)
+  return __double_as_longlong(*p) & 1 ? a : b;
+#elif defined(KAON_PREC_SINGLE)
+  return __float_as_int(*p) & 1 ? a : b;
+#else
+  return *p & 1 ? a : b;
+#endif
+}
+
+#if KAON_HALF
+KAON_MATH vreal v_load_int16(const int16_t *p) {
+  return (real)*p;
+}
+KAON_MATH void v_store_int16(int16_t *p, vreal a) {
+  *p = (int16_t)__float2int_rn(a);
+}
+#endif
+
+#endif
