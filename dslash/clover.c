@@ -126,14 +126,17 @@ kaon_status kaon_dirac_family_logdet(kaon_dirac_family *family, kaon_parity pari
 static void scatter_diagonal(const kaon_lattice *lattice, int parity, const double *blocks,
                              double *psi) {
   const int width = lattice->stencil.width, *n = lattice->extents;
+  const int pack = kaon_pack_of(lattice->ctx, 72, KAON_DOUBLE);
   for (int64_t block = 0; block < lattice->stencil.nblocks; block++)
     for (int lane = 0; lane < width; lane++) {
       int x[4];
       if (!kaon_lattice_site(lattice, parity, block, lane, x)) continue;
       double *site = psi + 24 * (x[0] + n[0] * (x[1] + n[1] * (x[2] + (int64_t)n[2] * x[3])));
       for (int i = 0; i < 12; i++) {
-        const double *plus = blocks + (block * 72 + i % 6) * width + lane;
-        site[2 * i] = 0.5 * (plus[0] + plus[36 * width]);
+        const double *site_blocks =
+            blocks + kaon_packed_index(block, 0, 0, lane, 1, 72, width, pack);
+        site[2 * i] = 0.5 * (site_blocks[kaon_component_offset(i % 6, width, pack)] +
+                             site_blocks[kaon_component_offset(36 + i % 6, width, pack)]);
         site[2 * i + 1] = 0;
       }
     }

@@ -130,7 +130,8 @@ kaon_status kaon_dirac_fields_check(const kaon_dirac_fields *fields) {
 
 static kaon_status build(kaon_dirac_fields *fields) {
   kaon_dirac_family *family = fields->family;
-  if (fields->temporal)
+  fields->stencil.temporal = fields->temporal;
+  if (fields->temporal && !fields->family->ctx->backend->computed_neighbours)
     for (int parity = 0; parity < 2; parity++) KAON_TRY(mark_unit_links(fields, parity));
   const int own = fields->temporal || fields->precision != family->gauge->precision ||
                   fields->reconstruct != family->gauge->reconstruct;

@@ -8,18 +8,18 @@
 
 static void put_link(void *sink, int64_t number, int mu, const double u[18]) {
   const kaon_host_links *host = sink;
-  int site[4], width;
+  int site[4];
   kaon_site_coordinates(host->wide->lattice->extents, number, site);
-  double *to = kaon_host_link(host, site, mu, &width);
-  for (int c = 0; c < 18; c++) to[c * width] = u[c];
+  const kaon_host_link to = kaon_host_link_at(host, site, mu);
+  for (int c = 0; c < 18; c++) *kaon_host_link_real(&to, c) = u[c];
 }
 
 static void get_link(void *source, int64_t number, int mu, double u[18]) {
   const kaon_host_links *host = source;
-  int site[4], width;
+  int site[4];
   kaon_site_coordinates(host->wide->lattice->extents, number, site);
-  const double *from = kaon_host_link(host, site, mu, &width);
-  for (int c = 0; c < 18; c++) u[c] = from[c * width];
+  const kaon_host_link from = kaon_host_link_at(host, site, mu);
+  for (int c = 0; c < 18; c++) u[c] = *kaon_host_link_real(&from, c);
 }
 
 static kaon_status read_links(const kaon_wide_links *wide, const char *path,

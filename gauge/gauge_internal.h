@@ -63,14 +63,25 @@ void kaon_host_clear_tail(kaon_host_links *host);
 kaon_status kaon_host_upload(kaon_host_links *host);
 void kaon_host_close(kaon_host_links *host);
 
-/* First of the 18 reals (width apart) of U_mu at a site. */
-static inline double *kaon_host_link(const kaon_host_links *host, const int site[4], int mu,
-                                     int *width) {
+/* U_mu at a site: real c stands at u[offset(c)]. */
+typedef struct kaon_host_link {
+  double *u;
+  int width, pack;
+} kaon_host_link;
+
+static inline kaon_host_link kaon_host_link_at(const kaon_host_links *host, const int site[4],
+                                               int mu) {
   const kaon_lattice *lattice = host->wide->lattice;
   const kaon_place at = kaon_lattice_place(lattice, site);
-  *width = lattice->stencil.width;
-  return host->links[at.parity] +
-         kaon_link_index(at.block, mu, 0, at.lane, lattice->stencil.nblocks, 18, *width);
+  const int width = lattice->stencil.width, pack = kaon_pack_of(lattice->ctx, 18, KAON_DOUBLE);
+  double *links = host->links[at.parity];
+  return (kaon_host_link){links + kaon_packed_link_index(at.block, mu, 0, at.lane,
+                                                         lattice->stencil.nblocks, 18, width, pack),
+                          width, pack};
+}
+
+static inline double *kaon_host_link_real(const kaon_host_link *link, int c) {
+  return link->u + kaon_component_offset(c, link->width, link->pack);
 }
 
 /* Room for a kernel's results in device memory, and their way to the host. */

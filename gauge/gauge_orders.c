@@ -88,24 +88,24 @@ static int element(const order_row *row, int c) {
   return row->transposed ? (j * 3 + i) * 2 + c % 2 : c;
 }
 
-/* What moves between a native link (components `width` apart) and host matrix number `matrix`. */
+/* What moves between a native link and host matrix number `matrix`. */
 static void take_link(const order_row *row, kaon_precision precision, const void *array,
-                      int64_t matrix, double *u, int width) {
+                      int64_t matrix, kaon_host_link link) {
   for (int c = 0; c < 18; c++) {
     const int64_t i = 18 * matrix + element(row, c);
-    u[c * width] =
+    *kaon_host_link_real(&link, c) =
         precision == KAON_DOUBLE ? ((const double *)array)[i] : (double)((const float *)array)[i];
   }
 }
 
 static void give_link(const order_row *row, kaon_precision precision, void *array, int64_t matrix,
-                      const double *u, int width) {
+                      kaon_host_link link) {
   for (int c = 0; c < 18; c++) {
     const int64_t i = 18 * matrix + element(row, c);
     if (precision == KAON_DOUBLE)
-      ((double *)array)[i] = u[c * width];
+      ((double *)array)[i] = *kaon_host_link_real(&link, c);
     else
-      ((float *)array)[i] = (float)u[c * width];
+      ((float *)array)[i] = (float)*kaon_host_link_real(&link, c);
   }
 }
 
@@ -121,12 +121,12 @@ kaon_status kaon_gauge_import(kaon_gauge *gauge, kaon_gauge_order order,
   kaon_status status = kaon_host_open(&wide, 0, &host);
   if (status == KAON_OK) kaon_host_clear_tail(&host);
   for (int64_t number = 0; status == KAON_OK && number < gauge->lattice->volume; number++) {
-    int site[4], width;
+    int site[4];
     kaon_site_coordinates(extents, number, site);
     for (int mu = 0; mu < 4; mu++) {
-      double *u = kaon_host_link(&host, site, mu, &width);
       const link_home home = row->locate(extents, site, mu);
-      take_link(row, host_precision, arrays[home.array], home.matrix, u, width);
+      take_link(row, host_precision, arrays[home.array], home.matrix,
+                kaon_host_link_at(&host, site, mu));
     }
   }
   if (status == KAON_OK) status = kaon_host_upload(&host);
@@ -147,12 +147,12 @@ kaon_status kaon_gauge_export(const kaon_gauge *gauge, kaon_gauge_order order,
   KAON_TRY(kaon_wide_open(gauge, 0, &wide));
   kaon_status status = kaon_host_open(&wide, 1, &host);
   for (int64_t number = 0; status == KAON_OK && number < gauge->lattice->volume; number++) {
-    int site[4], width;
+    int site[4];
     kaon_site_coordinates(extents, number, site);
     for (int mu = 0; mu < 4; mu++) {
-      const double *u = kaon_host_link(&host, site, mu, &width);
       const link_home home = row->locate(extents, site, mu);
-      give_link(row, host_precision, arrays[home.array], home.matrix, u, width);
+      give_link(row, host_precision, arrays[home.array], home.matrix,
+                kaon_host_link_at(&host, site, mu));
     }
   }
   kaon_host_close(&host);

@@ -1,7 +1,9 @@
 /* layout.h - the one index formula of every field, for host and device.
- * A field of one parity is an array of blocks of W lanes (W = `width` of its space). Real component
- * c of lane l and column k of block b stands at ((b * nrhs + k) * ncomp + c) * W + l. See
- * docs/architecture.md, "Layout". */
+ * A field of one parity is an array of blocks of W lanes (W = `width` of its space). A lane's
+ * components stand in groups of V (`pack`): real component c of lane l and column k of block b at
+ *   ((b * nrhs + k) * ncomp + c - c % V) * W + l * V + c % V.
+ * On the CPU V = 1: a vector register holds one component of W lanes. On a GPU a lane is a thread,
+ * which reads 16 bytes at once where ncomp allows it. See docs/architecture.md, "Layout". */
 #ifndef KAON_LIB_LAYOUT_H
 #define KAON_LIB_LAYOUT_H
 
@@ -13,10 +15,31 @@
 #define KAON_HD
 #endif
 
-enum { KAON_MAX_WIDTH = 16 };
+enum { KAON_MAX_WIDTH = 32 };
 
 /* Reals of a site's clover term: two chiral blocks (lib/math/clover.h). */
 enum { KAON_CLOVER_REALS = 72 };
+
+/* Components in a group, of fields whose lanes read `access` bytes at once (backend.h; 0: one
+ * component): the largest of access / size, half of it, ..., 1 that divides ncomp. size: bytes of a
+ * component. */
+static inline KAON_HD int kaon_pack(int access, int ncomp, int size) {
+  int pack = access / size;
+  while (pack > 1 && ncomp % pack != 0) pack /= 2;
+  return pack > 1 ? pack : 1;
+}
+
+/* From a lane's component 0 to component c. `pack` is a power of two. */
+static inline KAON_HD int kaon_component_offset(int c, int width, int pack) {
+  return (c & -pack) * width + (c & (pack - 1));
+}
+
+/* The index, and what it is with pack = 1. */
+static inline KAON_HD int64_t kaon_packed_index(int64_t block, int column, int component, int lane,
+                                                int nrhs, int ncomp, int width, int pack) {
+  return (block * nrhs + column) * ncomp * width + lane * pack +
+         kaon_component_offset(component, width, pack);
+}
 
 static inline KAON_HD int64_t kaon_field_index(int64_t block, int column, int component, int lane,
                                                int nrhs, int ncomp, int width) {
@@ -29,10 +52,16 @@ static inline KAON_HD int64_t kaon_link_blocks(int64_t nblocks) {
   return nblocks + 1;
 }
 
+static inline KAON_HD int64_t kaon_packed_link_index(int64_t block, int mu, int component, int lane,
+                                                     int64_t nblocks, int ncomp, int width,
+                                                     int pack) {
+  const int64_t at = mu * kaon_link_blocks(nblocks) + block;
+  return kaon_packed_index(at, 0, component, lane, 1, ncomp, width, pack);
+}
+
 static inline KAON_HD int64_t kaon_link_index(int64_t block, int mu, int component, int lane,
                                               int64_t nblocks, int ncomp, int width) {
-  const int64_t at = mu * kaon_link_blocks(nblocks) + block;
-  return kaon_field_index(at, 0, component, lane, 1, ncomp, width);
+  return kaon_packed_link_index(block, mu, component, lane, nblocks, ncomp, width, 1);
 }
 
 /* Neighbour-table entry: block << 4 | flags. */
@@ -54,10 +83,16 @@ typedef struct kaon_stencil {
   int64_t nblocks;              /* blocks of one parity */
   int64_t nsites;               /* true sites of one parity */
   int width;                    /* lanes of a block */
+  int access;                   /* bytes that a lane reads at once: kaon_pack's */
   int tail_lanes;               /* true lanes of the last block (= width when nothing is masked) */
   int exchange_bit[4];          /* split order: lane bit of mu, -1 when mu is not cut */
   const uint32_t *neighbour[2]; /* [parity of the centre][block * 8 + dir] */
   const int32_t *gather[2]; /* plain order: [parity][(block * 8 + dir) * width + lane], else NULL */
+  /* Where kernels work neighbours out themselves, both tables are NULL: lanes are consecutive
+   * checkerboard sites in the order x / 2, y, z, t. */
+  int extents[4];
+  int antiperiodic; /* in t */
+  int temporal;     /* temporal gauge: t links below the last slice are the identity */
   float boundary_sign[KAON_DIRS][KAON_MAX_WIDTH]; /* split order: signs by direction and the lane of
                                                      the centre */
 } kaon_stencil;

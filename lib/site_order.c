@@ -13,6 +13,7 @@ static void choose_cuts(kaon_lattice *lattice, int width) {
   kaon_stencil *st = &lattice->stencil;
   int bits = 0, wanted = 0;
   while ((1 << wanted) < width) wanted++;
+  if (lattice->ctx->backend->computed_neighbours) wanted = 5; /* plain: more than four directions */
   for (int mu = 3; mu >= 0; mu--) {
     int cut = bits < wanted && lattice->extents[mu] % 4 == 0;
     lattice->cut[mu] = cut ? 2 : 1;
@@ -152,8 +153,8 @@ static kaon_status upload(kaon_context *ctx, const void *host, size_t bytes, con
   return ctx->backend->memory->to_device(ctx, *device, host, bytes);
 }
 
-static kaon_status build_tables(kaon_lattice *lattice, int parity, uint32_t *neighbour,
-                                int32_t *gather) {
+static kaon_status fill_tables(kaon_lattice *lattice, int parity, uint32_t *neighbour,
+                               int32_t *gather) {
   kaon_stencil *st = &lattice->stencil;
   size_t entries = (size_t)st->nblocks * KAON_DIRS;
   for (int64_t block = 0; block < st->nblocks; block++) {
@@ -175,27 +176,36 @@ static kaon_status build_tables(kaon_lattice *lattice, int parity, uint32_t *nei
   return KAON_OK;
 }
 
-kaon_status kaon_site_order_build(kaon_lattice *lattice) {
-  kaon_stencil *st = &lattice->stencil;
-  int width = lattice->ctx->backend->width;
-  choose_cuts(lattice, width);
-  st->width = width;
-  choose_tile(lattice);
-  st->nsites = lattice->volume / 2;
-  st->nblocks = (st->nsites + width - 1) / width;
-  st->tail_lanes = (int)(st->nsites - (st->nblocks - 1) * width);
-  split_signs(lattice);
+static kaon_status build_tables(kaon_lattice *lattice) {
+  const kaon_stencil *st = &lattice->stencil;
   size_t entries = (size_t)st->nblocks * KAON_DIRS;
   uint32_t *neighbour = malloc(entries * sizeof *neighbour);
-  int32_t *gather = lattice->split ? NULL : malloc(entries * (size_t)width * sizeof *gather);
+  int32_t *gather = lattice->split ? NULL : malloc(entries * (size_t)st->width * sizeof *gather);
   kaon_status status = KAON_OK;
   if (neighbour == NULL || (gather == NULL && !lattice->split))
     status = kaon_fail(lattice->ctx, KAON_ERR_MEMORY,
                        "lattice: no host memory for the neighbour table of %lld sites",
                        (long long)lattice->volume);
   for (int parity = 0; parity < 2 && status == KAON_OK; parity++)
-    status = build_tables(lattice, parity, neighbour, gather);
+    status = fill_tables(lattice, parity, neighbour, gather);
   free(neighbour);
   free(gather);
   return status;
+}
+
+kaon_status kaon_site_order_build(kaon_lattice *lattice) {
+  kaon_stencil *st = &lattice->stencil;
+  const kaon_backend *backend = lattice->ctx->backend;
+  const int width = backend->width;
+  choose_cuts(lattice, width);
+  st->width = width;
+  st->access = backend->access;
+  memcpy(st->extents, lattice->extents, sizeof st->extents);
+  st->antiperiodic = lattice->boundary_t == KAON_ANTIPERIODIC;
+  choose_tile(lattice);
+  st->nsites = lattice->volume / 2;
+  st->nblocks = (st->nsites + width - 1) / width;
+  st->tail_lanes = (int)(st->nsites - (st->nblocks - 1) * width);
+  split_signs(lattice);
+  return backend->computed_neighbours ? KAON_OK : build_tables(lattice);
 }

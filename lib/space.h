@@ -68,6 +68,11 @@ static inline size_t kaon_precision_bytes(kaon_precision p) {
   return p == KAON_DOUBLE ? 8 : p == KAON_SINGLE ? 4 : 2;
 }
 
+/* How the components of a field of `ncomp` reals are grouped (layout.h). */
+static inline int kaon_pack_of(const kaon_context *ctx, int ncomp, kaon_precision p) {
+  return kaon_pack(ctx->backend->access, ncomp, (int)kaon_precision_bytes(p));
+}
+
 /* The part of a full-lattice vector that lies on one parity, without a copy; destroy it before
  * `full`. */
 kaon_status kaon_vector_view(const kaon_vector *full, kaon_parity parity, kaon_vector *view);

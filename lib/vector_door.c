@@ -18,6 +18,7 @@ typedef struct door {
   const kaon_vector *vector;
   const kaon_space *space;
   int column;
+  int pack;
   void *data;
   float *scale;
   const kaon_basis_change *basis; /* NULL: components go through unchanged */
@@ -89,6 +90,7 @@ static kaon_status door_make(const kaon_vector *v, int column, const void *psi, 
                      "vector %s: spaces of more than %d reals a site are not offered (here %d)",
                      name, COMPONENTS, v->space->ncomp);
   *d = (door){.vector = v, .space = v->space, .column = column};
+  d->pack = kaon_pack_of(v->ctx, v->space->ncomp, v->precision);
   d->basis = basis == KAON_BASIS_UKQCD ? NULL : change;
   return KAON_OK;
 }
@@ -110,40 +112,49 @@ static int64_t host_site(const kaon_space *space, int64_t block, int lane) {
   return x[0] + n[0] * (x[1] + n[1] * (x[2] + (int64_t)n[2] * x[3]));
 }
 
+static int64_t site_index(const door *d, int64_t block, int lane) {
+  return kaon_packed_index(block, d->column, 0, lane, d->vector->nrhs, d->space->ncomp,
+                           d->space->width, d->pack);
+}
+
+static float *site_scale(const door *d, int64_t block, int lane) {
+  return &d->scale[(block * d->vector->nrhs + d->column) * d->space->width + lane];
+}
+
 static void site_store(const door *d, int64_t block, int lane, const double *value) {
-  const kaon_vector *v = d->vector;
-  const int width = d->space->width, ncomp = d->space->ncomp;
-  const int64_t at = kaon_field_index(block, d->column, 0, lane, v->nrhs, ncomp, width);
-  if (v->precision == KAON_DOUBLE) {
+  const int width = d->space->width, ncomp = d->space->ncomp, pack = d->pack;
+  const int64_t at = site_index(d, block, lane);
+  if (d->vector->precision == KAON_DOUBLE) {
     double *p = (double *)d->data + at;
-    for (int c = 0; c < ncomp; c++) p[c * width] = value[c];
-  } else if (v->precision == KAON_SINGLE) {
+    for (int c = 0; c < ncomp; c++) p[kaon_component_offset(c, width, pack)] = value[c];
+  } else if (d->vector->precision == KAON_SINGLE) {
     float *p = (float *)d->data + at;
-    for (int c = 0; c < ncomp; c++) p[c * width] = (float)value[c];
+    for (int c = 0; c < ncomp; c++) p[kaon_component_offset(c, width, pack)] = (float)value[c];
   } else {
     int16_t *p = (int16_t *)d->data + at;
     float scale = 0;
     for (int c = 0; c < ncomp; c++) scale = fmaxf(scale, fabsf((float)value[c]));
     const float factor = kaon_half_factor(scale);
-    for (int c = 0; c < ncomp; c++) p[c * width] = (int16_t)lrintf((float)value[c] * factor);
-    d->scale[(block * v->nrhs + d->column) * width + lane] = scale;
+    for (int c = 0; c < ncomp; c++)
+      p[kaon_component_offset(c, width, pack)] = (int16_t)lrintf((float)value[c] * factor);
+    *site_scale(d, block, lane) = scale;
   }
 }
 
 static void site_load(const door *d, int64_t block, int lane, double *value) {
-  const kaon_vector *v = d->vector;
-  const int width = d->space->width, ncomp = d->space->ncomp;
-  const int64_t at = kaon_field_index(block, d->column, 0, lane, v->nrhs, ncomp, width);
-  if (v->precision == KAON_DOUBLE) {
+  const int width = d->space->width, ncomp = d->space->ncomp, pack = d->pack;
+  const int64_t at = site_index(d, block, lane);
+  if (d->vector->precision == KAON_DOUBLE) {
     const double *p = (const double *)d->data + at;
-    for (int c = 0; c < ncomp; c++) value[c] = p[c * width];
-  } else if (v->precision == KAON_SINGLE) {
+    for (int c = 0; c < ncomp; c++) value[c] = p[kaon_component_offset(c, width, pack)];
+  } else if (d->vector->precision == KAON_SINGLE) {
     const float *p = (const float *)d->data + at;
-    for (int c = 0; c < ncomp; c++) value[c] = (double)p[c * width];
+    for (int c = 0; c < ncomp; c++) value[c] = (double)p[kaon_component_offset(c, width, pack)];
   } else {
     const int16_t *p = (const int16_t *)d->data + at;
-    const float unit = kaon_half_unit(d->scale[(block * v->nrhs + d->column) * width + lane]);
-    for (int c = 0; c < ncomp; c++) value[c] = (double)((float)p[c * width] * unit);
+    const float unit = kaon_half_unit(*site_scale(d, block, lane));
+    for (int c = 0; c < ncomp; c++)
+      value[c] = (double)((float)p[kaon_component_offset(c, width, pack)] * unit);
   }
 }
 
