@@ -1,7 +1,17 @@
 /* backend.c - the CUDA table. Folders without kernels yet have NULL entries. */
 #include "lib/cuda/backend.h"
 
+#include "blas/cuda/kernels.h"
 #include "lib/cuda/device.h"
+
+/* .entry = kaon_<entry>_cuda_<precision>: a row of blas_ops.h each. */
+#define KAON_D(entry_, formula) .entry_ = kaon_##entry_##_cuda_d,
+#define KAON_S(entry_, formula) .entry_ = kaon_##entry_##_cuda_s,
+#define KAON_H(entry_, formula) .entry_ = kaon_##entry_##_cuda_h,
+static const kaon_blas_ops blas_d = {KAON_BLAS_OPS(KAON_D)};
+static const kaon_blas_ops blas_s = {KAON_BLAS_OPS(KAON_S)};
+static const kaon_blas_ops blas_h = {KAON_BLAS_OPS(KAON_H)};
+static const kaon_convert_ops convert = {.convert = kaon_convert_cuda};
 
 const kaon_backend kaon_cuda_table = {
     .name = "cuda",
@@ -13,4 +23,6 @@ const kaon_backend kaon_cuda_table = {
     .open = kaon_cuda_open,
     .close = kaon_cuda_close,
     .memory = &kaon_cuda_memory,
+    .convert = &convert,
+    .blas = {&blas_d, &blas_s, &blas_h},
 };

@@ -1,0 +1,166 @@
+/* convert.cu - vectors from one precision to another on the GPU: the only kernels that see two. A
+ * thread takes a site: groups of components differ with the precision, so each side is read or
+ * written in its own. A value is widened to double, added if asked for, and rounded once. The norm
+ * is of the stored values. */
+#define KAON_PREC_SINGLE /* unit.h's `real`, which is not used here */
+#undef KAON_PREC_ALL
+#include "blas/cuda/unit.h"
+
+enum { DOUBLE, SINGLE, HALF };
+
+template <int PRECISION>
+struct number_of;
+template <>
+struct number_of<DOUBLE> {
+  typedef double type;
+};
+template <>
+struct number_of<SINGLE> {
+  typedef float type;
+};
+template <>
+struct number_of<HALF> {
+  typedef int16_t type;
+};
+
+typedef struct convert_call {
+  int64_t sites; /* masked ones too */
+  int ncomp, nrhs, add;
+  kaon_view v[2];
+  kaon_cuda_sums sums;
+} convert_call;
+
+/* What integers of a site are worth. */
+template <int PRECISION>
+static __device__ __forceinline__ float step_of(const kaon_view &v, int64_t unit, int lane) {
+  return PRECISION == HALF ? kaon_half_unit(v.scale[unit * KAON_LANES + lane]) : 1.0f;
+}
+
+template <int PRECISION>
+static __device__ __forceinline__ double value_of(typename number_of<PRECISION>::type x,
+                                                  float step) {
+  return PRECISION == HALF ? (double)((float)x * step) : (double)x;
+}
+
+/* A spinor, in registers. */
+template <int FROM, int TO>
+static __device__ __forceinline__ void convert_spinor(const convert_call &a, int64_t unit, int lane,
+                                                      double *sum) {
+  typedef typename number_of<FROM>::type source;
+  typedef typename number_of<TO>::type target;
+  source x[SPINOR];
+  target y[SPINOR];
+  target *to = (target *)a.v[1].data + unit * SPINOR * KAON_LANES;
+  site_read<source, SPINOR>((const source *)a.v[0].data + unit * SPINOR * KAON_LANES, lane, x);
+  const float x_step = step_of<FROM>(a.v[0], unit, lane);
+  float y_step = a.add ? step_of<TO>(a.v[1], unit, lane) : 1.0f;
+  if (a.add) site_read<target, SPINOR>(to, lane, y);
+  if constexpr (TO == HALF) {
+    float value[SPINOR], largest = 0;
+#pragma unroll
+    for (int c = 0; c < SPINOR; c++) {
+      const double old = a.add ? value_of<TO>(y[c], y_step) : 0;
+      value[c] = (float)(old + value_of<FROM>(x[c], x_step));
+      largest = larger(largest, value[c]);
+    }
+    const float factor = kaon_half_factor(largest);
+#pragma unroll
+    for (int c = 0; c < SPINOR; c++) y[c] = (int16_t)__float2int_rn(value[c] * factor);
+    a.v[1].scale[unit * KAON_LANES + lane] = largest;
+    y_step = kaon_half_unit(largest);
+  } else {
+#pragma unroll
+    for (int c = 0; c < SPINOR; c++) {
+      const double old = a.add ? (double)y[c] : 0;
+      y[c] = (target)(old + value_of<FROM>(x[c], x_step));
+    }
+  }
+  site_write<target, SPINOR>(to, lane, y);
+  if (!sums_want(a.sums, 0)) return;
+#pragma unroll
+  for (int c = 0; c < SPINOR; c++) {
+    const double stored_value = value_of<TO>(y[c], y_step);
+    *sum = fma(stored_value, stored_value, *sum);
+  }
+}
+
+/* A site of any size: component by component, twice where the largest must be known first. */
+template <int FROM, int TO>
+static __device__ __forceinline__ void convert_site(const convert_call &a, int64_t unit, int lane,
+                                                    double *sum) {
+  typedef typename number_of<FROM>::type source;
+  typedef typename number_of<TO>::type target;
+  const int from_pack = kaon_pack(KAON_ACCESS, a.ncomp, (int)sizeof(source));
+  const int to_pack = kaon_pack(KAON_ACCESS, a.ncomp, (int)sizeof(target));
+  const source *from = (const source *)a.v[0].data + unit * a.ncomp * KAON_LANES;
+  target *to = (target *)a.v[1].data + unit * a.ncomp * KAON_LANES;
+  const float x_step = step_of<FROM>(a.v[0], unit, lane);
+  const float old_step = a.add ? step_of<TO>(a.v[1], unit, lane) : 1.0f;
+  float largest = 0;
+#pragma unroll 1
+  for (int pass = TO == HALF ? 0 : 1; pass < 2; pass++) {
+    const float factor = kaon_half_factor(largest), y_step = kaon_half_unit(largest);
+#pragma unroll 1
+    for (int c = 0; c < a.ncomp; c++) {
+      target *y = to + site_offset(c, lane, to_pack);
+      const double old = a.add ? value_of<TO>(*y, old_step) : 0;
+      const double value = old + value_of<FROM>(from[site_offset(c, lane, from_pack)], x_step);
+      if (pass == 0) {
+        largest = larger(largest, (float)value);
+        continue;
+      }
+      *y = TO == HALF ? (target)__float2int_rn((float)value * factor) : (target)value;
+      const double stored_value = value_of<TO>(*y, y_step);
+      if (sums_want(a.sums, 0)) *sum = fma(stored_value, stored_value, *sum);
+    }
+  }
+  if (TO == HALF) a.v[1].scale[unit * KAON_LANES + lane] = largest;
+}
+
+template <int FROM, int TO>
+static __global__ void __launch_bounds__(KAON_THREADS)
+    convert_kernel(const __grid_constant__ convert_call a) {
+  const share mine = share_of(a.sums);
+  if (!gate_open(a.sums.gate, mine.column)) return;
+  double sum[2] = {0, 0};
+  const int64_t step = (int64_t)a.sums.chunks * KAON_THREADS;
+  for (int64_t i = (int64_t)mine.chunk * KAON_THREADS + threadIdx.x; i < a.sites; i += step) {
+    const int64_t unit = i / KAON_LANES * a.nrhs + mine.column;
+    if (a.ncomp == SPINOR)
+      convert_spinor<FROM, TO>(a, unit, (int)(i % KAON_LANES), sum);
+    else
+      convert_site<FROM, TO>(a, unit, (int)(i % KAON_LANES), sum);
+  }
+  if (a.sums.sum.state == NULL) return;
+  sums_finish<1>(a.sums, mine.column, mine.chunk, sum);
+}
+
+extern "C" void kaon_convert_cuda(const kaon_launch *launch, const kaon_convert_args *args) {
+  const kaon_shape *s = &args->shape;
+  convert_call a = {};
+  a.sites = s->nblocks * KAON_LANES;
+  a.ncomp = s->ncomp;
+  a.nrhs = s->nrhs;
+  a.add = args->add;
+  for (int i = 0; i < 2; i++) a.v[i] = args->v[i];
+  const int chunks = kaon_cuda_chunks(a.sites, args->sum.state != NULL ? 2 : 0);
+  a.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
+  const unsigned blocks = (unsigned)chunks * (unsigned)s->nrhs;
+  const cudaStream_t stream = (cudaStream_t)launch->queue;
+#define PAIR(from_, to_)                                                \
+  case 3 * from_ + to_:                                                 \
+    convert_kernel<from_, to_><<<blocks, KAON_THREADS, 0, stream>>>(a); \
+    break;
+  switch (3 * args->from + args->to) {
+    PAIR(DOUBLE, DOUBLE)
+    PAIR(DOUBLE, SINGLE)
+    PAIR(DOUBLE, HALF)
+    PAIR(SINGLE, DOUBLE)
+    PAIR(SINGLE, SINGLE)
+    PAIR(SINGLE, HALF)
+    PAIR(HALF, DOUBLE)
+    PAIR(HALF, SINGLE)
+    PAIR(HALF, HALF)
+  }
+#undef PAIR
+}

@@ -1,0 +1,24 @@
+/* kernels.h - the CUDA launchers of blas_ops.h: KAON_EXPORT(kaon_<entry>) of one precision each. */
+#ifndef KAON_BLAS_CUDA_KERNELS_H
+#define KAON_BLAS_CUDA_KERNELS_H
+
+#include "blas/blas_ops.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define KAON_X(entry, formula)                                                         \
+  void kaon_##entry##_cuda_d(const kaon_launch *launch, const kaon_update_args *args); \
+  void kaon_##entry##_cuda_s(const kaon_launch *launch, const kaon_update_args *args); \
+  void kaon_##entry##_cuda_h(const kaon_launch *launch, const kaon_update_args *args);
+KAON_BLAS_OPS(KAON_X)
+#undef KAON_X
+
+void kaon_convert_cuda(const kaon_launch *launch, const kaon_convert_args *args);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

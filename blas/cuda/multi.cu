@@ -1,0 +1,326 @@
+/* multi.cu - sums of products without an update, and the entries of any number of operands, on the
+ * GPU (blas_ops.h). */
+#include "blas/cuda/unit.h"
+
+/* Operands that multi_dot takes in one block: y is read once for them. */
+enum { DOT_GROUP = 8 };
+
+/* ---- dot: (v0, v1), |v0|^2, |v1|^2 ---- */
+
+typedef struct dot_call {
+  walk w;
+  int complex_space;
+  kaon_view v[2];
+  kaon_cuda_sums sums;
+} dot_call;
+
+#if !KAON_HALF
+static __device__ __forceinline__ void dot_item(const dot_call &a, int64_t i, int column,
+                                                double *sum) {
+  const int64_t at = word_at(a.w, i, column);
+  const word y = word_read(a.v[1], at);
+  if (sums_want(a.sums, 0) || sums_want(a.sums, 1)) {
+    const word x = word_read(a.v[0], at);
+    if (sums_want(a.sums, 0)) add_words(sum, x, y);
+    if (sums_want(a.sums, 1)) add_square(sum + 2, x);
+  }
+  if (sums_want(a.sums, 2)) add_square(sum + 4, y);
+}
+#else
+static __device__ __forceinline__ void dot_item(const dot_call &a, int64_t i, int column,
+                                                double *sum) {
+  const int64_t unit = unit_of(a.w, i, column);
+  const int lane = lane_of(i);
+  if (a.w.ncomp != SPINOR) {
+    if (sums_want(a.sums, 0)) add_sites(sum, a.v[0], a.v[1], a.w, unit, lane);
+    if (sums_want(a.sums, 1)) add_sites(sum + 2, a.v[0], a.v[0], a.w, unit, lane);
+    if (sums_want(a.sums, 2)) add_sites(sum + 4, a.v[1], a.v[1], a.w, unit, lane);
+    return;
+  }
+  stored x[SPINOR], y[SPINOR];
+  const float x_scale = *scale_at(a.v[0], unit, lane), y_scale = *scale_at(a.v[1], unit, lane);
+  site_read<stored, SPINOR>(integers_of(a.v[1], a.w, unit), lane, y);
+  if (sums_want(a.sums, 0) || sums_want(a.sums, 1)) {
+    site_read<stored, SPINOR>(integers_of(a.v[0], a.w, unit), lane, x);
+    if (sums_want(a.sums, 0)) add_spinors(sum, x, x_scale, y, y_scale);
+    if (sums_want(a.sums, 1)) add_spinors(sum + 2, x, x_scale, x, x_scale);
+  }
+  if (sums_want(a.sums, 2)) add_spinors(sum + 4, y, y_scale, y, y_scale);
+}
+#endif
+
+static __global__ void __launch_bounds__(KAON_THREADS)
+    dot_kernel(const __grid_constant__ dot_call a) {
+  const share mine = share_of(a.sums);
+  if (!gate_open(a.sums.gate, mine.column)) return;
+  double sum[6] = {0, 0, 0, 0, 0, 0};
+  const int64_t step = (int64_t)a.sums.chunks * KAON_THREADS;
+  for (int64_t i = (int64_t)mine.chunk * KAON_THREADS + threadIdx.x; i < a.w.count; i += step)
+    dot_item(a, i, mine.column, sum);
+  if (!a.complex_space) sum[1] = 0;
+  sum[3] = sum[5] = 0;
+  sums_finish<3>(a.sums, mine.column, mine.chunk, sum);
+}
+
+extern "C" void KAON_EXPORT(kaon_dot)(const kaon_launch *launch, const kaon_update_args *args) {
+  dot_call a = {};
+  if (args->sum.state == NULL) return;
+  a.w = walk_of(&args->shape);
+  a.complex_space = args->shape.complex_space;
+  a.v[0] = args->v[0];
+  a.v[1] = args->v[1];
+  const int chunks = kaon_cuda_chunks(a.w.count, 6);
+  a.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
+  dot_kernel<<<(unsigned)chunks *(unsigned)args->shape.nrhs, KAON_THREADS, 0,
+               (cudaStream_t)launch->queue>>>(a);
+}
+
+/* ---- multi_axpy: v[n] += sum_i c_i v_i ---- */
+
+typedef struct multi_call {
+  walk w;
+  int complex_space;
+  int n;
+  int groups; /* multi_dot: of DOT_GROUP operands; blockIdx.y */
+  kaon_view v[KAON_MAX_OPERANDS];
+  kaon_coefficients c;
+  kaon_cuda_sums sums;
+} multi_call;
+
+static __device__ __forceinline__ vcomplex multi_coefficient(const multi_call &a, int i,
+                                                             int column) {
+  return coefficient_of(a.c.state, a.c.slot[i], a.c.sign[i], column, a.complex_space);
+}
+
+#if !KAON_HALF
+static __device__ __forceinline__ void multi_axpy_item(const multi_call &a, const vcomplex *c,
+                                                       int64_t i, int column, double *sum) {
+  const int64_t at = word_at(a.w, i, column);
+  word y = word_read(a.v[a.n], at);
+#pragma unroll 4
+  for (int o = 0; o < a.n; o++) {
+    const word x = word_read(a.v[o], at);
+#pragma unroll
+    for (int p = 0; p < PAIRS; p++) {
+      vcomplex v[2] = {c_make(x.v[2 * p], x.v[2 * p + 1]), c_make(y.v[2 * p], y.v[2 * p + 1])};
+      kaon_update_axpy(v, c + o);
+      y.v[2 * p] = v[1].re;
+      y.v[2 * p + 1] = v[1].im;
+    }
+  }
+  ((word *)a.v[a.n].data)[at] = y;
+  if (sums_want(a.sums, 0)) add_square(sum, y);
+}
+#else
+static __device__ __forceinline__ void multi_axpy_spinor(const multi_call &a, const vcomplex *c,
+                                                         int64_t unit, int lane, double *sum) {
+  stored q[SPINOR];
+  float value[SPINOR];
+  site_read<stored, SPINOR>(integers_of(a.v[a.n], a.w, unit), lane, q);
+  const float step = kaon_half_unit(*scale_at(a.v[a.n], unit, lane));
+#pragma unroll
+  for (int i = 0; i < SPINOR; i++) value[i] = q[i] * step;
+  for (int o = 0; o < a.n; o++) {
+    site_read<stored, SPINOR>(integers_of(a.v[o], a.w, unit), lane, q);
+    const float x_step = kaon_half_unit(*scale_at(a.v[o], unit, lane));
+#pragma unroll
+    for (int i = 0; i < SPINOR; i += 2) {
+      vcomplex v[2] = {c_make(q[i] * x_step, q[i + 1] * x_step), c_make(value[i], value[i + 1])};
+      kaon_update_axpy(v, c + o);
+      value[i] = v[1].re;
+      value[i + 1] = v[1].im;
+    }
+  }
+  const float scale = quantise(value, q);
+  site_write<stored, SPINOR>(integers_of(a.v[a.n], a.w, unit), lane, q);
+  *scale_at(a.v[a.n], unit, lane) = scale;
+  if (sums_want(a.sums, 0)) add_spinors(sum, q, scale, q, scale);
+}
+
+static __device__ __forceinline__ vcomplex multi_pair(const multi_call &a, int o, int64_t unit,
+                                                      int lane, int i) {
+  const float step = kaon_half_unit(*scale_at(a.v[o], unit, lane));
+  return c_make(*integer_at(a.v[o], a.w, unit, lane, i) * step,
+                i + 1 < a.w.ncomp ? *integer_at(a.v[o], a.w, unit, lane, i + 1) * step : 0.0f);
+}
+
+static __device__ __forceinline__ vcomplex multi_axpy_pair(const multi_call &a, const vcomplex *c,
+                                                           int64_t unit, int lane, int i) {
+  vcomplex v[2] = {c_make(0, 0), multi_pair(a, a.n, unit, lane, i)};
+#pragma unroll 1
+  for (int o = 0; o < a.n; o++) {
+    v[0] = multi_pair(a, o, unit, lane, i);
+    kaon_update_axpy(v, c + o);
+  }
+  return v[1];
+}
+
+/* A site of any size: once to find the largest, once more to round. */
+static __device__ __forceinline__ void multi_axpy_site(const multi_call &a, const vcomplex *c,
+                                                       int64_t unit, int lane, double *sum) {
+  float scale = 0;
+#pragma unroll 1
+  for (int i = 0; i < a.w.ncomp; i += 2) {
+    const vcomplex y = multi_axpy_pair(a, c, unit, lane, i);
+    scale = larger(larger(scale, y.re), i + 1 < a.w.ncomp ? y.im : 0);
+  }
+  const float factor = kaon_half_factor(scale);
+#pragma unroll 1
+  for (int i = 0; i < a.w.ncomp; i += 2) {
+    const vcomplex y = multi_axpy_pair(a, c, unit, lane, i);
+    v_store_int16(integer_at(a.v[a.n], a.w, unit, lane, i), y.re * factor);
+    if (i + 1 < a.w.ncomp)
+      v_store_int16(integer_at(a.v[a.n], a.w, unit, lane, i + 1), y.im * factor);
+  }
+  *scale_at(a.v[a.n], unit, lane) = scale;
+  if (sums_want(a.sums, 0)) add_sites(sum, a.v[a.n], a.v[a.n], a.w, unit, lane);
+}
+
+static __device__ __forceinline__ void multi_axpy_item(const multi_call &a, const vcomplex *c,
+                                                       int64_t i, int column, double *sum) {
+  if (a.w.ncomp == SPINOR)
+    multi_axpy_spinor(a, c, unit_of(a.w, i, column), lane_of(i), sum);
+  else
+    multi_axpy_site(a, c, unit_of(a.w, i, column), lane_of(i), sum);
+}
+#endif
+
+static __global__ void __launch_bounds__(KAON_THREADS)
+    multi_axpy_kernel(const __grid_constant__ multi_call a) {
+  __shared__ vcomplex c[KAON_MAX_COEFFICIENTS];
+  const share mine = share_of(a.sums);
+  if (!gate_open(a.sums.gate, mine.column)) return;
+  if (threadIdx.x < a.n) c[threadIdx.x] = multi_coefficient(a, threadIdx.x, mine.column);
+  __syncthreads();
+  double sum[2] = {0, 0};
+  const int64_t step = (int64_t)a.sums.chunks * KAON_THREADS;
+  for (int64_t i = (int64_t)mine.chunk * KAON_THREADS + threadIdx.x; i < a.w.count; i += step)
+    multi_axpy_item(a, c, i, mine.column, sum);
+  if (a.sums.sum.state == NULL) return;
+  sum[1] = 0;
+  sums_finish<1>(a.sums, mine.column, mine.chunk, sum);
+}
+
+static multi_call multi_call_of(const kaon_launch *launch, const kaon_update_args *args,
+                                int values) {
+  multi_call a = {};
+  a.w = walk_of(&args->shape);
+  a.complex_space = args->shape.complex_space;
+  a.n = args->n;
+  a.groups = 1;
+  for (int i = 0; i <= args->n; i++) a.v[i] = args->v[i];
+  a.c = args->c;
+  a.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, kaon_cuda_chunks(a.w.count, values));
+  return a;
+}
+
+extern "C" void KAON_EXPORT(kaon_multi_axpy)(const kaon_launch *launch,
+                                             const kaon_update_args *args) {
+  const multi_call a = multi_call_of(launch, args, args->sum.state != NULL ? 2 : 0);
+  multi_axpy_kernel<<<(unsigned)a.sums.chunks *(unsigned)args->shape.nrhs, KAON_THREADS, 0,
+                      (cudaStream_t)launch->queue>>>(a);
+}
+
+/* ---- multi_dot: (v_i, v[n]) for i < n, and |v[n]|^2 ---- */
+
+/* Operands first .. first + DOT_GROUP - 1, those of them that exist. */
+#if !KAON_HALF
+static __device__ __forceinline__ void multi_dot_item(const multi_call &a, int first, bool norm,
+                                                      int64_t i, int column, double *sum) {
+  const int64_t at = word_at(a.w, i, column);
+  const word y = word_read(a.v[a.n], at);
+#pragma unroll
+  for (int o = 0; o < DOT_GROUP; o++)
+    if (first + o < a.n) add_words(sum + 2 * o, word_read(a.v[first + o], at), y);
+  if (norm) add_square(sum + 2 * DOT_GROUP, y);
+}
+#else
+static __device__ __forceinline__ void multi_dot_item(const multi_call &a, int first, bool norm,
+                                                      int64_t i, int column, double *sum) {
+  const int64_t unit = unit_of(a.w, i, column);
+  const int lane = lane_of(i);
+  const kaon_view &y_view = a.v[a.n];
+  if (a.w.ncomp != SPINOR) {
+#pragma unroll
+    for (int o = 0; o < DOT_GROUP; o++)
+      if (first + o < a.n) add_sites(sum + 2 * o, a.v[first + o], y_view, a.w, unit, lane);
+    if (norm) add_sites(sum + 2 * DOT_GROUP, y_view, y_view, a.w, unit, lane);
+    return;
+  }
+  stored x[SPINOR], y[SPINOR];
+  const float y_scale = *scale_at(y_view, unit, lane);
+  site_read<stored, SPINOR>(integers_of(y_view, a.w, unit), lane, y);
+#pragma unroll
+  for (int o = 0; o < DOT_GROUP; o++) {
+    if (first + o >= a.n) continue;
+    const kaon_view &x_view = a.v[first + o];
+    site_read<stored, SPINOR>(integers_of(x_view, a.w, unit), lane, x);
+    add_spinors(sum + 2 * o, x, *scale_at(x_view, unit, lane), y, y_scale);
+  }
+  if (norm) add_spinors(sum + 2 * DOT_GROUP, y, y_scale, y, y_scale);
+}
+#endif
+
+/* Value pairs: i < n the products, n the norm, which the last group's blocks leave. */
+static __device__ __forceinline__ void multi_dot_conclude(const multi_call &a, int column,
+                                                          const double *total) {
+  kaon_column_state *state = &a.sums.sum.state[column];
+  for (int i = 0; i <= a.n; i++) {
+    if (i == a.n && a.sums.sum.slot[1] == KAON_NO_SLOT) continue;
+    double *slot = state->slot[i < a.n ? a.sums.sum.slot[0] + i : a.sums.sum.slot[1]];
+    slot[0] = total[2 * i];
+    slot[1] = total[2 * i + 1];
+  }
+  if (a.sums.sum.then != 0) recurrence_run(a.sums.sum.then, state);
+}
+
+static __global__ void __launch_bounds__(KAON_THREADS)
+    multi_dot_kernel(const __grid_constant__ multi_call a) {
+  __shared__ double total[KAON_REDUCE_MAX];
+  const share mine = share_of(a.sums);
+  if (!gate_open(a.sums.gate, mine.column)) return;
+  const int first = (int)blockIdx.y * DOT_GROUP, values = 2 * (a.n + 1);
+  const bool last_group = (int)blockIdx.y == a.groups - 1;
+  const bool norm = last_group && a.sums.sum.slot[1] != KAON_NO_SLOT;
+  double sum[2 * (DOT_GROUP + 1)];
+#pragma unroll
+  for (int i = 0; i < 2 * (DOT_GROUP + 1); i++) sum[i] = 0;
+  const int64_t step = (int64_t)a.sums.chunks * KAON_THREADS;
+  for (int64_t i = (int64_t)mine.chunk * KAON_THREADS + threadIdx.x; i < a.w.count; i += step)
+    multi_dot_item(a, first, norm, i, mine.column, sum);
+#pragma unroll
+  for (int o = 0; o < DOT_GROUP; o++) {
+    if (first + o >= a.n) continue;
+    if (!a.complex_space) sum[2 * o + 1] = 0;
+    sums_leave<2>(a.sums, mine.column, mine.chunk, values, 2 * (first + o), sum + 2 * o);
+    __syncthreads(); /* the next one uses the same shared memory */
+  }
+  sum[2 * DOT_GROUP + 1] = 0;
+  if (last_group)
+    sums_leave<2>(a.sums, mine.column, mine.chunk, values, 2 * a.n, sum + 2 * DOT_GROUP);
+  if (!sums_last(a.sums, mine.column, a.sums.chunks * a.groups)) return;
+  sums_collect(a.sums, mine.column, values, total);
+  if (threadIdx.x == 0) multi_dot_conclude(a, mine.column, total);
+}
+
+extern "C" void KAON_EXPORT(kaon_multi_dot)(const kaon_launch *launch,
+                                            const kaon_update_args *args) {
+  if (args->sum.state == NULL) return;
+  multi_call a = multi_call_of(launch, args, 2 * (args->n + 1));
+  a.groups = args->n > 0 ? (args->n + DOT_GROUP - 1) / DOT_GROUP : 1;
+  const dim3 grid((unsigned)a.sums.chunks * (unsigned)args->shape.nrhs, (unsigned)a.groups);
+  multi_dot_kernel<<<grid, KAON_THREADS, 0, (cudaStream_t)launch->queue>>>(a);
+}
+
+/* ---- recur: no vector ---- */
+
+static __global__ void recur_kernel(kaon_gate gate, kaon_sum sum, int columns) {
+  const int column = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  if (column < columns && gate_open(gate, column)) recurrence_run(sum.then, &sum.state[column]);
+}
+
+extern "C" void KAON_EXPORT(kaon_recur)(const kaon_launch *launch, const kaon_update_args *args) {
+  const int columns = args->shape.nrhs;
+  recur_kernel<<<(unsigned)(columns + 31) / 32, 32, 0, (cudaStream_t)launch->queue>>>(
+      args->gate, args->sum, columns);
+}

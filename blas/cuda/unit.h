@@ -1,0 +1,190 @@
+/* unit.h - how CUDA vector kernels walk a column, and what they know of an operand.
+ *
+ * Double and single: a column of a block is ncomp * 32 numbers in a row, whose order does not
+ * matter to an update: they are taken 16 bytes at a time, neighbours being (re, im). Half: a thread
+ * takes a site with its scale, for it must find the largest component before it can round. */
+#ifndef KAON_BLAS_CUDA_UNIT_H
+#define KAON_BLAS_CUDA_UNIT_H
+
+#include "blas/cuda/kernels.h"
+#include "lib/kernel.h"
+#include "lib/cuda/access.h"
+#include "lib/cuda/reduce.h"
+#include "lib/math/half.h"
+#include "lib/math/update.h"
+
+/* Reals of the sites that half kernels hold in registers; others they go through twice. */
+enum { SPINOR = 24 };
+
+/* The column that a block works on, and which part of it. */
+typedef struct share {
+  int column, chunk;
+} share;
+
+static __device__ __forceinline__ share share_of(const kaon_cuda_sums &s) {
+  share mine;
+  mine.column = (int)(blockIdx.x / (unsigned)s.chunks);
+  mine.chunk = (int)(blockIdx.x % (unsigned)s.chunks);
+  return mine;
+}
+
+static __device__ __forceinline__ vcomplex coefficient_of(const kaon_column_state *state, int slot,
+                                                          double sign, int column,
+                                                          int complex_space) {
+  if (slot == KAON_NO_SLOT) return c_make(v_set(sign), v_set(0));
+  const double *value = state[column].slot[slot];
+  return c_make(v_set(sign * value[0]), v_set(complex_space ? sign * value[1] : 0));
+}
+
+/* Adds conj(x) y to sum[0], sum[1]. */
+static __device__ __forceinline__ void add_product(double *sum, double xr, double xi, double yr,
+                                                   double yi) {
+  sum[0] = fma(xr, yr, fma(xi, yi, sum[0]));
+  sum[1] = fma(xr, yi, fma(-xi, yr, sum[1]));
+}
+
+/* The larger of `largest` and |x|, compared as integers: they order like the numbers, with infinity
+ * and then NaN on top, so neither is lost. */
+static __device__ __forceinline__ float larger(float largest, float x) {
+  return __uint_as_float(max(__float_as_uint(largest), __float_as_uint(x) & 0x7fffffffu));
+}
+
+#if !KAON_HALF
+
+enum { WORD = KAON_ACCESS / (int)sizeof(real), PAIRS = WORD / 2 };
+typedef kaon_packet<real, WORD> word;
+
+/* Words of a column: `count` in all, `unit` of them in a row in every block. */
+typedef struct walk {
+  int64_t count;
+  int unit;
+  int gap; /* words from the end of a unit to the column's next one */
+} walk;
+
+static inline walk walk_of(const kaon_shape *shape) {
+  walk w;
+  w.unit = shape->ncomp * KAON_LANES / WORD;
+  w.count = shape->nblocks * w.unit;
+  w.gap = (shape->nrhs - 1) * w.unit;
+  return w;
+}
+
+/* Where word i of a column stands among all words. */
+static __device__ __forceinline__ int64_t word_at(const walk &w, int64_t i, int column) {
+  if (w.gap == 0) return i;
+  const int64_t block = i >> 32 == 0 ? (int64_t)((uint32_t)i / (uint32_t)w.unit) : i / w.unit;
+  return i + block * w.gap + (int64_t)column * w.unit;
+}
+
+static __device__ __forceinline__ word word_read(const kaon_view &v, int64_t at) {
+  return ((const word *)v.data)[at];
+}
+
+static __device__ __forceinline__ void add_words(double *sum, const word &x, const word &y) {
+#pragma unroll
+  for (int p = 0; p < PAIRS; p++)
+    add_product(sum, (double)x.v[2 * p], (double)x.v[2 * p + 1], (double)y.v[2 * p],
+                (double)y.v[2 * p + 1]);
+}
+
+static __device__ __forceinline__ void add_square(double *sum, const word &x) {
+#pragma unroll
+  for (int i = 0; i < WORD; i++) sum[0] = fma((double)x.v[i], (double)x.v[i], sum[0]);
+}
+
+#else
+
+typedef struct walk {
+  int64_t count; /* sites, masked ones too */
+  int ncomp, pack, nrhs;
+} walk;
+
+static inline walk walk_of(const kaon_shape *shape) {
+  walk w;
+  w.count = shape->nblocks * KAON_LANES;
+  w.ncomp = shape->ncomp;
+  w.pack = kaon_pack(KAON_ACCESS, shape->ncomp, (int)sizeof(stored));
+  w.nrhs = shape->nrhs;
+  return w;
+}
+
+/* The unit of site i, and its lane there. */
+static __device__ __forceinline__ int64_t unit_of(const walk &w, int64_t i, int column) {
+  return i / KAON_LANES * w.nrhs + column;
+}
+
+static __device__ __forceinline__ int lane_of(int64_t i) {
+  return (int)(i % KAON_LANES);
+}
+
+static __device__ __forceinline__ stored *integers_of(const kaon_view &v, const walk &w,
+                                                      int64_t unit) {
+  return (stored *)v.data + unit * w.ncomp * KAON_LANES;
+}
+
+/* A site's component in a space of any size. */
+static __device__ __forceinline__ stored *integer_at(const kaon_view &v, const walk &w,
+                                                     int64_t unit, int lane, int c) {
+  return integers_of(v, w, unit) + site_offset(c, lane, w.pack);
+}
+
+static __device__ __forceinline__ float *scale_at(const kaon_view &v, int64_t unit, int lane) {
+  return v.scale + unit * KAON_LANES + lane;
+}
+
+/* A spinor's values to integers under their scale. */
+static __device__ __forceinline__ float quantise(const float *value, stored *q) {
+  float largest = 0;
+#pragma unroll
+  for (int c = 0; c < SPINOR; c++) largest = larger(largest, value[c]);
+  const float factor = kaon_half_factor(largest);
+#pragma unroll
+  for (int c = 0; c < SPINOR; c++) v_store_int16(q + c, value[c] * factor);
+  return largest;
+}
+
+/* conj(x) y over a site: products of integers are added in float, then scaled, as on the CPU. */
+typedef struct site_product {
+  float re, im;
+} site_product;
+
+static __device__ __forceinline__ void product_add(site_product *p, float xr, float xi, float yr,
+                                                   float yi) {
+  p->re = fmaf(xr, yr, fmaf(xi, yi, p->re));
+  p->im = fmaf(xr, yi, fmaf(-xi, yr, p->im));
+}
+
+static __device__ __forceinline__ void product_end(const site_product &p, float x_scale,
+                                                   float y_scale, double *sum) {
+  const double unit = (double)kaon_half_unit(x_scale) * (double)kaon_half_unit(y_scale);
+  sum[0] += unit * (double)p.re;
+  sum[1] += unit * (double)p.im;
+}
+
+static __device__ __forceinline__ void add_spinors(double *sum, const stored *x, float x_scale,
+                                                   const stored *y, float y_scale) {
+  site_product p = {0, 0};
+#pragma unroll
+  for (int c = 0; c < SPINOR; c += 2) product_add(&p, x[c], x[c + 1], y[c], y[c + 1]);
+  product_end(p, x_scale, y_scale, sum);
+}
+
+/* The same for a site of any size, from memory; a == b: the norm. */
+static __device__ __forceinline__ void add_sites(double *sum, const kaon_view &a,
+                                                 const kaon_view &b, const walk &w, int64_t unit,
+                                                 int lane) {
+  site_product p = {0, 0};
+#pragma unroll 1
+  for (int c = 0; c < w.ncomp; c += 2) {
+    const bool pair = c + 1 < w.ncomp;
+    product_add(&p, *integer_at(a, w, unit, lane, c),
+                pair ? (float)*integer_at(a, w, unit, lane, c + 1) : 0.0f,
+                *integer_at(b, w, unit, lane, c),
+                pair ? (float)*integer_at(b, w, unit, lane, c + 1) : 0.0f);
+  }
+  product_end(p, *scale_at(a, unit, lane), *scale_at(b, unit, lane), sum);
+}
+
+#endif
+
+#endif
