@@ -23,17 +23,25 @@ static double *work_array(dirac_case *c) {
   return work;
 }
 
+/* The blocks on the host, in the device's order. */
+static double *host_blocks(dirac_case *c, const double *blocks) {
+  const kaon_stencil *st = &c->lattice->stencil;
+  return machine_read(c->ctx, blocks, (size_t)(st->nblocks * st->width) * 72 * sizeof *blocks);
+}
+
 /* Block `chirality` (0: +, 1: -) of a site as a full 6x6 matrix. */
 static void block_of(const dirac_case *c, const double *blocks, const int site[4], int chirality,
                      ref_complex a[36]) {
   const kaon_place at = kaon_lattice_place(c->lattice, site);
-  const int width = c->lattice->stencil.width;
-  const double *p = blocks + kaon_field_index(at.block, 0, 36 * chirality, at.lane, 1, 72, width);
+  const int width = c->lattice->stencil.width, pack = kaon_pack_of(c->ctx, 72, KAON_DOUBLE);
+  double p[36];
+  for (int i = 0; i < 36; i++)
+    p[i] = blocks[kaon_packed_index(at.block, 0, 36 * chirality + i, at.lane, 1, 72, width, pack)];
   for (int i = 0; i < 6; i++) {
-    a[7 * i] = p[i * width];
+    a[7 * i] = p[i];
     for (int j = 0; j < i; j++) {
       const int k = kaon_block_index(i, j);
-      a[6 * i + j] = p[k * width] + I * p[(k + 1) * width];
+      a[6 * i + j] = p[k] + I * p[k + 1];
       a[6 * j + i] = conj(a[6 * i + j]);
     }
   }
@@ -42,9 +50,9 @@ static void block_of(const dirac_case *c, const double *blocks, const int site[4
 /* Calls visit for every site and chirality of a parity. */
 typedef void visit_block(dirac_case *c, const double *blocks, size_t x, int chirality,
                          const ref_complex expected[36], double *worst);
-static double over_blocks(dirac_case *c, const double *blocks, int parity, double kappa, double csw,
+static double over_blocks(dirac_case *c, const double *device, int parity, double kappa, double csw,
                           visit_block *visit) {
-  double worst = 0;
+  double worst = 0, *blocks = host_blocks(c, device);
   for (size_t x = 0; x < ref_volume(&c->L); x++) {
     if (ref_parity(&c->L, x) != parity) continue;
     ref_complex a[144], block[2][36];
@@ -53,6 +61,7 @@ static double over_blocks(dirac_case *c, const double *blocks, int parity, doubl
     for (int chirality = 0; chirality < 2; chirality++)
       visit(c, blocks, x, chirality, block[chirality], &worst);
   }
+  free(blocks);
   return worst;
 }
 
@@ -118,29 +127,41 @@ static void check_storing(dirac_case *c) {
   const size_t lanes = (size_t)(st->nblocks * st->width);
   double *blocks = work_array(c);
   must(c->ctx, kaon_clover_term_build(c->gauge, 1, 0.13, 1.7, blocks));
-  float *single = malloc(lanes * 72 * sizeof *single), *scale = malloc(lanes * 2 * sizeof *scale);
-  int16_t *half = malloc(lanes * 72 * sizeof *half);
-  must(c->ctx, kaon_clover_term_store(c->lattice, blocks, KAON_SINGLE, single, NULL));
-  must(c->ctx, kaon_clover_term_store(c->lattice, blocks, KAON_HALF, half, scale));
+  void *device[3];
+  for (int i = 0; i < 3; i++)
+    must(c->ctx, kaon_pool_take(c->ctx, lanes * 72 * sizeof(float), "test blocks", &device[i]));
+  must(c->ctx, kaon_clover_term_store(c->lattice, blocks, KAON_SINGLE, device[0], NULL));
+  must(c->ctx, kaon_clover_term_store(c->lattice, blocks, KAON_HALF, device[1], device[2]));
+  double *wide = host_blocks(c, blocks);
+  float *single = machine_read(c->ctx, device[0], lanes * 72 * sizeof *single);
+  int16_t *half = machine_read(c->ctx, device[1], lanes * 72 * sizeof *half);
+  float *scale = machine_read(c->ctx, device[2], lanes * 2 * sizeof *scale);
+  const int pack_scale = kaon_pack_of(c->ctx, 2, KAON_SINGLE);
+  const int pack[] = {kaon_pack_of(c->ctx, 72, KAON_DOUBLE), kaon_pack_of(c->ctx, 72, KAON_SINGLE),
+                      kaon_pack_of(c->ctx, 72, KAON_HALF)};
   double worst_single = 0, worst_half = 0, worst_scale = 0;
   for (int64_t b = 0; b < st->nblocks; b++)
     for (int l = 0; l < st->width; l++)
       for (int chirality = 0; chirality < 2; chirality++) {
-        const float s = scale[kaon_field_index(b, 0, chirality, l, 1, 2, st->width)];
+        const float s = scale[kaon_packed_index(b, 0, chirality, l, 1, 2, st->width, pack_scale)];
         double largest = 0;
         for (int i = 0; i < 36; i++) {
-          const int64_t at = kaon_field_index(b, 0, 36 * chirality + i, l, 1, 72, st->width);
-          largest = fmax(largest, fabs(blocks[at]));
-          worst_single = fmax(worst_single, fabs((double)single[at] - blocks[at]) / 2);
+          int64_t at[3];
+          for (int p = 0; p < 3; p++)
+            at[p] = kaon_packed_index(b, 0, 36 * chirality + i, l, 1, 72, st->width, pack[p]);
+          const double element = wide[at[0]];
+          largest = fmax(largest, fabs(element));
+          worst_single = fmax(worst_single, fabs((double)single[at[1]] - element) / 2);
           worst_half =
-              fmax(worst_half, fabs(half[at] * (double)s / 32767 - blocks[at]) / (double)s);
+              fmax(worst_half, fabs(half[at[2]] * (double)s / 32767 - element) / (double)s);
         }
         worst_scale = fmax(worst_scale, fabs((double)s / largest - 1));
       }
   test_below("single", worst_single, 6e-8);
   test_below("half, over scale", worst_half, 0.51 / 32767);
   test_below("scale is the largest element", worst_scale, 6e-8);
-  free(single), free(half), free(scale);
+  free(wide), free(single), free(half), free(scale);
+  for (int i = 0; i < 3; i++) kaon_pool_give(c->ctx, device[i]);
   kaon_pool_give(c->ctx, blocks);
 }
 
@@ -158,11 +179,13 @@ static void a_singular_block_is_named(void **state) {
   assert_true(case_open(&c, KAON_ISA_AUTO, shape, 0, LINKS_UNIT, 0));
   ref_flux_links(&c.L, c.u, 8, 8, q);
   case_import_links(&c);
-  double *blocks = work_array(&c), logdet;
+  double *blocks = work_array(&c), *host, logdet;
   must(c.ctx, kaon_clover_term_build(c.gauge, 0, 1, 1, blocks));
   ref_complex a[36];
   const int site[4] = {2, 2, 2, 2};
-  block_of(&c, blocks, site, 1, a);
+  host = host_blocks(&c, blocks);
+  block_of(&c, host, site, 1, a);
+  free(host);
   const double strength = 1 - creal(a[0]); /* entry = 1 - (kappa csw) strength */
   assert_true(fabs(strength) > 0.1);
   must(c.ctx, kaon_clover_term_build(c.gauge, 0, 1 / strength, 1, blocks));

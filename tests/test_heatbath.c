@@ -60,11 +60,11 @@ static void links_do_not_depend_on_threads_nor_on_interruptions(void **state) {
 static void instruction_sets_agree_to_rounding(void **state) {
   (void)state;
   ref_complex *first = NULL;
-  for (int isa = KAON_ISA_SCALAR; isa <= KAON_ISA_AVX512; isa++) {
+  for (int isa = KAON_ISA_SCALAR; isa <= MACHINE_LAST; isa++) {
     dirac_case c;
     kaon_heatbath_options heatbath = KAON_HEATBATH_OPTIONS_INIT;
     heatbath.overrelaxation = 0;
-    if (!case_open(&c, (kaon_isa)isa, shape_split, 0, LINKS_WEAK, 3)) continue;
+    if (!case_open(&c, isa, shape_split, 0, LINKS_WEAK, 3)) continue;
     must(c.ctx, kaon_gauge_heatbath(c.gauge, &heatbath, 1));
     ref_complex *u = case_links(&c, c.gauge);
     if (first == NULL) {
@@ -86,10 +86,9 @@ static void instruction_sets_agree_to_rounding(void **state) {
 
 static void over_relaxation_keeps_the_action(void **state) {
   (void)state;
-  for (int isa = KAON_ISA_SCALAR; isa <= KAON_ISA_AVX512; isa++) {
+  for (int isa = KAON_ISA_SCALAR; isa <= MACHINE_LAST; isa++) {
     dirac_case c;
-    if (!case_open(&c, (kaon_isa)isa, isa % 2 ? shape_plain : shape_split, 0, LINKS_WEAK, 9))
-      continue;
+    if (!case_open(&c, isa, isa % 2 ? shape_plain : shape_split, 0, LINKS_WEAK, 9)) continue;
     const kaon_gauge_ops *ops = NULL;
     kaon_launch launch;
     kaon_wide_links wide;

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const isa_names[] = {"auto", "scalar", "x86-64", "avx2", "avx512"};
+const char *const isa_names[] = {"default", "scalar", "x86-64", "avx2", "avx512", "cuda"};
 const char *const precision_names[] = {"double", "single", "half"};
 
 void must_at(const kaon_context *ctx, kaon_status status, const char *call, const char *file,
@@ -38,22 +38,25 @@ void case_import_links(dirac_case *c) {
   must(c->ctx, kaon_gauge_import(c->gauge, KAON_ORDER_NATURAL, KAON_DOUBLE, arrays));
 }
 
-static int open_case(dirac_case *c, kaon_isa isa, int check, const int extents[4], int antiperiodic,
+static int open_case(dirac_case *c, int isa, int check, const int extents[4], int antiperiodic,
                      links_kind kind, uint64_t seed) {
   memset(c, 0, sizeof *c);
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
-  options.backend = KAON_BACKEND_CPU;
-  options.isa = isa;
   /* one thread where every instruction set is tried on small lattices: teams are tested elsewhere
    */
   options.threads = isa == KAON_ISA_AUTO ? 2 : 1;
   options.check = check;
-  kaon_status status = kaon_context_create(&options, &c->ctx);
+  kaon_status status = machine_open(isa, options, &c->ctx);
   if (status == KAON_ERR_NO_DEVICE || status == KAON_ERR_NOT_BUILT) {
     printf("  %s: not on this machine, skipped\n", isa_names[isa]);
     return 0;
   }
   must(NULL, status);
+  if (c->ctx->backend->gauge[KAON_DOUBLE] == NULL) {
+    printf("  %s: no link kernels yet, skipped\n", isa_names[isa]);
+    kaon_context_destroy(&c->ctx);
+    return 0;
+  }
   c->isa = isa;
   c->antiperiodic = antiperiodic;
   c->L = ref_lattice_make(extents[0], extents[1], extents[2], extents[3]);
@@ -68,12 +71,12 @@ static int open_case(dirac_case *c, kaon_isa isa, int check, const int extents[4
   return 1;
 }
 
-int case_open(dirac_case *c, kaon_isa isa, const int extents[4], int antiperiodic, links_kind kind,
+int case_open(dirac_case *c, int isa, const int extents[4], int antiperiodic, links_kind kind,
               uint64_t seed) {
   return open_case(c, isa, 0, extents, antiperiodic, kind, seed);
 }
 
-int case_open_checked(dirac_case *c, kaon_isa isa, const int extents[4], int antiperiodic,
+int case_open_checked(dirac_case *c, int isa, const int extents[4], int antiperiodic,
                       links_kind kind, uint64_t seed) {
   return open_case(c, isa, 1, extents, antiperiodic, kind, seed);
 }

@@ -7,6 +7,7 @@
 #include <kaon/kaon.h>
 
 #include "tests/reference/reference.h"
+#include "tests/util/machine.h"
 
 /* Fails the test with the library's sentence when `call` does not return KAON_OK. */
 #define must(ctx, call) must_at((ctx), (call), #call, __FILE__, __LINE__)
@@ -21,7 +22,7 @@ void must_refuse_at(const kaon_context *ctx, kaon_status expected, kaon_status s
 typedef enum { LINKS_UNIT, LINKS_RANDOM, LINKS_WEAK } links_kind;
 
 typedef struct {
-  kaon_isa isa;
+  int isa; /* the machine: a kaon_isa, or MACHINE_CUDA */
   kaon_context *ctx;
   kaon_lattice *lattice;
   kaon_gauge *gauge; /* double, 18 reals */
@@ -30,14 +31,14 @@ typedef struct {
   int antiperiodic;
 } dirac_case;
 
-extern const char *const isa_names[];       /* by kaon_isa */
+extern const char *const isa_names[];       /* by machine */
 extern const char *const precision_names[]; /* by kaon_precision */
 
-/* 0 when this processor or build lacks the instruction set. case_open_checked: in check mode, where
- * fresh memory is poisoned. */
-int case_open_checked(dirac_case *c, kaon_isa isa, const int extents[4], int antiperiodic,
+/* 0 when this processor or build lacks the machine, or its link kernels. case_open_checked: in
+ * check mode, where fresh memory is poisoned. */
+int case_open_checked(dirac_case *c, int isa, const int extents[4], int antiperiodic,
                       links_kind kind, uint64_t seed);
-int case_open(dirac_case *c, kaon_isa isa, const int extents[4], int antiperiodic, links_kind kind,
+int case_open(dirac_case *c, int isa, const int extents[4], int antiperiodic, links_kind kind,
               uint64_t seed);
 void case_close(dirac_case *c);
 /* Hands the reference's links (changed by the test) to the gauge field. */

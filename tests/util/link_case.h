@@ -12,10 +12,10 @@ typedef void case_check(dirac_case *c);
  * the lanes allow it), for every instruction set that this processor has. */
 static inline void for_all_cases(links_kind kind, case_check *check) {
   static const int shapes[][4] = {{4, 6, 2, 10}, {8, 8, 8, 8}, {4, 4, 4, 8}};
-  for (int isa = KAON_ISA_SCALAR; isa <= KAON_ISA_AVX512; isa++)
+  for (int isa = KAON_ISA_SCALAR; isa <= MACHINE_LAST; isa++)
     for (int i = 0; i < 3; i++) {
       dirac_case c;
-      if (!case_open(&c, (kaon_isa)isa, shapes[i], i == 1, kind, 17 + (uint64_t)i)) break;
+      if (!case_open(&c, isa, shapes[i], i == 1, kind, 17 + (uint64_t)i)) break;
       printf(" %s, %dx%dx%dx%d\n", isa_names[isa], shapes[i][0], shapes[i][1], shapes[i][2],
              shapes[i][3]);
       check(&c);

@@ -1,0 +1,70 @@
+/* machine.h - what tests loop over: the CPU's instruction sets, then the CUDA device as one more. A
+ * machine that is not here is skipped with a message. KAON_ISA_AUTO stands for the default: what
+ * KAON_BACKEND and KAON_ISA say, else the best. Device memory is read and written through
+ * machine_read and machine_write alone. */
+#ifndef MACHINE_H
+#define MACHINE_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/context.h"
+#include "lib/cpu/backend.h"
+
+enum { MACHINE_CUDA = KAON_ISA_AVX512 + 1, MACHINE_LAST = MACHINE_CUDA };
+
+static inline const char *machine_name(int machine) {
+  static const char *const names[] = {"default", "scalar", "x86-64", "avx2", "avx512", "cuda"};
+  return names[machine];
+}
+
+/* A context on it; what kaon_context_create returns. */
+static inline kaon_status machine_open(int machine, kaon_context_options options,
+                                       kaon_context **ctx) {
+  options.backend = machine == MACHINE_CUDA    ? KAON_BACKEND_CUDA
+                    : machine == KAON_ISA_AUTO ? KAON_BACKEND_AUTO
+                                               : KAON_BACKEND_CPU;
+  options.isa = machine == MACHINE_CUDA ? KAON_ISA_AUTO : (kaon_isa)machine;
+  return kaon_context_create(&options, ctx);
+}
+
+/* 1, and says why, where it cannot be used. The environment's KAON_TEST_MACHINE names the only one
+ * that is wanted. */
+static inline int machine_lacks(int machine) {
+  static int lacks_device = -1;
+  const char *only = getenv("KAON_TEST_MACHINE");
+  if (only != NULL && strcmp(only, machine_name(machine)) != 0) return 1;
+  if (machine != MACHINE_CUDA) {
+    if (kaon_cpu_has((kaon_isa)machine)) return 0;
+    printf("%s: not on this processor, skipped\n", machine_name(machine));
+    return 1;
+  }
+  if (lacks_device < 0) {
+    const kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+    kaon_context *ctx = NULL;
+    lacks_device = machine_open(machine, options, &ctx) != KAON_OK;
+    kaon_context_destroy(&ctx);
+  }
+  if (lacks_device) printf("cuda: skipped: %s\n", kaon_last_error(NULL));
+  return lacks_device;
+}
+
+/* Device memory in new host memory (free it), and back. */
+static inline void *machine_read(kaon_context *ctx, const void *device, size_t bytes) {
+  void *host = malloc(bytes);
+  if (host == NULL || ctx->backend->memory->to_host(ctx, host, device, bytes) != KAON_OK) {
+    printf("machine_read: %s\n", kaon_last_error(ctx));
+    abort();
+  }
+  return host;
+}
+
+static inline void machine_write(kaon_context *ctx, void *device, const void *host, size_t bytes) {
+  if (ctx->backend->memory->to_device(ctx, device, host, bytes) != KAON_OK) {
+    printf("machine_write: %s\n", kaon_last_error(ctx));
+    abort();
+  }
+}
+
+#endif
