@@ -117,6 +117,12 @@ void kaon_context_release(kaon_context *ctx) {
   free(ctx);
 }
 
+kaon_status kaon_context_synchronise(kaon_context *ctx) {
+  if (ctx == NULL)
+    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "context synchronise: the context is NULL");
+  return ctx->backend->memory->synchronise(ctx);
+}
+
 kaon_status kaon_context_query(const kaon_context *ctx, kaon_context_info *info) {
   if (ctx == NULL || info == NULL)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT, "context: query needs a context and a place");

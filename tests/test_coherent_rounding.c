@@ -67,9 +67,9 @@ static double worst_near(float near) {
 static void single_precision_has_the_operators_factors(void **state) {
   (void)state;
   static const int extents[4] = {8, 8, 8, 8};
-  for (int isa = KAON_ISA_SCALAR; isa <= KAON_ISA_AVX512; isa++) {
+  for (int isa = KAON_ISA_SCALAR; isa <= MACHINE_LAST; isa++) {
     dirac_case c;
-    if (!case_open(&c, (kaon_isa)isa, extents, 1, LINKS_RANDOM, 77)) continue;
+    if (!case_open(&c, isa, extents, 1, LINKS_RANDOM, 77)) continue;
     check_factor(&c, worst_near(0.1345f), 1);
     check_factor(&c, 0.13, worst_near(2.7f));
     case_close(&c);

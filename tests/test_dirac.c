@@ -106,10 +106,9 @@ static void compare(dirac_case *c, const expected_set *e, double cs, double an,
 static void matrix_matches_reference(const int extents[4], int check, int antiperiodic, double cs,
                                      double an) {
   expected_set e = {NULL, {NULL, NULL}};
-  for (int isa = KAON_ISA_SCALAR; isa <= KAON_ISA_AVX512; isa++) {
+  for (int isa = KAON_ISA_SCALAR; isa <= MACHINE_LAST; isa++) {
     dirac_case c;
-    if (!(check ? case_open_checked : case_open)(&c, (kaon_isa)isa, extents, antiperiodic,
-                                                 LINKS_RANDOM, 1))
+    if (!(check ? case_open_checked : case_open)(&c, isa, extents, antiperiodic, LINKS_RANDOM, 1))
       continue;
     if (e.x == NULL) e = expect(&c, cs, an);
     for (int precision = 0; precision < 3; precision++)

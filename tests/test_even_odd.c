@@ -121,9 +121,9 @@ static void schur_matches_reference(const int extents[4], int antiperiodic, doub
   static const kaon_reconstruct storages[3] = {KAON_RECONSTRUCT_18, KAON_RECONSTRUCT_12,
                                                KAON_RECONSTRUCT_8};
   expected_set e = {0}; /* the same links for every instruction set */
-  for (int isa = KAON_ISA_SCALAR; isa <= KAON_ISA_AVX512; isa++) {
+  for (int isa = KAON_ISA_SCALAR; isa <= MACHINE_LAST; isa++) {
     dirac_case c;
-    if (!case_open(&c, (kaon_isa)isa, extents, antiperiodic, LINKS_RANDOM, 11)) continue;
+    if (!case_open(&c, isa, extents, antiperiodic, LINKS_RANDOM, 11)) continue;
     if (e.x == NULL) e = expect(&c, cs);
     for (int precision = 0; precision < 3; precision++)
       for (int s = 0; s < 3; s++)

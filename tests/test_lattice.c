@@ -11,31 +11,28 @@
 
 #include <kaon/lattice.h>
 
-#include "lib/cpu/backend.h"
+#include "lib/cuda/neighbours.h"
 #include "lib/space.h"
+#include "tests/util/machine.h"
 
 static const int shapes[][4] = {{4, 6, 2, 10}, {2, 2, 2, 2},  {4, 4, 4, 4},
                                 {8, 8, 8, 8},  {8, 4, 6, 12}, {6, 6, 6, 6},
                                 {2, 4, 8, 4},  {4, 4, 4, 2},  {10, 4, 4, 16}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-static kaon_context *context_of(kaon_isa isa) {
-  kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
-  options.isa = isa;
+static kaon_context *context_of(int machine) {
+  const kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
   kaon_context *ctx = NULL;
-  assert_int_equal(kaon_context_create(&options, &ctx), KAON_OK);
+  assert_int_equal(machine_open(machine, options, &ctx), KAON_OK);
   return ctx;
 }
 
 typedef void lattice_check(kaon_lattice *lattice);
 
 static void for_all(lattice_check *check) {
-  for (int isa = KAON_ISA_SCALAR; isa <= KAON_ISA_AVX512; isa++) {
-    if (!kaon_cpu_has((kaon_isa)isa)) {
-      print_message("instruction set %d: not on this processor, skipped\n", isa);
-      continue;
-    }
-    kaon_context *ctx = context_of((kaon_isa)isa);
+  for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
+    if (machine_lacks(machine)) continue;
+    kaon_context *ctx = context_of(machine);
     for (int i = 0; i < 2 * SHAPES; i++) {
       kaon_lattice *lattice = NULL;
       assert_int_equal(kaon_lattice_create(ctx, shapes[i / 2],
@@ -99,6 +96,16 @@ static kaon_place follow(const kaon_lattice *lattice, int parity, int64_t block,
   return to;
 }
 
+/* What a GPU kernel does: work the neighbour out. */
+static kaon_place work_out(const kaon_lattice *lattice, kaon_place from, int dir, int *sign) {
+  const int width = lattice->stencil.width;
+  const kaon_sites sites = kaon_sites_of(&lattice->stencil);
+  const kaon_here here =
+      kaon_here_of(&sites, from.parity, (int32_t)(from.block * width + from.lane));
+  const int32_t to = kaon_neighbour_of(&sites, &here, dir, sign);
+  return (kaon_place){1 - from.parity, to / width, to % width};
+}
+
 static void check_neighbours(kaon_lattice *lattice) {
   for (int64_t i = 0; i < lattice->volume; i++) {
     int64_t rest = i;
@@ -115,7 +122,9 @@ static void check_neighbours(kaon_lattice *lattice) {
       int crosses = to[mu] < 0 || to[mu] >= extent;
       to[mu] = (to[mu] + extent) % extent;
       kaon_place want = kaon_lattice_place(lattice, to);
-      kaon_place got = follow(lattice, here.parity, here.block, dir, here.lane, &sign);
+      kaon_place got = lattice->stencil.neighbour[0] == NULL
+                           ? work_out(lattice, here, dir, &sign)
+                           : follow(lattice, here.parity, here.block, dir, here.lane, &sign);
       assert_int_equal(got.parity, want.parity);
       assert_int_equal(got.block, want.block);
       assert_int_equal(got.lane, want.lane);
@@ -137,7 +146,10 @@ static void tables_step_to_neighbours_with_boundary_signs(void **state) {
 
 static void production_extents_use_the_split_order(void **state) {
   (void)state;
-  kaon_context *ctx = context_of(KAON_ISA_AUTO);
+  kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  kaon_context *ctx = NULL;
+  options.backend = KAON_BACKEND_CPU;
+  assert_int_equal(kaon_context_create(&options, &ctx), KAON_OK);
   const int sizes[][4] = {{16, 16, 16, 32}, {24, 24, 24, 24}, {8, 8, 8, 8}};
   for (int i = 0; i < 3; i++) {
     kaon_lattice *lattice = NULL;
@@ -173,10 +185,79 @@ static void bad_extents_are_refused_with_a_sentence(void **state) {
   kaon_context_destroy(&ctx);
 }
 
+/* Without a device too: the plain order of a CPU table is that of the GPU. */
+static void neighbours_are_worked_out_where_there_are_no_tables(void **state) {
+  (void)state;
+  const kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  kaon_context *ctx = NULL;
+  assert_int_equal(machine_open(KAON_ISA_SCALAR, options, &ctx), KAON_OK);
+  kaon_backend plain = *ctx->backend;
+  const kaon_backend *own = ctx->backend;
+  plain.width = 32;
+  plain.computed_neighbours = 1;
+  ctx->backend = &plain;
+  for (int i = 0; i < 2 * SHAPES; i++) {
+    kaon_lattice *lattice = NULL;
+    assert_int_equal(kaon_lattice_create(ctx, shapes[i / 2],
+                                         i % 2 ? KAON_ANTIPERIODIC : KAON_PERIODIC, &lattice),
+                     KAON_OK);
+    assert_false(lattice->split);
+    assert_null(lattice->stencil.neighbour[0]);
+    check_bijection(lattice);
+    check_neighbours(lattice);
+    kaon_lattice_destroy(&lattice);
+  }
+  ctx->backend = own;
+  kaon_context_destroy(&ctx);
+  for (uint32_t d = 1; d <= 4096; d++) { /* every extent; numbers around each multiple's edge */
+    const kaon_divisor by = kaon_divisor_of(d);
+    for (uint32_t q = 1; q < INT32_MAX / d; q += 1 + q / 3) {
+      assert_int_equal(kaon_divide_by(q * d, &by), q);
+      assert_int_equal(kaon_divide_by(q * d - 1, &by), q - 1);
+    }
+    assert_int_equal(kaon_divide_by(INT32_MAX, &by), INT32_MAX / d);
+  }
+}
+
+/* Every (block, column, component, lane) has a number of its own, and none is left over. */
+static void packed_indices_are_a_bijection(void **state) {
+  (void)state;
+  static const int ncomps[] = {1, 2, 3, 6, 8, 12, 18, 24, 72}, widths[] = {1, 4, 8, 16, 32};
+  enum { BLOCKS = 2, COLUMNS = 3, MOST = BLOCKS * COLUMNS * 72 * 32 };
+  static char seen[MOST];
+  for (int access = 0; access <= 16; access += 16)
+    for (int size = 2; size <= 8; size *= 2)
+      for (int n = 0; n < 9; n++)
+        for (int w = 0; w < 5; w++) {
+          const int ncomp = ncomps[n], width = widths[w], pack = kaon_pack(access, ncomp, size);
+          const int64_t total = (int64_t)BLOCKS * COLUMNS * ncomp * width;
+          assert_true(pack >= 1 && ncomp % pack == 0 && (pack == 1 || pack * size <= access));
+          memset(seen, 0, sizeof seen);
+          for (int64_t i = 0; i < total; i++) {
+            const int lane = (int)(i % width), c = (int)(i / width % ncomp);
+            const int column = (int)(i / width / ncomp % COLUMNS);
+            const int64_t block = i / width / ncomp / COLUMNS;
+            const int64_t at =
+                kaon_packed_index(block, column, c, lane, COLUMNS, ncomp, width, pack);
+            assert_true(at >= 0 && at < total && !seen[at]);
+            seen[at] = 1;
+            if (pack == 1)
+              assert_int_equal(at, kaon_field_index(block, column, c, lane, COLUMNS, ncomp, width));
+            if (c % pack != 0) /* a group stands together, and begins where its size divides */
+              assert_int_equal(at - 1, kaon_packed_index(block, column, c - 1, lane, COLUMNS, ncomp,
+                                                         width, pack));
+            else
+              assert_int_equal(at % pack, 0);
+          }
+        }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(packed_indices_are_a_bijection),
       cmocka_unit_test(every_site_has_one_home),
       cmocka_unit_test(tables_step_to_neighbours_with_boundary_signs),
+      cmocka_unit_test(neighbours_are_worked_out_where_there_are_no_tables),
       cmocka_unit_test(production_extents_use_the_split_order),
       cmocka_unit_test(bad_extents_are_refused_with_a_sentence),
   };

@@ -102,10 +102,10 @@ static void noise_is_the_same_on_every_instruction_set(void **state) {
   (void)state;
   static const int shape[4] = {4, 6, 2, 10};
   ref_complex *first[2] = {NULL, NULL};
-  for (int isa = KAON_ISA_SCALAR; isa <= KAON_ISA_AVX512; isa++) {
+  for (int isa = KAON_ISA_SCALAR; isa <= MACHINE_LAST; isa++) {
     dirac_case c;
     ref_complex *noise[2];
-    if (!case_open(&c, (kaon_isa)isa, shape, 0, LINKS_UNIT, 0)) continue;
+    if (!case_open(&c, isa, shape, 0, LINKS_UNIT, 0)) continue;
     take_noise(&c, KAON_DOUBLE, 1, 5, noise);
     if (first[0] == NULL) {
       memcpy(first, noise, sizeof first);

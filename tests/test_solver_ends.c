@@ -12,6 +12,7 @@
 
 #include "lib/math/recurrences.h"
 #include "tests/util/dirac_case.h"
+#include "tests/util/machine.h"
 #include "tests/util/shell_operator.h"
 #include "tests/util/test_util.h"
 
@@ -92,10 +93,11 @@ static void a_source_that_is_not_finite_is_refused(void **state) {
   (void)state;
   setting t;
   open_setting(&t, KAON_CGNR, 2, 1e-9, KAON_HALF);
-  ((double *)t.b->data)[5] = NAN;
+  static const double spoilers[] = {NAN, 0, INFINITY};
+  machine_write(t.c.ctx, (double *)t.b->data + 5, &spoilers[0], sizeof(double));
   must_refuse(t.c.ctx, KAON_ERR_NOT_FINITE, try_solve(&t));
-  ((double *)t.b->data)[5] = 0;
-  ((double *)t.x->data)[7] = INFINITY;
+  machine_write(t.c.ctx, (double *)t.b->data + 5, &spoilers[1], sizeof(double));
+  machine_write(t.c.ctx, (double *)t.x->data + 7, &spoilers[2], sizeof(double));
   must_refuse(t.c.ctx, KAON_ERR_NOT_FINITE, try_solve(&t));
   close_setting(&t);
 }
@@ -512,5 +514,8 @@ int main(void) {
       cmocka_unit_test(work_is_counted),
       cmocka_unit_test(what_does_not_fit_is_refused),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  const int failed = cmocka_run_group_tests_name("default", tests, NULL, NULL);
+  shell_machine = MACHINE_CUDA; /* the methods run there, the operator on the host */
+  if (machine_lacks(MACHINE_CUDA)) return failed;
+  return failed + cmocka_run_group_tests_name("cuda", tests, NULL, NULL);
 }

@@ -12,11 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef KAON_WITH_LAPACKE
 #define lapack_complex_double double _Complex
 #define lapack_complex_float float _Complex
 #include <lapacke.h>
+#endif
 
 #include "tests/util/dirac_case.h"
+#include "tests/util/machine.h"
 #include "tests/util/shell_operator.h"
 #include "tests/util/test_util.h"
 
@@ -76,6 +79,7 @@ static void cg_takes_a_step_per_distinct_eigenvalue(void **state) {
   shell_close(&c);
 }
 
+#ifdef KAON_WITH_LAPACKE
 /* shift + random, Hermitian when asked: positive definite as |random| < shift. */
 static shell_complex *dense_matrix(const shell_case *c, double shift, int hermitian,
                                    uint64_t seed) {
@@ -159,6 +163,7 @@ static void every_method_finds_lapacks_solution(void **state) {
   free(general);
   shell_close(&c);
 }
+#endif
 
 /* Iterations of one pairing; checks the reported residuals against the map itself. */
 static int pairing(shell_case *c, kaon_operator *A, kaon_solver_options o, const kaon_vector *b,
@@ -333,12 +338,17 @@ static void columns_do_not_see_each_other(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(cg_takes_a_step_per_distinct_eigenvalue),
+#ifdef KAON_WITH_LAPACKE
       cmocka_unit_test(every_method_finds_lapacks_solution),
+#endif
       cmocka_unit_test(every_pairing_converges_truly),
       cmocka_unit_test(reliable_updates_keep_the_iteration_count),
       cmocka_unit_test(results_do_not_depend_on_when_the_host_looks),
       cmocka_unit_test(results_do_not_depend_on_threads),
       cmocka_unit_test(columns_do_not_see_each_other),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  const int failed = cmocka_run_group_tests_name("default", tests, NULL, NULL);
+  shell_machine = MACHINE_CUDA; /* the methods run there, the operator on the host */
+  if (machine_lacks(MACHINE_CUDA)) return failed;
+  return failed + cmocka_run_group_tests_name("cuda", tests, NULL, NULL);
 }

@@ -174,21 +174,21 @@ static void convert_case(bed *b, kaon_precision to, int add, double worst[2]) {
 
 static void precision_changes_round_once(void **state) {
   (void)state;
-  for (int isa = KAON_ISA_SCALAR; isa <= KAON_ISA_AVX512; isa++) {
-    if (lacks((kaon_isa)isa)) continue;
+  for (int isa = KAON_ISA_SCALAR; isa <= MACHINE_LAST; isa++) {
+    if (lacks(isa)) continue;
     for (int from = KAON_DOUBLE; from <= KAON_HALF; from++)
       for (int to = KAON_DOUBLE; to <= KAON_HALF; to++)
         for (int add = 0; add < 2; add++) {
           double worst[2] = {0};
           for (int i = 0; i < 3; i++) {
             bed b;
-            bed_open(&b, (kaon_isa)isa, 1, &shapes[i], (kaon_precision)from, i == 2 ? 12 : 3);
+            bed_open(&b, isa, 1, &shapes[i], (kaon_precision)from, i == 2 ? 12 : 3);
             fill(&b);
             convert_case(&b, (kaon_precision)to, add, worst);
             bed_close(&b);
           }
-          print_message("isa %d precision %d %s %d: error / bound %.3f, norm %.3f\n", isa, from,
-                        add ? "added to" : "to", to, worst[0], worst[1]);
+          print_message("%s precision %d %s %d: error / bound %.3f, norm %.3f\n", machine_name(isa),
+                        from, add ? "added to" : "to", to, worst[0], worst[1]);
           assert_true(worst[0] <= 1 && worst[1] <= 1);
         }
   }
@@ -212,32 +212,33 @@ static double half_error(const number *stored, const number *value, size_t count
 /* On the door and in the kernels alike: the same text, the same bits. */
 static void half_vectors_keep_to_their_bound(void **state) {
   (void)state;
-  for (int isa = KAON_ISA_SCALAR; isa <= KAON_ISA_AVX512; isa++) {
-    if (lacks((kaon_isa)isa)) continue;
+  for (int isa = KAON_ISA_SCALAR; isa <= MACHINE_LAST; isa++) {
+    if (lacks(isa)) continue;
     bed b;
     kaon_vector *half = NULL;
-    bed_open(&b, (kaon_isa)isa, 1, &shapes[0], KAON_DOUBLE, 1);
+    bed_open(&b, isa, 1, &shapes[0], KAON_DOUBLE, 1);
     ok(b.ctx, kaon_vector_create(b.ctx, b.space, KAON_HALF, 1, &half));
     const size_t lanes = (size_t)(b.space->nblocks * b.space->width);
-    float *scale = malloc(lanes * sizeof *scale);
-    int16_t *data = malloc(lanes * NCOMP * sizeof *data);
     number *psi = calloc(b.count, sizeof *psi);
     memcpy(psi, b.noise, b.count * sizeof *psi);
     for (size_t i = 0; i < 8 * NUMBERS; i++) psi[i] *= i / NUMBERS % 4 < 2 ? 0 : 1e-37;
     ok(b.ctx, kaon_vector_import(half, 0, (const double *)psi, KAON_BASIS_UKQCD));
-    memcpy(scale, half->scale, lanes * sizeof *scale);
-    memcpy(data, half->data, lanes * NCOMP * sizeof *data);
+    float *scale = machine_read(b.ctx, half->scale, lanes * sizeof *scale);
+    int16_t *data = machine_read(b.ctx, half->data, lanes * NCOMP * sizeof *data);
     ok(b.ctx, kaon_vector_import(b.v[0], 0, (const double *)psi, KAON_BASIS_UKQCD));
     ok(b.ctx, kaon_vector_copy(half, b.v[0]));
-    assert_memory_equal(scale, half->scale, lanes * sizeof *scale);
-    assert_memory_equal(data, half->data, lanes * NCOMP * sizeof *data);
+    float *kernel_scale = machine_read(b.ctx, half->scale, lanes * sizeof *scale);
+    int16_t *kernel_data = machine_read(b.ctx, half->data, lanes * NCOMP * sizeof *data);
+    assert_memory_equal(scale, kernel_scale, lanes * sizeof *scale);
+    assert_memory_equal(data, kernel_data, lanes * NCOMP * sizeof *data);
+    free(kernel_scale), free(kernel_data);
     number *found = calloc(b.count, sizeof *found);
     ok(b.ctx, kaon_vector_export(half, 0, (double *)found, KAON_BASIS_UKQCD));
     for (size_t i = 0; i < 8 * NUMBERS; i++) assert_true(cabs(found[i]) < KAON_HALF_TINY);
     memset(psi, 0, b.count * sizeof *psi); /* the other parity is left alone */
     ok(b.ctx, kaon_vector_export(b.v[0], 0, (double *)psi, KAON_BASIS_UKQCD));
     const double worst = half_error(found + 8 * NUMBERS, psi + 8 * NUMBERS, b.count - 8 * NUMBERS);
-    print_message("isa %d: half error %.4f of scale / 32767, bound 0.51\n", isa, worst);
+    print_message("%s: half error %.4f of scale / 32767, bound 0.51\n", machine_name(isa), worst);
     assert_true(worst <= 0.51);
     free(psi), free(found), free(scale), free(data);
     kaon_vector_destroy(&half);
@@ -249,17 +250,19 @@ static void half_vectors_keep_to_their_bound(void **state) {
 static void numbers_that_are_not_finite_stay_so_in_half(void **state) {
   (void)state;
   const double bad[] = {NAN, INFINITY, -INFINITY};
-  for (int isa = KAON_ISA_SCALAR; isa <= KAON_ISA_AVX512; isa++) {
-    if (lacks((kaon_isa)isa)) continue;
+  for (int isa = KAON_ISA_SCALAR; isa <= MACHINE_LAST; isa++) {
+    if (lacks(isa)) continue;
     bed b;
-    bed_open(&b, (kaon_isa)isa, 1, &shapes[0], KAON_SINGLE, 1);
+    bed_open(&b, isa, 1, &shapes[0], KAON_SINGLE, 1);
     kaon_vector *half = NULL;
     ok(b.ctx, kaon_vector_create(b.ctx, b.space, KAON_HALF, 1, &half));
     number *found = calloc(b.count, sizeof *found);
     for (int i = 0; i < 3 * NCOMP; i++) {
       fill(&b);
-      const int64_t at = kaon_field_index(1, 0, i % NCOMP, 0, 1, NCOMP, b.space->width);
-      ((float *)b.v[0]->data)[at] = (float)bad[i / NCOMP];
+      const int64_t at = kaon_packed_index(1, 0, i % NCOMP, 0, 1, NCOMP, b.space->width,
+                                           kaon_pack_of(b.ctx, NCOMP, KAON_SINGLE));
+      const float spoiler = (float)bad[i / NCOMP];
+      machine_write(b.ctx, (float *)b.v[0]->data + at, &spoiler, sizeof spoiler);
       double norm2;
       ok(b.ctx, kaon_vector_copy(half, b.v[0]));
       ok(b.ctx, kaon_vector_norm2(half, &norm2));
@@ -345,12 +348,12 @@ static void misuse_is_named(void **state) {
 static void kernels_stay_inside_their_operands(void **state) {
   (void)state;
   check_mode = 1;
-  for (int isa = KAON_ISA_SCALAR; isa <= KAON_ISA_AVX512; isa++) {
-    if (lacks((kaon_isa)isa)) continue;
+  for (int isa = KAON_ISA_SCALAR; isa <= MACHINE_LAST; isa++) {
+    if (lacks(isa)) continue;
     for (int precision = KAON_DOUBLE; precision <= KAON_HALF; precision++) {
       bed b;
       double norm2[3], worst[2] = {0};
-      bed_open(&b, (kaon_isa)isa, 2, &shapes[0], (kaon_precision)precision, 3);
+      bed_open(&b, isa, 2, &shapes[0], (kaon_precision)precision, 3);
       for (int op = 0; op < OPS; op++) run_op(&b, (enum op)op);
       for (int to = KAON_DOUBLE; to <= KAON_HALF; to++)
         convert_case(&b, (kaon_precision)to, to % 2, worst);

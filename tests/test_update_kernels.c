@@ -205,20 +205,20 @@ static void run_all(bed *b, double worst[OPS][2]) {
 static void every_entry_agrees_with_plain_c(void **state) {
   (void)state;
   static const int columns[] = {1, 3, 12};
-  for (int isa = KAON_ISA_SCALAR; isa <= KAON_ISA_AVX512; isa++) {
-    if (lacks((kaon_isa)isa)) continue;
+  for (int isa = KAON_ISA_SCALAR; isa <= MACHINE_LAST; isa++) {
+    if (lacks(isa)) continue;
     for (int precision = KAON_DOUBLE; precision <= KAON_HALF; precision++) {
       double worst[OPS][2] = {{0}};
       for (int i = 0; i < 9; i++) {
         if (i == 5) continue; /* 12 columns on the smaller lattices alone */
         bed b;
-        bed_open(&b, (kaon_isa)isa, 1, &shapes[i / 3], (kaon_precision)precision, columns[i % 3]);
+        bed_open(&b, isa, 1, &shapes[i / 3], (kaon_precision)precision, columns[i % 3]);
         run_all(&b, worst);
         bed_close(&b);
       }
       for (int op = 0; op < OPS; op++) {
-        print_message("isa %d precision %d %-18s error / bound: vectors %.3f, sums %.3f\n", isa,
-                      precision, op_names[op], worst[op][0], worst[op][1]);
+        print_message("%s precision %d %-18s error / bound: vectors %.3f, sums %.3f\n",
+                      machine_name(isa), precision, op_names[op], worst[op][0], worst[op][1]);
         assert_true(worst[op][0] <= 1 && worst[op][1] <= 1);
       }
     }
@@ -236,7 +236,14 @@ static uint64_t chain(uint64_t hash, const void *data, size_t bytes) {
   return hash;
 }
 
-static uint64_t fingerprint(kaon_isa isa, int threads, const shape_case *shape,
+static uint64_t chain_device(uint64_t hash, kaon_context *ctx, const void *data, size_t bytes) {
+  void *host = machine_read(ctx, data, bytes);
+  hash = chain(hash, host, bytes);
+  free(host);
+  return hash;
+}
+
+static uint64_t fingerprint(int isa, int threads, const shape_case *shape,
                             kaon_precision precision) {
   uint64_t hash = UINT64_C(0xcbf29ce484222325);
   bed b;
@@ -248,8 +255,9 @@ static uint64_t fingerprint(kaon_isa isa, int threads, const shape_case *shape,
     for (int i = 0; i < VECTORS; i++) {
       const size_t bytes = (size_t)b.space->nblocks * (size_t)(b.space->width * NCOMP * b.nrhs) *
                            kaon_precision_bytes(precision);
-      hash = chain(hash, b.v[i]->data, bytes);
-      if (precision == KAON_HALF) hash = chain(hash, b.v[i]->scale, bytes / NCOMP * 2);
+      hash = chain_device(hash, b.ctx, b.v[i]->data, bytes);
+      if (precision == KAON_HALF)
+        hash = chain_device(hash, b.ctx, b.v[i]->scale, bytes / NCOMP * 2);
     }
     hash = chain(hash, b.state, 3 * sizeof *b.state);
   }
@@ -260,15 +268,15 @@ static uint64_t fingerprint(kaon_isa isa, int threads, const shape_case *shape,
 static void bits_do_not_depend_on_the_number_of_threads(void **state) {
   (void)state;
   static const shape_case small[] = {{{4, 6, 2, 10}, KAON_ODD}, {{4, 4, 8, 16}, KAON_EVEN}};
-  for (int isa = KAON_ISA_SCALAR; isa <= KAON_ISA_AVX512; isa++) {
-    if (lacks((kaon_isa)isa)) continue;
+  for (int isa = KAON_ISA_SCALAR; isa <= MACHINE_LAST; isa++) {
+    if (lacks(isa)) continue;
     for (int precision = KAON_DOUBLE; precision <= KAON_HALF; precision++)
       for (int i = 0; i < 2; i++) {
         uint64_t hash[3];
         for (int t = 0; t < 3; t++)
-          hash[t] = fingerprint((kaon_isa)isa, t + 1, &small[i], (kaon_precision)precision);
-        print_message("isa %d precision %d lattice %d: %016llx %016llx %016llx\n", isa, precision,
-                      i, (unsigned long long)hash[0], (unsigned long long)hash[1],
+          hash[t] = fingerprint(isa, t + 1, &small[i], (kaon_precision)precision);
+        print_message("%s precision %d lattice %d: %016llx %016llx %016llx\n", machine_name(isa),
+                      precision, i, (unsigned long long)hash[0], (unsigned long long)hash[1],
                       (unsigned long long)hash[2]);
         assert_true(hash[1] == hash[0] && hash[2] == hash[0]);
       }

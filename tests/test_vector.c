@@ -94,18 +94,18 @@ static double round_trip(const bed *b, const shape_case *shape, int in, int out)
 static void host_arrays_survive_the_door_in_every_basis(void **state) {
   (void)state;
   static const shape_case more[] = {{{4, 6, 2, 10}, KAON_FULL}, {{8, 4, 4, 8}, KAON_ODD}};
-  for (int isa = KAON_ISA_SCALAR; isa <= KAON_ISA_AVX512; isa++) {
-    if (lacks((kaon_isa)isa)) continue;
+  for (int isa = KAON_ISA_SCALAR; isa <= MACHINE_LAST; isa++) {
+    if (lacks(isa)) continue;
     for (int precision = KAON_DOUBLE; precision <= KAON_HALF; precision++) {
       double worst = 0;
       for (int i = 0; i < 5 * 9; i++) {
         const shape_case *shape = i < 27 ? &shapes[i / 9] : &more[i / 9 - 3];
         bed b;
-        bed_open(&b, (kaon_isa)isa, 1, shape, (kaon_precision)precision, 3);
+        bed_open(&b, isa, 1, shape, (kaon_precision)precision, 3);
         worst = fmax(worst, round_trip(&b, shape, i % 3, i / 3 % 3));
         bed_close(&b);
       }
-      print_message("isa %d precision %d: error / bound %.3f\n", isa, precision, worst);
+      print_message("%s precision %d: error / bound %.3f\n", machine_name(isa), precision, worst);
       assert_true(worst <= 1);
     }
   }
@@ -115,19 +115,20 @@ static void host_arrays_survive_the_door_in_every_basis(void **state) {
  * other columns stay zero. */
 static void import_touches_its_column_and_true_sites_alone(void **state) {
   (void)state;
-  for (int isa = KAON_ISA_SCALAR; isa <= KAON_ISA_AVX512; isa++) {
-    if (lacks((kaon_isa)isa)) continue;
+  for (int isa = KAON_ISA_SCALAR; isa <= MACHINE_LAST; isa++) {
+    if (lacks(isa)) continue;
     for (int threads = 1; threads <= 3; threads++) {
       bed b;
-      bed_open(&b, (kaon_isa)isa, threads, &shapes[0], KAON_DOUBLE, 3);
+      bed_open(&b, isa, threads, &shapes[0], KAON_DOUBLE, 3);
       ok(b.ctx, kaon_vector_import(b.v[0], 1, (const double *)b.noise, KAON_BASIS_UKQCD));
-      const double *data = b.v[0]->data;
       const int64_t total = b.space->nblocks * b.space->width * NCOMP * 3;
+      double *data = machine_read(b.ctx, b.v[0]->data, (size_t)total * sizeof *data);
       int64_t filled = 0, stray = 0;
       for (int64_t i = 0; i < total; i++) {
         filled += data[i] != 0;
         if (i / (NCOMP * b.space->width) % 3 != 1) stray += data[i] != 0;
       }
+      free(data);
       assert_true(stray == 0 && filled == b.space->nsites * NCOMP);
       number *back = malloc(b.count * sizeof *back);
       memcpy(back, b.noise, b.count * sizeof *back);

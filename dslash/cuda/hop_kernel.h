@@ -14,8 +14,8 @@
 enum { COLUMNS_MANY = sizeof(real) == 8 ? 2 : 3 };
 
 typedef struct hop_call {
-  grid4 grid;
-  int nrhs, antiperiodic, temporal, clover_on;
+  kaon_sites sites;
+  int parity, nrhs, temporal, clover_on;
   double a, b;
   real factor[4];         /* of a direction's hops: its coefficient, and in t the projector's 2 */
   real rest[4];           /* what rounding took from it, relative to it */
@@ -65,18 +65,19 @@ static __device__ __forceinline__ void hop_project(const hop_call &a, const raw_
 
 /* Adds the hop from direction DIR to every column. */
 template <int RECON, int COLUMNS, int DIR, int SIGN>
-static __device__ __forceinline__ void hop_direction(const hop_call &a, const place4 &p, int column,
-                                                     vspinor *d) {
+static __device__ __forceinline__ void hop_direction(const hop_call &a, const kaon_here &here,
+                                                     int column, vspinor *d) {
   constexpr int mu = DIR & 3, s = (DIR < 4 ? 1 : -1) * SIGN;
   constexpr int kind = kind_of<RECON, COLUMNS>();
-  const uint32_t from = neighbour_of<DIR>(a.grid, p);
-  const bool edge = mu == 3 && p.t == (DIR < 4 ? (uint32_t)a.grid.t - 1 : 0u);
+  int sign;
+  const uint32_t from = (uint32_t)kaon_neighbour_of(&a.sites, &here, DIR, &sign);
+  const bool edge = mu == 3 && here.t == (DIR < 4 ? a.sites.extents[3] - 1 : 0);
   const bool unit = mu == 3 && a.temporal && !edge;
-  real factor = mu == 3 && edge && a.antiperiodic ? -a.factor[mu] : a.factor[mu];
+  real factor = sign < 0 ? -a.factor[mu] : a.factor[mu];
   stored raw[RECON];
   real decoded[kind == KAON_LINK_BUFFER ? 18 : 1];
   if (!unit) {
-    link_load_site<RECON, COLUMNS>(a, DIR, DIR < 4 ? p.site : from, raw, decoded);
+    link_load_site<RECON, COLUMNS>(a, DIR, DIR < 4 ? (uint32_t)here.at : from, raw, decoded);
     if (KAON_HALF && kind != KAON_LINK_BUFFER) factor *= KAON_HALF_STEP;
   }
   const void *u = kind == KAON_LINK_BUFFER ? (const void *)decoded : (const void *)raw;
@@ -101,16 +102,16 @@ static __device__ __forceinline__ void hop_direction(const hop_call &a, const pl
 }
 
 template <int RECON, int COLUMNS, int SIGN>
-static __device__ __forceinline__ void hop_all(const hop_call &a, const place4 &p, int column,
+static __device__ __forceinline__ void hop_all(const hop_call &a, const kaon_here &here, int column,
                                                vspinor *d) {
-  hop_direction<RECON, COLUMNS, 3, SIGN>(a, p, column, d);
-  hop_direction<RECON, COLUMNS, 7, SIGN>(a, p, column, d);
-  hop_direction<RECON, COLUMNS, 2, SIGN>(a, p, column, d);
-  hop_direction<RECON, COLUMNS, 6, SIGN>(a, p, column, d);
-  hop_direction<RECON, COLUMNS, 1, SIGN>(a, p, column, d);
-  hop_direction<RECON, COLUMNS, 5, SIGN>(a, p, column, d);
-  hop_direction<RECON, COLUMNS, 0, SIGN>(a, p, column, d);
-  hop_direction<RECON, COLUMNS, 4, SIGN>(a, p, column, d);
+  hop_direction<RECON, COLUMNS, 3, SIGN>(a, here, column, d);
+  hop_direction<RECON, COLUMNS, 7, SIGN>(a, here, column, d);
+  hop_direction<RECON, COLUMNS, 2, SIGN>(a, here, column, d);
+  hop_direction<RECON, COLUMNS, 6, SIGN>(a, here, column, d);
+  hop_direction<RECON, COLUMNS, 1, SIGN>(a, here, column, d);
+  hop_direction<RECON, COLUMNS, 5, SIGN>(a, here, column, d);
+  hop_direction<RECON, COLUMNS, 0, SIGN>(a, here, column, d);
+  hop_direction<RECON, COLUMNS, 4, SIGN>(a, here, column, d);
 }
 
 /* out = a [C] x + b [C] d, with its sums. */
@@ -145,14 +146,14 @@ static __global__ void __launch_bounds__(KAON_THREADS)
     sum[k][0] = sum[k][1] = sum[k][2] = sum[k][3] = 0;
   }
   if (!any) return;
-  for (uint32_t site = (uint32_t)chunk * KAON_THREADS + threadIdx.x; site < a.grid.nsites;
-       site += step) {
-    const place4 p = place_of(a.grid, site);
+  for (uint32_t site = (uint32_t)chunk * KAON_THREADS + threadIdx.x;
+       site < (uint32_t)a.sites.nsites; site += step) {
+    const kaon_here here = kaon_here_of(&a.sites, a.parity, (int32_t)site);
     vspinor d[COLUMNS];
     if (dagger)
-      hop_all<RECON, COLUMNS, -1>(a, p, first, d);
+      hop_all<RECON, COLUMNS, -1>(a, here, first, d);
     else
-      hop_all<RECON, COLUMNS, 1>(a, p, first, d);
+      hop_all<RECON, COLUMNS, 1>(a, here, first, d);
 #pragma unroll
     for (int k = 0; k < COLUMNS; k++) {
       if (!open[k]) continue;
@@ -170,7 +171,7 @@ static __global__ void __launch_bounds__(KAON_THREADS)
 
 template <int RECON, int COLUMNS, bool CLOVER>
 static void run(const kaon_launch *launch, hop_call *a, const kaon_hop_args *args) {
-  const int chunks = site_chunks(a->grid.nsites, args->sum.state != NULL);
+  const int chunks = site_chunks((uint32_t)a->sites.nsites, args->sum.state != NULL);
   a->sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
   if (args->w.data == NULL) a->sums.sum.slot[1] = KAON_NO_SLOT;
   const unsigned blocks = (unsigned)chunks * (unsigned)(args->nrhs / COLUMNS);
@@ -189,9 +190,9 @@ static void run_clover(const kaon_launch *launch, hop_call *a, const kaon_hop_ar
 static hop_call call_of(const kaon_hop_args *args) {
   const kaon_stencil *st = args->stencil;
   hop_call a = {};
-  a.grid = grid_of(st, args->parity);
+  a.sites = kaon_sites_of(st);
+  a.parity = args->parity;
   a.nrhs = args->nrhs;
-  a.antiperiodic = st->antiperiodic;
   a.temporal = st->temporal;
   a.clover_on = args->clover_on;
   a.a = args->a;

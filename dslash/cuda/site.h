@@ -1,97 +1,17 @@
 /* site.h - what the GPU's Dirac kernels share: where a site and its neighbours are, and a site's
  * spinor, link and clover block between memory and registers. A thread works on one site of the
  * updated parity; lanes are consecutive checkerboard sites (lib/layout.h), so neighbours are
- * computed, not looked up. Links pass the first-level cache by and results are streamed, so that
- * what caches hold is spinors. */
+ * computed, not looked up (lib/cuda/neighbours.h). Links pass the first-level cache by and results
+ * are streamed, so that what caches hold is spinors. */
 #ifndef KAON_DSLASH_CUDA_SITE_H
 #define KAON_DSLASH_CUDA_SITE_H
 
 #include "lib/kernel.h"
 #include "lib/cuda/access.h"
+#include "lib/cuda/neighbours.h"
 #include "lib/cuda/quantise.h"
 #include "lib/cuda/reduce.h"
 #include "lib/math/clover.h"
-
-/* n / d for 0 <= n < 2^31: with s = ceil(log2 d) - 1 and m = floor(2^(32 + s) / d) + 1 the quotient
- * is (n m) >> (32 + s), as m d exceeds 2^(32 + s) by at most d <= 2^(s + 1). d = 1: m = 0. */
-typedef struct divider {
-  uint32_t d, m, s;
-} divider;
-
-static inline divider divider_of(int d) {
-  divider v = {(uint32_t)d, 0, 0};
-  if (d < 2) return v;
-  while ((2u << v.s) < v.d) v.s++;
-  v.m = (uint32_t)(((uint64_t)1 << (32 + v.s)) / v.d + 1);
-  return v;
-}
-
-static __device__ __forceinline__ uint32_t divide(uint32_t n, const divider &v) {
-  return v.m == 0 ? n : __umulhi(n, v.m) >> v.s;
-}
-
-/* The lattice as the kernels walk it; site numbers: ((t Z + z) Y + y) X / 2 + x / 2. */
-typedef struct grid4 {
-  divider half_x, y, z;
-  int t;
-  int parity;                /* of the sites that are updated */
-  uint32_t nsites, plane[4]; /* sites from one x, y, z, t to the next */
-} grid4;
-
-static inline grid4 grid_of(const kaon_stencil *st, int parity) {
-  const int *e = st->extents;
-  grid4 g;
-  g.half_x = divider_of(e[0] / 2);
-  g.y = divider_of(e[1]);
-  g.z = divider_of(e[2]);
-  g.t = e[3];
-  g.parity = parity;
-  g.nsites = (uint32_t)st->nsites;
-  g.plane[0] = 1;
-  g.plane[1] = (uint32_t)(e[0] / 2);
-  g.plane[2] = g.plane[1] * (uint32_t)e[1];
-  g.plane[3] = g.plane[2] * (uint32_t)e[2];
-  return g;
-}
-
-/* A site: its number and where it is; odd_row: its x is odd. */
-typedef struct place4 {
-  uint32_t site;
-  uint32_t half_x, y, z, t;
-  uint32_t odd_row;
-} place4;
-
-static __device__ __forceinline__ place4 place_of(const grid4 &g, uint32_t site) {
-  place4 p;
-  p.site = site;
-  uint32_t row = divide(site, g.half_x);
-  p.half_x = site - row * g.half_x.d;
-  uint32_t slice = divide(row, g.y);
-  p.y = row - slice * g.y.d;
-  p.t = divide(slice, g.z);
-  p.z = slice - p.t * g.z.d;
-  p.odd_row = (p.y + p.z + p.t + (uint32_t)g.parity) & 1;
-  return p;
-}
-
-/* The neighbour in direction DIR (0..3 forward x, y, z, t; 4..7 backward), on the other parity. */
-template <int DIR>
-static __device__ __forceinline__ uint32_t neighbour_of(const grid4 &g, const place4 &p) {
-  if (DIR == 0) {
-    const uint32_t next = p.half_x + p.odd_row;
-    return next == g.half_x.d ? p.site - p.half_x : p.site + p.odd_row;
-  }
-  if (DIR == 4) {
-    const uint32_t step = 1 - p.odd_row;
-    return step > p.half_x ? p.site + g.half_x.d - 1 : p.site - step;
-  }
-  constexpr int mu = DIR & 3;
-  const uint32_t at = mu == 1 ? p.y : mu == 2 ? p.z : p.t;
-  const uint32_t extent = mu == 1 ? g.y.d : mu == 2 ? g.z.d : (uint32_t)g.t;
-  const uint32_t around = (extent - 1) * g.plane[mu];
-  if (DIR < 4) return at == extent - 1 ? p.site - around : p.site + g.plane[mu];
-  return at == 0 ? p.site + around : p.site - g.plane[mu];
-}
 
 /* The unit (a block's column or matrix) of a site, in numbers. */
 static __device__ __forceinline__ int64_t unit_at(uint32_t site, int nrhs, int column, int ncomp) {

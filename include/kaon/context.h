@@ -76,6 +76,11 @@ typedef struct kaon_context_info {
   const char *details; /* CUDA: memory, compute capability and driver in words; "" on the CPU */
 } kaon_context_info;
 
+/* Waits until the device has done all that this context was asked for; to take times, or before
+ * device memory is handed to others. Nothing to wait for on the CPU. Local to the rank. Errors:
+ * ARGUMENT, DEVICE (the first error of asynchronous work). */
+kaon_status kaon_context_synchronise(kaon_context *ctx);
+
 /* Fills *info; the strings live as long as the context. Not collective. */
 kaon_status kaon_context_query(const kaon_context *ctx, kaon_context_info *info);
 

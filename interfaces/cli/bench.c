@@ -88,10 +88,12 @@ static int by_size(const void *a, const void *b) {
 /* Two calls at least and ten at best; from their time the calls of a sample. */
 static kaon_status warm_up(bench *b, bench_work *work, void *user, int *calls) {
   kaon_status status = work(user);
+  if (status == KAON_OK) status = kaon_context_synchronise(b->ctx);
   double begin = cli_now(), spent = 0;
   int done = 0;
   while (status == KAON_OK && done < 10 && (done == 0 || spent < sample_seconds)) {
     status = work(user);
+    if (status == KAON_OK) status = kaon_context_synchronise(b->ctx);
     done++;
     spent = cli_now() - begin;
   }
@@ -119,9 +121,11 @@ kaon_status bench_time(bench *b, bench_work *work, void *user, double *seconds) 
     triad[s] = b->machine.triad_gbs;
     read[s] = b->machine.read_gbs;
     status = work(user); /* what the bandwidth test pushed out of the cache comes back */
+    if (status == KAON_OK) status = kaon_context_synchronise(b->ctx);
     double begin = cli_now();
     for (int i = 0; i < calls && status == KAON_OK && !signals_interrupted(); i++)
       status = work(user);
+    if (status == KAON_OK) status = kaon_context_synchronise(b->ctx);
     sample[s] = (cli_now() - begin) / calls;
   }
   if (signals_interrupted()) status = KAON_ERR_CANCELLED;

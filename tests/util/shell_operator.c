@@ -14,6 +14,7 @@
 #include "blas/blas.h"
 #include "tests/reference/reference.h"
 #include "tests/util/dirac_case.h"
+#include "tests/util/machine.h"
 
 typedef struct {
   shell_map *map;
@@ -25,11 +26,12 @@ typedef struct {
   int *applications, own;
 } shell;
 
+int shell_machine = KAON_ISA_AUTO;
+
 void shell_open(shell_case *c, const int extents[4], int threads) {
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
-  options.backend = KAON_BACKEND_CPU;
   options.threads = threads;
-  must(NULL, kaon_context_create(&options, &c->ctx));
+  must(NULL, machine_open(shell_machine, options, &c->ctx));
   must(c->ctx, kaon_lattice_create(c->ctx, extents, KAON_PERIODIC, &c->lattice));
   c->space = kaon_lattice_spinors(c->lattice, KAON_FULL);
   c->n = 12 * (size_t)kaon_lattice_volume(c->lattice);

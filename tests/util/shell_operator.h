@@ -25,6 +25,8 @@ typedef struct {
   size_t n;
 } shell_case;
 
+/* Where shell_open makes its context (machine.h). */
+extern int shell_machine;
 void shell_open(shell_case *c, const int extents[4], int threads);
 void shell_close(shell_case *c);
 

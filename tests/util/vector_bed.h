@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "blas/blas.h"
-#include "lib/cpu/backend.h"
+#include "tests/util/machine.h"
 
 typedef double complex number;
 
@@ -49,13 +49,12 @@ static inline double uniform(void) { /* [-1, 1), splitmix64 */
 
 static int check_mode; /* of the contexts that beds make: guard pages, poison */
 
-static inline kaon_context *context_of(kaon_isa isa, int threads) {
+static inline kaon_context *context_of(int machine, int threads) {
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
-  options.isa = isa;
   options.threads = threads;
   options.check = check_mode;
   kaon_context *ctx = NULL;
-  assert_int_equal(kaon_context_create(&options, &ctx), KAON_OK);
+  assert_int_equal(machine_open(machine, options, &ctx), KAON_OK);
   return ctx;
 }
 
@@ -101,10 +100,10 @@ static inline void reset_scalars(bed *b) {
   ok(b->ctx, kaon_scalars_write(b->scalars, b->state));
 }
 
-static inline void bed_open(bed *b, kaon_isa isa, int threads, const shape_case *shape,
+static inline void bed_open(bed *b, int machine, int threads, const shape_case *shape,
                             kaon_precision precision, int nrhs) {
   *b = (bed){.precision = precision, .nrhs = nrhs};
-  b->ctx = context_of(isa, threads);
+  b->ctx = context_of(machine, threads);
   ok(b->ctx, kaon_lattice_create(b->ctx, shape->extents, KAON_PERIODIC, &b->lattice));
   b->space = kaon_lattice_spinors(b->lattice, shape->parity);
   b->count = (size_t)kaon_lattice_volume(b->lattice) * NUMBERS;
@@ -131,10 +130,8 @@ static inline void bed_close(bed *b) {
   kaon_context_destroy(&b->ctx);
 }
 
-static inline int lacks(kaon_isa isa) {
-  if (kaon_cpu_has(isa)) return 0;
-  print_message("instruction set %d: not on this processor, skipped\n", (int)isa);
-  return 1;
+static inline int lacks(int machine) {
+  return machine_lacks(machine);
 }
 
 enum op {

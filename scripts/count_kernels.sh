@@ -1,0 +1,21 @@
+#!/bin/sh
+# count_kernels.sh BUILD - the CUDA kernels of a build by family, against their budgets: a kernel costs compile time, and one that
+# differs by a run-time choice alone is one too many. Status 1 where a budget is exceeded; nothing to do without CUDA.
+set -eu # a kernel leaves one guarded static of its launch stub in its object
+library=$1/libkaon.a
+[ -e "$library" ] || { echo "count_kernels.sh: no $library" >&2; exit 2; }
+kernels=$(nm "$library" 2>/dev/null | grep ' _ZGV.*__device_stub__' || true)
+if [ -z "$kernels" ]; then
+  echo "built without CUDA"
+  exit 0
+fi
+bad=0
+# family, budget, pattern of its objects' names
+count() {
+  n=$(nm -A "$library" 2>/dev/null | grep ' _ZGV.*__device_stub__' | grep -cE "$3" || true)
+  printf '%-32s %3d of %3d\n' "$1" "$n" "$2"
+  if [ "$n" -gt "$2" ]; then bad=1; fi
+}
+count "vectors and reductions" 60 ':(update|multi|convert)\.cu\.o:'
+count "all" 300 ':'
+exit $bad

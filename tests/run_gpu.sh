@@ -1,0 +1,157 @@
+#!/usr/bin/env bash
+# run_gpu.sh - builds kaon on a machine with a CUDA device and without network, and runs the tests there.
+#
+#   tests/run_gpu.sh [what...]      what: build tests sanitizer (default: all of them, in this order)
+#
+# Needs a C compiler with OpenMP, nvcc, CMake 3.22, ninja or make, and the headers of zlib, cmocka and, for the kaon
+# program, jansson. Where these are not installed, KAON_DEPS names a folder to look in besides: unpacked Debian or Ubuntu
+# packages (zlib1g-dev libcmocka-dev libcmocka0 libjansson-dev libjansson4), or a folder of the .deb files themselves.
+#   KAON_CUDA_ARCHS  compute capabilities; default: the device's
+#   KAON_BUILD       build folder; default build-gpu
+#   OUT              where results go; default <build>/results. summary.txt is also printed.
+# Status: 0 all passed. What a machine refuses (a sanitizer, say) is reported as skipped with its reason, never as passed.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 2
+root=$PWD
+build=${KAON_BUILD:-build-gpu}
+out=${OUT:-$build/results}
+jobs=$(nproc)
+failures=0
+mkdir -p "$out" "$build"
+out=$(cd "$out" && pwd)
+: >"$out/summary.txt"
+
+say() { printf '%s\n' "$*" | tee -a "$out/summary.txt"; }
+step() { printf '\n== %s (%ss)\n' "$*" "$SECONDS"; }
+failed() {
+  say "FAILED   $*"
+  failures=$((failures + 1))
+}
+
+find_nvcc() {
+  command -v nvcc >/dev/null && return 0
+  for folder in "${CUDA_HOME:-/usr/local/cuda}/bin" /usr/local/cuda*/bin; do
+    [ -x "$folder/nvcc" ] && PATH=$folder:$PATH && export PATH && return 0
+  done
+  return 1
+}
+
+# Packages in KAON_DEPS are unpacked into the build folder; the result is a prefix for CMake.
+unpack() {
+  prefix=
+  [ -n "${KAON_DEPS:-}" ] || return 0
+  if ls "$KAON_DEPS"/*.deb >/dev/null 2>&1; then
+    for package in "$KAON_DEPS"/*.deb; do dpkg -x "$package" "$build/deps" || failed "unpacking $package"; done
+    prefix=$PWD/$build/deps/usr
+  else
+    prefix=$(cd "$KAON_DEPS" && pwd)
+    [ -d "$prefix/usr" ] && prefix=$prefix/usr
+  fi
+}
+
+machine() {
+  step "machine"
+  say "commit   $(git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)"
+  say "device   $(nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>&1 | head -1)"
+  say "nvcc     $(nvcc --version | tail -1)"
+  say "cpu      $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $jobs cores"
+}
+
+build_all() {
+  step "build"
+  local begin=$SECONDS generator=() options=(-DCMAKE_BUILD_TYPE=Release -DKAON_CUDA=ON)
+  command -v ninja >/dev/null && generator=(-G Ninja)
+  [ -n "${KAON_CUDA_ARCHS:-}" ] && options+=("-DKAON_CUDA_ARCHS=$KAON_CUDA_ARCHS")
+  [ -n "$prefix" ] && options+=("-DCMAKE_PREFIX_PATH=$prefix")
+  if ! cmake -S . -B "$build" "${generator[@]}" "${options[@]}" >"$out/configure.log" 2>&1; then
+    # the program is the only part that needs jansson
+    if grep -q jansson "$out/configure.log"; then
+      say "SKIPPED  the kaon program: no jansson here"
+      options+=(-DKAON_BUILD_PROGRAM=OFF)
+      cmake -S . -B "$build" "${generator[@]}" "${options[@]}" >"$out/configure.log" 2>&1
+    fi
+  fi
+  if [ ! -e "$build/build.ninja" ] && [ ! -e "$build/Makefile" ]; then
+    failed "configure"
+    tail -20 "$out/configure.log"
+    return 1
+  fi
+  if ! cmake --build "$build" --parallel "$jobs" >"$out/build.log" 2>&1; then
+    failed "build"
+    grep -E -A5 "error|FAILED" "$out/build.log" | head -60
+    return 1
+  fi
+  say "PASSED   build, $((SECONDS - begin)) s"
+  [ -x "$build/kaon" ] && "$build/kaon" info | tee "$out/info.txt"
+  return 0
+}
+
+# A test program that says "cuda: skipped" has not seen the device.
+tests() {
+  step "tests"
+  local log=$out/tests.log name begin
+  : >"$log"
+  export OMP_WAIT_POLICY=passive
+  for program in "$build"/tests/test_*; do
+    [ -x "$program" ] && [ -f "$program" ] || continue
+    name=$(basename "$program")
+    begin=$SECONDS
+    printf '\n#### %s\n' "$name" >>"$log"
+    if timeout 300 "$program" >"$out/one.log" 2>&1; then
+      if grep -q "cuda: skipped" "$out/one.log"; then
+        say "SKIPPED  $name: no device: $(grep -m1 -o 'cuda: skipped.*' "$out/one.log" | cut -c1-120)"
+      else
+        say "PASSED   $name, $((SECONDS - begin)) s$(grep -q 'no link kernels yet' "$out/one.log" && echo ' (cuda left out: no link kernels yet)')"
+      fi
+    else
+      failed "$name: $(grep -E -m3 'FAILED|ERROR|error: ' "$out/one.log" | tr '\n' ';' | cut -c1-300)"
+      tail -15 "$out/one.log"
+    fi
+    cat "$out/one.log" >>"$log"
+  done
+  rm -f "$out/one.log"
+}
+
+# compute-sanitizer on what touches every entry of the tables, on the device alone.
+sanitizer() {
+  step "compute-sanitizer"
+  local tool program status
+  if ! command -v compute-sanitizer >/dev/null; then
+    say "SKIPPED  compute-sanitizer: not installed"
+    return
+  fi
+  for tool in memcheck racecheck; do
+    for program in test_context test_update_calls test_update_kernels; do
+      [ -x "$build/tests/$program" ] || continue
+      KAON_TEST_MACHINE=cuda timeout 120 compute-sanitizer --tool "$tool" --error-exitcode 99 "$build/tests/$program" \
+        >"$out/sanitizer-$tool-$program.log" 2>&1
+      status=$?
+      if grep -qE "Device not supported|not supported on this|Unable to" "$out/sanitizer-$tool-$program.log"; then
+        say "SKIPPED  $tool $program: $(grep -m1 -E 'not supported|Unable' "$out/sanitizer-$tool-$program.log" | cut -c1-120)"
+      elif [ $status = 124 ]; then
+        say "SKIPPED  $tool $program: over its time"
+      elif [ $status = 0 ] && grep -q "ERROR SUMMARY: 0 errors\|RACECHECK SUMMARY: 0 hazards" "$out/sanitizer-$tool-$program.log"; then
+        say "PASSED   $tool $program"
+      else
+        failed "$tool $program (status $status)"
+        grep -m12 "=========" "$out/sanitizer-$tool-$program.log"
+      fi
+    done
+  done
+}
+
+find_nvcc || { echo "run_gpu.sh: nvcc is not on the path nor below /usr/local/cuda; set CUDA_HOME" >&2; exit 3; }
+unpack
+machine
+[ $# -gt 0 ] || set -- build tests sanitizer
+for what in "$@"; do
+  case $what in
+    build) build_all || break ;;
+    tests) tests ;;
+    sanitizer) sanitizer ;;
+    *) echo "run_gpu.sh: $what is none of build, tests, sanitizer" >&2; exit 2 ;;
+  esac
+done
+cd "$root" || exit 2
+say "TOTAL    $SECONDS s, $failures failed"
+[ $failures = 0 ]
