@@ -92,7 +92,11 @@ static void bad_options_change_nothing_and_say_what_is_allowed(void **state) {
                        "sloppy=1",
                        "method=cg,tol=7"};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-    kaon_solver_options options = KAON_SOLVER_OPTIONS_INIT, before = options;
+    const kaon_solver_options defaults = KAON_SOLVER_OPTIONS_INIT;
+    kaon_solver_options options, before;
+    memset(&options, 0, sizeof options); /* padding as well: it is compared */
+    options = defaults;
+    memcpy(&before, &options, sizeof before);
     assert_int_equal(kaon_options_parse(KAON_OPTIONS_SOLVER, &options, bad[i]), KAON_ERR_ARGUMENT);
     assert_memory_equal(&options, &before, sizeof options);
     print_message("%-28s %s\n", bad[i], kaon_last_error(NULL));
