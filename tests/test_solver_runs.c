@@ -253,7 +253,7 @@ static void lift_honours_the_gate(void **state) {
     for (int temporal = 0; temporal < 2; temporal++)
       for (int clover = 0; clover < 2; clover++) {
         dirac_case c;
-        assert_true(case_open(&c, KAON_ISA_AUTO, shape, 1, LINKS_RANDOM, 5));
+        assert_true(case_open(&c, MACHINE_CPU, shape, 1, LINKS_RANDOM, 5));
         kaon_operator *M = case_dirac(&c, 0.12, clover, 1, KAON_DOUBLE, KAON_RECONSTRUCT_18),
                       *R = case_even_odd(&c, M, (kaon_even_odd)form, KAON_ODD, temporal);
         if (R->reduction->lift != NULL) lift_beside_a_closed_column(&c, R);
@@ -307,6 +307,7 @@ static void a_solve_takes_no_memory(void **state) {
 }
 
 int main(void) {
+  shell_machine = MACHINE_CPU; /* ranks are played, memory is read here */
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(closed_columns_harm_nothing),
       cmocka_unit_test(closed_columns_cost_nothing),

@@ -29,8 +29,8 @@ static void slots_are_summed_over_ranks_once(void **state) {
   static const enum op summed[] = {AXPY, SOLUTION, DOTS, MULTI_DOT};
   for (int i = 0; i < 4; i++) {
     bed one, two;
-    bed_open(&one, KAON_ISA_AUTO, 1, &shapes[0], KAON_SINGLE, 3);
-    bed_open(&two, KAON_ISA_AUTO, 1, &shapes[0], KAON_SINGLE, 3);
+    bed_open(&one, MACHINE_CPU, 1, &shapes[0], KAON_SINGLE, 3);
+    bed_open(&two, MACHINE_CPU, 1, &shapes[0], KAON_SINGLE, 3);
     kaon_comm_ops ops = *two.ctx->comm->ops;
     const kaon_comm_ops *own = two.ctx->comm->ops;
     ops.sum_start = double_values;
