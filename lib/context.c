@@ -84,6 +84,7 @@ kaon_status kaon_context_create(const kaon_context_options *options, kaon_contex
   KAON_TRY(kaon_options_check(KAON_OPTIONS_CONTEXT, options));
   kaon_context *made = calloc(1, sizeof *made);
   if (made == NULL) return kaon_fail(NULL, KAON_ERR_MEMORY, "context: no host memory");
+  kaon_error_forget(made);
   made->references = 1;
   made->options = *options;
   kaon_status status = build(made);

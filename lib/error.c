@@ -43,6 +43,13 @@ kaon_status kaon_fail(const kaon_context *ctx, kaon_status status, const char *f
   return status;
 }
 
+void kaon_error_forget(const kaon_context *ctx) {
+  sentence *s = find(ctx, 0);
+  if (s == NULL) return;
+  s->when = 0;
+  s->text[0] = '\0';
+}
+
 const char *kaon_last_error(const kaon_context *ctx) {
   const sentence *s = find(ctx, 0);
   return s ? s->text : "";

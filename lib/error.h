@@ -16,6 +16,9 @@
 kaon_status kaon_fail(const kaon_context *ctx, kaon_status status, const char *format, ...)
     KAON_PRINTF(3, 4);
 
+/* A new context may stand where an old one stood: this thread's sentence of that one goes. */
+void kaon_error_forget(const kaon_context *ctx);
+
 /* Returns early with the failing call's status; the sentence is already kept. */
 #define KAON_TRY(call)                              \
   do {                                              \

@@ -130,6 +130,9 @@ static void sentences_are_kept_per_context(void **state) {
   kaon_context_destroy(&b);
   kaon_context_destroy(&b);
   assert_null(b);
+  assert_int_equal(kaon_context_create(NULL, &b), KAON_OK); /* likely at the same address */
+  assert_string_equal(kaon_last_error(b), "");
+  kaon_context_destroy(&b);
 }
 
 static void unusable_backends_are_refused_with_a_sentence(void **state) {

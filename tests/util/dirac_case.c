@@ -48,12 +48,12 @@ static int open_case(dirac_case *c, int isa, int check, const int extents[4], in
   options.check = check;
   kaon_status status = machine_open(isa, options, &c->ctx);
   if (status == KAON_ERR_NO_DEVICE || status == KAON_ERR_NOT_BUILT) {
-    printf("  %s: not on this machine, skipped\n", isa_names[isa]);
+    printf("  %s: skipped: %s\n", isa_names[isa], kaon_last_error(NULL));
     return 0;
   }
   must(NULL, status);
   if (c->ctx->backend->gauge[KAON_DOUBLE] == NULL) {
-    printf("  %s: no link kernels yet, skipped\n", isa_names[isa]);
+    printf("  %s: skipped: no link kernels yet\n", isa_names[isa]);
     kaon_context_destroy(&c->ctx);
     return 0;
   }

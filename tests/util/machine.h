@@ -36,6 +36,7 @@ static inline kaon_status machine_open(int machine, kaon_context_options options
  * that is wanted. */
 static inline int machine_lacks(int machine) {
   static int lacks_device = -1;
+  static char why[512];
   const char *only = getenv("KAON_TEST_MACHINE");
   if (only != NULL && strcmp(only, machine_name(machine)) != 0) return 1;
   if (machine != MACHINE_CUDA) {
@@ -47,9 +48,10 @@ static inline int machine_lacks(int machine) {
     const kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
     kaon_context *ctx = NULL;
     lacks_device = machine_open(machine, options, &ctx) != KAON_OK;
+    snprintf(why, sizeof why, "%s", lacks_device ? kaon_last_error(NULL) : "");
     kaon_context_destroy(&ctx);
   }
-  if (lacks_device) printf("cuda: skipped: %s\n", kaon_last_error(NULL));
+  if (lacks_device) printf("cuda: skipped: %s\n", why);
   return lacks_device;
 }
 
