@@ -138,14 +138,22 @@ kaon_status bench_time(bench *b, bench_work *work, void *user, double *seconds) 
   return status;
 }
 
+/* 1: the operations run where the machine's limits were measured. */
+static int on_host(const bench *b) {
+  return strcmp(b->info.backend, "cpu") == 0;
+}
+
 void bench_header(const bench *b) {
   const machine *m = &b->machine;
   cli_say(&b->args->common, "kaon %s (%s), %s, %s, %d threads\n", kaon_version(), kaon_commit(),
-          b->info.device, b->info.isa, b->info.threads);
-  cli_say(&b->args->common,
-          "machine: triad %.1f GB/s, read %.1f GB/s, multiply-add %.1f (double) %.1f (single) "
-          "GFLOPS\n",
-          m->triad_gbs, m->read_gbs, m->fma_gflops[0], m->fma_gflops[1]);
+          b->info.device, *b->info.isa ? b->info.isa : b->info.backend, b->info.threads);
+  if (!on_host(b))
+    cli_say(&b->args->common, "machine: the device's own limits are not measured yet\n");
+  else
+    cli_say(&b->args->common,
+            "machine: triad %.1f GB/s, read %.1f GB/s, multiply-add %.1f (double) %.1f (single) "
+            "GFLOPS\n",
+            m->triad_gbs, m->read_gbs, m->fma_gflops[0], m->fma_gflops[1]);
   cli_say(&b->args->common,
           "ideal GB/s: the least traffic over the time; %%triad: of the triad measured beside the "
           "row; %%peak: of the multiply-add peak\n\n");
@@ -156,14 +164,17 @@ void bench_header(const bench *b) {
 json_t *bench_add(bench *b, const bench_row *r) {
   const int *e = r->extents;
   char lattice[48];
-  machine *m = &b->machine;
+  const machine none = {.triad_gbs = NAN, .read_gbs = NAN, .fma_gflops = {NAN, NAN}};
+  const machine *m = on_host(b) ? &b->machine : &none;
   double gflops = 1e-9 * r->flops / r->seconds, gbs = 1e-9 * r->bytes / r->seconds;
   double peak = m->fma_gflops[r->precision != KAON_DOUBLE];
   const char *precision = r->precision_text ? r->precision_text : bench_precision(r->precision);
   snprintf(lattice, sizeof lattice, "%dx%dx%dx%d", e[0], e[1], e[2], e[3]);
   cli_say(&b->args->common, "%-15s %-12s %-13s %5d %4d %11.4e %8.2f ", r->name, lattice, precision,
           r->links, r->columns, r->seconds, gflops);
-  if (r->bytes > 0)
+  if (!on_host(b))
+    cli_say(&b->args->common, "%8.2f %7s %6s\n", gbs, "-", "-");
+  else if (r->bytes > 0)
     cli_say(&b->args->common, "%8.2f %6.0f%% %5.0f%%\n", gbs, 100 * gbs / m->triad_gbs,
             100 * gflops / peak);
   else
