@@ -172,8 +172,10 @@ json_t *bench_add(bench *b, const bench_row *r) {
   snprintf(lattice, sizeof lattice, "%dx%dx%dx%d", e[0], e[1], e[2], e[3]);
   cli_say(&b->args->common, "%-15s %-12s %-13s %5d %4d %11.4e %8.2f ", r->name, lattice, precision,
           r->links, r->columns, r->seconds, gflops);
-  if (!on_host(b))
+  if (!on_host(b) && r->bytes > 0)
     cli_say(&b->args->common, "%8.2f %7s %6s\n", gbs, "-", "-");
+  else if (!on_host(b))
+    cli_say(&b->args->common, "%8s %7s %6s\n", "-", "-", "-");
   else if (r->bytes > 0)
     cli_say(&b->args->common, "%8.2f %6.0f%% %5.0f%%\n", gbs, 100 * gbs / m->triad_gbs,
             100 * gflops / peak);
