@@ -134,6 +134,42 @@ static void check_neighbours(kaon_lattice *lattice) {
   }
 }
 
+/* A walk in tiles, which warps of a GPU take: every site once, at the place it has by its number. */
+static void tiles_cover_every_site_once(void **state) {
+  (void)state;
+  static const int extents[][4] = {{16, 8, 8, 8}, {48, 4, 2, 10}, {16, 12, 6, 4}};
+  static const uint8_t warp[4] = {3, 1, 0, 1}, block[4] = {0, 1, 1, 0};
+  for (size_t i = 0; i < sizeof extents / sizeof *extents; i++) {
+    kaon_stencil stencil = {.nsites = 1, .antiperiodic = 1};
+    for (int mu = 0; mu < 4; mu++) stencil.nsites *= stencil.extents[mu] = extents[i][mu];
+    stencil.nsites /= 2;
+    const kaon_sites plain = kaon_sites_of(&stencil);
+    kaon_sites tiled = plain;
+    kaon_sites_tile(&tiled, warp, block);
+    assert_true(tiled.tiled);
+    char *met = calloc((size_t)stencil.nsites, 1);
+    assert_non_null(met);
+    for (uint32_t n = 0; n < (uint32_t)stencil.nsites; n++) {
+      const kaon_here here = kaon_here_in_tile(&tiled, (int)i & 1, n / 128, n % 128);
+      assert_in_range(here.at, 0, stencil.nsites - 1);
+      assert_false(met[here.at]++);
+      const kaon_here same = kaon_here_of(&plain, (int)i & 1, here.at);
+      for (int dir = 0; dir < KAON_DIRS; dir++) {
+        int sign[2];
+        assert_int_equal(kaon_neighbour_of(&tiled, &here, dir, &sign[0]),
+                         kaon_neighbour_of(&plain, &same, dir, &sign[1]));
+        assert_int_equal(sign[0], sign[1]);
+      }
+    }
+    free(met);
+  }
+  /* extents that no tile divides stay as they are */
+  kaon_stencil odd = {.nsites = 4 * 6 * 2 * 10 / 2, .extents = {4, 6, 2, 10}};
+  kaon_sites sites = kaon_sites_of(&odd);
+  kaon_sites_tile(&sites, warp, block);
+  assert_false(sites.tiled);
+}
+
 static void every_site_has_one_home(void **state) {
   (void)state;
   for_all(check_bijection);
@@ -255,6 +291,7 @@ static void packed_indices_are_a_bijection(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(packed_indices_are_a_bijection),
+      cmocka_unit_test(tiles_cover_every_site_once),
       cmocka_unit_test(every_site_has_one_home),
       cmocka_unit_test(tables_step_to_neighbours_with_boundary_signs),
       cmocka_unit_test(neighbours_are_worked_out_where_there_are_no_tables),

@@ -11,24 +11,25 @@ typedef struct clover_call {
   kaon_cuda_sums sums;
 } clover_call;
 
-static __global__ void __launch_bounds__(KAON_THREADS)
+static __global__ void __launch_bounds__(SITE_THREADS)
     clover_kernel(const __grid_constant__ clover_call a) {
-  const int column = (int)(blockIdx.x / (unsigned)a.sums.chunks);
-  const int chunk = (int)(blockIdx.x % (unsigned)a.sums.chunks);
-  if (!gate_open(a.sums.gate, column)) return;
-  const uint32_t step = (uint32_t)a.sums.chunks * KAON_THREADS;
+  const unsigned columns = gridDim.x / (unsigned)a.sums.chunks;
+  const int column = (int)(blockIdx.x % columns), chunk = (int)(blockIdx.x / columns);
   const kaon_view none = {NULL, NULL};
-  double sum[4] = {0, 0, 0, 0};
-  for (uint32_t site = (uint32_t)chunk * KAON_THREADS + threadIdx.x; site < a.nsites;
-       site += step) {
+  kaon_wait_for_previous();
+  if (!gate_open(a.sums.gate, column)) return;
+  site_sums_begin(a.sums, 0);
+  const uint32_t step = (uint32_t)a.sums.chunks * blockDim.x;
+  for (uint32_t site = (uint32_t)chunk * blockDim.x + threadIdx.x; site < a.nsites; site += step) {
     vspinor d;
-    spinor_load(a.in, site, a.nrhs, column, &d);
+    spinor_load(column_view(a.in, column), site, a.nrhs, &d);
     site_clover(a.clover, a.clover_scale, site, &d);
+    kaon_let_next_start();
     spinor_scale(&d, 0.5);
-    spinor_store(a.out, site, a.nrhs, column, &d);
-    site_sums(a.sums, none, site, a.nrhs, column, &d, sum);
+    spinor_store(column_view(a.out, column), site, a.nrhs, &d);
+    site_sums(a.sums, 0, none, site, a.nrhs, &d);
   }
-  if (a.sums.sum.state != NULL) sums_finish<2>(a.sums, column, chunk, sum);
+  if (a.sums.sum.state != NULL) site_sums_finish(a.sums, column, chunk, 0);
 }
 
 extern "C" void KAON_EXPORT(kaon_dslash_clover)(const kaon_launch *launch,
@@ -40,9 +41,9 @@ extern "C" void KAON_EXPORT(kaon_dslash_clover)(const kaon_launch *launch,
   a.clover_scale = args->clover_scale;
   a.in = args->in;
   a.out = args->out;
-  const int chunks = site_chunks(a.nsites, args->sum.state != NULL);
+  const int threads = site_threads(a.nsites);
+  const int chunks = site_chunks(a.nsites, threads, args->sum.state != NULL);
   a.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
   a.sums.sum.slot[1] = KAON_NO_SLOT;
-  clover_kernel<<<(unsigned)chunks *(unsigned)args->nrhs, KAON_THREADS, 0,
-                  (cudaStream_t)launch->queue>>>(a);
+  kaon_cuda_launch(launch, clover_kernel, (unsigned)(chunks * args->nrhs), (unsigned)threads, a);
 }

@@ -2,7 +2,12 @@
  * (dslash_ops.h). A thread a site; COLUMNS columns of it side by side, for which a link is loaded
  * and rebuilt once. The eight directions add up in registers, t first, since its two hops fill one
  * half of the result each. The dagger only exchanges the projectors (lib/math/spin.h): SIGN = -1.
- * Included by one file for each link storage, which the compiler can take side by side. */
+ * Included by one file for each link storage, which the compiler can take side by side.
+ *
+ * What bounds it (H200, docs/performance.md): one column is read from memory at the ideal count of
+ * bytes, so consecutive sites, whose accesses are the longest, are best. With several columns the
+ * links weigh little, and the way from the second-level cache to the multiprocessors is the limit:
+ * there blocks walk tiles, which meet more of their neighbours in the first-level cache. */
 #ifndef KAON_DSLASH_CUDA_HOP_KERNEL_H
 #define KAON_DSLASH_CUDA_HOP_KERNEL_H
 
@@ -10,181 +15,210 @@
 #include "dslash/cuda/site.h"
 #include "lib/math/recon.h"
 
-/* How many columns a thread takes where there are enough. */
-enum { COLUMNS_MANY = sizeof(real) == 8 ? 2 : 3 };
+/* How many columns a thread takes where there are enough, and the blocks that a multiprocessor must
+ * have room for, with many and with one: caps on registers, which the compiler would spend on loads
+ * far ahead. */
+enum {
+  COLUMNS_MANY = KAON_HALF || sizeof(real) == 8 ? 2 : 3,
+  BLOCKS_MANY = KAON_HALF ? 4 : sizeof(real) == 8 ? 2 : 3,
+  BLOCKS_ONE = KAON_HALF ? 6 : sizeof(real) == 8 ? 3 : 4
+};
 
 typedef struct hop_call {
   kaon_sites sites;
-  int parity, nrhs, temporal, clover_on;
+  int parity, dagger, nrhs, column, temporal, clover_on; /* column: the first one of this launch */
+  int split;       /* a rest is not 0 */
+  int tiles;       /* blocks of a column that its sites make */
   double a, b;
-  real factor[4];         /* of a direction's hops: its coefficient, and in t the projector's 2 */
-  real rest[4];           /* what rounding took from it, relative to it */
-  const stored *links[2]; /* of the result's parity, of the other */
-  int64_t link_stride;    /* numbers from one direction's links to the next's */
+  real factor[4];  /* of a direction's hops: its coefficient, and in t the projector's 2; half: and
+                      what a product of integers is worth */
+  real rest[4];    /* what rounding took from it, relative to it */
+  const stored *links[8]; /* by direction */
   const void *clover;
   const float *clover_scale;
   kaon_view in, x, w, out;
   kaon_cuda_sums sums;
 } hop_call;
 
-/* How a link is handed to the physics text. */
-template <int RECON, int COLUMNS>
-static __device__ __forceinline__ constexpr int kind_of() {
-  return RECON == 18 && !KAON_HALF    ? (int)KAON_LINK_18
-         : RECON != 8 && COLUMNS == 1 ? RECON
-                                      : (int)KAON_LINK_BUFFER;
+/* Row 2 of a link in 12 half-precision reals comes out as a product of two integers, and the step
+ * from integers to values is owed once more: by colour 2 of the result, or of what the adjoint link
+ * multiplies. */
+template <int RECON>
+static __device__ __forceinline__ constexpr bool row2_owes() {
+  return KAON_HALF && RECON == 12;
 }
 
-template <int RECON, int COLUMNS>
-static __device__ __forceinline__ void link_load_site(const hop_call &a, int dir, uint32_t at,
-                                                      stored *raw, real *decoded) {
-  const int mu = dir & 3;
-  const stored *base = a.links[dir >> 2] + mu * a.link_stride + unit_at(at, 1, 0, RECON);
-  site_read_once<RECON>(base, lane_at(at), raw);
-  if constexpr (kind_of<RECON, COLUMNS>() == KAON_LINK_BUFFER) {
-    vcomplex u[9];
-    recon_decode(raw, RECON, u);
+/* The link in 18 numbers; half: integers, but of 8 reals values. */
+template <int RECON>
+static __device__ __forceinline__ void link_numbers(const stored *raw, real *numbers) {
+  vcomplex u[9];
+  if constexpr (RECON == 8) {
+    recon_decode8(raw, u);
+  } else {
 #pragma unroll
-    for (int i = 0; i < 9; i++) {
-      decoded[2 * i] = u[i].re;
-      decoded[2 * i + 1] = u[i].im;
-    }
+    for (int i = 0; i < RECON / 2; i++) u[i] = c_load(raw + 2 * i);
+    if constexpr (RECON == 12) recon_row2(u);
+  }
+#pragma unroll
+  for (int i = 0; i < 9; i++) {
+    numbers[2 * i] = u[i].re;
+    numbers[2 * i + 1] = u[i].im;
   }
 }
 
-/* h = the projected neighbour with every factor of the hop. */
-template <int MU, int S>
-static __device__ __forceinline__ void hop_project(const hop_call &a, const raw_spinor &psi,
-                                                   real factor, vhalf *h) {
-  spin_project(MU, S, psi.c, psi.c + 12, h);
-  if (!KAON_HALF && MU != 3 && factor == 1) return;
-  const real f = factor * psi.unit, rest = f * a.rest[MU];
+/* Adds the hop from direction DIR, over link u, to one column: `in` is its view. */
+template <int RECON, int DIR, int SIGN>
+static __device__ __forceinline__ void hop_column(const hop_call &a, const kaon_view &in,
+                                                  uint32_t from, const real *u, bool unit,
+                                                  real factor, vspinor *d) {
+  constexpr int mu = DIR & 3, s = (DIR < 4 ? 1 : -1) * SIGN;
+  raw_spinor psi;
+  vhalf h;
+  raw_load(in, from, a.nrhs, &psi);
+  spin_project(mu, s, psi.c, psi.c + 12, &h);
+  real f = KAON_HALF ? factor * psi.unit : factor, f2 = f;
+  if constexpr (row2_owes<RECON>()) {
+    if (!unit) {
+      if (DIR < 4) f2 = f * KAON_HALF_STEP;
+      for (int i = 0; i < 2 && DIR >= 4; i++) h.s[i][2] = c_scale(h.s[i][2], KAON_HALF_STEP);
+    }
+  }
 #pragma unroll
-  for (int i = 0; i < 6; i++) h->s[i / 3][i % 3] = c_scale_split(h->s[i / 3][i % 3], f, rest);
+  for (int c = 0; c < 3; c++) {
+    vpair g;
+    if (unit) {
+      g.s[0] = h.s[0][c];
+      g.s[1] = h.s[1][c];
+    } else {
+      g = link_times_half(u, KAON_LINK_BUFFER, DIR >= 4, c, &h);
+    }
+    real fc = c == 2 ? f2 : f;
+    if (a.split) {
+      for (int i = 0; i < 2; i++) g.s[i] = c_scale_split(g.s[i], fc, fc * a.rest[mu]);
+      fc = 1;
+    }
+    spin_accumulate_scaled(mu, s, fc, g, c, d);
+  }
 }
 
-/* Adds the hop from direction DIR to every column. */
 template <int RECON, int COLUMNS, int DIR, int SIGN>
 static __device__ __forceinline__ void hop_direction(const hop_call &a, const kaon_here &here,
-                                                     int column, vspinor *d) {
-  constexpr int mu = DIR & 3, s = (DIR < 4 ? 1 : -1) * SIGN;
-  constexpr int kind = kind_of<RECON, COLUMNS>();
+                                                     const kaon_view *in, vspinor *d) {
+  constexpr int mu = DIR & 3;
   int sign;
   const uint32_t from = (uint32_t)kaon_neighbour_of(&a.sites, &here, DIR, &sign);
   const bool edge = mu == 3 && here.t == (DIR < 4 ? a.sites.extents[3] - 1 : 0);
   const bool unit = mu == 3 && a.temporal && !edge;
-  real factor = sign < 0 ? -a.factor[mu] : a.factor[mu];
+  real factor = mu == 3 && sign < 0 ? -a.factor[mu] : a.factor[mu];
   stored raw[RECON];
-  real decoded[kind == KAON_LINK_BUFFER ? 18 : 1];
+  real u[18];
   if (!unit) {
-    link_load_site<RECON, COLUMNS>(a, DIR, DIR < 4 ? (uint32_t)here.at : from, raw, decoded);
-    if (KAON_HALF && kind != KAON_LINK_BUFFER) factor *= KAON_HALF_STEP;
+    const uint32_t packet = packet_at<RECON>(DIR < 4 ? (uint32_t)here.at : from, 1);
+    packets_read<RECON, true>(packet_address<RECON>(a.links[DIR], packet), raw);
+    link_numbers<RECON>(raw, u);
+    if (KAON_HALF && RECON != 8) factor *= KAON_HALF_STEP;
   }
-  const void *u = kind == KAON_LINK_BUFFER ? (const void *)decoded : (const void *)raw;
 #pragma unroll
-  for (int k = 0; k < COLUMNS; k++) {
-    raw_spinor psi;
-    vhalf h;
-    raw_load(a.in, from, a.nrhs, column + k, &psi);
-    hop_project<mu, s>(a, psi, factor, &h);
-#pragma unroll
-    for (int c = 0; c < 3; c++) {
-      vpair g;
-      if (unit) {
-        g.s[0] = h.s[0][c];
-        g.s[1] = h.s[1][c];
-      } else {
-        g = link_times_half(u, kind, DIR >= 4, c, &h);
-      }
-      spin_accumulate(mu, s, g, c, &d[k]);
-    }
-  }
+  for (int k = 0; k < COLUMNS; k++)
+    hop_column<RECON, DIR, SIGN>(a, in[k], from, u, unit, factor, &d[k]);
 }
 
 template <int RECON, int COLUMNS, int SIGN>
-static __device__ __forceinline__ void hop_all(const hop_call &a, const kaon_here &here, int column,
-                                               vspinor *d) {
-  hop_direction<RECON, COLUMNS, 3, SIGN>(a, here, column, d);
-  hop_direction<RECON, COLUMNS, 7, SIGN>(a, here, column, d);
-  hop_direction<RECON, COLUMNS, 2, SIGN>(a, here, column, d);
-  hop_direction<RECON, COLUMNS, 6, SIGN>(a, here, column, d);
-  hop_direction<RECON, COLUMNS, 1, SIGN>(a, here, column, d);
-  hop_direction<RECON, COLUMNS, 5, SIGN>(a, here, column, d);
-  hop_direction<RECON, COLUMNS, 0, SIGN>(a, here, column, d);
-  hop_direction<RECON, COLUMNS, 4, SIGN>(a, here, column, d);
+static __device__ __forceinline__ void hop_all(const hop_call &a, const kaon_here &here,
+                                               const kaon_view *in, vspinor *d) {
+  hop_direction<RECON, COLUMNS, 3, SIGN>(a, here, in, d);
+  hop_direction<RECON, COLUMNS, 7, SIGN>(a, here, in, d);
+  hop_direction<RECON, COLUMNS, 2, SIGN>(a, here, in, d);
+  hop_direction<RECON, COLUMNS, 6, SIGN>(a, here, in, d);
+  hop_direction<RECON, COLUMNS, 1, SIGN>(a, here, in, d);
+  hop_direction<RECON, COLUMNS, 5, SIGN>(a, here, in, d);
+  hop_direction<RECON, COLUMNS, 0, SIGN>(a, here, in, d);
+  hop_direction<RECON, COLUMNS, 4, SIGN>(a, here, in, d);
 }
 
-/* out = a [C] x + b [C] d, with its sums. */
+/* out = a [C] x + b [C] d in column first + k, with its sums. */
 template <bool CLOVER>
-static __device__ __forceinline__ void hop_end(const hop_call &a, uint32_t site, int column,
-                                               vspinor *d, double *sum) {
+static __device__ __forceinline__ void hop_end(const hop_call &a, uint32_t site, int first, int k,
+                                               vspinor *d) {
+  const int column = first + k;
   const bool on_hop = CLOVER && a.clover_on == KAON_CLOVER_ON_HOP;
   const bool on_x = CLOVER && a.clover_on == KAON_CLOVER_ON_X;
   if (on_hop) site_clover(a.clover, a.clover_scale, site, d);
   spinor_scale(d, on_hop ? 0.5 * a.b : a.b);
   if (a.x.data != NULL) {
     vspinor x;
-    spinor_load(a.x, site, a.nrhs, column, &x);
+    spinor_load(column_view(a.x, column), site, a.nrhs, &x);
     if (on_x) site_clover(a.clover, a.clover_scale, site, &x);
     spinor_add(d, (real)(on_x ? 0.5 * a.a : a.a), &x);
   }
-  spinor_store(a.out, site, a.nrhs, column, d);
+  spinor_store(column_view(a.out, column), site, a.nrhs, d);
+  site_sums(a.sums, k, a.w.data == NULL ? a.w : column_view(a.w, column), site, a.nrhs, d);
 }
 
 template <int RECON, int COLUMNS, bool CLOVER>
-static __global__ void __launch_bounds__(KAON_THREADS)
-    hop_kernel(const __grid_constant__ hop_call a, int dagger) {
-  const int first = (int)(blockIdx.x / (unsigned)a.sums.chunks) * COLUMNS;
-  const int chunk = (int)(blockIdx.x % (unsigned)a.sums.chunks);
-  const uint32_t step = (uint32_t)a.sums.chunks * KAON_THREADS;
-  bool open[COLUMNS], any = false;
-  double sum[COLUMNS][4];
+static __global__ void __launch_bounds__(SITE_THREADS, COLUMNS > 1 ? BLOCKS_MANY : BLOCKS_ONE - (KAON_HALF && CLOVER))
+    hop_kernel(const __grid_constant__ hop_call a) {
+  const unsigned groups = gridDim.x / (unsigned)a.sums.chunks;
+  const int first = a.column + (int)(blockIdx.x % groups) * COLUMNS;
+  const int chunk = (int)(blockIdx.x / groups);
+  kaon_wait_for_previous();
+  unsigned open = 0;
+  kaon_view in[COLUMNS];
 #pragma unroll
   for (int k = 0; k < COLUMNS; k++) {
-    open[k] = gate_open(a.sums.gate, first + k);
-    any |= open[k];
-    sum[k][0] = sum[k][1] = sum[k][2] = sum[k][3] = 0;
+    open |= (unsigned)gate_open(a.sums.gate, first + k) << k;
+    in[k] = column_view(a.in, first + k);
+    site_sums_begin(a.sums, k);
   }
-  if (!any) return;
-  for (uint32_t site = (uint32_t)chunk * KAON_THREADS + threadIdx.x;
-       site < (uint32_t)a.sites.nsites; site += step) {
-    const kaon_here here = kaon_here_of(&a.sites, a.parity, (int32_t)site);
-    vspinor d[COLUMNS];
-    if (dagger)
-      hop_all<RECON, COLUMNS, -1>(a, here, first, d);
-    else
-      hop_all<RECON, COLUMNS, 1>(a, here, first, d);
-#pragma unroll
-    for (int k = 0; k < COLUMNS; k++) {
-      if (!open[k]) continue;
-      hop_end<CLOVER>(a, site, first + k, &d[k], sum[k]);
-      site_sums(a.sums, a.w, site, a.nrhs, first + k, &d[k], sum[k]);
+  if (open == 0) return;
+  for (int tile = chunk; tile < a.tiles; tile += a.sums.chunks) {
+    kaon_here here;
+    const uint32_t site = (uint32_t)tile * blockDim.x + threadIdx.x;
+    if (COLUMNS > 1 && a.sites.tiled) {
+      here = kaon_here_in_tile(&a.sites, a.parity, (uint32_t)tile, threadIdx.x);
+    } else {
+      if (site >= (uint32_t)a.sites.nsites) break;
+      here = kaon_here_of(&a.sites, a.parity, (int32_t)site);
     }
+    vspinor d[COLUMNS];
+    if (a.dagger)
+      hop_all<RECON, COLUMNS, -1>(a, here, in, d);
+    else
+      hop_all<RECON, COLUMNS, 1>(a, here, in, d);
+    kaon_let_next_start();
+#pragma unroll
+    for (int k = 0; k < COLUMNS; k++)
+      if (open >> k & 1) hop_end<CLOVER>(a, (uint32_t)here.at, first, k, &d[k]);
   }
   if (a.sums.sum.state == NULL) return;
-#pragma unroll
+#pragma unroll 1
   for (int k = 0; k < COLUMNS; k++) {
-    if (open[k]) sums_finish<2>(a.sums, first + k, chunk, sum[k]);
+    if (open >> k & 1) site_sums_finish(a.sums, first + k, chunk, k);
     __syncthreads();
   }
 }
 
+/* Columns from a->column on, `groups` times COLUMNS of them. */
 template <int RECON, int COLUMNS, bool CLOVER>
-static void run(const kaon_launch *launch, hop_call *a, const kaon_hop_args *args) {
-  const int chunks = site_chunks((uint32_t)a->sites.nsites, args->sum.state != NULL);
+static void run(const kaon_launch *launch, hop_call *a, const kaon_hop_args *args, int groups) {
+  const int threads = site_threads((uint32_t)a->sites.nsites);
+  const int chunks = site_chunks((uint32_t)a->sites.nsites, threads, args->sum.state != NULL);
   a->sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
   if (args->w.data == NULL) a->sums.sum.slot[1] = KAON_NO_SLOT;
-  const unsigned blocks = (unsigned)chunks * (unsigned)(args->nrhs / COLUMNS);
-  hop_kernel<RECON, COLUMNS, CLOVER>
-      <<<blocks, KAON_THREADS, 0, (cudaStream_t)launch->queue>>>(*a, args->dagger);
+  a->tiles = (int)(((int64_t)a->sites.nsites + threads - 1) / threads);
+  kaon_cuda_launch(launch, hop_kernel<RECON, COLUMNS, CLOVER>, (unsigned)(chunks * groups),
+                   (unsigned)threads, *a);
+  a->column += groups * COLUMNS;
 }
 
 template <int RECON, int COLUMNS>
-static void run_clover(const kaon_launch *launch, hop_call *a, const kaon_hop_args *args) {
+static void run_clover(const kaon_launch *launch, hop_call *a, const kaon_hop_args *args,
+                       int groups) {
+  if (groups == 0) return;
   if (args->clover_on == KAON_CLOVER_NONE)
-    run<RECON, COLUMNS, false>(launch, a, args);
+    run<RECON, COLUMNS, false>(launch, a, args, groups);
   else
-    run<RECON, COLUMNS, true>(launch, a, args);
+    run<RECON, COLUMNS, true>(launch, a, args, groups);
 }
 
 static hop_call call_of(const kaon_hop_args *args) {
@@ -192,6 +226,7 @@ static hop_call call_of(const kaon_hop_args *args) {
   hop_call a = {};
   a.sites = kaon_sites_of(st);
   a.parity = args->parity;
+  a.dagger = args->dagger;
   a.nrhs = args->nrhs;
   a.temporal = st->temporal;
   a.clover_on = args->clover_on;
@@ -201,10 +236,12 @@ static hop_call call_of(const kaon_hop_args *args) {
     const double f = args->coefficient[mu] * (mu == 3 ? 2 : 1);
     a.factor[mu] = (real)f;
     a.rest[mu] = (real)((f - (double)(real)f) / f);
+    if (a.rest[mu] != 0 && sizeof(real) < 8) a.split = 1;
   }
-  a.links[0] = (const stored *)args->links[args->parity];
-  a.links[1] = (const stored *)args->links[1 - args->parity];
-  a.link_stride = kaon_link_blocks(st->nblocks) * args->recon * KAON_LANES;
+  const int64_t stride = kaon_link_blocks(st->nblocks) * args->recon * KAON_LANES;
+  for (int dir = 0; dir < 8; dir++)
+    a.links[dir] = (const stored *)args->links[dir < 4 ? args->parity : 1 - args->parity] +
+                   dir % 4 * stride;
   a.clover = args->clover;
   a.clover_scale = args->clover_scale;
   a.in = args->in;
@@ -214,13 +251,23 @@ static hop_call call_of(const kaon_hop_args *args) {
   return a;
 }
 
+/* A warp takes 8 x 2 x 1 x 2 sites (x / 2, y, z, t), a block of four of them 8 x 4 x 2 x 2. */
+static void tile(kaon_sites *sites, int threads) {
+  static const uint8_t warp[4] = {3, 1, 0, 1}, block[4] = {0, 1, 1, 0}, small[4] = {0, 1, 0, 0};
+  kaon_sites_tile(sites, warp, threads == SITE_THREADS ? block : small);
+}
+
 template <int RECON>
 static void run_recon(const kaon_launch *launch, const kaon_hop_args *args) {
   hop_call a = call_of(args);
-  if (args->nrhs % COLUMNS_MANY == 0)
-    run_clover<RECON, COLUMNS_MANY>(launch, &a, args);
-  else
-    run_clover<RECON, 1>(launch, &a, args);
+  const int groups = args->nrhs / COLUMNS_MANY;
+  if (groups > 0) {
+    hop_call many = a;
+    if (!KAON_HALF) tile(&many.sites, site_threads((uint32_t)a.sites.nsites));
+    run_clover<RECON, COLUMNS_MANY>(launch, &many, args, groups);
+    a.column = many.column;
+  }
+  run_clover<RECON, 1>(launch, &a, args, args->nrhs - a.column);
 }
 
 #endif

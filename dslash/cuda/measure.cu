@@ -15,7 +15,7 @@ static __global__ void __launch_bounds__(KAON_THREADS)
     kaon_source_site(&a, a.sites[site], k, psi);
 #pragma unroll
     for (int i = 0; i < 12; i++) d.s[i / 3][i % 3] = c_make((real)psi[2 * i], (real)psi[2 * i + 1]);
-    spinor_store(a.out, (uint32_t)site, a.nrhs, k, &d);
+    spinor_store(column_view(a.out, k), (uint32_t)site, a.nrhs, &d);
   }
 }
 
@@ -34,13 +34,13 @@ static __global__ void __launch_bounds__(KAON_THREADS)
 #pragma unroll 1
   for (int k = 0; k < 12; k++) {
     vspinor s, pair;
-    spinor_load(a.propagator, (uint32_t)site, 12, k, &s);
+    spinor_load(column_view(a.propagator, k), (uint32_t)site, 12, &s);
     if (a.meson == KAON_MESON_PION) {
       density += (double)meson_pion(s.s);
       continue;
     }
     const int s0 = k / 3;
-    spinor_load(a.propagator, (uint32_t)site, 12, 3 * (s0 ^ 1) + k % 3, &pair);
+    spinor_load(column_view(a.propagator, 3 * (s0 ^ 1) + k % 3), (uint32_t)site, 12, &pair);
     density += (double)(meson_rho(s.s, pair.s, s0) * v_set(1.0 / 3));
   }
   a.density[site] = density;

@@ -8,71 +8,111 @@
 
 #include "lib/kernel.h"
 #include "lib/cuda/access.h"
+#include "lib/cuda/dependent.h"
 #include "lib/cuda/neighbours.h"
 #include "lib/cuda/quantise.h"
 #include "lib/cuda/reduce.h"
 #include "lib/math/clover.h"
 
-/* The unit (a block's column or matrix) of a site, in numbers. */
-static __device__ __forceinline__ int64_t unit_at(uint32_t site, int nrhs, int column, int ncomp) {
-  return ((int64_t)(site / KAON_LANES) * nrhs + column) * (ncomp * KAON_LANES);
+/* Of a block at most: smaller ones than KAON_THREADS balance better, as these kernels hold many
+ * registers. */
+enum { SITE_THREADS = 128 };
+
+/* Objects of a site come in packets, COUNT of them, of a lane's GROUP components; a block's packet g
+ * of lane l is number g * KAON_LANES + l of its unit (a column, a matrix). Numbers of packets stay
+ * below 2^32 and are cheaper than addresses. */
+template <int NCOMP>
+struct packets {
+  static constexpr int group = kaon_group<stored, NCOMP>();
+  static constexpr int count = NCOMP / group;
+  static constexpr int bytes = group * (int)sizeof(stored);
+};
+
+/* Of a site's first packet, in a field of `units` columns, counted from the first column. */
+template <int NCOMP>
+static __device__ __forceinline__ uint32_t packet_at(uint32_t site, int units) {
+  return site + site / KAON_LANES * (uint32_t)(KAON_LANES * (packets<NCOMP>::count * units - 1));
 }
 
-static __device__ __forceinline__ int lane_at(uint32_t site) {
-  return (int)(site % KAON_LANES);
+template <int NCOMP>
+static __device__ __forceinline__ const char *packet_address(const void *base, uint32_t packet) {
+  return (const char *)base + (uint64_t)packet * packets<NCOMP>::bytes;
+}
+
+/* The view of one column of a spinor field: what its first column's packets and scales count from.
+ */
+static __device__ __forceinline__ kaon_view column_view(const kaon_view &v, int column) {
+  kaon_view c;
+  c.data = (stored *)v.data + (int64_t)column * (24 * KAON_LANES);
+  c.scale = KAON_HALF ? v.scale + column * KAON_LANES : NULL;
+  return c;
+}
+
+/* A site's scale: as a packet of one number. */
+static __device__ __forceinline__ uint32_t scale_at(uint32_t site, int units) {
+  return site + site / KAON_LANES * (uint32_t)(KAON_LANES * (units - 1));
 }
 
 /* ---- packets past the caches ---- */
 
 template <int BYTES>
-struct words {
+struct __align__(BYTES) words {
   uint32_t w[BYTES / 4];
 };
 
+/* What one thread alone reads, once: not kept in the first-level cache. Volatile, so that it stays
+ * behind kaon_wait_for_previous. */
 template <int BYTES>
 static __device__ __forceinline__ words<BYTES> read_once(const void *p) {
   words<BYTES> x;
   if constexpr (BYTES == 16)
-    asm("ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];"
+    asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];"
         : "=r"(x.w[0]), "=r"(x.w[1]), "=r"(x.w[2]), "=r"(x.w[3])
         : "l"(p));
   else if constexpr (BYTES == 8)
-    asm("ld.global.nc.L1::no_allocate.v2.u32 {%0,%1}, [%2];" : "=r"(x.w[0]), "=r"(x.w[1]) : "l"(p));
+    asm volatile("ld.global.nc.L1::no_allocate.v2.u32 {%0,%1}, [%2];" : "=r"(x.w[0]), "=r"(x.w[1]) : "l"(p));
   else
-    asm("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(x.w[0]) : "l"(p));
+    asm volatile("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(x.w[0]) : "l"(p));
   return x;
 }
 
-/* site_read for what is used once: links and clover blocks. */
-template <int NCOMP>
-static __device__ __forceinline__ void site_read_once(const stored *base, int lane, stored *value) {
-  constexpr int group = kaon_group<stored, NCOMP>();
-  constexpr int bytes = group * (int)sizeof(stored);
+/* Spinors: neighbours read them too. A plain load, since x may be what the kernel writes. */
+template <int BYTES>
+static __device__ __forceinline__ words<BYTES> read_cached(const void *p) {
+  return *(const words<BYTES> *)p;
+}
+
+/* COUNT packets of a site's object of NCOMP components, from packet BEGIN on, to value[BEGIN *
+ * group] and after; ONCE for what is used once, links and clover blocks. */
+template <int NCOMP, bool ONCE, int BEGIN, int COUNT>
+static __device__ __forceinline__ void packets_read_some(const char *first, stored *value) {
+  typedef packets<NCOMP> p;
 #pragma unroll
-  for (int g = 0; g < NCOMP / group; g++) {
-    const words<bytes> x = read_once<bytes>(base + (g * KAON_LANES + lane) * group);
-    memcpy(value + g * group, &x, bytes);
+  for (int g = BEGIN; g < BEGIN + COUNT; g++) {
+    const char *from = first + g * (KAON_LANES * p::bytes);
+    const words<p::bytes> x = ONCE ? read_once<p::bytes>(from) : read_cached<p::bytes>(from);
+    memcpy(value + g * p::group, &x, p::bytes);
   }
 }
 
+template <int NCOMP, bool ONCE>
+static __device__ __forceinline__ void packets_read(const char *first, stored *value) {
+  packets_read_some<NCOMP, ONCE, 0, packets<NCOMP>::count>(first, value);
+}
+
 template <int NCOMP>
-static __device__ __forceinline__ void site_stream(stored *base, int lane, const stored *value) {
-  constexpr int group = kaon_group<stored, NCOMP>();
-  constexpr int bytes = group * (int)sizeof(stored);
+static __device__ __forceinline__ void packets_stream(char *first, const stored *value) {
+  typedef packets<NCOMP> p;
+  static_assert(p::bytes == 16, "spinors come in full packets");
 #pragma unroll
-  for (int g = 0; g < NCOMP / group; g++) {
-    words<bytes> x;
-    memcpy(&x, value + g * group, bytes);
-    void *p = base + (g * KAON_LANES + lane) * group;
-    if constexpr (bytes == 16) {
-      __stcs((uint4 *)p, make_uint4(x.w[0], x.w[1], x.w[2], x.w[3]));
-    } else {
-      __stcs((uint2 *)p, make_uint2(x.w[0], x.w[1]));
-    }
+  for (int g = 0; g < p::count; g++) {
+    words<16> x;
+    memcpy(&x, value + g * p::group, 16);
+    __stcs((uint4 *)(first + g * (KAON_LANES * 16)), make_uint4(x.w[0], x.w[1], x.w[2], x.w[3]));
   }
 }
 
-/* ---- a site's objects ---- */
+/* ---- a site's objects; views are those of a column, `units` columns apart ---- */
 
 /* A spinor as it stands in memory, and what its integers are worth (half). */
 typedef struct raw_spinor {
@@ -80,21 +120,20 @@ typedef struct raw_spinor {
   real unit;
 } raw_spinor;
 
-static __device__ __forceinline__ void raw_load(const kaon_view &v, uint32_t site, int nrhs,
-                                                int column, raw_spinor *psi) {
-  site_read<stored, 24>((const stored *)v.data + unit_at(site, nrhs, column, 24), lane_at(site),
-                        psi->c);
+static __device__ __forceinline__ void raw_load(const kaon_view &v, uint32_t site, int units,
+                                                raw_spinor *psi) {
+  packets_read<24, false>(packet_address<24>(v.data, packet_at<24>(site, units)), psi->c);
 #if KAON_HALF
-  psi->unit = kaon_half_unit(v.scale[unit_at(site, nrhs, column, 1) + lane_at(site)]);
+  psi->unit = kaon_half_unit(v.scale[scale_at(site, units)]);
 #else
   psi->unit = 1;
 #endif
 }
 
-static __device__ __forceinline__ void spinor_load(const kaon_view &v, uint32_t site, int nrhs,
-                                                   int column, vspinor *d) {
+static __device__ __forceinline__ void spinor_load(const kaon_view &v, uint32_t site, int units,
+                                                   vspinor *d) {
   raw_spinor psi;
-  raw_load(v, site, nrhs, column, &psi);
+  raw_load(v, site, units, &psi);
 #pragma unroll
   for (int i = 0; i < 12; i++) {
     const vcomplex z = half_load(psi.c + i / 6 * 12, i / 3 % 2, i % 3);
@@ -102,54 +141,88 @@ static __device__ __forceinline__ void spinor_load(const kaon_view &v, uint32_t 
   }
 }
 
-/* Stores d; half: rounds it, and d becomes what is stored. */
-static __device__ __forceinline__ void spinor_store(const kaon_view &v, uint32_t site, int nrhs,
-                                                    int column, vspinor *d) {
+/* Stores d; half: rounds it. */
+static __device__ __forceinline__ void spinor_store(const kaon_view &v, uint32_t site, int units,
+                                                    vspinor *d) {
   real *value = (real *)d;
-  stored *to = (stored *)v.data + unit_at(site, nrhs, column, 24);
+  char *to = (char *)packet_address<24>(v.data, packet_at<24>(site, units));
 #if KAON_HALF
   stored q[24];
-  v.scale[unit_at(site, nrhs, column, 1) + lane_at(site)] = quantise_site<24>(value, q);
-  site_stream<24>(to, lane_at(site), q);
+  v.scale[scale_at(site, units)] = quantise_site<24>(value, q);
+  packets_stream<24>(to, q);
 #else
-  site_stream<24>(to, lane_at(site), value);
+  packets_stream<24>(to, value);
 #endif
 }
 
-/* d = 2 C d. A chirality at a time: 36 reals in registers, not 72. */
+/* d = 2 C d, a chirality at a time: no more than 40 reals of the blocks in registers. (In half the
+ * blocks meet in the middle of a packet.) */
 static __device__ __forceinline__ void site_clover(const void *blocks, const float *scales,
                                                    uint32_t site, vspinor *d) {
-  const stored *base = (const stored *)blocks + unit_at(site, 1, 0, KAON_CLOVER_REALS);
-  stored block[KAON_CLOVER_REALS];
-  vreal plus = 1, minus = 1;
-  site_read_once<KAON_CLOVER_REALS>(base, lane_at(site), block);
+  constexpr int count = packets<KAON_CLOVER_REALS>::count, before = (count + 1) / 2;
+  const char *first =
+      packet_address<KAON_CLOVER_REALS>(blocks, packet_at<KAON_CLOVER_REALS>(site, 1));
+  stored both[KAON_CLOVER_REALS];
+  vchiral plus, minus;
+  packets_read_some<KAON_CLOVER_REALS, true, 0, before>(first, both);
+  clover_chirality(both, 1, d, &plus);
+  packets_read_some<KAON_CLOVER_REALS, true, before, count - before>(first, both);
+  clover_chirality(both + KAON_CLOVER_BLOCK, -1, d, &minus);
 #if KAON_HALF
-  const float *scale = scales + unit_at(site, 1, 0, 2) + lane_at(site) * 2;
-  plus = kaon_half_unit(scale[0]);
-  minus = kaon_half_unit(scale[1]);
+  const float *scale = scales + (uint64_t)site * 2;
+  const vreal unit[2] = {kaon_half_unit(scale[0]), kaon_half_unit(scale[1])};
+#pragma unroll
+  for (int i = 0; i < 6; i++) {
+    plus.c[i] = c_scale(plus.c[i], unit[0]);
+    minus.c[i] = c_scale(minus.c[i], unit[1]);
+  }
 #else
   (void)scales;
 #endif
-  clover_apply_twice(block, plus, minus, d);
+  clover_join(&plus, &minus, d);
 }
 
-/* This site's part of |d|^2 and (w, d). */
-static __device__ __forceinline__ void site_sums(const kaon_cuda_sums &s, const kaon_view &w,
-                                                 uint32_t site, int nrhs, int column,
-                                                 const vspinor *d, double *sum) {
+/* ---- sums ---- */
+
+/* A thread's |out|^2 and (w, out) of each of its columns. They wait in shared memory: in registers
+ * they would be in the way of the hop. */
+enum { SITE_SUMS = 3, SITE_COLUMNS = 3 };
+static __shared__ double site_sum[SITE_COLUMNS][SITE_SUMS][SITE_THREADS];
+
+static __device__ __forceinline__ void site_sums_begin(const kaon_cuda_sums &s, int k) {
   if (s.sum.state == NULL) return;
-  if (sums_want(s, 0)) sum[0] += (double)spinor_norm2(d);
+#pragma unroll
+  for (int i = 0; i < SITE_SUMS; i++) site_sum[k][i][threadIdx.x] = 0;
+}
+
+/* Adds this site's part. */
+static __device__ __forceinline__ void site_sums(const kaon_cuda_sums &s, int k, const kaon_view &w,
+                                                 uint32_t site, int units, const vspinor *d) {
+  if (s.sum.state == NULL) return;
+  if (sums_want(s, 0)) site_sum[k][0][threadIdx.x] += (double)spinor_norm2(d);
   if (w.data == NULL || !sums_want(s, 1)) return;
   vspinor other;
-  spinor_load(w, site, nrhs, column, &other);
+  spinor_load(w, site, units, &other);
   const vcomplex dot = spinor_dot(&other, d);
-  sum[2] += (double)dot.re;
-  sum[3] += (double)dot.im;
+  site_sum[k][1][threadIdx.x] += (double)dot.re;
+  site_sum[k][2][threadIdx.x] += (double)dot.im;
 }
 
-/* Chunks of a column: every site its own thread, unless the sums would not find room. */
-static inline int site_chunks(uint32_t nsites, int wants_sum) {
-  const int64_t all = ((int64_t)nsites + KAON_THREADS - 1) / KAON_THREADS;
+static __device__ __forceinline__ void site_sums_finish(const kaon_cuda_sums &s, int column,
+                                                        int chunk, int k) {
+  const double sum[4] = {site_sum[k][0][threadIdx.x], 0, site_sum[k][1][threadIdx.x],
+                         site_sum[k][2][threadIdx.x]};
+  sums_finish<2>(s, column, chunk, sum);
+}
+
+/* Threads of a block: smaller ones where the lattice has too few sites to fill the device twice. */
+static inline int site_threads(uint32_t nsites) {
+  return nsites >= (1u << 17) ? SITE_THREADS : SITE_THREADS / 2;
+}
+
+/* Blocks of a column: every site its own thread, unless the sums would not find room. */
+static inline int site_chunks(uint32_t nsites, int threads, int wants_sum) {
+  const int64_t all = ((int64_t)nsites + threads - 1) / threads;
   const int64_t room = (int64_t)KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX / 4;
   return (int)(wants_sum && all > room ? room : all);
 }

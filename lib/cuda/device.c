@@ -44,8 +44,8 @@ static kaon_status check_driver(cudaError_t error, int devices) {
 }
 
 static kaon_status check_code(void) {
-  const cudaError_t error = kaon_cuda_probe();
-  int device = 0;
+  int device = 0, capability;
+  const cudaError_t error = kaon_cuda_probe(&capability);
   struct cudaDeviceProp properties;
   if (error == cudaSuccess) return KAON_OK;
   cudaGetLastError();
@@ -98,6 +98,9 @@ kaon_status kaon_cuda_open(kaon_context *ctx) {
   KAON_TRY(kaon_cuda_check(ctx, cudaStreamCreateWithFlags(&machine->stream, cudaStreamNonBlocking),
                            "a stream"));
   ctx->queue = machine->stream;
+  int capability;
+  KAON_TRY(kaon_cuda_check(ctx, kaon_cuda_probe(&capability), "asking for its code"));
+  ctx->dependent = capability >= 90;
   for (int i = 0; i < KAON_CUDA_STAGES; i++)
     KAON_TRY(kaon_cuda_check(
         ctx, cudaEventCreateWithFlags(&machine->passed[i], cudaEventDisableTiming), "an event"));

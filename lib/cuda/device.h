@@ -32,7 +32,8 @@ void kaon_cuda_close(kaon_context *ctx);
 
 extern const kaon_memory_ops kaon_cuda_memory;
 
-/* Whether this build has code for the current device (probe.cu). */
-cudaError_t kaon_cuda_probe(void);
+/* Whether this build has code for the current device, and the capability it was made for (probe.cu).
+ */
+cudaError_t kaon_cuda_probe(int *capability);
 
 #endif

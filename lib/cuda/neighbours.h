@@ -34,19 +34,46 @@ typedef struct kaon_sites {
   int extents[4];
   int half_x;
   int antiperiodic;
-  kaon_divisor x, y, z; /* by half_x, extents[1], extents[2] */
+  int stride[4];           /* sites from a neighbour in y, z, t (x: in x / 2) to the next */
+  int wrap[4];             /* and back round the lattice */
+  kaon_divisor divisor[3]; /* by half_x, extents[1], extents[2]; of tiles: by the tiles' counts */
+  int tiled;               /* threads walk tiles */
+  uint8_t warp_bits[4];    /* bits of the lane number that count x / 2, y, z, t of a warp's tile */
+  uint8_t block_bits[4];   /* bits of the warp's number that count warps' tiles of a block */
 } kaon_sites;
 
 static inline kaon_sites kaon_sites_of(const kaon_stencil *stencil) {
-  kaon_sites s;
+  kaon_sites s = {0};
   s.nsites = (int32_t)stencil->nsites;
   for (int mu = 0; mu < 4; mu++) s.extents[mu] = stencil->extents[mu];
   s.half_x = stencil->extents[0] / 2;
   s.antiperiodic = stencil->antiperiodic;
-  s.x = kaon_divisor_of((uint32_t)s.half_x);
-  s.y = kaon_divisor_of((uint32_t)s.extents[1]);
-  s.z = kaon_divisor_of((uint32_t)s.extents[2]);
+  for (int mu = 0, stride = 1; mu < 4; mu++) {
+    const int extent = mu == 0 ? s.half_x : s.extents[mu];
+    s.stride[mu] = stride;
+    s.wrap[mu] = (extent - 1) * stride;
+    stride *= extent;
+    if (mu < 3) s.divisor[mu] = kaon_divisor_of((uint32_t)extent);
+  }
   return s;
+}
+
+/* Has blocks of 2^(sum of block_bits) warps walk tiles instead of consecutive sites, where the
+ * extents allow it. A warp's sites are then 2^warp_bits[mu] in each direction. What is nearest in
+ * all four directions is met by one multiprocessor at one time. */
+static inline void kaon_sites_tile(kaon_sites *s, const uint8_t warp_bits[4],
+                                   const uint8_t block_bits[4]) {
+  for (int mu = 0; mu < 4; mu++)
+    if ((mu == 0 ? s->half_x : s->extents[mu]) % (1 << (warp_bits[mu] + block_bits[mu])) != 0)
+      return;
+  s->tiled = 1;
+  for (int mu = 0; mu < 4; mu++) {
+    s->warp_bits[mu] = warp_bits[mu];
+    s->block_bits[mu] = block_bits[mu];
+    const int extent = mu == 0 ? s->half_x : s->extents[mu];
+    if (mu < 3)
+      s->divisor[mu] = kaon_divisor_of((uint32_t)(extent >> (warp_bits[mu] + block_bits[mu])));
+  }
 }
 
 /* A site: its number and parity, x / 2 and the coordinates. */
@@ -56,41 +83,73 @@ typedef struct kaon_here {
   int y, z, t;
 } kaon_here;
 
+/* n = ((c[3] * d2 + c[2]) * d1 + c[1]) * d0 + c[0] taken apart by the divisors. */
+static inline KAON_HD void kaon_sites_split(const kaon_sites *s, uint32_t n, int c[4]) {
+  const uint32_t row = kaon_divide_by(n, &s->divisor[0]);
+  const uint32_t plane = kaon_divide_by(row, &s->divisor[1]);
+  const uint32_t slice = kaon_divide_by(plane, &s->divisor[2]);
+  c[0] = (int)(n - row * s->divisor[0].d);
+  c[1] = (int)(row - plane * s->divisor[1].d);
+  c[2] = (int)(plane - slice * s->divisor[2].d);
+  c[3] = (int)slice;
+}
+
+/* The site with number `at`. Only for sites that are not tiled. */
 static inline KAON_HD kaon_here kaon_here_of(const kaon_sites *s, int parity, int32_t at) {
   kaon_here h;
-  uint32_t row = kaon_divide_by((uint32_t)at, &s->x);
-  uint32_t plane = kaon_divide_by(row, &s->y);
+  int c[4];
+  kaon_sites_split(s, (uint32_t)at, c);
   h.at = at;
   h.parity = parity;
-  h.half = (int)((uint32_t)at - row * (uint32_t)s->half_x);
-  h.y = (int)(row - plane * (uint32_t)s->extents[1]);
-  h.t = (int)kaon_divide_by(plane, &s->z);
-  h.z = (int)(plane - (uint32_t)h.t * (uint32_t)s->extents[2]);
+  h.half = c[0];
+  h.y = c[1];
+  h.z = c[2];
+  h.t = c[3];
+  h.odd_x = (h.y + h.z + h.t + parity) & 1;
+  return h;
+}
+
+/* The lowest bits of *number, which loses them. */
+static inline KAON_HD int kaon_take_bits(uint32_t *number, int bits) {
+  const uint32_t value = *number & ((1u << bits) - 1);
+  *number >>= bits;
+  return (int)value;
+}
+
+/* The site of thread `thread` of block `tile`. Only for tiled sites. */
+static inline KAON_HD kaon_here kaon_here_in_tile(const kaon_sites *s, int parity, uint32_t tile,
+                                                  uint32_t thread) {
+  kaon_here h;
+  uint32_t lane = thread % 32, warp = thread / 32;
+  int c[4];
+  kaon_sites_split(s, tile, c);
+  for (int mu = 0; mu < 4; mu++) {
+    c[mu] = c[mu] << s->block_bits[mu] | kaon_take_bits(&warp, s->block_bits[mu]);
+    c[mu] = c[mu] << s->warp_bits[mu] | kaon_take_bits(&lane, s->warp_bits[mu]);
+  }
+  h.at = c[0] + c[1] * s->stride[1] + c[2] * s->stride[2] + c[3] * s->stride[3];
+  h.parity = parity;
+  h.half = c[0];
+  h.y = c[1];
+  h.z = c[2];
+  h.t = c[3];
   h.odd_x = (h.y + h.z + h.t + parity) & 1;
   return h;
 }
 
 /* The number, on the other parity, of the neighbour in direction dir (0..3 forward x, y, z, t; 4..7
  * backward). *sign: -1 where the hop crosses the antiperiodic boundary, else 1. dir is best known
- * when compiled. */
+ * when compiled: then it costs a comparison, a choice and an addition. */
 static inline KAON_HD int32_t kaon_neighbour_of(const kaon_sites *s, const kaon_here *h,
                                                 const int dir, int *sign) {
-  const int forward = dir < 4;
-  *sign = 1;
-  if (dir % 4 == 0) { /* the neighbour shares x / 2, or is the next pair's */
-    if (forward != h->odd_x) return h->at;
-    if (forward) return h->half + 1 < s->half_x ? h->at + 1 : h->at - h->half;
-    return h->half > 0 ? h->at - 1 : h->at + s->half_x - 1;
-  }
-  int32_t stride = s->half_x;
-  if (dir % 4 > 1) stride *= s->extents[1];
-  if (dir % 4 > 2) stride *= s->extents[2];
-  const int extent = s->extents[dir % 4];
-  const int x = dir % 4 == 1 ? h->y : dir % 4 == 2 ? h->z : h->t;
-  const int edge = forward ? extent - 1 : 0;
-  if (x != edge) return forward ? h->at + stride : h->at - stride;
-  if (dir % 4 == 3 && s->antiperiodic) *sign = -1;
-  return forward ? h->at - (extent - 1) * stride : h->at + (extent - 1) * stride;
+  const int mu = dir % 4, forward = dir < 4;
+  const int c = mu == 0 ? h->half : mu == 1 ? h->y : mu == 2 ? h->z : h->t;
+  const int edge = forward ? (mu == 0 ? s->half_x : s->extents[mu]) - 1 : 0;
+  const int step = c == edge ? (forward ? -s->wrap[mu] : s->wrap[mu])
+                             : (forward ? s->stride[mu] : -s->stride[mu]);
+  *sign = mu == 3 && s->antiperiodic && c == edge ? -1 : 1;
+  /* in x the neighbour shares x / 2, or is the next pair's */
+  return mu == 0 && forward != h->odd_x ? h->at : h->at + step;
 }
 
 #endif

@@ -1,7 +1,11 @@
-/* probe.cu - a kernel that does nothing: whether the device can load this build's code. */
+/* probe.cu - a kernel that does nothing: whether the device can load this build's code, and for
+ * which capability that was made. */
 static __global__ void probe_kernel(void) {}
 
-extern "C" cudaError_t kaon_cuda_probe(void) {
+/* *capability: 90 for 9.0. */
+extern "C" cudaError_t kaon_cuda_probe(int *capability) {
   cudaFuncAttributes attributes;
-  return cudaFuncGetAttributes(&attributes, (const void *)probe_kernel);
+  const cudaError_t error = cudaFuncGetAttributes(&attributes, (const void *)probe_kernel);
+  *capability = error == cudaSuccess ? attributes.ptxVersion : 0;
+  return error;
 }

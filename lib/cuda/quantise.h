@@ -2,6 +2,8 @@
 #ifndef KAON_LIB_CUDA_QUANTISE_H
 #define KAON_LIB_CUDA_QUANTISE_H
 
+#include <string.h>
+
 #include "lib/math/half.h"
 
 /* The larger of `largest` and |x|, compared as integers: they order like the numbers, with infinity
@@ -10,7 +12,15 @@ static __device__ __forceinline__ float quantise_largest(float largest, float x)
   return __uint_as_float(max(__float_as_uint(largest), __float_as_uint(x) & 0x7fffffffu));
 }
 
-/* N values to integers; returns their scale. */
+/* Two numbers of at most 32767 rounded to integers, the first one below: 1.5 * 2^23 + x has the
+ * integer nearest to x in its lowest bits. */
+static __device__ __forceinline__ uint32_t quantise_pair(float x, float y, float factor) {
+  const uint32_t low = __float_as_uint(fmaf(x, factor, 12582912.0f));
+  const uint32_t high = __float_as_uint(fmaf(y, factor, 12582912.0f));
+  return __byte_perm(low, high, 0x5410);
+}
+
+/* N values, N even, to integers; returns their scale: NaN where one is not finite. */
 template <int N>
 static __device__ __forceinline__ float quantise_site(const float *value, int16_t *q) {
   float largest = 0;
@@ -18,8 +28,11 @@ static __device__ __forceinline__ float quantise_site(const float *value, int16_
   for (int c = 0; c < N; c++) largest = quantise_largest(largest, value[c]);
   const float factor = kaon_half_factor(largest);
 #pragma unroll
-  for (int c = 0; c < N; c++) q[c] = (int16_t)__float2int_rn(value[c] * factor);
-  return largest;
+  for (int c = 0; c < N; c += 2) {
+    const uint32_t pair = quantise_pair(value[c], value[c + 1], factor);
+    memcpy(q + c, &pair, sizeof pair);
+  }
+  return fmaf(largest, 0.0f, largest);
 }
 
 #endif

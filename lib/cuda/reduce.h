@@ -1,6 +1,6 @@
 /* reduce.h - gates, chunks and sums of CUDA kernels.
  *
- * A launch has `chunks` blocks of KAON_THREADS threads for every column: block c * chunks + i works
+ * A launch has `chunks` blocks (of KAON_THREADS threads, or fewer) for every column: block c * chunks + i works
  * on part i of column c. How many there are depends on the shape alone, and so do the sums' bits:
  *   each thread adds up what it meets, in double;
  *   sums_leave adds a block's threads in a fixed tree and writes the result to `partials`;
@@ -73,9 +73,9 @@ static __device__ __forceinline__ void sums_leave(const kaon_cuda_sums &s, int c
     if (lane == 0) warps[i][warp] = x;
   }
   __syncthreads();
-  for (int i = threadIdx.x; i < N; i += KAON_THREADS) {
+  for (int i = threadIdx.x; i < N; i += blockDim.x) {
     double x = 0;
-    for (int w = 0; w < KAON_WARPS; w++) x += warps[i][w];
+    for (int w = 0; w < (int)blockDim.x / 32; w++) x += warps[i][w];
     s.partials[((int64_t)column * values + first + i) * s.chunks + chunk] = x;
     __threadfence();
   }
@@ -98,16 +98,27 @@ static __device__ __forceinline__ bool sums_last(const kaon_cuda_sums &s, int co
   return last;
 }
 
-/* total[v] = the sum of all parts of value v; complete in all threads on return. A warp a value. */
+/* total[v] = the sum of all parts of value v; complete in all threads on return. A warp a value, or
+ * several where there are more warps than values. */
 static __device__ __forceinline__ void sums_collect(const kaon_cuda_sums &s, int column, int values,
                                                     double *total) {
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  for (int v = warp; v < values; v += KAON_WARPS) {
+  __shared__ double shares[KAON_WARPS];
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;
+  const int each = values < warps ? warps / values : 1; /* warps a value */
+  for (int v = warp / each; v < values; v += warps / each) {
     const double *part = s.partials + ((int64_t)column * values + v) * s.chunks;
     double x = 0;
-    for (int i = lane; i < s.chunks; i += 32) x += __ldcg(part + i);
+#pragma unroll 8
+    for (int i = warp % each * 32 + lane; i < s.chunks; i += 32 * each) x += __ldcg(part + i);
     x = warp_sum(x);
-    if (lane == 0) total[v] = x;
+    if (lane == 0) (each > 1 ? shares[warp] : total[v]) = x;
+  }
+  __syncthreads();
+  if (each == 1) return;
+  if (threadIdx.x < values) {
+    double x = 0;
+    for (int w = 0; w < each; w++) x += shares[threadIdx.x * each + w];
+    total[threadIdx.x] = x;
   }
   __syncthreads();
 }

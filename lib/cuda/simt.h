@@ -50,6 +50,22 @@ KAON_MATH vreal v_scale_split(vreal a, vreal s, vreal rest) {
   (void)rest;
   return a * s;
 }
+/* Newton's steps from the device's 20 bits: e = 1 - a r, r (1 + e + e^2), once more to the last
+ * place or two. */
+KAON_MATH vreal v_inverse(vreal a) {
+  double r;
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(a));
+  const double e = fma(-a, r, 1.0);
+  r = fma(r, fma(e, e, e), r);
+  return fma(r, fma(-a, r, 1.0), r);
+}
+KAON_MATH vreal v_inverse_root(vreal a, vreal b) {
+  double r;
+  asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(b));
+  const double e = fma(-b * r, r, 1.0);
+  r = fma(r, fma(0.375 * e, e, 0.5 * e), r);
+  return v_inverse(a) * fma(0.5 * r, fma(-b * r, r, 1.0), r);
+}
 #else
 KAON_MATH vreal v_fma(vreal a, vreal b, vreal c) {
   return fmaf(a, b, c);
@@ -69,6 +85,17 @@ KAON_MATH vreal v_sqrt(vreal a) {
 /* a (s + rest): rest is what rounding took from the factor s. */
 KAON_MATH vreal v_scale_split(vreal a, vreal s, vreal rest) {
   return fmaf(a, s, a * rest);
+}
+/* The device's approximations, good to an ulp or two; single takes Newton's step after them. */
+KAON_MATH vreal v_inverse(vreal a) {
+  float r;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
+  return KAON_HALF ? r : fmaf(r, fmaf(-a, r, 1.0f), r);
+}
+KAON_MATH vreal v_inverse_root(vreal a, vreal b) {
+  float r;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(b));
+  return v_inverse(a) * (KAON_HALF ? r : fmaf(0.5f * r, fmaf(-b * r, r, 1.0f), r));
 }
 #endif
 

@@ -19,8 +19,7 @@ typedef struct vchiral {
 /* out_i and out_j from element (i, j) below the diagonal and its conjugate above. */
 KAON_MATH void clover_element(const stored *block, const int i, const int j, const vchiral *in,
                               vchiral *out) {
-  const stored *p = block + (6 + 2 * (i * (i - 1) / 2 + j)) * KAON_W;
-  const vcomplex z = c_make(v_load(p), v_load(p + KAON_W));
+  const vcomplex z = c_load(block + (6 + 2 * (i * (i - 1) / 2 + j)) * KAON_W);
   out->c[i] = c_fma(z, in->c[j], out->c[i]);
   out->c[j] = c_conj_fma(z, in->c[i], out->c[j]);
 }
@@ -46,6 +45,14 @@ KAON_MATH void clover_chirality(const stored *block, const int s, const vspinor 
   clover_row(block, 5, &in, out);
 }
 
+/* d = p + m, p - m: from chiralities back to upper and lower. */
+KAON_MATH void clover_join(const vchiral *p, const vchiral *m, vspinor *d) {
+  for (int i = 0; i < 6; i++) {
+    d->s[i / 3][i % 3] = c_add(p->c[i], m->c[i]);
+    d->s[2 + i / 3][i % 3] = c_sub(p->c[i], m->c[i]);
+  }
+}
+
 /* d = 2 C d: the caller's own coefficient takes the factor. Half: plus, minus = what the two
  * blocks' integers stand for. */
 KAON_MATH void clover_apply_twice(const stored *blocks, vreal plus, vreal minus, vspinor *d) {
@@ -59,9 +66,8 @@ KAON_MATH void clover_apply_twice(const stored *blocks, vreal plus, vreal minus,
 #else
     (void)plus, (void)minus;
 #endif
-    d->s[i / 3][i % 3] = c_add(p.c[i], m.c[i]);
-    d->s[2 + i / 3][i % 3] = c_sub(p.c[i], m.c[i]);
   }
+  clover_join(&p, &m, d);
 }
 
 #endif

@@ -4,9 +4,9 @@
  *   integer   component * (32767 / scale), rounded to nearest
  * Error of a component: at most (0.5 + 0.01) scale / 32767 (the 0.01: three float roundings of
  * numbers up to 32767). A site that is zero, or below KAON_HALF_TINY where 32767 / scale overflows,
- * becomes zero within KAON_HALF_TINY. A site with a NaN or an infinity gets that as its scale (the
- * search for the largest must not lose it), and all its values read back as NaN. Common subset of C
- * and CUDA C. */
+ * becomes zero within KAON_HALF_TINY. A site with a NaN or an infinity gets a scale that is not
+ * finite (the search for the largest must not lose it), and all its values read back as NaN. Common
+ * subset of C and CUDA C. */
 #ifndef KAON_LIB_MATH_HALF_H
 #define KAON_LIB_MATH_HALF_H
 

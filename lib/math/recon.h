@@ -49,17 +49,21 @@ KAON_MATH void recon_row2(vcomplex *u) {
 KAON_MATH void recon_decode8(const stored *p, vcomplex *u) {
   const vreal one = v_set(1);
   vreal y[8];
-  for (int i = 0; i < 8; i++) y[i] = v_load(p + i * KAON_W) * v_set(KAON_LINK_UNIT);
+  for (int i = 0; i < 4; i++) {
+    const vcomplex z = c_load(p + 2 * i * KAON_W);
+    y[2 * i] = z.re * v_set(KAON_LINK_UNIT);
+    y[2 * i + 1] = z.im * v_set(KAON_LINK_UNIT);
+  }
   vreal s = y[0] * y[0];
   for (int i = 1; i < 5; i++) s = v_fma(y[i], y[i], s);
-  vreal r = one / (one + s);
+  vreal r = v_inverse(one + s);
   r = v_select_odd(p, -r, r);
   vreal twice = r + r;
   const vcomplex a0 = c_make(y[0] * twice, y[1] * twice), a1 = c_make(y[2] * twice, y[3] * twice);
   const vcomplex a2 = c_make((one - s) * r, y[4] * twice);
   const vreal n2 = v_fma(a2.re, a2.re, v_fma(a2.im, a2.im, v_fma(a1.re, a1.re, a1.im * a1.im)));
   s = v_fma(y[7], y[7], v_fma(y[6], y[6], y[5] * y[5]));
-  r = one / ((one + s) * v_sqrt(n2));
+  r = v_inverse_root(one + s, n2);
   r = v_select_odd(p + KAON_W, -r, r);
   twice = r + r;
   const vcomplex alpha = c_make((one - s) * r, y[5] * twice); /* over n, as is beta */
@@ -83,8 +87,7 @@ KAON_MATH void recon_decode(const stored *p, const int recon, vcomplex *u) {
     return;
   }
   const vreal unit = v_set(KAON_LINK_UNIT);
-  for (int i = 0; i < (recon == 12 ? 6 : 9); i++)
-    u[i] = c_make(v_load(p + 2 * i * KAON_W) * unit, v_load(p + (2 * i + 1) * KAON_W) * unit);
+  for (int i = 0; i < (recon == 12 ? 6 : 9); i++) u[i] = c_scale(c_load(p + 2 * i * KAON_W), unit);
   if (recon == 12) recon_row2(u);
 }
 

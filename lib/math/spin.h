@@ -15,35 +15,13 @@ typedef struct vspinor {
   vcomplex s[4][3];
 } vspinor;
 
-/* A complex number as it stands in memory: integers in half, whose sums and differences are exact,
- * so that a projection converts half as many. */
-typedef struct craw {
-  vraw re, im;
-} craw;
-
 /* Component (spin 0 or 1 of a half, colour) of a stored spinor half, KAON_W apart. */
 KAON_MATH craw half_load_raw(const stored *p, const int spin, const int c) {
-  const stored *q = p + (spin * 3 + c) * 2 * KAON_W;
-  craw z;
-  z.re = v_load_raw(q);
-  z.im = v_load_raw(q + KAON_W);
-  return z;
+  return c_load_raw(p + (spin * 3 + c) * 2 * KAON_W);
 }
 
 KAON_MATH vcomplex half_load(const stored *p, const int spin, const int c) {
-  const craw z = half_load_raw(p, spin, c);
-  return c_make(v_from_raw(z.re), v_from_raw(z.im));
-}
-
-/* a + s b, a + s i b; s = +1 or -1. */
-KAON_MATH vcomplex raw_add_signed(craw a, craw b, const int s) {
-  return s > 0 ? c_make(v_from_raw(a.re + b.re), v_from_raw(a.im + b.im))
-               : c_make(v_from_raw(a.re - b.re), v_from_raw(a.im - b.im));
-}
-
-KAON_MATH vcomplex raw_add_i_signed(craw a, craw b, const int s) {
-  return s > 0 ? c_make(v_from_raw(a.re - b.im), v_from_raw(a.im + b.re))
-               : c_make(v_from_raw(a.re + b.im), v_from_raw(a.im - b.re));
+  return c_from_raw(half_load_raw(p, spin, c));
 }
 
 /* Colour c of the projected half spinor; in t without the factor 2. */
@@ -95,6 +73,40 @@ KAON_MATH void spin_accumulate(const int mu, const int s, vpair g, const int c, 
   } else {
     d->s[2][c] = c_add_i_signed(d->s[2][c], g.s[0], s);
     d->s[3][c] = c_add_i_signed(d->s[3][c], g.s[1], -s);
+  }
+}
+
+/* a + f s b, a + f s i b; s = +1 or -1. */
+KAON_MATH vcomplex c_fma_signed(vcomplex a, vreal f, vcomplex b, const int s) {
+  return s > 0 ? c_make(v_fma(f, b.re, a.re), v_fma(f, b.im, a.im))
+               : c_make(v_fnma(f, b.re, a.re), v_fnma(f, b.im, a.im));
+}
+
+KAON_MATH vcomplex c_fma_i_signed(vcomplex a, vreal f, vcomplex b, const int s) {
+  return s > 0 ? c_make(v_fnma(f, b.im, a.re), v_fma(f, b.re, a.im))
+               : c_make(v_fma(f, b.im, a.re), v_fnma(f, b.re, a.im));
+}
+
+/* spin_accumulate of f g. */
+KAON_MATH void spin_accumulate_scaled(const int mu, const int s, vreal f, vpair g, const int c,
+                                      vspinor *d) {
+  if (mu == 3) {
+    const int first = s > 0 ? 2 : 0;
+    d->s[first][c] = c_scale(g.s[0], f);
+    d->s[first + 1][c] = c_scale(g.s[1], f);
+    return;
+  }
+  d->s[0][c] = c_fma_signed(d->s[0][c], f, g.s[0], 1);
+  d->s[1][c] = c_fma_signed(d->s[1][c], f, g.s[1], 1);
+  if (mu == 0) {
+    d->s[2][c] = c_fma_i_signed(d->s[2][c], f, g.s[1], s);
+    d->s[3][c] = c_fma_i_signed(d->s[3][c], f, g.s[0], s);
+  } else if (mu == 1) {
+    d->s[2][c] = c_fma_signed(d->s[2][c], f, g.s[1], s);
+    d->s[3][c] = c_fma_signed(d->s[3][c], f, g.s[0], -s);
+  } else {
+    d->s[2][c] = c_fma_i_signed(d->s[2][c], f, g.s[0], s);
+    d->s[3][c] = c_fma_i_signed(d->s[3][c], f, g.s[1], -s);
   }
 }
 

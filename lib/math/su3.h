@@ -28,8 +28,7 @@ KAON_MATH vcomplex link_load(const void *u, const int kind, const int i, const i
     const real *p = (const real *)u + c * KAON_VL;
     return c_make(v_load_real(p), v_load_real(p + KAON_VL));
   }
-  const stored *p = (const stored *)u + c * KAON_W;
-  return c_make(v_load(p), v_load(p + KAON_W));
+  return c_load((const stored *)u + c * KAON_W);
 }
 
 /* Element (i, j) of the link. Half: in units of 1/32767 (but BUFFER: of 1). */

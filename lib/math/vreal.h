@@ -11,6 +11,14 @@
 #else
 #include "lib/cpu/simd.h"
 #define KAON_MATH KAON_INLINE
+/* 1 / a and 1 / (a sqrt(b)) of positive numbers that are neither tiny nor huge: a GPU does without
+ * the care for those. */
+KAON_MATH vreal v_inverse(vreal a) {
+  return v_set(1) / a;
+}
+KAON_MATH vreal v_inverse_root(vreal a, vreal b) {
+  return v_set(1) / (a * v_sqrt(b));
+}
 #endif
 
 /* A value as it stands in memory: half gives the integer -32767 .. 32767, unscaled, as an integer
@@ -102,6 +110,44 @@ KAON_MATH vcomplex c_conj_fma(vcomplex a, vcomplex b, vcomplex c) {
 KAON_MATH vcomplex c_fnma(vcomplex a, vcomplex b, vcomplex c) {
   return c_make(v_fma(a.im, b.im, v_fnma(a.re, b.re, c.re)),
                 v_fnma(a.im, b.re, v_fnma(a.re, b.im, c.im)));
+}
+
+/* A complex number as it stands in memory: integers in half, whose sums and differences are exact,
+ * so that a projection converts half as many. re and im stand KAON_W apart; on a GPU they are
+ * neighbours, and in half one word. */
+#if KAON_HALF && defined(__CUDACC__)
+#include "lib/cuda/packed.h"
+#else
+typedef struct craw {
+  vraw re, im;
+} craw;
+
+KAON_MATH craw c_load_raw(const stored *p) {
+  craw z;
+  z.re = v_load_raw(p);
+  z.im = v_load_raw(p + KAON_W);
+  return z;
+}
+
+KAON_MATH vcomplex c_from_raw(craw a) {
+  return c_make(v_from_raw(a.re), v_from_raw(a.im));
+}
+
+/* a + s b, a + s i b; s = +1 or -1. */
+KAON_MATH vcomplex raw_add_signed(craw a, craw b, const int s) {
+  return s > 0 ? c_make(v_from_raw(a.re + b.re), v_from_raw(a.im + b.im))
+               : c_make(v_from_raw(a.re - b.re), v_from_raw(a.im - b.im));
+}
+
+KAON_MATH vcomplex raw_add_i_signed(craw a, craw b, const int s) {
+  return s > 0 ? c_make(v_from_raw(a.re - b.im), v_from_raw(a.im + b.re))
+               : c_make(v_from_raw(a.re + b.im), v_from_raw(a.im - b.re));
+}
+#endif
+
+/* The same as numbers; half: in units of the integers. */
+KAON_MATH vcomplex c_load(const stored *p) {
+  return c_from_raw(c_load_raw(p));
 }
 
 #endif

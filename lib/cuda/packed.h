@@ -1,0 +1,51 @@
+/* packed.h - a half-precision complex number on a GPU: two 16-bit integers in one word, re below.
+ * The two-way dot product picks one of them, with either sign, extends it and adds it to a 32-bit
+ * integer, in one instruction. That integer starts as the bits of 1.5 * 2^23, a float whose last
+ * place is 1: the sum's bits then are the float 1.5 * 2^23 + n, |n| < 2^22, and a subtraction leaves
+ * n. Conversions from 16-bit integers are four times as slow. Included by lib/math/vreal.h alone. */
+#ifndef KAON_LIB_CUDA_PACKED_H
+#define KAON_LIB_CUDA_PACKED_H
+
+#include <string.h>
+
+typedef int32_t craw;
+
+/* Which integer the dot product takes: a byte for each, 1 or -1. */
+enum { PACKED_RE = 0x0001, PACKED_IM = 0x0100, PACKED_MINUS_RE = 0x00ff, PACKED_MINUS_IM = 0xff00 };
+enum { PACKED_BIAS_BITS = 0x4b400000 };
+#define PACKED_BIAS 12582912.0f
+
+KAON_MATH craw c_load_raw(const stored *p) {
+  craw z;
+  memcpy(&z, p, sizeof z);
+  return z;
+}
+
+KAON_MATH vreal packed_pick(craw a, const int which) {
+  return __int_as_float(__dp2a_lo(a, which, (int)PACKED_BIAS_BITS)) - PACKED_BIAS;
+}
+
+KAON_MATH vreal packed_add(craw a, const int which_a, craw b, const int which_b) {
+  const int sum = __dp2a_lo(a, which_a, __dp2a_lo(b, which_b, (int)PACKED_BIAS_BITS));
+  return __int_as_float(sum) - PACKED_BIAS;
+}
+
+KAON_MATH vcomplex c_from_raw(craw a) {
+  return c_make(packed_pick(a, PACKED_RE), packed_pick(a, PACKED_IM));
+}
+
+KAON_MATH vcomplex raw_add_signed(craw a, craw b, const int s) {
+  return s > 0 ? c_make(packed_add(a, PACKED_RE, b, PACKED_RE),
+                        packed_add(a, PACKED_IM, b, PACKED_IM))
+               : c_make(packed_add(a, PACKED_RE, b, PACKED_MINUS_RE),
+                        packed_add(a, PACKED_IM, b, PACKED_MINUS_IM));
+}
+
+KAON_MATH vcomplex raw_add_i_signed(craw a, craw b, const int s) {
+  return s > 0 ? c_make(packed_add(a, PACKED_RE, b, PACKED_MINUS_IM),
+                        packed_add(a, PACKED_IM, b, PACKED_RE))
+               : c_make(packed_add(a, PACKED_RE, b, PACKED_IM),
+                        packed_add(a, PACKED_IM, b, PACKED_MINUS_RE));
+}
+
+#endif
