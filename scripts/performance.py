@@ -326,11 +326,14 @@ def by_volume(device, rows, peers):
         own = [row for row in rows if row["precision"] == precision]
         for i, (name, points) in enumerate(series(own, ["precision", "links"], lambda r: (volume(r), r["gflops"])).items()):
             curves.append((name, f"linespoints linecolor '{colour}' dashtype {i + 1} pointtype {(7, 5, 9)[i % 3]}", points))
-            theirs = [(name, volume(row), other["gflops"]) for row in own if label(row, "precision", "links") == name
-                      for name, other in [peer_of(row, peers)] if other]
+            peer, theirs = None, set()
+            for row in own:
+                found, other = peer_of(row, peers)
+                if other and label(row, "precision", "links") == name:
+                    peer = found
+                    theirs.add((volume(row), other["gflops"]))
             if theirs:
-                curves.append((f"{theirs[0][0]} {name}", f"points linecolor '{colour}' pointtype {(6, 4, 8)[i % 3]}",
-                               sorted({(x, y) for _, x, y in theirs})))
+                curves.append((f"{peer} {name}", f"points linecolor '{colour}' pointtype {(6, 4, 8)[i % 3]}", sorted(theirs)))
     axes = ["set logscale x", "set format x '10^{%L}'", "set xlabel 'sites'", "set ylabel 'GFLOPS'", "set yrange [0:*]"]
     return plot_script(f"{device}: Wilson hop, one column", axes, curves)
 
