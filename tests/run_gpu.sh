@@ -155,7 +155,8 @@ bench_one() {
     say "SKIPPED  kaon bench $*: no time left ($left s, it takes about $needs)"
     return
   fi
-  part=$parts/$topic.$(printf '%03d' $((++bench_count))).json
+  bench_count=$((bench_count + 1))
+  part=$(printf '%s/%s.%03d.json' "$parts" "$topic" $bench_count)
   printf '\n$ kaon bench %s\n' "$*" | tee -a "$bench_log"
   timeout "$left" "$build/kaon" bench "$@" --backend cuda --json "$part" 2>&1 | tee -a "$bench_log"
   status=${PIPESTATUS[0]}
@@ -168,11 +169,11 @@ bench_one() {
 
 # The parts of a topic become one list: each begins with a line [ and ends with a line ].
 bench_join() {
-  local topic=$1
-  ls "$parts/$topic".*.json >/dev/null 2>&1 || return 0
+  local topic=$1 part between=
+  compgen -G "$parts/$topic.*.json" >/dev/null || return 0
   { echo "[" && for part in "$parts/$topic".*.json; do
-    [ "$part" = "$(ls "$parts/$topic".*.json | head -1)" ] || echo "  ,"
-    sed '1d;$d' "$part"
+    printf '%s' "$between" && sed '1d;$d' "$part"
+    between=$'  ,\n'
   done && echo "]"; } >"$out/bench/$(date -u +%F)-$(git rev-parse --short=12 HEAD 2>/dev/null || echo 0)-$topic.json"
 }
 
@@ -188,17 +189,17 @@ benchmarks() {
   mkdir -p "$parts" "$out/bench"
   : >"$bench_log"
   local problem=(--lattice 32 32 32 64 --gauge weak:0.3 --kappa 0.130 --csw 1 --tol 1e-10)
-  bench_one solve-cg 20 solve "${problem[@]}" --solver cg --stop normal --columns 1
+  bench_one solve-cg 10 solve "${problem[@]}" --solver cg --stop normal --columns 1
   bench_one dslash 8 dslash --lattice 16 16 16 16 --columns 1
   bench_one dslash 10 dslash --lattice 32 32 32 32 --columns 1
-  bench_one dslash 35 dslash --lattice 48 48 48 64 --columns 1
-  bench_one solve-bicgstab 15 solve "${problem[@]}" --solver bicgstab --stop schur --columns 1
-  bench_one columns 20 dslash --lattice 32 32 32 32 --columns 12 --reconstruct 18,12
-  bench_one small 15 solve --lattice 8 8 8 8 --lattice 16 16 16 16 --gauge weak:0.3 --kappa 0.130 --csw 1 --columns 1
-  bench_one solve-columns 15 solve "${problem[@]}" --solver cg --stop normal --precision single,half --columns 12
-  bench_one vector 8 vector --lattice 48 48 48 64 --columns 1
-  bench_one dslash 8 dslash --lattice 24 24 24 48 --columns 1
-  bench_one columns 25 dslash --lattice 48 48 48 64 --columns 12 --reconstruct 12
+  bench_one dslash 26 dslash --lattice 48 48 48 64 --columns 1
+  bench_one solve-bicgstab 10 solve "${problem[@]}" --solver bicgstab --stop schur --columns 1
+  bench_one columns 30 dslash --lattice 32 32 32 32 --columns 12 --reconstruct 18,12
+  bench_one vector 7 vector --lattice 48 48 48 64 --columns 1
+  bench_one small 14 solve --lattice 8 8 8 8 --lattice 16 16 16 16 --gauge weak:0.3 --kappa 0.130 --csw 1 --columns 1
+  bench_one solve-columns 26 solve "${problem[@]}" --solver cg --stop normal --precision single,half --columns 12
+  bench_one dslash 7 dslash --lattice 24 24 24 48 --columns 1
+  bench_one columns 30 dslash --lattice 48 48 48 64 --columns 12 --precision single,half --reconstruct 12
   for topic in dslash columns vector solve-cg solve-bicgstab solve-columns small; do bench_join "$topic"; done
   if ! command -v python3 >/dev/null; then
     say "SKIPPED  the benchmarks' tables: no python3 here; scripts/performance.py --table makes them of OUT/bench/*.json"

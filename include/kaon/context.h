@@ -88,7 +88,7 @@ kaon_status kaon_context_query(const kaon_context *ctx, kaon_context_info *info)
  * counter of the whole device: of a GPU NVML's, which moves every 20 to 100 ms; of the CPU those of
  * its packages (Linux powercap, usually for root alone), which begin again after about 260 kJ.
  * Whatever else runs there is in it. NaN where there is no counter or it may not be read. Does not
- * wait for the device's work. The first call takes milliseconds. Not collective. Errors: ARGUMENT.
+ * wait for the device's work. A call takes some milliseconds. Not collective. Errors: ARGUMENT.
  */
 kaon_status kaon_context_energy(kaon_context *ctx, double *joules);
 
