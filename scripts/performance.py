@@ -36,7 +36,7 @@ all its digits. What the figures mean: [conventions.md](conventions.md#benchmark
   call is so short that the host's launches, not the device, set the pace.
 - A vector cell is GB/s (share of the limit).
 - A solve's time is that of the best of its repeats, without set-up; joules are the mean of the repeats, by the device's own counter. A step
-  is one of all columns together.
+  is one of all columns together. CPU: the processor's time as a share of the solve's, where a row has it.
 - Peers' figures, where there are some for the same cell, are in `bench/peers/`; their conditions stand below each device's name.
 """
 
@@ -160,10 +160,14 @@ def number(x):
     return f"{x:.0f}" if abs(x) >= 1000 else f"{x:.4g}"
 
 
+def percent(x):
+    return "-" if x is None else f"{100 * x:.0f} %"
+
+
 def share(row):
     if not row.get("ideal_gbs") or not row.get("limit_gbs"):
         return None
-    return f"{100 * row['ideal_gbs'] / row['limit_gbs']:.0f} %"
+    return percent(row["ideal_gbs"] / row["limit_gbs"])
 
 
 def launched(row):
@@ -199,7 +203,7 @@ def grid(rows, cell, peers):
 
 def microseconds(row):
     """A step's, by the row's own field where it has one."""
-    own = row.get("step_microseconds", row.get("microseconds_a_step"))
+    own = row.get("step_microseconds")
     if own is None and row["iterations"]:
         own = 1e6 * row["seconds"] / row["iterations"]
     return number(own)
@@ -214,9 +218,9 @@ def solve_table(rows, peers):
             against = f"{name} {other['seconds']:g} s, {other['iterations']}: {other['seconds'] / row['seconds']:.2f}x"
         lines.append([extents(row["lattice"]), row["bench"][len("solve-"):], row["precision"], str(row["links"]),
                       str(row["columns"]), str(row["iterations"]), number(row["seconds"]), microseconds(row),
-                      number(row["gflops"]), number(row.get("joules")), f"{row['residual']:.1e}", row.get("status", "-"),
+                      percent(row.get("cpu_share")), number(row["gflops"]), number(row.get("joules")), f"{row['residual']:.1e}", row.get("status", "-"),
                       against])
-    return markdown(["lattice", "method", "precision", "links", "columns", "steps", "seconds", "us a step", "GFLOPS", "joules",
+    return markdown(["lattice", "method", "precision", "links", "columns", "steps", "seconds", "us a step", "CPU", "GFLOPS", "joules",
                      "residual", "status", "peer's seconds, steps: ours are faster by"], lines)
 
 

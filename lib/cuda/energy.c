@@ -1,7 +1,8 @@
 /* energy.c - the device's energy counter by NVML (NVML API reference: millijoules since the driver
- * was loaded, Volta and later). The library comes with the driver and is loaded when it is first
- * asked for: nothing is linked, and a machine without it has no counter. The device is found by its
- * PCI address, since NVML numbers devices in an order of its own. */
+ * was loaded, Volta and later; on an H200 it moves every 100 ms). The library comes with the driver
+ * and is loaded when it is first asked for: nothing is linked, and a machine without it has no
+ * counter. The device is found by its PCI address, since NVML numbers devices in an order of its
+ * own. */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdlib.h>
