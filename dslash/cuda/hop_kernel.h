@@ -21,14 +21,15 @@
 enum {
   COLUMNS_MANY = KAON_HALF || sizeof(real) == 8 ? 2 : 3,
   BLOCKS_MANY = KAON_HALF ? 4 : sizeof(real) == 8 ? 2 : 3,
-  BLOCKS_ONE = KAON_HALF ? 6 : sizeof(real) == 8 ? 3 : 4
+  BLOCKS_ONE = KAON_HALF ? 4 : sizeof(real) == 8 ? 2 : 3
 };
 
 typedef struct hop_call {
   kaon_sites sites;
   int parity, dagger, nrhs, column, temporal, clover_on; /* column: the first one of this launch */
-  int split;       /* a rest is not 0 */
-  int tiles;       /* blocks of a column that its sites make */
+  int split;  /* a rest is not 0 */
+  int groups; /* of columns: COLUMNS times as many are worked on */
+  int tiles;  /* blocks of a column that its sites make */
   double a, b;
   real factor[4];  /* of a direction's hops: its coefficient, and in t the projector's 2; half: and
                       what a product of integers is worth */
@@ -66,74 +67,74 @@ static __device__ __forceinline__ void link_numbers(const stored *raw, real *num
   }
 }
 
-/* Adds the hop from direction DIR, over link u, to one column: `in` is its view. */
-template <int RECON, int DIR, int SIGN>
+/* The identity as a stored link. */
+template <int RECON>
+static __device__ __forceinline__ void link_unit(stored *raw) {
+#pragma unroll
+  for (int i = 0; i < RECON; i++)
+    raw[i] = (stored)(RECON != 8 && i % 8 == 0 ? (KAON_HALF ? 32767 : 1) : 0);
+}
+
+/* Adds the hop from direction DIR, over link u, to one column: `in` is its view. No branches on the
+ * way from here to the last direction: loads run far ahead of their use. */
+template <int RECON, int DIR, int SIGN, bool SPLIT>
 static __device__ __forceinline__ void hop_column(const hop_call &a, const kaon_view &in,
-                                                  uint32_t from, const real *u, bool unit,
-                                                  real factor, vspinor *d) {
+                                                  uint32_t from, const real *u, real factor,
+                                                  vspinor *d) {
   constexpr int mu = DIR & 3, s = (DIR < 4 ? 1 : -1) * SIGN;
   raw_spinor psi;
   vhalf h;
   raw_load(in, from, a.nrhs, &psi);
   spin_project(mu, s, psi.c, psi.c + 12, &h);
-  real f = KAON_HALF ? factor * psi.unit : factor, f2 = f;
-  if constexpr (row2_owes<RECON>()) {
-    if (!unit) {
-      if (DIR < 4) f2 = f * KAON_HALF_STEP;
-      for (int i = 0; i < 2 && DIR >= 4; i++) h.s[i][2] = c_scale(h.s[i][2], KAON_HALF_STEP);
-    }
-  }
+  const real f = KAON_HALF ? factor * psi.unit : factor;
+  const real f2 = row2_owes<RECON>() && DIR < 4 ? f * KAON_HALF_STEP : f;
+  if constexpr (row2_owes<RECON>() && DIR >= 4)
+    for (int i = 0; i < 2; i++) h.s[i][2] = c_scale(h.s[i][2], KAON_HALF_STEP);
 #pragma unroll
   for (int c = 0; c < 3; c++) {
-    vpair g;
-    if (unit) {
-      g.s[0] = h.s[0][c];
-      g.s[1] = h.s[1][c];
-    } else {
-      g = link_times_half(u, KAON_LINK_BUFFER, DIR >= 4, c, &h);
-    }
-    real fc = c == 2 ? f2 : f;
-    if (a.split) {
+    vpair g = link_times_half(u, KAON_LINK_BUFFER, DIR >= 4, c, &h);
+    const real fc = c == 2 ? f2 : f;
+    if constexpr (SPLIT)
       for (int i = 0; i < 2; i++) g.s[i] = c_scale_split(g.s[i], fc, fc * a.rest[mu]);
-      fc = 1;
-    }
-    spin_accumulate_scaled(mu, s, fc, g, c, d);
+    spin_accumulate_scaled(mu, s, SPLIT ? 1 : fc, g, c, d);
   }
 }
 
-template <int RECON, int COLUMNS, int DIR, int SIGN>
+template <int RECON, int COLUMNS, int DIR, int SIGN, bool SPLIT>
 static __device__ __forceinline__ void hop_direction(const hop_call &a, const kaon_here &here,
                                                      const kaon_view *in, vspinor *d) {
   constexpr int mu = DIR & 3;
   int sign;
   const uint32_t from = (uint32_t)kaon_neighbour_of(&a.sites, &here, DIR, &sign);
-  const bool edge = mu == 3 && here.t == (DIR < 4 ? a.sites.extents[3] - 1 : 0);
-  const bool unit = mu == 3 && a.temporal && !edge;
-  real factor = mu == 3 && sign < 0 ? -a.factor[mu] : a.factor[mu];
+  const real factor = mu == 3 && sign < 0 ? -a.factor[mu] : a.factor[mu];
+  const uint32_t packet = packet_at<RECON>(DIR < 4 ? (uint32_t)here.at : from, 1);
+  const char *first = packet_address<RECON>(a.links[DIR], packet);
   stored raw[RECON];
   real u[18];
-  if (!unit) {
-    const uint32_t packet = packet_at<RECON>(DIR < 4 ? (uint32_t)here.at : from, 1);
-    packets_read<RECON, true>(packet_address<RECON>(a.links[DIR], packet), raw);
-    link_numbers<RECON>(raw, u);
-    if (KAON_HALF && RECON != 8) factor *= KAON_HALF_STEP;
+  if constexpr (mu == 3) { /* in the temporal gauge all but the last slice's are the identity */
+    const bool edge = here.t == (DIR < 4 ? a.sites.extents[3] - 1 : 0);
+    link_unit<RECON>(raw);
+    packets_read_if<RECON>(!a.temporal || edge, first, raw);
+  } else {
+    packets_read<RECON, true>(first, raw);
   }
+  link_numbers<RECON>(raw, u);
 #pragma unroll
   for (int k = 0; k < COLUMNS; k++)
-    hop_column<RECON, DIR, SIGN>(a, in[k], from, u, unit, factor, &d[k]);
+    hop_column<RECON, DIR, SIGN, SPLIT>(a, in[k], from, u, factor, &d[k]);
 }
 
-template <int RECON, int COLUMNS, int SIGN>
+template <int RECON, int COLUMNS, int SIGN, bool SPLIT>
 static __device__ __forceinline__ void hop_all(const hop_call &a, const kaon_here &here,
                                                const kaon_view *in, vspinor *d) {
-  hop_direction<RECON, COLUMNS, 3, SIGN>(a, here, in, d);
-  hop_direction<RECON, COLUMNS, 7, SIGN>(a, here, in, d);
-  hop_direction<RECON, COLUMNS, 2, SIGN>(a, here, in, d);
-  hop_direction<RECON, COLUMNS, 6, SIGN>(a, here, in, d);
-  hop_direction<RECON, COLUMNS, 1, SIGN>(a, here, in, d);
-  hop_direction<RECON, COLUMNS, 5, SIGN>(a, here, in, d);
-  hop_direction<RECON, COLUMNS, 0, SIGN>(a, here, in, d);
-  hop_direction<RECON, COLUMNS, 4, SIGN>(a, here, in, d);
+  hop_direction<RECON, COLUMNS, 3, SIGN, SPLIT>(a, here, in, d);
+  hop_direction<RECON, COLUMNS, 7, SIGN, SPLIT>(a, here, in, d);
+  hop_direction<RECON, COLUMNS, 2, SIGN, SPLIT>(a, here, in, d);
+  hop_direction<RECON, COLUMNS, 6, SIGN, SPLIT>(a, here, in, d);
+  hop_direction<RECON, COLUMNS, 1, SIGN, SPLIT>(a, here, in, d);
+  hop_direction<RECON, COLUMNS, 5, SIGN, SPLIT>(a, here, in, d);
+  hop_direction<RECON, COLUMNS, 0, SIGN, SPLIT>(a, here, in, d);
+  hop_direction<RECON, COLUMNS, 4, SIGN, SPLIT>(a, here, in, d);
 }
 
 /* out = a [C] x + b [C] d in column first + k, with its sums. */
@@ -155,12 +156,13 @@ static __device__ __forceinline__ void hop_end(const hop_call &a, uint32_t site,
   site_sums(a.sums, k, a.w.data == NULL ? a.w : column_view(a.w, column), site, a.nrhs, d);
 }
 
-template <int RECON, int COLUMNS, bool CLOVER>
-static __global__ void __launch_bounds__(SITE_THREADS, COLUMNS > 1 ? BLOCKS_MANY : BLOCKS_ONE - (KAON_HALF && CLOVER))
+/* COLUMNS = 1 with SPLIT: a factor of a direction that `real` does not hold. */
+template <int RECON, int COLUMNS, bool CLOVER, bool SPLIT>
+static __global__ void __launch_bounds__(SITE_THREADS, COLUMNS > 1 ? BLOCKS_MANY : BLOCKS_ONE)
     hop_kernel(const __grid_constant__ hop_call a) {
-  const unsigned groups = gridDim.x / (unsigned)a.sums.chunks;
-  const int first = a.column + (int)(blockIdx.x % groups) * COLUMNS;
-  const int chunk = (int)(blockIdx.x / groups);
+  const unsigned groups = (unsigned)a.groups;
+  const int first = a.column + (groups == 1 ? 0 : (int)(blockIdx.x % groups) * COLUMNS);
+  const int chunk = (int)(groups == 1 ? blockIdx.x : blockIdx.x / groups);
   kaon_wait_for_previous();
   unsigned open = 0;
   kaon_view in[COLUMNS];
@@ -182,9 +184,9 @@ static __global__ void __launch_bounds__(SITE_THREADS, COLUMNS > 1 ? BLOCKS_MANY
     }
     vspinor d[COLUMNS];
     if (a.dagger)
-      hop_all<RECON, COLUMNS, -1>(a, here, in, d);
+      hop_all<RECON, COLUMNS, -1, SPLIT>(a, here, in, d);
     else
-      hop_all<RECON, COLUMNS, 1>(a, here, in, d);
+      hop_all<RECON, COLUMNS, 1, SPLIT>(a, here, in, d);
     kaon_let_next_start();
 #pragma unroll
     for (int k = 0; k < COLUMNS; k++)
@@ -199,26 +201,27 @@ static __global__ void __launch_bounds__(SITE_THREADS, COLUMNS > 1 ? BLOCKS_MANY
 }
 
 /* Columns from a->column on, `groups` times COLUMNS of them. */
-template <int RECON, int COLUMNS, bool CLOVER>
+template <int RECON, int COLUMNS, bool CLOVER, bool SPLIT>
 static void run(const kaon_launch *launch, hop_call *a, const kaon_hop_args *args, int groups) {
   const int threads = site_threads((uint32_t)a->sites.nsites);
   const int chunks = site_chunks((uint32_t)a->sites.nsites, threads, args->sum.state != NULL);
   a->sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
   if (args->w.data == NULL) a->sums.sum.slot[1] = KAON_NO_SLOT;
   a->tiles = (int)(((int64_t)a->sites.nsites + threads - 1) / threads);
-  kaon_cuda_launch(launch, hop_kernel<RECON, COLUMNS, CLOVER>, (unsigned)(chunks * groups),
+  a->groups = groups;
+  kaon_cuda_launch(launch, hop_kernel<RECON, COLUMNS, CLOVER, SPLIT>, (unsigned)(chunks * groups),
                    (unsigned)threads, *a);
   a->column += groups * COLUMNS;
 }
 
-template <int RECON, int COLUMNS>
+template <int RECON, int COLUMNS, bool SPLIT>
 static void run_clover(const kaon_launch *launch, hop_call *a, const kaon_hop_args *args,
                        int groups) {
   if (groups == 0) return;
   if (args->clover_on == KAON_CLOVER_NONE)
-    run<RECON, COLUMNS, false>(launch, a, args, groups);
+    run<RECON, COLUMNS, false, SPLIT>(launch, a, args, groups);
   else
-    run<RECON, COLUMNS, true>(launch, a, args, groups);
+    run<RECON, COLUMNS, true, SPLIT>(launch, a, args, groups);
 }
 
 static hop_call call_of(const kaon_hop_args *args) {
@@ -236,7 +239,8 @@ static hop_call call_of(const kaon_hop_args *args) {
     const double f = args->coefficient[mu] * (mu == 3 ? 2 : 1);
     a.factor[mu] = (real)f;
     a.rest[mu] = (real)((f - (double)(real)f) / f);
-    if (a.rest[mu] != 0 && sizeof(real) < 8) a.split = 1;
+    a.split |= a.rest[mu] != 0;
+    if (KAON_HALF && args->recon != 8) a.factor[mu] *= KAON_HALF_STEP; /* of the link's integers */
   }
   const int64_t stride = kaon_link_blocks(st->nblocks) * args->recon * KAON_LANES;
   for (int dir = 0; dir < 8; dir++)
@@ -260,14 +264,20 @@ static void tile(kaon_sites *sites, int threads) {
 template <int RECON>
 static void run_recon(const kaon_launch *launch, const kaon_hop_args *args) {
   hop_call a = call_of(args);
+#if !defined(KAON_PREC_DOUBLE)
+  if (a.split) {
+    run_clover<RECON, 1, true>(launch, &a, args, args->nrhs);
+    return;
+  }
+#endif
   const int groups = args->nrhs / COLUMNS_MANY;
   if (groups > 0) {
     hop_call many = a;
     if (!KAON_HALF) tile(&many.sites, site_threads((uint32_t)a.sites.nsites));
-    run_clover<RECON, COLUMNS_MANY>(launch, &many, args, groups);
+    run_clover<RECON, COLUMNS_MANY, false>(launch, &many, args, groups);
     a.column = many.column;
   }
-  run_clover<RECON, 1>(launch, &a, args, args->nrhs - a.column);
+  run_clover<RECON, 1, false>(launch, &a, args, args->nrhs - a.column);
 }
 
 #endif

@@ -76,6 +76,29 @@ static __device__ __forceinline__ words<BYTES> read_once(const void *p) {
   return x;
 }
 
+/* The same where `wanted`; else *x stays: no branch, so that the loads after it need not wait. */
+template <int BYTES>
+static __device__ __forceinline__ void read_once_if(bool wanted, const void *p, words<BYTES> *x) {
+  if constexpr (BYTES == 16)
+    asm volatile(
+        "{.reg .pred w; setp.ne.s32 w, %5, 0;"
+        "@w ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];}"
+        : "+r"(x->w[0]), "+r"(x->w[1]), "+r"(x->w[2]), "+r"(x->w[3])
+        : "l"(p), "r"((int)wanted));
+  else if constexpr (BYTES == 8)
+    asm volatile(
+        "{.reg .pred w; setp.ne.s32 w, %3, 0;"
+        "@w ld.global.nc.L1::no_allocate.v2.u32 {%0,%1}, [%2];}"
+        : "+r"(x->w[0]), "+r"(x->w[1])
+        : "l"(p), "r"((int)wanted));
+  else
+    asm volatile(
+        "{.reg .pred w; setp.ne.s32 w, %2, 0;"
+        "@w ld.global.nc.L1::no_allocate.u32 %0, [%1];}"
+        : "+r"(x->w[0])
+        : "l"(p), "r"((int)wanted));
+}
+
 /* Spinors: neighbours read them too. A plain load, since x may be what the kernel writes. */
 template <int BYTES>
 static __device__ __forceinline__ words<BYTES> read_cached(const void *p) {
@@ -98,6 +121,20 @@ static __device__ __forceinline__ void packets_read_some(const char *first, stor
 template <int NCOMP, bool ONCE>
 static __device__ __forceinline__ void packets_read(const char *first, stored *value) {
   packets_read_some<NCOMP, ONCE, 0, packets<NCOMP>::count>(first, value);
+}
+
+/* An object of which `value` holds what it is where not wanted. */
+template <int NCOMP>
+static __device__ __forceinline__ void packets_read_if(bool wanted, const char *first,
+                                                       stored *value) {
+  typedef packets<NCOMP> p;
+#pragma unroll
+  for (int g = 0; g < p::count; g++) {
+    words<p::bytes> x;
+    memcpy(&x, value + g * p::group, p::bytes);
+    read_once_if<p::bytes>(wanted, first + g * (KAON_LANES * p::bytes), &x);
+    memcpy(value + g * p::group, &x, p::bytes);
+  }
 }
 
 template <int NCOMP>
