@@ -133,7 +133,11 @@ kaon_status kaon_context_query(const kaon_context *ctx, kaon_context_info *info)
                               .details = ctx->details,
                               .threads = ctx->threads,
                               .ranks = ctx->comm->ranks};
-  kaon_pool_usage(ctx->pool, &info->memory_now, &info->memory_peak);
+  const kaon_pool_use use = kaon_pool_usage((kaon_context *)(uintptr_t)ctx); /* asks the device */
+  info->memory_now = use.now;
+  info->memory_peak = use.peak;
+  info->memory_held = use.held;
+  info->memory_free = use.free;
   return KAON_OK;
 }
 

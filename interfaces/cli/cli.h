@@ -58,6 +58,7 @@ enum { CLI_OPTIONS_MAX = 80 };
 typedef struct cli_common {
   int backend; /* index into auto|cpu|cuda */
   int threads; /* 0: the library's choice */
+  double memory_limit; /* GiB; NaN: none */
   const char *report;
   int quiet;
   const char *operand;                /* the one non-option argument, or NULL */
