@@ -2,7 +2,8 @@
  * Link physics is done in double on 18 reals ("wide" links: [parity][block][mu][18][W]); the double
  * table has it, the single and half tables only the first group (the rest NULL). Fields in other
  * storage pass through encode and decode. Transformations g are site fields [block][18][W].
- * sites: lexicographic site number of every lane, -1 where masked (lib/site_table.h).
+ * sites: lexicographic site number of every lane, -1 where masked (lib/site_table.h; NULL where
+ * kernels work the numbers out).
  * Sums and maxima go to `result` in device memory, taken over fixed chunks in chunk order. */
 #ifndef KAON_GAUGE_OPS_H
 #define KAON_GAUGE_OPS_H
@@ -29,10 +30,10 @@ typedef struct kaon_recode_args {
  * alone. */
 typedef struct kaon_reorder_args {
   const kaon_stencil *stencil;
-  int order;  /* kaon_gauge_order */
-  int array;  /* which one of the order's */
-  int take;   /* 1: memory to links; 0: back */
-  int single; /* memory holds floats */
+  int order;            /* kaon_gauge_order */
+  int array;            /* which one of the order's */
+  int take;             /* 1: memory to links; 0: back */
+  int single;           /* memory holds floats */
   int64_t first, count; /* matrices of the array; memory begins at the first */
   void *memory;
   void *links[2];
@@ -114,6 +115,7 @@ typedef struct kaon_clover_term_args {
  * many blocks, two a site, have det < 0. */
 typedef struct kaon_clover_invert_args {
   const kaon_stencil *stencil;
+  int parity;
   const int64_t *sites;
   const double *blocks;
   double *inverse;

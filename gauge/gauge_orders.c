@@ -153,8 +153,8 @@ static kaon_status import(kaon_gauge *gauge, kaon_gauge_order order, kaon_precis
   return status;
 }
 
-static kaon_status export(const kaon_gauge *gauge, kaon_gauge_order order,
-                          kaon_precision precision, void *const *arrays, kaon_side side) {
+static kaon_status export(const kaon_gauge *gauge, kaon_gauge_order order, kaon_precision precision,
+                          void *const *arrays, kaon_side side) {
   kaon_wide_links wide;
   KAON_TRY(check(gauge, order, precision, (const void *const *)arrays, side, "gauge export"));
   KAON_TRY(kaon_wide_open(gauge, 0, &wide));

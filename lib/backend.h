@@ -33,7 +33,7 @@ typedef struct kaon_memory_ops {
   kaon_status (*synchronise)(
       kaon_context *ctx); /* waits, and reports the first error of asynchronous work */
   kaon_status (*available)(kaon_context *ctx, size_t *bytes); /* not yet taken; NULL: unknown */
-  int (*place)(kaon_context *ctx, const void *pointer); /* KAON_AT_...; NULL: both, always */
+  int (*place)(kaon_context *ctx, const void *pointer);       /* KAON_AT_...; NULL: both, always */
 } kaon_memory_ops;
 
 typedef struct kaon_backend {

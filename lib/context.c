@@ -12,6 +12,7 @@
 #include "lib/config.h"
 #include "lib/cpu/backend.h"
 #include "lib/cuda/backend.h"
+#include "lib/tuning.h"
 #include "lib/version.h"
 
 const char *kaon_version(void) {
@@ -115,6 +116,7 @@ void kaon_context_release(kaon_context *ctx) {
   }
   if (ctx->comm != NULL) ctx->comm->ops->destroy(&ctx->comm);
   if (ctx->machine != NULL) ctx->backend->close(ctx);
+  kaon_tuning_release(ctx);
   free(ctx);
 }
 

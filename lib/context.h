@@ -26,6 +26,8 @@ struct kaon_context {
   unsigned blocks_allocated; /* by the backend's memory, to stagger their addresses */
   size_t cache_bytes;        /* last-level cache: results larger than it are streamed past it */
   size_t core_cache_bytes;   /* second-level cache of one core: much more than that is prefetched */
+  struct kaon_tuning_entry *tuning; /* lib/tuning.h; NULL: all by rule */
+  int tuning_count;
   char device[128];
   char details[160]; /* of a device: memory, compute capability, driver */
   void *machine;     /* the backend's own (open, close) */

@@ -1,6 +1,6 @@
-/* door_ops.h - what the doors (import, export) need of a backend whose memory the host cannot reach:
- * kernels between a vector's column and an array in the host's order, both in device memory. A
- * backend whose memory the host reads has no table: lib/vector_door.c walks it. */
+/* door_ops.h - what the doors (import, export) need of a backend whose memory the host cannot
+ * reach: kernels between a vector's column and an array in the host's order, both in device memory.
+ * A backend whose memory the host reads has no table: lib/vector_door.c walks it. */
 #ifndef KAON_LIB_DOOR_OPS_H
 #define KAON_LIB_DOOR_OPS_H
 

@@ -237,8 +237,8 @@ kaon_status kaon_vector_import_device(kaon_vector *vector, int column, const dou
   KAON_TRY(kaon_door_find(&d, psi, &bad));
   if (bad < 0) return kaon_door_take(&d, psi);
   const size_t bytes = (size_t)d.space->ncomp * sizeof *value;
-  KAON_TRY(vector->ctx->backend->memory->to_host(vector->ctx, value, psi + bad * d.space->ncomp,
-                                                 bytes));
+  KAON_TRY(
+      vector->ctx->backend->memory->to_host(vector->ctx, value, psi + bad * d.space->ncomp, bytes));
   return bad_number(&d, bad, value);
 }
 

@@ -138,8 +138,8 @@ kaon_status kaon_door_send(const kaon_door *d, const double *psi) {
       sift(d, &p, (double *)(uintptr_t)psi, 1);
     else
       from = (const char *)psi + (size_t)first * p.site_bytes;
-    status = ctx->backend->memory->to_device(ctx, p.args.psi, from,
-                                             (size_t)p.args.count * p.site_bytes);
+    status =
+        ctx->backend->memory->to_device(ctx, p.args.psi, from, (size_t)p.args.count * p.site_bytes);
     if (status == KAON_OK) ops->take(&launch, &p.args);
   }
   if (status == KAON_OK) status = ctx->backend->memory->synchronise(ctx);

@@ -165,8 +165,10 @@ static void through_door(const bed *b, int device, kaon_basis in, kaon_basis out
  * is done and wherever the array is. */
 static void every_machine_and_both_memories_give_the_same_bits(void **state) {
   (void)state;
-  static const shape_case more[] = {{{4, 6, 2, 10}, KAON_FULL}, {{8, 4, 4, 8}, KAON_ODD},
-                                    {{8, 8, 8, 8}, KAON_EVEN},  {{4, 6, 2, 10}, KAON_EVEN},
+  static const shape_case more[] = {{{4, 6, 2, 10}, KAON_FULL},
+                                    {{8, 4, 4, 8}, KAON_ODD},
+                                    {{8, 8, 8, 8}, KAON_EVEN},
+                                    {{4, 6, 2, 10}, KAON_EVEN},
                                     {{64, 32, 32, 8}, KAON_FULL}};
   for (int isa = KAON_ISA_SCALAR; isa <= MACHINE_LAST; isa++) {
     if (lacks(isa)) continue;

@@ -37,8 +37,8 @@ int kaon_vector_columns(const kaon_vector *vector);
 
 /* One column from or to a host array of all sites, `double psi[site][spin][colour][2]`, site
  * lexicographic with x fastest, in `basis`. A space of one parity takes and gives that parity's
- * sites and leaves the others alone. On a GPU the column alone is moved, and put in order there. The
- * array may not alias library memory. Collective. Errors: ARGUMENT (also: memory of a device),
+ * sites and leaves the others alone. On a GPU the column alone is moved, and put in order there.
+ * The array may not alias library memory. Collective. Errors: ARGUMENT (also: memory of a device),
  * SHAPE, NOT_FINITE (import), MEMORY, DEVICE. */
 kaon_status kaon_vector_import(kaon_vector *vector, int column, const double *psi,
                                kaon_basis basis);

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "tuning_file.h"
 
 void cli_say(const cli_common *common, const char *format, ...) {
   if (common->quiet) return;
@@ -94,7 +94,8 @@ int cli_context(const cli_common *common, kaon_context **ctx) {
     options.memory_limit = (int64_t)(common->memory_limit * 1024 * 1024 * 1024);
   options.log_level = common->quiet ? KAON_LOG_ERROR : KAON_LOG_WARNING;
   options.log = on_log;
-  return cli_status(NULL, kaon_context_create(&options, ctx), NULL);
+  const int code = cli_status(NULL, kaon_context_create(&options, ctx), NULL);
+  return code == EXIT_DONE && common->tuning ? tuning_use(*ctx, common->tuning) : code;
 }
 
 double cli_now(void) {

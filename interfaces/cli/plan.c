@@ -1,10 +1,10 @@
-/* plan.c - what a run of kaon invert will take, predicted without doing the work: for --dry-run, and
- * before every run on a machine that knows what it has.
- * Every object's size is a constant plus a multiple of the number of sites. So the same job is set
- * up on two small lattices of the same kind (extents alike modulo 4, which decides the site order),
- * and the line through the two is followed to the real extents. Nothing here has to be kept in step
- * with the library. A lattice smaller than those is set up itself. --dry-run wants the peak of the
- * whole process: each sample is then a child process that reports its own. */
+/* plan.c - what a run of kaon invert will take, predicted without doing the work: for --dry-run,
+ * and before every run on a machine that knows what it has. Every object's size is a constant plus
+ * a multiple of the number of sites. So the same job is set up on two small lattices of the same
+ * kind (extents alike modulo 4, which decides the site order), and the line through the two is
+ * followed to the real extents. Nothing here has to be kept in step with the library. A lattice
+ * smaller than those is set up itself. --dry-run wants the peak of the whole process: each sample
+ * is then a child process that reports its own. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,9 +55,9 @@ static int take_everything(invert_job *job, sample *s) {
   if (code == EXIT_DONE) code = problem_operator(job->ctx, &job->args->problem, &job->p);
   s->operator= in_use(job->ctx) - before;
   for (int i = 0; i < 2 && code == EXIT_DONE && job->batch < job->columns; i++)
-    code = cli_status(
-        job->ctx, kaon_vector_create(job->ctx, full, job->p.precision, job->batch, &batch[i]),
-        NULL);
+    code = cli_status(job->ctx,
+                      kaon_vector_create(job->ctx, full, job->p.precision, job->batch, &batch[i]),
+                      NULL);
   before = in_use(job->ctx);
   if (code == EXIT_DONE) code = problem_solver(job->ctx, job->batch, &job->p);
   s->solver = in_use(job->ctx) - before;
@@ -91,6 +91,7 @@ static int set_up(const invert_args *args, const int extents[4], int solve, samp
   own.problem.gauge = weak;
   own.common.quiet = 1;
   own.common.memory_limit = NAN;
+  own.common.tuning = NULL;
   memcpy(own.problem.lattice, extents, sizeof own.problem.lattice);
   job.columns = own.problem.columns;
   job.batch = own.batch && own.batch < job.columns ? own.batch : job.columns;
@@ -234,8 +235,8 @@ int plan_fits(const invert_job *job, const field_spec *spec) {
   int extents[4];
   sample s = {0};
   if (info.memory_free < 0) return EXIT_DONE; /* nobody knows */
-  int code = field_extents(job->ctx, spec, args->problem.lattice, args->problem.ignore_checksum,
-                           extents);
+  int code =
+      field_extents(job->ctx, spec, args->problem.lattice, args->problem.ignore_checksum, extents);
   if (code == EXIT_DONE) code = cli_status(job->ctx, kaon_lattice_check(job->ctx, extents), NULL);
   if (code == EXIT_DONE) code = problem_check_source(&args->problem, &job->p, extents);
   if (code != EXIT_DONE) return code;
@@ -243,12 +244,13 @@ int plan_fits(const invert_job *job, const field_spec *spec) {
   signals_stage("predicting the memory", "nothing was computed or written");
   code = predict(args, extents, measure_fields, &s);
   if (code != EXIT_DONE || s.most <= (double)info.memory_free) return code;
-  cli_error("%s on %dx%dx%dx%d with %d columns, %d at a time, needs %s (%.0f bytes) on %s, where %s "
-            "(%lld bytes) are free%s; solve fewer columns at a time (--batch) or at all "
-            "(--columns), or take --sloppy half, --reconstruct 12 or --precision single",
-            spec->text, extents[0], extents[1], extents[2], extents[3], job->columns, job->batch,
-            cli_bytes(s.most, need), s.most, info.device,
-            cli_bytes((double)info.memory_free, there), (long long)info.memory_free,
-            isnan(args->common.memory_limit) ? "" : " within --memory-limit");
+  cli_error(
+      "%s on %dx%dx%dx%d with %d columns, %d at a time, needs %s (%.0f bytes) on %s, where %s "
+      "(%lld bytes) are free%s; solve fewer columns at a time (--batch) or at all "
+      "(--columns), or take --sloppy half, --reconstruct 12 or --precision single",
+      spec->text, extents[0], extents[1], extents[2], extents[3], job->columns, job->batch,
+      cli_bytes(s.most, need), s.most, info.device, cli_bytes((double)info.memory_free, there),
+      (long long)info.memory_free,
+      isnan(args->common.memory_limit) ? "" : " within --memory-limit");
   return EXIT_DEVICE;
 }

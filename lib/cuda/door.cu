@@ -5,10 +5,10 @@
 
 #include "lib/cuda/access.h"
 #include "lib/cuda/neighbours.h"
+#include "lib/cuda/precisions.h"
 #include "lib/cuda/quantise.h"
 #include "lib/cuda/records.h"
 
-enum { DOUBLE, SINGLE, HALF };
 enum { THREADS = 128, SPINOR = 24 };
 
 typedef struct door_call {
@@ -25,21 +25,6 @@ typedef struct door_call {
   double limit;
   unsigned long long *found;
 } door_call;
-
-template <int PRECISION>
-struct number_of;
-template <>
-struct number_of<DOUBLE> {
-  typedef double type;
-};
-template <>
-struct number_of<SINGLE> {
-  typedef float type;
-};
-template <>
-struct number_of<HALF> {
-  typedef int16_t type;
-};
 
 /* A thread's site. unit: its block and column among all; record: its numbers in psi, NULL where the
  * lane is masked. */
@@ -61,7 +46,10 @@ static __device__ __forceinline__ bool find_here(const door_call &a, here *h) {
   h->record = NULL;
   h->number = at - a.first;
   if (at >= a.nsites) return true;
-  if (a.pairs) h->number = 2 * h->number + kaon_here_of(&a.sites, parity, (int32_t)at).odd_x;
+  if (a.pairs) {
+    const kaon_here site = kaon_here_of(&a.sites, parity, (int32_t)at);
+    h->number = kaon_here_number(&site) - 2 * a.first;
+  }
   h->record = a.psi + h->number * a.ncomp;
   return true;
 }
@@ -114,8 +102,7 @@ static __device__ __forceinline__ void load_spinor(const door_call &a, const her
 }
 
 template <int PRECISION>
-static __global__ void __launch_bounds__(THREADS)
-    take_kernel(const __grid_constant__ door_call a) {
+static __global__ void __launch_bounds__(THREADS) take_kernel(const __grid_constant__ door_call a) {
   __shared__ double room[THREADS / 32][RECORDS_ROOM(SPINOR)];
   double value[SPINOR];
   here h;
@@ -126,8 +113,7 @@ static __global__ void __launch_bounds__(THREADS)
 }
 
 template <int PRECISION>
-static __global__ void __launch_bounds__(THREADS)
-    give_kernel(const __grid_constant__ door_call a) {
+static __global__ void __launch_bounds__(THREADS) give_kernel(const __grid_constant__ door_call a) {
   __shared__ double room[THREADS / 32][RECORDS_ROOM(SPINOR)];
   double value[SPINOR];
   here h;
@@ -214,23 +200,24 @@ static dim3 grid_of(const door_call &a) {
   return dim3((unsigned)((count + THREADS - 1) / THREADS), a.lattice && a.parity > 1 ? 2 : 1);
 }
 
-#define ENTRY(entry, back)                                                                     \
-  template <int PRECISION>                                                                     \
-  static void entry##_in(const kaon_launch *launch, const door_call &a) {                      \
-    const cudaStream_t stream = (cudaStream_t)launch->queue;                                   \
-    if (a.ncomp == SPINOR)                                                                     \
-      entry##_kernel<PRECISION><<<grid_of(a), THREADS, 0, stream>>>(a);                        \
-    else                                                                                       \
-      entry##_any_kernel<PRECISION><<<grid_of(a), THREADS, 0, stream>>>(a);                    \
-  }                                                                                            \
-  extern "C" void kaon_door_##entry##_cuda(const kaon_launch *launch, const kaon_door_args *args) { \
-    const door_call a = call_of(args, back);                                                   \
-    if (args->precision == DOUBLE)                                                             \
-      entry##_in<DOUBLE>(launch, a);                                                           \
-    else if (args->precision == SINGLE)                                                        \
-      entry##_in<SINGLE>(launch, a);                                                           \
-    else                                                                                       \
-      entry##_in<HALF>(launch, a);                                                             \
+#define ENTRY(entry, back)                                                  \
+  template <int PRECISION>                                                  \
+  static void entry##_in(const kaon_launch *launch, const door_call &a) {   \
+    const cudaStream_t stream = (cudaStream_t)launch->queue;                \
+    if (a.ncomp == SPINOR)                                                  \
+      entry##_kernel<PRECISION><<<grid_of(a), THREADS, 0, stream>>>(a);     \
+    else                                                                    \
+      entry##_any_kernel<PRECISION><<<grid_of(a), THREADS, 0, stream>>>(a); \
+  }                                                                         \
+  extern "C" void kaon_door_##entry##_cuda(const kaon_launch *launch,       \
+                                           const kaon_door_args *args) {    \
+    const door_call a = call_of(args, back);                                \
+    if (args->precision == DOUBLE)                                          \
+      entry##_in<DOUBLE>(launch, a);                                        \
+    else if (args->precision == SINGLE)                                     \
+      entry##_in<SINGLE>(launch, a);                                        \
+    else                                                                    \
+      entry##_in<HALF>(launch, a);                                          \
   }
 ENTRY(take, false)
 ENTRY(give, true)
