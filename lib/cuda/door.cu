@@ -9,7 +9,7 @@
 #include "lib/cuda/quantise.h"
 #include "lib/cuda/records.h"
 
-enum { THREADS = 128, SPINOR = 24 };
+enum { THREADS = 128, SPINOR = 24, FIND_BLOCKS = 4096 };
 
 typedef struct door_call {
   kaon_sites sites;
@@ -32,7 +32,6 @@ typedef struct here {
   int lane;
   int64_t unit;
   double *record;
-  int64_t number;
 } here;
 
 /* False for whole warps alone. */
@@ -44,13 +43,13 @@ static __device__ __forceinline__ bool find_here(const door_call &a, here *h) {
   h->lane = (int)(at % KAON_LANES);
   h->unit = block * a.nrhs + a.column;
   h->record = NULL;
-  h->number = at - a.first;
   if (at >= a.nsites) return true;
+  int64_t number = at - a.first;
   if (a.pairs) {
     const kaon_here site = kaon_here_of(&a.sites, parity, (int32_t)at);
-    h->number = kaon_here_number(&site) - 2 * a.first;
+    number = kaon_here_number(&site) - 2 * a.first;
   }
-  h->record = a.psi + h->number * a.ncomp;
+  h->record = a.psi + number * a.ncomp;
   return true;
 }
 
@@ -160,12 +159,19 @@ static __global__ void __launch_bounds__(THREADS)
   }
 }
 
+/* Number by number, as they stand in memory: where a site is matters for bad ones alone. */
 static __global__ void __launch_bounds__(THREADS) find_kernel(const __grid_constant__ door_call a) {
-  here h;
-  bool fits = true;
-  if (!find_here(a, &h) || h.record == NULL) return;
-  for (int c = 0; c < a.ncomp; c++) fits &= fabs(h.record[c]) <= a.limit;
-  if (!fits) atomicMax(a.found, ~(unsigned long long)h.number);
+  const int64_t numbers = (a.pairs ? 2 : 1) * (a.end - a.first) * a.ncomp;
+  const int64_t step = (int64_t)gridDim.x * THREADS;
+  for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < numbers; i += step) {
+    if (fabs(a.psi[i]) <= a.limit) continue;
+    const int64_t site = i / a.ncomp;
+    if (a.pairs && a.parity < 2) { /* the other parity's are nobody's business */
+      const kaon_here h = kaon_here_of(&a.sites, a.parity, (int32_t)(a.first + site / 2));
+      if (kaon_here_number(&h) != 2 * a.first + site) continue;
+    }
+    atomicMax(a.found, ~(unsigned long long)site);
+  }
 }
 
 /* back: the change of basis from inside to psi, S^T. */
@@ -224,5 +230,5 @@ ENTRY(give, true)
 
 extern "C" void kaon_door_find_cuda(const kaon_launch *launch, const kaon_door_args *args) {
   const door_call a = call_of(args, false);
-  find_kernel<<<grid_of(a), THREADS, 0, (cudaStream_t)launch->queue>>>(a);
+  find_kernel<<<FIND_BLOCKS, THREADS, 0, (cudaStream_t)launch->queue>>>(a);
 }
