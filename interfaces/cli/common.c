@@ -98,6 +98,11 @@ int cli_context(const cli_common *common, kaon_context **ctx) {
   return code == EXIT_DONE && common->tuning ? tuning_use(*ctx, common->tuning) : code;
 }
 
+const char *cli_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
 double cli_now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
