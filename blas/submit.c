@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/tuning.h"
+
 enum { TEXT = 80 };
 
 /* "even sites of 4x4x4x8" or "1000 rows". */
@@ -169,7 +171,11 @@ kaon_status kaon_update_prepare(kaon_update *u, int built, kaon_launch *launch) 
   size_t bytes = 0; /* a pass that turns the cache over leaves nothing of its result there */
   for (int i = 0; i < u->count; i++)
     if (u->operand[i] != NULL) bytes += kaon_vector_bytes(u->operand[i]);
-  return kaon_launch_prepare(u->ctx, u->shape->nrhs, bytes, launch);
+  KAON_TRY(kaon_launch_prepare(u->ctx, u->shape->nrhs, bytes, launch));
+  const kaon_space *space = u->shape->space;
+  kaon_tuning_apply(u->ctx, KAON_TUNED_VECTOR, u->shape->precision, 0, u->shape->nrhs,
+                    space->lattice != NULL ? space->lattice->volume : space->nsites, launch);
+  return KAON_OK;
 }
 
 kaon_status kaon_update_complete(kaon_update *u) {

@@ -6,6 +6,7 @@
 #include "blas/submit.h"
 #include "dslash/dirac_internal.h"
 #include "lib/layout.h"
+#include "lib/tuning.h"
 
 static const kaon_dslash_ops *table(const kaon_dirac_fields *fields) {
   return fields->family->ctx->backend->dslash[fields->precision];
@@ -53,6 +54,8 @@ kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mo
                        (double)fields->stencil.nsites;
   kaon_launch launch;
   KAON_TRY(kaon_launch_prepare(ctx, out->nrhs, (size_t)bytes, &launch));
+  kaon_tuning_apply(ctx, KAON_TUNED_HOP, fields->precision, args.recon, out->nrhs,
+                    2 * fields->stencil.nsites, &launch);
   if (!launch.prefetch) args.backward = family->backward = !family->backward;
   ops->hop(&launch, &args);
   return kaon_pass_complete(ctx, pass);

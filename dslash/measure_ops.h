@@ -1,10 +1,11 @@
 /* measure_ops.h - kernel table of sources and contractions: one per backend and precision. Vectors
  * are full-lattice spinors; sites: the lexicographic site of every lane, -1 where masked
- * (lib/site_table.h). */
+ * (lib/site_table.h; NULL where kernels work the numbers out). */
 #ifndef KAON_DSLASH_MEASURE_OPS_H
 #define KAON_DSLASH_MEASURE_OPS_H
 
 #include "lib/launch.h"
+#include "lib/layout.h"
 
 enum {
   KAON_FILL_ONE,  /* column k: 1 in component k mod 12 of sites first <= number < end, else 0 */
@@ -16,6 +17,7 @@ typedef struct kaon_source_args {
   int64_t nblocks;
   int nrhs;
   int kind;
+  const kaon_stencil *stencil;
   const int64_t *sites;
   int64_t first, end;
   uint64_t seed;

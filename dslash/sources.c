@@ -27,6 +27,7 @@ static kaon_status fill(kaon_vector *source, kaon_source_args args) {
   if (status == KAON_OK) {
     args.nblocks = source->space->nblocks;
     args.nrhs = source->nrhs;
+    args.stencil = &source->space->lattice->stencil;
     args.sites = table.sites[0]; /* odd right after even, as the vector */
     args.out = kaon_view_of(source);
     source->ctx->backend->measure[source->precision]->source(&launch, &args);

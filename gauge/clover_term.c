@@ -31,6 +31,7 @@ static kaon_status invert(kaon_lattice *lattice, int parity, double *blocks,
   KAON_TRY(kaon_launch_prepare(lattice->ctx, 1, 0, &launch));
   KAON_TRY(kaon_results_create(lattice->ctx, &room));
   const kaon_clover_invert_args args = {.stencil = &lattice->stencil,
+                                        .parity = parity,
                                         .sites = table->sites[parity],
                                         .blocks = blocks,
                                         .inverse = blocks,

@@ -2,7 +2,8 @@
  * Link physics is done in double on 18 reals ("wide" links: [parity][block][mu][18][W]); the double
  * table has it, the single and half tables only the first group (the rest NULL). Fields in other
  * storage pass through encode and decode. Transformations g are site fields [block][18][W].
- * sites: lexicographic site number of every lane, -1 where masked (lib/site_table.h).
+ * sites: lexicographic site number of every lane, -1 where masked (lib/site_table.h; NULL where
+ * kernels work the numbers out).
  * Sums and maxima go to `result` in device memory, taken over fixed chunks in chunk order. */
 #ifndef KAON_GAUGE_OPS_H
 #define KAON_GAUGE_OPS_H
@@ -23,6 +24,20 @@ typedef struct kaon_recode_args {
   void *wide;
   void *narrow;
 } kaon_recode_args;
+
+/* Links between the wide field and an array in another code's order (lib/math/link_orders.h), both
+ * in device memory; a backend whose memory the host reaches needs none. Masked lanes are left
+ * alone. */
+typedef struct kaon_reorder_args {
+  const kaon_stencil *stencil;
+  int order;            /* kaon_gauge_order */
+  int array;            /* which one of the order's */
+  int take;             /* 1: memory to links; 0: back */
+  int single;           /* memory holds floats */
+  int64_t first, count; /* matrices of the array; memory begins at the first */
+  void *memory;
+  void *links[2];
+} kaon_reorder_args;
 
 /* out = g in, or g^dag in, on every spin of the gated columns; out may be in. */
 typedef struct kaon_rotate_args {
@@ -100,6 +115,7 @@ typedef struct kaon_clover_term_args {
  * many blocks, two a site, have det < 0. */
 typedef struct kaon_clover_invert_args {
   const kaon_stencil *stencil;
+  int parity;
   const int64_t *sites;
   const double *blocks;
   double *inverse;
@@ -124,6 +140,7 @@ typedef struct kaon_gauge_ops {
   void (*rotate)(const kaon_launch *launch, const kaon_rotate_args *args);
   void (*clover_store)(const kaon_launch *launch, const kaon_clover_store_args *args);
 
+  void (*reorder)(const kaon_launch *launch, const kaon_reorder_args *args);
   void (*fill)(const kaon_launch *launch, const kaon_fill_links_args *args);
   void (*project)(const kaon_launch *launch, const kaon_links_args *args);
   void (*inspect)(const kaon_launch *launch, const kaon_links_args *args);

@@ -1,161 +1,184 @@
-/* gauge_orders.c - links from and to host arrays in the orders of other codes: one table row an
- * order, which says where a link stands. Sites and directions as in docs/conventions.md.
- * Sources: the layouts that QDP++, MILC, CPS and openQCD (export order) document for their links.
- */
-#include <stdlib.h>
-
+/* gauge_orders.c - links from and to arrays in the orders of other codes (lib/math/link_orders.h).
+ * Where the host reaches the field, it puts the links in place; elsewhere they travel as they are,
+ * a piece of an array at a time, and the device does. */
 #include "gauge/gauge_internal.h"
+#include "lib/math/link_orders.h"
+#include "lib/vector_door.h"
 
-/* Where a link stands: array, and number of the matrix in it. */
-typedef struct link_home {
+static const char *const names[] = {"natural", "QDP", "MILC", "CPS", "openQCD"};
+enum { ORDERS = sizeof names / sizeof names[0] };
+
+/* An array of the caller's, all of it. */
+typedef struct passage {
+  kaon_gauge_order order;
+  kaon_precision precision;
   int array;
-  int64_t matrix;
-} link_home;
-
-typedef struct order_row {
-  const char *name;
-  int arrays;
-  int transposed; /* 1: [col][row], 0: [row][col] */
-  link_home (*locate)(const int extents[4], const int site[4], int mu);
-} order_row;
-
-static int parity_of(const int site[4]) {
-  return (site[0] + site[1] + site[2] + site[3]) & 1;
-}
-
-/* Even sites first, then odd; both in lexicographic order (X is even: pairs of neighbours). */
-static int64_t even_odd_number(const int extents[4], const int site[4]) {
-  const int64_t volume = (int64_t)extents[0] * extents[1] * extents[2] * extents[3];
-  return kaon_site_number(extents, site) / 2 + (parity_of(site) ? volume / 2 : 0);
-}
-
-static link_home natural(const int extents[4], const int site[4], int mu) {
-  return (link_home){0, 4 * kaon_site_number(extents, site) + mu};
-}
-
-static link_home qdp(const int extents[4], const int site[4], int mu) {
-  return (link_home){mu, even_odd_number(extents, site)};
-}
-
-static link_home milc(const int extents[4], const int site[4], int mu) {
-  return (link_home){0, 4 * even_odd_number(extents, site) + mu};
-}
-
-/* Odd sites alone, t slowest, then x, y, z fastest; 8 links each: U_mu(x), U_mu(x - mu) for mu = t,
- * x, y, z. A link belongs to its odd end. */
-static link_home openqcd(const int extents[4], const int site[4], int mu) {
-  int odd[4] = {site[0], site[1], site[2], site[3]};
-  const int backward = parity_of(site) == 0;
-  if (backward) odd[mu] = (odd[mu] + 1) % extents[mu];
-  const int64_t number =
-      odd[2] + (int64_t)extents[2] *
-                   (odd[1] + (int64_t)extents[1] * (odd[0] + (int64_t)extents[0] * odd[3]));
-  const int direction = (mu + 1) % 4; /* t = 0, x = 1, y = 2, z = 3 */
-  return (link_home){0, 8 * (number / 2) + 2 * direction + backward};
-}
-
-static const order_row orders[] = {
-    [KAON_ORDER_NATURAL] = {"natural", 1, 0, natural}, [KAON_ORDER_QDP] = {"QDP", 4, 0, qdp},
-    [KAON_ORDER_MILC] = {"MILC", 1, 0, milc},          [KAON_ORDER_CPS] = {"CPS", 1, 1, milc},
-    [KAON_ORDER_OPENQCD] = {"openQCD", 1, 0, openqcd},
-};
+  int64_t matrices;
+  size_t matrix_bytes;
+  void *memory;
+} passage;
 
 static kaon_status check(const kaon_gauge *gauge, kaon_gauge_order order, kaon_precision precision,
-                         const void *const *arrays, const order_row **row) {
+                         const void *const *arrays, kaon_side side, const char *what) {
   if (gauge == NULL || arrays == NULL)
     return kaon_fail(gauge != NULL ? gauge->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "gauge: a field and host arrays are needed");
-  if ((int)order < 0 || (size_t)order >= sizeof orders / sizeof orders[0])
+                     "%s: a field and arrays are needed", what);
+  if ((int)order < 0 || (int)order >= ORDERS)
     return kaon_fail(gauge->ctx, KAON_ERR_ARGUMENT,
-                     "gauge: host order number %d is not known; 0 (natural) to 4 (openQCD) are",
+                     "%s: order number %d is not known; 0 (natural) to 4 (openQCD) are", what,
                      (int)order);
   if (precision != KAON_DOUBLE && precision != KAON_SINGLE)
     return kaon_fail(gauge->ctx, KAON_ERR_ARGUMENT,
-                     "gauge: host precision is %d, but host links are double (0) or single (1)",
-                     (int)precision);
-  *row = &orders[order];
-  for (int i = 0; i < (*row)->arrays; i++)
+                     "%s: the arrays' precision is %d, but links there are double (0) or single "
+                     "(1)",
+                     what, (int)precision);
+  for (int i = 0; i < kaon_order_arrays(order); i++) {
     if (arrays[i] == NULL)
       return kaon_fail(gauge->ctx, KAON_ERR_ARGUMENT,
-                       "gauge: order %s needs %d arrays, but array %d is NULL", (*row)->name,
-                       (*row)->arrays, i);
+                       "%s: order %s needs %d arrays, but array %d is NULL", what, names[order],
+                       kaon_order_arrays(order), i);
+    KAON_TRY(kaon_door_side(gauge->ctx, side, arrays[i], what));
+  }
   return KAON_OK;
 }
 
-/* Component c = (row * 3 + col) * 2 + reim of a matrix in the host's order of elements. */
-static int element(const order_row *row, int c) {
-  const int i = c / 6, j = c / 2 % 3;
-  return row->transposed ? (j * 3 + i) * 2 + c % 2 : c;
-}
+/* ---- where the host reaches the links ---- */
 
-/* What moves between a native link and host matrix number `matrix`. */
-static void take_link(const order_row *row, kaon_precision precision, const void *array,
-                      int64_t matrix, kaon_host_link link) {
+static void take_link(const passage *p, int64_t matrix, kaon_host_link link) {
+  const int transposed = kaon_order_transposed(p->order);
   for (int c = 0; c < 18; c++) {
-    const int64_t i = 18 * matrix + element(row, c);
-    *kaon_host_link_real(&link, c) =
-        precision == KAON_DOUBLE ? ((const double *)array)[i] : (double)((const float *)array)[i];
+    const int64_t i = 18 * matrix + kaon_order_element(transposed, c);
+    *kaon_host_link_real(&link, c) = p->precision == KAON_DOUBLE
+                                         ? ((const double *)p->memory)[i]
+                                         : (double)((const float *)p->memory)[i];
   }
 }
 
-static void give_link(const order_row *row, kaon_precision precision, void *array, int64_t matrix,
-                      kaon_host_link link) {
+static void give_link(const passage *p, int64_t matrix, kaon_host_link link) {
+  const int transposed = kaon_order_transposed(p->order);
   for (int c = 0; c < 18; c++) {
-    const int64_t i = 18 * matrix + element(row, c);
-    if (precision == KAON_DOUBLE)
-      ((double *)array)[i] = *kaon_host_link_real(&link, c);
+    const int64_t i = 18 * matrix + kaon_order_element(transposed, c);
+    if (p->precision == KAON_DOUBLE)
+      ((double *)p->memory)[i] = *kaon_host_link_real(&link, c);
     else
-      ((float *)array)[i] = (float)*kaon_host_link_real(&link, c);
+      ((float *)p->memory)[i] = (float)*kaon_host_link_real(&link, c);
   }
 }
 
-kaon_status kaon_gauge_import(kaon_gauge *gauge, kaon_gauge_order order,
-                              kaon_precision host_precision, const void *const *arrays) {
-  const order_row *row = NULL;
-  kaon_wide_links wide;
-  kaon_host_links host = {0};
-  KAON_TRY(check(gauge, order, host_precision, arrays, &row));
-  const int *extents = gauge->lattice->extents;
-  KAON_TRY(
-      kaon_wide_create(gauge->lattice, &wide)); /* the field stays whole if links are refused */
-  kaon_status status = kaon_host_open(&wide, 0, &host);
-  if (status == KAON_OK) kaon_host_clear_tail(&host);
-  for (int64_t number = 0; status == KAON_OK && number < gauge->lattice->volume; number++) {
+static kaon_status pass_on_host(const kaon_wide_links *wide, const passage *p, int take) {
+  const kaon_lattice *lattice = wide->lattice;
+  kaon_host_links host;
+  KAON_TRY(kaon_host_open(wide, !take, &host));
+#pragma omp parallel for num_threads(lattice->ctx->threads) schedule(static)
+  for (int64_t matrix = 0; matrix < p->matrices; matrix++) {
     int site[4];
-    kaon_site_coordinates(extents, number, site);
-    for (int mu = 0; mu < 4; mu++) {
-      const link_home home = row->locate(extents, site, mu);
-      take_link(row, host_precision, arrays[home.array], home.matrix,
-                kaon_host_link_at(&host, site, mu));
-    }
+    const int mu = kaon_order_link(p->order, lattice->extents, p->array, matrix, site);
+    const kaon_host_link link = kaon_host_link_at(&host, site, mu);
+    if (take)
+      take_link(p, matrix, link);
+    else
+      give_link(p, matrix, link);
   }
-  if (status == KAON_OK) status = kaon_host_upload(&host);
   kaon_host_close(&host);
+  return KAON_OK;
+}
+
+/* ---- where it does not ---- */
+
+/* In pieces through the device's memory; an array that is there already, in one. */
+static kaon_status pass_on_device(const kaon_wide_links *wide, const passage *p, kaon_side side,
+                                  int take) {
+  kaon_context *ctx = wide->lattice->ctx;
+  const kaon_memory_ops *memory = ctx->backend->memory;
+  const kaon_gauge_ops *ops = NULL;
+  kaon_launch launch;
+  kaon_status status = KAON_OK;
+  void *room = NULL;
+  const int64_t most = KAON_DOOR_BYTES / (int64_t)p->matrix_bytes;
+  const int64_t piece = side == KAON_SIDE_DEVICE || p->matrices < most ? p->matrices : most;
+  KAON_TRY(kaon_gauge_kernels(ctx, &ops));
+  if (ops->reorder == NULL)
+    return kaon_fail(ctx, KAON_ERR_NOT_BUILT, "gauge: backend %s has no import and export",
+                     ctx->backend->name);
+  KAON_TRY(kaon_launch_prepare(ctx, 1, 0, &launch));
+  if (side == KAON_SIDE_HOST)
+    KAON_TRY(kaon_pool_take(ctx, (size_t)piece * p->matrix_bytes, "room for a transfer", &room));
+  kaon_reorder_args args = {.stencil = &wide->lattice->stencil,
+                            .order = (int)p->order,
+                            .array = p->array,
+                            .take = take,
+                            .single = p->precision == KAON_SINGLE,
+                            .memory = side == KAON_SIDE_HOST ? room : p->memory,
+                            .links = {wide->links[0], wide->links[1]}};
+  for (int64_t first = 0; first < p->matrices && status == KAON_OK; first += piece) {
+    char *there = (char *)p->memory + (size_t)first * p->matrix_bytes;
+    args.first = first;
+    args.count = p->matrices - first < piece ? p->matrices - first : piece;
+    const size_t bytes = (size_t)args.count * p->matrix_bytes;
+    if (take && room != NULL) status = memory->to_device(ctx, room, there, bytes);
+    if (status == KAON_OK) ops->reorder(&launch, &args);
+    if (!take && room != NULL) status = memory->to_host(ctx, there, room, bytes);
+  }
+  if (status == KAON_OK) status = memory->synchronise(ctx);
+  kaon_pool_give(ctx, room);
+  return status;
+}
+
+/* All arrays of an order. */
+static kaon_status pass(const kaon_wide_links *wide, kaon_gauge_order order,
+                        kaon_precision precision, void *const *arrays, kaon_side side, int take) {
+  passage p = {.order = order, .precision = precision};
+  p.matrices = 4 * wide->lattice->volume / kaon_order_arrays(order);
+  p.matrix_bytes = 18 * kaon_precision_bytes(precision);
+  kaon_status status = KAON_OK;
+  for (; p.array < kaon_order_arrays(order) && status == KAON_OK; p.array++) {
+    p.memory = arrays[p.array];
+    status = wide->lattice->ctx->backend->host_accessible ? pass_on_host(wide, &p, take)
+                                                          : pass_on_device(wide, &p, side, take);
+  }
+  return status;
+}
+
+static kaon_status import(kaon_gauge *gauge, kaon_gauge_order order, kaon_precision precision,
+                          const void *const *arrays, kaon_side side) {
+  kaon_wide_links wide;
+  KAON_TRY(check(gauge, order, precision, arrays, side, "gauge import"));
+  kaon_status status =
+      kaon_wide_create(gauge->lattice, &wide); /* the field stays whole if links are refused */
+  if (status == KAON_OK)
+    status = pass(&wide, order, precision, (void *const *)(uintptr_t)arrays, side, 1);
   if (status == KAON_OK) status = kaon_wide_check(&wide, "gauge: import");
   if (status == KAON_OK) status = kaon_wide_commit(gauge, &wide, 0, "gauge: import");
   kaon_wide_close(&wide);
   return status;
 }
 
-kaon_status kaon_gauge_export(const kaon_gauge *gauge, kaon_gauge_order order,
-                              kaon_precision host_precision, void *const *arrays) {
-  const order_row *row = NULL;
+static kaon_status export(const kaon_gauge *gauge, kaon_gauge_order order, kaon_precision precision,
+                          void *const *arrays, kaon_side side) {
   kaon_wide_links wide;
-  kaon_host_links host = {0};
-  KAON_TRY(check(gauge, order, host_precision, (const void *const *)arrays, &row));
-  const int *extents = gauge->lattice->extents;
+  KAON_TRY(check(gauge, order, precision, (const void *const *)arrays, side, "gauge export"));
   KAON_TRY(kaon_wide_open(gauge, 0, &wide));
-  kaon_status status = kaon_host_open(&wide, 1, &host);
-  for (int64_t number = 0; status == KAON_OK && number < gauge->lattice->volume; number++) {
-    int site[4];
-    kaon_site_coordinates(extents, number, site);
-    for (int mu = 0; mu < 4; mu++) {
-      const link_home home = row->locate(extents, site, mu);
-      give_link(row, host_precision, arrays[home.array], home.matrix,
-                kaon_host_link_at(&host, site, mu));
-    }
-  }
-  kaon_host_close(&host);
+  const kaon_status status = pass(&wide, order, precision, arrays, side, 0);
   kaon_wide_close(&wide);
   return status;
+}
+
+kaon_status kaon_gauge_import(kaon_gauge *gauge, kaon_gauge_order order,
+                              kaon_precision host_precision, const void *const *arrays) {
+  return import(gauge, order, host_precision, arrays, KAON_SIDE_HOST);
+}
+
+kaon_status kaon_gauge_export(const kaon_gauge *gauge, kaon_gauge_order order,
+                              kaon_precision host_precision, void *const *arrays) {
+  return export(gauge, order, host_precision, arrays, KAON_SIDE_HOST);
+}
+
+kaon_status kaon_gauge_import_device(kaon_gauge *gauge, kaon_gauge_order order,
+                                     kaon_precision precision, const void *const *arrays) {
+  return import(gauge, order, precision, arrays, KAON_SIDE_DEVICE);
+}
+
+kaon_status kaon_gauge_export_device(const kaon_gauge *gauge, kaon_gauge_order order,
+                                     kaon_precision precision, void *const *arrays) {
+  return export(gauge, order, precision, arrays, KAON_SIDE_DEVICE);
 }

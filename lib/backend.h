@@ -10,6 +10,7 @@
 
 struct kaon_blas_ops;
 struct kaon_convert_ops;
+struct kaon_door_ops;
 struct kaon_dslash_ops;
 struct kaon_measure_ops;
 struct kaon_gauge_ops;
@@ -17,6 +18,9 @@ struct kaon_sparse_ops;
 struct kaon_coarse_ops;
 
 enum { KAON_PRECISIONS = 3 };
+
+/* Where memory that a user hands over can be reached from. */
+enum { KAON_AT_HOST = 1, KAON_AT_DEVICE = 2 };
 
 /* Raw memory of the backend's device, below the pool. Sizes in bytes; alignment at least 64. Host
  * memory handed in may be reused when a call returns; what to_host brings is complete. */
@@ -29,6 +33,7 @@ typedef struct kaon_memory_ops {
   kaon_status (*synchronise)(
       kaon_context *ctx); /* waits, and reports the first error of asynchronous work */
   kaon_status (*available)(kaon_context *ctx, size_t *bytes); /* not yet taken; NULL: unknown */
+  int (*place)(kaon_context *ctx, const void *pointer);       /* KAON_AT_...; NULL: both, always */
 } kaon_memory_ops;
 
 typedef struct kaon_backend {
@@ -44,6 +49,7 @@ typedef struct kaon_backend {
   /* Joules drawn so far (kaon_context_energy); NaN: not known. NULL: never known. */
   double (*energy)(kaon_context *ctx);
   const kaon_memory_ops *memory;
+  const struct kaon_door_ops *door; /* NULL where the host reaches the memory */
   const struct kaon_convert_ops *convert;
   const struct kaon_blas_ops *blas[KAON_PRECISIONS];
   const struct kaon_gauge_ops *gauge[KAON_PRECISIONS];

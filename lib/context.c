@@ -13,6 +13,7 @@
 #include "lib/config.h"
 #include "lib/cpu/backend.h"
 #include "lib/cuda/backend.h"
+#include "lib/tuning.h"
 #include "lib/version.h"
 
 const char *kaon_version(void) {
@@ -116,6 +117,7 @@ void kaon_context_release(kaon_context *ctx) {
   }
   if (ctx->comm != NULL) ctx->comm->ops->destroy(&ctx->comm);
   if (ctx->machine != NULL) ctx->backend->close(ctx);
+  kaon_tuning_release(ctx);
   free(ctx);
 }
 
@@ -141,7 +143,11 @@ kaon_status kaon_context_query(const kaon_context *ctx, kaon_context_info *info)
                               .details = ctx->details,
                               .threads = ctx->threads,
                               .ranks = ctx->comm->ranks};
-  kaon_pool_usage(ctx->pool, &info->memory_now, &info->memory_peak);
+  const kaon_pool_use use = kaon_pool_usage((kaon_context *)(uintptr_t)ctx); /* asks the device */
+  info->memory_now = use.now;
+  info->memory_peak = use.peak;
+  info->memory_held = use.held;
+  info->memory_free = use.free;
   return KAON_OK;
 }
 

@@ -26,6 +26,8 @@ struct kaon_context {
   unsigned blocks_allocated; /* by the backend's memory, to stagger their addresses */
   size_t cache_bytes;        /* last-level cache: results larger than it are streamed past it */
   size_t core_cache_bytes;   /* second-level cache of one core: much more than that is prefetched */
+  struct kaon_tuning_entry *tuning; /* lib/tuning.h; NULL: all by rule */
+  int tuning_count;
   char device[128];
   char details[160]; /* of a device: memory, compute capability, driver */
   void *machine;     /* the backend's own (open, close) */
@@ -46,7 +48,15 @@ kaon_status kaon_pool_take(kaon_context *ctx, size_t bytes, const char *what, vo
 void kaon_pool_give(kaon_context *ctx, void *pointer); /* NULL allowed */
 kaon_status kaon_pool_create(kaon_context *ctx, kaon_pool **pool);
 void kaon_pool_destroy(kaon_context *ctx, kaon_pool **pool);
-void kaon_pool_usage(const kaon_pool *pool, int64_t *now, int64_t *peak);
+typedef struct kaon_pool_use {
+  int64_t now, peak; /* bytes handed out, and the most there were */
+  int64_t held;      /* taken from the system, idle blocks too */
+  int64_t free;      /* that could still be had; -1: not known */
+} kaon_pool_use;
+kaon_pool_use kaon_pool_usage(kaon_context *ctx);
+/* MEMORY, with a sentence that names both numbers, where `bytes` are known not to be there: said
+ * before a job is begun, not in the middle of it. Takes nothing. */
+kaon_status kaon_pool_expect(kaon_context *ctx, size_t bytes, const char *what);
 
 /* A launch for kernels with `nrhs` columns that touch `pass_bytes`. Grows the partials
  * buffer if need be (never inside a solve: kaon_solver_create sizes it). */

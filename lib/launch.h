@@ -12,6 +12,14 @@ typedef struct kaon_view {
   float *scale;
 } kaon_view;
 
+/* Shapes of CUDA launches that a tuning asks for (kaon/tuning.h); 0: by the launcher's rule, which
+ * also answers what it was not compiled for. */
+typedef struct kaon_launch_shape {
+  int threads; /* of a block */
+  int group;   /* columns that a thread takes */
+  int blocks;  /* at most so many a column, where nothing is summed */
+} kaon_launch_shape;
+
 typedef struct kaon_launch {
   int threads;       /* CPU: OpenMP team size */
   int stream_stores; /* CPU: the call turns the last cache over: store past it */
@@ -20,6 +28,7 @@ typedef struct kaon_launch {
   int dependent;     /* CUDA: see lib/cuda/dependent.h */
   double *partials;  /* room for KAON_REDUCE_CHUNKS * nrhs * KAON_REDUCE_MAX doubles */
   uint32_t *tickets; /* CUDA: nrhs counters, 0 between launches (lib/cuda/reduce.h) */
+  kaon_launch_shape tuned; /* CUDA */
 } kaon_launch;
 
 /* Columns that take part: (state[k].gate & mask) != 0; state == NULL: all. */

@@ -45,9 +45,33 @@ void kaon_pool_destroy(kaon_context *ctx, kaon_pool **pool) {
   *pool = NULL;
 }
 
-void kaon_pool_usage(const kaon_pool *pool, int64_t *now, int64_t *peak) {
-  *now = pool->now;
-  *peak = pool->peak;
+/* What the device has beside, and idle blocks, which are given back when something else is asked
+ * for; at most what the limit leaves. */
+static int64_t free_bytes(kaon_context *ctx, const kaon_pool *pool) {
+  const kaon_memory_ops *memory = ctx->backend->memory;
+  const int64_t limit = ctx->options.memory_limit, left = limit - pool->now;
+  size_t available = 0;
+  if (memory->available == NULL || memory->available(ctx, &available) != KAON_OK)
+    return limit == 0 ? -1 : left > 0 ? left : 0;
+  const int64_t there = (int64_t)available + pool->held - pool->now;
+  if (limit == 0 || there < left) return there;
+  return left > 0 ? left : 0;
+}
+
+kaon_pool_use kaon_pool_usage(kaon_context *ctx) {
+  const kaon_pool *pool = ctx->pool;
+  return (kaon_pool_use){pool->now, pool->peak, pool->held, free_bytes(ctx, pool)};
+}
+
+kaon_status kaon_pool_expect(kaon_context *ctx, size_t bytes, const char *what) {
+  const int64_t there = free_bytes(ctx, ctx->pool);
+  if (there < 0 || bytes <= (size_t)there) return KAON_OK;
+  return kaon_fail(ctx, KAON_ERR_MEMORY,
+                   "memory: %s needs %zu bytes, but %lld are free on %s%s beside the %lld in use; "
+                   "take fewer columns at once, or a lower precision",
+                   what, bytes, (long long)there, ctx->device,
+                   ctx->options.memory_limit > 0 ? " within the limit" : "",
+                   (long long)ctx->pool->now);
 }
 
 /* A cached block is reused if it wastes at most an eighth. */
@@ -82,7 +106,8 @@ static kaon_status refused(kaon_context *ctx, const kaon_pool *pool, size_t byte
                      "context holds; solve fewer columns at once, or take a lower precision",
                      what, bytes, available, ctx->device, (long long)pool->held);
   return kaon_fail(ctx, KAON_ERR_MEMORY,
-                   "memory: %s needs %zu bytes beyond the %lld in use, and the system refuses",
+                   "memory: %s needs %zu bytes beyond the %lld in use, and the system refuses; "
+                   "solve fewer columns at once, or take a lower precision",
                    what, bytes, (long long)pool->held);
 }
 
@@ -119,10 +144,10 @@ kaon_status kaon_pool_take(kaon_context *ctx, size_t bytes, const char *what, vo
     i = pool->count++;
     pool->blocks[i] = (pool_block){fresh, bytes, 0};
     pool->held += (int64_t)bytes;
-    if (pool->held > pool->peak) pool->peak = pool->held;
   }
   pool->blocks[i].used = 1;
   pool->now += (int64_t)pool->blocks[i].bytes;
+  if (pool->now > pool->peak) pool->peak = pool->now;
   *pointer = pool->blocks[i].pointer;
   return KAON_OK;
 }

@@ -22,6 +22,7 @@ kaon_status kaon_site_table_create(const kaon_lattice *lattice, kaon_site_table 
   const size_t bytes = 2 * count * sizeof(int64_t);
   void *device = NULL;
   *table = (kaon_site_table){.ctx = ctx};
+  if (ctx->backend->computed_neighbours) return KAON_OK;
   KAON_TRY(kaon_pool_take(ctx, bytes, "site table", &device));
   table->sites[0] = device;
   table->sites[1] = table->sites[0] + count;

@@ -6,7 +6,8 @@
 #include "lib/space.h"
 
 /* sites[parity][block * width + lane] in device memory, -1 where the lane is masked; odd stands
- * right after even. */
+ * right after even. Where kernels work numbers out themselves (computed_neighbours) there is no
+ * table: both are NULL. */
 typedef struct kaon_site_table {
   kaon_context *ctx;
   int64_t *sites[2];

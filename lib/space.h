@@ -73,6 +73,13 @@ static inline int kaon_pack_of(const kaon_context *ctx, int ncomp, kaon_precisio
   return kaon_pack(ctx->backend->access, ncomp, (int)kaon_precision_bytes(p));
 }
 
+/* Bytes that a vector takes. */
+static inline size_t kaon_vector_needs(const kaon_space *space, kaon_precision p, int nrhs) {
+  const size_t sites = (size_t)space->nblocks * (size_t)space->width * (size_t)nrhs;
+  return sites * (size_t)space->ncomp * kaon_precision_bytes(p) +
+         (p == KAON_HALF ? sites * sizeof(float) : 0);
+}
+
 /* The part of a full-lattice vector that lies on one parity, without a copy; destroy it before
  * `full`. */
 kaon_status kaon_vector_view(const kaon_vector *full, kaon_parity parity, kaon_vector *view);

@@ -1,73 +1,42 @@
-/* vector_door.c - vectors from and to host arrays: site order, spin basis and precision change here
- * and nowhere else. The loop runs over the vector's blocks and lanes, so threads write apart and
- * masked lanes become zero. */
+/* vector_door.c - vectors from and to arrays in the host's order: site order, spin basis and
+ * precision change here, in vector_door_device.c and nowhere else. Where the host reaches the
+ * vector, the loop runs over its blocks and lanes, so threads write apart and masked lanes become
+ * zero. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/math/basis.h"
 #include "lib/math/half.h"
-#include "lib/space.h"
+#include "lib/vector_door.h"
 
 enum { SPINOR = 24, COMPONENTS = 128 };
 
-/* One column of a vector where the host can reach it. */
-typedef struct door {
-  const kaon_vector *vector;
-  const kaon_space *space;
-  int column;
-  int pack;
-  void *data;
-  float *scale;
-  const kaon_basis_change *basis; /* NULL: components go through unchanged */
-} door;
-
-static size_t scale_count(const kaon_vector *v) {
-  return (size_t)v->space->nblocks * (size_t)v->space->width * (size_t)v->nrhs;
+kaon_status kaon_door_side(kaon_context *ctx, kaon_side side, const void *memory,
+                           const char *what) {
+  const kaon_memory_ops *ops = ctx->backend->memory;
+  const int places = ops->place != NULL ? ops->place(ctx, memory) : KAON_AT_HOST | KAON_AT_DEVICE;
+  if (side == KAON_SIDE_HOST && !(places & KAON_AT_HOST))
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "%s: the array is in a device's memory; call the function that ends in "
+                     "_device, or hand over host memory",
+                     what);
+  if (side == KAON_SIDE_DEVICE && !(places & KAON_AT_DEVICE))
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "%s: the array is not in the memory of this context's device (%s); for host "
+                     "memory call the function without _device",
+                     what, ctx->device);
+  return KAON_OK;
 }
 
-static size_t data_bytes(const kaon_vector *v) {
-  return scale_count(v) * (size_t)v->space->ncomp * kaon_precision_bytes(v->precision);
-}
-
-/* A device's vector is copied to the host whole and, after an import, back. */
-static kaon_status door_open(door *d) {
-  const kaon_vector *v = d->vector;
-  const kaon_memory_ops *memory = v->ctx->backend->memory;
-  d->data = v->data;
-  d->scale = v->scale;
-  if (v->ctx->backend->host_accessible) return memory->synchronise(v->ctx);
-  d->data = malloc(data_bytes(v));
-  d->scale = v->scale ? malloc(scale_count(v) * sizeof(float)) : NULL;
-  if (d->data == NULL || (v->scale && d->scale == NULL))
-    return kaon_fail(v->ctx, KAON_ERR_MEMORY, "vector: no host memory for a copy of %zu bytes",
-                     data_bytes(v));
-  KAON_TRY(memory->to_host(v->ctx, d->data, v->data, data_bytes(v)));
-  if (v->scale)
-    KAON_TRY(memory->to_host(v->ctx, d->scale, v->scale, scale_count(v) * sizeof(float)));
-  return memory->synchronise(v->ctx);
-}
-
-static kaon_status door_return(const door *d) {
-  const kaon_vector *v = d->vector;
-  const kaon_memory_ops *memory = v->ctx->backend->memory;
-  if (v->ctx->backend->host_accessible) return KAON_OK;
-  KAON_TRY(memory->to_device(v->ctx, v->data, d->data, data_bytes(v)));
-  if (v->scale)
-    KAON_TRY(memory->to_device(v->ctx, v->scale, d->scale, scale_count(v) * sizeof(float)));
-  return memory->synchronise(v->ctx);
-}
-
-static void door_close(door *d) {
-  if (d->vector->ctx->backend->host_accessible) return;
-  free(d->data);
-  free(d->scale);
+/* Half of the largest number: a change of basis may add up components (by at most sqrt 2). */
+static double largest(kaon_precision precision) {
+  return (precision == KAON_DOUBLE ? DBL_MAX : (double)FLT_MAX) / 2;
 }
 
 static kaon_status door_make(const kaon_vector *v, int column, const void *psi, kaon_basis basis,
-                             const char *name, door *d) {
+                             kaon_side side, const char *name, kaon_door *d) {
   if (v == NULL || psi == NULL)
     return kaon_fail(v ? v->ctx : NULL, KAON_ERR_ARGUMENT, "vector %s: an argument is NULL", name);
   const kaon_basis_change *change = kaon_basis_find(basis);
@@ -89,7 +58,11 @@ static kaon_status door_make(const kaon_vector *v, int column, const void *psi, 
     return kaon_fail(v->ctx, KAON_ERR_UNSUPPORTED,
                      "vector %s: spaces of more than %d reals a site are not offered (here %d)",
                      name, COMPONENTS, v->space->ncomp);
-  *d = (door){.vector = v, .space = v->space, .column = column};
+  char what[32];
+  snprintf(what, sizeof what, "vector %s", name);
+  KAON_TRY(kaon_door_side(v->ctx, side, psi, what));
+  *d = (kaon_door){.vector = v, .space = v->space, .column = column};
+  d->limit = largest(v->precision);
   d->pack = kaon_pack_of(v->ctx, v->space->ncomp, v->precision);
   d->basis = basis == KAON_BASIS_UKQCD ? NULL : change;
   return KAON_OK;
@@ -112,26 +85,26 @@ static int64_t host_site(const kaon_space *space, int64_t block, int lane) {
   return x[0] + n[0] * (x[1] + n[1] * (x[2] + (int64_t)n[2] * x[3]));
 }
 
-static int64_t site_index(const door *d, int64_t block, int lane) {
+static int64_t site_index(const kaon_door *d, int64_t block, int lane) {
   return kaon_packed_index(block, d->column, 0, lane, d->vector->nrhs, d->space->ncomp,
                            d->space->width, d->pack);
 }
 
-static float *site_scale(const door *d, int64_t block, int lane) {
-  return &d->scale[(block * d->vector->nrhs + d->column) * d->space->width + lane];
+static float *site_scale(const kaon_door *d, int64_t block, int lane) {
+  return &d->vector->scale[(block * d->vector->nrhs + d->column) * d->space->width + lane];
 }
 
-static void site_store(const door *d, int64_t block, int lane, const double *value) {
+static void site_store(const kaon_door *d, int64_t block, int lane, const double *value) {
   const int width = d->space->width, ncomp = d->space->ncomp, pack = d->pack;
   const int64_t at = site_index(d, block, lane);
   if (d->vector->precision == KAON_DOUBLE) {
-    double *p = (double *)d->data + at;
+    double *p = (double *)d->vector->data + at;
     for (int c = 0; c < ncomp; c++) p[kaon_component_offset(c, width, pack)] = value[c];
   } else if (d->vector->precision == KAON_SINGLE) {
-    float *p = (float *)d->data + at;
+    float *p = (float *)d->vector->data + at;
     for (int c = 0; c < ncomp; c++) p[kaon_component_offset(c, width, pack)] = (float)value[c];
   } else {
-    int16_t *p = (int16_t *)d->data + at;
+    int16_t *p = (int16_t *)d->vector->data + at;
     float scale = 0;
     for (int c = 0; c < ncomp; c++) scale = fmaxf(scale, fabsf((float)value[c]));
     const float factor = kaon_half_factor(scale);
@@ -141,35 +114,29 @@ static void site_store(const door *d, int64_t block, int lane, const double *val
   }
 }
 
-static void site_load(const door *d, int64_t block, int lane, double *value) {
+static void site_load(const kaon_door *d, int64_t block, int lane, double *value) {
   const int width = d->space->width, ncomp = d->space->ncomp, pack = d->pack;
   const int64_t at = site_index(d, block, lane);
   if (d->vector->precision == KAON_DOUBLE) {
-    const double *p = (const double *)d->data + at;
+    const double *p = (const double *)d->vector->data + at;
     for (int c = 0; c < ncomp; c++) value[c] = p[kaon_component_offset(c, width, pack)];
   } else if (d->vector->precision == KAON_SINGLE) {
-    const float *p = (const float *)d->data + at;
+    const float *p = (const float *)d->vector->data + at;
     for (int c = 0; c < ncomp; c++) value[c] = (double)p[kaon_component_offset(c, width, pack)];
   } else {
-    const int16_t *p = (const int16_t *)d->data + at;
+    const int16_t *p = (const int16_t *)d->vector->data + at;
     const float unit = kaon_half_unit(*site_scale(d, block, lane));
     for (int c = 0; c < ncomp; c++)
       value[c] = (double)((float)p[kaon_component_offset(c, width, pack)] * unit);
   }
 }
 
-/* Half of the largest number: a change of basis may add up components (by at most sqrt 2). */
-static double largest(kaon_precision precision) {
-  return (precision == KAON_DOUBLE ? DBL_MAX : (double)FLT_MAX) / 2;
-}
-
-static kaon_status bad_number(const door *d, int64_t site, const double *psi) {
+/* `value`: the site's numbers. */
+static kaon_status bad_number(const kaon_door *d, int64_t site, const double *value) {
   const int ncomp = d->space->ncomp;
-  const double limit = largest(d->vector->precision);
-  const double *value = psi + site * ncomp;
   char place[96];
   int c = 0;
-  while (c + 1 < ncomp && fabs(value[c]) <= limit) c++;
+  while (c + 1 < ncomp && fabs(value[c]) <= d->limit) c++;
   if (d->space->lattice == NULL) {
     snprintf(place, sizeof place, "row %lld, component %d", (long long)site, c);
   } else {
@@ -181,27 +148,32 @@ static kaon_status bad_number(const door *d, int64_t site, const double *psi) {
   }
   return kaon_fail(d->vector->ctx, KAON_ERR_NOT_FINITE,
                    "vector import: %g at %s is not a number of at most %g; the vector is unchanged",
-                   value[c], place, limit);
+                   value[c], place, d->limit);
 }
 
-/* The lowest site with a component that cannot be stored, or INT64_MAX. */
-static int64_t find_bad(const door *d, const double *psi) {
-  const int ncomp = d->space->ncomp, width = d->space->width;
-  const double limit = largest(d->vector->precision);
+/* The lowest site with a component that cannot be stored, or INT64_MAX. In rows of x, where every
+ * second site may be another parity's; a matrix' row is a row of one. */
+static int64_t find_bad(const kaon_door *d, const double *psi) {
+  const kaon_space *space = d->space;
+  const int *n = space->lattice != NULL ? space->lattice->extents : (const int[4]){1, 1, 1, 1};
+  const int ncomp = space->ncomp, one_parity = space->lattice != NULL && space->parity != KAON_FULL;
+  const int64_t rows = space->lattice != NULL ? space->lattice->volume / n[0] : space->nsites;
   int64_t bad = INT64_MAX;
 #pragma omp parallel for num_threads(d->vector->ctx->threads) schedule(static) reduction(min : bad)
-  for (int64_t block = 0; block < d->space->nblocks; block++)
-    for (int lane = 0; lane < width; lane++) {
-      const int64_t site = host_site(d->space, block, lane);
-      if (site < 0) continue;
+  for (int64_t row = 0; row < rows; row++) {
+    const int64_t plane = row / n[1];
+    const int odd = (int)(row % n[1] + plane % n[2] + plane / n[2] + (int)space->parity) & 1;
+    for (int x = one_parity ? odd : 0; x < n[0]; x += 1 + one_parity) {
+      const double *value = psi + (row * n[0] + x) * ncomp;
       int fits = 1;
-      for (int c = 0; c < ncomp; c++) fits &= fabs(psi[site * ncomp + c]) <= limit;
-      if (!fits && site < bad) bad = site;
+      for (int c = 0; c < ncomp; c++) fits &= fabs(value[c]) <= d->limit;
+      if (!fits && row * n[0] + x < bad) bad = row * n[0] + x;
     }
+  }
   return bad;
 }
 
-static void import_sites(const door *d, const double *psi) {
+static void import_sites(const kaon_door *d, const double *psi) {
   const int ncomp = d->space->ncomp, width = d->space->width;
 #pragma omp parallel for num_threads(d->vector->ctx->threads) schedule(static)
   for (int64_t block = 0; block < d->space->nblocks; block++)
@@ -216,7 +188,7 @@ static void import_sites(const door *d, const double *psi) {
     }
 }
 
-static void export_sites(const door *d, double *psi) {
+static void export_sites(const kaon_door *d, double *psi) {
   const int ncomp = d->space->ncomp, width = d->space->width;
 #pragma omp parallel for num_threads(d->vector->ctx->threads) schedule(static)
   for (int64_t block = 0; block < d->space->nblocks; block++)
@@ -234,25 +206,47 @@ static void export_sites(const door *d, double *psi) {
 
 kaon_status kaon_vector_import(kaon_vector *vector, int column, const double *psi,
                                kaon_basis basis) {
-  door d;
-  KAON_TRY(door_make(vector, column, psi, basis, "import", &d));
+  kaon_door d;
+  KAON_TRY(door_make(vector, column, psi, basis, KAON_SIDE_HOST, "import", &d));
   const int64_t bad = find_bad(&d, psi);
-  if (bad != INT64_MAX) return bad_number(&d, bad, psi);
-  kaon_status status = door_open(&d);
-  if (status == KAON_OK) {
-    import_sites(&d, psi);
-    status = door_return(&d);
-  }
-  door_close(&d);
-  return status;
+  if (bad != INT64_MAX) return bad_number(&d, bad, psi + bad * d.space->ncomp);
+  if (!vector->ctx->backend->host_accessible) return kaon_door_send(&d, psi);
+  KAON_TRY(vector->ctx->backend->memory->synchronise(vector->ctx));
+  import_sites(&d, psi);
+  return KAON_OK;
 }
 
 kaon_status kaon_vector_export(const kaon_vector *vector, int column, double *psi,
                                kaon_basis basis) {
-  door d;
-  KAON_TRY(door_make(vector, column, psi, basis, "export", &d));
-  const kaon_status status = door_open(&d);
-  if (status == KAON_OK) export_sites(&d, psi);
-  door_close(&d);
-  return status;
+  kaon_door d;
+  KAON_TRY(door_make(vector, column, psi, basis, KAON_SIDE_HOST, "export", &d));
+  if (!vector->ctx->backend->host_accessible) return kaon_door_fetch(&d, psi);
+  KAON_TRY(vector->ctx->backend->memory->synchronise(vector->ctx));
+  export_sites(&d, psi);
+  return KAON_OK;
+}
+
+kaon_status kaon_vector_import_device(kaon_vector *vector, int column, const double *psi,
+                                      kaon_basis basis) {
+  kaon_door d;
+  int64_t bad = -1;
+  double value[COMPONENTS];
+  if (vector != NULL && vector->ctx->backend->host_accessible)
+    return kaon_vector_import(vector, column, psi, basis);
+  KAON_TRY(door_make(vector, column, psi, basis, KAON_SIDE_DEVICE, "import", &d));
+  KAON_TRY(kaon_door_find(&d, psi, &bad));
+  if (bad < 0) return kaon_door_take(&d, psi);
+  const size_t bytes = (size_t)d.space->ncomp * sizeof *value;
+  KAON_TRY(
+      vector->ctx->backend->memory->to_host(vector->ctx, value, psi + bad * d.space->ncomp, bytes));
+  return bad_number(&d, bad, value);
+}
+
+kaon_status kaon_vector_export_device(const kaon_vector *vector, int column, double *psi,
+                                      kaon_basis basis) {
+  kaon_door d;
+  if (vector != NULL && vector->ctx->backend->host_accessible)
+    return kaon_vector_export(vector, column, psi, basis);
+  KAON_TRY(door_make(vector, column, psi, basis, KAON_SIDE_DEVICE, "export", &d));
+  return kaon_door_give(&d, psi);
 }

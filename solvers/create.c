@@ -65,6 +65,10 @@ static kaon_status choose_operators(kaon_solver *s) {
 }
 
 static kaon_status new_vector(kaon_solver *s, const kaon_operator *like, kaon_vector **v) {
+  if (s->counting) {
+    s->bytes += kaon_vector_needs(like->space, like->precision, s->columns);
+    return KAON_OK;
+  }
   return kaon_vector_create(s->ctx, like->space, like->precision, s->columns, v);
 }
 
@@ -105,6 +109,17 @@ static kaon_status take_inner_vectors(kaon_solver *s) {
   return new_vector(s, s->inner, &s->r);
 }
 
+/* All or nothing: a solver that does not fit is refused before its first vector is taken. */
+static kaon_status take_vectors(kaon_solver *s) {
+  s->counting = 1;
+  KAON_TRY(take_outer_vectors(s));
+  KAON_TRY(take_inner_vectors(s));
+  s->counting = 0;
+  KAON_TRY(kaon_pool_expect(s->ctx, s->bytes, "the solver"));
+  KAON_TRY(take_outer_vectors(s));
+  return take_inner_vectors(s);
+}
+
 static kaon_status take_host_memory(kaon_solver *s) {
   const size_t n = (size_t)s->columns;
   s->host = calloc(n, sizeof *s->host);
@@ -131,8 +146,7 @@ static kaon_status build(kaon_solver *s) {
   KAON_TRY(take_host_memory(s));
   KAON_TRY(kaon_scalars_create(s->ctx, s->columns, &s->scalars));
   KAON_TRY(kaon_scalars_create(s->ctx, s->columns, &s->sums));
-  KAON_TRY(take_outer_vectors(s));
-  KAON_TRY(take_inner_vectors(s));
+  KAON_TRY(take_vectors(s));
   KAON_TRY(reserve(s, s->system));
   KAON_TRY(reserve(s, s->inner));
   if (s->system->reduction != NULL) KAON_TRY(reserve(s, s->system->reduction->parent));

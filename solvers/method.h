@@ -85,6 +85,9 @@ struct kaon_solver {
   kaon_vector *full_r;          /* the parent's residual */
   kaon_vector *own_chosen_r, *own_x_inner;
 
+  int counting; /* vectors are counted, not made */
+  size_t bytes; /* that they will take */
+
   kaon_column_history *history;
   int monitored; /* history is drained (and the monitor called) */
 };

@@ -25,6 +25,34 @@ static void *take_arrays(const dirac_case *c, kaon_gauge_order order, size_t rea
   return room;
 }
 
+/* The same through the machine's own memory: device arrays hold what host arrays do. */
+static void check_device_arrays(dirac_case *c, kaon_gauge *other, kaon_gauge_order order,
+                                kaon_precision p, const void *room) {
+  const size_t bytes = 2 * ref_links_size(&c->L) * (p == KAON_DOUBLE ? 8 : 4);
+  void *device = machine_array(c->ctx, room, bytes), *arrays[4];
+  for (size_t mu = 0; mu < 4; mu++)
+    arrays[mu] = (char *)device + (order == KAON_ORDER_QDP ? mu : 0) * (bytes / 4);
+  must(c->ctx, kaon_gauge_unit(other));
+  must(c->ctx, kaon_gauge_import_device(other, order, p, (const void *const *)arrays));
+  must(c->ctx, c->ctx->backend->memory->clear(c->ctx, device, bytes));
+  must(c->ctx, kaon_gauge_export_device(other, order, p, arrays));
+  void *back = machine_read(c->ctx, device, bytes);
+  assert_memory_equal(room, back, bytes);
+  free(back);
+  if (!c->ctx->backend->host_accessible) {
+    void *host[4] = {(void *)(uintptr_t)room, NULL, NULL, NULL};
+    if (order == KAON_ORDER_NATURAL) {
+      assert_int_equal(kaon_gauge_import(other, order, p, (const void *const *)arrays),
+                       KAON_ERR_ARGUMENT);
+      printf("  %s\n", kaon_last_error(c->ctx));
+      assert_int_equal(kaon_gauge_import_device(other, order, p, (const void *const *)host),
+                       KAON_ERR_ARGUMENT);
+      printf("  %s\n", kaon_last_error(c->ctx));
+    }
+  }
+  machine_array_free(c->ctx, device);
+}
+
 static void check_round_trip(dirac_case *c) {
   kaon_gauge *other = NULL;
   must(c->ctx, kaon_gauge_create(c->lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &other));
@@ -39,6 +67,7 @@ static void check_round_trip(dirac_case *c) {
       must(c->ctx, kaon_gauge_import(other, order, p, (const void *const *)arrays));
       must(c->ctx, kaon_gauge_export(other, order, p, again));
       assert_memory_equal(first, second, count * bytes);
+      check_device_arrays(c, other, order, p, first);
       ref_complex *u = case_links(c, other);
       if (p == KAON_DOUBLE)
         assert_memory_equal(u, c->u, ref_links_size(&c->L) * sizeof *u);
@@ -47,8 +76,31 @@ static void check_round_trip(dirac_case *c) {
           assert_true(((double *)u)[i] == (double)(float)((double *)c->u)[i]);
       free(u), free(first), free(second);
     }
-  printf("  %d orders, double and float: the same bits\n", ORDERS);
+  printf("  %d orders, double and float, host and device memory: the same bits\n", ORDERS);
   kaon_gauge_destroy(&other);
+}
+
+/* On the device links in host memory pass in pieces, those in its own at once: the same bits. */
+static void a_field_of_several_pieces_is_whole(void **state) {
+  (void)state;
+  static const int extents[4] = {16, 16, 16, 32};
+  dirac_case c;
+  if (!case_open(&c, MACHINE_CUDA, extents, 0, LINKS_RANDOM, 5)) skip();
+  kaon_gauge *other = NULL;
+  must(c.ctx, kaon_gauge_create(c.lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &other));
+  for (int order = 0; order < ORDERS; order++) {
+    void *arrays[4];
+    void *room = take_arrays(&c, order, 8, arrays);
+    must(c.ctx, kaon_gauge_export(c.gauge, order, KAON_DOUBLE, arrays));
+    check_device_arrays(&c, other, order, KAON_DOUBLE, room);
+    must(c.ctx, kaon_gauge_unit(other));
+    must(c.ctx, kaon_gauge_import(other, order, KAON_DOUBLE, (const void *const *)arrays));
+    ref_complex *u = case_links(&c, other);
+    assert_memory_equal(u, c.u, ref_links_size(&c.L) * sizeof *u);
+    free(u), free(room);
+  }
+  kaon_gauge_destroy(&other);
+  case_close(&c);
 }
 
 static void links_survive_every_order(void **state) {
@@ -123,6 +175,7 @@ static void orders_are_those_of_the_other_codes(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(links_survive_every_order),
+      cmocka_unit_test(a_field_of_several_pieces_is_whole),
       cmocka_unit_test(orders_are_those_of_the_other_codes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

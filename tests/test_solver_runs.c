@@ -265,10 +265,10 @@ static void lift_honours_the_gate(void **state) {
 
 /* ---- memory ---- */
 
-static int64_t peak_of(const dirac_case *c) {
+static int64_t held_by(const dirac_case *c) {
   kaon_context_info info;
   must(c->ctx, kaon_context_query(c->ctx, &info));
-  return info.memory_peak;
+  return info.memory_held;
 }
 
 /* What a solve needs is there when the solver is: temporaries of the operator, its twins and its
@@ -292,11 +292,11 @@ static void a_solve_takes_no_memory(void **state) {
       kaon_solver *s = NULL;
       o.sloppy = (kaon_precision)sloppy;
       must(c.ctx, kaon_solver_create(R, 5, &o, &s));
-      const int64_t before = peak_of(&c);
+      const int64_t before = held_by(&c);
       kaon_column_report r[5];
       must(c.ctx, kaon_solver_solve(s, b, x, r, NULL));
       assert_int_equal(r[4].reason, KAON_CONVERGED);
-      assert_int_equal(peak_of(&c), before);
+      assert_int_equal(held_by(&c), before);
       kaon_solver_destroy(&s);
       kaon_vector_destroy(&b);
       kaon_vector_destroy(&x);
@@ -304,6 +304,45 @@ static void a_solve_takes_no_memory(void **state) {
       kaon_operator_destroy(&M);
       case_close(&c);
     }
+}
+
+/* Refused as a whole, with what it needs and what there is, and nothing stays taken. What it needs
+ * is enough for it. */
+static void a_solver_that_does_not_fit_is_refused_at_once(void **state) {
+  (void)state;
+  static const int shape[4] = {8, 8, 8, 8};
+  for (int sloppy = KAON_DOUBLE; sloppy <= KAON_HALF; sloppy++) {
+    dirac_case c;
+    kaon_context_info before, after;
+    assert_true(case_open(&c, KAON_ISA_AUTO, shape, 1, LINKS_WEAK, 5));
+    kaon_operator *M = case_dirac(&c, 0.12, 1, 1, KAON_DOUBLE, KAON_RECONSTRUCT_18);
+    kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
+    kaon_solver *s = NULL;
+    long long needs = 0, there = 0;
+    o.sloppy = (kaon_precision)sloppy;
+    must(c.ctx, kaon_context_query(c.ctx, &before));
+    const int64_t room = 12 << 20; /* the twin operator, but not the vectors of 40 columns */
+    c.ctx->options.memory_limit = before.memory_now + room;
+    must(c.ctx, kaon_context_query(c.ctx, &after));
+    assert_int_equal(after.memory_free, room);
+    assert_int_equal(kaon_solver_create(M, 40, &o, &s), KAON_ERR_MEMORY);
+    assert_null(s);
+    printf("  %s\n", kaon_last_error(c.ctx));
+    assert_int_equal(sscanf(kaon_last_error(c.ctx), "memory: the solver needs %lld bytes, but %lld",
+                            &needs, &there),
+                     2);
+    assert_true(needs > there && there <= room);
+    must(c.ctx, kaon_context_query(c.ctx, &after));
+    assert_int_equal(after.memory_now, before.memory_now);
+    /* beside the vectors: twin, temporaries of both operators, scalars, sums' room */
+    c.ctx->options.memory_limit = before.memory_now + room + needs + (64 << 20);
+    must(c.ctx, kaon_solver_create(M, 40, &o, &s));
+    must(c.ctx, kaon_context_query(c.ctx, &after));
+    assert_true(after.memory_now - before.memory_now >= needs);
+    kaon_solver_destroy(&s);
+    kaon_operator_destroy(&M);
+    case_close(&c);
+  }
 }
 
 int main(void) {
@@ -315,6 +354,7 @@ int main(void) {
       cmocka_unit_test(ranks_look_after_the_same_steps),
       cmocka_unit_test(lift_honours_the_gate),
       cmocka_unit_test(a_solve_takes_no_memory),
+      cmocka_unit_test(a_solver_that_does_not_fit_is_refused_at_once),
   };
   return cmocka_run_group_tests_name("solver runs", tests, NULL, NULL);
 }

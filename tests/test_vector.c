@@ -140,6 +140,80 @@ static void import_touches_its_column_and_true_sites_alone(void **state) {
   }
 }
 
+/* What column 1 becomes and what it gives back, through host memory (arrays NULL) or through the
+ * machine's. */
+static void through_door(const bed *b, int device, kaon_basis in, kaon_basis out, number *back) {
+  const size_t bytes = b->count * sizeof(number);
+  for (size_t n = 0; n < b->count; n++) back[n] = 1e9;
+  ok(b->ctx, kaon_vector_zero(b->v[0]));
+  if (!device) {
+    ok(b->ctx, kaon_vector_import(b->v[0], 1, (const double *)b->noise, in));
+    ok(b->ctx, kaon_vector_export(b->v[0], 1, (double *)back, out));
+    return;
+  }
+  double *from = machine_array(b->ctx, b->noise, bytes), *to = machine_array(b->ctx, back, bytes);
+  ok(b->ctx, kaon_vector_import_device(b->v[0], 1, from, in));
+  ok(b->ctx, kaon_vector_export_device(b->v[0], 1, to, out));
+  void *found = machine_read(b->ctx, to, bytes);
+  memcpy(back, found, bytes);
+  free(found);
+  machine_array_free(b->ctx, from);
+  machine_array_free(b->ctx, to);
+}
+
+/* The scalar instruction set is the yardstick: a number is rounded once at the door, wherever that
+ * is done and wherever the array is. */
+static void every_machine_and_both_memories_give_the_same_bits(void **state) {
+  (void)state;
+  static const shape_case more[] = {{{4, 6, 2, 10}, KAON_FULL},
+                                    {{8, 4, 4, 8}, KAON_ODD},
+                                    {{8, 8, 8, 8}, KAON_EVEN},
+                                    {{4, 6, 2, 10}, KAON_EVEN},
+                                    {{64, 32, 32, 8}, KAON_FULL}};
+  for (int isa = KAON_ISA_SCALAR; isa <= MACHINE_LAST; isa++) {
+    if (lacks(isa)) continue;
+    for (int precision = KAON_DOUBLE; precision <= KAON_HALF; precision++)
+      for (int i = 0; i < 5 * 9; i++) {
+        bed b, yardstick;
+        const shape_case *shape = &more[i / 9];
+        if (i / 9 == 4 && (i % 9 != 5 || isa < MACHINE_CUDA)) continue; /* more than one piece */
+        bed_open(&b, isa, 2, shape, (kaon_precision)precision, 2);
+        bed_open(&yardstick, KAON_ISA_SCALAR, 1, shape, (kaon_precision)precision, 2);
+        number *expected = malloc(b.count * sizeof *expected);
+        number *found = malloc(b.count * sizeof *found);
+        through_door(&yardstick, 0, bases[i % 3], bases[i / 3 % 3], expected);
+        for (int device = 0; device < 2; device++) {
+          through_door(&b, device, bases[i % 3], bases[i / 3 % 3], found);
+          assert_memory_equal(expected, found, b.count * sizeof *found);
+        }
+        free(expected);
+        free(found);
+        bed_close(&b);
+        bed_close(&yardstick);
+      }
+    print_message("%s: the same bits through host and device memory\n", machine_name(isa));
+  }
+}
+
+static void the_other_memory_is_refused(void **state) {
+  (void)state;
+  bed b;
+  if (lacks(MACHINE_CUDA)) skip();
+  bed_open(&b, MACHINE_CUDA, 1, &shapes[2], KAON_SINGLE, 1);
+  const size_t bytes = b.count * sizeof(number);
+  double *device = machine_array(b.ctx, b.noise, bytes), *host = (double *)b.noise;
+  const kaon_basis basis = KAON_BASIS_UKQCD;
+  assert_int_equal(kaon_vector_import(b.v[0], 0, device, basis), KAON_ERR_ARGUMENT);
+  print_message("%s\n", kaon_last_error(b.ctx));
+  assert_non_null(strstr(kaon_last_error(b.ctx), "_device"));
+  assert_int_equal(kaon_vector_export(b.v[0], 0, device, basis), KAON_ERR_ARGUMENT);
+  assert_int_equal(kaon_vector_import_device(b.v[0], 0, host, basis), KAON_ERR_ARGUMENT);
+  print_message("%s\n", kaon_last_error(b.ctx));
+  assert_int_equal(kaon_vector_export_device(b.v[0], 0, host, basis), KAON_ERR_ARGUMENT);
+  machine_array_free(b.ctx, device);
+  bed_close(&b);
+}
+
 static void numbers_that_cannot_be_stored_are_named(void **state) {
   (void)state;
   static const double bad[] = {NAN, INFINITY, -INFINITY, 1e39};
@@ -156,8 +230,16 @@ static void numbers_that_cannot_be_stored_are_named(void **state) {
       psi[(site * NUMBERS + 7) * 2 + 1] = bad[i];
       psi[(site - 1) * NUMBERS * 2] = NAN;
       const int fits = precision == KAON_DOUBLE && i == 3;
+      double *array = machine_array(b.ctx, psi, b.count * sizeof(number));
+      const kaon_status there =
+          kaon_vector_import_device(b.v[0], 0, array, KAON_BASIS_DEGRAND_ROSSI);
+      char sentence[512];
+      snprintf(sentence, sizeof sentence, "%s", kaon_last_error(b.ctx));
+      machine_array_free(b.ctx, array);
       const kaon_status status = kaon_vector_import(b.v[0], 0, psi, KAON_BASIS_DEGRAND_ROSSI);
       assert_int_equal(status, fits ? KAON_OK : KAON_ERR_NOT_FINITE);
+      assert_int_equal(there, status);
+      assert_string_equal(sentence, kaon_last_error(b.ctx));
       if (fits) break;
       print_message("%s\n", kaon_last_error(b.ctx));
       assert_non_null(strstr(kaon_last_error(b.ctx), "site (3, 5, 1, 8), spin 2, colour 1, imag"));
@@ -302,6 +384,8 @@ int main(void) {
       cmocka_unit_test(basis_changes_carry_the_gamma_matrices_over),
       cmocka_unit_test(host_arrays_survive_the_door_in_every_basis),
       cmocka_unit_test(import_touches_its_column_and_true_sites_alone),
+      cmocka_unit_test(every_machine_and_both_memories_give_the_same_bits),
+      cmocka_unit_test(the_other_memory_is_refused),
       cmocka_unit_test(numbers_that_cannot_be_stored_are_named),
       cmocka_unit_test(sums_and_axpy_are_those_of_the_reference),
       cmocka_unit_test(parities_are_views_of_the_full_lattice),

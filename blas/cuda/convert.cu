@@ -5,23 +5,7 @@
 #define KAON_PREC_SINGLE /* unit.h's `real`, which is not used here */
 #undef KAON_PREC_ALL
 #include "blas/cuda/unit.h"
-
-enum { DOUBLE, SINGLE, HALF };
-
-template <int PRECISION>
-struct number_of;
-template <>
-struct number_of<DOUBLE> {
-  typedef double type;
-};
-template <>
-struct number_of<SINGLE> {
-  typedef float type;
-};
-template <>
-struct number_of<HALF> {
-  typedef int16_t type;
-};
+#include "lib/cuda/precisions.h"
 
 typedef struct convert_call {
   int64_t sites; /* masked ones too */
@@ -61,7 +45,7 @@ static __device__ __forceinline__ void convert_spinor(const convert_call &a, int
     for (int c = 0; c < SPINOR; c++) {
       const double old = a.add ? value_of<TO>(y[c], y_step) : 0;
       value[c] = (float)(old + value_of<FROM>(x[c], x_step));
-      largest = larger(largest, value[c]);
+      largest = quantise_largest(largest, value[c]);
     }
     const float factor = kaon_half_factor(largest);
 #pragma unroll
@@ -106,7 +90,7 @@ static __device__ __forceinline__ void convert_site(const convert_call &a, int64
       const double old = a.add ? value_of<TO>(*y, old_step) : 0;
       const double value = old + value_of<FROM>(from[site_offset(c, lane, from_pack)], x_step);
       if (pass == 0) {
-        largest = larger(largest, (float)value);
+        largest = quantise_largest(largest, (float)value);
         continue;
       }
       *y = TO == HALF ? (target)__float2int_rn((float)value * factor) : (target)value;
@@ -143,7 +127,7 @@ extern "C" void kaon_convert_cuda(const kaon_launch *launch, const kaon_convert_
   a.nrhs = s->nrhs;
   a.add = args->add;
   for (int i = 0; i < 2; i++) a.v[i] = args->v[i];
-  const int chunks = kaon_cuda_chunks(a.sites, args->sum.state != NULL ? 2 : 0);
+  const int chunks = chunks_of(launch, a.sites, args->sum.state != NULL ? 2 : 0);
   a.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
   const unsigned blocks = (unsigned)chunks * (unsigned)s->nrhs;
   const cudaStream_t stream = (cudaStream_t)launch->queue;

@@ -131,7 +131,7 @@ static __device__ __forceinline__ void multi_axpy_spinor(const multi_call &a, co
       value[i + 1] = v[1].im;
     }
   }
-  const float scale = quantise(value, q);
+  const float scale = quantise_site<SPINOR>(value, q);
   site_write<stored, SPINOR>(integers_of(a.v[a.n], a.w, unit), lane, q);
   *scale_at(a.v[a.n], unit, lane) = scale;
   if (sums_want(a.sums, 0)) add_spinors(sum, q, scale, q, scale);
@@ -162,7 +162,7 @@ static __device__ __forceinline__ void multi_axpy_site(const multi_call &a, cons
 #pragma unroll 1
   for (int i = 0; i < a.w.ncomp; i += 2) {
     const vcomplex y = multi_axpy_pair(a, c, unit, lane, i);
-    scale = larger(larger(scale, y.re), i + 1 < a.w.ncomp ? y.im : 0);
+    scale = quantise_largest(quantise_largest(scale, y.re), i + 1 < a.w.ncomp ? y.im : 0);
   }
   const float factor = kaon_half_factor(scale);
 #pragma unroll 1

@@ -9,8 +9,8 @@
 #include "blas/cuda/kernels.h"
 #include "lib/kernel.h"
 #include "lib/cuda/access.h"
+#include "lib/cuda/quantise.h"
 #include "lib/cuda/reduce.h"
-#include "lib/math/half.h"
 #include "lib/math/update.h"
 
 /* Reals of the sites that half kernels hold in registers; others they go through twice. */
@@ -28,6 +28,14 @@ static __device__ __forceinline__ share share_of(const kaon_cuda_sums &s) {
   return mine;
 }
 
+/* Chunks of a column for an update that leaves `values` sums a block. Without sums their number
+ * does not touch the bits, and a tuning may choose it. */
+static inline int chunks_of(const kaon_launch *launch, int64_t work, int values) {
+  const int64_t most = (work + KAON_THREADS - 1) / KAON_THREADS;
+  if (values > 0 || launch->tuned.blocks == 0 || most == 0) return kaon_cuda_chunks(work, values);
+  return (int)(most < launch->tuned.blocks ? most : launch->tuned.blocks);
+}
+
 static __device__ __forceinline__ vcomplex coefficient_of(const kaon_column_state *state, int slot,
                                                           double sign, int column,
                                                           int complex_space) {
@@ -41,12 +49,6 @@ static __device__ __forceinline__ void add_product(double *sum, double xr, doubl
                                                    double yi) {
   sum[0] = fma(xr, yr, fma(xi, yi, sum[0]));
   sum[1] = fma(xr, yi, fma(-xi, yr, sum[1]));
-}
-
-/* The larger of `largest` and |x|, compared as integers: they order like the numbers, with infinity
- * and then NaN on top, so neither is lost. */
-static __device__ __forceinline__ float larger(float largest, float x) {
-  return __uint_as_float(max(__float_as_uint(largest), __float_as_uint(x) & 0x7fffffffu));
 }
 
 #if !KAON_HALF
@@ -130,17 +132,6 @@ static __device__ __forceinline__ stored *integer_at(const kaon_view &v, const w
 
 static __device__ __forceinline__ float *scale_at(const kaon_view &v, int64_t unit, int lane) {
   return v.scale + unit * KAON_LANES + lane;
-}
-
-/* A spinor's values to integers under their scale. */
-static __device__ __forceinline__ float quantise(const float *value, stored *q) {
-  float largest = 0;
-#pragma unroll
-  for (int c = 0; c < SPINOR; c++) largest = larger(largest, value[c]);
-  const float factor = kaon_half_factor(largest);
-#pragma unroll
-  for (int c = 0; c < SPINOR; c++) v_store_int16(q + c, value[c] * factor);
-  return largest;
 }
 
 /* conj(x) y over a site: products of integers are added in float, then scaled, as on the CPU. */

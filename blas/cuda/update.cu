@@ -130,7 +130,7 @@ static __device__ __forceinline__ void update_spinor(const update_call &a, const
 #pragma unroll
   for (int o = 0; o < OPERANDS; o++)
     if (t.writes >> o & 1) {
-      scale[o] = quantise(value[o], q[o]);
+      scale[o] = quantise_site<SPINOR>(value[o], q[o]);
       site_write<stored, SPINOR>(integers_of(a.v[o], a.w, unit), lane, q[o]);
       *scale_at(a.v[o], unit, lane) = scale[o];
     }
@@ -175,8 +175,8 @@ static __device__ __forceinline__ void update_site(const update_call &a, const v
 #pragma unroll
     for (int o = 0; o < OPERANDS; o++)
       if (t.writes >> o & 1) {
-        scale[o] = larger(scale[o], v[o].re);
-        if (i + 1 < a.w.ncomp) scale[o] = larger(scale[o], v[o].im);
+        scale[o] = quantise_largest(scale[o], v[o].re);
+        if (i + 1 < a.w.ncomp) scale[o] = quantise_largest(scale[o], v[o].im);
       }
   }
 #pragma unroll
@@ -259,7 +259,7 @@ static void launch_update(const kaon_launch *launch, const kaon_update_args *arg
     a.slot[i] = args->c.slot[i];
     a.sign[i] = args->c.sign[i];
   }
-  const int chunks = kaon_cuda_chunks(a.w.count, args->sum.state != NULL ? 4 : 0);
+  const int chunks = chunks_of(launch, a.w.count, args->sum.state != NULL ? 4 : 0);
   a.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
   if (args->v[2].data == NULL && traits_of<OP>().dot == 2) a.sums.sum.slot[1] = KAON_NO_SLOT;
   if (args->v[4].data == NULL && traits_of<OP>().dot == 4) a.sums.sum.slot[1] = KAON_NO_SLOT;

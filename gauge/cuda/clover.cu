@@ -43,7 +43,8 @@ extern "C" void KAON_EXPORT(kaon_clover_term)(const kaon_launch *launch,
 
 typedef struct invert_call {
   int64_t lanes, nsites;
-  const int64_t *sites;
+  kaon_stencil stencil;
+  int parity;
   const double *blocks;
   double *inverse;
   double *result;
@@ -62,7 +63,8 @@ static __device__ __forceinline__ void invert_block(const invert_call &a, int64_
     const double ratio = kaon_block_invert(packed, packed, &log_det, &negative);
     value[0] += log_det;
     value[3] += negative;
-    keep_pivot(ratio, (double)a.sites[i], value);
+    const vsites x = sites_home(&a.stencil, a.parity, i);
+    keep_pivot(ratio, (double)sites_number(&a.stencil, &x), value);
   }
   site_write<double, CLOVER / 2>(a.inverse + first, lane, packed);
 }
@@ -83,7 +85,8 @@ extern "C" void KAON_EXPORT(kaon_clover_invert)(const kaon_launch *launch,
   invert_call a = {};
   a.lanes = args->stencil->nblocks * KAON_LANES;
   a.nsites = args->stencil->nsites;
-  a.sites = args->sites;
+  a.stencil = *args->stencil;
+  a.parity = args->parity;
   a.blocks = args->blocks;
   a.inverse = args->inverse;
   a.result = args->result;

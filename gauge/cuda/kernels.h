@@ -19,7 +19,8 @@ KAON_X(s)
 KAON_X(h)
 #undef KAON_X
 
-/* fill.cu, observe.cu, update.cu, transform.cu, clover.cu: double alone */
+/* reorder.cu, fill.cu, observe.cu, update.cu, transform.cu, clover.cu: double alone */
+void kaon_reorder_cuda_d(const kaon_launch *launch, const kaon_reorder_args *args);
 void kaon_fill_links_cuda_d(const kaon_launch *launch, const kaon_fill_links_args *args);
 void kaon_project_cuda_d(const kaon_launch *launch, const kaon_links_args *args);
 void kaon_inspect_cuda_d(const kaon_launch *launch, const kaon_links_args *args);

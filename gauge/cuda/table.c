@@ -13,6 +13,7 @@ static void copy_links(const kaon_launch *launch, void *to, const void *from, si
 
 const kaon_gauge_ops kaon_gauge_ops_cuda_d = {
     KAON_STORAGE(d),
+    .reorder = kaon_reorder_cuda_d,
     .fill = kaon_fill_links_cuda_d,
     .project = kaon_project_cuda_d,
     .inspect = kaon_inspect_cuda_d,

@@ -74,6 +74,9 @@ typedef struct kaon_context_info {
   int64_t memory_now;  /* bytes in use by kaon's objects */
   int64_t memory_peak; /* the most there were */
   const char *details; /* CUDA: memory, compute capability and driver in words; "" on the CPU */
+  int64_t memory_held; /* bytes taken from the system, those kept for reuse too */
+  int64_t memory_free; /* bytes that could still be had of the device, or of memory_limit; -1: not
+                          known (the CPU without a limit) */
 } kaon_context_info;
 
 /* Waits until the device has done all that this context was asked for; to take times, or before

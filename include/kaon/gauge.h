@@ -53,12 +53,20 @@ uint64_t kaon_gauge_revision(const kaon_gauge *gauge);
  * to 72 reals a site in all, double or float as host_precision (KAON_DOUBLE, KAON_SINGLE) says; not
  * the library's memory. Import refuses links further than KAON_UNITARITY_TOLERANCE from SU(3)
  * (UNITARITY; site and mu are named) and NaN (NOT_FINITE); the field is then unchanged. Export
- * leaves the field unchanged. Collective. Errors: ARGUMENT, MEMORY, NOT_BUILT; import: UNITARITY,
- * NOT_FINITE. */
+ * leaves the field unchanged. On a GPU links are put in order there. Collective. Errors: ARGUMENT
+ * (also: memory of a device), MEMORY, NOT_BUILT, DEVICE; import: UNITARITY, NOT_FINITE. */
 kaon_status kaon_gauge_import(kaon_gauge *gauge, kaon_gauge_order order,
                               kaon_precision host_precision, const void *const *arrays);
 kaon_status kaon_gauge_export(const kaon_gauge *gauge, kaon_gauge_order order,
                               kaon_precision host_precision, void *const *arrays);
+/* The same, bit by bit, for arrays in the memory of the context's device (on the CPU: of the host),
+ * which do not leave it; `arrays` itself is in host memory. What filled or reads the arrays must
+ * have ended before, in the caller's streams; when the function returns they may be used again.
+ * Collective. Errors: as above; ARGUMENT also for memory of the host or of another device. */
+kaon_status kaon_gauge_import_device(kaon_gauge *gauge, kaon_gauge_order order,
+                                     kaon_precision precision, const void *const *arrays);
+kaon_status kaon_gauge_export_device(const kaon_gauge *gauge, kaon_gauge_order order,
+                                     kaon_precision precision, void *const *arrays);
 /* to = from in to's precision and reconstruction, both of one lattice; equal storage copies the
  * bits, to == from is allowed and does nothing. Links off SU(3) or not finite do not go into 12 or
  * 8 reals: the links of `to` are then unchanged. Collective. Errors: ARGUMENT, SHAPE (another

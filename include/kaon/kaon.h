@@ -11,6 +11,7 @@
 #include <kaon/options.h>
 #include <kaon/solver.h>
 #include <kaon/status.h>
+#include <kaon/tuning.h>
 #include <kaon/vector.h>
 
 #endif

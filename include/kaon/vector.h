@@ -37,12 +37,21 @@ int kaon_vector_columns(const kaon_vector *vector);
 
 /* One column from or to a host array of all sites, `double psi[site][spin][colour][2]`, site
  * lexicographic with x fastest, in `basis`. A space of one parity takes and gives that parity's
- * sites and leaves the others alone. The array may not alias library memory. Collective. Errors:
- * ARGUMENT, SHAPE, NOT_FINITE (import). */
+ * sites and leaves the others alone. On a GPU the column alone is moved, and put in order there.
+ * The array may not alias library memory. Collective. Errors: ARGUMENT (also: memory of a device),
+ * SHAPE, NOT_FINITE (import), MEMORY, DEVICE. */
 kaon_status kaon_vector_import(kaon_vector *vector, int column, const double *psi,
                                kaon_basis basis);
 kaon_status kaon_vector_export(const kaon_vector *vector, int column, double *psi,
                                kaon_basis basis);
+/* The same, bit by bit, for an array in the memory of the context's device (on the CPU: of the
+ * host), which does not leave it. What filled or reads the array must have ended before, in the
+ * caller's streams; when the function returns the array may be used again. Collective. Errors:
+ * ARGUMENT (also: memory of the host, or of another device), SHAPE, NOT_FINITE (import), DEVICE. */
+kaon_status kaon_vector_import_device(kaon_vector *vector, int column, const double *psi,
+                                      kaon_basis basis);
+kaon_status kaon_vector_export_device(const kaon_vector *vector, int column, double *psi,
+                                      kaon_basis basis);
 
 /* All columns to 0. Local to the rank; asynchronous on CUDA. Errors: ARGUMENT, NOT_BUILT. */
 kaon_status kaon_vector_zero(kaon_vector *vector);

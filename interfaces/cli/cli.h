@@ -56,8 +56,10 @@ enum { CLI_OPTIONS_MAX = 80, CLI_LINE_MAX = 512 };
 
 /* What every subcommand's arguments begin with. */
 typedef struct cli_common {
-  int backend; /* index into auto|cpu|cuda */
-  int threads; /* 0: the library's choice */
+  int backend;         /* index into auto|cpu|cuda */
+  int threads;         /* 0: the library's choice */
+  double memory_limit; /* GiB; NaN: none */
+  const char *tuning;
   const char *report;
   int quiet;
   const char *operand;                /* the one non-option argument, or NULL */
@@ -108,7 +110,7 @@ int cli_status(const kaon_context *ctx, kaon_status status, const char *what);
 /* The same for a failed write: a full disk is a matter of resources. */
 int cli_write_status(const kaon_context *ctx, kaon_status status, const char *what);
 
-/* The context that --backend and --threads ask for. */
+/* The context that --backend, --threads, --memory-limit and --tuning ask for. */
 int cli_context(const cli_common *common, kaon_context **ctx);
 
 /* The last part of a path; "weak:0.3" and the like as they are. */

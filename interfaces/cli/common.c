@@ -1,5 +1,6 @@
 /* common.c - the run's surroundings: messages, exit statuses, context, small helpers. */
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "tuning_file.h"
 
 void cli_say(const cli_common *common, const char *format, ...) {
   if (common->quiet) return;
@@ -89,9 +90,12 @@ int cli_context(const cli_common *common, kaon_context **ctx) {
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
   options.backend = (kaon_backend_kind)common->backend; /* auto|cpu|cuda, in this order */
   options.threads = common->threads;
+  if (!isnan(common->memory_limit))
+    options.memory_limit = (int64_t)(common->memory_limit * 1024 * 1024 * 1024);
   options.log_level = common->quiet ? KAON_LOG_ERROR : KAON_LOG_WARNING;
   options.log = on_log;
-  return cli_status(NULL, kaon_context_create(&options, ctx), NULL);
+  const int code = cli_status(NULL, kaon_context_create(&options, ctx), NULL);
+  return code == EXIT_DONE && common->tuning ? tuning_use(*ctx, common->tuning) : code;
 }
 
 const char *cli_name(const char *path) {

@@ -375,7 +375,8 @@ static int run(void *arguments) {
   if (code == EXIT_DONE) code = cli_context(&job.args->common, &job.ctx);
   if (code == EXIT_DONE) {
     signals_output(job.args->output);
-    code = prepare(&job, &spec);
+    code = plan_fits(&job, &spec);
+    if (code == EXIT_DONE) code = prepare(&job, &spec);
     if (code == EXIT_DONE) code = invert_solve(&job);
     if (code == EXIT_DONE) code = conclude(&job);
   }

@@ -65,5 +65,7 @@ void checkpoint_remove(const invert_job *job);
 /* --- plan.c --- */
 /* --dry-run: what the run would take. Called before any context exists: it forks. Exit status. */
 int plan_invert(const invert_job *job, const field_spec *spec);
+/* Refuses a job that needs more than job->ctx can still have, before it is begun. Exit status. */
+int plan_fits(const invert_job *job, const field_spec *spec);
 
 #endif

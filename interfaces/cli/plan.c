@@ -1,9 +1,11 @@
-/* plan.c - kaon invert --dry-run: peak memory, predicted without doing the work.
- * Every object's size is a constant plus a multiple of the number of sites. So the same job is set
- * up on two small lattices of the same kind (extents alike modulo 4, which decides the site order),
- * each in a child process that reports what its peak resident set was, and the line through the two
- * is followed to the real extents. Nothing here has to be kept in step with the library. A lattice
- * smaller than those is set up itself. */
+/* plan.c - what a run of kaon invert will take, predicted without doing the work: for --dry-run,
+ * and before every run on a machine that knows what it has. Every object's size is a constant plus
+ * a multiple of the number of sites. So the same job is set up on two small lattices of the same
+ * kind (extents alike modulo 4, which decides the site order), and the line through the two is
+ * followed to the real extents. Nothing here has to be kept in step with the library. A lattice
+ * smaller than those is set up itself. --dry-run wants the peak of the whole process: each sample
+ * is then a child process that reports its own. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,41 +26,72 @@ static const double site_bytes_links = 3000, site_bytes_column = 1500;
 
 typedef struct sample {
   double sites;
-  double peak;                             /* resident, bytes */
+  double peak;                             /* resident, bytes; of a process */
   double links, operator, solver, vectors; /* kaon's objects, bytes */
+  double most;                             /* of them at once */
   int code;
 } sample;
 
-static double in_use(const kaon_context *ctx) {
-  kaon_context_info info;
-  return kaon_context_query(ctx, &info) == KAON_OK ? (double)info.memory_now : 0;
+static kaon_context_info ask(const kaon_context *ctx) {
+  kaon_context_info info = {.memory_free = -1};
+  (void)kaon_context_query(ctx, &info);
+  return info;
 }
 
-/* A few steps, so that every page has been touched, and the files' buffers. */
-static int rehearse(invert_job *job, sample *s) {
+static double in_use(const kaon_context *ctx) {
+  return (double)ask(ctx).memory_now;
+}
+
+/* All that the job holds when it solves. */
+static int take_everything(invert_job *job, sample *s) {
+  const kaon_space *full = kaon_lattice_spinors(job->p.field.lattice, KAON_FULL);
+  kaon_vector *batch[2] = {NULL, NULL};
   double before = in_use(job->ctx);
-  int code = invert_allocate(job);
+  int code = cli_status(job->ctx, kaon_gauge_measure(job->p.field.gauge, &job->links), NULL);
+  if (code == EXIT_DONE) code = invert_allocate(job);
   s->vectors = in_use(job->ctx) - before;
   if (code == EXIT_DONE) code = cli_status(job->ctx, problem_source(&job->p, job->b), "--source");
   before = in_use(job->ctx);
   if (code == EXIT_DONE) code = problem_operator(job->ctx, &job->args->problem, &job->p);
   s->operator= in_use(job->ctx) - before;
-  job->p.options.max_iterations = 2;
+  for (int i = 0; i < 2 && code == EXIT_DONE && job->batch < job->columns; i++)
+    code = cli_status(job->ctx,
+                      kaon_vector_create(job->ctx, full, job->p.precision, job->batch, &batch[i]),
+                      NULL);
   before = in_use(job->ctx);
   if (code == EXIT_DONE) code = problem_solver(job->ctx, job->batch, &job->p);
   s->solver = in_use(job->ctx) - before;
+  s->most = (double)ask(job->ctx).memory_peak;
   kaon_solver_destroy(&job->p.solver);
-  return code == EXIT_DONE ? invert_solve(job) : code;
+  kaon_vector_destroy(&batch[0]);
+  kaon_vector_destroy(&batch[1]);
+  return code;
 }
 
-static int set_up(const invert_args *args, const int extents[4], sample *s) {
+/* A few steps, so that every page has been touched, and the files' buffers. */
+static int rehearse(invert_job *job) {
+  job->p.options.max_iterations = 2;
+  int code = invert_solve(job);
+  /* the file writer's second column */
+  size_t host = (size_t)kaon_lattice_volume(job->p.field.lattice) * 24 * sizeof(double);
+  double *second = code == EXIT_DONE && job->args->output ? malloc(host) : NULL;
+  if (second) memset(second, 1, host);
+  volatile double touched = second ? second[0] : 0;
+  (void)touched;
+  if (job->host) memset(job->host, 1, host);
+  free(second);
+  return code;
+}
+
+static int set_up(const invert_args *args, const int extents[4], int solve, sample *s) {
   invert_args own = *args;
   field_spec spec;
   invert_job job = {.args = &own};
   char weak[] = "weak:0.1";
   own.problem.gauge = weak;
   own.common.quiet = 1;
-  own.output = NULL; /* nothing is written */
+  own.common.memory_limit = NAN;
+  own.common.tuning = NULL;
   memcpy(own.problem.lattice, extents, sizeof own.problem.lattice);
   job.columns = own.problem.columns;
   job.batch = own.batch && own.batch < job.columns ? own.batch : job.columns;
@@ -69,29 +102,22 @@ static int set_up(const invert_args *args, const int extents[4], sample *s) {
   if (code == EXIT_DONE) {
     s->links = in_use(job.ctx);
     s->sites = (double)kaon_lattice_volume(job.p.field.lattice);
-    code = rehearse(&job, s);
+    code = take_everything(&job, s);
   }
-  /* the file writer's second column */
-  size_t host = (size_t)s->sites * 24 * sizeof(double);
-  double *second = code == EXIT_DONE && args->output ? malloc(host) : NULL;
-  if (second) memset(second, 1, host);
-  volatile double touched = second ? second[0] : 0;
-  (void)touched;
-  if (job.host) memset(job.host, 1, host);
-  free(second);
+  if (code == EXIT_DONE && solve) code = rehearse(&job);
   invert_close(&job);
   return code;
 }
 
 /* In a child of its own, whose peak is its own. The program has no other threads of work yet. */
-static int measure(const invert_args *args, const int extents[4], sample *s) {
+static int measure_process(const invert_args *args, const int extents[4], sample *s) {
   int ends[2];
   if (pipe(ends) != 0) return EXIT_DEVICE;
   pid_t child = fork();
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* Ctrl-C ends it with its parent */
     close(ends[0]);
-    s->code = set_up(args, extents, s);
+    s->code = set_up(args, extents, 1, s);
     ssize_t n = write(ends[1], s, sizeof *s);
     _exit(n == (ssize_t)sizeof *s ? 0 : EXIT_DEVICE);
   }
@@ -107,6 +133,13 @@ static int measure(const invert_args *args, const int extents[4], sample *s) {
   s->peak = 1024.0 * (double)usage.ru_maxrss;
   return s->code;
 }
+
+/* What fields take, in this process. */
+static int measure_fields(const invert_args *args, const int extents[4], sample *s) {
+  return set_up(args, extents, 0, s);
+}
+
+typedef int measure_fn(const invert_args *args, const int extents[4], sample *s);
 
 static double volume_of(const int e[4]) {
   return (double)e[0] * e[1] * e[2] * e[3];
@@ -129,12 +162,16 @@ static double follow(double a, double b, double sites_a, double sites_b, double 
   return a + (b - a) * (sites - sites_a) / (sites_b - sites_a);
 }
 
-static int predict(const invert_args *args, const int extents[4], sample *all) {
-  double per_site = site_bytes_links + site_bytes_column * args->problem.columns;
+static double per_site(const invert_args *args) {
+  return site_bytes_links + site_bytes_column * args->problem.columns;
+}
+
+static int predict(const invert_args *args, const int extents[4], measure_fn *measure,
+                   sample *all) {
   sample a = {0}, b = {0};
   int e[4];
   for (int mu = 0; mu < 4; mu++) e[mu] = extents[mu] < 4 ? extents[mu] : 4 + extents[mu] % 4;
-  int two = grow(e, extents, sample_bytes / per_site);
+  int two = grow(e, extents, sample_bytes / per_site(args));
   int code = measure(args, e, &a);
   if (code == EXIT_DONE && two) two = grow(e, extents, 2 * a.sites);
   if (!two && code == EXIT_DONE) code = measure(args, extents, &a);
@@ -148,6 +185,7 @@ static int predict(const invert_args *args, const int extents[4], sample *all) {
                   follow(a.operator, b.operator, a.sites, b.sites, v),
                   follow(a.solver, b.solver, a.sites, b.sites, v),
                   follow(a.vectors, b.vectors, a.sites, b.sites, v),
+                  follow(a.most, b.most, a.sites, b.sites, v),
                   0};
   return code;
 }
@@ -164,7 +202,7 @@ int plan_invert(const invert_job *job, const field_spec *spec) {
   /* What a run refuses is refused here; the lattice itself may be larger than this machine. */
   if (code == EXIT_DONE) code = cli_status(NULL, kaon_lattice_check(NULL, extents), NULL);
   if (code == EXIT_DONE) code = problem_check_source(&args->problem, &job->p, extents);
-  if (code == EXIT_DONE) code = predict(args, extents, &s);
+  if (code == EXIT_DONE) code = predict(args, extents, measure_process, &s);
   if (code == EXIT_DONE) code = cli_context(&args->common, &ctx);
   if (code != EXIT_DONE) return code;
   cli_say(&args->common,
@@ -173,12 +211,46 @@ int plan_invert(const invert_job *job, const field_spec *spec) {
           spec->text, extents[0], extents[1], extents[2], extents[3], args->problem.columns,
           cli_bytes(s.peak, text[0]), cli_bytes(s.links, text[1]), cli_bytes(s.operator, text[2]),
           cli_bytes(s.solver, text[3]), cli_bytes(s.vectors, text[4]));
+  if (ask(ctx).memory_free >= 0)
+    cli_say(&args->common, "  on %s: fields %s, of which %s are free\n", ask(ctx).device,
+            cli_bytes(s.most, text[0]), cli_bytes((double)ask(ctx).memory_free, text[1]));
   json_t *report = report_new(ctx, "invert");
   json_object_set_new(report, "dry_run", json_true());
   json_object_set_new(report, "lattice", report_ints(extents, 4));
   json_object_set_new(report, "predicted_peak", report_real(s.peak));
+  json_object_set_new(report, "predicted_fields", report_real(s.most));
   code = report_write(args->common.report, report);
   json_decref(report);
   kaon_context_destroy(&ctx);
   return code;
+}
+
+/* The rough size of a job, many times over, spares small ones the samples. */
+enum { PLENTY = 16 };
+
+int plan_fits(const invert_job *job, const field_spec *spec) {
+  const invert_args *args = job->args;
+  const kaon_context_info info = ask(job->ctx);
+  char need[32], there[32];
+  int extents[4];
+  sample s = {0};
+  if (info.memory_free < 0) return EXIT_DONE; /* nobody knows */
+  int code =
+      field_extents(job->ctx, spec, args->problem.lattice, args->problem.ignore_checksum, extents);
+  if (code == EXIT_DONE) code = cli_status(job->ctx, kaon_lattice_check(job->ctx, extents), NULL);
+  if (code == EXIT_DONE) code = problem_check_source(&args->problem, &job->p, extents);
+  if (code != EXIT_DONE) return code;
+  if (PLENTY * per_site(args) * volume_of(extents) < (double)info.memory_free) return EXIT_DONE;
+  signals_stage("predicting the memory", "nothing was computed or written");
+  code = predict(args, extents, measure_fields, &s);
+  if (code != EXIT_DONE || s.most <= (double)info.memory_free) return code;
+  cli_error(
+      "%s on %dx%dx%dx%d with %d columns, %d at a time, needs %s (%.0f bytes) on %s, where %s "
+      "(%lld bytes) are free%s; solve fewer columns at a time (--batch) or at all "
+      "(--columns), or take --sloppy half, --reconstruct 12 or --precision single",
+      spec->text, extents[0], extents[1], extents[2], extents[3], job->columns, job->batch,
+      cli_bytes(s.most, need), s.most, info.device, cli_bytes((double)info.memory_free, there),
+      (long long)info.memory_free,
+      isnan(args->common.memory_limit) ? "" : " within --memory-limit");
+  return EXIT_DEVICE;
 }

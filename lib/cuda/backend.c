@@ -5,6 +5,7 @@
 #include "dslash/cuda/kernels.h"
 #include "gauge/cuda/kernels.h"
 #include "lib/cuda/device.h"
+#include "lib/cuda/door.h"
 
 /* .entry = kaon_<entry>_cuda_<precision>: a row of blas_ops.h each. */
 #define KAON_D(entry_, formula) .entry_ = kaon_##entry_##_cuda_d,
@@ -13,6 +14,8 @@
 static const kaon_blas_ops blas_d = {KAON_BLAS_OPS(KAON_D)};
 static const kaon_blas_ops blas_s = {KAON_BLAS_OPS(KAON_S)};
 static const kaon_blas_ops blas_h = {KAON_BLAS_OPS(KAON_H)};
+static const kaon_door_ops door = {
+    .take = kaon_door_take_cuda, .give = kaon_door_give_cuda, .find = kaon_door_find_cuda};
 static const kaon_convert_ops convert = {.convert = kaon_convert_cuda};
 
 const kaon_backend kaon_cuda_table = {
@@ -26,6 +29,7 @@ const kaon_backend kaon_cuda_table = {
     .close = kaon_cuda_close,
     .energy = kaon_cuda_energy,
     .memory = &kaon_cuda_memory,
+    .door = &door,
     .convert = &convert,
     .blas = {&blas_d, &blas_s, &blas_h},
     .gauge = {&kaon_gauge_ops_cuda_d, &kaon_gauge_ops_cuda_s, &kaon_gauge_ops_cuda_h},

@@ -110,6 +110,20 @@ static kaon_status clear(kaon_context *ctx, void *device, size_t bytes) {
                          "clearing device memory");
 }
 
+/* Pinned host memory counts as the host's: kernels would read it over the bus. */
+static int place(kaon_context *ctx, const void *pointer) {
+  struct cudaPointerAttributes found;
+  int device = -1;
+  (void)ctx;
+  if (cudaPointerGetAttributes(&found, pointer) != cudaSuccess) {
+    cudaGetLastError(); /* memory that the driver does not know */
+    return KAON_AT_HOST;
+  }
+  if (found.type == cudaMemoryTypeManaged) return KAON_AT_HOST | KAON_AT_DEVICE;
+  if (found.type != cudaMemoryTypeDevice) return KAON_AT_HOST;
+  return cudaGetDevice(&device) == cudaSuccess && device == found.device ? KAON_AT_DEVICE : 0;
+}
+
 const kaon_memory_ops kaon_cuda_memory = {
     .allocate = allocate,
     .release = release,
@@ -118,4 +132,5 @@ const kaon_memory_ops kaon_cuda_memory = {
     .clear = clear,
     .synchronise = synchronise,
     .available = available,
+    .place = place,
 };

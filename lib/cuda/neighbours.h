@@ -1,7 +1,7 @@
-/* neighbours.h - where a site is and who its neighbours are, on a GPU: no tables, a few multiplications.
- * Site `at` = block * KAON_LANES + lane of one parity is the at-th checkerboard site in the order
- * x / 2, y, z, t (lib/layout.h, kaon_stencil.extents). Make a kaon_sites on the host, hand it to
- * the kernel by value. */
+/* neighbours.h - where a site is and who its neighbours are, on a GPU: no tables, a few
+ * multiplications. Site `at` = block * KAON_LANES + lane of one parity is the at-th checkerboard
+ * site in the order x / 2, y, z, t (lib/layout.h, kaon_stencil.extents). Make a kaon_sites on the
+ * host, hand it to the kernel by value. */
 #ifndef KAON_LIB_CUDA_NEIGHBOURS_H
 #define KAON_LIB_CUDA_NEIGHBOURS_H
 
@@ -135,6 +135,12 @@ static inline KAON_HD kaon_here kaon_here_in_tile(const kaon_sites *s, int parit
   h.t = c[3];
   h.odd_x = (h.y + h.z + h.t + parity) & 1;
   return h;
+}
+
+/* x + X (y + Y (z + Z t)): of two neighbours in x one is even, so the pairs are numbered by `at`.
+ */
+static inline KAON_HD int64_t kaon_here_number(const kaon_here *h) {
+  return 2 * (int64_t)h->at + h->odd_x;
 }
 
 /* The number, on the other parity, of the neighbour in direction dir (0..3 forward x, y, z, t; 4..7

@@ -1,4 +1,7 @@
-"""--dry-run predicts the peak memory of the run within 10 %."""
+"""--dry-run predicts the peak memory of the run within 10 %; a job that does not fit is refused before it is begun."""
+import os
+import re
+
 import system
 
 CASES = (("8x8x8x16", ["--columns", "12"]),
@@ -24,6 +27,21 @@ class Memory(system.Case):
                 print(f"  {extents} {' '.join(more)}: predicted {predicted / 2**20:.1f} MiB, actual "
                       f"{actual / 2**20:.1f} MiB, off by {100 * off:+.1f} % (bound 10 %)")
                 self.assertLess(abs(off), 0.10)
+
+    def test_what_does_not_fit_is_refused_before_it_is_begun(self):
+        for extents, more in (("8x8x8x16", []), ("8x8x8x16", ["--sloppy", "half", "--batch", "4", "--reconstruct", "12"]),
+                              ("16x16x16x16", ["--columns", "2", "--solver", "gcr"]),
+                              ("6x10x6x22", ["--columns", "5", "--even-odd", "none", "--precision", "single"])):
+            with self.subTest(extents=extents, more=more):
+                job = ["invert", "--gauge", "weak:0.3", "--lattice", extents, "--kappa", "0.1", "--csw", "1", "--tol",
+                       "1e-5", *more, "--output", "p.lime"]
+                said = self.refused(*job, "--memory-limit", "0.02", status=3,
+                                    words=["needs", "free within --memory-limit", "--batch"])
+                needs, free = map(int, re.search(r"\((\d+) bytes\).*\((\d+) bytes\) are free", said).groups())
+                self.assertEqual(free, int(0.02 * 2**30))
+                self.refused(*job, "--memory-limit", 0.99 * needs / 2**30, status=3, words=["needs"])
+                self.succeeds(*job, "--memory-limit", 1.01 * needs / 2**30)
+                os.remove(self.path("p.lime"))
 
     def test_a_dry_run_of_what_cannot_fit_still_answers(self):
         out = self.succeeds("invert", "--gauge", "unit", "--lattice", "96", "96", "96", "192", "--kappa", "0.1", "--csw", "1",

@@ -14,15 +14,14 @@ class Usage(system.Case):
         self.assertIn("Usage: kaon COMMAND", err)
 
     def test_help_of_every_command_has_options_and_an_example(self):
-        for command in ("info", "gauge", "generate", "invert", "bench"):
+        for command in ("info", "gauge", "generate", "invert", "bench", "tune"):
             code, out, err = system.kaon(command, "--help")
             self.assertEqual(code, 0, err)
             self.assertIn(f"kaon {command}", out)
             self.assertIn("Example", out)
             for option in ("--backend", "--threads", "--report", "--quiet"):
                 self.assertIn(option, out, command)
-        for command in ("solve", "tune"):
-            self.assertEqual(system.kaon(command, "--help")[0], 0)
+        self.assertEqual(system.kaon("solve", "--help")[0], 0)
         self.assertEqual(system.kaon("--help")[0], 0)
 
     def test_every_option_of_the_contract_is_there(self):
@@ -43,7 +42,7 @@ class Usage(system.Case):
 
     def test_help_fits_80_columns(self):
         """and argp, which miscounts some long texts, has every option at its place"""
-        for command in ([], ["invert"], ["generate"], ["gauge"], ["bench"], ["info"]):
+        for command in ([], ["invert"], ["generate"], ["gauge"], ["bench"], ["info"], ["tune"]):
             for line in system.kaon(*command, "--help")[1].splitlines():
                 self.assertLessEqual(len(line), 80, line)
                 self.assertEqual(line, line.rstrip())
@@ -156,7 +155,7 @@ class Usage(system.Case):
                 self.refused(*arguments, words=words)
 
     def test_what_is_not_built_says_so_with_status_3(self):
-        for arguments in (["solve", "--matrix", "laplace2d:64"], ["tune"],
+        for arguments in (["solve", "--matrix", "laplace2d:64"],
                           ["invert", *system.SMALL, "--action", "hisq"],
                           ["invert", *system.SMALL, "--action", "staggered"],
                           ["invert", *system.SMALL, "--solver", "blockcg"],
@@ -164,6 +163,25 @@ class Usage(system.Case):
                           ["invert", *system.SMALL, "--grid", "2", "1", "1", "1"]):
             with self.subTest(arguments=arguments):
                 self.refused(*arguments, status=3, words=["not built"])
+
+    def test_a_backend_that_cannot_be_used_says_why_and_what_to_do(self):
+        self.succeeds("info", "--backend", "cpu", "--report", "report.json")
+        state, said = self.report()["backends"]["cuda"], self.report()["cuda"]
+        print(f"  cuda: {state}: {said}")
+        small = ["invert", *system.SMALL, "--backend", "cuda"]
+        if state == "not built":
+            self.refused("info", "--backend", "cuda", status=3, words=["-DKAON_CUDA=ON", "--backend cpu"])
+            self.refused(*small, status=3, words=["-DKAON_CUDA=ON"])
+            return
+        if state == "yes":  # take the devices away
+            os.environ["CUDA_VISIBLE_DEVICES"] = ""
+            self.addCleanup(os.environ.pop, "CUDA_VISIBLE_DEVICES")
+            self.refused("info", "--backend", "cuda", status=3, words=["CUDA_VISIBLE_DEVICES", "--backend cpu"])
+        else:
+            self.refused("info", "--backend", "cuda", status=3, words=[said])
+            self.assertRegex(said, "driver|device")
+        self.refused(*small, status=3, words=["backend"])
+        self.assertIn("cpu backend", self.succeeds("info"))  # by rule
 
     def test_info_report(self):
         out = self.succeeds("info", "--report", "report.json")

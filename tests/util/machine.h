@@ -72,4 +72,20 @@ static inline void machine_write(kaon_context *ctx, void *device, const void *ho
   }
 }
 
+/* An array of the user's in the machine's memory with the host's contents, and its end; a call
+ * takes it by the functions that end in _device. */
+static inline void *machine_array(kaon_context *ctx, const void *host, size_t bytes) {
+  void *device = NULL;
+  if (kaon_pool_take(ctx, bytes, "a test's array", &device) != KAON_OK) {
+    printf("machine_array: %s\n", kaon_last_error(ctx));
+    abort();
+  }
+  machine_write(ctx, device, host, bytes);
+  return device;
+}
+
+static inline void machine_array_free(kaon_context *ctx, void *device) {
+  kaon_pool_give(ctx, device);
+}
+
 #endif

@@ -1,0 +1,24 @@
+/* precisions.h - the number types of vectors, for kernels that see more than one precision. */
+#ifndef KAON_LIB_CUDA_PRECISIONS_H
+#define KAON_LIB_CUDA_PRECISIONS_H
+
+#include <stdint.h>
+
+enum { DOUBLE, SINGLE, HALF }; /* kaon_precision */
+
+template <int PRECISION>
+struct number_of;
+template <>
+struct number_of<DOUBLE> {
+  typedef double type;
+};
+template <>
+struct number_of<SINGLE> {
+  typedef float type;
+};
+template <>
+struct number_of<HALF> {
+  typedef int16_t type;
+};
+
+#endif

@@ -1,0 +1,34 @@
+/* door_ops.h - what the doors (import, export) need of a backend whose memory the host cannot
+ * reach: kernels between a vector's column and an array in the host's order, both in device memory.
+ * A backend whose memory the host reads has no table: lib/vector_door.c walks it. */
+#ifndef KAON_LIB_DOOR_OPS_H
+#define KAON_LIB_DOOR_OPS_H
+
+#include "lib/launch.h"
+#include "lib/layout.h"
+#include "lib/math/basis.h"
+
+/* Sites first .. first + count - 1 of each parity of the vector (or rows); `first` is a multiple of
+ * the width. psi begins at the first of them. */
+typedef struct kaon_door_args {
+  const kaon_stencil *stencil; /* NULL: rows of a matrix */
+  int parity;                  /* kaon_parity */
+  int alone;                   /* psi holds the sites of the vector's one parity and no others */
+  int64_t nblocks, nsites;     /* of one parity, or of the rows */
+  int64_t first, count;
+  int ncomp, nrhs, column, precision;
+  kaon_view vector;
+  double *psi;                    /* [site][ncomp] */
+  const kaon_basis_change *basis; /* NULL: components go through unchanged */
+  double limit;                   /* find: the largest number that can be stored */
+  uint64_t *found; /* find: raised to ~(a site's number in psi) where one has a number beyond the
+                      limit, or NaN; the caller begins with 0 */
+} kaon_door_args;
+
+typedef struct kaon_door_ops {
+  void (*take)(const kaon_launch *launch, const kaon_door_args *args); /* psi to the column */
+  void (*give)(const kaon_launch *launch, const kaon_door_args *args); /* the column to psi */
+  void (*find)(const kaon_launch *launch, const kaon_door_args *args);
+} kaon_door_ops;
+
+#endif

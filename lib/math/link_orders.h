@@ -1,0 +1,74 @@
+/* link_orders.h - which link is matrix number m of a host array: the orders of kaon_gauge_order.
+ * Sites and directions as in docs/conventions.md. Common subset of C and CUDA C.
+ * Sources: the layouts that QDP++, MILC, CPS and openQCD (export order) document for their links.
+ */
+#ifndef KAON_LIB_MATH_LINK_ORDERS_H
+#define KAON_LIB_MATH_LINK_ORDERS_H
+
+#include <kaon/gauge.h>
+
+#include "lib/layout.h"
+
+/* Arrays that an order has, and whether their matrices are [col][row]. */
+static inline KAON_HD int kaon_order_arrays(int order) {
+  return order == KAON_ORDER_QDP ? 4 : 1;
+}
+
+static inline KAON_HD int kaon_order_transposed(int order) {
+  return order == KAON_ORDER_CPS;
+}
+
+/* Component c = (row * 3 + col) * 2 + reim of a link in a matrix of the order. */
+static inline KAON_HD int kaon_order_element(int transposed, int c) {
+  return transposed ? (c / 2 % 3 * 3 + c / 6) * 2 + c % 2 : c;
+}
+
+/* Site `rank` of a parity, in lexicographic order, x fastest: of neighbours in x one is even. */
+static inline KAON_HD void kaon_order_site(const int n[4], int parity, int64_t rank, int site[4]) {
+  const int half = n[0] / 2;
+  const int64_t row = rank / half, plane = row / n[1];
+  site[1] = (int)(row % n[1]);
+  site[2] = (int)(plane % n[2]);
+  site[3] = (int)(plane / n[2]);
+  site[0] = 2 * (int)(rank % half) + ((site[1] + site[2] + site[3] + parity) & 1);
+}
+
+/* Even sites first, then odd. */
+static inline KAON_HD void kaon_order_even_odd(const int n[4], int64_t number, int site[4]) {
+  const int64_t half = (int64_t)n[0] * n[1] * n[2] * n[3] / 2;
+  const int parity = number >= half;
+  kaon_order_site(n, parity, number - parity * half, site);
+}
+
+static inline KAON_HD void kaon_order_natural(const int n[4], int64_t number, int site[4]) {
+  const int64_t pair = number / 2;
+  kaon_order_site(n, 0, pair, site);
+  site[0] = site[0] / 2 * 2 + (int)(number & 1);
+}
+
+/* Odd sites alone, t slowest, then x, y, z fastest; 8 links each: U_mu(x), U_mu(x - mu) for mu = t,
+ * x, y, z. A link belongs to its odd end. */
+static inline KAON_HD int kaon_order_openqcd(const int n[4], int64_t matrix, int site[4]) {
+  const int which = (int)(matrix % 8), mu = (which / 2 + 3) % 4, half = n[2] / 2;
+  const int64_t pair = matrix / 8, row = pair / half, plane = row / n[1];
+  site[1] = (int)(row % n[1]);
+  site[0] = (int)(plane % n[0]);
+  site[3] = (int)(plane / n[0]);
+  site[2] = 2 * (int)(pair % half) + ((site[0] + site[1] + site[3] + 1) & 1);
+  for (int nu = 0; nu < 4; nu++) /* a constant index: coordinates stay in registers */
+    if (which % 2 && nu == mu) site[nu] = site[nu] > 0 ? site[nu] - 1 : n[nu] - 1;
+  return mu;
+}
+
+/* The direction; site[] <- the link's site. */
+static inline KAON_HD int kaon_order_link(int order, const int n[4], int array, int64_t matrix,
+                                          int site[4]) {
+  if (order == KAON_ORDER_OPENQCD) return kaon_order_openqcd(n, matrix, site);
+  if (order == KAON_ORDER_NATURAL)
+    kaon_order_natural(n, matrix / 4, site);
+  else
+    kaon_order_even_odd(n, order == KAON_ORDER_QDP ? matrix : matrix / 4, site);
+  return order == KAON_ORDER_QDP ? array : (int)(matrix % 4);
+}
+
+#endif
