@@ -6,14 +6,14 @@
  *
  * Updates: a thread keeps the items that it needs of all columns in shared memory, its own alone,
  * and works out TILE columns at a time; so updates are in place. Half: the warps of a block share
- * out the groups of 32 sites, find each site's largest new number, and only then round: new numbers
- * are computed twice rather than kept.
+ * out the groups of 32 sites and tell each other their largest new numbers before they round.
  * Sums: a block takes ROWS places of all columns to shared memory, in double, and its threads have
  * an EDGE x EDGE piece of the matrix each, for some of the places; see gram_finish for the rest. */
 #include "blas/cuda/unit.h"
 #include "lib/math/block.h"
 
-enum { MATRIX_BYTES = 16 << 10, MATRICES = 3 };
+/* Shared memory that a block of updates may take (four fit a large device), and its matrices. */
+enum { SHARED_BYTES = 56 << 10, PANEL_BYTES = 16 << 10, MATRICES = 3 };
 
 /* ---- items ---- */
 
@@ -112,18 +112,8 @@ static __device__ __forceinline__ void item_round(const kaon_view &v, const item
 
 enum op { AXPY, ROTATE };
 
-typedef struct block_call {
-  items w;
-  int vectors, complex_space;
-  int matrix_shared; /* matrices fit shared memory */
-  kaon_view v[MATRICES];
-  const kaon_column_state *state;
-  int slot[MATRICES];
-  double sign[MATRICES];
-  kaon_gate gate;
-} block_call;
-
-/* Columns of results at a time, results, and operands whose items are kept. */
+/* Columns of results at a time, results (and their matrices), and operands whose items are kept. */
+enum { TILE = KAON_HALF ? 2 : 4 };
 template <int OP>
 static __host__ __device__ constexpr int outs() {
   return OP == AXPY ? 1 : 3;
@@ -132,22 +122,50 @@ template <int OP>
 static __host__ __device__ constexpr int kept() {
   return OP == AXPY ? 1 : 2;
 }
-enum { TILE = KAON_HALF ? 2 : 4 };
 
-/* A thread's view of shared memory. */
+typedef struct block_call {
+  items w;
+  int vectors, complex_space;
+  int panels; /* of the matrices in shared memory: all, or 1 */
+  kaon_view v[MATRICES];
+  const kaon_column_state *state;
+  int slot[MATRICES];
+  double sign[MATRICES];
+  kaon_gate gate;
+} block_call;
+
+/* A thread's view of shared memory. A panel has what TILE columns of results need: entry (i, J TILE
+ * + t) of matrix k at 2 (((J n + i) outs + k) TILE + t). */
 typedef struct scratch {
-  item *x;         /* operand o, column i at [(o n + i) threads + thread] */
-  real *matrix;    /* entry (i, j) of matrix k at 2 ((k n + j) n + i) */
-  float *largest;  /* half: of result o, column j, lane l at (o n + j) 32 + l */
-  float *steps;    /* half: of operand o, column j, likewise, as before the update */
+  item *x;        /* operand o, column i at [(o n + i) threads + thread] */
+  real *panel;
+  float *largest; /* half: of result o, column j, lane l at (o n + j) 32 + l; see write_tile */
+  float *steps;   /* half: of operand o, column j, likewise, as before the update */
   unsigned char *open;
 } scratch;
 
+static __host__ __device__ int panels_of(int n) {
+  return (n + TILE - 1) / TILE;
+}
+
 template <int OP>
-static __host__ __device__ size_t scratch_bytes(int n, int threads, int matrix_shared) {
-  size_t bytes = (size_t)(kept<OP>() * n * threads) * sizeof(item) + 64;
-  if (matrix_shared) bytes += (size_t)(2 * MATRICES * n * n) * sizeof(real);
-  if (KAON_HALF) bytes += (size_t)((outs<OP>() + MATRICES) * n * 32) * sizeof(float);
+static __host__ __device__ int panel_reals(int n) {
+  return 2 * n * outs<OP>() * TILE;
+}
+
+/* Floats of `largest`: a column each, or two turns of a tile for each warp. */
+template <int OP>
+static __host__ __device__ int largest_floats(int n, int threads) {
+  const int columns = outs<OP>() * n * 32, turns = 2 * outs<OP>() * TILE * threads;
+  return !KAON_HALF ? 0 : columns > turns ? columns : turns;
+}
+
+template <int OP>
+static __host__ __device__ size_t scratch_bytes(int n, int threads, int panels) {
+  size_t bytes = (size_t)(kept<OP>() * n * threads) * sizeof(item) + KAON_BLOCK_MAX;
+  bytes += (size_t)(panels * panel_reals<OP>(n)) * sizeof(real);
+  if (KAON_HALF)
+    bytes += (size_t)(largest_floats<OP>(n, threads) + MATRICES * n * 32) * sizeof(float);
   return bytes;
 }
 
@@ -156,40 +174,37 @@ static __device__ __forceinline__ scratch scratch_of(char *shared, const block_c
   const int n = a.w.nrhs;
   scratch s;
   s.x = (item *)shared;
-  s.matrix = (real *)(s.x + kept<OP>() * n * blockDim.x);
-  s.largest = (float *)(s.matrix + (a.matrix_shared ? 2 * MATRICES * n * n : 0));
-  s.steps = s.largest + (KAON_HALF ? outs<OP>() * n * 32 : 0);
+  s.panel = (real *)(s.x + kept<OP>() * n * blockDim.x);
+  s.largest = (float *)(s.panel + a.panels * panel_reals<OP>(n));
+  s.steps = s.largest + largest_floats<OP>(n, blockDim.x);
   s.open = (unsigned char *)(s.steps + (KAON_HALF ? MATRICES * n * 32 : 0));
   return s;
 }
 
-static __device__ __forceinline__ vcomplex entry_of(const block_call &a, int k, int i, int j) {
-  return coefficient_of(a.state, a.slot[k] + i, a.sign[k], j, a.complex_space);
-}
-
-/* Gates and, where they fit, matrices; closed columns have no entries. */
+/* Panels from J on; closed columns, and those beyond n, have no entries. */
 template <int OP>
-static __device__ void prepare(const block_call &a, const scratch &s) {
-  const int n = a.w.nrhs, count = OP == AXPY ? 1 : a.vectors;
-  for (int k = threadIdx.x; k < n; k += blockDim.x) s.open[k] = gate_open(a.gate, k);
-  __syncthreads();
-  for (int e = threadIdx.x; a.matrix_shared && e < count * n * n; e += blockDim.x) {
-    const int k = e / (n * n), i = e % n, j = e / n % n;
-    const vcomplex z = s.open[i] && s.open[j] ? entry_of(a, k, i, j) : c_make(0, 0);
-    s.matrix[2 * e] = z.re;
-    s.matrix[2 * e + 1] = z.im;
+static __device__ void load_panels(const block_call &a, const scratch &s, int J) {
+  const int n = a.w.nrhs, matrices = OP == AXPY ? 1 : a.vectors;
+  for (int e = threadIdx.x; e < a.panels * panel_reals<OP>(n) / 2; e += blockDim.x) {
+    const int t = e % TILE, k = e / TILE % outs<OP>(), i = e / (TILE * outs<OP>()) % n;
+    const int j = (J + e / (TILE * outs<OP>() * n)) * TILE + t;
+    vcomplex z = c_make(0, 0);
+    if (k < matrices && j < n && s.open[i] && s.open[j])
+      z = coefficient_of(a.state, a.slot[k] + i, a.sign[k], j, a.complex_space);
+    s.panel[2 * e] = z.re;
+    s.panel[2 * e + 1] = z.im;
   }
-  __syncthreads();
 }
 
+/* The panel of columns J TILE .. is there on return. All threads of the block call it. */
 template <int OP>
-static __device__ __forceinline__ vcomplex matrix_entry(const block_call &a, const scratch &s,
-                                                        int k, int i, int j) {
-  const int n = a.w.nrhs;
-  if (j >= n) return c_make(0, 0);
-  if (!a.matrix_shared) return s.open[i] && s.open[j] ? entry_of(a, k, i, j) : c_make(0, 0);
-  const real *z = s.matrix + 2 * ((k * n + j) * n + i);
-  return c_make(z[0], z[1]);
+static __device__ __forceinline__ const real *panel_at(const block_call &a, const scratch &s,
+                                                       int J) {
+  if (a.panels > 1 || panels_of(a.w.nrhs) == 1) return s.panel + J * panel_reals<OP>(a.w.nrhs);
+  __syncthreads();
+  load_panels<OP>(a, s, J);
+  __syncthreads();
+  return s.panel;
 }
 
 /* The items of all columns at place i, as they are before the update. */
@@ -215,12 +230,43 @@ static __device__ __forceinline__ float step_of(const block_call &a, const scrat
   return KAON_HALF ? s.steps[(o * a.w.nrhs + k) * 32 + threadIdx.x % 32] : 1;
 }
 
-static __device__ __forceinline__ void add_item(real *sum, vcomplex c, const real *x) {
+static __device__ __forceinline__ void add_item(real *sum, const real *c, const real *x) {
 #pragma unroll
   for (int r = 0; r < NUMBERS; r += 2) {
-    const vcomplex y = c_fma(c, c_make(x[r], x[r + 1]), c_make(sum[r], sum[r + 1]));
+    const vcomplex y =
+        c_fma(c_make(c[0], c[1]), c_make(x[r], x[r + 1]), c_make(sum[r], sum[r + 1]));
     sum[r] = y.re;
     sum[r + 1] = y.im;
+  }
+}
+
+/* sum[k][t] += sum_i x_i m_it of all matrices k; `first_only`: of the first. */
+template <int OP>
+static __device__ __forceinline__ void add_columns(const block_call &a, const scratch &s,
+                                                   const real *panel, const bool first_only,
+                                                   real sum[][TILE][NUMBERS]) {
+  enum { ENTRIES = 2 * outs<OP>() * TILE, PACKET = KAON_ACCESS / (int)sizeof(real) };
+  typedef kaon_packet<real, PACKET> packet;
+  const int n = a.w.nrhs;
+#pragma unroll 2
+  for (int i = 0; i < n; i++) {
+    real x[kept<OP>()][NUMBERS], c[ENTRIES];
+#pragma unroll
+    for (int o = 0; o < kept<OP>(); o++)
+      if (o == 0 || !first_only)
+        item_values(s.x[(o * n + i) * blockDim.x + threadIdx.x], step_of(a, s, o, i), x[o]);
+#pragma unroll
+    for (int e = 0; e < ENTRIES / PACKET; e++) {
+      const packet z = ((const packet *)(panel + i * ENTRIES))[e];
+#pragma unroll
+      for (int r = 0; r < PACKET; r++) c[e * PACKET + r] = z.v[r];
+    }
+#pragma unroll
+    for (int t = 0; t < TILE; t++)
+#pragma unroll
+      for (int k = 0; k < outs<OP>(); k++)
+        if (k == 0 || !first_only)
+          add_item(sum[k][t], c + 2 * (k * TILE + t), x[k == 0 ? 0 : kept<OP>() - 1]);
   }
 }
 
@@ -228,37 +274,24 @@ static __device__ __forceinline__ void add_item(real *sum, vcomplex c, const rea
  */
 template <int OP>
 static __device__ __forceinline__ void new_numbers(const block_call &a, const scratch &s,
-                                                   int64_t i, int j, real sum[][TILE][NUMBERS]) {
-  const int n = a.w.nrhs;
+                                                   const real *panel, int64_t i, int j,
+                                                   real sum[][TILE][NUMBERS]) {
   constexpr int grows = OP == AXPY ? 0 : 2; /* the result that adds to what is there */
-  const bool add = OP == AXPY || a.vectors > 2;
+  const int from = OP == AXPY ? 1 : 2;
 #pragma unroll
   for (int t = 0; t < TILE; t++) {
 #pragma unroll
     for (int o = 0; o < outs<OP>(); o++)
 #pragma unroll
       for (int r = 0; r < NUMBERS; r++) sum[o][t][r] = 0;
-    if (add && j + t < n && s.open[j + t]) {
-      const kaon_view &v = a.v[OP == AXPY ? 1 : 2];
-      const int64_t at = item_at(a.w, i, j + t);
-      item_values(item_read(v, a.w, at), step_of(a, s, OP == AXPY ? 1 : 2, j + t), sum[grows][t]);
-    }
+    if (from < a.vectors && j + t < a.w.nrhs && s.open[j + t])
+      item_values(item_read(a.v[from], a.w, item_at(a.w, i, j + t)), step_of(a, s, from, j + t),
+                  sum[grows][t]);
   }
-#pragma unroll 2
-  for (int k = 0; k < n; k++) {
-    real x[NUMBERS], p[NUMBERS];
-    const int at = k * blockDim.x + threadIdx.x, at_p = at + n * blockDim.x;
-    item_values(s.x[at], step_of(a, s, 0, k), x);
-    if (OP == ROTATE && a.vectors > 1) item_values(s.x[at_p], step_of(a, s, 1, k), p);
-#pragma unroll
-    for (int t = 0; t < TILE; t++) {
-      add_item(sum[0][t], matrix_entry<OP>(a, s, 0, k, j + t), x);
-      if (OP == ROTATE && a.vectors > 1)
-        add_item(sum[OP == ROTATE ? 1 : 0][t], matrix_entry<OP>(a, s, 1, k, j + t), p);
-      if (OP == ROTATE && a.vectors > 2)
-        add_item(sum[grows][t], matrix_entry<OP>(a, s, 2, k, j + t), p);
-    }
-  }
+  if (OP == ROTATE && a.vectors == 1)
+    add_columns<OP>(a, s, panel, true, sum);
+  else
+    add_columns<OP>(a, s, panel, false, sum);
   if (OP == ROTATE)
 #pragma unroll
     for (int t = 0; t < TILE; t++)
@@ -275,85 +308,126 @@ static __device__ __forceinline__ bool written(const block_call &a, const scratc
 #if !KAON_HALF
 
 template <int OP>
-static __device__ void update_items(const block_call &a, const scratch &s) {
+static __device__ __forceinline__ void write_tile(const block_call &a, const scratch &s, int64_t i,
+                                                  int j, const real sum[][TILE][NUMBERS]) {
+#pragma unroll
+  for (int o = 0; o < outs<OP>(); o++)
+#pragma unroll
+    for (int t = 0; t < TILE; t++) {
+      if (!written<OP>(a, s, o, j + t)) continue;
+      item x;
+#pragma unroll
+      for (int r = 0; r < NUMBERS; r++) x.v[r] = sum[o][t][r];
+      ((item *)a.v[OP == AXPY ? 1 : o].data)[item_at(a.w, i, j + t)] = x;
+    }
+}
+
+template <int OP>
+static __device__ __forceinline__ void update_items(const block_call &a, const scratch &s) {
   const int64_t step = (int64_t)gridDim.x * blockDim.x;
-  for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.w.count; i += step) {
-    keep_items<OP>(a, s, i);
+  for (int64_t first = (int64_t)blockIdx.x * blockDim.x; first < a.w.count; first += step) {
+    const int64_t i = first + threadIdx.x;
+    if (i < a.w.count) keep_items<OP>(a, s, i);
     for (int j = 0; j < a.w.nrhs; j += TILE) {
+      const real *panel = panel_at<OP>(a, s, j / TILE);
+      if (i >= a.w.count) continue;
       real sum[outs<OP>()][TILE][NUMBERS];
-      new_numbers<OP>(a, s, i, j, sum);
-#pragma unroll
-      for (int o = 0; o < outs<OP>(); o++)
-#pragma unroll
-        for (int t = 0; t < TILE; t++) {
-          if (!written<OP>(a, s, o, j + t)) continue;
-          item x;
-#pragma unroll
-          for (int r = 0; r < NUMBERS; r++) x.v[r] = sum[o][t][r];
-          ((item *)a.v[OP == AXPY ? 1 : o].data)[item_at(a.w, i, j + t)] = x;
-        }
+      new_numbers<OP>(a, s, panel, i, j, sum);
+      write_tile<OP>(a, s, i, j, sum);
     }
   }
 }
 
 #else
 
-template <int OP>
-static __device__ void look(const block_call &a, const scratch &s, int64_t i) {
-  const int n = a.w.nrhs, lane = threadIdx.x % 32;
-  for (int j = 0; j < n; j += TILE) {
-    real sum[outs<OP>()][TILE][NUMBERS];
-    new_numbers<OP>(a, s, i, j, sum);
+/* The largest of a thread's new numbers of result o, column t of the tile. */
+static __device__ __forceinline__ float largest_of(const real *sum) {
+  float largest = 0;
 #pragma unroll
-    for (int o = 0; o < outs<OP>(); o++)
-#pragma unroll
-      for (int t = 0; t < TILE; t++) {
-        if (!written<OP>(a, s, o, j + t)) continue;
-        float largest = 0;
-#pragma unroll
-        for (int r = 0; r < NUMBERS; r++) largest = larger(largest, sum[o][t][r]);
-        atomicMax((unsigned *)s.largest + (o * n + j + t) * 32 + lane, __float_as_uint(largest));
-      }
-  }
+  for (int r = 0; r < NUMBERS; r++) largest = larger(largest, sum[r]);
+  return largest;
 }
 
+/* A warp has one group of each of the 32 sites: a tile's largest numbers pass from warp to warp in
+ * one of two places by turns, so that one barrier a tile is enough. */
 template <int OP>
-static __device__ void write_rounded(const block_call &a, const scratch &s, int64_t i) {
-  const int n = a.w.nrhs, lane = threadIdx.x % 32;
-  for (int j = 0; j < n; j += TILE) {
-    real sum[outs<OP>()][TILE][NUMBERS];
-    new_numbers<OP>(a, s, i, j, sum);
+static __device__ __forceinline__ void write_tile(const block_call &a, const scratch &s, int64_t i,
+                                                  int j, const real sum[][TILE][NUMBERS]) {
+  const int lane = threadIdx.x % 32, threads = blockDim.x;
+  float *turn = s.largest + j / TILE % 2 * outs<OP>() * TILE * threads;
 #pragma unroll
-    for (int o = 0; o < outs<OP>(); o++)
+  for (int o = 0; o < outs<OP>(); o++)
 #pragma unroll
-      for (int t = 0; t < TILE; t++)
-        if (written<OP>(a, s, o, j + t))
-          item_round(a.v[OP == AXPY ? 1 : o], a.w, item_at(a.w, i, j + t), sum[o][t],
-                     s.largest[(o * n + j + t) * 32 + lane]);
+    for (int t = 0; t < TILE; t++)
+      turn[(o * TILE + t) * threads + threadIdx.x] = largest_of(sum[o][t]);
+  __syncthreads();
+#pragma unroll
+  for (int o = 0; o < outs<OP>(); o++)
+#pragma unroll
+    for (int t = 0; t < TILE; t++) {
+      if (!written<OP>(a, s, o, j + t)) continue;
+      float largest = 0;
+      for (int g = lane; g < threads; g += 32)
+        largest = larger(largest, turn[(o * TILE + t) * threads + g]);
+      item_round(a.v[OP == AXPY ? 1 : o], a.w, item_at(a.w, i, j + t), sum[o][t], largest);
+    }
+}
+
+/* Where a warp has several groups, all are looked through before the first is rounded: the same
+ * numbers are computed twice. round: 0 or 1. */
+template <int OP>
+static __device__ __forceinline__ void several_groups(const block_call &a, const scratch &s,
+                                                      int64_t first, int round) {
+  const int n = a.w.nrhs, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  for (int g0 = 0; g0 < a.w.groups; g0 += blockDim.x / 32) {
+    const int g = g0 + warp;
+    const int64_t i = first + 32 * g;
+    if (g < a.w.groups) keep_items<OP>(a, s, i);
+    for (int j = 0; j < n; j += TILE) {
+      const real *panel = panel_at<OP>(a, s, j / TILE);
+      if (g >= a.w.groups) continue;
+      real sum[outs<OP>()][TILE][NUMBERS];
+      new_numbers<OP>(a, s, panel, i, j, sum);
+#pragma unroll
+      for (int o = 0; o < outs<OP>(); o++)
+#pragma unroll
+        for (int t = 0; t < TILE; t++) {
+          if (!written<OP>(a, s, o, j + t)) continue;
+          float *largest = s.largest + (o * n + j + t) * 32 + lane;
+          if (round == 0)
+            atomicMax((unsigned *)largest, __float_as_uint(largest_of(sum[o][t])));
+          else
+            item_round(a.v[OP == AXPY ? 1 : o], a.w, item_at(a.w, i, j + t), sum[o][t], *largest);
+        }
+    }
   }
+  __syncthreads();
 }
 
 /* A block takes 32 sites at a time, a warp their groups warp, warp + warps, ... */
 template <int OP>
-static __device__ void update_items(const block_call &a, const scratch &s) {
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;
+static __device__ __forceinline__ void update_items(const block_call &a, const scratch &s) {
+  const int n = a.w.nrhs, warp = threadIdx.x / 32, lane = threadIdx.x % 32,
+            warps = blockDim.x / 32;
   const int64_t blocks = a.w.count / a.w.unit;
   for (int64_t b = blockIdx.x; b < blocks; b += gridDim.x) {
     const int64_t first = b * a.w.unit + lane;
-    for (int e = threadIdx.x; e < outs<OP>() * a.w.nrhs * 32; e += blockDim.x) s.largest[e] = 0;
-    for (int e = warp; e < a.vectors * a.w.nrhs; e += warps) {
-      const int o = e / a.w.nrhs, k = e % a.w.nrhs;
+    for (int e = warp; e < a.vectors * n; e += warps) {
+      const int o = e / n, k = e % n;
       s.steps[32 * e + lane] = s.open[k] ? item_step(a.v[o], a.w, item_at(a.w, first, k)) : 0;
     }
-    __syncthreads();
-    for (int g = warp; g < a.w.groups; g += warps) {
-      keep_items<OP>(a, s, first + 32 * g);
-      look<OP>(a, s, first + 32 * g);
+    if (a.w.groups > warps) {
+      for (int e = threadIdx.x; e < outs<OP>() * n * 32; e += blockDim.x) s.largest[e] = 0;
+      __syncthreads();
+      for (int round = 0; round < 2; round++) several_groups<OP>(a, s, first, round);
+      continue;
     }
+    keep_items<OP>(a, s, first + 32 * warp);
     __syncthreads();
-    for (int g = warp; g < a.w.groups; g += warps) {
-      if (a.w.groups > warps) keep_items<OP>(a, s, first + 32 * g);
-      write_rounded<OP>(a, s, first + 32 * g);
+    for (int j = 0; j < n; j += TILE) {
+      real sum[outs<OP>()][TILE][NUMBERS];
+      new_numbers<OP>(a, s, panel_at<OP>(a, s, j / TILE), first + 32 * warp, j, sum);
+      write_tile<OP>(a, s, first + 32 * warp, j, sum);
     }
     __syncthreads();
   }
@@ -362,31 +436,34 @@ static __device__ void update_items(const block_call &a, const scratch &s) {
 #endif
 
 template <int OP>
-static __global__ void __launch_bounds__(KAON_THREADS)
+static __global__ void __launch_bounds__(KAON_THREADS, 1)
     block_kernel(const __grid_constant__ block_call a) {
   extern __shared__ __align__(16) char shared[];
   const scratch s = scratch_of<OP>(shared, a);
-  prepare<OP>(a, s);
+  for (int k = threadIdx.x; k < a.w.nrhs; k += blockDim.x) s.open[k] = gate_open(a.gate, k);
+  __syncthreads();
+  load_panels<OP>(a, s, 0);
+  __syncthreads();
   update_items<OP>(a, s);
 }
 
 /* As many threads as shared memory has room for; half: a warp for each group of components. */
 template <int OP>
-static int threads_for(const items &w, int matrix_shared) {
+static int threads_for(const items &w, int panels) {
   int threads = KAON_HALF && 32 * w.groups < KAON_THREADS ? 32 * w.groups : KAON_THREADS;
-  const size_t room = KAON_HALF ? 56 << 10 : 48 << 10;
-  while (threads > 32 && scratch_bytes<OP>(w.nrhs, threads, matrix_shared) > room) threads -= 32;
+  while (threads > 32 && scratch_bytes<OP>(w.nrhs, threads, panels) > SHARED_BYTES) threads -= 32;
   return threads;
 }
 
 template <int OP>
 static void launch_block(const kaon_launch *launch, const kaon_update_args *args) {
   block_call a = {};
+  const int n = args->shape.nrhs;
   a.w = items_of(&args->shape);
   a.vectors = OP == AXPY ? 2 : args->v[1].data == NULL ? 1 : args->v[2].data == NULL ? 2 : 3;
   a.complex_space = args->shape.complex_space;
-  const int n = a.w.nrhs;
-  a.matrix_shared = 2 * MATRICES * n * n * (int)sizeof(real) <= MATRIX_BYTES;
+  a.panels = panels_of(n);
+  if (a.panels * panel_reals<OP>(n) * sizeof(real) > PANEL_BYTES) a.panels = 1;
   for (int i = 0; i < MATRICES; i++) {
     a.v[i] = args->v[i];
     a.slot[i] = args->c.slot[i];
@@ -394,8 +471,8 @@ static void launch_block(const kaon_launch *launch, const kaon_update_args *args
   }
   a.state = args->c.state;
   a.gate = args->gate;
-  const int threads = threads_for<OP>(a.w, a.matrix_shared);
-  const size_t bytes = scratch_bytes<OP>(n, threads, a.matrix_shared);
+  const int threads = threads_for<OP>(a.w, a.panels);
+  const size_t bytes = scratch_bytes<OP>(n, threads, a.panels);
   if (bytes > 48 << 10)
     cudaFuncSetAttribute((const void *)block_kernel<OP>,
                          cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
@@ -424,12 +501,13 @@ extern "C" void KAON_EXPORT(kaon_block_axpy)(const kaon_launch *launch,
 
 /* ---- sums ---- */
 
-enum { EDGE = 3, PIECE = EDGE * EDGE, GRAM_CHUNKS = 264, STAGE_BYTES = 32 << 10 };
+enum { EDGE = 3, PIECE = EDGE * EDGE, GRAM_CHUNKS = 264, BATCH = 4, STAGE_BYTES = 56 << 10 };
 
 typedef struct gram_call {
   items w;
   int hermitian, same, complex_space;
-  int rows;   /* places at a time, a power of 2 */
+  int rows;   /* places at a time, a power of 2, */
+  int bits;   /* in 2^bits items of a column */
   int edges;  /* pieces side by side */
   int pieces; /* of the matrix, or of its upper triangle */
   int shared_room;
@@ -459,27 +537,38 @@ static __device__ __forceinline__ void piece_place(const gram_call &a, int p, in
 }
 
 /* Items first .. of operand o, all columns, to shared memory in double: row r of column k at
- * stage[k (rows + 1) + r]. */
+ * stage[k (rows + 1) + r]. BATCH of them are under way at once. */
 static __device__ __forceinline__ void stage_items(const gram_call &a, int o, int64_t first,
                                                    const unsigned char *open, double2 *stage) {
-  const int pairs = a.w.pack > 1 ? a.w.pack / 2 : 1, each = a.rows / pairs;
-  for (int e = threadIdx.x; e < a.w.nrhs * each; e += KAON_THREADS) {
-    const int k = e / each, r = e % each;
-    const int64_t i = first + r;
-    real value[NUMBERS];
+  const int pairs = a.w.pack > 1 ? a.w.pack / 2 : 1, bits = a.bits, each = 1 << bits;
+  const int count = a.w.nrhs << bits;
+  for (int begin = threadIdx.x; begin < count; begin += BATCH * KAON_THREADS) {
+    item x[BATCH];
+    float step[BATCH];
 #pragma unroll
-    for (int c = 0; c < NUMBERS; c++) value[c] = 0;
-    float step = 1;
-    if (open[k] && i < a.w.count) {
+    for (int c = 0; c < BATCH; c++) {
+      const int e = begin + c * KAON_THREADS, k = e >> bits;
+      const int64_t i = first + (e & (each - 1));
+      item zero = {};
+      x[c] = zero;
+      step[c] = 1;
+      if (e >= count || !open[k] || i >= a.w.count) continue;
       const int64_t at = item_at(a.w, i, k);
-      step = item_step(a.v[o], a.w, at);
-      item_values(item_read(a.v[o], a.w, at), 1, value);
+      x[c] = item_read(a.v[o], a.w, at);
+      step[c] = item_step(a.v[o], a.w, at);
     }
-    double2 *to = stage + k * (a.rows + 1) + r * pairs;
 #pragma unroll
-    for (int c = 0; c < NUMBERS / 2; c++)
-      if (c < pairs)
-        to[c] = make_double2((double)value[2 * c] * step, (double)value[2 * c + 1] * step);
+    for (int c = 0; c < BATCH; c++) {
+      const int e = begin + c * KAON_THREADS;
+      real value[NUMBERS];
+      if (e >= count) continue;
+      item_values(x[c], 1, value);
+      double2 *to = stage + (e >> bits) * (a.rows + 1) + (e & (each - 1)) * pairs;
+#pragma unroll
+      for (int r = 0; r < NUMBERS / 2; r++)
+        if (r < pairs)
+          to[r] = make_double2((double)value[2 * r] * step[c], (double)value[2 * r + 1] * step[c]);
+    }
   }
 }
 
@@ -595,7 +684,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, 2)
     double sum[PIECE][2];
 #pragma unroll
     for (int e = 0; e < PIECE; e++) sum[e][0] = sum[e][1] = 0;
-    const int each = a.rows / (a.w.pack > 1 ? a.w.pack / 2 : 1);
+    const int each = 1 << a.bits;
     for (int64_t i = (int64_t)blockIdx.x * each; i < a.w.count;
          i += (int64_t)a.sums.chunks * each) {
       stage_items(a, 0, i, open, x);
@@ -626,13 +715,15 @@ extern "C" void KAON_EXPORT(kaon_gram)(const kaon_launch *launch, const kaon_upd
   a.complex_space = args->shape.complex_space;
   a.edges = (n + EDGE - 1) / EDGE;
   a.pieces = a.hermitian ? a.edges * (a.edges + 1) / 2 : a.edges * a.edges;
-  for (a.rows = 64; a.rows > 8; a.rows /= 2)
-    if (2 * a.edges * EDGE * (a.rows + 1) * (int)sizeof(double2) <= STAGE_BYTES) break;
+  const int stages = a.same ? 1 : 2;
+  for (a.rows = 128; a.rows > 8; a.rows /= 2)
+    if (stages * a.edges * EDGE * (a.rows + 1) * (int)sizeof(double2) <= STAGE_BYTES) break;
   int64_t chunks = 1;
   a.w.nrhs = n;
   if (args->v[0].data != NULL) {
     a.w = items_of(&args->shape);
     const int each = a.rows / (a.w.pack > 1 ? a.w.pack / 2 : 1);
+    while (1 << a.bits < each) a.bits++;
     const int64_t room =
         (int64_t)KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX * n / (2 * a.pieces * PIECE);
     chunks = (a.w.count + each - 1) / each;
@@ -640,7 +731,7 @@ extern "C" void KAON_EXPORT(kaon_gram)(const kaon_launch *launch, const kaon_upd
     if (chunks > room) chunks = room;
   }
   a.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, (int)chunks);
-  size_t bytes = (size_t)(2 * a.edges * EDGE * (a.rows + 1)) * sizeof(double2);
+  size_t bytes = (size_t)(stages * a.edges * EDGE * (a.rows + 1)) * sizeof(double2);
   const size_t room_bytes = (size_t)kaon_block_room(n) * sizeof(double);
   if (bytes < KAON_THREADS * sizeof(double2)) bytes = KAON_THREADS * sizeof(double2);
   a.shared_room = room_bytes <= 40 << 10;
@@ -648,5 +739,8 @@ extern "C" void KAON_EXPORT(kaon_gram)(const kaon_launch *launch, const kaon_upd
   const dim3 grid((unsigned)chunks,
                   args->v[0].data != NULL ? (unsigned)((a.pieces + KAON_THREADS - 1) / KAON_THREADS)
                                           : 1);
+  if (bytes > 48 << 10)
+    cudaFuncSetAttribute((const void *)gram_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                         (int)bytes);
   gram_kernel<<<grid, KAON_THREADS, bytes, (cudaStream_t)launch->queue>>>(a);
 }

@@ -73,11 +73,12 @@ enum {
 #define KAON_BLOCK_SYNC() ((void)0)
 #endif
 
-/* A thread's view: matrices a, b, c in `room`, entry (i, j) at 2 (i n + j); n pivots, 0 where
- * dropped, and what they were before. */
+/* A thread's view: the open columns, a bit each, as they were at the beginning; matrices a, b, c in
+ * `room`, entry (i, j) at 2 (i n + j); n pivots, 0 where dropped, and what they were before. */
 typedef struct kaon_block_team {
   kaon_column_state *state;
-  int n, mask;
+  uint64_t open;
+  int n;
   int rank, size; /* of the threads that run a recurrence together */
   double *a, *b, *c, *pivot, *rest;
 } kaon_block_team;
@@ -87,7 +88,8 @@ static inline KAON_HD kaon_block_team kaon_block_team_of(kaon_column_state *stat
   kaon_block_team t;
   t.state = state;
   t.n = n;
-  t.mask = mask;
+  t.open = 0;
+  for (int k = 0; k < n; k++) t.open |= (uint64_t)((state[k].gate & mask) != 0) << k;
   t.rank = rank;
   t.size = size;
   t.a = room;
@@ -99,7 +101,7 @@ static inline KAON_HD kaon_block_team kaon_block_team_of(kaon_column_state *stat
 }
 
 static inline KAON_HD int kaon_block_open(const kaon_block_team *t, int k) {
-  return (t->state[k].gate & t->mask) != 0;
+  return (int)(t->open >> k & 1);
 }
 
 /* to = the matrix at `base`. Each of these leaves its result visible to the whole team. */
@@ -163,10 +165,11 @@ static inline KAON_HD void kaon_block_multiply(const kaon_block_team *t, const d
  * turn 1 into the inverse of a's lower factor. */
 static inline KAON_HD void kaon_block_eliminate(const kaon_block_team *t, int k, double pivot) {
   const int n = t->n;
+  const double inverse = 1 / pivot;
   const double *row_a = t->a + 2 * k * n, *row_b = t->b + 2 * k * n;
   for (int e = t->rank; e < (n - k - 1) * n; e += t->size) {
     const int i = k + 1 + e / n, j = e % n;
-    const double fr = row_a[2 * i] / pivot, fi = -row_a[2 * i + 1] / pivot;
+    const double fr = row_a[2 * i] * inverse, fi = -row_a[2 * i + 1] * inverse;
     const double *row = j >= i ? row_a : row_b;
     double *to = (j >= i ? t->a : t->b) + 2 * (i * n + j);
     if (j < i && j > k) continue;
