@@ -58,6 +58,27 @@ kaon_status kaon_blas_dot(const kaon_vector *x, const kaon_vector *y, const int 
 /* first_slot + i <- (x_i, y); pass->norm <- |y|^2; then pass->then */
 kaon_status kaon_blas_multi_dot(int n, kaon_vector *const *x, const kaon_vector *y, int first_slot,
                                 const kaon_pass *pass);
+
+/* ---- updates that join columns (solvers/blockcg.c) ----
+ * n = nrhs columns, at most KAON_BLOCK_MAX (UNSUPPORTED beyond). A matrix is named by a coefficient:
+ * entry (i, j) is its sign times slot + i of column j. Columns that the gate closes have neither
+ * rows nor columns: they are not read nor written. `pass` brings scalars; pass->then is a recurrence
+ * of a column, but in gram and block_recur one of a block (lib/math/block.h). */
+
+/* slot first + i of column j <- (x_i, y_j). hermitian: known to be so, half the work; y may be x. */
+kaon_status kaon_blas_gram(const kaon_vector *x, const kaon_vector *y, int hermitian, int first,
+                           const kaon_pass *pass);
+/* y_j += sum_i x_i m_ij; pass->norm <- |y|^2 */
+kaon_status kaon_blas_block_axpy(kaon_coefficient m, const kaon_vector *x, kaon_vector *y,
+                                 const kaon_pass *pass);
+/* x += p a; q = q t; p = q + p m in one pass, by columns as above. x NULL, or p and x NULL: without
+ * those lines. No sums. */
+kaon_status kaon_blas_block_rotate(kaon_coefficient t, kaon_vector *q, kaon_coefficient m,
+                                   kaon_vector *p, kaon_coefficient a, kaon_vector *x,
+                                   const kaon_pass *pass);
+/* Runs the block recurrence `then` on the gated columns (on this rank's scalars as they are). */
+kaon_status kaon_blas_block_recur(kaon_context *ctx, const kaon_pass *pass);
+
 /* to = from or to += from across precisions; pass->norm <- |to|^2 */
 kaon_status kaon_blas_convert(const kaon_vector *from, kaon_vector *to, int add,
                               const kaon_pass *pass);

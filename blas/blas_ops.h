@@ -35,7 +35,8 @@ typedef struct kaon_update_args {
 } kaon_update_args;
 
 /* X(entry, formula over v[] and c[]; what sum.slot[] receives). v marked ' is written; sums use the
- * new values. */
+ * new values. The last three join the open columns: entry (i, j) of the matrix Mk is sign[k] times
+ * slot[k] + i of column j, i and j open, nrhs <= KAON_BLOCK_MAX (lib/math/block.h). */
 #define KAON_BLAS_OPS(X)                                                                   \
   X(zero, "v0' = 0")                                                                       \
   X(copy, "v1' = v0, bit by bit; slot0: |v1|^2")                                           \
@@ -52,7 +53,14 @@ typedef struct kaon_update_args {
   X(multi_axpy, "v[n]' = v[n] + sum_i<n c_i v_i; slot0: |v[n]|^2")                         \
   X(dot, "slot0: (v0, v1), slot1: |v0|^2, slot2: |v1|^2")                                  \
   X(multi_dot, "slot[0] + i: (v_i, v[n]) for i < n; slot[1]: |v[n]|^2")                    \
-  X(recur, "no vector: runs sum.then on every gated column")
+  X(recur, "no vector: runs sum.then on every gated column")                               \
+  X(gram,                                                                                  \
+    "slot[0] + i of column j: (v0 of column i, v1 of column j); n = 1: known to be "       \
+    "Hermitian; sum.then is of lib/math/block.h and runs once for all columns; v0 NULL: "  \
+    "no sums, sum.then alone")                                                             \
+  X(block_axpy, "v1_j' = v1_j + sum_i v0_i M0_ij; slot0: |v1|^2")                          \
+  X(block_rotate,                                                                          \
+    "v0' = v0 M0; with v1: v1' = v0' + v1 M1; with v2: v2' = v2 + v1 M2, v1 as it was")
 
 typedef struct kaon_blas_ops {
 #define KAON_X(entry, formula) \

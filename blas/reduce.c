@@ -1,5 +1,6 @@
 /* reduce.c - what follows a kernel's local sums where there are several ranks. */
 #include "blas/submit.h"
+#include "lib/math/block.h"
 
 /* Moves the slots of the open columns between the states and a dense array, which holds (re, im) in
  * the order column, slot. Returns how many doubles there are. */
@@ -63,6 +64,7 @@ kaon_status kaon_blas_recur(kaon_context *ctx, const kaon_pass *pass) {
                      "recurrence: a pass with scalars is needed; set pass.scalars");
   const kaon_blas_ops *ops = ctx->backend->blas[KAON_DOUBLE];
   if (pass->then == 0) return KAON_OK;
+  if (pass->then > KAON_REC_BLOCK) return kaon_blas_block_recur(ctx, pass);
   kaon_update_args args = {.shape = {.nrhs = pass->scalars->columns},
                            .gate = {pass->scalars->state, pass->gate},
                            .sum = {.state = pass->scalars->state, .then = pass->then}};

@@ -29,6 +29,8 @@ static const kaon_field_name methods[] = {{"cg", KAON_CG},
                                           {"bicgstab", KAON_BICGSTAB},
                                           {"mr", KAON_MR},
                                           {"gcr", KAON_GCR},
+                                          {"blockcg", KAON_BLOCKCG},
+                                          {"blockcgnr", KAON_BLOCKCGNR},
                                           {NULL, 0}};
 static const kaon_field_name stops[] = {{"full", KAON_STOP_FULL},
                                         {"reduced", KAON_STOP_REDUCED},

@@ -13,6 +13,8 @@ static const kaon_method_ops *const methods[] = {
     [KAON_CG] = &kaon_method_cg,     [KAON_CGNR] = &kaon_method_cgnr,
     [KAON_CGNE] = &kaon_method_cgne, [KAON_BICGSTAB] = &kaon_method_bicgstab,
     [KAON_MR] = &kaon_method_mr,     [KAON_GCR] = &kaon_method_gcr,
+    [KAON_BLOCKCG] = &kaon_method_blockcg,
+    [KAON_BLOCKCGNR] = &kaon_method_blockcgnr,
 };
 
 static kaon_status check_options(const kaon_operator *A, int columns,
@@ -22,6 +24,11 @@ static kaon_status check_options(const kaon_operator *A, int columns,
                      "solver: %d columns asked for, at least 1 is needed", columns);
   if (kaon_options_check(KAON_OPTIONS_SOLVER, options) != KAON_OK)
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
+  if (methods[options->method]->block && columns > KAON_BLOCK_MAX)
+    return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
+                     "solver: %s joins at most %d columns, but %d were asked for; split them into "
+                     "batches",
+                     methods[options->method]->name, (int)KAON_BLOCK_MAX, columns);
   const kaon_operator *K = options->preconditioner;
   if (K == NULL) return KAON_OK;
   if (options->method != KAON_GCR)

@@ -13,7 +13,7 @@
 #include <kaon/solver.h>
 
 #include "blas/blas.h"
-#include "lib/math/recurrences.h"
+#include "lib/math/block.h"
 
 enum { KAON_SOLVER_WORK = 2 * KAON_GCR_MAX };
 
@@ -27,6 +27,7 @@ typedef struct kaon_method_ops {
   int at_start;      /* of the operator in start */
   int at_inject;     /* and in inject */
   int saved;         /* not made in a step that freezes its column (unless A^dag r is watched) */
+  int block;         /* columns are joined: they step, wait and go on as one */
   double delta[KAON_PRECISIONS];         /* by rule: reliable updates with this inner precision */
   double delta_restart[KAON_PRECISIONS]; /* by rule: restarted refinement */
   /* One step; position counts from 0 within a cycle. Gate STEP. */
@@ -40,7 +41,8 @@ typedef struct kaon_method_ops {
 } kaon_method_ops;
 
 extern const kaon_method_ops kaon_method_cg, kaon_method_cgnr, kaon_method_cgne,
-    kaon_method_bicgstab, kaon_method_mr, kaon_method_gcr;
+    kaon_method_bicgstab, kaon_method_mr, kaon_method_gcr, kaon_method_blockcg,
+    kaon_method_blockcgnr;
 
 /* One column's residuals by iteration, and how much of the device's ring has been taken. */
 typedef struct kaon_column_history {

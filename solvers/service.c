@@ -52,6 +52,7 @@ kaon_status kaon_service_run(kaon_solver *s) {
   KAON_TRY(s->method->finish(s, KAON_GATE_KEEP));
   if (s->mixed) KAON_TRY(kaon_blas_convert(s->x_inner, s->x, 1, &keep));
   KAON_TRY(verify(s));
+  if (s->method->block) KAON_TRY(kaon_recur(s, KAON_GATE_ANY, KAON_REC_BLOCK_VERIFIED));
   KAON_TRY(replace_residual(s));
   KAON_TRY(s->method->start(s));
   KAON_TRY(s->method->inject(s));

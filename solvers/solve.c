@@ -147,7 +147,8 @@ static void prepare_states(kaon_solver *s) {
   const kaon_solver_options *o = &s->options;
   int flags = o->refinement == KAON_REFINE_RESTART ? KAON_FLAG_RESTART : 0;
   if (o->delta == 0 && s->delta > 0 && s->cycle == 0 && !flags) flags |= KAON_FLAG_ADAPT;
-  if (o->stop == KAON_STOP_NORMAL && o->method == KAON_CGNR) flags |= KAON_FLAG_NORMAL;
+  if (o->stop == KAON_STOP_NORMAL && (o->method == KAON_CGNR || o->method == KAON_BLOCKCGNR))
+    flags |= KAON_FLAG_NORMAL;
   kaon_solver_idle(s);
   for (int k = 0; k < s->columns; k++) {
     kaon_column_state *state = &s->host[k];
@@ -266,7 +267,16 @@ static int outer_applications(const kaon_solver *s, const kaon_column_state *sta
   return (state->updates + 1) * (1 + normal) - s->from_zero + normal;
 }
 
-/* Work by the operators' cost; a column's own count, so that it does not depend on its company. */
+/* The column whose count of steps is a column's work: its own, so that it does not depend on its
+ * company, but in a block the last one's. */
+static const kaon_column_state *worker(const kaon_solver *s, int k) {
+  int last = k;
+  for (int j = 0; j < s->columns && s->method->block; j++)
+    if (s->host[j].iterations > s->host[last].iterations) last = j;
+  return &s->host[last];
+}
+
+/* Work by the operators' cost. */
 static void count_work(const kaon_solver *s, kaon_solve_report *report) {
   const kaon_operator *K = s->options.preconditioner;
   const double inner = s->inner->ops->cost(s->inner, s->columns).flops;
@@ -275,8 +285,8 @@ static void count_work(const kaon_solver *s, kaon_solve_report *report) {
   report->flops = 0;
   report->applications = 0;
   for (int k = 0; k < s->columns; k++) {
-    const kaon_column_state *state = &s->host[k];
-    if (state->reference == 0) continue;
+    const kaon_column_state *state = worker(s, k);
+    if (s->host[k].reference == 0) continue;
     const int ours = inner_applications(s, state), theirs = outer_applications(s, state);
     report->flops += ours * inner + theirs * outer + state->iterations * preconditioner;
     if (ours + theirs > report->applications) report->applications = ours + theirs;

@@ -19,8 +19,9 @@
 static const int extents[4] = {2, 2, 2, 4};
 static const chain hermitian_chain = {.mass = 0.05, .phase = 0.7},
                    wind_chain = {.mass = 0.2, .wind = 0.1, .phase = 0.7};
-static const char *const method_names[] = {"cg", "cgnr", "cgne", "bicgstab", "mr", "gcr"};
-enum { METHODS = 6 };
+static const char *const method_names[] = {"cg", "cgnr", "cgne",    "bicgstab",
+                                           "mr", "gcr",  "blockcg", "blockcgnr"};
+enum { METHODS = 8 };
 
 typedef struct {
   shell_case c;
@@ -32,7 +33,7 @@ typedef struct {
 } setting;
 
 static const chain *chain_of(int method) {
-  return method == KAON_CG ? &hermitian_chain : &wind_chain;
+  return method == KAON_CG || method == KAON_BLOCKCG ? &hermitian_chain : &wind_chain;
 }
 
 static void open_setting(setting *t, int method, int columns, double tol, kaon_precision sloppy) {
@@ -166,14 +167,15 @@ static void asking_for_too_much_stagnates(void **state) {
 }
 
 static void indefinite_operators_break_cg(void **state) {
+  static const int methods[] = {KAON_CG, KAON_BLOCKCG};
   (void)state;
   static const spectrum spectra[] = {{3, -4, -1}, {7, -3, 2}};
-  for (size_t i = 0; i < 2; i++)
+  for (size_t i = 0; i < 4; i++)
     for (int p = KAON_DOUBLE; p <= KAON_HALF; p++) {
       setting t;
-      open_setting(&t, KAON_CG, 1, 1e-9, (kaon_precision)p);
+      open_setting(&t, methods[i / 2], 1 + (int)(i / 2), 1e-9, (kaon_precision)p);
       kaon_operator_destroy(&t.A);
-      t.A = shell_operator(&t.c, KAON_DOUBLE, map_diagonal, &spectra[i]);
+      t.A = shell_operator(&t.c, KAON_DOUBLE, map_diagonal, &spectra[i % 2]);
       solve(&t);
       printf("  %d steps, residual %.2e, %s\n", t.r[0].iterations, t.r[0].residual,
              kaon_stop_reason_name(t.r[0].reason));
@@ -334,7 +336,8 @@ static void fixed_steps_know_zero_and_the_monitor(void **state) {
 
 static void fixed_steps_take_exactly_their_applications(void **state) {
   (void)state;
-  static const int per_step[] = {1, 2, 2, 2, 1, 1}, at_start[] = {0, 1, 0, 0, 0, 0};
+  static const int per_step[] = {1, 2, 2, 2, 1, 1, 1, 2},
+                   at_start[] = {0, 1, 0, 0, 0, 0, 0, 1};
   for (int m = 0; m < METHODS; m++)
     for (int p = KAON_DOUBLE; p <= KAON_HALF; p++) {
       setting t;

@@ -24,14 +24,24 @@
 #include "tests/util/test_util.h"
 
 static const int tiny_extents[4] = {2, 2, 2, 2}, extents[4] = {4, 4, 4, 4};
-static const char *const method_names[] = {"cg", "cgnr", "cgne", "bicgstab", "mr", "gcr"};
+static const char *const method_names[] = {"cg", "cgnr", "cgne",    "bicgstab",
+                                           "mr", "gcr",  "blockcg", "blockcgnr"};
 static const char *const stop_names[] = {"full", "reduced", "normal"};
 static const char *const refinement_names[] = {"reliable", "restart"};
-enum { METHODS = 6 };
+enum { METHODS = 8 };
 
 /* Condition about 400 and 4 / 0.05 = 80. */
 static const chain hermitian_chain = {.mass = 0.01, .phase = 0.7},
                    wind_chain = {.mass = 0.05, .wind = 0.1, .phase = 0.7};
+
+/* Methods for Hermitian positive definite operators, and those that join their columns. */
+static int hermitian_method(int method) {
+  return method == KAON_CG || method == KAON_BLOCKCG;
+}
+
+static int joins_columns(int method) {
+  return method == KAON_BLOCKCG || method == KAON_BLOCKCGNR;
+}
 
 static kaon_solver_options options_of(kaon_method method, double tol, kaon_precision sloppy) {
   kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
@@ -63,7 +73,8 @@ static void cg_takes_a_step_per_distinct_eigenvalue(void **state) {
   for (int k = 1; k <= 8; k += k < 4 ? 1 : 2) {
     const spectrum s = {k, 1, 10};
     kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_diagonal, &s);
-    for (int m = KAON_CG; m <= KAON_CGNE; m++) {
+    for (int m = 0; m < METHODS; m++) {
+      if (m > KAON_CGNE && !joins_columns(m)) continue;
       const kaon_solver_options o = options_of((kaon_method)m, 1e-10, KAON_DOUBLE);
       kaon_column_report r;
       kaon_vector *x = solve(&c, A, &o, b, &r);
@@ -157,7 +168,7 @@ static void every_method_finds_lapacks_solution(void **state) {
                 *general = dense_matrix(&c, 2.0, 0, 100);
   for (int m = 0; m < METHODS; m++)
     for (int p = KAON_DOUBLE; p <= KAON_HALF; p++)
-      compare_with_lapack(&c, (kaon_method)m, m == KAON_CG ? hermitian : general,
+      compare_with_lapack(&c, (kaon_method)m, hermitian_method(m) ? hermitian : general,
                           (kaon_precision)p);
   free(hermitian);
   free(general);
@@ -169,7 +180,7 @@ static void every_method_finds_lapacks_solution(void **state) {
 static int pairing(shell_case *c, kaon_operator *A, kaon_solver_options o, const kaon_vector *b,
                    int plain) {
   const double tol = o.tol;
-  const chain *user = o.method == KAON_CG ? &hermitian_chain : &wind_chain;
+  const chain *user = hermitian_method((int)o.method) ? &hermitian_chain : &wind_chain;
   kaon_column_report r;
   kaon_vector *x = solve(c, A, &o, b, &r);
   const double own = shell_residual(c, map_chain, user, b, x, 0);
@@ -196,7 +207,7 @@ static void every_pairing_converges_truly(void **state) {
   kaon_vector *b = shell_random_vector(&c, KAON_DOUBLE, 1, 9);
   for (int m = 0; m < METHODS; m++) {
     kaon_operator *A =
-        shell_operator(&c, KAON_DOUBLE, map_chain, m == KAON_CG ? &hermitian_chain : &wind_chain);
+        shell_operator(&c, KAON_DOUBLE, map_chain, hermitian_method(m) ? &hermitian_chain : &wind_chain);
     for (int stop = KAON_STOP_FULL; stop <= KAON_STOP_NORMAL; stop++) {
       kaon_solver_options o = options_of((kaon_method)m, 1e-10, KAON_DOUBLE);
       o.stop = (kaon_stop)stop;
@@ -217,14 +228,15 @@ static void every_pairing_converges_truly(void **state) {
 /* Krylov goes on across replacements: counts near those of pure double. */
 static void reliable_updates_keep_the_iteration_count(void **state) {
   (void)state;
-  static const kaon_method methods[] = {KAON_CG, KAON_CGNR, KAON_CGNE};
+  static const kaon_method methods[] = {KAON_CG, KAON_CGNR, KAON_CGNE, KAON_BLOCKCG,
+                                        KAON_BLOCKCGNR};
   static const double most[] = {1.0, 1.05, 1.15};
   shell_case c;
   shell_open(&c, extents, 2);
   kaon_vector *b = shell_random_vector(&c, KAON_DOUBLE, 1, 9);
   for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
     kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_chain,
-                                      methods[i] == KAON_CG ? &hermitian_chain : &wind_chain);
+                                      hermitian_method((int)methods[i]) ? &hermitian_chain : &wind_chain);
     int plain = 0;
     for (int p = KAON_DOUBLE; p <= KAON_HALF; p++) {
       const kaon_solver_options o = options_of(methods[i], 1e-10, (kaon_precision)p);
@@ -254,7 +266,7 @@ static outcome run(kaon_method method, kaon_precision sloppy, int threads, int c
   shell_case c;
   shell_open(&c, tiny_extents, threads);
   outcome out = {.n = c.n};
-  const chain *user = method == KAON_CG ? &hermitian_chain : &wind_chain;
+  const chain *user = hermitian_method((int)method) ? &hermitian_chain : &wind_chain;
   kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_chain, user);
   kaon_vector *b = shell_random_vector(&c, KAON_DOUBLE, columns, 40 + (uint64_t)first);
   kaon_vector *x = shell_vector(&c, KAON_DOUBLE, columns);
@@ -324,7 +336,7 @@ static void results_do_not_depend_on_threads(void **state) {
 static void columns_do_not_see_each_other(void **state) {
   (void)state;
   for (int m = 0; m < METHODS; m++)
-    for (int p = KAON_DOUBLE; p <= KAON_HALF; p++) {
+    for (int p = KAON_DOUBLE; p <= KAON_HALF && !joins_columns(m); p++) {
       outcome together = run((kaon_method)m, (kaon_precision)p, 2, 10, 0, 5);
       for (int k = 0; k < 5; k++) {
         outcome alone = run((kaon_method)m, (kaon_precision)p, 2, 10, k, 1);

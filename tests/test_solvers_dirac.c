@@ -16,7 +16,8 @@
 #include "tests/util/dirac_case.h"
 #include "tests/util/test_util.h"
 
-static const char *const method_names[] = {"cg", "cgnr", "cgne", "bicgstab", "mr", "gcr"};
+static const char *const method_names[] = {"cg", "cgnr", "cgne",    "bicgstab",
+                                           "mr", "gcr",  "blockcg", "blockcgnr"};
 static const char *const form_names[] = {"symmetric", "asymmetric", "none"};
 static const char *const stop_names[] = {"full", "reduced", "normal"};
 static const int small_extents[4] = {4, 6, 2, 10};

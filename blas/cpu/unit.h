@@ -133,26 +133,22 @@ typedef struct dot_sums {
   accumulator rr, ii, ri, ir;
 } dot_sums;
 
-/* sum conj(x) y over a unit for `group` operands x from number `first` on, added to sum[2 i] and
- * sum[2 i + 1]; y is loaded and widened once for all. A real space has no imaginary part. */
-KAON_INLINE void unit_dots(const kaon_update_args *args, int first, const int group, int y,
-                           int64_t block, int column, double *sum) {
-  unit ux[DOT_GROUP];
+/* sum conj(x) y over a unit for `group` units x, added to sum[2 i] and sum[2 i + 1]; y is loaded and
+ * widened once for all. A real space has no imaginary part. */
+KAON_INLINE void units_dots(const unit *ux, const int group, const unit *uy,
+                            const kaon_shape *shape, double *sum) {
   dot_sums s[DOT_GROUP];
-  const unit uy = unit_at(args, y, block, column);
-  for (int o = 0; o < group; o++) {
-    ux[o] = unit_at(args, first + o, block, column);
+  for (int o = 0; o < group; o++)
     s[o] = (dot_sums){sum_zero(), sum_zero(), sum_zero(), sum_zero()};
-  }
-  for (int k = 0; k < args->shape.ncomp; k += 2)
+  for (int k = 0; k < shape->ncomp; k += 2)
     for (int part = 0; part < KAON_PARTS; part++) {
       const int64_t i = k * KAON_W + part * KAON_VL;
-      const factor yr = sum_load(&uy, i);
-      if (k + 1 == args->shape.ncomp) {
+      const factor yr = sum_load(uy, i);
+      if (k + 1 == shape->ncomp) {
         for (int o = 0; o < group; o++) s[o].rr = sum_fma(sum_load(&ux[o], i), yr, s[o].rr);
         continue;
       }
-      const factor yi = sum_load(&uy, i + KAON_W);
+      const factor yi = sum_load(uy, i + KAON_W);
       for (int o = 0; o < group; o++) {
         const factor xr = sum_load(&ux[o], i), xi = sum_load(&ux[o], i + KAON_W);
         s[o].rr = sum_fma(xr, yr, s[o].rr);
@@ -162,19 +158,18 @@ KAON_INLINE void unit_dots(const kaon_update_args *args, int first, const int gr
       }
     }
   for (int o = 0; o < group; o++) {
-    sum[2 * o] += sum_total(s[o].rr, s[o].ii, &ux[o], &uy);
-    if (args->shape.complex_space) sum[2 * o + 1] += sum_total(s[o].ri, s[o].ir, &ux[o], &uy);
+    sum[2 * o] += sum_total(s[o].rr, s[o].ii, &ux[o], uy);
+    if (shape->complex_space) sum[2 * o + 1] += sum_total(s[o].ri, s[o].ir, &ux[o], uy);
   }
 }
 
-static void unit_dot(const kaon_update_args *args, int x, int y, int64_t block, int column,
-                     double *sum) {
-  unit_dots(args, x, 1, y, block, column, sum);
-}
-
-static void unit_dot_group(const kaon_update_args *args, int first, int y, int64_t block,
-                           int column, double *sum) {
-  unit_dots(args, first, DOT_GROUP, y, block, column, sum);
+/* The same for operands from number `first` on, of one column. */
+KAON_INLINE void unit_dots(const kaon_update_args *args, int first, const int group, int y,
+                           int64_t block, int column, double *sum) {
+  unit ux[DOT_GROUP];
+  const unit uy = unit_at(args, y, block, column);
+  for (int o = 0; o < group; o++) ux[o] = unit_at(args, first + o, block, column);
+  units_dots(ux, group, &uy, &args->shape, sum);
 }
 
 #endif

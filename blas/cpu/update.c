@@ -8,6 +8,7 @@
  * (ncomp + 2) 2^-24, for its products are added in float over the components of a lane. */
 #include <string.h>
 
+#include "blas/cpu/block.h"
 #include "blas/cpu/unit.h"
 #include "lib/cpu/reduce.h"
 #include "lib/math/update.h"
@@ -71,6 +72,16 @@ KAON_INLINE void update_unit(const kaon_update_args *args, int64_t block, int co
     if (writes >> i & 1)
       quantise_store(u[i].data, u[i].scale, u[i].target, args->shape.ncomp, u[i].largest);
 #endif
+}
+
+static void unit_dot(const kaon_update_args *args, int x, int y, int64_t block, int column,
+                     double *sum) {
+  unit_dots(args, x, 1, y, block, column, sum);
+}
+
+static void unit_dot_group(const kaon_update_args *args, int first, int y, int64_t block,
+                           int column, double *sum) {
+  unit_dots(args, first, DOT_GROUP, y, block, column, sum);
 }
 
 /* Adds (a, b) of a unit to slot s of `partial` if it is wanted; a == b: the norm. */
@@ -302,6 +313,19 @@ static void recur(const kaon_launch *launch, const kaon_update_args *args) {
   (void)launch;
   for (int k = 0; k < args->shape.nrhs; k++)
     if (kaon_gate_open(&args->gate, k)) kaon_recurrence_run(args->sum.then, &args->sum.state[k]);
+}
+
+/* block.c's, under the names of the table. */
+static void gram(const kaon_launch *launch, const kaon_update_args *args) {
+  KAON_EXPORT(kaon_gram)(launch, args);
+}
+
+static void block_axpy(const kaon_launch *launch, const kaon_update_args *args) {
+  KAON_EXPORT(kaon_block_axpy)(launch, args);
+}
+
+static void block_rotate(const kaon_launch *launch, const kaon_update_args *args) {
+  KAON_EXPORT(kaon_block_rotate)(launch, args);
 }
 
 const kaon_blas_ops KAON_EXPORT(kaon_blas_ops) = {

@@ -16,7 +16,9 @@ typedef enum kaon_method {
   KAON_CGNE,     /* general A: CG on A A^dag y = b, x = A^dag y */
   KAON_BICGSTAB, /* general A */
   KAON_MR,       /* minimal residual; A with positive definite Hermitian part */
-  KAON_GCR       /* flexible GCR(k), preconditioner allowed */
+  KAON_GCR,      /* flexible GCR(k), preconditioner allowed */
+  KAON_BLOCKCG,  /* Hermitian positive definite A; the columns share one Krylov space, 64 at most */
+  KAON_BLOCKCGNR /* general A: the same on A^dag A x = A^dag b */
 } kaon_method;
 
 /* Which residual the tolerance is for. FULL: of the system as posed, by the space of b: A's, or
@@ -130,7 +132,7 @@ kaon_status kaon_solver_solve(kaon_solver *solver, const kaon_vector *b, kaon_ve
 kaon_status kaon_solver_history(const kaon_solver *solver, int column, double *history, int *count);
 
 /* The solver as an operator of A's space and precision: y ~ A^-1 x, from a zero guess, never an
- * error when it does not converge; KAON_DAGGER with cg alone. Its vectors have the solver's
+ * error when it does not converge; KAON_DAGGER with cg and blockcg alone. Its vectors have the solver's
  * columns. It refers to the solver, which must outlive it. A solver of fixed steps (tol = 0) never
  * waits for the host and calls no monitor. *inverse is NULL on failure. Collective. Errors:
  * ARGUMENT, MEMORY. */

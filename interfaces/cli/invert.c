@@ -194,7 +194,8 @@ static void print_columns(const invert_job *job) {
 
 /* How it was computed: what another run needs to repeat it. */
 static json_t *describe_method(const invert_job *job) {
-  static const char *const methods[] = {"cg", "cgnr", "cgne", "bicgstab", "mr", "gcr"};
+  static const char *const methods[] = {"cg", "cgnr", "cgne",    "bicgstab",
+                                        "mr", "gcr",  "blockcg", "blockcgnr"};
   static const char *const precisions[] = {"double", "single", "half"};
   const problem_args *a = &job->args->problem;
   const kaon_solver_options *o = &job->p.options;

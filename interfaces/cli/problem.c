@@ -72,13 +72,13 @@ static int check_set(const char *text) {
 
 static int read_solver(const problem_args *a, problem *p) {
   static const int methods[] = {KAON_CGNR, KAON_CGNR, KAON_CGNE, KAON_BICGSTAB,
-                                KAON_GCR,  KAON_MR,   -1,        -1};
+                                KAON_GCR,  KAON_MR,   KAON_BLOCKCGNR, -1};
   static const kaon_reconstruct reals[] = {KAON_RECONSTRUCT_18, KAON_RECONSTRUCT_12,
                                            KAON_RECONSTRUCT_8};
   char name[32];
   if (methods[a->solver] < 0)
     return not_built(cli_choice(PROBLEM_SOLVERS, a->solver, name),
-                     "use cg, cgne, bicgstab, gcr or mr");
+                     "use cg, cgne, bicgstab, gcr, mr or blockcg");
   p->precision = (kaon_precision)a->precision;
   kaon_solver_options options = KAON_SOLVER_OPTIONS_INIT;
   options.method = (kaon_method)methods[a->solver];

@@ -26,14 +26,19 @@ KAON_INLINE vreal quantise_largest(vreal largest, vreal x) {
 #endif
 }
 
+/* What values are multiplied with before rounding, from their `largest`. */
+KAON_INLINE vreal quantise_factor(vreal largest) {
+  float lanes[KAON_W] __attribute__((aligned(64)));
+  v_store_real(lanes, largest);
+  for (int l = 0; l < KAON_W; l++) lanes[l] = kaon_half_factor(lanes[l]);
+  return v_load_real(lanes);
+}
+
 /* ncomp rows of W values, with their `largest`, to integers and scales. */
 KAON_INLINE void quantise_store(int16_t *data, float *scale, const float *values, int ncomp,
                                 vreal largest) {
-  float lanes[KAON_W] __attribute__((aligned(64)));
-  v_store_real(lanes, largest);
   v_store_real(scale, largest);
-  for (int l = 0; l < KAON_W; l++) lanes[l] = kaon_half_factor(lanes[l]);
-  const vreal factor = v_load_real(lanes);
+  const vreal factor = quantise_factor(largest);
   for (int c = 0; c < ncomp; c++)
     v_store_int16(data + c * KAON_W, v_load_real(values + c * KAON_W) * factor);
 }

@@ -1,0 +1,13 @@
+/* block.h - the entries of blas_ops.h that join columns, defined in block.c: what update.c's table
+ * refers to. */
+#ifndef KAON_BLAS_CPU_BLOCK_H
+#define KAON_BLAS_CPU_BLOCK_H
+
+#include "blas/blas_ops.h"
+#include "lib/kernel.h"
+
+void KAON_EXPORT(kaon_gram)(const kaon_launch *launch, const kaon_update_args *args);
+void KAON_EXPORT(kaon_block_axpy)(const kaon_launch *launch, const kaon_update_args *args);
+void KAON_EXPORT(kaon_block_rotate)(const kaon_launch *launch, const kaon_update_args *args);
+
+#endif
