@@ -45,6 +45,9 @@ kaon_status kaon_pool_take(kaon_context *ctx, size_t bytes, const char *what, vo
 void kaon_pool_give(kaon_context *ctx, void *pointer); /* NULL allowed */
 kaon_status kaon_pool_create(kaon_context *ctx, kaon_pool **pool);
 void kaon_pool_destroy(kaon_context *ctx, kaon_pool **pool);
+/* How many blocks were given back so far: while it stays, addresses taken before are still theirs.
+ */
+uint64_t kaon_pool_given(const kaon_pool *pool);
 void kaon_pool_usage(const kaon_pool *pool, int64_t *now, int64_t *peak);
 
 /* A launch for kernels with `nrhs` columns that touch `pass_bytes`. Grows the partials

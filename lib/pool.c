@@ -16,6 +16,7 @@ struct kaon_pool {
   pool_block *blocks;
   int count, room;
   int64_t now, held, peak;
+  uint64_t given; /* blocks given back so far */
 };
 
 enum { GRANULE = 4096 };
@@ -48,6 +49,10 @@ void kaon_pool_destroy(kaon_context *ctx, kaon_pool **pool) {
 void kaon_pool_usage(const kaon_pool *pool, int64_t *now, int64_t *peak) {
   *now = pool->now;
   *peak = pool->peak;
+}
+
+uint64_t kaon_pool_given(const kaon_pool *pool) {
+  return pool->given;
 }
 
 /* A cached block is reused if it wastes at most an eighth. */
@@ -134,6 +139,7 @@ void kaon_pool_give(kaon_context *ctx, void *pointer) {
     pool_block *b = &pool->blocks[i];
     if (b->pointer != pointer) continue;
     b->used = 0;
+    pool->given++;
     pool->now -= (int64_t)b->bytes;
     if (ctx->options.check) drop(ctx, pool, i);
     return;

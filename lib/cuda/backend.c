@@ -25,6 +25,7 @@ const kaon_backend kaon_cuda_table = {
     .open = kaon_cuda_open,
     .close = kaon_cuda_close,
     .memory = &kaon_cuda_memory,
+    .record = &kaon_cuda_record,
     .convert = &convert,
     .blas = {&blas_d, &blas_s, &blas_h},
     .gauge = {&kaon_gauge_ops_cuda_d, &kaon_gauge_ops_cuda_s, &kaon_gauge_ops_cuda_h},

@@ -16,6 +16,7 @@ typedef struct kaon_cuda_machine {
   cudaStream_t stream;
   void *stage[KAON_CUDA_STAGES]; /* pinned; taken at the first transfer */
   cudaEvent_t passed[KAON_CUDA_STAGES];
+  int recording; /* the stream is captured (graph.c): no answers, no fresh memory */
 } kaon_cuda_machine;
 
 static inline kaon_cuda_machine *kaon_cuda_machine_of(const kaon_context *ctx) {
@@ -31,6 +32,7 @@ kaon_status kaon_cuda_open(kaon_context *ctx);
 void kaon_cuda_close(kaon_context *ctx);
 
 extern const kaon_memory_ops kaon_cuda_memory;
+extern const kaon_record_ops kaon_cuda_record;
 
 /* Whether this build has code for the current device (probe.cu). */
 cudaError_t kaon_cuda_probe(void);
