@@ -7,7 +7,7 @@
  *   s = A^dag r;    beta = (s', s') / (s, s)
  * r is known on the way, so either residual can stop the column; where r does, the column freezes
  * before A^dag. Storage: p, w (q, then s). A step: 1 A and 1 A^dag, each with its norm in the same
- * pass; vectors read 5, written 3. */
+ * pass; vectors read 5, written 3 by kernels 2, the least as in cg.c. */
 #include "solvers/method.h"
 
 enum { P, W, VECTORS };

@@ -8,8 +8,8 @@
  * block for all of them, and no step pays for asking.
  *
  * Recorded addresses are good as long as the same vectors are bound and no block of memory has been
- * given back. Operators are asked at least once a solve whether they are stale: while they are
- * recorded, else by a first block that is issued plainly. */
+ * given back. Operators are asked once a solve whether they are stale: while they are recorded,
+ * else by an application to no column. */
 #include <math.h>
 
 #include "solvers/runner.h"
@@ -137,9 +137,19 @@ static kaon_status drive(kaon_solver *s, int *cancel) {
   }
 }
 
+/* Nothing is written: no column is open. */
+static kaon_status ask_operators(kaon_solver *s) {
+  const kaon_pass nobody = kaon_gated(s, 0);
+  kaon_operator *K = s->options.preconditioner;
+  KAON_TRY(kaon_operator_run(s->system, KAON_PLAIN, s->x, s->outer_r, &nobody));
+  if (s->inner != s->system)
+    KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, s->r, s->work[0], &nobody));
+  return K != NULL ? kaon_operator_run(K, KAON_PLAIN, s->r, s->work[0], &nobody) : KAON_OK;
+}
+
 kaon_status kaon_replay_run(kaon_solver *s, int *cancel) {
   if (still_good(s)) {
-    KAON_TRY(steps(s));
+    KAON_TRY(ask_operators(s));
     return drive(s, cancel);
   }
   if (record(s) == KAON_OK) return drive(s, cancel);

@@ -50,11 +50,9 @@ static int block_length(const kaon_solver *s, int position) {
 /* Every step rounds all of x_inner again, which soon outweighs the updates: every few steps it goes
  * to the outer solution and begins at 0. The residual does not change, so nothing waits for it. */
 kaon_status kaon_runner_flush(kaon_solver *s) {
-  const kaon_pass plain = kaon_gated(s, KAON_GATE_FLUSH);
   const kaon_pass done = kaon_gated_norm(s, KAON_GATE_FLUSH, KAON_NO_SLOT, KAON_REC_FLUSHED);
   if (s->flush == 0 || kaon_gate_shut(s, KAON_GATE_FLUSH)) return KAON_OK;
-  KAON_TRY(kaon_blas_convert(s->x_inner, s->x, 1, &plain));
-  return kaon_blas_zero(s->x_inner, &done);
+  return kaon_blas_pour(s->x_inner, s->x, &done);
 }
 
 /* Issues up to n steps; *position: of the first, then of the next one in its cycle. */

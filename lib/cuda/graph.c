@@ -103,8 +103,9 @@ static cudaError_t last_captured(cudaStream_t stream, cudaGraphNode_t *last) {
   const cudaGraphNode_t *nodes = NULL;
   size_t count = 0;
 #if CUDART_VERSION >= 13000
+  const cudaGraphEdgeData *edges = NULL; /* the conditional node waits for the node as a whole */
   const cudaError_t error =
-      cudaStreamGetCaptureInfo(stream, &capturing, NULL, NULL, &nodes, NULL, &count);
+      cudaStreamGetCaptureInfo(stream, &capturing, NULL, NULL, &nodes, &edges, &count);
 #else
   const cudaError_t error =
       cudaStreamGetCaptureInfo_v2(stream, &capturing, NULL, NULL, &nodes, &count);
