@@ -170,7 +170,6 @@ kaon_status kaon_launch_prepare(kaon_context *ctx, int nrhs, size_t pass_bytes,
                           .stream_stores = pass_bytes > ctx->cache_bytes,
                           .prefetch = pass_bytes > 4 * (size_t)ctx->threads * ctx->core_cache_bytes,
                           .queue = ctx->queue,
-                          .overlap = ctx->overlap,
                           .partials = ctx->partials,
                           .tickets = ctx->tickets};
   return KAON_OK;

@@ -30,7 +30,6 @@ struct kaon_context {
   char details[160]; /* of a device: memory, compute capability, driver */
   void *machine;     /* the backend's own (open, close) */
   void *queue;       /* CUDA: the context's one stream */
-  int overlap;       /* CUDA: launches may overlap (lib/cuda/start.h) */
 };
 
 void kaon_context_retain(kaon_context *ctx);

@@ -17,7 +17,6 @@ typedef struct kaon_launch {
   int stream_stores; /* CPU: the call turns the last cache over: store past it */
   int prefetch;      /* CPU: the call goes through four times what the cores' own caches hold */
   void *queue;       /* CUDA: stream */
-  int overlap;       /* CUDA: a kernel may be set up while the one before it is at work */
   double *partials;  /* room for KAON_REDUCE_CHUNKS * nrhs * KAON_REDUCE_MAX doubles */
   uint32_t *tickets; /* CUDA: nrhs counters, 0 between launches (lib/cuda/reduce.h) */
 } kaon_launch;

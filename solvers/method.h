@@ -100,6 +100,7 @@ struct kaon_solver {
   kaon_recorded recorded;
   int block;        /* steps of a recorded block */
   int unrecordable; /* tried in vain */
+  double rate;      /* seconds a step, as the last looks saw it; 0: not known */
 };
 
 /* Gate and sums of one operation; slots or KAON_NO_SLOT. */

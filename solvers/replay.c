@@ -18,7 +18,7 @@ enum { BLOCK_STEPS = 8 };
 
 /* The host sleeps this long between looks, or for check_interval steps if that is longer; but no
  * longer than a user waits for an answer. */
-static const double look_seconds = 0.005, patience_seconds = 0.2;
+static const double look_seconds = 0.01, patience_seconds = 0.2;
 
 int kaon_solver_block(const kaon_solver *s) {
   return s->cycle > 0 ? s->cycle : s->flush > 0 ? s->flush : BLOCK_STEPS;
@@ -125,10 +125,12 @@ static kaon_status drive(kaon_solver *s, int *cancel) {
   const int replay = s->recorded.form == KAON_ISSUE_REPLAY;
   int patience = 0, served = 0;
   kaon_pace p = kaon_pace_begin();
+  p.rate = s->rate;
   KAON_TRY(issue(s, &p, 0));
   for (int number = 0;; number = 1 - number) {
     KAON_TRY(issue(s, &p, 1 - number));
     KAON_TRY(look(s, &p, number, cancel));
+    s->rate = p.rate;
     const kaon_columns_now n = kaon_columns_count(s);
     if (n.stepping + n.waiting == 0 || *cancel) return KAON_OK;
     const int old = served;

@@ -12,7 +12,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "solvers/method.h"
 #include "tests/util/dirac_case.h"
@@ -393,174 +392,6 @@ static void the_recorder_was_used(void **state) {
   assert_true(calls.records > 0 && calls.runs > calls.records && calls.serves > 0);
 }
 
-/* ---- times, for docs/architecture.md ---- */
-
-static double seconds_of(clockid_t clock) {
-  struct timespec t;
-  clock_gettime(clock, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void time_one(world *w, kaon_precision sloppy, kaon_issue issue, int block, int overlap) {
-  enum { REPEATS = 4 };
-  kaon_solver_options o = options_of(KAON_CGNR, sloppy);
-  kaon_column_report r;
-  kaon_solver *s = NULL;
-  double best = 1e30, share = 0;
-  w->c.ctx->options.issue = issue;
-  w->c.ctx->overlap = overlap;
-  must(w->c.ctx, kaon_solver_create(w->R, 1, &o, &s));
-  if (block > 0) s->block = block;
-  for (int i = 0; i < REPEATS; i++) {
-    must(w->c.ctx, kaon_vector_zero(w->x));
-    must(w->c.ctx, kaon_context_synchronise(w->c.ctx));
-    const double cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID), begin = seconds_of(CLOCK_MONOTONIC);
-    must(w->c.ctx, kaon_solver_solve(s, w->b, w->x, &r, NULL));
-    const double time = seconds_of(CLOCK_MONOTONIC) - begin;
-    if (time >= best) continue;
-    best = time;
-    share = (seconds_of(CLOCK_PROCESS_CPUTIME_ID) - cpu) / time;
-  }
-  printf(
-      "  %2d^4 double/%-6s %-6s block %2d%s: %4d steps, %2d updates, %6.1f us a step, cpu %4.1f "
-      "%%\n",
-      w->c.lattice->extents[0], precision_names[sloppy], issue_names[s->recorded.form], s->block,
-      overlap ? ", overlapping" : "             ", r.iterations, r.updates,
-      1e6 * best / r.iterations, 100 * share);
-  assert_int_equal(r.reason, KAON_CONVERGED);
-  kaon_solver_destroy(&s);
-}
-
-static void times_a_step(void **state) {
-  (void)state;
-  static const int sizes[] = {8, 16};
-  if (machine != MACHINE_CUDA) return;
-  for (int i = 0; i < 2; i++) {
-    const int extents[4] = {sizes[i], sizes[i], sizes[i], sizes[i]};
-    world w;
-    if (!open_world(&w, extents, 1, 0.13)) return;
-    const int overlap = w.c.ctx->overlap;
-    for (int p = KAON_HALF; p >= KAON_DOUBLE; p--) {
-      time_one(&w, (kaon_precision)p, KAON_ISSUE_PLAIN, 0, overlap);
-      for (int issue = KAON_ISSUE_REPLAY; issue <= KAON_ISSUE_WHILE; issue++)
-        for (int block = 4; block <= 8; block *= 2)
-          for (int lap = 0; lap <= overlap; lap++)
-            time_one(&w, (kaon_precision)p, (kaon_issue)issue, block, lap);
-    }
-    close_world(&w);
-  }
-}
-
-/* ---- times of a step's parts ---- */
-
-enum { COPIES = 16, BLOCKS = 20 };
-
-typedef enum {
-  CLOSED,
-  AXPY,
-  AXPY_NORM,
-  AXPY_END,
-  AXPY_XPAY,
-  APPLY,
-  APPLY_NORM,
-  APPLY_DAGGER,
-  POUR,
-  PARTS
-} part_kind;
-static const char *const part_names[] = {
-    "axpy, closed", "axpy",        "axpy, norm",  "axpy, norm, end of step", "axpy_xpay", "A",
-    "A, norm",      "A^dag, norm", "x += x_inner"};
-
-typedef struct {
-  kaon_operator *A;
-  kaon_scalars *scalars;
-  kaon_vector *v[3], *outer;
-  part_kind kind;
-} parts;
-
-static kaon_status issue_copy(parts *p) {
-  kaon_pass pass = KAON_PASS_INIT;
-  const kaon_coefficient a = KAON_NUMBER(1e-9);
-  pass.scalars = p->scalars;
-  pass.gate = p->kind == CLOSED ? 0 : KAON_GATE_ANY;
-  const int sums = p->kind != CLOSED && p->kind != AXPY && p->kind != AXPY_XPAY && p->kind != APPLY;
-  if (sums && p->kind != POUR) pass.norm = KAON_S_R2;
-  if (sums) pass.then = p->kind == AXPY_END ? KAON_REC_CG_BETA : KAON_REC_FLUSHED;
-  switch (p->kind) {
-    case AXPY_XPAY:
-      return kaon_blas_axpy_xpay(a, p->v[0], p->v[1], p->v[2], a, &pass);
-    case APPLY:
-    case APPLY_NORM:
-      return kaon_operator_run(p->A, KAON_PLAIN, p->v[0], p->v[1], &pass);
-    case APPLY_DAGGER:
-      return kaon_operator_run(p->A, KAON_DAGGER, p->v[0], p->v[1], &pass);
-    case POUR:
-      return kaon_blas_pour(p->v[0], p->outer, &pass);
-    default:
-      return kaon_blas_axpy(a, p->v[0], p->v[1], &pass);
-  }
-}
-
-static kaon_status issue_copies(void *user) {
-  for (int i = 0; i < COPIES; i++) KAON_TRY(issue_copy(user));
-  return KAON_OK;
-}
-
-static double time_part(world *w, parts *p, int overlap) {
-  const kaon_record_ops *ops = w->c.ctx->backend->record;
-  kaon_recorder *r = NULL;
-  const kaon_loop loop = {issue_copies, issue_copies, p, p->scalars->state};
-  w->c.ctx->overlap = overlap;
-  must(w->c.ctx, ops->create(w->c.ctx, 1, &r));
-  must(w->c.ctx, ops->record(r, &loop, KAON_ISSUE_REPLAY));
-  double time = 0;
-  for (int i = 0; i < 2; i++) { /* the first time is warm-up */
-    must(w->c.ctx, kaon_context_synchronise(w->c.ctx));
-    const double begin = seconds_of(CLOCK_MONOTONIC);
-    must(w->c.ctx, ops->run(r, BLOCKS));
-    must(w->c.ctx, kaon_context_synchronise(w->c.ctx));
-    time = (seconds_of(CLOCK_MONOTONIC) - begin) / (COPIES * BLOCKS);
-  }
-  ops->destroy(&r);
-  return time;
-}
-
-static void times_of_parts(void **state) {
-  (void)state;
-  static const int sizes[] = {8, 16};
-  if (machine != MACHINE_CUDA) return;
-  for (int i = 0; i < 2; i++)
-    for (int precision = KAON_HALF; precision >= KAON_DOUBLE; precision -= 2) {
-      const int extents[4] = {sizes[i], sizes[i], sizes[i], sizes[i]};
-      world w;
-      parts p = {0};
-      kaon_column_state start = {
-          .gate = KAON_GATE_STEP, .threshold = -1, .max_iterations = 1 << 30, .first = 1e300};
-      if (!open_world(&w, extents, 1, 0.13)) return;
-      const int overlap = w.c.ctx->overlap;
-      must(w.c.ctx,
-           w.R->ops->at_precision(w.R, (kaon_precision)precision, KAON_RECONSTRUCT_18, &p.A));
-      must(w.c.ctx, kaon_scalars_create(w.c.ctx, 1, &p.scalars));
-      for (int k = 0; k < 4; k++)
-        must(w.c.ctx, kaon_vector_create(w.c.ctx, p.A->space, k < 3 ? p.A->precision : KAON_DOUBLE,
-                                         1, k < 3 ? &p.v[k] : &p.outer));
-      for (p.kind = CLOSED; p.kind < PARTS; p.kind++) {
-        for (int k = 0; k < 3; k++) must(w.c.ctx, kaon_vector_zero(p.v[k]));
-        must(w.c.ctx, kaon_vector_zero(p.outer));
-        must(w.c.ctx, kaon_scalars_write(p.scalars, &start));
-        printf("  %2d^4 %-6s %-24s %5.2f us", sizes[i], precision_names[precision],
-               part_names[p.kind], 1e6 * time_part(&w, &p, 0));
-        if (overlap) printf(", overlapping %5.2f", 1e6 * time_part(&w, &p, overlap));
-        printf("\n");
-      }
-      for (int k = 0; k < 3; k++) kaon_vector_destroy(&p.v[k]);
-      kaon_vector_destroy(&p.outer);
-      kaon_scalars_destroy(&p.scalars);
-      kaon_operator_destroy(&p.A);
-      close_world(&w);
-    }
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(bits_do_not_depend_on_how_steps_are_issued),
@@ -569,8 +400,6 @@ int main(void) {
       cmocka_unit_test(a_monitor_ends_recorded_solves),
       cmocka_unit_test(nested_solvers),
       cmocka_unit_test(the_recorder_was_used),
-      cmocka_unit_test(times_a_step),
-      cmocka_unit_test(times_of_parts),
   };
   int failed = 0;
   const char *only = getenv("KAON_TEST_MACHINE");

@@ -132,7 +132,6 @@ template <int FROM, int TO>
 static __global__ void __launch_bounds__(KAON_THREADS)
     convert_kernel(const __grid_constant__ convert_call a) {
   const share mine = share_of(a.sums);
-  grid_begin();
   if (!gate_open(a.sums.gate, mine.column)) return;
   double sum[2] = {0, 0};
   const int64_t step = (int64_t)a.sums.chunks * KAON_THREADS;
@@ -159,11 +158,10 @@ extern "C" void kaon_convert_cuda(const kaon_launch *launch, const kaon_convert_
   const int chunks = kaon_cuda_chunks(a.sites, args->sum.state != NULL ? 2 : 0);
   a.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
   const unsigned blocks = (unsigned)chunks * (unsigned)s->nrhs;
-  const void *kernel = NULL;
-  void *arguments[] = {&a};
-#define PAIR(from_, to_)                               \
-  case 3 * from_ + to_:                                \
-    kernel = (const void *)convert_kernel<from_, to_>; \
+  const cudaStream_t stream = (cudaStream_t)launch->queue;
+#define PAIR(from_, to_)                                                \
+  case 3 * from_ + to_:                                                 \
+    convert_kernel<from_, to_><<<blocks, KAON_THREADS, 0, stream>>>(a); \
     break;
   switch (3 * args->from + args->to) {
     PAIR(DOUBLE, DOUBLE)
@@ -177,5 +175,4 @@ extern "C" void kaon_convert_cuda(const kaon_launch *launch, const kaon_convert_
     PAIR(HALF, HALF)
   }
 #undef PAIR
-  if (kernel != NULL) kaon_cuda_start(kernel, blocks, KAON_THREADS, launch, arguments);
 }

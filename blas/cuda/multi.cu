@@ -52,7 +52,6 @@ static __device__ __forceinline__ void dot_item(const dot_call &a, int64_t i, in
 static __global__ void __launch_bounds__(KAON_THREADS)
     dot_kernel(const __grid_constant__ dot_call a) {
   const share mine = share_of(a.sums);
-  grid_begin();
   if (!gate_open(a.sums.gate, mine.column)) return;
   double sum[6] = {0, 0, 0, 0, 0, 0};
   const int64_t step = (int64_t)a.sums.chunks * KAON_THREADS;
@@ -72,9 +71,8 @@ extern "C" void KAON_EXPORT(kaon_dot)(const kaon_launch *launch, const kaon_upda
   a.v[1] = args->v[1];
   const int chunks = kaon_cuda_chunks(a.w.count, 6);
   a.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
-  void *arguments[] = {&a};
-  kaon_cuda_start((const void *)dot_kernel, (unsigned)chunks * (unsigned)args->shape.nrhs,
-                  KAON_THREADS, launch, arguments);
+  dot_kernel<<<(unsigned)chunks *(unsigned)args->shape.nrhs, KAON_THREADS, 0,
+               (cudaStream_t)launch->queue>>>(a);
 }
 
 /* ---- multi_axpy: v[n] += sum_i c_i v_i ---- */
@@ -191,7 +189,6 @@ static __global__ void __launch_bounds__(KAON_THREADS)
     multi_axpy_kernel(const __grid_constant__ multi_call a) {
   __shared__ vcomplex c[KAON_MAX_COEFFICIENTS];
   const share mine = share_of(a.sums);
-  grid_begin();
   if (!gate_open(a.sums.gate, mine.column)) return;
   if (threadIdx.x < a.n) c[threadIdx.x] = multi_coefficient(a, threadIdx.x, mine.column);
   __syncthreads();
@@ -219,11 +216,9 @@ static multi_call multi_call_of(const kaon_launch *launch, const kaon_update_arg
 
 extern "C" void KAON_EXPORT(kaon_multi_axpy)(const kaon_launch *launch,
                                              const kaon_update_args *args) {
-  multi_call a = multi_call_of(launch, args, args->sum.state != NULL ? 2 : 0);
-  void *arguments[] = {&a};
-  kaon_cuda_start((const void *)multi_axpy_kernel,
-                  (unsigned)a.sums.chunks * (unsigned)args->shape.nrhs, KAON_THREADS, launch,
-                  arguments);
+  const multi_call a = multi_call_of(launch, args, args->sum.state != NULL ? 2 : 0);
+  multi_axpy_kernel<<<(unsigned)a.sums.chunks *(unsigned)args->shape.nrhs, KAON_THREADS, 0,
+                      (cudaStream_t)launch->queue>>>(a);
 }
 
 /* ---- multi_dot: (v_i, v[n]) for i < n, and |v[n]|^2 ---- */
@@ -283,7 +278,6 @@ static __global__ void __launch_bounds__(KAON_THREADS)
     multi_dot_kernel(const __grid_constant__ multi_call a) {
   __shared__ double total[KAON_REDUCE_MAX];
   const share mine = share_of(a.sums);
-  grid_begin();
   if (!gate_open(a.sums.gate, mine.column)) return;
   const int first = (int)blockIdx.y * DOT_GROUP, values = 2 * (a.n + 1);
   const bool last_group = (int)blockIdx.y == a.groups - 1;
@@ -315,22 +309,18 @@ extern "C" void KAON_EXPORT(kaon_multi_dot)(const kaon_launch *launch,
   multi_call a = multi_call_of(launch, args, 2 * (args->n + 1));
   a.groups = args->n > 0 ? (args->n + DOT_GROUP - 1) / DOT_GROUP : 1;
   const dim3 grid((unsigned)a.sums.chunks * (unsigned)args->shape.nrhs, (unsigned)a.groups);
-  void *arguments[] = {&a};
-  kaon_cuda_start((const void *)multi_dot_kernel, grid, KAON_THREADS, launch, arguments);
+  multi_dot_kernel<<<grid, KAON_THREADS, 0, (cudaStream_t)launch->queue>>>(a);
 }
 
 /* ---- recur: no vector ---- */
 
 static __global__ void recur_kernel(kaon_gate gate, kaon_sum sum, int columns) {
   const int column = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-  grid_begin();
   if (column < columns && gate_open(gate, column)) recurrence_run(sum.then, &sum.state[column]);
 }
 
 extern "C" void KAON_EXPORT(kaon_recur)(const kaon_launch *launch, const kaon_update_args *args) {
-  int columns = args->shape.nrhs;
-  kaon_gate gate = args->gate;
-  kaon_sum sum = args->sum;
-  void *arguments[] = {&gate, &sum, &columns};
-  kaon_cuda_start((const void *)recur_kernel, (unsigned)(columns + 31) / 32, 32, launch, arguments);
+  const int columns = args->shape.nrhs;
+  recur_kernel<<<(unsigned)(columns + 31) / 32, 32, 0, (cudaStream_t)launch->queue>>>(
+      args->gate, args->sum, columns);
 }

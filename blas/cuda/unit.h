@@ -10,7 +10,6 @@
 #include "lib/kernel.h"
 #include "lib/cuda/access.h"
 #include "lib/cuda/reduce.h"
-#include "lib/cuda/start.h"
 #include "lib/math/half.h"
 #include "lib/math/update.h"
 

@@ -236,7 +236,6 @@ static __global__ void __launch_bounds__(KAON_THREADS)
     update_kernel(const __grid_constant__ update_call a) {
   constexpr traits t = traits_of<OP>();
   const share mine = share_of(a.sums);
-  grid_begin();
   if (!gate_open(a.sums.gate, mine.column)) return;
   vcomplex c[COEFFICIENTS];
 #pragma unroll
@@ -264,9 +263,8 @@ static void launch_update(const kaon_launch *launch, const kaon_update_args *arg
   a.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
   if (args->v[2].data == NULL && traits_of<OP>().dot == 2) a.sums.sum.slot[1] = KAON_NO_SLOT;
   if (args->v[4].data == NULL && traits_of<OP>().dot == 4) a.sums.sum.slot[1] = KAON_NO_SLOT;
-  void *arguments[] = {&a};
-  kaon_cuda_start((const void *)update_kernel<OP>, (unsigned)chunks * (unsigned)args->shape.nrhs,
-                  KAON_THREADS, launch, arguments);
+  update_kernel<OP><<<(unsigned)chunks *(unsigned)args->shape.nrhs, KAON_THREADS, 0,
+                      (cudaStream_t)launch->queue>>>(a);
 }
 
 #define ENTRY(entry, op)                                                    \

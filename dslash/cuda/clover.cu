@@ -15,7 +15,6 @@ static __global__ void __launch_bounds__(KAON_THREADS)
     clover_kernel(const __grid_constant__ clover_call a) {
   const int column = (int)(blockIdx.x / (unsigned)a.sums.chunks);
   const int chunk = (int)(blockIdx.x % (unsigned)a.sums.chunks);
-  grid_begin();
   if (!gate_open(a.sums.gate, column)) return;
   const uint32_t step = (uint32_t)a.sums.chunks * KAON_THREADS;
   const kaon_view none = {NULL, NULL};
@@ -44,7 +43,6 @@ extern "C" void KAON_EXPORT(kaon_dslash_clover)(const kaon_launch *launch,
   const int chunks = site_chunks(a.nsites, args->sum.state != NULL);
   a.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
   a.sums.sum.slot[1] = KAON_NO_SLOT;
-  void *arguments[] = {&a};
-  kaon_cuda_start((const void *)clover_kernel, (unsigned)chunks * (unsigned)args->nrhs,
-                  KAON_THREADS, launch, arguments);
+  clover_kernel<<<(unsigned)chunks *(unsigned)args->nrhs, KAON_THREADS, 0,
+                  (cudaStream_t)launch->queue>>>(a);
 }

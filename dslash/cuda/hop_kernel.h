@@ -138,7 +138,6 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   const int chunk = (int)(blockIdx.x % (unsigned)a.sums.chunks);
   const uint32_t step = (uint32_t)a.sums.chunks * KAON_THREADS;
   bool open[COLUMNS], any = false;
-  grid_begin();
   double sum[COLUMNS][4];
 #pragma unroll
   for (int k = 0; k < COLUMNS; k++) {
@@ -176,10 +175,8 @@ static void run(const kaon_launch *launch, hop_call *a, const kaon_hop_args *arg
   a->sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
   if (args->w.data == NULL) a->sums.sum.slot[1] = KAON_NO_SLOT;
   const unsigned blocks = (unsigned)chunks * (unsigned)(args->nrhs / COLUMNS);
-  int dagger = args->dagger;
-  void *arguments[] = {a, &dagger};
-  kaon_cuda_start((const void *)hop_kernel<RECON, COLUMNS, CLOVER>, blocks, KAON_THREADS, launch,
-                  arguments);
+  hop_kernel<RECON, COLUMNS, CLOVER>
+      <<<blocks, KAON_THREADS, 0, (cudaStream_t)launch->queue>>>(*a, args->dagger);
 }
 
 template <int RECON, int COLUMNS>

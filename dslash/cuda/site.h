@@ -11,7 +11,6 @@
 #include "lib/cuda/neighbours.h"
 #include "lib/cuda/quantise.h"
 #include "lib/cuda/reduce.h"
-#include "lib/cuda/start.h"
 #include "lib/math/clover.h"
 
 /* The unit (a block's column or matrix) of a site, in numbers. */

@@ -98,7 +98,6 @@ kaon_status kaon_cuda_open(kaon_context *ctx) {
   KAON_TRY(kaon_cuda_check(ctx, cudaStreamCreateWithFlags(&machine->stream, cudaStreamNonBlocking),
                            "a stream"));
   ctx->queue = machine->stream;
-  ctx->overlap = kaon_cuda_code() >= 90; /* older code has no grid_begin to wait at */
   for (int i = 0; i < KAON_CUDA_STAGES; i++)
     KAON_TRY(
         kaon_cuda_check(ctx,

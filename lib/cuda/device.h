@@ -36,7 +36,5 @@ extern const kaon_record_ops kaon_cuda_record;
 
 /* Whether this build has code for the current device (probe.cu). */
 cudaError_t kaon_cuda_probe(void);
-/* Compute capability times 10 that the code in use was compiled for; 0: not known. */
-int kaon_cuda_code(void);
 
 #endif
