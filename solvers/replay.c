@@ -83,17 +83,36 @@ static kaon_status record(kaon_solver *s) {
 
 /* ---- the loop ---- */
 
-/* Blocks until the next look. Replayed without the host, those behind a frozen column's step would
- * find it closed: where columns are going to wait, one block at a time. */
+/* Steps that the slowest column has still to take, if it goes on as in the later half of its way;
+ * 0: nothing is known yet. */
+static double steps_left(const kaon_solver *s) {
+  double most = 0;
+  for (int k = 0; k < s->columns; k++) {
+    const kaon_column_history *h = &s->history[k];
+    const int now = h->count - 1, then = h->count / 2;
+    if ((s->host[k].gate & KAON_GATE_STEP) == 0 || now <= then) continue;
+    const double drop = log(h->residual[then] / h->residual[now]);
+    const double left = (now - then) * log(h->residual[now] / s->options.tol) / drop;
+    if (drop > 0 && left > most) most = left;
+  }
+  return most;
+}
+
+/* Blocks until the next look. A loop ends by itself. Replayed blocks behind a column's end find it
+ * closed, and two launches are under way at a time: each half of what seems to be left; and where
+ * columns are going to wait, one block. */
 static int blocks_ahead(const kaon_solver *s, const kaon_pace *p) {
   const int most = (KAON_HISTORY - 1) / s->block;
   double steps = s->options.check_interval;
-  if (p->rate <= 0 || (s->recorded.form == KAON_ISSUE_REPLAY && (s->delta > 0 || s->cycle > 0)))
-    return 1;
+  if (p->rate <= 0) return 1;
   if (steps * p->rate > patience_seconds) steps = patience_seconds / p->rate;
   if (steps * p->rate < look_seconds) steps = look_seconds / p->rate;
+  if (s->recorded.form == KAON_ISSUE_REPLAY) {
+    const double left = s->delta > 0 || s->cycle > 0 ? 0 : 0.5 * steps_left(s);
+    if (left < steps) steps = left;
+  }
   const double blocks = ceil(steps / s->block);
-  return blocks < 1 ? 1 : blocks < most ? (int)blocks : most;
+  return blocks >= most ? most : blocks > 1 ? (int)blocks : 1;
 }
 
 static kaon_status issue(kaon_solver *s, const kaon_pace *p, int number) {
