@@ -82,6 +82,8 @@ kaon_status kaon_blas_block_recur(kaon_context *ctx, const kaon_pass *pass);
 /* to = from or to += from across precisions; pass->norm <- |to|^2 */
 kaon_status kaon_blas_convert(const kaon_vector *from, kaon_vector *to, int add,
                               const kaon_pass *pass);
+/* to += from, then from = 0, in one pass; pass->norm <- |to|^2 */
+kaon_status kaon_blas_pour(kaon_vector *from, kaon_vector *to, const kaon_pass *pass);
 /* Runs recurrence `then` on the gated columns (on this rank's scalars as they are). */
 kaon_status kaon_blas_recur(kaon_context *ctx, const kaon_pass *pass);
 

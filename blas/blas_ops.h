@@ -70,11 +70,11 @@ typedef struct kaon_blas_ops {
 } kaon_blas_ops;
 
 /* Kernels that see two precisions (one table a backend): v[1]' = v[0], or v[1] + v[0] when add is
- * set. from, to: 0 double, 1 single, 2 half. slot0: |v1|^2. */
+ * set; then v[0]' = 0 when clear is set. from, to: 0 double, 1 single, 2 half. slot0: |v1|^2. */
 typedef struct kaon_convert_args {
   kaon_shape shape;
   int from, to;
-  int add;
+  int add, clear;
   kaon_view v[2];
   kaon_gate gate;
   kaon_sum sum;

@@ -36,6 +36,36 @@ typedef struct kaon_memory_ops {
   int (*place)(kaon_context *ctx, const void *pointer);       /* KAON_AT_...; NULL: both, always */
 } kaon_memory_ops;
 
+/* How a solve's steps come to the device. A block of them (kaon_loop.steps) and the service of
+ * columns that wait are recorded once and issued again as a whole; the host looks at the columns'
+ * states through copies that arrive while the next blocks are at work.
+ *   REPLAY  blocks follow each other as the host says, and so do services
+ *   WHILE   the device repeats the block and serves by itself, until no column is left or the host
+ *           is due to look */
+typedef struct kaon_recorder kaon_recorder;
+typedef struct kaon_loop {
+  kaon_status (*steps)(void *user);   /* issue gated work alone: no number asked for, no memory */
+  kaon_status (*service)(void *user); /* taken or given */
+  void *user;
+  const kaon_column_state *state; /* device memory: its gates say who steps, who waits */
+} kaon_loop;
+
+/* NULL: this machine does work when it is asked. A recorder belongs to one batch of columns. */
+typedef struct kaon_record_ops {
+  kaon_status (*create)(kaon_context *ctx, int columns, kaon_recorder **recorder);
+  void (*destroy)(kaon_recorder **recorder); /* NULL allowed; waits for what was issued */
+  /* Takes the place of an earlier recording. Nothing is done by it. Fails (UNSUPPORTED, or what
+   * steps and service return) where something cannot be recorded. */
+  kaon_status (*record)(kaon_recorder *recorder, const kaon_loop *loop, kaon_issue form);
+  /* Issues `blocks` of them; WHILE: at most so many. */
+  kaon_status (*run)(kaon_recorder *recorder, int blocks);
+  kaon_status (*serve)(kaon_recorder *recorder); /* REPLAY alone */
+  /* The states from `history` on, as they are after all that was issued so far, on their way to
+   * copy `number` (0 or 1); and their arrival. The waiting thread sleeps. */
+  kaon_status (*post)(kaon_recorder *recorder, const kaon_column_state *state, int number);
+  kaon_status (*wait)(kaon_recorder *recorder, int number, kaon_column_state *host);
+} kaon_record_ops;
+
 typedef struct kaon_backend {
   const char *name;        /* "cpu", "cuda" */
   const char *isa;         /* CPU: "avx512", ... */
@@ -50,6 +80,7 @@ typedef struct kaon_backend {
   double (*energy)(kaon_context *ctx);
   const kaon_memory_ops *memory;
   const struct kaon_door_ops *door; /* NULL where the host reaches the memory */
+  const kaon_record_ops *record;
   const struct kaon_convert_ops *convert;
   const struct kaon_blas_ops *blas[KAON_PRECISIONS];
   const struct kaon_gauge_ops *gauge[KAON_PRECISIONS];

@@ -57,6 +57,9 @@ kaon_pool_use kaon_pool_usage(kaon_context *ctx);
 /* MEMORY, with a sentence that names both numbers, where `bytes` are known not to be there: said
  * before a job is begun, not in the middle of it. Takes nothing. */
 kaon_status kaon_pool_expect(kaon_context *ctx, size_t bytes, const char *what);
+/* How many blocks were given back so far: while it stays, addresses taken before are still theirs.
+ */
+uint64_t kaon_pool_given(const kaon_pool *pool);
 
 /* A launch for kernels with `nrhs` columns that touch `pass_bytes`. Grows the partials
  * buffer if need be (never inside a solve: kaon_solver_create sizes it). */

@@ -14,6 +14,11 @@ static const kaon_field_name levels[] = {{"error", KAON_LOG_ERROR},
                                          {"info", KAON_LOG_INFO},
                                          {"debug", KAON_LOG_DEBUG},
                                          {NULL, 0}};
+static const kaon_field_name issues[] = {{"auto", KAON_ISSUE_AUTO},
+                                         {"plain", KAON_ISSUE_PLAIN},
+                                         {"replay", KAON_ISSUE_REPLAY},
+                                         {"while", KAON_ISSUE_WHILE},
+                                         {NULL, 0}};
 static const kaon_field_name precisions[] = {
     {"double", KAON_DOUBLE}, {"single", KAON_SINGLE}, {"half", KAON_HALF}, {NULL, 0}};
 static const kaon_field_name reconstructs[] = {
@@ -57,6 +62,7 @@ static const kaon_field context_fields[] = {
     F(S, check, KAON_FIELD_INT, 0, 0, 1, "1: guard pages, poisoned memory, slow"),
     E(S, log_level, KAON_LOG_WARNING, levels, "most detailed level that reaches the log callback"),
     F(S, memory_limit, KAON_FIELD_INT64, 0, 0, 1e18, "bytes that the pool may hold; 0: no limit"),
+    E(S, issue, KAON_ISSUE_AUTO, issues, "how solvers issue steps on a device"),
     END};
 #undef S
 #define S kaon_dirac_options

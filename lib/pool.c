@@ -16,6 +16,7 @@ struct kaon_pool {
   pool_block *blocks;
   int count, room;
   int64_t now, held, peak;
+  uint64_t given; /* blocks given back so far */
 };
 
 enum { GRANULE = 4096 };
@@ -72,6 +73,10 @@ kaon_status kaon_pool_expect(kaon_context *ctx, size_t bytes, const char *what) 
                    what, bytes, (long long)there, ctx->device,
                    ctx->options.memory_limit > 0 ? " within the limit" : "",
                    (long long)ctx->pool->now);
+}
+
+uint64_t kaon_pool_given(const kaon_pool *pool) {
+  return pool->given;
 }
 
 /* A cached block is reused if it wastes at most an eighth. */
@@ -159,6 +164,7 @@ void kaon_pool_give(kaon_context *ctx, void *pointer) {
     pool_block *b = &pool->blocks[i];
     if (b->pointer != pointer) continue;
     b->used = 0;
+    pool->given++;
     pool->now -= (int64_t)b->bytes;
     if (ctx->options.check) drop(ctx, pool, i);
     return;

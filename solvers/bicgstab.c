@@ -5,8 +5,9 @@
  *   r -= alpha v                   (the paper's s)
  *   t = A r;                       omega = (t, r) / (t, t)
  *   x += alpha p + omega r;  r -= omega t;  beta = (r0, r') / (r0, r) alpha / omega
- * Storage: r0, p, v, t. A step: 2 A with their sums in the same pass; vectors read 10, written 4,
- * besides r0 read in A's pass. */
+ * Storage: r0, p, v, t. A step: 2 A with their sums in the same pass; vectors read 10, written 4 by
+ * kernels 3, besides r0 read in A's pass. Each alpha, omega, beta is needed before the next kernel,
+ * so no two of them can be one. */
 #include "solvers/method.h"
 
 enum { R0, P, V, T, VECTORS };

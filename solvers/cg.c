@@ -4,7 +4,8 @@
  *   q = A p;        alpha = (r, r) / (p, A p)
  *   r -= alpha q;   beta = (r', r') / (r, r)
  * x lags one update behind, so that it shares a pass with p and a column can freeze after its
- * residual. Storage: p, q. A step: 1 A with its dot in the same pass; vectors read 5, written 3. */
+ * residual. Storage: p, q. A step: 1 A with its dot in the same pass; vectors read 5, written 3 by
+ * kernels 2, which is the least: each of x, p, r goes through once between two sums, with A p. */
 #include "solvers/method.h"
 
 enum { P, Q, VECTORS };

@@ -5,7 +5,8 @@
  *   w = A^dag r;    x += alpha p (of the step before);  p = w + beta p;  alpha = (r, r) / (p, p)
  *   w = A p
  *   r -= alpha w;   beta = (r', r') / (r, r)
- * Storage: p, w. A step: 1 A^dag and 1 A; vectors read 5, written 3. */
+ * Storage: p, w. A step: 1 A^dag and 1 A; vectors read 5, written 3 by kernels 2, the least as in
+ * cg.c. */
 #include "solvers/method.h"
 
 enum { P, W, VECTORS };

@@ -6,11 +6,17 @@
  *   r -= alpha q
  *   s = A^dag r;    beta = (s', s') / (s, s)
  * r is known on the way, so either residual can stop the column; where r does, the column freezes
- * before A^dag. Storage: p, w (q, then s). A step: 1 A and 1 A^dag, each with its norm in the same
- * pass; vectors read 5, written 3. */
+ * before A^dag; where s does, |r| is not summed before it is asked for. Storage: p, w (q, then s).
+ * A step: 1 A and 1 A^dag, each with its norm in the same pass; vectors read 5, written 3 by
+ * kernels 2, the least as in cg.c. */
 #include "solvers/method.h"
 
 enum { P, W, VECTORS };
+
+/* The process stops by |A^dag r| (KAON_FLAG_NORMAL). */
+static int watches_normal(const kaon_solver *s) {
+  return s->options.stop == KAON_STOP_NORMAL && s->options.tol > 0;
+}
 
 static kaon_status step(kaon_solver *s, int position) {
   kaon_vector *p = s->work[P], *w = s->work[W];
@@ -22,7 +28,8 @@ static kaon_status step(kaon_solver *s, int position) {
   KAON_TRY(kaon_blas_axpy_xpay(KAON_PLUS(KAON_S_ALPHA), p, s->x_inner, w, KAON_PLUS(KAON_S_BETA),
                                &plain));
   KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, p, w, &alpha));
-  KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_ALPHA), w, s->r, &residual));
+  KAON_TRY(
+      kaon_blas_axpy(KAON_MINUS(KAON_S_ALPHA), w, s->r, watches_normal(s) ? &plain : &residual));
   return kaon_operator_run(s->inner, KAON_DAGGER, s->r, w, &beta);
 }
 
@@ -42,7 +49,9 @@ static kaon_status inject(kaon_solver *s) {
 }
 
 static kaon_status finish(kaon_solver *s, int gate) {
+  const int slots[3] = {KAON_NO_SLOT, KAON_NO_SLOT, KAON_S_R2};
   const kaon_pass plain = kaon_gated(s, gate);
+  if (watches_normal(s)) KAON_TRY(kaon_blas_dot(s->r, s->r, slots, &plain));
   return kaon_blas_axpy(KAON_PLUS(KAON_S_ALPHA), s->work[P], s->x_inner, &plain);
 }
 

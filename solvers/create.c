@@ -142,6 +142,12 @@ static kaon_status reserve(kaon_solver *s, kaon_operator *A) {
   return A->ops->reserve != NULL ? A->ops->reserve(A, s->columns) : KAON_OK;
 }
 
+/* Steps of solvers of a fixed number are part of an outer solver's block. */
+static int records(const kaon_solver *s) {
+  return s->ctx->backend->record != NULL && s->ctx->options.issue != KAON_ISSUE_PLAIN &&
+         s->options.tol > 0;
+}
+
 static kaon_status build(kaon_solver *s) {
   const kaon_method_ops *m = s->method;
   const kaon_solver_options *o = &s->options;
@@ -160,6 +166,8 @@ static kaon_status build(kaon_solver *s) {
   if (o->preconditioner != NULL) KAON_TRY(reserve(s, o->preconditioner));
   KAON_TRY(kaon_launch_prepare(s->ctx, s->columns, 0, &unused));
   kaon_solver_idle(s);
+  s->block = kaon_solver_block(s);
+  if (records(s)) KAON_TRY(s->ctx->backend->record->create(s->ctx, s->columns, &s->recorder));
   return kaon_scalars_write(s->scalars, s->host);
 }
 
@@ -192,6 +200,7 @@ void kaon_solver_destroy(kaon_solver **solver) {
   if (solver == NULL || *solver == NULL) return;
   kaon_solver *s = *solver;
   *solver = NULL;
+  if (s->recorder != NULL) s->ctx->backend->record->destroy(&s->recorder);
   for (int i = 0; i < s->nwork; i++) kaon_vector_destroy(&s->work[i]);
   if (s->mixed) kaon_vector_destroy(&s->r);
   kaon_vector_destroy(&s->outer_r);

@@ -50,6 +50,14 @@ typedef struct kaon_column_history {
   int count, room;
 } kaon_column_history;
 
+/* What a recording holds for. */
+typedef struct kaon_recorded {
+  kaon_view b, x;
+  uint64_t given; /* blocks given back to the pool by then */
+  int reduces, block;
+  kaon_issue form; /* AUTO: there is none */
+} kaon_recorded;
+
 struct kaon_solver {
   kaon_context *ctx;
   kaon_solver_options options;
@@ -92,6 +100,12 @@ struct kaon_solver {
 
   kaon_column_history *history;
   int monitored; /* history is drained (and the monitor called) */
+
+  kaon_recorder *recorder; /* of steps and services; NULL: the machine offers none */
+  kaon_recorded recorded;
+  int block;        /* steps of a recorded block */
+  int unrecordable; /* tried in vain */
+  double rate;      /* seconds a step, as the last looks saw it; 0: not known */
 };
 
 /* Gate and sums of one operation; slots or KAON_NO_SLOT. */
@@ -140,6 +154,9 @@ kaon_status kaon_runner_fixed(kaon_solver *s, int steps, int *cancelled);
 int kaon_solver_fixed_steps(const kaon_solver *s);
 /* runner.c: seconds of a clock that never goes back. */
 double kaon_solver_clock(void);
+
+/* replay.c: steps of a recorded block: a cycle, or from flush to flush. */
+int kaon_solver_block(const kaon_solver *s);
 
 /* solve.c: the host's copies of all states to their idle values. */
 void kaon_solver_idle(kaon_solver *s);

@@ -1,24 +1,16 @@
 /* runner.c - the one loop: issues steps in blocks, looks at the columns' state between blocks,
  * serves those that wait, ends when none is left.
  * A step never asks for a number, so how steps are issued is decided here alone: one operation
- * after another, or a recorded block replayed where backend and communicator can be captured.
+ * after another, or recorded blocks (replay.c) where machine and communicator allow it.
  * When the host looks changes nothing but time: a column that needs the host is frozen until then.
  */
 #include <time.h>
 
-#include "solvers/method.h"
+#include "solvers/runner.h"
 
 /* Where the host shares memory with the kernels a look costs nothing: look at least so often, so
  * that a monitor can end a solve with slow steps in good time. */
 static const double look_seconds = 0.2;
-
-/* Since the last look. One rank asks the clock after every step. Several have to issue the same
- * steps: at each look they agree how many the next one is away, by the time that a step took them
- * on average. */
-typedef struct pace {
-  double begin;
-  int steps, limit;
-} pace;
 
 double kaon_solver_clock(void) {
   struct timespec t;
@@ -26,22 +18,20 @@ double kaon_solver_clock(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static pace pace_begin(void) {
-  return (pace){.begin = kaon_solver_clock(), .limit = 1};
+kaon_pace kaon_pace_begin(void) {
+  return (kaon_pace){.begin = kaon_solver_clock(), .limit = 1};
 }
 
-static int late(const kaon_solver *s, const pace *p) {
+/* One rank asks the clock after every step. Several have to issue the same steps: at each look they
+ * agree how many the next one is away. */
+static int late(const kaon_solver *s, const kaon_pace *p) {
   if (!s->ctx->backend->host_accessible) return 0;
   if (s->ctx->comm->ranks > 1) return p->steps >= p->limit;
   return kaon_solver_clock() - p->begin > look_seconds;
 }
 
-typedef struct columns_now {
-  int stepping, waiting;
-} columns_now;
-
-static columns_now count_columns(const kaon_solver *s) {
-  columns_now n = {0, 0};
+kaon_columns_now kaon_columns_count(const kaon_solver *s) {
+  kaon_columns_now n = {0, 0};
   for (int k = 0; k < s->columns; k++) {
     if (s->host[k].gate & KAON_GATE_STEP) n.stepping++;
     if (s->host[k].gate & KAON_GATE_SERVICE) n.waiting++;
@@ -59,19 +49,17 @@ static int block_length(const kaon_solver *s, int position) {
 
 /* Every step rounds all of x_inner again, which soon outweighs the updates: every few steps it goes
  * to the outer solution and begins at 0. The residual does not change, so nothing waits for it. */
-static kaon_status flush(kaon_solver *s) {
-  const kaon_pass plain = kaon_gated(s, KAON_GATE_FLUSH);
+kaon_status kaon_runner_flush(kaon_solver *s) {
   const kaon_pass done = kaon_gated_norm(s, KAON_GATE_FLUSH, KAON_NO_SLOT, KAON_REC_FLUSHED);
   if (s->flush == 0 || kaon_gate_shut(s, KAON_GATE_FLUSH)) return KAON_OK;
-  KAON_TRY(kaon_blas_convert(s->x_inner, s->x, 1, &plain));
-  return kaon_blas_zero(s->x_inner, &done);
+  return kaon_blas_pour(s->x_inner, s->x, &done);
 }
 
 /* Issues up to n steps; *position: of the first, then of the next one in its cycle. */
-static kaon_status issue_block(kaon_solver *s, int n, pace *p, int *position) {
+static kaon_status issue_block(kaon_solver *s, int n, kaon_pace *p, int *position) {
   for (int i = 0; i < n; i++) {
     KAON_TRY(s->method->step(s, *position));
-    KAON_TRY(flush(s));
+    KAON_TRY(kaon_runner_flush(s));
     *position = s->cycle > 0 ? (*position + 1) % s->cycle : 0;
     p->steps++;
     if (late(s, p)) break;
@@ -79,39 +67,42 @@ static kaon_status issue_block(kaon_solver *s, int n, pace *p, int *position) {
   return KAON_OK;
 }
 
-/* What each rank found out by itself at a look becomes what all do: one monitor's wish to end ends
- * the solve, one's failure is everybody's. */
-static kaon_status agree(const kaon_solver *s, kaon_status status, pace *p, int *cancel) {
+kaon_status kaon_runner_agree(const kaon_solver *s, kaon_status status, kaon_pace *p, int *cancel) {
   kaon_comm *comm = s->ctx->comm;
-  if (comm->ranks == 1) return status;
-  KAON_TRY(comm->ops->agree(comm, status));
-  const double seconds = kaon_solver_clock() - p->begin;
-  double sum[2] = {*cancel != 0, p->steps > 0 ? seconds / p->steps : 0};
-  KAON_TRY(comm->ops->sum_start(comm, sum, 2));
-  KAON_TRY(comm->ops->sum_finish(comm));
-  *cancel = sum[0] > 0;
-  if (p->steps == 0) return KAON_OK;
-  const double steps = look_seconds * comm->ranks / sum[1];
-  p->limit = steps < 1 ? 1 : steps < KAON_HISTORY ? (int)steps : KAON_HISTORY;
-  return KAON_OK;
-}
-
-static kaon_status look(kaon_solver *s, pace *p, int *cancel) {
-  kaon_status status = kaon_scalars_read(s->scalars, s->host);
-  if (status == KAON_OK && s->monitored) status = kaon_history_drain(s, cancel);
-  KAON_TRY(agree(s, status, p, cancel));
-  p->begin = kaon_solver_clock();
+  const int ranks = comm->ranks;
+  const double now = kaon_solver_clock();
+  double sum[2] = {*cancel != 0, p->steps > 0 ? (now - p->begin) / p->steps : 0};
+  if (ranks > 1) {
+    KAON_TRY(comm->ops->agree(comm, status));
+    KAON_TRY(comm->ops->sum_start(comm, sum, 2));
+    KAON_TRY(comm->ops->sum_finish(comm));
+    *cancel = sum[0] > 0;
+  } else {
+    KAON_TRY(status);
+  }
+  if (p->steps > 0) {
+    p->rate = sum[1] / ranks;
+    const double steps = look_seconds / p->rate;
+    p->limit = steps < 1 ? 1 : steps < KAON_HISTORY ? (int)steps : KAON_HISTORY;
+  }
+  p->begin = now;
   p->steps = 0;
   return KAON_OK;
 }
 
+static kaon_status look(kaon_solver *s, kaon_pace *p, int *cancel) {
+  kaon_status status = kaon_scalars_read(s->scalars, s->host);
+  if (status == KAON_OK && s->monitored) status = kaon_history_drain(s, cancel);
+  return kaon_runner_agree(s, status, p, cancel);
+}
+
 /* Services are cheaper together. As columns do not see each other, waiting for company changes no
  * result: serve when half of those left wait, or when some have waited for a few looks. */
-static int serve_now(const kaon_solver *s, columns_now n, int position, int *patience) {
+int kaon_runner_serve_now(const kaon_solver *s, kaon_columns_now n, int begins, int *patience) {
   enum { LOOKS = 3 };
   if (n.waiting == 0) return 0;
   if (n.stepping == 0) return 1;
-  if (s->cycle > 0) return position == 0;
+  if (s->cycle > 0) return begins;
   if (n.waiting < n.stepping && ++*patience < LOOKS) return 0;
   *patience = 0;
   return 1;
@@ -119,18 +110,19 @@ static int serve_now(const kaon_solver *s, columns_now n, int position, int *pat
 
 kaon_status kaon_runner_run(kaon_solver *s) {
   int cancel = 0, position = 0, patience = 0;
-  pace p = pace_begin();
   KAON_TRY(kaon_service_run(s));
+  if (kaon_replay_possible(s)) KAON_TRY(kaon_replay_run(s, &cancel));
+  kaon_pace p = kaon_pace_begin();
   for (;;) {
     KAON_TRY(look(s, &p, &cancel));
-    columns_now n = count_columns(s);
+    kaon_columns_now n = kaon_columns_count(s);
     if (n.stepping + n.waiting == 0) return KAON_OK;
     if (cancel) {
       KAON_TRY(kaon_recur(s, KAON_GATE_ANY, KAON_REC_CANCEL));
       KAON_TRY(kaon_service_run(s));
       continue;
     }
-    if (serve_now(s, n, position, &patience)) {
+    if (kaon_runner_serve_now(s, n, position == 0, &patience)) {
       KAON_TRY(kaon_service_run(s));
       if (n.stepping == 0) position = 0;
     } else {
@@ -159,7 +151,7 @@ static kaon_status fixed_residual(kaon_solver *s) {
 kaon_status kaon_runner_fixed(kaon_solver *s, int steps, int *cancelled) {
   const int every =
       s->options.check_interval < KAON_HISTORY - 1 ? s->options.check_interval : KAON_HISTORY - 1;
-  pace p = pace_begin();
+  kaon_pace p = kaon_pace_begin();
   KAON_TRY(kaon_recur(s, KAON_GATE_ANY, KAON_REC_FIXED_BEGIN));
   KAON_TRY(fixed_residual(s));
   KAON_TRY(s->method->start(s));

@@ -6,6 +6,8 @@
 #if !defined(KAON_PREC_DOUBLE) && !defined(KAON_PREC_SINGLE) && !defined(KAON_PREC_HALF)
 #define KAON_PREC_HALF /* vreal: W floats, and int16 loads and stores */
 #endif
+#include <string.h>
+
 #include "blas/blas_ops.h"
 #include "lib/kernel.h"
 #include "lib/cpu/reduce.h"
@@ -75,6 +77,12 @@ KAON_INLINE void convert_half(const unit *from, const int from_precision, unit *
   to->step = largest * v_set(KAON_HALF_STEP);
 }
 
+/* Bits of zero are zero in every precision. */
+KAON_INLINE void clear_unit(const unit *u, const int precision, int ncomp) {
+  memset(u->data, 0, (size_t)ncomp * KAON_W * bytes_of(precision));
+  if (precision == HALF) memset(u->scale, 0, KAON_W * sizeof *u->scale);
+}
+
 KAON_INLINE double unit_norm(const unit *u, const int precision, int ncomp) {
   vwide sum = w_zero();
   for (int c = 0; c < ncomp; c++) {
@@ -97,6 +105,7 @@ KAON_INLINE void convert_unit(const kaon_convert_args *args, const int from_prec
     convert_rows(&from, from_precision, &to, to_precision, 1, ncomp);
   else
     convert_rows(&from, from_precision, &to, to_precision, 0, ncomp);
+  if (args->clear) clear_unit(&from, from_precision, ncomp);
   if (partial != NULL) *partial += unit_norm(&to, to_precision, ncomp);
 }
 

@@ -1,7 +1,7 @@
 /* convert.cu - vectors from one precision to another on the GPU: the only kernels that see two. A
  * thread takes a site: groups of components differ with the precision, so each side is read or
- * written in its own. A value is widened to double, added if asked for, and rounded once. The norm
- * is of the stored values. */
+ * written in its own. A value is widened to double, added if asked for, and rounded once; what it
+ * came from may be set to zero. The norm is of the stored values. */
 #define KAON_PREC_SINGLE /* unit.h's `real`, which is not used here */
 #undef KAON_PREC_ALL
 #include "blas/cuda/unit.h"
@@ -9,7 +9,7 @@
 
 typedef struct convert_call {
   int64_t sites; /* masked ones too */
-  int ncomp, nrhs, add;
+  int ncomp, nrhs, add, clear;
   kaon_view v[2];
   kaon_cuda_sums sums;
 } convert_call;
@@ -60,6 +60,12 @@ static __device__ __forceinline__ void convert_spinor(const convert_call &a, int
     }
   }
   site_write<target, SPINOR>(to, lane, y);
+  if (a.clear) {
+#pragma unroll
+    for (int c = 0; c < SPINOR; c++) x[c] = 0;
+    site_write<source, SPINOR>((source *)a.v[0].data + unit * SPINOR * KAON_LANES, lane, x);
+    if (FROM == HALF) a.v[0].scale[unit * KAON_LANES + lane] = 0;
+  }
   if (!sums_want(a.sums, 0)) return;
 #pragma unroll
   for (int c = 0; c < SPINOR; c++) {
@@ -99,6 +105,11 @@ static __device__ __forceinline__ void convert_site(const convert_call &a, int64
     }
   }
   if (TO == HALF) a.v[1].scale[unit * KAON_LANES + lane] = largest;
+  if (!a.clear) return;
+#pragma unroll 1
+  for (int c = 0; c < a.ncomp; c++)
+    ((source *)a.v[0].data)[unit * a.ncomp * KAON_LANES + site_offset(c, lane, from_pack)] = 0;
+  if (FROM == HALF) a.v[0].scale[unit * KAON_LANES + lane] = 0;
 }
 
 template <int FROM, int TO>
@@ -126,6 +137,7 @@ extern "C" void kaon_convert_cuda(const kaon_launch *launch, const kaon_convert_
   a.ncomp = s->ncomp;
   a.nrhs = s->nrhs;
   a.add = args->add;
+  a.clear = args->clear;
   for (int i = 0; i < 2; i++) a.v[i] = args->v[i];
   const int chunks = chunks_of(launch, a.sites, args->sum.state != NULL ? 2 : 0);
   a.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);

@@ -26,6 +26,17 @@ typedef enum kaon_isa {
   KAON_ISA_AVX512
 } kaon_isa;
 
+/* How solvers issue their steps where the machine can record them (CUDA): PLAIN one operation after
+ * another; REPLAY recorded blocks of steps, as the host says; WHILE the device repeats the block
+ * and serves columns by itself. AUTO: WHILE, else REPLAY, else PLAIN, as device and operators
+ * allow. Results do not depend on it. */
+typedef enum kaon_issue {
+  KAON_ISSUE_AUTO,
+  KAON_ISSUE_PLAIN,
+  KAON_ISSUE_REPLAY,
+  KAON_ISSUE_WHILE
+} kaon_issue;
+
 typedef enum kaon_log_level {
   KAON_LOG_ERROR,
   KAON_LOG_WARNING,
@@ -48,12 +59,13 @@ typedef struct kaon_context_options {
   kaon_log_fn *log; /* NULL: the library is silent */
   void *log_user;
   int64_t memory_limit; /* bytes that the pool may hold; 0: no limit */
+  kaon_issue issue;     /* how solvers issue steps on a device */
 } kaon_context_options;
 
 #define KAON_CONTEXT_OPTIONS_INIT                                                              \
   {                                                                                            \
     sizeof(kaon_context_options), 1, KAON_BACKEND_AUTO, KAON_ISA_AUTO, 0, 0, KAON_LOG_WARNING, \
-        NULL, NULL, 0                                                                          \
+        NULL, NULL, 0, KAON_ISSUE_AUTO                                                         \
   }
 
 /* Creates a context; options = NULL takes the defaults. Several may live at once, each used by one

@@ -73,8 +73,9 @@ typedef struct kaon_solver_options {
                 precision and, with RELIABLE (but in GCR, whose cycles replace), follows the drift
                 that replacements find, between 0.1 and 0.5; without mixing: no replacement */
   int check_interval; /* steps between looks of the host, 1 to 256: 256 is cut to 255, GCR looks at
-                         the end of a cycle at the latest, and where steps are slow the CPU looks
-                         after 0.2 s. Results do not depend on it */
+                         the end of a cycle at the latest, and where steps are slow the host looks
+                         after 0.2 s. A device that repeats recorded blocks of steps is looked at
+                         every 10 ms where that is longer. Results do not depend on it */
   int subspace;       /* GCR: k; MR as preconditioner: steps */
   double relaxation;  /* MR: omega */
   kaon_operator *preconditioner; /* GCR: right preconditioner in the sloppy precision or NULL; kept

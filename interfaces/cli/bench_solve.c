@@ -1,8 +1,10 @@
 /* bench_solve.c - whole solves: time to the tolerance for each inner precision, link storage and
  * column count, on one configuration. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "bench.h"
 #include "energy.h"
@@ -19,6 +21,7 @@ static int stop_if_interrupted(void *user, int iteration, int column, double res
 
 typedef struct solve_figures {
   double seconds, flops;
+  double cpu;     /* seconds of this process' threads, of all processors */
   int iterations; /* of the slowest column */
   double residual;
   kaon_stop_reason reason;
@@ -26,6 +29,12 @@ typedef struct solve_figures {
   double slowest; /* seconds of a repeat */
   int repeats;
 } solve_figures;
+
+static double process_seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 /* The median of --samples solves would take long for what it tells; the best of `repeats` is kept.
  * Where there is an energy counter, which moves in steps, they go on for counted_seconds. */
@@ -46,12 +55,17 @@ static kaon_status solve(bench *b, problem *p, int columns, solve_figures *best)
   for (; (done < repeats || energy_span(&meter) < counted_seconds) && status == KAON_OK; done++) {
     kaon_solve_report report;
     status = kaon_vector_zero(x);
+    if (status == KAON_OK) status = kaon_context_synchronise(b->ctx);
+    const double before = process_seconds();
     if (status == KAON_OK) status = kaon_solver_solve(p->solver, source, x, reports, &report);
+    const double cpu = process_seconds() - before;
     if (status == KAON_OK && signals_interrupted()) status = KAON_ERR_CANCELLED;
     if (status == KAON_OK && report.seconds > slowest) slowest = report.seconds;
     if (status != KAON_OK || report.seconds >= best->seconds) continue;
-    *best =
-        (solve_figures){.seconds = report.seconds, .flops = report.flops, .reason = KAON_CONVERGED};
+    *best = (solve_figures){.seconds = report.seconds,
+                            .flops = report.flops,
+                            .cpu = cpu,
+                            .reason = KAON_CONVERGED};
     for (int k = 0; k < columns; k++) {
       if (reports[k].iterations > best->iterations) best->iterations = reports[k].iterations;
       if (reports[k].residual > best->residual) best->residual = reports[k].residual;
@@ -89,13 +103,18 @@ static void add_row(bench *b, const problem *p, int columns, const solve_figures
   json_t *json = bench_add(b, &row);
   json_object_set_new(json, "iterations", json_integer(s->iterations));
   json_object_set_new(json, "residual", report_real(s->residual));
+  json_object_set_new(json, "step_microseconds",
+                      report_real(s->iterations > 0 ? 1e6 * s->seconds / s->iterations : NAN));
+  json_object_set_new(json, "cpu_share", report_real(s->cpu / s->seconds));
   json_object_set_new(json, "status", json_string(kaon_stop_reason_name(s->reason)));
   json_object_set_new(json, "joules", report_real(s->joules));
   json_object_set_new(json, "gauge", json_string(cli_name(b->args->problem.gauge)));
   json_object_set_new(json, "kappa", report_real(p->kappa));
   json_object_set_new(json, "csw", report_real(p->csw));
-  cli_say(&b->args->common, "    %d iterations, residual %.2e, %s\n", s->iterations, s->residual,
-          kaon_stop_reason_name(s->reason));
+  cli_say(&b->args->common,
+          "    %d iterations of %.1f us, residual %.2e, %s; processor time %.1f %% of the wall's\n",
+          s->iterations, s->iterations > 0 ? 1e6 * s->seconds / s->iterations : 0, s->residual,
+          kaon_stop_reason_name(s->reason), 100 * s->cpu / s->seconds);
 }
 
 /* One inner precision and link storage: the links are there, the operator is made anew. */

@@ -30,6 +30,7 @@ const kaon_backend kaon_cuda_table = {
     .energy = kaon_cuda_energy,
     .memory = &kaon_cuda_memory,
     .door = &door,
+    .record = &kaon_cuda_record,
     .convert = &convert,
     .blas = {&blas_d, &blas_s, &blas_h},
     .gauge = {&kaon_gauge_ops_cuda_d, &kaon_gauge_ops_cuda_s, &kaon_gauge_ops_cuda_h},

@@ -102,8 +102,11 @@ kaon_status kaon_cuda_open(kaon_context *ctx) {
   KAON_TRY(kaon_cuda_check(ctx, kaon_cuda_probe(&capability), "asking for its code"));
   ctx->dependent = capability >= 90;
   for (int i = 0; i < KAON_CUDA_STAGES; i++)
-    KAON_TRY(kaon_cuda_check(
-        ctx, cudaEventCreateWithFlags(&machine->passed[i], cudaEventDisableTiming), "an event"));
+    KAON_TRY(
+        kaon_cuda_check(ctx,
+                        cudaEventCreateWithFlags(&machine->passed[i],
+                                                 cudaEventDisableTiming | cudaEventBlockingSync),
+                        "an event"));
   return KAON_OK;
 }
 

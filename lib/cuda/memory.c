@@ -1,10 +1,35 @@
 /* memory.c - device memory and its traffic with the host. Check mode fills what is taken with 0xff
  * (NaN in double and single), so uninitialised reads show; overruns are compute-sanitizer's. */
 #include <string.h>
+#include <time.h>
 
 #include "lib/cuda/device.h"
 
+/* While work is recorded nothing is done that an answer could come from. */
+static kaon_status refuse_recorded(const kaon_context *ctx, const char *what) {
+  if (!kaon_cuda_machine_of(ctx)->recording) return KAON_OK;
+  return kaon_fail(ctx, KAON_ERR_UNSUPPORTED, "cuda: %s cannot be part of a recording", what);
+}
+
+/* A short wait spins, for a sleeping thread takes that long to wake; a long one sleeps. */
+static kaon_status wait_for(const kaon_context *ctx, cudaEvent_t event, const char *what) {
+  enum { SPIN_NANOSECONDS = 20000 };
+  struct timespec begin, now;
+  cudaError_t error = cudaEventQuery(event);
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  while (error == cudaErrorNotReady) {
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if ((now.tv_sec - begin.tv_sec) * 1000000000L + now.tv_nsec - begin.tv_nsec > SPIN_NANOSECONDS)
+      error = cudaEventSynchronize(event);
+    else
+      error = cudaEventQuery(event);
+  }
+  if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError(); /* no error */
+  return kaon_cuda_check(ctx, error, what);
+}
+
 static kaon_status allocate(kaon_context *ctx, size_t bytes, void **pointer) {
+  KAON_TRY(refuse_recorded(ctx, "taking memory"));
   const cudaError_t error = cudaMalloc(pointer, bytes);
   if (error == cudaErrorMemoryAllocation) {
     cudaGetLastError();
@@ -27,6 +52,7 @@ static kaon_status available(kaon_context *ctx, size_t *bytes) {
 }
 
 static kaon_status synchronise(kaon_context *ctx) {
+  KAON_TRY(refuse_recorded(ctx, "waiting"));
   KAON_TRY(kaon_cuda_pending(ctx, "a kernel launch"));
   return kaon_cuda_check(ctx, cudaStreamSynchronize((cudaStream_t)ctx->queue),
                          "work on the device");
@@ -61,10 +87,11 @@ static size_t stage_length(size_t bytes, size_t begin) {
 static kaon_status to_device(kaon_context *ctx, void *device, const void *host, size_t bytes) {
   kaon_cuda_machine *machine = kaon_cuda_machine_of(ctx);
   int i = 0;
+  KAON_TRY(refuse_recorded(ctx, "a transfer"));
   KAON_TRY(stages(ctx));
   for (size_t begin = 0; begin < bytes; begin += KAON_CUDA_STAGE_BYTES) {
     const size_t length = stage_length(bytes, begin);
-    KAON_TRY(kaon_cuda_check(ctx, cudaEventSynchronize(machine->passed[i]), "a transfer"));
+    KAON_TRY(wait_for(ctx, machine->passed[i], "a transfer"));
     copy_on_host(ctx, machine->stage[i], (const char *)host + begin, length);
     KAON_TRY(kaon_cuda_check(ctx,
                              cudaMemcpyAsync((char *)device + begin, machine->stage[i], length,
@@ -91,6 +118,7 @@ static kaon_status to_host(kaon_context *ctx, void *host, const void *device, si
   kaon_cuda_machine *machine = kaon_cuda_machine_of(ctx);
   const char *from = device;
   int i = 0;
+  KAON_TRY(refuse_recorded(ctx, "a transfer"));
   KAON_TRY(kaon_cuda_pending(ctx, "a kernel launch"));
   KAON_TRY(stages(ctx));
   if (bytes > 0) KAON_TRY(fetch(ctx, 0, from, stage_length(bytes, 0)));
@@ -98,7 +126,7 @@ static kaon_status to_host(kaon_context *ctx, void *host, const void *device, si
     const size_t next = begin + KAON_CUDA_STAGE_BYTES;
     const int other = (i + 1) % KAON_CUDA_STAGES;
     if (next < bytes) KAON_TRY(fetch(ctx, other, from + next, stage_length(bytes, next)));
-    KAON_TRY(kaon_cuda_check(ctx, cudaEventSynchronize(machine->passed[i]), "work on the device"));
+    KAON_TRY(wait_for(ctx, machine->passed[i], "work on the device"));
     copy_on_host(ctx, (char *)host + begin, machine->stage[i], stage_length(bytes, begin));
     i = other;
   }

@@ -77,24 +77,33 @@ static __device__ __forceinline__ void sums_leave(const kaon_cuda_sums &s, int c
     double x = 0;
     for (int w = 0; w < (int)blockDim.x / 32; w++) x += warps[i][w];
     s.partials[((int64_t)column * values + first + i) * s.chunks + chunk] = x;
-    __threadfence();
   }
 }
 
+/* Fetches what a recurrence reads of its column: the first slots, and all behind the history. */
+static __device__ __forceinline__ void state_prefetch(const kaon_column_state *state) {
+  enum { LINE = 128, SLOT_LINES = 3, LINES = 6 };
+  const int line = (int)threadIdx.x;
+  const char *at = line < SLOT_LINES ? (const char *)state->slot + line * LINE
+                                     : (const char *)&state->reference + (line - SLOT_LINES) * LINE;
+  if (line < LINES && at < (const char *)(state + 1))
+    asm volatile("prefetch.global.L1 [%0];" ::"l"(at));
+}
+
 /* True in all threads of the last of `blocks` blocks of the column to come here; its ticket is 0
- * again. */
+ * again. Behind the barrier one thread's fence covers what the block's others wrote; each fence is
+ * a way to memory and back, which is what a sum of few blocks takes its time for. */
 static __device__ __forceinline__ bool sums_last(const kaon_cuda_sums &s, int column, int blocks) {
   __shared__ bool last;
   __syncthreads();
   if (threadIdx.x == 0) {
+    const uint32_t end = (uint32_t)blocks - 1;
     __threadfence();
-    last = atomicAdd(&s.tickets[column], 1u) == (uint32_t)blocks - 1;
-    if (last) {
-      s.tickets[column] = 0;
-      __threadfence();
-    }
+    last = atomicInc(&s.tickets[column], end) == end; /* and begins again at 0 */
+    __threadfence();
   }
   __syncthreads();
+  if (last && s.sum.state != NULL) state_prefetch(&s.sum.state[column]);
   return last;
 }
 

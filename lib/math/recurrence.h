@@ -57,6 +57,8 @@ typedef struct kaon_column_state {
   int32_t stalls;    /* verifications in a row without progress */
   int32_t restarts;  /* after breakdowns */
   int32_t flush;     /* steps between additions of the inner solution to the outer one; 0: never */
+  int32_t renewed;   /* iteration at which the inner process last began or went on */
+  int32_t spare;
 } kaon_column_state;
 
 #endif

@@ -100,7 +100,7 @@ static inline KAON_HD void kaon_step_end(kaon_column_state *s, double watched) {
     kaon_wait(s, KAON_WAIT_UPDATE, 1);
   else if (s->iterations - s->lowest_at >= KAON_STALL_STEPS)
     kaon_wait(s, KAON_WAIT_STALL, 1);
-  else if (s->flush > 0 && s->iterations % s->flush == 0)
+  else if (s->flush > 0 && (s->iterations - s->renewed) % s->flush == 0)
     s->gate |= KAON_GATE_FLUSH;
 }
 
@@ -185,7 +185,7 @@ static inline KAON_HD double kaon_watched(const kaon_column_state *s) {
 
 static inline KAON_HD void kaon_renew(kaon_column_state *s, double watched) {
   s->peak = s->lowest = watched;
-  s->lowest_at = s->iterations;
+  s->lowest_at = s->renewed = s->iterations;
   s->aux = 0;
   s->gate = KAON_GATE_STEP;
 }

@@ -1,0 +1,307 @@
+/* graph.c - recorded blocks of steps (kaon_record_ops) as CUDA graphs.
+ *
+ *   REPLAY  two graphs: the steps of a block, the service
+ *   WHILE   one graph, whose body the device repeats:
+ *             decide; while (again) { steps; decide; if (serve) { service; decide } }
+ *           by conditional nodes (CUDA 12.4; the decisions are in loop.cu)
+ *
+ * A block is what the stream captures while kaon_loop.steps runs. A function that needs the
+ * device's answer or fresh memory sees kaon_cuda_machine.recording and refuses, so such steps are
+ * found out without being harmed: nothing is done while it is recorded. */
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/cuda/device.h"
+#include "lib/cuda/loop.h"
+
+/* What of a state the host looks at: everything but the slots. */
+enum {
+  LOOK_BEGIN = offsetof(kaon_column_state, history),
+  LOOK_BYTES = sizeof(kaon_column_state) - LOOK_BEGIN,
+  COPIES = 2
+};
+
+struct kaon_recorder {
+  kaon_context *ctx;
+  int columns;
+  kaon_issue form;
+  kaon_loop_control *control;
+  cudaGraphExec_t steps, service; /* WHILE: steps is the whole loop */
+  char *copy[COPIES];             /* pinned */
+  cudaEvent_t arrived[COPIES];
+};
+
+static cudaStream_t stream_of(const kaon_recorder *r) {
+  return kaon_cuda_machine_of(r->ctx)->stream;
+}
+
+/* ---- capturing ---- */
+
+typedef struct part {
+  kaon_recorder *recorder;
+  const kaon_loop *loop;
+  kaon_loop_stage stage;
+  kaon_loop_handles handles;
+  int decides; /* ends with a decision */
+} part;
+
+static kaon_status issue_part(const part *p) {
+  kaon_recorder *r = p->recorder;
+  if (p->stage == KAON_LOOP_STEPPED) KAON_TRY(p->loop->steps(p->loop->user));
+  if (p->stage == KAON_LOOP_SERVED) KAON_TRY(p->loop->service(p->loop->user));
+  if (p->decides)
+    kaon_cuda_loop_decide(r->control, p->loop->state, r->columns, p->stage, p->handles,
+                          stream_of(r));
+  return kaon_cuda_pending(r->ctx, "recording");
+}
+
+static void drop(cudaGraphExec_t *exec) {
+  if (*exec != NULL) cudaGraphExecDestroy(*exec);
+  *exec = NULL;
+}
+
+/* *exec from `graph`, which goes. */
+static kaon_status finish(const kaon_recorder *r, cudaGraph_t graph, kaon_status status,
+                          cudaGraphExec_t *exec) {
+  if (status == KAON_OK)
+    status = kaon_cuda_check(r->ctx, cudaGraphInstantiate(exec, graph, 0), "making a graph");
+  if (status == KAON_OK)
+    status = kaon_cuda_check(r->ctx, cudaGraphUpload(*exec, stream_of(r)), "a graph's transfer");
+  if (graph != NULL) cudaGraphDestroy(graph);
+  cudaGetLastError();
+  return status;
+}
+
+/* A graph of its own from what the part issues. */
+static kaon_status record_part(const part *p, cudaGraphExec_t *exec) {
+  const kaon_recorder *r = p->recorder;
+  kaon_cuda_machine *machine = kaon_cuda_machine_of(r->ctx);
+  cudaGraph_t graph = NULL;
+  KAON_TRY(kaon_cuda_check(
+      r->ctx, cudaStreamBeginCapture(machine->stream, cudaStreamCaptureModeThreadLocal),
+      "recording"));
+  machine->recording = 1;
+  kaon_status status = issue_part(p);
+  machine->recording = 0;
+  const cudaError_t error = cudaStreamEndCapture(machine->stream, &graph);
+  if (status == KAON_OK) status = kaon_cuda_check(r->ctx, error, "recording");
+  return finish(r, graph, status, exec);
+}
+
+static kaon_status record_replay(kaon_recorder *r, const kaon_loop *loop) {
+  const part steps = {.recorder = r, .loop = loop, .stage = KAON_LOOP_STEPPED};
+  const part service = {.recorder = r, .loop = loop, .stage = KAON_LOOP_SERVED};
+  KAON_TRY(record_part(&steps, &r->steps));
+  return record_part(&service, &r->service);
+}
+
+#if CUDART_VERSION >= 12040
+
+static cudaError_t last_captured(cudaStream_t stream, cudaGraphNode_t *last) {
+  enum cudaStreamCaptureStatus capturing;
+  const cudaGraphNode_t *nodes = NULL;
+  size_t count = 0;
+#if CUDART_VERSION >= 13000
+  const cudaGraphEdgeData *edges = NULL; /* the conditional node waits for the node as a whole */
+  const cudaError_t error =
+      cudaStreamGetCaptureInfo(stream, &capturing, NULL, NULL, &nodes, &edges, &count);
+#else
+  const cudaError_t error =
+      cudaStreamGetCaptureInfo_v2(stream, &capturing, NULL, NULL, &nodes, &count);
+#endif
+  if (error != cudaSuccess) return error;
+  if (capturing != cudaStreamCaptureStatusActive || count != 1)
+    return cudaErrorStreamCaptureInvalidated;
+  *last = nodes[0];
+  return cudaSuccess;
+}
+
+/* Appends what the part issues to an empty graph; *last: its last node. */
+static kaon_status record_into(const part *p, cudaGraph_t graph, cudaGraphNode_t *last) {
+  const kaon_recorder *r = p->recorder;
+  kaon_cuda_machine *machine = kaon_cuda_machine_of(r->ctx);
+  cudaGraph_t same = NULL;
+  KAON_TRY(kaon_cuda_check(r->ctx,
+                           cudaStreamBeginCaptureToGraph(machine->stream, graph, NULL, NULL, 0,
+                                                         cudaStreamCaptureModeThreadLocal),
+                           "recording"));
+  machine->recording = 1;
+  kaon_status status = issue_part(p);
+  machine->recording = 0;
+  if (status == KAON_OK)
+    status = kaon_cuda_check(r->ctx, last_captured(machine->stream, last), "recording");
+  const cudaError_t error = cudaStreamEndCapture(machine->stream, &same);
+  if (status == KAON_OK) status = kaon_cuda_check(r->ctx, error, "recording");
+  return status;
+}
+
+/* A conditional node behind `after`; *body: the graph that it runs. */
+static kaon_status add_condition(const kaon_recorder *r, cudaGraph_t graph, cudaGraphNode_t after,
+                                 unsigned long long handle, enum cudaGraphConditionalNodeType type,
+                                 cudaGraph_t *body) {
+  struct cudaGraphNodeParams node = {.type = cudaGraphNodeTypeConditional};
+  cudaGraphNode_t added;
+  node.conditional.handle = handle;
+  node.conditional.type = type;
+  node.conditional.size = 1;
+#if CUDART_VERSION >= 13000
+  const cudaError_t error = cudaGraphAddNode(&added, graph, &after, NULL, 1, &node);
+#else
+  const cudaError_t error = cudaGraphAddNode(&added, graph, &after, 1, &node);
+#endif
+  KAON_TRY(kaon_cuda_check(r->ctx, error, "a conditional node"));
+  *body = node.conditional.phGraph_out[0];
+  return KAON_OK;
+}
+
+static kaon_status condition(const kaon_recorder *r, cudaGraph_t graph,
+                             unsigned long long *handle) {
+  cudaGraphConditionalHandle made;
+  KAON_TRY(
+      kaon_cuda_check(r->ctx, cudaGraphConditionalHandleCreate(&made, graph, 0, 0), "a condition"));
+  *handle = made;
+  return KAON_OK;
+}
+
+static kaon_status build_while(kaon_recorder *r, const kaon_loop *loop, cudaGraph_t graph) {
+  part p = {.recorder = r, .loop = loop, .decides = 1};
+  cudaGraph_t body = NULL, served = NULL;
+  cudaGraphNode_t last;
+  KAON_TRY(condition(r, graph, &p.handles.again));
+  p.stage = KAON_LOOP_ENTRY;
+  KAON_TRY(record_into(&p, graph, &last));
+  KAON_TRY(add_condition(r, graph, last, p.handles.again, cudaGraphCondTypeWhile, &body));
+  KAON_TRY(condition(r, body, &p.handles.serve));
+  p.stage = KAON_LOOP_STEPPED;
+  KAON_TRY(record_into(&p, body, &last));
+  KAON_TRY(add_condition(r, body, last, p.handles.serve, cudaGraphCondTypeIf, &served));
+  p.stage = KAON_LOOP_SERVED;
+  return record_into(&p, served, &last);
+}
+
+static kaon_status record_while(kaon_recorder *r, const kaon_loop *loop) {
+  cudaGraph_t graph = NULL;
+  KAON_TRY(kaon_cuda_check(r->ctx, cudaGraphCreate(&graph, 0), "a graph"));
+  return finish(r, graph, build_while(r, loop, graph), &r->steps);
+}
+
+#else
+
+static kaon_status record_while(kaon_recorder *r, const kaon_loop *loop) {
+  (void)loop;
+  return kaon_fail(r->ctx, KAON_ERR_UNSUPPORTED,
+                   "cuda: loops on the device need CUDA 12.4; build with it, or use issue=replay");
+}
+
+#endif
+
+/* ---- the entries ---- */
+
+static void destroy(kaon_recorder **recorder) {
+  if (recorder == NULL || *recorder == NULL) return;
+  kaon_recorder *r = *recorder;
+  *recorder = NULL;
+  cudaStreamSynchronize(stream_of(r));
+  drop(&r->steps);
+  drop(&r->service);
+  for (int i = 0; i < COPIES; i++) {
+    if (r->arrived[i] != NULL) cudaEventDestroy(r->arrived[i]);
+    if (r->copy[i] != NULL) cudaFreeHost(r->copy[i]);
+  }
+  kaon_context *ctx = r->ctx;
+  kaon_pool_give(ctx, r->control);
+  free(r);
+  kaon_context_release(ctx);
+}
+
+static kaon_status build(kaon_recorder *r) {
+  void *control = NULL;
+  KAON_TRY(kaon_pool_take(r->ctx, sizeof *r->control, "a recorded loop's control", &control));
+  r->control = control;
+  KAON_TRY(r->ctx->backend->memory->clear(r->ctx, control, sizeof *r->control));
+  for (int i = 0; i < COPIES; i++) {
+    void *copy = NULL;
+    KAON_TRY(kaon_cuda_check(
+        r->ctx, cudaHostAlloc(&copy, (size_t)r->columns * LOOK_BYTES, cudaHostAllocDefault),
+        "pinned memory for looks"));
+    r->copy[i] = copy;
+    KAON_TRY(kaon_cuda_check(
+        r->ctx,
+        cudaEventCreateWithFlags(&r->arrived[i], cudaEventDisableTiming | cudaEventBlockingSync),
+        "an event"));
+  }
+  return KAON_OK;
+}
+
+static kaon_status create(kaon_context *ctx, int columns, kaon_recorder **recorder) {
+  kaon_recorder *r = calloc(1, sizeof *r);
+  *recorder = NULL;
+  if (r == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "cuda: no host memory for a recorder");
+  r->ctx = ctx;
+  r->columns = columns;
+  kaon_context_retain(ctx);
+  const kaon_status status = build(r);
+  if (status != KAON_OK)
+    destroy(&r);
+  else
+    *recorder = r;
+  return status;
+}
+
+static kaon_status record(kaon_recorder *r, const kaon_loop *loop, kaon_issue form) {
+  drop(&r->steps);
+  drop(&r->service);
+  r->form = form;
+  const kaon_status status =
+      form == KAON_ISSUE_WHILE ? record_while(r, loop) : record_replay(r, loop);
+  if (status == KAON_OK) return KAON_OK;
+  drop(&r->steps);
+  drop(&r->service);
+  return status;
+}
+
+static kaon_status launch(const kaon_recorder *r, cudaGraphExec_t exec) {
+  return kaon_cuda_check(r->ctx, cudaGraphLaunch(exec, stream_of(r)), "launching a graph");
+}
+
+static kaon_status run(kaon_recorder *r, int blocks) {
+  if (r->form == KAON_ISSUE_WHILE) {
+    kaon_cuda_loop_start(r->control, blocks, stream_of(r));
+    return launch(r, r->steps);
+  }
+  for (int i = 0; i < blocks; i++) KAON_TRY(launch(r, r->steps));
+  return KAON_OK;
+}
+
+static kaon_status serve(kaon_recorder *r) {
+  return launch(r, r->service);
+}
+
+static kaon_status post(kaon_recorder *r, const kaon_column_state *state, int number) {
+  KAON_TRY(
+      kaon_cuda_check(r->ctx,
+                      cudaMemcpy2DAsync(r->copy[number], LOOK_BYTES,
+                                        (const char *)state + LOOK_BEGIN, sizeof *state, LOOK_BYTES,
+                                        (size_t)r->columns, cudaMemcpyDeviceToHost, stream_of(r)),
+                      "a look"));
+  return kaon_cuda_check(r->ctx, cudaEventRecord(r->arrived[number], stream_of(r)), "a look");
+}
+
+static kaon_status wait(kaon_recorder *r, int number, kaon_column_state *host) {
+  KAON_TRY(kaon_cuda_pending(r->ctx, "a kernel launch"));
+  KAON_TRY(kaon_cuda_check(r->ctx, cudaEventSynchronize(r->arrived[number]), "work on the device"));
+  for (int k = 0; k < r->columns; k++)
+    memcpy((char *)&host[k] + LOOK_BEGIN, r->copy[number] + (size_t)k * LOOK_BYTES, LOOK_BYTES);
+  return KAON_OK;
+}
+
+const kaon_record_ops kaon_cuda_record = {
+    .create = create,
+    .destroy = destroy,
+    .record = record,
+    .run = run,
+    .serve = serve,
+    .post = post,
+    .wait = wait,
+};

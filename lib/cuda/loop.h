@@ -1,0 +1,42 @@
+/* loop.h - what a recorded loop decides by, on the device (loop.cu), for lib/cuda/graph.c. */
+#ifndef KAON_LIB_CUDA_LOOP_H
+#define KAON_LIB_CUDA_LOOP_H
+
+#include <cuda_runtime_api.h>
+
+#include "lib/math/recurrence.h"
+
+/* A recorder's own words in device memory. */
+typedef struct kaon_loop_control {
+  int blocks, limit; /* done since the start, and how many may be */
+  int patience;      /* blocks that waiting columns have waited for company */
+  int spare;
+} kaon_loop_control;
+
+/* Where in the loop a decision stands. */
+typedef enum kaon_loop_stage {
+  KAON_LOOP_ENTRY,
+  KAON_LOOP_STEPPED,
+  KAON_LOOP_SERVED
+} kaon_loop_stage;
+
+/* Handles of the loop's two conditions, as the runtime numbers them. */
+typedef struct kaon_loop_handles {
+  unsigned long long again, serve;
+} kaon_loop_handles;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The next run of the loop may take `limit` blocks. */
+void kaon_cuda_loop_start(kaon_loop_control *control, int limit, cudaStream_t stream);
+/* Sets the conditions from the gates of `columns` states. */
+void kaon_cuda_loop_decide(kaon_loop_control *control, const kaon_column_state *state, int columns,
+                           kaon_loop_stage stage, kaon_loop_handles handles, cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

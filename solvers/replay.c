@@ -1,0 +1,180 @@
+/* replay.c - steps in recorded blocks, where the machine offers it (lib/backend.h): the host issues
+ * one launch for many steps, asks for a look behind it, queues the next launch, and sleeps until
+ * the look arrives. Beside a sleeping host the device is never without work, and steps that follow
+ * the end find every gate closed.
+ *
+ * A block is a cycle, or as many steps as lie between two flushes. Columns are served between
+ * blocks alone, and count the steps to their next flush from there, so it is due at the end of a
+ * block for all of them, and no step pays for asking.
+ *
+ * Recorded addresses are good as long as the same vectors are bound and no block of memory has been
+ * given back. Operators are asked once a solve whether they are stale: while they are recorded,
+ * else by an application to no column. */
+#include <math.h>
+
+#include "solvers/runner.h"
+
+enum { BLOCK_STEPS = 8 };
+
+/* The host sleeps this long between looks, or for check_interval steps if that is longer; but no
+ * longer than a user waits for an answer. */
+static const double look_seconds = 0.01, patience_seconds = 0.2;
+
+int kaon_solver_block(const kaon_solver *s) {
+  return s->cycle > 0 ? s->cycle : s->flush > 0 ? s->flush : BLOCK_STEPS;
+}
+
+static kaon_status steps(void *user) {
+  kaon_solver *s = user;
+  for (int i = 0; i < s->block; i++) {
+    KAON_TRY(s->method->step(s, s->cycle > 0 ? i : 0));
+    const int flushes = s->flush > 0 && ((i + 1) % s->flush == 0 || i + 1 == s->block);
+    if (flushes) KAON_TRY(kaon_runner_flush(s));
+  }
+  return KAON_OK;
+}
+
+static kaon_status service(void *user) {
+  return kaon_service_run(user);
+}
+
+/* ---- the recording ---- */
+
+static kaon_recorded now(const kaon_solver *s) {
+  return (kaon_recorded){.b = kaon_view_of(s->b),
+                         .x = kaon_view_of(s->x),
+                         .given = kaon_pool_given(s->ctx->pool),
+                         .reduces = s->reduces,
+                         .block = s->block,
+                         .form = s->recorded.form};
+}
+
+static int still_good(const kaon_solver *s) {
+  const kaon_recorded *a = &s->recorded, b = now(s);
+  return a->form != KAON_ISSUE_AUTO && a->b.data == b.b.data && a->b.scale == b.b.scale &&
+         a->x.data == b.x.data && a->x.scale == b.x.scale && a->given == b.given &&
+         a->reduces == b.reduces && a->block == b.block;
+}
+
+int kaon_replay_possible(const kaon_solver *s) {
+  return s->recorder != NULL && !s->unrecordable && s->ctx->comm->ops->capturable;
+}
+
+/* In the most independent of the forms that are allowed and possible. */
+static kaon_status record(kaon_solver *s) {
+  const kaon_record_ops *ops = s->ctx->backend->record;
+  const kaon_issue wanted = s->ctx->options.issue;
+  const kaon_loop loop = {
+      .steps = steps, .service = service, .user = s, .state = s->scalars->state};
+  kaon_status status = KAON_ERR_UNSUPPORTED;
+  s->recorded.form = KAON_ISSUE_AUTO;
+  for (int form = KAON_ISSUE_WHILE; form >= KAON_ISSUE_REPLAY && status != KAON_OK; form--) {
+    if (wanted != KAON_ISSUE_AUTO && (int)wanted != form) continue;
+    status = ops->record(s->recorder, &loop, (kaon_issue)form);
+    if (status != KAON_OK) continue;
+    s->recorded = now(s);
+    s->recorded.form = (kaon_issue)form;
+  }
+  if (status != KAON_OK)
+    kaon_log(s->ctx, KAON_LOG_DEBUG, "solver: steps are issued plainly: %s",
+             kaon_last_error(s->ctx));
+  return status;
+}
+
+/* ---- the loop ---- */
+
+/* Steps that the slowest column has still to take, if it goes on as in the later half of its way;
+ * 0: nothing is known yet. */
+static double steps_left(const kaon_solver *s) {
+  double most = 0;
+  for (int k = 0; k < s->columns; k++) {
+    const kaon_column_history *h = &s->history[k];
+    const int now = h->count - 1, then = h->count / 2;
+    if ((s->host[k].gate & KAON_GATE_STEP) == 0 || now <= then) continue;
+    const double drop = log(h->residual[then] / h->residual[now]);
+    const double left = (now - then) * log(h->residual[now] / s->options.tol) / drop;
+    if (drop > 0 && left > most) most = left;
+  }
+  return most;
+}
+
+/* Blocks until the next look. A loop ends by itself. Replayed blocks behind a column's end find it
+ * closed, and two launches are under way at a time: each half of what seems to be left; and where
+ * columns are going to wait, one block. */
+static int blocks_ahead(const kaon_solver *s, const kaon_pace *p) {
+  const int most = (KAON_HISTORY - 1) / s->block;
+  double steps = s->options.check_interval;
+  if (p->rate <= 0) return 1;
+  if (steps * p->rate > patience_seconds) steps = patience_seconds / p->rate;
+  if (steps * p->rate < look_seconds) steps = look_seconds / p->rate;
+  if (s->recorded.form == KAON_ISSUE_REPLAY) {
+    const double left = s->delta > 0 || s->cycle > 0 ? 0 : 0.5 * steps_left(s);
+    if (left < steps) steps = left;
+  }
+  const double blocks = ceil(steps / s->block);
+  return blocks >= most ? most : blocks > 1 ? (int)blocks : 1;
+}
+
+static kaon_status issue(kaon_solver *s, const kaon_pace *p, int number) {
+  const kaon_record_ops *ops = s->ctx->backend->record;
+  KAON_TRY(ops->run(s->recorder, blocks_ahead(s, p)));
+  return ops->post(s->recorder, s->scalars->state, number);
+}
+
+/* Steps of the column that took most of them since the last look. */
+static int new_steps(const kaon_solver *s) {
+  int most = 0;
+  for (int k = 0; k < s->columns; k++) {
+    const int n = s->host[k].iterations + 1 - s->history[k].count;
+    if (n > most) most = n;
+  }
+  return most;
+}
+
+static kaon_status look(kaon_solver *s, kaon_pace *p, int number, int *cancel) {
+  kaon_status status = s->ctx->backend->record->wait(s->recorder, number, s->host);
+  if (status == KAON_OK) p->steps = new_steps(s);
+  if (status == KAON_OK) status = kaon_history_drain(s, cancel);
+  return kaon_runner_agree(s, status, p, cancel);
+}
+
+/* A look tells of the time before the next launch was queued: what a service behind that launch has
+ * mended, the look after it still calls waiting. */
+static kaon_status drive(kaon_solver *s, int *cancel) {
+  const int replay = s->recorded.form == KAON_ISSUE_REPLAY;
+  int patience = 0, served = 0;
+  kaon_pace p = kaon_pace_begin();
+  p.rate = s->rate;
+  KAON_TRY(issue(s, &p, 0));
+  for (int number = 0;; number = 1 - number) {
+    KAON_TRY(issue(s, &p, 1 - number));
+    KAON_TRY(look(s, &p, number, cancel));
+    s->rate = p.rate;
+    const kaon_columns_now n = kaon_columns_count(s);
+    if (n.stepping + n.waiting == 0 || *cancel) return KAON_OK;
+    const int old = served;
+    served = replay && !old && kaon_runner_serve_now(s, n, 1, &patience);
+    if (served) KAON_TRY(s->ctx->backend->record->serve(s->recorder));
+  }
+}
+
+/* Nothing is written: no column is open. */
+static kaon_status ask_operators(kaon_solver *s) {
+  const kaon_pass nobody = kaon_gated(s, 0);
+  kaon_operator *K = s->options.preconditioner;
+  KAON_TRY(kaon_operator_run(s->system, KAON_PLAIN, s->x, s->outer_r, &nobody));
+  if (s->inner != s->system)
+    KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, s->r, s->work[0], &nobody));
+  return K != NULL ? kaon_operator_run(K, KAON_PLAIN, s->r, s->work[0], &nobody) : KAON_OK;
+}
+
+kaon_status kaon_replay_run(kaon_solver *s, int *cancel) {
+  if (still_good(s)) {
+    KAON_TRY(ask_operators(s));
+    return drive(s, cancel);
+  }
+  if (record(s) == KAON_OK) return drive(s, cancel);
+  kaon_error_forget(s->ctx); /* the plain way will say what is wrong, if anything is */
+  s->unrecordable = 1;
+  return KAON_OK;
+}

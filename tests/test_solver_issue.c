@@ -1,0 +1,411 @@
+/* test_solver_issue.c - how steps are issued changes no bit: one operation after another, replayed
+ * blocks, loops that the device repeats and serves by itself; block lengths, looks, columns that
+ * end at different times, cancelled solves, operators that cannot be recorded, recordings that
+ * outlive a solve. On the CPU, which does work when it is asked, a recorder stands in that calls
+ * what it was given; on a CUDA device the backend's own is tested, and times a step are printed. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "solvers/method.h"
+#include "tests/util/dirac_case.h"
+#include "tests/util/machine.h"
+#include "tests/util/test_util.h"
+
+static const char *const method_names[] = {"cg", "cgnr", "cgne", "bicgstab", "mr", "gcr"};
+static const char *const issue_names[] = {"auto", "plain", "replay", "while"};
+static int machine = MACHINE_CPU;
+
+/* ---- a recorder for the CPU ---- */
+
+struct kaon_recorder {
+  kaon_loop loop;
+  kaon_issue form;
+  int columns;
+  kaon_column_state *copy[2];
+};
+
+static struct { int records, runs, serves, refuse; } calls;
+
+static kaon_status stand_in_create(kaon_context *ctx, int columns, kaon_recorder **recorder) {
+  (void)ctx;
+  *recorder = calloc(1, sizeof **recorder);
+  (*recorder)->columns = columns;
+  for (int i = 0; i < 2; i++)
+    (*recorder)->copy[i] = calloc((size_t)columns, sizeof(kaon_column_state));
+  return KAON_OK;
+}
+
+static void stand_in_destroy(kaon_recorder **recorder) {
+  for (int i = 0; i < 2; i++) free((*recorder)->copy[i]);
+  free(*recorder);
+  *recorder = NULL;
+}
+
+static kaon_status stand_in_record(kaon_recorder *r, const kaon_loop *loop, kaon_issue form) {
+  r->loop = *loop;
+  r->form = form;
+  calls.records++;
+  return calls.refuse ? KAON_ERR_UNSUPPORTED : KAON_OK;
+}
+
+static int columns_with(const kaon_recorder *r, int gate) {
+  int n = 0;
+  for (int k = 0; k < r->columns; k++) n += (r->loop.state[k].gate & gate) != 0;
+  return n;
+}
+
+static kaon_status stand_in_run(kaon_recorder *r, int blocks) {
+  calls.runs++;
+  for (int i = 0; i < blocks; i++) {
+    if (r->form == KAON_ISSUE_WHILE && columns_with(r, KAON_GATE_STEP | KAON_GATE_SERVICE) == 0)
+      return KAON_OK;
+    KAON_TRY(r->loop.steps(r->loop.user));
+    if (r->form == KAON_ISSUE_WHILE &&
+        columns_with(r, KAON_GATE_SERVICE) > columns_with(r, KAON_GATE_STEP))
+      KAON_TRY(r->loop.service(r->loop.user));
+  }
+  return KAON_OK;
+}
+
+static kaon_status stand_in_serve(kaon_recorder *r) {
+  calls.serves++;
+  return r->loop.service(r->loop.user);
+}
+
+static kaon_status stand_in_post(kaon_recorder *r, const kaon_column_state *state, int number) {
+  memcpy(r->copy[number], state, (size_t)r->columns * sizeof *state);
+  return KAON_OK;
+}
+
+static kaon_status stand_in_wait(kaon_recorder *r, int number, kaon_column_state *host) {
+  memcpy(host, r->copy[number], (size_t)r->columns * sizeof *host);
+  return KAON_OK;
+}
+
+static const kaon_record_ops stand_in = {.create = stand_in_create,
+                                         .destroy = stand_in_destroy,
+                                         .record = stand_in_record,
+                                         .run = stand_in_run,
+                                         .serve = stand_in_serve,
+                                         .post = stand_in_post,
+                                         .wait = stand_in_wait};
+
+/* ---- a system with three columns that end at different times ---- */
+
+enum { COLUMNS = 3, ROOM = 1024 };
+
+typedef struct {
+  dirac_case c;
+  kaon_backend backend;
+  kaon_operator *M, *R;
+  kaon_vector *b, *x, *guess;
+} world;
+
+static int open_world(world *w, const int extents[4], int columns, double kappa) {
+  memset(w, 0, sizeof *w);
+  if (!case_open(&w->c, machine, extents, 1, LINKS_WEAK, 5)) return 0;
+  w->backend = *w->c.ctx->backend;
+  if (w->backend.record == NULL) {
+    w->backend.record = &stand_in;
+    w->c.ctx->backend = &w->backend;
+  }
+  w->M = case_dirac(&w->c, kappa, 1, 1, KAON_DOUBLE, KAON_RECONSTRUCT_18);
+  w->R = case_even_odd(&w->c, w->M, KAON_EVEN_ODD_SYMMETRIC, KAON_EVEN, 0);
+  w->b = case_vector(&w->c, KAON_FULL, KAON_DOUBLE, columns);
+  w->x = case_vector(&w->c, KAON_FULL, KAON_DOUBLE, columns);
+  w->guess = case_vector(&w->c, KAON_FULL, KAON_DOUBLE, columns);
+  must(w->c.ctx, kaon_source_gauss(w->b, 3));
+  must(w->c.ctx, kaon_vector_zero(w->guess));
+  return 1;
+}
+
+static void close_world(world *w) {
+  kaon_vector_destroy(&w->b);
+  kaon_vector_destroy(&w->x);
+  kaon_vector_destroy(&w->guess);
+  kaon_operator_destroy(&w->R);
+  kaon_operator_destroy(&w->M);
+  case_close(&w->c);
+}
+
+static kaon_solver_options options_of(kaon_method method, kaon_precision sloppy) {
+  kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
+  o.method = method;
+  o.sloppy = sloppy;
+  o.subspace = 6;
+  o.max_iterations = 900;
+  return o;
+}
+
+/* A guess whose column k is k orders of magnitude away from the solution; the last is 0. */
+static void make_guess(world *w) {
+  kaon_solver_options o = options_of(KAON_BICGSTAB, KAON_DOUBLE);
+  kaon_solver *s = NULL;
+  must(w->c.ctx, kaon_solver_create(w->R, COLUMNS, &o, &s));
+  must(w->c.ctx, kaon_vector_zero(w->x));
+  must(w->c.ctx, kaon_solver_solve(s, w->b, w->x, NULL, NULL));
+  kaon_solver_destroy(&s);
+  for (int k = 0; k < COLUMNS; k++) {
+    ref_complex *psi = case_export(&w->c, w->x, k);
+    for (size_t i = 0; i < ref_spinor_size(&w->c.L); i++)
+      psi[i] *= k == 0 ? 1 + 1e-6 : k == 1 ? 1 + 1e-3 : 0;
+    must(w->c.ctx, kaon_vector_import(w->guess, k, (const double *)psi, KAON_BASIS_UKQCD));
+    free(psi);
+  }
+}
+
+typedef struct {
+  ref_complex *x[COLUMNS];
+  kaon_column_report report[COLUMNS];
+  double history[COLUMNS][ROOM];
+  int count[COLUMNS];
+} outcome;
+
+static void take(world *w, kaon_solver *s, outcome *out) {
+  must(w->c.ctx, kaon_vector_copy(w->x, w->guess));
+  must(w->c.ctx, kaon_solver_solve(s, w->b, w->x, out->report, NULL));
+  for (int k = 0; k < COLUMNS; k++) {
+    out->x[k] = case_export(&w->c, w->x, k);
+    out->count[k] = ROOM;
+    must(w->c.ctx, kaon_solver_history(s, k, out->history[k], &out->count[k]));
+    assert_true(out->count[k] <= ROOM);
+  }
+}
+
+static void release(outcome *out) {
+  for (int k = 0; k < COLUMNS; k++) free(out->x[k]);
+}
+
+static void assert_same(const world *w, const outcome *a, const outcome *b) {
+  for (int k = 0; k < COLUMNS; k++) {
+    assert_int_equal(a->report[k].iterations, b->report[k].iterations);
+    assert_int_equal(a->report[k].updates, b->report[k].updates);
+    assert_int_equal(a->report[k].reason, b->report[k].reason);
+    assert_int_equal(a->count[k], b->count[k]);
+    assert_memory_equal(a->history[k], b->history[k], (size_t)a->count[k] * sizeof(double));
+    assert_memory_equal(a->x[k], b->x[k], ref_spinor_size(&w->c.L) * sizeof *a->x[k]);
+  }
+}
+
+/* A solver that issues so; block 0: its own. */
+static kaon_solver *solver_of(world *w, kaon_solver_options o, kaon_issue issue, int block) {
+  kaon_solver *s = NULL;
+  w->c.ctx->options.issue = issue;
+  must(w->c.ctx, kaon_solver_create(w->R, COLUMNS, &o, &s));
+  if (block > 0) s->block = block;
+  return s;
+}
+
+static const int small[4] = {4, 4, 4, 8};
+
+static void one_method(world *w, kaon_method method, kaon_precision sloppy) {
+  static const int blocks[] = {0, 4, 16}, intervals[] = {10, 1, 256};
+  kaon_solver_options o = options_of(method, sloppy);
+  kaon_solver *s = solver_of(w, o, KAON_ISSUE_PLAIN, 0);
+  outcome plain, other;
+  take(w, s, &plain);
+  assert_int_equal(s->recorded.form, KAON_ISSUE_AUTO);
+  kaon_solver_destroy(&s);
+  for (int issue = KAON_ISSUE_REPLAY; issue <= KAON_ISSUE_WHILE; issue++)
+    for (int i = 0; i < 3; i++) {
+      o.check_interval = intervals[i];
+      s = solver_of(w, o, (kaon_issue)issue, method == KAON_GCR ? 0 : blocks[i]);
+      for (int again = 0; again < 2; again++) { /* the second time by the old recording */
+        take(w, s, &other);
+        assert_int_equal(s->recorded.form, issue);
+        assert_same(w, &plain, &other);
+        release(&other);
+      }
+      kaon_solver_destroy(&s);
+    }
+  printf("  %-8s double/%-6s %3d, %3d, %3d steps, %d updates: same bits\n", method_names[method],
+         precision_names[sloppy], plain.report[0].iterations, plain.report[1].iterations,
+         plain.report[2].iterations, plain.report[2].updates);
+  assert_true(plain.report[0].iterations < plain.report[2].iterations);
+  release(&plain);
+}
+
+static void bits_do_not_depend_on_how_steps_are_issued(void **state) {
+  (void)state;
+  world w;
+  if (!open_world(&w, small, COLUMNS, 0.12)) return;
+  make_guess(&w);
+  for (int m = KAON_CGNR; m <= KAON_GCR; m++)
+    for (int p = KAON_DOUBLE; p <= KAON_HALF; p++)
+      one_method(&w, (kaon_method)m, (kaon_precision)p);
+  close_world(&w);
+}
+
+/* What a recording points to may go: the user's vectors, and what operators lend to solvers. */
+static void recordings_follow_the_memory(void **state) {
+  (void)state;
+  world w;
+  if (!open_world(&w, small, COLUMNS, 0.12)) return;
+  make_guess(&w);
+  const kaon_solver_options o = options_of(KAON_CGNR, KAON_SINGLE);
+  kaon_solver *s = solver_of(&w, o, KAON_ISSUE_AUTO, 0), *wide = NULL;
+  outcome first, other;
+  kaon_vector *b = w.b, *x = w.x;
+  take(&w, s, &first);
+  assert_int_equal(s->recorded.form, KAON_ISSUE_WHILE);
+
+  w.x = case_vector(&w.c, KAON_FULL, KAON_DOUBLE, COLUMNS);
+  w.b = case_vector(&w.c, KAON_FULL, KAON_DOUBLE, COLUMNS);
+  must(w.c.ctx, kaon_vector_copy(w.b, b));
+  kaon_vector_destroy(&b);
+  kaon_vector_destroy(&x);
+  take(&w, s, &other);
+  assert_same(&w, &first, &other);
+  release(&other);
+
+  must(w.c.ctx, kaon_solver_create(w.R, 2 * COLUMNS, &o, &wide)); /* the operator's room grows */
+  kaon_vector *stranger = case_vector(&w.c, KAON_EVEN, KAON_SINGLE, COLUMNS);
+  ref_complex **psi = case_random_columns(&w.c, COLUMNS, 9);
+  case_import(&w.c, stranger, psi);
+  case_free_columns(psi, COLUMNS);
+  double before[COLUMNS], after[COLUMNS];
+  must(w.c.ctx, kaon_vector_norm2(stranger, before));
+  take(&w, s, &other);
+  assert_same(&w, &first, &other);
+  must(w.c.ctx, kaon_vector_norm2(stranger, after));
+  assert_memory_equal(before, after, sizeof before);
+  release(&other);
+  release(&first);
+  kaon_vector_destroy(&stranger);
+  kaon_solver_destroy(&wide);
+  kaon_solver_destroy(&s);
+  close_world(&w);
+}
+
+static void a_recording_of_changed_links_is_stale(void **state) {
+  (void)state;
+  world w;
+  if (!open_world(&w, small, COLUMNS, 0.12)) return;
+  kaon_solver *s = solver_of(&w, options_of(KAON_CGNR, KAON_HALF), KAON_ISSUE_AUTO, 0);
+  kaon_column_report r[COLUMNS];
+  must(w.c.ctx, kaon_solver_solve(s, w.b, w.x, r, NULL));
+  must(w.c.ctx, kaon_gauge_weak(w.c.gauge, 0.3, 12));
+  must_refuse(w.c.ctx, KAON_ERR_STALE, kaon_solver_solve(s, w.b, w.x, r, NULL));
+  must(w.c.ctx, kaon_dirac_update(w.M));
+  must(w.c.ctx, kaon_solver_solve(s, w.b, w.x, r, NULL));
+  for (int k = 0; k < COLUMNS; k++) assert_int_equal(r[k].reason, KAON_CONVERGED);
+  assert_int_equal(s->recorded.form, KAON_ISSUE_WHILE);
+  kaon_solver_destroy(&s);
+  close_world(&w);
+}
+
+/* ---- what the monitor says ---- */
+
+typedef struct {
+  int next[COLUMNS], stop_at;
+} witness;
+
+static int watch(void *user, int iteration, int column, double residual) {
+  witness *seen = user;
+  assert_int_equal(iteration, seen->next[column]);
+  assert_true(residual > 0);
+  seen->next[column]++;
+  return iteration >= seen->stop_at;
+}
+
+static void a_monitor_ends_recorded_solves(void **state) {
+  (void)state;
+  world w;
+  if (!open_world(&w, small, COLUMNS, 0.12)) return;
+  for (int m = KAON_CGNR; m <= KAON_GCR; m++)
+    for (int issue = KAON_ISSUE_REPLAY; issue <= KAON_ISSUE_WHILE; issue++) {
+      witness seen = {.stop_at = 12};
+      kaon_solver_options o = options_of((kaon_method)m, KAON_SINGLE);
+      kaon_column_report r[COLUMNS];
+      o.tol = 1e-12;
+      o.check_interval = 5;
+      o.monitor = watch;
+      o.monitor_user = &seen;
+      kaon_solver *s = solver_of(&w, o, (kaon_issue)issue, 0);
+      must(w.c.ctx, kaon_vector_zero(w.x));
+      must(w.c.ctx, kaon_solver_solve(s, w.b, w.x, r, NULL));
+      int count = 0;
+      must(w.c.ctx, kaon_solver_history(s, 0, NULL, &count));
+      printf("  %-8s %-6s told to end at step 12, ended at %d\n", method_names[m],
+             issue_names[issue], r[0].iterations);
+      assert_int_equal(count, r[0].iterations + 1);
+      assert_true(r[0].iterations >= 12);
+      /* what is at work and what is queued when the host hears of step 12 */
+      assert_true(r[0].reason == KAON_CANCELLED || r[0].reason == KAON_CONVERGED);
+      kaon_solver_destroy(&s);
+    }
+  close_world(&w);
+}
+
+/* ---- preconditioners: a fixed number of steps is recorded, a solve within is not ---- */
+
+static void nested_solvers(void **state) {
+  (void)state;
+  world w;
+  if (!open_world(&w, small, COLUMNS, 0.12)) return;
+  make_guess(&w);
+  for (int tolerance = 0; tolerance < 2; tolerance++) {
+    kaon_solver *inner = NULL;
+    kaon_operator *K = NULL;
+    kaon_solver_options in = options_of(tolerance ? KAON_BICGSTAB : KAON_MR, KAON_DOUBLE);
+    in.tol = tolerance ? 0.1 : 0;
+    in.max_iterations = 4;
+    w.c.ctx->options.issue = KAON_ISSUE_PLAIN;
+    must(w.c.ctx, kaon_solver_create(w.R, COLUMNS, &in, &inner));
+    must(w.c.ctx, kaon_solver_as_operator(inner, &K));
+    kaon_solver_options o = options_of(KAON_GCR, KAON_DOUBLE);
+    o.preconditioner = K;
+    outcome plain, other;
+    kaon_solver *s = solver_of(&w, o, KAON_ISSUE_PLAIN, 0);
+    take(&w, s, &plain);
+    kaon_solver_destroy(&s);
+    s = solver_of(&w, o, KAON_ISSUE_AUTO, 0);
+    calls.refuse = tolerance; /* the stand-in cannot find out by itself */
+    take(&w, s, &other);
+    calls.refuse = 0;
+    printf("  K with tol = %g: %d steps, %s\n", in.tol, other.report[2].iterations,
+           issue_names[s->recorded.form]);
+    assert_int_equal(s->recorded.form, tolerance ? KAON_ISSUE_AUTO : KAON_ISSUE_WHILE);
+    assert_int_equal(s->unrecordable, tolerance);
+    assert_same(&w, &plain, &other);
+    release(&plain);
+    release(&other);
+    kaon_solver_destroy(&s);
+    kaon_operator_destroy(&K);
+    kaon_solver_destroy(&inner);
+  }
+  close_world(&w);
+}
+
+/* The stand-in was really asked: otherwise the tests above compared plain solves. */
+static void the_recorder_was_used(void **state) {
+  (void)state;
+  if (machine == MACHINE_CUDA) return;
+  printf("  %d recordings, %d runs, %d services\n", calls.records, calls.runs, calls.serves);
+  assert_true(calls.records > 0 && calls.runs > calls.records && calls.serves > 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(bits_do_not_depend_on_how_steps_are_issued),
+      cmocka_unit_test(recordings_follow_the_memory),
+      cmocka_unit_test(a_recording_of_changed_links_is_stale),
+      cmocka_unit_test(a_monitor_ends_recorded_solves),
+      cmocka_unit_test(nested_solvers),
+      cmocka_unit_test(the_recorder_was_used),
+  };
+  int failed = 0;
+  const char *only = getenv("KAON_TEST_MACHINE");
+  if (only == NULL || strcmp(only, "cuda") != 0)
+    failed = cmocka_run_group_tests_name("cpu, with a recorder that stands in", tests, NULL, NULL);
+  machine = MACHINE_CUDA;
+  if (machine_lacks(MACHINE_CUDA)) return failed;
+  return failed + cmocka_run_group_tests_name("cuda", tests, NULL, NULL);
+}

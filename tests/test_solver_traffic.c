@@ -1,0 +1,273 @@
+/* test_solver_traffic.c - how many vectors a step of each method reads and writes beside the
+ * operator's own, how many kernels that takes, and how often the operator is applied: counted at
+ * the kernel tables and held to what the head of the method's file says. Two operands in one memory
+ * count once. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "blas/blas_ops.h"
+#include "dslash/dslash_ops.h"
+#include "solvers/runner.h"
+#include "tests/util/dirac_case.h"
+#include "tests/util/machine.h"
+#include "tests/util/test_util.h"
+
+/* ---- counting tables ---- */
+
+static struct {
+  int reads, writes, kernels; /* of vector kernels */
+  int hops, besides;          /* of the operator; vectors that a hop reads for its sums alone */
+} seen;
+
+static const kaon_backend *own;
+
+/* Operands that each entry reads and writes, as bits; n: the multi_ entries, by args->n. */
+typedef struct {
+  unsigned reads, writes;
+  int multi;
+} operands;
+
+static operands operands_of(const char *entry) {
+  static const struct {
+    const char *entry;
+    operands o;
+  } table[] = {{"zero", {0, 1, 0}},
+               {"copy", {1, 2, 0}},
+               {"scale", {1, 1, 0}},
+               {"axpy", {3, 2, 0}},
+               {"xpay", {3, 2, 0}},
+               {"axpby", {3, 2, 0}},
+               {"axpy_xpay", {7, 6, 0}},
+               {"bicgstab_direction", {7, 2, 0}},
+               {"bicgstab_solution", {15, 10, 0}},
+               {"multi_axpy", {0, 0, 1}},
+               {"dot", {3, 0, 0}},
+               {"multi_dot", {0, 0, 2}},
+               {"recur", {0, 0, 3}}};
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+    if (strcmp(table[i].entry, entry) == 0) return table[i].o;
+  fail_msg("nobody said what '%s' reads and writes", entry);
+  return (operands){0, 0, 0};
+}
+
+static int distinct(const kaon_update_args *args, uint64_t mask) {
+  int n = 0;
+  for (int i = 0; i < KAON_MAX_OPERANDS; i++) {
+    int fresh = (mask >> i & 1) && args->v[i].data != NULL;
+    for (int j = 0; j < i && fresh; j++)
+      fresh = !(mask >> j & 1) || args->v[j].data != args->v[i].data;
+    n += fresh;
+  }
+  return n;
+}
+
+static void count(const kaon_update_args *args, operands o) {
+  uint64_t reads = o.reads, writes = o.writes;
+  if (o.multi == 3) return; /* no vectors */
+  if (o.multi > 0) reads = (UINT64_C(2) << args->n) - 1;
+  if (o.multi == 1) writes = UINT64_C(1) << args->n;
+  for (int i = 0; i < 5 && o.multi == 0; i++)
+    if (args->v[i].data != NULL && !((o.reads | o.writes) >> i & 1)) reads |= UINT64_C(1) << i;
+  seen.kernels++;
+  seen.reads += distinct(args, reads);
+  seen.writes += distinct(args, writes);
+}
+
+#define WRAP(entry, letter, number)                                                       \
+  static void entry##_##letter(const kaon_launch *launch, const kaon_update_args *args) { \
+    count(args, operands_of(#entry));                                                     \
+    own->blas[number]->entry(launch, args);                                               \
+  }
+#define KAON_X(entry, formula) WRAP(entry, d, KAON_DOUBLE)
+KAON_BLAS_OPS(KAON_X)
+#undef KAON_X
+#define KAON_X(entry, formula) WRAP(entry, s, KAON_SINGLE)
+KAON_BLAS_OPS(KAON_X)
+#undef KAON_X
+#define KAON_X(entry, formula) WRAP(entry, h, KAON_HALF)
+KAON_BLAS_OPS(KAON_X)
+#undef KAON_X
+
+#define KAON_X(entry_, formula) .entry_ = entry_##_d,
+static const kaon_blas_ops blas_d = {KAON_BLAS_OPS(KAON_X)};
+#undef KAON_X
+#define KAON_X(entry_, formula) .entry_ = entry_##_s,
+static const kaon_blas_ops blas_s = {KAON_BLAS_OPS(KAON_X)};
+#undef KAON_X
+#define KAON_X(entry_, formula) .entry_ = entry_##_h,
+static const kaon_blas_ops blas_h = {KAON_BLAS_OPS(KAON_X)};
+#undef KAON_X
+
+static void convert(const kaon_launch *launch, const kaon_convert_args *args) {
+  seen.kernels++;
+  seen.reads += 1 + args->add;
+  seen.writes += 1 + args->clear;
+  own->convert->convert(launch, args);
+}
+
+static const kaon_convert_ops converts = {.convert = convert};
+
+static void count_hop(const kaon_hop_args *args) {
+  seen.hops++;
+  if (args->sum.state != NULL && args->sum.slot[1] != KAON_NO_SLOT &&
+      args->w.data != args->x.data && args->w.data != args->in.data)
+    seen.besides++;
+}
+
+#define HOP(letter, number)                                                        \
+  static void hop_##letter(const kaon_launch *launch, const kaon_hop_args *args) { \
+    count_hop(args);                                                               \
+    own->dslash[number]->hop(launch, args);                                        \
+  }
+HOP(d, KAON_DOUBLE)
+HOP(s, KAON_SINGLE)
+HOP(h, KAON_HALF)
+
+/* ---- a step of a bound solver ---- */
+
+typedef struct {
+  dirac_case c;
+  kaon_backend counting;
+  kaon_dslash_ops dslash[KAON_PRECISIONS];
+  kaon_operator *M, *R;
+  kaon_vector *b, *x;
+  kaon_solver *s;
+} world;
+
+static int open_world(world *w, int machine, kaon_method method, kaon_precision sloppy) {
+  static const int extents[4] = {4, 4, 4, 4};
+  memset(w, 0, sizeof *w);
+  if (!case_open(&w->c, machine, extents, 1, LINKS_WEAK, 5)) return 0;
+  w->M = case_dirac(&w->c, 0.12, 0, 1, KAON_DOUBLE, KAON_RECONSTRUCT_18);
+  w->R = case_even_odd(&w->c, w->M, KAON_EVEN_ODD_SYMMETRIC, KAON_EVEN, 0);
+  w->b = case_vector(&w->c, KAON_FULL, KAON_DOUBLE, 1);
+  w->x = case_vector(&w->c, KAON_FULL, KAON_DOUBLE, 1);
+  must(w->c.ctx, kaon_source_gauss(w->b, 3));
+  kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
+  o.method = method;
+  o.sloppy = sloppy;
+  o.subspace = 5;
+  o.max_iterations = 2; /* it binds the vectors: no more is wanted of it */
+  must(w->c.ctx, kaon_solver_create(w->R, 1, &o, &w->s));
+  must(w->c.ctx, kaon_vector_zero(w->x));
+  must(w->c.ctx, kaon_solver_solve(w->s, w->b, w->x, NULL, NULL));
+
+  own = w->c.ctx->backend;
+  w->counting = *own;
+  for (int p = 0; p < KAON_PRECISIONS; p++) {
+    w->dslash[p] = *own->dslash[p];
+    w->dslash[p].hop = p == KAON_DOUBLE ? hop_d : p == KAON_SINGLE ? hop_s : hop_h;
+    w->counting.dslash[p] = &w->dslash[p];
+  }
+  w->counting.blas[KAON_DOUBLE] = &blas_d;
+  w->counting.blas[KAON_SINGLE] = &blas_s;
+  w->counting.blas[KAON_HALF] = &blas_h;
+  w->counting.convert = &converts;
+  w->c.ctx->backend = &w->counting;
+  memset(&seen, 0, sizeof seen);
+  return 1;
+}
+
+static void close_world(world *w) {
+  w->c.ctx->backend = own;
+  kaon_solver_destroy(&w->s);
+  kaon_vector_destroy(&w->b);
+  kaon_vector_destroy(&w->x);
+  kaon_operator_destroy(&w->R);
+  kaon_operator_destroy(&w->M);
+  case_close(&w->c);
+}
+
+/* The first lines of solvers/<name>.c, a blank for each line's end and star. */
+static void read_head(const char *name, char *head, size_t size) {
+  char path[1024];
+  snprintf(path, sizeof path, "%s/solvers/%s.c", KAON_SOURCE_DIR, name);
+  FILE *file = fopen(path, "r");
+  assert_non_null(file);
+  const size_t length = fread(head, 1, size - 1, file);
+  fclose(file);
+  head[length] = '\0';
+  char *end = strstr(head, "*/"), *to = head;
+  assert_non_null(end);
+  for (const char *from = head; from < end; from++) {
+    const int blank = *from == '\n' || *from == '*' || *from == ' ';
+    if (blank && to > head && to[-1] == ' ') continue;
+    *to++ = blank ? ' ' : *from;
+  }
+  *to = '\0';
+}
+
+/* The number behind `words` in the head. */
+static int said(const char *head, const char *words) {
+  const char *at = strstr(head, words);
+  int number = -1;
+  if (at == NULL || sscanf(at + strlen(words), "%d", &number) != 1)
+    printf("  the head does not say \"%s<number>\"\n", words);
+  return number;
+}
+
+static void one_step(int machine, kaon_method method, kaon_precision sloppy) {
+  world w;
+  char head[4096];
+  if (!open_world(&w, machine, method, sloppy)) return;
+  read_head(w.s->method->name, head, sizeof head);
+  const int last = w.s->cycle > 0 ? w.s->cycle - 1 : 0; /* position j */
+  must(w.c.ctx, w.s->method->step(w.s, last));
+  printf("  %-8s %-6s %d vectors read, %d written by %d kernels; %d hops, reading %d beside\n",
+         w.s->method->name, precision_names[sloppy], seen.reads, seen.writes, seen.kernels,
+         seen.hops, seen.besides);
+  if (w.s->cycle > 0)
+    assert_int_equal(seen.reads, 2 * last + said(head, "vectors read 2j + "));
+  else
+    assert_int_equal(seen.reads, said(head, "vectors read "));
+  assert_int_equal(seen.writes, said(head, ", written "));
+  assert_int_equal(seen.kernels, said(head, " by kernels "));
+  assert_int_equal(seen.hops, 2 * w.s->method->applications);
+  assert_int_equal(seen.besides, method == KAON_BICGSTAB); /* r0, as its head says */
+  close_world(&w);
+}
+
+static void a_step_reads_and_writes_what_its_head_says(void **state) {
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    const int machine = i == 0 ? MACHINE_CPU : MACHINE_CUDA;
+    if (machine == MACHINE_CUDA && machine_lacks(machine)) continue;
+    for (int m = KAON_CG; m <= KAON_GCR; m++)
+      for (int p = KAON_DOUBLE; p <= KAON_HALF; p++)
+        one_step(machine, (kaon_method)m, (kaon_precision)p);
+  }
+}
+
+/* x += x_inner and x_inner = 0 in one pass. */
+static void a_flush_is_one_pass(void **state) {
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    const int machine = i == 0 ? MACHINE_CPU : MACHINE_CUDA;
+    world w;
+    if (machine == MACHINE_CUDA && machine_lacks(machine)) continue;
+    if (!open_world(&w, machine, KAON_CGNR, KAON_HALF)) continue;
+    w.s->host[0].gate = KAON_GATE_FLUSH;
+    must(w.c.ctx, kaon_scalars_write(w.s->scalars, w.s->host));
+    must(w.c.ctx, kaon_runner_flush(w.s));
+    printf("  %d vectors read, %d written by %d kernels\n", seen.reads, seen.writes, seen.kernels);
+    assert_int_equal(seen.kernels, 1);
+    assert_int_equal(seen.reads, 2);
+    assert_int_equal(seen.writes, 2);
+    close_world(&w);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_step_reads_and_writes_what_its_head_says),
+      cmocka_unit_test(a_flush_is_one_pass),
+  };
+  return cmocka_run_group_tests_name("solver traffic", tests, NULL, NULL);
+}
