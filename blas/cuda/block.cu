@@ -13,6 +13,7 @@
 #include "lib/math/block.h"
 
 /* Shared memory that a block of updates may take (four fit a large device), and its matrices. */
+enum { MOST_BLOCKS = 2048 };
 enum { SHARED_BYTES = 56 << 10, PANEL_BYTES = 16 << 10, MATRICES = 3 };
 
 /* ---- items ---- */
@@ -344,7 +345,7 @@ static __device__ __forceinline__ void update_items(const block_call &a, const s
 static __device__ __forceinline__ float largest_of(const real *sum) {
   float largest = 0;
 #pragma unroll
-  for (int r = 0; r < NUMBERS; r++) largest = larger(largest, sum[r]);
+  for (int r = 0; r < NUMBERS; r++) largest = quantise_largest(largest, sum[r]);
   return largest;
 }
 
@@ -368,7 +369,7 @@ static __device__ __forceinline__ void write_tile(const block_call &a, const scr
       if (!written<OP>(a, s, o, j + t)) continue;
       float largest = 0;
       for (int g = lane; g < threads; g += 32)
-        largest = larger(largest, turn[(o * TILE + t) * threads + g]);
+        largest = quantise_largest(largest, turn[(o * TILE + t) * threads + g]);
       item_round(a.v[OP == AXPY ? 1 : o], a.w, item_at(a.w, i, j + t), sum[o][t], largest);
     }
 }
@@ -477,7 +478,7 @@ static void launch_block(const kaon_launch *launch, const kaon_update_args *args
     cudaFuncSetAttribute((const void *)block_kernel<OP>,
                          cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
   const int64_t turns = KAON_HALF ? a.w.count / a.w.unit : (a.w.count + threads - 1) / threads;
-  const int64_t blocks = turns < 2 * KAON_CHUNKS ? turns : 2 * KAON_CHUNKS;
+  const int64_t blocks = turns < MOST_BLOCKS ? turns : MOST_BLOCKS;
   block_kernel<OP>
       <<<(unsigned)blocks, threads, bytes, (cudaStream_t)launch->queue>>>(a);
 }

@@ -14,38 +14,86 @@ typedef struct dot_call {
   kaon_cuda_sums sums;
 } dot_call;
 
+/* What a dot kernel was asked for: slots as bits. */
+static __device__ __forceinline__ int dot_wants(const kaon_cuda_sums &s) {
+  return (int)sums_want(s, 0) | (int)sums_want(s, 1) << 1 | (int)sums_want(s, 2) << 2;
+}
+
 #if !KAON_HALF
-static __device__ __forceinline__ void dot_item(const dot_call &a, int64_t i, int column,
-                                                double *sum) {
-  const int64_t at = word_at(a.w, i, column);
-  const word y = word_read(a.v[1], at);
-  if (sums_want(a.sums, 0) || sums_want(a.sums, 1)) {
-    const word x = word_read(a.v[0], at);
-    if (sums_want(a.sums, 0)) add_words(sum, x, y);
-    if (sums_want(a.sums, 1)) add_square(sum + 2, x);
+/* N words, `step` apart; all are on their way before the first is used. WANTS: of dot_wants. */
+template <int WANTS, int N>
+static __device__ __forceinline__ void dot_words(const dot_call &a, int64_t i, int64_t step,
+                                                 int column, double *sum) {
+  word x[N], y[N];
+#pragma unroll
+  for (int n = 0; n < N; n++) {
+    const int64_t at = word_at(a.w, i + n * step, column);
+    if (WANTS & 5) y[n] = word_read(a.v[1], at);
+    if (WANTS & 3) x[n] = word_read(a.v[0], at);
   }
-  if (sums_want(a.sums, 2)) add_square(sum + 4, y);
+#pragma unroll
+  for (int n = 0; n < N; n++) {
+    if (WANTS & 1) add_words(sum, x[n], y[n]);
+    if (WANTS & 2) add_square(sum + 2, x[n]);
+    if (WANTS & 4) add_square(sum + 4, y[n]);
+  }
+}
+
+template <int WANTS>
+static __device__ __forceinline__ void dot_column(const dot_call &a, share mine, double *sum) {
+  enum { BATCH = 4 };
+  const int64_t step = (int64_t)a.sums.chunks * KAON_THREADS;
+  int64_t i = (int64_t)mine.chunk * KAON_THREADS + threadIdx.x;
+  for (; i + (BATCH - 1) * step < a.w.count; i += BATCH * step)
+    dot_words<WANTS, BATCH>(a, i, step, mine.column, sum);
+  for (; i < a.w.count; i += step) dot_words<WANTS, 1>(a, i, step, mine.column, sum);
 }
 #else
-static __device__ __forceinline__ void dot_item(const dot_call &a, int64_t i, int column,
-                                                double *sum) {
-  const int64_t unit = unit_of(a.w, i, column);
-  const int lane = lane_of(i);
+/* N sites of a spinor, `step` apart. */
+template <int WANTS, int N>
+static __device__ __forceinline__ void dot_spinors(const dot_call &a, int64_t i, int64_t step,
+                                                   int column, double *sum) {
+  stored x[N][SPINOR], y[N][SPINOR];
+  float x_scale[N], y_scale[N];
+#pragma unroll
+  for (int n = 0; n < N; n++) {
+    const int64_t unit = unit_of(a.w, i + n * step, column);
+    const int lane = lane_of(i + n * step);
+    if (WANTS & 5) {
+      site_read<stored, SPINOR>(integers_of(a.v[1], a.w, unit), lane, y[n]);
+      y_scale[n] = *scale_at(a.v[1], unit, lane);
+    }
+    if (WANTS & 3) {
+      site_read<stored, SPINOR>(integers_of(a.v[0], a.w, unit), lane, x[n]);
+      x_scale[n] = *scale_at(a.v[0], unit, lane);
+    }
+  }
+#pragma unroll
+  for (int n = 0; n < N; n++) {
+    if (WANTS & 1) add_spinors(sum, x[n], x_scale[n], y[n], y_scale[n]);
+    if (WANTS & 2) add_spinors(sum + 2, x[n], x_scale[n], x[n], x_scale[n]);
+    if (WANTS & 4) add_spinors(sum + 4, y[n], y_scale[n], y[n], y_scale[n]);
+  }
+}
+
+template <int WANTS>
+static __device__ __forceinline__ void dot_column(const dot_call &a, share mine, double *sum) {
+  enum { BATCH = 2 };
+  const int64_t step = (int64_t)a.sums.chunks * KAON_THREADS;
+  int64_t i = (int64_t)mine.chunk * KAON_THREADS + threadIdx.x;
   if (a.w.ncomp != SPINOR) {
-    if (sums_want(a.sums, 0)) add_sites(sum, a.v[0], a.v[1], a.w, unit, lane);
-    if (sums_want(a.sums, 1)) add_sites(sum + 2, a.v[0], a.v[0], a.w, unit, lane);
-    if (sums_want(a.sums, 2)) add_sites(sum + 4, a.v[1], a.v[1], a.w, unit, lane);
+    for (; i < a.w.count; i += step) {
+      const int64_t unit = unit_of(a.w, i, mine.column);
+      const int lane = lane_of(i);
+      if (WANTS & 1) add_sites(sum, a.v[0], a.v[1], a.w, unit, lane);
+      if (WANTS & 2) add_sites(sum + 2, a.v[0], a.v[0], a.w, unit, lane);
+      if (WANTS & 4) add_sites(sum + 4, a.v[1], a.v[1], a.w, unit, lane);
+    }
     return;
   }
-  stored x[SPINOR], y[SPINOR];
-  const float x_scale = *scale_at(a.v[0], unit, lane), y_scale = *scale_at(a.v[1], unit, lane);
-  site_read<stored, SPINOR>(integers_of(a.v[1], a.w, unit), lane, y);
-  if (sums_want(a.sums, 0) || sums_want(a.sums, 1)) {
-    site_read<stored, SPINOR>(integers_of(a.v[0], a.w, unit), lane, x);
-    if (sums_want(a.sums, 0)) add_spinors(sum, x, x_scale, y, y_scale);
-    if (sums_want(a.sums, 1)) add_spinors(sum + 2, x, x_scale, x, x_scale);
-  }
-  if (sums_want(a.sums, 2)) add_spinors(sum + 4, y, y_scale, y, y_scale);
+  for (; i + (BATCH - 1) * step < a.w.count; i += BATCH * step)
+    dot_spinors<WANTS, BATCH>(a, i, step, mine.column, sum);
+  for (; i < a.w.count; i += step) dot_spinors<WANTS, 1>(a, i, step, mine.column, sum);
 }
 #endif
 
@@ -54,9 +102,15 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   const share mine = share_of(a.sums);
   if (!gate_open(a.sums.gate, mine.column)) return;
   double sum[6] = {0, 0, 0, 0, 0, 0};
-  const int64_t step = (int64_t)a.sums.chunks * KAON_THREADS;
-  for (int64_t i = (int64_t)mine.chunk * KAON_THREADS + threadIdx.x; i < a.w.count; i += step)
-    dot_item(a, i, mine.column, sum);
+  const int wants = dot_wants(a.sums);
+  if (wants == 1)
+    dot_column<1>(a, mine, sum);
+  else if (wants == 2)
+    dot_column<2>(a, mine, sum);
+  else if (wants == 4)
+    dot_column<4>(a, mine, sum);
+  else
+    dot_column<7>(a, mine, sum);
   if (!a.complex_space) sum[1] = 0;
   sum[3] = sum[5] = 0;
   sums_finish<3>(a.sums, mine.column, mine.chunk, sum);

@@ -50,14 +50,12 @@ typedef struct update_call {
 
 #if !KAON_HALF
 
+/* Words that a thread has on their way at once. */
+enum { BATCH = 2 };
+
 template <int OP>
-static __device__ __forceinline__ void update_word(const update_call &a, const vcomplex *c,
-                                                   int64_t at, double *sum) {
+static __device__ __forceinline__ void update_word(const vcomplex *c, word *x) {
   constexpr traits t = traits_of<OP>();
-  word x[OPERANDS];
-#pragma unroll
-  for (int o = 0; o < OPERANDS; o++)
-    if (t.reads >> o & 1) x[o] = word_read(a.v[o], at);
 #pragma unroll
   for (int p = 0; p < PAIRS; p++) {
     vcomplex v[OPERANDS];
@@ -72,21 +70,47 @@ static __device__ __forceinline__ void update_word(const update_call &a, const v
         x[o].v[2 * p + 1] = v[o].im;
       }
   }
+}
+
+/* N words, `step` apart: all are read before the first is written. */
+template <int OP, int N>
+static __device__ __forceinline__ void update_words(const update_call &a, const vcomplex *c,
+                                                    int64_t i, int64_t step, int column,
+                                                    double *sum) {
+  constexpr traits t = traits_of<OP>();
+  word x[N][OPERANDS];
+  int64_t at[N];
 #pragma unroll
-  for (int o = 0; o < OPERANDS; o++)
-    if (t.writes >> o & 1) ((word *)a.v[o].data)[at] = x[o];
+  for (int n = 0; n < N; n++) at[n] = word_at(a.w, i + n * step, column);
+#pragma unroll
+  for (int n = 0; n < N; n++)
+#pragma unroll
+    for (int o = 0; o < OPERANDS; o++)
+      if (t.reads >> o & 1) x[n][o] = word_read(a.v[o], at[n]);
+#pragma unroll
+  for (int n = 0; n < N; n++) update_word<OP>(c, x[n]);
+#pragma unroll
+  for (int n = 0; n < N; n++)
+#pragma unroll
+    for (int o = 0; o < OPERANDS; o++)
+      if (t.writes >> o & 1) ((word *)a.v[o].data)[at[n]] = x[n][o];
   if (OP == ZERO || a.sums.sum.state == NULL) return;
-  if (sums_want(a.sums, 0)) add_square(sum, x[t.norm]);
-  if (t.dot >= 0 && sums_want(a.sums, 1)) /* after the store: it may be an operand */
-    add_words(sum + 2, word_read(a.v[t.dot >= 0 ? t.dot : 0], at), x[t.norm]);
+#pragma unroll
+  for (int n = 0; n < N; n++) {
+    if (sums_want(a.sums, 0)) add_square(sum, x[n][t.norm]);
+    if (t.dot >= 0 && sums_want(a.sums, 1)) /* after the store: it may be an operand */
+      add_words(sum + 2, word_read(a.v[t.dot >= 0 ? t.dot : 0], at[n]), x[n][t.norm]);
+  }
 }
 
 template <int OP>
 static __device__ __forceinline__ void update_column(const update_call &a, const vcomplex *c,
                                                      share mine, double *sum) {
   const int64_t step = (int64_t)a.sums.chunks * KAON_THREADS;
-  for (int64_t i = (int64_t)mine.chunk * KAON_THREADS + threadIdx.x; i < a.w.count; i += step)
-    update_word<OP>(a, c, word_at(a.w, i, mine.column), sum);
+  int64_t i = (int64_t)mine.chunk * KAON_THREADS + threadIdx.x;
+  for (; i + (BATCH - 1) * step < a.w.count; i += BATCH * step)
+    update_words<OP, BATCH>(a, c, i, step, mine.column, sum);
+  for (; i < a.w.count; i += step) update_words<OP, 1>(a, c, i, step, mine.column, sum);
 }
 
 #else

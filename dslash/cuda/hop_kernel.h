@@ -200,10 +200,17 @@ static __global__ void __launch_bounds__(SITE_THREADS, COLUMNS > 1 ? BLOCKS_MANY
   }
 }
 
+/* By rule, or as kaon tune found. */
+static int hop_threads(const kaon_launch *launch, const hop_call *a) {
+  const int wanted = launch->tuned.threads;
+  const bool possible = wanted == SITE_THREADS || wanted == SITE_THREADS / 2;
+  return possible ? wanted : site_threads((uint32_t)a->sites.nsites);
+}
+
 /* Columns from a->column on, `groups` times COLUMNS of them. */
 template <int RECON, int COLUMNS, bool CLOVER, bool SPLIT>
 static void run(const kaon_launch *launch, hop_call *a, const kaon_hop_args *args, int groups) {
-  const int threads = site_threads((uint32_t)a->sites.nsites);
+  const int threads = hop_threads(launch, a);
   const int chunks = site_chunks((uint32_t)a->sites.nsites, threads, args->sum.state != NULL);
   a->sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
   if (args->w.data == NULL) a->sums.sum.slot[1] = KAON_NO_SLOT;
@@ -270,10 +277,10 @@ static void run_recon(const kaon_launch *launch, const kaon_hop_args *args) {
     return;
   }
 #endif
-  const int groups = args->nrhs / COLUMNS_MANY;
+  const int groups = launch->tuned.group == 1 ? 0 : args->nrhs / COLUMNS_MANY;
   if (groups > 0) {
     hop_call many = a;
-    if (!KAON_HALF) tile(&many.sites, site_threads((uint32_t)a.sites.nsites));
+    if (!KAON_HALF) tile(&many.sites, hop_threads(launch, &a));
     run_clover<RECON, COLUMNS_MANY, false>(launch, &many, args, groups);
     a.column = many.column;
   }

@@ -13,7 +13,11 @@
 #include "lib/launch.h"
 #include "lib/math/recurrences.h"
 
-enum { KAON_THREADS = 256, KAON_WARPS = KAON_THREADS / 32, KAON_CHUNKS = 1024 };
+enum { KAON_THREADS = 256, KAON_WARPS = KAON_THREADS / 32 };
+/* Chunks at most, without and with sums. A device runs some hundred blocks at a time and is idle in
+ * part while the last ones run, so there should be many times that; but the last block adds up the
+ * others' sums, so where the work is little they are rather few. */
+enum { KAON_CHUNKS = 16384, KAON_SUM_CHUNKS = 4224, KAON_FEW_CHUNKS = 1056, KAON_SUM_TURNS = 16 };
 
 /* What a kernel needs to leave its sums; made by the launcher. */
 typedef struct kaon_cuda_sums {
@@ -25,12 +29,18 @@ typedef struct kaon_cuda_sums {
 } kaon_cuda_sums;
 
 /* Chunks for `work` items a column, one a thread and turn, when each block leaves `values` sums (0:
- * none): as many as fill a large device, as fit the partials, as there is work for. */
+ * none), as fit the partials. */
 static inline int kaon_cuda_chunks(int64_t work, int values) {
-  const int64_t room = values > 0 ? KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX / values : KAON_CHUNKS;
-  int64_t chunks = (work + KAON_THREADS - 1) / KAON_THREADS;
-  if (chunks > KAON_CHUNKS) chunks = KAON_CHUNKS;
-  if (chunks > room) chunks = room;
+  const int64_t blocks = (work + KAON_THREADS - 1) / KAON_THREADS;
+  int64_t chunks = blocks < KAON_CHUNKS ? blocks : KAON_CHUNKS;
+  if (values > 0) {
+    const int64_t room = KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX / values;
+    const int64_t long_ones = blocks / KAON_SUM_TURNS;
+    int64_t most = long_ones > KAON_FEW_CHUNKS ? long_ones : KAON_FEW_CHUNKS;
+    if (most > KAON_SUM_CHUNKS) most = KAON_SUM_CHUNKS;
+    if (most > room) most = room;
+    if (chunks > most) chunks = most;
+  }
   return chunks > 0 ? (int)chunks : 1;
 }
 
