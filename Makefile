@@ -12,13 +12,14 @@ RUN_SWEEPS ?= 200
 RUN_KAPPA ?= 0.130
 RUN_CSW ?= 1.769
 
-.PHONY: help setup build run check bench install format clean
+.PHONY: help setup build run check bench performance install format clean
 
 help:
 	@echo "make run      install what is missing, build, make a configuration, compute its propagator (run/)"
 	@echo "make check    build and pass every test"
 	@echo "make build    build library, program and tests in $(BUILD)/"
 	@echo "make bench    measure the kernels beside what the machine can do"
+	@echo "make performance  docs/performance.md and its plots, from bench/results"
 	@echo "make install  install below PREFIX ($(PREFIX))"
 	@echo "make format   lay out the sources (clang-format)"
 	@echo "make clean    remove $(BUILD)/ and run/"
@@ -53,6 +54,9 @@ bench:
 	$(KAON) bench dslash
 	$(KAON) bench vector
 	$(KAON) bench solve
+
+performance:
+	scripts/performance.py
 
 install: build
 	cmake --install $(BUILD) --prefix $(PREFIX)

@@ -1,12 +1,14 @@
-/* machine.c - bandwidth and arithmetic peak. Contract: machine.h.
+/* machine.c - bandwidth and arithmetic peak of the processor. Contract: machine.h.
  * Triad: a = b + s c, 24 bytes an element, as in J. D. McCalpin, STREAM (1995); a is written past
  * the cache, so no line of it is read. Best of REPEATS, STREAM's rule. The loops are compiled for
  * each instruction set by function attributes and picked at run time. */
 #include "bench/machine.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -133,6 +135,7 @@ static void measure_fma(machine *m) {
 }
 
 void machine_bandwidth(machine *m) {
+  if (m->a == NULL) return;
   const loops l = pick();
   size_t share = m->count / (size_t)m->threads / 64 * 64;
   double gigabytes = 1e-9 * (double)(share * (size_t)m->threads * sizeof(double));
@@ -167,19 +170,21 @@ size_t machine_cache(void) {
   return bytes > 0 ? (size_t)bytes : 0;
 }
 
-int machine_open(int threads, machine *m) {
+static const char *open_processor(machine *m) {
   size_t cache = machine_cache();
   size_t count = cache > 0 ? 4 * cache / sizeof(double) : smallest;
-  *m = (machine){.threads = threads};
   m->count = count < smallest ? smallest : count > largest ? largest : count;
   m->a = aligned_alloc(4096, m->count * sizeof(double));
   m->b = aligned_alloc(4096, m->count * sizeof(double));
   m->c = aligned_alloc(4096, m->count * sizeof(double));
-  if (!m->a || !m->b || !m->c) return 0;
-  size_t share = m->count / (size_t)threads / 64 * 64;
+  if (!m->a || !m->b || !m->c) {
+    machine_close(m);
+    return "out of memory for the bandwidth measurement";
+  }
+  size_t share = m->count / (size_t)m->threads / 64 * 64;
   /* Each thread first touches what it will use, so that pages lie near it. */
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
-  for (int t = 0; t < threads; t++)
+#pragma omp parallel for num_threads(m->threads) schedule(static, 1)
+  for (int t = 0; t < m->threads; t++)
     for (size_t i = share * (size_t)t; i < share * (size_t)(t + 1); i++) {
       m->a[i] = 0;
       m->b[i] = 1;
@@ -187,7 +192,17 @@ int machine_open(int threads, machine *m) {
     }
   machine_bandwidth(m);
   measure_fma(m);
-  return 1;
+  return NULL;
+}
+
+const char *machine_open(const char *backend, int threads, machine *m) {
+  *m = (machine){.triad_gbs = NAN, .copy_gbs = NAN, .threads = threads};
+  if (strcmp(backend, "cpu") == 0) return open_processor(m);
+#ifdef KAON_BUILD_CUDA
+  return machine_cuda_limits(m);
+#else
+  return "this program was built without the device's own measurement";
+#endif
 }
 
 void machine_close(machine *m) {

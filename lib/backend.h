@@ -71,6 +71,8 @@ typedef struct kaon_backend {
   /* What a context needs of the machine: ctx->machine, queue, device, details. NULL: nothing. */
   kaon_status (*open)(kaon_context *ctx);
   void (*close)(kaon_context *ctx);
+  /* Joules drawn so far (kaon_context_energy); NaN: not known. NULL: never known. */
+  double (*energy)(kaon_context *ctx);
   const kaon_memory_ops *memory;
   const kaon_record_ops *record;
   const struct kaon_convert_ops *convert;

@@ -1,6 +1,7 @@
 /* context.c - creation and the services of a context. */
 #include "lib/context.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,6 +123,13 @@ kaon_status kaon_context_synchronise(kaon_context *ctx) {
   if (ctx == NULL)
     return kaon_fail(NULL, KAON_ERR_ARGUMENT, "context synchronise: the context is NULL");
   return ctx->backend->memory->synchronise(ctx);
+}
+
+kaon_status kaon_context_energy(kaon_context *ctx, double *joules) {
+  if (ctx == NULL || joules == NULL)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "context: energy needs a context and a place");
+  *joules = ctx->backend->energy != NULL ? ctx->backend->energy(ctx) : NAN;
+  return KAON_OK;
 }
 
 kaon_status kaon_context_query(const kaon_context *ctx, kaon_context_info *info) {

@@ -16,7 +16,7 @@ libjansson-dev|JSON reports of the kaon program
 liblapacke-dev|small dense problems in solvers and tests
 libopenblas-dev|the BLAS and LAPACK behind LAPACKE
 libcmocka-dev|the tests
-gnuplot-nox|the convergence plot (without it: the CSV and a message)
+gnuplot-nox|the convergence plot (without it: the CSV and a message), make performance
 python3|the tests of the program (standard library only)
 LIST
 }

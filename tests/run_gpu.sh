@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# run_gpu.sh - builds kaon on a machine with a CUDA device and without network, and runs the tests there.
+# run_gpu.sh - builds kaon on a machine with a CUDA device and without network, and runs tests and benchmarks there.
 #
-#   tests/run_gpu.sh [what...]      what: build tests sanitizer (default: all of them, in this order)
+#   tests/run_gpu.sh [what...]      what: build tests sanitizer bench (default: all of them, in this order)
 #
 # Needs a C compiler with OpenMP, nvcc, CMake 3.22, ninja or make, and the headers of zlib, cmocka and, for the kaon
 # program, jansson. Where these are not installed, KAON_DEPS names a folder to look in besides: unpacked Debian or Ubuntu
 # packages (zlib1g-dev libcmocka-dev libcmocka0 libjansson-dev libjansson4), or a folder of the .deb files themselves.
 #   KAON_CUDA_ARCHS  compute capabilities; default: the device's
 #   KAON_BUILD       build folder; default build-gpu
-#   OUT              where results go; default <build>/results. summary.txt is also printed.
+#   KAON_BENCH_SECONDS  what the benchmarks may take together; default 150. What is left out for time is said.
+#   OUT              where results go; default <build>/results. summary.txt is also printed; the benchmarks' files, by
+#                    the names that bench/results/DEVICE/ wants, and their tables are in OUT/bench.
 # Status: 0 all passed. What a machine refuses (a sanitizer, say) is reported as skipped with its reason, never as passed.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
@@ -144,16 +146,81 @@ sanitizer() {
   done
 }
 
+# bench_one TOPIC SECONDS what...: one benchmark, as a part of its topic's file, if about SECONDS are left for it.
+bench_one() {
+  local topic=$1 needs=$2 left part status begin=$SECONDS
+  shift 2
+  left=$((bench_end - SECONDS))
+  if [ "$left" -lt "$needs" ]; then
+    say "SKIPPED  kaon bench $*: no time left ($left s, it takes about $needs)"
+    return
+  fi
+  bench_count=$((bench_count + 1))
+  part=$(printf '%s/%s.%03d.json' "$parts" "$topic" $bench_count)
+  printf '\n$ kaon bench %s\n' "$*" | tee -a "$bench_log"
+  timeout "$left" "$build/kaon" bench "$@" --backend cuda --json "$part" 2>&1 | tee -a "$bench_log"
+  status=${PIPESTATUS[0]}
+  case $status in
+    0) say "PASSED   bench $topic, $((SECONDS - begin)) s" ;;
+    124) say "SKIPPED  kaon bench $*: over its time" ;;
+    *) failed "kaon bench $* (status $status)" ;;
+  esac
+}
+
+# The parts of a topic become one list: each begins with a line [ and ends with a line ].
+bench_join() {
+  local topic=$1 part between=
+  compgen -G "$parts/$topic.*.json" >/dev/null || return 0
+  { echo "[" && for part in "$parts/$topic".*.json; do
+    printf '%s' "$between" && sed '1d;$d' "$part"
+    between=$'  ,\n'
+  done && echo "]"; } >"$out/bench/$(date -u +%F)-$(git rev-parse --short=12 HEAD 2>/dev/null || echo 0)-$topic.json"
+}
+
+# Sizes from one that a cache holds to one far past it; solves of a size that others have figures for. What matters most comes first.
+benchmarks() {
+  step "bench"
+  if [ ! -x "$build/kaon" ]; then
+    say "SKIPPED  bench: the kaon program was not built"
+    return
+  fi
+  parts=$build/bench-parts bench_log=$out/bench/bench.log bench_end=$((SECONDS + ${KAON_BENCH_SECONDS:-150})) bench_count=0
+  rm -rf "$parts"
+  mkdir -p "$parts" "$out/bench"
+  : >"$bench_log"
+  local problem=(--lattice 32 32 32 64 --gauge weak:0.3 --kappa 0.130 --csw 1 --tol 1e-10)
+  bench_one solve-cg 10 solve "${problem[@]}" --solver cg --stop normal --columns 1
+  bench_one dslash 8 dslash --lattice 16 16 16 16 --columns 1
+  bench_one dslash 10 dslash --lattice 32 32 32 32 --columns 1
+  bench_one dslash 26 dslash --lattice 48 48 48 64 --columns 1
+  bench_one solve-bicgstab 10 solve "${problem[@]}" --solver bicgstab --stop schur --columns 1
+  bench_one columns 30 dslash --lattice 32 32 32 32 --columns 12 --reconstruct 18,12
+  bench_one vector 7 vector --lattice 48 48 48 64 --columns 1
+  bench_one small 14 solve --lattice 8 8 8 8 --lattice 16 16 16 16 --gauge weak:0.3 --kappa 0.130 --csw 1 --columns 1
+  bench_one solve-columns 26 solve "${problem[@]}" --solver cg --stop normal --precision single,half --columns 12
+  bench_one dslash 7 dslash --lattice 24 24 24 48 --columns 1
+  bench_one columns 30 dslash --lattice 48 48 48 64 --columns 12 --precision single,half --reconstruct 12
+  for topic in dslash columns vector solve-cg solve-bicgstab solve-columns small; do bench_join "$topic"; done
+  if ! command -v python3 >/dev/null; then
+    say "SKIPPED  the benchmarks' tables: no python3 here; scripts/performance.py --table makes them of OUT/bench/*.json"
+  elif python3 scripts/performance.py --table "$out"/bench/*.json >"$out/bench/tables.md"; then
+    cat "$out/bench/tables.md"
+  else
+    failed "the benchmarks' tables"
+  fi
+}
+
 find_nvcc || { echo "run_gpu.sh: nvcc is not on the path nor below /usr/local/cuda; set CUDA_HOME" >&2; exit 3; }
 unpack
 machine
-[ $# -gt 0 ] || set -- build tests sanitizer
+[ $# -gt 0 ] || set -- build tests sanitizer bench
 for what in "$@"; do
   case $what in
     build) build_all || break ;;
     tests) tests ;;
     sanitizer) sanitizer ;;
-    *) echo "run_gpu.sh: $what is none of build, tests, sanitizer" >&2; exit 2 ;;
+    bench) benchmarks ;;
+    *) echo "run_gpu.sh: $what is none of build, tests, sanitizer, bench" >&2; exit 2 ;;
   esac
 done
 cd "$root" || exit 2

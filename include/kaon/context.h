@@ -96,6 +96,14 @@ kaon_status kaon_context_synchronise(kaon_context *ctx);
 /* Fills *info; the strings live as long as the context. Not collective. */
 kaon_status kaon_context_query(const kaon_context *ctx, kaon_context_info *info);
 
+/* *joules: the energy drawn so far from some moment in the past, so that differences count, by the
+ * counter of the whole device: of a GPU NVML's, which moves every 20 to 100 ms; of the CPU those of
+ * its packages (Linux powercap, usually for root alone), which begin again after about 260 kJ.
+ * Whatever else runs there is in it. NaN where there is no counter or it may not be read. Does not
+ * wait for the device's work. A call takes some milliseconds. Not collective. Errors: ARGUMENT.
+ */
+kaon_status kaon_context_energy(kaon_context *ctx, double *joules);
+
 /* "0.1.0" and the commit it was built from ("unknown" outside a git checkout). */
 const char *kaon_version(void);
 const char *kaon_commit(void);

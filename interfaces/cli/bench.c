@@ -1,11 +1,12 @@
-/* bench.c - kaon bench: options, timing, rows. Every figure stands beside what the machine reached
- * at the same moment: STREAM triad, streaming read, multiply-add peak. */
+/* bench.c - kaon bench: options and rows. Every figure stands beside what the machine reached in
+ * the same run: streaming read, STREAM triad or copy, multiply-add peak. */
 #include "bench.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "report.h"
 #include "signals.h"
@@ -24,10 +25,11 @@ static const cli_option options[] = {
     {CLI_COUNTS, "columns", "N,...", "1,12", OWN(columns), 1, 256,
      "a list with commas: right-hand sides at once"},
     {CLI_INT, "calls", "N", NULL, OWN(calls), 1, 1000000,
-     "dslash, vector: calls a sample (default: 100, fewer where they would take longer than half "
-     "a second)"},
+     "dslash, vector: calls a sample (default: 100, on a device 20 ms of them if those are more, "
+     "nowhere more than half a second of them)"},
     {CLI_INT, "samples", "N", "7", OWN(samples), 1, 1000,
-     "dslash, vector: samples, whose median counts; solve keeps the best of 3 solves"},
+     "dslash, vector: samples, whose median counts; solve keeps the best of 3 solves, or of 2 "
+     "seconds of them where joules are counted"},
     {CLI_FILE, "json", "FILE", NULL, OWN(json), 0, 0, "write the rows as a JSON list"},
     {CLI_FLAG, "temporal-gauge", NULL, NULL, AT(temporal_gauge), 0, 0,
      "solve in the temporal gauge; dslash: the clover matrix in it as well"},
@@ -50,9 +52,6 @@ static const cli_option options[] = {
     {CLI_TEXT, "set", "KEY=VALUE,...", NULL, AT(set), 0, 0, PROBLEM_SET_TEXT},
     {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
 
-enum { usual_calls = 100 };
-static const double sample_seconds = 0.5;
-
 const char *bench_precision(kaon_precision precision) {
   static const char *const names[] = {"double", "single", "half"};
   return names[precision];
@@ -63,134 +62,90 @@ double bench_size(kaon_precision precision) {
   return sizes[precision];
 }
 
-kaon_status bench_fill(kaon_vector *v, const int extents[4]) {
+kaon_status bench_fill(bench *b, kaon_vector *v, const int extents[4]) {
   size_t n =
       24u * (size_t)extents[0] * (size_t)extents[1] * (size_t)extents[2] * (size_t)extents[3];
-  double *psi = malloc(n * sizeof *psi);
-  kaon_status status = psi ? KAON_OK : KAON_ERR_MEMORY;
-  uint64_t state = 1;
-  for (int k = 0; k < kaon_vector_columns(v) && status == KAON_OK; k++) {
-    for (size_t i = 0; i < n; i++) { /* Knuth's MMIX generator; the quality does not matter */
+  kaon_status status = KAON_OK;
+  if (b->numbers_count != n) { /* Knuth's MMIX generator; the quality does not matter */
+    uint64_t state = 1;
+    free(b->numbers);
+    b->numbers = malloc(n * sizeof *b->numbers);
+    b->numbers_count = b->numbers ? n : 0;
+    for (size_t i = 0; i < b->numbers_count; i++) {
       state = state * 6364136223846793005u + 1442695040888963407u;
-      psi[i] = (double)(state >> 40) / (double)(1 << 23) - 1;
+      b->numbers[i] = (double)(state >> 40) / (double)(1 << 23) - 1;
     }
-    status = kaon_vector_import(v, k, psi, KAON_BASIS_UKQCD);
   }
-  free(psi);
+  if (!b->numbers) return KAON_ERR_MEMORY;
+  for (int k = 0; k < kaon_vector_columns(v) && status == KAON_OK; k++)
+    status = kaon_vector_import(v, k, b->numbers, KAON_BASIS_UKQCD);
   return status;
-}
-
-static int by_size(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-/* Two calls at least and ten at best; from their time the calls of a sample. */
-static kaon_status warm_up(bench *b, bench_work *work, void *user, int *calls) {
-  kaon_status status = work(user);
-  if (status == KAON_OK) status = kaon_context_synchronise(b->ctx);
-  double begin = cli_now(), spent = 0;
-  int done = 0;
-  while (status == KAON_OK && done < 10 && (done == 0 || spent < sample_seconds)) {
-    status = work(user);
-    if (status == KAON_OK) status = kaon_context_synchronise(b->ctx);
-    done++;
-    spent = cli_now() - begin;
-  }
-  int fit = (int)(sample_seconds * done / (spent > 0 ? spent : 1e-9));
-  *calls = fit < 2 ? 2 : fit < usual_calls ? fit : usual_calls;
-  if (b->args->calls) *calls = b->args->calls;
-  b->calls = *calls;
-  return status;
-}
-
-static double median(double *sample, int count) {
-  qsort(sample, (size_t)count, sizeof *sample, by_size);
-  return 0.5 * (sample[count / 2] + sample[(count - 1) / 2]);
-}
-
-/* The machine's bandwidth is taken between the samples, so that both medians saw the same moments:
- * other loads on a shared machine come and go. */
-kaon_status bench_time(bench *b, bench_work *work, void *user, double *seconds) {
-  int samples = b->args->samples, calls = 0;
-  double *sample = malloc(3 * (size_t)samples * sizeof *sample);
-  double *triad = sample + samples, *read = triad + samples;
-  kaon_status status = sample ? warm_up(b, work, user, &calls) : KAON_ERR_MEMORY;
-  for (int s = 0; s < samples && status == KAON_OK; s++) {
-    machine_bandwidth(&b->machine);
-    triad[s] = b->machine.triad_gbs;
-    read[s] = b->machine.read_gbs;
-    status = work(user); /* what the bandwidth test pushed out of the cache comes back */
-    if (status == KAON_OK) status = kaon_context_synchronise(b->ctx);
-    double begin = cli_now();
-    for (int i = 0; i < calls && status == KAON_OK && !signals_interrupted(); i++)
-      status = work(user);
-    if (status == KAON_OK) status = kaon_context_synchronise(b->ctx);
-    sample[s] = (cli_now() - begin) / calls;
-  }
-  if (signals_interrupted()) status = KAON_ERR_CANCELLED;
-  if (status == KAON_OK) {
-    *seconds = median(sample, samples);
-    b->machine.triad_gbs = median(triad, samples);
-    b->machine.read_gbs = median(read, samples);
-  }
-  free(sample);
-  return status;
-}
-
-/* 1: the operations run where the machine's limits were measured. */
-static int on_host(const bench *b) {
-  return strcmp(b->info.backend, "cpu") == 0;
 }
 
 void bench_header(const bench *b) {
   const machine *m = &b->machine;
+  int host = bench_on_host(b);
   cli_say(&b->args->common, "kaon %s (%s), %s, %s, %d threads\n", kaon_version(), kaon_commit(),
           b->info.device, *b->info.isa ? b->info.isa : b->info.backend, b->info.threads);
-  if (!on_host(b))
-    cli_say(&b->args->common, "machine: the device's own limits are not measured yet\n");
-  else
-    cli_say(&b->args->common,
-            "machine: triad %.1f GB/s, read %.1f GB/s, multiply-add %.1f (double) %.1f (single) "
-            "GFLOPS\n",
-            m->triad_gbs, m->read_gbs, m->fma_gflops[0], m->fma_gflops[1]);
+  cli_say(
+      &b->args->common,
+      "machine: read %.1f GB/s, %s %.1f GB/s, multiply-add %.1f (double) %.1f (single) GFLOPS\n",
+      m->read_gbs, host ? "triad" : "copy", host ? m->triad_gbs : m->copy_gbs, m->fma_gflops[0],
+      m->fma_gflops[1]);
   cli_say(&b->args->common,
-          "ideal GB/s: the least traffic over the time; %%triad: of the triad measured beside the "
-          "row; %%peak: of the multiply-add peak\n\n");
+          "ideal GB/s: the least traffic over the time; %%%s; %%peak: of the multiply-add peak\n\n",
+          host ? "triad: of the triad measured beside the row" : "read: of the reads");
   cli_say(&b->args->common, "%-15s %-12s %-13s %5s %4s %11s %8s %8s %7s %6s\n", "bench", "lattice",
-          "precision", "links", "col", "seconds", "GFLOPS", "ideal", "%triad", "%peak");
+          "precision", "links", "col", "seconds", "GFLOPS", "ideal", host ? "%triad" : "%read",
+          "%peak");
+}
+
+/* 0: not measured. */
+static json_t *figure(double x) {
+  return report_real(x > 0 ? x : NAN);
+}
+
+static json_t *describe(const bench *b, const bench_row *r) {
+  char when[32] = "";
+  time_t now = time(NULL);
+  struct tm utc;
+  if (gmtime_r(&now, &utc)) strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return json_pack("{s:s s:s s:s s:s s:s s:s s:i s:i s:s s:o s:s s:i s:i}", "bench", r->name,
+                   "command", b->args->common.line, "measured", when, "backend", b->info.backend,
+                   "device", b->info.device, "commit", kaon_commit(), "ranks", b->info.ranks,
+                   "threads", b->info.threads, "isa", b->info.isa, "lattice",
+                   report_ints(r->extents, 4), "precision",
+                   r->precision_text ? r->precision_text : bench_precision(r->precision), "links",
+                   r->links, "columns", r->columns);
 }
 
 json_t *bench_add(bench *b, const bench_row *r) {
   const int *e = r->extents;
+  const machine *m = &b->machine;
+  const double gflops = 1e-9 * r->flops / r->seconds, gbs = 1e-9 * r->bytes / r->seconds;
+  const double peak = m->fma_gflops[r->precision != KAON_DOUBLE];
+  const double limit = bench_on_host(b) ? m->triad_gbs : m->read_gbs;
   char lattice[48];
-  const machine none = {.triad_gbs = NAN, .read_gbs = NAN, .fma_gflops = {NAN, NAN}};
-  const machine *m = on_host(b) ? &b->machine : &none;
-  double gflops = 1e-9 * r->flops / r->seconds, gbs = 1e-9 * r->bytes / r->seconds;
-  double peak = m->fma_gflops[r->precision != KAON_DOUBLE];
-  const char *precision = r->precision_text ? r->precision_text : bench_precision(r->precision);
   snprintf(lattice, sizeof lattice, "%dx%dx%dx%d", e[0], e[1], e[2], e[3]);
-  cli_say(&b->args->common, "%-15s %-12s %-13s %5d %4d %11.4e %8.2f ", r->name, lattice, precision,
-          r->links, r->columns, r->seconds, gflops);
-  if (!on_host(b) && r->bytes > 0)
-    cli_say(&b->args->common, "%8.2f %7s %6s\n", gbs, "-", "-");
-  else if (!on_host(b))
-    cli_say(&b->args->common, "%8s %7s %6s\n", "-", "-", "-");
-  else if (r->bytes > 0)
-    cli_say(&b->args->common, "%8.2f %6.0f%% %5.0f%%\n", gbs, 100 * gbs / m->triad_gbs,
+  cli_say(&b->args->common, "%-15s %-12s %-13s %5d %4d %11.4e %8.2f ", r->name, lattice,
+          r->precision_text ? r->precision_text : bench_precision(r->precision), r->links,
+          r->columns, r->seconds, gflops);
+  if (r->bytes > 0)
+    cli_say(&b->args->common, "%8.2f %6.0f%% %5.0f%%\n", gbs, 100 * gbs / limit,
             100 * gflops / peak);
   else
     cli_say(&b->args->common, "%8s %7s %5.0f%%\n", "-", "-", 100 * gflops / peak);
-  json_t *row =
-      json_pack("{s:s s:s s:s s:s s:s s:i s:i s:o s:s s:i s:i s:o s:o s:o s:o s:o s:o s:o}",
-                "bench", r->name, "backend", b->info.backend, "device", b->info.device, "isa",
-                b->info.isa, "commit", kaon_commit(), "ranks", b->info.ranks, "threads",
-                b->info.threads, "lattice", report_ints(e, 4), "precision", precision, "links",
-                r->links, "columns", r->columns, "seconds", report_real(r->seconds), "gflops",
-                report_real(gflops), "ideal_gbs", report_real(r->bytes > 0 ? gbs : NAN),
-                "limit_gbs", report_real(m->read_gbs), "triad_gbs", report_real(m->triad_gbs),
-                "fma_gflops", report_real(peak), "resident_bytes", report_real(r->resident));
-  json_object_set_new(row, "calls", json_integer(b->calls));
+  json_t *row = describe(b, r);
+  json_t *figures =
+      json_pack("{s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:i s:i}", "seconds",
+                report_real(r->seconds), "seconds_min", figure(r->least), "seconds_max",
+                figure(r->most), "issue_seconds", figure(r->issue), "gflops", report_real(gflops),
+                "ideal_gbs", figure(gbs), "limit_gbs", report_real(m->read_gbs), "copy_gbs",
+                report_real(m->copy_gbs), "triad_gbs", report_real(m->triad_gbs), "fma_gflops",
+                report_real(peak), "resident_bytes", figure(r->resident), "calls",
+                r->calls ? r->calls : 1, "samples", r->samples ? r->samples : 1);
+  json_object_update(row, figures);
+  json_decref(figures);
   json_array_append_new(b->rows, row);
   return row;
 }
@@ -254,8 +209,10 @@ static int run(void *arguments) {
   signals_stage("measuring", "no results were written");
   code = cli_context(&a->common, &b.ctx);
   if (code == EXIT_DONE) code = cli_status(b.ctx, kaon_context_query(b.ctx, &b.info), NULL);
-  if (code == EXIT_DONE && !machine_open(b.info.threads, &b.machine)) {
-    cli_error("out of memory for the bandwidth measurement");
+  const char *missing =
+      code == EXIT_DONE ? machine_open(b.info.backend, b.info.threads, &b.machine) : NULL;
+  if (missing) {
+    cli_error("%s", missing);
     code = EXIT_DEVICE;
   }
   b.rows = json_array();
@@ -263,6 +220,7 @@ static int run(void *arguments) {
   if ((code == EXIT_DONE || code == EXIT_NOT_CONVERGED) && write_rows(&b) != EXIT_DONE)
     code = EXIT_DEVICE;
   json_decref(b.rows);
+  free(b.numbers);
   machine_close(&b.machine);
   kaon_context_destroy(&b.ctx);
   return code;

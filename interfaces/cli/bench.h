@@ -23,7 +23,8 @@ typedef struct bench {
   kaon_context_info info;
   machine machine;
   json_t *rows;
-  int calls; /* a sample of the last row had */
+  double *numbers; /* of bench_fill: one column of the last lattice */
+  size_t numbers_count;
 } bench;
 
 /* One measured row. bytes: ideal traffic of one call; 0: not given. */
@@ -35,18 +36,25 @@ typedef struct bench_row {
   int links, columns;
   double seconds, flops, bytes;
   double resident; /* bytes that the calls go round: in the cache or not? */
+  /* of bench_time, 0 elsewhere: seconds of the fastest and the slowest sample; what the host needs
+   * to launch a call on a device; calls of a sample, and samples */
+  double least, most, issue;
+  int calls, samples;
 } bench_row;
 
-/* Median over samples of the seconds of one call, after warm-up. work: one call. */
+/* row->seconds = median over samples of the seconds of one call, after warm-up, with all that
+ * belongs to them. work: one call. */
 typedef kaon_status bench_work(void *user);
-kaon_status bench_time(bench *b, bench_work *work, void *user, double *seconds);
+kaon_status bench_time(bench *b, bench_work *work, void *user, bench_row *row);
+/* 1: the operations run on the processor, 0: on a device. */
+int bench_on_host(const bench *b);
 void bench_header(const bench *b);
-/* Measures the machine, prints the row, appends it to the list; the JSON object is the list's. */
+/* Prints the row beside the machine's figures, appends it to the list; the object is the list's. */
 json_t *bench_add(bench *b, const bench_row *row);
 double bench_size(kaon_precision precision); /* bytes of a stored real */
 const char *bench_precision(kaon_precision precision);
-/* Fills every column with numbers of order 1 (timings of zeros would flatter). */
-kaon_status bench_fill(kaon_vector *v, const int extents[4]);
+/* Fills every column with the same numbers of order 1 (timings of zeros would flatter). */
+kaon_status bench_fill(bench *b, kaon_vector *v, const int extents[4]);
 
 /* The benchmarks: exit statuses. */
 int bench_dslash(bench *b);

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "bench.h"
+#include "energy.h"
 #include "report.h"
 #include "signals.h"
 
@@ -24,6 +25,9 @@ typedef struct solve_figures {
   int iterations; /* of the slowest column */
   double residual;
   kaon_stop_reason reason;
+  double joules;  /* of one solve: the mean over all repeats */
+  double slowest; /* seconds of a repeat */
+  int repeats;
 } solve_figures;
 
 static double process_seconds(void) {
@@ -33,9 +37,10 @@ static double process_seconds(void) {
 }
 
 /* The median of --samples solves would take long for what it tells; the best of `repeats` is kept.
- */
+ * Where there is an energy counter, which moves in steps, they go on for counted_seconds. */
 static kaon_status solve(bench *b, problem *p, int columns, solve_figures *best) {
   enum { repeats = 3 };
+  static const double counted_seconds = 2;
   const kaon_space *full = kaon_lattice_spinors(p->field.lattice, KAON_FULL);
   kaon_vector *source = NULL, *x = NULL;
   kaon_column_report *reports = calloc((size_t)columns, sizeof *reports);
@@ -44,7 +49,10 @@ static kaon_status solve(bench *b, problem *p, int columns, solve_figures *best)
   if (status == KAON_OK) status = kaon_vector_create(b->ctx, full, p->precision, columns, &x);
   if (status == KAON_OK) status = problem_source(p, source);
   *best = (solve_figures){.seconds = 1e300};
-  for (int i = 0; i < repeats && status == KAON_OK; i++) {
+  energy_meter meter = energy_start(b->ctx);
+  double slowest = 0;
+  int done = 0;
+  for (; (done < repeats || energy_span(&meter) < counted_seconds) && status == KAON_OK; done++) {
     kaon_solve_report report;
     status = kaon_vector_zero(x);
     if (status == KAON_OK) status = kaon_context_synchronise(b->ctx);
@@ -52,14 +60,19 @@ static kaon_status solve(bench *b, problem *p, int columns, solve_figures *best)
     if (status == KAON_OK) status = kaon_solver_solve(p->solver, source, x, reports, &report);
     const double cpu = process_seconds() - before;
     if (status == KAON_OK && signals_interrupted()) status = KAON_ERR_CANCELLED;
+    if (status == KAON_OK && report.seconds > slowest) slowest = report.seconds;
     if (status != KAON_OK || report.seconds >= best->seconds) continue;
-    *best = (solve_figures){report.seconds, report.flops, cpu, 0, 0, KAON_CONVERGED};
+    *best = (solve_figures){
+        .seconds = report.seconds, .flops = report.flops, .cpu = cpu, .reason = KAON_CONVERGED};
     for (int k = 0; k < columns; k++) {
       if (reports[k].iterations > best->iterations) best->iterations = reports[k].iterations;
       if (reports[k].residual > best->residual) best->residual = reports[k].residual;
       if (reports[k].reason != KAON_CONVERGED) best->reason = reports[k].reason;
     }
   }
+  best->joules = energy_since(&meter) / done;
+  best->slowest = slowest;
+  best->repeats = done;
   kaon_vector_destroy(&source);
   kaon_vector_destroy(&x);
   free(reports);
@@ -79,8 +92,10 @@ static void add_row(bench *b, const problem *p, int columns, const solve_figures
                    .links = (int)p->options.reconstruct,
                    .columns = columns,
                    .seconds = s->seconds,
+                   .least = s->seconds,
+                   .most = s->slowest,
+                   .samples = s->repeats,
                    .flops = s->flops};
-  b->calls = 1;
   machine_bandwidth(&b->machine);
   json_t *json = bench_add(b, &row);
   json_object_set_new(json, "iterations", json_integer(s->iterations));
@@ -89,8 +104,8 @@ static void add_row(bench *b, const problem *p, int columns, const solve_figures
                       report_real(s->iterations > 0 ? 1e6 * s->seconds / s->iterations : NAN));
   json_object_set_new(json, "cpu_share", report_real(s->cpu / s->seconds));
   json_object_set_new(json, "status", json_string(kaon_stop_reason_name(s->reason)));
-  json_object_set_new(json, "joules", json_null());
-  json_object_set_new(json, "gauge", json_string(b->args->problem.gauge));
+  json_object_set_new(json, "joules", report_real(s->joules));
+  json_object_set_new(json, "gauge", json_string(cli_name(b->args->problem.gauge)));
   json_object_set_new(json, "kappa", report_real(p->kappa));
   json_object_set_new(json, "csw", report_real(p->csw));
   cli_say(&b->args->common,

@@ -52,7 +52,7 @@ typedef struct cli_option {
   const char *meaning; /* help text */
 } cli_option;
 
-enum { CLI_OPTIONS_MAX = 80 };
+enum { CLI_OPTIONS_MAX = 80, CLI_LINE_MAX = 512 };
 
 /* What every subcommand's arguments begin with. */
 typedef struct cli_common {
@@ -62,6 +62,8 @@ typedef struct cli_common {
   int quiet;
   const char *operand;                /* the one non-option argument, or NULL */
   const char *given[CLI_OPTIONS_MAX]; /* names of the options on the command line, NULL between */
+  char line[CLI_LINE_MAX]; /* the command line as benchmarks quote it: files without their folders,
+                              nothing of what is to be written */
 } cli_common;
 
 typedef struct cli_command {
@@ -109,6 +111,8 @@ int cli_write_status(const kaon_context *ctx, kaon_status status, const char *wh
 /* The context that --backend and --threads ask for. */
 int cli_context(const cli_common *common, kaon_context **ctx);
 
+/* The last part of a path; "weak:0.3" and the like as they are. */
+const char *cli_name(const char *path);
 double cli_now(void); /* seconds of a monotonic clock */
 /* "1.23 GiB" */
 const char *cli_bytes(double bytes, char text[32]);

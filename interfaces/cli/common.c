@@ -94,6 +94,11 @@ int cli_context(const cli_common *common, kaon_context **ctx) {
   return cli_status(NULL, kaon_context_create(&options, ctx), NULL);
 }
 
+const char *cli_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
 double cli_now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);

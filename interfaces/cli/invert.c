@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "energy.h"
 #include "plot.h"
 #include "progress.h"
 #include "report.h"
@@ -107,7 +108,9 @@ static int solve(invert_job *job, int first, int count, const kaon_vector *b, ka
              job->args->output);
   snprintf(loss, sizeof loss, "columns %d to %d are lost%s", first, first + count - 1, part);
   signals_stage("solving", loss);
+  const energy_meter meter = energy_start(job->ctx);
   kaon_status status = kaon_solver_solve(job->p.solver, b, x, job->solves + first, &report);
+  job->joules += energy_since(&meter);
   if (status != KAON_OK) return cli_status(job->ctx, status, NULL);
   job->seconds += report.seconds;
   job->flops += report.flops;
@@ -228,6 +231,7 @@ static json_t *describe(const invert_job *job) {
   json_object_set_new(report, "seconds", report_real(job->seconds));
   if (job->seconds > 0)
     json_object_set_new(report, "gflops", report_real(1e-9 * job->flops / job->seconds));
+  if (job->seconds > 0) json_object_set_new(report, "joules", report_real(job->joules));
   return report;
 }
 

@@ -31,6 +31,7 @@ typedef struct invert_job {
   column_history *histories;
   double *host;          /* one column of one full lattice, for transfers */
   double seconds, flops; /* of the solves */
+  double joules;         /* of the same spans; NaN: not known of all of them */
 } invert_job;
 
 /* Vectors and arrays for all columns; links, operator and solver are the problem's. Exit status. */

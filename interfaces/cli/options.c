@@ -271,10 +271,39 @@ static void add_table(parse *p, const cli_option *table, int *group) {
   }
 }
 
+/* Another run repeats what was measured without these. */
+static int is_left_out(const char *word, int *with_value) {
+  static const char *const outputs[] = {"--json", "--report"};
+  *with_value = 0;
+  for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
+    size_t length = strlen(outputs[i]);
+    *with_value = strcmp(word, outputs[i]) == 0;
+    if (*with_value || (strncmp(word, outputs[i], length) == 0 && word[length] == '=')) return 1;
+  }
+  return strcmp(word, "--quiet") == 0;
+}
+
+static void keep_line(cli_common *common, int argc, char **argv) {
+  int with_value;
+  snprintf(common->line, sizeof common->line, "%s", argv[0]);
+  for (int i = 1; i < argc; i++) {
+    if (is_left_out(argv[i], &with_value)) {
+      i += with_value;
+      continue;
+    }
+    size_t used = strlen(common->line);
+    const char *equals = argv[i][0] == '-' ? strchr(argv[i], '=') : NULL;
+    int option = equals ? (int)(equals - argv[i]) + 1 : 0;
+    snprintf(common->line + used, sizeof common->line - used, " %.*s%s", option, argv[i],
+             cli_name(argv[i] + option));
+  }
+}
+
 void cli_parse(const cli_command *command, int argc, char **argv, void *arguments) {
   parse p = {.command = command, .arguments = arguments};
   int group = 0;
   memset(arguments, 0, command->arguments);
+  keep_line(arguments, argc, argv);
   if (command->options) add_table(&p, command->options, &group);
   add_table(&p, common_options, &group);
   memcpy(p.argp + p.count, help_options, sizeof help_options);

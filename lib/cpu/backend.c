@@ -25,7 +25,7 @@
 #define KAON_BACKEND_TABLE(isa_, text, lanes, memory_)                                             \
   {                                                                                                \
     .name = "cpu", .isa = text, .width = lanes, .host_accessible = 1, .memory = &memory_,          \
-    .convert = &kaon_convert_ops_##isa_,                                                           \
+    .energy = kaon_cpu_energy, .convert = &kaon_convert_ops_##isa_,                                \
     .blas = {&kaon_blas_ops_##isa_##_d, &kaon_blas_ops_##isa_##_s, &kaon_blas_ops_##isa_##_h},     \
     .dslash = {&kaon_dslash_ops_##isa_##_d, &kaon_dslash_ops_##isa_##_s,                           \
                &kaon_dslash_ops_##isa_##_h},                                                       \

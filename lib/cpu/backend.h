@@ -14,6 +14,9 @@ void kaon_cpu_describe(char *text, size_t room);
 /* Bytes of the cache of one core (level 2) or of all (level 3: the last there is). */
 size_t kaon_cpu_cache_bytes(int level);
 
+/* Joules that the processor's packages counted, together; NaN where they may not be read. */
+double kaon_cpu_energy(kaon_context *ctx);
+
 extern const kaon_memory_ops kaon_cpu_memory;
 extern const kaon_memory_ops kaon_cpu_memory_checked;
 

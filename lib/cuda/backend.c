@@ -24,6 +24,7 @@ const kaon_backend kaon_cuda_table = {
     .computed_neighbours = 1,
     .open = kaon_cuda_open,
     .close = kaon_cuda_close,
+    .energy = kaon_cuda_energy,
     .memory = &kaon_cuda_memory,
     .record = &kaon_cuda_record,
     .convert = &convert,

@@ -113,6 +113,7 @@ void kaon_cuda_close(kaon_context *ctx) {
     if (machine->passed[i] != NULL) cudaEventDestroy(machine->passed[i]);
     if (machine->stage[i] != NULL) cudaFreeHost(machine->stage[i]);
   }
+  kaon_cuda_meter_destroy(&machine->meter);
   if (machine->stream != NULL) cudaStreamDestroy(machine->stream);
   free(machine);
   ctx->machine = NULL;

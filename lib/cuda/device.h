@@ -17,6 +17,7 @@ typedef struct kaon_cuda_machine {
   void *stage[KAON_CUDA_STAGES]; /* pinned; taken at the first transfer */
   cudaEvent_t passed[KAON_CUDA_STAGES];
   int recording; /* the stream is captured (graph.c): no answers, no fresh memory */
+  struct kaon_cuda_meter *meter; /* energy.c; made when it is first asked */
 } kaon_cuda_machine;
 
 static inline kaon_cuda_machine *kaon_cuda_machine_of(const kaon_context *ctx) {
@@ -33,6 +34,10 @@ void kaon_cuda_close(kaon_context *ctx);
 
 extern const kaon_memory_ops kaon_cuda_memory;
 extern const kaon_record_ops kaon_cuda_record;
+
+/* Joules by the device's counter, read through the driver's NVML library; NaN without it. */
+double kaon_cuda_energy(kaon_context *ctx);
+void kaon_cuda_meter_destroy(struct kaon_cuda_meter **meter);
 
 /* Whether this build has code for the current device (probe.cu). */
 cudaError_t kaon_cuda_probe(void);

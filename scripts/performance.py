@@ -1,0 +1,466 @@
+#!/usr/bin/env python3
+"""performance.py - docs/performance.md and its plots, from the benchmark files.
+
+  performance.py                write docs/performance.md and docs/plots/*.svg (by gnuplot)
+  performance.py --check        status 1, and which, where one of them is not what the files give; needs no gnuplot
+  performance.py --table FILE...  the tables of these files alone, to standard output
+
+Reads bench/results/DEVICE/DATE-COMMIT-TOPIC.json (of each topic the file measured last) and bench/peers/*.json, other
+programs' figures on the same device. Python's standard library alone.
+"""
+import argparse
+import glob
+import hashlib
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+MADE = "<!-- Made by scripts/performance.py (make performance). Do not edit. -->"
+STALE, MISSING = 1, 3
+METHODS = {"solve-cg": "cg", "solve-cgnr": "cg", "solve-cgne": "cgne", "solve-bicgstab": "bicgstab", "solve-mr": "mr",
+           "solve-gcr": "gcr"}
+
+HEAD = f"""# Performance
+{MADE}
+
+Every table stands below the commands that made it; `commit` is the source that was measured, and the file holds every figure with
+all its digits. What the figures mean: [conventions.md](conventions.md#benchmarks).
+
+- A hop or matrix cell is **GFLOPS (share of the limit, times a peer)**. The share is the ideal traffic - every link, spinor and clover
+  block once - against the bandwidth of streaming reads that the same run measured; what fits in a cache may pass 100 %. `*`: the
+  call is so short that the host's launches, not the device, set the pace.
+- A vector cell is GB/s (share of the limit).
+- A solve's time is that of the best of its repeats, without set-up; joules are the mean of the repeats, by the device's own counter. A step
+  is one of all columns together. CPU: the processor's time as a share of the solve's, where a row has it.
+- Peers' figures, where there are some for the same cell, are in `bench/peers/`; their conditions stand below each device's name.
+"""
+
+
+class Wrong(Exception):
+    """What the user can mend, in a sentence."""
+
+
+# ---- the files ----
+
+def read_json(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+    except (OSError, ValueError) as error:
+        raise Wrong(f"{path}: {error}") from error
+
+
+class Run:
+    """One benchmark file: rows of one topic on one device."""
+
+    def __init__(self, path, root):
+        self.path = os.path.relpath(path, root)
+        self.rows = read_json(path)
+        name = re.fullmatch(r"(\d{4}-\d\d-\d\d)-([0-9a-f]+)-(.+)\.json", os.path.basename(path))
+        self.date, self.commit, self.topic = name.groups() if name else ("", "", os.path.basename(path)[:-5])
+        if not isinstance(self.rows, list) or not self.rows or not all("bench" in row for row in self.rows):
+            raise Wrong(f"{path}: not a list of benchmark rows")
+        self.commit = self.rows[0].get("commit", self.commit)
+        self.age = (self.date, max(row.get("measured", "") for row in self.rows), self.path)
+
+
+def find_runs(root):
+    """{folder: [the last run of each topic]}"""
+    last = {}
+    for path in sorted(glob.glob(os.path.join(root, "bench", "results", "*", "*.json"))):
+        run = Run(path, root)
+        key = os.path.basename(os.path.dirname(path)), run.topic
+        if key not in last or run.age > last[key].age:
+            last[key] = run
+    folders = {}
+    for (folder, _), run in sorted(last.items()):
+        folders.setdefault(folder, []).append(run)
+    return folders
+
+
+def find_peers(root):
+    return [read_json(path) for path in sorted(glob.glob(os.path.join(root, "bench", "peers", "*.json")))]
+
+
+def peer_of(row, peers):
+    """(name, the peer's row) for the same cell, or (None, None)."""
+    for peer in peers:
+        if peer["device"] != row["device"]:
+            continue
+        for other in peer["rows"]:
+            same = [key for key in other if key not in ("gflops", "seconds", "iterations")]
+            if all(row.get(key) == other[key] for key in same):
+                return peer["name"], other
+    return None, None
+
+
+# ---- commands ----
+
+def unique(values):
+    return list(dict.fromkeys(values))
+
+
+def listed(rows, key):
+    return ",".join(str(x) for x in unique(row[key] for row in rows))
+
+
+def put_together(rows):
+    """A command for rows of a time when they did not carry theirs."""
+    first = rows[0]
+    kind = first["bench"].split("-")[0]
+    words = ["kaon bench", {"vector": "vector", "solve": "solve"}.get(kind, "dslash"), "--backend", first["backend"]]
+    if first["backend"] == "cpu":
+        words += ["--threads", str(first["threads"])]
+    gauge = os.path.basename(first.get("gauge", "weak:0.3"))
+    if kind != "solve" or ":" in gauge:
+        for lattice in unique(tuple(row["lattice"]) for row in rows):
+            words += ["--lattice", *map(str, lattice)]
+    words += ["--precision", ",".join(unique(row["precision"].split("/")[-1] for row in rows))]
+    if kind != "vector":
+        words += ["--reconstruct", listed(rows, "links")]
+    words += ["--columns", listed(rows, "columns")]
+    if any(row["bench"] == "clover-temporal" for row in rows):
+        words += ["--temporal-gauge"]
+    if kind == "solve":
+        words += ["--gauge", gauge, "--kappa", f"{first['kappa']:g}", "--csw", f"{first['csw']:g}", "--solver",
+                  METHODS[first["bench"]]]
+    return " ".join(words)
+
+
+def commands(run):
+    """(the commands, a remark on them)"""
+    given = unique(row["command"] for row in run.rows if row.get("command"))
+    if given:
+        return given, ""
+    remark = " The command is put together from the rows"
+    solves = any(row["bench"].startswith("solve-") for row in run.rows)
+    return [put_together(run.rows)], remark + (", which do not carry `--stop` and `--tol`." if solves else ".")
+
+
+# ---- tables ----
+
+def extents(lattice):
+    return "x".join(map(str, lattice))
+
+
+def volume(row):
+    x, y, z, t = row["lattice"]
+    return x * y * z * t
+
+
+def number(x):
+    """Four digits, no exponent."""
+    if x is None:
+        return "-"
+    return f"{x:.0f}" if abs(x) >= 1000 else f"{x:.4g}"
+
+
+def percent(x):
+    return "-" if x is None else f"{100 * x:.0f} %"
+
+
+def share(row):
+    if not row.get("ideal_gbs") or not row.get("limit_gbs"):
+        return None
+    return percent(row["ideal_gbs"] / row["limit_gbs"])
+
+
+def launched(row):
+    issue = row.get("issue_seconds")
+    return "*" if issue and issue > 0.9 * row["seconds"] else ""
+
+
+def field_cell(row, peers):
+    name, other = peer_of(row, peers)
+    inside = [text for text in (share(row), f"{row['gflops'] / other['gflops']:.2f}x {name}" if other else None) if text]
+    return number(row["gflops"]) + launched(row) + (f" ({', '.join(inside)})" if inside else "")
+
+
+def vector_cell(row, _):
+    return number(row["ideal_gbs"]) + launched(row) + (f" ({share(row)})" if share(row) else "")
+
+
+def markdown(header, lines):
+    rows = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    return "\n".join(rows + ["| " + " | ".join(line) + " |" for line in lines]) + "\n"
+
+
+def grid(rows, cell, peers):
+    """A line a benchmark, precision, link storage and number of columns; a column a lattice."""
+    lattices = unique(tuple(row["lattice"]) for row in sorted(rows, key=volume))
+    lines = {}
+    for row in rows:
+        key = row["bench"], row["precision"], str(row["links"] or "-"), str(row["columns"])
+        lines.setdefault(key, {})[tuple(row["lattice"])] = cell(row, peers)
+    return markdown(["bench", "precision", "links", "columns", *map(extents, lattices)],
+                    [[*key, *(cells.get(lattice, "-") for lattice in lattices)] for key, cells in lines.items()])
+
+
+def microseconds(row):
+    """A step's, by the row's own field where it has one."""
+    own = row.get("step_microseconds")
+    if own is None and row["iterations"]:
+        own = 1e6 * row["seconds"] / row["iterations"]
+    return number(own)
+
+
+def solve_table(rows, peers):
+    lines = []
+    for row in rows:
+        name, other = peer_of(row, peers)
+        against = "-"
+        if other:
+            against = f"{name} {other['seconds']:g} s, {other['iterations']}: {other['seconds'] / row['seconds']:.2f}x"
+        lines.append([extents(row["lattice"]), row["bench"][len("solve-"):], row["precision"], str(row["links"]),
+                      str(row["columns"]), str(row["iterations"]), number(row["seconds"]), microseconds(row),
+                      percent(row.get("cpu_share")), number(row["gflops"]), number(row.get("joules")), f"{row['residual']:.1e}", row.get("status", "-"),
+                      against])
+    return markdown(["lattice", "method", "precision", "links", "columns", "steps", "seconds", "us a step", "CPU", "GFLOPS", "joules",
+                     "residual", "status", "peer's seconds, steps: ours are faster by"], lines)
+
+
+def tables(rows, peers):
+    vectors = [row for row in rows if row["bench"].startswith("vector-")]
+    solves = [row for row in rows if row["bench"].startswith("solve-")]
+    fields = [row for row in rows if row not in vectors and row not in solves]
+    parts = [grid(fields, field_cell, peers)] if fields else []
+    parts += [grid(vectors, vector_cell, peers)] if vectors else []
+    parts += [solve_table(solves, peers)] if solves else []
+    return "\n".join(parts)
+
+
+def median_of(rows, key):
+    found = [row[key] for row in rows if row.get(key)]
+    return statistics.median(found) if found else None
+
+
+def limits(rows):
+    """In words what the machine reached beside these rows."""
+    parts = [f"{name} {number(median_of(rows, key))} GB/s"
+             for key, name in (("limit_gbs", "streaming reads"), ("copy_gbs", "copies"), ("triad_gbs", "triad"))
+             if median_of(rows, key)]
+    for precision in ("double", "single"):
+        peak = median_of([row for row in rows if row["precision"] == precision], "fma_gflops")
+        parts += [f"multiply-adds in {precision} {number(peak)} GFLOPS"] if peak else []
+    return "The machine beside them: " + ", ".join(parts) + "." if parts else "The machine's limits were not measured."
+
+
+def spread(rows):
+    found = [(row["seconds_max"] - row["seconds_min"]) / row["seconds"] for row in rows
+             if row.get("seconds_min") and row.get("seconds_max")]
+    if not found:
+        return ""
+    return f" Slowest less fastest sample: {100 * statistics.median(found):.1f} % in the median, " \
+           f"{100 * max(found):.1f} % at most."
+
+
+def section(run, peers):
+    lines, remark = commands(run)
+    shell = "\n".join(lines)
+    return f"""### {run.topic}
+
+Commit {run.commit}, {run.date}; `{run.path}`.{remark} {limits(run.rows)}{spread(run.rows)}
+
+```
+{shell}
+```
+
+{tables(run.rows, peers)}"""
+
+
+# ---- plots: gnuplot scripts, with their data inside ----
+
+def quoted(text):
+    return "'" + text.replace("'", "''") + "'"
+
+
+def plot_script(title, axes, curves, extra=()):
+    """curves: [(title, style, [(x, y)...])]"""
+    words = ["set terminal svg size 820,520 font 'sans,12' background 'white'", f"set title {quoted(title)} noenhanced", *axes,
+             "set grid", "set key outside right noenhanced", *extra]
+    plots = [f"'-' using 1:2 with {style} title {quoted(name)}" for name, style, _ in curves]
+    words.append("plot " + ", \\\n  ".join(plots))
+    for _, _, points in curves:
+        words += [f"{x:.8g} {y:.8g}" for x, y in points] + ["e"]
+    return "\n".join(words) + "\n"
+
+
+def label(row, *keys):
+    return " ".join({"links": f"r{row['links']}"}.get(key, str(row[key])) for key in keys)
+
+
+def series(rows, keys, point):
+    found = {}
+    for row in rows:
+        found.setdefault(label(row, *keys), []).append(point(row))
+    return {name: sorted(set(points)) for name, points in found.items()}
+
+
+def roofline(device, rows):
+    rows = [row for row in rows if row.get("ideal_gbs") and row["gflops"] > 0]
+    read = median_of(rows, "limit_gbs")
+    if not rows:
+        return None
+    intensity = [row["gflops"] / row["ideal_gbs"] for row in rows]
+    span = [0.5 * min(intensity), 2 * max(intensity)]
+    curves = []
+    for precision in ("double", "single"):
+        peak = median_of([row for row in rows if row["precision"] == precision], "fma_gflops")
+        if read and peak:
+            knee = min(max(peak / read, span[0]), span[1])
+            curves.append((f"limit, {precision}", "lines dashtype 2",
+                           [(x, min(peak, read * x)) for x in unique([span[0], knee, span[1]])]))
+    for name, points in series(rows, ["bench", "precision"], lambda r: (r["gflops"] / r["ideal_gbs"], r["gflops"])).items():
+        curves.append((name, "points", points))
+    axes = ["set logscale xy", "set xlabel 'flops a byte of ideal traffic'", "set ylabel 'GFLOPS'"]
+    return plot_script(f"{device}: hops, matrices and vector operations against the roof", axes, curves)
+
+
+def by_volume(device, rows, peers):
+    rows = [row for row in rows if row["bench"] == "wilson-hop" and row["columns"] == 1]
+    if len({tuple(row["lattice"]) for row in rows}) < 2:
+        return None
+    curves = []
+    for precision, colour in (("double", "dark-blue"), ("single", "dark-green"), ("half", "dark-red")):
+        own = [row for row in rows if row["precision"] == precision]
+        for i, (name, points) in enumerate(series(own, ["precision", "links"], lambda r: (volume(r), r["gflops"])).items()):
+            curves.append((name, f"linespoints linecolor '{colour}' dashtype {i + 1} pointtype {(7, 5, 9)[i % 3]}", points))
+            peer, theirs = None, set()
+            for row in own:
+                found, other = peer_of(row, peers)
+                if other and label(row, "precision", "links") == name:
+                    peer = found
+                    theirs.add((volume(row), other["gflops"]))
+            if theirs:
+                curves.append((f"{peer} {name}", f"points linecolor '{colour}' pointtype {(6, 4, 8)[i % 3]}", sorted(theirs)))
+    axes = ["set logscale x", "set format x '10^{%L}'", "set xlabel 'sites'", "set ylabel 'GFLOPS'", "set yrange [0:*]"]
+    return plot_script(f"{device}: Wilson hop, one column", axes, curves)
+
+
+def solution_time(device, rows, peers):
+    rows = [row for row in rows if row["bench"].startswith("solve-")]
+    if not rows:
+        return None
+    names, ours, theirs, peer_name = [], [], [], "peer"
+    for i, row in enumerate(rows):
+        name, other = peer_of(row, peers)
+        columns = f" {row['columns']} columns" if row["columns"] > 1 else ""
+        gauge = os.path.basename(row.get("gauge", ""))
+        names.append(f"{extents(row['lattice'])} {row['bench'][6:]} {row['precision']}{columns}, {gauge} kappa {row.get('kappa', 0):g}")
+        ours.append((len(rows) - i, row["seconds"] / row["columns"]))
+        if other:
+            peer_name = name
+            theirs.append((len(rows) - i, other["seconds"] / row["columns"]))
+    ticks = ", ".join(f"{quoted(name)} {len(rows) - i}" for i, name in enumerate(names))
+    axes = [f"set ytics ({ticks}) noenhanced font 'sans,10'", f"set yrange [0.3:{len(rows)}.7]",
+            "set xlabel 'seconds a column'", "set logscale x", "set key outside bottom center horizontal"]
+    curves = [("kaon", "points pointtype 7 pointsize 1.1", [(y, x) for x, y in ours])]
+    if theirs:
+        curves.append((peer_name, "points pointtype 4 pointsize 1.1 linecolor 'black'", [(y, x) for x, y in theirs]))
+    return plot_script(f"{device}: time to solution", axes, curves)
+
+
+def plots_of(folder, runs, peers):
+    """[(file name, what it shows, gnuplot script)]"""
+    rows = [row for run in runs for row in run.rows]
+    device = rows[0]["device"]
+    made = [("roofline", "GFLOPS against flops a byte, with the limits of the same runs", roofline(device, rows)),
+            ("volume", "GFLOPS of the Wilson hop against the volume", by_volume(device, rows, peers)),
+            ("solution", "time to solution", solution_time(device, rows, peers))]
+    return [(f"{folder}-{name}.svg", text, script) for name, text, script in made if script]
+
+
+# ---- the page ----
+
+def page(folders, peers):
+    """(text of the page, {plot's file name: gnuplot script})"""
+    parts, scripts = [HEAD], {}
+    for folder, runs in folders.items():
+        device = runs[0].rows[0]["device"]
+        parts.append(f"## {device} (`bench/results/{folder}`)\n")
+        for peer in peers:
+            if any(peer_of(row, [peer])[0] for run in runs for row in run.rows):
+                parts.append(f"{peer['name']}: {peer['about']}\n")
+        for name, text, script in plots_of(folder, runs, peers):
+            parts.append(f"![{device}: {text}](plots/{name})\n")
+            scripts[name] = script
+        parts += [section(run, peers) for run in runs]
+    return "\n".join(parts), scripts
+
+
+def signature(script):
+    return f"<!-- drawn from {hashlib.sha256(script.encode()).hexdigest()} -->\n"
+
+
+def draw(name, script):
+    done = subprocess.run(["gnuplot"], input=script, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode or "</svg>" not in done.stdout:
+        raise Wrong(f"{name} was not drawn: {done.stderr.strip() or 'gnuplot has no svg terminal'}; install gnuplot-nox")
+    return re.sub(r"[ \t]+$", "", done.stdout, flags=re.M) + signature(script)
+
+
+def write(root):
+    text, scripts = page(find_runs(root), find_peers(root))
+    if scripts and not shutil.which("gnuplot"):
+        raise Wrong("gnuplot is missing; install gnuplot-nox. Nothing was written")
+    drawn = {name: draw(name, script) for name, script in scripts.items()}
+    folder = os.path.join(root, "docs", "plots")
+    os.makedirs(folder, exist_ok=True)
+    for old in glob.glob(os.path.join(folder, "*.svg")):
+        if os.path.basename(old) not in drawn:
+            os.remove(old)
+    for name, svg in drawn.items():
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write(svg)
+    with open(os.path.join(root, "docs", "performance.md"), "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def read_text(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def check(root):
+    """Status 1 where a file is not what `write` would leave."""
+    text, scripts = page(find_runs(root), find_peers(root))
+    stale = [] if read_text(os.path.join(root, "docs", "performance.md")) == text else ["docs/performance.md"]
+    for name, script in scripts.items():
+        if not read_text(os.path.join(root, "docs", "plots", name)).endswith(signature(script)):
+            stale.append(f"docs/plots/{name}")
+    if stale:
+        print(f"performance.py: not what bench/results and bench/peers give: {', '.join(stale)}; run make performance",
+              file=sys.stderr)
+    return STALE if stale else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description="docs/performance.md and its plots, from bench/results")
+    parser.add_argument("--check", action="store_true", help="say what is not up to date; write nothing")
+    parser.add_argument("--table", nargs="+", metavar="FILE", help="print the tables of these files")
+    parser.add_argument("--root", default=ROOT, help="the source folder")
+    options = parser.parse_args()
+    try:
+        if options.table:
+            peers = find_peers(options.root)
+            print("\n\n".join(section(Run(path, os.path.dirname(os.path.abspath(path))), peers) for path in options.table))
+            return 0
+        if options.check:
+            return check(options.root)
+        write(options.root)
+        return 0
+    except Wrong as wrong:
+        print(f"performance.py: {wrong}", file=sys.stderr)
+        return MISSING
+
+
+if __name__ == "__main__":
+    sys.exit(main())
