@@ -89,10 +89,10 @@ static double steps_left(const kaon_solver *s) {
   double most = 0;
   for (int k = 0; k < s->columns; k++) {
     const kaon_column_history *h = &s->history[k];
-    const int now = h->count - 1, then = h->count / 2;
-    if ((s->host[k].gate & KAON_GATE_STEP) == 0 || now <= then) continue;
-    const double drop = log(h->residual[then] / h->residual[now]);
-    const double left = (now - then) * log(h->residual[now] / s->options.tol) / drop;
+    const int last = h->count - 1, middle = h->count / 2;
+    if ((s->host[k].gate & KAON_GATE_STEP) == 0 || last <= middle) continue;
+    const double drop = log(h->residual[middle] / h->residual[last]);
+    const double left = (last - middle) * log(h->residual[last] / s->options.tol) / drop;
     if (drop > 0 && left > most) most = left;
   }
   return most;
@@ -173,8 +173,9 @@ kaon_status kaon_replay_run(kaon_solver *s, int *cancel) {
     KAON_TRY(ask_operators(s));
     return drive(s, cancel);
   }
-  if (record(s) == KAON_OK) return drive(s, cancel);
+  const kaon_status status = record(s);
+  if (status == KAON_OK) return drive(s, cancel);
   kaon_error_forget(s->ctx); /* the plain way will say what is wrong, if anything is */
-  s->unrecordable = 1;
+  s->unrecordable = status == KAON_ERR_UNSUPPORTED;
   return KAON_OK;
 }

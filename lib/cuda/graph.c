@@ -61,11 +61,19 @@ static void drop(cudaGraphExec_t *exec) {
   *exec = NULL;
 }
 
+static cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t graph) {
+#if CUDART_VERSION >= 12000
+  return cudaGraphInstantiate(exec, graph, 0);
+#else
+  return cudaGraphInstantiateWithFlags(exec, graph, 0);
+#endif
+}
+
 /* *exec from `graph`, which goes. */
 static kaon_status finish(const kaon_recorder *r, cudaGraph_t graph, kaon_status status,
                           cudaGraphExec_t *exec) {
   if (status == KAON_OK)
-    status = kaon_cuda_check(r->ctx, cudaGraphInstantiate(exec, graph, 0), "making a graph");
+    status = kaon_cuda_check(r->ctx, instantiate(exec, graph), "making a graph");
   if (status == KAON_OK)
     status = kaon_cuda_check(r->ctx, cudaGraphUpload(*exec, stream_of(r)), "a graph's transfer");
   if (graph != NULL) cudaGraphDestroy(graph);
