@@ -501,7 +501,7 @@ extern "C" void KAON_EXPORT(kaon_block_axpy)(const kaon_launch *launch,
 
 /* ---- sums ---- */
 
-enum { EDGE = 3, PIECE = EDGE * EDGE, GRAM_CHUNKS = 264, BATCH = 4, STAGE_BYTES = 56 << 10 };
+enum { EDGE = 3, PIECE = EDGE * EDGE, GRAM_CHUNKS = 264, GROUPS = 16, BATCH = 4, STAGE_BYTES = 56 << 10 };
 
 typedef struct gram_call {
   items w;
@@ -629,11 +629,17 @@ static __device__ __forceinline__ double2 gram_add(const gram_call &a, int entry
   return total;
 }
 
-/* The block that is last has all sums. With several columns the chunks are added in groups, each by
- * its last block, and the groups by the last of those: chunk c is of group c % groups, and what a
- * group's chunks add up to takes the place of chunk `group`. */
+/* Many chunks are added in groups, each by its last block, and the groups by the last of those:
+ * chunk c is of group c % groups, and what a group's chunks add up to takes the place of chunk
+ * `group`. A group has a ticket of its own, and there is one for each column. 0: no groups. */
+static __device__ __forceinline__ int gram_groups(const gram_call &a) {
+  const int n = a.w.nrhs;
+  return n < 4 || a.sums.chunks <= 2 * GROUPS ? 0 : n <= GROUPS ? n - 1 : GROUPS;
+}
+
+/* The block that is last has all sums. */
 static __device__ __forceinline__ bool gram_last(const gram_call &a, int chunk, int blocks_y) {
-  const int chunks = a.sums.chunks, groups = a.w.nrhs >= 4 && chunks > 32 ? a.w.nrhs - 1 : 0;
+  const int chunks = a.sums.chunks, groups = gram_groups(a);
   if (groups == 0) return sums_last(a.sums, 0, chunks * blocks_y);
   const int group = chunk % groups, members = (chunks - group + groups - 1) / groups;
   if (!sums_last(a.sums, 1 + group, members * blocks_y)) return false;
@@ -646,8 +652,7 @@ static __device__ __forceinline__ bool gram_last(const gram_call &a, int chunk, 
 
 /* Entry (i, j) into column j's slot, and its mirror image. */
 static __device__ __forceinline__ void gram_slots(const gram_call &a, const unsigned char *open) {
-  const int n = a.w.nrhs, chunks = a.sums.chunks;
-  const int parts = n >= 4 && chunks > 32 ? n - 1 : chunks;
+  const int n = a.w.nrhs, parts = gram_groups(a) > 0 ? gram_groups(a) : a.sums.chunks;
   kaon_column_state *state = a.sums.sum.state;
   for (int e = threadIdx.x; e < a.pieces * PIECE; e += KAON_THREADS) {
     int pi, pj;
