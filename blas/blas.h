@@ -60,12 +60,13 @@ kaon_status kaon_blas_multi_dot(int n, kaon_vector *const *x, const kaon_vector 
                                 const kaon_pass *pass);
 
 /* ---- updates that join columns (solvers/blockcg.c) ----
- * n = nrhs columns, at most KAON_BLOCK_MAX (UNSUPPORTED beyond). A matrix is named by a coefficient:
- * entry (i, j) is its sign times slot + i of column j. Columns that the gate closes have neither
- * rows nor columns: they are not read nor written. `pass` brings scalars; pass->then is a recurrence
- * of a column, but in gram and block_recur one of a block (lib/math/block.h). */
+ * n = nrhs columns, at most KAON_BLOCK_MAX (UNSUPPORTED beyond). A matrix is named by a
+ * coefficient: entry (i, j) is its sign times slot + i of column j. Columns that the gate closes
+ * have neither rows nor columns: they are not read nor written. `pass` brings scalars; pass->then
+ * is a recurrence of a column, but in gram and block_recur one of a block (lib/math/block.h). */
 
-/* slot first + i of column j <- (x_i, y_j). hermitian: known to be so, half the work; y may be x. */
+/* slot first + i of column j <- (x_i, y_j). hermitian: known to be so, half the work; y may be x.
+ */
 kaon_status kaon_blas_gram(const kaon_vector *x, const kaon_vector *y, int hermitian, int first,
                            const kaon_pass *pass);
 /* y_j += sum_i x_i m_ij; pass->norm <- |y|^2 */

@@ -28,15 +28,10 @@ static const kaon_field_name forms[] = {{"symmetric", KAON_EVEN_ODD_SYMMETRIC},
                                         {"none", KAON_EVEN_ODD_NONE},
                                         {NULL, 0}};
 static const kaon_field_name parities[] = {{"even", KAON_EVEN}, {"odd", KAON_ODD}, {NULL, 0}};
-static const kaon_field_name methods[] = {{"cg", KAON_CG},
-                                          {"cgnr", KAON_CGNR},
-                                          {"cgne", KAON_CGNE},
-                                          {"bicgstab", KAON_BICGSTAB},
-                                          {"mr", KAON_MR},
-                                          {"gcr", KAON_GCR},
-                                          {"blockcg", KAON_BLOCKCG},
-                                          {"blockcgnr", KAON_BLOCKCGNR},
-                                          {NULL, 0}};
+static const kaon_field_name methods[] = {
+    {"cg", KAON_CG}, {"cgnr", KAON_CGNR}, {"cgne", KAON_CGNE},       {"bicgstab", KAON_BICGSTAB},
+    {"mr", KAON_MR}, {"gcr", KAON_GCR},   {"blockcg", KAON_BLOCKCG}, {"blockcgnr", KAON_BLOCKCGNR},
+    {NULL, 0}};
 static const kaon_field_name stops[] = {{"full", KAON_STOP_FULL},
                                         {"reduced", KAON_STOP_REDUCED},
                                         {"normal", KAON_STOP_NORMAL},

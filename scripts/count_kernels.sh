@@ -16,7 +16,7 @@ count() {
   printf '%-32s %3d of %3d\n' "$1" "$n" "$2"
   if [ "$n" -gt "$2" ]; then bad=1; fi
 }
-count "vectors and reductions" 60 'blas_cuda|:(update|multi|block|convert)\.cu\.o:'
+count "vectors and reductions" 60 'blas_cuda|:(update|multi|block|gram|convert)\.cu\.o:'
 count "Wilson and clover" 81 ':(hop_18|hop_12|hop_8|measure)\.cu\.o:'
 count "all" 300 ':'
 exit $bad

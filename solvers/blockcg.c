@@ -72,8 +72,7 @@ static kaon_status begin(kaon_solver *s, int gate) {
   kaon_vector *q = basis(s);
   if (normal(s)) KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, s->r, q, &plain));
   KAON_TRY(gram(s, gate, q, q, 1, first));
-  KAON_TRY(
-      kaon_blas_block_rotate(KAON_PLUS(KAON_S_T), q, unused, NULL, unused, NULL, &plain));
+  KAON_TRY(kaon_blas_block_rotate(KAON_PLUS(KAON_S_T), q, unused, NULL, unused, NULL, &plain));
   return gram(s, gate, q, q, 1, KAON_REC_BLOCK_AGAIN);
 }
 

@@ -10,11 +10,10 @@
 enum { FLUSH_STEPS = 8 };
 
 static const kaon_method_ops *const methods[] = {
-    [KAON_CG] = &kaon_method_cg,     [KAON_CGNR] = &kaon_method_cgnr,
-    [KAON_CGNE] = &kaon_method_cgne, [KAON_BICGSTAB] = &kaon_method_bicgstab,
-    [KAON_MR] = &kaon_method_mr,     [KAON_GCR] = &kaon_method_gcr,
-    [KAON_BLOCKCG] = &kaon_method_blockcg,
-    [KAON_BLOCKCGNR] = &kaon_method_blockcgnr,
+    [KAON_CG] = &kaon_method_cg,           [KAON_CGNR] = &kaon_method_cgnr,
+    [KAON_CGNE] = &kaon_method_cgne,       [KAON_BICGSTAB] = &kaon_method_bicgstab,
+    [KAON_MR] = &kaon_method_mr,           [KAON_GCR] = &kaon_method_gcr,
+    [KAON_BLOCKCG] = &kaon_method_blockcg, [KAON_BLOCKCGNR] = &kaon_method_blockcgnr,
 };
 
 static kaon_status check_options(const kaon_operator *A, int columns,

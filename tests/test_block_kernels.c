@@ -21,7 +21,15 @@
 #include "tests/util/machine.h"
 
 typedef double complex number;
-enum { VECTORS = 3, MOST = 64, MATRIX = 64, NORM = 600, GRAM = 400, SENTINEL = -77, LAST_CHUNKS = 264 };
+enum {
+  VECTORS = 3,
+  MOST = 64,
+  MATRIX = 64,
+  NORM = 600,
+  GRAM = 400,
+  SENTINEL = -77,
+  LAST_CHUNKS = 264
+};
 
 typedef struct shape {
   int rows, ncomp, complex_space, columns, closed; /* every `closed`-th column; 0: none */
@@ -75,8 +83,8 @@ static void fill(bed *b) {
     for (size_t n = 0; n < b->count * (size_t)b->s->columns; n++)
       b->before[i][n] = uniform() * pow(10, (double)(n / (size_t)nc % 4) - 2);
     for (int k = 0; k < b->s->columns; k++)
-      ok(b->ctx, kaon_vector_import(b->v[i], k, b->before[i] + (size_t)k * b->count,
-                                    KAON_BASIS_UKQCD));
+      ok(b->ctx,
+         kaon_vector_import(b->v[i], k, b->before[i] + (size_t)k * b->count, KAON_BASIS_UKQCD));
   }
   for (int k = 0; k < b->s->columns; k++) {
     kaon_column_state *s = &b->state[k];
@@ -271,9 +279,9 @@ static double run_axpy(bed *b, double *sums) {
 static double run_rotate(bed *b, int vectors) {
   const kaon_pass pass = pass_of(b);
   fill(b);
-  ok(b->ctx, kaon_blas_block_rotate(KAON_PLUS(0), b->v[0], KAON_PLUS(MATRIX),
-                                    vectors > 1 ? b->v[1] : NULL, KAON_MINUS(2 * MATRIX),
-                                    vectors > 2 ? b->v[2] : NULL, &pass));
+  ok(b->ctx,
+     kaon_blas_block_rotate(KAON_PLUS(0), b->v[0], KAON_PLUS(MATRIX), vectors > 1 ? b->v[1] : NULL,
+                            KAON_MINUS(2 * MATRIX), vectors > 2 ? b->v[2] : NULL, &pass));
   return check_update(b, vectors);
 }
 
@@ -291,10 +299,11 @@ static void entries_agree_with_plain_c(void **state) {
         const double axpy = run_axpy(&b, &sums);
         double rotate[3];
         for (int n = 0; n < 3; n++) rotate[n] = run_rotate(&b, n + 1);
-        print_message("%s precision %d, %d rows of %d, %d columns: error / bound: gram %.3f "
-                      "(hermitian %.3f), axpy %.3f (norm %.3f), rotate %.3f %.3f %.3f\n",
-                      machine_name(machine), precision, s->rows, s->ncomp, s->columns, gram,
-                      hermitian, axpy, sums, rotate[0], rotate[1], rotate[2]);
+        print_message(
+            "%s precision %d, %d rows of %d, %d columns: error / bound: gram %.3f "
+            "(hermitian %.3f), axpy %.3f (norm %.3f), rotate %.3f %.3f %.3f\n",
+            machine_name(machine), precision, s->rows, s->ncomp, s->columns, gram, hermitian, axpy,
+            sums, rotate[0], rotate[1], rotate[2]);
         assert_true(gram <= 1 && hermitian <= 1 && axpy <= 1 && sums <= 1);
         for (int n = 0; n < 3; n++) assert_true(rotate[n] <= 1);
         close_bed(&b);

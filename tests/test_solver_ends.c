@@ -336,8 +336,7 @@ static void fixed_steps_know_zero_and_the_monitor(void **state) {
 
 static void fixed_steps_take_exactly_their_applications(void **state) {
   (void)state;
-  static const int per_step[] = {1, 2, 2, 2, 1, 1, 1, 2},
-                   at_start[] = {0, 1, 0, 0, 0, 0, 0, 1};
+  static const int per_step[] = {1, 2, 2, 2, 1, 1, 1, 2}, at_start[] = {0, 1, 0, 0, 0, 0, 0, 1};
   for (int m = 0; m < METHODS; m++)
     for (int p = KAON_DOUBLE; p <= KAON_HALF; p++) {
       setting t;

@@ -206,8 +206,8 @@ static void every_pairing_converges_truly(void **state) {
   shell_open(&c, tiny_extents, 1);
   kaon_vector *b = shell_random_vector(&c, KAON_DOUBLE, 1, 9);
   for (int m = 0; m < METHODS; m++) {
-    kaon_operator *A =
-        shell_operator(&c, KAON_DOUBLE, map_chain, hermitian_method(m) ? &hermitian_chain : &wind_chain);
+    kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_chain,
+                                      hermitian_method(m) ? &hermitian_chain : &wind_chain);
     for (int stop = KAON_STOP_FULL; stop <= KAON_STOP_NORMAL; stop++) {
       kaon_solver_options o = options_of((kaon_method)m, 1e-10, KAON_DOUBLE);
       o.stop = (kaon_stop)stop;
@@ -235,8 +235,9 @@ static void reliable_updates_keep_the_iteration_count(void **state) {
   shell_open(&c, extents, 2);
   kaon_vector *b = shell_random_vector(&c, KAON_DOUBLE, 1, 9);
   for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
-    kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_chain,
-                                      hermitian_method((int)methods[i]) ? &hermitian_chain : &wind_chain);
+    kaon_operator *A =
+        shell_operator(&c, KAON_DOUBLE, map_chain,
+                       hermitian_method((int)methods[i]) ? &hermitian_chain : &wind_chain);
     int plain = 0;
     for (int p = KAON_DOUBLE; p <= KAON_HALF; p++) {
       const kaon_solver_options o = options_of(methods[i], 1e-10, (kaon_precision)p);

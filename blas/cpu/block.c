@@ -87,8 +87,8 @@ void KAON_EXPORT(kaon_gram)(const kaon_launch *launch, const kaon_update_args *a
     gram_slots(args, &c, partials);
   }
   if (args->sum.then == 0) return;
-  const kaon_block_team team = kaon_block_team_of(args->sum.state, args->shape.nrhs,
-                                                  args->gate.mask, 0, 1, partials);
+  const kaon_block_team team =
+      kaon_block_team_of(args->sum.state, args->shape.nrhs, args->gate.mask, 0, 1, partials);
   kaon_block_run(args->sum.then, &team);
 }
 
@@ -235,8 +235,8 @@ static void update_chunk(const matrices *m, const kaon_update_args *args, int ch
   }
 }
 
-static void update(const kaon_launch *launch, const kaon_update_args *args, int count,
-                   int vectors, int first_written, numbers_formula *f) {
+static void update(const kaon_launch *launch, const kaon_update_args *args, int count, int vectors,
+                   int first_written, numbers_formula *f) {
   matrices m; /* large: only what is used is set */
   const int64_t nblocks = args->shape.nblocks;
   const int nrhs = args->shape.nrhs, threads = launch->threads;

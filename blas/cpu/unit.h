@@ -133,13 +133,12 @@ typedef struct dot_sums {
   accumulator rr, ii, ri, ir;
 } dot_sums;
 
-/* sum conj(x) y over a unit for `group` units x, added to sum[2 i] and sum[2 i + 1]; y is loaded and
- * widened once for all. A real space has no imaginary part. */
+/* sum conj(x) y over a unit for `group` units x, added to sum[2 i] and sum[2 i + 1]; y is loaded
+ * and widened once for all. A real space has no imaginary part. */
 KAON_INLINE void units_dots(const unit *ux, const int group, const unit *uy,
                             const kaon_shape *shape, double *sum) {
   dot_sums s[DOT_GROUP];
-  for (int o = 0; o < group; o++)
-    s[o] = (dot_sums){sum_zero(), sum_zero(), sum_zero(), sum_zero()};
+  for (int o = 0; o < group; o++) s[o] = (dot_sums){sum_zero(), sum_zero(), sum_zero(), sum_zero()};
   for (int k = 0; k < shape->ncomp; k += 2)
     for (int part = 0; part < KAON_PARTS; part++) {
       const int64_t i = k * KAON_W + part * KAON_VL;

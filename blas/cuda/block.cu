@@ -1,115 +1,14 @@
-/* block.cu - vector updates and sums that join columns, on the GPU (blas_ops.h).
- *
- * An item is a lane's access of a column: 16 bytes, neighbours being (re, im); half: a lane's group
- * of components, under its site's scale. The items of all columns at one place meet in a thread
- * (updates) or a block (sums), so each vector crosses the memory once.
- *
- * Updates: a thread keeps the items that it needs of all columns in shared memory, its own alone,
+/* block.cu - vector updates that join columns, on the GPU (blas_ops.h).
+ * A thread keeps the items (items.h) that it needs of all columns in shared memory, its own alone,
  * and works out TILE columns at a time; so updates are in place. Half: the warps of a block share
- * out the groups of 32 sites and tell each other their largest new numbers before they round.
- * Sums: a block takes ROWS places of all columns to shared memory, in double, and its threads have
- * an EDGE x EDGE piece of the matrix each, for some of the places; see gram_finish for the rest. */
-#include "blas/cuda/unit.h"
+ * out the groups of 32 sites and tell each other their largest new numbers before they round. */
+#include "blas/cuda/items.h"
 #include "lib/math/block.h"
 
 /* Shared memory that a block of updates may take (four fit a large device), and its matrices. */
+/* Blocks of a launch at most. */
 enum { MOST_BLOCKS = 2048 };
 enum { SHARED_BYTES = 56 << 10, PANEL_BYTES = 16 << 10, MATRICES = 3 };
-
-/* ---- items ---- */
-
-#if !KAON_HALF
-enum { NUMBERS = WORD };
-typedef word item;
-#else
-enum { NUMBERS = KAON_ACCESS / (int)sizeof(stored) };
-typedef kaon_packet<stored, NUMBERS> item;
-#endif
-
-typedef struct items {
-  int64_t count;    /* of a column */
-  int unit, nrhs;   /* in a unit, and units of a block */
-  int pack, groups; /* reals of an item; half: items of a site */
-} items;
-
-static items items_of(const kaon_shape *shape) {
-  items w;
-#if !KAON_HALF
-  w.pack = WORD;
-#else
-  w.pack = kaon_pack(KAON_ACCESS, shape->ncomp, (int)sizeof(stored));
-#endif
-  w.unit = shape->ncomp * KAON_LANES / w.pack;
-  w.count = shape->nblocks * w.unit;
-  w.nrhs = shape->nrhs;
-  w.groups = shape->ncomp / w.pack;
-  return w;
-}
-
-/* Where item i of a column stands among all. */
-static __device__ __forceinline__ int64_t item_at(const items &w, int64_t i, int column) {
-  const int64_t block = i >> 32 == 0 ? (int64_t)((uint32_t)i / (uint32_t)w.unit) : i / w.unit;
-  return i + (block * (w.nrhs - 1) + column) * w.unit;
-}
-
-#if !KAON_HALF
-static __device__ __forceinline__ item item_read(const kaon_view &v, const items &w, int64_t at) {
-  (void)w;
-  return word_read(v, at);
-}
-
-/* What an item's integers are worth. */
-static __device__ __forceinline__ float item_step(const kaon_view &v, const items &w, int64_t at) {
-  (void)v, (void)w, (void)at;
-  return 1;
-}
-
-static __device__ __forceinline__ void item_values(const item &x, float step, real *value) {
-  (void)step;
-#pragma unroll
-  for (int r = 0; r < NUMBERS; r++) value[r] = x.v[r];
-}
-#else
-static __device__ __forceinline__ item item_read(const kaon_view &v, const items &w, int64_t at) {
-  if (w.pack == NUMBERS) return ((const item *)v.data)[at];
-  item x;
-#pragma unroll
-  for (int r = 0; r < NUMBERS; r++)
-    x.v[r] = r < w.pack ? ((const stored *)v.data)[at * w.pack + r] : (stored)0;
-  return x;
-}
-
-static __device__ __forceinline__ float *item_scale(const kaon_view &v, const items &w,
-                                                    int64_t at) {
-  return v.scale + at / w.unit * KAON_LANES + at % KAON_LANES;
-}
-
-static __device__ __forceinline__ float item_step(const kaon_view &v, const items &w, int64_t at) {
-  return kaon_half_unit(*item_scale(v, w, at));
-}
-
-static __device__ __forceinline__ void item_values(const item &x, float step, real *value) {
-#pragma unroll
-  for (int r = 0; r < NUMBERS; r++) value[r] = x.v[r] * step;
-}
-
-static __device__ __forceinline__ void item_round(const kaon_view &v, const items &w, int64_t at,
-                                                  const real *value, float largest) {
-  const float factor = kaon_half_factor(largest);
-  item x;
-#pragma unroll
-  for (int r = 0; r < NUMBERS; r++) v_store_int16(x.v + r, value[r] * factor);
-  if (w.pack == NUMBERS)
-    ((item *)v.data)[at] = x;
-  else
-#pragma unroll
-    for (int r = 0; r < NUMBERS; r++)
-      if (r < w.pack) ((stored *)v.data)[at * w.pack + r] = x.v[r];
-  *item_scale(v, w, at) = largest; /* the same from every group of the site */
-}
-#endif
-
-/* ---- updates ---- */
 
 enum op { AXPY, ROTATE };
 
@@ -138,7 +37,7 @@ typedef struct block_call {
 /* A thread's view of shared memory. A panel has what TILE columns of results need: entry (i, J TILE
  * + t) of matrix k at 2 (((J n + i) outs + k) TILE + t). */
 typedef struct scratch {
-  item *x;        /* operand o, column i at [(o n + i) threads + thread] */
+  item *x; /* operand o, column i at [(o n + i) threads + thread] */
   real *panel;
   float *largest; /* half: of result o, column j, lane l at (o n + j) 32 + l; see write_tile */
   float *steps;   /* half: of operand o, column j, likewise, as before the update */
@@ -408,8 +307,7 @@ static __device__ __forceinline__ void several_groups(const block_call &a, const
 /* A block takes 32 sites at a time, a warp their groups warp, warp + warps, ... */
 template <int OP>
 static __device__ __forceinline__ void update_items(const block_call &a, const scratch &s) {
-  const int n = a.w.nrhs, warp = threadIdx.x / 32, lane = threadIdx.x % 32,
-            warps = blockDim.x / 32;
+  const int n = a.w.nrhs, warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;
   const int64_t blocks = a.w.count / a.w.unit;
   for (int64_t b = blockIdx.x; b < blocks; b += gridDim.x) {
     const int64_t first = b * a.w.unit + lane;
@@ -479,8 +377,7 @@ static void launch_block(const kaon_launch *launch, const kaon_update_args *args
                          cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
   const int64_t turns = KAON_HALF ? a.w.count / a.w.unit : (a.w.count + threads - 1) / threads;
   const int64_t blocks = turns < MOST_BLOCKS ? turns : MOST_BLOCKS;
-  block_kernel<OP>
-      <<<(unsigned)blocks, threads, bytes, (cudaStream_t)launch->queue>>>(a);
+  block_kernel<OP><<<(unsigned)blocks, threads, bytes, (cudaStream_t)launch->queue>>>(a);
 }
 
 extern "C" void KAON_EXPORT(kaon_block_rotate)(const kaon_launch *launch,
@@ -498,250 +395,4 @@ extern "C" void KAON_EXPORT(kaon_block_axpy)(const kaon_launch *launch,
   sums.sum.slot[2] = args->sum.slot[0];
   sums.sum.slot[0] = KAON_NO_SLOT;
   KAON_EXPORT(kaon_dot)(launch, &sums);
-}
-
-/* ---- sums ---- */
-
-enum { EDGE = 3, PIECE = EDGE * EDGE, GRAM_CHUNKS = 264, BATCH = 4, STAGE_BYTES = 56 << 10 };
-
-typedef struct gram_call {
-  items w;
-  int hermitian, same, complex_space;
-  int rows;   /* places at a time, a power of 2, */
-  int bits;   /* in 2^bits items of a column */
-  int edges;  /* pieces side by side */
-  int pieces; /* of the matrix, or of its upper triangle */
-  int shared_room;
-  kaon_view v[2];
-  kaon_cuda_sums sums;
-} gram_call;
-
-/* One copy a file; all threads of the block. */
-static __device__ __noinline__ void block_run(int id, kaon_column_state *state, int n, int mask,
-                                              double *room) {
-  const kaon_block_team team =
-      kaon_block_team_of(state, n, mask, (int)threadIdx.x, (int)blockDim.x, room);
-  kaon_block_run(id, &team);
-}
-
-/* Piece number p covers rows EDGE * *pi .. and columns EDGE * *pj ..; the upper triangle's are
- * numbered column by column. */
-static __device__ __forceinline__ void piece_place(const gram_call &a, int p, int *pi, int *pj) {
-  *pj = 0;
-  if (!a.hermitian) {
-    *pi = p % a.edges;
-    *pj = p / a.edges;
-    return;
-  }
-  while (p > *pj) p -= ++*pj;
-  *pi = p;
-}
-
-/* Items first .. of operand o, all columns, to shared memory in double: row r of column k at
- * stage[k (rows + 1) + r]. BATCH of them are under way at once. */
-static __device__ __forceinline__ void stage_items(const gram_call &a, int o, int64_t first,
-                                                   const unsigned char *open, double2 *stage) {
-  const int pairs = a.w.pack > 1 ? a.w.pack / 2 : 1, bits = a.bits, each = 1 << bits;
-  const int count = a.w.nrhs << bits;
-  for (int begin = threadIdx.x; begin < count; begin += BATCH * KAON_THREADS) {
-    item x[BATCH];
-    float step[BATCH];
-#pragma unroll
-    for (int c = 0; c < BATCH; c++) {
-      const int e = begin + c * KAON_THREADS, k = e >> bits;
-      const int64_t i = first + (e & (each - 1));
-      item zero = {};
-      x[c] = zero;
-      step[c] = 1;
-      if (e >= count || !open[k] || i >= a.w.count) continue;
-      const int64_t at = item_at(a.w, i, k);
-      x[c] = item_read(a.v[o], a.w, at);
-      step[c] = item_step(a.v[o], a.w, at);
-    }
-#pragma unroll
-    for (int c = 0; c < BATCH; c++) {
-      const int e = begin + c * KAON_THREADS;
-      real value[NUMBERS];
-      if (e >= count) continue;
-      item_values(x[c], 1, value);
-      double2 *to = stage + (e >> bits) * (a.rows + 1) + (e & (each - 1)) * pairs;
-#pragma unroll
-      for (int r = 0; r < NUMBERS / 2; r++)
-        if (r < pairs)
-          to[r] = make_double2((double)value[2 * r] * step[c], (double)value[2 * r + 1] * step[c]);
-    }
-  }
-}
-
-/* Places slice, slice + slices, ... of the stage to this thread's piece. */
-static __device__ __forceinline__ void add_rows(const double2 *x, const double2 *y, int stride,
-                                                int rows, int slice, int slices,
-                                                double sum[PIECE][2]) {
-  for (int r = slice; r < rows; r += slices) {
-    double2 u[EDGE], w[EDGE];
-#pragma unroll
-    for (int i = 0; i < EDGE; i++) {
-      u[i] = x[i * stride + r];
-      w[i] = y[i * stride + r];
-    }
-#pragma unroll
-    for (int j = 0; j < EDGE; j++)
-#pragma unroll
-      for (int i = 0; i < EDGE; i++)
-        add_product(sum[j * EDGE + i], u[i].x, u[i].y, w[j].x, w[j].y);
-  }
-}
-
-/* This block's sums of all its pieces to partials[(chunk * pieces + piece) * PIECE + entry]. */
-static __device__ __forceinline__ void gram_leave(const gram_call &a, int chunk, int first,
-                                                  int count, int slices, double sum[PIECE][2],
-                                                  double2 *room) {
-  double2 *partials = (double2 *)a.sums.partials + ((int64_t)chunk * a.pieces + first) * PIECE;
-  for (int e = 0; e < PIECE; e++) {
-    double re = 0, im = 0;
-#pragma unroll
-    for (int o = 0; o < PIECE; o++)
-      if (o == e) re = sum[o][0], im = sum[o][1];
-    __syncthreads();
-    room[threadIdx.x] = make_double2(re, im);
-    __syncthreads();
-    if (threadIdx.x >= count) continue;
-    double2 total = room[threadIdx.x];
-    for (int s = 1; s < slices; s++) {
-      total.x += room[s * count + threadIdx.x].x;
-      total.y += room[s * count + threadIdx.x].y;
-    }
-    partials[threadIdx.x * PIECE + e] = total;
-  }
-  __threadfence();
-}
-
-/* Sum of parts first, first + step, ... below end into part `to` of entry e. */
-static __device__ __forceinline__ double2 gram_add(const gram_call &a, int entry, int first,
-                                                   int step, int end) {
-  const double2 *parts = (const double2 *)a.sums.partials;
-  double2 total = make_double2(0, 0);
-#pragma unroll 8
-  for (int c = first; c < end; c += step) {
-    const double2 z = __ldcg(parts + (int64_t)c * a.pieces * PIECE + entry);
-    total.x += z.x;
-    total.y += z.y;
-  }
-  return total;
-}
-
-/* The block that is last has all sums. With several columns the chunks are added in groups, each by
- * its last block, and the groups by the last of those: chunk c is of group c % groups, and what a
- * group's chunks add up to takes the place of chunk `group`. */
-static __device__ __forceinline__ bool gram_last(const gram_call &a, int chunk, int blocks_y) {
-  const int chunks = a.sums.chunks, groups = a.w.nrhs >= 4 && chunks > 32 ? a.w.nrhs - 1 : 0;
-  if (groups == 0) return sums_last(a.sums, 0, chunks * blocks_y);
-  const int group = chunk % groups, members = (chunks - group + groups - 1) / groups;
-  if (!sums_last(a.sums, 1 + group, members * blocks_y)) return false;
-  for (int e = threadIdx.x; e < a.pieces * PIECE; e += KAON_THREADS)
-    ((double2 *)a.sums.partials)[(int64_t)group * a.pieces * PIECE + e] =
-        gram_add(a, e, group, groups, chunks);
-  __threadfence();
-  return sums_last(a.sums, 0, groups);
-}
-
-/* Entry (i, j) into column j's slot, and its mirror image. */
-static __device__ __forceinline__ void gram_slots(const gram_call &a, const unsigned char *open) {
-  const int n = a.w.nrhs, chunks = a.sums.chunks;
-  const int parts = n >= 4 && chunks > 32 ? n - 1 : chunks;
-  kaon_column_state *state = a.sums.sum.state;
-  for (int e = threadIdx.x; e < a.pieces * PIECE; e += KAON_THREADS) {
-    int pi, pj;
-    piece_place(a, e / PIECE, &pi, &pj);
-    const int i = pi * EDGE + e % PIECE % EDGE, j = pj * EDGE + e % PIECE / EDGE;
-    double2 z = gram_add(a, e, 0, 1, parts);
-    if (i >= n || j >= n || !open[i] || !open[j] || (a.hermitian && i > j)) continue;
-    if (!a.complex_space || (a.hermitian && i == j)) z.y = 0;
-    kaon_set(&state[j], a.sums.sum.slot[0] + i, z.x, z.y);
-    if (a.hermitian && i != j) kaon_set(&state[i], a.sums.sum.slot[0] + j, z.x, -z.y);
-  }
-  __syncthreads();
-}
-
-static __global__ void __launch_bounds__(KAON_THREADS, 2)
-    gram_kernel(const __grid_constant__ gram_call a) {
-  extern __shared__ __align__(16) char shared[];
-  __shared__ unsigned char open[KAON_BLOCK_MAX + 2];
-  const int n = a.w.nrhs, stride = a.rows + 1;
-  bool any = false;
-  for (int k = 0; k < n; k++) any |= gate_open(a.sums.gate, k);
-  if (a.v[0].data != NULL) {
-    if (!any) return;
-    for (int k = threadIdx.x; k < n; k += KAON_THREADS) open[k] = gate_open(a.sums.gate, k);
-    double2 *x = (double2 *)shared, *y = a.same ? x : x + a.edges * EDGE * stride;
-    for (int e = threadIdx.x; e < (a.same ? 1 : 2) * a.edges * EDGE * stride; e += KAON_THREADS)
-      x[e] = make_double2(0, 0);
-    __syncthreads();
-    const int first = blockIdx.y * KAON_THREADS;
-    const int count = a.pieces - first < KAON_THREADS ? a.pieces - first : KAON_THREADS;
-    const int slices = KAON_THREADS / count, slice = threadIdx.x / count;
-    int pi, pj;
-    piece_place(a, first + threadIdx.x % count, &pi, &pj);
-    double sum[PIECE][2];
-#pragma unroll
-    for (int e = 0; e < PIECE; e++) sum[e][0] = sum[e][1] = 0;
-    const int each = 1 << a.bits;
-    for (int64_t i = (int64_t)blockIdx.x * each; i < a.w.count;
-         i += (int64_t)a.sums.chunks * each) {
-      stage_items(a, 0, i, open, x);
-      if (!a.same) stage_items(a, 1, i, open, y);
-      __syncthreads();
-      if (slice < slices)
-        add_rows(x + pi * EDGE * stride, y + pj * EDGE * stride, stride, a.rows, slice, slices,
-                 sum);
-      __syncthreads();
-    }
-    gram_leave(a, blockIdx.x, first, count, slices, sum, x);
-    if (!gram_last(a, blockIdx.x, gridDim.y)) return;
-    gram_slots(a, open);
-  }
-  if (a.sums.sum.then != 0)
-    block_run(a.sums.sum.then, a.sums.sum.state, n, a.sums.gate.mask,
-              a.shared_room ? (double *)shared : a.sums.partials);
-}
-
-extern "C" void KAON_EXPORT(kaon_gram)(const kaon_launch *launch, const kaon_update_args *args) {
-  gram_call a = {};
-  const int n = args->shape.nrhs;
-  if (args->sum.state == NULL) return;
-  a.v[0] = args->v[0];
-  a.v[1] = args->v[1];
-  a.same = args->v[0].data == args->v[1].data;
-  a.hermitian = args->n;
-  a.complex_space = args->shape.complex_space;
-  a.edges = (n + EDGE - 1) / EDGE;
-  a.pieces = a.hermitian ? a.edges * (a.edges + 1) / 2 : a.edges * a.edges;
-  const int stages = a.same ? 1 : 2;
-  for (a.rows = 128; a.rows > 8; a.rows /= 2)
-    if (stages * a.edges * EDGE * (a.rows + 1) * (int)sizeof(double2) <= STAGE_BYTES) break;
-  int64_t chunks = 1;
-  a.w.nrhs = n;
-  if (args->v[0].data != NULL) {
-    a.w = items_of(&args->shape);
-    const int each = a.rows / (a.w.pack > 1 ? a.w.pack / 2 : 1);
-    while (1 << a.bits < each) a.bits++;
-    const int64_t room =
-        (int64_t)KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX * n / (2 * a.pieces * PIECE);
-    chunks = (a.w.count + each - 1) / each;
-    if (chunks > GRAM_CHUNKS) chunks = GRAM_CHUNKS;
-    if (chunks > room) chunks = room;
-  }
-  a.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, (int)chunks);
-  size_t bytes = (size_t)(stages * a.edges * EDGE * (a.rows + 1)) * sizeof(double2);
-  const size_t room_bytes = (size_t)kaon_block_room(n) * sizeof(double);
-  if (bytes < KAON_THREADS * sizeof(double2)) bytes = KAON_THREADS * sizeof(double2);
-  a.shared_room = room_bytes <= 40 << 10;
-  if (a.shared_room && bytes < room_bytes) bytes = room_bytes;
-  const dim3 grid((unsigned)chunks,
-                  args->v[0].data != NULL ? (unsigned)((a.pieces + KAON_THREADS - 1) / KAON_THREADS)
-                                          : 1);
-  if (bytes > 48 << 10)
-    cudaFuncSetAttribute((const void *)gram_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                         (int)bytes);
-  gram_kernel<<<grid, KAON_THREADS, bytes, (cudaStream_t)launch->queue>>>(a);
 }

@@ -90,8 +90,9 @@ typedef struct kaon_solver_options {
   }
 
 typedef struct kaon_column_report {
-  int iterations;
-  int updates; /* residual replacements or restarts */
+  int iterations; /* BLOCKCG, BLOCKCGNR: until its own residual had converged; the column goes on
+                     with the others until all have */
+  int updates;    /* residual replacements or restarts */
   kaon_stop_reason reason;
   double residual; /* |b - A x| / |b| of the system as posed, recomputed in the outer precision:
                       double where A has a twin in it and tol > 0, else A's. b = 0: 0 */
@@ -133,10 +134,10 @@ kaon_status kaon_solver_solve(kaon_solver *solver, const kaon_vector *b, kaon_ve
 kaon_status kaon_solver_history(const kaon_solver *solver, int column, double *history, int *count);
 
 /* The solver as an operator of A's space and precision: y ~ A^-1 x, from a zero guess, never an
- * error when it does not converge; KAON_DAGGER with cg and blockcg alone. Its vectors have the solver's
- * columns. It refers to the solver, which must outlive it. A solver of fixed steps (tol = 0) never
- * waits for the host and calls no monitor. *inverse is NULL on failure. Collective. Errors:
- * ARGUMENT, MEMORY. */
+ * error when it does not converge; KAON_DAGGER with cg and blockcg alone. Its vectors have the
+ * solver's columns. It refers to the solver, which must outlive it. A solver of fixed steps (tol =
+ * 0) never waits for the host and calls no monitor. *inverse is NULL on failure. Collective.
+ * Errors: ARGUMENT, MEMORY. */
 kaon_status kaon_solver_as_operator(kaon_solver *solver, kaon_operator **inverse);
 
 #ifdef __cplusplus

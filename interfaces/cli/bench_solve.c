@@ -82,9 +82,8 @@ static kaon_status solve(bench *b, problem *p, int columns, solve_figures *best)
 }
 
 static void add_row(bench *b, const problem *p, int columns, const solve_figures *s) {
-  static const char *const names[] = {"solve-cg",      "solve-cgnr",    "solve-cgne",
-                                      "solve-bicgstab", "solve-mr",     "solve-gcr",
-                                      "solve-blockcg",  "solve-blockcgnr"};
+  static const char *const names[] = {"solve-cg", "solve-cgnr", "solve-cgne",    "solve-bicgstab",
+                                      "solve-mr", "solve-gcr",  "solve-blockcg", "solve-blockcgnr"};
   char precision[32];
   snprintf(precision, sizeof precision, "%s/%s", bench_precision(p->precision),
            bench_precision(p->options.sloppy));

@@ -71,7 +71,7 @@ static int check_set(const char *text) {
 }
 
 static int read_solver(const problem_args *a, problem *p) {
-  static const int methods[] = {KAON_CGNR, KAON_CGNR, KAON_CGNE, KAON_BICGSTAB,
+  static const int methods[] = {KAON_CGNR, KAON_CGNR, KAON_CGNE,      KAON_BICGSTAB,
                                 KAON_GCR,  KAON_MR,   KAON_BLOCKCGNR, -1};
   static const kaon_reconstruct reals[] = {KAON_RECONSTRUCT_18, KAON_RECONSTRUCT_12,
                                            KAON_RECONSTRUCT_8};

@@ -62,8 +62,8 @@ int problem_slice(const problem *p);
 
 #define PROBLEM_SOLVERS "cg|cgnr|cgne|bicgstab|gcr|mr|blockcg|pipecg"
 #define PROBLEM_ACTIONS "wilson|clover|staggered|asqtad|hisq"
-#define PROBLEM_SOLVER_TEXT                                                                        \
-  "method; cg means cgnr, the normal equations, on these operators, and blockcg, whose columns "   \
+#define PROBLEM_SOLVER_TEXT                                                                      \
+  "method; cg means cgnr, the normal equations, on these operators, and blockcg, whose columns " \
   "share one search space, likewise (pipecg: not in this version)"
 #define PROBLEM_ACTION_TEXT "the Dirac operator (staggered, asqtad, hisq: not in this version)"
 #define PROBLEM_REFINEMENT_TEXT \

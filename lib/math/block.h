@@ -41,16 +41,16 @@ _Static_assert((int)KAON_S_Y + (int)KAON_BLOCK_MAX <= (int)KAON_SLOTS, "the matr
 #endif
 
 /* X(id, function): sequel to KAON_RECURRENCES, run once for all columns. */
-#define KAON_BLOCK_RECURRENCES(X)                     \
-  X(KAON_REC_BLOCK_VERIFIED, kaon_block_verified)     \
-  X(KAON_REC_BLOCK_START, kaon_block_start)           \
-  X(KAON_REC_BLOCK_START_NR, kaon_block_start_nr)     \
-  X(KAON_REC_BLOCK_AGAIN, kaon_block_again)           \
-  X(KAON_REC_BLOCK_ALPHA, kaon_block_alpha)           \
-  X(KAON_REC_BLOCK_STEP, kaon_block_step)             \
-  X(KAON_REC_BLOCK_STEP_NR, kaon_block_step_nr)       \
-  X(KAON_REC_BLOCK_PROJECT, kaon_block_project)       \
-  X(KAON_REC_BLOCK_INVERT, kaon_block_invert)         \
+#define KAON_BLOCK_RECURRENCES(X)                 \
+  X(KAON_REC_BLOCK_VERIFIED, kaon_block_verified) \
+  X(KAON_REC_BLOCK_START, kaon_block_start)       \
+  X(KAON_REC_BLOCK_START_NR, kaon_block_start_nr) \
+  X(KAON_REC_BLOCK_AGAIN, kaon_block_again)       \
+  X(KAON_REC_BLOCK_ALPHA, kaon_block_alpha)       \
+  X(KAON_REC_BLOCK_STEP, kaon_block_step)         \
+  X(KAON_REC_BLOCK_STEP_NR, kaon_block_step_nr)   \
+  X(KAON_REC_BLOCK_PROJECT, kaon_block_project)   \
+  X(KAON_REC_BLOCK_INVERT, kaon_block_invert)     \
   X(KAON_REC_BLOCK_CONJUGATE, kaon_block_conjugate)
 
 enum {
@@ -435,8 +435,8 @@ static inline KAON_HD void kaon_block_conjugate(const kaon_block_team *t) {
   kaon_block_store(t, NULL, 0, KAON_S_Y);
 }
 
-/* Every column has been verified by itself: while one goes on, those that have converged stay in the
- * block, for the directions they bring; when one is at the end of its steps, all are. */
+/* Every column has been verified by itself: while one goes on, those that have converged stay in
+ * the block, for the directions they bring; when one is at the end of its steps, all are. */
 static inline KAON_HD void kaon_block_verified(const kaon_block_team *t) {
   int on = 0, fresh = 0, end = 0;
   if (t->rank != 0) return;
