@@ -5,9 +5,9 @@
 #include "blas/cuda/items.h"
 #include "lib/math/block.h"
 
-/* Shared memory that a block of updates may take (four fit a large device), and its matrices. */
 /* Blocks of a launch at most. */
 enum { MOST_BLOCKS = 2048 };
+/* Shared memory that a block of updates may take (four fit a large device), and its matrices. */
 enum { SHARED_BYTES = 56 << 10, PANEL_BYTES = 16 << 10, MATRICES = 3 };
 
 enum op { AXPY, ROTATE };

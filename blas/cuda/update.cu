@@ -94,12 +94,14 @@ static __device__ __forceinline__ void update_words(const update_call &a, const 
 #pragma unroll
     for (int o = 0; o < OPERANDS; o++)
       if (t.writes >> o & 1) ((word *)a.v[o].data)[at[n]] = x[n][o];
-  if (OP == ZERO || a.sums.sum.state == NULL) return;
+  if constexpr (OP != ZERO) {
+    if (a.sums.sum.state == NULL) return;
 #pragma unroll
-  for (int n = 0; n < N; n++) {
-    if (sums_want(a.sums, 0)) add_square(sum, x[n][t.norm]);
-    if (t.dot >= 0 && sums_want(a.sums, 1)) /* after the store: it may be an operand */
-      add_words(sum + 2, word_read(a.v[t.dot >= 0 ? t.dot : 0], at[n]), x[n][t.norm]);
+    for (int n = 0; n < N; n++) {
+      if (sums_want(a.sums, 0)) add_square(sum, x[n][t.norm]);
+      if (t.dot >= 0 && sums_want(a.sums, 1)) /* after the store: it may be an operand */
+        add_words(sum + 2, word_read(a.v[t.dot >= 0 ? t.dot : 0], at[n]), x[n][t.norm]);
+    }
   }
 }
 
