@@ -4,7 +4,7 @@
 
 typedef struct clover_call {
   uint32_t nsites;
-  int nrhs;
+  int nrhs, overlaps;
   const void *clover;
   const float *clover_scale;
   kaon_view in, out;
@@ -16,20 +16,21 @@ static __global__ void __launch_bounds__(SITE_THREADS)
   const unsigned columns = gridDim.x / (unsigned)a.sums.chunks;
   const int column = (int)(blockIdx.x % columns), chunk = (int)(blockIdx.x / columns);
   const kaon_view none = {NULL, NULL};
+  __shared__ site_room room;
   kaon_wait_for_previous();
   if (!gate_open(a.sums.gate, column)) return;
-  site_sums_begin(a.sums, 0);
+  site_sums_begin(a.sums, room);
   const uint32_t step = (uint32_t)a.sums.chunks * blockDim.x;
   for (uint32_t site = (uint32_t)chunk * blockDim.x + threadIdx.x; site < a.nsites; site += step) {
     vspinor d;
     spinor_load(column_view(a.in, column), site, a.nrhs, &d);
     site_clover(a.clover, a.clover_scale, site, &d);
-    kaon_let_next_start();
+    if (a.overlaps) kaon_let_next_start();
     spinor_scale(&d, 0.5);
     spinor_store(column_view(a.out, column), site, a.nrhs, &d);
-    site_sums(a.sums, 0, none, site, a.nrhs, &d);
+    site_sums(a.sums, none, site, a.nrhs, &d, room);
   }
-  if (a.sums.sum.state != NULL) site_sums_finish(a.sums, column, chunk, 0);
+  if (a.sums.sum.state != NULL) site_sums_finish(a.sums, column, chunk, room);
 }
 
 extern "C" void KAON_EXPORT(kaon_dslash_clover)(const kaon_launch *launch,
@@ -37,6 +38,7 @@ extern "C" void KAON_EXPORT(kaon_dslash_clover)(const kaon_launch *launch,
   clover_call a = {};
   a.nsites = (uint32_t)args->stencil->nsites;
   a.nrhs = args->nrhs;
+  a.overlaps = site_overlaps(a.nsites);
   a.clover = args->clover;
   a.clover_scale = args->clover_scale;
   a.in = args->in;

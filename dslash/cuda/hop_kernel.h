@@ -30,6 +30,7 @@ typedef struct hop_call {
   int split;  /* a rest is not 0 */
   int groups; /* of columns: COLUMNS times as many are worked on */
   int tiles;  /* blocks of a column that its sites make */
+  int overlaps;
   double a, b;
   real factor[4];  /* of a direction's hops: its coefficient, and in t the projector's 2; half: and
                       what a product of integers is worth */
@@ -140,7 +141,7 @@ static __device__ __forceinline__ void hop_all(const hop_call &a, const kaon_her
 /* out = a [C] x + b [C] d in column first + k, with its sums. */
 template <bool CLOVER>
 static __device__ __forceinline__ void hop_end(const hop_call &a, uint32_t site, int first, int k,
-                                               vspinor *d) {
+                                               vspinor *d, site_room &room) {
   const int column = first + k;
   const bool on_hop = CLOVER && a.clover_on == KAON_CLOVER_ON_HOP;
   const bool on_x = CLOVER && a.clover_on == KAON_CLOVER_ON_X;
@@ -153,13 +154,14 @@ static __device__ __forceinline__ void hop_end(const hop_call &a, uint32_t site,
     spinor_add(d, (real)(on_x ? 0.5 * a.a : a.a), &x);
   }
   spinor_store(column_view(a.out, column), site, a.nrhs, d);
-  site_sums(a.sums, k, a.w.data == NULL ? a.w : column_view(a.w, column), site, a.nrhs, d);
+  site_sums(a.sums, a.w.data == NULL ? a.w : column_view(a.w, column), site, a.nrhs, d, room);
 }
 
 /* COLUMNS = 1 with SPLIT: a factor of a direction that `real` does not hold. */
 template <int RECON, int COLUMNS, bool CLOVER, bool SPLIT>
 static __global__ void __launch_bounds__(SITE_THREADS, COLUMNS > 1 ? BLOCKS_MANY : BLOCKS_ONE)
     hop_kernel(const __grid_constant__ hop_call a) {
+  __shared__ site_room room[COLUMNS];
   const unsigned groups = (unsigned)a.groups;
   const int first = a.column + (groups == 1 ? 0 : (int)(blockIdx.x % groups) * COLUMNS);
   const int chunk = (int)(groups == 1 ? blockIdx.x : blockIdx.x / groups);
@@ -170,7 +172,7 @@ static __global__ void __launch_bounds__(SITE_THREADS, COLUMNS > 1 ? BLOCKS_MANY
   for (int k = 0; k < COLUMNS; k++) {
     open |= (unsigned)gate_open(a.sums.gate, first + k) << k;
     in[k] = column_view(a.in, first + k);
-    site_sums_begin(a.sums, k);
+    site_sums_begin(a.sums, room[k]);
   }
   if (open == 0) return;
   for (int tile = chunk; tile < a.tiles; tile += a.sums.chunks) {
@@ -187,15 +189,15 @@ static __global__ void __launch_bounds__(SITE_THREADS, COLUMNS > 1 ? BLOCKS_MANY
       hop_all<RECON, COLUMNS, -1, SPLIT>(a, here, in, d);
     else
       hop_all<RECON, COLUMNS, 1, SPLIT>(a, here, in, d);
-    kaon_let_next_start();
+    if (a.overlaps) kaon_let_next_start();
 #pragma unroll
     for (int k = 0; k < COLUMNS; k++)
-      if (open >> k & 1) hop_end<CLOVER>(a, (uint32_t)here.at, first, k, &d[k]);
+      if (open >> k & 1) hop_end<CLOVER>(a, (uint32_t)here.at, first, k, &d[k], room[k]);
   }
   if (a.sums.sum.state == NULL) return;
 #pragma unroll 1
   for (int k = 0; k < COLUMNS; k++) {
-    if (open >> k & 1) site_sums_finish(a.sums, first + k, chunk, k);
+    if (open >> k & 1) site_sums_finish(a.sums, first + k, chunk, room[k]);
     __syncthreads();
   }
 }
@@ -235,6 +237,7 @@ static hop_call call_of(const kaon_hop_args *args) {
   const kaon_stencil *st = args->stencil;
   hop_call a = {};
   a.sites = kaon_sites_of(st);
+  a.overlaps = site_overlaps((uint32_t)st->nsites);
   a.parity = args->parity;
   a.dagger = args->dagger;
   a.nrhs = args->nrhs;

@@ -185,7 +185,7 @@ static __device__ __forceinline__ void spinor_store(const kaon_view &v, uint32_t
   char *to = (char *)packet_address<24>(v.data, packet_at<24>(site, units));
 #if KAON_HALF
   stored q[24];
-  v.scale[scale_at(site, units)] = quantise_site<24>(value, q);
+  v.scale[scale_at(site, units)] = quantise_site<24, true>(value, q);
   packets_stream<24>(to, q);
 #else
   packets_stream<24>(to, value);
@@ -221,40 +221,46 @@ static __device__ __forceinline__ void site_clover(const void *blocks, const flo
 
 /* ---- sums ---- */
 
-/* A thread's |out|^2 and (w, out) of each of its columns. They wait in shared memory: in registers
- * they would be in the way of the hop. */
-enum { SITE_SUMS = 3, SITE_COLUMNS = 3 };
-static __shared__ double site_sum[SITE_COLUMNS][SITE_SUMS][SITE_THREADS];
+/* A thread's |out|^2 and (w, out) of a column. They wait in shared memory: in registers they would
+ * be in the way of the hop. */
+enum { SITE_SUMS = 3 };
+typedef double site_room[SITE_SUMS][SITE_THREADS];
 
-static __device__ __forceinline__ void site_sums_begin(const kaon_cuda_sums &s, int k) {
+static __device__ __forceinline__ void site_sums_begin(const kaon_cuda_sums &s, site_room &room) {
   if (s.sum.state == NULL) return;
 #pragma unroll
-  for (int i = 0; i < SITE_SUMS; i++) site_sum[k][i][threadIdx.x] = 0;
+  for (int i = 0; i < SITE_SUMS; i++) room[i][threadIdx.x] = 0;
 }
 
 /* Adds this site's part. */
-static __device__ __forceinline__ void site_sums(const kaon_cuda_sums &s, int k, const kaon_view &w,
-                                                 uint32_t site, int units, const vspinor *d) {
+static __device__ __forceinline__ void site_sums(const kaon_cuda_sums &s, const kaon_view &w,
+                                                 uint32_t site, int units, const vspinor *d,
+                                                 site_room &room) {
   if (s.sum.state == NULL) return;
-  if (sums_want(s, 0)) site_sum[k][0][threadIdx.x] += (double)spinor_norm2(d);
+  if (sums_want(s, 0)) room[0][threadIdx.x] += (double)spinor_norm2(d);
   if (w.data == NULL || !sums_want(s, 1)) return;
   vspinor other;
   spinor_load(w, site, units, &other);
   const vcomplex dot = spinor_dot(&other, d);
-  site_sum[k][1][threadIdx.x] += (double)dot.re;
-  site_sum[k][2][threadIdx.x] += (double)dot.im;
+  room[1][threadIdx.x] += (double)dot.re;
+  room[2][threadIdx.x] += (double)dot.im;
 }
 
 static __device__ __forceinline__ void site_sums_finish(const kaon_cuda_sums &s, int column,
-                                                        int chunk, int k) {
-  const double sum[4] = {site_sum[k][0][threadIdx.x], 0, site_sum[k][1][threadIdx.x],
-                         site_sum[k][2][threadIdx.x]};
+                                                        int chunk, const site_room &room) {
+  const double sum[4] = {room[0][threadIdx.x], 0, room[1][threadIdx.x], room[2][threadIdx.x]};
   sums_finish<2>(s, column, chunk, sum);
 }
 
 /* Threads of a block: smaller ones where the lattice has too few sites to fill the device twice. */
 static inline int site_threads(uint32_t nsites) {
   return nsites >= (1u << 17) ? SITE_THREADS : SITE_THREADS / 2;
+}
+
+/* Whether the next kernel's blocks may come in while the last ones of this one are at work: worth it
+ * where those are a part of all that counts. */
+static inline int site_overlaps(uint32_t nsites) {
+  return nsites <= (1u << 20);
 }
 
 /* Blocks of a column: every site its own thread, unless the sums would not find room. */

@@ -11,9 +11,10 @@ static kaon_status refuse_recorded(const kaon_context *ctx, const char *what) {
   return kaon_fail(ctx, KAON_ERR_UNSUPPORTED, "cuda: %s cannot be part of a recording", what);
 }
 
-/* A short wait spins, for a sleeping thread takes that long to wake; a long one sleeps. */
+/* A wait of up to a few hundred microseconds spins, for a sleeping thread takes some fifty to wake
+ * (a norm of 0.7 GB takes 150); a long one sleeps. Solves wait elsewhere (graph.c). */
 static kaon_status wait_for(const kaon_context *ctx, cudaEvent_t event, const char *what) {
-  enum { SPIN_NANOSECONDS = 20000 };
+  enum { SPIN_NANOSECONDS = 300000 };
   struct timespec begin, now;
   cudaError_t error = cudaEventQuery(event);
   clock_gettime(CLOCK_MONOTONIC, &begin);

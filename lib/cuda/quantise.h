@@ -12,16 +12,19 @@ static __device__ __forceinline__ float quantise_largest(float largest, float x)
   return __uint_as_float(max(__float_as_uint(largest), __float_as_uint(x) & 0x7fffffffu));
 }
 
-/* Two numbers of at most 32767 rounded to integers, the first one below: 1.5 * 2^23 + x has the
- * integer nearest to x in its lowest bits. */
+/* Two numbers x * factor of at most 32767 rounded to integers, the first one below: 1.5 * 2^23 + n
+ * has the integer nearest to n in its lowest bits. FUSED: product and rounding are one, so a number
+ * halfway between integers may go the other way than on a CPU. */
+template <bool FUSED>
 static __device__ __forceinline__ uint32_t quantise_pair(float x, float y, float factor) {
-  const uint32_t low = __float_as_uint(fmaf(x, factor, 12582912.0f));
-  const uint32_t high = __float_as_uint(fmaf(y, factor, 12582912.0f));
-  return __byte_perm(low, high, 0x5410);
+  const float bias = 12582912.0f;
+  const float low = FUSED ? fmaf(x, factor, bias) : __fadd_rn(__fmul_rn(x, factor), bias);
+  const float high = FUSED ? fmaf(y, factor, bias) : __fadd_rn(__fmul_rn(y, factor), bias);
+  return __byte_perm(__float_as_uint(low), __float_as_uint(high), 0x5410);
 }
 
 /* N values, N even, to integers; returns their scale: NaN where one is not finite. */
-template <int N>
+template <int N, bool FUSED = false>
 static __device__ __forceinline__ float quantise_site(const float *value, int16_t *q) {
   float largest = 0;
 #pragma unroll
@@ -29,7 +32,7 @@ static __device__ __forceinline__ float quantise_site(const float *value, int16_
   const float factor = kaon_half_factor(largest);
 #pragma unroll
   for (int c = 0; c < N; c += 2) {
-    const uint32_t pair = quantise_pair(value[c], value[c + 1], factor);
+    const uint32_t pair = quantise_pair<FUSED>(value[c], value[c + 1], factor);
     memcpy(q + c, &pair, sizeof pair);
   }
   return fmaf(largest, 0.0f, largest);
