@@ -158,7 +158,6 @@ class Usage(system.Case):
         for arguments in (["solve", "--matrix", "laplace2d:64"],
                           ["invert", *system.SMALL, "--action", "hisq"],
                           ["invert", *system.SMALL, "--action", "staggered"],
-                          ["invert", *system.SMALL, "--solver", "blockcg"],
                           ["invert", *system.SMALL, "--solver", "pipecg"],
                           ["invert", *system.SMALL, "--grid", "2", "1", "1", "1"]):
             with self.subTest(arguments=arguments):
