@@ -8,7 +8,7 @@
 # packages (zlib1g-dev libcmocka-dev libcmocka0 libjansson-dev libjansson4), or a folder of the .deb files themselves.
 #   KAON_CUDA_ARCHS  compute capabilities; default: the device's
 #   KAON_BUILD       build folder; default build-gpu
-#   KAON_BENCH_SECONDS  what the benchmarks may take together; default 150. What is left out for time is said.
+#   KAON_BENCH_SECONDS  what the benchmarks may take together; default 190. What is left out for time is said.
 #   OUT              where results go; default <build>/results. summary.txt is also printed; the benchmarks' files, by
 #                    the names that bench/results/DEVICE/ wants, and their tables are in OUT/bench.
 # Status: 0 all passed. What a machine refuses (a sanitizer, say) is reported as skipped with its reason, never as passed.

@@ -9,6 +9,7 @@
 #include "blas/cuda/kernels.h"
 #include "lib/kernel.h"
 #include "lib/cuda/access.h"
+#include "lib/cuda/dependent.h"
 #include "lib/cuda/quantise.h"
 #include "lib/cuda/reduce.h"
 #include "lib/math/update.h"

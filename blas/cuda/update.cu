@@ -262,6 +262,7 @@ static __global__ void __launch_bounds__(KAON_THREADS)
     update_kernel(const __grid_constant__ update_call a) {
   constexpr traits t = traits_of<OP>();
   const share mine = share_of(a.sums);
+  kaon_wait_for_previous();
   if (!gate_open(a.sums.gate, mine.column)) return;
   vcomplex c[COEFFICIENTS];
 #pragma unroll
@@ -269,6 +270,7 @@ static __global__ void __launch_bounds__(KAON_THREADS)
     c[i] = coefficient_of(a.state, a.slot[i], a.sign[i], mine.column, a.complex_space);
   double sum[4] = {0, 0, 0, 0};
   update_column<OP>(a, c, mine, sum);
+  kaon_let_next_start();
   if (a.sums.sum.state == NULL) return;
   if (!a.complex_space) sum[3] = 0;
   sums_finish<2>(a.sums, mine.column, mine.chunk, sum);
@@ -289,8 +291,8 @@ static void launch_update(const kaon_launch *launch, const kaon_update_args *arg
   a.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
   if (args->v[2].data == NULL && traits_of<OP>().dot == 2) a.sums.sum.slot[1] = KAON_NO_SLOT;
   if (args->v[4].data == NULL && traits_of<OP>().dot == 4) a.sums.sum.slot[1] = KAON_NO_SLOT;
-  update_kernel<OP><<<(unsigned)chunks *(unsigned)args->shape.nrhs, KAON_THREADS, 0,
-                      (cudaStream_t)launch->queue>>>(a);
+  kaon_cuda_launch(launch, update_kernel<OP>, (unsigned)chunks * (unsigned)args->shape.nrhs,
+                   KAON_THREADS, a);
 }
 
 #define ENTRY(entry, op)                                                    \
