@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # run_gpu.sh - builds kaon on a machine with a CUDA device and without network, and runs tests and benchmarks there.
 #
-#   tests/run_gpu.sh [what...]      what: build tests sanitizer bench (default: all of them, in this order)
+#   tests/run_gpu.sh [what...]      what: build tests sanitizer bench profile (default: all of them, in this order)
 #
 # Needs a C compiler with OpenMP, nvcc, CMake 3.22, ninja or make, and the headers of zlib, cmocka and, for the kaon
 # program, jansson. Where these are not installed, KAON_DEPS names a folder to look in besides: unpacked Debian or Ubuntu
@@ -231,17 +231,44 @@ benchmarks() {
   fi
 }
 
+# Bytes that a hop moves between its multiprocessors, the second-level cache and memory, by the device's counters.
+profile() {
+  step "profile"
+  local metrics=dram__bytes_read.sum,dram__bytes_write.sum,lts__t_sectors_srcunit_tex.sum,l1tex__t_sector_hit_rate.pct
+  metrics=$metrics,sm__warps_active.avg.pct_of_peak_sustained_active,smsp__issue_active.avg.pct_of_peak_sustained_active
+  metrics=$metrics,gpu__time_duration.sum
+  local precision columns
+  : >"$out/profile.txt"
+  if ! command -v ncu >/dev/null; then
+    say "SKIPPED  profile: ncu is not installed"
+    return
+  fi
+  for columns in 1 12; do
+    for precision in double single half; do
+      printf '\n$ ncu kaon bench dslash --lattice 32 32 32 32 --precision %s --reconstruct 12 --columns %d\n' $precision $columns >>"$out/profile.txt"
+      if timeout 40 ncu --clock-control none -k regex:hop_kernel -c 1 --metrics $metrics "$build/kaon" bench dslash --backend cuda \
+        --lattice 32 32 32 32 --precision $precision --reconstruct 12 --columns $columns --samples 1 --calls 1 >>"$out/profile.txt" 2>&1 &&
+        grep -q dram__bytes "$out/profile.txt"; then
+        say "PASSED   profile $precision, $columns columns"
+      else
+        say "SKIPPED  profile $precision, $columns columns: $(grep -m1 -E 'ERROR|error' "$out/profile.txt" | cut -c1-120)"
+      fi
+    done
+  done
+}
+
 find_nvcc || { echo "run_gpu.sh: nvcc is not on the path nor below /usr/local/cuda; set CUDA_HOME" >&2; exit 3; }
 unpack
 machine
-[ $# -gt 0 ] || set -- build tests sanitizer bench
+[ $# -gt 0 ] || set -- build tests sanitizer bench profile
 for what in "$@"; do
   case $what in
     build) build_all || break ;;
     tests) tests ;;
     sanitizer) sanitizer ;;
     bench) benchmarks ;;
-    *) echo "run_gpu.sh: $what is none of build, tests, sanitizer, bench" >&2; exit 2 ;;
+    profile) profile ;;
+    *) echo "run_gpu.sh: $what is none of build, tests, sanitizer, bench, profile" >&2; exit 2 ;;
   esac
 done
 cd "$root" || exit 2
