@@ -110,10 +110,10 @@ static json_t *describe(const bench *b, const bench_row *r) {
   time_t now = time(NULL);
   struct tm utc;
   if (gmtime_r(&now, &utc)) strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return json_pack("{s:s s:s s:s s:s s:s s:s s:i s:i s:s s:o s:s s:i s:i}", "bench", r->name,
-                   "command", b->args->common.line, "measured", when, "backend", b->info.backend,
-                   "device", b->info.device, "commit", kaon_commit(), "ranks", b->info.ranks,
-                   "threads", b->info.threads, "isa", b->info.isa, "lattice",
+  return json_pack("{s:s s:o s:s s:s s:s s:s s:i s:i s:s s:o s:s s:i s:i}", "bench", r->name,
+                   "command", report_string(b->args->common.line), "measured", when, "backend",
+                   b->info.backend, "device", b->info.device, "commit", kaon_commit(), "ranks",
+                   b->info.ranks, "threads", b->info.threads, "isa", b->info.isa, "lattice",
                    report_ints(r->extents, 4), "precision",
                    r->precision_text ? r->precision_text : bench_precision(r->precision), "links",
                    r->links, "columns", r->columns);
@@ -200,11 +200,13 @@ static int run(void *arguments) {
                      a->common.operand);
   a->problem.mass = NAN;
   if (isnan(a->problem.csw) && a->problem.action == 1) a->problem.csw = 1; /* clover */
-  const cli_path paths[] = {
-      {"--gauge", a->problem.gauge}, {"--json", a->json}, {"--report", a->common.report}};
+  const cli_path paths[] = {{"--gauge", a->problem.gauge},
+                            {"--tuning", a->common.tuning},
+                            {"--json", a->json},
+                            {"--report", a->common.report}};
   int code = check_idle(a, which);
   if (code == EXIT_DONE) code = check_lattices(&a->lattices);
-  if (code == EXIT_DONE) code = cli_distinct(paths, 3);
+  if (code == EXIT_DONE) code = cli_distinct(paths, 4);
   if (code != EXIT_DONE) return code;
   signals_stage("measuring", "no results were written");
   code = cli_context(&a->common, &b.ctx);

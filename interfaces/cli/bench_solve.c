@@ -62,10 +62,8 @@ static kaon_status solve(bench *b, problem *p, int columns, solve_figures *best)
     if (status == KAON_OK && signals_interrupted()) status = KAON_ERR_CANCELLED;
     if (status == KAON_OK && report.seconds > slowest) slowest = report.seconds;
     if (status != KAON_OK || report.seconds >= best->seconds) continue;
-    *best = (solve_figures){.seconds = report.seconds,
-                            .flops = report.flops,
-                            .cpu = cpu,
-                            .reason = KAON_CONVERGED};
+    *best = (solve_figures){
+        .seconds = report.seconds, .flops = report.flops, .cpu = cpu, .reason = KAON_CONVERGED};
     for (int k = 0; k < columns; k++) {
       if (reports[k].iterations > best->iterations) best->iterations = reports[k].iterations;
       if (reports[k].residual > best->residual) best->residual = reports[k].residual;
@@ -107,7 +105,7 @@ static void add_row(bench *b, const problem *p, int columns, const solve_figures
   json_object_set_new(json, "cpu_share", report_real(s->cpu / s->seconds));
   json_object_set_new(json, "status", json_string(kaon_stop_reason_name(s->reason)));
   json_object_set_new(json, "joules", report_real(s->joules));
-  json_object_set_new(json, "gauge", json_string(cli_name(b->args->problem.gauge)));
+  json_object_set_new(json, "gauge", report_string(cli_name(b->args->problem.gauge)));
   json_object_set_new(json, "kappa", report_real(p->kappa));
   json_object_set_new(json, "csw", report_real(p->csw));
   cli_say(&b->args->common,
@@ -147,6 +145,8 @@ static int solve_lattice(bench *b, const int extents[4], int *all_converged) {
   args.grid[0] = args.grid[1] = args.grid[2] = args.grid[3] = 1;
   memcpy(args.lattice, extents, sizeof args.lattice);
   int code = problem_check(&args, &links, &spec);
+  for (int i = 0; i < b->args->columns.count && code == EXIT_DONE; i++)
+    code = problem_check_together(&links, b->args->columns.value[i]);
   if (code == EXIT_DONE) code = problem_links(b->ctx, &args, &spec, &links);
   for (int p = 0; p < 3 && code == EXIT_DONE; p++)
     for (int r = 0; r < 3 && code == EXIT_DONE; r++) {

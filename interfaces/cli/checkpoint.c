@@ -31,6 +31,13 @@ int checkpoint_save(invert_job *job) {
   if (code == EXIT_DONE)
     cli_say(&job->args->common, "%d of %d columns are kept in %s; --resume goes on from there\n",
             count, job->columns, name);
+  if (code == EXIT_DONE && signals_interrupted()) {
+    char loss[256];
+    snprintf(loss, sizeof loss,
+             "%d of %d columns are kept in %.150s (--resume), the others are lost", count,
+             job->columns, name);
+    signals_stage("solving", loss);
+  }
   free(name);
   return code;
 }

@@ -110,7 +110,8 @@ int cli_status(const kaon_context *ctx, kaon_status status, const char *what);
 /* The same for a failed write: a full disk is a matter of resources. */
 int cli_write_status(const kaon_context *ctx, kaon_status status, const char *what);
 
-/* The context that --backend, --threads, --memory-limit and --tuning ask for. */
+/* The context that --backend, --threads, --memory-limit and --tuning ask for; none where the exit
+ * status is not EXIT_DONE. */
 int cli_context(const cli_common *common, kaon_context **ctx);
 
 /* The last part of a path; "weak:0.3" and the like as they are. */

@@ -95,7 +95,10 @@ int cli_context(const cli_common *common, kaon_context **ctx) {
   options.log_level = common->quiet ? KAON_LOG_ERROR : KAON_LOG_WARNING;
   options.log = on_log;
   const int code = cli_status(NULL, kaon_context_create(&options, ctx), NULL);
-  return code == EXIT_DONE && common->tuning ? tuning_use(*ctx, common->tuning) : code;
+  if (code != EXIT_DONE || !common->tuning) return code;
+  const int used = tuning_use(*ctx, common->tuning);
+  if (used != EXIT_DONE) kaon_context_destroy(ctx);
+  return used;
 }
 
 const char *cli_name(const char *path) {

@@ -69,14 +69,15 @@ static json_t *describe(const kaon_context *ctx, const field *f, const kaon_obse
     snprintf(word, sizeof word, "%08x", i->checksum_computed[k]);
     json_array_append_new(computed, json_string(word));
   }
-  json_t *more = json_pack(
-      "{s:s s:o s:s s:i s:b s:i s:o s:o s:o s:o s:o s:o s:o s:o s:o}", "file", f->spec.text,
-      "lattice", report_ints(f->extents, 4), "format", kaon_file_format_name(i->format), "bits",
-      i->precision, "big_endian", i->big_endian, "rows", i->rows, "checksum_stored", stored,
-      "checksum_computed", computed, "plaquette", report_real(o->plaquette), "plaquette_space",
-      report_real(o->plaquette_space), "plaquette_time", report_real(o->plaquette_time),
-      "link_trace", report_real(o->link_trace), "polyakov", report_reals(o->polyakov, 2), "charge",
-      report_real(o->charge), "unitarity", report_real(o->unitarity));
+  json_t *more =
+      json_pack("{s:o s:o s:s s:i s:b s:i s:o s:o s:o s:o s:o s:o s:o s:o s:o}", "file",
+                report_string(f->spec.text), "lattice", report_ints(f->extents, 4), "format",
+                kaon_file_format_name(i->format), "bits", i->precision, "big_endian", i->big_endian,
+                "rows", i->rows, "checksum_stored", stored, "checksum_computed", computed,
+                "plaquette", report_real(o->plaquette), "plaquette_space",
+                report_real(o->plaquette_space), "plaquette_time", report_real(o->plaquette_time),
+                "link_trace", report_real(o->link_trace), "polyakov", report_reals(o->polyakov, 2),
+                "charge", report_real(o->charge), "unitarity", report_real(o->unitarity));
   json_object_update(r, more);
   json_decref(more);
   if (i->has_plaquette) json_object_set_new(r, "plaquette_stored", report_real(i->plaquette));
@@ -126,9 +127,11 @@ static int check(const gauge_args *a) {
   const char *idle = a->format >= 0 ? "--format" : a->bits >= 0 ? "--bits" : "--rows";
   if (!a->convert && (a->format >= 0 || a->bits >= 0 || a->rows >= 0))
     return cli_wrong("%s is for --convert OUT, which is missing; nothing would be written", idle);
-  const cli_path paths[] = {
-      {"FILE", a->common.operand}, {"--convert", a->convert}, {"--report", a->common.report}};
-  int code = cli_distinct(paths, 3);
+  const cli_path paths[] = {{"FILE", a->common.operand},
+                            {"--tuning", a->common.tuning},
+                            {"--convert", a->convert},
+                            {"--report", a->common.report}};
+  int code = cli_distinct(paths, 4);
   return code == EXIT_DONE ? check_format(a) : code;
 }
 

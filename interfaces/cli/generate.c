@@ -124,9 +124,9 @@ static int produce(kaon_context *ctx, const generate_args *a, const field *f) {
     double last =
         json_real_value(json_array_get(json_array_get(history, json_array_size(history) - 1), 1));
     json_t *more = json_pack(
-        "{s:o s:f s:I s:i s:o s:o s:O s:s}", "lattice", report_ints(f->extents, 4), "beta", a->beta,
+        "{s:o s:f s:I s:i s:o s:o s:O s:o}", "lattice", report_ints(f->extents, 4), "beta", a->beta,
         "seed", (json_int_t)a->seed, "next_sweep", reached, "seconds", report_real(seconds),
-        "plaquette", report_real(last), "history", history, "output", a->output);
+        "plaquette", report_real(last), "history", history, "output", report_string(a->output));
     json_object_update(report, more);
     json_decref(more);
     if (code == EXIT_DONE) code = report_write(a->common.report, report);
@@ -143,9 +143,11 @@ static int check(const generate_args *a) {
   if (a->ignore_checksum && !file)
     return cli_wrong("--ignore-checksum is for a file of --start, which is %s; leave it out",
                      a->start);
-  const cli_path paths[] = {
-      {"--start", file ? a->start : NULL}, {"--output", a->output}, {"--report", a->common.report}};
-  return cli_distinct(paths, 3);
+  const cli_path paths[] = {{"--start", file ? a->start : NULL},
+                            {"--tuning", a->common.tuning},
+                            {"--output", a->output},
+                            {"--report", a->common.report}};
+  return cli_distinct(paths, 4);
 }
 
 static int run(void *arguments) {

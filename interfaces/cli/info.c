@@ -92,8 +92,10 @@ static void print(const cli_common *common, const json_t *r) {
 
 static int run(void *arguments) {
   const info_args *args = arguments;
+  const cli_path paths[] = {{"--tuning", args->common.tuning}, {"--report", args->common.report}};
   kaon_context *ctx = NULL;
-  int code = cli_context(&args->common, &ctx);
+  int code = cli_distinct(paths, 2);
+  if (code == EXIT_DONE) code = cli_context(&args->common, &ctx);
   if (code != EXIT_DONE) return code;
   json_t *report = report_new(ctx, "info");
   char cpu[512], cuda[512];

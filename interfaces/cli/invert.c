@@ -167,7 +167,8 @@ static void announce(const invert_job *job) {
   const problem_args *a = &job->args->problem;
   const int *e = job->p.field.extents;
   char form[32];
-  static const char *const methods[] = {"CG", "CGNR", "CGNE", "BiCGStab", "MR", "GCR"};
+  static const char *const methods[] = {"CG", "CGNR", "CGNE",     "BiCGStab",
+                                        "MR", "GCR",  "block CG", "block CGNR"};
   static const char *const precisions[] = {"double", "single", "half"};
   cli_say(&job->args->common, "%s: %dx%dx%dx%d, plaquette %.10f\n", a->gauge, e[0], e[1], e[2],
           e[3], job->links.plaquette);
@@ -214,7 +215,7 @@ static json_t *describe(const invert_job *job) {
   const problem_args *a = &job->args->problem;
   json_t *report = report_new(job->ctx, "invert");
   char name[32];
-  json_object_set_new(report, "gauge", json_string(a->gauge));
+  json_object_set_new(report, "gauge", report_string(a->gauge));
   json_object_set_new(report, "lattice", report_ints(job->p.field.extents, 4));
   json_object_set_new(report, "plaquette", report_real(job->links.plaquette));
   json_object_set_new(report, "action", json_string(cli_choice(PROBLEM_ACTIONS, a->action, name)));
@@ -345,6 +346,7 @@ static int check_paths(const invert_args *a, const field_spec *spec) {
                             {"--history", a->history},
                             {"--plot", a->plot},
                             {"--report", a->common.report},
+                            {"--tuning", a->common.tuning},
                             {"the numbers of --plot", a->history ? NULL : csv}};
   int code = cli_distinct(paths, (int)(sizeof paths / sizeof *paths));
   free(partial);
@@ -359,6 +361,7 @@ static int check(const invert_args *a, invert_job *job, field_spec *spec) {
   if (a->resume && !a->output)
     return cli_wrong("--resume looks for earlier columns beside --output; give that as well");
   int code = problem_check(&a->problem, &job->p, spec);
+  if (code == EXIT_DONE) code = problem_check_together(&job->p, job->batch);
   if (code != EXIT_DONE) return code;
   if (a->correlators && !makes_propagator(job))
     return cli_wrong(

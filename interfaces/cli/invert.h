@@ -45,9 +45,10 @@ void invert_close(invert_job *job);
  * frees it. */
 char *results_description(const invert_job *job);
 /* 1 if `text` describes a solution of this job's equation. columns[k] = its iterations for each
- * column that the file holds in this order; *count of them (at most job->columns). */
+ * column that the file holds in this order; *count of them (at most job->columns). Otherwise `why`
+ * says what differs. */
 int results_describes(const invert_job *job, const char *text, int *columns, int *iterations,
-                      int *count);
+                      int *count, char why[256]);
 /* The finished columns as a SciDAC file: the whole propagator, or some of it for a checkpoint. */
 int results_propagator(invert_job *job, const char *path, int checkpoint);
 /* Solutions back from a file into x, with done[] and solves[] set. */

@@ -143,6 +143,8 @@ static void set_seed(const cli_option *o, const char *word, void *to, struct arg
 static void set_entries(const cli_option *o, const char *words, unsigned *to,
                         struct argp_state *state) {
   char word[32];
+  if (!*words)
+    argp_error(state, "--%s is empty; it must be a list, with commas, of %s", o->name, o->value);
   for (*to = 0; *words; words += *words == ',') {
     int length = (int)strcspn(words, ",");
     snprintf(word, sizeof word, "%.*s", length, words);

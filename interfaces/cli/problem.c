@@ -112,6 +112,15 @@ int problem_check(const problem_args *a, problem *p, field_spec *spec) {
   return code;
 }
 
+int problem_check_together(const problem *p, int columns) {
+  enum { joined_max = 64 }; /* kaon/solver.h */
+  if (p->options.method != KAON_BLOCKCGNR || columns <= joined_max) return EXIT_DONE;
+  return cli_wrong(
+      "--solver blockcg joins at most %d columns, but %d are to be solved together; split them "
+      "(invert: --batch %d), or take another --solver",
+      joined_max, columns, joined_max);
+}
+
 int problem_check_source(const problem_args *a, const problem *p, const int e[4]) {
   const int *s = p->source.site;
   for (int mu = 0; mu < 4; mu++)

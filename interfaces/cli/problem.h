@@ -47,6 +47,8 @@ typedef struct problem {
 /* All that can be refused without reading the links: notation, ranges, what is not built yet. Fills
  * the plain members of *p. Exit status. */
 int problem_check(const problem_args *args, problem *p, field_spec *spec);
+/* Of the columns that are solved together: what the method can take. Exit status. */
+int problem_check_together(const problem *p, int columns);
 /* The source's place on the lattice of these extents. Exit status. */
 int problem_check_source(const problem_args *args, const problem *p, const int extents[4]);
 /* Links, then operator and reduction, then a solver for `columns` (one stage each). Exit status;

@@ -28,7 +28,7 @@ int progress_start(const cli_common *common, int first, int columns, double tol,
 static void time_left(const progress *p, double worst, char text[16]) {
   double done = log(worst) / log(p->tol), spent = cli_now() - p->started;
   double left = done > 0.02 ? spent * (1 - done) / done : -1;
-  if (left < 0 || left > 359999)
+  if (!(left >= 0 && left <= 359999)) /* or no number: --tol 1 */
     snprintf(text, 16, "--:--");
   else if (left < 3600)
     snprintf(text, 16, "%d:%02d", (int)left / 60, (int)left % 60);

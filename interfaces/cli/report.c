@@ -15,6 +15,16 @@ json_t *report_real(double x) {
   return isfinite(x) ? json_real(x) : json_null();
 }
 
+json_t *report_string(const char *text) {
+  json_t *string = json_string(text);
+  char *ascii = string ? NULL : strdup(text);
+  for (char *c = ascii; c && *c; c++)
+    if (*c & 0x80) *c = '?';
+  if (ascii) string = json_string(ascii);
+  free(ascii);
+  return string ? string : json_null();
+}
+
 json_t *report_reals(const double *x, int count) {
   json_t *list = json_array();
   for (int i = 0; i < count; i++) json_array_append_new(list, report_real(x[i]));

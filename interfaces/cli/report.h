@@ -4,6 +4,9 @@
 
 #include "cli.h"
 
+/* Names of files need not be UTF-8, as JSON is: where one is not, bytes above 127 become question
+ * marks. */
+json_t *report_string(const char *text);
 /* A number, or null where it is not finite. */
 json_t *report_real(double x);
 json_t *report_reals(const double *x, int count);

@@ -45,9 +45,9 @@ static json_t *column_runs(const invert_job *job, int with_iterations) {
 /* Thousands of columns with iterations of many digits may be too long: 0 for all of them then. */
 char *results_description(const invert_job *job) {
   for (int with_iterations = 1;; with_iterations--) {
-    json_t *text =
-        json_pack("{s:s s:s s:o s:o}", "kaon", kaon_version(), "gauge", job->args->problem.gauge,
-                  "equation", equation(job), "columns", column_runs(job, with_iterations));
+    json_t *text = json_pack("{s:s s:o s:o s:o}", "kaon", kaon_version(), "gauge",
+                             report_string(job->args->problem.gauge), "equation", equation(job),
+                             "columns", column_runs(job, with_iterations));
     char *line = json_dumps(text, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(text);
     if (!line || !with_iterations || strlen(line) < DESCRIPTION_ROOM) return line;
@@ -74,8 +74,29 @@ static int take_runs(const invert_job *job, const json_t *runs, int *columns, in
   return *count > 0;
 }
 
+/* 1 if both hold the same; otherwise the first member that differs, with both values. */
+static int same_equation(json_t *known, json_t *here, char why[256]) {
+  const char *name;
+  json_t *ours;
+  json_object_foreach(here, name, ours) {
+    const json_t *theirs = json_object_get(known, name);
+    const double a = json_number_value(theirs), b = json_number_value(ours);
+    /* a sum's last bits differ between machines */
+    if (strcmp(name, "plaquette") == 0 ? theirs && fabs(a - b) <= same_plaquette
+                                       : json_equal(theirs, ours))
+      continue;
+    char *x = json_dumps(theirs, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(12));
+    char *y = json_dumps(ours, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(12));
+    snprintf(why, 256, "its %s is %.90s, this run's %.90s", name, x ? x : "not said", y ? y : "?");
+    free(x);
+    free(y);
+    return 0;
+  }
+  return 1;
+}
+
 int results_describes(const invert_job *job, const char *text, int *columns, int *iterations,
-                      int *count) {
+                      int *count, char why[256]) {
   json_t *there = json_loads(text, 0, NULL), *here = equation(job);
   /* through text, so that both have been rounded alike */
   char *line = json_dumps(here, JSON_COMPACT | JSON_REAL_PRECISION(17));
@@ -83,12 +104,12 @@ int results_describes(const invert_job *job, const char *text, int *columns, int
   here = line ? json_loads(line, 0, NULL) : NULL;
   free(line);
   json_t *known = json_object_get(there, "equation");
-  double plaquette = json_real_value(json_object_get(known, "plaquette"));
-  int same = known && here && fabs(plaquette - job->links.plaquette) <= same_plaquette;
-  json_object_del(known, "plaquette"); /* compared above, as sums differ between machines */
-  json_object_del(here, "plaquette");
-  same = same && json_equal(known, here);
-  same = same && take_runs(job, json_object_get(there, "columns"), columns, iterations, count);
+  snprintf(why, 256, "no kaon invert described it");
+  int same = known && here && same_equation(known, here, why);
+  if (same && !take_runs(job, json_object_get(there, "columns"), columns, iterations, count)) {
+    snprintf(why, 256, "its columns go beyond the %d of this run's --columns", job->columns);
+    same = 0;
+  }
   json_decref(there);
   json_decref(here);
   return same;
@@ -212,18 +233,21 @@ static kaon_status take_over(invert_job *job, const char *path, const int *colum
 
 int results_read(invert_job *job, const char *path) {
   kaon_propagator_file_info info;
+  char why[256];
   size_t columns = (size_t)job->columns;
   int count = 0, *lists = calloc(2 * columns, sizeof *lists);
   incoming in = {.column_reals = 24 * (size_t)kaon_lattice_volume(job->p.field.lattice)};
   int code = lists ? EXIT_DONE : EXIT_DEVICE;
   if (code == EXIT_DONE)
     code = cli_status(job->ctx, kaon_propagator_file_probe(job->ctx, path, &info), "--resume");
-  if (code == EXIT_DONE &&
-      (!results_describes(job, info.text, lists, lists + columns, &count) || count != info.columns))
+  if (code == EXIT_DONE && !results_describes(job, info.text, lists, lists + columns, &count, why))
     code = cli_wrong(
-        "--resume: %s holds solutions of another equation (links, kappa, csw, boundary or source "
-        "differ); remove it, or choose another --output",
-        path);
+        "--resume: %s holds other solutions: %s; give what it was made with, remove it, or choose "
+        "another --output",
+        path, why);
+  if (code == EXIT_DONE && count != info.columns)
+    code = cli_wrong("--resume: %s describes %d columns and holds %d; remove it", path, count,
+                     info.columns);
   if (code == EXIT_DONE) {
     in.all = malloc((size_t)count * in.column_reals * sizeof *in.all);
     if (!in.all) code = EXIT_DEVICE;

@@ -80,6 +80,11 @@ static int wrong(const char *path, size_t number, const char *what, const char *
       path, number, what, word);
 }
 
+/* -1, which the library refuses by name, for what no int of this file can be. */
+static int in_range(json_int_t n) {
+  return n < 0 || n > 1 << 20 ? -1 : (int)n;
+}
+
 static int read_choice(const char *path, size_t number, json_t *choice, kaon_tuning_entry *e) {
   int value[CHOICES] = {0};
   const char *name;
@@ -91,7 +96,7 @@ static int read_choice(const char *path, size_t number, json_t *choice, kaon_tun
     const char *word = json_is_string(given) ? json_string_value(given) : "of this kind";
     const json_int_t n = i < SWITCHES ? find(switches, 3, word) : json_integer_value(given);
     if (n < 0 && i < SWITCHES) return wrong(path, number, name, word);
-    value[i] = n < 0 || n > 1 << 20 ? -1 : (int)n; /* the library names the range */
+    value[i] = in_range(n);
   }
   set_values(e, value);
   return EXIT_DONE;
@@ -101,11 +106,11 @@ static int read_entry(const char *path, size_t number, json_t *from, kaon_tuning
   const char *kernel, *precision;
   json_t *choice, *seconds, *rule;
   json_error_t error;
-  int x[4];
-  if (json_unpack_ex(from, &error, JSON_STRICT, "{s:s s:s s:i s:i s:[iiii] s:o s:o s:o}", "kernel",
-                     &kernel, "precision", &precision, "links", &e->reconstruct, "columns",
-                     &e->columns, "lattice", &x[0], &x[1], &x[2], &x[3], "choice", &choice,
-                     "seconds", &seconds, "seconds_by_rule", &rule) != 0)
+  json_int_t n[2], x[4];
+  if (json_unpack_ex(from, &error, JSON_STRICT, "{s:s s:s s:I s:I s:[IIII] s:o s:o s:o}", "kernel",
+                     &kernel, "precision", &precision, "links", &n[0], "columns", &n[1], "lattice",
+                     &x[0], &x[1], &x[2], &x[3], "choice", &choice, "seconds", &seconds,
+                     "seconds_by_rule", &rule) != 0)
     return cli_wrong(
         "--tuning %s: entry %zu: %s; it must have kernel, precision, links, columns, "
         "lattice (4 numbers), choice, seconds, seconds_by_rule and nothing else",
@@ -116,7 +121,13 @@ static int read_entry(const char *path, size_t number, json_t *from, kaon_tuning
   if (!json_is_object(choice)) return wrong(path, number, "choice", "of this kind");
   e->kernel = (kaon_tuned)k;
   e->precision = (kaon_precision)p;
-  e->sites = (int64_t)x[0] * x[1] * x[2] * x[3];
+  e->reconstruct = in_range(n[0]);
+  e->columns = in_range(n[1]);
+  e->sites = 1;
+  for (int mu = 0; mu < 4; mu++) { /* what is no extent makes 0 sites, which the library refuses */
+    if (x[mu] < 1 || x[mu] > 4096) x[mu] = 0;
+    e->sites *= x[mu];
+  }
   return read_choice(path, number, choice, e);
 }
 

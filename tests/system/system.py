@@ -33,8 +33,9 @@ def environment():
 
 def kaon(*arguments, cwd=None, timeout=600):
     """Runs the program; returns (exit status, stdout, stderr)."""
-    done = subprocess.run([PROGRAM, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          cwd=cwd, timeout=timeout, env=environment(), preexec_fn=default_signals)
+    words = [a if isinstance(a, bytes) else str(a) for a in arguments]
+    done = subprocess.run([PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          errors="replace", cwd=cwd, timeout=timeout, env=environment(), preexec_fn=default_signals)
     return done.returncode, done.stdout, done.stderr
 
 

@@ -42,7 +42,7 @@ class Invert(system.Case):
             return self.report()["pion"]
         first = pion()
         for more in (["--solver", "cgne"], ["--solver", "bicgstab"], ["--solver", "gcr"],
-                     ["--even-odd", "asymmetric"], ["--even-odd", "none"], ["--temporal-gauge"],
+                     ["--solver", "blockcg"], ["--even-odd", "asymmetric"], ["--even-odd", "none"], ["--temporal-gauge"],
                      ["--sloppy", "double"], ["--sloppy", "half", "--reconstruct", "8"],
                      ["--reconstruct", "12"], ["--refinement", "restart"], ["--stop", "schur"]):
             with self.subTest(more=more):
@@ -51,6 +51,27 @@ class Invert(system.Case):
                 # x is off by at most tol / (smallest singular value, about 0.1 here) in norm
                 print(f"  {' '.join(more)}: largest relative difference {worst:.1e} (bound 1e-6)")
                 self.assertLess(worst, 1e-6)
+
+    def test_the_method_is_named(self):
+        for solver, name, word in (("cg", "CGNR", "cgnr"), ("bicgstab", "BiCGStab", "bicgstab"), ("mr", "MR", "mr"),
+                                   ("blockcg", "block CGNR", "blockcgnr")):
+            out = self.succeeds("invert", *SMALL, "--solver", solver, "--columns", "2", "--report", "report.json")
+            self.assertIn(f"\n{name} to 1e-10", out)
+            self.assertEqual(self.report()["solver"], word)
+
+    def test_names_that_are_not_utf8_leave_the_reports_whole(self):
+        name = b"links\xff.lime"
+        self.succeeds("generate", "--lattice", "4x4x4x4", "--sweeps", "1", "--output", name, "--report", "report.json")
+        self.assertEqual(self.report()["output"], "links?.lime")
+        self.succeeds("gauge", name, "--report", "report.json")
+        self.assertEqual((self.report()["file"], self.report()["lattice"]), ("links?.lime", [4, 4, 4, 4]))
+        physics = ["--kappa", "0.1", "--csw", "1", "--columns", "1"]
+        self.succeeds("invert", "--gauge", name, *physics, "--report", "report.json", "--output", "p.lime")
+        self.assertEqual(self.report()["gauge"], "links?.lime")
+        self.assertIn("1 of 1 columns taken over",
+                      self.succeeds("invert", "--gauge", name, *physics, "--output", "p.lime", "--resume"))
+        self.succeeds("bench", "solve", "--gauge", name, *physics, "--precision", "double", "--json", "rows.json")
+        self.assertEqual([row["gauge"] for row in self.report("rows.json")], ["links?.lime"])
 
     def test_bitwise_the_same_for_any_threads_and_check_interval(self):
         outputs = []
@@ -88,7 +109,9 @@ class Invert(system.Case):
         worst = max(abs(a / b - 1) for a, b in zip(self.report("first.json")["pion"], self.report("again.json")["pion"]))
         self.assertLess(worst, 1e-14)
         # another equation is refused
-        self.refused(*[a if a != "0.12" else "0.11" for a in job], "--resume", words=["another equation"])
+        self.refused(*[a if a != "0.12" else "0.11" for a in job], "--resume", words=["kappa is 0.12,", "0.11"])
+        self.refused(*job, "--resume", "--boundary-t", "periodic", words=['"antiperiodic"', '"periodic"'])
+        self.refused(*job, "--resume", "--columns", "4", words=["columns", "the 4 of"])
         # a tighter tolerance sends the columns back
         out = self.succeeds(*job, "--resume", "--tol", "1e-12")
         self.assertIn("0 of 12 columns taken over", out)

@@ -70,6 +70,10 @@ class Tune(system.Case):
                            (["precision quarter"], {"precision": "quarter"}),
                            (["0 columns"], {"columns": 0}),
                            (["lattice"], {"lattice": [4, 4, 4]}),
+                           (["0 sites"], {"lattice": [-4, -4, 4, 4]}),
+                           (["0 sites"], {"lattice": [2147483647, 2147483647, 2147483647, 2147483647]}),
+                           (["reals a link"], {"links": 2**33 + 18}),
+                           (["columns"], {"columns": 2**32 + 1}),
                            (["choice colour"], {"choice": {"colour": "on"}}),
                            (["threads is 96"] if self.report("t.json")["backend"] == "cuda" else ["threads", "cuda"],
                             {"choice": {"threads": 96}})):
@@ -85,6 +89,17 @@ class Tune(system.Case):
             out.write('{"kaon": ')
         self.refused("bench", "vector", "--tuning", "changed.json", words=["--tuning changed.json"])
         self.refused("info", "--tuning", "absent.json", words=["absent.json"])
+
+    def test_a_tuning_is_not_written_over(self):
+        self.tune("--columns", "1", "--precision", "single", "--reconstruct", "18")
+        before = self.read("t.json")
+        for arguments in (["invert", *SMALL, "--output", "t.json"], ["invert", *SMALL, "--report", "./t.json"],
+                          ["info", "--report", "t.json"], ["bench", "vector", "--json", "t.json"],
+                          ["generate", "--lattice", "4x4x4x4", "--output", "t.json"],
+                          ["gauge", "absent", "--convert", "t.json"]):
+            with self.subTest(arguments=arguments):
+                self.refused(*arguments, "--tuning", "t.json", words=["--tuning", "same file"])
+        self.assertEqual(self.read("t.json"), before)
 
     def test_wrong_command_lines(self):
         for words, arguments in ((["--output"], ["--lattice", "4x4x4x4"]),
