@@ -13,7 +13,7 @@ pkg-config|finds the libraries below
 git|records the commit in reports
 zlib1g-dev|CRC-32 checksums of SciDAC and ILDG files
 libjansson-dev|JSON reports of the kaon program
-liblapacke-dev|small dense problems in solvers and tests
+liblapacke-dev|small dense problems in the tests
 libopenblas-dev|the BLAS and LAPACK behind LAPACKE
 libcmocka-dev|the tests
 gnuplot-nox|the convergence plot (without it: the CSV and a message), make performance
