@@ -37,9 +37,14 @@ static const cli_command *find(const char *name) {
   return NULL;
 }
 
+static int asks_help(const char *word) {
+  return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "-?") == 0;
+}
+
 static int run(const cli_command *command, int argc, char **argv) {
-  char name[64];
-  int help = argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-?") == 0);
+  char name[64], long_help[] = "--help";
+  int help = argc > 1 && asks_help(argv[1]);
+  if (help) argv[1] = long_help;  /* argp has no -h */
   if (command->absent && !help) { /* whatever its options are */
     cli_error("%s", command->absent);
     return EXIT_DEVICE;
@@ -60,7 +65,7 @@ static int dispatch(int argc, char **argv) {
     printf("kaon %s (%s)\n", kaon_version(), kaon_commit());
     return EXIT_DONE;
   }
-  if (strcmp(first, "--help") == 0 || strcmp(first, "-?") == 0 || strcmp(first, "help") == 0) {
+  if (asks_help(first) || strcmp(first, "help") == 0) {
     const cli_command *topic = argc > 2 ? find(argv[2]) : NULL;
     if (argc > 2 && !topic)
       return cli_wrong("%s is not a command of kaon; kaon --help lists them", argv[2]);

@@ -345,7 +345,8 @@ const cli_command command_tune = {
     NULL,
     "Example:\n"
     "  kaon tune --lattice 8 8 8 16 --precision single --output tuning.json\n"
-    "  kaon invert --tuning tuning.json --gauge config.lime --kappa 0.13 --csw 1.769\n\n"
+    "  kaon invert --tuning tuning.json --gauge config.lime --kappa 0.130 \\\n"
+    "      --csw 1.769\n\n"
     "Choices never change the bits of a field; on a GPU they may change how sums are split, and so "
     "their last bits: the same file, the same bits. A file counts for the device, the instruction "
     "set and the version of kaon that it was measured with.",

@@ -23,6 +23,9 @@ class Usage(system.Case):
                 self.assertIn(option, out, command)
         self.assertEqual(system.kaon("solve", "--help")[0], 0)
         self.assertEqual(system.kaon("--help")[0], 0)
+        for word in ("-h", "-?"):
+            self.assertEqual(system.kaon(word), system.kaon("--help"))
+            self.assertEqual(system.kaon("tune", word), system.kaon("tune", "--help"))
 
     def test_every_option_of_the_contract_is_there(self):
         out = system.kaon("invert", "--help")[1]
@@ -47,6 +50,7 @@ class Usage(system.Case):
                 self.assertLessEqual(len(line), 80, line)
                 self.assertEqual(line, line.rstrip())
                 self.assertNotRegex(line, r"^ {7,}--[a-z-]+=", "not where options begin")
+                self.assertNotRegex(line, r"^[0-9.]+$", "an example that was wrapped")
 
     def test_output_that_cannot_be_printed_is_an_error(self):
         if not os.path.exists("/dev/full"):
