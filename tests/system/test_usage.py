@@ -166,7 +166,8 @@ class Usage(system.Case):
                           ["invert", *system.SMALL, "--action", "hisq"],
                           ["invert", *system.SMALL, "--action", "staggered"],
                           ["invert", *system.SMALL, "--solver", "pipecg"],
-                          ["invert", *system.SMALL, "--grid", "2", "1", "1", "1"]):
+                          ["invert", *system.SMALL, "--grid", "2", "1", "1", "1"],
+                          ["invert", *system.SMALL, "--grid", "65536x65536x65536x65536"]):
             with self.subTest(arguments=arguments):
                 self.refused(*arguments, status=3, words=["not built"])
 
