@@ -236,6 +236,48 @@ static void columns_end_at_their_own_time(void **state) {
   shell_close(&c);
 }
 
+/* Eigenvalues in [1, 4) on the first half, geometric from 1e-3 to 4 on the second. */
+static double easy_and_hard(size_t n, size_t i) {
+  const double along = ((double)i - (double)(n / 2)) / (double)(n - n / 2 - 1);
+  return i < n / 2 ? 1 + 3.0 * (double)(i % 97) / 97 : 1e-3 * pow(4e3, along);
+}
+
+static void map_easy_and_hard(const void *user, int dagger, size_t n, const shell_complex *x,
+                              shell_complex *y) {
+  (void)user, (void)dagger;
+  for (size_t i = 0; i < n; i++) y[i] = easy_and_hard(n, i) * x[i];
+}
+
+/* An easy column asks for all its updates within 20 steps, in which a hard one, whose residual has
+ * lost its easy part, wins nothing: that is no stagnation. */
+static void easy_columns_do_not_end_hard_ones(void **state) {
+  (void)state;
+  shell_case c;
+  shell_open(&c, extents, 2);
+  kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_easy_and_hard, NULL);
+  kaon_vector *b = shell_random_vector(&c, KAON_DOUBLE, 3, 9);
+  for (int k = 0; k < 3; k++) {
+    shell_complex *z = shell_random(&c, 3 + (uint64_t)k);
+    for (size_t i = 0; i < c.n; i++) {
+      const double hard = k == 0 ? 0 : k == 1 ? 1e-3 : easy_and_hard(c.n, i);
+      z[i] *= i >= c.n / 2 ? hard : k == 2 ? 1e-2 * easy_and_hard(c.n, i) : 1;
+    }
+    shell_import(&c, b, k, z);
+    free(z);
+  }
+  for (int p = KAON_SINGLE; p <= KAON_HALF; p++) {
+    result out;
+    kaon_vector *x = solve(&c, A, KAON_BLOCKCG, 1e-8, (kaon_precision)p, 10, b, &out);
+    printf("  double/%-6s %d, %d, %d steps, %d updates\n", precision_names[p], out.r[0].iterations,
+           out.r[1].iterations, out.r[2].iterations, out.r[2].updates);
+    check(&c, map_easy_and_hard, NULL, 1e-8, b, x, &out);
+    kaon_vector_destroy(&x);
+  }
+  kaon_vector_destroy(&b);
+  kaon_operator_destroy(&A);
+  shell_close(&c);
+}
+
 #ifdef KAON_WITH_LAPACKE
 /* |x - A^-1 b| <= |A^-1| tol |b| with A = 2 + Hermitian of norm below 1.7. */
 static void lapack_finds_the_same(void **state) {
@@ -420,6 +462,7 @@ int main(void) {
       cmocka_unit_test(columns_help_each_other),
       cmocka_unit_test(dependent_columns_converge),
       cmocka_unit_test(columns_end_at_their_own_time),
+      cmocka_unit_test(easy_columns_do_not_end_hard_ones),
 #ifdef KAON_WITH_LAPACKE
       cmocka_unit_test(lapack_finds_the_same),
 #endif

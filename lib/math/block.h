@@ -347,8 +347,20 @@ static inline KAON_HD int kaon_block_column_end(kaon_column_state *s, double wat
   if (s->iterations >= s->max_iterations) asks |= KAON_BLOCK_LIMIT;
   if (watched * s->scale > KAON_GROWTH2 * s->first) asks |= KAON_BLOCK_GROWTH;
   if (watched < s->delta2 * s->peak || moving <= s->slot[KAON_S_LOST][0]) asks |= KAON_BLOCK_UPDATE;
-  if (s->flush > 0 && s->iterations % s->flush == 0) asks |= KAON_BLOCK_FLUSH;
+  if (s->flush > 0 && (s->iterations - s->renewed) % s->flush == 0) asks |= KAON_BLOCK_FLUSH;
   return asks;
+}
+
+/* New residuals for all, since some asked, as t->pivot says. A column that did not may be on a
+ * plateau while an easy one goes through all its updates: that it has won nothing since the last is
+ * no sign that its precision is spent. */
+static inline KAON_HD void kaon_block_update(const kaon_block_team *t) {
+  KAON_BLOCK_SYNC();
+  for (int j = t->rank; j < t->n; j += t->size) {
+    const int asked = (int)t->pivot[j] & KAON_BLOCK_UPDATE;
+    if (kaon_block_open(t, j))
+      kaon_wait(&t->state[j], asked ? KAON_WAIT_UPDATE : KAON_WAIT_COMPANY, 1);
+  }
 }
 
 /* The block stops, waits and goes on as one. */
@@ -375,7 +387,7 @@ static inline KAON_HD void kaon_block_end(const kaon_block_team *t, int norm) {
   else if (asks & KAON_BLOCK_GROWTH)
     kaon_block_wait(t, KAON_WAIT_GROWTH, 1);
   else if (asks & KAON_BLOCK_UPDATE)
-    kaon_block_wait(t, KAON_WAIT_UPDATE, 1);
+    kaon_block_update(t);
   else if (!(asks & KAON_BLOCK_ALIVE))
     kaon_block_wait(t, KAON_WAIT_STALL, 1);
   else if (asks & KAON_BLOCK_FLUSH) {

@@ -2,11 +2,14 @@
  * one float scale, value = integer * (scale * KAON_HALF_STEP).
  *   scale     the largest |component| of the site
  *   integer   component * (32767 / scale), rounded to nearest
- * Error of a component: at most (0.5 + 0.01) scale / 32767 (the 0.01: three float roundings of
- * numbers up to 32767). A site that is zero, or below KAON_HALF_TINY where 32767 / scale overflows,
- * becomes zero within KAON_HALF_TINY. A site with a NaN or an infinity gets a scale that is not
- * finite (the search for the largest must not lose it), and all its values read back as NaN. Common
- * subset of C and CUDA C. */
+ * Error of a component: at most (0.5 + 0.01) scale / 32767. The 0.01: five float roundings of
+ * numbers up to 32767, each 2^-9 at most: the factor and the product with it on the way in, the
+ * step, the step times the scale and the product with that on the way out. A GPU's hop rounds
+ * product and integer in one (lib/cuda/quantise.h): one rounding fewer, so the bound holds there,
+ * but a component next to the middle of two integers may become the other one. A site that is zero,
+ * or below KAON_HALF_TINY where 32767 / scale overflows, becomes zero within KAON_HALF_TINY. A site
+ * with a NaN or an infinity gets a scale that is not finite (the search for the largest must not
+ * lose it), and all its values read back as NaN. Common subset of C and CUDA C. */
 #ifndef KAON_LIB_MATH_HALF_H
 #define KAON_LIB_MATH_HALF_H
 

@@ -17,7 +17,10 @@
  * Error of a decoded element, if a stored real is off by at most e (eps, or 1/32767 in half): row
  * a: 2 sqrt(5) e; (alpha, beta): 2 sqrt(3) e; the frame of b and c moves by at most sqrt(2) |da|;
  * so b: 2 (sqrt(3) + sqrt(10)) e < 10 e, c < 15 e, and a few roundings: below KAON_RECON8_BOUND e.
- */
+ * A GPU's reciprocals (lib/cuda/simt.h) are off by an ulp or two where the CPU's are by half of
+ * one: some eps more in b and c. There is room: a floating-point real below 1 is off by eps / 2 at
+ * most, its lowest bit included, which leaves 12 eps for roundings; in half they are 250 times as
+ * small as e. */
 #ifndef KAON_LIB_MATH_RECON_H
 #define KAON_LIB_MATH_RECON_H
 

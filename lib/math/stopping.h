@@ -25,6 +25,7 @@ enum {
   KAON_WAIT_BEGIN = 64, /* nothing done yet */
   KAON_WAIT_STOP,       /* the recurrence says: converged */
   KAON_WAIT_UPDATE,     /* reliable update due */
+  KAON_WAIT_COMPANY,    /* of another column of the block: says nothing of this one's progress */
   KAON_WAIT_CYCLE,      /* the cycle is full */
   KAON_WAIT_LIMIT,      /* all steps done */
   KAON_WAIT_STALL,      /* no new minimum for KAON_STALL_STEPS steps */
@@ -140,7 +141,8 @@ static inline KAON_HD int kaon_fresh(const kaon_column_state *s) {
  * tests/test_solvers_dirac.c holds the counts of steps that come of it. */
 static inline KAON_HD void kaon_adapt_delta(kaon_column_state *s) {
   const double factor2 = s->drift / KAON_DRIFT;
-  if (!(s->flags & KAON_FLAG_ADAPT) || s->reason != KAON_WAIT_UPDATE) return;
+  const int update = s->reason == KAON_WAIT_UPDATE || s->reason == KAON_WAIT_COMPANY;
+  if (!(s->flags & KAON_FLAG_ADAPT) || !update) return;
   s->delta2 *= factor2 < 0.25 ? 0.25 : factor2 > 4 ? 4 : factor2;
   if (s->delta2 < KAON_DELTA2_MIN) s->delta2 = KAON_DELTA2_MIN;
   if (s->delta2 > KAON_DELTA2_MAX) s->delta2 = KAON_DELTA2_MAX;
@@ -173,7 +175,8 @@ static inline KAON_HD void kaon_stop_verify(kaon_column_state *s) {
     kaon_finish(s, KAON_END_DIVERGING);
   else if (why == KAON_WAIT_BROKEN && kaon_beyond_repair(s, relative))
     kaon_finish(s, close ? KAON_END_CONVERGED : KAON_END_BREAKDOWN);
-  else if (why != KAON_WAIT_BEGIN && why != KAON_WAIT_BROKEN && kaon_stalled(s, relative))
+  else if (why != KAON_WAIT_BEGIN && why != KAON_WAIT_BROKEN && why != KAON_WAIT_COMPANY &&
+           kaon_stalled(s, relative))
     kaon_finish(s, close ? KAON_END_CONVERGED : KAON_END_STAGNATED);
   else
     s->gate = KAON_GATE_SERVICE | (kaon_fresh(s) ? KAON_GATE_START : KAON_GATE_INJECT);

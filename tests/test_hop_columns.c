@@ -1,0 +1,209 @@
+/* test_hop_columns.c - the hop of several columns against the reference, on every machine: a GPU's
+ * threads take two or three columns together and walk tiles, so there are columns left over,
+ * columns that are closed beside open ones, lattices that tiles fill and lattices that they do not;
+ * every precision and link storage, factors that single precision holds and one that it does not,
+ * the temporal gauge, both parities and the dagger. What depends on the order of sites on a CPU,
+ * and what is fused into the hop, is tested by test_dslash_kernels and test_dirac. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dslash/dirac_internal.h"
+#include "lib/math/recurrence.h"
+#include "tests/util/dirac_case.h"
+#include "tests/util/test_util.h"
+
+enum { MOST = 13, NORM = 3, STORAGES = 3, COUNTS = 8 };
+static const int counts[COUNTS] = {1, 2, 3, 4, 5, 7, 12, 13};
+static const kaon_reconstruct storages[STORAGES] = {KAON_RECONSTRUCT_18, KAON_RECONSTRUCT_12,
+                                                    KAON_RECONSTRUCT_8};
+
+/* Tiles want x in sixteens and y in fours (dslash/cuda/hop_kernel.h). The smallest lattice that
+ * they fill is a block of 128 threads, or two of 64, whose neighbours are all its own. */
+static const int tiled[4] = {16, 8, 2, 6}, one_tile[4] = {16, 4, 2, 2}, untiled[4] = {4, 6, 2, 10};
+
+typedef struct {
+  double anisotropy;
+  int temporal, threads; /* threads: a tuning's, on a device; 0: by rule */
+} variant;
+/* 0.75 is a single-precision number and 0.8 is none. */
+static const variant variants[] = {{1, 0, 0}, {0.8, 0, 0}, {0.75, 1, 128}, {0.8, 1, 64}};
+enum { VARIANTS = sizeof variants / sizeof *variants };
+
+typedef struct {
+  ref_complex **x, **hop[2][2]; /* hop[parity][dagger][k] */
+} expected_set;
+
+/* Links whose t components are the identity below the last slice, so that the temporal gauge
+ * changes nothing but how they are read; it rotates by products of ones that rounding has left. */
+static void make_temporal(dirac_case *c) {
+  ref_complex *g = ref_new(9 * ref_volume(&c->L));
+  ref_temporal_gauge(&c->L, c->u, g);
+  ref_gauge_transform_links(&c->L, g, c->u);
+  free(g);
+  case_import_links(c);
+}
+
+static expected_set expect(const dirac_case *c, double anisotropy) {
+  expected_set e = {.x = case_random_columns(c, MOST, 5)};
+  ref_dirac d = case_reference(c, 0.125, 0, anisotropy);
+  for (int parity = 0; parity < 2; parity++)
+    for (int dagger = 0; dagger < 2; dagger++) {
+      e.hop[parity][dagger] = ref_alloc(MOST, sizeof *e.hop[parity][dagger]);
+      for (int k = 0; k < MOST; k++) {
+        e.hop[parity][dagger][k] = ref_new(ref_spinor_size(&c->L));
+        ref_hop_parity(&d, dagger ? -1 : 1, parity, e.x[k], e.hop[parity][dagger][k]);
+      }
+    }
+  ref_dirac_free(&d);
+  return e;
+}
+
+static void forget(expected_set *e) {
+  case_free_columns(e->x, MOST);
+  for (int i = 0; i < 4; i++) case_free_columns(e->hop[i / 2][i % 2], MOST);
+}
+
+/* Error of one column over that of x, as test_dirac counts it; and its norm by the pass. */
+static double error_of(dirac_case *c, const kaon_vector *out, int k, const ref_complex *expected,
+                       const ref_complex *x, double sum) {
+  const size_t n = ref_spinor_size(&c->L);
+  ref_complex *psi = case_export(c, out, k);
+  const double norm2 = ref_norm2(psi, n);
+  const double e = ref_rel_diff(psi, expected, n) * sqrt(ref_norm2(expected, n) / ref_norm2(x, n));
+  free(psi);
+  /* half: summed before it is stored, 24 reals of each site */
+  assert_true(fabs(sum / norm2 - 1) < (out->precision == KAON_HALF     ? 1e-4
+                                       : out->precision == KAON_SINGLE ? 1e-5
+                                                                       : 1e-12));
+  return e;
+}
+
+/* The hop of `count` columns, column `closed` (-1: none) with a gate that is shut: it must stay. */
+static double hop_and_compare(dirac_case *c, const kaon_operator *A, const expected_set *e,
+                              int count, int closed, int parity, int dagger) {
+  const kaon_dirac_fields *fields = kaon_dirac_of(A)->fields;
+  const kaon_precision precision = fields->precision;
+  const kaon_fused bare = {0, NULL, 1, KAON_CLOVER_NONE, KAON_BLOCKS_TERM};
+  kaon_vector *in = case_vector(c, (kaon_parity)(1 - parity), precision, count);
+  kaon_vector *out = case_vector(c, (kaon_parity)parity, precision, count);
+  kaon_scalars *scalars = NULL;
+  kaon_column_state *host = calloc((size_t)count, sizeof *host);
+  kaon_pass pass = KAON_PASS_INIT;
+  double before[MOST], after[MOST], worst = 0;
+  case_import(c, in, e->x);
+  case_import(c, out, e->x);
+  must(c->ctx, kaon_vector_norm2(out, before));
+  must(c->ctx, kaon_scalars_create(c->ctx, count, &scalars));
+  for (int k = 0; k < count; k++) host[k].gate = k == closed ? KAON_GATE_SERVICE : KAON_GATE_STEP;
+  must(c->ctx, kaon_scalars_write(scalars, host));
+  pass.scalars = scalars;
+  pass.norm = NORM;
+  must(c->ctx, kaon_dslash_hop(fields, parity, (kaon_mode)dagger, &bare, in, out, &pass));
+  must(c->ctx, kaon_scalars_read(scalars, host));
+  must(c->ctx, kaon_vector_norm2(out, after));
+  for (int k = 0; k < count; k++) {
+    if (k == closed) {
+      assert_true(after[k] == before[k]);
+      assert_true(host[k].slot[NORM][0] == 0);
+      continue;
+    }
+    const double error =
+        error_of(c, out, k, e->hop[parity][dagger][k], e->x[k], host[k].slot[NORM][0]);
+    if (!(error <= worst)) worst = error;
+  }
+  free(host);
+  kaon_scalars_destroy(&scalars);
+  kaon_vector_destroy(&in);
+  kaon_vector_destroy(&out);
+  return worst;
+}
+
+/* A device's hop in blocks of so many threads; nothing on a CPU. */
+static void tune(dirac_case *c, const variant *v, kaon_precision precision, int recon, int count) {
+  kaon_context_info info;
+  kaon_tuning_entry entry = {.kernel = KAON_TUNED_HOP,
+                             .precision = precision,
+                             .reconstruct = recon,
+                             .columns = count,
+                             .sites = kaon_lattice_volume(c->lattice),
+                             .threads = v->threads};
+  if (c->isa != MACHINE_CUDA || v->threads == 0) return;
+  must(c->ctx, kaon_context_query(c->ctx, &info));
+  const kaon_tuning tuning = {kaon_version(), info.backend, info.device, info.isa, 1, &entry};
+  must(c->ctx, kaon_context_set_tuning(c->ctx, &tuning));
+}
+
+static void compare(dirac_case *c, const variant *v, const expected_set *e,
+                    kaon_precision precision, kaon_reconstruct storage) {
+  kaon_operator *M = case_dirac(c, 0.125, 0, v->anisotropy, precision, storage);
+  kaon_operator *S = case_even_odd(c, M, KAON_EVEN_ODD_SYMMETRIC, KAON_EVEN, v->temporal);
+  const rounding r = case_rounding_rms(precision, storage);
+  double worst = 0;
+  assert_int_equal(kaon_dirac_of(S)->fields->stencil.temporal, v->temporal);
+  for (int i = 0; i < COUNTS; i++) {
+    const int count = counts[i];
+    tune(c, v, precision, (int)storage, count);
+    /* none, the first, one in the middle and the last one closed, in turn */
+    const int closed = count < 2 ? -1 : i % 4 == 0 ? -1 : (i % 4 - 1) * (count - 1) / 2;
+    worst = fmax(worst, hop_and_compare(c, S, e, count, closed, i % 2, i / 2 % 2));
+    worst = fmax(worst, hop_and_compare(c, S, e, count, -1, 1 - i % 2, i / 2 % 2));
+  }
+  must(c->ctx, kaon_context_set_tuning(c->ctx, NULL));
+  char what[128];
+  snprintf(what, sizeof what, "%dx%dx%dx%d %s %s r%d factor %.2f%s", c->L.n[0], c->L.n[1],
+           c->L.n[2], c->L.n[3], isa_names[c->isa], precision_names[precision], (int)storage,
+           v->anisotropy, v->temporal ? ", temporal" : "");
+  /* x and the result are stored, |D x| = 4 |x|; what is left of the rotations: 16 roundings a
+   * product of T of them at each end of eight links */
+  const double rotated = v->temporal ? 8 * 16 * (2 * c->L.n[3] + 2) * 0x1p-53 : 0;
+  test_below(what, worst, 3 * sqrt(r.e_hop * r.e_hop + 32 * r.e_store * r.e_store) + rotated);
+  kaon_operator_destroy(&S);
+  kaon_operator_destroy(&M);
+}
+
+static void columns_match_reference(const int extents[4], int antiperiodic) {
+  expected_set e[VARIANTS] = {{NULL, {{NULL, NULL}, {NULL, NULL}}}};
+  for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
+    dirac_case c;
+    if (!case_open(&c, machine, extents, antiperiodic, LINKS_RANDOM, 19)) continue;
+    make_temporal(&c);
+    for (int i = 0; i < VARIANTS; i++) {
+      if (e[i].x == NULL) e[i] = expect(&c, variants[i].anisotropy);
+      for (int p = KAON_DOUBLE; p <= KAON_HALF; p++)
+        for (int s = 0; s < STORAGES; s++)
+          compare(&c, &variants[i], &e[i], (kaon_precision)p, storages[s]);
+    }
+    case_close(&c);
+  }
+  for (int i = 0; i < VARIANTS; i++)
+    if (e[i].x != NULL) forget(&e[i]);
+}
+
+static void columns_agree_where_tiles_fill_the_lattice(void **state) {
+  (void)state;
+  columns_match_reference(tiled, 1);
+}
+static void columns_agree_where_one_tile_is_the_lattice(void **state) {
+  (void)state;
+  columns_match_reference(one_tile, 0);
+}
+static void columns_agree_without_tiles(void **state) {
+  (void)state;
+  columns_match_reference(untiled, 1);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(columns_agree_where_tiles_fill_the_lattice),
+      cmocka_unit_test(columns_agree_where_one_tile_is_the_lattice),
+      cmocka_unit_test(columns_agree_without_tiles),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
