@@ -25,8 +25,9 @@ static kaon_status take_blocks(kaon_dirac_fields *fields, kaon_blocks *blocks) {
   if (blocks->data != NULL) return KAON_OK;
   kaon_context *ctx = fields->family->ctx;
   const size_t sites = (size_t)(fields->stencil.nblocks * fields->stencil.width);
-  KAON_TRY(kaon_pool_take(ctx, sites * 72 * kaon_precision_bytes(fields->precision),
-                          "clover blocks", &blocks->data));
+  const size_t bytes = sites * 72 * kaon_precision_bytes(fields->precision);
+  KAON_TRY(kaon_field_check(ctx, "clover blocks", bytes));
+  KAON_TRY(kaon_pool_take(ctx, bytes, "clover blocks", &blocks->data));
   if (fields->precision != KAON_HALF) return KAON_OK;
   void *scale = NULL;
   KAON_TRY(kaon_pool_take(ctx, sites * 2 * sizeof(float), "clover scales", &scale));

@@ -12,7 +12,8 @@ enum { KAON_CLOVER_NONE = 0, KAON_CLOVER_ON_HOP = 1, KAON_CLOVER_ON_X = 2 };
  * nowhere; C = the blocks handed in (the clover term or its inverse). x.data == NULL: a is taken as
  * 0. in is of the other parity; x and out may be the same vector; in must not alias out. links[p]:
  * the link array of parity p in `recon` reals; direction mu's hops carry coefficient[mu]. sum:
- * slot[0] <- sum |out|^2, slot[1] <- sum conj(w) out (w: a vector of out's parity). */
+ * slot[0] <- sum |out|^2, slot[1] <- sum conj(w) out (w: a vector of out's parity); half: of out
+ * as it is before it is rounded. */
 typedef struct kaon_hop_args {
   const kaon_stencil *stencil;
   int parity;

@@ -73,6 +73,7 @@ typedef struct kaon_backend {
   int access;              /* bytes that a lane reads at once (kaon_pack); 0: one component */
   int host_accessible;     /* device pointers may be read by the host: the CPU */
   int computed_neighbours; /* plain site order, neighbours worked out by kernels: no tables */
+  size_t field_bytes;      /* of a lattice field that kernels can number at most; 0: any */
   /* What a context needs of the machine: ctx->machine, queue, device, details. NULL: nothing. */
   kaon_status (*open)(kaon_context *ctx);
   void (*close)(kaon_context *ctx);

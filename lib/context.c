@@ -161,6 +161,15 @@ void kaon_log(const kaon_context *ctx, kaon_log_level level, const char *format,
   ctx->options.log(ctx->options.log_user, level, line);
 }
 
+kaon_status kaon_field_check(const kaon_context *ctx, const char *what, size_t bytes) {
+  const size_t most = ctx->backend->field_bytes;
+  if (most == 0 || bytes <= most) return KAON_OK;
+  return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
+                   "%s: %.1f GB, but the kernels of backend %s number fields of at most %.1f GB; "
+                   "take fewer columns or a smaller lattice",
+                   what, (double)bytes * 1e-9, ctx->backend->name, (double)most * 1e-9);
+}
+
 /* Tickets stand behind the partials; kernels leave them at zero. */
 static kaon_status grow_partials(kaon_context *ctx, int nrhs, size_t bytes) {
   const size_t tickets = (size_t)nrhs * sizeof *ctx->tickets;

@@ -28,11 +28,12 @@ struct kaon_context {
   size_t core_cache_bytes;   /* second-level cache of one core: much more than that is prefetched */
   struct kaon_tuning_entry *tuning; /* lib/tuning.h; NULL: all by rule */
   int tuning_count;
+  uint64_t tunings; /* how often the table was set: recorded launches hold for one of them */
   char device[128];
   char details[160]; /* of a device: memory, compute capability, driver */
   void *machine;     /* the backend's own (open, close) */
   void *queue;       /* CUDA: the context's one stream */
-  int dependent;     /* CUDA: launches may overlap the end of the one before (lib/cuda/dependent.h) */
+  int dependent; /* CUDA: launches may overlap the end of the one before (lib/cuda/dependent.h) */
 };
 
 void kaon_context_retain(kaon_context *ctx);
@@ -60,6 +61,10 @@ kaon_status kaon_pool_expect(kaon_context *ctx, size_t bytes, const char *what);
 /* How many blocks were given back so far: while it stays, addresses taken before are still theirs.
  */
 uint64_t kaon_pool_given(const kaon_pool *pool);
+
+/* UNSUPPORTED, with a sentence, where the backend's kernels cannot number a lattice field (a
+ * vector, a parity's clover blocks) of so many bytes. */
+kaon_status kaon_field_check(const kaon_context *ctx, const char *what, size_t bytes);
 
 /* A launch for kernels with `nrhs` columns that touch `pass_bytes`. Grows the partials
  * buffer if need be (never inside a solve: kaon_solver_create sizes it). */

@@ -94,6 +94,7 @@ void kaon_tuning_release(kaon_context *ctx) {
   free(ctx->tuning);
   ctx->tuning = NULL;
   ctx->tuning_count = 0;
+  ctx->tunings++;
 }
 
 kaon_status kaon_context_set_tuning(kaon_context *ctx, const kaon_tuning *tuning) {

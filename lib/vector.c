@@ -9,6 +9,10 @@ static size_t site_count(const kaon_space *space, int nrhs) {
   return (size_t)space->nblocks * (size_t)space->width * (size_t)nrhs;
 }
 
+static size_t data_bytes(const kaon_space *space, kaon_precision precision, int nrhs) {
+  return site_count(space, nrhs) * (size_t)space->ncomp * kaon_precision_bytes(precision);
+}
+
 static kaon_status check(kaon_context *ctx, const kaon_space *space, kaon_precision precision,
                          int nrhs) {
   if (nrhs < 1)
@@ -30,13 +34,15 @@ static kaon_status check(kaon_context *ctx, const kaon_space *space, kaon_precis
   if ((size_t)nrhs > SIZE_MAX / 16 / ((size_t)space->ncomp * site_count(space, 1) + 1))
     return kaon_fail(ctx, KAON_ERR_MEMORY, "vector: %d columns of %lld sites exceed any memory",
                      nrhs, (long long)space->nsites);
-  return KAON_OK;
+  return space->lattice == NULL
+             ? KAON_OK
+             : kaon_field_check(ctx, "vector", data_bytes(space, precision, nrhs));
 }
 
 static kaon_status take(kaon_vector *v) {
   kaon_context *ctx = v->ctx;
   const size_t sites = site_count(v->space, v->nrhs);
-  const size_t bytes = sites * (size_t)v->space->ncomp * kaon_precision_bytes(v->precision);
+  const size_t bytes = data_bytes(v->space, v->precision, v->nrhs);
   KAON_TRY(kaon_pool_take(ctx, bytes, "vector", &v->data));
   KAON_TRY(ctx->backend->memory->clear(ctx, v->data, bytes));
   if (v->precision != KAON_HALF) return KAON_OK;

@@ -53,7 +53,8 @@ typedef struct kaon_column_history {
 /* What a recording holds for. */
 typedef struct kaon_recorded {
   kaon_view b, x;
-  uint64_t given; /* blocks given back to the pool by then */
+  uint64_t given;   /* blocks given back to the pool by then */
+  uint64_t tunings; /* and tables of launch choices set: a recorded launch keeps its shape */
   int reduces, block;
   kaon_issue form; /* AUTO: there is none */
 } kaon_recorded;

@@ -8,8 +8,8 @@
  * block for all of them, and no step pays for asking.
  *
  * Recorded addresses are good as long as the same vectors are bound and no block of memory has been
- * given back. Operators are asked once a solve whether they are stale: while they are recorded,
- * else by an application to no column. */
+ * given back, recorded launches as long as the context's tuning stays. Operators are asked once a
+ * solve whether they are stale: while they are recorded, else by an application to no column. */
 #include <math.h>
 
 #include "solvers/runner.h"
@@ -44,6 +44,7 @@ static kaon_recorded now(const kaon_solver *s) {
   return (kaon_recorded){.b = kaon_view_of(s->b),
                          .x = kaon_view_of(s->x),
                          .given = kaon_pool_given(s->ctx->pool),
+                         .tunings = s->ctx->tunings,
                          .reduces = s->reduces,
                          .block = s->block,
                          .form = s->recorded.form};
@@ -53,7 +54,7 @@ static int still_good(const kaon_solver *s) {
   const kaon_recorded *a = &s->recorded, b = now(s);
   return a->form != KAON_ISSUE_AUTO && a->b.data == b.b.data && a->b.scale == b.b.scale &&
          a->x.data == b.x.data && a->x.scale == b.x.scale && a->given == b.given &&
-         a->reduces == b.reduces && a->block == b.block;
+         a->tunings == b.tunings && a->reduces == b.reduces && a->block == b.block;
 }
 
 int kaon_replay_possible(const kaon_solver *s) {

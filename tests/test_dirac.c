@@ -448,6 +448,30 @@ static void test_singular_clover_block_names_its_site(void **state) {
   case_close(&c);
 }
 
+/* A backend whose kernels number 71 reals a site of a parity: links and vectors, not the 72 of
+ * clover blocks. */
+static void test_clover_blocks_beyond_what_kernels_number_are_refused(void **state) {
+  (void)state;
+  dirac_case c;
+  kaon_dirac_options options = KAON_DIRAC_OPTIONS_INIT;
+  kaon_operator *M = NULL;
+  assert_true(case_open(&c, KAON_ISA_AUTO, small_extents, 1, LINKS_RANDOM, 3));
+  const kaon_backend *backend = c.ctx->backend;
+  kaon_backend narrow = *backend;
+  narrow.field_bytes = 71 * sizeof(double) * (size_t)kaon_lattice_volume(c.lattice) / 2;
+  c.ctx->backend = &narrow;
+  options.kappa = kappa;
+  must(c.ctx, kaon_dirac_create(c.gauge, &options, &M));
+  kaon_operator_destroy(&M);
+  options.csw = csw;
+  must_refuse(c.ctx, KAON_ERR_UNSUPPORTED, kaon_dirac_create(c.gauge, &options, &M));
+  assert_null(M);
+  c.ctx->backend = backend;
+  must(c.ctx, kaon_dirac_create(c.gauge, &options, &M));
+  kaon_operator_destroy(&M);
+  case_close(&c);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_wilson_matches_reference_on_plain_order),
@@ -465,6 +489,7 @@ int main(void) {
       cmocka_unit_test(test_costs_are_the_agreed_counts),
       cmocka_unit_test(test_bad_input_is_refused_with_a_sentence),
       cmocka_unit_test(test_singular_clover_block_names_its_site),
+      cmocka_unit_test(test_clover_blocks_beyond_what_kernels_number_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -210,8 +210,11 @@ static void one_method(world *w, kaon_method method, kaon_precision sloppy) {
   static const int blocks[] = {0, 4, 16}, intervals[] = {10, 1, 256};
   kaon_solver_options o = options_of(method, sloppy);
   kaon_solver *s = solver_of(w, o, KAON_ISSUE_PLAIN, 0);
+  const int dependent = w->c.ctx->dependent;
   outcome plain, other;
+  w->c.ctx->dependent = 0; /* a device: no launch begins before the one before has ended */
   take(w, s, &plain);
+  w->c.ctx->dependent = dependent;
   assert_int_equal(s->recorded.form, KAON_ISSUE_AUTO);
   kaon_solver_destroy(&s);
   for (int issue = KAON_ISSUE_REPLAY; issue <= KAON_ISSUE_WHILE; issue++)
@@ -281,6 +284,33 @@ static void recordings_follow_the_memory(void **state) {
   release(&first);
   kaon_vector_destroy(&stranger);
   kaon_solver_destroy(&wide);
+  kaon_solver_destroy(&s);
+  close_world(&w);
+}
+
+/* A launch is recorded with its shape, which a tuning may change, and on a device the bits of sums
+ * with it. */
+static void recordings_follow_the_tuning(void **state) {
+  (void)state;
+  world w;
+  kaon_context_info info;
+  if (!open_world(&w, small, COLUMNS, 0.12)) return;
+  kaon_solver *s = solver_of(&w, options_of(KAON_CGNR, KAON_SINGLE), KAON_ISSUE_AUTO, 0);
+  must(w.c.ctx, kaon_context_query(w.c.ctx, &info));
+  const kaon_tuning nothing = {
+      .version = kaon_version(), .backend = info.backend, .device = info.device, .isa = info.isa};
+  uint64_t recorded = 0;
+  for (int turn = 0; turn < 6; turn++) { /* a table, the same for two solves; none; again */
+    if (turn % 2 == 0)
+      must(w.c.ctx, kaon_context_set_tuning(w.c.ctx, turn % 4 == 0 ? &nothing : NULL));
+    const int before = calls.records;
+    must(w.c.ctx, kaon_vector_zero(w.x));
+    must(w.c.ctx, kaon_solver_solve(s, w.b, w.x, NULL, NULL));
+    assert_int_equal(s->recorded.form, KAON_ISSUE_WHILE);
+    if (machine == MACHINE_CPU) assert_int_equal(calls.records - before, turn % 2 == 0);
+    assert_true(turn % 2 == 0 ? s->recorded.tunings > recorded : s->recorded.tunings == recorded);
+    recorded = s->recorded.tunings;
+  }
   kaon_solver_destroy(&s);
   close_world(&w);
 }
@@ -397,6 +427,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(bits_do_not_depend_on_how_steps_are_issued),
       cmocka_unit_test(recordings_follow_the_memory),
+      cmocka_unit_test(recordings_follow_the_tuning),
       cmocka_unit_test(a_recording_of_changed_links_is_stale),
       cmocka_unit_test(a_monitor_ends_recorded_solves),
       cmocka_unit_test(nested_solvers),

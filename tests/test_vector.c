@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "blas/submit.h"
 #include "lib/math/basis.h"
 #include "reference/reference.h"
 #include "util/vector_bed.h"
@@ -370,6 +371,18 @@ static void misuse_is_refused_with_a_sentence(void **state) {
 #undef REFUSED
   assert_int_equal(kaon_vector_norm2(NULL, norm2), KAON_ERR_ARGUMENT);
   assert_int_equal(kaon_vector_import(NULL, 0, psi, KAON_BASIS_UKQCD), KAON_ERR_ARGUMENT);
+  const kaon_backend *backend = b.ctx->backend; /* one whose kernels count no further */
+  kaon_backend narrow = *backend;
+  narrow.field_bytes = kaon_vector_bytes(b.v[0]);
+  b.ctx->backend = &narrow;
+  ok(b.ctx, kaon_vector_create(b.ctx, b.space, KAON_DOUBLE, 3, &v));
+  kaon_vector_destroy(&v);
+  if (b.space->lattice != NULL) {
+    assert_int_equal(kaon_vector_create(b.ctx, b.space, KAON_DOUBLE, 4, &v), KAON_ERR_UNSUPPORTED);
+    print_message("%s\n", kaon_last_error(b.ctx));
+    assert_null(v);
+  }
+  b.ctx->backend = backend;
   b.ctx->options.memory_limit = 1 << 28;
   assert_int_equal(kaon_vector_create(b.ctx, b.space, KAON_DOUBLE, INT32_MAX, &v), KAON_ERR_MEMORY);
   print_message("%s\n", kaon_last_error(b.ctx));

@@ -30,7 +30,7 @@ typedef struct hop_call {
   int split;  /* a rest is not 0 */
   int groups; /* of columns: COLUMNS times as many are worked on */
   int tiles;  /* blocks of a column that its sites make */
-  int overlaps;
+  int overlaps; /* the next kernel may start before the results are written (site_overlaps) */
   double a, b;
   real factor[4];  /* of a direction's hops: its coefficient, and in t the projector's 2; half: and
                       what a product of integers is worth */

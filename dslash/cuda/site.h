@@ -1,8 +1,8 @@
-/* site.h - what the GPU's Dirac kernels share: where a site and its neighbours are, and a site's
- * spinor, link and clover block between memory and registers. A thread works on one site of the
- * updated parity; lanes are consecutive checkerboard sites (lib/layout.h), so neighbours are
- * computed, not looked up (lib/cuda/neighbours.h). Links pass the first-level cache by and results
- * are streamed, so that what caches hold is spinors. */
+/* site.h - what the GPU's Dirac kernels share: a site's spinor, link and clover block between
+ * memory and registers, and its sums. A thread works on one site of the updated parity; lanes are
+ * consecutive checkerboard sites (lib/layout.h), so neighbours are computed, not looked up
+ * (lib/cuda/neighbours.h). Links pass the first-level cache by and results are streamed, so that
+ * what caches hold is spinors. */
 #ifndef KAON_DSLASH_CUDA_SITE_H
 #define KAON_DSLASH_CUDA_SITE_H
 
@@ -18,9 +18,10 @@
  * registers. */
 enum { SITE_THREADS = 128 };
 
-/* Objects of a site come in packets, COUNT of them, of a lane's GROUP components; a block's packet g
- * of lane l is number g * KAON_LANES + l of its unit (a column, a matrix). Numbers of packets stay
- * below 2^32 and are cheaper than addresses. */
+/* Objects of a site come in packets, COUNT of them, of a lane's GROUP components; a block's packet
+ * g of lane l is number g * KAON_LANES + l of its unit (a column, a matrix). Numbers of packets are
+ * cheaper than addresses. They stay below 2^32: larger fields are refused when they are made
+ * (kaon_field_check), and links of one direction cannot be so large (lib/lattice.c). */
 template <int NCOMP>
 struct packets {
   static constexpr int group = kaon_group<stored, NCOMP>();
@@ -67,10 +68,12 @@ static __device__ __forceinline__ words<BYTES> read_once(const void *p) {
   words<BYTES> x;
   if constexpr (BYTES == 16)
     asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];"
-        : "=r"(x.w[0]), "=r"(x.w[1]), "=r"(x.w[2]), "=r"(x.w[3])
-        : "l"(p));
+                 : "=r"(x.w[0]), "=r"(x.w[1]), "=r"(x.w[2]), "=r"(x.w[3])
+                 : "l"(p));
   else if constexpr (BYTES == 8)
-    asm volatile("ld.global.nc.L1::no_allocate.v2.u32 {%0,%1}, [%2];" : "=r"(x.w[0]), "=r"(x.w[1]) : "l"(p));
+    asm volatile("ld.global.nc.L1::no_allocate.v2.u32 {%0,%1}, [%2];"
+                 : "=r"(x.w[0]), "=r"(x.w[1])
+                 : "l"(p));
   else
     asm volatile("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(x.w[0]) : "l"(p));
   return x;
@@ -257,8 +260,8 @@ static inline int site_threads(uint32_t nsites) {
   return nsites >= (1u << 17) ? SITE_THREADS : SITE_THREADS / 2;
 }
 
-/* Whether the next kernel's blocks may come in while the last ones of this one are at work: worth it
- * where those are a part of all that counts. */
+/* Whether the next kernel's blocks may come in while the last ones of this one are at work: worth
+ * it where those are a part of all that counts. */
 static inline int site_overlaps(uint32_t nsites) {
   return nsites <= (1u << 20);
 }

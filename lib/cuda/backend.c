@@ -25,6 +25,7 @@ const kaon_backend kaon_cuda_table = {
     .access = 16,
     .host_accessible = 0,
     .computed_neighbours = 1,
+    .field_bytes = (size_t)1 << 36, /* 2^32 packets of 16 bytes (dslash/cuda/site.h) */
     .open = kaon_cuda_open,
     .close = kaon_cuda_close,
     .energy = kaon_cuda_energy,

@@ -2,9 +2,11 @@
  * multiprocessors idle, and a launch costs a microsecond or two: the next kernel's blocks come in
  * meanwhile, work out who they are and wait until all that was written before is visible.
  * A kernel launched by kaon_cuda_launch calls kaon_wait_for_previous before it reads or writes
- * anything that another kernel writes (gates and states are such), and kaon_let_next_start where the
- * rest of its work is short: the next one's blocks take the places that its own leave. Kernels that
- * are launched otherwise wait for all of the one before and need neither.
+ * anything that another kernel writes (gates and states are such), and kaon_let_next_start where
+ * the rest of its work is short: the next one's blocks take the places that its own leave. Kernels
+ * that are launched otherwise wait for all of the one before and need neither. All threads call
+ * kaon_wait_for_previous first, those too that have nothing to do: a block that returned without it
+ * would let the kernel after this one start before the one before it has ended.
  * From compute capability 9.0, in code made for it; elsewhere these are plain launches. */
 #ifndef KAON_LIB_CUDA_DEPENDENT_H
 #define KAON_LIB_CUDA_DEPENDENT_H

@@ -17,7 +17,7 @@ typedef struct kaon_cuda_machine {
   void *stage[KAON_CUDA_STAGES]; /* pinned; taken at the first transfer */
   cudaEvent_t passed[KAON_CUDA_STAGES];
   struct kaon_cuda_meter *meter; /* energy.c; made when it is first asked */
-  int recording; /* the stream is captured (graph.c): no answers, no fresh memory */
+  int recording;                 /* the stream is captured (graph.c): no answers, no fresh memory */
 } kaon_cuda_machine;
 
 static inline kaon_cuda_machine *kaon_cuda_machine_of(const kaon_context *ctx) {
@@ -39,8 +39,8 @@ extern const kaon_record_ops kaon_cuda_record;
 double kaon_cuda_energy(kaon_context *ctx);
 void kaon_cuda_meter_destroy(struct kaon_cuda_meter **meter);
 
-/* Whether this build has code for the current device, and the capability it was made for (probe.cu).
- */
+/* Whether this build has code for the current device, and the capability it was made for
+ * (probe.cu). */
 cudaError_t kaon_cuda_probe(int *capability);
 
 #endif

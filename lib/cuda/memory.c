@@ -89,6 +89,7 @@ static kaon_status to_device(kaon_context *ctx, void *device, const void *host, 
   kaon_cuda_machine *machine = kaon_cuda_machine_of(ctx);
   int i = 0;
   KAON_TRY(refuse_recorded(ctx, "a transfer"));
+  KAON_TRY(kaon_cuda_pending(ctx, "a kernel launch")); /* a wait would forget it */
   KAON_TRY(stages(ctx));
   for (size_t begin = 0; begin < bytes; begin += KAON_CUDA_STAGE_BYTES) {
     const size_t length = stage_length(bytes, begin);

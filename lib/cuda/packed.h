@@ -1,8 +1,9 @@
 /* packed.h - a half-precision complex number on a GPU: two 16-bit integers in one word, re below.
  * The two-way dot product picks one of them, with either sign, extends it and adds it to a 32-bit
  * integer, in one instruction. That integer starts as the bits of 1.5 * 2^23, a float whose last
- * place is 1: the sum's bits then are the float 1.5 * 2^23 + n, |n| < 2^22, and a subtraction leaves
- * n. Conversions from 16-bit integers are four times as slow. Included by lib/math/vreal.h alone. */
+ * place is 1: the sum's bits then are the float 1.5 * 2^23 + n, |n| < 2^22, and a subtraction
+ * leaves n. Conversions from 16-bit integers are four times as slow. Included by lib/math/vreal.h
+ * alone. */
 #ifndef KAON_LIB_CUDA_PACKED_H
 #define KAON_LIB_CUDA_PACKED_H
 
