@@ -123,7 +123,7 @@ static kaon_status allocate(kaon_context *ctx, kaon_pool *pool, size_t bytes, co
   if (limit > 0 && pool->held + (int64_t)bytes > limit)
     return kaon_fail(ctx, KAON_ERR_MEMORY,
                      "memory: %s needs %zu bytes, but %lld of the limit of %lld bytes are in use; "
-                     "raise memory_limit "
+                     "raise memory_limit (the program: --memory-limit) "
                      "or solve fewer columns at once",
                      what, bytes, (long long)pool->held, (long long)limit);
   kaon_status status = ctx->backend->memory->allocate(ctx, bytes, pointer);

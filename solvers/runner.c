@@ -96,16 +96,10 @@ static kaon_status look(kaon_solver *s, kaon_pace *p, int *cancel) {
   return kaon_runner_agree(s, status, p, cancel);
 }
 
-/* Services are cheaper together. As columns do not see each other, waiting for company changes no
- * result: serve when half of those left wait, or when some have waited for a few looks. */
+/* Columns of a method with cycles are served between those alone. */
 int kaon_runner_serve_now(const kaon_solver *s, kaon_columns_now n, int begins, int *patience) {
-  enum { LOOKS = 3 };
-  if (n.waiting == 0) return 0;
-  if (n.stepping == 0) return 1;
-  if (s->cycle > 0) return begins;
-  if (n.waiting < n.stepping && ++*patience < LOOKS) return 0;
-  *patience = 0;
-  return 1;
+  if (s->cycle > 0 && n.stepping > 0) return n.waiting > 0 && begins;
+  return kaon_serve_now(n.stepping, n.waiting, patience);
 }
 
 kaon_status kaon_runner_run(kaon_solver *s) {

@@ -16,12 +16,10 @@
 #include "lib/math/recon.h"
 
 /* How many columns a thread takes where there are enough, and the blocks that a multiprocessor must
- * have room for, with many and with one: caps on registers, which the compiler would spend on loads
- * far ahead. */
+ * have room for: a cap on registers, which the compiler would spend on loads far ahead. */
 enum {
   COLUMNS_MANY = KAON_HALF || sizeof(real) == 8 ? 2 : 3,
-  BLOCKS_MANY = KAON_HALF ? 4 : sizeof(real) == 8 ? 2 : 3,
-  BLOCKS_ONE = KAON_HALF ? 4 : sizeof(real) == 8 ? 2 : 3
+  LEAST_BLOCKS = KAON_HALF ? 4 : sizeof(real) == 8 ? 2 : 3
 };
 
 typedef struct hop_call {
@@ -159,7 +157,7 @@ static __device__ __forceinline__ void hop_end(const hop_call &a, uint32_t site,
 
 /* COLUMNS = 1 with SPLIT: a factor of a direction that `real` does not hold. */
 template <int RECON, int COLUMNS, bool CLOVER, bool SPLIT>
-static __global__ void __launch_bounds__(SITE_THREADS, COLUMNS > 1 ? BLOCKS_MANY : BLOCKS_ONE)
+static __global__ void __launch_bounds__(SITE_THREADS, LEAST_BLOCKS)
     hop_kernel(const __grid_constant__ hop_call a) {
   __shared__ site_room room[COLUMNS];
   const unsigned groups = (unsigned)a.groups;

@@ -1,10 +1,9 @@
 /* loop.cu - a recorded loop's decisions: whether another block of steps follows, and whether
- * columns that wait are served now. Services are cheaper together, and as columns do not see each
- * other, waiting for company changes no result: served when half of those left wait, or after a few
- * blocks (the rule of solvers/runner.c). */
+ * columns that wait are served now (lib/math/stopping.h). */
 #include "lib/cuda/loop.h"
+#include "lib/math/stopping.h"
 
-enum { WARP = 32, PATIENCE = 3 };
+enum { WARP = 32 };
 
 static __global__ void start_kernel(kaon_loop_control *control, int limit) {
   control->blocks = 0;
@@ -33,11 +32,9 @@ static __global__ void decide_kernel(kaon_loop_control *control, const kaon_colu
   if (threadIdx.x != 0) return;
   const int blocks = control->blocks + (stage == KAON_LOOP_STEPPED);
   if (stage == KAON_LOOP_STEPPED) {
-    const int patience = waiting > 0 ? control->patience + 1 : 0;
-    const bool serve = waiting > 0 && (waiting >= stepping || patience >= PATIENCE);
     control->blocks = blocks;
-    control->patience = serve ? 0 : patience;
-    cudaGraphSetConditional(handles.serve, serve ? 1u : 0u);
+    cudaGraphSetConditional(handles.serve,
+                            (unsigned)kaon_serve_now(stepping, waiting, &control->patience));
   }
   cudaGraphSetConditional(handles.again, stepping + waiting > 0 && blocks < control->limit);
 }

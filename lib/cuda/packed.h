@@ -1,20 +1,20 @@
 /* packed.h - a half-precision complex number on a GPU: two 16-bit integers in one word, re below.
  * The two-way dot product picks one of them, with either sign, extends it and adds it to a 32-bit
- * integer, in one instruction. That integer starts as the bits of 1.5 * 2^23, a float whose last
- * place is 1: the sum's bits then are the float 1.5 * 2^23 + n, |n| < 2^22, and a subtraction
- * leaves n. Conversions from 16-bit integers are four times as slow. Included by lib/math/vreal.h
+ * integer, in one instruction. That integer starts as the bits of KAON_HALF_BIAS: the sum's bits
+ * then are the float bias + n, |n| < 2^22, and a subtraction leaves n. Included by lib/math/vreal.h
  * alone. */
 #ifndef KAON_LIB_CUDA_PACKED_H
 #define KAON_LIB_CUDA_PACKED_H
 
 #include <string.h>
 
+#include "lib/math/half.h"
+
 typedef int32_t craw;
 
 /* Which integer the dot product takes: a byte for each, 1 or -1. */
 enum { PACKED_RE = 0x0001, PACKED_IM = 0x0100, PACKED_MINUS_RE = 0x00ff, PACKED_MINUS_IM = 0xff00 };
-enum { PACKED_BIAS_BITS = 0x4b400000 };
-#define PACKED_BIAS 12582912.0f
+enum { PACKED_BIAS_BITS = 0x4b400000 }; /* of KAON_HALF_BIAS */
 
 KAON_MATH craw c_load_raw(const stored *p) {
   craw z;
@@ -23,12 +23,12 @@ KAON_MATH craw c_load_raw(const stored *p) {
 }
 
 KAON_MATH vreal packed_pick(craw a, const int which) {
-  return __int_as_float(__dp2a_lo(a, which, (int)PACKED_BIAS_BITS)) - PACKED_BIAS;
+  return __int_as_float(__dp2a_lo(a, which, (int)PACKED_BIAS_BITS)) - KAON_HALF_BIAS;
 }
 
 KAON_MATH vreal packed_add(craw a, const int which_a, craw b, const int which_b) {
   const int sum = __dp2a_lo(a, which_a, __dp2a_lo(b, which_b, (int)PACKED_BIAS_BITS));
-  return __int_as_float(sum) - PACKED_BIAS;
+  return __int_as_float(sum) - KAON_HALF_BIAS;
 }
 
 KAON_MATH vcomplex c_from_raw(craw a) {

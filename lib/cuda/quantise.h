@@ -12,12 +12,12 @@ static __device__ __forceinline__ float quantise_largest(float largest, float x)
   return __uint_as_float(max(__float_as_uint(largest), __float_as_uint(x) & 0x7fffffffu));
 }
 
-/* Two numbers x * factor of at most 32767 rounded to integers, the first one below: 1.5 * 2^23 + n
- * has the integer nearest to n in its lowest bits. FUSED: product and rounding are one, so a number
+/* Two numbers x * factor of at most 32767 rounded to integers by KAON_HALF_BIAS, the first one
+ * below. FUSED: product and rounding are one, so a number
  * halfway between integers may go the other way than on a CPU. */
 template <bool FUSED>
 static __device__ __forceinline__ uint32_t quantise_pair(float x, float y, float factor) {
-  const float bias = 12582912.0f;
+  const float bias = KAON_HALF_BIAS;
   const float low = FUSED ? fmaf(x, factor, bias) : __fadd_rn(__fmul_rn(x, factor), bias);
   const float high = FUSED ? fmaf(y, factor, bias) : __fadd_rn(__fmul_rn(y, factor), bias);
   return __byte_perm(__float_as_uint(low), __float_as_uint(high), 0x5410);

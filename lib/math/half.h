@@ -21,6 +21,9 @@ enum { KAON_HALF_COMPONENTS = 128 };
 #define KAON_HALF_MAX 32767.0f
 #define KAON_HALF_STEP (1.0f / 32767.0f)
 #define KAON_HALF_TINY 1e-34f
+/* 1.5 * 2^23, a float whose last place is 1: with a number below 2^22 added, its lowest bits are the
+ * nearest integer. */
+#define KAON_HALF_BIAS 12582912.0f
 
 /* What components are multiplied with before rounding. */
 static inline KAON_HD float kaon_half_factor(float scale) {

@@ -53,61 +53,50 @@ KAON_MATH void spin_project(const int mu, const int s, const stored *up, const s
   spin_project_colour(mu, s, up, low, 2, h);
 }
 
-/* Adds colour c of the four-spinor that belongs to the half spinor g. The two t hops come first and
- * set the halves that they fill. */
-KAON_MATH void spin_accumulate(const int mu, const int s, vpair g, const int c, vspinor *d) {
-  if (mu == 3) {
-    const int first = s > 0 ? 2 : 0;
-    d->s[first][c] = g.s[0];
-    d->s[first + 1][c] = g.s[1];
-    return;
-  }
-  d->s[0][c] = c_add(d->s[0][c], g.s[0]);
-  d->s[1][c] = c_add(d->s[1][c], g.s[1]);
-  if (mu == 0) {
-    d->s[2][c] = c_add_i_signed(d->s[2][c], g.s[1], s);
-    d->s[3][c] = c_add_i_signed(d->s[3][c], g.s[0], s);
-  } else if (mu == 1) {
-    d->s[2][c] = c_add_signed(d->s[2][c], g.s[1], s);
-    d->s[3][c] = c_add_signed(d->s[3][c], g.s[0], -s);
-  } else {
-    d->s[2][c] = c_add_i_signed(d->s[2][c], g.s[0], s);
-    d->s[3][c] = c_add_i_signed(d->s[3][c], g.s[1], -s);
-  }
-}
-
-/* a + f s b, a + f s i b; s = +1 or -1. */
-KAON_MATH vcomplex c_fma_signed(vcomplex a, vreal f, vcomplex b, const int s) {
+/* a + f s b, a + f s i b; s = +1 or -1; f counts only where `scaled`. */
+KAON_MATH vcomplex c_fma_signed(vcomplex a, const int scaled, vreal f, vcomplex b, const int s) {
+  if (!scaled) return c_add_signed(a, b, s);
   return s > 0 ? c_make(v_fma(f, b.re, a.re), v_fma(f, b.im, a.im))
                : c_make(v_fnma(f, b.re, a.re), v_fnma(f, b.im, a.im));
 }
 
-KAON_MATH vcomplex c_fma_i_signed(vcomplex a, vreal f, vcomplex b, const int s) {
+KAON_MATH vcomplex c_fma_i_signed(vcomplex a, const int scaled, vreal f, vcomplex b, const int s) {
+  if (!scaled) return c_add_i_signed(a, b, s);
   return s > 0 ? c_make(v_fnma(f, b.im, a.re), v_fma(f, b.re, a.im))
                : c_make(v_fma(f, b.im, a.re), v_fnma(f, b.re, a.im));
 }
 
-/* spin_accumulate of f g. */
-KAON_MATH void spin_accumulate_scaled(const int mu, const int s, vreal f, vpair g, const int c,
-                                      vspinor *d) {
+/* Adds colour c of the four-spinor that belongs to the half spinor g, or to f g. The two t hops
+ * come first and set the halves that they fill. */
+KAON_MATH void spin_add_colour(const int mu, const int s, const int scaled, vreal f, vpair g,
+                               const int c, vspinor *d) {
   if (mu == 3) {
     const int first = s > 0 ? 2 : 0;
-    d->s[first][c] = c_scale(g.s[0], f);
-    d->s[first + 1][c] = c_scale(g.s[1], f);
+    d->s[first][c] = scaled ? c_scale(g.s[0], f) : g.s[0];
+    d->s[first + 1][c] = scaled ? c_scale(g.s[1], f) : g.s[1];
     return;
   }
-  d->s[0][c] = c_fma_signed(d->s[0][c], f, g.s[0], 1);
-  d->s[1][c] = c_fma_signed(d->s[1][c], f, g.s[1], 1);
+  d->s[0][c] = c_fma_signed(d->s[0][c], scaled, f, g.s[0], 1);
+  d->s[1][c] = c_fma_signed(d->s[1][c], scaled, f, g.s[1], 1);
   if (mu == 0) {
-    d->s[2][c] = c_fma_i_signed(d->s[2][c], f, g.s[1], s);
-    d->s[3][c] = c_fma_i_signed(d->s[3][c], f, g.s[0], s);
+    d->s[2][c] = c_fma_i_signed(d->s[2][c], scaled, f, g.s[1], s);
+    d->s[3][c] = c_fma_i_signed(d->s[3][c], scaled, f, g.s[0], s);
   } else if (mu == 1) {
-    d->s[2][c] = c_fma_signed(d->s[2][c], f, g.s[1], s);
-    d->s[3][c] = c_fma_signed(d->s[3][c], f, g.s[0], -s);
+    d->s[2][c] = c_fma_signed(d->s[2][c], scaled, f, g.s[1], s);
+    d->s[3][c] = c_fma_signed(d->s[3][c], scaled, f, g.s[0], -s);
   } else {
-    d->s[2][c] = c_fma_i_signed(d->s[2][c], f, g.s[0], s);
-    d->s[3][c] = c_fma_i_signed(d->s[3][c], f, g.s[1], -s);
+    d->s[2][c] = c_fma_i_signed(d->s[2][c], scaled, f, g.s[0], s);
+    d->s[3][c] = c_fma_i_signed(d->s[3][c], scaled, f, g.s[1], -s);
   }
+}
+
+KAON_MATH void spin_accumulate(const int mu, const int s, vpair g, const int c, vspinor *d) {
+  spin_add_colour(mu, s, 0, v_set(1), g, c, d);
+}
+
+KAON_MATH void spin_accumulate_scaled(const int mu, const int s, vreal f, vpair g, const int c,
+                                      vspinor *d) {
+  spin_add_colour(mu, s, 1, f, g, c, d);
 }
 
 /* d = b d. A factor that `real` does not hold is not rounded alike everywhere (c_scale_split). */

@@ -233,4 +233,15 @@ static inline KAON_HD void kaon_fixed_resume(kaon_column_state *s) {
     kaon_renew(s, watched);
 }
 
+/* Whether columns that wait are served now, as `stepping` others iterate. Services are cheaper
+ * together, and as columns do not see each other, waiting for company changes no result: served when
+ * half of those left wait, or when some have waited for a few looks (counted in *patience). */
+static inline KAON_HD int kaon_serve_now(int stepping, int waiting, int *patience) {
+  enum { LOOKS = 3 };
+  if (waiting == 0) return 0;
+  if (waiting < stepping && ++*patience < LOOKS) return 0;
+  *patience = 0;
+  return 1;
+}
+
 #endif
