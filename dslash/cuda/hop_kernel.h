@@ -15,12 +15,17 @@
 #include "dslash/cuda/site.h"
 #include "lib/math/recon.h"
 
-/* How many columns a thread takes where there are enough, and the blocks that a multiprocessor must
- * have room for: a cap on registers, which the compiler would spend on loads far ahead. */
-enum {
-  COLUMNS_MANY = KAON_HALF || sizeof(real) == 8 ? 2 : 3,
-  LEAST_BLOCKS = KAON_HALF ? 4 : sizeof(real) == 8 ? 2 : 3
-};
+/* How many columns a thread takes where there are enough. */
+enum { COLUMNS_MANY = KAON_HALF || sizeof(real) == 8 ? 2 : 3 };
+
+/* The blocks that a multiprocessor must have room for: a cap on registers, which the compiler would
+ * spend on loads far ahead. Blocks of one tile need fewer of them (hop_kernel). */
+template <int RECON, bool LOOPS>
+static __device__ __forceinline__ constexpr int least_blocks() {
+  if (sizeof(real) == 8) return 2;
+  if (KAON_HALF) return LOOPS ? 4 : 5;
+  return LOOPS || RECON != 8 ? 3 : 4;
+}
 
 typedef struct hop_call {
   kaon_sites sites;
@@ -155,9 +160,11 @@ static __device__ __forceinline__ void hop_end(const hop_call &a, uint32_t site,
   site_sums(a.sums, a.w.data == NULL ? a.w : column_view(a.w, column), site, a.nrhs, d, room);
 }
 
-/* COLUMNS = 1 with SPLIT: a factor of a direction that `real` does not hold. */
-template <int RECON, int COLUMNS, bool CLOVER, bool SPLIT>
-static __global__ void __launch_bounds__(SITE_THREADS, LEAST_BLOCKS)
+/* COLUMNS = 1 with SPLIT: a factor of a direction that `real` does not hold. LOOPS: a block may have
+ * several tiles. It is a choice of the compiled kernel because a loop keeps the call's pointers and
+ * extents in registers, some 40, that loads ahead and further warps could have. */
+template <int RECON, int COLUMNS, bool CLOVER, bool SPLIT, bool LOOPS>
+static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, LOOPS>())
     hop_kernel(const __grid_constant__ hop_call a) {
   __shared__ site_room room[COLUMNS];
   const unsigned groups = (unsigned)a.groups;
@@ -191,6 +198,7 @@ static __global__ void __launch_bounds__(SITE_THREADS, LEAST_BLOCKS)
 #pragma unroll
     for (int k = 0; k < COLUMNS; k++)
       if (open >> k & 1) hop_end<CLOVER>(a, (uint32_t)here.at, first, k, &d[k], room[k]);
+    if (!LOOPS) break;
   }
   if (a.sums.sum.state == NULL) return;
 #pragma unroll 1
@@ -207,6 +215,12 @@ static int hop_threads(const kaon_launch *launch, const hop_call *a) {
   return possible ? wanted : site_threads((uint32_t)a->sites.nsites);
 }
 
+/* Kernels without a loop are there for what nearly all hops are; double's are no faster. */
+template <int COLUMNS, bool SPLIT>
+static constexpr bool one_tile_compiled() {
+  return COLUMNS == 1 && !SPLIT && sizeof(real) == 4;
+}
+
 /* Columns from a->column on, `groups` times COLUMNS of them. */
 template <int RECON, int COLUMNS, bool CLOVER, bool SPLIT>
 static void run(const kaon_launch *launch, hop_call *a, const kaon_hop_args *args, int groups) {
@@ -216,8 +230,10 @@ static void run(const kaon_launch *launch, hop_call *a, const kaon_hop_args *arg
   if (args->w.data == NULL) a->sums.sum.slot[1] = KAON_NO_SLOT;
   a->tiles = (int)(((int64_t)a->sites.nsites + threads - 1) / threads);
   a->groups = groups;
-  kaon_cuda_launch(launch, hop_kernel<RECON, COLUMNS, CLOVER, SPLIT>, (unsigned)(chunks * groups),
-                   (unsigned)threads, *a);
+  auto kernel = hop_kernel<RECON, COLUMNS, CLOVER, SPLIT, true>;
+  if constexpr (one_tile_compiled<COLUMNS, SPLIT>())
+    if (chunks == a->tiles) kernel = hop_kernel<RECON, COLUMNS, CLOVER, SPLIT, false>;
+  kaon_cuda_launch(launch, kernel, (unsigned)(chunks * groups), (unsigned)threads, *a);
   a->column += groups * COLUMNS;
 }
 
