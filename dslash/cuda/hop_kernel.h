@@ -19,12 +19,18 @@
 enum { COLUMNS_MANY = KAON_HALF || sizeof(real) == 8 ? 2 : 3 };
 
 /* The blocks that a multiprocessor must have room for: a cap on registers, which the compiler would
- * spend on loads far ahead. Blocks of one tile need fewer of them (hop_kernel). */
-template <int RECON, bool LOOPS>
+ * spend on loads far ahead. SUMS: see hop_kernel. */
+template <int RECON, bool SUMS>
 static __device__ __forceinline__ constexpr int least_blocks() {
   if (sizeof(real) == 8) return 2;
-  if (KAON_HALF) return LOOPS ? 4 : 5;
-  return LOOPS || RECON != 8 ? 3 : 4;
+  if (KAON_HALF) return SUMS ? 4 : RECON == 12 ? 6 : 5;
+  return !SUMS && RECON == 8 ? 4 : 3;
+}
+
+/* Whether there is a kernel without sums: where it is faster. */
+template <int RECON, int COLUMNS, bool SPLIT>
+static constexpr bool has_plain() {
+  return COLUMNS == 1 && !SPLIT && !(sizeof(real) == 8 && RECON == 12);
 }
 
 typedef struct hop_call {
@@ -142,7 +148,7 @@ static __device__ __forceinline__ void hop_all(const hop_call &a, const kaon_her
 }
 
 /* out = a [C] x + b [C] d in column first + k, with its sums. */
-template <bool CLOVER>
+template <bool CLOVER, bool SUMS>
 static __device__ __forceinline__ void hop_end(const hop_call &a, uint32_t site, int first, int k,
                                                vspinor *d, site_room &room) {
   const int column = first + k;
@@ -157,14 +163,15 @@ static __device__ __forceinline__ void hop_end(const hop_call &a, uint32_t site,
     spinor_add(d, (real)(on_x ? 0.5 * a.a : a.a), &x);
   }
   spinor_store(column_view(a.out, column), site, a.nrhs, d);
-  site_sums(a.sums, a.w.data == NULL ? a.w : column_view(a.w, column), site, a.nrhs, d, room);
+  if (SUMS)
+    site_sums(a.sums, a.w.data == NULL ? a.w : column_view(a.w, column), site, a.nrhs, d, room);
 }
 
-/* COLUMNS = 1 with SPLIT: a factor of a direction that `real` does not hold. LOOPS: a block may have
- * several tiles. It is a choice of the compiled kernel because a loop keeps the call's pointers and
- * extents in registers, some 40, that loads ahead and further warps could have. */
-template <int RECON, int COLUMNS, bool CLOVER, bool SPLIT, bool LOOPS>
-static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, LOOPS>())
+/* COLUMNS = 1 with SPLIT: a factor of a direction that `real` does not hold. SUMS: they may be
+ * wanted, and a block may have several tiles. Without both, since a loop keeps the call's pointers
+ * and extents in registers, some 40, a multiprocessor has room for more blocks. */
+template <int RECON, int COLUMNS, bool CLOVER, bool SPLIT, bool SUMS>
+static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, SUMS>())
     hop_kernel(const __grid_constant__ hop_call a) {
   __shared__ site_room room[COLUMNS];
   const unsigned groups = (unsigned)a.groups;
@@ -177,7 +184,7 @@ static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, LOOPS
   for (int k = 0; k < COLUMNS; k++) {
     open |= (unsigned)gate_open(a.sums.gate, first + k) << k;
     in[k] = column_view(a.in, first + k);
-    site_sums_begin(a.sums, room[k]);
+    if (SUMS) site_sums_begin(a.sums, room[k]);
   }
   if (open == 0) return;
   for (int tile = chunk; tile < a.tiles; tile += a.sums.chunks) {
@@ -197,14 +204,16 @@ static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, LOOPS
     if (a.overlaps) kaon_let_next_start();
 #pragma unroll
     for (int k = 0; k < COLUMNS; k++)
-      if (open >> k & 1) hop_end<CLOVER>(a, (uint32_t)here.at, first, k, &d[k], room[k]);
-    if (!LOOPS) break;
+      if (open >> k & 1) hop_end<CLOVER, SUMS>(a, (uint32_t)here.at, first, k, &d[k], room[k]);
+    if (!SUMS) break;
   }
-  if (a.sums.sum.state == NULL) return;
+  if constexpr (SUMS) {
+    if (a.sums.sum.state == NULL) return;
 #pragma unroll 1
-  for (int k = 0; k < COLUMNS; k++) {
-    if (open >> k & 1) site_sums_finish(a.sums, first + k, chunk, room[k]);
-    __syncthreads();
+    for (int k = 0; k < COLUMNS; k++) {
+      if (open >> k & 1) site_sums_finish(a.sums, first + k, chunk, room[k]);
+      __syncthreads();
+    }
   }
 }
 
@@ -213,12 +222,6 @@ static int hop_threads(const kaon_launch *launch, const hop_call *a) {
   const int wanted = launch->tuned.threads;
   const bool possible = wanted == SITE_THREADS || wanted == SITE_THREADS / 2;
   return possible ? wanted : site_threads((uint32_t)a->sites.nsites);
-}
-
-/* Kernels without a loop are there for what nearly all hops are; double's are no faster. */
-template <int COLUMNS, bool SPLIT>
-static constexpr bool one_tile_compiled() {
-  return COLUMNS == 1 && !SPLIT && sizeof(real) == 4;
 }
 
 /* Columns from a->column on, `groups` times COLUMNS of them. */
@@ -231,8 +234,8 @@ static void run(const kaon_launch *launch, hop_call *a, const kaon_hop_args *arg
   a->tiles = (int)(((int64_t)a->sites.nsites + threads - 1) / threads);
   a->groups = groups;
   auto kernel = hop_kernel<RECON, COLUMNS, CLOVER, SPLIT, true>;
-  if constexpr (one_tile_compiled<COLUMNS, SPLIT>())
-    if (chunks == a->tiles) kernel = hop_kernel<RECON, COLUMNS, CLOVER, SPLIT, false>;
+  if constexpr (has_plain<RECON, COLUMNS, SPLIT>())
+    if (args->sum.state == NULL) kernel = hop_kernel<RECON, COLUMNS, CLOVER, SPLIT, false>;
   kaon_cuda_launch(launch, kernel, (unsigned)(chunks * groups), (unsigned)threads, *a);
   a->column += groups * COLUMNS;
 }
