@@ -263,10 +263,10 @@ profile() {
   for columns in 1 12; do
     for precision in double single half; do
       printf '\n$ ncu kaon bench dslash --lattice 32 32 32 32 --precision %s --reconstruct 12 --columns %d\n' $precision $columns >>"$out/profile.txt"
-      timeout 40 ncu --clock-control none -k regex:hop_kernel -c 1 --metrics $metrics "$build/kaon" bench dslash --backend cuda \
+      timeout 40 ncu --clock-control none -k regex:^hop_ -c 1 --metrics $metrics "$build/kaon" bench dslash --backend cuda \
         --lattice 32 32 32 32 --precision $precision --reconstruct 12 --columns $columns --samples 1 --calls 1 >"$one" 2>&1
       if grep -q dram__bytes "$one"; then
-        grep -E '^ *(void )?hop_kernel|__.*(sum|pct)' "$one" >>"$out/profile.txt"
+        grep -E '^ *(void )?hop_[a-z]+<|__.*(sum|pct)' "$one" >>"$out/profile.txt"
         say "PASSED   profile $precision, $columns columns"
       else
         say "SKIPPED  profile $precision, $columns columns: $(grep -m1 -E 'ERROR|error' "$one" | cut -c1-120)"
