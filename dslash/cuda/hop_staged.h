@@ -27,8 +27,10 @@ enum {
   STAGE_THREADS = STAGE_CELLS * STAGE_SIDES,
   STAGE_BLOCKS = sizeof(real) == 8 ? 1 : 2, /* that a multiprocessor has room for */
   STAGE_COLUMNS = 16,                       /* of a block at most */
-  STAGE_LEAST = 4,                          /* columns for which all this is worth it */
-  STAGE_FILL = 1024                         /* blocks that fill a device well */
+  STAGE_LEAST = sizeof(real) == 8 ? 8 : 4,  /* columns for which all this is worth it */
+  STAGE_ASKED = 4,                          /* for which a tuning may ask for it */
+  STAGE_TILES = 256,                        /* and tiles, to fill a device */
+  STAGE_SUM_CHUNKS = 528                    /* blocks of the columns' sums at most */
 };
 
 /* The tile has 2^bits cells in x / 2, y, z, t, numbered in this order; at least 2 in y, z, t, or a
@@ -50,9 +52,12 @@ enum {
   STAGE_POSITIONS = stage_begin(0) + (STAGE_CELLS >> stage_bits[0]) / 2 * 8,
   STAGE_SCALES = STAGE_POSITIONS * 24 * (int)sizeof(stored), /* half: behind the packets */
   STAGE_BYTES = STAGE_SCALES + (KAON_HALF ? STAGE_POSITIONS * (int)sizeof(float) : 0),
-  STAGE_ROOM = 2 * STAGE_BYTES + (STAGE_SIDES > 1 ? STAGE_CELLS * 24 * (int)sizeof(real) : 0),
+  STAGE_LINE = 128, /* a row of cells begins with one: a copy that straddled two would load twice */
+  STAGE_ROOM =
+      STAGE_LINE + 2 * STAGE_BYTES + (STAGE_SIDES > 1 ? STAGE_CELLS * 24 * (int)sizeof(real) : 0),
   STAGE_STATIC = 8 << 10 /* more than a block's other shared memory */
 };
+static_assert(STAGE_BYTES % STAGE_LINE == 0, "the second stage begins with a line, too");
 
 /* A thread's site, where the spinors of its neighbours stand, and what it brings from outside. */
 typedef struct stage_place {
@@ -231,14 +236,18 @@ static __device__ __forceinline__ void stage_join(const stage_place &p, char *ro
   constexpr int group = 16 / (int)sizeof(real);
   real *value = (real *)d;
   words<16> *pass = (words<16> *)room + p.cell;
+  words<16> x;
   if (p.side == 1)
 #pragma unroll
-    for (int g = 0; g < 24 / group; g++) memcpy(&pass[g * STAGE_CELLS], value + g * group, 16);
+    for (int g = 0; g < 24 / group; g++) {
+      memcpy(&x, value + g * group, 16);
+      pass[g * STAGE_CELLS] = x;
+    }
   __syncthreads();
   if (p.side == 0)
 #pragma unroll
     for (int g = 0; g < 24 / group; g++) {
-      const words<16> x = pass[g * STAGE_CELLS];
+      x = pass[g * STAGE_CELLS];
       real other[group];
       memcpy(other, &x, 16);
       for (int i = 0; i < group; i++) value[g * group + i] += other[i];
@@ -262,12 +271,50 @@ static __device__ __forceinline__ void stage_forget(stage_links<RECON> *links) {
 /* A block's sums, by column, number and warp. */
 typedef double stage_sums[STAGE_COLUMNS][SITE_SUMS][STAGE_CELLS / 32];
 
-template <int RECON, bool CLOVER>
+/* sums_finish for all open columns (bits, from column `first` on): their parts and tickets go one
+ * way to memory and back together. All threads. */
+static __device__ __forceinline__ void stage_finish(const kaon_cuda_sums &s, int first,
+                                                    unsigned open, int chunk,
+                                                    const stage_sums &sums) {
+  __shared__ double total[4];
+  __shared__ unsigned last;
+  static_assert(STAGE_COLUMNS <= 32, "a lane a column");
+  __syncthreads();
+  for (int i = (int)threadIdx.x; i < STAGE_COLUMNS * 4; i += STAGE_THREADS) {
+    const int k = i / 4, number = i % 4; /* |out|^2, 0, (w, out) */
+    if (!(open >> k & 1)) continue;
+    double x = 0;
+    for (int w = 0; number != 1 && w < STAGE_CELLS / 32; w++)
+      x += sums[k][number == 0 ? 0 : number - 1][w];
+    s.partials[((int64_t)(first + k) * 4 + number) * s.chunks + chunk] = x;
+  }
+  __syncthreads();
+  if (threadIdx.x < 32) {
+    const uint32_t end = (uint32_t)s.chunks - 1;
+    bool mine = open >> threadIdx.x & 1;
+    __threadfence();
+    if (mine) mine = atomicInc(&s.tickets[first + (int)threadIdx.x], end) == end;
+    __threadfence();
+    const unsigned all = __ballot_sync(0xffffffffu, mine);
+    if (threadIdx.x == 0) last = all;
+  }
+  __syncthreads();
+#pragma unroll 1
+  for (unsigned left = last; left != 0; left &= left - 1) {
+    const int column = first + __ffs((int)left) - 1;
+    sums_collect(s, column, 4, total);
+    if (threadIdx.x == 0) sums_conclude(s, column, 2, total);
+    __syncthreads();
+  }
+}
+
+template <int RECON>
 static __global__ void __launch_bounds__(STAGE_THREADS, STAGE_BLOCKS)
     hop_staged(const __grid_constant__ hop_call a) {
-  extern __shared__ __align__(16) char stages[];
+  extern __shared__ __align__(16) char shared[];
   __shared__ site_room room;
   __shared__ stage_sums sums;
+  char *stages = shared + (-(uint32_t)__cvta_generic_to_shared(shared) & (STAGE_LINE - 1));
   const unsigned groups = (unsigned)a.groups;
   const int first = (int)(blockIdx.x % groups) * a.each, chunk = (int)(blockIdx.x / groups);
   const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
@@ -307,29 +354,18 @@ static __global__ void __launch_bounds__(STAGE_THREADS, STAGE_BLOCKS)
       if constexpr (STAGE_SIDES > 1) stage_join(p, stages + 2 * STAGE_BYTES, &d);
       if (p.side > 0) continue;
       site_sums_begin(a.sums, room);
-      hop_end<CLOVER>(a, (uint32_t)p.here.at, first, k, &d, room);
+      hop_end<false>(a, (uint32_t)p.here.at, first, k, &d, room);
       if (!summed) continue;
 #pragma unroll
       for (int i = 0; i < SITE_SUMS; i++) {
+        if (i > 0 && a.w.data == NULL) break;
         const double x = warp_sum(room[i][threadIdx.x]);
         if (lane == 0) sums[k][i][warp] += x;
       }
     }
     __syncthreads(); /* the next tile begins with stage 0 */
   }
-  if (!summed) return;
-#pragma unroll 1
-  for (unsigned left = open; left != 0; left &= left - 1) {
-    const int k = __ffs((int)left) - 1;
-    double sum[4] = {0, 0, 0, 0};
-    if (lane == 0 && warp < STAGE_CELLS / 32) {
-      sum[0] = sums[k][0][warp];
-      sum[2] = sums[k][1][warp];
-      sum[3] = sums[k][2][warp];
-    }
-    sums_finish<2>(a.sums, first + k, chunk, sum);
-    __syncthreads();
-  }
+  if (summed) stage_finish(a.sums, first, open, chunk, sums);
 }
 
 /* A multiprocessor has room for as many blocks as registers are counted for. */
@@ -341,44 +377,40 @@ static bool stage_fits(void) {
          most >= STAGE_BLOCKS * (STAGE_ROOM + STAGE_STATIC);
 }
 
-template <int RECON, bool CLOVER>
-static void stage_run(const kaon_launch *launch, const kaon_hop_args *args, hop_call *a) {
-  const int chunks = site_chunks((uint32_t)a->sites.nsites, STAGE_CELLS, args->sum.state != NULL);
-  a->sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
-  if (args->w.data == NULL) a->sums.sum.slot[1] = KAON_NO_SLOT;
-  cudaFuncSetAttribute(hop_staged<RECON, CLOVER>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                       STAGE_ROOM);
-  kaon_cuda_launch(launch, hop_staged<RECON, CLOVER>, (unsigned)(chunks * a->groups), STAGE_THREADS,
-                   *a, STAGE_ROOM);
-}
-
-/* The hop by this kernel; false, and nothing done, where it is not the one to take: few columns, a
- * lattice that tiles do not fill, a device with little shared memory, a factor that `real` does not
- * hold, links that have no room, or a tuning that asks for blocks of the other kernel. */
+/* The hop by this kernel; false, and nothing done, where the other one is to be taken: clover
+ * blocks (their 72 reals a site have no room here, and reading them for every column takes what is
+ * won), few columns or sites, a lattice that tiles do not fill, a device with little shared memory,
+ * a factor that `real` does not hold, links that are too long, or as a tuning says: its group, if
+ * it is large enough, is the number of columns of a block. */
 template <int RECON>
 static bool run_staged(const kaon_launch *launch, const kaon_hop_args *args) {
   static const uint8_t warp[4] = {stage_bits[0], stage_bits[1], 0, 0};
   static const uint8_t block[4] = {0, 0, stage_bits[2], stage_bits[3]};
   static_assert(stage_bits[0] + stage_bits[1] == 5, "a warp's cells are the first 32");
-  if (args->nrhs < STAGE_LEAST || launch->tuned.threads != 0 || launch->tuned.group != 0)
-    return false;
   if constexpr (sizeof(real) == 8 && RECON == 18) {
     return false;
   } else {
+    const kaon_launch_shape *tuned = &launch->tuned;
+    const bool asked = tuned->group >= STAGE_ASKED && tuned->group <= STAGE_COLUMNS;
+    const int64_t tiles = args->stencil->nsites / STAGE_CELLS;
+    const bool by_rule = tuned->threads == 0 && tuned->group == 0 && args->nrhs >= STAGE_LEAST &&
+                         tiles >= STAGE_TILES;
+    if (!(asked || by_rule) || args->clover_on != KAON_CLOVER_NONE) return false;
     hop_call a = call_of(args);
     kaon_sites_tile(&a.sites, warp, block);
     if (!a.sites.tiled || (sizeof(real) < 8 && a.split) || !stage_fits()) return false;
-    a.tiles = a.sites.nsites / STAGE_CELLS;
-    const int least = (args->nrhs + STAGE_COLUMNS - 1) / STAGE_COLUMNS;
-    const int wanted = (STAGE_FILL + a.tiles - 1) / a.tiles, most = args->nrhs / STAGE_LEAST;
-    a.groups = wanted < most ? wanted : most;
-    if (a.groups < least) a.groups = least;
+    const int most = asked ? tuned->group : STAGE_COLUMNS;
+    a.groups = (args->nrhs + most - 1) / most;
     a.each = (args->nrhs + a.groups - 1) / a.groups;
-    a.groups = (args->nrhs + a.each - 1) / a.each;
-    if (args->clover_on == KAON_CLOVER_NONE)
-      stage_run<RECON, false>(launch, args, &a);
-    else
-      stage_run<RECON, true>(launch, args, &a);
+    a.tiles = (int)tiles;
+    const bool strides = args->sum.state != NULL && a.tiles > STAGE_SUM_CHUNKS;
+    const int chunks = strides ? STAGE_SUM_CHUNKS : a.tiles;
+    a.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
+    if (args->w.data == NULL) a.sums.sum.slot[1] = KAON_NO_SLOT;
+    cudaFuncSetAttribute(hop_staged<RECON>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                         STAGE_ROOM);
+    kaon_cuda_launch(launch, hop_staged<RECON>, (unsigned)(chunks * a.groups), STAGE_THREADS, a,
+                     STAGE_ROOM);
     return true;
   }
 }
