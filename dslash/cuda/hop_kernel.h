@@ -7,7 +7,8 @@
  * What bounds it (H200, docs/performance.md): one column is read from memory at the ideal count of
  * bytes, so consecutive sites, whose accesses are the longest, are best. With several columns the
  * links weigh little, and the way from the second-level cache to the multiprocessors is the limit:
- * there blocks walk tiles, which meet more of their neighbours in the first-level cache. */
+ * there blocks walk tiles, which meet more of their neighbours in the first-level cache, and many
+ * columns are left to hop_staged.h. */
 #ifndef KAON_DSLASH_CUDA_HOP_KERNEL_H
 #define KAON_DSLASH_CUDA_HOP_KERNEL_H
 
