@@ -7,7 +7,8 @@
  * What bounds it (H200, docs/performance.md): one column is read from memory at the ideal count of
  * bytes, so consecutive sites, whose accesses are the longest, are best. With several columns the
  * links weigh little, and the way from the second-level cache to the multiprocessors is the limit:
- * there blocks walk tiles, which meet more of their neighbours in the first-level cache. */
+ * there blocks walk tiles, which meet more of their neighbours in the first-level cache, and many
+ * columns are left to hop_staged.h. */
 #ifndef KAON_DSLASH_CUDA_HOP_KERNEL_H
 #define KAON_DSLASH_CUDA_HOP_KERNEL_H
 
@@ -36,14 +37,15 @@ static constexpr bool has_plain() {
 typedef struct hop_call {
   kaon_sites sites;
   int parity, dagger, nrhs, column, temporal, clover_on; /* column: the first one of this launch */
-  int split;  /* a rest is not 0 */
-  int groups; /* of columns: COLUMNS times as many are worked on */
-  int tiles;  /* blocks of a column that its sites make */
+  int split;                                             /* a rest is not 0 */
+  int groups;   /* of columns: COLUMNS times as many are worked on */
+  int each;     /* columns of a group (hop_staged.h) */
+  int tiles;    /* blocks of a column that its sites make */
   int overlaps; /* the next kernel may start before the results are written (site_overlaps) */
   double a, b;
-  real factor[4];  /* of a direction's hops: its coefficient, and in t the projector's 2; half: and
-                      what a product of integers is worth */
-  real rest[4];    /* what rounding took from it, relative to it */
+  real factor[4]; /* of a direction's hops: its coefficient, and in t the projector's 2; half: and
+                     what a product of integers is worth */
+  real rest[4];   /* what rounding took from it, relative to it */
   const stored *links[8]; /* by direction */
   const void *clover;
   const float *clover_scale;
@@ -85,16 +87,12 @@ static __device__ __forceinline__ void link_unit(stored *raw) {
     raw[i] = (stored)(RECON != 8 && i % 8 == 0 ? (KAON_HALF ? 32767 : 1) : 0);
 }
 
-/* Adds the hop from direction DIR, over link u, to one column: `in` is its view. No branches on the
- * way from here to the last direction: loads run far ahead of their use. */
+/* Adds the hop of spinor psi from direction DIR, over link u. */
 template <int RECON, int DIR, int SIGN, bool SPLIT>
-static __device__ __forceinline__ void hop_column(const hop_call &a, const kaon_view &in,
-                                                  uint32_t from, const real *u, real factor,
-                                                  vspinor *d) {
+static __device__ __forceinline__ void hop_add(const hop_call &a, const raw_spinor &psi,
+                                               const real *u, real factor, vspinor *d) {
   constexpr int mu = DIR & 3, s = (DIR < 4 ? 1 : -1) * SIGN;
-  raw_spinor psi;
   vhalf h;
-  raw_load(in, from, a.nrhs, &psi);
   spin_project(mu, s, psi.c, psi.c + 12, &h);
   const real f = KAON_HALF ? factor * psi.unit : factor;
   const real f2 = row2_owes<RECON>() && DIR < 4 ? f * KAON_HALF_STEP : f;
@@ -110,28 +108,45 @@ static __device__ __forceinline__ void hop_column(const hop_call &a, const kaon_
   }
 }
 
-template <int RECON, int COLUMNS, int DIR, int SIGN, bool SPLIT>
-static __device__ __forceinline__ void hop_direction(const hop_call &a, const kaon_here &here,
-                                                     const kaon_view *in, vspinor *d) {
-  constexpr int mu = DIR & 3;
-  int sign;
-  const uint32_t from = (uint32_t)kaon_neighbour_of(&a.sites, &here, DIR, &sign);
-  const real factor = mu == 3 && sign < 0 ? -a.factor[mu] : a.factor[mu];
+/* The link of the hop from direction DIR, from site `from`, as it is stored. */
+template <int RECON, int DIR>
+static __device__ __forceinline__ void hop_link(const hop_call &a, const kaon_here &here,
+                                                uint32_t from, stored *raw) {
   const uint32_t packet = packet_at<RECON>(DIR < 4 ? (uint32_t)here.at : from, 1);
   const char *first = packet_address<RECON>(a.links[DIR], packet);
-  stored raw[RECON];
-  real u[18];
-  if constexpr (mu == 3) { /* in the temporal gauge all but the last slice's are the identity */
+  if constexpr (DIR % 4 ==
+                3) { /* in the temporal gauge all but the last slice's are the identity */
     const bool edge = here.t == (DIR < 4 ? a.sites.extents[3] - 1 : 0);
     link_unit<RECON>(raw);
     packets_read_if<RECON>(!a.temporal || edge, first, raw);
   } else {
     packets_read<RECON, true>(first, raw);
   }
+}
+
+/* The coefficient of that hop; `sign` as kaon_neighbour_of says. */
+template <int DIR>
+static __device__ __forceinline__ real hop_factor(const hop_call &a, int sign) {
+  return DIR % 4 == 3 && sign < 0 ? -a.factor[DIR % 4] : a.factor[DIR % 4];
+}
+
+/* No branches on the way from here to the last direction: loads run far ahead of their use. */
+template <int RECON, int COLUMNS, int DIR, int SIGN, bool SPLIT>
+static __device__ __forceinline__ void hop_direction(const hop_call &a, const kaon_here &here,
+                                                     const kaon_view *in, vspinor *d) {
+  int sign;
+  const uint32_t from = (uint32_t)kaon_neighbour_of(&a.sites, &here, DIR, &sign);
+  const real factor = hop_factor<DIR>(a, sign);
+  stored raw[RECON];
+  real u[18];
+  hop_link<RECON, DIR>(a, here, from, raw);
   link_numbers<RECON>(raw, u);
 #pragma unroll
-  for (int k = 0; k < COLUMNS; k++)
-    hop_column<RECON, DIR, SIGN, SPLIT>(a, in[k], from, u, factor, &d[k]);
+  for (int k = 0; k < COLUMNS; k++) {
+    raw_spinor psi;
+    raw_load(in[k], from, a.nrhs, &psi);
+    hop_add<RECON, DIR, SIGN, SPLIT>(a, psi, u, factor, &d[k]);
+  }
 }
 
 template <int RECON, int COLUMNS, int SIGN, bool SPLIT>
@@ -271,8 +286,8 @@ static hop_call call_of(const kaon_hop_args *args) {
   }
   const int64_t stride = kaon_link_blocks(st->nblocks) * args->recon * KAON_LANES;
   for (int dir = 0; dir < 8; dir++)
-    a.links[dir] = (const stored *)args->links[dir < 4 ? args->parity : 1 - args->parity] +
-                   dir % 4 * stride;
+    a.links[dir] =
+        (const stored *)args->links[dir < 4 ? args->parity : 1 - args->parity] + dir % 4 * stride;
   a.clover = args->clover;
   a.clover_scale = args->clover_scale;
   a.in = args->in;

@@ -105,6 +105,11 @@ static int candidates(const tune *t, candidate *list) {
       e.group = g; /* as many columns as the kernel is made for, or one */
       add(list, &count, e);
     }
+  e = t->key;
+  for (int g = 4; !on_cpu && hop && g <= 16 && g / 2 < e.columns; g *= 2) {
+    e.group = g; /* one after another */
+    add(list, &count, e);
+  }
   for (int i = 0; !on_cpu && !hop && i < 5; i++) {
     e.blocks = blocks[i];
     add(list, &count, e);
