@@ -194,7 +194,9 @@ kaon_status kaon_launch_prepare(kaon_context *ctx, int nrhs, size_t pass_bytes,
                           .prefetch = pass_bytes > 4 * (size_t)ctx->threads * ctx->core_cache_bytes,
                           .queue = ctx->queue,
                           .dependent = ctx->dependent,
+                          .early = ctx->calm,
                           .partials = ctx->partials,
                           .tickets = ctx->tickets};
+  ctx->calm = 0;
   return KAON_OK;
 }

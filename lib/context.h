@@ -34,6 +34,7 @@ struct kaon_context {
   void *machine;     /* the backend's own (open, close) */
   void *queue;       /* CUDA: the context's one stream */
   int dependent; /* CUDA: launches may overlap the end of the one before (lib/cuda/dependent.h) */
+  int calm;      /* the last kernel submitted writes vectors or scalars alone (kaon_launch.early) */
 };
 
 void kaon_context_retain(kaon_context *ctx);
@@ -67,7 +68,8 @@ uint64_t kaon_pool_given(const kaon_pool *pool);
 kaon_status kaon_field_check(const kaon_context *ctx, const char *what, size_t bytes);
 
 /* A launch for kernels with `nrhs` columns that touch `pass_bytes`. Grows the partials
- * buffer if need be (never inside a solve: kaon_solver_create sizes it). */
+ * buffer if need be (never inside a solve: kaon_solver_create sizes it). Who submits a kernel that
+ * writes vectors or scalars alone sets ctx->calm afterwards. */
 kaon_status kaon_launch_prepare(kaon_context *ctx, int nrhs, size_t pass_bytes,
                                 kaon_launch *launch);
 

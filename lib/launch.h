@@ -26,6 +26,7 @@ typedef struct kaon_launch {
   int prefetch;      /* CPU: the call goes through four times what the cores' own caches hold */
   void *queue;       /* CUDA: stream */
   int dependent;     /* CUDA: see lib/cuda/dependent.h */
+  int early;         /* CUDA: the kernel before writes vectors or scalars alone, nothing else */
   double *partials;  /* room for KAON_REDUCE_CHUNKS * nrhs * KAON_REDUCE_MAX doubles */
   uint32_t *tickets; /* CUDA: nrhs counters, 0 between launches (lib/cuda/reduce.h) */
   kaon_launch_shape tuned; /* CUDA */
