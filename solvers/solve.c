@@ -149,6 +149,8 @@ static void prepare_states(kaon_solver *s) {
   if (o->delta == 0 && s->delta > 0 && s->cycle == 0 && !flags) flags |= KAON_FLAG_ADAPT;
   if (o->stop == KAON_STOP_NORMAL && (o->method == KAON_CGNR || o->method == KAON_BLOCKCGNR))
     flags |= KAON_FLAG_NORMAL;
+  if ((flags & KAON_FLAG_NORMAL) && !(flags & KAON_FLAG_RESTART) && s->mixed && !s->method->block)
+    flags |= KAON_FLAG_TRUST;
   kaon_solver_idle(s);
   for (int k = 0; k < s->columns; k++) {
     kaon_column_state *state = &s->host[k];
@@ -261,10 +263,11 @@ static int inner_applications(const kaon_solver *s, const kaon_column_state *sta
          (normal ? 0 : state->updates * m->saved);
 }
 
-/* And of the outer one: verifications, the first one free where the guess is 0, and |A^dag b|. */
+/* And of the outer one: residuals, the first one free where the guess is 0; where A^dag r is chosen
+ * its verifications and |A^dag b|. */
 static int outer_applications(const kaon_solver *s, const kaon_column_state *state) {
   const int normal = s->options.stop == KAON_STOP_NORMAL;
-  return (state->updates + 1) * (1 + normal) - s->from_zero + normal;
+  return state->updates + 1 - s->from_zero + (normal ? state->updates + 2 - state->trusted : 0);
 }
 
 /* The column whose count of steps is a column's work: its own, so that it does not depend on its

@@ -93,27 +93,34 @@ static __device__ __forceinline__ void sums_leave(const kaon_cuda_sums &s, int c
   }
 }
 
-/* Fetches what a recurrence reads of its column: the first slots, and all behind the history. */
+/* Brings what a recurrence reads of its column into the first-level cache: the first slots, and all
+ * behind the history. Loads whose results nobody waits for; the recurrence, whose own loads follow
+ * one another, then finds them near. */
 static __device__ __forceinline__ void state_prefetch(const kaon_column_state *state) {
   enum { LINE = 128, SLOT_LINES = 3, LINES = 6 };
   const int line = (int)threadIdx.x;
   const char *at = line < SLOT_LINES ? (const char *)state->slot + line * LINE
                                      : (const char *)&state->reference + (line - SLOT_LINES) * LINE;
+  uint32_t unused;
   if (line < LINES && at < (const char *)(state + 1))
-    asm volatile("prefetch.global.L1 [%0];" ::"l"(at));
+    asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(unused) : "l"(at));
 }
 
 /* True in all threads of the last of `blocks` blocks of the column to come here; its ticket is 0
- * again. Behind the barrier one thread's fence covers what the block's others wrote; each fence is
- * a way to memory and back, which is what a sum of few blocks takes its time for. */
+ * again. Behind the barrier one thread's ticket publishes what the block's others wrote, and what it
+ * learns holds for them; a ticket is a way to memory and back, which is what a sum of few blocks
+ * takes its time for. */
 static __device__ __forceinline__ bool sums_last(const kaon_cuda_sums &s, int column, int blocks) {
   __shared__ bool last;
   __syncthreads();
   if (threadIdx.x == 0) {
     const uint32_t end = (uint32_t)blocks - 1;
-    __threadfence();
-    last = atomicInc(&s.tickets[column], end) == end; /* and begins again at 0 */
-    __threadfence();
+    uint32_t before; /* begins again at 0 after `end` */
+    asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"
+                 : "=r"(before)
+                 : "l"(&s.tickets[column]), "r"(end)
+                 : "memory");
+    last = before == end;
   }
   __syncthreads();
   if (last && s.sum.state != NULL) state_prefetch(&s.sum.state[column]);
