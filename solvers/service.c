@@ -27,8 +27,10 @@ static kaon_status recompute_residual(kaon_solver *s, int slot, int then) {
 static kaon_status verify(kaon_solver *s) {
   kaon_pass chosen = kaon_gated_norm(s, KAON_GATE_SERVICE, KAON_S_TRUE, KAON_REC_VERIFY);
   if (s->options.stop == KAON_STOP_NORMAL) {
+    const int first = s->zero_guess; /* r = b, and |A^dag b| is what residuals are relative to */
     chosen.gate = KAON_GATE_VERIFY;
-    KAON_TRY(recompute_residual(s, KAON_S_OUTER, KAON_REC_OUTER));
+    KAON_TRY(recompute_residual(s, KAON_S_OUTER, first ? KAON_REC_VERIFY_ZERO : KAON_REC_OUTER));
+    if (first) return KAON_OK;
     if (kaon_gate_shut(s, KAON_GATE_VERIFY)) return KAON_OK;
     return kaon_operator_run(s->system, KAON_DAGGER, s->outer_r, s->chosen_r, &chosen);
   }

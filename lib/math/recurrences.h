@@ -13,6 +13,7 @@
 #define KAON_RECURRENCES(X)                         \
   X(KAON_REC_VERIFY, kaon_rec_verify)               \
   X(KAON_REC_VERIFY_OUTER, kaon_rec_verify_outer)   \
+  X(KAON_REC_VERIFY_ZERO, kaon_rec_verify_zero)     \
   X(KAON_REC_OUTER, kaon_stop_outer)                \
   X(KAON_REC_RESUME, kaon_stop_resume)              \
   X(KAON_REC_CANCEL, kaon_stop_cancel)              \
@@ -112,6 +113,12 @@ static inline KAON_HD void kaon_rec_verify(kaon_column_state *s) {
 /* The same where the outer residual is the chosen one. */
 static inline KAON_HD void kaon_rec_verify_outer(kaon_column_state *s) {
   kaon_set(s, KAON_S_TRUE, s->slot[KAON_S_OUTER][0], 0);
+  kaon_rec_verify(s);
+}
+
+/* The same before anything is done to x = 0. */
+static inline KAON_HD void kaon_rec_verify_zero(kaon_column_state *s) {
+  kaon_set(s, KAON_S_TRUE, s->reference, 0);
   kaon_rec_verify(s);
 }
 
