@@ -86,7 +86,7 @@ static void add(candidate *list, int *count, kaon_tuning_entry e) {
 
 /* The rule first. */
 static int candidates(const tune *t, candidate *list) {
-  static const int threads[] = {64, 128, 256}; /* what the hop is compiled for (dslash/cuda) */
+  static const int threads[] = {32, 64, 128}; /* what the hop is compiled for (dslash/cuda) */
   static const int blocks[] = {256, 512, 2048, 4096, 16384};
   const int on_cpu = strcmp(t->info.backend, "cpu") == 0;
   const int hop = t->key.kernel == KAON_TUNED_HOP;

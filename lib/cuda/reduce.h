@@ -101,7 +101,7 @@ static __device__ __forceinline__ void state_prefetch(const kaon_column_state *s
   const int line = (int)threadIdx.x;
   const char *at = line < SLOT_LINES ? (const char *)state->slot + line * LINE
                                      : (const char *)&state->reference + (line - SLOT_LINES) * LINE;
-  uint32_t unused;
+  [[maybe_unused]] uint32_t unused;
   if (line < LINES && at < (const char *)(state + 1))
     asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(unused) : "l"(at));
 }

@@ -33,14 +33,14 @@ KAON_MATH void clover_row(const stored *block, const int i, const vchiral *in, v
   if (i > 4) clover_element(block, i, 4, in, out);
 }
 
-/* Element i of a block times `in` by itself, with the bits that clover_row leaves in the end. */
-KAON_MATH vcomplex clover_one_row(const stored *block, const int i, const vchiral *in) {
-  vcomplex out = c_scale(in->c[i], v_load(block + i * KAON_W));
-  for (int j = 0; j < i; j++)
-    out = c_fma(c_load(block + (6 + 2 * (i * (i - 1) / 2 + j)) * KAON_W), in->c[j], out);
-  for (int j = i + 1; j < 6; j++)
-    out = c_conj_fma(c_load(block + (6 + 2 * (j * (j - 1) / 2 + i)) * KAON_W), in->c[j], out);
-  return out;
+/* out = block times in */
+KAON_MATH void clover_block(const stored *block, const vchiral *in, vchiral *out) {
+  clover_row(block, 0, in, out);
+  clover_row(block, 1, in, out);
+  clover_row(block, 2, in, out);
+  clover_row(block, 3, in, out);
+  clover_row(block, 4, in, out);
+  clover_row(block, 5, in, out);
 }
 
 /* upper + s lower, s = +1 or -1 */
@@ -53,12 +53,7 @@ KAON_MATH vchiral clover_chiral(const vspinor *d, const int s) {
 /* out = block times (upper + s lower), s = +1 or -1. */
 KAON_MATH void clover_chirality(const stored *block, const int s, const vspinor *d, vchiral *out) {
   const vchiral in = clover_chiral(d, s);
-  clover_row(block, 0, &in, out);
-  clover_row(block, 1, &in, out);
-  clover_row(block, 2, &in, out);
-  clover_row(block, 3, &in, out);
-  clover_row(block, 4, &in, out);
-  clover_row(block, 5, &in, out);
+  clover_block(block, &in, out);
 }
 
 /* d = p + m, p - m: from chiralities back to upper and lower. */

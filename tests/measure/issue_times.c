@@ -308,7 +308,7 @@ static double time_application(world *w, kaon_precision precision, int threads) 
 static void times_of_blocks(void) {
   static const int sizes[][4] = {
       {8, 8, 8, 8}, {12, 12, 12, 12}, {16, 16, 16, 16}, {16, 16, 16, 32}, {24, 24, 24, 24}};
-  static const int threads[] = {0, 64, 128, 256};
+  static const int threads[] = {0, 32, 64, 128};
   for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
     world w;
     if (!open_world(&w, sizes[i])) return;
