@@ -145,7 +145,7 @@ static __device__ __forceinline__ void update_spinor(const update_call &a, const
     vcomplex v[OPERANDS];
 #pragma unroll
     for (int o = 0; o < OPERANDS; o++)
-      if (t.reads >> o & 1) v[o] = c_make(q[o][i] * step[o], q[o][i + 1] * step[o]);
+      if (t.reads >> o & 1) v[o] = c_scale(c_load(q[o] + i), step[o]);
     formula<OP>(v, c);
 #pragma unroll
     for (int o = 0; o < OPERANDS; o++)
