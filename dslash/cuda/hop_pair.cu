@@ -394,7 +394,7 @@ static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
 static bool shares_sites(const kaon_launch *launch, int64_t nsites, int columns) {
   const int64_t room = (int64_t)KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX / 4 * KAON_LANES;
   if (launch->tuned.threads != 0) return launch->tuned.threads == PAIR_CHOICE && nsites <= room;
-  return nsites * columns <= 1 << 15;
+  return nsites * columns <= (sizeof(real) == 8 ? 1 << 14 : 1 << 15);
 }
 
 static unsigned pair_blocks(const kaon_launch *launch, hop_call *a, const kaon_gate *gate,

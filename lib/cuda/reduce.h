@@ -12,9 +12,9 @@
  * No second kernel, no host. A closed column's blocks return at once and take no ticket.
  *
  * A ticket costs a fence and a way to memory and back, and the fences of a multiprocessor's blocks
- * follow one another. Of a single column each part is therefore written together with a mark, a
- * number that grows from sum to sum, and the block of the last chunk, which is the last one to be
- * started, reads the parts until they bear it (sums_finish_marked). */
+ * follow one another. Of a single column of not too many chunks each part is therefore written
+ * together with a mark, a number that grows from sum to sum, and the block of the last chunk, which
+ * is the last one to be started, reads the parts until they bear it (sums_finish_marked). */
 #ifndef KAON_LIB_CUDA_REDUCE_H
 #define KAON_LIB_CUDA_REDUCE_H
 
@@ -58,7 +58,7 @@ static inline kaon_cuda_sums kaon_cuda_sums_of(const kaon_launch *launch, const 
   kaon_cuda_sums s;
   s.partials = launch->partials;
   s.tickets = launch->tickets;
-  s.marked = launch->marked;
+  s.marked = chunks <= KAON_FEW_CHUNKS ? launch->marked : NULL;
   s.chunks = chunks;
   s.gate = *gate;
   s.sum = *sum;

@@ -218,7 +218,7 @@ static inline KAON_HD void kaon_renew(kaon_column_state *s, double watched) {
  * residual. Where the last threshold was too lax, one tenth is added to the request. */
 static inline KAON_HD void kaon_stop_resume(kaon_column_state *s) {
   const double watched = kaon_watched(s);
-  if (s->reason == KAON_WAIT_TRUSTED) { /* scale and threshold stay; no progress: verify after all */
+  if (s->reason == KAON_WAIT_TRUSTED) { /* scale and threshold stay; without progress: verify */
     s->relative = watched * s->scale;
     const int stalled = !(watched > 0) || kaon_stalled(s, s->relative);
     kaon_renew(s, watched);
