@@ -182,8 +182,7 @@ static __device__ __forceinline__ bool pair_directions(const hop_call &a, const 
 }
 
 template <int RECON, int SIGN>
-static __device__ __forceinline__ bool pair_hop(const hop_call &a, const pair_site &e,
-                                                vspinor *d) {
+static __device__ __forceinline__ bool pair_hop(const hop_call &a, const pair_site &e, vspinor *d) {
   return e.warp == 0 ? pair_directions<RECON, 0, SIGN>(a, e, d)
                      : pair_directions<RECON, 4, SIGN>(a, e, d);
 }
