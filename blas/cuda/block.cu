@@ -389,8 +389,7 @@ static __global__ void __launch_bounds__(THREADS, (blocks_wanted<QUADS, GROUPS>(
     block_kernel(const __grid_constant__ block_call a) {
   extern __shared__ __align__(16) char shared[];
   entry *panel = (entry *)shared;
-  uint64_t open = 0;
-  for (int k = 0; k < a.w.nrhs; k++) open |= (uint64_t)gate_open(a.gate, k) << k;
+  const uint64_t open = open_columns(a.gate, a.w.nrhs);
   if (open == 0) return;
   load_panels<OP>(a, 0, open, panel);
   __syncthreads();

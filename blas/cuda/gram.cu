@@ -343,8 +343,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, 2)
     gram_kernel(const __grid_constant__ gram_call a) {
   extern __shared__ __align__(16) char shared[];
   const int n = a.w.nrhs;
-  uint64_t open = 0;
-  for (int k = 0; k < n; k++) open |= (uint64_t)gate_open(a.sums.gate, k) << k;
+  const uint64_t open = open_columns(a.sums.gate, n);
   if (a.v[0].data != NULL) {
     int i, j;
     if (open == 0) return;

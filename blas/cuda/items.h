@@ -35,6 +35,14 @@ static items items_of(const kaon_shape *shape) {
   return w;
 }
 
+/* Which columns take part, a bit each; all lanes of a warp call it. */
+static __device__ __forceinline__ uint64_t open_columns(const kaon_gate &gate, int nrhs) {
+  const int lane = threadIdx.x % 32;
+  const bool low = lane < nrhs && gate_open(gate, lane);
+  const bool high = lane + 32 < nrhs && gate_open(gate, lane + 32);
+  return __ballot_sync(0xffffffffu, low) | (uint64_t)__ballot_sync(0xffffffffu, high) << 32;
+}
+
 /* The block of item i of a column, and where it stands among all items. */
 static __device__ __forceinline__ int64_t item_block(const items &w, int64_t i) {
   return i >> 32 == 0 ? (int64_t)((uint32_t)i / (uint32_t)w.unit) : i / w.unit;
