@@ -258,7 +258,8 @@ static __device__ __forceinline__ void gram_leave(const gram_call &a, int piece_
     const int i = piece_i * SIDE + rows * 4 + e / 4 % 4;
     const int j = piece_j * SIDE + tile_of_columns<ALL>(m) * 4 + e % 4;
     if (rows < 0 || i >= n || j >= n) continue;
-    if (a.hermitian && i > j && i / 4 == j / 4) continue;
+    /* (i, j) and (j, i) mirror each other only when all chunks are added: always the same one */
+    if (a.hermitian && i > j && (ALL || i / 4 == j / 4)) continue;
     double2 z = room[e];
     for (int w = 1; w < KAON_WARPS; w++) {
       z.x += room[w * ENTRIES + e].x;
