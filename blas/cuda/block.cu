@@ -107,9 +107,9 @@ static __device__ __forceinline__ const entry *panel_at(const block_call &a, int
 
 /* Where a lane works, for all columns, and which of them are open. */
 typedef struct place {
-  int64_t at;      /* its first item of quad 0 */
-  int64_t site;    /* half: its site's scale there */
-  uint64_t open;   /* bit 4 k: of quad k */
+  int64_t at;    /* its first item of quad 0 */
+  int64_t site;  /* half: its site's scale there */
+  uint64_t open; /* bit 4 k: of quad k */
 } place;
 
 static __device__ __forceinline__ place place_of(const block_call &a, int64_t tile, uint64_t open) {
@@ -419,9 +419,8 @@ static void launch_kernel(const kaon_launch *launch, const block_call &a) {
   if (bytes > 48 << 10)
     cudaFuncSetAttribute((const void *)block_kernel<OP, QUADS, GROUPS>,
                          cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
-  block_kernel<OP, QUADS, GROUPS>
-      <<<(unsigned)(turns < MOST_BLOCKS ? turns : MOST_BLOCKS), THREADS, bytes,
-         (cudaStream_t)launch->queue>>>(call);
+  block_kernel<OP, QUADS, GROUPS><<<(unsigned)(turns < MOST_BLOCKS ? turns : MOST_BLOCKS), THREADS,
+                                    bytes, (cudaStream_t)launch->queue>>>(call);
 }
 
 template <int OP>
@@ -440,8 +439,7 @@ static void launch_block(const kaon_launch *launch, const kaon_update_args *args
   a.state = args->c.state;
   a.gate = args->gate;
   enum { FEW = PANEL, SOME = 2 * PANEL, ALL_QUADS = KAON_BLOCK_MAX / 4 };
-  if (KAON_HALF && a.quads <= FEW && a.w.groups == SPINOR_GROUPS &&
-      a.w.pack == NUMBERS)
+  if (KAON_HALF && a.quads <= FEW && a.w.groups == SPINOR_GROUPS && a.w.pack == NUMBERS)
     launch_kernel<OP, FEW, KAON_HALF ? SPINOR_GROUPS : 1>(launch, a);
   else if (a.quads <= FEW)
     launch_kernel<OP, FEW, 1>(launch, a);

@@ -69,9 +69,8 @@ static __device__ __forceinline__ void read_items(const gram_call &a, const kaon
 #pragma unroll
     for (int c = 0; c < ITEMS; c++) {
       const item zero = {};
-      x->x[i][c] = is_open(s, i)
-                       ? item_read(v, a.w, at + (int64_t)(4 * i) * a.w.unit + 4 * c, whole)
-                       : zero;
+      x->x[i][c] =
+          is_open(s, i) ? item_read(v, a.w, at + (int64_t)(4 * i) * a.w.unit + 4 * c, whole) : zero;
     }
 }
 
@@ -116,8 +115,15 @@ static __host__ __device__ constexpr int products() {
 /* Rows and columns of product m: 01|0 01|1 01|2 2-|0 2-|1 2-|2, or 01|1 20|0 12|2. */
 template <bool ALL>
 static __host__ __device__ constexpr int tile_of_rows(int m, int second) {
-  return ALL ? (m < 3 ? second : second ? -1 : 2)
-             : (second ? (m == 0 ? 1 : m == 1 ? 0 : 2) : (m == 0 ? 0 : m == 1 ? 2 : 1));
+  return ALL ? (m < 3    ? second
+                : second ? -1
+                         : 2)
+             : (second ? (m == 0   ? 1
+                          : m == 1 ? 0
+                                   : 2)
+                       : (m == 0   ? 0
+                          : m == 1 ? 2
+                                   : 1));
 }
 template <bool ALL>
 static __host__ __device__ constexpr int tile_of_columns(int m) {
@@ -142,8 +148,8 @@ static __device__ __forceinline__ void add_items(double sum[][4], const lane_ite
 #pragma unroll
     for (int m = 0; m < products<ALL>(); m++) {
       const int upper = tile_of_rows<ALL>(m, 0), lower = tile_of_rows<ALL>(m, 1);
-      const double left[4] = {u[upper][0], lower < 0 ? 0 : u[lower < 0 ? 0 : lower][0],
-                              u[upper][1], lower < 0 ? 0 : u[lower < 0 ? 0 : lower][1]};
+      const double left[4] = {u[upper][0], lower < 0 ? 0 : u[lower < 0 ? 0 : lower][0], u[upper][1],
+                              lower < 0 ? 0 : u[lower < 0 ? 0 : lower][1]};
       mma_double(sum[m], left, w[tile_of_columns<ALL>(m)]);
     }
   }
@@ -359,13 +365,15 @@ static __global__ void __launch_bounds__(KAON_THREADS, 2)
               a.shared_room ? (double *)shared : a.sums.partials);
 }
 
-/* Shape of the sums: turns (of `places` places but in half), chunks. Returns the pieces of the matrix. */
+/* Shape of the sums: turns (of `places` places but in half), chunks. Returns the pieces of the
+ * matrix. */
 static int gram_shape(const kaon_update_args *args, int places, gram_call *a, int64_t *chunks) {
   const int n = args->shape.nrhs;
   const int64_t room = (int64_t)KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX / (2 * n);
   a->w = items_of(&args->shape);
   a->sides = (n + SIDE - 1) / SIDE;
-  a->turns = KAON_HALF ? args->shape.nblocks * (KAON_LANES / 4) : (a->w.count + places - 1) / places;
+  a->turns =
+      KAON_HALF ? args->shape.nblocks * (KAON_LANES / 4) : (a->w.count + places - 1) / places;
   *chunks = (a->turns + KAON_WARPS - 1) / KAON_WARPS;
   if (*chunks > GRAM_CHUNKS) *chunks = GRAM_CHUNKS;
   if (*chunks > room) *chunks = room;

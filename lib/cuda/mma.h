@@ -44,10 +44,9 @@ static __device__ __forceinline__ void mma_double(double *d, const double *a, co
 #elif __CUDA_ARCH__ >= 800
 #pragma unroll
   for (int i = 0; i < 4; i++)
-    asm volatile(
-        "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
-        : "+d"(d[i % 2 * 2]), "+d"(d[i % 2 * 2 + 1])
-        : "d"(a[i]), "d"(b[i / 2]));
+    asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
+                 : "+d"(d[i % 2 * 2]), "+d"(d[i % 2 * 2 + 1])
+                 : "d"(a[i]), "d"(b[i / 2]));
 #else
   mma_shuffled(d, a, b);
 #endif

@@ -304,8 +304,8 @@ static inline KAON_HD int kaon_block_inverse(const kaon_block_team *t) {
   return negative || kept == 0;
 }
 
-/* Z = (P^H A P)^-1, Y = Z C; leaves C in a, Y in b. A breakdown, which is answered by 0, leaves x as
- * it is. */
+/* Z = (P^H A P)^-1, Y = Z C; leaves C in a, Y in b. A breakdown, which is answered by 0, leaves x
+ * as it is. */
 static inline KAON_HD int kaon_block_solution(const kaon_block_team *t) {
   if (kaon_block_inverse(t)) {
     kaon_block_store(t, NULL, 0, KAON_S_Y);

@@ -115,7 +115,7 @@ static void fill_scalars(bed *b) {
  * begins at another one. */
 static void fill_vector(const bed *b, kaon_vector *v) {
   enum { SHIFT = 24 * 997 };
-  const size_t n = 12 * (size_t)kaon_lattice_volume(b->lattice);
+  const size_t n = 24 * (size_t)kaon_lattice_volume(b->lattice); /* both parities */
   const size_t count = n + (size_t)b->columns * SHIFT;
   double *numbers = malloc(count * sizeof *numbers);
   uint64_t state = 1;
@@ -185,11 +185,12 @@ static void write_row(bed *b, int entry, int calls, const double seconds[SAMPLES
   const time_t t = time(NULL);
   struct tm utc;
   if (gmtime_r(&t, &utc)) strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  printf("%-20s %dx%dx%dx%d %-6s %2d columns: %9.2f us, %7.1f GB/s, %3.0f %% of reads, %3.0f %% of "
-         "copies, %7.0f GFLOPS\n",
-         entries[entry].name, e[0], e[1], e[2], e[3], precision_names[b->precision], b->columns,
-         1e6 * median, 1e-9 * bytes / median, 1e-7 * bytes / median / b->machine.read_gbs,
-         1e-7 * bytes / median / b->machine.copy_gbs, 1e-9 * flops / median);
+  printf(
+      "%-20s %dx%dx%dx%d %-6s %2d columns: %9.2f us, %7.1f GB/s, %3.0f %% of reads, %3.0f %% of "
+      "copies, %7.0f GFLOPS\n",
+      entries[entry].name, e[0], e[1], e[2], e[3], precision_names[b->precision], b->columns,
+      1e6 * median, 1e-9 * bytes / median, 1e-7 * bytes / median / b->machine.read_gbs,
+      1e-7 * bytes / median / b->machine.copy_gbs, 1e-9 * flops / median);
   if (b->json == NULL) return;
   fprintf(b->json,
           "%s  {\"bench\": \"%s\", \"command\": \"vector_times\", \"measured\": \"%s\", "
