@@ -1,0 +1,16 @@
+# KAON_COMM=auto|single|MPI: how several ranks talk. Sets KAON_WITH_MPI; MPI 3.0 is the least.
+set(KAON_WITH_MPI OFF)
+if(KAON_COMM STREQUAL auto OR KAON_COMM STREQUAL MPI)
+  find_package(MPI 3.0 QUIET COMPONENTS C)
+  if(MPI_C_FOUND)
+    set(KAON_WITH_MPI ON)
+    message(STATUS "communicator: MPI ${MPI_C_VERSION}, ${MPIEXEC_EXECUTABLE}")
+  elseif(KAON_COMM STREQUAL MPI)
+    message(FATAL_ERROR "KAON_COMM=MPI, but no MPI 3 was found; install one (Debian: libopenmpi-dev openmpi-bin), or name its "
+                        "compiler by -DMPI_C_COMPILER=...")
+  else()
+    message(STATUS "communicator: no MPI 3, so one rank alone")
+  endif()
+elseif(NOT KAON_COMM STREQUAL single)
+  message(FATAL_ERROR "KAON_COMM is \"${KAON_COMM}\" but must be auto, single or MPI")
+endif()
