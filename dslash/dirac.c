@@ -29,6 +29,10 @@ static kaon_status apply(kaon_operator *M, kaon_mode mode, const kaon_vector *x,
   return kaon_dirac_full(kaon_dirac_of(M)->fields, mode, x, y, pass);
 }
 
+kaon_status kaon_dirac_reserve(kaon_operator *M, int columns) {
+  return kaon_dslash_reserve(kaon_dirac_of(M)->fields, columns);
+}
+
 double kaon_dirac_traffic(const kaon_dirac_fields *fields, int clover, int columns, int spinors) {
   const double size = (double)kaon_precision_bytes(fields->precision);
   const double scale = fields->precision == KAON_HALF ? 4 : 0;
@@ -181,5 +185,6 @@ const kaon_operator_ops kaon_dirac_ops = {.name = "dirac",
                                           .apply = apply,
                                           .at_precision = at_precision,
                                           .diagonal = diagonal,
+                                          .reserve = kaon_dirac_reserve,
                                           .cost = cost,
                                           .destroy = kaon_dirac_operator_destroy};

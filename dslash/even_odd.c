@@ -30,6 +30,7 @@ static int is_symmetric(const kaon_dirac *dirac) {
 /* One vector of q's sites is kept for the largest count of columns seen. */
 static kaon_status reserve(kaon_operator *A, int columns) {
   kaon_dirac *dirac = kaon_dirac_of(A);
+  KAON_TRY(kaon_dirac_reserve(A, columns));
   if (dirac->scratch != NULL && dirac->scratch->nrhs >= columns) return KAON_OK;
   kaon_vector_destroy(&dirac->scratch);
   kaon_lattice *lattice = dirac->fields->family->lattice;
@@ -214,6 +215,7 @@ static const kaon_operator_ops asymmetric_ops = {.name = "dirac even-odd asymmet
 static const kaon_operator_ops full_ops = {.name = "dirac full lattice",
                                            .apply = apply_full,
                                            .at_precision = at_precision,
+                                           .reserve = kaon_dirac_reserve,
                                            .cost = cost_full,
                                            .destroy = kaon_dirac_operator_destroy};
 

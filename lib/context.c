@@ -151,7 +151,9 @@ static kaon_status same_machine(kaon_context *ctx) {
 static kaon_status join(kaon_context *ctx, const void *communicator, const int grid[4]) {
   KAON_TRY(kaon_comm_mpi_create(ctx, communicator, &ctx->comm));
   kaon_status status = take_grid(ctx, grid);
+  kaon_launch unused; /* the buffer for sums, before any rank waits for another */
   if (status == KAON_OK) status = build(ctx);
+  if (status == KAON_OK) status = kaon_launch_prepare(ctx, 1, 0, &unused);
   if (status != KAON_OK && kaon_last_error(ctx)[0] == '\0')
     kaon_fail(ctx, status, "%s", kaon_last_error(NULL)); /* said before there was a context */
   KAON_TRY(kaon_agree(ctx, status));
