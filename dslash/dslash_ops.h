@@ -8,7 +8,8 @@
 enum { KAON_CLOVER_NONE = 0, KAON_CLOVER_ON_HOP = 1, KAON_CLOVER_ON_X = 2 };
 
 /* Of a partitioned lattice (stencil->faces): the blocks that meet no ghost, or those that do. The
- * sums of BOUNDARY are over both; a pass is INTERIOR, then BOUNDARY, with nothing else in between. */
+ * sums of BOUNDARY are over both; a pass is INTERIOR, then BOUNDARY, with nothing else in between.
+ */
 enum { KAON_PART_ALL, KAON_PART_INTERIOR, KAON_PART_BOUNDARY };
 
 /* out = a [C] x + b [C] D in, on the sites of `parity`; D is the hop of docs/conventions.md
@@ -38,9 +39,9 @@ typedef struct kaon_hop_args {
   kaon_sum sum;
 } kaon_hop_args;
 
-/* What the neighbours' hops to the sites of `parity` meet here, into messages (kaon_faces): of `in`,
- * which is of the other parity, with every factor of the hop for the backward ones, projected alone
- * for the forward ones. to: by direction of the hop. */
+/* What the neighbours' hops to the sites of `parity` meet here, into messages (kaon_faces): of
+ * `in`, which is of the other parity, with every factor of the hop for the backward ones, projected
+ * alone for the forward ones. to: by direction of the hop. */
 typedef struct kaon_gather_args {
   const kaon_stencil *stencil;
   int parity;

@@ -107,11 +107,10 @@ static kaon_status transform(const kaon_transporter *transporter, const kaon_wid
   KAON_TRY(kaon_gauge_kernels(lattice->ctx, &ops));
   KAON_TRY(kaon_launch_prepare(lattice->ctx, 1, 0, &launch));
   for (int parity = 0; parity < 2; parity++) {
-    const kaon_transform_args args = {
-        .on = kaon_links_on(from, parity, &transporter->table, NULL),
-        .g = {transporter->g[0], transporter->g[1]},
-        .to = to->links[parity],
-        .unit_below = lattice->global_volume - slice_of(lattice)};
+    const kaon_transform_args args = {.on = kaon_links_on(from, parity, &transporter->table, NULL),
+                                      .g = {transporter->g[0], transporter->g[1]},
+                                      .to = to->links[parity],
+                                      .unit_below = lattice->global_volume - slice_of(lattice)};
     ops->transform(&launch, &args);
   }
   return KAON_OK;

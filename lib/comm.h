@@ -65,9 +65,14 @@ void kaon_comm_mpi_end(void);
  * of the first that failed. A failure that was agreed on further down passes through without
  * another message, so nested functions may each do this; but a rank must not fail alone between
  * two messages of any other kind. */
-kaon_status kaon_agree(kaon_context *ctx, kaon_status mine);
+kaon_status kaon_agree(const kaon_context *ctx, kaon_status mine);
 
 /* values[i] summed over ranks; for results, not for solvers. */
-kaon_status kaon_comm_sum(kaon_context *ctx, double *values, int n);
+kaon_status kaon_comm_sum(const kaon_context *ctx, double *values, int n);
+
+/* For files, which rank 0 alone touches while all ranks read or write through the same code:
+ * whether this rank is the one (ctx NULL: a process by itself), and its bytes for all. */
+int kaon_is_first(const kaon_context *ctx);
+kaon_status kaon_share(const kaon_context *ctx, void *data, size_t bytes);
 
 #endif

@@ -70,8 +70,7 @@ static kaon_status sum_start(kaon_comm *comm, double *values, int n) {
   self->values = values;
   self->n = n;
   return check(
-      comm,
-      MPI_Iallgather(values, n, MPI_DOUBLE, self->all, n, MPI_DOUBLE, self->comm, &self->sum),
+      comm, MPI_Iallgather(values, n, MPI_DOUBLE, self->all, n, MPI_DOUBLE, self->comm, &self->sum),
       "beginning a sum");
 }
 
@@ -98,9 +97,9 @@ static kaon_status gather(kaon_comm *comm, const double *mine, int n, double *al
 static kaon_status broadcast(kaon_comm *comm, void *data, size_t bytes, int root) {
   for (size_t done = 0; done < bytes;) {
     const size_t piece = bytes - done < INT_MAX / 2 ? bytes - done : INT_MAX / 2;
-    KAON_TRY(check(
-        comm, MPI_Bcast((char *)data + done, (int)piece, MPI_BYTE, root, self_of(comm)->comm),
-        "a broadcast"));
+    KAON_TRY(check(comm,
+                   MPI_Bcast((char *)data + done, (int)piece, MPI_BYTE, root, self_of(comm)->comm),
+                   "a broadcast"));
     done += piece;
   }
   return KAON_OK;
@@ -109,10 +108,10 @@ static kaon_status broadcast(kaon_comm *comm, void *data, size_t bytes, int root
 static kaon_status collect(kaon_comm *comm, const void *mine, size_t bytes, void *all, int root) {
   if (bytes > INT_MAX)
     return kaon_fail(comm->ctx, KAON_ERR_INTERNAL, "MPI: %zu bytes collected at once", bytes);
-  return check(comm,
-               MPI_Gather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, root,
-                          self_of(comm)->comm),
-               "collecting bytes");
+  return check(
+      comm,
+      MPI_Gather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, root, self_of(comm)->comm),
+      "collecting bytes");
 }
 
 /* ---- exchanges ---- */
@@ -170,8 +169,7 @@ static kaon_status exchange_start(kaon_exchange *exchange) {
 }
 
 static kaon_status exchange_finish(kaon_exchange *exchange) {
-  return check(exchange->comm,
-               MPI_Waitall(exchange->n, exchange->requests, MPI_STATUSES_IGNORE),
+  return check(exchange->comm, MPI_Waitall(exchange->n, exchange->requests, MPI_STATUSES_IGNORE),
                "waiting for an exchange");
 }
 
@@ -181,8 +179,7 @@ static kaon_status agree(kaon_comm *comm, kaon_status mine) {
   mpi_self *self = self_of(comm);
   char text[SENTENCE] = "";
   int number = (int)mine, first = -1, failed = 0;
-  KAON_TRY(check(comm,
-                 MPI_Allgather(&number, 1, MPI_INT, self->status, 1, MPI_INT, self->comm),
+  KAON_TRY(check(comm, MPI_Allgather(&number, 1, MPI_INT, self->status, 1, MPI_INT, self->comm),
                  "agreeing on a status"));
   for (int r = comm->ranks - 1; r >= 0; r--)
     if (self->status[r] != KAON_OK) first = r, failed++;
@@ -269,7 +266,8 @@ static kaon_status open_comm(kaon_comm *comm, const void *handle) {
   if (theirs == MPI_COMM_NULL)
     return kaon_fail(comm->ctx, KAON_ERR_ARGUMENT, "ranks: the communicator is MPI_COMM_NULL");
   KAON_TRY(check(comm, MPI_Comm_dup(theirs, &self->comm), "copying the communicator"));
-  KAON_TRY(check(comm, MPI_Comm_set_errhandler(self->comm, MPI_ERRORS_RETURN), "asking for errors"));
+  KAON_TRY(
+      check(comm, MPI_Comm_set_errhandler(self->comm, MPI_ERRORS_RETURN), "asking for errors"));
   MPI_Comm_rank(self->comm, &comm->rank);
   MPI_Comm_size(self->comm, &comm->ranks);
   KAON_TRY(find_node(comm));

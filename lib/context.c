@@ -120,7 +120,7 @@ static kaon_status take_grid(kaon_context *ctx, const int grid[4]) {
     if (grid[mu] < 1 || grid[mu] > comm->ranks)
       return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                        "ranks: the grid has %d ranks in direction %c, but 1 to %d are possible",
-                       grid[mu], "XYZT"[mu], comm->ranks);
+                       grid[mu], "XYZT"[mu], comm -> ranks);
     product *= grid[mu];
   }
   if (product != comm->ranks)
@@ -169,6 +169,14 @@ kaon_status kaon_context_create_ranks(const kaon_context_options *options, const
 kaon_status kaon_context_agree(kaon_context *ctx, kaon_status mine) {
   if (ctx == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "ranks: the context is NULL");
   return kaon_agree(ctx, mine);
+}
+
+const char *kaon_ranks_library(void) {
+#ifdef KAON_BUILD_MPI
+  return "MPI";
+#else
+  return "";
+#endif
 }
 
 void kaon_ranks_end(void) {

@@ -108,8 +108,8 @@ typedef struct shelf {
 static void *keep(shelf *to, const void *host, int64_t bytes) {
   void *device = NULL;
   if (to->status == KAON_OK)
-    to->status = kaon_table_upload(to->ctx, host, (size_t)bytes, "tables of the lattice's faces",
-                                   &device);
+    to->status =
+        kaon_table_upload(to->ctx, host, (size_t)bytes, "tables of the lattice's faces", &device);
   return device;
 }
 
@@ -142,7 +142,8 @@ kaon_status kaon_faces_create(kaon_lattice *lattice) {
     made->partitioned[mu] = lattice->partitioned[mu];
     made->group[mu] = lattice->stencil.width / lattice->cut[mu];
   }
-  /* both signs are put in where the last slice is: forward by who receives, backward by who sends */
+  /* both signs are put in where the last slice is: forward by who receives, backward by who sends
+   */
   const int last = lattice->origin[3] + lattice->extents[3] == lattice->global[3];
   for (int dir = 0; dir < KAON_DIRS; dir++)
     made->sign[dir] = dir % 4 == 3 && last && lattice->boundary_t == KAON_ANTIPERIODIC ? -1 : 1;

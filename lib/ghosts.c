@@ -9,7 +9,7 @@ enum { MATRIX = 18 };
 /* The exchange across the two faces of one direction, of one matrix on each site of one parity;
  * side 0: with the forward neighbour, 1: with the backward one. Sites are block * W + lane. */
 typedef struct stage {
-  int64_t count;      /* sites of a parity on a side */
+  int64_t count;       /* sites of a parity on a side */
   int32_t *from[2][2]; /* [side][parity]: what is sent */
   int32_t *to[2][2];   /* and the ghosts for what arrives */
   double *send[2], *receive[2];
@@ -46,10 +46,10 @@ static int outside(const kaon_lattice *lattice, const int x[4]) {
   return n;
 }
 
-#define FOR_BOX(x, begin, end)                                   \
-  for (x[3] = (begin)[3]; x[3] < (end)[3]; x[3]++)               \
-    for (x[2] = (begin)[2]; x[2] < (end)[2]; x[2]++)             \
-      for (x[1] = (begin)[1]; x[1] < (end)[1]; x[1]++)           \
+#define FOR_BOX(x, begin, end)                         \
+  for (x[3] = (begin)[3]; x[3] < (end)[3]; x[3]++)     \
+    for (x[2] = (begin)[2]; x[2] < (end)[2]; x[2]++)   \
+      for (x[1] = (begin)[1]; x[1] < (end)[1]; x[1]++) \
         for (x[0] = (begin)[0]; x[0] < (end)[0]; x[0]++)
 
 static kaon_status box_open(const kaon_lattice *lattice, box *b) {
@@ -116,8 +116,7 @@ static kaon_status build_walk(kaon_lattice *lattice, const box *b) {
     g->edge[p] = calloc((size_t)kaon_matrix_blocks(st), 1);
     if (g->walk[p] == NULL || g->edge[p] == NULL) return no_memory(lattice);
     for (int64_t i = 0; i < sites * KAON_DIRS; i++) /* masked lanes: themselves */
-      g->walk[p][i] =
-          (int32_t)(i / (KAON_DIRS * st->width) * st->width + i % st->width);
+      g->walk[p][i] = (int32_t)(i / (KAON_DIRS * st->width) * st->width + i % st->width);
   }
   int x[4];
   FOR_BOX(x, b->begin, b->end) {

@@ -13,8 +13,8 @@ typedef struct kaon_halo {
   kaon_precision precision;
   int nrhs;
   kaon_exchange *exchange;
-  /* By direction of the hop that the ghosts are for; NULL where nothing is partitioned. What is sent
-   * for hops in dir goes to the neighbour in the opposite direction. */
+  /* By direction of the hop that the ghosts are for; NULL where nothing is partitioned. What is
+   * sent for hops in dir goes to the neighbour in the opposite direction. */
   kaon_view send[KAON_DIRS], receive[KAON_DIRS];
 } kaon_halo;
 

@@ -44,17 +44,19 @@ static kaon_status find_grid(kaon_lattice *lattice) {
   const int *n = lattice->global, *g = comm->grid;
   if (g[0] == 0) {
     if (choose(n, comm->ranks, lattice->grid)) return KAON_OK;
-    return kaon_fail(lattice->ctx, KAON_ERR_ARGUMENT,
-                     "lattice: no grid of %d ranks divides %d x %d x %d x %d sites into equal parts "
-                     "of even extents; take another number of ranks or another lattice",
-                     comm->ranks, n[0], n[1], n[2], n[3]);
+    return kaon_fail(
+        lattice->ctx, KAON_ERR_ARGUMENT,
+        "lattice: no grid of %d ranks divides %d x %d x %d x %d sites into equal parts "
+        "of even extents; take another number of ranks or another lattice",
+        comm->ranks, n[0], n[1], n[2], n[3]);
   }
   for (int mu = 0; mu < 4; mu++) {
     if (n[mu] % g[mu] == 0 && n[mu] / g[mu] % 2 == 0) continue;
-    return kaon_fail(lattice->ctx, KAON_ERR_ARGUMENT,
-                     "lattice: extent %c is %d, which %d ranks do not divide into equal parts of an "
-                     "even extent; take a grid whose number in %c divides %d",
-                     names[mu], n[mu], g[mu], names[mu], n[mu] / 2);
+    return kaon_fail(
+        lattice->ctx, KAON_ERR_ARGUMENT,
+        "lattice: extent %c is %d, which %d ranks do not divide into equal parts of an "
+        "even extent; take a grid whose number in %c divides %d",
+        names[mu], n[mu], g[mu], names[mu], n[mu] / 2);
   }
   memcpy(lattice->grid, g, sizeof lattice->grid);
   return KAON_OK;

@@ -44,10 +44,10 @@ struct kaon_lattice {
   kaon_context *ctx;
   int extents[4]; /* of this rank's part; `global`: of all */
   int global[4];
-  int grid[4];        /* ranks in x, y, z, t */
-  int origin[4];      /* global coordinates of this rank's first site */
+  int grid[4];         /* ranks in x, y, z, t */
+  int origin[4];       /* global coordinates of this rank's first site */
   int peer[KAON_DIRS]; /* the neighbours' ranks */
-  int partitioned[4]; /* what is beyond the faces of mu comes by messages */
+  int partitioned[4];  /* what is beyond the faces of mu comes by messages */
   kaon_boundary boundary_t;
   int64_t volume; /* of this rank's part; `global_volume`: of all */
   int64_t global_volume;

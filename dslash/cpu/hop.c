@@ -24,11 +24,11 @@ typedef struct hop_plan {
   const int32_t *blocks; /* a part of a partitioned lattice: which ones; NULL: all */
   int64_t count;         /* of blocks */
   int chunk_first;       /* of the part, in the partial sums */
-  int first;     /* the first open column */
-  int all;       /* 1: all columns are open */
-  int top[4];    /* mu is cut by the lane bit that tells the parts of a block apart */
-  int scaled[4]; /* hops of mu carry a factor other than 1 everywhere */
-  real rest[4];  /* what rounding took from that factor, relative to it */
+  int first;             /* the first open column */
+  int all;               /* 1: all columns are open */
+  int top[4];            /* mu is cut by the lane bit that tells the parts of a block apart */
+  int scaled[4];         /* hops of mu carry a factor other than 1 everywhere */
+  real rest[4];          /* what rounding took from that factor, relative to it */
   vperm exchange[4];
   /* by direction, whether the block touches the boundary, and lane */
   real factor[KAON_DIRS][2][KAON_W] __attribute__((aligned(64)));
@@ -186,8 +186,8 @@ static __attribute__((noinline)) void hop_ghosts(const hop_plan *plan, int64_t p
                       kaon_ghost_index(n, column, 0, plan->site.nrhs, KAON_GHOST_REALS, group);
     for (int i = 0; i < KAON_GHOST_REALS; i++) room[i][l] = (real)p[i * group];
 #if KAON_HALF
-    unit[l] = from->scale[kaon_ghost_index(n, column, 0, plan->site.nrhs, 1, group)] *
-              KAON_HALF_STEP;
+    unit[l] =
+        from->scale[kaon_ghost_index(n, column, 0, plan->site.nrhs, 1, group)] * KAON_HALF_STEP;
 #endif
   }
   if (dir < 4) f = v_set(plan->ghost_factor[mu]); /* who sends for backward hops puts it in */
@@ -484,7 +484,8 @@ static void hop_factors(hop_plan *plan) {
     const int mu = dir & 3, bit = st->exchange_bit[mu];
     const double f = plan->args->coefficient[mu] * (mu == 3 ? 2 : 1);
     plan->scaled[mu] = f != 1;
-    if (dir < 4 && st->faces != NULL) plan->ghost_factor[mu] = (real)(f * (double)st->faces->sign[dir]);
+    if (dir < 4 && st->faces != NULL)
+      plan->ghost_factor[mu] = (real)(f * (double)st->faces->sign[dir]);
     plan->rest[mu] = (real)((f - (double)(real)f) / f);
     plan->top[mu] = bit >= 0 && (1 << bit) == KAON_VL;
     plan->exchange[mu] = v_exchange_index(bit >= 0 && (1 << bit) < KAON_VL ? bit : 0);
@@ -495,7 +496,8 @@ static void hop_factors(hop_plan *plan) {
   }
 }
 
-/* The part's blocks. Interior and boundary leave their sums side by side, each in half the chunks. */
+/* The part's blocks. Interior and boundary leave their sums side by side, each in half the chunks.
+ */
 static void hop_part(hop_plan *plan) {
   const kaon_hop_args *args = plan->args;
   const kaon_faces *faces = args->stencil->faces;
@@ -566,6 +568,5 @@ void KAON_EXPORT(kaon_dslash_hop)(const kaon_launch *launch, const kaon_hop_args
   hop_sum(&plan, launch->partials);
 }
 
-const kaon_dslash_ops KAON_EXPORT(kaon_dslash_ops) = {KAON_EXPORT(kaon_dslash_hop),
-                                                      KAON_EXPORT(kaon_dslash_clover),
-                                                      KAON_EXPORT(kaon_dslash_gather)};
+const kaon_dslash_ops KAON_EXPORT(kaon_dslash_ops) = {
+    KAON_EXPORT(kaon_dslash_hop), KAON_EXPORT(kaon_dslash_clover), KAON_EXPORT(kaon_dslash_gather)};

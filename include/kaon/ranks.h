@@ -26,6 +26,9 @@ extern "C" {
 kaon_status kaon_context_create_ranks(const kaon_context_options *options, const void *communicator,
                                       const int grid[4], kaon_context **ctx);
 
+/* What several ranks talk by: "MPI", or "" where this is not built in. Not collective. */
+const char *kaon_ranks_library(void);
+
 /* For an application's own steps that may fail on one rank alone: hands in each rank's status and
  * returns that of the first rank that failed, whose sentence kaon_last_error(ctx) then has on all
  * ranks; OK if none did. `mine` other than OK should be the status of the last kaon function that

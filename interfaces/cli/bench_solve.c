@@ -36,11 +36,12 @@ static double process_seconds(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The median of --samples solves would take long for what it tells; the best of `repeats` is kept.
- * Where there is an energy counter, which moves in steps, they go on for counted_seconds. */
+/* The median of --samples solves would take long for what it tells; the best of `repeats` is kept,
+ * or of fewer once they have taken long_seconds. Where there is an energy counter, which moves in
+ * steps, they go on for counted_seconds. */
 static kaon_status solve(bench *b, problem *p, int columns, solve_figures *best) {
   enum { repeats = 3 };
-  static const double counted_seconds = 2;
+  static const double counted_seconds = 2, long_seconds = 10;
   const kaon_space *full = kaon_lattice_spinors(p->field.lattice, KAON_FULL);
   kaon_vector *source = NULL, *x = NULL;
   kaon_column_report *reports = calloc((size_t)columns, sizeof *reports);
@@ -51,8 +52,11 @@ static kaon_status solve(bench *b, problem *p, int columns, solve_figures *best)
   *best = (solve_figures){.seconds = 1e300};
   energy_meter meter = energy_start(b->ctx);
   double slowest = 0;
+  double all = 0;
   int done = 0;
-  for (; (done < repeats || energy_span(&meter) < counted_seconds) && status == KAON_OK; done++) {
+  for (; status == KAON_OK && ((done < repeats && all < long_seconds) ||
+                               energy_span(&meter) < counted_seconds);
+       done++) {
     kaon_solve_report report;
     status = kaon_vector_zero(x);
     if (status == KAON_OK) status = kaon_context_synchronise(b->ctx);
@@ -60,6 +64,7 @@ static kaon_status solve(bench *b, problem *p, int columns, solve_figures *best)
     if (status == KAON_OK) status = kaon_solver_solve(p->solver, source, x, reports, &report);
     const double cpu = process_seconds() - before;
     if (status == KAON_OK && signals_interrupted()) status = KAON_ERR_CANCELLED;
+    if (status == KAON_OK) all += report.seconds;
     if (status == KAON_OK && report.seconds > slowest) slowest = report.seconds;
     if (status != KAON_OK || report.seconds >= best->seconds) continue;
     *best = (solve_figures){

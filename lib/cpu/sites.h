@@ -12,7 +12,7 @@ typedef struct vsites {
   int parity;
   int64_t block;
   int part;
-  int exchange;        /* split order: bit i set: lanes l and l ^ (1 << i) are exchanged */
+  int exchange;                /* split order: bit i set: lanes l and l ^ (1 << i) are exchanged */
   const int32_t *const *table; /* where each lane has its own site: their neighbours; else NULL */
   int64_t at[KAON_VL];         /* there: block * W + lane */
 } vsites;

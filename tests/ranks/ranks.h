@@ -11,6 +11,7 @@
 
 #include "lib/comm.h"
 #include "lib/context.h"
+#include "lib/space.h"
 #include "tests/util/dirac_case.h"
 #include "tests/util/test_util.h"
 
@@ -43,15 +44,15 @@ static inline kaon_context *ranks_open(int isa, const int grid[4]) {
 }
 
 /* The tests of `group` between MPI's beginning and end; only rank 0 is heard. */
-#define RANKS_MAIN(group)                                                   \
-  int main(int argc, char **argv) {                                         \
-    MPI_Init(&argc, &argv);                                                 \
-    if (world_rank() != 0 && freopen("/dev/null", "w", stdout) == NULL)     \
-      return 2;                                                             \
-    const int failed = cmocka_run_group_tests_name(#group, group, NULL, NULL); \
-    if (failed != 0) MPI_Abort(MPI_COMM_WORLD, 1);                          \
-    MPI_Finalize();                                                         \
-    return 0;                                                               \
+#define RANKS_MAIN_WITH(group, setup, teardown)                                     \
+  int main(int argc, char **argv) {                                                 \
+    MPI_Init(&argc, &argv);                                                         \
+    if (world_rank() != 0 && freopen("/dev/null", "w", stdout) == NULL) return 2;   \
+    const int failed = cmocka_run_group_tests_name(#group, group, setup, teardown); \
+    if (failed != 0) MPI_Abort(MPI_COMM_WORLD, 1);                                  \
+    MPI_Finalize();                                                                 \
+    return 0;                                                                       \
   }
+#define RANKS_MAIN(group) RANKS_MAIN_WITH(group, NULL, NULL)
 
 #endif

@@ -169,7 +169,8 @@ static void a_grid_that_does_not_fit_is_refused(void **state) {
   (void)state;
   const kaon_context_options options = ranks_options(KAON_ISA_AUTO);
   kaon_context *ctx = NULL;
-  const int wrong[][4] = {{world_size(), 1, 1, 2}, {1, 0, 1, 1}, {1, 1, 1, -1}, {1 << 16, 1 << 16, 1, 1}};
+  const int wrong[][4] = {
+      {world_size(), 1, 1, 2}, {1, 0, 1, 1}, {1, 1, 1, -1}, {1 << 16, 1 << 16, 1, 1}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     must_refuse(NULL, KAON_ERR_ARGUMENT, kaon_context_create_ranks(&options, NULL, wrong[i], &ctx));
     assert_null(ctx);
@@ -226,7 +227,7 @@ static void an_application_hands_in_its_communicator(void **state) {
   double value = rank;
   must(ctx, kaon_comm_sum(ctx, &value, 1));
   double expected = 0;
-  for (int r = half; r < ranks; r += ranks > 1 ? 2 : 1) expected += r;
+  for (int r = half; r<ranks; r += ranks> 1 ? 2 : 1) expected += r;
   assert_true(value == expected);
   kaon_context_destroy(&ctx);
   MPI_Comm_free(&theirs);

@@ -1,6 +1,7 @@
-/* test_partition.c - a lattice divided among ranks: all that one rank computes on the whole lattice,
- * in each of the 16 subsets of directions (those that the grid does not divide go through messages
- * to oneself), on grids of several forms. Every process has the whole lattice too, to compare. */
+/* test_partition.c - a lattice divided among ranks: all that one rank computes on the whole
+ * lattice, in each of the 16 subsets of directions (those that the grid does not divide go through
+ * messages to oneself), on grids of several forms. Every process has the whole lattice too, to
+ * compare. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -117,8 +118,9 @@ static void memory_that_one_rank_lacks(void **state) {
   must(NULL, kaon_context_create_ranks(&options, NULL, NULL, &ctx));
   must(ctx, kaon_lattice_create(ctx, extents, KAON_PERIODIC, &lattice));
   must(ctx, kaon_gauge_create(lattice, KAON_SINGLE, KAON_RECONSTRUCT_12, &gauge));
-  must_refuse(ctx, KAON_ERR_MEMORY,
-              kaon_vector_create(ctx, kaon_lattice_spinors(lattice, KAON_FULL), KAON_DOUBLE, 100, &v));
+  must_refuse(
+      ctx, KAON_ERR_MEMORY,
+      kaon_vector_create(ctx, kaon_lattice_spinors(lattice, KAON_FULL), KAON_DOUBLE, 100, &v));
   assert_null(v);
   char expected[40];
   snprintf(expected, sizeof expected, "rank %d: memory: vector", last);
@@ -149,7 +151,7 @@ static void a_block_that_is_singular_on_one_rank(void **state) {
   must(ctx, kaon_gauge_export(gauge, KAON_ORDER_NATURAL, KAON_DOUBLE, (void *[]){links}));
   if (world_rank() == last) {
     double *u = links + 64 * 4 * 72; /* x = y = z = 0, t = 4, mu = x */
-    u[0] = u[8] = 0.8; /* z = 0.8 + 0.6 i */
+    u[0] = u[8] = 0.8;               /* z = 0.8 + 0.6 i */
     u[1] = 0.6;
     u[9] = -0.6;
   }

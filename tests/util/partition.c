@@ -30,9 +30,9 @@ void partition_open(partition_pair *pair, kaon_context *whole, kaon_context *par
   char cuts[5] = "";
   for (int mu = 0; mu < 4; mu++)
     if (l->partitioned[mu]) cuts[strlen(cuts)] = "xyzt"[mu];
-  snprintf(pair->name, sizeof pair->name, "%s %dx%dx%dx%d [%s] on %dx%dx%dx%d",
-           part->backend->isa, extents[0], extents[1], extents[2], extents[3], cuts, l->grid[0],
-           l->grid[1], l->grid[2], l->grid[3]);
+  snprintf(pair->name, sizeof pair->name, "%s %dx%dx%dx%d [%s] on %dx%dx%dx%d", part->backend->isa,
+           extents[0], extents[1], extents[2], extents[3], cuts, l->grid[0], l->grid[1], l->grid[2],
+           l->grid[3]);
 }
 
 static void close_side(partition_side *s) {
@@ -103,8 +103,7 @@ static void compare_links(const partition_pair *pair, const char *what, const ka
   double *a = room(&pair->whole, 72), *b = room(&pair->part, 72);
   difference d = {0, 0, 0};
   char text[160];
-  must(pair->whole.ctx,
-       kaon_gauge_export(whole, KAON_ORDER_NATURAL, KAON_DOUBLE, (void *[]){a}));
+  must(pair->whole.ctx, kaon_gauge_export(whole, KAON_ORDER_NATURAL, KAON_DOUBLE, (void *[]){a}));
   must(pair->part.ctx, kaon_gauge_export(part, KAON_ORDER_NATURAL, KAON_DOUBLE, (void *[]){b}));
   compare(pair, a, b, 72, &d);
   free(a);
@@ -117,7 +116,8 @@ static double relative(const difference *d) {
   return d->largest > 0 ? d->worst / d->largest : d->worst;
 }
 
-static void report(const partition_pair *pair, const char *what, const difference *d, double bound) {
+static void report(const partition_pair *pair, const char *what, const difference *d,
+                   double bound) {
   char text[200];
   snprintf(text, sizeof text, "%s: %s, %lld differ", pair->name, what, (long long)d->differ);
   test_below(text, relative(d), bound);
@@ -166,8 +166,8 @@ static void hops(partition_pair *pair, kaon_precision precision, int nrhs, diffe
       for (int i = 0; i < 2; i++) {
         in[i] = noise(sides[i], (kaon_parity)(1 - parity), precision, nrhs, 5);
         out[i] = noise(sides[i], (kaon_parity)parity, precision, nrhs, 6);
-        must(sides[i]->ctx, kaon_dirac_hop(sides[i]->M, (kaon_parity)parity, (kaon_mode)mode, in[i],
-                                           out[i]));
+        must(sides[i]->ctx,
+             kaon_dirac_hop(sides[i]->M, (kaon_parity)parity, (kaon_mode)mode, in[i], out[i]));
       }
       compare_vectors(pair, out[0], out[1], d);
       for (int i = 0; i < 2; i++) {
@@ -273,8 +273,7 @@ void partition_check_operators(partition_pair *pair, kaon_precision precision) {
         how.form = forms[form];
         how.parity = form == 1 ? KAON_ODD : KAON_EVEN;
         how.temporal_gauge = temporal;
-        for (int i = 0; i < 2; i++)
-          must(sides[i]->ctx, kaon_dirac_even_odd(M[i], &how, &A[i]));
+        for (int i = 0; i < 2; i++) must(sides[i]->ctx, kaon_dirac_even_odd(M[i], &how, &A[i]));
         snprintf(what, sizeof what, "%s %s form %d%s", clover ? "clover" : "wilson",
                  precisions[precision], (int)how.form, temporal ? " temporal" : "");
         apply_both(pair, A, what, precision, bound);
@@ -324,8 +323,7 @@ static void check_logdet(partition_pair *pair) {
   options.csw = 1.2;
   options.kappa = 0.1;
   partition_dirac(pair, &options);
-  must(pair->whole.ctx,
-       kaon_dirac_clover_logdet(pair->whole.M, KAON_ODD, &value[0], &negative[0]));
+  must(pair->whole.ctx, kaon_dirac_clover_logdet(pair->whole.M, KAON_ODD, &value[0], &negative[0]));
   must(pair->part.ctx, kaon_dirac_clover_logdet(pair->part.M, KAON_ODD, &value[1], &negative[1]));
   check_close(pair, "log det A", value[0], value[1],
               256 * 0x1p-53 * (double)pair->part.lattice->global_volume);
@@ -442,8 +440,7 @@ void partition_check_solvers(partition_pair *pair) {
   options.kappa = 0.12;
   options.csw = 1;
   partition_dirac(pair, &options);
-  for (int i = 0; i < 2; i++)
-    must(sides[i]->ctx, kaon_dirac_even_odd(sides[i]->M, &how, &A[i]));
+  for (int i = 0; i < 2; i++) must(sides[i]->ctx, kaon_dirac_even_odd(sides[i]->M, &how, &A[i]));
   for (int i = 0; i < 3; i++) {
     const partition_side *s = sides[i > 0];
     x[i] = like(s, kaon_lattice_spinors(s->lattice, KAON_FULL), KAON_DOUBLE, 2);
