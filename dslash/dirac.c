@@ -136,7 +136,7 @@ kaon_status kaon_dirac_create(kaon_gauge *gauge, const kaon_dirac_options *optio
   KAON_TRY(kaon_dirac_family_create(gauge, options, &family));
   kaon_status status = operator_of(family, options->precision, options->reconstruct, M);
   kaon_dirac_family_release(&family);
-  return status;
+  return kaon_agree(kaon_gauge_lattice(gauge)->ctx, status);
 }
 
 int kaon_dirac_is(const kaon_operator *A) {

@@ -290,9 +290,10 @@ kaon_status kaon_dirac_even_odd(kaon_operator *M, const kaon_even_odd_options *o
                      "even-odd: operator '%s' is not M; pass one made by kaon_dirac_create",
                      M->ops->name);
   const kaon_dirac_fields *fields = kaon_dirac_of(M)->fields;
-  KAON_TRY(make(fields->family, options, fields->precision, fields->reconstruct, reduced));
+  status = make(fields->family, options, fields->precision, fields->reconstruct, reduced);
+  KAON_TRY(kaon_agree(M->ctx, status));
   kaon_operator_retain(M);
-  status = set_parent(*reduced, M);
+  status = kaon_agree(M->ctx, set_parent(*reduced, M));
   if (status != KAON_OK) kaon_operator_destroy(reduced);
   return status;
 }

@@ -50,7 +50,7 @@ static int run(const cli_command *command, int argc, char **argv) {
     return EXIT_DEVICE;
   }
   if (ranks_launched() && !command->ranks && !help) {
-    cli_error("kaon %s is for one process; start it without mpirun", command->name);
+    cli_error("%s is for one process; start it without mpirun", command->name);
     return EXIT_USAGE;
   }
   snprintf(name, sizeof name, "kaon %s", command->name);

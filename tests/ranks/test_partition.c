@@ -46,9 +46,11 @@ static void hops_across_every_subset_of_faces(void **state) {
   }
 }
 
-static void links_and_operators_across_every_subset_of_faces(void **state) {
+static void links_and_operators_across_faces(void **state) {
   (void)state;
-  for (int mask = 1; mask < 16; mask++) {
+  static const int masks[] = {1, 2, 4, 8, 6, 9, 12, 15};
+  for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
+    const int mask = masks[i];
     partition_pair pair;
     if (!open_pair(&pair, mask % 2 ? KAON_ISA_AUTO : KAON_ISA_X86_64, mask, 3 - mask % 4,
                    mask % 3 ? KAON_ANTIPERIODIC : KAON_PERIODIC))
@@ -178,7 +180,7 @@ static void a_block_that_is_singular_on_one_rank(void **state) {
 
 static const struct CMUnitTest partition[] = {
     cmocka_unit_test(hops_across_every_subset_of_faces),
-    cmocka_unit_test(links_and_operators_across_every_subset_of_faces),
+    cmocka_unit_test(links_and_operators_across_faces),
     cmocka_unit_test(solvers_on_two_grids),
     cmocka_unit_test(a_grid_is_chosen),
     cmocka_unit_test(a_lattice_that_the_grid_does_not_divide_is_refused),
