@@ -120,9 +120,9 @@ static void memory_that_one_rank_lacks(void **state) {
   must(NULL, kaon_context_create_ranks(&options, NULL, NULL, &ctx));
   must(ctx, kaon_lattice_create(ctx, extents, KAON_PERIODIC, &lattice));
   must(ctx, kaon_gauge_create(lattice, KAON_SINGLE, KAON_RECONSTRUCT_12, &gauge));
-  must_refuse(
-      ctx, KAON_ERR_MEMORY,
-      kaon_vector_create(ctx, kaon_lattice_spinors(lattice, KAON_FULL), KAON_DOUBLE, 100, &v));
+  must_refuse(ctx, KAON_ERR_MEMORY,
+              kaon_vector_create(ctx, kaon_lattice_spinors(lattice, KAON_FULL), KAON_DOUBLE,
+                                 100 * world_size(), &v));
   assert_null(v);
   char expected[40];
   snprintf(expected, sizeof expected, "rank %d: memory: vector", last);
