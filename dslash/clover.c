@@ -49,7 +49,7 @@ static const double *blocks_in_double(const kaon_dirac_fields *fields, kaon_bloc
 static kaon_status store(kaon_dirac_fields *fields, kaon_blocks_kind kind, int parity,
                          const double *from) {
   kaon_blocks *to = &fields->blocks[kind][parity];
-  KAON_TRY(take_blocks(fields, to));
+  KAON_TRY(kaon_agree(fields->family->ctx, take_blocks(fields, to)));
   return kaon_clover_term_store(fields->family->lattice, from, fields->precision, to->data,
                                 to->scale);
 }
@@ -97,6 +97,7 @@ kaon_status kaon_dirac_fill_blocks(kaon_dirac_fields *fields, unsigned blocks) {
   int owned = 0;
   kaon_status status = links_for_blocks(fields, &links, &owned);
   if (status == KAON_OK) status = take_work(family, &work);
+  status = kaon_agree(family->ctx, status);
   for (int parity = 0; parity < 2 && status == KAON_OK; parity++)
     status = fill_parity(fields, parity, blocks, links, work);
   kaon_pool_give(family->ctx, work);
@@ -107,8 +108,7 @@ kaon_status kaon_dirac_fill_blocks(kaon_dirac_fields *fields, unsigned blocks) {
 kaon_status kaon_dirac_family_det(kaon_dirac_family *family, kaon_parity parity,
                                   kaon_clover_det *det) {
   double *work = NULL;
-  KAON_TRY(take_work(family, &work));
-  kaon_status status = KAON_OK;
+  kaon_status status = kaon_agree(family->ctx, take_work(family, &work));
   *det = (kaon_clover_det){0, 0};
   for (int p = 0; p < 2 && status == KAON_OK; p++) {
     kaon_clover_det part = {0, 0};
@@ -120,7 +120,11 @@ kaon_status kaon_dirac_family_det(kaon_dirac_family *family, kaon_parity parity,
     det->negative += part.negative;
   }
   kaon_pool_give(family->ctx, work);
-  return status;
+  KAON_TRY(kaon_agree(family->ctx, status));
+  double sums[2] = {det->log_abs, (double)det->negative};
+  KAON_TRY(kaon_comm_sum(family->ctx, sums, 2));
+  *det = (kaon_clover_det){sums[0], (int64_t)sums[1]};
+  return KAON_OK;
 }
 
 /* One parity's blocks, on the host, into psi[site][spin][colour][2]. */
@@ -153,6 +157,7 @@ kaon_status kaon_dirac_family_diagonal(kaon_dirac_family *family, double **psi) 
   if (host == NULL || *psi == NULL)
     status = kaon_fail(family->ctx, KAON_ERR_MEMORY, "dirac: no host memory for a diagonal");
   if (status == KAON_OK) status = take_work(family, &work);
+  status = kaon_agree(family->ctx, status);
   for (int p = 0; p < 2 && status == KAON_OK; p++) {
     status = kaon_clover_term_build(family->gauge, p, family->kappa, family->csw, work);
     if (status == KAON_OK)

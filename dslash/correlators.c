@@ -1,6 +1,6 @@
 /* correlators.c - pion and rho at zero momentum from 12 columns (kaon/measure.h). The kernel leaves
- * one number a site; slices are added up here in lexicographic order, so neither threads nor the
- * instruction set's site order matter. */
+ * one number a site; slices are added up here in lexicographic order, then over ranks in theirs, so
+ * neither threads nor the instruction set's site order matter. */
 #include <stdlib.h>
 
 #include <kaon/measure.h>
@@ -19,10 +19,10 @@ static kaon_status check(const kaon_vector *propagator, int t0, const double *co
                      "correlator: 12 columns of full-lattice spinors are needed, one for each "
                      "source spin and colour, but the vector has %d",
                      propagator->nrhs);
-  if (t0 < 0 || t0 >= space->lattice->extents[3])
+  if (t0 < 0 || t0 >= space->lattice->global[3])
     return kaon_fail(propagator->ctx, KAON_ERR_ARGUMENT,
                      "correlator: source slice %d, but the lattice has slices 0 to %d", t0,
-                     space->lattice->extents[3] - 1);
+                     space->lattice->global[3] - 1);
   if (propagator->ctx->backend->measure[propagator->precision] == NULL)
     return kaon_fail(propagator->ctx, KAON_ERR_NOT_BUILT,
                      "correlator: backend %s has no contractions", propagator->ctx->backend->name);
@@ -31,14 +31,14 @@ static kaon_status check(const kaon_vector *propagator, int t0, const double *co
 
 static void sum_slices(const kaon_lattice *lattice, const double *density, int t0,
                        double *correlator) {
-  const int nt = lattice->extents[3];
+  const int nt = lattice->global[3];
   const kaon_stencil *st = &lattice->stencil;
   for (int t = 0; t < nt; t++) correlator[t] = 0;
   for (int64_t number = 0; number < lattice->volume; number++) {
     int site[4];
     kaon_site_coordinates(lattice->extents, number, site);
     const kaon_place at = kaon_lattice_place(lattice, site);
-    correlator[(site[3] - t0 + nt) % nt] +=
+    correlator[(site[3] + lattice->origin[3] - t0 + nt) % nt] +=
         density[(at.parity * st->nblocks + at.block) * st->width + at.lane];
   }
 }
@@ -66,7 +66,8 @@ static kaon_status correlate(const kaon_vector *propagator, int meson, int t0, d
   if (status == KAON_OK) sum_slices(space->lattice, density, t0, correlator);
   kaon_pool_give(ctx, device);
   free(density);
-  return status;
+  KAON_TRY(kaon_agree(ctx, status));
+  return kaon_comm_sum(ctx, correlator, space->lattice->global[3]);
 }
 
 kaon_status kaon_correlator_pion(const kaon_vector *propagator, int t0, double *pion) {

@@ -29,6 +29,10 @@ static kaon_status apply(kaon_operator *M, kaon_mode mode, const kaon_vector *x,
   return kaon_dirac_full(kaon_dirac_of(M)->fields, mode, x, y, pass);
 }
 
+kaon_status kaon_dirac_reserve(kaon_operator *M, int columns) {
+  return kaon_dslash_reserve(kaon_dirac_of(M)->fields, columns);
+}
+
 double kaon_dirac_traffic(const kaon_dirac_fields *fields, int clover, int columns, int spinors) {
   const double size = (double)kaon_precision_bytes(fields->precision);
   const double scale = fields->precision == KAON_HALF ? 4 : 0;
@@ -132,7 +136,7 @@ kaon_status kaon_dirac_create(kaon_gauge *gauge, const kaon_dirac_options *optio
   KAON_TRY(kaon_dirac_family_create(gauge, options, &family));
   kaon_status status = operator_of(family, options->precision, options->reconstruct, M);
   kaon_dirac_family_release(&family);
-  return status;
+  return kaon_agree(kaon_gauge_lattice(gauge)->ctx, status);
 }
 
 int kaon_dirac_is(const kaon_operator *A) {
@@ -186,5 +190,6 @@ const kaon_operator_ops kaon_dirac_ops = {.name = "dirac",
                                           .at_precision = at_precision,
                                           .diagonal = diagonal,
                                           .check = kaon_dirac_operator_check,
+                                          .reserve = kaon_dirac_reserve,
                                           .cost = cost,
                                           .destroy = kaon_dirac_operator_destroy};

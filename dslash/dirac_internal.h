@@ -105,6 +105,8 @@ kaon_status kaon_dirac_operator_check(const kaon_operator *A); /* STALE, as an a
 static inline kaon_dirac *kaon_dirac_of(const kaon_operator *A) {
   return (kaon_dirac *)A->self;
 }
+/* `reserve` of operators without temporaries. */
+kaon_status kaon_dirac_reserve(kaon_operator *A, int columns);
 /* 0 when A is neither an M nor one of its reductions. */
 int kaon_dirac_is(const kaon_operator *A);
 /* Bytes that a hop to one site goes through for `columns` columns: so many spinors each, eight
@@ -133,6 +135,8 @@ typedef struct kaon_fused {
 kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mode mode,
                             const kaon_fused *fused, const kaon_vector *in, kaon_vector *out,
                             const kaon_pass *pass);
+/* Makes what hops of `columns` columns need for messages, so that none inside a solve allocates. */
+kaon_status kaon_dslash_reserve(const kaon_dirac_fields *fields, int columns);
 /* out = C in with C the term or its inverse on `parity` (csw = 0: a copy); out may be in. */
 kaon_status kaon_dslash_clover(const kaon_dirac_fields *fields, int parity, kaon_blocks_kind kind,
                                const kaon_vector *in, kaon_vector *out, const kaon_pass *pass);

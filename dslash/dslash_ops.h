@@ -7,6 +7,11 @@
 /* Where the clover blocks act in the fused hop. */
 enum { KAON_CLOVER_NONE = 0, KAON_CLOVER_ON_HOP = 1, KAON_CLOVER_ON_X = 2 };
 
+/* Of a partitioned lattice (stencil->faces): the blocks that meet no ghost, or those that do. The
+ * sums of BOUNDARY are over both; a pass is INTERIOR, then BOUNDARY, with nothing else in between.
+ */
+enum { KAON_PART_ALL, KAON_PART_INTERIOR, KAON_PART_BOUNDARY };
+
 /* out = a [C] x + b [C] D in, on the sites of `parity`; D is the hop of docs/conventions.md
  * (dagger: s = -1). C on x (KAON_CLOVER_ON_X) or on the hop's result (KAON_CLOVER_ON_HOP) or
  * nowhere; C = the blocks handed in (the clover term or its inverse). x.data == NULL: a is taken as
@@ -27,10 +32,28 @@ typedef struct kaon_hop_args {
   const void *links[2];
   const void *clover;        /* 72 reals a site: [block][72][W], see lib/math/clover.h */
   const float *clover_scale; /* half: [block][chirality 2][W] */
+  int part;
   kaon_view in, x, w, out;
+  kaon_view ghosts[KAON_DIRS]; /* BOUNDARY: what came for hops in each direction */
   kaon_gate gate;
   kaon_sum sum;
 } kaon_hop_args;
+
+/* What the neighbours' hops to the sites of `parity` meet here, into messages (kaon_faces): of
+ * `in`, which is of the other parity, with every factor of the hop for the backward ones, projected
+ * alone for the forward ones. to: by direction of the hop. */
+typedef struct kaon_gather_args {
+  const kaon_stencil *stencil;
+  int parity;
+  int dagger;
+  int nrhs;
+  int recon;
+  double coefficient[4];
+  const void *links[2];
+  kaon_view in;
+  kaon_view to[KAON_DIRS];
+  kaon_gate gate;
+} kaon_gather_args;
 
 /* out = C in, site by site (C: clover term or inverse). in and out may be the same. */
 typedef struct kaon_clover_args {
@@ -46,6 +69,7 @@ typedef struct kaon_clover_args {
 typedef struct kaon_dslash_ops {
   void (*hop)(const kaon_launch *launch, const kaon_hop_args *args);
   void (*clover)(const kaon_launch *launch, const kaon_clover_args *args);
+  void (*gather)(const kaon_launch *launch, const kaon_gather_args *args);
 } kaon_dslash_ops;
 
 #endif

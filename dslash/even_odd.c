@@ -30,6 +30,7 @@ static int is_symmetric(const kaon_dirac *dirac) {
 /* One vector of q's sites is kept for the largest count of columns seen. */
 static kaon_status reserve(kaon_operator *A, int columns) {
   kaon_dirac *dirac = kaon_dirac_of(A);
+  KAON_TRY(kaon_dirac_reserve(A, columns));
   if (dirac->scratch != NULL && dirac->scratch->nrhs >= columns) return KAON_OK;
   kaon_vector_destroy(&dirac->scratch);
   kaon_lattice *lattice = dirac->fields->family->lattice;
@@ -217,6 +218,7 @@ static const kaon_operator_ops full_ops = {.name = "dirac full lattice",
                                            .apply = apply_full,
                                            .at_precision = at_precision,
                                            .check = kaon_dirac_operator_check,
+                                           .reserve = kaon_dirac_reserve,
                                            .cost = cost_full,
                                            .destroy = kaon_dirac_operator_destroy};
 
@@ -291,9 +293,10 @@ kaon_status kaon_dirac_even_odd(kaon_operator *M, const kaon_even_odd_options *o
                      "even-odd: operator '%s' is not M; pass one made by kaon_dirac_create",
                      M->ops->name);
   const kaon_dirac_fields *fields = kaon_dirac_of(M)->fields;
-  KAON_TRY(make(fields->family, options, fields->precision, fields->reconstruct, reduced));
+  status = make(fields->family, options, fields->precision, fields->reconstruct, reduced);
+  KAON_TRY(kaon_agree(M->ctx, status));
   kaon_operator_retain(M);
-  status = set_parent(*reduced, M);
+  status = kaon_agree(M->ctx, set_parent(*reduced, M));
   if (status != KAON_OK) kaon_operator_destroy(reduced);
   return status;
 }

@@ -45,7 +45,7 @@ void kaon_dirac_family_release(kaon_dirac_family **family) {
 /* 1 when the hop's t link is the identity in every true lane of the block: forward from any slice
  * but the last, backward to any slice but the first. */
 static int unit_everywhere(const kaon_lattice *lattice, int parity, int64_t block, int dir) {
-  const int edge = dir == 3 ? lattice->extents[3] - 1 : 0;
+  const int edge = (dir == 3 ? lattice->global[3] - 1 : 0) - lattice->origin[3];
   for (int lane = 0; lane < lattice->stencil.width; lane++) {
     int site[4];
     if (kaon_lattice_site(lattice, parity, block, lane, site) && site[3] == edge) return 0;

@@ -1,11 +1,14 @@
 /* hop.c - from vectors and passes to kernel arguments: the fused hop and the clover multiply, the
  * two kernels that every Wilson-like operator is written with; and the bare hop for users.
  *
- * A halo exchange of `in` belongs between the two halves of kaon_dslash_hop (arguments, launch):
- * it is the only function that reads a neighbouring site. */
+ * kaon_dslash_hop is the only function that reads a neighbouring site of a spinor: on a partitioned
+ * lattice it goes through the stages of lib/overlap.h. */
+#include <string.h>
+
 #include "blas/submit.h"
 #include "dslash/dirac_internal.h"
 #include "lib/layout.h"
+#include "lib/overlap.h"
 #include "lib/tuning.h"
 
 static const kaon_dslash_ops *table(const kaon_dirac_fields *fields) {
@@ -19,6 +22,61 @@ static kaon_status not_built(const kaon_dirac_fields *fields, const char *kernel
                    "another backend or precision",
                    kernel, backend->name, backend->isa);
 }
+
+/* ---- a partitioned lattice ---- */
+
+/* One hop in stages. */
+typedef struct staged_hop {
+  const kaon_dslash_ops *ops;
+  kaon_launch launch;
+  kaon_gather_args gather;
+  kaon_hop_args hop;
+} staged_hop;
+
+static void gather_faces(void *user) {
+  const staged_hop *h = user;
+  h->ops->gather(&h->launch, &h->gather);
+}
+
+static void hop_inside(void *user) {
+  staged_hop *h = user;
+  h->hop.part = KAON_PART_INTERIOR;
+  h->ops->hop(&h->launch, &h->hop);
+}
+
+static void hop_at_faces(void *user) {
+  staged_hop *h = user;
+  h->hop.part = KAON_PART_BOUNDARY;
+  h->ops->hop(&h->launch, &h->hop);
+}
+
+static kaon_status hop_in_stages(const kaon_dirac_fields *fields, const kaon_launch *launch,
+                                 const kaon_hop_args *args) {
+  kaon_halo *halo = NULL;
+  KAON_TRY(kaon_halo_get(fields->family->lattice, fields->precision, args->nrhs, &halo));
+  staged_hop h = {.ops = table(fields), .launch = *launch, .hop = *args};
+  h.gather = (kaon_gather_args){.stencil = args->stencil,
+                                .parity = args->parity,
+                                .dagger = args->dagger,
+                                .nrhs = args->nrhs,
+                                .recon = args->recon,
+                                .links = {args->links[0], args->links[1]},
+                                .in = args->in,
+                                .gate = args->gate};
+  memcpy(h.gather.coefficient, args->coefficient, sizeof h.gather.coefficient);
+  memcpy(h.gather.to, halo->send, sizeof h.gather.to);
+  memcpy(h.hop.ghosts, halo->receive, sizeof h.hop.ghosts);
+  const kaon_stages stages = {gather_faces, hop_inside, hop_at_faces, &h};
+  return kaon_overlap_run(halo, &stages);
+}
+
+kaon_status kaon_dslash_reserve(const kaon_dirac_fields *fields, int columns) {
+  kaon_halo *halo = NULL;
+  if (fields->stencil.faces == NULL) return KAON_OK;
+  return kaon_halo_get(fields->family->lattice, fields->precision, columns, &halo);
+}
+
+/* ---- */
 
 kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mode mode,
                             const kaon_fused *fused, const kaon_vector *in, kaon_vector *out,
@@ -57,8 +115,12 @@ kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mo
   kaon_tuning_apply(ctx, KAON_TUNED_HOP, fields->precision, args.recon, out->nrhs,
                     2 * fields->stencil.nsites, &launch);
   if (!launch.prefetch) args.backward = family->backward = !family->backward;
-  ops->hop(&launch, &args);
-  ctx->calm = 1;
+  if (args.stencil->faces != NULL) {
+    KAON_TRY(hop_in_stages(fields, &launch, &args));
+  } else {
+    ops->hop(&launch, &args);
+    ctx->calm = 1;
+  }
   return kaon_pass_complete(ctx, pass);
 }
 

@@ -38,7 +38,7 @@ static kaon_status fill(kaon_vector *source, kaon_source_args args) {
 
 kaon_status kaon_source_point(kaon_vector *source, const int site[4]) {
   KAON_TRY(check(source));
-  const int *extents = source->space->lattice->extents;
+  const int *extents = source->space->lattice->global;
   if (site == NULL) return kaon_fail(source->ctx, KAON_ERR_ARGUMENT, "source: the site is NULL");
   for (int mu = 0; mu < 4; mu++)
     if (site[mu] < 0 || site[mu] >= extents[mu])
@@ -54,11 +54,11 @@ kaon_status kaon_source_point(kaon_vector *source, const int site[4]) {
 kaon_status kaon_source_wall(kaon_vector *source, int t) {
   KAON_TRY(check(source));
   const kaon_lattice *lattice = source->space->lattice;
-  if (t < 0 || t >= lattice->extents[3])
+  if (t < 0 || t >= lattice->global[3])
     return kaon_fail(source->ctx, KAON_ERR_ARGUMENT,
                      "source: wall at t = %d, but the lattice has slices 0 to %d", t,
-                     lattice->extents[3] - 1);
-  const int64_t slice = lattice->volume / lattice->extents[3];
+                     lattice->global[3] - 1);
+  const int64_t slice = lattice->global_volume / lattice->global[3];
   return fill(source, (kaon_source_args){
                           .kind = KAON_FILL_ONE, .first = slice * t, .end = slice * (t + 1)});
 }

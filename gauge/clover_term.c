@@ -15,11 +15,12 @@ kaon_status kaon_clover_term_build(const kaon_gauge *gauge, int parity, double k
   KAON_TRY(kaon_gauge_kernels(gauge->ctx, &ops));
   KAON_TRY(kaon_launch_prepare(gauge->ctx, 1, 0, &launch));
   KAON_TRY(kaon_wide_open(gauge, 0, &wide));
+  const kaon_status status = kaon_wide_ghosts(&wide, KAON_OK);
   const kaon_clover_term_args args = {
       .on = kaon_links_on(&wide, parity, NULL, NULL), .coefficient = kappa * csw, .blocks = blocks};
-  ops->clover_term(&launch, &args);
+  if (status == KAON_OK) ops->clover_term(&launch, &args);
   kaon_wide_close(&wide);
-  return KAON_OK;
+  return status;
 }
 
 static kaon_status invert(kaon_lattice *lattice, int parity, double *blocks,
@@ -42,6 +43,17 @@ static kaon_status invert(kaon_lattice *lattice, int parity, double *blocks,
   return status;
 }
 
+static kaon_status singular(const kaon_lattice *lattice, double kappa, double csw,
+                            const double found[KAON_INVERT_RESULTS]) {
+  int x[4];
+  kaon_site_coordinates(lattice->global, (int64_t)found[2], x);
+  return kaon_fail(lattice->ctx, KAON_ERR_SINGULAR,
+                   "clover: the block at site (%d, %d, %d, %d) cannot be inverted at kappa = %g, "
+                   "csw = %g (kappa csw = %g): smallest pivot over largest element is %.3g; take a "
+                   "smaller kappa csw or smoother links, or even_odd = none",
+                   x[0], x[1], x[2], x[3], kappa, csw, kappa * csw, found[1]);
+}
+
 kaon_status kaon_clover_term_invert(kaon_lattice *lattice, int parity, double kappa, double csw,
                                     double *blocks, kaon_clover_det *det) {
   kaon_site_table table;
@@ -49,16 +61,10 @@ kaon_status kaon_clover_term_invert(kaon_lattice *lattice, int parity, double ka
   kaon_status status = kaon_site_table_create(lattice, &table);
   if (status == KAON_OK) status = invert(lattice, parity, blocks, &table, found);
   kaon_site_table_release(&table);
-  KAON_TRY(status);
   if (det != NULL) *det = (kaon_clover_det){found[0], (int64_t)found[3]};
-  if (found[1] > KAON_SINGULAR_RATIO) return KAON_OK;
-  int x[4];
-  kaon_site_coordinates(lattice->extents, (int64_t)found[2], x);
-  return kaon_fail(lattice->ctx, KAON_ERR_SINGULAR,
-                   "clover: the block at site (%d, %d, %d, %d) cannot be inverted at kappa = %g, "
-                   "csw = %g (kappa csw = %g): smallest pivot over largest element is %.3g; take a "
-                   "smaller kappa csw or smoother links, or even_odd = none",
-                   x[0], x[1], x[2], x[3], kappa, csw, kappa * csw, found[1]);
+  if (status == KAON_OK && !(found[1] > KAON_SINGULAR_RATIO))
+    status = singular(lattice, kappa, csw, found);
+  return kaon_agree(lattice->ctx, status);
 }
 
 kaon_status kaon_clover_term_store(const kaon_lattice *lattice, const double *blocks,

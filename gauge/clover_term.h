@@ -14,8 +14,8 @@ typedef struct kaon_clover_det {
   double log_abs;   /* sum of log |det| */
   int64_t negative; /* of the 6x6 blocks, two a site, how many have det < 0 */
 } kaon_clover_det;
-/* blocks = blocks^-1, in place; det: of the blocks before, or NULL. Errors: SINGULAR (the site is
- * named, kappa and csw quoted; the blocks are lost), MEMORY. */
+/* blocks = blocks^-1, in place; collective; det: of the blocks before, or NULL. Errors: SINGULAR
+ * (the site is named, kappa and csw quoted; the blocks are lost), MEMORY. */
 kaon_status kaon_clover_term_invert(kaon_lattice *lattice, int parity, double kappa, double csw,
                                     double *blocks, kaon_clover_det *det);
 /* to = blocks in `precision`; scale: half alone, a field of two

@@ -37,12 +37,13 @@ kaon_status kaon_gauge_create(kaon_lattice *lattice, kaon_precision precision,
                        .precision = precision,
                        .reconstruct = reconstruct};
   kaon_lattice_retain(lattice);
-  const size_t parity_bytes = 4 * (size_t)kaon_link_blocks(lattice->stencil.nblocks) *
+  const size_t parity_bytes = 4 * (size_t)kaon_link_blocks(kaon_matrix_blocks(&lattice->stencil)) *
                               (size_t)reconstruct * (size_t)lattice->stencil.width *
                               kaon_precision_bytes(precision);
   kaon_status status = kaon_pool_take(ctx, 2 * parity_bytes, "a gauge field", &made->links[0]);
   if (status == KAON_OK)
     status = ctx->backend->memory->clear(ctx, made->links[0], 2 * parity_bytes);
+  status = kaon_agree(ctx, status);
   if (status == KAON_OK) {
     made->links[1] = (char *)made->links[0] + parity_bytes;
     status = kaon_gauge_unit(made);

@@ -3,24 +3,51 @@
  * compared here. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "gauge/gauge_internal.h"
 #include "lib/io/gauge_job.h"
+#include "lib/slices.h"
 
+/* Every rank is handed every link and keeps its own. */
 static void put_link(void *sink, int64_t number, int mu, const double u[18]) {
   const kaon_host_links *host = sink;
+  const kaon_lattice *lattice = host->wide->lattice;
   int site[4];
-  kaon_site_coordinates(host->wide->lattice->extents, number, site);
+  kaon_site_coordinates(lattice->global, number, site);
+  for (int nu = 0; nu < 4; nu++) {
+    site[nu] -= lattice->origin[nu];
+    if (site[nu] < 0 || site[nu] >= lattice->extents[nu]) return;
+  }
   const kaon_host_link to = kaon_host_link_at(host, site, mu);
   for (int c = 0; c < 18; c++) *kaon_host_link_real(&to, c) = u[c];
 }
 
-static void get_link(void *source, int64_t number, int mu, double u[18]) {
-  const kaon_host_links *host = source;
-  int site[4];
-  kaon_site_coordinates(host->wide->lattice->extents, number, site);
+static void read_link(const kaon_host_links *host, const int site[4], int mu, double u[18]) {
   const kaon_host_link from = kaon_host_link_at(host, site, mu);
   for (int c = 0; c < 18; c++) u[c] = *kaon_host_link_real(&from, c);
+}
+
+static void read_site(const void *user, const int site[4], double *values) {
+  for (int mu = 0; mu < 4; mu++) read_link(user, site, mu, values + 18 * mu);
+}
+
+/* Links on their way into a file: the rank's own, or slices that are handed round. */
+typedef struct outgoing {
+  kaon_host_links host;
+  kaon_slices slices;
+} outgoing;
+
+static void get_link(void *source, int64_t number, int mu, double u[18]) {
+  outgoing *out = source;
+  const kaon_lattice *lattice = out->host.wide->lattice;
+  int site[4];
+  if (lattice->ctx->comm->ranks > 1) {
+    memcpy(u, kaon_slices_site(&out->slices, number) + 18 * mu, 18 * sizeof *u);
+    return;
+  }
+  kaon_site_coordinates(lattice->extents, number, site);
+  read_link(&out->host, site, mu, u);
 }
 
 static kaon_status read_links(const kaon_wide_links *wide, const char *path,
@@ -88,7 +115,7 @@ kaon_status kaon_gauge_read(kaon_gauge *gauge, const char *path,
   kaon_gauge_read_options own = options != NULL ? *options : defaults;
   kaon_gauge_file_info found = {0};
   for (int mu = 0; mu < 4; mu++) {
-    const int extent = gauge->lattice->extents[mu];
+    const int extent = gauge->lattice->global[mu];
     if (own.extents[mu] != 0 && own.extents[mu] != extent)
       return kaon_fail(gauge->ctx, KAON_ERR_SHAPE,
                        "gauge: the options say extent %c is %d but the field's lattice has %d",
@@ -109,15 +136,21 @@ kaon_status kaon_gauge_read(kaon_gauge *gauge, const char *path,
 
 static kaon_status write_links(const kaon_wide_links *wide, const char *path,
                                const kaon_gauge_write_options *options) {
-  kaon_host_links host;
+  const kaon_lattice *lattice = wide->lattice;
+  outgoing out = {.slices.status = KAON_OK};
   double mean[KAON_PLAQUETTE_RESULTS];
   KAON_TRY(kaon_wide_plaquette(wide, mean));
   kaon_gauge_content content = {.plaquette = (mean[0] + mean[1]) / 2, .link_trace = mean[2]};
-  for (int mu = 0; mu < 4; mu++) content.extents[mu] = wide->lattice->extents[mu];
-  KAON_TRY(kaon_host_open(wide, 1, &host));
-  const kaon_status status =
-      kaon_gauge_file_write(wide->lattice->ctx, path, options, &content, get_link, &host);
-  kaon_host_close(&host);
+  for (int mu = 0; mu < 4; mu++) content.extents[mu] = lattice->global[mu];
+  KAON_TRY(kaon_host_open(wide, 1, &out.host));
+  kaon_status status = KAON_OK;
+  if (lattice->ctx->comm->ranks > 1)
+    status = kaon_slices_open(lattice, 72, read_site, &out.host, &out.slices);
+  if (status == KAON_OK)
+    status = kaon_gauge_file_write(lattice->ctx, path, options, &content, get_link, &out);
+  if (status == KAON_OK) status = out.slices.status;
+  kaon_slices_close(&out.slices);
+  kaon_host_close(&out.host);
   return status;
 }
 

@@ -32,8 +32,8 @@ typedef struct kaon_wide_links {
 
 /* Uninitialised wide links. */
 kaon_status kaon_wide_create(kaon_lattice *lattice, kaon_wide_links *wide);
-/* The field's links for reading (fresh = 0), or a place for new ones (fresh = 1): its own array if
- * it is wide (then the field's content is lost when the new links are abandoned). */
+/* Collective: the field's links for reading (fresh = 0), or a place for new ones (fresh = 1): its
+ * own array if it is wide (then the field's content is lost when the new links are abandoned). */
 kaon_status kaon_wide_open(const kaon_gauge *gauge, int fresh, kaon_wide_links *wide);
 /* Puts changed links into the field: bumps its revision; refuses links off SU(3) (UNITARITY,
  * NOT_FINITE) when it stores 12 or 8 reals, or always if `check`. `what` begins the sentence. */
@@ -43,11 +43,18 @@ kaon_status kaon_wide_commit(kaon_gauge *gauge, const kaon_wide_links *wide, int
 kaon_status kaon_wide_decode(const kaon_gauge *gauge, const kaon_wide_links *wide);
 void kaon_wide_close(kaon_wide_links *wide);
 
+/* Brings the links beyond the faces of a partitioned lattice, which paths from its sites reach:
+ * all, or those of direction mu on one parity. `status`: how this rank's preparations went, so that
+ * no rank waits for one that failed. Collective. */
+kaon_status kaon_wide_ghosts(const kaon_wide_links *wide, kaon_status status);
+kaon_status kaon_wide_ghosts_of(const kaon_wide_links *wide, int parity, int mu);
+
 /* The largest deviation from SU(3): `result` as the kernel `inspect` leaves it. */
 kaon_status kaon_wide_inspect(const kaon_wide_links *wide, double result[KAON_INSPECT_RESULTS]);
 /* Errors with a sentence where a link is off SU(3) by more than KAON_UNITARITY_TOLERANCE. */
 kaon_status kaon_wide_check(const kaon_wide_links *wide, const char *what);
-/* Plaquette sums, from both parities: means of Re tr / 3 over space planes, time planes, links. */
+/* Plaquette sums over all ranks, from both parities: means of Re tr / 3 over space planes, time
+ * planes, links. */
 kaon_status kaon_wide_plaquette(const kaon_wide_links *wide, double mean[KAON_PLAQUETTE_RESULTS]);
 
 /* Host access to wide links for import, export and files: device links brought to host memory and
@@ -75,9 +82,10 @@ static inline kaon_host_link kaon_host_link_at(const kaon_host_links *host, cons
   const kaon_place at = kaon_lattice_place(lattice, site);
   const int width = lattice->stencil.width, pack = kaon_pack_of(lattice->ctx, 18, KAON_DOUBLE);
   double *links = host->links[at.parity];
-  return (kaon_host_link){links + kaon_packed_link_index(at.block, mu, 0, at.lane,
-                                                         lattice->stencil.nblocks, 18, width, pack),
-                          width, pack};
+  return (kaon_host_link){
+      links + kaon_packed_link_index(at.block, mu, 0, at.lane,
+                                     kaon_matrix_blocks(&lattice->stencil), 18, width, pack),
+      width, pack};
 }
 
 static inline double *kaon_host_link_real(const kaon_host_link *link, int c) {

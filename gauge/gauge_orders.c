@@ -32,6 +32,12 @@ static kaon_status check(const kaon_gauge *gauge, kaon_gauge_order order, kaon_p
                      "%s: the arrays' precision is %d, but links there are double (0) or single "
                      "(1)",
                      what, (int)precision);
+  if (order == KAON_ORDER_OPENQCD && kaon_lattice_partitioned(gauge->lattice))
+    return kaon_fail(
+        gauge->ctx, KAON_ERR_UNSUPPORTED,
+        "%s: order openQCD keeps backward links with a site, which on a lattice that is "
+        "divided are another rank's; use another order",
+        what);
   for (int i = 0; i < kaon_order_arrays(order); i++) {
     if (arrays[i] == NULL)
       return kaon_fail(gauge->ctx, KAON_ERR_ARGUMENT,

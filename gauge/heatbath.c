@@ -25,14 +25,17 @@ static kaon_status check(const kaon_gauge *gauge, const kaon_heatbath_options *o
   return KAON_OK;
 }
 
-static void sweep_links(const kaon_gauge_ops *ops, const kaon_launch *launch,
-                        const kaon_wide_links *wide, const kaon_site_table *table,
-                        kaon_update_links_args *args) {
+/* What the neighbours read of the links that changed goes to them at once. */
+static kaon_status sweep_links(const kaon_gauge_ops *ops, const kaon_launch *launch,
+                               const kaon_wide_links *wide, const kaon_site_table *table,
+                               kaon_update_links_args *args) {
   for (int parity = 0; parity < 2; parity++)
     for (args->mu = 0; args->mu < 4; args->mu++) {
       args->on = kaon_links_on(wide, parity, table, NULL);
       ops->update(launch, args);
+      KAON_TRY(kaon_wide_ghosts_of(wide, parity, args->mu));
     }
+  return KAON_OK;
 }
 
 static kaon_status run(const kaon_wide_links *wide, const kaon_site_table *table,
@@ -40,15 +43,15 @@ static kaon_status run(const kaon_wide_links *wide, const kaon_site_table *table
   const kaon_gauge_ops *ops = NULL;
   kaon_launch launch;
   KAON_TRY(kaon_gauge_kernels(wide->lattice->ctx, &ops));
-  KAON_TRY(kaon_launch_prepare(wide->lattice->ctx, 1, 0, &launch));
+  KAON_TRY(kaon_wide_ghosts(wide, kaon_launch_prepare(wide->lattice->ctx, 1, 0, &launch)));
   kaon_update_links_args args = {.beta = options->beta, .seed = options->seed};
   for (int i = 0; i < sweeps; i++) {
     args.sweep = (uint32_t)(options->sweep + (uint64_t)i);
     args.kind = KAON_UPDATE_OVERRELAX;
     for (int over = 0; over < options->overrelaxation; over++)
-      sweep_links(ops, &launch, wide, table, &args);
+      KAON_TRY(sweep_links(ops, &launch, wide, table, &args));
     args.kind = KAON_UPDATE_HEATBATH;
-    sweep_links(ops, &launch, wide, table, &args);
+    KAON_TRY(sweep_links(ops, &launch, wide, table, &args));
   }
   return KAON_OK;
 }
@@ -59,7 +62,7 @@ kaon_status kaon_gauge_heatbath(kaon_gauge *gauge, const kaon_heatbath_options *
   kaon_wide_links wide;
   kaon_site_table table;
   KAON_TRY(kaon_wide_open(gauge, 0, &wide));
-  kaon_status status = kaon_site_table_create(gauge->lattice, &table);
+  kaon_status status = kaon_agree(gauge->ctx, kaon_site_table_create(gauge->lattice, &table));
   if (status == KAON_OK) status = run(&wide, &table, options, sweeps);
   if (status == KAON_OK) status = kaon_wide_commit(gauge, &wide, 0, "heatbath");
   kaon_site_table_release(&table);

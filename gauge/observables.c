@@ -8,7 +8,7 @@ static kaon_status charge(const kaon_wide_links *wide, double *sum) {
   kaon_results room;
   KAON_TRY(kaon_gauge_kernels(wide->lattice->ctx, &ops));
   KAON_TRY(kaon_launch_prepare(wide->lattice->ctx, 1, 0, &launch));
-  kaon_status status = kaon_results_create(wide->lattice->ctx, &room);
+  kaon_status status = kaon_wide_ghosts(wide, kaon_results_create(wide->lattice->ctx, &room));
   *sum = 0;
   for (int parity = 0; parity < 2 && status == KAON_OK; parity++) {
     double part = 0;
@@ -18,7 +18,7 @@ static kaon_status charge(const kaon_wide_links *wide, double *sum) {
     *sum += part;
   }
   kaon_results_release(&room);
-  return status;
+  return status == KAON_OK ? kaon_comm_sum(wide->lattice->ctx, sum, 1) : status;
 }
 
 static kaon_status polyakov(const kaon_wide_links *wide, double mean[2]) {
@@ -27,7 +27,7 @@ static kaon_status polyakov(const kaon_wide_links *wide, double mean[2]) {
   kaon_status status = kaon_transporter_create(wide, &lines);
   if (status == KAON_OK) status = kaon_transporter_trace(&lines, wide, sum);
   kaon_transporter_release(&lines);
-  const double slice = (double)wide->lattice->volume / wide->lattice->extents[3];
+  const double slice = (double)wide->lattice->global_volume / wide->lattice->global[3];
   mean[0] = sum[0] / (3 * slice);
   mean[1] = sum[1] / (3 * slice);
   return status;

@@ -3,13 +3,20 @@
 
 #include <stdlib.h>
 
+#include "lib/ghosts.h"
+
 struct kaon_temporal {
   kaon_lattice *lattice;    /* retained */
   void *g[KAON_PRECISIONS]; /* even then odd; half rotates with single's */
 };
 
 static size_t parity_reals(const kaon_lattice *lattice) {
-  return (size_t)lattice->stencil.nblocks * 18 * (size_t)lattice->stencil.width;
+  return (size_t)kaon_matrix_blocks(&lattice->stencil) * 18 * (size_t)lattice->stencil.width;
+}
+
+/* Sites of a slice of the whole lattice. */
+static int64_t slice_of(const kaon_lattice *lattice) {
+  return lattice->global_volume / lattice->global[3];
 }
 
 static kaon_transport_args transport_args(const kaon_transporter *transporter,
@@ -18,11 +25,18 @@ static kaon_transport_args transport_args(const kaon_transporter *transporter,
   const kaon_lattice *lattice = transporter->lattice;
   return (kaon_transport_args){.on = kaon_links_on(wide, parity, &transporter->table, result),
                                .g = {transporter->g[0], transporter->g[1]},
-                               .slice = lattice->volume / lattice->extents[3],
+                               .slice = slice_of(lattice),
                                .t = t};
 }
 
-/* Slice after slice: g on slice t needs g on slice t - 1 of the other parity. */
+static kaon_status fill_ghosts(const kaon_transporter *transporter) {
+  for (int parity = 0; parity < 2; parity++)
+    KAON_TRY(kaon_ghosts_fill(transporter->lattice, parity, transporter->g[parity]));
+  return KAON_OK;
+}
+
+/* Slice after slice: g on slice t needs g on slice t - 1 of the other parity; where that is another
+ * rank's, it comes when that rank has done its last one. */
 static kaon_status transport(kaon_transporter *transporter, const kaon_wide_links *wide) {
   kaon_lattice *lattice = transporter->lattice;
   const kaon_gauge_ops *ops = NULL;
@@ -31,20 +45,26 @@ static kaon_status transport(kaon_transporter *transporter, const kaon_wide_link
   KAON_TRY(kaon_launch_prepare(lattice->ctx, 1, 0, &launch));
   KAON_TRY(lattice->ctx->backend->memory->clear(lattice->ctx, transporter->g[0],
                                                 2 * parity_reals(lattice) * sizeof(double)));
-  for (int t = 0; t < lattice->extents[3]; t++)
-    for (int parity = 0; parity < 2; parity++) {
+  KAON_TRY(kaon_wide_ghosts(wide, KAON_OK));
+  for (int t = 0; t < lattice->global[3]; t++) {
+    const int local = t - lattice->origin[3], ours = local >= 0 && local < lattice->extents[3];
+    for (int parity = 0; parity < 2 && ours; parity++) {
       const kaon_transport_args args = transport_args(transporter, wide, parity, t, NULL);
       ops->transport(&launch, &args);
     }
+    if ((t + 1) % lattice->extents[3] == 0) KAON_TRY(fill_ghosts(transporter));
+  }
   return KAON_OK;
 }
 
 kaon_status kaon_transporter_create(const kaon_wide_links *wide, kaon_transporter *transporter) {
   kaon_lattice *lattice = wide->lattice;
   *transporter = (kaon_transporter){.lattice = lattice};
-  KAON_TRY(kaon_site_table_create(lattice, &transporter->table));
-  KAON_TRY(kaon_pool_take(lattice->ctx, 2 * parity_reals(lattice) * sizeof(double),
-                          "a gauge transformation", &transporter->g[0]));
+  kaon_status status = kaon_site_table_create(lattice, &transporter->table);
+  if (status == KAON_OK)
+    status = kaon_pool_take(lattice->ctx, 2 * parity_reals(lattice) * sizeof(double),
+                            "a gauge transformation", &transporter->g[0]);
+  KAON_TRY(kaon_agree(lattice->ctx, status));
   transporter->g[1] = (double *)transporter->g[0] + parity_reals(lattice);
   return transport(transporter, wide);
 }
@@ -68,14 +88,14 @@ kaon_status kaon_transporter_trace(const kaon_transporter *transporter, const ka
   for (int parity = 0; parity < 2 && status == KAON_OK; parity++) {
     double part[KAON_POLYAKOV_RESULTS] = {0};
     const kaon_transport_args args =
-        transport_args(transporter, wide, parity, wide->lattice->extents[3] - 1, room.device);
+        transport_args(transporter, wide, parity, wide->lattice->global[3] - 1, room.device);
     ops->polyakov(&launch, &args);
     status = kaon_results_read(&room, KAON_POLYAKOV_RESULTS, part);
     sum[0] += part[0];
     sum[1] += part[1];
   }
   kaon_results_release(&room);
-  return status;
+  return status == KAON_OK ? kaon_comm_sum(ctx, sum, 2) : status;
 }
 
 /* to = g U g^dag, t links exactly 1 below the last slice. */
@@ -87,11 +107,10 @@ static kaon_status transform(const kaon_transporter *transporter, const kaon_wid
   KAON_TRY(kaon_gauge_kernels(lattice->ctx, &ops));
   KAON_TRY(kaon_launch_prepare(lattice->ctx, 1, 0, &launch));
   for (int parity = 0; parity < 2; parity++) {
-    const kaon_transform_args args = {
-        .on = kaon_links_on(from, parity, &transporter->table, NULL),
-        .g = {transporter->g[0], transporter->g[1]},
-        .to = to->links[parity],
-        .unit_below = lattice->volume - lattice->volume / lattice->extents[3]};
+    const kaon_transform_args args = {.on = kaon_links_on(from, parity, &transporter->table, NULL),
+                                      .g = {transporter->g[0], transporter->g[1]},
+                                      .to = to->links[parity],
+                                      .unit_below = lattice->global_volume - slice_of(lattice)};
     ops->transform(&launch, &args);
   }
   return KAON_OK;
@@ -126,7 +145,7 @@ static kaon_status keep(kaon_temporal *rotation, const kaon_transporter *transpo
   KAON_TRY(kaon_launch_prepare(lattice->ctx, 1, 0, &launch));
   for (int p = KAON_DOUBLE; p <= KAON_SINGLE; p++) {
     const kaon_recode_args args = {.nblocks = lattice->stencil.nblocks,
-                                   .stride = lattice->stencil.nblocks,
+                                   .stride = kaon_matrix_blocks(&lattice->stencil),
                                    .tail_lanes = lattice->stencil.tail_lanes,
                                    .matrices = 1,
                                    .recon = 18,
@@ -180,6 +199,18 @@ void kaon_temporal_destroy(kaon_temporal **rotation) {
   free(gone);
 }
 
+/* Ghosts stand between the parities of g, but not of a vector. */
+static kaon_status rotate_both(const kaon_temporal *rotation, kaon_mode mode, const kaon_vector *in,
+                               kaon_vector *out, const kaon_gate *gate) {
+  for (int p = 0; p < 2; p++) {
+    kaon_vector from, to;
+    KAON_TRY(kaon_vector_view(in, (kaon_parity)p, &from));
+    KAON_TRY(kaon_vector_view(out, (kaon_parity)p, &to));
+    KAON_TRY(kaon_temporal_rotate(rotation, p, mode, &from, &to, gate));
+  }
+  return KAON_OK;
+}
+
 kaon_status kaon_temporal_rotate(const kaon_temporal *rotation, int parity, kaon_mode mode,
                                  const kaon_vector *in, kaon_vector *out, const kaon_gate *gate) {
   kaon_lattice *lattice = rotation->lattice;
@@ -196,6 +227,8 @@ kaon_status kaon_temporal_rotate(const kaon_temporal *rotation, int parity, kaon
                      (int)out->precision);
   kaon_launch launch;
   KAON_TRY(kaon_launch_prepare(lattice->ctx, 1, 0, &launch));
+  if (parity == KAON_FULL && lattice->stencil.ghost_blocks > 0)
+    return rotate_both(rotation, mode, in, out, gate);
   const int g_precision = in->precision == KAON_DOUBLE ? KAON_DOUBLE : KAON_SINGLE;
   const size_t skip =
       parity == KAON_ODD ? parity_reals(lattice) * kaon_precision_bytes((kaon_precision)g_precision)

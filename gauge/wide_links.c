@@ -3,9 +3,10 @@
 #include <stdlib.h>
 
 #include "gauge/gauge_internal.h"
+#include "lib/ghosts.h"
 
 static size_t parity_bytes(const kaon_lattice *lattice) {
-  return 4 * (size_t)kaon_link_blocks(lattice->stencil.nblocks) * 18 *
+  return 4 * (size_t)kaon_link_blocks(kaon_matrix_blocks(&lattice->stencil)) * 18 *
          (size_t)lattice->stencil.width * sizeof(double);
 }
 
@@ -30,7 +31,7 @@ kaon_status kaon_wide_create(kaon_lattice *lattice, kaon_wide_links *wide) {
 static kaon_recode_args recode_args(const kaon_gauge *gauge, const kaon_wide_links *wide) {
   const kaon_stencil *st = &gauge->lattice->stencil;
   return (kaon_recode_args){.nblocks = st->nblocks,
-                            .stride = kaon_link_blocks(st->nblocks),
+                            .stride = kaon_link_blocks(kaon_matrix_blocks(st)),
                             .tail_lanes = st->tail_lanes,
                             .matrices = 4,
                             .recon = (int)gauge->reconstruct,
@@ -44,8 +45,9 @@ kaon_status kaon_wide_open(const kaon_gauge *gauge, int fresh, kaon_wide_links *
         (kaon_wide_links){.lattice = gauge->lattice, .links = {gauge->links[0], gauge->links[1]}};
     return KAON_OK;
   }
-  KAON_TRY(kaon_wide_create(gauge->lattice, wide));
-  return fresh ? KAON_OK : kaon_wide_decode(gauge, wide);
+  kaon_status status = kaon_wide_create(gauge->lattice, wide);
+  if (status == KAON_OK && !fresh) status = kaon_wide_decode(gauge, wide);
+  return kaon_agree(gauge->ctx, status);
 }
 
 kaon_status kaon_wide_decode(const kaon_gauge *gauge, const kaon_wide_links *wide) {
@@ -65,6 +67,21 @@ kaon_status kaon_wide_commit(kaon_gauge *gauge, const kaon_wide_links *wide, int
   KAON_TRY(kaon_launch_prepare(gauge->ctx, 1, 0, &launch));
   const kaon_recode_args args = recode_args(gauge, wide);
   gauge->ctx->backend->gauge[gauge->precision]->encode(&launch, &args);
+  return KAON_OK;
+}
+
+kaon_status kaon_wide_ghosts_of(const kaon_wide_links *wide, int parity, int mu) {
+  const kaon_lattice *lattice = wide->lattice;
+  const kaon_stencil *st = &lattice->stencil;
+  const int64_t first = kaon_link_index(0, mu, 0, 0, kaon_matrix_blocks(st), 18, st->width);
+  return kaon_ghosts_fill(lattice, parity, (double *)wide->links[parity] + first);
+}
+
+kaon_status kaon_wide_ghosts(const kaon_wide_links *wide, kaon_status status) {
+  if (!kaon_lattice_partitioned(wide->lattice)) return status;
+  KAON_TRY(kaon_agree(wide->lattice->ctx, status));
+  for (int parity = 0; parity < 2; parity++)
+    for (int mu = 0; mu < 4; mu++) KAON_TRY(kaon_wide_ghosts_of(wide, parity, mu));
   return KAON_OK;
 }
 
@@ -93,6 +110,27 @@ static kaon_status inspect(const kaon_wide_links *wide, const kaon_site_table *t
   return KAON_OK;
 }
 
+/* The worst of all ranks. */
+static kaon_status worst_of_ranks(kaon_context *ctx, double result[KAON_INSPECT_RESULTS]) {
+  kaon_comm *comm = ctx->comm;
+  if (comm->ranks == 1) return KAON_OK;
+  double *all = malloc((size_t)comm->ranks * KAON_INSPECT_RESULTS * sizeof *all);
+  kaon_status status = KAON_OK;
+  if (all == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "gauge: no host memory");
+  status = kaon_agree(ctx, status);
+  if (status == KAON_OK) status = comm->ops->gather(comm, result, KAON_INSPECT_RESULTS, all);
+  for (int r = 0; r < comm->ranks && status == KAON_OK; r++) {
+    const double *found = all + r * KAON_INSPECT_RESULTS;
+    if (r == 0 || found[0] > result[0]) result[0] = found[0];
+    if (r == 0 || found[1] > result[1] || (found[1] == result[1] && found[2] < result[2])) {
+      result[1] = found[1];
+      result[2] = found[2];
+    }
+  }
+  free(all);
+  return status;
+}
+
 kaon_status kaon_wide_inspect(const kaon_wide_links *wide, double result[KAON_INSPECT_RESULTS]) {
   kaon_site_table table = {0};
   kaon_results room = {0};
@@ -101,7 +139,8 @@ kaon_status kaon_wide_inspect(const kaon_wide_links *wide, double result[KAON_IN
   if (status == KAON_OK) status = inspect(wide, &table, &room, result);
   kaon_results_release(&room);
   kaon_site_table_release(&table);
-  return status;
+  KAON_TRY(kaon_agree(wide->lattice->ctx, status));
+  return worst_of_ranks(wide->lattice->ctx, result);
 }
 
 kaon_status kaon_wide_check(const kaon_wide_links *wide, const char *what) {
@@ -110,7 +149,7 @@ kaon_status kaon_wide_check(const kaon_wide_links *wide, const char *what) {
   if (result[1] <= KAON_UNITARITY_TOLERANCE) return KAON_OK;
   const int64_t link = (int64_t)result[2];
   int x[4];
-  kaon_site_coordinates(wide->lattice->extents, link / 4, x);
+  kaon_site_coordinates(wide->lattice->global, link / 4, x);
   const int mu = (int)(link % 4);
   if (isinf(result[1]))
     return kaon_fail(wide->lattice->ctx, KAON_ERR_NOT_FINITE,
@@ -132,9 +171,9 @@ kaon_status kaon_wide_plaquette(const kaon_wide_links *wide, double mean[KAON_PL
   kaon_results room = {0};
   double sum[KAON_PLAQUETTE_RESULTS] = {0};
   KAON_TRY(kaon_gauge_kernels(ctx, &ops));
-  KAON_TRY(kaon_launch_prepare(ctx, 1, 0, &launch));
-  KAON_TRY(kaon_results_create(ctx, &room));
-  kaon_status status = KAON_OK;
+  kaon_status status = kaon_launch_prepare(ctx, 1, 0, &launch);
+  if (status == KAON_OK) status = kaon_results_create(ctx, &room);
+  status = kaon_wide_ghosts(wide, status);
   for (int parity = 0; parity < 2 && status == KAON_OK; parity++) {
     double found[KAON_PLAQUETTE_RESULTS];
     const kaon_links_args args = kaon_links_on(wide, parity, NULL, room.device);
@@ -143,8 +182,9 @@ kaon_status kaon_wide_plaquette(const kaon_wide_links *wide, double mean[KAON_PL
     for (int i = 0; i < KAON_PLAQUETTE_RESULTS && status == KAON_OK; i++) sum[i] += found[i];
   }
   kaon_results_release(&room);
+  if (status == KAON_OK) status = kaon_comm_sum(ctx, sum, KAON_PLAQUETTE_RESULTS);
   for (int i = 0; i < KAON_PLAQUETTE_RESULTS; i++)
-    mean[i] = sum[i] / (3.0 * terms[i] * (double)wide->lattice->volume);
+    mean[i] = sum[i] / (3.0 * terms[i] * (double)wide->lattice->global_volume);
   return status;
 }
 
@@ -166,9 +206,9 @@ kaon_status kaon_host_open(const kaon_wide_links *wide, int load, kaon_host_link
 void kaon_host_clear_tail(kaon_host_links *host) {
   const kaon_stencil *st = &host->wide->lattice->stencil;
   for (int mu = 0; mu < 4; mu++) {
-    const int64_t n = st->nblocks;
-    const int64_t first = kaon_link_index(n - 1, mu, 0, 0, n, 18, st->width);
-    const int64_t end = kaon_link_index(n, mu, 0, 0, n, 18, st->width);
+    const int64_t n = st->nblocks, all = kaon_matrix_blocks(st);
+    const int64_t first = kaon_link_index(n - 1, mu, 0, 0, all, 18, st->width);
+    const int64_t end = kaon_link_index(n, mu, 0, 0, all, 18, st->width);
     for (int parity = 0; parity < 2; parity++)
       for (int64_t i = first; i < end; i++) host->links[parity][i] = 0;
   }

@@ -1,6 +1,6 @@
-/* comm.h - the communicator: rank grid, split-phase all-reduce, persistent neighbour exchange.
- * One implementation per transport, chosen at context creation; this page is all that the rest of
- * the library knows. */
+/* comm.h - the communicator: who there is, split-phase sums, persistent neighbour exchange,
+ * agreement on failures. One implementation per transport, chosen at context creation; this page is
+ * all that the rest of the library knows. Every rank makes the same calls in the same order. */
 #ifndef KAON_LIB_COMM_H
 #define KAON_LIB_COMM_H
 
@@ -9,10 +9,12 @@
 typedef struct kaon_comm kaon_comm;
 typedef struct kaon_exchange kaon_exchange;
 
-/* One message of a persistent exchange: `bytes` from `send` to the neighbour in +-mu (dir as in
- * lib/layout.h), and what that neighbour's opposite face sends into `receive`. */
+/* One message of a persistent exchange with the neighbour in direction `dir` (lib/layout.h), which
+ * is rank `peer`: `bytes` of `send` go there, and as many that it sends in the opposite direction
+ * arrive in `receive`. A rank may be its own neighbour. */
 typedef struct kaon_message {
   int dir;
+  int peer;
   void *send;
   void *receive;
   size_t bytes;
@@ -21,16 +23,23 @@ typedef struct kaon_message {
 typedef struct kaon_comm_ops {
   const char *name;
   int capturable; /* reductions and exchanges can be recorded in a CUDA graph */
-  /* values[0..n-1] += over ranks, in a fixed order. start and finish bracket work that does not
-   * touch values. */
+  /* values[0..n-1] += over ranks, in the order of the ranks: the same bits in every run. start and
+   * finish bracket work that does not touch values; one sum at a time. */
   kaon_status (*sum_start)(kaon_comm *comm, double *values, int n);
   kaon_status (*sum_finish)(kaon_comm *comm);
+  /* all[r * n + i] = mine[i] of rank r. */
+  kaon_status (*gather)(kaon_comm *comm, const double *mine, int n, double *all);
+  /* bytes of rank `root`'s data become everybody's. */
+  kaon_status (*broadcast)(kaon_comm *comm, void *data, size_t bytes, int root);
+  /* root's all[r * bytes ...] = mine of rank r; all counts on root alone. */
+  kaon_status (*collect)(kaon_comm *comm, const void *mine, size_t bytes, void *all, int root);
+  /* Memory of the messages stays theirs until the exchange is destroyed. */
   kaon_status (*exchange_create)(kaon_comm *comm, const kaon_message *messages, int n,
                                  kaon_exchange **exchange);
   kaon_status (*exchange_start)(kaon_exchange *exchange);
   kaon_status (*exchange_finish)(kaon_exchange *exchange);
-  void (*exchange_destroy)(kaon_exchange **exchange);
-  /* The worst status of all ranks, with the first failing rank's sentence kept on every rank. */
+  void (*exchange_destroy)(kaon_exchange **exchange); /* NULL allowed */
+  /* The status of the first rank that failed, with its sentence kept on every rank. */
   kaon_status (*agree)(kaon_comm *comm, kaon_status mine);
   void (*destroy)(kaon_comm **comm);
 } kaon_comm_ops;
@@ -39,10 +48,31 @@ struct kaon_comm {
   const kaon_comm_ops *ops;
   kaon_context *ctx;
   int rank, ranks;
-  int grid[4]; /* ranks in x, y, z, t */
-  void *self;  /* the implementation's own */
+  int grid[4];                 /* ranks in x, y, z, t; all 0: chosen for each lattice */
+  int partitioned[4];          /* 1: exchanged along mu though the grid is 1 there (for tests) */
+  int local_rank, local_ranks; /* among those of one node: a device each */
+  void *self;                  /* the implementation's own */
 };
 
 kaon_status kaon_comm_single_create(kaon_context *ctx, kaon_comm **comm);
+/* handle: address of the application's MPI_Comm, NULL: all processes that were started together.
+ * Errors: COMM, MEMORY, NOT_BUILT. */
+kaon_status kaon_comm_mpi_create(kaon_context *ctx, const void *handle, kaon_comm **comm);
+/* Ends what kaon itself began. */
+void kaon_comm_mpi_end(void);
+
+/* What every collective function returns through: all ranks leave it with the status and sentence
+ * of the first that failed. A failure that was agreed on further down passes through without
+ * another message, so nested functions may each do this; but a rank must not fail alone between
+ * two messages of any other kind. */
+kaon_status kaon_agree(const kaon_context *ctx, kaon_status mine);
+
+/* values[i] summed over ranks; for results, not for solvers. */
+kaon_status kaon_comm_sum(const kaon_context *ctx, double *values, int n);
+
+/* For files, which rank 0 alone touches while all ranks read or write through the same code:
+ * whether this rank is the one (ctx NULL: a process by itself), and its bytes for all. */
+int kaon_is_first(const kaon_context *ctx);
+kaon_status kaon_share(const kaon_context *ctx, void *data, size_t bytes);
 
 #endif

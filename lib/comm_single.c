@@ -21,6 +21,23 @@ static kaon_status sum_finish(kaon_comm *comm) {
   return KAON_OK;
 }
 
+static kaon_status gather(kaon_comm *comm, const double *mine, int n, double *all) {
+  (void)comm;
+  memmove(all, mine, (size_t)n * sizeof *all);
+  return KAON_OK;
+}
+
+static kaon_status broadcast(kaon_comm *comm, void *data, size_t bytes, int root) {
+  (void)comm, (void)data, (void)bytes, (void)root;
+  return KAON_OK;
+}
+
+static kaon_status collect(kaon_comm *comm, const void *mine, size_t bytes, void *all, int root) {
+  (void)comm, (void)root;
+  memmove(all, mine, bytes);
+  return KAON_OK;
+}
+
 static int opposite(int dir) {
   return (dir + 4) % 8;
 }
@@ -29,6 +46,9 @@ static kaon_status exchange_create(kaon_comm *comm, const kaon_message *messages
                                    kaon_exchange **exchange) {
   for (int i = 0; i < n; i++) {
     int partner = -1;
+    if (messages[i].peer != 0)
+      return kaon_fail(comm->ctx, KAON_ERR_COMM, "exchange: message %d is for rank %d of one", i,
+                       messages[i].peer);
     for (int j = 0; j < n; j++)
       if (messages[j].dir == opposite(messages[i].dir) && messages[j].bytes == messages[i].bytes)
         partner = j;
@@ -67,7 +87,7 @@ static kaon_status exchange_finish(kaon_exchange *exchange) {
 }
 
 static void exchange_destroy(kaon_exchange **exchange) {
-  if (*exchange == NULL) return;
+  if (exchange == NULL || *exchange == NULL) return;
   free((*exchange)->messages);
   free(*exchange);
   *exchange = NULL;
@@ -88,6 +108,9 @@ static const kaon_comm_ops single_ops = {
     .capturable = 1,
     .sum_start = sum_start,
     .sum_finish = sum_finish,
+    .gather = gather,
+    .broadcast = broadcast,
+    .collect = collect,
     .exchange_create = exchange_create,
     .exchange_start = exchange_start,
     .exchange_finish = exchange_finish,
@@ -99,7 +122,8 @@ static const kaon_comm_ops single_ops = {
 kaon_status kaon_comm_single_create(kaon_context *ctx, kaon_comm **comm) {
   kaon_comm *made = malloc(sizeof *made);
   if (made == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "communicator: no host memory");
-  *made = (kaon_comm){&single_ops, ctx, 0, 1, {1, 1, 1, 1}, NULL};
+  *made = (kaon_comm){
+      .ops = &single_ops, .ctx = ctx, .ranks = 1, .grid = {1, 1, 1, 1}, .local_ranks = 1};
   *comm = made;
   return KAON_OK;
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <kaon/options.h>
+#include <kaon/ranks.h>
 
 #include "lib/config.h"
 #include "lib/cpu/backend.h"
@@ -68,16 +69,16 @@ static kaon_status choose_backend(kaon_context *ctx) {
   return ctx->backend->open != NULL ? ctx->backend->open(ctx) : KAON_OK;
 }
 
+/* The communicator stands before the machine is opened: a device is chosen by its local_rank. */
 static kaon_status build(kaon_context *ctx) {
   KAON_TRY(choose_backend(ctx));
   KAON_TRY(kaon_pool_create(ctx, &ctx->pool));
-  KAON_TRY(kaon_comm_single_create(ctx, &ctx->comm));
   kaon_log(ctx, KAON_LOG_DEBUG, "context: backend %s %s on %s, %d threads", ctx->backend->name,
            ctx->backend->isa, ctx->device, ctx->threads);
   return KAON_OK;
 }
 
-kaon_status kaon_context_create(const kaon_context_options *options, kaon_context **ctx) {
+static kaon_status begin(const kaon_context_options *options, kaon_context **ctx) {
   static const kaon_context_options defaults = KAON_CONTEXT_OPTIONS_INIT;
   if (ctx == NULL)
     return kaon_fail(NULL, KAON_ERR_ARGUMENT, "context: the address for the new context is NULL");
@@ -89,14 +90,97 @@ kaon_status kaon_context_create(const kaon_context_options *options, kaon_contex
   kaon_error_forget(made);
   made->references = 1;
   made->options = *options;
-  kaon_status status = build(made);
-  if (status != KAON_OK) {
-    if (kaon_last_error(made)[0] != '\0') kaon_fail(NULL, status, "%s", kaon_last_error(made));
-    kaon_context_release(made);
-    return status;
-  }
   *ctx = made;
   return KAON_OK;
+}
+
+/* A context that failed is let go of; its sentence is one without a context. */
+static kaon_status end(kaon_status status, kaon_context **ctx) {
+  if (status == KAON_OK) return KAON_OK;
+  if (kaon_last_error(*ctx)[0] != '\0') kaon_fail(NULL, status, "%s", kaon_last_error(*ctx));
+  kaon_context_release(*ctx);
+  *ctx = NULL;
+  return status;
+}
+
+kaon_status kaon_context_create(const kaon_context_options *options, kaon_context **ctx) {
+  KAON_TRY(begin(options, ctx));
+  kaon_status status = kaon_comm_single_create(*ctx, &(*ctx)->comm);
+  if (status == KAON_OK) status = build(*ctx);
+  return end(status, ctx);
+}
+
+/* ---- several ranks ---- */
+
+static kaon_status take_grid(kaon_context *ctx, const int grid[4]) {
+  kaon_comm *comm = ctx->comm;
+  int64_t product = 1;
+  if (grid == NULL) return KAON_OK;
+  for (int mu = 0; mu < 4; mu++) {
+    if (grid[mu] < 1 || grid[mu] > comm->ranks)
+      return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                       "ranks: the grid has %d ranks in direction %c, but 1 to %d are possible",
+                       grid[mu], "XYZT"[mu], comm -> ranks);
+    product *= grid[mu];
+  }
+  if (product != comm->ranks)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "ranks: the grid %d x %d x %d x %d is made for %lld ranks, but there are %d; "
+                     "start as many as the grid has places",
+                     grid[0], grid[1], grid[2], grid[3], (long long)product, comm->ranks);
+  memcpy(comm->grid, grid, sizeof comm->grid);
+  return KAON_OK;
+}
+
+/* Messages are in the machine's own order of sites, which is the same on all ranks only where
+ * blocks are equally wide. */
+static kaon_status same_machine(kaon_context *ctx) {
+  const kaon_backend *backend = ctx->backend;
+  double first[2] = {backend->width, backend->access};
+  KAON_TRY(ctx->comm->ops->broadcast(ctx->comm, first, sizeof first, 0));
+  kaon_status status = KAON_OK;
+  if (first[0] != backend->width || first[1] != backend->access)
+    status = kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
+                       "ranks: backend %s %s has blocks of %d sites, but that of rank 0 has %d; "
+                       "all ranks need the same: set KAON_BACKEND and KAON_ISA, or the options "
+                       "backend and isa",
+                       backend->name, backend->isa, backend->width, (int)first[0]);
+  return kaon_agree(ctx, status);
+}
+
+static kaon_status join(kaon_context *ctx, const void *communicator, const int grid[4]) {
+  KAON_TRY(kaon_comm_mpi_create(ctx, communicator, &ctx->comm));
+  kaon_status status = take_grid(ctx, grid);
+  kaon_launch unused; /* the buffer for sums, before any rank waits for another */
+  if (status == KAON_OK) status = build(ctx);
+  if (status == KAON_OK) status = kaon_launch_prepare(ctx, 1, 0, &unused);
+  if (status != KAON_OK && kaon_last_error(ctx)[0] == '\0')
+    kaon_fail(ctx, status, "%s", kaon_last_error(NULL)); /* said before there was a context */
+  KAON_TRY(kaon_agree(ctx, status));
+  return same_machine(ctx);
+}
+
+kaon_status kaon_context_create_ranks(const kaon_context_options *options, const void *communicator,
+                                      const int grid[4], kaon_context **ctx) {
+  KAON_TRY(begin(options, ctx));
+  return end(join(*ctx, communicator, grid), ctx);
+}
+
+kaon_status kaon_context_agree(kaon_context *ctx, kaon_status mine) {
+  if (ctx == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "ranks: the context is NULL");
+  return kaon_agree(ctx, mine);
+}
+
+const char *kaon_ranks_library(void) {
+#ifdef KAON_BUILD_MPI
+  return "MPI";
+#else
+  return "";
+#endif
+}
+
+void kaon_ranks_end(void) {
+  kaon_comm_mpi_end();
 }
 
 void kaon_context_destroy(kaon_context **ctx) {
@@ -142,7 +226,10 @@ kaon_status kaon_context_query(const kaon_context *ctx, kaon_context_info *info)
                               .isa = ctx->backend->isa,
                               .details = ctx->details,
                               .threads = ctx->threads,
-                              .ranks = ctx->comm->ranks};
+                              .ranks = ctx->comm->ranks,
+                              .communicator = ctx->comm->ops->name,
+                              .rank = ctx->comm->rank,
+                              .local_rank = ctx->comm->local_rank};
   const kaon_pool_use use = kaon_pool_usage((kaon_context *)(uintptr_t)ctx); /* asks the device */
   info->memory_now = use.now;
   info->memory_peak = use.peak;

@@ -13,6 +13,7 @@ enum { SENTENCE_MAX = 1024, CONTEXTS_REMEMBERED = 8 };
 typedef struct sentence {
   const kaon_context *ctx;
   uint64_t when; /* 0: free */
+  int agreed;    /* all ranks know */
   char text[SENTENCE_MAX];
 } sentence;
 
@@ -39,8 +40,18 @@ kaon_status kaon_fail(const kaon_context *ctx, kaon_status status, const char *f
   va_end(args);
   sentence *s = find(ctx, 1);
   s->when = ++clock_now;
+  s->agreed = 0;
   memcpy(s->text, text, sizeof text);
   return status;
+}
+
+int kaon_error_agreed(const kaon_context *ctx) {
+  const sentence *s = find(ctx, 0);
+  return s != NULL && s->agreed;
+}
+
+void kaon_error_mark_agreed(const kaon_context *ctx) {
+  find(ctx, 1)->agreed = 1;
 }
 
 void kaon_error_forget(const kaon_context *ctx) {

@@ -2,7 +2,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/space.h"
+#include "lib/ghosts.h"
+#include "lib/halo.h"
+
+static int ranks_of(const kaon_context *ctx) {
+  return ctx != NULL ? ctx->comm->ranks : 1;
+}
+
+/* A rank's sites have to be numbered with 31 bits. */
+static kaon_status too_large(const kaon_context *ctx, const int extents[4]) {
+  return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                   "lattice: %d x %d x %d x %d has %lld sites, but at most %d fit one rank",
+                   extents[0], extents[1], extents[2], extents[3],
+                   (long long)extents[0] * extents[1] * extents[2] * extents[3],
+                   INT32_MAX / KAON_DIRS * 2);
+}
 
 kaon_status kaon_lattice_check(const kaon_context *ctx, const int extents[4]) {
   static const char names[] = "XYZT";
@@ -19,12 +33,8 @@ kaon_status kaon_lattice_check(const kaon_context *ctx, const int extents[4]) {
                        extents[mu]);
     volume *= extents[mu];
   }
-  if (volume / 2 > INT32_MAX / KAON_DIRS)
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                     "lattice: %d x %d x %d x %d has %lld sites, but at most %d fit one rank",
-                     extents[0], extents[1], extents[2], extents[3], (long long)volume,
-                     INT32_MAX / KAON_DIRS * 2);
-  return KAON_OK;
+  return volume / 2 > (INT32_MAX / KAON_DIRS) * (int64_t)ranks_of(ctx) ? too_large(ctx, extents)
+                                                                       : KAON_OK;
 }
 
 static void define_space(kaon_lattice *lattice, kaon_parity parity) {
@@ -39,6 +49,35 @@ static void define_space(kaon_lattice *lattice, kaon_parity parity) {
                                           .complex_space = 1};
 }
 
+static kaon_status build(kaon_context *ctx, const int extents[4], kaon_boundary boundary_t,
+                         kaon_lattice *made) {
+  made->references = 1;
+  made->ctx = ctx;
+  kaon_context_retain(ctx);
+  memcpy(made->global, extents, sizeof made->global);
+  made->boundary_t = boundary_t;
+  KAON_TRY(kaon_rank_grid_place(made));
+  const int *n = made->extents;
+  made->volume = (int64_t)n[0] * n[1] * n[2] * n[3];
+  made->global_volume = made->volume * ctx->comm->ranks;
+  if (made->volume / 2 > INT32_MAX / KAON_DIRS) return too_large(ctx, n);
+  if (kaon_lattice_partitioned(made) && ctx->backend->computed_neighbours)
+    return kaon_fail(
+        ctx, KAON_ERR_NOT_BUILT,
+        "lattice: backend %s has no kernels for a lattice that is divided among ranks; "
+        "use --backend cpu, or one rank",
+        ctx->backend->name);
+  KAON_TRY(kaon_site_order_build(made));
+  if (kaon_lattice_partitioned(made)) {
+    KAON_TRY(kaon_faces_create(made));
+    KAON_TRY(kaon_ghosts_create(made));
+  }
+  define_space(made, KAON_EVEN);
+  define_space(made, KAON_ODD);
+  define_space(made, KAON_FULL);
+  return KAON_OK;
+}
+
 kaon_status kaon_lattice_create(kaon_context *ctx, const int extents[4], kaon_boundary boundary_t,
                                 kaon_lattice **lattice) {
   if (ctx == NULL || extents == NULL || lattice == NULL)
@@ -51,21 +90,14 @@ kaon_status kaon_lattice_create(kaon_context *ctx, const int extents[4], kaon_bo
                      "lattice: boundary_t is %d, but 0 (periodic) or 1 (antiperiodic) is meant",
                      (int)boundary_t);
   kaon_lattice *made = calloc(1, sizeof *made);
-  if (made == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "lattice: no host memory");
-  made->references = 1;
-  made->ctx = ctx;
-  kaon_context_retain(ctx);
-  memcpy(made->extents, extents, sizeof made->extents);
-  made->boundary_t = boundary_t;
-  made->volume = (int64_t)extents[0] * extents[1] * extents[2] * extents[3];
-  kaon_status status = kaon_site_order_build(made);
+  kaon_status status = KAON_OK;
+  if (made == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "lattice: no host memory");
+  if (status == KAON_OK) status = build(ctx, extents, boundary_t, made);
+  status = kaon_agree(ctx, status);
   if (status != KAON_OK) {
-    kaon_lattice_destroy(&made);
+    if (made != NULL) kaon_lattice_destroy(&made);
     return status;
   }
-  define_space(made, KAON_EVEN);
-  define_space(made, KAON_ODD);
-  define_space(made, KAON_FULL);
   *lattice = made;
   return KAON_OK;
 }
@@ -79,6 +111,9 @@ void kaon_lattice_destroy(kaon_lattice **lattice) {
   kaon_lattice *gone = *lattice;
   *lattice = NULL;
   if (--gone->references > 0) return;
+  kaon_halos_destroy(gone);
+  kaon_ghosts_destroy(gone);
+  kaon_faces_destroy(gone);
   for (int parity = 0; parity < 2; parity++) {
     kaon_pool_give(gone->ctx, gone->neighbour[parity]);
     kaon_pool_give(gone->ctx, gone->gather[parity]);
@@ -88,11 +123,17 @@ void kaon_lattice_destroy(kaon_lattice **lattice) {
 }
 
 void kaon_lattice_extents(const kaon_lattice *lattice, int extents[4]) {
-  memcpy(extents, lattice->extents, sizeof lattice->extents);
+  memcpy(extents, lattice->global, sizeof lattice->global);
 }
 
 int64_t kaon_lattice_volume(const kaon_lattice *lattice) {
-  return lattice->volume;
+  return lattice->global_volume;
+}
+
+void kaon_lattice_part(const kaon_lattice *lattice, int extents[4], int origin[4], int grid[4]) {
+  if (extents != NULL) memcpy(extents, lattice->extents, sizeof lattice->extents);
+  if (origin != NULL) memcpy(origin, lattice->origin, sizeof lattice->origin);
+  if (grid != NULL) memcpy(grid, lattice->grid, sizeof lattice->grid);
 }
 
 const kaon_space *kaon_lattice_spinors(kaon_lattice *lattice, kaon_parity parity) {

@@ -76,6 +76,35 @@ enum {
 /* Directions of hops: 0..3 forward x, y, z, t; 4..7 backward. */
 enum { KAON_DIRS = 8 };
 
+/* Hops across the faces of a lattice that is partitioned among ranks (lib/faces.c). A site whose
+ * neighbour in direction dir is another rank's meets a ghost: a half spinor that the neighbour has
+ * projected (forward hops), or projected and multiplied by its link (backward hops). The ghosts of
+ * a direction are numbered in the order of the sites that meet them, block by block, lane by lane;
+ * ghost n stands in a message at kaon_ghost_index. Tables by parity of the sites that meet them. */
+typedef struct kaon_faces {
+  int partitioned[4];
+  int group[4];          /* ghosts side by side: W, or W / 2 where the split order cuts mu */
+  int64_t ghosts[4];     /* of a parity, on each of the two faces across mu; 0: not partitioned */
+  float sign[KAON_DIRS]; /* -1: this rank's hops (forward), or what it sends for the hops of its
+                            neighbour (backward), cross the antiperiodic boundary */
+  int64_t interior_blocks[2], boundary_blocks[2];
+  int32_t *interior[2], *boundary[2]; /* which blocks meet no ghost, and which do */
+  int32_t *first[2];  /* [boundary block's place in the list * 8 + dir]: its first ghost */
+  uint32_t *lanes[2]; /* [the same]: which lanes meet ghosts, a bit each */
+  int64_t senders[2][KAON_DIRS]; /* blocks of the other parity that the ghosts of dir are made of */
+  int32_t *sender[2][KAON_DIRS]; /* which */
+  int32_t *target[2][KAON_DIRS]; /* [place in that list * W + lane]: the ghost's number at the
+                                    neighbour, -1: none */
+} kaon_faces;
+
+enum { KAON_GHOST_REALS = 12 };
+
+/* Component c (of 12) of ghost n, `group` ghosts side by side; ncomp = 1: scales. */
+static inline KAON_HD int64_t kaon_ghost_index(int64_t n, int column, int c, int nrhs, int ncomp,
+                                               int group) {
+  return ((n / group * nrhs + column) * ncomp + c) * group + n % group;
+}
+
 /* What a kernel must know of a lattice; one object a lattice, owned by it, the same for all
  * precisions. gather entries: signed; neighbour site index block * width + lane, or ~that where the
  * hop crosses the antiperiodic boundary. */
@@ -95,6 +124,19 @@ typedef struct kaon_stencil {
   int temporal;     /* temporal gauge: t links below the last slice are the identity */
   float boundary_sign[KAON_DIRS][KAON_MAX_WIDTH]; /* split order: signs by direction and the lane of
                                                      the centre */
+  const kaon_faces *faces;                        /* NULL: no direction is partitioned */
+  /* Links have the sites beyond the faces as ordinary blocks, numbered behind nblocks
+   * (lib/ghosts.c). walk: [parity][(block * 8 + dir) * width + lane], like gather, from every block
+   * and into those; edge: [parity][block] != 0 where a path over neighbours may leave the rank. */
+  int64_t ghost_blocks; /* of one parity; 0: nothing is partitioned */
+  const int32_t *walk[2];
+  const uint8_t *edge[2];
 } kaon_stencil;
+
+/* Blocks that the links of one parity and direction take, for kaon_link_index: those of the sites,
+ * and of the ghosts. */
+static inline KAON_HD int64_t kaon_matrix_blocks(const kaon_stencil *st) {
+  return st->nblocks + st->ghost_blocks;
+}
 
 #endif

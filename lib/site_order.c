@@ -98,7 +98,13 @@ int kaon_lattice_site(const kaon_lattice *lattice, int parity, int64_t block, in
   return 1;
 }
 
-/* The neighbour of `site` in direction dir; 1 if the step leaves the lattice in t. */
+/* Antiperiodic signs of hops that stay on the rank; those of ghosts: kaon_faces. */
+static int has_signs(const kaon_lattice *lattice) {
+  return lattice->boundary_t == KAON_ANTIPERIODIC && !lattice->partitioned[3];
+}
+
+/* The neighbour of `site` in direction dir, across a face the one on the opposite face; 1 if the
+ * step leaves the lattice in t. */
 static int step(const kaon_lattice *lattice, const int site[4], int dir, int to[4]) {
   int mu = dir % 4, extent = lattice->extents[mu];
   memcpy(to, site, 4 * sizeof to[0]);
@@ -112,7 +118,7 @@ static uint32_t split_entry(kaon_lattice *lattice, int parity, int64_t block, in
   step(lattice, site, dir, to);
   kaon_place there = kaon_lattice_place(lattice, to);
   uint32_t flags = there.lane != 0 ? KAON_NB_EXCHANGE : 0;
-  if (lattice->boundary_t == KAON_ANTIPERIODIC && dir % 4 == 3) {
+  if (has_signs(lattice) && dir % 4 == 3) {
     int edge = lattice->extents[3] / lattice->cut[3];
     if (site[3] % edge == (dir < 4 ? edge - 1 : 0)) flags |= KAON_NB_BOUNDARY;
   }
@@ -142,13 +148,13 @@ static void plain_entries(kaon_lattice *lattice, int parity, int64_t block, uint
       int crosses = step(lattice, site, dir, to);
       kaon_place there = kaon_lattice_place(lattice, to);
       *entry = (int32_t)(there.block * width + there.lane);
-      if (crosses && lattice->boundary_t == KAON_ANTIPERIODIC) *entry = ~*entry;
+      if (crosses && has_signs(lattice)) *entry = ~*entry;
     }
   }
 }
 
-static kaon_status upload(kaon_context *ctx, const void *host, size_t bytes, const char *what,
-                          void **device) {
+kaon_status kaon_table_upload(kaon_context *ctx, const void *host, size_t bytes, const char *what,
+                              void **device) {
   KAON_TRY(kaon_pool_take(ctx, bytes, what, device));
   return ctx->backend->memory->to_device(ctx, *device, host, bytes);
 }
@@ -166,12 +172,12 @@ static kaon_status fill_tables(kaon_lattice *lattice, int parity, uint32_t *neig
       neighbour[block * KAON_DIRS + dir] = split_entry(lattice, parity, block, dir);
   }
   void *device = NULL;
-  KAON_TRY(
-      upload(lattice->ctx, neighbour, entries * sizeof *neighbour, "neighbour table", &device));
+  KAON_TRY(kaon_table_upload(lattice->ctx, neighbour, entries * sizeof *neighbour,
+                             "neighbour table", &device));
   st->neighbour[parity] = lattice->neighbour[parity] = device;
   if (lattice->split) return KAON_OK;
-  KAON_TRY(upload(lattice->ctx, gather, entries * (size_t)st->width * sizeof *gather,
-                  "gather table", &device));
+  KAON_TRY(kaon_table_upload(lattice->ctx, gather, entries * (size_t)st->width * sizeof *gather,
+                             "gather table", &device));
   st->gather[parity] = lattice->gather[parity] = device;
   return KAON_OK;
 }

@@ -12,7 +12,8 @@ static void fill(const kaon_lattice *lattice, int64_t *numbers) {
       int site[4];
       const int real_site =
           kaon_lattice_site(lattice, parity, i - parity * st->nblocks, lane, site);
-      numbers[i * st->width + lane] = real_site ? kaon_site_number(lattice->extents, site) : -1;
+      for (int mu = 0; mu < 4; mu++) site[mu] = real_site ? site[mu] + lattice->origin[mu] : 0;
+      numbers[i * st->width + lane] = real_site ? kaon_site_number(lattice->global, site) : -1;
     }
 }
 

@@ -1,5 +1,5 @@
-/* site_table.h - the lexicographic number of every lane's site, for kernels that need to know where
- * they are (random numbers, slices, sources). */
+/* site_table.h - the lexicographic number, in the whole lattice, of every lane's site, for kernels
+ * that need to know where they are (random numbers, slices, sources). */
 #ifndef KAON_LIB_SITE_TABLE_H
 #define KAON_LIB_SITE_TABLE_H
 

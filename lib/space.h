@@ -29,20 +29,28 @@ struct kaon_vector {
   int owns;     /* 0: a view into another vector, which must outlive it */
 };
 
-/* The one home of a site: parity, block and lane. Lexicographic site numbers are global = local on
- * one rank. */
+/* The one home of a site on its rank: parity, block and lane. Parity is the whole lattice's: local
+ * extents are even. */
 typedef struct kaon_place {
   int parity;
   int64_t block;
   int lane;
 } kaon_place;
 
+typedef struct kaon_ghosts kaon_ghosts; /* lib/ghosts.c */
+
 struct kaon_lattice {
   int references;
   kaon_context *ctx;
-  int extents[4];
+  int extents[4]; /* of this rank's part; `global`: of all */
+  int global[4];
+  int grid[4];         /* ranks in x, y, z, t */
+  int origin[4];       /* global coordinates of this rank's first site */
+  int peer[KAON_DIRS]; /* the neighbours' ranks */
+  int partitioned[4];  /* what is beyond the faces of mu comes by messages */
   kaon_boundary boundary_t;
-  int64_t volume;
+  int64_t volume; /* of this rank's part; `global_volume`: of all */
+  int64_t global_volume;
   int tile[4]; /* sub-extents of the tiles in which blocks are numbered; x and t are whole */
   int cut[4];  /* split order: 2 where mu is cut in halves, else 1 */
   int split;   /* 1 split order, 0 plain order */
@@ -50,6 +58,9 @@ struct kaon_lattice {
   uint32_t *neighbour[2];
   int32_t *gather[2];    /* plain order, else NULL */
   kaon_space spinors[3]; /* even, odd, full */
+  kaon_faces *faces;     /* of a partitioned lattice, as all below; else NULL */
+  kaon_ghosts *ghosts;
+  struct kaon_halo *halos; /* those in use so far, a list */
 };
 
 /* Site <-> place (lib/site_order.c). coordinates x, y, z, t. */
@@ -60,6 +71,20 @@ int kaon_lattice_site(const kaon_lattice *lattice, int parity, int64_t block, in
 /* Fills neighbour and gather tables for the given boundary; used by kaon_lattice_create. */
 kaon_status kaon_site_order_build(kaon_lattice *lattice);
 void kaon_lattice_retain(kaon_lattice *lattice);
+
+/* Grid, origin, local extents and neighbours from the global extents (lib/rank_grid.c). Errors:
+ * ARGUMENT (the grid does not divide them evenly). */
+kaon_status kaon_rank_grid_place(kaon_lattice *lattice);
+static inline int kaon_lattice_partitioned(const kaon_lattice *lattice) {
+  const int *p = lattice->partitioned;
+  return p[0] || p[1] || p[2] || p[3];
+}
+/* A table in device memory, from the pool. */
+kaon_status kaon_table_upload(kaon_context *ctx, const void *host, size_t bytes, const char *what,
+                              void **device);
+/* The tables of hops across faces (lib/faces.c). */
+kaon_status kaon_faces_create(kaon_lattice *lattice);
+void kaon_faces_destroy(kaon_lattice *lattice);
 
 /* Host copies on demand of device tables are not kept: on a GPU the stencil's tables live in device
  * memory. */

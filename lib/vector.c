@@ -66,7 +66,7 @@ kaon_status kaon_vector_create(kaon_context *ctx, const kaon_space *space, kaon_
       (kaon_vector){.ctx = ctx, .space = space, .precision = precision, .nrhs = nrhs, .owns = 1};
   kaon_context_retain(ctx);
   if (space->lattice != NULL) kaon_lattice_retain(space->lattice);
-  const kaon_status status = take(made);
+  const kaon_status status = kaon_agree(ctx, take(made));
   if (status != KAON_OK) {
     kaon_vector_destroy(&made);
     return status;

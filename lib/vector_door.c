@@ -209,7 +209,9 @@ kaon_status kaon_vector_import(kaon_vector *vector, int column, const double *ps
   kaon_door d;
   KAON_TRY(door_make(vector, column, psi, basis, KAON_SIDE_HOST, "import", &d));
   const int64_t bad = find_bad(&d, psi);
-  if (bad != INT64_MAX) return bad_number(&d, bad, psi + bad * d.space->ncomp);
+  kaon_status status = KAON_OK;
+  if (bad != INT64_MAX) status = bad_number(&d, bad, psi + bad * d.space->ncomp);
+  KAON_TRY(kaon_agree(vector->ctx, status));
   if (!vector->ctx->backend->host_accessible) return kaon_door_send(&d, psi);
   KAON_TRY(vector->ctx->backend->memory->synchronise(vector->ctx));
   import_sites(&d, psi);

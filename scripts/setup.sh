@@ -16,6 +16,8 @@ libjansson-dev|JSON reports of the kaon program
 liblapacke-dev|small dense problems in the tests
 libopenblas-dev|the BLAS and LAPACK behind LAPACKE
 libcmocka-dev|the tests
+libopenmpi-dev|several ranks (any MPI 3; without one kaon runs on one rank)
+openmpi-bin|mpirun, which starts them
 gnuplot-nox|the convergence plot (without it: the CSV and a message), make performance
 python3|the tests of the program (standard library only)
 LIST
@@ -30,6 +32,8 @@ installed() {
       echo 'int main(void){return 0;}' | cc -x c - -o /dev/null 2>/dev/null ;;
     cmake | git | python3) command -v "$1" >/dev/null 2>&1 ;;
     ninja-build) command -v ninja >/dev/null 2>&1 ;;
+    libopenmpi-dev) command -v mpicc >/dev/null 2>&1 ;;
+    openmpi-bin) command -v mpirun >/dev/null 2>&1 ;;
     pkg-config) command -v pkg-config >/dev/null 2>&1 ;;
     *) false ;;
   esac

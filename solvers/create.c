@@ -187,7 +187,7 @@ kaon_status kaon_solver_create(kaon_operator *A, int columns, const kaon_solver_
   s->method = methods[options->method];
   s->columns = columns;
   kaon_context_retain(s->ctx);
-  const kaon_status status = build(s);
+  const kaon_status status = kaon_agree(s->ctx, build(s));
   if (status != KAON_OK)
     kaon_solver_destroy(&s);
   else

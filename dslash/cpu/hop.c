@@ -21,14 +21,18 @@ typedef struct hop_plan {
   int recon;
   int bare; /* out = D in and nothing else */
   int prefetch;
-  int first;     /* the first open column */
-  int all;       /* 1: all columns are open */
-  int top[4];    /* mu is cut by the lane bit that tells the parts of a block apart */
-  int scaled[4]; /* hops of mu carry a factor other than 1 everywhere */
-  real rest[4];  /* what rounding took from that factor, relative to it */
+  const int32_t *blocks; /* a part of a partitioned lattice: which ones; NULL: all */
+  int64_t count;         /* of blocks */
+  int chunk_first;       /* of the part, in the partial sums */
+  int first;             /* the first open column */
+  int all;               /* 1: all columns are open */
+  int top[4];            /* mu is cut by the lane bit that tells the parts of a block apart */
+  int scaled[4];         /* hops of mu carry a factor other than 1 everywhere */
+  real rest[4];          /* what rounding took from that factor, relative to it */
   vperm exchange[4];
   /* by direction, whether the block touches the boundary, and lane */
   real factor[KAON_DIRS][2][KAON_W] __attribute__((aligned(64)));
+  real ghost_factor[4]; /* of forward hops that meet ghosts */
 } hop_plan;
 
 /* One turn of a chunk's loops. */
@@ -88,7 +92,7 @@ static __attribute__((noinline)) void hop_gather_scale(const hop_plan *plan, int
 KAON_INLINE const stored *hop_link(const hop_plan *plan, const hop_from *from, int64_t block,
                                    int part, const int dir, stored *room) {
   const int64_t stride = (int64_t)plan->recon * KAON_W;
-  const int64_t nblocks = plan->args->stencil->nblocks;
+  const int64_t nblocks = kaon_matrix_blocks(plan->args->stencil);
   const int64_t first = kaon_link_index(0, dir & 3, 0, 0, nblocks, plan->recon, KAON_W);
   if (dir < 4) return plan->links[0] + block * stride + first + part * KAON_VL;
   if (from->entry & KAON_NB_GATHER) {
@@ -157,6 +161,81 @@ KAON_INLINE void hop_project(const hop_plan *plan, const hop_from *from, int64_t
           plan->rest[mu] == 0 ? c_scale(h->s[i][c], f) : c_scale_split(h->s[i][c], f, rest);
 }
 
+/* ---- hops across the faces of a partitioned lattice ---- */
+
+/* The ghosts that the lanes of `lanes` meet, the numbers of `first` on, into their lanes of h; a
+ * lane that meets none keeps what it has. */
+static __attribute__((noinline)) void hop_ghosts(const hop_plan *plan, int64_t place, int part,
+                                                 int column, int dir, vhalf *h) {
+  const kaon_faces *faces = plan->args->stencil->faces;
+  const int parity = plan->args->parity, mu = dir & 3, group = faces->group[mu];
+  const int32_t first = faces->first[parity][place * KAON_DIRS + dir];
+  const uint32_t lanes = faces->lanes[parity][place * KAON_DIRS + dir];
+  const kaon_view *from = &plan->args->ghosts[dir];
+  real room[KAON_GHOST_REALS][KAON_VL] __attribute__((aligned(64)));
+  vreal *values = (vreal *)h, f = v_set(1);
+  for (int i = 0; i < KAON_GHOST_REALS; i++) v_store_real(room[i], v_set(0));
+#if KAON_HALF
+  real unit[KAON_VL] __attribute__((aligned(64))) = {0};
+#endif
+  for (int l = 0; l < KAON_VL; l++) {
+    const int lane = part * KAON_VL + l;
+    if (!(lanes >> lane & 1)) continue;
+    const int64_t n = first + __builtin_popcount(lanes & ((UINT32_C(1) << lane) - 1));
+    const stored *p = (const stored *)from->data +
+                      kaon_ghost_index(n, column, 0, plan->site.nrhs, KAON_GHOST_REALS, group);
+    for (int i = 0; i < KAON_GHOST_REALS; i++) room[i][l] = (real)p[i * group];
+#if KAON_HALF
+    unit[l] =
+        from->scale[kaon_ghost_index(n, column, 0, plan->site.nrhs, 1, group)] * KAON_HALF_STEP;
+#endif
+  }
+  if (dir < 4) f = v_set(plan->ghost_factor[mu]); /* who sends for backward hops puts it in */
+#if KAON_HALF
+  f = f * v_load_real(unit);
+#endif
+  const vreal rest = f * v_set(plan->rest[mu]);
+  for (int i = 0; i < KAON_GHOST_REALS; i++) {
+    real mine[KAON_VL] __attribute__((aligned(64)));
+    vreal x = v_load_real(room[i]);
+    if (KAON_HALF || dir < 4)
+      x = dir >= 4 || plan->rest[mu] == 0 ? x * f : v_scale_split(x, f, rest);
+    v_store_real(room[i], x);
+    v_store_real(mine, values[i]);
+    for (int l = 0; l < KAON_VL; l++)
+      if (lanes >> (part * KAON_VL + l) & 1) mine[l] = room[i][l];
+    values[i] = v_load_real(mine);
+  }
+}
+
+/* The same as hop_direction where some lanes meet ghosts. */
+KAON_INLINE void hop_direction_at_face(const hop_plan *plan, const int dir, int64_t block,
+                                       int64_t place, int part, int column, const real *decoded,
+                                       vspinor *d) {
+  const int mu = dir & 3, s = dir < 4 ? 1 : -1;
+  const hop_from from = hop_neighbour(plan, block, part, dir);
+  const kaon_faces *faces = plan->args->stencil->faces;
+  const int ghosts = faces->lanes[plan->args->parity][place * KAON_DIRS + dir] != 0;
+  const real *u = decoded + dir * 18 * KAON_VL;
+  vhalf h, g;
+  hop_project(plan, &from, block, part, column, dir, KAON_LINK_BUFFER, &h);
+  if (s > 0 && from.permute)
+    for (int i = 0; i < 2; i++)
+      for (int c = 0; c < 3; c++) hop_exchange(&h.s[i][c], plan->exchange[mu]);
+  if (s > 0 && ghosts) hop_ghosts(plan, place, part, column, dir, &h);
+  for (int c = 0; c < 3; c++) {
+    const vpair product = from.entry & KAON_NB_UNIT
+                              ? (vpair){{h.s[0][c], h.s[1][c]}}
+                              : link_times_half(u, KAON_LINK_BUFFER, s < 0, c, &h);
+    for (int i = 0; i < 2; i++) {
+      g.s[i][c] = product.s[i];
+      if (s < 0 && from.permute) hop_exchange(&g.s[i][c], plan->exchange[mu]);
+    }
+  }
+  if (s < 0 && ghosts) hop_ghosts(plan, place, part, column, dir, &g);
+  for (int c = 0; c < 3; c++) spin_accumulate(mu, s, (vpair){{g.s[0][c], g.s[1][c]}}, c, d);
+}
+
 /* Adds the hop from direction dir. decoded: the links of all directions, kind KAON_LINK_BUFFER. */
 KAON_INLINE void hop_direction(const hop_plan *plan, const int dir, int64_t block, int part,
                                int column, const int kind, const real *decoded, vspinor *d) {
@@ -205,6 +284,21 @@ static __attribute__((noinline)) void hop_end(const hop_plan *plan, int64_t bloc
   site_finish(&plan->site, block, part, column, d, sums, late);
 }
 
+/* What all kinds of sites end with. */
+KAON_INLINE void hop_leave(const hop_plan *plan, int64_t block, int part, int column, vspinor *d,
+                           double *sums, const hop_at *next, site_late *late) {
+  if (plan->bare) {
+#if KAON_HALF
+    site_quantise(&plan->site, block, part, column, d);
+#endif
+    site_store(&plan->site, block, part, column, d, late);
+  } else {
+    vspinor result = *d; /* so that d itself can live in registers */
+    hop_fetch_rest(plan, next);
+    hop_end(plan, block, part, column, &result, sums, late);
+  }
+}
+
 KAON_INLINE void hop_site(const hop_plan *plan, int64_t block, int part, int column, const int kind,
                           const real *decoded, double *sums, const hop_at *next, site_late *late) {
   vspinor d;
@@ -221,16 +315,27 @@ KAON_INLINE void hop_site(const hop_plan *plan, int64_t block, int part, int col
   HOP_DIRECTION(0, 6)
   HOP_DIRECTION(4, 7)
 #undef HOP_DIRECTION
-  if (plan->bare) {
-#if KAON_HALF
-    site_quantise(&plan->site, block, part, column, &d);
-#endif
-    site_store(&plan->site, block, part, column, &d, late);
-  } else {
-    vspinor result = d; /* so that d itself can live in registers */
-    hop_fetch_rest(plan, next);
-    hop_end(plan, block, part, column, &result, sums, late);
-  }
+  hop_leave(plan, block, part, column, &d, sums, next, late);
+}
+
+/* A site of a block that meets ghosts, whose place in the list of those is `place`. */
+static __attribute__((noinline)) void hop_site_at_face(const hop_plan *plan, const hop_at *at,
+                                                       int64_t place, const real *decoded,
+                                                       double *sums, site_late *late) {
+  vspinor d;
+  site_drain_all(late);
+#define HOP_DIRECTION(dir) \
+  hop_direction_at_face(plan, dir, at->block, place, at->part, at->column, decoded, &d);
+  HOP_DIRECTION(3)
+  HOP_DIRECTION(7)
+  HOP_DIRECTION(2)
+  HOP_DIRECTION(6)
+  HOP_DIRECTION(1)
+  HOP_DIRECTION(5)
+  HOP_DIRECTION(0)
+  HOP_DIRECTION(4)
+#undef HOP_DIRECTION
+  hop_leave(plan, at->block, at->part, at->column, &d, sums, at, late);
 }
 
 KAON_INLINE void hop_decode(const hop_plan *plan, int64_t block, int part, const int recon,
@@ -255,36 +360,96 @@ static __attribute__((noinline)) int hop_open_after(const hop_plan *plan, int co
   return column;
 }
 
-/* The turn after this one; the last one is followed by itself. */
-KAON_INLINE hop_at hop_next(const hop_plan *plan, int64_t block, int part, int column) {
+/* The turn after this one; the last one is followed by itself. after: the block after this one. */
+KAON_INLINE hop_at hop_next(const hop_plan *plan, int64_t block, int64_t after, int part,
+                            int column) {
   const hop_at next = {block, part, plan->all ? column + 1 : hop_open_after(plan, column)};
   if (next.column < plan->args->nrhs) return next;
   if (part + 1 < KAON_PARTS) return (hop_at){block, part + 1, plan->first};
-  if (block + 1 < plan->args->stencil->nblocks) return (hop_at){block + 1, 0, plan->first};
+  if (after != block) return (hop_at){after, 0, plan->first};
   return (hop_at){block, part, column};
+}
+
+/* Chunks of a part of a partitioned lattice, of which there are two. */
+static inline int hop_part_chunks(int64_t blocks) {
+  return blocks < KAON_REDUCE_CHUNKS / 2 ? (int)blocks : KAON_REDUCE_CHUNKS / 2;
+}
+
+static inline int hop_chunks(const hop_plan *plan) {
+  return plan->blocks != NULL ? hop_part_chunks(plan->count) : kaon_chunk_count(plan->count);
+}
+
+static inline int64_t hop_chunk_begin(const hop_plan *plan, int chunk) {
+  const int chunks = hop_chunks(plan);
+  return plan->count * chunk / (chunks > 0 ? chunks : 1);
+}
+
+/* The part's block at `place`, and its last one beyond. */
+KAON_INLINE int64_t hop_block(const hop_plan *plan, int64_t place) {
+  if (place >= plan->count) place = plan->count - 1;
+  return plan->blocks != NULL ? plan->blocks[place] : place;
 }
 
 /* A chunk of blocks. kind: how the hops read their links. */
 KAON_INLINE void hop_chunk(const hop_plan *plan, int chunk, double *partials, const int recon,
                            const int kind) {
   const kaon_hop_args *args = plan->args;
-  const int64_t nblocks = args->stencil->nblocks, end = kaon_chunk_begin(nblocks, chunk + 1);
+  const int64_t end = hop_chunk_begin(plan, chunk + 1);
   real decoded[kind == KAON_LINK_BUFFER ? KAON_DIRS * 18 * KAON_VL : 1]
       __attribute__((aligned(64)));
   double *sums = NULL;
   site_late late = {.to = NULL};
+  chunk += plan->chunk_first;
   if (args->sum.state) kaon_partial_clear(partials, chunk, args->nrhs, 2);
-  for (int64_t block = kaon_chunk_begin(nblocks, chunk); block < end; block++)
+  for (int64_t place = hop_chunk_begin(plan, chunk - plan->chunk_first); place < end; place++) {
+    const int64_t block = hop_block(plan, place), after = hop_block(plan, place + 1);
     for (int part = 0; part < KAON_PARTS; part++) {
       if (kind == KAON_LINK_BUFFER) hop_decode(plan, block, part, recon, decoded);
       for (int k = 0; k < args->nrhs; k++) {
         if (!kaon_gate_open(&args->gate, k)) continue;
-        const hop_at next = hop_next(plan, block, part, k);
+        const hop_at next = hop_next(plan, block, after, part, k);
         if (args->sum.state) sums = kaon_partial(partials, chunk, k, args->nrhs, 2);
         hop_site(plan, block, part, k, kind, decoded, sums, &next, &late);
       }
     }
+  }
   site_drain_all(&late);
+}
+
+/* The same for blocks that meet ghosts. */
+KAON_INLINE void hop_chunk_at_faces(const hop_plan *plan, int chunk, double *partials,
+                                    const int recon) {
+  const kaon_hop_args *args = plan->args;
+  real decoded[KAON_DIRS * 18 * KAON_VL] __attribute__((aligned(64)));
+  const int64_t end = hop_chunk_begin(plan, chunk + 1);
+  const int slot = chunk + plan->chunk_first;
+  double *sums = NULL;
+  site_late late = {.to = NULL};
+  if (args->sum.state) kaon_partial_clear(partials, slot, args->nrhs, 2);
+  for (int64_t place = hop_chunk_begin(plan, chunk); place < end; place++)
+    for (int part = 0; part < KAON_PARTS; part++) {
+      const int64_t block = hop_block(plan, place);
+      hop_decode(plan, block, part, recon, decoded);
+      for (int k = 0; k < args->nrhs; k++) {
+        if (!kaon_gate_open(&args->gate, k)) continue;
+        const hop_at at = {block, part, k};
+        if (args->sum.state) sums = kaon_partial(partials, slot, k, args->nrhs, 2);
+        hop_site_at_face(plan, &at, place, decoded, sums, &late);
+      }
+    }
+  site_drain_all(&late);
+}
+
+static void hop_faces_18(const hop_plan *plan, int chunk, double *partials) {
+  hop_chunk_at_faces(plan, chunk, partials, 18);
+}
+
+static void hop_faces_12(const hop_plan *plan, int chunk, double *partials) {
+  hop_chunk_at_faces(plan, chunk, partials, 12);
+}
+
+static void hop_faces_8(const hop_plan *plan, int chunk, double *partials) {
+  hop_chunk_at_faces(plan, chunk, partials, 8);
 }
 
 static void hop_chunk_18(const hop_plan *plan, int chunk, double *partials) {
@@ -319,6 +484,8 @@ static void hop_factors(hop_plan *plan) {
     const int mu = dir & 3, bit = st->exchange_bit[mu];
     const double f = plan->args->coefficient[mu] * (mu == 3 ? 2 : 1);
     plan->scaled[mu] = f != 1;
+    if (dir < 4 && st->faces != NULL)
+      plan->ghost_factor[mu] = (real)(f * (double)st->faces->sign[dir]);
     plan->rest[mu] = (real)((f - (double)(real)f) / f);
     plan->top[mu] = bit >= 0 && (1 << bit) == KAON_VL;
     plan->exchange[mu] = v_exchange_index(bit >= 0 && (1 << bit) < KAON_VL ? bit : 0);
@@ -327,6 +494,29 @@ static void hop_factors(hop_plan *plan) {
       plan->factor[dir][1][l] = (real)(f * (double)st->boundary_sign[dir][l]);
     }
   }
+}
+
+/* The part's blocks. Interior and boundary leave their sums side by side, each in half the chunks.
+ */
+static void hop_part(hop_plan *plan) {
+  const kaon_hop_args *args = plan->args;
+  const kaon_faces *faces = args->stencil->faces;
+  const int p = args->parity;
+  plan->blocks = NULL;
+  plan->count = args->stencil->nblocks;
+  plan->chunk_first = 0;
+  if (args->part == KAON_PART_ALL) return;
+  const int inside = args->part == KAON_PART_INTERIOR;
+  plan->blocks = inside ? faces->interior[p] : faces->boundary[p];
+  plan->count = inside ? faces->interior_blocks[p] : faces->boundary_blocks[p];
+  if (!inside) plan->chunk_first = hop_part_chunks(faces->interior_blocks[p]);
+}
+
+static void hop_sum(const hop_plan *plan, const double *partials) {
+  const kaon_hop_args *args = plan->args;
+  if (args->part == KAON_PART_INTERIOR) return;
+  kaon_reduce_finish_chunks(partials, plan->chunk_first + hop_chunks(plan), args->nrhs, &args->gate,
+                            &args->sum, 2);
 }
 
 void KAON_EXPORT(kaon_dslash_hop)(const kaon_launch *launch, const kaon_hop_args *args) {
@@ -360,18 +550,23 @@ void KAON_EXPORT(kaon_dslash_hop)(const kaon_launch *launch, const kaon_hop_args
   void (*run)(const hop_plan *, int, double *) = hop_chunk_8;
   if (args->recon == 18) run = args->nrhs > 1 ? hop_chunk_18_many : hop_chunk_18;
   if (args->recon == 12) run = args->nrhs > 1 ? hop_chunk_12_many : hop_chunk_12;
+  hop_part(&plan);
+  if (args->part == KAON_PART_BOUNDARY) {
+    run = args->recon == 18 ? hop_faces_18 : args->recon == 12 ? hop_faces_12 : hop_faces_8;
+    plan.prefetch = 0;
+  }
   const int threads = launch->threads;
-  const int64_t nblocks = args->stencil->nblocks;
+  const int64_t chunks = hop_chunks(&plan);
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (int t = 0; t < threads; t++) {
-    const int begin = kaon_chunk_of_thread(nblocks, t, threads);
-    const int end = kaon_chunk_of_thread(nblocks, t + 1, threads);
+    const int begin = (int)(chunks * t / threads);
+    const int end = (int)(chunks * (t + 1) / threads);
     for (int i = begin; i < end; i++)
       run(&plan, args->backward ? end - 1 - (i - begin) : i, launch->partials);
     v_stream_fence();
   }
-  kaon_reduce_finish(launch->partials, nblocks, args->nrhs, &args->gate, &args->sum, 2);
+  hop_sum(&plan, launch->partials);
 }
 
-const kaon_dslash_ops KAON_EXPORT(kaon_dslash_ops) = {KAON_EXPORT(kaon_dslash_hop),
-                                                      KAON_EXPORT(kaon_dslash_clover)};
+const kaon_dslash_ops KAON_EXPORT(kaon_dslash_ops) = {
+    KAON_EXPORT(kaon_dslash_hop), KAON_EXPORT(kaon_dslash_clover), KAON_EXPORT(kaon_dslash_gather)};

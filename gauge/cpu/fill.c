@@ -37,10 +37,10 @@ static void fill_chunk(const void *args, int64_t begin, int64_t end, double *par
           unit_links(site, &u);
         else
           random_links(a, site, mu, &u);
-        sites_store(
-            (real *)a->on.links[a->on.parity] +
-                kaon_link_index(block, mu, 0, part * KAON_VL, a->on.stencil->nblocks, 18, KAON_W),
-            &u);
+        sites_store((real *)a->on.links[a->on.parity] +
+                        kaon_link_index(block, mu, 0, part * KAON_VL,
+                                        kaon_matrix_blocks(a->on.stencil), 18, KAON_W),
+                    &u);
       }
 }
 
@@ -59,7 +59,8 @@ static void project_chunk(const void *args, int64_t begin, int64_t end, double *
         sites_link(a->stencil, (const void *const *)a->links, &x, mu, &u);
         su3_project(&u, 0);
         sites_store((real *)a->links[a->parity] + kaon_link_index(block, mu, 0, part * KAON_VL,
-                                                                  a->stencil->nblocks, 18, KAON_W),
+                                                                  kaon_matrix_blocks(a->stencil),
+                                                                  18, KAON_W),
                     &u);
       }
     }

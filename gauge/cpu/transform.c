@@ -74,7 +74,7 @@ static void transform_chunk(const void *args, int64_t begin, int64_t end, double
         if (mu == 3 && a->unit_below > 0)
           set_unit_below(on->sites + block * KAON_W + part * KAON_VL, a->unit_below, &u);
         sites_store((real *)a->to + kaon_link_index(block, mu, 0, part * KAON_VL,
-                                                    on->stencil->nblocks, 18, KAON_W),
+                                                    kaon_matrix_blocks(on->stencil), 18, KAON_W),
                     &u);
       }
     }

@@ -23,9 +23,10 @@ static void update_part(const kaon_update_links_args *a, int64_t block, int part
     if (nu != a->mu) path_add_staple(on->stencil, links, &x, a->mu, nu, &staple);
   sites_link(on->stencil, links, &x, a->mu, &u);
   link_next(&how, &staple, &u);
-  sites_store((real *)on->links[on->parity] + kaon_link_index(block, a->mu, 0, part * KAON_VL,
-                                                              on->stencil->nblocks, 18, KAON_W),
-              &u);
+  sites_store(
+      (real *)on->links[on->parity] + kaon_link_index(block, a->mu, 0, part * KAON_VL,
+                                                      kaon_matrix_blocks(on->stencil), 18, KAON_W),
+      &u);
 }
 
 static void update_chunk(const void *args, int64_t begin, int64_t end, double *partial) {

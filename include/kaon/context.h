@@ -89,6 +89,9 @@ typedef struct kaon_context_info {
   int64_t memory_held; /* bytes taken from the system, those kept for reuse too */
   int64_t memory_free; /* bytes that could still be had of the device, or of memory_limit; -1: not
                           known (the CPU without a limit) */
+  const char *communicator; /* "single" or "MPI" */
+  int rank;                 /* of `ranks`, from 0 */
+  int local_rank;           /* among those of this node, from 0 */
 } kaon_context_info;
 
 /* Waits until the device has done all that this context was asked for; to take times, or before

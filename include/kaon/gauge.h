@@ -49,12 +49,14 @@ kaon_lattice *kaon_gauge_lattice(const kaon_gauge *gauge);
  * links remember it. Not collective. */
 uint64_t kaon_gauge_revision(const kaon_gauge *gauge);
 
-/* Links from and to host memory. `arrays`: one pointer (natural, MILC, CPS, openQCD) or four (QDP),
- * to 72 reals a site in all, double or float as host_precision (KAON_DOUBLE, KAON_SINGLE) says; not
- * the library's memory. Import refuses links further than KAON_UNITARITY_TOLERANCE from SU(3)
- * (UNITARITY; site and mu are named) and NaN (NOT_FINITE); the field is then unchanged. Export
- * leaves the field unchanged. On a GPU links are put in order there. Collective. Errors: ARGUMENT
- * (also: memory of a device), MEMORY, NOT_BUILT, DEVICE; import: UNITARITY, NOT_FINITE. */
+/* Links from and to host memory; with several ranks the rank's own part of the lattice, in its own
+ * coordinates (openQCD: UNSUPPORTED there). `arrays`: one pointer (natural, MILC, CPS, openQCD) or
+ * four (QDP), to 72 reals a site in all, double or float as host_precision (KAON_DOUBLE,
+ * KAON_SINGLE) says; not the library's memory. Import refuses links further than
+ * KAON_UNITARITY_TOLERANCE from SU(3) (UNITARITY; site and mu are named) and NaN (NOT_FINITE); the
+ * field is then unchanged. Export leaves the field unchanged. On a GPU links are put in order
+ * there. Collective. Errors: ARGUMENT (also: memory of a device), MEMORY, NOT_BUILT, DEVICE;
+ * import: UNITARITY, NOT_FINITE. */
 kaon_status kaon_gauge_import(kaon_gauge *gauge, kaon_gauge_order order,
                               kaon_precision host_precision, const void *const *arrays);
 kaon_status kaon_gauge_export(const kaon_gauge *gauge, kaon_gauge_order order,

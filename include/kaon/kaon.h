@@ -9,6 +9,7 @@
 #include <kaon/measure.h>
 #include <kaon/operator.h>
 #include <kaon/options.h>
+#include <kaon/ranks.h>
 #include <kaon/solver.h>
 #include <kaon/status.h>
 #include <kaon/tuning.h>

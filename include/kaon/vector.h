@@ -36,10 +36,11 @@ kaon_precision kaon_vector_precision(const kaon_vector *vector);
 int kaon_vector_columns(const kaon_vector *vector);
 
 /* One column from or to a host array of all sites, `double psi[site][spin][colour][2]`, site
- * lexicographic with x fastest, in `basis`. A space of one parity takes and gives that parity's
- * sites and leaves the others alone. On a GPU the column alone is moved, and put in order there.
- * The array may not alias library memory. Collective. Errors: ARGUMENT (also: memory of a device),
- * SHAPE, NOT_FINITE (import), MEMORY, DEVICE. */
+ * lexicographic with x fastest, in `basis`. With several ranks: of the rank's own sites, counted in
+ * its part of the lattice (kaon_lattice_part; the whole: kaon_vector_gather). A space of one parity
+ * takes and gives that parity's sites and leaves the others alone. On a GPU the column alone is
+ * moved, and put in order there. The array may not alias library memory. Collective. Errors:
+ * ARGUMENT (also: memory of a device), SHAPE, NOT_FINITE (import), MEMORY, DEVICE. */
 kaon_status kaon_vector_import(kaon_vector *vector, int column, const double *psi,
                                kaon_basis basis);
 kaon_status kaon_vector_export(const kaon_vector *vector, int column, double *psi,
@@ -75,6 +76,15 @@ kaon_status kaon_vector_dot(const kaon_vector *x, const kaon_vector *y, double (
  * of one space and precision with equal columns, not sharing memory; x is unchanged. Local to the
  * rank. Errors: ARGUMENT, SHAPE, PRECISION, ALIAS, MEMORY, NOT_BUILT. */
 kaon_status kaon_vector_axpy(double re, double im, const kaon_vector *x, kaon_vector *y);
+
+/* A column of the whole lattice, on every rank: psi is what import and export take on one rank, for
+ * all sites of all ranks. gather fills psi with the column on all ranks; scatter takes each rank's
+ * part of psi, which is the same on all. For spinors on all sites. Collective. Errors: those of
+ * import and export, SHAPE (one parity, matrix rows), MEMORY. */
+kaon_status kaon_vector_gather(const kaon_vector *vector, int column, double *psi,
+                               kaon_basis basis);
+kaon_status kaon_vector_scatter(kaon_vector *vector, int column, const double *psi,
+                                kaon_basis basis);
 
 #ifdef __cplusplus
 }

@@ -241,4 +241,5 @@ const cli_command command_bench = {
     options,
     sizeof(bench_args),
     run,
-    NULL};
+    NULL,
+    0};

@@ -44,7 +44,7 @@ int checkpoint_save(invert_job *job) {
 
 void checkpoint_remove(const invert_job *job) {
   char *name = partial_name(job);
-  if (name) unlink(name);
+  if (name && ranks_first()) unlink(name);
   free(name);
 }
 
@@ -82,12 +82,18 @@ static int verify(invert_job *job, const char *name) {
   return cli_status(job->ctx, status, "--resume");
 }
 
+/* What the first rank finds holds for all. */
+static int exists(const char *name) {
+  return ranks_agree(ranks_first() && access(name, F_OK) != 0 ? EXIT_DEVICE : EXIT_DONE) ==
+         EXIT_DONE;
+}
+
 int checkpoint_load(invert_job *job) {
   char *name = partial_name(job);
   if (!name) return EXIT_DEVICE;
-  if (access(name, F_OK) != 0) name[strlen(name) - strlen(".partial")] = '\0';
+  if (!exists(name)) name[strlen(name) - strlen(".partial")] = '\0';
   int code = EXIT_DONE;
-  if (access(name, F_OK) == 0) {
+  if (exists(name)) {
     signals_stage("reading earlier columns", "nothing was changed");
     code = results_read(job, name);
     if (code == EXIT_DONE) code = verify(job, name);

@@ -77,7 +77,11 @@ typedef struct cli_command {
   size_t arguments; /* bytes */
   int (*run)(void *arguments);
   const char *absent; /* not NULL: the sentence that says why it cannot be run */
+  int ranks;          /* 1: may be one of several processes */
 } cli_command;
+
+#define CLI_GRID_TEXT \
+  "ranks in x, y, z, t, as many as mpirun starts (default: so that their faces are small)"
 
 extern const cli_command command_info, command_gauge, command_generate, command_invert,
     command_solve, command_bench, command_tune;
@@ -110,9 +114,28 @@ int cli_status(const kaon_context *ctx, kaon_status status, const char *what);
 /* The same for a failed write: a full disk is a matter of resources. */
 int cli_write_status(const kaon_context *ctx, kaon_status status, const char *what);
 
+/* What contexts are made with. */
+kaon_context_options cli_context_options(const cli_common *common);
 /* The context that --backend, --threads, --memory-limit and --tuning ask for; none where the exit
  * status is not EXIT_DONE. */
 int cli_context(const cli_common *common, kaon_context **ctx);
+
+/* --- several ranks (ranks.c) --- */
+/* Looks whether a launcher (mpirun, srun) started this process as one of several; all but the first
+ * fall silent. */
+void ranks_start(void);
+/* 1 if so. */
+int ranks_launched(void);
+/* The context of all ranks with the grid of --grid (zeros: chosen); of this process alone where no
+ * launcher started it. Exit status. */
+int ranks_context(const cli_common *common, const int grid[4], kaon_context **ctx);
+/* 1 on the rank that writes text files. */
+int ranks_first(void);
+/* A step's exit status that may differ from rank to rank: all get that of the first which failed.
+ */
+int ranks_agree(int code);
+/* The end of the program with exit status `code`; collective unless that is a failure. */
+void ranks_end(int code);
 
 /* The last part of a path; "weak:0.3" and the like as they are. */
 const char *cli_name(const char *path);

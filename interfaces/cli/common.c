@@ -86,7 +86,7 @@ static void on_log(void *user, kaon_log_level level, const char *line) {
   cli_error("%s%s", level == KAON_LOG_WARNING ? "warning: " : "", line);
 }
 
-int cli_context(const cli_common *common, kaon_context **ctx) {
+kaon_context_options cli_context_options(const cli_common *common) {
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
   options.backend = (kaon_backend_kind)common->backend; /* auto|cpu|cuda, in this order */
   options.threads = common->threads;
@@ -94,6 +94,11 @@ int cli_context(const cli_common *common, kaon_context **ctx) {
     options.memory_limit = (int64_t)(common->memory_limit * 1024 * 1024 * 1024);
   options.log_level = common->quiet ? KAON_LOG_ERROR : KAON_LOG_WARNING;
   options.log = on_log;
+  return options;
+}
+
+int cli_context(const cli_common *common, kaon_context **ctx) {
+  const kaon_context_options options = cli_context_options(common);
   const int code = cli_status(NULL, kaon_context_create(&options, ctx), NULL);
   if (code != EXIT_DONE || !common->tuning) return code;
   const int used = tuning_use(*ctx, common->tuning);

@@ -53,7 +53,7 @@ int field_extents(const kaon_context *ctx, const field_spec *spec, const int giv
                      spec->text);
   }
   struct stat st;
-  if (stat(spec->text, &st) != 0)
+  if (!ranks_launched() && stat(spec->text, &st) != 0) /* else it is the first rank's file */
     return cli_wrong("%s %s: %s; give %s", spec->option, spec->text, strerror(errno), spec->takes);
   kaon_gauge_file_info info;
   kaon_gauge_read_options options = read_options(given, ignore_checksum);

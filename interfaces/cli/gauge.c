@@ -142,7 +142,7 @@ static int run(void *arguments) {
   kaon_observables o;
   field f = {0};
   int code = check(a);
-  if (code == EXIT_DONE) code = cli_context(&a->common, &ctx);
+  if (code == EXIT_DONE) code = ranks_context(&a->common, (const int[4]){0, 0, 0, 0}, &ctx);
   if (code == EXIT_DONE)
     code = field_open(ctx, &spec, a->lattice, KAON_PERIODIC, a->ignore_checksum, &f);
   if (code == EXIT_DONE) code = cli_status(ctx, kaon_gauge_measure(f.gauge, &o), NULL);
@@ -172,4 +172,5 @@ const cli_command command_gauge = {
     options,
     sizeof(gauge_args),
     run,
-    NULL};
+    NULL,
+    1};

@@ -10,7 +10,7 @@
 
 typedef struct generate_args {
   cli_common common;
-  int lattice[4];
+  int lattice[4], grid[4];
   int ignore_checksum;
   double beta;
   uint64_t seed;
@@ -39,6 +39,7 @@ static const cli_option options[] = {
      "links "
      "of an uninterrupted one"},
     {CLI_INT, "every", "N", "10", AT(every), 1, 1e9, "print the plaquette every N sweeps"},
+    {CLI_EXTENTS, "grid", "a b c d", NULL, AT(grid), 0, 0, CLI_GRID_TEXT},
     {CLI_FLAG, "ignore-checksum", NULL, NULL, AT(ignore_checksum), 0, 0,
      "go on, with warnings, where checksum, stored plaquette or unitarity of the --start file "
      "fail"},
@@ -157,7 +158,7 @@ static int run(void *arguments) {
   int code = check(a);
   if (code != EXIT_DONE) return code;
   signals_output(a->output);
-  code = cli_context(&a->common, &ctx);
+  code = ranks_context(&a->common, a->grid, &ctx);
   if (code == EXIT_DONE) code = start_field(ctx, a, &f);
   if (code == EXIT_DONE) code = produce(ctx, a, &f);
   field_close(&f);
@@ -176,4 +177,5 @@ const cli_command command_generate = {
     options,
     sizeof(generate_args),
     run,
-    NULL};
+    NULL,
+    1};

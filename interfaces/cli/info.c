@@ -85,7 +85,9 @@ static void print(const cli_common *common, const json_t *r) {
           cli_bytes(cache_bytes(_SC_LEVEL1_DCACHE_SIZE), text[0]),
           cli_bytes(cache_bytes(_SC_LEVEL2_CACHE_SIZE), text[1]),
           cli_bytes((double)machine_cache(), text[2]));
-  cli_say(common, "ranks      1 (no MPI in this build)\n");
+  const char *library = kaon_ranks_library();
+  cli_say(common, "ranks      %s%s\n", library[0] ? "several, by " : "one: no MPI in this build",
+          library);
   cli_say(common, "files      NERSC, ILDG, SciDAC, MILC v5, openQCD; DDalphaAMG (read only)\n");
   cli_say(common, "plots      gnuplot %s\n", has_gnuplot() ? "found" : "not found");
 }
@@ -104,6 +106,7 @@ static int run(void *arguments) {
   json_object_set_new(report, "backends",
                       json_pack("{s:s s:s}", "cpu", cpu_state, "cuda", cuda_state));
   json_object_set_new(report, "cuda", json_string(cuda));
+  json_object_set_new(report, "communicator", json_string(kaon_ranks_library()));
   json_object_set_new(report, "isas", instruction_sets());
   json_object_set_new(report, "cache", report_real((double)machine_cache()));
   json_object_set_new(report, "gnuplot", json_boolean(has_gnuplot()));
@@ -118,4 +121,5 @@ const cli_command command_info = {
     "info", "Show the version, the backends and the machine.",
     NULL,   "Example:\n  kaon info\n  kaon info --backend cpu --report info.json",
     NULL,   sizeof(info_args),
-    run,    NULL};
+    run,    NULL,
+    0};

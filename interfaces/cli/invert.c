@@ -49,10 +49,13 @@ int invert_allocate(invert_job *job) {
   job->done = calloc(columns, 1);
   job->histories = calloc(columns, sizeof *job->histories);
   job->host = malloc(volume * 24 * sizeof *job->host);
+  code = EXIT_DONE;
   if (!job->solves || !job->done || !job->histories || !job->host) {
     cli_error("out of memory for %d columns; solve fewer with --columns", job->columns);
-    return EXIT_DEVICE;
+    code = EXIT_DEVICE;
   }
+  code = ranks_agree(code);
+  if (code != EXIT_DONE) return code;
   for (size_t k = 0; k < columns; k++) /* until it is solved */
     job->solves[k] = (kaon_column_report){.reason = KAON_CANCELLED, .residual = 1};
   code = cli_status(
@@ -92,7 +95,7 @@ static kaon_status transfer(invert_job *job, const kaon_vector *from, int from_f
   kaon_status status = KAON_OK;
   for (int k = 0; k < count && status == KAON_OK; k++) {
     status = kaon_vector_export(from, from_first + k, job->host, KAON_BASIS_UKQCD);
-    if (status == KAON_OK)
+    if (status == KAON_OK) /* the rank's own sites: less than a whole column */
       status = kaon_vector_import(to, to_first + k, job->host, KAON_BASIS_UKQCD);
   }
   return status;
@@ -376,7 +379,7 @@ static int run(void *arguments) {
   field_spec spec;
   int code = check(arguments, &job, &spec);
   if (code == EXIT_DONE && job.args->dry_run) return plan_invert(&job, &spec);
-  if (code == EXIT_DONE) code = cli_context(&job.args->common, &job.ctx);
+  if (code == EXIT_DONE) code = ranks_context(&job.args->common, job.args->problem.grid, &job.ctx);
   if (code == EXIT_DONE) {
     signals_output(job.args->output);
     code = plan_fits(&job, &spec);
@@ -401,4 +404,5 @@ const cli_command command_invert = {
     options,
     sizeof(invert_args),
     run,
-    NULL};
+    NULL,
+    1};

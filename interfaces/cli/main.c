@@ -49,6 +49,10 @@ static int run(const cli_command *command, int argc, char **argv) {
     cli_error("%s", command->absent);
     return EXIT_DEVICE;
   }
+  if (ranks_launched() && !command->ranks && !help) {
+    cli_error("%s is for one process; start it without mpirun", command->name);
+    return EXIT_USAGE;
+  }
   snprintf(name, sizeof name, "kaon %s", command->name);
   argv[0] = name; /* argp begins its messages and usage lines with it */
   void *arguments = calloc(1, command->arguments);
@@ -91,5 +95,8 @@ static int dispatch(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   signal(SIGXFSZ, SIG_IGN); /* a file-size limit becomes an error of write, which is handled */
-  return cli_printed(dispatch(argc, argv));
+  ranks_start();
+  const int code = cli_printed(dispatch(argc, argv));
+  ranks_end(code);
+  return code;
 }

@@ -104,7 +104,11 @@ static void set_extents(const cli_option *o, const char *word, int extents[4],
     if (mu > 0) word = state->next < state->argc ? state->argv[state->next++] : "nothing";
     if (!read_integer(word, &n) || n < 1 || n > 1 << 20)
       argp_error(state, "--%s takes four positive integers (%s), such as %s; found %s", o->name,
-                 o->value, o->preset ? o->preset : "8 8 8 16", word);
+                 o->value,
+                 o->preset                      ? o->preset
+                 : strcmp(o->name, "grid") == 0 ? "1 1 2 2"
+                                                : "8 8 8 16",
+                 word);
     extents[mu] = (int)n;
   }
 }

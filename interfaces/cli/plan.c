@@ -234,7 +234,7 @@ int plan_fits(const invert_job *job, const field_spec *spec) {
   char need[32], there[32];
   int extents[4];
   sample s = {0};
-  if (info.memory_free < 0) return EXIT_DONE; /* nobody knows */
+  if (info.memory_free < 0 || info.ranks > 1) return EXIT_DONE; /* nobody knows; not foretold */
   int code =
       field_extents(job->ctx, spec, args->problem.lattice, args->problem.ignore_checksum, extents);
   if (code == EXIT_DONE) code = cli_status(job->ctx, kaon_lattice_check(job->ctx, extents), NULL);

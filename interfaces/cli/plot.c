@@ -65,10 +65,11 @@ int plot_convergence(const invert_job *job, const char *path) {
   if (n >= (int)sizeof part) return cli_wrong("%s: the path is too long", path);
   signals_output(path);
   void (*before)(int) = signal(SIGPIPE, SIG_IGN); /* gnuplot may be missing or give up */
-  int drawn = draw(job, part);
+  int drawn = ranks_first() ? draw(job, part) : 1;
   signal(SIGPIPE, before);
-  if (drawn && rename(part, path) == 0) return EXIT_DONE;
-  unlink(part);
+  if (drawn && ranks_first()) drawn = rename(part, path) == 0;
+  if (!drawn) unlink(part);
+  if (ranks_agree(drawn ? EXIT_DONE : EXIT_DEVICE) == EXIT_DONE) return EXIT_DONE;
   char *csv = plot_csv(job->args);
   int code = csv ? EXIT_DONE : EXIT_DEVICE;
   if (csv && !job->args->history) code = results_history(job, csv);

@@ -107,8 +107,6 @@ int problem_check(const problem_args *a, problem *p, field_spec *spec) {
   if (code == EXIT_DONE && p->source.kind <= SOURCE_WALL && a->columns > 12)
     code = cli_wrong("--columns is %d, but --source %s has 12: 4 spins times 3 colours", a->columns,
                      a->source);
-  for (int mu = 0; mu < 4 && code == EXIT_DONE; mu++)
-    if (a->grid[mu] != 1) code = not_built("more than one rank", "leave --grid at 1 1 1 1");
   return code;
 }
 

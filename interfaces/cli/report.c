@@ -65,7 +65,7 @@ static int write_all(int fd, const char *text, size_t length) {
   return 1;
 }
 
-int report_text(const char *path, const char *text, size_t length) {
+static int write_text(const char *path, const char *text, size_t length) {
   char part[4096];
   int n = snprintf(part, sizeof part, "%s.%ld-0.part", path, (long)getpid());
   if (n >= (int)sizeof part) return cli_wrong("%s: the path is too long", path);
@@ -77,6 +77,10 @@ int report_text(const char *path, const char *text, size_t length) {
   cli_error("%s: writing failed: %s; free disk space or write elsewhere", path, strerror(errno));
   if (fd >= 0) unlink(part);
   return EXIT_DEVICE;
+}
+
+int report_text(const char *path, const char *text, size_t length) {
+  return ranks_agree(ranks_first() ? write_text(path, text, length) : EXIT_DONE);
 }
 
 int report_write(const char *path, const json_t *report) {

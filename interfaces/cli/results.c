@@ -134,7 +134,7 @@ static const double *column_of(outgoing *o, const kaon_vector *v, int column) {
   o->next = (o->next + 1) % KEPT;
   o->cached[slot] = v;
   o->column[slot] = column;
-  kaon_status status = kaon_vector_export(v, column, o->host[slot], KAON_BASIS_UKQCD);
+  kaon_status status = kaon_vector_gather(v, column, o->host[slot], KAON_BASIS_UKQCD);
   if (status != KAON_OK) o->status = status;
   return o->host[slot];
 }
@@ -190,8 +190,8 @@ int results_propagator(invert_job *job, const char *path, int checkpoint) {
   outgoing o = {.job = job, .map = map};
   o.host[0] = job->host;
   o.host[1] = malloc(volume * 24 * sizeof *o.host[1]);
-  int code = EXIT_DEVICE;
-  if (map && o.host[1]) {
+  int code = ranks_agree(map && o.host[1] ? EXIT_DONE : EXIT_DEVICE);
+  if (code == EXIT_DONE) {
     for (int k = 0; k < job->columns; k++)
       if (job->done[k]) map[count++] = k;
     signals_enter("writing the solutions", "the file was not written");
@@ -224,7 +224,7 @@ static kaon_status take_over(invert_job *job, const char *path, const int *colum
   for (int i = 0; i < count && status == KAON_OK; i++) {
     int k = columns[i];
     status =
-        kaon_vector_import(job->x, k, in->all + (size_t)i * in->column_reals, KAON_BASIS_UKQCD);
+        kaon_vector_scatter(job->x, k, in->all + (size_t)i * in->column_reals, KAON_BASIS_UKQCD);
     job->done[k] = 1;
     job->solves[k] = (kaon_column_report){.iterations = iterations[i], .reason = KAON_CONVERGED};
   }
@@ -251,6 +251,7 @@ int results_read(invert_job *job, const char *path) {
   if (code == EXIT_DONE) {
     in.all = malloc((size_t)count * in.column_reals * sizeof *in.all);
     if (!in.all) code = EXIT_DEVICE;
+    code = ranks_agree(code);
   }
   if (code == EXIT_DONE)
     code =

@@ -357,4 +357,5 @@ const cli_command command_tune = {
     options,
     sizeof(tune_args),
     run,
-    NULL};
+    NULL,
+    0};

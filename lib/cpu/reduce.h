@@ -43,9 +43,9 @@ static inline void kaon_partial_clear(double *partials, int chunk, int nrhs, int
 
 /* Adds the chunks in order, writes the wanted slots of every open column and runs the recurrence
  * there. One thread calls it, after all chunks are done. */
-static inline void kaon_reduce_finish(const double *partials, int64_t nblocks, int nrhs,
-                                      const kaon_gate *gate, const kaon_sum *sum, int nslots) {
-  const int count = kaon_chunk_count(nblocks);
+static inline void kaon_reduce_finish_chunks(const double *partials, int count, int nrhs,
+                                             const kaon_gate *gate, const kaon_sum *sum,
+                                             int nslots) {
   if (sum->state == NULL) return;
   for (int k = 0; k < nrhs; k++) {
     if (!kaon_gate_open(gate, k)) continue;
@@ -62,6 +62,11 @@ static inline void kaon_reduce_finish(const double *partials, int64_t nblocks, i
     }
     if (sum->then != 0) kaon_recurrence_run(sum->then, &sum->state[k]);
   }
+}
+
+static inline void kaon_reduce_finish(const double *partials, int64_t nblocks, int nrhs,
+                                      const kaon_gate *gate, const kaon_sum *sum, int nslots) {
+  kaon_reduce_finish_chunks(partials, kaon_chunk_count(nblocks), nrhs, gate, sum, nslots);
 }
 
 #endif

@@ -1,6 +1,7 @@
 /* sites.h - VL sites of a CPU kernel and the way to their neighbours, for kernels that walk paths
  * of links. In the split order all lanes move to one block, with lanes exchanged at the cuts; in
- * the plain order each lane has its own site. Periodic: the fermions' boundary sign is ignored. */
+ * the plain order, and where paths may leave the rank, each lane has its own site. Periodic: the
+ * fermions' boundary sign is ignored. */
 #ifndef KAON_LIB_CPU_SITES_H
 #define KAON_LIB_CPU_SITES_H
 
@@ -11,13 +12,19 @@ typedef struct vsites {
   int parity;
   int64_t block;
   int part;
-  int exchange;        /* split order: bit i set: lanes l and l ^ (1 << i) are exchanged */
-  int64_t at[KAON_VL]; /* plain order: block * W + lane */
+  int exchange;                /* split order: bit i set: lanes l and l ^ (1 << i) are exchanged */
+  const int32_t *const *table; /* where each lane has its own site: their neighbours; else NULL */
+  int64_t at[KAON_VL];         /* there: block * W + lane */
 } vsites;
 
 KAON_INLINE vsites sites_home(const kaon_stencil *st, int parity, int64_t block, int part) {
-  vsites s = {parity, block, part, 0, {0}};
-  if (st->gather[parity] != NULL)
+  vsites s = {parity, block, part, 0, NULL, {0}};
+  if (st->walk[parity] != NULL) {
+    if (st->gather[parity] != NULL || st->edge[parity][block]) s.table = st->walk;
+  } else if (st->gather[parity] != NULL) {
+    s.table = st->gather;
+  }
+  if (s.table != NULL)
     for (int l = 0; l < KAON_VL; l++) s.at[l] = block * KAON_W + part * KAON_VL + l;
   return s;
 }
@@ -26,11 +33,11 @@ KAON_INLINE vsites sites_home(const kaon_stencil *st, int parity, int64_t block,
 KAON_INLINE vsites sites_step(const kaon_stencil *st, const vsites *from, int dir) {
   vsites s = *from;
   s.parity = 1 - from->parity;
-  const int32_t *gather = st->gather[from->parity];
-  if (gather != NULL) {
+  if (from->table != NULL) {
+    const int32_t *table = from->table[from->parity];
     for (int l = 0; l < KAON_VL; l++) {
       const int64_t block = from->at[l] / KAON_W, lane = from->at[l] % KAON_W;
-      const int32_t to = gather[(block * KAON_DIRS + dir) * KAON_W + lane];
+      const int32_t to = table[(block * KAON_DIRS + dir) * KAON_W + lane];
       s.at[l] = to < 0 ? ~to : to;
     }
     return s;
@@ -48,9 +55,8 @@ KAON_INLINE vsites sites_step(const kaon_stencil *st, const vsites *from, int di
 }
 
 /* values[i] = component i of the sites' element in a field of `ncomp` reals a site. */
-KAON_INLINE void sites_load(const kaon_stencil *st, const real *field, const vsites *s,
-                            const int ncomp, vreal *values) {
-  if (st->gather[0] != NULL) {
+KAON_INLINE void sites_load(const real *field, const vsites *s, const int ncomp, vreal *values) {
+  if (s->table != NULL) {
     real lanes[KAON_VL] __attribute__((aligned(64)));
     for (int i = 0; i < ncomp; i++) {
       for (int l = 0; l < KAON_VL; l++)
@@ -72,14 +78,15 @@ KAON_INLINE void sites_load(const kaon_stencil *st, const real *field, const vsi
 /* U_mu at the sites; links[parity] in 18 reals. */
 KAON_INLINE void sites_link(const kaon_stencil *st, const void *const links[2], const vsites *s,
                             int mu, vsu3 *u) {
-  const int64_t first = kaon_link_index(0, mu, 0, 0, st->nblocks, 18, KAON_W);
-  sites_load(st, (const real *)links[s->parity] + first, s, 18, (vreal *)u);
+  const int64_t first = kaon_link_index(0, mu, 0, 0, kaon_matrix_blocks(st), 18, KAON_W);
+  sites_load((const real *)links[s->parity] + first, s, 18, (vreal *)u);
 }
 
 /* A site field of 3x3 matrices (a gauge transformation). */
 KAON_INLINE void sites_matrix(const kaon_stencil *st, const void *const field[2], const vsites *s,
                               vsu3 *g) {
-  sites_load(st, (const real *)field[s->parity], s, 18, (vreal *)g);
+  (void)st;
+  sites_load((const real *)field[s->parity], s, 18, (vreal *)g);
 }
 
 /* Stores at home: the sites of one part of a block. */

@@ -13,9 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/comm.h"
 #include "lib/io/bytes.h"
 
 enum { BUFFER = 1 << 18, NAME_TRIES = 100 };
+
+/* With several ranks all of them write the same, but only rank 0 has a file: the others count bytes
+ * and hear at each flush how it went. */
 
 struct kaon_atomic_file {
   const kaon_context *ctx;
@@ -111,19 +115,20 @@ kaon_status kaon_atomic_open(const kaon_context *ctx, const char *path, kaon_ato
         kaon_fail(ctx, KAON_ERR_IO, "%s: exists and is not a regular file; choose another name",
                   kaon_short_path(path));
   }
-  if (status == KAON_OK) status = open_aside(f, 0666);
-  if (status == KAON_OK && exists)
+  if (status == KAON_OK && kaon_is_first(ctx)) status = open_aside(f, 0666);
+  if (status == KAON_OK && exists && f->fd >= 0)
     (void)!fchmod(f->fd, st.st_mode & 0777); /* a courtesy; may be refused */
+  status = kaon_agree(ctx, status);
   if (status != KAON_OK) {
-    release(f);
+    kaon_atomic_abandon(&f);
     return status;
   }
   *file = f;
   return KAON_OK;
 }
 
-static kaon_status write_at(kaon_atomic_file *f, int64_t offset, const unsigned char *data,
-                            size_t n) {
+static kaon_status write_here(kaon_atomic_file *f, int64_t offset, const unsigned char *data,
+                              size_t n) {
   while (n > 0) {
     ssize_t put = pwrite(f->fd, data, n, (off_t)offset);
     if (put < 0 && errno == EINTR) continue;
@@ -133,6 +138,11 @@ static kaon_status write_at(kaon_atomic_file *f, int64_t offset, const unsigned 
     n -= (size_t)put;
   }
   return KAON_OK;
+}
+
+static kaon_status write_at(kaon_atomic_file *f, int64_t offset, const unsigned char *data,
+                            size_t n) {
+  return kaon_agree(f->ctx, f->fd >= 0 ? write_here(f, offset, data, n) : KAON_OK);
 }
 
 static kaon_status flush_buffer(kaon_atomic_file *f) {
@@ -214,21 +224,29 @@ static void sync_folder(const kaon_atomic_file *f) {
   close(fd);
 }
 
-kaon_status kaon_atomic_commit(kaon_atomic_file **file) {
-  kaon_atomic_file *f = *file;
-  kaon_status status = flush_buffer(f);
-  if (status == KAON_OK && fsync(f->fd) != 0 && errno != EINVAL && errno != ENOTSUP) {
+/* To the disk and under its name. */
+static kaon_status settle(kaon_atomic_file *f) {
+  kaon_status status = KAON_OK;
+  if (f->fd < 0) return KAON_OK;
+  if (fsync(f->fd) != 0 && errno != EINVAL && errno != ENOTSUP) {
     status = fail_errno(f, "flushing to disk", "free disk space or write elsewhere");
   }
   if (status == KAON_OK && f->aside[0] == '\0') status = give_name(f);
   if (status == KAON_OK && rename(f->aside, f->path) != 0) {
     status = fail_errno(f, "renaming the new file", "check the permissions of its folder");
   }
+  if (status == KAON_OK) sync_folder(f);
+  return status;
+}
+
+kaon_status kaon_atomic_commit(kaon_atomic_file **file) {
+  kaon_atomic_file *f = *file;
+  kaon_status status = flush_buffer(f);
+  if (status == KAON_OK) status = kaon_agree(f->ctx, settle(f));
   if (status != KAON_OK) {
     kaon_atomic_abandon(file);
     return status;
   }
-  sync_folder(f);
   release(f);
   *file = NULL;
   return KAON_OK;
@@ -236,7 +254,7 @@ kaon_status kaon_atomic_commit(kaon_atomic_file **file) {
 
 void kaon_atomic_abandon(kaon_atomic_file **file) {
   if (!*file) return;
-  if ((*file)->aside[0] != '\0') unlink((*file)->aside);
+  if ((*file)->aside && (*file)->aside[0] != '\0') unlink((*file)->aside);
   release(*file);
   *file = NULL;
 }

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/comm.h"
+
 enum { SHORT_PATH = 200 };
 
 const char *kaon_short_path(const char *path) {
@@ -14,10 +16,7 @@ const char *kaon_short_path(const char *path) {
   return length > SHORT_PATH ? path + length - SHORT_PATH : path;
 }
 
-kaon_status kaon_bytes_open(const kaon_context *ctx, const char *path, kaon_bytes *bytes) {
-  if (!path || !*path) {
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "no file name was given; pass the path of a file");
-  }
+static kaon_status open_here(const kaon_context *ctx, const char *path, kaon_bytes *bytes) {
   const char *name = kaon_short_path(path);
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* NONBLOCK: a pipe must not hang us */
   if (fd < 0) {
@@ -29,11 +28,18 @@ kaon_status kaon_bytes_open(const kaon_context *ctx, const char *path, kaon_byte
     close(fd);
     return kaon_fail(ctx, KAON_ERR_IO, "%s: is not a regular file; pass a file on disk", name);
   }
-  bytes->name = name;
-  bytes->memory = NULL;
   bytes->size = (int64_t)st.st_size;
   bytes->fd = fd;
   return KAON_OK;
+}
+
+kaon_status kaon_bytes_open(const kaon_context *ctx, const char *path, kaon_bytes *bytes) {
+  if (!path || !*path) {
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "no file name was given; pass the path of a file");
+  }
+  *bytes = (kaon_bytes){.name = kaon_short_path(path), .fd = -1};
+  KAON_TRY(kaon_agree(ctx, kaon_is_first(ctx) ? open_here(ctx, path, bytes) : KAON_OK));
+  return kaon_share(ctx, &bytes->size, sizeof bytes->size);
 }
 
 void kaon_bytes_from_memory(const char *name, const void *data, size_t size, kaon_bytes *bytes) {
@@ -50,19 +56,8 @@ void kaon_bytes_close(kaon_bytes *bytes) {
   bytes->memory = NULL;
 }
 
-kaon_status kaon_bytes_read(const kaon_context *ctx, const kaon_bytes *bytes, int64_t offset,
-                            size_t n, void *to) {
-  if (offset < 0 || offset > bytes->size || n > (uint64_t)(bytes->size - offset)) {
-    return kaon_fail(
-        ctx, KAON_ERR_FORMAT,
-        "%s: %zu bytes are needed at offset %lld but the file has %lld bytes: it is truncated; "
-        "copy it again",
-        bytes->name, n, (long long)offset, (long long)bytes->size);
-  }
-  if (bytes->memory) {
-    memcpy(to, bytes->memory + offset, n);
-    return KAON_OK;
-  }
+static kaon_status read_here(const kaon_context *ctx, const kaon_bytes *bytes, int64_t offset,
+                             size_t n, void *to) {
   unsigned char *out = to;
   while (n > 0) {
     ssize_t got = pread(bytes->fd, out, n, (off_t)offset);
@@ -77,6 +72,23 @@ kaon_status kaon_bytes_read(const kaon_context *ctx, const kaon_bytes *bytes, in
     n -= (size_t)got;
   }
   return KAON_OK;
+}
+
+kaon_status kaon_bytes_read(const kaon_context *ctx, const kaon_bytes *bytes, int64_t offset,
+                            size_t n, void *to) {
+  if (offset < 0 || offset > bytes->size || n > (uint64_t)(bytes->size - offset)) {
+    return kaon_fail(
+        ctx, KAON_ERR_FORMAT,
+        "%s: %zu bytes are needed at offset %lld but the file has %lld bytes: it is truncated; "
+        "copy it again",
+        bytes->name, n, (long long)offset, (long long)bytes->size);
+  }
+  if (bytes->memory) {
+    memcpy(to, bytes->memory + offset, n);
+    return KAON_OK;
+  }
+  KAON_TRY(kaon_agree(ctx, kaon_is_first(ctx) ? read_here(ctx, bytes, offset, n, to) : KAON_OK));
+  return kaon_share(ctx, to, n);
 }
 
 int kaon_host_big_endian(void) {

@@ -10,14 +10,17 @@
 
 #include "lib/error.h"
 
+/* Of a context with several ranks a file is rank 0's: it opens and reads, and all ranks get the
+ * bytes and the outcome. So every rank parses the same bytes and comes to the same verdict. */
 typedef struct kaon_bytes {
   const char *name;            /* for sentences: the path, its end if it is long; not owned */
   const unsigned char *memory; /* NULL: a file */
   int64_t size;
-  int fd;
+  int fd; /* -1: memory, or rank 0's file */
 } kaon_bytes;
 
-/* Opens a regular file. `path` must outlive *bytes. Errors: IO, ARGUMENT. */
+/* Opens a regular file. `path` must outlive *bytes. Collective over ctx' ranks (NULL: none), as is
+ * kaon_bytes_read of it with the same ctx. Errors: IO, ARGUMENT. */
 kaon_status kaon_bytes_open(const kaon_context *ctx, const char *path, kaon_bytes *bytes);
 void kaon_bytes_from_memory(const char *name, const void *data, size_t size, kaon_bytes *bytes);
 void kaon_bytes_close(kaon_bytes *bytes);

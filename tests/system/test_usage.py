@@ -125,7 +125,7 @@ class Usage(system.Case):
                 (["source"], ["invert", *small, "--source", "point:4294967296,0,0,0"]),
                 (["source", "2^64"], ["invert", *small, "--source", "z4:18446744073709551616"]),
                 (["--gauge", "EPS from 0 to 10"], ["invert", "--gauge", "weak:-1", "--kappa", "0.1", "--csw", "1"]),
-                (["--grid", "1x1x1x1", "nothing"], ["invert", *small, "--grid", "1", "1", "1"]),
+                (["--grid", "1 1 2 2", "nothing"], ["invert", *small, "--grid", "1", "1", "1"]),
                 (["source"], ["invert", *small, "--source", "wall:8"]),
                 (["source", "4x4x4x8"], ["invert", *small, "--source", "wall:8", "--dry-run"]),
                 (["--sloppy"], ["invert", *small, "--precision", "single", "--sloppy", "double"]),
@@ -165,11 +165,17 @@ class Usage(system.Case):
         for arguments in (["solve", "--matrix", "laplace2d:64"],
                           ["invert", *system.SMALL, "--action", "hisq"],
                           ["invert", *system.SMALL, "--action", "staggered"],
-                          ["invert", *system.SMALL, "--solver", "pipecg"],
-                          ["invert", *system.SMALL, "--grid", "2", "1", "1", "1"],
-                          ["invert", *system.SMALL, "--grid", "65536x65536x65536x65536"]):
+                          ["invert", *system.SMALL, "--solver", "pipecg"]):
             with self.subTest(arguments=arguments):
                 self.refused(*arguments, status=3, words=["not built"])
+
+    def test_a_grid_for_more_ranks_than_were_started_says_how_to_start_them(self):
+        self.succeeds("info", "--backend", "cpu", "--report", "report.json")
+        built = self.report()["communicator"] != ""
+        for grid in (["2", "1", "1", "1"], ["65536x65536x65536x65536"]):
+            with self.subTest(grid=grid):
+                self.refused("invert", *system.SMALL, "--grid", *grid, status=2 if built else 3,
+                             words=["--grid", "mpirun -n" if built else "not built"])
 
     def test_a_backend_that_cannot_be_used_says_why_and_what_to_do(self):
         self.succeeds("info", "--backend", "cpu", "--report", "report.json")

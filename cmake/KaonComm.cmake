@@ -1,0 +1,28 @@
+# KAON_COMM=auto|single|MPI: how several ranks talk. Sets KAON_WITH_MPI; MPI 3.0 is the least.
+set(KAON_WITH_MPI OFF)
+if(KAON_COMM STREQUAL auto OR KAON_COMM STREQUAL MPI)
+  find_package(MPI 3.0 QUIET COMPONENTS C)
+  if(MPI_C_FOUND)
+    set(KAON_WITH_MPI ON)
+    message(STATUS "communicator: MPI ${MPI_C_VERSION}, ${MPIEXEC_EXECUTABLE}")
+  elseif(KAON_COMM STREQUAL MPI)
+    message(FATAL_ERROR "KAON_COMM=MPI, but no MPI 3 was found; install one (Debian: libopenmpi-dev openmpi-bin), or name its "
+                        "compiler by -DMPI_C_COMPILER=...")
+  else()
+    message(STATUS "communicator: no MPI 3, so one rank alone")
+  endif()
+elseif(NOT KAON_COMM STREQUAL single)
+  message(FATAL_ERROR "KAON_COMM is \"${KAON_COMM}\" but must be auto, single or MPI")
+endif()
+
+# How tests start ranks: more than the machine has cores if need be. The variables are Open MPI's: root may start them, and
+# ranks that wait leave the cores to those that work.
+if(KAON_WITH_MPI)
+  set(KAON_MPI_FLAGS "")
+  execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version OUTPUT_VARIABLE KAON_MPIEXEC_VERSION ERROR_QUIET)
+  if(KAON_MPIEXEC_VERSION MATCHES "Open MPI|OpenRTE|PRRTE")
+    set(KAON_MPI_FLAGS --oversubscribe --bind-to none)
+  endif()
+  set(KAON_MPI_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mpi_yield_when_idle=1
+      OMPI_MCA_btl_vader_single_copy_mechanism=none OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive)
+endif()

@@ -1,0 +1,45 @@
+/* ranks.h - several processes ("ranks") that work on one lattice, a part of it each.
+ *
+ * Every rank makes the same calls in the same order with the same arguments. Functions marked
+ * collective return the same status on all ranks, with the sentence of the first rank that failed.
+ * This header needs no MPI of its own; functions that need it return NOT_BUILT without. */
+#ifndef KAON_RANKS_H
+#define KAON_RANKS_H
+
+#include <kaon/context.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Creates a context that is one of several ranks.
+ *   communicator  address of the application's MPI_Comm (kaon works on a copy of it), or NULL: all
+ *                 processes that were started together (MPI_COMM_WORLD; MPI is started if the
+ *                 application has not done it)
+ *   grid          ranks in x, y, z, t, their product the communicator's size; or NULL: chosen for
+ *                 each lattice so that the faces are small. Rank r stands at x = r mod grid[0],
+ *                 y = r / grid[0] mod grid[1], ...; a communicator of another order can be put into
+ *                 this one by MPI_Comm_split.
+ * All ranks need one kind of backend and instruction set. Collective. Errors (read with
+ * kaon_last_error(NULL)): those of kaon_context_create, COMM, NOT_BUILT, ARGUMENT (grid),
+ * UNSUPPORTED (machines that differ). */
+kaon_status kaon_context_create_ranks(const kaon_context_options *options, const void *communicator,
+                                      const int grid[4], kaon_context **ctx);
+
+/* What several ranks talk by: "MPI", or "" where this is not built in. Not collective. */
+const char *kaon_ranks_library(void);
+
+/* For an application's own steps that may fail on one rank alone: hands in each rank's status and
+ * returns that of the first rank that failed, whose sentence kaon_last_error(ctx) then has on all
+ * ranks; OK if none did. `mine` other than OK should be the status of the last kaon function that
+ * failed on ctx. Collective. */
+kaon_status kaon_context_agree(kaon_context *ctx, kaon_status mine);
+
+/* Ends MPI if kaon started it; does nothing otherwise. Call it once, after the last context with
+ * several ranks was destroyed. Collective. */
+void kaon_ranks_end(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

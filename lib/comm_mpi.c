@@ -1,0 +1,303 @@
+/* comm_mpi.c - the communicator over MPI (3.0 or later), on a duplicate of the application's
+ * communicator, so that its messages and ours cannot meet.
+ *
+ * Sums: MPI leaves open in which order MPI_Allreduce adds, and implementations choose by message
+ * size, number of ranks and where those run. So partial sums are gathered, which moves bits and
+ * adds nothing, and every rank adds them in the order of the ranks: equal bits in every run and on
+ * every rank. It takes as many steps (log of the ranks) and, for the few numbers of a solver's
+ * step, messages that are still short: n doubles from each rank. */
+#include <limits.h>
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/comm.h"
+#include "lib/error.h"
+#include "lib/layout.h"
+
+enum { SENTENCE = 1024, SUM_ROOM = 1024 };
+
+typedef struct mpi_self {
+  MPI_Comm comm;
+  MPI_Request sum;
+  double *values; /* of the sum under way */
+  int n;
+  double *all; /* [rank][n] */
+  size_t room; /* doubles in `all` */
+  int *status; /* [rank] */
+} mpi_self;
+
+struct kaon_exchange {
+  kaon_comm *comm;
+  int n; /* requests: receives, then sends */
+  MPI_Request requests[];
+};
+
+static int began; /* MPI was initialised here: MPI itself is one a process */
+
+static mpi_self *self_of(const kaon_comm *comm) {
+  return comm->self;
+}
+
+static kaon_status check(const kaon_comm *comm, int code, const char *what) {
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  if (code == MPI_SUCCESS) return KAON_OK;
+  MPI_Error_string(code, text, &length);
+  return kaon_fail(comm->ctx, KAON_ERR_COMM, "MPI: %s failed on rank %d of %d: %s", what,
+                   comm->rank, comm->ranks, text);
+}
+
+/* ---- sums ---- */
+
+static kaon_status grow(kaon_comm *comm, size_t doubles) {
+  mpi_self *self = self_of(comm);
+  if (doubles <= self->room) return KAON_OK;
+  double *all = realloc(self->all, doubles * sizeof *all);
+  if (all == NULL)
+    return kaon_fail(comm->ctx, KAON_ERR_MEMORY, "MPI: no host memory for sums of %zu numbers",
+                     doubles);
+  self->all = all;
+  self->room = doubles;
+  return KAON_OK;
+}
+
+static kaon_status sum_start(kaon_comm *comm, double *values, int n) {
+  mpi_self *self = self_of(comm);
+  if (self->values != NULL)
+    return kaon_fail(comm->ctx, KAON_ERR_INTERNAL, "MPI: a sum is begun before the last one ended");
+  KAON_TRY(grow(comm, (size_t)n * (size_t)comm->ranks));
+  self->values = values;
+  self->n = n;
+  return check(
+      comm, MPI_Iallgather(values, n, MPI_DOUBLE, self->all, n, MPI_DOUBLE, self->comm, &self->sum),
+      "beginning a sum");
+}
+
+static kaon_status sum_finish(kaon_comm *comm) {
+  mpi_self *self = self_of(comm);
+  const kaon_status status =
+      check(comm, MPI_Wait(&self->sum, MPI_STATUS_IGNORE), "waiting for a sum");
+  for (int i = 0; i < self->n && status == KAON_OK; i++) {
+    double sum = self->all[i];
+    for (int r = 1; r < comm->ranks; r++) sum += self->all[(size_t)r * (size_t)self->n + (size_t)i];
+    self->values[i] = sum;
+  }
+  self->values = NULL;
+  return status;
+}
+
+static kaon_status gather(kaon_comm *comm, const double *mine, int n, double *all) {
+  return check(comm, MPI_Allgather(mine, n, MPI_DOUBLE, all, n, MPI_DOUBLE, self_of(comm)->comm),
+               "gathering numbers");
+}
+
+/* ---- bytes to and from one rank, in pieces that an int counts ---- */
+
+static kaon_status broadcast(kaon_comm *comm, void *data, size_t bytes, int root) {
+  for (size_t done = 0; done < bytes;) {
+    const size_t piece = bytes - done < INT_MAX / 2 ? bytes - done : INT_MAX / 2;
+    KAON_TRY(check(comm,
+                   MPI_Bcast((char *)data + done, (int)piece, MPI_BYTE, root, self_of(comm)->comm),
+                   "a broadcast"));
+    done += piece;
+  }
+  return KAON_OK;
+}
+
+static kaon_status collect(kaon_comm *comm, const void *mine, size_t bytes, void *all, int root) {
+  if (bytes > INT_MAX)
+    return kaon_fail(comm->ctx, KAON_ERR_INTERNAL, "MPI: %zu bytes collected at once", bytes);
+  return check(
+      comm,
+      MPI_Gather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, root, self_of(comm)->comm),
+      "collecting bytes");
+}
+
+/* ---- exchanges ---- */
+
+static kaon_status declare(kaon_exchange *exchange, const kaon_message *m, int i, int n) {
+  const kaon_comm *comm = exchange->comm;
+  const MPI_Comm mpi = self_of(comm)->comm;
+  const int back = (m->dir + KAON_DIRS / 2) % KAON_DIRS;
+  if (m->bytes > INT_MAX)
+    return kaon_fail(comm->ctx, KAON_ERR_UNSUPPORTED,
+                     "exchange: a face of %zu bytes, but at most %d go into one message; take "
+                     "fewer columns at once or more ranks",
+                     m->bytes, INT_MAX);
+  KAON_TRY(check(comm,
+                 MPI_Recv_init(m->receive, (int)m->bytes, MPI_BYTE, m->peer, back, mpi,
+                               &exchange->requests[i]),
+                 "declaring a receive"));
+  return check(comm,
+               MPI_Send_init(m->send, (int)m->bytes, MPI_BYTE, m->peer, m->dir, mpi,
+                             &exchange->requests[n + i]),
+               "declaring a send");
+}
+
+static void exchange_destroy(kaon_exchange **exchange) {
+  kaon_exchange *gone = *exchange;
+  *exchange = NULL;
+  if (gone == NULL) return;
+  for (int i = 0; i < gone->n; i++)
+    if (gone->requests[i] != MPI_REQUEST_NULL) MPI_Request_free(&gone->requests[i]);
+  free(gone);
+}
+
+static kaon_status exchange_create(kaon_comm *comm, const kaon_message *messages, int n,
+                                   kaon_exchange **exchange) {
+  kaon_exchange *made = malloc(sizeof *made + 2 * (size_t)n * sizeof made->requests[0]);
+  *exchange = NULL;
+  if (made == NULL)
+    return kaon_fail(comm->ctx, KAON_ERR_MEMORY, "exchange: no host memory for %d messages", n);
+  made->comm = comm;
+  made->n = 2 * n;
+  for (int i = 0; i < 2 * n; i++) made->requests[i] = MPI_REQUEST_NULL;
+  kaon_status status = KAON_OK;
+  for (int i = 0; i < n && status == KAON_OK; i++) status = declare(made, &messages[i], i, n);
+  if (status != KAON_OK)
+    exchange_destroy(&made);
+  else
+    *exchange = made;
+  return status;
+}
+
+static kaon_status exchange_start(kaon_exchange *exchange) {
+  if (exchange->n == 0) return KAON_OK;
+  return check(exchange->comm, MPI_Startall(exchange->n, exchange->requests),
+               "starting an exchange");
+}
+
+static kaon_status exchange_finish(kaon_exchange *exchange) {
+  return check(exchange->comm, MPI_Waitall(exchange->n, exchange->requests, MPI_STATUSES_IGNORE),
+               "waiting for an exchange");
+}
+
+/* ---- agreement ---- */
+
+static kaon_status agree(kaon_comm *comm, kaon_status mine) {
+  mpi_self *self = self_of(comm);
+  char text[SENTENCE] = "";
+  int number = (int)mine, first = -1, failed = 0;
+  KAON_TRY(check(comm, MPI_Allgather(&number, 1, MPI_INT, self->status, 1, MPI_INT, self->comm),
+                 "agreeing on a status"));
+  for (int r = comm->ranks - 1; r >= 0; r--)
+    if (self->status[r] != KAON_OK) first = r, failed++;
+  if (first < 0) return KAON_OK;
+  if (comm->rank == first) {
+    const char *sentence = kaon_last_error(comm->ctx);
+    if (sentence[0] == '\0') sentence = kaon_status_text(mine);
+    strncpy(text, sentence, sizeof text - 1);
+  }
+  KAON_TRY(
+      check(comm, MPI_Bcast(text, SENTENCE, MPI_CHAR, first, self->comm), "handing a sentence on"));
+  const kaon_status status = (kaon_status)self->status[first];
+  if (failed == comm->ranks) /* all alike: the place says nothing */
+    kaon_fail(comm->ctx, status, "%s", text);
+  else
+    kaon_fail(comm->ctx, status, "rank %d: %s", first, text);
+  kaon_error_mark_agreed(comm->ctx);
+  return status;
+}
+
+/* ---- beginning and end ---- */
+
+static void destroy(kaon_comm **comm) {
+  kaon_comm *gone = *comm;
+  *comm = NULL;
+  if (gone == NULL) return;
+  mpi_self *self = self_of(gone);
+  int finalised = 0;
+  MPI_Finalized(&finalised);
+  if (!finalised && self->comm != MPI_COMM_NULL) MPI_Comm_free(&self->comm);
+  free(self->all);
+  free(self->status);
+  free(self);
+  free(gone);
+}
+
+static const kaon_comm_ops mpi_ops = {
+    .name = "MPI",
+    .capturable = 0,
+    .sum_start = sum_start,
+    .sum_finish = sum_finish,
+    .gather = gather,
+    .broadcast = broadcast,
+    .collect = collect,
+    .exchange_create = exchange_create,
+    .exchange_start = exchange_start,
+    .exchange_finish = exchange_finish,
+    .exchange_destroy = exchange_destroy,
+    .agree = agree,
+    .destroy = destroy,
+};
+
+static kaon_status initialise(kaon_context *ctx) {
+  int initialised = 0, finalised = 0, level = 0;
+  MPI_Finalized(&finalised);
+  if (finalised)
+    return kaon_fail(ctx, KAON_ERR_COMM,
+                     "MPI: it was ended in this process already, and it begins only once");
+  MPI_Initialized(&initialised);
+  if (initialised) return KAON_OK;
+  if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS)
+    return kaon_fail(ctx, KAON_ERR_COMM, "MPI: it does not start");
+  began = 1;
+  return KAON_OK;
+}
+
+/* Which of its node's ranks this one is. */
+static kaon_status find_node(kaon_comm *comm) {
+  MPI_Comm node = MPI_COMM_NULL;
+  KAON_TRY(check(comm,
+                 MPI_Comm_split_type(self_of(comm)->comm, MPI_COMM_TYPE_SHARED, comm->rank,
+                                     MPI_INFO_NULL, &node),
+                 "finding the ranks of this node"));
+  MPI_Comm_rank(node, &comm->local_rank);
+  MPI_Comm_size(node, &comm->local_ranks);
+  MPI_Comm_free(&node);
+  return KAON_OK;
+}
+
+static kaon_status open_comm(kaon_comm *comm, const void *handle) {
+  mpi_self *self = self_of(comm);
+  MPI_Comm theirs = MPI_COMM_WORLD;
+  if (handle != NULL) memcpy(&theirs, handle, sizeof theirs);
+  if (theirs == MPI_COMM_NULL)
+    return kaon_fail(comm->ctx, KAON_ERR_ARGUMENT, "ranks: the communicator is MPI_COMM_NULL");
+  KAON_TRY(check(comm, MPI_Comm_dup(theirs, &self->comm), "copying the communicator"));
+  KAON_TRY(
+      check(comm, MPI_Comm_set_errhandler(self->comm, MPI_ERRORS_RETURN), "asking for errors"));
+  MPI_Comm_rank(self->comm, &comm->rank);
+  MPI_Comm_size(self->comm, &comm->ranks);
+  KAON_TRY(find_node(comm));
+  self->status = malloc((size_t)comm->ranks * sizeof *self->status);
+  if (self->status == NULL) return kaon_fail(comm->ctx, KAON_ERR_MEMORY, "MPI: no host memory");
+  return grow(comm, SUM_ROOM * (size_t)comm->ranks);
+}
+
+kaon_status kaon_comm_mpi_create(kaon_context *ctx, const void *handle, kaon_comm **comm) {
+  *comm = NULL;
+  KAON_TRY(initialise(ctx));
+  kaon_comm *made = calloc(1, sizeof *made);
+  mpi_self *self = calloc(1, sizeof *self);
+  if (made == NULL || self == NULL) {
+    free(made);
+    free(self);
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "MPI: no host memory");
+  }
+  *made = (kaon_comm){.ops = &mpi_ops, .ctx = ctx, .ranks = 1, .local_ranks = 1, .self = self};
+  self->comm = MPI_COMM_NULL;
+  const kaon_status status = open_comm(made, handle);
+  if (status != KAON_OK)
+    destroy(&made);
+  else
+    *comm = made;
+  return status;
+}
+
+void kaon_comm_mpi_end(void) {
+  int finalised = 0;
+  MPI_Finalized(&finalised);
+  if (began && !finalised) MPI_Finalize();
+}

@@ -1,0 +1,174 @@
+/* faces.c - the tables of hops across the faces of a partitioned lattice (kaon_faces in
+ * lib/layout.h). All ranks have parts of the same shape, so the rank that sends works out the order
+ * in which its neighbour's sites meet what it sends from its own. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/space.h"
+
+/* Host memory for the tables of one parity, as large as they can become. */
+typedef struct workshop {
+  int32_t *interior, *boundary, *first; /* [nblocks], [nblocks], [nblocks * 8] */
+  uint32_t *lanes;                      /* [nblocks * 8] */
+  int32_t *slot;                        /* [nblocks]: place among the senders, -1 */
+  int32_t *sender, *target;             /* [nblocks], [nblocks * W] */
+} workshop;
+
+static void workshop_close(workshop *w) {
+  free(w->interior);
+  free(w->boundary);
+  free(w->first);
+  free(w->lanes);
+  free(w->slot);
+  free(w->sender);
+  free(w->target);
+}
+
+static kaon_status workshop_open(const kaon_lattice *lattice, workshop *w) {
+  const size_t n = (size_t)lattice->stencil.nblocks, width = (size_t)lattice->stencil.width;
+  *w = (workshop){.interior = malloc(n * sizeof *w->interior),
+                  .boundary = malloc(n * sizeof *w->boundary),
+                  .first = malloc(n * KAON_DIRS * sizeof *w->first),
+                  .lanes = malloc(n * KAON_DIRS * sizeof *w->lanes),
+                  .slot = malloc(n * sizeof *w->slot),
+                  .sender = malloc(n * sizeof *w->sender),
+                  .target = malloc(n * width * sizeof *w->target)};
+  if (w->interior && w->boundary && w->first && w->lanes && w->slot && w->sender && w->target)
+    return KAON_OK;
+  workshop_close(w);
+  return kaon_fail(lattice->ctx, KAON_ERR_MEMORY,
+                   "lattice: no host memory for the tables of its faces");
+}
+
+/* 1 where a hop from `site` in direction dir leaves the rank. */
+static int leaves(const kaon_lattice *lattice, const int site[4], int dir) {
+  const int mu = dir % 4;
+  return lattice->partitioned[mu] && site[mu] == (dir < 4 ? lattice->extents[mu] - 1 : 0);
+}
+
+/* Which lanes of which blocks meet which ghosts. */
+static void list_blocks(const kaon_lattice *lattice, int parity, kaon_faces *faces, workshop *w) {
+  const kaon_stencil *st = &lattice->stencil;
+  int64_t ghosts[KAON_DIRS] = {0};
+  for (int32_t block = 0; block < st->nblocks; block++) {
+    const int64_t place = faces->boundary_blocks[parity];
+    int32_t *first = w->first + place * KAON_DIRS;
+    uint32_t *lanes = w->lanes + place * KAON_DIRS, any = 0;
+    for (int dir = 0; dir < KAON_DIRS; dir++) {
+      first[dir] = (int32_t)ghosts[dir];
+      lanes[dir] = 0;
+      for (int lane = 0; lane < st->width; lane++) {
+        int site[4];
+        if (!kaon_lattice_site(lattice, parity, block, lane, site)) continue;
+        if (!leaves(lattice, site, dir)) continue;
+        lanes[dir] |= UINT32_C(1) << lane;
+        ghosts[dir]++;
+      }
+      any |= lanes[dir];
+    }
+    if (any)
+      w->boundary[faces->boundary_blocks[parity]++] = block;
+    else
+      w->interior[faces->interior_blocks[parity]++] = block;
+  }
+}
+
+/* Where what the ghosts of direction dir are made of stands here. */
+static void list_senders(const kaon_lattice *lattice, int parity, int dir, kaon_faces *faces,
+                         workshop *w) {
+  const kaon_stencil *st = &lattice->stencil;
+  const int mu = dir % 4, width = st->width;
+  int64_t ghost = 0, *count = &faces->senders[parity][dir];
+  memset(w->slot, -1, (size_t)st->nblocks * sizeof *w->slot);
+  *count = 0;
+  for (int32_t block = 0; block < st->nblocks; block++)
+    for (int lane = 0; lane < width; lane++) {
+      int site[4];
+      if (!kaon_lattice_site(lattice, parity, block, lane, site)) continue;
+      if (!leaves(lattice, site, dir)) continue;
+      site[mu] = dir < 4 ? 0 : lattice->extents[mu] - 1;
+      const kaon_place from = kaon_lattice_place(lattice, site);
+      if (w->slot[from.block] < 0) {
+        w->slot[from.block] = (int32_t)*count;
+        w->sender[*count] = (int32_t)from.block;
+        for (int l = 0; l < width; l++) w->target[*count * width + l] = -1;
+        ++*count;
+      }
+      w->target[w->slot[from.block] * (int64_t)width + from.lane] = (int32_t)ghost++;
+    }
+  faces->ghosts[mu] = ghost;
+}
+
+/* Tables on their way to device memory; after a failure nothing more is done. */
+typedef struct shelf {
+  kaon_context *ctx;
+  kaon_status status;
+} shelf;
+
+static void *keep(shelf *to, const void *host, int64_t bytes) {
+  void *device = NULL;
+  if (to->status == KAON_OK)
+    to->status =
+        kaon_table_upload(to->ctx, host, (size_t)bytes, "tables of the lattice's faces", &device);
+  return device;
+}
+
+static kaon_status fill(kaon_lattice *lattice, int parity, workshop *w) {
+  shelf to = {lattice->ctx, KAON_OK};
+  kaon_faces *f = lattice->faces;
+  const int64_t width = lattice->stencil.width;
+  list_blocks(lattice, parity, f, w);
+  const int64_t inside = f->interior_blocks[parity], edge = f->boundary_blocks[parity];
+  f->interior[parity] = keep(&to, w->interior, inside * 4);
+  f->boundary[parity] = keep(&to, w->boundary, edge * 4);
+  f->first[parity] = keep(&to, w->first, edge * KAON_DIRS * 4);
+  f->lanes[parity] = keep(&to, w->lanes, edge * KAON_DIRS * 4);
+  for (int dir = 0; dir < KAON_DIRS; dir++) {
+    if (!lattice->partitioned[dir % 4]) continue;
+    list_senders(lattice, parity, dir, f, w);
+    const int64_t n = f->senders[parity][dir];
+    f->sender[parity][dir] = keep(&to, w->sender, n * 4);
+    f->target[parity][dir] = keep(&to, w->target, n * width * 4);
+  }
+  return to.status;
+}
+
+kaon_status kaon_faces_create(kaon_lattice *lattice) {
+  workshop w;
+  kaon_faces *made = calloc(1, sizeof *made);
+  if (made == NULL) return kaon_fail(lattice->ctx, KAON_ERR_MEMORY, "lattice: no host memory");
+  lattice->faces = made;
+  for (int mu = 0; mu < 4; mu++) {
+    made->partitioned[mu] = lattice->partitioned[mu];
+    made->group[mu] = lattice->stencil.width / lattice->cut[mu];
+  }
+  /* both signs are put in where the last slice is: forward by who receives, backward by who sends
+   */
+  const int last = lattice->origin[3] + lattice->extents[3] == lattice->global[3];
+  for (int dir = 0; dir < KAON_DIRS; dir++)
+    made->sign[dir] = dir % 4 == 3 && last && lattice->boundary_t == KAON_ANTIPERIODIC ? -1 : 1;
+  KAON_TRY(workshop_open(lattice, &w));
+  kaon_status status = fill(lattice, 0, &w);
+  if (status == KAON_OK) status = fill(lattice, 1, &w);
+  workshop_close(&w);
+  if (status == KAON_OK) lattice->stencil.faces = made;
+  return status;
+}
+
+void kaon_faces_destroy(kaon_lattice *lattice) {
+  kaon_faces *f = lattice->faces;
+  kaon_context *ctx = lattice->ctx;
+  if (f == NULL) return;
+  for (int parity = 0; parity < 2; parity++) {
+    kaon_pool_give(ctx, f->interior[parity]);
+    kaon_pool_give(ctx, f->boundary[parity]);
+    kaon_pool_give(ctx, f->first[parity]);
+    kaon_pool_give(ctx, f->lanes[parity]);
+    for (int dir = 0; dir < KAON_DIRS; dir++) {
+      kaon_pool_give(ctx, f->sender[parity][dir]);
+      kaon_pool_give(ctx, f->target[parity][dir]);
+    }
+  }
+  free(f);
+  lattice->faces = NULL;
+}

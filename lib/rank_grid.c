@@ -1,0 +1,88 @@
+/* rank_grid.c - which part of a lattice is this rank's, and who its neighbours are. */
+#include <string.h>
+
+#include "lib/space.h"
+
+/* Whether the grid divides the lattice into parts of even extents, so that parity is the same for
+ * the part and the whole. */
+static int divides(const int global[4], const int grid[4]) {
+  for (int mu = 0; mu < 4; mu++)
+    if (global[mu] % grid[mu] != 0 || global[mu] / grid[mu] % 2 != 0) return 0;
+  return 1;
+}
+
+/* Sites that a rank sends: those on the faces across the directions that are divided. */
+static int64_t surface(const int global[4], const int grid[4]) {
+  int64_t volume = 1, sum = 0;
+  for (int mu = 0; mu < 4; mu++) volume *= global[mu] / grid[mu];
+  for (int mu = 0; mu < 4; mu++)
+    if (grid[mu] > 1) sum += 2 * volume / (global[mu] / grid[mu]);
+  return sum;
+}
+
+/* Of the grids that divide the lattice the one with the smallest faces; of equal ones the one that
+ * divides t more, then z, then y: their faces are the longest pieces of memory. */
+static int choose(const int global[4], int ranks, int best[4]) {
+  int64_t least = -1;
+  int grid[4];
+  for (grid[3] = ranks; grid[3] >= 1; grid[3]--)
+    for (grid[2] = ranks / grid[3]; grid[2] >= 1; grid[2]--)
+      for (grid[1] = ranks / grid[3] / grid[2]; grid[1] >= 1; grid[1]--) {
+        grid[0] = ranks / grid[3] / grid[2] / grid[1];
+        if (grid[0] * grid[1] * grid[2] * grid[3] != ranks || !divides(global, grid)) continue;
+        const int64_t faces = surface(global, grid);
+        if (least >= 0 && faces >= least) continue;
+        least = faces;
+        memcpy(best, grid, sizeof grid);
+      }
+  return least >= 0;
+}
+
+static kaon_status find_grid(kaon_lattice *lattice) {
+  static const char names[] = "XYZT";
+  const kaon_comm *comm = lattice->ctx->comm;
+  const int *n = lattice->global, *g = comm->grid;
+  if (g[0] == 0) {
+    if (choose(n, comm->ranks, lattice->grid)) return KAON_OK;
+    return kaon_fail(
+        lattice->ctx, KAON_ERR_ARGUMENT,
+        "lattice: no grid of %d ranks divides %d x %d x %d x %d sites into equal parts "
+        "of even extents; take another number of ranks or another lattice",
+        comm->ranks, n[0], n[1], n[2], n[3]);
+  }
+  for (int mu = 0; mu < 4; mu++) {
+    if (n[mu] % g[mu] == 0 && n[mu] / g[mu] % 2 == 0) continue;
+    return kaon_fail(
+        lattice->ctx, KAON_ERR_ARGUMENT,
+        "lattice: extent %c is %d, which %d ranks do not divide into equal parts of an "
+        "even extent; take a grid whose number in %c divides %d",
+        names[mu], n[mu], g[mu], names[mu], n[mu] / 2);
+  }
+  memcpy(lattice->grid, g, sizeof lattice->grid);
+  return KAON_OK;
+}
+
+static int rank_at(const int grid[4], const int at[4]) {
+  return at[0] + grid[0] * (at[1] + grid[1] * (at[2] + grid[2] * at[3]));
+}
+
+kaon_status kaon_rank_grid_place(kaon_lattice *lattice) {
+  const kaon_comm *comm = lattice->ctx->comm;
+  KAON_TRY(find_grid(lattice));
+  int at[4], rest = comm->rank;
+  for (int mu = 0; mu < 4; mu++) {
+    at[mu] = rest % lattice->grid[mu];
+    rest /= lattice->grid[mu];
+    lattice->extents[mu] = lattice->global[mu] / lattice->grid[mu];
+    lattice->origin[mu] = at[mu] * lattice->extents[mu];
+    lattice->partitioned[mu] = lattice->grid[mu] > 1 || comm->partitioned[mu];
+  }
+  for (int dir = 0; dir < KAON_DIRS; dir++) {
+    const int mu = dir % 4, step = dir < 4 ? 1 : lattice->grid[mu] - 1;
+    int there[4];
+    memcpy(there, at, sizeof there);
+    there[mu] = (at[mu] + step) % lattice->grid[mu];
+    lattice->peer[dir] = rank_at(lattice->grid, there);
+  }
+  return KAON_OK;
+}

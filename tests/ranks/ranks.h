@@ -1,0 +1,58 @@
+/* ranks.h - what tests on several ranks share: contexts on all processes, grids, one voice.
+ * Needs the cmocka preamble included before. */
+#ifndef RANKS_H
+#define RANKS_H
+
+#include <kaon/kaon.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/comm.h"
+#include "lib/context.h"
+#include "lib/space.h"
+#include "tests/util/dirac_case.h"
+#include "tests/util/test_util.h"
+
+static inline int world_rank(void) {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+static inline int world_size(void) {
+  int ranks = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  return ranks;
+}
+
+static inline kaon_context_options ranks_options(int isa) {
+  kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  options.backend = KAON_BACKEND_CPU;
+  options.isa = (kaon_isa)isa;
+  options.threads = 1;
+  return options;
+}
+
+/* A context of all processes. */
+static inline kaon_context *ranks_open(int isa, const int grid[4]) {
+  const kaon_context_options options = ranks_options(isa);
+  kaon_context *ctx = NULL;
+  must(NULL, kaon_context_create_ranks(&options, NULL, grid, &ctx));
+  return ctx;
+}
+
+/* The tests of `group` between MPI's beginning and end; only rank 0 is heard. */
+#define RANKS_MAIN_WITH(group, setup, teardown)                                     \
+  int main(int argc, char **argv) {                                                 \
+    MPI_Init(&argc, &argv);                                                         \
+    if (world_rank() != 0 && freopen("/dev/null", "w", stdout) == NULL) return 2;   \
+    const int failed = cmocka_run_group_tests_name(#group, group, setup, teardown); \
+    if (failed != 0) MPI_Abort(MPI_COMM_WORLD, 1);                                  \
+    MPI_Finalize();                                                                 \
+    return 0;                                                                       \
+  }
+#define RANKS_MAIN(group) RANKS_MAIN_WITH(group, NULL, NULL)
+
+#endif

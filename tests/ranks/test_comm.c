@@ -1,0 +1,248 @@
+/* test_comm.c - the communicator's contract, whatever it is made of: sums in the order of the
+ * ranks, gathers, persistent exchanges with neighbours that may be the same rank or oneself,
+ * agreement on the first failure, contexts on an application's own communicator and grid. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "ranks.h"
+
+/* Numbers whose sum depends on the order of adding. */
+static double awkward(int rank, int i) {
+  const double size[] = {1e16, 1, -1e16, 0.1, 3e15, 1e-3, -2e15, 7};
+  return size[(rank + i) % 8] * (1 + 0.37 * i + 0.011 * rank);
+}
+
+static void sums_are_added_in_the_order_of_ranks(void **state) {
+  (void)state;
+  enum { N = 200 };
+  kaon_context *ctx = ranks_open(KAON_ISA_AUTO, NULL);
+  kaon_comm *comm = ctx->comm;
+  assert_int_equal(comm->ranks, world_size());
+  assert_int_equal(comm->rank, world_rank());
+  for (int repeat = 0; repeat < 20; repeat++)
+    for (int n = 1; n <= N; n = n * 3 + repeat % 2) {
+      double values[N], expected[N];
+      for (int i = 0; i < n; i++) {
+        values[i] = awkward(comm->rank, i);
+        expected[i] = awkward(0, i);
+        for (int r = 1; r < comm->ranks; r++) expected[i] += awkward(r, i);
+      }
+      must(ctx, comm->ops->sum_start(comm, values, n));
+      must(ctx, comm->ops->sum_finish(comm));
+      for (int i = 0; i < n; i++) assert_memory_equal(&values[i], &expected[i], sizeof values[i]);
+    }
+  kaon_context_destroy(&ctx);
+}
+
+/* More numbers than the communicator has room for at first; NaN and infinity come through. */
+static void long_sums_and_not_finite_ones(void **state) {
+  (void)state;
+  enum { N = 50000 };
+  kaon_context *ctx = ranks_open(KAON_ISA_AUTO, NULL);
+  kaon_comm *comm = ctx->comm;
+  double *values = malloc(N * sizeof *values);
+  assert_non_null(values);
+  for (int i = 0; i < N; i++) values[i] = i + comm->rank;
+  values[1] = comm->rank == comm->ranks - 1 ? NAN : 1;
+  values[2] = comm->rank == 0 ? INFINITY : 1;
+  must(ctx, kaon_comm_sum(ctx, values, N));
+  const int ranks = comm->ranks;
+  assert_true(isnan(values[1]));
+  assert_true(isinf(values[2]));
+  for (int i = 3; i < N; i++) assert_true(values[i] == (double)i * ranks + ranks * (ranks - 1) / 2);
+  free(values);
+  kaon_context_destroy(&ctx);
+}
+
+static void numbers_and_bytes_reach_whom_they_are_for(void **state) {
+  (void)state;
+  kaon_context *ctx = ranks_open(KAON_ISA_AUTO, NULL);
+  kaon_comm *comm = ctx->comm;
+  const int ranks = comm->ranks, last = ranks - 1;
+  double mine[3], *all = malloc(3 * (size_t)ranks * sizeof *all);
+  for (int i = 0; i < 3; i++) mine[i] = 10 * comm->rank + i;
+  must(ctx, comm->ops->gather(comm, mine, 3, all));
+  for (int r = 0; r < ranks; r++)
+    for (int i = 0; i < 3; i++) assert_true(all[3 * r + i] == 10 * r + i);
+  memset(all, 0, 3 * (size_t)ranks * sizeof *all);
+  must(ctx, comm->ops->collect(comm, mine, sizeof mine, all, last));
+  for (int r = 0; r < ranks && comm->rank == last; r++)
+    for (int i = 0; i < 3; i++) assert_true(all[3 * r + i] == 10 * r + i);
+  char text[100] = "";
+  if (comm->rank == last) snprintf(text, sizeof text, "from rank %d", last);
+  must(ctx, comm->ops->broadcast(comm, text, sizeof text, last));
+  char expected[100];
+  snprintf(expected, sizeof expected, "from rank %d", last);
+  assert_string_equal(text, expected);
+  free(all);
+  kaon_context_destroy(&ctx);
+}
+
+/* On a ring in each direction: with one rank the neighbour is oneself, with two it is the same on
+ * both sides, and only the direction tells the messages apart. */
+static void exchanges_tell_directions_apart(void **state) {
+  (void)state;
+  enum { N = 3000 };
+  kaon_context *ctx = ranks_open(KAON_ISA_AUTO, NULL);
+  kaon_comm *comm = ctx->comm;
+  kaon_message messages[KAON_DIRS];
+  static double send[KAON_DIRS][N], receive[KAON_DIRS][N];
+  for (int dir = 0; dir < KAON_DIRS; dir++) {
+    const int step = dir < 4 ? 1 : comm->ranks - 1;
+    messages[dir] = (kaon_message){.dir = dir,
+                                   .peer = (comm->rank + step) % comm->ranks,
+                                   .send = send[dir],
+                                   .receive = receive[dir],
+                                   .bytes = sizeof(double) * (size_t)(N - 7 * (dir % 4))};
+  }
+  kaon_exchange *exchange = NULL;
+  must(ctx, comm->ops->exchange_create(comm, messages, KAON_DIRS, &exchange));
+  for (int repeat = 0; repeat < 50; repeat++) {
+    for (int dir = 0; dir < KAON_DIRS; dir++)
+      for (int i = 0; i < N; i++) {
+        send[dir][i] = ((comm->rank * 8 + dir) * 100 + repeat) * 1e4 + i;
+        receive[dir][i] = -1;
+      }
+    must(ctx, comm->ops->exchange_start(exchange));
+    must(ctx, comm->ops->exchange_finish(exchange));
+    for (int dir = 0; dir < KAON_DIRS; dir++)
+      for (int i = 0; i < N; i++) {
+        const int sent = i < N - 7 * (dir % 4), theirs = (dir + 4) % 8;
+        const double expected = ((messages[dir].peer * 8 + theirs) * 100 + repeat) * 1e4 + i;
+        assert_true(receive[dir][i] == (sent ? expected : -1));
+      }
+  }
+  comm->ops->exchange_destroy(&exchange);
+  assert_null(exchange);
+  kaon_context_destroy(&ctx);
+}
+
+static void an_empty_exchange_does_nothing(void **state) {
+  (void)state;
+  kaon_context *ctx = ranks_open(KAON_ISA_AUTO, NULL);
+  kaon_exchange *exchange = NULL;
+  must(ctx, ctx->comm->ops->exchange_create(ctx->comm, NULL, 0, &exchange));
+  must(ctx, ctx->comm->ops->exchange_start(exchange));
+  must(ctx, ctx->comm->ops->exchange_finish(exchange));
+  ctx->comm->ops->exchange_destroy(&exchange);
+  kaon_context_destroy(&ctx);
+}
+
+/* Whoever fails first, all ranks return its status with its sentence; a second agreement on the
+ * same failure on the way out sends nothing, on whichever rank. */
+static void all_ranks_return_the_first_failure(void **state) {
+  (void)state;
+  kaon_context *ctx = ranks_open(KAON_ISA_AUTO, NULL);
+  const int ranks = ctx->comm->ranks;
+  for (int failing = 0; failing < ranks; failing++) {
+    kaon_status status = KAON_OK;
+    must(ctx, kaon_context_agree(ctx, KAON_OK));
+    if (ctx->comm->rank == failing)
+      status = kaon_fail(ctx, KAON_ERR_FORMAT, "file %d is damaged", failing);
+    if (ctx->comm->rank > failing) status = kaon_fail(ctx, KAON_ERR_MEMORY, "too late to be told");
+    if (ctx->comm->rank != failing) /* meets the failure further down than the rank that failed */
+      status = kaon_context_agree(ctx, status);
+    status = kaon_context_agree(ctx, status);
+    status = kaon_context_agree(ctx, status);
+    assert_int_equal(status, KAON_ERR_FORMAT);
+    char expected[100];
+    snprintf(expected, sizeof expected, "file %d is damaged", failing);
+    assert_non_null(strstr(kaon_last_error(ctx), expected));
+  }
+  /* the next failure is a new one */
+  kaon_status status = KAON_OK;
+  if (ctx->comm->rank == ranks - 1) status = kaon_fail(ctx, KAON_ERR_IO, "the disk is full");
+  status = kaon_context_agree(ctx, status);
+  assert_int_equal(status, KAON_ERR_IO);
+  char expected[100];
+  snprintf(expected, sizeof expected, "rank %d: the disk is full", ranks - 1);
+  assert_string_equal(kaon_last_error(ctx), ranks > 1 ? expected : "the disk is full");
+  kaon_context_destroy(&ctx);
+}
+
+static void a_grid_that_does_not_fit_is_refused(void **state) {
+  (void)state;
+  const kaon_context_options options = ranks_options(KAON_ISA_AUTO);
+  kaon_context *ctx = NULL;
+  const int wrong[][4] = {
+      {world_size(), 1, 1, 2}, {1, 0, 1, 1}, {1, 1, 1, -1}, {1 << 16, 1 << 16, 1, 1}};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    must_refuse(NULL, KAON_ERR_ARGUMENT, kaon_context_create_ranks(&options, NULL, wrong[i], &ctx));
+    assert_null(ctx);
+    assert_non_null(strstr(kaon_last_error(NULL), "grid"));
+  }
+  const int right[4] = {1, 1, world_size(), 1};
+  must(NULL, kaon_context_create_ranks(&options, NULL, right, &ctx));
+  assert_memory_equal(ctx->comm->grid, right, sizeof right);
+  kaon_context_destroy(&ctx);
+}
+
+/* One rank with other options: all are told, with that rank's number. */
+static void machines_that_differ_are_refused(void **state) {
+  (void)state;
+  kaon_context_options options = ranks_options(KAON_ISA_X86_64);
+  kaon_context *ctx = NULL;
+  if (world_size() == 1) skip();
+  if (world_rank() == world_size() - 1) options.isa = KAON_ISA_SCALAR;
+  must_refuse(NULL, KAON_ERR_UNSUPPORTED, kaon_context_create_ranks(&options, NULL, NULL, &ctx));
+  char expected[32];
+  snprintf(expected, sizeof expected, "rank %d: ", world_size() - 1);
+  assert_non_null(strstr(kaon_last_error(NULL), expected));
+  assert_non_null(strstr(kaon_last_error(NULL), "KAON_ISA"));
+}
+
+/* Memory that one rank alone lacks. */
+static void one_rank_without_memory_fails_all(void **state) {
+  (void)state;
+  kaon_context_options options = ranks_options(KAON_ISA_AUTO);
+  kaon_context *ctx = NULL;
+  if (world_rank() == world_size() - 1) options.memory_limit = 1; /* too small for anything */
+  must_refuse(NULL, KAON_ERR_MEMORY, kaon_context_create_ranks(&options, NULL, NULL, &ctx));
+  assert_null(ctx);
+  assert_non_null(strstr(kaon_last_error(NULL), "reduction buffer"));
+}
+
+/* The application's communicator: half of the processes each, in reverse order. */
+static void an_application_hands_in_its_communicator(void **state) {
+  (void)state;
+  MPI_Comm theirs;
+  const int rank = world_rank(), ranks = world_size();
+  const int half = ranks > 1 ? rank % 2 : 0, members = ranks > 1 ? ranks / 2 : 1;
+  MPI_Comm_split(MPI_COMM_WORLD, half, -rank, &theirs);
+  const kaon_context_options options = ranks_options(KAON_ISA_AUTO);
+  const int grid[4] = {members, 1, 1, 1};
+  kaon_context *ctx = NULL;
+  must(NULL, kaon_context_create_ranks(&options, &theirs, grid, &ctx));
+  kaon_context_info info;
+  must(ctx, kaon_context_query(ctx, &info));
+  assert_int_equal(info.ranks, members);
+  assert_int_equal(info.rank, (ranks - 1 - rank) / (ranks > 1 ? 2 : 1));
+  assert_string_equal(info.communicator, "MPI");
+  assert_in_range(info.local_rank, 0, members - 1);
+  double value = rank;
+  must(ctx, kaon_comm_sum(ctx, &value, 1));
+  double expected = 0;
+  for (int r = half; r<ranks; r += ranks> 1 ? 2 : 1) expected += r;
+  assert_true(value == expected);
+  kaon_context_destroy(&ctx);
+  MPI_Comm_free(&theirs);
+}
+
+static const struct CMUnitTest comm[] = {
+    cmocka_unit_test(sums_are_added_in_the_order_of_ranks),
+    cmocka_unit_test(long_sums_and_not_finite_ones),
+    cmocka_unit_test(numbers_and_bytes_reach_whom_they_are_for),
+    cmocka_unit_test(exchanges_tell_directions_apart),
+    cmocka_unit_test(an_empty_exchange_does_nothing),
+    cmocka_unit_test(all_ranks_return_the_first_failure),
+    cmocka_unit_test(a_grid_that_does_not_fit_is_refused),
+    cmocka_unit_test(machines_that_differ_are_refused),
+    cmocka_unit_test(one_rank_without_memory_fails_all),
+    cmocka_unit_test(an_application_hands_in_its_communicator),
+};
+RANKS_MAIN(comm)

@@ -1,0 +1,190 @@
+/* test_partition.c - a lattice divided among ranks: all that one rank computes on the whole
+ * lattice, in each of the 16 subsets of directions (those that the grid does not divide go through
+ * messages to oneself), on grids of several forms. Every process has the whole lattice too, to
+ * compare. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "ranks.h"
+#include "tests/util/partition.h"
+
+static const int extents[4] = {8, 4, 8, 8};
+
+/* Gives factors of 2 to the directions of `mask`, beginning at `first`, while extents stay even. */
+static int grid_of(int mask, int first, int grid[4]) {
+  int left = world_size();
+  for (int mu = 0; mu < 4; mu++) grid[mu] = 1;
+  for (int tries = 0; tries < 16 && left > 1; tries++) {
+    const int mu = (first + tries) % 4;
+    if (!(mask >> mu & 1) || extents[mu] / grid[mu] % 4 != 0) continue;
+    grid[mu] *= 2;
+    left /= 2;
+  }
+  return left == 1;
+}
+
+static int open_pair(partition_pair *pair, int isa, int mask, int first, kaon_boundary boundary) {
+  int grid[4];
+  kaon_context *whole = NULL;
+  const kaon_context_options options = ranks_options(isa);
+  if (!grid_of(mask, first, grid)) return 0;
+  must(NULL, kaon_context_create(&options, &whole));
+  partition_open(pair, whole, ranks_open(isa, grid), extents, mask, boundary);
+  return 1;
+}
+
+static void hops_across_every_subset_of_faces(void **state) {
+  (void)state;
+  for (int mask = 0; mask < 16; mask++) {
+    partition_pair pair;
+    if (!open_pair(&pair, KAON_ISA_AUTO, mask, mask % 4, KAON_ANTIPERIODIC)) continue;
+    partition_check_hops(&pair, 1);
+    partition_close(&pair);
+  }
+}
+
+static void links_and_operators_across_faces(void **state) {
+  (void)state;
+  static const int masks[] = {1, 2, 4, 8, 6, 9, 12, 15};
+  for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
+    const int mask = masks[i];
+    partition_pair pair;
+    if (!open_pair(&pair, mask % 2 ? KAON_ISA_AUTO : KAON_ISA_X86_64, mask, 3 - mask % 4,
+                   mask % 3 ? KAON_ANTIPERIODIC : KAON_PERIODIC))
+      continue;
+    partition_check_links(&pair);
+    partition_check_operators(&pair, (kaon_precision)(mask % 3));
+    partition_check_measurements(&pair);
+    partition_close(&pair);
+  }
+}
+
+/* Two grids: t alone as far as it goes, and all directions in turn. */
+static void solvers_on_two_grids(void **state) {
+  (void)state;
+  for (int first = 0; first < 4; first += 3) {
+    partition_pair pair;
+    assert_true(open_pair(&pair, KAON_ISA_AUTO, first == 3 ? 12 : 15, first, KAON_ANTIPERIODIC));
+    partition_check_solvers(&pair);
+    partition_close(&pair);
+  }
+}
+
+/* Without a grid the ranks stand so that faces are small, and all sites are somebody's. */
+static void a_grid_is_chosen(void **state) {
+  (void)state;
+  kaon_context *ctx = ranks_open(KAON_ISA_AUTO, NULL);
+  const int long_t[4] = {4, 4, 4, 32};
+  kaon_lattice *lattice = NULL;
+  int part[4], origin[4], grid[4];
+  must(ctx, kaon_lattice_create(ctx, long_t, KAON_PERIODIC, &lattice));
+  kaon_lattice_part(lattice, part, origin, grid);
+  assert_int_equal(grid[3], world_size());
+  assert_int_equal(part[3], 32 / world_size());
+  assert_int_equal(origin[3], world_rank() * part[3]);
+  assert_int_equal(kaon_lattice_volume(lattice), 4 * 4 * 4 * 32);
+  kaon_lattice_destroy(&lattice);
+  kaon_context_destroy(&ctx);
+}
+
+static void a_lattice_that_the_grid_does_not_divide_is_refused(void **state) {
+  (void)state;
+  const int grid[4] = {1, 1, world_size(), 1}, odd[4] = {4, 4, 6 * world_size() / 2, 4};
+  const int small[4] = {2, 2, 2, 2};
+  kaon_lattice *lattice = NULL;
+  if (world_size() == 1) skip();
+  kaon_context *ctx = ranks_open(KAON_ISA_AUTO, grid);
+  must_refuse(ctx, KAON_ERR_ARGUMENT, kaon_lattice_create(ctx, odd, KAON_PERIODIC, &lattice));
+  assert_null(lattice);
+  assert_non_null(strstr(kaon_last_error(ctx), "extent Z"));
+  kaon_context_destroy(&ctx);
+  ctx = ranks_open(KAON_ISA_AUTO, NULL);
+  must_refuse(ctx, KAON_ERR_ARGUMENT, kaon_lattice_create(ctx, small, KAON_PERIODIC, &lattice));
+  assert_non_null(strstr(kaon_last_error(ctx), "2 x 2 x 2 x 2"));
+  kaon_context_destroy(&ctx);
+}
+
+/* A field that one rank alone has no memory for is made on none; the context goes on. */
+static void memory_that_one_rank_lacks(void **state) {
+  (void)state;
+  kaon_context_options options = ranks_options(KAON_ISA_AUTO);
+  kaon_context *ctx = NULL;
+  kaon_lattice *lattice = NULL;
+  kaon_gauge *gauge = NULL;
+  kaon_vector *v = NULL;
+  const int last = world_size() - 1;
+  if (world_rank() == last) options.memory_limit = 6 << 20;
+  must(NULL, kaon_context_create_ranks(&options, NULL, NULL, &ctx));
+  must(ctx, kaon_lattice_create(ctx, extents, KAON_PERIODIC, &lattice));
+  must(ctx, kaon_gauge_create(lattice, KAON_SINGLE, KAON_RECONSTRUCT_12, &gauge));
+  must_refuse(ctx, KAON_ERR_MEMORY,
+              kaon_vector_create(ctx, kaon_lattice_spinors(lattice, KAON_FULL), KAON_DOUBLE,
+                                 100 * world_size(), &v));
+  assert_null(v);
+  char expected[40];
+  snprintf(expected, sizeof expected, "rank %d: memory: vector", last);
+  if (last > 0) assert_non_null(strstr(kaon_last_error(ctx), expected));
+  must(ctx, kaon_vector_create(ctx, kaon_lattice_spinors(lattice, KAON_FULL), KAON_DOUBLE, 1, &v));
+  must(ctx, kaon_source_gauss(v, 1));
+  kaon_vector_destroy(&v);
+  kaon_gauge_destroy(&gauge);
+  kaon_lattice_destroy(&lattice);
+  kaon_context_destroy(&ctx);
+}
+
+/* Clover blocks that cannot be inverted on the last rank alone: all links are 1 but one there,
+ * diag(z, conj z, 1), which is in one leaf of the sites beside it. So F = +- Im z / 4 there, and A
+ * has the eigenvalues 1 +- kappa csw F. */
+static void a_block_that_is_singular_on_one_rank(void **state) {
+  (void)state;
+  const int last = world_size() - 1;
+  const int grid[4] = {1, 1, 1, world_size()}, size[4] = {4, 4, 4, 8 * world_size()};
+  kaon_context *ctx = ranks_open(KAON_ISA_AUTO, grid);
+  kaon_lattice *lattice = NULL;
+  kaon_gauge *gauge = NULL;
+  kaon_operator *M = NULL, *A = NULL;
+  must(ctx, kaon_lattice_create(ctx, size, KAON_PERIODIC, &lattice));
+  must(ctx, kaon_gauge_create(lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &gauge));
+  double *links = malloc(512 * 72 * sizeof *links);
+  assert_non_null(links);
+  must(ctx, kaon_gauge_export(gauge, KAON_ORDER_NATURAL, KAON_DOUBLE, (void *[]){links}));
+  if (world_rank() == last) {
+    double *u = links + 64 * 4 * 72; /* x = y = z = 0, t = 4, mu = x */
+    u[0] = u[8] = 0.8;               /* z = 0.8 + 0.6 i */
+    u[1] = 0.6;
+    u[9] = -0.6;
+  }
+  must(ctx, kaon_gauge_import(gauge, KAON_ORDER_NATURAL, KAON_DOUBLE, (const void *[]){links}));
+  kaon_dirac_options options = KAON_DIRAC_OPTIONS_INIT;
+  options.csw = 1 / (options.kappa * 0.6 / 4);
+  must(ctx, kaon_dirac_create(gauge, &options, &M));
+  must_refuse(ctx, KAON_ERR_SINGULAR, kaon_dirac_even_odd(M, NULL, &A));
+  assert_null(A);
+  char expected[64];
+  snprintf(expected, sizeof expected, "rank %d: clover: the block at site", last);
+  if (last > 0) assert_non_null(strstr(kaon_last_error(ctx), expected));
+  /* and on all ranks the next call is a new one */
+  if (world_rank() == last) links[1] = NAN;
+  must_refuse(ctx, KAON_ERR_NOT_FINITE,
+              kaon_gauge_import(gauge, KAON_ORDER_NATURAL, KAON_DOUBLE, (const void *[]){links}));
+  must(ctx, kaon_gauge_random(gauge, 2));
+  free(links);
+  kaon_operator_destroy(&M);
+  kaon_gauge_destroy(&gauge);
+  kaon_lattice_destroy(&lattice);
+  kaon_context_destroy(&ctx);
+}
+
+static const struct CMUnitTest partition[] = {
+    cmocka_unit_test(hops_across_every_subset_of_faces),
+    cmocka_unit_test(links_and_operators_across_faces),
+    cmocka_unit_test(solvers_on_two_grids),
+    cmocka_unit_test(a_grid_is_chosen),
+    cmocka_unit_test(a_lattice_that_the_grid_does_not_divide_is_refused),
+    cmocka_unit_test(memory_that_one_rank_lacks),
+    cmocka_unit_test(a_block_that_is_singular_on_one_rank),
+};
+RANKS_MAIN(partition)

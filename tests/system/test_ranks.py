@@ -1,0 +1,101 @@
+"""test_ranks.py - the program on several ranks: the results of one, one voice, and an end for every failure."""
+import os
+import signal
+import subprocess
+import time
+
+import system
+
+MPIRUN = os.environ["KAON_MPIRUN"].split()
+
+
+class Ranks(system.Case):
+    def launch(self, ranks, *arguments):
+        return [*MPIRUN, str(ranks), system.PROGRAM, *map(str, arguments)]
+
+    def ranks(self, ranks, *arguments, status=0):
+        """mpirun's own status is that of the rank that failed first; its words on stderr are not looked at."""
+        done = subprocess.run(self.launch(ranks, *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              cwd=self.folder, timeout=300)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done.stdout, done.stderr
+
+    def correlators(self, name):
+        rows = [line.split() for line in self.read(name).decode().splitlines() if not line.startswith("#")]
+        return [float(x) for row in rows for x in row[1:]]
+
+    def test_generate_gives_the_links_of_one_rank(self):
+        common = ["generate", "--lattice", "4", "4", "8", "8", "--sweeps", "3", "--format", "openqcd"]
+        self.succeeds(*common, "--output", "one")
+        for grid in (["1", "1", "2", "2"], ["2", "2", "1", "1"], None):
+            out, _ = self.ranks(4, *common, "--output", "four", *(["--grid", *grid] if grid else []))
+            self.assertEqual(out.count("written: four"), 1, out)
+            one, four = self.read("one"), self.read("four")
+            head = 16 + 8  # the extents and the plaquette, whose last bits hang on the order of a sum
+            self.assertEqual(one[head:], four[head:])
+            self.assertEqual(one[:16], four[:16])
+
+    def test_invert_gives_the_correlators_of_one_rank(self):
+        for inner in ("double", "half"):
+            common = ["invert", *system.SMALL, "--sloppy", inner, "--tol", "1e-11"]
+            self.succeeds(*common, "--correlators", "one.txt")
+            self.ranks(4, *common, "--grid", "1", "1", "2", "2", "--correlators", "four.txt", "--output", "four.lime",
+                       "--report", "four.json", "--history", "four.csv")
+            worst = max(abs(a - b) / abs(a) for a, b in zip(self.correlators("one.txt"), self.correlators("four.txt")))
+            print(f"  {inner}: correlators differ by {worst:.1e}")
+            self.assertLess(worst, 1e-8)
+            self.assertEqual(self.report("four.json")["ranks"], 4)
+            # one rank takes the solutions over and finds their residuals small
+            out = self.succeeds(*common, "--output", "four.lime", "--resume")
+            self.assertIn("12", out)
+
+    def test_ranks_resume_what_ranks_left(self):
+        common = ["invert", *system.SMALL, "--output", "x.lime"]
+        self.ranks(2, *common)
+        out, _ = self.ranks(4, *common, "--resume", "--grid", "2", "2", "1", "1")
+        self.assertEqual(out.count("plaquette"), 1, out)
+
+    def test_gauge_reads_on_all_ranks(self):
+        self.succeeds("generate", "--lattice", "4", "4", "4", "8", "--sweeps", "2", "--output", "x.lime")
+        alone = self.succeeds("gauge", "x.lime")
+        out, _ = self.ranks(2, "gauge", "x.lime")
+        self.assertEqual([line for line in out.splitlines() if "plaquette" in line],
+                         [line for line in alone.splitlines() if "plaquette" in line])
+
+    def test_failures_end_all_ranks_with_one_sentence(self):
+        with open(self.path("bad.lime"), "wb") as file:
+            file.write(b"no configuration")
+        for ranks, arguments, word in (
+                (2, ["invert", "--gauge", "bad.lime", "--kappa", "0.1", "--csw", "1"], "bad.lime"),
+                (4, ["invert", *system.SMALL, "--grid", "1", "1", "1", "2"], "grid"),
+                (4, ["invert", *system.SMALL, "--grid", "4", "1", "1", "1"], "extent X"),
+                (2, ["invert", *system.SMALL, "--kappa", "-3"], "kappa"),
+                (2, ["bench", "dslash"], "one process")):
+            with self.subTest(arguments=arguments):
+                _, err = self.ranks(ranks, *arguments, status=2)
+                said = [line for line in err.splitlines() if line.startswith("kaon")]
+                print(f"  {said}")
+                self.assertEqual(len(said), 1, err)
+                self.assertIn(word, said[0])
+
+    def test_a_killed_rank_ends_the_job_and_leaves_nothing(self):
+        job = subprocess.Popen(self.launch(4, "generate", "--lattice", "8", "8", "8", "8", "--sweeps", "100000", "--output",
+                                           "never.lime"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               cwd=self.folder)
+        self.addCleanup(job.kill)
+        for line in job.stdout:  # the sweeps have begun
+            if "plaquette" in line:
+                break
+        victims = subprocess.run(["ps", "-o", "pid=", "--ppid", str(job.pid)], stdout=subprocess.PIPE,
+                                 text=True).stdout.split()
+        self.assertEqual(len(victims), 4)
+        begin = time.monotonic()
+        os.kill(int(victims[2]), signal.SIGKILL)
+        job.communicate(timeout=120)
+        print(f"  ended after {time.monotonic() - begin:.1f} s with status {job.returncode}")
+        self.assertNotEqual(job.returncode, 0)
+        self.assertEqual(os.listdir(self.folder), [])
+
+
+if __name__ == "__main__":
+    system.main()

@@ -1,0 +1,47 @@
+/* partition.h - the same physics twice: on one rank that has the whole lattice, and on a lattice
+ * that is divided, among ranks or against itself (its faces go through messages to itself). Links
+ * and spinors are functions of seed and global site, so nothing has to be sent to compare. Needs
+ * the cmocka preamble included before. */
+#ifndef PARTITION_H
+#define PARTITION_H
+
+#include <kaon/kaon.h>
+
+#include "lib/comm.h"
+#include "lib/space.h"
+#include "tests/util/dirac_case.h"
+#include "tests/util/test_util.h"
+
+typedef struct {
+  kaon_context *ctx;
+  kaon_lattice *lattice;
+  kaon_gauge *gauge; /* random links */
+  kaon_operator *M;
+} partition_side;
+
+typedef struct {
+  partition_side whole, part;
+  char name[64]; /* for what is printed */
+} partition_pair;
+
+/* Both contexts are taken over. mask: bit mu: direction mu of `part` goes through messages whatever
+ * its grid. */
+void partition_open(partition_pair *pair, kaon_context *whole, kaon_context *part,
+                    const int extents[4], int mask, kaon_boundary boundary);
+void partition_close(partition_pair *pair);
+void partition_dirac(partition_pair *pair, const kaon_dirac_options *options);
+
+/* Each prints what it measured and fails beyond its bound. Hops: every precision and link storage,
+ * both parities, plain and dagger. */
+void partition_check_hops(partition_pair *pair, double anisotropy);
+/* Clover and Wilson, even-odd and not, in the temporal gauge and not; source and solution. */
+void partition_check_operators(partition_pair *pair, kaon_precision precision);
+/* Links after random, weak, heatbath and temporal gauge, bit by bit; observables; log det A. */
+void partition_check_links(partition_pair *pair);
+/* Sources, bit by bit; correlators of a noise propagator. */
+void partition_check_measurements(partition_pair *pair);
+/* Every method and inner precision: same steps within a few, same solution within the tolerance;
+ * the same bits when it is done again. */
+void partition_check_solvers(partition_pair *pair);
+
+#endif
