@@ -255,14 +255,20 @@ static void run(const kaon_launch *launch, hop_call *a, const kaon_hop_args *arg
   a->column += groups * COLUMNS;
 }
 
+/* Without clover blocks there is a kernel of its own where one takes most hops; else the other does
+ * without them. */
 template <int RECON, int COLUMNS, bool SPLIT>
 static void run_clover(const kaon_launch *launch, hop_call *a, const kaon_hop_args *args,
                        int groups) {
+  constexpr bool apart = !SPLIT && (COLUMNS == 1 || sizeof(real) == 8);
   if (groups == 0) return;
-  if (args->clover_on == KAON_CLOVER_NONE)
-    run<RECON, COLUMNS, false, SPLIT>(launch, a, args, groups);
-  else
-    run<RECON, COLUMNS, true, SPLIT>(launch, a, args, groups);
+  if constexpr (apart) {
+    if (args->clover_on == KAON_CLOVER_NONE) {
+      run<RECON, COLUMNS, false, SPLIT>(launch, a, args, groups);
+      return;
+    }
+  }
+  run<RECON, COLUMNS, true, SPLIT>(launch, a, args, groups);
 }
 
 static hop_call call_of(const kaon_hop_args *args) {

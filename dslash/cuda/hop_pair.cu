@@ -328,21 +328,22 @@ static __device__ __forceinline__ void pair_finish(const hop_call &a, const pair
 
 /* ---- the kernels ---- */
 
-template <int RECON, bool CLOVER>
+template <int RECON>
 static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
     hop_pair_kernel(const __grid_constant__ pair_call call) {
-  __shared__ pair_room room[CLOVER ? 2 : 1];
+  __shared__ pair_room room[2];
   const hop_call &a = call.h;
   const pair_site e = pair_site_of(a);
+  const bool clover = a.clover_on != KAON_CLOVER_NONE;
   pair_block block;
   vspinor d;
   half_spinor own, other;
   if (!call.early) kaon_wait_for_previous();
-  if (CLOVER && KAON_HALF) block_read(a, e, &block);
+  if (clover && KAON_HALF) block_read(a, e, &block);
   const bool open = a.dagger ? pair_hop<RECON, -1>(a, e, &d) : pair_hop<RECON, 1>(a, e, &d);
   if (!open) return;
-  if (CLOVER && !KAON_HALF) block_read(a, e, &block);
-  if (CLOVER) {
+  if (clover && !KAON_HALF) block_read(a, e, &block);
+  if (clover) {
     own = chiral_of(&d, e.warp == 0 ? 1 : -1);
     other = chiral_of(&d, e.warp == 0 ? -1 : 1);
   } else {
@@ -353,8 +354,8 @@ static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
   __syncthreads();
   half_take(e, room[0], &other);
   half_add(&own, other);
-  if (CLOVER) pair_clover(e, block, room[CLOVER ? 1 : 0], &own);
-  pair_finish(a, e, CLOVER ? 0.5 * a.b : a.b, &own);
+  if (clover) pair_clover(e, block, room[1], &own);
+  pair_finish(a, e, clover ? 0.5 * a.b : a.b, &own);
 }
 
 static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
@@ -392,25 +393,17 @@ static unsigned pair_blocks(const kaon_launch *launch, hop_call *a, const kaon_g
   return (unsigned)chunks * (unsigned)a->nrhs;
 }
 
-template <int RECON>
-static void run_pair(const kaon_launch *launch, unsigned blocks, const pair_call &a) {
-  if (a.h.clover_on == KAON_CLOVER_NONE)
-    kaon_cuda_launch(launch, hop_pair_kernel<RECON, false>, blocks, PAIR_THREADS, a);
-  else
-    kaon_cuda_launch(launch, hop_pair_kernel<RECON, true>, blocks, PAIR_THREADS, a);
-}
-
 extern "C" int KAON_EXPORT(kaon_hop_pair)(const kaon_launch *launch, const kaon_hop_args *args) {
   pair_call a = {call_of(args), launch->early};
   if (!shares_sites(launch, args->stencil->nsites, args->nrhs)) return 0;
   if (args->clover_on == KAON_CLOVER_ON_X || (a.h.split && sizeof(real) < 8)) return 0;
   const unsigned blocks = pair_blocks(launch, &a.h, &args->gate, &args->sum);
   if (args->recon == 18)
-    run_pair<18>(launch, blocks, a);
+    kaon_cuda_launch(launch, hop_pair_kernel<18>, blocks, PAIR_THREADS, a);
   else if (args->recon == 12)
-    run_pair<12>(launch, blocks, a);
+    kaon_cuda_launch(launch, hop_pair_kernel<12>, blocks, PAIR_THREADS, a);
   else
-    run_pair<8>(launch, blocks, a);
+    kaon_cuda_launch(launch, hop_pair_kernel<8>, blocks, PAIR_THREADS, a);
   return 1;
 }
 
