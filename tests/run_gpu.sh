@@ -180,6 +180,16 @@ bench_one() {
   esac
 }
 
+# Sums into slots and the kernels of block methods, which the program cannot call: rows of the topic slots.
+slots() {
+  if cmake --build "$build" --target vector_times >>"$out/build.log" 2>&1 &&
+    timeout 60 "$build/tests/vector_times" "$parts/slots.001.json" >>"$bench_log" 2>&1; then
+    say "PASSED   vector_times"
+  else
+    failed "vector_times"
+  fi
+}
+
 # The parts of a topic become one list: each begins with a line [ and ends with a line ].
 bench_join() {
   local topic=$1 part between=
@@ -232,13 +242,14 @@ benchmarks() {
   bench_one solve-bicgstab 10 solve "${problem[@]}" --solver bicgstab --stop schur --columns 1
   bench_one columns 30 dslash --lattice 32 32 32 32 --columns 12 --reconstruct 12
   bench_one vector 7 vector --lattice 48 48 48 64 --columns 1
+  slots
   bench_one small 14 solve --lattice 8 8 8 8 --lattice 16 16 16 16 --gauge weak:0.3 --kappa 0.130 --csw 1 --solver cg --stop normal --reconstruct 12 --columns 1
   bench_one solve-columns 20 solve "${problem[@]}" --solver cg --stop normal --precision half --columns 12
   bench_one solve-columns 25 solve "${problem[@]}" --solver blockcg --stop normal --precision single,half --columns 12
   critical
   bench_one dslash 7 dslash --lattice 24 24 24 48 --columns 1
   bench_one columns 30 dslash --lattice 48 48 48 64 --columns 12 --precision single,half --reconstruct 12
-  for topic in dslash columns vector solve-cg solve-bicgstab solve-columns small critical; do bench_join "$topic"; done
+  for topic in dslash columns vector slots solve-cg solve-bicgstab solve-columns small critical; do bench_join "$topic"; done
   if ! command -v python3 >/dev/null; then
     say "SKIPPED  the benchmarks' tables: no python3 here; scripts/performance.py --table makes them of OUT/bench/*.json"
   elif python3 scripts/performance.py --table "$out"/bench/*.json >"$out/bench/tables.md"; then
