@@ -5,8 +5,9 @@
 #include "lib/error.h"
 
 kaon_status kaon_agree(const kaon_context *ctx, kaon_status mine) {
-  if (ctx == NULL || ctx->comm->ranks == 1 || (mine != KAON_OK && kaon_error_agreed(ctx)))
-    return mine;
+  if (ctx == NULL || ctx->comm->ranks == 1) return mine;
+  if (mine != KAON_OK && kaon_error_agreed(ctx)) return mine;
+  if (mine == KAON_OK) kaon_error_mark_agreed(ctx, 0); /* what failed before is over */
   return ctx->comm->ops->agree(ctx->comm, mine);
 }
 

@@ -139,7 +139,9 @@ static void exchange_destroy(kaon_exchange **exchange) {
   kaon_exchange *gone = *exchange;
   *exchange = NULL;
   if (gone == NULL) return;
-  for (int i = 0; i < gone->n; i++)
+  int finalised = 0; /* then they are gone */
+  MPI_Finalized(&finalised);
+  for (int i = 0; i < gone->n && !finalised; i++)
     if (gone->requests[i] != MPI_REQUEST_NULL) MPI_Request_free(&gone->requests[i]);
   free(gone);
 }
@@ -196,7 +198,7 @@ static kaon_status agree(kaon_comm *comm, kaon_status mine) {
     kaon_fail(comm->ctx, status, "%s", text);
   else
     kaon_fail(comm->ctx, status, "rank %d: %s", first, text);
-  kaon_error_mark_agreed(comm->ctx);
+  kaon_error_mark_agreed(comm->ctx, 1);
   return status;
 }
 

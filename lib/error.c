@@ -50,8 +50,9 @@ int kaon_error_agreed(const kaon_context *ctx) {
   return s != NULL && s->agreed;
 }
 
-void kaon_error_mark_agreed(const kaon_context *ctx) {
-  find(ctx, 1)->agreed = 1;
+void kaon_error_mark_agreed(const kaon_context *ctx, int agreed) {
+  sentence *s = find(ctx, 0);
+  if (s != NULL) s->agreed = agreed;
 }
 
 void kaon_error_forget(const kaon_context *ctx) {

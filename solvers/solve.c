@@ -322,6 +322,7 @@ kaon_status kaon_solver_solve(kaon_solver *s, const kaon_vector *b, kaon_vector 
     columns_out[k] = column_report(s, k, norm2_r[k]);
   if (report != NULL) {
     count_work(s, report);
+    report->flops *= s->ctx->comm->ranks; /* which have equal parts */
     report->seconds = kaon_solver_clock() - begin;
   }
   if (s->options.tol > 0) return KAON_OK;

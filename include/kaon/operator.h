@@ -29,7 +29,7 @@ const kaon_space *kaon_operator_space(const kaon_operator *A);
 kaon_precision kaon_operator_precision(const kaon_operator *A);
 
 typedef struct kaon_cost {
-  double flops; /* of one application to one column, by docs/conventions.md */
+  double flops; /* of one application to one column, on this rank, by docs/conventions.md */
   double bytes; /* ideal traffic of one application to `columns` columns, per column */
 } kaon_cost;
 /* What docs/conventions.md, "Cost", counts for `columns` (at least 1) columns at once; of a solver

@@ -101,7 +101,7 @@ typedef struct kaon_column_report {
 
 typedef struct kaon_solve_report {
   double seconds;   /* wall time of the solve */
-  double flops;     /* by the operators' cost, all columns */
+  double flops;     /* by the operators' cost, all columns and ranks */
   int applications; /* of the system operator, all columns together counted once */
 } kaon_solve_report;
 
