@@ -9,6 +9,7 @@
 #   KAON_CUDA_ARCHS  compute capabilities; default: the device's
 #   KAON_BUILD       build folder; default build-gpu
 #   KAON_BENCH_SECONDS  what the benchmarks may take together; default 240. What is left out for time is said.
+#   KAON_TEST_SECONDS   what the tests may take together; default 270
 #   OUT              where results go; default <build>/results. summary.txt is also printed; the benchmarks' files, by
 #                    the names that bench/results/DEVICE/ wants, and their tables are in OUT/bench.
 # Status: 0 all passed. What a machine refuses (a sanitizer, say) is reported as skipped with its reason, never as passed.
@@ -18,7 +19,6 @@ root=$PWD
 build=${KAON_BUILD:-build-gpu}
 out=${OUT:-$build/results}
 jobs=$(nproc)
-tests_at_a_time=4
 failures=0
 mkdir -p "$out" "$build"
 out=$(cd "$out" && pwd)
@@ -90,42 +90,37 @@ build_all() {
   return 0
 }
 
-# One test program's output and seconds, for `tests` to report.
-test_one() {
-  local begin=$SECONDS status=0
-  timeout 300 "$1" >"$logs/$2.log" 2>&1 || status=$?
-  echo "$status $((SECONDS - begin))" >"$logs/$2.status"
-}
-
-# Several programs at a time, since most of a test's time is the processor's. One that says "cuda: skipped" has not seen
-# the device.
+# A test program that says "cuda: skipped" has not seen the device. One at a time: several share a device badly. Those
+# that take longest come last, so that a time limit costs the fewest.
 tests() {
   step "tests"
-  local log=$out/tests.log logs=$build/test-logs name status seconds one
-  rm -rf "$logs"
-  mkdir -p "$logs"
+  local log=$out/tests.log slow="test_hop_columns test_update_kernels test_block_kernels test_solver_ends test_solvers test_blockcg"
+  local name program begin left end=$((SECONDS + ${KAON_TEST_SECONDS:-270})) status
   : >"$log"
   export OMP_WAIT_POLICY=passive
-  for program in "$build"/tests/test_*; do
-    [ -x "$program" ] && [ -f "$program" ] || continue
-    while [ "$(jobs -rp | wc -l)" -ge "$tests_at_a_time" ]; do wait -n; done
-    OMP_NUM_THREADS=$(((jobs + tests_at_a_time - 1) / tests_at_a_time)) test_one "$program" "$(basename "$program")" &
-  done
-  wait
-  for one in "$logs"/*.status; do
-    name=$(basename "$one" .status)
-    one=$logs/$name.log
-    read -r status seconds <"$logs/$name.status"
-    if [ "$status" != 0 ]; then
-      failed "$name (status $status): $(grep -E -m3 'FAILED|ERROR|error: ' "$one" | tr '\n' ';' | cut -c1-300)"
-      tail -15 "$one"
-    elif grep -q "cuda: skipped" "$one"; then
-      say "SKIPPED  $name: passed, but $(grep -m1 -o 'cuda: skipped.*' "$one" | cut -c1-120)"
-    else
-      say "PASSED   $name, $seconds s"
+  for name in $(find "$build/tests" -maxdepth 1 -type f -name 'test_*' -perm -u+x -printf '%f\n' | sort |
+    grep -vxF "$(printf '%s\n' $slow)") $slow; do
+    program=$build/tests/$name begin=$SECONDS left=$((end - SECONDS)) status=0
+    [ -x "$program" ] || continue
+    if [ "$left" -lt 5 ]; then
+      say "SKIPPED  $name: no time left"
+      continue
     fi
-    { printf '\n#### %s\n' "$name" && cat "$one"; } >>"$log"
+    printf '\n#### %s\n' "$name" >>"$log"
+    timeout "$left" "$program" >"$out/one.log" 2>&1 || status=$?
+    if [ $status = 124 ]; then
+      say "SKIPPED  $name: over its time; $(grep -c '^\[       OK' "$out/one.log") tests passed, $(grep -c 'FAILED' "$out/one.log") failed till then"
+    elif [ $status != 0 ]; then
+      failed "$name (status $status): $(grep -E -m3 'FAILED|ERROR|error: ' "$out/one.log" | tr '\n' ';' | cut -c1-300)"
+      tail -15 "$out/one.log"
+    elif grep -q "cuda: skipped" "$out/one.log"; then
+      say "SKIPPED  $name: passed, but $(grep -m1 -o 'cuda: skipped.*' "$out/one.log" | cut -c1-120)"
+    else
+      say "PASSED   $name, $((SECONDS - begin)) s"
+    fi
+    cat "$out/one.log" >>"$log"
   done
+  rm -f "$out/one.log"
 }
 
 # compute-sanitizer on what touches every entry of the tables, on the device alone.

@@ -41,7 +41,7 @@ static double process_seconds(void) {
  * steps, they go on for counted_seconds. */
 static kaon_status solve(bench *b, problem *p, int columns, solve_figures *best) {
   enum { repeats = 3 };
-  static const double counted_seconds = 2, long_seconds = 10;
+  static const double counted_seconds = 2, long_seconds = 4;
   const kaon_space *full = kaon_lattice_spinors(p->field.lattice, KAON_FULL);
   kaon_vector *source = NULL, *x = NULL;
   kaon_column_report *reports = calloc((size_t)columns, sizeof *reports);
