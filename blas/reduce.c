@@ -71,5 +71,6 @@ kaon_status kaon_blas_recur(kaon_context *ctx, const kaon_pass *pass) {
   kaon_launch launch;
   KAON_TRY(kaon_launch_prepare(ctx, pass->scalars->columns, 0, &launch));
   ops->recur(&launch, &args);
+  ctx->calm = 1;
   return KAON_OK;
 }

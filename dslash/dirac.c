@@ -181,10 +181,15 @@ kaon_status kaon_dirac_clover_logdet(kaon_operator *M, kaon_parity parity, doubl
   return KAON_OK;
 }
 
+kaon_status kaon_dirac_operator_check(const kaon_operator *A) {
+  return kaon_dirac_fields_check(kaon_dirac_of(A)->fields);
+}
+
 const kaon_operator_ops kaon_dirac_ops = {.name = "dirac",
                                           .apply = apply,
                                           .at_precision = at_precision,
                                           .diagonal = diagonal,
+                                          .check = kaon_dirac_operator_check,
                                           .reserve = kaon_dirac_reserve,
                                           .cost = cost,
                                           .destroy = kaon_dirac_operator_destroy};

@@ -101,6 +101,7 @@ extern const kaon_operator_ops kaon_dirac_ops; /* M; even_odd.c has its own */
 kaon_status kaon_dirac_operator_new(const kaon_operator_ops *ops, kaon_dirac_fields *fields,
                                     const kaon_space *space, kaon_operator **A);
 void kaon_dirac_operator_destroy(kaon_operator *A);
+kaon_status kaon_dirac_operator_check(const kaon_operator *A); /* STALE, as an application */
 static inline kaon_dirac *kaon_dirac_of(const kaon_operator *A) {
   return (kaon_dirac *)A->self;
 }

@@ -204,17 +204,20 @@ static const kaon_operator_ops symmetric_ops = {.name = "dirac even-odd symmetri
                                                 .apply = apply_schur,
                                                 .at_precision = at_precision,
                                                 .reserve = reserve,
+                                                .check = kaon_dirac_operator_check,
                                                 .cost = cost_schur,
                                                 .destroy = kaon_dirac_operator_destroy};
 static const kaon_operator_ops asymmetric_ops = {.name = "dirac even-odd asymmetric",
                                                  .apply = apply_schur,
                                                  .at_precision = at_precision,
                                                  .reserve = reserve,
+                                                 .check = kaon_dirac_operator_check,
                                                  .cost = cost_schur,
                                                  .destroy = kaon_dirac_operator_destroy};
 static const kaon_operator_ops full_ops = {.name = "dirac full lattice",
                                            .apply = apply_full,
                                            .at_precision = at_precision,
+                                           .check = kaon_dirac_operator_check,
                                            .reserve = kaon_dirac_reserve,
                                            .cost = cost_full,
                                            .destroy = kaon_dirac_operator_destroy};

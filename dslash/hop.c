@@ -115,10 +115,12 @@ kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mo
   kaon_tuning_apply(ctx, KAON_TUNED_HOP, fields->precision, args.recon, out->nrhs,
                     2 * fields->stencil.nsites, &launch);
   if (!launch.prefetch) args.backward = family->backward = !family->backward;
-  if (args.stencil->faces != NULL)
+  if (args.stencil->faces != NULL) {
     KAON_TRY(hop_in_stages(fields, &launch, &args));
-  else
+  } else {
     ops->hop(&launch, &args);
+    ctx->calm = 1;
+  }
   return kaon_pass_complete(ctx, pass);
 }
 
@@ -149,6 +151,7 @@ kaon_status kaon_dslash_clover(const kaon_dirac_fields *fields, int parity, kaon
   kaon_launch launch;
   KAON_TRY(kaon_launch_prepare(ctx, out->nrhs, 2 * kaon_vector_bytes(out), &launch));
   ops->clover(&launch, &args);
+  ctx->calm = 1;
   if (apart) return kaon_pass_sum_apart(out, pass);
   return kaon_pass_complete(ctx, pass);
 }

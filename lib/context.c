@@ -257,17 +257,20 @@ kaon_status kaon_field_check(const kaon_context *ctx, const char *what, size_t b
                    what, (double)bytes * 1e-9, ctx->backend->name, (double)most * 1e-9);
 }
 
-/* Tickets stand behind the partials; kernels leave them at zero. */
+/* Marked sums and tickets stand behind the partials; both begin at zero, and kernels leave tickets
+ * there. */
 static kaon_status grow_partials(kaon_context *ctx, int nrhs, size_t bytes) {
-  const size_t tickets = (size_t)nrhs * sizeof *ctx->tickets;
+  const size_t marked = ctx->backend->host_accessible ? 0 : KAON_MARKED * sizeof *ctx->marked;
+  const size_t besides = marked + (size_t)nrhs * sizeof *ctx->tickets;
   void *buffer = NULL;
   kaon_pool_give(ctx, ctx->partials);
   ctx->partials = NULL;
   ctx->partials_bytes = 0;
-  KAON_TRY(kaon_pool_take(ctx, bytes + tickets, "reduction buffer", &buffer));
+  KAON_TRY(kaon_pool_take(ctx, bytes + besides, "reduction buffer", &buffer));
   ctx->partials = buffer;
-  ctx->tickets = (uint32_t *)((char *)buffer + bytes);
-  KAON_TRY(ctx->backend->memory->clear(ctx, ctx->tickets, tickets));
+  ctx->marked = marked > 0 ? (uint64_t *)((char *)buffer + bytes) : NULL;
+  ctx->tickets = (uint32_t *)((char *)buffer + bytes + marked);
+  KAON_TRY(ctx->backend->memory->clear(ctx, (char *)buffer + bytes, besides));
   ctx->partials_bytes = bytes;
   return KAON_OK;
 }
@@ -281,7 +284,10 @@ kaon_status kaon_launch_prepare(kaon_context *ctx, int nrhs, size_t pass_bytes,
                           .prefetch = pass_bytes > 4 * (size_t)ctx->threads * ctx->core_cache_bytes,
                           .queue = ctx->queue,
                           .dependent = ctx->dependent,
+                          .early = ctx->calm,
                           .partials = ctx->partials,
-                          .tickets = ctx->tickets};
+                          .tickets = ctx->tickets,
+                          .marked = nrhs == 1 ? ctx->marked : NULL};
+  ctx->calm = 0;
   return KAON_OK;
 }

@@ -23,6 +23,7 @@ struct kaon_context {
   double *partials; /* the launches' reduction buffer */
   size_t partials_bytes;
   uint32_t *tickets;         /* behind the partials */
+  uint64_t *marked;          /* behind those, on a device */
   unsigned blocks_allocated; /* by the backend's memory, to stagger their addresses */
   size_t cache_bytes;        /* last-level cache: results larger than it are streamed past it */
   size_t core_cache_bytes;   /* second-level cache of one core: much more than that is prefetched */
@@ -34,6 +35,7 @@ struct kaon_context {
   void *machine;     /* the backend's own (open, close) */
   void *queue;       /* CUDA: the context's one stream */
   int dependent; /* CUDA: launches may overlap the end of the one before (lib/cuda/dependent.h) */
+  int calm;      /* the last kernel submitted writes vectors or scalars alone (kaon_launch.early) */
 };
 
 void kaon_context_retain(kaon_context *ctx);
@@ -67,7 +69,8 @@ uint64_t kaon_pool_given(const kaon_pool *pool);
 kaon_status kaon_field_check(const kaon_context *ctx, const char *what, size_t bytes);
 
 /* A launch for kernels with `nrhs` columns that touch `pass_bytes`. Grows the partials
- * buffer if need be (never inside a solve: kaon_solver_create sizes it). */
+ * buffer if need be (never inside a solve: kaon_solver_create sizes it). Who submits a kernel that
+ * writes vectors or scalars alone sets ctx->calm afterwards. */
 kaon_status kaon_launch_prepare(kaon_context *ctx, int nrhs, size_t pass_bytes,
                                 kaon_launch *launch);
 

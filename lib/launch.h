@@ -26,8 +26,10 @@ typedef struct kaon_launch {
   int prefetch;      /* CPU: the call goes through four times what the cores' own caches hold */
   void *queue;       /* CUDA: stream */
   int dependent;     /* CUDA: see lib/cuda/dependent.h */
+  int early;         /* CUDA: the kernel before writes vectors or scalars alone, nothing else */
   double *partials;  /* room for KAON_REDUCE_CHUNKS * nrhs * KAON_REDUCE_MAX doubles */
   uint32_t *tickets; /* CUDA: nrhs counters, 0 between launches (lib/cuda/reduce.h) */
+  uint64_t *marked;  /* CUDA, one column: room for marked sums (there too); else NULL */
   kaon_launch_shape tuned; /* CUDA */
 } kaon_launch;
 
@@ -42,6 +44,8 @@ typedef struct kaon_gate {
  * not wanted. `then`: the recurrence to run on each gated column afterwards (0: none; always 0 when
  * several ranks must be summed). */
 enum { KAON_REDUCE_CHUNKS = 256, KAON_REDUCE_MAX = 68 };
+/* Marked sums: a line with the last mark, then two words a sum. */
+enum { KAON_MARK_WORDS = 16, KAON_MARKED = KAON_MARK_WORDS + 2 * KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX };
 typedef struct kaon_sum {
   kaon_column_state *state; /* NULL: no sum wanted */
   int slot[4];              /* meaning by kernel */

@@ -17,7 +17,9 @@ count() {
   printf '%-32s %3d of %3d\n' "$1" "$n" "$2"
   if [ "$n" -gt "$2" ]; then bad=1; fi
 }
-count "vectors and reductions" 60 '/kaon_blas_cuda_'
+block='/kaon_blas_cuda_\(block\|gram\)_cu'
+count "vectors and reductions" 60 '/kaon_blas_cuda_[^bg]' # all files but those two
+count "block methods" 30 "$block"
 count "Wilson and clover" 81 '/kaon_dslash_cuda_'
 count "all" 300 ''
 exit $bad

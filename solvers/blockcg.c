@@ -1,6 +1,6 @@
 /* blockcg.c - block conjugate gradients: all columns search one Krylov space, that of all of them
  * together. For Hermitian positive definite A ("blockcg"), and on the normal equations A^dag A x =
- * A^dag b with the residual of A kept beside ("blockcgnr").
+ * A^dag b with the norms of A's own residuals beside ("blockcgnr").
  * Sources: O'Leary, Linear Algebra Appl. 29 (1980) 293; in the form that keeps an orthonormal basis
  * of the residuals ("BCGrQ") Dubrulle, Electron. Trans. Numer. Anal. 12 (2001) 216; in lattice QCD
  * Clark, Strelchenko, Vaquero, Wagner, Weinberg, Comput. Phys. Commun. 233 (2018) 29. With R = Q C
@@ -13,19 +13,29 @@
  * the update of X does. Columns that depend on others are dropped from the basis, not from the
  * block, and come back with the next replacement of the residuals (lib/math/block.h).
  *
+ * In mixed precision blockcgnr knows |r|^2 from these matrices alone (kaon_block_alpha_nr) and does
+ * not keep r: between two replacements it falls by a few digits. In one precision, where nothing is
+ * replaced until the end, it is kept, R -= W Y, unless the normal equations' residual stops.
+ *
  * Columns stop as one: each one's count of iterations is that at which its own residual had
  * converged; it stays in the space until all are done. Residuals are replaced for the block at
  * once, as soon as one column asks; then the directions go on:
  *   P -= Q Q^H P;  P = Q - P (P^H A P)^-1 (A P)^H Q
  * with A P anew (blockcg), or as the last step left it (blockcgnr: A^dag A P).
  * Storage: blockcg P, W, with Q in the place of r; blockcgnr P, Q, W, V = A^dag W. A step: 1 A
- * (blockcgnr: 1 A, 1 A^dag), 2 Gram matrices; vectors read 8, written 4 (blockcgnr 9 and 5). */
+ * (blockcgnr: 1 A, 1 A^dag), 2 Gram matrices; vectors read 8, written 4 (blockcgnr 7 and
+ * 4, with r 9 and 5). */
 #include "solvers/method.h"
 
 enum { P, W, Q, V, VECTORS_NR, VECTORS = 2 };
 
 static int normal(const kaon_solver *s) {
   return s->method == &kaon_method_blockcgnr;
+}
+
+/* r is carried along; else its norm is (or nobody asks). */
+static int keeps_residual(const kaon_solver *s) {
+  return !s->mixed && !(s->options.stop == KAON_STOP_NORMAL && s->options.tol > 0);
 }
 
 static kaon_vector *basis(const kaon_solver *s) {
@@ -48,17 +58,21 @@ static kaon_status images(kaon_solver *s, int gate, int then) {
 
 static kaon_status step(kaon_solver *s, int position) {
   const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP);
-  const kaon_pass residual = kaon_gated_norm(s, KAON_GATE_STEP, KAON_S_R2, KAON_REC_NONE);
   kaon_vector *q = basis(s);
+  const int alpha = s->mixed ? KAON_REC_BLOCK_ALPHA_NR : KAON_REC_BLOCK_ALPHA;
   (void)position;
   KAON_TRY(kaon_blas_block_rotate(KAON_PLUS(KAON_S_T), q, KAON_PLUS(KAON_S_M), s->work[P],
                                   KAON_PLUS(KAON_S_Y), s->x_inner, &plain));
-  KAON_TRY(images(s, KAON_GATE_STEP, KAON_REC_BLOCK_ALPHA));
   if (!normal(s)) {
+    KAON_TRY(images(s, KAON_GATE_STEP, KAON_REC_BLOCK_ALPHA));
     KAON_TRY(kaon_blas_block_axpy(KAON_MINUS(KAON_S_Z), s->work[W], q, &plain));
     return gram(s, KAON_GATE_STEP, q, q, 1, KAON_REC_BLOCK_STEP);
   }
-  KAON_TRY(kaon_blas_block_axpy(KAON_MINUS(KAON_S_Y), s->work[W], s->r, &residual));
+  KAON_TRY(images(s, KAON_GATE_STEP, alpha));
+  if (keeps_residual(s)) {
+    const kaon_pass sums = kaon_gated_norm(s, KAON_GATE_STEP, KAON_S_R2, KAON_REC_NONE);
+    KAON_TRY(kaon_blas_block_axpy(KAON_MINUS(KAON_S_Y), s->work[W], s->r, &sums));
+  }
   KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, s->work[W], s->work[V], &plain));
   KAON_TRY(kaon_blas_block_axpy(KAON_MINUS(KAON_S_Z), s->work[V], q, &plain));
   return gram(s, KAON_GATE_STEP, q, q, 1, KAON_REC_BLOCK_STEP_NR);

@@ -29,12 +29,14 @@ static kaon_status start(kaon_solver *s) {
   return kaon_recur(s, KAON_GATE_START, KAON_REC_CG_START);
 }
 
-static kaon_status inject(kaon_solver *s) {
+static kaon_status renew(kaon_solver *s) {
   const int slots[3] = {KAON_S_OVERLAP, KAON_NO_SLOT, KAON_S_R2}; /* (p, r), (r, r) */
-  const kaon_pass plain = kaon_gated(s, KAON_GATE_INJECT);
-  const kaon_pass sums = kaon_gated_norm(s, KAON_GATE_INJECT, KAON_NO_SLOT, KAON_REC_CG_INJECT);
+  const kaon_pass fresh = kaon_gated(s, KAON_GATE_START);
+  const kaon_pass last = kaon_gated_norm(s, KAON_GOES_ON, KAON_NO_SLOT, KAON_REC_RESUME);
+  const kaon_pass sums = kaon_gated_norm(s, KAON_GOES_ON, KAON_NO_SLOT, KAON_REC_CG_RENEW);
+  if (!kaon_gate_shut(s, KAON_GATE_START)) KAON_TRY(kaon_blas_zero(s->work[P], &fresh));
   KAON_TRY(kaon_blas_dot(s->work[P], s->r, slots, &sums));
-  return kaon_blas_axpy(KAON_MINUS(KAON_S_OVERLAP), s->r, s->work[P], &plain);
+  return kaon_blas_axpy(KAON_MINUS(KAON_S_OVERLAP), s->r, s->work[P], &last);
 }
 
 static kaon_status finish(kaon_solver *s, int gate) {
@@ -51,6 +53,6 @@ const kaon_method_ops kaon_method_cg = {
     .delta_restart = {0, 1e-3, 1e-2},
     .step = step,
     .start = start,
-    .inject = inject,
+    .renew = renew,
     .finish = finish,
 };

@@ -40,12 +40,14 @@ static kaon_status start(kaon_solver *s) {
   return kaon_operator_run(s->inner, KAON_DAGGER, s->r, s->work[W], &sums);
 }
 
-static kaon_status inject(kaon_solver *s) {
-  const kaon_pass plain = kaon_gated(s, KAON_GATE_INJECT);
-  const kaon_pass sums = kaon_gated_dot(s, KAON_GATE_INJECT, KAON_S_S2, s->work[P], KAON_S_OVERLAP,
-                                        KAON_REC_CGNR_INJECT);
+static kaon_status renew(kaon_solver *s) {
+  const kaon_pass fresh = kaon_gated(s, KAON_GATE_START);
+  const kaon_pass last = kaon_gated_norm(s, KAON_GOES_ON, KAON_NO_SLOT, KAON_REC_RESUME);
+  const kaon_pass sums = kaon_gated_dot(s, KAON_GOES_ON, KAON_S_S2, s->work[P], KAON_S_OVERLAP,
+                                        KAON_REC_CGNR_RENEW);
+  if (!kaon_gate_shut(s, KAON_GATE_START)) KAON_TRY(kaon_blas_zero(s->work[P], &fresh));
   KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, s->r, s->work[W], &sums)); /* (p, s), (s, s) */
-  return kaon_blas_axpy(KAON_MINUS(KAON_S_OVERLAP), s->work[W], s->work[P], &plain);
+  return kaon_blas_axpy(KAON_MINUS(KAON_S_OVERLAP), s->work[W], s->work[P], &last);
 }
 
 static kaon_status finish(kaon_solver *s, int gate) {
@@ -67,6 +69,6 @@ const kaon_method_ops kaon_method_cgnr = {
     .delta_restart = {0, 1e-3, 1e-2},
     .step = step,
     .start = start,
-    .inject = inject,
+    .renew = renew,
     .finish = finish,
 };

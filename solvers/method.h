@@ -36,6 +36,9 @@ typedef struct kaon_method_ops {
   kaon_status (*start)(kaon_solver *s);
   /* r was replaced: the process goes on. Gate INJECT. */
   kaon_status (*inject)(kaon_solver *s);
+  /* Both in one sequence of gate KAON_GOES_ON, which ends with KAON_REC_RESUME in its last kernel;
+   * NULL: start, then inject. */
+  kaon_status (*renew)(kaon_solver *s);
   /* Updates of x that the method defers, for the columns of `gate`. */
   kaon_status (*finish)(kaon_solver *s, int gate);
 } kaon_method_ops;
@@ -108,6 +111,9 @@ struct kaon_solver {
   int unrecordable; /* tried in vain */
   double rate;      /* seconds a step, as the last looks saw it; 0: not known */
 };
+
+/* Columns that a service has verified and that go on. */
+enum { KAON_GOES_ON = KAON_GATE_START | KAON_GATE_INJECT };
 
 /* Gate and sums of one operation; slots or KAON_NO_SLOT. */
 static inline kaon_pass kaon_gated(const kaon_solver *s, int gate) {

@@ -3,13 +3,15 @@
  * the look arrives. Beside a sleeping host the device is never without work, and steps that follow
  * the end find every gate closed.
  *
- * A block is a cycle, or as many steps as lie between two flushes. Columns are served between
- * blocks alone, and count the steps to their next flush from there, so it is due at the end of a
- * block for all of them, and no step pays for asking.
+ * A block is a cycle, or half of the steps that lie between two flushes: a column that waits idles
+ * to the end of its block. Columns are served between blocks alone, and count the steps to their
+ * next flush from there, so it is due at the end of a block for all of them, and no step pays for
+ * asking.
  *
  * Recorded addresses are good as long as the same vectors are bound and no block of memory has been
  * given back, recorded launches as long as the context's tuning stays. Operators are asked once a
- * solve whether they are stale: while they are recorded, else by an application to no column. */
+ * solve whether they are stale: while they are recorded, else by their `check`, or by an application
+ * to no column. */
 #include <math.h>
 
 #include "solvers/runner.h"
@@ -21,7 +23,7 @@ enum { BLOCK_STEPS = 8 };
 static const double look_seconds = 0.01, patience_seconds = 0.2;
 
 int kaon_solver_block(const kaon_solver *s) {
-  return s->cycle > 0 ? s->cycle : s->flush > 0 ? s->flush : BLOCK_STEPS;
+  return s->cycle > 0 ? s->cycle : s->flush > 0 ? s->flush / 2 : BLOCK_STEPS;
 }
 
 static kaon_status steps(void *user) {
@@ -160,13 +162,18 @@ static kaon_status drive(kaon_solver *s, int *cancel) {
 }
 
 /* Nothing is written: no column is open. */
-static kaon_status ask_operators(kaon_solver *s) {
+static kaon_status ask(const kaon_solver *s, kaon_operator *A, const kaon_vector *in,
+                       kaon_vector *out) {
   const kaon_pass nobody = kaon_gated(s, 0);
+  if (A->ops->check != NULL) return A->ops->check(A);
+  return kaon_operator_run(A, KAON_PLAIN, in, out, &nobody);
+}
+
+static kaon_status ask_operators(const kaon_solver *s) {
   kaon_operator *K = s->options.preconditioner;
-  KAON_TRY(kaon_operator_run(s->system, KAON_PLAIN, s->x, s->outer_r, &nobody));
-  if (s->inner != s->system)
-    KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, s->r, s->work[0], &nobody));
-  return K != NULL ? kaon_operator_run(K, KAON_PLAIN, s->r, s->work[0], &nobody) : KAON_OK;
+  KAON_TRY(ask(s, s->system, s->x, s->outer_r));
+  if (s->inner != s->system) KAON_TRY(ask(s, s->inner, s->r, s->work[0]));
+  return K != NULL ? ask(s, K, s->r, s->work[0]) : KAON_OK;
 }
 
 kaon_status kaon_replay_run(kaon_solver *s, int *cancel) {

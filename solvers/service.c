@@ -2,16 +2,14 @@
  * One sequence of gated operations for all of them; columns that iterate are not touched, and no
  * number is asked for, so the whole sequence could be recorded like a step.
  *
- *   x += x_inner;  outer_r = b - A x               in the outer precision
+ *   x += x_inner; x_inner = 0;  outer_r = b - A x  in the outer precision
  *   the chosen residual's norm -> kaon_stop_verify: finished, or START or INJECT
- *   r = outer_r; x_inner = 0;  method: start or inject;  kaon_stop_resume
+ *   r = outer_r;  method: start or inject;  kaon_stop_resume
  *
  * Replacing r by the true residual bounds what the inner precision can lose between two services:
  * van der Vorst, Ye, SIAM J. Sci. Comput. 22 (2000) 835; in lattice QCD Clark, Babich, Barros,
  * Brower, Rebbi, Comput. Phys. Commun. 181 (2010) 1517. */
 #include "solvers/method.h"
-
-enum { GOES_ON = KAON_GATE_START | KAON_GATE_INJECT };
 
 /* outer_r = b - A x, its norm into `slot`. A zero guess needs no A; b - A 0 gives the same bits. */
 static kaon_status recompute_residual(kaon_solver *s, int slot, int then) {
@@ -27,9 +25,13 @@ static kaon_status recompute_residual(kaon_solver *s, int slot, int then) {
 
 /* The residual that the tolerance is for, then kaon_stop_verify. */
 static kaon_status verify(kaon_solver *s) {
-  const kaon_pass chosen = kaon_gated_norm(s, KAON_GATE_SERVICE, KAON_S_TRUE, KAON_REC_VERIFY);
+  kaon_pass chosen = kaon_gated_norm(s, KAON_GATE_SERVICE, KAON_S_TRUE, KAON_REC_VERIFY);
   if (s->options.stop == KAON_STOP_NORMAL) {
-    KAON_TRY(recompute_residual(s, KAON_S_OUTER, KAON_REC_NONE));
+    const int first = s->zero_guess; /* r = b, and |A^dag b| is what residuals are relative to */
+    chosen.gate = KAON_GATE_VERIFY;
+    KAON_TRY(recompute_residual(s, KAON_S_OUTER, first ? KAON_REC_VERIFY_ZERO : KAON_REC_OUTER));
+    if (first) return KAON_OK;
+    if (kaon_gate_shut(s, KAON_GATE_VERIFY)) return KAON_OK;
     return kaon_operator_run(s->system, KAON_DAGGER, s->outer_r, s->chosen_r, &chosen);
   }
   if (s->options.stop == KAON_STOP_FULL && s->reduces && s->system->reduction->lift != NULL) {
@@ -39,22 +41,24 @@ static kaon_status verify(kaon_solver *s) {
   return recompute_residual(s, KAON_S_OUTER, KAON_REC_VERIFY_OUTER);
 }
 
+/* An inner solution that was not fit to be added is in the way of a fresh process alone. */
 static kaon_status replace_residual(kaon_solver *s) {
-  const kaon_pass plain = kaon_gated(s, GOES_ON);
-  const kaon_pass sums = kaon_gated_norm(s, GOES_ON, KAON_S_R2, KAON_REC_NONE);
+  const kaon_pass fresh = kaon_gated(s, KAON_GATE_START);
+  const kaon_pass sums = kaon_gated_norm(s, KAON_GOES_ON, KAON_S_R2, KAON_REC_NONE);
   if (!s->mixed) return KAON_OK;
   KAON_TRY(kaon_blas_convert(s->outer_r, s->r, 0, &sums));
-  return kaon_blas_zero(s->x_inner, &plain);
+  return kaon_gate_shut(s, KAON_GATE_START) ? KAON_OK : kaon_blas_zero(s->x_inner, &fresh);
 }
 
 kaon_status kaon_service_run(kaon_solver *s) {
   const kaon_pass keep = kaon_gated(s, KAON_GATE_KEEP);
   KAON_TRY(s->method->finish(s, KAON_GATE_KEEP));
-  if (s->mixed) KAON_TRY(kaon_blas_convert(s->x_inner, s->x, 1, &keep));
+  if (s->mixed) KAON_TRY(kaon_blas_pour(s->x_inner, s->x, &keep));
   KAON_TRY(verify(s));
   if (s->method->block) KAON_TRY(kaon_recur(s, KAON_GATE_ANY, KAON_REC_BLOCK_VERIFIED));
   KAON_TRY(replace_residual(s));
+  if (s->method->renew != NULL) return s->method->renew(s);
   KAON_TRY(s->method->start(s));
   KAON_TRY(s->method->inject(s));
-  return kaon_recur(s, GOES_ON, KAON_REC_RESUME);
+  return kaon_recur(s, KAON_GOES_ON, KAON_REC_RESUME);
 }

@@ -53,21 +53,28 @@ static kaon_status check_vectors(const kaon_solver *s, const kaon_vector *b, con
   return KAON_OK;
 }
 
-/* norm2[k] = |v|^2, by scalars that the solver keeps: a solve takes no memory. */
-static kaon_status norms(const kaon_solver *s, const kaon_vector *v, double *norm2) {
-  const int slots[3] = {KAON_NO_SLOT, KAON_NO_SLOT, KAON_S_R2};
+/* norm2[k] = |v|^2, of_u[k] = |u|^2, by scalars that the solver keeps: a solve takes no memory. u
+ * may be v. */
+static kaon_status two_norms(const kaon_solver *s, const kaon_vector *u, const kaon_vector *v,
+                             double *of_u, double *norm2) {
+  const int slots[3] = {KAON_NO_SLOT, u != v ? KAON_S_S2 : KAON_NO_SLOT, KAON_S_R2};
   kaon_pass pass = KAON_PASS_INIT;
   pass.scalars = s->sums;
-  KAON_TRY(kaon_blas_dot(v, v, slots, &pass));
+  KAON_TRY(kaon_blas_dot(u, v, slots, &pass));
   KAON_TRY(kaon_scalars_read(s->sums, s->sums_host));
-  for (int k = 0; k < s->columns; k++) norm2[k] = s->sums_host[k].slot[KAON_S_R2][0];
+  for (int k = 0; k < s->columns; k++) {
+    norm2[k] = s->sums_host[k].slot[KAON_S_R2][0];
+    if (u != v) of_u[k] = s->sums_host[k].slot[KAON_S_S2][0];
+  }
   return KAON_OK;
 }
 
-/* The same; refuses what is not finite. */
-static kaon_status finite_norms(const kaon_solver *s, const kaon_vector *v, const char *name,
-                                double *norm2) {
-  KAON_TRY(norms(s, v, norm2));
+static kaon_status norms(const kaon_solver *s, const kaon_vector *v, double *norm2) {
+  return two_norms(s, v, v, NULL, norm2);
+}
+
+/* Refuses what is not finite. */
+static kaon_status check_finite(const kaon_solver *s, const char *name, const double *norm2) {
   for (int k = 0; k < s->columns; k++)
     if (!isfinite(norm2[k]))
       return kaon_fail(s->ctx, KAON_ERR_NOT_FINITE,
@@ -82,12 +89,14 @@ static int all_zero(const kaon_solver *s, const double *norm2) {
   return 1;
 }
 
-/* s->b, s->x and the inner pointers from the user's vectors. */
+/* s->b, s->x and the inner pointers from the user's vectors; norm2_full: of the user's b. */
 static kaon_status bind(kaon_solver *s, const kaon_vector *b, kaon_vector *x) {
   const int other_precision = s->A->precision != s->system->precision;
   const kaon_reduction *reduction = s->system->reduction;
   s->reduces = reduction != NULL && b->space == reduction->parent->space;
-  KAON_TRY(finite_norms(s, x, "x", s->norm2));
+  KAON_TRY(two_norms(s, x, b, s->norm2, s->norm2_full));
+  KAON_TRY(check_finite(s, "x", s->norm2));
+  KAON_TRY(check_finite(s, "b", s->norm2_full));
   s->from_zero = all_zero(s, s->norm2) || (s->reduces && reduction->guess == NULL);
   s->zero_guess = s->from_zero;
   if (s->reduces) {
@@ -114,15 +123,17 @@ static kaon_status bind(kaon_solver *s, const kaon_vector *b, kaon_vector *x) {
   return KAON_OK;
 }
 
-/* norm2_full: of the user's b; norm2: of the source that the chosen residual is relative to. */
-static kaon_status source_norms(kaon_solver *s, const kaon_vector *b) {
-  KAON_TRY(finite_norms(s, b, "b", s->norm2_full));
+/* norm2: of the source that the chosen residual is relative to. */
+static kaon_status source_norms(kaon_solver *s) {
   if (s->options.stop == KAON_STOP_NORMAL) {
     KAON_TRY(kaon_operator_run(s->system, KAON_DAGGER, s->b, s->chosen_r, NULL));
-    return finite_norms(s, s->chosen_r, "A^dag b", s->norm2);
+    KAON_TRY(norms(s, s->chosen_r, s->norm2));
+    return check_finite(s, "A^dag b", s->norm2);
   }
-  if (s->options.stop == KAON_STOP_REDUCED && s->reduces)
-    return finite_norms(s, s->b, "reduced b", s->norm2);
+  if (s->options.stop == KAON_STOP_REDUCED && s->reduces) {
+    KAON_TRY(norms(s, s->b, s->norm2));
+    return check_finite(s, "reduced b", s->norm2);
+  }
   memcpy(s->norm2, s->norm2_full, (size_t)s->columns * sizeof *s->norm2);
   return KAON_OK;
 }
@@ -149,6 +160,8 @@ static void prepare_states(kaon_solver *s) {
   if (o->delta == 0 && s->delta > 0 && s->cycle == 0 && !flags) flags |= KAON_FLAG_ADAPT;
   if (o->stop == KAON_STOP_NORMAL && (o->method == KAON_CGNR || o->method == KAON_BLOCKCGNR))
     flags |= KAON_FLAG_NORMAL;
+  if ((flags & KAON_FLAG_NORMAL) && !(flags & KAON_FLAG_RESTART) && s->mixed && !s->method->block)
+    flags |= KAON_FLAG_TRUST;
   kaon_solver_idle(s);
   for (int k = 0; k < s->columns; k++) {
     kaon_column_state *state = &s->host[k];
@@ -261,10 +274,12 @@ static int inner_applications(const kaon_solver *s, const kaon_column_state *sta
          (normal ? 0 : state->updates * m->saved);
 }
 
-/* And of the outer one: verifications, the first one free where the guess is 0, and |A^dag b|. */
+/* And of the outer one: residuals, the first one free where the guess is 0; where A^dag r is chosen
+ * its verifications, the first one free likewise, and |A^dag b|. */
 static int outer_applications(const kaon_solver *s, const kaon_column_state *state) {
   const int normal = s->options.stop == KAON_STOP_NORMAL;
-  return (state->updates + 1) * (1 + normal) - s->from_zero + normal;
+  const int residuals = state->updates + 1 - s->from_zero;
+  return residuals + (normal ? residuals - state->trusted + 1 : 0);
 }
 
 /* The column whose count of steps is a column's work: its own, so that it does not depend on its
@@ -299,7 +314,7 @@ kaon_status kaon_solver_solve(kaon_solver *s, const kaon_vector *b, kaon_vector 
   KAON_TRY(check_vectors(s, b, x));
   const double begin = kaon_solver_clock();
   KAON_TRY(bind(s, b, x));
-  KAON_TRY(source_norms(s, b));
+  KAON_TRY(source_norms(s));
   KAON_TRY(s->options.tol > 0 ? run(s) : run_fixed(s));
   double *norm2_r = s->norm2; /* the sources' norms are no longer needed */
   KAON_TRY(unbind(s, b, x, norm2_r));

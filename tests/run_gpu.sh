@@ -8,7 +8,7 @@
 # packages (zlib1g-dev libcmocka-dev libcmocka0 libjansson-dev libjansson4), or a folder of the .deb files themselves.
 #   KAON_CUDA_ARCHS  compute capabilities; default: the device's
 #   KAON_BUILD       build folder; default build-gpu
-#   KAON_BENCH_SECONDS  what the benchmarks may take together; default 190. What is left out for time is said.
+#   KAON_BENCH_SECONDS  what the benchmarks may take together; default 240. What is left out for time is said.
 #   OUT              where results go; default <build>/results. summary.txt is also printed; the benchmarks' files, by
 #                    the names that bench/results/DEVICE/ wants, and their tables are in OUT/bench.
 # Status: 0 all passed. What a machine refuses (a sanitizer, say) is reported as skipped with its reason, never as passed.
@@ -18,6 +18,7 @@ root=$PWD
 build=${KAON_BUILD:-build-gpu}
 out=${OUT:-$build/results}
 jobs=$(nproc)
+tests_at_a_time=4
 failures=0
 mkdir -p "$out" "$build"
 out=$(cd "$out" && pwd)
@@ -89,30 +90,42 @@ build_all() {
   return 0
 }
 
-# A test program that says "cuda: skipped" has not seen the device.
+# One test program's output and seconds, for `tests` to report.
+test_one() {
+  local begin=$SECONDS status=0
+  timeout 300 "$1" >"$logs/$2.log" 2>&1 || status=$?
+  echo "$status $((SECONDS - begin))" >"$logs/$2.status"
+}
+
+# Several programs at a time, since most of a test's time is the processor's. One that says "cuda: skipped" has not seen
+# the device.
 tests() {
   step "tests"
-  local log=$out/tests.log name begin
+  local log=$out/tests.log logs=$build/test-logs name status seconds one
+  rm -rf "$logs"
+  mkdir -p "$logs"
   : >"$log"
   export OMP_WAIT_POLICY=passive
   for program in "$build"/tests/test_*; do
     [ -x "$program" ] && [ -f "$program" ] || continue
-    name=$(basename "$program")
-    begin=$SECONDS
-    printf '\n#### %s\n' "$name" >>"$log"
-    if timeout 300 "$program" >"$out/one.log" 2>&1; then
-      if grep -q "cuda: skipped" "$out/one.log"; then
-        say "SKIPPED  $name: passed, but $(grep -m1 -o 'cuda: skipped.*' "$out/one.log" | cut -c1-120)"
-      else
-        say "PASSED   $name, $((SECONDS - begin)) s"
-      fi
-    else
-      failed "$name: $(grep -E -m3 'FAILED|ERROR|error: ' "$out/one.log" | tr '\n' ';' | cut -c1-300)"
-      tail -15 "$out/one.log"
-    fi
-    cat "$out/one.log" >>"$log"
+    while [ "$(jobs -rp | wc -l)" -ge "$tests_at_a_time" ]; do wait -n; done
+    OMP_NUM_THREADS=$(((jobs + tests_at_a_time - 1) / tests_at_a_time)) test_one "$program" "$(basename "$program")" &
   done
-  rm -f "$out/one.log"
+  wait
+  for one in "$logs"/*.status; do
+    name=$(basename "$one" .status)
+    one=$logs/$name.log
+    read -r status seconds <"$logs/$name.status"
+    if [ "$status" != 0 ]; then
+      failed "$name (status $status): $(grep -E -m3 'FAILED|ERROR|error: ' "$one" | tr '\n' ';' | cut -c1-300)"
+      tail -15 "$one"
+    elif grep -q "cuda: skipped" "$one"; then
+      say "SKIPPED  $name: passed, but $(grep -m1 -o 'cuda: skipped.*' "$one" | cut -c1-120)"
+    else
+      say "PASSED   $name, $seconds s"
+    fi
+    { printf '\n#### %s\n' "$name" && cat "$one"; } >>"$log"
+  done
 }
 
 # compute-sanitizer on what touches every entry of the tables, on the device alone.
@@ -167,6 +180,16 @@ bench_one() {
   esac
 }
 
+# Sums into slots and the kernels of block methods, which the program cannot call: rows of the topic slots.
+slots() {
+  if cmake --build "$build" --target vector_times >>"$out/build.log" 2>&1 &&
+    timeout 60 "$build/tests/vector_times" "$parts/slots.001.json" >>"$bench_log" 2>&1; then
+    say "PASSED   vector_times"
+  else
+    failed "vector_times"
+  fi
+}
+
 # The parts of a topic become one list: each begins with a line [ and ends with a line ].
 bench_join() {
   local topic=$1 part between=
@@ -192,8 +215,11 @@ critical() {
   fi
   say "heatbath and over-relaxation: $(sed -n 's/^ *"seconds": *\([0-9.e+-]*\),*$/\1/p' "$report" |
     awk -v n=$((32 * 32 * 32 * 64 * 4 * sweeps * (overrelax + 1))) '{printf "%.2f ns a link update in double, %.2f s", 1e9 * $1 / n, $1}')"
-  bench_one critical 15 solve --gauge "$field" --kappa 0.1345 --csw 1.769 --tol 1e-10 --reconstruct 12 --solver cg --stop normal \
-    --precision double,half --columns 1
+  local problem=(--gauge "$field" --kappa 0.1345 --csw 1.769 --tol 1e-10 --reconstruct 12)
+  bench_one critical 15 solve "${problem[@]}" --solver cg --stop normal --precision double,half --columns 1
+  bench_one critical 15 solve "${problem[@]}" --solver bicgstab --stop schur --precision half --columns 1
+  bench_one critical 30 solve "${problem[@]}" --solver cg --stop normal --precision half --columns 12
+  bench_one critical 30 solve "${problem[@]}" --solver blockcg --stop normal --precision single --columns 12
   rm -f "$field"
 }
 
@@ -204,7 +230,7 @@ benchmarks() {
     say "SKIPPED  bench: the kaon program was not built"
     return
   fi
-  parts=$build/bench-parts bench_log=$out/bench/bench.log bench_end=$((SECONDS + ${KAON_BENCH_SECONDS:-190})) bench_count=0
+  parts=$build/bench-parts bench_log=$out/bench/bench.log bench_end=$((SECONDS + ${KAON_BENCH_SECONDS:-240})) bench_count=0
   rm -rf "$parts"
   mkdir -p "$parts" "$out/bench"
   : >"$bench_log"
@@ -216,12 +242,14 @@ benchmarks() {
   bench_one solve-bicgstab 10 solve "${problem[@]}" --solver bicgstab --stop schur --columns 1
   bench_one columns 30 dslash --lattice 32 32 32 32 --columns 12 --reconstruct 12
   bench_one vector 7 vector --lattice 48 48 48 64 --columns 1
+  slots
   bench_one small 14 solve --lattice 8 8 8 8 --lattice 16 16 16 16 --gauge weak:0.3 --kappa 0.130 --csw 1 --solver cg --stop normal --reconstruct 12 --columns 1
   bench_one solve-columns 20 solve "${problem[@]}" --solver cg --stop normal --precision half --columns 12
+  bench_one solve-columns 25 solve "${problem[@]}" --solver blockcg --stop normal --precision single,half --columns 12
   critical
   bench_one dslash 7 dslash --lattice 24 24 24 48 --columns 1
   bench_one columns 30 dslash --lattice 48 48 48 64 --columns 12 --precision single,half --reconstruct 12
-  for topic in dslash columns vector solve-cg solve-bicgstab solve-columns small critical; do bench_join "$topic"; done
+  for topic in dslash columns vector slots solve-cg solve-bicgstab solve-columns small critical; do bench_join "$topic"; done
   if ! command -v python3 >/dev/null; then
     say "SKIPPED  the benchmarks' tables: no python3 here; scripts/performance.py --table makes them of OUT/bench/*.json"
   elif python3 scripts/performance.py --table "$out"/bench/*.json >"$out/bench/tables.md"; then
@@ -246,10 +274,10 @@ profile() {
   for columns in 1 12; do
     for precision in double single half; do
       printf '\n$ ncu kaon bench dslash --lattice 32 32 32 32 --precision %s --reconstruct 12 --columns %d\n' $precision $columns >>"$out/profile.txt"
-      timeout 40 ncu --clock-control none -k regex:hop_kernel -c 1 --metrics $metrics "$build/kaon" bench dslash --backend cuda \
+      timeout 40 ncu --clock-control none -k regex:^hop_ -c 1 --metrics $metrics "$build/kaon" bench dslash --backend cuda \
         --lattice 32 32 32 32 --precision $precision --reconstruct 12 --columns $columns --samples 1 --calls 1 >"$one" 2>&1
       if grep -q dram__bytes "$one"; then
-        grep -E '^ *(void )?hop_kernel|__.*(sum|pct)' "$one" >>"$out/profile.txt"
+        grep -E '^ *(void )?hop_[a-z]+<|__.*(sum|pct)' "$one" >>"$out/profile.txt"
         say "PASSED   profile $precision, $columns columns"
       else
         say "SKIPPED  profile $precision, $columns columns: $(grep -m1 -E 'ERROR|error' "$one" | cut -c1-120)"

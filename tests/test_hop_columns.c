@@ -1,9 +1,10 @@
 /* test_hop_columns.c - the hop of several columns against the reference, on every machine: a GPU's
- * threads take two or three columns together and walk tiles, so there are columns left over,
- * columns that are closed beside open ones, lattices that tiles fill and lattices that they do not;
- * every precision and link storage, factors that single precision holds and one that it does not,
- * the temporal gauge, both parities and the dagger. What depends on the order of sites on a CPU,
- * and what is fused into the hop, is tested by test_dslash_kernels and test_dirac. */
+ * threads take two or three columns together, or its blocks many one after another, and walk tiles,
+ * so there are columns left over, columns that are closed beside open ones, lattices that tiles
+ * fill and lattices that they do not; every precision and link storage, factors that single
+ * precision holds and one that it does not, the temporal gauge, both parities and the dagger. What
+ * is fused into the hop is compared with the hop of one column, which test_dslash_kernels and
+ * test_dirac hold to the reference. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,21 +20,23 @@
 #include "tests/util/dirac_case.h"
 #include "tests/util/test_util.h"
 
-enum { MOST = 13, NORM = 3, STORAGES = 3, COUNTS = 8 };
+enum { MOST = 13, NORM = 3, DOT = 5, STORAGES = 3, COUNTS = 8 };
 static const int counts[COUNTS] = {1, 2, 3, 4, 5, 7, 12, 13};
 static const kaon_reconstruct storages[STORAGES] = {KAON_RECONSTRUCT_18, KAON_RECONSTRUCT_12,
                                                     KAON_RECONSTRUCT_8};
 
-/* Tiles want x in sixteens and y in fours (dslash/cuda/hop_kernel.h). The smallest lattice that
- * they fill is a block of 128 threads, or two of 64, whose neighbours are all its own. */
-static const int tiled[4] = {16, 8, 2, 6}, one_tile[4] = {16, 4, 2, 2}, untiled[4] = {4, 6, 2, 10};
+/* Tiles want x in sixteens and y in fours (dslash/cuda/hop_kernel.h), and follow each other in
+ * boxes (lib/cuda/neighbours.h), here three of 2 x 2 in y and t. The smallest lattice that they
+ * fill is a block of 128 threads, or two of 64, whose neighbours are all its own. */
+static const int tiled[4] = {16, 8, 2, 12}, one_tile[4] = {16, 4, 2, 2}, untiled[4] = {4, 6, 2, 10};
 
 typedef struct {
   double anisotropy;
-  int temporal, threads; /* threads: a tuning's, on a device; 0: by rule */
+  int temporal, threads, group; /* a tuning's, on a device; 0: by rule */
 } variant;
 /* 0.75 is a single-precision number and 0.8 is none. */
-static const variant variants[] = {{1, 0, 0}, {0.8, 0, 0}, {0.75, 1, 128}, {0.8, 1, 64}};
+static const variant variants[] = {{1, 0, 0, 0},    {1, 0, 0, 16},     {0.8, 0, 0, 5},
+                                   {0.75, 1, 0, 5}, {0.75, 1, 128, 0}, {0.8, 1, 64, 0}};
 enum { VARIANTS = sizeof variants / sizeof *variants };
 
 typedef struct {
@@ -125,7 +128,7 @@ static double hop_and_compare(dirac_case *c, const kaon_operator *A, const expec
   return worst;
 }
 
-/* A device's hop in blocks of so many threads; nothing on a CPU. */
+/* A device's hop in blocks of so many threads, or with so many columns; nothing on a CPU. */
 static void tune(dirac_case *c, const variant *v, kaon_precision precision, int recon, int count) {
   kaon_context_info info;
   kaon_tuning_entry entry = {.kernel = KAON_TUNED_HOP,
@@ -133,8 +136,9 @@ static void tune(dirac_case *c, const variant *v, kaon_precision precision, int 
                              .reconstruct = recon,
                              .columns = count,
                              .sites = kaon_lattice_volume(c->lattice),
-                             .threads = v->threads};
-  if (c->isa != MACHINE_CUDA || v->threads == 0) return;
+                             .threads = v->threads,
+                             .group = v->group};
+  if (c->isa != MACHINE_CUDA || (v->threads == 0 && v->group == 0)) return;
   must(c->ctx, kaon_context_query(c->ctx, &info));
   const kaon_tuning tuning = {kaon_version(), info.backend, info.device, info.isa, 1, &entry};
   must(c->ctx, kaon_context_set_tuning(c->ctx, &tuning));
@@ -169,21 +173,135 @@ static void compare(dirac_case *c, const variant *v, const expected_set *e,
 }
 
 static void columns_match_reference(const int extents[4], int antiperiodic) {
-  expected_set e[VARIANTS] = {{NULL, {{NULL, NULL}, {NULL, NULL}}}};
+  expected_set e[VARIANTS] = {
+      {NULL, {{NULL, NULL}, {NULL, NULL}}}}; /* by the first of its factor */
   for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
     dirac_case c;
     if (!case_open(&c, machine, extents, antiperiodic, LINKS_RANDOM, 19)) continue;
     make_temporal(&c);
     for (int i = 0; i < VARIANTS; i++) {
-      if (e[i].x == NULL) e[i] = expect(&c, variants[i].anisotropy);
+      int same = 0;
+      while (variants[same].anisotropy != variants[i].anisotropy) same++;
+      if (e[same].x == NULL) e[same] = expect(&c, variants[same].anisotropy);
       for (int p = KAON_DOUBLE; p <= KAON_HALF; p++)
         for (int s = 0; s < STORAGES; s++)
-          compare(&c, &variants[i], &e[i], (kaon_precision)p, storages[s]);
+          compare(&c, &variants[i], &e[same], (kaon_precision)p, storages[s]);
     }
     case_close(&c);
   }
   for (int i = 0; i < VARIANTS; i++)
     if (e[i].x != NULL) forget(&e[i]);
+}
+
+/* ---- what is fused into the hop ---- */
+
+static const double kappa = 0.125, csw = 0.7;
+
+typedef struct {
+  double a;
+  int in_place, clover_on; /* in_place: x is the result's vector */
+} fusion;
+static const fusion fusions[] = {{0, 0, KAON_CLOVER_ON_HOP},
+                                 {1.25, 0, KAON_CLOVER_ON_X},
+                                 {1.25, 1, KAON_CLOVER_ON_HOP},
+                                 {-0.75, 1, KAON_CLOVER_NONE}};
+enum { FUSIONS = sizeof fusions / sizeof *fusions };
+
+/* Columns psi[0 .. count - 1] through the fused hop with |out|^2 and (w, out), w = psi[1 ..]. */
+static kaon_vector *fused_hop(dirac_case *c, const kaon_operator *M, const fusion *f, int count,
+                              ref_complex *const *psi, kaon_column_state *host) {
+  const kaon_dirac_fields *fields = kaon_dirac_of(M)->fields;
+  const kaon_precision precision = fields->precision;
+  kaon_vector *in = case_vector(c, KAON_ODD, precision, count),
+              *x = case_vector(c, KAON_EVEN, precision, count),
+              *w = case_vector(c, KAON_EVEN, precision, count);
+  kaon_vector *out = f->in_place ? x : case_vector(c, KAON_EVEN, precision, count);
+  const kaon_fused fused = {f->a, f->a == 0 ? NULL : x, -0.5, f->clover_on, KAON_BLOCKS_TERM};
+  kaon_scalars *scalars = NULL;
+  kaon_pass pass = KAON_PASS_INIT;
+  case_import(c, in, psi);
+  case_import(c, x, psi);
+  case_import(c, w, psi + 1);
+  memset(host, 0, (size_t)count * sizeof *host);
+  for (int k = 0; k < count; k++) host[k].gate = KAON_GATE_STEP;
+  must(c->ctx, kaon_scalars_create(c->ctx, count, &scalars));
+  must(c->ctx, kaon_scalars_write(scalars, host));
+  pass.scalars = scalars;
+  pass.norm = NORM;
+  pass.dot = DOT;
+  pass.w = w;
+  must(c->ctx, kaon_dslash_hop(fields, 0, KAON_PLAIN, &fused, in, out, &pass));
+  must(c->ctx, kaon_scalars_read(scalars, host));
+  kaon_scalars_destroy(&scalars);
+  if (out != x) kaon_vector_destroy(&x);
+  kaon_vector_destroy(&in);
+  kaon_vector_destroy(&w);
+  return out;
+}
+
+/* `count` columns together, on a device as v says, and each alone: the results' distance over
+ * |psi|, and the sums'. */
+static double fused_distance(dirac_case *c, const kaon_operator *M, const variant *v,
+                             const fusion *f, int count, ref_complex *const *psi, double *sums) {
+  const size_t n = ref_spinor_size(&c->L);
+  kaon_column_state *together = calloc((size_t)count, sizeof *together), alone;
+  const kaon_dirac_fields *fields = kaon_dirac_of(M)->fields;
+  tune(c, v, fields->precision, (int)fields->reconstruct, count);
+  kaon_vector *out = fused_hop(c, M, f, count, psi, together);
+  must(c->ctx, kaon_context_set_tuning(c->ctx, NULL));
+  double worst = 0;
+  for (int k = 0; k < count; k++) {
+    kaon_vector *one = fused_hop(c, M, f, 1, psi + k, &alone);
+    ref_complex *a = case_export(c, out, k), *b = case_export(c, one, 0);
+    const double norm2 = alone.slot[NORM][0];
+    const double error = ref_rel_diff(a, b, n) * sqrt(ref_norm2(b, n) / ref_norm2(psi[k], n));
+    if (!(error <= worst)) worst = error;
+    assert_true(fabs(norm2 / ref_norm2(b, n) - 1) < 1e-3);
+    /* (w, out) is small beside |w| |out|: random numbers */
+    const double scale = sqrt(norm2 * ref_norm2(psi[k + 1], n));
+    const double differences[3] = {(together[k].slot[NORM][0] - norm2) / norm2,
+                                   (together[k].slot[DOT][0] - alone.slot[DOT][0]) / scale,
+                                   (together[k].slot[DOT][1] - alone.slot[DOT][1]) / scale};
+    for (int i = 0; i < 3; i++)
+      if (!(fabs(differences[i]) <= *sums)) *sums = fabs(differences[i]);
+    free(a);
+    free(b);
+    kaon_vector_destroy(&one);
+  }
+  kaon_vector_destroy(&out);
+  free(together);
+  return worst;
+}
+
+static void columns_together_are_those_alone(void **state) {
+  (void)state;
+  for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
+    dirac_case c;
+    if (!case_open(&c, machine, tiled, 1, LINKS_RANDOM, 23)) continue;
+    ref_complex **psi = case_random_columns(&c, MOST + 1, 5);
+    for (int i = 0; i < 9; i++) {
+      const kaon_precision precision = (kaon_precision)(i / 3);
+      kaon_operator *M = case_dirac(&c, kappa, csw, 1, precision, storages[i % 3]);
+      const rounding r = case_rounding_rms(precision, storages[i % 3]);
+      /* |C| <= norm, |a| < 1.5, |b D psi| = 2 |psi|; both sides round */
+      const double norm = 1 + 6 * kappa * csw;
+      const double hop = 0.5 * norm * r.e_hop, clover = 3.5 * norm * r.e_clover,
+                   store = 3.5 * norm * r.e_store;
+      double worst = 0, sums = 0;
+      for (int f = 0; f < FUSIONS; f++)
+        for (int v = 0; v < (machine == MACHINE_CUDA ? 3 : 1); v++) /* by rule; groups of 16, 5 */
+          worst = fmax(worst, fused_distance(&c, M, &variants[v], &fusions[f], f % 2 ? MOST : 5,
+                                             psi, &sums));
+      char what[128];
+      snprintf(what, sizeof what, "%s %s r%d fused", isa_names[c.isa], precision_names[precision],
+               (int)storages[i % 3]);
+      test_below(what, worst, 6 * sqrt(hop * hop + clover * clover + store * store));
+      test_below("their sums", sums, 6 * sqrt(hop * hop + clover * clover + store * store));
+      kaon_operator_destroy(&M);
+    }
+    case_free_columns(psi, MOST + 1);
+    case_close(&c);
+  }
 }
 
 static void columns_agree_where_tiles_fill_the_lattice(void **state) {
@@ -204,6 +322,7 @@ int main(void) {
       cmocka_unit_test(columns_agree_where_tiles_fill_the_lattice),
       cmocka_unit_test(columns_agree_where_one_tile_is_the_lattice),
       cmocka_unit_test(columns_agree_without_tiles),
+      cmocka_unit_test(columns_together_are_those_alone),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

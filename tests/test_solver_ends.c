@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "lib/math/recurrences.h"
+#include "solvers/method.h"
 #include "tests/util/dirac_case.h"
 #include "tests/util/machine.h"
 #include "tests/util/shell_operator.h"
@@ -444,15 +445,49 @@ static void a_single_operator_is_judged_in_double(void **state) {
 
 static void work_is_counted(void **state) {
   (void)state;
-  for (int m = 0; m < METHODS; m++) {
+  for (int i = 0; i < 2 * METHODS; i++) {
+    const int m = i / 2, normal = i % 2;
     setting t;
     open_setting(&t, m, 1, 1e-9, KAON_SINGLE);
+    if (normal) t.o.stop = KAON_STOP_NORMAL;
     solve(&t);
     printf("  %-8s %d steps, %d updates: %d applications reported, %d made\n", method_names[m],
            t.r[0].iterations, t.r[0].updates, t.total.applications, shell_applications(t.A));
     assert_int_equal(t.total.applications, shell_applications(t.A));
     assert_true(t.total.flops == t.total.applications * 10.0 * (double)t.c.n);
     assert_true(t.total.seconds > 0);
+    close_setting(&t);
+  }
+}
+
+/* A reliable update that the inner process vouches for takes no A^dag r in the outer precision; the
+ * last residual is always computed there. Restarts and solvers of one precision verify all. */
+static void updates_are_trusted_where_the_inner_process_may_be(void **state) {
+  (void)state;
+  static const struct {
+    kaon_precision sloppy;
+    kaon_refinement refinement;
+    int trusts;
+  } cases[] = {{KAON_SINGLE, KAON_REFINE_RELIABLE, 1},
+               {KAON_HALF, KAON_REFINE_RELIABLE, 1},
+               {KAON_SINGLE, KAON_REFINE_RESTART, 0},
+               {KAON_DOUBLE, KAON_REFINE_RELIABLE, 0}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    setting t;
+    kaon_solver *s = NULL;
+    open_setting(&t, KAON_CGNR, 1, 1e-9, cases[i].sloppy);
+    t.o.stop = KAON_STOP_NORMAL;
+    t.o.refinement = cases[i].refinement;
+    must(t.c.ctx, kaon_solver_create(t.A, 1, &t.o, &s));
+    must(t.c.ctx, kaon_solver_solve(s, t.b, t.x, t.r, &t.total));
+    const int trusted = s->host[0].trusted;
+    printf("  %d of %d updates trusted, residual %.2e\n", trusted, t.r[0].updates,
+           t.r[0].stop_residual);
+    assert_int_equal(t.r[0].reason, KAON_CONVERGED);
+    assert_true(t.r[0].stop_residual <= 1.1e-9);
+    assert_true(trusted < t.r[0].updates || t.r[0].updates == 0);
+    assert_true(cases[i].trusts ? trusted > 0 : trusted == 0);
+    kaon_solver_destroy(&s);
     close_setting(&t);
   }
 }
@@ -514,6 +549,7 @@ int main(void) {
       cmocka_unit_test(a_converging_solver_is_an_inverse),
       cmocka_unit_test(a_single_operator_is_judged_in_double),
       cmocka_unit_test(work_is_counted),
+      cmocka_unit_test(updates_are_trusted_where_the_inner_process_may_be),
       cmocka_unit_test(what_does_not_fit_is_refused),
   };
   const int failed = cmocka_run_group_tests_name("default", tests, NULL, NULL);

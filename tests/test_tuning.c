@@ -107,7 +107,7 @@ static void what_does_not_fit_is_refused(void **state) {
 
 /* The kernels' results by rule, and under each choice. */
 static void check_bits(dirac_case *c) {
-  static const int threads[] = {0, 64, 128, 256}, groups[] = {0, 1, 2, 3, 6};
+  static const int threads[] = {0, 32, 64, 128}, groups[] = {0, 1, 2, 3, 6};
   const int on_cpu = c->ctx->backend->host_accessible;
   for (int p = KAON_DOUBLE; p <= KAON_HALF; p++)
     for (int recon = 18; recon >= 8; recon = recon == 18 ? 12 : recon - 4) {

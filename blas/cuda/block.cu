@@ -1,32 +1,45 @@
-/* block.cu - vector updates that join columns, on the GPU (blas_ops.h).
- * A thread keeps the items (items.h) that it needs of all columns in shared memory, its own alone,
- * and works out TILE columns at a time; so updates are in place. Half: the warps of a block share
- * out the groups of 32 sites and tell each other their largest new numbers before they round. */
+/* block.cu - vector updates that join columns, on the GPU (blas_ops.h): products of tall matrices
+ * by small ones on the tensor units (lib/cuda/mma.h), sums in double (half: in float, each number
+ * in two parts of 11 bits).
+ * A warp takes a tile: some places of all columns. Lane 4 g + t has columns 4 k + t at place g, of
+ * operands and results alike, so no number passes through other memory, an update is in place, and
+ * half rounds a site where it is. The matrices, as the units take them, are in shared memory. */
 #include "blas/cuda/items.h"
+#include "lib/cuda/mma.h"
 #include "lib/math/block.h"
-
-/* Blocks of a launch at most. */
-enum { MOST_BLOCKS = 2048 };
-/* Shared memory that a block of updates may take (four fit a large device), and its matrices. */
-enum { SHARED_BYTES = 56 << 10, PANEL_BYTES = 16 << 10, MATRICES = 3 };
 
 enum op { AXPY, ROTATE };
 
-/* Columns of results at a time, results (and their matrices), and operands whose items are kept. */
-enum { TILE = KAON_HALF ? 2 : 4 };
-template <int OP>
-static __host__ __device__ constexpr int outs() {
-  return OP == AXPY ? 1 : 3;
+/* Blocks of a launch at most, matrices, and shared memory for all of their panels. */
+enum { MOST_BLOCKS = 2048, MATRICES = 3, PANEL_BYTES = 72 << 10 };
+/* Quads of four columns that a panel of results has. */
+enum { PANEL = 3 };
+/* Places of a tile, the items of a column that a lane has there, rows of 16 in them. */
+enum {
+  PLACES = NUMBERS == 2 ? 16 : 8,
+  ITEMS = NUMBERS == 2 ? 2 : 1,
+  ROWS = ITEMS * NUMBERS / 4,
+  SPINOR_GROUPS = 3
+};
+
+/* Blocks that a multiprocessor is to hold, where registers suffice. */
+enum { THREADS = 128 };
+template <int QUADS, int GROUPS>
+static __host__ __device__ constexpr int blocks_wanted() {
+  return QUADS > PANEL ? 2 : GROUPS > 1 ? 3 : 4;
 }
+
 template <int OP>
-static __host__ __device__ constexpr int kept() {
-  return OP == AXPY ? 1 : 2;
+static __host__ __device__ constexpr int matrices() {
+  return OP == AXPY ? 1 : 3;
 }
 
 typedef struct block_call {
   items w;
   int vectors, complex_space;
+  int quads;  /* of four columns, filled with zeros; at least PANEL */
   int panels; /* of the matrices in shared memory: all, or 1 */
+  int64_t tiles;
   kaon_view v[MATRICES];
   const kaon_column_state *state;
   int slot[MATRICES];
@@ -34,335 +47,390 @@ typedef struct block_call {
   kaon_gate gate;
 } block_call;
 
-/* A thread's view of shared memory. A panel has what TILE columns of results need: entry (i, J TILE
- * + t) of matrix k at 2 (((J n + i) outs + k) TILE + t). */
-typedef struct scratch {
-  item *x; /* operand o, column i at [(o n + i) threads + thread] */
-  real *panel;
-  float *largest; /* half: of result o, column j, lane l at (o n + j) 32 + l; see write_tile */
-  float *steps;   /* half: of operand o, column j, likewise, as before the update */
-  unsigned char *open;
-} scratch;
+#if !KAON_HALF
+typedef double sum_real;
+typedef double2 entry; /* a lane's two numbers of a matrix */
+#else
+typedef float sum_real;
+typedef float4 entry; /* their high parts, their low parts */
+#endif
 
-static __host__ __device__ int panels_of(int n) {
-  return (n + TILE - 1) / TILE;
+/* ---- the matrices ---- */
+
+/* A lane's numbers of rows 4 k .. and columns 4 j .. of matrix m, (re, im) -> (re, im). */
+static __device__ __forceinline__ entry matrix_entry(const block_call &a, int m, int k, int j,
+                                                     uint64_t open) {
+  const int lane = threadIdx.x % 32, row = 4 * k + lane % 4, column = 4 * j + lane / 8;
+  double re = 0, im = 0;
+  if ((m < a.vectors || m == 0) && (open >> row & open >> column & 1)) {
+    const double *z = a.state[column].slot[a.slot[m] + row];
+    re = a.sign[m] * z[0];
+    im = a.complex_space ? a.sign[m] * z[1] : 0;
+  }
+  const double first = lane & 4 ? im : re, second = lane & 4 ? re : -im;
+#if !KAON_HALF
+  return make_double2(first, second);
+#else
+  entry e;
+  tf32_split((float)first, &e.x, &e.z);
+  tf32_split((float)second, &e.y, &e.w);
+  return e;
+#endif
 }
 
+/* Panels from `first` on: entry of matrix m, rows k, columns j of panel p at
+ * (((p matrices + m) quads + k) PANEL + j) 32 + lane. */
 template <int OP>
-static __host__ __device__ int panel_reals(int n) {
-  return 2 * n * outs<OP>() * TILE;
-}
-
-/* Floats of `largest`: a column each, or two turns of a tile for each warp. */
-template <int OP>
-static __host__ __device__ int largest_floats(int n, int threads) {
-  const int columns = outs<OP>() * n * 32, turns = 2 * outs<OP>() * TILE * threads;
-  return !KAON_HALF ? 0 : columns > turns ? columns : turns;
-}
-
-template <int OP>
-static __host__ __device__ size_t scratch_bytes(int n, int threads, int panels) {
-  size_t bytes = (size_t)(kept<OP>() * n * threads) * sizeof(item) + KAON_BLOCK_MAX;
-  bytes += (size_t)(panels * panel_reals<OP>(n)) * sizeof(real);
-  if (KAON_HALF)
-    bytes += (size_t)(largest_floats<OP>(n, threads) + MATRICES * n * 32) * sizeof(float);
-  return bytes;
-}
-
-template <int OP>
-static __device__ __forceinline__ scratch scratch_of(char *shared, const block_call &a) {
-  const int n = a.w.nrhs;
-  scratch s;
-  s.x = (item *)shared;
-  s.panel = (real *)(s.x + kept<OP>() * n * blockDim.x);
-  s.largest = (float *)(s.panel + a.panels * panel_reals<OP>(n));
-  s.steps = s.largest + largest_floats<OP>(n, blockDim.x);
-  s.open = (unsigned char *)(s.steps + (KAON_HALF ? MATRICES * n * 32 : 0));
-  return s;
-}
-
-/* Panels from J on; closed columns, and those beyond n, have no entries. */
-template <int OP>
-static __device__ void load_panels(const block_call &a, const scratch &s, int J) {
-  const int n = a.w.nrhs, matrices = OP == AXPY ? 1 : a.vectors;
-  for (int e = threadIdx.x; e < a.panels * panel_reals<OP>(n) / 2; e += blockDim.x) {
-    const int t = e % TILE, k = e / TILE % outs<OP>(), i = e / (TILE * outs<OP>()) % n;
-    const int j = (J + e / (TILE * outs<OP>() * n)) * TILE + t;
-    vcomplex z = c_make(0, 0);
-    if (k < matrices && j < n && s.open[i] && s.open[j])
-      z = coefficient_of(a.state, a.slot[k] + i, a.sign[k], j, a.complex_space);
-    s.panel[2 * e] = z.re;
-    s.panel[2 * e + 1] = z.im;
+static __device__ __forceinline__ void load_panels(const block_call &a, int first, uint64_t open,
+                                                   entry *panel) {
+  const int warp = threadIdx.x / 32, count = a.panels * matrices<OP>() * a.quads * PANEL;
+  for (int e = warp; e < count; e += blockDim.x / 32) {
+    const int j = e % PANEL, k = e / PANEL % a.quads, m = e / (PANEL * a.quads) % matrices<OP>();
+    const int column = (first + e / (PANEL * a.quads * matrices<OP>())) * PANEL + j;
+    panel[e * 32 + threadIdx.x % 32] =
+        column < a.quads ? matrix_entry(a, m, k, column, open) : entry{};
   }
 }
 
-/* The panel of columns J TILE .. is there on return. All threads of the block call it. */
+/* Matrix m of panel p is there on return. All threads of the block call it. */
 template <int OP>
-static __device__ __forceinline__ const real *panel_at(const block_call &a, const scratch &s,
-                                                       int J) {
-  if (a.panels > 1 || panels_of(a.w.nrhs) == 1) return s.panel + J * panel_reals<OP>(a.w.nrhs);
+static __device__ __forceinline__ const entry *panel_at(const block_call &a, int p, uint64_t open,
+                                                        entry *panel) {
+  if (a.panels > 1 || a.quads <= PANEL) return panel + p * matrices<OP>() * a.quads * PANEL * 32;
   __syncthreads();
-  load_panels<OP>(a, s, J);
+  load_panels<OP>(a, p, open, panel);
   __syncthreads();
-  return s.panel;
+  return panel;
 }
 
-/* The items of all columns at place i, as they are before the update. */
-template <int OP>
-static __device__ __forceinline__ void keep_items(const block_call &a, const scratch &s,
-                                                  int64_t i) {
-  const int n = a.w.nrhs;
+/* ---- a tile ---- */
+
+/* Where a lane works, for all columns, and which of them are open. */
+typedef struct place {
+  int64_t at;    /* its first item of quad 0 */
+  int64_t site;  /* half: its site's scale there */
+  uint64_t open; /* bit 4 k: of quad k */
+} place;
+
+static __device__ __forceinline__ place place_of(const block_call &a, int64_t tile, uint64_t open) {
+  const int lane = threadIdx.x % 32, column = lane % 4;
+  place p;
+#if !KAON_HALF
+  p.at = item_at(a.w, tile * PLACES + lane / 4, column);
+  p.site = 0;
+#else
+  const int64_t unit = tile / 4 * a.w.nrhs + column;
+  p.at = unit * a.w.unit + tile % 4 * 8 + lane / 4;
+  p.site = unit * KAON_LANES + tile % 4 * 8 + lane / 4;
+#endif
+  p.open = tile < a.tiles ? open >> column : 0;
+  return p;
+}
+
+/* Item i of group `group` of quad k. */
+static __device__ __forceinline__ int64_t at_of(const block_call &a, const place &p, int k,
+                                                int group, int i) {
+  return p.at + (int64_t)(4 * k) * a.w.unit + group * KAON_LANES + 8 * i;
+}
+
+static __device__ __forceinline__ bool is_open(const place &p, int k) {
+  return (p.open >> 4 * k & 1) != 0;
+}
+
+/* What the site's integers of quad k are worth; 1 but in half. */
+static __device__ __forceinline__ float step_of(const kaon_view &v, const place &p, int k) {
+  if (!KAON_HALF) return 1;
+  return is_open(p, k) ? kaon_half_unit(v.scale[p.site + 4 * k * KAON_LANES]) : 0;
+}
+
+/* What a lane has of an operand: QUADS quads, GROUPS groups of a site (half). */
+template <int QUADS, int GROUPS>
+struct operand {
+  item x[QUADS][GROUPS][ITEMS];
+  float step[QUADS];
+};
+
+template <int QUADS, int GROUPS>
+static __device__ __forceinline__ void operand_read(const block_call &a, const kaon_view &v,
+                                                    const place &p, int group,
+                                                    operand<QUADS, GROUPS> *o) {
 #pragma unroll
-  for (int o = 0; o < kept<OP>(); o++) {
-    if (o >= a.vectors) continue;
-#pragma unroll 6
-    for (int k = 0; k < n; k++) {
-      item zero = {};
-      s.x[(o * n + k) * blockDim.x + threadIdx.x] =
-          s.open[k] ? item_read(a.v[o], a.w, item_at(a.w, i, k)) : zero;
+  for (int k = 0; k < QUADS; k++) {
+    o->step[k] = step_of(v, p, k);
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++)
+#pragma unroll
+      for (int i = 0; i < ITEMS; i++) {
+        const item zero = {};
+        o->x[k][g][i] =
+            is_open(p, k) ? item_read(v, a.w, at_of(a, p, k, group + g, i), GROUPS > 1) : zero;
+      }
+  }
+}
+
+/* Real r of a lane's numbers at a place: those of its items in a row. */
+static __device__ __forceinline__ sum_real number_of(const item *x, float step, int r) {
+#if !KAON_HALF
+  (void)step;
+  return (sum_real)x[r / NUMBERS].v[r % NUMBERS];
+#else
+  return item_integer(x[0], r) * step;
+#endif
+}
+
+/* Half: what is made of an item is made anew for each matrix: registers are dearer. */
+static __device__ __forceinline__ item item_once(const item &x) {
+  item y = x;
+#if KAON_HALF
+  asm volatile("" : "+r"(y.v[0]), "+r"(y.v[1]), "+r"(y.v[2]), "+r"(y.v[3]));
+#endif
+  return y;
+}
+
+/* sum += x m, where numbers 0 .. 3 of x and sum are (re, im) of two rows. */
+static __device__ __forceinline__ void add_rows(sum_real *sum, const sum_real *x, const entry &m) {
+#if !KAON_HALF
+  const double left[4] = {x[0], x[2], x[1], x[3]}, right[2] = {m.x, m.y};
+  mma_double(sum, left, right);
+#else
+  const float high[2] = {m.x, m.y}, low[2] = {m.z, m.w};
+  float left[4], rest[4];
+  tf32_split(x[0], &left[0], &rest[0]);
+  tf32_split(x[2], &left[1], &rest[1]);
+  tf32_split(x[1], &left[2], &rest[2]);
+  tf32_split(x[3], &left[3], &rest[3]);
+  mma_tf32(sum, rest, high);
+  mma_tf32(sum, left, low);
+  mma_tf32(sum, left, high);
+#endif
+}
+
+/* Results of PANEL quads. */
+template <int GROUPS>
+struct sums {
+  sum_real s[PANEL][GROUPS * ROWS][4];
+};
+
+/* sum += x M, where M is the panel's matrix m. */
+template <int QUADS, int GROUPS>
+static __device__ __forceinline__ void add_products(const block_call &a, const entry *panel, int m,
+                                                    const operand<QUADS, GROUPS> &x,
+                                                    sums<GROUPS> *sum) {
+  const entry *mine = panel + m * (QUADS > PANEL ? a.quads : QUADS) * PANEL * 32 + threadIdx.x % 32;
+#pragma unroll
+  for (int k = 0; k < QUADS; k++) {
+    if (QUADS > PANEL && k >= a.quads) break;
+    entry e[PANEL];
+#pragma unroll
+    for (int j = 0; j < PANEL; j++) e[j] = mine[(k * PANEL + j) * 32];
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++) {
+      item once[ITEMS];
+#pragma unroll
+      for (int i = 0; i < ITEMS; i++) once[i] = item_once(x.x[k][g][i]);
+#pragma unroll
+      for (int r = 0; r < ROWS; r++) {
+        sum_real number[4];
+#pragma unroll
+        for (int c = 0; c < 4; c++) number[c] = number_of(once, x.step[k], 4 * r + c);
+#pragma unroll
+        for (int j = 0; j < PANEL; j++) add_rows(sum->s[j][g * ROWS + r], number, e[j]);
+      }
     }
   }
 }
 
-/* What operand o's integers of column k are worth at this thread's site; 1 but in half. */
-static __device__ __forceinline__ float step_of(const block_call &a, const scratch &s, int o,
-                                                int k) {
-  return KAON_HALF ? s.steps[(o * a.w.nrhs + k) * 32 + threadIdx.x % 32] : 1;
-}
-
-static __device__ __forceinline__ void add_item(real *sum, const real *c, const real *x) {
+/* sum = what is there, or 0. */
+template <int GROUPS>
+static __device__ __forceinline__ void sums_begin(const block_call &a, const kaon_view *v,
+                                                  const place &p, int first, int group,
+                                                  sums<GROUPS> *sum) {
 #pragma unroll
-  for (int r = 0; r < NUMBERS; r += 2) {
-    const vcomplex y =
-        c_fma(c_make(c[0], c[1]), c_make(x[r], x[r + 1]), c_make(sum[r], sum[r + 1]));
-    sum[r] = y.re;
-    sum[r + 1] = y.im;
-  }
-}
-
-/* sum[k][t] += sum_i x_i m_it of all matrices k; `first_only`: of the first. */
-template <int OP>
-static __device__ __forceinline__ void add_columns(const block_call &a, const scratch &s,
-                                                   const real *panel, const bool first_only,
-                                                   real sum[][TILE][NUMBERS]) {
-  enum { ENTRIES = 2 * outs<OP>() * TILE, PACKET = KAON_ACCESS / (int)sizeof(real) };
-  typedef kaon_packet<real, PACKET> packet;
-  const int n = a.w.nrhs;
-#pragma unroll 2
-  for (int i = 0; i < n; i++) {
-    real x[kept<OP>()][NUMBERS], c[ENTRIES];
+  for (int j = 0; j < PANEL; j++) {
+    const bool open = v != NULL && is_open(p, first + j);
+    const float step = open ? step_of(*v, p, first + j) : 0;
 #pragma unroll
-    for (int o = 0; o < kept<OP>(); o++)
-      if (o == 0 || !first_only)
-        item_values(s.x[(o * n + i) * blockDim.x + threadIdx.x], step_of(a, s, o, i), x[o]);
+    for (int g = 0; g < GROUPS; g++) {
+      item x[ITEMS] = {};
 #pragma unroll
-    for (int e = 0; e < ENTRIES / PACKET; e++) {
-      const packet z = ((const packet *)(panel + i * ENTRIES))[e];
+      for (int i = 0; i < ITEMS; i++)
+        if (open) x[i] = item_read(*v, a.w, at_of(a, p, first + j, group + g, i), GROUPS > 1);
 #pragma unroll
-      for (int r = 0; r < PACKET; r++) c[e * PACKET + r] = z.v[r];
+      for (int r = 0; r < ROWS; r++)
+#pragma unroll
+        for (int c = 0; c < 4; c++) sum->s[j][g * ROWS + r][c] = number_of(x, step, 4 * r + c);
     }
-#pragma unroll
-    for (int t = 0; t < TILE; t++)
-#pragma unroll
-      for (int k = 0; k < outs<OP>(); k++)
-        if (k == 0 || !first_only)
-          add_item(sum[k][t], c + 2 * (k * TILE + t), x[k == 0 ? 0 : kept<OP>() - 1]);
   }
 }
 
-/* The new numbers of columns j .. j + TILE - 1 at place i. AXPY: of operand 1; ROTATE: of 0, 1, 2.
- */
-template <int OP>
-static __device__ __forceinline__ void new_numbers(const block_call &a, const scratch &s,
-                                                   const real *panel, int64_t i, int j,
-                                                   real sum[][TILE][NUMBERS]) {
-  constexpr int grows = OP == AXPY ? 0 : 2; /* the result that adds to what is there */
-  const int from = OP == AXPY ? 1 : 2;
-#pragma unroll
-  for (int t = 0; t < TILE; t++) {
-#pragma unroll
-    for (int o = 0; o < outs<OP>(); o++)
-#pragma unroll
-      for (int r = 0; r < NUMBERS; r++) sum[o][t][r] = 0;
-    if (from < a.vectors && j + t < a.w.nrhs && s.open[j + t])
-      item_values(item_read(a.v[from], a.w, item_at(a.w, i, j + t)), step_of(a, s, from, j + t),
-                  sum[grows][t]);
-  }
-  if (OP == ROTATE && a.vectors == 1)
-    add_columns<OP>(a, s, panel, true, sum);
-  else
-    add_columns<OP>(a, s, panel, false, sum);
-  if (OP == ROTATE)
-#pragma unroll
-    for (int t = 0; t < TILE; t++)
-#pragma unroll
-      for (int r = 0; r < NUMBERS; r++) sum[OP == ROTATE ? 1 : 0][t][r] += sum[0][t][r];
-}
-
-template <int OP>
-static __device__ __forceinline__ bool written(const block_call &a, const scratch &s, int o,
-                                               int j) {
-  return j < a.w.nrhs && s.open[j] && (OP == AXPY || o < a.vectors);
-}
+/* How results leave. Half: where a lane has all of a site at once (ALL) they are rounded; else they
+ * are all looked through (LOOK) and worked out once more (ROUND). */
+enum way { ALL, LOOK, ROUND };
 
 #if !KAON_HALF
 
-template <int OP>
-static __device__ __forceinline__ void write_tile(const block_call &a, const scratch &s, int64_t i,
-                                                  int j, const real sum[][TILE][NUMBERS]) {
+template <int GROUPS>
+static __device__ __forceinline__ void sums_write(const block_call &a, const kaon_view &v,
+                                                  const place &p, int first, int group, way how,
+                                                  float *largest, const sums<GROUPS> &sum) {
+  (void)how, (void)largest;
 #pragma unroll
-  for (int o = 0; o < outs<OP>(); o++)
+  for (int j = 0; j < PANEL; j++) {
+    if (!is_open(p, first + j)) continue;
 #pragma unroll
-    for (int t = 0; t < TILE; t++) {
-      if (!written<OP>(a, s, o, j + t)) continue;
+    for (int i = 0; i < ITEMS; i++) {
       item x;
 #pragma unroll
-      for (int r = 0; r < NUMBERS; r++) x.v[r] = sum[o][t][r];
-      ((item *)a.v[OP == AXPY ? 1 : o].data)[item_at(a.w, i, j + t)] = x;
-    }
-}
-
-template <int OP>
-static __device__ __forceinline__ void update_items(const block_call &a, const scratch &s) {
-  const int64_t step = (int64_t)gridDim.x * blockDim.x;
-  for (int64_t first = (int64_t)blockIdx.x * blockDim.x; first < a.w.count; first += step) {
-    const int64_t i = first + threadIdx.x;
-    if (i < a.w.count) keep_items<OP>(a, s, i);
-    for (int j = 0; j < a.w.nrhs; j += TILE) {
-      const real *panel = panel_at<OP>(a, s, j / TILE);
-      if (i >= a.w.count) continue;
-      real sum[outs<OP>()][TILE][NUMBERS];
-      new_numbers<OP>(a, s, panel, i, j, sum);
-      write_tile<OP>(a, s, i, j, sum);
+      for (int r = 0; r < NUMBERS; r++)
+        x.v[r] = (real)sum.s[j][(i * NUMBERS + r) / 4][(i * NUMBERS + r) % 4];
+      ((item *)v.data)[at_of(a, p, first + j, group, i)] = x;
     }
   }
 }
 
 #else
 
-/* The largest of a thread's new numbers of result o, column t of the tile. */
-static __device__ __forceinline__ float largest_of(const real *sum) {
-  float largest = 0;
+/* largest: of quad `first` and the next ones, of this result. */
+template <int GROUPS>
+static __device__ __forceinline__ void sums_write(const block_call &a, const kaon_view &v,
+                                                  const place &p, int first, int group, way how,
+                                                  float *largest, const sums<GROUPS> &sum) {
 #pragma unroll
-  for (int r = 0; r < NUMBERS; r++) largest = quantise_largest(largest, sum[r]);
-  return largest;
-}
-
-/* A warp has one group of each of the 32 sites: a tile's largest numbers pass from warp to warp in
- * one of two places by turns, so that one barrier a tile is enough. */
-template <int OP>
-static __device__ __forceinline__ void write_tile(const block_call &a, const scratch &s, int64_t i,
-                                                  int j, const real sum[][TILE][NUMBERS]) {
-  const int lane = threadIdx.x % 32, threads = blockDim.x;
-  float *turn = s.largest + j / TILE % 2 * outs<OP>() * TILE * threads;
+  for (int j = 0; j < PANEL; j++) {
+    float most = how == ALL ? 0 : largest[j];
+    if (how != ROUND)
 #pragma unroll
-  for (int o = 0; o < outs<OP>(); o++)
+      for (int r = 0; r < GROUPS * ROWS; r++)
 #pragma unroll
-    for (int t = 0; t < TILE; t++)
-      turn[(o * TILE + t) * threads + threadIdx.x] = largest_of(sum[o][t]);
-  __syncthreads();
+        for (int c = 0; c < 4; c++) most = quantise_largest(most, sum.s[j][r][c]);
+    if (how == LOOK) largest[j] = most;
+    if (how == LOOK || !is_open(p, first + j)) continue;
+    const float factor = kaon_half_factor(most);
 #pragma unroll
-  for (int o = 0; o < outs<OP>(); o++)
-#pragma unroll
-    for (int t = 0; t < TILE; t++) {
-      if (!written<OP>(a, s, o, j + t)) continue;
-      float largest = 0;
-      for (int g = lane; g < threads; g += 32)
-        largest = quantise_largest(largest, turn[(o * TILE + t) * threads + g]);
-      item_round(a.v[OP == AXPY ? 1 : o], a.w, item_at(a.w, i, j + t), sum[o][t], largest);
-    }
-}
-
-/* Where a warp has several groups, all are looked through before the first is rounded: the same
- * numbers are computed twice. round: 0 or 1. */
-template <int OP>
-static __device__ __forceinline__ void several_groups(const block_call &a, const scratch &s,
-                                                      int64_t first, int round) {
-  const int n = a.w.nrhs, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  for (int g0 = 0; g0 < a.w.groups; g0 += blockDim.x / 32) {
-    const int g = g0 + warp;
-    const int64_t i = first + 32 * g;
-    if (g < a.w.groups) keep_items<OP>(a, s, i);
-    for (int j = 0; j < n; j += TILE) {
-      const real *panel = panel_at<OP>(a, s, j / TILE);
-      if (g >= a.w.groups) continue;
-      real sum[outs<OP>()][TILE][NUMBERS];
-      new_numbers<OP>(a, s, panel, i, j, sum);
-#pragma unroll
-      for (int o = 0; o < outs<OP>(); o++)
-#pragma unroll
-        for (int t = 0; t < TILE; t++) {
-          if (!written<OP>(a, s, o, j + t)) continue;
-          float *largest = s.largest + (o * n + j + t) * 32 + lane;
-          if (round == 0)
-            atomicMax((unsigned *)largest, __float_as_uint(largest_of(sum[o][t])));
-          else
-            item_round(a.v[OP == AXPY ? 1 : o], a.w, item_at(a.w, i, j + t), sum[o][t], *largest);
-        }
-    }
-  }
-  __syncthreads();
-}
-
-/* A block takes 32 sites at a time, a warp their groups warp, warp + warps, ... */
-template <int OP>
-static __device__ __forceinline__ void update_items(const block_call &a, const scratch &s) {
-  const int n = a.w.nrhs, warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;
-  const int64_t blocks = a.w.count / a.w.unit;
-  for (int64_t b = blockIdx.x; b < blocks; b += gridDim.x) {
-    const int64_t first = b * a.w.unit + lane;
-    for (int e = warp; e < a.vectors * n; e += warps) {
-      const int o = e / n, k = e % n;
-      s.steps[32 * e + lane] = s.open[k] ? item_step(a.v[o], a.w, item_at(a.w, first, k)) : 0;
-    }
-    if (a.w.groups > warps) {
-      for (int e = threadIdx.x; e < outs<OP>() * n * 32; e += blockDim.x) s.largest[e] = 0;
-      __syncthreads();
-      for (int round = 0; round < 2; round++) several_groups<OP>(a, s, first, round);
-      continue;
-    }
-    keep_items<OP>(a, s, first + 32 * warp);
-    __syncthreads();
-    for (int j = 0; j < n; j += TILE) {
-      real sum[outs<OP>()][TILE][NUMBERS];
-      new_numbers<OP>(a, s, panel_at<OP>(a, s, j / TILE), first + 32 * warp, j, sum);
-      write_tile<OP>(a, s, first + 32 * warp, j, sum);
-    }
-    __syncthreads();
+    for (int g = 0; g < GROUPS; g++)
+      item_round(v, a.w, at_of(a, p, first + j, group + g, 0), GROUPS > 1, sum.s[j][g * ROWS],
+                 factor);
+    if (how == ALL) v.scale[p.site + 4 * (first + j) * KAON_LANES] = fmaf(most, 0.0f, most);
   }
 }
 
 #endif
 
-template <int OP>
-static __global__ void __launch_bounds__(KAON_THREADS, 1)
-    block_kernel(const __grid_constant__ block_call a) {
-  extern __shared__ __align__(16) char shared[];
-  const scratch s = scratch_of<OP>(shared, a);
-  for (int k = threadIdx.x; k < a.w.nrhs; k += blockDim.x) s.open[k] = gate_open(a.gate, k);
-  __syncthreads();
-  load_panels<OP>(a, s, 0);
-  __syncthreads();
-  update_items<OP>(a, s);
+/* Half with one panel reads an operand where it needs it, v1 twice (the second time from a cache),
+ * rather than keep it: registers are dearer. */
+template <int QUADS>
+static __host__ __device__ constexpr bool reads_late() {
+  return KAON_HALF && QUADS <= PANEL;
 }
 
-/* As many threads as shared memory has room for; half: a warp for each group of components. */
-template <int OP>
-static int threads_for(const items &w, int panels) {
-  int threads = KAON_HALF && 32 * w.groups < KAON_THREADS ? 32 * w.groups : KAON_THREADS;
-  while (threads > 32 && scratch_bytes<OP>(w.nrhs, threads, panels) > SHARED_BYTES) threads -= 32;
-  return threads;
+/* A panel of results from quad `first` on, of the groups from `group` on. `largest`: as sums_write
+ * wants it, result after result `stride` apart. */
+template <int OP, int QUADS, int GROUPS>
+static __device__ __forceinline__ void update_panel(const block_call &a, const entry *panel,
+                                                    const place &p, int first, int group, way how,
+                                                    operand<QUADS, GROUPS> *x, float *largest,
+                                                    int stride) {
+  constexpr int grows = OP == AXPY ? 1 : 2; /* the result that adds to what is there */
+  constexpr int times = OP == AXPY ? 0 : 1; /* the operand that it adds */
+  constexpr bool late = OP == ROTATE && reads_late<QUADS>();
+  sums<GROUPS> sum;
+  if (OP == AXPY || a.vectors > 2) {
+    if (late) operand_read<QUADS, GROUPS>(a, a.v[times], p, group, &x[times]);
+    sums_begin<GROUPS>(a, &a.v[grows], p, first, group, &sum);
+    add_products<QUADS, GROUPS>(a, panel, OP == AXPY ? 0 : 2, x[times], &sum);
+    sums_write<GROUPS>(a, a.v[grows], p, first, group, how, largest + grows * stride, sum);
+  }
+  if (OP == AXPY) return;
+  if (late) operand_read<QUADS, GROUPS>(a, a.v[0], p, group, &x[0]);
+  sums_begin<GROUPS>(a, NULL, p, first, group, &sum);
+  add_products<QUADS, GROUPS>(a, panel, 0, x[0], &sum);
+  sums_write<GROUPS>(a, a.v[0], p, first, group, how, largest, sum);
+  if (a.vectors == 1) return;
+  if (late) operand_read<QUADS, GROUPS>(a, a.v[times], p, group, &x[times]);
+  add_products<QUADS, GROUPS>(a, panel, 1, x[times], &sum);
+  sums_write<GROUPS>(a, a.v[1], p, first, group, how, largest + stride, sum);
+}
+
+template <int OP, int QUADS, int GROUPS>
+static __device__ __forceinline__ void read_operands(const block_call &a, const place &p, int group,
+                                                     operand<QUADS, GROUPS> *x) {
+  if (OP == ROTATE && reads_late<QUADS>()) return;
+  operand_read<QUADS, GROUPS>(a, a.v[0], p, group, &x[0]);
+  if (OP == ROTATE && a.vectors > 1)
+    operand_read<QUADS, GROUPS>(a, a.v[1], p, group, &x[OP == ROTATE ? 1 : 0]);
+}
+
+/* All groups of a site, GROUPS at a time; old scales are read until all new numbers are there. */
+template <int OP, int QUADS, int GROUPS>
+static __device__ __forceinline__ void update_in_turns(const block_call &a, const place &p,
+                                                       uint64_t open, entry *panel) {
+#if KAON_HALF
+  enum { STRIDE = (QUADS + PANEL - 1) / PANEL * PANEL };
+  float largest[MATRICES * STRIDE];
+  for (int e = 0; e < MATRICES * STRIDE; e++) largest[e] = 0;
+  for (int how = LOOK; how <= ROUND; how++)
+    for (int group = 0; group < a.w.groups; group += GROUPS) {
+      operand<QUADS, GROUPS> x[2];
+      read_operands<OP, QUADS, GROUPS>(a, p, group, x);
+      for (int j = 0; j < a.quads; j += PANEL)
+        update_panel<OP, QUADS, GROUPS>(a, panel_at<OP>(a, j / PANEL, open, panel), p, j, group,
+                                        (way)how, x, largest + j, STRIDE);
+    }
+  for (int o = OP == AXPY ? 1 : 0; o < (OP == AXPY ? 2 : a.vectors); o++)
+    for (int j = 0; j < a.quads; j++)
+      if (is_open(p, j))
+        a.v[o].scale[p.site + 4 * j * KAON_LANES] =
+            fmaf(largest[o * STRIDE + j], 0.0f, largest[o * STRIDE + j]);
+#endif
+}
+
+template <int OP, int QUADS, int GROUPS>
+static __global__ void __launch_bounds__(THREADS, (blocks_wanted<QUADS, GROUPS>()))
+    block_kernel(const __grid_constant__ block_call a) {
+  extern __shared__ __align__(16) char shared[];
+  entry *panel = (entry *)shared;
+  const uint64_t open = open_columns(a.gate, a.w.nrhs);
+  if (open == 0) return;
+  load_panels<OP>(a, 0, open, panel);
+  __syncthreads();
+  const int64_t warps = blockDim.x / 32, step = gridDim.x * warps;
+  for (int64_t first = blockIdx.x * warps; first < a.tiles; first += step) {
+    const place p = place_of(a, first + threadIdx.x / 32, open);
+    if (KAON_HALF && GROUPS == 1) {
+      update_in_turns<OP, QUADS, GROUPS>(a, p, open, panel);
+      continue;
+    }
+    operand<QUADS, GROUPS> x[2];
+    read_operands<OP, QUADS, GROUPS>(a, p, 0, x);
+    for (int j = 0; j < (QUADS > PANEL ? a.quads : 1); j += PANEL)
+      update_panel<OP, QUADS, GROUPS>(a, panel_at<OP>(a, j / PANEL, open, panel), p, j, 0, ALL, x,
+                                      NULL, 0);
+  }
+}
+
+template <int OP, int QUADS, int GROUPS>
+static void launch_kernel(const kaon_launch *launch, const block_call &a) {
+  const int panels = (a.quads + PANEL - 1) / PANEL;
+  const size_t one = (size_t)(matrices<OP>() * a.quads * PANEL * 32) * sizeof(entry);
+  block_call call = a;
+  call.panels = one * (size_t)panels <= PANEL_BYTES ? panels : 1;
+  const size_t bytes = one * (size_t)call.panels;
+  const int64_t warps = THREADS / 32, turns = (a.tiles + warps - 1) / warps;
+  if (bytes > 48 << 10)
+    cudaFuncSetAttribute((const void *)block_kernel<OP, QUADS, GROUPS>,
+                         cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+  block_kernel<OP, QUADS, GROUPS><<<(unsigned)(turns < MOST_BLOCKS ? turns : MOST_BLOCKS), THREADS,
+                                    bytes, (cudaStream_t)launch->queue>>>(call);
 }
 
 template <int OP>
 static void launch_block(const kaon_launch *launch, const kaon_update_args *args) {
   block_call a = {};
-  const int n = args->shape.nrhs;
   a.w = items_of(&args->shape);
   a.vectors = OP == AXPY ? 2 : args->v[1].data == NULL ? 1 : args->v[2].data == NULL ? 2 : 3;
   a.complex_space = args->shape.complex_space;
-  a.panels = panels_of(n);
-  if (a.panels * panel_reals<OP>(n) * sizeof(real) > PANEL_BYTES) a.panels = 1;
+  a.quads = args->shape.nrhs <= 4 * PANEL ? PANEL : (args->shape.nrhs + 3) / 4;
+  a.tiles = KAON_HALF ? args->shape.nblocks * (KAON_LANES / PLACES) : a.w.count / PLACES;
   for (int i = 0; i < MATRICES; i++) {
     a.v[i] = args->v[i];
     a.slot[i] = args->c.slot[i];
@@ -370,14 +438,15 @@ static void launch_block(const kaon_launch *launch, const kaon_update_args *args
   }
   a.state = args->c.state;
   a.gate = args->gate;
-  const int threads = threads_for<OP>(a.w, a.panels);
-  const size_t bytes = scratch_bytes<OP>(n, threads, a.panels);
-  if (bytes > 48 << 10)
-    cudaFuncSetAttribute((const void *)block_kernel<OP>,
-                         cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
-  const int64_t turns = KAON_HALF ? a.w.count / a.w.unit : (a.w.count + threads - 1) / threads;
-  const int64_t blocks = turns < MOST_BLOCKS ? turns : MOST_BLOCKS;
-  block_kernel<OP><<<(unsigned)blocks, threads, bytes, (cudaStream_t)launch->queue>>>(a);
+  enum { FEW = PANEL, SOME = 2 * PANEL, ALL_QUADS = KAON_BLOCK_MAX / 4 };
+  if (KAON_HALF && a.quads <= FEW && a.w.groups == SPINOR_GROUPS && a.w.pack == NUMBERS)
+    launch_kernel<OP, FEW, KAON_HALF ? SPINOR_GROUPS : 1>(launch, a);
+  else if (a.quads <= FEW)
+    launch_kernel<OP, FEW, 1>(launch, a);
+  else if (a.quads <= SOME)
+    launch_kernel<OP, SOME, 1>(launch, a);
+  else
+    launch_kernel<OP, ALL_QUADS, 1>(launch, a);
 }
 
 extern "C" void KAON_EXPORT(kaon_block_rotate)(const kaon_launch *launch,

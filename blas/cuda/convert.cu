@@ -116,6 +116,7 @@ template <int FROM, int TO>
 static __global__ void __launch_bounds__(KAON_THREADS)
     convert_kernel(const __grid_constant__ convert_call a) {
   const share mine = share_of(a.sums);
+  kaon_wait_for_previous();
   if (!gate_open(a.sums.gate, mine.column)) return;
   double sum[2] = {0, 0};
   const int64_t step = (int64_t)a.sums.chunks * KAON_THREADS;
@@ -126,6 +127,7 @@ static __global__ void __launch_bounds__(KAON_THREADS)
     else
       convert_site<FROM, TO>(a, unit, (int)(i % KAON_LANES), sum);
   }
+  kaon_let_next_start();
   if (a.sums.sum.state == NULL) return;
   sums_finish<1>(a.sums, mine.column, mine.chunk, sum);
 }
@@ -142,10 +144,9 @@ extern "C" void kaon_convert_cuda(const kaon_launch *launch, const kaon_convert_
   const int chunks = chunks_of(launch, a.sites, args->sum.state != NULL ? 2 : 0);
   a.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
   const unsigned blocks = (unsigned)chunks * (unsigned)s->nrhs;
-  const cudaStream_t stream = (cudaStream_t)launch->queue;
-#define PAIR(from_, to_)                                                \
-  case 3 * from_ + to_:                                                 \
-    convert_kernel<from_, to_><<<blocks, KAON_THREADS, 0, stream>>>(a); \
+#define PAIR(from_, to_)                                                            \
+  case 3 * from_ + to_:                                                             \
+    kaon_cuda_launch(launch, convert_kernel<from_, to_>, blocks, KAON_THREADS, a);  \
     break;
   switch (3 * args->from + args->to) {
     PAIR(DOUBLE, DOUBLE)

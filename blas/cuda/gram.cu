@@ -1,27 +1,28 @@
 /* gram.cu - sums that join columns on the GPU (blas_ops.h): all products of two vectors' columns,
- * and the block recurrences after them. A block takes `rows` places of all columns to shared
- * memory, in double, and its threads have an EDGE x EDGE piece of the matrix each, for some of the
- * places. How many blocks there are depends on the shape alone, and every sum is taken in a fixed
- * order. */
+ * and the block recurrences after them. The tensor units multiply and add in double
+ * (lib/cuda/mma.h), places being the inner index: a warp goes through places of SIDE columns of
+ * either vector and keeps all their products. How many blocks there are depends on the shape alone,
+ * and every sum is taken in a fixed order. */
 #include "blas/cuda/items.h"
+#include "lib/cuda/mma.h"
 #include "lib/math/block.h"
 
-enum {
-  EDGE = 3,
-  PIECE = EDGE * EDGE,
-  GRAM_CHUNKS = 264,
-  GROUPS = 16,
-  BATCH = 4,
-  STAGE_BYTES = 56 << 10
-};
+/* Columns of either side of a piece of the matrix, in tiles of four: eight reals, (re, im) in turn.
+ */
+enum { TILES = 3, SIDE = 4 * TILES };
+/* Items of a column that a lane has of a step, pairs of complex numbers in them, places of a step.
+ */
+enum { ITEMS = NUMBERS == 2 ? 2 : 1, PAIRS_OF_STEP = ITEMS * NUMBERS / 4, PLACES = 4 * ITEMS };
+enum { GRAM_CHUNKS = 264, GROUPS = 16 };
+/* Products of tiles at a time: rows are two tiles (-1: none), columns one. Those of a Hermitian
+ * piece on the diagonal cover each pair of tiles in one order. */
+enum { FEW_PRODUCTS = 3, ALL_PRODUCTS = 6, TILE_ENTRIES = 16 };
 
 typedef struct gram_call {
   items w;
-  int hermitian, same, complex_space;
-  int rows;   /* places at a time, a power of 2, */
-  int bits;   /* in 2^bits items of a column */
-  int edges;  /* pieces side by side */
-  int pieces; /* of the matrix, or of its upper triangle */
+  int hermitian, complex_space;
+  int sides; /* pieces side by side */
+  int64_t turns;
   int shared_room;
   kaon_view v[2];
   kaon_cuda_sums sums;
@@ -35,109 +36,265 @@ static __device__ __noinline__ void block_run(int id, kaon_column_state *state, 
   kaon_block_run(id, &team);
 }
 
-/* Piece number p covers rows EDGE * *pi .. and columns EDGE * *pj ..; the upper triangle's are
- * numbered column by column. */
-static __device__ __forceinline__ void piece_place(const gram_call &a, int p, int *pi, int *pj) {
-  *pj = 0;
-  if (!a.hermitian) {
-    *pi = p % a.edges;
-    *pj = p / a.edges;
-    return;
-  }
-  while (p > *pj) p -= ++*pj;
-  *pi = p;
+/* ---- operands: lane 8 c + 4 h + t has column c of each tile, its real (h = 0) or its imaginary
+ * parts, at places t ---- */
+
+typedef struct side {
+  int column;    /* of tile 0 */
+  uint64_t open; /* bit 4 i: of tile i */
+} side;
+
+static __device__ __forceinline__ side side_of(int number, uint64_t open) {
+  side s;
+  s.column = number * SIDE + (int)threadIdx.x % 32 / 8;
+  s.open = s.column < KAON_BLOCK_MAX ? open >> s.column : 0;
+  return s;
 }
 
-/* Items first .. of operand o, all columns, to shared memory in double: row r of column k at
- * stage[k (rows + 1) + r]. BATCH of them are under way at once. */
-static __device__ __forceinline__ void stage_items(const gram_call &a, int o, int64_t first,
-                                                   const unsigned char *open, double2 *stage) {
-  const int pairs = a.w.pack > 1 ? a.w.pack / 2 : 1, bits = a.bits, each = 1 << bits;
-  const int count = a.w.nrhs << bits;
-  for (int begin = threadIdx.x; begin < count; begin += BATCH * KAON_THREADS) {
-    item x[BATCH];
-    float step[BATCH];
+static __device__ __forceinline__ bool is_open(const side &s, int tile) {
+  return (s.open >> 4 * tile & 1) != 0;
+}
+
+/* A lane's items at a step, and what a site's integers are worth. */
+typedef struct lane_items {
+  item x[TILES][ITEMS];
+} lane_items;
+
+/* at: where the lane's first item of tile 0 stands. */
+static __device__ __forceinline__ void read_items(const gram_call &a, const kaon_view &v,
+                                                  const side &s, int64_t at, bool whole,
+                                                  lane_items *x) {
 #pragma unroll
-    for (int c = 0; c < BATCH; c++) {
-      const int e = begin + c * KAON_THREADS, k = e >> bits;
-      const int64_t i = first + (e & (each - 1));
-      item zero = {};
-      x[c] = zero;
-      step[c] = 1;
-      if (e >= count || !open[k] || i >= a.w.count) continue;
-      const int64_t at = item_at(a.w, i, k);
-      x[c] = item_read(a.v[o], a.w, at);
-      step[c] = item_step(a.v[o], a.w, at);
+  for (int i = 0; i < TILES; i++)
+#pragma unroll
+    for (int c = 0; c < ITEMS; c++) {
+      const item zero = {};
+      x->x[i][c] =
+          is_open(s, i) ? item_read(v, a.w, at + (int64_t)(4 * i) * a.w.unit + 4 * c, whole) : zero;
     }
+}
+
+#if !KAON_HALF
+typedef struct tile_scale {
+  char none;
+} tile_scale;
+
+/* The lane's part of complex number c of its items of a tile. */
+static __device__ __forceinline__ double part_of(const item *x, int c, const tile_scale &scale) {
+  (void)scale;
+  const real *pair = x[2 * c / NUMBERS].v + 2 * c % NUMBERS;
+  return (double)(threadIdx.x & 4 ? pair[1] : pair[0]);
+}
+#else
+/* An integer q, exactly: 2^20 + 2^15 + q stands in the upper half of a double, and a multiply-add
+ * takes the rest off with the scale's factor. */
+typedef struct tile_scale {
+  double unit, rest;
+} tile_scale;
+
+static __device__ __forceinline__ tile_scale scale_of(float unit) {
+  tile_scale s;
+  s.unit = (double)unit;
+  s.rest = -1081344.0 * s.unit;
+  return s;
+}
+
+static __device__ __forceinline__ double part_of(const item *x, int c, const tile_scale &scale) {
+  const int which = threadIdx.x & 4 ? 0x7632 : 0x7610;
+  const uint32_t upper = __byte_perm(x[0].v[c] ^ 0x80008000u, 0x41300000u, which);
+  return fma(__hiloint2double((int)upper, 0), scale.unit, scale.rest);
+}
+#endif
+
+/* ---- products ---- */
+
+template <bool ALL>
+static __host__ __device__ constexpr int products() {
+  return ALL ? ALL_PRODUCTS : FEW_PRODUCTS;
+}
+/* Rows and columns of product m: 01|0 01|1 01|2 2-|0 2-|1 2-|2, or 01|1 20|0 12|2. */
+template <bool ALL>
+static __host__ __device__ constexpr int tile_of_rows(int m, int second) {
+  return ALL ? (m < 3    ? second
+                : second ? -1
+                         : 2)
+             : (second ? (m == 0   ? 1
+                          : m == 1 ? 0
+                                   : 2)
+                       : (m == 0   ? 0
+                          : m == 1 ? 2
+                                   : 1));
+}
+template <bool ALL>
+static __host__ __device__ constexpr int tile_of_columns(int m) {
+  return ALL ? m % 3 : m == 0 ? 1 : m == 1 ? 0 : 2;
+}
+
+/* sum += what the lanes' items give. */
+template <bool ALL>
+static __device__ __forceinline__ void add_items(double sum[][4], const lane_items &x,
+                                                 const tile_scale *x_scale, const lane_items &y,
+                                                 const tile_scale *y_scale) {
 #pragma unroll
-    for (int c = 0; c < BATCH; c++) {
-      const int e = begin + c * KAON_THREADS;
-      real value[NUMBERS];
-      if (e >= count) continue;
-      item_values(x[c], 1, value);
-      double2 *to = stage + (e >> bits) * (a.rows + 1) + (e & (each - 1)) * pairs;
+  for (int p = 0; p < PAIRS_OF_STEP; p++) {
+    double u[TILES][2], w[TILES][2];
 #pragma unroll
-      for (int r = 0; r < NUMBERS / 2; r++)
-        if (r < pairs)
-          to[r] = make_double2((double)value[2 * r] * step[c], (double)value[2 * r + 1] * step[c]);
+    for (int i = 0; i < TILES; i++)
+#pragma unroll
+      for (int c = 0; c < 2; c++) {
+        u[i][c] = part_of(x.x[i], 2 * p + c, x_scale[i]);
+        w[i][c] = part_of(y.x[i], 2 * p + c, y_scale[i]);
+      }
+#pragma unroll
+    for (int m = 0; m < products<ALL>(); m++) {
+      const int upper = tile_of_rows<ALL>(m, 0), lower = tile_of_rows<ALL>(m, 1);
+      const double left[4] = {u[upper][0], lower < 0 ? 0 : u[lower < 0 ? 0 : lower][0], u[upper][1],
+                              lower < 0 ? 0 : u[lower < 0 ? 0 : lower][1]};
+      mma_double(sum[m], left, w[tile_of_columns<ALL>(m)]);
     }
   }
 }
 
-/* Places slice, slice + slices, ... of the stage to this thread's piece. */
-static __device__ __forceinline__ void add_rows(const double2 *x, const double2 *y, int stride,
-                                                int rows, int slice, int slices,
-                                                double sum[PIECE][2]) {
-  for (int r = slice; r < rows; r += slices) {
-    double2 u[EDGE], w[EDGE];
+/* A turn. Double and single: steps in a row; half: four sites, all their groups. */
+#if !KAON_HALF
+template <bool ALL, bool SAME>
+static __host__ __device__ constexpr int steps_of_turn() {
+  return ALL ? 1 : (SAME ? 4 : 2) / ITEMS;
+}
+
+template <bool ALL, bool SAME>
+static __device__ __forceinline__ void add_turn(const gram_call &a, int64_t turn, const side &sx,
+                                                const side &sy, double sum[][4]) {
+  constexpr int steps = steps_of_turn<ALL, SAME>();
+  lane_items x[steps], y[steps];
+  tile_scale none[TILES];
 #pragma unroll
-    for (int i = 0; i < EDGE; i++) {
-      u[i] = x[i * stride + r];
-      w[i] = y[i * stride + r];
+  for (int s = 0; s < steps; s++) {
+    const int64_t place = (turn * steps + s) * PLACES + threadIdx.x % 4;
+    if (place >= a.w.count) {
+      x[s] = y[s] = lane_items{};
+      continue;
     }
+    read_items(a, a.v[0], sx, item_at(a.w, place, sx.column), true, &x[s]);
+    if (!SAME) read_items(a, a.v[1], sy, item_at(a.w, place, sy.column), true, &y[s]);
+  }
 #pragma unroll
-    for (int j = 0; j < EDGE; j++)
-#pragma unroll
-      for (int i = 0; i < EDGE; i++) add_product(sum[j * EDGE + i], u[i].x, u[i].y, w[j].x, w[j].y);
+  for (int s = 0; s < steps; s++) add_items<ALL>(sum, x[s], none, SAME ? x[s] : y[s], none);
+}
+#else
+template <bool ALL, bool SAME>
+static __host__ __device__ constexpr int steps_of_turn() {
+  return 1;
+}
+
+template <bool ALL, bool SAME>
+static __device__ __forceinline__ void add_groups(const gram_call &a, int64_t turn, const side &sx,
+                                                  const side &sy, bool whole, int first, int groups,
+                                                  const tile_scale *x_scale,
+                                                  const tile_scale *y_scale, double sum[][4]) {
+  const int lane = (int)(turn % 8) * 4 + (int)threadIdx.x % 4;
+#pragma unroll(SAME ? 3 : 1)
+  for (int g = first; g < groups; g++) {
+    lane_items x, y;
+    const int64_t unit = turn / 8 * a.w.nrhs;
+    read_items(a, a.v[0], sx, (unit + sx.column) * a.w.unit + g * KAON_LANES + lane, whole, &x);
+    if (!SAME)
+      read_items(a, a.v[1], sy, (unit + sy.column) * a.w.unit + g * KAON_LANES + lane, whole, &y);
+    add_items<ALL>(sum, x, x_scale, SAME ? x : y, SAME ? x_scale : y_scale);
   }
 }
 
-/* This block's sums of all its pieces to partials[(chunk * pieces + piece) * PIECE + entry]. */
-static __device__ __forceinline__ void gram_leave(const gram_call &a, int chunk, int first,
-                                                  int count, int slices, double sum[PIECE][2],
-                                                  double2 *room) {
-  double2 *partials = (double2 *)a.sums.partials + ((int64_t)chunk * a.pieces + first) * PIECE;
-  for (int e = 0; e < PIECE; e++) {
-    double re = 0, im = 0;
+static __device__ __forceinline__ void read_scales(const gram_call &a, const kaon_view &v,
+                                                   const side &s, int64_t turn, tile_scale *scale) {
+  const int64_t at = (turn / 8 * a.w.nrhs + s.column) * KAON_LANES + turn % 8 * 4 + threadIdx.x % 4;
 #pragma unroll
-    for (int o = 0; o < PIECE; o++)
-      if (o == e) re = sum[o][0], im = sum[o][1];
-    __syncthreads();
-    room[threadIdx.x] = make_double2(re, im);
-    __syncthreads();
-    if (threadIdx.x >= count) continue;
-    double2 total = room[threadIdx.x];
-    for (int s = 1; s < slices; s++) {
-      total.x += room[s * count + threadIdx.x].x;
-      total.y += room[s * count + threadIdx.x].y;
+  for (int i = 0; i < TILES; i++)
+    scale[i] = scale_of(is_open(s, i) ? kaon_half_unit(v.scale[at + 4 * i * KAON_LANES]) : 0);
+}
+
+template <bool ALL, bool SAME>
+static __device__ __forceinline__ void add_turn(const gram_call &a, int64_t turn, const side &sx,
+                                                const side &sy, double sum[][4]) {
+  enum { SPINOR_GROUPS = 3 };
+  tile_scale x_scale[TILES], y_scale[TILES];
+  read_scales(a, a.v[0], sx, turn, x_scale);
+  if (!SAME) read_scales(a, a.v[1], sy, turn, y_scale);
+  if (a.w.groups == SPINOR_GROUPS && a.w.pack == NUMBERS)
+    add_groups<ALL, SAME>(a, turn, sx, sy, true, 0, SPINOR_GROUPS, x_scale, y_scale, sum);
+  else
+    add_groups<ALL, SAME>(a, turn, sx, sy, false, 0, a.w.groups, x_scale, y_scale, sum);
+}
+#endif
+
+/* Sums of a piece over this block's turns, a warp's after the other's, to room[warp][entry]: number
+ * c of the rows and t of the columns of product m, second tile r, at ((2 m + r) 4 + c) 4 + t. */
+template <bool ALL, bool SAME>
+static __device__ __forceinline__ void add_turns(const gram_call &a, const side &sx, const side &sy,
+                                                 double2 *room) {
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  double sum[products<ALL>()][4];
+#pragma unroll
+  for (int e = 0; e < 4 * products<ALL>(); e++) sum[e / 4][e % 4] = 0;
+  for (int64_t turn = (int64_t)blockIdx.x * KAON_WARPS + warp; turn < a.turns;
+       turn += (int64_t)a.sums.chunks * KAON_WARPS)
+    add_turn<ALL, SAME>(a, turn, sx, sy, sum);
+#pragma unroll
+  for (int m = 0; m < products<ALL>(); m++)
+#pragma unroll
+    for (int r = 0; r < 2; r++) {
+      /* (re, re), (re, im) here, (im, re), (im, im) in the lane of the imaginary part */
+      const double im_re = __shfl_xor_sync(0xffffffffu, sum[m][2 * r], 4);
+      const double im_im = __shfl_xor_sync(0xffffffffu, sum[m][2 * r + 1], 4);
+      if ((lane & 4) == 0)
+        room[((warp * products<ALL>() + m) * 2 + r) * TILE_ENTRIES + lane / 8 * 4 + lane % 4] =
+            make_double2(sum[m][2 * r] + im_im, sum[m][2 * r + 1] - im_re);
     }
-    partials[threadIdx.x * PIECE + e] = total;
+  __syncthreads();
+}
+
+/* This block's sums to partials[chunk n^2 + j n + i]; Hermitian: i <= j alone. */
+template <bool ALL>
+static __device__ __forceinline__ void gram_leave(const gram_call &a, int piece_i, int piece_j,
+                                                  const double2 *room) {
+  enum { ENTRIES = 2 * products<ALL>() * TILE_ENTRIES };
+  const int n = a.w.nrhs;
+  double2 *partials = (double2 *)a.sums.partials + (int64_t)blockIdx.x * n * n;
+  for (int e = threadIdx.x; e < ENTRIES; e += KAON_THREADS) {
+    const int m = e / (2 * TILE_ENTRIES), rows = tile_of_rows<ALL>(m, e / TILE_ENTRIES % 2);
+    const int i = piece_i * SIDE + rows * 4 + e / 4 % 4;
+    const int j = piece_j * SIDE + tile_of_columns<ALL>(m) * 4 + e % 4;
+    if (rows < 0 || i >= n || j >= n) continue;
+    /* (i, j) and (j, i) mirror each other only when all chunks are added: always the same one */
+    if (a.hermitian && i > j && (ALL || i / 4 == j / 4)) continue;
+    double2 z = room[e];
+    for (int w = 1; w < KAON_WARPS; w++) {
+      z.x += room[w * ENTRIES + e].x;
+      z.y += room[w * ENTRIES + e].y;
+    }
+    const bool swap = a.hermitian && i > j;
+    partials[swap ? i * n + j : j * n + i] = make_double2(z.x, swap ? -z.y : z.y);
   }
   __threadfence();
 }
 
-/* Sum of parts first, first + step, ... below end into part `to` of entry e. */
+/* ---- the end ---- */
+
+/* Sum of parts first, first + step, ... below end of an entry. */
 static __device__ __forceinline__ double2 gram_add(const gram_call &a, int entry, int first,
                                                    int step, int end) {
   const double2 *parts = (const double2 *)a.sums.partials;
   double2 total = make_double2(0, 0);
 #pragma unroll 8
   for (int c = first; c < end; c += step) {
-    const double2 z = __ldcg(parts + (int64_t)c * a.pieces * PIECE + entry);
+    const double2 z = __ldcg(parts + (int64_t)c * a.w.nrhs * a.w.nrhs + entry);
     total.x += z.x;
     total.y += z.y;
   }
   return total;
+}
+
+static __device__ __forceinline__ bool gram_has(const gram_call &a, int entry) {
+  return !a.hermitian || entry % a.w.nrhs <= entry / a.w.nrhs;
 }
 
 /* Many chunks are added in groups, each by its last block, and the groups by the last of those:
@@ -150,27 +307,26 @@ static __device__ __forceinline__ int gram_groups(const gram_call &a) {
 
 /* The block that is last has all sums. */
 static __device__ __forceinline__ bool gram_last(const gram_call &a, int chunk, int blocks_y) {
-  const int chunks = a.sums.chunks, groups = gram_groups(a);
+  const int chunks = a.sums.chunks, groups = gram_groups(a), n = a.w.nrhs;
   if (groups == 0) return sums_last(a.sums, 0, chunks * blocks_y);
   const int group = chunk % groups, members = (chunks - group + groups - 1) / groups;
   if (!sums_last(a.sums, 1 + group, members * blocks_y)) return false;
-  for (int e = threadIdx.x; e < a.pieces * PIECE; e += KAON_THREADS)
-    ((double2 *)a.sums.partials)[(int64_t)group * a.pieces * PIECE + e] =
-        gram_add(a, e, group, groups, chunks);
+  for (int e = threadIdx.x; e < n * n; e += KAON_THREADS)
+    if (gram_has(a, e))
+      ((double2 *)a.sums.partials)[(int64_t)group * n * n + e] =
+          gram_add(a, e, group, groups, chunks);
   __threadfence();
   return sums_last(a.sums, 0, groups);
 }
 
 /* Entry (i, j) into column j's slot, and its mirror image. */
-static __device__ __forceinline__ void gram_slots(const gram_call &a, const unsigned char *open) {
+static __device__ __forceinline__ void gram_slots(const gram_call &a, uint64_t open) {
   const int n = a.w.nrhs, parts = gram_groups(a) > 0 ? gram_groups(a) : a.sums.chunks;
   kaon_column_state *state = a.sums.sum.state;
-  for (int e = threadIdx.x; e < a.pieces * PIECE; e += KAON_THREADS) {
-    int pi, pj;
-    piece_place(a, e / PIECE, &pi, &pj);
-    const int i = pi * EDGE + e % PIECE % EDGE, j = pj * EDGE + e % PIECE / EDGE;
+  for (int e = threadIdx.x; e < n * n; e += KAON_THREADS) {
+    const int i = e % n, j = e / n;
+    if (!gram_has(a, e) || !(open >> i & open >> j & 1)) continue;
     double2 z = gram_add(a, e, 0, 1, parts);
-    if (i >= n || j >= n || !open[i] || !open[j] || (a.hermitian && i > j)) continue;
     if (!a.complex_space || (a.hermitian && i == j)) z.y = 0;
     kaon_set(&state[j], a.sums.sum.slot[0] + i, z.x, z.y);
     if (a.hermitian && i != j) kaon_set(&state[i], a.sums.sum.slot[0] + j, z.x, -z.y);
@@ -178,40 +334,29 @@ static __device__ __forceinline__ void gram_slots(const gram_call &a, const unsi
   __syncthreads();
 }
 
+/* blockIdx.y: the piece; the upper triangle's are numbered column by column. */
+static __device__ __forceinline__ void piece_place(const gram_call &a, int number, int *i, int *j) {
+  *i = number;
+  *j = 0;
+  if (a.hermitian)
+    while (*i > *j) *i -= ++*j;
+  else
+    *j = number / a.sides, *i = number % a.sides;
+}
+
+/* ALL: not a Hermitian matrix of one piece. */
+template <bool ALL, bool SAME>
 static __global__ void __launch_bounds__(KAON_THREADS, 2)
     gram_kernel(const __grid_constant__ gram_call a) {
   extern __shared__ __align__(16) char shared[];
-  __shared__ unsigned char open[KAON_BLOCK_MAX + 2];
-  const int n = a.w.nrhs, stride = a.rows + 1;
-  bool any = false;
-  for (int k = 0; k < n; k++) any |= gate_open(a.sums.gate, k);
+  const int n = a.w.nrhs;
+  const uint64_t open = open_columns(a.sums.gate, n);
   if (a.v[0].data != NULL) {
-    if (!any) return;
-    for (int k = threadIdx.x; k < n; k += KAON_THREADS) open[k] = gate_open(a.sums.gate, k);
-    double2 *x = (double2 *)shared, *y = a.same ? x : x + a.edges * EDGE * stride;
-    for (int e = threadIdx.x; e < (a.same ? 1 : 2) * a.edges * EDGE * stride; e += KAON_THREADS)
-      x[e] = make_double2(0, 0);
-    __syncthreads();
-    const int first = blockIdx.y * KAON_THREADS;
-    const int count = a.pieces - first < KAON_THREADS ? a.pieces - first : KAON_THREADS;
-    const int slices = KAON_THREADS / count, slice = threadIdx.x / count;
-    int pi, pj;
-    piece_place(a, first + threadIdx.x % count, &pi, &pj);
-    double sum[PIECE][2];
-#pragma unroll
-    for (int e = 0; e < PIECE; e++) sum[e][0] = sum[e][1] = 0;
-    const int each = 1 << a.bits;
-    for (int64_t i = (int64_t)blockIdx.x * each; i < a.w.count;
-         i += (int64_t)a.sums.chunks * each) {
-      stage_items(a, 0, i, open, x);
-      if (!a.same) stage_items(a, 1, i, open, y);
-      __syncthreads();
-      if (slice < slices)
-        add_rows(x + pi * EDGE * stride, y + pj * EDGE * stride, stride, a.rows, slice, slices,
-                 sum);
-      __syncthreads();
-    }
-    gram_leave(a, blockIdx.x, first, count, slices, sum, x);
+    int i, j;
+    if (open == 0) return;
+    piece_place(a, blockIdx.y, &i, &j);
+    add_turns<ALL, SAME>(a, side_of(i, open), side_of(j, open), (double2 *)shared);
+    gram_leave<ALL>(a, i, j, (const double2 *)shared);
     if (!gram_last(a, blockIdx.x, gridDim.y)) return;
     gram_slots(a, open);
   }
@@ -220,42 +365,49 @@ static __global__ void __launch_bounds__(KAON_THREADS, 2)
               a.shared_room ? (double *)shared : a.sums.partials);
 }
 
-extern "C" void KAON_EXPORT(kaon_gram)(const kaon_launch *launch, const kaon_update_args *args) {
+/* Shape of the sums: turns (of `places` places but in half), chunks. Returns the pieces of the
+ * matrix. */
+static int gram_shape(const kaon_update_args *args, int places, gram_call *a, int64_t *chunks) {
+  const int n = args->shape.nrhs;
+  const int64_t room = (int64_t)KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX / (2 * n);
+  a->w = items_of(&args->shape);
+  a->sides = (n + SIDE - 1) / SIDE;
+  a->turns =
+      KAON_HALF ? args->shape.nblocks * (KAON_LANES / 4) : (a->w.count + places - 1) / places;
+  *chunks = (a->turns + KAON_WARPS - 1) / KAON_WARPS;
+  if (*chunks > GRAM_CHUNKS) *chunks = GRAM_CHUNKS;
+  if (*chunks > room) *chunks = room;
+  return a->hermitian ? a->sides * (a->sides + 1) / 2 : a->sides * a->sides;
+}
+
+template <bool ALL, bool SAME>
+static void launch_gram(const kaon_launch *launch, const kaon_update_args *args) {
   gram_call a = {};
   const int n = args->shape.nrhs;
-  if (args->sum.state == NULL) return;
+  int64_t chunks = 1;
+  int pieces = 1;
   a.v[0] = args->v[0];
   a.v[1] = args->v[1];
-  a.same = args->v[0].data == args->v[1].data;
   a.hermitian = args->n;
   a.complex_space = args->shape.complex_space;
-  a.edges = (n + EDGE - 1) / EDGE;
-  a.pieces = a.hermitian ? a.edges * (a.edges + 1) / 2 : a.edges * a.edges;
-  const int stages = a.same ? 1 : 2;
-  for (a.rows = 128; a.rows > 8; a.rows /= 2)
-    if (stages * a.edges * EDGE * (a.rows + 1) * (int)sizeof(double2) <= STAGE_BYTES) break;
-  int64_t chunks = 1;
   a.w.nrhs = n;
-  if (args->v[0].data != NULL) {
-    a.w = items_of(&args->shape);
-    const int each = a.rows / (a.w.pack > 1 ? a.w.pack / 2 : 1);
-    while (1 << a.bits < each) a.bits++;
-    const int64_t room = (int64_t)KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX * n / (2 * a.pieces * PIECE);
-    chunks = (a.w.count + each - 1) / each;
-    if (chunks > GRAM_CHUNKS) chunks = GRAM_CHUNKS;
-    if (chunks > room) chunks = room;
-  }
+  if (args->v[0].data != NULL)
+    pieces = gram_shape(args, PLACES * steps_of_turn<ALL, SAME>(), &a, &chunks);
   a.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, (int)chunks);
-  size_t bytes = (size_t)(stages * a.edges * EDGE * (a.rows + 1)) * sizeof(double2);
-  const size_t room_bytes = (size_t)kaon_block_room(n) * sizeof(double);
-  if (bytes < KAON_THREADS * sizeof(double2)) bytes = KAON_THREADS * sizeof(double2);
-  a.shared_room = room_bytes <= 40 << 10;
-  if (a.shared_room && bytes < room_bytes) bytes = room_bytes;
-  const dim3 grid((unsigned)chunks, args->v[0].data != NULL
-                                        ? (unsigned)((a.pieces + KAON_THREADS - 1) / KAON_THREADS)
-                                        : 1);
-  if (bytes > 48 << 10)
-    cudaFuncSetAttribute((const void *)gram_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                         (int)bytes);
-  gram_kernel<<<grid, KAON_THREADS, bytes, (cudaStream_t)launch->queue>>>(a);
+  size_t bytes = (size_t)(KAON_WARPS * 2 * products<ALL>() * TILE_ENTRIES) * sizeof(double2);
+  const size_t room = (size_t)kaon_block_room(n) * sizeof(double);
+  a.shared_room = room <= 40 << 10;
+  if (a.shared_room && bytes < room) bytes = room;
+  gram_kernel<ALL, SAME><<<dim3((unsigned)chunks, (unsigned)pieces), KAON_THREADS, bytes,
+                           (cudaStream_t)launch->queue>>>(a);
+}
+
+extern "C" void KAON_EXPORT(kaon_gram)(const kaon_launch *launch, const kaon_update_args *args) {
+  if (args->sum.state == NULL) return;
+  if (!args->n || args->shape.nrhs > SIDE)
+    launch_gram<true, false>(launch, args);
+  else if (args->v[0].data != args->v[1].data)
+    launch_gram<false, false>(launch, args);
+  else
+    launch_gram<false, true>(launch, args);
 }

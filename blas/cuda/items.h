@@ -12,7 +12,7 @@ enum { NUMBERS = WORD };
 typedef word item;
 #else
 enum { NUMBERS = KAON_ACCESS / (int)sizeof(stored) };
-typedef kaon_packet<stored, NUMBERS> item;
+typedef kaon_packet<uint32_t, NUMBERS / 2> item; /* pairs of integers, the first one below */
 #endif
 
 typedef struct items {
@@ -35,66 +35,64 @@ static items items_of(const kaon_shape *shape) {
   return w;
 }
 
-/* Where item i of a column stands among all. */
+/* Which columns take part, a bit each; all lanes of a warp call it. */
+static __device__ __forceinline__ uint64_t open_columns(const kaon_gate &gate, int nrhs) {
+  const int lane = threadIdx.x % 32;
+  const bool low = lane < nrhs && gate_open(gate, lane);
+  const bool high = lane + 32 < nrhs && gate_open(gate, lane + 32);
+  return __ballot_sync(0xffffffffu, low) | (uint64_t)__ballot_sync(0xffffffffu, high) << 32;
+}
+
+/* The block of item i of a column, and where it stands among all items. */
+static __device__ __forceinline__ int64_t item_block(const items &w, int64_t i) {
+  return i >> 32 == 0 ? (int64_t)((uint32_t)i / (uint32_t)w.unit) : i / w.unit;
+}
+
 static __device__ __forceinline__ int64_t item_at(const items &w, int64_t i, int column) {
-  const int64_t block = i >> 32 == 0 ? (int64_t)((uint32_t)i / (uint32_t)w.unit) : i / w.unit;
-  return i + (block * (w.nrhs - 1) + column) * w.unit;
+  return i + (item_block(w, i) * (w.nrhs - 1) + column) * w.unit;
 }
 
 #if !KAON_HALF
-static __device__ __forceinline__ item item_read(const kaon_view &v, const items &w, int64_t at) {
-  (void)w;
+static __device__ __forceinline__ item item_read(const kaon_view &v, const items &w, int64_t at,
+                                                 bool whole) {
+  (void)w, (void)whole;
   return word_read(v, at);
 }
-
-/* What an item's integers are worth. */
-static __device__ __forceinline__ float item_step(const kaon_view &v, const items &w, int64_t at) {
-  (void)v, (void)w, (void)at;
-  return 1;
-}
-
-static __device__ __forceinline__ void item_values(const item &x, float step, real *value) {
-  (void)step;
-#pragma unroll
-  for (int r = 0; r < NUMBERS; r++) value[r] = x.v[r];
-}
 #else
-static __device__ __forceinline__ item item_read(const kaon_view &v, const items &w, int64_t at) {
-  if (w.pack == NUMBERS) return ((const item *)v.data)[at];
-  item x;
+/* whole: items of NUMBERS reals. */
+static __device__ __forceinline__ item item_read(const kaon_view &v, const items &w, int64_t at,
+                                                 bool whole) {
+  if (whole) return ((const item *)v.data)[at];
+  const uint16_t *from = (const uint16_t *)v.data + at * w.pack;
+  item x = {};
 #pragma unroll
   for (int r = 0; r < NUMBERS; r++)
-    x.v[r] = r < w.pack ? ((const stored *)v.data)[at * w.pack + r] : (stored)0;
+    if (r < w.pack) x.v[r / 2] |= (uint32_t)from[r] << 16 * (r % 2);
   return x;
 }
 
-static __device__ __forceinline__ float *item_scale(const kaon_view &v, const items &w,
-                                                    int64_t at) {
-  return v.scale + at / w.unit * KAON_LANES + at % KAON_LANES;
+/* Integer r as a float, by the bits of one that begins at 2^23 + 2^15: conversions are slow. */
+static __device__ __forceinline__ float item_integer(const item &x, int r) {
+  return __uint_as_float(
+             __byte_perm(x.v[r / 2] ^ 0x80008000u, 0x4b000000u, r % 2 ? 0x7632 : 0x7610)) -
+         8421376.0f;
 }
 
-static __device__ __forceinline__ float item_step(const kaon_view &v, const items &w, int64_t at) {
-  return kaon_half_unit(*item_scale(v, w, at));
-}
-
-static __device__ __forceinline__ void item_values(const item &x, float step, real *value) {
-#pragma unroll
-  for (int r = 0; r < NUMBERS; r++) value[r] = x.v[r] * step;
-}
-
+/* Rounds and stores; factor: of the site's largest number (kaon_half_factor). */
 static __device__ __forceinline__ void item_round(const kaon_view &v, const items &w, int64_t at,
-                                                  const real *value, float largest) {
-  const float factor = kaon_half_factor(largest);
+                                                  bool whole, const real *value, float factor) {
   item x;
 #pragma unroll
-  for (int r = 0; r < NUMBERS; r++) v_store_int16(x.v + r, value[r] * factor);
-  if (w.pack == NUMBERS)
+  for (int r = 0; r < NUMBERS; r += 2)
+    x.v[r / 2] = quantise_pair<true>(value[r], value[r + 1], factor);
+  if (whole) {
     ((item *)v.data)[at] = x;
-  else
+    return;
+  }
+  uint16_t *to = (uint16_t *)v.data + at * w.pack;
 #pragma unroll
-    for (int r = 0; r < NUMBERS; r++)
-      if (r < w.pack) ((stored *)v.data)[at * w.pack + r] = x.v[r];
-  *item_scale(v, w, at) = largest; /* the same from every group of the site */
+  for (int r = 0; r < NUMBERS; r++)
+    if (r < w.pack) to[r] = (uint16_t)(x.v[r / 2] >> 16 * (r % 2));
 }
 #endif
 

@@ -14,19 +14,25 @@ typedef struct dot_call {
   kaon_cuda_sums sums;
 } dot_call;
 
-/* What a dot kernel was asked for: slots as bits. */
-static __device__ __forceinline__ int dot_wants(const kaon_cuda_sums &s) {
-  return (int)sums_want(s, 0) | (int)sums_want(s, 1) << 1 | (int)sums_want(s, 2) << 2;
+/* What a thread has on its way at once, all of it before the first is used; what lies beyond the
+ * column is 0. A block has few turns, so one that is not full is not done item by item. */
+template <int WANTS>
+static __host__ __device__ constexpr int dot_batch() {
+  constexpr bool one_operand = WANTS == 2 || WANTS == 4;
+  return (one_operand ? 8 : 4) / (KAON_HALF ? 2 : 1);
 }
 
 #if !KAON_HALF
-/* N words, `step` apart; all are on their way before the first is used. WANTS: of dot_wants. */
-template <int WANTS, int N>
-static __device__ __forceinline__ void dot_words(const dot_call &a, int64_t i, int64_t step,
+/* WANTS: slots as bits. */
+template <int WANTS>
+static __device__ __forceinline__ void dot_items(const dot_call &a, int64_t i, int64_t step,
                                                  int column, double *sum) {
+  constexpr int N = dot_batch<WANTS>();
   word x[N], y[N];
 #pragma unroll
   for (int n = 0; n < N; n++) {
+    x[n] = y[n] = word{};
+    if (i + n * step >= a.w.count) continue;
     const int64_t at = word_at(a.w, i + n * step, column);
     if (WANTS & 5) y[n] = word_read(a.v[1], at);
     if (WANTS & 3) x[n] = word_read(a.v[0], at);
@@ -38,25 +44,20 @@ static __device__ __forceinline__ void dot_words(const dot_call &a, int64_t i, i
     if (WANTS & 4) add_square(sum + 4, y[n]);
   }
 }
-
-template <int WANTS>
-static __device__ __forceinline__ void dot_column(const dot_call &a, share mine, double *sum) {
-  enum { BATCH = 4 };
-  const int64_t step = (int64_t)a.sums.chunks * KAON_THREADS;
-  int64_t i = (int64_t)mine.chunk * KAON_THREADS + threadIdx.x;
-  for (; i + (BATCH - 1) * step < a.w.count; i += BATCH * step)
-    dot_words<WANTS, BATCH>(a, i, step, mine.column, sum);
-  for (; i < a.w.count; i += step) dot_words<WANTS, 1>(a, i, step, mine.column, sum);
-}
 #else
-/* N sites of a spinor, `step` apart. */
-template <int WANTS, int N>
-static __device__ __forceinline__ void dot_spinors(const dot_call &a, int64_t i, int64_t step,
-                                                   int column, double *sum) {
+/* Sites of a spinor; WANTS: slots as bits. */
+template <int WANTS>
+static __device__ __forceinline__ void dot_items(const dot_call &a, int64_t i, int64_t step,
+                                                 int column, double *sum) {
+  constexpr int N = dot_batch<WANTS>();
   stored x[N][SPINOR], y[N][SPINOR];
   float x_scale[N], y_scale[N];
 #pragma unroll
   for (int n = 0; n < N; n++) {
+#pragma unroll
+    for (int c = 0; c < SPINOR; c++) x[n][c] = y[n][c] = 0;
+    x_scale[n] = y_scale[n] = 0;
+    if (i + n * step >= a.w.count) continue;
     const int64_t unit = unit_of(a.w, i + n * step, column);
     const int lane = lane_of(i + n * step);
     if (WANTS & 5) {
@@ -76,44 +77,62 @@ static __device__ __forceinline__ void dot_spinors(const dot_call &a, int64_t i,
   }
 }
 
+/* A site of any size. */
 template <int WANTS>
-static __device__ __forceinline__ void dot_column(const dot_call &a, share mine, double *sum) {
-  enum { BATCH = 2 };
-  const int64_t step = (int64_t)a.sums.chunks * KAON_THREADS;
-  int64_t i = (int64_t)mine.chunk * KAON_THREADS + threadIdx.x;
-  if (a.w.ncomp != SPINOR) {
-    for (; i < a.w.count; i += step) {
-      const int64_t unit = unit_of(a.w, i, mine.column);
-      const int lane = lane_of(i);
-      if (WANTS & 1) add_sites(sum, a.v[0], a.v[1], a.w, unit, lane);
-      if (WANTS & 2) add_sites(sum + 2, a.v[0], a.v[0], a.w, unit, lane);
-      if (WANTS & 4) add_sites(sum + 4, a.v[1], a.v[1], a.w, unit, lane);
-    }
-    return;
-  }
-  for (; i + (BATCH - 1) * step < a.w.count; i += BATCH * step)
-    dot_spinors<WANTS, BATCH>(a, i, step, mine.column, sum);
-  for (; i < a.w.count; i += step) dot_spinors<WANTS, 1>(a, i, step, mine.column, sum);
+static __device__ __forceinline__ void dot_site(const dot_call &a, int64_t i, int column,
+                                                double *sum) {
+  const int64_t unit = unit_of(a.w, i, column);
+  const int lane = lane_of(i);
+  if (WANTS & 1) add_sites(sum, a.v[0], a.v[1], a.w, unit, lane);
+  if (WANTS & 2) add_sites(sum + 2, a.v[0], a.v[0], a.w, unit, lane);
+  if (WANTS & 4) add_sites(sum + 4, a.v[1], a.v[1], a.w, unit, lane);
 }
 #endif
 
+template <int WANTS>
+static __device__ __forceinline__ void dot_column(const dot_call &a, share mine, double *sum) {
+  const int64_t step = (int64_t)a.sums.chunks * KAON_THREADS;
+  int64_t i = (int64_t)mine.chunk * KAON_THREADS + threadIdx.x;
+#if KAON_HALF
+  if (a.w.ncomp != SPINOR) {
+    for (; i < a.w.count; i += step) dot_site<WANTS>(a, i, mine.column, sum);
+    return;
+  }
+#endif
+  for (; i < a.w.count; i += dot_batch<WANTS>() * step)
+    dot_items<WANTS>(a, i, step, mine.column, sum);
+}
+
+/* The sums of WANTS alone are left: one of them has a kernel of its own, which keeps more on its
+ * way, and whose last block has less to add up. */
+template <int WANTS>
 static __global__ void __launch_bounds__(KAON_THREADS)
     dot_kernel(const __grid_constant__ dot_call a) {
+  enum { FIRST = WANTS == 7 || WANTS == 1 ? 0 : WANTS == 2 ? 2 : 4 };
+  enum { VALUES = WANTS == 7 ? 6 : WANTS == 1 ? 2 : 1 };
+  __shared__ double total[6];
   const share mine = share_of(a.sums);
   if (!gate_open(a.sums.gate, mine.column)) return;
   double sum[6] = {0, 0, 0, 0, 0, 0};
-  const int wants = dot_wants(a.sums);
-  if (wants == 1)
-    dot_column<1>(a, mine, sum);
-  else if (wants == 2)
-    dot_column<2>(a, mine, sum);
-  else if (wants == 4)
-    dot_column<4>(a, mine, sum);
-  else
-    dot_column<7>(a, mine, sum);
+  dot_column<WANTS>(a, mine, sum);
   if (!a.complex_space) sum[1] = 0;
-  sum[3] = sum[5] = 0;
-  sums_finish<3>(a.sums, mine.column, mine.chunk, sum);
+  sums_leave<VALUES>(a.sums, mine.column, mine.chunk, VALUES, 0, sum + FIRST);
+  if (!sums_last(a.sums, mine.column, a.sums.chunks)) return;
+  if (threadIdx.x < 6) total[threadIdx.x] = 0;
+  __syncthreads();
+  sums_collect(a.sums, mine.column, VALUES, total + FIRST);
+  if (threadIdx.x == 0) sums_conclude(a.sums, mine.column, 3, total);
+}
+
+/* For one sum, whose parts the last block adds up in no time: two batches a thread, so that the
+ * device is full to the end, but where the work is little no fewer blocks than it can hold. */
+static int dot_chunks(int64_t work) {
+  enum { LEAST = KAON_FEW_CHUNKS / 2, TURNS = 2 * dot_batch<2>() };
+  const int64_t blocks = (work + KAON_THREADS - 1) / KAON_THREADS;
+  int64_t chunks = blocks / TURNS;
+  if (chunks < LEAST) chunks = blocks < LEAST ? blocks : LEAST;
+  if (chunks > KAON_SUM_CHUNKS) chunks = KAON_SUM_CHUNKS;
+  return chunks > 0 ? (int)chunks : 1;
 }
 
 extern "C" void KAON_EXPORT(kaon_dot)(const kaon_launch *launch, const kaon_update_args *args) {
@@ -123,10 +142,17 @@ extern "C" void KAON_EXPORT(kaon_dot)(const kaon_launch *launch, const kaon_upda
   a.complex_space = args->shape.complex_space;
   a.v[0] = args->v[0];
   a.v[1] = args->v[1];
-  const int chunks = kaon_cuda_chunks(a.w.count, 6);
+  int wants = 0;
+  for (int i = 0; i < 3; i++) wants |= (args->sum.slot[i] != KAON_NO_SLOT) << i;
+  const bool one = wants == 1 || wants == 2 || wants == 4;
+  const int chunks = one ? dot_chunks(a.w.count) : kaon_cuda_chunks(a.w.count, 6);
   a.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
-  dot_kernel<<<(unsigned)chunks *(unsigned)args->shape.nrhs, KAON_THREADS, 0,
-               (cudaStream_t)launch->queue>>>(a);
+  void (*kernel)(dot_call) = wants == 1   ? dot_kernel<1>
+                             : wants == 2 ? dot_kernel<2>
+                             : wants == 4 ? dot_kernel<4>
+                                          : dot_kernel<7>;
+  kernel<<<(unsigned)chunks *(unsigned)args->shape.nrhs, KAON_THREADS, 0,
+           (cudaStream_t)launch->queue>>>(a);
 }
 
 /* ---- multi_axpy: v[n] += sum_i c_i v_i ---- */

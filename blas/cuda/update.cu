@@ -3,7 +3,7 @@
 #include "blas/cuda/unit.h"
 
 enum op { ZERO, COPY, SCALE, AXPY, XPAY, AXPBY, AXPY_XPAY, BICGSTAB_DIRECTION, BICGSTAB_SOLUTION };
-enum { OPERANDS = 5, COEFFICIENTS = 4 };
+enum { OPERANDS = 5, COEFFICIENTS = 4, FEW_BLOCKS = 264 };
 
 /* What a formula reads and writes (bit masks of operands), how many coefficients it has, which
  * operand's norm goes to slot 0, and which operand's product with that to slot 1 (-1: none). */
@@ -41,6 +41,7 @@ static __device__ __forceinline__ void formula(vcomplex *v, const vcomplex *c) {
 typedef struct update_call {
   walk w;
   int complex_space;
+  int few; /* blocks that the device holds all at once: the next kernel may come in beside them */
   kaon_view v[OPERANDS];
   const kaon_column_state *state;
   int slot[COEFFICIENTS];
@@ -144,7 +145,7 @@ static __device__ __forceinline__ void update_spinor(const update_call &a, const
     vcomplex v[OPERANDS];
 #pragma unroll
     for (int o = 0; o < OPERANDS; o++)
-      if (t.reads >> o & 1) v[o] = c_make(q[o][i] * step[o], q[o][i + 1] * step[o]);
+      if (t.reads >> o & 1) v[o] = c_scale(c_load(q[o] + i), step[o]);
     formula<OP>(v, c);
 #pragma unroll
     for (int o = 0; o < OPERANDS; o++)
@@ -257,20 +258,34 @@ static __device__ __forceinline__ void update_column(const update_call &a, const
 
 #endif
 
+static __device__ __forceinline__ double read_now(const double *p) {
+  double x;
+  asm volatile("ld.global.f64 %0, [%1];" : "=d"(x) : "l"(p));
+  return x;
+}
+
 template <int OP>
 static __global__ void __launch_bounds__(KAON_THREADS)
     update_kernel(const __grid_constant__ update_call a) {
   constexpr traits t = traits_of<OP>();
   const share mine = share_of(a.sums);
-  kaon_wait_for_previous();
-  if (!gate_open(a.sums.gate, mine.column)) return;
   vcomplex c[COEFFICIENTS];
+  double slot[COEFFICIENTS][2];
+  kaon_wait_for_previous();
+  if (a.few) kaon_let_next_start();
+#pragma unroll
+  for (int i = 0; i < t.coefficients; i++) /* on their way together with the gate */
+    for (int k = 0; k < 2; k++)
+      slot[i][k] = a.slot[i] == KAON_NO_SLOT ? 1 - k
+                                             : read_now(&a.state[mine.column].slot[a.slot[i]][k]);
+  if (!gate_open(a.sums.gate, mine.column)) return;
 #pragma unroll
   for (int i = 0; i < t.coefficients; i++)
-    c[i] = coefficient_of(a.state, a.slot[i], a.sign[i], mine.column, a.complex_space);
+    c[i] = c_make(v_set(a.sign[i] * slot[i][0]),
+                  v_set(a.complex_space ? a.sign[i] * slot[i][1] : 0));
   double sum[4] = {0, 0, 0, 0};
   update_column<OP>(a, c, mine, sum);
-  kaon_let_next_start();
+  if (!a.few) kaon_let_next_start();
   if (a.sums.sum.state == NULL) return;
   if (!a.complex_space) sum[3] = 0;
   sums_finish<2>(a.sums, mine.column, mine.chunk, sum);
@@ -291,8 +306,9 @@ static void launch_update(const kaon_launch *launch, const kaon_update_args *arg
   a.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
   if (args->v[2].data == NULL && traits_of<OP>().dot == 2) a.sums.sum.slot[1] = KAON_NO_SLOT;
   if (args->v[4].data == NULL && traits_of<OP>().dot == 4) a.sums.sum.slot[1] = KAON_NO_SLOT;
-  kaon_cuda_launch(launch, update_kernel<OP>, (unsigned)chunks * (unsigned)args->shape.nrhs,
-                   KAON_THREADS, a);
+  const unsigned blocks = (unsigned)chunks * (unsigned)args->shape.nrhs;
+  a.few = blocks <= FEW_BLOCKS;
+  kaon_cuda_launch(launch, update_kernel<OP>, blocks, KAON_THREADS, a);
 }
 
 #define ENTRY(entry, op)                                                    \

@@ -7,7 +7,8 @@
  * What bounds it (H200, docs/performance.md): one column is read from memory at the ideal count of
  * bytes, so consecutive sites, whose accesses are the longest, are best. With several columns the
  * links weigh little, and the way from the second-level cache to the multiprocessors is the limit:
- * there blocks walk tiles, which meet more of their neighbours in the first-level cache. */
+ * there blocks walk tiles, which meet more of their neighbours in the first-level cache, and many
+ * columns are left to hop_staged.h. */
 #ifndef KAON_DSLASH_CUDA_HOP_KERNEL_H
 #define KAON_DSLASH_CUDA_HOP_KERNEL_H
 
@@ -15,24 +16,36 @@
 #include "dslash/cuda/site.h"
 #include "lib/math/recon.h"
 
-/* How many columns a thread takes where there are enough, and the blocks that a multiprocessor must
- * have room for: a cap on registers, which the compiler would spend on loads far ahead. */
-enum {
-  COLUMNS_MANY = KAON_HALF || sizeof(real) == 8 ? 2 : 3,
-  LEAST_BLOCKS = KAON_HALF ? 4 : sizeof(real) == 8 ? 2 : 3
-};
+/* How many columns a thread takes where there are enough. */
+enum { COLUMNS_MANY = KAON_HALF || sizeof(real) == 8 ? 2 : 3 };
+
+/* The blocks that a multiprocessor must have room for: a cap on registers, which the compiler would
+ * spend on loads far ahead. SUMS: see hop_kernel. */
+template <int RECON, bool SUMS>
+static __device__ __forceinline__ constexpr int least_blocks() {
+  if (sizeof(real) == 8) return 2;
+  if (KAON_HALF) return SUMS ? 4 : RECON == 12 ? 6 : 5;
+  return !SUMS && RECON == 8 ? 4 : 3;
+}
+
+/* Whether there is a kernel without sums: where it is faster. */
+template <int RECON, int COLUMNS, bool SPLIT>
+static constexpr bool has_plain() {
+  return COLUMNS == 1 && !SPLIT && !(sizeof(real) == 8 && RECON == 12);
+}
 
 typedef struct hop_call {
   kaon_sites sites;
   int parity, dagger, nrhs, column, temporal, clover_on; /* column: the first one of this launch */
-  int split;  /* a rest is not 0 */
-  int groups; /* of columns: COLUMNS times as many are worked on */
-  int tiles;  /* blocks of a column that its sites make */
+  int split;                                             /* a rest is not 0 */
+  int groups;   /* of columns: COLUMNS times as many are worked on */
+  int each;     /* columns of a group (hop_staged.h) */
+  int tiles;    /* blocks of a column that its sites make */
   int overlaps; /* the next kernel may start before the results are written (site_overlaps) */
   double a, b;
-  real factor[4];  /* of a direction's hops: its coefficient, and in t the projector's 2; half: and
-                      what a product of integers is worth */
-  real rest[4];    /* what rounding took from it, relative to it */
+  real factor[4]; /* of a direction's hops: its coefficient, and in t the projector's 2; half: and
+                     what a product of integers is worth */
+  real rest[4];   /* what rounding took from it, relative to it */
   const stored *links[8]; /* by direction */
   const void *clover;
   const float *clover_scale;
@@ -74,16 +87,12 @@ static __device__ __forceinline__ void link_unit(stored *raw) {
     raw[i] = (stored)(RECON != 8 && i % 8 == 0 ? (KAON_HALF ? 32767 : 1) : 0);
 }
 
-/* Adds the hop from direction DIR, over link u, to one column: `in` is its view. No branches on the
- * way from here to the last direction: loads run far ahead of their use. */
+/* Adds the hop of spinor psi from direction DIR, over link u. */
 template <int RECON, int DIR, int SIGN, bool SPLIT>
-static __device__ __forceinline__ void hop_column(const hop_call &a, const kaon_view &in,
-                                                  uint32_t from, const real *u, real factor,
-                                                  vspinor *d) {
+static __device__ __forceinline__ void hop_add(const hop_call &a, const raw_spinor &psi,
+                                               const real *u, real factor, vspinor *d) {
   constexpr int mu = DIR & 3, s = (DIR < 4 ? 1 : -1) * SIGN;
-  raw_spinor psi;
   vhalf h;
-  raw_load(in, from, a.nrhs, &psi);
   spin_project(mu, s, psi.c, psi.c + 12, &h);
   const real f = KAON_HALF ? factor * psi.unit : factor;
   const real f2 = row2_owes<RECON>() && DIR < 4 ? f * KAON_HALF_STEP : f;
@@ -99,28 +108,45 @@ static __device__ __forceinline__ void hop_column(const hop_call &a, const kaon_
   }
 }
 
-template <int RECON, int COLUMNS, int DIR, int SIGN, bool SPLIT>
-static __device__ __forceinline__ void hop_direction(const hop_call &a, const kaon_here &here,
-                                                     const kaon_view *in, vspinor *d) {
-  constexpr int mu = DIR & 3;
-  int sign;
-  const uint32_t from = (uint32_t)kaon_neighbour_of(&a.sites, &here, DIR, &sign);
-  const real factor = mu == 3 && sign < 0 ? -a.factor[mu] : a.factor[mu];
+/* The link of the hop from direction DIR, from site `from`, as it is stored. */
+template <int RECON, int DIR>
+static __device__ __forceinline__ void hop_link(const hop_call &a, const kaon_here &here,
+                                                uint32_t from, stored *raw) {
   const uint32_t packet = packet_at<RECON>(DIR < 4 ? (uint32_t)here.at : from, 1);
   const char *first = packet_address<RECON>(a.links[DIR], packet);
-  stored raw[RECON];
-  real u[18];
-  if constexpr (mu == 3) { /* in the temporal gauge all but the last slice's are the identity */
+  if constexpr (DIR % 4 ==
+                3) { /* in the temporal gauge all but the last slice's are the identity */
     const bool edge = here.t == (DIR < 4 ? a.sites.extents[3] - 1 : 0);
     link_unit<RECON>(raw);
     packets_read_if<RECON>(!a.temporal || edge, first, raw);
   } else {
     packets_read<RECON, true>(first, raw);
   }
+}
+
+/* The coefficient of that hop; `sign` as kaon_neighbour_of says. */
+template <int DIR>
+static __device__ __forceinline__ real hop_factor(const hop_call &a, int sign) {
+  return DIR % 4 == 3 && sign < 0 ? -a.factor[DIR % 4] : a.factor[DIR % 4];
+}
+
+/* No branches on the way from here to the last direction: loads run far ahead of their use. */
+template <int RECON, int COLUMNS, int DIR, int SIGN, bool SPLIT>
+static __device__ __forceinline__ void hop_direction(const hop_call &a, const kaon_here &here,
+                                                     const kaon_view *in, vspinor *d) {
+  int sign;
+  const uint32_t from = (uint32_t)kaon_neighbour_of(&a.sites, &here, DIR, &sign);
+  const real factor = hop_factor<DIR>(a, sign);
+  stored raw[RECON];
+  real u[18];
+  hop_link<RECON, DIR>(a, here, from, raw);
   link_numbers<RECON>(raw, u);
 #pragma unroll
-  for (int k = 0; k < COLUMNS; k++)
-    hop_column<RECON, DIR, SIGN, SPLIT>(a, in[k], from, u, factor, &d[k]);
+  for (int k = 0; k < COLUMNS; k++) {
+    raw_spinor psi;
+    raw_load(in[k], from, a.nrhs, &psi);
+    hop_add<RECON, DIR, SIGN, SPLIT>(a, psi, u, factor, &d[k]);
+  }
 }
 
 template <int RECON, int COLUMNS, int SIGN, bool SPLIT>
@@ -137,7 +163,7 @@ static __device__ __forceinline__ void hop_all(const hop_call &a, const kaon_her
 }
 
 /* out = a [C] x + b [C] d in column first + k, with its sums. */
-template <bool CLOVER>
+template <bool CLOVER, bool SUMS>
 static __device__ __forceinline__ void hop_end(const hop_call &a, uint32_t site, int first, int k,
                                                vspinor *d, site_room &room) {
   const int column = first + k;
@@ -152,12 +178,15 @@ static __device__ __forceinline__ void hop_end(const hop_call &a, uint32_t site,
     spinor_add(d, (real)(on_x ? 0.5 * a.a : a.a), &x);
   }
   spinor_store(column_view(a.out, column), site, a.nrhs, d);
-  site_sums(a.sums, a.w.data == NULL ? a.w : column_view(a.w, column), site, a.nrhs, d, room);
+  if (SUMS)
+    site_sums(a.sums, a.w.data == NULL ? a.w : column_view(a.w, column), site, a.nrhs, d, room);
 }
 
-/* COLUMNS = 1 with SPLIT: a factor of a direction that `real` does not hold. */
-template <int RECON, int COLUMNS, bool CLOVER, bool SPLIT>
-static __global__ void __launch_bounds__(SITE_THREADS, LEAST_BLOCKS)
+/* COLUMNS = 1 with SPLIT: a factor of a direction that `real` does not hold. SUMS: they may be
+ * wanted, and a block may have several tiles. Without both, since a loop keeps the call's pointers
+ * and extents in registers, some 40, a multiprocessor has room for more blocks. */
+template <int RECON, int COLUMNS, bool CLOVER, bool SPLIT, bool SUMS>
+static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, SUMS>())
     hop_kernel(const __grid_constant__ hop_call a) {
   __shared__ site_room room[COLUMNS];
   const unsigned groups = (unsigned)a.groups;
@@ -170,7 +199,7 @@ static __global__ void __launch_bounds__(SITE_THREADS, LEAST_BLOCKS)
   for (int k = 0; k < COLUMNS; k++) {
     open |= (unsigned)gate_open(a.sums.gate, first + k) << k;
     in[k] = column_view(a.in, first + k);
-    site_sums_begin(a.sums, room[k]);
+    if (SUMS) site_sums_begin(a.sums, room[k]);
   }
   if (open == 0) return;
   for (int tile = chunk; tile < a.tiles; tile += a.sums.chunks) {
@@ -190,13 +219,16 @@ static __global__ void __launch_bounds__(SITE_THREADS, LEAST_BLOCKS)
     if (a.overlaps) kaon_let_next_start();
 #pragma unroll
     for (int k = 0; k < COLUMNS; k++)
-      if (open >> k & 1) hop_end<CLOVER>(a, (uint32_t)here.at, first, k, &d[k], room[k]);
+      if (open >> k & 1) hop_end<CLOVER, SUMS>(a, (uint32_t)here.at, first, k, &d[k], room[k]);
+    if (!SUMS) break;
   }
-  if (a.sums.sum.state == NULL) return;
+  if constexpr (SUMS) {
+    if (a.sums.sum.state == NULL) return;
 #pragma unroll 1
-  for (int k = 0; k < COLUMNS; k++) {
-    if (open >> k & 1) site_sums_finish(a.sums, first + k, chunk, room[k]);
-    __syncthreads();
+    for (int k = 0; k < COLUMNS; k++) {
+      if (open >> k & 1) site_sums_finish(a.sums, first + k, chunk, room[k]);
+      __syncthreads();
+    }
   }
 }
 
@@ -216,19 +248,27 @@ static void run(const kaon_launch *launch, hop_call *a, const kaon_hop_args *arg
   if (args->w.data == NULL) a->sums.sum.slot[1] = KAON_NO_SLOT;
   a->tiles = (int)(((int64_t)a->sites.nsites + threads - 1) / threads);
   a->groups = groups;
-  kaon_cuda_launch(launch, hop_kernel<RECON, COLUMNS, CLOVER, SPLIT>, (unsigned)(chunks * groups),
-                   (unsigned)threads, *a);
+  auto kernel = hop_kernel<RECON, COLUMNS, CLOVER, SPLIT, true>;
+  if constexpr (has_plain<RECON, COLUMNS, SPLIT>())
+    if (args->sum.state == NULL) kernel = hop_kernel<RECON, COLUMNS, CLOVER, SPLIT, false>;
+  kaon_cuda_launch(launch, kernel, (unsigned)(chunks * groups), (unsigned)threads, *a);
   a->column += groups * COLUMNS;
 }
 
+/* Without clover blocks there is a kernel of its own where one takes most hops; else the other does
+ * without them. */
 template <int RECON, int COLUMNS, bool SPLIT>
 static void run_clover(const kaon_launch *launch, hop_call *a, const kaon_hop_args *args,
                        int groups) {
+  constexpr bool apart = !SPLIT && (COLUMNS == 1 || sizeof(real) == 8);
   if (groups == 0) return;
-  if (args->clover_on == KAON_CLOVER_NONE)
-    run<RECON, COLUMNS, false, SPLIT>(launch, a, args, groups);
-  else
-    run<RECON, COLUMNS, true, SPLIT>(launch, a, args, groups);
+  if constexpr (apart) {
+    if (args->clover_on == KAON_CLOVER_NONE) {
+      run<RECON, COLUMNS, false, SPLIT>(launch, a, args, groups);
+      return;
+    }
+  }
+  run<RECON, COLUMNS, true, SPLIT>(launch, a, args, groups);
 }
 
 static hop_call call_of(const kaon_hop_args *args) {
@@ -252,8 +292,8 @@ static hop_call call_of(const kaon_hop_args *args) {
   }
   const int64_t stride = kaon_link_blocks(st->nblocks) * args->recon * KAON_LANES;
   for (int dir = 0; dir < 8; dir++)
-    a.links[dir] = (const stored *)args->links[dir < 4 ? args->parity : 1 - args->parity] +
-                   dir % 4 * stride;
+    a.links[dir] =
+        (const stored *)args->links[dir < 4 ? args->parity : 1 - args->parity] + dir % 4 * stride;
   a.clover = args->clover;
   a.clover_scale = args->clover_scale;
   a.in = args->in;

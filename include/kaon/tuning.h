@@ -38,8 +38,8 @@ typedef struct kaon_tuning_entry {
   kaon_choice prefetch; /* hop: ask for the next site's data while this one is computed */
   kaon_choice stream;   /* store past the caches; of vectors: zero and copy */
   /* CUDA; a kernel that was not compiled for a choice goes by its rule */
-  int threads; /* hop: of a block; a power of two, 32 to 1024 */
-  int group;   /* hop: columns that a thread takes, 1 to 16 */
+  int threads; /* hop: sites of a block; a power of two, 32 to 1024; 32: two threads share a site */
+  int group;   /* hop: columns that a thread takes, 1 to 16; from 4 on one after another */
   int blocks;  /* vectors, where nothing is summed: at most so many a column, up to 65535 */
 } kaon_tuning_entry;
 

@@ -86,7 +86,7 @@ static void add(candidate *list, int *count, kaon_tuning_entry e) {
 
 /* The rule first. */
 static int candidates(const tune *t, candidate *list) {
-  static const int threads[] = {64, 128}; /* what the hop is compiled for (dslash/cuda) */
+  static const int threads[] = {32, 64, 128}; /* what the hop is compiled for (dslash/cuda) */
   static const int blocks[] = {256, 512, 2048, 4096, 16384};
   const int on_cpu = strcmp(t->info.backend, "cpu") == 0;
   const int hop = t->key.kernel == KAON_TUNED_HOP;
@@ -99,12 +99,17 @@ static int candidates(const tune *t, candidate *list) {
       e.prefetch = (kaon_choice)p;
       add(list, &count, e);
     }
-  for (int i = 0; !on_cpu && hop && i < 2; i++)
+  for (int i = 0; !on_cpu && hop && i < 3; i++)
     for (int g = 0; g <= (e.columns > 1); g++) {
       e.threads = threads[i];
       e.group = g; /* as many columns as the kernel is made for, or one */
       add(list, &count, e);
     }
+  e = t->key;
+  for (int g = 4; !on_cpu && hop && g <= 16 && g / 2 < e.columns; g *= 2) {
+    e.group = g; /* one after another */
+    add(list, &count, e);
+  }
   for (int i = 0; !on_cpu && !hop && i < 5; i++) {
     e.blocks = blocks[i];
     add(list, &count, e);

@@ -25,16 +25,17 @@ static __device__ __forceinline__ void kaon_let_next_start(void) {
 #endif
 }
 
-/* kernel<<<blocks, threads>>>(call) on the launch's stream. */
+/* kernel<<<blocks, threads, shared>>>(call) on the launch's stream. */
 template <typename CALL>
 static void kaon_cuda_launch(const kaon_launch *launch, void (*kernel)(CALL), unsigned blocks,
-                             unsigned threads, const CALL &call) {
+                             unsigned threads, const CALL &call, unsigned shared = 0) {
   cudaLaunchConfig_t config = {};
   cudaLaunchAttribute early = {};
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   early.val.programmaticStreamSerializationAllowed = 1;
   config.gridDim = dim3(blocks);
   config.blockDim = dim3(threads);
+  config.dynamicSmemBytes = shared;
   config.stream = (cudaStream_t)launch->queue;
   config.attrs = &early;
   config.numAttrs = launch->dependent ? 1 : 0;

@@ -36,10 +36,12 @@ typedef struct kaon_sites {
   int antiperiodic;
   int stride[4];           /* sites from a neighbour in y, z, t (x: in x / 2) to the next */
   int wrap[4];             /* and back round the lattice */
-  kaon_divisor divisor[3]; /* by half_x, extents[1], extents[2]; of tiles: by the tiles' counts */
+  kaon_divisor divisor[3]; /* by half_x, extents[1], extents[2]; of tiles: by what counts them in x
+                              and boxes of them in y and z */
   int tiled;               /* threads walk tiles */
   uint8_t warp_bits[4];    /* bits of the lane number that count x / 2, y, z, t of a warp's tile */
   uint8_t block_bits[4];   /* bits of the warp's number that count warps' tiles of a block */
+  uint8_t near_bits[4];    /* bits of the tile's number, above x, that count tiles of a box */
 } kaon_sites;
 
 static inline kaon_sites kaon_sites_of(const kaon_stencil *stencil) {
@@ -60,9 +62,13 @@ static inline kaon_sites kaon_sites_of(const kaon_stencil *stencil) {
 
 /* Has blocks of 2^(sum of block_bits) warps walk tiles instead of consecutive sites, where the
  * extents allow it. A warp's sites are then 2^warp_bits[mu] in each direction. What is nearest in
- * all four directions is met by one multiprocessor at one time. */
+ * all four directions is met by one multiprocessor at one time; and tiles follow each other in
+ * boxes, all of x and up to 4 x 4 x 8 tiles in y, z, t where these divide the lattice, so that what
+ * the device works on at one time is near, too: it then finds in the second-level cache what its
+ * tiles share. */
 static inline void kaon_sites_tile(kaon_sites *s, const uint8_t warp_bits[4],
                                    const uint8_t block_bits[4]) {
+  static const uint8_t box_bits[4] = {0, 2, 2, 3};
   for (int mu = 0; mu < 4; mu++)
     if ((mu == 0 ? s->half_x : s->extents[mu]) % (1 << (warp_bits[mu] + block_bits[mu])) != 0)
       return;
@@ -71,8 +77,12 @@ static inline void kaon_sites_tile(kaon_sites *s, const uint8_t warp_bits[4],
     s->warp_bits[mu] = warp_bits[mu];
     s->block_bits[mu] = block_bits[mu];
     const int extent = mu == 0 ? s->half_x : s->extents[mu];
+    const int tiles = extent >> (warp_bits[mu] + block_bits[mu]);
+    while (s->near_bits[mu] < box_bits[mu] && tiles % (2 << s->near_bits[mu]) == 0)
+      s->near_bits[mu]++;
     if (mu < 3)
-      s->divisor[mu] = kaon_divisor_of((uint32_t)(extent >> (warp_bits[mu] + block_bits[mu])));
+      s->divisor[mu] = kaon_divisor_of(
+          (uint32_t)(extent >> (warp_bits[mu] + block_bits[mu] + s->near_bits[mu])));
   }
 }
 
@@ -83,15 +93,20 @@ typedef struct kaon_here {
   int y, z, t;
 } kaon_here;
 
-/* n = ((c[3] * d2 + c[2]) * d1 + c[1]) * d0 + c[0] taken apart by the divisors. */
-static inline KAON_HD void kaon_sites_split(const kaon_sites *s, uint32_t n, int c[4]) {
-  const uint32_t row = kaon_divide_by(n, &s->divisor[0]);
+/* row = (c[3] * d2 + c[2]) * d1 + c[1] taken apart by the divisors. */
+static inline KAON_HD void kaon_rows_split(const kaon_sites *s, uint32_t row, int c[4]) {
   const uint32_t plane = kaon_divide_by(row, &s->divisor[1]);
   const uint32_t slice = kaon_divide_by(plane, &s->divisor[2]);
-  c[0] = (int)(n - row * s->divisor[0].d);
   c[1] = (int)(row - plane * s->divisor[1].d);
   c[2] = (int)(plane - slice * s->divisor[2].d);
   c[3] = (int)slice;
+}
+
+/* n = row * d0 + c[0] likewise. */
+static inline KAON_HD void kaon_sites_split(const kaon_sites *s, uint32_t n, int c[4]) {
+  const uint32_t row = kaon_divide_by(n, &s->divisor[0]);
+  c[0] = (int)(n - row * s->divisor[0].d);
+  kaon_rows_split(s, row, c);
 }
 
 /* The site with number `at`. Only for sites that are not tiled. */
@@ -121,9 +136,13 @@ static inline KAON_HD kaon_here kaon_here_in_tile(const kaon_sites *s, int parit
                                                   uint32_t thread) {
   kaon_here h;
   uint32_t lane = thread % 32, warp = thread / 32;
-  int c[4];
-  kaon_sites_split(s, tile, c);
+  uint32_t row = kaon_divide_by(tile, &s->divisor[0]);
+  int c[4], near[4] = {0};
+  c[0] = (int)(tile - row * s->divisor[0].d);
+  for (int mu = 1; mu < 4; mu++) near[mu] = kaon_take_bits(&row, s->near_bits[mu]);
+  kaon_rows_split(s, row, c);
   for (int mu = 0; mu < 4; mu++) {
+    c[mu] = c[mu] << s->near_bits[mu] | near[mu];
     c[mu] = c[mu] << s->block_bits[mu] | kaon_take_bits(&warp, s->block_bits[mu]);
     c[mu] = c[mu] << s->warp_bits[mu] | kaon_take_bits(&lane, s->warp_bits[mu]);
   }

@@ -9,7 +9,12 @@
  *   sums_leave adds a block's threads in a fixed tree and writes the result to `partials`;
  *   the last block of a column to take a ticket (sums_last) adds the parts in a fixed order
  *   (sums_collect), writes the slots, runs the recurrence and puts the ticket back to 0.
- * No second kernel, no host. A closed column's blocks return at once and take no ticket. */
+ * No second kernel, no host. A closed column's blocks return at once and take no ticket.
+ *
+ * A ticket costs a fence and a way to memory and back, and the fences of a multiprocessor's blocks
+ * follow one another. Of a single column of not too many chunks each part is therefore written
+ * together with a mark, a number that grows from sum to sum, and the block of the last chunk, which
+ * is the last one to be started, reads the parts until they bear it (sums_finish_marked). */
 #ifndef KAON_LIB_CUDA_REDUCE_H
 #define KAON_LIB_CUDA_REDUCE_H
 
@@ -26,7 +31,8 @@ enum { KAON_CHUNKS = 16384, KAON_SUM_CHUNKS = 4224, KAON_FEW_CHUNKS = 1056, KAON
 typedef struct kaon_cuda_sums {
   double *partials; /* [column][value][chunk] */
   uint32_t *tickets;
-  int chunks; /* of a column */
+  uint64_t *marked; /* NULL: by tickets */
+  int chunks;       /* of a column */
   kaon_gate gate;
   kaon_sum sum;
 } kaon_cuda_sums;
@@ -52,6 +58,7 @@ static inline kaon_cuda_sums kaon_cuda_sums_of(const kaon_launch *launch, const 
   kaon_cuda_sums s;
   s.partials = launch->partials;
   s.tickets = launch->tickets;
+  s.marked = chunks <= KAON_FEW_CHUNKS ? launch->marked : NULL;
   s.chunks = chunks;
   s.gate = *gate;
   s.sum = *sum;
@@ -93,19 +100,22 @@ static __device__ __forceinline__ void sums_leave(const kaon_cuda_sums &s, int c
   }
 }
 
-/* Fetches what a recurrence reads of its column: the first slots, and all behind the history. */
+/* Brings what a recurrence reads of its column into the first-level cache: the first slots, and all
+ * behind the history. Loads whose results nobody waits for; the recurrence, whose own loads follow
+ * one another, then finds them near. */
 static __device__ __forceinline__ void state_prefetch(const kaon_column_state *state) {
   enum { LINE = 128, SLOT_LINES = 3, LINES = 6 };
   const int line = (int)threadIdx.x;
   const char *at = line < SLOT_LINES ? (const char *)state->slot + line * LINE
                                      : (const char *)&state->reference + (line - SLOT_LINES) * LINE;
+  [[maybe_unused]] uint32_t unused;
   if (line < LINES && at < (const char *)(state + 1))
-    asm volatile("prefetch.global.L1 [%0];" ::"l"(at));
+    asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(unused) : "l"(at));
 }
 
 /* True in all threads of the last of `blocks` blocks of the column to come here; its ticket is 0
  * again. Behind the barrier one thread's fence covers what the block's others wrote; each fence is
- * a way to memory and back, which is what a sum of few blocks takes its time for. */
+ * a way to memory and back. */
 static __device__ __forceinline__ bool sums_last(const kaon_cuda_sums &s, int column, int blocks) {
   __shared__ bool last;
   __syncthreads();
@@ -164,12 +174,122 @@ static __device__ __forceinline__ void sums_conclude(const kaon_cuda_sums &s, in
   if (s.sum.then != 0) recurrence_run(s.sum.then, state);
 }
 
+/* ---- marked sums ---- */
+
+static __device__ __forceinline__ uint64_t *marked_at(const kaon_cuda_sums &s, int value,
+                                                      int chunk) {
+  return s.marked + KAON_MARK_WORDS + 2 * ((int64_t)value * s.chunks + chunk);
+}
+
+/* Each word carries the mark above half of the number, so it does not matter in which order they
+ * arrive, and nothing has to be fenced. */
+static __device__ __forceinline__ void marked_write(uint64_t *at, uint32_t mark, double x) {
+  const uint64_t bits = (uint64_t)__double_as_longlong(x), above = (uint64_t)mark << 32;
+  asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1,%2};" ::"l"(at),
+               "l"(above | (uint32_t)bits), "l"(above | bits >> 32)
+               : "memory");
+}
+
+typedef struct marked_sum {
+  uint64_t low, high;
+} marked_sum;
+
+static __device__ __forceinline__ marked_sum marked_read(const uint64_t *at) {
+  marked_sum x;
+  asm volatile("ld.relaxed.gpu.global.v2.u64 {%0,%1}, [%2];"
+               : "=l"(x.low), "=l"(x.high)
+               : "l"(at)
+               : "memory");
+  return x;
+}
+
+static __device__ __forceinline__ bool marked_is(const marked_sum &x, uint32_t mark) {
+  return x.low >> 32 == mark && x.high >> 32 == mark;
+}
+
+static __device__ __forceinline__ double marked_number(const marked_sum &x) {
+  return __longlong_as_double((long long)(x.high << 32 | (uint32_t)x.low));
+}
+
+/* Value 0 is always left: it also says that the block has read gate and coefficients, which the
+ * recurrence may change. */
+static __device__ __forceinline__ bool marked_wanted(const kaon_cuda_sums &s, int value) {
+  return value == 0 || sums_want(s, value / 2);
+}
+
+/* As sums_collect, in its order; AHEAD: reads that a thread has on their way. */
+template <int AHEAD>
+static __device__ __forceinline__ void marked_collect(const kaon_cuda_sums &s, int values,
+                                                      uint32_t mark, double *total) {
+  __shared__ double shares[KAON_WARPS];
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;
+  const int each = values < warps ? warps / values : 1, step = 32 * each;
+  for (int v = warp / each; v < values; v += warps / each) {
+    double x = 0;
+    const int end = marked_wanted(s, v) ? s.chunks : 0;
+#pragma unroll 1
+    for (int i = warp % each * 32 + lane; i < end; i += AHEAD * step) {
+      marked_sum part[AHEAD];
+#pragma unroll
+      for (int k = 0; k < AHEAD; k++)
+        if (i + k * step < end) part[k] = marked_read(marked_at(s, v, i + k * step));
+#pragma unroll
+      for (int k = 0; k < AHEAD; k++) {
+        if (i + k * step >= end) break;
+        while (!marked_is(part[k], mark)) part[k] = marked_read(marked_at(s, v, i + k * step));
+        x += marked_number(part[k]);
+      }
+    }
+    x = warp_sum(x);
+    if (lane == 0) (each > 1 ? shares[warp] : total[v]) = x;
+  }
+  __syncthreads();
+  if (each == 1) return;
+  if (threadIdx.x < values) {
+    double x = 0;
+    for (int w = 0; w < each; w++) x += shares[threadIdx.x * each + w];
+    total[threadIdx.x] = x;
+  }
+  __syncthreads();
+}
+
+template <int NSLOTS, int AHEAD>
+static __device__ __forceinline__ void sums_finish_marked(const kaon_cuda_sums &s, int column,
+                                                          int chunk, const double *value) {
+  __shared__ double warps[2 * NSLOTS][KAON_WARPS], total[2 * NSLOTS];
+  const uint32_t mark = (uint32_t) * (volatile uint64_t *)s.marked + 1;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  if (chunk == s.chunks - 1) state_prefetch(&s.sum.state[column]);
+#pragma unroll
+  for (int i = 0; i < 2 * NSLOTS; i++) {
+    if (!marked_wanted(s, i)) continue;
+    const double x = warp_sum(value[i]);
+    if (lane == 0) warps[i][warp] = x;
+  }
+  __syncthreads();
+  for (int i = threadIdx.x; i < 2 * NSLOTS; i += blockDim.x) {
+    if (!marked_wanted(s, i)) continue;
+    double x = 0;
+    for (int w = 0; w < (int)blockDim.x / 32; w++) x += warps[i][w];
+    marked_write(marked_at(s, i, chunk), mark, x);
+  }
+  if (chunk != s.chunks - 1) return;
+  marked_collect<AHEAD>(s, 2 * NSLOTS, mark, total);
+  if (threadIdx.x != 0) return;
+  sums_conclude(s, column, NSLOTS, total);
+  *(volatile uint64_t *)s.marked = mark;
+}
+
 /* All of it for a kernel whose blocks have NSLOTS complex sums each. All threads call it, unless
  * sum.state is NULL: then nothing is to be done. */
-template <int NSLOTS>
+template <int NSLOTS, int AHEAD = 4>
 static __device__ __forceinline__ void sums_finish(const kaon_cuda_sums &s, int column, int chunk,
                                                    const double *value) {
   __shared__ double total[2 * NSLOTS];
+  if (s.marked != NULL) {
+    sums_finish_marked<NSLOTS, AHEAD>(s, column, chunk, value);
+    return;
+  }
   sums_leave<2 * NSLOTS>(s, column, chunk, 2 * NSLOTS, 0, value);
   if (!sums_last(s, column, s.chunks)) return;
   sums_collect(s, column, 2 * NSLOTS, total);

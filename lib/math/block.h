@@ -47,6 +47,7 @@ _Static_assert((int)KAON_S_Y + (int)KAON_BLOCK_MAX <= (int)KAON_SLOTS, "the matr
   X(KAON_REC_BLOCK_START_NR, kaon_block_start_nr) \
   X(KAON_REC_BLOCK_AGAIN, kaon_block_again)       \
   X(KAON_REC_BLOCK_ALPHA, kaon_block_alpha)       \
+  X(KAON_REC_BLOCK_ALPHA_NR, kaon_block_alpha_nr) \
   X(KAON_REC_BLOCK_STEP, kaon_block_step)         \
   X(KAON_REC_BLOCK_STEP_NR, kaon_block_step_nr)   \
   X(KAON_REC_BLOCK_PROJECT, kaon_block_project)   \
@@ -64,7 +65,7 @@ enum {
  * rounding of Gram sums in double; and the same of the vectors in KAON_BLOCK_NOISE roundings. */
 #define KAON_BLOCK_DEPENDENT 1e-12
 #define KAON_BLOCK_NOISE 256.0
-/* P^H A P: a smaller share of a direction's own (p, A p) is rounding. */
+/* P^H A P: a smaller share of a direction's own (p, A p) is rounding. So is one of |r|^2. */
 #define KAON_BLOCK_ROUNDING 1e-14
 
 #ifdef __CUDA_ARCH__
@@ -303,17 +304,41 @@ static inline KAON_HD int kaon_block_inverse(const kaon_block_team *t) {
   return negative || kept == 0;
 }
 
-/* Z = (P^H A P)^-1, Y = Z C. A breakdown leaves x as it is. */
-static inline KAON_HD void kaon_block_alpha(const kaon_block_team *t) {
+/* Z = (P^H A P)^-1, Y = Z C; leaves C in a, Y in b. A breakdown, which is answered by 0, leaves x
+ * as it is. */
+static inline KAON_HD int kaon_block_solution(const kaon_block_team *t) {
   if (kaon_block_inverse(t)) {
     kaon_block_store(t, NULL, 0, KAON_S_Y);
     kaon_block_wait(t, KAON_WAIT_BROKEN, 1);
-    return;
+    return 0;
   }
   kaon_block_store(t, t->c, 0, KAON_S_Z);
   kaon_block_load(t, KAON_S_C, t->a);
   kaon_block_multiply(t, t->c, 0, t->a, t->b);
   kaon_block_store(t, t->b, 0, KAON_S_Y);
+  return 1;
+}
+
+static inline KAON_HD void kaon_block_alpha(const kaon_block_team *t) {
+  kaon_block_solution(t);
+}
+
+/* On the normal equations, |r|^2 besides: with W = A P the new r - W Y is orthogonal to W, and
+ * P^H A^dag r = P^H Q C = C, so each |r|^2 falls by its column's (C^H Y), Y = (W^H W)^-1 C. Below
+ * the rounding of that difference nothing is known. */
+static inline KAON_HD void kaon_block_alpha_nr(const kaon_block_team *t) {
+  const int n = t->n;
+  if (!kaon_block_solution(t)) return;
+  for (int j = t->rank; j < n; j += t->size) {
+    double *r2 = t->state[j].slot[KAON_S_R2], gain = 0;
+    for (int i = 0; i < n; i++) {
+      const double *c = t->a + 2 * (i * n + j), *y = t->b + 2 * (i * n + j);
+      gain += c[0] * y[0] + c[1] * y[1];
+    }
+    const double rest = r2[0] - gain, least = KAON_BLOCK_ROUNDING * r2[0];
+    if (kaon_block_open(t, j)) r2[0] = rest < least ? least : rest;
+  }
+  KAON_BLOCK_SYNC();
 }
 
 /* What one column's residual asks of the block. */

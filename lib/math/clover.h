@@ -33,16 +33,27 @@ KAON_MATH void clover_row(const stored *block, const int i, const vchiral *in, v
   if (i > 4) clover_element(block, i, 4, in, out);
 }
 
-/* out = block times (upper + s lower), s = +1 or -1. */
-KAON_MATH void clover_chirality(const stored *block, const int s, const vspinor *d, vchiral *out) {
+/* out = block times in */
+KAON_MATH void clover_block(const stored *block, const vchiral *in, vchiral *out) {
+  clover_row(block, 0, in, out);
+  clover_row(block, 1, in, out);
+  clover_row(block, 2, in, out);
+  clover_row(block, 3, in, out);
+  clover_row(block, 4, in, out);
+  clover_row(block, 5, in, out);
+}
+
+/* upper + s lower, s = +1 or -1 */
+KAON_MATH vchiral clover_chiral(const vspinor *d, const int s) {
   vchiral in;
   for (int i = 0; i < 6; i++) in.c[i] = c_add_signed(d->s[i / 3][i % 3], d->s[2 + i / 3][i % 3], s);
-  clover_row(block, 0, &in, out);
-  clover_row(block, 1, &in, out);
-  clover_row(block, 2, &in, out);
-  clover_row(block, 3, &in, out);
-  clover_row(block, 4, &in, out);
-  clover_row(block, 5, &in, out);
+  return in;
+}
+
+/* out = block times (upper + s lower), s = +1 or -1. */
+KAON_MATH void clover_chirality(const stored *block, const int s, const vspinor *d, vchiral *out) {
+  const vchiral in = clover_chiral(d, s);
+  clover_block(block, &in, out);
 }
 
 /* d = p + m, p - m: from chiralities back to upper and lower. */

@@ -22,7 +22,8 @@ enum {
   KAON_GATE_START = 8,   /* goes on with a fresh process */
   KAON_GATE_INJECT = 16, /* goes on with the old process and the replaced residual */
   KAON_GATE_FLUSH = 32,  /* beside STEP: its inner solution is due to be added to the outer one */
-  KAON_GATE_ANY = 63
+  KAON_GATE_VERIFY = 64, /* beside SERVICE: the chosen residual is to be recomputed */
+  KAON_GATE_ANY = 127
 };
 
 typedef struct kaon_column_state {
@@ -58,7 +59,7 @@ typedef struct kaon_column_state {
   int32_t restarts;  /* after breakdowns */
   int32_t flush;     /* steps between additions of the inner solution to the outer one; 0: never */
   int32_t renewed;   /* iteration at which the inner process last began or went on */
-  int32_t spare;
+  int32_t trusted;   /* replacements whose chosen residual was not recomputed */
 } kaon_column_state;
 
 #endif

@@ -13,6 +13,8 @@
 #define KAON_RECURRENCES(X)                         \
   X(KAON_REC_VERIFY, kaon_rec_verify)               \
   X(KAON_REC_VERIFY_OUTER, kaon_rec_verify_outer)   \
+  X(KAON_REC_VERIFY_ZERO, kaon_rec_verify_zero)     \
+  X(KAON_REC_OUTER, kaon_stop_outer)                \
   X(KAON_REC_RESUME, kaon_stop_resume)              \
   X(KAON_REC_CANCEL, kaon_stop_cancel)              \
   X(KAON_REC_FLUSHED, kaon_flushed)                 \
@@ -21,11 +23,11 @@
   X(KAON_REC_CG_START, kaon_cg_start)               \
   X(KAON_REC_CG_ALPHA, kaon_cg_alpha)               \
   X(KAON_REC_CG_BETA, kaon_cg_beta)                 \
-  X(KAON_REC_CG_INJECT, kaon_cg_inject)             \
+  X(KAON_REC_CG_RENEW, kaon_cg_renew)               \
   X(KAON_REC_CGNR_START, kaon_cgnr_start)           \
   X(KAON_REC_CGNR_RESIDUAL, kaon_cgnr_residual)     \
   X(KAON_REC_CGNR_BETA, kaon_cgnr_beta)             \
-  X(KAON_REC_CGNR_INJECT, kaon_cgnr_inject)         \
+  X(KAON_REC_CGNR_RENEW, kaon_cgnr_renew)           \
   X(KAON_REC_CGNE_INJECT, kaon_cgne_inject)         \
   X(KAON_REC_BICGSTAB_START, kaon_bicgstab_start)   \
   X(KAON_REC_BICGSTAB_ALPHA, kaon_bicgstab_alpha)   \
@@ -114,6 +116,12 @@ static inline KAON_HD void kaon_rec_verify_outer(kaon_column_state *s) {
   kaon_rec_verify(s);
 }
 
+/* The same before anything is done to x = 0. */
+static inline KAON_HD void kaon_rec_verify_zero(kaon_column_state *s) {
+  kaon_set(s, KAON_S_TRUE, s->reference, 0);
+  kaon_rec_verify(s);
+}
+
 /* ---- CG; CGNE shares its lines with p = A^dag (CG's p) ---- */
 
 static inline KAON_HD void kaon_cg_begin(kaon_column_state *s, int norm) {
@@ -160,8 +168,18 @@ static inline KAON_HD void kaon_cg_beta(kaon_column_state *s) {
   kaon_cg_advance(s, KAON_S_R2);
 }
 
-static inline KAON_HD void kaon_cg_inject(kaon_column_state *s) {
-  kaon_cg_conjugate(s, KAON_S_R2);
+/* A process that begins has p = 0, from which nothing is to be taken. */
+static inline KAON_HD void kaon_cg_continue(kaon_column_state *s, int norm) {
+  if (s->gate & KAON_GATE_INJECT) {
+    kaon_cg_conjugate(s, norm);
+  } else {
+    kaon_cg_begin(s, norm);
+    kaon_set(s, KAON_S_OVERLAP, 0, 0);
+  }
+}
+
+static inline KAON_HD void kaon_cg_renew(kaon_column_state *s) {
+  kaon_cg_continue(s, KAON_S_R2);
 }
 
 /* ---- CGNR: the same with s = A^dag r in the place of r; the residual is watched on the way ----
@@ -180,8 +198,8 @@ static inline KAON_HD void kaon_cgnr_beta(kaon_column_state *s) {
   kaon_cg_advance(s, KAON_S_S2);
 }
 
-static inline KAON_HD void kaon_cgnr_inject(kaon_column_state *s) {
-  kaon_cg_conjugate(s, KAON_S_S2);
+static inline KAON_HD void kaon_cgnr_renew(kaon_column_state *s) {
+  kaon_cg_continue(s, KAON_S_S2);
 }
 
 /* CGNE: the directions are orthogonal: beta = -(p, A^dag r) / (p, p). */

@@ -25,6 +25,7 @@ enum {
   KAON_WAIT_BEGIN = 64, /* nothing done yet */
   KAON_WAIT_STOP,       /* the recurrence says: converged */
   KAON_WAIT_UPDATE,     /* reliable update due */
+  KAON_WAIT_TRUSTED,    /* the same, and the inner process is believed (kaon_stop_outer) */
   KAON_WAIT_COMPANY,    /* of another column of the block: says nothing of this one's progress */
   KAON_WAIT_CYCLE,      /* the cycle is full */
   KAON_WAIT_LIMIT,      /* all steps done */
@@ -38,7 +39,8 @@ enum {
   KAON_FLAG_NORMAL = 1,  /* the watched residual is A^dag r */
   KAON_FLAG_RESTART = 2, /* a fresh process after each replacement */
   KAON_FLAG_ADAPT = 4,   /* delta follows the drift of the replacements */
-  KAON_FLAG_FIXED = 8    /* a fixed number of steps, no verification */
+  KAON_FLAG_FIXED = 8,   /* a fixed number of steps, no verification */
+  KAON_FLAG_TRUST = 16   /* NORMAL: updates may do without A^dag r in the outer precision */
 };
 
 /* Slots of all methods. TRUE, OUTER: the chosen and the plain residual squared in the outer
@@ -53,8 +55,9 @@ enum {
 };
 #define KAON_LOST 3.0        /* drift beyond which the old process is of no use */
 #define KAON_DRIFT 5e-5      /* drift of a replacement that an adapting delta aims at */
-#define KAON_DELTA2_MIN 1e-2 /* of delta squared: 0.1 to 0.5 */
+#define KAON_DELTA2_MIN 1e-4 /* of delta squared: 0.01 to 0.5 */
 #define KAON_DELTA2_MAX 0.25
+#define KAON_TRUST 1e-2      /* drift beyond which the inner process is not believed */
 #define KAON_GROWTH2 1e8 /* residual squared over its first value: diverging */
 #define KAON_CLOSE2 1.21 /* (1.1 tol)^2 is still converged when no better can be had */
 
@@ -136,8 +139,8 @@ static inline KAON_HD int kaon_fresh(const kaon_column_state *s) {
 
 /* A replacement moves the residual by J = sqrt(drift) of its size against the directions that the
  * process remembers. J grows like 1 / delta, so delta follows it, by at most a factor of 2 at a
- * time: KAON_DRIFT is J = 0.7 %. Whatever J is, delta stays within 0.1, where a solve to 1e-10 has
- * ten replacements, so that fewer would save nothing, and 0.5, where it has 33.
+ * time: KAON_DRIFT is J = 0.7 %. Whatever J is, delta stays within 0.01, where a solve to 1e-10 has
+ * five replacements, so that fewer would save nothing, and 0.5, where it has 33.
  * tests/test_solvers_dirac.c holds the counts of steps that come of it. */
 static inline KAON_HD void kaon_adapt_delta(kaon_column_state *s) {
   const double factor2 = s->drift / KAON_DRIFT;
@@ -182,6 +185,24 @@ static inline KAON_HD void kaon_stop_verify(kaon_column_state *s) {
     s->gate = KAON_GATE_SERVICE | (kaon_fresh(s) ? KAON_GATE_START : KAON_GATE_INJECT);
 }
 
+/* Slots OUTER and R2 hold |b - A x|^2 in the outer precision and the recurrence's, where the chosen
+ * residual is A^dag r. A reliable update needs no A^dag r in the outer precision if the two agree:
+ * the inner process computes it anyway when it goes on (kaon_stop_resume). All others are verified.
+ */
+static inline KAON_HD void kaon_stop_outer(kaon_column_state *s) {
+  const double drift = s->slot[KAON_S_OUTER][0] / s->slot[KAON_S_R2][0] - 1;
+  if (!(s->flags & KAON_FLAG_TRUST) || s->reason != KAON_WAIT_UPDATE || !(drift <= KAON_TRUST)) {
+    s->gate |= KAON_GATE_VERIFY;
+    return;
+  }
+  s->drift = drift;
+  kaon_adapt_delta(s);
+  s->reason = KAON_WAIT_TRUSTED;
+  s->updates++;
+  s->trusted++;
+  s->gate = KAON_GATE_SERVICE | KAON_GATE_INJECT;
+}
+
 static inline KAON_HD double kaon_watched(const kaon_column_state *s) {
   return s->slot[s->flags & KAON_FLAG_NORMAL ? KAON_S_S2 : KAON_S_R2][0];
 }
@@ -197,6 +218,13 @@ static inline KAON_HD void kaon_renew(kaon_column_state *s, double watched) {
  * residual. Where the last threshold was too lax, one tenth is added to the request. */
 static inline KAON_HD void kaon_stop_resume(kaon_column_state *s) {
   const double watched = kaon_watched(s);
+  if (s->reason == KAON_WAIT_TRUSTED) { /* scale and threshold stay; without progress: verify */
+    s->relative = watched * s->scale;
+    const int stalled = !(watched > 0) || kaon_stalled(s, s->relative);
+    kaon_renew(s, watched);
+    if (stalled) kaon_wait(s, KAON_WAIT_STALL, 1);
+    return;
+  }
   if (!(watched > 0) || !kaon_finite(watched)) {
     kaon_finish(s, s->relative <= KAON_CLOSE2 * s->limit ? KAON_END_CONVERGED : KAON_END_STAGNATED);
     return;

@@ -14,6 +14,9 @@
 #include <string.h>
 #include <time.h>
 
+#include <kaon/tuning.h>
+
+#include "lib/tuning.h"
 #include "solvers/method.h"
 #include "tests/util/dirac_case.h"
 #include "tests/util/machine.h"
@@ -268,9 +271,63 @@ static void times_of_parts(void) {
     }
 }
 
+/* ---- the operator with the hop's blocks of several sizes ---- */
+
+static double time_application(world *w, kaon_precision precision, int threads) {
+  kaon_tuning_entry e = {.kernel = KAON_TUNED_HOP,
+                         .precision = precision,
+                         .reconstruct = 12,
+                         .columns = 1,
+                         .sites = kaon_lattice_volume(w->c.lattice),
+                         .threads = threads};
+  const kaon_tuning tuning = {kaon_version(), w->c.ctx->backend->name, w->c.ctx->device,
+                              w->c.ctx->backend->isa, 1, &e};
+  const kaon_column_state start = {.gate = KAON_GATE_STEP};
+  parts p = {.kind = APPLY};
+  double best = 1e30;
+  must(w->c.ctx, kaon_context_set_tuning(w->c.ctx, threads > 0 ? &tuning : NULL));
+  must(w->c.ctx, w->R->ops->at_precision(w->R, precision, KAON_RECONSTRUCT_12, &p.A));
+  if (p.A->ops->reserve != NULL) must(w->c.ctx, p.A->ops->reserve(p.A, 1));
+  must(w->c.ctx, kaon_scalars_create(w->c.ctx, 1, &p.scalars));
+  must(w->c.ctx, kaon_scalars_write(p.scalars, &start));
+  for (int k = 0; k < 2; k++) {
+    must(w->c.ctx, kaon_vector_create(w->c.ctx, p.A->space, p.A->precision, 1, &p.v[k]));
+    must(w->c.ctx, kaon_vector_zero(p.v[k]));
+  }
+  for (int i = 0; i < 3; i++) {
+    const double seconds = time_part(w, &p);
+    if (seconds < best) best = seconds;
+  }
+  for (int k = 0; k < 2; k++) kaon_vector_destroy(&p.v[k]);
+  kaon_scalars_destroy(&p.scalars);
+  kaon_operator_destroy(&p.A);
+  must(w->c.ctx, kaon_context_set_tuning(w->c.ctx, NULL));
+  return best;
+}
+
+static void times_of_blocks(void) {
+  static const int sizes[][4] = {
+      {8, 8, 8, 8}, {12, 12, 12, 12}, {16, 16, 16, 16}, {16, 16, 16, 32}, {24, 24, 24, 24}};
+  static const int threads[] = {0, 32, 64, 128};
+  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    world w;
+    if (!open_world(&w, sizes[i])) return;
+    for (int precision = KAON_HALF; precision >= KAON_DOUBLE; precision--) {
+      printf("  %dx%dx%dx%d %-6s A, blocks of", sizes[i][0], sizes[i][1], sizes[i][2], sizes[i][3],
+             precision_names[precision]);
+      for (int k = 0; k < 4; k++)
+        printf("%s %d: %.2f us", k > 0 ? "," : "", threads[k],
+               1e6 * time_application(&w, (kaon_precision)precision, threads[k]));
+      printf("\n");
+    }
+    close_world(&w);
+  }
+}
+
 int main(void) {
   if (machine_lacks(MACHINE_CUDA)) return 1;
-  times_a_step();
+  times_of_blocks();
   times_of_parts();
+  times_a_step();
   return 0;
 }

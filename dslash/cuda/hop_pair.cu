@@ -1,0 +1,424 @@
+/* hop_pair.cu - hop and clover blocks on lattices of so few sites that a thread a site leaves most
+ * of the device idle. Here two warps share 32 sites: one takes the forward directions, the other
+ * the backward ones; they exchange halves of their sums through shared memory, so that each has one
+ * chirality, or one half of the spinor where there are no clover blocks, and apply a block each;
+ * they exchange once more, and each finishes and writes one half of the spinor.
+ *
+ * A launch of this size takes as long as its way through memory. So links and clover blocks, which
+ * no kernel before changes (kaon_launch.early), are read before the wait for the previous kernel
+ * where registers hold them, and spinors are on their way to the first-level cache while the gate
+ * is asked. Against hop_kernel.h the sum over directions is taken in another order. */
+#include "dslash/cuda/hop_kernel.h"
+
+enum {
+  PAIR_THREADS = 2 * KAON_LANES,
+  PAIR_CHOICE = KAON_LANES, /* what a tuning calls it: sites of a block */
+  PAIR_BLOCKS = sizeof(real) == 8 ? 6 : 8,
+  HALF_REALS = 12,
+  PIECE = KAON_HALF ? 4 : packets<24>::group, /* reals of half a spinor in one access */
+  PIECES = HALF_REALS / PIECE,
+  PIECE_BYTES = PIECE * (int)sizeof(stored)
+};
+
+typedef struct pair_call {
+  hop_call h;
+  int early; /* links and clover blocks may be read before the previous kernel has ended */
+} pair_call;
+
+/* What the two warps leave for each other. */
+typedef real pair_room[2][HALF_REALS][KAON_LANES];
+
+/* Half a spinor: two spins. */
+typedef struct half_spinor {
+  vcomplex c[6]; /* spin * 3 + colour */
+} half_spinor;
+
+typedef struct pair_site {
+  int column, chunk, warp, lane;
+  uint32_t at; /* the site, or the last one where there is none */
+  bool is_site;
+} pair_site;
+
+static __device__ __forceinline__ pair_site pair_site_of(const hop_call &a) {
+  const unsigned columns = (unsigned)a.nrhs, nsites = (unsigned)a.sites.nsites;
+  pair_site e;
+  e.column = columns == 1 ? 0 : (int)(blockIdx.x % columns);
+  e.chunk = (int)(columns == 1 ? blockIdx.x : blockIdx.x / columns);
+  e.warp = (int)threadIdx.x / KAON_LANES;
+  e.lane = (int)threadIdx.x % KAON_LANES;
+  const uint32_t site = (uint32_t)e.chunk * KAON_LANES + (uint32_t)e.lane;
+  e.is_site = site < nsites;
+  e.at = e.is_site ? site : nsites - 1;
+  return e;
+}
+
+static __device__ __forceinline__ int read_gate(const kaon_gate &gate, int column) {
+  int x = KAON_GATE_ANY;
+  if (gate.state != NULL)
+    asm volatile("ld.global.u32 %0, [%1];" : "=r"(x) : "l"(&gate.state[column].gate));
+  return x & gate.mask;
+}
+
+/* Has the line come to the first-level cache; nobody waits. */
+static __device__ __forceinline__ void touch(const void *p) {
+  [[maybe_unused]] uint32_t x;
+  asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(x) : "l"(p));
+}
+
+static __device__ __forceinline__ void spinor_touch(const kaon_view &v, uint32_t site, int units) {
+  const char *first = packet_address<24>(v.data, packet_at<24>(site, units));
+#pragma unroll
+  for (int g = 0; g < packets<24>::count; g++) touch(first + g * (KAON_LANES * 16));
+  if (KAON_HALF) touch(v.scale + scale_at(site, units));
+}
+
+/* ---- the exchange ---- */
+
+static __device__ __forceinline__ void half_leave(const pair_site &e, const half_spinor &h,
+                                                  pair_room &room) {
+#pragma unroll
+  for (int i = 0; i < 6; i++) {
+    room[e.warp][2 * i][e.lane] = h.c[i].re;
+    room[e.warp][2 * i + 1][e.lane] = h.c[i].im;
+  }
+}
+
+static __device__ __forceinline__ void half_take(const pair_site &e, const pair_room &room,
+                                                 half_spinor *h) {
+#pragma unroll
+  for (int i = 0; i < 6; i++)
+    h->c[i] = c_make(room[1 - e.warp][2 * i][e.lane], room[1 - e.warp][2 * i + 1][e.lane]);
+}
+
+static __device__ __forceinline__ void half_add(half_spinor *a, const half_spinor &b) {
+#pragma unroll
+  for (int i = 0; i < 6; i++) a->c[i] = c_add(a->c[i], b.c[i]);
+}
+
+static __device__ __forceinline__ half_spinor half_of(const vspinor *d, int lower) {
+  half_spinor h;
+#pragma unroll
+  for (int i = 0; i < 6; i++) h.c[i] = lower ? d->s[2 + i / 3][i % 3] : d->s[i / 3][i % 3];
+  return h;
+}
+
+/* upper + s lower */
+static __device__ __forceinline__ half_spinor chiral_of(const vspinor *d, int s) {
+  const vchiral c = s > 0 ? clover_chiral(d, 1) : clover_chiral(d, -1);
+  half_spinor h;
+#pragma unroll
+  for (int i = 0; i < 6; i++) h.c[i] = c.c[i];
+  return h;
+}
+
+/* ---- the directions ---- */
+
+/* A link on its way, and where it leads. */
+template <int RECON>
+struct pair_link {
+  stored raw[RECON];
+  uint32_t from;
+  real factor;
+};
+
+/* Whether a warp's four links are read before the wait, all at once. */
+template <int RECON>
+static __device__ __forceinline__ constexpr bool links_fit() {
+  return RECON * sizeof(stored) <= 48;
+}
+
+template <int RECON, int DIR>
+static __device__ __forceinline__ void link_way(const hop_call &a, const kaon_here &here,
+                                                pair_link<RECON> *link) {
+  int sign;
+  link->from = (uint32_t)kaon_neighbour_of(&a.sites, &here, DIR, &sign);
+  link->factor = hop_factor<DIR>(a, sign);
+}
+
+template <int RECON, int DIR, int SIGN>
+static __device__ __forceinline__ void pair_direction(const hop_call &a, const kaon_here &here,
+                                                      const kaon_view &in, pair_link<RECON> *link,
+                                                      vspinor *d) {
+  real u[18];
+  raw_spinor psi;
+  if (!links_fit<RECON>()) hop_link<RECON, DIR>(a, here, link->from, link->raw);
+  link_numbers<RECON>(link->raw, u);
+  raw_load(in, link->from, a.nrhs, &psi);
+  hop_add<RECON, DIR, SIGN, false>(a, psi, u, link->factor, d);
+}
+
+/* The sum over directions BACK + 0..3, BACK = 0 or 4; false where the column is closed. */
+template <int RECON, int BACK, int SIGN>
+static __device__ __forceinline__ bool pair_directions(const hop_call &a, const pair_site &e,
+                                                       vspinor *d) {
+  constexpr int set = (BACK == 0 ? 1 : -1) * SIGN > 0 ? 2 : 0; /* the half that t fills */
+  const kaon_here here = kaon_here_of(&a.sites, a.parity, (int32_t)e.at);
+  pair_link<RECON> link[4];
+  link_way<RECON, BACK + 0>(a, here, &link[0]);
+  link_way<RECON, BACK + 1>(a, here, &link[1]);
+  link_way<RECON, BACK + 2>(a, here, &link[2]);
+  link_way<RECON, BACK + 3>(a, here, &link[3]);
+  if (links_fit<RECON>()) {
+    hop_link<RECON, BACK + 3>(a, here, link[3].from, link[3].raw);
+    hop_link<RECON, BACK + 2>(a, here, link[2].from, link[2].raw);
+    hop_link<RECON, BACK + 1>(a, here, link[1].from, link[1].raw);
+    hop_link<RECON, BACK + 0>(a, here, link[0].from, link[0].raw);
+  }
+  kaon_wait_for_previous();
+  const int gate = read_gate(a.sums.gate, e.column);
+  const kaon_view in = column_view(a.in, e.column);
+#pragma unroll
+  for (int mu = 3; mu >= 0; mu--) spinor_touch(in, link[mu].from, a.nrhs);
+  if (a.x.data != NULL) spinor_touch(column_view(a.x, e.column), e.at, a.nrhs);
+  kaon_let_next_start();
+  if (gate == 0) return false;
+#pragma unroll
+  for (int c = 0; c < 3; c++) d->s[2 - set][c] = d->s[3 - set][c] = c_make(0, 0);
+  pair_direction<RECON, BACK + 3, SIGN>(a, here, in, &link[3], d);
+  pair_direction<RECON, BACK + 2, SIGN>(a, here, in, &link[2], d);
+  pair_direction<RECON, BACK + 1, SIGN>(a, here, in, &link[1], d);
+  pair_direction<RECON, BACK + 0, SIGN>(a, here, in, &link[0], d);
+  return true;
+}
+
+template <int RECON, int SIGN>
+static __device__ __forceinline__ bool pair_hop(const hop_call &a, const pair_site &e, vspinor *d) {
+  return e.warp == 0 ? pair_directions<RECON, 0, SIGN>(a, e, d)
+                     : pair_directions<RECON, 4, SIGN>(a, e, d);
+}
+
+/* ---- the clover blocks ---- */
+
+/* The warp's chirality's block of a site. */
+typedef struct pair_block {
+  stored c[KAON_CLOVER_BLOCK];
+  real unit;
+} pair_block;
+
+template <int Q>
+static __device__ __forceinline__ void block_read_of(const hop_call &a, uint32_t site,
+                                                     pair_block *block) {
+  typedef packets<KAON_CLOVER_REALS> p;
+  constexpr int begin = Q * KAON_CLOVER_BLOCK / p::group;
+  constexpr int end = ((Q + 1) * KAON_CLOVER_BLOCK + p::group - 1) / p::group;
+  const char *first =
+      packet_address<KAON_CLOVER_REALS>(a.clover, packet_at<KAON_CLOVER_REALS>(site, 1));
+  stored both[KAON_CLOVER_REALS];
+  packets_read_some<KAON_CLOVER_REALS, true, begin, end - begin>(first, both);
+#pragma unroll
+  for (int i = 0; i < KAON_CLOVER_BLOCK; i++) block->c[i] = both[Q * KAON_CLOVER_BLOCK + i];
+}
+
+static __device__ __forceinline__ void block_read(const hop_call &a, const pair_site &e,
+                                                  pair_block *block) {
+  if (e.warp == 0)
+    block_read_of<0>(a, e.at, block);
+  else
+    block_read_of<1>(a, e.at, block);
+  block->unit = KAON_HALF ? (real)kaon_half_unit(a.clover_scale[(uint64_t)e.at * 2 + e.warp]) : 1;
+}
+
+/* own = the warp's half of 2 C d, from its chirality of d. All threads call it. */
+static __device__ __forceinline__ void pair_clover(const pair_site &e, const pair_block &block,
+                                                   pair_room &room, half_spinor *own) {
+  vchiral in, out;
+  half_spinor other;
+#pragma unroll
+  for (int i = 0; i < 6; i++) in.c[i] = own->c[i];
+  clover_block(block.c, &in, &out);
+#pragma unroll
+  for (int i = 0; i < 6; i++) own->c[i] = KAON_HALF ? c_scale(out.c[i], block.unit) : out.c[i];
+  half_leave(e, *own, room);
+  __syncthreads();
+  half_take(e, room, &other);
+#pragma unroll
+  for (int i = 0; i < 6; i++)
+    own->c[i] = e.warp == 0 ? c_add(own->c[i], other.c[i]) : c_sub(other.c[i], own->c[i]);
+}
+
+/* ---- the end ---- */
+
+static __device__ __forceinline__ char *piece_address(const kaon_view &v, const pair_site &e,
+                                                      int units, int piece) {
+  const int bytes = (e.warp * PIECES + piece) * PIECE_BYTES; /* from the spinor's begin */
+  char *first = (char *)packet_address<24>(v.data, packet_at<24>(e.at, units));
+  return first + bytes / 16 * (KAON_LANES * 16) + bytes % 16;
+}
+
+/* The warp's half of a site's spinor. */
+static __device__ __forceinline__ void half_read(const kaon_view &v, const pair_site &e, int units,
+                                                 half_spinor *h) {
+  stored q[HALF_REALS];
+#pragma unroll
+  for (int i = 0; i < PIECES; i++) {
+    const words<PIECE_BYTES> x = read_cached<PIECE_BYTES>(piece_address(v, e, units, i));
+    memcpy(q + i * PIECE, &x, PIECE_BYTES);
+  }
+  const real unit = KAON_HALF ? (real)kaon_half_unit(v.scale[scale_at(e.at, units)]) : (real)1;
+#pragma unroll
+  for (int i = 0; i < 6; i++) {
+    h->c[i] = c_load(q + 2 * i);
+    if (KAON_HALF) h->c[i] = c_scale(h->c[i], unit);
+  }
+}
+
+/* Writes both halves; half: with one scale. All threads call it. */
+static __device__ __forceinline__ void half_write(const kaon_view &v, const pair_site &e, int units,
+                                                  const half_spinor &h) {
+  const real *value = (const real *)h.c;
+#if KAON_HALF
+  __shared__ float largest[2][KAON_LANES];
+  float most = 0;
+#pragma unroll
+  for (int i = 0; i < HALF_REALS; i++) most = quantise_largest(most, value[i]);
+  largest[e.warp][e.lane] = most;
+  __syncthreads();
+  most = quantise_largest(most, largest[1 - e.warp][e.lane]);
+  const float factor = kaon_half_factor(most);
+  if (e.is_site && e.warp == 0) v.scale[scale_at(e.at, units)] = fmaf(most, 0.0f, most);
+#endif
+  if (!e.is_site) return;
+#pragma unroll
+  for (int i = 0; i < PIECES; i++) {
+    words<PIECE_BYTES> x;
+#if KAON_HALF
+    for (int k = 0; k < PIECE / 2; k++) {
+      const vcomplex z = h.c[i * (PIECE / 2) + k];
+      x.w[k] = quantise_pair<true>(z.re, z.im, factor);
+    }
+#else
+    memcpy(&x, value + i * PIECE, PIECE_BYTES);
+#endif
+    *(words<PIECE_BYTES> *)piece_address(v, e, units, i) = x;
+  }
+}
+
+/* out = a x + b own, b the factor that is left to it, and its sums. All threads call it. */
+static __device__ __forceinline__ void pair_finish(const hop_call &a, const pair_site &e, double b,
+                                                   half_spinor *own) {
+  const real rounded = (real)b, rest = (real)(b - (double)rounded), factor_x = (real)a.a;
+  double sum[4] = {0, 0, 0, 0};
+  half_spinor x;
+  if (a.x.data != NULL) half_read(column_view(a.x, e.column), e, a.nrhs, &x);
+  if (b != 1)
+    for (int i = 0; i < 6; i++) own->c[i] = c_scale_split(own->c[i], rounded, rest);
+  if (a.x.data != NULL)
+    for (int i = 0; i < 6; i++)
+      own->c[i] = c_make(v_fma(factor_x, x.c[i].re, own->c[i].re),
+                         v_fma(factor_x, x.c[i].im, own->c[i].im));
+  half_write(column_view(a.out, e.column), e, a.nrhs, *own);
+  if (a.sums.sum.state == NULL) return;
+  if (e.is_site) {
+    vreal re = 0, im = 0;
+    for (int i = 0; i < 6; i++) {
+      re = v_fma(own->c[i].re, own->c[i].re, re);
+      im = v_fma(own->c[i].im, own->c[i].im, im);
+    }
+    sum[0] = (double)(re + im);
+    if (a.w.data != NULL && sums_want(a.sums, 1)) {
+      vcomplex dot = c_make(0, 0);
+      half_read(column_view(a.w, e.column), e, a.nrhs, &x);
+      for (int i = 0; i < 6; i++) dot = c_conj_fma(x.c[i], own->c[i], dot);
+      sum[2] = (double)dot.re;
+      sum[3] = (double)dot.im;
+    }
+  }
+  sums_finish<2, 8>(a.sums, e.column, e.chunk, sum);
+}
+
+/* ---- the kernels ---- */
+
+template <int RECON>
+static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
+    hop_pair_kernel(const __grid_constant__ pair_call call) {
+  __shared__ pair_room room[2];
+  const hop_call &a = call.h;
+  const pair_site e = pair_site_of(a);
+  const bool clover = a.clover_on != KAON_CLOVER_NONE;
+  pair_block block;
+  vspinor d;
+  half_spinor own, other;
+  if (!call.early) kaon_wait_for_previous();
+  if (clover && KAON_HALF) block_read(a, e, &block);
+  const bool open = a.dagger ? pair_hop<RECON, -1>(a, e, &d) : pair_hop<RECON, 1>(a, e, &d);
+  if (!open) return;
+  if (clover && !KAON_HALF) block_read(a, e, &block);
+  if (clover) {
+    own = chiral_of(&d, e.warp == 0 ? 1 : -1);
+    other = chiral_of(&d, e.warp == 0 ? -1 : 1);
+  } else {
+    own = half_of(&d, e.warp);
+    other = half_of(&d, 1 - e.warp);
+  }
+  half_leave(e, other, room[0]);
+  __syncthreads();
+  half_take(e, room[0], &other);
+  half_add(&own, other);
+  if (clover) pair_clover(e, block, room[1], &own);
+  pair_finish(a, e, clover ? 0.5 * a.b : a.b, &own);
+}
+
+static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
+    clover_pair_kernel(const __grid_constant__ pair_call call) {
+  __shared__ pair_room room;
+  const hop_call &a = call.h;
+  const pair_site e = pair_site_of(a);
+  pair_block block;
+  vspinor d;
+  if (!call.early) kaon_wait_for_previous();
+  block_read(a, e, &block);
+  kaon_wait_for_previous();
+  const int gate = read_gate(a.sums.gate, e.column);
+  spinor_touch(column_view(a.in, e.column), e.at, a.nrhs);
+  kaon_let_next_start();
+  if (gate == 0) return;
+  spinor_load(column_view(a.in, e.column), e.at, a.nrhs, &d);
+  half_spinor own = chiral_of(&d, e.warp == 0 ? 1 : -1);
+  pair_clover(e, block, room, &own);
+  pair_finish(a, e, 0.5, &own);
+}
+
+/* By rule, or as kaon tune found. */
+static bool shares_sites(const kaon_launch *launch, int64_t nsites, int columns) {
+  const int64_t room = (int64_t)KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX / 4 * KAON_LANES;
+  if (launch->tuned.threads != 0) return launch->tuned.threads == PAIR_CHOICE && nsites <= room;
+  return nsites * columns <= (sizeof(real) == 8 ? 1 << 14 : 1 << 15);
+}
+
+static unsigned pair_blocks(const kaon_launch *launch, hop_call *a, const kaon_gate *gate,
+                            const kaon_sum *sum) {
+  const int chunks = (a->sites.nsites + KAON_LANES - 1) / KAON_LANES;
+  a->sums = kaon_cuda_sums_of(launch, gate, sum, chunks);
+  if (a->w.data == NULL) a->sums.sum.slot[1] = KAON_NO_SLOT;
+  return (unsigned)chunks * (unsigned)a->nrhs;
+}
+
+extern "C" int KAON_EXPORT(kaon_hop_pair)(const kaon_launch *launch, const kaon_hop_args *args) {
+  pair_call a = {call_of(args), launch->early};
+  if (!shares_sites(launch, args->stencil->nsites, args->nrhs)) return 0;
+  if (args->clover_on == KAON_CLOVER_ON_X || (a.h.split && sizeof(real) < 8)) return 0;
+  const unsigned blocks = pair_blocks(launch, &a.h, &args->gate, &args->sum);
+  if (args->recon == 18)
+    kaon_cuda_launch(launch, hop_pair_kernel<18>, blocks, PAIR_THREADS, a);
+  else if (args->recon == 12)
+    kaon_cuda_launch(launch, hop_pair_kernel<12>, blocks, PAIR_THREADS, a);
+  else
+    kaon_cuda_launch(launch, hop_pair_kernel<8>, blocks, PAIR_THREADS, a);
+  return 1;
+}
+
+extern "C" int KAON_EXPORT(kaon_clover_pair)(const kaon_launch *launch,
+                                             const kaon_clover_args *args) {
+  pair_call a = {};
+  if (!shares_sites(launch, args->stencil->nsites, args->nrhs)) return 0;
+  a.early = launch->early;
+  a.h.sites.nsites = (int32_t)args->stencil->nsites;
+  a.h.nrhs = args->nrhs;
+  a.h.clover = args->clover;
+  a.h.clover_scale = args->clover_scale;
+  a.h.in = args->in;
+  a.h.out = args->out;
+  const unsigned blocks = pair_blocks(launch, &a.h, &args->gate, &args->sum);
+  kaon_cuda_launch(launch, clover_pair_kernel, blocks, PAIR_THREADS, a);
+  return 1;
+}
