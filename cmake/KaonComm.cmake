@@ -1,23 +1,33 @@
-# KAON_COMM=auto|single|MPI: how several ranks talk. Sets KAON_WITH_MPI; MPI 3.0 is the least.
-set(KAON_WITH_MPI OFF)
-if(KAON_COMM STREQUAL auto OR KAON_COMM STREQUAL MPI)
+# KAON_COMM=auto|single|MPI|QMP: how several ranks talk. Sets KAON_WITH_RANKS, and for them KAON_COMM_SOURCE and
+# KAON_COMM_TARGETS. MPI 3.0 is the least; QMP (USQCD's, built over MPI) is found below CMAKE_PREFIX_PATH.
+set(KAON_WITH_RANKS OFF)
+if(NOT KAON_COMM MATCHES "^(auto|single|MPI|QMP)$")
+  message(FATAL_ERROR "KAON_COMM is \"${KAON_COMM}\" but must be auto, single, MPI or QMP")
+endif()
+if(NOT KAON_COMM STREQUAL single)
   find_package(MPI 3.0 QUIET COMPONENTS C)
   if(MPI_C_FOUND)
-    set(KAON_WITH_MPI ON)
+    set(KAON_WITH_RANKS ON)
+    set(KAON_COMM_SOURCE lib/comm_mpi.c)
+    set(KAON_COMM_TARGETS MPI::MPI_C)
     message(STATUS "communicator: MPI ${MPI_C_VERSION}, ${MPIEXEC_EXECUTABLE}")
-  elseif(KAON_COMM STREQUAL MPI)
-    message(FATAL_ERROR "KAON_COMM=MPI, but no MPI 3 was found; install one (Debian: libopenmpi-dev openmpi-bin), or name its "
-                        "compiler by -DMPI_C_COMPILER=...")
+  elseif(NOT KAON_COMM STREQUAL auto)
+    message(FATAL_ERROR "KAON_COMM=${KAON_COMM}, but no MPI 3 was found; install one (Debian: libopenmpi-dev openmpi-bin), or "
+                        "name its compiler by -DMPI_C_COMPILER=...")
   else()
     message(STATUS "communicator: no MPI 3, so one rank alone")
   endif()
-elseif(NOT KAON_COMM STREQUAL single)
-  message(FATAL_ERROR "KAON_COMM is \"${KAON_COMM}\" but must be auto, single or MPI")
+endif()
+if(KAON_COMM STREQUAL QMP)
+  find_package(QMP REQUIRED)
+  set(KAON_COMM_SOURCE lib/comm_qmp.c)
+  set(KAON_COMM_TARGETS QMP::qmp MPI::MPI_C)
+  message(STATUS "communicator: QMP over it")
 endif()
 
 # How tests start ranks: more than the machine has cores if need be. The variables are Open MPI's: root may start them, and
 # ranks that wait leave the cores to those that work.
-if(KAON_WITH_MPI)
+if(KAON_WITH_RANKS)
   set(KAON_MPI_FLAGS "")
   execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version OUTPUT_VARIABLE KAON_MPIEXEC_VERSION ERROR_QUIET)
   if(KAON_MPIEXEC_VERSION MATCHES "Open MPI|OpenRTE|PRRTE")

@@ -1,6 +1,10 @@
 /* comm.c - what is the same over every communicator. */
 #include "lib/comm.h"
 
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "lib/context.h"
 #include "lib/error.h"
 
@@ -27,13 +31,66 @@ kaon_status kaon_share(const kaon_context *ctx, void *data, size_t bytes) {
   return ctx->comm->ops->broadcast(ctx->comm, data, bytes, 0);
 }
 
-#ifndef KAON_BUILD_MPI
-kaon_status kaon_comm_mpi_create(kaon_context *ctx, const void *handle, kaon_comm **comm) {
+void kaon_comm_add(const kaon_comm *comm, const double *all, int n, double *sum) {
+  for (int i = 0; i < n; i++) {
+    sum[i] = all[i];
+    for (int r = 1; r < comm->ranks; r++) sum[i] += all[(size_t)r * (size_t)n + (size_t)i];
+  }
+}
+
+void kaon_comm_host(char *name, size_t room) {
+  if (gethostname(name, room) != 0) name[0] = '\0';
+  name[room - 1] = '\0';
+}
+
+/* The first rank that failed, -1: none. *all: whether every rank did. */
+static kaon_status first_failed(kaon_comm *comm, kaon_status mine, int *first, kaon_status *status,
+                                int *all) {
+  double number = (double)mine, *numbers = malloc((size_t)comm->ranks * sizeof *numbers);
+  int failed = 0;
+  *first = -1;
+  if (numbers == NULL) return kaon_fail(comm->ctx, KAON_ERR_MEMORY, "ranks: no host memory");
+  const kaon_status sent = comm->ops->gather(comm, &number, 1, numbers);
+  for (int r = comm->ranks - 1; r >= 0 && sent == KAON_OK; r--)
+    if (numbers[r] != KAON_OK) *first = r, failed++;
+  if (*first >= 0) *status = (kaon_status)(int)numbers[*first];
+  *all = failed == comm->ranks;
+  free(numbers);
+  return sent;
+}
+
+kaon_status kaon_comm_agree(kaon_comm *comm, kaon_status mine) {
+  enum { SENTENCE = 1024 };
+  char text[SENTENCE] = "";
+  int first, all;
+  kaon_status status = KAON_OK;
+  KAON_TRY(first_failed(comm, mine, &first, &status, &all));
+  if (first < 0) return KAON_OK;
+  if (comm->rank == first) {
+    const char *sentence = kaon_last_error(comm->ctx);
+    if (sentence[0] == '\0') sentence = kaon_status_text(mine);
+    strncpy(text, sentence, sizeof text - 1);
+  }
+  KAON_TRY(comm->ops->broadcast(comm, text, sizeof text, first));
+  if (all) /* alike: the place says nothing */
+    kaon_fail(comm->ctx, status, "%s", text);
+  else
+    kaon_fail(comm->ctx, status, "rank %d: %s", first, text);
+  kaon_error_mark_agreed(comm->ctx, 1);
+  return status;
+}
+
+#ifndef KAON_BUILD_RANKS
+kaon_status kaon_comm_ranks_create(kaon_context *ctx, const void *handle, kaon_comm **comm) {
   (void)handle, (void)comm;
   return kaon_fail(ctx, KAON_ERR_NOT_BUILT,
                    "ranks: several ranks were asked for, but this kaon was built without MPI; "
                    "install an MPI library and configure with -DKAON_COMM=MPI");
 }
 
-void kaon_comm_mpi_end(void) {}
+const char *kaon_comm_ranks_name(void) {
+  return "";
+}
+
+void kaon_comm_ranks_end(void) {}
 #endif

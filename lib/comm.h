@@ -31,8 +31,6 @@ typedef struct kaon_comm_ops {
   kaon_status (*gather)(kaon_comm *comm, const double *mine, int n, double *all);
   /* bytes of rank `root`'s data become everybody's. */
   kaon_status (*broadcast)(kaon_comm *comm, void *data, size_t bytes, int root);
-  /* root's all[r * bytes ...] = mine of rank r; all counts on root alone. */
-  kaon_status (*collect)(kaon_comm *comm, const void *mine, size_t bytes, void *all, int root);
   /* Memory of the messages stays theirs until the exchange is destroyed. */
   kaon_status (*exchange_create)(kaon_comm *comm, const kaon_message *messages, int n,
                                  kaon_exchange **exchange);
@@ -55,11 +53,20 @@ struct kaon_comm {
 };
 
 kaon_status kaon_comm_single_create(kaon_context *ctx, kaon_comm **comm);
-/* handle: address of the application's MPI_Comm, NULL: all processes that were started together.
- * Errors: COMM, MEMORY, NOT_BUILT. */
-kaon_status kaon_comm_mpi_create(kaon_context *ctx, const void *handle, kaon_comm **comm);
+/* Of several ranks, by the one transport that is built in (lib/comm_mpi.c, lib/comm_qmp.c). handle:
+ * address of the application's MPI_Comm or QMP_comm_t, NULL: all processes that were started
+ * together. Errors: COMM, MEMORY, NOT_BUILT. */
+kaon_status kaon_comm_ranks_create(kaon_context *ctx, const void *handle, kaon_comm **comm);
+/* Its name, "" where none is. */
+const char *kaon_comm_ranks_name(void);
 /* Ends what kaon itself began. */
-void kaon_comm_mpi_end(void);
+void kaon_comm_ranks_end(void);
+
+/* For transports: `agree` made of gather and broadcast; n numbers of all ranks ([rank][n]) added in
+ * the order of the ranks; this node's name. */
+kaon_status kaon_comm_agree(kaon_comm *comm, kaon_status mine);
+void kaon_comm_add(const kaon_comm *comm, const double *all, int n, double *sum);
+void kaon_comm_host(char *name, size_t room);
 
 /* What every collective function returns through: all ranks leave it with the status and sentence
  * of the first that failed. A failure that was agreed on further down passes through without

@@ -15,7 +15,7 @@
 #include "lib/error.h"
 #include "lib/layout.h"
 
-enum { SENTENCE = 1024, SUM_ROOM = 1024 };
+enum { SUM_ROOM = 1024 };
 
 typedef struct mpi_self {
   MPI_Comm comm;
@@ -24,7 +24,6 @@ typedef struct mpi_self {
   int n;
   double *all; /* [rank][n] */
   size_t room; /* doubles in `all` */
-  int *status; /* [rank] */
 } mpi_self;
 
 struct kaon_exchange {
@@ -78,11 +77,7 @@ static kaon_status sum_finish(kaon_comm *comm) {
   mpi_self *self = self_of(comm);
   const kaon_status status =
       check(comm, MPI_Wait(&self->sum, MPI_STATUS_IGNORE), "waiting for a sum");
-  for (int i = 0; i < self->n && status == KAON_OK; i++) {
-    double sum = self->all[i];
-    for (int r = 1; r < comm->ranks; r++) sum += self->all[(size_t)r * (size_t)self->n + (size_t)i];
-    self->values[i] = sum;
-  }
+  if (status == KAON_OK) kaon_comm_add(comm, self->all, self->n, self->values);
   self->values = NULL;
   return status;
 }
@@ -92,7 +87,7 @@ static kaon_status gather(kaon_comm *comm, const double *mine, int n, double *al
                "gathering numbers");
 }
 
-/* ---- bytes to and from one rank, in pieces that an int counts ---- */
+/* ---- bytes, in pieces that an int counts ---- */
 
 static kaon_status broadcast(kaon_comm *comm, void *data, size_t bytes, int root) {
   for (size_t done = 0; done < bytes;) {
@@ -103,15 +98,6 @@ static kaon_status broadcast(kaon_comm *comm, void *data, size_t bytes, int root
     done += piece;
   }
   return KAON_OK;
-}
-
-static kaon_status collect(kaon_comm *comm, const void *mine, size_t bytes, void *all, int root) {
-  if (bytes > INT_MAX)
-    return kaon_fail(comm->ctx, KAON_ERR_INTERNAL, "MPI: %zu bytes collected at once", bytes);
-  return check(
-      comm,
-      MPI_Gather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, root, self_of(comm)->comm),
-      "collecting bytes");
 }
 
 /* ---- exchanges ---- */
@@ -175,33 +161,6 @@ static kaon_status exchange_finish(kaon_exchange *exchange) {
                "waiting for an exchange");
 }
 
-/* ---- agreement ---- */
-
-static kaon_status agree(kaon_comm *comm, kaon_status mine) {
-  mpi_self *self = self_of(comm);
-  char text[SENTENCE] = "";
-  int number = (int)mine, first = -1, failed = 0;
-  KAON_TRY(check(comm, MPI_Allgather(&number, 1, MPI_INT, self->status, 1, MPI_INT, self->comm),
-                 "agreeing on a status"));
-  for (int r = comm->ranks - 1; r >= 0; r--)
-    if (self->status[r] != KAON_OK) first = r, failed++;
-  if (first < 0) return KAON_OK;
-  if (comm->rank == first) {
-    const char *sentence = kaon_last_error(comm->ctx);
-    if (sentence[0] == '\0') sentence = kaon_status_text(mine);
-    strncpy(text, sentence, sizeof text - 1);
-  }
-  KAON_TRY(
-      check(comm, MPI_Bcast(text, SENTENCE, MPI_CHAR, first, self->comm), "handing a sentence on"));
-  const kaon_status status = (kaon_status)self->status[first];
-  if (failed == comm->ranks) /* all alike: the place says nothing */
-    kaon_fail(comm->ctx, status, "%s", text);
-  else
-    kaon_fail(comm->ctx, status, "rank %d: %s", first, text);
-  kaon_error_mark_agreed(comm->ctx, 1);
-  return status;
-}
-
 /* ---- beginning and end ---- */
 
 static void destroy(kaon_comm **comm) {
@@ -213,7 +172,6 @@ static void destroy(kaon_comm **comm) {
   MPI_Finalized(&finalised);
   if (!finalised && self->comm != MPI_COMM_NULL) MPI_Comm_free(&self->comm);
   free(self->all);
-  free(self->status);
   free(self);
   free(gone);
 }
@@ -225,12 +183,11 @@ static const kaon_comm_ops mpi_ops = {
     .sum_finish = sum_finish,
     .gather = gather,
     .broadcast = broadcast,
-    .collect = collect,
     .exchange_create = exchange_create,
     .exchange_start = exchange_start,
     .exchange_finish = exchange_finish,
     .exchange_destroy = exchange_destroy,
-    .agree = agree,
+    .agree = kaon_comm_agree,
     .destroy = destroy,
 };
 
@@ -273,12 +230,14 @@ static kaon_status open_comm(kaon_comm *comm, const void *handle) {
   MPI_Comm_rank(self->comm, &comm->rank);
   MPI_Comm_size(self->comm, &comm->ranks);
   KAON_TRY(find_node(comm));
-  self->status = malloc((size_t)comm->ranks * sizeof *self->status);
-  if (self->status == NULL) return kaon_fail(comm->ctx, KAON_ERR_MEMORY, "MPI: no host memory");
   return grow(comm, SUM_ROOM * (size_t)comm->ranks);
 }
 
-kaon_status kaon_comm_mpi_create(kaon_context *ctx, const void *handle, kaon_comm **comm) {
+const char *kaon_comm_ranks_name(void) {
+  return "MPI";
+}
+
+kaon_status kaon_comm_ranks_create(kaon_context *ctx, const void *handle, kaon_comm **comm) {
   *comm = NULL;
   KAON_TRY(initialise(ctx));
   kaon_comm *made = calloc(1, sizeof *made);
@@ -298,7 +257,7 @@ kaon_status kaon_comm_mpi_create(kaon_context *ctx, const void *handle, kaon_com
   return status;
 }
 
-void kaon_comm_mpi_end(void) {
+void kaon_comm_ranks_end(void) {
   int finalised = 0;
   MPI_Finalized(&finalised);
   if (began && !finalised) MPI_Finalize();

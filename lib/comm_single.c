@@ -32,12 +32,6 @@ static kaon_status broadcast(kaon_comm *comm, void *data, size_t bytes, int root
   return KAON_OK;
 }
 
-static kaon_status collect(kaon_comm *comm, const void *mine, size_t bytes, void *all, int root) {
-  (void)comm, (void)root;
-  memmove(all, mine, bytes);
-  return KAON_OK;
-}
-
 static int opposite(int dir) {
   return (dir + 4) % 8;
 }
@@ -110,7 +104,6 @@ static const kaon_comm_ops single_ops = {
     .sum_finish = sum_finish,
     .gather = gather,
     .broadcast = broadcast,
-    .collect = collect,
     .exchange_create = exchange_create,
     .exchange_start = exchange_start,
     .exchange_finish = exchange_finish,

@@ -149,7 +149,7 @@ static kaon_status same_machine(kaon_context *ctx) {
 }
 
 static kaon_status join(kaon_context *ctx, const void *communicator, const int grid[4]) {
-  KAON_TRY(kaon_comm_mpi_create(ctx, communicator, &ctx->comm));
+  KAON_TRY(kaon_comm_ranks_create(ctx, communicator, &ctx->comm));
   kaon_status status = take_grid(ctx, grid);
   kaon_launch unused; /* the buffer for sums, before any rank waits for another */
   if (status == KAON_OK) status = build(ctx);
@@ -172,15 +172,11 @@ kaon_status kaon_context_agree(kaon_context *ctx, kaon_status mine) {
 }
 
 const char *kaon_ranks_library(void) {
-#ifdef KAON_BUILD_MPI
-  return "MPI";
-#else
-  return "";
-#endif
+  return kaon_comm_ranks_name();
 }
 
 void kaon_ranks_end(void) {
-  kaon_comm_mpi_end();
+  kaon_comm_ranks_end();
 }
 
 void kaon_context_destroy(kaon_context **ctx) {

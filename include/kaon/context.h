@@ -89,7 +89,7 @@ typedef struct kaon_context_info {
   int64_t memory_held; /* bytes taken from the system, those kept for reuse too */
   int64_t memory_free; /* bytes that could still be had of the device, or of memory_limit; -1: not
                           known (the CPU without a limit) */
-  const char *communicator; /* "single" or "MPI" */
+  const char *communicator; /* "single", "MPI" or "QMP" */
   int rank;                 /* of `ranks`, from 0 */
   int local_rank;           /* among those of this node, from 0 */
 } kaon_context_info;

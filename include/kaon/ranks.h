@@ -13,9 +13,10 @@ extern "C" {
 #endif
 
 /* Creates a context that is one of several ranks.
- *   communicator  address of the application's MPI_Comm (kaon works on a copy of it), or NULL: all
- *                 processes that were started together (MPI_COMM_WORLD; MPI is started if the
- *                 application has not done it)
+ *   communicator  address of the application's MPI_Comm (kaon works on a copy of it) or, where kaon
+ *                 was built over QMP, of its QMP_comm_t (which must outlive the context); or NULL:
+ *                 all processes that were started together (the library's default communicator;
+ *                 MPI or QMP is started if the application has not done it)
  *   grid          ranks in x, y, z, t, their product the communicator's size; or NULL: chosen for
  *                 each lattice so that the faces are small. Rank r stands at x = r mod grid[0],
  *                 y = r / grid[0] mod grid[1], ...; a communicator of another order can be put into
@@ -26,7 +27,7 @@ extern "C" {
 kaon_status kaon_context_create_ranks(const kaon_context_options *options, const void *communicator,
                                       const int grid[4], kaon_context **ctx);
 
-/* What several ranks talk by: "MPI", or "" where this is not built in. Not collective. */
+/* What several ranks talk by: "MPI" or "QMP", or "" where neither is built in. Not collective. */
 const char *kaon_ranks_library(void);
 
 /* For an application's own steps that may fail on one rank alone: hands in each rank's status and
@@ -35,7 +36,7 @@ const char *kaon_ranks_library(void);
  * failed on ctx. Collective. */
 kaon_status kaon_context_agree(kaon_context *ctx, kaon_status mine);
 
-/* Ends MPI if kaon started it; does nothing otherwise. Call it once, after the last context with
+/* Ends MPI or QMP if kaon started it; does nothing otherwise. Call it once, after the last context with
  * several ranks was destroyed. Collective. */
 void kaon_ranks_end(void);
 

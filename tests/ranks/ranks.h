@@ -5,6 +5,9 @@
 
 #include <kaon/kaon.h>
 #include <mpi.h>
+#ifdef RANKS_BY_QMP
+#include <qmp.h>
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
