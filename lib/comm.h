@@ -22,7 +22,12 @@ typedef struct kaon_comm_ops {
   const char *name;
   int capturable; /* reductions and exchanges can be recorded in a CUDA graph */
   /* values[0..n-1] += over ranks, in a fixed order. start and finish bracket work that does not
-   * touch values. */
+   * touch values, exchanges and looks among it; one sum is under way at a time. values is memory of
+   * the context's backend: a host's sum may have begun when start returns (MPI_Iallreduce, which
+   * the exchanges in between move on) and is complete when finish does; a device's is ordered
+   * behind what the queue holds at start, takes place beside what is queued afterwards (a stream
+   * of its own, joined by events), and what is queued after finish sees its result: no host waits,
+   * so that it can be recorded. */
   kaon_status (*sum_start)(kaon_comm *comm, double *values, int n);
   kaon_status (*sum_finish)(kaon_comm *comm);
   kaon_status (*exchange_create)(kaon_comm *comm, const kaon_message *messages, int n,
@@ -39,10 +44,21 @@ struct kaon_comm {
   const kaon_comm_ops *ops;
   kaon_context *ctx;
   int rank, ranks;
-  int grid[4]; /* ranks in x, y, z, t */
-  void *self;  /* the implementation's own */
+  int grid[4];                   /* ranks in x, y, z, t */
+  void *self;                    /* the implementation's own */
+  struct kaon_comm_delay *delay; /* comm_delay.c; NULL: none */
 };
 
 kaon_status kaon_comm_single_create(kaon_context *ctx, kaon_comm **comm);
+
+/* comm_delay.c: from now on a sum is complete no earlier than `seconds` after its start, whatever
+ * the transport, so that one rank shows what many would wait for. Bits do not change. */
+kaon_status kaon_comm_delay(kaon_comm *comm, double seconds);
+
+/* 1: a kernel's sums are this rank's only, or held back: they pass through the communicator before
+ * what follows them runs. */
+static inline int kaon_comm_sums(const kaon_comm *comm) {
+  return comm->ranks > 1 || comm->delay != NULL;
+}
 
 #endif

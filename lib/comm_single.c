@@ -99,7 +99,7 @@ static const kaon_comm_ops single_ops = {
 kaon_status kaon_comm_single_create(kaon_context *ctx, kaon_comm **comm) {
   kaon_comm *made = malloc(sizeof *made);
   if (made == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "communicator: no host memory");
-  *made = (kaon_comm){&single_ops, ctx, 0, 1, {1, 1, 1, 1}, NULL};
+  *made = (kaon_comm){.ops = &single_ops, .ctx = ctx, .ranks = 1, .grid = {1, 1, 1, 1}};
   *comm = made;
   return KAON_OK;
 }

@@ -38,7 +38,8 @@ enum {
   KAON_FLAG_NORMAL = 1,  /* the watched residual is A^dag r */
   KAON_FLAG_RESTART = 2, /* a fresh process after each replacement */
   KAON_FLAG_ADAPT = 4,   /* delta follows the drift of the replacements */
-  KAON_FLAG_FIXED = 8    /* a fixed number of steps, no verification */
+  KAON_FLAG_FIXED = 8,   /* a fixed number of steps, no verification */
+  KAON_FLAG_EITHER = 16  /* |r|^2 is worked out, not taken: drift counts whatever its sign */
 };
 
 /* Slots of all methods. TRUE, OUTER: the chosen and the plain residual squared in the outer
@@ -110,13 +111,15 @@ static inline KAON_HD void kaon_flushed(kaon_column_state *s) {
 }
 
 /* Counts verifications without progress; 1: too many. A cycle may win little and be useful; where
- * the recurrence saw a real drop and the true residual did not follow, the precision is spent. */
+ * the recurrence saw a real drop and the true residual did not follow, the precision is spent; a
+ * drop that was worked out may have been none. */
 static inline KAON_HD int kaon_stalled(kaon_column_state *s, double relative) {
   const int cycle = s->reason == KAON_WAIT_CYCLE;
+  const int patient = cycle || (s->flags & KAON_FLAG_EITHER);
   const int progress = relative < s->best * (cycle ? 1 - 1e-4 : 0.98);
   s->stalls = progress ? 0 : s->stalls + 1;
   if (relative < s->best) s->best = relative;
-  return s->stalls >= (cycle ? KAON_STALLED_CYCLES : KAON_STALLS);
+  return s->stalls >= (patient ? KAON_STALLED_CYCLES : KAON_STALLS);
 }
 
 /* Counts breakdowns; 1: restarting no longer helps. */
@@ -140,7 +143,8 @@ static inline KAON_HD int kaon_fresh(const kaon_column_state *s) {
  * ten replacements, so that fewer would save nothing, and 0.5, where it has 33.
  * tests/test_solvers_dirac.c holds the counts of steps that come of it. */
 static inline KAON_HD void kaon_adapt_delta(kaon_column_state *s) {
-  const double factor2 = s->drift / KAON_DRIFT;
+  const int turned = s->drift < 0 && (s->flags & KAON_FLAG_EITHER);
+  const double factor2 = (turned ? -s->drift : s->drift) / KAON_DRIFT;
   const int update = s->reason == KAON_WAIT_UPDATE || s->reason == KAON_WAIT_COMPANY;
   if (!(s->flags & KAON_FLAG_ADAPT) || !update) return;
   s->delta2 *= factor2 < 0.25 ? 0.25 : factor2 > 4 ? 4 : factor2;

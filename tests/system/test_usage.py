@@ -156,6 +156,8 @@ class Usage(system.Case):
                 (["--output"], ["generate", "--lattice", "4", "4", "4", "4"]),
                 (["--lattice"], ["generate", "--output", "x.lime"]),
                 (["even"], ["generate", "--lattice", "4", "4", "4", "5", "--output", "x.lime"]),
+                (["--reduce-delay", "100us"], ["bench", "solve", "--lattice", "4x4x4x4", "--reduce-delay", "100"]),
+                (["--reduce-delay", "bench dslash"], ["bench", "dslash", "--lattice", "4x4x4x4", "--reduce-delay", "1us"]),
                 (["dslash"], ["bench", "everything"]),
                 (["--precision", "quarter"], ["bench", "vector", "--precision", "double,quarter"])):
             with self.subTest(arguments=arguments):
@@ -165,7 +167,6 @@ class Usage(system.Case):
         for arguments in (["solve", "--matrix", "laplace2d:64"],
                           ["invert", *system.SMALL, "--action", "hisq"],
                           ["invert", *system.SMALL, "--action", "staggered"],
-                          ["invert", *system.SMALL, "--solver", "pipecg"],
                           ["invert", *system.SMALL, "--grid", "2", "1", "1", "1"],
                           ["invert", *system.SMALL, "--grid", "65536x65536x65536x65536"]):
             with self.subTest(arguments=arguments):
