@@ -59,6 +59,39 @@ kaon_status kaon_blas_dot(const kaon_vector *x, const kaon_vector *y, const int 
 kaon_status kaon_blas_multi_dot(int n, kaon_vector *const *x, const kaon_vector *y, int first_slot,
                                 const kaon_pass *pass);
 
+/* ---- pipelined methods: all updates between two sums in one pass, whose sums may be split ---- */
+
+/* z = q + b z; s = w + b s; p = r + b p; x += a p; r -= a s; w -= a z.
+ * slot[0] <- |r|^2, slot[1] <- (r, w); KAON_NO_SLOT where not wanted; then pass->then */
+typedef struct kaon_pipecg_vectors {
+  const kaon_vector *q;
+  kaon_vector *z, *w, *s, *r, *p, *x;
+} kaon_pipecg_vectors;
+kaon_status kaon_blas_pipecg(int a, int b, const kaon_pipecg_vectors *v, const int slot[2],
+                             const kaon_pass *pass); /* a, b: slots */
+/* s = u + b s; p = r + b p; x += a p; r -= a s.
+ *   slot[0] <- |r|^2, slot[1] <- (r, s), slot[2] <- (p, s), slot[3] <- (p, r) */
+typedef struct kaon_pipecgnr_vectors {
+  const kaon_vector *u;
+  kaon_vector *s, *r, *p, *x;
+} kaon_pipecgnr_vectors;
+kaon_status kaon_blas_pipecgnr(int a, int b, const kaon_pipecgnr_vectors *v, const int slot[4],
+                               const kaon_pass *pass);
+/* direction: p = r + b (p - o s); s = w + b (s - o z); z = t + b (z - o v); r -= a s; w -= a z.
+ *   slot[0] <- (r, w), slot[1] <- |w|^2 with |r|^2 in the imaginary part's place,
+ *   slot[2] <- (r0, s), slot[3] <- (r0, z)
+ * solution: x += a p + o r; r -= o w; w -= o (t - a v).
+ *   slot[0] <- |r|^2, slot[1] <- (r0, r), slot[2] <- (r0, w) */
+typedef struct kaon_pipebicgstab_vectors {
+  const kaon_vector *r0, *t, *v;
+  kaon_vector *r, *w, *p, *s, *z, *x;
+} kaon_pipebicgstab_vectors;
+kaon_status kaon_blas_pipebicgstab_direction(int a, int b, int o,
+                                             const kaon_pipebicgstab_vectors *v, const int slot[4],
+                                             const kaon_pass *pass);
+kaon_status kaon_blas_pipebicgstab_solution(int a, int o, const kaon_pipebicgstab_vectors *v,
+                                            const int slot[3], const kaon_pass *pass);
+
 /* ---- updates that join columns (solvers/blockcg.c) ----
  * n = nrhs columns, at most KAON_BLOCK_MAX (UNSUPPORTED beyond). A matrix is named by a
  * coefficient: entry (i, j) is its sign times slot + i of column j. Columns that the gate closes
@@ -89,12 +122,18 @@ kaon_status kaon_blas_pour(kaon_vector *from, kaon_vector *to, const kaon_pass *
 kaon_status kaon_blas_recur(kaon_context *ctx, const kaon_pass *pass);
 
 /* After a kernel whose sums are this rank's only: adds `slots` of the gated columns over all ranks,
- * then runs pass->then on them. Nothing to do on one rank, where the kernel ran it: launch with
- * sum.then = kaon_blas_then(ctx, pass). Entries KAON_NO_SLOT are skipped. Collective. */
+ * then runs pass->then on them; pass->split: keeps them, or starts and leaves the rest to
+ * kaon_blas_finish.
+ * Nothing to do on one rank, where the kernel ran it: launch with sum.then = kaon_blas_then(ctx,
+ * pass). Entries KAON_NO_SLOT are skipped. Collective. Errors: ARGUMENT (more slots than a message
+ * holds), COMM. */
 kaon_status kaon_blas_complete(kaon_context *ctx, const kaon_pass *pass, const int *slots,
                                int nslots);
+/* The second half of a split pass. On one rank there is nothing left to do: the kernel has run
+ * pass->then. Collective. */
+kaon_status kaon_blas_finish(kaon_context *ctx, const kaon_pass *pass);
 static inline int kaon_blas_then(const kaon_context *ctx, const kaon_pass *pass) {
-  return pass != NULL && ctx->comm->ranks == 1 ? pass->then : 0;
+  return pass != NULL && !kaon_comm_sums(ctx->comm) ? pass->then : 0;
 }
 
 /* ---- pass.c: what a pass asks for, for functions with kernels of their own ----

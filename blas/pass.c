@@ -42,5 +42,6 @@ kaon_status kaon_pass_sum_apart(const kaon_vector *y, const kaon_pass *pass) {
   const int slot[3] = {pass->dot, KAON_NO_SLOT, pass->norm};
   kaon_pass sums = kaon_pass_gate_only(pass);
   sums.then = pass->then;
+  sums.split = pass->split;
   return kaon_blas_dot(pass->dot == KAON_NO_SLOT ? y : pass->w, y, slot, &sums);
 }

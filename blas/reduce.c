@@ -1,4 +1,5 @@
-/* reduce.c - what follows a kernel's local sums where there are several ranks. */
+/* reduce.c - what follows a kernel's local sums where there are several ranks, at once or in two
+ * halves with other work between them. */
 #include "blas/submit.h"
 #include "lib/math/block.h"
 
@@ -22,16 +23,52 @@ static int move_slots(kaon_column_state *state, int columns, int gate, const int
   return n;
 }
 
-/* The kernel's partial sums are spent: their buffer carries the message. */
-static kaon_status sum_over_ranks(kaon_context *ctx, const kaon_pass *pass, const int *slots,
-                                  int nslots) {
+/* 1 if slots are wanted and some column is open, or the host cannot see. Gates are the same on all
+ * ranks. */
+static int anything_to_sum(const kaon_context *ctx, const kaon_pass *pass, const int *slots,
+                           int nslots) {
+  int open = !ctx->backend->host_accessible, wanted = 0;
+  for (int i = 0; i < nslots; i++) wanted |= slots[i] != KAON_NO_SLOT;
+  for (int k = 0; k < pass->scalars->columns && wanted && !open; k++)
+    open = (pass->scalars->state[k].gate & pass->gate) != 0;
+  return open && wanted;
+}
+
+/* Starts the sum of `slots` in `message`; *under_way: there is one. A single rank, whose sums are
+ * held back (lib/comm_delay.c), has nothing to send. */
+static kaon_status start_sum(kaon_context *ctx, const kaon_pass *pass, const int *slots, int nslots,
+                             double *message, int *under_way) {
   kaon_comm *comm = ctx->comm;
   const kaon_scalars *scalars = pass->scalars;
-  if (!ctx->backend->host_accessible)
+  *under_way = 0;
+  if (!anything_to_sum(ctx, pass, slots, nslots)) return KAON_OK;
+  if (comm->ranks > 1 && !ctx->backend->host_accessible)
     return kaon_fail(ctx, KAON_ERR_NOT_BUILT,
                      "sums over %d ranks: backend %s keeps its scalars on the device and has no "
                      "sum over ranks there; use --backend cpu or one rank",
                      comm->ranks, ctx->backend->name);
+  int n = 0;
+  if (comm->ranks > 1)
+    n = move_slots(scalars->state, scalars->columns, pass->gate, slots, nslots, message, 0);
+  KAON_TRY(comm->ops->sum_start(comm, message, n));
+  *under_way = 1;
+  return KAON_OK;
+}
+
+static kaon_status finish_sum(kaon_context *ctx, const kaon_pass *pass, const int *slots,
+                              int nslots, double *message) {
+  const kaon_scalars *scalars = pass->scalars;
+  KAON_TRY(ctx->comm->ops->sum_finish(ctx->comm));
+  if (ctx->comm->ranks > 1)
+    move_slots(scalars->state, scalars->columns, pass->gate, slots, nslots, message, 1);
+  return KAON_OK;
+}
+
+/* The kernel's partial sums are spent: their buffer carries the message. */
+static kaon_status sum_over_ranks(kaon_context *ctx, const kaon_pass *pass, const int *slots,
+                                  int nslots) {
+  const kaon_scalars *scalars = pass->scalars;
+  int under_way;
   const size_t need = 2 * sizeof(double) * (size_t)nslots * (size_t)scalars->columns;
   if (need > ctx->partials_bytes) {
     kaon_launch unused;
@@ -42,18 +79,51 @@ static kaon_status sum_over_ranks(kaon_context *ctx, const kaon_pass *pass, cons
                      "sums over ranks: %d slots of %d columns do not fit the reduction buffer of "
                      "%zu bytes; sum fewer at once",
                      nslots, scalars->columns, ctx->partials_bytes);
-  const int n =
-      move_slots(scalars->state, scalars->columns, pass->gate, slots, nslots, ctx->partials, 0);
-  if (n == 0) return KAON_OK;
-  KAON_TRY(comm->ops->sum_start(comm, ctx->partials, n));
-  KAON_TRY(comm->ops->sum_finish(comm));
-  move_slots(scalars->state, scalars->columns, pass->gate, slots, nslots, ctx->partials, 1);
+  KAON_TRY(start_sum(ctx, pass, slots, nslots, ctx->partials, &under_way));
+  return under_way ? finish_sum(ctx, pass, slots, nslots, ctx->partials) : KAON_OK;
+}
+
+/* Slots of a split sum, kept and started ones. */
+static kaon_status keep_slots(kaon_context *ctx, kaon_scalars *scalars, const int *slots,
+                              int nslots) {
+  for (int i = 0; i < nslots; i++) {
+    if (slots[i] == KAON_NO_SLOT) continue;
+    if (scalars->split_count == KAON_SPLIT_SLOTS)
+      return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                       "sums over ranks: more slots are split than the %d that a message holds",
+                       (int)KAON_SPLIT_SLOTS);
+    scalars->split_slots[scalars->split_count++] = slots[i];
+  }
   return KAON_OK;
+}
+
+/* The message of a split sum stands apart: what comes in between may take sums of its own. */
+static kaon_status split_sum(kaon_context *ctx, const kaon_pass *pass, const int *slots,
+                             int nslots) {
+  kaon_scalars *scalars = pass->scalars;
+  if (scalars->under_way) { /* of a step that failed */
+    scalars->under_way = scalars->split_count = 0;
+    KAON_TRY(ctx->comm->ops->sum_finish(ctx->comm));
+  }
+  KAON_TRY(keep_slots(ctx, scalars, slots, nslots));
+  if (pass->split == KAON_SUM_KEEP) return KAON_OK;
+  return start_sum(ctx, pass, scalars->split_slots, scalars->split_count, scalars->message,
+                   &scalars->under_way);
+}
+
+kaon_status kaon_blas_finish(kaon_context *ctx, const kaon_pass *pass) {
+  kaon_scalars *scalars = pass->scalars;
+  const int under_way = scalars->under_way, count = scalars->split_count;
+  if (!kaon_comm_sums(ctx->comm)) return KAON_OK;
+  scalars->under_way = scalars->split_count = 0;
+  if (under_way) KAON_TRY(finish_sum(ctx, pass, scalars->split_slots, count, scalars->message));
+  return pass->then != 0 ? kaon_blas_recur(ctx, pass) : KAON_OK;
 }
 
 kaon_status kaon_blas_complete(kaon_context *ctx, const kaon_pass *pass, const int *slots,
                                int nslots) {
-  if (ctx->comm->ranks == 1 || pass == NULL || pass->scalars == NULL) return KAON_OK;
+  if (!kaon_comm_sums(ctx->comm) || pass == NULL || pass->scalars == NULL) return KAON_OK;
+  if (pass->split != KAON_SUM_WHOLE) return split_sum(ctx, pass, slots, nslots);
   if (nslots > 0) KAON_TRY(sum_over_ranks(ctx, pass, slots, nslots));
   return pass->then != 0 ? kaon_blas_recur(ctx, pass) : KAON_OK;
 }

@@ -30,9 +30,11 @@ kaon_status kaon_scalars_create(kaon_context *ctx, int columns, kaon_scalars **s
   made->columns = columns;
   kaon_context_retain(ctx);
   void *state = NULL;
-  kaon_status status =
-      kaon_pool_take(ctx, (size_t)columns * sizeof *made->state, "scalars", &state);
+  const size_t states = (size_t)columns * sizeof *made->state;
+  const size_t message = (size_t)columns * 2 * KAON_SPLIT_SLOTS * sizeof *made->message;
+  kaon_status status = kaon_pool_take(ctx, states + message, "scalars", &state);
   made->state = state;
+  if (status == KAON_OK) made->message = (double *)((char *)state + states);
   if (status == KAON_OK) status = fill(made);
   if (status != KAON_OK) {
     kaon_scalars_destroy(&made);

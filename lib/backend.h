@@ -79,6 +79,11 @@ typedef struct kaon_backend {
   void (*close)(kaon_context *ctx);
   /* Joules drawn so far (kaon_context_energy); NaN: not known. NULL: never known. */
   double (*energy)(kaon_context *ctx);
+  /* What is queued after delay_finish begins no earlier than `seconds` after what was queued before
+   * delay_start has ended; what is queued in between does not wait. One at a time, recordable.
+   * NULL: the host can wait as well (lib/comm_delay.c). */
+  kaon_status (*delay_start)(kaon_context *ctx, double seconds);
+  kaon_status (*delay_finish)(kaon_context *ctx);
   const kaon_memory_ops *memory;
   const struct kaon_door_ops *door; /* NULL where the host reaches the memory */
   const kaon_record_ops *record;

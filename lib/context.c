@@ -73,6 +73,8 @@ static kaon_status choose_backend(kaon_context *ctx) {
 static kaon_status build(kaon_context *ctx) {
   KAON_TRY(choose_backend(ctx));
   KAON_TRY(kaon_pool_create(ctx, &ctx->pool));
+  if (ctx->options.reduce_delay > 0)
+    KAON_TRY(kaon_comm_delay(ctx->comm, ctx->options.reduce_delay));
   kaon_log(ctx, KAON_LOG_DEBUG, "context: backend %s %s on %s, %d threads", ctx->backend->name,
            ctx->backend->isa, ctx->device, ctx->threads);
   return KAON_OK;

@@ -8,10 +8,15 @@
 #include "lib/space.h"
 
 /* Scalars of a batch of columns, in the context's memory (lib/math/recurrence.h). */
+enum { KAON_SPLIT_SLOTS = 6 };
 typedef struct kaon_scalars {
   kaon_context *ctx;
   int columns;
   kaon_column_state *state; /* device memory */
+  /* A split sum over ranks (kaon_pass.split): device memory with room for KAON_SPLIT_SLOTS slots a
+   * column, and what is under way there. */
+  double *message;
+  int under_way, split_slots[KAON_SPLIT_SLOTS], split_count; /* slots kept or sent */
 } kaon_scalars;
 
 kaon_status kaon_scalars_create(kaon_context *ctx, int columns, kaon_scalars **scalars);
@@ -24,16 +29,23 @@ kaon_status kaon_scalars_write(kaon_scalars *scalars, const kaon_column_state *h
  *   gate   columns to work on (scalars NULL: all)
  *   norm   slot for sum |y|^2, or KAON_NO_SLOT
  *   dot    slot for sum conj(w) y, or KAON_NO_SLOT; w: a vector of y's space
- *   then   recurrence run on each gated column when the sums are complete */
+ *   then   recurrence run on each gated column when the sums are complete
+ *   split  START: sums over ranks are only started; kaon_blas_finish with the same pass completes
+ *          them and runs `then`. Work comes in between that needs neither the sums nor what `then`
+ *          makes of them; on columns that `then` closes it may take place or not, as there are
+ *          ranks or not, so nothing may depend on what it leaves there. One a context at a time.
+ *          KEEP: the slots hold this rank's sums until the next START, which takes them along */
+enum { KAON_SUM_WHOLE, KAON_SUM_KEEP, KAON_SUM_START };
 typedef struct kaon_pass {
   kaon_scalars *scalars;
   int gate;
   int norm, dot;
   const kaon_vector *w;
   int then;
+  int split;
 } kaon_pass;
 #define KAON_PASS_INIT \
-  { NULL, KAON_GATE_STEP, KAON_NO_SLOT, KAON_NO_SLOT, NULL, 0 }
+  { NULL, KAON_GATE_STEP, KAON_NO_SLOT, KAON_NO_SLOT, NULL, 0, 0 }
 
 /* Refuses sums without scalars (ARGUMENT) and scalars of another column count (SHAPE); `name`: of
  * the function, for the sentence. NULL passes. */

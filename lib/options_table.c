@@ -28,10 +28,18 @@ static const kaon_field_name forms[] = {{"symmetric", KAON_EVEN_ODD_SYMMETRIC},
                                         {"none", KAON_EVEN_ODD_NONE},
                                         {NULL, 0}};
 static const kaon_field_name parities[] = {{"even", KAON_EVEN}, {"odd", KAON_ODD}, {NULL, 0}};
-static const kaon_field_name methods[] = {
-    {"cg", KAON_CG}, {"cgnr", KAON_CGNR}, {"cgne", KAON_CGNE},       {"bicgstab", KAON_BICGSTAB},
-    {"mr", KAON_MR}, {"gcr", KAON_GCR},   {"blockcg", KAON_BLOCKCG}, {"blockcgnr", KAON_BLOCKCGNR},
-    {NULL, 0}};
+static const kaon_field_name methods[] = {{"cg", KAON_CG},
+                                          {"cgnr", KAON_CGNR},
+                                          {"cgne", KAON_CGNE},
+                                          {"bicgstab", KAON_BICGSTAB},
+                                          {"mr", KAON_MR},
+                                          {"gcr", KAON_GCR},
+                                          {"blockcg", KAON_BLOCKCG},
+                                          {"blockcgnr", KAON_BLOCKCGNR},
+                                          {"pipecg", KAON_PIPECG},
+                                          {"pipecgnr", KAON_PIPECGNR},
+                                          {"pipebicgstab", KAON_PIPEBICGSTAB},
+                                          {NULL, 0}};
 static const kaon_field_name stops[] = {{"full", KAON_STOP_FULL},
                                         {"reduced", KAON_STOP_REDUCED},
                                         {"normal", KAON_STOP_NORMAL},
@@ -58,6 +66,8 @@ static const kaon_field context_fields[] = {
     E(S, log_level, KAON_LOG_WARNING, levels, "most detailed level that reaches the log callback"),
     F(S, memory_limit, KAON_FIELD_INT64, 0, 0, 1e18, "bytes that the pool may hold; 0: no limit"),
     E(S, issue, KAON_ISSUE_AUTO, issues, "how solvers issue steps on a device"),
+    F(S, reduce_delay, KAON_FIELD_DOUBLE, 0.0, 0.0, 1.0,
+      "seconds that a sum over ranks takes at least"),
     END};
 #undef S
 #define S kaon_dirac_options

@@ -23,7 +23,8 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 MADE = "<!-- Made by scripts/performance.py (make performance). Do not edit. -->"
 STALE, MISSING = 1, 3
 METHODS = {"solve-cg": "cg", "solve-cgnr": "cg", "solve-cgne": "cgne", "solve-bicgstab": "bicgstab", "solve-mr": "mr",
-           "solve-gcr": "gcr", "solve-blockcg": "blockcg", "solve-blockcgnr": "blockcg"}
+           "solve-gcr": "gcr", "solve-blockcg": "blockcg", "solve-blockcgnr": "blockcg",
+           "solve-pipecg": "pipecg", "solve-pipecgnr": "pipecg", "solve-pipebicgstab": "pipebicgstab"}
 
 HEAD = f"""# Performance
 {MADE}

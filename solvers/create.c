@@ -10,10 +10,17 @@
 enum { FLUSH_STEPS = 8 };
 
 static const kaon_method_ops *const methods[] = {
-    [KAON_CG] = &kaon_method_cg,           [KAON_CGNR] = &kaon_method_cgnr,
-    [KAON_CGNE] = &kaon_method_cgne,       [KAON_BICGSTAB] = &kaon_method_bicgstab,
-    [KAON_MR] = &kaon_method_mr,           [KAON_GCR] = &kaon_method_gcr,
-    [KAON_BLOCKCG] = &kaon_method_blockcg, [KAON_BLOCKCGNR] = &kaon_method_blockcgnr,
+    [KAON_CG] = &kaon_method_cg,
+    [KAON_CGNR] = &kaon_method_cgnr,
+    [KAON_CGNE] = &kaon_method_cgne,
+    [KAON_BICGSTAB] = &kaon_method_bicgstab,
+    [KAON_MR] = &kaon_method_mr,
+    [KAON_GCR] = &kaon_method_gcr,
+    [KAON_BLOCKCG] = &kaon_method_blockcg,
+    [KAON_BLOCKCGNR] = &kaon_method_blockcgnr,
+    [KAON_PIPECG] = &kaon_method_pipecg,
+    [KAON_PIPECGNR] = &kaon_method_pipecgnr,
+    [KAON_PIPEBICGSTAB] = &kaon_method_pipebicgstab,
 };
 
 static kaon_status check_options(const kaon_operator *A, int columns,
@@ -47,6 +54,11 @@ static kaon_status choose_operators(kaon_solver *s) {
   const kaon_solver_options *o = &s->options;
   const kaon_precision inner = o->sloppy > A->precision ? o->sloppy : A->precision;
   s->system = A;
+  if (inner == KAON_HALF && s->method->no_half)
+    return kaon_fail(s->ctx, KAON_ERR_UNSUPPORTED,
+                     "solver: %s does not bear an inner process in half precision; choose sloppy "
+                     "single, or method cg or bicgstab",
+                     s->method->name);
   if (A->precision != KAON_DOUBLE && o->tol > 0) {
     const kaon_status status =
         A->ops->at_precision(A, KAON_DOUBLE, KAON_RECONSTRUCT_18, &s->system);
@@ -153,7 +165,7 @@ static kaon_status build(kaon_solver *s) {
   kaon_launch unused;
   KAON_TRY(choose_operators(s));
   const double *rule = o->refinement == KAON_REFINE_RESTART ? m->delta_restart : m->delta;
-  s->delta = o->delta > 0 ? o->delta : s->mixed ? rule[s->inner->precision] : 0;
+  s->delta = o->delta > 0 ? o->delta : s->mixed ? rule[s->inner->precision] : m->delta_alone;
   s->flush = s->mixed && m->per_direction == 0 ? FLUSH_STEPS : 0;
   KAON_TRY(take_host_memory(s));
   KAON_TRY(kaon_scalars_create(s->ctx, s->columns, &s->scalars));

@@ -27,9 +27,14 @@ typedef struct kaon_method_ops {
   int at_start;      /* of the operator in start */
   int at_inject;     /* and in inject */
   int saved;         /* not made in a step that freezes its column (unless A^dag r is watched) */
+  int hidden;        /* made between the two halves of a step's last sum: on one rank, where the sum
+                        ends first, not in a step that freezes its column */
+  int no_half;       /* its recurrences do not bear a process in half precision */
   int block;         /* columns are joined: they step, wait and go on as one */
   double delta[KAON_PRECISIONS];         /* by rule: reliable updates with this inner precision */
   double delta_restart[KAON_PRECISIONS]; /* by rule: restarted refinement */
+  double delta_alone; /* by rule: where both precisions are one; 0: no replacement, r does not drift
+                         enough to matter */
   /* One step; position counts from 0 within a cycle. Gate STEP. */
   kaon_status (*step)(kaon_solver *s, int position);
   /* r is new: a fresh process. Gate START. */
@@ -45,7 +50,7 @@ typedef struct kaon_method_ops {
 
 extern const kaon_method_ops kaon_method_cg, kaon_method_cgnr, kaon_method_cgne,
     kaon_method_bicgstab, kaon_method_mr, kaon_method_gcr, kaon_method_blockcg,
-    kaon_method_blockcgnr;
+    kaon_method_blockcgnr, kaon_method_pipecg, kaon_method_pipecgnr, kaon_method_pipebicgstab;
 
 /* One column's residuals by iteration, and how much of the device's ring has been taken. */
 typedef struct kaon_column_history {

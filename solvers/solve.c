@@ -157,11 +157,15 @@ void kaon_solver_idle(kaon_solver *s) {
 static void prepare_states(kaon_solver *s) {
   const kaon_solver_options *o = &s->options;
   int flags = o->refinement == KAON_REFINE_RESTART ? KAON_FLAG_RESTART : 0;
-  if (o->delta == 0 && s->delta > 0 && s->cycle == 0 && !flags) flags |= KAON_FLAG_ADAPT;
-  if (o->stop == KAON_STOP_NORMAL && (o->method == KAON_CGNR || o->method == KAON_BLOCKCGNR))
-    flags |= KAON_FLAG_NORMAL;
-  if ((flags & KAON_FLAG_NORMAL) && !(flags & KAON_FLAG_RESTART) && s->mixed && !s->method->block)
+  const int normal = o->method == KAON_CGNR || o->method == KAON_BLOCKCGNR ||
+                     o->method == KAON_PIPECGNR; /* methods that see A^dag r */
+  if (o->delta == 0 && s->delta > 0 && s->mixed && s->cycle == 0 && !flags)
+    flags |= KAON_FLAG_ADAPT;
+  if (o->stop == KAON_STOP_NORMAL && normal) flags |= KAON_FLAG_NORMAL;
+  if ((flags & KAON_FLAG_NORMAL) && !(flags & KAON_FLAG_RESTART) && s->mixed &&
+      o->method == KAON_CGNR)
     flags |= KAON_FLAG_TRUST;
+  if (o->method == KAON_PIPECGNR) flags |= KAON_FLAG_EITHER;
   kaon_solver_idle(s);
   for (int k = 0; k < s->columns; k++) {
     kaon_column_state *state = &s->host[k];
@@ -269,9 +273,9 @@ static int inner_applications(const kaon_solver *s, const kaon_column_state *sta
   const int normal = (state->flags & KAON_FLAG_NORMAL) != 0;
   const int restart = s->options.refinement == KAON_REFINE_RESTART;
   const int renewed = state->updates > 1 ? state->updates - 1 : 0;
+  const int saved = m->hidden > 0 ? m->hidden * !kaon_comm_sums(s->ctx->comm) : m->saved * !normal;
   return state->iterations * m->applications + m->at_start +
-         renewed * (restart ? m->at_start : m->at_inject) -
-         (normal ? 0 : state->updates * m->saved);
+         renewed * (restart ? m->at_start : m->at_inject) - state->updates * saved;
 }
 
 /* And of the outer one: residuals, the first one free where the guess is 0; where A^dag r is chosen

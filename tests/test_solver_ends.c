@@ -20,9 +20,10 @@
 static const int extents[4] = {2, 2, 2, 4};
 static const chain hermitian_chain = {.mass = 0.05, .phase = 0.7},
                    wind_chain = {.mass = 0.2, .wind = 0.1, .phase = 0.7};
-static const char *const method_names[] = {"cg", "cgnr", "cgne",    "bicgstab",
-                                           "mr", "gcr",  "blockcg", "blockcgnr"};
-enum { METHODS = 8 };
+static const char *const method_names[] = {"cg",     "cgnr",     "cgne",        "bicgstab",
+                                           "mr",     "gcr",      "blockcg",     "blockcgnr",
+                                           "pipecg", "pipecgnr", "pipebicgstab"};
+enum { METHODS = 11 };
 
 typedef struct {
   shell_case c;
@@ -34,7 +35,13 @@ typedef struct {
 } setting;
 
 static const chain *chain_of(int method) {
-  return method == KAON_CG || method == KAON_BLOCKCG ? &hermitian_chain : &wind_chain;
+  const int hermitian = method == KAON_CG || method == KAON_BLOCKCG || method == KAON_PIPECG;
+  return hermitian ? &hermitian_chain : &wind_chain;
+}
+
+/* The coarsest inner precision that a method offers. */
+static int coarsest(int method) {
+  return method == KAON_PIPECG ? KAON_SINGLE : KAON_HALF;
 }
 
 static void open_setting(setting *t, int method, int columns, double tol, kaon_precision sloppy) {
@@ -152,7 +159,7 @@ static void the_limit_of_iterations_is_exact(void **state) {
 static void asking_for_too_much_stagnates(void **state) {
   (void)state;
   for (int m = 0; m < METHODS; m++)
-    for (int p = KAON_DOUBLE; p <= KAON_HALF; p++) {
+    for (int p = KAON_DOUBLE; p <= coarsest(m); p++) {
       setting t;
       open_setting(&t, m, 1, 1e-18, (kaon_precision)p);
       t.o.max_iterations = 100000;
@@ -168,13 +175,13 @@ static void asking_for_too_much_stagnates(void **state) {
 }
 
 static void indefinite_operators_break_cg(void **state) {
-  static const int methods[] = {KAON_CG, KAON_BLOCKCG};
+  static const int methods[] = {KAON_CG, KAON_PIPECG, KAON_BLOCKCG};
   (void)state;
   static const spectrum spectra[] = {{3, -4, -1}, {7, -3, 2}};
-  for (size_t i = 0; i < 4; i++)
-    for (int p = KAON_DOUBLE; p <= KAON_HALF; p++) {
+  for (size_t i = 0; i < 6; i++)
+    for (int p = KAON_DOUBLE; p <= coarsest(methods[i / 2]); p++) {
       setting t;
-      open_setting(&t, methods[i / 2], 1 + (int)(i / 2), 1e-9, (kaon_precision)p);
+      open_setting(&t, methods[i / 2], 1 + (int)(i / 4), 1e-9, (kaon_precision)p);
       kaon_operator_destroy(&t.A);
       t.A = shell_operator(&t.c, KAON_DOUBLE, map_diagonal, &spectra[i % 2]);
       solve(&t);
@@ -199,8 +206,8 @@ static void map_skew(const void *user, int dagger, size_t n, const shell_complex
 
 static void skew_operators_break_what_needs_a_positive_part(void **state) {
   (void)state;
-  static const int methods[] = {KAON_MR, KAON_BICGSTAB, KAON_GCR};
-  for (size_t i = 0; i < 3; i++) {
+  static const int methods[] = {KAON_MR, KAON_BICGSTAB, KAON_GCR, KAON_PIPEBICGSTAB};
+  for (size_t i = 0; i < 4; i++) {
     setting t;
     open_setting(&t, methods[i], 1, 1e-9, KAON_DOUBLE);
     kaon_operator_destroy(&t.A);
@@ -265,7 +272,7 @@ static void the_monitor_sees_the_history_in_order(void **state) {
     witness w = {.stop_at = 1 << 30};
     double history[512];
     kaon_solver *s = NULL;
-    open_setting(&t, m, 3, 1e-9, KAON_HALF);
+    open_setting(&t, m, 3, 1e-9, (kaon_precision)coarsest(m));
     t.o.monitor = watch;
     t.o.monitor_user = &w;
     must(t.c.ctx, kaon_solver_create(t.A, 3, &t.o, &s));
@@ -337,9 +344,10 @@ static void fixed_steps_know_zero_and_the_monitor(void **state) {
 
 static void fixed_steps_take_exactly_their_applications(void **state) {
   (void)state;
-  static const int per_step[] = {1, 2, 2, 2, 1, 1, 1, 2}, at_start[] = {0, 1, 0, 0, 0, 0, 0, 1};
+  static const int per_step[] = {1, 2, 2, 2, 1, 1, 1, 2, 1, 2, 2},
+                   at_start[] = {0, 1, 0, 0, 0, 0, 0, 1, 2, 3, 2};
   for (int m = 0; m < METHODS; m++)
-    for (int p = KAON_DOUBLE; p <= KAON_HALF; p++) {
+    for (int p = KAON_DOUBLE; p <= coarsest(m); p++) {
       setting t;
       kaon_solver *s = NULL;
       kaon_operator *inverse = NULL;
@@ -505,6 +513,12 @@ static void what_does_not_fit_is_refused(void **state) {
   o = t.o;
   o.preconditioner = t.A;
   must_refuse(t.c.ctx, KAON_ERR_UNSUPPORTED, kaon_solver_create(t.A, 2, &o, &s));
+  o = t.o;
+  o.method = KAON_PIPECG;
+  o.sloppy = KAON_HALF;
+  must_refuse(t.c.ctx, KAON_ERR_UNSUPPORTED, kaon_solver_create(t.A, 2, &o, &s));
+  o = t.o;
+  o.preconditioner = t.A;
   o.method = KAON_GCR;
   must_refuse(t.c.ctx, KAON_ERR_PRECISION, kaon_solver_create(t.A, 2, &o, &s));
   assert_null(s);

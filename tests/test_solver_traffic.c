@@ -47,6 +47,10 @@ static operands operands_of(const char *entry) {
                {"axpy_xpay", {7, 6, 0}},
                {"bicgstab_direction", {7, 2, 0}},
                {"bicgstab_solution", {15, 10, 0}},
+               {"pipecg", {0x7f, 0x7e, 0}},
+               {"pipecgnr", {0x1f, 0x1e, 0}},
+               {"pipebicgstab_direction", {0xff, 0x3b, 0}},
+               {"pipebicgstab_solution", {0x7f, 0x26, 0}},
                {"multi_axpy", {0, 0, 1}},
                {"dot", {3, 0, 0}},
                {"multi_dot", {0, 0, 2}},
@@ -73,7 +77,7 @@ static void count(const kaon_update_args *args, operands o) {
   if (o.multi == 3) return; /* no vectors */
   if (o.multi > 0) reads = (UINT64_C(2) << args->n) - 1;
   if (o.multi == 1) writes = UINT64_C(1) << args->n;
-  for (int i = 0; i < 5 && o.multi == 0; i++)
+  for (int i = 0; i < 8 && o.multi == 0; i++)
     if (args->v[i].data != NULL && !((o.reads | o.writes) >> i & 1)) reads |= UINT64_C(1) << i;
   seen.kernels++;
   seen.reads += distinct(args, reads);
@@ -239,9 +243,11 @@ static void a_step_reads_and_writes_what_its_head_says(void **state) {
   for (int i = 0; i < 2; i++) {
     const int machine = i == 0 ? MACHINE_CPU : MACHINE_CUDA;
     if (machine == MACHINE_CUDA && machine_lacks(machine)) continue;
-    for (int m = KAON_CG; m <= KAON_GCR; m++)
-      for (int p = KAON_DOUBLE; p <= KAON_HALF; p++)
+    for (int m = KAON_CG; m <= KAON_PIPEBICGSTAB; m++) {
+      if (m == KAON_BLOCKCG || m == KAON_BLOCKCGNR) continue;
+      for (int p = KAON_DOUBLE; p <= (m == KAON_PIPECG ? KAON_SINGLE : KAON_HALF); p++)
         one_step(machine, (kaon_method)m, (kaon_precision)p);
+    }
   }
 }
 

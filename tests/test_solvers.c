@@ -24,11 +24,12 @@
 #include "tests/util/test_util.h"
 
 static const int tiny_extents[4] = {2, 2, 2, 2}, extents[4] = {4, 4, 4, 4};
-static const char *const method_names[] = {"cg", "cgnr", "cgne",    "bicgstab",
-                                           "mr", "gcr",  "blockcg", "blockcgnr"};
+static const char *const method_names[] = {"cg",     "cgnr",     "cgne",        "bicgstab",
+                                           "mr",     "gcr",      "blockcg",     "blockcgnr",
+                                           "pipecg", "pipecgnr", "pipebicgstab"};
 static const char *const stop_names[] = {"full", "reduced", "normal"};
 static const char *const refinement_names[] = {"reliable", "restart"};
-enum { METHODS = 8 };
+enum { METHODS = 11 };
 
 /* Condition about 400 and 4 / 0.05 = 80. */
 static const chain hermitian_chain = {.mass = 0.01, .phase = 0.7},
@@ -36,7 +37,12 @@ static const chain hermitian_chain = {.mass = 0.01, .phase = 0.7},
 
 /* Methods for Hermitian positive definite operators, and those that join their columns. */
 static int hermitian_method(int method) {
-  return method == KAON_CG || method == KAON_BLOCKCG;
+  return method == KAON_CG || method == KAON_BLOCKCG || method == KAON_PIPECG;
+}
+
+/* The coarsest inner precision that a method offers. */
+static int coarsest(int method) {
+  return method == KAON_PIPECG ? KAON_SINGLE : KAON_HALF;
 }
 
 static int joins_columns(int method) {
@@ -74,7 +80,7 @@ static void cg_takes_a_step_per_distinct_eigenvalue(void **state) {
     const spectrum s = {k, 1, 10};
     kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_diagonal, &s);
     for (int m = 0; m < METHODS; m++) {
-      if (m > KAON_CGNE && !joins_columns(m)) continue;
+      if (m == KAON_BICGSTAB || m == KAON_MR || m == KAON_GCR || m == KAON_PIPEBICGSTAB) continue;
       const kaon_solver_options o = options_of((kaon_method)m, 1e-10, KAON_DOUBLE);
       kaon_column_report r;
       kaon_vector *x = solve(&c, A, &o, b, &r);
@@ -167,7 +173,7 @@ static void every_method_finds_lapacks_solution(void **state) {
   shell_complex *hermitian = dense_matrix(&c, 2.0, 1, 100),
                 *general = dense_matrix(&c, 2.0, 0, 100);
   for (int m = 0; m < METHODS; m++)
-    for (int p = KAON_DOUBLE; p <= KAON_HALF; p++)
+    for (int p = KAON_DOUBLE; p <= coarsest(m); p++)
       compare_with_lapack(&c, (kaon_method)m, hermitian_method(m) ? hermitian : general,
                           (kaon_precision)p);
   free(hermitian);
@@ -212,7 +218,7 @@ static void every_pairing_converges_truly(void **state) {
       kaon_solver_options o = options_of((kaon_method)m, 1e-10, KAON_DOUBLE);
       o.stop = (kaon_stop)stop;
       const int plain = pairing(&c, A, o, b, 0);
-      for (int p = KAON_SINGLE; p <= KAON_HALF; p++)
+      for (int p = KAON_SINGLE; p <= coarsest(m); p++)
         for (int refinement = 0; refinement < 2; refinement++) {
           o.sloppy = (kaon_precision)p;
           o.refinement = (kaon_refinement)refinement;
@@ -307,7 +313,7 @@ static void results_do_not_depend_on_when_the_host_looks(void **state) {
   (void)state;
   static const int intervals[] = {1, 3, 50, 256};
   for (int m = 0; m < METHODS; m++)
-    for (int p = KAON_DOUBLE; p <= KAON_HALF; p++) {
+    for (int p = KAON_DOUBLE; p <= coarsest(m); p++) {
       outcome usual = run((kaon_method)m, (kaon_precision)p, 1, 10, 0, 3);
       for (size_t i = 0; i < sizeof intervals / sizeof *intervals; i++) {
         outcome other = run((kaon_method)m, (kaon_precision)p, 1, intervals[i], 0, 3);
@@ -324,9 +330,9 @@ static void results_do_not_depend_on_when_the_host_looks(void **state) {
 static void results_do_not_depend_on_threads(void **state) {
   (void)state;
   for (int m = 0; m < METHODS; m++) {
-    outcome one = run((kaon_method)m, KAON_HALF, 1, 10, 0, 2);
+    outcome one = run((kaon_method)m, (kaon_precision)coarsest(m), 1, 10, 0, 2);
     for (int threads = 2; threads <= 3; threads++) {
-      outcome more = run((kaon_method)m, KAON_HALF, threads, 10, 0, 2);
+      outcome more = run((kaon_method)m, (kaon_precision)coarsest(m), threads, 10, 0, 2);
       for (int k = 0; k < 2; k++) assert_same_column(&one, k, &more, k);
       release(&more);
     }
@@ -337,7 +343,7 @@ static void results_do_not_depend_on_threads(void **state) {
 static void columns_do_not_see_each_other(void **state) {
   (void)state;
   for (int m = 0; m < METHODS; m++)
-    for (int p = KAON_DOUBLE; p <= KAON_HALF && !joins_columns(m); p++) {
+    for (int p = KAON_DOUBLE; p <= coarsest(m) && !joins_columns(m); p++) {
       outcome together = run((kaon_method)m, (kaon_precision)p, 2, 10, 0, 5);
       for (int k = 0; k < 5; k++) {
         outcome alone = run((kaon_method)m, (kaon_precision)p, 2, 10, k, 1);

@@ -13,7 +13,7 @@
 #include "lib/cpu/reduce.h"
 #include "lib/math/update.h"
 
-enum { OPERANDS = 5, COEFFICIENTS = 4, WRITTEN = 2 };
+enum { OPERANDS = 8, COEFFICIENTS = 4, WRITTEN = 6 };
 
 typedef void formula(vcomplex *v, const vcomplex *c);
 typedef void chunk_work(const kaon_launch *launch, const kaon_update_args *args, int64_t begin,
@@ -148,6 +148,53 @@ UPDATE_ENTRY(axpby, 3, 2, 2, 1, -1)
 UPDATE_ENTRY(axpy_xpay, 7, 6, 2, 1, -1)
 UPDATE_ENTRY(bicgstab_direction, 7, 2, 2, 1, -1)
 UPDATE_ENTRY(bicgstab_solution, 15, 10, 3, 1, 4)
+
+static void pipecg_sums(const kaon_update_args *args, int64_t block, int k, double *partial) {
+  unit_sum(args, 0, 4, 4, block, k, partial);
+  unit_sum(args, 1, 4, 2, block, k, partial);
+}
+
+static void pipecgnr_sums(const kaon_update_args *args, int64_t block, int k, double *partial) {
+  unit_sum(args, 0, 2, 2, block, k, partial);
+  unit_sum(args, 1, 2, 1, block, k, partial);
+  unit_sum(args, 2, 3, 1, block, k, partial);
+  unit_sum(args, 3, 3, 2, block, k, partial);
+}
+
+static void pipebicgstab_direction_sums(const kaon_update_args *args, int64_t block, int k,
+                                        double *partial) {
+  unit_sum(args, 0, 0, 1, block, k, partial);
+  unit_sum(args, 1, 1, 1, block, k, partial);
+  if (args->sum.slot[1] != KAON_NO_SLOT) partial[3] += unit_norm(args, 0, block, k);
+  unit_sum(args, 2, 7, 4, block, k, partial);
+  unit_sum(args, 3, 7, 5, block, k, partial);
+}
+
+static void pipebicgstab_solution_sums(const kaon_update_args *args, int64_t block, int k,
+                                       double *partial) {
+  unit_sum(args, 0, 1, 1, block, k, partial);
+  unit_sum(args, 1, 6, 1, block, k, partial);
+  unit_sum(args, 2, 6, 2, block, k, partial);
+}
+
+/* An entry by formula kaon_update_<entry> whose `nslots` sums are taken by <entry>_sums. */
+#define PIPELINED_ENTRY(entry, reads, writes, ncoefficients, nslots)                    \
+  static void entry##_chunk(const kaon_launch *launch, const kaon_update_args *args,    \
+                            int64_t begin, int64_t end, double *partial) {              \
+    (void)launch;                                                                       \
+    for (int64_t block = begin; block < end; block++)                                   \
+      for (int k = 0; k < args->shape.nrhs; k++) {                                      \
+        if (!kaon_gate_open(&args->gate, k)) continue;                                  \
+        update_unit(args, block, k, reads, writes, ncoefficients, kaon_update_##entry); \
+        if (partial != NULL) entry##_sums(args, block, k, partial + 2 * nslots * k);    \
+      }                                                                                 \
+  }                                                                                     \
+  ENTRY(entry, nslots)
+
+PIPELINED_ENTRY(pipecg, 0x7f, 0x7e, 3, 2)
+PIPELINED_ENTRY(pipecgnr, 0x1f, 0x1e, 3, 4)
+PIPELINED_ENTRY(pipebicgstab_direction, 0x7f, 0x3b, 3, 4)
+PIPELINED_ENTRY(pipebicgstab_solution, 0x3f, 0x26, 4, 3)
 
 /* Zeros (from == NULL) or a raw copy, which keeps the bits of half; past the cache if `stream`. */
 static void fill(stored *to, const stored *from, int ncomp, int stream) {

@@ -60,12 +60,15 @@ typedef struct kaon_context_options {
   void *log_user;
   int64_t memory_limit; /* bytes that the pool may hold; 0: no limit */
   kaon_issue issue;     /* how solvers issue steps on a device */
+  double reduce_delay;  /* seconds: a sum over ranks, of a single rank too, takes at least so long,
+                           to measure what methods wait for and what they hide; 0: no longer than
+                           it does. Changes no bit */
 } kaon_context_options;
 
 #define KAON_CONTEXT_OPTIONS_INIT                                                              \
   {                                                                                            \
     sizeof(kaon_context_options), 1, KAON_BACKEND_AUTO, KAON_ISA_AUTO, 0, 0, KAON_LOG_WARNING, \
-        NULL, NULL, 0, KAON_ISSUE_AUTO                                                         \
+        NULL, NULL, 0, KAON_ISSUE_AUTO, 0.0                                                    \
   }
 
 /* Creates a context; options = NULL takes the defaults. Several may live at once, each used by one

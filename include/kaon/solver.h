@@ -18,7 +18,11 @@ typedef enum kaon_method {
   KAON_MR,       /* minimal residual; A with positive definite Hermitian part */
   KAON_GCR,      /* flexible GCR(k), preconditioner allowed */
   KAON_BLOCKCG,  /* Hermitian positive definite A; the columns share one Krylov space, 64 at most */
-  KAON_BLOCKCGNR /* general A: the same on A^dag A x = A^dag b */
+  KAON_BLOCKCGNR, /* general A: the same on A^dag A x = A^dag b */
+  /* Sums over ranks hidden behind the operator, for more vectors and more work on them: */
+  KAON_PIPECG,      /* Hermitian positive definite A; not in half precision */
+  KAON_PIPECGNR,    /* general A: the same on A^dag A x = A^dag b */
+  KAON_PIPEBICGSTAB /* general A */
 } kaon_method;
 
 /* Which residual the tolerance is for. FULL: of the system as posed, by the space of b: A's, or
@@ -67,11 +71,11 @@ typedef struct kaon_solver_options {
                                    double and tol > 0, else in A's own precision */
   kaon_reconstruct reconstruct; /* of the sloppy operator's links, where it is another than A */
   kaon_refinement refinement;
-  double
-      delta; /* replace the residual once it is below delta times its largest value since the last
-                time, 0 to 1; a positive delta is kept. 0: begins by a rule of method and inner
-                precision and, with RELIABLE (but in GCR, whose cycles replace), follows the drift
-                that replacements find, between 0.1 and 0.5; without mixing: no replacement */
+  double delta; /* replace the residual once it is below delta times its largest value since the
+                   last time, 0 to 1; a positive delta is kept. 0: begins by a rule of method and
+                   inner precision and, with RELIABLE (but in GCR, whose cycles replace), follows
+                   the drift that replacements find, between 0.1 and 0.5; without mixing: no
+                   replacement but in the pipelined methods, which keep the rule's */
   int check_interval; /* steps between looks of the host, 1 to 256: 256 is cut to 255, GCR looks at
                          the end of a cycle at the latest, and where steps are slow the host looks
                          after 0.2 s. A device that repeats recorded blocks of steps is looked at
@@ -109,7 +113,8 @@ typedef struct kaon_solve_report {
  * options NULL: the defaults. b and x are in A's precision. A and the preconditioner must outlive
  * the solver, which refers to both. *solver is NULL on failure. Collective. Sources of the methods:
  * the heads of solvers/. Errors: ARGUMENT (columns < 1, an option out of range), UNSUPPORTED (a
- * preconditioner with another method than gcr; A has no twin in the sloppy precision), SHAPE (the
+ * preconditioner with another method than gcr; A has no twin in the sloppy precision; pipecg in
+ * half), SHAPE (the
  * preconditioner's space is not A's), PRECISION (its precision is not the inner one), STALE,
  * MEMORY, NOT_BUILT; of the twins: UNITARITY, NOT_FINITE, SINGULAR. */
 kaon_status kaon_solver_create(kaon_operator *A, int columns, const kaon_solver_options *options,
@@ -134,9 +139,9 @@ kaon_status kaon_solver_solve(kaon_solver *solver, const kaon_vector *b, kaon_ve
 kaon_status kaon_solver_history(const kaon_solver *solver, int column, double *history, int *count);
 
 /* The solver as an operator of A's space and precision: y ~ A^-1 x, from a zero guess, never an
- * error when it does not converge; KAON_DAGGER with cg and blockcg alone. Its vectors have the
- * solver's columns. It refers to the solver, which must outlive it. A solver of fixed steps (tol =
- * 0) never waits for the host and calls no monitor. *inverse is NULL on failure. Collective.
+ * error when it does not converge; KAON_DAGGER with cg, blockcg and pipecg alone. Its vectors have
+ * the solver's columns. It refers to the solver, which must outlive it. A solver of fixed steps
+ * (tol = 0) never waits for the host and calls no monitor. *inverse is NULL on failure. Collective.
  * Errors: ARGUMENT, MEMORY. */
 kaon_status kaon_solver_as_operator(kaon_solver *solver, kaon_operator **inverse);
 

@@ -50,6 +50,10 @@ static const cli_option options[] = {
      PROBLEM_EVEN_ODD_TEXT},
     {CLI_CHOICE, "stop", "full|schur|normal", "full", AT(stop), 0, 0, PROBLEM_STOP_TEXT},
     {CLI_TEXT, "set", "KEY=VALUE,...", NULL, AT(set), 0, 0, PROBLEM_SET_TEXT},
+    {CLI_TEXT, "reduce-delay", "TIME", NULL, OWN(reduce_delay), 0, 0,
+     "every sum over ranks takes at least so long, as in 100us or 0.1ms, of a single rank too: "
+     "what "
+     "a solver waits for, and what it hides"},
     {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
 
 const char *bench_precision(kaon_precision precision) {
@@ -167,12 +171,15 @@ static int check_idle(const bench_args *a, int which) {
   static const struct {
     const char *option;
     unsigned used; /* bit 0: by dslash, 1: vector, 2: solve */
-  } options_of[] = {{"reconstruct", 5},   {"calls", 3},    {"samples", 3},
-                    {"gauge", 4},         {"action", 4},   {"ignore-checksum", 4},
-                    {"kappa", 4},         {"csw", 4},      {"solver", 4},
-                    {"tol", 4},           {"stop", 4},     {"max-iter", 4},
-                    {"refinement", 4},    {"even-odd", 4}, {"set", 4},
-                    {"temporal-gauge", 5}};
+  } options_of[] = {{"reconstruct", 5}, {"calls", 3},
+                    {"samples", 3},     {"gauge", 4},
+                    {"action", 4},      {"ignore-checksum", 4},
+                    {"kappa", 4},       {"csw", 4},
+                    {"solver", 4},      {"tol", 4},
+                    {"stop", 4},        {"max-iter", 4},
+                    {"refinement", 4},  {"even-odd", 4},
+                    {"set", 4},         {"temporal-gauge", 5},
+                    {"reduce-delay", 4}};
   for (size_t i = 0; i < sizeof options_of / sizeof *options_of; i++)
     if (!(options_of[i].used >> which & 1) && cli_given(&a->common, options_of[i].option))
       return cli_wrong("--%s has no effect on bench %s; leave it out%s", options_of[i].option,
@@ -186,6 +193,26 @@ static int check_lattices(const cli_lattices *list) {
   for (int i = 0; i < list->count && code == EXIT_DONE; i++)
     code = cli_status(NULL, kaon_lattice_check(NULL, list->extents[i]), "--lattice");
   return code;
+}
+
+/* Seconds of "100us"; NULL: none. Exit status. */
+static int read_delay(const char *text, double *seconds) {
+  static const struct {
+    const char *name;
+    double seconds;
+  } units[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
+  char *end = NULL;
+  *seconds = text ? strtod(text, &end) : 0;
+  if (!text) return EXIT_DONE;
+  for (size_t i = 0; i < sizeof units / sizeof *units && end != text; i++) {
+    if (strcmp(end, units[i].name) != 0) continue;
+    *seconds *= units[i].seconds;
+    if (*seconds >= 0 && *seconds <= 1) return EXIT_DONE;
+  }
+  return cli_wrong(
+      "--reduce-delay is %s; it must be a time from 0 to 1 s with its unit, ns, us, ms or s, as in "
+      "100us",
+      text);
 }
 
 static int run(void *arguments) {
@@ -207,6 +234,7 @@ static int run(void *arguments) {
   int code = check_idle(a, which);
   if (code == EXIT_DONE) code = check_lattices(&a->lattices);
   if (code == EXIT_DONE) code = cli_distinct(paths, 4);
+  if (code == EXIT_DONE) code = read_delay(a->reduce_delay, &a->common.reduce_delay);
   if (code != EXIT_DONE) return code;
   signals_stage("measuring", "no results were written");
   code = cli_context(&a->common, &b.ctx);

@@ -15,6 +15,7 @@ typedef struct bench_args {
   int calls, samples;
   const char *json;
   problem_args problem; /* solve */
+  const char *reduce_delay;
 } bench_args;
 
 typedef struct bench {

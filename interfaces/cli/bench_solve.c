@@ -85,8 +85,10 @@ static kaon_status solve(bench *b, problem *p, int columns, solve_figures *best)
 }
 
 static void add_row(bench *b, const problem *p, int columns, const solve_figures *s) {
-  static const char *const names[] = {"solve-cg", "solve-cgnr", "solve-cgne",    "solve-bicgstab",
-                                      "solve-mr", "solve-gcr",  "solve-blockcg", "solve-blockcgnr"};
+  static const char *const names[] = {"solve-cg",       "solve-cgnr",        "solve-cgne",
+                                      "solve-bicgstab", "solve-mr",          "solve-gcr",
+                                      "solve-blockcg",  "solve-blockcgnr",   "solve-pipecg",
+                                      "solve-pipecgnr", "solve-pipebicgstab"};
   char precision[32];
   snprintf(precision, sizeof precision, "%s/%s", bench_precision(p->precision),
            bench_precision(p->options.sloppy));
@@ -113,6 +115,7 @@ static void add_row(bench *b, const problem *p, int columns, const solve_figures
   json_object_set_new(json, "gauge", report_string(cli_name(b->args->problem.gauge)));
   json_object_set_new(json, "kappa", report_real(p->kappa));
   json_object_set_new(json, "csw", report_real(p->csw));
+  json_object_set_new(json, "reduce_delay", report_real(b->args->common.reduce_delay));
   cli_say(&b->args->common,
           "    %d iterations of %.1f us, residual %.2e, %s; processor time %.1f %% of the wall's\n",
           s->iterations, s->iterations > 0 ? 1e6 * s->seconds / s->iterations : 0, s->residual,

@@ -59,6 +59,7 @@ typedef struct cli_common {
   int backend;         /* index into auto|cpu|cuda */
   int threads;         /* 0: the library's choice */
   double memory_limit; /* GiB; NaN: none */
+  double reduce_delay; /* seconds that a sum over ranks takes at least (bench solve) */
   const char *tuning;
   const char *report;
   int quiet;

@@ -92,6 +92,7 @@ kaon_context_options cli_context_options(const cli_common *common) {
   options.threads = common->threads;
   if (!isnan(common->memory_limit))
     options.memory_limit = (int64_t)(common->memory_limit * 1024 * 1024 * 1024);
+  options.reduce_delay = common->reduce_delay;
   options.log_level = common->quiet ? KAON_LOG_ERROR : KAON_LOG_WARNING;
   options.log = on_log;
   return options;

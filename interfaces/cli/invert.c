@@ -170,8 +170,9 @@ static void announce(const invert_job *job) {
   const problem_args *a = &job->args->problem;
   const int *e = job->p.field.extents;
   char form[32];
-  static const char *const methods[] = {"CG", "CGNR", "CGNE",     "BiCGStab",
-                                        "MR", "GCR",  "block CG", "block CGNR"};
+  static const char *const methods[] = {
+      "CG",         "CGNR",         "CGNE",           "BiCGStab",          "MR", "GCR", "block CG",
+      "block CGNR", "pipelined CG", "pipelined CGNR", "pipelined BiCGStab"};
   static const char *const precisions[] = {"double", "single", "half"};
   cli_say(&job->args->common, "%s: %dx%dx%dx%d, plaquette %.10f\n", a->gauge, e[0], e[1], e[2],
           e[3], job->links.plaquette);
@@ -198,8 +199,9 @@ static void print_columns(const invert_job *job) {
 
 /* How it was computed: what another run needs to repeat it. */
 static json_t *describe_method(const invert_job *job) {
-  static const char *const methods[] = {"cg", "cgnr", "cgne",    "bicgstab",
-                                        "mr", "gcr",  "blockcg", "blockcgnr"};
+  static const char *const methods[] = {"cg",     "cgnr",     "cgne",        "bicgstab",
+                                        "mr",     "gcr",      "blockcg",     "blockcgnr",
+                                        "pipecg", "pipecgnr", "pipebicgstab"};
   static const char *const precisions[] = {"double", "single", "half"};
   const problem_args *a = &job->args->problem;
   const kaon_solver_options *o = &job->p.options;

@@ -71,17 +71,14 @@ static int check_set(const char *text) {
 }
 
 static int read_solver(const problem_args *a, problem *p) {
-  static const int methods[] = {KAON_CGNR, KAON_CGNR, KAON_CGNE,      KAON_BICGSTAB,
-                                KAON_GCR,  KAON_MR,   KAON_BLOCKCGNR, -1};
+  static const kaon_method methods[] = {KAON_CGNR,      KAON_CGNR,     KAON_CGNE,
+                                        KAON_BICGSTAB,  KAON_GCR,      KAON_MR,
+                                        KAON_BLOCKCGNR, KAON_PIPECGNR, KAON_PIPEBICGSTAB};
   static const kaon_reconstruct reals[] = {KAON_RECONSTRUCT_18, KAON_RECONSTRUCT_12,
                                            KAON_RECONSTRUCT_8};
-  char name[32];
-  if (methods[a->solver] < 0)
-    return not_built(cli_choice(PROBLEM_SOLVERS, a->solver, name),
-                     "use cg, cgne, bicgstab, gcr, mr or blockcg");
   p->precision = (kaon_precision)a->precision;
   kaon_solver_options options = KAON_SOLVER_OPTIONS_INIT;
-  options.method = (kaon_method)methods[a->solver];
+  options.method = methods[a->solver];
   options.tol = a->tol;
   options.max_iterations = a->max_iter;
   options.stop = (kaon_stop)a->stop;

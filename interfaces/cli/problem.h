@@ -62,11 +62,12 @@ void problem_close(problem *p);
 /* The source's slice, 0 for noise. */
 int problem_slice(const problem *p);
 
-#define PROBLEM_SOLVERS "cg|cgnr|cgne|bicgstab|gcr|mr|blockcg|pipecg"
+#define PROBLEM_SOLVERS "cg|cgnr|cgne|bicgstab|gcr|mr|blockcg|pipecg|pipebicgstab"
 #define PROBLEM_ACTIONS "wilson|clover|staggered|asqtad|hisq"
 #define PROBLEM_SOLVER_TEXT                                                                      \
   "method; cg means cgnr, the normal equations, on these operators, and blockcg, whose columns " \
-  "share one search space, likewise (pipecg: not in this version)"
+  "share one search space, likewise; pipecg (likewise) and pipebicgstab hide their sums over "   \
+  "ranks behind the operator"
 #define PROBLEM_ACTION_TEXT "the Dirac operator (staggered, asqtad, hisq: not in this version)"
 #define PROBLEM_REFINEMENT_TEXT \
   "how a coarser inner iteration is corrected: its residual replaced on the way, or restarted"

@@ -101,6 +101,7 @@ kaon_status kaon_cuda_open(kaon_context *ctx) {
   int capability;
   KAON_TRY(kaon_cuda_check(ctx, kaon_cuda_probe(&capability), "asking for its code"));
   ctx->dependent = capability >= 90;
+  KAON_TRY(kaon_cuda_delay_open(ctx));
   for (int i = 0; i < KAON_CUDA_STAGES; i++)
     KAON_TRY(
         kaon_cuda_check(ctx,
@@ -116,6 +117,7 @@ void kaon_cuda_close(kaon_context *ctx) {
     if (machine->passed[i] != NULL) cudaEventDestroy(machine->passed[i]);
     if (machine->stage[i] != NULL) cudaFreeHost(machine->stage[i]);
   }
+  kaon_cuda_delay_close(machine);
   kaon_cuda_meter_destroy(&machine->meter);
   if (machine->stream != NULL) cudaStreamDestroy(machine->stream);
   free(machine);

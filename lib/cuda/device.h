@@ -17,7 +17,9 @@ typedef struct kaon_cuda_machine {
   void *stage[KAON_CUDA_STAGES]; /* pinned; taken at the first transfer */
   cudaEvent_t passed[KAON_CUDA_STAGES];
   struct kaon_cuda_meter *meter; /* energy.c; made when it is first asked */
-  int recording;                 /* the stream is captured (graph.c): no answers, no fresh memory */
+  cudaStream_t aside;            /* delays pass here (delay.c); NULL where none are asked for */
+  cudaEvent_t fork, join;
+  int recording; /* the stream is captured (graph.c): no answers, no fresh memory */
 } kaon_cuda_machine;
 
 static inline kaon_cuda_machine *kaon_cuda_machine_of(const kaon_context *ctx) {
@@ -31,6 +33,13 @@ kaon_status kaon_cuda_pending(const kaon_context *ctx, const char *what);
 
 kaon_status kaon_cuda_open(kaon_context *ctx);
 void kaon_cuda_close(kaon_context *ctx);
+
+/* A stream and events for delays, where the context's options ask for them: they cannot be made
+ * while steps are recorded. */
+kaon_status kaon_cuda_delay_open(kaon_context *ctx);
+void kaon_cuda_delay_close(kaon_cuda_machine *machine);
+kaon_status kaon_cuda_delay_start(kaon_context *ctx, double seconds);
+kaon_status kaon_cuda_delay_finish(kaon_context *ctx);
 
 extern const kaon_memory_ops kaon_cuda_memory;
 extern const kaon_record_ops kaon_cuda_record;

@@ -34,6 +34,16 @@
   X(KAON_REC_BICGSTAB_OMEGA, kaon_bicgstab_omega)   \
   X(KAON_REC_BICGSTAB_BETA, kaon_bicgstab_beta)     \
   X(KAON_REC_BICGSTAB_INJECT, kaon_bicgstab_inject) \
+  X(KAON_REC_PIPECG_START, kaon_pipecg_start)       \
+  X(KAON_REC_PIPECG_STEP, kaon_pipecg_step)         \
+  X(KAON_REC_PIPECG_INJECT, kaon_pipecg_inject)     \
+  X(KAON_REC_PIPECGNR_START, kaon_pipecgnr_start)   \
+  X(KAON_REC_PIPECGNR_STEP, kaon_pipecgnr_step)     \
+  X(KAON_REC_PIPECGNR_INJECT, kaon_pipecgnr_inject) \
+  X(KAON_REC_PIPEBI_START, kaon_pipebi_start)       \
+  X(KAON_REC_PIPEBI_OMEGA, kaon_pipebi_omega)       \
+  X(KAON_REC_PIPEBI_STEP, kaon_pipebi_step)         \
+  X(KAON_REC_PIPEBI_INJECT, kaon_pipebi_inject)     \
   X(KAON_REC_MR_ALPHA, kaon_mr_alpha)               \
   X(KAON_REC_MR_RESIDUAL, kaon_mr_residual)         \
   X(KAON_REC_GCR_ORTHO, kaon_gcr_ortho)             \
@@ -69,6 +79,13 @@ enum {
   /* MR */
   KAON_S_RQ, /* (r, q) */
   KAON_S_RELAXATION,
+  /* pipelined CG: products of the residual with A r and, at a replacement, with the old s */
+  KAON_S_RW,
+  KAON_S_RS,
+  KAON_S_ANCHOR, /* |b - A x|^2 where the process last began or went on (CGNR) */
+  /* pipelined BiCGStab, beside BiCGStab's; T2: |w|^2, and |r|^2 in the imaginary part's place */
+  KAON_S_R0W, /* (r0, w) */
+  KAON_S_R0Z, /* (r0, z) */
   /* GCR: step lengths, which become the coefficients of x; (q_j, q_j); rows of the triangle */
   KAON_S_GCR_Y = 32,
   KAON_S_GCR_NORM = 64,
@@ -259,6 +276,126 @@ static inline KAON_HD void kaon_bicgstab_inject(kaon_column_state *s) {
   kaon_multiply(s, KAON_S_BETA, s->slot[KAON_S_FACTOR], rho);
   kaon_set(s, KAON_S_RHO, rho[0], rho[1]);
   if (!kaon_slot_finite(s, KAON_S_BETA)) kaon_set(s, KAON_S_BETA, 0, 0);
+}
+
+/* ---- pipelined CG on N = A, or N = A^dag A where r is A^dag times A's residual; gamma = |r|^2 in
+ * slot `norm`, (r, N r) in RW ---- */
+
+/* The coming alpha = gamma / (p, N p). A denominator that was not taken but worked out may be wrong
+ * by what the recurrences have lost: they are made anew before A is blamed. */
+static inline KAON_HD void kaon_pipecg_alpha(kaon_column_state *s, double gamma, double denominator,
+                                             int reason) {
+  const double alpha = gamma / denominator;
+  kaon_set(s, KAON_S_ALPHA, alpha, 0);
+  if (!(denominator > 0) || !kaon_finite(alpha)) kaon_wait(s, reason, 1);
+}
+
+static inline KAON_HD void kaon_pipecg_begin(kaon_column_state *s, int norm) {
+  const double gamma = s->slot[norm][0];
+  kaon_set(s, KAON_S_ANCHOR, s->slot[KAON_S_R2][0], 0);
+  kaon_set(s, KAON_S_RHO, gamma, 0);
+  kaon_set(s, KAON_S_BETA, 0, 0);
+  kaon_pipecg_alpha(s, gamma, s->slot[KAON_S_RW][0], KAON_WAIT_BROKEN);
+}
+
+/* beta = gamma / rho; (p, N p) = (r, N r) - beta gamma / alpha, as (r, r of before) = 0. A frozen
+ * column keeps the old rho for kaon_cg_conjugate. */
+static inline KAON_HD void kaon_pipecg_advance(kaon_column_state *s, int norm) {
+  const double gamma = s->slot[norm][0], beta = gamma / s->slot[KAON_S_RHO][0];
+  if (!(s->gate & KAON_GATE_STEP)) return;
+  kaon_set(s, KAON_S_BETA, beta, 0);
+  kaon_set(s, KAON_S_RHO, gamma, 0);
+  kaon_pipecg_alpha(s, gamma, s->slot[KAON_S_RW][0] - beta * gamma / s->slot[KAON_S_ALPHA][0],
+                    KAON_WAIT_UPDATE);
+}
+
+/* (p', N p') for p' = r + beta p, by (r, N r), (r, s) and (p, s) with s = N p. */
+static inline KAON_HD double kaon_pipecg_denominator(const kaon_column_state *s) {
+  const double beta = s->slot[KAON_S_BETA][0];
+  return s->slot[KAON_S_RW][0] +
+         beta * (2 * s->slot[KAON_S_RS][0] + beta * s->slot[KAON_S_DENOMINATOR][0]);
+}
+
+/* After kaon_cg_conjugate, with the vectors made anew. */
+static inline KAON_HD void kaon_pipecg_go_on(kaon_column_state *s, int norm) {
+  kaon_set(s, KAON_S_ANCHOR, s->slot[KAON_S_R2][0], 0);
+  kaon_pipecg_alpha(s, s->slot[norm][0], kaon_pipecg_denominator(s), KAON_WAIT_BROKEN);
+}
+
+static inline KAON_HD void kaon_pipecg_start(kaon_column_state *s) {
+  kaon_pipecg_begin(s, KAON_S_R2);
+}
+
+static inline KAON_HD void kaon_pipecg_step(kaon_column_state *s) {
+  kaon_step_end(s, s->slot[KAON_S_R2][0]);
+  kaon_pipecg_advance(s, KAON_S_R2);
+}
+
+static inline KAON_HD void kaon_pipecg_inject(kaon_column_state *s) {
+  kaon_pipecg_go_on(s, KAON_S_R2);
+}
+
+static inline KAON_HD void kaon_pipecgnr_start(kaon_column_state *s) {
+  kaon_pipecg_begin(s, KAON_S_S2);
+}
+
+/* After x += alpha p, r -= alpha s with s = N p: |b - A x|^2 has changed by -2 alpha (p, r) -
+ * alpha^2 (p, s), r as it is now, and the coming (p, N p) follows from products with the old p and
+ * s: neither takes orthogonality for granted, whose loss feeds on itself where |r| grows. The
+ * difference is known to a rounding of what it was at the last replacement, which comes before that
+ * matters. */
+static inline KAON_HD void kaon_pipecgnr_step(kaon_column_state *s) {
+  const double floor = 0x1p-52 * s->slot[KAON_S_ANCHOR][0], alpha = s->slot[KAON_S_ALPHA][0];
+  const double change = 2 * s->slot[KAON_S_OVERLAP][0] + alpha * s->slot[KAON_S_DENOMINATOR][0];
+  const double r2 = s->slot[KAON_S_R2][0] - alpha * change;
+  const double gamma = s->slot[KAON_S_S2][0], beta = gamma / s->slot[KAON_S_RHO][0];
+  kaon_set(s, KAON_S_R2, r2 < floor ? floor : r2, 0);
+  kaon_step_end(s, s->slot[s->flags & KAON_FLAG_NORMAL ? KAON_S_S2 : KAON_S_R2][0]);
+  if (!(s->gate & KAON_GATE_STEP)) return; /* the old rho is for kaon_cg_conjugate */
+  kaon_set(s, KAON_S_BETA, beta, 0);
+  kaon_set(s, KAON_S_RHO, gamma, 0);
+  kaon_pipecg_alpha(s, gamma, kaon_pipecg_denominator(s), KAON_WAIT_UPDATE);
+}
+
+static inline KAON_HD void kaon_pipecgnr_inject(kaon_column_state *s) {
+  kaon_pipecg_go_on(s, KAON_S_S2);
+}
+
+/* ---- pipelined BiCGStab ---- */
+
+/* alpha = rho / (r0, s) for the coming s = w + beta (s - omega z). */
+static inline KAON_HD void kaon_pipebi_alpha(kaon_column_state *s) {
+  const double *beta = s->slot[KAON_S_BETA], *omega = s->slot[KAON_S_OMEGA],
+               *r0z = s->slot[KAON_S_R0Z], *r0s = s->slot[KAON_S_R0V], *r0w = s->slot[KAON_S_R0W];
+  const double re = r0s[0] - (omega[0] * r0z[0] - omega[1] * r0z[1]),
+               im = r0s[1] - (omega[0] * r0z[1] + omega[1] * r0z[0]);
+  const double denominator[2] = {r0w[0] + beta[0] * re - beta[1] * im,
+                                 r0w[1] + beta[0] * im + beta[1] * re};
+  kaon_divide(s, KAON_S_ALPHA, s->slot[KAON_S_RHO], denominator);
+  if (!kaon_slot_finite(s, KAON_S_ALPHA)) kaon_wait(s, KAON_WAIT_BROKEN, 1);
+}
+
+static inline KAON_HD void kaon_pipebi_start(kaon_column_state *s) {
+  kaon_bicgstab_start(s);
+  kaon_set(s, KAON_S_R0V, 0, 0);
+  kaon_set(s, KAON_S_R0Z, 0, 0);
+  kaon_pipebi_alpha(s); /* rho / (r0, w) */
+}
+
+/* omega = (w, r) / (w, w), the paper's y and q. */
+static inline KAON_HD void kaon_pipebi_omega(kaon_column_state *s) {
+  kaon_set(s, KAON_S_Q2, s->slot[KAON_S_T2][1], 0);
+  kaon_bicgstab_omega(s);
+}
+
+static inline KAON_HD void kaon_pipebi_step(kaon_column_state *s) {
+  kaon_bicgstab_beta(s);
+  if (s->gate & KAON_GATE_STEP) kaon_pipebi_alpha(s);
+}
+
+static inline KAON_HD void kaon_pipebi_inject(kaon_column_state *s) {
+  kaon_bicgstab_inject(s);
+  kaon_pipebi_alpha(s);
 }
 
 /* ---- MR ---- */

@@ -40,7 +40,8 @@ enum {
   KAON_FLAG_RESTART = 2, /* a fresh process after each replacement */
   KAON_FLAG_ADAPT = 4,   /* delta follows the drift of the replacements */
   KAON_FLAG_FIXED = 8,   /* a fixed number of steps, no verification */
-  KAON_FLAG_TRUST = 16   /* NORMAL: updates may do without A^dag r in the outer precision */
+  KAON_FLAG_TRUST = 16,  /* NORMAL: updates may do without A^dag r in the outer precision */
+  KAON_FLAG_EITHER = 32  /* |r|^2 is worked out, not taken: drift counts whatever its sign */
 };
 
 /* Slots of all methods. TRUE, OUTER: the chosen and the plain residual squared in the outer
@@ -57,7 +58,7 @@ enum {
 #define KAON_DRIFT 5e-5      /* drift of a replacement that an adapting delta aims at */
 #define KAON_DELTA2_MIN 1e-4 /* of delta squared: 0.01 to 0.5 */
 #define KAON_DELTA2_MAX 0.25
-#define KAON_TRUST 1e-2      /* drift beyond which the inner process is not believed */
+#define KAON_TRUST 1e-2  /* drift beyond which the inner process is not believed */
 #define KAON_GROWTH2 1e8 /* residual squared over its first value: diverging */
 #define KAON_CLOSE2 1.21 /* (1.1 tol)^2 is still converged when no better can be had */
 
@@ -113,13 +114,15 @@ static inline KAON_HD void kaon_flushed(kaon_column_state *s) {
 }
 
 /* Counts verifications without progress; 1: too many. A cycle may win little and be useful; where
- * the recurrence saw a real drop and the true residual did not follow, the precision is spent. */
+ * the recurrence saw a real drop and the true residual did not follow, the precision is spent; a
+ * drop that was worked out may have been none. */
 static inline KAON_HD int kaon_stalled(kaon_column_state *s, double relative) {
   const int cycle = s->reason == KAON_WAIT_CYCLE;
+  const int patient = cycle || (s->flags & KAON_FLAG_EITHER);
   const int progress = relative < s->best * (cycle ? 1 - 1e-4 : 0.98);
   s->stalls = progress ? 0 : s->stalls + 1;
   if (relative < s->best) s->best = relative;
-  return s->stalls >= (cycle ? KAON_STALLED_CYCLES : KAON_STALLS);
+  return s->stalls >= (patient ? KAON_STALLED_CYCLES : KAON_STALLS);
 }
 
 /* Counts breakdowns; 1: restarting no longer helps. */
@@ -143,7 +146,8 @@ static inline KAON_HD int kaon_fresh(const kaon_column_state *s) {
  * five replacements, so that fewer would save nothing, and 0.5, where it has 33.
  * tests/test_solvers_dirac.c holds the counts of steps that come of it. */
 static inline KAON_HD void kaon_adapt_delta(kaon_column_state *s) {
-  const double factor2 = s->drift / KAON_DRIFT;
+  const int turned = s->drift < 0 && (s->flags & KAON_FLAG_EITHER);
+  const double factor2 = (turned ? -s->drift : s->drift) / KAON_DRIFT;
   const int update = s->reason == KAON_WAIT_UPDATE || s->reason == KAON_WAIT_COMPANY;
   if (!(s->flags & KAON_FLAG_ADAPT) || !update) return;
   s->delta2 *= factor2 < 0.25 ? 0.25 : factor2 > 4 ? 4 : factor2;
@@ -262,8 +266,8 @@ static inline KAON_HD void kaon_fixed_resume(kaon_column_state *s) {
 }
 
 /* Whether columns that wait are served now, as `stepping` others iterate. Services are cheaper
- * together, and as columns do not see each other, waiting for company changes no result: served when
- * half of those left wait, or when some have waited for a few looks (counted in *patience). */
+ * together, and as columns do not see each other, waiting for company changes no result: served
+ * when half of those left wait, or when some have waited for a few looks (counted in *patience). */
 static inline KAON_HD int kaon_serve_now(int stepping, int waiting, int *patience) {
   enum { LOOKS = 3 };
   if (waiting == 0) return 0;

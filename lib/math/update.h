@@ -44,6 +44,42 @@ KAON_MATH void kaon_update_bicgstab_solution(vcomplex *v, const vcomplex *c) {
   v[1] = c_fma(c[2], v[2], v[1]);
 }
 
+/* v1' = v0 + c0 v1, v3' = v2 + c0 v3, v5' = v4 + c0 v5, then v6' = v6 + c1 v5', v4' = v4 + c2 v3',
+ * v2' = v2 + c2 v1' */
+KAON_MATH void kaon_update_pipecg(vcomplex *v, const vcomplex *c) {
+  v[1] = c_fma(c[0], v[1], v[0]);
+  v[3] = c_fma(c[0], v[3], v[2]);
+  v[5] = c_fma(c[0], v[5], v[4]);
+  v[6] = c_fma(c[1], v[5], v[6]);
+  v[4] = c_fma(c[2], v[3], v[4]);
+  v[2] = c_fma(c[2], v[1], v[2]);
+}
+
+/* v1' = v0 + c0 v1, v3' = v2 + c0 v3, then v4' = v4 + c1 v3', v2' = v2 + c2 v1' */
+KAON_MATH void kaon_update_pipecgnr(vcomplex *v, const vcomplex *c) {
+  v[1] = c_fma(c[0], v[1], v[0]);
+  v[3] = c_fma(c[0], v[3], v[2]);
+  v[4] = c_fma(c[1], v[3], v[4]);
+  v[2] = c_fma(c[2], v[1], v[2]);
+}
+
+/* v3' = v0 + c0 (v3 + c1 v4), v4' = v1 + c0 (v4 + c1 v5), v5' = v2 + c0 (v5 + c1 v6), then
+ * v0' = v0 + c2 v4', v1' = v1 + c2 v5' */
+KAON_MATH void kaon_update_pipebicgstab_direction(vcomplex *v, const vcomplex *c) {
+  v[3] = c_fma(c[0], c_fma(c[1], v[4], v[3]), v[0]);
+  v[4] = c_fma(c[0], c_fma(c[1], v[5], v[4]), v[1]);
+  v[5] = c_fma(c[0], c_fma(c[1], v[6], v[5]), v[2]);
+  v[0] = c_fma(c[2], v[4], v[0]);
+  v[1] = c_fma(c[2], v[5], v[1]);
+}
+
+/* v5' = v5 + c0 v0 + c1 v1, then v1' = v1 + c2 v2, then v2' = v2 + c2 (v3 + c3 v4) */
+KAON_MATH void kaon_update_pipebicgstab_solution(vcomplex *v, const vcomplex *c) {
+  v[5] = c_fma(c[1], v[1], c_fma(c[0], v[0], v[5]));
+  v[1] = c_fma(c[2], v[2], v[1]);
+  v[2] = c_fma(c[2], c_fma(c[3], v[4], v[3]), v[2]);
+}
+
 /* v4' = v4 + c0 v0 + c1 v1 + c2 v2 + c3 v3: a group of multi_axpy's */
 KAON_MATH void kaon_update_axpy4(vcomplex *v, const vcomplex *c) {
   v[4] = c_fma(c[0], v[0], v[4]);

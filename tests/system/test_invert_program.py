@@ -42,7 +42,8 @@ class Invert(system.Case):
             return self.report()["pion"]
         first = pion()
         for more in (["--solver", "cgne"], ["--solver", "bicgstab"], ["--solver", "gcr"],
-                     ["--solver", "blockcg"], ["--even-odd", "asymmetric"], ["--even-odd", "none"], ["--temporal-gauge"],
+                     ["--solver", "blockcg"], ["--solver", "pipecg"], ["--solver", "pipebicgstab"],
+                     ["--even-odd", "asymmetric"], ["--even-odd", "none"], ["--temporal-gauge"],
                      ["--sloppy", "double"], ["--sloppy", "half", "--reconstruct", "8"],
                      ["--reconstruct", "12"], ["--refinement", "restart"], ["--stop", "schur"]):
             with self.subTest(more=more):
@@ -54,7 +55,8 @@ class Invert(system.Case):
 
     def test_the_method_is_named(self):
         for solver, name, word in (("cg", "CGNR", "cgnr"), ("bicgstab", "BiCGStab", "bicgstab"), ("mr", "MR", "mr"),
-                                   ("blockcg", "block CGNR", "blockcgnr")):
+                                   ("blockcg", "block CGNR", "blockcgnr"), ("pipecg", "pipelined CGNR", "pipecgnr"),
+                                   ("pipebicgstab", "pipelined BiCGStab", "pipebicgstab")):
             out = self.succeeds("invert", *SMALL, "--solver", solver, "--columns", "2", "--report", "report.json")
             self.assertIn(f"\n{name} to 1e-10", out)
             self.assertEqual(self.report()["solver"], word)

@@ -156,6 +156,8 @@ class Usage(system.Case):
                 (["--output"], ["generate", "--lattice", "4", "4", "4", "4"]),
                 (["--lattice"], ["generate", "--output", "x.lime"]),
                 (["even"], ["generate", "--lattice", "4", "4", "4", "5", "--output", "x.lime"]),
+                (["--reduce-delay", "100us"], ["bench", "solve", "--lattice", "4x4x4x4", "--reduce-delay", "100"]),
+                (["--reduce-delay", "bench dslash"], ["bench", "dslash", "--lattice", "4x4x4x4", "--reduce-delay", "1us"]),
                 (["dslash"], ["bench", "everything"]),
                 (["--precision", "quarter"], ["bench", "vector", "--precision", "double,quarter"])):
             with self.subTest(arguments=arguments):
@@ -164,8 +166,7 @@ class Usage(system.Case):
     def test_what_is_not_built_says_so_with_status_3(self):
         for arguments in (["solve", "--matrix", "laplace2d:64"],
                           ["invert", *system.SMALL, "--action", "hisq"],
-                          ["invert", *system.SMALL, "--action", "staggered"],
-                          ["invert", *system.SMALL, "--solver", "pipecg"]):
+                          ["invert", *system.SMALL, "--action", "staggered"]):
             with self.subTest(arguments=arguments):
                 self.refused(*arguments, status=3, words=["not built"])
 

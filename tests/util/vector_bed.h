@@ -13,7 +13,7 @@
 
 typedef double complex number;
 
-enum { NCOMP = 24, NUMBERS = 12, MULTI = 7, VECTORS = MULTI + 1, OUTPUTS = 2 };
+enum { NCOMP = 24, NUMBERS = 12, MULTI = 7, VECTORS = MULTI + 1, OUTPUTS = 6 };
 enum { NORM = 600, DOT = 601, FIRST = 500, SENTINEL = -77 };
 
 typedef struct shape_case {
@@ -144,6 +144,10 @@ enum op {
   AXPY_XPAY,
   DIRECTION,
   SOLUTION,
+  PIPECG,
+  PIPECGNR,
+  PIPE_DIRECTION,
+  PIPE_SOLUTION,
   MULTI_AXPY,
   DOTS,
   MULTI_DOT,
@@ -158,9 +162,18 @@ static const char *const op_names[] = {"zero",
                                        "axpy_xpay",
                                        "bicgstab_direction",
                                        "bicgstab_solution",
+                                       "pipecg",
+                                       "pipecgnr",
+                                       "pipebicgstab_direction",
+                                       "pipebicgstab_solution",
                                        "multi_axpy",
                                        "dot",
                                        "multi_dot"};
+
+/* Those whose sums are named one by one, in slots FIRST and on. */
+static inline int is_pipelined(enum op op) {
+  return op == PIPECG || op == PIPECGNR || op == PIPE_DIRECTION || op == PIPE_SOLUTION;
+}
 
 /* Coefficient i is slot i, every second one with a minus sign. */
 static inline kaon_coefficient coefficient(int i) {
@@ -171,8 +184,15 @@ static inline kaon_status call(bed *b, enum op op, kaon_pass pass) {
   kaon_vector **v = b->v;
   kaon_coefficient c[MULTI];
   for (int i = 0; i < MULTI; i++) c[i] = coefficient(i);
-  const int slots[3] = {DOT, NORM, FIRST};
-  pass.norm = op == ZERO || op == DOTS ? KAON_NO_SLOT : NORM;
+  const int slots[3] = {DOT, NORM, FIRST}, first[4] = {FIRST, FIRST + 1, FIRST + 2, FIRST + 3};
+  const kaon_pipecg_vectors cg = {
+      .q = v[0], .z = v[1], .w = v[2], .s = v[3], .r = v[4], .p = v[5], .x = v[6]};
+  const kaon_pipecgnr_vectors cgnr = {.u = v[0], .s = v[1], .r = v[2], .p = v[3], .x = v[4]};
+  const kaon_pipebicgstab_vectors direction = {
+      .r = v[0], .w = v[1], .t = v[2], .p = v[3], .s = v[4], .z = v[5], .v = v[6], .r0 = v[7]};
+  const kaon_pipebicgstab_vectors solution = {
+      .p = v[0], .r = v[1], .w = v[2], .t = v[3], .v = v[4], .x = v[5], .r0 = v[6]};
+  pass.norm = op == ZERO || op == DOTS || is_pipelined(op) ? KAON_NO_SLOT : NORM;
   if (op == AXPY || op == SOLUTION) {
     pass.dot = DOT;
     pass.w = v[4];
@@ -196,6 +216,14 @@ static inline kaon_status call(bed *b, enum op op, kaon_pass pass) {
       return kaon_blas_bicgstab_direction(v[0], c[0], v[1], c[1], v[2], &pass);
     case SOLUTION:
       return kaon_blas_bicgstab_solution(c[0], v[0], c[1], v[1], c[2], v[2], v[3], &pass);
+    case PIPECG:
+      return kaon_blas_pipecg(1, 0, &cg, first, &pass);
+    case PIPECGNR:
+      return kaon_blas_pipecgnr(1, 0, &cgnr, first, &pass);
+    case PIPE_DIRECTION:
+      return kaon_blas_pipebicgstab_direction(2, 0, 1, &direction, first, &pass);
+    case PIPE_SOLUTION:
+      return kaon_blas_pipebicgstab_solution(0, 1, &solution, first, &pass);
     case MULTI_AXPY:
       return kaon_blas_multi_axpy(MULTI, c, v, v[MULTI], &pass);
     case DOTS:

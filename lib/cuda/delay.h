@@ -1,0 +1,17 @@
+/* delay.h - the one kernel of delay.cu. */
+#ifndef KAON_LIB_CUDA_DELAY_H
+#define KAON_LIB_CUDA_DELAY_H
+
+#include <cuda_runtime_api.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One thread that ends `seconds` after it began. */
+cudaError_t kaon_delay_launch(cudaStream_t stream, double seconds);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

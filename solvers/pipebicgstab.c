@@ -1,0 +1,106 @@
+/* pipebicgstab.c - pipelined stabilised bi-conjugate gradients for general A: two sums over ranks a
+ * step, each hidden behind an application of the operator.
+ * Source: Cools, Vanroose, Parallel Comput. 65 (2017) 1, algorithm 9 without preconditioner; its
+ * residual replacement, section 4.
+ *   p = r + beta (p - omega s);  s = w + beta (s - omega z);  z = t + beta (z - omega v)
+ *   r -= alpha s;  w -= alpha z  (the paper's q, y);             (w, r), (w, w), (r0, s), (r0, z)
+ *   v = A z                                                      meanwhile
+ *   omega = (w, r) / (w, w)
+ *   x += alpha p + omega r;  r -= omega w;  w -= omega (t - alpha v);  (r, r), (r0, r), (r0, w)
+ *   t = A w                                                      meanwhile
+ *   beta = (r0, r) / (r0, r)_before alpha / omega
+ *   alpha = (r0, r) / ((r0, w) + beta ((r0, s) - omega (r0, z)))
+ * with s = A p, w = A r, z = A s, t = A w, which follow recurrences and are made anew at a residual
+ * replacement; in double too, by a rule of its own (method.h). (r0, s) and (r0, z) are taken where
+ * s and z pass by, not with the second sum as in the paper.
+ * Storage: r0, p, s, z, v, w, t. A step: 2 A; vectors read 15, written 8 by kernels 2: all updates
+ * between two sums are one pass. */
+#include "solvers/method.h"
+
+enum { R0, P, S, Z, V, W, T, VECTORS };
+
+static kaon_pipebicgstab_vectors vectors(const kaon_solver *s) {
+  kaon_vector *const *v = s->work;
+  return (kaon_pipebicgstab_vectors){.r0 = v[R0],
+                                     .t = v[T],
+                                     .v = v[V],
+                                     .r = s->r,
+                                     .w = v[W],
+                                     .p = v[P],
+                                     .s = v[S],
+                                     .z = v[Z],
+                                     .x = s->x_inner};
+}
+
+static kaon_status step(kaon_solver *s, int position) {
+  static const int first[4] = {KAON_S_ST, KAON_S_T2, KAON_S_R0V, KAON_S_R0Z},
+                   second[3] = {KAON_S_R2, KAON_S_RHO_NEW, KAON_S_R0W};
+  kaon_vector **v = s->work;
+  const kaon_pipebicgstab_vectors all = vectors(s);
+  const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP);
+  kaon_pass omega = kaon_gated_norm(s, KAON_GATE_STEP, KAON_NO_SLOT, KAON_REC_PIPEBI_OMEGA);
+  kaon_pass end = kaon_gated_norm(s, KAON_GATE_STEP, KAON_NO_SLOT, KAON_REC_PIPEBI_STEP);
+  omega.split = end.split = KAON_SUM_START;
+  (void)position;
+  KAON_TRY(kaon_blas_pipebicgstab_direction(KAON_S_ALPHA, KAON_S_BETA, KAON_S_OMEGA, &all, first,
+                                            &omega));
+  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[Z], v[V], &plain));
+  KAON_TRY(kaon_blas_finish(s->ctx, &omega));
+  KAON_TRY(kaon_blas_pipebicgstab_solution(KAON_S_ALPHA, KAON_S_OMEGA, &all, second, &end));
+  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[W], v[T], &plain));
+  return kaon_blas_finish(s->ctx, &end);
+}
+
+/* y = A x and slot <- (r0, y) */
+static kaon_status apply(const kaon_solver *s, int gate, const kaon_vector *x, kaon_vector *y,
+                         int slot) {
+  const kaon_pass sums = kaon_gated_dot(s, gate, KAON_NO_SLOT, s->work[R0], slot, KAON_REC_NONE);
+  return kaon_operator_run(s->inner, KAON_PLAIN, x, y, &sums);
+}
+
+static kaon_status start(kaon_solver *s) {
+  kaon_vector **v = s->work;
+  const kaon_pass plain = kaon_gated(s, KAON_GATE_START);
+  KAON_TRY(kaon_blas_copy(s->r, v[R0], &plain));
+  for (int i = P; i <= V; i++) KAON_TRY(kaon_blas_zero(v[i], &plain));
+  KAON_TRY(apply(s, KAON_GATE_START, s->r, v[W], KAON_S_R0W));
+  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[W], v[T], &plain));
+  return kaon_recur(s, KAON_GATE_START, KAON_REC_PIPEBI_START);
+}
+
+static kaon_status inject(kaon_solver *s) {
+  kaon_vector **v = s->work;
+  const int slots[3] = {KAON_S_RHO_NEW, KAON_NO_SLOT, KAON_NO_SLOT};
+  const kaon_pass plain = kaon_gated(s, KAON_GATE_INJECT);
+  const kaon_pass sums = kaon_gated_norm(s, KAON_GATE_INJECT, KAON_NO_SLOT, KAON_REC_PIPEBI_INJECT);
+  if (kaon_gate_shut(s, KAON_GATE_INJECT)) return KAON_OK;
+  KAON_TRY(apply(s, KAON_GATE_INJECT, s->r, v[W], KAON_S_R0W));
+  KAON_TRY(apply(s, KAON_GATE_INJECT, v[P], v[S], KAON_S_R0V));
+  KAON_TRY(apply(s, KAON_GATE_INJECT, v[S], v[Z], KAON_S_R0Z));
+  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[Z], v[V], &plain));
+  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[W], v[T], &plain));
+  return kaon_blas_dot(v[R0], s->r, slots, &sums);
+}
+
+static kaon_status finish(kaon_solver *s, int gate) {
+  (void)s;
+  (void)gate;
+  return KAON_OK;
+}
+
+const kaon_method_ops kaon_method_pipebicgstab = {
+    .name = "pipebicgstab",
+    .vectors = VECTORS,
+    .scratch = T,
+    .applications = 2,
+    .at_start = 2,
+    .at_inject = 5,
+    .hidden = 1,
+    .delta = {0, 0.1, 0.1},
+    .delta_restart = {0, 1e-3, 1e-2},
+    .delta_alone = 1e-4,
+    .step = step,
+    .start = start,
+    .inject = inject,
+    .finish = finish,
+};

@@ -1,0 +1,99 @@
+/* pipecgnr.c - pipelined conjugate gradients on the normal equations A^dag A x = A^dag b: one sum
+ * over ranks a step, hidden behind A^dag.
+ * Source: Chronopoulos, Gear, J. Comput. Appl. Math. 25 (1989) 153, which takes both products of CG
+ * in one sum, behind which there is nothing to hide it. But N = A^dag A has two halves, and as
+ * (r, N r) = |A r|^2 the sum needs the first one alone (r is A^dag times A's residual here):
+ *   s = u + beta s;  p = r + beta p                              (s = N p)
+ *   x += alpha p;  r -= alpha s
+ *   t = A r;                 (t, t), (r, r), (r, s), (p, s), (p, r) are started
+ *   u = A^dag t              meanwhile
+ *   beta = (r, r) / (r, r)_before;  alpha = (r, r) / ((t, t) + beta (2 (r, s) + beta (p, s)))
+ * Nothing but s and r follows a recurrence, and s is what CG knows by A p: where pipelined CG by
+ * Ghysels and Vanroose (pipecg.c), on N, hides its sum behind both halves, it keeps N r and N s by
+ * recurrences as well, which single precision does not bear near a singular matrix. (p, N p) is
+ * worked out by products with the old p and s, which cost no traffic, and not by (t, t) - beta
+ * (r, r) / alpha, whose errors grow with (r, r)^2 where that grows. |b - A x|^2 falls by
+ * 2 alpha (p, r) + alpha^2 (p, s) a step, r as it is after it (lib/math/recurrences.h), so either
+ * residual can stop a column; replacements, in double too, renew that difference and with it s.
+ * Storage: p, s, r, u; t stands in the place of the solver's r. A step: 1 A, with its norm in the
+ * same pass, and 1 A^dag; vectors read 5, written 4 by kernels 1, the least: each of the five takes
+ * part between two sums. */
+#include "solvers/method.h"
+
+enum { P, S, R, U, VECTORS };
+
+static kaon_status step(kaon_solver *s, int position) {
+  static const int slots[4] = {KAON_S_S2, KAON_S_RS, KAON_S_DENOMINATOR, KAON_S_OVERLAP};
+  kaon_vector **v = s->work;
+  const kaon_pipecgnr_vectors all = {.u = v[U], .s = v[S], .r = v[R], .p = v[P], .x = s->x_inner};
+  const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP);
+  kaon_pass products = plain;
+  kaon_pass sums = kaon_gated_norm(s, KAON_GATE_STEP, KAON_S_RW, KAON_REC_PIPECGNR_STEP);
+  products.split = KAON_SUM_KEEP;
+  sums.split = KAON_SUM_START;
+  (void)position;
+  KAON_TRY(kaon_blas_pipecgnr(KAON_S_ALPHA, KAON_S_BETA, &all, slots, &products));
+  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[R], s->r, &sums));
+  KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, s->r, v[U], &plain));
+  return kaon_blas_finish(s->ctx, &sums);
+}
+
+/* u = A^dag A r, |A r|^2 */
+static kaon_status apply_normal(kaon_solver *s, int gate) {
+  const kaon_pass plain = kaon_gated(s, gate);
+  const kaon_pass rw = kaon_gated_norm(s, gate, KAON_S_RW, KAON_REC_NONE);
+  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, s->work[R], s->r, &rw));
+  return kaon_operator_run(s->inner, KAON_DAGGER, s->r, s->work[U], &plain);
+}
+
+static kaon_status start(kaon_solver *s) {
+  kaon_vector **v = s->work;
+  const kaon_pass plain = kaon_gated(s, KAON_GATE_START);
+  const kaon_pass sums = kaon_gated_norm(s, KAON_GATE_START, KAON_S_S2, KAON_REC_NONE);
+  KAON_TRY(kaon_blas_zero(v[P], &plain));
+  KAON_TRY(kaon_blas_zero(v[S], &plain));
+  KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, s->r, v[R], &sums));
+  KAON_TRY(apply_normal(s, KAON_GATE_START));
+  return kaon_recur(s, KAON_GATE_START, KAON_REC_PIPECGNR_START);
+}
+
+/* p is made orthogonal to the new r, and s, u are made anew. */
+static kaon_status inject(kaon_solver *s) {
+  kaon_vector **v = s->work;
+  const int gate = KAON_GATE_INJECT;
+  const kaon_pass plain = kaon_gated(s, gate);
+  const kaon_pass overlap =
+      kaon_gated_dot(s, gate, KAON_S_S2, v[P], KAON_S_OVERLAP, KAON_REC_CGNR_INJECT);
+  const kaon_pass pnp = kaon_gated_norm(s, gate, KAON_S_DENOMINATOR, KAON_REC_NONE);
+  const kaon_pass rs = kaon_gated_dot(s, gate, KAON_NO_SLOT, v[R], KAON_S_RS, KAON_REC_NONE);
+  if (kaon_gate_shut(s, gate)) return KAON_OK;
+  KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, s->r, v[R], &overlap)); /* (p, r), (r, r) */
+  KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_OVERLAP), v[R], v[P], &plain));
+  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[P], s->r, &pnp));
+  KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, s->r, v[S], &rs));
+  KAON_TRY(apply_normal(s, gate));
+  return kaon_recur(s, gate, KAON_REC_PIPECGNR_INJECT);
+}
+
+static kaon_status finish(kaon_solver *s, int gate) {
+  (void)s;
+  (void)gate;
+  return KAON_OK;
+}
+
+const kaon_method_ops kaon_method_pipecgnr = {
+    .name = "pipecgnr",
+    .vectors = VECTORS,
+    .scratch = U,
+    .applications = 2,
+    .at_start = 3,
+    .at_inject = 5,
+    .hidden = 1,
+    .delta = {0, 0.1, 0.3},
+    .delta_restart = {0, 1e-2, 0.1},
+    .delta_alone = 1e-4,
+    .step = step,
+    .start = start,
+    .inject = inject,
+    .finish = finish,
+};

@@ -1,0 +1,280 @@
+/* test_solver_overlap.c - what stands between the start and the end of a sum over ranks: counted,
+ * not timed, with a communicator that plays two ranks of which the other one has nothing; sums that
+ * take their time change no bit; pipelined methods go the way of those that they are made from. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "lib/context.h"
+#include "tests/util/dirac_case.h"
+#include "tests/util/machine.h"
+#include "tests/util/shell_operator.h"
+#include "tests/util/test_util.h"
+
+static const int extents[4] = {2, 2, 2, 4};
+static const chain hermitian_chain = {.mass = 0.05, .phase = 0.7},
+                   wind_chain = {.mass = 0.2, .wind = 0.1, .phase = 0.7};
+static const char *const method_names[] = {"cg",     "cgnr",     "cgne",        "bicgstab",
+                                           "mr",     "gcr",      "blockcg",     "blockcgnr",
+                                           "pipecg", "pipecgnr", "pipebicgstab"};
+enum { METHODS = 11 };
+
+static const chain *chain_of(int method) {
+  const int hermitian = method == KAON_CG || method == KAON_BLOCKCG || method == KAON_PIPECG;
+  return hermitian ? &hermitian_chain : &wind_chain;
+}
+
+/* ---- two ranks, played ---- */
+
+static struct {
+  const kaon_operator *A;
+  int at_start;              /* applications when the last sum was started */
+  int sums, hidden, exposed; /* with work in between, and without */
+  int applications;          /* between the two halves, all together */
+} seen;
+
+static kaon_status count_start(kaon_comm *comm, double *values, int n) {
+  (void)comm, (void)values;
+  assert_true(n > 0);
+  assert_int_equal(seen.sums, seen.hidden + seen.exposed); /* one at a time */
+  seen.sums++;
+  seen.at_start = shell_applications(seen.A);
+  return KAON_OK;
+}
+
+static kaon_status count_finish(kaon_comm *comm) {
+  const int between = shell_applications(seen.A) - seen.at_start;
+  (void)comm;
+  seen.applications += between;
+  if (between > 0)
+    seen.hidden++;
+  else
+    seen.exposed++;
+  return KAON_OK;
+}
+
+/* Sums of so many steps from zero, in `seen`. */
+static void count_steps(int method, int steps) {
+  shell_case c;
+  kaon_solver *s = NULL;
+  kaon_operator *inverse = NULL;
+  shell_open(&c, extents, 1);
+  kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_chain, chain_of(method));
+  kaon_vector *b = shell_random_vector(&c, KAON_DOUBLE, 2, 3),
+              *x = shell_vector(&c, KAON_DOUBLE, 2);
+  kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
+  o.method = (kaon_method)method;
+  o.tol = 0;
+  o.max_iterations = steps;
+  must(c.ctx, kaon_solver_create(A, 2, &o, &s));
+  must(c.ctx, kaon_solver_as_operator(s, &inverse));
+  kaon_comm_ops ops = *c.ctx->comm->ops;
+  const kaon_comm_ops *own = c.ctx->comm->ops;
+  ops.sum_start = count_start;
+  ops.sum_finish = count_finish;
+  memset(&seen, 0, sizeof seen);
+  seen.A = A;
+  c.ctx->comm->ops = &ops;
+  c.ctx->comm->ranks = 2;
+  must(c.ctx, kaon_operator_apply(inverse, KAON_PLAIN, b, x));
+  c.ctx->comm->ops = own;
+  c.ctx->comm->ranks = 1;
+  kaon_operator_destroy(&inverse);
+  kaon_solver_destroy(&s);
+  kaon_operator_destroy(&A);
+  kaon_vector_destroy(&b);
+  kaon_vector_destroy(&x);
+  shell_close(&c);
+}
+
+/* A step of each method: sums that wait, sums that are hidden, applications that hide them. */
+static void sums_are_hidden_behind_the_operator(void **state) {
+  (void)state;
+  static const struct {
+    kaon_method method;
+    int exposed, hidden, applications;
+  } steps[] = {{KAON_CG, 2, 0, 0},     {KAON_CGNR, 3, 0, 0},     {KAON_BICGSTAB, 4, 0, 0},
+               {KAON_PIPECG, 0, 1, 1}, {KAON_PIPECGNR, 0, 1, 1}, {KAON_PIPEBICGSTAB, 0, 2, 2}};
+  for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+    int before[3];
+    count_steps(steps[i].method, 5);
+    before[0] = seen.exposed, before[1] = seen.hidden, before[2] = seen.applications;
+    count_steps(steps[i].method, 12);
+    printf("  %-12s a step: %d sums exposed, %d hidden behind %d applications\n",
+           method_names[steps[i].method], (seen.exposed - before[0]) / 7,
+           (seen.hidden - before[1]) / 7, (seen.applications - before[2]) / 7);
+    assert_int_equal(seen.exposed - before[0], 7 * steps[i].exposed);
+    assert_int_equal(seen.hidden - before[1], 7 * steps[i].hidden);
+    assert_int_equal(seen.applications - before[2], 7 * steps[i].applications);
+  }
+}
+
+/* ---- sums that take their time ---- */
+
+enum { ROOM = 2048, SOLVED = 2 };
+
+typedef struct {
+  size_t n;
+  shell_complex *x[SOLVED];
+  kaon_column_report report[SOLVED];
+  double history[SOLVED][ROOM];
+  int count[SOLVED];
+} outcome;
+
+static outcome *solve(int method, shell_map *map, const void *user, kaon_precision sloppy,
+                      double delay) {
+  shell_case c;
+  kaon_solver *s = NULL;
+  outcome *out = calloc(1, sizeof *out);
+  shell_open(&c, extents, 1);
+  out->n = c.n;
+  if (delay > 0) must(c.ctx, kaon_comm_delay(c.ctx->comm, delay));
+  kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map, user);
+  kaon_vector *b = shell_random_vector(&c, KAON_DOUBLE, SOLVED, 3),
+              *x = shell_vector(&c, KAON_DOUBLE, SOLVED);
+  kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
+  o.method = (kaon_method)method;
+  o.sloppy = sloppy;
+  o.tol = 1e-9;
+  must(c.ctx, kaon_solver_create(A, SOLVED, &o, &s));
+  must(c.ctx, kaon_solver_solve(s, b, x, out->report, NULL));
+  for (int k = 0; k < SOLVED; k++) {
+    out->x[k] = calloc(c.n, sizeof **out->x);
+    out->count[k] = ROOM;
+    shell_export(&c, x, k, out->x[k]);
+    must(c.ctx, kaon_solver_history(s, k, out->history[k], &out->count[k]));
+    assert_true(out->count[k] <= ROOM);
+  }
+  kaon_solver_destroy(&s);
+  kaon_operator_destroy(&A);
+  kaon_vector_destroy(&b);
+  kaon_vector_destroy(&x);
+  shell_close(&c);
+  return out;
+}
+
+static void release(outcome *out) {
+  for (int k = 0; k < SOLVED; k++) free(out->x[k]);
+  free(out);
+}
+
+static void a_delay_changes_no_bit(void **state) {
+  (void)state;
+  for (int m = 0; m < METHODS; m++)
+    for (int p = KAON_DOUBLE; p <= KAON_SINGLE; p++) {
+      outcome *at_once = solve(m, map_chain, chain_of(m), (kaon_precision)p, 0),
+              *later = solve(m, map_chain, chain_of(m), (kaon_precision)p, 2e-6);
+      printf("  %-12s double/%-6s %d steps\n", method_names[m], precision_names[p],
+             later->report[0].iterations);
+      for (int k = 0; k < SOLVED; k++) {
+        assert_int_equal(at_once->report[k].iterations, later->report[k].iterations);
+        assert_int_equal(at_once->report[k].updates, later->report[k].updates);
+        assert_int_equal(at_once->count[k], later->count[k]);
+        assert_memory_equal(at_once->history[k], later->history[k],
+                            (size_t)later->count[k] * sizeof(double));
+        assert_memory_equal(at_once->x[k], later->x[k], later->n * sizeof(shell_complex));
+      }
+      release(at_once);
+      release(later);
+    }
+}
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The option reaches the communicator, and a sum takes as long as it says or longer. */
+static void a_delayed_sum_takes_its_time(void **state) {
+  (void)state;
+  kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  kaon_context *ctx = NULL;
+  double value = 3;
+  options.reduce_delay = 2e-3;
+  must(NULL, machine_open(MACHINE_CPU, options, &ctx));
+  assert_true(kaon_comm_sums(ctx->comm));
+  const double begin = now();
+  must(ctx, ctx->comm->ops->sum_start(ctx->comm, &value, 1));
+  must(ctx, ctx->comm->ops->sum_finish(ctx->comm));
+  const double took = now() - begin;
+  printf("  2 ms asked for, %.3f ms taken\n", 1e3 * took);
+  assert_true(took >= 2e-3 && value == 3);
+  kaon_context_destroy(&ctx);
+  options.reduce_delay = -1;
+  assert_int_equal(machine_open(MACHINE_CPU, options, &ctx), KAON_ERR_ARGUMENT);
+}
+
+/* ---- the way of CG ---- */
+
+/* Eight distinct eigenvalues of condition 10: rounding grows by at most the square of the condition
+ * (of N's, squared once more by the normal equations) in each of so few steps, and |r|^2 as it is
+ * worked out by pipecgnr has an error of eps a step. On squares, as that one is. */
+static void pipelined_cg_follows_cg(void **state) {
+  (void)state;
+  static const spectrum eight = {8, 1, 10};
+  static const struct {
+    kaon_method plain, pipelined;
+    double bound;
+  } pairs[] = {{KAON_CG, KAON_PIPECG, 8 * 1e2 * DBL_EPSILON},
+               {KAON_CGNR, KAON_PIPECGNR, 8 * 1e4 * DBL_EPSILON}};
+  for (int i = 0; i < 2; i++) {
+    outcome *plain = solve(pairs[i].plain, map_diagonal, &eight, KAON_DOUBLE, 0),
+            *pipelined = solve(pairs[i].pipelined, map_diagonal, &eight, KAON_DOUBLE, 0);
+    double worst = 0;
+    assert_int_equal(plain->report[0].iterations, pipelined->report[0].iterations);
+    for (int n = 0; n < plain->count[0]; n++) {
+      const double a = plain->history[0][n], b = pipelined->history[0][n];
+      worst = fmax(worst, fabs(a * a - b * b));
+    }
+    char text[80];
+    snprintf(text, sizeof text, "%s: squared residuals of %d steps beside %s's",
+             method_names[pairs[i].pipelined], plain->report[0].iterations,
+             method_names[pairs[i].plain]);
+    test_below(text, worst, pairs[i].bound);
+    release(plain);
+    release(pipelined);
+  }
+}
+
+/* Drift costs a few per cent of the steps at most where condition (84, 441 of the normal equations)
+ * and precision leave room. */
+static void replacements_keep_the_count_of_steps(void **state) {
+  (void)state;
+  static const kaon_method pairs[][2] = {
+      {KAON_CG, KAON_PIPECG}, {KAON_CGNR, KAON_PIPECGNR}, {KAON_BICGSTAB, KAON_PIPEBICGSTAB}};
+  for (int i = 0; i < 3; i++)
+    for (int p = KAON_DOUBLE; p <= KAON_SINGLE; p++) {
+      const int m = pairs[i][0];
+      outcome *plain = solve(m, map_chain, chain_of(m), (kaon_precision)p, 0),
+              *pipelined = solve(pairs[i][1], map_chain, chain_of(m), (kaon_precision)p, 0);
+      char text[80];
+      snprintf(text, sizeof text, "%s double/%s: %d steps over %d of %s", method_names[pairs[i][1]],
+               precision_names[p], pipelined->report[0].iterations, plain->report[0].iterations,
+               method_names[m]);
+      assert_int_equal(pipelined->report[0].reason, KAON_CONVERGED);
+      test_below(text, pipelined->report[0].iterations / (double)plain->report[0].iterations, 1.1);
+      release(plain);
+      release(pipelined);
+    }
+}
+
+int main(void) {
+  shell_machine = MACHINE_CPU; /* ranks are played */
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(sums_are_hidden_behind_the_operator),
+      cmocka_unit_test(a_delay_changes_no_bit),
+      cmocka_unit_test(a_delayed_sum_takes_its_time),
+      cmocka_unit_test(pipelined_cg_follows_cg),
+      cmocka_unit_test(replacements_keep_the_count_of_steps),
+  };
+  return cmocka_run_group_tests_name("solver overlap", tests, NULL, NULL);
+}
