@@ -47,7 +47,7 @@ static kaon_status inject(kaon_solver *s) {
   kaon_vector **v = s->work;
   const int gate = KAON_GATE_INJECT;
   const kaon_pass plain = kaon_gated(s, gate);
-  const kaon_pass sums = kaon_gated_norm(s, gate, KAON_NO_SLOT, KAON_REC_CG_INJECT);
+  const kaon_pass sums = kaon_gated_norm(s, gate, KAON_NO_SLOT, KAON_REC_CG_RENEW);
   const kaon_pass rw = kaon_gated_dot(s, gate, KAON_NO_SLOT, s->r, KAON_S_RW, KAON_REC_NONE);
   const kaon_pass rs = kaon_gated_dot(s, gate, KAON_NO_SLOT, s->r, KAON_S_RS, KAON_REC_NONE);
   const kaon_pass end = kaon_gated_norm(s, gate, KAON_NO_SLOT, KAON_REC_PIPECG_INJECT);

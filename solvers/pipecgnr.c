@@ -63,7 +63,7 @@ static kaon_status inject(kaon_solver *s) {
   const int gate = KAON_GATE_INJECT;
   const kaon_pass plain = kaon_gated(s, gate);
   const kaon_pass overlap =
-      kaon_gated_dot(s, gate, KAON_S_S2, v[P], KAON_S_OVERLAP, KAON_REC_CGNR_INJECT);
+      kaon_gated_dot(s, gate, KAON_S_S2, v[P], KAON_S_OVERLAP, KAON_REC_CGNR_RENEW);
   const kaon_pass pnp = kaon_gated_norm(s, gate, KAON_S_DENOMINATOR, KAON_REC_NONE);
   const kaon_pass rs = kaon_gated_dot(s, gate, KAON_NO_SLOT, v[R], KAON_S_RS, KAON_REC_NONE);
   if (kaon_gate_shut(s, gate)) return KAON_OK;
