@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "tuning_file.h"
 
@@ -11,8 +12,15 @@
 static struct {
   int launched, rank;
   kaon_context *ctx; /* of all ranks, while there is one; not ours */
-  int several;
+  int several, ended;
 } world;
+
+/* The launcher ends all ranks when one fails: a silent one that fails waits until the first, which
+ * mostly fails alike, has said why. */
+static void let_first_speak(void) {
+  const struct timespec second = {1, 0};
+  if (!world.ended) nanosleep(&second, NULL);
+}
 
 /* What launchers leave in the environment: Open MPI, PMIx (srun --mpi=pmix), PMI (MPICH's and
  * Intel's mpiexec, srun --mpi=pmi2), MVAPICH. */
@@ -27,6 +35,7 @@ void ranks_start(void) {
     world.rank = atoi(text);
   }
   if (world.rank == 0) return;
+  atexit(let_first_speak);
   if (freopen("/dev/null", "w", stdout) == NULL || freopen("/dev/null", "w", stderr) == NULL)
     world.rank = -1; /* and is heard */
 }
@@ -84,5 +93,7 @@ int ranks_agree(int code) {
 /* A rank that failed may be the only one: it does not wait for the others, and the launcher ends
  * them. */
 void ranks_end(int code) {
-  if (world.launched && (code == EXIT_DONE || code == EXIT_NOT_CONVERGED)) kaon_ranks_end();
+  if (!world.launched || (code != EXIT_DONE && code != EXIT_NOT_CONVERGED)) return;
+  kaon_ranks_end();
+  world.ended = 1;
 }
