@@ -170,6 +170,7 @@ kaon_status kaon_context_create_ranks(const kaon_context_options *options, const
 
 kaon_status kaon_context_agree(kaon_context *ctx, kaon_status mine) {
   if (ctx == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "ranks: the context is NULL");
+  kaon_error_mark_agreed(ctx, 0); /* whatever was agreed on before: this is a question of its own */
   return kaon_agree(ctx, mine);
 }
 

@@ -10,8 +10,8 @@
  *
  * Recorded addresses are good as long as the same vectors are bound and no block of memory has been
  * given back, recorded launches as long as the context's tuning stays. Operators are asked once a
- * solve whether they are stale: while they are recorded, else by their `check`, or by an application
- * to no column. */
+ * solve whether they are stale: while they are recorded, else by their `check`, or by an
+ * application to no column. */
 #include <math.h>
 
 #include "solvers/runner.h"
@@ -60,7 +60,8 @@ static int still_good(const kaon_solver *s) {
 }
 
 int kaon_replay_possible(const kaon_solver *s) {
-  return s->recorder != NULL && !s->unrecordable && s->ctx->comm->ops->capturable;
+  const kaon_comm *comm = s->ctx->comm;
+  return s->recorder != NULL && !s->unrecordable && (comm->ranks == 1 || comm->ops->capturable);
 }
 
 /* In the most independent of the forms that are allowed and possible. */

@@ -283,6 +283,7 @@ static int inner_applications(const kaon_solver *s, const kaon_column_state *sta
 static int outer_applications(const kaon_solver *s, const kaon_column_state *state) {
   const int normal = s->options.stop == KAON_STOP_NORMAL;
   const int residuals = state->updates + 1 - s->from_zero;
+  if (s->options.tol == 0) return residuals + 1 + 2 * normal; /* at the end alone, all of it */
   return residuals + (normal ? residuals - state->trusted + 1 : 0);
 }
 

@@ -453,18 +453,39 @@ static void a_single_operator_is_judged_in_double(void **state) {
 
 static void work_is_counted(void **state) {
   (void)state;
-  for (int i = 0; i < 2 * METHODS; i++) {
-    const int m = i / 2, normal = i % 2;
+  for (int i = 0; i < 4 * METHODS; i++) {
+    const int m = i / 4, normal = i % 2, fixed = i / 2 % 2;
     setting t;
     open_setting(&t, m, 1, 1e-9, KAON_SINGLE);
     if (normal) t.o.stop = KAON_STOP_NORMAL;
+    if (fixed) {
+      t.o.tol = 0;
+      t.o.max_iterations = 5;
+    }
     solve(&t);
-    printf("  %-8s %d steps, %d updates: %d applications reported, %d made\n", method_names[m],
+    printf("  %-12s %d steps, %d updates: %d applications reported, %d made\n", method_names[m],
            t.r[0].iterations, t.r[0].updates, t.total.applications, shell_applications(t.A));
     assert_int_equal(t.total.applications, shell_applications(t.A));
     assert_true(t.total.flops == t.total.applications * 10.0 * (double)t.c.n);
     assert_true(t.total.seconds > 0);
     close_setting(&t);
+  }
+}
+
+/* Directions are made by dividing by the residual: where it has vanished they are of no use. */
+static void a_residual_that_vanished_takes_its_directions_along(void **state) {
+  (void)state;
+  static const double watched[] = {0, NAN, 0.5};
+  for (int i = 0; i < 3; i++) {
+    kaon_column_state s = {.flags = KAON_FLAG_NORMAL | KAON_FLAG_TRUST,
+                           .reason = KAON_WAIT_TRUSTED,
+                           .gate = KAON_GATE_SERVICE | KAON_GATE_INJECT,
+                           .scale = 1,
+                           .best = 1};
+    s.slot[KAON_S_S2][0] = watched[i];
+    kaon_stop_resume(&s);
+    assert_int_equal(s.gate, watched[i] > 0 ? KAON_GATE_STEP : KAON_GATE_SERVICE);
+    assert_true(watched[i] > 0 || s.reason == KAON_WAIT_BROKEN);
   }
 }
 
@@ -563,6 +584,7 @@ int main(void) {
       cmocka_unit_test(a_converging_solver_is_an_inverse),
       cmocka_unit_test(a_single_operator_is_judged_in_double),
       cmocka_unit_test(work_is_counted),
+      cmocka_unit_test(a_residual_that_vanished_takes_its_directions_along),
       cmocka_unit_test(updates_are_trusted_where_the_inner_process_may_be),
       cmocka_unit_test(what_does_not_fit_is_refused),
   };

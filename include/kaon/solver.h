@@ -54,7 +54,7 @@ const char *kaon_stop_reason_name(kaon_stop_reason reason);
  * that `stop` chose after `iteration` steps, as the recurrence knows it (tol = 0: the recurrence's
  * own, relative to its first). Return 0 to go on, else the solve is cancelled: columns that are not
  * done end with CANCELLED, x holds their last iterate, and it is not asked again. It must not use
- * the solver. */
+ * the solver, nor anything else of its context: a device may be at work on the next steps. */
 typedef int kaon_monitor_fn(void *user, int iteration, int column, double residual);
 
 typedef struct kaon_solver_options {
@@ -74,7 +74,7 @@ typedef struct kaon_solver_options {
   double delta; /* replace the residual once it is below delta times its largest value since the
                    last time, 0 to 1; a positive delta is kept. 0: begins by a rule of method and
                    inner precision and, with RELIABLE (but in GCR, whose cycles replace), follows
-                   the drift that replacements find, between 0.1 and 0.5; without mixing: no
+                   the drift that replacements find, between 0.01 and 0.5; without mixing: no
                    replacement but in the pipelined methods, which keep the rule's */
   int check_interval; /* steps between looks of the host, 1 to 256: 256 is cut to 255, GCR looks at
                          the end of a cycle at the latest, and where steps are slow the host looks

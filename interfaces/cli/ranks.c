@@ -10,8 +10,8 @@
 
 /* By process, like signals: there is one launcher. */
 static struct {
-  int launched, rank;
-  kaon_context *ctx; /* of all ranks, while there is one; not ours */
+  int launched, rank, launchers; /* ranks by the launcher; 0: it does not say */
+  kaon_context *ctx;             /* of all ranks, while there is one; not ours */
   int several, ended;
 } world;
 
@@ -24,15 +24,20 @@ static void let_first_speak(void) {
 
 /* What launchers leave in the environment: Open MPI, PMIx (srun --mpi=pmix), PMI (MPICH's and
  * Intel's mpiexec, srun --mpi=pmi2), MVAPICH. */
-static const char *const variables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-                                        "MV2_COMM_WORLD_RANK"};
+static const char *const variables[][2] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                           {"PMIX_RANK", "SLURM_STEP_NUM_TASKS"},
+                                           {"PMI_RANK", "PMI_SIZE"},
+                                           {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"}};
 
+/* One process of a launcher's is a process by itself. */
 void ranks_start(void) {
   for (size_t i = 0; i < sizeof variables / sizeof *variables && !world.launched; i++) {
-    const char *text = getenv(variables[i]);
-    if (text == NULL || *text == '\0') continue;
+    const char *rank = getenv(variables[i][0]), *ranks = getenv(variables[i][1]);
+    if (rank == NULL || *rank == '\0') continue;
+    world.launchers = ranks != NULL ? atoi(ranks) : 0;
+    if (world.launchers == 1) return;
     world.launched = 1;
-    world.rank = atoi(text);
+    world.rank = atoi(rank);
   }
   if (world.rank == 0) return;
   atexit(let_first_speak);
@@ -75,6 +80,13 @@ int ranks_context(const cli_common *common, const int grid[4], kaon_context **ct
       NULL, kaon_context_create_ranks(&options, NULL, grid[0] > 0 ? grid : NULL, ctx), NULL);
   if (code != EXIT_DONE) return code;
   kaon_context_query(*ctx, &info);
+  if (world.launchers > 0 && world.launchers != info.ranks) {
+    cli_error(
+        "the launcher started %d processes, but kaon's MPI knows of %d: it belongs to another MPI "
+        "than kaon was built with (kaon info); use that one's mpirun",
+        world.launchers, info.ranks);
+    return EXIT_DEVICE;
+  }
   world.several = info.ranks > 1;
   world.ctx = *ctx;
   return common->tuning ? ranks_agree(tuning_use(*ctx, common->tuning)) : EXIT_DONE;

@@ -2,7 +2,8 @@
  * multiprocessors idle, and a launch costs a microsecond or two: the next kernel's blocks come in
  * meanwhile, work out who they are and wait until all that was written before is visible.
  * A kernel launched by kaon_cuda_launch calls kaon_wait_for_previous before it reads or writes
- * anything that another kernel writes (gates and states are such), and kaon_let_next_start where
+ * anything that another kernel writes (gates and states are such; links and clover blocks are not
+ * where kaon_launch.early says so), and kaon_let_next_start where
  * the rest of its work is short: the next one's blocks take the places that its own leave. Kernels
  * that are launched otherwise wait for all of the one before and need neither. All threads call
  * kaon_wait_for_previous first, those too that have nothing to do: a block that returned without it

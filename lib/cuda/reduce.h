@@ -14,7 +14,8 @@
  * A ticket costs a fence and a way to memory and back, and the fences of a multiprocessor's blocks
  * follow one another. Of a single column of not too many chunks each part is therefore written
  * together with a mark, a number that grows from sum to sum, and the block of the last chunk, which
- * is the last one to be started, reads the parts until they bear it (sums_finish_marked). */
+ * is the last one to be started, reads the parts until they bear it (sums_finish_marked; what calls
+ * sums_last itself takes tickets). */
 #ifndef KAON_LIB_CUDA_REDUCE_H
 #define KAON_LIB_CUDA_REDUCE_H
 
@@ -185,8 +186,8 @@ static __device__ __forceinline__ uint64_t *marked_at(const kaon_cuda_sums &s, i
  * arrive, and nothing has to be fenced. */
 static __device__ __forceinline__ void marked_write(uint64_t *at, uint32_t mark, double x) {
   const uint64_t bits = (uint64_t)__double_as_longlong(x), above = (uint64_t)mark << 32;
-  asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1,%2};" ::"l"(at),
-               "l"(above | (uint32_t)bits), "l"(above | bits >> 32)
+  asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1,%2};" ::"l"(at), "l"(above | (uint32_t)bits),
+               "l"(above | bits >> 32)
                : "memory");
 }
 

@@ -195,7 +195,8 @@ static inline KAON_HD void kaon_stop_verify(kaon_column_state *s) {
  */
 static inline KAON_HD void kaon_stop_outer(kaon_column_state *s) {
   const double drift = s->slot[KAON_S_OUTER][0] / s->slot[KAON_S_R2][0] - 1;
-  if (!(s->flags & KAON_FLAG_TRUST) || s->reason != KAON_WAIT_UPDATE || !(drift <= KAON_TRUST)) {
+  const int agree = drift <= KAON_TRUST && drift >= -KAON_TRUST;
+  if (!(s->flags & KAON_FLAG_TRUST) || s->reason != KAON_WAIT_UPDATE || !agree) {
     s->gate |= KAON_GATE_VERIFY;
     return;
   }
@@ -224,9 +225,10 @@ static inline KAON_HD void kaon_stop_resume(kaon_column_state *s) {
   const double watched = kaon_watched(s);
   if (s->reason == KAON_WAIT_TRUSTED) { /* scale and threshold stay; without progress: verify */
     s->relative = watched * s->scale;
-    const int stalled = !(watched > 0) || kaon_stalled(s, s->relative);
+    const int lost = !(watched > 0) || !kaon_finite(watched); /* and with it the directions */
+    const int stalled = lost || kaon_stalled(s, s->relative);
     kaon_renew(s, watched);
-    if (stalled) kaon_wait(s, KAON_WAIT_STALL, 1);
+    if (stalled) kaon_wait(s, lost ? KAON_WAIT_BROKEN : KAON_WAIT_STALL, !lost);
     return;
   }
   if (!(watched > 0) || !kaon_finite(watched)) {

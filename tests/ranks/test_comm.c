@@ -142,9 +142,9 @@ static void all_ranks_return_the_first_failure(void **state) {
       status = kaon_fail(ctx, KAON_ERR_FORMAT, "file %d is damaged", failing);
     if (ctx->comm->rank > failing) status = kaon_fail(ctx, KAON_ERR_MEMORY, "too late to be told");
     if (ctx->comm->rank != failing) /* meets the failure further down than the rank that failed */
-      status = kaon_context_agree(ctx, status);
-    status = kaon_context_agree(ctx, status);
-    status = kaon_context_agree(ctx, status);
+      status = kaon_agree(ctx, status);
+    status = kaon_agree(ctx, status);
+    status = kaon_agree(ctx, status);
     assert_int_equal(status, KAON_ERR_FORMAT);
     char expected[100];
     snprintf(expected, sizeof expected, "file %d is damaged", failing);
@@ -158,6 +158,21 @@ static void all_ranks_return_the_first_failure(void **state) {
   char expected[100];
   snprintf(expected, sizeof expected, "rank %d: the disk is full", ranks - 1);
   assert_string_equal(kaon_last_error(ctx), ranks > 1 ? expected : "the disk is full");
+  kaon_context_destroy(&ctx);
+}
+
+/* A failure that the application lives with says nothing of what it asks next. */
+static void a_tolerated_failure_is_not_the_next_one(void **state) {
+  (void)state;
+  kaon_context *ctx = ranks_open(KAON_ISA_AUTO, NULL);
+  const int last = ctx->comm->ranks - 1, odd[4] = {4, 4, 4, 5};
+  kaon_lattice *lattice = NULL;
+  must_refuse(ctx, KAON_ERR_ARGUMENT, kaon_lattice_create(ctx, odd, KAON_PERIODIC, &lattice));
+  for (int i = 0; i < 2; i++) {
+    const kaon_status mine = ctx->comm->rank == last ? KAON_ERR_MEMORY : KAON_OK;
+    assert_int_equal(kaon_context_agree(ctx, mine), KAON_ERR_MEMORY);
+  }
+  must(ctx, kaon_context_agree(ctx, KAON_OK));
   kaon_context_destroy(&ctx);
 }
 
@@ -249,6 +264,7 @@ static const struct CMUnitTest comm[] = {
     cmocka_unit_test(exchanges_tell_directions_apart),
     cmocka_unit_test(an_empty_exchange_does_nothing),
     cmocka_unit_test(all_ranks_return_the_first_failure),
+    cmocka_unit_test(a_tolerated_failure_is_not_the_next_one),
     cmocka_unit_test(a_grid_that_does_not_fit_is_refused),
     cmocka_unit_test(machines_that_differ_are_refused),
     cmocka_unit_test(one_rank_without_memory_fails_all),

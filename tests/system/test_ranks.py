@@ -55,6 +55,22 @@ class Ranks(system.Case):
         out, _ = self.ranks(4, *common, "--resume", "--grid", "2", "2", "1", "1")
         self.assertEqual(out.count("plaquette"), 1, out)
 
+    def test_resuming_nothing_is_a_beginning(self):
+        out, _ = self.ranks(2, "invert", *system.SMALL, "--columns", "1", "--output", "new.lime", "--resume")
+        self.assertEqual(out.count("nothing to resume"), 1, out)
+
+    def test_one_process_of_a_launcher_is_alone(self):
+        out, _ = self.ranks(1, "info")
+        self.assertIn("backend", out)
+
+    def test_another_launcher_is_noticed(self):
+        environment = {name: value for name, value in os.environ.items()}
+        environment.update(PMI_RANK="0", PMI_SIZE="2")
+        done = subprocess.run([system.PROGRAM, "invert", *map(str, system.SMALL)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, cwd=self.folder, timeout=60, env=environment)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("another MPI", done.stderr)
+
     def test_gauge_reads_on_all_ranks(self):
         self.succeeds("generate", "--lattice", "4", "4", "4", "8", "--sweeps", "2", "--output", "x.lime")
         alone = self.succeeds("gauge", "x.lime")
