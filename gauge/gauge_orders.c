@@ -2,6 +2,7 @@
  * Where the host reaches the field, it puts the links in place; elsewhere they travel as they are,
  * a piece of an array at a time, and the device does. */
 #include "gauge/gauge_internal.h"
+#include "lib/comm.h"
 #include "lib/math/link_orders.h"
 #include "lib/vector_door.h"
 
@@ -147,12 +148,14 @@ static kaon_status pass(const kaon_wide_links *wide, kaon_gauge_order order,
 
 static kaon_status import(kaon_gauge *gauge, kaon_gauge_order order, kaon_precision precision,
                           const void *const *arrays, kaon_side side) {
-  kaon_wide_links wide;
-  KAON_TRY(check(gauge, order, precision, arrays, side, "gauge import"));
-  kaon_status status =
-      kaon_wide_create(gauge->lattice, &wide); /* the field stays whole if links are refused */
+  kaon_wide_links wide = {0};
+  kaon_status status = check(gauge, order, precision, arrays, side, "gauge import");
+  if (gauge == NULL) return status;
+  if (status == KAON_OK) /* the field stays whole if links are refused */
+    status = kaon_wide_create(gauge->lattice, &wide);
   if (status == KAON_OK)
     status = pass(&wide, order, precision, (void *const *)(uintptr_t)arrays, side, 1);
+  status = kaon_agree(gauge->ctx, status); /* what one rank alone may lack */
   if (status == KAON_OK) status = kaon_wide_check(&wide, "gauge: import");
   if (status == KAON_OK) status = kaon_wide_commit(gauge, &wide, 0, "gauge: import");
   kaon_wide_close(&wide);

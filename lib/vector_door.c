@@ -207,9 +207,9 @@ static void export_sites(const kaon_door *d, double *psi) {
 kaon_status kaon_vector_import(kaon_vector *vector, int column, const double *psi,
                                kaon_basis basis) {
   kaon_door d;
-  KAON_TRY(door_make(vector, column, psi, basis, KAON_SIDE_HOST, "import", &d));
-  const int64_t bad = find_bad(&d, psi);
-  kaon_status status = KAON_OK;
+  kaon_status status = door_make(vector, column, psi, basis, KAON_SIDE_HOST, "import", &d);
+  if (vector == NULL) return status;
+  const int64_t bad = status == KAON_OK ? find_bad(&d, psi) : INT64_MAX;
   if (bad != INT64_MAX) status = bad_number(&d, bad, psi + bad * d.space->ncomp);
   KAON_TRY(kaon_agree(vector->ctx, status));
   if (!vector->ctx->backend->host_accessible) return kaon_door_send(&d, psi);

@@ -176,6 +176,33 @@ static void a_tolerated_failure_is_not_the_next_one(void **state) {
   kaon_context_destroy(&ctx);
 }
 
+/* An array that one rank alone could not allocate: all are told, and stay in step. */
+static void one_rank_without_an_array_fails_all(void **state) {
+  (void)state;
+  kaon_context *ctx = ranks_open(KAON_ISA_AUTO, NULL);
+  const int last = ctx->comm->ranks - 1;
+  kaon_lattice *lattice = NULL;
+  kaon_gauge *gauge = NULL;
+  kaon_vector *v = NULL;
+  must(ctx, kaon_lattice_create(ctx, (int[4]){4, 4, 8, 16}, KAON_PERIODIC, &lattice));
+  must(ctx, kaon_gauge_create(lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &gauge));
+  must(ctx, kaon_vector_create(ctx, kaon_lattice_spinors(lattice, KAON_FULL), KAON_DOUBLE, 1, &v));
+  double *links = calloc((size_t)lattice->volume * 72, sizeof *links);
+  const void *array = ctx->comm->rank == last ? NULL : links;
+  must_refuse(ctx, KAON_ERR_ARGUMENT,
+              kaon_gauge_import(gauge, KAON_ORDER_NATURAL, KAON_DOUBLE, &array));
+  must_refuse(ctx, KAON_ERR_ARGUMENT, kaon_vector_import(v, 0, array, KAON_BASIS_UKQCD));
+  must(ctx, kaon_vector_import(v, 0, links, KAON_BASIS_UKQCD));
+  double value = 1;
+  must(ctx, kaon_comm_sum(ctx, &value, 1));
+  assert_true(value == ctx->comm->ranks);
+  free(links);
+  kaon_vector_destroy(&v);
+  kaon_gauge_destroy(&gauge);
+  kaon_lattice_destroy(&lattice);
+  kaon_context_destroy(&ctx);
+}
+
 static void a_grid_that_does_not_fit_is_refused(void **state) {
   (void)state;
   const kaon_context_options options = ranks_options(KAON_ISA_AUTO);
@@ -265,6 +292,7 @@ static const struct CMUnitTest comm[] = {
     cmocka_unit_test(an_empty_exchange_does_nothing),
     cmocka_unit_test(all_ranks_return_the_first_failure),
     cmocka_unit_test(a_tolerated_failure_is_not_the_next_one),
+    cmocka_unit_test(one_rank_without_an_array_fails_all),
     cmocka_unit_test(a_grid_that_does_not_fit_is_refused),
     cmocka_unit_test(machines_that_differ_are_refused),
     cmocka_unit_test(one_rank_without_memory_fails_all),
