@@ -9,8 +9,8 @@ enum { KAON_CLOVER_NONE = 0, KAON_CLOVER_ON_HOP = 1, KAON_CLOVER_ON_X = 2 };
 
 /* Of a partitioned lattice (stencil->faces): the blocks that meet no ghost, or those that do. The
  * sums of BOUNDARY are over both; a pass is INTERIOR, then BOUNDARY, with nothing else in between.
- */
-enum { KAON_PART_ALL, KAON_PART_INTERIOR, KAON_PART_BOUNDARY };
+ * FUSED: gather, INTERIOR and BOUNDARY in one launch (hop_fused). */
+enum { KAON_PART_ALL, KAON_PART_INTERIOR, KAON_PART_BOUNDARY, KAON_PART_FUSED };
 
 /* out = a [C] x + b [C] D in, on the sites of `parity`; D is the hop of docs/conventions.md
  * (dagger: s = -1). C on x (KAON_CLOVER_ON_X) or on the hop's result (KAON_CLOVER_ON_HOP) or
@@ -34,7 +34,8 @@ typedef struct kaon_hop_args {
   const float *clover_scale; /* half: [block][chirality 2][W] */
   int part;
   kaon_view in, x, w, out;
-  kaon_view ghosts[KAON_DIRS]; /* BOUNDARY: what came for hops in each direction */
+  kaon_view ghosts[KAON_DIRS];    /* BOUNDARY: what came for hops in each direction */
+  const kaon_peer_exchange *peer; /* BOUNDARY waits for it; NULL: it is there already */
   kaon_gate gate;
   kaon_sum sum;
 } kaon_hop_args;
@@ -52,6 +53,7 @@ typedef struct kaon_gather_args {
   const void *links[2];
   kaon_view in;
   kaon_view to[KAON_DIRS];
+  const kaon_peer_exchange *peer; /* `to` is the neighbours' memory and they are told; else NULL */
   kaon_gate gate;
 } kaon_gather_args;
 
@@ -70,6 +72,9 @@ typedef struct kaon_dslash_ops {
   void (*hop)(const kaon_launch *launch, const kaon_hop_args *args);
   void (*clover)(const kaon_launch *launch, const kaon_clover_args *args);
   void (*gather)(const kaon_launch *launch, const kaon_gather_args *args);
+  /* gather and both parts of hop at once, the messages by args->peer; NULL: not built */
+  void (*hop_fused)(const kaon_launch *launch, const kaon_gather_args *gather,
+                    const kaon_hop_args *args);
 } kaon_dslash_ops;
 
 #endif

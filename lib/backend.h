@@ -6,6 +6,7 @@
 
 #include <kaon/context.h>
 
+#include "lib/comm.h"
 #include "lib/launch.h"
 
 struct kaon_blas_ops;
@@ -66,6 +67,34 @@ typedef struct kaon_record_ops {
   kaon_status (*wait)(kaon_recorder *recorder, int number, kaon_column_state *host);
 } kaon_record_ops;
 
+/* What several ranks do on memory that the host does not reach: exchanges of messages and sums of
+ * scalars, in the queue's order. NULL (the CPU): the communicator takes both itself. Also of one
+ * rank that is partitioned against itself (lib/comm.h), with itself for a neighbour. */
+typedef struct kaon_device_exchange kaon_device_exchange;
+typedef struct kaon_ranks_ops {
+  /* Chooses how devices talk (ctx->options.transport), once the machine is open and ctx->comm is
+   * there; and lets go. Collective. */
+  kaon_status (*open)(kaon_context *ctx);
+  void (*close)(kaon_context *ctx);
+  const char *(*transport)(const kaon_context *ctx); /* in words, for kaon info */
+  int (*capturable)(const kaon_context *ctx);        /* both can be recorded (kaon_record_ops) */
+  /* A persistent exchange. send and receive of the messages are filled in: the buffers are the
+   * exchange's. Where kernels send by themselves (*peer != NULL on return), send is the neighbour's
+   * memory and start and finish have nothing to do. Collective, and agreed on. */
+  kaon_status (*exchange_create)(kaon_context *ctx, kaon_message *messages, int n,
+                                 kaon_device_exchange **exchange, const kaon_peer_exchange **peer);
+  kaon_status (*exchange_start)(kaon_device_exchange *exchange);
+  kaon_status (*exchange_finish)(kaon_device_exchange *exchange);
+  void (*exchange_destroy)(kaon_device_exchange **exchange); /* NULL allowed */
+  /* slot[slots[i]] of the open columns of state += over ranks, in their order; the gates are the
+   * same on all of them. What is queued between start and finish does not wait, and may take no
+   * other sum over ranks but sums of its own between the two (blas/reduce.c). */
+  kaon_status (*sum_start)(kaon_context *ctx, kaon_column_state *state, int columns, int gate,
+                           const int *slots, int nslots);
+  kaon_status (*sum_finish)(kaon_context *ctx, kaon_column_state *state, int columns, int gate,
+                            const int *slots, int nslots);
+} kaon_ranks_ops;
+
 typedef struct kaon_backend {
   const char *name;        /* "cpu", "cuda" */
   const char *isa;         /* CPU: "avx512", ... */
@@ -87,6 +116,7 @@ typedef struct kaon_backend {
   const kaon_memory_ops *memory;
   const struct kaon_door_ops *door; /* NULL where the host reaches the memory */
   const kaon_record_ops *record;
+  const kaon_ranks_ops *ranks;
   const struct kaon_convert_ops *convert;
   const struct kaon_blas_ops *blas[KAON_PRECISIONS];
   const struct kaon_gauge_ops *gauge[KAON_PRECISIONS];

@@ -12,7 +12,9 @@ typedef struct kaon_halo {
   kaon_context *ctx;
   kaon_precision precision;
   int nrhs;
-  kaon_exchange *exchange;
+  kaon_exchange *exchange; /* of the communicator, or of the device: one of the two */
+  kaon_device_exchange *device;
+  const kaon_peer_exchange *peer; /* kernels send and wait by themselves; NULL: they do not */
   /* By direction of the hop that the ghosts are for; NULL where nothing is partitioned. What is
    * sent for hops in dir goes to the neighbour in the opposite direction. */
   kaon_view send[KAON_DIRS], receive[KAON_DIRS];

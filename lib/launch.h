@@ -33,6 +33,25 @@ typedef struct kaon_launch {
   kaon_launch_shape tuned; /* CUDA */
 } kaon_launch;
 
+/* An exchange that kernels take part in by themselves, with stores into the neighbours' memory. All
+ * pointers are the device's; `turn` and what follows it are this rank's but for `raise`.
+ *   Who sends writes the message into `to` + (turn + 1) % 2 * flip bytes, and when all of it for
+ * the hops in dir is written (tickets count blocks), a fence to the system later, sets *raise[dir]
+ * = turn + 1. Who receives waits until arrived[dir] >= turn + 1 (as a signed difference) and reads
+ * at the same offset from `ghosts`. When all blocks that send and all that receive have read
+ * `turn`, the last of them adds 1 to it. Messages of a turn overwrite those of the turn before the
+ * last. Nobody reads these any more: who sends has received the neighbour's last message, which
+ * followed them. So one flag a direction and two halves of the buffers are enough. Every exchange
+ * takes place, whatever the gates say. */
+typedef struct kaon_peer_exchange {
+  uint32_t *turn;
+  uint32_t *tickets;       /* [KAON_DIRS + 1], 0 between exchanges: by direction, and of `turn` */
+  const uint32_t *arrived; /* [KAON_DIRS] by direction of the hop that the ghosts are for */
+  uint32_t *raise[8];      /* the neighbour's `arrived`, for what is sent for its hops in dir */
+  uint32_t partitioned;    /* a bit a direction (of 8) that has messages */
+  int64_t flip;            /* bytes */
+} kaon_peer_exchange;
+
 /* Columns that take part: (state[k].gate & mask) != 0; state == NULL: all. */
 typedef struct kaon_gate {
   const kaon_column_state *state;
@@ -45,7 +64,10 @@ typedef struct kaon_gate {
  * several ranks must be summed). */
 enum { KAON_REDUCE_CHUNKS = 256, KAON_REDUCE_MAX = 68 };
 /* Marked sums: a line with the last mark, then two words a sum. */
-enum { KAON_MARK_WORDS = 16, KAON_MARKED = KAON_MARK_WORDS + 2 * KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX };
+enum {
+  KAON_MARK_WORDS = 16,
+  KAON_MARKED = KAON_MARK_WORDS + 2 * KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX
+};
 typedef struct kaon_sum {
   kaon_column_state *state; /* NULL: no sum wanted */
   int slot[4];              /* meaning by kernel */

@@ -122,6 +122,7 @@ typedef struct kaon_stencil {
   int extents[4];
   int antiperiodic; /* in t */
   int temporal;     /* temporal gauge: t links below the last slice are the identity */
+  int cut[4];       /* hops that leave a block of so many sites in mu are left out; 0: none are */
   float boundary_sign[KAON_DIRS][KAON_MAX_WIDTH]; /* split order: signs by direction and the lane of
                                                      the centre */
   const kaon_faces *faces;                        /* NULL: no direction is partitioned */

@@ -19,6 +19,14 @@ static const kaon_field_name issues[] = {{"auto", KAON_ISSUE_AUTO},
                                          {"replay", KAON_ISSUE_REPLAY},
                                          {"while", KAON_ISSUE_WHILE},
                                          {NULL, 0}};
+static const kaon_field_name transports[] = {
+    {"auto", KAON_TRANSPORT_AUTO}, {"peer", KAON_TRANSPORT_PEER}, {"direct", KAON_TRANSPORT_DIRECT},
+    {"nccl", KAON_TRANSPORT_NCCL}, {"host", KAON_TRANSPORT_HOST}, {NULL, 0}};
+static const kaon_field_name overlaps[] = {{"auto", KAON_OVERLAP_AUTO},
+                                           {"fused", KAON_OVERLAP_FUSED},
+                                           {"staged", KAON_OVERLAP_STAGED},
+                                           {"none", KAON_OVERLAP_NONE},
+                                           {NULL, 0}};
 static const kaon_field_name precisions[] = {
     {"double", KAON_DOUBLE}, {"single", KAON_SINGLE}, {"half", KAON_HALF}, {NULL, 0}};
 static const kaon_field_name reconstructs[] = {
@@ -68,6 +76,9 @@ static const kaon_field context_fields[] = {
     E(S, issue, KAON_ISSUE_AUTO, issues, "how solvers issue steps on a device"),
     F(S, reduce_delay, KAON_FIELD_DOUBLE, 0.0, 0.0, 1.0,
       "seconds that a sum over ranks takes at least"),
+    E(S, transport, KAON_TRANSPORT_AUTO, transports,
+      "how devices of several ranks exchange messages"),
+    E(S, overlap, KAON_OVERLAP_AUTO, overlaps, "how hops hide messages between ranks"),
     END};
 #undef S
 #define S kaon_dirac_options

@@ -37,6 +37,29 @@ typedef enum kaon_issue {
   KAON_ISSUE_WHILE
 } kaon_issue;
 
+/* How devices of several ranks exchange messages: PEER kernels store into the neighbours' memory
+ * (all on one node, with access to each other), DIRECT the communicator takes device memory
+ * (CUDA-aware MPI), NCCL that library (where it is built in), HOST through the host's memory. AUTO:
+ * the first of PEER, NCCL, DIRECT, HOST that works on all ranks. Results do not depend on it. */
+typedef enum kaon_transport {
+  KAON_TRANSPORT_AUTO,
+  KAON_TRANSPORT_PEER,
+  KAON_TRANSPORT_DIRECT,
+  KAON_TRANSPORT_NCCL,
+  KAON_TRANSPORT_HOST
+} kaon_transport;
+
+/* How hops of a lattice divided among ranks hide their messages: FUSED one kernel sends, works
+ * inside and then at the faces (PEER alone); STAGED kernels one after another, messages under way
+ * beside the one for the inside; NONE nothing beside the messages. AUTO: FUSED where it is
+ * possible, else STAGED. Results do not depend on it. */
+typedef enum kaon_overlap {
+  KAON_OVERLAP_AUTO,
+  KAON_OVERLAP_FUSED,
+  KAON_OVERLAP_STAGED,
+  KAON_OVERLAP_NONE
+} kaon_overlap;
+
 typedef enum kaon_log_level {
   KAON_LOG_ERROR,
   KAON_LOG_WARNING,
@@ -63,12 +86,14 @@ typedef struct kaon_context_options {
   double reduce_delay;  /* seconds: a sum over ranks, of a single rank too, takes at least so long,
                            to measure what methods wait for and what they hide; 0: no longer than
                            it does. Changes no bit */
+  kaon_transport transport; /* of several ranks on devices; the CPU has none to choose */
+  kaon_overlap overlap;     /* of several ranks */
 } kaon_context_options;
 
 #define KAON_CONTEXT_OPTIONS_INIT                                                              \
   {                                                                                            \
     sizeof(kaon_context_options), 1, KAON_BACKEND_AUTO, KAON_ISA_AUTO, 0, 0, KAON_LOG_WARNING, \
-        NULL, NULL, 0, KAON_ISSUE_AUTO, 0.0                                                    \
+        NULL, NULL, 0, KAON_ISSUE_AUTO, 0.0, KAON_TRANSPORT_AUTO, KAON_OVERLAP_AUTO            \
   }
 
 /* Creates a context; options = NULL takes the defaults. Several may live at once, each used by one
@@ -95,6 +120,8 @@ typedef struct kaon_context_info {
   const char *communicator; /* "single", "MPI" or "QMP" */
   int rank;                 /* of `ranks`, from 0 */
   int local_rank;           /* among those of this node, from 0 */
+  const char *transport; /* of devices: "peer stores", "CUDA-aware MPI", "NCCL", "host memory"; ""
+                            of one rank and on the CPU */
 } kaon_context_info;
 
 /* Waits until the device has done all that this context was asked for; to take times, or before
