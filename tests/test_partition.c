@@ -19,18 +19,40 @@ static int lacks(int machine) {
   return only != NULL && strcmp(only, machine_name(MACHINE_CUDA)) == 0;
 }
 
+/* How messages go and are hidden. A CPU has no transport to choose, and no fused hops. */
+typedef struct {
+  kaon_transport transport;
+  kaon_overlap overlap;
+  int on_cpu;
+} way;
+static const way ways[] = {{KAON_TRANSPORT_AUTO, KAON_OVERLAP_AUTO, 1},
+                           {KAON_TRANSPORT_PEER, KAON_OVERLAP_FUSED, 0},
+                           {KAON_TRANSPORT_PEER, KAON_OVERLAP_STAGED, 0},
+                           {KAON_TRANSPORT_PEER, KAON_OVERLAP_NONE, 0},
+                           {KAON_TRANSPORT_HOST, KAON_OVERLAP_STAGED, 0},
+                           {KAON_TRANSPORT_HOST, KAON_OVERLAP_NONE, 0},
+                           {KAON_TRANSPORT_AUTO, KAON_OVERLAP_NONE, 1}};
+enum { WAYS = sizeof ways / sizeof *ways };
+
 /* check: guard pages and poisoned memory. */
-static int open_pair(partition_pair *pair, int isa, const int extents[4], int mask,
-                     kaon_boundary boundary, int check) {
+static int open_pair_way(partition_pair *pair, int isa, const int extents[4], int mask,
+                         kaon_boundary boundary, int check, const way *how) {
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
   kaon_context *whole = NULL, *part = NULL;
   options.threads = 2;
-  if (lacks(isa)) return 0;
+  if (lacks(isa) || (isa != MACHINE_CUDA && !how->on_cpu)) return 0;
   must(NULL, machine_open(isa, options, &whole));
   options.check = check;
+  options.transport = how->transport;
+  options.overlap = how->overlap;
   must(NULL, machine_open(isa, options, &part));
   partition_open(pair, whole, part, extents, mask, boundary);
   return 1;
+}
+
+static int open_pair(partition_pair *pair, int isa, const int extents[4], int mask,
+                     kaon_boundary boundary, int check) {
+  return open_pair_way(pair, isa, extents, mask, boundary, check, &ways[0]);
 }
 
 /* Split in all, in some and in no directions; extents of 2, whose two faces are one slice apart. */
@@ -38,13 +60,50 @@ static const int shapes[][4] = {{8, 8, 4, 8}, {4, 6, 2, 10}, {8, 4, 4, 4}, {2, 4
 
 static void hops_across_every_subset_of_faces(void **state) {
   (void)state;
-  for (int isa = KAON_ISA_SCALAR; isa <= KAON_ISA_AVX512; isa++)
+  for (int isa = KAON_ISA_SCALAR; isa <= MACHINE_LAST; isa++)
     for (int mask = 0; mask < 16; mask++) {
       partition_pair pair;
       if (!open_pair(&pair, isa, shapes[mask % 4], mask, KAON_ANTIPERIODIC, 0)) continue;
       partition_check_hops(&pair, 1);
       partition_close(&pair);
     }
+}
+
+/* Every shape in turn with every subset; both of a device's numbers of threads. */
+static void every_way_of_messages(void **state) {
+  (void)state;
+  static const int larger[4] = {16, 16, 16, 16};
+  for (int i = 1; i < WAYS * MACHINES; i++)
+    for (int mask = 1; mask < 16; mask++) {
+      const way *how = &ways[i % WAYS];
+      const int *shape = mask == 12 ? larger : shapes[(mask + i) % 4];
+      partition_pair pair;
+      if (!open_pair_way(&pair, machines[i / WAYS], shape, mask, KAON_ANTIPERIODIC, 0, how))
+        continue;
+      printf("  transport %d, overlap %d\n", (int)how->transport, (int)how->overlap);
+      partition_check_hops(&pair, mask % 2 ? 0.71 : 1);
+      partition_check_sums(&pair, (kaon_precision)(mask % 3));
+      partition_close(&pair);
+    }
+}
+
+static void fused_hops_need_a_device(void **state) {
+  (void)state;
+  const way fused = {KAON_TRANSPORT_AUTO, KAON_OVERLAP_FUSED, 1};
+  partition_pair pair;
+  if (!open_pair_way(&pair, MACHINE_CPU, shapes[0], 8, KAON_PERIODIC, 0, &fused)) return;
+  kaon_dirac_options options = KAON_DIRAC_OPTIONS_INIT;
+  kaon_vector *x = NULL, *y = NULL;
+  const kaon_space *space = kaon_lattice_spinors(pair.part.lattice, KAON_FULL);
+  partition_dirac(&pair, &options);
+  must(pair.part.ctx, kaon_vector_create(pair.part.ctx, space, KAON_DOUBLE, 1, &x));
+  must(pair.part.ctx, kaon_vector_create(pair.part.ctx, space, KAON_DOUBLE, 1, &y));
+  must(pair.part.ctx, kaon_source_gauss(x, 1));
+  must_refuse(pair.part.ctx, KAON_ERR_UNSUPPORTED,
+              kaon_operator_apply(pair.part.M, KAON_PLAIN, x, y));
+  kaon_vector_destroy(&x);
+  kaon_vector_destroy(&y);
+  partition_close(&pair);
 }
 
 static void everything_on_every_shape(void **state) {
@@ -89,6 +148,8 @@ static void solvers_across_faces(void **state) {
 int main(void) {
   const struct CMUnitTest partition[] = {
       cmocka_unit_test(hops_across_every_subset_of_faces),
+      cmocka_unit_test(every_way_of_messages),
+      cmocka_unit_test(fused_hops_need_a_device),
       cmocka_unit_test(everything_on_every_shape),
       cmocka_unit_test(links_across_every_subset_of_faces),
       cmocka_unit_test(solvers_across_faces),

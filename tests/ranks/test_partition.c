@@ -26,14 +26,33 @@ static int grid_of(int mask, int first, int grid[4]) {
   return left == 1;
 }
 
-static int open_pair(partition_pair *pair, int isa, int mask, int first, kaon_boundary boundary) {
+/* How messages go and are hidden. */
+typedef struct {
+  kaon_transport transport;
+  kaon_overlap overlap;
+} way;
+static const way ways[] = {{KAON_TRANSPORT_AUTO, KAON_OVERLAP_AUTO},
+                           {KAON_TRANSPORT_AUTO, KAON_OVERLAP_STAGED},
+                           {KAON_TRANSPORT_AUTO, KAON_OVERLAP_NONE},
+                           {KAON_TRANSPORT_HOST, KAON_OVERLAP_STAGED}};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+static int open_pair_way(partition_pair *pair, int isa, int mask, int first, kaon_boundary boundary,
+                         const way *how) {
   int grid[4];
-  kaon_context *whole = NULL;
-  const kaon_context_options options = ranks_options(isa);
+  kaon_context *whole = NULL, *part = NULL;
+  kaon_context_options options = ranks_options(isa);
   if (!grid_of(mask, first, grid)) return 0;
   must(NULL, kaon_context_create(&options, &whole));
-  partition_open(pair, whole, ranks_open(isa, grid), extents, mask, boundary);
+  options.transport = how->transport;
+  options.overlap = how->overlap;
+  must(NULL, kaon_context_create_ranks(&options, NULL, grid, &part));
+  partition_open(pair, whole, part, extents, mask, boundary);
   return 1;
+}
+
+static int open_pair(partition_pair *pair, int isa, int mask, int first, kaon_boundary boundary) {
+  return open_pair_way(pair, isa, mask, first, boundary, &ways[0]);
 }
 
 static void hops_across_every_subset_of_faces(void **state) {
@@ -44,6 +63,29 @@ static void hops_across_every_subset_of_faces(void **state) {
     partition_check_hops(&pair, 1);
     partition_close(&pair);
   }
+}
+
+static void every_way_of_hiding_messages(void **state) {
+  (void)state;
+  for (int i = 1; i < WAYS; i++)
+    for (int mask = 1; mask < 16; mask += 2) {
+      partition_pair pair;
+      if (!open_pair_way(&pair, KAON_ISA_AUTO, mask, 3 - i, KAON_ANTIPERIODIC, &ways[i])) continue;
+      partition_check_hops(&pair, 1);
+      partition_close(&pair);
+    }
+}
+
+static void sums_across_faces(void **state) {
+  (void)state;
+  for (int i = 0; i < WAYS; i++)
+    for (int p = 0; p < 3; p++) {
+      const int mask = i % 2 ? 12 : 15;
+      partition_pair pair;
+      if (!open_pair_way(&pair, KAON_ISA_AUTO, mask, 3, KAON_ANTIPERIODIC, &ways[i])) continue;
+      partition_check_sums(&pair, (kaon_precision)p);
+      partition_close(&pair);
+    }
 }
 
 static void links_and_operators_across_faces(void **state) {
@@ -249,6 +291,8 @@ static void a_block_that_is_singular_on_one_rank(void **state) {
 
 static const struct CMUnitTest partition[] = {
     cmocka_unit_test(hops_across_every_subset_of_faces),
+    cmocka_unit_test(every_way_of_hiding_messages),
+    cmocka_unit_test(sums_across_faces),
     cmocka_unit_test(links_and_operators_across_faces),
     cmocka_unit_test(solvers_on_two_grids),
     cmocka_unit_test(a_grid_is_chosen),

@@ -32,8 +32,10 @@ void partition_close(partition_pair *pair);
 void partition_dirac(partition_pair *pair, const kaon_dirac_options *options);
 
 /* Each prints what it measured and fails beyond its bound. Hops: every precision and link storage,
- * both parities, plain and dagger. */
+ * both parities, plain and dagger; on a device in double and single bit by bit. */
 void partition_check_hops(partition_pair *pair, double anisotropy);
+/* The hop with x, clover blocks and sums, of one column and of several with one closed. */
+void partition_check_sums(partition_pair *pair, kaon_precision precision);
 /* Clover and Wilson, even-odd and not, in the temporal gauge and not; source and solution. */
 void partition_check_operators(partition_pair *pair, kaon_precision precision);
 /* Links after random, weak, heatbath and temporal gauge, bit by bit; observables; log det A. */
