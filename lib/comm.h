@@ -54,6 +54,7 @@ struct kaon_comm {
   int grid[4];                   /* ranks in x, y, z, t; all 0: chosen for each lattice */
   int partitioned[4];            /* 1: exchanged along mu though the grid is 1 there (for tests) */
   int local_rank, local_ranks;   /* among those of one node: a device each */
+  int device_memory;             /* messages of exchanges may be in device memory (CUDA-aware MPI) */
   void *self;                    /* the implementation's own */
   struct kaon_comm_delay *delay; /* comm_delay.c; NULL: none */
 };
@@ -91,6 +92,12 @@ kaon_status kaon_share(const kaon_context *ctx, void *data, size_t bytes);
 /* comm_delay.c: from now on a sum is complete no earlier than `seconds` after its start, whatever
  * the transport, so that one rank shows what many would wait for. Bits do not change. */
 kaon_status kaon_comm_delay(kaon_comm *comm, double seconds);
+/* The same around a sum of numbers that are on the device (kaon_ranks_ops), in the queue's order;
+ * without a delay nothing is done. */
+kaon_status kaon_comm_delay_begin(kaon_comm *comm);
+kaon_status kaon_comm_delay_end(kaon_comm *comm);
+/* The functions without delays. */
+const kaon_comm_ops *kaon_comm_own(const kaon_comm *comm);
 
 /* 1: a kernel's sums are this rank's only, or held back: they pass through the communicator before
  * what follows them runs. */

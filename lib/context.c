@@ -33,7 +33,8 @@ static kaon_status choose_cpu(kaon_context *ctx, kaon_isa isa) {
 
 static kaon_status choose_cuda(kaon_context *ctx) {
 #ifdef KAON_BUILD_CUDA
-  return kaon_cuda_backend(&ctx->backend);
+  const kaon_comm *comm = ctx->comm; /* several ranks of a node: a device each */
+  return kaon_cuda_backend(comm->local_ranks > 1 ? comm->local_rank : -1, &ctx->backend);
 #else
   (void)ctx;
   return kaon_fail(NULL, KAON_ERR_NOT_BUILT,
@@ -80,6 +81,12 @@ static kaon_status build(kaon_context *ctx) {
   return KAON_OK;
 }
 
+/* How the machine talks with those of the other ranks; one rank may be divided against itself. */
+static kaon_status open_ranks(kaon_context *ctx) {
+  const kaon_ranks_ops *ranks = ctx->backend->ranks;
+  return ranks != NULL ? ranks->open(ctx) : KAON_OK;
+}
+
 static kaon_status begin(const kaon_context_options *options, kaon_context **ctx) {
   static const kaon_context_options defaults = KAON_CONTEXT_OPTIONS_INIT;
   if (ctx == NULL)
@@ -109,6 +116,7 @@ kaon_status kaon_context_create(const kaon_context_options *options, kaon_contex
   KAON_TRY(begin(options, ctx));
   kaon_status status = kaon_comm_single_create(*ctx, &(*ctx)->comm);
   if (status == KAON_OK) status = build(*ctx);
+  if (status == KAON_OK) status = open_ranks(*ctx);
   return end(status, ctx);
 }
 
@@ -159,7 +167,8 @@ static kaon_status join(kaon_context *ctx, const void *communicator, const int g
   if (status != KAON_OK && kaon_last_error(ctx)[0] == '\0')
     kaon_fail(ctx, status, "%s", kaon_last_error(NULL)); /* said before there was a context */
   KAON_TRY(kaon_agree(ctx, status));
-  return same_machine(ctx);
+  KAON_TRY(same_machine(ctx));
+  return open_ranks(ctx);
 }
 
 kaon_status kaon_context_create_ranks(const kaon_context_options *options, const void *communicator,
@@ -194,6 +203,7 @@ void kaon_context_retain(kaon_context *ctx) {
 
 void kaon_context_release(kaon_context *ctx) {
   if (--ctx->references > 0) return;
+  if (ctx->machine != NULL && ctx->backend->ranks != NULL) ctx->backend->ranks->close(ctx);
   if (ctx->pool != NULL) {
     kaon_pool_give(ctx, ctx->partials);
     kaon_pool_destroy(ctx, &ctx->pool);
@@ -228,7 +238,10 @@ kaon_status kaon_context_query(const kaon_context *ctx, kaon_context_info *info)
                               .ranks = ctx->comm->ranks,
                               .communicator = ctx->comm->ops->name,
                               .rank = ctx->comm->rank,
-                              .local_rank = ctx->comm->local_rank};
+                              .local_rank = ctx->comm->local_rank,
+                              .transport = ""};
+  if (ctx->backend->ranks != NULL && ctx->comm->ranks > 1)
+    info->transport = ctx->backend->ranks->transport(ctx);
   const kaon_pool_use use = kaon_pool_usage((kaon_context *)(uintptr_t)ctx); /* asks the device */
   info->memory_now = use.now;
   info->memory_peak = use.peak;

@@ -61,12 +61,6 @@ static kaon_status build(kaon_context *ctx, const int extents[4], kaon_boundary 
   made->volume = (int64_t)n[0] * n[1] * n[2] * n[3];
   made->global_volume = made->volume * ctx->comm->ranks;
   if (made->volume / 2 > INT32_MAX / KAON_DIRS) return too_large(ctx, n);
-  if (kaon_lattice_partitioned(made) && ctx->backend->computed_neighbours)
-    return kaon_fail(
-        ctx, KAON_ERR_NOT_BUILT,
-        "lattice: backend %s has no kernels for a lattice that is divided among ranks; "
-        "use --backend cpu, or one rank",
-        ctx->backend->name);
   KAON_TRY(kaon_site_order_build(made));
   if (kaon_lattice_partitioned(made)) {
     KAON_TRY(kaon_faces_create(made));

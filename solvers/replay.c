@@ -59,9 +59,14 @@ static int still_good(const kaon_solver *s) {
          a->tunings == b.tunings && a->reduces == b.reduces && a->block == b.block;
 }
 
+/* The most independent form that what passes between ranks can be recorded in. */
+static kaon_issue most_independent(const kaon_context *ctx) {
+  if (ctx->backend->ranks != NULL) return ctx->backend->ranks->recordable(ctx);
+  return ctx->comm->ranks == 1 || ctx->comm->ops->capturable ? KAON_ISSUE_WHILE : KAON_ISSUE_PLAIN;
+}
+
 int kaon_replay_possible(const kaon_solver *s) {
-  const kaon_comm *comm = s->ctx->comm;
-  return s->recorder != NULL && !s->unrecordable && (comm->ranks == 1 || comm->ops->capturable);
+  return s->recorder != NULL && !s->unrecordable && most_independent(s->ctx) > KAON_ISSUE_PLAIN;
 }
 
 /* In the most independent of the forms that are allowed and possible. */
@@ -72,9 +77,9 @@ static kaon_status record(kaon_solver *s) {
       .steps = steps, .service = service, .user = s, .state = s->scalars->state};
   kaon_status status = KAON_ERR_UNSUPPORTED;
   s->recorded.form = KAON_ISSUE_AUTO;
-  for (int form = KAON_ISSUE_WHILE; form >= KAON_ISSUE_REPLAY && status != KAON_OK; form--) {
+  for (int form = most_independent(s->ctx); form >= KAON_ISSUE_REPLAY && status != KAON_OK; form--) {
     if (wanted != KAON_ISSUE_AUTO && (int)wanted != form) continue;
-    status = ops->record(s->recorder, &loop, (kaon_issue)form);
+    status = kaon_agree(s->ctx, ops->record(s->recorder, &loop, (kaon_issue)form));
     if (status != KAON_OK) continue;
     s->recorded = now(s);
     s->recorded.form = (kaon_issue)form;
@@ -135,8 +140,9 @@ static int new_steps(const kaon_solver *s) {
   return most;
 }
 
-static kaon_status look(kaon_solver *s, kaon_pace *p, int number, int *cancel) {
-  kaon_status status = s->ctx->backend->record->wait(s->recorder, number, s->host);
+/* status: of what was issued since the last look; ranks fail together. */
+static kaon_status look(kaon_solver *s, kaon_status status, kaon_pace *p, int number, int *cancel) {
+  if (status == KAON_OK) status = s->ctx->backend->record->wait(s->recorder, number, s->host);
   if (status == KAON_OK) p->steps = new_steps(s);
   if (status == KAON_OK) status = kaon_history_drain(s, cancel);
   return kaon_runner_agree(s, status, p, cancel);
@@ -149,16 +155,16 @@ static kaon_status drive(kaon_solver *s, int *cancel) {
   int patience = 0, served = 0;
   kaon_pace p = kaon_pace_begin();
   p.rate = s->rate;
-  KAON_TRY(issue(s, &p, 0));
+  kaon_status status = issue(s, &p, 0);
   for (int number = 0;; number = 1 - number) {
-    KAON_TRY(issue(s, &p, 1 - number));
-    KAON_TRY(look(s, &p, number, cancel));
+    if (status == KAON_OK) status = issue(s, &p, 1 - number);
+    KAON_TRY(look(s, status, &p, number, cancel));
     s->rate = p.rate;
     const kaon_columns_now n = kaon_columns_count(s);
     if (n.stepping + n.waiting == 0 || *cancel) return KAON_OK;
     const int old = served;
     served = replay && !old && kaon_runner_serve_now(s, n, 1, &patience);
-    if (served) KAON_TRY(s->ctx->backend->record->serve(s->recorder));
+    if (served) status = s->ctx->backend->record->serve(s->recorder);
   }
 }
 
@@ -177,8 +183,18 @@ static kaon_status ask_operators(const kaon_solver *s) {
   return K != NULL ? ask(s, K, s->r, s->work[0]) : KAON_OK;
 }
 
+/* Addresses differ from rank to rank, but all go the same way. */
+static kaon_status still_good_everywhere(const kaon_solver *s, int *good) {
+  double count = still_good(s);
+  KAON_TRY(kaon_comm_sum(s->ctx, &count, 1));
+  *good = count == s->ctx->comm->ranks;
+  return KAON_OK;
+}
+
 kaon_status kaon_replay_run(kaon_solver *s, int *cancel) {
-  if (still_good(s)) {
+  int good = 0;
+  KAON_TRY(still_good_everywhere(s, &good));
+  if (good) {
     KAON_TRY(ask_operators(s));
     return drive(s, cancel);
   }

@@ -6,6 +6,7 @@
 #include "gauge/cuda/kernels.h"
 #include "lib/cuda/device.h"
 #include "lib/cuda/door.h"
+#include "lib/cuda/ranks.h"
 
 /* .entry = kaon_<entry>_cuda_<precision>: a row of blas_ops.h each. */
 #define KAON_D(entry_, formula) .entry_ = kaon_##entry_##_cuda_d,
@@ -34,6 +35,7 @@ const kaon_backend kaon_cuda_table = {
     .memory = &kaon_cuda_memory,
     .door = &door,
     .record = &kaon_cuda_record,
+    .ranks = &kaon_cuda_ranks_table,
     .convert = &convert,
     .blas = {&blas_d, &blas_s, &blas_h},
     .gauge = {&kaon_gauge_ops_cuda_d, &kaon_gauge_ops_cuda_s, &kaon_gauge_ops_cuda_h},

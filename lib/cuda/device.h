@@ -1,6 +1,6 @@
 /* device.h - the host side of the CUDA backend: a context's device, stream and staging memory.
- * A context works on the device that was current when it was created; it must be current again in
- * every call. All work goes through one stream, in order. */
+ * A context works on the device that was current when it was created, one of several ranks of a
+ * node on the one that it made current then; it must be current again in every call. All work goes through one stream, in order. */
 #ifndef KAON_LIB_CUDA_DEVICE_H
 #define KAON_LIB_CUDA_DEVICE_H
 
@@ -19,6 +19,8 @@ typedef struct kaon_cuda_machine {
   struct kaon_cuda_meter *meter; /* energy.c; made when it is first asked */
   cudaStream_t aside;            /* delays pass here (delay.c); NULL where none are asked for */
   cudaEvent_t fork, join;
+  struct kaon_cuda_ranks *ranks; /* ranks.c: how it talks with other ranks' devices */
+  uint32_t *complaint;           /* pinned, of a kernel that waited in vain; NULL: none can */
   int recording; /* the stream is captured (graph.c): no answers, no fresh memory */
 } kaon_cuda_machine;
 
