@@ -35,7 +35,8 @@ typedef struct kaon_hop_args {
   int part;
   kaon_view in, x, w, out;
   kaon_view ghosts[KAON_DIRS];    /* BOUNDARY: what came for hops in each direction */
-  const kaon_peer_exchange *peer; /* BOUNDARY waits for it; NULL: it is there already */
+  const kaon_peer_exchange *peer; /* BOUNDARY waits for it, and INTERIOR where it has one; NULL: it
+                                     is there already */
   kaon_gate gate;
   kaon_sum sum;
 } kaon_hop_args;
@@ -69,6 +70,7 @@ typedef struct kaon_clover_args {
 } kaon_clover_args;
 
 typedef struct kaon_dslash_ops {
+  /* sum: of hops that are cut (stencil->cut) not where neighbours are computed: NULL there */
   void (*hop)(const kaon_launch *launch, const kaon_hop_args *args);
   void (*clover)(const kaon_launch *launch, const kaon_clover_args *args);
   void (*gather)(const kaon_launch *launch, const kaon_gather_args *args);

@@ -128,9 +128,15 @@ kaon_status kaon_dirac_fields_check(const kaon_dirac_fields *fields) {
 
 /* ---- sets of fields ---- */
 
+static int has_last_slice(const kaon_lattice *lattice) {
+  return lattice->origin[3] + lattice->extents[3] == lattice->global[3];
+}
+
 static kaon_status build(kaon_dirac_fields *fields) {
   kaon_dirac_family *family = fields->family;
-  fields->stencil.temporal = fields->temporal;
+  fields->stencil.temporal = !fields->temporal ? KAON_TEMPORAL_NONE
+                             : has_last_slice(family->lattice) ? KAON_TEMPORAL_BELOW_LAST
+                                                               : KAON_TEMPORAL_ALL;
   if (fields->temporal && !fields->family->ctx->backend->computed_neighbours)
     for (int parity = 0; parity < 2; parity++) KAON_TRY(mark_unit_links(fields, parity));
   const int own = fields->temporal || fields->precision != family->gauge->precision ||

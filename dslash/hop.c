@@ -25,12 +25,13 @@ static kaon_status not_built(const kaon_dirac_fields *fields, const char *kernel
 
 /* ---- a partitioned lattice ---- */
 
-/* One hop in stages. */
+/* One hop in stages, or fused. */
 typedef struct staged_hop {
   const kaon_dslash_ops *ops;
   kaon_launch launch;
   kaon_gather_args gather;
   kaon_hop_args hop;
+  const kaon_peer_exchange *peer;
 } staged_hop;
 
 static void gather_faces(void *user) {
@@ -38,23 +39,32 @@ static void gather_faces(void *user) {
   h->ops->gather(&h->launch, &h->gather);
 }
 
-static void hop_inside(void *user) {
+static void hop_inside(void *user, int after_messages) {
   staged_hop *h = user;
   h->hop.part = KAON_PART_INTERIOR;
+  h->hop.peer = after_messages ? h->peer : NULL;
   h->ops->hop(&h->launch, &h->hop);
 }
 
 static void hop_at_faces(void *user) {
   staged_hop *h = user;
   h->hop.part = KAON_PART_BOUNDARY;
+  h->hop.peer = h->peer;
   h->ops->hop(&h->launch, &h->hop);
+}
+
+static void hop_at_once(void *user) {
+  staged_hop *h = user;
+  h->hop.part = KAON_PART_FUSED;
+  h->hop.peer = h->peer;
+  h->ops->hop_fused(&h->launch, &h->gather, &h->hop);
 }
 
 static kaon_status hop_in_stages(const kaon_dirac_fields *fields, const kaon_launch *launch,
                                  const kaon_hop_args *args) {
   kaon_halo *halo = NULL;
   KAON_TRY(kaon_halo_get(fields->family->lattice, fields->precision, args->nrhs, &halo));
-  staged_hop h = {.ops = table(fields), .launch = *launch, .hop = *args};
+  staged_hop h = {.ops = table(fields), .launch = *launch, .hop = *args, .peer = halo->peer};
   h.gather = (kaon_gather_args){.stencil = args->stencil,
                                 .parity = args->parity,
                                 .dagger = args->dagger,
@@ -62,21 +72,33 @@ static kaon_status hop_in_stages(const kaon_dirac_fields *fields, const kaon_lau
                                 .recon = args->recon,
                                 .links = {args->links[0], args->links[1]},
                                 .in = args->in,
+                                .peer = halo->peer,
                                 .gate = args->gate};
   memcpy(h.gather.coefficient, args->coefficient, sizeof h.gather.coefficient);
   memcpy(h.gather.to, halo->send, sizeof h.gather.to);
   memcpy(h.hop.ghosts, halo->receive, sizeof h.hop.ghosts);
-  const kaon_stages stages = {gather_faces, hop_inside, hop_at_faces, &h};
+  const kaon_stages stages = {gather_faces, hop_inside, hop_at_faces,
+                              h.ops->hop_fused != NULL ? hop_at_once : NULL, &h};
   return kaon_overlap_run(halo, &stages);
 }
 
 kaon_status kaon_dslash_reserve(const kaon_dirac_fields *fields, int columns) {
   kaon_halo *halo = NULL;
+  kaon_overlap how;
+  const kaon_dslash_ops *ops = table(fields);
   if (fields->stencil.faces == NULL) return KAON_OK;
-  return kaon_halo_get(fields->family->lattice, fields->precision, columns, &halo);
+  KAON_TRY(kaon_halo_get(fields->family->lattice, fields->precision, columns, &halo));
+  return kaon_overlap_choose(halo, ops != NULL && ops->hop_fused != NULL, &how);
 }
 
 /* ---- */
+
+/* 1 where the kernel leaves the sums of a cut hop to others (kaon_dslash_ops.hop). */
+static int sums_apart(const kaon_dirac_fields *fields) {
+  const int *cut = fields->stencil.cut;
+  const int any = cut[0] != 0 || cut[1] != 0 || cut[2] != 0 || cut[3] != 0;
+  return any && fields->family->ctx->backend->computed_neighbours;
+}
 
 kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mode mode,
                             const kaon_fused *fused, const kaon_vector *in, kaon_vector *out,
@@ -87,6 +109,7 @@ kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mo
   if (ops == NULL || ops->hop == NULL) return not_built(fields, "hop");
   KAON_TRY(kaon_pass_check(ctx, "dirac hop", pass, out->nrhs));
   const double space = family->anisotropy;
+  const int apart = sums_apart(fields);
   kaon_hop_args args = {.stencil = &fields->stencil,
                         .parity = parity,
                         .dagger = mode == KAON_DAGGER,
@@ -98,10 +121,10 @@ kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mo
                         .coefficient = {space, space, space, 1},
                         .in = kaon_view_of(in),
                         .x = kaon_view_of(fused->x),
-                        .w = kaon_view_of(pass != NULL ? pass->w : NULL),
+                        .w = kaon_view_of(pass != NULL && !apart ? pass->w : NULL),
                         .out = kaon_view_of(out),
                         .gate = kaon_pass_gate(pass),
-                        .sum = kaon_pass_sum(ctx, pass)};
+                        .sum = kaon_pass_sum(ctx, apart ? NULL : pass)};
   for (int p = 0; p < 2; p++) args.links[p] = kaon_gauge_links(fields->links, p);
   if (args.clover_on != KAON_CLOVER_NONE) {
     args.clover = fields->blocks[fused->kind][parity].data;
@@ -119,9 +142,9 @@ kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mo
     KAON_TRY(hop_in_stages(fields, &launch, &args));
   } else {
     ops->hop(&launch, &args);
-    ctx->calm = 1;
   }
-  return kaon_pass_complete(ctx, pass);
+  ctx->calm = 1;
+  return apart ? kaon_pass_sum_apart(out, pass) : kaon_pass_complete(ctx, pass);
 }
 
 kaon_status kaon_dslash_clover(const kaon_dirac_fields *fields, int parity, kaon_blocks_kind kind,

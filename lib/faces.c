@@ -133,8 +133,22 @@ static kaon_status fill(kaon_lattice *lattice, int parity, workshop *w) {
   return to.status;
 }
 
-kaon_status kaon_faces_create(kaon_lattice *lattice) {
+/* Where kernels work neighbours out they work ghosts out too (lib/cuda/boxes.h). */
+static void count_ghosts(const kaon_lattice *lattice, kaon_faces *faces) {
+  for (int mu = 0; mu < 4; mu++)
+    if (lattice->partitioned[mu]) faces->ghosts[mu] = lattice->volume / lattice->extents[mu] / 2;
+}
+
+static kaon_status fill_tables(kaon_lattice *lattice) {
   workshop w;
+  KAON_TRY(workshop_open(lattice, &w));
+  kaon_status status = fill(lattice, 0, &w);
+  if (status == KAON_OK) status = fill(lattice, 1, &w);
+  workshop_close(&w);
+  return status;
+}
+
+kaon_status kaon_faces_create(kaon_lattice *lattice) {
   kaon_faces *made = calloc(1, sizeof *made);
   if (made == NULL) return kaon_fail(lattice->ctx, KAON_ERR_MEMORY, "lattice: no host memory");
   lattice->faces = made;
@@ -147,12 +161,12 @@ kaon_status kaon_faces_create(kaon_lattice *lattice) {
   const int last = lattice->origin[3] + lattice->extents[3] == lattice->global[3];
   for (int dir = 0; dir < KAON_DIRS; dir++)
     made->sign[dir] = dir % 4 == 3 && last && lattice->boundary_t == KAON_ANTIPERIODIC ? -1 : 1;
-  KAON_TRY(workshop_open(lattice, &w));
-  kaon_status status = fill(lattice, 0, &w);
-  if (status == KAON_OK) status = fill(lattice, 1, &w);
-  workshop_close(&w);
-  if (status == KAON_OK) lattice->stencil.faces = made;
-  return status;
+  if (lattice->ctx->backend->computed_neighbours)
+    count_ghosts(lattice, made);
+  else
+    KAON_TRY(fill_tables(lattice));
+  lattice->stencil.faces = made;
+  return KAON_OK;
 }
 
 void kaon_faces_destroy(kaon_lattice *lattice) {

@@ -105,6 +105,10 @@ static inline KAON_HD int64_t kaon_ghost_index(int64_t n, int column, int c, int
   return ((n / group * nrhs + column) * ncomp + c) * group + n % group;
 }
 
+/* Links in t that are the identity: those below the last slice; or all here, since the last slice of
+ * the whole lattice is another rank's. */
+enum { KAON_TEMPORAL_NONE, KAON_TEMPORAL_BELOW_LAST, KAON_TEMPORAL_ALL };
+
 /* What a kernel must know of a lattice; one object a lattice, owned by it, the same for all
  * precisions. gather entries: signed; neighbour site index block * width + lane, or ~that where the
  * hop crosses the antiperiodic boundary. */
@@ -121,7 +125,7 @@ typedef struct kaon_stencil {
    * checkerboard sites in the order x / 2, y, z, t. */
   int extents[4];
   int antiperiodic; /* in t */
-  int temporal;     /* temporal gauge: t links below the last slice are the identity */
+  int temporal;     /* temporal gauge: which t links are the identity, KAON_TEMPORAL_* */
   int cut[4];       /* hops that leave a block of so many sites in mu are left out; 0: none are */
   float boundary_sign[KAON_DIRS][KAON_MAX_WIDTH]; /* split order: signs by direction and the lane of
                                                      the centre */

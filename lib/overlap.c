@@ -2,11 +2,28 @@
  * all its directions: corners and edges need no order, and half precision rounds once. */
 #include "lib/overlap.h"
 
+kaon_status kaon_overlap_choose(const kaon_halo *halo, int fused, kaon_overlap *how) {
+  const kaon_overlap wanted = halo->ctx->options.overlap;
+  const int possible = fused && halo->peer != NULL;
+  *how = wanted == KAON_OVERLAP_AUTO ? (possible ? KAON_OVERLAP_FUSED : KAON_OVERLAP_STAGED) : wanted;
+  if (*how != KAON_OVERLAP_FUSED || possible) return KAON_OK;
+  return kaon_fail(halo->ctx, KAON_ERR_UNSUPPORTED,
+                   "overlap: fused hops need devices that store into each other's memory (transport "
+                   "peer); choose overlap staged, none or auto");
+}
+
 kaon_status kaon_overlap_run(kaon_halo *halo, const kaon_stages *stages) {
+  kaon_overlap how;
+  KAON_TRY(kaon_overlap_choose(halo, stages->fused != NULL, &how));
+  if (how == KAON_OVERLAP_FUSED) {
+    stages->fused(stages->user);
+    return KAON_OK;
+  }
   stages->gather(stages->user);
   KAON_TRY(kaon_halo_start(halo));
-  stages->interior(stages->user);
+  if (how == KAON_OVERLAP_STAGED) stages->interior(stages->user, 0);
   KAON_TRY(kaon_halo_finish(halo));
+  if (how == KAON_OVERLAP_NONE) stages->interior(stages->user, 1);
   stages->boundary(stages->user);
   return KAON_OK;
 }

@@ -1,5 +1,6 @@
-/* overlap.h - the pipeline of an operation that reads beyond the faces: gather what the neighbours
- * need; start the messages; work on what needs none; finish; work on the rest. */
+/* overlap.h - the pipeline of an operation that reads beyond the faces, and how it hides messages
+ * (kaon_overlap in kaon/context.h): gather what the neighbours need; start the messages; work on
+ * what needs none; finish; work on the rest. */
 #ifndef KAON_LIB_OVERLAP_H
 #define KAON_LIB_OVERLAP_H
 
@@ -8,12 +9,18 @@
 /* The stages, each handed `user`. boundary completes the sums that interior began. */
 typedef struct kaon_stages {
   void (*gather)(void *user);
-  void (*interior)(void *user);
+  void (*interior)(void *user, int after_messages); /* 1: it must not begin before they are there */
   void (*boundary)(void *user);
+  void (*fused)(void *user); /* all at once, where the halo's messages are the kernels' own affair
+                                (halo->peer); NULL: not built */
   void *user;
 } kaon_stages;
 
-/* Collective. Errors: COMM. */
+/* What the context's option comes to with this halo: FUSED, STAGED or NONE. fused: it is built.
+ * Errors: UNSUPPORTED (FUSED is asked for and not possible; the same on all ranks). */
+kaon_status kaon_overlap_choose(const kaon_halo *halo, int fused, kaon_overlap *how);
+
+/* Collective. Errors: COMM; those of kaon_overlap_choose. */
 kaon_status kaon_overlap_run(kaon_halo *halo, const kaon_stages *stages);
 
 #endif

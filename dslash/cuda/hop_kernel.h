@@ -37,6 +37,7 @@ static constexpr bool has_plain() {
 typedef struct hop_call {
   kaon_sites sites;
   int parity, dagger, nrhs, column, temporal, clover_on; /* column: the first one of this launch */
+  int last_t; /* temporal gauge: the slice whose forward links are not the identity */
   int split;                                             /* a rest is not 0 */
   int groups;   /* of columns: COLUMNS times as many are worked on */
   int each;     /* columns of a group (hop_staged.h) */
@@ -116,7 +117,7 @@ static __device__ __forceinline__ void hop_link(const hop_call &a, const kaon_he
   const char *first = packet_address<RECON>(a.links[DIR], packet);
   if constexpr (DIR % 4 ==
                 3) { /* in the temporal gauge all but the last slice's are the identity */
-    const bool edge = here.t == (DIR < 4 ? a.sites.extents[3] - 1 : 0);
+    const bool edge = here.t == (DIR < 4 ? a.last_t : 0);
     link_unit<RECON>(raw);
     packets_read_if<RECON>(!a.temporal || edge, first, raw);
   } else {
@@ -280,6 +281,7 @@ static hop_call call_of(const kaon_hop_args *args) {
   a.dagger = args->dagger;
   a.nrhs = args->nrhs;
   a.temporal = st->temporal;
+  a.last_t = st->temporal == KAON_TEMPORAL_ALL ? -1 : st->extents[3] - 1;
   a.clover_on = args->clover_on;
   a.a = args->a;
   a.b = args->b;
@@ -290,7 +292,7 @@ static hop_call call_of(const kaon_hop_args *args) {
     a.split |= a.rest[mu] != 0;
     if (KAON_HALF && args->recon != 8) a.factor[mu] *= KAON_HALF_STEP; /* of the link's integers */
   }
-  const int64_t stride = kaon_link_blocks(st->nblocks) * args->recon * KAON_LANES;
+  const int64_t stride = kaon_link_blocks(kaon_matrix_blocks(st)) * args->recon * KAON_LANES;
   for (int dir = 0; dir < 8; dir++)
     a.links[dir] =
         (const stored *)args->links[dir < 4 ? args->parity : 1 - args->parity] + dir % 4 * stride;

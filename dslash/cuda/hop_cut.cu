@@ -1,0 +1,105 @@
+/* hop_cut.cu - the hop without those from one block of the lattice to the next (kaon_stencil.cut):
+ * hop_kernel.h's, of one column a thread. A hop that is left out has the factor 0, its link is not
+ * read, and its spinor is one that the site reads anyway: no branches, so that loads run far ahead.
+ * Sums are the caller's: without them no loop over tiles is needed, which costs registers. */
+#include "dslash/cuda/hop_kernel.h"
+
+typedef struct cut_call {
+  hop_call h;
+  kaon_divisor block[4]; /* by its extents */
+  int cut[4];
+} cut_call;
+
+/* A bit for each direction whose hop is left out. */
+static __device__ __forceinline__ uint32_t cut_directions(const cut_call &a,
+                                                          const kaon_here &here) {
+  const int site[4] = {2 * here.half + here.odd_x, here.y, here.z, here.t};
+  uint32_t out = 0;
+#pragma unroll
+  for (int mu = 0; mu < 4; mu++) {
+    const uint32_t c = (uint32_t)site[mu], d = a.block[mu].d;
+    const uint32_t in_block = c - kaon_divide_by(c, &a.block[mu]) * d;
+    if (a.cut[mu] && in_block == d - 1) out |= 1u << mu;
+    if (a.cut[mu] && in_block == 0) out |= 16u << mu;
+  }
+  return out;
+}
+
+template <int RECON, int DIR, int SIGN, bool SPLIT>
+static __device__ __forceinline__ void cut_direction(const hop_call &a, const kaon_here &here,
+                                                     uint32_t out, const kaon_view &in,
+                                                     vspinor *d) {
+  const bool left_out = out >> DIR & 1;
+  int sign;
+  const uint32_t there = (uint32_t)kaon_neighbour_of(&a.sites, &here, DIR, &sign);
+  const uint32_t from = left_out ? (uint32_t)here.at : there;
+  const uint32_t packet = packet_at<RECON>(DIR < 4 ? (uint32_t)here.at : from, 1);
+  const real factor = left_out ? (real)0 : hop_factor<DIR>(a, sign);
+  const bool unit = DIR % 4 == 3 && a.temporal && here.t != (DIR < 4 ? a.last_t : 0);
+  stored raw[RECON];
+  real u[18];
+  link_unit<RECON>(raw);
+  packets_read_if<RECON>(!left_out && !unit, packet_address<RECON>(a.links[DIR], packet), raw);
+  link_numbers<RECON>(raw, u);
+  raw_spinor psi;
+  raw_load(in, from, a.nrhs, &psi);
+  hop_add<RECON, DIR, SIGN, SPLIT>(a, psi, u, factor, d);
+}
+
+template <int RECON, int SIGN, bool SPLIT>
+static __device__ __forceinline__ void cut_all(const hop_call &a, const kaon_here &here,
+                                               uint32_t out, const kaon_view &in, vspinor *d) {
+  cut_direction<RECON, 3, SIGN, SPLIT>(a, here, out, in, d);
+  cut_direction<RECON, 7, SIGN, SPLIT>(a, here, out, in, d);
+  cut_direction<RECON, 2, SIGN, SPLIT>(a, here, out, in, d);
+  cut_direction<RECON, 6, SIGN, SPLIT>(a, here, out, in, d);
+  cut_direction<RECON, 1, SIGN, SPLIT>(a, here, out, in, d);
+  cut_direction<RECON, 5, SIGN, SPLIT>(a, here, out, in, d);
+  cut_direction<RECON, 0, SIGN, SPLIT>(a, here, out, in, d);
+  cut_direction<RECON, 4, SIGN, SPLIT>(a, here, out, in, d);
+}
+
+template <int RECON>
+static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, false>())
+    hop_cut(const __grid_constant__ cut_call a) {
+  const unsigned columns = (unsigned)a.h.nrhs;
+  const int column = columns == 1 ? 0 : (int)(blockIdx.x % columns);
+  const uint32_t site = (columns == 1 ? blockIdx.x : blockIdx.x / columns) * blockDim.x + threadIdx.x;
+  kaon_wait_for_previous();
+  if (site >= (uint32_t)a.h.sites.nsites || !gate_open(a.h.sums.gate, column)) return;
+  const kaon_here here = kaon_here_of(&a.h.sites, a.h.parity, (int32_t)site);
+  const uint32_t out = cut_directions(a, here);
+  const kaon_view in = column_view(a.h.in, column);
+  vspinor d;
+  const bool split = sizeof(real) < 8 && a.h.split;
+  if (split) {
+    if constexpr (sizeof(real) < 8) {
+      if (a.h.dagger)
+        cut_all<RECON, -1, true>(a.h, here, out, in, &d);
+      else
+        cut_all<RECON, 1, true>(a.h, here, out, in, &d);
+    }
+  } else if (a.h.dagger) {
+    cut_all<RECON, -1, false>(a.h, here, out, in, &d);
+  } else {
+    cut_all<RECON, 1, false>(a.h, here, out, in, &d);
+  }
+  if (a.h.overlaps) kaon_let_next_start();
+  __shared__ site_room room; /* of no sums */
+  hop_end<true, false>(a.h, site, column, 0, &d, room);
+}
+
+extern "C" void KAON_EXPORT(kaon_hop_cut)(const kaon_launch *launch, const kaon_hop_args *args) {
+  cut_call a = {};
+  a.h = call_of(args);
+  for (int mu = 0; mu < 4; mu++) {
+    a.cut[mu] = args->stencil->cut[mu] != 0;
+    a.block[mu] = kaon_divisor_of((uint32_t)(a.cut[mu] ? args->stencil->cut[mu] : 1));
+  }
+  const int threads = hop_threads(launch, &a.h);
+  const int chunks = site_chunks((uint32_t)a.h.sites.nsites, threads, 0);
+  const kaon_sum none = {};
+  a.h.sums = kaon_cuda_sums_of(launch, &args->gate, &none, chunks);
+  auto kernel = args->recon == 18 ? hop_cut<18> : args->recon == 12 ? hop_cut<12> : hop_cut<8>;
+  kaon_cuda_launch(launch, kernel, (unsigned)(chunks * a.h.nrhs), (unsigned)threads, a);
+}

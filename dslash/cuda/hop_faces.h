@@ -1,0 +1,500 @@
+/* hop_faces.h - the hop on a lattice that is divided among ranks: hop_kernel.h's, of one column a
+ * thread, in blocks of three kinds by their numbers.
+ *   GATHER    writes the ghosts of the neighbours' hops into messages;
+ *   INTERIOR  hops of sites that meet no ghost (lib/cuda/boxes.h), by hop_kernel.h's text;
+ *   BOUNDARY  the others, all eight directions of a site at once: corners need no order, and half
+ *             precision rounds once.
+ * Where the messages are stores into the neighbours' memory (dslash/cuda/peer.h) one launch has all
+ * three, and messages travel while the interior is worked on; else there are three launches.
+ *
+ * In double and single a site has the bits of the undivided lattice: the directions come in the
+ * same order, and factors are put in where hop_kernel.h does, by who receives; who sends for hops
+ * backward multiplies by U^dag and by the antiperiodic sign alone. */
+#ifndef KAON_DSLASH_CUDA_HOP_FACES_H
+#define KAON_DSLASH_CUDA_HOP_FACES_H
+
+#include "dslash/cuda/hop_kernel.h"
+#include "dslash/cuda/peer.h"
+#include "dslash/cuda/timeline.h"
+#include "lib/cuda/boxes.h"
+
+/* Chunks of the boundary at most where the sums find no room for all. */
+enum { FACES_CHUNKS = 1024 };
+
+typedef struct faces_call {
+  hop_call h; /* of h.sums.chunks the interior's come first */
+  kaon_boxes boxes;
+  uint32_t first[KAON_SLABS];      /* the boundary's tile at which a slab begins */
+  uint32_t sends[KAON_DIRS + 1];   /* the gathering block at which a direction begins; their end */
+  kaon_face face[4];
+  uint32_t partitioned;            /* a bit a direction */
+  int gather, interior, boundary;  /* blocks of this launch, of a column */
+  int interior_chunks;             /* of the sums */
+  uint32_t interior_tiles, boundary_tiles;
+  int forward_sign, backward_sign; /* of ghosts across t */
+  real ghost_factor[4];            /* of ghosts of backward hops: no link's integers are in it */
+  kaon_view ghosts[KAON_DIRS], to[KAON_DIRS];
+  kaon_peer_exchange peer;
+  int peered; /* messages are the kernel's own affair */
+  int hold;   /* the interior waits for them too */
+  uint64_t *times; /* timeline.h; NULL: not wanted */
+} faces_call;
+
+static __device__ __forceinline__ void faces_time(const faces_call &a, int event, bool first) {
+  if (a.times == NULL || threadIdx.x != 0) return;
+  unsigned long long *at = (unsigned long long *)a.times + event;
+  if (first)
+    atomicMin(at, (unsigned long long)peer_clock());
+  else
+    atomicMax(at, (unsigned long long)peer_clock());
+}
+
+/* ---- ghosts in messages ---- */
+
+/* Of the first packet of ghost n of a column, `half` bytes on. */
+static __device__ __forceinline__ char *ghost_address(const kaon_view &v, int64_t half, int column,
+                                                      int units, uint32_t n) {
+  const uint32_t packet = packet_at<KAON_GHOST_REALS>(n, units);
+  return (char *)packet_address<KAON_GHOST_REALS>(v.data, packet) + half +
+         column * (KAON_GHOST_REALS * KAON_LANES * (int)sizeof(stored));
+}
+
+static __device__ __forceinline__ float *ghost_scale(const kaon_view &v, int64_t half, int column,
+                                                     int units, uint32_t n) {
+  return (float *)((char *)v.scale + half) + column * KAON_LANES + scale_at(n, units);
+}
+
+/* Values h * unit (single and double: unit = 1). */
+static __device__ __forceinline__ void ghost_write(const faces_call &a, const kaon_view &v,
+                                                   int64_t half, int column, uint32_t n, vhalf *h,
+                                                   real unit) {
+  typedef packets<KAON_GHOST_REALS> p;
+  char *to = ghost_address(v, half, column, a.h.nrhs, n);
+  stored value[KAON_GHOST_REALS];
+#if KAON_HALF
+  const float largest = quantise_site<KAON_GHOST_REALS, true>((const real *)h, value);
+  *ghost_scale(v, half, column, a.h.nrhs, n) = largest * unit;
+#else
+  (void)unit;
+  memcpy(value, h, sizeof value);
+#endif
+#pragma unroll
+  for (int g = 0; g < p::count; g++) {
+    words<p::bytes> x;
+    memcpy(&x, value + g * p::group, p::bytes);
+    *(words<p::bytes> *)(to + g * (KAON_LANES * p::bytes)) = x;
+  }
+}
+
+/* COUNT packets past the first-level cache where wanted; else *value stays. Volatile: behind the
+ * wait for messages. */
+static __device__ __forceinline__ void ghost_read_if(bool wanted, const char *from, stored *value) {
+  typedef packets<KAON_GHOST_REALS> p;
+#pragma unroll
+  for (int g = 0; g < p::count; g++) {
+    words<p::bytes> x;
+    memcpy(&x, value + g * p::group, p::bytes);
+    const char *at = from + g * (KAON_LANES * p::bytes);
+    if constexpr (p::bytes == 16)
+      asm volatile(
+          "{.reg .pred w; setp.ne.s32 w, %5, 0;"
+          "@w ld.global.cg.v4.u32 {%0,%1,%2,%3}, [%4];}"
+          : "+r"(x.w[0]), "+r"(x.w[1]), "+r"(x.w[2]), "+r"(x.w[3])
+          : "l"(at), "r"((int)wanted)
+          : "memory");
+    else
+      asm volatile(
+          "{.reg .pred w; setp.ne.s32 w, %3, 0;"
+          "@w ld.global.cg.v2.u32 {%0,%1}, [%2];}"
+          : "+r"(x.w[0]), "+r"(x.w[1])
+          : "l"(at), "r"((int)wanted)
+          : "memory");
+    memcpy(value + g * p::group, &x, p::bytes);
+  }
+}
+
+/* ---- GATHER ---- */
+
+/* The projected spinor, as numbers or integers of *unit. */
+template <int DIR, int SIGN>
+static __device__ __forceinline__ void gather_project(const kaon_view &in, uint32_t at, int units,
+                                                      vhalf *h, real *unit) {
+  raw_spinor psi;
+  raw_load(in, at, units, &psi);
+  spin_project(DIR & 3, (DIR < 4 ? 1 : -1) * SIGN, psi.c, psi.c + 12, h);
+  *unit = psi.unit;
+}
+
+template <int SIGN>
+static __device__ __forceinline__ void gather_project_any(int dir, const kaon_view &in, uint32_t at,
+                                                          int units, vhalf *h, real *unit) {
+  switch (dir) {
+    case 0: return gather_project<0, SIGN>(in, at, units, h, unit);
+    case 1: return gather_project<1, SIGN>(in, at, units, h, unit);
+    case 2: return gather_project<2, SIGN>(in, at, units, h, unit);
+    case 3: return gather_project<3, SIGN>(in, at, units, h, unit);
+    case 4: return gather_project<4, SIGN>(in, at, units, h, unit);
+    case 5: return gather_project<5, SIGN>(in, at, units, h, unit);
+    case 6: return gather_project<6, SIGN>(in, at, units, h, unit);
+    default: return gather_project<7, SIGN>(in, at, units, h, unit);
+  }
+}
+
+/* h = sign U^dag h, U as stored in raw; *unit takes what its integers are worth. */
+template <int RECON>
+static __device__ __forceinline__ void gather_link(const stored *raw, int sign, vhalf *h,
+                                                   real *unit) {
+  real u[18];
+  link_numbers<RECON>(raw, u);
+  if constexpr (row2_owes<RECON>())
+    for (int i = 0; i < 2; i++) h->s[i][2] = c_scale(h->s[i][2], KAON_HALF_STEP);
+  const vhalf from = *h;
+#pragma unroll
+  for (int c = 0; c < 3; c++) {
+    const vpair g = link_times_half(u, KAON_LINK_BUFFER, 1, c, &from);
+    for (int i = 0; i < 2; i++) {
+      h->s[i][c].re = sign < 0 ? -g.s[i].re : g.s[i].re;
+      h->s[i][c].im = sign < 0 ? -g.s[i].im : g.s[i].im;
+    }
+  }
+  if (KAON_HALF && RECON != 8) *unit *= KAON_HALF_STEP;
+}
+
+template <int RECON>
+static __device__ __forceinline__ void gather_site(const faces_call &a, int dir, int column,
+                                                   uint32_t n, int64_t half) {
+  const kaon_here here = kaon_sender_of(&a.h.sites, &a.face[dir & 3], 1 - a.h.parity, dir, n);
+  const kaon_view in = column_view(a.h.in, column);
+  const bool backward = dir >= 4;
+  stored raw[RECON];
+  link_unit<RECON>(raw);
+  packets_read_if<RECON>(
+      backward, packet_address<RECON>(a.h.links[dir], packet_at<RECON>((uint32_t)here.at, 1)), raw);
+  vhalf h;
+  real unit;
+  if (a.h.dagger)
+    gather_project_any<-1>(dir, in, (uint32_t)here.at, a.h.nrhs, &h, &unit);
+  else
+    gather_project_any<1>(dir, in, (uint32_t)here.at, a.h.nrhs, &h, &unit);
+  if (backward) gather_link<RECON>(raw, dir == 7 ? a.backward_sign : 1, &h, &unit);
+  ghost_write(a, a.to[dir], half, column, n, &h, unit);
+}
+
+template <int RECON>
+static __device__ __forceinline__ void gather_block(const faces_call &a, int column,
+                                                    uint32_t block) {
+  int dir = 0;
+  while (block >= a.sends[dir + 1]) dir++;
+  const uint32_t turn = a.peered ? peer_turn(a.peer) : 0;
+  const int64_t half = a.peered ? peer_half(a.peer, turn) : 0;
+  const uint32_t n = (block - a.sends[dir]) * blockDim.x + threadIdx.x;
+  faces_time(a, TIMELINE_GATHER_BEGIN, true);
+  if (n < a.face[dir & 3].ghosts && gate_open(a.h.sums.gate, column))
+    gather_site<RECON>(a, dir, column, n, half);
+  if (a.peered) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      const uint32_t columns = (uint32_t)a.h.nrhs;
+      peer_sent(a.peer, dir, turn, (a.sends[dir + 1] - a.sends[dir]) * columns);
+      peer_leave(a.peer, turn, 1, (a.sends[KAON_DIRS] + a.boundary_tiles) * columns);
+    }
+  }
+  faces_time(a, TIMELINE_GATHER_END, false);
+}
+
+/* ---- BOUNDARY ---- */
+
+/* hop_direction, where some sites meet ghosts: all load a spinor and a link (of a hop that leaves,
+ * some that are near), and those that meet a ghost that too, and choose. No branches. */
+template <int RECON, int DIR, int SIGN, bool SPLIT>
+static __device__ __forceinline__ void face_direction(const faces_call &a, const kaon_here &here,
+                                                      const kaon_view &in, int column,
+                                                      int64_t half, vspinor *d) {
+  constexpr int mu = DIR & 3, s = (DIR < 4 ? 1 : -1) * SIGN;
+  const bool leaves = (a.partitioned >> DIR & 1) && kaon_leaves(&a.h.sites, &here, DIR);
+  const uint32_t n = leaves ? kaon_ghost_of(&a.h.sites, &here, mu) : 0;
+  int sign;
+  const uint32_t there = (uint32_t)kaon_neighbour_of(&a.h.sites, &here, DIR, &sign);
+  const uint32_t from = leaves ? (uint32_t)here.at : there;
+  stored raw[RECON], ghost[KAON_GHOST_REALS] = {};
+  raw_spinor psi;
+  real u[18], f = hop_factor<DIR>(a.h, sign);
+  hop_link<RECON, DIR>(a.h, here, from, raw);
+  ghost_read_if(leaves, ghost_address(a.ghosts[DIR], half, column, a.h.nrhs, n), ghost);
+  raw_load(in, from, a.h.nrhs, &psi);
+  link_numbers<RECON>(raw, u);
+  if (DIR >= 4) f = leaves ? a.ghost_factor[mu] : f;
+  if (DIR == 3) f = leaves && a.forward_sign < 0 ? -f : f;
+#if KAON_HALF
+  float scale = 0;
+  if (leaves) scale = __ldcg(ghost_scale(a.ghosts[DIR], half, column, a.h.nrhs, n));
+  f *= leaves ? kaon_half_unit(scale) : psi.unit;
+#endif
+  vhalf h, seen;
+  spin_project(mu, s, psi.c, psi.c + 12, &h);
+#pragma unroll
+  for (int i = 0; i < 6; i++) {
+    const vcomplex z = c_load(ghost + 2 * i), mine = h.s[i / 3][i % 3];
+    seen.s[i / 3][i % 3] = z;
+    if (DIR < 4) h.s[i / 3][i % 3] = c_make(leaves ? z.re : mine.re, leaves ? z.im : mine.im);
+  }
+  const real f2 = row2_owes<RECON>() && DIR < 4 ? f * KAON_HALF_STEP : f;
+  if constexpr (row2_owes<RECON>() && DIR >= 4)
+    for (int i = 0; i < 2; i++) h.s[i][2] = c_scale(h.s[i][2], KAON_HALF_STEP);
+#pragma unroll
+  for (int c = 0; c < 3; c++) {
+    vpair g = link_times_half(u, KAON_LINK_BUFFER, DIR >= 4, c, &h);
+    const real fc = c == 2 ? f2 : f;
+    for (int i = 0; i < 2; i++) {
+      if (DIR >= 4)
+        g.s[i] = c_make(leaves ? seen.s[i][c].re : g.s[i].re, leaves ? seen.s[i][c].im : g.s[i].im);
+      if constexpr (SPLIT) g.s[i] = c_scale_split(g.s[i], fc, fc * a.h.rest[mu]);
+    }
+    spin_accumulate_scaled(mu, s, SPLIT ? 1 : fc, g, c, d);
+  }
+}
+
+template <int RECON, int SIGN, bool SPLIT>
+static __device__ __forceinline__ void face_all(const faces_call &a, const kaon_here &here,
+                                                const kaon_view &in, int column, int64_t half,
+                                                vspinor *d) {
+  face_direction<RECON, 3, SIGN, SPLIT>(a, here, in, column, half, d);
+  face_direction<RECON, 7, SIGN, SPLIT>(a, here, in, column, half, d);
+  face_direction<RECON, 2, SIGN, SPLIT>(a, here, in, column, half, d);
+  face_direction<RECON, 6, SIGN, SPLIT>(a, here, in, column, half, d);
+  face_direction<RECON, 1, SIGN, SPLIT>(a, here, in, column, half, d);
+  face_direction<RECON, 5, SIGN, SPLIT>(a, here, in, column, half, d);
+  face_direction<RECON, 0, SIGN, SPLIT>(a, here, in, column, half, d);
+  face_direction<RECON, 4, SIGN, SPLIT>(a, here, in, column, half, d);
+}
+
+/* The thread's site of a tile of the boundary, if there is one. */
+static __device__ __forceinline__ bool face_here(const faces_call &a, uint32_t tile,
+                                                 kaon_here *here) {
+  int slab = 0;
+  while (slab + 1 < a.boxes.slabs && tile >= a.first[slab + 1]) slab++;
+  const kaon_box &box = a.boxes.box[1 + slab];
+  const uint32_t n = (tile - a.first[slab]) * blockDim.x + threadIdx.x;
+  if (n >= box.sites) return false;
+  *here = kaon_here_in_box(&a.h.sites, &box, a.h.parity, n);
+  return true;
+}
+
+/* SUMS: they may be wanted, a block may have several tiles, and a factor a rest. */
+template <int RECON, bool SUMS>
+static __device__ __forceinline__ void boundary_block(const faces_call &a, int column, int chunk,
+                                                      site_room &room) {
+  faces_time(a, TIMELINE_BOUNDARY_BEGIN, true);
+  const int64_t half = a.peered ? peer_receive(a.peer) : 0;
+  faces_time(a, TIMELINE_ARRIVED_FIRST, true);
+  faces_time(a, TIMELINE_ARRIVED_LAST, false);
+  const bool open = gate_open(a.h.sums.gate, column);
+  const kaon_view in = column_view(a.h.in, column);
+  uint32_t tiles = 0;
+  if (SUMS) site_sums_begin(a.h.sums, room);
+  for (uint32_t tile = (uint32_t)chunk; tile < a.boundary_tiles;
+       tile += (uint32_t)(a.h.sums.chunks - a.interior_chunks)) {
+    kaon_here here;
+    tiles++;
+    if (open && face_here(a, tile, &here)) {
+      vspinor d;
+      if constexpr (SUMS && sizeof(real) < 8) {
+        if (a.h.split) {
+          if (a.h.dagger)
+            face_all<RECON, -1, true>(a, here, in, column, half, &d);
+          else
+            face_all<RECON, 1, true>(a, here, in, column, half, &d);
+        }
+      }
+      if (!SUMS || sizeof(real) == 8 || !a.h.split) {
+        if (a.h.dagger)
+          face_all<RECON, -1, false>(a, here, in, column, half, &d);
+        else
+          face_all<RECON, 1, false>(a, here, in, column, half, &d);
+      }
+      if (a.h.overlaps) kaon_let_next_start();
+      hop_end<true, SUMS>(a.h, (uint32_t)here.at, column, 0, &d, room);
+    }
+    if (!SUMS) break;
+  }
+  faces_time(a, TIMELINE_BOUNDARY_END, false);
+  if (a.peered && threadIdx.x == 0)
+    peer_leave(a.peer, peer_turn(a.peer), tiles,
+               (a.sends[KAON_DIRS] + a.boundary_tiles) * (uint32_t)a.h.nrhs);
+  if (SUMS && open && a.h.sums.sum.state != NULL)
+    site_sums_finish(a.h.sums, column, a.interior_chunks + chunk, room);
+}
+
+/* ---- INTERIOR ---- */
+
+template <int RECON, bool SUMS>
+static __device__ __forceinline__ void interior_block(const faces_call &a, int column, int chunk,
+                                                      site_room &room) {
+  if (a.hold) peer_receive(a.peer);
+  if (!gate_open(a.h.sums.gate, column)) return;
+  faces_time(a, TIMELINE_INTERIOR_BEGIN, true);
+  const kaon_view in = column_view(a.h.in, column);
+  if (SUMS) site_sums_begin(a.h.sums, room);
+  for (uint32_t tile = (uint32_t)chunk; tile < a.interior_tiles;
+       tile += (uint32_t)a.interior_chunks) {
+    const uint32_t n = tile * blockDim.x + threadIdx.x;
+    if (n >= a.boxes.box[0].sites) break;
+    const kaon_here here = kaon_here_in_box(&a.h.sites, &a.boxes.box[0], a.h.parity, n);
+    vspinor d;
+    if constexpr (SUMS && sizeof(real) < 8) {
+      if (a.h.split) {
+        if (a.h.dagger)
+          hop_all<RECON, 1, -1, true>(a.h, here, &in, &d);
+        else
+          hop_all<RECON, 1, 1, true>(a.h, here, &in, &d);
+      }
+    }
+    if (!SUMS || sizeof(real) == 8 || !a.h.split) {
+      if (a.h.dagger)
+        hop_all<RECON, 1, -1, false>(a.h, here, &in, &d);
+      else
+        hop_all<RECON, 1, 1, false>(a.h, here, &in, &d);
+    }
+    if (a.h.overlaps) kaon_let_next_start();
+    hop_end<true, SUMS>(a.h, (uint32_t)here.at, column, 0, &d, room);
+    if (!SUMS) break;
+  }
+  faces_time(a, TIMELINE_INTERIOR_END, false);
+  if (SUMS && a.h.sums.sum.state != NULL) site_sums_finish(a.h.sums, column, chunk, room);
+}
+
+/* What each column's blocks do is in the order GATHER, INTERIOR, BOUNDARY. */
+template <int RECON, bool SUMS>
+static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, SUMS>())
+    hop_faces(const __grid_constant__ faces_call a) {
+  __shared__ site_room room;
+  const unsigned columns = (unsigned)a.h.nrhs;
+  const int column = columns == 1 ? 0 : (int)(blockIdx.x % columns);
+  const int block = (int)(columns == 1 ? blockIdx.x : blockIdx.x / columns);
+  kaon_wait_for_previous();
+  if (block < a.gather)
+    gather_block<RECON>(a, column, (uint32_t)block);
+  else if (block < a.gather + a.interior)
+    interior_block<RECON, SUMS>(a, column, block - a.gather, room);
+  else
+    boundary_block<RECON, SUMS>(a, column, block - a.gather - a.interior, room);
+}
+
+/* ---- launches ---- */
+
+static uint32_t faces_tiles(uint32_t sites, int threads) {
+  return (sites + (uint32_t)threads - 1) / (uint32_t)threads;
+}
+
+/* Boxes, messages and how blocks share them: the same in all launches of a hop. */
+static void faces_share(faces_call *a, const kaon_stencil *st, int threads) {
+  const kaon_faces *faces = st->faces;
+  const kaon_sites *sites = &a->h.sites;
+  a->boxes = kaon_boxes_of(sites, faces->partitioned);
+  a->interior_tiles = faces_tiles(a->boxes.box[0].sites, threads);
+  for (int i = 0; i < a->boxes.slabs; i++) {
+    a->first[i] = a->boundary_tiles;
+    a->boundary_tiles += faces_tiles(a->boxes.box[1 + i].sites, threads);
+  }
+  for (int mu = 0; mu < 4; mu++)
+    if (faces->partitioned[mu]) a->face[mu] = kaon_face_of(sites, mu);
+  for (int dir = 0; dir < KAON_DIRS; dir++) {
+    a->sends[dir + 1] = a->sends[dir] + faces_tiles(a->face[dir % 4].ghosts, threads);
+    if (faces->partitioned[dir % 4]) a->partitioned |= 1u << dir;
+  }
+  a->forward_sign = faces->sign[3] < 0 ? -1 : 1;
+  a->backward_sign = faces->sign[7] < 0 ? -1 : 1;
+  if (faces->partitioned[3]) a->h.sites.antiperiodic = 0; /* the signs of ghosts are those two */
+}
+
+/* Parts of the sums: a block of sites each, unless there is no room for so many; then the parts of
+ * the interior take equally many. */
+static void faces_chunks(faces_call *a, const kaon_launch *launch, const kaon_hop_args *args) {
+  const int room = KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX / 4;
+  int inside = (int)a->interior_tiles, edge = (int)a->boundary_tiles;
+  if (args->sum.state != NULL && inside + edge > room) {
+    if (edge > FACES_CHUNKS) edge = FACES_CHUNKS;
+    const int turns = (inside + room - edge - 1) / (room - edge);
+    inside = (inside + turns - 1) / turns;
+  }
+  a->interior_chunks = inside;
+  a->h.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, inside + edge);
+  if (args->w.data == NULL) a->h.sums.sum.slot[1] = KAON_NO_SLOT;
+}
+
+static void faces_peer(faces_call *a, const kaon_peer_exchange *peer) {
+  if (peer == NULL) return;
+  a->peered = 1;
+  a->peer = *peer;
+}
+
+/* The next row of a measurement: one for all launches of a hop. */
+static uint64_t *faces_row(bool last) {
+  kaon_timeline *t = &kaon_hop_timeline;
+  uint64_t *row = t->left > 0 ? t->rows : NULL;
+  if (row != NULL && last) {
+    t->rows += TIMELINE_EVENTS;
+    t->left--;
+  }
+  return row;
+}
+
+/* gather: messages are to be written; part: KAON_PART_ALL for no other work. */
+template <int RECON>
+static void run_faces(const kaon_launch *launch, const kaon_gather_args *gather,
+                      const kaon_hop_args *args, int part) {
+  faces_call a = {};
+  a.h = call_of(args);
+  const int threads = hop_threads(launch, &a.h);
+  faces_share(&a, args->stencil, threads);
+  faces_chunks(&a, launch, args);
+  for (int mu = 0; mu < 4; mu++)
+    a.ghost_factor[mu] = (real)(args->coefficient[mu] * (mu == 3 ? 2 : 1));
+  memcpy(a.ghosts, args->ghosts, sizeof a.ghosts);
+  faces_peer(&a, args->peer);
+  if (gather != NULL) {
+    memcpy(a.to, gather->to, sizeof a.to);
+    faces_peer(&a, gather->peer);
+    a.gather = (int)a.sends[KAON_DIRS];
+  }
+  a.hold = part == KAON_PART_INTERIOR && a.peered;
+  if (part == KAON_PART_INTERIOR || part == KAON_PART_FUSED) a.interior = a.interior_chunks;
+  if (part == KAON_PART_BOUNDARY || part == KAON_PART_FUSED)
+    a.boundary = a.h.sums.chunks - a.interior_chunks;
+  a.times = faces_row(a.boundary > 0);
+  const unsigned blocks = (unsigned)(a.gather + a.interior + a.boundary) * (unsigned)a.h.nrhs;
+  auto kernel = hop_faces<RECON, true>;
+  if constexpr (has_plain<RECON, 1, false>())
+    if (args->sum.state == NULL && (sizeof(real) == 8 || !a.h.split))
+      kernel = hop_faces<RECON, false>;
+  if (blocks > 0) kaon_cuda_launch(launch, kernel, blocks, (unsigned)threads, a);
+}
+
+/* Messages alone: a hop of which nothing else is done. */
+template <int RECON>
+static void run_gather(const kaon_launch *launch, const kaon_gather_args *gather) {
+  kaon_hop_args args = {};
+  args.stencil = gather->stencil;
+  args.parity = gather->parity;
+  args.dagger = gather->dagger;
+  args.nrhs = gather->nrhs;
+  args.recon = gather->recon;
+  args.in = gather->in;
+  args.gate = gather->gate;
+  args.b = 1;
+  memcpy(args.coefficient, gather->coefficient, sizeof args.coefficient);
+  memcpy(args.links, gather->links, sizeof args.links);
+  run_faces<RECON>(launch, gather, &args, KAON_PART_ALL);
+}
+
+/* args NULL: gather alone; gather NULL: a part of the hop; else all at once. */
+template <int RECON>
+static void run_divided(const kaon_launch *launch, const kaon_gather_args *gather,
+                        const kaon_hop_args *args) {
+  if (args == NULL)
+    run_gather<RECON>(launch, gather);
+  else
+    run_faces<RECON>(launch, gather, args, gather != NULL ? (int)KAON_PART_FUSED : args->part);
+}
+
+#endif

@@ -1,0 +1,145 @@
+/* boxes.h - the sites of a lattice whose faces are other ranks' (lib/faces.c), as boxes: the
+ * interior, whose hops stay here, then slabs along the faces; and the numbers of the ghosts that
+ * sites at a face meet. No tables; for the host and for kernels.
+ *
+ * Boxes are disjoint. In x they count pairs of sites, of which one is of either parity: a pair at a
+ * face is in a slab though one of its two sites has its neighbour here. A slab at a face across mu
+ * is the whole lattice in the directions after mu and their interior in those before. With an
+ * extent of 2 (x: a pair, or two) there is no interior. */
+#ifndef KAON_LIB_CUDA_BOXES_H
+#define KAON_LIB_CUDA_BOXES_H
+
+#include "lib/cuda/neighbours.h"
+
+enum { KAON_SLABS = 8 };
+
+typedef struct kaon_box {
+  int low[4]; /* the first x / 2, y, z, t */
+  uint32_t sites;
+  kaon_divisor divisor[3]; /* by the extents in x / 2, y, z */
+} kaon_box;
+
+/* box[0] is the interior, which may be empty; none of the `slabs` behind it is. */
+typedef struct kaon_boxes {
+  kaon_box box[1 + KAON_SLABS];
+  int slabs;
+} kaon_boxes;
+
+/* Sites low <= c < high. */
+static inline kaon_box kaon_box_of(const int low[4], const int high[4]) {
+  kaon_box b = {0};
+  b.sites = 1;
+  for (int mu = 0; mu < 4; mu++) {
+    const int extent = high[mu] > low[mu] ? high[mu] - low[mu] : 0;
+    b.low[mu] = low[mu];
+    b.sites *= (uint32_t)extent;
+    if (mu < 3) b.divisor[mu] = kaon_divisor_of((uint32_t)(extent > 0 ? extent : 1));
+  }
+  return b;
+}
+
+static inline void kaon_boxes_add(kaon_boxes *boxes, const int low[4], const int high[4], int mu,
+                                  int slice) {
+  int from[4], to[4];
+  for (int i = 0; i < 4; i++) {
+    from[i] = i == mu ? slice : low[i];
+    to[i] = i == mu ? slice + 1 : high[i];
+  }
+  const kaon_box b = kaon_box_of(from, to);
+  if (b.sites > 0) boxes->box[1 + boxes->slabs++] = b;
+}
+
+static inline kaon_boxes kaon_boxes_of(const kaon_sites *s, const int partitioned[4]) {
+  kaon_boxes boxes = {0};
+  int low[4] = {0, 0, 0, 0}, high[4];
+  for (int mu = 0; mu < 4; mu++) high[mu] = mu == 0 ? s->half_x : s->extents[mu];
+  for (int mu = 0; mu < 4; mu++) {
+    const int last = high[mu] - 1;
+    if (!partitioned[mu]) continue;
+    kaon_boxes_add(&boxes, low, high, mu, 0);
+    if (last > 0) kaon_boxes_add(&boxes, low, high, mu, last);
+    low[mu] = 1;
+    high[mu] = last > 1 ? last : 1;
+  }
+  boxes.box[0] = kaon_box_of(low, high);
+  return boxes;
+}
+
+static inline KAON_HD kaon_here kaon_here_at(const kaon_sites *s, int parity, int half, int y,
+                                             int z, int t) {
+  kaon_here h;
+  h.at = half + y * s->stride[1] + z * s->stride[2] + t * s->stride[3];
+  h.parity = parity;
+  h.half = half;
+  h.y = y;
+  h.z = z;
+  h.t = t;
+  h.odd_x = (y + z + t + parity) & 1;
+  return h;
+}
+
+/* The n-th site of a box. */
+static inline KAON_HD kaon_here kaon_here_in_box(const kaon_sites *s, const kaon_box *b, int parity,
+                                                 uint32_t n) {
+  const uint32_t row = kaon_divide_by(n, &b->divisor[0]);
+  const uint32_t plane = kaon_divide_by(row, &b->divisor[1]);
+  const uint32_t slice = kaon_divide_by(plane, &b->divisor[2]);
+  return kaon_here_at(s, parity, b->low[0] + (int)(n - row * b->divisor[0].d),
+                      b->low[1] + (int)(row - plane * b->divisor[1].d),
+                      b->low[2] + (int)(plane - slice * b->divisor[2].d), b->low[3] + (int)slice);
+}
+
+/* 1 where the hop in direction dir (best known when compiled) leaves the lattice. */
+static inline KAON_HD int kaon_leaves(const kaon_sites *s, const kaon_here *h, const int dir) {
+  const int mu = dir % 4, forward = dir < 4;
+  const int c = mu == 0 ? h->half : mu == 1 ? h->y : mu == 2 ? h->z : h->t;
+  const int edge = forward ? (mu == 0 ? s->half_x : s->extents[mu]) - 1 : 0;
+  return c == edge && (mu != 0 || h->odd_x == forward);
+}
+
+/* Ghosts of a face across mu, of one parity: as many as sites of a slice. Who receives and who
+ * sends have the other three coordinates in common, which make the number: those sites in the order
+ * x / 2, y, z, t without mu; across x in the order y / 2, z, t. */
+typedef struct kaon_face {
+  uint32_t ghosts;
+  kaon_divisor divisor[2]; /* by the first two extents of that order */
+} kaon_face;
+
+static inline kaon_face kaon_face_of(const kaon_sites *s, int mu) {
+  kaon_face f = {0};
+  int extent[3], n = 0;
+  for (int i = 0; i < 4; i++)
+    if (i != mu) extent[n++] = i == 0 ? s->half_x : s->extents[i];
+  if (mu == 0) extent[0] /= 2;
+  f.ghosts = (uint32_t)extent[0] * (uint32_t)extent[1] * (uint32_t)extent[2];
+  for (int i = 0; i < 2; i++) f.divisor[i] = kaon_divisor_of((uint32_t)extent[i]);
+  return f;
+}
+
+/* The ghost that site h meets across mu. */
+static inline KAON_HD uint32_t kaon_ghost_of(const kaon_sites *s, const kaon_here *h,
+                                             const int mu) {
+  const int y = s->extents[1], z = s->extents[2];
+  if (mu == 0) return (uint32_t)(h->y / 2 + y / 2 * (h->z + z * h->t));
+  if (mu == 1) return (uint32_t)(h->half + s->half_x * (h->z + z * h->t));
+  if (mu == 2) return (uint32_t)(h->half + s->half_x * (h->y + y * h->t));
+  return (uint32_t)(h->half + s->half_x * (h->y + y * h->z));
+}
+
+/* The site of `parity` here that the n-th ghost of hops in direction dir is made of, at the
+ * neighbour in the opposite direction. */
+static inline KAON_HD kaon_here kaon_sender_of(const kaon_sites *s, const kaon_face *f, int parity,
+                                               int dir, uint32_t n) {
+  const int mu = dir % 4, slice = dir < 4 ? 0 : s->extents[mu] - 1;
+  const uint32_t row = kaon_divide_by(n, &f->divisor[0]);
+  const uint32_t plane = kaon_divide_by(row, &f->divisor[1]);
+  const int a = (int)(n - row * f->divisor[0].d), b = (int)(row - plane * f->divisor[1].d);
+  const int c = (int)plane;
+  if (mu == 0)
+    return kaon_here_at(s, parity, slice / 2, 2 * a + ((slice + b + c + parity) & 1), b, c);
+  if (mu == 1) return kaon_here_at(s, parity, a, slice, b, c);
+  if (mu == 2) return kaon_here_at(s, parity, a, b, slice, c);
+  return kaon_here_at(s, parity, a, b, c, slice);
+}
+
+#endif
