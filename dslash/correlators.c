@@ -50,11 +50,11 @@ static kaon_status correlate(const kaon_vector *propagator, int meson, int t0, d
   const size_t bytes = (size_t)(space->nblocks * space->width) * sizeof(double);
   kaon_launch launch;
   void *device = NULL;
-  KAON_TRY(kaon_launch_prepare(ctx, 1, 0, &launch));
   double *density = malloc(bytes);
+  kaon_status status = kaon_launch_prepare(ctx, 1, 0, &launch);
   if (density == NULL)
-    return kaon_fail(ctx, KAON_ERR_MEMORY, "correlator: no host memory for %zu bytes", bytes);
-  kaon_status status = kaon_pool_take(ctx, bytes, "correlator density", &device);
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "correlator: no host memory for %zu bytes", bytes);
+  if (status == KAON_OK) status = kaon_pool_take(ctx, bytes, "correlator density", &device);
   if (status == KAON_OK) {
     const kaon_meson_args args = {.nblocks = space->nblocks,
                                   .meson = meson,

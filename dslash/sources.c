@@ -22,8 +22,8 @@ static kaon_status check(const kaon_vector *source) {
 static kaon_status fill(kaon_vector *source, kaon_source_args args) {
   kaon_site_table table;
   kaon_launch launch;
-  KAON_TRY(kaon_launch_prepare(source->ctx, source->nrhs, 0, &launch));
-  const kaon_status status = kaon_site_table_create(source->space->lattice, &table);
+  kaon_status status = kaon_site_table_create(source->space->lattice, &table);
+  if (status == KAON_OK) status = kaon_launch_prepare(source->ctx, source->nrhs, 0, &launch);
   if (status == KAON_OK) {
     args.nblocks = source->space->nblocks;
     args.nrhs = source->nrhs;
@@ -33,7 +33,7 @@ static kaon_status fill(kaon_vector *source, kaon_source_args args) {
     source->ctx->backend->measure[source->precision]->source(&launch, &args);
   }
   kaon_site_table_release(&table);
-  return status;
+  return kaon_agree(source->ctx, status);
 }
 
 kaon_status kaon_source_point(kaon_vector *source, const int site[4]) {

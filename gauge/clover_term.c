@@ -13,9 +13,9 @@ kaon_status kaon_clover_term_build(const kaon_gauge *gauge, int parity, double k
   kaon_launch launch;
   kaon_wide_links wide;
   KAON_TRY(kaon_gauge_kernels(gauge->ctx, &ops));
-  KAON_TRY(kaon_launch_prepare(gauge->ctx, 1, 0, &launch));
   KAON_TRY(kaon_wide_open(gauge, 0, &wide));
-  const kaon_status status = kaon_wide_ghosts(&wide, KAON_OK);
+  const kaon_status status =
+      kaon_wide_ghosts(&wide, kaon_launch_prepare(gauge->ctx, 1, 0, &launch));
   const kaon_clover_term_args args = {
       .on = kaon_links_on(&wide, parity, NULL, NULL), .coefficient = kappa * csw, .blocks = blocks};
   if (status == KAON_OK) ops->clover_term(&launch, &args);

@@ -21,15 +21,11 @@ static kaon_status check_storage(kaon_context *ctx, kaon_precision precision,
   return KAON_OK;
 }
 
-kaon_status kaon_gauge_create(kaon_lattice *lattice, kaon_precision precision,
-                              kaon_reconstruct reconstruct, kaon_gauge **gauge) {
-  if (lattice == NULL || gauge == NULL)
-    return kaon_fail(lattice != NULL ? lattice->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "gauge: a lattice and the address of the result are needed");
+/* *gauge is to be destroyed after any outcome. */
+static kaon_status make(kaon_lattice *lattice, kaon_precision precision,
+                        kaon_reconstruct reconstruct, kaon_gauge **gauge) {
   kaon_context *ctx = lattice->ctx;
-  *gauge = NULL;
-  KAON_TRY(check_storage(ctx, precision, reconstruct));
-  kaon_gauge *made = calloc(1, sizeof *made);
+  kaon_gauge *made = *gauge = calloc(1, sizeof *made);
   if (made == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "gauge: no host memory for a field");
   *made = (kaon_gauge){.references = 1,
                        .ctx = ctx,
@@ -40,14 +36,22 @@ kaon_status kaon_gauge_create(kaon_lattice *lattice, kaon_precision precision,
   const size_t parity_bytes = 4 * (size_t)kaon_link_blocks(kaon_matrix_blocks(&lattice->stencil)) *
                               (size_t)reconstruct * (size_t)lattice->stencil.width *
                               kaon_precision_bytes(precision);
-  kaon_status status = kaon_pool_take(ctx, 2 * parity_bytes, "a gauge field", &made->links[0]);
-  if (status == KAON_OK)
-    status = ctx->backend->memory->clear(ctx, made->links[0], 2 * parity_bytes);
-  status = kaon_agree(ctx, status);
-  if (status == KAON_OK) {
-    made->links[1] = (char *)made->links[0] + parity_bytes;
-    status = kaon_gauge_unit(made);
-  }
+  KAON_TRY(kaon_pool_take(ctx, 2 * parity_bytes, "a gauge field", &made->links[0]));
+  made->links[1] = (char *)made->links[0] + parity_bytes;
+  return ctx->backend->memory->clear(ctx, made->links[0], 2 * parity_bytes);
+}
+
+kaon_status kaon_gauge_create(kaon_lattice *lattice, kaon_precision precision,
+                              kaon_reconstruct reconstruct, kaon_gauge **gauge) {
+  if (lattice == NULL || gauge == NULL)
+    return kaon_fail(lattice != NULL ? lattice->ctx : NULL, KAON_ERR_ARGUMENT,
+                     "gauge: a lattice and the address of the result are needed");
+  kaon_context *ctx = lattice->ctx;
+  *gauge = NULL;
+  KAON_TRY(check_storage(ctx, precision, reconstruct));
+  kaon_gauge *made = NULL;
+  kaon_status status = kaon_agree(ctx, make(lattice, precision, reconstruct, &made));
+  if (status == KAON_OK) status = kaon_gauge_unit(made);
   if (status != KAON_OK) {
     kaon_gauge_destroy(&made);
     return status;

@@ -52,12 +52,14 @@ static void get_link(void *source, int64_t number, int mu, double u[18]) {
 
 static kaon_status read_links(const kaon_wide_links *wide, const char *path,
                               const kaon_gauge_read_options *options, kaon_gauge_file_info *info) {
+  kaon_context *ctx = wide->lattice->ctx;
   kaon_host_links host;
-  KAON_TRY(kaon_host_open(wide, 0, &host));
-  kaon_host_clear_tail(&host);
-  kaon_status status =
-      kaon_gauge_file_read(wide->lattice->ctx, path, options, info, put_link, &host);
-  if (status == KAON_OK) status = kaon_host_upload(&host);
+  kaon_status status = kaon_agree(ctx, kaon_host_open(wide, 0, &host));
+  if (status == KAON_OK) {
+    kaon_host_clear_tail(&host);
+    status = kaon_gauge_file_read(ctx, path, options, info, put_link, &host);
+  }
+  if (status == KAON_OK) status = kaon_agree(ctx, kaon_host_upload(&host));
   kaon_host_close(&host);
   return status;
 }
@@ -142,9 +144,8 @@ static kaon_status write_links(const kaon_wide_links *wide, const char *path,
   KAON_TRY(kaon_wide_plaquette(wide, mean));
   kaon_gauge_content content = {.plaquette = (mean[0] + mean[1]) / 2, .link_trace = mean[2]};
   for (int mu = 0; mu < 4; mu++) content.extents[mu] = lattice->global[mu];
-  KAON_TRY(kaon_host_open(wide, 1, &out.host));
-  kaon_status status = KAON_OK;
-  if (lattice->ctx->comm->ranks > 1)
+  kaon_status status = kaon_agree(lattice->ctx, kaon_host_open(wide, 1, &out.host));
+  if (status == KAON_OK && lattice->ctx->comm->ranks > 1)
     status = kaon_slices_open(lattice, 72, read_site, &out.host, &out.slices);
   if (status == KAON_OK)
     status = kaon_gauge_file_write(lattice->ctx, path, options, &content, get_link, &out);

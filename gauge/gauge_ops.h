@@ -86,7 +86,8 @@ typedef struct kaon_fill_links_args {
 } kaon_fill_links_args;
 
 /* Temporal transport, one slice: at the sites with time t, g(x) = g(x - t) U_t(x - t), or 1 on
- * slice 0. Slices are `slice` sites. */
+ * slice 0. t and `slice`, the sites of a slice, are the whole lattice's; the slice is this rank's,
+ * but for the Polyakov loop, to which the others give nothing. */
 typedef struct kaon_transport_args {
   kaon_links_args on;
   void *g[2];

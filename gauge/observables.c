@@ -18,7 +18,8 @@ static kaon_status charge(const kaon_wide_links *wide, double *sum) {
     *sum += part;
   }
   kaon_results_release(&room);
-  return status == KAON_OK ? kaon_comm_sum(wide->lattice->ctx, sum, 1) : status;
+  KAON_TRY(kaon_agree(wide->lattice->ctx, status));
+  return kaon_comm_sum(wide->lattice->ctx, sum, 1);
 }
 
 static kaon_status polyakov(const kaon_wide_links *wide, double mean[2]) {

@@ -25,6 +25,7 @@ static kaon_status fill(kaon_gauge *gauge, int kind, double eps, uint64_t seed, 
   KAON_TRY(kaon_wide_open(gauge, 1, &wide));
   kaon_status status = kaon_site_table_create(gauge->lattice, &table);
   if (status == KAON_OK) status = run(&wide, &table, kind, eps, seed);
+  status = kaon_agree(gauge->ctx, status);
   if (status == KAON_OK) status = kaon_wide_commit(gauge, &wide, 0, what);
   kaon_site_table_release(&table);
   kaon_wide_close(&wide);

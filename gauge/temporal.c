@@ -42,10 +42,11 @@ static kaon_status transport(kaon_transporter *transporter, const kaon_wide_link
   const kaon_gauge_ops *ops = NULL;
   kaon_launch launch;
   KAON_TRY(kaon_gauge_kernels(lattice->ctx, &ops));
-  KAON_TRY(kaon_launch_prepare(lattice->ctx, 1, 0, &launch));
-  KAON_TRY(lattice->ctx->backend->memory->clear(lattice->ctx, transporter->g[0],
-                                                2 * parity_reals(lattice) * sizeof(double)));
-  KAON_TRY(kaon_wide_ghosts(wide, KAON_OK));
+  kaon_status status = kaon_launch_prepare(lattice->ctx, 1, 0, &launch);
+  if (status == KAON_OK)
+    status = lattice->ctx->backend->memory->clear(lattice->ctx, transporter->g[0],
+                                                  2 * parity_reals(lattice) * sizeof(double));
+  KAON_TRY(kaon_wide_ghosts(wide, status));
   for (int t = 0; t < lattice->global[3]; t++) {
     const int local = t - lattice->origin[3], ours = local >= 0 && local < lattice->extents[3];
     for (int parity = 0; parity < 2 && ours; parity++) {
@@ -95,7 +96,8 @@ kaon_status kaon_transporter_trace(const kaon_transporter *transporter, const ka
     sum[1] += part[1];
   }
   kaon_results_release(&room);
-  return status == KAON_OK ? kaon_comm_sum(ctx, sum, 2) : status;
+  KAON_TRY(kaon_agree(ctx, status));
+  return kaon_comm_sum(ctx, sum, 2);
 }
 
 /* to = g U g^dag, t links exactly 1 below the last slice. */
@@ -128,8 +130,8 @@ kaon_status kaon_gauge_temporal(kaon_gauge *to, const kaon_gauge *from) {
   kaon_transporter transporter = {0};
   KAON_TRY(kaon_wide_open(from, 0, &wide));
   /* neighbours' links are still needed when a site is done: not in place */
-  kaon_status status =
-      to == from ? kaon_wide_create(to->lattice, &fixed) : kaon_wide_open(to, 1, &fixed);
+  kaon_status status = to == from ? kaon_agree(to->ctx, kaon_wide_create(to->lattice, &fixed))
+                                  : kaon_wide_open(to, 1, &fixed);
   if (status == KAON_OK) status = kaon_transporter_create(&wide, &transporter);
   if (status == KAON_OK) status = transform(&transporter, &wide, &fixed);
   if (status == KAON_OK) status = kaon_wide_commit(to, &fixed, 0, "gauge: temporal");
@@ -169,19 +171,25 @@ kaon_status kaon_temporal_update(kaon_temporal *rotation, const kaon_gauge *gaug
   return status;
 }
 
-kaon_status kaon_temporal_create(const kaon_gauge *gauge, kaon_temporal **rotation) {
-  kaon_context *ctx = gauge->ctx;
-  *rotation = NULL;
-  kaon_temporal *made = calloc(1, sizeof *made);
+/* *rotation is to be destroyed after any outcome. */
+static kaon_status take_rotation(kaon_lattice *lattice, kaon_temporal **rotation) {
+  kaon_temporal *made = *rotation = calloc(1, sizeof *made);
   if (made == NULL)
-    return kaon_fail(ctx, KAON_ERR_MEMORY, "temporal gauge: no host memory for a transformation");
-  made->lattice = gauge->lattice;
-  kaon_lattice_retain(made->lattice);
-  const size_t reals = 2 * parity_reals(made->lattice);
-  kaon_status status = KAON_OK;
-  for (int p = KAON_DOUBLE; p <= KAON_SINGLE && status == KAON_OK; p++)
-    status = kaon_pool_take(ctx, reals * kaon_precision_bytes((kaon_precision)p),
-                            "a gauge transformation", &made->g[p]);
+    return kaon_fail(lattice->ctx, KAON_ERR_MEMORY,
+                     "temporal gauge: no host memory for a transformation");
+  made->lattice = lattice;
+  kaon_lattice_retain(lattice);
+  const size_t reals = 2 * parity_reals(lattice);
+  for (int p = KAON_DOUBLE; p <= KAON_SINGLE; p++)
+    KAON_TRY(kaon_pool_take(lattice->ctx, reals * kaon_precision_bytes((kaon_precision)p),
+                            "a gauge transformation", &made->g[p]));
+  return KAON_OK;
+}
+
+kaon_status kaon_temporal_create(const kaon_gauge *gauge, kaon_temporal **rotation) {
+  kaon_temporal *made = NULL;
+  *rotation = NULL;
+  kaon_status status = kaon_agree(gauge->ctx, take_rotation(gauge->lattice, &made));
   if (status == KAON_OK) status = kaon_temporal_update(made, gauge);
   if (status != KAON_OK)
     kaon_temporal_destroy(&made);

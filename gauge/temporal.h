@@ -23,14 +23,16 @@ void kaon_transporter_release(kaon_transporter *transporter);
 
 /* g kept for rotating spinors of every precision. */
 typedef struct kaon_temporal kaon_temporal;
-/* Retains the lattice, not the field. Errors: MEMORY. */
+/* Retains the lattice, not the field. Collective. Errors: MEMORY. */
 kaon_status kaon_temporal_create(const kaon_gauge *gauge, kaon_temporal **rotation);
-/* Rebuilds g from the field's present links (in place). Errors: SHAPE (another lattice), MEMORY. */
+/* Rebuilds g from the field's present links (in place). Collective. Errors: SHAPE (another
+ * lattice), MEMORY. */
 kaon_status kaon_temporal_update(kaon_temporal *rotation, const kaon_gauge *gauge);
 void kaon_temporal_destroy(kaon_temporal **rotation);
 /* PLAIN: out = g in; DAGGER: out = g^dag in; in and out may be the same vector. Both are spinors of
  * `parity` (KAON_EVEN, KAON_ODD or KAON_FULL) of the rotation's lattice, of one precision and
- * column count. gate: the columns that take part, NULL: all. Asynchronous. Errors: SHAPE, PRECISION. */
+ * column count. gate: the columns that take part, NULL: all. Asynchronous. Errors: SHAPE,
+ * PRECISION. */
 kaon_status kaon_temporal_rotate(const kaon_temporal *rotation, int parity, kaon_mode mode,
                                  const kaon_vector *in, kaon_vector *out, const kaon_gate *gate);
 

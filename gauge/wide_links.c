@@ -182,6 +182,7 @@ kaon_status kaon_wide_plaquette(const kaon_wide_links *wide, double mean[KAON_PL
     for (int i = 0; i < KAON_PLAQUETTE_RESULTS && status == KAON_OK; i++) sum[i] += found[i];
   }
   kaon_results_release(&room);
+  status = kaon_agree(ctx, status);
   if (status == KAON_OK) status = kaon_comm_sum(ctx, sum, KAON_PLAQUETTE_RESULTS);
   for (int i = 0; i < KAON_PLAQUETTE_RESULTS; i++)
     mean[i] = sum[i] / (3.0 * terms[i] * (double)wide->lattice->global_volume);

@@ -1,6 +1,7 @@
-/* door_ops.h - what the doors (import, export) need of a backend whose memory the host cannot
- * reach: kernels between a vector's column and an array in the host's order, both in device memory.
- * A backend whose memory the host reads has no table: lib/vector_door.c walks it. */
+/* door_ops.h - what the doors (import, export) and the messages of lib/ghosts.c need of a backend
+ * whose memory the host cannot reach: kernels between a field and an array in another order, both
+ * in device memory. A backend whose memory the host reads has no table: lib/vector_door.c and
+ * lib/ghosts.c walk it. */
 #ifndef KAON_LIB_DOOR_OPS_H
 #define KAON_LIB_DOOR_OPS_H
 
@@ -25,10 +26,20 @@ typedef struct kaon_door_args {
                       limit, or NaN; the caller begins with 0 */
 } kaon_door_args;
 
+/* 3x3 matrices of doubles on some sites of a field of one parity, [block][18][W], to memory [site]
+ * [18] and back. */
+typedef struct kaon_carry_args {
+  const int32_t *sites; /* block * W + lane */
+  int64_t count;
+  double *field, *memory;
+  int take; /* 1: memory to field */
+} kaon_carry_args;
+
 typedef struct kaon_door_ops {
   void (*take)(const kaon_launch *launch, const kaon_door_args *args); /* psi to the column */
   void (*give)(const kaon_launch *launch, const kaon_door_args *args); /* the column to psi */
   void (*find)(const kaon_launch *launch, const kaon_door_args *args);
+  void (*carry)(const kaon_launch *launch, const kaon_carry_args *args);
 } kaon_door_ops;
 
 #endif

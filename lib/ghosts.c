@@ -4,15 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/door_ops.h"
+
 enum { MATRIX = 18 };
 
-/* The exchange across the two faces of one direction, of one matrix on each site of one parity;
- * side 0: with the forward neighbour, 1: with the backward one. Sites are block * W + lane. */
+/* The exchange across the two faces of one direction, of one matrix on each site of one parity: the
+ * first half of what is sent and received is the forward neighbour's, the second the backward
+ * one's. Sites are block * W + lane. */
 typedef struct stage {
-  int64_t count;       /* sites of a parity on a side */
-  int32_t *from[2][2]; /* [side][parity]: what is sent */
-  int32_t *to[2][2];   /* and the ghosts for what arrives */
-  double *send[2], *receive[2];
+  int64_t count;           /* sites of a parity, on both faces */
+  int32_t *from[2];        /* [parity]: what is sent */
+  int32_t *to[2];          /* and the ghosts for what arrives; tables in device memory */
+  double *send, *receive;  /* on the host */
   kaon_exchange *exchange; /* NULL: not partitioned */
 } stage;
 
@@ -20,6 +23,7 @@ struct kaon_ghosts {
   stage stages[4];
   int32_t *walk[2];
   uint8_t *edge[2];
+  void *room; /* a stage's matrices in device memory; NULL where the host reaches all of it */
 };
 
 /* The part with a margin of one site in every partitioned direction: site[...] is the number of the
@@ -104,35 +108,65 @@ static kaon_status no_memory(const kaon_lattice *lattice) {
                    "lattice: no host memory for the tables of sites beyond its faces");
 }
 
+static kaon_status too_many(const kaon_lattice *lattice, int64_t sites) {
+  return kaon_fail(
+      lattice->ctx, KAON_ERR_UNSUPPORTED,
+      "lattice: %lld sites of a parity with those beyond its faces, but at most %d fit "
+      "one rank; take more ranks, or divide fewer directions",
+      (long long)sites, INT32_MAX / KAON_DIRS);
+}
+
+/* The walk from the sites of one parity, and which of its blocks are at a face. */
+static void fill_walk(const kaon_lattice *lattice, const box *b, int parity, int32_t *walk,
+                      uint8_t *edge) {
+  const kaon_stencil *st = &lattice->stencil;
+  const int64_t entries = kaon_matrix_blocks(st) * st->width * KAON_DIRS;
+  int x[4];
+  for (int64_t i = 0; i < entries; i++) /* masked lanes: themselves */
+    walk[i] = (int32_t)(i / (KAON_DIRS * st->width) * st->width + i % st->width);
+  memset(edge, 0, (size_t)kaon_matrix_blocks(st));
+  FOR_BOX(x, b->begin, b->end) {
+    const int64_t site = b->site[box_index(b, x)];
+    if (site < 0 || parity_of(x) != parity) continue;
+    const int64_t block = site / st->width, lane = site % st->width;
+    for (int dir = 0; dir < KAON_DIRS; dir++)
+      walk[(block * KAON_DIRS + dir) * st->width + lane] = neighbour(lattice, b, x, dir);
+    if (at_face(lattice, x)) edge[block] = 1;
+  }
+}
+
+static kaon_status upload_walk(kaon_lattice *lattice, int parity, const int32_t *walk,
+                               const uint8_t *edge) {
+  kaon_ghosts *g = lattice->ghosts;
+  kaon_stencil *st = &lattice->stencil;
+  const size_t blocks = (size_t)kaon_matrix_blocks(st);
+  const size_t entries = blocks * (size_t)st->width * KAON_DIRS;
+  void *device = NULL;
+  KAON_TRY(
+      kaon_table_upload(lattice->ctx, walk, entries * sizeof *walk, "table of paths", &device));
+  st->walk[parity] = g->walk[parity] = device;
+  if (lattice->ctx->backend->computed_neighbours) return KAON_OK;
+  KAON_TRY(kaon_table_upload(lattice->ctx, edge, blocks, "table of paths", &device));
+  st->edge[parity] = g->edge[parity] = device;
+  return KAON_OK;
+}
+
 static kaon_status build_walk(kaon_lattice *lattice, const box *b) {
   kaon_stencil *st = &lattice->stencil;
-  kaon_ghosts *g = lattice->ghosts;
   const int64_t most = b->ghosts[0] > b->ghosts[1] ? b->ghosts[0] : b->ghosts[1];
   st->ghost_blocks = (most + st->width - 1) / st->width;
   const int64_t sites = kaon_matrix_blocks(st) * st->width;
-  if (sites > INT32_MAX / KAON_DIRS) return no_memory(lattice);
-  for (int p = 0; p < 2; p++) {
-    g->walk[p] = malloc((size_t)sites * KAON_DIRS * sizeof *g->walk[p]);
-    g->edge[p] = calloc((size_t)kaon_matrix_blocks(st), 1);
-    if (g->walk[p] == NULL || g->edge[p] == NULL) return no_memory(lattice);
-    for (int64_t i = 0; i < sites * KAON_DIRS; i++) /* masked lanes: themselves */
-      g->walk[p][i] = (int32_t)(i / (KAON_DIRS * st->width) * st->width + i % st->width);
+  if (sites > INT32_MAX / KAON_DIRS) return too_many(lattice, sites);
+  int32_t *walk = malloc((size_t)sites * KAON_DIRS * sizeof *walk);
+  uint8_t *edge = malloc((size_t)kaon_matrix_blocks(st));
+  kaon_status status = walk != NULL && edge != NULL ? KAON_OK : no_memory(lattice);
+  for (int p = 0; p < 2 && status == KAON_OK; p++) {
+    fill_walk(lattice, b, p, walk, edge);
+    status = upload_walk(lattice, p, walk, edge);
   }
-  int x[4];
-  FOR_BOX(x, b->begin, b->end) {
-    const int64_t site = b->site[box_index(b, x)];
-    const int p = parity_of(x);
-    if (site < 0) continue;
-    const int64_t block = site / st->width, lane = site % st->width;
-    for (int dir = 0; dir < KAON_DIRS; dir++)
-      g->walk[p][(block * KAON_DIRS + dir) * st->width + lane] = neighbour(lattice, b, x, dir);
-    if (at_face(lattice, x)) g->edge[p][block] = 1;
-  }
-  for (int p = 0; p < 2; p++) {
-    st->walk[p] = g->walk[p];
-    st->edge[p] = g->edge[p];
-  }
-  return KAON_OK;
+  free(walk);
+  free(edge);
+  return status;
 }
 
 /* Lists the sites with coordinate x_mu = at in the order that both sides of a face share: the own
@@ -156,35 +190,75 @@ static int64_t list_face(const kaon_lattice *lattice, const box *b, int mu, int 
   return count[0]; /* extents are even: so many on either parity */
 }
 
+/* Sites that list_face may list of a parity: all of a slice with its margins. */
+static int64_t face_room(const box *b, int mu) {
+  int64_t most = 1;
+  for (int nu = 0; nu < 4; nu++) most *= nu == mu ? 1 : b->end[nu] - b->begin[nu];
+  return most;
+}
+
+/* Tables of the sites that are sent across mu (at[]: forward, backward), or of the ghosts. */
+static kaon_status list_faces(kaon_lattice *lattice, const box *b, int mu, const int at[2],
+                              int32_t *tables[2], int64_t *count) {
+  const int64_t most = face_room(b, mu);
+  int32_t *sites[2] = {malloc((size_t)most * 2 * sizeof **sites),
+                       malloc((size_t)most * 2 * sizeof **sites)};
+  kaon_status status = sites[0] != NULL && sites[1] != NULL ? KAON_OK : no_memory(lattice);
+  if (status == KAON_OK) {
+    const int64_t half = list_face(lattice, b, mu, at[0], sites);
+    *count =
+        half + list_face(lattice, b, mu, at[1], (int32_t *[2]){sites[0] + half, sites[1] + half});
+  }
+  for (int p = 0; p < 2 && status == KAON_OK; p++) {
+    void *device = NULL;
+    status = kaon_table_upload(lattice->ctx, sites[p], (size_t)*count * sizeof **sites,
+                               "tables of links' messages", &device);
+    tables[p] = device;
+  }
+  free(sites[0]);
+  free(sites[1]);
+  return status;
+}
+
 static kaon_status build_stage(kaon_lattice *lattice, const box *b, int mu) {
-  kaon_context *ctx = lattice->ctx;
   stage *s = &lattice->ghosts->stages[mu];
   const int extent = lattice->extents[mu];
-  const int sent[2] = {extent - 1, 0}, ghost[2] = {extent, -1};
-  size_t most = 1;
-  for (int nu = 0; nu < 4; nu++)
-    if (nu != mu) most *= (size_t)(b->end[nu] - b->begin[nu]);
+  KAON_TRY(list_faces(lattice, b, mu, (int[2]){extent - 1, 0}, s->from, &s->count));
+  KAON_TRY(list_faces(lattice, b, mu, (int[2]){extent, -1}, s->to, &s->count));
+  const size_t reals = (size_t)s->count * MATRIX;
+  s->send = malloc(reals * sizeof *s->send);
+  s->receive = malloc(reals * sizeof *s->receive);
+  return s->send != NULL && s->receive != NULL ? KAON_OK : no_memory(lattice);
+}
+
+/* The largest stage's matrices in memory that the host does not reach. */
+static kaon_status take_room(kaon_lattice *lattice) {
+  const kaon_backend *backend = lattice->ctx->backend;
+  int64_t most = 0;
+  for (int mu = 0; mu < 4; mu++)
+    if (lattice->ghosts->stages[mu].count > most) most = lattice->ghosts->stages[mu].count;
+  if (backend->host_accessible) return KAON_OK;
+  if (backend->door == NULL || backend->door->carry == NULL)
+    return kaon_fail(lattice->ctx, KAON_ERR_NOT_BUILT,
+                     "lattice: backend %s has no messages of links between ranks", backend->name);
+  return kaon_pool_take(lattice->ctx, (size_t)most * MATRIX * sizeof(double),
+                        "room for links on their way between ranks", &lattice->ghosts->room);
+}
+
+static kaon_status declare(kaon_lattice *lattice, int mu) {
+  stage *s = &lattice->ghosts->stages[mu];
+  kaon_comm *comm = lattice->ctx->comm;
+  const int64_t half = s->count / 2 * MATRIX;
   kaon_message messages[2];
   for (int side = 0; side < 2; side++) {
-    for (int p = 0; p < 2; p++) {
-      s->from[side][p] = malloc(most * sizeof(int32_t));
-      s->to[side][p] = malloc(most * sizeof(int32_t));
-      if (s->from[side][p] == NULL || s->to[side][p] == NULL) return no_memory(lattice);
-    }
-    s->count = list_face(lattice, b, mu, sent[side], s->from[side]);
-    list_face(lattice, b, mu, ghost[side], s->to[side]);
-    const size_t bytes = (size_t)s->count * MATRIX * sizeof(double);
-    s->send[side] = malloc(bytes);
-    s->receive[side] = malloc(bytes);
-    if (s->send[side] == NULL || s->receive[side] == NULL) return no_memory(lattice);
     const int dir = side == 0 ? mu : mu + 4;
     messages[side] = (kaon_message){.dir = dir,
                                     .peer = lattice->peer[dir],
-                                    .send = s->send[side],
-                                    .receive = s->receive[side],
-                                    .bytes = bytes};
+                                    .send = s->send + side * half,
+                                    .receive = s->receive + side * half,
+                                    .bytes = (size_t)half * sizeof(double)};
   }
-  return ctx->comm->ops->exchange_create(ctx->comm, messages, 2, &s->exchange);
+  return comm->ops->exchange_create(comm, messages, 2, &s->exchange);
 }
 
 kaon_status kaon_ghosts_create(kaon_lattice *lattice) {
@@ -196,55 +270,87 @@ kaon_status kaon_ghosts_create(kaon_lattice *lattice) {
   for (int mu = 0; mu < 4 && status == KAON_OK; mu++)
     if (lattice->partitioned[mu]) status = build_stage(lattice, &b, mu);
   free(b.site);
+  if (status == KAON_OK) status = take_room(lattice);
+  for (int mu = 0; mu < 4 && status == KAON_OK; mu++)
+    if (lattice->partitioned[mu]) status = declare(lattice, mu);
   return status;
 }
 
 void kaon_ghosts_destroy(kaon_lattice *lattice) {
   kaon_ghosts *g = lattice->ghosts;
+  kaon_context *ctx = lattice->ctx;
   if (g == NULL) return;
   for (int mu = 0; mu < 4; mu++) {
     stage *s = &g->stages[mu];
-    if (s->exchange != NULL) lattice->ctx->comm->ops->exchange_destroy(&s->exchange);
-    for (int side = 0; side < 2; side++) {
-      for (int p = 0; p < 2; p++) {
-        free(s->from[side][p]);
-        free(s->to[side][p]);
-      }
-      free(s->send[side]);
-      free(s->receive[side]);
+    if (s->exchange != NULL) ctx->comm->ops->exchange_destroy(&s->exchange);
+    for (int p = 0; p < 2; p++) {
+      kaon_pool_give(ctx, s->from[p]);
+      kaon_pool_give(ctx, s->to[p]);
     }
+    free(s->send);
+    free(s->receive);
   }
   for (int p = 0; p < 2; p++) {
-    free(g->walk[p]);
-    free(g->edge[p]);
+    kaon_pool_give(ctx, g->walk[p]);
+    kaon_pool_give(ctx, g->edge[p]);
   }
+  kaon_pool_give(ctx, g->room);
   free(g);
   lattice->ghosts = NULL;
 }
 
+/* ---- the messages ---- */
+
+static void carry_on_host(const kaon_lattice *lattice, const kaon_carry_args *a) {
+  const int width = lattice->stencil.width;
+#pragma omp parallel for num_threads(lattice->ctx->threads) schedule(static)
+  for (int64_t i = 0; i < a->count; i++) {
+    const int64_t site = a->sites[i];
+    double *p =
+        a->field + kaon_field_index(site / width, 0, 0, (int)(site % width), 1, MATRIX, width);
+    double *q = a->memory + i * MATRIX;
+    for (int c = 0; c < MATRIX; c++)
+      if (a->take)
+        p[c * width] = q[c];
+      else
+        q[c] = p[c * width];
+  }
+}
+
+/* Matrices between the field and a message: `take`: what arrived, to the ghosts; else what is sent.
+ */
+static kaon_status carry(const kaon_lattice *lattice, const stage *s, int parity, double *field,
+                         int take) {
+  kaon_context *ctx = lattice->ctx;
+  const kaon_backend *backend = ctx->backend;
+  const size_t bytes = (size_t)s->count * MATRIX * sizeof(double);
+  double *message = take ? s->receive : s->send, *room = lattice->ghosts->room;
+  const kaon_carry_args args = {.sites = take ? s->to[parity] : s->from[parity],
+                                .count = s->count,
+                                .field = field,
+                                .memory = room != NULL ? room : message,
+                                .take = take};
+  kaon_launch launch;
+  if (room == NULL) {
+    carry_on_host(lattice, &args);
+    return KAON_OK;
+  }
+  KAON_TRY(kaon_launch_prepare(ctx, 1, 0, &launch));
+  if (take) KAON_TRY(backend->memory->to_device(ctx, room, message, bytes));
+  backend->door->carry(&launch, &args);
+  return take ? KAON_OK : backend->memory->to_host(ctx, message, room, bytes);
+}
+
 kaon_status kaon_ghosts_fill(const kaon_lattice *lattice, int parity, double *field) {
   const kaon_comm_ops *ops = lattice->ctx->comm->ops;
-  const int width = lattice->stencil.width;
   if (lattice->ghosts == NULL) return KAON_OK;
   for (int mu = 0; mu < 4; mu++) {
     const stage *s = &lattice->ghosts->stages[mu];
     if (s->exchange == NULL) continue;
-    for (int side = 0; side < 2; side++)
-      for (int64_t i = 0; i < s->count; i++) {
-        const int64_t site = s->from[side][parity][i];
-        const double *p =
-            field + kaon_field_index(site / width, 0, 0, (int)(site % width), 1, MATRIX, width);
-        for (int c = 0; c < MATRIX; c++) s->send[side][i * MATRIX + c] = p[c * width];
-      }
+    KAON_TRY(carry(lattice, s, parity, field, 0));
     KAON_TRY(ops->exchange_start(s->exchange));
     KAON_TRY(ops->exchange_finish(s->exchange));
-    for (int side = 0; side < 2; side++)
-      for (int64_t i = 0; i < s->count; i++) {
-        const int64_t site = s->to[side][parity][i];
-        double *p =
-            field + kaon_field_index(site / width, 0, 0, (int)(site % width), 1, MATRIX, width);
-        for (int c = 0; c < MATRIX; c++) p[c * width] = s->receive[side][i * MATRIX + c];
-      }
+    KAON_TRY(carry(lattice, s, parity, field, 1));
   }
   return KAON_OK;
 }

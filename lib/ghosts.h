@@ -10,12 +10,15 @@
 
 #include "lib/space.h"
 
-/* Tables and messages of a lattice whose site order is built. Errors: MEMORY, COMM. */
+/* Tables and messages of a lattice whose site order is built. Errors: MEMORY, COMM, UNSUPPORTED (too
+ * many sites for a rank), NOT_BUILT. */
 kaon_status kaon_ghosts_create(kaon_lattice *lattice);
 void kaon_ghosts_destroy(kaon_lattice *lattice);
 
-/* Brings the ghosts of 3x3 matrices on the sites of `parity`: `field` = [block][18][W] doubles, of
- * blocks and ghost blocks. Does nothing where nothing is partitioned. Collective. Errors: COMM. */
+/* Brings the ghosts of 3x3 matrices on the sites of `parity`: `field` = [block][18][W] doubles in
+ * device memory, of blocks and ghost blocks. Messages go from host to host: on a device they wait
+ * for what is queued. Does nothing where nothing is partitioned. Collective. Errors: COMM, DEVICE.
+ */
 kaon_status kaon_ghosts_fill(const kaon_lattice *lattice, int parity, double *field);
 
 #endif

@@ -124,6 +124,9 @@ typedef struct kaon_stencil {
   /* Where kernels work neighbours out themselves, both tables are NULL: lanes are consecutive
    * checkerboard sites in the order x / 2, y, z, t. */
   int extents[4];
+  int global[4]; /* of the whole lattice, and where in it this rank's first site is: what a site is
+                  */
+  int origin[4]; /* numbered by for random numbers and sources */
   int antiperiodic; /* in t */
   int temporal;     /* temporal gauge: which t links are the identity, KAON_TEMPORAL_* */
   int cut[4];       /* hops that leave a block of so many sites in mu are left out; 0: none are */
@@ -132,7 +135,8 @@ typedef struct kaon_stencil {
   const kaon_faces *faces;                        /* NULL: no direction is partitioned */
   /* Links have the sites beyond the faces as ordinary blocks, numbered behind nblocks
    * (lib/ghosts.c). walk: [parity][(block * 8 + dir) * width + lane], like gather, from every block
-   * and into those; edge: [parity][block] != 0 where a path over neighbours may leave the rank. */
+   * and into those; edge: [parity][block] != 0 where a path over neighbours may leave the rank,
+   * NULL where neighbours are computed. In device memory, like all tables. */
   int64_t ghost_blocks; /* of one parity; 0: nothing is partitioned */
   const int32_t *walk[2];
   const uint8_t *edge[2];

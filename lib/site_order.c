@@ -207,6 +207,8 @@ kaon_status kaon_site_order_build(kaon_lattice *lattice) {
   st->width = width;
   st->access = backend->access;
   memcpy(st->extents, lattice->extents, sizeof st->extents);
+  memcpy(st->global, lattice->global, sizeof st->global);
+  memcpy(st->origin, lattice->origin, sizeof st->origin);
   st->antiperiodic = lattice->boundary_t == KAON_ANTIPERIODIC;
   choose_tile(lattice);
   st->nsites = lattice->volume / 2;

@@ -53,6 +53,17 @@ static kaon_status take(kaon_vector *v) {
   return ctx->backend->memory->clear(ctx, scale, sites * sizeof *v->scale);
 }
 
+/* *made is to be destroyed after any outcome. */
+static kaon_status make(kaon_context *ctx, const kaon_space *space, kaon_precision precision,
+                        int nrhs, kaon_vector **made) {
+  kaon_vector *v = *made = calloc(1, sizeof *v);
+  if (v == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "vector: no host memory");
+  *v = (kaon_vector){.ctx = ctx, .space = space, .precision = precision, .nrhs = nrhs, .owns = 1};
+  kaon_context_retain(ctx);
+  if (space->lattice != NULL) kaon_lattice_retain(space->lattice);
+  return take(v);
+}
+
 kaon_status kaon_vector_create(kaon_context *ctx, const kaon_space *space, kaon_precision precision,
                                int nrhs, kaon_vector **vector) {
   if (ctx == NULL || space == NULL || vector == NULL)
@@ -60,19 +71,13 @@ kaon_status kaon_vector_create(kaon_context *ctx, const kaon_space *space, kaon_
                      "vector: context, space and the address of the result are needed");
   *vector = NULL;
   KAON_TRY(check(ctx, space, precision, nrhs));
-  kaon_vector *made = calloc(1, sizeof *made);
-  if (made == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "vector: no host memory");
-  *made =
-      (kaon_vector){.ctx = ctx, .space = space, .precision = precision, .nrhs = nrhs, .owns = 1};
-  kaon_context_retain(ctx);
-  if (space->lattice != NULL) kaon_lattice_retain(space->lattice);
-  const kaon_status status = kaon_agree(ctx, take(made));
-  if (status != KAON_OK) {
+  kaon_vector *made = NULL;
+  const kaon_status status = kaon_agree(ctx, make(ctx, space, precision, nrhs, &made));
+  if (status != KAON_OK)
     kaon_vector_destroy(&made);
-    return status;
-  }
-  *vector = made;
-  return KAON_OK;
+  else
+    *vector = made;
+  return status;
 }
 
 void kaon_vector_destroy(kaon_vector **vector) {

@@ -212,7 +212,8 @@ kaon_status kaon_vector_import(kaon_vector *vector, int column, const double *ps
   const int64_t bad = status == KAON_OK ? find_bad(&d, psi) : INT64_MAX;
   if (bad != INT64_MAX) status = bad_number(&d, bad, psi + bad * d.space->ncomp);
   KAON_TRY(kaon_agree(vector->ctx, status));
-  if (!vector->ctx->backend->host_accessible) return kaon_door_send(&d, psi);
+  if (!vector->ctx->backend->host_accessible)
+    return kaon_agree(vector->ctx, kaon_door_send(&d, psi));
   KAON_TRY(vector->ctx->backend->memory->synchronise(vector->ctx));
   import_sites(&d, psi);
   return KAON_OK;
@@ -235,13 +236,17 @@ kaon_status kaon_vector_import_device(kaon_vector *vector, int column, const dou
   double value[COMPONENTS];
   if (vector != NULL && vector->ctx->backend->host_accessible)
     return kaon_vector_import(vector, column, psi, basis);
-  KAON_TRY(door_make(vector, column, psi, basis, KAON_SIDE_DEVICE, "import", &d));
-  KAON_TRY(kaon_door_find(&d, psi, &bad));
-  if (bad < 0) return kaon_door_take(&d, psi);
-  const size_t bytes = (size_t)d.space->ncomp * sizeof *value;
-  KAON_TRY(
-      vector->ctx->backend->memory->to_host(vector->ctx, value, psi + bad * d.space->ncomp, bytes));
-  return bad_number(&d, bad, value);
+  kaon_status status = door_make(vector, column, psi, basis, KAON_SIDE_DEVICE, "import", &d);
+  if (vector == NULL) return status;
+  if (status == KAON_OK) status = kaon_door_find(&d, psi, &bad);
+  if (status == KAON_OK && bad >= 0) {
+    const size_t bytes = (size_t)d.space->ncomp * sizeof *value;
+    status = vector->ctx->backend->memory->to_host(vector->ctx, value, psi + bad * d.space->ncomp,
+                                                   bytes);
+    if (status == KAON_OK) status = bad_number(&d, bad, value);
+  }
+  KAON_TRY(kaon_agree(vector->ctx, status));
+  return kaon_agree(vector->ctx, kaon_door_take(&d, psi));
 }
 
 kaon_status kaon_vector_export_device(const kaon_vector *vector, int column, double *psi,

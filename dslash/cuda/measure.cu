@@ -2,24 +2,23 @@
 #include "dslash/cuda/kernels.h"
 #include "dslash/cuda/site.h"
 #include "dslash/source.h"
+#include "lib/cuda/way.h"
 #include "lib/math/meson.h"
 
-/* The lexicographic number of site i of the even sites, then the odd; -1 where it is masked. */
-static __device__ __forceinline__ int64_t number_of_site(const kaon_sites &sites, int64_t nblocks,
-                                                         int64_t i) {
-  const int parity = i >= nblocks / 2 * KAON_LANES;
-  const int64_t at = i - parity * (nblocks / 2 * KAON_LANES);
-  if (at >= sites.nsites) return -1;
-  const kaon_here here = kaon_here_of(&sites, parity, (int32_t)at);
-  return kaon_here_number(&here);
+/* The number, in the whole lattice, of site i of the even sites, then the odd; -1 where it is
+ * masked. */
+static __device__ __forceinline__ int64_t number_of_site(const kaon_stencil &st, int64_t i) {
+  const int parity = i >= st.nblocks * KAON_LANES;
+  const int64_t at = i - parity * (st.nblocks * KAON_LANES);
+  return at < st.nsites ? sites_number(&st, parity, at) : -1;
 }
 
 static __global__ void __launch_bounds__(KAON_THREADS)
     source_kernel(const __grid_constant__ kaon_source_args a,
-                  const __grid_constant__ kaon_sites sites) {
+                  const __grid_constant__ kaon_stencil stencil) {
   const int64_t site = (int64_t)blockIdx.x * KAON_THREADS + threadIdx.x;
   if (site >= a.nblocks * KAON_LANES) return;
-  const int64_t number = number_of_site(sites, a.nblocks, site);
+  const int64_t number = number_of_site(stencil, site);
 #pragma unroll 1
   for (int k = 0; k < a.nrhs; k++) {
     double psi[24];
@@ -34,8 +33,7 @@ static __global__ void __launch_bounds__(KAON_THREADS)
 extern "C" void KAON_EXPORT(kaon_source)(const kaon_launch *launch, const kaon_source_args *args) {
   const unsigned blocks =
       (unsigned)((args->nblocks * KAON_LANES + KAON_THREADS - 1) / KAON_THREADS);
-  source_kernel<<<blocks, KAON_THREADS, 0, (cudaStream_t)launch->queue>>>(
-      *args, kaon_sites_of(args->stencil));
+  source_kernel<<<blocks, KAON_THREADS, 0, (cudaStream_t)launch->queue>>>(*args, *args->stencil);
 }
 
 /* Columns are contracted one by one and added in double. */

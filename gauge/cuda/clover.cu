@@ -63,8 +63,7 @@ static __device__ __forceinline__ void invert_block(const invert_call &a, int64_
     const double ratio = kaon_block_invert(packed, packed, &log_det, &negative);
     value[0] += log_det;
     value[3] += negative;
-    const vsites x = sites_home(&a.stencil, a.parity, i);
-    keep_pivot(ratio, (double)sites_number(&a.stencil, &x), value);
+    keep_pivot(ratio, (double)sites_number(&a.stencil, a.parity, i), value);
   }
   site_write<double, CLOVER / 2>(a.inverse + first, lane, packed);
 }

@@ -19,9 +19,9 @@ static __global__ void __launch_bounds__(KAON_LINK_THREADS)
   vsu3 u;
   su3_unit(&u);
   if (a.kind != KAON_FILL_UNIT) {
-    const vsites x = sites_home(st, a.on.parity, i);
+    const int64_t site = sites_number(st, a.on.parity, i);
     double rows[12];
-    kaon_draw_rows(a.kind == KAON_FILL_WEAK, a.eps, a.seed, sites_number(st, &x), mu, rows);
+    kaon_draw_rows(a.kind == KAON_FILL_WEAK, a.eps, a.seed, site, mu, rows);
     link_from_rows(rows, &u);
   }
   sites_store_link(st, a.on.links[a.on.parity], i, mu, &u);

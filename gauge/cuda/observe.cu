@@ -59,7 +59,8 @@ extern "C" void KAON_EXPORT(kaon_charge)(const kaon_launch *launch, const kaon_l
   charge_kernel<<<(unsigned)a.sums.chunks, KAON_THREADS, 0, (cudaStream_t)launch->queue>>>(a);
 }
 
-/* tr g(x) U_t(x) at the ends of the lines: sites from slice t on. */
+/* tr g(x) U_t(x) at the ends of the lines: sites from slice t on, none where it is another rank's.
+ */
 static __global__ void __launch_bounds__(KAON_THREADS)
     polyakov_kernel(const __grid_constant__ observe_call a) {
   double value[RESULTS];
@@ -80,7 +81,7 @@ static __global__ void __launch_bounds__(KAON_THREADS)
 
 extern "C" void KAON_EXPORT(kaon_polyakov)(const kaon_launch *launch,
                                            const kaon_transport_args *args) {
-  observe_call a = observe_call_of(launch, &args->on, args->slice / 2 * args->t);
+  observe_call a = observe_call_of(launch, &args->on, sites_of_slice(args->on.stencil, args->t));
   for (int p = 0; p < 2; p++) a.g[p] = args->g[p];
   polyakov_kernel<<<(unsigned)a.sums.chunks, KAON_THREADS, 0, (cudaStream_t)launch->queue>>>(a);
 }
@@ -97,7 +98,7 @@ static __global__ void __launch_bounds__(KAON_THREADS)
       vsu3 u;
       sites_link(&a.on.stencil, links_of(a.on), &x, mu, &u);
       kaon_inspect_link(su3_unitarity2(&u), su3_det_deviation2(&u), su3_re_trace_dagger(&u, &u),
-                        4.0 * (double)sites_number(&a.on.stencil, &x) + mu, value);
+                        4.0 * (double)sites_number(&a.on.stencil, a.on.parity, i) + mu, value);
     }
   }
   if (!results_finish<WORST>(a.sums, value)) return;

@@ -23,11 +23,11 @@ static __global__ void __launch_bounds__(KAON_LINK_THREADS)
   const int64_t matrix = a.first + (i < a.count ? i : 0);
   const bool transposed = kaon_order_transposed(a.order);
   double value[18], u[18];
-  vsites x;
-  const int mu = kaon_order_link(a.order, st->extents, a.array, matrix, x.x);
-  x.parity = (x.x[0] + x.x[1] + x.x[2] + x.x[3]) & 1;
-  const unsigned rank = sites_rank(st, &x);
-  double *block = sites_link_block(st, x.parity ? a.links[1] : a.links[0], rank, mu);
+  int x[4];
+  const int mu = kaon_order_link(a.order, st->extents, a.array, matrix, x);
+  const int parity = (x[0] + x[1] + x[2] + x[3]) & 1;
+  const unsigned rank = sites_rank_at(st, x);
+  double *block = sites_link_block(st, parity ? a.links[1] : a.links[0], rank, mu);
   const int lane = (int)(rank % KAON_LANES);
   if (TAKE) {
     records_read<T, 18>(record, room[threadIdx.x / 32], value);

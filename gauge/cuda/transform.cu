@@ -33,8 +33,8 @@ extern "C" void KAON_EXPORT(kaon_transport)(const kaon_launch *launch,
   transport_call a = {};
   a.on = links_call_of(&args->on);
   for (int p = 0; p < 2; p++) a.g[p] = args->g[p];
-  a.count = args->slice / 2;
-  a.first = a.count * args->t;
+  a.count = sites_slice(args->on.stencil);
+  a.first = sites_of_slice(args->on.stencil, args->t);
   a.start = args->t == 0;
   transport_kernel<<<link_blocks(a.count), KAON_LINK_THREADS, 0, (cudaStream_t)launch->queue>>>(a);
 }
@@ -55,7 +55,7 @@ static __global__ void __launch_bounds__(KAON_LINK_THREADS)
   if (i >= st->nsites) return;
   const vsites x = sites_home(st, a.on.parity, i);
   vsu3 u;
-  if (mu == 3 && sites_number(st, &x) < a.unit_below) {
+  if (mu == 3 && sites_number(st, a.on.parity, i) < a.unit_below) {
     su3_unit(&u);
   } else {
     const vsites forward = sites_step(st, &x, mu);

@@ -26,7 +26,7 @@ static __global__ void __launch_bounds__(KAON_LINK_THREADS)
   for (int nu = 0; nu < 4; nu++)
     if (nu != a.mu) path_add_staple(st, links_of(a.on), &x, a.mu, nu, &staple);
   sites_link(st, links_of(a.on), &x, a.mu, &u);
-  const int64_t site = sites_number(st, &x);
+  const int64_t site = sites_number(st, a.on.parity, i);
   link_update how;
   how.overrelax = OVERRELAX;
   how.beta = a.beta;

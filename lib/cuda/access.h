@@ -13,9 +13,7 @@
 #include <stdint.h>
 
 #include "lib/layout.h"
-
-/* Lanes of a block, bytes of an access: width and access of the backend's table. */
-enum { KAON_LANES = 32, KAON_ACCESS = 16 };
+#include "lib/cuda/lanes.h"
 
 template <typename T, int NCOMP>
 static __host__ __device__ constexpr int kaon_group() {

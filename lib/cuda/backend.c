@@ -15,8 +15,10 @@
 static const kaon_blas_ops blas_d = {KAON_BLAS_OPS(KAON_D)};
 static const kaon_blas_ops blas_s = {KAON_BLAS_OPS(KAON_S)};
 static const kaon_blas_ops blas_h = {KAON_BLAS_OPS(KAON_H)};
-static const kaon_door_ops door = {
-    .take = kaon_door_take_cuda, .give = kaon_door_give_cuda, .find = kaon_door_find_cuda};
+static const kaon_door_ops door = {.take = kaon_door_take_cuda,
+                                   .give = kaon_door_give_cuda,
+                                   .find = kaon_door_find_cuda,
+                                   .carry = kaon_carry_cuda};
 static const kaon_convert_ops convert = {.convert = kaon_convert_cuda};
 
 const kaon_backend kaon_cuda_table = {

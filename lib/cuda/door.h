@@ -11,6 +11,7 @@ extern "C" {
 void kaon_door_take_cuda(const kaon_launch *launch, const kaon_door_args *args);
 void kaon_door_give_cuda(const kaon_launch *launch, const kaon_door_args *args);
 void kaon_door_find_cuda(const kaon_launch *launch, const kaon_door_args *args);
+void kaon_carry_cuda(const kaon_launch *launch, const kaon_carry_args *args);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,30 @@
+/* carry.cu - matrices on listed sites from and to an array on the GPU (lib/door_ops.h): a thread a
+ * site, whose numbers a warp reads and writes in rows (lib/cuda/records.h). */
+#include "lib/cuda/door.h"
+
+#include "lib/cuda/access.h"
+#include "lib/cuda/records.h"
+
+enum { THREADS = 128, MATRIX = 18 };
+
+static __global__ void __launch_bounds__(THREADS)
+    carry_kernel(const __grid_constant__ kaon_carry_args a) {
+  __shared__ double room[THREADS / 32][RECORDS_ROOM(MATRIX)];
+  const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  double *record = i < a.count ? a.memory + MATRIX * i : NULL;
+  const int site = i < a.count ? a.sites[i] : 0, lane = site % KAON_LANES;
+  double *block = a.field + (int64_t)(site / KAON_LANES) * MATRIX * KAON_LANES;
+  double value[MATRIX];
+  if (a.take) {
+    records_read<double, MATRIX>(record, room[threadIdx.x / 32], value);
+    if (record != NULL) site_write<double, MATRIX>(block, lane, value);
+  } else {
+    site_read<double, MATRIX>(block, lane, value);
+    records_write<double, MATRIX>(record, room[threadIdx.x / 32], value);
+  }
+}
+
+extern "C" void kaon_carry_cuda(const kaon_launch *launch, const kaon_carry_args *args) {
+  const unsigned blocks = (unsigned)((args->count + THREADS - 1) / THREADS);
+  carry_kernel<<<blocks, THREADS, 0, (cudaStream_t)launch->queue>>>(*args);
+}
