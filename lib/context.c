@@ -183,6 +183,13 @@ kaon_status kaon_context_agree(kaon_context *ctx, kaon_status mine) {
   return kaon_agree(ctx, mine);
 }
 
+kaon_status kaon_context_gather(kaon_context *ctx, const double *mine, int n, double *all) {
+  if (ctx == NULL || mine == NULL || all == NULL || n < 1)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "ranks: gather needs a context, %d numbers (at least 1) and their places", n);
+  return ctx->comm->ops->gather(ctx->comm, mine, n, all);
+}
+
 const char *kaon_ranks_library(void) {
   return kaon_comm_ranks_name();
 }

@@ -36,8 +36,14 @@ const char *kaon_ranks_library(void);
  * failed on ctx. Collective. */
 kaon_status kaon_context_agree(kaon_context *ctx, kaon_status mine);
 
-/* Ends MPI or QMP if kaon started it; does nothing otherwise. Call it once, after the last context with
- * several ranks was destroyed. Collective. */
+/* all[r * n + i] = mine[i] of rank r, on all ranks; none leaves before the last one has entered, so
+ * it is a barrier too, of the hosts: devices' work is waited for by kaon_context_synchronise. n >=
+ * 1; numbers are finite (a transport may add zeros to them); mine and all do not overlap. One rank:
+ * all = mine. Collective. Errors: ARGUMENT, COMM. */
+kaon_status kaon_context_gather(kaon_context *ctx, const double *mine, int n, double *all);
+
+/* Ends MPI or QMP if kaon started it; does nothing otherwise. Call it once, after the last context
+ * with several ranks was destroyed. Collective. */
 void kaon_ranks_end(void);
 
 #ifdef __cplusplus

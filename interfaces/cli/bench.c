@@ -17,7 +17,12 @@
 static const cli_option options[] = {
     {CLI_GROUP, "What is measured:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_LATTICES, "lattice", "X Y Z T", NULL, OWN(lattices), 0, 0,
-     "repeatable (default: 8x8x8x8, 16x16x16x32 and 24x24x24x24; solve: 8x8x8x16)"},
+     "repeatable (default: 8x8x8x8, 16x16x16x32 and 24x24x24x24; solve: 8x8x8x16); of all ranks "
+     "together"},
+    {CLI_LATTICES, "local-lattice", "X Y Z T", NULL, OWN(local), 0, 0,
+     "the part of one rank instead: the lattice is that many times the grid (default: ranks in t)"},
+    {CLI_EXTENTS, "grid", "a b c d", NULL, OWN(grid), 0, 0, CLI_GRID_TEXT},
+    CLI_RANKS_OPTIONS,
     {CLI_SET, "precision", "double|single|half", "double,single,half", OWN(precision), 0, 0,
      "a list with commas; solve: of the inner iteration"},
     {CLI_SET, "reconstruct", "18|12|8", NULL, OWN(reconstruct), 0, 0,
@@ -66,9 +71,8 @@ double bench_size(kaon_precision precision) {
   return sizes[precision];
 }
 
-kaon_status bench_fill(bench *b, kaon_vector *v, const int extents[4]) {
-  size_t n =
-      24u * (size_t)extents[0] * (size_t)extents[1] * (size_t)extents[2] * (size_t)extents[3];
+kaon_status bench_fill(bench *b, kaon_vector *v, const kaon_lattice *lattice) {
+  size_t n = 24u * (size_t)kaon_lattice_volume(lattice) / (size_t)b->info.ranks;
   kaon_status status = KAON_OK;
   if (b->numbers_count != n) { /* Knuth's MMIX generator; the quality does not matter */
     uint64_t state = 1;
@@ -86,11 +90,44 @@ kaon_status bench_fill(bench *b, kaon_vector *v, const int extents[4]) {
   return status;
 }
 
+int bench_stopped(void) {
+  double stopped = signals_interrupted();
+  return ranks_most(&stopped, 1) != KAON_OK || stopped > 0;
+}
+
+kaon_status bench_bandwidth(bench *b) {
+  machine *m = &b->machine, *all = &b->all;
+  (void)bench_stopped(); /* begin together */
+  machine_bandwidth(m);
+  double sums[] = {m->read_gbs, m->triad_gbs, m->copy_gbs, m->fma_gflops[0], m->fma_gflops[1]};
+  const kaon_status status = ranks_sum(sums, 5);
+  *all = (machine){.read_gbs = sums[0],
+                   .triad_gbs = sums[1],
+                   .copy_gbs = sums[2],
+                   .fma_gflops = {sums[3], sums[4]}};
+  return status;
+}
+
+static void describe_ranks(const bench *b) {
+  char overlap[32];
+  if (b->info.ranks == 1) return;
+  cli_say(&b->args->common,
+          "%d ranks by %s%s%s, overlap %s; GFLOPS and bandwidths are those of all together, times "
+          "the slowest rank's\n",
+          b->info.ranks, b->info.communicator, *bench_transport(b) ? ", messages by " : "",
+          bench_transport(b), cli_choice(CLI_OVERLAPS, b->args->common.overlap, overlap));
+}
+
+const char *bench_transport(const bench *b) {
+  return b->info.transport ? b->info.transport : "";
+}
+
 void bench_header(const bench *b) {
-  const machine *m = &b->machine;
+  const machine *m = &b->all;
   int host = bench_on_host(b);
   cli_say(&b->args->common, "kaon %s (%s), %s, %s, %d threads\n", kaon_version(), kaon_commit(),
           b->info.device, *b->info.isa ? b->info.isa : b->info.backend, b->info.threads);
+  describe_ranks(b);
   cli_say(
       &b->args->common,
       "machine: read %.1f GB/s, %s %.1f GB/s, multiply-add %.1f (double) %.1f (single) GFLOPS\n",
@@ -114,18 +151,21 @@ static json_t *describe(const bench *b, const bench_row *r) {
   time_t now = time(NULL);
   struct tm utc;
   if (gmtime_r(&now, &utc)) strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return json_pack("{s:s s:o s:s s:s s:s s:s s:i s:i s:s s:o s:s s:i s:i}", "bench", r->name,
-                   "command", report_string(b->args->common.line), "measured", when, "backend",
-                   b->info.backend, "device", b->info.device, "commit", kaon_commit(), "ranks",
-                   b->info.ranks, "threads", b->info.threads, "isa", b->info.isa, "lattice",
-                   report_ints(r->extents, 4), "precision",
-                   r->precision_text ? r->precision_text : bench_precision(r->precision), "links",
-                   r->links, "columns", r->columns);
+  char overlap[32];
+  return json_pack(
+      "{s:s s:o s:s s:s s:s s:s s:i s:o s:s s:s s:i s:s s:o s:s s:i s:i}", "bench", r->name,
+      "command", report_string(b->args->common.line), "measured", when, "backend", b->info.backend,
+      "device", b->info.device, "commit", kaon_commit(), "ranks", b->info.ranks, "grid",
+      report_ints(r->grid, 4), "transport", bench_transport(b), "overlap",
+      cli_choice(CLI_OVERLAPS, b->args->common.overlap, overlap), "threads", b->info.threads, "isa",
+      b->info.isa, "lattice", report_ints(r->extents, 4), "precision",
+      r->precision_text ? r->precision_text : bench_precision(r->precision), "links", r->links,
+      "columns", r->columns);
 }
 
 json_t *bench_add(bench *b, const bench_row *r) {
   const int *e = r->extents;
-  const machine *m = &b->machine;
+  const machine *m = &b->all;
   const double gflops = 1e-9 * r->flops / r->seconds, gbs = 1e-9 * r->bytes / r->seconds;
   const double peak = m->fma_gflops[r->precision != KAON_DOUBLE];
   const double limit = bench_on_host(b) ? m->triad_gbs : m->read_gbs;
@@ -139,15 +179,19 @@ json_t *bench_add(bench *b, const bench_row *r) {
             100 * gflops / peak);
   else
     cli_say(&b->args->common, "%8s %7s %5.0f%%\n", "-", "-", 100 * gflops / peak);
+  if (b->info.ranks > 1)
+    cli_say(&b->args->common, "    grid %dx%dx%dx%d: %.2f GFLOPS a rank\n", r->grid[0], r->grid[1],
+            r->grid[2], r->grid[3], gflops / b->info.ranks);
   json_t *row = describe(b, r);
   json_t *figures =
-      json_pack("{s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:i s:i}", "seconds",
+      json_pack("{s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:i s:i}", "seconds",
                 report_real(r->seconds), "seconds_min", figure(r->least), "seconds_max",
                 figure(r->most), "issue_seconds", figure(r->issue), "gflops", report_real(gflops),
-                "ideal_gbs", figure(gbs), "limit_gbs", report_real(m->read_gbs), "copy_gbs",
-                report_real(m->copy_gbs), "triad_gbs", report_real(m->triad_gbs), "fma_gflops",
-                report_real(peak), "resident_bytes", figure(r->resident), "calls",
-                r->calls ? r->calls : 1, "samples", r->samples ? r->samples : 1);
+                "gflops_rank", report_real(gflops / b->info.ranks), "ideal_gbs", figure(gbs),
+                "limit_gbs", report_real(m->read_gbs), "copy_gbs", report_real(m->copy_gbs),
+                "triad_gbs", report_real(m->triad_gbs), "fma_gflops", report_real(peak),
+                "resident_bytes", figure(r->resident), "calls", r->calls ? r->calls : 1, "samples",
+                r->samples ? r->samples : 1);
   json_object_update(row, figures);
   json_decref(figures);
   json_array_append_new(b->rows, row);
@@ -188,11 +232,27 @@ static int check_idle(const bench_args *a, int which) {
 }
 
 /* All lattices before any is measured: minutes of the first must not be lost to the last. */
-static int check_lattices(const cli_lattices *list) {
+static int check_lattices(const kaon_context *ctx, const bench_args *a) {
+  const char *option = a->local.count ? "--local-lattice" : "--lattice";
   int code = EXIT_DONE;
-  for (int i = 0; i < list->count && code == EXIT_DONE; i++)
-    code = cli_status(NULL, kaon_lattice_check(NULL, list->extents[i]), "--lattice");
+  for (int i = 0; i < a->lattices.count && code == EXIT_DONE; i++)
+    code = cli_status(ctx, kaon_lattice_check(ctx, a->lattices.extents[i]), option);
   return code;
+}
+
+/* --local-lattice times --grid is --lattice. */
+static int place_lattices(bench_args *a) {
+  if (!a->local.count) return EXIT_DONE;
+  if (a->lattices.count)
+    return cli_wrong("--lattice and --local-lattice both say the extents; leave one of them out");
+  if (!a->grid[0] && ranks_started() < 1)
+    return cli_wrong(
+        "--local-lattice needs --grid: the launcher does not say how many ranks it started");
+  if (!a->grid[0]) memcpy(a->grid, (const int[]){1, 1, 1, ranks_started()}, sizeof a->grid);
+  a->lattices = a->local;
+  for (int i = 0; i < a->lattices.count; i++)
+    for (int mu = 0; mu < 4; mu++) a->lattices.extents[i][mu] *= a->grid[mu];
+  return EXIT_DONE;
 }
 
 /* Seconds of "100us"; NULL: none. Exit status. */
@@ -215,6 +275,15 @@ static int read_delay(const char *text, double *seconds) {
       text);
 }
 
+static int open_machine(bench *b) {
+  (void)bench_stopped(); /* begin together */
+  const char *missing =
+      machine_open(b->info.backend, b->info.threads, ranks_on_node(), &b->machine);
+  if (missing) cli_error("%s", missing);
+  const int code = ranks_agree(missing ? EXIT_DEVICE : EXIT_DONE);
+  return code == EXIT_DONE ? cli_status(b->ctx, bench_bandwidth(b), NULL) : code;
+}
+
 static int run(void *arguments) {
   static const char *const names[] = {"dslash", "vector", "solve"};
   static int (*const benches[])(bench *) = {bench_dslash, bench_vector, bench_solve};
@@ -232,19 +301,16 @@ static int run(void *arguments) {
                             {"--json", a->json},
                             {"--report", a->common.report}};
   int code = check_idle(a, which);
-  if (code == EXIT_DONE) code = check_lattices(&a->lattices);
+  if (code == EXIT_DONE) code = place_lattices(a);
+  if (code == EXIT_DONE && !ranks_launched()) code = check_lattices(NULL, a);
   if (code == EXIT_DONE) code = cli_distinct(paths, 4);
   if (code == EXIT_DONE) code = read_delay(a->reduce_delay, &a->common.reduce_delay);
   if (code != EXIT_DONE) return code;
   signals_stage("measuring", "no results were written");
-  code = cli_context(&a->common, &b.ctx);
+  code = ranks_context(&a->common, a->grid, &b.ctx);
   if (code == EXIT_DONE) code = cli_status(b.ctx, kaon_context_query(b.ctx, &b.info), NULL);
-  const char *missing =
-      code == EXIT_DONE ? machine_open(b.info.backend, b.info.threads, &b.machine) : NULL;
-  if (missing) {
-    cli_error("%s", missing);
-    code = EXIT_DEVICE;
-  }
+  if (code == EXIT_DONE) code = check_lattices(b.ctx, a);
+  if (code == EXIT_DONE) code = open_machine(&b);
   b.rows = json_array();
   if (code == EXIT_DONE) code = benches[which](&b);
   if ((code == EXIT_DONE || code == EXIT_NOT_CONVERGED) && write_rows(&b) != EXIT_DONE)
@@ -264,10 +330,11 @@ const cli_command command_bench = {
     "  kaon bench dslash\n"
     "  kaon bench dslash --lattice 16 16 16 32 --precision single --columns 1\n"
     "  kaon bench solve --gauge config.lime --kappa 0.13 --csw 1.769\n\n"
-    "hop: one parity from the other. ideal GB/s counts every link, spinor and clover block once; "
+    "Under mpirun all ranks measure together: mpirun -np 4 kaon bench dslash --grid 1 1 1 4 "
+    "--local-lattice 32 32 32 64. hop: one parity from the other. ideal GB/s counts every link, "
+    "spinor and clover block once; "
     "lattices that fit the cache are held against the multiply-add peak.",
     options,
     sizeof(bench_args),
     run,
-    NULL,
-    0};
+    NULL};

@@ -55,11 +55,13 @@ static kaon_status dot(void *user) {
 }
 
 static bench_row row_of(const bench_case *c, const char *name) {
-  return (bench_row){.name = name,
-                     .extents = c->field.extents,
-                     .precision = c->precision,
-                     .links = (int)c->reconstruct,
-                     .columns = c->columns};
+  bench_row row = {.name = name,
+                   .extents = c->field.extents,
+                   .precision = c->precision,
+                   .links = (int)c->reconstruct,
+                   .columns = c->columns};
+  kaon_lattice_part(c->field.lattice, NULL, NULL, row.grid);
+  return row;
 }
 
 static double half_volume(const bench_case *c) {
@@ -79,7 +81,8 @@ static kaon_status make_vector(bench_case *c, const kaon_space *space, kaon_vect
     return KAON_OK;
   kaon_vector_destroy(v);
   kaon_status status = kaon_vector_create(c->b->ctx, space, c->precision, c->columns, v);
-  return status == KAON_OK && v != &c->out ? bench_fill(c->b, *v, c->field.extents) : status;
+  if (status == KAON_OK && v != &c->out) status = bench_fill(c->b, *v, c->field.lattice);
+  return kaon_context_agree(c->b->ctx, status);
 }
 
 static kaon_status time_hop(bench_case *c) {
@@ -109,8 +112,8 @@ static kaon_status time_matrix(bench_case *c, int temporal_gauge) {
   if (status == KAON_OK) status = kaon_operator_cost(c->R, c->columns, &cost);
   kaon_operator_destroy(&c->R);
   if (status != KAON_OK) return status;
-  row.flops = cost.flops * c->columns;
-  row.bytes = cost.bytes * c->columns;
+  row.flops = cost.flops * c->columns * c->b->info.ranks;
+  row.bytes = cost.bytes * c->columns * c->b->info.ranks;
   row.resident = row.bytes;
   bench_add(c->b, &row);
   return KAON_OK;

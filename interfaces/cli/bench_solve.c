@@ -21,11 +21,11 @@ static int stop_if_interrupted(void *user, int iteration, int column, double res
 
 typedef struct solve_figures {
   double seconds, flops;
-  double cpu;     /* seconds of this process' threads, of all processors */
+  double cpu;     /* seconds of a process' threads, of all processors; mean over ranks */
   int iterations; /* of the slowest column */
   double residual;
   kaon_stop_reason reason;
-  double joules;  /* of one solve: the mean over all repeats */
+  double joules;  /* of one solve, all ranks together: the mean over all repeats */
   double slowest; /* seconds of a repeat */
   int repeats;
 } solve_figures;
@@ -36,16 +36,44 @@ static double process_seconds(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Whether one more repeat is wanted, by the first rank's clocks: the same on all. */
+static int goes_on(const energy_meter *meter, int done, double all) {
+  enum { repeats = 3 };
+  static const double counted_seconds = 2, long_seconds = 4;
+  double more = ranks_first() &&
+                ((done < repeats && all < long_seconds) || energy_span(meter) < counted_seconds);
+  return ranks_most(&more, 1) == KAON_OK && more > 0;
+}
+
+/* Of all ranks: a counter is a device's, or that of all of a node's processors. */
+static double joules_of_all(const bench *b, const energy_meter *meter) {
+  double joules = energy_since(meter);
+  if (bench_on_host(b) && b->info.local_rank > 0) joules = 0;
+  return ranks_sum(&joules, 1) == KAON_OK ? joules : NAN;
+}
+
+/* One solve, from x = 0; seconds are the slowest rank's, processor time the mean of all. */
+static kaon_status repeat(bench *b, problem *p, const kaon_vector *source, kaon_vector *x,
+                          kaon_column_report *reports, kaon_solve_report *report, double *cpu) {
+  kaon_status status = kaon_vector_zero(x);
+  if (status == KAON_OK) status = kaon_context_synchronise(b->ctx);
+  if (status == KAON_OK && bench_stopped()) status = KAON_ERR_CANCELLED; /* begin together */
+  const double before = process_seconds();
+  if (status == KAON_OK) status = kaon_solver_solve(p->solver, source, x, reports, report);
+  *cpu = (process_seconds() - before) / b->info.ranks;
+  if (status == KAON_OK && bench_stopped()) status = KAON_ERR_CANCELLED;
+  if (status == KAON_OK) status = ranks_most(&report->seconds, 1);
+  return status == KAON_OK ? ranks_sum(cpu, 1) : status;
+}
+
 /* The median of --samples solves would take long for what it tells; the best of `repeats` is kept,
  * or of fewer once they have taken long_seconds. Where there is an energy counter, which moves in
  * steps, they go on for counted_seconds. */
 static kaon_status solve(bench *b, problem *p, int columns, solve_figures *best) {
-  enum { repeats = 3 };
-  static const double counted_seconds = 2, long_seconds = 4;
   const kaon_space *full = kaon_lattice_spinors(p->field.lattice, KAON_FULL);
   kaon_vector *source = NULL, *x = NULL;
   kaon_column_report *reports = calloc((size_t)columns, sizeof *reports);
-  kaon_status status = reports ? KAON_OK : KAON_ERR_MEMORY;
+  kaon_status status = kaon_context_agree(b->ctx, reports ? KAON_OK : KAON_ERR_MEMORY);
   if (status == KAON_OK) status = kaon_vector_create(b->ctx, full, p->precision, columns, &source);
   if (status == KAON_OK) status = kaon_vector_create(b->ctx, full, p->precision, columns, &x);
   if (status == KAON_OK) status = problem_source(p, source);
@@ -54,16 +82,10 @@ static kaon_status solve(bench *b, problem *p, int columns, solve_figures *best)
   double slowest = 0;
   double all = 0;
   int done = 0;
-  for (; status == KAON_OK && ((done < repeats && all < long_seconds) ||
-                               energy_span(&meter) < counted_seconds);
-       done++) {
+  for (; status == KAON_OK && goes_on(&meter, done, all); done++) {
     kaon_solve_report report;
-    status = kaon_vector_zero(x);
-    if (status == KAON_OK) status = kaon_context_synchronise(b->ctx);
-    const double before = process_seconds();
-    if (status == KAON_OK) status = kaon_solver_solve(p->solver, source, x, reports, &report);
-    const double cpu = process_seconds() - before;
-    if (status == KAON_OK && signals_interrupted()) status = KAON_ERR_CANCELLED;
+    double cpu;
+    status = repeat(b, p, source, x, reports, &report, &cpu);
     if (status == KAON_OK) all += report.seconds;
     if (status == KAON_OK && report.seconds > slowest) slowest = report.seconds;
     if (status != KAON_OK || report.seconds >= best->seconds) continue;
@@ -75,7 +97,7 @@ static kaon_status solve(bench *b, problem *p, int columns, solve_figures *best)
       if (reports[k].reason != KAON_CONVERGED) best->reason = reports[k].reason;
     }
   }
-  best->joules = energy_since(&meter) / done;
+  best->joules = status == KAON_OK ? joules_of_all(b, &meter) / done : NAN;
   best->slowest = slowest;
   best->repeats = done;
   kaon_vector_destroy(&source);
@@ -103,7 +125,8 @@ static void add_row(bench *b, const problem *p, int columns, const solve_figures
                    .most = s->slowest,
                    .samples = s->repeats,
                    .flops = s->flops};
-  machine_bandwidth(&b->machine);
+  kaon_lattice_part(p->field.lattice, NULL, NULL, row.grid);
+  (void)bench_bandwidth(b);
   json_t *json = bench_add(b, &row);
   json_object_set_new(json, "iterations", json_integer(s->iterations));
   json_object_set_new(json, "residual", report_real(s->residual));

@@ -406,5 +406,4 @@ const cli_command command_invert = {
     options,
     sizeof(invert_args),
     run,
-    NULL,
-    1};
+    NULL};
