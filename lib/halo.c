@@ -16,7 +16,8 @@ static size_t message_bytes(const kaon_halo *halo, const kaon_faces *faces, int 
 
 static kaon_view view_of(const kaon_halo *halo, void *memory, size_t scales_at) {
   const int scaled = memory != NULL && halo->precision == KAON_HALF;
-  return (kaon_view){.data = memory, .scale = scaled ? (float *)((char *)memory + scales_at) : NULL};
+  return (kaon_view){.data = memory,
+                     .scale = scaled ? (float *)((char *)memory + scales_at) : NULL};
 }
 
 /* Buffers for messages that the communicator carries itself. */
@@ -31,10 +32,10 @@ static int list(const kaon_halo *halo, const kaon_lattice *lattice, kaon_message
   int n = 0;
   for (int dir = 0; dir < KAON_DIRS; dir++) {
     if (!lattice->partitioned[dir % 4]) continue;
-    messages[n] = (kaon_message){
-        .dir = dir,
-        .peer = lattice->peer[dir],
-        .bytes = message_bytes(halo, lattice->faces, dir % 4, &scales_at[n])};
+    messages[n] =
+        (kaon_message){.dir = dir,
+                       .peer = lattice->peer[dir],
+                       .bytes = message_bytes(halo, lattice->faces, dir % 4, &scales_at[n])};
     n++;
   }
   return n;

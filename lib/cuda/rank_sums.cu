@@ -105,9 +105,8 @@ static __global__ void __launch_bounds__(THREADS) mail_kernel(const __grid_const
   if (a.parts & KAON_SUM_SEND)
     for (int i = threadIdx.x; i < items; i += THREADS) {
       const int to = i / values, v = i % values;
-      mail_write(
-          mail_at(a.box.words[to], a.box.ranks, mark, a.box.rank, column * values + v), mark,
-          a.sum.state[column].slot[a.sum.slot[v / 2]][v % 2]);
+      mail_write(mail_at(a.box.words[to], a.box.ranks, mark, a.box.rank, column * values + v), mark,
+                 a.sum.state[column].slot[a.sum.slot[v / 2]][v % 2]);
     }
   if (!(a.parts & KAON_SUM_TAKE)) return;
   if (a.sum.state != NULL) state_prefetch(&a.sum.state[column]);

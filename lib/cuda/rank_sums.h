@@ -25,9 +25,9 @@ typedef struct kaon_sum_call {
  * when we had read it. */
 enum { KAON_MAIL_WORDS = 4 * KAON_SUM_ENTRIES }; /* of one sender and turn */
 typedef struct kaon_mailbox {
-  uint32_t *turn;              /* ours: sums so far */
-  uint32_t *ticket;            /* ours: 0 between sums */
-  uint32_t *complaint;         /* the host's: who waited in vain, for the sentence */
+  uint32_t *turn;      /* ours: sums so far */
+  uint32_t *ticket;    /* ours: 0 between sums */
+  uint32_t *complaint; /* the host's: who waited in vain, for the sentence */
   int rank, ranks;
   uint64_t *words[KAON_PEERS]; /* every rank's, ours among them */
 } kaon_mailbox;

@@ -283,10 +283,11 @@ static kaon_status sum_start(kaon_context *ctx, kaon_column_state *state, int co
   KAON_TRY(drop_sum(ctx));
   r->sum = (kaon_sum_call){.state = state, .columns = columns, .gate = gate};
   if (fill(&r->sum, slots, nslots) < nslots || r->sum.n * columns > KAON_SUM_ENTRIES)
-    return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
-                     "sums over ranks: %d slots of %d columns do not fit one message of %d numbers; "
-                     "solve fewer columns at once",
-                     nslots, columns, (int)KAON_SUM_ENTRIES);
+    return kaon_fail(
+        ctx, KAON_ERR_UNSUPPORTED,
+        "sums over ranks: %d slots of %d columns do not fit one message of %d numbers; "
+        "solve fewer columns at once",
+        nslots, columns, (int)KAON_SUM_ENTRIES);
   if (r->sum.n == 0) return KAON_OK;
   KAON_TRY(r->transport->sum_start(ctx, &r->sum));
   r->under_way = 1;

@@ -9,10 +9,11 @@ static kaon_status open_host(kaon_context *ctx) {
 
 static kaon_status open_direct(kaon_context *ctx) {
   if (!ctx->comm->device_memory)
-    return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
-                     "ranks: the communicator (%s) does not take device memory, as a CUDA-aware MPI "
-                     "would; use transport host, or another MPI",
-                     ctx->comm->ops->name);
+    return kaon_fail(
+        ctx, KAON_ERR_UNSUPPORTED,
+        "ranks: the communicator (%s) does not take device memory, as a CUDA-aware MPI "
+        "would; use transport host, or another MPI",
+        ctx->comm->ops->name);
   return open_host(ctx);
 }
 
@@ -78,11 +79,11 @@ static kaon_status start_host(kaon_device_exchange *e) {
 static kaon_status finish_host(kaon_device_exchange *e) {
   KAON_TRY(kaon_cuda_refuse_recorded(e->ctx, "messages through the host"));
   KAON_TRY(e->ctx->comm->ops->exchange_finish(e->carried));
-  return kaon_cuda_check(e->ctx,
-                         cudaMemcpyAsync((char *)e->shared.mine + e->half, e->host + e->half,
-                                         e->half, cudaMemcpyHostToDevice,
-                                         kaon_cuda_machine_of(e->ctx)->stream),
-                         "messages to the device");
+  return kaon_cuda_check(
+      e->ctx,
+      cudaMemcpyAsync((char *)e->shared.mine + e->half, e->host + e->half, e->half,
+                      cudaMemcpyHostToDevice, kaon_cuda_machine_of(e->ctx)->stream),
+      "messages to the device");
 }
 
 /* ---- sums ---- */
@@ -93,11 +94,11 @@ static kaon_status sum_start(kaon_context *ctx, const kaon_sum_call *call) {
   const int numbers = 2 * call->n * call->columns;
   KAON_TRY(kaon_cuda_refuse_recorded(ctx, "a sum through the host"));
   kaon_rank_sums_pack(&launch, call, r->message);
-  KAON_TRY(kaon_cuda_check(
-      ctx,
-      cudaMemcpyAsync(r->pinned, r->message, (size_t)numbers * sizeof *r->pinned,
-                      cudaMemcpyDeviceToHost, kaon_cuda_machine_of(ctx)->stream),
-      "a sum's way to the host"));
+  KAON_TRY(
+      kaon_cuda_check(ctx,
+                      cudaMemcpyAsync(r->pinned, r->message, (size_t)numbers * sizeof *r->pinned,
+                                      cudaMemcpyDeviceToHost, kaon_cuda_machine_of(ctx)->stream),
+                      "a sum's way to the host"));
   KAON_TRY(waited(ctx, "a sum's way to the host"));
   return kaon_comm_own(ctx->comm)->sum_start(ctx->comm, r->pinned, numbers);
 }
@@ -107,11 +108,11 @@ static kaon_status sum_finish(kaon_context *ctx, const kaon_sum_call *call) {
   const kaon_launch launch = kaon_cuda_launch_of(ctx);
   const int numbers = 2 * call->n * call->columns;
   KAON_TRY(kaon_comm_own(ctx->comm)->sum_finish(ctx->comm));
-  KAON_TRY(kaon_cuda_check(
-      ctx,
-      cudaMemcpyAsync(r->messages, r->pinned, (size_t)numbers * sizeof *r->pinned,
-                      cudaMemcpyHostToDevice, kaon_cuda_machine_of(ctx)->stream),
-      "a sum's way to the device"));
+  KAON_TRY(
+      kaon_cuda_check(ctx,
+                      cudaMemcpyAsync(r->messages, r->pinned, (size_t)numbers * sizeof *r->pinned,
+                                      cudaMemcpyHostToDevice, kaon_cuda_machine_of(ctx)->stream),
+                      "a sum's way to the device"));
   kaon_rank_sums_take(&launch, call, r->messages, 1);
   return KAON_OK;
 }

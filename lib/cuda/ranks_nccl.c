@@ -1,9 +1,10 @@
-/* ranks_nccl.c - NCCL: messages and sums by NVIDIA's library, in a stream beside the queue that forks
- * off it and is joined again by events, so that both can be recorded (in replayed blocks: a loop on
- * the device takes kernels and copies alone, and NCCL may record more). Sums are gathered and added
- * in the order of the ranks, as everywhere. The library is loaded when it is first asked for:
- * nothing is linked, and its few functions are declared here as of its version 2 (NCCL user guide,
- * "Group Calls", "Point To Point Communication Functions", "Collective Communication Functions"). */
+/* ranks_nccl.c - NCCL: messages and sums by NVIDIA's library, in a stream beside the queue that
+ * forks off it and is joined again by events, so that both can be recorded (in replayed blocks: a
+ * loop on the device takes kernels and copies alone, and NCCL may record more). Sums are gathered
+ * and added in the order of the ranks, as everywhere. The library is loaded when it is first asked
+ * for: nothing is linked, and its few functions are declared here as of its version 2 (NCCL user
+ * guide, "Group Calls", "Point To Point Communication Functions", "Collective Communication
+ * Functions"). */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,8 +49,7 @@ struct kaon_nccl {
 static kaon_status check(const kaon_context *ctx, int error, const char *what) {
   if (error == NCCL_OK) return KAON_OK;
   return kaon_fail(ctx, KAON_ERR_COMM, "NCCL: %s failed on rank %d of %d: %s", what,
-                   ctx->comm->rank, ctx->comm->ranks,
-                   kaon_cuda_ranks_of(ctx)->nccl->text(error));
+                   ctx->comm->rank, ctx->comm->ranks, kaon_cuda_ranks_of(ctx)->nccl->text(error));
 }
 
 /* ---- the library ---- */
@@ -90,8 +90,8 @@ static kaon_status load_library(kaon_context *ctx, struct kaon_nccl *n) {
       !find(n->library, "ncclCommDestroy", &n->leave) ||
       !find(n->library, "ncclCommAbort", &n->abort) ||
       !find(n->library, "ncclGroupStart", &n->group_start) ||
-      !find(n->library, "ncclGroupEnd", &n->group_end) ||
-      !find(n->library, "ncclSend", &n->send) || !find(n->library, "ncclRecv", &n->receive) ||
+      !find(n->library, "ncclGroupEnd", &n->group_end) || !find(n->library, "ncclSend", &n->send) ||
+      !find(n->library, "ncclRecv", &n->receive) ||
       !find(n->library, "ncclAllGather", &n->all_gather) || n->version(&version) != NCCL_OK ||
       version < OLDEST)
     return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
@@ -106,11 +106,11 @@ static kaon_status open_streams(kaon_context *ctx, struct kaon_nccl *n) {
   int least = 0, greatest = 0;
   KAON_TRY(kaon_cuda_check(ctx, cudaDeviceGetStreamPriorityRange(&least, &greatest),
                            "asking for priorities"));
-  KAON_TRY(kaon_cuda_check(
-      ctx, cudaStreamCreateWithPriority(&n->aside, cudaStreamNonBlocking, greatest),
-      "a stream for messages"));
-  KAON_TRY(kaon_cuda_check(ctx, cudaEventCreateWithFlags(&n->fork, cudaEventDisableTiming),
-                           "an event"));
+  KAON_TRY(kaon_cuda_check(ctx,
+                           cudaStreamCreateWithPriority(&n->aside, cudaStreamNonBlocking, greatest),
+                           "a stream for messages"));
+  KAON_TRY(
+      kaon_cuda_check(ctx, cudaEventCreateWithFlags(&n->fork, cudaEventDisableTiming), "an event"));
   return kaon_cuda_check(ctx, cudaEventCreateWithFlags(&n->summed, cudaEventDisableTiming),
                          "an event");
 }
@@ -129,11 +129,10 @@ static kaon_status join_ranks(kaon_context *ctx, struct kaon_nccl *n) {
 
 static kaon_status gather_sums(kaon_context *ctx, size_t doubles) {
   const kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
-  return check(
-      ctx,
-      r->nccl->all_gather(r->message, r->messages, doubles, NCCL_DOUBLE, r->nccl->comm,
-                          r->nccl->aside),
-      "gathering a sum");
+  return check(ctx,
+               r->nccl->all_gather(r->message, r->messages, doubles, NCCL_DOUBLE, r->nccl->comm,
+                                   r->nccl->aside),
+               "gathering a sum");
 }
 
 /* The library takes memory when ranks first talk, which it could not while steps are recorded. */

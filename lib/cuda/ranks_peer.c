@@ -8,10 +8,10 @@
  * A context's mailbox (lib/cuda/rank_sums.h):
  *   0     turn        128   ticket         256   trial and farewell, a word a rank     1024  mail
  *
- * Memory goes when nobody writes there any more, which is so once this rank has received the last
- * message; but others may still have it mapped. So it is kept until the context ends, for the next
- * exchange of its size; and then a rank waits for the others' farewell, though not for long: one
- * that failed sends none. */
+ * Nobody writes into an exchange's memory once this rank has received the last message; but others
+ * may still have it mapped when this rank is done with it. So it is kept until the next time that
+ * all ranks share memory, before which they have let go of it, or until the context ends: then a
+ * rank waits for the others' farewell, though not for long: one that failed sends none. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -62,12 +62,20 @@ static void keep_spare(kaon_cuda_ranks *r, void *memory, size_t bytes) {
   r->spares = kept;
 }
 
+static void free_spares(kaon_cuda_ranks *r) {
+  while (r->spares != NULL) {
+    kaon_spare *gone = r->spares;
+    r->spares = gone->next;
+    cudaFree(gone->memory);
+    free(gone);
+  }
+}
+
 static kaon_status take(kaon_context *ctx, size_t bytes, kaon_shared *s) {
   cudaStream_t stream = kaon_cuda_machine_of(ctx)->stream;
   *s = (kaon_shared){.bytes = (bytes + WHOLE - 1) / WHOLE * WHOLE};
   s->mine = take_spare(kaon_cuda_ranks_of(ctx), s->bytes);
-  if (s->mine == NULL)
-    return kaon_cuda_zeroed(ctx, s->bytes, "memory that ranks share", &s->mine);
+  if (s->mine == NULL) return kaon_cuda_zeroed(ctx, s->bytes, "memory that ranks share", &s->mine);
   KAON_TRY(kaon_cuda_check(ctx, cudaMemsetAsync(s->mine, 0, s->bytes, stream),
                            "clearing memory that ranks share"));
   return kaon_cuda_check(ctx, cudaStreamSynchronize(stream), "clearing memory that ranks share");
@@ -97,6 +105,7 @@ kaon_status kaon_cuda_share(kaon_context *ctx, size_t bytes, const unsigned char
   cudaIpcMemHandle_t mine, handles[KAON_PEERS];
   kaon_status status = take(ctx, bytes, s);
   s->theirs[comm->rank] = s->mine;
+  if (comm->ranks == 1) free_spares(kaon_cuda_ranks_of(ctx));
   if (comm->ranks == 1) return status;
   memset(&mine, 0, sizeof mine);
   if (status == KAON_OK)
@@ -105,6 +114,7 @@ kaon_status kaon_cuda_share(kaon_context *ctx, size_t bytes, const unsigned char
   KAON_TRY(kaon_agree(ctx, status)); /* it is 0 everywhere */
   KAON_TRY(kaon_cuda_gather_words(ctx, (const uint32_t *)(const void *)&mine, WORDS_OF_HANDLE,
                                   (uint32_t *)(void *)handles));
+  free_spares(kaon_cuda_ranks_of(ctx)); /* all ranks are here */
   return kaon_agree(ctx, map(ctx, wanted, handles, s));
 }
 
@@ -130,10 +140,9 @@ static kaon_status tell(kaon_context *ctx, uint32_t word) {
   for (int i = 0; i < comm->ranks; i++) {
     char *to = r->mail.theirs[i];
     if (i == comm->rank || to == NULL) continue;
-    KAON_TRY(kaon_cuda_check(ctx,
-                             cudaMemcpy(to + WORDS + 4 * comm->rank, &word, sizeof word,
-                                        cudaMemcpyHostToDevice),
-                             "writing to another rank's device"));
+    KAON_TRY(kaon_cuda_check(
+        ctx, cudaMemcpy(to + WORDS + 4 * comm->rank, &word, sizeof word, cudaMemcpyHostToDevice),
+        "writing to another rank's device"));
   }
   return kaon_cuda_check(ctx, cudaStreamSynchronize(NULL), "writing to another rank's device");
 }
@@ -171,14 +180,15 @@ static kaon_status prove(kaon_context *ctx) {
   return kaon_agree(ctx, status);
 }
 
-/* Where a kernel says for whom it waited in vain: the host's, for the device's memory is lost then. */
+/* Where a kernel says for whom it waited in vain: the host's, for the device's memory is lost then.
+ */
 static kaon_status take_complaint(kaon_context *ctx) {
   kaon_cuda_machine *machine = kaon_cuda_machine_of(ctx);
   void *words = NULL;
   if (machine->complaint != NULL) return KAON_OK;
-  KAON_TRY(kaon_cuda_check(
-      ctx, cudaHostAlloc(&words, LINE, cudaHostAllocMapped | cudaHostAllocPortable),
-      "pinned memory for complaints"));
+  KAON_TRY(kaon_cuda_check(ctx,
+                           cudaHostAlloc(&words, LINE, cudaHostAllocMapped | cudaHostAllocPortable),
+                           "pinned memory for complaints"));
   memset(words, 0, LINE);
   machine->complaint = words;
   return KAON_OK;
@@ -232,12 +242,7 @@ static void close_peer(kaon_context *ctx) {
   if (proven) farewell(ctx);
   kaon_cuda_unshare(ctx, &r->mail);
   memset(&r->box, 0, sizeof r->box);
-  while (r->spares != NULL) {
-    kaon_spare *gone = r->spares;
-    r->spares = gone->next;
-    cudaFree(gone->memory);
-    free(gone);
-  }
+  free_spares(r);
 }
 
 /* ---- exchanges ---- */
