@@ -107,22 +107,27 @@ static kaon_status broadcast(kaon_comm *comm, void *data, size_t bytes, int root
 
 /* ---- exchanges ---- */
 
-static kaon_status declare(kaon_exchange *exchange, const kaon_message *m, int i, int n) {
+/* Pieces that a message goes in: an int counts its bytes. */
+static int pieces_of(const kaon_comm *comm, const kaon_message *m) {
+  return m->bytes > 0 ? (int)((m->bytes - 1) / comm->piece) + 1 : 1;
+}
+
+/* One piece of message m: requests i and, of n, n + i. A tag for each direction and piece, for
+ * persistent requests start in any order. */
+static kaon_status declare(kaon_exchange *exchange, const kaon_message *m, int piece, int i,
+                           int n) {
   const kaon_comm *comm = exchange->comm;
   const MPI_Comm mpi = self_of(comm)->comm;
   const int back = (m->dir + KAON_DIRS / 2) % KAON_DIRS;
-  if (m->bytes > INT_MAX)
-    return kaon_fail(comm->ctx, KAON_ERR_UNSUPPORTED,
-                     "exchange: a face of %zu bytes, but at most %d go into one message; take "
-                     "fewer columns at once or more ranks",
-                     m->bytes, INT_MAX);
+  const size_t begin = (size_t)piece * comm->piece, left = m->bytes - begin;
+  const int bytes = (int)(left < comm->piece ? left : comm->piece);
   KAON_TRY(check(comm,
-                 MPI_Recv_init(m->receive, (int)m->bytes, MPI_BYTE, m->peer, back, mpi,
-                               &exchange->requests[i]),
+                 MPI_Recv_init((char *)m->receive + begin, bytes, MPI_BYTE, m->peer,
+                               piece * KAON_DIRS + back, mpi, &exchange->requests[i]),
                  "declaring a receive"));
   return check(comm,
-               MPI_Send_init(m->send, (int)m->bytes, MPI_BYTE, m->peer, m->dir, mpi,
-                             &exchange->requests[n + i]),
+               MPI_Send_init((char *)m->send + begin, bytes, MPI_BYTE, m->peer,
+                             piece * KAON_DIRS + m->dir, mpi, &exchange->requests[n + i]),
                "declaring a send");
 }
 
@@ -139,15 +144,19 @@ static void exchange_destroy(kaon_exchange **exchange) {
 
 static kaon_status exchange_create(kaon_comm *comm, const kaon_message *messages, int n,
                                    kaon_exchange **exchange) {
-  kaon_exchange *made = malloc(sizeof *made + 2 * (size_t)n * sizeof made->requests[0]);
+  int all = 0, next = 0;
+  for (int i = 0; i < n; i++) all += pieces_of(comm, &messages[i]);
+  kaon_exchange *made = malloc(sizeof *made + 2 * (size_t)all * sizeof made->requests[0]);
   *exchange = NULL;
   if (made == NULL)
     return kaon_fail(comm->ctx, KAON_ERR_MEMORY, "exchange: no host memory for %d messages", n);
   made->comm = comm;
-  made->n = 2 * n;
-  for (int i = 0; i < 2 * n; i++) made->requests[i] = MPI_REQUEST_NULL;
+  made->n = 2 * all;
+  for (int i = 0; i < 2 * all; i++) made->requests[i] = MPI_REQUEST_NULL;
   kaon_status status = KAON_OK;
-  for (int i = 0; i < n && status == KAON_OK; i++) status = declare(made, &messages[i], i, n);
+  for (int i = 0; i < n; i++)
+    for (int p = 0; p < pieces_of(comm, &messages[i]) && status == KAON_OK; p++)
+      status = declare(made, &messages[i], p, next++, all);
   if (status != KAON_OK)
     exchange_destroy(&made);
   else
@@ -262,7 +271,12 @@ kaon_status kaon_comm_ranks_create(kaon_context *ctx, const void *handle, kaon_c
     free(self);
     return kaon_fail(ctx, KAON_ERR_MEMORY, "MPI: no host memory");
   }
-  *made = (kaon_comm){.ops = &mpi_ops, .ctx = ctx, .ranks = 1, .local_ranks = 1, .self = self};
+  *made = (kaon_comm){.ops = &mpi_ops,
+                      .ctx = ctx,
+                      .ranks = 1,
+                      .local_ranks = 1,
+                      .piece = INT_MAX / 64 * 64,
+                      .self = self};
   self->comm = MPI_COMM_NULL;
   const kaon_status status = open_comm(made, handle);
   if (status != KAON_OK)

@@ -2,6 +2,7 @@
  * the application or the default one. What QMP lacks is put together from what it has: numbers of
  * all ranks are gathered by a sum of arrays that are 0 but for a rank's own place, which no order
  * of adding changes; bytes of another rank than 0 go there first. Sums over ranks are not split. */
+#include <limits.h>
 #include <qmp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,6 +148,13 @@ static kaon_status exchange_create(kaon_comm *comm, const kaon_message *messages
   *exchange = NULL;
   if (n > MESSAGES_MAX)
     return kaon_fail(comm->ctx, KAON_ERR_INTERNAL, "QMP: an exchange of %d messages", n);
+  for (int i = 0; i < n; i++)
+    if (messages[i].bytes > INT_MAX)
+      return kaon_fail(
+          comm->ctx, KAON_ERR_UNSUPPORTED,
+          "exchange: a message of %zu bytes, but over QMP at most %d go into one; take "
+          "fewer columns at once, more ranks, or MPI",
+          messages[i].bytes, INT_MAX);
   kaon_exchange *made = calloc(1, sizeof *made);
   if (made == NULL)
     return kaon_fail(comm->ctx, KAON_ERR_MEMORY, "exchange: no host memory for %d messages", n);

@@ -9,13 +9,23 @@
 
 #include "tests/util/partition.h"
 
+/* What is tried on the CPU's best alone, and on a device. */
+static const int machines[] = {MACHINE_CPU, MACHINE_CUDA};
+enum { MACHINES = sizeof machines / sizeof *machines };
+
+static int lacks(int machine) {
+  const char *only = getenv("KAON_TEST_MACHINE");
+  if (machine != MACHINE_CPU) return machine_lacks(machine);
+  return only != NULL && strcmp(only, machine_name(MACHINE_CUDA)) == 0;
+}
+
 /* check: guard pages and poisoned memory. */
 static int open_pair(partition_pair *pair, int isa, const int extents[4], int mask,
                      kaon_boundary boundary, int check) {
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
   kaon_context *whole = NULL, *part = NULL;
   options.threads = 2;
-  if (isa > KAON_ISA_AUTO && !kaon_cpu_has((kaon_isa)isa)) return 0;
+  if (lacks(isa)) return 0;
   must(NULL, machine_open(isa, options, &whole));
   options.check = check;
   must(NULL, machine_open(isa, options, &part));
@@ -39,7 +49,7 @@ static void hops_across_every_subset_of_faces(void **state) {
 
 static void everything_on_every_shape(void **state) {
   (void)state;
-  for (int isa = KAON_ISA_SCALAR; isa <= KAON_ISA_AVX512; isa++)
+  for (int isa = KAON_ISA_SCALAR; isa <= MACHINE_LAST; isa++)
     for (int shape = 0; shape < 4; shape++) {
       partition_pair pair;
       if (!open_pair(&pair, isa, shapes[shape], 15, shape % 2 ? KAON_PERIODIC : KAON_ANTIPERIODIC,
@@ -55,9 +65,10 @@ static void everything_on_every_shape(void **state) {
 
 static void links_across_every_subset_of_faces(void **state) {
   (void)state;
-  for (int mask = 1; mask < 15; mask++) {
+  for (int i = 0; i < 14 * MACHINES; i++) {
+    const int mask = i % 14 + 1;
     partition_pair pair;
-    open_pair(&pair, MACHINE_CPU, shapes[mask % 4], mask, KAON_ANTIPERIODIC, 0);
+    if (!open_pair(&pair, machines[i / 14], shapes[mask % 4], mask, KAON_ANTIPERIODIC, 0)) continue;
     partition_check_links(&pair);
     partition_check_operators(&pair, KAON_DOUBLE);
     partition_close(&pair);
@@ -66,9 +77,10 @@ static void links_across_every_subset_of_faces(void **state) {
 
 static void solvers_across_faces(void **state) {
   (void)state;
-  for (int mask = 8; mask < 16; mask += 7) {
+  for (int i = 0; i < 2 * MACHINES; i++) {
+    const int mask = i % 2 ? 15 : 8;
     partition_pair pair;
-    open_pair(&pair, MACHINE_CPU, shapes[0], mask, KAON_ANTIPERIODIC, 0);
+    if (!open_pair(&pair, machines[i / 2], shapes[0], mask, KAON_ANTIPERIODIC, 0)) continue;
     partition_check_solvers(&pair);
     partition_close(&pair);
   }

@@ -30,10 +30,13 @@ static inline int world_size(void) {
   return ranks;
 }
 
+/* On the machine that KAON_TEST_MACHINE names: a CUDA device, or else the CPU. */
 static inline kaon_context_options ranks_options(int isa) {
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
-  options.backend = KAON_BACKEND_CPU;
-  options.isa = (kaon_isa)isa;
+  const char *only = getenv("KAON_TEST_MACHINE");
+  const int cuda = only != NULL && strcmp(only, machine_name(MACHINE_CUDA)) == 0;
+  options.backend = cuda ? KAON_BACKEND_CUDA : KAON_BACKEND_CPU;
+  options.isa = cuda ? KAON_ISA_AUTO : (kaon_isa)isa;
   options.threads = 1;
   return options;
 }

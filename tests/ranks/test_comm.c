@@ -81,11 +81,11 @@ static void numbers_and_bytes_reach_whom_they_are_for(void **state) {
 
 /* On a ring in each direction: with one rank the neighbour is oneself, with two it is the same on
  * both sides, and only the direction tells the messages apart. */
-static void exchanges_tell_directions_apart(void **state) {
-  (void)state;
+static void tell_directions_apart(size_t piece) {
   enum { N = 3000 };
   kaon_context *ctx = ranks_open(KAON_ISA_AUTO, NULL);
   kaon_comm *comm = ctx->comm;
+  if (piece > 0) comm->piece = piece;
   kaon_message messages[KAON_DIRS];
   static double send[KAON_DIRS][N], receive[KAON_DIRS][N];
   for (int dir = 0; dir < KAON_DIRS; dir++) {
@@ -116,6 +116,17 @@ static void exchanges_tell_directions_apart(void **state) {
   comm->ops->exchange_destroy(&exchange);
   assert_null(exchange);
   kaon_context_destroy(&ctx);
+}
+
+static void exchanges_tell_directions_apart(void **state) {
+  (void)state;
+  tell_directions_apart(0);
+}
+
+/* Messages that are longer than what one may be: in four or so pieces, the last one shorter. */
+static void long_messages_go_in_pieces(void **state) {
+  (void)state;
+  tell_directions_apart(6400);
 }
 
 static void an_empty_exchange_does_nothing(void **state) {
@@ -289,6 +300,7 @@ static const struct CMUnitTest comm[] = {
     cmocka_unit_test(long_sums_and_not_finite_ones),
     cmocka_unit_test(numbers_and_bytes_reach_whom_they_are_for),
     cmocka_unit_test(exchanges_tell_directions_apart),
+    cmocka_unit_test(long_messages_go_in_pieces),
     cmocka_unit_test(an_empty_exchange_does_nothing),
     cmocka_unit_test(all_ranks_return_the_first_failure),
     cmocka_unit_test(a_tolerated_failure_is_not_the_next_one),

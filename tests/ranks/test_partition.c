@@ -135,6 +135,75 @@ static void memory_that_one_rank_lacks(void **state) {
   kaon_context_destroy(&ctx);
 }
 
+/* A call's status, which has to be everybody's. */
+static int all_well(kaon_status mine) {
+  int number = (int)mine, lowest = 0, highest = 0;
+  MPI_Allreduce(&number, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  MPI_Allreduce(&number, &highest, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  assert_int_equal(lowest, highest);
+  return mine == KAON_OK;
+}
+
+typedef struct {
+  kaon_lattice *lattice;
+  kaon_gauge *gauge, *other;
+  kaon_operator *M, *A;
+  kaon_vector *v;
+} objects;
+
+static int links_of_all_kinds(kaon_context *ctx, objects *o) {
+  kaon_heatbath_options heatbath = KAON_HEATBATH_OPTIONS_INIT;
+  kaon_observables observables;
+  return all_well(kaon_lattice_create(ctx, extents, KAON_ANTIPERIODIC, &o->lattice)) &&
+         all_well(kaon_gauge_create(o->lattice, KAON_SINGLE, KAON_RECONSTRUCT_12, &o->gauge)) &&
+         all_well(kaon_gauge_random(o->gauge, 3)) &&
+         all_well(kaon_gauge_create(o->lattice, KAON_HALF, KAON_RECONSTRUCT_8, &o->other)) &&
+         all_well(kaon_gauge_copy(o->other, o->gauge)) && all_well(kaon_gauge_project(o->gauge)) &&
+         all_well(kaon_gauge_heatbath(o->gauge, &heatbath, 1)) &&
+         all_well(kaon_gauge_measure(o->gauge, &observables)) &&
+         all_well(kaon_gauge_temporal(o->other, o->gauge)) &&
+         all_well(kaon_gauge_temporal(o->gauge, o->gauge));
+}
+
+static int operators_and_vectors(kaon_context *ctx, objects *o) {
+  const kaon_space *space = kaon_lattice_spinors(o->lattice, KAON_FULL);
+  kaon_dirac_options dirac = KAON_DIRAC_OPTIONS_INIT;
+  kaon_even_odd_options even_odd = KAON_EVEN_ODD_OPTIONS_INIT;
+  double pion[8];
+  dirac.csw = 1;
+  dirac.kappa = 0.1;
+  even_odd.temporal_gauge = 1;
+  return all_well(kaon_dirac_create(o->gauge, &dirac, &o->M)) &&
+         all_well(kaon_dirac_even_odd(o->M, &even_odd, &o->A)) &&
+         all_well(kaon_vector_create(ctx, space, KAON_HALF, 12, &o->v)) &&
+         all_well(kaon_source_gauss(o->v, 1)) && all_well(kaon_correlator_pion(o->v, 0, pion));
+}
+
+/* Whatever it is that the last rank has no memory for, no rank waits for another. */
+static void nobody_waits_for_a_rank_without_memory(void **state) {
+  (void)state;
+  const int last = world_size() - 1;
+  int tries = 0, well = 0;
+  for (double limit = 1 << 18; !well; limit *= 1.07) {
+    kaon_context_options options = ranks_options(KAON_ISA_AUTO);
+    kaon_context *ctx = NULL;
+    objects o = {NULL, NULL, NULL, NULL, NULL, NULL};
+    if (world_rank() == last) options.memory_limit = (int64_t)limit;
+    well = all_well(kaon_context_create_ranks(&options, NULL, NULL, &ctx)) &&
+           links_of_all_kinds(ctx, &o) && operators_and_vectors(ctx, &o);
+    kaon_vector_destroy(&o.v);
+    kaon_operator_destroy(&o.A);
+    kaon_operator_destroy(&o.M);
+    kaon_gauge_destroy(&o.other);
+    kaon_gauge_destroy(&o.gauge);
+    kaon_lattice_destroy(&o.lattice);
+    kaon_context_destroy(&ctx);
+    tries++;
+  }
+  printf("  %d limits\n", tries);
+  assert_true(tries > 10);
+}
+
 /* Clover blocks that cannot be inverted on the last rank alone: all links are 1 but one there,
  * diag(z, conj z, 1), which is in one leaf of the sites beside it. So F = +- Im z / 4 there, and A
  * has the eigenvalues 1 +- kappa csw F. */
@@ -185,6 +254,7 @@ static const struct CMUnitTest partition[] = {
     cmocka_unit_test(a_grid_is_chosen),
     cmocka_unit_test(a_lattice_that_the_grid_does_not_divide_is_refused),
     cmocka_unit_test(memory_that_one_rank_lacks),
+    cmocka_unit_test(nobody_waits_for_a_rank_without_memory),
     cmocka_unit_test(a_block_that_is_singular_on_one_rank),
 };
 RANKS_MAIN(partition)

@@ -30,8 +30,9 @@ void partition_open(partition_pair *pair, kaon_context *whole, kaon_context *par
   char cuts[5] = "";
   for (int mu = 0; mu < 4; mu++)
     if (l->partitioned[mu]) cuts[strlen(cuts)] = "xyzt"[mu];
-  snprintf(pair->name, sizeof pair->name, "%s %dx%dx%dx%d [%s] on %dx%dx%dx%d", part->backend->isa,
-           extents[0], extents[1], extents[2], extents[3], cuts, l->grid[0], l->grid[1], l->grid[2],
+  snprintf(pair->name, sizeof pair->name, "%s %dx%dx%dx%d [%s] on %dx%dx%dx%d",
+           part->backend->isa[0] != '\0' ? part->backend->isa : part->backend->name, extents[0],
+           extents[1], extents[2], extents[3], cuts, l->grid[0], l->grid[1], l->grid[2],
            l->grid[3]);
 }
 
