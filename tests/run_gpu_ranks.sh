@@ -22,6 +22,8 @@ out=${OUT:-$build/results}
 backend=${KAON_RANKS_BACKEND:-cuda}
 read -r -a base <<<"${KAON_RANKS_LATTICE:-32 32 32 64}"
 read -r -a dd <<<"${KAON_RANKS_DD:---solver gcr --preconditioner schwarz}"
+small=(--lattice $((base[0] / 2)) $((base[1] / 2)) $((base[2] / 2)) $((base[3] / 4)) # of the size that a rank has of many
+  --lattice $((base[0] / 2)) $((base[1] / 2)) $((base[2] / 2)) $((base[3] / 8)))
 failures=0
 mkdir -p "$out" "$build"
 out=$(cd "$out" && pwd)
@@ -153,7 +155,7 @@ tests() {
 dslash() {
   local x=${base[0]} y=${base[1]} z=${base[2]} t=${base[3]} common=(dslash --columns 1 --reconstruct 12) n
   local strong=(--lattice "$x" "$y" "$z" "$t") overlap
-  step dslash 1 40 "${common[@]}" "${strong[@]}" --lattice "$x" "$y" "$z" $((t / 2)) --lattice "$x" "$y" "$z" $((t / 4))
+  step dslash 1 45 "${common[@]}" "${strong[@]}" --lattice "$x" "$y" "$z" $((t / 2)) --lattice "$x" "$y" "$z" $((t / 4)) "${small[@]}"
   for n in $(printf '%s\n' "${sizes[@]}" | sort -rn); do
     [ "$n" -gt 1 ] || continue
     for overlap in fused staged none; do
@@ -170,8 +172,10 @@ solve() {
   local n
   problem "${base[@]}"
   for n in $(printf '%s\n' "${sizes[@]}" | sort -rn); do
+    [ "$n" -gt 1 ] || problem+=(--lattice "${base[@]:0:3}" $((base[3] / 4)) "${small[@]}") # what a rank has of many
     step solve "$n" 30 "${problem[@]}" --tol 1e-10 --solver cg --stop normal --precision half --grid 1 1 1 "$n"
     step solve "$n" 30 "${problem[@]}" --tol 1e-10 --solver bicgstab --stop schur --precision half --grid 1 1 1 "$n"
+    step solve "$n" 30 "${problem[@]}" --tol 1e-10 "${dd[@]}" --precision half --grid 1 1 1 "$n"
   done
 }
 
@@ -206,8 +210,8 @@ volume() {
 
 # What a sum over ranks costs a small solve, and what the pipelined method hides of it.
 pipelined() {
-  local n=$((sizes[-1] < 2 ? sizes[-1] : 2)) method small=$((base[0] / 2))
-  problem $small $small $small $small
+  local n=$((sizes[-1] < 2 ? sizes[-1] : 2)) method side=$((base[0] / 2))
+  problem $side $side $side $side
   for method in cg pipecg; do
     step pipelined $n 25 "${problem[@]}" --tol 1e-10 --precision single --solver $method --grid 1 1 1 $n
     step pipelined $n 25 "${problem[@]}" --tol 1e-10 --precision single --solver $method --grid 1 1 1 $n --reduce-delay 100us

@@ -57,18 +57,23 @@ static double ghost_bytes(int precision) {
 }
 
 /* What a rank sends for one hop, that stays on its node and that leaves it: in each divided
- * direction two faces of one parity. Directions in which ranks stand farther apart than a node is
- * wide leave it. */
+ * direction two faces of one parity. Of the rank that sends most to other nodes: both faces where
+ * neighbours in the direction are never on one node, one where those at the node's edge are not. */
 static void bytes_of(const model_place *at, const model_network *network, int precision,
                      double *inside, double *outside) {
   const double half = 0.5 * model_sites(at);
   int reach = 1;
   *inside = *outside = 0;
   for (int mu = 0; mu < 4; mu++) {
+    const int apart = reach; /* numbers of neighbours in mu differ by this */
     reach *= at->grid[mu];
     if (at->grid[mu] == 1) continue;
-    const double bytes = 2 * ghost_bytes(precision) * half * at->grid[mu] / at->lattice[mu];
-    *(network != NULL && reach > network->node ? outside : inside) += bytes;
+    const double face = ghost_bytes(precision) * half * at->grid[mu] / at->lattice[mu];
+    const int leave = network == NULL || reach <= network->node ? 0
+                      : apart >= network->node                  ? 2
+                                                                : 1;
+    *outside += leave * face;
+    *inside += (2 - leave) * face;
   }
 }
 
@@ -192,7 +197,7 @@ void model_fit_solves(model *m, model_solve *solves, int count) {
 }
 
 double model_steps(const model_method *method, double sites) {
-  if (method->growth >= 0 || sites >= method->at_sites) return method->steps;
+  if (method->growth >= 0) return method->steps;
   return method->steps * exp(method->growth * log2(sites / method->at_sites));
 }
 
