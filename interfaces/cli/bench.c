@@ -59,6 +59,18 @@ static const cli_option options[] = {
      "every sum over ranks takes at least so long, as in 100us or 0.1ms, of a single rank too: "
      "what "
      "a solver waits for, and what it hides"},
+    {CLI_CHOICE, "outer", "double|single", "double", OWN(outer), 0, 0,
+     "precision of the solution; --precision is that of the inner iteration"},
+    {CLI_FLAG, "effective", NULL, NULL, OWN(effective), 0, 0,
+     "say which GFLOPS BiCGStab in single precision would need to be as fast"},
+    {CLI_GROUP, "For bench scaling alone:", NULL, NULL, 0, 0, 0, NULL},
+    {CLI_TEXTS, "model", "FILE.json", NULL, OWN(models), 0, 0,
+     "repeatable: fit a model to these rows and foretell strong scaling; measure nothing"},
+    {CLI_TEXT, "latency", "TIME", "5us", OWN(latency), 0, 0,
+     "of the model: a message, and a sum, between nodes"},
+    {CLI_REAL, "bandwidth", "GBS", "45", OWN(network_bandwidth), 1e-3, 1e6,
+     "of the model: GB/s between nodes a rank"},
+    {CLI_INT, "node", "N", "8", OWN(node), 1, 4096, "of the model: ranks of a node"},
     {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
 
 const char *bench_precision(kaon_precision precision) {
@@ -209,25 +221,37 @@ static int write_rows(bench *b) {
   return code;
 }
 
+static const char *const names[] = {"dslash", "vector", "solve", "scaling"};
+
 /* An option that the chosen benchmark does not look at would be obeyed by nobody. */
 static int check_idle(const bench_args *a, int which) {
-  static const char *const names[] = {"dslash", "vector", "solve"};
+  static const char *const of_models[] = {"latency", "bandwidth", "node"};
   static const struct {
     const char *option;
-    unsigned used; /* bit 0: by dslash, 1: vector, 2: solve */
-  } options_of[] = {{"reconstruct", 5}, {"calls", 3},
-                    {"samples", 3},     {"gauge", 4},
-                    {"action", 4},      {"ignore-checksum", 4},
-                    {"kappa", 4},       {"csw", 4},
-                    {"solver", 4},      {"tol", 4},
-                    {"stop", 4},        {"max-iter", 4},
-                    {"refinement", 4},  {"even-odd", 4},
-                    {"set", 4},         {"temporal-gauge", 5},
-                    {"reduce-delay", 4}};
+    unsigned used; /* bit 0: by dslash, 1: vector, 2: solve, 3: scaling */
+  } options_of[] = {{"reconstruct", 13}, {"calls", 11},
+                    {"samples", 11},     {"gauge", 4},
+                    {"action", 12},      {"ignore-checksum", 4},
+                    {"kappa", 12},       {"csw", 12},
+                    {"solver", 4},       {"tol", 12},
+                    {"stop", 4},         {"max-iter", 12},
+                    {"refinement", 12},  {"even-odd", 12},
+                    {"set", 12},         {"temporal-gauge", 13},
+                    {"reduce-delay", 4}, {"outer", 12},
+                    {"effective", 4},    {"model", 8},
+                    {"latency", 8},      {"bandwidth", 8},
+                    {"node", 8}};
   for (size_t i = 0; i < sizeof options_of / sizeof *options_of; i++)
     if (!(options_of[i].used >> which & 1) && cli_given(&a->common, options_of[i].option))
       return cli_wrong("--%s has no effect on bench %s; leave it out%s", options_of[i].option,
-                       names[which], options_of[i].used == 4 ? ", or run bench solve" : "");
+                       names[which],
+                       options_of[i].used == 4   ? ", or run bench solve"
+                       : options_of[i].used == 8 ? ", or run bench scaling"
+                                                 : "");
+  if (!a->models.count)
+    for (size_t i = 0; i < sizeof of_models / sizeof *of_models; i++)
+      if (cli_given(&a->common, of_models[i]))
+        return cli_wrong("--%s is for --model FILE.json, which is missing", of_models[i]);
   return EXIT_DONE;
 }
 
@@ -241,8 +265,8 @@ static int check_lattices(const kaon_context *ctx, const bench_args *a) {
 }
 
 /* --local-lattice times --grid is --lattice. */
-static int place_lattices(bench_args *a) {
-  if (!a->local.count) return EXIT_DONE;
+static int place_lattices(bench_args *a, int scaling) {
+  if (!a->local.count || scaling) return EXIT_DONE; /* bench scaling takes both */
   if (a->lattices.count)
     return cli_wrong("--lattice and --local-lattice both say the extents; leave one of them out");
   if (!a->grid[0] && ranks_started() < 1)
@@ -256,7 +280,7 @@ static int place_lattices(bench_args *a) {
 }
 
 /* Seconds of "100us"; NULL: none. Exit status. */
-static int read_delay(const char *text, double *seconds) {
+static int read_time(const char *option, const char *text, double *seconds) {
   static const struct {
     const char *name;
     double seconds;
@@ -270,9 +294,8 @@ static int read_delay(const char *text, double *seconds) {
     if (*seconds >= 0 && *seconds <= 1) return EXIT_DONE;
   }
   return cli_wrong(
-      "--reduce-delay is %s; it must be a time from 0 to 1 s with its unit, ns, us, ms or s, as in "
-      "100us",
-      text);
+      "--%s is %s; it must be a time from 0 to 1 s with its unit, ns, us, ms or s, as in 100us",
+      option, text);
 }
 
 static int open_machine(bench *b) {
@@ -285,14 +308,13 @@ static int open_machine(bench *b) {
 }
 
 static int run(void *arguments) {
-  static const char *const names[] = {"dslash", "vector", "solve"};
-  static int (*const benches[])(bench *) = {bench_dslash, bench_vector, bench_solve};
+  static int (*const benches[])(bench *) = {bench_dslash, bench_vector, bench_solve, bench_scaling};
   bench_args *a = arguments;
   bench b = {.args = a};
   int which = 0;
-  while (which < 3 && strcmp(a->common.operand, names[which]) != 0) which++;
-  if (which == 3)
-    return cli_wrong("bench %s is not there; it is one of dslash, vector, solve",
+  while (which < 4 && strcmp(a->common.operand, names[which]) != 0) which++;
+  if (which == 4)
+    return cli_wrong("bench %s is not there; it is one of dslash, vector, solve, scaling",
                      a->common.operand);
   a->problem.mass = NAN;
   if (isnan(a->problem.csw) && a->problem.action == 1) a->problem.csw = 1; /* clover */
@@ -301,11 +323,13 @@ static int run(void *arguments) {
                             {"--json", a->json},
                             {"--report", a->common.report}};
   int code = check_idle(a, which);
-  if (code == EXIT_DONE) code = place_lattices(a);
+  if (code == EXIT_DONE) code = place_lattices(a, which == 3);
   if (code == EXIT_DONE && !ranks_launched()) code = check_lattices(NULL, a);
   if (code == EXIT_DONE) code = cli_distinct(paths, 4);
-  if (code == EXIT_DONE) code = read_delay(a->reduce_delay, &a->common.reduce_delay);
-  if (code != EXIT_DONE) return code;
+  if (code == EXIT_DONE) code = read_time("reduce-delay", a->reduce_delay, &a->common.reduce_delay);
+  if (code == EXIT_DONE) code = read_time("latency", a->latency, &a->network_latency);
+  if (code == EXIT_DONE && a->models.count) code = ranks_first() ? bench_model(a) : EXIT_DONE;
+  if (code != EXIT_DONE || a->models.count) return code;
   signals_stage("measuring", "no results were written");
   code = ranks_context(&a->common, a->grid, &b.ctx);
   if (code == EXIT_DONE) code = cli_status(b.ctx, kaon_context_query(b.ctx, &b.info), NULL);
@@ -325,11 +349,13 @@ static int run(void *arguments) {
 const cli_command command_bench = {
     "bench",
     "Measure speed, beside what the machine can do at best.",
-    "dslash|vector|solve",
+    "dslash|vector|solve|scaling",
     "Examples:\n"
     "  kaon bench dslash\n"
     "  kaon bench dslash --lattice 16 16 16 32 --precision single --columns 1\n"
-    "  kaon bench solve --gauge config.lime --kappa 0.13 --csw 1.769\n\n"
+    "  kaon bench solve --gauge config.lime --kappa 0.13 --csw 1.769\n"
+    "  kaon bench scaling --json one.json; mpirun -np 4 kaon bench scaling --json four.json\n"
+    "  kaon bench scaling --model one.json --model four.json --bandwidth 45\n\n"
     "Under mpirun all ranks measure together: mpirun -np 4 kaon bench dslash --grid 1 1 1 4 "
     "--local-lattice 32 32 32 64. hop: one parity from the other. ideal GB/s counts every link, "
     "spinor and clover block once; "

@@ -18,6 +18,13 @@ typedef struct bench_args {
   const char *json;
   problem_args problem; /* solve */
   const char *reduce_delay;
+  int outer;     /* solve: index into double|single */
+  int effective; /* solve: figures in terms of a BiCGStab in single precision */
+  /* scaling: rows of earlier runs, what is assumed between nodes */
+  cli_texts models;
+  const char *latency;
+  double network_latency, network_bandwidth; /* s, GB/s */
+  int node;
 } bench_args;
 
 typedef struct bench {
@@ -29,6 +36,8 @@ typedef struct bench {
   json_t *rows;
   double *numbers; /* of bench_fill: one column of this rank's part of the last lattice */
   size_t numbers_count;
+  int once;               /* a solve is not repeated */
+  double reference_flops; /* bench solve --effective: of BiCGStab, one column; 0: not known */
 } bench;
 
 /* One measured row. bytes: ideal traffic of one call; 0: not given. */
@@ -72,5 +81,8 @@ kaon_status bench_bandwidth(bench *b);
 int bench_dslash(bench *b);
 int bench_vector(bench *b);
 int bench_solve(bench *b);
+int bench_scaling(bench *b);
+/* bench scaling --model: measures nothing. */
+int bench_model(const bench_args *args);
 
 #endif

@@ -16,18 +16,19 @@ enum { EXIT_DONE = 0, EXIT_NOT_CONVERGED = 1, EXIT_USAGE = 2, EXIT_DEVICE = 3, E
 
 /* How an option's value is typed and where it goes (the C type at `offset`). */
 typedef enum cli_kind {
-  CLI_GROUP,   /* a heading */
-  CLI_FLAG,    /* int 0/1, no value */
-  CLI_INT,     /* int in [min, max] */
-  CLI_SEED,    /* uint64_t */
-  CLI_REAL,    /* double in [min, max]; NaN: not given */
-  CLI_TEXT,    /* const char * */
-  CLI_FILE,    /* const char *, to be written: its folder must exist, before any work is done */
-  CLI_CHOICE,  /* int: index into "a|b|c"; -1: not given */
-  CLI_SET,     /* unsigned: bit i for entry i of "a|b|c"; "a,c" on the command line */
-  CLI_COUNTS,  /* cli_counts: "1,12" */
-  CLI_EXTENTS, /* int[4]: four arguments, or one such as 8x8x8x16 */
-  CLI_LATTICES /* cli_lattices: the same, repeatable */
+  CLI_GROUP,    /* a heading */
+  CLI_FLAG,     /* int 0/1, no value */
+  CLI_INT,      /* int in [min, max] */
+  CLI_SEED,     /* uint64_t */
+  CLI_REAL,     /* double in [min, max]; NaN: not given */
+  CLI_TEXT,     /* const char * */
+  CLI_FILE,     /* const char *, to be written: its folder must exist, before any work is done */
+  CLI_CHOICE,   /* int: index into "a|b|c"; -1: not given */
+  CLI_SET,      /* unsigned: bit i for entry i of "a|b|c"; "a,c" on the command line */
+  CLI_COUNTS,   /* cli_counts: "1,12" */
+  CLI_EXTENTS,  /* int[4]: four arguments, or one such as 8x8x8x16 */
+  CLI_LATTICES, /* cli_lattices: the same, repeatable */
+  CLI_TEXTS     /* cli_texts: a text, repeatable */
 } cli_kind;
 
 enum { CLI_LATTICES_MAX = 16 };
@@ -41,6 +42,12 @@ typedef struct cli_counts {
   int count;
   int value[CLI_COUNTS_MAX];
 } cli_counts;
+
+enum { CLI_TEXTS_MAX = 64 };
+typedef struct cli_texts {
+  int count;
+  const char *text[CLI_TEXTS_MAX];
+} cli_texts;
 
 typedef struct cli_option {
   cli_kind kind;
@@ -87,20 +94,18 @@ typedef struct cli_command {
 /* Rows of option tables: how several ranks talk. */
 #define CLI_TRANSPORTS "auto|peer|direct|nccl|host"
 #define CLI_OVERLAPS "auto|fused|staged|none"
-#define CLI_RANKS_OPTIONS                                                                       \
-  {CLI_CHOICE,                                                                                  \
-   "transport",                                                                                 \
-   CLI_TRANSPORTS,                                                                              \
-   "auto",                                                                                      \
-   offsetof(cli_common, transport),                                                             \
-   0,                                                                                           \
-   0,                                                                                           \
-   "how devices of several ranks exchange messages: stores into each other's memory, MPI on "   \
-   "device memory, NCCL, or through the host's memory"},                                        \
-  {                                                                                             \
-    CLI_CHOICE, "overlap", CLI_OVERLAPS, "auto", offsetof(cli_common, overlap), 0, 0,           \
-        "how hops hide messages between ranks: in one kernel, as kernels beside the messages, " \
-        "or not"                                                                                \
+#define CLI_RANKS_OPTIONS                                                                      \
+  {CLI_CHOICE,                                                                                 \
+   "transport",                                                                                \
+   CLI_TRANSPORTS,                                                                             \
+   "auto",                                                                                     \
+   offsetof(cli_common, transport),                                                            \
+   0,                                                                                          \
+   0,                                                                                          \
+   "messages of devices: stores into peers' memory, MPI on device memory, NCCL, or by hosts"}, \
+  {                                                                                            \
+    CLI_CHOICE, "overlap", CLI_OVERLAPS, "auto", offsetof(cli_common, overlap), 0, 0,          \
+        "how hops hide messages: in one kernel, beside several, or not"                        \
   }
 
 extern const cli_command command_info, command_gauge, command_generate, command_invert,

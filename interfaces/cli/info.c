@@ -14,7 +14,7 @@ typedef struct info_args {
 } info_args;
 
 #define AT(member) offsetof(info_args, member)
-static const cli_option options[] = {
+static const cli_option table[] = {
     {CLI_GROUP, "Several ranks, under mpirun:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_EXTENTS, "grid", "a b c d", NULL, AT(grid), 0, 0, CLI_GRID_TEXT},
     {CLI_EXTENTS, "lattice", "X Y Z T", NULL, AT(lattice), 0, 0,
@@ -214,7 +214,7 @@ const cli_command command_info = {
     NULL,
     "Examples:\n  kaon info\n  kaon info --backend cpu --report info.json\n"
     "  mpirun -np 4 kaon info --lattice 32 32 32 64",
-    options,
+    table,
     sizeof(info_args),
     run,
     NULL};

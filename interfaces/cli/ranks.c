@@ -74,7 +74,7 @@ int ranks_on_node(void) {
 
 /* Numbers that are not finite travel as a mark beside a zero: a transport may add. */
 static kaon_status join(double *x, int n, int sum) {
-  double mine[2 * RANKS_NUMBERS];
+  double mine[2 * RANKS_NUMBERS] = {0};
   if (!world.several) return KAON_OK;
   for (int i = 0; i < n; i++) {
     mine[i] = isfinite(x[i]) ? x[i] : 0;
