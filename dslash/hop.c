@@ -54,6 +54,8 @@ static kaon_status hop_in_stages(const kaon_dirac_fields *fields, const kaon_lau
                                  const kaon_hop_args *args) {
   kaon_halo *halo = NULL;
   KAON_TRY(kaon_halo_get(fields->family->lattice, fields->precision, args->nrhs, &halo));
+  fields->family->ctx->comm->traffic.exchanges++;
+  fields->family->ctx->comm->traffic.bytes += halo->bytes;
   staged_hop h = {.ops = table(fields), .launch = *launch, .hop = *args};
   h.gather = (kaon_gather_args){.stencil = args->stencil,
                                 .parity = args->parity,
@@ -87,7 +89,7 @@ kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mo
   if (ops == NULL || ops->hop == NULL) return not_built(fields, "hop");
   KAON_TRY(kaon_pass_check(ctx, "dirac hop", pass, out->nrhs));
   const double space = family->anisotropy;
-  kaon_hop_args args = {.stencil = &fields->stencil,
+  kaon_hop_args args = {.stencil = fused->stencil != NULL ? fused->stencil : &fields->stencil,
                         .parity = parity,
                         .dagger = mode == KAON_DAGGER,
                         .nrhs = out->nrhs,
@@ -171,6 +173,7 @@ kaon_status kaon_dirac_hop(kaon_operator *M, kaon_parity parity, kaon_mode mode,
                      (int)parity);
   const kaon_dirac_fields *fields = kaon_dirac_of(M)->fields;
   const kaon_lattice *lattice = fields->family->lattice;
+  const kaon_stencil *stencil = kaon_dirac_stencil(kaon_dirac_of(M));
   if (out->space != &lattice->spinors[parity] || in->space != &lattice->spinors[1 - parity])
     return kaon_fail(M->ctx, KAON_ERR_SHAPE,
                      "dirac hop: out must be spinors on the %s sites of the operator's lattice and "
@@ -185,6 +188,6 @@ kaon_status kaon_dirac_hop(kaon_operator *M, kaon_parity parity, kaon_mode mode,
                      "1 single, 2 half); convert with kaon_vector_copy",
                      (int)in->precision, (int)out->precision, (int)fields->precision);
   KAON_TRY(kaon_dirac_fields_check(fields));
-  const kaon_fused bare = {0, NULL, 1, KAON_CLOVER_NONE, KAON_BLOCKS_TERM};
+  const kaon_fused bare = {0, NULL, 1, KAON_CLOVER_NONE, KAON_BLOCKS_TERM, stencil};
   return kaon_dslash_hop(fields, (int)parity, mode, &bare, in, out, NULL);
 }

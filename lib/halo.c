@@ -31,6 +31,7 @@ static kaon_status declare(kaon_halo *halo, const kaon_lattice *lattice) {
     const size_t bytes = message_bytes(halo, lattice->faces, mu, &scales_at);
     KAON_TRY(take(halo, bytes, scales_at, &halo->receive[dir]));
     KAON_TRY(take(halo, bytes, scales_at, &halo->send[back]));
+    if (lattice->peer[dir] != halo->ctx->comm->rank) halo->bytes += (int64_t)bytes;
     /* hops in dir need what the neighbour in dir has; it hops in the opposite one to us */
     messages[n++] = (kaon_message){.dir = dir,
                                    .peer = lattice->peer[dir],
