@@ -1,7 +1,7 @@
 /* test_local_part.c - Wilson-like operators cut into blocks, against the reference, whose hops are
  * left out one by one: blocks of many shapes, on lattices in split and in plain order, with masked
  * tails; every operator, precision, link storage and instruction set. Bounds: an application is at
- * most two hops and three clover blocks, so 1e-13 in double, 2e-5 in single and 2e-3 in half of the
+ * most two hops and three clover blocks, so 1e-14 in double, 2e-6 in single and 2e-4 in half of the
  * result's norm hold with room (the links of 8 reals lose another factor of ten). */
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,7 +32,7 @@ static const shape shapes[] = {
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 static double allowed(kaon_precision precision, kaon_reconstruct reconstruct) {
-  static const double bound[] = {1e-13, 2e-5, 2e-3};
+  static const double bound[] = {1e-14, 2e-6, 2e-4};
   return bound[precision] * (reconstruct == KAON_RECONSTRUCT_8 ? 10 : 1);
 }
 
