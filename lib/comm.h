@@ -58,6 +58,7 @@ struct kaon_comm {
   size_t piece;                  /* longer messages of exchanges go in pieces (for tests: short) */
   void *self;                    /* the implementation's own */
   struct kaon_comm_delay *delay; /* comm_delay.c; NULL: none */
+  kaon_traffic traffic;          /* so far, of what is issued (not of what a device repeats) */
 };
 
 kaon_status kaon_comm_single_create(kaon_context *ctx, kaon_comm **comm);

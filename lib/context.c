@@ -234,6 +234,13 @@ kaon_status kaon_context_energy(kaon_context *ctx, double *joules) {
   return KAON_OK;
 }
 
+kaon_status kaon_context_traffic(const kaon_context *ctx, kaon_traffic *traffic) {
+  if (ctx == NULL || traffic == NULL)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "context: traffic needs a context and a place");
+  *traffic = ctx->comm->traffic;
+  return KAON_OK;
+}
+
 kaon_status kaon_context_query(const kaon_context *ctx, kaon_context_info *info) {
   if (ctx == NULL || info == NULL)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT, "context: query needs a context and a place");

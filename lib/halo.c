@@ -50,6 +50,7 @@ static kaon_status declare(kaon_halo *halo, const kaon_lattice *lattice) {
   if (!host)
     KAON_TRY(ctx->backend->ranks->exchange_create(ctx, messages, n, &halo->device, &halo->peer));
   for (int i = 0; i < n && status == KAON_OK; i++) {
+    if (messages[i].peer != ctx->comm->rank) halo->bytes += (int64_t)messages[i].bytes;
     const int dir = messages[i].dir, back = (dir + 4) % KAON_DIRS;
     if (host) status = take(halo, messages[i].bytes, &messages[i].receive);
     halo->receive[dir] = view_of(halo, messages[i].receive, scales_at[i]);

@@ -23,8 +23,11 @@ static kaon_vector **q(kaon_solver *s) {
 static kaon_status search_direction(kaon_solver *s, int j) {
   const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP);
   kaon_operator *K = s->options.preconditioner;
-  if (K != NULL) return kaon_operator_run(K, KAON_PLAIN, s->r, z(s, j), &plain);
-  return kaon_blas_copy(s->r, z(s, j), &plain);
+  if (K == NULL) return kaon_blas_copy(s->r, z(s, j), &plain);
+  if (s->raw == NULL) return kaon_operator_run(K, KAON_PLAIN, s->r, z(s, j), &plain);
+  KAON_TRY(kaon_blas_convert(s->r, s->raw, 0, &plain));
+  KAON_TRY(kaon_operator_run(K, KAON_PLAIN, s->raw, s->cooked, &plain));
+  return kaon_blas_convert(s->cooked, z(s, j), 0, &plain);
 }
 
 /* q_j = A z_j, orthogonal to the older ones, and alpha. */

@@ -28,16 +28,37 @@ int kaon_solver_block(const kaon_solver *s) {
 
 static kaon_status steps(void *user) {
   kaon_solver *s = user;
+  const kaon_traffic before = s->ctx->comm->traffic;
   for (int i = 0; i < s->block; i++) {
     KAON_TRY(s->method->step(s, s->cycle > 0 ? i : 0));
     const int flushes = s->flush > 0 && ((i + 1) % s->flush == 0 || i + 1 == s->block);
     if (flushes) KAON_TRY(kaon_runner_flush(s));
   }
+  s->of_block = kaon_traffic_since(s->ctx, &before);
   return KAON_OK;
 }
 
 static kaon_status service(void *user) {
-  return kaon_service_run(user);
+  kaon_solver *s = user;
+  const kaon_traffic before = s->ctx->comm->traffic;
+  KAON_TRY(kaon_service_run(s));
+  s->of_service = kaon_traffic_since(s->ctx, &before);
+  return KAON_OK;
+}
+
+/* Of the steps and services of the column that took most of them; those behind its end, which find
+ * every gate closed, are left out. */
+static void count_traffic(kaon_solver *s) {
+  int64_t most = 0, served = 0;
+  for (int k = 0; k < s->columns; k++) {
+    if (s->host[k].iterations > most) most = s->host[k].iterations;
+    if (s->host[k].updates > served) served = s->host[k].updates;
+  }
+  const kaon_traffic *b = &s->of_block, *v = &s->of_service;
+  s->repeated = (kaon_traffic){
+      .sums = b->sums * most / s->block + v->sums * served,
+      .exchanges = b->exchanges * most / s->block + v->exchanges * served,
+      .bytes = b->bytes * most / s->block + v->bytes * served};
 }
 
 /* ---- the recording ---- */
@@ -75,6 +96,7 @@ static kaon_status record(kaon_solver *s) {
   const kaon_issue wanted = s->ctx->options.issue;
   const kaon_loop loop = {
       .steps = steps, .service = service, .user = s, .state = s->scalars->state};
+  const kaon_traffic before = s->ctx->comm->traffic; /* recording sends nothing */
   kaon_status status = KAON_ERR_UNSUPPORTED;
   s->recorded.form = KAON_ISSUE_AUTO;
   for (int form = most_independent(s->ctx); form >= KAON_ISSUE_REPLAY && status != KAON_OK; form--) {
@@ -84,6 +106,7 @@ static kaon_status record(kaon_solver *s) {
     s->recorded = now(s);
     s->recorded.form = (kaon_issue)form;
   }
+  s->ctx->comm->traffic = before;
   if (status != KAON_OK)
     kaon_log(s->ctx, KAON_LOG_DEBUG, "solver: steps are issued plainly: %s",
              kaon_last_error(s->ctx));
@@ -180,7 +203,8 @@ static kaon_status ask_operators(const kaon_solver *s) {
   kaon_operator *K = s->options.preconditioner;
   KAON_TRY(ask(s, s->system, s->x, s->outer_r));
   if (s->inner != s->system) KAON_TRY(ask(s, s->inner, s->r, s->work[0]));
-  return K != NULL ? ask(s, K, s->r, s->work[0]) : KAON_OK;
+  if (K == NULL) return KAON_OK;
+  return s->raw != NULL ? ask(s, K, s->raw, s->cooked) : ask(s, K, s->r, s->work[0]);
 }
 
 /* Addresses differ from rank to rank, but all go the same way. */
@@ -196,11 +220,15 @@ kaon_status kaon_replay_run(kaon_solver *s, int *cancel) {
   KAON_TRY(still_good_everywhere(s, &good));
   if (good) {
     KAON_TRY(ask_operators(s));
-    return drive(s, cancel);
+  } else {
+    const kaon_status status = record(s);
+    if (status != KAON_OK) {
+      kaon_error_forget(s->ctx); /* the plain way will say what is wrong, if anything is */
+      s->unrecordable = status == KAON_ERR_UNSUPPORTED;
+      return KAON_OK;
+    }
   }
-  const kaon_status status = record(s);
-  if (status == KAON_OK) return drive(s, cancel);
-  kaon_error_forget(s->ctx); /* the plain way will say what is wrong, if anything is */
-  s->unrecordable = status == KAON_ERR_UNSUPPORTED;
+  KAON_TRY(drive(s, cancel));
+  count_traffic(s);
   return KAON_OK;
 }

@@ -55,6 +55,7 @@ static const cli_option options[] = {
      PROBLEM_EVEN_ODD_TEXT},
     {CLI_CHOICE, "stop", "full|schur|normal", "full", AT(stop), 0, 0, PROBLEM_STOP_TEXT},
     {CLI_TEXT, "set", "KEY=VALUE,...", NULL, AT(set), 0, 0, PROBLEM_SET_TEXT},
+    PROBLEM_OPTIONS_SCHWARZ(AT),
     {CLI_TEXT, "reduce-delay", "TIME", NULL, OWN(reduce_delay), 0, 0,
      "every sum over ranks takes at least so long, as in 100us or 0.1ms, of a single rank too: "
      "what "

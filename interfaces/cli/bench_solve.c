@@ -28,6 +28,7 @@ typedef struct solve_figures {
   double joules;  /* of one solve, all ranks together: the mean over all repeats */
   double slowest; /* seconds of a repeat */
   int repeats;
+  kaon_traffic traffic; /* of one solve, of this rank */
 } solve_figures;
 
 static double process_seconds(void) {
@@ -92,6 +93,7 @@ static kaon_status solve(bench *b, problem *p, int columns, solve_figures *best)
     if (status != KAON_OK || report.seconds >= best->seconds) continue;
     *best = (solve_figures){
         .seconds = report.seconds, .flops = report.flops, .cpu = cpu, .reason = KAON_CONVERGED};
+    best->traffic = report.traffic;
     for (int k = 0; k < columns; k++) {
       if (reports[k].iterations > best->iterations) best->iterations = reports[k].iterations;
       if (reports[k].residual > best->residual) best->residual = reports[k].residual;
@@ -136,6 +138,8 @@ static void add_row(bench *b, const problem *p, int columns, const solve_figures
   json_object_set_new(json, "cpu_share", report_real(s->cpu / s->seconds));
   json_object_set_new(json, "status", json_string(kaon_stop_reason_name(s->reason)));
   json_object_set_new(json, "joules", report_real(s->joules));
+  schwarz_add(&b->args->problem, p, json);
+  schwarz_add_traffic(&s->traffic, json);
   json_object_set_new(json, "gauge", report_string(cli_name(b->args->problem.gauge)));
   json_object_set_new(json, "kappa", report_real(p->kappa));
   json_object_set_new(json, "csw", report_real(p->csw));
@@ -155,6 +159,9 @@ static void add_row(bench *b, const problem *p, int columns, const solve_figures
   if (b->reference_flops > 0)
     cli_say(&b->args->common, "    effective: %.1f GFLOPS\n",
             1e-9 * b->reference_flops * columns / s->seconds);
+  cli_say(&b->args->common, "    %lld sums over ranks, %lld exchanges of %.3g MB\n",
+          (long long)s->traffic.sums, (long long)s->traffic.exchanges,
+          1e-6 * (double)s->traffic.bytes);
 }
 
 /* One inner precision and link storage: the links are there, the operator is made anew. */
@@ -172,6 +179,7 @@ static int one(bench *b, const problem_args *args, problem *p, int *all_converge
     if (code == EXIT_DONE && figures.reason != KAON_CONVERGED) *all_converged = 0;
     kaon_solver_destroy(&p->solver);
   }
+  kaon_operator_destroy(&p->K);
   kaon_operator_destroy(&p->R);
   kaon_operator_destroy(&p->M);
   return code;

@@ -46,6 +46,7 @@
   X(KAON_REC_PIPEBI_INJECT, kaon_pipebi_inject)     \
   X(KAON_REC_MR_ALPHA, kaon_mr_alpha)               \
   X(KAON_REC_MR_RESIDUAL, kaon_mr_residual)         \
+  X(KAON_REC_LOCAL_ALPHA, kaon_local_alpha)         \
   X(KAON_REC_GCR_ORTHO, kaon_gcr_ortho)             \
   X(KAON_REC_GCR_ALPHA, kaon_gcr_alpha)             \
   X(KAON_REC_GCR_RESIDUAL, kaon_gcr_residual)       \
@@ -411,6 +412,14 @@ static inline KAON_HD void kaon_mr_alpha(kaon_column_state *s) {
 
 static inline KAON_HD void kaon_mr_residual(kaon_column_state *s) {
   kaon_step_end(s, s->slot[KAON_S_R2][0]);
+}
+
+/* The same where the column goes on whatever comes: a step that cannot be taken is none. */
+static inline KAON_HD void kaon_local_alpha(kaon_column_state *s) {
+  const double *rq = s->slot[KAON_S_RQ];
+  const double f = s->slot[KAON_S_RELAXATION][0] / s->slot[KAON_S_Q2][0];
+  kaon_set(s, KAON_S_ALPHA, f * rq[0], -f * rq[1]);
+  if (!kaon_slot_finite(s, KAON_S_ALPHA)) kaon_set(s, KAON_S_ALPHA, 0, 0);
 }
 
 /* ---- GCR; j = aux, the column's position in its cycle ---- */
