@@ -20,6 +20,8 @@ count() {
 block='/kaon_blas_cuda_\(block\|gram\)_cu'
 count "vectors and reductions" 60 '/kaon_blas_cuda_[^bg]' # all files but those two
 count "block methods" 30 "$block"
-count "Wilson and clover" 81 '/kaon_dslash_cuda_'
+divided='/kaon_dslash_cuda_hop_\(faces\|cut\)_'
+count "Wilson and clover" 81 '/kaon_dslash_cuda_\([^h]\|hop_[^fc]\)'
+count "divided lattices" 30 "$divided"
 count "all" 300 ''
 exit $bad

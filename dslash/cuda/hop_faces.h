@@ -430,7 +430,7 @@ static void faces_chunks(faces_call *a, const kaon_launch *launch, const kaon_ho
   if (args->sum.state != NULL && inside + edge > room) {
     if (edge > FACES_CHUNKS) edge = FACES_CHUNKS;
     const int turns = (inside + room - edge - 1) / (room - edge);
-    inside = (inside + turns - 1) / turns;
+    if (turns > 1) inside = (inside + turns - 1) / turns;
   }
   a->interior_chunks = inside;
   a->h.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, inside + edge);
