@@ -22,14 +22,10 @@ typedef struct kaon_message {
 
 typedef struct kaon_comm_ops {
   const char *name;
-  int capturable; /* reductions and exchanges can be recorded in a CUDA graph */
-  /* values[0..n-1] += over ranks, in the order of the ranks: the same bits in every run. start and
-   * finish bracket work that does not touch values, exchanges and looks among it; one sum is under way at a time. values is memory of
-   * the context's backend: a host's sum may have begun when start returns (MPI_Iallreduce, which
-   * the exchanges in between move on) and is complete when finish does; a device's is ordered
-   * behind what the queue holds at start, takes place beside what is queued afterwards (a stream
-   * of its own, joined by events), and what is queued after finish sees its result: no host waits,
-   * so that it can be recorded. */
+  /* values[0..n-1], the host's, += over ranks, in the order of the ranks: the same bits in every
+   * run. start and finish bracket work that does not touch values, exchanges among it, which move
+   * the sum on (MPI_Iallreduce); one sum is under way at a time. Scalars that are on a device are
+   * summed by kaon_ranks_ops (lib/backend.h). */
   kaon_status (*sum_start)(kaon_comm *comm, double *values, int n);
   kaon_status (*sum_finish)(kaon_comm *comm);
   /* all[r * n + i] = mine[i] of rank r. */

@@ -192,7 +192,6 @@ static void destroy(kaon_comm **comm) {
 
 static const kaon_comm_ops mpi_ops = {
     .name = "MPI",
-    .capturable = 0,
     .sum_start = sum_start,
     .sum_finish = sum_finish,
     .gather = gather,

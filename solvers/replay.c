@@ -82,8 +82,7 @@ static int still_good(const kaon_solver *s) {
 
 /* The most independent form that what passes between ranks can be recorded in. */
 static kaon_issue most_independent(const kaon_context *ctx) {
-  if (ctx->backend->ranks != NULL) return ctx->backend->ranks->recordable(ctx);
-  return ctx->comm->ranks == 1 || ctx->comm->ops->capturable ? KAON_ISSUE_WHILE : KAON_ISSUE_PLAIN;
+  return ctx->backend->ranks != NULL ? ctx->backend->ranks->recordable(ctx) : KAON_ISSUE_WHILE;
 }
 
 int kaon_replay_possible(const kaon_solver *s) {
