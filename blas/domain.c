@@ -34,7 +34,7 @@ static kaon_status prepare(const kaon_vector *like, size_t bytes, kaon_launch *l
                      "double, 1 single, 2 half); leave the blocks' extents 0",
                      ctx->backend->name, (int)like->precision);
   KAON_TRY(kaon_launch_prepare(ctx, like->nrhs, bytes, launch));
-  ctx->calm = 0;
+  ctx->calm = 1;
   return KAON_OK;
 }
 

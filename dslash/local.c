@@ -77,6 +77,10 @@ static kaon_status make_domains(const kaon_space *space, const int block[4],
   const blocks b = blocks_of(space->lattice, block);
   const int count = b.number[0] * b.number[1] * b.number[2] * b.number[3];
   const size_t sites = (size_t)(space->nblocks * space->width);
+  if (count == 1) {
+    const int32_t only = (b.origin[0] + b.origin[1] + b.origin[2] + b.origin[3]) % 2;
+    return kaon_domains_create(space, 1, NULL, NULL, &only, b.colours, domains);
+  }
   int32_t *domain = malloc(sites * sizeof *domain), *order = malloc(sites * sizeof *order);
   int32_t *colour = malloc((size_t)count * sizeof *colour);
   kaon_status status = KAON_OK;

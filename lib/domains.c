@@ -35,7 +35,7 @@ kaon_status kaon_domains_create(const kaon_space *space, int count, const int32_
   kaon_context *ctx = space->ctx;
   kaon_domains *made = calloc(1, sizeof *made);
   int64_t *first = calloc((size_t)count + 1, sizeof *first);
-  int32_t *list = malloc((size_t)space->nsites * sizeof *list);
+  int32_t *list = malloc((size_t)(count > 1 ? space->nsites : 1) * sizeof *list);
   kaon_status status = KAON_OK;
   if (made == NULL || first == NULL || list == NULL) {
     free(made);
@@ -46,8 +46,10 @@ kaon_status kaon_domains_create(const kaon_space *space, int count, const int32_
     *made = (kaon_domains){.ctx = ctx, .colours = colours, .colour = colour[0]};
     made->view.count = count;
     kaon_context_retain(ctx);
-    list_sites(space, count, domain, order, first, list);
-    status = fill(space, domain, colour, first, list, &made->view);
+    if (count > 1) {
+      list_sites(space, count, domain, order, first, list);
+      status = fill(space, domain, colour, first, list, &made->view);
+    }
   }
   free(first);
   free(list);

@@ -16,7 +16,8 @@ typedef struct kaon_domains {
 } kaon_domains;
 
 /* From tables of the host: domain as above; order: the nsites site numbers in the order in which
- * sums over a domain take them; colour[count]. Errors: MEMORY. */
+ * sums over a domain take them; colour[count]. Of a single domain there are no tables: domain and
+ * order are not looked at. Errors: MEMORY. */
 kaon_status kaon_domains_create(const kaon_space *space, int count, const int32_t *domain,
                                 const int32_t *order, const int32_t *colour, int colours,
                                 kaon_domains **domains);
