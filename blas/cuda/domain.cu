@@ -221,7 +221,7 @@ static __global__ void __launch_bounds__(KAON_THREADS) mask_kernel(domain_call c
   place p;
   if (!place_of(c, &p)) return;
   const int32_t domain = c.a.domains.domain[p.site];
-  const bool keep = domain >= 0 && c.a.domains.colour[domain] == c.a.colour;
+  const bool keep = domain >= 0 && c.a.domains.turn[domain] == c.a.turn;
   const stored *from = base_of(c, c.a.r, p);
   stored *to = base_of(c, c.a.x, p);
   for (int i = 0; i < c.a.shape.ncomp; i++) {
