@@ -19,8 +19,8 @@ typedef struct kaon_domain_args {
   double relaxation;
   int fresh;
   int turn;
-  double *work; /* mr: KAON_DOMAIN_WORK doubles a site, masked lanes too, and column, then 2 a domain
-                   and column */
+  double *work; /* mr: KAON_DOMAIN_WORK doubles a site, masked lanes too, and column, then 2 a
+                   domain and column */
   kaon_gate gate;
 } kaon_domain_args;
 

@@ -1,7 +1,7 @@
 /* domains.h - the sites of a space divided into domains: the blocks of an operator whose couplings
  * between blocks are left out (local_part in lib/operator.h). Domains take turns: those of one turn
- * are not coupled and are worked on at once; on a lattice, in red-black order, there are two. Tables
- * are in the context's memory. */
+ * are not coupled and are worked on at once; on a lattice, in red-black order, there are two.
+ * Tables are in the context's memory. */
 #ifndef KAON_LIB_DOMAINS_H
 #define KAON_LIB_DOMAINS_H
 

@@ -8,8 +8,8 @@
  * The z_j stay as they are; x gets its update at the end of a cycle, when the triangle of the
  * Gram-Schmidt factors is solved, and then the true residual is recomputed. In mixed precision that
  * is the reliable update. A column that asks earlier waits for the others' end of cycle.
- * Storage: 2k vectors. Sums over ranks: 2 a step, 1 in the first. Step j > 0: 1 A, 1 K, and without K vectors read 2j + 6, written 3 by
- * kernels 4; an end of cycle reads k + 1, writes 1. */
+ * Storage: 2k vectors. Sums over ranks: 2 a step, 1 in the first. Step j > 0: 1 A, 1 K, and without
+ * K vectors read 2j + 6, written 3 by kernels 4; an end of cycle reads k + 1, writes 1. */
 #include "solvers/method.h"
 
 static kaon_vector *z(kaon_solver *s, int j) {

@@ -19,16 +19,16 @@
 #include "lib/math/recurrences.h"
 
 typedef struct schwarz {
-  kaon_schwarz_options options;   /* steps and cycles by rule filled in */
-  kaon_operator *A;               /* kept alive */
-  kaon_operator *whole;           /* A in our precision, for residuals; NULL: none is taken */
-  kaon_operator *local;           /* and cut */
+  kaon_schwarz_options options; /* steps and cycles by rule filled in */
+  kaon_operator *A;             /* kept alive */
+  kaon_operator *whole;         /* A in our precision, for residuals; NULL: none is taken */
+  kaon_operator *local;         /* and cut */
   kaon_domains *domains;
-  int stages;                     /* local solves of an application */
-  int columns;                    /* that there is room for */
-  kaon_scalars *scalars;          /* local */
+  int stages;            /* local solves of an application */
+  int columns;           /* that there is room for */
+  kaon_scalars *scalars; /* local */
   kaon_vector *source, *r, *q, *z;
-  double *work;                   /* of steps domain by domain */
+  double *work; /* of steps domain by domain */
 } schwarz;
 
 static int by_domains(const schwarz *self) {
@@ -119,8 +119,7 @@ static kaon_pass plain(const schwarz *self) {
 }
 
 /* to = x, with 0 in columns that `outside` closes. */
-static kaon_status load(const kaon_vector *x, kaon_vector *to, int all,
-                        const kaon_pass *outside) {
+static kaon_status load(const kaon_vector *x, kaon_vector *to, int all, const kaon_pass *outside) {
   if (all) return kaon_blas_copy(x, to, NULL);
   KAON_TRY(kaon_blas_zero(to, NULL));
   return kaon_blas_copy(x, to, outside);
@@ -267,8 +266,8 @@ kaon_status kaon_operator_local_part(kaon_operator *A, const int block[4], kaon_
 static kaon_status build(schwarz *self) {
   const kaon_schwarz_options *o = &self->options;
   kaon_operator *A = self->A;
-  const kaon_local how = {{o->block[0], o->block[1], o->block[2], o->block[3]},
-                          o->precision, o->reconstruct};
+  const kaon_local how = {
+      {o->block[0], o->block[1], o->block[2], o->block[3]}, o->precision, o->reconstruct};
   KAON_TRY(cut(A, &how, &self->local, &self->domains));
   self->stages = o->cycles * turns(self);
   if (by_domains(self) && !kaon_domains_served(A->ctx, o->precision))

@@ -16,7 +16,7 @@ extern "C" {
 KAON_BLAS_OPS(KAON_X)
 #undef KAON_X
 
-#define KAON_DOMAIN(precision)                                                                    \
+#define KAON_DOMAIN(precision)                                                                   \
   void kaon_domain_mr_cuda_##precision(const kaon_launch *launch, const kaon_domain_args *args); \
   void kaon_domain_mask_cuda_##precision(const kaon_launch *launch, const kaon_domain_args *args);
 KAON_DOMAIN(d)

@@ -55,8 +55,8 @@ static kaon_status solve(bench *b, problem *p, int columns, solve_figures *best)
   double slowest = 0;
   double all = 0;
   int done = 0;
-  for (; status == KAON_OK && ((done < repeats && all < long_seconds) ||
-                               energy_span(&meter) < counted_seconds);
+  for (; status == KAON_OK &&
+         ((done < repeats && all < long_seconds) || energy_span(&meter) < counted_seconds);
        done++) {
     kaon_solve_report report;
     status = kaon_vector_zero(x);

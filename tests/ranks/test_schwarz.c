@@ -42,7 +42,8 @@ static kaon_operator *even_odd(const partition_side *s) {
 
 static kaon_vector *vector(const partition_side *s, kaon_parity parity, kaon_precision precision) {
   kaon_vector *v = NULL;
-  must(s->ctx, kaon_vector_create(s->ctx, kaon_lattice_spinors(s->lattice, parity), precision, 1, &v));
+  must(s->ctx,
+       kaon_vector_create(s->ctx, kaon_lattice_spinors(s->lattice, parity), precision, 1, &v));
   return v;
 }
 
