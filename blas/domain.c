@@ -34,7 +34,7 @@ static kaon_status prepare(const kaon_vector *like, size_t bytes, kaon_launch *l
                      "double, 1 single, 2 half); leave the blocks' extents 0",
                      ctx->backend->name, (int)like->precision);
   KAON_TRY(kaon_launch_prepare(ctx, like->nrhs, bytes, launch));
-  ctx->calm = 0;
+  ctx->calm = 1;
   return KAON_OK;
 }
 
@@ -54,14 +54,14 @@ kaon_status kaon_domains_mr(const kaon_domains *domains, double relaxation, int 
   return KAON_OK;
 }
 
-kaon_status kaon_domains_mask(const kaon_domains *domains, int colour, const kaon_vector *x,
+kaon_status kaon_domains_mask(const kaon_domains *domains, int turn, const kaon_vector *x,
                               kaon_vector *y, const kaon_pass *pass) {
   kaon_launch launch;
   kaon_domain_args args = arguments(domains, y, pass);
   KAON_TRY(prepare(y, 2 * kaon_vector_needs(y->space, y->precision, y->nrhs), &launch));
   args.x = kaon_view_of(y);
   args.r = kaon_view_of(x);
-  args.colour = colour;
+  args.turn = turn;
   y->ctx->backend->domain[y->precision]->mask(&launch, &args);
   return KAON_OK;
 }

@@ -15,8 +15,8 @@ size_t kaon_domains_work(const kaon_space *space, const kaon_domains *domains, i
 kaon_status kaon_domains_mr(const kaon_domains *domains, double relaxation, int fresh,
                             kaon_vector *x, kaon_vector *r, const kaon_vector *q, double *work,
                             const kaon_pass *pass);
-/* y = x in domains of `colour`, 0 elsewhere. */
-kaon_status kaon_domains_mask(const kaon_domains *domains, int colour, const kaon_vector *x,
+/* y = x in domains of `turn`, 0 elsewhere. */
+kaon_status kaon_domains_mask(const kaon_domains *domains, int turn, const kaon_vector *x,
                               kaon_vector *y, const kaon_pass *pass);
 
 #endif

@@ -11,16 +11,16 @@
  *         not coupled: a = relaxation (q, r) / (q, q) with sums over the domain's sites, in the
  *         order of the list; x += a r (fresh: x = a r), then r -= a q, both with the old r. Where
  *         (q, q) is 0 or a is not finite, a = 0
- *   mask  x = r in domains of `colour`, 0 elsewhere */
+ *   mask  x = r in domains of `turn`, 0 elsewhere */
 typedef struct kaon_domain_args {
   kaon_shape shape;
   kaon_domain_view domains;
   kaon_view x, r, q;
   double relaxation;
   int fresh;
-  int colour;
-  double *work; /* mr: KAON_DOMAIN_WORK doubles a site, masked lanes too, and column, then 2 a domain
-                   and column */
+  int turn;
+  double *work; /* mr: KAON_DOMAIN_WORK doubles a site, masked lanes too, and column, then 2 a
+                   domain and column */
   kaon_gate gate;
 } kaon_domain_args;
 

@@ -142,8 +142,8 @@ static kaon_status local_part(kaon_operator *M, const kaon_local *how, kaon_oper
                               kaon_domains **domains) {
   *local = NULL;
   KAON_TRY(kaon_dirac_cut_check(M, how));
-  kaon_status status = operator_of(kaon_dirac_of(M)->fields->family, how->precision,
-                                   how->reconstruct, local);
+  kaon_status status =
+      operator_of(kaon_dirac_of(M)->fields->family, how->precision, how->reconstruct, local);
   if (status == KAON_OK) status = kaon_dirac_cut_make(*local, how->block, domains);
   status = kaon_agree(M->ctx, status);
   if (status != KAON_OK) kaon_operator_destroy(local);

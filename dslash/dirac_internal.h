@@ -97,7 +97,7 @@ typedef struct kaon_dirac_cut {
 /* An operator's own data (kaon_operator.self of M and of its reductions). */
 typedef struct kaon_dirac {
   kaon_dirac_fields *fields;
-  kaon_dirac_cut *cut; /* NULL: the whole operator */
+  kaon_dirac_cut *cut;        /* NULL: the whole operator */
   kaon_even_odd_options form; /* KAON_EVEN_ODD_NONE on M */
   kaon_reduction reduction;
   kaon_vector

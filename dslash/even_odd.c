@@ -118,11 +118,7 @@ static kaon_status prepare_schur(kaon_operator *R, const kaon_vector *b, kaon_ve
   KAON_TRY(take_scratch(R, b->nrhs, &t));
   KAON_TRY(eliminated_source(dirac, &b_q, &t));
   KAON_TRY(rotate(dirac, p, KAON_PLAIN, &b_p, reduced_b));
-  kaon_fused hop = {1,
-                    reduced_b,
-                    fields->family->kappa,
-                    KAON_CLOVER_NONE,
-                    KAON_BLOCKS_INVERSE,
+  kaon_fused hop = {1,   reduced_b, fields->family->kappa, KAON_CLOVER_NONE, KAON_BLOCKS_INVERSE,
                     NULL};
   if (is_symmetric(dirac)) {
     KAON_TRY(kaon_dslash_clover(fields, p, KAON_BLOCKS_INVERSE, reduced_b, reduced_b, NULL));
@@ -142,11 +138,7 @@ static kaon_status reconstruct_schur(kaon_operator *R, const kaon_vector *reduce
   KAON_TRY(kaon_vector_view(x, (kaon_parity)p, &x_p));
   KAON_TRY(kaon_vector_view(x, (kaon_parity)q, &x_q));
   KAON_TRY(eliminated_source(dirac, &b_q, &x_q));
-  const kaon_fused hop = {1,
-                          &x_q,
-                          fields->family->kappa,
-                          KAON_CLOVER_ON_HOP,
-                          KAON_BLOCKS_INVERSE,
+  const kaon_fused hop = {1,   &x_q, fields->family->kappa, KAON_CLOVER_ON_HOP, KAON_BLOCKS_INVERSE,
                           NULL};
   KAON_TRY(kaon_dslash_hop(fields, q, KAON_PLAIN, &hop, reduced_x, &x_q, NULL));
   KAON_TRY(rotate(dirac, q, KAON_DAGGER, &x_q, &x_q));

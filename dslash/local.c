@@ -31,16 +31,16 @@ void kaon_dirac_cut_destroy(kaon_context *ctx, kaon_dirac_cut **cut) {
 /* The blocks of a rank, and where its first one stands among all ranks'. */
 typedef struct blocks {
   int extent[4], number[4], origin[4];
-  int colours;
+  int turns; /* colours: 2, red and black, where there are several */
 } blocks;
 
 static blocks blocks_of(const kaon_lattice *lattice, const int asked[4]) {
-  blocks b = {.colours = 1};
+  blocks b = {.turns = 1};
   for (int mu = 0; mu < 4; mu++) {
     b.extent[mu] = asked[mu] > 0 ? asked[mu] : lattice->extents[mu];
     b.number[mu] = lattice->extents[mu] / b.extent[mu];
     b.origin[mu] = lattice->origin[mu] / b.extent[mu];
-    if (lattice->global[mu] > b.extent[mu]) b.colours = 2;
+    if (lattice->global[mu] > b.extent[mu]) b.turns = 2;
   }
   return b;
 }
@@ -77,6 +77,10 @@ static kaon_status make_domains(const kaon_space *space, const int block[4],
   const blocks b = blocks_of(space->lattice, block);
   const int count = b.number[0] * b.number[1] * b.number[2] * b.number[3];
   const size_t sites = (size_t)(space->nblocks * space->width);
+  if (count == 1) {
+    const int32_t only = (b.origin[0] + b.origin[1] + b.origin[2] + b.origin[3]) % 2;
+    return kaon_domains_create(space, 1, NULL, NULL, &only, b.turns, domains);
+  }
   int32_t *domain = malloc(sites * sizeof *domain), *order = malloc(sites * sizeof *order);
   int32_t *colour = malloc((size_t)count * sizeof *colour);
   kaon_status status = KAON_OK;
@@ -84,7 +88,7 @@ static kaon_status make_domains(const kaon_space *space, const int block[4],
     status = kaon_fail(space->ctx, KAON_ERR_MEMORY, "local part: no host memory for its domains");
   } else {
     divide(space, &b, domain, order, colour);
-    status = kaon_domains_create(space, count, domain, order, colour, b.colours, domains);
+    status = kaon_domains_create(space, count, domain, order, colour, b.turns, domains);
   }
   free(domain);
   free(order);

@@ -8,7 +8,7 @@
 typedef struct kaon_domain_view {
   int count;             /* of domains */
   const int32_t *domain; /* [site]: its domain; -1: a masked tail lane */
-  const int32_t *colour; /* [domain] */
+  const int32_t *turn;   /* [domain]: which turn is its */
   const int64_t *first;  /* [count + 1]: domain d has the sites list[first[d]] .. */
   const int32_t *list;   /* in an order that does not depend on where the domain lies */
 } kaon_domain_view;

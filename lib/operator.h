@@ -74,7 +74,7 @@ typedef struct kaon_operator_ops {
    * NULL: not asked for. NULL: not offered. Collective. */
   kaon_status (*local_part)(kaon_operator *A, const kaon_local *how, kaon_operator **local,
                             kaon_domains **domains);
-  kaon_status (*diagonal)(kaon_operator *A, kaon_vector *d);          /* NULL: not offered */
+  kaon_status (*diagonal)(kaon_operator *A, kaon_vector *d); /* NULL: not offered */
   /* Takes what an application to up to `columns` columns needs, so that none inside a solve
    * allocates; NULL: needs nothing. */
   kaon_status (*reserve)(kaon_operator *A, int columns);

@@ -129,9 +129,11 @@ static const kaon_field heatbath_fields[] = {
 #undef S
 
 #define S kaon_schwarz_options
-#define BLOCK(mu, letter) \
-  { "block_" #letter, KAON_FIELD_INT, offsetof(S, block[mu]), 0, 0, 4096, NULL, \
-    "extent of the blocks in " #letter ", even; 0: the rank's part" }
+#define BLOCK(mu, letter)                                                       \
+  {                                                                             \
+    "block_" #letter, KAON_FIELD_INT, offsetof(S, block[mu]), 0, 0, 4096, NULL, \
+        "extent of the blocks in " #letter ", even; 0: the rank's part"         \
+  }
 static const kaon_field schwarz_fields[] = {
     E(S, kind, KAON_SCHWARZ_ADDITIVE, schwarz_kinds, "all blocks at once, or in red-black order"),
     BLOCK(0, x),

@@ -114,11 +114,11 @@ struct kaon_solver {
 
   kaon_recorder *recorder; /* of steps and services; NULL: the machine offers none */
   kaon_recorded recorded;
-  int block;        /* steps of a recorded block */
+  int block;                         /* steps of a recorded block */
   kaon_traffic of_block, of_service; /* what a recorded block and service ask of the network */
   kaon_traffic repeated;             /* and what the device has asked in this solve, see replay.c */
-  int unrecordable; /* tried in vain */
-  double rate;      /* seconds a step, as the last looks saw it; 0: not known */
+  int unrecordable;                  /* tried in vain */
+  double rate;                       /* seconds a step, as the last looks saw it; 0: not known */
 };
 
 /* Columns that a service has verified and that go on. */

@@ -55,10 +55,9 @@ static void count_traffic(kaon_solver *s) {
     if (s->host[k].updates > served) served = s->host[k].updates;
   }
   const kaon_traffic *b = &s->of_block, *v = &s->of_service;
-  s->repeated = (kaon_traffic){
-      .sums = b->sums * most / s->block + v->sums * served,
-      .exchanges = b->exchanges * most / s->block + v->exchanges * served,
-      .bytes = b->bytes * most / s->block + v->bytes * served};
+  s->repeated = (kaon_traffic){.sums = b->sums * most / s->block + v->sums * served,
+                               .exchanges = b->exchanges * most / s->block + v->exchanges * served,
+                               .bytes = b->bytes * most / s->block + v->bytes * served};
 }
 
 /* ---- the recording ---- */

@@ -1,7 +1,7 @@
 /* schwarz.c - Schwarz preconditioners: z ~ A^-1 b by approximate solves in the blocks of A's local
  * part.
  *   additive         z = sum over blocks of (A_b)^-1 b, on later cycles of b - A z
- *   multiplicative   for each colour: z += sum over blocks of that colour of (A_b)^-1 (b - A z)
+ *   multiplicative   for each turn: z += sum over blocks of that turn of (A_b)^-1 (b - A z)
  * (A_b)^-1: a fixed number of minimal-residual steps from 0, with a step length for each block, so
  * that a block's solution depends on nothing outside it, and neither on how blocks are shared out
  * among ranks (Luscher, Comput. Phys. Commun. 156 (2004) 209, has the same; Babich et al.,
@@ -19,24 +19,24 @@
 #include "lib/math/recurrences.h"
 
 typedef struct schwarz {
-  kaon_schwarz_options options;   /* steps and cycles by rule filled in */
-  kaon_operator *A;               /* kept alive */
-  kaon_operator *whole;           /* A in our precision, for residuals; NULL: none is taken */
-  kaon_operator *local;           /* and cut */
+  kaon_schwarz_options options; /* steps and cycles by rule filled in */
+  kaon_operator *A;             /* kept alive */
+  kaon_operator *whole;         /* A in our precision, for residuals; NULL: none is taken */
+  kaon_operator *local;         /* and cut */
   kaon_domains *domains;
-  int stages;                     /* local solves of an application */
-  int columns;                    /* that there is room for */
-  kaon_scalars *scalars;          /* local */
+  int stages;            /* local solves of an application */
+  int columns;           /* that there is room for */
+  kaon_scalars *scalars; /* local */
   kaon_vector *source, *r, *q, *z;
-  double *work;                   /* of steps domain by domain */
+  double *work; /* of steps domain by domain */
 } schwarz;
 
 static int by_domains(const schwarz *self) {
   return self->domains->view.count > 1;
 }
 
-static int colours(const schwarz *self) {
-  return self->options.kind == KAON_SCHWARZ_MULTIPLICATIVE ? self->domains->colours : 1;
+static int turns(const schwarz *self) {
+  return self->options.kind == KAON_SCHWARZ_MULTIPLICATIVE ? self->domains->turns : 1;
 }
 
 /* ---- workspace ---- */
@@ -119,8 +119,7 @@ static kaon_pass plain(const schwarz *self) {
 }
 
 /* to = x, with 0 in columns that `outside` closes. */
-static kaon_status load(const kaon_vector *x, kaon_vector *to, int all,
-                        const kaon_pass *outside) {
+static kaon_status load(const kaon_vector *x, kaon_vector *to, int all, const kaon_pass *outside) {
   if (all) return kaon_blas_copy(x, to, NULL);
   KAON_TRY(kaon_blas_zero(to, NULL));
   return kaon_blas_copy(x, to, outside);
@@ -153,19 +152,19 @@ static kaon_status solve_blocks(schwarz *self, kaon_vector *r, kaon_vector *q, k
 /* One stage: its blocks' part of the residual, and their solves. The first residual is b. */
 static kaon_status stage(schwarz *self, int number, const kaon_vector *b, kaon_vector *z) {
   const kaon_pass gate = plain(self);
-  const int colour = number % colours(self), every = colours(self) == 1;
+  const int turn = number % turns(self), every = turns(self) == 1;
   const kaon_vector *residual = b;
   if (number > 0) {
     KAON_TRY(kaon_operator_run(self->whole, KAON_PLAIN, z, self->q, &gate));
     KAON_TRY(kaon_blas_xpay(b, KAON_NUMBER(-1), self->q, &gate));
     residual = self->q;
   }
-  if (!every && !by_domains(self) && self->domains->colour != colour)
+  if (!every && !by_domains(self) && self->domains->turn != turn)
     return number == 0 ? kaon_blas_zero(z, &gate) : KAON_OK; /* the other ranks' turn */
   if (every || !by_domains(self))
     KAON_TRY(kaon_blas_copy(residual, self->r, &gate));
   else
-    KAON_TRY(kaon_domains_mask(self->domains, colour, residual, self->r, &gate));
+    KAON_TRY(kaon_domains_mask(self->domains, turn, residual, self->r, &gate));
   return solve_blocks(self, self->r, self->q, z, number == 0);
 }
 
@@ -209,7 +208,7 @@ static kaon_status check(const kaon_operator *K) {
   return local->ops->check != NULL ? local->ops->check(local) : KAON_OK;
 }
 
-/* Each stage works on the blocks of one colour. */
+/* Each stage works on the blocks of one turn. */
 static kaon_cost cost(const kaon_operator *K, int columns) {
   const schwarz *self = K->self;
   const kaon_cost local = self->local->ops->cost(self->local, columns);
@@ -267,10 +266,10 @@ kaon_status kaon_operator_local_part(kaon_operator *A, const int block[4], kaon_
 static kaon_status build(schwarz *self) {
   const kaon_schwarz_options *o = &self->options;
   kaon_operator *A = self->A;
-  const kaon_local how = {{o->block[0], o->block[1], o->block[2], o->block[3]},
-                          o->precision, o->reconstruct};
+  const kaon_local how = {
+      {o->block[0], o->block[1], o->block[2], o->block[3]}, o->precision, o->reconstruct};
   KAON_TRY(cut(A, &how, &self->local, &self->domains));
-  self->stages = o->cycles * colours(self);
+  self->stages = o->cycles * turns(self);
   if (by_domains(self) && !kaon_domains_served(A->ctx, o->precision))
     return kaon_fail(A->ctx, KAON_ERR_NOT_BUILT,
                      "schwarz: backend %s works on a rank's whole part alone; leave the blocks' "

@@ -165,7 +165,7 @@ static void prepare_states(kaon_solver *s) {
   if ((flags & KAON_FLAG_NORMAL) && !(flags & KAON_FLAG_RESTART) && s->mixed &&
       o->method == KAON_CGNR)
     flags |= KAON_FLAG_TRUST;
-  if (o->method == KAON_PIPECGNR) flags |= KAON_FLAG_EITHER;
+  if (o->method == KAON_PIPECGNR || o->method == KAON_GCR) flags |= KAON_FLAG_EITHER;
   kaon_solver_idle(s);
   for (int k = 0; k < s->columns; k++) {
     kaon_column_state *state = &s->host[k];

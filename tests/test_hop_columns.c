@@ -216,8 +216,7 @@ static kaon_vector *fused_hop(dirac_case *c, const kaon_operator *M, const fusio
               *x = case_vector(c, KAON_EVEN, precision, count),
               *w = case_vector(c, KAON_EVEN, precision, count);
   kaon_vector *out = f->in_place ? x : case_vector(c, KAON_EVEN, precision, count);
-  const kaon_fused fused = {
-      f->a, f->a == 0 ? NULL : x, -0.5, f->clover_on, KAON_BLOCKS_TERM, NULL};
+  const kaon_fused fused = {f->a, f->a == 0 ? NULL : x, -0.5, f->clover_on, KAON_BLOCKS_TERM, NULL};
   kaon_scalars *scalars = NULL;
   kaon_pass pass = KAON_PASS_INIT;
   case_import(c, in, psi);

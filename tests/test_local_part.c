@@ -25,8 +25,8 @@ typedef struct shape {
 
 /* 4x6x2x10: plain order with a tail; 8x4x4x8 and 8^4 split, cut between lanes and not. */
 static const shape shapes[] = {
-    {{8, 4, 4, 8}, {4, 4, 4, 4}}, {{8, 4, 4, 8}, {2, 2, 2, 2}},  {{8, 4, 4, 8}, {8, 4, 4, 8}},
-    {{8, 4, 4, 8}, {0, 2, 0, 4}}, {{8, 4, 4, 8}, {0, 0, 0, 8}},  {{4, 6, 2, 10}, {4, 2, 2, 2}},
+    {{8, 4, 4, 8}, {4, 4, 4, 4}},   {{8, 4, 4, 8}, {2, 2, 2, 2}},  {{8, 4, 4, 8}, {8, 4, 4, 8}},
+    {{8, 4, 4, 8}, {0, 2, 0, 4}},   {{8, 4, 4, 8}, {0, 0, 0, 8}},  {{4, 6, 2, 10}, {4, 2, 2, 2}},
     {{4, 6, 2, 10}, {2, 6, 2, 10}}, {{4, 6, 2, 10}, {0, 6, 0, 0}}, {{12, 4, 4, 4}, {4, 4, 2, 4}},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
@@ -80,8 +80,8 @@ static double check(dirac_case *c, const ref_dirac *d, kaon_operator *local, kao
 }
 
 /* All forms of an operator on one lattice with one block. */
-static double check_forms(dirac_case *c, const int block[4], double clover, kaon_precision precision,
-                          kaon_reconstruct reconstruct) {
+static double check_forms(dirac_case *c, const int block[4], double clover,
+                          kaon_precision precision, kaon_reconstruct reconstruct) {
   ref_dirac d = case_reference(c, kappa, clover, anisotropy);
   memcpy(d.cut, block, sizeof d.cut);
   kaon_operator *M = case_dirac(c, kappa, clover, anisotropy, KAON_DOUBLE, KAON_RECONSTRUCT_18);
@@ -115,10 +115,9 @@ static void blocks_of_every_shape(void **state) {
         worst = fmax(worst, check_forms(&c, shapes[i].block, i % 3 == 2 ? 0 : csw,
                                         (kaon_precision)p, recon[(p + i) % 3]));
       }
-      printf("%s %dx%dx%dx%d in blocks of %d %d %d %d: error / bound %.3f\n",
-             machine_name(machine), shapes[i].extents[0], shapes[i].extents[1],
-             shapes[i].extents[2], shapes[i].extents[3], shapes[i].block[0], shapes[i].block[1],
-             shapes[i].block[2], shapes[i].block[3], worst);
+      printf("%s %dx%dx%dx%d in blocks of %d %d %d %d: error / bound %.3f\n", machine_name(machine),
+             shapes[i].extents[0], shapes[i].extents[1], shapes[i].extents[2], shapes[i].extents[3],
+             shapes[i].block[0], shapes[i].block[1], shapes[i].block[2], shapes[i].block[3], worst);
       assert_true(worst <= 1);
       case_close(&c);
     }
@@ -160,7 +159,8 @@ static void temporal_gauge(void **state) {
   case_close(&c);
 }
 
-/* NaN in one block is seen in no other; on one rank nothing is cut without a block: A's own bits. */
+/* NaN in one block is seen in no other; on one rank nothing is cut without a block: A's own bits.
+ */
 static void blocks_know_nothing_of_each_other(void **state) {
   (void)state;
   for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
@@ -192,7 +192,8 @@ static void blocks_know_nothing_of_each_other(void **state) {
     /* a vector takes no NaN from the host, so it comes by the kernels: the block times infinity,
      * less itself */
     kaon_vector *huge = case_vector(&c, KAON_FULL, KAON_SINGLE, 1);
-    for (size_t i = 0; i < ref_spinor_size(&c.L); i++) psi[0][i] = isnan(creal(psi[0][i])) ? 1e30 : 0;
+    for (size_t i = 0; i < ref_spinor_size(&c.L); i++)
+      psi[0][i] = isnan(creal(psi[0][i])) ? 1e30 : 0;
     case_import(&c, huge, psi);
     for (int i = 0; i < 2; i++) {
       must(c.ctx, kaon_vector_axpy(1e30, 0, huge, x));
@@ -261,7 +262,8 @@ static void fields_are_shared(void **state) {
 static void what_cannot_be_cut_is_refused(void **state) {
   (void)state;
   const int extents[4] = {8, 4, 4, 12};
-  static const int wrong[][4] = {{3, 4, 4, 4}, {4, 4, 4, 8}, {16, 4, 4, 4}, {-2, 4, 4, 4}, {1, 0, 0, 0}};
+  static const int wrong[][4] = {
+      {3, 4, 4, 4}, {4, 4, 4, 8}, {16, 4, 4, 4}, {-2, 4, 4, 4}, {1, 0, 0, 0}};
   const int block[4] = {4, 4, 4, 4};
   dirac_case c;
   assert_true(case_open(&c, KAON_ISA_AUTO, extents, 1, LINKS_RANDOM, 6));

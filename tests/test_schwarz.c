@@ -58,8 +58,7 @@ static shell_complex *oracle(const method *m, const kaon_schwarz_options *o,
     m->whole(m->user, 0, m->n, z, r);
     for (size_t i = 0; i < m->n; i++) r[i] = b[i] - r[i];
     for (int block = 0; block < m->blocks; block++)
-      if (!multiplicative || m->colour[block] == stage % m->colours)
-        solve_block(m, o, block, r, z);
+      if (!multiplicative || m->colour[block] == stage % m->colours) solve_block(m, o, block, r, z);
   }
   free(r);
   return z;
@@ -131,12 +130,33 @@ typedef struct lattice_row {
 
 static const lattice_row rows[] = {
     {{8, 4, 4, 8}, {4, 4, 4, 4}, KAON_EVEN_ODD_SYMMETRIC, KAON_SCHWARZ_ADDITIVE, 4, 1, 1, 1.2},
-    {{8, 4, 4, 8}, {4, 4, 4, 4}, KAON_EVEN_ODD_SYMMETRIC, KAON_SCHWARZ_MULTIPLICATIVE, 2, 2, 1, 1.2},
+    {{8, 4, 4, 8},
+     {4, 4, 4, 4},
+     KAON_EVEN_ODD_SYMMETRIC,
+     KAON_SCHWARZ_MULTIPLICATIVE,
+     2,
+     2,
+     1,
+     1.2},
     {{8, 4, 4, 8}, {4, 2, 4, 2}, KAON_EVEN_ODD_NONE, KAON_SCHWARZ_MULTIPLICATIVE, 2, 1, 0.9, 0},
-    {{4, 6, 2, 10}, {2, 6, 2, 2}, KAON_EVEN_ODD_ASYMMETRIC, KAON_SCHWARZ_MULTIPLICATIVE, 2, 2, 1, 1.2},
+    {{4, 6, 2, 10},
+     {2, 6, 2, 2},
+     KAON_EVEN_ODD_ASYMMETRIC,
+     KAON_SCHWARZ_MULTIPLICATIVE,
+     2,
+     2,
+     1,
+     1.2},
     {{4, 6, 2, 10}, {4, 2, 2, 10}, KAON_EVEN_ODD_NONE, KAON_SCHWARZ_ADDITIVE, 3, 2, 0.8, 1.2},
     {{8, 4, 4, 8}, {8, 4, 4, 8}, KAON_EVEN_ODD_SYMMETRIC, KAON_SCHWARZ_ADDITIVE, 4, 1, 1, 0},
-    {{8, 4, 4, 8}, {8, 4, 4, 8}, KAON_EVEN_ODD_SYMMETRIC, KAON_SCHWARZ_MULTIPLICATIVE, 3, 2, 1, 1.2},
+    {{8, 4, 4, 8},
+     {8, 4, 4, 8},
+     KAON_EVEN_ODD_SYMMETRIC,
+     KAON_SCHWARZ_MULTIPLICATIVE,
+     3,
+     2,
+     1,
+     1.2},
 };
 
 /* |K b - oracle| / |oracle|. Rounding is amplified where blocks are ill conditioned, which these
@@ -195,7 +215,8 @@ static void blocks_are_solved_one_by_one(void **state) {
       dirac_case c;
       if (machine_lacks(machine)) continue;
       if (!case_open_checked(&c, machine, rows[i].extents, 1, LINKS_RANDOM, 5)) continue;
-      if (c.ctx->backend->domain[KAON_DOUBLE] != NULL || memcmp(rows[i].extents, rows[i].block, 16) == 0)
+      if (c.ctx->backend->domain[KAON_DOUBLE] != NULL ||
+          memcmp(rows[i].extents, rows[i].block, 16) == 0)
         compare_with_oracle(&c, &rows[i]);
       case_close(&c);
     }
@@ -474,9 +495,12 @@ static void what_cannot_be_made_is_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(blocks_are_solved_one_by_one),  cmocka_unit_test(another_operator),
-      cmocka_unit_test(frozen_columns_are_not_seen),   cmocka_unit_test(gcr_with_schwarz),
-      cmocka_unit_test(bits_do_not_depend_on_company), cmocka_unit_test(what_cannot_be_made_is_refused),
+      cmocka_unit_test(blocks_are_solved_one_by_one),
+      cmocka_unit_test(another_operator),
+      cmocka_unit_test(frozen_columns_are_not_seen),
+      cmocka_unit_test(gcr_with_schwarz),
+      cmocka_unit_test(bits_do_not_depend_on_company),
+      cmocka_unit_test(what_cannot_be_made_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

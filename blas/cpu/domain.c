@@ -142,21 +142,21 @@ static void update(const domain_plan *plan, int64_t block, int column) {
 #endif
 }
 
-/* x = r in the lanes of the colour's domains, else 0; bit by bit. */
+/* x = r in the lanes of the turn's domains, else 0; bit by bit. */
 static void mask(const domain_plan *plan, int64_t block, int column) {
   const kaon_domain_view *d = &plan->args->domains;
-  const unit x = unit_at(&plan->views, X, block, column), r = unit_at(&plan->views, R, block, column);
+  const unit x = unit_at(&plan->views, X, block, column),
+             r = unit_at(&plan->views, R, block, column);
   int keep[KAON_W];
   for (int l = 0; l < KAON_W; l++) {
     const int32_t domain = d->domain[block * KAON_W + l];
-    keep[l] = domain >= 0 && d->colour[domain] == plan->args->colour;
+    keep[l] = domain >= 0 && d->turn[domain] == plan->args->turn;
 #if KAON_HALF
     x.scale[l] = keep[l] ? r.scale[l] : 0;
 #endif
   }
   for (int c = 0; c < plan->args->shape.ncomp; c++)
-    for (int l = 0; l < KAON_W; l++)
-      x.data[c * KAON_W + l] = keep[l] ? r.data[c * KAON_W + l] : 0;
+    for (int l = 0; l < KAON_W; l++) x.data[c * KAON_W + l] = keep[l] ? r.data[c * KAON_W + l] : 0;
 }
 
 typedef void block_work(const domain_plan *plan, int64_t block, int column);

@@ -20,14 +20,14 @@ typedef struct hop_plan {
   int prefetch;
   const uint8_t *cut_dirs;   /* where hops are left out (kaon_cuts); NULL: nowhere */
   const uint32_t *cut_lanes; /* and in which lanes */
-  const int32_t *blocks; /* a part of a partitioned lattice: which ones; NULL: all */
-  int64_t count;         /* of blocks */
-  int chunk_first;       /* of the part, in the partial sums */
-  int first;             /* the first open column */
-  int all;               /* 1: all columns are open */
-  int top[4];            /* mu is cut by the lane bit that tells the parts of a block apart */
-  int scaled[4];         /* hops of mu carry a factor other than 1 everywhere */
-  real rest[4];          /* what rounding took from that factor, relative to it */
+  const int32_t *blocks;     /* a part of a partitioned lattice: which ones; NULL: all */
+  int64_t count;             /* of blocks */
+  int chunk_first;           /* of the part, in the partial sums */
+  int first;                 /* the first open column */
+  int all;                   /* 1: all columns are open */
+  int top[4];                /* mu is cut by the lane bit that tells the parts of a block apart */
+  int scaled[4];             /* hops of mu carry a factor other than 1 everywhere */
+  real rest[4];              /* what rounding took from that factor, relative to it */
   vperm exchange[4];
   /* by direction, whether the block touches the boundary, and lane */
   real factor[KAON_DIRS][2][KAON_W] __attribute__((aligned(64)));

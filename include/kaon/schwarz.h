@@ -17,9 +17,9 @@ extern "C" {
  *                ranks alone
  *   precision, reconstruct    of the result's vectors, and its links; links and clover blocks are
  *                shared with A and what was made of it wherever these have them
- * *local is NULL on failure; its applications send nothing. It follows kaon_dirac_update. Collective.
- * Errors: ARGUMENT (such a block), UNSUPPORTED (A cannot be cut: a solver, a cut operator), STALE,
- * MEMORY, NOT_BUILT; UNITARITY, NOT_FINITE, SINGULAR. */
+ * *local is NULL on failure; its applications send nothing. It follows kaon_dirac_update.
+ * Collective. Errors: ARGUMENT (such a block), UNSUPPORTED (A cannot be cut: a solver, a cut
+ * operator), STALE, MEMORY, NOT_BUILT; UNITARITY, NOT_FINITE, SINGULAR. */
 kaon_status kaon_operator_local_part(kaon_operator *A, const int block[4], kaon_precision precision,
                                      kaon_reconstruct reconstruct, kaon_operator **local);
 
@@ -39,10 +39,10 @@ typedef struct kaon_schwarz_options {
   kaon_precision precision; /* of all vectors in it */
   kaon_reconstruct reconstruct;
 } kaon_schwarz_options;
-#define KAON_SCHWARZ_OPTIONS_INIT                                                             \
-  {                                                                                           \
+#define KAON_SCHWARZ_OPTIONS_INIT                                                               \
+  {                                                                                             \
     sizeof(kaon_schwarz_options), 1, KAON_SCHWARZ_ADDITIVE, {0, 0, 0, 0}, 0, 0, 1.0, KAON_HALF, \
-        KAON_RECONSTRUCT_18                                                                   \
+        KAON_RECONSTRUCT_18                                                                     \
   }
 
 /* K ~ A^-1 on vectors of A's space in the options' precision: each block solves its cut operator

@@ -105,9 +105,9 @@ typedef struct kaon_column_report {
 } kaon_column_report;
 
 typedef struct kaon_solve_report {
-  double seconds;   /* wall time of the solve */
-  double flops;     /* by the operators' cost, all columns and ranks */
-  int applications; /* of the system operator, all columns together counted once */
+  double seconds;       /* wall time of the solve */
+  double flops;         /* by the operators' cost, all columns and ranks */
+  int applications;     /* of the system operator, all columns together counted once */
   kaon_traffic traffic; /* where a device repeats steps: of those that the slowest column took */
 } kaon_solve_report;
 
@@ -117,7 +117,8 @@ typedef struct kaon_solve_report {
  * the heads of solvers/. Errors: ARGUMENT (columns < 1, an option out of range), UNSUPPORTED (a
  * preconditioner with another method than gcr; A has no twin in the sloppy precision; pipecg in
  * half), SHAPE (the
- * preconditioner's space is not A's), STALE, MEMORY, NOT_BUILT; of the twins: UNITARITY, NOT_FINITE, SINGULAR. */
+ * preconditioner's space is not A's), STALE, MEMORY, NOT_BUILT; of the twins: UNITARITY,
+ * NOT_FINITE, SINGULAR. */
 kaon_status kaon_solver_create(kaon_operator *A, int columns, const kaon_solver_options *options,
                                kaon_solver **solver);
 /* Destroys it and sets *solver to NULL; NULL is allowed. */

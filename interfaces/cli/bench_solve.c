@@ -114,10 +114,13 @@ static void add_row(bench *b, const problem *p, int columns, const solve_figures
                                       "solve-bicgstab", "solve-mr",          "solve-gcr",
                                       "solve-blockcg",  "solve-blockcgnr",   "solve-pipecg",
                                       "solve-pipecgnr", "solve-pipebicgstab"};
-  char precision[32], stop[32];
+  static const char *const preconditioners[] = {"", "-schwarz", "-sap"};
+  char precision[32], stop[32], name[40];
+  snprintf(name, sizeof name, "%s%s", names[p->options.method],
+           preconditioners[b->args->problem.preconditioner]);
   snprintf(precision, sizeof precision, "%s/%s", bench_precision(p->precision),
            bench_precision(p->options.sloppy));
-  bench_row row = {.name = names[p->options.method],
+  bench_row row = {.name = name,
                    .extents = p->field.extents,
                    .precision = p->options.sloppy,
                    .precision_text = precision,

@@ -186,7 +186,8 @@ static void announce(const invert_job *job) {
   char preconditioner[96];
   cli_say(&job->args->common, "%s%s to %g, %s/%s, links %d, even-odd %s, %d columns\n",
           methods[job->p.options.method], schwarz_text(a, &job->p, preconditioner),
-          job->p.options.tol, precisions[job->p.precision], precisions[job->p.options.sloppy], (int)job->p.options.reconstruct,
+          job->p.options.tol, precisions[job->p.precision], precisions[job->p.options.sloppy],
+          (int)job->p.options.reconstruct,
           cli_choice("symmetric|asymmetric|none", a->even_odd, form), job->columns);
 }
 

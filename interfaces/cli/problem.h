@@ -25,7 +25,7 @@ typedef struct problem_args {
   int temporal_gauge;
   int grid[4];
   const char *set;
-  int preconditioner; /* index into PROBLEM_PRECONDITIONERS */
+  int preconditioner;                                  /* index into PROBLEM_PRECONDITIONERS */
   int schwarz_block[4], schwarz_steps, schwarz_cycles; /* 0: not given */
   double schwarz_relaxation;
   int schwarz_precision;
@@ -99,8 +99,9 @@ int problem_slice(const problem *p);
   "check_interval (steps between looks), subspace (of gcr), relaxation (of mr)"
 
 #define PROBLEM_PRECONDITIONERS "none|schwarz|sap"
-#define PROBLEM_PRECONDITIONER_TEXT                                                             \
-  "of --solver gcr: approximate solves in blocks, all at once (schwarz, which sends nothing) or in " \
+#define PROBLEM_PRECONDITIONER_TEXT                                                               \
+  "of --solver gcr: approximate solves in blocks, all at once (schwarz, which sends nothing) or " \
+  "in "                                                                                           \
   "red-black order (sap)"
 
 /* Rows of the option tables. AT(member): offset of a problem_args member in the command's
@@ -147,26 +148,44 @@ int problem_slice(const problem *p);
         0, "right-hand sides: a unit at one site, ones on one slice, or noise on all sites"        \
   }
 
-#define PROBLEM_OPTIONS_SCHWARZ(AT)                                                              \
-  {CLI_CHOICE, "preconditioner", PROBLEM_PRECONDITIONERS, "none", AT(preconditioner), 0, 0,      \
-   PROBLEM_PRECONDITIONER_TEXT},                                                                 \
-      {CLI_EXTENTS,                                                                              \
-       "schwarz-block",                                                                          \
-       "X Y Z T",                                                                                \
-       NULL,                                                                                     \
-       AT(schwarz_block),                                                                        \
-       0,                                                                                        \
-       0,                                                                                        \
-       "extents of a block, even divisors of the rank's part (default: all of that)"},           \
-      {CLI_INT, "schwarz-steps", "N", NULL, AT(schwarz_steps), 1, 1000,                          \
-       "minimal-residual steps in a block (default: schwarz 10, sap 4)"},                        \
-      {CLI_INT, "schwarz-cycles", "N", NULL, AT(schwarz_cycles), 1, 1000,                        \
-       "cycles over all blocks (default: schwarz 1, sap 5)"},                                    \
-      {CLI_REAL, "schwarz-relaxation", "OMEGA", NULL, AT(schwarz_relaxation), 1e-3, 2,           \
-       "factor of those steps' lengths (default 1)"},                                            \
-  {                                                                                              \
-    CLI_CHOICE, "schwarz-precision", "double|single|half", NULL, AT(schwarz_precision), 0, 0,    \
-        "of the preconditioner (default half)"                                                   \
+#define PROBLEM_OPTIONS_SCHWARZ(AT)                                                                \
+  {CLI_CHOICE, "preconditioner",           PROBLEM_PRECONDITIONERS, "none", AT(preconditioner), 0, \
+   0,          PROBLEM_PRECONDITIONER_TEXT},                                                       \
+      {CLI_EXTENTS,                                                                                \
+       "schwarz-block",                                                                            \
+       "X Y Z T",                                                                                  \
+       NULL,                                                                                       \
+       AT(schwarz_block),                                                                          \
+       0,                                                                                          \
+       0,                                                                                          \
+       "extents of a block, even divisors of the rank's part (default: all of that)"},             \
+      {CLI_INT,                                                                                    \
+       "schwarz-steps",                                                                            \
+       "N",                                                                                        \
+       NULL,                                                                                       \
+       AT(schwarz_steps),                                                                          \
+       1,                                                                                          \
+       1000,                                                                                       \
+       "minimal-residual steps in a block (default: schwarz 10, sap 4)"},                          \
+      {CLI_INT,                                                                                    \
+       "schwarz-cycles",                                                                           \
+       "N",                                                                                        \
+       NULL,                                                                                       \
+       AT(schwarz_cycles),                                                                         \
+       1,                                                                                          \
+       1000,                                                                                       \
+       "cycles over all blocks (default: schwarz 1, sap 5)"},                                      \
+      {CLI_REAL,                                                                                   \
+       "schwarz-relaxation",                                                                       \
+       "OMEGA",                                                                                    \
+       NULL,                                                                                       \
+       AT(schwarz_relaxation),                                                                     \
+       1e-3,                                                                                       \
+       2,                                                                                          \
+       "factor of those steps' lengths (default 1)"},                                              \
+  {                                                                                                \
+    CLI_CHOICE, "schwarz-precision", "double|single|half", NULL, AT(schwarz_precision), 0, 0,      \
+        "of the preconditioner (default half)"                                                     \
   }
 
 #define PROBLEM_OPTIONS_SOLVER(AT)                                                                 \

@@ -44,12 +44,18 @@ void schwarz_add(const problem_args *a, const problem *p, json_t *to) {
     return;
   }
   const int sap = o->kind == KAON_SCHWARZ_MULTIPLICATIVE;
-  json_object_set_new(
-      to, "preconditioner",
-      json_pack("{s:s s:o s:i s:i s:o s:s s:i}", "kind", kinds[a->preconditioner], "block",
-                report_ints(o->block, 4), "steps", o->steps ? o->steps : sap ? 4 : 10, "cycles",
-                o->cycles ? o->cycles : sap ? 5 : 1, "relaxation", report_real(o->relaxation),
-                "precision", precisions[o->precision], "links", (int)o->reconstruct));
+  json_object_set_new(to, "preconditioner",
+                      json_pack("{s:s s:o s:i s:i s:o s:s s:i}", "kind", kinds[a->preconditioner],
+                                "block", report_ints(o->block, 4), "steps",
+                                o->steps ? o->steps
+                                : sap    ? 4
+                                         : 10,
+                                "cycles",
+                                o->cycles ? o->cycles
+                                : sap     ? 5
+                                          : 1,
+                                "relaxation", report_real(o->relaxation), "precision",
+                                precisions[o->precision], "links", (int)o->reconstruct));
 }
 
 void schwarz_add_traffic(const kaon_traffic *traffic, json_t *to) {

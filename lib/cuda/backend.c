@@ -15,6 +15,9 @@
 static const kaon_blas_ops blas_d = {KAON_BLAS_OPS(KAON_D)};
 static const kaon_blas_ops blas_s = {KAON_BLAS_OPS(KAON_S)};
 static const kaon_blas_ops blas_h = {KAON_BLAS_OPS(KAON_H)};
+static const kaon_domain_ops domain_d = {kaon_domain_mr_cuda_d, kaon_domain_mask_cuda_d};
+static const kaon_domain_ops domain_s = {kaon_domain_mr_cuda_s, kaon_domain_mask_cuda_s};
+static const kaon_domain_ops domain_h = {kaon_domain_mr_cuda_h, kaon_domain_mask_cuda_h};
 static const kaon_door_ops door = {.take = kaon_door_take_cuda,
                                    .give = kaon_door_give_cuda,
                                    .find = kaon_door_find_cuda,
@@ -40,6 +43,7 @@ const kaon_backend kaon_cuda_table = {
     .ranks = &kaon_cuda_ranks_table,
     .convert = &convert,
     .blas = {&blas_d, &blas_s, &blas_h},
+    .domain = {&domain_d, &domain_s, &domain_h},
     .gauge = {&kaon_gauge_ops_cuda_d, &kaon_gauge_ops_cuda_s, &kaon_gauge_ops_cuda_h},
     .dslash = {&kaon_dslash_ops_cuda_d, &kaon_dslash_ops_cuda_s, &kaon_dslash_ops_cuda_h},
     .measure = {&kaon_measure_ops_cuda_d, &kaon_measure_ops_cuda_s, &kaon_measure_ops_cuda_h},

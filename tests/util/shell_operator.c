@@ -117,7 +117,8 @@ static kaon_status local_part(kaon_operator *A, const kaon_local *how, kaon_oper
   for (int i = 0; i < sites; i++) {
     const int x[4] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1] % n[2], i / n[0] / n[1] / n[2]};
     const kaon_place p = kaon_lattice_place(lattice, x);
-    order[i] = (int32_t)((p.parity * lattice->stencil.nblocks + p.block) * A->space->width + p.lane);
+    order[i] =
+        (int32_t)((p.parity * lattice->stencil.nblocks + p.block) * A->space->width + p.lane);
     domain[order[i]] = i / size;
   }
   const kaon_status status =
