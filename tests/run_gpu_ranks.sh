@@ -11,6 +11,7 @@
 #   KAON_RANKS_SECONDS  what all of it but the build may take; default 450. What is left out for time is said.
 #   KAON_RANKS_LATTICE  the lattice of strong scaling, a rank's in weak scaling; default "32 32 32 64"
 #   KAON_RANKS_BACKEND  cuda; cpu tries the script out on a machine without devices
+#   KAON_RANKS_MORE     more options for hops, as "--samples 3"
 #   KAON_RANKS_DD       options of GCR-DD; default below
 #   KAON_DEPS, KAON_BUILD, KAON_CUDA_ARCHS, OUT: as for run_gpu.sh
 # OUT gets DATE-COMMIT-ranks-TOPIC.json, as bench/results/DEVICE/ wants them, ranks.log with all that was printed, and
@@ -21,6 +22,7 @@ build=${KAON_BUILD:-build-gpu}
 out=${OUT:-$build/results}
 backend=${KAON_RANKS_BACKEND:-cuda}
 read -r -a base <<<"${KAON_RANKS_LATTICE:-32 32 32 64}"
+read -r -a more <<<"${KAON_RANKS_MORE:-}"
 read -r -a dd <<<"${KAON_RANKS_DD:---solver gcr --preconditioner schwarz}"
 small=(--lattice $((base[0] / 2)) $((base[1] / 2)) $((base[2] / 2)) $((base[3] / 4)) # of the size that a rank has of many
   --lattice $((base[0] / 2)) $((base[1] / 2)) $((base[2] / 2)) $((base[3] / 8)))
@@ -99,7 +101,7 @@ step() {
   count=$((count + 1))
   part=$(printf '%s/%s.%03d.json' "$parts" "$topic" $count)
   printf '\n$ mpirun -np %d kaon bench %s\n' "$n" "$*" | tee -a "$log"
-  ranks "$n" "$limit" "$build/kaon" bench "$@" --backend "$backend" --json "$part" >"$parts/one.log" 2>&1
+  ranks "$n" "$limit" "$build/kaon" bench "$@" $([ "$1" = solve ] || echo "${more[@]}") --backend "$backend" --json "$part" >"$parts/one.log" 2>&1
   status=$?
   tee -a "$log" <"$parts/one.log"
   case $status in
@@ -220,7 +222,7 @@ pipelined() {
 
 model() {
   local files=("$out"/*-ranks-dslash.json "$out"/*-ranks-solve.json "$out"/*-ranks-critical.json "$out"/*-ranks-volume.json) there=() file
-  for file in "${files[@]}"; do [ -e "$file" ] && there+=(--model "$file"); done
+  for file in "${files[@]}"; do [ -e "$file" ] && there+=("--model=$file"); done
   [ ${#there[@]} -gt 0 ] || { say "SKIPPED  model: nothing measured"; return; }
   printf '\n$ kaon bench scaling\n' | tee -a "$log"
   if timeout 30 "$build/kaon" bench scaling --backend cpu "${there[@]}" --json "$out/$(date -u +%F)-$commit-ranks-model.json" >"$parts/one.log" 2>&1; then
@@ -241,7 +243,7 @@ threads=$(($(nproc) / KAON_RANKS))
 export OMP_NUM_THREADS=$((threads < 1 ? 1 : threads > 8 ? 8 : threads))
 say "commit   $commit, $KAON_RANKS devices, $(nproc) cores"
 say "mpirun   $(command -v mpirun), $(mpirun --version 2>&1 | head -1)"
-nvidia-smi topo -m >>"$log" 2>&1
+command -v nvidia-smi >/dev/null && nvidia-smi topo -m >>"$log" 2>&1
 [ $# -gt 0 ] || set -- build tests dslash solve critical volume pipelined model
 count=0
 end=$((SECONDS + ${KAON_RANKS_SECONDS:-450}))

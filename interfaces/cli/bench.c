@@ -121,6 +121,14 @@ kaon_status bench_bandwidth(bench *b) {
   return status;
 }
 
+void bench_stage(const bench *b) {
+  char kept[256];
+  snprintf(kept, sizeof kept, "the %d rows measured till then are in %.180s",
+           (int)json_array_size(b->rows), b->args->json ? b->args->json : "");
+  const int some = b->args->json && json_array_size(b->rows) > 0;
+  signals_stage("measuring", some ? kept : "no results were written");
+}
+
 static void describe_ranks(const bench *b) {
   char overlap[32];
   if (b->info.ranks == 1) return;
@@ -211,9 +219,17 @@ json_t *bench_add(bench *b, const bench_row *r) {
   return row;
 }
 
+/* Row by row, so that what ends a long run leaves those before it. */
+kaon_status bench_keep(bench *b) {
+  const int code = report_write(b->args->json, b->rows);
+  bench_stage(b);
+  b->failed = code;
+  return code == EXIT_DONE ? KAON_OK : KAON_ERR_CANCELLED; /* nothing more to be said */
+}
+
 static int write_rows(bench *b) {
   const bench_args *a = b->args;
-  int code = report_write(a->json, b->rows);
+  int code = json_array_size(b->rows) ? EXIT_DONE : report_write(a->json, b->rows);
   if (code != EXIT_DONE || !a->common.report) return code;
   json_t *report = report_new(b->ctx, "bench");
   json_object_set(report, "rows", b->rows);
@@ -331,13 +347,14 @@ static int run(void *arguments) {
   if (code == EXIT_DONE) code = read_time("latency", a->latency, &a->network_latency);
   if (code == EXIT_DONE && a->models.count) code = ranks_first() ? bench_model(a) : EXIT_DONE;
   if (code != EXIT_DONE || a->models.count) return code;
-  signals_stage("measuring", "no results were written");
+  bench_stage(&b);
   code = ranks_context(&a->common, a->grid, &b.ctx);
   if (code == EXIT_DONE) code = cli_status(b.ctx, kaon_context_query(b.ctx, &b.info), NULL);
   if (code == EXIT_DONE) code = check_lattices(b.ctx, a);
   if (code == EXIT_DONE) code = open_machine(&b);
   b.rows = json_array();
   if (code == EXIT_DONE) code = benches[which](&b);
+  if (b.failed) code = b.failed;
   if ((code == EXIT_DONE || code == EXIT_NOT_CONVERGED) && write_rows(&b) != EXIT_DONE)
     code = EXIT_DEVICE;
   json_decref(b.rows);

@@ -36,6 +36,7 @@ typedef struct bench {
   json_t *rows;
   double *numbers; /* of bench_fill: one column of this rank's part of the last lattice */
   size_t numbers_count;
+  int failed;             /* exit status of bench_keep */
   int once;               /* a solve is not repeated */
   double reference_flops; /* bench solve --effective: of BiCGStab, one column; 0: not known */
 } bench;
@@ -65,11 +66,15 @@ int bench_on_host(const bench *b);
 void bench_header(const bench *b);
 /* Prints the row beside the machine's figures, appends it to the list; the object is the list's. */
 json_t *bench_add(bench *b, const bench_row *row);
+/* Writes the rows there are to --json; after each row, when it is whole. Says what failed. */
+kaon_status bench_keep(bench *b);
 double bench_size(kaon_precision precision); /* bytes of a stored real */
 const char *bench_precision(kaon_precision precision);
 /* Fills every column with the same numbers of order 1 (timings of zeros would flatter). */
 kaon_status bench_fill(bench *b, kaon_vector *v, const kaon_lattice *lattice);
 
+/* For Ctrl-C: what is being done, and what is kept of it. */
+void bench_stage(const bench *b);
 /* What devices of several ranks talk by, "" where nothing is. */
 const char *bench_transport(const bench *b);
 /* 1 on all ranks if this rank or another was interrupted; a barrier. */

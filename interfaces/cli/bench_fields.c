@@ -97,7 +97,7 @@ static kaon_status time_hop(bench_case *c) {
   row.bytes = sites * (links + 2 * spinor_bytes(c->precision) * c->columns);
   row.resident = row.bytes;
   bench_add(c->b, &row);
-  return KAON_OK;
+  return bench_keep(c->b);
 }
 
 static kaon_status time_matrix(bench_case *c, int temporal_gauge) {
@@ -116,7 +116,7 @@ static kaon_status time_matrix(bench_case *c, int temporal_gauge) {
   row.bytes = cost.bytes * c->columns * c->b->info.ranks;
   row.resident = row.bytes;
   bench_add(c->b, &row);
-  return KAON_OK;
+  return bench_keep(c->b);
 }
 
 static kaon_status time_operators(bench_case *c) {
@@ -160,6 +160,7 @@ static kaon_status time_vectors(bench_case *c) {
     row.bytes = operations[i].spinors * spinors * spinor_bytes(c->precision);
     row.resident = row.bytes;
     bench_add(c->b, &row);
+    status = bench_keep(c->b);
   }
   return status;
 }
@@ -193,7 +194,7 @@ static int sweep_lattice(bench *b, const int extents[4], int with_links) {
   bench_case c = {.b = b};
   int code = field_parse("weak:0.3", &weak);
   if (code == EXIT_DONE) code = field_open(b->ctx, &weak, extents, KAON_ANTIPERIODIC, 0, &c.field);
-  signals_stage("measuring", "no results were written");
+  bench_stage(b);
   kaon_status status = KAON_OK;
   for (int p = 0; p < 3 && code == EXIT_DONE && status == KAON_OK; p++) {
     if (!(a->precision >> p & 1)) continue;

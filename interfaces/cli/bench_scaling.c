@@ -115,8 +115,8 @@ static void usual_counts(const char *name, double *hops, double *sums) {
   static const struct {
     const char *name;
     double hops, sums;
-  } table[] = {{"bicgstab", 4, 4}, {"gcr", 2, 3},      {"mr", 2, 1},          {"pipecg", 2, 1},
-               {"cg", 2, 2},       {"pipecgnr", 4, 1}, {"pipebicgstab", 4, 2}};
+  } table[] = {{"bicgstab", 4, 4}, {"gcr", 2, 2},      {"gcr-schwarz", 2, 2},  {"mr", 2, 1},
+               {"pipecg", 2, 1},   {"pipecgnr", 4, 1}, {"pipebicgstab", 4, 2}, {"cg", 2, 2}};
   *hops = 4;
   *sums = 2;
   for (size_t i = 0; i < sizeof table / sizeof *table; i++)
@@ -126,11 +126,14 @@ static void usual_counts(const char *name, double *hops, double *sums) {
     }
 }
 
+/* Solves in domains: gcr-schwarz, gcr-sap. */
+static int in_domains(const model_method *method) {
+  return strstr(method->name, "-schwarz") != NULL || strstr(method->name, "-sap") != NULL;
+}
+
 static int find_method(model *m, const json_t *row) {
   char name[32];
-  const char *preconditioner = word(row, "preconditioner");
-  snprintf(name, sizeof name, "%.20s%s", word(row, "bench") + strlen("solve-"),
-           *preconditioner && strcmp(preconditioner, "none") != 0 ? "-dd" : "");
+  snprintf(name, sizeof name, "%.31s", word(row, "bench") + strlen("solve-"));
   for (int i = 0; i < m->methods; i++)
     if (strcmp(m->method[i].name, name) == 0 &&
         strcmp(m->method[i].precision, word(row, "precision")) == 0)
@@ -140,7 +143,7 @@ static int find_method(model *m, const json_t *row) {
   snprintf(made->name, sizeof made->name, "%s", name);
   snprintf(made->precision, sizeof made->precision, "%.31s", word(row, "precision"));
   made->inner = read_precision(row);
-  usual_counts(strcmp(name, "gcr-dd") == 0 ? "gcr" : name, &made->hops, &made->sums);
+  usual_counts(name, &made->hops, &made->sums);
   return m->methods++;
 }
 
@@ -152,7 +155,7 @@ static void add_solve(model *m, rows *r, const json_t *row, const model_place *a
     return;
   model_method *method = &m->method[known];
   model_solve *s = &r->solve[r->solves];
-  const double sums = number(row, "reductions") / iterations;
+  const double sums = number(row, "sums") / iterations;
   const double hops = number(row, "exchanges") / iterations;
   *s = (model_solve){*at, known, precision, seconds, iterations, 0, method->sums};
   if (sums > 0) s->sums = method->sums = sums;
@@ -265,7 +268,7 @@ static void choose_problem(model *m, rows *r) {
     const double *s = r->domain[k], spread = s[3] - s[1] * s[1] / s[0];
     model_method *method = &m->method[k];
     if (s[0] == 0) continue;
-    if (strstr(method->name, "-dd") && spread > 1e-9)
+    if (in_domains(method) && spread > 1e-9)
       method->growth = fmin(0, (r->cross[k] - s[1] * s[2] / s[0]) / spread);
     method->at_sites = exp2(s[1] / s[0]);
     method->steps = exp(s[2] / s[0]);
@@ -349,29 +352,31 @@ typedef struct foretold {
   double seconds[MODEL_METHODS];
 } foretold;
 
-static void add_foretold(json_t *list, const model *m, const rows *r, const model_place *at, int k,
-                         double seconds, json_t *about) {
+static void add_foretold(json_t *list, const char *command, const model *m, const rows *r,
+                         const model_place *at, int k, double seconds, json_t *about) {
   const model_method *method = &m->method[k];
   const double sites = model_sites(at), steps = model_steps(method, sites);
   const double gflops = 1e-9 * method->flops * steps * sites * at->ranks / seconds;
   char name[48];
   snprintf(name, sizeof name, "model-%s", method->name);
   json_array_append_new(
-      list, json_pack("{s:s s:s s:s s:s s:i s:o s:o s:s s:n s:i s:f s:f s:f s:f s:n s:n s:s s:O}",
-                      "bench", name, "backend", "model", "device", r->device, "commit",
-                      kaon_commit(), "ranks", at->ranks, "grid", report_ints(at->grid, 4),
-                      "lattice", report_ints(at->lattice, 4), "precision", method->precision,
-                      "links", "columns", 1, "seconds", seconds, "iterations", steps, "gflops",
-                      gflops, "gflops_rank", gflops / at->ranks, "ideal_gbs", "limit_gbs",
-                      "problem", r->problem[r->reference], "model", about));
+      list,
+      json_pack("{s:s s:o s:s s:s s:s s:i s:o s:o s:s s:n s:i s:f s:f s:f s:f s:n s:n s:s s:O}",
+                "bench", name, "command", report_string(command), "backend", "model", "device",
+                r->device, "commit", kaon_commit(), "ranks", at->ranks, "grid",
+                report_ints(at->grid, 4), "lattice", report_ints(at->lattice, 4), "precision",
+                method->precision, "links", "columns", 1, "seconds", seconds, "iterations", steps,
+                "gflops", gflops, "gflops_rank", gflops / at->ranks, "ideal_gbs", "limit_gbs",
+                "problem", r->problem[r->reference], "model", about));
 }
 
 /* The first number of ranks from which on domains win over BiCGStab; 0: none. */
 static int crossover(const model *m, const foretold *f, const int *ranks, int count, int inner) {
+  const double *last = f[count - 1].seconds;
   int dd = -1, other = -1, first = 0;
   for (int k = 0; k < m->methods; k++) {
     if (m->method[k].steps <= 0 || m->method[k].inner != inner) continue;
-    if (strstr(m->method[k].name, "-dd")) dd = k;
+    if (in_domains(&m->method[k]) && (dd < 0 || last[k] < last[dd])) dd = k;
     if (strcmp(m->method[k].name, "bicgstab") == 0) other = k;
   }
   if (dd < 0 || other < 0) return -1;
@@ -426,7 +431,7 @@ static void foretell(const bench_args *a, const model *m, const rows *r, const m
       const double seconds = steps * model_step_seconds(m, n, &at, method, method->sums);
       f[count].seconds[k] = seconds;
       cli_say(common, " %10.4f s %6.0f steps ", seconds, steps);
-      add_foretold(list, m, r, &at, k, seconds, about);
+      add_foretold(list, common->line, m, r, &at, k, seconds, about);
     }
     cli_say(common, "\n");
     count++;

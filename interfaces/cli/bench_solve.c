@@ -109,7 +109,7 @@ static kaon_status solve(bench *b, problem *p, int columns, solve_figures *best)
   return status;
 }
 
-static void add_row(bench *b, const problem *p, int columns, const solve_figures *s) {
+static int add_row(bench *b, const problem *p, int columns, const solve_figures *s) {
   static const char *const names[] = {"solve-cg",       "solve-cgnr",        "solve-cgne",
                                       "solve-bicgstab", "solve-mr",          "solve-gcr",
                                       "solve-blockcg",  "solve-blockcgnr",   "solve-pipecg",
@@ -165,6 +165,7 @@ static void add_row(bench *b, const problem *p, int columns, const solve_figures
   cli_say(&b->args->common, "    %lld sums over ranks, %lld exchanges of %.3g MB\n",
           (long long)s->traffic.sums, (long long)s->traffic.exchanges,
           1e-6 * (double)s->traffic.bytes);
+  return bench_keep(b) == KAON_OK ? EXIT_DONE : EXIT_DEVICE;
 }
 
 /* One inner precision and link storage: the links are there, the operator is made anew. */
@@ -175,10 +176,10 @@ static int one(bench *b, const problem_args *args, problem *p, int *all_converge
   for (int i = 0; i < columns->count && code == EXIT_DONE; i++) {
     solve_figures figures;
     code = problem_solver(b->ctx, columns->value[i], p);
-    signals_stage("measuring", "no results were written");
+    bench_stage(b);
     if (code == EXIT_DONE)
       code = cli_status(b->ctx, solve(b, p, columns->value[i], &figures), NULL);
-    if (code == EXIT_DONE) add_row(b, p, columns->value[i], &figures);
+    if (code == EXIT_DONE) code = add_row(b, p, columns->value[i], &figures);
     if (code == EXIT_DONE && figures.reason != KAON_CONVERGED) *all_converged = 0;
     kaon_solver_destroy(&p->solver);
   }
@@ -194,19 +195,19 @@ static int count_reference(bench *b, const problem_args *args, const problem *li
   problem p;
   field_spec spec;
   solve_figures figures = {0};
-  own.solver = 3; /* PROBLEM_SOLVERS */
   own.sloppy = KAON_SINGLE;
   int code = problem_check(&own, &p, &spec);
   p.field = links->field;
   if (code == EXIT_DONE) code = problem_operator(b->ctx, &own, &p);
   p.options.monitor = stop_if_interrupted;
+  p.options.method = KAON_BICGSTAB; /* whatever the rows' is, and its preconditioner */
+  p.options.preconditioner = NULL;
   if (code == EXIT_DONE) code = problem_solver(b->ctx, 1, &p);
   b->once = 1; /* only its flops are wanted */
   if (code == EXIT_DONE) code = cli_status(b->ctx, solve(b, &p, 1, &figures), NULL);
   b->once = 0;
-  kaon_solver_destroy(&p.solver);
-  kaon_operator_destroy(&p.R);
-  kaon_operator_destroy(&p.M);
+  memset(&p.field, 0, sizeof p.field); /* others' */
+  problem_close(&p);
   if (code != EXIT_DONE) return code;
   if (figures.reason == KAON_CONVERGED) b->reference_flops = figures.flops;
   cli_say(&b->args->common, "BiCGStab in single precision: %d iterations, %.4g flops, %s\n",
