@@ -112,6 +112,8 @@ typedef struct kaon_backend {
   /* What a context needs of the machine: ctx->machine, queue, device, details. NULL: nothing. */
   kaon_status (*open)(kaon_context *ctx);
   void (*close)(kaon_context *ctx);
+  /* Before kernels are launched: makes the machine the one that this thread asks. NULL: it is. */
+  void (*enter)(const kaon_context *ctx);
   /* Joules drawn so far (kaon_context_energy); NaN: not known. NULL: never known. */
   double (*energy)(kaon_context *ctx);
   /* What is queued after delay_finish begins no earlier than `seconds` after what was queued before

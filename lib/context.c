@@ -305,6 +305,7 @@ kaon_status kaon_launch_prepare(kaon_context *ctx, int nrhs, size_t pass_bytes,
                                 kaon_launch *launch) {
   size_t need = (size_t)KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX * sizeof(double) * (size_t)nrhs;
   if (need > ctx->partials_bytes) KAON_TRY(grow_partials(ctx, nrhs, need));
+  if (ctx->backend->enter != NULL) ctx->backend->enter(ctx);
   *launch = (kaon_launch){.threads = ctx->threads,
                           .stream_stores = pass_bytes > ctx->cache_bytes,
                           .prefetch = pass_bytes > 4 * (size_t)ctx->threads * ctx->core_cache_bytes,

@@ -34,6 +34,7 @@ const kaon_backend kaon_cuda_table = {
     .field_bytes = (size_t)1 << 36, /* 2^32 packets of 16 bytes (dslash/cuda/site.h) */
     .open = kaon_cuda_open,
     .close = kaon_cuda_close,
+    .enter = kaon_cuda_enter,
     .energy = kaon_cuda_energy,
     .delay_start = kaon_cuda_delay_start,
     .delay_finish = kaon_cuda_delay_finish,

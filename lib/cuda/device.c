@@ -95,12 +95,19 @@ kaon_status kaon_cuda_backend(int number, const kaon_backend **backend) {
 
 /* ---- a context's part of it ---- */
 
+void kaon_cuda_enter(const kaon_context *ctx) {
+  const int wanted = kaon_cuda_machine_of(ctx)->device;
+  int device = -1;
+  if (cudaGetDevice(&device) != cudaSuccess || device != wanted) cudaSetDevice(wanted);
+}
+
 static kaon_status describe(kaon_context *ctx) {
   int device = 0, driver = 0;
   struct cudaDeviceProp p;
   KAON_TRY(kaon_cuda_check(ctx, cudaGetDevice(&device), "asking for the device"));
   KAON_TRY(kaon_cuda_check(ctx, cudaGetDeviceProperties(&p, device), "asking what it is"));
   cudaDriverGetVersion(&driver);
+  kaon_cuda_machine_of(ctx)->device = device;
   snprintf(ctx->device, sizeof ctx->device, "%.100s", p.name);
   snprintf(ctx->details, sizeof ctx->details,
            "%.1f GB, compute capability %d.%d, %d multiprocessors, %.0f MB of cache, driver for "
@@ -133,6 +140,7 @@ kaon_status kaon_cuda_open(kaon_context *ctx) {
 
 void kaon_cuda_close(kaon_context *ctx) {
   kaon_cuda_machine *machine = kaon_cuda_machine_of(ctx);
+  kaon_cuda_enter(ctx);
   for (int i = 0; i < KAON_CUDA_STAGES; i++) {
     if (machine->passed[i] != NULL) cudaEventDestroy(machine->passed[i]);
     if (machine->stage[i] != NULL) cudaFreeHost(machine->stage[i]);

@@ -1,6 +1,7 @@
 /* device.h - the host side of the CUDA backend: a context's device, stream and staging memory.
  * A context works on the device that was current when it was created, one of several ranks of a
- * node on the one that it made current then; it must be current again in every call. All work goes through one stream, in order. */
+ * node on the one that it made current then, and makes it current again where it must
+ * (kaon_cuda_enter). All work goes through one stream, in order. */
 #ifndef KAON_LIB_CUDA_DEVICE_H
 #define KAON_LIB_CUDA_DEVICE_H
 
@@ -13,6 +14,7 @@
 enum { KAON_CUDA_STAGES = 2, KAON_CUDA_STAGE_BYTES = 8 << 20 };
 
 typedef struct kaon_cuda_machine {
+  int device;
   cudaStream_t stream;
   void *stage[KAON_CUDA_STAGES]; /* pinned; taken at the first transfer */
   cudaEvent_t passed[KAON_CUDA_STAGES];
@@ -27,6 +29,10 @@ typedef struct kaon_cuda_machine {
 static inline kaon_cuda_machine *kaon_cuda_machine_of(const kaon_context *ctx) {
   return (kaon_cuda_machine *)ctx->machine;
 }
+
+/* Makes the context's device current: an application, or another context, may have chosen one
+ * since. */
+void kaon_cuda_enter(const kaon_context *ctx);
 
 /* KAON_OK, or DEVICE (MEMORY for memory) with a sentence that says what failed and why. */
 kaon_status kaon_cuda_check(const kaon_context *ctx, cudaError_t error, const char *what);

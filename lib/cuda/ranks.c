@@ -144,6 +144,7 @@ static kaon_status open(kaon_context *ctx) {
 static void close(kaon_context *ctx) {
   kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
   if (r == NULL) return;
+  kaon_cuda_enter(ctx);
   if (r->transport != NULL) r->transport->close(ctx);
   free(r);
   kaon_cuda_machine_of(ctx)->ranks = NULL;
@@ -180,6 +181,7 @@ static void exchange_destroy(kaon_device_exchange **exchange) {
   kaon_device_exchange *gone = *exchange;
   kaon_cuda_ranks *r = kaon_cuda_ranks_of(gone->ctx);
   *exchange = NULL;
+  kaon_cuda_enter(gone->ctx);
   cudaStreamSynchronize(kaon_cuda_machine_of(gone->ctx)->stream);
   r->transport->destroy(gone);
   r->exchanges--;
@@ -194,6 +196,7 @@ static kaon_status exchange_create(kaon_context *ctx, kaon_message *messages, in
   kaon_status status = kaon_cuda_refuse_recorded(ctx, "a new exchange");
   *exchange = NULL;
   *peer = NULL;
+  kaon_cuda_enter(ctx);
   if (status == KAON_OK && made == NULL)
     status = kaon_fail(ctx, KAON_ERR_MEMORY, "exchange: no host memory for %d messages", n);
   if (status == KAON_OK) status = check_messages(ctx, messages, n);
@@ -220,11 +223,13 @@ static kaon_status exchange_create(kaon_context *ctx, kaon_message *messages, in
 
 static kaon_status exchange_start(kaon_device_exchange *exchange) {
   const kaon_cuda_transport *t = kaon_cuda_ranks_of(exchange->ctx)->transport;
+  kaon_cuda_enter(exchange->ctx);
   return t->start != NULL && exchange->n > 0 ? t->start(exchange) : KAON_OK;
 }
 
 static kaon_status exchange_finish(kaon_device_exchange *exchange) {
   const kaon_cuda_transport *t = kaon_cuda_ranks_of(exchange->ctx)->transport;
+  kaon_cuda_enter(exchange->ctx);
   return t->finish != NULL && exchange->n > 0 ? t->finish(exchange) : KAON_OK;
 }
 
@@ -262,6 +267,7 @@ static kaon_status sum_one(kaon_context *ctx, const kaon_sum_call *call) {
 static kaon_status sum(kaon_context *ctx, kaon_column_state *state, int columns, int gate,
                        const int *slots, int nslots, int then) {
   kaon_sum_call call = {.state = state, .gate = gate};
+  kaon_cuda_enter(ctx);
   KAON_TRY(drop_sum(ctx));
   for (int done = 0; done < nslots;) {
     done += fill(&call, slots + done, nslots - done);
@@ -280,6 +286,7 @@ static kaon_status sum(kaon_context *ctx, kaon_column_state *state, int columns,
 static kaon_status sum_start(kaon_context *ctx, kaon_column_state *state, int columns, int gate,
                              const int *slots, int nslots) {
   kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
+  kaon_cuda_enter(ctx);
   KAON_TRY(drop_sum(ctx));
   r->sum = (kaon_sum_call){.state = state, .columns = columns, .gate = gate};
   if (fill(&r->sum, slots, nslots) < nslots || r->sum.n * columns > KAON_SUM_ENTRIES)
@@ -301,6 +308,7 @@ static kaon_status sum_finish(kaon_context *ctx, kaon_column_state *state, int c
   (void)state, (void)columns, (void)slots, (void)nslots; /* as at its start */
   if (!r->under_way || r->recorded != kaon_cuda_machine_of(ctx)->recording)
     return kaon_fail(ctx, KAON_ERR_INTERNAL, "sums over ranks: none is under way");
+  kaon_cuda_enter(ctx);
   r->under_way = 0;
   r->sum.gate = gate;
   r->sum.then = then;
