@@ -225,7 +225,7 @@ model() {
   for file in "${files[@]}"; do [ -e "$file" ] && there+=("--model=$file"); done
   [ ${#there[@]} -gt 0 ] || { say "SKIPPED  model: nothing measured"; return; }
   printf '\n$ kaon bench scaling\n' | tee -a "$log"
-  if timeout 30 "$build/kaon" bench scaling --backend cpu "${there[@]}" --json "$out/$(date -u +%F)-$commit-ranks-model.json" >"$parts/one.log" 2>&1; then
+  if timeout 30 "$build/kaon" bench scaling --backend cpu "${there[@]}" --lattice "${base[@]:0:3}" $((4 * base[3])) --json "$out/$(date -u +%F)-$commit-ranks-model.json" >"$parts/one.log" 2>&1; then
     say "PASSED   model"
   else
     failed "model"
