@@ -170,10 +170,10 @@ size_t machine_cache(void) {
   return bytes > 0 ? (size_t)bytes : 0;
 }
 
-static const char *open_processor(machine *m) {
+static const char *open_processor(int sharing, machine *m) {
   size_t cache = machine_cache();
   size_t count = cache > 0 ? 4 * cache / sizeof(double) : smallest;
-  m->count = count < smallest ? smallest : count > largest ? largest : count;
+  m->count = (count < smallest ? smallest : count > largest ? largest : count) / (size_t)sharing;
   m->a = aligned_alloc(4096, m->count * sizeof(double));
   m->b = aligned_alloc(4096, m->count * sizeof(double));
   m->c = aligned_alloc(4096, m->count * sizeof(double));
@@ -195,9 +195,9 @@ static const char *open_processor(machine *m) {
   return NULL;
 }
 
-const char *machine_open(const char *backend, int threads, machine *m) {
+const char *machine_open(const char *backend, int threads, int sharing, machine *m) {
   *m = (machine){.triad_gbs = NAN, .copy_gbs = NAN, .threads = threads};
-  if (strcmp(backend, "cpu") == 0) return open_processor(m);
+  if (strcmp(backend, "cpu") == 0) return open_processor(sharing, m);
 #ifdef KAON_BUILD_CUDA
   return machine_cuda_limits(m);
 #else

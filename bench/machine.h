@@ -21,8 +21,10 @@ typedef struct machine {
 } machine;
 
 /* Measures all, of the processor or of the current CUDA device ("cpu", "cuda": a context's backend
- * name). NULL: done; else a sentence that says what is missing. machine_close in any case. */
-const char *machine_open(const char *backend, int threads, machine *m);
+ * name). sharing: how many processes measure on this processor at the same time, 1 or more; their
+ * arrays are a share each. NULL: done; else a sentence that says what is missing. machine_close in
+ * any case. */
+const char *machine_open(const char *backend, int threads, int sharing, machine *m);
 /* Measures the processor's two bandwidths again (a fraction of a second): other loads on the
  * machine come and go, so each figure is held against the bound of its own moment. A device is this
  * process's own: its figures stay. */

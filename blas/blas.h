@@ -133,7 +133,9 @@ kaon_status kaon_blas_complete(kaon_context *ctx, const kaon_pass *pass, const i
  * pass->then. Collective. */
 kaon_status kaon_blas_finish(kaon_context *ctx, const kaon_pass *pass);
 static inline int kaon_blas_then(const kaon_context *ctx, const kaon_pass *pass) {
-  return pass != NULL && !kaon_comm_sums(ctx->comm) ? pass->then : 0;
+  if (pass == NULL) return 0;
+  const int here = !kaon_comm_sums(ctx->comm) || (pass->scalars != NULL && pass->scalars->local);
+  return here ? pass->then : 0;
 }
 
 /* ---- pass.c: what a pass asks for, for functions with kernels of their own ----

@@ -34,6 +34,60 @@ static int anything_to_sum(const kaon_context *ctx, const kaon_pass *pass, const
   return open && wanted;
 }
 
+/* ---- on a device: in the queue's order, by the backend (lib/backend.h) ---- */
+
+/* The recurrence that the kernel which completes a sum over ranks runs as well: one of a column,
+ * and no delay comes before it. */
+static int device_then(const kaon_context *ctx, const kaon_pass *pass) {
+  const kaon_comm *comm = ctx->comm;
+  return comm->ranks > 1 && comm->delay == NULL && pass->then < KAON_REC_BLOCK ? pass->then : 0;
+}
+
+static kaon_status device_rest(kaon_context *ctx, const kaon_pass *pass, int ran) {
+  ctx->calm = 1; /* scalars alone were written */
+  return pass->then != ran ? kaon_blas_recur(ctx, pass) : KAON_OK;
+}
+
+static kaon_status device_whole(kaon_context *ctx, const kaon_pass *pass, const int *slots,
+                                int nslots) {
+  kaon_comm *comm = ctx->comm;
+  const kaon_scalars *s = pass->scalars;
+  const int then = device_then(ctx, pass);
+  if (!anything_to_sum(ctx, pass, slots, nslots)) return kaon_blas_recur(ctx, pass);
+  KAON_TRY(kaon_comm_delay_begin(comm));
+  if (comm->ranks > 1)
+    KAON_TRY(
+        ctx->backend->ranks->sum(ctx, s->state, s->columns, pass->gate, slots, nslots, then));
+  KAON_TRY(kaon_comm_delay_end(comm));
+  return device_rest(ctx, pass, then);
+}
+
+static kaon_status device_start(kaon_context *ctx, const kaon_pass *pass, int *under_way) {
+  kaon_comm *comm = ctx->comm;
+  const kaon_scalars *s = pass->scalars;
+  *under_way = 0;
+  if (!anything_to_sum(ctx, pass, s->split_slots, s->split_count)) return KAON_OK;
+  KAON_TRY(kaon_comm_delay_begin(comm));
+  if (comm->ranks > 1)
+    KAON_TRY(ctx->backend->ranks->sum_start(ctx, s->state, s->columns, pass->gate, s->split_slots,
+                                            s->split_count));
+  *under_way = 1;
+  return KAON_OK;
+}
+
+static kaon_status device_finish(kaon_context *ctx, const kaon_pass *pass, int nslots) {
+  kaon_comm *comm = ctx->comm;
+  const kaon_scalars *s = pass->scalars;
+  const int then = device_then(ctx, pass);
+  if (comm->ranks > 1)
+    KAON_TRY(ctx->backend->ranks->sum_finish(ctx, s->state, s->columns, pass->gate, s->split_slots,
+                                             nslots, then));
+  KAON_TRY(kaon_comm_delay_end(comm));
+  return device_rest(ctx, pass, then);
+}
+
+/* ---- in the host's memory ---- */
+
 /* Starts the sum of `slots` in `message`; *under_way: there is one. A single rank, whose sums are
  * held back (lib/comm_delay.c), has nothing to send. */
 static kaon_status start_sum(kaon_context *ctx, const kaon_pass *pass, const int *slots, int nslots,
@@ -42,11 +96,6 @@ static kaon_status start_sum(kaon_context *ctx, const kaon_pass *pass, const int
   const kaon_scalars *scalars = pass->scalars;
   *under_way = 0;
   if (!anything_to_sum(ctx, pass, slots, nslots)) return KAON_OK;
-  if (comm->ranks > 1 && !ctx->backend->host_accessible)
-    return kaon_fail(ctx, KAON_ERR_NOT_BUILT,
-                     "sums over %d ranks: backend %s keeps its scalars on the device and has no "
-                     "sum over ranks there; use --backend cpu or one rank",
-                     comm->ranks, ctx->backend->name);
   int n = 0;
   if (comm->ranks > 1)
     n = move_slots(scalars->state, scalars->columns, pass->gate, slots, nslots, message, 0);
@@ -101,12 +150,13 @@ static kaon_status keep_slots(kaon_context *ctx, kaon_scalars *scalars, const in
 static kaon_status split_sum(kaon_context *ctx, const kaon_pass *pass, const int *slots,
                              int nslots) {
   kaon_scalars *scalars = pass->scalars;
-  if (scalars->under_way) { /* of a step that failed */
+  if (scalars->under_way) { /* of a step that failed; a device's is dropped by the backend */
     scalars->under_way = scalars->split_count = 0;
-    KAON_TRY(ctx->comm->ops->sum_finish(ctx->comm));
+    if (ctx->backend->host_accessible) KAON_TRY(ctx->comm->ops->sum_finish(ctx->comm));
   }
   KAON_TRY(keep_slots(ctx, scalars, slots, nslots));
   if (pass->split == KAON_SUM_KEEP) return KAON_OK;
+  if (!ctx->backend->host_accessible) return device_start(ctx, pass, &scalars->under_way);
   return start_sum(ctx, pass, scalars->split_slots, scalars->split_count, scalars->message,
                    &scalars->under_way);
 }
@@ -116,14 +166,19 @@ kaon_status kaon_blas_finish(kaon_context *ctx, const kaon_pass *pass) {
   const int under_way = scalars->under_way, count = scalars->split_count;
   if (!kaon_comm_sums(ctx->comm)) return KAON_OK;
   scalars->under_way = scalars->split_count = 0;
+  if (under_way && !ctx->backend->host_accessible) return device_finish(ctx, pass, count);
   if (under_way) KAON_TRY(finish_sum(ctx, pass, scalars->split_slots, count, scalars->message));
   return pass->then != 0 ? kaon_blas_recur(ctx, pass) : KAON_OK;
 }
 
 kaon_status kaon_blas_complete(kaon_context *ctx, const kaon_pass *pass, const int *slots,
                                int nslots) {
-  if (!kaon_comm_sums(ctx->comm) || pass == NULL || pass->scalars == NULL) return KAON_OK;
+  if (pass == NULL || pass->scalars == NULL || pass->scalars->local) return KAON_OK;
+  if (pass->split != KAON_SUM_KEEP && anything_to_sum(ctx, pass, slots, nslots))
+    ctx->comm->traffic.sums++;
+  if (!kaon_comm_sums(ctx->comm)) return KAON_OK;
   if (pass->split != KAON_SUM_WHOLE) return split_sum(ctx, pass, slots, nslots);
+  if (!ctx->backend->host_accessible) return device_whole(ctx, pass, slots, nslots);
   if (nslots > 0) KAON_TRY(sum_over_ranks(ctx, pass, slots, nslots));
   return pass->then != 0 ? kaon_blas_recur(ctx, pass) : KAON_OK;
 }

@@ -1,4 +1,6 @@
 # CUDA: whether it is built, for which devices, and how its kernels are compiled.
+#   KAON_NCCL        AUTO (default): NCCL is loaded at run time where it is found, by the loader or where it is now (below
+#                    NCCL_ROOT first); ON: it has to be there now; OFF: never
 #   KAON_CUDA        default: ON where a CUDA compiler is found
 #   KAON_CUDA_ARCHS  compute capabilities without the dot; default: those of the devices present, else 80 and 90. PTX
 #                    goes along, so that newer devices run too (compiled by the driver at the first start).
@@ -40,6 +42,23 @@ set(CMAKE_CUDA_STANDARD 17)
 set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 enable_language(CUDA)
 find_package(CUDAToolkit REQUIRED)
+
+set(KAON_NCCL AUTO CACHE STRING "NCCL between devices of several ranks, loaded at run time: AUTO, ON, OFF")
+set_property(CACHE KAON_NCCL PROPERTY STRINGS AUTO ON OFF)
+if(KAON_NCCL STREQUAL OFF)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/lib/cuda/ranks_nccl.c PROPERTIES COMPILE_DEFINITIONS KAON_NO_NCCL)
+else()
+  find_library(KAON_NCCL_LIBRARY NAMES libnccl.so.2 nccl HINTS ${NCCL_ROOT} $ENV{NCCL_ROOT} ${CUDAToolkit_LIBRARY_DIR}
+               PATH_SUFFIXES lib lib64)
+  mark_as_advanced(KAON_NCCL_LIBRARY)
+  if(KAON_NCCL_LIBRARY)
+    message(STATUS "NCCL: ${KAON_NCCL_LIBRARY}")
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/lib/cuda/ranks_nccl.c PROPERTIES
+                                COMPILE_DEFINITIONS KAON_NCCL_LIBRARY="${KAON_NCCL_LIBRARY}")
+  elseif(KAON_NCCL STREQUAL ON)
+    message(FATAL_ERROR "KAON_NCCL=ON, but libnccl.so.2 was not found; name where it is by -DNCCL_ROOT=...")
+  endif()
+endif()
 
 # kaon_add_cuda_kernels(target PRECISIONS <d|s|h|all>... FILES file.cu...): each file once for every precision.
 # 177: functions of the shared headers that a file does not use.

@@ -8,8 +8,9 @@
 
 #include "dslash/dirac_internal.h"
 
-kaon_status kaon_dirac_full(const kaon_dirac_fields *fields, kaon_mode mode, const kaon_vector *x,
+kaon_status kaon_dirac_full(const kaon_dirac *dirac, kaon_mode mode, const kaon_vector *x,
                             kaon_vector *y, const kaon_pass *pass) {
+  const kaon_dirac_fields *fields = dirac->fields;
   KAON_TRY(kaon_dirac_fields_check(fields));
   const kaon_pass gate = kaon_pass_gate_only(pass);
   kaon_vector xs[2], ys[2];
@@ -18,7 +19,12 @@ kaon_status kaon_dirac_full(const kaon_dirac_fields *fields, kaon_mode mode, con
     KAON_TRY(kaon_vector_view(y, (kaon_parity)p, &ys[p]));
   }
   for (int p = 0; p < 2; p++) {
-    const kaon_fused hop = {1, &xs[p], -fields->family->kappa, KAON_CLOVER_ON_X, KAON_BLOCKS_TERM};
+    const kaon_fused hop = {1,
+                            &xs[p],
+                            -fields->family->kappa,
+                            KAON_CLOVER_ON_X,
+                            KAON_BLOCKS_TERM,
+                            kaon_dirac_stencil(dirac)};
     KAON_TRY(kaon_dslash_hop(fields, p, mode, &hop, &xs[1 - p], &ys[p], &gate));
   }
   return kaon_pass_sum_apart(y, pass); /* a kernel sees one parity, the sums are over both */
@@ -26,11 +32,12 @@ kaon_status kaon_dirac_full(const kaon_dirac_fields *fields, kaon_mode mode, con
 
 static kaon_status apply(kaon_operator *M, kaon_mode mode, const kaon_vector *x, kaon_vector *y,
                          const kaon_pass *pass) {
-  return kaon_dirac_full(kaon_dirac_of(M)->fields, mode, x, y, pass);
+  return kaon_dirac_full(kaon_dirac_of(M), mode, x, y, pass);
 }
 
 kaon_status kaon_dirac_reserve(kaon_operator *M, int columns) {
-  return kaon_dslash_reserve(kaon_dirac_of(M)->fields, columns);
+  const kaon_dirac *dirac = kaon_dirac_of(M);
+  return dirac->cut != NULL ? KAON_OK : kaon_dslash_reserve(dirac->fields, columns);
 }
 
 double kaon_dirac_traffic(const kaon_dirac_fields *fields, int clover, int columns, int spinors) {
@@ -90,6 +97,7 @@ kaon_status kaon_dirac_operator_new(const kaon_operator_ops *ops, kaon_dirac_fie
 void kaon_dirac_operator_destroy(kaon_operator *A) {
   kaon_dirac *self = kaon_dirac_of(A);
   kaon_vector_destroy(&self->scratch);
+  kaon_dirac_cut_destroy(A->ctx, &self->cut);
   kaon_operator_destroy(&self->reduction.parent);
   kaon_dirac_fields_release(&self->fields);
   free(self);
@@ -119,9 +127,27 @@ static kaon_status operator_of(kaon_dirac_family *family, kaon_precision precisi
   return kaon_dirac_operator_new(&kaon_dirac_ops, fields, &family->lattice->spinors[KAON_FULL], M);
 }
 
+/* Cut as M is. */
 static kaon_status at_precision(kaon_operator *M, kaon_precision precision,
                                 kaon_reconstruct reconstruct, kaon_operator **twin) {
-  return operator_of(kaon_dirac_of(M)->fields->family, precision, reconstruct, twin);
+  const kaon_dirac *dirac = kaon_dirac_of(M);
+  KAON_TRY(operator_of(dirac->fields->family, precision, reconstruct, twin));
+  if (dirac->cut == NULL) return KAON_OK;
+  const kaon_status status = kaon_dirac_cut_make(*twin, dirac->cut->block, NULL);
+  if (status != KAON_OK) kaon_operator_destroy(twin);
+  return status;
+}
+
+static kaon_status local_part(kaon_operator *M, const kaon_local *how, kaon_operator **local,
+                              kaon_domains **domains) {
+  *local = NULL;
+  KAON_TRY(kaon_dirac_cut_check(M, how));
+  kaon_status status =
+      operator_of(kaon_dirac_of(M)->fields->family, how->precision, how->reconstruct, local);
+  if (status == KAON_OK) status = kaon_dirac_cut_make(*local, how->block, domains);
+  status = kaon_agree(M->ctx, status);
+  if (status != KAON_OK) kaon_operator_destroy(local);
+  return status;
 }
 
 kaon_status kaon_dirac_create(kaon_gauge *gauge, const kaon_dirac_options *options,
@@ -188,6 +214,7 @@ kaon_status kaon_dirac_operator_check(const kaon_operator *A) {
 const kaon_operator_ops kaon_dirac_ops = {.name = "dirac",
                                           .apply = apply,
                                           .at_precision = at_precision,
+                                          .local_part = local_part,
                                           .diagonal = diagonal,
                                           .check = kaon_dirac_operator_check,
                                           .reserve = kaon_dirac_reserve,

@@ -13,6 +13,7 @@
 #include "dslash/dslash_ops.h"
 #include "gauge/clover_term.h"
 #include "gauge/temporal.h"
+#include "lib/cuts.h"
 
 /* Clover blocks kept: A and A^-1, each on either parity. */
 typedef enum kaon_blocks_kind { KAON_BLOCKS_TERM, KAON_BLOCKS_INVERSE } kaon_blocks_kind;
@@ -86,9 +87,17 @@ kaon_status kaon_dirac_family_diagonal(kaon_dirac_family *family, double **psi);
 /* OK, or STALE with the sentence. */
 kaon_status kaon_dirac_fields_check(const kaon_dirac_fields *fields);
 
+/* What is an operator's own where its hops between blocks are left out (local.c). */
+typedef struct kaon_dirac_cut {
+  kaon_stencil stencil; /* the fields', cut; no faces */
+  int block[4];         /* as asked for */
+  kaon_cuts *cuts;
+} kaon_dirac_cut;
+
 /* An operator's own data (kaon_operator.self of M and of its reductions). */
 typedef struct kaon_dirac {
   kaon_dirac_fields *fields;
+  kaon_dirac_cut *cut;        /* NULL: the whole operator */
   kaon_even_odd_options form; /* KAON_EVEN_ODD_NONE on M */
   kaon_reduction reduction;
   kaon_vector
@@ -105,6 +114,10 @@ kaon_status kaon_dirac_operator_check(const kaon_operator *A); /* STALE, as an a
 static inline kaon_dirac *kaon_dirac_of(const kaon_operator *A) {
   return (kaon_dirac *)A->self;
 }
+/* Whose hops they are: the cut ones, or NULL. */
+static inline const kaon_stencil *kaon_dirac_stencil(const kaon_dirac *dirac) {
+  return dirac->cut != NULL ? &dirac->cut->stencil : NULL;
+}
 /* `reserve` of operators without temporaries. */
 kaon_status kaon_dirac_reserve(kaon_operator *A, int columns);
 /* 0 when A is neither an M nor one of its reductions. */
@@ -114,9 +127,17 @@ int kaon_dirac_is(const kaon_operator *A);
 double kaon_dirac_traffic(const kaon_dirac_fields *fields, int clover, int columns, int spinors);
 /* Cost of one application by docs/conventions.md: hops = 1 for M, 2 for a Schur complement. */
 kaon_cost kaon_dirac_cost(const kaon_dirac_fields *fields, int hops, int columns);
-/* M x or M^dagger x with given fields, on full-lattice vectors. */
-kaon_status kaon_dirac_full(const kaon_dirac_fields *fields, kaon_mode mode, const kaon_vector *x,
+/* M x or M^dagger x with the operator's fields, on full-lattice vectors. */
+kaon_status kaon_dirac_full(const kaon_dirac *dirac, kaon_mode mode, const kaon_vector *x,
                             kaon_vector *y, const kaon_pass *pass);
+
+/* ---- operators that are cut (local.c) ---- */
+
+/* local_part: refuses blocks that do not fit and operators that are cut already. */
+kaon_status kaon_dirac_cut_check(const kaon_operator *A, const kaon_local *how);
+/* Cuts a new operator, which nobody has applied yet. domains: NULL allowed. */
+kaon_status kaon_dirac_cut_make(kaon_operator *A, const int block[4], kaon_domains **domains);
+void kaon_dirac_cut_destroy(kaon_context *ctx, kaon_dirac_cut **cut);
 
 /* ---- kernel launches (hop.c) ---- */
 
@@ -127,6 +148,7 @@ typedef struct kaon_fused {
   double b;
   int clover_on; /* KAON_CLOVER_NONE, _ON_HOP, _ON_X; NONE is taken when csw = 0 */
   kaon_blocks_kind kind;
+  const kaon_stencil *stencil; /* NULL: the fields' */
 } kaon_fused;
 
 /* Updates the sites of `parity` (out, x) from the other parity (in). All vectors of the fields'

@@ -64,10 +64,11 @@ static kaon_status apply_schur(kaon_operator *A, kaon_mode mode, const kaon_vect
     KAON_TRY(kaon_dslash_clover(fields, p, KAON_BLOCKS_INVERSE, x, y, &gate));
     u = y;
   }
-  const kaon_fused first = {0, NULL, 1, KAON_CLOVER_ON_HOP, KAON_BLOCKS_INVERSE};
+  const kaon_stencil *stencil = kaon_dirac_stencil(dirac);
+  const kaon_fused first = {0, NULL, 1, KAON_CLOVER_ON_HOP, KAON_BLOCKS_INVERSE, stencil};
   KAON_TRY(kaon_dslash_hop(fields, q, mode, &first, u, &t, &gate));
 
-  kaon_fused second = {1, x, -kappa2, KAON_CLOVER_ON_X, KAON_BLOCKS_TERM};
+  kaon_fused second = {1, x, -kappa2, KAON_CLOVER_ON_X, KAON_BLOCKS_TERM, stencil};
   if (is_symmetric(dirac)) {
     second.clover_on = mode == KAON_PLAIN ? KAON_CLOVER_ON_HOP : KAON_CLOVER_NONE;
     second.kind = KAON_BLOCKS_INVERSE;
@@ -77,7 +78,7 @@ static kaon_status apply_schur(kaon_operator *A, kaon_mode mode, const kaon_vect
 
 static kaon_status apply_full(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
                               kaon_vector *y, const kaon_pass *pass) {
-  return kaon_dirac_full(kaon_dirac_of(A)->fields, mode, x, y, pass);
+  return kaon_dirac_full(kaon_dirac_of(A), mode, x, y, pass);
 }
 
 /* PLAIN: out = g in, DAGGER: out = g^dag in, on `parity`; without the temporal gauge a copy.
@@ -117,7 +118,8 @@ static kaon_status prepare_schur(kaon_operator *R, const kaon_vector *b, kaon_ve
   KAON_TRY(take_scratch(R, b->nrhs, &t));
   KAON_TRY(eliminated_source(dirac, &b_q, &t));
   KAON_TRY(rotate(dirac, p, KAON_PLAIN, &b_p, reduced_b));
-  kaon_fused hop = {1, reduced_b, fields->family->kappa, KAON_CLOVER_NONE, KAON_BLOCKS_INVERSE};
+  kaon_fused hop = {1,   reduced_b, fields->family->kappa, KAON_CLOVER_NONE, KAON_BLOCKS_INVERSE,
+                    NULL};
   if (is_symmetric(dirac)) {
     KAON_TRY(kaon_dslash_clover(fields, p, KAON_BLOCKS_INVERSE, reduced_b, reduced_b, NULL));
     hop.clover_on = KAON_CLOVER_ON_HOP;
@@ -136,7 +138,8 @@ static kaon_status reconstruct_schur(kaon_operator *R, const kaon_vector *reduce
   KAON_TRY(kaon_vector_view(x, (kaon_parity)p, &x_p));
   KAON_TRY(kaon_vector_view(x, (kaon_parity)q, &x_q));
   KAON_TRY(eliminated_source(dirac, &b_q, &x_q));
-  const kaon_fused hop = {1, &x_q, fields->family->kappa, KAON_CLOVER_ON_HOP, KAON_BLOCKS_INVERSE};
+  const kaon_fused hop = {1,   &x_q, fields->family->kappa, KAON_CLOVER_ON_HOP, KAON_BLOCKS_INVERSE,
+                          NULL};
   KAON_TRY(kaon_dslash_hop(fields, q, KAON_PLAIN, &hop, reduced_x, &x_q, NULL));
   KAON_TRY(rotate(dirac, q, KAON_DAGGER, &x_q, &x_q));
   return rotate(dirac, p, KAON_DAGGER, reduced_x, &x_p);
@@ -199,10 +202,13 @@ static kaon_cost cost_full(const kaon_operator *A, int columns) {
 
 static kaon_status at_precision(kaon_operator *A, kaon_precision precision,
                                 kaon_reconstruct reconstruct, kaon_operator **twin);
+static kaon_status local_part(kaon_operator *A, const kaon_local *how, kaon_operator **local,
+                              kaon_domains **domains);
 
 static const kaon_operator_ops symmetric_ops = {.name = "dirac even-odd symmetric",
                                                 .apply = apply_schur,
                                                 .at_precision = at_precision,
+                                                .local_part = local_part,
                                                 .reserve = reserve,
                                                 .check = kaon_dirac_operator_check,
                                                 .cost = cost_schur,
@@ -210,6 +216,7 @@ static const kaon_operator_ops symmetric_ops = {.name = "dirac even-odd symmetri
 static const kaon_operator_ops asymmetric_ops = {.name = "dirac even-odd asymmetric",
                                                  .apply = apply_schur,
                                                  .at_precision = at_precision,
+                                                 .local_part = local_part,
                                                  .reserve = reserve,
                                                  .check = kaon_dirac_operator_check,
                                                  .cost = cost_schur,
@@ -217,6 +224,7 @@ static const kaon_operator_ops asymmetric_ops = {.name = "dirac even-odd asymmet
 static const kaon_operator_ops full_ops = {.name = "dirac full lattice",
                                            .apply = apply_full,
                                            .at_precision = at_precision,
+                                           .local_part = local_part,
                                            .check = kaon_dirac_operator_check,
                                            .reserve = kaon_dirac_reserve,
                                            .cost = cost_full,
@@ -270,11 +278,31 @@ static kaon_status at_precision(kaon_operator *A, kaon_precision precision,
   const kaon_dirac *dirac = kaon_dirac_of(A);
   kaon_dirac_family *family = dirac->fields->family;
   KAON_TRY(make(family, &dirac->form, precision, reconstruct, twin));
+  if (dirac->cut != NULL) {
+    const kaon_status cut = kaon_dirac_cut_make(*twin, dirac->cut->block, NULL);
+    if (cut != KAON_OK) kaon_operator_destroy(twin);
+    return cut;
+  }
   if (precision >= A->precision || A->reduction == NULL) return KAON_OK;
   kaon_operator *parent = dirac->reduction.parent, *parent_twin = NULL;
   kaon_status status = parent->ops->at_precision(parent, precision, reconstruct, &parent_twin);
   if (status == KAON_OK) status = set_parent(*twin, parent_twin);
   if (status != KAON_OK) kaon_operator_destroy(twin);
+  return status;
+}
+
+/* The Schur complement of the cut M. Blocks of sites are also blocks of the kept ones; it has no
+ * parent, as sources are prepared by the whole operator. */
+static kaon_status local_part(kaon_operator *A, const kaon_local *how, kaon_operator **local,
+                              kaon_domains **domains) {
+  const kaon_dirac *dirac = kaon_dirac_of(A);
+  *local = NULL;
+  KAON_TRY(kaon_dirac_cut_check(A, how));
+  kaon_status status =
+      make(dirac->fields->family, &dirac->form, how->precision, how->reconstruct, local);
+  if (status == KAON_OK) status = kaon_dirac_cut_make(*local, how->block, domains);
+  status = kaon_agree(A->ctx, status);
+  if (status != KAON_OK) kaon_operator_destroy(local);
   return status;
 }
 

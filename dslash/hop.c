@@ -64,6 +64,8 @@ static kaon_status hop_in_stages(const kaon_dirac_fields *fields, const kaon_lau
                                  const kaon_hop_args *args) {
   kaon_halo *halo = NULL;
   KAON_TRY(kaon_halo_get(fields->family->lattice, fields->precision, args->nrhs, &halo));
+  fields->family->ctx->comm->traffic.exchanges++;
+  fields->family->ctx->comm->traffic.bytes += halo->bytes;
   staged_hop h = {.ops = table(fields), .launch = *launch, .hop = *args, .peer = halo->peer};
   h.gather = (kaon_gather_args){.stencil = args->stencil,
                                 .parity = args->parity,
@@ -94,10 +96,10 @@ kaon_status kaon_dslash_reserve(const kaon_dirac_fields *fields, int columns) {
 /* ---- */
 
 /* 1 where the kernel leaves the sums of a cut hop to others (kaon_dslash_ops.hop). */
-static int sums_apart(const kaon_dirac_fields *fields) {
-  const int *cut = fields->stencil.cut;
+static int sums_apart(const kaon_context *ctx, const kaon_stencil *stencil) {
+  const int *cut = stencil->cut;
   const int any = cut[0] != 0 || cut[1] != 0 || cut[2] != 0 || cut[3] != 0;
-  return any && fields->family->ctx->backend->computed_neighbours;
+  return any && ctx->backend->computed_neighbours;
 }
 
 kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mode mode,
@@ -109,8 +111,9 @@ kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mo
   if (ops == NULL || ops->hop == NULL) return not_built(fields, "hop");
   KAON_TRY(kaon_pass_check(ctx, "dirac hop", pass, out->nrhs));
   const double space = family->anisotropy;
-  const int apart = sums_apart(fields);
-  kaon_hop_args args = {.stencil = &fields->stencil,
+  const kaon_stencil *stencil = fused->stencil != NULL ? fused->stencil : &fields->stencil;
+  const int apart = sums_apart(ctx, stencil);
+  kaon_hop_args args = {.stencil = stencil,
                         .parity = parity,
                         .dagger = mode == KAON_DAGGER,
                         .nrhs = out->nrhs,
@@ -194,6 +197,7 @@ kaon_status kaon_dirac_hop(kaon_operator *M, kaon_parity parity, kaon_mode mode,
                      (int)parity);
   const kaon_dirac_fields *fields = kaon_dirac_of(M)->fields;
   const kaon_lattice *lattice = fields->family->lattice;
+  const kaon_stencil *stencil = kaon_dirac_stencil(kaon_dirac_of(M));
   if (out->space != &lattice->spinors[parity] || in->space != &lattice->spinors[1 - parity])
     return kaon_fail(M->ctx, KAON_ERR_SHAPE,
                      "dirac hop: out must be spinors on the %s sites of the operator's lattice and "
@@ -208,6 +212,6 @@ kaon_status kaon_dirac_hop(kaon_operator *M, kaon_parity parity, kaon_mode mode,
                      "1 single, 2 half); convert with kaon_vector_copy",
                      (int)in->precision, (int)out->precision, (int)fields->precision);
   KAON_TRY(kaon_dirac_fields_check(fields));
-  const kaon_fused bare = {0, NULL, 1, KAON_CLOVER_NONE, KAON_BLOCKS_TERM};
+  const kaon_fused bare = {0, NULL, 1, KAON_CLOVER_NONE, KAON_BLOCKS_TERM, stencil};
   return kaon_dslash_hop(fields, (int)parity, mode, &bare, in, out, NULL);
 }

@@ -165,9 +165,12 @@ static kaon_status import(kaon_gauge *gauge, kaon_gauge_order order, kaon_precis
 static kaon_status export(const kaon_gauge *gauge, kaon_gauge_order order, kaon_precision precision,
                           void *const *arrays, kaon_side side) {
   kaon_wide_links wide;
-  KAON_TRY(check(gauge, order, precision, (const void *const *)arrays, side, "gauge export"));
+  kaon_status status =
+      check(gauge, order, precision, (const void *const *)arrays, side, "gauge export");
+  if (gauge == NULL) return status;
+  KAON_TRY(kaon_agree(gauge->ctx, status));
   KAON_TRY(kaon_wide_open(gauge, 0, &wide));
-  const kaon_status status = pass(&wide, order, precision, arrays, side, 0);
+  status = kaon_agree(gauge->ctx, pass(&wide, order, precision, arrays, side, 0));
   kaon_wide_close(&wide);
   return status;
 }

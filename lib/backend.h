@@ -77,7 +77,8 @@ typedef struct kaon_ranks_ops {
   kaon_status (*open)(kaon_context *ctx);
   void (*close)(kaon_context *ctx);
   const char *(*transport)(const kaon_context *ctx); /* in words, for kaon info */
-  int (*capturable)(const kaon_context *ctx);        /* both can be recorded (kaon_record_ops) */
+  /* The most independent way of issuing (kaon_record_ops) that both can be part of; PLAIN: none */
+  kaon_issue (*recordable)(const kaon_context *ctx);
   /* A persistent exchange. send and receive of the messages are filled in: the buffers are the
    * exchange's. Where kernels send by themselves (*peer != NULL on return), send is the neighbour's
    * memory and start and finish have nothing to do. Collective, and agreed on. */
@@ -87,12 +88,17 @@ typedef struct kaon_ranks_ops {
   kaon_status (*exchange_finish)(kaon_device_exchange *exchange);
   void (*exchange_destroy)(kaon_device_exchange **exchange); /* NULL allowed */
   /* slot[slots[i]] of the open columns of state += over ranks, in their order; the gates are the
-   * same on all of them. What is queued between start and finish does not wait, and may take no
-   * other sum over ranks but sums of its own between the two (blas/reduce.c). */
+   * same on all of them. Then the recurrence `then` of a column (0: none) runs on those. Slots
+   * KAON_NO_SLOT are skipped; one at least is none. What is queued between start and finish does
+   * not wait, and may take sums of its own, but no other one over ranks (blas/reduce.c); finish has
+   * the arguments of its start. A sum whose finish did not come is dropped when the next one
+   * begins. */
+  kaon_status (*sum)(kaon_context *ctx, kaon_column_state *state, int columns, int gate,
+                     const int *slots, int nslots, int then);
   kaon_status (*sum_start)(kaon_context *ctx, kaon_column_state *state, int columns, int gate,
                            const int *slots, int nslots);
   kaon_status (*sum_finish)(kaon_context *ctx, kaon_column_state *state, int columns, int gate,
-                            const int *slots, int nslots);
+                            const int *slots, int nslots, int then);
 } kaon_ranks_ops;
 
 typedef struct kaon_backend {
@@ -106,11 +112,13 @@ typedef struct kaon_backend {
   /* What a context needs of the machine: ctx->machine, queue, device, details. NULL: nothing. */
   kaon_status (*open)(kaon_context *ctx);
   void (*close)(kaon_context *ctx);
+  /* Before kernels are launched: makes the machine the one that this thread asks. NULL: it is. */
+  void (*enter)(const kaon_context *ctx);
   /* Joules drawn so far (kaon_context_energy); NaN: not known. NULL: never known. */
   double (*energy)(kaon_context *ctx);
   /* What is queued after delay_finish begins no earlier than `seconds` after what was queued before
    * delay_start has ended; what is queued in between does not wait. One at a time, recordable.
-   * NULL: the host can wait as well (lib/comm_delay.c). */
+   * NULL: the host, which sums by itself, waits as well (lib/comm_delay.c). */
   kaon_status (*delay_start)(kaon_context *ctx, double seconds);
   kaon_status (*delay_finish)(kaon_context *ctx);
   const kaon_memory_ops *memory;
@@ -119,6 +127,7 @@ typedef struct kaon_backend {
   const kaon_ranks_ops *ranks;
   const struct kaon_convert_ops *convert;
   const struct kaon_blas_ops *blas[KAON_PRECISIONS];
+  const struct kaon_domain_ops *domain[KAON_PRECISIONS];
   const struct kaon_gauge_ops *gauge[KAON_PRECISIONS];
   const struct kaon_dslash_ops *dslash[KAON_PRECISIONS];
   const struct kaon_measure_ops *measure[KAON_PRECISIONS];

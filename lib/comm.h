@@ -22,14 +22,10 @@ typedef struct kaon_message {
 
 typedef struct kaon_comm_ops {
   const char *name;
-  int capturable; /* reductions and exchanges can be recorded in a CUDA graph */
-  /* values[0..n-1] += over ranks, in the order of the ranks: the same bits in every run. start and
-   * finish bracket work that does not touch values, exchanges and looks among it; one sum is under way at a time. values is memory of
-   * the context's backend: a host's sum may have begun when start returns (MPI_Iallreduce, which
-   * the exchanges in between move on) and is complete when finish does; a device's is ordered
-   * behind what the queue holds at start, takes place beside what is queued afterwards (a stream
-   * of its own, joined by events), and what is queued after finish sees its result: no host waits,
-   * so that it can be recorded. */
+  /* values[0..n-1], the host's, += over ranks, in the order of the ranks: the same bits in every
+   * run. start and finish bracket work that does not touch values, exchanges among it, which move
+   * the sum on (MPI_Iallreduce); one sum is under way at a time. Scalars that are on a device are
+   * summed by kaon_ranks_ops (lib/backend.h). */
   kaon_status (*sum_start)(kaon_comm *comm, double *values, int n);
   kaon_status (*sum_finish)(kaon_comm *comm);
   /* all[r * n + i] = mine[i] of rank r. */
@@ -54,9 +50,11 @@ struct kaon_comm {
   int grid[4];                   /* ranks in x, y, z, t; all 0: chosen for each lattice */
   int partitioned[4];            /* 1: exchanged along mu though the grid is 1 there (for tests) */
   int local_rank, local_ranks;   /* among those of one node: a device each */
+  int device_memory;             /* messages of exchanges may be in device memory (CUDA-aware MPI) */
   size_t piece;                  /* longer messages of exchanges go in pieces (for tests: short) */
   void *self;                    /* the implementation's own */
   struct kaon_comm_delay *delay; /* comm_delay.c; NULL: none */
+  kaon_traffic traffic;          /* so far, of what is issued (not of what a device repeats) */
 };
 
 kaon_status kaon_comm_single_create(kaon_context *ctx, kaon_comm **comm);
@@ -92,6 +90,12 @@ kaon_status kaon_share(const kaon_context *ctx, void *data, size_t bytes);
 /* comm_delay.c: from now on a sum is complete no earlier than `seconds` after its start, whatever
  * the transport, so that one rank shows what many would wait for. Bits do not change. */
 kaon_status kaon_comm_delay(kaon_comm *comm, double seconds);
+/* The same around a sum of numbers that are on the device (kaon_ranks_ops), in the queue's order;
+ * without a delay nothing is done. */
+kaon_status kaon_comm_delay_begin(kaon_comm *comm);
+kaon_status kaon_comm_delay_end(kaon_comm *comm);
+/* The functions without delays. */
+const kaon_comm_ops *kaon_comm_own(const kaon_comm *comm);
 
 /* 1: a kernel's sums are this rank's only, or held back: they pass through the communicator before
  * what follows them runs. */

@@ -1,6 +1,6 @@
 /* comm_delay.c - a communicator whose sums take their time: every other function stays its own.
- * On the CPU finish returns no earlier than start plus the delay; a device that keeps its queue to
- * itself holds it back there (lib/backend.h), beside whatever is queued in between. */
+ * The host's finish returns no earlier than start plus the delay; around sums of a device's scalars
+ * its queue is held back (lib/backend.h), beside whatever is queued in between. */
 #include <stdlib.h>
 #include <time.h>
 
@@ -32,19 +32,31 @@ static void wait_until(double due) {
 
 static kaon_status sum_start(kaon_comm *comm, double *values, int n) {
   struct kaon_comm_delay *d = comm->delay;
-  const kaon_backend *backend = comm->ctx->backend;
   d->due = now() + d->seconds;
-  if (backend->delay_start != NULL) KAON_TRY(backend->delay_start(comm->ctx, d->seconds));
   return comm->ranks > 1 ? d->own->sum_start(comm, values, n) : KAON_OK;
 }
 
 static kaon_status sum_finish(kaon_comm *comm) {
   const struct kaon_comm_delay *d = comm->delay;
-  const kaon_backend *backend = comm->ctx->backend;
   if (comm->ranks > 1) KAON_TRY(d->own->sum_finish(comm));
-  if (backend->delay_finish != NULL) return backend->delay_finish(comm->ctx);
   wait_until(d->due);
   return KAON_OK;
+}
+
+kaon_status kaon_comm_delay_begin(kaon_comm *comm) {
+  const kaon_backend *backend = comm->ctx->backend;
+  if (comm->delay == NULL || backend->delay_start == NULL) return KAON_OK;
+  return backend->delay_start(comm->ctx, comm->delay->seconds);
+}
+
+kaon_status kaon_comm_delay_end(kaon_comm *comm) {
+  const kaon_backend *backend = comm->ctx->backend;
+  if (comm->delay == NULL || backend->delay_finish == NULL) return KAON_OK;
+  return backend->delay_finish(comm->ctx);
+}
+
+const kaon_comm_ops *kaon_comm_own(const kaon_comm *comm) {
+  return comm->delay != NULL ? comm->delay->own : comm->ops;
 }
 
 static void destroy(kaon_comm **comm) {

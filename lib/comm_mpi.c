@@ -8,6 +8,11 @@
  * step, messages that are still short: n doubles from each rank. */
 #include <limits.h>
 #include <mpi.h>
+#if defined(__has_include)
+#if __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
+#endif
 #include <stdlib.h>
 #include <string.h>
 
@@ -187,7 +192,6 @@ static void destroy(kaon_comm **comm) {
 
 static const kaon_comm_ops mpi_ops = {
     .name = "MPI",
-    .capturable = 0,
     .sum_start = sum_start,
     .sum_finish = sum_finish,
     .gather = gather,
@@ -227,6 +231,15 @@ static kaon_status find_node(kaon_comm *comm) {
   return KAON_OK;
 }
 
+/* Open MPI and MPICH say whether they were built for CUDA and have it at work. */
+static int takes_device_memory(void) {
+#if defined(MPIX_CUDA_AWARE_SUPPORT) && MPIX_CUDA_AWARE_SUPPORT
+  return MPIX_Query_cuda_support();
+#else
+  return 0;
+#endif
+}
+
 static kaon_status open_comm(kaon_comm *comm, const void *handle) {
   mpi_self *self = self_of(comm);
   MPI_Comm theirs = MPI_COMM_WORLD;
@@ -238,6 +251,7 @@ static kaon_status open_comm(kaon_comm *comm, const void *handle) {
       check(comm, MPI_Comm_set_errhandler(self->comm, MPI_ERRORS_RETURN), "asking for errors"));
   MPI_Comm_rank(self->comm, &comm->rank);
   MPI_Comm_size(self->comm, &comm->ranks);
+  comm->device_memory = takes_device_memory();
   KAON_TRY(find_node(comm));
   return grow(comm, SUM_ROOM * (size_t)comm->ranks);
 }

@@ -190,7 +190,6 @@ static void destroy(kaon_comm **comm) {
 
 static const kaon_comm_ops qmp_ops = {
     .name = "QMP",
-    .capturable = 0,
     .sum_start = sum_start,
     .sum_finish = sum_finish,
     .gather = gather,

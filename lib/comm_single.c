@@ -99,7 +99,6 @@ static void destroy(kaon_comm **comm) {
 
 static const kaon_comm_ops single_ops = {
     .name = "single",
-    .capturable = 1,
     .sum_start = sum_start,
     .sum_finish = sum_finish,
     .gather = gather,

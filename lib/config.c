@@ -1,5 +1,5 @@
 /* config.c - environment variables: KAON_BACKEND, KAON_ISA, OMP_NUM_THREADS. Nothing else below
- * interfaces/ reads any. */
+ * interfaces/ reads any, or sets one (NCCL_NVLS_ENABLE). */
 #include "lib/config.h"
 
 #include <omp.h>
@@ -59,4 +59,8 @@ int kaon_config_threads(void) {
     if (end != text && n >= 1 && n <= 4096) return (int)n;
   }
   return omp_get_num_procs(); /* of the process: OMP_PROC_BIND leaves this thread only one */
+}
+
+void kaon_config_no_multicast(void) {
+  setenv("NCCL_NVLS_ENABLE", "0", 1);
 }

@@ -33,7 +33,8 @@ static kaon_status choose_cpu(kaon_context *ctx, kaon_isa isa) {
 
 static kaon_status choose_cuda(kaon_context *ctx) {
 #ifdef KAON_BUILD_CUDA
-  return kaon_cuda_backend(&ctx->backend);
+  const kaon_comm *comm = ctx->comm; /* several ranks of a node: a device each */
+  return kaon_cuda_backend(comm->local_ranks > 1 ? comm->local_rank : -1, &ctx->backend);
 #else
   (void)ctx;
   return kaon_fail(NULL, KAON_ERR_NOT_BUILT,
@@ -80,6 +81,12 @@ static kaon_status build(kaon_context *ctx) {
   return KAON_OK;
 }
 
+/* How the machine talks with those of the other ranks; one rank may be divided against itself. */
+static kaon_status open_ranks(kaon_context *ctx) {
+  const kaon_ranks_ops *ranks = ctx->backend->ranks;
+  return ranks != NULL ? ranks->open(ctx) : KAON_OK;
+}
+
 static kaon_status begin(const kaon_context_options *options, kaon_context **ctx) {
   static const kaon_context_options defaults = KAON_CONTEXT_OPTIONS_INIT;
   if (ctx == NULL)
@@ -109,6 +116,7 @@ kaon_status kaon_context_create(const kaon_context_options *options, kaon_contex
   KAON_TRY(begin(options, ctx));
   kaon_status status = kaon_comm_single_create(*ctx, &(*ctx)->comm);
   if (status == KAON_OK) status = build(*ctx);
+  if (status == KAON_OK) status = open_ranks(*ctx);
   return end(status, ctx);
 }
 
@@ -159,7 +167,8 @@ static kaon_status join(kaon_context *ctx, const void *communicator, const int g
   if (status != KAON_OK && kaon_last_error(ctx)[0] == '\0')
     kaon_fail(ctx, status, "%s", kaon_last_error(NULL)); /* said before there was a context */
   KAON_TRY(kaon_agree(ctx, status));
-  return same_machine(ctx);
+  KAON_TRY(same_machine(ctx));
+  return open_ranks(ctx);
 }
 
 kaon_status kaon_context_create_ranks(const kaon_context_options *options, const void *communicator,
@@ -172,6 +181,13 @@ kaon_status kaon_context_agree(kaon_context *ctx, kaon_status mine) {
   if (ctx == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "ranks: the context is NULL");
   kaon_error_mark_agreed(ctx, 0); /* whatever was agreed on before: this is a question of its own */
   return kaon_agree(ctx, mine);
+}
+
+kaon_status kaon_context_gather(kaon_context *ctx, const double *mine, int n, double *all) {
+  if (ctx == NULL || mine == NULL || all == NULL || n < 1)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "ranks: gather needs a context, %d numbers (at least 1) and their places", n);
+  return ctx->comm->ops->gather(ctx->comm, mine, n, all);
 }
 
 const char *kaon_ranks_library(void) {
@@ -194,6 +210,7 @@ void kaon_context_retain(kaon_context *ctx) {
 
 void kaon_context_release(kaon_context *ctx) {
   if (--ctx->references > 0) return;
+  if (ctx->machine != NULL && ctx->backend->ranks != NULL) ctx->backend->ranks->close(ctx);
   if (ctx->pool != NULL) {
     kaon_pool_give(ctx, ctx->partials);
     kaon_pool_destroy(ctx, &ctx->pool);
@@ -217,6 +234,13 @@ kaon_status kaon_context_energy(kaon_context *ctx, double *joules) {
   return KAON_OK;
 }
 
+kaon_status kaon_context_traffic(const kaon_context *ctx, kaon_traffic *traffic) {
+  if (ctx == NULL || traffic == NULL)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "context: traffic needs a context and a place");
+  *traffic = ctx->comm->traffic;
+  return KAON_OK;
+}
+
 kaon_status kaon_context_query(const kaon_context *ctx, kaon_context_info *info) {
   if (ctx == NULL || info == NULL)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT, "context: query needs a context and a place");
@@ -228,7 +252,10 @@ kaon_status kaon_context_query(const kaon_context *ctx, kaon_context_info *info)
                               .ranks = ctx->comm->ranks,
                               .communicator = ctx->comm->ops->name,
                               .rank = ctx->comm->rank,
-                              .local_rank = ctx->comm->local_rank};
+                              .local_rank = ctx->comm->local_rank,
+                              .transport = ""};
+  if (ctx->backend->ranks != NULL && ctx->comm->ranks > 1)
+    info->transport = ctx->backend->ranks->transport(ctx);
   const kaon_pool_use use = kaon_pool_usage((kaon_context *)(uintptr_t)ctx); /* asks the device */
   info->memory_now = use.now;
   info->memory_peak = use.peak;
@@ -278,6 +305,7 @@ kaon_status kaon_launch_prepare(kaon_context *ctx, int nrhs, size_t pass_bytes,
                                 kaon_launch *launch) {
   size_t need = (size_t)KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX * sizeof(double) * (size_t)nrhs;
   if (need > ctx->partials_bytes) KAON_TRY(grow_partials(ctx, nrhs, need));
+  if (ctx->backend->enter != NULL) ctx->backend->enter(ctx);
   *launch = (kaon_launch){.threads = ctx->threads,
                           .stream_stores = pass_bytes > ctx->cache_bytes,
                           .prefetch = pass_bytes > 4 * (size_t)ctx->threads * ctx->core_cache_bytes,

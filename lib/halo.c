@@ -1,4 +1,5 @@
-/* halo.c - the exchange of faces (lib/halo.h): buffers, and the one persistent exchange on them. */
+/* halo.c - the exchange of faces (lib/halo.h): buffers, and the one persistent exchange on them; on
+ * a device both are the backend's. */
 #include "lib/halo.h"
 
 #include <stdlib.h>
@@ -13,38 +14,58 @@ static size_t message_bytes(const kaon_halo *halo, const kaon_faces *faces, int 
   return *scales_at + (halo->precision == KAON_HALF ? numbers * sizeof(float) : 0);
 }
 
-static kaon_status take(kaon_halo *halo, size_t bytes, size_t scales_at, kaon_view *view) {
-  void *memory = NULL;
-  KAON_TRY(kaon_pool_take(halo->ctx, bytes, "the faces of a spinor field", &memory));
-  view->data = memory;
-  if (halo->precision == KAON_HALF) view->scale = (float *)((char *)memory + scales_at);
-  return halo->ctx->backend->memory->clear(halo->ctx, memory, bytes); /* the last group's rest */
+static kaon_view view_of(const kaon_halo *halo, void *memory, size_t scales_at) {
+  const int scaled = memory != NULL && halo->precision == KAON_HALF;
+  return (kaon_view){.data = memory,
+                     .scale = scaled ? (float *)((char *)memory + scales_at) : NULL};
+}
+
+/* Buffers for messages that the communicator carries itself. */
+static kaon_status take(kaon_halo *halo, size_t bytes, void **memory) {
+  KAON_TRY(kaon_pool_take(halo->ctx, bytes, "the faces of a spinor field", memory));
+  return halo->ctx->backend->memory->clear(halo->ctx, *memory, bytes); /* the last group's rest */
+}
+
+/* The messages by direction; n of them, without their buffers. */
+static int list(const kaon_halo *halo, const kaon_lattice *lattice, kaon_message *messages,
+                size_t *scales_at) {
+  int n = 0;
+  for (int dir = 0; dir < KAON_DIRS; dir++) {
+    if (!lattice->partitioned[dir % 4]) continue;
+    messages[n] =
+        (kaon_message){.dir = dir,
+                       .peer = lattice->peer[dir],
+                       .bytes = message_bytes(halo, lattice->faces, dir % 4, &scales_at[n])};
+    n++;
+  }
+  return n;
 }
 
 static kaon_status declare(kaon_halo *halo, const kaon_lattice *lattice) {
   kaon_message messages[KAON_DIRS];
-  int n = 0;
-  for (int dir = 0; dir < KAON_DIRS; dir++) {
-    const int mu = dir % 4, back = (dir + 4) % KAON_DIRS;
-    size_t scales_at = 0;
-    if (!lattice->partitioned[mu]) continue;
-    const size_t bytes = message_bytes(halo, lattice->faces, mu, &scales_at);
-    KAON_TRY(take(halo, bytes, scales_at, &halo->receive[dir]));
-    KAON_TRY(take(halo, bytes, scales_at, &halo->send[back]));
+  size_t scales_at[KAON_DIRS];
+  kaon_context *ctx = halo->ctx;
+  const int n = list(halo, lattice, messages, scales_at), host = ctx->backend->host_accessible;
+  kaon_status status = KAON_OK;
+  if (!host)
+    KAON_TRY(ctx->backend->ranks->exchange_create(ctx, messages, n, &halo->device, &halo->peer));
+  for (int i = 0; i < n && status == KAON_OK; i++) {
+    if (messages[i].peer != ctx->comm->rank) halo->bytes += (int64_t)messages[i].bytes;
+    const int dir = messages[i].dir, back = (dir + 4) % KAON_DIRS;
+    if (host) status = take(halo, messages[i].bytes, &messages[i].receive);
+    halo->receive[dir] = view_of(halo, messages[i].receive, scales_at[i]);
+    if (host && status == KAON_OK) status = take(halo, messages[i].bytes, &messages[i].send);
     /* hops in dir need what the neighbour in dir has; it hops in the opposite one to us */
-    messages[n++] = (kaon_message){.dir = dir,
-                                   .peer = lattice->peer[dir],
-                                   .send = halo->send[back].data,
-                                   .receive = halo->receive[dir].data,
-                                   .bytes = bytes};
+    halo->send[back] = view_of(halo, messages[i].send, scales_at[i]);
   }
-  kaon_comm *comm = halo->ctx->comm;
-  return comm->ops->exchange_create(comm, messages, n, &halo->exchange);
+  if (!host || status != KAON_OK) return status;
+  return ctx->comm->ops->exchange_create(ctx->comm, messages, n, &halo->exchange);
 }
 
 static void halo_destroy(kaon_halo *halo) {
   if (halo->exchange != NULL) halo->ctx->comm->ops->exchange_destroy(&halo->exchange);
-  for (int dir = 0; dir < KAON_DIRS; dir++) {
+  if (halo->device != NULL) halo->ctx->backend->ranks->exchange_destroy(&halo->device);
+  for (int dir = 0; dir < KAON_DIRS && halo->ctx->backend->host_accessible; dir++) {
     kaon_pool_give(halo->ctx, halo->send[dir].data);
     kaon_pool_give(halo->ctx, halo->receive[dir].data);
   }
@@ -84,10 +105,12 @@ kaon_status kaon_halo_get(kaon_lattice *lattice, kaon_precision precision, int n
 }
 
 kaon_status kaon_halo_start(kaon_halo *halo) {
+  if (halo->device != NULL) return halo->ctx->backend->ranks->exchange_start(halo->device);
   return halo->ctx->comm->ops->exchange_start(halo->exchange);
 }
 
 kaon_status kaon_halo_finish(kaon_halo *halo) {
+  if (halo->device != NULL) return halo->ctx->backend->ranks->exchange_finish(halo->device);
   return halo->ctx->comm->ops->exchange_finish(halo->exchange);
 }
 

@@ -12,6 +12,7 @@ typedef struct kaon_halo {
   kaon_context *ctx;
   kaon_precision precision;
   int nrhs;
+  int64_t bytes;           /* of an exchange that go to other ranks */
   kaon_exchange *exchange; /* of the communicator, or of the device: one of the two */
   kaon_device_exchange *device;
   const kaon_peer_exchange *peer; /* kernels send and wait by themselves; NULL: they do not */

@@ -109,6 +109,13 @@ static inline KAON_HD int64_t kaon_ghost_index(int64_t n, int column, int c, int
  * the whole lattice is another rank's. */
 enum { KAON_TEMPORAL_NONE, KAON_TEMPORAL_BELOW_LAST, KAON_TEMPORAL_ALL };
 
+/* Hops that are left out (kaon_stencil.cut), where kernels look their neighbours up (lib/cuts.c).
+ * Tables by the parity of the sites that the hops would lead to. */
+typedef struct kaon_cuts {
+  uint8_t *dirs[2];   /* [block]: a bit a direction in which some lane's hop is left out */
+  uint32_t *lanes[2]; /* [block * 8 + dir]: which lanes', a bit each */
+} kaon_cuts;
+
 /* What a kernel must know of a lattice; one object a lattice, owned by it, the same for all
  * precisions. gather entries: signed; neighbour site index block * width + lane, or ~that where the
  * hop crosses the antiperiodic boundary. */
@@ -130,6 +137,7 @@ typedef struct kaon_stencil {
   int antiperiodic; /* in t */
   int temporal;     /* temporal gauge: which t links are the identity, KAON_TEMPORAL_* */
   int cut[4];       /* hops that leave a block of so many sites in mu are left out; 0: none are */
+  const kaon_cuts *cuts; /* which these are; NULL: none, or kernels work it out from `cut` */
   float boundary_sign[KAON_DIRS][KAON_MAX_WIDTH]; /* split order: signs by direction and the lane of
                                                      the centre */
   const kaon_faces *faces;                        /* NULL: no direction is partitioned */

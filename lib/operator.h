@@ -5,7 +5,7 @@
 
 #include <kaon/operator.h>
 
-#include "lib/space.h"
+#include "lib/domains.h"
 
 /* Scalars of a batch of columns, in the context's memory (lib/math/recurrence.h). */
 enum { KAON_SPLIT_SLOTS = 6 };
@@ -17,6 +17,7 @@ typedef struct kaon_scalars {
    * column, and what is under way there. */
   double *message;
   int under_way, split_slots[KAON_SPLIT_SLOTS], split_count; /* slots kept or sent */
+  int local; /* 1: sums are this rank's own, nothing is sent */
 } kaon_scalars;
 
 kaon_status kaon_scalars_create(kaon_context *ctx, int columns, kaon_scalars **scalars);
@@ -52,6 +53,14 @@ typedef struct kaon_pass {
 kaon_status kaon_pass_check(const kaon_context *ctx, const char *name, const kaon_pass *pass,
                             int columns);
 
+/* How an operator is cut, for `local_part`. */
+typedef struct kaon_local {
+  int block[4]; /* on a lattice, extents of the blocks; 0: all that the rank has. Matrix rows:
+                   block[0] rows */
+  kaon_precision precision;
+  kaon_reconstruct reconstruct;
+} kaon_local;
+
 typedef struct kaon_operator_ops {
   const char *name;
   /* y = A x or A^dagger x, gated and summed as `pass` says (NULL: all columns, no sums). */
@@ -60,8 +69,12 @@ typedef struct kaon_operator_ops {
   /* The same operator in another precision and link storage; a new object. */
   kaon_status (*at_precision)(kaon_operator *A, kaon_precision precision,
                               kaon_reconstruct reconstruct, kaon_operator **twin);
-  kaon_status (*local_part)(kaon_operator *A, kaon_operator **local); /* NULL: not offered */
-  kaon_status (*diagonal)(kaon_operator *A, kaon_vector *d);          /* NULL: not offered */
+  /* What is left of A where couplings between blocks of its sites or rows, and between ranks, are
+   * left out: a new object whose applications send nothing. *domains: those blocks, the caller's;
+   * NULL: not asked for. NULL: not offered. Collective. */
+  kaon_status (*local_part)(kaon_operator *A, const kaon_local *how, kaon_operator **local,
+                            kaon_domains **domains);
+  kaon_status (*diagonal)(kaon_operator *A, kaon_vector *d); /* NULL: not offered */
   /* Takes what an application to up to `columns` columns needs, so that none inside a solve
    * allocates; NULL: needs nothing. */
   kaon_status (*reserve)(kaon_operator *A, int columns);

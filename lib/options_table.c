@@ -52,6 +52,9 @@ static const kaon_field_name stops[] = {{"full", KAON_STOP_FULL},
                                         {"reduced", KAON_STOP_REDUCED},
                                         {"normal", KAON_STOP_NORMAL},
                                         {NULL, 0}};
+static const kaon_field_name schwarz_kinds[] = {{"additive", KAON_SCHWARZ_ADDITIVE},
+                                                {"multiplicative", KAON_SCHWARZ_MULTIPLICATIVE},
+                                                {NULL, 0}};
 static const kaon_field_name refinements[] = {
     {"reliable", KAON_REFINE_RELIABLE}, {"restart", KAON_REFINE_RESTART}, {NULL, 0}};
 
@@ -125,6 +128,27 @@ static const kaon_field heatbath_fields[] = {
     F(S, sweep, KAON_FIELD_UINT64, 0, 0, 1.8446744073709551e19, "number of the first sweep"), END};
 #undef S
 
+#define S kaon_schwarz_options
+#define BLOCK(mu, letter)                                                       \
+  {                                                                             \
+    "block_" #letter, KAON_FIELD_INT, offsetof(S, block[mu]), 0, 0, 4096, NULL, \
+        "extent of the blocks in " #letter ", even; 0: the rank's part"         \
+  }
+static const kaon_field schwarz_fields[] = {
+    E(S, kind, KAON_SCHWARZ_ADDITIVE, schwarz_kinds, "all blocks at once, or in red-black order"),
+    BLOCK(0, x),
+    BLOCK(1, y),
+    BLOCK(2, z),
+    BLOCK(3, t),
+    F(S, steps, KAON_FIELD_INT, 0, 0, 1000, "MR steps in a block; 0: 10, multiplicative 4"),
+    F(S, cycles, KAON_FIELD_INT, 0, 0, 1000, "over all blocks; 0: 1, multiplicative 5"),
+    F(S, relaxation, KAON_FIELD_DOUBLE, 1.0, 1e-3, 2.0, "factor of the MR step lengths"),
+    E(S, precision, KAON_HALF, precisions, "of all vectors in it"),
+    E(S, reconstruct, KAON_RECONSTRUCT_18, reconstructs, "reals stored a link"),
+    END};
+#undef BLOCK
+#undef S
+
 const kaon_options_table *kaon_options_table_of(kaon_options_kind kind) {
   static const kaon_options_table tables[] = {
       [KAON_OPTIONS_CONTEXT] = {"context", sizeof(kaon_context_options), 1, context_fields},
@@ -132,6 +156,7 @@ const kaon_options_table *kaon_options_table_of(kaon_options_kind kind) {
       [KAON_OPTIONS_EVEN_ODD] = {"even-odd", sizeof(kaon_even_odd_options), 1, even_odd_fields},
       [KAON_OPTIONS_SOLVER] = {"solver", sizeof(kaon_solver_options), 1, solver_fields},
       [KAON_OPTIONS_HEATBATH] = {"heatbath", sizeof(kaon_heatbath_options), 1, heatbath_fields},
+      [KAON_OPTIONS_SCHWARZ] = {"schwarz", sizeof(kaon_schwarz_options), 1, schwarz_fields},
   };
   if ((unsigned)kind >= sizeof tables / sizeof *tables) return NULL;
   return &tables[kind];

@@ -12,6 +12,7 @@ import argparse
 import glob
 import hashlib
 import json
+import math
 import os
 import re
 import shutil
@@ -38,6 +39,9 @@ all its digits. What the figures mean: [conventions.md](conventions.md#benchmark
 - A vector cell is GB/s (share of the limit).
 - A solve's time is that of the best of its repeats, without set-up; joules are the mean of the repeats, by the device's own counter. A step
   is one of all columns together. CPU: the processor's time as a share of the solve's, where a row has it.
+- Several ranks, a device each: a hop cell is **GFLOPS a rank (efficiency, times a peer)**, the efficiency against one rank with as
+  many sites as each has there (the same file). Times are the slowest rank's. "In terms of BiCGStab": the GFLOPS that
+  BiCGStab with single precision inside would have to reach to solve in the same time.
 - Peers' figures, where there are some for the same cell, are in `bench/peers/`; their conditions stand below each device's name.
 """
 
@@ -88,14 +92,18 @@ def find_peers(root):
     return [read_json(path) for path in sorted(glob.glob(os.path.join(root, "bench", "peers", "*.json")))]
 
 
+def ranks_of(row):
+    return row.get("ranks") or 1
+
+
 def peer_of(row, peers):
     """(name, the peer's row) for the same cell, or (None, None)."""
     for peer in peers:
         if peer["device"] != row["device"]:
             continue
         for other in peer["rows"]:
-            same = [key for key in other if key not in ("gflops", "seconds", "iterations")]
-            if all(row.get(key) == other[key] for key in same):
+            same = [key for key in other if key not in ("gflops", "gflops_rank", "seconds", "iterations")]
+            if ranks_of(row) == ranks_of(other) and all(row.get(key) == other[key] for key in same):
                 return peer["name"], other
     return None, None
 
@@ -176,9 +184,16 @@ def launched(row):
     return "*" if issue and issue > 0.9 * row["seconds"] else ""
 
 
-def field_cell(row, peers):
+def times_peer(row, peers):
     name, other = peer_of(row, peers)
-    inside = [text for text in (share(row), f"{row['gflops'] / other['gflops']:.2f}x {name}" if other else None) if text]
+    if not other:
+        return None
+    key = "gflops_rank" if "gflops_rank" in other else "gflops"
+    return f"{row[key] / other[key]:.2f}x {name}"
+
+
+def field_cell(row, peers):
+    inside = [text for text in (share(row), times_peer(row, peers)) if text]
     return number(row["gflops"]) + launched(row) + (f" ({', '.join(inside)})" if inside else "")
 
 
@@ -202,6 +217,30 @@ def grid(rows, cell, peers):
                     [[*key, *(cells.get(lattice, "-") for lattice in lattices)] for key, cells in lines.items()])
 
 
+def local(row):
+    """The part of one rank."""
+    return tuple(n // g for n, g in zip(row["lattice"], row.get("grid") or [1, 1, 1, 1]))
+
+
+def rank_cell(row, rows, peers):
+    alone = [other["gflops"] for other in rows if ranks_of(other) == 1 and math.prod(local(other)) == math.prod(local(row)) and
+             all(other[key] == row[key] for key in ("bench", "precision", "links", "columns"))]
+    inside = [text for text in (percent(row["gflops_rank"] / max(alone)) if alone else None, times_peer(row, peers)) if text]
+    return number(row["gflops_rank"]) + (f" ({', '.join(inside)})" if inside else "")
+
+
+def ranks_grid(rows, peers):
+    """Hops and matrices of several ranks: a line a lattice, grid and way of hiding messages; a column a precision."""
+    precisions = [p for p in ("double", "single", "half") if any(row["precision"] == p for row in rows)]
+    lines = {}
+    for row in sorted((row for row in rows if ranks_of(row) > 1), key=lambda r: (r["bench"] != "wilson-hop", ranks_of(r), volume(r))):
+        key = (row["bench"], str(row["links"] or "-"), str(row["columns"]), str(ranks_of(row)), extents(row["lattice"]),
+               extents(row["grid"]), row.get("transport") or "-", row.get("overlap") or "-")
+        lines.setdefault(key, {})[row["precision"]] = rank_cell(row, rows, peers)
+    return markdown(["bench", "links", "columns", "ranks", "lattice", "grid", "messages by", "overlap", *precisions],
+                    [[*key, *(cells.get(p, "-") for p in precisions)] for key, cells in lines.items()])
+
+
 def microseconds(row):
     """A step's, by the row's own field where it has one."""
     own = row.get("step_microseconds")
@@ -210,8 +249,19 @@ def microseconds(row):
     return number(own)
 
 
+# What only rows of several ranks, or of some options, have.
+MORE = [("ranks", lambda row: f"{ranks_of(row)} ({extents(row['grid'])})" if row.get("grid") else str(ranks_of(row)),
+         lambda row: ranks_of(row) > 1),
+        ("sums", lambda row: number(row.get("sums")), lambda row: ranks_of(row) > 1 and row.get("sums")),
+        ("MB sent a rank", lambda row: number(1e-6 * row["bytes_sent"] if row.get("bytes_sent") is not None else None),
+         lambda row: row.get("bytes_sent")),
+        ("delay of sums, us", lambda row: number(1e6 * (row.get("reduce_delay") or 0)), lambda row: row.get("reduce_delay")),
+        ("in terms of BiCGStab, GFLOPS", lambda row: number(row.get("effective_gflops")), lambda row: row.get("effective_gflops"))]
+
+
 def solve_table(rows, peers):
     lines = []
+    more = [(name, cell) for name, cell, wanted in MORE if any(wanted(row) for row in rows)]
     for row in rows:
         name, other = peer_of(row, peers)
         against = "-"
@@ -220,18 +270,40 @@ def solve_table(rows, peers):
         lines.append([extents(row["lattice"]), row["bench"][len("solve-"):], row["precision"], str(row["links"]),
                       str(row["columns"]), str(row["iterations"]), number(row["seconds"]), microseconds(row),
                       percent(row.get("cpu_share")), number(row["gflops"]), number(row.get("joules")), f"{row['residual']:.1e}", row.get("status", "-"),
-                      against])
+                      against, *(cell(row) for _, cell in more)])
     return markdown(["lattice", "method", "precision", "links", "columns", "steps", "seconds", "us a step", "CPU", "GFLOPS", "joules",
-                     "residual", "status", "peer's seconds, steps: ours are faster by"], lines)
+                     "residual", "status", "peer's seconds, steps: ours are faster by", *(name for name, _ in more)], lines)
+
+
+def model_table(rows):
+    """What kaon bench scaling --model foretells: a line a number of ranks, a column a method."""
+    model, problem = rows[0]["model"], rows[0]["problem"]
+    methods = unique((row["bench"][len("model-"):], row["precision"]) for row in rows)
+    lines = {}
+    for row in rows:
+        cell = f"{number(row['seconds'])} s, {row['iterations']:.0f} steps, {number(row['gflops_rank'])} GFLOPS a rank"
+        lines.setdefault((str(row["ranks"]), extents(row["grid"]), extents(local(row))), {})[row["bench"][6:], row["precision"]] = cell
+    wire = f"{number(1e-9 * model['bandwidth'])} GB/s" if model["bandwidth"] else "no time for bytes"
+    text = (f"Fitted on one node: a message {number(1e6 * model['latency'])} us and {wire} a rank; at the faces "
+            f"{', '.join(number(1e6 * x) for x in model['fixed'])} us a hop (double, single, half) and {number(1e12 * model['face'])} us a MB; "
+            f"a sum {number(1e6 * model['sum'])} us for each doubling of the ranks. Assumed: nodes of {model['node']} ranks, between them "
+            f"{number(1e6 * model['network_latency'])} us and {number(1e-9 * model['network_bandwidth'])} GB/s a rank. "
+            f"Steps are those of {problem}, lattice {extents(rows[0]['lattice'])}.")
+    return text + "\n\n" + markdown(["ranks", "grid", "a rank's part", *(" ".join(method) for method in methods)],
+                                    [[*key, *(cells.get(method, "-") for method in methods)] for key, cells in lines.items()])
 
 
 def tables(rows, peers):
+    model = [row for row in rows if row["bench"].startswith("model-")]
     vectors = [row for row in rows if row["bench"].startswith("vector-")]
     solves = [row for row in rows if row["bench"].startswith("solve-")]
-    fields = [row for row in rows if row not in vectors and row not in solves]
-    parts = [grid(fields, field_cell, peers)] if fields else []
+    fields = [row for row in rows if row["bench"].split("-")[0] not in ("model", "vector", "solve")]
+    alone = [row for row in fields if ranks_of(row) == 1]
+    parts = [grid(alone, field_cell, peers)] if alone else []
+    parts += [ranks_grid(fields, peers)] if len(alone) < len(fields) else []
+    parts += [model_table(model)] if model else []
     parts += [grid(vectors, vector_cell, peers)] if vectors else []
-    parts += [solve_table(solves, peers)] if solves else []
+    parts += [solve_table(sorted(solves, key=ranks_of), peers)] if solves else []
     return "\n".join(parts)
 
 
@@ -241,7 +313,11 @@ def median_of(rows, key):
 
 
 def limits(rows):
-    """In words what the machine reached beside these rows."""
+    """In words what the machine reached beside these rows; of several ranks, each of them."""
+    rows = [dict(row, **{key: row[key] / ranks_of(row) for key in ("limit_gbs", "copy_gbs", "triad_gbs", "fma_gflops") if row.get(key)})
+            for row in rows]
+    if all(row["bench"].startswith("model-") for row in rows):
+        return "Nothing was measured for it but what the files that it names hold."
     parts = [f"{name} {number(median_of(rows, key))} GB/s"
              for key, name in (("limit_gbs", "streaming reads"), ("copy_gbs", "copies"), ("triad_gbs", "triad"))
              if median_of(rows, key)]
@@ -366,13 +442,69 @@ def solution_time(device, rows, peers):
     return plot_script(f"{device}: time to solution", axes, curves)
 
 
+def fastest(points):
+    """Of several figures in one place the best."""
+    best = {}
+    for x, y in points:
+        best[x] = max(y, best.get(x, y))
+    return sorted(best.items())
+
+
+def by_ranks(device, rows, peers):
+    """GFLOPS a rank against ranks: strong where the lattice stays, weak where a rank's part does."""
+    rows = [row for row in rows if row["bench"] == "wilson-hop" and row["columns"] == 1]
+    curves, theirs = [], set()
+    for row in rows:
+        name, other = peer_of(row, peers) if ranks_of(row) > 1 else (None, None)
+        if other and "gflops_rank" in other:
+            theirs.add((name, ranks_of(row), other["gflops_rank"]))
+    for precision, colour in (("double", "dark-blue"), ("single", "dark-green"), ("half", "dark-red")):
+        for word, place, dashes, point in (("weak", local, 1, 7), ("strong", lambda row: tuple(row["lattice"]), 2, 5)):
+            groups = {}
+            for row in rows:
+                if row["precision"] == precision:
+                    groups.setdefault((place(row), row["links"]), []).append((ranks_of(row), row.get("gflops_rank", row["gflops"])))
+            for (where, links), points in sorted(groups.items()):
+                if len({ranks for ranks, _ in points}) > 1 and 1 in {ranks for ranks, _ in points}:
+                    curves.append((f"{precision} r{links}, {word} {extents(where)}",
+                                   f"linespoints linecolor '{colour}' dashtype {dashes} pointtype {point}", fastest(points)))
+    for name in unique(name for name, _, _ in sorted(theirs)):
+        curves.append((name, "points linecolor 'black' pointtype 4", sorted((x, y) for n, x, y in theirs if n == name)))
+    if not curves:
+        return None
+    axes = ["set logscale x 2", "set xlabel 'devices'", "set ylabel 'GFLOPS a device'", "set yrange [0:*]", "set xrange [0.9:*]"]
+    return plot_script(f"{device}: Wilson hop on several", axes, curves)
+
+
+def crossover(device, rows):
+    """Seconds against ranks, as foretold, and what was measured of the same problem."""
+    model = [row for row in rows if row["bench"].startswith("model-")]
+    if not model:
+        return None
+    curves = []
+    for i, (name, points) in enumerate(series(model, ["bench", "precision"], lambda r: (r["ranks"], r["seconds"])).items()):
+        curves.append((name[len("model-"):], f"lines linewidth 2 linetype {i + 1}", points))
+        method, precision = name[len("model-"):].split(" ")
+        own = [row for row in rows if row["bench"] == "solve-" + method and row["precision"] == precision and row["columns"] == 1 and
+               row["lattice"] == model[0]["lattice"] and
+               model[0]["problem"].startswith(f"{row.get('gauge', '')}, kappa {row.get('kappa', 0):g},")]
+        if own:
+            curves.append((f"{method} {precision}, measured", f"points linetype {i + 1} pointtype 7",
+                           [(x, -y) for x, y in fastest((ranks_of(row), -row["seconds"]) for row in own)]))
+    axes = ["set logscale xy", "set logscale x 2", "set xlabel 'devices'", "set ylabel 'seconds'"]
+    return plot_script(f"{device}: {extents(model[0]['lattice'])}, foretold", axes, curves)
+
+
 def plots_of(folder, runs, peers):
     """[(file name, what it shows, gnuplot script)]"""
-    rows = [row for run in runs for row in run.rows]
-    device = rows[0]["device"]
+    every = [row for run in runs for row in run.rows]
+    rows = [row for row in every if ranks_of(row) == 1 and not row["bench"].startswith("model-")]
+    device = every[0]["device"]
     made = [("roofline", "GFLOPS against flops a byte, with the limits of the same runs", roofline(device, rows)),
             ("volume", "GFLOPS of the Wilson hop against the volume", by_volume(device, rows, peers)),
-            ("solution", "time to solution", solution_time(device, rows, peers))]
+            ("solution", "time to solution", solution_time(device, rows, peers)),
+            ("ranks", "GFLOPS a device of the Wilson hop against the number of devices", by_ranks(device, every, peers)),
+            ("crossover", "time to solution on many devices, as the model foretells it", crossover(device, every))]
     return [(f"{folder}-{name}.svg", text, script) for name, text, script in made if script]
 
 

@@ -74,11 +74,6 @@ static kaon_status choose_operators(kaon_solver *s) {
   else
     KAON_TRY(A->ops->at_precision(A, inner, o->reconstruct, &s->inner));
   s->mixed = s->inner->precision != s->system->precision;
-  if (o->preconditioner != NULL && o->preconditioner->precision != s->inner->precision)
-    return kaon_fail(s->ctx, KAON_ERR_PRECISION,
-                     "solver: the preconditioner's precision (%d) is not the inner one (%d; 0 "
-                     "double, 1 single, 2 half)",
-                     (int)o->preconditioner->precision, (int)s->inner->precision);
   return KAON_OK;
 }
 
@@ -118,6 +113,11 @@ static kaon_status take_inner_vectors(kaon_solver *s) {
   s->nwork = m->vectors + m->per_direction * s->options.subspace;
   for (int i = 0; i < s->nwork; i++) KAON_TRY(new_vector(s, s->inner, &s->work[i]));
   s->chosen_r = s->mixed ? s->own_chosen_r : s->work[m->scratch];
+  const kaon_operator *K = s->options.preconditioner;
+  if (K != NULL && K->precision != s->inner->precision) {
+    KAON_TRY(new_vector(s, K, &s->raw));
+    KAON_TRY(new_vector(s, K, &s->cooked));
+  }
   if (!s->mixed) {
     s->r = s->outer_r;
     return KAON_OK;
@@ -214,6 +214,8 @@ void kaon_solver_destroy(kaon_solver **solver) {
   if (s->recorder != NULL) s->ctx->backend->record->destroy(&s->recorder);
   for (int i = 0; i < s->nwork; i++) kaon_vector_destroy(&s->work[i]);
   if (s->mixed) kaon_vector_destroy(&s->r);
+  kaon_vector_destroy(&s->raw);
+  kaon_vector_destroy(&s->cooked);
   kaon_vector_destroy(&s->outer_r);
   kaon_vector_destroy(&s->own_chosen_r);
   kaon_vector_destroy(&s->own_x_inner);

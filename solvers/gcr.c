@@ -4,12 +4,12 @@
  * Vorst, Vuik, Numer. Linear Algebra Appl. 1 (1994) 369.
  *   z_j = K r;     q_j = A z_j
  *   q_j -= sum_{i<j} (q_i, q_j) / (q_i, q_i) q_i        classical Gram-Schmidt, one pass
- *   alpha = (q_j, r) / (q_j, q_j);   r -= alpha q_j
+ *   alpha = (q_j, r) / (q_j, q_j);   r -= alpha q_j;   |r|^2 -= |alpha|^2 (q_j, q_j)
  * The z_j stay as they are; x gets its update at the end of a cycle, when the triangle of the
  * Gram-Schmidt factors is solved, and then the true residual is recomputed. In mixed precision that
  * is the reliable update. A column that asks earlier waits for the others' end of cycle.
- * Storage: 2k vectors. Step j > 0: 1 A, 1 K, and without K vectors read 2j + 6, written 3 by
- * kernels 4; an end of cycle reads k + 1, writes 1. */
+ * Storage: 2k vectors. Sums over ranks: 2 a step, 1 in the first. Step j > 0: 1 A, 1 K, and without
+ * K vectors read 2j + 6, written 3 by kernels 4; an end of cycle reads k + 1, writes 1. */
 #include "solvers/method.h"
 
 static kaon_vector *z(kaon_solver *s, int j) {
@@ -23,8 +23,11 @@ static kaon_vector **q(kaon_solver *s) {
 static kaon_status search_direction(kaon_solver *s, int j) {
   const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP);
   kaon_operator *K = s->options.preconditioner;
-  if (K != NULL) return kaon_operator_run(K, KAON_PLAIN, s->r, z(s, j), &plain);
-  return kaon_blas_copy(s->r, z(s, j), &plain);
+  if (K == NULL) return kaon_blas_copy(s->r, z(s, j), &plain);
+  if (s->raw == NULL) return kaon_operator_run(K, KAON_PLAIN, s->r, z(s, j), &plain);
+  KAON_TRY(kaon_blas_convert(s->r, s->raw, 0, &plain));
+  KAON_TRY(kaon_operator_run(K, KAON_PLAIN, s->raw, s->cooked, &plain));
+  return kaon_blas_convert(s->cooked, z(s, j), 0, &plain);
 }
 
 /* q_j = A z_j, orthogonal to the older ones, and alpha. */
@@ -50,7 +53,8 @@ static kaon_status conjugate_image(kaon_solver *s, int j) {
 }
 
 static kaon_status step(kaon_solver *s, int j) {
-  const kaon_pass residual = kaon_gated_norm(s, KAON_GATE_STEP, KAON_S_R2, KAON_REC_GCR_RESIDUAL);
+  const kaon_pass residual =
+      kaon_gated_norm(s, KAON_GATE_STEP, KAON_NO_SLOT, KAON_REC_GCR_RESIDUAL);
   KAON_TRY(search_direction(s, j));
   KAON_TRY(conjugate_image(s, j));
   return kaon_blas_axpy(KAON_MINUS(KAON_S_ALPHA), q(s)[j], s->r, &residual);

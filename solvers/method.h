@@ -97,6 +97,8 @@ struct kaon_solver {
   kaon_vector *x_inner, *r;
   kaon_vector *work[KAON_SOLVER_WORK];
   int nwork;
+  kaon_vector *raw, *cooked; /* what goes into a preconditioner of another precision, and comes out
+                                of it; else NULL */
 
   /* owned storage behind the pointers above; NULL where another vector serves */
   kaon_vector *own_b, *own_x;   /* reduced source and solution */
@@ -112,9 +114,11 @@ struct kaon_solver {
 
   kaon_recorder *recorder; /* of steps and services; NULL: the machine offers none */
   kaon_recorded recorded;
-  int block;        /* steps of a recorded block */
-  int unrecordable; /* tried in vain */
-  double rate;      /* seconds a step, as the last looks saw it; 0: not known */
+  int block;                         /* steps of a recorded block */
+  kaon_traffic of_block, of_service; /* what a recorded block and service ask of the network */
+  kaon_traffic repeated;             /* and what the device has asked in this solve, see replay.c */
+  int unrecordable;                  /* tried in vain */
+  double rate;                       /* seconds a step, as the last looks saw it; 0: not known */
 };
 
 /* Columns that a service has verified and that go on. */
@@ -166,6 +170,13 @@ kaon_status kaon_runner_fixed(kaon_solver *s, int steps, int *cancelled);
 int kaon_solver_fixed_steps(const kaon_solver *s);
 /* runner.c: seconds of a clock that never goes back. */
 double kaon_solver_clock(void);
+
+static inline kaon_traffic kaon_traffic_since(const kaon_context *ctx, const kaon_traffic *before) {
+  const kaon_traffic *now = &ctx->comm->traffic;
+  return (kaon_traffic){.sums = now->sums - before->sums,
+                        .exchanges = now->exchanges - before->exchanges,
+                        .bytes = now->bytes - before->bytes};
+}
 
 /* replay.c: steps of a recorded block: a cycle, or from flush to flush. */
 int kaon_solver_block(const kaon_solver *s);

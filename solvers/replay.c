@@ -28,16 +28,36 @@ int kaon_solver_block(const kaon_solver *s) {
 
 static kaon_status steps(void *user) {
   kaon_solver *s = user;
+  const kaon_traffic before = s->ctx->comm->traffic;
   for (int i = 0; i < s->block; i++) {
     KAON_TRY(s->method->step(s, s->cycle > 0 ? i : 0));
     const int flushes = s->flush > 0 && ((i + 1) % s->flush == 0 || i + 1 == s->block);
     if (flushes) KAON_TRY(kaon_runner_flush(s));
   }
+  s->of_block = kaon_traffic_since(s->ctx, &before);
   return KAON_OK;
 }
 
 static kaon_status service(void *user) {
-  return kaon_service_run(user);
+  kaon_solver *s = user;
+  const kaon_traffic before = s->ctx->comm->traffic;
+  KAON_TRY(kaon_service_run(s));
+  s->of_service = kaon_traffic_since(s->ctx, &before);
+  return KAON_OK;
+}
+
+/* Of the steps and services of the column that took most of them; those behind its end, which find
+ * every gate closed, are left out. */
+static void count_traffic(kaon_solver *s) {
+  int64_t most = 0, served = 0;
+  for (int k = 0; k < s->columns; k++) {
+    if (s->host[k].iterations > most) most = s->host[k].iterations;
+    if (s->host[k].updates > served) served = s->host[k].updates;
+  }
+  const kaon_traffic *b = &s->of_block, *v = &s->of_service;
+  s->repeated = (kaon_traffic){.sums = b->sums * most / s->block + v->sums * served,
+                               .exchanges = b->exchanges * most / s->block + v->exchanges * served,
+                               .bytes = b->bytes * most / s->block + v->bytes * served};
 }
 
 /* ---- the recording ---- */
@@ -59,9 +79,13 @@ static int still_good(const kaon_solver *s) {
          a->tunings == b.tunings && a->reduces == b.reduces && a->block == b.block;
 }
 
+/* The most independent form that what passes between ranks can be recorded in. */
+static kaon_issue most_independent(const kaon_context *ctx) {
+  return ctx->backend->ranks != NULL ? ctx->backend->ranks->recordable(ctx) : KAON_ISSUE_WHILE;
+}
+
 int kaon_replay_possible(const kaon_solver *s) {
-  const kaon_comm *comm = s->ctx->comm;
-  return s->recorder != NULL && !s->unrecordable && (comm->ranks == 1 || comm->ops->capturable);
+  return s->recorder != NULL && !s->unrecordable && most_independent(s->ctx) > KAON_ISSUE_PLAIN;
 }
 
 /* In the most independent of the forms that are allowed and possible. */
@@ -70,15 +94,17 @@ static kaon_status record(kaon_solver *s) {
   const kaon_issue wanted = s->ctx->options.issue;
   const kaon_loop loop = {
       .steps = steps, .service = service, .user = s, .state = s->scalars->state};
+  const kaon_traffic before = s->ctx->comm->traffic; /* recording sends nothing */
   kaon_status status = KAON_ERR_UNSUPPORTED;
   s->recorded.form = KAON_ISSUE_AUTO;
-  for (int form = KAON_ISSUE_WHILE; form >= KAON_ISSUE_REPLAY && status != KAON_OK; form--) {
+  for (int form = most_independent(s->ctx); form >= KAON_ISSUE_REPLAY && status != KAON_OK; form--) {
     if (wanted != KAON_ISSUE_AUTO && (int)wanted != form) continue;
-    status = ops->record(s->recorder, &loop, (kaon_issue)form);
+    status = kaon_agree(s->ctx, ops->record(s->recorder, &loop, (kaon_issue)form));
     if (status != KAON_OK) continue;
     s->recorded = now(s);
     s->recorded.form = (kaon_issue)form;
   }
+  s->ctx->comm->traffic = before;
   if (status != KAON_OK)
     kaon_log(s->ctx, KAON_LOG_DEBUG, "solver: steps are issued plainly: %s",
              kaon_last_error(s->ctx));
@@ -135,8 +161,9 @@ static int new_steps(const kaon_solver *s) {
   return most;
 }
 
-static kaon_status look(kaon_solver *s, kaon_pace *p, int number, int *cancel) {
-  kaon_status status = s->ctx->backend->record->wait(s->recorder, number, s->host);
+/* status: of what was issued since the last look; ranks fail together. */
+static kaon_status look(kaon_solver *s, kaon_status status, kaon_pace *p, int number, int *cancel) {
+  if (status == KAON_OK) status = s->ctx->backend->record->wait(s->recorder, number, s->host);
   if (status == KAON_OK) p->steps = new_steps(s);
   if (status == KAON_OK) status = kaon_history_drain(s, cancel);
   return kaon_runner_agree(s, status, p, cancel);
@@ -149,16 +176,16 @@ static kaon_status drive(kaon_solver *s, int *cancel) {
   int patience = 0, served = 0;
   kaon_pace p = kaon_pace_begin();
   p.rate = s->rate;
-  KAON_TRY(issue(s, &p, 0));
+  kaon_status status = issue(s, &p, 0);
   for (int number = 0;; number = 1 - number) {
-    KAON_TRY(issue(s, &p, 1 - number));
-    KAON_TRY(look(s, &p, number, cancel));
+    if (status == KAON_OK) status = issue(s, &p, 1 - number);
+    KAON_TRY(look(s, status, &p, number, cancel));
     s->rate = p.rate;
     const kaon_columns_now n = kaon_columns_count(s);
     if (n.stepping + n.waiting == 0 || *cancel) return KAON_OK;
     const int old = served;
     served = replay && !old && kaon_runner_serve_now(s, n, 1, &patience);
-    if (served) KAON_TRY(s->ctx->backend->record->serve(s->recorder));
+    if (served) status = s->ctx->backend->record->serve(s->recorder);
   }
 }
 
@@ -174,17 +201,32 @@ static kaon_status ask_operators(const kaon_solver *s) {
   kaon_operator *K = s->options.preconditioner;
   KAON_TRY(ask(s, s->system, s->x, s->outer_r));
   if (s->inner != s->system) KAON_TRY(ask(s, s->inner, s->r, s->work[0]));
-  return K != NULL ? ask(s, K, s->r, s->work[0]) : KAON_OK;
+  if (K == NULL) return KAON_OK;
+  return s->raw != NULL ? ask(s, K, s->raw, s->cooked) : ask(s, K, s->r, s->work[0]);
+}
+
+/* Addresses differ from rank to rank, but all go the same way. */
+static kaon_status still_good_everywhere(const kaon_solver *s, int *good) {
+  double count = still_good(s);
+  KAON_TRY(kaon_comm_sum(s->ctx, &count, 1));
+  *good = count == s->ctx->comm->ranks;
+  return KAON_OK;
 }
 
 kaon_status kaon_replay_run(kaon_solver *s, int *cancel) {
-  if (still_good(s)) {
+  int good = 0;
+  KAON_TRY(still_good_everywhere(s, &good));
+  if (good) {
     KAON_TRY(ask_operators(s));
-    return drive(s, cancel);
+  } else {
+    const kaon_status status = record(s);
+    if (status != KAON_OK) {
+      kaon_error_forget(s->ctx); /* the plain way will say what is wrong, if anything is */
+      s->unrecordable = status == KAON_ERR_UNSUPPORTED;
+      return KAON_OK;
+    }
   }
-  const kaon_status status = record(s);
-  if (status == KAON_OK) return drive(s, cancel);
-  kaon_error_forget(s->ctx); /* the plain way will say what is wrong, if anything is */
-  s->unrecordable = status == KAON_ERR_UNSUPPORTED;
+  KAON_TRY(drive(s, cancel));
+  count_traffic(s);
   return KAON_OK;
 }

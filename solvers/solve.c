@@ -165,7 +165,7 @@ static void prepare_states(kaon_solver *s) {
   if ((flags & KAON_FLAG_NORMAL) && !(flags & KAON_FLAG_RESTART) && s->mixed &&
       o->method == KAON_CGNR)
     flags |= KAON_FLAG_TRUST;
-  if (o->method == KAON_PIPECGNR) flags |= KAON_FLAG_EITHER;
+  if (o->method == KAON_PIPECGNR || o->method == KAON_GCR) flags |= KAON_FLAG_EITHER;
   kaon_solver_idle(s);
   for (int k = 0; k < s->columns; k++) {
     kaon_column_state *state = &s->host[k];
@@ -318,6 +318,8 @@ kaon_status kaon_solver_solve(kaon_solver *s, const kaon_vector *b, kaon_vector 
   if (s == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "solve: the solver is NULL");
   KAON_TRY(check_vectors(s, b, x));
   const double begin = kaon_solver_clock();
+  const kaon_traffic before = s->ctx->comm->traffic;
+  s->repeated = (kaon_traffic){0, 0, 0};
   KAON_TRY(bind(s, b, x));
   KAON_TRY(source_norms(s));
   KAON_TRY(s->options.tol > 0 ? run(s) : run_fixed(s));
@@ -329,6 +331,10 @@ kaon_status kaon_solver_solve(kaon_solver *s, const kaon_vector *b, kaon_vector 
     count_work(s, report);
     report->flops *= s->ctx->comm->ranks; /* which have equal parts */
     report->seconds = kaon_solver_clock() - begin;
+    report->traffic = kaon_traffic_since(s->ctx, &before);
+    report->traffic.sums += s->repeated.sums;
+    report->traffic.exchanges += s->repeated.exchanges;
+    report->traffic.bytes += s->repeated.bytes;
   }
   if (s->options.tol > 0) return KAON_OK;
   kaon_solver_idle(s);

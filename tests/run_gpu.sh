@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # run_gpu.sh - builds kaon on a machine with a CUDA device and without network, and runs tests and benchmarks there.
 #
-#   tests/run_gpu.sh [what...]      what: build tests sanitizer bench profile (default: all of them, in this order)
+#   tests/run_gpu.sh [what...]      what: build tests ranks sanitizer bench profile (default: all of them, in this order)
 #
 # Needs a C compiler with OpenMP, nvcc, CMake 3.22, ninja or make, and the headers of zlib, cmocka and, for the kaon
 # program, jansson. Where these are not installed, KAON_DEPS names a folder to look in besides: unpacked Debian or Ubuntu
@@ -10,6 +10,8 @@
 #   KAON_BUILD       build folder; default build-gpu
 #   KAON_BENCH_SECONDS  what the benchmarks may take together; default 240. What is left out for time is said.
 #   KAON_TEST_SECONDS   what the tests may take together; default 270
+#   KAON_MPIRUN      how ranks are started; default: mpirun with Open MPI's flags for more ranks than cores
+#   KAON_RANKS       numbers of ranks; default: 1 2 4, and 8 where there are as many devices
 #   OUT              where results go; default <build>/results. summary.txt is also printed; the benchmarks' files, by
 #                    the names that bench/results/DEVICE/ wants, and their tables are in OUT/bench.
 # Status: 0 all passed. What a machine refuses (a sanitizer, say) is reported as skipped with its reason, never as passed.
@@ -124,6 +126,40 @@ tests() {
     cat "$out/one.log" >>"$log"
   done
   rm -f "$out/one.log"
+}
+
+# Tests on several ranks, which take the devices in turn: more ranks than devices share them.
+ranks() {
+  step "ranks"
+  local log=$out/ranks.log one=$out/one.log launcher name number begin status devices numbers=${KAON_RANKS:-}
+  launcher=${KAON_MPIRUN:-mpirun --allow-run-as-root --oversubscribe --bind-to none}
+  : >"$log"
+  if ! command -v "${launcher%% *}" >/dev/null; then
+    say "SKIPPED  ranks: ${launcher%% *} is not installed"
+    return
+  fi
+  devices=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
+  [ -n "$numbers" ] || { numbers="1 2 4"; [ "$devices" -lt 8 ] || numbers="$numbers 8"; }
+  export OMP_WAIT_POLICY=passive OMP_NUM_THREADS=1 CMOCKA_TEST_ABORT=1
+  for name in $(find "$build/tests/ranks" -maxdepth 1 -type f -name 'ranks_*' -perm -u+x -printf '%f\n' | sort); do
+    for number in $numbers; do
+      begin=$SECONDS status=0
+      printf '\n#### %s, %d ranks\n' "$name" "$number" >>"$log"
+      KAON_TEST_MACHINE=cuda timeout 200 $launcher -n "$number" "$build/tests/ranks/$name" >"$one" 2>&1 || status=$?
+      cat "$one" >>"$log"
+      if [ $status = 124 ]; then
+        failed "$name on $number ranks: did not end in 200 s; $(grep -E 'RUN' "$one" | tail -1)"
+      elif [ $status != 0 ]; then
+        failed "$name on $number ranks (status $status): $(grep -E -m3 'FAILED|ERROR|error: ' "$one" | tr '\n' ';' | cut -c1-400)"
+        tail -15 "$one"
+      elif grep -q "cuda: skipped" "$one"; then
+        say "SKIPPED  $name on $number ranks: $(grep -m1 -o 'cuda: skipped.*' "$one" | cut -c1-120)"
+      else
+        say "PASSED   $name on $number ranks and $devices devices, $((SECONDS - begin)) s"
+      fi
+    done
+  done
+  rm -f "$one"
 }
 
 # compute-sanitizer on what touches every entry of the tables, on the device alone.
@@ -287,15 +323,16 @@ profile() {
 find_nvcc || { echo "run_gpu.sh: nvcc is not on the path nor below /usr/local/cuda; set CUDA_HOME" >&2; exit 3; }
 unpack
 machine
-[ $# -gt 0 ] || set -- build tests sanitizer bench profile
+[ $# -gt 0 ] || set -- build tests ranks sanitizer bench profile
 for what in "$@"; do
   case $what in
     build) build_all || break ;;
     tests) tests ;;
+    ranks) ranks ;;
     sanitizer) sanitizer ;;
     bench) benchmarks ;;
     profile) profile ;;
-    *) echo "run_gpu.sh: $what is none of build, tests, sanitizer, bench, profile" >&2; exit 2 ;;
+    *) echo "run_gpu.sh: $what is none of build, tests, ranks, sanitizer, bench, profile" >&2; exit 2 ;;
   esac
 done
 cd "$root" || exit 2

@@ -26,7 +26,7 @@ enum { MATRIX = 18 };
 /* ---- a device ---- */
 
 static const kaon_memory_ops *cpu;
-static const uintptr_t far_off = (uintptr_t)1 << 47; /* beyond what a process may have */
+static const uintptr_t far_off = (uintptr_t)1 << 54; /* beyond what a process may have */
 
 /* What the context took before it became a device's is the host's. */
 static void *host_of(const void *device) {

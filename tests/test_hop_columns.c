@@ -93,7 +93,7 @@ static double hop_and_compare(dirac_case *c, const kaon_operator *A, const expec
                               int count, int closed, int parity, int dagger) {
   const kaon_dirac_fields *fields = kaon_dirac_of(A)->fields;
   const kaon_precision precision = fields->precision;
-  const kaon_fused bare = {0, NULL, 1, KAON_CLOVER_NONE, KAON_BLOCKS_TERM};
+  const kaon_fused bare = {0, NULL, 1, KAON_CLOVER_NONE, KAON_BLOCKS_TERM, NULL};
   kaon_vector *in = case_vector(c, (kaon_parity)(1 - parity), precision, count);
   kaon_vector *out = case_vector(c, (kaon_parity)parity, precision, count);
   kaon_scalars *scalars = NULL;
@@ -216,7 +216,7 @@ static kaon_vector *fused_hop(dirac_case *c, const kaon_operator *M, const fusio
               *x = case_vector(c, KAON_EVEN, precision, count),
               *w = case_vector(c, KAON_EVEN, precision, count);
   kaon_vector *out = f->in_place ? x : case_vector(c, KAON_EVEN, precision, count);
-  const kaon_fused fused = {f->a, f->a == 0 ? NULL : x, -0.5, f->clover_on, KAON_BLOCKS_TERM};
+  const kaon_fused fused = {f->a, f->a == 0 ? NULL : x, -0.5, f->clover_on, KAON_BLOCKS_TERM, NULL};
   kaon_scalars *scalars = NULL;
   kaon_pass pass = KAON_PASS_INIT;
   case_import(c, in, psi);

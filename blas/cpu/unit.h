@@ -114,7 +114,7 @@ KAON_INLINE double sum_total(accumulator a, accumulator b, const unit *x, const 
 #endif
 
 /* sum |a|^2 over a unit. */
-static double unit_norm(const kaon_update_args *args, int a, int64_t block, int column) {
+static inline double unit_norm(const kaon_update_args *args, int a, int64_t block, int column) {
   const unit u = unit_at(args, a, block, column);
   accumulator even = sum_zero(), odd = sum_zero();
   const int last = args->shape.ncomp * KAON_W;

@@ -3,6 +3,7 @@
 #define KAON_BLAS_CUDA_KERNELS_H
 
 #include "blas/blas_ops.h"
+#include "blas/domain_ops.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,6 +15,14 @@ extern "C" {
   void kaon_##entry##_cuda_h(const kaon_launch *launch, const kaon_update_args *args);
 KAON_BLAS_OPS(KAON_X)
 #undef KAON_X
+
+#define KAON_DOMAIN(precision)                                                                   \
+  void kaon_domain_mr_cuda_##precision(const kaon_launch *launch, const kaon_domain_args *args); \
+  void kaon_domain_mask_cuda_##precision(const kaon_launch *launch, const kaon_domain_args *args);
+KAON_DOMAIN(d)
+KAON_DOMAIN(s)
+KAON_DOMAIN(h)
+#undef KAON_DOMAIN
 
 void kaon_convert_cuda(const kaon_launch *launch, const kaon_convert_args *args);
 

@@ -18,8 +18,10 @@
 #include "dslash/cuda/timeline.h"
 #include "lib/cuda/boxes.h"
 
-/* Chunks of the boundary at most where the sums find no room for all. */
-enum { FACES_CHUNKS = 1024 };
+/* Chunks of the boundary at most where the sums find no room for all. Blocks that gather for one
+ * direction at most: they wait for the links between devices, and keep the place of blocks that would
+ * work meanwhile. */
+enum { FACES_CHUNKS = 1024, GATHER_BLOCKS = 32 };
 
 typedef struct faces_call {
   hop_call h; /* of h.sums.chunks the interior's come first */
@@ -29,6 +31,8 @@ typedef struct faces_call {
   kaon_face face[4];
   uint32_t partitioned;            /* a bit a direction */
   int gather, interior, boundary;  /* blocks of this launch, of a column */
+  int before;                      /* blocks of the interior that come before the boundary's */
+  uint32_t turned;                 /* the interior's tile that comes first */
   int interior_chunks;             /* of the sums */
   uint32_t interior_tiles, boundary_tiles;
   int forward_sign, backward_sign; /* of ghosts across t */
@@ -187,15 +191,17 @@ static __device__ __forceinline__ void gather_block(const faces_call &a, int col
   while (block >= a.sends[dir + 1]) dir++;
   const uint32_t turn = a.peered ? peer_turn(a.peer) : 0;
   const int64_t half = a.peered ? peer_half(a.peer, turn) : 0;
-  const uint32_t n = (block - a.sends[dir]) * blockDim.x + threadIdx.x;
+  const uint32_t blocks = a.sends[dir + 1] - a.sends[dir];
   faces_time(a, TIMELINE_GATHER_BEGIN, true);
-  if (n < a.face[dir & 3].ghosts && gate_open(a.h.sums.gate, column))
-    gather_site<RECON>(a, dir, column, n, half);
+  if (gate_open(a.h.sums.gate, column))
+    for (uint32_t n = (block - a.sends[dir]) * blockDim.x + threadIdx.x;
+         n < a.face[dir & 3].ghosts; n += blocks * blockDim.x)
+      gather_site<RECON>(a, dir, column, n, half);
   if (a.peered) {
     __syncthreads();
     if (threadIdx.x == 0) {
       const uint32_t columns = (uint32_t)a.h.nrhs;
-      peer_sent(a.peer, dir, turn, (a.sends[dir + 1] - a.sends[dir]) * columns);
+      peer_sent(a.peer, dir, turn, blocks * columns);
       peer_leave(a.peer, turn, 1, (a.sends[KAON_DIRS] + a.boundary_tiles) * columns);
     }
   }
@@ -337,8 +343,13 @@ static __device__ __forceinline__ void interior_block(const faces_call &a, int c
   if (SUMS) site_sums_begin(a.h.sums, room);
   for (uint32_t tile = (uint32_t)chunk; tile < a.interior_tiles;
        tile += (uint32_t)a.interior_chunks) {
-    const uint32_t n = tile * blockDim.x + threadIdx.x;
-    if (n >= a.boxes.box[0].sites) break;
+    const uint32_t there = tile + a.turned;
+    const uint32_t n =
+        (there < a.interior_tiles ? there : there - a.interior_tiles) * blockDim.x + threadIdx.x;
+    if (n >= a.boxes.box[0].sites) {
+      if (SUMS) continue; /* the last tile need not come last */
+      break;
+    }
     const kaon_here here = kaon_here_in_box(&a.h.sites, &a.boxes.box[0], a.h.parity, n);
     vspinor d;
     if constexpr (SUMS && sizeof(real) < 8) {
@@ -363,7 +374,9 @@ static __device__ __forceinline__ void interior_block(const faces_call &a, int c
   if (SUMS && a.h.sums.sum.state != NULL) site_sums_finish(a.h.sums, column, chunk, room);
 }
 
-/* What each column's blocks do is in the order GATHER, INTERIOR, BOUNDARY. */
+/* What each column's blocks do is in the order GATHER, INTERIOR, BOUNDARY, INTERIOR: the interior
+ * begins in its middle, so that the slices of t next to the boundary's are worked on before and behind
+ * it, when caches have what they share, and no block waits at the end. */
 template <int RECON, bool SUMS>
 static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, SUMS>())
     hop_faces(const __grid_constant__ faces_call a) {
@@ -372,12 +385,13 @@ static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, SUMS>
   const int column = columns == 1 ? 0 : (int)(blockIdx.x % columns);
   const int block = (int)(columns == 1 ? blockIdx.x : blockIdx.x / columns);
   kaon_wait_for_previous();
-  if (block < a.gather)
+  const int work = block - a.gather, behind = work - a.before;
+  if (work < 0)
     gather_block<RECON>(a, column, (uint32_t)block);
-  else if (block < a.gather + a.interior)
-    interior_block<RECON, SUMS>(a, column, block - a.gather, room);
+  else if (behind >= 0 && behind < a.boundary)
+    boundary_block<RECON, SUMS>(a, column, behind, room);
   else
-    boundary_block<RECON, SUMS>(a, column, block - a.gather - a.interior, room);
+    interior_block<RECON, SUMS>(a, column, behind < 0 ? work : work - a.boundary, room);
 }
 
 /* ---- launches ---- */
@@ -399,7 +413,8 @@ static void faces_share(faces_call *a, const kaon_stencil *st, int threads) {
   for (int mu = 0; mu < 4; mu++)
     if (faces->partitioned[mu]) a->face[mu] = kaon_face_of(sites, mu);
   for (int dir = 0; dir < KAON_DIRS; dir++) {
-    a->sends[dir + 1] = a->sends[dir] + faces_tiles(a->face[dir % 4].ghosts, threads);
+    const uint32_t tiles = faces_tiles(a->face[dir % 4].ghosts, threads);
+    a->sends[dir + 1] = a->sends[dir] + (tiles < GATHER_BLOCKS ? tiles : GATHER_BLOCKS);
     if (faces->partitioned[dir % 4]) a->partitioned |= 1u << dir;
   }
   a->forward_sign = faces->sign[3] < 0 ? -1 : 1;
@@ -461,6 +476,8 @@ static void run_faces(const kaon_launch *launch, const kaon_gather_args *gather,
   if (part == KAON_PART_INTERIOR || part == KAON_PART_FUSED) a.interior = a.interior_chunks;
   if (part == KAON_PART_BOUNDARY || part == KAON_PART_FUSED)
     a.boundary = a.h.sums.chunks - a.interior_chunks;
+  a.turned = a.interior_tiles / 2;
+  a.before = (int)((int64_t)a.interior * (a.interior_tiles - a.turned) / (a.interior_tiles + !a.interior_tiles));
   a.times = faces_row(a.boundary > 0);
   const unsigned blocks = (unsigned)(a.gather + a.interior + a.boundary) * (unsigned)a.h.nrhs;
   auto kernel = hop_faces<RECON, true>;

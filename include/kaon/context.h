@@ -140,6 +140,19 @@ kaon_status kaon_context_query(const kaon_context *ctx, kaon_context_info *info)
  */
 kaon_status kaon_context_energy(kaon_context *ctx, double *joules);
 
+/* What iterations, operators and vector functions asked of the ranks' network. */
+typedef struct kaon_traffic {
+  int64_t sums;      /* sums over all ranks, several numbers in one message; the same count where
+                        one rank has nothing to add. Without those of the host's looks at a solve */
+  int64_t exchanges; /* of faces with the neighbours */
+  int64_t bytes;     /* that this rank sent to others in these */
+} kaon_traffic;
+
+/* *traffic: since the context was made. Of steps that a device repeats by itself (the option
+ * `issue`), what was recorded is counted once; the report of a solve counts them. Local to the
+ * rank. Errors: ARGUMENT. */
+kaon_status kaon_context_traffic(const kaon_context *ctx, kaon_traffic *traffic);
+
 /* "0.1.0" and the commit it was built from ("unknown" outside a git checkout). */
 const char *kaon_version(void);
 const char *kaon_commit(void);

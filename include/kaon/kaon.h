@@ -10,6 +10,7 @@
 #include <kaon/operator.h>
 #include <kaon/options.h>
 #include <kaon/ranks.h>
+#include <kaon/schwarz.h>
 #include <kaon/solver.h>
 #include <kaon/status.h>
 #include <kaon/tuning.h>

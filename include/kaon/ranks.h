@@ -21,7 +21,11 @@ extern "C" {
  *                 each lattice so that the faces are small. Rank r stands at x = r mod grid[0],
  *                 y = r / grid[0] mod grid[1], ...; a communicator of another order can be put into
  *                 this one by MPI_Comm_split.
- * All ranks need one kind of backend and instruction set. Collective. Errors (read with
+ * All ranks need one kind of backend and instruction set. Where a node has several ranks, each makes
+ * the device of its number among them (counted round the devices it sees) the current one, and
+ * works on it. How devices talk: kaon_transport in kaon/context.h; one that is asked for by name
+ * and does not work is UNSUPPORTED, with the reason. NCCL_NVLS_ENABLE=0 is set in the environment
+ * where NCCL is tried. Collective. Errors (read with
  * kaon_last_error(NULL)): those of kaon_context_create, COMM, NOT_BUILT, ARGUMENT (grid),
  * UNSUPPORTED (machines that differ). */
 kaon_status kaon_context_create_ranks(const kaon_context_options *options, const void *communicator,
@@ -36,8 +40,14 @@ const char *kaon_ranks_library(void);
  * failed on ctx. Collective. */
 kaon_status kaon_context_agree(kaon_context *ctx, kaon_status mine);
 
-/* Ends MPI or QMP if kaon started it; does nothing otherwise. Call it once, after the last context with
- * several ranks was destroyed. Collective. */
+/* all[r * n + i] = mine[i] of rank r, on all ranks; none leaves before the last one has entered, so
+ * it is a barrier too, of the hosts: devices' work is waited for by kaon_context_synchronise. n >=
+ * 1; numbers are finite (a transport may add zeros to them); mine and all do not overlap. One rank:
+ * all = mine. Collective. Errors: ARGUMENT, COMM. */
+kaon_status kaon_context_gather(kaon_context *ctx, const double *mine, int n, double *all);
+
+/* Ends MPI or QMP if kaon started it; does nothing otherwise. Call it once, after the last context
+ * with several ranks was destroyed. Collective. */
 void kaon_ranks_end(void);
 
 #ifdef __cplusplus

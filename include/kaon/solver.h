@@ -82,8 +82,9 @@ typedef struct kaon_solver_options {
                          every 10 ms where that is longer. Results do not depend on it */
   int subspace;       /* GCR: k; MR as preconditioner: steps */
   double relaxation;  /* MR: omega */
-  kaon_operator *preconditioner; /* GCR: right preconditioner in the sloppy precision or NULL; kept
-                                    alive by the caller */
+  kaon_operator *preconditioner; /* GCR: right preconditioner or NULL, in any precision (in another
+                                    than the inner one vectors are converted); kept alive by the
+                                    caller */
   kaon_monitor_fn *monitor;
   void *monitor_user;
 } kaon_solver_options;
@@ -104,9 +105,10 @@ typedef struct kaon_column_report {
 } kaon_column_report;
 
 typedef struct kaon_solve_report {
-  double seconds;   /* wall time of the solve */
-  double flops;     /* by the operators' cost, all columns and ranks */
-  int applications; /* of the system operator, all columns together counted once */
+  double seconds;       /* wall time of the solve */
+  double flops;         /* by the operators' cost, all columns and ranks */
+  int applications;     /* of the system operator, all columns together counted once */
+  kaon_traffic traffic; /* where a device repeats steps: of those that the slowest column took */
 } kaon_solve_report;
 
 /* Makes the twins of A that mixed precision needs and all workspace for `columns` right-hand sides;
@@ -115,8 +117,8 @@ typedef struct kaon_solve_report {
  * the heads of solvers/. Errors: ARGUMENT (columns < 1, an option out of range), UNSUPPORTED (a
  * preconditioner with another method than gcr; A has no twin in the sloppy precision; pipecg in
  * half), SHAPE (the
- * preconditioner's space is not A's), PRECISION (its precision is not the inner one), STALE,
- * MEMORY, NOT_BUILT; of the twins: UNITARITY, NOT_FINITE, SINGULAR. */
+ * preconditioner's space is not A's), STALE, MEMORY, NOT_BUILT; of the twins: UNITARITY,
+ * NOT_FINITE, SINGULAR. */
 kaon_status kaon_solver_create(kaon_operator *A, int columns, const kaon_solver_options *options,
                                kaon_solver **solver);
 /* Destroys it and sets *solver to NULL; NULL is allowed. */

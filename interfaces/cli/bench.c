@@ -17,7 +17,12 @@
 static const cli_option options[] = {
     {CLI_GROUP, "What is measured:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_LATTICES, "lattice", "X Y Z T", NULL, OWN(lattices), 0, 0,
-     "repeatable (default: 8x8x8x8, 16x16x16x32 and 24x24x24x24; solve: 8x8x8x16)"},
+     "repeatable (default: 8x8x8x8, 16x16x16x32 and 24x24x24x24; solve: 8x8x8x16); of all ranks "
+     "together"},
+    {CLI_LATTICES, "local-lattice", "X Y Z T", NULL, OWN(local), 0, 0,
+     "the part of one rank instead: the lattice is that many times the grid (default: ranks in t)"},
+    {CLI_EXTENTS, "grid", "a b c d", NULL, OWN(grid), 0, 0, CLI_GRID_TEXT},
+    CLI_RANKS_OPTIONS,
     {CLI_SET, "precision", "double|single|half", "double,single,half", OWN(precision), 0, 0,
      "a list with commas; solve: of the inner iteration"},
     {CLI_SET, "reconstruct", "18|12|8", NULL, OWN(reconstruct), 0, 0,
@@ -50,10 +55,23 @@ static const cli_option options[] = {
      PROBLEM_EVEN_ODD_TEXT},
     {CLI_CHOICE, "stop", "full|schur|normal", "full", AT(stop), 0, 0, PROBLEM_STOP_TEXT},
     {CLI_TEXT, "set", "KEY=VALUE,...", NULL, AT(set), 0, 0, PROBLEM_SET_TEXT},
+    PROBLEM_OPTIONS_SCHWARZ(AT),
     {CLI_TEXT, "reduce-delay", "TIME", NULL, OWN(reduce_delay), 0, 0,
      "every sum over ranks takes at least so long, as in 100us or 0.1ms, of a single rank too: "
      "what "
      "a solver waits for, and what it hides"},
+    {CLI_CHOICE, "outer", "double|single", "double", OWN(outer), 0, 0,
+     "precision of the solution; --precision is that of the inner iteration"},
+    {CLI_FLAG, "effective", NULL, NULL, OWN(effective), 0, 0,
+     "say which GFLOPS BiCGStab in single precision would need to be as fast"},
+    {CLI_GROUP, "For bench scaling alone:", NULL, NULL, 0, 0, 0, NULL},
+    {CLI_TEXTS, "model", "FILE.json", NULL, OWN(models), 0, 0,
+     "repeatable: fit a model to these rows and foretell strong scaling; measure nothing"},
+    {CLI_TEXT, "latency", "TIME", "5us", OWN(latency), 0, 0,
+     "of the model: a message, and a sum, between nodes"},
+    {CLI_REAL, "bandwidth", "GBS", "45", OWN(network_bandwidth), 1e-3, 1e6,
+     "of the model: GB/s between nodes a rank"},
+    {CLI_INT, "node", "N", "8", OWN(node), 1, 4096, "of the model: ranks of a node"},
     {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
 
 const char *bench_precision(kaon_precision precision) {
@@ -66,9 +84,8 @@ double bench_size(kaon_precision precision) {
   return sizes[precision];
 }
 
-kaon_status bench_fill(bench *b, kaon_vector *v, const int extents[4]) {
-  size_t n =
-      24u * (size_t)extents[0] * (size_t)extents[1] * (size_t)extents[2] * (size_t)extents[3];
+kaon_status bench_fill(bench *b, kaon_vector *v, const kaon_lattice *lattice) {
+  size_t n = 24u * (size_t)kaon_lattice_volume(lattice) / (size_t)b->info.ranks;
   kaon_status status = KAON_OK;
   if (b->numbers_count != n) { /* Knuth's MMIX generator; the quality does not matter */
     uint64_t state = 1;
@@ -86,11 +103,52 @@ kaon_status bench_fill(bench *b, kaon_vector *v, const int extents[4]) {
   return status;
 }
 
+int bench_stopped(void) {
+  double stopped = signals_interrupted();
+  return ranks_most(&stopped, 1) != KAON_OK || stopped > 0;
+}
+
+kaon_status bench_bandwidth(bench *b) {
+  machine *m = &b->machine, *all = &b->all;
+  (void)bench_stopped(); /* begin together */
+  machine_bandwidth(m);
+  double sums[] = {m->read_gbs, m->triad_gbs, m->copy_gbs, m->fma_gflops[0], m->fma_gflops[1]};
+  const kaon_status status = ranks_sum(sums, 5);
+  *all = (machine){.read_gbs = sums[0],
+                   .triad_gbs = sums[1],
+                   .copy_gbs = sums[2],
+                   .fma_gflops = {sums[3], sums[4]}};
+  return status;
+}
+
+void bench_stage(const bench *b) {
+  char kept[256];
+  snprintf(kept, sizeof kept, "the %d rows measured till then are in %.180s",
+           (int)json_array_size(b->rows), b->args->json ? b->args->json : "");
+  const int some = b->args->json && json_array_size(b->rows) > 0;
+  signals_stage("measuring", some ? kept : "no results were written");
+}
+
+static void describe_ranks(const bench *b) {
+  char overlap[32];
+  if (b->info.ranks == 1) return;
+  cli_say(&b->args->common,
+          "%d ranks by %s%s%s, overlap %s; GFLOPS and bandwidths are those of all together, times "
+          "the slowest rank's\n",
+          b->info.ranks, b->info.communicator, *bench_transport(b) ? ", messages by " : "",
+          bench_transport(b), cli_choice(CLI_OVERLAPS, b->args->common.overlap, overlap));
+}
+
+const char *bench_transport(const bench *b) {
+  return b->info.transport ? b->info.transport : "";
+}
+
 void bench_header(const bench *b) {
-  const machine *m = &b->machine;
+  const machine *m = &b->all;
   int host = bench_on_host(b);
   cli_say(&b->args->common, "kaon %s (%s), %s, %s, %d threads\n", kaon_version(), kaon_commit(),
           b->info.device, *b->info.isa ? b->info.isa : b->info.backend, b->info.threads);
+  describe_ranks(b);
   cli_say(
       &b->args->common,
       "machine: read %.1f GB/s, %s %.1f GB/s, multiply-add %.1f (double) %.1f (single) GFLOPS\n",
@@ -114,18 +172,21 @@ static json_t *describe(const bench *b, const bench_row *r) {
   time_t now = time(NULL);
   struct tm utc;
   if (gmtime_r(&now, &utc)) strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return json_pack("{s:s s:o s:s s:s s:s s:s s:i s:i s:s s:o s:s s:i s:i}", "bench", r->name,
-                   "command", report_string(b->args->common.line), "measured", when, "backend",
-                   b->info.backend, "device", b->info.device, "commit", kaon_commit(), "ranks",
-                   b->info.ranks, "threads", b->info.threads, "isa", b->info.isa, "lattice",
-                   report_ints(r->extents, 4), "precision",
-                   r->precision_text ? r->precision_text : bench_precision(r->precision), "links",
-                   r->links, "columns", r->columns);
+  char overlap[32];
+  return json_pack(
+      "{s:s s:o s:s s:s s:s s:s s:i s:o s:s s:s s:i s:s s:o s:s s:i s:i}", "bench", r->name,
+      "command", report_string(b->args->common.line), "measured", when, "backend", b->info.backend,
+      "device", b->info.device, "commit", kaon_commit(), "ranks", b->info.ranks, "grid",
+      report_ints(r->grid, 4), "transport", bench_transport(b), "overlap",
+      cli_choice(CLI_OVERLAPS, b->args->common.overlap, overlap), "threads", b->info.threads, "isa",
+      b->info.isa, "lattice", report_ints(r->extents, 4), "precision",
+      r->precision_text ? r->precision_text : bench_precision(r->precision), "links", r->links,
+      "columns", r->columns);
 }
 
 json_t *bench_add(bench *b, const bench_row *r) {
   const int *e = r->extents;
-  const machine *m = &b->machine;
+  const machine *m = &b->all;
   const double gflops = 1e-9 * r->flops / r->seconds, gbs = 1e-9 * r->bytes / r->seconds;
   const double peak = m->fma_gflops[r->precision != KAON_DOUBLE];
   const double limit = bench_on_host(b) ? m->triad_gbs : m->read_gbs;
@@ -139,24 +200,36 @@ json_t *bench_add(bench *b, const bench_row *r) {
             100 * gflops / peak);
   else
     cli_say(&b->args->common, "%8s %7s %5.0f%%\n", "-", "-", 100 * gflops / peak);
+  if (b->info.ranks > 1)
+    cli_say(&b->args->common, "    grid %dx%dx%dx%d: %.2f GFLOPS a rank\n", r->grid[0], r->grid[1],
+            r->grid[2], r->grid[3], gflops / b->info.ranks);
   json_t *row = describe(b, r);
   json_t *figures =
-      json_pack("{s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:i s:i}", "seconds",
+      json_pack("{s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:i s:i}", "seconds",
                 report_real(r->seconds), "seconds_min", figure(r->least), "seconds_max",
                 figure(r->most), "issue_seconds", figure(r->issue), "gflops", report_real(gflops),
-                "ideal_gbs", figure(gbs), "limit_gbs", report_real(m->read_gbs), "copy_gbs",
-                report_real(m->copy_gbs), "triad_gbs", report_real(m->triad_gbs), "fma_gflops",
-                report_real(peak), "resident_bytes", figure(r->resident), "calls",
-                r->calls ? r->calls : 1, "samples", r->samples ? r->samples : 1);
+                "gflops_rank", report_real(gflops / b->info.ranks), "ideal_gbs", figure(gbs),
+                "limit_gbs", report_real(m->read_gbs), "copy_gbs", report_real(m->copy_gbs),
+                "triad_gbs", report_real(m->triad_gbs), "fma_gflops", report_real(peak),
+                "resident_bytes", figure(r->resident), "calls", r->calls ? r->calls : 1, "samples",
+                r->samples ? r->samples : 1);
   json_object_update(row, figures);
   json_decref(figures);
   json_array_append_new(b->rows, row);
   return row;
 }
 
+/* Row by row, so that what ends a long run leaves those before it. */
+kaon_status bench_keep(bench *b) {
+  const int code = report_write(b->args->json, b->rows);
+  bench_stage(b);
+  b->failed = code;
+  return code == EXIT_DONE ? KAON_OK : KAON_ERR_CANCELLED; /* nothing more to be said */
+}
+
 static int write_rows(bench *b) {
   const bench_args *a = b->args;
-  int code = report_write(a->json, b->rows);
+  int code = json_array_size(b->rows) ? EXIT_DONE : report_write(a->json, b->rows);
   if (code != EXIT_DONE || !a->common.report) return code;
   json_t *report = report_new(b->ctx, "bench");
   json_object_set(report, "rows", b->rows);
@@ -165,38 +238,66 @@ static int write_rows(bench *b) {
   return code;
 }
 
+static const char *const names[] = {"dslash", "vector", "solve", "scaling"};
+
 /* An option that the chosen benchmark does not look at would be obeyed by nobody. */
 static int check_idle(const bench_args *a, int which) {
-  static const char *const names[] = {"dslash", "vector", "solve"};
+  static const char *const of_models[] = {"latency", "bandwidth", "node"};
   static const struct {
     const char *option;
-    unsigned used; /* bit 0: by dslash, 1: vector, 2: solve */
-  } options_of[] = {{"reconstruct", 5}, {"calls", 3},
-                    {"samples", 3},     {"gauge", 4},
-                    {"action", 4},      {"ignore-checksum", 4},
-                    {"kappa", 4},       {"csw", 4},
-                    {"solver", 4},      {"tol", 4},
-                    {"stop", 4},        {"max-iter", 4},
-                    {"refinement", 4},  {"even-odd", 4},
-                    {"set", 4},         {"temporal-gauge", 5},
-                    {"reduce-delay", 4}};
+    unsigned used; /* bit 0: by dslash, 1: vector, 2: solve, 3: scaling */
+  } options_of[] = {{"reconstruct", 13}, {"calls", 11},
+                    {"samples", 11},     {"gauge", 4},
+                    {"action", 12},      {"ignore-checksum", 4},
+                    {"kappa", 12},       {"csw", 12},
+                    {"solver", 4},       {"tol", 12},
+                    {"stop", 4},         {"max-iter", 12},
+                    {"refinement", 12},  {"even-odd", 12},
+                    {"set", 12},         {"temporal-gauge", 13},
+                    {"reduce-delay", 4}, {"outer", 12},
+                    {"effective", 4},    {"model", 8},
+                    {"latency", 8},      {"bandwidth", 8},
+                    {"node", 8}};
   for (size_t i = 0; i < sizeof options_of / sizeof *options_of; i++)
     if (!(options_of[i].used >> which & 1) && cli_given(&a->common, options_of[i].option))
       return cli_wrong("--%s has no effect on bench %s; leave it out%s", options_of[i].option,
-                       names[which], options_of[i].used == 4 ? ", or run bench solve" : "");
+                       names[which],
+                       options_of[i].used == 4   ? ", or run bench solve"
+                       : options_of[i].used == 8 ? ", or run bench scaling"
+                                                 : "");
+  if (!a->models.count)
+    for (size_t i = 0; i < sizeof of_models / sizeof *of_models; i++)
+      if (cli_given(&a->common, of_models[i]))
+        return cli_wrong("--%s is for --model FILE.json, which is missing", of_models[i]);
   return EXIT_DONE;
 }
 
 /* All lattices before any is measured: minutes of the first must not be lost to the last. */
-static int check_lattices(const cli_lattices *list) {
+static int check_lattices(const kaon_context *ctx, const bench_args *a) {
+  const char *option = a->local.count ? "--local-lattice" : "--lattice";
   int code = EXIT_DONE;
-  for (int i = 0; i < list->count && code == EXIT_DONE; i++)
-    code = cli_status(NULL, kaon_lattice_check(NULL, list->extents[i]), "--lattice");
+  for (int i = 0; i < a->lattices.count && code == EXIT_DONE; i++)
+    code = cli_status(ctx, kaon_lattice_check(ctx, a->lattices.extents[i]), option);
   return code;
 }
 
+/* --local-lattice times --grid is --lattice. */
+static int place_lattices(bench_args *a, int scaling) {
+  if (!a->local.count || scaling) return EXIT_DONE; /* bench scaling takes both */
+  if (a->lattices.count)
+    return cli_wrong("--lattice and --local-lattice both say the extents; leave one of them out");
+  if (!a->grid[0] && ranks_started() < 1)
+    return cli_wrong(
+        "--local-lattice needs --grid: the launcher does not say how many ranks it started");
+  if (!a->grid[0]) memcpy(a->grid, (const int[]){1, 1, 1, ranks_started()}, sizeof a->grid);
+  a->lattices = a->local;
+  for (int i = 0; i < a->lattices.count; i++)
+    for (int mu = 0; mu < 4; mu++) a->lattices.extents[i][mu] *= a->grid[mu];
+  return EXIT_DONE;
+}
+
 /* Seconds of "100us"; NULL: none. Exit status. */
-static int read_delay(const char *text, double *seconds) {
+static int read_time(const char *option, const char *text, double *seconds) {
   static const struct {
     const char *name;
     double seconds;
@@ -210,20 +311,27 @@ static int read_delay(const char *text, double *seconds) {
     if (*seconds >= 0 && *seconds <= 1) return EXIT_DONE;
   }
   return cli_wrong(
-      "--reduce-delay is %s; it must be a time from 0 to 1 s with its unit, ns, us, ms or s, as in "
-      "100us",
-      text);
+      "--%s is %s; it must be a time from 0 to 1 s with its unit, ns, us, ms or s, as in 100us",
+      option, text);
+}
+
+static int open_machine(bench *b) {
+  (void)bench_stopped(); /* begin together */
+  const char *missing =
+      machine_open(b->info.backend, b->info.threads, ranks_on_node(), &b->machine);
+  if (missing) cli_error("%s", missing);
+  const int code = ranks_agree(missing ? EXIT_DEVICE : EXIT_DONE);
+  return code == EXIT_DONE ? cli_status(b->ctx, bench_bandwidth(b), NULL) : code;
 }
 
 static int run(void *arguments) {
-  static const char *const names[] = {"dslash", "vector", "solve"};
-  static int (*const benches[])(bench *) = {bench_dslash, bench_vector, bench_solve};
+  static int (*const benches[])(bench *) = {bench_dslash, bench_vector, bench_solve, bench_scaling};
   bench_args *a = arguments;
   bench b = {.args = a};
   int which = 0;
-  while (which < 3 && strcmp(a->common.operand, names[which]) != 0) which++;
-  if (which == 3)
-    return cli_wrong("bench %s is not there; it is one of dslash, vector, solve",
+  while (which < 4 && strcmp(a->common.operand, names[which]) != 0) which++;
+  if (which == 4)
+    return cli_wrong("bench %s is not there; it is one of dslash, vector, solve, scaling",
                      a->common.operand);
   a->problem.mass = NAN;
   if (isnan(a->problem.csw) && a->problem.action == 1) a->problem.csw = 1; /* clover */
@@ -232,21 +340,21 @@ static int run(void *arguments) {
                             {"--json", a->json},
                             {"--report", a->common.report}};
   int code = check_idle(a, which);
-  if (code == EXIT_DONE) code = check_lattices(&a->lattices);
+  if (code == EXIT_DONE) code = place_lattices(a, which == 3);
+  if (code == EXIT_DONE && !ranks_launched()) code = check_lattices(NULL, a);
   if (code == EXIT_DONE) code = cli_distinct(paths, 4);
-  if (code == EXIT_DONE) code = read_delay(a->reduce_delay, &a->common.reduce_delay);
-  if (code != EXIT_DONE) return code;
-  signals_stage("measuring", "no results were written");
-  code = cli_context(&a->common, &b.ctx);
+  if (code == EXIT_DONE) code = read_time("reduce-delay", a->reduce_delay, &a->common.reduce_delay);
+  if (code == EXIT_DONE) code = read_time("latency", a->latency, &a->network_latency);
+  if (code == EXIT_DONE && a->models.count) code = ranks_first() ? bench_model(a) : EXIT_DONE;
+  if (code != EXIT_DONE || a->models.count) return code;
+  bench_stage(&b);
+  code = ranks_context(&a->common, a->grid, &b.ctx);
   if (code == EXIT_DONE) code = cli_status(b.ctx, kaon_context_query(b.ctx, &b.info), NULL);
-  const char *missing =
-      code == EXIT_DONE ? machine_open(b.info.backend, b.info.threads, &b.machine) : NULL;
-  if (missing) {
-    cli_error("%s", missing);
-    code = EXIT_DEVICE;
-  }
+  if (code == EXIT_DONE) code = check_lattices(b.ctx, a);
+  if (code == EXIT_DONE) code = open_machine(&b);
   b.rows = json_array();
   if (code == EXIT_DONE) code = benches[which](&b);
+  if (b.failed) code = b.failed;
   if ((code == EXIT_DONE || code == EXIT_NOT_CONVERGED) && write_rows(&b) != EXIT_DONE)
     code = EXIT_DEVICE;
   json_decref(b.rows);
@@ -259,15 +367,18 @@ static int run(void *arguments) {
 const cli_command command_bench = {
     "bench",
     "Measure speed, beside what the machine can do at best.",
-    "dslash|vector|solve",
+    "dslash|vector|solve|scaling",
     "Examples:\n"
     "  kaon bench dslash\n"
     "  kaon bench dslash --lattice 16 16 16 32 --precision single --columns 1\n"
-    "  kaon bench solve --gauge config.lime --kappa 0.13 --csw 1.769\n\n"
-    "hop: one parity from the other. ideal GB/s counts every link, spinor and clover block once; "
+    "  kaon bench solve --gauge config.lime --kappa 0.13 --csw 1.769\n"
+    "  kaon bench scaling --json one.json; mpirun -np 4 kaon bench scaling --json four.json\n"
+    "  kaon bench scaling --model one.json --model four.json --bandwidth 45\n\n"
+    "Under mpirun all ranks measure together: mpirun -np 4 kaon bench dslash --grid 1 1 1 4 "
+    "--local-lattice 32 32 32 64. hop: one parity from the other. ideal GB/s counts every link, "
+    "spinor and clover block once; "
     "lattices that fit the cache are held against the multiply-add peak.",
     options,
     sizeof(bench_args),
     run,
-    NULL,
-    0};
+    NULL};

@@ -8,24 +8,37 @@
 
 typedef struct bench_args {
   cli_common common;
-  cli_lattices lattices;
-  unsigned precision;   /* bits: double, single, half */
-  unsigned reconstruct; /* bits: 18, 12, 8 */
+  cli_lattices lattices; /* whole ones; from --local-lattice once the grid is known */
+  cli_lattices local;    /* of one rank */
+  int grid[4];           /* zeros: chosen */
+  unsigned precision;    /* bits: double, single, half */
+  unsigned reconstruct;  /* bits: 18, 12, 8 */
   cli_counts columns;
   int calls, samples;
   const char *json;
   problem_args problem; /* solve */
   const char *reduce_delay;
+  int outer;     /* solve: index into double|single */
+  int effective; /* solve: figures in terms of a BiCGStab in single precision */
+  /* scaling: rows of earlier runs, what is assumed between nodes */
+  cli_texts models;
+  const char *latency;
+  double network_latency, network_bandwidth; /* s, GB/s */
+  int node;
 } bench_args;
 
 typedef struct bench {
   const bench_args *args;
   kaon_context *ctx;
   kaon_context_info info;
-  machine machine;
+  machine machine; /* this rank's own */
+  machine all;     /* bandwidths and peaks of all ranks together */
   json_t *rows;
-  double *numbers; /* of bench_fill: one column of the last lattice */
+  double *numbers; /* of bench_fill: one column of this rank's part of the last lattice */
   size_t numbers_count;
+  int failed;             /* exit status of bench_keep */
+  int once;               /* a solve is not repeated */
+  double reference_flops; /* bench solve --effective: of BiCGStab, one column; 0: not known */
 } bench;
 
 /* One measured row. bytes: ideal traffic of one call; 0: not given. */
@@ -35,8 +48,9 @@ typedef struct bench_row {
   kaon_precision precision;
   const char *precision_text; /* NULL: by precision */
   int links, columns;
-  double seconds, flops, bytes;
-  double resident; /* bytes that the calls go round: in the cache or not? */
+  int grid[4];
+  double seconds, flops, bytes; /* the slowest rank's; of all ranks */
+  double resident;              /* bytes that the calls go round: in the cache or not? */
   /* of bench_time, 0 elsewhere: seconds of the fastest and the slowest sample; what the host needs
    * to launch a call on a device; calls of a sample, and samples */
   double least, most, issue;
@@ -52,14 +66,28 @@ int bench_on_host(const bench *b);
 void bench_header(const bench *b);
 /* Prints the row beside the machine's figures, appends it to the list; the object is the list's. */
 json_t *bench_add(bench *b, const bench_row *row);
+/* Writes the rows there are to --json; after each row, when it is whole. Says what failed. */
+kaon_status bench_keep(bench *b);
 double bench_size(kaon_precision precision); /* bytes of a stored real */
 const char *bench_precision(kaon_precision precision);
 /* Fills every column with the same numbers of order 1 (timings of zeros would flatter). */
-kaon_status bench_fill(bench *b, kaon_vector *v, const int extents[4]);
+kaon_status bench_fill(bench *b, kaon_vector *v, const kaon_lattice *lattice);
+
+/* For Ctrl-C: what is being done, and what is kept of it. */
+void bench_stage(const bench *b);
+/* What devices of several ranks talk by, "" where nothing is. */
+const char *bench_transport(const bench *b);
+/* 1 on all ranks if this rank or another was interrupted; a barrier. */
+int bench_stopped(void);
+/* The machine's bandwidths, measured by all ranks at once, of all of them together. */
+kaon_status bench_bandwidth(bench *b);
 
 /* The benchmarks: exit statuses. */
 int bench_dslash(bench *b);
 int bench_vector(bench *b);
 int bench_solve(bench *b);
+int bench_scaling(bench *b);
+/* bench scaling --model: measures nothing. */
+int bench_model(const bench_args *args);
 
 #endif

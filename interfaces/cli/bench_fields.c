@@ -55,11 +55,13 @@ static kaon_status dot(void *user) {
 }
 
 static bench_row row_of(const bench_case *c, const char *name) {
-  return (bench_row){.name = name,
-                     .extents = c->field.extents,
-                     .precision = c->precision,
-                     .links = (int)c->reconstruct,
-                     .columns = c->columns};
+  bench_row row = {.name = name,
+                   .extents = c->field.extents,
+                   .precision = c->precision,
+                   .links = (int)c->reconstruct,
+                   .columns = c->columns};
+  kaon_lattice_part(c->field.lattice, NULL, NULL, row.grid);
+  return row;
 }
 
 static double half_volume(const bench_case *c) {
@@ -79,7 +81,8 @@ static kaon_status make_vector(bench_case *c, const kaon_space *space, kaon_vect
     return KAON_OK;
   kaon_vector_destroy(v);
   kaon_status status = kaon_vector_create(c->b->ctx, space, c->precision, c->columns, v);
-  return status == KAON_OK && v != &c->out ? bench_fill(c->b, *v, c->field.extents) : status;
+  if (status == KAON_OK && v != &c->out) status = bench_fill(c->b, *v, c->field.lattice);
+  return kaon_context_agree(c->b->ctx, status);
 }
 
 static kaon_status time_hop(bench_case *c) {
@@ -94,7 +97,7 @@ static kaon_status time_hop(bench_case *c) {
   row.bytes = sites * (links + 2 * spinor_bytes(c->precision) * c->columns);
   row.resident = row.bytes;
   bench_add(c->b, &row);
-  return KAON_OK;
+  return bench_keep(c->b);
 }
 
 static kaon_status time_matrix(bench_case *c, int temporal_gauge) {
@@ -109,11 +112,11 @@ static kaon_status time_matrix(bench_case *c, int temporal_gauge) {
   if (status == KAON_OK) status = kaon_operator_cost(c->R, c->columns, &cost);
   kaon_operator_destroy(&c->R);
   if (status != KAON_OK) return status;
-  row.flops = cost.flops * c->columns;
-  row.bytes = cost.bytes * c->columns;
+  row.flops = cost.flops * c->columns * c->b->info.ranks;
+  row.bytes = cost.bytes * c->columns * c->b->info.ranks;
   row.resident = row.bytes;
   bench_add(c->b, &row);
-  return KAON_OK;
+  return bench_keep(c->b);
 }
 
 static kaon_status time_operators(bench_case *c) {
@@ -157,6 +160,7 @@ static kaon_status time_vectors(bench_case *c) {
     row.bytes = operations[i].spinors * spinors * spinor_bytes(c->precision);
     row.resident = row.bytes;
     bench_add(c->b, &row);
+    status = bench_keep(c->b);
   }
   return status;
 }
@@ -190,7 +194,7 @@ static int sweep_lattice(bench *b, const int extents[4], int with_links) {
   bench_case c = {.b = b};
   int code = field_parse("weak:0.3", &weak);
   if (code == EXIT_DONE) code = field_open(b->ctx, &weak, extents, KAON_ANTIPERIODIC, 0, &c.field);
-  signals_stage("measuring", "no results were written");
+  bench_stage(b);
   kaon_status status = KAON_OK;
   for (int p = 0; p < 3 && code == EXIT_DONE && status == KAON_OK; p++) {
     if (!(a->precision >> p & 1)) continue;

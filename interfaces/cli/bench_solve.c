@@ -21,13 +21,14 @@ static int stop_if_interrupted(void *user, int iteration, int column, double res
 
 typedef struct solve_figures {
   double seconds, flops;
-  double cpu;     /* seconds of this process' threads, of all processors */
+  double cpu;     /* seconds of a process' threads, of all processors; mean over ranks */
   int iterations; /* of the slowest column */
   double residual;
   kaon_stop_reason reason;
-  double joules;  /* of one solve: the mean over all repeats */
+  double joules;  /* of one solve, all ranks together: the mean over all repeats */
   double slowest; /* seconds of a repeat */
   int repeats;
+  kaon_traffic traffic; /* of one solve, of this rank */
 } solve_figures;
 
 static double process_seconds(void) {
@@ -36,16 +37,45 @@ static double process_seconds(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Whether one more repeat is wanted, by the first rank's clocks: the same on all. */
+static int goes_on(const bench *b, const energy_meter *meter, int done, double all) {
+  enum { repeats = 3 };
+  static const double counted_seconds = 2, long_seconds = 4;
+  if (b->once) return done == 0;
+  double more = ranks_first() &&
+                ((done < repeats && all < long_seconds) || energy_span(meter) < counted_seconds);
+  return ranks_most(&more, 1) == KAON_OK && more > 0;
+}
+
+/* Of all ranks: a counter is a device's, or that of all of a node's processors. */
+static double joules_of_all(const bench *b, const energy_meter *meter) {
+  double joules = energy_since(meter);
+  if (bench_on_host(b) && b->info.local_rank > 0) joules = 0;
+  return ranks_sum(&joules, 1) == KAON_OK ? joules : NAN;
+}
+
+/* One solve, from x = 0; seconds are the slowest rank's, processor time the mean of all. */
+static kaon_status repeat(bench *b, problem *p, const kaon_vector *source, kaon_vector *x,
+                          kaon_column_report *reports, kaon_solve_report *report, double *cpu) {
+  kaon_status status = kaon_vector_zero(x);
+  if (status == KAON_OK) status = kaon_context_synchronise(b->ctx);
+  if (status == KAON_OK && bench_stopped()) status = KAON_ERR_CANCELLED; /* begin together */
+  const double before = process_seconds();
+  if (status == KAON_OK) status = kaon_solver_solve(p->solver, source, x, reports, report);
+  *cpu = (process_seconds() - before) / b->info.ranks;
+  if (status == KAON_OK && bench_stopped()) status = KAON_ERR_CANCELLED;
+  if (status == KAON_OK) status = ranks_most(&report->seconds, 1);
+  return status == KAON_OK ? ranks_sum(cpu, 1) : status;
+}
+
 /* The median of --samples solves would take long for what it tells; the best of `repeats` is kept,
  * or of fewer once they have taken long_seconds. Where there is an energy counter, which moves in
  * steps, they go on for counted_seconds. */
 static kaon_status solve(bench *b, problem *p, int columns, solve_figures *best) {
-  enum { repeats = 3 };
-  static const double counted_seconds = 2, long_seconds = 4;
   const kaon_space *full = kaon_lattice_spinors(p->field.lattice, KAON_FULL);
   kaon_vector *source = NULL, *x = NULL;
   kaon_column_report *reports = calloc((size_t)columns, sizeof *reports);
-  kaon_status status = reports ? KAON_OK : KAON_ERR_MEMORY;
+  kaon_status status = kaon_context_agree(b->ctx, reports ? KAON_OK : KAON_ERR_MEMORY);
   if (status == KAON_OK) status = kaon_vector_create(b->ctx, full, p->precision, columns, &source);
   if (status == KAON_OK) status = kaon_vector_create(b->ctx, full, p->precision, columns, &x);
   if (status == KAON_OK) status = problem_source(p, source);
@@ -54,28 +84,23 @@ static kaon_status solve(bench *b, problem *p, int columns, solve_figures *best)
   double slowest = 0;
   double all = 0;
   int done = 0;
-  for (; status == KAON_OK && ((done < repeats && all < long_seconds) ||
-                               energy_span(&meter) < counted_seconds);
-       done++) {
+  for (; status == KAON_OK && goes_on(b, &meter, done, all); done++) {
     kaon_solve_report report;
-    status = kaon_vector_zero(x);
-    if (status == KAON_OK) status = kaon_context_synchronise(b->ctx);
-    const double before = process_seconds();
-    if (status == KAON_OK) status = kaon_solver_solve(p->solver, source, x, reports, &report);
-    const double cpu = process_seconds() - before;
-    if (status == KAON_OK && signals_interrupted()) status = KAON_ERR_CANCELLED;
+    double cpu;
+    status = repeat(b, p, source, x, reports, &report, &cpu);
     if (status == KAON_OK) all += report.seconds;
     if (status == KAON_OK && report.seconds > slowest) slowest = report.seconds;
     if (status != KAON_OK || report.seconds >= best->seconds) continue;
     *best = (solve_figures){
         .seconds = report.seconds, .flops = report.flops, .cpu = cpu, .reason = KAON_CONVERGED};
+    best->traffic = report.traffic;
     for (int k = 0; k < columns; k++) {
       if (reports[k].iterations > best->iterations) best->iterations = reports[k].iterations;
       if (reports[k].residual > best->residual) best->residual = reports[k].residual;
       if (reports[k].reason != KAON_CONVERGED) best->reason = reports[k].reason;
     }
   }
-  best->joules = energy_since(&meter) / done;
+  best->joules = status == KAON_OK ? joules_of_all(b, &meter) / done : NAN;
   best->slowest = slowest;
   best->repeats = done;
   kaon_vector_destroy(&source);
@@ -84,15 +109,18 @@ static kaon_status solve(bench *b, problem *p, int columns, solve_figures *best)
   return status;
 }
 
-static void add_row(bench *b, const problem *p, int columns, const solve_figures *s) {
+static int add_row(bench *b, const problem *p, int columns, const solve_figures *s) {
   static const char *const names[] = {"solve-cg",       "solve-cgnr",        "solve-cgne",
                                       "solve-bicgstab", "solve-mr",          "solve-gcr",
                                       "solve-blockcg",  "solve-blockcgnr",   "solve-pipecg",
                                       "solve-pipecgnr", "solve-pipebicgstab"};
-  char precision[32];
+  static const char *const preconditioners[] = {"", "-schwarz", "-sap"};
+  char precision[32], stop[32], name[40];
+  snprintf(name, sizeof name, "%s%s", names[p->options.method],
+           preconditioners[b->args->problem.preconditioner]);
   snprintf(precision, sizeof precision, "%s/%s", bench_precision(p->precision),
            bench_precision(p->options.sloppy));
-  bench_row row = {.name = names[p->options.method],
+  bench_row row = {.name = name,
                    .extents = p->field.extents,
                    .precision = p->options.sloppy,
                    .precision_text = precision,
@@ -103,7 +131,8 @@ static void add_row(bench *b, const problem *p, int columns, const solve_figures
                    .most = s->slowest,
                    .samples = s->repeats,
                    .flops = s->flops};
-  machine_bandwidth(&b->machine);
+  kaon_lattice_part(p->field.lattice, NULL, NULL, row.grid);
+  (void)bench_bandwidth(b);
   json_t *json = bench_add(b, &row);
   json_object_set_new(json, "iterations", json_integer(s->iterations));
   json_object_set_new(json, "residual", report_real(s->residual));
@@ -112,14 +141,31 @@ static void add_row(bench *b, const problem *p, int columns, const solve_figures
   json_object_set_new(json, "cpu_share", report_real(s->cpu / s->seconds));
   json_object_set_new(json, "status", json_string(kaon_stop_reason_name(s->reason)));
   json_object_set_new(json, "joules", report_real(s->joules));
+  schwarz_add(&b->args->problem, p, json);
+  schwarz_add_traffic(&s->traffic, json);
   json_object_set_new(json, "gauge", report_string(cli_name(b->args->problem.gauge)));
   json_object_set_new(json, "kappa", report_real(p->kappa));
   json_object_set_new(json, "csw", report_real(p->csw));
+  if (b->args->effective)
+    json_object_set_new(
+        json, "effective_gflops",
+        report_real(b->reference_flops > 0 ? 1e-9 * b->reference_flops * columns / s->seconds
+                                           : NAN));
+  json_object_set_new(json, "stop",
+                      json_string(cli_choice("full|schur|normal", b->args->problem.stop, stop)));
+  json_object_set_new(json, "tol", report_real(p->options.tol));
   json_object_set_new(json, "reduce_delay", report_real(b->args->common.reduce_delay));
   cli_say(&b->args->common,
           "    %d iterations of %.1f us, residual %.2e, %s; processor time %.1f %% of the wall's\n",
           s->iterations, s->iterations > 0 ? 1e6 * s->seconds / s->iterations : 0, s->residual,
           kaon_stop_reason_name(s->reason), 100 * s->cpu / s->seconds);
+  if (b->reference_flops > 0)
+    cli_say(&b->args->common, "    effective: %.1f GFLOPS\n",
+            1e-9 * b->reference_flops * columns / s->seconds);
+  cli_say(&b->args->common, "    %lld sums over ranks, %lld exchanges of %.3g MB\n",
+          (long long)s->traffic.sums, (long long)s->traffic.exchanges,
+          1e-6 * (double)s->traffic.bytes);
+  return bench_keep(b) == KAON_OK ? EXIT_DONE : EXIT_DEVICE;
 }
 
 /* One inner precision and link storage: the links are there, the operator is made anew. */
@@ -130,16 +176,43 @@ static int one(bench *b, const problem_args *args, problem *p, int *all_converge
   for (int i = 0; i < columns->count && code == EXIT_DONE; i++) {
     solve_figures figures;
     code = problem_solver(b->ctx, columns->value[i], p);
-    signals_stage("measuring", "no results were written");
+    bench_stage(b);
     if (code == EXIT_DONE)
       code = cli_status(b->ctx, solve(b, p, columns->value[i], &figures), NULL);
-    if (code == EXIT_DONE) add_row(b, p, columns->value[i], &figures);
+    if (code == EXIT_DONE) code = add_row(b, p, columns->value[i], &figures);
     if (code == EXIT_DONE && figures.reason != KAON_CONVERGED) *all_converged = 0;
     kaon_solver_destroy(&p->solver);
   }
+  kaon_operator_destroy(&p->K);
   kaon_operator_destroy(&p->R);
   kaon_operator_destroy(&p->M);
   return code;
+}
+
+/* Flops that BiCGStab needs for one column of the same problem, in single precision inside. */
+static int count_reference(bench *b, const problem_args *args, const problem *links) {
+  problem_args own = *args;
+  problem p;
+  field_spec spec;
+  solve_figures figures = {0};
+  own.sloppy = KAON_SINGLE;
+  int code = problem_check(&own, &p, &spec);
+  p.field = links->field;
+  if (code == EXIT_DONE) code = problem_operator(b->ctx, &own, &p);
+  p.options.monitor = stop_if_interrupted;
+  p.options.method = KAON_BICGSTAB; /* whatever the rows' is, and its preconditioner */
+  p.options.preconditioner = NULL;
+  if (code == EXIT_DONE) code = problem_solver(b->ctx, 1, &p);
+  b->once = 1; /* only its flops are wanted */
+  if (code == EXIT_DONE) code = cli_status(b->ctx, solve(b, &p, 1, &figures), NULL);
+  b->once = 0;
+  memset(&p.field, 0, sizeof p.field); /* others' */
+  problem_close(&p);
+  if (code != EXIT_DONE) return code;
+  if (figures.reason == KAON_CONVERGED) b->reference_flops = figures.flops;
+  cli_say(&b->args->common, "BiCGStab in single precision: %d iterations, %.4g flops, %s\n",
+          figures.iterations, figures.flops, kaon_stop_reason_name(figures.reason));
+  return EXIT_DONE;
 }
 
 static int solve_lattice(bench *b, const int extents[4], int *all_converged) {
@@ -149,6 +222,7 @@ static int solve_lattice(bench *b, const int extents[4], int *all_converged) {
   field_spec spec;
   char gauss[] = "gauss:1";
   args.source = gauss; /* a point source leaves noise unexercised */
+  args.precision = args.sloppy = b->args->outer;
   args.anisotropy = 1;
   args.grid[0] = args.grid[1] = args.grid[2] = args.grid[3] = 1;
   memcpy(args.lattice, extents, sizeof args.lattice);
@@ -156,10 +230,13 @@ static int solve_lattice(bench *b, const int extents[4], int *all_converged) {
   for (int i = 0; i < b->args->columns.count && code == EXIT_DONE; i++)
     code = problem_check_together(&links, b->args->columns.value[i]);
   if (code == EXIT_DONE) code = problem_links(b->ctx, &args, &spec, &links);
+  b->reference_flops = 0;
+  if (code == EXIT_DONE && b->args->effective) code = count_reference(b, &args, &links);
   for (int p = 0; p < 3 && code == EXIT_DONE; p++)
     for (int r = 0; r < 3 && code == EXIT_DONE; r++) {
       problem own;
       if (!(b->args->precision >> p & 1) || !(reconstruct >> r & 1)) continue;
+      if (p < b->args->outer) continue; /* finer than the solution */
       args.sloppy = p;
       args.reconstruct = r;
       code = problem_check(&args, &own, &spec);
@@ -175,6 +252,8 @@ int bench_solve(bench *b) {
   int all_converged = 1, code = EXIT_DONE;
   field_spec spec;
   if (field_parse(b->args->problem.gauge, &spec) != EXIT_DONE) return EXIT_USAGE;
+  if (b->args->precision >> b->args->outer == 0)
+    return cli_wrong("--precision double is finer than --outer single; leave one of them out");
   if (!list.count) {
     static const int usual[4] = {8, 8, 8, 16};
     list.count = 1; /* zeros: the file says */

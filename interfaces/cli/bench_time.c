@@ -2,7 +2,8 @@
  * On the CPU a call is done when it returns. On a device calls are queued and the host waits once a
  * sample, so a sample is long enough for that wait (some 10 us) not to count. A short kernel may
  * still be faster than the host launches it: what the host alone needs for a call is measured
- * beside it, and a row whose seconds are no longer than that tells of launches. */
+ * beside it, and a row whose seconds are no longer than that tells of launches. Several ranks make
+ * equally many calls, and a sample's time is that of the slowest. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,16 +30,22 @@ static double median(double *sample, int count) {
   return 0.5 * (sample[count / 2] + sample[(count - 1) / 2]);
 }
 
-/* Seconds a call of `calls` in a row; *issue: of them, what the host needed before it waited. */
+/* Seconds a call of `calls` in a row; *issue: of them, what the host needed before it waited. Both
+ * are the slowest rank's of all, which begin together; none stops alone, since the others would
+ * wait for its messages. */
 static kaon_status batch(const bench *b, bench_work *work, void *user, int calls, double *seconds,
                          double *issue) {
-  kaon_status status = KAON_OK;
+  const int alone = b->info.ranks == 1;
+  kaon_status status = bench_stopped() ? KAON_ERR_CANCELLED : KAON_OK;
   double begin = cli_now();
-  for (int i = 0; i < calls && status == KAON_OK && !signals_interrupted(); i++)
+  for (int i = 0; i < calls && status == KAON_OK && !(alone && signals_interrupted()); i++)
     status = work(user);
-  *issue = (cli_now() - begin) / calls;
+  double took[2] = {0, (cli_now() - begin) / calls};
   if (status == KAON_OK) status = kaon_context_synchronise(b->ctx);
-  *seconds = (cli_now() - begin) / calls;
+  took[0] = (cli_now() - begin) / calls;
+  if (status == KAON_OK) status = ranks_most(took, 2);
+  *seconds = took[0];
+  *issue = took[1];
   return status;
 }
 
@@ -54,7 +61,7 @@ static int calls_of_a_sample(const bench *b, double seconds) {
 static kaon_status warm_up(const bench *b, bench_work *work, void *user, int *calls) {
   double seconds = 0, issue;
   kaon_status status = batch(b, work, user, 1, &seconds, &issue);
-  for (int n = 1; status == KAON_OK && !signals_interrupted(); n *= 2) {
+  for (int n = 1; status == KAON_OK; n *= 2) {
     status = batch(b, work, user, n, &seconds, &issue);
     if (n * seconds >= warm_seconds || n >= most_calls) break;
   }
@@ -67,15 +74,15 @@ static kaon_status warm_up(const bench *b, bench_work *work, void *user, int *ca
  * bandwidth test pushed out of the cache. */
 static kaon_status sample(bench *b, bench_work *work, void *user, int calls, double figures[4]) {
   double ignored;
-  machine_bandwidth(&b->machine);
-  figures[2] = b->machine.triad_gbs;
-  figures[3] = b->machine.read_gbs;
-  kaon_status status = batch(b, work, user, 1, &ignored, &ignored);
+  kaon_status status = bench_bandwidth(b);
+  figures[2] = b->all.triad_gbs;
+  figures[3] = b->all.read_gbs;
+  if (status == KAON_OK) status = batch(b, work, user, 1, &ignored, &ignored);
   if (status == KAON_OK) status = batch(b, work, user, calls, &figures[0], &figures[1]);
   if (status == KAON_OK && calls > burst_calls) /* more than the queue takes: the host waited */
     status = batch(b, work, user, burst_calls, &ignored, &figures[1]);
   if (bench_on_host(b)) figures[1] = 0;
-  return signals_interrupted() ? KAON_ERR_CANCELLED : status;
+  return status == KAON_OK && bench_stopped() ? KAON_ERR_CANCELLED : status;
 }
 
 kaon_status bench_time(bench *b, bench_work *work, void *user, bench_row *row) {
@@ -98,8 +105,8 @@ kaon_status bench_time(bench *b, bench_work *work, void *user, bench_row *row) {
     row->most = seconds[samples - 1];
     row->issue = median(issue, samples);
     row->samples = samples;
-    b->machine.triad_gbs = median(triad, samples);
-    b->machine.read_gbs = median(read, samples);
+    b->all.triad_gbs = median(triad, samples);
+    b->all.read_gbs = median(read, samples);
   }
   free(seconds);
   return status;

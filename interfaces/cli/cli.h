@@ -16,18 +16,19 @@ enum { EXIT_DONE = 0, EXIT_NOT_CONVERGED = 1, EXIT_USAGE = 2, EXIT_DEVICE = 3, E
 
 /* How an option's value is typed and where it goes (the C type at `offset`). */
 typedef enum cli_kind {
-  CLI_GROUP,   /* a heading */
-  CLI_FLAG,    /* int 0/1, no value */
-  CLI_INT,     /* int in [min, max] */
-  CLI_SEED,    /* uint64_t */
-  CLI_REAL,    /* double in [min, max]; NaN: not given */
-  CLI_TEXT,    /* const char * */
-  CLI_FILE,    /* const char *, to be written: its folder must exist, before any work is done */
-  CLI_CHOICE,  /* int: index into "a|b|c"; -1: not given */
-  CLI_SET,     /* unsigned: bit i for entry i of "a|b|c"; "a,c" on the command line */
-  CLI_COUNTS,  /* cli_counts: "1,12" */
-  CLI_EXTENTS, /* int[4]: four arguments, or one such as 8x8x8x16 */
-  CLI_LATTICES /* cli_lattices: the same, repeatable */
+  CLI_GROUP,    /* a heading */
+  CLI_FLAG,     /* int 0/1, no value */
+  CLI_INT,      /* int in [min, max] */
+  CLI_SEED,     /* uint64_t */
+  CLI_REAL,     /* double in [min, max]; NaN: not given */
+  CLI_TEXT,     /* const char * */
+  CLI_FILE,     /* const char *, to be written: its folder must exist, before any work is done */
+  CLI_CHOICE,   /* int: index into "a|b|c"; -1: not given */
+  CLI_SET,      /* unsigned: bit i for entry i of "a|b|c"; "a,c" on the command line */
+  CLI_COUNTS,   /* cli_counts: "1,12" */
+  CLI_EXTENTS,  /* int[4]: four arguments, or one such as 8x8x8x16 */
+  CLI_LATTICES, /* cli_lattices: the same, repeatable */
+  CLI_TEXTS     /* cli_texts: a text, repeatable */
 } cli_kind;
 
 enum { CLI_LATTICES_MAX = 16 };
@@ -41,6 +42,12 @@ typedef struct cli_counts {
   int count;
   int value[CLI_COUNTS_MAX];
 } cli_counts;
+
+enum { CLI_TEXTS_MAX = 64 };
+typedef struct cli_texts {
+  int count;
+  const char *text[CLI_TEXTS_MAX];
+} cli_texts;
 
 typedef struct cli_option {
   cli_kind kind;
@@ -56,10 +63,11 @@ enum { CLI_OPTIONS_MAX = 80, CLI_LINE_MAX = 512 };
 
 /* What every subcommand's arguments begin with. */
 typedef struct cli_common {
-  int backend;         /* index into auto|cpu|cuda */
-  int threads;         /* 0: the library's choice */
-  double memory_limit; /* GiB; NaN: none */
-  double reduce_delay; /* seconds that a sum over ranks takes at least (bench solve) */
+  int backend;            /* index into auto|cpu|cuda */
+  int threads;            /* 0: the library's choice */
+  double memory_limit;    /* GiB; NaN: none */
+  double reduce_delay;    /* seconds that a sum over ranks takes at least (bench solve) */
+  int transport, overlap; /* CLI_RANKS_OPTIONS; 0 where a command has none: auto */
   const char *tuning;
   const char *report;
   int quiet;
@@ -78,11 +86,27 @@ typedef struct cli_command {
   size_t arguments; /* bytes */
   int (*run)(void *arguments);
   const char *absent; /* not NULL: the sentence that says why it cannot be run */
-  int ranks;          /* 1: may be one of several processes */
 } cli_command;
 
 #define CLI_GRID_TEXT \
   "ranks in x, y, z, t, as many as mpirun starts (default: so that their faces are small)"
+
+/* Rows of option tables: how several ranks talk. */
+#define CLI_TRANSPORTS "auto|peer|direct|nccl|host"
+#define CLI_OVERLAPS "auto|fused|staged|none"
+#define CLI_RANKS_OPTIONS                                                                      \
+  {CLI_CHOICE,                                                                                 \
+   "transport",                                                                                \
+   CLI_TRANSPORTS,                                                                             \
+   "auto",                                                                                     \
+   offsetof(cli_common, transport),                                                            \
+   0,                                                                                          \
+   0,                                                                                          \
+   "messages of devices: stores into peers' memory, MPI on device memory, NCCL, or by hosts"}, \
+  {                                                                                            \
+    CLI_CHOICE, "overlap", CLI_OVERLAPS, "auto", offsetof(cli_common, overlap), 0, 0,          \
+        "how hops hide messages: in one kernel, beside several, or not"                        \
+  }
 
 extern const cli_command command_info, command_gauge, command_generate, command_invert,
     command_solve, command_bench, command_tune;
@@ -132,6 +156,21 @@ int ranks_launched(void);
 int ranks_context(const cli_common *common, const int grid[4], kaon_context **ctx);
 /* 1 on the rank that writes text files. */
 int ranks_first(void);
+/* How many processes the launcher started, by what it says; 1 without a launcher, 0: it does not
+ * say. */
+int ranks_started(void);
+/* How many ranks there are, and how many of them on this node; both 1 without a launcher. */
+int ranks_count(void);
+int ranks_on_node(void);
+/* x[i] becomes the largest, or the sum, of all ranks' x[i], i < n <= RANKS_NUMBERS; numbers that
+ * are not finite stay so. Barriers, too. Nothing to do on one rank. */
+enum { RANKS_NUMBERS = 8 };
+kaon_status ranks_most(double *x, int n);
+kaon_status ranks_sum(double *x, int n);
+/* Each rank's text, cut to RANKS_TEXT - 1 characters, into all[rank]; `all` has ranks_count()
+ * places. */
+enum { RANKS_TEXT = 256 };
+kaon_status ranks_texts(const char *mine, char (*all)[RANKS_TEXT]);
 /* A step's exit status that may differ from rank to rank: all get that of the first which failed.
  */
 int ranks_agree(int code);

@@ -93,6 +93,9 @@ kaon_context_options cli_context_options(const cli_common *common) {
   if (!isnan(common->memory_limit))
     options.memory_limit = (int64_t)(common->memory_limit * 1024 * 1024 * 1024);
   options.reduce_delay = common->reduce_delay;
+  options.transport =
+      (kaon_transport)common->transport; /* CLI_TRANSPORTS, CLI_OVERLAPS: in order */
+  options.overlap = (kaon_overlap)common->overlap;
   options.log_level = common->quiet ? KAON_LOG_ERROR : KAON_LOG_WARNING;
   options.log = on_log;
   return options;

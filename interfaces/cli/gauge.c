@@ -172,5 +172,4 @@ const cli_command command_gauge = {
     options,
     sizeof(gauge_args),
     run,
-    NULL,
-    1};
+    NULL};

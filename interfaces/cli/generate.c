@@ -40,6 +40,7 @@ static const cli_option options[] = {
      "of an uninterrupted one"},
     {CLI_INT, "every", "N", "10", AT(every), 1, 1e9, "print the plaquette every N sweeps"},
     {CLI_EXTENTS, "grid", "a b c d", NULL, AT(grid), 0, 0, CLI_GRID_TEXT},
+    CLI_RANKS_OPTIONS,
     {CLI_FLAG, "ignore-checksum", NULL, NULL, AT(ignore_checksum), 0, 0,
      "go on, with warnings, where checksum, stored plaquette or unitarity of the --start file "
      "fail"},
@@ -177,5 +178,4 @@ const cli_command command_generate = {
     options,
     sizeof(generate_args),
     run,
-    NULL,
-    1};
+    NULL};

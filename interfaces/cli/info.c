@@ -10,13 +10,24 @@
 
 typedef struct info_args {
   cli_common common;
+  int grid[4], lattice[4];
 } info_args;
+
+#define AT(member) offsetof(info_args, member)
+static const cli_option table[] = {
+    {CLI_GROUP, "Several ranks, under mpirun:", NULL, NULL, 0, 0, 0, NULL},
+    {CLI_EXTENTS, "grid", "a b c d", NULL, AT(grid), 0, 0, CLI_GRID_TEXT},
+    {CLI_EXTENTS, "lattice", "X Y Z T", NULL, AT(lattice), 0, 0,
+     "say how ranks would divide a lattice of these extents"},
+    CLI_RANKS_OPTIONS,
+    {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
 
 /* "yes", or why not: tried, not guessed. `why`: the sentence, or what the device is. */
 static const char *backend_state(kaon_backend_kind kind, char *why, size_t room) {
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
   kaon_context_info info;
   kaon_context *ctx = NULL;
+  if (!ranks_first()) return why[0] = '\0', ""; /* who says nothing need not try */
   options.backend = kind;
   kaon_status status = kaon_context_create(&options, &ctx);
   if (status == KAON_OK && kaon_context_query(ctx, &info) == KAON_OK)
@@ -61,6 +72,87 @@ static double cache_bytes(int name) {
   return bytes > 0 ? (double)bytes : 0;
 }
 
+/* What each rank computes on, one text a rank. */
+static kaon_status devices(kaon_context *ctx, const kaon_context_info *info, json_t *list) {
+  char mine[RANKS_TEXT], host[64] = "";
+  char(*all)[RANKS_TEXT] = calloc((size_t)info->ranks, sizeof *all);
+  gethostname(host, sizeof host - 1);
+  snprintf(mine, sizeof mine, "%s, its rank %d: %s%s%s", host, info->local_rank, info->device,
+           info->details[0] ? ", " : "", info->details);
+  kaon_status status = kaon_context_agree(ctx, all ? KAON_OK : KAON_ERR_MEMORY);
+  if (status == KAON_OK) status = ranks_texts(mine, all);
+  for (int r = 0; r < info->ranks && status == KAON_OK; r++)
+    json_array_append_new(list, report_string(all[r]));
+  free(all);
+  return status;
+}
+
+/* The part of a rank, by the lattice itself. */
+static kaon_status divide(const info_args *a, kaon_context *ctx, json_t *report) {
+  kaon_lattice *lattice = NULL;
+  int part[4], grid[4];
+  if (!a->lattice[0]) return KAON_OK;
+  const kaon_status status = kaon_lattice_create(ctx, a->lattice, KAON_PERIODIC, &lattice);
+  if (status != KAON_OK) return status;
+  kaon_lattice_part(lattice, part, NULL, grid);
+  json_object_set_new(report, "lattice", report_ints(a->lattice, 4));
+  json_object_set_new(report, "local_lattice", report_ints(part, 4));
+  json_object_set_new(report, "grid", report_ints(grid, 4));
+  kaon_lattice_destroy(&lattice);
+  return KAON_OK;
+}
+
+static int describe_ranks(const info_args *a, kaon_context *ctx, json_t *report) {
+  kaon_context_info info;
+  char overlap[32];
+  json_t *list = json_array();
+  kaon_status status = kaon_context_query(ctx, &info);
+  json_object_set_new(report, "devices", list);
+  json_object_set_new(report, "grid", a->grid[0] ? report_ints(a->grid, 4) : json_null());
+  json_object_set_new(report, "transport", json_string(info.transport ? info.transport : ""));
+  json_object_set_new(report, "overlap",
+                      json_string(cli_choice(CLI_OVERLAPS, a->common.overlap, overlap)));
+  if (status == KAON_OK) status = devices(ctx, &info, list);
+  if (status == KAON_OK) status = divide(a, ctx, report);
+  return cli_status(ctx, status, NULL);
+}
+
+static const char *text_of(const json_t *r, const char *key) {
+  const char *text = json_string_value(json_object_get(r, key));
+  return text ? text : "";
+}
+
+static void print_extents(const cli_common *common, const char *before, const json_t *list) {
+  cli_say(common, "%s", before);
+  for (size_t i = 0; i < json_array_size(list); i++)
+    cli_say(common, "%s%lld", i ? "x" : "", (long long)json_integer_value(json_array_get(list, i)));
+}
+
+static void print_ranks(const cli_common *common, const json_t *r) {
+  const json_t *grid = json_object_get(r, "grid"), *part = json_object_get(r, "local_lattice");
+  const int ranks = (int)json_integer_value(json_object_get(r, "ranks"));
+  const char *library = kaon_ranks_library();
+  json_t *device;
+  size_t i;
+  if (ranks == 1 && library[0])
+    cli_say(common, "ranks      one; several under mpirun, by %s\n", library);
+  else if (ranks == 1)
+    cli_say(common, "ranks      one: no MPI in this build\n");
+  else
+    cli_say(common, "ranks      %d, by %s\n", ranks, library);
+  if (json_is_null(grid))
+    cli_say(common, "grid       chosen for each lattice so that faces are small\n");
+  else
+    print_extents(common, "grid       ", grid);
+  if (part) print_extents(common, ", each rank with ", part);
+  if (!json_is_null(grid)) cli_say(common, "\n");
+  if (*text_of(r, "transport"))
+    cli_say(common, "transport  %s, overlap %s\n", text_of(r, "transport"), text_of(r, "overlap"));
+  json_array_foreach(json_object_get(r, "devices"), i, device) {
+    if (ranks > 1) cli_say(common, "rank %-5d %s\n", (int)i, json_string_value(device));
+  }
+}
+
 static void print(const cli_common *common, const json_t *r) {
   const char *separator = "";
   char text[3][32];
@@ -85,9 +177,7 @@ static void print(const cli_common *common, const json_t *r) {
           cli_bytes(cache_bytes(_SC_LEVEL1_DCACHE_SIZE), text[0]),
           cli_bytes(cache_bytes(_SC_LEVEL2_CACHE_SIZE), text[1]),
           cli_bytes((double)machine_cache(), text[2]));
-  const char *library = kaon_ranks_library();
-  cli_say(common, "ranks      %s%s\n", library[0] ? "several, by " : "one: no MPI in this build",
-          library);
+  print_ranks(common, r);
   cli_say(common, "files      NERSC, ILDG, SciDAC, MILC v5, openQCD; DDalphaAMG (read only)\n");
   cli_say(common, "plots      gnuplot %s\n", has_gnuplot() ? "found" : "not found");
 }
@@ -97,7 +187,7 @@ static int run(void *arguments) {
   const cli_path paths[] = {{"--tuning", args->common.tuning}, {"--report", args->common.report}};
   kaon_context *ctx = NULL;
   int code = cli_distinct(paths, 2);
-  if (code == EXIT_DONE) code = cli_context(&args->common, &ctx);
+  if (code == EXIT_DONE) code = ranks_context(&args->common, args->grid, &ctx);
   if (code != EXIT_DONE) return code;
   json_t *report = report_new(ctx, "info");
   char cpu[512], cuda[512];
@@ -110,16 +200,21 @@ static int run(void *arguments) {
   json_object_set_new(report, "isas", instruction_sets());
   json_object_set_new(report, "cache", report_real((double)machine_cache()));
   json_object_set_new(report, "gnuplot", json_boolean(has_gnuplot()));
-  print(&args->common, report);
-  code = report_write(args->common.report, report);
+  code = describe_ranks(args, ctx, report);
+  if (code == EXIT_DONE) print(&args->common, report);
+  if (code == EXIT_DONE) code = report_write(args->common.report, report);
   json_decref(report);
   kaon_context_destroy(&ctx);
   return code;
 }
 
 const cli_command command_info = {
-    "info", "Show the version, the backends and the machine.",
-    NULL,   "Example:\n  kaon info\n  kaon info --backend cpu --report info.json",
-    NULL,   sizeof(info_args),
-    run,    NULL,
-    0};
+    "info",
+    "Show the version, the backends and the machine.",
+    NULL,
+    "Examples:\n  kaon info\n  kaon info --backend cpu --report info.json\n"
+    "  mpirun -np 4 kaon info --lattice 32 32 32 64",
+    table,
+    sizeof(info_args),
+    run,
+    NULL};

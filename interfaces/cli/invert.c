@@ -20,6 +20,7 @@ static const cli_option options[] = {
     {CLI_INT, "columns", "N", "12", AT(columns), 1, 4096,
      "right-hand sides: spin-colour components of the source in order, or N noise fields"},
     PROBLEM_OPTIONS_SOLVER(AT),
+    PROBLEM_OPTIONS_SCHWARZ(AT),
     {CLI_INT, "batch", "N", NULL, OWN(batch), 1, 4096,
      "columns solved at a time (default: all of them together, which is fastest); with --output, "
      "finished batches are kept in OUTPUT.partial"},
@@ -117,6 +118,9 @@ static int solve(invert_job *job, int first, int count, const kaon_vector *b, ka
   if (status != KAON_OK) return cli_status(job->ctx, status, NULL);
   job->seconds += report.seconds;
   job->flops += report.flops;
+  job->traffic.sums += report.traffic.sums;
+  job->traffic.exchanges += report.traffic.exchanges;
+  job->traffic.bytes += report.traffic.bytes;
   for (int k = first; k < first + count; k++)
     job->done[k] = job->solves[k].reason == KAON_CONVERGED;
   keep_history(job, first, count);
@@ -179,9 +183,11 @@ static void announce(const invert_job *job) {
   cli_say(&job->args->common, "%s, kappa %g, csw %g, %s in t, source %s\n",
           job->p.csw != 0 ? "clover" : "Wilson", job->p.kappa, job->p.csw,
           a->boundary_t ? "periodic" : "antiperiodic", a->source);
-  cli_say(&job->args->common, "%s to %g, %s/%s, links %d, even-odd %s, %d columns\n",
-          methods[job->p.options.method], job->p.options.tol, precisions[job->p.precision],
-          precisions[job->p.options.sloppy], (int)job->p.options.reconstruct,
+  char preconditioner[96];
+  cli_say(&job->args->common, "%s%s to %g, %s/%s, links %d, even-odd %s, %d columns\n",
+          methods[job->p.options.method], schwarz_text(a, &job->p, preconditioner),
+          job->p.options.tol, precisions[job->p.precision], precisions[job->p.options.sloppy],
+          (int)job->p.options.reconstruct,
           cli_choice("symmetric|asymmetric|none", a->even_odd, form), job->columns);
 }
 
@@ -194,7 +200,9 @@ static void print_columns(const invert_job *job) {
             s->residual, kaon_stop_reason_name(s->reason));
   }
   if (job->seconds > 0)
-    cli_say(common, "%.2f s, %.2f GFLOPS\n", job->seconds, 1e-9 * job->flops / job->seconds);
+    cli_say(common, "%.2f s, %.2f GFLOPS; %lld sums over ranks, %lld exchanges, %.3g MB sent\n",
+            job->seconds, 1e-9 * job->flops / job->seconds, (long long)job->traffic.sums,
+            (long long)job->traffic.exchanges, 1e-6 * (double)job->traffic.bytes);
 }
 
 /* How it was computed: what another run needs to repeat it. */
@@ -232,6 +240,7 @@ static json_t *describe(const invert_job *job) {
   json_t *method = describe_method(job);
   json_object_update(report, method);
   json_decref(method);
+  schwarz_add(a, &job->p, report);
   json_object_set_new(report, "peak_resident", report_real(cli_peak_resident()));
   for (int k = 0; k < job->columns; k++)
     report_solve(report, k, &job->solves[k], job->p.options.stop != KAON_STOP_FULL);
@@ -239,6 +248,7 @@ static json_t *describe(const invert_job *job) {
   if (job->seconds > 0)
     json_object_set_new(report, "gflops", report_real(1e-9 * job->flops / job->seconds));
   if (job->seconds > 0) json_object_set_new(report, "joules", report_real(job->joules));
+  if (job->seconds > 0) schwarz_add_traffic(&job->traffic, report);
   return report;
 }
 
@@ -406,5 +416,4 @@ const cli_command command_invert = {
     options,
     sizeof(invert_args),
     run,
-    NULL,
-    1};
+    NULL};

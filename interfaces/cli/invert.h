@@ -31,6 +31,7 @@ typedef struct invert_job {
   column_history *histories;
   double *host;          /* one column of one full lattice, for transfers */
   double seconds, flops; /* of the solves */
+  kaon_traffic traffic;  /* of the same, of this rank */
   double joules;         /* of the same spans; NaN: not known of all of them */
 } invert_job;
 

@@ -49,10 +49,6 @@ static int run(const cli_command *command, int argc, char **argv) {
     cli_error("%s", command->absent);
     return EXIT_DEVICE;
   }
-  if (ranks_launched() && !command->ranks && !help) {
-    cli_error("%s is for one process; start it without mpirun", command->name);
-    return EXIT_USAGE;
-  }
   snprintf(name, sizeof name, "kaon %s", command->name);
   argv[0] = name; /* argp begins its messages and usage lines with it */
   void *arguments = calloc(1, command->arguments);

@@ -223,6 +223,13 @@ static void set(const cli_option *o, char *word, void *to, struct argp_state *st
       set_extents(o, word, list->extents[list->count++], state);
       break;
     }
+    case CLI_TEXTS: {
+      cli_texts *list = to;
+      if (list->count == CLI_TEXTS_MAX)
+        argp_error(state, "--%s may be given at most %d times", o->name, CLI_TEXTS_MAX);
+      list->text[list->count++] = word;
+      break;
+    }
   }
 }
 

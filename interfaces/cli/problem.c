@@ -88,7 +88,8 @@ static int read_solver(const problem_args *a, problem *p) {
   if (options.sloppy < p->precision)
     return cli_wrong("--sloppy double is finer than --precision single; use --precision double");
   p->options = options;
-  if (!a->set) return EXIT_DONE;
+  const int code = schwarz_check(a, p);
+  if (code != EXIT_DONE || !a->set) return code;
   if (check_set(a->set) != EXIT_DONE) return EXIT_USAGE;
   return cli_status(NULL, kaon_options_parse(KAON_OPTIONS_SOLVER, &p->options, a->set), "--set");
 }
@@ -150,6 +151,7 @@ int problem_operator(kaon_context *ctx, const problem_args *a, problem *p) {
   reduction.temporal_gauge = a->temporal_gauge;
   if (status == KAON_OK && (reduction.form != KAON_EVEN_ODD_NONE || a->temporal_gauge))
     status = kaon_dirac_even_odd(p->M, &reduction, &p->R);
+  if (status == KAON_OK) status = schwarz_make(a, p);
   signals_leave(NULL);
   return cli_status(ctx, status, NULL);
 }
@@ -179,6 +181,7 @@ int problem_slice(const problem *p) {
 
 void problem_close(problem *p) {
   kaon_solver_destroy(&p->solver);
+  kaon_operator_destroy(&p->K);
   kaon_operator_destroy(&p->R);
   kaon_operator_destroy(&p->M);
   field_close(&p->field);

@@ -25,6 +25,10 @@ typedef struct problem_args {
   int temporal_gauge;
   int grid[4];
   const char *set;
+  int preconditioner;                                  /* index into PROBLEM_PRECONDITIONERS */
+  int schwarz_block[4], schwarz_steps, schwarz_cycles; /* 0: not given */
+  double schwarz_relaxation;
+  int schwarz_precision;
 } problem_args;
 
 typedef enum source_kind { SOURCE_POINT, SOURCE_WALL, SOURCE_Z4, SOURCE_GAUSS } source_kind;
@@ -39,6 +43,8 @@ typedef struct problem {
   source_spec source;
   double kappa, csw;
   kaon_operator *M, *R; /* R NULL: solved without reduction */
+  kaon_schwarz_options schwarz;
+  kaon_operator *K; /* the preconditioner, or NULL */
   kaon_solver_options options;
   kaon_solver *solver;
   kaon_precision precision;
@@ -56,6 +62,17 @@ int problem_check_source(const problem_args *args, const problem *p, const int e
 int problem_links(kaon_context *ctx, const problem_args *args, const field_spec *spec, problem *p);
 int problem_operator(kaon_context *ctx, const problem_args *args, problem *p);
 int problem_solver(kaon_context *ctx, int columns, problem *p);
+/* --- schwarz.c --- */
+/* Of the solver that the other options have chosen. Exit status. */
+int schwarz_check(const problem_args *args, problem *p);
+kaon_status schwarz_make(const problem_args *args, problem *p);
+/* What was used, all numbers by rule filled in; null without a preconditioner. */
+void schwarz_add(const problem_args *args, const problem *p, json_t *to);
+/* "sums", "exchanges", "bytes_sent" of this rank. */
+void schwarz_add_traffic(const kaon_traffic *traffic, json_t *to);
+/* ", preconditioned by ..." for a line of text, or "". */
+const char *schwarz_text(const problem_args *args, const problem *p, char text[96]);
+
 /* Every column of the source. */
 kaon_status problem_source(const problem *p, kaon_vector *b);
 void problem_close(problem *p);
@@ -80,6 +97,12 @@ int problem_slice(const problem *p);
 #define PROBLEM_SET_TEXT                                                                   \
   "further solver options: delta (drop of the residual between corrections; 0: by rule), " \
   "check_interval (steps between looks), subspace (of gcr), relaxation (of mr)"
+
+#define PROBLEM_PRECONDITIONERS "none|schwarz|sap"
+#define PROBLEM_PRECONDITIONER_TEXT                                                               \
+  "of --solver gcr: approximate solves in blocks, all at once (schwarz, which sends nothing) or " \
+  "in "                                                                                           \
+  "red-black order (sap)"
 
 /* Rows of the option tables. AT(member): offset of a problem_args member in the command's
  * arguments. */
@@ -125,6 +148,46 @@ int problem_slice(const problem *p);
         0, "right-hand sides: a unit at one site, ones on one slice, or noise on all sites"        \
   }
 
+#define PROBLEM_OPTIONS_SCHWARZ(AT)                                                                \
+  {CLI_CHOICE, "preconditioner",           PROBLEM_PRECONDITIONERS, "none", AT(preconditioner), 0, \
+   0,          PROBLEM_PRECONDITIONER_TEXT},                                                       \
+      {CLI_EXTENTS,                                                                                \
+       "schwarz-block",                                                                            \
+       "X Y Z T",                                                                                  \
+       NULL,                                                                                       \
+       AT(schwarz_block),                                                                          \
+       0,                                                                                          \
+       0,                                                                                          \
+       "extents of a block, even divisors of the rank's part (default: all of that)"},             \
+      {CLI_INT,                                                                                    \
+       "schwarz-steps",                                                                            \
+       "N",                                                                                        \
+       NULL,                                                                                       \
+       AT(schwarz_steps),                                                                          \
+       1,                                                                                          \
+       1000,                                                                                       \
+       "minimal-residual steps in a block (default: schwarz 10, sap 4)"},                          \
+      {CLI_INT,                                                                                    \
+       "schwarz-cycles",                                                                           \
+       "N",                                                                                        \
+       NULL,                                                                                       \
+       AT(schwarz_cycles),                                                                         \
+       1,                                                                                          \
+       1000,                                                                                       \
+       "cycles over all blocks (default: schwarz 1, sap 5)"},                                      \
+      {CLI_REAL,                                                                                   \
+       "schwarz-relaxation",                                                                       \
+       "OMEGA",                                                                                    \
+       NULL,                                                                                       \
+       AT(schwarz_relaxation),                                                                     \
+       1e-3,                                                                                       \
+       2,                                                                                          \
+       "factor of those steps' lengths (default 1)"},                                              \
+  {                                                                                                \
+    CLI_CHOICE, "schwarz-precision", "double|single|half", NULL, AT(schwarz_precision), 0, 0,      \
+        "of the preconditioner (default half)"                                                     \
+  }
+
 #define PROBLEM_OPTIONS_SOLVER(AT)                                                                 \
   {CLI_GROUP, "The solver:", NULL, NULL, 0, 0, 0, NULL},                                           \
       {CLI_CHOICE, "solver", PROBLEM_SOLVERS, "cg", AT(solver), 0, 0, PROBLEM_SOLVER_TEXT},        \
@@ -160,7 +223,7 @@ int problem_slice(const problem *p);
        0,          0,          PROBLEM_EVEN_ODD_TEXT},                                             \
       {CLI_CHOICE, "stop", "full|schur|normal", "full", AT(stop), 0, 0, PROBLEM_STOP_TEXT},        \
       {CLI_FLAG, "temporal-gauge", NULL, NULL, AT(temporal_gauge), 0, 0, PROBLEM_TEMPORAL_TEXT},   \
-      {CLI_EXTENTS, "grid", "a b c d", NULL, AT(grid), 0, 0, CLI_GRID_TEXT}, {                     \
+      {CLI_EXTENTS, "grid", "a b c d", NULL, AT(grid), 0, 0, CLI_GRID_TEXT}, CLI_RANKS_OPTIONS, {  \
     CLI_TEXT, "set", "KEY=VALUE,...", NULL, AT(set), 0, 0, PROBLEM_SET_TEXT                        \
   }
 

@@ -1,18 +1,25 @@
 /* ranks.c - the program as one of several processes. Contract: cli.h. Every rank runs the same
  * command; the first one prints and writes text files, and what only it can know the others hear
  * from it. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "tuning_file.h"
+
+/* Numbers that one gather brings from a rank. */
+enum { ROOM = RANKS_TEXT > 2 * RANKS_NUMBERS ? RANKS_TEXT : 2 * RANKS_NUMBERS };
 
 /* By process, like signals: there is one launcher. */
 static struct {
   int launched, rank, launchers; /* ranks by the launcher; 0: it does not say */
   kaon_context *ctx;             /* of all ranks, while there is one; not ours */
   int several, ended;
+  int count, on_node; /* ranks by the library; 0: no context yet */
+  double *room;       /* [count][ROOM] */
 } world;
 
 /* The launcher ends all ranks when one fails: a silent one that fails waits until the first, which
@@ -53,6 +60,77 @@ int ranks_first(void) {
   return world.rank <= 0;
 }
 
+int ranks_started(void) {
+  return world.launched ? world.launchers : 1;
+}
+
+int ranks_count(void) {
+  return world.several ? world.count : 1;
+}
+
+int ranks_on_node(void) {
+  return world.several ? world.on_node : 1;
+}
+
+/* Numbers that are not finite travel as a mark beside a zero: a transport may add. */
+static kaon_status join(double *x, int n, int sum) {
+  double mine[2 * RANKS_NUMBERS] = {0};
+  if (!world.several) return KAON_OK;
+  for (int i = 0; i < n; i++) {
+    mine[i] = isfinite(x[i]) ? x[i] : 0;
+    mine[n + i] = !isfinite(x[i]);
+  }
+  const kaon_status status = kaon_context_gather(world.ctx, mine, 2 * n, world.room);
+  for (int i = 0; i < n && status == KAON_OK; i++) {
+    const double *all = world.room + i;
+    double y = sum ? 0 : all[0];
+    for (int r = 0; r < world.count; r++, all += 2 * n) {
+      if (all[n] > 0) y = NAN;
+      if (sum)
+        y += all[0];
+      else if (all[0] > y)
+        y = all[0];
+    }
+    x[i] = y;
+  }
+  return status;
+}
+
+kaon_status ranks_most(double *x, int n) {
+  return join(x, n, 0);
+}
+
+kaon_status ranks_sum(double *x, int n) {
+  return join(x, n, 1);
+}
+
+kaon_status ranks_texts(const char *mine, char (*all)[RANKS_TEXT]) {
+  double letters[RANKS_TEXT] = {0};
+  snprintf(all[0], RANKS_TEXT, "%s", mine);
+  if (!world.several) return KAON_OK;
+  for (int i = 0; i < RANKS_TEXT && all[0][i]; i++) letters[i] = (unsigned char)all[0][i];
+  const kaon_status status = kaon_context_gather(world.ctx, letters, RANKS_TEXT, world.room);
+  for (int r = 0; r < world.count && status == KAON_OK; r++)
+    for (int i = 0; i < RANKS_TEXT; i++)
+      all[r][i] = (char)(unsigned char)world.room[r * RANKS_TEXT + i];
+  return status;
+}
+
+/* Ranks of one node have one host name. */
+static kaon_status look_round(void) {
+  char mine[RANKS_TEXT] = "";
+  char(*hosts)[RANKS_TEXT] = calloc((size_t)world.count, sizeof *hosts);
+  world.room = calloc((size_t)world.count, ROOM * sizeof *world.room);
+  kaon_status status =
+      kaon_context_agree(world.ctx, hosts && world.room ? KAON_OK : KAON_ERR_MEMORY);
+  gethostname(mine, sizeof mine - 1);
+  if (status == KAON_OK) status = ranks_texts(mine, hosts);
+  for (int r = 0; r < world.count && status == KAON_OK; r++)
+    world.on_node += strcmp(hosts[r], mine) == 0;
+  free(hosts);
+  return status;
+}
+
 static int started_alone(const int grid[4]) {
   double places = 1;
   for (int mu = 0; mu < 4; mu++) places *= grid[mu] > 0 ? grid[mu] : 1;
@@ -88,7 +166,10 @@ int ranks_context(const cli_common *common, const int grid[4], kaon_context **ct
     return EXIT_DEVICE;
   }
   world.several = info.ranks > 1;
+  world.count = info.ranks;
   world.ctx = *ctx;
+  if (world.several) code = cli_status(*ctx, look_round(), NULL);
+  if (code != EXIT_DONE) return code;
   return common->tuning ? ranks_agree(tuning_use(*ctx, common->tuning)) : EXIT_DONE;
 }
 
@@ -107,5 +188,6 @@ int ranks_agree(int code) {
 void ranks_end(int code) {
   if (!world.launched || (code != EXIT_DONE && code != EXIT_NOT_CONVERGED)) return;
   kaon_ranks_end();
+  free(world.room);
   world.ended = 1;
 }

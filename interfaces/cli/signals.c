@@ -105,7 +105,9 @@ void signals_leave(const char *written) {
 
 void signals_output(const char *path) {
   pthread_mutex_lock(&now.lock);
-  if (path && now.count < OUTPUTS_MAX) now.outputs[now.count++] = strdup(path);
+  int known = 0;
+  for (int i = 0; path && i < now.count; i++) known |= strcmp(now.outputs[i], path) == 0;
+  if (path && !known && now.count < OUTPUTS_MAX) now.outputs[now.count++] = strdup(path);
   pthread_mutex_unlock(&now.lock);
 }
 

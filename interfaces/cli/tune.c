@@ -17,6 +17,7 @@ typedef struct tune_args {
   unsigned precision, reconstruct; /* bits: double, single, half; 18, 12, 8 */
   cli_counts columns;
   int samples;
+  int grid[4];
   const char *output;
 } tune_args;
 
@@ -35,6 +36,8 @@ static const cli_option options[] = {
      "samples of each choice, whose median counts"},
     {CLI_FILE, "output", "FILE.json", NULL, OWN(output), 0, 0,
      "needed: what --tuning takes afterwards"},
+    {CLI_EXTENTS, "grid", "a b c d", NULL, OWN(grid), 0, 0, CLI_GRID_TEXT},
+    CLI_RANKS_OPTIONS,
     {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
 
 enum { CANDIDATES_MAX = 32 };
@@ -117,13 +120,19 @@ static int candidates(const tune *t, candidate *list) {
   return count;
 }
 
+/* The slowest rank's seconds, so that all ranks choose alike. */
 static kaon_status time_calls(tune *t, int calls, double *seconds) {
   kaon_status status = kaon_context_synchronise(t->ctx);
+  double took[2] = {0, 0};
+  if (status == KAON_OK) status = ranks_most(took, 1); /* begin together */
   const double begin = cli_now();
   for (int i = 0; i < calls && status == KAON_OK; i++) status = call(t);
   if (status == KAON_OK) status = kaon_context_synchronise(t->ctx);
-  *seconds = (cli_now() - begin) / calls;
-  return status == KAON_OK && signals_interrupted() ? KAON_ERR_CANCELLED : status;
+  took[0] = (cli_now() - begin) / calls;
+  took[1] = signals_interrupted();
+  if (status == KAON_OK) status = ranks_most(took, 2);
+  *seconds = took[0];
+  return status == KAON_OK && took[1] > 0 ? KAON_ERR_CANCELLED : status;
 }
 
 /* out - expected = 0 in every number? */
@@ -168,8 +177,10 @@ static kaon_status measure(tune *t, candidate *list, int count) {
   kaon_status status = room ? KAON_OK : KAON_ERR_MEMORY;
   for (int i = 0; i < count && status == KAON_OK; i++) {
     list[i].sample = calloc((size_t)samples, sizeof *list[i].sample);
-    status = list[i].sample ? try_candidate(t, &list[i], i == 0) : KAON_ERR_MEMORY;
+    if (!list[i].sample) status = KAON_ERR_MEMORY;
   }
+  status = kaon_context_agree(t->ctx, status);
+  for (int i = 0; i < count && status == KAON_OK; i++) status = try_candidate(t, &list[i], i == 0);
   for (int s = 0; s < samples && status == KAON_OK; s++)
     for (int i = 0; i < count && status == KAON_OK; i++) {
       status = choose(t, &list[i].entry);
@@ -202,7 +213,9 @@ static kaon_status tune_case(tune *t) {
     if (best == 0 || list[i].seconds < list[best].seconds) best = i;
   }
   t->kept += best != 0;
-  tuning_add(t->file, &list[best].entry, t->field.extents, list[best].seconds, list[0].seconds);
+  int part[4]; /* choices go by what a rank has */
+  kaon_lattice_part(t->field.lattice, part, NULL, NULL);
+  tuning_add(t->file, &list[best].entry, part, list[best].seconds, list[0].seconds);
   cli_say(&t->args->common, "%-6s %-6s %5d %7d  %11.4e %11.4e %6.2f  %s", kernels[t->key.kernel],
           precisions[t->key.precision], t->key.reconstruct, t->key.columns, list[0].seconds,
           list[best].seconds, list[0].seconds / list[best].seconds,
@@ -213,9 +226,9 @@ static kaon_status tune_case(tune *t) {
 
 /* Numbers of order 1: timings of zeros would flatter. */
 static kaon_status fill(tune *t, kaon_vector *v) {
-  const size_t n = 24 * (size_t)kaon_lattice_volume(t->field.lattice);
+  const size_t n = 24 * (size_t)kaon_lattice_volume(t->field.lattice) / (size_t)t->info.ranks;
   double *psi = malloc(n * sizeof *psi);
-  kaon_status status = psi ? KAON_OK : KAON_ERR_MEMORY;
+  kaon_status status = kaon_context_agree(t->ctx, psi ? KAON_OK : KAON_ERR_MEMORY);
   for (size_t i = 0; psi && i < n; i++) /* Weyl's sequence, of the golden ratio */
     psi[i] = 2 * ((double)(i * UINT64_C(0x9e3779b97f4a7c15) >> 11) * 0x1p-53) - 1;
   for (int k = 0; k < t->key.columns && status == KAON_OK; k++)
@@ -245,7 +258,7 @@ static kaon_status run_case(tune *t, kaon_tuned kernel, int precision, int recon
                                .precision = (kaon_precision)precision,
                                .reconstruct = reconstruct,
                                .columns = columns,
-                               .sites = kaon_lattice_volume(t->field.lattice)};
+                               .sites = kaon_lattice_volume(t->field.lattice) / t->info.ranks};
   kaon_dirac_options dirac = KAON_DIRAC_OPTIONS_INIT;
   dirac.kappa = 0.12;
   dirac.precision = t->key.precision;
@@ -296,7 +309,7 @@ static int check(const tune_args *a) {
   if (!a->lattices.count) return cli_wrong("--lattice is missing: the extents to tune for");
   for (int i = 0; i < a->lattices.count && code == EXIT_DONE; i++) {
     const int *e = a->lattices.extents[i];
-    code = cli_status(NULL, kaon_lattice_check(NULL, e), "--lattice");
+    if (!ranks_launched()) code = cli_status(NULL, kaon_lattice_check(NULL, e), "--lattice");
     for (int k = 0; k < i && code == EXIT_DONE; k++) {
       const int *f = a->lattices.extents[k];
       if ((int64_t)e[0] * e[1] * e[2] * e[3] == (int64_t)f[0] * f[1] * f[2] * f[3])
@@ -320,7 +333,7 @@ static int run(void *arguments) {
   int code = check(a);
   if (code != EXIT_DONE) return code;
   signals_stage("measuring", "no tuning was written");
-  code = cli_context(&a->common, &t.ctx);
+  code = ranks_context(&a->common, a->grid, &t.ctx);
   if (code != EXIT_DONE) return code;
   code = cli_status(t.ctx, kaon_context_query(t.ctx, &t.info), NULL);
   t.file = tuning_new(t.ctx);
@@ -353,9 +366,10 @@ const cli_command command_tune = {
     "      --csw 1.769\n\n"
     "Choices never change the bits of a field; on a GPU they may change how sums are split, and so "
     "their last bits: the same file, the same bits. A file counts for the device, the instruction "
-    "set and the version of kaon that it was measured with.",
+    "set and the version of kaon that it was measured with. Under mpirun all ranks measure the "
+    "parts "
+    "they have, and choices serve parts of that size, on one rank too.",
     options,
     sizeof(tune_args),
     run,
-    NULL,
-    0};
+    NULL};

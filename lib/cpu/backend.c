@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "blas/blas_ops.h"
+#include "blas/domain_ops.h"
 #include "dslash/dslash_ops.h"
 #include "dslash/measure_ops.h"
 #include "gauge/gauge_ops.h"
@@ -15,6 +16,8 @@
   extern const kaon_convert_ops kaon_convert_ops_##isa;                                 \
   extern const kaon_blas_ops kaon_blas_ops_##isa##_d, kaon_blas_ops_##isa##_s,          \
       kaon_blas_ops_##isa##_h;                                                          \
+  extern const kaon_domain_ops kaon_domain_ops_##isa##_d, kaon_domain_ops_##isa##_s,    \
+      kaon_domain_ops_##isa##_h;                                                        \
   extern const kaon_dslash_ops kaon_dslash_ops_##isa##_d, kaon_dslash_ops_##isa##_s,    \
       kaon_dslash_ops_##isa##_h;                                                        \
   extern const kaon_gauge_ops kaon_gauge_ops_##isa##_d, kaon_gauge_ops_##isa##_s,       \
@@ -27,6 +30,8 @@
     .name = "cpu", .isa = text, .width = lanes, .host_accessible = 1, .memory = &memory_,          \
     .energy = kaon_cpu_energy, .convert = &kaon_convert_ops_##isa_,                                \
     .blas = {&kaon_blas_ops_##isa_##_d, &kaon_blas_ops_##isa_##_s, &kaon_blas_ops_##isa_##_h},     \
+    .domain = {&kaon_domain_ops_##isa_##_d, &kaon_domain_ops_##isa_##_s,                           \
+               &kaon_domain_ops_##isa_##_h},                                                       \
     .dslash = {&kaon_dslash_ops_##isa_##_d, &kaon_dslash_ops_##isa_##_s,                           \
                &kaon_dslash_ops_##isa_##_h},                                                       \
     .measure = {&kaon_measure_ops_##isa_##_d, &kaon_measure_ops_##isa_##_s,                        \

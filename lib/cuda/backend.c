@@ -6,6 +6,7 @@
 #include "gauge/cuda/kernels.h"
 #include "lib/cuda/device.h"
 #include "lib/cuda/door.h"
+#include "lib/cuda/ranks.h"
 
 /* .entry = kaon_<entry>_cuda_<precision>: a row of blas_ops.h each. */
 #define KAON_D(entry_, formula) .entry_ = kaon_##entry_##_cuda_d,
@@ -14,6 +15,9 @@
 static const kaon_blas_ops blas_d = {KAON_BLAS_OPS(KAON_D)};
 static const kaon_blas_ops blas_s = {KAON_BLAS_OPS(KAON_S)};
 static const kaon_blas_ops blas_h = {KAON_BLAS_OPS(KAON_H)};
+static const kaon_domain_ops domain_d = {kaon_domain_mr_cuda_d, kaon_domain_mask_cuda_d};
+static const kaon_domain_ops domain_s = {kaon_domain_mr_cuda_s, kaon_domain_mask_cuda_s};
+static const kaon_domain_ops domain_h = {kaon_domain_mr_cuda_h, kaon_domain_mask_cuda_h};
 static const kaon_door_ops door = {.take = kaon_door_take_cuda,
                                    .give = kaon_door_give_cuda,
                                    .find = kaon_door_find_cuda,
@@ -30,14 +34,17 @@ const kaon_backend kaon_cuda_table = {
     .field_bytes = (size_t)1 << 36, /* 2^32 packets of 16 bytes (dslash/cuda/site.h) */
     .open = kaon_cuda_open,
     .close = kaon_cuda_close,
+    .enter = kaon_cuda_enter,
     .energy = kaon_cuda_energy,
     .delay_start = kaon_cuda_delay_start,
     .delay_finish = kaon_cuda_delay_finish,
     .memory = &kaon_cuda_memory,
     .door = &door,
     .record = &kaon_cuda_record,
+    .ranks = &kaon_cuda_ranks_table,
     .convert = &convert,
     .blas = {&blas_d, &blas_s, &blas_h},
+    .domain = {&domain_d, &domain_s, &domain_h},
     .gauge = {&kaon_gauge_ops_cuda_d, &kaon_gauge_ops_cuda_s, &kaon_gauge_ops_cuda_h},
     .dslash = {&kaon_dslash_ops_cuda_d, &kaon_dslash_ops_cuda_s, &kaon_dslash_ops_cuda_h},
     .measure = {&kaon_measure_ops_cuda_d, &kaon_measure_ops_cuda_s, &kaon_measure_ops_cuda_h},

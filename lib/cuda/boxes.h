@@ -56,8 +56,8 @@ static inline kaon_boxes kaon_boxes_of(const kaon_sites *s, const int partitione
   for (int mu = 0; mu < 4; mu++) {
     const int last = high[mu] - 1;
     if (!partitioned[mu]) continue;
-    kaon_boxes_add(&boxes, low, high, mu, 0);
     if (last > 0) kaon_boxes_add(&boxes, low, high, mu, last);
+    kaon_boxes_add(&boxes, low, high, mu, 0);
     low[mu] = 1;
     high[mu] = last > 1 ? last : 1;
   }

@@ -6,9 +6,22 @@
 
 #include "lib/cuda/backend.h"
 
+/* A kernel that waited for another rank has ended this one (lib/cuda/rank_sums.h). */
+static const volatile uint32_t *complaint_of(const kaon_context *ctx) {
+  if (ctx == NULL || ctx->machine == NULL) return NULL;
+  const volatile uint32_t *complaint = kaon_cuda_machine_of(ctx)->complaint;
+  return complaint != NULL && complaint[0] != 0 ? complaint : NULL;
+}
+
 kaon_status kaon_cuda_check(const kaon_context *ctx, cudaError_t error, const char *what) {
   if (error == cudaSuccess) return KAON_OK;
   cudaGetLastError(); /* a refused call must not be blamed on the next one */
+  const volatile uint32_t *complaint = complaint_of(ctx);
+  if (complaint != NULL)
+    return kaon_fail(ctx, KAON_ERR_COMM,
+                     "cuda: %s: rank %d waited in vain for what rank %u has for sum %u over ranks; "
+                     "has that rank ended? (%s)",
+                     what, ctx->comm->rank, complaint[1], complaint[2], cudaGetErrorName(error));
   if (error == cudaErrorMemoryAllocation)
     return kaon_fail(ctx, KAON_ERR_MEMORY, "cuda: %s: out of memory", what);
   return kaon_fail(ctx, KAON_ERR_DEVICE, "cuda: %s: %s (%s)", what, cudaGetErrorString(error),
@@ -64,10 +77,17 @@ static kaon_status check_code(void) {
                    cudaGetErrorString(error), cudaGetErrorName(error));
 }
 
-kaon_status kaon_cuda_backend(const kaon_backend **backend) {
+/* The first thing that touches a device: one that was looked at keeps a context of this process. */
+static kaon_status choose_device(int number, int devices) {
+  if (number < 0) return KAON_OK;
+  return kaon_cuda_check(NULL, cudaSetDevice(number % devices), "choosing a device");
+}
+
+kaon_status kaon_cuda_backend(int number, const kaon_backend **backend) {
   int devices = 0;
   const cudaError_t error = cudaGetDeviceCount(&devices);
   KAON_TRY(check_driver(error, devices));
+  KAON_TRY(choose_device(number, devices));
   KAON_TRY(check_code());
   *backend = &kaon_cuda_table;
   return KAON_OK;
@@ -75,12 +95,19 @@ kaon_status kaon_cuda_backend(const kaon_backend **backend) {
 
 /* ---- a context's part of it ---- */
 
+void kaon_cuda_enter(const kaon_context *ctx) {
+  const int wanted = kaon_cuda_machine_of(ctx)->device;
+  int device = -1;
+  if (cudaGetDevice(&device) != cudaSuccess || device != wanted) cudaSetDevice(wanted);
+}
+
 static kaon_status describe(kaon_context *ctx) {
   int device = 0, driver = 0;
   struct cudaDeviceProp p;
   KAON_TRY(kaon_cuda_check(ctx, cudaGetDevice(&device), "asking for the device"));
   KAON_TRY(kaon_cuda_check(ctx, cudaGetDeviceProperties(&p, device), "asking what it is"));
   cudaDriverGetVersion(&driver);
+  kaon_cuda_machine_of(ctx)->device = device;
   snprintf(ctx->device, sizeof ctx->device, "%.100s", p.name);
   snprintf(ctx->details, sizeof ctx->details,
            "%.1f GB, compute capability %d.%d, %d multiprocessors, %.0f MB of cache, driver for "
@@ -113,12 +140,14 @@ kaon_status kaon_cuda_open(kaon_context *ctx) {
 
 void kaon_cuda_close(kaon_context *ctx) {
   kaon_cuda_machine *machine = kaon_cuda_machine_of(ctx);
+  kaon_cuda_enter(ctx);
   for (int i = 0; i < KAON_CUDA_STAGES; i++) {
     if (machine->passed[i] != NULL) cudaEventDestroy(machine->passed[i]);
     if (machine->stage[i] != NULL) cudaFreeHost(machine->stage[i]);
   }
   kaon_cuda_delay_close(machine);
   kaon_cuda_meter_destroy(&machine->meter);
+  if (machine->complaint != NULL) cudaFreeHost(machine->complaint);
   if (machine->stream != NULL) cudaStreamDestroy(machine->stream);
   free(machine);
   ctx->machine = NULL;

@@ -1,6 +1,7 @@
 /* device.h - the host side of the CUDA backend: a context's device, stream and staging memory.
- * A context works on the device that was current when it was created; it must be current again in
- * every call. All work goes through one stream, in order. */
+ * A context works on the device that was current when it was created, one of several ranks of a
+ * node on the one that it made current then, and makes it current again where it must
+ * (kaon_cuda_enter). All work goes through one stream, in order. */
 #ifndef KAON_LIB_CUDA_DEVICE_H
 #define KAON_LIB_CUDA_DEVICE_H
 
@@ -13,18 +14,25 @@
 enum { KAON_CUDA_STAGES = 2, KAON_CUDA_STAGE_BYTES = 8 << 20 };
 
 typedef struct kaon_cuda_machine {
+  int device;
   cudaStream_t stream;
   void *stage[KAON_CUDA_STAGES]; /* pinned; taken at the first transfer */
   cudaEvent_t passed[KAON_CUDA_STAGES];
   struct kaon_cuda_meter *meter; /* energy.c; made when it is first asked */
   cudaStream_t aside;            /* delays pass here (delay.c); NULL where none are asked for */
   cudaEvent_t fork, join;
+  struct kaon_cuda_ranks *ranks; /* ranks.c: how it talks with other ranks' devices */
+  uint32_t *complaint;           /* pinned, of a kernel that waited in vain; NULL: none can */
   int recording; /* the stream is captured (graph.c): no answers, no fresh memory */
 } kaon_cuda_machine;
 
 static inline kaon_cuda_machine *kaon_cuda_machine_of(const kaon_context *ctx) {
   return (kaon_cuda_machine *)ctx->machine;
 }
+
+/* Makes the context's device current: an application, or another context, may have chosen one
+ * since. */
+void kaon_cuda_enter(const kaon_context *ctx);
 
 /* KAON_OK, or DEVICE (MEMORY for memory) with a sentence that says what failed and why. */
 kaon_status kaon_cuda_check(const kaon_context *ctx, cudaError_t error, const char *what);

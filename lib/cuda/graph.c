@@ -212,6 +212,7 @@ static void destroy(kaon_recorder **recorder) {
   if (recorder == NULL || *recorder == NULL) return;
   kaon_recorder *r = *recorder;
   *recorder = NULL;
+  kaon_cuda_enter(r->ctx);
   cudaStreamSynchronize(stream_of(r));
   drop(&r->steps);
   drop(&r->service);
@@ -250,6 +251,7 @@ static kaon_status create(kaon_context *ctx, int columns, kaon_recorder **record
   r->ctx = ctx;
   r->columns = columns;
   kaon_context_retain(ctx);
+  kaon_cuda_enter(ctx);
   const kaon_status status = build(r);
   if (status != KAON_OK)
     destroy(&r);
@@ -259,6 +261,7 @@ static kaon_status create(kaon_context *ctx, int columns, kaon_recorder **record
 }
 
 static kaon_status record(kaon_recorder *r, const kaon_loop *loop, kaon_issue form) {
+  kaon_cuda_enter(r->ctx);
   drop(&r->steps);
   drop(&r->service);
   r->form = form;
@@ -271,10 +274,12 @@ static kaon_status record(kaon_recorder *r, const kaon_loop *loop, kaon_issue fo
 }
 
 static kaon_status launch(const kaon_recorder *r, cudaGraphExec_t exec) {
+  kaon_cuda_enter(r->ctx);
   return kaon_cuda_check(r->ctx, cudaGraphLaunch(exec, stream_of(r)), "launching a graph");
 }
 
 static kaon_status run(kaon_recorder *r, int blocks) {
+  kaon_cuda_enter(r->ctx);
   if (r->form == KAON_ISSUE_WHILE) {
     kaon_cuda_loop_start(r->control, blocks, stream_of(r));
     return launch(r, r->steps);
@@ -288,6 +293,7 @@ static kaon_status serve(kaon_recorder *r) {
 }
 
 static kaon_status post(kaon_recorder *r, const kaon_column_state *state, int number) {
+  kaon_cuda_enter(r->ctx);
   KAON_TRY(
       kaon_cuda_check(r->ctx,
                       cudaMemcpy2DAsync(r->copy[number], LOOK_BYTES,

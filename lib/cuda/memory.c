@@ -31,6 +31,7 @@ static kaon_status wait_for(const kaon_context *ctx, cudaEvent_t event, const ch
 
 static kaon_status allocate(kaon_context *ctx, size_t bytes, void **pointer) {
   KAON_TRY(refuse_recorded(ctx, "taking memory"));
+  kaon_cuda_enter(ctx);
   const cudaError_t error = cudaMalloc(pointer, bytes);
   if (error == cudaErrorMemoryAllocation) {
     cudaGetLastError();
@@ -43,17 +44,20 @@ static kaon_status allocate(kaon_context *ctx, size_t bytes, void **pointer) {
 }
 
 static void release(kaon_context *ctx, void *pointer, size_t bytes) {
-  (void)ctx, (void)bytes;
+  (void)bytes;
+  kaon_cuda_enter(ctx);
   cudaFree(pointer); /* waits for work that still uses it */
 }
 
 static kaon_status available(kaon_context *ctx, size_t *bytes) {
   size_t total;
+  kaon_cuda_enter(ctx);
   return kaon_cuda_check(ctx, cudaMemGetInfo(bytes, &total), "asking for free memory");
 }
 
 static kaon_status synchronise(kaon_context *ctx) {
   KAON_TRY(refuse_recorded(ctx, "waiting"));
+  kaon_cuda_enter(ctx);
   KAON_TRY(kaon_cuda_pending(ctx, "a kernel launch"));
   return kaon_cuda_check(ctx, cudaStreamSynchronize((cudaStream_t)ctx->queue),
                          "work on the device");
@@ -89,6 +93,7 @@ static kaon_status to_device(kaon_context *ctx, void *device, const void *host, 
   kaon_cuda_machine *machine = kaon_cuda_machine_of(ctx);
   int i = 0;
   KAON_TRY(refuse_recorded(ctx, "a transfer"));
+  kaon_cuda_enter(ctx);
   KAON_TRY(kaon_cuda_pending(ctx, "a kernel launch")); /* a wait would forget it */
   KAON_TRY(stages(ctx));
   for (size_t begin = 0; begin < bytes; begin += KAON_CUDA_STAGE_BYTES) {
@@ -121,6 +126,7 @@ static kaon_status to_host(kaon_context *ctx, void *host, const void *device, si
   const char *from = device;
   int i = 0;
   KAON_TRY(refuse_recorded(ctx, "a transfer"));
+  kaon_cuda_enter(ctx);
   KAON_TRY(kaon_cuda_pending(ctx, "a kernel launch"));
   KAON_TRY(stages(ctx));
   if (bytes > 0) KAON_TRY(fetch(ctx, 0, from, stage_length(bytes, 0)));
@@ -136,6 +142,7 @@ static kaon_status to_host(kaon_context *ctx, void *host, const void *device, si
 }
 
 static kaon_status clear(kaon_context *ctx, void *device, size_t bytes) {
+  kaon_cuda_enter(ctx);
   return kaon_cuda_check(ctx, cudaMemsetAsync(device, 0, bytes, (cudaStream_t)ctx->queue),
                          "clearing device memory");
 }
@@ -144,7 +151,7 @@ static kaon_status clear(kaon_context *ctx, void *device, size_t bytes) {
 static int place(kaon_context *ctx, const void *pointer) {
   struct cudaPointerAttributes found;
   int device = -1;
-  (void)ctx;
+  kaon_cuda_enter(ctx);
   if (cudaPointerGetAttributes(&found, pointer) != cudaSuccess) {
     cudaGetLastError(); /* memory that the driver does not know */
     return KAON_AT_HOST;

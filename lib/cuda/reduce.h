@@ -59,7 +59,7 @@ static inline kaon_cuda_sums kaon_cuda_sums_of(const kaon_launch *launch, const 
   kaon_cuda_sums s;
   s.partials = launch->partials;
   s.tickets = launch->tickets;
-  s.marked = chunks <= KAON_FEW_CHUNKS ? launch->marked : NULL;
+  s.marked = launch->marked;
   s.chunks = chunks;
   s.gate = *gate;
   s.sum = *sum;

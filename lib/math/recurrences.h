@@ -46,6 +46,7 @@
   X(KAON_REC_PIPEBI_INJECT, kaon_pipebi_inject)     \
   X(KAON_REC_MR_ALPHA, kaon_mr_alpha)               \
   X(KAON_REC_MR_RESIDUAL, kaon_mr_residual)         \
+  X(KAON_REC_LOCAL_ALPHA, kaon_local_alpha)         \
   X(KAON_REC_GCR_ORTHO, kaon_gcr_ortho)             \
   X(KAON_REC_GCR_ALPHA, kaon_gcr_alpha)             \
   X(KAON_REC_GCR_RESIDUAL, kaon_gcr_residual)       \
@@ -82,7 +83,7 @@ enum {
   /* pipelined CG: products of the residual with A r and, at a replacement, with the old s */
   KAON_S_RW,
   KAON_S_RS,
-  KAON_S_ANCHOR, /* |b - A x|^2 where the process last began or went on (CGNR) */
+  KAON_S_ANCHOR, /* |b - A x|^2 where the process last began or went on (CGNR), or a cycle (GCR) */
   /* pipelined BiCGStab, beside BiCGStab's; T2: |w|^2, and |r|^2 in the imaginary part's place */
   KAON_S_R0W, /* (r0, w) */
   KAON_S_R0Z, /* (r0, z) */
@@ -413,6 +414,14 @@ static inline KAON_HD void kaon_mr_residual(kaon_column_state *s) {
   kaon_step_end(s, s->slot[KAON_S_R2][0]);
 }
 
+/* The same where the column goes on whatever comes: a step that cannot be taken is none. */
+static inline KAON_HD void kaon_local_alpha(kaon_column_state *s) {
+  const double *rq = s->slot[KAON_S_RQ];
+  const double f = s->slot[KAON_S_RELAXATION][0] / s->slot[KAON_S_Q2][0];
+  kaon_set(s, KAON_S_ALPHA, f * rq[0], -f * rq[1]);
+  if (!kaon_slot_finite(s, KAON_S_ALPHA)) kaon_set(s, KAON_S_ALPHA, 0, 0);
+}
+
 /* ---- GCR; j = aux, the column's position in its cycle ---- */
 
 /* Row j becomes the coefficients of q_j -= sum_i c_i q_i: c_i = (q_i, q_j) / (q_i, q_i). */
@@ -438,7 +447,14 @@ static inline KAON_HD void kaon_gcr_alpha(kaon_column_state *s) {
     kaon_wait(s, KAON_WAIT_BROKEN, kaon_finite(norm));
 }
 
+/* |r - alpha q|^2 = |r|^2 - |(q, r)|^2 / (q, q), which saves a sum; the end of the cycle takes it
+ * anew. Below the roundings of what r was when the cycle began nothing is known. */
 static inline KAON_HD void kaon_gcr_residual(kaon_column_state *s) {
+  const double *alpha = s->slot[KAON_S_ALPHA], norm = s->slot[KAON_S_GCR_NORM + s->aux][0];
+  if (s->aux == 0) kaon_set(s, KAON_S_ANCHOR, s->slot[KAON_S_R2][0], 0);
+  const double floor = s->epsilon2 * s->slot[KAON_S_ANCHOR][0];
+  const double r2 = s->slot[KAON_S_R2][0] - (alpha[0] * alpha[0] + alpha[1] * alpha[1]) * norm;
+  kaon_set(s, KAON_S_R2, r2 < floor ? floor : r2, 0);
   s->aux++;
   kaon_step_end(s, s->slot[KAON_S_R2][0]);
 }

@@ -235,7 +235,7 @@ int main(int argc, char **argv) {
   options.backend = KAON_BACKEND_CUDA;
   ok(kaon_context_create(&options, &b.ctx));
   ok(kaon_context_query(b.ctx, &b.info));
-  const char *missing = machine_open("cuda", 1, &b.machine);
+  const char *missing = machine_open("cuda", 1, 1, &b.machine);
   if (missing != NULL) {
     fprintf(stderr, "vector_times: %s\n", missing);
     return EXIT_FAILURE;

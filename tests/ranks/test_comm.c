@@ -202,6 +202,9 @@ static void one_rank_without_an_array_fails_all(void **state) {
   const void *array = ctx->comm->rank == last ? NULL : links;
   must_refuse(ctx, KAON_ERR_ARGUMENT,
               kaon_gauge_import(gauge, KAON_ORDER_NATURAL, KAON_DOUBLE, &array));
+  must_refuse(ctx, KAON_ERR_ARGUMENT,
+              kaon_gauge_export(gauge, KAON_ORDER_NATURAL, KAON_DOUBLE,
+                                (void *[]){ctx->comm->rank == last ? NULL : links}));
   must_refuse(ctx, KAON_ERR_ARGUMENT, kaon_vector_import(v, 0, array, KAON_BASIS_UKQCD));
   must(ctx, kaon_vector_import(v, 0, links, KAON_BASIS_UKQCD));
   double value = 1;

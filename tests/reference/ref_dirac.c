@@ -45,6 +45,11 @@ static void add_neighbour(const ref_complex gamma[16], double sign, double facto
     }
 }
 
+/* Whether sites at and at + 1 along mu are in one block. */
+static int coupled(const ref_dirac *d, int mu, int at) {
+  return d->cut[mu] == 0 || (at + 1) % d->cut[mu] != 0;
+}
+
 static void hop_site(const ref_dirac *d, ref_complex gamma[4][16], int sign, size_t site,
                      const ref_complex *in, ref_complex *out) {
   const ref_lattice *L = &d->L;
@@ -56,10 +61,12 @@ static void hop_site(const ref_dirac *d, ref_complex gamma[4][16], int sign, siz
     double ahead = mu < 3 ? d->aniso : 1, behind = ahead;
     if (mu == 3 && d->antiperiodic && x[3] == L->n[3] - 1) ahead = -ahead;
     if (mu == 3 && d->antiperiodic && x[3] == 0) behind = -behind;
-    add_neighbour(gamma[mu], -sign, ahead, d->u + 9 * (4 * site + (size_t)mu), 0, in + 12 * forward,
-                  out);
-    add_neighbour(gamma[mu], sign, behind, d->u + 9 * (4 * backward + (size_t)mu), 1,
-                  in + 12 * backward, out);
+    if (coupled(d, mu, x[mu]))
+      add_neighbour(gamma[mu], -sign, ahead, d->u + 9 * (4 * site + (size_t)mu), 0,
+                    in + 12 * forward, out);
+    if (coupled(d, mu, (x[mu] + L->n[mu] - 1) % L->n[mu]))
+      add_neighbour(gamma[mu], sign, behind, d->u + 9 * (4 * backward + (size_t)mu), 1,
+                    in + 12 * backward, out);
   }
 }
 
@@ -150,6 +157,7 @@ ref_complex *ref_dense(const ref_dirac *d) {
       size_t y = ref_shift(L, x, mu, 1);
       int at[4];
       ref_coords(L, x, at);
+      if (!coupled(d, mu, at[mu])) continue;
       double value = -d->kappa * (mu < 3 ? d->aniso : 1);
       if (mu == 3 && d->antiperiodic && at[3] == L->n[3] - 1) value = -value;
       const ref_complex *link = d->u + 9 * (4 * x + (size_t)mu);

@@ -134,6 +134,7 @@ typedef struct {
   double kappa, csw;
   double aniso;        /* factor nu / xi_0 on the spatial hops only; 1 = isotropic */
   int antiperiodic;    /* in t */
+  int cut[4];          /* hops out of a block of so many sites in mu are left out; 0: none are */
   ref_complex *clover; /* A, 144 numbers a site, row-major, index spin * 3 + colour; NULL: A = 1 */
 } ref_dirac;
 

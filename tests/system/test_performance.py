@@ -1,11 +1,13 @@
 """test_performance.py - benchmark rows, and docs/performance.md: what stands there is what bench/results gives."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 
 import system
+import test_scaling
 
 SCRIPT = os.path.join(system.SOURCE, "scripts", "performance.py")
 
@@ -85,6 +87,67 @@ class Page(system.Case):
         self.assertEqual(done.returncode, 3)
         self.assertIn("gnuplot is missing", done.stderr)
         self.assertEqual(performance("--check", "--root", self.folder)[0], 0)
+
+
+class Ranks(system.Case):
+    """Rows of 1, 2 and 4 devices, and what kaon bench scaling makes of them."""
+
+    def place(self, topic):
+        return self.path(f"bench/results/a-device/2030-01-01-feedbeef0123-ranks-{topic}.json")
+
+    def keep(self, topic, rows):
+        os.makedirs(os.path.dirname(self.place(topic)), exist_ok=True)
+        with open(self.place(topic), "w", encoding="utf-8") as file:
+            json.dump([dict(row, gflops_rank=row["gflops"] / row["ranks"], command="kaon bench " + topic) for row in rows], file)
+
+    def setUp(self):
+        super().setUp()
+        self.keep("dslash", [row for n in (1, 2, 4) for row in test_scaling.hop_rows(n)])
+        self.keep("solve", [dict(row, bytes_sent=5e6, effective_gflops=123.0) for n in (1, 2, 4) for row in test_scaling.solve_rows(n)])
+        self.succeeds("bench", "scaling", f"--model={self.place('dslash')}", f"--model={self.place('solve')}", "--json",
+                      self.place("model"))
+        os.makedirs(self.path("bench/peers"))
+        with open(self.path("bench/peers/other.json"), "w", encoding="utf-8") as file:
+            json.dump({"name": "Other", "device": "a device", "about": "On four.", "rows": [
+                {"bench": "wilson-hop", "ranks": 4, "lattice": [32, 32, 32, 64], "grid": [1, 1, 2, 2], "precision": "half", "links": 12,
+                 "columns": 1, "gflops_rank": 1000.0}]}, file)
+
+    def test_tables_hold_each_device_against_one(self):
+        code, out, err = performance("--root", self.folder, "--table", *(self.place(t) for t in ("dslash", "solve", "model")))
+        self.assertEqual((code, err), (0, ""))
+        lattice, grid = [32, 32, 32, 64], [1, 1, 2, 2]
+        seconds, alone = test_scaling.hop("half", lattice, grid, True), test_scaling.inside("half", 2 ** 19)
+        gflops = 1e-9 * 1320 * 2 ** 18 / seconds
+        lines = [line for line in out.splitlines() if line.startswith("| wilson-hop | 12 | 1 | 4 | 32x32x32x64 | 1x1x2x2 | peer stores | auto |")]
+        self.assertEqual(len(lines), 1, out)
+        self.assertIn(f"{gflops:.0f} ({100 * alone / seconds:.0f} %, {gflops / 1000:.2f}x Other)", lines[0])
+        one = [line for line in out.splitlines() if line.startswith("| wilson-hop | half | 12 | 1 |")]
+        self.assertEqual(len(one), 1, "one rank has a table of its own")
+        solve = [line for line in out.splitlines() if "| gcr-schwarz | double/half |" in line and "4 (1x1x1x4)" in line]
+        self.assertEqual(len(solve), 1, out)
+        for word in ("| 5 |", "| 123 |"):
+            self.assertIn(word, solve[0])
+        self.assertRegex(out, r"Fitted on one node: a message 6 us and 300 GB/s a rank; .* a sum 5 us")
+        self.assertEqual(len([line for line in out.splitlines() if re.match(r"\| (1|2|4|8|16|32|64|128|256) \| \d+x", line)]), 9)
+
+    def test_the_page_has_plots_of_scaling_and_crossover(self):
+        if not shutil.which("gnuplot"):
+            self.skipTest("no gnuplot")
+        self.assertEqual(performance("--root", self.folder), (0, "", ""))
+        page = self.read("docs/performance.md").decode()
+        for name in ("ranks", "crossover"):
+            self.assertIn(f"plots/a-device-{name}.svg", page)
+        svg = self.read("docs/plots/a-device-ranks.svg").decode()
+        for word in ("half r12, weak 32x32x32x64", "half r12, strong 32x32x32x64", "Other"):
+            self.assertIn(word, svg)
+        svg = self.read("docs/plots/a-device-crossover.svg").decode()
+        for word in ("gcr-schwarz double/half", "bicgstab double/half, measured"):
+            self.assertIn(word, svg)
+        self.assertEqual(performance("--check", "--root", self.folder), (0, "", ""))
+        self.keep("dslash", [dict(row, gflops=2 * row["gflops"]) for row in test_scaling.hop_rows(1) + test_scaling.hop_rows(4)])
+        code, _, err = performance("--check", "--root", self.folder)
+        self.assertEqual(code, 1)
+        self.assertIn("a-device-ranks.svg", err)
 
 
 class Rows(system.Case):

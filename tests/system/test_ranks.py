@@ -1,4 +1,5 @@
 """test_ranks.py - the program on several ranks: the results of one, one voice, and an end for every failure."""
+import json
 import os
 import signal
 import subprocess
@@ -63,6 +64,54 @@ class Ranks(system.Case):
         out, _ = self.ranks(1, "info")
         self.assertIn("backend", out)
 
+    def rows(self, ranks, *arguments):
+        out, _ = self.ranks(ranks, "bench", *arguments, "--json", "rows.json")
+        return json.loads(self.read("rows.json")), out
+
+    def test_bench_measures_all_ranks_together(self):
+        quick = ["--columns", "1", "--precision", "single", "--reconstruct", "12", "--samples", "2", "--calls", "5"]
+        rows, out = self.rows(4, "dslash", "--local-lattice", "4", "4", "4", "8", "--grid", "1", "1", "2", "2", "--overlap",
+                              "staged", *quick)
+        self.assertEqual(out.count("machine:"), 1, out)
+        self.assertEqual([row["bench"] for row in rows], ["wilson-hop", "clover-matrix"])
+        for row, flops in zip(rows, (1320, 3792)):
+            self.assertEqual((row["ranks"], row["grid"], row["lattice"]), (4, [1, 1, 2, 2], [4, 4, 8, 16]))
+            self.assertEqual((row["overlap"], row["transport"], row["calls"]), ("staged", "", 5))
+            self.assertAlmostEqual(row["gflops"] * row["seconds"] * 1e9 / (4 * 4 * 8 * 16 / 2 * flops), 1, places=6)
+            self.assertAlmostEqual(row["gflops_rank"] * 4 / row["gflops"], 1, places=9)
+        whole, _ = self.rows(2, "vector", "--lattice", "4", "4", "4", "16", "--overlap", "none", *quick[:4], *quick[6:])
+        for row in whole:
+            self.assertEqual((row["lattice"], row["grid"], row["overlap"]), ([4, 4, 4, 16], [1, 1, 1, 2], "none"))
+            self.assertAlmostEqual(row["ideal_gbs"] * row["seconds"] * 1e9 / row["resident_bytes"], 1, places=6)
+
+    def test_bench_solve_counts_the_steps_of_one_rank(self):
+        words = ["solve", "--lattice", "4", "4", "4", "8", "--kappa", "0.12", "--columns", "1", "--precision", "double"]
+        self.succeeds("bench", *words, "--json", "one.json")
+        one = json.loads(self.read("one.json"))[0]
+        four = self.rows(4, *words, "--grid", "1", "1", "2", "2")[0][0]
+        self.assertEqual(four["iterations"], one["iterations"])
+        self.assertEqual((four["ranks"], four["status"]), (4, "converged"))
+        self.assertAlmostEqual(four["gflops"] * four["seconds"] / (one["gflops"] * one["seconds"]), 1, places=6)
+        self.assertGreater(four["cpu_share"], 0)
+
+    def test_tuning_of_ranks_serves_one_rank(self):
+        out, _ = self.ranks(2, "tune", "--lattice", "4", "4", "4", "16", "--precision", "single", "--reconstruct", "12",
+                            "--columns", "1", "--samples", "2", "--output", "tuning.json")
+        self.assertEqual(out.count("tuning.json"), 1, out)
+        self.assertEqual([entry["lattice"] for entry in self.report("tuning.json")["entries"]], [[4, 4, 4, 8]] * 2)
+        self.succeeds("bench", "dslash", "--tuning", "tuning.json", "--lattice", "4", "4", "4", "8", "--columns", "1",
+                      "--precision", "single", "--reconstruct", "12", "--samples", "1", "--calls", "1")
+
+    def test_info_speaks_of_all_ranks(self):
+        out, _ = self.ranks(4, "info", "--grid", "1", "1", "2", "2", "--lattice", "4", "4", "8", "8", "--report", "info.json")
+        self.assertEqual(out.count("kaon "), 1, out)
+        report = self.report("info.json")
+        self.assertEqual((report["ranks"], report["grid"], report["local_lattice"]), (4, [1, 1, 2, 2], [4, 4, 4, 4]))
+        self.assertEqual(len(report["devices"]), 4)
+        for rank, device in enumerate(report["devices"]):
+            self.assertIn(f"its rank {rank}: {report['device']}", device)
+            self.assertIn(device, out)
+
     def test_another_launcher_is_noticed(self):
         environment = {name: value for name, value in os.environ.items()}
         environment.update(PMI_RANK="0", PMI_SIZE="2")
@@ -86,7 +135,9 @@ class Ranks(system.Case):
                 (4, ["invert", *system.SMALL, "--grid", "1", "1", "1", "2"], "grid"),
                 (4, ["invert", *system.SMALL, "--grid", "4", "1", "1", "1"], "extent X"),
                 (2, ["invert", *system.SMALL, "--kappa", "-3"], "kappa"),
-                (2, ["bench", "dslash"], "one process")):
+                (2, ["bench", "dslash", "--lattice", "4", "4", "4", "6", "--grid", "1", "1", "1", "2"], "extent T"),
+                (2, ["bench", "dslash", "--lattice", "4", "4", "4", "8", "--local-lattice", "4", "4", "4", "4"], "leave one"),
+                (2, ["tune", "--lattice", "4", "4", "4", "8", "--grid", "2", "2", "1", "1", "--output", "t.json"], "grid")):
             with self.subTest(arguments=arguments):
                 _, err = self.ranks(ranks, *arguments, status=2)
                 said = [line for line in err.splitlines() if line.startswith("kaon")]

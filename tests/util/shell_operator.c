@@ -24,6 +24,7 @@ typedef struct {
   kaon_column_state *state;
   int columns; /* of `state` */
   int *applications, own;
+  size_t cut; /* numbers of a block whose couplings to others are left out; 0: the whole map */
 } shell;
 
 int shell_machine = KAON_ISA_AUTO;
@@ -52,6 +53,23 @@ static kaon_status sum(const kaon_vector *y, const kaon_pass *pass) {
   return kaon_blas_dot(pass->w != NULL ? pass->w : y, y, slots, &plain);
 }
 
+/* out = the map of in, or of each block of it alone. */
+static void map_blocks(shell *self, int dagger) {
+  if (self->cut == 0) {
+    self->map(self->user, dagger, self->n, self->in, self->out);
+    return;
+  }
+  shell_complex *in = malloc(self->n * sizeof *in), *out = malloc(self->n * sizeof *out);
+  for (size_t first = 0; first < self->n; first += self->cut) {
+    memset(in, 0, self->n * sizeof *in);
+    memcpy(in + first, self->in + first, self->cut * sizeof *in);
+    self->map(self->user, dagger, self->n, in, out);
+    memcpy(self->out + first, out + first, self->cut * sizeof *out);
+  }
+  free(in);
+  free(out);
+}
+
 static kaon_status apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x, kaon_vector *y,
                          const kaon_pass *pass) {
   shell *self = A->self;
@@ -65,7 +83,7 @@ static kaon_status apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
     if (scalars != NULL && (self->state[k].gate & pass->gate) == 0) continue;
     any = 1;
     KAON_TRY(kaon_vector_export(x, k, (double *)self->in, KAON_BASIS_UKQCD));
-    self->map(self->user, mode == KAON_DAGGER, self->n, self->in, self->out);
+    map_blocks(self, mode == KAON_DAGGER);
     KAON_TRY(kaon_vector_import(y, k, (double *)self->out, KAON_BASIS_UKQCD));
   }
   *self->applications += any;
@@ -80,6 +98,35 @@ static kaon_status at_precision(kaon_operator *A, kaon_precision precision,
   (void)reconstruct;
   *twin = make(A->ctx, A->space, precision, A->self);
   return KAON_OK;
+}
+
+/* Blocks of block[0] sites in lexicographic order, which have two colours by turns. */
+static kaon_status local_part(kaon_operator *A, const kaon_local *how, kaon_operator **local,
+                              kaon_domains **domains) {
+  const kaon_lattice *lattice = A->space->lattice;
+  const int *n = lattice->extents, size = how->block[0];
+  const int sites = (int)lattice->volume, count = sites / size;
+  *local = make(A->ctx, A->space, how->precision, A->self);
+  ((shell *)(*local)->self)->cut = 12 * (size_t)size;
+  if (domains == NULL) return KAON_OK;
+  int32_t *domain = malloc((size_t)(A->space->nblocks * A->space->width) * sizeof *domain);
+  int32_t *order = malloc((size_t)sites * sizeof *order);
+  int32_t *colour = malloc((size_t)count * sizeof *colour);
+  for (int64_t i = 0; i < A->space->nblocks * A->space->width; i++) domain[i] = -1;
+  for (int d = 0; d < count; d++) colour[d] = d % 2;
+  for (int i = 0; i < sites; i++) {
+    const int x[4] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1] % n[2], i / n[0] / n[1] / n[2]};
+    const kaon_place p = kaon_lattice_place(lattice, x);
+    order[i] =
+        (int32_t)((p.parity * lattice->stencil.nblocks + p.block) * A->space->width + p.lane);
+    domain[order[i]] = i / size;
+  }
+  const kaon_status status =
+      kaon_domains_create(A->space, count, domain, order, colour, 2, domains);
+  free(domain);
+  free(order);
+  free(colour);
+  return status;
 }
 
 static kaon_cost cost(const kaon_operator *A, int columns) {
@@ -101,6 +148,7 @@ static void destroy(kaon_operator *A) {
 static const kaon_operator_ops shell_ops = {.name = "shell",
                                             .apply = apply,
                                             .at_precision = at_precision,
+                                            .local_part = local_part,
                                             .cost = cost,
                                             .destroy = destroy};
 

@@ -2,6 +2,7 @@
  * kaon_operator in any precision, so that solvers are tested without physics. A shell acts on the
  * numbers of a spinor space in lexicographic order; its twins in lower precision round what they
  * read and write, exactly as stored vectors do.
+ * Their local parts are of blocks of block[0] sites in that order, in two colours by turns.
  * Needs the cmocka preamble included before. */
 #ifndef SHELL_OPERATOR_H
 #define SHELL_OPERATOR_H

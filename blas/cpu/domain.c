@@ -1,0 +1,188 @@
+/* domain.c - work by domains on the CPU (blas/domain_ops.h), one table for each instruction set and
+ * precision.
+ * A step of minimal residuals goes through the fields in their own order twice: first each site's
+ * products are left in `work`, then the domains add up theirs
+ * in double, each in the order of its list, then every lane takes its own domain's step. So a
+ * domain's bits depend neither on the number of threads nor on the domains beside it. */
+#include <math.h>
+#include <string.h>
+
+#include "blas/domain_ops.h"
+#include "blas/cpu/unit.h"
+#include "lib/cpu/reduce.h"
+
+enum { X, R, Q };
+
+typedef struct domain_plan {
+  const kaon_domain_args *args;
+  kaon_update_args views; /* for unit_at */
+  double *alpha;          /* [(domain * nrhs + column) * 2] */
+} domain_plan;
+
+static domain_plan make_plan(const kaon_domain_args *args) {
+  domain_plan plan = {.args = args};
+  const kaon_shape *s = &args->shape;
+  plan.views.shape = *s;
+  plan.views.v[X] = args->x;
+  plan.views.v[R] = args->r;
+  plan.views.v[Q] = args->q;
+  if (args->work != NULL)
+    plan.alpha = args->work + KAON_DOMAIN_WORK * s->nblocks * s->width * s->nrhs;
+  return plan;
+}
+
+/* Of a block and column: W sites each of |q|^2, Re and Im of conj(q) r. */
+KAON_INLINE double *products_at(const domain_plan *plan, int64_t block, int column) {
+  return plan->args->work + (block * plan->args->shape.nrhs + column) * KAON_DOMAIN_WORK * KAON_W;
+}
+
+/* A part's sums, lane by lane, in double; u and v: what was multiplied. */
+static void leave_lanes(double *to, accumulator a, const unit *u, const unit *v) {
+#if KAON_HALF
+  const vwide lanes = w_mul(w_from(a), w_mul(w_from(u->step), w_from(v->step)));
+#else
+  const vwide lanes = a;
+  (void)u, (void)v;
+#endif
+  memcpy(to, &lanes, KAON_VL * sizeof *to);
+}
+
+static void site_products(const domain_plan *plan, int64_t block, int column) {
+  const unit r = unit_at(&plan->views, R, block, column);
+  const unit q = unit_at(&plan->views, Q, block, column);
+  const int ncomp = plan->args->shape.ncomp, whole = plan->args->shape.complex_space;
+  double *to = products_at(plan, block, column);
+  for (int part = 0; part < KAON_PARTS; part++) {
+    accumulator norm = sum_zero(), re = norm, im = norm;
+    for (int c = 0; c < ncomp; c++) {
+      const int64_t i = c * KAON_W + part * KAON_VL;
+      const factor a = sum_load(&q, i);
+      norm = sum_fma(a, a, norm);
+      re = sum_fma(a, sum_load(&r, i), re);
+      if (!whole) continue;
+      if (c % 2 == 0)
+        im = sum_fma(a, sum_load(&r, i + KAON_W), im);
+      else
+        im = sum_fnma(a, sum_load(&r, i - KAON_W), im);
+    }
+    leave_lanes(to + part * KAON_VL, norm, &q, &q);
+    leave_lanes(to + KAON_W + part * KAON_VL, re, &q, &r);
+    leave_lanes(to + 2 * KAON_W + part * KAON_VL, im, &q, &r);
+  }
+}
+
+static void domain_step(const domain_plan *plan, int domain, int column) {
+  const kaon_domain_view *d = &plan->args->domains;
+  double norm = 0, re = 0, im = 0;
+  for (int64_t i = d->first[domain]; i < d->first[domain + 1]; i++) {
+    const int32_t site = d->list[i];
+    const double *p = products_at(plan, site / KAON_W, column) + site % KAON_W;
+    norm += p[0];
+    re += p[KAON_W];
+    im += p[2 * KAON_W];
+  }
+  const double f = plan->args->relaxation / norm;
+  const int usable = isfinite(f * re) && isfinite(f * im);
+  double *alpha = plan->alpha + ((int64_t)domain * plan->args->shape.nrhs + column) * 2;
+  alpha[0] = usable ? f * re : 0;
+  alpha[1] = usable ? f * im : 0;
+}
+
+/* Each lane's own step length: masked tail lanes', 0. */
+static vcomplex lane_steps(const domain_plan *plan, int64_t block, int part, int column) {
+  real re[KAON_VL] __attribute__((aligned(64))), im[KAON_VL] __attribute__((aligned(64)));
+  for (int l = 0; l < KAON_VL; l++) {
+    const int64_t domain = plan->args->domains.domain[block * KAON_W + part * KAON_VL + l];
+    re[l] = im[l] = 0;
+    if (domain < 0) continue;
+    const double *alpha = plan->alpha + (domain * plan->args->shape.nrhs + column) * 2;
+    re[l] = (real)alpha[0];
+    im[l] = (real)alpha[1];
+  }
+  return (vcomplex){v_load_real(re), v_load_real(im)};
+}
+
+/* x += a r (or x = a r), r -= a q. */
+KAON_INLINE void update_part(unit *x, unit *r, const unit *q, vcomplex a, int part, int ncomp,
+                             const int fresh) {
+  const vcomplex zero = {v_set(0), v_set(0)};
+  for (int c = 0; c < ncomp; c += 2) {
+    const int pair = c + 1 < ncomp;
+    const int64_t i = c * KAON_W + part * KAON_VL;
+    const vcomplex old = unit_pair(r, i, pair), image = unit_pair(q, i, pair);
+    const vcomplex sum = c_fma(a, old, fresh ? zero : unit_pair(x, i, pair));
+    const vcomplex rest = c_fma((vcomplex){-a.re, -a.im}, image, old);
+    unit_store(x, i, sum.re);
+    unit_store(r, i, rest.re);
+    if (!pair) continue;
+    unit_store(x, i + KAON_W, sum.im);
+    unit_store(r, i + KAON_W, rest.im);
+  }
+}
+
+static void update(const domain_plan *plan, int64_t block, int column) {
+  unit x = unit_at(&plan->views, X, block, column), r = unit_at(&plan->views, R, block, column);
+  const unit q = unit_at(&plan->views, Q, block, column);
+  const int ncomp = plan->args->shape.ncomp;
+#if KAON_HALF
+  scratch results[2];
+  x.target = results[0];
+  r.target = results[1];
+#endif
+  for (int part = 0; part < KAON_PARTS; part++) {
+    const vcomplex a = lane_steps(plan, block, part, column);
+    if (plan->args->fresh)
+      update_part(&x, &r, &q, a, part, ncomp, 1);
+    else
+      update_part(&x, &r, &q, a, part, ncomp, 0);
+  }
+#if KAON_HALF
+  quantise_store(x.data, x.scale, x.target, ncomp, x.largest);
+  quantise_store(r.data, r.scale, r.target, ncomp, r.largest);
+#endif
+}
+
+/* x = r in the lanes of the turn's domains, else 0; bit by bit. */
+static void mask(const domain_plan *plan, int64_t block, int column) {
+  const kaon_domain_view *d = &plan->args->domains;
+  const unit x = unit_at(&plan->views, X, block, column),
+             r = unit_at(&plan->views, R, block, column);
+  int keep[KAON_W];
+  for (int l = 0; l < KAON_W; l++) {
+    const int32_t domain = d->domain[block * KAON_W + l];
+    keep[l] = domain >= 0 && d->turn[domain] == plan->args->turn;
+#if KAON_HALF
+    x.scale[l] = keep[l] ? r.scale[l] : 0;
+#endif
+  }
+  for (int c = 0; c < plan->args->shape.ncomp; c++)
+    for (int l = 0; l < KAON_W; l++) x.data[c * KAON_W + l] = keep[l] ? r.data[c * KAON_W + l] : 0;
+}
+
+typedef void block_work(const domain_plan *plan, int64_t block, int column);
+
+static void every_block(const kaon_launch *launch, const domain_plan *plan, block_work *work) {
+  const kaon_shape *s = &plan->args->shape;
+  const int threads = launch->threads;
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
+  for (int64_t block = 0; block < s->nblocks; block++)
+    for (int k = 0; k < s->nrhs; k++)
+      if (kaon_gate_open(&plan->args->gate, k)) work(plan, block, k);
+}
+
+static void domain_mr(const kaon_launch *launch, const kaon_domain_args *args) {
+  const domain_plan plan = make_plan(args);
+  const int count = args->domains.count, nrhs = args->shape.nrhs, threads = launch->threads;
+  every_block(launch, &plan, site_products);
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
+  for (int i = 0; i < count * nrhs; i++)
+    if (kaon_gate_open(&args->gate, i % nrhs)) domain_step(&plan, i / nrhs, i % nrhs);
+  every_block(launch, &plan, update);
+}
+
+static void domain_mask(const kaon_launch *launch, const kaon_domain_args *args) {
+  const domain_plan plan = make_plan(args);
+  every_block(launch, &plan, mask);
+}
+
+const kaon_domain_ops KAON_EXPORT(kaon_domain_ops) = {domain_mr, domain_mask};

@@ -1,0 +1,22 @@
+/* domain.h - vector functions that work domain by domain (blas/domain_ops.h says what they do). */
+#ifndef KAON_BLAS_DOMAIN_H
+#define KAON_BLAS_DOMAIN_H
+
+#include "lib/domains.h"
+#include "lib/operator.h"
+
+/* 1: the context's backend has them in this precision. */
+int kaon_domains_served(const kaon_context *ctx, kaon_precision precision);
+/* Doubles that `work` of a step must have room for. */
+size_t kaon_domains_work(const kaon_space *space, const kaon_domains *domains, int columns);
+/* x += a r (fresh: x = a r), r -= a q, with the step length a of minimal residuals of each domain
+ * and column. Sums are the domain's own: nothing is sent. pass: its gate alone counts. Vectors of
+ * one space, precision and column count, none twice: the caller's promise. Errors: NOT_BUILT. */
+kaon_status kaon_domains_mr(const kaon_domains *domains, double relaxation, int fresh,
+                            kaon_vector *x, kaon_vector *r, const kaon_vector *q, double *work,
+                            const kaon_pass *pass);
+/* y = x in domains of `turn`, 0 elsewhere. */
+kaon_status kaon_domains_mask(const kaon_domains *domains, int turn, const kaon_vector *x,
+                              kaon_vector *y, const kaon_pass *pass);
+
+#endif

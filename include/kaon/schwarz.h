@@ -1,0 +1,62 @@
+/* schwarz.h - operators cut into blocks, and Schwarz preconditioners made of them. */
+#ifndef KAON_SCHWARZ_H
+#define KAON_SCHWARZ_H
+
+#include <kaon/solver.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What is left of A where its couplings between blocks, and between ranks, are left out: Dirichlet
+ * boundaries round every block. An even-odd reduction becomes the reduction of the cut operator,
+ * with the same clover blocks.
+ *   block        extents of the blocks in x, y, z, t: even, and divisors of the rank's part (all
+ *                that the rank has where they are equal to that, which cuts the hops around a
+ *                lattice that is not divided too); 0: hops of that direction are left out between
+ *                ranks alone
+ *   precision, reconstruct    of the result's vectors, and its links; links and clover blocks are
+ *                shared with A and what was made of it wherever these have them
+ * *local is NULL on failure; its applications send nothing. It follows kaon_dirac_update.
+ * Collective. Errors: ARGUMENT (such a block), UNSUPPORTED (A cannot be cut: a solver, a cut
+ * operator), STALE, MEMORY, NOT_BUILT; UNITARITY, NOT_FINITE, SINGULAR. */
+kaon_status kaon_operator_local_part(kaon_operator *A, const int block[4], kaon_precision precision,
+                                     kaon_reconstruct reconstruct, kaon_operator **local);
+
+typedef enum kaon_schwarz_kind {
+  KAON_SCHWARZ_ADDITIVE,      /* all blocks at once, from the same residual */
+  KAON_SCHWARZ_MULTIPLICATIVE /* blocks in red-black order, the residual renewed in between (SAP) */
+} kaon_schwarz_kind;
+
+typedef struct kaon_schwarz_options {
+  size_t size;
+  int version;
+  kaon_schwarz_kind kind;
+  int block[4];      /* as above; on a text line block_x, block_y, block_z, block_t */
+  int steps;         /* of minimal residuals in a block; 0: 10 (additive), 4 (multiplicative) */
+  int cycles;        /* over all blocks; 0: 1 (additive), 5 (multiplicative) */
+  double relaxation; /* factor of their step lengths */
+  kaon_precision precision; /* of all vectors in it */
+  kaon_reconstruct reconstruct;
+} kaon_schwarz_options;
+#define KAON_SCHWARZ_OPTIONS_INIT                                                               \
+  {                                                                                             \
+    sizeof(kaon_schwarz_options), 1, KAON_SCHWARZ_ADDITIVE, {0, 0, 0, 0}, 0, 0, 1.0, KAON_HALF, \
+        KAON_RECONSTRUCT_18                                                                     \
+  }
+
+/* K ~ A^-1 on vectors of A's space in the options' precision: each block solves its cut operator
+ * approximately, by a fixed number of minimal-residual steps with a step length of its own. As
+ * preconditioner of gcr it may have another precision than the solver's process. Additive with one
+ * cycle sends nothing. A cycle of the multiplicative one applies A once for each colour, but for
+ * the first. Keeps A alive. Not linear. An application never fails because blocks do not converge;
+ * KAON_DAGGER is not offered. *K is NULL on failure. Collective. Sources: Luscher, Comput. Phys.
+ * Commun. 156 (2004) 209; Babich et al., SC 2011 (arXiv:1109.2935). Errors: those of
+ * kaon_operator_local_part; ARGUMENT (an option out of range). */
+kaon_status kaon_schwarz_create(kaon_operator *A, const kaon_schwarz_options *options,
+                                kaon_operator **K);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

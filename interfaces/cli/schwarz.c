@@ -1,0 +1,77 @@
+/* schwarz.c - the preconditioner of a problem: its options, itself, what reports say of it.
+ * Contract: problem.h. */
+#include <math.h>
+#include <stdio.h>
+
+#include "problem.h"
+#include "report.h"
+
+static const char *const kinds[] = {"none", "schwarz", "sap"};
+
+int schwarz_check(const problem_args *a, problem *p) {
+  kaon_schwarz_options *o = &p->schwarz;
+  *o = (kaon_schwarz_options)KAON_SCHWARZ_OPTIONS_INIT;
+  if (a->preconditioner == 0) {
+    if (a->schwarz_block[0] || a->schwarz_steps || a->schwarz_cycles ||
+        !isnan(a->schwarz_relaxation) || a->schwarz_precision >= 0)
+      return cli_wrong("--schwarz-... options are for --preconditioner schwarz and sap");
+    return EXIT_DONE;
+  }
+  if (p->options.method != KAON_GCR)
+    return cli_wrong("--preconditioner %s needs --solver gcr", kinds[a->preconditioner]);
+  o->kind = a->preconditioner == 1 ? KAON_SCHWARZ_ADDITIVE : KAON_SCHWARZ_MULTIPLICATIVE;
+  for (int mu = 0; mu < 4; mu++) o->block[mu] = a->schwarz_block[mu];
+  o->steps = a->schwarz_steps;
+  o->cycles = a->schwarz_cycles;
+  if (!isnan(a->schwarz_relaxation)) o->relaxation = a->schwarz_relaxation;
+  if (a->schwarz_precision >= 0) o->precision = (kaon_precision)a->schwarz_precision;
+  o->reconstruct = p->options.reconstruct;
+  return EXIT_DONE;
+}
+
+kaon_status schwarz_make(const problem_args *a, problem *p) {
+  if (a->preconditioner == 0) return KAON_OK;
+  const kaon_status status = kaon_schwarz_create(p->R ? p->R : p->M, &p->schwarz, &p->K);
+  p->options.preconditioner = p->K;
+  return status;
+}
+
+void schwarz_add(const problem_args *a, const problem *p, json_t *to) {
+  static const char *const precisions[] = {"double", "single", "half"};
+  const kaon_schwarz_options *o = &p->schwarz;
+  if (a->preconditioner == 0) {
+    json_object_set_new(to, "preconditioner", json_null());
+    return;
+  }
+  const int sap = o->kind == KAON_SCHWARZ_MULTIPLICATIVE;
+  json_object_set_new(to, "preconditioner",
+                      json_pack("{s:s s:o s:i s:i s:o s:s s:i}", "kind", kinds[a->preconditioner],
+                                "block", report_ints(o->block, 4), "steps",
+                                o->steps ? o->steps
+                                : sap    ? 4
+                                         : 10,
+                                "cycles",
+                                o->cycles ? o->cycles
+                                : sap     ? 5
+                                          : 1,
+                                "relaxation", report_real(o->relaxation), "precision",
+                                precisions[o->precision], "links", (int)o->reconstruct));
+}
+
+void schwarz_add_traffic(const kaon_traffic *traffic, json_t *to) {
+  json_object_set_new(to, "sums", json_integer(traffic->sums));
+  json_object_set_new(to, "exchanges", json_integer(traffic->exchanges));
+  json_object_set_new(to, "bytes_sent", json_integer(traffic->bytes));
+}
+
+const char *schwarz_text(const problem_args *a, const problem *p, char text[96]) {
+  const char *name = a->preconditioner == 1 ? "additive Schwarz" : "SAP";
+  const int *n = p->schwarz.block;
+  text[0] = '\0';
+  if (a->preconditioner != 0 && n[0] == 0)
+    snprintf(text, 96, ", preconditioned by %s, a block a rank,", name);
+  else if (a->preconditioner != 0)
+    snprintf(text, 96, ", preconditioned by %s in blocks of %dx%dx%dx%d,", name, n[0], n[1], n[2],
+             n[3]);
+  return text;
+}

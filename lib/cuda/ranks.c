@@ -1,0 +1,331 @@
+/* ranks.c - devices of several ranks: which transport, and what is the same over all of them. */
+#include "lib/cuda/ranks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* In the order in which AUTO tries them. */
+static const kaon_cuda_transport *const transports[] = {&kaon_cuda_peer, &kaon_cuda_nccl,
+                                                        &kaon_cuda_direct, &kaon_cuda_host};
+enum { TRANSPORTS = sizeof transports / sizeof *transports };
+
+/* ---- for the transports ---- */
+
+const kaon_message *kaon_cuda_partner(const kaon_message *messages, int n, int i) {
+  for (int j = 0; j < n; j++)
+    if (messages[j].dir == (messages[i].dir + KAON_DIRS / 2) % KAON_DIRS)
+      return messages[j].bytes == messages[i].bytes ? &messages[j] : NULL;
+  return NULL;
+}
+
+/* A communicator may add zeros to a double, but none loses a whole number of 32 bits. */
+kaon_status kaon_cuda_gather_words(kaon_context *ctx, const uint32_t *mine, int n, uint32_t *all) {
+  enum { MOST = 64 };
+  kaon_comm *comm = ctx->comm;
+  const int total = n * comm->ranks;
+  double numbers[MOST], *others = malloc((size_t)total * sizeof *others);
+  kaon_status status = KAON_OK;
+  if (others == NULL || n > MOST)
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "ranks: no host memory for %d words", total);
+  status = kaon_agree(ctx, status);
+  for (int i = 0; i < n && status == KAON_OK; i++) numbers[i] = mine[i];
+  if (status == KAON_OK) status = comm->ops->gather(comm, numbers, n, others);
+  for (int i = 0; i < total && status == KAON_OK; i++) all[i] = (uint32_t)others[i];
+  free(others);
+  return status;
+}
+
+kaon_status kaon_cuda_refuse_recorded(const kaon_context *ctx, const char *what) {
+  if (!kaon_cuda_machine_of(ctx)->recording) return KAON_OK;
+  return kaon_fail(ctx, KAON_ERR_UNSUPPORTED, "cuda: %s cannot be part of a recording", what);
+}
+
+kaon_status kaon_cuda_zeroed(kaon_context *ctx, size_t bytes, const char *what, void **memory) {
+  cudaStream_t stream = kaon_cuda_machine_of(ctx)->stream;
+  *memory = NULL;
+  KAON_TRY(kaon_cuda_refuse_recorded(ctx, "taking memory"));
+  KAON_TRY(kaon_cuda_check(ctx, cudaMalloc(memory, bytes), what));
+  KAON_TRY(kaon_cuda_check(ctx, cudaMemsetAsync(*memory, 0, bytes, stream), what));
+  return kaon_cuda_check(ctx, cudaStreamSynchronize(stream), what);
+}
+
+kaon_status kaon_cuda_take_buffers(kaon_device_exchange *e) {
+  enum { LINE = 256 };
+  size_t at[KAON_DIRS], half = 0;
+  for (int i = 0; i < e->n; i++) {
+    at[i] = half;
+    half += (e->messages[i].bytes + LINE - 1) / LINE * LINE;
+  }
+  e->half = half;
+  e->shared.bytes = 2 * half;
+  if (half == 0) return KAON_OK;
+  KAON_TRY(kaon_cuda_zeroed(e->ctx, 2 * half, "memory for messages", &e->shared.mine));
+  for (int i = 0; i < e->n; i++) {
+    e->messages[i].send = (char *)e->shared.mine + at[i];
+    e->messages[i].receive = (char *)e->shared.mine + half + at[i];
+  }
+  return KAON_OK;
+}
+
+kaon_status kaon_cuda_take_messages(kaon_context *ctx, int ranks) {
+  enum { BYTES = 2 * KAON_SUM_ENTRIES * sizeof(double) };
+  kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
+  void *device = NULL, *host = NULL;
+  KAON_TRY(kaon_cuda_zeroed(ctx, (size_t)(1 + ranks) * BYTES, "memory for sums", &device));
+  r->message = device;
+  r->messages = (double *)((char *)device + BYTES);
+  KAON_TRY(kaon_cuda_check(ctx, cudaHostAlloc(&host, BYTES, cudaHostAllocDefault),
+                           "pinned memory for sums"));
+  r->pinned = host;
+  return KAON_OK;
+}
+
+void kaon_cuda_drop_messages(kaon_context *ctx) {
+  kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
+  if (r->message != NULL) cudaFree(r->message);
+  if (r->pinned != NULL) cudaFreeHost(r->pinned);
+  r->message = r->messages = r->pinned = NULL;
+}
+
+/* ---- choosing ---- */
+
+/* On all ranks or on none. */
+static kaon_status try(kaon_context *ctx, const kaon_cuda_transport *t) {
+  kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
+  const kaon_status status = kaon_agree(ctx, t->open(ctx));
+  if (status != KAON_OK)
+    t->close(ctx);
+  else
+    r->transport = t;
+  return status;
+}
+
+static kaon_status choose(kaon_context *ctx) {
+  const kaon_transport wanted = ctx->options.transport;
+  kaon_status status = KAON_ERR_UNSUPPORTED;
+  for (int i = 0; i < TRANSPORTS && status != KAON_OK; i++) {
+    const kaon_cuda_transport *t = transports[i];
+    if (wanted != KAON_TRANSPORT_AUTO && wanted != t->kind) continue;
+    status = try(ctx, t);
+    if (status == KAON_OK)
+      kaon_log(ctx, KAON_LOG_DEBUG, "context: %d ranks, devices talk by %s", ctx->comm->ranks,
+               t->name);
+    else
+      kaon_log(ctx, KAON_LOG_DEBUG, "context: not by %s: %s", t->name, kaon_last_error(ctx));
+    if (status != KAON_OK && wanted == KAON_TRANSPORT_AUTO && i < TRANSPORTS - 1)
+      kaon_error_forget(ctx);
+  }
+  return status;
+}
+
+static kaon_status same_wish(kaon_context *ctx) {
+  const double mine = ctx->options.transport;
+  double first = mine;
+  kaon_status status = ctx->comm->ops->broadcast(ctx->comm, &first, sizeof first, 0);
+  if (status == KAON_OK && first != mine)
+    status = kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                       "ranks: transport %d is asked for, but %d on rank 0; all ranks need the "
+                       "same (0 auto, 1 peer, 2 direct, 3 nccl, 4 host)",
+                       (int)mine, (int)first);
+  return kaon_agree(ctx, status);
+}
+
+static kaon_status open(kaon_context *ctx) {
+  kaon_cuda_machine *machine = kaon_cuda_machine_of(ctx);
+  machine->ranks = calloc(1, sizeof *machine->ranks);
+  kaon_status status = KAON_OK;
+  if (machine->ranks == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "ranks: no host memory");
+  KAON_TRY(kaon_agree(ctx, status));
+  if (ctx->comm->ranks == 1) return KAON_OK;
+  KAON_TRY(same_wish(ctx));
+  return choose(ctx);
+}
+
+static void close(kaon_context *ctx) {
+  kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
+  if (r == NULL) return;
+  kaon_cuda_enter(ctx);
+  if (r->transport != NULL) r->transport->close(ctx);
+  free(r);
+  kaon_cuda_machine_of(ctx)->ranks = NULL;
+}
+
+static const char *transport(const kaon_context *ctx) {
+  const kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
+  return r != NULL && r->transport != NULL ? r->transport->name : "";
+}
+
+static kaon_issue recordable(const kaon_context *ctx) {
+  const kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
+  if (ctx->comm->ranks == 1 && (r == NULL || r->exchanges == 0)) return KAON_ISSUE_WHILE;
+  return r->transport->most;
+}
+
+/* ---- exchanges ---- */
+
+static kaon_status check_messages(kaon_context *ctx, const kaon_message *messages, int n) {
+  for (int i = 0; i < n; i++) {
+    if (messages[i].peer < 0 || messages[i].peer >= ctx->comm->ranks)
+      return kaon_fail(ctx, KAON_ERR_INTERNAL, "exchange: message %d is for rank %d of %d", i,
+                       messages[i].peer, ctx->comm->ranks);
+    if (kaon_cuda_partner(messages, n, i) == NULL)
+      return kaon_fail(ctx, KAON_ERR_INTERNAL,
+                       "exchange: message %d in direction %d has no partner of %zu bytes", i,
+                       messages[i].dir, messages[i].bytes);
+  }
+  return KAON_OK;
+}
+
+static void exchange_destroy(kaon_device_exchange **exchange) {
+  if (exchange == NULL || *exchange == NULL) return;
+  kaon_device_exchange *gone = *exchange;
+  kaon_cuda_ranks *r = kaon_cuda_ranks_of(gone->ctx);
+  *exchange = NULL;
+  kaon_cuda_enter(gone->ctx);
+  cudaStreamSynchronize(kaon_cuda_machine_of(gone->ctx)->stream);
+  r->transport->destroy(gone);
+  r->exchanges--;
+  free(gone);
+}
+
+static kaon_status exchange_create(kaon_context *ctx, kaon_message *messages, int n,
+                                   kaon_device_exchange **exchange,
+                                   const kaon_peer_exchange **peer) {
+  kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
+  kaon_device_exchange *made = calloc(1, sizeof *made);
+  kaon_status status = kaon_cuda_refuse_recorded(ctx, "a new exchange");
+  *exchange = NULL;
+  *peer = NULL;
+  kaon_cuda_enter(ctx);
+  if (status == KAON_OK && made == NULL)
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "exchange: no host memory for %d messages", n);
+  if (status == KAON_OK) status = check_messages(ctx, messages, n);
+  status = kaon_agree(ctx, status);
+  if (status == KAON_OK && r->transport == NULL) status = choose(ctx); /* one rank, divided */
+  if (status != KAON_OK) {
+    free(made);
+    return status;
+  }
+  made->ctx = ctx;
+  made->n = n;
+  memcpy(made->messages, messages, (size_t)n * sizeof *messages);
+  r->exchanges++;
+  status = kaon_agree(ctx, r->transport->create(made));
+  if (status != KAON_OK) {
+    exchange_destroy(&made);
+    return status;
+  }
+  memcpy(messages, made->messages, (size_t)n * sizeof *messages);
+  if (r->transport->start == NULL) *peer = &made->peer;
+  *exchange = made;
+  return KAON_OK;
+}
+
+static kaon_status exchange_start(kaon_device_exchange *exchange) {
+  const kaon_cuda_transport *t = kaon_cuda_ranks_of(exchange->ctx)->transport;
+  kaon_cuda_enter(exchange->ctx);
+  return t->start != NULL && exchange->n > 0 ? t->start(exchange) : KAON_OK;
+}
+
+static kaon_status exchange_finish(kaon_device_exchange *exchange) {
+  const kaon_cuda_transport *t = kaon_cuda_ranks_of(exchange->ctx)->transport;
+  kaon_cuda_enter(exchange->ctx);
+  return t->finish != NULL && exchange->n > 0 ? t->finish(exchange) : KAON_OK;
+}
+
+/* ---- sums ---- */
+
+/* The second half of a sum whose step failed: the other ranks had theirs. One that was recorded has
+ * not begun. */
+static kaon_status drop_sum(kaon_context *ctx) {
+  kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
+  const int begun = r->under_way && !r->recorded;
+  if (begun) KAON_TRY(kaon_cuda_refuse_recorded(ctx, "what a failed step left"));
+  r->under_way = 0;
+  r->sum.state = NULL;
+  r->sum.then = 0;
+  return begun ? r->transport->sum_finish(ctx, &r->sum) : KAON_OK;
+}
+
+/* Slots first.. of the wanted ones, as many as a call takes; returns how many of the list that
+ * were. */
+static int fill(kaon_sum_call *call, const int *slots, int nslots) {
+  int i = 0;
+  for (call->n = 0; i < nslots && call->n < KAON_SUM_SLOTS; i++)
+    if (slots[i] != KAON_NO_SLOT) call->slot[call->n++] = (int16_t)slots[i];
+  while (i < nslots && slots[i] == KAON_NO_SLOT) i++;
+  return i;
+}
+
+static kaon_status sum_one(kaon_context *ctx, const kaon_sum_call *call) {
+  const kaon_cuda_transport *t = kaon_cuda_ranks_of(ctx)->transport;
+  if (t->sum != NULL) return t->sum(ctx, call);
+  KAON_TRY(t->sum_start(ctx, call));
+  return t->sum_finish(ctx, call);
+}
+
+static kaon_status sum(kaon_context *ctx, kaon_column_state *state, int columns, int gate,
+                       const int *slots, int nslots, int then) {
+  kaon_sum_call call = {.state = state, .gate = gate};
+  kaon_cuda_enter(ctx);
+  KAON_TRY(drop_sum(ctx));
+  for (int done = 0; done < nslots;) {
+    done += fill(&call, slots + done, nslots - done);
+    if (call.n == 0) return KAON_OK;
+    call.then = done == nslots ? then : 0;
+    const int most = KAON_SUM_ENTRIES / call.n;
+    for (int first = 0; first < columns; first += most) {
+      call.state = state + first;
+      call.columns = columns - first < most ? columns - first : most;
+      KAON_TRY(sum_one(ctx, &call));
+    }
+  }
+  return kaon_cuda_pending(ctx, "a sum over ranks");
+}
+
+static kaon_status sum_start(kaon_context *ctx, kaon_column_state *state, int columns, int gate,
+                             const int *slots, int nslots) {
+  kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
+  kaon_cuda_enter(ctx);
+  KAON_TRY(drop_sum(ctx));
+  r->sum = (kaon_sum_call){.state = state, .columns = columns, .gate = gate};
+  if (fill(&r->sum, slots, nslots) < nslots || r->sum.n * columns > KAON_SUM_ENTRIES)
+    return kaon_fail(
+        ctx, KAON_ERR_UNSUPPORTED,
+        "sums over ranks: %d slots of %d columns do not fit one message of %d numbers; "
+        "solve fewer columns at once",
+        nslots, columns, (int)KAON_SUM_ENTRIES);
+  if (r->sum.n == 0) return KAON_OK;
+  KAON_TRY(r->transport->sum_start(ctx, &r->sum));
+  r->under_way = 1;
+  r->recorded = kaon_cuda_machine_of(ctx)->recording;
+  return kaon_cuda_pending(ctx, "beginning a sum over ranks");
+}
+
+static kaon_status sum_finish(kaon_context *ctx, kaon_column_state *state, int columns, int gate,
+                              const int *slots, int nslots, int then) {
+  kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
+  (void)state, (void)columns, (void)slots, (void)nslots; /* as at its start */
+  if (!r->under_way || r->recorded != kaon_cuda_machine_of(ctx)->recording)
+    return kaon_fail(ctx, KAON_ERR_INTERNAL, "sums over ranks: none is under way");
+  kaon_cuda_enter(ctx);
+  r->under_way = 0;
+  r->sum.gate = gate;
+  r->sum.then = then;
+  KAON_TRY(r->transport->sum_finish(ctx, &r->sum));
+  return kaon_cuda_pending(ctx, "a sum over ranks");
+}
+
+const kaon_ranks_ops kaon_cuda_ranks_table = {
+    .open = open,
+    .close = close,
+    .transport = transport,
+    .recordable = recordable,
+    .exchange_create = exchange_create,
+    .exchange_start = exchange_start,
+    .exchange_finish = exchange_finish,
+    .exchange_destroy = exchange_destroy,
+    .sum = sum,
+    .sum_start = sum_start,
+    .sum_finish = sum_finish,
+};
