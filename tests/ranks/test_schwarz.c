@@ -228,7 +228,7 @@ static void gcr_goes_the_same_way(void **state) {
     assert_true(off <= 1e-7);
     if (row < 2) assert_true(abs(column[0].iterations - column[1].iterations) <= 1);
     if (row < 2 && column[0].iterations == column[1].iterations)
-      assert_int_equal(report[0].traffic.sums, t->sums);
+      assert_true(llabs(t->sums - report[0].traffic.sums) <= 4); /* of services */
     assert_int_equal(t->exchanges > 0, world_size() > 1);
     assert_int_equal(t->bytes > 0, world_size() > 1);
   }
