@@ -142,9 +142,11 @@ static kaon_status solve_blocks(schwarz *self, kaon_vector *r, kaon_vector *q, k
     if (domains)
       KAON_TRY(kaon_domains_mr(self->domains, self->options.relaxation, fresh && i == 0, z, r, q,
                                self->work, &gate));
-    else
+    else if (i + 1 < self->options.steps)
       KAON_TRY(kaon_blas_bicgstab_solution(KAON_NUMBER(0), q, KAON_PLUS(KAON_S_ALPHA), r,
                                            KAON_MINUS(KAON_S_ALPHA), q, z, &gate));
+    else
+      KAON_TRY(kaon_blas_axpy(KAON_PLUS(KAON_S_ALPHA), r, z, &gate));
   }
   return KAON_OK;
 }

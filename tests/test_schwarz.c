@@ -15,6 +15,7 @@
 #include "blas/blas.h"
 #include "tests/util/dirac_case.h"
 #include "tests/util/shell_operator.h"
+#include "tests/util/test_util.h"
 
 /* ---- the oracle: blocks one after another, in double, of any linear map ---- */
 
@@ -423,6 +424,71 @@ static void gcr_with_schwarz(void **state) {
   case_close(&c);
 }
 
+/* A quenched configuration near criticality: at least five times fewer sums than BiCGStab, and the
+ * solution is the reference operator's. */
+static void a_real_configuration(void **state) {
+  (void)state;
+  const int extents[4] = {8, 8, 8, 8};
+  const double kappa = 0.1345, csw = 1.769;
+  char path[1024];
+  dirac_case c;
+  if (test_data("milc/milc_lat.sample.l8888", path) == NULL) skip();
+  assert_true(case_open(&c, KAON_ISA_AUTO, extents, 1, LINKS_UNIT, 0));
+  must(c.ctx, kaon_gauge_read(c.gauge, path, NULL, NULL));
+  must(c.ctx, kaon_gauge_export(c.gauge, KAON_ORDER_NATURAL, KAON_DOUBLE, (void *[]){c.u}));
+  ref_dirac d = case_reference(&c, kappa, csw, 1);
+  kaon_operator *M = case_dirac(&c, kappa, csw, 1, KAON_DOUBLE, KAON_RECONSTRUCT_18);
+  kaon_operator *A = case_even_odd(&c, M, KAON_EVEN_ODD_SYMMETRIC, KAON_EVEN, 0);
+  ref_complex **b = case_random_columns(&c, 1, 21), *image = ref_new(ref_spinor_size(&c.L));
+  kaon_vector *x = case_vector(&c, KAON_FULL, KAON_DOUBLE, 1),
+              *y = case_vector(&c, KAON_FULL, KAON_DOUBLE, 1);
+  case_import(&c, x, b);
+  int64_t sums[3];
+  for (int run = 0; run < 3; run++) {
+    kaon_solver_options so = KAON_SOLVER_OPTIONS_INIT;
+    kaon_schwarz_options o = KAON_SCHWARZ_OPTIONS_INIT;
+    kaon_operator *K = NULL;
+    kaon_solver *s = NULL;
+    kaon_column_report column;
+    kaon_solve_report report;
+    so.method = run == 0 ? KAON_BICGSTAB : KAON_GCR;
+    so.sloppy = KAON_HALF;
+    if (run > 0) {
+      o.kind = run == 2 ? KAON_SCHWARZ_MULTIPLICATIVE : KAON_SCHWARZ_ADDITIVE;
+      for (int mu = 0; mu < 4; mu++) o.block[mu] = run == 2 || mu > 1 ? 4 : 8;
+      must(c.ctx, kaon_schwarz_create(A, &o, &K));
+      so.preconditioner = K;
+    }
+    must(c.ctx, kaon_solver_create(A, 1, &so, &s));
+    must(c.ctx, kaon_vector_zero(y));
+    must(c.ctx, kaon_solver_solve(s, x, y, &column, &report));
+    assert_int_equal(column.reason, KAON_CONVERGED);
+    ref_complex *found = case_export(&c, y, 0);
+    ref_apply(&d, found, image);
+    const double residual = ref_rel_diff(image, b[0], ref_spinor_size(&c.L));
+    sums[run] = report.traffic.sums;
+    printf("%s: %d steps, %lld sums, residual %.2e\n",
+           run == 0   ? "bicgstab"
+           : run == 1 ? "gcr with additive Schwarz"
+                      : "gcr with SAP",
+           column.iterations, (long long)sums[run], residual);
+    assert_true(residual <= 1.2e-10);
+    free(found);
+    kaon_solver_destroy(&s);
+    kaon_operator_destroy(&K);
+  }
+  assert_true(2 * sums[1] < sums[0]);
+  assert_true(5 * sums[2] < sums[0]);
+  free(image);
+  case_free_columns(b, 1);
+  kaon_vector_destroy(&x);
+  kaon_vector_destroy(&y);
+  kaon_operator_destroy(&A);
+  kaon_operator_destroy(&M);
+  ref_dirac_free(&d);
+  case_close(&c);
+}
+
 /* A column's way does not depend on its company, nor on the number of threads. */
 static void bits_do_not_depend_on_company(void **state) {
   (void)state;
@@ -499,6 +565,7 @@ int main(void) {
       cmocka_unit_test(another_operator),
       cmocka_unit_test(frozen_columns_are_not_seen),
       cmocka_unit_test(gcr_with_schwarz),
+      cmocka_unit_test(a_real_configuration),
       cmocka_unit_test(bits_do_not_depend_on_company),
       cmocka_unit_test(what_cannot_be_made_is_refused),
   };

@@ -101,8 +101,9 @@ static void sums_are_hidden_behind_the_operator(void **state) {
   static const struct {
     kaon_method method;
     int exposed, hidden, applications;
-  } steps[] = {{KAON_CG, 2, 0, 0},     {KAON_CGNR, 3, 0, 0},     {KAON_BICGSTAB, 4, 0, 0},
-               {KAON_PIPECG, 0, 1, 1}, {KAON_PIPECGNR, 0, 1, 1}, {KAON_PIPEBICGSTAB, 0, 2, 2}};
+  } steps[] = {{KAON_CG, 2, 0, 0},          {KAON_CGNR, 3, 0, 0},   {KAON_BICGSTAB, 4, 0, 0},
+               {KAON_GCR, 2, 0, 0},         {KAON_PIPECG, 0, 1, 1}, {KAON_PIPECGNR, 0, 1, 1},
+               {KAON_PIPEBICGSTAB, 0, 2, 2}};
   for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
     int before[3];
     count_steps(steps[i].method, 5);

@@ -142,8 +142,9 @@ kaon_status kaon_context_energy(kaon_context *ctx, double *joules);
 
 /* What iterations, operators and vector functions asked of the ranks' network. */
 typedef struct kaon_traffic {
-  int64_t sums;      /* sums over all ranks, several numbers in one message; the same count where
-                        one rank has nothing to add. Without those of the host's looks at a solve */
+  int64_t sums;      /* sums over all ranks, several numbers in one message; where one rank has
+                        nothing to add the same count, but for those that end the last column.
+                        Without those of the host's looks at a solve */
   int64_t exchanges; /* of faces with the neighbours */
   int64_t bytes;     /* that this rank sent to others in these */
 } kaon_traffic;

@@ -47,6 +47,19 @@ static kaon_vector *vector(const partition_side *s, kaon_parity parity, kaon_pre
   return v;
 }
 
+/* The numbers of a full source on the vector's sites. */
+static void gauss(const partition_side *s, kaon_vector *v) {
+  kaon_vector *full = vector(s, KAON_FULL, kaon_vector_precision(v)), view;
+  must(s->ctx, kaon_source_gauss(full, 5));
+  if (v->space->parity == KAON_FULL) {
+    must(s->ctx, kaon_vector_copy(v, full));
+  } else {
+    must(s->ctx, kaon_vector_view(full, v->space->parity, &view));
+    must(s->ctx, kaon_vector_copy(v, &view));
+  }
+  kaon_vector_destroy(&full);
+}
+
 /* |part - whole| / |whole| over this rank's sites, largest numbers; *differ: how many bits do. */
 static double compare(const partition_pair *pair, const kaon_vector *whole, const kaon_vector *part,
                       int64_t *differ) {
@@ -96,7 +109,7 @@ static void additive_schwarz_sends_nothing(void **state) {
       for (int mu = 0; mu < 4 && blocks; mu++) o.block[mu] = 4;
       must(s->ctx, kaon_schwarz_create(A, &o, &K));
       kaon_vector *x = vector(s, sites, KAON_HALF), *y = vector(s, sites, KAON_HALF);
-      must(s->ctx, kaon_source_gauss(x, 5));
+      gauss(s, x);
       must(s->ctx, kaon_operator_apply(K, KAON_PLAIN, x, y));
       kaon_comm_ops ops = *s->ctx->comm->ops;
       kaon_traffic before, after;
@@ -146,7 +159,7 @@ static void blocks_have_the_same_bits_everywhere(void **state) {
         must(s->ctx, kaon_schwarz_create(A, &o, &K));
         kaon_vector *x = vector(s, KAON_EVEN, (kaon_precision)p);
         y[i] = vector(s, KAON_EVEN, (kaon_precision)p);
-        must(s->ctx, kaon_source_gauss(x, 5));
+        gauss(s, x);
         must(s->ctx, kaon_operator_apply(K, KAON_PLAIN, x, y[i]));
         kaon_vector_destroy(&x);
         kaon_operator_destroy(&K);
@@ -215,7 +228,7 @@ static void gcr_goes_the_same_way(void **state) {
     assert_true(off <= 1e-7);
     if (row < 2) assert_true(abs(column[0].iterations - column[1].iterations) <= 1);
     if (row < 2 && column[0].iterations == column[1].iterations)
-      assert_int_equal(report[0].traffic.sums, t->sums);
+      assert_true(llabs(t->sums - report[0].traffic.sums) <= 4); /* of services */
     assert_int_equal(t->exchanges > 0, world_size() > 1);
     assert_int_equal(t->bytes > 0, world_size() > 1);
   }

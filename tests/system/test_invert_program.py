@@ -61,6 +61,34 @@ class Invert(system.Case):
             self.assertIn(f"\n{name} to 1e-10", out)
             self.assertEqual(self.report()["solver"], word)
 
+    def test_preconditioners_are_named_and_counted(self):
+        small = [*SMALL, "--columns", "2", "--solver", "gcr", "--report", "report.json"]
+        self.succeeds("invert", *small)
+        alone = self.report()
+        self.assertIsNone(alone["preconditioner"])
+        self.assertEqual((alone["exchanges"], alone["bytes_sent"]), (0, 0))  # one rank
+        for more, text, used in (
+                (["--preconditioner", "schwarz"], "GCR, preconditioned by additive Schwarz, a block a rank, to 1e-10",
+                 {"kind": "schwarz", "block": [0, 0, 0, 0], "steps": 10, "cycles": 1, "precision": "half"}),
+                (["--preconditioner", "sap", "--schwarz-block", "4", "2", "4", "4", "--schwarz-steps", "3", "--schwarz-cycles", "2",
+                  "--schwarz-precision", "single", "--schwarz-relaxation", "0.9"],
+                 "GCR, preconditioned by SAP in blocks of 4x2x4x4, to 1e-10",
+                 {"kind": "sap", "block": [4, 2, 4, 4], "steps": 3, "cycles": 2, "precision": "single", "relaxation": 0.9})):
+            with self.subTest(more=more):
+                self.assertIn(text, self.succeeds("invert", *small, *more))
+                report = self.report()
+                self.assertEqual(report["preconditioner"], {**report["preconditioner"], **used})
+                print(f"  {report['solves'][0]['iterations']} steps, {report['sums']} sums; without {alone['solves'][0]['iterations']}, "
+                      f"{alone['sums']}")
+                self.assertLess(2 * report["solves"][0]["iterations"], alone["solves"][0]["iterations"])
+                self.assertLess(report["sums"], alone["sums"])
+        for wrong, why in ((["--preconditioner", "sap", "--solver", "cg"], "--preconditioner sap needs --solver gcr"),
+                           (["--schwarz-steps", "3"], "are for --preconditioner schwarz and sap"),
+                           (["--preconditioner", "schwarz", "--schwarz-block", "3", "4", "4", "4"], "an even divisor")):
+            code, _, err = system.kaon("invert", *small, *wrong)
+            self.assertEqual(code, 2)
+            self.assertIn(why, err)
+
     def test_names_that_are_not_utf8_leave_the_reports_whole(self):
         name = b"links\xff.lime"
         self.succeeds("generate", "--lattice", "4x4x4x4", "--sweeps", "1", "--output", name, "--report", "report.json")
