@@ -215,6 +215,11 @@ static kaon_status initialise(kaon_context *ctx) {
   if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS)
     return kaon_fail(ctx, KAON_ERR_COMM, "MPI: it does not start");
   began = 1;
+  if (level < MPI_THREAD_FUNNELED)
+    return kaon_fail(ctx, KAON_ERR_COMM,
+                     "MPI: it allows no threads beside the one that calls it (level %d of "
+                     "MPI_Init_thread), but kaon computes with several; take an MPI that does",
+                     level);
   return KAON_OK;
 }
 

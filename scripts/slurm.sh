@@ -1,6 +1,7 @@
 #!/bin/bash
 # slurm.sh - an example of a batch job on several nodes: sbatch scripts/slurm.sh
-# A rank a socket, its threads on that socket's cores. Set partition, account and modules as your machine wants them.
+# A rank a socket, its threads on that socket's cores. With GPUs a rank each: --ntasks-per-node and --gpus-per-node are how many a
+# node has (every rank must see all of them; each takes the one of its number on the node). Set partition, account and modules as your machine wants them.
 #SBATCH --job-name=kaon
 #SBATCH --nodes=2
 #SBATCH --ntasks-per-node=2

@@ -49,13 +49,14 @@ find_mpi() {
   if [ -n "${KAON_DEPS:-}" ] && compgen -G "$KAON_DEPS/*openmpi*.deb" >/dev/null; then
     for package in "$KAON_DEPS"/*.deb; do dpkg -x "$package" "$build/deps" || failed "unpacking $package"; done
     export OPAL_PREFIX=$build/deps/usr PMIX_INSTALL_PREFIX=$build/deps/usr PATH=$build/deps/usr/bin:$PATH
-    for name in mpirun mpicc orted; do # what the packages leave to Debian's alternatives
+    for name in mpirun mpiexec mpicc; do # what the packages leave to Debian's alternatives
       [ -e "$build/deps/usr/bin/$name" ] || ln -s "$name.openmpi" "$build/deps/usr/bin/$name"
     done
+    export OMPI_MCA_pml=${OMPI_MCA_pml:-ob1} OMPI_MCA_btl=${OMPI_MCA_btl:-self,vader} # one machine: its memory, no network
   fi
   if [ -d "$build/deps/usr/lib" ]; then
     folder=$build/deps/usr/lib/$(gcc -dumpmachine)
-    export LD_LIBRARY_PATH=$folder:$folder/openmpi/lib:${LD_LIBRARY_PATH:-}
+    export LD_LIBRARY_PATH=$folder:$folder/openmpi/lib:$build/deps/lib/$(gcc -dumpmachine):${LD_LIBRARY_PATH:-}
   fi
   for folder in /usr/local/mpi/bin /opt/hpcx/ompi/bin; do
     command -v mpirun >/dev/null || { [ -x "$folder/mpirun" ] && export PATH=$folder:$PATH; }

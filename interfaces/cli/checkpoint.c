@@ -63,8 +63,9 @@ static int verify(invert_job *job, const char *name) {
   size_t columns = (size_t)job->columns;
   kaon_vector *r = NULL;
   double *norms = calloc(2 * columns, sizeof *norms);
-  kaon_status status = KAON_ERR_MEMORY;
-  if (norms) status = kaon_vector_create(job->ctx, full, job->p.precision, job->columns, &r);
+  kaon_status status = kaon_context_agree(job->ctx, norms ? KAON_OK : KAON_ERR_MEMORY);
+  if (status == KAON_OK)
+    status = kaon_vector_create(job->ctx, full, job->p.precision, job->columns, &r);
   if (status == KAON_OK) status = residuals(job, r, norms, norms + columns);
   int kept = 0;
   for (int k = 0; k < job->columns && status == KAON_OK; k++) {

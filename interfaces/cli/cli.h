@@ -4,6 +4,7 @@
 #define KAON_CLI_H
 
 #include <jansson.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -171,6 +172,8 @@ kaon_status ranks_sum(double *x, int n);
  * places. */
 enum { RANKS_TEXT = 256 };
 kaon_status ranks_texts(const char *mine, char (*all)[RANKS_TEXT]);
+/* On a silent rank: keeps the sentence for its end, should it fail alone; 1. Elsewhere 0. */
+int ranks_hold_back(const char *format, va_list args);
 /* A step's exit status that may differ from rank to rank: all get that of the first which failed.
  */
 int ranks_agree(int code);

@@ -1,7 +1,6 @@
 /* common.c - the run's surroundings: messages, exit statuses, context, small helpers. */
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +21,7 @@ void cli_say(const cli_common *common, const char *format, ...) {
 }
 
 static void complain(const char *format, va_list args) {
+  if (ranks_hold_back(format, args)) return;
   fflush(stdout);
   fputs("kaon: ", stderr);
   vfprintf(stderr, format, args);

@@ -131,6 +131,7 @@ static int produce(kaon_context *ctx, const generate_args *a, const field *f) {
         "plaquette", report_real(last), "history", history, "output", report_string(a->output));
     json_object_update(report, more);
     json_decref(more);
+    report_part(report, f->lattice);
     if (code == EXIT_DONE) code = report_write(a->common.report, report);
   }
   json_decref(history);

@@ -90,14 +90,11 @@ static kaon_status devices(kaon_context *ctx, const kaon_context_info *info, jso
 /* The part of a rank, by the lattice itself. */
 static kaon_status divide(const info_args *a, kaon_context *ctx, json_t *report) {
   kaon_lattice *lattice = NULL;
-  int part[4], grid[4];
   if (!a->lattice[0]) return KAON_OK;
   const kaon_status status = kaon_lattice_create(ctx, a->lattice, KAON_PERIODIC, &lattice);
   if (status != KAON_OK) return status;
-  kaon_lattice_part(lattice, part, NULL, grid);
   json_object_set_new(report, "lattice", report_ints(a->lattice, 4));
-  json_object_set_new(report, "local_lattice", report_ints(part, 4));
-  json_object_set_new(report, "grid", report_ints(grid, 4));
+  report_part(report, lattice);
   kaon_lattice_destroy(&lattice);
   return KAON_OK;
 }
@@ -109,7 +106,6 @@ static int describe_ranks(const info_args *a, kaon_context *ctx, json_t *report)
   kaon_status status = kaon_context_query(ctx, &info);
   json_object_set_new(report, "devices", list);
   json_object_set_new(report, "grid", a->grid[0] ? report_ints(a->grid, 4) : json_null());
-  json_object_set_new(report, "transport", json_string(info.transport ? info.transport : ""));
   json_object_set_new(report, "overlap",
                       json_string(cli_choice(CLI_OVERLAPS, a->common.overlap, overlap)));
   if (status == KAON_OK) status = devices(ctx, &info, list);

@@ -133,7 +133,8 @@ static int solve_batch(invert_job *job, int first, int count) {
   progress p = {0};
   kaon_status status = KAON_OK;
   int code = EXIT_DEVICE, whole = count == job->columns;
-  if (!progress_start(&job->args->common, first, count, job->p.options.tol, &p)) return EXIT_DEVICE;
+  int shown = progress_start(&job->args->common, first, count, job->p.options.tol, &p);
+  if (ranks_agree(shown ? EXIT_DONE : EXIT_DEVICE) != EXIT_DONE) return EXIT_DEVICE;
   job->p.options.monitor = progress_monitor;
   job->p.options.monitor_user = &p;
   if (!whole) {
@@ -230,6 +231,7 @@ static json_t *describe(const invert_job *job) {
   char name[32];
   json_object_set_new(report, "gauge", report_string(a->gauge));
   json_object_set_new(report, "lattice", report_ints(job->p.field.extents, 4));
+  report_part(report, job->p.field.lattice);
   json_object_set_new(report, "plaquette", report_real(job->links.plaquette));
   json_object_set_new(report, "action", json_string(cli_choice(PROBLEM_ACTIONS, a->action, name)));
   json_object_set_new(report, "kappa", report_real(job->p.kappa));
@@ -269,9 +271,8 @@ static int finish(invert_job *job, json_t *report) {
   const invert_args *a = job->args;
   size_t slices = (size_t)job->p.field.extents[3];
   double *pion = calloc(2 * slices, sizeof *pion);
-  if (!pion) return EXIT_DEVICE;
-  int code = EXIT_DONE;
-  if (makes_propagator(job)) {
+  int code = ranks_agree(pion ? EXIT_DONE : EXIT_DEVICE);
+  if (code == EXIT_DONE && makes_propagator(job)) {
     code = results_correlators(job, pion, pion + slices, a->correlators);
     if (code == EXIT_DONE) {
       print_correlators(job, pion, pion + slices);

@@ -17,6 +17,7 @@
 
 #include "invert.h"
 #include "report.h"
+#include "scaling_model.h"
 #include "signals.h"
 
 /* Bytes that the smaller lattice should take, so that what does not grow with it is a small part;
@@ -192,25 +193,62 @@ static int predict(const invert_args *args, const int extents[4], measure_fn *me
   return code;
 }
 
+/* The grid that ranks will have, and one rank's part. Exit status. */
+static int divide(const invert_args *args, const int extents[4], int grid[4], int part[4]) {
+  const int started = ranks_started();
+  memcpy(grid, args->problem.grid, 4 * sizeof *grid);
+  if (!grid[0] && started < 1)
+    return cli_wrong("--dry-run needs --grid: the launcher does not say how many ranks it started");
+  if (!grid[0] && !model_grid(extents, started, grid))
+    return cli_wrong("no grid of %d ranks divides %dx%dx%dx%d into equal parts of even extents",
+                     started, extents[0], extents[1], extents[2], extents[3]);
+  for (int mu = 0; mu < 4; mu++) {
+    part[mu] = extents[mu] / grid[mu];
+    if (part[mu] * grid[mu] != extents[mu] || part[mu] % 2 != 0)
+      return cli_wrong("--grid %d %d %d %d does not divide %dx%dx%dx%d into parts of even extents",
+                       grid[0], grid[1], grid[2], grid[3], extents[0], extents[1], extents[2],
+                       extents[3]);
+  }
+  return EXIT_DONE;
+}
+
+/* Of several ranks: the part of one, as if it were alone, and the whole columns that every rank
+ * holds on their way into a file. */
+static void say_ranks(const invert_args *args, const int grid[4], const int part[4], sample *s) {
+  char text[2][32];
+  const int ranks = grid[0] * grid[1] * grid[2] * grid[3];
+  if (ranks == 1) return;
+  const double whole = (args->output ? 2 : 1) * 24 * sizeof(double) * (ranks - 1) * volume_of(part);
+  s->peak += whole;
+  cli_say(&args->common,
+          "%d ranks, grid %dx%dx%dx%d: %s each, %s in total, without their messages; each is that "
+          "of %dx%dx%dx%d:\n",
+          ranks, grid[0], grid[1], grid[2], grid[3], cli_bytes(s->peak, text[0]),
+          cli_bytes(ranks * s->peak, text[1]), part[0], part[1], part[2], part[3]);
+}
+
 int plan_invert(const invert_job *job, const field_spec *spec) {
   const invert_args *args = job->args;
   char text[5][32];
-  int extents[4];
+  int extents[4], grid[4], part[4];
   sample s = {0};
+  if (!ranks_first()) return EXIT_DONE; /* the first one says it for all */
   kaon_context *ctx = NULL;
   signals_stage("predicting the memory", "nothing was to be computed or written");
   int code =
       field_extents(NULL, spec, args->problem.lattice, args->problem.ignore_checksum, extents);
   /* What a run refuses is refused here; the lattice itself may be larger than this machine. */
-  if (code == EXIT_DONE) code = cli_status(NULL, kaon_lattice_check(NULL, extents), NULL);
+  if (code == EXIT_DONE) code = divide(args, extents, grid, part);
+  if (code == EXIT_DONE) code = cli_status(NULL, kaon_lattice_check(NULL, part), NULL);
   if (code == EXIT_DONE) code = problem_check_source(&args->problem, &job->p, extents);
-  if (code == EXIT_DONE) code = predict(args, extents, measure_process, &s);
+  if (code == EXIT_DONE) code = predict(args, part, measure_process, &s);
   if (code == EXIT_DONE) code = cli_context(&args->common, &ctx);
   if (code != EXIT_DONE) return code;
+  say_ranks(args, grid, part, &s);
   cli_say(&args->common,
           "%s on %dx%dx%dx%d, %d columns would take %s of memory at its peak:\n"
           "  links %s, operator %s, solver %s, sources and solutions %s, the rest the program\n",
-          spec->text, extents[0], extents[1], extents[2], extents[3], args->problem.columns,
+          spec->text, part[0], part[1], part[2], part[3], args->problem.columns,
           cli_bytes(s.peak, text[0]), cli_bytes(s.links, text[1]), cli_bytes(s.operator, text[2]),
           cli_bytes(s.solver, text[3]), cli_bytes(s.vectors, text[4]));
   if (ask(ctx).memory_free >= 0)
@@ -219,7 +257,11 @@ int plan_invert(const invert_job *job, const field_spec *spec) {
   json_t *report = report_new(ctx, "invert");
   json_object_set_new(report, "dry_run", json_true());
   json_object_set_new(report, "lattice", report_ints(extents, 4));
-  json_object_set_new(report, "predicted_peak", report_real(s.peak));
+  json_object_set_new(report, "grid", report_ints(grid, 4));
+  json_object_set_new(report, "local_lattice", report_ints(part, 4));
+  json_object_set_new(report, "ranks",
+                      json_integer((json_int_t)grid[0] * grid[1] * grid[2] * grid[3]));
+  json_object_set_new(report, "predicted_peak", report_real(s.peak)); /* a rank's */
   json_object_set_new(report, "predicted_fields", report_real(s.most));
   code = report_write(args->common.report, report);
   json_decref(report);

@@ -1,6 +1,7 @@
 /* ranks.c - the program as one of several processes. Contract: cli.h. Every rank runs the same
  * command; the first one prints and writes text files, and what only it can know the others hear
  * from it. */
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "signals.h"
 #include "tuning_file.h"
 
 /* Numbers that one gather brings from a rank. */
@@ -20,13 +22,30 @@ static struct {
   int several, ended;
   int count, on_node; /* ranks by the library; 0: no context yet */
   double *room;       /* [count][ROOM] */
+  int voice;          /* of a silent rank: stderr as it was */
+  char held[1024];    /* what it would have said there */
 } world;
 
 /* The launcher ends all ranks when one fails: a silent one that fails waits until the first, which
- * mostly fails alike, has said why. */
+ * mostly fails alike, has said why. If it has not been told to end within a second, it failed
+ * alone, and speaks. */
 static void let_first_speak(void) {
-  const struct timespec second = {1, 0};
-  if (!world.ended) nanosleep(&second, NULL);
+  const struct timespec moment = {0, 10000000};
+  if (world.ended) return;
+  for (int i = 0; i < 100 && !signals_interrupted(); i++) nanosleep(&moment, NULL);
+  if (world.voice > 0 && world.held[0] && !signals_interrupted())
+    (void)!write(world.voice, world.held, strlen(world.held));
+}
+
+int ranks_hold_back(const char *format, va_list args) {
+  const size_t used = strlen(world.held), room = sizeof world.held;
+  if (world.voice <= 0) return 0;
+  int n = snprintf(world.held + used, room - used, "kaon: rank %d: ", world.rank);
+  const size_t begun = used + (size_t)n;
+  if (n < 0 || begun + 2 >= room) return 1;
+  vsnprintf(world.held + begun, room - begun - 1, format, args);
+  strcat(world.held, "\n");
+  return 1;
 }
 
 /* What launchers leave in the environment: Open MPI, PMIx (srun --mpi=pmix), PMI (MPICH's and
@@ -48,8 +67,9 @@ void ranks_start(void) {
   }
   if (world.rank == 0) return;
   atexit(let_first_speak);
+  world.voice = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
   if (freopen("/dev/null", "w", stdout) == NULL || freopen("/dev/null", "w", stderr) == NULL)
-    world.rank = -1; /* and is heard */
+    world.rank = world.voice = -1; /* and is heard */
 }
 
 int ranks_launched(void) {

@@ -40,10 +40,18 @@ json_t *report_ints(const int *x, int count) {
 json_t *report_new(const kaon_context *ctx, const char *command) {
   kaon_context_info info = {.backend = "", .device = "", .isa = ""};
   if (ctx) kaon_context_query(ctx, &info);
-  return json_pack("{s:s s:s s:s s:s s:s s:s s:i s:i s:n s:n s:n s:[]}", "kaon", kaon_version(),
+  return json_pack("{s:s s:s s:s s:s s:s s:s s:i s:i s:s s:n s:n s:n s:[]}", "kaon", kaon_version(),
                    "commit", kaon_commit(), "command", command, "backend", info.backend, "device",
                    info.device, "isa", info.isa, "threads", info.threads, "ranks", info.ranks,
-                   "seconds", "gflops", "joules", "solves");
+                   "transport", info.transport ? info.transport : "", "seconds", "gflops", "joules",
+                   "solves");
+}
+
+void report_part(json_t *report, const kaon_lattice *lattice) {
+  int part[4], grid[4];
+  kaon_lattice_part(lattice, part, NULL, grid);
+  json_object_set_new(report, "grid", report_ints(grid, 4));
+  json_object_set_new(report, "local_lattice", report_ints(part, 4));
 }
 
 void report_solve(json_t *report, int column, const kaon_column_report *solve, int other_stop) {

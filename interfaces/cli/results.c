@@ -237,7 +237,7 @@ int results_read(invert_job *job, const char *path) {
   size_t columns = (size_t)job->columns;
   int count = 0, *lists = calloc(2 * columns, sizeof *lists);
   incoming in = {.column_reals = 24 * (size_t)kaon_lattice_volume(job->p.field.lattice)};
-  int code = lists ? EXIT_DONE : EXIT_DEVICE;
+  int code = ranks_agree(lists ? EXIT_DONE : EXIT_DEVICE);
   if (code == EXIT_DONE)
     code = cli_status(job->ctx, kaon_propagator_file_probe(job->ctx, path, &info), "--resume");
   if (code == EXIT_DONE && !results_describes(job, info.text, lists, lists + columns, &count, why))

@@ -69,6 +69,12 @@ static void numbers_and_bytes_reach_whom_they_are_for(void **state) {
   must(ctx, comm->ops->gather(comm, mine, 3, all));
   for (int r = 0; r < ranks; r++)
     for (int i = 0; i < 3; i++) assert_true(all[3 * r + i] == 10 * r + i);
+  for (int i = 0; i < 3 * ranks; i++) all[i] = -1;
+  must(ctx, kaon_context_gather(ctx, mine + 1, 2, all)); /* what applications call */
+  for (int r = 0; r < ranks; r++)
+    for (int i = 0; i < 2; i++) assert_true(all[2 * r + i] == 10 * r + i + 1);
+  assert_int_equal(kaon_context_gather(ctx, mine, 0, all), KAON_ERR_ARGUMENT);
+  assert_int_equal(kaon_context_gather(NULL, mine, 1, all), KAON_ERR_ARGUMENT);
   char text[100] = "";
   if (comm->rank == last) snprintf(text, sizeof text, "from rank %d", last);
   must(ctx, comm->ops->broadcast(comm, text, sizeof text, last));

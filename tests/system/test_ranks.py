@@ -45,7 +45,8 @@ class Ranks(system.Case):
             worst = max(abs(a - b) / abs(a) for a, b in zip(self.correlators("one.txt"), self.correlators("four.txt")))
             print(f"  {inner}: correlators differ by {worst:.1e}")
             self.assertLess(worst, 1e-8)
-            self.assertEqual(self.report("four.json")["ranks"], 4)
+            report = self.report("four.json")
+            self.assertEqual((report["ranks"], report["grid"], report["local_lattice"]), (4, [1, 1, 2, 2], [4, 4, 2, 4]))
             # one rank takes the solutions over and finds their residuals small
             out = self.succeeds(*common, "--output", "four.lime", "--resume")
             self.assertIn("12", out)
@@ -144,6 +145,27 @@ class Ranks(system.Case):
                 print(f"  {said}")
                 self.assertEqual(len(said), 1, err)
                 self.assertIn(word, said[0])
+
+    def test_a_rank_that_fails_alone_says_so(self):
+        words = ["bench", "dslash", "--lattice", "4", "4", "4", "8"]
+        launch = [*self.launch(1, *words), ":", *self.launch(1, *words, "--local-lattice", "4", "4", "4", "4")[len(MPIRUN[:1]):]]
+        done = subprocess.run(launch, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder, timeout=120)
+        self.assertNotEqual(done.returncode, 0)
+        said = [line for line in done.stderr.splitlines() if line.startswith("kaon: rank")]
+        print(f"  {said}")
+        self.assertEqual(len(said), 1, done.stderr)
+        self.assertIn("rank 1: --lattice and --local-lattice", said[0])
+
+    def test_a_dry_run_speaks_of_each_rank_and_all(self):
+        common = ["invert", "--gauge", "weak:0.3", "--lattice", "8", "8", "8", "16", "--kappa", "0.12", "--csw", "1", "--dry-run"]
+        out, _ = self.ranks(2, *common, "--report", "two.json")
+        self.assertEqual(out.count("2 ranks, grid 1x1x1x2"), 1, out)
+        self.assertRegex(out, r"iB each, .*iB in total")
+        self.succeeds(*common, "--grid", "1", "1", "2", "2", "--report", "four.json")
+        two, four = self.report("two.json"), self.report("four.json")
+        self.assertEqual((two["ranks"], two["local_lattice"]), (2, [8, 8, 8, 8]))
+        self.assertEqual((four["ranks"], four["local_lattice"]), (4, [8, 8, 4, 8]))
+        self.assertLess(four["predicted_fields"], two["predicted_fields"])
 
     def test_a_killed_rank_ends_the_job_and_leaves_nothing(self):
         job = subprocess.Popen(self.launch(4, "generate", "--lattice", "8", "8", "8", "8", "--sweeps", "100000", "--output",
