@@ -63,10 +63,11 @@ typedef struct kaon_gate {
  * not wanted. `then`: the recurrence to run on each gated column afterwards (0: none; always 0 when
  * several ranks must be summed). */
 enum { KAON_REDUCE_CHUNKS = 256, KAON_REDUCE_MAX = 68 };
-/* Marked sums: a line with the last mark, then two words a sum. */
+/* Marked sums: a line with the last mark, then two words a sum of a block. */
 enum {
   KAON_MARK_WORDS = 16,
-  KAON_MARKED = KAON_MARK_WORDS + 2 * KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX
+  KAON_MARKED_SUMS = 1 << 16,
+  KAON_MARKED = KAON_MARK_WORDS + 2 * KAON_MARKED_SUMS
 };
 typedef struct kaon_sum {
   kaon_column_state *state; /* NULL: no sum wanted */

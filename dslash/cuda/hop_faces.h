@@ -297,6 +297,7 @@ static __device__ __forceinline__ void boundary_block(const faces_call &a, int c
   const bool open = gate_open(a.h.sums.gate, column);
   const kaon_view in = column_view(a.h.in, column);
   uint32_t tiles = 0;
+  real norm = 0;
   if (SUMS) site_sums_begin(a.h.sums, room);
   for (uint32_t tile = (uint32_t)chunk; tile < a.boundary_tiles;
        tile += (uint32_t)(a.h.sums.chunks - a.interior_chunks)) {
@@ -319,7 +320,7 @@ static __device__ __forceinline__ void boundary_block(const faces_call &a, int c
           face_all<RECON, 1, false>(a, here, in, column, half, &d);
       }
       if (a.h.overlaps) kaon_let_next_start();
-      hop_end<true, SUMS>(a.h, (uint32_t)here.at, column, 0, &d, room);
+      hop_end<true, SUMS>(a.h, (uint32_t)here.at, column, 0, &d, room, &norm);
     }
     if (!SUMS) break;
   }
@@ -327,6 +328,8 @@ static __device__ __forceinline__ void boundary_block(const faces_call &a, int c
   if (a.peered && threadIdx.x == 0)
     peer_leave(a.peer, peer_turn(a.peer), tiles,
                (a.sends[KAON_DIRS] + a.boundary_tiles) * (uint32_t)a.h.nrhs);
+  if (!SUMS && open && a.h.norm)
+    site_norm_finish(a.h.sums, column, a.interior_chunks + chunk, norm);
   if (SUMS && open && a.h.sums.sum.state != NULL)
     site_sums_finish(a.h.sums, column, a.interior_chunks + chunk, room);
 }
@@ -340,6 +343,7 @@ static __device__ __forceinline__ void interior_block(const faces_call &a, int c
   if (!gate_open(a.h.sums.gate, column)) return;
   faces_time(a, TIMELINE_INTERIOR_BEGIN, true);
   const kaon_view in = column_view(a.h.in, column);
+  real norm = 0;
   if (SUMS) site_sums_begin(a.h.sums, room);
   for (uint32_t tile = (uint32_t)chunk; tile < a.interior_tiles;
        tile += (uint32_t)a.interior_chunks) {
@@ -367,10 +371,11 @@ static __device__ __forceinline__ void interior_block(const faces_call &a, int c
         hop_all<RECON, 1, 1, false>(a.h, here, &in, &d);
     }
     if (a.h.overlaps) kaon_let_next_start();
-    hop_end<true, SUMS>(a.h, (uint32_t)here.at, column, 0, &d, room);
+    hop_end<true, SUMS>(a.h, (uint32_t)here.at, column, 0, &d, room, &norm);
     if (!SUMS) break;
   }
   faces_time(a, TIMELINE_INTERIOR_END, false);
+  if (!SUMS && a.h.norm) site_norm_finish(a.h.sums, column, chunk, norm);
   if (SUMS && a.h.sums.sum.state != NULL) site_sums_finish(a.h.sums, column, chunk, room);
 }
 
@@ -424,10 +429,13 @@ static void faces_share(faces_call *a, const kaon_stencil *st, int threads) {
 
 /* Parts of the sums: a block of sites each, unless there is no room for so many; then the parts of
  * the interior take equally many. */
+template <int RECON>
 static void faces_chunks(faces_call *a, const kaon_launch *launch, const kaon_hop_args *args) {
   const int room = KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX / 4;
   int inside = (int)a->interior_tiles, edge = (int)a->boundary_tiles;
-  if (args->sum.state != NULL && inside + edge > room) {
+  a->h.norm = has_plain<RECON, 1, false>() && (sizeof(real) == 8 || !a->h.split) &&
+              norm_alone(launch, args, (int64_t)inside + edge);
+  if (args->sum.state != NULL && !a->h.norm && inside + edge > room) {
     if (edge > FACES_CHUNKS) edge = FACES_CHUNKS;
     const int turns = (inside + room - edge - 1) / (room - edge);
     if (turns > 1) inside = (inside + turns - 1) / turns;
@@ -462,7 +470,7 @@ static void run_faces(const kaon_launch *launch, const kaon_gather_args *gather,
   a.h = call_of(args);
   const int threads = hop_threads(launch, &a.h);
   faces_share(&a, args->stencil, threads);
-  faces_chunks(&a, launch, args);
+  faces_chunks<RECON>(&a, launch, args);
   for (int mu = 0; mu < 4; mu++)
     a.ghost_factor[mu] = (real)(args->coefficient[mu] * (mu == 3 ? 2 : 1));
   memcpy(a.ghosts, args->ghosts, sizeof a.ghosts);
@@ -482,7 +490,7 @@ static void run_faces(const kaon_launch *launch, const kaon_gather_args *gather,
   const unsigned blocks = (unsigned)(a.gather + a.interior + a.boundary) * (unsigned)a.h.nrhs;
   auto kernel = hop_faces<RECON, true>;
   if constexpr (has_plain<RECON, 1, false>())
-    if (args->sum.state == NULL && (sizeof(real) == 8 || !a.h.split))
+    if (a.h.norm || (args->sum.state == NULL && (sizeof(real) == 8 || !a.h.split)))
       kernel = hop_faces<RECON, false>;
   if (blocks > 0) kaon_cuda_launch(launch, kernel, blocks, (unsigned)threads, a);
 }

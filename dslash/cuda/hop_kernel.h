@@ -42,6 +42,7 @@ typedef struct hop_call {
   int groups;   /* of columns: COLUMNS times as many are worked on */
   int each;     /* columns of a group (hop_staged.h) */
   int tiles;    /* blocks of a column that its sites make */
+  int norm;     /* a kernel without sums leaves |out|^2 all the same, by marks, a tile a block */
   int overlaps; /* the next kernel may start before the results are written (site_overlaps) */
   double a, b;
   real factor[4]; /* of a direction's hops: its coefficient, and in t the projector's 2; half: and
@@ -163,10 +164,10 @@ static __device__ __forceinline__ void hop_all(const hop_call &a, const kaon_her
   hop_direction<RECON, COLUMNS, 4, SIGN, SPLIT>(a, here, in, d);
 }
 
-/* out = a [C] x + b [C] d in column first + k, with its sums. */
+/* out = a [C] x + b [C] d in column first + k, with its sums; without, *norm for a.norm. */
 template <bool CLOVER, bool SUMS>
 static __device__ __forceinline__ void hop_end(const hop_call &a, uint32_t site, int first, int k,
-                                               vspinor *d, site_room &room) {
+                                               vspinor *d, site_room &room, real *norm) {
   const int column = first + k;
   const bool on_hop = CLOVER && a.clover_on == KAON_CLOVER_ON_HOP;
   const bool on_x = CLOVER && a.clover_on == KAON_CLOVER_ON_X;
@@ -178,6 +179,7 @@ static __device__ __forceinline__ void hop_end(const hop_call &a, uint32_t site,
     if (on_x) site_clover(a.clover, a.clover_scale, site, &x);
     spinor_add(d, (real)(on_x ? 0.5 * a.a : a.a), &x);
   }
+  if (!SUMS && a.norm) *norm = spinor_norm2(d); /* here, for it takes no registers yet */
   spinor_store(column_view(a.out, column), site, a.nrhs, d);
   if (SUMS)
     site_sums(a.sums, a.w.data == NULL ? a.w : column_view(a.w, column), site, a.nrhs, d, room);
@@ -203,6 +205,7 @@ static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, SUMS>
     if (SUMS) site_sums_begin(a.sums, room[k]);
   }
   if (open == 0) return;
+  real norm = 0;
   for (int tile = chunk; tile < a.tiles; tile += a.sums.chunks) {
     kaon_here here;
     const uint32_t site = (uint32_t)tile * blockDim.x + threadIdx.x;
@@ -220,8 +223,11 @@ static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, SUMS>
     if (a.overlaps) kaon_let_next_start();
 #pragma unroll
     for (int k = 0; k < COLUMNS; k++)
-      if (open >> k & 1) hop_end<CLOVER, SUMS>(a, (uint32_t)here.at, first, k, &d[k], room[k]);
+      if (open >> k & 1) hop_end<CLOVER, SUMS>(a, (uint32_t)here.at, first, k, &d[k], room[k], &norm);
     if (!SUMS) break;
+  }
+  if constexpr (!SUMS) {
+    if (a.norm) site_norm_finish(a.sums, first, chunk, norm);
   }
   if constexpr (SUMS) {
     if (a.sums.sum.state == NULL) return;
@@ -240,18 +246,29 @@ static int hop_threads(const kaon_launch *launch, const hop_call *a) {
   return possible ? wanted : site_threads((uint32_t)a->sites.nsites);
 }
 
+/* 1 where a kernel without sums does for what is asked: one column's |out|^2 at most. It is much the
+ * faster one, and a block whose part is marked waits for nothing (lib/cuda/reduce.h). */
+static int norm_alone(const kaon_launch *launch, const kaon_hop_args *args, int64_t blocks) {
+  const int dot = args->w.data != NULL && args->sum.slot[1] != KAON_NO_SLOT;
+  return args->sum.state != NULL && launch->marked != NULL && !dot &&
+         blocks <= KAON_MARKED_SUMS / 2;
+}
+
 /* Columns from a->column on, `groups` times COLUMNS of them. */
 template <int RECON, int COLUMNS, bool CLOVER, bool SPLIT>
 static void run(const kaon_launch *launch, hop_call *a, const kaon_hop_args *args, int groups) {
   const int threads = hop_threads(launch, a);
-  const int chunks = site_chunks((uint32_t)a->sites.nsites, threads, args->sum.state != NULL);
+  const int tiles = (int)(((int64_t)a->sites.nsites + threads - 1) / threads);
+  a->norm = has_plain<RECON, COLUMNS, SPLIT>() && norm_alone(launch, args, tiles);
+  const int chunks =
+      site_chunks((uint32_t)a->sites.nsites, threads, args->sum.state != NULL && !a->norm);
   a->sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
   if (args->w.data == NULL) a->sums.sum.slot[1] = KAON_NO_SLOT;
-  a->tiles = (int)(((int64_t)a->sites.nsites + threads - 1) / threads);
+  a->tiles = tiles;
   a->groups = groups;
   auto kernel = hop_kernel<RECON, COLUMNS, CLOVER, SPLIT, true>;
   if constexpr (has_plain<RECON, COLUMNS, SPLIT>())
-    if (args->sum.state == NULL) kernel = hop_kernel<RECON, COLUMNS, CLOVER, SPLIT, false>;
+    if (args->sum.state == NULL || a->norm) kernel = hop_kernel<RECON, COLUMNS, CLOVER, SPLIT, false>;
   kaon_cuda_launch(launch, kernel, (unsigned)(chunks * groups), (unsigned)threads, *a);
   a->column += groups * COLUMNS;
 }

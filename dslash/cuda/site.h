@@ -255,6 +255,13 @@ static __device__ __forceinline__ void site_sums_finish(const kaon_cuda_sums &s,
   sums_finish<2>(s, column, chunk, sum);
 }
 
+/* |out|^2 alone, of threads that have a site at most (norm: 0 where there is none), by marks. */
+static __device__ __forceinline__ void site_norm_finish(const kaon_cuda_sums &s, int column,
+                                                        int chunk, real norm) {
+  const double sum[2] = {(double)norm, 0};
+  sums_finish_marked<1, 8>(s, column, chunk, sum);
+}
+
 /* Threads of a block: smaller ones where the lattice has too few sites to fill the device twice. */
 static inline int site_threads(uint32_t nsites) {
   return nsites >= (1u << 17) ? SITE_THREADS : SITE_THREADS / 2;

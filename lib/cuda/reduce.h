@@ -220,7 +220,7 @@ static __device__ __forceinline__ bool marked_wanted(const kaon_cuda_sums &s, in
 
 /* As sums_collect, in its order; AHEAD: reads that a thread has on their way. */
 template <int AHEAD>
-static __device__ __forceinline__ void marked_collect(const kaon_cuda_sums &s, int values,
+static __device__ __noinline__ void marked_collect(const kaon_cuda_sums &s, int values,
                                                       uint32_t mark, double *total) {
   __shared__ double shares[KAON_WARPS];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;
