@@ -370,31 +370,39 @@ static void add_foretold(json_t *list, const char *command, const model *m, cons
                 "problem", r->problem[r->reference], "model", about));
 }
 
-/* The first number of ranks from which on domains win over BiCGStab; 0: none. */
-static int crossover(const model *m, const foretold *f, const int *ranks, int count, int inner) {
-  const double *last = f[count - 1].seconds;
-  int dd = -1, other = -1, first = 0;
-  for (int k = 0; k < m->methods; k++) {
-    if (m->method[k].steps <= 0 || m->method[k].inner != inner) continue;
-    if (in_domains(&m->method[k]) && (dd < 0 || last[k] < last[dd])) dd = k;
-    if (strcmp(m->method[k].name, "bicgstab") == 0) other = k;
+/* On which numbers of ranks one method is faster than another: "1, 16 to 256". */
+static const char *where_faster(const foretold *f, const int *ranks, int count, int one, int other,
+                                char text[160]) {
+  int used = 0;
+  text[0] = '\0';
+  for (int i = 0; i < count; i++) {
+    int end = i;
+    if (f[i].seconds[one] >= f[i].seconds[other]) continue;
+    while (end + 1 < count && f[end + 1].seconds[one] < f[end + 1].seconds[other]) end++;
+    used += snprintf(text + used, 160 - (size_t)used, "%s%d", used ? ", " : "", ranks[i]);
+    if (end > i) used += snprintf(text + used, 160 - (size_t)used, " to %d", ranks[end]);
+    i = end;
   }
-  if (dd < 0 || other < 0) return -1;
-  for (int i = count - 1; i >= 0 && f[i].seconds[dd] < f[i].seconds[other]; i--) first = ranks[i];
-  return first;
+  return text;
 }
 
+/* Methods with domains against BiCGStab of the same precisions. */
 static void print_crossover(const cli_common *common, const model *m, const foretold *f,
                             const int *ranks, int count) {
-  for (int inner = 0; inner < 3; inner++) {
-    const int first = crossover(m, f, ranks, count, inner);
-    if (first > 0)
-      cli_say(common, "GCR-DD is faster than BiCGStab from %d ranks on (%s inside)\n", first,
-              bench_precision((kaon_precision)inner));
-    if (first == 0)
-      cli_say(common, "BiCGStab is faster than GCR-DD on %d ranks still (%s inside)\n",
-              ranks[count - 1], bench_precision((kaon_precision)inner));
-  }
+  char text[160];
+  for (int k = 0; k < m->methods; k++)
+    for (int b = 0; b < m->methods; b++) {
+      const model_method *dd = &m->method[k], *other = &m->method[b];
+      if (!in_domains(dd) || strcmp(other->name, "bicgstab") != 0 || !(dd->steps > 0) ||
+          !(other->steps > 0) || strcmp(dd->precision, other->precision) != 0)
+        continue;
+      if (*where_faster(f, ranks, count, k, b, text))
+        cli_say(common, "%s %s is faster than BiCGStab on %s ranks\n", dd->name, dd->precision,
+                text);
+      else
+        cli_say(common, "%s %s is slower than BiCGStab on up to %d ranks\n", dd->name,
+                dd->precision, ranks[count - 1]);
+    }
 }
 
 static void foretell(const bench_args *a, const model *m, const rows *r, const model_network *n,
