@@ -13,13 +13,13 @@
 #   KAON_RANKS_BACKEND  cuda; cpu tries the script out on a machine without devices
 #   KAON_RANKS_MORE     more options for hops, as "--samples 3"
 #   KAON_RANKS_DD       options of GCR-DD; default below
-#   KAON_DEPS, KAON_BUILD, KAON_CUDA_ARCHS, OUT: as for run_gpu.sh
+#   KAON_DEPS, KAON_BUILD, KAON_CUDA_ARCHS, OUT (default <build>/ranks): as for run_gpu.sh
 # OUT gets DATE-COMMIT-ranks-TOPIC.json, as bench/results/DEVICE/ wants them, ranks.log with all that was printed, and
 # summary.txt. Status: 0 all passed. What cannot be done here (an overlap that the transport lacks) is said as SKIPPED.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 build=${KAON_BUILD:-build-gpu}
-out=${OUT:-$build/results}
+out=${OUT:-$build/ranks}
 backend=${KAON_RANKS_BACKEND:-cuda}
 read -r -a base <<<"${KAON_RANKS_LATTICE:-32 32 32 64}"
 read -r -a more <<<"${KAON_RANKS_MORE:-}"
@@ -72,7 +72,7 @@ count_devices() {
 
 build_all() {
   local begin=$SECONDS
-  if OUT=$out/build bash tests/run_gpu.sh build >>"$log" 2>&1; then
+  if OUT=$build/results bash tests/run_gpu.sh build >>"$log" 2>&1; then
     say "PASSED   build, $((SECONDS - begin)) s"
   else
     failed "build"

@@ -16,14 +16,15 @@
 /* Solves in the coarsest inner precision that is asked for, since that is what scales worst. */
 static int measure_solves(bench *b, bench_args *own) {
   static const struct {
-    int solver, stop; /* PROBLEM_SOLVERS; full|schur|normal */
-  } solves[] = {{0, 2}, {3, 1}};
+    int solver, stop, preconditioner; /* PROBLEM_SOLVERS; full|schur|normal; none|schwarz */
+  } solves[] = {{0, 2, 0}, {3, 1, 0}, {4, 1, 1}};
   int code = EXIT_DONE, worst = EXIT_DONE;
   for (int p = 2; p > 0; p--)
     if (own->precision >> p & 1) own->precision = 1u << p;
   for (size_t i = 0; i < sizeof solves / sizeof *solves && code == EXIT_DONE; i++) {
     own->problem.solver = solves[i].solver;
     own->problem.stop = solves[i].stop;
+    own->problem.preconditioner = solves[i].preconditioner;
     code = bench_solve(b);
     if (code == EXIT_NOT_CONVERGED) worst = code, code = EXIT_DONE;
   }

@@ -27,12 +27,12 @@ static struct {
 } world;
 
 /* The launcher ends all ranks when one fails: a silent one that fails waits until the first, which
- * mostly fails alike, has said why. If it has not been told to end within a second, it failed
+ * mostly fails alike, has said why. If it has not been told to end within three seconds, it failed
  * alone, and speaks. */
 static void let_first_speak(void) {
   const struct timespec moment = {0, 10000000};
   if (world.ended) return;
-  for (int i = 0; i < 100 && !signals_interrupted(); i++) nanosleep(&moment, NULL);
+  for (int i = 0; i < 300 && !signals_interrupted(); i++) nanosleep(&moment, NULL);
   if (world.voice > 0 && world.held[0] && !signals_interrupted())
     (void)!write(world.voice, world.held, strlen(world.held));
 }

@@ -153,7 +153,7 @@ class Scaling(system.Case):
         rows = json.loads(self.read("rows.json"))
         self.assertEqual([(row["bench"], row["precision"]) for row in rows],
                          [(bench, precision) for precision in ("single", "half") for bench in ("wilson-hop", "clover-matrix")] +
-                         [("solve-cgnr", "double/half"), ("solve-bicgstab", "double/half")])
+                         [("solve-cgnr", "double/half"), ("solve-bicgstab", "double/half"), ("solve-gcr-schwarz", "double/half")])
         self.assertEqual({row["links"] for row in rows}, {12})
 
 
