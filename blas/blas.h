@@ -120,6 +120,9 @@ kaon_status kaon_blas_convert(const kaon_vector *from, kaon_vector *to, int add,
 kaon_status kaon_blas_pour(kaon_vector *from, kaon_vector *to, const kaon_pass *pass);
 /* Runs recurrence `then` on the gated columns (on this rank's scalars as they are). */
 kaon_status kaon_blas_recur(kaon_context *ctx, const kaon_pass *pass);
+/* For an operator with scalars of its own: opens (KAON_GATE_STEP) the columns that `outside` has
+ * open, which has as many, and closes the others. */
+kaon_status kaon_blas_follow(const kaon_pass *outside, kaon_scalars *own);
 
 /* After a kernel whose sums are this rank's only: adds `slots` of the gated columns over all ranks,
  * then runs pass->then on them; pass->split: keeps them, or starts and leaves the rest to

@@ -199,3 +199,21 @@ kaon_status kaon_blas_recur(kaon_context *ctx, const kaon_pass *pass) {
   ctx->calm = 1;
   return KAON_OK;
 }
+
+kaon_status kaon_blas_follow(const kaon_pass *outside, kaon_scalars *own) {
+  kaon_context *ctx = own->ctx;
+  const kaon_blas_ops *ops = ctx->backend->blas[KAON_DOUBLE];
+  kaon_update_args args = {.shape = {.nrhs = own->columns},
+                           .gate = {NULL, KAON_GATE_ANY},
+                           .sum = {.state = own->state, .then = KAON_REC_LOCAL_CLOSE}};
+  kaon_launch launch;
+  KAON_TRY(kaon_launch_prepare(ctx, own->columns, 0, &launch));
+  if (outside != NULL && outside->scalars != NULL) {
+    ops->recur(&launch, &args);
+    args.gate = kaon_pass_gate(outside);
+  }
+  args.sum.then = KAON_REC_LOCAL_OPEN;
+  ops->recur(&launch, &args);
+  ctx->calm = 1;
+  return KAON_OK;
+}

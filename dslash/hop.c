@@ -95,11 +95,16 @@ kaon_status kaon_dslash_reserve(const kaon_dirac_fields *fields, int columns) {
 
 /* ---- */
 
-/* 1 where the kernel leaves the sums of a cut hop to others (kaon_dslash_ops.hop). */
-static int sums_apart(const kaon_context *ctx, const kaon_stencil *stencil) {
+/* 1 where the kernel leaves its sums to others: those of a cut hop (kaon_dslash_ops.hop), and where
+ * that is faster (dots_apart). */
+static int sums_apart(const kaon_dirac_fields *fields, const kaon_stencil *stencil, int columns,
+                      const kaon_pass *pass) {
+  const int64_t least = table(fields)->dots_apart;
   const int *cut = stencil->cut;
   const int any = cut[0] != 0 || cut[1] != 0 || cut[2] != 0 || cut[3] != 0;
-  return any && ctx->backend->computed_neighbours;
+  if (any && fields->family->ctx->backend->computed_neighbours) return 1;
+  return pass != NULL && pass->dot != KAON_NO_SLOT && columns == 1 && least > 0 &&
+         stencil->nsites >= least;
 }
 
 kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mode mode,
@@ -112,7 +117,7 @@ kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mo
   KAON_TRY(kaon_pass_check(ctx, "dirac hop", pass, out->nrhs));
   const double space = family->anisotropy;
   const kaon_stencil *stencil = fused->stencil != NULL ? fused->stencil : &fields->stencil;
-  const int apart = sums_apart(ctx, stencil);
+  const int apart = sums_apart(fields, stencil, out->nrhs, pass);
   kaon_hop_args args = {.stencil = stencil,
                         .parity = parity,
                         .dagger = mode == KAON_DAGGER,

@@ -7,8 +7,8 @@
  * among ranks (Luscher, Comput. Phys. Commun. 156 (2004) 209, has the same; Babich et al.,
  * arXiv:1109.2935, a block a GPU). A rank that is one block is served by ordinary vector updates,
  * whose sums stay on the rank.
- * Columns that the outer gate closes go in as 0. No step reads a number on the host.
- * Storage: 3 vectors, 4 with more than one stage, and a rank of several blocks 3 doubles a site. A
+ * Columns that the outer gate closes are closed in here, too. No step reads a number on the host.
+ * Storage: 2 vectors, and a rank of several blocks 3 doubles a site. A
  * stage: `steps` applications of the local part and as many updates; later ones 1 A before that. */
 #include <kaon/options.h>
 
@@ -27,7 +27,7 @@ typedef struct schwarz {
   int stages;            /* local solves of an application */
   int columns;           /* that there is room for */
   kaon_scalars *scalars; /* local */
-  kaon_vector *source, *r, *q, *z;
+  kaon_vector *r, *q;
   double *work; /* of steps domain by domain */
 } schwarz;
 
@@ -42,10 +42,8 @@ static int turns(const schwarz *self) {
 /* ---- workspace ---- */
 
 static void let_go(schwarz *self) {
-  kaon_vector_destroy(&self->source);
   kaon_vector_destroy(&self->r);
   kaon_vector_destroy(&self->q);
-  kaon_vector_destroy(&self->z);
   kaon_scalars_destroy(&self->scalars);
   kaon_pool_give(self->local->ctx, self->work);
   self->work = NULL;
@@ -70,9 +68,8 @@ static kaon_status make_scalars(schwarz *self, int columns) {
 static kaon_status take(schwarz *self, int columns) {
   const kaon_operator *local = self->local;
   kaon_context *ctx = local->ctx;
-  kaon_vector **const vectors[4] = {&self->r, &self->q, &self->z, &self->source};
-  for (int i = 0; i < 3 + (self->stages > 1); i++)
-    KAON_TRY(kaon_vector_create(ctx, local->space, local->precision, columns, vectors[i]));
+  KAON_TRY(kaon_vector_create(ctx, local->space, local->precision, columns, &self->r));
+  KAON_TRY(kaon_vector_create(ctx, local->space, local->precision, columns, &self->q));
   KAON_TRY(make_scalars(self, columns));
   if (by_domains(self)) {
     void *work = NULL;
@@ -99,30 +96,10 @@ static kaon_status reserve(kaon_operator *K, int columns) {
 
 /* ---- an application ---- */
 
-/* Where the host can see it, columns that are closed outside are closed here. *all: none is. */
-static void copy_gates(schwarz *self, const kaon_pass *pass, int *all) {
-  const int outside = pass != NULL && pass->scalars != NULL;
-  *all = !outside;
-  if (!self->local->ctx->backend->host_accessible) return;
-  *all = 1;
-  for (int k = 0; k < self->columns; k++) {
-    const int open = !outside || (pass->scalars->state[k].gate & pass->gate) != 0;
-    self->scalars->state[k].gate = open ? KAON_GATE_STEP : 0;
-    *all &= open;
-  }
-}
-
 static kaon_pass plain(const schwarz *self) {
   kaon_pass pass = KAON_PASS_INIT;
   pass.scalars = self->scalars;
   return pass;
-}
-
-/* to = x, with 0 in columns that `outside` closes. */
-static kaon_status load(const kaon_vector *x, kaon_vector *to, int all, const kaon_pass *outside) {
-  if (all) return kaon_blas_copy(x, to, NULL);
-  KAON_TRY(kaon_blas_zero(to, NULL));
-  return kaon_blas_copy(x, to, outside);
 }
 
 /* Steps of minimal residuals on A_b z = r, from the z that there is (fresh: from 0); r is used up.
@@ -173,26 +150,18 @@ static kaon_status stage(schwarz *self, int number, const kaon_vector *b, kaon_v
 static kaon_status apply(kaon_operator *K, kaon_mode mode, const kaon_vector *x, kaon_vector *y,
                          const kaon_pass *pass) {
   schwarz *self = K->self;
-  const kaon_pass outside = kaon_pass_gate_only(pass);
-  const kaon_vector *b = x;
-  int all = 0;
   if (mode == KAON_DAGGER)
     return kaon_fail(K->ctx, KAON_ERR_UNSUPPORTED,
                      "schwarz: the dagger of a Schwarz preconditioner is not offered");
   KAON_TRY(reserve(K, x->nrhs));
-  copy_gates(self, pass, &all);
-  kaon_vector *z = all ? y : self->z;
-  if (self->stages > 1 && !all) {
-    KAON_TRY(load(x, self->source, all, &outside));
-    b = self->source;
-  }
+  KAON_TRY(kaon_blas_follow(pass, self->scalars));
   if (self->stages == 1) {
-    KAON_TRY(load(x, self->r, all, &outside));
-    KAON_TRY(solve_blocks(self, self->r, self->q, z, 1));
+    const kaon_pass gate = plain(self);
+    KAON_TRY(kaon_blas_copy(x, self->r, &gate));
+    KAON_TRY(solve_blocks(self, self->r, self->q, y, 1));
   } else {
-    for (int i = 0; i < self->stages; i++) KAON_TRY(stage(self, i, b, z));
+    for (int i = 0; i < self->stages; i++) KAON_TRY(stage(self, i, x, y));
   }
-  if (!all) KAON_TRY(kaon_blas_copy(z, y, &outside));
   return kaon_pass_sum_apart(y, pass);
 }
 

@@ -374,4 +374,6 @@ void KAON_EXPORT(kaon_dslash_hop)(const kaon_launch *launch, const kaon_hop_args
 }
 
 const kaon_dslash_ops KAON_EXPORT(kaon_dslash_ops) = {
-    KAON_EXPORT(kaon_dslash_hop), KAON_EXPORT(kaon_dslash_clover), KAON_EXPORT(kaon_dslash_gather)};
+    .hop = KAON_EXPORT(kaon_dslash_hop),
+    .clover = KAON_EXPORT(kaon_dslash_clover),
+    .gather = KAON_EXPORT(kaon_dslash_gather)};

@@ -289,7 +289,7 @@ static __device__ __forceinline__ bool face_here(const faces_call &a, uint32_t t
 /* SUMS: they may be wanted, a block may have several tiles, and a factor a rest. */
 template <int RECON, bool SUMS>
 static __device__ __forceinline__ void boundary_block(const faces_call &a, int column, int chunk,
-                                                      site_room &room) {
+                                                      site_room &room, real *norm) {
   faces_time(a, TIMELINE_BOUNDARY_BEGIN, true);
   const int64_t half = a.peered ? peer_receive(a.peer) : 0;
   faces_time(a, TIMELINE_ARRIVED_FIRST, true);
@@ -297,7 +297,6 @@ static __device__ __forceinline__ void boundary_block(const faces_call &a, int c
   const bool open = gate_open(a.h.sums.gate, column);
   const kaon_view in = column_view(a.h.in, column);
   uint32_t tiles = 0;
-  real norm = 0;
   if (SUMS) site_sums_begin(a.h.sums, room);
   for (uint32_t tile = (uint32_t)chunk; tile < a.boundary_tiles;
        tile += (uint32_t)(a.h.sums.chunks - a.interior_chunks)) {
@@ -320,7 +319,7 @@ static __device__ __forceinline__ void boundary_block(const faces_call &a, int c
           face_all<RECON, 1, false>(a, here, in, column, half, &d);
       }
       if (a.h.overlaps) kaon_let_next_start();
-      hop_end<true, SUMS>(a.h, (uint32_t)here.at, column, 0, &d, room, &norm);
+      hop_end<true, SUMS>(a.h, (uint32_t)here.at, column, 0, &d, room, norm);
     }
     if (!SUMS) break;
   }
@@ -328,8 +327,6 @@ static __device__ __forceinline__ void boundary_block(const faces_call &a, int c
   if (a.peered && threadIdx.x == 0)
     peer_leave(a.peer, peer_turn(a.peer), tiles,
                (a.sends[KAON_DIRS] + a.boundary_tiles) * (uint32_t)a.h.nrhs);
-  if (!SUMS && open && a.h.norm)
-    site_norm_finish(a.h.sums, column, a.interior_chunks + chunk, norm);
   if (SUMS && open && a.h.sums.sum.state != NULL)
     site_sums_finish(a.h.sums, column, a.interior_chunks + chunk, room);
 }
@@ -338,12 +335,11 @@ static __device__ __forceinline__ void boundary_block(const faces_call &a, int c
 
 template <int RECON, bool SUMS>
 static __device__ __forceinline__ void interior_block(const faces_call &a, int column, int chunk,
-                                                      site_room &room) {
+                                                      site_room &room, real *norm) {
   if (a.hold) peer_receive(a.peer);
   if (!gate_open(a.h.sums.gate, column)) return;
   faces_time(a, TIMELINE_INTERIOR_BEGIN, true);
   const kaon_view in = column_view(a.h.in, column);
-  real norm = 0;
   if (SUMS) site_sums_begin(a.h.sums, room);
   for (uint32_t tile = (uint32_t)chunk; tile < a.interior_tiles;
        tile += (uint32_t)a.interior_chunks) {
@@ -371,12 +367,22 @@ static __device__ __forceinline__ void interior_block(const faces_call &a, int c
         hop_all<RECON, 1, 1, false>(a.h, here, &in, &d);
     }
     if (a.h.overlaps) kaon_let_next_start();
-    hop_end<true, SUMS>(a.h, (uint32_t)here.at, column, 0, &d, room, &norm);
+    hop_end<true, SUMS>(a.h, (uint32_t)here.at, column, 0, &d, room, norm);
     if (!SUMS) break;
   }
   faces_time(a, TIMELINE_INTERIOR_END, false);
-  if (!SUMS && a.h.norm) site_norm_finish(a.h.sums, column, chunk, norm);
   if (SUMS && a.h.sums.sum.state != NULL) site_sums_finish(a.h.sums, column, chunk, room);
+}
+
+/* A kernel without sums leaves |out|^2 of the one column. The gate is what it was: a recurrence runs
+ * when all blocks have left their parts. */
+static __device__ __forceinline__ void faces_norm_finish(const faces_call &a, real norm) {
+  const int work = block_number() - a.gather, behind = work - a.before;
+  if (!gate_open(a.h.sums.gate, 0)) return;
+  const int chunk = behind < 0            ? work
+                    : behind < a.boundary ? a.interior_chunks + behind
+                                          : work - a.boundary;
+  site_norm_finish(a.h.sums, 0, chunk, norm);
 }
 
 /* What each column's blocks do is in the order GATHER, INTERIOR, BOUNDARY, INTERIOR: the interior
@@ -391,12 +397,16 @@ static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, SUMS>
   const int block = (int)(columns == 1 ? blockIdx.x : blockIdx.x / columns);
   kaon_wait_for_previous();
   const int work = block - a.gather, behind = work - a.before;
-  if (work < 0)
+  real norm = 0;
+  if (work < 0) {
     gather_block<RECON>(a, column, (uint32_t)block);
-  else if (behind >= 0 && behind < a.boundary)
-    boundary_block<RECON, SUMS>(a, column, behind, room);
+    return;
+  }
+  if (behind >= 0 && behind < a.boundary)
+    boundary_block<RECON, SUMS>(a, column, behind, room, &norm);
   else
-    interior_block<RECON, SUMS>(a, column, behind < 0 ? work : work - a.boundary, room);
+    interior_block<RECON, SUMS>(a, column, behind < 0 ? work : work - a.boundary, room, &norm);
+  if (!SUMS && a.h.norm) faces_norm_finish(a, norm);
 }
 
 /* ---- launches ---- */

@@ -227,7 +227,7 @@ static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, SUMS>
     if (!SUMS) break;
   }
   if constexpr (!SUMS) {
-    if (a.norm) site_norm_finish(a.sums, first, chunk, norm);
+    if (a.norm) site_norm_finish(a.sums, 0, block_number(), norm); /* of the one column */
   }
   if constexpr (SUMS) {
     if (a.sums.sum.state == NULL) return;

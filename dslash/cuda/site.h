@@ -255,6 +255,13 @@ static __device__ __forceinline__ void site_sums_finish(const kaon_cuda_sums &s,
   sums_finish<2>(s, column, chunk, sum);
 }
 
+/* The block's number, read anew: what is worked out from it need not be kept meanwhile. */
+static __device__ __forceinline__ int block_number(void) {
+  int n;
+  asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(n));
+  return n;
+}
+
 /* |out|^2 alone, of threads that have a site at most (norm: 0 where there is none), by marks. */
 static __device__ __forceinline__ void site_norm_finish(const kaon_cuda_sums &s, int column,
                                                         int chunk, real norm) {

@@ -10,6 +10,10 @@ static int is_cut(const kaon_stencil *st) {
   return st->cut[0] != 0 || st->cut[1] != 0 || st->cut[2] != 0 || st->cut[3] != 0;
 }
 
+/* Sums of a hop without (w, out) are left by a kernel that has room for half as many sites again at a
+ * time; in double there is no such kernel of 12 reals a link. */
+enum { APART_d = 0, APART_s = 1 << 17, APART_h = 1 << 17 };
+
 #define KAON_DSLASH(prec)                                                                         \
   static void divided_##prec(const kaon_launch *launch, const kaon_gather_args *gather,           \
                              const kaon_hop_args *args) {                                         \
@@ -44,7 +48,8 @@ static int is_cut(const kaon_stencil *st) {
   static void clover_##prec(const kaon_launch *launch, const kaon_clover_args *args) {            \
     if (!kaon_clover_pair_cuda_##prec(launch, args)) kaon_dslash_clover_cuda_##prec(launch, args); \
   }                                                                                               \
-  const kaon_dslash_ops kaon_dslash_ops_cuda_##prec = {.hop = hop_##prec,                         \
+  const kaon_dslash_ops kaon_dslash_ops_cuda_##prec = {.dots_apart = APART_##prec,                \
+                                                       .hop = hop_##prec,                         \
                                                        .clover = clover_##prec,                   \
                                                        .gather = gather_##prec,                   \
                                                        .hop_fused = divided_##prec};              \

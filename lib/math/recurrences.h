@@ -47,6 +47,8 @@
   X(KAON_REC_MR_ALPHA, kaon_mr_alpha)               \
   X(KAON_REC_MR_RESIDUAL, kaon_mr_residual)         \
   X(KAON_REC_LOCAL_ALPHA, kaon_local_alpha)         \
+  X(KAON_REC_LOCAL_OPEN, kaon_local_open)           \
+  X(KAON_REC_LOCAL_CLOSE, kaon_local_close)         \
   X(KAON_REC_GCR_ORTHO, kaon_gcr_ortho)             \
   X(KAON_REC_GCR_ALPHA, kaon_gcr_alpha)             \
   X(KAON_REC_GCR_RESIDUAL, kaon_gcr_residual)       \
@@ -420,6 +422,15 @@ static inline KAON_HD void kaon_local_alpha(kaon_column_state *s) {
   const double f = s->slot[KAON_S_RELAXATION][0] / s->slot[KAON_S_Q2][0];
   kaon_set(s, KAON_S_ALPHA, f * rq[0], -f * rq[1]);
   if (!kaon_slot_finite(s, KAON_S_ALPHA)) kaon_set(s, KAON_S_ALPHA, 0, 0);
+}
+
+/* A column of an operator's own scalars takes part, or does not. */
+static inline KAON_HD void kaon_local_open(kaon_column_state *s) {
+  s->gate = KAON_GATE_STEP;
+}
+
+static inline KAON_HD void kaon_local_close(kaon_column_state *s) {
+  s->gate = 0;
 }
 
 /* ---- GCR; j = aux, the column's position in its cycle ---- */

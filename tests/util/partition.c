@@ -215,7 +215,7 @@ static int same_order(const partition_side *whole) {
 }
 
 void partition_check_hops(partition_pair *pair, double anisotropy) {
-  const int same = same_order(&pair->whole);
+  const int same = kaon_lattice_partitioned(pair->part.lattice) && same_order(&pair->whole);
   difference d[3] = {{0, 0, 0}};
   for (int i = 0; i < STORAGES; i++) {
     kaon_dirac_options options = KAON_DIRAC_OPTIONS_INIT;
@@ -243,7 +243,7 @@ static kaon_vector *summed_hop(const partition_side *s, kaon_precision precision
   kaon_vector *in = noise(s, KAON_ODD, precision, nrhs, 11);
   kaon_vector *x = noise(s, KAON_EVEN, precision, nrhs, 12);
   kaon_vector *w = noise(s, KAON_EVEN, precision, nrhs, 13);
-  const kaon_fused fused = {1.25, x, -0.5, KAON_CLOVER_ON_X, KAON_BLOCKS_TERM};
+  const kaon_fused fused = {1.25, x, -0.5, KAON_CLOVER_ON_X, KAON_BLOCKS_TERM, NULL};
   kaon_scalars *scalars = NULL;
   kaon_pass pass = KAON_PASS_INIT;
   memset(states, 0, (size_t)nrhs * sizeof *states);
