@@ -179,8 +179,7 @@ static void blocks_know_nothing_of_each_other(void **state) {
     must(c.ctx, kaon_operator_apply(whole, KAON_PLAIN, x, y));
     ref_complex *second = case_export(&c, y, 0);
     assert_memory_equal(first, second, ref_spinor_size(&c.L) * sizeof *first);
-    free(first);
-    free(second);
+    free(first), free(second);
     must(c.ctx, kaon_operator_apply(local, KAON_PLAIN, x, y));
     first = case_export(&c, y, 0);
     for (size_t site = 0; site < ref_volume(&c.L); site++) {
@@ -211,15 +210,14 @@ static void blocks_know_nothing_of_each_other(void **state) {
         assert_memory_equal(first + 12 * site, second + 12 * site, 12 * sizeof *first);
     }
     assert_true(spoilt > 0);
-    free(first);
-    free(second);
-    kaon_vector_destroy(&huge);
-    kaon_vector_destroy(&x);
-    kaon_vector_destroy(&y);
+    free(first), free(second);
+    kaon_vector *vectors[] = {huge, x, y};
+    kaon_operator *operators[] = {whole, local, M};
+    for (int i = 0; i < 3; i++) {
+      kaon_vector_destroy(&vectors[i]);
+      kaon_operator_destroy(&operators[i]);
+    }
     case_free_columns(psi, 1);
-    kaon_operator_destroy(&whole);
-    kaon_operator_destroy(&local);
-    kaon_operator_destroy(&M);
     case_close(&c);
   }
 }
