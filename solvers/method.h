@@ -110,11 +110,16 @@ struct kaon_solver {
   kaon_column_history *history;
   int monitored; /* history is drained (and the monitor called) */
 
+  const kaon_vector *end_b; /* the user's, for the end of the solve */
+  kaon_vector *end_x;
+  int ended_early; /* the end was queued behind the last step */
+
   kaon_recorder *recorder; /* of steps and services; NULL: the machine offers none */
   kaon_recorded recorded;
   int block;        /* steps of a recorded block */
   int unrecordable; /* tried in vain */
   double rate;      /* seconds a step, as the last looks saw it; 0: not known */
+  int brief;        /* the last solve was over at the first look */
 };
 
 /* Columns that a service has verified and that go on. */
@@ -172,6 +177,10 @@ int kaon_solver_block(const kaon_solver *s);
 
 /* solve.c: the host's copies of all states to their idle values. */
 void kaon_solver_idle(kaon_solver *s);
+/* solve.c: where a recorded loop is expected to be over soon, the end of the solve may be queued
+ * behind it before the host looks. If the loop goes on, it is queued again later. */
+int kaon_solver_can_end_early(const kaon_solver *s);
+kaon_status kaon_solver_end_early(kaon_solver *s);
 /* solve.c: x = approximately A^-1 b from zero; what the solver does as an operator. */
 kaon_status kaon_solver_invert(kaon_solver *s, const kaon_vector *b, kaon_vector *x);
 

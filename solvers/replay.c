@@ -15,6 +15,7 @@
 #include <math.h>
 
 #include "solvers/runner.h"
+#include "lib/try.h"
 
 enum { BLOCK_STEPS = 8 };
 
@@ -119,10 +120,18 @@ static int blocks_ahead(const kaon_solver *s, const kaon_pace *p) {
   return blocks >= most ? most : blocks > 1 ? (int)blocks : 1;
 }
 
-static kaon_status issue(kaon_solver *s, const kaon_pace *p, int number) {
+/* Another launch, and a look behind it; the solve's end between the two where all is expected to be
+ * over by then. */
+static kaon_status issue(kaon_solver *s, const kaon_pace *p, int number, int ends) {
   const kaon_record_ops *ops = s->ctx->backend->record;
+  kaon_stamp(5);
   KAON_TRY(ops->run(s->recorder, blocks_ahead(s, p)));
-  return ops->post(s->recorder, s->scalars->state, number);
+  kaon_stamp(6);
+  if (ends) KAON_TRY(kaon_solver_end_early(s));
+  kaon_stamp(7);
+  KAON_TRY(ops->post(s->recorder, s->scalars->state, number));
+  kaon_stamp(8);
+  return KAON_OK;
 }
 
 /* Steps of the column that took most of them since the last look. */
@@ -137,25 +146,36 @@ static int new_steps(const kaon_solver *s) {
 
 static kaon_status look(kaon_solver *s, kaon_pace *p, int number, int *cancel) {
   kaon_status status = s->ctx->backend->record->wait(s->recorder, number, s->host);
+  kaon_stamp(9);
   if (status == KAON_OK) p->steps = new_steps(s);
   if (status == KAON_OK) status = kaon_history_drain(s, cancel);
   return kaon_runner_agree(s, status, p, cancel);
 }
 
 /* A look tells of the time before the next launch was queued: what a service behind that launch has
- * mended, the look after it still calls waiting. */
-static kaon_status drive(kaon_solver *s, int *cancel) {
+ * mended, the look after it still calls waiting. Where the last solve was over at the first look,
+ * no second launch is queued before it, but the end of the solve. */
+static kaon_status drive(kaon_solver *s, int *cancel, int *over) {
   const int replay = s->recorded.form == KAON_ISSUE_REPLAY;
-  int patience = 0, served = 0;
+  const int brief = s->brief && !kaon_try.flat_end && !replay && kaon_solver_can_end_early(s);
+  int patience = 0, served = 0, issued = 1;
   kaon_pace p = kaon_pace_begin();
   p.rate = s->rate;
-  KAON_TRY(issue(s, &p, 0));
+  s->brief = 0;
+  KAON_TRY(issue(s, &p, 0, brief));
   for (int number = 0;; number = 1 - number) {
-    KAON_TRY(issue(s, &p, 1 - number));
+    if (issued > 1 || !brief) KAON_TRY(issue(s, &p, 1 - number, 0));
     KAON_TRY(look(s, &p, number, cancel));
     s->rate = p.rate;
     const kaon_columns_now n = kaon_columns_count(s);
-    if (n.stepping + n.waiting == 0 || *cancel) return KAON_OK;
+    if (n.stepping + n.waiting == 0) {
+      s->brief = issued == 1;
+      *over = 1;
+      return KAON_OK;
+    }
+    s->ended_early = 0;
+    if (*cancel) return KAON_OK;
+    if (issued++ == 1 && brief) KAON_TRY(issue(s, &p, 1 - number, 0));
     const int old = served;
     served = replay && !old && kaon_runner_serve_now(s, n, 1, &patience);
     if (served) KAON_TRY(s->ctx->backend->record->serve(s->recorder));
@@ -177,13 +197,13 @@ static kaon_status ask_operators(const kaon_solver *s) {
   return K != NULL ? ask(s, K, s->r, s->work[0]) : KAON_OK;
 }
 
-kaon_status kaon_replay_run(kaon_solver *s, int *cancel) {
+kaon_status kaon_replay_run(kaon_solver *s, int *cancel, int *over) {
   if (still_good(s)) {
     KAON_TRY(ask_operators(s));
-    return drive(s, cancel);
+    return drive(s, cancel, over);
   }
   const kaon_status status = record(s);
-  if (status == KAON_OK) return drive(s, cancel);
+  if (status == KAON_OK) return drive(s, cancel, over);
   kaon_error_forget(s->ctx); /* the plain way will say what is wrong, if anything is */
   s->unrecordable = status == KAON_ERR_UNSUPPORTED;
   return KAON_OK;

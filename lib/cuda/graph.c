@@ -13,8 +13,13 @@
 #include <string.h>
 #include <time.h>
 
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
 #include "lib/cuda/device.h"
 #include "lib/cuda/loop.h"
+#include "lib/try.h"
 
 /* What of a state the host looks at: everything but the slots. */
 enum {
@@ -174,7 +179,8 @@ static kaon_status condition(const kaon_recorder *r, cudaGraph_t graph,
   return KAON_OK;
 }
 
-static kaon_status build_while(kaon_recorder *r, const kaon_loop *loop, cudaGraph_t graph) {
+/* decide; while (again) { steps; decide; if (serve) { service; decide } } */
+static kaon_status build_flat(kaon_recorder *r, const kaon_loop *loop, cudaGraph_t graph) {
   part p = {.recorder = r, .loop = loop, .decides = 1};
   cudaGraph_t body = NULL, served = NULL;
   cudaGraphNode_t last;
@@ -188,6 +194,24 @@ static kaon_status build_while(kaon_recorder *r, const kaon_loop *loop, cudaGrap
   KAON_TRY(add_condition(r, body, last, p.handles.serve, cudaGraphCondTypeIf, &served));
   p.stage = KAON_LOOP_SERVED;
   return record_into(&p, served, &last);
+}
+
+static kaon_status build_while(kaon_recorder *r, const kaon_loop *loop, cudaGraph_t graph) {
+  part p = {.recorder = r, .loop = loop, .decides = 1};
+  cudaGraph_t body = NULL, stepping = NULL;
+  cudaGraphNode_t last;
+  if (kaon_try.flat_loop) return build_flat(r, loop, graph);
+  p.handles.nested = 1;
+  KAON_TRY(condition(r, graph, &p.handles.again));
+  p.stage = KAON_LOOP_ENTRY;
+  KAON_TRY(record_into(&p, graph, &last));
+  KAON_TRY(add_condition(r, graph, last, p.handles.again, cudaGraphCondTypeWhile, &body));
+  KAON_TRY(condition(r, body, &p.handles.serve));
+  p.stage = KAON_LOOP_SERVED;
+  KAON_TRY(record_into(&p, body, &last));
+  KAON_TRY(add_condition(r, body, last, p.handles.serve, cudaGraphCondTypeWhile, &stepping));
+  p.stage = KAON_LOOP_STEPPED;
+  return record_into(&p, stepping, &last);
 }
 
 static kaon_status record_while(kaon_recorder *r, const kaon_loop *loop) {
@@ -303,25 +327,40 @@ static int64_t nanoseconds(void) {
   return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* How long to sleep before asking again, `passed` nanoseconds into a wait: half of what is left if
- * it is like the last one, a quarter of what has passed if it is longer. Then a few questions do,
- * and an end is seen before it is half as old as the wait. */
+/* How long to sleep before asking again, `passed` nanoseconds into a wait: of what is left if it is
+ * like the last one three quarters, or half where that would be much if it is shorter; a quarter of
+ * what has passed if it is longer. Then a few questions do. */
 static int64_t nap(int64_t passed, int64_t usual) {
-  const int64_t shortest = 20000, longest = 5000000;
-  const int64_t wanted = passed < usual ? (usual - passed) / 2 : passed / 4;
+  const int64_t shortest = 20000, longest = 5000000, much = 3000000, left = usual - passed;
+  const int64_t wanted = left <= 0 ? passed / 4 : left > much ? left / 2 : left / 4 * 3;
   return wanted < shortest ? shortest : wanted < longest ? wanted : longest;
+}
+
+/* How late the system may wake this thread, in nanoseconds; 0: not known, or not to be changed. It
+ * is 50 us unless it was set, and comes on top of every nap. */
+static unsigned long timer_slack(unsigned long wanted) {
+#ifdef __linux__
+  const int now = kaon_try.no_slack ? 0 : prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
+  if (now > 0 && wanted > 0) prctl(PR_SET_TIMERSLACK, wanted, 0, 0, 0);
+  return now > 0 ? (unsigned long)now : 0;
+#else
+  (void)wanted;
+  return 0;
+#endif
 }
 
 /* The driver's own blocking wait costs the processor some 100 us however long it is, and wakes up
  * no sooner. */
 static kaon_status sleep_until(kaon_recorder *r, cudaEvent_t event) {
   const int64_t begin = nanoseconds();
+  const unsigned long slack = timer_slack(1);
   cudaError_t error;
   while ((error = cudaEventQuery(event)) == cudaErrorNotReady) {
     const int64_t length = nap(nanoseconds() - begin, r->usual);
     const struct timespec pause = {0, length};
     nanosleep(&pause, NULL);
   }
+  timer_slack(slack);
   r->usual = nanoseconds() - begin;
   if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError(); /* no error */
   return kaon_cuda_check(r->ctx, error, "work on the device");

@@ -30,13 +30,17 @@ static __global__ void decide_kernel(kaon_loop_control *control, const kaon_colu
   stepping = warp_count(stepping);
   waiting = warp_count(waiting);
   if (threadIdx.x != 0) return;
-  const int blocks = control->blocks + (stage == KAON_LOOP_STEPPED);
+  const int blocks = control->blocks + (stage == KAON_LOOP_STEPPED), left = blocks < control->limit;
+  int serve = 0;
   if (stage == KAON_LOOP_STEPPED) {
     control->blocks = blocks;
-    cudaGraphSetConditional(handles.serve,
-                            (unsigned)kaon_serve_now(stepping, waiting, &control->patience));
+    serve = kaon_serve_now(stepping, waiting, &control->patience);
   }
-  cudaGraphSetConditional(handles.again, stepping + waiting > 0 && blocks < control->limit);
+  if (handles.nested && stage != KAON_LOOP_ENTRY)
+    cudaGraphSetConditional(handles.serve, stepping > 0 && !serve && left);
+  else if (stage == KAON_LOOP_STEPPED)
+    cudaGraphSetConditional(handles.serve, (unsigned)serve);
+  cudaGraphSetConditional(handles.again, stepping + waiting > 0 && left);
 }
 #endif
 

@@ -212,22 +212,34 @@ static __device__ __forceinline__ double marked_number(const marked_sum &x) {
   return __longlong_as_double((long long)(x.high << 32 | (uint32_t)x.low));
 }
 
-/* Value 0 is always left: it also says that the block has read gate and coefficients, which the
- * recurrence may change. */
-static __device__ __forceinline__ bool marked_wanted(const kaon_cuda_sums &s, int value) {
-  return value == 0 || sums_want(s, value / 2);
+/* 0 is left out: cleared memory bears it. */
+static __device__ __forceinline__ uint32_t marked_next(const kaon_cuda_sums &s) {
+  const uint32_t mark = (uint32_t) * (volatile uint64_t *)s.marked + 1;
+  return mark != 0 ? mark : 1;
 }
 
+/* Value 0 is always left: it also says that the block has read gate and coefficients, which the
+ * recurrence may change. EVERY: all values are wanted. */
+template <bool EVERY>
+static __device__ __forceinline__ bool marked_wanted(const kaon_cuda_sums &s, int value) {
+  return EVERY || value == 0 || sums_want(s, value / 2);
+}
+
+/* A part that never comes is an error of the device's or the program's: the kernel is then ended,
+ * which the next transfer reports, after so many reads of half a microsecond. */
+enum { MARKED_PATIENCE = 1 << 25 };
+
 /* As sums_collect, in its order; AHEAD: reads that a thread has on their way. */
-template <int AHEAD>
+template <int AHEAD, bool EVERY>
 static __device__ __forceinline__ void marked_collect(const kaon_cuda_sums &s, int values,
                                                       uint32_t mark, double *total) {
   __shared__ double shares[KAON_WARPS];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;
   const int each = values < warps ? warps / values : 1, step = 32 * each;
+  int patience = MARKED_PATIENCE;
   for (int v = warp / each; v < values; v += warps / each) {
     double x = 0;
-    const int end = marked_wanted(s, v) ? s.chunks : 0;
+    const int end = marked_wanted<EVERY>(s, v) ? s.chunks : 0;
 #pragma unroll 1
     for (int i = warp % each * 32 + lane; i < end; i += AHEAD * step) {
       marked_sum part[AHEAD];
@@ -237,7 +249,10 @@ static __device__ __forceinline__ void marked_collect(const kaon_cuda_sums &s, i
 #pragma unroll
       for (int k = 0; k < AHEAD; k++) {
         if (i + k * step >= end) break;
-        while (!marked_is(part[k], mark)) part[k] = marked_read(marked_at(s, v, i + k * step));
+        while (!marked_is(part[k], mark)) {
+          if (--patience == 0) __trap();
+          part[k] = marked_read(marked_at(s, v, i + k * step));
+        }
         x += marked_number(part[k]);
       }
     }
@@ -254,31 +269,47 @@ static __device__ __forceinline__ void marked_collect(const kaon_cuda_sums &s, i
   __syncthreads();
 }
 
-template <int NSLOTS, int AHEAD>
-static __device__ __forceinline__ void sums_finish_marked(const kaon_cuda_sums &s, int column,
-                                                          int chunk, const double *value) {
-  __shared__ double warps[2 * NSLOTS][KAON_WARPS], total[2 * NSLOTS];
-  const uint32_t mark = (uint32_t) * (volatile uint64_t *)s.marked + 1;
+/* Leaves this block's part; true in all threads of the block of the last chunk, where total is then
+ * complete. That block sets s.marked[0] to *mark when it is done. */
+template <int VALUES, int AHEAD, bool EVERY>
+static __device__ __forceinline__ bool sums_marked(const kaon_cuda_sums &s, int column, int chunk,
+                                                   const double *value, double *total,
+                                                   uint32_t *mark) {
+  __shared__ double warps[VALUES][KAON_WARPS];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  *mark = marked_next(s);
   if (chunk == s.chunks - 1) state_prefetch(&s.sum.state[column]);
 #pragma unroll
-  for (int i = 0; i < 2 * NSLOTS; i++) {
-    if (!marked_wanted(s, i)) continue;
+  for (int i = 0; i < VALUES; i++) {
+    if (!marked_wanted<EVERY>(s, i)) continue;
     const double x = warp_sum(value[i]);
     if (lane == 0) warps[i][warp] = x;
   }
   __syncthreads();
-  for (int i = threadIdx.x; i < 2 * NSLOTS; i += blockDim.x) {
-    if (!marked_wanted(s, i)) continue;
+  for (int i = threadIdx.x; i < VALUES; i += blockDim.x) {
+    if (!marked_wanted<EVERY>(s, i)) continue;
     double x = 0;
     for (int w = 0; w < (int)blockDim.x / 32; w++) x += warps[i][w];
-    marked_write(marked_at(s, i, chunk), mark, x);
+    marked_write(marked_at(s, i, chunk), *mark, x);
   }
-  if (chunk != s.chunks - 1) return;
-  marked_collect<AHEAD>(s, 2 * NSLOTS, mark, total);
+  if (chunk != s.chunks - 1) return false;
+  marked_collect<AHEAD, EVERY>(s, VALUES, *mark, total);
+  return true;
+}
+
+static __device__ __forceinline__ void marked_end(const kaon_cuda_sums &s, uint32_t mark) {
+  *(volatile uint64_t *)s.marked = mark;
+}
+
+template <int NSLOTS, int AHEAD>
+static __device__ __forceinline__ void sums_finish_marked(const kaon_cuda_sums &s, int column,
+                                                          int chunk, const double *value) {
+  __shared__ double total[2 * NSLOTS];
+  uint32_t mark;
+  if (!sums_marked<2 * NSLOTS, AHEAD, false>(s, column, chunk, value, total, &mark)) return;
   if (threadIdx.x != 0) return;
   sums_conclude(s, column, NSLOTS, total);
-  *(volatile uint64_t *)s.marked = mark;
+  marked_end(s, mark);
 }
 
 /* All of it for a kernel whose blocks have NSLOTS complex sums each. All threads call it, unless
