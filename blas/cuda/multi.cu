@@ -134,6 +134,14 @@ static __device__ __forceinline__ void dot_prefetch(const dot_call &a, share min
   }
 }
 
+/* Bits of the values that a block leaves; norms are real. */
+template <int WANTS>
+static __device__ __forceinline__ uint32_t dot_wanted(const kaon_cuda_sums &s) {
+  if (WANTS != 7) return WANTS == 1 ? 3 : 1;
+  return 1u | (sums_want(s, 0) ? 3u : 0u) | (sums_want(s, 1) ? 4u : 0u) |
+         (sums_want(s, 2) ? 16u : 0u);
+}
+
 /* The sums of WANTS alone are left: one of them has a kernel of its own, which keeps more on its
  * way, and whose last block has less to add up. */
 template <int WANTS>
@@ -153,8 +161,8 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   if (!a.complex_space) sum[1] = 0;
   uint32_t mark = 0;
   if (a.sums.marked != NULL) {
-    if (!sums_marked<VALUES, 8, true>(a.sums, mine.column, mine.chunk, sum + FIRST, total + FIRST,
-                                      &mark))
+    if (!sums_marked<VALUES, 8>(a.sums, mine.column, mine.chunk, dot_wanted<WANTS>(a.sums),
+                                sum + FIRST, total + FIRST, &mark))
       return;
   } else {
     sums_leave<VALUES>(a.sums, mine.column, mine.chunk, VALUES, 0, sum + FIRST);
