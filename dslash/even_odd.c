@@ -116,10 +116,14 @@ static kaon_status prepare_schur(kaon_operator *R, const kaon_vector *b, kaon_ve
   KAON_TRY(kaon_vector_view(b, (kaon_parity)(1 - p), &b_q));
   KAON_TRY(take_scratch(R, b->nrhs, &t));
   KAON_TRY(eliminated_source(dirac, &b_q, &t));
-  KAON_TRY(rotate(dirac, p, KAON_PLAIN, &b_p, reduced_b));
+  const kaon_vector *rotated = &b_p;
+  if (fields->temporal || !is_symmetric(dirac)) {
+    KAON_TRY(rotate(dirac, p, KAON_PLAIN, &b_p, reduced_b));
+    rotated = reduced_b;
+  }
   kaon_fused hop = {1, reduced_b, fields->family->kappa, KAON_CLOVER_NONE, KAON_BLOCKS_INVERSE};
   if (is_symmetric(dirac)) {
-    KAON_TRY(kaon_dslash_clover(fields, p, KAON_BLOCKS_INVERSE, reduced_b, reduced_b, NULL));
+    KAON_TRY(kaon_dslash_clover(fields, p, KAON_BLOCKS_INVERSE, rotated, reduced_b, NULL));
     hop.clover_on = KAON_CLOVER_ON_HOP;
   }
   return kaon_dslash_hop(fields, p, KAON_PLAIN, &hop, &t, reduced_b, NULL);

@@ -52,8 +52,10 @@ static kaon_status replace_residual(kaon_solver *s) {
 
 kaon_status kaon_service_run(kaon_solver *s) {
   const kaon_pass keep = kaon_gated(s, KAON_GATE_KEEP);
-  KAON_TRY(s->method->finish(s, KAON_GATE_KEEP));
-  if (s->mixed) KAON_TRY(kaon_blas_pour(s->x_inner, s->x, &keep));
+  if (!s->zero_guess) { /* else there is no inner solution yet */
+    KAON_TRY(s->method->finish(s, KAON_GATE_KEEP));
+    if (s->mixed) KAON_TRY(kaon_blas_pour(s->x_inner, s->x, &keep));
+  }
   KAON_TRY(verify(s));
   if (s->method->block) KAON_TRY(kaon_recur(s, KAON_GATE_ANY, KAON_REC_BLOCK_VERIFIED));
   KAON_TRY(replace_residual(s));
