@@ -15,7 +15,9 @@
     if (!kaon_clover_pair_cuda_##prec(launch, args)) kaon_dslash_clover_cuda_##prec(launch, args); \
   }                                                                                               \
   const kaon_dslash_ops kaon_dslash_ops_cuda_##prec = {.hop = hop_##prec,                         \
-                                                       .clover = clover_##prec};                  \
+                                                       .clover = clover_##prec,                   \
+                                                       .updated_clover =                          \
+                                                           kaon_updated_clover_pair_cuda_##prec}; \
   const kaon_measure_ops kaon_measure_ops_cuda_##prec = {.source = kaon_source_cuda_##prec,       \
                                                          .meson = kaon_meson_cuda_##prec};
 KAON_DSLASH(d)
