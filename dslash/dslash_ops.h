@@ -75,12 +75,12 @@ typedef struct kaon_clover_args {
 typedef struct kaon_dslash_ops {
   void (*hop)(const kaon_launch *launch, const kaon_hop_args *args);
   void (*clover)(const kaon_launch *launch, const kaon_clover_args *args);
-  /* 0, and nothing done: not for this call. NULL: for none. */
-  int (*updated_clover)(const kaon_launch *launch, const kaon_clover_args *args);
   void (*gather)(const kaon_launch *launch, const kaon_gather_args *args);
   /* gather and both parts of hop at once, the messages by args->peer; NULL: not built */
   void (*hop_fused)(const kaon_launch *launch, const kaon_gather_args *gather,
                     const kaon_hop_args *args);
+  /* 0, and nothing done: not for this call. NULL: for none. */
+  int (*updated_clover)(const kaon_launch *launch, const kaon_clover_args *args);
 } kaon_dslash_ops;
 
 #endif

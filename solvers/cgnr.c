@@ -67,6 +67,7 @@ const kaon_method_ops kaon_method_cgnr = {
     .at_start = 1,
     .at_inject = 1,
     .saved = 1,
+  .late_norm = 1,
     .delta = {0, 0.1, 0.3},
     .delta_restart = {0, 1e-3, 1e-2},
     .step = step,

@@ -15,7 +15,6 @@
 #include <math.h>
 
 #include "solvers/runner.h"
-#include "lib/try.h"
 
 enum { BLOCK_STEPS = 8 };
 
@@ -120,17 +119,16 @@ static int blocks_ahead(const kaon_solver *s, const kaon_pace *p) {
   return blocks >= most ? most : blocks > 1 ? (int)blocks : 1;
 }
 
-/* Another launch, and a look behind it; the solve's end between the two where all is expected to be
- * over by then. */
+/* Another launch, and a look behind it; the solve's end and its norms between the two where all is
+ * expected to be over by then. */
 static kaon_status issue(kaon_solver *s, const kaon_pace *p, int number, int ends) {
   const kaon_record_ops *ops = s->ctx->backend->record;
-  kaon_stamp(5);
   KAON_TRY(ops->run(s->recorder, blocks_ahead(s, p)));
-  kaon_stamp(6);
-  if (ends) KAON_TRY(kaon_solver_end_early(s));
-  kaon_stamp(7);
+  if (ends) {
+    KAON_TRY(kaon_solver_end_early(s));
+    KAON_TRY(ops->post(s->recorder, s->sums->state, 1 - number));
+  }
   KAON_TRY(ops->post(s->recorder, s->scalars->state, number));
-  kaon_stamp(8);
   return KAON_OK;
 }
 
@@ -146,7 +144,6 @@ static int new_steps(const kaon_solver *s) {
 
 static kaon_status look(kaon_solver *s, kaon_pace *p, int number, int *cancel) {
   kaon_status status = s->ctx->backend->record->wait(s->recorder, number, s->host);
-  kaon_stamp(9);
   if (status == KAON_OK) p->steps = new_steps(s);
   if (status == KAON_OK) status = kaon_history_drain(s, cancel);
   return kaon_runner_agree(s, status, p, cancel);
@@ -157,7 +154,7 @@ static kaon_status look(kaon_solver *s, kaon_pace *p, int number, int *cancel) {
  * no second launch is queued before it, but the end of the solve. */
 static kaon_status drive(kaon_solver *s, int *cancel, int *over) {
   const int replay = s->recorded.form == KAON_ISSUE_REPLAY;
-  const int brief = s->brief && !kaon_try.flat_end && !replay && kaon_solver_can_end_early(s);
+  const int brief = s->brief && !replay && kaon_solver_can_end_early(s);
   int patience = 0, served = 0, issued = 1;
   kaon_pace p = kaon_pace_begin();
   p.rate = s->rate;

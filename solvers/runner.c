@@ -7,7 +7,6 @@
 #include <time.h>
 
 #include "solvers/runner.h"
-#include "lib/try.h"
 
 /* Where the host shares memory with the kernels a look costs nothing: look at least so often, so
  * that a monitor can end a solve with slow steps in good time. */
@@ -105,12 +104,16 @@ int kaon_runner_serve_now(const kaon_solver *s, kaon_columns_now n, int begins, 
 
 kaon_status kaon_runner_run(kaon_solver *s) {
   int cancel = 0, position = 0, patience = 0;
-  KAON_TRY(kaon_service_run(s));
-  kaon_stamp(4);
+  if (s->replays_ends && s->zero_guess) {
+    s->zero_guess = 0;
+    KAON_TRY(s->ctx->backend->record->run(s->first, 1));
+  } else {
+    KAON_TRY(kaon_service_run(s));
+  }
   if (kaon_replay_possible(s)) {
-    int over = 0; /* what the last look brought is all that the end needs of the states */
+    int over = 0;
     KAON_TRY(kaon_replay_run(s, &cancel, &over));
-    if (over && kaon_solver_can_end_early(s)) return KAON_OK;
+    if (over) return KAON_OK;
   }
   kaon_pace p = kaon_pace_begin();
   for (;;) {

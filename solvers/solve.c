@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "solvers/method.h"
-#include "lib/try.h"
 
 _Static_assert((int)KAON_CONVERGED == KAON_END_CONVERGED &&
                    (int)KAON_MAX_ITERATIONS == KAON_END_MAX_ITERATIONS &&
@@ -100,8 +99,9 @@ static void bind(kaon_solver *s, const kaon_vector *b, kaon_vector *x) {
 
 /* The system's source, and the square of what the chosen residual is relative to into OF_SOURCE,
  * where that is not |b|. */
-static kaon_status prepare_source(kaon_solver *s, const kaon_vector *b) {
+static kaon_status prepare_source(kaon_solver *s) {
   const int other_precision = s->A->precision != s->system->precision;
+  const kaon_vector *b = s->end_b;
   if (s->reduces) {
     if (other_precision) KAON_TRY(kaon_vector_copy(s->user_b, b));
     KAON_TRY(s->system->reduction->prepare(s->system, other_precision ? s->user_b : b, s->own_b));
@@ -114,6 +114,11 @@ static kaon_status prepare_source(kaon_solver *s, const kaon_vector *b) {
   }
   return s->options.stop == KAON_STOP_REDUCED && s->reduces ? ask_norms(s, s->b, 0, s->b, OF_SOURCE)
                                                             : KAON_OK;
+}
+
+kaon_status kaon_solver_issue_begin(kaon_solver *s) {
+  KAON_TRY(ask_norms(s, s->end_x, OF_X, s->end_b, OF_B));
+  return prepare_source(s);
 }
 
 /* norm2: of the source that the chosen residual is relative to. */
@@ -140,11 +145,12 @@ static kaon_status prepare_guess(kaon_solver *s, const kaon_vector *x) {
  * source does not need. */
 static kaon_status begin(kaon_solver *s, const kaon_vector *b, kaon_vector *x) {
   bind(s, b, x);
-  KAON_TRY(ask_norms(s, x, OF_X, b, OF_B));
-  KAON_TRY(prepare_source(s, b));
-  kaon_stamp(1);
+  KAON_TRY(kaon_ends_begin(s));
+  if (s->replays_ends)
+    KAON_TRY(s->ctx->backend->record->run(s->before_after, 1));
+  else
+    KAON_TRY(kaon_solver_issue_begin(s));
   KAON_TRY(kaon_scalars_read(s->sums, s->sums_host));
-  kaon_stamp(2);
   take_norms(s, OF_X, s->norm2);
   take_norms(s, OF_B, s->norm2_full);
   KAON_TRY(check_finite(s, "x", s->norm2));
@@ -216,7 +222,6 @@ static kaon_status run(kaon_solver *s) {
   KAON_TRY(clear_zero_columns(s));
   prepare_states(s);
   KAON_TRY(kaon_scalars_write(s->scalars, s->host));
-  kaon_stamp(3);
   return kaon_runner_run(s);
 }
 
@@ -245,7 +250,7 @@ static kaon_status run_fixed(kaon_solver *s) {
 
 /* Solution to the user; |b - A x|^2 of the system as the user posed it into OF_B of s->sums, where
  * the run has not left it. */
-static kaon_status issue_end(kaon_solver *s) {
+kaon_status kaon_solver_issue_end(kaon_solver *s) {
   const int other_precision = s->A->precision != s->system->precision;
   const kaon_vector *b = s->end_b;
   kaon_vector *x = s->end_x;
@@ -269,6 +274,11 @@ static kaon_status issue_end(kaon_solver *s) {
   return ask_norms(s, s->outer_r, 0, s->outer_r, OF_B);
 }
 
+static kaon_status queue_end(kaon_solver *s) {
+  return s->replays_ends ? s->ctx->backend->record->serve(s->before_after)
+                         : kaon_solver_issue_end(s);
+}
+
 /* Where the system is reduced, its solution is not the user's, and no harm is done if the run goes
  * on behind it. */
 int kaon_solver_can_end_early(const kaon_solver *s) {
@@ -277,14 +287,18 @@ int kaon_solver_can_end_early(const kaon_solver *s) {
 
 kaon_status kaon_solver_end_early(kaon_solver *s) {
   s->ended_early = 1;
-  return issue_end(s);
+  return queue_end(s);
 }
 
 /* norm2_r[k] = |b - A x|^2 */
 static kaon_status end(kaon_solver *s, double *norm2_r) {
   if (s->reduces || s->A->precision != s->system->precision) {
-    if (!s->ended_early) KAON_TRY(issue_end(s));
-    KAON_TRY(kaon_scalars_read(s->sums, s->sums_host));
+    if (s->ended_early) { /* and the norms have come with the last look */
+      KAON_TRY(s->ctx->backend->record->wait(s->recorder, 1, s->sums_host));
+    } else {
+      KAON_TRY(queue_end(s));
+      KAON_TRY(kaon_scalars_read(s->sums, s->sums_host));
+    }
     take_norms(s, OF_B, norm2_r);
     return KAON_OK;
   }
@@ -359,7 +373,6 @@ kaon_status kaon_solver_solve(kaon_solver *s, const kaon_vector *b, kaon_vector 
   if (s == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "solve: the solver is NULL");
   KAON_TRY(check_vectors(s, b, x));
   const double start = kaon_solver_clock();
-  kaon_stamp(0);
   s->end_b = b;
   s->end_x = x;
   s->ended_early = 0;
@@ -367,7 +380,6 @@ kaon_status kaon_solver_solve(kaon_solver *s, const kaon_vector *b, kaon_vector 
   KAON_TRY(s->options.tol > 0 ? run(s) : run_fixed(s));
   double *norm2_r = s->norm2; /* the sources' norms are no longer needed */
   KAON_TRY(end(s, norm2_r));
-  kaon_stamp(11);
   for (int k = 0; columns_out != NULL && k < s->columns; k++)
     columns_out[k] = column_report(s, k, norm2_r[k]);
   if (report != NULL) {
@@ -386,7 +398,7 @@ kaon_status kaon_solver_invert(kaon_solver *s, const kaon_vector *b, kaon_vector
     KAON_TRY(kaon_vector_zero(x));
     return kaon_solver_solve(s, b, x, NULL, NULL);
   }
-  s->reduces = s->monitored = 0;
+  s->reduces = s->monitored = s->replays_ends = 0;
   s->zero_guess = 1;
   s->b = b;
   s->x = x;

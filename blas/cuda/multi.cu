@@ -1,7 +1,6 @@
 /* multi.cu - sums of products without an update, and the entries of any number of operands, on the
  * GPU (blas_ops.h). */
 #include "blas/cuda/unit.h"
-#include "lib/try.h"
 
 /* Operands that multi_dot takes in one block: y is read once for them. */
 enum { DOT_GROUP = 8 };
@@ -11,7 +10,6 @@ enum { DOT_GROUP = 8 };
 typedef struct dot_call {
   walk w;
   int complex_space;
-  int few;   /* as in update.cu */
   int ahead; /* what is read first comes to the second-level cache while the kernel before ends */
   kaon_view v[2];
   kaon_cuda_sums sums;
@@ -22,8 +20,12 @@ typedef struct dot_call {
 template <int WANTS>
 static __host__ __device__ constexpr int dot_batch() {
   constexpr bool one_operand = WANTS == 2 || WANTS == 4;
-  return (one_operand ? 8 : 4) / (KAON_HALF ? 2 : 1);
+  return (one_operand ? 8 : 4) / (KAON_HALF ? 4 : 1);
 }
+
+/* Blocks that a multiprocessor holds where one sum is left: with 132 of them, KAON_FEW_CHUNKS are
+ * two full turns. */
+enum { DOT_BLOCKS = 4 };
 
 #if !KAON_HALF
 /* WANTS: slots as bits. */
@@ -145,7 +147,7 @@ static __device__ __forceinline__ uint32_t dot_wanted(const kaon_cuda_sums &s) {
 /* The sums of WANTS alone are left: one of them has a kernel of its own, which keeps more on its
  * way, and whose last block has less to add up. */
 template <int WANTS>
-static __global__ void __launch_bounds__(KAON_THREADS)
+static __global__ void __launch_bounds__(KAON_THREADS, WANTS == 7 ? 1 : DOT_BLOCKS)
     dot_kernel(const __grid_constant__ dot_call a) {
   enum { FIRST = WANTS == 7 || WANTS == 1 ? 0 : WANTS == 2 ? 2 : 4 };
   enum { VALUES = WANTS == 7 ? 6 : WANTS == 1 ? 2 : 1 };
@@ -153,11 +155,10 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   const share mine = share_of(a.sums);
   if (WANTS != 7 && a.ahead) dot_prefetch<WANTS>(a, mine);
   kaon_wait_for_previous();
-  if (a.few) kaon_let_next_start();
+  kaon_let_next_start(); /* its blocks take the places that these leave */
   if (!gate_open(a.sums.gate, mine.column)) return;
   double sum[6] = {0, 0, 0, 0, 0, 0};
   dot_column<WANTS>(a, mine, sum);
-  if (!a.few) kaon_let_next_start();
   if (!a.complex_space) sum[1] = 0;
   uint32_t mark = 0;
   if (a.sums.marked != NULL) {
@@ -183,12 +184,10 @@ static int dot_chunks(int64_t work) {
   int64_t chunks = blocks / TURNS;
   if (chunks < LEAST) chunks = blocks < LEAST ? blocks : LEAST;
   if (chunks > KAON_FEW_CHUNKS) chunks = KAON_FEW_CHUNKS;
-  if (kaon_try.dot_chunks > 0 && chunks > kaon_try.dot_chunks) chunks = kaon_try.dot_chunks;
   return chunks > 0 ? (int)chunks : 1;
 }
 
 extern "C" void KAON_EXPORT(kaon_dot)(const kaon_launch *launch, const kaon_update_args *args) {
-  enum { FEW_BLOCKS = 264 };
   dot_call a = {};
   if (args->sum.state == NULL) return;
   a.w = walk_of(&args->shape);
@@ -201,8 +200,7 @@ extern "C" void KAON_EXPORT(kaon_dot)(const kaon_launch *launch, const kaon_upda
   const int chunks = one ? dot_chunks(a.w.count) : kaon_cuda_chunks(a.w.count, 6);
   const unsigned blocks = (unsigned)chunks * (unsigned)args->shape.nrhs;
   a.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
-  a.few = blocks <= FEW_BLOCKS;
-  a.ahead = !kaon_try.no_prefetch && launch->dependent && args->shape.nrhs == 1 && args->shape.ncomp == SPINOR;
+  a.ahead = launch->dependent && args->shape.nrhs == 1 && args->shape.ncomp == SPINOR;
   void (*kernel)(dot_call) = wants == 1   ? dot_kernel<1>
                              : wants == 2 ? dot_kernel<2>
                              : wants == 4 ? dot_kernel<4>

@@ -30,17 +30,13 @@ static __global__ void decide_kernel(kaon_loop_control *control, const kaon_colu
   stepping = warp_count(stepping);
   waiting = warp_count(waiting);
   if (threadIdx.x != 0) return;
-  const int blocks = control->blocks + (stage == KAON_LOOP_STEPPED), left = blocks < control->limit;
-  int serve = 0;
+  const int blocks = control->blocks + (stage == KAON_LOOP_STEPPED);
   if (stage == KAON_LOOP_STEPPED) {
     control->blocks = blocks;
-    serve = kaon_serve_now(stepping, waiting, &control->patience);
+    cudaGraphSetConditional(handles.serve,
+                            (unsigned)kaon_serve_now(stepping, waiting, &control->patience));
   }
-  if (handles.nested && stage != KAON_LOOP_ENTRY)
-    cudaGraphSetConditional(handles.serve, stepping > 0 && !serve && left);
-  else if (stage == KAON_LOOP_STEPPED)
-    cudaGraphSetConditional(handles.serve, (unsigned)serve);
-  cudaGraphSetConditional(handles.again, stepping + waiting > 0 && left);
+  cudaGraphSetConditional(handles.again, stepping + waiting > 0 && blocks < control->limit);
 }
 #endif
 

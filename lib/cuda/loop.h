@@ -22,8 +22,7 @@ typedef enum kaon_loop_stage {
 
 /* Handles of the loop's two conditions, as the runtime numbers them. */
 typedef struct kaon_loop_handles {
-  unsigned long long again, serve; /* nested: serve is the condition of the inner loop, of steps */
-  int nested;
+  unsigned long long again, serve;
 } kaon_loop_handles;
 
 #ifdef __cplusplus

@@ -1,5 +1,6 @@
-/* solve_times.c - where a short solve's time goes on a CUDA device: the host's way through it, what
- * a step and a service take, and variants of both. CGNR on the even-odd clover operator, kappa
+/* solve_times.c - where a short solve's time goes on a CUDA device: whole solves in blocks of several
+ * lengths and with several deltas, what a step and a service take by themselves, and what is left
+ * for the beginning and the end; the processor's time beside it. CGNR on the even-odd clover operator, kappa
  * 0.13, csw 1, weak links, one column, to 1e-10. A program to run by hand: cmake --build <build>
  * --target solve_times; <build>/tests/solve_times. */
 #include <stdarg.h>
@@ -13,7 +14,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "lib/try.h"
 #include "solvers/method.h"
 #include "tests/util/dirac_case.h"
 #include "tests/util/machine.h"
@@ -114,25 +114,6 @@ static void print_slopes(world *w, int size, kaon_precision p) {
          precision_names[p], updates[1], 1e6 * (step[1] - step[0]) / (updates[1] - updates[0]));
 }
 
-static void print_stamps(world *w, int size, kaon_precision p) {
-  static const char *const names[] = {
-      "",          "issue norms, source", "wait for norms", "guess, states", "issue service",
-      "operators", "issue loop",          "issue end",      "issue look",    "wait for look",
-      "",          "take last norm"};
-  const kaon_solver_options o = options_of(p);
-  memset(kaon_try.wall, 0, sizeof kaon_try.wall);
-  memset(kaon_try.cpu, 0, sizeof kaon_try.cpu);
-  kaon_try.stamps = 1;
-  time_solves(w, &o, 0);
-  kaon_try.stamps = 0;
-  printf("%2d^4 double/%-6s wall (cpu) us:", size, precision_names[p]);
-  for (int i = 1; i < 12; i++)
-    if (names[i][0])
-      printf(" %s %.0f (%.0f);", names[i], 1e6 * kaon_try.wall[i] / (REPEATS + 5),
-             1e6 * kaon_try.cpu[i] / (REPEATS + 5));
-  printf("\n");
-}
-
 int main(void) {
   static const int sizes[] = {8, 16};
   if (machine_lacks(MACHINE_CUDA)) return 1;
@@ -144,19 +125,7 @@ int main(void) {
       kaon_solver_options o = options_of(sloppy);
       timing t = time_solves(&w, &o, 0);
       print_solve("", sizes[i], sloppy, &t);
-      kaon_try.flat_loop = 1;
-      t = time_solves(&w, &o, 0);
-      print_solve("service within the loop", sizes[i], sloppy, &t);
-      kaon_try.flat_loop = 0;
-      kaon_try.no_slack = 1;
-      t = time_solves(&w, &o, 0);
-      print_solve("timer slack as it is", sizes[i], sloppy, &t);
-      kaon_try.no_slack = 0;
-      kaon_try.flat_end = 1;
-      t = time_solves(&w, &o, 0);
-      print_solve("end behind the look", sizes[i], sloppy, &t);
-      kaon_try.flat_end = 0;
-      for (int block = 1; block <= 8; block *= 2) {
+      for (int block = 2; block <= 8; block *= 2) {
         char name[32];
         snprintf(name, sizeof name, "blocks of %d", block);
         t = time_solves(&w, &o, block);
@@ -172,7 +141,6 @@ int main(void) {
           print_solve(name, sizes[i], sloppy, &t);
         }
       print_slopes(&w, sizes[i], sloppy);
-      print_stamps(&w, sizes[i], sloppy);
     }
     close_world(&w);
   }

@@ -12,7 +12,6 @@
 #include "blas/blas.h"
 #include "kaon/kaon.h"
 #include "lib/math/block.h"
-#include "lib/try.h"
 
 enum { SAMPLES = 7, MOST_SAMPLE_CALLS = 100000 };
 enum { SLOT_T = 0, SLOT_M = 64, SLOT_Y = 128, SLOT_SUM = 400 };
@@ -248,16 +247,6 @@ int main(int argc, char **argv) {
   printf("reads %.0f GB/s, copies %.0f GB/s\n", b.machine.read_gbs, b.machine.copy_gbs);
   if (b.json != NULL) fprintf(b.json, "[\n");
   sweep(&b, large, 1);
-  if (argc > 2) {
-    static const int chunks[] = {264, 396, 528, 792};
-    for (int i = 0; i < 5; i++)
-      for (kaon_try.no_prefetch = 0; kaon_try.no_prefetch < 2; kaon_try.no_prefetch++) {
-        kaon_try.dot_chunks = i < 4 ? chunks[i] : 0;
-        printf("at most %d chunks, prefetch %d\n", kaon_try.dot_chunks, !kaon_try.no_prefetch);
-        sweep(&b, large, 1);
-      }
-    return 0;
-  }
   sweep(&b, middle, 12);
   sweep(&b, small, 12);
   if (b.json != NULL) {
