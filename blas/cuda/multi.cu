@@ -23,9 +23,12 @@ static __host__ __device__ constexpr int dot_batch() {
   return (one_operand ? 8 : 4) / (KAON_HALF ? 4 : 1);
 }
 
-/* Blocks that a multiprocessor holds where one sum is left: with 132 of them, KAON_FEW_CHUNKS are
- * two full turns. */
-enum { DOT_BLOCKS = 4 };
+/* Blocks that a multiprocessor holds at least where one sum is left: four are two full turns of
+ * KAON_FEW_CHUNKS on 132 of them, but products of half spill registers then. */
+template <int WANTS>
+static __host__ __device__ constexpr int dot_blocks() {
+  return WANTS == 7 ? 1 : KAON_HALF && WANTS == 1 ? 3 : 4;
+}
 
 #if !KAON_HALF
 /* WANTS: slots as bits. */
@@ -147,7 +150,7 @@ static __device__ __forceinline__ uint32_t dot_wanted(const kaon_cuda_sums &s) {
 /* The sums of WANTS alone are left: one of them has a kernel of its own, which keeps more on its
  * way, and whose last block has less to add up. */
 template <int WANTS>
-static __global__ void __launch_bounds__(KAON_THREADS, WANTS == 7 ? 1 : DOT_BLOCKS)
+static __global__ void __launch_bounds__(KAON_THREADS, dot_blocks<WANTS>())
     dot_kernel(const __grid_constant__ dot_call a) {
   enum { FIRST = WANTS == 7 || WANTS == 1 ? 0 : WANTS == 2 ? 2 : 4 };
   enum { VALUES = WANTS == 7 ? 6 : WANTS == 1 ? 2 : 1 };

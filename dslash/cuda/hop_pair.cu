@@ -419,11 +419,11 @@ static __device__ __forceinline__ void pair_update(const pair_call &call, const 
 #endif
 #pragma unroll
   for (int i = 0; i < PIECES; i++) {
-    words<PIECE_BYTES> x;
-    if (e.warp == 0)
-      memcpy(&x, q + i * PIECE, PIECE_BYTES);
-    else
-      memcpy(&x, q + HALF_REALS + i * PIECE, PIECE_BYTES);
+    words<PIECE_BYTES> x, upper, lower; /* selected word by word: q stays in registers */
+    memcpy(&upper, q + i * PIECE, PIECE_BYTES);
+    memcpy(&lower, q + HALF_REALS + i * PIECE, PIECE_BYTES);
+#pragma unroll
+    for (int k = 0; k < PIECE_BYTES / 4; k++) x.w[k] = e.warp == 0 ? upper.w[k] : lower.w[k];
     *(words<PIECE_BYTES> *)piece_address(in, e, units, i) = x;
   }
 }
