@@ -160,6 +160,11 @@ kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mo
 /* Makes what hops of `columns` columns need for messages, so that none inside a solve allocates. */
 kaon_status kaon_dslash_reserve(const kaon_dirac_fields *fields, int columns);
 /* out = C in with C the term or its inverse on `parity` (csw = 0: a copy); out may be in. */
+/* in += sign * slot w, out = C in; the gate of `pass` alone counts. w and out may be the same. */
+kaon_status kaon_dslash_updated_clover(const kaon_dirac_fields *fields, int parity,
+                                       kaon_blocks_kind kind, int slot, double sign,
+                                       const kaon_vector *w, kaon_vector *in, kaon_vector *out,
+                                       const kaon_pass *pass);
 kaon_status kaon_dslash_clover(const kaon_dirac_fields *fields, int parity, kaon_blocks_kind kind,
                                const kaon_vector *in, kaon_vector *out, const kaon_pass *pass);
 #endif

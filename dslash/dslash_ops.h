@@ -67,6 +67,10 @@ typedef struct kaon_clover_args {
   kaon_view in, out;
   kaon_gate gate;
   kaon_sum sum; /* slot[0] <- |out|^2 */
+  kaon_view w;  /* updated_clover: in += sign * slot[column] w first; w and out may be the same */
+  const kaon_column_state *state;
+  int slot;
+  double sign;
 } kaon_clover_args;
 
 typedef struct kaon_dslash_ops {
@@ -80,6 +84,8 @@ typedef struct kaon_dslash_ops {
   /* gather and both parts of hop at once, the messages by args->peer; NULL: not built */
   void (*hop_fused)(const kaon_launch *launch, const kaon_gather_args *gather,
                     const kaon_hop_args *args);
+  /* 0, and nothing done: not for this call. NULL: for none. */
+  int (*updated_clover)(const kaon_launch *launch, const kaon_clover_args *args);
 } kaon_dslash_ops;
 
 #endif

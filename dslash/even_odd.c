@@ -48,22 +48,21 @@ static kaon_status take_scratch(kaon_operator *A, int columns, kaon_vector *view
   return KAON_OK;
 }
 
-static kaon_status apply_schur(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
-                               kaon_vector *y, const kaon_pass *pass) {
+static int begins_with_blocks(const kaon_dirac *dirac, kaon_mode mode) {
+  return is_symmetric(dirac) && mode == KAON_DAGGER && dirac->fields->family->csw != 0;
+}
+
+/* y = S x, of which a dagger with clover blocks finds A_pp^-1 x in y already. */
+static kaon_status apply_hops(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
+                              kaon_vector *y, const kaon_pass *pass) {
   const kaon_dirac *dirac = kaon_dirac_of(A);
   const kaon_dirac_fields *fields = dirac->fields;
   const int p = (int)dirac->form.parity, q = 1 - p;
   const double kappa2 = fields->family->kappa * fields->family->kappa;
   const kaon_pass gate = kaon_pass_gate_only(pass);
-  KAON_TRY(kaon_dirac_fields_check(fields));
+  const kaon_vector *u = begins_with_blocks(dirac, mode) ? y : x;
   kaon_vector t;
   KAON_TRY(take_scratch(A, x->nrhs, &t));
-
-  const kaon_vector *u = x;
-  if (is_symmetric(dirac) && mode == KAON_DAGGER && fields->family->csw != 0) {
-    KAON_TRY(kaon_dslash_clover(fields, p, KAON_BLOCKS_INVERSE, x, y, &gate));
-    u = y;
-  }
   const kaon_stencil *stencil = kaon_dirac_stencil(dirac);
   const kaon_fused first = {0, NULL, 1, KAON_CLOVER_ON_HOP, KAON_BLOCKS_INVERSE, stencil};
   KAON_TRY(kaon_dslash_hop(fields, q, mode, &first, u, &t, &gate));
@@ -74,6 +73,34 @@ static kaon_status apply_schur(kaon_operator *A, kaon_mode mode, const kaon_vect
     second.kind = KAON_BLOCKS_INVERSE;
   }
   return kaon_dslash_hop(fields, p, mode, &second, &t, y, pass);
+}
+
+static kaon_status apply_schur(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
+                               kaon_vector *y, const kaon_pass *pass) {
+  const kaon_dirac *dirac = kaon_dirac_of(A);
+  const kaon_pass gate = kaon_pass_gate_only(pass);
+  const int p = (int)dirac->form.parity;
+  KAON_TRY(kaon_dirac_fields_check(dirac->fields));
+  if (begins_with_blocks(dirac, mode))
+    KAON_TRY(kaon_dslash_clover(dirac->fields, p, KAON_BLOCKS_INVERSE, x, y, &gate));
+  return apply_hops(A, mode, x, y, pass);
+}
+
+/* The update and the blocks are one pass where the backend has it so. */
+static kaon_status apply_schur_updated(kaon_operator *A, kaon_mode mode, int slot, double sign,
+                                       const kaon_vector *w, kaon_vector *x, kaon_vector *y,
+                                       const kaon_pass *pass) {
+  const kaon_dirac *dirac = kaon_dirac_of(A);
+  const kaon_pass gate = kaon_pass_gate_only(pass);
+  const int p = (int)dirac->form.parity;
+  KAON_TRY(kaon_dirac_fields_check(dirac->fields));
+  if (begins_with_blocks(dirac, mode)) {
+    KAON_TRY(kaon_dslash_updated_clover(dirac->fields, p, KAON_BLOCKS_INVERSE, slot, sign, w, x, y,
+                                        &gate));
+    return apply_hops(A, mode, x, y, pass);
+  }
+  KAON_TRY(kaon_blas_axpy((kaon_coefficient){slot, sign}, w, x, &gate));
+  return apply_hops(A, mode, x, y, pass);
 }
 
 static kaon_status apply_full(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
@@ -117,11 +144,15 @@ static kaon_status prepare_schur(kaon_operator *R, const kaon_vector *b, kaon_ve
   KAON_TRY(kaon_vector_view(b, (kaon_parity)(1 - p), &b_q));
   KAON_TRY(take_scratch(R, b->nrhs, &t));
   KAON_TRY(eliminated_source(dirac, &b_q, &t));
-  KAON_TRY(rotate(dirac, p, KAON_PLAIN, &b_p, reduced_b));
+  const kaon_vector *rotated = &b_p;
+  if (fields->temporal || !is_symmetric(dirac)) {
+    KAON_TRY(rotate(dirac, p, KAON_PLAIN, &b_p, reduced_b));
+    rotated = reduced_b;
+  }
   kaon_fused hop = {1,   reduced_b, fields->family->kappa, KAON_CLOVER_NONE, KAON_BLOCKS_INVERSE,
                     NULL};
   if (is_symmetric(dirac)) {
-    KAON_TRY(kaon_dslash_clover(fields, p, KAON_BLOCKS_INVERSE, reduced_b, reduced_b, NULL));
+    KAON_TRY(kaon_dslash_clover(fields, p, KAON_BLOCKS_INVERSE, rotated, reduced_b, NULL));
     hop.clover_on = KAON_CLOVER_ON_HOP;
   }
   return kaon_dslash_hop(fields, p, KAON_PLAIN, &hop, &t, reduced_b, NULL);
@@ -207,6 +238,7 @@ static kaon_status local_part(kaon_operator *A, const kaon_local *how, kaon_oper
 
 static const kaon_operator_ops symmetric_ops = {.name = "dirac even-odd symmetric",
                                                 .apply = apply_schur,
+                                                .apply_updated = apply_schur_updated,
                                                 .at_precision = at_precision,
                                                 .local_part = local_part,
                                                 .reserve = reserve,

@@ -187,6 +187,41 @@ kaon_status kaon_dslash_clover(const kaon_dirac_fields *fields, int parity, kaon
   return kaon_pass_complete(ctx, pass);
 }
 
+kaon_status kaon_dslash_updated_clover(const kaon_dirac_fields *fields, int parity,
+                                       kaon_blocks_kind kind, int slot, double sign,
+                                       const kaon_vector *w, kaon_vector *in, kaon_vector *out,
+                                       const kaon_pass *pass) {
+  kaon_context *ctx = fields->family->ctx;
+  const kaon_pass gate = kaon_pass_gate_only(pass);
+  const kaon_dslash_ops *ops = table(fields);
+  KAON_TRY(kaon_pass_check(ctx, "dirac clover", pass, out->nrhs));
+  if (ops != NULL && ops->updated_clover != NULL && fields->family->csw != 0) {
+    const kaon_blocks *blocks = &fields->blocks[kind][parity];
+    const kaon_clover_args args = {.stencil = &fields->stencil,
+                                   .nrhs = out->nrhs,
+                                   .clover = blocks->data,
+                                   .clover_scale = blocks->scale,
+                                   .in = kaon_view_of(in),
+                                   .out = kaon_view_of(out),
+                                   .gate = kaon_pass_gate(pass),
+                                   .sum = kaon_pass_sum(ctx, NULL),
+                                   .w = kaon_view_of(w),
+                                   .state = pass->scalars->state,
+                                   .slot = slot,
+                                   .sign = sign};
+    kaon_launch launch;
+    const int calm = ctx->calm;
+    KAON_TRY(kaon_launch_prepare(ctx, out->nrhs, 4 * kaon_vector_bytes(out), &launch));
+    if (ops->updated_clover(&launch, &args)) {
+      ctx->calm = 1;
+      return KAON_OK;
+    }
+    ctx->calm = calm; /* nothing was launched */
+  }
+  KAON_TRY(kaon_blas_axpy((kaon_coefficient){slot, sign}, w, in, &gate));
+  return kaon_dslash_clover(fields, parity, kind, in, out, &gate);
+}
+
 kaon_status kaon_dirac_hop(kaon_operator *M, kaon_parity parity, kaon_mode mode,
                            const kaon_vector *in, kaon_vector *out) {
   if (M == NULL || in == NULL || out == NULL)

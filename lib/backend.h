@@ -61,8 +61,8 @@ typedef struct kaon_record_ops {
   /* Issues `blocks` of them; WHILE: at most so many. */
   kaon_status (*run)(kaon_recorder *recorder, int blocks);
   kaon_status (*serve)(kaon_recorder *recorder); /* REPLAY alone */
-  /* The states from `history` on, as they are after all that was issued so far, on their way to
-   * copy `number` (0 or 1); and their arrival. The waiting thread sleeps. */
+  /* The states, as they are after all that was issued so far, on their way to copy `number` (0 or
+   * 1); and their arrival. The waiting thread sleeps. */
   kaon_status (*post)(kaon_recorder *recorder, const kaon_column_state *state, int number);
   kaon_status (*wait)(kaon_recorder *recorder, int number, kaon_column_state *host);
 } kaon_record_ops;

@@ -66,6 +66,11 @@ typedef struct kaon_operator_ops {
   /* y = A x or A^dagger x, gated and summed as `pass` says (NULL: all columns, no sums). */
   kaon_status (*apply)(kaon_operator *A, kaon_mode mode, const kaon_vector *x, kaon_vector *y,
                        const kaon_pass *pass);
+  /* x += sign * slot w first, slot of pass->scalars, then as apply: the same bits in fewer passes
+   * over vectors. w may be y. NULL: not offered. */
+  kaon_status (*apply_updated)(kaon_operator *A, kaon_mode mode, int slot, double sign,
+                               const kaon_vector *w, kaon_vector *x, kaon_vector *y,
+                               const kaon_pass *pass);
   /* The same operator in another precision and link storage; a new object. */
   kaon_status (*at_precision)(kaon_operator *A, kaon_precision precision,
                               kaon_reconstruct reconstruct, kaon_operator **twin);

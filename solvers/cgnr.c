@@ -28,6 +28,8 @@ static kaon_status step(kaon_solver *s, int position) {
   KAON_TRY(kaon_blas_axpy_xpay(KAON_PLUS(KAON_S_ALPHA), p, s->x_inner, w, KAON_PLUS(KAON_S_BETA),
                                &plain));
   KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, p, w, &alpha));
+  if (watches_normal(s) && s->inner->ops->apply_updated != NULL)
+    return s->inner->ops->apply_updated(s->inner, KAON_DAGGER, KAON_S_ALPHA, -1, w, s->r, w, &beta);
   KAON_TRY(
       kaon_blas_axpy(KAON_MINUS(KAON_S_ALPHA), w, s->r, watches_normal(s) ? &plain : &residual));
   return kaon_operator_run(s->inner, KAON_DAGGER, s->r, w, &beta);
@@ -65,6 +67,7 @@ const kaon_method_ops kaon_method_cgnr = {
     .at_start = 1,
     .at_inject = 1,
     .saved = 1,
+  .late_norm = 1,
     .delta = {0, 0.1, 0.3},
     .delta_restart = {0, 1e-3, 1e-2},
     .step = step,

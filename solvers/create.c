@@ -178,7 +178,12 @@ static kaon_status build(kaon_solver *s) {
   KAON_TRY(kaon_launch_prepare(s->ctx, s->columns, 0, &unused));
   kaon_solver_idle(s);
   s->block = kaon_solver_block(s);
-  if (records(s)) KAON_TRY(s->ctx->backend->record->create(s->ctx, s->columns, &s->recorder));
+  if (records(s)) {
+    const kaon_record_ops *record = s->ctx->backend->record;
+    KAON_TRY(record->create(s->ctx, s->columns, &s->recorder));
+    KAON_TRY(record->create(s->ctx, s->columns, &s->before_after));
+    KAON_TRY(record->create(s->ctx, s->columns, &s->first));
+  }
   return kaon_scalars_write(s->scalars, s->host);
 }
 
@@ -211,7 +216,11 @@ void kaon_solver_destroy(kaon_solver **solver) {
   if (solver == NULL || *solver == NULL) return;
   kaon_solver *s = *solver;
   *solver = NULL;
-  if (s->recorder != NULL) s->ctx->backend->record->destroy(&s->recorder);
+  if (s->recorder != NULL) {
+    s->ctx->backend->record->destroy(&s->first);
+    s->ctx->backend->record->destroy(&s->before_after);
+    s->ctx->backend->record->destroy(&s->recorder);
+  }
   for (int i = 0; i < s->nwork; i++) kaon_vector_destroy(&s->work[i]);
   if (s->mixed) kaon_vector_destroy(&s->r);
   kaon_vector_destroy(&s->raw);

@@ -30,6 +30,7 @@ typedef struct kaon_method_ops {
   int hidden;        /* made between the two halves of a step's last sum: on one rank, where the sum
                         ends first, not in a step that freezes its column */
   int no_half;       /* its recurrences do not bear a process in half precision */
+  int late_norm;     /* where A^dag r is watched, finish sums |r|^2, which is not needed before */
   int block;         /* columns are joined: they step, wait and go on as one */
   double delta[KAON_PRECISIONS];         /* by rule: reliable updates with this inner precision */
   double delta_restart[KAON_PRECISIONS]; /* by rule: restarted refinement */
@@ -112,6 +113,14 @@ struct kaon_solver {
   kaon_column_history *history;
   int monitored; /* history is drained (and the monitor called) */
 
+  const kaon_vector *end_b; /* the user's, for the end of the solve */
+  kaon_vector *end_x;
+  int ended_early; /* the end was queued behind the last step */
+  kaon_recorder *before_after, *first; /* of begin and end, of the first service (ends.c); or NULL */
+  kaon_recorded seen, ends; /* the last solve's vectors; what the recordings hold for */
+  int replays_ends;         /* in this solve */
+  int ends_unrecordable;
+
   kaon_recorder *recorder; /* of steps and services; NULL: the machine offers none */
   kaon_recorded recorded;
   int block;                         /* steps of a recorded block */
@@ -119,6 +128,7 @@ struct kaon_solver {
   kaon_traffic repeated;             /* and what the device has asked in this solve, see replay.c */
   int unrecordable;                  /* tried in vain */
   double rate;                       /* seconds a step, as the last looks saw it; 0: not known */
+  int brief;                         /* the last solve was over at the first look */
 };
 
 /* Columns that a service has verified and that go on. */
@@ -183,6 +193,16 @@ int kaon_solver_block(const kaon_solver *s);
 
 /* solve.c: the host's copies of all states to their idle values. */
 void kaon_solver_idle(kaon_solver *s);
+/* solve.c: what a solve issues before its first wait, and after its last step. */
+kaon_status kaon_solver_issue_begin(kaon_solver *s);
+kaon_status kaon_solver_issue_end(kaon_solver *s);
+/* ends.c: finds out whether this solve (end_b, end_x, bound) has recordings of these, or makes them
+ * (replays_ends). */
+kaon_status kaon_ends_begin(kaon_solver *s);
+/* solve.c: where a recorded loop is expected to be over soon, the end of the solve may be queued
+ * behind it before the host looks. If the loop goes on, it is queued again later. */
+int kaon_solver_can_end_early(const kaon_solver *s);
+kaon_status kaon_solver_end_early(kaon_solver *s);
 /* solve.c: x = approximately A^-1 b from zero; what the solver does as an operator. */
 kaon_status kaon_solver_invert(kaon_solver *s, const kaon_vector *b, kaon_vector *x);
 

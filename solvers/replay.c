@@ -145,10 +145,17 @@ static int blocks_ahead(const kaon_solver *s, const kaon_pace *p) {
   return blocks >= most ? most : blocks > 1 ? (int)blocks : 1;
 }
 
-static kaon_status issue(kaon_solver *s, const kaon_pace *p, int number) {
+/* Another launch, and a look behind it; the solve's end and its norms between the two where all is
+ * expected to be over by then. */
+static kaon_status issue(kaon_solver *s, const kaon_pace *p, int number, int ends) {
   const kaon_record_ops *ops = s->ctx->backend->record;
   KAON_TRY(ops->run(s->recorder, blocks_ahead(s, p)));
-  return ops->post(s->recorder, s->scalars->state, number);
+  if (ends) {
+    KAON_TRY(kaon_solver_end_early(s));
+    KAON_TRY(ops->post(s->recorder, s->sums->state, 1 - number));
+  }
+  KAON_TRY(ops->post(s->recorder, s->scalars->state, number));
+  return KAON_OK;
 }
 
 /* Steps of the column that took most of them since the last look. */
@@ -170,19 +177,29 @@ static kaon_status look(kaon_solver *s, kaon_status status, kaon_pace *p, int nu
 }
 
 /* A look tells of the time before the next launch was queued: what a service behind that launch has
- * mended, the look after it still calls waiting. */
-static kaon_status drive(kaon_solver *s, int *cancel) {
+ * mended, the look after it still calls waiting. Where the last solve was over at the first look,
+ * no second launch is queued before it, but the end of the solve. */
+static kaon_status drive(kaon_solver *s, int *cancel, int *over) {
   const int replay = s->recorded.form == KAON_ISSUE_REPLAY;
-  int patience = 0, served = 0;
+  const int brief = s->brief && !replay && s->ctx->comm->ranks == 1 && kaon_solver_can_end_early(s);
+  int patience = 0, served = 0, issued = 1;
   kaon_pace p = kaon_pace_begin();
   p.rate = s->rate;
-  kaon_status status = issue(s, &p, 0);
+  s->brief = 0;
+  kaon_status status = issue(s, &p, 0, brief);
   for (int number = 0;; number = 1 - number) {
-    if (status == KAON_OK) status = issue(s, &p, 1 - number);
+    if (status == KAON_OK && (issued > 1 || !brief)) status = issue(s, &p, 1 - number, 0);
     KAON_TRY(look(s, status, &p, number, cancel));
     s->rate = p.rate;
     const kaon_columns_now n = kaon_columns_count(s);
-    if (n.stepping + n.waiting == 0 || *cancel) return KAON_OK;
+    if (n.stepping + n.waiting == 0) {
+      s->brief = issued == 1;
+      *over = 1;
+      return KAON_OK;
+    }
+    s->ended_early = 0;
+    if (*cancel) return KAON_OK;
+    if (issued++ == 1 && brief) status = issue(s, &p, 1 - number, 0);
     const int old = served;
     served = replay && !old && kaon_runner_serve_now(s, n, 1, &patience);
     if (served) status = s->ctx->backend->record->serve(s->recorder);
@@ -213,7 +230,7 @@ static kaon_status still_good_everywhere(const kaon_solver *s, int *good) {
   return KAON_OK;
 }
 
-kaon_status kaon_replay_run(kaon_solver *s, int *cancel) {
+kaon_status kaon_replay_run(kaon_solver *s, int *cancel, int *over) {
   int good = 0;
   KAON_TRY(still_good_everywhere(s, &good));
   if (good) {
@@ -226,7 +243,7 @@ kaon_status kaon_replay_run(kaon_solver *s, int *cancel) {
       return KAON_OK;
     }
   }
-  KAON_TRY(drive(s, cancel));
+  KAON_TRY(drive(s, cancel, over));
   count_traffic(s);
   return KAON_OK;
 }

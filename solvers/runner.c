@@ -104,8 +104,17 @@ int kaon_runner_serve_now(const kaon_solver *s, kaon_columns_now n, int begins, 
 
 kaon_status kaon_runner_run(kaon_solver *s) {
   int cancel = 0, position = 0, patience = 0;
-  KAON_TRY(kaon_service_run(s));
-  if (kaon_replay_possible(s)) KAON_TRY(kaon_replay_run(s, &cancel));
+  if (s->replays_ends && s->zero_guess) {
+    s->zero_guess = 0;
+    KAON_TRY(s->ctx->backend->record->run(s->first, 1));
+  } else {
+    KAON_TRY(kaon_service_run(s));
+  }
+  if (kaon_replay_possible(s)) {
+    int over = 0;
+    KAON_TRY(kaon_replay_run(s, &cancel, &over));
+    if (over) return KAON_OK;
+  }
   kaon_pace p = kaon_pace_begin();
   for (;;) {
     KAON_TRY(look(s, &p, &cancel));

@@ -31,7 +31,8 @@ int kaon_runner_serve_now(const kaon_solver *s, kaon_columns_now n, int begins, 
 /* replay.c: 1: this solve can be tried so. */
 int kaon_replay_possible(const kaon_solver *s);
 /* Steps and serves until no column is left or the monitor said no (*cancel), or not at all where
- * the operators cannot be recorded. What is left to do is the plain loop's, whatever comes back. */
-kaon_status kaon_replay_run(kaon_solver *s, int *cancel);
+ * the operators cannot be recorded. What is left to do is the plain loop's, whatever comes back.
+ * *over: no column is left, by the last look. */
+kaon_status kaon_replay_run(kaon_solver *s, int *cancel, int *over);
 
 #endif

@@ -44,7 +44,9 @@ static kaon_status verify(kaon_solver *s) {
 /* An inner solution that was not fit to be added is in the way of a fresh process alone. */
 static kaon_status replace_residual(kaon_solver *s) {
   const kaon_pass fresh = kaon_gated(s, KAON_GATE_START);
-  const kaon_pass sums = kaon_gated_norm(s, KAON_GOES_ON, KAON_S_R2, KAON_REC_NONE);
+  const int late = s->method->late_norm && s->options.stop == KAON_STOP_NORMAL;
+  const kaon_pass sums =
+      kaon_gated_norm(s, KAON_GOES_ON, late ? KAON_NO_SLOT : KAON_S_R2, KAON_REC_NONE);
   if (!s->mixed) return KAON_OK;
   KAON_TRY(kaon_blas_convert(s->outer_r, s->r, 0, &sums));
   return kaon_gate_shut(s, KAON_GATE_START) ? KAON_OK : kaon_blas_zero(s->x_inner, &fresh);
@@ -52,8 +54,10 @@ static kaon_status replace_residual(kaon_solver *s) {
 
 kaon_status kaon_service_run(kaon_solver *s) {
   const kaon_pass keep = kaon_gated(s, KAON_GATE_KEEP);
-  KAON_TRY(s->method->finish(s, KAON_GATE_KEEP));
-  if (s->mixed) KAON_TRY(kaon_blas_pour(s->x_inner, s->x, &keep));
+  if (!s->zero_guess) { /* else there is no inner solution yet */
+    KAON_TRY(s->method->finish(s, KAON_GATE_KEEP));
+    if (s->mixed) KAON_TRY(kaon_blas_pour(s->x_inner, s->x, &keep));
+  }
   KAON_TRY(verify(s));
   if (s->method->block) KAON_TRY(kaon_recur(s, KAON_GATE_ANY, KAON_REC_BLOCK_VERIFIED));
   KAON_TRY(replace_residual(s));

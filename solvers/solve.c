@@ -53,24 +53,22 @@ static kaon_status check_vectors(const kaon_solver *s, const kaon_vector *b, con
   return KAON_OK;
 }
 
-/* norm2[k] = |v|^2, of_u[k] = |u|^2, by scalars that the solver keeps: a solve takes no memory. u
- * may be v. */
-static kaon_status two_norms(const kaon_solver *s, const kaon_vector *u, const kaon_vector *v,
-                             double *of_u, double *norm2) {
-  const int slots[3] = {KAON_NO_SLOT, u != v ? KAON_S_S2 : KAON_NO_SLOT, KAON_S_R2};
+/* Slots of s->sums: norms before and after the run. */
+enum { OF_B = KAON_S_R2, OF_X = KAON_S_S2, OF_SOURCE = KAON_S_TRUE };
+
+/* |u|^2 and |v|^2 into slots, by scalars that the solver keeps: a solve takes no memory. u may be
+ * v. */
+static kaon_status ask_norms(const kaon_solver *s, const kaon_vector *u, int slot_u,
+                             const kaon_vector *v, int slot_v) {
+  const int slots[3] = {KAON_NO_SLOT, u != v ? slot_u : KAON_NO_SLOT, slot_v};
   kaon_pass pass = KAON_PASS_INIT;
   pass.scalars = s->sums;
-  KAON_TRY(kaon_blas_dot(u, v, slots, &pass));
-  KAON_TRY(kaon_scalars_read(s->sums, s->sums_host));
-  for (int k = 0; k < s->columns; k++) {
-    norm2[k] = s->sums_host[k].slot[KAON_S_R2][0];
-    if (u != v) of_u[k] = s->sums_host[k].slot[KAON_S_S2][0];
-  }
-  return KAON_OK;
+  return kaon_blas_dot(u, v, slots, &pass);
 }
 
-static kaon_status norms(const kaon_solver *s, const kaon_vector *v, double *norm2) {
-  return two_norms(s, v, v, NULL, norm2);
+/* norm2[k] = what was asked for; the host waits in kaon_scalars_read. */
+static void take_norms(const kaon_solver *s, int slot, double *norm2) {
+  for (int k = 0; k < s->columns; k++) norm2[k] = s->sums_host[k].slot[slot][0];
 }
 
 /* Refuses what is not finite. */
@@ -89,53 +87,78 @@ static int all_zero(const kaon_solver *s, const double *norm2) {
   return 1;
 }
 
-/* s->b, s->x and the inner pointers from the user's vectors; norm2_full: of the user's b. */
-static kaon_status bind(kaon_solver *s, const kaon_vector *b, kaon_vector *x) {
-  const int other_precision = s->A->precision != s->system->precision;
+/* s->b and s->x: the user's vectors, or the system's of them. */
+static void bind(kaon_solver *s, const kaon_vector *b, kaon_vector *x) {
   const kaon_reduction *reduction = s->system->reduction;
   s->reduces = reduction != NULL && b->space == reduction->parent->space;
-  KAON_TRY(two_norms(s, x, b, s->norm2, s->norm2_full));
-  KAON_TRY(check_finite(s, "x", s->norm2));
-  KAON_TRY(check_finite(s, "b", s->norm2_full));
-  s->from_zero = all_zero(s, s->norm2) || (s->reduces && reduction->guess == NULL);
-  s->zero_guess = s->from_zero;
-  if (s->reduces) {
-    const kaon_vector *full_b = b, *full_x = x;
-    if (other_precision) {
-      KAON_TRY(kaon_vector_copy(s->user_b, b));
-      KAON_TRY(kaon_vector_copy(s->user_x, x));
-      full_b = s->user_b;
-      full_x = s->user_x;
-    }
-    KAON_TRY(reduction->prepare(s->system, full_b, s->own_b));
-    if (s->zero_guess)
-      KAON_TRY(kaon_vector_zero(s->own_x));
-    else
-      KAON_TRY(reduction->guess(s->system, full_x, s->own_x));
-  } else if (other_precision) {
-    KAON_TRY(kaon_vector_copy(s->own_b, b));
-    KAON_TRY(kaon_vector_copy(s->own_x, x));
-  }
-  const int own = s->reduces || other_precision;
+  const int own = s->reduces || s->A->precision != s->system->precision;
   s->b = own ? s->own_b : b;
   s->x = own ? s->own_x : x;
   if (!s->mixed) s->x_inner = s->x;
-  return KAON_OK;
+}
+
+/* The system's source, and the square of what the chosen residual is relative to into OF_SOURCE,
+ * where that is not |b|. */
+static kaon_status prepare_source(kaon_solver *s) {
+  const int other_precision = s->A->precision != s->system->precision;
+  const kaon_vector *b = s->end_b;
+  if (s->reduces) {
+    if (other_precision) KAON_TRY(kaon_vector_copy(s->user_b, b));
+    KAON_TRY(s->system->reduction->prepare(s->system, other_precision ? s->user_b : b, s->own_b));
+  } else if (other_precision) {
+    KAON_TRY(kaon_vector_copy(s->own_b, b));
+  }
+  if (s->options.stop == KAON_STOP_NORMAL) {
+    KAON_TRY(kaon_operator_run(s->system, KAON_DAGGER, s->b, s->chosen_r, NULL));
+    return ask_norms(s, s->chosen_r, 0, s->chosen_r, OF_SOURCE);
+  }
+  return s->options.stop == KAON_STOP_REDUCED && s->reduces ? ask_norms(s, s->b, 0, s->b, OF_SOURCE)
+                                                            : KAON_OK;
+}
+
+kaon_status kaon_solver_issue_begin(kaon_solver *s) {
+  KAON_TRY(ask_norms(s, s->end_x, OF_X, s->end_b, OF_B));
+  return prepare_source(s);
 }
 
 /* norm2: of the source that the chosen residual is relative to. */
 static kaon_status source_norms(kaon_solver *s) {
-  if (s->options.stop == KAON_STOP_NORMAL) {
-    KAON_TRY(kaon_operator_run(s->system, KAON_DAGGER, s->b, s->chosen_r, NULL));
-    KAON_TRY(norms(s, s->chosen_r, s->norm2));
-    return check_finite(s, "A^dag b", s->norm2);
-  }
-  if (s->options.stop == KAON_STOP_REDUCED && s->reduces) {
-    KAON_TRY(norms(s, s->b, s->norm2));
-    return check_finite(s, "reduced b", s->norm2);
+  const int normal = s->options.stop == KAON_STOP_NORMAL;
+  if (normal || (s->options.stop == KAON_STOP_REDUCED && s->reduces)) {
+    take_norms(s, OF_SOURCE, s->norm2);
+    return check_finite(s, normal ? "A^dag b" : "reduced b", s->norm2);
   }
   memcpy(s->norm2, s->norm2_full, (size_t)s->columns * sizeof *s->norm2);
   return KAON_OK;
+}
+
+/* The system's guess from the user's x. */
+static kaon_status prepare_guess(kaon_solver *s, const kaon_vector *x) {
+  const int other_precision = s->A->precision != s->system->precision;
+  if (!s->reduces) return other_precision ? kaon_vector_copy(s->own_x, x) : KAON_OK;
+  if (s->zero_guess) return kaon_vector_zero(s->own_x);
+  if (other_precision) KAON_TRY(kaon_vector_copy(s->user_x, x));
+  return s->system->reduction->guess(s->system, other_precision ? s->user_x : x, s->own_x);
+}
+
+/* Everything before the run; norm2_full: of the user's b. All norms come in one wait, which the
+ * source does not need. */
+static kaon_status begin(kaon_solver *s, const kaon_vector *b, kaon_vector *x) {
+  bind(s, b, x);
+  KAON_TRY(kaon_ends_begin(s));
+  if (s->replays_ends)
+    KAON_TRY(s->ctx->backend->record->run(s->before_after, 1));
+  else
+    KAON_TRY(kaon_solver_issue_begin(s));
+  KAON_TRY(kaon_scalars_read(s->sums, s->sums_host));
+  take_norms(s, OF_X, s->norm2);
+  take_norms(s, OF_B, s->norm2_full);
+  KAON_TRY(check_finite(s, "x", s->norm2));
+  KAON_TRY(check_finite(s, "b", s->norm2_full));
+  s->from_zero = all_zero(s, s->norm2) || (s->reduces && s->system->reduction->guess == NULL);
+  s->zero_guess = s->from_zero;
+  KAON_TRY(source_norms(s));
+  return prepare_guess(s, x);
 }
 
 /* State of columns that no solve works on, open to a run of fixed steps. */
@@ -225,9 +248,12 @@ static kaon_status run_fixed(kaon_solver *s) {
   return KAON_OK;
 }
 
-/* Solution to the user; norm2_r[k] = |b - A x|^2 of the system as the user posed it. */
-static kaon_status unbind(kaon_solver *s, const kaon_vector *b, kaon_vector *x, double *norm2_r) {
+/* Solution to the user; |b - A x|^2 of the system as the user posed it into OF_B of s->sums, where
+ * the run has not left it. */
+kaon_status kaon_solver_issue_end(kaon_solver *s) {
   const int other_precision = s->A->precision != s->system->precision;
+  const kaon_vector *b = s->end_b;
+  kaon_vector *x = s->end_x;
   if (s->reduces) {
     const kaon_vector *full_b = other_precision ? s->user_b : b;
     kaon_vector *full_x = other_precision ? s->user_x : x;
@@ -238,14 +264,43 @@ static kaon_status unbind(kaon_solver *s, const kaon_vector *b, kaon_vector *x, 
     }
     KAON_TRY(kaon_operator_run(s->system->reduction->parent, KAON_PLAIN, full_x, s->full_r, NULL));
     KAON_TRY(kaon_blas_xpay(full_b, KAON_NUMBER(-1), s->full_r, NULL));
-    return norms(s, s->full_r, norm2_r);
+    return ask_norms(s, s->full_r, 0, s->full_r, OF_B);
   }
-  if (other_precision) {
-    KAON_TRY(kaon_vector_copy(x, s->own_x));
-    KAON_TRY(kaon_vector_copy(s->own_x, x));
-    KAON_TRY(kaon_operator_run(s->system, KAON_PLAIN, s->own_x, s->outer_r, NULL));
-    KAON_TRY(kaon_blas_xpay(s->own_b, KAON_NUMBER(-1), s->outer_r, NULL));
-    return norms(s, s->outer_r, norm2_r);
+  if (!other_precision) return KAON_OK;
+  KAON_TRY(kaon_vector_copy(x, s->own_x));
+  KAON_TRY(kaon_vector_copy(s->own_x, x));
+  KAON_TRY(kaon_operator_run(s->system, KAON_PLAIN, s->own_x, s->outer_r, NULL));
+  KAON_TRY(kaon_blas_xpay(s->own_b, KAON_NUMBER(-1), s->outer_r, NULL));
+  return ask_norms(s, s->outer_r, 0, s->outer_r, OF_B);
+}
+
+static kaon_status queue_end(kaon_solver *s) {
+  return s->replays_ends ? s->ctx->backend->record->serve(s->before_after)
+                         : kaon_solver_issue_end(s);
+}
+
+/* Where the system is reduced, its solution is not the user's, and no harm is done if the run goes
+ * on behind it. */
+int kaon_solver_can_end_early(const kaon_solver *s) {
+  return s->reduces && s->options.tol > 0;
+}
+
+kaon_status kaon_solver_end_early(kaon_solver *s) {
+  s->ended_early = 1;
+  return queue_end(s);
+}
+
+/* norm2_r[k] = |b - A x|^2 */
+static kaon_status end(kaon_solver *s, double *norm2_r) {
+  if (s->reduces || s->A->precision != s->system->precision) {
+    if (s->ended_early) { /* and the norms have come with the last look */
+      KAON_TRY(s->ctx->backend->record->wait(s->recorder, 1, s->sums_host));
+    } else {
+      KAON_TRY(queue_end(s));
+      KAON_TRY(kaon_scalars_read(s->sums, s->sums_host));
+    }
+    take_norms(s, OF_B, norm2_r);
+    return KAON_OK;
   }
   for (int k = 0; k < s->columns; k++) norm2_r[k] = s->host[k].slot[KAON_S_OUTER][0];
   return KAON_OK;
@@ -317,20 +372,22 @@ kaon_status kaon_solver_solve(kaon_solver *s, const kaon_vector *b, kaon_vector 
                               kaon_column_report *columns_out, kaon_solve_report *report) {
   if (s == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "solve: the solver is NULL");
   KAON_TRY(check_vectors(s, b, x));
-  const double begin = kaon_solver_clock();
+  const double start = kaon_solver_clock();
   const kaon_traffic before = s->ctx->comm->traffic;
   s->repeated = (kaon_traffic){0, 0, 0};
-  KAON_TRY(bind(s, b, x));
-  KAON_TRY(source_norms(s));
+  s->end_b = b;
+  s->end_x = x;
+  s->ended_early = 0;
+  KAON_TRY(begin(s, b, x));
   KAON_TRY(s->options.tol > 0 ? run(s) : run_fixed(s));
   double *norm2_r = s->norm2; /* the sources' norms are no longer needed */
-  KAON_TRY(unbind(s, b, x, norm2_r));
+  KAON_TRY(end(s, norm2_r));
   for (int k = 0; columns_out != NULL && k < s->columns; k++)
     columns_out[k] = column_report(s, k, norm2_r[k]);
   if (report != NULL) {
     count_work(s, report);
     report->flops *= s->ctx->comm->ranks; /* which have equal parts */
-    report->seconds = kaon_solver_clock() - begin;
+    report->seconds = kaon_solver_clock() - start;
     report->traffic = kaon_traffic_since(s->ctx, &before);
     report->traffic.sums += s->repeated.sums;
     report->traffic.exchanges += s->repeated.exchanges;
@@ -347,7 +404,7 @@ kaon_status kaon_solver_invert(kaon_solver *s, const kaon_vector *b, kaon_vector
     KAON_TRY(kaon_vector_zero(x));
     return kaon_solver_solve(s, b, x, NULL, NULL);
   }
-  s->reduces = s->monitored = 0;
+  s->reduces = s->monitored = s->replays_ends = 0;
   s->zero_guess = 1;
   s->b = b;
   s->x = x;

@@ -10,6 +10,7 @@ enum { DOT_GROUP = 8 };
 typedef struct dot_call {
   walk w;
   int complex_space;
+  int ahead; /* what is read first comes to the second-level cache while the kernel before ends */
   kaon_view v[2];
   kaon_cuda_sums sums;
 } dot_call;
@@ -19,7 +20,14 @@ typedef struct dot_call {
 template <int WANTS>
 static __host__ __device__ constexpr int dot_batch() {
   constexpr bool one_operand = WANTS == 2 || WANTS == 4;
-  return (one_operand ? 8 : 4) / (KAON_HALF ? 2 : 1);
+  return (one_operand ? 8 : 4) / (KAON_HALF ? 4 : 1);
+}
+
+/* Blocks that a multiprocessor holds at least where one sum is left: four are two full turns of
+ * KAON_FEW_CHUNKS on 132 of them, but products of half spill registers then. */
+template <int WANTS>
+static __host__ __device__ constexpr int dot_blocks() {
+  return WANTS == 7 ? 1 : KAON_HALF && WANTS == 1 ? 3 : 4;
 }
 
 #if !KAON_HALF
@@ -103,35 +111,82 @@ static __device__ __forceinline__ void dot_column(const dot_call &a, share mine,
     dot_items<WANTS>(a, i, step, mine.column, sum);
 }
 
+/* Bytes [at, at + bytes) on their way to the second-level cache. What the kernel before still
+ * writes of them is there as well, so this needs no wait. */
+static __device__ __forceinline__ void prefetch_row(const void *at, uint32_t bytes) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(at), "r"(bytes) : "memory");
+#else
+  (void)at, (void)bytes;
+#endif
+}
+
+/* A block's first batch, of a column that stands alone: rows of KAON_THREADS items. */
+template <int WANTS>
+static __device__ __forceinline__ void dot_prefetch(const dot_call &a, share mine) {
+  const int64_t row = (int64_t)(mine.chunk + (int)threadIdx.x * a.sums.chunks) * KAON_THREADS;
+  if ((int)threadIdx.x >= dot_batch<WANTS>() || row + KAON_THREADS > a.w.count) return;
+#pragma unroll
+  for (int o = 0; o < 2; o++) {
+    if (!(WANTS & (o == 0 ? 3 : 5))) continue;
+#if !KAON_HALF
+    prefetch_row((const word *)a.v[o].data + row, KAON_THREADS * sizeof(word));
+#else
+    prefetch_row((const stored *)a.v[o].data + row * SPINOR,
+                 KAON_THREADS * SPINOR * sizeof(stored));
+    prefetch_row(a.v[o].scale + row, KAON_THREADS * sizeof(float));
+#endif
+  }
+}
+
+/* Bits of the values that a block leaves; norms are real. */
+template <int WANTS>
+static __device__ __forceinline__ uint32_t dot_wanted(const kaon_cuda_sums &s) {
+  if (WANTS != 7) return WANTS == 1 ? 3 : 1;
+  return 1u | (sums_want(s, 0) ? 3u : 0u) | (sums_want(s, 1) ? 4u : 0u) |
+         (sums_want(s, 2) ? 16u : 0u);
+}
+
 /* The sums of WANTS alone are left: one of them has a kernel of its own, which keeps more on its
  * way, and whose last block has less to add up. */
 template <int WANTS>
-static __global__ void __launch_bounds__(KAON_THREADS)
+static __global__ void __launch_bounds__(KAON_THREADS, dot_blocks<WANTS>())
     dot_kernel(const __grid_constant__ dot_call a) {
   enum { FIRST = WANTS == 7 || WANTS == 1 ? 0 : WANTS == 2 ? 2 : 4 };
   enum { VALUES = WANTS == 7 ? 6 : WANTS == 1 ? 2 : 1 };
   __shared__ double total[6];
   const share mine = share_of(a.sums);
+  if (WANTS != 7 && a.ahead) dot_prefetch<WANTS>(a, mine);
+  kaon_wait_for_previous();
+  kaon_let_next_start(); /* its blocks take the places that these leave */
   if (!gate_open(a.sums.gate, mine.column)) return;
   double sum[6] = {0, 0, 0, 0, 0, 0};
   dot_column<WANTS>(a, mine, sum);
   if (!a.complex_space) sum[1] = 0;
-  sums_leave<VALUES>(a.sums, mine.column, mine.chunk, VALUES, 0, sum + FIRST);
-  if (!sums_last(a.sums, mine.column, a.sums.chunks)) return;
-  if (threadIdx.x < 6) total[threadIdx.x] = 0;
-  __syncthreads();
-  sums_collect(a.sums, mine.column, VALUES, total + FIRST);
-  if (threadIdx.x == 0) sums_conclude(a.sums, mine.column, 3, total);
+  uint32_t mark = 0;
+  if (a.sums.marked != NULL) {
+    if (!sums_marked<VALUES, 8>(a.sums, mine.column, mine.chunk, dot_wanted<WANTS>(a.sums),
+                                sum + FIRST, total + FIRST, &mark))
+      return;
+  } else {
+    sums_leave<VALUES>(a.sums, mine.column, mine.chunk, VALUES, 0, sum + FIRST);
+    if (!sums_last(a.sums, mine.column, a.sums.chunks)) return;
+    sums_collect(a.sums, mine.column, VALUES, total + FIRST);
+  }
+  if (threadIdx.x != 0) return;
+  if (WANTS == 2 || WANTS == 4) total[FIRST + 1] = 0;
+  sums_conclude(a.sums, mine.column, 3, total);
+  if (a.sums.marked != NULL) marked_end(a.sums, mark);
 }
 
-/* For one sum, whose parts the last block adds up in no time: two batches a thread, so that the
- * device is full to the end, but where the work is little no fewer blocks than it can hold. */
+/* For one sum: as many blocks as marks are for, which the device holds in two or three turns, so
+ * that few of them end while others read; where the work is little no fewer than it can hold. */
 static int dot_chunks(int64_t work) {
   enum { LEAST = KAON_FEW_CHUNKS / 2, TURNS = 2 * dot_batch<2>() };
   const int64_t blocks = (work + KAON_THREADS - 1) / KAON_THREADS;
   int64_t chunks = blocks / TURNS;
   if (chunks < LEAST) chunks = blocks < LEAST ? blocks : LEAST;
-  if (chunks > KAON_SUM_CHUNKS) chunks = KAON_SUM_CHUNKS;
+  if (chunks > KAON_FEW_CHUNKS) chunks = KAON_FEW_CHUNKS;
   return chunks > 0 ? (int)chunks : 1;
 }
 
@@ -146,13 +201,14 @@ extern "C" void KAON_EXPORT(kaon_dot)(const kaon_launch *launch, const kaon_upda
   for (int i = 0; i < 3; i++) wants |= (args->sum.slot[i] != KAON_NO_SLOT) << i;
   const bool one = wants == 1 || wants == 2 || wants == 4;
   const int chunks = one ? dot_chunks(a.w.count) : kaon_cuda_chunks(a.w.count, 6);
+  const unsigned blocks = (unsigned)chunks * (unsigned)args->shape.nrhs;
   a.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
+  a.ahead = launch->dependent && args->shape.nrhs == 1 && args->shape.ncomp == SPINOR;
   void (*kernel)(dot_call) = wants == 1   ? dot_kernel<1>
                              : wants == 2 ? dot_kernel<2>
                              : wants == 4 ? dot_kernel<4>
                                           : dot_kernel<7>;
-  kernel<<<(unsigned)chunks *(unsigned)args->shape.nrhs, KAON_THREADS, 0,
-           (cudaStream_t)launch->queue>>>(a);
+  kaon_cuda_launch(launch, kernel, blocks, KAON_THREADS, a);
 }
 
 /* ---- multi_axpy: v[n] += sum_i c_i v_i ---- */

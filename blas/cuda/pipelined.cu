@@ -282,7 +282,7 @@ static __device__ __forceinline__ void update_share(const pipe_call &a, share mi
 #pragma unroll
   for (int i = 1; i < 2 * t.sums; i += 2) /* two norms are one sum of DIRECTION */
     if (!a.complex_space && !(OP == DIRECTION && i == 3)) sum[i] = 0;
-  sums_finish<t.sums>(a.sums, mine.column, mine.chunk, sum);
+  sums_finish<t.sums, 8, false>(a.sums, mine.column, mine.chunk, sum);
 }
 
 static __global__ void __launch_bounds__(KAON_THREADS)

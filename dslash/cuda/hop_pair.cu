@@ -23,6 +23,10 @@ enum {
 typedef struct pair_call {
   hop_call h;
   int early; /* links and clover blocks may be read before the previous kernel has ended */
+  kaon_view w; /* clover blocks: in += sign * slot w before they are applied; NULL: no update */
+  const kaon_column_state *state;
+  int slot;
+  double sign;
 } pair_call;
 
 /* What the two warps leave for each other. */
@@ -323,7 +327,7 @@ static __device__ __forceinline__ void pair_finish(const hop_call &a, const pair
       sum[3] = (double)dot.im;
     }
   }
-  sums_finish<2, 8>(a.sums, e.column, e.chunk, sum);
+  sums_finish<2, 16>(a.sums, e.column, e.chunk, sum);
 }
 
 /* ---- the kernels ---- */
@@ -358,6 +362,72 @@ static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
   pair_finish(a, e, clover ? 0.5 * a.b : a.b, &own);
 }
 
+static_assert(sizeof(kaon_column_state) % 16 == 0, "a slot is read in one access");
+
+/* A slot of the column, read behind the wait. */
+static __device__ __forceinline__ vcomplex read_coefficient(const pair_call &call, int column) {
+  double re, im;
+  asm volatile("ld.global.v2.f64 {%0,%1}, [%2];"
+               : "=d"(re), "=d"(im)
+               : "l"(call.state[column].slot[call.slot]));
+  return c_make((real)(call.sign * re), (real)(call.sign * im));
+}
+
+/* in += c w, as blas/cuda/update.cu does it, and *d as it is then stored. Both warps work out the
+ * whole spinor; each stores its half. All threads call it. */
+static __device__ __forceinline__ void pair_update(const pair_call &call, const pair_site &e,
+                                                   const vcomplex c, vspinor *d) {
+  const int units = call.h.nrhs;
+  const kaon_view in = column_view(call.h.in, e.column);
+  const kaon_view w = column_view(call.w, e.column);
+  const uint32_t packet = packet_at<24>(e.at, units);
+  stored q[24], z[24];
+  packets_read<24, false>(packet_address<24>(in.data, packet), q);
+  packets_read<24, false>(packet_address<24>(w.data, packet), z);
+  real value[24], in_unit = 1, w_unit = 1;
+  if (KAON_HALF) {
+    in_unit = (real)kaon_half_unit(in.scale[scale_at(e.at, units)]);
+    w_unit = (real)kaon_half_unit(w.scale[scale_at(e.at, units)]);
+  }
+#pragma unroll
+  for (int i = 0; i < 24; i += 2) {
+    const vcomplex x = c_load(q + i), y = c_load(z + i);
+    const vcomplex sum = c_fma(c, KAON_HALF ? c_scale(y, w_unit) : y,
+                               KAON_HALF ? c_scale(x, in_unit) : x);
+    value[i] = sum.re;
+    value[i + 1] = sum.im;
+  }
+#if KAON_HALF
+  const float scale = quantise_site<24>(value, q);
+  const real unit = (real)kaon_half_unit(scale);
+#else
+  memcpy(q, value, sizeof q);
+#endif
+#pragma unroll
+  for (int i = 0; i < 12; i++) {
+    const vcomplex x = c_load(q + 2 * i);
+#if KAON_HALF
+    d->s[i / 3][i % 3] = c_scale(x, unit);
+#else
+    d->s[i / 3][i % 3] = x;
+#endif
+  }
+  __syncthreads(); /* the other warp has read what is written now */
+  if (!e.is_site) return;
+#if KAON_HALF
+  if (e.warp == 0) in.scale[scale_at(e.at, units)] = scale;
+#endif
+#pragma unroll
+  for (int i = 0; i < PIECES; i++) {
+    words<PIECE_BYTES> x, upper, lower; /* selected word by word: q stays in registers */
+    memcpy(&upper, q + i * PIECE, PIECE_BYTES);
+    memcpy(&lower, q + HALF_REALS + i * PIECE, PIECE_BYTES);
+#pragma unroll
+    for (int k = 0; k < PIECE_BYTES / 4; k++) x.w[k] = e.warp == 0 ? upper.w[k] : lower.w[k];
+    *(words<PIECE_BYTES> *)piece_address(in, e, units, i) = x;
+  }
+}
+
 static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
     clover_pair_kernel(const __grid_constant__ pair_call call) {
   __shared__ pair_room room;
@@ -368,11 +438,18 @@ static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
   if (!call.early) kaon_wait_for_previous();
   block_read(a, e, &block);
   kaon_wait_for_previous();
+  const bool updates = call.w.data != NULL;
+  vcomplex c = c_make(0, 0);
   const int gate = read_gate(a.sums.gate, e.column);
+  if (updates) c = read_coefficient(call, e.column);
   spinor_touch(column_view(a.in, e.column), e.at, a.nrhs);
+  if (updates) spinor_touch(column_view(call.w, e.column), e.at, a.nrhs);
   kaon_let_next_start();
   if (gate == 0) return;
-  spinor_load(column_view(a.in, e.column), e.at, a.nrhs, &d);
+  if (updates)
+    pair_update(call, e, c, &d);
+  else
+    spinor_load(column_view(a.in, e.column), e.at, a.nrhs, &d);
   half_spinor own = chiral_of(&d, e.warp == 0 ? 1 : -1);
   pair_clover(e, block, room, &own);
   pair_finish(a, e, 0.5, &own);
@@ -407,10 +484,15 @@ extern "C" int KAON_EXPORT(kaon_hop_pair)(const kaon_launch *launch, const kaon_
   return 1;
 }
 
-extern "C" int KAON_EXPORT(kaon_clover_pair)(const kaon_launch *launch,
-                                             const kaon_clover_args *args) {
+static int launch_clover(const kaon_launch *launch, const kaon_clover_args *args, bool updates) {
   pair_call a = {};
   if (!shares_sites(launch, args->stencil->nsites, args->nrhs)) return 0;
+  if (updates) {
+    a.w = args->w;
+    a.state = args->state;
+    a.slot = args->slot;
+    a.sign = args->sign;
+  }
   a.early = launch->early;
   a.h.sites.nsites = (int32_t)args->stencil->nsites;
   a.h.nrhs = args->nrhs;
@@ -421,4 +503,14 @@ extern "C" int KAON_EXPORT(kaon_clover_pair)(const kaon_launch *launch,
   const unsigned blocks = pair_blocks(launch, &a.h, &args->gate, &args->sum);
   kaon_cuda_launch(launch, clover_pair_kernel, blocks, PAIR_THREADS, a);
   return 1;
+}
+
+extern "C" int KAON_EXPORT(kaon_clover_pair)(const kaon_launch *launch,
+                                             const kaon_clover_args *args) {
+  return launch_clover(launch, args, false);
+}
+
+extern "C" int KAON_EXPORT(kaon_updated_clover_pair)(const kaon_launch *launch,
+                                                     const kaon_clover_args *args) {
+  return launch_clover(launch, args, true);
 }

@@ -25,6 +25,8 @@ extern "C" {
   void kaon_hop_cut_cuda_##prec(const kaon_launch *launch, const kaon_hop_args *args);          \
   int kaon_hop_pair_cuda_##prec(const kaon_launch *launch, const kaon_hop_args *args);           \
   int kaon_clover_pair_cuda_##prec(const kaon_launch *launch, const kaon_clover_args *args);     \
+  int kaon_updated_clover_pair_cuda_##prec(const kaon_launch *launch,                            \
+                                           const kaon_clover_args *args);                        \
   void kaon_dslash_clover_cuda_##prec(const kaon_launch *launch, const kaon_clover_args *args); \
   void kaon_source_cuda_##prec(const kaon_launch *launch, const kaon_source_args *args);        \
   void kaon_meson_cuda_##prec(const kaon_launch *launch, const kaon_meson_args *args);

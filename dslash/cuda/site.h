@@ -266,7 +266,7 @@ static __device__ __forceinline__ int block_number(void) {
 static __device__ __forceinline__ void site_norm_finish(const kaon_cuda_sums &s, int column,
                                                         int chunk, real norm) {
   const double sum[2] = {(double)norm, 0};
-  sums_finish_marked<1, 8>(s, column, chunk, sum);
+  sums_finish_marked<1, 8, true>(s, column, chunk, sum);
 }
 
 /* Threads of a block: smaller ones where the lattice has too few sites to fill the device twice. */

@@ -51,6 +51,8 @@ enum { APART_d = 0, APART_s = 1 << 17, APART_h = 1 << 17 };
   const kaon_dslash_ops kaon_dslash_ops_cuda_##prec = {.dots_apart = APART_##prec,                \
                                                        .hop = hop_##prec,                         \
                                                        .clover = clover_##prec,                   \
+                                                       .updated_clover =                          \
+                                                           kaon_updated_clover_pair_cuda_##prec,  \
                                                        .gather = gather_##prec,                   \
                                                        .hop_fused = divided_##prec};              \
   const kaon_measure_ops kaon_measure_ops_cuda_##prec = {.source = kaon_source_cuda_##prec,       \

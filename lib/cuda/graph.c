@@ -8,20 +8,18 @@
  * A block is what the stream captures while kaon_loop.steps runs. A function that needs the
  * device's answer or fresh memory sees kaon_cuda_machine.recording and refuses, so such steps are
  * found out without being harmed: nothing is done while it is recorded. */
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
 #include "lib/cuda/device.h"
 #include "lib/cuda/loop.h"
 
-/* What of a state the host looks at: everything but the slots. */
-enum {
-  LOOK_BEGIN = offsetof(kaon_column_state, history),
-  LOOK_BYTES = sizeof(kaon_column_state) - LOOK_BEGIN,
-  COPIES = 2
-};
+enum { COPIES = 2 };
 
 struct kaon_recorder {
   kaon_context *ctx;
@@ -234,7 +232,8 @@ static kaon_status build(kaon_recorder *r) {
   for (int i = 0; i < COPIES; i++) {
     void *copy = NULL;
     KAON_TRY(kaon_cuda_check(
-        r->ctx, cudaHostAlloc(&copy, (size_t)r->columns * LOOK_BYTES, cudaHostAllocDefault),
+        r->ctx,
+        cudaHostAlloc(&copy, (size_t)r->columns * sizeof(kaon_column_state), cudaHostAllocDefault),
         "pinned memory for looks"));
     r->copy[i] = copy;
     KAON_TRY(kaon_cuda_check(
@@ -294,12 +293,11 @@ static kaon_status serve(kaon_recorder *r) {
 
 static kaon_status post(kaon_recorder *r, const kaon_column_state *state, int number) {
   kaon_cuda_enter(r->ctx);
-  KAON_TRY(
-      kaon_cuda_check(r->ctx,
-                      cudaMemcpy2DAsync(r->copy[number], LOOK_BYTES,
-                                        (const char *)state + LOOK_BEGIN, sizeof *state, LOOK_BYTES,
-                                        (size_t)r->columns, cudaMemcpyDeviceToHost, stream_of(r)),
-                      "a look"));
+  KAON_TRY(kaon_cuda_check(
+      r->ctx,
+      cudaMemcpyAsync(r->copy[number], state, (size_t)r->columns * sizeof *state,
+                      cudaMemcpyDeviceToHost, stream_of(r)),
+      "a look"));
   return kaon_cuda_check(r->ctx, cudaEventRecord(r->arrived[number], stream_of(r)), "a look");
 }
 
@@ -309,26 +307,43 @@ static int64_t nanoseconds(void) {
   return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* How long to sleep before asking again, `passed` nanoseconds into a wait: half of what is left if
- * it is like the last one, a quarter of what has passed if it is longer. Then a few questions do,
- * and an end is seen before it is half as old as the wait. */
+/* How long to sleep before asking again, `passed` nanoseconds into a wait: seven eighths of what is
+ * left if it is like the last one, or half where that would be much if it is shorter; a quarter of
+ * what has passed if it is longer. Then a few questions do: each costs the processor some 6 us. */
 static int64_t nap(int64_t passed, int64_t usual) {
-  const int64_t shortest = 20000, longest = 5000000;
-  const int64_t wanted = passed < usual ? (usual - passed) / 2 : passed / 4;
+  const int64_t shortest = 20000, longest = 5000000, much = 3000000, left = usual - passed;
+  const int64_t wanted = left <= 0 ? passed / 4 : left > much ? left / 2 : left / 8 * 7;
   return wanted < shortest ? shortest : wanted < longest ? wanted : longest;
+}
+
+/* How late the system may wake this thread, in nanoseconds; 0: not known, or not to be changed. It
+ * is 50 us unless it was set, and comes on top of every nap. */
+static unsigned long timer_slack(unsigned long wanted) {
+#ifdef __linux__
+  const int now = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
+  if (now > 0 && wanted > 0) prctl(PR_SET_TIMERSLACK, wanted, 0, 0, 0);
+  return now > 0 ? (unsigned long)now : 0;
+#else
+  (void)wanted;
+  return 0;
+#endif
 }
 
 /* The driver's own blocking wait costs the processor some 100 us however long it is, and wakes up
  * no sooner. */
 static kaon_status sleep_until(kaon_recorder *r, cudaEvent_t event) {
   const int64_t begin = nanoseconds();
-  cudaError_t error;
-  while ((error = cudaEventQuery(event)) == cudaErrorNotReady) {
-    const int64_t length = nap(nanoseconds() - begin, r->usual);
-    const struct timespec pause = {0, length};
-    nanosleep(&pause, NULL);
+  cudaError_t error = cudaEventQuery(event);
+  if (error == cudaErrorNotReady) {
+    const unsigned long slack = timer_slack(1);
+    while (error == cudaErrorNotReady) {
+      const struct timespec pause = {0, nap(nanoseconds() - begin, r->usual)};
+      nanosleep(&pause, NULL);
+      error = cudaEventQuery(event);
+    }
+    timer_slack(slack);
+    r->usual = nanoseconds() - begin;
   }
-  r->usual = nanoseconds() - begin;
   if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError(); /* no error */
   return kaon_cuda_check(r->ctx, error, "work on the device");
 }
@@ -336,8 +351,7 @@ static kaon_status sleep_until(kaon_recorder *r, cudaEvent_t event) {
 static kaon_status wait(kaon_recorder *r, int number, kaon_column_state *host) {
   KAON_TRY(kaon_cuda_pending(r->ctx, "a kernel launch"));
   KAON_TRY(sleep_until(r, r->arrived[number]));
-  for (int k = 0; k < r->columns; k++)
-    memcpy((char *)&host[k] + LOOK_BEGIN, r->copy[number] + (size_t)k * LOOK_BYTES, LOOK_BYTES);
+  memcpy(host, r->copy[number], (size_t)r->columns * sizeof *host);
   return KAON_OK;
 }
 

@@ -212,83 +212,127 @@ static __device__ __forceinline__ double marked_number(const marked_sum &x) {
   return __longlong_as_double((long long)(x.high << 32 | (uint32_t)x.low));
 }
 
-/* Value 0 is always left: it also says that the block has read gate and coefficients, which the
- * recurrence may change. */
-static __device__ __forceinline__ bool marked_wanted(const kaon_cuda_sums &s, int value) {
-  return value == 0 || sums_want(s, value / 2);
+/* 0 is left out: cleared memory bears it. */
+static __device__ __forceinline__ uint32_t marked_next(const kaon_cuda_sums &s) {
+  const uint32_t mark = (uint32_t) * (volatile uint64_t *)s.marked + 1;
+  return mark != 0 ? mark : 1;
 }
 
-/* As sums_collect, in its order; AHEAD: reads that a thread has on their way. */
-template <int AHEAD>
-static __device__ __noinline__ void marked_collect(const kaon_cuda_sums &s, int values,
+/* Bits of the values of NSLOTS slots that are left. Value 0 always is: it also says that the block
+ * has read gate and coefficients, which the recurrence may change. NORM: slot 0 is real. */
+template <int NSLOTS, bool NORM>
+static __device__ __forceinline__ uint32_t marked_wanted(const kaon_cuda_sums &s) {
+  uint32_t wanted = 1;
+#pragma unroll
+  for (int i = 0; i < NSLOTS; i++)
+    if (sums_want(s, i)) wanted |= (i == 0 && NORM ? 1u : 3u) << 2 * i;
+  return wanted;
+}
+
+/* A part that never comes is an error of the device's or the program's: the kernel is then ended,
+ * which the next transfer reports, after so many reads of half a microsecond. */
+enum { MARKED_PATIENCE = 1 << 25 };
+
+/* total[v] = the sum of all parts of value v, 0 of those that are not wanted; complete in all
+ * threads on return. All warps share the wanted values: several a value where there are enough.
+ * AHEAD: reads that a thread has on their way. */
+template <int VALUES, int AHEAD>
+static __device__ __noinline__ void marked_collect(const kaon_cuda_sums &s, uint32_t wanted,
                                                       uint32_t mark, double *total) {
   __shared__ double shares[KAON_WARPS];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;
-  const int each = values < warps ? warps / values : 1, step = 32 * each;
-  for (int v = warp / each; v < values; v += warps / each) {
+  const int n = __popc(wanted), each = n < warps ? warps / n : 1, step = 32 * each;
+  const int own = (int)threadIdx.x; /* the value that this thread looks after */
+  const bool is_wanted = own < VALUES && (wanted >> own & 1) != 0;
+  int patience = MARKED_PATIENCE;
+  if (own < VALUES && !is_wanted) total[own] = 0;
+  for (int g = warp / each; g < n; g += warps / each) {
+    uint32_t rest = wanted;
+    for (int i = 0; i < g; i++) rest &= rest - 1;
+    const int v = __ffs((int)rest) - 1;
     double x = 0;
-    const int end = marked_wanted(s, v) ? s.chunks : 0;
 #pragma unroll 1
-    for (int i = warp % each * 32 + lane; i < end; i += AHEAD * step) {
+    for (int i = warp % each * 32 + lane; i < s.chunks; i += AHEAD * step) {
       marked_sum part[AHEAD];
 #pragma unroll
       for (int k = 0; k < AHEAD; k++)
-        if (i + k * step < end) part[k] = marked_read(marked_at(s, v, i + k * step));
+        if (i + k * step < s.chunks) part[k] = marked_read(marked_at(s, v, i + k * step));
 #pragma unroll
       for (int k = 0; k < AHEAD; k++) {
-        if (i + k * step >= end) break;
-        while (!marked_is(part[k], mark)) part[k] = marked_read(marked_at(s, v, i + k * step));
+        if (i + k * step >= s.chunks) break;
+        while (!marked_is(part[k], mark)) {
+          if (--patience == 0) __trap();
+          part[k] = marked_read(marked_at(s, v, i + k * step));
+        }
         x += marked_number(part[k]);
       }
     }
     x = warp_sum(x);
-    if (lane == 0) (each > 1 ? shares[warp] : total[v]) = x;
+    if (lane == 0) (each > 1 ? shares[g * each + warp % each] : total[v]) = x;
   }
   __syncthreads();
   if (each == 1) return;
-  if (threadIdx.x < values) {
+  if (is_wanted) {
+    const int g = __popc(wanted & ((1u << own) - 1));
     double x = 0;
-    for (int w = 0; w < each; w++) x += shares[threadIdx.x * each + w];
-    total[threadIdx.x] = x;
+    for (int w = 0; w < each; w++) x += shares[g * each + w];
+    total[own] = x;
   }
   __syncthreads();
 }
 
-template <int NSLOTS, int AHEAD>
-static __device__ __forceinline__ void sums_finish_marked(const kaon_cuda_sums &s, int column,
-                                                          int chunk, const double *value) {
-  __shared__ double warps[2 * NSLOTS][KAON_WARPS], total[2 * NSLOTS];
-  const uint32_t mark = (uint32_t) * (volatile uint64_t *)s.marked + 1;
+/* Leaves this block's part; true in all threads of the block of the last chunk, where total is then
+ * complete. That block calls marked_end when it is done. */
+template <int VALUES, int AHEAD>
+static __device__ __forceinline__ bool sums_marked(const kaon_cuda_sums &s, int column, int chunk,
+                                                   uint32_t wanted, const double *value,
+                                                   double *total, uint32_t *mark) {
+  __shared__ double warps[VALUES][KAON_WARPS];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  *mark = marked_next(s);
   if (chunk == s.chunks - 1) state_prefetch(&s.sum.state[column]);
 #pragma unroll
-  for (int i = 0; i < 2 * NSLOTS; i++) {
-    if (!marked_wanted(s, i)) continue;
+  for (int i = 0; i < VALUES; i++) {
+    if (!(wanted >> i & 1)) continue;
     const double x = warp_sum(value[i]);
     if (lane == 0) warps[i][warp] = x;
   }
   __syncthreads();
-  for (int i = threadIdx.x; i < 2 * NSLOTS; i += blockDim.x) {
-    if (!marked_wanted(s, i)) continue;
+  for (int i = threadIdx.x; i < VALUES; i += blockDim.x) {
+    if (!(wanted >> i & 1)) continue;
     double x = 0;
     for (int w = 0; w < (int)blockDim.x / 32; w++) x += warps[i][w];
-    marked_write(marked_at(s, i, chunk), mark, x);
+    marked_write(marked_at(s, i, chunk), *mark, x);
   }
-  if (chunk != s.chunks - 1) return;
-  marked_collect<AHEAD>(s, 2 * NSLOTS, mark, total);
-  if (threadIdx.x != 0) return;
-  sums_conclude(s, column, NSLOTS, total);
+  if (chunk != s.chunks - 1) return false;
+  marked_collect<VALUES, AHEAD>(s, wanted, *mark, total);
+  return true;
+}
+
+static __device__ __forceinline__ void marked_end(const kaon_cuda_sums &s, uint32_t mark) {
   *(volatile uint64_t *)s.marked = mark;
 }
 
-/* All of it for a kernel whose blocks have NSLOTS complex sums each. All threads call it, unless
- * sum.state is NULL: then nothing is to be done. */
-template <int NSLOTS, int AHEAD = 4>
+template <int NSLOTS, int AHEAD, bool NORM>
+static __device__ __forceinline__ void sums_finish_marked(const kaon_cuda_sums &s, int column,
+                                                          int chunk, const double *value) {
+  __shared__ double total[2 * NSLOTS];
+  const uint32_t wanted = marked_wanted<NSLOTS, NORM>(s);
+  uint32_t mark;
+  if (!sums_marked<2 * NSLOTS, AHEAD>(s, column, chunk, wanted, value, total, &mark)) return;
+  if (threadIdx.x != 0) return;
+  sums_conclude(s, column, NSLOTS, total);
+  marked_end(s, mark);
+}
+
+/* All of it for a kernel whose blocks have NSLOTS complex sums each, NORM: the first of them real.
+ * All threads call it, unless sum.state is NULL: then nothing is to be done. */
+template <int NSLOTS, int AHEAD = 8, bool NORM = true>
 static __device__ __forceinline__ void sums_finish(const kaon_cuda_sums &s, int column, int chunk,
                                                    const double *value) {
   __shared__ double total[2 * NSLOTS];
   if (s.marked != NULL) {
-    sums_finish_marked<NSLOTS, AHEAD>(s, column, chunk, value);
+    sums_finish_marked<NSLOTS, AHEAD, NORM>(s, column, chunk, value);
     return;
   }
   sums_leave<2 * NSLOTS>(s, column, chunk, 2 * NSLOTS, 0, value);

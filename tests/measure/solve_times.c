@@ -1,0 +1,148 @@
+/* solve_times.c - where a short solve's time goes on a CUDA device: whole solves in blocks of several
+ * lengths and with several deltas, what a step and a service take by themselves, and what is left
+ * for the beginning and the end; the processor's time beside it. CGNR on the even-odd clover operator, kappa
+ * 0.13, csw 1, weak links, one column, to 1e-10. A program to run by hand: cmake --build <build>
+ * --target solve_times; <build>/tests/solve_times. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "solvers/method.h"
+#include "tests/util/dirac_case.h"
+#include "tests/util/machine.h"
+
+enum { REPEATS = 60 };
+
+typedef struct {
+  dirac_case c;
+  kaon_operator *M, *R;
+  kaon_vector *b, *x;
+} world;
+
+static int open_world(world *w, int size) {
+  const int extents[4] = {size, size, size, size};
+  memset(w, 0, sizeof *w);
+  if (!case_open(&w->c, MACHINE_CUDA, extents, 1, LINKS_WEAK, 5)) return 0;
+  w->M = case_dirac(&w->c, 0.13, 1, 1, KAON_DOUBLE, KAON_RECONSTRUCT_12);
+  w->R = case_even_odd(&w->c, w->M, KAON_EVEN_ODD_SYMMETRIC, KAON_EVEN, 0);
+  w->b = case_vector(&w->c, KAON_FULL, KAON_DOUBLE, 1);
+  w->x = case_vector(&w->c, KAON_FULL, KAON_DOUBLE, 1);
+  must(w->c.ctx, kaon_source_gauss(w->b, 3));
+  return 1;
+}
+
+static void close_world(world *w) {
+  kaon_vector_destroy(&w->b);
+  kaon_vector_destroy(&w->x);
+  kaon_operator_destroy(&w->R);
+  kaon_operator_destroy(&w->M);
+  case_close(&w->c);
+}
+
+static double seconds_of(clockid_t clock) {
+  struct timespec t;
+  clock_gettime(clock, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+typedef struct {
+  double best, mean, cpu; /* seconds; cpu: the mean */
+  kaon_column_report report;
+} timing;
+
+static timing time_solves(world *w, const kaon_solver_options *o, int block) {
+  kaon_solver *s = NULL;
+  timing t = {.best = 1e30};
+  must(w->c.ctx, kaon_solver_create(w->R, 1, o, &s));
+  if (block > 0) s->block = block;
+  for (int i = -5; i < REPEATS; i++) {
+    must(w->c.ctx, kaon_vector_zero(w->x));
+    must(w->c.ctx, kaon_context_synchronise(w->c.ctx));
+    const double cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID), begin = seconds_of(CLOCK_MONOTONIC);
+    must(w->c.ctx, kaon_solver_solve(s, w->b, w->x, &t.report, NULL));
+    const double time = seconds_of(CLOCK_MONOTONIC) - begin;
+    if (i < 0) continue;
+    if (time < t.best) t.best = time;
+    t.mean += time / REPEATS;
+    t.cpu += (seconds_of(CLOCK_PROCESS_CPUTIME_ID) - cpu) / REPEATS;
+  }
+  kaon_solver_destroy(&s);
+  return t;
+}
+
+static kaon_solver_options options_of(kaon_precision sloppy) {
+  kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
+  o.sloppy = sloppy;
+  o.reconstruct = KAON_RECONSTRUCT_12;
+  o.stop = KAON_STOP_NORMAL;
+  return o;
+}
+
+static void print_solve(const char *name, int size, kaon_precision p, const timing *t) {
+  printf("%2d^4 double/%-6s %-34s %3d steps %2d updates: best %7.0f us, %5.1f a step; mean %7.0f, "
+         "cpu %5.0f (%4.1f %%)\n",
+         size, precision_names[p], name, t->report.iterations, t->report.updates, 1e6 * t->best,
+         1e6 * t->best / t->report.iterations, 1e6 * t->mean, 1e6 * t->cpu,
+         100 * t->cpu / t->mean);
+}
+
+/* Microseconds a step and a service, from solves that end early, with few services and with many. */
+static void print_slopes(world *w, int size, kaon_precision p) {
+  kaon_solver_options o = options_of(p);
+  double step[2], updates[2];
+  for (int many = 0; many < 2; many++) {
+    timing t[2];
+    o.delta = many ? 0.9 : 1e-6;
+    for (int i = 0; i < 2; i++) {
+      o.max_iterations = i ? 48 : 16;
+      t[i] = time_solves(w, &o, many ? 1 : 0);
+    }
+    step[many] = (t[1].best - t[0].best) / 32;
+    updates[many] = (t[1].report.updates - t[0].report.updates) / 32.0;
+    if (!many)
+      printf("%2d^4 double/%-6s a step %.1f us, all besides of a solve %.0f us\n", size,
+             precision_names[p], 1e6 * step[0], 1e6 * (t[0].best - 16 * step[0]));
+  }
+  printf("%2d^4 double/%-6s a service after every step or two (%.2f a step): %.1f us\n", size,
+         precision_names[p], updates[1], 1e6 * (step[1] - step[0]) / (updates[1] - updates[0]));
+}
+
+int main(void) {
+  static const int sizes[] = {8, 16};
+  if (machine_lacks(MACHINE_CUDA)) return 1;
+  for (int i = 0; i < 2; i++) {
+    world w;
+    if (!open_world(&w, sizes[i])) return 1;
+    for (int p = KAON_HALF; p >= KAON_DOUBLE; p--) {
+      const kaon_precision sloppy = (kaon_precision)p;
+      kaon_solver_options o = options_of(sloppy);
+      timing t = time_solves(&w, &o, 0);
+      print_solve("", sizes[i], sloppy, &t);
+      for (int block = 2; block <= 8; block *= 2) {
+        char name[32];
+        snprintf(name, sizeof name, "blocks of %d", block);
+        t = time_solves(&w, &o, block);
+        print_solve(name, sizes[i], sloppy, &t);
+      }
+      if (p != KAON_DOUBLE)
+        for (int k = 0; k < 4; k++) {
+          static const double deltas[] = {0.1, 0.03, 0.01, 0.003};
+          char name[32];
+          o.delta = deltas[k];
+          snprintf(name, sizeof name, "delta %g", deltas[k]);
+          t = time_solves(&w, &o, 0);
+          print_solve(name, sizes[i], sloppy, &t);
+        }
+      print_slopes(&w, sizes[i], sloppy);
+    }
+    close_world(&w);
+  }
+  return 0;
+}
