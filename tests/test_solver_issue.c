@@ -33,7 +33,10 @@ struct kaon_recorder {
   kaon_column_state *copy[2];
 };
 
-static struct { int records, runs, serves, refuse; } calls;
+static struct {
+  int records, runs, serves, refuse;
+  int loops; /* of the recordings, those of steps that are repeated (WHILE) */
+} calls;
 
 static kaon_status stand_in_create(kaon_context *ctx, int columns, kaon_recorder **recorder) {
   (void)ctx;
@@ -54,6 +57,7 @@ static kaon_status stand_in_record(kaon_recorder *r, const kaon_loop *loop, kaon
   r->loop = *loop;
   r->form = form;
   calls.records++;
+  calls.loops += form == KAON_ISSUE_WHILE;
   return calls.refuse ? KAON_ERR_UNSUPPORTED : KAON_OK;
 }
 
@@ -304,11 +308,11 @@ static void recordings_follow_the_tuning(void **state) {
   for (int turn = 0; turn < 6; turn++) { /* a table, the same for two solves; none; again */
     if (turn % 2 == 0)
       must(w.c.ctx, kaon_context_set_tuning(w.c.ctx, turn % 4 == 0 ? &nothing : NULL));
-    const int before = calls.records;
+    const int before = calls.loops;
     must(w.c.ctx, kaon_vector_zero(w.x));
     must(w.c.ctx, kaon_solver_solve(s, w.b, w.x, NULL, NULL));
     assert_int_equal(s->recorded.form, KAON_ISSUE_WHILE);
-    if (machine == MACHINE_CPU) assert_int_equal(calls.records - before, turn % 2 == 0);
+    if (machine == MACHINE_CPU) assert_int_equal(calls.loops - before, turn % 2 == 0);
     assert_true(turn % 2 == 0 ? s->recorded.tunings > recorded : s->recorded.tunings == recorded);
     recorded = s->recorded.tunings;
   }

@@ -20,6 +20,7 @@
 
 #include "dslash/cuda/timeline.h"
 #include "lib/context.h"
+#include "lib/space.h"
 #include "tests/util/dirac_case.h"
 
 enum { HOPS = 400, ROWS = 60, MOST_RANKS = 64 };
@@ -62,11 +63,17 @@ static void open_world(world *w, int t, kaon_precision precision, kaon_overlap o
   dirac.precision = precision;
   dirac.reconstruct = KAON_RECONSTRUCT_12;
   must(w->ctx, kaon_dirac_create(w->gauge, &dirac, &w->M));
+  kaon_vector *source = NULL, half;
+  must(w->ctx, kaon_vector_create(w->ctx, kaon_lattice_spinors(w->lattice, KAON_FULL), precision, 1,
+                                  &source));
+  must(w->ctx, kaon_source_gauss(source, 3));
   for (int p = 0; p < 2; p++) {
     const kaon_space *space = kaon_lattice_spinors(w->lattice, (kaon_parity)p);
     must(w->ctx, kaon_vector_create(w->ctx, space, precision, 1, &w->v[p]));
-    must(w->ctx, kaon_source_gauss(w->v[p], 3));
+    must(w->ctx, kaon_vector_view(source, (kaon_parity)p, &half));
+    must(w->ctx, kaon_vector_copy(&half, w->v[p]));
   }
+  kaon_vector_destroy(&source);
 }
 
 static void close_world(world *w) {

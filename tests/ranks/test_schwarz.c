@@ -129,7 +129,8 @@ static void additive_schwarz_sends_nothing(void **state) {
       must(s->ctx, kaon_operator_apply(sloppy, KAON_PLAIN, x, y));
       must(s->ctx, kaon_context_traffic(s->ctx, &after));
       assert_int_equal(after.exchanges - before.exchanges, world_size() > 1 ? 2 : 0);
-      assert_int_equal(calls, after.exchanges - before.exchanges);
+      if (s->ctx->backend->host_accessible) /* a device's go by its transport */
+        assert_int_equal(calls, after.exchanges - before.exchanges);
       assert_int_equal(after.bytes > before.bytes, world_size() > 1);
       s->ctx->comm->ops = real_ops;
       kaon_operator_destroy(&sloppy);
