@@ -22,6 +22,6 @@ count "vectors and reductions" 60 '/kaon_blas_cuda_[^bg]' # all files but those 
 count "block methods" 30 "$block"
 divided='/kaon_dslash_cuda_hop_\(faces\|cut\)_'
 count "Wilson and clover" 81 '/kaon_dslash_cuda_\([^h]\|hop_[^fc]\)'
-count "divided lattices" 30 "$divided"
+count "divided lattices" 36 "$divided"
 count "all" 300 ''
 exit $bad

@@ -86,7 +86,7 @@ static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, false
   }
   if (a.h.overlaps) kaon_let_next_start();
   __shared__ site_room room; /* of no sums */
-  hop_end<true, false>(a.h, site, column, 0, &d, room, NULL);
+  hop_end<true, SUMS_NONE>(a.h, site, column, 0, &d, room, NULL);
 }
 
 extern "C" void KAON_EXPORT(kaon_hop_cut)(const kaon_launch *launch, const kaon_hop_args *args) {

@@ -286,8 +286,8 @@ static __device__ __forceinline__ bool face_here(const faces_call &a, uint32_t t
   return true;
 }
 
-/* SUMS: they may be wanted, a block may have several tiles, and a factor a rest. */
-template <int RECON, bool SUMS>
+/* ALL: sums may be wanted, a block may have several tiles, and a factor a rest. */
+template <int RECON, int SUMS>
 static __device__ __forceinline__ void boundary_block(const faces_call &a, int column, int chunk,
                                                       site_room &room, real *norm) {
   faces_time(a, TIMELINE_BOUNDARY_BEGIN, true);
@@ -297,14 +297,14 @@ static __device__ __forceinline__ void boundary_block(const faces_call &a, int c
   const bool open = gate_open(a.h.sums.gate, column);
   const kaon_view in = column_view(a.h.in, column);
   uint32_t tiles = 0;
-  if (SUMS) site_sums_begin(a.h.sums, room);
+  if (SUMS == SUMS_ALL) site_sums_begin(a.h.sums, room);
   for (uint32_t tile = (uint32_t)chunk; tile < a.boundary_tiles;
        tile += (uint32_t)(a.h.sums.chunks - a.interior_chunks)) {
     kaon_here here;
     tiles++;
     if (open && face_here(a, tile, &here)) {
       vspinor d;
-      if constexpr (SUMS && sizeof(real) < 8) {
+      if constexpr (SUMS == SUMS_ALL && sizeof(real) < 8) {
         if (a.h.split) {
           if (a.h.dagger)
             face_all<RECON, -1, true>(a, here, in, column, half, &d);
@@ -312,7 +312,7 @@ static __device__ __forceinline__ void boundary_block(const faces_call &a, int c
             face_all<RECON, 1, true>(a, here, in, column, half, &d);
         }
       }
-      if (!SUMS || sizeof(real) == 8 || !a.h.split) {
+      if (SUMS != SUMS_ALL || sizeof(real) == 8 || !a.h.split) {
         if (a.h.dagger)
           face_all<RECON, -1, false>(a, here, in, column, half, &d);
         else
@@ -321,38 +321,38 @@ static __device__ __forceinline__ void boundary_block(const faces_call &a, int c
       if (a.h.overlaps) kaon_let_next_start();
       hop_end<true, SUMS>(a.h, (uint32_t)here.at, column, 0, &d, room, norm);
     }
-    if (!SUMS) break;
+    if (SUMS != SUMS_ALL) break;
   }
   faces_time(a, TIMELINE_BOUNDARY_END, false);
   if (a.peered && threadIdx.x == 0)
     peer_leave(a.peer, peer_turn(a.peer), tiles,
                (a.sends[KAON_DIRS] + a.boundary_tiles) * (uint32_t)a.h.nrhs);
-  if (SUMS && open && a.h.sums.sum.state != NULL)
+  if (SUMS == SUMS_ALL && open && a.h.sums.sum.state != NULL)
     site_sums_finish(a.h.sums, column, a.interior_chunks + chunk, room);
 }
 
 /* ---- INTERIOR ---- */
 
-template <int RECON, bool SUMS>
+template <int RECON, int SUMS>
 static __device__ __forceinline__ void interior_block(const faces_call &a, int column, int chunk,
                                                       site_room &room, real *norm) {
   if (a.hold) peer_receive(a.peer);
   if (!gate_open(a.h.sums.gate, column)) return;
   faces_time(a, TIMELINE_INTERIOR_BEGIN, true);
   const kaon_view in = column_view(a.h.in, column);
-  if (SUMS) site_sums_begin(a.h.sums, room);
+  if (SUMS == SUMS_ALL) site_sums_begin(a.h.sums, room);
   for (uint32_t tile = (uint32_t)chunk; tile < a.interior_tiles;
        tile += (uint32_t)a.interior_chunks) {
     const uint32_t there = tile + a.turned;
     const uint32_t n =
         (there < a.interior_tiles ? there : there - a.interior_tiles) * blockDim.x + threadIdx.x;
     if (n >= a.boxes.box[0].sites) {
-      if (SUMS) continue; /* the last tile need not come last */
+      if (SUMS == SUMS_ALL) continue; /* the last tile need not come last */
       break;
     }
     const kaon_here here = kaon_here_in_box(&a.h.sites, &a.boxes.box[0], a.h.parity, n);
     vspinor d;
-    if constexpr (SUMS && sizeof(real) < 8) {
+    if constexpr (SUMS == SUMS_ALL && sizeof(real) < 8) {
       if (a.h.split) {
         if (a.h.dagger)
           hop_all<RECON, 1, -1, true>(a.h, here, &in, &d);
@@ -360,7 +360,7 @@ static __device__ __forceinline__ void interior_block(const faces_call &a, int c
           hop_all<RECON, 1, 1, true>(a.h, here, &in, &d);
       }
     }
-    if (!SUMS || sizeof(real) == 8 || !a.h.split) {
+    if (SUMS != SUMS_ALL || sizeof(real) == 8 || !a.h.split) {
       if (a.h.dagger)
         hop_all<RECON, 1, -1, false>(a.h, here, &in, &d);
       else
@@ -368,13 +368,13 @@ static __device__ __forceinline__ void interior_block(const faces_call &a, int c
     }
     if (a.h.overlaps) kaon_let_next_start();
     hop_end<true, SUMS>(a.h, (uint32_t)here.at, column, 0, &d, room, norm);
-    if (!SUMS) break;
+    if (SUMS != SUMS_ALL) break;
   }
   faces_time(a, TIMELINE_INTERIOR_END, false);
-  if (SUMS && a.h.sums.sum.state != NULL) site_sums_finish(a.h.sums, column, chunk, room);
+  if (SUMS == SUMS_ALL && a.h.sums.sum.state != NULL) site_sums_finish(a.h.sums, column, chunk, room);
 }
 
-/* A kernel without sums leaves |out|^2 of the one column. The gate is what it was: a recurrence runs
+/* NORM: leaves |out|^2 of the one column. The gate is what it was: a recurrence runs
  * when all blocks have left their parts. */
 static __device__ __forceinline__ void faces_norm_finish(const faces_call &a, real norm) {
   const int work = block_number() - a.gather, behind = work - a.before;
@@ -388,7 +388,7 @@ static __device__ __forceinline__ void faces_norm_finish(const faces_call &a, re
 /* What each column's blocks do is in the order GATHER, INTERIOR, BOUNDARY, INTERIOR: the interior
  * begins in its middle, so that the slices of t next to the boundary's are worked on before and behind
  * it, when caches have what they share, and no block waits at the end. */
-template <int RECON, bool SUMS>
+template <int RECON, int SUMS>
 static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, SUMS>())
     hop_faces(const __grid_constant__ faces_call a) {
   __shared__ site_room room;
@@ -406,7 +406,7 @@ static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, SUMS>
     boundary_block<RECON, SUMS>(a, column, behind, room, &norm);
   else
     interior_block<RECON, SUMS>(a, column, behind < 0 ? work : work - a.boundary, room, &norm);
-  if (!SUMS && a.h.norm) faces_norm_finish(a, norm);
+  if (SUMS == SUMS_NORM) faces_norm_finish(a, norm);
 }
 
 /* ---- launches ---- */
@@ -443,7 +443,7 @@ template <int RECON>
 static void faces_chunks(faces_call *a, const kaon_launch *launch, const kaon_hop_args *args) {
   const int room = KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX / 4;
   int inside = (int)a->interior_tiles, edge = (int)a->boundary_tiles;
-  a->h.norm = has_plain<RECON, 1, false>() && (sizeof(real) == 8 || !a->h.split) &&
+  a->h.norm = has_norm<1, false>() && !a->h.split &&
               norm_alone(launch, args, (int64_t)inside + edge);
   if (args->sum.state != NULL && !a->h.norm && inside + edge > room) {
     if (edge > FACES_CHUNKS) edge = FACES_CHUNKS;
@@ -498,10 +498,12 @@ static void run_faces(const kaon_launch *launch, const kaon_gather_args *gather,
   a.before = (int)((int64_t)a.interior * (a.interior_tiles - a.turned) / (a.interior_tiles + !a.interior_tiles));
   a.times = faces_row(a.boundary > 0);
   const unsigned blocks = (unsigned)(a.gather + a.interior + a.boundary) * (unsigned)a.h.nrhs;
-  auto kernel = hop_faces<RECON, true>;
+  auto kernel = hop_faces<RECON, SUMS_ALL>;
+  if constexpr (has_norm<1, false>())
+    if (a.h.norm) kernel = hop_faces<RECON, SUMS_NORM>;
   if constexpr (has_plain<RECON, 1, false>())
-    if (a.h.norm || (args->sum.state == NULL && (sizeof(real) == 8 || !a.h.split)))
-      kernel = hop_faces<RECON, false>;
+    if (args->sum.state == NULL && (sizeof(real) == 8 || !a.h.split))
+      kernel = hop_faces<RECON, SUMS_NONE>;
   if (blocks > 0) kaon_cuda_launch(launch, kernel, blocks, (unsigned)threads, a);
 }
 
