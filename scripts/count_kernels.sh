@@ -18,10 +18,12 @@ count() {
   if [ "$n" -gt "$2" ]; then bad=1; fi
 }
 block='/kaon_blas_cuda_\(block\|gram\)_cu'
-count "vectors and reductions" 60 '/kaon_blas_cuda_[^bg]' # all files but those two
+domains='/kaon_blas_cuda_domain_cu'
+count "vectors and reductions" 60 '/kaon_blas_cuda_\(convert\|multi\|pipelined\|update\)_cu'
 count "block methods" 30 "$block"
 divided='/kaon_dslash_cuda_hop_\(faces\|cut\)_'
 count "Wilson and clover" 81 '/kaon_dslash_cuda_\([^h]\|hop_[^fc]\)'
 count "divided lattices" 36 "$divided"
+count "Schwarz domains" 20 "$domains"
 count "all" 300 ''
 exit $bad
