@@ -47,7 +47,10 @@ kaon_status kaon_scalars_create(kaon_context *ctx, int columns, kaon_scalars **s
 void kaon_scalars_destroy(kaon_scalars **scalars) {
   if (scalars == NULL || *scalars == NULL) return;
   kaon_scalars *gone = *scalars;
+  kaon_comm *comm = gone->ctx->comm;
   *scalars = NULL;
+  if (gone->under_way && gone->ctx->backend->host_accessible) /* a step failed in between */
+    comm->ops->sum_finish(comm);
   kaon_pool_give(gone->ctx, gone->state);
   kaon_context_release(gone->ctx);
   free(gone);

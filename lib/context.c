@@ -298,6 +298,17 @@ static kaon_status grow_partials(kaon_context *ctx, int nrhs, size_t bytes) {
   ctx->tickets = (uint32_t *)((char *)buffer + bytes + marked);
   KAON_TRY(ctx->backend->memory->clear(ctx, (char *)buffer + bytes, besides));
   ctx->partials_bytes = bytes;
+  ctx->besides_bytes = besides;
+  return KAON_OK;
+}
+
+/* Parts of sums that were never completed are not to be taken for those of the next. */
+static kaon_status mend(kaon_context *ctx) {
+  if (ctx->partials != NULL) {
+    char *behind = (char *)ctx->partials + ctx->partials_bytes;
+    KAON_TRY(ctx->backend->memory->clear(ctx, behind, ctx->besides_bytes));
+  }
+  ctx->torn = 0;
   return KAON_OK;
 }
 
@@ -306,6 +317,7 @@ kaon_status kaon_launch_prepare(kaon_context *ctx, int nrhs, size_t pass_bytes,
   size_t need = (size_t)KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX * sizeof(double) * (size_t)nrhs;
   if (need > ctx->partials_bytes) KAON_TRY(grow_partials(ctx, nrhs, need));
   if (ctx->backend->enter != NULL) ctx->backend->enter(ctx);
+  if (ctx->torn) KAON_TRY(mend(ctx));
   *launch = (kaon_launch){.threads = ctx->threads,
                           .stream_stores = pass_bytes > ctx->cache_bytes,
                           .prefetch = pass_bytes > 4 * (size_t)ctx->threads * ctx->core_cache_bytes,
@@ -314,7 +326,8 @@ kaon_status kaon_launch_prepare(kaon_context *ctx, int nrhs, size_t pass_bytes,
                           .early = ctx->calm,
                           .partials = ctx->partials,
                           .tickets = ctx->tickets,
-                          .marked = nrhs == 1 ? ctx->marked : NULL};
+                          .marked = nrhs == 1 ? ctx->marked : NULL,
+                          .timeline = ctx->timeline};
   ctx->calm = 0;
   return KAON_OK;
 }

@@ -21,7 +21,7 @@ struct kaon_context {
   kaon_context_options options;
   int threads;
   double *partials; /* the launches' reduction buffer */
-  size_t partials_bytes;
+  size_t partials_bytes, besides_bytes; /* of the partials, and of what stands behind them */
   uint32_t *tickets;         /* behind the partials */
   uint64_t *marked;          /* behind those, on a device */
   unsigned blocks_allocated; /* by the backend's memory, to stagger their addresses */
@@ -36,6 +36,8 @@ struct kaon_context {
   void *queue;       /* CUDA: the context's one stream */
   int dependent; /* CUDA: launches may overlap the end of the one before (lib/cuda/dependent.h) */
   int calm;      /* the last kernel submitted writes vectors or scalars alone (kaon_launch.early) */
+  struct kaon_timeline *timeline; /* for kaon_launch; whoever measures sets it */
+  int torn;      /* a pass ended between two of its kernels: tickets and marks tell of it */
 };
 
 void kaon_context_retain(kaon_context *ctx);

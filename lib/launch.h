@@ -31,7 +31,11 @@ typedef struct kaon_launch {
   uint32_t *tickets; /* CUDA: nrhs counters, 0 between launches (lib/cuda/reduce.h) */
   uint64_t *marked;  /* CUDA, one column: room for marked sums (there too); else NULL */
   kaon_launch_shape tuned; /* CUDA */
+  struct kaon_timeline *timeline; /* CUDA, measurements (dslash/cuda/timeline.h); NULL: none */
 } kaon_launch;
+
+/* Seconds that a kernel waits for another rank's stores before it ends the job. */
+enum { KAON_PEER_PATIENCE = 120 };
 
 /* An exchange that kernels take part in by themselves, with stores into the neighbours' memory. All
  * pointers are the device's; `turn` and what follows it are this rank's but for `raise`.

@@ -22,7 +22,9 @@ kaon_status kaon_overlap_run(kaon_halo *halo, const kaon_stages *stages) {
   stages->gather(stages->user);
   KAON_TRY(kaon_halo_start(halo));
   if (how == KAON_OVERLAP_STAGED) stages->interior(stages->user, 0);
-  KAON_TRY(kaon_halo_finish(halo));
+  const kaon_status status = kaon_halo_finish(halo);
+  halo->ctx->torn = status != KAON_OK && how == KAON_OVERLAP_STAGED; /* the boundary's sums are missing */
+  KAON_TRY(status);
   if (how == KAON_OVERLAP_NONE) stages->interior(stages->user, 1);
   stages->boundary(stages->user);
   return KAON_OK;

@@ -181,8 +181,10 @@ static kaon_status build(kaon_solver *s) {
   if (records(s)) {
     const kaon_record_ops *record = s->ctx->backend->record;
     KAON_TRY(record->create(s->ctx, s->columns, &s->recorder));
-    KAON_TRY(record->create(s->ctx, s->columns, &s->before_after));
-    KAON_TRY(record->create(s->ctx, s->columns, &s->first));
+    if (s->ctx->comm->ranks == 1) { /* ends.c */
+      KAON_TRY(record->create(s->ctx, s->columns, &s->before_after));
+      KAON_TRY(record->create(s->ctx, s->columns, &s->first));
+    }
   }
   return kaon_scalars_write(s->scalars, s->host);
 }

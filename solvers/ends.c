@@ -61,8 +61,17 @@ static kaon_status record(kaon_solver *s) {
   const kaon_record_ops *ops = s->ctx->backend->record;
   const kaon_loop ends = {begin, end, s, s->scalars->state};
   const kaon_loop first = {first_service, nothing, s, s->scalars->state};
-  KAON_TRY(ops->record(s->before_after, &ends, KAON_ISSUE_REPLAY));
-  return ops->record(s->first, &first, KAON_ISSUE_REPLAY);
+  const kaon_traffic before = s->ctx->comm->traffic; /* recording sends nothing */
+  kaon_status status = ops->record(s->before_after, &ends, KAON_ISSUE_REPLAY);
+  if (status == KAON_OK) status = ops->record(s->first, &first, KAON_ISSUE_REPLAY);
+  s->of_ends = kaon_traffic_since(s->ctx, &before);
+  s->ctx->comm->traffic = before;
+  return status;
+}
+
+static void replays(kaon_solver *s) {
+  s->replays_ends = 1;
+  s->repeated.sums += s->of_ends.sums; /* one rank sends nothing */
 }
 
 kaon_status kaon_ends_begin(kaon_solver *s) {
@@ -70,7 +79,7 @@ kaon_status kaon_ends_begin(kaon_solver *s) {
   s->replays_ends = 0;
   if (!possible(s)) return KAON_OK;
   if (s->ends.form != KAON_ISSUE_AUTO && same(&s->ends, &this)) {
-    s->replays_ends = 1;
+    replays(s);
     return check(s);
   }
   const int again = same(&s->seen, &this);
@@ -87,6 +96,6 @@ kaon_status kaon_ends_begin(kaon_solver *s) {
   }
   s->ends = this;
   s->ends.form = KAON_ISSUE_REPLAY;
-  s->replays_ends = 1;
+  replays(s);
   return KAON_OK;
 }

@@ -125,6 +125,7 @@ struct kaon_solver {
   kaon_recorded recorded;
   int block;                         /* steps of a recorded block */
   kaon_traffic of_block, of_service; /* what a recorded block and service ask of the network */
+  kaon_traffic of_ends;              /* and recorded begin, first service and end (ends.c) */
   kaon_traffic repeated;             /* and what the device has asked in this solve, see replay.c */
   int unrecordable;                  /* tried in vain */
   double rate;                       /* seconds a step, as the last looks saw it; 0: not known */

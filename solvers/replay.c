@@ -55,9 +55,9 @@ static void count_traffic(kaon_solver *s) {
     if (s->host[k].updates > served) served = s->host[k].updates;
   }
   const kaon_traffic *b = &s->of_block, *v = &s->of_service;
-  s->repeated = (kaon_traffic){.sums = b->sums * most / s->block + v->sums * served,
-                               .exchanges = b->exchanges * most / s->block + v->exchanges * served,
-                               .bytes = b->bytes * most / s->block + v->bytes * served};
+  s->repeated.sums += b->sums * most / s->block + v->sums * served;
+  s->repeated.exchanges += b->exchanges * most / s->block + v->exchanges * served;
+  s->repeated.bytes += b->bytes * most / s->block + v->bytes * served;
 }
 
 /* ---- the recording ---- */
@@ -105,6 +105,10 @@ static kaon_status record(kaon_solver *s) {
     s->recorded.form = (kaon_issue)form;
   }
   s->ctx->comm->traffic = before;
+  if (wanted != KAON_ISSUE_AUTO && (int)wanted > (int)most_independent(s->ctx))
+    kaon_fail(s->ctx, status,
+              "solver: steps cannot be issued in the way that is asked for: sums and messages over "
+              "ranks take part in replayed blocks at most; choose issue auto or another transport");
   if (status != KAON_OK)
     kaon_log(s->ctx, KAON_LOG_DEBUG, "solver: steps are issued plainly: %s",
              kaon_last_error(s->ctx));

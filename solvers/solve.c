@@ -371,7 +371,7 @@ static void count_work(const kaon_solver *s, kaon_solve_report *report) {
 kaon_status kaon_solver_solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
                               kaon_column_report *columns_out, kaon_solve_report *report) {
   if (s == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "solve: the solver is NULL");
-  KAON_TRY(check_vectors(s, b, x));
+  KAON_TRY(kaon_agree(s->ctx, check_vectors(s, b, x)));
   const double start = kaon_solver_clock();
   const kaon_traffic before = s->ctx->comm->traffic;
   s->repeated = (kaon_traffic){0, 0, 0};

@@ -462,9 +462,9 @@ static void faces_peer(faces_call *a, const kaon_peer_exchange *peer) {
 }
 
 /* The next row of a measurement: one for all launches of a hop. */
-static uint64_t *faces_row(bool last) {
-  kaon_timeline *t = &kaon_hop_timeline;
-  uint64_t *row = t->left > 0 ? t->rows : NULL;
+static uint64_t *faces_row(const kaon_launch *launch, bool last) {
+  kaon_timeline *t = launch->timeline;
+  uint64_t *row = t != NULL && t->left > 0 ? t->rows : NULL;
   if (row != NULL && last) {
     t->rows += TIMELINE_EVENTS;
     t->left--;
@@ -496,7 +496,7 @@ static void run_faces(const kaon_launch *launch, const kaon_gather_args *gather,
     a.boundary = a.h.sums.chunks - a.interior_chunks;
   a.turned = a.interior_tiles / 2;
   a.before = (int)((int64_t)a.interior * (a.interior_tiles - a.turned) / (a.interior_tiles + !a.interior_tiles));
-  a.times = faces_row(a.boundary > 0);
+  a.times = faces_row(launch, a.boundary > 0);
   const unsigned blocks = (unsigned)(a.gather + a.interior + a.boundary) * (unsigned)a.h.nrhs;
   auto kernel = hop_faces<RECON, SUMS_ALL>;
   if constexpr (has_norm<1, false>())

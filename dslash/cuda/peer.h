@@ -17,7 +17,6 @@
 
 #include "lib/launch.h"
 
-#define PEER_LIMIT UINT64_C(120000000000) /* ns */
 
 static __device__ __forceinline__ uint32_t peer_turn(const kaon_peer_exchange &p) {
   return *(const volatile uint32_t *)p.turn;
@@ -58,7 +57,7 @@ static __device__ __forceinline__ void peer_await(const kaon_peer_exchange &p, u
   if ((int32_t)(peer_flag(at) - (turn + 1)) >= 0) return;
   const uint64_t begin = peer_clock();
   while ((int32_t)(peer_peek(at) - (turn + 1)) < 0)
-    if (peer_clock() - begin > PEER_LIMIT) __trap();
+    if (peer_clock() - begin > (uint64_t)KAON_PEER_PATIENCE * 1000000000u) __trap();
   peer_flag(at);
 }
 

@@ -2,9 +2,6 @@
 #include <stddef.h>
 
 #include "dslash/cuda/kernels.h"
-#include "dslash/cuda/timeline.h"
-
-kaon_timeline kaon_hop_timeline;
 
 static int is_cut(const kaon_stencil *st) {
   return st->cut[0] != 0 || st->cut[1] != 0 || st->cut[2] != 0 || st->cut[3] != 0;

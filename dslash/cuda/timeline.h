@@ -18,18 +18,11 @@ enum {
   TIMELINE_EVENTS
 };
 
-/* Where the next launch leaves its row, in device memory, and how many rows are free. One a
- * process. */
+/* Where the next launch leaves its row, in device memory, and how many rows are free: a context's
+ * (lib/context.h), set by who measures, not while steps are recorded. */
 typedef struct kaon_timeline {
   uint64_t *rows;
   int left;
 } kaon_timeline;
-
-#ifdef __cplusplus
-extern "C"
-#else
-extern
-#endif
-    kaon_timeline kaon_hop_timeline;
 
 #endif

@@ -25,7 +25,7 @@ kaon_status kaon_lattice_check(const kaon_context *ctx, const int extents[4]);
  * none, by the one with the smallest faces. boundary_t is what fermions see in t; links never carry
  * it. Immutable; objects made from it keep it alive. *lattice is NULL on failure. Collective.
  * Errors: ARGUMENT (a NULL, extents, boundary_t, extents that the grid does not divide into even
- * parts), MEMORY, NOT_BUILT (several ranks on CUDA). */
+ * parts), MEMORY, UNSUPPORTED (too large for its tables), COMM. */
 kaon_status kaon_lattice_create(kaon_context *ctx, const int extents[4], kaon_boundary boundary_t,
                                 kaon_lattice **lattice);
 /* Lets go of it and sets *lattice to NULL; NULL is allowed. */

@@ -2,6 +2,9 @@
  *
  * Every rank makes the same calls in the same order with the same arguments. Functions marked
  * collective return the same status on all ranks, with the sentence of the first rank that failed.
+ * Devices that store into each other's memory (transport peer) wait for each other in kernels: a rank
+ * whose part of a collective function has not begun 120 s after another one's ends that one's work on
+ * its device, in kaon and outside, with an error of the device.
  * This header needs no MPI of its own; functions that need it return NOT_BUILT without. */
 #ifndef KAON_RANKS_H
 #define KAON_RANKS_H

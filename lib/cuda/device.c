@@ -24,12 +24,22 @@ kaon_status kaon_cuda_check(const kaon_context *ctx, cudaError_t error, const ch
                      what, ctx->comm->rank, complaint[1], complaint[2], cudaGetErrorName(error));
   if (error == cudaErrorMemoryAllocation)
     return kaon_fail(ctx, KAON_ERR_MEMORY, "cuda: %s: out of memory", what);
+  if (error == cudaErrorLaunchFailure && ctx != NULL && ctx->comm != NULL && ctx->comm->ranks > 1)
+    return kaon_fail(ctx, KAON_ERR_DEVICE,
+                     "cuda: %s: %s: on several ranks this may mean that another one did not send for "
+                     "%d s, because it had failed or was at work elsewhere",
+                     what, cudaGetErrorString(error), (int)KAON_PEER_PATIENCE);
   return kaon_fail(ctx, KAON_ERR_DEVICE, "cuda: %s: %s (%s)", what, cudaGetErrorString(error),
                    cudaGetErrorName(error));
 }
 
 kaon_status kaon_cuda_pending(const kaon_context *ctx, const char *what) {
   return kaon_cuda_check(ctx, cudaGetLastError(), what);
+}
+
+kaon_status kaon_cuda_refuse_recorded(const kaon_context *ctx, const char *what) {
+  if (!kaon_cuda_machine_of(ctx)->recording) return KAON_OK;
+  return kaon_fail(ctx, KAON_ERR_UNSUPPORTED, "cuda: %s cannot be part of a recording", what);
 }
 
 /* ---- is there a device? ---- */

@@ -39,6 +39,9 @@ kaon_status kaon_cuda_check(const kaon_context *ctx, cudaError_t error, const ch
 /* The first error of launches and asynchronous work so far, without waiting for more. */
 kaon_status kaon_cuda_pending(const kaon_context *ctx, const char *what);
 
+/* UNSUPPORTED while the stream is captured: then nothing is done that an answer could come from. */
+kaon_status kaon_cuda_refuse_recorded(const kaon_context *ctx, const char *what);
+
 kaon_status kaon_cuda_open(kaon_context *ctx);
 void kaon_cuda_close(kaon_context *ctx);
 

@@ -5,12 +5,6 @@
 
 #include "lib/cuda/device.h"
 
-/* While work is recorded nothing is done that an answer could come from. */
-static kaon_status refuse_recorded(const kaon_context *ctx, const char *what) {
-  if (!kaon_cuda_machine_of(ctx)->recording) return KAON_OK;
-  return kaon_fail(ctx, KAON_ERR_UNSUPPORTED, "cuda: %s cannot be part of a recording", what);
-}
-
 /* A wait of up to a few hundred microseconds spins, for a sleeping thread takes some fifty to wake
  * (a norm of 0.7 GB takes 150); a long one sleeps. Solves wait elsewhere (graph.c). */
 static kaon_status wait_for(const kaon_context *ctx, cudaEvent_t event, const char *what) {
@@ -30,7 +24,7 @@ static kaon_status wait_for(const kaon_context *ctx, cudaEvent_t event, const ch
 }
 
 static kaon_status allocate(kaon_context *ctx, size_t bytes, void **pointer) {
-  KAON_TRY(refuse_recorded(ctx, "taking memory"));
+  KAON_TRY(kaon_cuda_refuse_recorded(ctx, "taking memory"));
   kaon_cuda_enter(ctx);
   const cudaError_t error = cudaMalloc(pointer, bytes);
   if (error == cudaErrorMemoryAllocation) {
@@ -56,7 +50,7 @@ static kaon_status available(kaon_context *ctx, size_t *bytes) {
 }
 
 static kaon_status synchronise(kaon_context *ctx) {
-  KAON_TRY(refuse_recorded(ctx, "waiting"));
+  KAON_TRY(kaon_cuda_refuse_recorded(ctx, "waiting"));
   kaon_cuda_enter(ctx);
   KAON_TRY(kaon_cuda_pending(ctx, "a kernel launch"));
   return kaon_cuda_check(ctx, cudaStreamSynchronize((cudaStream_t)ctx->queue),
@@ -92,7 +86,7 @@ static size_t stage_length(size_t bytes, size_t begin) {
 static kaon_status to_device(kaon_context *ctx, void *device, const void *host, size_t bytes) {
   kaon_cuda_machine *machine = kaon_cuda_machine_of(ctx);
   int i = 0;
-  KAON_TRY(refuse_recorded(ctx, "a transfer"));
+  KAON_TRY(kaon_cuda_refuse_recorded(ctx, "a transfer"));
   kaon_cuda_enter(ctx);
   KAON_TRY(kaon_cuda_pending(ctx, "a kernel launch")); /* a wait would forget it */
   KAON_TRY(stages(ctx));
@@ -125,7 +119,7 @@ static kaon_status to_host(kaon_context *ctx, void *host, const void *device, si
   kaon_cuda_machine *machine = kaon_cuda_machine_of(ctx);
   const char *from = device;
   int i = 0;
-  KAON_TRY(refuse_recorded(ctx, "a transfer"));
+  KAON_TRY(kaon_cuda_refuse_recorded(ctx, "a transfer"));
   kaon_cuda_enter(ctx);
   KAON_TRY(kaon_cuda_pending(ctx, "a kernel launch"));
   KAON_TRY(stages(ctx));

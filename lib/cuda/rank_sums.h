@@ -36,7 +36,6 @@ typedef struct kaon_mailbox {
 enum { KAON_SUM_SEND = 1, KAON_SUM_TAKE = 2 };
 
 /* A wait for another rank ends the job after so many seconds: it will not come. */
-enum { KAON_PEER_PATIENCE = 120 };
 
 #ifdef __cplusplus
 extern "C" {

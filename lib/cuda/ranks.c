@@ -35,11 +35,6 @@ kaon_status kaon_cuda_gather_words(kaon_context *ctx, const uint32_t *mine, int 
   return status;
 }
 
-kaon_status kaon_cuda_refuse_recorded(const kaon_context *ctx, const char *what) {
-  if (!kaon_cuda_machine_of(ctx)->recording) return KAON_OK;
-  return kaon_fail(ctx, KAON_ERR_UNSUPPORTED, "cuda: %s cannot be part of a recording", what);
-}
-
 kaon_status kaon_cuda_zeroed(kaon_context *ctx, size_t bytes, const char *what, void **memory) {
   cudaStream_t stream = kaon_cuda_machine_of(ctx)->stream;
   *memory = NULL;
@@ -118,15 +113,19 @@ static kaon_status choose(kaon_context *ctx) {
   return status;
 }
 
+/* What would have ranks do different things. */
 static kaon_status same_wish(kaon_context *ctx) {
-  const double mine = ctx->options.transport;
-  double first = mine;
-  kaon_status status = ctx->comm->ops->broadcast(ctx->comm, &first, sizeof first, 0);
-  if (status == KAON_OK && first != mine)
-    status = kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                       "ranks: transport %d is asked for, but %d on rank 0; all ranks need the "
-                       "same (0 auto, 1 peer, 2 direct, 3 nccl, 4 host)",
-                       (int)mine, (int)first);
+  static const char *const names[] = {
+      "transport", "overlap", "issue"}; /* the options' numbers, in the order of kaon/context.h */
+  const double mine[3] = {ctx->options.transport, ctx->options.overlap, ctx->options.issue};
+  double first[3] = {mine[0], mine[1], mine[2]};
+  kaon_status status = ctx->comm->ops->broadcast(ctx->comm, first, sizeof first, 0);
+  for (int i = 0; i < 3 && status == KAON_OK; i++)
+    if (first[i] != mine[i])
+      status = kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                         "ranks: option %s is %d, but %d on rank 0; all ranks need the same (0 is "
+                         "auto)",
+                         names[i], (int)mine[i], (int)first[i]);
   return kaon_agree(ctx, status);
 }
 

@@ -78,8 +78,6 @@ static inline kaon_launch kaon_cuda_launch_of(const kaon_context *ctx) {
 const kaon_message *kaon_cuda_partner(const kaon_message *messages, int n, int i);
 /* 32-bit words of all ranks, exactly: all[r * n + i]. n <= 64. Collective. */
 kaon_status kaon_cuda_gather_words(kaon_context *ctx, const uint32_t *mine, int n, uint32_t *all);
-/* UNSUPPORTED while steps are recorded. */
-kaon_status kaon_cuda_refuse_recorded(const kaon_context *ctx, const char *what);
 /* Device memory of 0, there when it returns; free with cudaFree. */
 kaon_status kaon_cuda_zeroed(kaon_context *ctx, size_t bytes, const char *what, void **memory);
 /* For transports that are no kernels: send and receive of the messages in memory of their own. */

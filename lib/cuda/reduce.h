@@ -13,7 +13,7 @@
  *
  * A ticket costs a fence and a way to memory and back, and the fences of a multiprocessor's blocks
  * follow one another. Of a single column each part is therefore written together with a mark, a number that grows from sum to sum, and the block of the last chunk, which
- * is the last one to be started, reads the parts until they bear it (sums_finish_marked; what calls
+ * alone waits, reads the parts until they bear it (sums_finish_marked; what calls
  * sums_last itself takes tickets). */
 #ifndef KAON_LIB_CUDA_REDUCE_H
 #define KAON_LIB_CUDA_REDUCE_H

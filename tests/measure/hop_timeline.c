@@ -109,9 +109,10 @@ static void take_timeline(const world *w, double *median) {
     for (int e = 0; e < TIMELINE_EVENTS; e++) rows[i][e] = is_first[e] ? UINT64_MAX : 0;
   must(w->ctx, kaon_pool_take(w->ctx, sizeof rows, "a timeline", &device));
   must(w->ctx, memory->to_device(w->ctx, device, rows, sizeof rows));
-  kaon_hop_timeline = (kaon_timeline){device, ROWS};
+  kaon_timeline timeline = {device, ROWS};
+  w->ctx->timeline = &timeline;
   hop(w, ROWS);
-  kaon_hop_timeline = (kaon_timeline){NULL, 0};
+  w->ctx->timeline = NULL;
   must(w->ctx, memory->to_host(w->ctx, rows, device, sizeof rows));
   kaon_pool_give(w->ctx, device);
   for (int e = 0; e < TIMELINE_EVENTS; e++) {
