@@ -56,8 +56,7 @@ static kaon_status device_whole(kaon_context *ctx, const kaon_pass *pass, const 
   if (!anything_to_sum(ctx, pass, slots, nslots)) return kaon_blas_recur(ctx, pass);
   KAON_TRY(kaon_comm_delay_begin(comm));
   if (comm->ranks > 1)
-    KAON_TRY(
-        ctx->backend->ranks->sum(ctx, s->state, s->columns, pass->gate, slots, nslots, then));
+    KAON_TRY(ctx->backend->ranks->sum(ctx, s->state, s->columns, pass->gate, slots, nslots, then));
   KAON_TRY(kaon_comm_delay_end(comm));
   return device_rest(ctx, pass, then);
 }

@@ -134,7 +134,7 @@ static int has_last_slice(const kaon_lattice *lattice) {
 
 static kaon_status build(kaon_dirac_fields *fields) {
   kaon_dirac_family *family = fields->family;
-  fields->stencil.temporal = !fields->temporal ? KAON_TEMPORAL_NONE
+  fields->stencil.temporal = !fields->temporal                 ? KAON_TEMPORAL_NONE
                              : has_last_slice(family->lattice) ? KAON_TEMPORAL_BELOW_LAST
                                                                : KAON_TEMPORAL_ALL;
   if (fields->temporal && !fields->family->ctx->backend->computed_neighbours)

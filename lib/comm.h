@@ -50,8 +50,8 @@ struct kaon_comm {
   int grid[4];                   /* ranks in x, y, z, t; all 0: chosen for each lattice */
   int partitioned[4];            /* 1: exchanged along mu though the grid is 1 there (for tests) */
   int local_rank, local_ranks;   /* among those of one node: a device each */
-  int device_memory;             /* messages of exchanges may be in device memory (CUDA-aware MPI) */
-  size_t piece;                  /* longer messages of exchanges go in pieces (for tests: short) */
+  int device_memory; /* messages of exchanges may be in device memory (CUDA-aware MPI) */
+  size_t piece;      /* longer messages of exchanges go in pieces (for tests: short) */
   void *self;                    /* the implementation's own */
   struct kaon_comm_delay *delay; /* comm_delay.c; NULL: none */
   kaon_traffic traffic;          /* so far, of what is issued (not of what a device repeats) */

@@ -37,7 +37,7 @@ struct kaon_context {
   int dependent; /* CUDA: launches may overlap the end of the one before (lib/cuda/dependent.h) */
   int calm;      /* the last kernel submitted writes vectors or scalars alone (kaon_launch.early) */
   struct kaon_timeline *timeline; /* for kaon_launch; whoever measures sets it */
-  int torn;      /* a pass ended between two of its kernels: tickets and marks tell of it */
+  int torn; /* a pass ended between two of its kernels: tickets and marks tell of it */
 };
 
 void kaon_context_retain(kaon_context *ctx);

@@ -10,8 +10,8 @@
 
 #include "lib/space.h"
 
-/* Tables and messages of a lattice whose site order is built. Errors: MEMORY, COMM, UNSUPPORTED (too
- * many sites for a rank), NOT_BUILT. */
+/* Tables and messages of a lattice whose site order is built. Errors: MEMORY, COMM, UNSUPPORTED
+ * (too many sites for a rank), NOT_BUILT. */
 kaon_status kaon_ghosts_create(kaon_lattice *lattice);
 void kaon_ghosts_destroy(kaon_lattice *lattice);
 

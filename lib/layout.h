@@ -105,8 +105,8 @@ static inline KAON_HD int64_t kaon_ghost_index(int64_t n, int column, int c, int
   return ((n / group * nrhs + column) * ncomp + c) * group + n % group;
 }
 
-/* Links in t that are the identity: those below the last slice; or all here, since the last slice of
- * the whole lattice is another rank's. */
+/* Links in t that are the identity: those below the last slice; or all here, since the last slice
+ * of the whole lattice is another rank's. */
 enum { KAON_TEMPORAL_NONE, KAON_TEMPORAL_BELOW_LAST, KAON_TEMPORAL_ALL };
 
 /* Hops that are left out (kaon_stencil.cut), where kernels look their neighbours up (lib/cuts.c).

@@ -5,11 +5,13 @@
 kaon_status kaon_overlap_choose(const kaon_halo *halo, int fused, kaon_overlap *how) {
   const kaon_overlap wanted = halo->ctx->options.overlap;
   const int possible = fused && halo->peer != NULL;
-  *how = wanted == KAON_OVERLAP_AUTO ? (possible ? KAON_OVERLAP_FUSED : KAON_OVERLAP_STAGED) : wanted;
+  *how =
+      wanted == KAON_OVERLAP_AUTO ? (possible ? KAON_OVERLAP_FUSED : KAON_OVERLAP_STAGED) : wanted;
   if (*how != KAON_OVERLAP_FUSED || possible) return KAON_OK;
-  return kaon_fail(halo->ctx, KAON_ERR_UNSUPPORTED,
-                   "overlap: fused hops need devices that store into each other's memory (transport "
-                   "peer); choose overlap staged, none or auto");
+  return kaon_fail(
+      halo->ctx, KAON_ERR_UNSUPPORTED,
+      "overlap: fused hops need devices that store into each other's memory (transport "
+      "peer); choose overlap staged, none or auto");
 }
 
 kaon_status kaon_overlap_run(kaon_halo *halo, const kaon_stages *stages) {
@@ -23,7 +25,8 @@ kaon_status kaon_overlap_run(kaon_halo *halo, const kaon_stages *stages) {
   KAON_TRY(kaon_halo_start(halo));
   if (how == KAON_OVERLAP_STAGED) stages->interior(stages->user, 0);
   const kaon_status status = kaon_halo_finish(halo);
-  halo->ctx->torn = status != KAON_OK && how == KAON_OVERLAP_STAGED; /* the boundary's sums are missing */
+  halo->ctx->torn =
+      status != KAON_OK && how == KAON_OVERLAP_STAGED; /* the boundary's sums are missing */
   KAON_TRY(status);
   if (how == KAON_OVERLAP_NONE) stages->interior(stages->user, 1);
   stages->boundary(stages->user);

@@ -116,7 +116,8 @@ struct kaon_solver {
   const kaon_vector *end_b; /* the user's, for the end of the solve */
   kaon_vector *end_x;
   int ended_early; /* the end was queued behind the last step */
-  kaon_recorder *before_after, *first; /* of begin and end, of the first service (ends.c); or NULL */
+  kaon_recorder *before_after,
+      *first;               /* of begin and end, of the first service (ends.c); or NULL */
   kaon_recorded seen, ends; /* the last solve's vectors; what the recordings hold for */
   int replays_ends;         /* in this solve */
   int ends_unrecordable;

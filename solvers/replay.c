@@ -97,7 +97,8 @@ static kaon_status record(kaon_solver *s) {
   const kaon_traffic before = s->ctx->comm->traffic; /* recording sends nothing */
   kaon_status status = KAON_ERR_UNSUPPORTED;
   s->recorded.form = KAON_ISSUE_AUTO;
-  for (int form = most_independent(s->ctx); form >= KAON_ISSUE_REPLAY && status != KAON_OK; form--) {
+  for (int form = most_independent(s->ctx); form >= KAON_ISSUE_REPLAY && status != KAON_OK;
+       form--) {
     if (wanted != KAON_ISSUE_AUTO && (int)wanted != form) continue;
     status = kaon_agree(s->ctx, ops->record(s->recorder, &loop, (kaon_issue)form));
     if (status != KAON_OK) continue;

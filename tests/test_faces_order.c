@@ -12,7 +12,7 @@
 
 #include "lib/cuda/boxes.h"
 
-static const int shapes[][4] = {{2, 2, 2, 2}, {2, 4, 6, 2}, {4, 2, 2, 6}, {6, 4, 2, 4},
+static const int shapes[][4] = {{2, 2, 2, 2}, {2, 4, 6, 2},  {4, 2, 2, 6}, {6, 4, 2, 4},
                                 {8, 6, 4, 2}, {4, 6, 2, 10}, {8, 8, 4, 8}, {10, 2, 8, 4}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -86,8 +86,8 @@ static void boxes_have_every_site_once(void **state) {
   for_all(check_boxes);
 }
 
-/* All parts have one shape, so the neighbour's numbers are worked out on the same sites: a site that
- * meets ghost n, and the sender of n, are one step apart on the lattice closed to a ring. */
+/* All parts have one shape, so the neighbour's numbers are worked out on the same sites: a site
+ * that meets ghost n, and the sender of n, are one step apart on the lattice closed to a ring. */
 static void check_ghosts(const kaon_sites *s, const int partitioned[4], int parity) {
   for (int dir = 0; dir < KAON_DIRS; dir++) {
     const int mu = dir % 4;

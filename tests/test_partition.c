@@ -25,13 +25,11 @@ typedef struct {
   kaon_overlap overlap;
   int on_cpu;
 } way;
-static const way ways[] = {{KAON_TRANSPORT_AUTO, KAON_OVERLAP_AUTO, 1},
-                           {KAON_TRANSPORT_PEER, KAON_OVERLAP_FUSED, 0},
-                           {KAON_TRANSPORT_PEER, KAON_OVERLAP_STAGED, 0},
-                           {KAON_TRANSPORT_PEER, KAON_OVERLAP_NONE, 0},
-                           {KAON_TRANSPORT_HOST, KAON_OVERLAP_STAGED, 0},
-                           {KAON_TRANSPORT_HOST, KAON_OVERLAP_NONE, 0},
-                           {KAON_TRANSPORT_AUTO, KAON_OVERLAP_NONE, 1}};
+static const way ways[] = {
+    {KAON_TRANSPORT_AUTO, KAON_OVERLAP_AUTO, 1},   {KAON_TRANSPORT_PEER, KAON_OVERLAP_FUSED, 0},
+    {KAON_TRANSPORT_PEER, KAON_OVERLAP_STAGED, 0}, {KAON_TRANSPORT_PEER, KAON_OVERLAP_NONE, 0},
+    {KAON_TRANSPORT_HOST, KAON_OVERLAP_STAGED, 0}, {KAON_TRANSPORT_HOST, KAON_OVERLAP_NONE, 0},
+    {KAON_TRANSPORT_AUTO, KAON_OVERLAP_NONE, 1}};
 enum { WAYS = sizeof ways / sizeof *ways };
 
 /* check: guard pages and poisoned memory. */

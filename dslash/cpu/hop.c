@@ -373,7 +373,6 @@ void KAON_EXPORT(kaon_dslash_hop)(const kaon_launch *launch, const kaon_hop_args
   hop_sum(&plan, launch->partials);
 }
 
-const kaon_dslash_ops KAON_EXPORT(kaon_dslash_ops) = {
-    .hop = KAON_EXPORT(kaon_dslash_hop),
-    .clover = KAON_EXPORT(kaon_dslash_clover),
-    .gather = KAON_EXPORT(kaon_dslash_gather)};
+const kaon_dslash_ops KAON_EXPORT(kaon_dslash_ops) = {.hop = KAON_EXPORT(kaon_dslash_hop),
+                                                      .clover = KAON_EXPORT(kaon_dslash_clover),
+                                                      .gather = KAON_EXPORT(kaon_dslash_gather)};

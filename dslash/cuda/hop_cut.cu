@@ -64,7 +64,8 @@ static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, false
     hop_cut(const __grid_constant__ cut_call a) {
   const unsigned columns = (unsigned)a.h.nrhs;
   const int column = columns == 1 ? 0 : (int)(blockIdx.x % columns);
-  const uint32_t site = (columns == 1 ? blockIdx.x : blockIdx.x / columns) * blockDim.x + threadIdx.x;
+  const uint32_t site =
+      (columns == 1 ? blockIdx.x : blockIdx.x / columns) * blockDim.x + threadIdx.x;
   kaon_wait_for_previous();
   if (site >= (uint32_t)a.h.sites.nsites || !gate_open(a.h.sums.gate, column)) return;
   const kaon_here here = kaon_here_of(&a.h.sites, a.h.parity, (int32_t)site);

@@ -19,28 +19,28 @@
 #include "lib/cuda/boxes.h"
 
 /* Chunks of the boundary at most where the sums find no room for all. Blocks that gather for one
- * direction at most: they wait for the links between devices, and keep the place of blocks that would
- * work meanwhile. */
+ * direction at most: they wait for the links between devices, and keep the place of blocks that
+ * would work meanwhile. */
 enum { FACES_CHUNKS = 1024, GATHER_BLOCKS = 32 };
 
 typedef struct faces_call {
   hop_call h; /* of h.sums.chunks the interior's come first */
   kaon_boxes boxes;
-  uint32_t first[KAON_SLABS];      /* the boundary's tile at which a slab begins */
-  uint32_t sends[KAON_DIRS + 1];   /* the gathering block at which a direction begins; their end */
+  uint32_t first[KAON_SLABS];    /* the boundary's tile at which a slab begins */
+  uint32_t sends[KAON_DIRS + 1]; /* the gathering block at which a direction begins; their end */
   kaon_face face[4];
-  uint32_t partitioned;            /* a bit a direction */
-  int gather, interior, boundary;  /* blocks of this launch, of a column */
-  int before;                      /* blocks of the interior that come before the boundary's */
-  uint32_t turned;                 /* the interior's tile that comes first */
-  int interior_chunks;             /* of the sums */
+  uint32_t partitioned;           /* a bit a direction */
+  int gather, interior, boundary; /* blocks of this launch, of a column */
+  int before;                     /* blocks of the interior that come before the boundary's */
+  uint32_t turned;                /* the interior's tile that comes first */
+  int interior_chunks;            /* of the sums */
   uint32_t interior_tiles, boundary_tiles;
   int forward_sign, backward_sign; /* of ghosts across t */
   real ghost_factor[4];            /* of ghosts of backward hops: no link's integers are in it */
   kaon_view ghosts[KAON_DIRS], to[KAON_DIRS];
   kaon_peer_exchange peer;
-  int peered; /* messages are the kernel's own affair */
-  int hold;   /* the interior waits for them too */
+  int peered;      /* messages are the kernel's own affair */
+  int hold;        /* the interior waits for them too */
   uint64_t *times; /* timeline.h; NULL: not wanted */
 } faces_call;
 
@@ -133,14 +133,22 @@ template <int SIGN>
 static __device__ __forceinline__ void gather_project_any(int dir, const kaon_view &in, uint32_t at,
                                                           int units, vhalf *h, real *unit) {
   switch (dir) {
-    case 0: return gather_project<0, SIGN>(in, at, units, h, unit);
-    case 1: return gather_project<1, SIGN>(in, at, units, h, unit);
-    case 2: return gather_project<2, SIGN>(in, at, units, h, unit);
-    case 3: return gather_project<3, SIGN>(in, at, units, h, unit);
-    case 4: return gather_project<4, SIGN>(in, at, units, h, unit);
-    case 5: return gather_project<5, SIGN>(in, at, units, h, unit);
-    case 6: return gather_project<6, SIGN>(in, at, units, h, unit);
-    default: return gather_project<7, SIGN>(in, at, units, h, unit);
+    case 0:
+      return gather_project<0, SIGN>(in, at, units, h, unit);
+    case 1:
+      return gather_project<1, SIGN>(in, at, units, h, unit);
+    case 2:
+      return gather_project<2, SIGN>(in, at, units, h, unit);
+    case 3:
+      return gather_project<3, SIGN>(in, at, units, h, unit);
+    case 4:
+      return gather_project<4, SIGN>(in, at, units, h, unit);
+    case 5:
+      return gather_project<5, SIGN>(in, at, units, h, unit);
+    case 6:
+      return gather_project<6, SIGN>(in, at, units, h, unit);
+    default:
+      return gather_project<7, SIGN>(in, at, units, h, unit);
   }
 }
 
@@ -194,8 +202,8 @@ static __device__ __forceinline__ void gather_block(const faces_call &a, int col
   const uint32_t blocks = a.sends[dir + 1] - a.sends[dir];
   faces_time(a, TIMELINE_GATHER_BEGIN, true);
   if (gate_open(a.h.sums.gate, column))
-    for (uint32_t n = (block - a.sends[dir]) * blockDim.x + threadIdx.x;
-         n < a.face[dir & 3].ghosts; n += blocks * blockDim.x)
+    for (uint32_t n = (block - a.sends[dir]) * blockDim.x + threadIdx.x; n < a.face[dir & 3].ghosts;
+         n += blocks * blockDim.x)
       gather_site<RECON>(a, dir, column, n, half);
   if (a.peered) {
     __syncthreads();
@@ -214,8 +222,8 @@ static __device__ __forceinline__ void gather_block(const faces_call &a, int col
  * some that are near), and those that meet a ghost that too, and choose. No branches. */
 template <int RECON, int DIR, int SIGN, bool SPLIT>
 static __device__ __forceinline__ void face_direction(const faces_call &a, const kaon_here &here,
-                                                      const kaon_view &in, int column,
-                                                      int64_t half, vspinor *d) {
+                                                      const kaon_view &in, int column, int64_t half,
+                                                      vspinor *d) {
   constexpr int mu = DIR & 3, s = (DIR < 4 ? 1 : -1) * SIGN;
   const bool leaves = (a.partitioned >> DIR & 1) && kaon_leaves(&a.h.sites, &here, DIR);
   const uint32_t n = leaves ? kaon_ghost_of(&a.h.sites, &here, mu) : 0;
@@ -371,7 +379,8 @@ static __device__ __forceinline__ void interior_block(const faces_call &a, int c
     if (SUMS != SUMS_ALL) break;
   }
   faces_time(a, TIMELINE_INTERIOR_END, false);
-  if (SUMS == SUMS_ALL && a.h.sums.sum.state != NULL) site_sums_finish(a.h.sums, column, chunk, room);
+  if (SUMS == SUMS_ALL && a.h.sums.sum.state != NULL)
+    site_sums_finish(a.h.sums, column, chunk, room);
 }
 
 /* NORM: leaves |out|^2 of the one column. The gate is what it was: a recurrence runs
@@ -386,8 +395,8 @@ static __device__ __forceinline__ void faces_norm_finish(const faces_call &a, re
 }
 
 /* What each column's blocks do is in the order GATHER, INTERIOR, BOUNDARY, INTERIOR: the interior
- * begins in its middle, so that the slices of t next to the boundary's are worked on before and behind
- * it, when caches have what they share, and no block waits at the end. */
+ * begins in its middle, so that the slices of t next to the boundary's are worked on before and
+ * behind it, when caches have what they share, and no block waits at the end. */
 template <int RECON, int SUMS>
 static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, SUMS>())
     hop_faces(const __grid_constant__ faces_call a) {
@@ -443,8 +452,8 @@ template <int RECON>
 static void faces_chunks(faces_call *a, const kaon_launch *launch, const kaon_hop_args *args) {
   const int room = KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX / 4;
   int inside = (int)a->interior_tiles, edge = (int)a->boundary_tiles;
-  a->h.norm = has_norm<1, false>() && !a->h.split &&
-              norm_alone(launch, args, (int64_t)inside + edge);
+  a->h.norm =
+      has_norm<1, false>() && !a->h.split && norm_alone(launch, args, (int64_t)inside + edge);
   if (args->sum.state != NULL && !a->h.norm && inside + edge > room) {
     if (edge > FACES_CHUNKS) edge = FACES_CHUNKS;
     const int turns = (inside + room - edge - 1) / (room - edge);
@@ -495,7 +504,8 @@ static void run_faces(const kaon_launch *launch, const kaon_gather_args *gather,
   if (part == KAON_PART_BOUNDARY || part == KAON_PART_FUSED)
     a.boundary = a.h.sums.chunks - a.interior_chunks;
   a.turned = a.interior_tiles / 2;
-  a.before = (int)((int64_t)a.interior * (a.interior_tiles - a.turned) / (a.interior_tiles + !a.interior_tiles));
+  a.before = (int)((int64_t)a.interior * (a.interior_tiles - a.turned) /
+                   (a.interior_tiles + !a.interior_tiles));
   a.times = faces_row(launch, a.boundary > 0);
   const unsigned blocks = (unsigned)(a.gather + a.interior + a.boundary) * (unsigned)a.h.nrhs;
   auto kernel = hop_faces<RECON, SUMS_ALL>;

@@ -19,9 +19,10 @@
 /* How many columns a thread takes where there are enough. */
 enum { COLUMNS_MANY = KAON_HALF || sizeof(real) == 8 ? 2 : 3 };
 
-/* What a kernel sums. NONE and NORM have a tile a block; NORM leaves |out|^2 of one column by marks. A
- * kernel of either is faster than one of ALL, whose loop takes registers, and NONE faster than NORM by 3
- * to 6 % in half (48^3x64: 14568 and 13638 GFLOPS of 12-real links in two runs on one H200). */
+/* What a kernel sums. NONE and NORM have a tile a block; NORM leaves |out|^2 of one column by
+ * marks. A kernel of either is faster than one of ALL, whose loop takes registers, and NONE faster
+ * than NORM by 3 to 6 % in half (48^3x64: 14568 and 13638 GFLOPS of 12-real links in two runs on
+ * one H200). */
 enum { SUMS_NONE, SUMS_NORM, SUMS_ALL };
 
 /* The blocks that a multiprocessor must have room for: a cap on registers, which the compiler would
@@ -195,9 +196,9 @@ static __device__ __forceinline__ void hop_end(const hop_call &a, uint32_t site,
     site_sums(a.sums, a.w.data == NULL ? a.w : column_view(a.w, column), site, a.nrhs, d, room);
 }
 
-/* COLUMNS = 1 with SPLIT: a factor of a direction that `real` does not hold. ALL: sums may be wanted,
- * and a block may have several tiles. Otherwise, since a loop keeps the call's pointers and extents in
- * registers, some 40, a multiprocessor has room for more blocks. */
+/* COLUMNS = 1 with SPLIT: a factor of a direction that `real` does not hold. ALL: sums may be
+ * wanted, and a block may have several tiles. Otherwise, since a loop keeps the call's pointers and
+ * extents in registers, some 40, a multiprocessor has room for more blocks. */
 template <int RECON, int COLUMNS, bool CLOVER, bool SPLIT, int SUMS>
 static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, SUMS>())
     hop_kernel(const __grid_constant__ hop_call a) {
@@ -233,7 +234,8 @@ static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, SUMS>
     if (a.overlaps) kaon_let_next_start();
 #pragma unroll
     for (int k = 0; k < COLUMNS; k++)
-      if (open >> k & 1) hop_end<CLOVER, SUMS>(a, (uint32_t)here.at, first, k, &d[k], room[k], &norm);
+      if (open >> k & 1)
+        hop_end<CLOVER, SUMS>(a, (uint32_t)here.at, first, k, &d[k], room[k], &norm);
     if (SUMS != SUMS_ALL) break;
   }
   if constexpr (SUMS == SUMS_NORM) site_norm_finish(a.sums, 0, block_number(), norm);
@@ -275,8 +277,8 @@ static void run(const kaon_launch *launch, hop_call *a, const kaon_hop_args *arg
   a->tiles = tiles;
   a->groups = groups;
   /* sums without clover blocks are left to the kernels that can do both, where there are others */
-  auto kernel =
-      hop_kernel<RECON, COLUMNS, CLOVER || has_norm<COLUMNS, SPLIT>(), SPLIT, SUMS_ALL>;
+  auto kernel = hop_kernel < RECON, COLUMNS, CLOVER || has_norm<COLUMNS, SPLIT>(), SPLIT,
+       SUMS_ALL > ;
   if constexpr (has_norm<COLUMNS, SPLIT>())
     if (a->norm) kernel = hop_kernel<RECON, COLUMNS, true, SPLIT, SUMS_NORM>;
   if constexpr (has_plain<RECON, COLUMNS, SPLIT>())

@@ -392,8 +392,8 @@ static __device__ __forceinline__ void pair_update(const pair_call &call, const 
 #pragma unroll
   for (int i = 0; i < 24; i += 2) {
     const vcomplex x = c_load(q + i), y = c_load(z + i);
-    const vcomplex sum = c_fma(c, KAON_HALF ? c_scale(y, w_unit) : y,
-                               KAON_HALF ? c_scale(x, in_unit) : x);
+    const vcomplex sum =
+        c_fma(c, KAON_HALF ? c_scale(y, w_unit) : y, KAON_HALF ? c_scale(x, in_unit) : x);
     value[i] = sum.re;
     value[i + 1] = sum.im;
   }

@@ -1,7 +1,7 @@
 /* kernels.h - the CUDA launchers of dslash_ops.h and measure_ops.h, of one precision each; the
  * hop by link storage, chosen in table.c; that of a divided lattice (hop_faces.h) as gather alone
- * (args NULL), a part of the hop (gather NULL) or all at once. Those of few sites a device (hop_pair.cu) answer 0, and do
- * nothing, where the call is not for them. */
+ * (args NULL), a part of the hop (gather NULL) or all at once. Those of few sites a device
+ * (hop_pair.cu) answer 0, and do nothing, where the call is not for them. */
 #ifndef KAON_DSLASH_CUDA_KERNELS_H
 #define KAON_DSLASH_CUDA_KERNELS_H
 
@@ -23,10 +23,10 @@ extern "C" {
   void kaon_hop_faces_8_cuda_##prec(const kaon_launch *launch, const kaon_gather_args *gather,  \
                                     const kaon_hop_args *args);                                 \
   void kaon_hop_cut_cuda_##prec(const kaon_launch *launch, const kaon_hop_args *args);          \
-  int kaon_hop_pair_cuda_##prec(const kaon_launch *launch, const kaon_hop_args *args);           \
-  int kaon_clover_pair_cuda_##prec(const kaon_launch *launch, const kaon_clover_args *args);     \
-  int kaon_updated_clover_pair_cuda_##prec(const kaon_launch *launch,                            \
-                                           const kaon_clover_args *args);                        \
+  int kaon_hop_pair_cuda_##prec(const kaon_launch *launch, const kaon_hop_args *args);          \
+  int kaon_clover_pair_cuda_##prec(const kaon_launch *launch, const kaon_clover_args *args);    \
+  int kaon_updated_clover_pair_cuda_##prec(const kaon_launch *launch,                           \
+                                           const kaon_clover_args *args);                       \
   void kaon_dslash_clover_cuda_##prec(const kaon_launch *launch, const kaon_clover_args *args); \
   void kaon_source_cuda_##prec(const kaon_launch *launch, const kaon_source_args *args);        \
   void kaon_meson_cuda_##prec(const kaon_launch *launch, const kaon_meson_args *args);

@@ -3,20 +3,19 @@
  *
  * What orders a message before its flag: each block that sends fences what its threads wrote
  * (a barrier, then one thread's fence to the system) and takes a ticket; the last one fences once
- * more and writes the flag. Who waits reads the flag by a load that acquires, then comes the block's
- * barrier. Ghosts are read past the first-level cache.
+ * more and writes the flag. Who waits reads the flag by a load that acquires, then comes the
+ * block's barrier. Ghosts are read past the first-level cache.
  *
- * Why nothing waits for ever: blocks that send wait for nothing but the kernel before, and they have
- * the lowest numbers of their launch, so the device starts them first. Blocks that wait need the
- * neighbours' messages of the same turn, which hang on the neighbours' blocks that send alone. So
- * if all ranks have come to the end of one turn, they all come to the end of the next. That the
+ * Why nothing waits for ever: blocks that send wait for nothing but the kernel before, and they
+ * have the lowest numbers of their launch, so the device starts them first. Blocks that wait need
+ * the neighbours' messages of the same turn, which hang on the neighbours' blocks that send alone.
+ * So if all ranks have come to the end of one turn, they all come to the end of the next. That the
  * blocks of a launch start in the order of their numbers is not promised; were it otherwise, blocks
  * that wait might keep those that send from a multiprocessor, and a limit of time ends that. */
 #ifndef KAON_DSLASH_CUDA_PEER_H
 #define KAON_DSLASH_CUDA_PEER_H
 
 #include "lib/launch.h"
-
 
 static __device__ __forceinline__ uint32_t peer_turn(const kaon_peer_exchange &p) {
   return *(const volatile uint32_t *)p.turn;
@@ -89,8 +88,7 @@ static __device__ __forceinline__ void peer_sent(const kaon_peer_exchange &p, in
   peer_fence();
   if (atomicInc(&p.tickets[dir], blocks - 1) != blocks - 1) return; /* and begins again at 0 */
   peer_fence();
-  asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(p.raise[dir]), "r"(turn + 1)
-               : "memory");
+  asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(p.raise[dir]), "r"(turn + 1) : "memory");
 }
 
 #endif

@@ -7,52 +7,52 @@ static int is_cut(const kaon_stencil *st) {
   return st->cut[0] != 0 || st->cut[1] != 0 || st->cut[2] != 0 || st->cut[3] != 0;
 }
 
-/* Sums of a hop without (w, out) are left by a kernel that has room for half as many sites again at a
- * time; in double there is no such kernel of 12 reals a link. */
+/* Sums of a hop without (w, out) are left by a kernel that has room for half as many sites again at
+ * a time; in double there is no such kernel of 12 reals a link. */
 enum { APART_d = 0, APART_s = 1 << 17, APART_h = 1 << 17 };
 
-#define KAON_DSLASH(prec)                                                                         \
-  static void divided_##prec(const kaon_launch *launch, const kaon_gather_args *gather,           \
-                             const kaon_hop_args *args) {                                         \
-    const int recon = args != NULL ? args->recon : gather->recon;                                 \
-    if (recon == 18)                                                                              \
-      kaon_hop_faces_18_cuda_##prec(launch, gather, args);                                        \
-    else if (recon == 12)                                                                         \
-      kaon_hop_faces_12_cuda_##prec(launch, gather, args);                                        \
-    else                                                                                          \
-      kaon_hop_faces_8_cuda_##prec(launch, gather, args);                                         \
-  }                                                                                               \
-  static void gather_##prec(const kaon_launch *launch, const kaon_gather_args *args) {            \
-    divided_##prec(launch, args, NULL);                                                           \
-  }                                                                                               \
-  static void hop_##prec(const kaon_launch *launch, const kaon_hop_args *args) {                  \
-    if (args->part != KAON_PART_ALL) {                                                            \
-      divided_##prec(launch, NULL, args);                                                         \
-      return;                                                                                     \
-    }                                                                                             \
-    if (is_cut(args->stencil)) {                                                                  \
-      kaon_hop_cut_cuda_##prec(launch, args);                                                     \
-      return;                                                                                     \
-    }                                                                                             \
-    if (kaon_hop_pair_cuda_##prec(launch, args)) return;                                          \
-    if (args->recon == 18)                                                                        \
-      kaon_hop_18_cuda_##prec(launch, args);                                                      \
-    else if (args->recon == 12)                                                                   \
-      kaon_hop_12_cuda_##prec(launch, args);                                                      \
-    else                                                                                          \
-      kaon_hop_8_cuda_##prec(launch, args);                                                       \
-  }                                                                                               \
-  static void clover_##prec(const kaon_launch *launch, const kaon_clover_args *args) {            \
+#define KAON_DSLASH(prec)                                                                          \
+  static void divided_##prec(const kaon_launch *launch, const kaon_gather_args *gather,            \
+                             const kaon_hop_args *args) {                                          \
+    const int recon = args != NULL ? args->recon : gather->recon;                                  \
+    if (recon == 18)                                                                               \
+      kaon_hop_faces_18_cuda_##prec(launch, gather, args);                                         \
+    else if (recon == 12)                                                                          \
+      kaon_hop_faces_12_cuda_##prec(launch, gather, args);                                         \
+    else                                                                                           \
+      kaon_hop_faces_8_cuda_##prec(launch, gather, args);                                          \
+  }                                                                                                \
+  static void gather_##prec(const kaon_launch *launch, const kaon_gather_args *args) {             \
+    divided_##prec(launch, args, NULL);                                                            \
+  }                                                                                                \
+  static void hop_##prec(const kaon_launch *launch, const kaon_hop_args *args) {                   \
+    if (args->part != KAON_PART_ALL) {                                                             \
+      divided_##prec(launch, NULL, args);                                                          \
+      return;                                                                                      \
+    }                                                                                              \
+    if (is_cut(args->stencil)) {                                                                   \
+      kaon_hop_cut_cuda_##prec(launch, args);                                                      \
+      return;                                                                                      \
+    }                                                                                              \
+    if (kaon_hop_pair_cuda_##prec(launch, args)) return;                                           \
+    if (args->recon == 18)                                                                         \
+      kaon_hop_18_cuda_##prec(launch, args);                                                       \
+    else if (args->recon == 12)                                                                    \
+      kaon_hop_12_cuda_##prec(launch, args);                                                       \
+    else                                                                                           \
+      kaon_hop_8_cuda_##prec(launch, args);                                                        \
+  }                                                                                                \
+  static void clover_##prec(const kaon_launch *launch, const kaon_clover_args *args) {             \
     if (!kaon_clover_pair_cuda_##prec(launch, args)) kaon_dslash_clover_cuda_##prec(launch, args); \
-  }                                                                                               \
-  const kaon_dslash_ops kaon_dslash_ops_cuda_##prec = {.dots_apart = APART_##prec,                \
-                                                       .hop = hop_##prec,                         \
-                                                       .clover = clover_##prec,                   \
-                                                       .updated_clover =                          \
-                                                           kaon_updated_clover_pair_cuda_##prec,  \
-                                                       .gather = gather_##prec,                   \
-                                                       .hop_fused = divided_##prec};              \
-  const kaon_measure_ops kaon_measure_ops_cuda_##prec = {.source = kaon_source_cuda_##prec,       \
+  }                                                                                                \
+  const kaon_dslash_ops kaon_dslash_ops_cuda_##prec = {                                            \
+      .dots_apart = APART_##prec,                                                                  \
+      .hop = hop_##prec,                                                                           \
+      .clover = clover_##prec,                                                                     \
+      .updated_clover = kaon_updated_clover_pair_cuda_##prec,                                      \
+      .gather = gather_##prec,                                                                     \
+      .hop_fused = divided_##prec};                                                                \
+  const kaon_measure_ops kaon_measure_ops_cuda_##prec = {.source = kaon_source_cuda_##prec,        \
                                                          .meson = kaon_meson_cuda_##prec};
 KAON_DSLASH(d)
 KAON_DSLASH(s)

@@ -1,6 +1,6 @@
 /* timeline.h - when the parts of a divided lattice's hops begin and end, for measurements
- * (tests/measure/hop_timeline.c). A launch of a hop leaves a row of the device's nanoseconds; minima
- * (BEGIN, FIRST) begin at UINT64_MAX, maxima at 0. Nothing is left where nobody asks. */
+ * (tests/measure/hop_timeline.c). A launch of a hop leaves a row of the device's nanoseconds;
+ * minima (BEGIN, FIRST) begin at UINT64_MAX, maxima at 0. Nothing is left where nobody asks. */
 #ifndef KAON_DSLASH_CUDA_TIMELINE_H
 #define KAON_DSLASH_CUDA_TIMELINE_H
 

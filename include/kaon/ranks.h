@@ -2,10 +2,10 @@
  *
  * Every rank makes the same calls in the same order with the same arguments. Functions marked
  * collective return the same status on all ranks, with the sentence of the first rank that failed.
- * Devices that store into each other's memory (transport peer) wait for each other in kernels: a rank
- * whose part of a collective function has not begun 120 s after another one's ends that one's work on
- * its device, in kaon and outside, with an error of the device.
- * This header needs no MPI of its own; functions that need it return NOT_BUILT without. */
+ * Devices that store into each other's memory (transport peer) wait for each other in kernels: a
+ * rank whose part of a collective function has not begun 120 s after another one's ends that one's
+ * work on its device, in kaon and outside, with an error of the device. This header needs no MPI of
+ * its own; functions that need it return NOT_BUILT without. */
 #ifndef KAON_RANKS_H
 #define KAON_RANKS_H
 
@@ -24,13 +24,12 @@ extern "C" {
  *                 each lattice so that the faces are small. Rank r stands at x = r mod grid[0],
  *                 y = r / grid[0] mod grid[1], ...; a communicator of another order can be put into
  *                 this one by MPI_Comm_split.
- * All ranks need one kind of backend and instruction set. Where a node has several ranks, each makes
- * the device of its number among them (counted round the devices it sees) the current one, and
- * works on it. How devices talk: kaon_transport in kaon/context.h; one that is asked for by name
- * and does not work is UNSUPPORTED, with the reason. NCCL_NVLS_ENABLE=0 is set in the environment
- * where NCCL is tried. Collective. Errors (read with
- * kaon_last_error(NULL)): those of kaon_context_create, COMM, NOT_BUILT, ARGUMENT (grid),
- * UNSUPPORTED (machines that differ). */
+ * All ranks need one kind of backend and instruction set. Where a node has several ranks, each
+ * makes the device of its number among them (counted round the devices it sees) the current one,
+ * and works on it. How devices talk: kaon_transport in kaon/context.h; one that is asked for by
+ * name and does not work is UNSUPPORTED, with the reason. NCCL_NVLS_ENABLE=0 is set in the
+ * environment where NCCL is tried. Collective. Errors (read with kaon_last_error(NULL)): those of
+ * kaon_context_create, COMM, NOT_BUILT, ARGUMENT (grid), UNSUPPORTED (machines that differ). */
 kaon_status kaon_context_create_ranks(const kaon_context_options *options, const void *communicator,
                                       const int grid[4], kaon_context **ctx);
 

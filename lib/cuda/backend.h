@@ -5,9 +5,9 @@
 
 #include "lib/backend.h"
 
-/* The table; `number`, counted round the devices there are, becomes the current device (below 0: the
- * current one stays). Errors, with a sentence each: NO_DEVICE (no driver, a driver too old, no device, a
- * device that this build has no code for), DEVICE (the driver failed). */
+/* The table; `number`, counted round the devices there are, becomes the current device (below 0:
+ * the current one stays). Errors, with a sentence each: NO_DEVICE (no driver, a driver too old, no
+ * device, a device that this build has no code for), DEVICE (the driver failed). */
 kaon_status kaon_cuda_backend(int number, const kaon_backend **backend);
 
 extern const kaon_backend kaon_cuda_table;

@@ -25,10 +25,11 @@ kaon_status kaon_cuda_check(const kaon_context *ctx, cudaError_t error, const ch
   if (error == cudaErrorMemoryAllocation)
     return kaon_fail(ctx, KAON_ERR_MEMORY, "cuda: %s: out of memory", what);
   if (error == cudaErrorLaunchFailure && ctx != NULL && ctx->comm != NULL && ctx->comm->ranks > 1)
-    return kaon_fail(ctx, KAON_ERR_DEVICE,
-                     "cuda: %s: %s: on several ranks this may mean that another one did not send for "
-                     "%d s, because it had failed or was at work elsewhere",
-                     what, cudaGetErrorString(error), (int)KAON_PEER_PATIENCE);
+    return kaon_fail(
+        ctx, KAON_ERR_DEVICE,
+        "cuda: %s: %s: on several ranks this may mean that another one did not send for "
+        "%d s, because it had failed or was at work elsewhere",
+        what, cudaGetErrorString(error), (int)KAON_PEER_PATIENCE);
   return kaon_fail(ctx, KAON_ERR_DEVICE, "cuda: %s: %s (%s)", what, cudaGetErrorString(error),
                    cudaGetErrorName(error));
 }

@@ -293,11 +293,11 @@ static kaon_status serve(kaon_recorder *r) {
 
 static kaon_status post(kaon_recorder *r, const kaon_column_state *state, int number) {
   kaon_cuda_enter(r->ctx);
-  KAON_TRY(kaon_cuda_check(
-      r->ctx,
-      cudaMemcpyAsync(r->copy[number], state, (size_t)r->columns * sizeof *state,
-                      cudaMemcpyDeviceToHost, stream_of(r)),
-      "a look"));
+  KAON_TRY(
+      kaon_cuda_check(r->ctx,
+                      cudaMemcpyAsync(r->copy[number], state, (size_t)r->columns * sizeof *state,
+                                      cudaMemcpyDeviceToHost, stream_of(r)),
+                      "a look"));
   return kaon_cuda_check(r->ctx, cudaEventRecord(r->arrived[number], stream_of(r)), "a look");
 }
 

@@ -12,9 +12,9 @@
  * No second kernel, no host. A closed column's blocks return at once and take no ticket.
  *
  * A ticket costs a fence and a way to memory and back, and the fences of a multiprocessor's blocks
- * follow one another. Of a single column each part is therefore written together with a mark, a number that grows from sum to sum, and the block of the last chunk, which
- * alone waits, reads the parts until they bear it (sums_finish_marked; what calls
- * sums_last itself takes tickets). */
+ * follow one another. Of a single column each part is therefore written together with a mark, a
+ * number that grows from sum to sum, and the block of the last chunk, which alone waits, reads the
+ * parts until they bear it (sums_finish_marked; what calls sums_last itself takes tickets). */
 #ifndef KAON_LIB_CUDA_REDUCE_H
 #define KAON_LIB_CUDA_REDUCE_H
 
@@ -237,7 +237,7 @@ enum { MARKED_PATIENCE = 1 << 25 };
  * AHEAD: reads that a thread has on their way. */
 template <int VALUES, int AHEAD>
 static __device__ __noinline__ void marked_collect(const kaon_cuda_sums &s, uint32_t wanted,
-                                                      uint32_t mark, double *total) {
+                                                   uint32_t mark, double *total) {
   __shared__ double shares[KAON_WARPS];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;
   const int n = __popc(wanted), each = n < warps ? warps / n : 1, step = 32 * each;

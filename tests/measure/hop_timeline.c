@@ -122,7 +122,8 @@ static void take_timeline(const world *w, double *median) {
       uint64_t begin = UINT64_MAX;
       for (int k = 0; k < TIMELINE_EVENTS; k++)
         if (rows[i][k] != 0 && rows[i][k] < begin) begin = rows[i][k];
-      if (rows[i][e] != 0 && rows[i][e] != UINT64_MAX) us[n++] = 1e-3 * (double)(rows[i][e] - begin);
+      if (rows[i][e] != 0 && rows[i][e] != UINT64_MAX)
+        us[n++] = 1e-3 * (double)(rows[i][e] - begin);
     }
     qsort(us, (size_t)n, sizeof *us, by_size);
     median[e] = n > 0 ? us[n / 2] : -1;
@@ -166,11 +167,12 @@ static void measure(int t, kaon_precision precision, kaon_overlap overlap, int f
   if (rank == 0) {
     kaon_context_info info;
     must(w.ctx, kaon_context_query(w.ctx, &info));
-    printf("%s\n  {\"device\": \"%s\", \"transport\": \"%s\", \"ranks\": %d, \"local\": [32, 32, 32, "
-           "%d], \"precision\": \"%s\", \"reconstruct\": 12, \"overlap\": \"%s\", \"hop_us\": %.2f, "
-           "\"gflops_each\": %.0f, \"timeline\": [",
-           first ? "" : ",", info.device, info.transport, ranks, t, precision_names[precision],
-           overlaps[overlap], 1e6 * best, 1e-9 * flops * 16384.0 * t / best);
+    printf(
+        "%s\n  {\"device\": \"%s\", \"transport\": \"%s\", \"ranks\": %d, \"local\": [32, 32, 32, "
+        "%d], \"precision\": \"%s\", \"reconstruct\": 12, \"overlap\": \"%s\", \"hop_us\": %.2f, "
+        "\"gflops_each\": %.0f, \"timeline\": [",
+        first ? "" : ",", info.device, info.transport, ranks, t, precision_names[precision],
+        overlaps[overlap], 1e6 * best, 1e-9 * flops * 16384.0 * t / best);
   }
   print_timelines(median);
   if (rank == 0) printf("]}");

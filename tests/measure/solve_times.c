@@ -1,7 +1,8 @@
-/* solve_times.c - where a short solve's time goes on a CUDA device: whole solves in blocks of several
- * lengths and with several deltas, what a step and a service take by themselves, and what is left
- * for the beginning and the end; the processor's time beside it. CGNR on the even-odd clover operator, kappa
- * 0.13, csw 1, weak links, one column, to 1e-10. A program to run by hand: cmake --build <build>
+/* solve_times.c - where a short solve's time goes on a CUDA device: whole solves in blocks of
+ * several lengths and with several deltas, what a step and a service take by themselves, and what
+ * is left for the beginning and the end; the processor's time beside it. CGNR on the even-odd
+ * clover operator, kappa 0.13, csw 1, weak links, one column, to 1e-10. A program to run by hand:
+ * cmake --build <build>
  * --target solve_times; <build>/tests/solve_times. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -86,14 +87,15 @@ static kaon_solver_options options_of(kaon_precision sloppy) {
 }
 
 static void print_solve(const char *name, int size, kaon_precision p, const timing *t) {
-  printf("%2d^4 double/%-6s %-34s %3d steps %2d updates: best %7.0f us, %5.1f a step; mean %7.0f, "
-         "cpu %5.0f (%4.1f %%)\n",
-         size, precision_names[p], name, t->report.iterations, t->report.updates, 1e6 * t->best,
-         1e6 * t->best / t->report.iterations, 1e6 * t->mean, 1e6 * t->cpu,
-         100 * t->cpu / t->mean);
+  printf(
+      "%2d^4 double/%-6s %-34s %3d steps %2d updates: best %7.0f us, %5.1f a step; mean %7.0f, "
+      "cpu %5.0f (%4.1f %%)\n",
+      size, precision_names[p], name, t->report.iterations, t->report.updates, 1e6 * t->best,
+      1e6 * t->best / t->report.iterations, 1e6 * t->mean, 1e6 * t->cpu, 100 * t->cpu / t->mean);
 }
 
-/* Microseconds a step and a service, from solves that end early, with few services and with many. */
+/* Microseconds a step and a service, from solves that end early, with few services and with many.
+ */
 static void print_slopes(world *w, int size, kaon_precision p) {
   kaon_solver_options o = options_of(p);
   double step[2], updates[2];
