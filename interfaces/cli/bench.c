@@ -289,6 +289,33 @@ static int check_idle(const bench_args *a, int which) {
   return EXIT_DONE;
 }
 
+/* --model measures nothing: what says how to measure, or where, has no effect. */
+static int check_model(const bench_args *a) {
+  static const char *const used[] = {"model",   "latency", "bandwidth", "node",
+                                     "lattice", "json",    "report",    "quiet",
+                                     "backend", "threads", "memory-limit"};
+  for (int i = 0; i < CLI_OPTIONS_MAX && a->models.count; i++) {
+    int known = a->common.given[i] == NULL;
+    for (size_t k = 0; k < sizeof used / sizeof *used && !known; k++)
+      known = strcmp(used[k], a->common.given[i]) == 0;
+    if (!known)
+      return cli_wrong("--%s has no effect on bench scaling --model, which measures nothing; "
+                       "leave it out",
+                       a->common.given[i]);
+  }
+  if (a->models.count && a->lattices.count > 1)
+    return cli_wrong("--model foretells one lattice, but --lattice is given %d times; leave all "
+                     "but one out",
+                     a->lattices.count);
+  for (int i = 0; i < a->models.count; i++) {
+    const cli_path paths[] = {{"--model", a->models.text[i]},
+                              {"--json", a->json},
+                              {"--report", a->common.report}};
+    if (cli_distinct(paths, 3) != EXIT_DONE) return EXIT_USAGE;
+  }
+  return EXIT_DONE;
+}
+
 /* All lattices before any is measured: minutes of the first must not be lost to the last. */
 static int check_lattices(const kaon_context *ctx, const bench_args *a) {
   const char *option = a->local.count ? "--local-lattice" : "--lattice";
@@ -357,6 +384,7 @@ static int run(void *arguments) {
                             {"--json", a->json},
                             {"--report", a->common.report}};
   int code = check_idle(a, which);
+  if (code == EXIT_DONE) code = check_model(a);
   if (code == EXIT_DONE) code = place_lattices(a, which == 3);
   if (code == EXIT_DONE && !ranks_launched()) code = check_lattices(NULL, a);
   if (code == EXIT_DONE) code = cli_distinct(paths, 4);
