@@ -110,18 +110,18 @@ static json_t *describe_model(const model *m, const model_network *n, const misf
   json_t *methods = json_array();
   for (int k = 0; k < m->methods; k++)
     json_array_append_new(
-        methods,
-        json_pack("{s:s s:s s:f s:f s:f s:o}", "method", m->method[k].name, "precision",
-                  m->method[k].precision, "hops", m->method[k].hops, "sums", m->method[k].sums,
-                  "steps", m->method[k].steps, "growth",
-                  report_real(model_in_domains(&m->method[k]) && m->method[k].measured < 2
-                                  ? NAN
-                                  : m->method[k].growth)));
-  return json_pack("{s:f s:o s:f s:o s:f s:f s:f s:i s:f s:f s:i s:o}", "latency", m->latency, "bandwidth",
-                   report_real(m->per_byte > 0 ? 1 / m->per_byte : NAN), "face", m->face, "fixed",
-                   report_reals(m->fixed, 3), "sum", m->sum, "network_latency", n->latency,
-                   "network_bandwidth", n->bandwidth, "node", n->node, "mean_error", off->mean, "largest_error", off->most,
-                   "figures", off->figures, "methods", methods);
+        methods, json_pack("{s:s s:s s:f s:f s:f s:o}", "method", m->method[k].name, "precision",
+                           m->method[k].precision, "hops", m->method[k].hops, "sums",
+                           m->method[k].sums, "steps", m->method[k].steps, "growth",
+                           report_real(model_in_domains(&m->method[k]) && m->method[k].measured < 2
+                                           ? NAN
+                                           : m->method[k].growth)));
+  return json_pack("{s:f s:o s:f s:o s:f s:f s:f s:i s:f s:f s:i s:o}", "latency", m->latency,
+                   "bandwidth", report_real(m->per_byte > 0 ? 1 / m->per_byte : NAN), "face",
+                   m->face, "fixed", report_reals(m->fixed, 3), "sum", m->sum, "network_latency",
+                   n->latency, "network_bandwidth", n->bandwidth, "node", n->node, "mean_error",
+                   off->mean, "largest_error", off->most, "figures", off->figures, "methods",
+                   methods);
 }
 
 static misfit print_model(const cli_common *common, const model *m, const rows *r) {

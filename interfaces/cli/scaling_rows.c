@@ -322,4 +322,3 @@ void rows_choose(model *m, rows *r) {
     method->steps = exp(s[2] / s[0]);
   }
 }
-

@@ -20,10 +20,10 @@ typedef struct row_kind {
 typedef struct rows {
   model_hop hop[ROWS_MAX];
   model_solve solve[ROWS_MAX];
-  row_kind kind[ROWS_MAX];     /* of a solve */
-  row_kind first;              /* of the first row that tells something */
-  char problem[ROWS_MAX][96];  /* of a solve: links, kappa, lattice */
-  int block[ROWS_MAX][4];      /* of a solve: extents of its domains */
+  row_kind kind[ROWS_MAX];    /* of a solve */
+  row_kind first;             /* of the first row that tells something */
+  char problem[ROWS_MAX][96]; /* of a solve: links, kappa, lattice */
+  int block[ROWS_MAX][4];     /* of a solve: extents of its domains */
   int hops, solves;
   int reference;                   /* a solve of the problem that is foretold; -1: none */
   double domain[MODEL_METHODS][4]; /* sums of the fit of steps against sites: 1, x, y, xx */
