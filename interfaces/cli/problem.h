@@ -174,7 +174,7 @@ int problem_slice(const problem *p);
        AT(schwarz_cycles),                                                                         \
        1,                                                                                          \
        1000,                                                                                       \
-       "cycles over all blocks (default: schwarz 1, sap 5)"},                                      \
+       "cycles over blocks (default: schwarz 1, sap 5)"},                                          \
       {CLI_REAL,                                                                                   \
        "schwarz-relaxation",                                                                       \
        "OMEGA",                                                                                    \

@@ -112,7 +112,7 @@ class Usage(system.Case):
                 (["weak"], ["invert", "--gauge", "weak:much", "--lattice", "4", "4", "4", "4", "--kappa", "0.1", "--csw", "1"]),
                 (["--lattice"], ["invert", "--gauge", "unit", "--kappa", "0.1", "--csw", "1"]),
                 (["--lattice", "8x8"], ["invert", *small, "--lattice", "8x8"]),
-                (["--lattice", "nothing"], ["invert", "--lattice", "8", "8", "8"]),
+                (["--lattice", "found three"], ["invert", "--lattice", "8", "8", "8"]),
                 (["--kappa", "--mass", "neither"], ["invert", "--gauge", "unit", "--lattice", "4", "4", "4", "4", "--csw", "1"]),
                 (["--kappa", "--mass", "both"], ["invert", *small, "--mass", "0.1"]),
                 (["--csw"], ["invert", "--gauge", "unit", "--lattice", "4", "4", "4", "4", "--kappa", "0.1"]),
