@@ -6,7 +6,8 @@
 
 kaon_status kaon_dirac_cut_check(const kaon_operator *A, const kaon_local *how) {
   static const char names[] = "XYZT";
-  const int *extents = kaon_dirac_of(A)->fields->family->lattice->extents;
+  const kaon_lattice *lattice = kaon_dirac_of(A)->fields->family->lattice;
+  const int *extents = lattice->extents;
   if (kaon_dirac_of(A)->cut != NULL)
     return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
                      "local part: the operator is one already; cut the one that it was made of");
@@ -17,6 +18,12 @@ kaon_status kaon_dirac_cut_check(const kaon_operator *A, const kaon_local *how) 
                        "local part: a block has extent %d in %c, but an even divisor of the rank's "
                        "%d is needed (0: all of it)",
                        n, names[mu], extents[mu]);
+    /* Round a torus of an odd number the first and the last one would have the same colour. */
+    const int extent = n != 0 ? n : extents[mu], number = lattice->global[mu] / extent;
+    if (how->alternating && number > 1 && number % 2 != 0)
+      return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
+                       "local part: %d / %d = %d blocks in %c; SAP needs an even number or 1",
+                       lattice->global[mu], extent, number, names[mu]);
   }
   return KAON_OK;
 }

@@ -59,6 +59,7 @@ typedef struct kaon_local {
                    block[0] rows */
   kaon_precision precision;
   kaon_reconstruct reconstruct;
+  int alternating; /* 1: the domains are to be worked on by colour, none beside one of its own */
 } kaon_local;
 
 typedef struct kaon_operator_ops {

@@ -142,7 +142,7 @@ static const kaon_field schwarz_fields[] = {
     BLOCK(3, t),
     F(S, steps, KAON_FIELD_INT, 0, 0, 1000, "MR steps in a block; 0: 10, multiplicative 4"),
     F(S, cycles, KAON_FIELD_INT, 0, 0, 1000, "over all blocks; 0: 1, multiplicative 5"),
-    F(S, relaxation, KAON_FIELD_DOUBLE, 1.0, 1e-3, 2.0, "factor of the MR step lengths"),
+    F(S, relaxation, KAON_FIELD_DOUBLE, 1.0, 1e-3, 1.99, "factor of the MR step lengths"),
     E(S, precision, KAON_HALF, precisions, "of all vectors in it"),
     E(S, reconstruct, KAON_RECONSTRUCT_18, reconstructs, "reals stored a link"),
     END};

@@ -230,15 +230,17 @@ kaon_status kaon_operator_local_part(kaon_operator *A, const int block[4], kaon_
     return kaon_fail(A != NULL ? A->ctx : NULL, KAON_ERR_ARGUMENT,
                      "local part: the operator, the extents of a block and the address of the "
                      "result are needed");
-  const kaon_local how = {{block[0], block[1], block[2], block[3]}, precision, reconstruct};
+  const kaon_local how = {{block[0], block[1], block[2], block[3]}, precision, reconstruct, 0};
   return cut(A, &how, local, NULL);
 }
 
 static kaon_status build(schwarz *self) {
   const kaon_schwarz_options *o = &self->options;
   kaon_operator *A = self->A;
-  const kaon_local how = {
-      {o->block[0], o->block[1], o->block[2], o->block[3]}, o->precision, o->reconstruct};
+  const kaon_local how = {{o->block[0], o->block[1], o->block[2], o->block[3]},
+                          o->precision,
+                          o->reconstruct,
+                          o->kind == KAON_SCHWARZ_MULTIPLICATIVE};
   KAON_TRY(cut(A, &how, &self->local, &self->domains));
   self->stages = o->cycles * turns(self);
   if (by_domains(self) && !kaon_domains_served(A->ctx, o->precision))

@@ -140,7 +140,7 @@ static const lattice_row rows[] = {
      1,
      1.2},
     {{8, 4, 4, 8}, {4, 2, 4, 2}, KAON_EVEN_ODD_NONE, KAON_SCHWARZ_MULTIPLICATIVE, 2, 1, 0.9, 0},
-    {{4, 6, 2, 10},
+    {{4, 6, 2, 8},
      {2, 6, 2, 2},
      KAON_EVEN_ODD_ASYMMETRIC,
      KAON_SCHWARZ_MULTIPLICATIVE,
@@ -550,6 +550,8 @@ static void what_cannot_be_made_is_refused(void **state) {
   o.block[0] = 0;
   o.relaxation = -1;
   must_refuse(c.ctx, KAON_ERR_ARGUMENT, kaon_schwarz_create(M, &o, &K));
+  o.relaxation = 2; /* takes nothing off a residual */
+  must_refuse(c.ctx, KAON_ERR_ARGUMENT, kaon_schwarz_create(M, &o, &K));
   must_refuse(c.ctx, KAON_ERR_ARGUMENT, kaon_schwarz_create(NULL, NULL, &K));
   must(c.ctx, kaon_schwarz_create(M, NULL, &K));
   assert_int_equal(kaon_operator_precision(K), KAON_HALF);
@@ -568,6 +570,37 @@ static void what_cannot_be_made_is_refused(void **state) {
   case_close(&c);
 }
 
+/* Red and black do not go round a torus of three blocks; all blocks at once do. */
+static void sap_needs_an_even_number_of_blocks(void **state) {
+  (void)state;
+  const int extents[4] = {12, 4, 6, 4};
+  dirac_case c;
+  assert_true(case_open(&c, KAON_ISA_AUTO, extents, 1, LINKS_RANDOM, 5));
+  kaon_operator *M = case_dirac(&c, 0.11, 0, 1, KAON_DOUBLE, KAON_RECONSTRUCT_18), *K = NULL;
+  kaon_operator *R = case_even_odd(&c, M, KAON_EVEN_ODD_SYMMETRIC, KAON_EVEN, 0);
+  kaon_schwarz_options o = KAON_SCHWARZ_OPTIONS_INIT;
+  for (int reduced = 0; reduced < 2; reduced++) {
+    kaon_operator *A = reduced ? R : M;
+    o.kind = KAON_SCHWARZ_MULTIPLICATIVE;
+    memcpy(o.block, (int[]){4, 0, 0, 0}, sizeof o.block);
+    must_refuse(c.ctx, KAON_ERR_ARGUMENT, kaon_schwarz_create(A, &o, &K));
+    assert_non_null(strstr(kaon_last_error(c.ctx), "12 / 4 = 3 blocks in X"));
+    memcpy(o.block, (int[]){0, 0, 2, 0}, sizeof o.block);
+    must_refuse(c.ctx, KAON_ERR_ARGUMENT, kaon_schwarz_create(A, &o, &K));
+    assert_non_null(strstr(kaon_last_error(c.ctx), "6 / 2 = 3 blocks in Z"));
+    memcpy(o.block, (int[]){6, 4, 6, 2}, sizeof o.block); /* 2, 1, 1, 2 */
+    must(c.ctx, kaon_schwarz_create(A, &o, &K));
+    kaon_operator_destroy(&K);
+    o.kind = KAON_SCHWARZ_ADDITIVE;
+    memcpy(o.block, (int[]){4, 0, 2, 0}, sizeof o.block);
+    must(c.ctx, kaon_schwarz_create(A, &o, &K));
+    kaon_operator_destroy(&K);
+  }
+  kaon_operator_destroy(&R);
+  kaon_operator_destroy(&M);
+  case_close(&c);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(blocks_are_solved_one_by_one),
@@ -577,6 +610,7 @@ int main(void) {
       cmocka_unit_test(a_real_configuration),
       cmocka_unit_test(bits_do_not_depend_on_company),
       cmocka_unit_test(what_cannot_be_made_is_refused),
+      cmocka_unit_test(sap_needs_an_even_number_of_blocks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

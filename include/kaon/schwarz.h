@@ -24,8 +24,11 @@ kaon_status kaon_operator_local_part(kaon_operator *A, const int block[4], kaon_
                                      kaon_reconstruct reconstruct, kaon_operator **local);
 
 typedef enum kaon_schwarz_kind {
-  KAON_SCHWARZ_ADDITIVE,      /* all blocks at once, from the same residual */
-  KAON_SCHWARZ_MULTIPLICATIVE /* blocks in red-black order, the residual renewed in between (SAP) */
+  KAON_SCHWARZ_ADDITIVE, /* all blocks at once, from the same residual */
+  /* Blocks in red-black order, the residual renewed in between (SAP). In each direction the whole
+   * lattice has 1 block or an even number of them: else the last one and the first, neighbours
+   * across the boundary, would have one colour. */
+  KAON_SCHWARZ_MULTIPLICATIVE
 } kaon_schwarz_kind;
 
 typedef struct kaon_schwarz_options {
@@ -35,7 +38,8 @@ typedef struct kaon_schwarz_options {
   int block[4];      /* as above; on a text line block_x, block_y, block_z, block_t */
   int steps;         /* of minimal residuals in a block; 0: 10 (additive), 4 (multiplicative) */
   int cycles;        /* over all blocks; 0: 1 (additive), 5 (multiplicative) */
-  double relaxation; /* factor of their step lengths */
+  double relaxation; /* factor w of their step lengths, up to 1.99: a step takes w (2 - w) of what
+                        one with w = 1 takes off |r|^2, at 2 nothing */
   kaon_precision precision; /* of all vectors in it */
   kaon_reconstruct reconstruct;
 } kaon_schwarz_options;
@@ -52,7 +56,8 @@ typedef struct kaon_schwarz_options {
  * the first. Keeps A alive. Not linear. An application never fails because blocks do not converge;
  * KAON_DAGGER is not offered. *K is NULL on failure. Collective. Sources: Luscher, Comput. Phys.
  * Commun. 156 (2004) 209; Babich et al., SC 2011 (arXiv:1109.2935). Errors: those of
- * kaon_operator_local_part; ARGUMENT (an option out of range). */
+ * kaon_operator_local_part; ARGUMENT (an option out of range; an odd number of blocks, not 1, in a
+ * direction of the multiplicative one). */
 kaon_status kaon_schwarz_create(kaon_operator *A, const kaon_schwarz_options *options,
                                 kaon_operator **K);
 

@@ -289,6 +289,34 @@ static int check_idle(const bench_args *a, int which) {
   return EXIT_DONE;
 }
 
+/* --model measures nothing: what says how to measure, or where, has no effect. */
+static int check_model(const bench_args *a) {
+  static const char *const used[] = {"model",   "latency", "bandwidth",   "node",
+                                     "lattice", "json",    "report",      "quiet",
+                                     "backend", "threads", "memory-limit"};
+  for (int i = 0; i < CLI_OPTIONS_MAX && a->models.count; i++) {
+    int known = a->common.given[i] == NULL;
+    for (size_t k = 0; k < sizeof used / sizeof *used && !known; k++)
+      known = strcmp(used[k], a->common.given[i]) == 0;
+    if (!known)
+      return cli_wrong(
+          "--%s has no effect on bench scaling --model, which measures nothing; "
+          "leave it out",
+          a->common.given[i]);
+  }
+  if (a->models.count && a->lattices.count > 1)
+    return cli_wrong(
+        "--model foretells one lattice, but --lattice is given %d times; leave all "
+        "but one out",
+        a->lattices.count);
+  for (int i = 0; i < a->models.count; i++) {
+    const cli_path paths[] = {
+        {"--model", a->models.text[i]}, {"--json", a->json}, {"--report", a->common.report}};
+    if (cli_distinct(paths, 3) != EXIT_DONE) return EXIT_USAGE;
+  }
+  return EXIT_DONE;
+}
+
 /* All lattices before any is measured: minutes of the first must not be lost to the last. */
 static int check_lattices(const kaon_context *ctx, const bench_args *a) {
   const char *option = a->local.count ? "--local-lattice" : "--lattice";
@@ -296,6 +324,19 @@ static int check_lattices(const kaon_context *ctx, const bench_args *a) {
   for (int i = 0; i < a->lattices.count && code == EXIT_DONE; i++)
     code = cli_status(ctx, kaon_lattice_check(ctx, a->lattices.extents[i]), option);
   return code;
+}
+
+static int check_parts(const bench_args *a) {
+  for (int i = 0; i < a->local.count; i++)
+    for (int mu = 0; mu < 4; mu++) {
+      const int *e = a->local.extents[i];
+      if (e[mu] % 2 != 0)
+        return cli_wrong(
+            "--local-lattice %d %d %d %d: the part of a rank needs even extents, but that in %c is "
+            "%d; take %d",
+            e[0], e[1], e[2], e[3], "XYZT"[mu], e[mu], e[mu] + 1);
+    }
+  return EXIT_DONE;
 }
 
 /* --local-lattice times --grid is --lattice. */
@@ -357,6 +398,8 @@ static int run(void *arguments) {
                             {"--json", a->json},
                             {"--report", a->common.report}};
   int code = check_idle(a, which);
+  if (code == EXIT_DONE) code = check_model(a);
+  if (code == EXIT_DONE) code = check_parts(a);
   if (code == EXIT_DONE) code = place_lattices(a, which == 3);
   if (code == EXIT_DONE && !ranks_launched()) code = check_lattices(NULL, a);
   if (code == EXIT_DONE) code = cli_distinct(paths, 4);
@@ -366,6 +409,7 @@ static int run(void *arguments) {
   if (code != EXIT_DONE || a->models.count) return code;
   bench_stage(&b);
   code = ranks_context(&a->common, a->grid, &b.ctx);
+  if (code == EXIT_DONE) code = ranks_check(&a->common, b.ctx);
   if (code == EXIT_DONE) code = cli_status(b.ctx, kaon_context_query(b.ctx, &b.info), NULL);
   if (code == EXIT_DONE) code = check_lattices(b.ctx, a);
   if (code == EXIT_DONE) code = open_machine(&b);

@@ -115,7 +115,7 @@ static int add_row(bench *b, const problem *p, int columns, const solve_figures 
                                       "solve-blockcg",  "solve-blockcgnr",   "solve-pipecg",
                                       "solve-pipecgnr", "solve-pipebicgstab"};
   static const char *const preconditioners[] = {"", "-schwarz", "-sap"};
-  char precision[32], stop[32], name[40];
+  char precision[32], stop[32], form[32], name[40];
   snprintf(name, sizeof name, "%s%s", names[p->options.method],
            preconditioners[b->args->problem.preconditioner]);
   snprintf(precision, sizeof precision, "%s/%s", bench_precision(p->precision),
@@ -153,6 +153,9 @@ static int add_row(bench *b, const problem *p, int columns, const solve_figures 
                                            : NAN));
   json_object_set_new(json, "stop",
                       json_string(cli_choice("full|schur|normal", b->args->problem.stop, stop)));
+  json_object_set_new(
+      json, "even_odd",
+      json_string(cli_choice("symmetric|asymmetric|none", b->args->problem.even_odd, form)));
   json_object_set_new(json, "tol", report_real(p->options.tol));
   json_object_set_new(json, "reduce_delay", report_real(b->args->common.reduce_delay));
   cli_say(&b->args->common,
@@ -230,6 +233,7 @@ static int solve_lattice(bench *b, const int extents[4], int *all_converged) {
   for (int i = 0; i < b->args->columns.count && code == EXIT_DONE; i++)
     code = problem_check_together(&links, b->args->columns.value[i]);
   if (code == EXIT_DONE) code = problem_links(b->ctx, &args, &spec, &links);
+  if (code == EXIT_DONE) bench_stage(b);
   b->reference_flops = 0;
   if (code == EXIT_DONE && b->args->effective) code = count_reference(b, &args, &links);
   for (int p = 0; p < 3 && code == EXIT_DONE; p++)

@@ -27,7 +27,7 @@ typedef enum cli_kind {
   CLI_CHOICE,   /* int: index into "a|b|c"; -1: not given */
   CLI_SET,      /* unsigned: bit i for entry i of "a|b|c"; "a,c" on the command line */
   CLI_COUNTS,   /* cli_counts: "1,12" */
-  CLI_EXTENTS,  /* int[4]: four arguments, or one such as 8x8x8x16 */
+  CLI_EXTENTS,  /* int[4]: four arguments, or one such as 8x8x8x16; max > 0: each from min on */
   CLI_LATTICES, /* cli_lattices: the same, repeatable */
   CLI_TEXTS     /* cli_texts: a text, repeatable */
 } cli_kind;
@@ -155,6 +155,9 @@ int ranks_launched(void);
 /* The context of all ranks with the grid of --grid (zeros: chosen); of this process alone where no
  * launcher started it. Exit status. */
 int ranks_context(const cli_common *common, const int grid[4], kaon_context **ctx);
+/* Refuses --transport and --overlap where the backend that was found does not know them. Exit
+ * status. */
+int ranks_check(const cli_common *common, const kaon_context *ctx);
 /* 1 on the rank that writes text files. */
 int ranks_first(void);
 /* How many processes the launcher started, by what it says; 1 without a launcher, 0: it does not

@@ -161,6 +161,7 @@ static int run(void *arguments) {
   if (code != EXIT_DONE) return code;
   signals_output(a->output);
   code = ranks_context(&a->common, a->grid, &ctx);
+  if (code == EXIT_DONE) code = ranks_check(&a->common, ctx);
   if (code == EXIT_DONE) code = start_field(ctx, a, &f);
   if (code == EXIT_DONE) code = produce(ctx, a, &f);
   field_close(&f);

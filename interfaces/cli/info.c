@@ -106,8 +106,12 @@ static int describe_ranks(const info_args *a, kaon_context *ctx, json_t *report)
   kaon_status status = kaon_context_query(ctx, &info);
   json_object_set_new(report, "devices", list);
   json_object_set_new(report, "grid", a->grid[0] ? report_ints(a->grid, 4) : json_null());
-  json_object_set_new(report, "overlap",
-                      json_string(cli_choice(CLI_OVERLAPS, a->common.overlap, overlap)));
+  const int fused = a->common.overlap == KAON_OVERLAP_FUSED; /* hosts have no such hop */
+  const int on_host = status == KAON_OK && strcmp(info.backend, "cpu") == 0;
+  json_object_set_new(
+      report, "overlap",
+      json_string(cli_choice(CLI_OVERLAPS,
+                             on_host && fused ? KAON_OVERLAP_STAGED : a->common.overlap, overlap)));
   if (status == KAON_OK) status = devices(ctx, &info, list);
   if (status == KAON_OK) status = divide(a, ctx, report);
   return cli_status(ctx, status, NULL);
@@ -144,6 +148,8 @@ static void print_ranks(const cli_common *common, const json_t *r) {
   if (!json_is_null(grid)) cli_say(common, "\n");
   if (*text_of(r, "transport"))
     cli_say(common, "transport  %s, overlap %s\n", text_of(r, "transport"), text_of(r, "overlap"));
+  else if (ranks > 1)
+    cli_say(common, "transport  %s, by hosts; overlap %s\n", library, text_of(r, "overlap"));
   json_array_foreach(json_object_get(r, "devices"), i, device) {
     if (ranks > 1) cli_say(common, "rank %-5d %s\n", (int)i, json_string_value(device));
   }

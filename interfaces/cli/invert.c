@@ -393,6 +393,7 @@ static int run(void *arguments) {
   int code = check(arguments, &job, &spec);
   if (code == EXIT_DONE && job.args->dry_run) return plan_invert(&job, &spec);
   if (code == EXIT_DONE) code = ranks_context(&job.args->common, job.args->problem.grid, &job.ctx);
+  if (code == EXIT_DONE) code = ranks_check(&job.args->common, job.ctx);
   if (code == EXIT_DONE) {
     signals_output(job.args->output);
     code = plan_fits(&job, &spec);

@@ -81,12 +81,12 @@ static int read_integer(const char *word, long *number) {
   return errno == 0 && end != word && *end == '\0';
 }
 
-int cli_read_extents(const char *word, int extents[4]) {
+static int read_extents(const char *word, long least, int extents[4]) {
   for (int mu = 0; mu < 4; mu++) {
     char *end;
     errno = 0;
     long n = strtol(word, &end, 10);
-    if (errno || end == word || n < 1 || n > 1 << 20) return 0;
+    if (errno || end == word || n < least || n > 1 << 20) return 0;
     extents[mu] = (int)n;
     if (mu < 3 && *end != 'x' && *end != ',') return 0;
     if (mu == 3 && *end != '\0') return 0;
@@ -95,20 +95,33 @@ int cli_read_extents(const char *word, int extents[4]) {
   return 1;
 }
 
+int cli_read_extents(const char *word, int extents[4]) {
+  return read_extents(word, 1, extents);
+}
+
+static const char *example_of(const cli_option *o) {
+  if (o->preset) return o->preset;
+  return strcmp(o->name, "grid") == 0 ? "1 1 2 2" : "8 8 8 16";
+}
+
 /* "8x8x8x16" in one word, or this word and the next three. */
 static void set_extents(const cli_option *o, const char *word, int extents[4],
                         struct argp_state *state) {
-  if (cli_read_extents(word, extents)) return;
+  static const char *const numbers[] = {"none", "one", "two", "three"};
+  const long least = o->max > 0 ? (long)o->min : 1; /* the row has a range: 0 may be in it */
+  if (read_extents(word, least, extents)) return;
   for (int mu = 0; mu < 4; mu++) {
     long n = 0;
-    if (mu > 0) word = state->next < state->argc ? state->argv[state->next++] : "nothing";
-    if (!read_integer(word, &n) || n < 1 || n > 1 << 20)
-      argp_error(state, "--%s takes four positive integers (%s), such as %s; found %s", o->name,
-                 o->value,
-                 o->preset                      ? o->preset
-                 : strcmp(o->name, "grid") == 0 ? "1 1 2 2"
-                                                : "8 8 8 16",
-                 word);
+    if (mu > 0) {
+      word = state->next < state->argc ? state->argv[state->next] : "--";
+      if (strncmp(word, "--", 2) == 0)
+        argp_error(state, "--%s needs four numbers (%s), found %s; such as %s", o->name, o->value,
+                   numbers[mu], example_of(o));
+      state->next++;
+    }
+    if (!read_integer(word, &n) || n < least || n > 1 << 20)
+      argp_error(state, "--%s takes four %s integers (%s), such as %s; found %s", o->name,
+                 least > 0 ? "positive" : "non-negative", o->value, example_of(o), word);
     extents[mu] = (int)n;
   }
 }

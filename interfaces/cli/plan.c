@@ -95,7 +95,8 @@ static int set_up(const invert_args *args, const int extents[4], int solve, samp
   own.common.tuning = NULL;
   memcpy(own.problem.lattice, extents, sizeof own.problem.lattice);
   for (int mu = 0; mu < 4; mu++) /* whatever divides the sample: sizes hardly depend on it */
-    if (own.problem.schwarz_block[mu]) own.problem.schwarz_block[mu] = 2;
+    if (own.problem.schwarz_block[mu])
+      own.problem.schwarz_block[mu] = extents[mu] % 4 == 0 ? 2 : extents[mu]; /* SAP: even or 1 */
   job.columns = own.problem.columns;
   job.batch = own.batch && own.batch < job.columns ? own.batch : job.columns;
   int code = problem_check(&own.problem, &job.p, &spec);

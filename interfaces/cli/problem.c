@@ -131,6 +131,8 @@ int problem_check_source(const problem_args *a, const problem *p, const int e[4]
 int problem_links(kaon_context *ctx, const problem_args *a, const field_spec *spec, problem *p) {
   int code = field_open(ctx, spec, a->lattice, a->boundary_t ? KAON_PERIODIC : KAON_ANTIPERIODIC,
                         a->ignore_checksum, &p->field);
+  /* What follows prints: the stage must not be an earlier one than was seen. */
+  if (code == EXIT_DONE) signals_stage("preparing the operator", "nothing was computed or written");
   return code == EXIT_DONE ? problem_check_source(a, p, p->field.extents) : code;
 }
 

@@ -66,7 +66,8 @@ int problem_solver(kaon_context *ctx, int columns, problem *p);
 /* Of the solver that the other options have chosen. Exit status. */
 int schwarz_check(const problem_args *args, problem *p);
 kaon_status schwarz_make(const problem_args *args, problem *p);
-/* What was used, all numbers by rule filled in; null without a preconditioner. */
+/* What was used, all numbers by rule filled in, and the directions whose hops are cut; null without
+ * a preconditioner. Once the links are there. */
 void schwarz_add(const problem_args *args, const problem *p, json_t *to);
 /* "sums", "exchanges", "bytes_sent" of this rank. */
 void schwarz_add_traffic(const kaon_traffic *traffic, json_t *to);
@@ -103,6 +104,11 @@ int problem_slice(const problem *p);
   "of --solver gcr: approximate solves in blocks, all at once (schwarz, which sends nothing) or " \
   "in "                                                                                           \
   "red-black order (sap)"
+
+#define PROBLEM_BLOCK_TEXT                                                                      \
+  "extents of a block, even divisors of the rank's part; 0, the default, in a direction: hops " \
+  "are cut between ranks alone, on one rank none; 8 8 8 8 on a rank of 8x8x8x8 cuts those "     \
+  "around it too"
 
 /* Rows of the option tables. AT(member): offset of a problem_args member in the command's
  * arguments. */
@@ -151,14 +157,8 @@ int problem_slice(const problem *p);
 #define PROBLEM_OPTIONS_SCHWARZ(AT)                                                                \
   {CLI_CHOICE, "preconditioner",           PROBLEM_PRECONDITIONERS, "none", AT(preconditioner), 0, \
    0,          PROBLEM_PRECONDITIONER_TEXT},                                                       \
-      {CLI_EXTENTS,                                                                                \
-       "schwarz-block",                                                                            \
-       "X Y Z T",                                                                                  \
-       NULL,                                                                                       \
-       AT(schwarz_block),                                                                          \
-       0,                                                                                          \
-       0,                                                                                          \
-       "extents of a block, even divisors of the rank's part (default: all of that)"},             \
+      {CLI_EXTENTS, "schwarz-block",   "X Y Z T", NULL, AT(schwarz_block), 0,                      \
+       4096,        PROBLEM_BLOCK_TEXT},                                                           \
       {CLI_INT,                                                                                    \
        "schwarz-steps",                                                                            \
        "N",                                                                                        \
@@ -174,14 +174,14 @@ int problem_slice(const problem *p);
        AT(schwarz_cycles),                                                                         \
        1,                                                                                          \
        1000,                                                                                       \
-       "cycles over all blocks (default: schwarz 1, sap 5)"},                                      \
+       "cycles over blocks (default: schwarz 1, sap 5)"},                                          \
       {CLI_REAL,                                                                                   \
        "schwarz-relaxation",                                                                       \
        "OMEGA",                                                                                    \
        NULL,                                                                                       \
        AT(schwarz_relaxation),                                                                     \
        1e-3,                                                                                       \
-       2,                                                                                          \
+       1.99,                                                                                       \
        "factor of those steps' lengths (default 1)"},                                              \
   {                                                                                                \
     CLI_CHOICE, "schwarz-precision", "double|single|half", NULL, AT(schwarz_precision), 0, 0,      \

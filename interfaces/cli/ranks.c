@@ -167,6 +167,17 @@ static int started_alone(const int grid[4]) {
       grid[0], grid[1], grid[2], grid[3], places, places);
 }
 
+/* Several processes, as the launcher says. */
+static int started_for(const int grid[4]) {
+  double places = 1;
+  for (int mu = 0; mu < 4; mu++) places *= grid[mu];
+  if (places == 0 || world.launchers < 1 || places == world.launchers) return EXIT_DONE;
+  return cli_wrong(
+      "--grid %d %d %d %d is for %.0f ranks, but %d processes were started; write: mpirun -n %.0f "
+      "kaon ..., or leave --grid out",
+      grid[0], grid[1], grid[2], grid[3], places, world.launchers, places);
+}
+
 int ranks_context(const cli_common *common, const int grid[4], kaon_context **ctx) {
   if (!world.launched) {
     const int code = started_alone(grid);
@@ -174,6 +185,8 @@ int ranks_context(const cli_common *common, const int grid[4], kaon_context **ct
   }
   const kaon_context_options options = cli_context_options(common);
   kaon_context_info info;
+  const int wrong = started_for(grid);
+  if (wrong != EXIT_DONE) return wrong;
   int code = cli_status(
       NULL, kaon_context_create_ranks(&options, NULL, grid[0] > 0 ? grid : NULL, ctx), NULL);
   if (code != EXIT_DONE) return code;
@@ -191,6 +204,23 @@ int ranks_context(const cli_common *common, const int grid[4], kaon_context **ct
   if (world.several) code = cli_status(*ctx, look_round(), NULL);
   if (code != EXIT_DONE) return code;
   return common->tuning ? ranks_agree(tuning_use(*ctx, common->tuning)) : EXIT_DONE;
+}
+
+int ranks_check(const cli_common *common, const kaon_context *ctx) {
+  char name[32];
+  kaon_context_info info;
+  int code = cli_status(ctx, kaon_context_query(ctx, &info), NULL);
+  if (code != EXIT_DONE || strcmp(info.backend, "cpu") != 0) return code;
+  if (common->transport != 0)
+    return cli_wrong(
+        "--transport %s is for devices, but the backend is cpu; leave it out, or take --backend "
+        "cuda",
+        cli_choice(CLI_TRANSPORTS, common->transport, name));
+  if (common->overlap == KAON_OVERLAP_FUSED)
+    return cli_wrong(
+        "--overlap fused is for devices, but the backend is cpu; take staged, none or auto, or "
+        "--backend cuda");
+  return EXIT_DONE;
 }
 
 int ranks_agree(int code) {

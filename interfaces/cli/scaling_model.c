@@ -196,9 +196,21 @@ void model_fit_solves(model *m, model_solve *solves, int count) {
   }
 }
 
-double model_steps(const model_method *method, double sites) {
-  if (method->growth >= 0) return method->steps;
-  return method->steps * exp(method->growth * log2(sites / method->at_sites));
+/* gcr-schwarz, gcr-sap. */
+int model_in_domains(const model_method *method) {
+  return strstr(method->name, "-schwarz") != NULL || strstr(method->name, "-sap") != NULL;
+}
+
+double model_steps(const model_method *method, const model_place *at) {
+  double sites = 1;
+  if (!model_in_domains(method)) return method->steps;
+  for (int mu = 0; mu < 4; mu++) {
+    const int part = at->lattice[mu] / at->grid[mu], n = method->block[mu];
+    sites *= n > 0 && n < part ? n : part;
+  }
+  if (method->measured > 1)
+    return method->steps * exp(method->growth * log2(sites / method->at_sites));
+  return fabs(sites / method->at_sites - 1) < 1e-6 ? method->steps : NAN;
 }
 
 /* ---- grids ---- */

@@ -48,9 +48,11 @@ typedef struct model_method {
   double hops, sums;  /* with messages, a step */
   double flops;       /* a step and site of the lattice */
   model_curve step;
+  int block[4]; /* extents of its domains where they are less than a rank's part; 0: that */
   /* Steps of the problem that is foretold: constant, or, of domains, exp(a + b log2(sites of a
-   * rank)), b <= 0. */
+   * domain)), b <= 0. */
   double steps, growth, at_sites;
+  int measured; /* on how many sizes of domains, two at most */
 } model_method;
 
 typedef struct model {
@@ -82,8 +84,9 @@ double model_hop_seconds(const model *m, const model_network *network, const mod
                          int precision, int hidden);
 double model_step_seconds(const model *m, const model_network *network, const model_place *at,
                           const model_method *method, double sums);
-/* Steps on parts of so many sites. */
-double model_steps(const model_method *method, double sites);
+int model_in_domains(const model_method *method);
+/* Steps there; NaN: a method in domains that was measured on one size of them, and not on this. */
+double model_steps(const model_method *method, const model_place *at);
 /* The grid with the smallest faces, as the library chooses it; 0: none divides the lattice. */
 int model_grid(const int lattice[4], int ranks, int grid[4]);
 

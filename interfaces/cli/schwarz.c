@@ -10,15 +10,27 @@ static const char *const kinds[] = {"none", "schwarz", "sap"};
 
 int schwarz_check(const problem_args *a, problem *p) {
   kaon_schwarz_options *o = &p->schwarz;
+  char solver[32];
   *o = (kaon_schwarz_options)KAON_SCHWARZ_OPTIONS_INIT;
   if (a->preconditioner == 0) {
-    if (a->schwarz_block[0] || a->schwarz_steps || a->schwarz_cycles ||
-        !isnan(a->schwarz_relaxation) || a->schwarz_precision >= 0)
-      return cli_wrong("--schwarz-... options are for --preconditioner schwarz and sap");
+    const int *n = a->schwarz_block;
+    const char *idle = n[0] || n[1] || n[2] || n[3]    ? "block"
+                       : a->schwarz_steps              ? "steps"
+                       : a->schwarz_cycles             ? "cycles"
+                       : !isnan(a->schwarz_relaxation) ? "relaxation"
+                       : a->schwarz_precision >= 0     ? "precision"
+                                                       : NULL;
+    if (idle)
+      return cli_wrong(
+          "--schwarz-%s is for --preconditioner schwarz and sap, which is missing; leave it out, "
+          "or "
+          "give one",
+          idle);
     return EXIT_DONE;
   }
   if (p->options.method != KAON_GCR)
-    return cli_wrong("--preconditioner %s needs --solver gcr", kinds[a->preconditioner]);
+    return cli_wrong("--preconditioner %s needs --solver gcr; --solver is %s",
+                     kinds[a->preconditioner], cli_choice(PROBLEM_SOLVERS, a->solver, solver));
   o->kind = a->preconditioner == 1 ? KAON_SCHWARZ_ADDITIVE : KAON_SCHWARZ_MULTIPLICATIVE;
   for (int mu = 0; mu < 4; mu++) o->block[mu] = a->schwarz_block[mu];
   o->steps = a->schwarz_steps;
@@ -43,19 +55,28 @@ void schwarz_add(const problem_args *a, const problem *p, json_t *to) {
     json_object_set_new(to, "preconditioner", json_null());
     return;
   }
+  static const char *const names[] = {"x", "y", "z", "t"};
   const int sap = o->kind == KAON_SCHWARZ_MULTIPLICATIVE;
-  json_object_set_new(to, "preconditioner",
-                      json_pack("{s:s s:o s:i s:i s:o s:s s:i}", "kind", kinds[a->preconditioner],
-                                "block", report_ints(o->block, 4), "steps",
-                                o->steps ? o->steps
-                                : sap    ? 4
-                                         : 10,
-                                "cycles",
-                                o->cycles ? o->cycles
-                                : sap     ? 5
-                                          : 1,
-                                "relaxation", report_real(o->relaxation), "precision",
-                                precisions[o->precision], "links", (int)o->reconstruct));
+  int block[4], grid[4];
+  json_t *cut = json_array();
+  kaon_lattice_part(p->field.lattice, block, NULL, grid);
+  for (int mu = 0; mu < 4; mu++) {
+    if (o->block[mu] || grid[mu] > 1) json_array_append_new(cut, json_string(names[mu]));
+    if (o->block[mu]) block[mu] = o->block[mu];
+  }
+  json_object_set_new(
+      to, "preconditioner",
+      json_pack("{s:s s:o s:o s:i s:i s:o s:s s:i}", "kind", kinds[a->preconditioner], "block",
+                report_ints(block, 4), "cut", cut, "steps",
+                o->steps ? o->steps
+                : sap    ? 4
+                         : 10,
+                "cycles",
+                o->cycles ? o->cycles
+                : sap     ? 5
+                          : 1,
+                "relaxation", report_real(o->relaxation), "precision", precisions[o->precision],
+                "links", (int)o->reconstruct));
 }
 
 void schwarz_add_traffic(const kaon_traffic *traffic, json_t *to) {
@@ -66,9 +87,13 @@ void schwarz_add_traffic(const kaon_traffic *traffic, json_t *to) {
 
 const char *schwarz_text(const problem_args *a, const problem *p, char text[96]) {
   const char *name = a->preconditioner == 1 ? "additive Schwarz" : "SAP";
-  const int *n = p->schwarz.block;
+  int n[4];
   text[0] = '\0';
-  if (a->preconditioner != 0 && n[0] == 0)
+  kaon_lattice_part(p->field.lattice, n, NULL, NULL);
+  const int *asked = p->schwarz.block, whole = !asked[0] && !asked[1] && !asked[2] && !asked[3];
+  for (int mu = 0; mu < 4; mu++)
+    if (asked[mu]) n[mu] = asked[mu];
+  if (a->preconditioner != 0 && whole)
     snprintf(text, 96, ", preconditioned by %s, a block a rank,", name);
   else if (a->preconditioner != 0)
     snprintf(text, 96, ", preconditioned by %s in blocks of %dx%dx%dx%d,", name, n[0], n[1], n[2],

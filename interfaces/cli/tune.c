@@ -334,6 +334,7 @@ static int run(void *arguments) {
   if (code != EXIT_DONE) return code;
   signals_stage("measuring", "no tuning was written");
   code = ranks_context(&a->common, a->grid, &t.ctx);
+  if (code == EXIT_DONE) code = ranks_check(&a->common, t.ctx);
   if (code != EXIT_DONE) return code;
   code = cli_status(t.ctx, kaon_context_query(t.ctx, &t.info), NULL);
   t.file = tuning_new(t.ctx);

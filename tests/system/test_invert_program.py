@@ -69,11 +69,11 @@ class Invert(system.Case):
         self.assertEqual((alone["exchanges"], alone["bytes_sent"]), (0, 0))  # one rank
         for more, text, used in (
                 (["--preconditioner", "schwarz"], "GCR, preconditioned by additive Schwarz, a block a rank, to 1e-10",
-                 {"kind": "schwarz", "block": [0, 0, 0, 0], "steps": 10, "cycles": 1, "precision": "half"}),
+                 {"kind": "schwarz", "block": [4, 4, 4, 8], "cut": [], "steps": 10, "cycles": 1, "precision": "half"}),
                 (["--preconditioner", "sap", "--schwarz-block", "4", "2", "4", "4", "--schwarz-steps", "3", "--schwarz-cycles", "2",
                   "--schwarz-precision", "single", "--schwarz-relaxation", "0.9"],
                  "GCR, preconditioned by SAP in blocks of 4x2x4x4, to 1e-10",
-                 {"kind": "sap", "block": [4, 2, 4, 4], "steps": 3, "cycles": 2, "precision": "single", "relaxation": 0.9})):
+                 {"kind": "sap", "block": [4, 2, 4, 4], "cut": ["x", "y", "z", "t"], "steps": 3, "cycles": 2, "precision": "single", "relaxation": 0.9})):
             with self.subTest(more=more):
                 self.assertIn(text, self.succeeds("invert", *small, *more))
                 report = self.report()
@@ -82,8 +82,8 @@ class Invert(system.Case):
                       f"{alone['sums']}")
                 self.assertLess(2 * report["solves"][0]["iterations"], alone["solves"][0]["iterations"])
                 self.assertLess(report["sums"], alone["sums"])
-        for wrong, why in ((["--preconditioner", "sap", "--solver", "cg"], "--preconditioner sap needs --solver gcr"),
-                           (["--schwarz-steps", "3"], "are for --preconditioner schwarz and sap"),
+        for wrong, why in ((["--preconditioner", "sap", "--solver", "cg"], "--preconditioner sap needs --solver gcr; --solver is cg"),
+                           (["--schwarz-steps", "3"], "--schwarz-steps is for --preconditioner schwarz and sap"),
                            (["--preconditioner", "schwarz", "--schwarz-block", "3", "4", "4", "4"], "an even divisor")):
             code, _, err = system.kaon("invert", *small, *wrong)
             self.assertEqual(code, 2)

@@ -133,10 +133,11 @@ class Ranks(system.Case):
             file.write(b"no configuration")
         for ranks, arguments, word in (
                 (2, ["invert", "--gauge", "bad.lime", "--kappa", "0.1", "--csw", "1"], "bad.lime"),
-                (4, ["invert", *system.SMALL, "--grid", "1", "1", "1", "2"], "grid"),
+                (4, ["invert", *system.SMALL, "--grid", "1", "1", "1", "2"], "for 2 ranks, but 4 processes were started; write: mpirun -n 2"),
                 (4, ["invert", *system.SMALL, "--grid", "4", "1", "1", "1"], "extent X"),
                 (2, ["invert", *system.SMALL, "--kappa", "-3"], "kappa"),
                 (2, ["bench", "dslash", "--lattice", "4", "4", "4", "6", "--grid", "1", "1", "1", "2"], "extent T"),
+                (2, ["bench", "scaling", "--lattice", "4", "4", "4", "8", "--local-lattice", "4", "4", "5", "4"], "in Z is 5"),
                 (2, ["bench", "dslash", "--lattice", "4", "4", "4", "8", "--local-lattice", "4", "4", "4", "4"], "leave one"),
                 (2, ["tune", "--lattice", "4", "4", "4", "8", "--grid", "2", "2", "1", "1", "--output", "t.json"], "grid")):
             with self.subTest(arguments=arguments):

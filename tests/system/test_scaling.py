@@ -144,8 +144,101 @@ class Scaling(system.Case):
             file.write("{}")
         self.refused("bench", "scaling", "--model", "none.json", words=["none.json"])
         self.refused("bench", "scaling", "--model", "text.json", words=["text.json", "list"])
+        with open(self.path("words.json"), "w", encoding="utf-8") as file:
+            file.write("[1, 2")
+        self.refused("bench", "scaling", "--model", "words.json", words=["words.json", "not JSON", "--json"])
+        self.refused("bench", "scaling", "--model", "1.json", words=["rows of 1 rank found, rows of 2 or more are needed", "mpirun"])
+        self.refused("bench", "scaling", "--model", "2.json", words=["one rank"])
+        for output in ("--json", "--report"):  # before anything is read
+            self.refused("bench", "scaling", "--model", "text.json", output, "./text.json", words=["same file"])
+        for idle in (["--grid", "1", "1", "1", "2"], ["--local-lattice", "8", "8", "8", "8"], ["--samples", "3"], ["--columns", "1"],
+                     ["--lattice", "8", "8", "8", "8", "--lattice", "8", "8", "8", "16"]):
+            self.refused("bench", "scaling", "--model", "1.json", "--model", "2.json", *idle, words=[idle[0], "out"])
         self.refused("bench", "scaling", "--latency", "5us", words=["--model"])
         self.refused("bench", "dslash", "--model", "1.json", words=["bench scaling"])
+
+    def changed(self, name, change, made=None):
+        """A file of two ranks' rows after change(row); returns the words that name it and that of one rank."""
+        rows = made or hop_rows(2) + solve_rows(2)
+        for one in rows:
+            change(one)
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            json.dump(rows, file)
+        return ["--model", "1.json", "--model", name]
+
+    def test_rows_that_do_not_belong_together_are_refused(self):
+        everything = {"csw": 1.0, "tol": 1e-10, "stop": "full", "even_odd": "symmetric"}
+
+        def solved(**more):
+            def change(one):
+                if one["bench"].startswith("solve-"):
+                    one.update({**everything, **more})
+                    if "preconditioner" in one:
+                        one["preconditioner"] = {"kind": "schwarz", "steps": 10, "cycles": 1, **more.get("preconditioner", {})}
+            return change
+
+        self.files()
+        self.changed("1.json", solved(), hop_rows(1) + solve_rows(1))
+        self.succeeds("bench", "scaling", *self.changed("same.json", solved()))
+        for change, values in ((lambda one: one.update(device="another"), ("a device", "another")),
+                               (lambda one: one.update(backend="cpu"), ("cuda", "cpu")),
+                               (solved(csw=1.5), ("csw", "1.5")), (solved(tol=1e-6), ("tol", "1e-10", "1e-06")),
+                               (solved(stop="schur"), ("stop", "full", "schur")), (solved(links=18), ("links", "12", "18")),
+                               (solved(even_odd="none"), ("even-odd", "symmetric", "none")),
+                               (solved(preconditioner={"steps": 4}), ("steps", "10", "4")),
+                               (solved(preconditioner={"cycles": 2}), ("cycles", "2")),
+                               (solved(preconditioner={"kind": "sap"}), ("schwarz", "sap"))):
+            with self.subTest(values=values):
+                self.refused("bench", "scaling", *self.changed("other.json", change), words=["1.json", "other.json", *values])
+        # steps are compared within a problem: on other links they are others
+        self.succeeds("bench", "scaling", *self.changed("links.json", solved(csw=1.5, tol=1e-6, gauge="others.lime")))
+
+    def test_steps_on_domains_of_one_size_are_not_extrapolated(self):
+        words = []
+        for n in (1, 2):
+            rows = hop_rows(n) + [one for one in solve_rows(n) if n == 1 or one["bench"] != "solve-gcr-schwarz"]
+            with open(self.path(f"{n}.json"), "w", encoding="utf-8") as file:
+                json.dump(rows, file)
+            words += ["--model", f"{n}.json"]
+        out = self.succeeds("bench", "scaling", *words, "--json", "model.json")
+        self.assertIn("gcr-schwarz double/half: steps on smaller domains not measured", out)
+        self.assertNotIn("than BiCGStab on", out)
+        rows = json.loads(self.read("model.json"))
+        self.assertEqual([row["ranks"] for row in rows if row["bench"] == "model-gcr-schwarz"], [1])
+        growth = {method["method"]: method["growth"] for method in rows[0]["model"]["methods"]}
+        self.assertEqual((growth["gcr-schwarz"], growth["bicgstab"]), (None, 0))
+
+    def test_blocks_that_do_not_shrink_need_no_more_steps(self):
+        words = []
+        for n in (1, 2):
+            rows = hop_rows(n) + solve_rows(n)
+            for one in rows:
+                if "preconditioner" in one:  # steps are those of one rank at any number
+                    one["preconditioner"]["block"] = [8, 8, 8, 8]
+                    one["seconds"] *= 30 / one["iterations"]
+                    one.update(iterations=30, sums=30 * SUMS["gcr-schwarz"])
+            with open(self.path(f"{n}.json"), "w", encoding="utf-8") as file:
+                json.dump(rows, file)
+            words += ["--model", f"{n}.json"]
+        self.succeeds("bench", "scaling", *words, "--json", "model.json")
+        rows = json.loads(self.read("model.json"))
+        found = {row["ranks"]: row["iterations"] for row in rows if row["bench"] == "model-gcr-schwarz"}
+        self.assertEqual((sorted(found), {round(steps, 6) for steps in found.values()}), ([2 ** k for k in range(9)], {30}))
+
+    def test_a_bad_fit_does_not_say_which_method_wins(self):
+        self.files()
+
+        def worse(one):
+            if one["bench"].startswith("solve-"):
+                one["seconds"] *= 0.05  # faster than the sites of one rank allow
+
+        out = self.succeeds("bench", "scaling", *self.changed("worse.json", worse), "--json", "model.json")
+        self.assertRegex(out, r"which method is faster is not said: the model is off by \d+ % in the mean, more than 30 %")
+        self.assertNotIn("than BiCGStab on", out)
+        model = json.loads(self.read("model.json"))[0]["model"]
+        self.assertGreater(model["mean_error"], 0.3)
+        self.assertGreaterEqual(model["largest_error"], model["mean_error"])
+        self.assertGreater(model["figures"], 0)
 
     def test_scaling_measures_hops_and_solves(self):
         self.succeeds("bench", "scaling", "--lattice", "4", "4", "4", "8", "--kappa", "0.12", "--precision", "single,half",
