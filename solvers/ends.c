@@ -14,12 +14,6 @@ static kaon_recorded now(const kaon_solver *s) {
                          .reduces = s->reduces};
 }
 
-static int same(const kaon_recorded *a, const kaon_recorded *b) {
-  return a->b.data == b->b.data && a->b.scale == b->b.scale && a->x.data == b->x.data &&
-         a->x.scale == b->x.scale && a->given == b->given && a->tunings == b->tunings &&
-         a->reduces == b->reduces;
-}
-
 static int can_check(const kaon_operator *A) {
   return A->ops->check != NULL;
 }
@@ -78,11 +72,11 @@ kaon_status kaon_ends_begin(kaon_solver *s) {
   const kaon_recorded this = now(s);
   s->replays_ends = 0;
   if (!possible(s)) return KAON_OK;
-  if (s->ends.form != KAON_ISSUE_AUTO && same(&s->ends, &this)) {
+  if (s->ends.form != KAON_ISSUE_AUTO && kaon_recorded_same(&s->ends, &this)) {
     replays(s);
     return check(s);
   }
-  const int again = same(&s->seen, &this);
+  const int again = kaon_recorded_same(&s->seen, &this);
   s->seen = this;
   s->ends.form = KAON_ISSUE_AUTO;
   if (!again) return KAON_OK;

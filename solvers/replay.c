@@ -72,11 +72,15 @@ static kaon_recorded now(const kaon_solver *s) {
                          .form = s->recorded.form};
 }
 
+int kaon_recorded_same(const kaon_recorded *a, const kaon_recorded *b) {
+  return a->b.data == b->b.data && a->b.scale == b->b.scale && a->x.data == b->x.data &&
+         a->x.scale == b->x.scale && a->given == b->given && a->tunings == b->tunings &&
+         a->reduces == b->reduces && a->block == b->block;
+}
+
 static int still_good(const kaon_solver *s) {
-  const kaon_recorded *a = &s->recorded, b = now(s);
-  return a->form != KAON_ISSUE_AUTO && a->b.data == b.b.data && a->b.scale == b.b.scale &&
-         a->x.data == b.x.data && a->x.scale == b.x.scale && a->given == b.given &&
-         a->tunings == b.tunings && a->reduces == b.reduces && a->block == b.block;
+  const kaon_recorded this = now(s);
+  return s->recorded.form != KAON_ISSUE_AUTO && kaon_recorded_same(&s->recorded, &this);
 }
 
 /* The most independent form that what passes between ranks can be recorded in. */

@@ -35,4 +35,7 @@ int kaon_replay_possible(const kaon_solver *s);
  * *over: no column is left, by the last look. */
 kaon_status kaon_replay_run(kaon_solver *s, int *cancel, int *over);
 
+/* Whether what was recorded for `a` holds for `b`: vectors, memory, launch choices, block. */
+int kaon_recorded_same(const kaon_recorded *a, const kaon_recorded *b);
+
 #endif

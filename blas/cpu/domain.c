@@ -4,12 +4,12 @@
  * products are left in `work`, then the domains add up theirs
  * in double, each in the order of its list, then every lane takes its own domain's step. So a
  * domain's bits depend neither on the number of threads nor on the domains beside it. */
-#include <math.h>
 #include <string.h>
 
 #include "blas/domain_ops.h"
 #include "blas/cpu/unit.h"
 #include "lib/cpu/reduce.h"
+#include "lib/math/domain.h"
 
 enum { X, R, Q };
 
@@ -81,11 +81,8 @@ static void domain_step(const domain_plan *plan, int domain, int column) {
     re += p[KAON_W];
     im += p[2 * KAON_W];
   }
-  const double f = plan->args->relaxation / norm;
-  const int usable = isfinite(f * re) && isfinite(f * im);
-  double *alpha = plan->alpha + ((int64_t)domain * plan->args->shape.nrhs + column) * 2;
-  alpha[0] = usable ? f * re : 0;
-  alpha[1] = usable ? f * im : 0;
+  kaon_domain_length(plan->args->relaxation, norm, re, im,
+                     plan->alpha + ((int64_t)domain * plan->args->shape.nrhs + column) * 2);
 }
 
 /* Each lane's own step length: masked tail lanes', 0. */
@@ -110,8 +107,8 @@ KAON_INLINE void update_part(unit *x, unit *r, const unit *q, vcomplex a, int pa
     const int pair = c + 1 < ncomp;
     const int64_t i = c * KAON_W + part * KAON_VL;
     const vcomplex old = unit_pair(r, i, pair), image = unit_pair(q, i, pair);
-    const vcomplex sum = c_fma(a, old, fresh ? zero : unit_pair(x, i, pair));
-    const vcomplex rest = c_fma((vcomplex){-a.re, -a.im}, image, old);
+    vcomplex sum, rest;
+    domain_pair(a, fresh ? zero : unit_pair(x, i, pair), old, image, &sum, &rest);
     unit_store(x, i, sum.re);
     unit_store(r, i, rest.re);
     if (!pair) continue;

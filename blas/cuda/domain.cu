@@ -3,6 +3,7 @@
  * (a block of threads a domain), the update with each site's own length. A thread a site; spinors
  * are held in registers, sites of other sizes are gone through component by component. */
 #include "blas/cuda/unit.h"
+#include "lib/math/domain.h"
 
 typedef struct domain_call {
   kaon_domain_args a;
@@ -103,11 +104,8 @@ static __global__ void __launch_bounds__(KAON_THREADS) steps_kernel(domain_call 
     sum[v] = 0;
     for (int w = 0; w < KAON_WARPS; w++) sum[v] += warps[v][w];
   }
-  const double f = c.a.relaxation / sum[0];
-  const bool usable = isfinite(f * sum[1]) && isfinite(f * sum[2]);
-  double *alpha = c.alpha + ((int64_t)domain * nrhs + column) * 2;
-  alpha[0] = usable ? f * sum[1] : 0;
-  alpha[1] = usable ? f * sum[2] : 0;
+  kaon_domain_length(c.a.relaxation, sum[0], sum[1], sum[2],
+                     c.alpha + ((int64_t)domain * nrhs + column) * 2);
 }
 
 /* Components i and i + 1 of x + a r and r - a q; in a real space a is real. */
@@ -121,8 +119,7 @@ static __device__ __forceinline__ void updated(const site_values<NCOMP> &x,
   const vcomplex old = c_make(r.at(i) * unit[1], pair ? r.at(i + 1) * unit[1] : 0);
   const vcomplex image = c_make(q.at(i) * unit[2], pair ? q.at(i + 1) * unit[2] : 0);
   const vcomplex was = fresh ? zero : c_make(x.at(i) * unit[0], pair ? x.at(i + 1) * unit[0] : 0);
-  *sum = c_fma(a, old, was);
-  *rest = c_fma(c_make(-a.re, -a.im), image, old);
+  domain_pair(a, was, old, image, sum, rest);
 }
 
 static __device__ __forceinline__ vcomplex step_of(const domain_call &c, const place &p) {
