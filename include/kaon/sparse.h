@@ -1,0 +1,138 @@
+/* sparse.h - sparse matrices, distributed by rows, as operators. */
+#ifndef KAON_SPARSE_H
+#define KAON_SPARSE_H
+
+#include <kaon/operator.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct kaon_matrix kaon_matrix;
+
+/* How rows are stored for products. AUTO: by the statistics of the rows (kaon_matrix_describe says
+ * which and why). ELL: all rows padded to the longest; SELL: blocks of rows, each padded to its
+ * own longest, sorted by length within windows. */
+typedef enum kaon_matrix_format {
+  KAON_FORMAT_AUTO,
+  KAON_FORMAT_CSR,
+  KAON_FORMAT_ELL,
+  KAON_FORMAT_SELL
+} kaon_matrix_format;
+
+/* The order in which the library keeps rows. Vectors are imported and exported in the caller's
+ * order whatever it is. RCM: reverse Cuthill-McKee of the symmetrised pattern. */
+typedef enum kaon_ordering { KAON_ORDERING_NONE, KAON_ORDERING_RCM } kaon_ordering;
+
+typedef struct kaon_matrix_options {
+  size_t size;
+  int version;
+  kaon_ordering ordering;
+  int window;            /* rows that may change places for SELL: sigma, 0: by rule, 1: none */
+  int refuse_duplicates; /* 1: entries that stand in one place are refused, else they are added */
+} kaon_matrix_options;
+#define KAON_MATRIX_OPTIONS_INIT \
+  { sizeof(kaon_matrix_options), 1, KAON_ORDERING_NONE, 0, 0 }
+
+/* Rows [first_row, first_row + rows) of a square matrix of global_rows rows, compressed. One of
+ * start32 and start64 and one of column32 and column64 is set. values: rows' entries, reals numbers
+ * each (2: re, im). */
+typedef struct kaon_csr_arrays {
+  int64_t global_rows, first_row, rows;
+  int reals; /* 1 or 2 */
+  int base;  /* of start and column: 0 or 1 */
+  const int32_t *start32;
+  const int64_t *start64;
+  const int32_t *column32;
+  const int64_t *column64;
+  const double *values;
+} kaon_csr_arrays;
+
+/* Entries (row[n], column[n]) = values of this rank in any order; rows of other ranks are refused.
+ */
+typedef struct kaon_triplet_arrays {
+  int64_t global_rows, first_row, rows;
+  int reals, base;
+  int64_t entries;
+  const int64_t *row, *column;
+  const double *values;
+} kaon_triplet_arrays;
+
+/* OpenFOAM's addressing of one rank: faces f join owner[f] < neighbour[f]; upper[f] is the entry
+ * (owner, neighbour), lower[f] (NULL: symmetric, upper) the entry (neighbour, owner). */
+typedef struct kaon_ldu_arrays {
+  int64_t cells, faces;
+  const int32_t *owner, *neighbour;
+  const double *diagonal, *upper, *lower;
+} kaon_ldu_arrays;
+
+/* Matrices from the caller's arrays, which are copied; options NULL: the defaults. Each rank hands
+ * over its rows, rank by rank without gaps (ldu: one rank alone). *matrix is NULL on failure.
+ * Collective. Errors: ARGUMENT (a number outside; its place and both limits), FORMAT (duplicates,
+ * with the place), NOT_FINITE (with the place), SHAPE (rows of ranks that do not join), MEMORY,
+ * UNSUPPORTED (2^31 rows and more; ldu on several ranks). */
+kaon_status kaon_matrix_create_csr(kaon_context *ctx, const kaon_csr_arrays *arrays,
+                                   const kaon_matrix_options *options, kaon_matrix **matrix);
+kaon_status kaon_matrix_create_triplets(kaon_context *ctx, const kaon_triplet_arrays *arrays,
+                                        const kaon_matrix_options *options, kaon_matrix **matrix);
+kaon_status kaon_matrix_create_ldu(kaon_context *ctx, const kaon_ldu_arrays *arrays,
+                                   const kaon_matrix_options *options, kaon_matrix **matrix);
+/* Lets go of the matrix (operators made of it keep it alive) and sets *matrix to NULL; NULL is
+ * allowed. */
+void kaon_matrix_destroy(kaon_matrix **matrix);
+
+/* The space of its rows: vectors of it are imported and exported by kaon_vector_import and _export
+ * as this rank's rows in the caller's order, `reals` numbers a row. */
+const kaon_space *kaon_matrix_space(const kaon_matrix *matrix);
+
+typedef struct kaon_matrix_info {
+  int64_t global_rows, rows, first_row, global_entries, entries;
+  int reals;
+  int hermitian;                   /* A = A^H exactly */
+  int64_t shortest, longest;       /* rows, in entries, of all ranks */
+  double mean, deviation;          /* of the entries a row */
+  int64_t bandwidth;               /* max |i - j| of this rank's own entries, in the kept order */
+  int64_t empty_rows, no_diagonal; /* rows without entries; without a diagonal one, or a zero */
+} kaon_matrix_info;
+/* Collective. Errors: ARGUMENT. */
+kaon_status kaon_matrix_describe(const kaon_matrix *matrix, kaon_matrix_info *info);
+
+typedef struct kaon_matrix_operator_options {
+  size_t size;
+  int version;
+  kaon_precision precision; /* of vectors: double or single; HALF: of the values alone, 16 bits and
+                               a scale a row, with vectors in single */
+  kaon_matrix_format format;
+} kaon_matrix_operator_options;
+#define KAON_MATRIX_OPERATOR_OPTIONS_INIT \
+  { sizeof(kaon_matrix_operator_options), 1, KAON_DOUBLE, KAON_FORMAT_AUTO }
+
+/* y = A x, and A^H x by KAON_DAGGER; options NULL: the defaults. Keeps the matrix alive. *A is NULL
+ * on failure. Collective. Errors: ARGUMENT, MEMORY, NOT_BUILT. */
+kaon_status kaon_matrix_operator(kaon_matrix *matrix, const kaon_matrix_operator_options *options,
+                                 kaon_operator **A);
+/* How such an operator stores its rows, in words. Not collective. "" of another kind. */
+const char *kaon_matrix_operator_format(const kaon_operator *A);
+
+/* Matrix Market files, also compressed by gzip: coordinate and array; real, integer, complex and
+ * pattern; general, symmetric, skew-symmetric and Hermitian. rhs: NULL. Ranks get equal shares of
+ * the rows. Errors: IO, FORMAT (with the line), NOT_FINITE, UNSUPPORTED (not square), MEMORY. */
+kaon_status kaon_matrix_read(kaon_context *ctx, const char *path,
+                             const kaon_matrix_options *options, kaon_matrix **matrix);
+/* coordinate, real or complex, symmetric where A = A^T exactly; in the caller's order. By gzip
+ * where the name ends in .gz. Collective. Errors: IO, MEMORY. */
+kaon_status kaon_matrix_write(const kaon_matrix *matrix, const char *path);
+
+/* Matrices by name: "laplace2d:N", "laplace3d:N" (7 points), "laplace3d27:N",
+ * "convdiff3d:N,PECLET", "elasticity:N", "trefethen:N", "banded:N,B[,SEED]",
+ * "fem:PROBLEM,DEGREE,LEVEL" (docs/conventions.md, "Generated matrices"). own: the right-hand side
+ * that it brings, this rank's rows in the caller's order, to be released by free(); NULL where it
+ * brings none; NULL: not asked for. Errors: ARGUMENT (with the names there are), MEMORY. */
+kaon_status kaon_matrix_generate(kaon_context *ctx, const char *name,
+                                 const kaon_matrix_options *options, kaon_matrix **matrix,
+                                 double **own);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
