@@ -4,6 +4,8 @@
 #ifndef KAON_SPARSE_CSR_H
 #define KAON_SPARSE_CSR_H
 
+#include <stdint.h>
+
 #include "lib/error.h"
 
 typedef struct kaon_csr {

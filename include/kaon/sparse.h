@@ -14,10 +14,10 @@ typedef struct kaon_matrix kaon_matrix;
  * which and why). ELL: all rows padded to the longest; SELL: blocks of rows, each padded to its
  * own longest, sorted by length within windows. */
 typedef enum kaon_matrix_format {
-  KAON_FORMAT_AUTO,
-  KAON_FORMAT_CSR,
-  KAON_FORMAT_ELL,
-  KAON_FORMAT_SELL
+  KAON_STORE_AUTO,
+  KAON_STORE_CSR,
+  KAON_STORE_ELL,
+  KAON_STORE_SELL
 } kaon_matrix_format;
 
 /* The order in which the library keeps rows. Vectors are imported and exported in the caller's
@@ -105,7 +105,7 @@ typedef struct kaon_matrix_operator_options {
   kaon_matrix_format format;
 } kaon_matrix_operator_options;
 #define KAON_MATRIX_OPERATOR_OPTIONS_INIT \
-  { sizeof(kaon_matrix_operator_options), 1, KAON_DOUBLE, KAON_FORMAT_AUTO }
+  { sizeof(kaon_matrix_operator_options), 1, KAON_DOUBLE, KAON_STORE_AUTO }
 
 /* y = A x, and A^H x by KAON_DAGGER; options NULL: the defaults. Keeps the matrix alive. *A is NULL
  * on failure. Collective. Errors: ARGUMENT, MEMORY, NOT_BUILT. */
