@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """hop_timeline.py - a plot of what tests/measure/hop_timeline.c printed.
 
-  hop_timeline.py FILE.json [--precision single] > hop-timeline.svg       (by gnuplot)
+  hop_timeline.py FILE.json [--precision single] > docs/plots/nvidia-h200-hop-timeline.svg       (by gnuplot)
 
 A bar a kind of block, for each lattice and way of hiding messages: from its first block's beginning to its last one's end on
 rank 0, in microseconds since the hop began there. "messages": from the boundary's first look for them until its last block has
@@ -30,7 +30,7 @@ def script_of(rows):
     first = rows[0]
     words += [f"set terminal svg size 820,{140 + 22 * -at} font 'sans,12' background 'white'",
               f"set title '{first['ranks']} x {first['device']}, {first['precision']}, 12-real links: one hop' noenhanced",
-              "set xlabel 'microseconds'", "set grid xtics", "set key outside bottom horizontal",
+              "set xlabel 'microseconds'", "set grid xtics", "set key outside top horizontal",
               "set style fill solid 1 noborder", f"set yrange [{at}:1]",
               "set ytics (" + ", ".join(f"'{text}' {y}" for y, text in labels) + ")"]
     drawn = [(name, colour) for name, _, _, colour in BARS if plots[name]]
