@@ -234,14 +234,14 @@ static inline int conjugate_later(work *s, family *f, int64_t i, kaon_number piv
 
 enum { DONE, BROKEN, NO_MEMORY };
 
-static inline int conjugate(work *s, kaon_breakdown *where, int reals) {
+static inline int conjugate(work *s, kaon_bad_pivot *where, int reals) {
   const int hermitian = s->how->hermitian;
   for (int64_t i = 0; i < s->rows; i++) {
     multiply(s, s->A, hermitian ? &s->z : &s->w, i, 1, reals);
     kaon_number pivot = product(s, &s->z, i, reals);
     const double size = hermitian ? pivot.re : kaon_number_size(pivot, reals);
     if (!(size > KAON_SMALLEST_PIVOT && size < INFINITY)) {
-      *where = (kaon_breakdown){i, {pivot.re, pivot.im}};
+      *where = (kaon_bad_pivot){i, {pivot.re, pivot.im}};
       return BROKEN;
     }
     if (hermitian) pivot.im = 0;
@@ -373,7 +373,7 @@ static void close_work(work *s) {
 
 /* With the scaled matrix in s->A. */
 static kaon_status run(const kaon_context *ctx, work *s, const double *scale,
-                       kaon_inverse_factors *factors, kaon_breakdown *where) {
+                       kaon_inverse_factors *factors, kaon_bad_pivot *where) {
   kaon_csr *columns = NULL;
   kaon_status status = open_work(ctx, s);
   if (status == KAON_OK && !s->how->hermitian) status = kaon_csr_transpose(ctx, s->A, 0, &columns);
@@ -398,7 +398,7 @@ static kaon_status run(const kaon_context *ctx, work *s, const double *scale,
 }
 
 kaon_status kaon_ainv_create(const kaon_context *ctx, const kaon_csr *A, const kaon_ainv_how *how,
-                             kaon_inverse_factors *factors, kaon_breakdown *where) {
+                             kaon_inverse_factors *factors, kaon_bad_pivot *where) {
   *factors = (kaon_inverse_factors){NULL, NULL};
   if (A->columns < A->rows)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,

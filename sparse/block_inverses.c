@@ -33,7 +33,7 @@ static void make_hermitian(int n, int reals, double *a) {
 
 static kaon_status invert_all(const kaon_context *ctx, const kaon_csr *A, int block, int hermitian,
                               double shift, double *dense, kaon_csr *inverses,
-                              kaon_breakdown *where) {
+                              kaon_bad_pivot *where) {
   const int reals = A->reals;
   int64_t at = 0;
   for (int64_t first = 0; first < A->rows; first += block) {
@@ -41,7 +41,7 @@ static kaon_status invert_all(const kaon_context *ctx, const kaon_csr *A, int bl
     double pivot = 0;
     gather(A, first, n, shift, dense);
     if (kaon_dense_invert(n, reals, dense, &pivot) != 0) {
-      *where = (kaon_breakdown){first, {pivot, 0}};
+      *where = (kaon_bad_pivot){first, {pivot, 0}};
       return kaon_fail(ctx, KAON_ERR_SINGULAR,
                        "block inverses: the block of %d rows from row %lld on is singular (%g left "
                        "for a pivot)",
@@ -61,7 +61,7 @@ static kaon_status invert_all(const kaon_context *ctx, const kaon_csr *A, int bl
 
 kaon_status kaon_block_inverses(const kaon_context *ctx, const kaon_csr *A, int block,
                                 int hermitian, double shift, kaon_csr **inverses,
-                                kaon_breakdown *where) {
+                                kaon_bad_pivot *where) {
   *inverses = NULL;
   if (A->columns < A->rows || block < 1 || block > KAON_DENSE_MAX)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,

@@ -51,7 +51,7 @@ static double measure(const kaon_csr *A, int64_t i, int hermitian) {
 
 /* Whether the pivot of row i will do; if so, it is kept. */
 static int accept(const kaon_csr *A, kaon_factors *f, int64_t i, kaon_number pivot, int hermitian,
-                  kaon_breakdown *where) {
+                  kaon_bad_pivot *where) {
   const double bound = KAON_SMALLEST_PIVOT * measure(A, i, hermitian);
   const double size = hermitian ? pivot.re : kaon_number_size(pivot, A->reals);
   if (size > bound && size < INFINITY) {
@@ -59,7 +59,7 @@ static int accept(const kaon_csr *A, kaon_factors *f, int64_t i, kaon_number piv
     kaon_number_put(f->pivot, i, A->reals, pivot);
     return 1;
   }
-  *where = (kaon_breakdown){i, {pivot.re, pivot.im}};
+  *where = (kaon_bad_pivot){i, {pivot.re, pivot.im}};
   return 0;
 }
 
@@ -107,7 +107,7 @@ static inline void eliminate(kaon_factors *f, int64_t n, int64_t k, int64_t end,
 
 /* filled[k]: the first entry of U's row k that is not known yet (Hermitian). */
 static inline int lu0(const kaon_csr *A, kaon_factors *f, const kaon_factor_how *how, int64_t *at,
-                      int64_t *filled, int reals, kaon_breakdown *where) {
+                      int64_t *filled, int reals, kaon_bad_pivot *where) {
   const int hermitian = how->hermitian;
   if (hermitian) memcpy(filled, f->upper->start, (size_t)A->rows * sizeof *filled);
   for (int64_t i = 0; i < A->rows; i++) {
@@ -128,7 +128,7 @@ static inline int lu0(const kaon_csr *A, kaon_factors *f, const kaon_factor_how 
 }
 
 static inline int diagonal_only(const kaon_csr *A, kaon_factors *f, const kaon_factor_how *how,
-                                int reals, kaon_breakdown *where) {
+                                int reals, kaon_bad_pivot *where) {
   for (int64_t i = 0; i < A->rows; i++) {
     kaon_number pivot = diagonal_of(A, i, how->shift);
     for (int64_t n = f->lower->start[i]; n < f->lower->start[i + 1]; n++) {
@@ -145,7 +145,7 @@ static inline int diagonal_only(const kaon_csr *A, kaon_factors *f, const kaon_f
 }
 
 static int ssor(const kaon_csr *A, kaon_factors *f, const kaon_factor_how *how,
-                kaon_breakdown *where) {
+                kaon_bad_pivot *where) {
   for (int64_t i = 0; i < A->rows; i++) {
     kaon_number pivot = diagonal_of(A, i, how->shift);
     pivot.re /= how->omega;
@@ -158,7 +158,7 @@ static int ssor(const kaon_csr *A, kaon_factors *f, const kaon_factor_how *how,
 
 /* One call a kind and number of reals, so that each is compiled for its own. */
 static int factorise(const kaon_csr *A, kaon_factors *f, const kaon_factor_how *how, int64_t *at,
-                     int64_t *filled, kaon_breakdown *where) {
+                     int64_t *filled, kaon_bad_pivot *where) {
   switch (how->kind) {
     case KAON_FACTOR_LU0:
       return A->reals == 1 ? lu0(A, f, how, at, filled, 1, where)
@@ -173,7 +173,7 @@ static int factorise(const kaon_csr *A, kaon_factors *f, const kaon_factor_how *
 
 kaon_status kaon_factors_create(const kaon_context *ctx, const kaon_csr *A,
                                 const kaon_factor_how *how, kaon_factors **factors,
-                                kaon_breakdown *where) {
+                                kaon_bad_pivot *where) {
   *factors = NULL;
   if (A->columns < A->rows)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,

@@ -8,10 +8,10 @@
 
 /* Where a factorisation ended: the row, in the numbers of the matrix handed in, and its pivot (re,
  * im). Filled where a function returns SINGULAR. */
-typedef struct kaon_breakdown {
+typedef struct kaon_bad_pivot {
   int64_t row;
   double pivot[2];
-} kaon_breakdown;
+} kaon_bad_pivot;
 
 /* The pivots that all of them refuse: of Hermitian matrices those that are not above PIVOT times
  * the row's diagonal entry in size, of others those not above PIVOT times the row's largest entry
@@ -50,7 +50,7 @@ typedef struct kaon_factor_how {
 } kaon_factor_how;
 kaon_status kaon_factors_create(const kaon_context *ctx, const kaon_csr *A,
                                 const kaon_factor_how *how, kaon_factors **factors,
-                                kaon_breakdown *where);
+                                kaon_bad_pivot *where);
 
 /* A^-1 ~ second first, two sparse matrices. */
 typedef struct kaon_inverse_factors {
@@ -72,13 +72,13 @@ typedef struct kaon_ainv_how {
   int fill;
 } kaon_ainv_how;
 kaon_status kaon_ainv_create(const kaon_context *ctx, const kaon_csr *A, const kaon_ainv_how *how,
-                             kaon_inverse_factors *factors, kaon_breakdown *where);
+                             kaon_inverse_factors *factors, kaon_bad_pivot *where);
 
 /* The inverses of A's diagonal blocks of `block` consecutive rows (the last one may be shorter), as
  * rows; 1 <= block <= KAON_DENSE_MAX (blas/dense.h). hermitian, shift as above; Hermitian blocks
  * need not be positive definite. *where: the block's first row, and the pivot that vanished. */
 kaon_status kaon_block_inverses(const kaon_context *ctx, const kaon_csr *A, int block,
                                 int hermitian, double shift, kaon_csr **inverses,
-                                kaon_breakdown *where);
+                                kaon_bad_pivot *where);
 
 #endif
