@@ -7,6 +7,7 @@
 #include "lib/cuda/device.h"
 #include "lib/cuda/door.h"
 #include "lib/cuda/ranks.h"
+#include "sparse/cuda/kernels.h"
 
 /* .entry = kaon_<entry>_cuda_<precision>: a row of blas_ops.h each. */
 #define KAON_D(entry_, formula) .entry_ = kaon_##entry_##_cuda_d,
@@ -53,4 +54,5 @@ const kaon_backend kaon_cuda_table = {
     .gauge = {&kaon_gauge_ops_cuda_d, &kaon_gauge_ops_cuda_s, &kaon_gauge_ops_cuda_h},
     .dslash = {&kaon_dslash_ops_cuda_d, &kaon_dslash_ops_cuda_s, &kaon_dslash_ops_cuda_h},
     .measure = {&kaon_measure_ops_cuda_d, &kaon_measure_ops_cuda_s, &kaon_measure_ops_cuda_h},
+    .sparse = {&kaon_sparse_ops_cuda_d, &kaon_sparse_ops_cuda_s, NULL},
 };

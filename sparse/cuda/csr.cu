@@ -1,0 +1,143 @@
+/* csr.cu - products of matrices in CSR on the GPU: 1 to 32 neighbouring threads a row, which take
+ * its entries in turns and add their sums by shuffles. */
+#include "sparse/cuda/rows.h"
+
+template <int REALS, int COLS>
+static __host__ __device__ constexpr int batch_of() {
+  return COLS > 1 ? 2 : 4;
+}
+
+typedef struct row_range {
+  int64_t begin, end; /* entries */
+} row_range;
+
+static __device__ __forceinline__ row_range row_read(const rows_call &a, unsigned row) {
+  row_range r = {0, 0};
+  if (row >= (unsigned)a.rows) return r;
+  r.begin = start_read(a, row);
+  r.end = start_read(a, row + 1);
+  return r;
+}
+
+/* Entries i, i + lanes, ... below `end` of a row. */
+template <int REALS, int HALF, int COLS>
+static __device__ __forceinline__ void row_batch(const rows_call &a, const columns &cols, int64_t i,
+                                                 int64_t end, uint64_t policy,
+                                                 kaon_packet<real, REALS> *s) {
+  constexpr int BATCH = batch_of<REALS, COLS>();
+  int32_t c[BATCH];
+  entry<REALS, HALF> v[BATCH];
+  kaon_packet<real, REALS> x[BATCH][COLS];
+#pragma unroll
+  for (int u = 0; u < BATCH; u++)
+    if (i + u * a.lanes < end) c[u] = column_read(a.column + i + u * a.lanes, policy);
+#pragma unroll
+  for (int u = 0; u < BATCH; u++)
+    if (i + u * a.lanes < end) v[u] = entry_read<REALS, HALF>(a.value, i + u * a.lanes, policy);
+#pragma unroll
+  for (int u = 0; u < BATCH; u++)
+    if (i + u * a.lanes < end) {
+      const kaon_packet<real, REALS> *from =
+          source_of<REALS, COLS == 1>(a, c[u]) + (COLS == 1 ? 0 : cols.first * KAON_LANES);
+#pragma unroll
+      for (int k = 0; k < COLS; k++)
+        if (COLS == 1 || k < cols.count) x[u][k] = from[k * KAON_LANES];
+    }
+#pragma unroll
+  for (int u = 0; u < BATCH; u++)
+    if (i + u * a.lanes < end) {
+      const kaon_packet<real, REALS> n = entry_number<REALS, HALF>(v[u]);
+#pragma unroll
+      for (int k = 0; k < COLS; k++)
+        if (COLS == 1 || k < cols.count) number_add<REALS>(&s[k], n, x[u][k]);
+    }
+}
+
+template <int REALS, int HALF, int COLS>
+static __global__ void __launch_bounds__(KAON_THREADS, COLS == 1 ? 4 : 2)
+    csr_kernel(const __grid_constant__ rows_call a) {
+  constexpr int BATCH = batch_of<REALS, COLS>();
+  typedef kaon_packet<real, REALS> number;
+  const int lane = threadIdx.x & (a.lanes - 1), each = KAON_THREADS / a.lanes;
+  const int chunk = (int)(blockIdx.x / (unsigned)a.groups);
+  const uint64_t policy = matrix_policy(a.keep);
+  const unsigned end = (unsigned)a.last * KAON_LANES, tile = (unsigned)(a.turns * each);
+  columns cols = columns_of(a);
+  __shared__ double sums[COLS * ROW_SUMS][KAON_THREADS];
+  unsigned base = (unsigned)a.first * KAON_LANES + chunk * tile; /* up to 2^32 with a step */
+  int turn = 0;
+  if (!a.early) kaon_wait_for_previous();
+  row_range next = row_read(a, base + threadIdx.x / a.lanes);
+  kaon_wait_for_previous();
+  columns_ask(a, &cols);
+  if (cols.open == 0) return;
+  sums_clear<COLS>(a, sums);
+  while (base < end) {
+    const unsigned row = base + threadIdx.x / a.lanes;
+    const row_range mine = next;
+    number s[COLS] = {};
+    base += each;
+    if (++turn == a.turns) {
+      turn = 0;
+      base += (a.chunks - 1) * tile;
+    }
+    next = row_read(a, base + threadIdx.x / a.lanes);
+#pragma unroll 1
+    for (int64_t i = mine.begin + lane; i < mine.end; i += a.lanes * BATCH)
+      row_batch<REALS, HALF, COLS>(a, cols, i, mine.end, policy, s);
+    for (int other = a.lanes / 2; other > 0; other /= 2)
+#pragma unroll
+      for (int k = 0; k < COLS; k++)
+#pragma unroll
+        for (int c = 0; c < REALS; c++)
+          s[k].v[c] += __shfl_xor_sync(0xffffffffu, s[k].v[c], other);
+    if (lane != 0 || row >= end) continue;
+    const real scale = row_scale<HALF>(a, (int)row);
+    const int64_t to = COLS == 1 ? row : number_at(a, (int)row) + cols.first * KAON_LANES;
+#pragma unroll
+    for (int k = 0; k < COLS; k++)
+      if (COLS == 1 || (cols.open >> k & 1))
+        row_end<REALS>(a, to + k * KAON_LANES, scale, s[k], sums + k * ROW_SUMS);
+  }
+  columns_finish<COLS>(a, cols, chunk, sums);
+}
+
+template <int REALS, int HALF>
+static void launch_columns(const kaon_launch *launch, const rows_call &a) {
+  const unsigned blocks = (unsigned)a.chunks * (unsigned)a.groups;
+  if (a.nrhs == 1)
+    kaon_cuda_launch(launch, csr_kernel<REALS, HALF, 1>, blocks, KAON_THREADS, a);
+  else
+    kaon_cuda_launch(launch, csr_kernel<REALS, HALF, ROW_COLUMNS>, blocks, KAON_THREADS, a);
+}
+
+template <int REALS>
+static void launch_csr(const kaon_launch *launch, const rows_call &a, int half) {
+#if defined(KAON_PREC_SINGLE)
+  if (half) {
+    launch_columns<REALS, 1>(launch, a);
+    return;
+  }
+#endif
+  (void)half;
+  launch_columns<REALS, 0>(launch, a);
+}
+
+/* More threads a row than the matrix asks for where its rows do not fill a device. */
+static int threads_a_row(const kaon_stored_matrix *m) {
+  int64_t lanes = m->lanes;
+  const int64_t mean = m->rows > 0 ? m->entries / m->rows : 0;
+  while (lanes < KAON_LANES && m->rows * lanes < ROW_DEVICE && mean > 2 * lanes) lanes *= 2;
+  return (int)lanes;
+}
+
+extern "C" void KAON_EXPORT(kaon_spmv_csr)(const kaon_launch *launch, const kaon_spmv_args *args) {
+  rows_call a = rows_of(launch, args);
+  a.lanes = threads_a_row(args->matrix);
+  a.turns = a.lanes; /* a tile is as many rows as there are threads */
+  rows_share_out(launch, args, KAON_WARPS, &a);
+  if (args->matrix->reals == 1)
+    launch_csr<1>(launch, a, args->matrix->half);
+  else
+    launch_csr<2>(launch, a, args->matrix->half);
+}

@@ -1,0 +1,28 @@
+/* kernels.h - the CUDA launchers of sparse_ops.h, of one precision of vectors each; the product by
+ * form (table.c). */
+#ifndef KAON_SPARSE_CUDA_KERNELS_H
+#define KAON_SPARSE_CUDA_KERNELS_H
+
+#include "sparse/sparse_ops.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define KAON_X(prec)                                                                              \
+  void kaon_spmv_sell_cuda_##prec(const kaon_launch *launch, const kaon_spmv_args *args);         \
+  void kaon_spmv_csr_cuda_##prec(const kaon_launch *launch, const kaon_spmv_args *args);          \
+  void kaon_spmv_shared_cuda_##prec(const kaon_launch *launch, const kaon_spmv_args *args);       \
+  void kaon_sparse_pick_cuda_##prec(const kaon_launch *launch, const kaon_pick_args *args);       \
+  void kaon_sparse_levels_cuda_##prec(const kaon_launch *launch, const kaon_levels_args *args);
+KAON_X(d)
+KAON_X(s)
+#undef KAON_X
+
+extern const kaon_sparse_ops kaon_sparse_ops_cuda_d, kaon_sparse_ops_cuda_s;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

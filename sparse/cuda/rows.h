@@ -1,0 +1,299 @@
+/* rows.h - what the CUDA kernels of sparse matrices share: how entries and numbers are read, which
+ * rows a block has, and what is done with the sum of a row.
+ *
+ * REALS: of a number (1 real, 2 complex); HALF: values are 16-bit integers. Matrix data pass the
+ * first-level cache by, which is for x; of a matrix that the second-level cache cannot hold they
+ * are also the first to leave it. They are the only thing read before kaon_wait_for_previous, where
+ * kaon_launch.early allows it. */
+#ifndef KAON_SPARSE_CUDA_ROWS_H
+#define KAON_SPARSE_CUDA_ROWS_H
+
+#include <limits.h>
+
+#include "lib/kernel.h"
+#include "lib/cuda/access.h"
+#include "lib/cuda/dependent.h"
+#include "lib/cuda/reduce.h"
+#include "sparse/cuda/kernels.h"
+
+/* Sums of a thread: |y|^2, conj(w) y, |w|^2; values that a chunk leaves: three slots. Columns that a thread takes at most. Threads that fill a
+ * device: below so many, more of them share a row. */
+enum { ROW_SUMS = 4, ROW_VALUES = 6, ROW_COLUMNS = 4, ROW_DEVICE = 1 << 18 };
+static const int64_t row_cache = 40 << 20; /* bytes of a matrix that stays in a cache of 50 MB */
+
+typedef struct rows_call {
+  const void *start;
+  const int32_t *column;
+  const void *value;
+  const float *scale;
+  int wide, length; /* of start; ELL */
+  int rows;         /* true ones */
+  int first, last;  /* blocks of the part */
+  int nrhs, groups; /* groups: of columns, fast in blockIdx.x */
+  int64_t gap;      /* numbers between a block of one column and the column's next one, less 32 */
+  int near;         /* columns of the matrix below it are x's, others ghosts */
+  real a;           /* y = b + a A x */
+  const void *x, *ghosts, *b, *w;
+  void *y;
+  int w_is_y;
+  int keep;  /* matrix data may stay in the second-level cache */
+  int early; /* matrix data may be read before the wait */
+  int lanes; /* CSR: threads a row; SELL: warps a block of rows */
+  int turns; /* blocks' worth of rows that a block takes one after another */
+  int chunks, before;  /* blocks of this launch a group; chunks of the sums that come before */
+  kaon_cuda_sums sums; /* of which sums.chunks in all */
+} rows_call;
+
+/* ---- the matrix ---- */
+
+static __device__ __forceinline__ uint64_t matrix_policy(int keep) {
+  uint64_t policy;
+  if (keep)
+    asm volatile("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(policy));
+  else
+    asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+
+static __device__ __forceinline__ int32_t column_read(const int32_t *p, uint64_t policy) {
+  int32_t x;
+  asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.s32 %0, [%1], %2;"
+               : "=r"(x)
+               : "l"(p), "l"(policy));
+  return x;
+}
+
+/* A value as it is stored. */
+template <int REALS, int HALF>
+struct entry {
+  uint32_t w[HALF ? 1 : REALS * (int)sizeof(real) / 4];
+};
+
+/* Value `at` of the matrix. */
+template <int REALS, int HALF>
+static __device__ __forceinline__ entry<REALS, HALF> entry_read(const void *value, int64_t at,
+                                                                uint64_t policy) {
+  constexpr int bytes = REALS * (HALF ? 2 : (int)sizeof(real));
+  const char *p = (const char *)value + at * bytes;
+  entry<REALS, HALF> x;
+  if constexpr (bytes == 2) {
+    uint16_t half;
+    asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.u16 %0, [%1], %2;"
+                 : "=h"(half)
+                 : "l"(p), "l"(policy));
+    x.w[0] = half;
+  } else if constexpr (bytes == 4)
+    asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.u32 %0, [%1], %2;"
+                 : "=r"(x.w[0])
+                 : "l"(p), "l"(policy));
+  else if constexpr (bytes == 8)
+    asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v2.u32 {%0,%1}, [%2], %3;"
+                 : "=r"(x.w[0]), "=r"(x.w[1])
+                 : "l"(p), "l"(policy));
+  else
+    asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v4.u32 {%0,%1,%2,%3}, [%4], %5;"
+                 : "=r"(x.w[0]), "=r"(x.w[1]), "=r"(x.w[2]), "=r"(x.w[3])
+                 : "l"(p), "l"(policy));
+  return x;
+}
+
+/* In integers where HALF: the row's scale comes in at its end. */
+template <int REALS, int HALF>
+static __device__ __forceinline__ kaon_packet<real, REALS> entry_number(
+    const entry<REALS, HALF> &x) {
+  kaon_packet<real, REALS> v;
+  if constexpr (HALF) {
+#pragma unroll
+    for (int i = 0; i < REALS; i++) v.v[i] = (real)(int16_t)(x.w[0] >> 16 * i);
+  } else
+    memcpy(&v, &x, sizeof v);
+  return v;
+}
+
+static __device__ __forceinline__ int64_t start_read(const rows_call &a, int64_t i) {
+  return a.wide ? __ldg((const int64_t *)a.start + i) : (int64_t)__ldg((const int32_t *)a.start + i);
+}
+
+template <int HALF>
+static __device__ __forceinline__ real row_scale(const rows_call &a, int row) {
+  return HALF && row < a.rows ? (real)(__ldg(a.scale + row) * (1.0f / 32767)) : (real)1;
+}
+
+/* ---- vectors ---- */
+
+/* Where number n of column 0 stands. */
+static __device__ __forceinline__ int64_t number_at(const rows_call &a, int n) {
+  return n + (n >> 5) * a.gap;
+}
+
+/* The number of column 0 that column c of the matrix is multiplied by; those of the others follow
+ * 32 numbers apart. ONE: there is one column. */
+template <int REALS, bool ONE>
+static __device__ __forceinline__ const kaon_packet<real, REALS> *source_of(const rows_call &a,
+                                                                            int c) {
+  const bool near = c < a.near;
+  const kaon_packet<real, REALS> *from = (const kaon_packet<real, REALS> *)(near ? a.x : a.ghosts);
+  const int n = near ? c : c - a.rows;
+  return from + (ONE ? (int64_t)n : number_at(a, n));
+}
+
+template <int REALS>
+static __device__ __forceinline__ void number_add(kaon_packet<real, REALS> *s,
+                                                  const kaon_packet<real, REALS> &v,
+                                                  const kaon_packet<real, REALS> &x) {
+  if constexpr (REALS == 1)
+    s->v[0] = v.v[0] * x.v[0] + s->v[0];
+  else {
+    s->v[0] = v.v[0] * x.v[0] + (-v.v[1] * x.v[1] + s->v[0]);
+    s->v[1] = v.v[0] * x.v[1] + (v.v[1] * x.v[0] + s->v[1]);
+  }
+}
+
+/* ---- ends of rows ---- */
+
+/* s: a row's sum, `at`: its number in the vectors; sum: [..][thread]. */
+template <int REALS>
+static __device__ __forceinline__ void row_end(const rows_call &a, int64_t at, real scale,
+                                               kaon_packet<real, REALS> s,
+                                               double (*sum)[KAON_THREADS]) {
+  typedef kaon_packet<real, REALS> number;
+  number b = {}, w = {};
+  if (a.b != NULL) b = ((const number *)a.b)[at];
+  if (a.w != NULL) w = ((const number *)a.w)[at];
+#pragma unroll
+  for (int i = 0; i < REALS; i++)
+    s.v[i] = a.b != NULL ? a.a * scale * s.v[i] + b.v[i] : scale * s.v[i];
+  ((number *)a.y)[at] = s;
+  if (a.sums.sum.state == NULL) return;
+  if (a.w_is_y) w = s;
+  double add[ROW_SUMS] = {0, 0, 0, 0};
+#pragma unroll
+  for (int i = 0; i < REALS; i++) {
+    const double y = (double)s.v[i], v = (double)w.v[i];
+    add[0] = fma(y, y, add[0]);
+    add[1] = fma(v, y, add[1]);
+    add[3] = fma(v, v, add[3]);
+  }
+  if constexpr (REALS == 2)
+    add[2] = fma((double)w.v[0], (double)s.v[1], -(double)w.v[1] * (double)s.v[0]);
+#pragma unroll
+  for (int i = 0; i < ROW_SUMS; i++)
+    if (i != 2 || REALS == 2) sum[i][threadIdx.x] += add[i];
+}
+
+/* ---- columns ---- */
+
+/* The columns of a block: the first, how many, and which of them are open, a bit each. */
+typedef struct columns {
+  int first, count;
+  unsigned open;
+} columns;
+
+static __device__ __forceinline__ columns columns_of(const rows_call &a) {
+  columns c;
+  const int group = (int)(blockIdx.x % (unsigned)a.groups);
+  c.first = group * a.nrhs / a.groups;
+  c.count = (group + 1) * a.nrhs / a.groups - c.first;
+  c.open = 0;
+  return c;
+}
+
+static __device__ __forceinline__ void columns_ask(const rows_call &a, columns *c) {
+#pragma unroll 1
+  for (int k = 0; k < c->count; k++)
+    if (gate_open(a.sums.gate, c->first + k)) c->open |= 1u << k;
+}
+
+template <int COLS>
+static __device__ __forceinline__ void sums_clear(const rows_call &a,
+                                                  double (*sum)[KAON_THREADS]) {
+  if (a.sums.sum.state == NULL) return;
+#pragma unroll
+  for (int i = 0; i < COLS * ROW_SUMS; i++) sum[i][threadIdx.x] = 0;
+}
+
+/* All threads of the block; chunk: of this launch. */
+template <int COLS>
+static __device__ __forceinline__ void columns_finish(const rows_call &a, const columns &c,
+                                                      int chunk, double (*sum)[KAON_THREADS]) {
+  kaon_let_next_start();
+  if (a.sums.sum.state == NULL) return;
+#pragma unroll 1
+  for (int k = 0; k < COLS; k++) {
+    if (!(c.open >> k & 1)) continue;
+    double (*mine)[KAON_THREADS] = sum + k * ROW_SUMS;
+    const double value[ROW_VALUES] = {mine[0][threadIdx.x], 0, mine[1][threadIdx.x],
+                                      mine[2][threadIdx.x], mine[3][threadIdx.x], 0};
+    sums_finish<3>(a.sums, c.first + k, a.before + chunk, value);
+  }
+}
+
+/* ---- launchers ---- */
+
+/* Blocks of threads for `tiles` of rows, of one group of columns; values: of the sums, 0: none. */
+static inline int rows_chunks(int64_t tiles, int values) {
+  const int chunks = kaon_cuda_chunks(tiles * KAON_THREADS, values);
+  return values == 0 && tiles < INT_MAX / 64 ? (int)(tiles > 0 ? tiles : 1) : chunks;
+}
+
+static inline int64_t rows_bytes(const kaon_stored_matrix *m) {
+  return m->entries * (4 + m->reals * (m->half ? 2 : (int)sizeof(real)));
+}
+
+/* All but lanes, turns and chunks. */
+static inline rows_call rows_of(const kaon_launch *launch, const kaon_spmv_args *args) {
+  const kaon_stored_matrix *m = args->matrix;
+  rows_call a = {};
+  a.start = m->start;
+  a.column = m->column;
+  a.value = m->value;
+  a.scale = m->scale;
+  a.wide = m->wide;
+  a.length = m->length;
+  a.rows = (int)m->rows;
+  a.first = args->part == KAON_ROWS_BOUNDARY ? (int)m->interior : 0;
+  a.last = (int)(args->part == KAON_ROWS_INTERIOR ? m->interior : m->blocks);
+  a.nrhs = args->nrhs;
+  a.groups = (args->nrhs + ROW_COLUMNS - 1) / ROW_COLUMNS;
+  a.gap = (int64_t)(args->nrhs - 1) * KAON_LANES;
+  a.near = args->ghosts.data != NULL ? (int)m->rows : INT_MAX;
+  a.a = (real)args->a;
+  a.x = args->x.data;
+  a.ghosts = args->ghosts.data;
+  a.b = args->b.data;
+  a.y = args->y.data;
+  const kaon_sum *sum = &args->sum;
+  const bool wants_w =
+      sum->state != NULL && (sum->slot[1] != KAON_NO_SLOT || sum->slot[2] != KAON_NO_SLOT);
+  a.w_is_y = wants_w && args->w.data == args->y.data;
+  a.w = wants_w && !a.w_is_y ? args->w.data : NULL;
+  a.keep = a.groups > 1 || rows_bytes(m) <= row_cache;
+  a.early = launch->early;
+  return a;
+}
+
+/* Tiles of `each` blocks of rows in blocks [first, last). */
+static inline int64_t rows_tiles(int64_t first, int64_t last, int64_t each) {
+  return (last - first + each - 1) / each;
+}
+
+/* Chunks of the launch and of the sums: parts of the interior come first, and who ends the pass has
+ * a block even where it has no rows. */
+static inline void rows_share_out(const kaon_launch *launch, const kaon_spmv_args *args,
+                                  int64_t each, rows_call *a) {
+  const kaon_stored_matrix *m = args->matrix;
+  const int values = args->sum.state != NULL ? ROW_VALUES : 0;
+  int64_t tiles = rows_tiles(a->first, a->last, each);
+  a->chunks = rows_chunks(tiles, values);
+  int all = a->chunks;
+  if (args->part != KAON_ROWS_ALL && values > 0) { /* half of the room each */
+    const int inner = rows_chunks(rows_tiles(0, m->interior, each), 2 * values);
+    const int outer = rows_chunks(rows_tiles(m->interior, m->blocks, each), 2 * values);
+    a->chunks = args->part == KAON_ROWS_INTERIOR ? inner : outer;
+    a->before = args->part == KAON_ROWS_INTERIOR ? 0 : inner;
+    all = inner + outer;
+  }
+  a->sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, all);
+}
+
+#endif

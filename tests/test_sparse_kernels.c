@@ -1,0 +1,583 @@
+/* test_sparse_kernels.c - the kernel tables of sparse matrices, of every machine that has them,
+ * against plain C in long double. Bounds: a product of a row of n entries errs by at most (n + 6)
+ * roundings (complex: twice as many) of the sum of its terms' magnitudes, whatever the order; one
+ * more for b. Sums are held to those of the exported result: (rows + 64) roundings of double. Rows
+ * of a triangular sweep: terms' errors go on with the sum of |t| a row, which is below 1 / 2. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+
+#include "blas/blas.h"
+#include "lib/space.h"
+#include "tests/util/machine.h"
+#include "tests/util/stored_rows.h"
+
+enum { MOST_COLUMNS = 5, GHOSTS = 70, NORM = 30, DOT = 31, NORM_W = 32 };
+
+static uint64_t seed = 1;
+static double uniform(void) { /* [-1, 1) */
+  seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+  return (double)(int64_t)(seed ^ seed >> 31) * 0x1p-63;
+}
+
+static void ok(kaon_context *ctx, kaon_status status) {
+  if (status != KAON_OK) print_message("%s\n", kaon_last_error(ctx));
+  assert_int_equal(status, KAON_OK);
+}
+
+/* ---- rows ---- */
+
+/* EVEN: about 9 entries a row near the diagonal, some rows empty; SKEWED: most rows short, some of
+ * hundreds of entries, one full; rows from `interior` on also meet ghosts. */
+enum kind { EVEN, SKEWED };
+
+static int entry_wanted(enum kind kind, int64_t rows, int64_t i, int64_t j) {
+  if (i % 41 == 5) return 0;
+  if (kind == EVEN) return llabs(i - j) < 12 && uniform() > -0.2;
+  if (i == rows / 3) return 1;
+  if (i % 97 == 0) return uniform() > 0;
+  return llabs(i - j) < 3;
+}
+
+static void add_entry(kaon_csr *csr, int64_t column) {
+  const int64_t at = csr->start[csr->rows]++;
+  csr->column[at] = (int32_t)column;
+  for (int c = 0; c < csr->reals; c++) csr->value[at * csr->reals + c] = uniform();
+}
+
+static kaon_csr make_rows(enum kind kind, int64_t rows, int reals, int64_t interior) {
+  kaon_csr csr = {.rows = 0, .columns = rows + GHOSTS, .reals = reals};
+  const size_t most = (size_t)rows * (kind == EVEN ? 40 : 80) + (size_t)(rows * rows / 90) + 4096;
+  csr.start = stored_room((size_t)(rows + 1) * sizeof *csr.start);
+  csr.column = stored_room(most * sizeof *csr.column);
+  csr.value = stored_room(most * (size_t)reals * sizeof *csr.value);
+  for (int64_t i = 0; i < rows; i++) {
+    csr.rows = i + 1;
+    csr.start[i + 1] = csr.start[i];
+    for (int64_t j = 0; j < rows; j++)
+      if (entry_wanted(kind, rows, i, j)) add_entry(&csr, j);
+    for (int64_t g = 0; i >= interior && g < GHOSTS; g++)
+      if (uniform() > 0.9) add_entry(&csr, rows + g);
+  }
+  assert_true((size_t)csr.start[rows] <= most);
+  return csr;
+}
+
+static void free_rows(kaon_csr *csr) {
+  free(csr->start), free(csr->column), free(csr->value);
+}
+
+/* ---- a matrix, vectors x, b, w, y, and ghosts ---- */
+
+enum { X, B, W, Y, VECTORS };
+
+typedef struct bed {
+  kaon_context *ctx;
+  const kaon_csr *csr;
+  stored_shape shape;
+  stored_rows stored;
+  kaon_space space;
+  int nrhs;
+  kaon_vector *v[VECTORS];
+  double *host[VECTORS]; /* [column][row][part] */
+  double *ghosts;        /* [column][ghost][part] */
+  void *ghost_data;
+  kaon_scalars *scalars;
+  kaon_column_state state[MOST_COLUMNS];
+} bed;
+
+static size_t column_count(const bed *b) {
+  return (size_t)b->csr->rows * (size_t)b->csr->reals;
+}
+
+static void make_ghosts(bed *b) {
+  const int width = b->ctx->backend->width, reals = b->csr->reals, nrhs = b->nrhs;
+  const size_t size = b->shape.precision == KAON_DOUBLE ? 8 : 4;
+  const int pack = kaon_pack(b->ctx->backend->access, reals, (int)size);
+  const int64_t blocks = (GHOSTS + width - 1) / width;
+  const size_t bytes = (size_t)(blocks * width * nrhs * reals) * size;
+  char *data = stored_room(bytes);
+  b->ghosts = stored_room((size_t)(nrhs * GHOSTS * reals) * sizeof *b->ghosts);
+  for (int k = 0; k < nrhs; k++)
+    for (int n = 0; n < GHOSTS; n++)
+      for (int c = 0; c < reals; c++) {
+        const int64_t at =
+            kaon_packed_index(n / width, k, c, n % width, nrhs, reals, width, pack);
+        const float value = (float)uniform();
+        b->ghosts[(k * GHOSTS + n) * reals + c] = value;
+        if (size == 8)
+          ((double *)(void *)data)[at] = value;
+        else
+          ((float *)(void *)data)[at] = value;
+      }
+  b->ghost_data = machine_array(b->ctx, data, bytes);
+  free(data);
+}
+
+static void export_vector(const bed *b, int i) {
+  for (int k = 0; k < b->nrhs; k++)
+    ok(b->ctx, kaon_vector_export(b->v[i], k, b->host[i] + (size_t)k * column_count(b),
+                                  KAON_BASIS_UKQCD));
+}
+
+static void bed_open(bed *b, kaon_context *ctx, const kaon_csr *csr, const stored_shape *shape,
+                     int nrhs) {
+  const int width = ctx->backend->width;
+  *b = (bed){.ctx = ctx, .csr = csr, .shape = *shape, .nrhs = nrhs};
+  stored_open(ctx, csr, shape, &b->stored);
+  b->space = (kaon_space){.ctx = ctx,
+                          .nblocks = (csr->rows + width - 1) / width,
+                          .nsites = csr->rows,
+                          .width = width,
+                          .ncomp = csr->reals,
+                          .complex_space = csr->reals == 2};
+  for (int i = 0; i < VECTORS; i++) {
+    ok(ctx, kaon_vector_create(ctx, &b->space, shape->precision, nrhs, &b->v[i]));
+    b->host[i] = stored_room(column_count(b) * (size_t)nrhs * sizeof(double));
+    for (size_t n = 0; n < column_count(b) * (size_t)nrhs; n++) b->host[i][n] = uniform();
+    for (int k = 0; k < nrhs; k++)
+      ok(ctx, kaon_vector_import(b->v[i], k, b->host[i] + (size_t)k * column_count(b),
+                                 KAON_BASIS_UKQCD));
+    export_vector(b, i); /* as it is stored */
+  }
+  make_ghosts(b);
+  ok(ctx, kaon_scalars_create(ctx, nrhs, &b->scalars));
+  ok(ctx, kaon_scalars_read(b->scalars, b->state));
+  for (int k = 0; k < nrhs; k++)
+    b->state[k].gate = k == 1 || k == 4 ? KAON_GATE_SERVICE : KAON_GATE_STEP;
+  ok(ctx, kaon_scalars_write(b->scalars, b->state));
+}
+
+static void bed_close(bed *b) {
+  for (int i = 0; i < VECTORS; i++) {
+    kaon_vector_destroy(&b->v[i]);
+    free(b->host[i]);
+  }
+  free(b->ghosts);
+  machine_array_free(b->ctx, b->ghost_data);
+  kaon_scalars_destroy(&b->scalars);
+  stored_close(&b->stored);
+}
+
+static int is_open(const bed *b, int k) {
+  return b->state[k].gate == KAON_GATE_STEP;
+}
+
+/* ---- the product ---- */
+
+/* How y is made of b: not at all, from another vector, in place. */
+enum { NO_B, OTHER_B, OWN_B };
+typedef struct call {
+  int b, parts, sums, w;
+  double a;
+} call;
+
+static void product(bed *b, const call *c) {
+  kaon_launch launch;
+  ok(b->ctx, kaon_launch_prepare(b->ctx, b->nrhs, 0, &launch));
+  kaon_spmv_args args = {.matrix = &b->stored.matrix, .nrhs = b->nrhs, .a = c->a};
+  args.x = kaon_view_of(b->v[X]);
+  args.ghosts.data = b->ghost_data;
+  args.y = kaon_view_of(b->v[Y]);
+  if (c->b != NO_B) args.b = kaon_view_of(b->v[c->b == OWN_B ? Y : B]);
+  args.gate.state = b->scalars->state;
+  args.gate.mask = KAON_GATE_STEP;
+  for (int i = 0; i < 4; i++) args.sum.slot[i] = KAON_NO_SLOT;
+  if (c->sums) {
+    args.w = kaon_view_of(b->v[c->w]);
+    args.sum.state = b->scalars->state;
+    if (c->sums & 1) args.sum.slot[0] = NORM;
+    if (c->sums & 2) args.sum.slot[1] = DOT;
+    if (c->sums & 4) args.sum.slot[2] = NORM_W;
+  }
+  const kaon_sparse_ops *ops = b->ctx->backend->sparse[b->shape.precision];
+  args.part = c->parts ? KAON_ROWS_INTERIOR : KAON_ROWS_ALL;
+  ops->spmv(&launch, &args);
+  args.part = KAON_ROWS_BOUNDARY;
+  if (c->parts) ops->spmv(&launch, &args);
+  ok(b->ctx, kaon_context_synchronise(b->ctx));
+}
+
+/* Error / bound of row i of column k; y: what it held before. */
+static double check_row(const bed *b, const call *c, int64_t i, int k, const double *y) {
+  const kaon_csr *m = b->csr;
+  const int reals = m->reals;
+  const double u = b->shape.precision == KAON_DOUBLE ? 0x1p-53 : 0x1p-24;
+  const float largest = stored_largest(m, i);
+  const size_t own = (size_t)k * column_count(b) + (size_t)(i * reals);
+  long double s[2] = {0, 0}, size = 0;
+  for (int64_t e = m->start[i]; e < m->start[i + 1]; e++) {
+    const int64_t j = m->column[e];
+    const double *x = j < m->rows ? b->host[X] + (size_t)k * column_count(b) + j * reals
+                                  : b->ghosts + (k * GHOSTS + j - m->rows) * reals;
+    double v[2] = {0, 0};
+    for (int p = 0; p < reals; p++)
+      v[p] = stored_number(m->value[e * reals + p], largest, &b->shape);
+    if (reals == 1) {
+      s[0] += (long double)v[0] * x[0];
+      size += fabs(v[0] * x[0]);
+    } else {
+      s[0] += (long double)v[0] * x[0] - (long double)v[1] * x[1];
+      s[1] += (long double)v[0] * x[1] + (long double)v[1] * x[0];
+      size += (fabs(v[0]) + fabs(v[1])) * (fabs(x[0]) + fabs(x[1]));
+    }
+  }
+  double worst = 0;
+  for (int p = 0; p < reals; p++) {
+    const double before = c->b == OWN_B ? y[own + (size_t)p] : b->host[B][own + (size_t)p];
+    const long double value = c->b == NO_B ? s[p] : before + (long double)(float)c->a * s[p];
+    const long double error = fabsl(b->host[Y][own + (size_t)p] - value);
+    const double n = (double)(m->start[i + 1] - m->start[i]);
+    const double factor = c->b == NO_B ? 1 : fabs(c->a);
+    const double bound = u * ((reals * n + 6) * factor * (double)size +
+                              (c->b == NO_B ? 0 : 3 * fabs(before)));
+    if (!(error <= 0)) worst = fmax(worst, bound > 0 ? (double)error / bound : HUGE_VAL);
+    if (error != error) worst = HUGE_VAL;
+  }
+  return worst;
+}
+
+static double check_slot(const bed *b, int k, int slot, const double *x, const double *y) {
+  const int reals = b->csr->reals;
+  const size_t n = column_count(b), first = (size_t)k * n;
+  long double re = 0, im = 0, size = 0;
+  for (size_t i = first; i < first + n; i += (size_t)reals) {
+    for (int p = 0; p < reals; p++) re += (long double)x[i + (size_t)p] * y[i + (size_t)p];
+    if (reals == 2) im += (long double)x[i] * y[i + 1] - (long double)x[i + 1] * y[i];
+    for (int p = 0; p < reals; p++)
+      for (int q = 0; q < reals; q++) size += fabs(x[i + (size_t)p] * y[i + (size_t)q]);
+  }
+  const double bound = ((double)n + 64) * 0x1p-53 * (double)size;
+  const double *found = b->state[k].slot[slot];
+  return fmax((double)fabsl(found[0] - re), (double)fabsl(found[1] - im)) / bound;
+}
+
+static double check_product(bed *b, const call *c) {
+  const size_t n = column_count(b) * (size_t)b->nrhs;
+  double *y = stored_room(n * sizeof *y), worst = 0;
+  memcpy(y, b->host[Y], n * sizeof *y);
+  for (int k = 0; k < b->nrhs; k++)
+    for (int s = NORM; s <= NORM_W; s++) b->state[k].slot[s][0] = b->state[k].slot[s][1] = -77;
+  ok(b->ctx, kaon_scalars_write(b->scalars, b->state));
+  product(b, c);
+  export_vector(b, Y);
+  ok(b->ctx, kaon_scalars_read(b->scalars, b->state));
+  for (int k = 0; k < b->nrhs; k++) {
+    const size_t first = (size_t)k * column_count(b);
+    const double *from[3] = {b->host[Y], b->host[c->w], b->host[c->w]};
+    const double *with[3] = {b->host[Y], b->host[Y], b->host[c->w]};
+    if (!is_open(b, k))
+      assert_memory_equal(y + first, b->host[Y] + first, column_count(b) * sizeof *y);
+    for (int64_t i = 0; is_open(b, k) && i < b->csr->rows; i++)
+      worst = fmax(worst, check_row(b, c, i, k, y));
+    for (int s = 0; s < 3; s++) {
+      if (is_open(b, k) && c->sums >> s & 1)
+        worst = fmax(worst, check_slot(b, k, NORM + s, from[s], with[s]));
+      else
+        assert_true(b->state[k].slot[NORM + s][0] == -77);
+    }
+  }
+  free(y);
+  return worst;
+}
+
+static const call calls[] = {{NO_B, 0, 0, W, 1},     {NO_B, 1, 7, W, 1},   {OTHER_B, 0, 3, X, -1},
+                             {OTHER_B, 1, 1, X, 2.5}, {OWN_B, 0, 7, X, 0.5}, {NO_B, 0, 2, Y, 1},
+                             {OWN_B, 1, 2, W, -1}};
+enum { CALLS = sizeof calls / sizeof *calls };
+
+/* The same bits again, in any parts; y of `c` must be fresh. */
+static void check_bits(bed *b, call c) {
+  const size_t n = column_count(b) * (size_t)b->nrhs;
+  double *first = stored_room(n * sizeof *first);
+  kaon_column_state once[MOST_COLUMNS];
+  product(b, &c);
+  export_vector(b, Y);
+  ok(b->ctx, kaon_scalars_read(b->scalars, once));
+  memcpy(first, b->host[Y], n * sizeof *first);
+  product(b, &c);
+  export_vector(b, Y);
+  ok(b->ctx, kaon_scalars_read(b->scalars, b->state));
+  assert_memory_equal(first, b->host[Y], n * sizeof *first);
+  assert_memory_equal(once, b->state, (size_t)b->nrhs * sizeof *once);
+  c.parts = !c.parts;
+  product(b, &c);
+  export_vector(b, Y);
+  if (b->shape.form != KAON_STORED_CSR || b->shape.lanes > 0)
+    assert_memory_equal(first, b->host[Y], n * sizeof *first);
+  free(first);
+}
+
+static int lacks_table(kaon_context *ctx, int machine) {
+  if (ctx->backend->sparse[KAON_DOUBLE] != NULL) return 0;
+  print_message("%s: no kernels of sparse matrices, skipped\n", machine_name(machine));
+  return 1;
+}
+
+static double check_forms(kaon_context *ctx, enum kind kind, int64_t rows, int reals) {
+  const int width = ctx->backend->width;
+  static const int lanes[] = {1, 2, 4, 8, 16, 32, 0};
+  static const int columns[] = {1, 5, 3, 1, 4, 2};
+  const int64_t interior = rows / 2 / width;
+  kaon_csr csr = make_rows(kind, rows, reals, interior * width);
+  double worst = 0;
+  int turn = 0;
+  for (int type = 0; type < 3; type++) /* double, single, 16 bits */
+    for (int f = 0; f < 9; f++, turn++) {
+      const stored_shape shape = {.precision = type == 0 ? KAON_DOUBLE : KAON_SINGLE,
+                                  .half = type == 2,
+                                  .form = f == 7   ? KAON_STORED_SELL
+                                          : f == 8 ? KAON_STORED_ELL
+                                                   : KAON_STORED_CSR,
+                                  .lanes = f < 7 ? lanes[f] : 0,
+                                  .wide = turn % 2,
+                                  .interior = interior};
+      for (int n = 0; n < 2; n++) {
+        bed b;
+        bed_open(&b, ctx, &csr, &shape, columns[(turn + 3 * n) % 6]);
+        for (int i = 0; i < CALLS; i++) {
+          const double error = check_product(&b, &calls[i]);
+          if (!(error <= 1))
+            print_message("form %d, lanes %d, type %d, %d columns, call %d: %g\n", shape.form,
+                          shape.lanes, type, b.nrhs, i, error);
+          worst = fmax(worst, error);
+        }
+        check_bits(&b, calls[turn % 2]);
+        bed_close(&b);
+      }
+    }
+  free_rows(&csr);
+  return worst;
+}
+
+static void products_and_their_sums(void **state) {
+  (void)state;
+  static const int64_t rows[] = {77, 1000, 3000, 20};
+  for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
+    if (machine_lacks(machine)) continue;
+    kaon_context *ctx = NULL;
+    const kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+    ok(NULL, machine_open(machine, options, &ctx));
+    for (int i = 0; i < 16 && !lacks_table(ctx, machine); i++) {
+      const double worst = check_forms(ctx, (enum kind)(i % 2), rows[i / 4], 1 + i / 2 % 2);
+      print_message("%s, %lld rows, kind %d, %d reals: error / bound %.3f\n",
+                    machine_name(machine), (long long)rows[i / 4], i % 2, 1 + i / 2 % 2, worst);
+      assert_true(worst <= 1);
+    }
+    kaon_context_destroy(&ctx);
+  }
+}
+
+/* ---- what messages take ---- */
+
+static void rows_are_picked(void **state) {
+  (void)state;
+  enum { COUNT = 333, ROWS = 500 };
+  kaon_csr csr = make_rows(EVEN, ROWS, 2, ROWS);
+  for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
+    if (machine_lacks(machine)) continue;
+    kaon_context *ctx = NULL;
+    const kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+    ok(NULL, machine_open(machine, options, &ctx));
+    for (int p = KAON_DOUBLE; p <= KAON_SINGLE && !lacks_table(ctx, machine); p++) {
+      const stored_shape shape = {.precision = (kaon_precision)p, .form = KAON_STORED_SELL};
+      const int width = ctx->backend->width;
+      bed b;
+      kaon_launch launch;
+      int32_t row[COUNT];
+      bed_open(&b, ctx, &csr, &shape, 3);
+      kaon_space places = b.space;
+      places.nsites = COUNT;
+      places.nblocks = (COUNT + width - 1) / width;
+      kaon_vector *to = NULL;
+      ok(ctx, kaon_vector_create(ctx, &places, (kaon_precision)p, 3, &to));
+      for (int n = 0; n < COUNT; n++) row[n] = (int32_t)(n * 7919 % ROWS);
+      void *device = machine_array(ctx, row, sizeof row);
+      ok(ctx, kaon_launch_prepare(ctx, 3, 0, &launch));
+      const kaon_pick_args args = {.nrhs = 3,
+                                   .reals = 2,
+                                   .count = COUNT,
+                                   .row = device,
+                                   .x = kaon_view_of(b.v[X]),
+                                   .to = kaon_view_of(to),
+                                   .gate = {b.scalars->state, KAON_GATE_STEP}};
+      ctx->backend->sparse[p]->pick(&launch, &args);
+      for (int k = 0; k < 3; k++) {
+        double found[2 * COUNT];
+        ok(ctx, kaon_vector_export(to, k, found, KAON_BASIS_UKQCD));
+        for (int n = 0; n < 2 * COUNT; n++)
+          assert_true(found[n] == (is_open(&b, k) ? b.host[X][(size_t)k * column_count(&b) +
+                                                              (size_t)(2 * row[n / 2] + n % 2)]
+                                                  : 0));
+      }
+      machine_array_free(ctx, device);
+      kaon_vector_destroy(&to);
+      bed_close(&b);
+    }
+    kaon_context_destroy(&ctx);
+  }
+  free_rows(&csr);
+}
+
+/* ---- triangular sweeps ---- */
+
+/* Strictly lower or upper rows of up to 4 entries in all whose sum of magnitudes is below 1 / 2:
+ * three of near rows, so that levels are small and many, but for the first `wide` of them, which
+ * are free. */
+static kaon_csr make_triangle(int64_t rows, int reals, int backward, int64_t free_ones) {
+  kaon_csr csr = {.rows = rows, .columns = rows, .reals = reals};
+  csr.start = stored_room((size_t)(rows + 1) * sizeof *csr.start);
+  csr.column = stored_room((size_t)rows * 4 * sizeof *csr.column);
+  csr.value = stored_room((size_t)rows * 4 * (size_t)reals * sizeof *csr.value);
+  for (int64_t i = 0; i < rows; i++) {
+    const int64_t place = backward ? rows - 1 - i : i; /* in the sweep's order */
+    int64_t n = csr.start[i];
+    for (int64_t back = 4; back > 0 && place >= free_ones; back--) {
+      const int64_t far = back * (back < 3 ? 17 : 201), other = backward ? i + far : i - far;
+      if (other < 0 || other >= rows || uniform() < -0.5) continue;
+      csr.column[n] = (int32_t)other;
+      for (int c = 0; c < reals; c++) csr.value[n * reals + c] = uniform() / (8.1 * reals);
+      n++;
+    }
+    csr.start[i + 1] = n;
+  }
+  return csr;
+}
+
+/* Rows sorted by level; returns how many levels there are. */
+static int make_levels(const kaon_csr *csr, int backward, int64_t *level, int32_t *row) {
+  int *depth = stored_room((size_t)csr->rows * sizeof *depth), levels = 0;
+  int64_t n = 0;
+  for (int64_t place = 0; place < csr->rows; place++) {
+    const int64_t i = backward ? csr->rows - 1 - place : place;
+    for (int64_t e = csr->start[i]; e < csr->start[i + 1]; e++)
+      if (depth[csr->column[e]] >= depth[i]) depth[i] = depth[csr->column[e]] + 1;
+    if (depth[i] >= levels) levels = depth[i] + 1;
+  }
+  for (int l = 0; l < levels; l++) { /* a backward sweep takes the last level first */
+    level[l] = n;
+    for (int64_t i = 0; i < csr->rows; i++)
+      if (depth[i] == (backward ? levels - 1 - l : l)) row[n++] = (int32_t)i;
+  }
+  level[levels] = n;
+  free(depth);
+  return levels;
+}
+
+static void expect_sweep(const bed *b, int backward, const double *diagonal, int k,
+                         long double *y) {
+  const kaon_csr *m = b->csr;
+  const int reals = m->reals;
+  for (int64_t place = 0; place < m->rows; place++) {
+    const int64_t i = backward ? m->rows - 1 - place : place;
+    const double *x = b->host[X] + (size_t)k * column_count(b) + (size_t)(i * reals);
+    const float largest = stored_largest(m, i);
+    long double s[2] = {x[0], x[reals - 1]};
+    for (int64_t e = m->start[i]; e < m->start[i + 1]; e++) {
+      const long double *from = y + m->column[e] * reals;
+      const double re = stored_number(m->value[e * reals], largest, &b->shape);
+      const double im =
+          reals == 2 ? stored_number(m->value[e * reals + 1], largest, &b->shape) : 0;
+      s[0] -= re * from[0] - (reals == 2 ? im * from[reals - 1] : 0);
+      if (reals == 2) s[1] -= re * from[1] + im * from[0];
+    }
+    const double dr = diagonal != NULL ? diagonal[i * reals] : 1;
+    const double di = diagonal != NULL && reals == 2 ? diagonal[i * reals + 1] : 0;
+    y[i * reals] = dr * s[0] - (reals == 2 ? di * s[1] : 0);
+    if (reals == 2) y[i * reals + 1] = dr * s[1] + di * s[0];
+  }
+}
+
+/* |d| <= 1, so an error of the size of one row's roundings grows by less than a factor of 2. */
+static double check_sweep(bed *b, int backward, const double *diagonal) {
+  const size_t n = column_count(b);
+  const double u = b->shape.precision == KAON_DOUBLE ? 0x1p-53 : 0x1p-24;
+  double worst = 0;
+  long double *y = stored_room(n * sizeof *y);
+  memcpy(b->host[W], b->host[Y], n * (size_t)b->nrhs * sizeof(double));
+  export_vector(b, Y);
+  for (int k = 0; k < b->nrhs; k++) {
+    const double *found = b->host[Y] + (size_t)k * n, *before = b->host[W] + (size_t)k * n;
+    expect_sweep(b, backward, diagonal, k, y);
+    for (size_t i = 0; i < n; i++)
+      worst = fmax(worst, is_open(b, k) ? (double)fabsl(found[i] - y[i]) / (60 * u)
+                                        : found[i] == before[i] ? 0 : HUGE_VAL);
+  }
+  free(y);
+  return worst;
+}
+
+static double sweep(kaon_context *ctx, const kaon_csr *csr, const stored_shape *shape, int backward,
+                    int own_diagonal, int nrhs) {
+  bed b;
+  kaon_launch launch;
+  const int64_t rows = csr->rows;
+  const size_t n = (size_t)(rows * csr->reals);
+  int64_t *level = stored_room((size_t)(rows + 1) * sizeof *level);
+  int32_t *row = stored_room((size_t)rows * sizeof *row);
+  double *diagonal = stored_room(n * sizeof *diagonal);
+  float *single = stored_room(n * sizeof *single);
+  bed_open(&b, ctx, csr, shape, nrhs);
+  for (size_t i = 0; i < n; i++) diagonal[i] = single[i] = (float)(0.7 * uniform());
+  const int levels = make_levels(csr, backward, level, row);
+  assert_true(levels > 20);
+  void *on_device[3] = {machine_array(ctx, level, (size_t)(levels + 1) * sizeof *level),
+                        machine_array(ctx, row, (size_t)rows * sizeof *row),
+                        shape->precision == KAON_DOUBLE
+                            ? machine_array(ctx, diagonal, n * sizeof *diagonal)
+                            : machine_array(ctx, single, n * sizeof *single)};
+  ok(ctx, kaon_launch_prepare(ctx, nrhs, 0, &launch));
+  const kaon_levels_args args = {.matrix = &b.stored.matrix,
+                                 .nrhs = nrhs,
+                                 .backward = backward,
+                                 .levels = levels,
+                                 .level = on_device[0],
+                                 .level_host = level,
+                                 .row = on_device[1],
+                                 .diagonal = own_diagonal ? on_device[2] : NULL,
+                                 .x = kaon_view_of(b.v[X]),
+                                 .y = kaon_view_of(b.v[Y]),
+                                 .gate = {b.scalars->state, KAON_GATE_STEP}};
+  ctx->backend->sparse[shape->precision]->levels(&launch, &args);
+  const double worst = check_sweep(&b, backward, own_diagonal ? diagonal : NULL);
+  for (int i = 0; i < 3; i++) machine_array_free(ctx, on_device[i]);
+  free(level), free(row), free(diagonal), free(single);
+  bed_close(&b);
+  return worst;
+}
+
+static void sweeps_level_by_level(void **state) {
+  (void)state;
+  for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
+    if (machine_lacks(machine)) continue;
+    kaon_context *ctx = NULL;
+    const kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+    ok(NULL, machine_open(machine, options, &ctx));
+    for (int i = 0; i < 12 && !lacks_table(ctx, machine); i++) {
+      const int type = i % 3, reals = 1 + i / 3 % 2, backward = i / 6;
+      const stored_shape shape = {.precision = type == 0 ? KAON_DOUBLE : KAON_SINGLE,
+                                  .half = type == 2,
+                                  .form = KAON_STORED_CSR,
+                                  .lanes = 1,
+                                  .wide = i % 2};
+      kaon_csr csr = make_triangle(9000, reals, backward, 5000);
+      const double worst = sweep(ctx, &csr, &shape, backward, i % 2, i % 4 == 3 ? 3 : 1);
+      print_message("%s, type %d, %d reals, %s: error / bound %.3f\n", machine_name(machine), type,
+                    reals, backward ? "backward" : "forward", worst);
+      assert_true(worst <= 1);
+      free_rows(&csr);
+    }
+    kaon_context_destroy(&ctx);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(products_and_their_sums),
+                                     cmocka_unit_test(rows_are_picked),
+                                     cmocka_unit_test(sweeps_level_by_level)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,168 @@
+/* stored_rows.h - rows in host memory as the kernels of sparse_ops.h want them, for tests and
+ * measurements that call the kernel tables themselves. Functions are static; a failure ends the
+ * program. */
+#ifndef STORED_ROWS_H
+#define STORED_ROWS_H
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/context.h"
+#include "sparse/csr.h"
+#include "sparse/sparse_ops.h"
+
+typedef struct stored_shape {
+  kaon_precision precision; /* of the vectors: double or single */
+  int form, half, wide, lanes;
+  int64_t interior; /* blocks that meet no ghost */
+} stored_shape;
+
+typedef struct stored_rows {
+  kaon_context *ctx;
+  kaon_stored_matrix matrix;
+  void *arrays[4]; /* in the machine's memory */
+} stored_rows;
+
+/* What a value becomes when it is stored; largest: of the row's numbers. */
+static inline int16_t stored_integer(double value, float largest) {
+  return (int16_t)(largest > 0 ? lrint(value / largest * 32767) : 0);
+}
+
+static inline double stored_number(double value, float largest, const stored_shape *shape) {
+  if (shape->half) return (double)stored_integer(value, largest) * largest / 32767;
+  return shape->precision == KAON_DOUBLE ? value : (double)(float)value;
+}
+
+static inline float stored_largest(const kaon_csr *csr, int64_t row) {
+  float largest = 0;
+  for (int64_t i = csr->start[row] * csr->reals; i < csr->start[row + 1] * csr->reals; i++)
+    largest = fmaxf(largest, (float)fabs(csr->value[i]));
+  return largest;
+}
+
+static inline void *stored_room(size_t bytes) {
+  void *p = calloc(bytes > 0 ? bytes : 1, 1);
+  if (p == NULL) abort();
+  return p;
+}
+
+/* Where blocks of W rows begin, in units of W entries; CSR: rows, in entries. */
+static inline int64_t *stored_starts(const kaon_csr *csr, const stored_shape *shape, int width,
+                                     int64_t blocks, int *longest) {
+  const int64_t n = shape->form == KAON_STORED_CSR ? csr->rows : blocks;
+  int64_t *start = stored_room((size_t)(n + 1) * sizeof *start);
+  *longest = 0;
+  for (int64_t i = 0; i < csr->rows; i++)
+    if (csr->start[i + 1] - csr->start[i] > *longest)
+      *longest = (int)(csr->start[i + 1] - csr->start[i]);
+  for (int64_t b = 0; b < n; b++) {
+    int64_t length = 0;
+    if (shape->form == KAON_STORED_CSR) {
+      length = csr->start[b + 1] - csr->start[b];
+    } else {
+      for (int64_t i = b * width; i < (b + 1) * width && i < csr->rows; i++)
+        if (csr->start[i + 1] - csr->start[i] > length)
+          length = csr->start[i + 1] - csr->start[i];
+      if (shape->form == KAON_STORED_ELL) length = *longest;
+    }
+    start[b + 1] = start[b] + length;
+  }
+  return start;
+}
+
+static inline void stored_put(void *values, int64_t at, double value, float largest,
+                              const stored_shape *shape) {
+  if (shape->half)
+    ((int16_t *)values)[at] = stored_integer(value, largest);
+  else if (shape->precision == KAON_DOUBLE)
+    ((double *)values)[at] = value;
+  else
+    ((float *)values)[at] = (float)value;
+}
+
+/* Entry j of a row, or its padding. */
+static inline void stored_entry(const kaon_csr *csr, const stored_shape *shape, int width, int pack,
+                                const int64_t *start, int64_t row, int64_t j, float largest,
+                                int32_t *column, void *values) {
+  const int64_t first = csr->start[row], length = csr->start[row + 1] - first;
+  const int64_t from = first + (j < length ? j : length - 1);
+  const int64_t slot = shape->form == KAON_STORED_CSR ? first + j : start[row / width] + j;
+  const int64_t at = shape->form == KAON_STORED_CSR ? slot : slot * width + row % width;
+  column[at] = length > 0 ? csr->column[from] : (int32_t)row;
+  for (int c = 0; c < csr->reals; c++) {
+    const int64_t place = shape->form == KAON_STORED_CSR
+                              ? slot * csr->reals + c
+                              : kaon_packed_index(slot, 0, c, (int)(row % width), 1, csr->reals,
+                                                  width, pack);
+    stored_put(values, place, j < length ? csr->value[from * csr->reals + c] : 0, largest, shape);
+  }
+}
+
+static inline void *stored_array(kaon_context *ctx, const void *host, size_t bytes) {
+  void *device = NULL;
+  if (kaon_pool_take(ctx, bytes > 0 ? bytes : 1, "a stored matrix", &device) != KAON_OK ||
+      ctx->backend->memory->to_device(ctx, device, host, bytes) != KAON_OK) {
+    fprintf(stderr, "stored_rows: %s\n", kaon_last_error(ctx));
+    abort();
+  }
+  return device;
+}
+
+static inline void *stored_upload(stored_rows *s, int number, void *host, size_t bytes) {
+  s->arrays[number] = stored_array(s->ctx, host, bytes);
+  free(host);
+  return s->arrays[number];
+}
+
+/* CSR values of complex numbers are (re, im) pairs on every machine. */
+static inline void stored_open(kaon_context *ctx, const kaon_csr *csr, const stored_shape *shape,
+                               stored_rows *s) {
+  const int width = ctx->backend->width;
+  const size_t size = shape->half ? 2 : shape->precision == KAON_DOUBLE ? 8 : 4;
+  const int pack = kaon_pack(ctx->backend->access, csr->reals, (int)size);
+  const int64_t blocks = (csr->rows + width - 1) / width;
+  int longest;
+  int64_t *start = stored_starts(csr, shape, width, blocks, &longest);
+  const int64_t starts = shape->form == KAON_STORED_CSR ? csr->rows : blocks;
+  const int64_t slots = start[starts] * (shape->form == KAON_STORED_CSR ? 1 : width);
+  int32_t *column = stored_room((size_t)slots * sizeof *column);
+  float *scale = stored_room((size_t)csr->rows * sizeof *scale);
+  void *values = stored_room((size_t)slots * (size_t)csr->reals * size);
+#pragma omp parallel for schedule(static)
+  for (int64_t row = 0; row < csr->rows; row++) {
+    scale[row] = stored_largest(csr, row);
+    const int64_t own = csr->start[row + 1] - csr->start[row];
+    const int64_t length = shape->form == KAON_STORED_CSR
+                               ? own
+                               : start[row / width + 1] - start[row / width];
+    for (int64_t j = 0; j < length; j++)
+      stored_entry(csr, shape, width, pack, start, row, j, scale[row], column, values);
+  }
+  *s = (stored_rows){.ctx = ctx};
+  s->matrix = (kaon_stored_matrix){.form = shape->form,
+                                   .reals = csr->reals,
+                                   .half = shape->half,
+                                   .wide = shape->wide,
+                                   .rows = csr->rows,
+                                   .blocks = blocks,
+                                   .interior = shape->interior,
+                                   .entries = csr->start[csr->rows],
+                                   .length = longest,
+                                   .lanes = shape->lanes};
+  if (!shape->wide)
+    for (int64_t i = 0; i <= starts; i++) ((int32_t *)start)[i] = (int32_t)start[i];
+  s->matrix.start =
+      stored_upload(s, 0, start, (size_t)(starts + 1) * (shape->wide ? sizeof(int64_t) : 4));
+  if (shape->form == KAON_STORED_ELL) s->matrix.start = NULL;
+  s->matrix.column = stored_upload(s, 1, column, (size_t)slots * sizeof *column);
+  s->matrix.value = stored_upload(s, 2, values, (size_t)slots * (size_t)csr->reals * size);
+  s->matrix.scale = stored_upload(s, 3, scale, (size_t)csr->rows * sizeof *scale);
+}
+
+static inline void stored_close(stored_rows *s) {
+  for (int i = 0; i < 4; i++) kaon_pool_give(s->ctx, s->arrays[i]);
+}
+
+#endif
