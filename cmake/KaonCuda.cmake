@@ -40,6 +40,7 @@ set(KAON_CUDA_ARCHS "${KAON_CUDA_ARCHS}" CACHE STRING "compute capabilities to c
 set(CMAKE_CUDA_ARCHITECTURES ${KAON_CUDA_ARCHS})
 set(CMAKE_CUDA_STANDARD 17)
 set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+set(CMAKE_CUDA_FLAGS_RELEASE "-O1 -DNDEBUG") # of launchers on the host alone: device code is optimised without being asked
 enable_language(CUDA)
 find_package(CUDAToolkit REQUIRED)
 
@@ -73,7 +74,7 @@ function(kaon_add_cuda_kernels target)
       set(object ${target}_${stem}_${prec})
       add_library(${object} OBJECT ${PROJECT_SOURCE_DIR}/${file})
       target_include_directories(${object} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR})
-      target_compile_options(${object} PRIVATE -O3 -diag-suppress=177 -Xcompiler=-fno-exceptions,-fno-threadsafe-statics)
+      target_compile_options(${object} PRIVATE -diag-suppress=177 -Xcompiler=-fno-exceptions,-fno-threadsafe-statics)
       target_compile_definitions(${object} PRIVATE KAON_PREC_${KAON_PREC_NAME_${prec}})
       target_sources(${target} PRIVATE $<TARGET_OBJECTS:${object}>)
     endforeach()

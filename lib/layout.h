@@ -9,10 +9,14 @@
 
 #include <stdint.h>
 
+/* KAON_HD_CALLED: a kernel has one copy, which it calls. What one thread or one block runs at the
+ * end of a sum stands in every kernel that sums: inlined, it would be most of what is compiled. */
 #ifdef __CUDACC__
 #define KAON_HD __host__ __device__
+#define KAON_HD_CALLED __host__ __device__ __noinline__
 #else
 #define KAON_HD
+#define KAON_HD_CALLED
 #endif
 
 enum { KAON_MAX_WIDTH = 32 };

@@ -120,35 +120,36 @@ static __device__ __forceinline__ void ghost_read_if(bool wanted, const char *fr
 /* ---- GATHER ---- */
 
 /* The projected spinor, as numbers or integers of *unit. */
-template <int DIR, int SIGN>
+template <int MU, int SIGN>
 static __device__ __forceinline__ void gather_project(const kaon_view &in, uint32_t at, int units,
                                                       vhalf *h, real *unit) {
   raw_spinor psi;
   raw_load(in, at, units, &psi);
-  spin_project(DIR & 3, (DIR < 4 ? 1 : -1) * SIGN, psi.c, psi.c + 12, h);
+  spin_project(MU, SIGN, psi.c, psi.c + 12, h);
   *unit = psi.unit;
 }
 
-template <int SIGN>
-static __device__ __forceinline__ void gather_project_any(int dir, const kaon_view &in, uint32_t at,
-                                                          int units, vhalf *h, real *unit) {
-  switch (dir) {
+/* projector: 2 mu, and 1 more for a hop backward or of the dagger, but not for both. */
+static __device__ __forceinline__ void gather_project_any(int projector, const kaon_view &in,
+                                                          uint32_t at, int units, vhalf *h,
+                                                          real *unit) {
+  switch (projector) {
     case 0:
-      return gather_project<0, SIGN>(in, at, units, h, unit);
+      return gather_project<0, 1>(in, at, units, h, unit);
     case 1:
-      return gather_project<1, SIGN>(in, at, units, h, unit);
+      return gather_project<0, -1>(in, at, units, h, unit);
     case 2:
-      return gather_project<2, SIGN>(in, at, units, h, unit);
+      return gather_project<1, 1>(in, at, units, h, unit);
     case 3:
-      return gather_project<3, SIGN>(in, at, units, h, unit);
+      return gather_project<1, -1>(in, at, units, h, unit);
     case 4:
-      return gather_project<4, SIGN>(in, at, units, h, unit);
+      return gather_project<2, 1>(in, at, units, h, unit);
     case 5:
-      return gather_project<5, SIGN>(in, at, units, h, unit);
+      return gather_project<2, -1>(in, at, units, h, unit);
     case 6:
-      return gather_project<6, SIGN>(in, at, units, h, unit);
+      return gather_project<3, 1>(in, at, units, h, unit);
     default:
-      return gather_project<7, SIGN>(in, at, units, h, unit);
+      return gather_project<3, -1>(in, at, units, h, unit);
   }
 }
 
@@ -184,10 +185,8 @@ static __device__ __forceinline__ void gather_site(const faces_call &a, int dir,
       backward, packet_address<RECON>(a.h.links[dir], packet_at<RECON>((uint32_t)here.at, 1)), raw);
   vhalf h;
   real unit;
-  if (a.h.dagger)
-    gather_project_any<-1>(dir, in, (uint32_t)here.at, a.h.nrhs, &h, &unit);
-  else
-    gather_project_any<1>(dir, in, (uint32_t)here.at, a.h.nrhs, &h, &unit);
+  const int projector = 2 * (dir & 3) + (backward != (a.h.dagger != 0));
+  gather_project_any(projector, in, (uint32_t)here.at, a.h.nrhs, &h, &unit);
   if (backward) gather_link<RECON>(raw, dir == 7 ? a.backward_sign : 1, &h, &unit);
   ghost_write(a, a.to[dir], half, column, n, &h, unit);
 }

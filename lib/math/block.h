@@ -106,7 +106,7 @@ static inline KAON_HD int kaon_block_open(const kaon_block_team *t, int k) {
 }
 
 /* to = the matrix at `base`. Each of these leaves its result visible to the whole team. */
-static inline KAON_HD void kaon_block_load(const kaon_block_team *t, int base, double *to) {
+static inline KAON_HD_CALLED void kaon_block_load(const kaon_block_team *t, int base, double *to) {
   const int n = t->n;
   for (int e = t->rank; e < n * n; e += t->size) {
     const int i = e % n, j = e / n;
@@ -124,8 +124,8 @@ static inline KAON_HD void kaon_block_put(const kaon_block_team *t, int base, in
 }
 
 /* The matrix at `base` = from, its adjoint, or 0 (from NULL). */
-static inline KAON_HD void kaon_block_store(const kaon_block_team *t, const double *from,
-                                            int adjoint, int base) {
+static inline KAON_HD_CALLED void kaon_block_store(const kaon_block_team *t, const double *from,
+                                                   int adjoint, int base) {
   const int n = t->n;
   for (int e = t->rank; e < n * n; e += t->size) {
     const int i = e % n, j = e / n;
@@ -155,8 +155,8 @@ static inline KAON_HD void kaon_block_entry(const kaon_block_team *t, const doub
 }
 
 /* z = x y or x^H y; none may be the same. */
-static inline KAON_HD void kaon_block_multiply(const kaon_block_team *t, const double *x,
-                                               int adjoint, const double *y, double *z) {
+static inline KAON_HD_CALLED void kaon_block_multiply(const kaon_block_team *t, const double *x,
+                                                      int adjoint, const double *y, double *z) {
   for (int e = t->rank; e < t->n * t->n; e += t->size)
     kaon_block_entry(t, x, adjoint, y, e / t->n, e % t->n, z + 2 * e);
   KAON_BLOCK_SYNC();
@@ -181,8 +181,8 @@ static inline KAON_HD void kaon_block_eliminate(const kaon_block_team *t, int k,
 
 /* a (Hermitian, its upper triangle) = S^H S: a becomes S, b the inverse of S^H, without what is
  * dropped: pivots up to `absolute` or `relative` times the diagonal that they began as. */
-static inline KAON_HD void kaon_block_factor(const kaon_block_team *t, double relative,
-                                             double absolute) {
+static inline KAON_HD_CALLED void kaon_block_factor(const kaon_block_team *t, double relative,
+                                                    double absolute) {
   const int n = t->n;
   for (int e = t->rank; e < n * n; e += t->size) {
     t->b[2 * e] = e / n == e % n;
@@ -230,7 +230,7 @@ static inline KAON_HD double kaon_block_moving(const kaon_block_team *t, int j) 
 }
 
 /* Each column's residual squared by the recurrence into `norm`. */
-static inline KAON_HD void kaon_block_norms(const kaon_block_team *t, int norm) {
+static inline KAON_HD_CALLED void kaon_block_norms(const kaon_block_team *t, int norm) {
   for (int j = t->rank; j < t->n; j += t->size)
     if (kaon_block_open(t, j))
       kaon_set(&t->state[j], norm, kaon_block_moving(t, j) + t->state[j].slot[KAON_S_LOST][0], 0);
@@ -239,7 +239,7 @@ static inline KAON_HD void kaon_block_norms(const kaon_block_team *t, int norm) 
 
 /* ---- the beginning: Q holds residuals, whose Gram matrix has been summed ---- */
 
-static inline KAON_HD void kaon_block_start(const kaon_block_team *t) {
+static inline KAON_HD_CALLED void kaon_block_start(const kaon_block_team *t) {
   kaon_block_load(t, KAON_S_GRAM, t->a);
   kaon_block_factor(t, kaon_block_dependent(t), 0);
   kaon_block_store(t, t->b, 1, KAON_S_T);
@@ -260,7 +260,7 @@ static inline KAON_HD void kaon_block_start_nr(const kaon_block_team *t) {
 
 /* G of a Q that has been multiplied by the basis change so far: T for the next one, C = S C, and
  * what the dropped directions held. Leaves S in a. */
-static inline KAON_HD void kaon_block_again(const kaon_block_team *t) {
+static inline KAON_HD_CALLED void kaon_block_again(const kaon_block_team *t) {
   const int n = t->n;
   kaon_block_load(t, KAON_S_GRAM, t->a);
   kaon_block_load(t, KAON_S_C, t->c);
@@ -281,7 +281,7 @@ static inline KAON_HD void kaon_block_again(const kaon_block_team *t) {
 /* ---- a step ---- */
 
 /* All columns wait for the same reason. */
-static inline KAON_HD void kaon_block_wait(const kaon_block_team *t, int reason, int keep) {
+static inline KAON_HD_CALLED void kaon_block_wait(const kaon_block_team *t, int reason, int keep) {
   KAON_BLOCK_SYNC();
   for (int j = t->rank; j < t->n; j += t->size)
     if (kaon_block_open(t, j)) kaon_wait(&t->state[j], reason, keep);
@@ -289,7 +289,7 @@ static inline KAON_HD void kaon_block_wait(const kaon_block_team *t, int reason,
 
 /* c = the inverse of the Hermitian matrix at GRAM on the directions that are there. Returns 1 where
  * it is not positive: a direction with (p, A p) < 0, or none left. */
-static inline KAON_HD int kaon_block_inverse(const kaon_block_team *t) {
+static inline KAON_HD_CALLED int kaon_block_inverse(const kaon_block_team *t) {
   int kept = 0, negative = 0;
   kaon_block_load(t, KAON_S_GRAM, t->a);
   for (int k = t->rank; k < t->n; k += t->size) t->c[k] = t->a[2 * (k * t->n + k)];
@@ -306,7 +306,7 @@ static inline KAON_HD int kaon_block_inverse(const kaon_block_team *t) {
 
 /* Z = (P^H A P)^-1, Y = Z C; leaves C in a, Y in b. A breakdown, which is answered by 0, leaves x
  * as it is. */
-static inline KAON_HD int kaon_block_solution(const kaon_block_team *t) {
+static inline KAON_HD_CALLED int kaon_block_solution(const kaon_block_team *t) {
   if (kaon_block_inverse(t)) {
     kaon_block_store(t, NULL, 0, KAON_S_Y);
     kaon_block_wait(t, KAON_WAIT_BROKEN, 1);
@@ -389,7 +389,7 @@ static inline KAON_HD void kaon_block_update(const kaon_block_team *t) {
 }
 
 /* The block stops, waits and goes on as one. */
-static inline KAON_HD void kaon_block_end(const kaon_block_team *t, int norm) {
+static inline KAON_HD_CALLED void kaon_block_end(const kaon_block_team *t, int norm) {
   int asks = 0, fixed = 0;
   for (int j = t->rank; j < t->n; j += t->size)
     t->pivot[j] = kaon_block_open(t, j)
@@ -424,7 +424,8 @@ static inline KAON_HD void kaon_block_end(const kaon_block_team *t, int norm) {
 
 /* Q - A P Z has been made orthonormal: M = S^H, C = S C. `watched`: slot of the residual that stops
  * a column, `norm`: of the one that C holds. */
-static inline KAON_HD void kaon_block_advance(const kaon_block_team *t, int norm, int watched) {
+static inline KAON_HD_CALLED void kaon_block_advance(const kaon_block_team *t, int norm,
+                                                     int watched) {
   kaon_block_again(t);
   kaon_block_store(t, t->a, 1, KAON_S_M);
   kaon_block_norms(t, norm);

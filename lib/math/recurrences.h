@@ -131,8 +131,8 @@ static inline KAON_HD void kaon_set(kaon_column_state *s, int slot, double re, d
 }
 
 /* slot to = a / b */
-static inline KAON_HD void kaon_divide(kaon_column_state *s, int to, const double *a,
-                                       const double *b) {
+static inline KAON_HD_CALLED void kaon_divide(kaon_column_state *s, int to, const double *a,
+                                              const double *b) {
   const double d = b[0] * b[0] + b[1] * b[1];
   kaon_set(s, to, (a[0] * b[0] + a[1] * b[1]) / d, (a[1] * b[0] - a[0] * b[1]) / d);
 }
@@ -148,7 +148,7 @@ static inline KAON_HD int kaon_slot_finite(const kaon_column_state *s, int slot)
 }
 
 /* The inner residual of a method that keeps it in the outer precision is the outer one. */
-static inline KAON_HD void kaon_rec_verify(kaon_column_state *s) {
+static inline KAON_HD_CALLED void kaon_rec_verify(kaon_column_state *s) {
   s->drift = s->slot[KAON_S_OUTER][0] / s->slot[KAON_S_R2][0] - 1;
   kaon_set(s, KAON_S_R2, s->slot[KAON_S_OUTER][0], 0);
   kaon_stop_verify(s);
@@ -201,7 +201,7 @@ static inline KAON_HD void kaon_cg_advance(kaon_column_state *s, int norm) {
 
 /* The old direction p goes on under a replaced residual r: p -= (r, p) / (r, r) r restores what
  * exact arithmetic guarantees, then p = r + beta p with beta = |r|^2 / rho. In: (p, r). */
-static inline KAON_HD void kaon_cg_conjugate(kaon_column_state *s, int norm) {
+static inline KAON_HD_CALLED void kaon_cg_conjugate(kaon_column_state *s, int norm) {
   const double r2 = s->slot[norm][0], *overlap = s->slot[KAON_S_OVERLAP];
   kaon_set(s, KAON_S_OVERLAP, overlap[0] / r2, -overlap[1] / r2);
   kaon_set(s, KAON_S_BETA, r2 / s->slot[KAON_S_RHO][0], 0);
@@ -314,7 +314,7 @@ static inline KAON_HD void kaon_bicgstab_alpha(kaon_column_state *s) {
 
 /* omega = (t, s) / (t, t); s = 0 is the solution. (t, s) = 0 to rounding: the stabilising step
  * cannot move (A without positive part); x is still the last iterate. */
-static inline KAON_HD void kaon_bicgstab_omega(kaon_column_state *s) {
+static inline KAON_HD_CALLED void kaon_bicgstab_omega(kaon_column_state *s) {
   const double *st = s->slot[KAON_S_ST], t2 = s->slot[KAON_S_T2][0], s2 = s->slot[KAON_S_Q2][0];
   if (s2 > 0 && st[0] * st[0] + st[1] * st[1] <= 1e-28 * s2 * t2) {
     kaon_broken(s, KAON_CAUSE_ZERO, 1);
@@ -325,7 +325,7 @@ static inline KAON_HD void kaon_bicgstab_omega(kaon_column_state *s) {
 }
 
 /* beta = (rho' / rho) (alpha / omega). Serious breakdown: r orthogonal to r0 to rounding. */
-static inline KAON_HD void kaon_bicgstab_beta(kaon_column_state *s) {
+static inline KAON_HD_CALLED void kaon_bicgstab_beta(kaon_column_state *s) {
   const double *rho = s->slot[KAON_S_RHO_NEW], r2 = s->slot[KAON_S_R2][0];
   kaon_step_end(s, r2);
   kaon_multiply(s, KAON_S_FACTOR, s->slot[KAON_S_OMEGA], s->slot[KAON_S_RHO]);
@@ -339,7 +339,7 @@ static inline KAON_HD void kaon_bicgstab_beta(kaon_column_state *s) {
 }
 
 /* r0, p and v go on; rho is taken again with the replaced residual. */
-static inline KAON_HD void kaon_bicgstab_inject(kaon_column_state *s) {
+static inline KAON_HD_CALLED void kaon_bicgstab_inject(kaon_column_state *s) {
   const double *rho = s->slot[KAON_S_RHO_NEW];
   kaon_multiply(s, KAON_S_BETA, s->slot[KAON_S_FACTOR], rho);
   kaon_set(s, KAON_S_RHO, rho[0], rho[1]);
@@ -459,8 +459,8 @@ static inline KAON_HD void kaon_bicg_inject(kaon_column_state *s) {
 
 /* The coming alpha = gamma / (p, N p). A denominator that was not taken but worked out may be wrong
  * by what the recurrences have lost: they are made anew before A is blamed. */
-static inline KAON_HD void kaon_pipecg_alpha(kaon_column_state *s, double gamma, double denominator,
-                                             int reason) {
+static inline KAON_HD_CALLED void kaon_pipecg_alpha(kaon_column_state *s, double gamma,
+                                                    double denominator, int reason) {
   const double alpha = gamma / denominator;
   kaon_set(s, KAON_S_ALPHA, alpha, 0);
   if (denominator > 0 && kaon_finite(alpha)) return;
@@ -557,7 +557,7 @@ static inline KAON_HD void kaon_pipecgnr_inject(kaon_column_state *s) {
 /* ---- pipelined BiCGStab ---- */
 
 /* alpha = rho / (r0, s) for the coming s = w + beta (s - omega z). */
-static inline KAON_HD void kaon_pipebi_alpha(kaon_column_state *s) {
+static inline KAON_HD_CALLED void kaon_pipebi_alpha(kaon_column_state *s) {
   const double *beta = s->slot[KAON_S_BETA], *omega = s->slot[KAON_S_OMEGA],
                *r0z = s->slot[KAON_S_R0Z], *r0s = s->slot[KAON_S_R0V], *r0w = s->slot[KAON_S_R0W];
   const double re = r0s[0] - (omega[0] * r0z[0] - omega[1] * r0z[1]),

@@ -94,7 +94,7 @@ static inline KAON_HD void kaon_finish(kaon_column_state *s, int reason) {
 }
 
 /* The end of a step that left `watched` = residual norm squared. */
-static inline KAON_HD void kaon_step_end(kaon_column_state *s, double watched) {
+static inline KAON_HD_CALLED void kaon_step_end(kaon_column_state *s, double watched) {
   if (!kaon_finite(watched)) {
     kaon_broken(s, KAON_CAUSE_NOT_FINITE, 0);
     return;
@@ -173,7 +173,7 @@ static inline KAON_HD void kaon_adapt_delta(kaon_column_state *s) {
 
 /* slot TRUE holds the chosen residual squared, recomputed: ends the column, or says how it goes on
  * (gate START or INJECT beside SERVICE). */
-static inline KAON_HD void kaon_stop_verify(kaon_column_state *s) {
+static inline KAON_HD_CALLED void kaon_stop_verify(kaon_column_state *s) {
   const double relative = s->slot[KAON_S_TRUE][0] / s->reference;
   const int why = s->reason;
   const int close = relative <= KAON_CLOSE2 * s->limit;
@@ -238,7 +238,7 @@ static inline KAON_HD void kaon_renew(kaon_column_state *s, double watched) {
 
 /* The inner process is ready again: new threshold from what the recurrence now sees of the true
  * residual. Where the last threshold was too lax, one tenth is added to the request. */
-static inline KAON_HD void kaon_stop_resume(kaon_column_state *s) {
+static inline KAON_HD_CALLED void kaon_stop_resume(kaon_column_state *s) {
   const double watched = kaon_watched(s);
   if (s->reason == KAON_WAIT_TRUSTED) { /* scale and threshold stay; without progress: verify */
     s->relative = watched * s->scale;
