@@ -93,4 +93,9 @@ const char *kaon_comm_ranks_name(void) {
 }
 
 void kaon_comm_ranks_end(void) {}
+
+int kaon_comm_ranks_finish(double seconds, int *first) {
+  (void)seconds, (void)first;
+  return 1;
+}
 #endif

@@ -66,6 +66,8 @@ kaon_status kaon_comm_ranks_create(kaon_context *ctx, const void *handle, kaon_c
 const char *kaon_comm_ranks_name(void);
 /* Ends what kaon itself began. */
 void kaon_comm_ranks_end(void);
+/* As kaon_ranks_finish; *first in: this rank's number. */
+int kaon_comm_ranks_finish(double seconds, int *first);
 
 /* For transports: `agree` made of gather and broadcast; n numbers of all ranks ([rank][n]) added in
  * the order of the ranks; this node's name. */

@@ -15,6 +15,7 @@
 #endif
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "lib/comm.h"
 #include "lib/error.h"
@@ -294,4 +295,25 @@ void kaon_comm_ranks_end(void) {
   int finalised = 0;
   MPI_Finalized(&finalised);
   if (began && !finalised) MPI_Finalize();
+}
+
+/* The largest of rank 0's number and zeros: it comes when all ranks have handed theirs in. */
+int kaon_comm_ranks_finish(double seconds, int *first) {
+  const struct timespec pause = {0, 1000000};
+  MPI_Request request;
+  int finalised = 0, rank = 0, mine, largest = 0, come = 0;
+  MPI_Finalized(&finalised);
+  if (!began || finalised) return 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  mine = rank == 0 ? *first : 0;
+  if (MPI_Iallreduce(&mine, &largest, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &request) != MPI_SUCCESS)
+    return 0;
+  for (double waited = 0; !come && (seconds < 0 || waited <= seconds); waited += 1e-3) {
+    if (MPI_Test(&request, &come, MPI_STATUS_IGNORE) != MPI_SUCCESS) return 0;
+    if (!come) nanosleep(&pause, NULL);
+  }
+  if (!come) return 0;
+  *first = largest;
+  MPI_Finalize();
+  return 1;
 }

@@ -264,3 +264,10 @@ kaon_status kaon_comm_ranks_create(kaon_context *ctx, const void *handle, kaon_c
 void kaon_comm_ranks_end(void) {
   if (began && QMP_is_initialized()) QMP_finalize_msg_passing();
 }
+
+int kaon_comm_ranks_finish(double seconds, int *first) {
+  (void)first;
+  if (began && QMP_is_initialized() && seconds >= 0) return 0;
+  kaon_comm_ranks_end();
+  return 1;
+}
