@@ -28,8 +28,7 @@ typedef struct mpi_self {
   MPI_Request sum;
   double *values; /* of the sum under way */
   int n;
-  double *all; /* [rank][n] */
-  size_t room; /* doubles in `all` */
+  double *all; /* [rank][n], room for comm->room of each */
 } mpi_self;
 
 struct kaon_exchange {
@@ -55,15 +54,15 @@ static kaon_status check(const kaon_comm *comm, int code, const char *what) {
 
 /* ---- sums ---- */
 
-static kaon_status grow(kaon_comm *comm, size_t doubles) {
+static kaon_status reserve(kaon_comm *comm, int n) {
   mpi_self *self = self_of(comm);
-  if (doubles <= self->room) return KAON_OK;
-  double *all = realloc(self->all, doubles * sizeof *all);
+  if (n <= comm->room) return KAON_OK;
+  double *all = realloc(self->all, (size_t)n * (size_t)comm->ranks * sizeof *all);
   if (all == NULL)
-    return kaon_fail(comm->ctx, KAON_ERR_MEMORY, "MPI: no host memory for sums of %zu numbers",
-                     doubles);
+    return kaon_fail(comm->ctx, KAON_ERR_MEMORY,
+                     "MPI: no host memory for sums of %d numbers over %d ranks", n, comm->ranks);
   self->all = all;
-  self->room = doubles;
+  comm->room = n;
   return KAON_OK;
 }
 
@@ -71,7 +70,7 @@ static kaon_status sum_start(kaon_comm *comm, double *values, int n) {
   mpi_self *self = self_of(comm);
   if (self->values != NULL)
     return kaon_fail(comm->ctx, KAON_ERR_INTERNAL, "MPI: a sum is begun before the last one ended");
-  KAON_TRY(grow(comm, (size_t)n * (size_t)comm->ranks));
+  KAON_TRY(reserve(comm, n));
   self->values = values;
   self->n = n;
   return check(
@@ -193,6 +192,7 @@ static void destroy(kaon_comm **comm) {
 
 static const kaon_comm_ops mpi_ops = {
     .name = "MPI",
+    .reserve = reserve,
     .sum_start = sum_start,
     .sum_finish = sum_finish,
     .gather = gather,
@@ -259,7 +259,7 @@ static kaon_status open_comm(kaon_comm *comm, const void *handle) {
   MPI_Comm_size(self->comm, &comm->ranks);
   comm->device_memory = takes_device_memory();
   KAON_TRY(find_node(comm));
-  return grow(comm, SUM_ROOM * (size_t)comm->ranks);
+  return reserve(comm, SUM_ROOM);
 }
 
 const char *kaon_comm_ranks_name(void) {
