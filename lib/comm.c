@@ -15,6 +15,11 @@ kaon_status kaon_agree(const kaon_context *ctx, kaon_status mine) {
   return ctx->comm->ops->agree(ctx->comm, mine);
 }
 
+kaon_status kaon_comm_reserve(const kaon_context *ctx, int n) {
+  kaon_comm *comm = ctx->comm;
+  return comm->ops->reserve != NULL ? comm->ops->reserve(comm, n) : KAON_OK;
+}
+
 kaon_status kaon_comm_sum(const kaon_context *ctx, double *values, int n) {
   kaon_comm *comm = ctx->comm;
   if (comm->ranks == 1) return KAON_OK;
@@ -93,4 +98,9 @@ const char *kaon_comm_ranks_name(void) {
 }
 
 void kaon_comm_ranks_end(void) {}
+
+int kaon_comm_ranks_finish(double seconds, int *first) {
+  (void)seconds, (void)first;
+  return 1;
+}
 #endif

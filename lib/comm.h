@@ -22,6 +22,9 @@ typedef struct kaon_message {
 
 typedef struct kaon_comm_ops {
   const char *name;
+  /* Sums of up to n numbers take no memory from now on (longer ones may, and may fail). NULL: none
+   * ever does. Not collective. */
+  kaon_status (*reserve)(kaon_comm *comm, int n);
   /* values[0..n-1], the host's, += over ranks, in the order of the ranks: the same bits in every
    * run. start and finish bracket work that does not touch values, exchanges among it, which move
    * the sum on (MPI_Iallgather); one sum is under way at a time. Scalars that are on a device are
@@ -51,6 +54,7 @@ struct kaon_comm {
   int partitioned[4];            /* 1: exchanged along mu though the grid is 1 there (for tests) */
   int local_rank, local_ranks;   /* among those of one node: a device each */
   int device_memory; /* messages of exchanges may be in device memory (CUDA-aware MPI) */
+  int room;          /* numbers of a sum that there is memory for */
   size_t piece;      /* longer messages of exchanges go in pieces (for tests: short) */
   void *self;                    /* the implementation's own */
   struct kaon_comm_delay *delay; /* comm_delay.c; NULL: none */
@@ -66,6 +70,8 @@ kaon_status kaon_comm_ranks_create(kaon_context *ctx, const void *handle, kaon_c
 const char *kaon_comm_ranks_name(void);
 /* Ends what kaon itself began. */
 void kaon_comm_ranks_end(void);
+/* As kaon_ranks_finish; *first in: this rank's number. */
+int kaon_comm_ranks_finish(double seconds, int *first);
 
 /* For transports: `agree` made of gather and broadcast; n numbers of all ranks ([rank][n]) added in
  * the order of the ranks; this node's name. */
@@ -78,6 +84,9 @@ void kaon_comm_host(char *name, size_t room);
  * another message, so nested functions may each do this; but a rank must not fail alone between
  * two messages of any other kind. */
 kaon_status kaon_agree(const kaon_context *ctx, kaon_status mine);
+
+/* Memory for sums of up to n numbers, before something begins that must not fail on one rank. */
+kaon_status kaon_comm_reserve(const kaon_context *ctx, int n);
 
 /* values[i] summed over ranks; for results, not for solvers. */
 kaon_status kaon_comm_sum(const kaon_context *ctx, double *values, int n);

@@ -15,6 +15,7 @@
 #endif
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "lib/comm.h"
 #include "lib/error.h"
@@ -27,8 +28,7 @@ typedef struct mpi_self {
   MPI_Request sum;
   double *values; /* of the sum under way */
   int n;
-  double *all; /* [rank][n] */
-  size_t room; /* doubles in `all` */
+  double *all; /* [rank][n], room for comm->room of each */
 } mpi_self;
 
 struct kaon_exchange {
@@ -54,15 +54,15 @@ static kaon_status check(const kaon_comm *comm, int code, const char *what) {
 
 /* ---- sums ---- */
 
-static kaon_status grow(kaon_comm *comm, size_t doubles) {
+static kaon_status reserve(kaon_comm *comm, int n) {
   mpi_self *self = self_of(comm);
-  if (doubles <= self->room) return KAON_OK;
-  double *all = realloc(self->all, doubles * sizeof *all);
+  if (n <= comm->room) return KAON_OK;
+  double *all = realloc(self->all, (size_t)n * (size_t)comm->ranks * sizeof *all);
   if (all == NULL)
-    return kaon_fail(comm->ctx, KAON_ERR_MEMORY, "MPI: no host memory for sums of %zu numbers",
-                     doubles);
+    return kaon_fail(comm->ctx, KAON_ERR_MEMORY,
+                     "MPI: no host memory for sums of %d numbers over %d ranks", n, comm->ranks);
   self->all = all;
-  self->room = doubles;
+  comm->room = n;
   return KAON_OK;
 }
 
@@ -70,7 +70,7 @@ static kaon_status sum_start(kaon_comm *comm, double *values, int n) {
   mpi_self *self = self_of(comm);
   if (self->values != NULL)
     return kaon_fail(comm->ctx, KAON_ERR_INTERNAL, "MPI: a sum is begun before the last one ended");
-  KAON_TRY(grow(comm, (size_t)n * (size_t)comm->ranks));
+  KAON_TRY(reserve(comm, n));
   self->values = values;
   self->n = n;
   return check(
@@ -192,6 +192,7 @@ static void destroy(kaon_comm **comm) {
 
 static const kaon_comm_ops mpi_ops = {
     .name = "MPI",
+    .reserve = reserve,
     .sum_start = sum_start,
     .sum_finish = sum_finish,
     .gather = gather,
@@ -258,7 +259,7 @@ static kaon_status open_comm(kaon_comm *comm, const void *handle) {
   MPI_Comm_size(self->comm, &comm->ranks);
   comm->device_memory = takes_device_memory();
   KAON_TRY(find_node(comm));
-  return grow(comm, SUM_ROOM * (size_t)comm->ranks);
+  return reserve(comm, SUM_ROOM);
 }
 
 const char *kaon_comm_ranks_name(void) {
@@ -294,4 +295,25 @@ void kaon_comm_ranks_end(void) {
   int finalised = 0;
   MPI_Finalized(&finalised);
   if (began && !finalised) MPI_Finalize();
+}
+
+/* The largest of rank 0's number and zeros: it comes when all ranks have handed theirs in. */
+int kaon_comm_ranks_finish(double seconds, int *first) {
+  const struct timespec pause = {0, 1000000};
+  MPI_Request request;
+  int finalised = 0, rank = 0, mine, largest = 0, come = 0;
+  MPI_Finalized(&finalised);
+  if (!began || finalised) return 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  mine = rank == 0 ? *first : 0;
+  if (MPI_Iallreduce(&mine, &largest, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &request) != MPI_SUCCESS)
+    return 0;
+  for (double waited = 0; !come && (seconds < 0 || waited <= seconds); waited += 1e-3) {
+    if (MPI_Test(&request, &come, MPI_STATUS_IGNORE) != MPI_SUCCESS) return 0;
+    if (!come) nanosleep(&pause, NULL);
+  }
+  if (!come) return 0;
+  *first = largest;
+  MPI_Finalize();
+  return 1;
 }

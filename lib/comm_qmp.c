@@ -17,8 +17,7 @@ typedef struct qmp_self {
   QMP_comm_t comm;
   double *values; /* of the sum under way */
   int n;
-  double *all; /* [rank][n] */
-  size_t room;
+  double *all; /* [rank][n], room for comm->room of each */
 } qmp_self;
 
 struct kaon_exchange {
@@ -42,15 +41,15 @@ static kaon_status check(const kaon_comm *comm, QMP_status_t code, const char *w
 
 /* ---- numbers ---- */
 
-static kaon_status grow(kaon_comm *comm, size_t doubles) {
+static kaon_status reserve(kaon_comm *comm, int n) {
   qmp_self *self = self_of(comm);
-  if (doubles <= self->room) return KAON_OK;
-  double *all = realloc(self->all, doubles * sizeof *all);
+  if (n <= comm->room) return KAON_OK;
+  double *all = realloc(self->all, (size_t)n * (size_t)comm->ranks * sizeof *all);
   if (all == NULL)
-    return kaon_fail(comm->ctx, KAON_ERR_MEMORY, "QMP: no host memory for sums of %zu numbers",
-                     doubles);
+    return kaon_fail(comm->ctx, KAON_ERR_MEMORY,
+                     "QMP: no host memory for sums of %d numbers over %d ranks", n, comm->ranks);
   self->all = all;
-  self->room = doubles;
+  comm->room = n;
   return KAON_OK;
 }
 
@@ -66,7 +65,7 @@ static kaon_status sum_start(kaon_comm *comm, double *values, int n) {
   qmp_self *self = self_of(comm);
   if (self->values != NULL)
     return kaon_fail(comm->ctx, KAON_ERR_INTERNAL, "QMP: a sum is begun before the last one ended");
-  KAON_TRY(grow(comm, (size_t)n * (size_t)comm->ranks));
+  KAON_TRY(reserve(comm, n));
   self->values = values;
   self->n = n;
   return KAON_OK;
@@ -190,6 +189,7 @@ static void destroy(kaon_comm **comm) {
 
 static const kaon_comm_ops qmp_ops = {
     .name = "QMP",
+    .reserve = reserve,
     .sum_start = sum_start,
     .sum_finish = sum_finish,
     .gather = gather,
@@ -263,4 +263,11 @@ kaon_status kaon_comm_ranks_create(kaon_context *ctx, const void *handle, kaon_c
 
 void kaon_comm_ranks_end(void) {
   if (began && QMP_is_initialized()) QMP_finalize_msg_passing();
+}
+
+int kaon_comm_ranks_finish(double seconds, int *first) {
+  (void)first;
+  if (began && QMP_is_initialized() && seconds >= 0) return 0;
+  kaon_comm_ranks_end();
+  return 1;
 }

@@ -198,6 +198,11 @@ void kaon_ranks_end(void) {
   kaon_comm_ranks_end();
 }
 
+int kaon_ranks_finish(int status, double seconds, int *first) {
+  *first = status;
+  return kaon_comm_ranks_finish(seconds, first);
+}
+
 void kaon_context_destroy(kaon_context **ctx) {
   if (ctx == NULL || *ctx == NULL) return;
   kaon_context_release(*ctx);

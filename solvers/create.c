@@ -178,6 +178,14 @@ static kaon_status reserve(kaon_solver *s, kaon_operator *A) {
   return dagger && A->ops->reserve_dagger != NULL ? A->ops->reserve_dagger(A, s->columns) : KAON_OK;
 }
 
+/* A sum over ranks within the solve takes no memory: at most all products of a cycle's directions,
+ * or of a block's columns, and two norms. */
+static kaon_status reserve_sums(kaon_solver *s) {
+  const int products = s->method->block ? s->columns : s->cycle;
+  const int slots = (products > KAON_SPLIT_SLOTS ? products : KAON_SPLIT_SLOTS) + 2;
+  return kaon_comm_reserve(s->ctx, 2 * slots * s->columns);
+}
+
 /* Steps of solvers of a fixed number are part of an outer solver's block. */
 static int records(const kaon_solver *s) {
   return s->ctx->backend->record != NULL && s->ctx->options.issue != KAON_ISSUE_PLAIN &&
@@ -198,6 +206,7 @@ static kaon_status build(kaon_solver *s) {
   KAON_TRY(kaon_scalars_create(s->ctx, s->columns, &s->scalars));
   KAON_TRY(kaon_scalars_create(s->ctx, s->columns, &s->sums));
   KAON_TRY(take_vectors(s));
+  KAON_TRY(reserve_sums(s));
   KAON_TRY(reserve(s, s->system));
   KAON_TRY(reserve(s, s->inner));
   if (s->system->reduction != NULL) KAON_TRY(reserve(s, s->system->reduction->parent));

@@ -52,6 +52,14 @@ kaon_status kaon_context_gather(kaon_context *ctx, const double *mine, int n, do
  * with several ranks was destroyed. Collective. */
 void kaon_ranks_end(void);
 
+/* The same for a program that is about to exit with `status`, possibly because this rank alone
+ * failed: waits at most `seconds` (negative: for ever) until all ranks have called it, then ends
+ * MPI as kaon_ranks_end does. 1: it is ended, or was not kaon's to end; *first is what rank 0 handed
+ * in. 0: others did not come; nothing is ended, *first is this rank's own, and nothing but exit is
+ * left. `status` is not negative. Over QMP, which cannot wait for a limited time, all ranks are
+ * taken to have come where `seconds` is negative and to be missing else. */
+int kaon_ranks_finish(int status, double seconds, int *first);
+
 #ifdef __cplusplus
 }
 #endif

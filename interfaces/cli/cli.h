@@ -180,7 +180,8 @@ int ranks_hold_back(const char *format, va_list args);
 /* A step's exit status that may differ from rank to rank: all get that of the first which failed.
  */
 int ranks_agree(int code);
-/* The end of the program with exit status `code`; collective unless that is a failure. */
+/* The end of the program with exit status `code`: together with the other ranks if they come to it,
+ * for which a rank that failed waits three seconds. */
 void ranks_end(int code);
 
 /* The last part of a path; "weak:0.3" and the like as they are. */

@@ -12,6 +12,9 @@
 #include "signals.h"
 #include "tuning_file.h"
 
+/* Seconds that a rank which failed waits for the others' end. */
+enum { PATIENCE = 3 };
+
 /* Numbers that one gather brings from a rank. */
 enum { ROOM = RANKS_TEXT > 2 * RANKS_NUMBERS ? RANKS_TEXT : 2 * RANKS_NUMBERS };
 
@@ -19,20 +22,23 @@ enum { ROOM = RANKS_TEXT > 2 * RANKS_NUMBERS ? RANKS_TEXT : 2 * RANKS_NUMBERS };
 static struct {
   int launched, rank, launchers; /* ranks by the launcher; 0: it does not say */
   kaon_context *ctx;             /* of all ranks, while there is one; not ours */
-  int several, ended;
+  int several;
+  int ended; /* nothing is left to be waited for, or said */
   int count, on_node; /* ranks by the library; 0: no context yet */
   double *room;       /* [count][ROOM] */
+  int waited;         /* the others had their time to come to the end */
   int voice;          /* of a silent rank: stderr as it was */
   char held[1024];    /* what it would have said there */
 } world;
 
 /* The launcher ends all ranks when one fails: a silent one that fails waits until the first, which
- * mostly fails alike, has said why. If it has not been told to end within three seconds, it failed
- * alone, and speaks. */
+ * mostly fails alike, has said why. If it has not been told to end by then, or the first ended well, it
+ * failed alone, and speaks. */
 static void let_first_speak(void) {
   const struct timespec moment = {0, 10000000};
   if (world.ended) return;
-  for (int i = 0; i < 300 && !signals_interrupted(); i++) nanosleep(&moment, NULL);
+  for (int i = 0; i < 100 * PATIENCE && !world.waited && !signals_interrupted(); i++)
+    nanosleep(&moment, NULL);
   if (world.voice > 0 && world.held[0] && !signals_interrupted())
     (void)!write(world.voice, world.held, strlen(world.held));
 }
@@ -233,11 +239,16 @@ int ranks_agree(int code) {
   return all == KAON_ERR_ARGUMENT ? EXIT_USAGE : EXIT_DEVICE;
 }
 
-/* A rank that failed may be the only one: it does not wait for the others, and the launcher ends
- * them. */
+/* A rank that failed may be the only one: it does not wait for the others for ever, and the
+ * launcher ends them. */
 void ranks_end(int code) {
-  if (!world.launched || (code != EXIT_DONE && code != EXIT_NOT_CONVERGED)) return;
-  kaon_ranks_end();
+  const int failed = code != EXIT_DONE && code != EXIT_NOT_CONVERGED;
+  int first = code;
+  if (!world.launched) return;
   free(world.room);
-  world.ended = 1;
+  world.room = NULL;
+  if (failed && world.count == 0) return; /* never met the others */
+  world.waited = failed;
+  if (!kaon_ranks_finish(code, failed ? PATIENCE : -1, &first)) return;
+  world.ended = !failed || (first != EXIT_DONE && first != EXIT_NOT_CONVERGED);
 }

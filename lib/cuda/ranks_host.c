@@ -4,6 +4,7 @@
 #include "lib/cuda/ranks.h"
 
 static kaon_status open_host(kaon_context *ctx) {
+  KAON_TRY(kaon_comm_reserve(ctx, 2 * KAON_SUM_ENTRIES));
   return kaon_cuda_take_messages(ctx, 1);
 }
 

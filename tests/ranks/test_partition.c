@@ -115,6 +115,61 @@ static void solvers_on_two_grids(void **state) {
   }
 }
 
+static int longest; /* numbers of a sum */
+static const kaon_comm_ops *real_ops;
+static kaon_status measured_sum(kaon_comm *comm, double *values, int n) {
+  if (n > longest) longest = n;
+  return real_ops->sum_start(comm, values, n);
+}
+
+/* What a solver's sums need is there when it has been made: a rank that had no memory for one would
+ * leave the others waiting. */
+static void sums_of_a_solve_take_no_memory(void **state) {
+  (void)state;
+  static const kaon_method methods[] = {KAON_BLOCKCGNR, KAON_GCR, KAON_PIPEBICGSTAB, KAON_CGNR};
+  enum { COLUMNS = 40, METHODS = sizeof methods / sizeof *methods };
+  partition_pair pair;
+  assert_true(open_pair(&pair, KAON_ISA_AUTO, 15, 0, KAON_ANTIPERIODIC));
+  const partition_side *s = &pair.part;
+  kaon_comm *comm = s->ctx->comm;
+  kaon_comm_ops ops = *comm->ops;
+  kaon_dirac_options dirac = KAON_DIRAC_OPTIONS_INIT;
+  kaon_vector *b = NULL, *x = NULL;
+  const kaon_space *full = kaon_lattice_spinors(s->lattice, KAON_FULL);
+  int most = 0;
+  dirac.kappa = 0.11;
+  partition_dirac(&pair, &dirac);
+  must(s->ctx, kaon_vector_create(s->ctx, full, KAON_DOUBLE, COLUMNS, &b));
+  must(s->ctx, kaon_vector_create(s->ctx, full, KAON_DOUBLE, COLUMNS, &x));
+  must(s->ctx, kaon_source_gauss(b, 9));
+  real_ops = comm->ops;
+  ops.sum_start = measured_sum;
+  for (int i = 0; i < METHODS; i++) {
+    kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
+    kaon_column_report report[COLUMNS];
+    kaon_solver *solver = NULL;
+    o.method = methods[i];
+    o.sloppy = KAON_SINGLE;
+    o.max_iterations = 20;
+    must(s->ctx, kaon_solver_create(s->M, COLUMNS, &o, &solver));
+    const int room = comm->room;
+    longest = 0;
+    comm->ops = &ops;
+    must(s->ctx, kaon_vector_zero(x));
+    must(s->ctx, kaon_solver_solve(solver, b, x, report, NULL));
+    comm->ops = real_ops;
+    kaon_solver_destroy(&solver);
+    assert_int_equal(comm->room, room);
+    if (longest > most) most = longest;
+  }
+  printf("  the longest sum had %d numbers, room for %d\n", most, comm->room);
+  if (world_size() > 1 && s->ctx->backend->host_accessible)
+    assert_in_range(most, 2 * COLUMNS * COLUMNS, comm->room); /* all products of the block's */
+  kaon_vector_destroy(&b);
+  kaon_vector_destroy(&x);
+  partition_close(&pair);
+}
+
 /* Without a grid the ranks stand so that faces are small, and all sites are somebody's. */
 static void a_grid_is_chosen(void **state) {
   (void)state;
@@ -295,6 +350,7 @@ static const struct CMUnitTest partition[] = {
     cmocka_unit_test(sums_across_faces),
     cmocka_unit_test(links_and_operators_across_faces),
     cmocka_unit_test(solvers_on_two_grids),
+    cmocka_unit_test(sums_of_a_solve_take_no_memory),
     cmocka_unit_test(a_grid_is_chosen),
     cmocka_unit_test(a_lattice_that_the_grid_does_not_divide_is_refused),
     cmocka_unit_test(memory_that_one_rank_lacks),

@@ -60,29 +60,49 @@ static void gauss(const partition_side *s, kaon_vector *v) {
   kaon_vector_destroy(&full);
 }
 
-/* |part - whole| / |whole| over this rank's sites, largest numbers; *differ: how many bits do. */
-static double compare(const partition_pair *pair, const kaon_vector *whole, const kaon_vector *part,
-                      int64_t *differ) {
+/* out = this rank's part of a vector of the whole lattice, full sites in the basis of exports. */
+static void cut_out(const partition_pair *pair, const kaon_vector *whole, double *out) {
   const kaon_lattice *l = pair->part.lattice;
   const int *n = l->extents, *o = l->origin, *g = l->global;
-  double *p = calloc((size_t)l->global_volume * 24, sizeof *p), largest = 0, worst = 0;
-  double *q = calloc((size_t)l->volume * 24, sizeof *q);
+  double *p = calloc((size_t)l->global_volume * 24, sizeof *p);
+  assert_non_null(p);
   must(pair->whole.ctx, kaon_vector_export(whole, 0, p, KAON_BASIS_UKQCD));
-  must(pair->part.ctx, kaon_vector_export(part, 0, q, KAON_BASIS_UKQCD));
-  *differ = 0;
   for (int64_t i = 0; i < l->volume; i++) {
     const int x = o[0] + (int)(i % n[0]), y = o[1] + (int)(i / n[0] % n[1]);
     const int z = o[2] + (int)(i / n[0] / n[1] % n[2]), t = o[3] + (int)(i / n[0] / n[1] / n[2]);
-    const double *a = p + 24 * (x + g[0] * (y + g[1] * (z + (int64_t)g[2] * t)));
-    for (int c = 0; c < 24; c++) {
-      worst = fmax(worst, fabs(a[c] - q[24 * i + c]));
-      largest = fmax(largest, fabs(a[c]));
-      *differ += a[c] != q[24 * i + c];
-    }
+    memcpy(out + 24 * i, p + 24 * (x + g[0] * (y + g[1] * (z + (int64_t)g[2] * t))),
+           24 * sizeof *out);
+  }
+  free(p);
+}
+
+static double *room(const partition_pair *pair) {
+  double *p = calloc((size_t)pair->part.lattice->volume * 24, sizeof *p);
+  assert_non_null(p);
+  return p;
+}
+
+/* |part - whole| over all ranks' sites; *largest: the largest difference here over the largest
+ * number; *differ: how many bits do here. */
+static double compare(const partition_pair *pair, const kaon_vector *whole, const kaon_vector *part,
+                      double *largest, int64_t *differ) {
+  const int64_t n = pair->part.lattice->volume * 24;
+  double *p = room(pair), *q = room(pair), most = 0, worst = 0, sum = 0;
+  cut_out(pair, whole, p);
+  must(pair->part.ctx, kaon_vector_export(part, 0, q, KAON_BASIS_UKQCD));
+  *differ = 0;
+  for (int64_t i = 0; i < n; i++) {
+    const double off = fabs(p[i] - q[i]);
+    worst = fmax(worst, off);
+    most = fmax(most, fabs(p[i]));
+    sum += off * off;
+    *differ += p[i] != q[i];
   }
   free(p);
   free(q);
-  return worst / largest;
+  must(pair->part.ctx, kaon_comm_sum(pair->part.ctx, &sum, 1));
+  *largest = worst / most;
+  return sqrt(sum);
 }
 
 /* Every call to the network is counted. */
@@ -142,40 +162,57 @@ static void additive_schwarz_sends_nothing(void **state) {
   partition_close(&pair);
 }
 
+/* K x of a side's even-odd operator, x from a seed. */
+static kaon_vector *preconditioned(const partition_side *s, int kind, kaon_precision precision) {
+  kaon_operator *A = even_odd(s), *K = NULL;
+  kaon_schwarz_options o = KAON_SCHWARZ_OPTIONS_INIT;
+  o.kind = (kaon_schwarz_kind)kind;
+  o.precision = precision;
+  for (int mu = 0; mu < 4; mu++) o.block[mu] = mu == 0 ? 2 : 4;
+  must(s->ctx, kaon_schwarz_create(A, &o, &K));
+  kaon_vector *x = vector(s, KAON_EVEN, precision), *y = vector(s, KAON_EVEN, precision);
+  gauss(s, x);
+  must(s->ctx, kaon_operator_apply(K, KAON_PLAIN, x, y));
+  kaon_vector_destroy(&x);
+  kaon_operator_destroy(&K);
+  kaon_operator_destroy(&A);
+  return y;
+}
+
+/* In half a divided lattice's hops have one rounding more: of ghosts, h = P psi, whose numbers are
+ * at most 2 |psi| (P's two terms), so its errors' variance is up to 4 times that of psi's own.
+ * kappa^2 times that for each of at most 3 ghosts of a site here: 0.13^2 * 4 * 3 = 0.2 of what
+ * rounding the hop's result brings anyhow. With all of it taken twice over, the distance to the
+ * result in double is at most sqrt(2) times that of one rank. */
+static const double half_growth = 1.4142;
+
 static void blocks_have_the_same_bits_everywhere(void **state) {
   (void)state;
   partition_pair pair = open_pair(0.13);
-  const partition_side *sides[2] = {&pair.whole, &pair.part};
-  for (int kind = KAON_SCHWARZ_ADDITIVE; kind <= KAON_SCHWARZ_MULTIPLICATIVE; kind++)
+  partition_same_order(&pair.whole);
+  for (int kind = KAON_SCHWARZ_ADDITIVE; kind <= KAON_SCHWARZ_MULTIPLICATIVE; kind++) {
+    kaon_vector *exact[2] = {NULL, NULL};
     for (int p = KAON_DOUBLE; p <= KAON_HALF; p++) {
-      kaon_vector *y[2];
-      int64_t differ;
-      for (int i = 0; i < 2; i++) {
-        const partition_side *s = sides[i];
-        kaon_operator *A = even_odd(s), *K = NULL;
-        kaon_schwarz_options o = KAON_SCHWARZ_OPTIONS_INIT;
-        o.kind = (kaon_schwarz_kind)kind;
-        o.precision = (kaon_precision)p;
-        for (int mu = 0; mu < 4; mu++) o.block[mu] = mu == 0 ? 2 : 4;
-        must(s->ctx, kaon_schwarz_create(A, &o, &K));
-        kaon_vector *x = vector(s, KAON_EVEN, (kaon_precision)p);
-        y[i] = vector(s, KAON_EVEN, (kaon_precision)p);
-        gauss(s, x);
-        must(s->ctx, kaon_operator_apply(K, KAON_PLAIN, x, y[i]));
-        kaon_vector_destroy(&x);
-        kaon_operator_destroy(&K);
-        kaon_operator_destroy(&A);
-      }
-      const double off = compare(&pair, y[0], y[1], &differ);
+      kaon_vector *y[2] = {preconditioned(&pair.whole, kind, (kaon_precision)p),
+                           preconditioned(&pair.part, kind, (kaon_precision)p)};
+      int64_t differ, others;
+      double off, most;
+      compare(&pair, y[0], y[1], &off, &differ);
       printf("%s kind %d, %s: off by %.1e, %lld numbers differ\n", pair.name, kind,
              precision_names[p], off, (long long)differ);
-      if (p == KAON_HALF && kind == KAON_SCHWARZ_MULTIPLICATIVE)
-        assert_true(off <= 1e-3); /* ghosts are rounded once more */
-      else
+      if (p == KAON_DOUBLE) memcpy(exact, y, sizeof exact);
+      if (p == KAON_HALF && kind == KAON_SCHWARZ_MULTIPLICATIVE) {
+        const double whole = compare(&pair, y[0], exact[1], &most, &others);
+        const double part = compare(&pair, exact[0], y[1], &most, &others);
+        printf("  from double: %.3e on one rank, %.3e here\n", whole, part);
+        assert_true(whole > 0 && part <= half_growth * whole);
+      } else {
         assert_int_equal(differ, 0);
-      kaon_vector_destroy(&y[0]);
-      kaon_vector_destroy(&y[1]);
+      }
+      for (int i = 0; i < 2 && p != KAON_DOUBLE; i++) kaon_vector_destroy(&y[i]);
     }
+    for (int i = 0; i < 2; i++) kaon_vector_destroy(&exact[i]);
+  }
   partition_close(&pair);
 }
 
@@ -201,10 +238,36 @@ static kaon_column_report solve(const partition_side *s, const kaon_solver_optio
   return column;
 }
 
+/* |M (x - x')| / |b| in double, x of the whole lattice and x' of this rank's. Since M x = b - r, it
+ * is |r - r'| / |b|, at most the sum of both residuals, whatever M's condition is; 1e-12 for
+ * roundings of M, of norm below 3, on solutions that are not larger than 1e3 |b|. */
+static double residuals_apart(const partition_pair *pair, const kaon_vector *whole,
+                              const kaon_vector *part) {
+  const partition_side *s = &pair->part;
+  kaon_vector *b = vector(s, KAON_FULL, KAON_DOUBLE), *x = vector(s, KAON_FULL, KAON_DOUBLE);
+  kaon_vector *r = vector(s, KAON_FULL, KAON_DOUBLE);
+  double *p = room(pair), *q = room(pair), norm_b, norm_r;
+  cut_out(pair, whole, p);
+  must(s->ctx, kaon_vector_export(part, 0, q, KAON_BASIS_UKQCD));
+  for (int64_t i = 0; i < s->lattice->volume * 24; i++) p[i] -= q[i];
+  must(s->ctx, kaon_vector_import(x, 0, p, KAON_BASIS_UKQCD));
+  must(s->ctx, kaon_operator_apply(s->M, KAON_PLAIN, x, r));
+  must(s->ctx, kaon_source_gauss(b, 9));
+  must(s->ctx, kaon_vector_norm2(b, &norm_b));
+  must(s->ctx, kaon_vector_norm2(r, &norm_r));
+  free(p);
+  free(q);
+  kaon_vector_destroy(&b);
+  kaon_vector_destroy(&x);
+  kaon_vector_destroy(&r);
+  return sqrt(norm_r / norm_b);
+}
+
 /* Also in blocks of a rank, which are others on each grid. */
 static void gcr_goes_the_same_way(void **state) {
   (void)state;
   partition_pair pair = open_pair(0.13);
+  partition_same_order(&pair.whole);
   kaon_vector *x[2] = {vector(&pair.whole, KAON_FULL, KAON_DOUBLE),
                        vector(&pair.part, KAON_FULL, KAON_DOUBLE)};
   for (int row = 0; row < 4; row++) {
@@ -212,7 +275,6 @@ static void gcr_goes_the_same_way(void **state) {
     kaon_schwarz_options o = KAON_SCHWARZ_OPTIONS_INIT;
     kaon_solve_report report[2];
     kaon_column_report column[2];
-    int64_t differ;
     so.method = KAON_GCR;
     so.sloppy = KAON_SINGLE;
     so.tol = 1e-9;
@@ -220,13 +282,14 @@ static void gcr_goes_the_same_way(void **state) {
     for (int mu = 0; mu < 4 && row < 2; mu++) o.block[mu] = mu == 0 ? 2 : 4;
     column[0] = solve(&pair.whole, &so, &o, x[0], &report[0]);
     column[1] = solve(&pair.part, &so, &o, x[1], &report[1]);
-    const double off = compare(&pair, x[0], x[1], &differ);
+    const double off = residuals_apart(&pair, x[0], x[1]);
     const kaon_traffic *t = &report[1].traffic;
-    printf("%s kind %d %s: %d and %d steps, off by %.1e; %lld sums, %lld exchanges, %lld bytes\n",
+    printf("%s kind %d %s: %d and %d steps, residuals %.1e apart; %lld sums, %lld exchanges, %lld bytes\n",
            pair.name, row % 2, row < 2 ? "4^4" : "a rank", column[0].iterations,
            column[1].iterations, off, (long long)t->sums, (long long)t->exchanges,
            (long long)t->bytes);
-    assert_true(off <= 1e-7);
+    assert_true(off <= column[0].residual + column[1].residual + 1e-12);
+    assert_true(fmax(column[0].residual, column[1].residual) <= 1.1 * so.tol);
     if (row < 2) assert_true(abs(column[0].iterations - column[1].iterations) <= 1);
     if (row < 2 && column[0].iterations == column[1].iterations)
       assert_true(llabs(t->sums - report[0].traffic.sums) <= 4); /* of services */

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import time
+import unittest
 
 import system
 
@@ -146,6 +147,22 @@ class Ranks(system.Case):
                 print(f"  {said}")
                 self.assertEqual(len(said), 1, err)
                 self.assertIn(word, said[0])
+
+    @unittest.skipIf(os.environ.get("KAON_COMM") == "QMP", "QMP cannot wait for others for a limited time")
+    def test_what_ranks_agree_on_ends_mpi(self):
+        with open(self.path("bad.lime"), "wb") as file:
+            file.write(b"no configuration")
+        bad = ["invert", "--gauge", "bad.lime", "--kappa", "0.1", "--csw", "1"]
+        slow = ["invert", *system.SMALL, "--max-iter", "1"]
+        for ranks, arguments, status in ((2, bad, 2), (4, bad, 2), (2, slow, 1), (2, ["info"], 0)):
+            with self.subTest(arguments=arguments):
+                launch = self.launch(ranks, *arguments)
+                launch[1:1] = ["-x", "LD_PRELOAD=" + os.environ["KAON_FINALISED"]]
+                done = subprocess.run(launch, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder,
+                                      timeout=120)
+                self.assertEqual(done.returncode, status, done.stderr)
+                self.assertEqual(sorted(self.read("finalised").split()), [b"%d" % rank for rank in range(ranks)])
+                os.remove(self.path("finalised"))
 
     def test_a_rank_that_fails_alone_says_so(self):
         words = ["bench", "dslash", "--lattice", "4", "4", "4", "8"]

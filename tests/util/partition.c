@@ -194,28 +194,28 @@ static const struct {
                 {KAON_HALF, KAON_RECONSTRUCT_8, 2}};
 enum { STORAGES = sizeof storages / sizeof *storages };
 
-/* A device adds the directions of a lattice of few sites in another order than those of a divided
- * one, unless a tuning asks for a thread a site. 1 where bits are to be the same. */
-static int same_order(const partition_side *whole) {
+int partition_same_order(const partition_side *whole) {
+  enum { MOST = 3, ENTRIES = 3 * 3 * MOST };
+  static const int links[3] = {18, 12, 8};
   kaon_context_info info;
-  kaon_tuning_entry entries[STORAGES];
+  kaon_tuning_entry entries[ENTRIES];
   if (whole->ctx->backend->host_accessible) return 0;
   must(whole->ctx, kaon_context_query(whole->ctx, &info));
-  for (int i = 0; i < STORAGES; i++)
+  for (int i = 0; i < ENTRIES; i++)
     entries[i] = (kaon_tuning_entry){.kernel = KAON_TUNED_HOP,
-                                     .precision = storages[i].precision,
-                                     .reconstruct = (int)storages[i].reconstruct,
-                                     .columns = storages[i].nrhs,
+                                     .precision = (kaon_precision)(i % 3),
+                                     .reconstruct = links[i / 3 % 3],
+                                     .columns = 1 + i / 9,
                                      .sites = kaon_lattice_volume(whole->lattice),
                                      .threads = 64};
   const kaon_tuning tuning = {kaon_version(), info.backend, info.device,
-                              info.isa,       STORAGES,     entries};
+                              info.isa,       ENTRIES,      entries};
   must(whole->ctx, kaon_context_set_tuning(whole->ctx, &tuning));
   return 1;
 }
 
 void partition_check_hops(partition_pair *pair, double anisotropy) {
-  const int same = kaon_lattice_partitioned(pair->part.lattice) && same_order(&pair->whole);
+  const int same = kaon_lattice_partitioned(pair->part.lattice) && partition_same_order(&pair->whole);
   difference d[3] = {{0, 0, 0}};
   for (int i = 0; i < STORAGES; i++) {
     kaon_dirac_options options = KAON_DIRAC_OPTIONS_INIT;

@@ -31,6 +31,12 @@ void partition_open(partition_pair *pair, kaon_context *whole, kaon_context *par
 void partition_close(partition_pair *pair);
 void partition_dirac(partition_pair *pair, const kaon_dirac_options *options);
 
+/* A device adds the directions of an undivided lattice of few sites in another order than those of
+ * a divided one (dslash/cuda/hop_pair.cu), unless a tuning asks for a thread a site. Sets one on
+ * `whole`, for 1 to 3 columns; 1: it did, and bits are to be the same. 0 on the CPU, which needs
+ * none. */
+int partition_same_order(const partition_side *whole);
+
 /* Each prints what it measured and fails beyond its bound. Hops: every precision and link storage,
  * both parities, plain and dagger; on a device in double and single bit by bit. */
 void partition_check_hops(partition_pair *pair, double anisotropy);
