@@ -45,7 +45,8 @@ typedef struct kaon_memory_ops {
  * states through copies that arrive while the next blocks are at work.
  *   REPLAY  blocks follow each other as the host says, and so do services
  *   WHILE   the device repeats the block and serves by itself, until no column is left or the host
- *           is due to look */
+ *           is due to look
+ *   TAIL    the same by graphs that launch each other */
 typedef struct kaon_recorder kaon_recorder;
 typedef struct kaon_loop {
   kaon_status (*steps)(void *user);   /* issue gated work alone: no number asked for, no memory */

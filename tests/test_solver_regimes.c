@@ -1,8 +1,8 @@
 /* test_solver_regimes.c - ways of issuing that are there to be compared with (kaon_issue): nothing
  * fused, on every machine; cuBLAS and scalars on the host, on a CUDA device. A method takes the
  * same steps as ever, to what other roundings change: in the first eight steps, before the method
- * has had time to amplify them, residuals agree within 100 roundings a step (a sum of a thousand
- * numbers in another order, some ten operations), and the true residual is the method's. */
+ * has had time to amplify them, residuals agree within N roundings a step, by which a sum of N
+ * numbers in another order may differ, and the true residual is the method's. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
