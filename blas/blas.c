@@ -5,6 +5,8 @@
 #include "blas/submit.h"
 
 #define ENTRY(u, name) ((u)->ops != NULL ? (u)->ops->name : NULL)
+/* An entry that fuses what others do one by one. */
+#define FUSED(u, name) (kaon_separate((u)->ctx) ? NULL : ENTRY(u, name))
 
 kaon_status kaon_blas_zero(kaon_vector *y, const kaon_pass *pass) {
   kaon_update u;
@@ -79,7 +81,7 @@ kaon_status kaon_blas_axpy_xpay(kaon_coefficient a, kaon_vector *p, kaon_vector 
   kaon_update_coefficient(&u, 1, b);
   kaon_update_pass_sums(&u, -1);
   KAON_TRY(kaon_update_check(&u));
-  if (ENTRY(&u, axpy_xpay) != NULL) return kaon_update_launch(&u, u.ops->axpy_xpay);
+  if (FUSED(&u, axpy_xpay) != NULL) return kaon_update_launch(&u, u.ops->axpy_xpay);
   const kaon_pass gate = kaon_pass_gate_only(pass);
   KAON_TRY(kaon_blas_axpy(a, p, x, &gate));
   return kaon_blas_xpay(r, b, p, pass);
@@ -97,7 +99,7 @@ kaon_status kaon_blas_bicgstab_direction(const kaon_vector *r, kaon_coefficient 
   kaon_update_coefficient(&u, 1, c);
   kaon_update_pass_sums(&u, -1);
   KAON_TRY(kaon_update_check(&u));
-  if (ENTRY(&u, bicgstab_direction) != NULL)
+  if (FUSED(&u, bicgstab_direction) != NULL)
     return kaon_update_launch(&u, u.ops->bicgstab_direction);
   const kaon_pass gate = kaon_pass_gate_only(pass);
   KAON_TRY(kaon_blas_axpy(c, v, p, &gate));
@@ -119,7 +121,7 @@ kaon_status kaon_blas_bicgstab_solution(kaon_coefficient a, const kaon_vector *p
   kaon_update_coefficient(&u, 2, m);
   kaon_update_pass_sums(&u, 4);
   KAON_TRY(kaon_update_check(&u));
-  if (ENTRY(&u, bicgstab_solution) != NULL) return kaon_update_launch(&u, u.ops->bicgstab_solution);
+  if (FUSED(&u, bicgstab_solution) != NULL) return kaon_update_launch(&u, u.ops->bicgstab_solution);
   const kaon_pass gate = kaon_pass_gate_only(pass);
   KAON_TRY(kaon_blas_axpy(a, p, x, &gate));
   KAON_TRY(kaon_blas_axpy(w, r, x, &gate));
@@ -151,7 +153,7 @@ kaon_status kaon_blas_multi_axpy(int n, const kaon_coefficient *a, kaon_vector *
   kaon_update_write(&u, n, "y", y);
   kaon_update_pass_sums(&u, -1);
   KAON_TRY(kaon_update_check(&u));
-  if (ENTRY(&u, multi_axpy) != NULL) return kaon_update_launch(&u, u.ops->multi_axpy);
+  if (FUSED(&u, multi_axpy) != NULL) return kaon_update_launch(&u, u.ops->multi_axpy);
   const kaon_pass gate = kaon_pass_gate_only(pass);
   for (int i = 0; i + 1 < n; i++) KAON_TRY(kaon_blas_axpy(a[i], x[i], y, &gate));
   if (n > 0) return kaon_blas_axpy(a[n - 1], x[n - 1], y, pass);
@@ -182,7 +184,7 @@ kaon_status kaon_blas_multi_dot(int n, kaon_vector *const *x, const kaon_vector 
   kaon_update_read(&u, n, "y", y);
   if (pass != NULL) kaon_update_sum(&u, 1, pass->norm);
   KAON_TRY(kaon_update_check(&u));
-  if (ENTRY(&u, multi_dot) != NULL) return kaon_update_launch(&u, u.ops->multi_dot);
+  if (FUSED(&u, multi_dot) != NULL) return kaon_update_launch(&u, u.ops->multi_dot);
   const kaon_pass gate = kaon_pass_gate_only(pass);
   for (int i = 0; i < n; i++) {
     const int slot[3] = {first_slot + i, KAON_NO_SLOT, KAON_NO_SLOT};

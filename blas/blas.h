@@ -150,6 +150,9 @@ kaon_pass kaon_pass_gate_only(const kaon_pass *pass);
 /* For a kernel that leaves |result|^2 in slot 0 and (w, result) in slot 1. */
 kaon_sum kaon_pass_sum(const kaon_context *ctx, const kaon_pass *pass);
 kaon_status kaon_pass_complete(kaon_context *ctx, const kaon_pass *pass);
+/* 1: `pass` wants sums, and the context that they are not taken by the kernel that makes their
+ * vector: sum_apart follows it. */
+int kaon_pass_apart(const kaon_context *ctx, const kaon_pass *pass);
 /* Takes `pass`' sums over y in a sweep of its own, and runs `then`: where no kernel sees all of y.
  * Collective where there are sums. */
 kaon_status kaon_pass_sum_apart(const kaon_vector *y, const kaon_pass *pass);

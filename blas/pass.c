@@ -1,8 +1,12 @@
 /* pass.c - what a pass asks for (lib/operator.h): gate, sums, what runs after them. */
 #include "blas/blas.h"
 
+/* A gate that the host can see and that is open needs no look of the kernel's, over the bus. */
 kaon_gate kaon_pass_gate(const kaon_pass *pass) {
   if (pass == NULL || pass->scalars == NULL) return (kaon_gate){NULL, KAON_GATE_ANY};
+  const kaon_scalars *s = pass->scalars;
+  if (s->ctx->backend->host_scalars && s->columns == 1 && (s->state[0].gate & pass->gate) != 0)
+    return (kaon_gate){NULL, KAON_GATE_ANY};
   return (kaon_gate){pass->scalars->state, pass->gate};
 }
 
@@ -18,6 +22,10 @@ kaon_pass kaon_pass_gate_only(const kaon_pass *pass) {
 static int wants_sum(const kaon_pass *pass) {
   return pass != NULL && pass->scalars != NULL &&
          (pass->norm != KAON_NO_SLOT || pass->dot != KAON_NO_SLOT || pass->then != 0);
+}
+
+int kaon_pass_apart(const kaon_context *ctx, const kaon_pass *pass) {
+  return kaon_separate(ctx) && wants_sum(pass);
 }
 
 kaon_sum kaon_pass_sum(const kaon_context *ctx, const kaon_pass *pass) {

@@ -24,6 +24,13 @@ kaon_status kaon_blas_scaled(const kaon_vector *d, int dagger, const kaon_vector
 kaon_status kaon_blas_residual_scaled(kaon_coefficient a, const kaon_vector *q, kaon_vector *r,
                                       const kaon_vector *d, kaon_vector *z, const int slot[2],
                                       const kaon_pass *pass) {
+  if (r != NULL && kaon_separate(r->ctx) && pass != NULL) {
+    const kaon_pass gate = kaon_pass_gate_only(pass);
+    const int sums[3] = {slot[1], slot[0], KAON_NO_SLOT};
+    KAON_TRY(kaon_blas_axpy(a, q, r, &gate));
+    KAON_TRY(kaon_blas_scaled(d, 0, r, z, &gate));
+    return kaon_blas_dot(r, z, sums, pass);
+  }
   kaon_update u;
   kaon_update_begin(&u, "residual_scaled", r, pass);
   kaon_update_read_shared(&u, 0, "d", d);

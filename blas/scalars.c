@@ -32,7 +32,9 @@ kaon_status kaon_scalars_create(kaon_context *ctx, int columns, kaon_scalars **s
   void *state = NULL;
   const size_t states = (size_t)columns * sizeof *made->state;
   const size_t message = (size_t)columns * 2 * KAON_SPLIT_SLOTS * sizeof *made->message;
-  kaon_status status = kaon_pool_take(ctx, states + message, "scalars", &state);
+  kaon_status status = ctx->backend->host_scalars
+                           ? ctx->backend->memory->shared(ctx, states + message, &state)
+                           : kaon_pool_take(ctx, states + message, "scalars", &state);
   made->state = state;
   if (status == KAON_OK) made->message = (double *)((char *)state + states);
   if (status == KAON_OK) status = fill(made);
@@ -51,17 +53,30 @@ void kaon_scalars_destroy(kaon_scalars **scalars) {
   *scalars = NULL;
   if (gone->under_way && gone->ctx->backend->host_accessible) /* a step failed in between */
     comm->ops->sum_finish(comm);
-  kaon_pool_give(gone->ctx, gone->state);
+  if (gone->ctx->backend->host_scalars)
+    gone->ctx->backend->memory->unshare(gone->ctx, gone->state);
+  else
+    kaon_pool_give(gone->ctx, gone->state);
   kaon_context_release(gone->ctx);
   free(gone);
 }
 
 kaon_status kaon_scalars_read(const kaon_scalars *scalars, kaon_column_state *host) {
+  if (scalars->ctx->backend->host_scalars) {
+    KAON_TRY(scalars->ctx->backend->memory->synchronise(scalars->ctx));
+    memcpy(host, scalars->state, (size_t)scalars->columns * sizeof *host);
+    return KAON_OK;
+  }
   return scalars->ctx->backend->memory->to_host(scalars->ctx, host, scalars->state,
                                                 (size_t)scalars->columns * sizeof *host);
 }
 
 kaon_status kaon_scalars_write(kaon_scalars *scalars, const kaon_column_state *host) {
+  if (scalars->ctx->backend->host_scalars) {
+    KAON_TRY(scalars->ctx->backend->memory->synchronise(scalars->ctx));
+    memcpy(scalars->state, host, (size_t)scalars->columns * sizeof *host);
+    return KAON_OK;
+  }
   return scalars->ctx->backend->memory->to_device(scalars->ctx, scalars->state, host,
                                                   (size_t)scalars->columns * sizeof *host);
 }

@@ -49,7 +49,7 @@ void kaon_update_begin(kaon_update *u, const char *name, const kaon_vector *shap
   for (int i = 0; i < 4; i++) u->args.sum.slot[i] = KAON_NO_SLOT;
   u->status = kaon_pass_check(u->ctx, name, pass, shape->nrhs);
   u->args.gate = kaon_pass_gate(pass);
-  u->args.c.state = u->args.gate.state;
+  u->args.c.state = has_scalars(u) ? pass->scalars->state : NULL;
 }
 
 static kaon_status wrong_space(const kaon_update *u, const char *name, const kaon_space *space) {
@@ -129,6 +129,8 @@ void kaon_update_sum(kaon_update *u, int number, int slot) {
 
 void kaon_update_pass_sums(kaon_update *u, int w) {
   if (u->status != KAON_OK || u->pass == NULL) return;
+  u->apart = kaon_pass_apart(u->ctx, u->pass);
+  if (u->apart) return;
   kaon_update_sum(u, 0, u->pass->norm);
   if (u->pass->dot == KAON_NO_SLOT) return;
   if (w < 0) {
@@ -169,7 +171,7 @@ kaon_status kaon_update_prepare(kaon_update *u, int built, kaon_launch *launch) 
         "%s: backend %s %s has no kernel for it in precision %d (0 double, 1 single, 2 "
         "half); choose another backend",
         u->name, u->ctx->backend->name, u->ctx->backend->isa, (int)u->shape->precision);
-  if (has_scalars(u) && (u->nslots > 0 || u->pass->then != 0)) {
+  if (has_scalars(u) && !u->apart && (u->nslots > 0 || u->pass->then != 0)) {
     u->args.sum.state = u->pass->scalars->state;
     u->args.sum.then = kaon_blas_then(u->ctx, u->pass);
   }
@@ -185,6 +187,7 @@ kaon_status kaon_update_prepare(kaon_update *u, int built, kaon_launch *launch) 
 }
 
 kaon_status kaon_update_complete(kaon_update *u) {
+  if (u->apart) return kaon_pass_sum_apart(u->shape, u->pass);
   if (u->args.sum.state == NULL) return KAON_OK;
   return kaon_blas_complete(u->ctx, u->pass, u->slots, u->nslots);
 }

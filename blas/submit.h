@@ -21,6 +21,7 @@ typedef struct kaon_update {
   const char *operand_name[KAON_MAX_OPERANDS];
   uint64_t written; /* bit masks of operands: written; read after the update, so free to overlap */
   uint64_t late;
+  int apart;  /* the pass' sums are taken over `shape` afterwards */
   int nslots; /* slots that will be summed */
   int slots[KAON_BLAS_MULTI + 4];
   kaon_update_args args;

@@ -80,3 +80,22 @@ function(kaon_add_cuda_kernels target)
     endforeach()
   endforeach()
 endfunction()
+
+# kaon_add_cuda_linked(target file.cu): a file that needs the device's part of the runtime (graphs launched by a device), compiled as
+# relocatable code and linked on the device by itself.
+function(kaon_add_cuda_linked target file)
+  kaon_add_cuda_kernels(${target} PRECISIONS all FILES ${file})
+  string(REGEX REPLACE "[/.]" "_" stem ${file})
+  set(object ${target}_${stem}_all)
+  set_target_properties(${object} PROPERTIES CUDA_SEPARABLE_COMPILATION ON)
+  set(linked ${CMAKE_CURRENT_BINARY_DIR}/${stem}_linked.o)
+  set(codes "")
+  foreach(arch ${KAON_CUDA_ARCHS})
+    list(APPEND codes -gencode arch=compute_${arch},code=sm_${arch})
+  endforeach()
+  add_custom_command(OUTPUT ${linked}
+                     COMMAND ${CMAKE_CUDA_COMPILER} -dlink ${codes} -Xcompiler=-fPIC $<TARGET_OBJECTS:${object}> -lcudadevrt -o ${linked}
+                     DEPENDS ${object} $<TARGET_OBJECTS:${object}> COMMENT "Linking ${file} on the device" VERBATIM)
+  set_source_files_properties(${linked} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+  target_sources(${target} PRIVATE ${linked})
+endfunction()

@@ -117,7 +117,7 @@ kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mo
   KAON_TRY(kaon_pass_check(ctx, "dirac hop", pass, out->nrhs));
   const double space = family->anisotropy;
   const kaon_stencil *stencil = fused->stencil != NULL ? fused->stencil : &fields->stencil;
-  const int apart = sums_apart(fields, stencil, out->nrhs, pass);
+  const int apart = kaon_pass_apart(ctx, pass) || sums_apart(fields, stencil, out->nrhs, pass);
   kaon_hop_args args = {.stencil = stencil,
                         .parity = parity,
                         .dagger = mode == KAON_DAGGER,
@@ -167,7 +167,9 @@ kaon_status kaon_dslash_clover(const kaon_dirac_fields *fields, int parity, kaon
   }
   const kaon_dslash_ops *ops = table(fields);
   if (ops == NULL || ops->clover == NULL) return not_built(fields, "clover");
-  const int apart = pass != NULL && pass->dot != KAON_NO_SLOT; /* the kernel sums the norm alone */
+  const int apart =
+      (pass != NULL && pass->dot != KAON_NO_SLOT) || /* the kernel sums the norm alone */
+      kaon_pass_apart(ctx, pass);
   const kaon_pass gate = kaon_pass_gate_only(pass);
   const kaon_pass *sums = apart ? &gate : pass;
   const kaon_blocks *blocks = &fields->blocks[kind][parity];

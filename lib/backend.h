@@ -35,6 +35,9 @@ typedef struct kaon_memory_ops {
       kaon_context *ctx); /* waits, and reports the first error of asynchronous work */
   kaon_status (*available)(kaon_context *ctx, size_t *bytes); /* not yet taken; NULL: unknown */
   int (*place)(kaon_context *ctx, const void *pointer);       /* KAON_AT_...; NULL: both, always */
+  /* Memory of the host that kernels reach too; NULL: not offered */
+  kaon_status (*shared)(kaon_context *ctx, size_t bytes, void **pointer);
+  void (*unshare)(kaon_context *ctx, void *pointer);
 } kaon_memory_ops;
 
 /* How a solve's steps come to the device. A block of them (kaon_loop.steps) and the service of
@@ -42,7 +45,8 @@ typedef struct kaon_memory_ops {
  * states through copies that arrive while the next blocks are at work.
  *   REPLAY  blocks follow each other as the host says, and so do services
  *   WHILE   the device repeats the block and serves by itself, until no column is left or the host
- *           is due to look */
+ *           is due to look
+ *   TAIL    the same by graphs that launch each other */
 typedef struct kaon_recorder kaon_recorder;
 typedef struct kaon_loop {
   kaon_status (*steps)(void *user);   /* issue gated work alone: no number asked for, no memory */
@@ -107,6 +111,7 @@ typedef struct kaon_backend {
   int width;               /* lanes of a block (W) */
   int access;              /* bytes that a lane reads at once (kaon_pack); 0: one component */
   int host_accessible;     /* device pointers may be read by the host: the CPU */
+  int host_scalars;        /* kaon_scalars are in memory.shared, and entries leave them complete */
   int computed_neighbours; /* plain site order, neighbours worked out by kernels: no tables */
   size_t field_bytes;      /* of a lattice field that kernels can number at most; 0: any */
   /* What a context needs of the machine: ctx->machine, queue, device, details. NULL: nothing. */

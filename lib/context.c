@@ -34,7 +34,9 @@ static kaon_status choose_cpu(kaon_context *ctx, kaon_isa isa) {
 static kaon_status choose_cuda(kaon_context *ctx) {
 #ifdef KAON_BUILD_CUDA
   const kaon_comm *comm = ctx->comm; /* several ranks of a node: a device each */
-  return kaon_cuda_backend(comm->local_ranks > 1 ? comm->local_rank : -1, &ctx->backend);
+  KAON_TRY(kaon_cuda_backend(comm->local_ranks > 1 ? comm->local_rank : -1, &ctx->backend));
+  if (ctx->options.issue == KAON_ISSUE_LIBRARY) ctx->backend = &kaon_cuda_library_table;
+  return KAON_OK;
 #else
   (void)ctx;
   return kaon_fail(NULL, KAON_ERR_NOT_BUILT,
@@ -53,6 +55,23 @@ static kaon_status choose_any(kaon_context *ctx, kaon_isa isa) {
   return choose_cpu(ctx, isa);
 }
 
+/* Scalars that are on the host are known to this rank's host alone. */
+static kaon_status check_library(kaon_context *ctx) {
+  if (ctx->options.issue != KAON_ISSUE_LIBRARY) return KAON_OK;
+  if (!ctx->backend->host_scalars)
+    return kaon_fail(NULL, KAON_ERR_UNSUPPORTED,
+                     "context: issue=library is cuBLAS's, but the backend is %s; choose backend "
+                     "cuda, or issue=separate",
+                     ctx->backend->name);
+  if (ctx->comm->ranks > 1 || ctx->options.reduce_delay > 0)
+    return kaon_fail(
+        NULL, KAON_ERR_UNSUPPORTED,
+        "context: issue=library is for one rank without reduce_delay, but there are %d "
+        "and %g s; choose issue=separate",
+        ctx->comm->ranks, ctx->options.reduce_delay);
+  return KAON_OK;
+}
+
 static kaon_status choose_backend(kaon_context *ctx) {
   kaon_backend_kind kind = ctx->options.backend;
   kaon_isa isa = ctx->options.isa;
@@ -67,6 +86,7 @@ static kaon_status choose_backend(kaon_context *ctx) {
   ctx->threads = ctx->options.threads > 0 ? ctx->options.threads : kaon_config_threads();
   ctx->cache_bytes = kaon_cpu_cache_bytes(3);
   ctx->core_cache_bytes = kaon_cpu_cache_bytes(2);
+  KAON_TRY(check_library(ctx));
   return ctx->backend->open != NULL ? ctx->backend->open(ctx) : KAON_OK;
 }
 
@@ -332,7 +352,8 @@ kaon_status kaon_launch_prepare(kaon_context *ctx, int nrhs, size_t pass_bytes,
                           .partials = ctx->partials,
                           .tickets = ctx->tickets,
                           .marked = nrhs == 1 ? ctx->marked : NULL,
-                          .timeline = ctx->timeline};
+                          .timeline = ctx->timeline,
+                          .library = ctx->library};
   ctx->calm = 0;
   return KAON_OK;
 }

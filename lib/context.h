@@ -37,11 +37,17 @@ struct kaon_context {
   int dependent; /* CUDA: launches may overlap the end of the one before (lib/cuda/dependent.h) */
   int calm;      /* the last kernel submitted writes vectors or scalars alone (kaon_launch.early) */
   struct kaon_timeline *timeline; /* for kaon_launch; whoever measures sets it */
+  void *library;                  /* CUDA: vector work by another library (blas/cuda/library.h) */
   int torn; /* a pass ended between two of its kernels: tickets and marks tell of it */
 };
 
 void kaon_context_retain(kaon_context *ctx);
 void kaon_context_release(kaon_context *ctx);
+
+/* 1: nothing is fused, updates and sums are passes of their own (kaon_issue). */
+static inline int kaon_separate(const kaon_context *ctx) {
+  return ctx->options.issue >= KAON_ISSUE_SEPARATE;
+}
 
 /* One line to the user's log callback, if the level is wanted. */
 void kaon_log(const kaon_context *ctx, kaon_log_level level, const char *format, ...)

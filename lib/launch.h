@@ -32,6 +32,7 @@ typedef struct kaon_launch {
   uint64_t *marked;  /* CUDA, one column: room for marked sums (there too); else NULL */
   kaon_launch_shape tuned; /* CUDA */
   struct kaon_timeline *timeline; /* CUDA, measurements (dslash/cuda/timeline.h); NULL: none */
+  void *library; /* CUDA: vector work by another library (blas/cuda/library.h); else NULL */
 } kaon_launch;
 
 /* Seconds that a kernel waits for another rank's stores before it ends the job. */

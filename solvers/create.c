@@ -189,7 +189,7 @@ static kaon_status reserve_sums(kaon_solver *s) {
 /* Steps of solvers of a fixed number are part of an outer solver's block. */
 static int records(const kaon_solver *s) {
   return s->ctx->backend->record != NULL && s->ctx->options.issue != KAON_ISSUE_PLAIN &&
-         s->options.tol > 0;
+         !kaon_separate(s->ctx) && s->options.tol > 0;
 }
 
 static kaon_status build(kaon_solver *s) {

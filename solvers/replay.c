@@ -101,8 +101,9 @@ static kaon_status record(kaon_solver *s) {
   const kaon_traffic before = s->ctx->comm->traffic; /* recording sends nothing */
   kaon_status status = KAON_ERR_UNSUPPORTED;
   s->recorded.form = KAON_ISSUE_AUTO;
-  for (int form = most_independent(s->ctx); form >= KAON_ISSUE_REPLAY && status != KAON_OK;
-       form--) {
+  const kaon_issue most = most_independent(s->ctx);
+  const kaon_issue first = most == KAON_ISSUE_WHILE && wanted == KAON_ISSUE_TAIL ? wanted : most;
+  for (int form = first; form >= KAON_ISSUE_REPLAY && status != KAON_OK; form--) {
     if (wanted != KAON_ISSUE_AUTO && (int)wanted != form) continue;
     status = kaon_agree(s->ctx, ops->record(s->recorder, &loop, (kaon_issue)form));
     if (status != KAON_OK) continue;
@@ -110,7 +111,7 @@ static kaon_status record(kaon_solver *s) {
     s->recorded.form = (kaon_issue)form;
   }
   s->ctx->comm->traffic = before;
-  if (wanted != KAON_ISSUE_AUTO && (int)wanted > (int)most_independent(s->ctx))
+  if (wanted != KAON_ISSUE_AUTO && (int)wanted > (int)first)
     kaon_fail(s->ctx, status,
               "solver: steps cannot be issued in the way that is asked for: sums and messages over "
               "ranks take part in replayed blocks at most; choose issue auto or another transport");

@@ -106,6 +106,7 @@ static kaon_status apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
                          const kaon_pass *pass) {
   product *self = self_of(A);
   kaon_context *ctx = A->ctx;
+  const int apart = kaon_pass_apart(ctx, pass);
   const int other =
       mode == KAON_DAGGER && !(self->family->whole && self->family->matrix->hermitian);
   if (other && self->dagger == NULL) KAON_TRY(take_dagger(A));
@@ -117,13 +118,13 @@ static kaon_status apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
                             .x = kaon_view_of(x),
                             .y = kaon_view_of(y),
                             .gate = kaon_pass_gate(pass),
-                            .sum = kaon_pass_sum(ctx, pass)};
-  if (pass != NULL && pass->dot != KAON_NO_SLOT) s.spmv.w = kaon_view_of(pass->w);
+                            .sum = kaon_pass_sum(ctx, apart ? NULL : pass)};
+  if (pass != NULL && pass->dot != KAON_NO_SLOT && !apart) s.spmv.w = kaon_view_of(pass->w);
   const size_t bytes = (size_t)stored->bytes + 2 * kaon_vector_bytes(y);
   KAON_TRY(kaon_launch_prepare(ctx, y->nrhs, bytes, &s.launch));
   KAON_TRY(run(other ? self->family->dagger : self->family->rows, A->precision, &s));
   ctx->calm = 1;
-  return kaon_pass_complete(ctx, pass);
+  return apart ? kaon_pass_sum_apart(y, pass) : kaon_pass_complete(ctx, pass);
 }
 
 /* ---- what is stored ---- */

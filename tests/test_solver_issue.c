@@ -21,7 +21,7 @@
 static const char *const method_names[] = {"cg",     "cgnr",     "cgne",        "bicgstab",
                                            "mr",     "gcr",      "blockcg",     "blockcgnr",
                                            "pipecg", "pipecgnr", "pipebicgstab"};
-static const char *const issue_names[] = {"auto", "plain", "replay", "while"};
+static const char *const issue_names[] = {"auto", "plain", "replay", "while", "tail"};
 static int machine = MACHINE_CPU;
 
 /* ---- a recorder for the CPU ---- */
@@ -57,7 +57,7 @@ static kaon_status stand_in_record(kaon_recorder *r, const kaon_loop *loop, kaon
   r->loop = *loop;
   r->form = form;
   calls.records++;
-  calls.loops += form == KAON_ISSUE_WHILE;
+  calls.loops += form != KAON_ISSUE_REPLAY;
   return calls.refuse ? KAON_ERR_UNSUPPORTED : KAON_OK;
 }
 
@@ -70,10 +70,10 @@ static int columns_with(const kaon_recorder *r, int gate) {
 static kaon_status stand_in_run(kaon_recorder *r, int blocks) {
   calls.runs++;
   for (int i = 0; i < blocks; i++) {
-    if (r->form == KAON_ISSUE_WHILE && columns_with(r, KAON_GATE_STEP | KAON_GATE_SERVICE) == 0)
+    if (r->form != KAON_ISSUE_REPLAY && columns_with(r, KAON_GATE_STEP | KAON_GATE_SERVICE) == 0)
       return KAON_OK;
     KAON_TRY(r->loop.steps(r->loop.user));
-    if (r->form == KAON_ISSUE_WHILE &&
+    if (r->form != KAON_ISSUE_REPLAY &&
         columns_with(r, KAON_GATE_SERVICE) > columns_with(r, KAON_GATE_STEP))
       KAON_TRY(r->loop.service(r->loop.user));
   }
@@ -222,7 +222,7 @@ static void one_method(world *w, kaon_method method, kaon_precision sloppy) {
   w->c.ctx->dependent = dependent;
   assert_int_equal(s->recorded.form, KAON_ISSUE_AUTO);
   kaon_solver_destroy(&s);
-  for (int issue = KAON_ISSUE_REPLAY; issue <= KAON_ISSUE_WHILE; issue++)
+  for (int issue = KAON_ISSUE_REPLAY; issue <= KAON_ISSUE_TAIL; issue++)
     for (int i = 0; i < 3; i++) {
       o.check_interval = intervals[i];
       s = solver_of(w, o, (kaon_issue)issue, method == KAON_GCR ? 0 : blocks[i]);
@@ -356,7 +356,7 @@ static void a_monitor_ends_recorded_solves(void **state) {
   world w;
   if (!open_world(&w, small, COLUMNS, 0.12)) return;
   for (int m = KAON_CGNR; m <= KAON_PIPEBICGSTAB; m++)
-    for (int issue = KAON_ISSUE_REPLAY; issue <= KAON_ISSUE_WHILE; issue++) {
+    for (int issue = KAON_ISSUE_REPLAY; issue <= KAON_ISSUE_TAIL; issue++) {
       if (m == KAON_BLOCKCG || m == KAON_PIPECG) continue; /* for Hermitian ones */
       witness seen = {.stop_at = 12};
       kaon_solver_options o = options_of((kaon_method)m, KAON_SINGLE);

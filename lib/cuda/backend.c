@@ -2,6 +2,7 @@
 #include "lib/cuda/backend.h"
 
 #include "blas/cuda/kernels.h"
+#include "blas/cuda/library.h"
 #include "dslash/cuda/kernels.h"
 #include "gauge/cuda/kernels.h"
 #include "lib/cuda/device.h"
@@ -23,11 +24,40 @@ static const kaon_domain_ops domain_h = {kaon_domain_mr_cuda_h, kaon_domain_mask
 #define KAON_PRECOND_S(entry_, formula) .entry_ = kaon_precond_##entry_##_cuda_s,
 static const kaon_precond_ops precond_d = {KAON_PRECOND_OPS(KAON_PRECOND_D)};
 static const kaon_precond_ops precond_s = {KAON_PRECOND_OPS(KAON_PRECOND_S)};
+/* Of the library's table, which takes no sums in other kernels. */
+static const kaon_precond_ops scaled_d = {.scaled = kaon_precond_scaled_cuda_d};
+static const kaon_precond_ops scaled_s = {.scaled = kaon_precond_scaled_cuda_s};
 static const kaon_door_ops door = {.take = kaon_door_take_cuda,
                                    .give = kaon_door_give_cuda,
                                    .find = kaon_door_find_cuda,
                                    .carry = kaon_carry_cuda};
 static const kaon_convert_ops convert = {.convert = kaon_convert_cuda};
+
+/* cuBLAS in the place of our vector kernels: no recordings, no ranks, no kernels that leave sums in
+ * the scalars. */
+const kaon_backend kaon_cuda_library_table = {
+    .name = "cuda",
+    .isa = "",
+    .width = 32,
+    .access = 16,
+    .host_accessible = 0,
+    .host_scalars = 1,
+    .computed_neighbours = 1,
+    .field_bytes = (size_t)1 << 36,
+    .open = kaon_cuda_library_open,
+    .close = kaon_cuda_library_close,
+    .enter = kaon_cuda_enter,
+    .energy = kaon_cuda_energy,
+    .memory = &kaon_cuda_memory,
+    .door = &door,
+    .convert = &convert,
+    .blas = {&kaon_blas_ops_library_d, &kaon_blas_ops_library_s, NULL},
+    .precond = {&scaled_d, &scaled_s, NULL},
+    .sparse = {&kaon_sparse_ops_cuda_d, &kaon_sparse_ops_cuda_s, NULL},
+    .gauge = {&kaon_gauge_ops_cuda_d, &kaon_gauge_ops_cuda_s, &kaon_gauge_ops_cuda_h},
+    .dslash = {&kaon_dslash_ops_cuda_d, &kaon_dslash_ops_cuda_s, &kaon_dslash_ops_cuda_h},
+    .measure = {&kaon_measure_ops_cuda_d, &kaon_measure_ops_cuda_s, &kaon_measure_ops_cuda_h},
+};
 
 const kaon_backend kaon_cuda_table = {
     .name = "cuda",

@@ -11,5 +11,7 @@
 kaon_status kaon_cuda_backend(int number, const kaon_backend **backend);
 
 extern const kaon_backend kaon_cuda_table;
+/* The same with vector work by cuBLAS and scalars on the host (KAON_ISSUE_LIBRARY). */
+extern const kaon_backend kaon_cuda_library_table;
 
 #endif

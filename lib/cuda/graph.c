@@ -4,6 +4,7 @@
  *   WHILE   one graph, whose body the device repeats:
  *             decide; while (again) { steps; decide; if (serve) { service; decide } }
  *           by conditional nodes (CUDA 12.4; the decisions are in loop.cu)
+ *   TAIL    the two graphs of REPLAY, each of which launches what follows it (tail.cu)
  *
  * A block is what the stream captures while kaon_loop.steps runs. A function that needs the
  * device's answer or fresh memory sees kaon_cuda_machine.recording and refuses, so such steps are
@@ -50,6 +51,8 @@ static kaon_status issue_part(const part *p) {
   kaon_recorder *r = p->recorder;
   if (p->stage == KAON_LOOP_STEPPED) KAON_TRY(p->loop->steps(p->loop->user));
   if (p->stage == KAON_LOOP_SERVED) KAON_TRY(p->loop->service(p->loop->user));
+  if (r->form == KAON_ISSUE_TAIL)
+    kaon_cuda_loop_tail(r->control, p->loop->state, r->columns, p->stage, stream_of(r));
   if (p->decides)
     kaon_cuda_loop_decide(r->control, p->loop->state, r->columns, p->stage, p->handles,
                           stream_of(r));
@@ -61,10 +64,12 @@ static void drop(cudaGraphExec_t *exec) {
   *exec = NULL;
 }
 
-static cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t graph) {
+static cudaError_t instantiate(const kaon_recorder *r, cudaGraphExec_t *exec, cudaGraph_t graph) {
 #if CUDART_VERSION >= 12000
-  return cudaGraphInstantiate(exec, graph, 0);
+  const unsigned flags = r->form == KAON_ISSUE_TAIL ? cudaGraphInstantiateFlagDeviceLaunch : 0;
+  return cudaGraphInstantiate(exec, graph, flags);
 #else
+  (void)r;
   return cudaGraphInstantiateWithFlags(exec, graph, 0);
 #endif
 }
@@ -73,7 +78,7 @@ static cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t graph) {
 static kaon_status finish(const kaon_recorder *r, cudaGraph_t graph, kaon_status status,
                           cudaGraphExec_t *exec) {
   if (status == KAON_OK)
-    status = kaon_cuda_check(r->ctx, instantiate(exec, graph), "making a graph");
+    status = kaon_cuda_check(r->ctx, instantiate(r, exec, graph), "making a graph");
   if (status == KAON_OK)
     status = kaon_cuda_check(r->ctx, cudaGraphUpload(*exec, stream_of(r)), "a graph's transfer");
   if (graph != NULL) cudaGraphDestroy(graph);
@@ -105,6 +110,17 @@ static kaon_status record_replay(kaon_recorder *r, const kaon_loop *loop) {
 }
 
 #if CUDART_VERSION >= 12040
+
+/* Graphs that a device launches take no launches that overlap. */
+static kaon_status record_tail(kaon_recorder *r, const kaon_loop *loop) {
+  const int dependent = r->ctx->dependent;
+  r->ctx->dependent = 0;
+  kaon_status status = record_replay(r, loop);
+  r->ctx->dependent = dependent;
+  if (status != KAON_OK) return status;
+  const cudaGraphExec_t two[2] = {r->steps, r->service};
+  return r->ctx->backend->memory->to_device(r->ctx, &r->control->steps, two, sizeof two);
+}
 
 static cudaError_t last_captured(cudaStream_t stream, cudaGraphNode_t *last) {
   enum cudaStreamCaptureStatus capturing;
@@ -202,6 +218,10 @@ static kaon_status record_while(kaon_recorder *r, const kaon_loop *loop) {
                    "cuda: loops on the device need CUDA 12.4; build with it, or use issue=replay");
 }
 
+static kaon_status record_tail(kaon_recorder *r, const kaon_loop *loop) {
+  return record_while(r, loop);
+}
+
 #endif
 
 /* ---- the entries ---- */
@@ -264,8 +284,9 @@ static kaon_status record(kaon_recorder *r, const kaon_loop *loop, kaon_issue fo
   drop(&r->steps);
   drop(&r->service);
   r->form = form;
-  const kaon_status status =
-      form == KAON_ISSUE_WHILE ? record_while(r, loop) : record_replay(r, loop);
+  const kaon_status status = form == KAON_ISSUE_TAIL    ? record_tail(r, loop)
+                             : form == KAON_ISSUE_WHILE ? record_while(r, loop)
+                                                        : record_replay(r, loop);
   if (status == KAON_OK) return KAON_OK;
   drop(&r->steps);
   drop(&r->service);
@@ -279,7 +300,7 @@ static kaon_status launch(const kaon_recorder *r, cudaGraphExec_t exec) {
 
 static kaon_status run(kaon_recorder *r, int blocks) {
   kaon_cuda_enter(r->ctx);
-  if (r->form == KAON_ISSUE_WHILE) {
+  if (r->form != KAON_ISSUE_REPLAY) {
     kaon_cuda_loop_start(r->control, blocks, stream_of(r));
     return launch(r, r->steps);
   }

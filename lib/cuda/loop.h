@@ -11,6 +11,7 @@ typedef struct kaon_loop_control {
   int blocks, limit; /* done since the start, and how many may be */
   int patience;      /* blocks that waiting columns have waited for company */
   int spare;
+  cudaGraphExec_t steps, service; /* TAIL: what launch each other */
 } kaon_loop_control;
 
 /* Where in the loop a decision stands. */
@@ -34,6 +35,10 @@ void kaon_cuda_loop_start(kaon_loop_control *control, int limit, cudaStream_t st
 /* Sets the conditions from the gates of `columns` states. */
 void kaon_cuda_loop_decide(kaon_loop_control *control, const kaon_column_state *state, int columns,
                            kaon_loop_stage stage, kaon_loop_handles handles, cudaStream_t stream);
+
+/* TAIL (tail.cu): the last kernel of a block or a service, which launches what comes next. */
+void kaon_cuda_loop_tail(kaon_loop_control *control, const kaon_column_state *state, int columns,
+                         kaon_loop_stage stage, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

@@ -43,6 +43,17 @@ static void release(kaon_context *ctx, void *pointer, size_t bytes) {
   cudaFree(pointer); /* waits for work that still uses it */
 }
 
+static kaon_status shared(kaon_context *ctx, size_t bytes, void **pointer) {
+  kaon_cuda_enter(ctx);
+  return kaon_cuda_check(ctx, cudaHostAlloc(pointer, bytes, cudaHostAllocMapped), "pinned memory");
+}
+
+static void unshare(kaon_context *ctx, void *pointer) {
+  kaon_cuda_enter(ctx);
+  cudaStreamSynchronize((cudaStream_t)ctx->queue); /* what still reads it */
+  cudaFreeHost(pointer);
+}
+
 static kaon_status available(kaon_context *ctx, size_t *bytes) {
   size_t total;
   kaon_cuda_enter(ctx);
@@ -164,4 +175,6 @@ const kaon_memory_ops kaon_cuda_memory = {
     .synchronise = synchronise,
     .available = available,
     .place = place,
+    .shared = shared,
+    .unshare = unshare,
 };

@@ -21,7 +21,7 @@
 #include "tests/util/dirac_case.h"
 #include "tests/util/machine.h"
 
-static const char *const issue_names[] = {"plain", "plain", "replay", "while"};
+static const char *const issue_names[] = {"plain", "plain", "replay", "while", "tail"};
 
 typedef struct {
   dirac_case c;
@@ -124,7 +124,7 @@ static void times_a_step(void) {
     for (int p = KAON_HALF; p >= KAON_DOUBLE; p--) {
       timing t = time_one(&w, (kaon_precision)p, KAON_ISSUE_PLAIN, 0, 0);
       print_time(&w, (kaon_precision)p, &t);
-      for (int issue = KAON_ISSUE_REPLAY; issue <= KAON_ISSUE_WHILE; issue++)
+      for (int issue = KAON_ISSUE_REPLAY; issue <= KAON_ISSUE_TAIL; issue++)
         for (int block = 2; block <= 16; block *= 2) {
           t = time_one(&w, (kaon_precision)p, (kaon_issue)issue, block, 0);
           print_time(&w, (kaon_precision)p, &t);

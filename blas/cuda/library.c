@@ -1,0 +1,253 @@
+/* library.c - vectors by cuBLAS and scalars on the host: how a solver is put together of a
+ * library's calls (KAON_ISSUE_LIBRARY), to be compared with. A call an operation; a dot product
+ * comes back to the host, where the recurrence runs and the coefficients of the next calls are
+ * read. Entries that fuse are left out, so blas.c composes them. Several columns, which are not
+ * contiguous, go by our own kernels; scalars are then complete once the queue is. The library is
+ * loaded when it is first asked for: nothing is linked, and its few functions are declared here as
+ * of its second interface (cuBLAS user guide, "cuBLAS Level-1 Function Reference"). Source: the
+ * baseline CUBLASL of Anzt and others' "dynamic parallelism" paper on CG. */
+#include "blas/cuda/library.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+
+#include "blas/cuda/kernels.h"
+#include "lib/cuda/device.h"
+#include "lib/math/recurrences.h"
+
+enum { REAL_D, REAL_S, COMPLEX_D, COMPLEX_S, KINDS };
+enum { BLAS_OK = 0 };
+
+/* Numbers by their addresses, real or complex, double or single as the function is. */
+typedef int blas_make(void **handle);
+typedef int blas_destroy(void *handle);
+typedef int blas_set_stream(void *handle, cudaStream_t stream);
+typedef int blas_axpy(void *handle, int64_t n, const void *a, const void *x, int64_t step_x,
+                      void *y, int64_t step_y);
+typedef int blas_scale(void *handle, int64_t n, const void *a, void *x, int64_t step);
+typedef int blas_dot(void *handle, int64_t n, const void *x, int64_t step_x, const void *y,
+                     int64_t step_y, void *result);
+
+typedef struct library {
+  void *code, *handle;
+  int failed; /* the first error of a call: from then on sums are NaN, by which columns end */
+  blas_destroy *destroy;
+  blas_axpy *axpy[KINDS];
+  blas_scale *scale[KINDS];
+  blas_dot *dot[KINDS];
+} library;
+
+/* ---- the library ---- */
+
+/* A function by name; C gives no cast from a data pointer. */
+static int find(void *code, const char *name, void *function) {
+  void *symbol = dlsym(code, name);
+  if (symbol == NULL) return 0;
+  *(void **)function = symbol;
+  return 1;
+}
+
+static int find_all(library *l) {
+  static const char *const axpy[KINDS] = {"cublasDaxpy_v2_64", "cublasSaxpy_v2_64",
+                                          "cublasZaxpy_v2_64", "cublasCaxpy_v2_64"};
+  static const char *const scale[KINDS] = {"cublasDscal_v2_64", "cublasSscal_v2_64",
+                                           "cublasZscal_v2_64", "cublasCscal_v2_64"};
+  static const char *const dot[KINDS] = {"cublasDdot_v2_64", "cublasSdot_v2_64",
+                                         "cublasZdotc_v2_64", "cublasCdotc_v2_64"};
+  for (int i = 0; i < KINDS; i++)
+    if (!find(l->code, axpy[i], &l->axpy[i]) || !find(l->code, scale[i], &l->scale[i]) ||
+        !find(l->code, dot[i], &l->dot[i]))
+      return 0;
+  return find(l->code, "cublasDestroy_v2", &l->destroy);
+}
+
+static kaon_status load(kaon_context *ctx, library *l) {
+  static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so"};
+  blas_make *make;
+  blas_set_stream *set_stream;
+  for (size_t i = 0; i < sizeof names / sizeof *names && l->code == NULL; i++)
+    l->code = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+  if (l->code == NULL || !find_all(l) || !find(l->code, "cublasCreate_v2", &make) ||
+      !find(l->code, "cublasSetStream_v2", &set_stream))
+    return kaon_fail(
+        ctx, KAON_ERR_UNSUPPORTED,
+        "context: issue=library needs cuBLAS of CUDA 12 or later, but no libcublas.so.13 "
+        "or .12 is found; name its folder in LD_LIBRARY_PATH");
+  if (make(&l->handle) != BLAS_OK ||
+      set_stream(l->handle, kaon_cuda_machine_of(ctx)->stream) != BLAS_OK)
+    return kaon_fail(ctx, KAON_ERR_DEVICE, "context: cuBLAS does not start on %s", ctx->device);
+  return KAON_OK;
+}
+
+kaon_status kaon_cuda_library_open(kaon_context *ctx) {
+  library *l = calloc(1, sizeof *l);
+  if (l == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "cuda: no host memory");
+  ctx->library = l;
+  KAON_TRY(kaon_cuda_open(ctx));
+  return load(ctx, l);
+}
+
+void kaon_cuda_library_close(kaon_context *ctx) {
+  library *l = ctx->library;
+  if (l->handle != NULL) l->destroy(l->handle);
+  if (l->code != NULL) dlclose(l->code);
+  free(l);
+  ctx->library = NULL;
+  kaon_cuda_close(ctx);
+}
+
+/* ---- the entries ---- */
+
+typedef struct number {
+  double d[2];
+  float s[2];
+} number;
+
+typedef struct call {
+  library *with;
+  const kaon_update_args *args;
+  int kind, single;
+  int64_t n; /* numbers of a vector */
+} call;
+
+/* 0: the column is closed. */
+static int begin(call *c, const kaon_launch *launch, const kaon_update_args *args, int single) {
+  const kaon_shape *s = &args->shape;
+  const int64_t reals = s->nblocks * s->width * s->ncomp;
+  *c = (call){.with = launch->library,
+              .args = args,
+              .kind = 2 * (s->complex_space != 0) + single,
+              .single = single,
+              .n = s->complex_space ? reals / 2 : reals};
+  return args->gate.state == NULL || (args->gate.state[0].gate & args->gate.mask) != 0;
+}
+
+static number make(double re, double im) {
+  return (number){{re, im}, {(float)re, (float)im}};
+}
+
+static const void *at(const call *c, const number *a) {
+  return c->single ? (const void *)a->s : (const void *)a->d;
+}
+
+static number coefficient(const call *c, int i) {
+  const kaon_coefficients *k = &c->args->c;
+  if (k->slot[i] == KAON_NO_SLOT) return make(k->sign[i], 0);
+  const double *slot = k->state[0].slot[k->slot[i]];
+  return make(k->sign[i] * slot[0], k->sign[i] * slot[1]);
+}
+
+static void note(const call *c, int error) {
+  if (error != BLAS_OK && c->with->failed == BLAS_OK) c->with->failed = error;
+}
+
+static void run_axpy(const call *c, number a, int x, int y) {
+  const kaon_view *v = c->args->v;
+  note(c, c->with->axpy[c->kind](c->with->handle, c->n, at(c, &a), v[x].data, 1, v[y].data, 1));
+}
+
+static void run_scale(const call *c, number a, int x) {
+  note(c, c->with->scale[c->kind](c->with->handle, c->n, at(c, &a), c->args->v[x].data, 1));
+}
+
+static void run_dot(const call *c, int x, int y, double *slot) {
+  const kaon_view *v = c->args->v;
+  number sum = make(0, 0);
+  void *to = c->single ? (void *)sum.s : (void *)sum.d;
+  note(c, c->with->dot[c->kind](c->with->handle, c->n, v[x].data, 1, v[y].data, 1, to));
+  for (int i = 0; i < 2; i++) slot[i] = c->single ? (double)sum.s[i] : sum.d[i];
+  if (c->with->failed != BLAS_OK) slot[0] = NAN;
+}
+
+static void copy_vector(const kaon_launch *launch, const call *c, int from, int to) {
+  const size_t bytes = (size_t)c->n * (c->single ? 4 : 8) * (c->kind >= COMPLEX_D ? 2 : 1);
+  cudaMemcpyAsync(c->args->v[to].data, c->args->v[from].data, bytes, cudaMemcpyDeviceToDevice,
+                  launch->queue);
+}
+
+static void run_recur(const kaon_update_args *args) {
+  if (args->sum.state != NULL && args->sum.then != 0)
+    kaon_recurrence_run(args->sum.then, &args->sum.state[0]);
+}
+
+static void axpy(const kaon_launch *launch, const kaon_update_args *args, int single) {
+  call c;
+  if (begin(&c, launch, args, single)) run_axpy(&c, coefficient(&c, 0), 0, 1);
+}
+
+static void scale(const kaon_launch *launch, const kaon_update_args *args, int single) {
+  call c;
+  if (begin(&c, launch, args, single)) run_scale(&c, coefficient(&c, 0), 0);
+}
+
+/* v1 = v0 + c0 v1 */
+static void xpay(const kaon_launch *launch, const kaon_update_args *args, int single) {
+  call c;
+  if (!begin(&c, launch, args, single)) return;
+  run_scale(&c, coefficient(&c, 0), 1);
+  run_axpy(&c, make(1, 0), 0, 1);
+}
+
+/* v1 = c0 v0 + c1 v1 */
+static void axpby(const kaon_launch *launch, const kaon_update_args *args, int single) {
+  call c;
+  if (!begin(&c, launch, args, single)) return;
+  run_scale(&c, coefficient(&c, 1), 1);
+  run_axpy(&c, coefficient(&c, 0), 0, 1);
+}
+
+static void dot(const kaon_launch *launch, const kaon_update_args *args, int single) {
+  static const int pairs[3][2] = {{0, 1}, {0, 0}, {1, 1}};
+  call c;
+  if (args->sum.state == NULL || !begin(&c, launch, args, single)) return;
+  for (int i = 0; i < 3; i++)
+    if (args->sum.slot[i] != KAON_NO_SLOT)
+      run_dot(&c, pairs[i][0], pairs[i][1], args->sum.state[0].slot[args->sum.slot[i]]);
+  run_recur(args);
+}
+
+static void zero(const kaon_launch *launch, const kaon_update_args *args, int single) {
+  call c;
+  if (!begin(&c, launch, args, single)) return;
+  const size_t bytes = (size_t)c.n * (single ? 4 : 8) * (c.kind >= COMPLEX_D ? 2 : 1);
+  cudaMemsetAsync(args->v[0].data, 0, bytes, launch->queue);
+}
+
+static void copy(const kaon_launch *launch, const kaon_update_args *args, int single) {
+  call c;
+  if (begin(&c, launch, args, single)) copy_vector(launch, &c, 0, 1);
+}
+
+static void recur(const kaon_launch *launch, const kaon_update_args *args, int single) {
+  call c;
+  if (begin(&c, launch, args, single)) run_recur(args);
+}
+
+/* Entry of one precision: one column here, several by our own kernel. */
+#define ENTRY(entry, precision, single)                                                      \
+  static void entry##_##precision(const kaon_launch *launch, const kaon_update_args *args) { \
+    if (args->shape.nrhs == 1)                                                               \
+      entry(launch, args, single);                                                           \
+    else                                                                                     \
+      kaon_##entry##_cuda_##precision(launch, args);                                         \
+  }
+#define ENTRIES(precision, single)                                                     \
+  ENTRY(zero, precision, single)                                                       \
+  ENTRY(copy, precision, single)                                                       \
+  ENTRY(scale, precision, single)                                                      \
+  ENTRY(axpy, precision, single)                                                       \
+  ENTRY(xpay, precision, single)                                                       \
+  ENTRY(axpby, precision, single)                                                      \
+  ENTRY(dot, precision, single)                                                        \
+  ENTRY(recur, precision, single)                                                      \
+  const kaon_blas_ops kaon_blas_ops_library_##precision = {.zero = zero_##precision,   \
+                                                           .copy = copy_##precision,   \
+                                                           .scale = scale_##precision, \
+                                                           .axpy = axpy_##precision,   \
+                                                           .xpay = xpay_##precision,   \
+                                                           .axpby = axpby_##precision, \
+                                                           .dot = dot_##precision,     \
+                                                           .recur = recur_##precision}
+
+ENTRIES(d, 0);
+ENTRIES(s, 1);
