@@ -20,14 +20,9 @@
 
 static const char *const method_names[] = {"cg",     "cgnr",     "cgne",        "bicgstab",
                                            "mr",     "gcr",      "blockcg",     "blockcgnr",
-<<<<<<< HEAD
-                                           "pipecg", "pipecgnr", "pipebicgstab"};
-static const char *const issue_names[] = {"auto", "plain", "replay", "while", "tail"};
-=======
                                            "pipecg", "pipecgnr", "pipebicgstab",
                                            "bicg",   "rbicgstab", "groppcg"};
-static const char *const issue_names[] = {"auto", "plain", "replay", "while"};
->>>>>>> krylov
+static const char *const issue_names[] = {"auto", "plain", "replay", "while", "tail"};
 static int machine = MACHINE_CPU;
 
 /* ---- a recorder for the CPU ---- */
