@@ -264,8 +264,15 @@ static __device__ __forceinline__ double read_now(const double *p) {
   return x;
 }
 
+/* Blocks that a multiprocessor has room for, where the compiler would not see to it by itself (0:
+ * it does, or has no need to): the end of the sums takes more registers than the update. */
 template <int OP>
-static __global__ void __launch_bounds__(KAON_THREADS)
+static __host__ __device__ constexpr int update_blocks() {
+  return OP == SCALE || OP == AXPY || OP == XPAY || (KAON_HALF && OP == COPY) ? 4 : 0;
+}
+
+template <int OP>
+static __global__ void __launch_bounds__(KAON_THREADS, update_blocks<OP>())
     update_kernel(const __grid_constant__ update_call a) {
   constexpr traits t = traits_of<OP>();
   const share mine = share_of(a.sums);
@@ -276,13 +283,13 @@ static __global__ void __launch_bounds__(KAON_THREADS)
 #pragma unroll
   for (int i = 0; i < t.coefficients; i++) /* on their way together with the gate */
     for (int k = 0; k < 2; k++)
-      slot[i][k] = a.slot[i] == KAON_NO_SLOT ? 1 - k
-                                             : read_now(&a.state[mine.column].slot[a.slot[i]][k]);
+      slot[i][k] =
+          a.slot[i] == KAON_NO_SLOT ? 1 - k : read_now(&a.state[mine.column].slot[a.slot[i]][k]);
   if (!gate_open(a.sums.gate, mine.column)) return;
 #pragma unroll
   for (int i = 0; i < t.coefficients; i++)
-    c[i] = c_make(v_set(a.sign[i] * slot[i][0]),
-                  v_set(a.complex_space ? a.sign[i] * slot[i][1] : 0));
+    c[i] =
+        c_make(v_set(a.sign[i] * slot[i][0]), v_set(a.complex_space ? a.sign[i] * slot[i][1] : 0));
   double sum[4] = {0, 0, 0, 0};
   update_column<OP>(a, c, mine, sum);
   if (!a.few) kaon_let_next_start();

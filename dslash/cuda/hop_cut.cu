@@ -42,7 +42,7 @@ static __device__ __forceinline__ void cut_direction(const hop_call &a, const ka
   packets_read_if<RECON>(!left_out && !unit, packet_address<RECON>(a.links[DIR], packet), raw);
   link_numbers<RECON>(raw, u);
   raw_spinor psi;
-  raw_load(in, from, a.nrhs, &psi);
+  raw_load(in, from, a.nrhs, &psi, a.exchange);
   hop_add<RECON, DIR, SIGN, SPLIT>(a, psi, u, factor, d);
 }
 
@@ -75,12 +75,12 @@ static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, false
   const bool split = sizeof(real) < 8 && a.h.split;
   if (split) {
     if constexpr (sizeof(real) < 8) {
-      if (a.h.dagger)
+      if (!EXCHANGES && a.h.dagger)
         cut_all<RECON, -1, true>(a.h, here, out, in, &d);
       else
         cut_all<RECON, 1, true>(a.h, here, out, in, &d);
     }
-  } else if (a.h.dagger) {
+  } else if (!EXCHANGES && a.h.dagger) {
     cut_all<RECON, -1, false>(a.h, here, out, in, &d);
   } else {
     cut_all<RECON, 1, false>(a.h, here, out, in, &d);

@@ -122,34 +122,34 @@ static __device__ __forceinline__ void ghost_read_if(bool wanted, const char *fr
 /* The projected spinor, as numbers or integers of *unit. */
 template <int MU, int SIGN>
 static __device__ __forceinline__ void gather_project(const kaon_view &in, uint32_t at, int units,
-                                                      vhalf *h, real *unit) {
+                                                      int exchange, vhalf *h, real *unit) {
   raw_spinor psi;
-  raw_load(in, at, units, &psi);
+  raw_load(in, at, units, &psi, exchange);
   spin_project(MU, SIGN, psi.c, psi.c + 12, h);
   *unit = psi.unit;
 }
 
-/* projector: 2 mu, and 1 more for a hop backward or of the dagger, but not for both. */
+/* projector: 2 mu, and 1 more for a hop backward or of a dagger's projectors, but not for both. */
 static __device__ __forceinline__ void gather_project_any(int projector, const kaon_view &in,
-                                                          uint32_t at, int units, vhalf *h,
-                                                          real *unit) {
+                                                          uint32_t at, int units, int exchange,
+                                                          vhalf *h, real *unit) {
   switch (projector) {
     case 0:
-      return gather_project<0, 1>(in, at, units, h, unit);
+      return gather_project<0, 1>(in, at, units, exchange, h, unit);
     case 1:
-      return gather_project<0, -1>(in, at, units, h, unit);
+      return gather_project<0, -1>(in, at, units, exchange, h, unit);
     case 2:
-      return gather_project<1, 1>(in, at, units, h, unit);
+      return gather_project<1, 1>(in, at, units, exchange, h, unit);
     case 3:
-      return gather_project<1, -1>(in, at, units, h, unit);
+      return gather_project<1, -1>(in, at, units, exchange, h, unit);
     case 4:
-      return gather_project<2, 1>(in, at, units, h, unit);
+      return gather_project<2, 1>(in, at, units, exchange, h, unit);
     case 5:
-      return gather_project<2, -1>(in, at, units, h, unit);
+      return gather_project<2, -1>(in, at, units, exchange, h, unit);
     case 6:
-      return gather_project<3, 1>(in, at, units, h, unit);
+      return gather_project<3, 1>(in, at, units, exchange, h, unit);
     default:
-      return gather_project<3, -1>(in, at, units, h, unit);
+      return gather_project<3, -1>(in, at, units, exchange, h, unit);
   }
 }
 
@@ -185,8 +185,8 @@ static __device__ __forceinline__ void gather_site(const faces_call &a, int dir,
       backward, packet_address<RECON>(a.h.links[dir], packet_at<RECON>((uint32_t)here.at, 1)), raw);
   vhalf h;
   real unit;
-  const int projector = 2 * (dir & 3) + (backward != (a.h.dagger != 0));
-  gather_project_any(projector, in, (uint32_t)here.at, a.h.nrhs, &h, &unit);
+  const int projector = 2 * (dir & 3) + (backward != (!EXCHANGES && a.h.dagger));
+  gather_project_any(projector, in, (uint32_t)here.at, a.h.nrhs, a.h.exchange, &h, &unit);
   if (backward) gather_link<RECON>(raw, dir == 7 ? a.backward_sign : 1, &h, &unit);
   ghost_write(a, a.to[dir], half, column, n, &h, unit);
 }
@@ -234,7 +234,7 @@ static __device__ __forceinline__ void face_direction(const faces_call &a, const
   real u[18], f = hop_factor<DIR>(a.h, sign);
   hop_link<RECON, DIR>(a.h, here, from, raw);
   ghost_read_if(leaves, ghost_address(a.ghosts[DIR], half, column, a.h.nrhs, n), ghost);
-  raw_load(in, from, a.h.nrhs, &psi);
+  raw_load(in, from, a.h.nrhs, &psi, a.h.exchange);
   link_numbers<RECON>(raw, u);
   if (DIR >= 4) f = leaves ? a.ghost_factor[mu] : f;
   if (DIR == 3) f = leaves && a.forward_sign < 0 ? -f : f;
@@ -313,14 +313,14 @@ static __device__ __forceinline__ void boundary_block(const faces_call &a, int c
       vspinor d;
       if constexpr (SUMS == SUMS_ALL && sizeof(real) < 8) {
         if (a.h.split) {
-          if (a.h.dagger)
+          if (!EXCHANGES && a.h.dagger)
             face_all<RECON, -1, true>(a, here, in, column, half, &d);
           else
             face_all<RECON, 1, true>(a, here, in, column, half, &d);
         }
       }
       if (SUMS != SUMS_ALL || sizeof(real) == 8 || !a.h.split) {
-        if (a.h.dagger)
+        if (!EXCHANGES && a.h.dagger)
           face_all<RECON, -1, false>(a, here, in, column, half, &d);
         else
           face_all<RECON, 1, false>(a, here, in, column, half, &d);
@@ -361,14 +361,14 @@ static __device__ __forceinline__ void interior_block(const faces_call &a, int c
     vspinor d;
     if constexpr (SUMS == SUMS_ALL && sizeof(real) < 8) {
       if (a.h.split) {
-        if (a.h.dagger)
+        if (!EXCHANGES && a.h.dagger)
           hop_all<RECON, 1, -1, true>(a.h, here, &in, &d);
         else
           hop_all<RECON, 1, 1, true>(a.h, here, &in, &d);
       }
     }
     if (SUMS != SUMS_ALL || sizeof(real) == 8 || !a.h.split) {
-      if (a.h.dagger)
+      if (!EXCHANGES && a.h.dagger)
         hop_all<RECON, 1, -1, false>(a.h, here, &in, &d);
       else
         hop_all<RECON, 1, 1, false>(a.h, here, &in, &d);

@@ -1,7 +1,8 @@
 /* hop_kernel.h - the Wilson hop on the GPU, fused with x-pay, clover blocks and sums
  * (dslash_ops.h). A thread a site; COLUMNS columns of it side by side, for which a link is loaded
  * and rebuilt once. The eight directions add up in registers, t first, since its two hops fill one
- * half of the result each. The dagger only exchanges the projectors (lib/math/spin.h): SIGN = -1.
+ * half of the result each. The dagger exchanges the halves of spinors on their way in and out
+ * (site.h), or in half the projectors (lib/math/spin.h): SIGN = -1.
  * Included by one file for each link storage, which the compiler can take side by side.
  *
  * What bounds it (H200, docs/performance.md): one column is read from memory at the ideal count of
@@ -48,12 +49,13 @@ static constexpr bool has_norm() {
 typedef struct hop_call {
   kaon_sites sites;
   int parity, dagger, nrhs, column, temporal, clover_on; /* column: the first one of this launch */
-  int last_t; /* temporal gauge: the slice whose forward links are not the identity */
-  int split;                                             /* a rest is not 0 */
+  int last_t;   /* temporal gauge: the slice whose forward links are not the identity */
+  int split;    /* a rest is not 0 */
   int groups;   /* of columns: COLUMNS times as many are worked on */
   int each;     /* columns of a group (hop_staged.h) */
   int tiles;    /* blocks of a column that its sites make */
   int norm;     /* NORM: |out|^2 is wanted */
+  int exchange; /* the dagger, where spinors are exchanged (site.h) */
   int overlaps; /* the next kernel may start before the results are written (site_overlaps) */
   double a, b;
   real factor[4]; /* of a direction's hops: its coefficient, and in t the projector's 2; half: and
@@ -157,7 +159,7 @@ static __device__ __forceinline__ void hop_direction(const hop_call &a, const ka
 #pragma unroll
   for (int k = 0; k < COLUMNS; k++) {
     raw_spinor psi;
-    raw_load(in[k], from, a.nrhs, &psi);
+    raw_load(in[k], from, a.nrhs, &psi, a.exchange);
     hop_add<RECON, DIR, SIGN, SPLIT>(a, psi, u, factor, &d[k]);
   }
 }
@@ -175,25 +177,27 @@ static __device__ __forceinline__ void hop_all(const hop_call &a, const kaon_her
   hop_direction<RECON, COLUMNS, 4, SIGN, SPLIT>(a, here, in, d);
 }
 
-/* out = a [C] x + b [C] d in column first + k, with its sums; NORM: *norm for the caller. */
-template <bool CLOVER, int SUMS>
+/* out = a [C] x + b [C] d in column first + k, with its sums; NORM: *norm for the caller.
+ * EXCHANGED: d as the directions leave it where spinors are exchanged. */
+template <bool CLOVER, int SUMS, bool EXCHANGED = EXCHANGES>
 static __device__ __forceinline__ void hop_end(const hop_call &a, uint32_t site, int first, int k,
                                                vspinor *d, site_room &room, real *norm) {
-  const int column = first + k;
+  const int column = first + k, exchange = EXCHANGED ? a.exchange : 0;
   const bool on_hop = CLOVER && a.clover_on == KAON_CLOVER_ON_HOP;
   const bool on_x = CLOVER && a.clover_on == KAON_CLOVER_ON_X;
   if (on_hop) site_clover(a.clover, a.clover_scale, site, d);
   spinor_scale(d, on_hop ? 0.5 * a.b : a.b);
   if (a.x.data != NULL) {
     vspinor x;
-    spinor_load(column_view(a.x, column), site, a.nrhs, &x);
+    spinor_load(column_view(a.x, column), site, a.nrhs, &x, exchange);
     if (on_x) site_clover(a.clover, a.clover_scale, site, &x);
     spinor_add(d, (real)(on_x ? 0.5 * a.a : a.a), &x);
   }
   if (SUMS == SUMS_NORM) *norm = spinor_norm2(d); /* here, for it takes no registers yet */
-  spinor_store(column_view(a.out, column), site, a.nrhs, d);
+  spinor_store(column_view(a.out, column), site, a.nrhs, d, exchange);
   if (SUMS == SUMS_ALL)
-    site_sums(a.sums, a.w.data == NULL ? a.w : column_view(a.w, column), site, a.nrhs, d, room);
+    site_sums(a.sums, a.w.data == NULL ? a.w : column_view(a.w, column), site, a.nrhs, d, room,
+              exchange);
 }
 
 /* COLUMNS = 1 with SPLIT: a factor of a direction that `real` does not hold. ALL: sums may be
@@ -227,7 +231,7 @@ static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, SUMS>
       here = kaon_here_of(&a.sites, a.parity, (int32_t)site);
     }
     vspinor d[COLUMNS];
-    if (a.dagger)
+    if (!EXCHANGES && a.dagger)
       hop_all<RECON, COLUMNS, -1, SPLIT>(a, here, in, d);
     else
       hop_all<RECON, COLUMNS, 1, SPLIT>(a, here, in, d);
@@ -310,6 +314,7 @@ static hop_call call_of(const kaon_hop_args *args) {
   a.overlaps = site_overlaps((uint32_t)st->nsites);
   a.parity = args->parity;
   a.dagger = args->dagger;
+  a.exchange = exchange_of(args->dagger);
   a.nrhs = args->nrhs;
   a.temporal = st->temporal;
   a.last_t = st->temporal == KAON_TEMPORAL_ALL ? -1 : st->extents[3] - 1;

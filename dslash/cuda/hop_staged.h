@@ -354,7 +354,7 @@ static __global__ void __launch_bounds__(STAGE_THREADS, STAGE_BLOCKS)
       if constexpr (STAGE_SIDES > 1) stage_join(p, stages + 2 * STAGE_BYTES, &d);
       if (p.side > 0) continue;
       site_sums_begin(a.sums, room);
-      hop_end<false, SUMS_ALL>(a, (uint32_t)p.here.at, first, k, &d, room, NULL);
+      hop_end<false, SUMS_ALL, false>(a, (uint32_t)p.here.at, first, k, &d, room, NULL);
       if (!summed) continue;
 #pragma unroll
       for (int i = 0; i < SITE_SUMS; i++) {

@@ -140,12 +140,12 @@ static __device__ __forceinline__ void packets_read_if(bool wanted, const char *
   }
 }
 
-template <int NCOMP>
+template <int NCOMP, int BEGIN, int COUNT>
 static __device__ __forceinline__ void packets_stream(char *first, const stored *value) {
   typedef packets<NCOMP> p;
   static_assert(p::bytes == 16, "spinors come in full packets");
 #pragma unroll
-  for (int g = 0; g < p::count; g++) {
+  for (int g = BEGIN; g < BEGIN + COUNT; g++) {
     words<16> x;
     memcpy(&x, value + g * p::group, 16);
     __stcs((uint4 *)(first + g * (KAON_LANES * 16)), make_uint4(x.w[0], x.w[1], x.w[2], x.w[3]));
@@ -160,9 +160,29 @@ typedef struct raw_spinor {
   real unit;
 } raw_spinor;
 
+/* Whether a spinor can be read and written with its halves exchanged, gamma_5 times it, by
+ * addresses alone: in half they meet in the middle of a packet. Then D^dagger = gamma_5 D gamma_5
+ * needs no code of its own (lib/math/spin.h), and clover blocks go with gamma_5. */
+enum { EXCHANGES = !KAON_HALF, SPINOR_HALF = packets<24>::count / 2 };
+
+/* `exchange` of what follows. */
+static int exchange_of(int dagger) {
+  return EXCHANGES && dagger ? SPINOR_HALF * KAON_LANES * packets<24>::bytes : 0;
+}
+
+/* exchange: 0, or how far apart the halves are that are to change places. */
 static __device__ __forceinline__ void raw_load(const kaon_view &v, uint32_t site, int units,
-                                                raw_spinor *psi) {
-  packets_read<24, false>(packet_address<24>(v.data, packet_at<24>(site, units)), psi->c);
+                                                raw_spinor *psi, int exchange = 0) {
+  const uint32_t packet = packet_at<24>(site, units);
+#if KAON_HALF
+  (void)exchange;
+  packets_read<24, false>(packet_address<24>(v.data, packet), psi->c);
+#else
+  const char *base = (const char *)v.data;
+  packets_read_some<24, false, 0, SPINOR_HALF>(packet_address<24>(base + exchange, packet), psi->c);
+  packets_read_some<24, false, SPINOR_HALF, SPINOR_HALF>(
+      packet_address<24>(base - exchange, packet), psi->c);
+#endif
 #if KAON_HALF
   psi->unit = kaon_half_unit(v.scale[scale_at(site, units)]);
 #else
@@ -171,9 +191,9 @@ static __device__ __forceinline__ void raw_load(const kaon_view &v, uint32_t sit
 }
 
 static __device__ __forceinline__ void spinor_load(const kaon_view &v, uint32_t site, int units,
-                                                   vspinor *d) {
+                                                   vspinor *d, int exchange = 0) {
   raw_spinor psi;
-  raw_load(v, site, units, &psi);
+  raw_load(v, site, units, &psi, exchange);
 #pragma unroll
   for (int i = 0; i < 12; i++) {
     const vcomplex z = half_load(psi.c + i / 6 * 12, i / 3 % 2, i % 3);
@@ -183,15 +203,17 @@ static __device__ __forceinline__ void spinor_load(const kaon_view &v, uint32_t 
 
 /* Stores d; half: rounds it. */
 static __device__ __forceinline__ void spinor_store(const kaon_view &v, uint32_t site, int units,
-                                                    vspinor *d) {
+                                                    vspinor *d, int exchange = 0) {
   real *value = (real *)d;
   char *to = (char *)packet_address<24>(v.data, packet_at<24>(site, units));
 #if KAON_HALF
+  (void)exchange;
   stored q[24];
   v.scale[scale_at(site, units)] = quantise_site<24, true>(value, q);
-  packets_stream<24>(to, q);
+  packets_stream<24, 0, packets<24>::count>(to, q);
 #else
-  packets_stream<24>(to, value);
+  packets_stream<24, 0, SPINOR_HALF>(to + exchange, value);
+  packets_stream<24, SPINOR_HALF, SPINOR_HALF>(to - exchange, value);
 #endif
 }
 
@@ -238,12 +260,12 @@ static __device__ __forceinline__ void site_sums_begin(const kaon_cuda_sums &s, 
 /* Adds this site's part. */
 static __device__ __forceinline__ void site_sums(const kaon_cuda_sums &s, const kaon_view &w,
                                                  uint32_t site, int units, const vspinor *d,
-                                                 site_room &room) {
+                                                 site_room &room, int exchange = 0) {
   if (s.sum.state == NULL) return;
   if (sums_want(s, 0)) room[0][threadIdx.x] += (double)spinor_norm2(d);
   if (w.data == NULL || !sums_want(s, 1)) return;
   vspinor other;
-  spinor_load(w, site, units, &other);
+  spinor_load(w, site, units, &other, exchange);
   const vcomplex dot = spinor_dot(&other, d);
   room[1][threadIdx.x] += (double)dot.re;
   room[2][threadIdx.x] += (double)dot.im;
