@@ -256,6 +256,7 @@ int bench_solve(bench *b) {
   int all_converged = 1, code = EXIT_DONE;
   field_spec spec;
   if (field_parse(b->args->problem.gauge, &spec) != EXIT_DONE) return EXIT_USAGE;
+  if (schwarz_idle(&b->args->common, &b->args->problem) != EXIT_DONE) return EXIT_USAGE;
   if (b->args->precision >> b->args->outer == 0)
     return cli_wrong("--precision double is finer than --outer single; leave one of them out");
   if (!list.count) {

@@ -244,6 +244,9 @@ static json_t *describe(const invert_job *job) {
   json_decref(method);
   schwarz_add(a, &job->p, report);
   json_object_set_new(report, "peak_resident", report_real(cli_peak_resident()));
+  kaon_context_info info;
+  if (kaon_context_query(job->ctx, &info) == KAON_OK) /* a rank's */
+    json_object_set_new(report, "peak_fields", report_real((double)info.memory_peak));
   for (int k = 0; k < job->columns; k++)
     report_solve(report, k, &job->solves[k], job->p.options.stop != KAON_STOP_FULL);
   json_object_set_new(report, "seconds", report_real(job->seconds));
@@ -376,7 +379,8 @@ static int check(const invert_args *a, invert_job *job, field_spec *spec) {
   job->batch = a->batch && a->batch < job->columns ? a->batch : job->columns;
   if (a->resume && !a->output)
     return cli_wrong("--resume looks for earlier columns beside --output; give that as well");
-  int code = problem_check(&a->problem, &job->p, spec);
+  int code = schwarz_idle(&a->common, &a->problem);
+  if (code == EXIT_DONE) code = problem_check(&a->problem, &job->p, spec);
   if (code == EXIT_DONE) code = problem_check_together(&job->p, job->batch);
   if (code != EXIT_DONE) return code;
   if (a->correlators && !makes_propagator(job))

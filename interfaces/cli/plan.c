@@ -213,19 +213,51 @@ static int divide(const invert_args *args, const int extents[4], int grid[4], in
   return EXIT_DONE;
 }
 
+/* What a part has for its faces beside what it would have alone. Messages of hops: two a direction
+ * that is divided, sent and received, for vectors of each precision that hops see; a ghost is 12
+ * numbers, in half a scale more, on one parity's sites. And links of the outer and the inner
+ * operator on the sites next to a face and next to an edge of two. */
+static double faces_of(const invert_args *args, const problem *p, const int grid[4],
+                       const int part[4]) {
+  static const int ghost_bytes[] = {12 * 8, 12 * 4, 12 * 2 + 4}, real_bytes[] = {8, 4, 2};
+  const int columns = args->batch && args->batch < args->problem.columns ? args->batch
+                                                                         : args->problem.columns;
+  const kaon_precision sloppy = p->options.sloppy;
+  int seen[3] = {1, 0, 0}; /* residuals are taken in double */
+  double faces = 0, edges = 0, all = 0;
+  seen[p->precision] = seen[sloppy] = 1;
+  if (args->problem.preconditioner == 2 || args->problem.schwarz_cycles > 1)
+    seen[p->schwarz.precision] = 1;
+  for (int mu = 0; mu < 4; mu++)
+    for (int nu = mu; nu < 4; nu++) {
+      if (grid[mu] == 1 || grid[nu] == 1) continue;
+      if (nu == mu)
+        faces += 2 * volume_of(part) / part[mu];
+      else
+        edges += 4 * volume_of(part) / part[mu] / part[nu];
+    }
+  for (int i = 0; i < 3; i++) all += seen[i] * faces * ghost_bytes[i] * columns;
+  const int links = 4 * (18 * 8 + (sloppy != p->precision) * (int)p->options.reconstruct *
+                                      real_bytes[sloppy]);
+  return all + (faces + edges) * links;
+}
+
 /* Of several ranks: the part of one, as if it were alone, and the whole columns that every rank
  * holds on their way into a file. */
-static void say_ranks(const invert_args *args, const int grid[4], const int part[4], sample *s) {
-  char text[2][32];
+static void say_ranks(const invert_args *args, const problem *p, const int grid[4],
+                      const int part[4], sample *s) {
+  char text[3][32];
   const int ranks = grid[0] * grid[1] * grid[2] * grid[3];
   if (ranks == 1) return;
   const double whole = (args->output ? 2 : 1) * 24 * sizeof(double) * (ranks - 1) * volume_of(part);
-  s->peak += whole;
+  const double faces = faces_of(args, p, grid, part);
+  s->peak += whole + faces;
+  s->most += faces;
   cli_say(&args->common,
-          "%d ranks, grid %dx%dx%dx%d: %s each, %s in total, without their messages; each is that "
-          "of %dx%dx%dx%d:\n",
+          "%d ranks, grid %dx%dx%dx%d: %s each, %s in total, their faces %s of it; the rest "
+          "is that of %dx%dx%dx%d:\n",
           ranks, grid[0], grid[1], grid[2], grid[3], cli_bytes(s->peak, text[0]),
-          cli_bytes(ranks * s->peak, text[1]), part[0], part[1], part[2], part[3]);
+          cli_bytes(ranks * s->peak, text[1]), cli_bytes(ranks * faces, text[2]), part[0], part[1], part[2], part[3]);
 }
 
 int plan_invert(const invert_job *job, const field_spec *spec) {
@@ -242,10 +274,11 @@ int plan_invert(const invert_job *job, const field_spec *spec) {
   if (code == EXIT_DONE) code = divide(args, extents, grid, part);
   if (code == EXIT_DONE) code = cli_status(NULL, kaon_lattice_check(NULL, part), NULL);
   if (code == EXIT_DONE) code = problem_check_source(&args->problem, &job->p, extents);
+  if (code == EXIT_DONE) code = schwarz_fits(&args->problem, part, extents);
   if (code == EXIT_DONE) code = predict(args, part, measure_process, &s);
   if (code == EXIT_DONE) code = cli_context(&args->common, &ctx);
   if (code != EXIT_DONE) return code;
-  say_ranks(args, grid, part, &s);
+  say_ranks(args, &job->p, grid, part, &s);
   cli_say(&args->common,
           "%s on %dx%dx%dx%d, %d columns would take %s of memory at its peak:\n"
           "  links %s, operator %s, solver %s, sources and solutions %s, the rest the program\n",

@@ -63,6 +63,11 @@ int problem_links(kaon_context *ctx, const problem_args *args, const field_spec 
 int problem_operator(kaon_context *ctx, const problem_args *args, problem *p);
 int problem_solver(kaon_context *ctx, int columns, problem *p);
 /* --- schwarz.c --- */
+/* Refuses --schwarz-... on the command line without a preconditioner. Exit status. */
+int schwarz_idle(const cli_common *common, const problem_args *args);
+/* Refuses, before there is an operator that would, blocks that do not fit a rank's part of a lattice
+ * of `extents`. Exit status. */
+int schwarz_fits(const problem_args *args, const int part[4], const int extents[4]);
 /* Of the solver that the other options have chosen. Exit status. */
 int schwarz_check(const problem_args *args, problem *p);
 kaon_status schwarz_make(const problem_args *args, problem *p);

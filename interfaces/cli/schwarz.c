@@ -8,26 +8,41 @@
 
 static const char *const kinds[] = {"none", "schwarz", "sap"};
 
+/* A value may be what it is without the option: what counts is that it was given. */
+int schwarz_idle(const cli_common *common, const problem_args *a) {
+  static const char *const options[] = {"schwarz-block", "schwarz-steps", "schwarz-cycles",
+                                        "schwarz-relaxation", "schwarz-precision"};
+  for (int i = 0; i < 5 && a->preconditioner == 0; i++)
+    if (cli_given(common, options[i]))
+      return cli_wrong(
+          "--%s is for --preconditioner schwarz and sap, which is missing; leave it out, or give "
+          "one",
+          options[i]);
+  return EXIT_DONE;
+}
+
+int schwarz_fits(const problem_args *a, const int part[4], const int extents[4]) {
+  for (int mu = 0; mu < 4 && a->preconditioner != 0; mu++) {
+    const int n = a->schwarz_block[mu], one = n ? n : part[mu], blocks = extents[mu] / one;
+    if (part[mu] % one != 0 || one % 2 != 0)
+      return cli_wrong(
+          "--schwarz-block: a block has extent %d in %c, but an even divisor of the rank's %d is "
+          "needed (0: all of it)",
+          n, "XYZT"[mu], part[mu]);
+    if (a->preconditioner == 2 && blocks > 1 && blocks % 2 != 0)
+      return cli_wrong(
+          "--schwarz-block: %d / %d = %d blocks in %c; --preconditioner sap needs an even number "
+          "or 1",
+          extents[mu], one, blocks, "XYZT"[mu]);
+  }
+  return EXIT_DONE;
+}
+
 int schwarz_check(const problem_args *a, problem *p) {
   kaon_schwarz_options *o = &p->schwarz;
   char solver[32];
   *o = (kaon_schwarz_options)KAON_SCHWARZ_OPTIONS_INIT;
-  if (a->preconditioner == 0) {
-    const int *n = a->schwarz_block;
-    const char *idle = n[0] || n[1] || n[2] || n[3]    ? "block"
-                       : a->schwarz_steps              ? "steps"
-                       : a->schwarz_cycles             ? "cycles"
-                       : !isnan(a->schwarz_relaxation) ? "relaxation"
-                       : a->schwarz_precision >= 0     ? "precision"
-                                                       : NULL;
-    if (idle)
-      return cli_wrong(
-          "--schwarz-%s is for --preconditioner schwarz and sap, which is missing; leave it out, "
-          "or "
-          "give one",
-          idle);
-    return EXIT_DONE;
-  }
+  if (a->preconditioner == 0) return EXIT_DONE;
   if (p->options.method != KAON_GCR)
     return cli_wrong("--preconditioner %s needs --solver gcr; --solver is %s",
                      kinds[a->preconditioner], cli_choice(PROBLEM_SOLVERS, a->solver, solver));

@@ -185,6 +185,18 @@ class Ranks(system.Case):
         self.assertEqual((four["ranks"], four["local_lattice"]), (4, [8, 8, 4, 8]))
         self.assertLess(four["predicted_fields"], two["predicted_fields"])
 
+    def test_a_dry_run_counts_what_faces_take(self):
+        """What is left out, buffers that carry links to ghosts once, is some per cent of so small a part."""
+        common = ["invert", "--gauge", "weak:0.3", "--lattice", "8", "8", "8", "16", "--kappa", "0.12", "--csw", "1", "--sloppy", "half",
+                  "--columns", "4"]
+        for more in ([], ["--solver", "gcr", "--preconditioner", "sap", "--schwarz-precision", "single"]):
+            for grid, ranks in ((["1", "1", "1", "2"], 2), (["1", "1", "2", "2"], 4)):
+                self.succeeds(*common, *more, "--grid", *grid, "--dry-run", "--report", "plan.json")
+                self.ranks(ranks, *common, *more, "--grid", *grid, "--max-iter", "20", "--tol", "1e-2", "--report", "run.json")
+                ratio = self.report("plan.json")["predicted_fields"] / self.report("run.json")["peak_fields"]
+                print(f"  {ranks} ranks: foretold {ratio:.3f} of what fields took")
+                self.assertTrue(0.95 < ratio < 1.05, ratio)
+
     def test_a_killed_rank_ends_the_job_and_leaves_nothing(self):
         job = subprocess.Popen(self.launch(4, "generate", "--lattice", "8", "8", "8", "8", "--sweeps", "100000", "--output",
                                            "never.lime"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
