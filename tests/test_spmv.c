@@ -272,18 +272,20 @@ static void bits_depend_on_the_column_alone(void **state) {
       ref_sparse a = make_case(number, reals);
       for (int f = 1; f < 4; f++) {
         sums first = {0};
-        for (int run = 0; run < 4; run++) { /* 1 column; 1, 2, 5 threads with 7 columns */
+        /* 1 column; 1, 2, 5 threads with 7 columns, whose kernels add up in another order on a GPU */
+        const int begin = machine == MACHINE_CUDA;
+        for (int run = begin; run < 4; run++) {
           kaon_context *ctx = open_machine(machine, run == 0 ? 2 : run == 3 ? 5 : run, 0);
           kaon_matrix *matrix = sparse_matrix(ctx, &a, reals, NULL);
           kaon_operator *A = sparse_operator(matrix, precision, forms[f]);
           sums s = summed(A, a.rows, run == 0 ? 1 : 7, 300, reals);
-          if (run == 0) {
+          if (run == begin) {
             first = s;
-          } else if (machine != MACHINE_CUDA || run > 1) {
+          } else {
             assert_memory_equal(s.y, first.y, a.rows * sizeof *s.y);
             assert_true(s.norm == first.norm && s.re == first.re && s.im == first.im);
           }
-          if (run > 0 && s.y != first.y) free(s.y);
+          if (s.y != first.y) free(s.y);
           kaon_operator_destroy(&A);
           kaon_matrix_destroy(&matrix);
           kaon_context_destroy(&ctx);
