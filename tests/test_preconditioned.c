@@ -241,12 +241,13 @@ static void beside_the_reference(shell_case *c, kaon_operator *A, const equation
     /* the paper's form has lost its way in the reference too: whatever comes, nothing is claimed */
     assert_true(got.report.reason != KAON_CONVERGED || truth <= 1.1 * tol);
   } else {
-    const int apart = abs(got.report.iterations - steps);
+    const int apart = abs(got.report.iterations - steps), tenth = (steps + 9) / 10;
     assert_int_equal(got.report.reason, KAON_CONVERGED);
     assert_true(truth <= 1.1 * tol);
     assert_true(fabs(truth - got.report.residual) <= 1e-2 * truth);
-    /* BiCGStab's way after its first steps is rounding's: two ways of one machine differ as much */
-    assert_true(!cg_like(t) || apart <= 2);
+    /* BiCGStab's later way follows the order of additions, which is the reference's on a CPU alone */
+    if (cg_like(t) || c->ctx->backend->host_accessible)
+      assert_true(apart <= (cg_like(t) || tenth < 2 ? 2 : tenth));
   }
   assert_true(worst <= 1e-6);
   free(got.x);
