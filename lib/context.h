@@ -57,6 +57,9 @@ void kaon_log(const kaon_context *ctx, kaon_log_level level, const char *format,
  * (check mode: poisoned). `what` names the object in the out-of-memory sentence. */
 kaon_status kaon_pool_take(kaon_context *ctx, size_t bytes, const char *what, void **pointer);
 void kaon_pool_give(kaon_context *ctx, void *pointer); /* NULL allowed */
+/* Counts device memory that was taken past the pool (bytes > 0) or given back (< 0): it is in use
+ * like the pool's own. Refuses what is beyond the limit. */
+kaon_status kaon_pool_outside(kaon_context *ctx, int64_t bytes, const char *what);
 kaon_status kaon_pool_create(kaon_context *ctx, kaon_pool **pool);
 void kaon_pool_destroy(kaon_context *ctx, kaon_pool **pool);
 typedef struct kaon_pool_use {

@@ -35,8 +35,10 @@ typedef struct kaon_launch {
   void *library; /* CUDA: vector work by another library (blas/cuda/library.h); else NULL */
 } kaon_launch;
 
-/* Seconds that a kernel waits for another rank's stores before it ends the job. */
-enum { KAON_PEER_PATIENCE = 120 };
+/* What a kernel that waited in vain for another rank leaves in memory of the host's, the device's
+ * being lost: words of these numbers, KIND last; 0: nothing. MESSAGE: for hops in direction DIR. */
+enum { KAON_COMPLAINT_KIND, KAON_COMPLAINT_RANK, KAON_COMPLAINT_NUMBER, KAON_COMPLAINT_DIR };
+enum { KAON_COMPLAINT_SUM = 1, KAON_COMPLAINT_MESSAGE };
 
 /* An exchange that kernels take part in by themselves, with stores into the neighbours' memory. All
  * pointers are the device's; `turn` and what follows it are this rank's but for `raise`.
@@ -55,6 +57,9 @@ typedef struct kaon_peer_exchange {
   uint32_t *raise[8];      /* the neighbour's `arrived`, for what is sent for its hops in dir */
   uint32_t partitioned;    /* a bit a direction (of 8) that has messages */
   int64_t flip;            /* bytes */
+  uint64_t patience;       /* nanoseconds that who receives waits before it ends the job */
+  uint32_t *complaint;     /* says why */
+  uint8_t neighbour[8];    /* the rank that hops in dir need messages of */
 } kaon_peer_exchange;
 
 /* Columns that take part: (state[k].gate & mask) != 0; state == NULL: all. */

@@ -108,6 +108,8 @@ static const kaon_field context_fields[] = {
     E(S, transport, KAON_TRANSPORT_AUTO, transports,
       "how devices of several ranks exchange messages"),
     E(S, overlap, KAON_OVERLAP_AUTO, overlaps, "how hops hide messages between ranks"),
+    F(S, patience, KAON_FIELD_DOUBLE, 120.0, 0.01, 1e6,
+      "seconds that a device waits for another rank's"),
     END};
 #undef S
 #define S kaon_dirac_options

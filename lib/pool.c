@@ -116,16 +116,20 @@ static kaon_status refused(kaon_context *ctx, const kaon_pool *pool, size_t byte
                    what, bytes, (long long)pool->held);
 }
 
+static kaon_status beyond(kaon_context *ctx, int64_t bytes, const char *what) {
+  return kaon_fail(ctx, KAON_ERR_MEMORY,
+                   "memory: %s needs %lld bytes, but %lld of the limit of %lld bytes are in use; "
+                   "raise memory_limit (the program: --memory-limit) "
+                   "or solve fewer columns at once",
+                   what, (long long)bytes, (long long)ctx->pool->held,
+                   (long long)ctx->options.memory_limit);
+}
+
 static kaon_status allocate(kaon_context *ctx, kaon_pool *pool, size_t bytes, const char *what,
                             void **pointer) {
   int64_t limit = ctx->options.memory_limit;
   if (limit > 0 && pool->held + (int64_t)bytes > limit) trim(ctx, pool);
-  if (limit > 0 && pool->held + (int64_t)bytes > limit)
-    return kaon_fail(ctx, KAON_ERR_MEMORY,
-                     "memory: %s needs %zu bytes, but %lld of the limit of %lld bytes are in use; "
-                     "raise memory_limit (the program: --memory-limit) "
-                     "or solve fewer columns at once",
-                     what, bytes, (long long)pool->held, (long long)limit);
+  if (limit > 0 && pool->held + (int64_t)bytes > limit) return beyond(ctx, (int64_t)bytes, what);
   kaon_status status = ctx->backend->memory->allocate(ctx, bytes, pointer);
   if (status == KAON_ERR_MEMORY) {
     trim(ctx, pool);
@@ -154,6 +158,17 @@ kaon_status kaon_pool_take(kaon_context *ctx, size_t bytes, const char *what, vo
   pool->now += (int64_t)pool->blocks[i].bytes;
   if (pool->now > pool->peak) pool->peak = pool->now;
   *pointer = pool->blocks[i].pointer;
+  return KAON_OK;
+}
+
+kaon_status kaon_pool_outside(kaon_context *ctx, int64_t bytes, const char *what) {
+  kaon_pool *pool = ctx->pool;
+  const int64_t limit = ctx->options.memory_limit;
+  if (bytes > 0 && limit > 0 && pool->held + bytes > limit) trim(ctx, pool);
+  if (bytes > 0 && limit > 0 && pool->held + bytes > limit) return beyond(ctx, bytes, what);
+  pool->now += bytes;
+  pool->held += bytes;
+  if (pool->now > pool->peak) pool->peak = pool->now;
   return KAON_OK;
 }
 

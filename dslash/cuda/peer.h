@@ -49,6 +49,19 @@ static __device__ __forceinline__ uint32_t peer_peek(const uint32_t *at) {
   return x;
 }
 
+/* The neighbour has ended, or is at work elsewhere: this rank ends, and says for whom it waited. */
+static __device__ __forceinline__ void peer_complain(const kaon_peer_exchange &p, uint32_t dir,
+                                                     uint32_t turn) {
+  volatile uint32_t *complaint = p.complaint;
+  complaint[KAON_COMPLAINT_RANK] = p.neighbour[dir];
+  complaint[KAON_COMPLAINT_NUMBER] = turn + 1;
+  complaint[KAON_COMPLAINT_DIR] = dir;
+  peer_fence();
+  complaint[KAON_COMPLAINT_KIND] = KAON_COMPLAINT_MESSAGE;
+  peer_fence();
+  __trap();
+}
+
 /* Has this thread wait until the message for hops in `dir` is there. */
 static __device__ __forceinline__ void peer_await(const kaon_peer_exchange &p, uint32_t dir,
                                                   uint32_t turn) {
@@ -56,7 +69,7 @@ static __device__ __forceinline__ void peer_await(const kaon_peer_exchange &p, u
   if ((int32_t)(peer_flag(at) - (turn + 1)) >= 0) return;
   const uint64_t begin = peer_clock();
   while ((int32_t)(peer_peek(at) - (turn + 1)) < 0)
-    if (peer_clock() - begin > (uint64_t)KAON_PEER_PATIENCE * 1000000000u) __trap();
+    if (peer_clock() - begin > p.patience) peer_complain(p, dir, turn);
   peer_flag(at);
 }
 

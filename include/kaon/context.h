@@ -98,12 +98,16 @@ typedef struct kaon_context_options {
                            it does. Changes no bit */
   kaon_transport transport; /* of several ranks on devices; the CPU has none to choose */
   kaon_overlap overlap;     /* of several ranks */
+  double patience; /* seconds that a device waits for another rank's before it ends its own work
+                      with COMM: a rank that failed does not come. PEER: in a kernel, for a message
+                      or a sum; NCCL: for the work of its queue. Longer than any rank is at work
+                      elsewhere between two operations, reading a file for instance */
 } kaon_context_options;
 
 #define KAON_CONTEXT_OPTIONS_INIT                                                              \
   {                                                                                            \
     sizeof(kaon_context_options), 1, KAON_BACKEND_AUTO, KAON_ISA_AUTO, 0, 0, KAON_LOG_WARNING, \
-        NULL, NULL, 0, KAON_ISSUE_AUTO, 0.0, KAON_TRANSPORT_AUTO, KAON_OVERLAP_AUTO            \
+        NULL, NULL, 0, KAON_ISSUE_AUTO, 0.0, KAON_TRANSPORT_AUTO, KAON_OVERLAP_AUTO, 120.0     \
   }
 
 /* Creates a context; options = NULL takes the defaults. Several may live at once, each used by one

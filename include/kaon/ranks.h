@@ -2,9 +2,10 @@
  *
  * Every rank makes the same calls in the same order with the same arguments. Functions marked
  * collective return the same status on all ranks, with the sentence of the first rank that failed.
- * Devices that store into each other's memory (transport peer) wait for each other in kernels: a
- * rank whose part of a collective function has not begun 120 s after another one's ends that one's
- * work on its device, in kaon and outside, with an error of the device. This header needs no MPI of
+ * Devices wait for each other: a rank whose part of a collective function has not begun a time
+ * after another one's ends that one's work with COMM (the context's option patience, 120 s). Over
+ * stores into each other's memory (transport peer) it is a kernel that waits, and what else the
+ * process has on its device, in kaon and outside, ends with it. This header needs no MPI of
  * its own; functions that need it return NOT_BUILT without. */
 #ifndef KAON_RANKS_H
 #define KAON_RANKS_H
@@ -54,10 +55,10 @@ void kaon_ranks_end(void);
 
 /* The same for a program that is about to exit with `status`, possibly because this rank alone
  * failed: waits at most `seconds` (negative: for ever) until all ranks have called it, then ends
- * MPI as kaon_ranks_end does. 1: it is ended, or was not kaon's to end; *first is what rank 0 handed
- * in. 0: others did not come; nothing is ended, *first is this rank's own, and nothing but exit is
- * left. `status` is not negative. Over QMP, which cannot wait for a limited time, all ranks are
- * taken to have come where `seconds` is negative and to be missing else. */
+ * MPI as kaon_ranks_end does. 1: it is ended, or was not kaon's to end; *first is what rank 0
+ * handed in. 0: others did not come; nothing is ended, *first is this rank's own, and nothing but
+ * exit is left. `status` is not negative. Over QMP, which cannot wait for a limited time, all ranks
+ * are taken to have come where `seconds` is negative and to be missing else. */
 int kaon_ranks_finish(int status, double seconds, int *first);
 
 #ifdef __cplusplus

@@ -220,8 +220,8 @@ static int divide(const invert_args *args, const int extents[4], int grid[4], in
 static double faces_of(const invert_args *args, const problem *p, const int grid[4],
                        const int part[4]) {
   static const int ghost_bytes[] = {12 * 8, 12 * 4, 12 * 2 + 4}, real_bytes[] = {8, 4, 2};
-  const int columns = args->batch && args->batch < args->problem.columns ? args->batch
-                                                                         : args->problem.columns;
+  const int columns =
+      args->batch && args->batch < args->problem.columns ? args->batch : args->problem.columns;
   const kaon_precision sloppy = p->options.sloppy;
   int seen[3] = {1, 0, 0}; /* residuals are taken in double */
   double faces = 0, edges = 0, all = 0;
@@ -237,8 +237,8 @@ static double faces_of(const invert_args *args, const problem *p, const int grid
         edges += 4 * volume_of(part) / part[mu] / part[nu];
     }
   for (int i = 0; i < 3; i++) all += seen[i] * faces * ghost_bytes[i] * columns;
-  const int links = 4 * (18 * 8 + (sloppy != p->precision) * (int)p->options.reconstruct *
-                                      real_bytes[sloppy]);
+  const int links =
+      4 * (18 * 8 + (sloppy != p->precision) * (int)p->options.reconstruct * real_bytes[sloppy]);
   return all + (faces + edges) * links;
 }
 
@@ -257,7 +257,8 @@ static void say_ranks(const invert_args *args, const problem *p, const int grid[
           "%d ranks, grid %dx%dx%dx%d: %s each, %s in total, their faces %s of it; the rest "
           "is that of %dx%dx%dx%d:\n",
           ranks, grid[0], grid[1], grid[2], grid[3], cli_bytes(s->peak, text[0]),
-          cli_bytes(ranks * s->peak, text[1]), cli_bytes(ranks * faces, text[2]), part[0], part[1], part[2], part[3]);
+          cli_bytes(ranks * s->peak, text[1]), cli_bytes(ranks * faces, text[2]), part[0], part[1],
+          part[2], part[3]);
 }
 
 int plan_invert(const invert_job *job, const field_spec *spec) {

@@ -65,8 +65,8 @@ int problem_solver(kaon_context *ctx, int columns, problem *p);
 /* --- schwarz.c --- */
 /* Refuses --schwarz-... on the command line without a preconditioner. Exit status. */
 int schwarz_idle(const cli_common *common, const problem_args *args);
-/* Refuses, before there is an operator that would, blocks that do not fit a rank's part of a lattice
- * of `extents`. Exit status. */
+/* Refuses, before there is an operator that would, blocks that do not fit a rank's part of a
+ * lattice of `extents`. Exit status. */
 int schwarz_fits(const problem_args *args, const int part[4], const int extents[4]);
 /* Of the solver that the other options have chosen. Exit status. */
 int schwarz_check(const problem_args *args, problem *p);

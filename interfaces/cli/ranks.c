@@ -23,7 +23,7 @@ static struct {
   int launched, rank, launchers; /* ranks by the launcher; 0: it does not say */
   kaon_context *ctx;             /* of all ranks, while there is one; not ours */
   int several;
-  int ended; /* nothing is left to be waited for, or said */
+  int ended;          /* nothing is left to be waited for, or said */
   int count, on_node; /* ranks by the library; 0: no context yet */
   double *room;       /* [count][ROOM] */
   int waited;         /* the others had their time to come to the end */
@@ -32,8 +32,8 @@ static struct {
 } world;
 
 /* The launcher ends all ranks when one fails: a silent one that fails waits until the first, which
- * mostly fails alike, has said why. If it has not been told to end by then, or the first ended well, it
- * failed alone, and speaks. */
+ * mostly fails alike, has said why. If it has not been told to end by then, or the first ended
+ * well, it failed alone, and speaks. */
 static void let_first_speak(void) {
   const struct timespec moment = {0, 10000000};
   if (world.ended) return;

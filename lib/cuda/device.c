@@ -6,30 +6,37 @@
 
 #include "lib/cuda/backend.h"
 
-/* A kernel that waited for another rank has ended this one (lib/cuda/rank_sums.h). */
+/* A kernel that waited for another rank has ended this one (lib/launch.h). */
 static const volatile uint32_t *complaint_of(const kaon_context *ctx) {
   if (ctx == NULL || ctx->machine == NULL) return NULL;
   const volatile uint32_t *complaint = kaon_cuda_machine_of(ctx)->complaint;
-  return complaint != NULL && complaint[0] != 0 ? complaint : NULL;
+  return complaint != NULL && complaint[KAON_COMPLAINT_KIND] != 0 ? complaint : NULL;
+}
+
+static kaon_status complain(const kaon_context *ctx, const volatile uint32_t *complaint,
+                            const char *what) {
+  static const char *const directions[] = {"+x", "+y", "+z", "+t", "-x", "-y", "-z", "-t"};
+  const unsigned rank = complaint[KAON_COMPLAINT_RANK], number = complaint[KAON_COMPLAINT_NUMBER];
+  const double seconds = ctx->options.patience;
+  if (complaint[KAON_COMPLAINT_KIND] == KAON_COMPLAINT_SUM)
+    return kaon_fail(ctx, KAON_ERR_COMM,
+                     "cuda: %s: rank %d waited %g s in vain for what rank %u has for sum %u over "
+                     "ranks; has that rank ended?",
+                     what, ctx->comm->rank, seconds, rank, number);
+  return kaon_fail(
+      ctx, KAON_ERR_COMM,
+      "cuda: %s: rank %d waited %g s in vain for the message that hops in direction %s "
+      "need of rank %u (number %u of that exchange); has that rank ended?",
+      what, ctx->comm->rank, seconds, directions[complaint[KAON_COMPLAINT_DIR] % 8], rank, number);
 }
 
 kaon_status kaon_cuda_check(const kaon_context *ctx, cudaError_t error, const char *what) {
   if (error == cudaSuccess) return KAON_OK;
   cudaGetLastError(); /* a refused call must not be blamed on the next one */
   const volatile uint32_t *complaint = complaint_of(ctx);
-  if (complaint != NULL)
-    return kaon_fail(ctx, KAON_ERR_COMM,
-                     "cuda: %s: rank %d waited in vain for what rank %u has for sum %u over ranks; "
-                     "has that rank ended? (%s)",
-                     what, ctx->comm->rank, complaint[1], complaint[2], cudaGetErrorName(error));
+  if (complaint != NULL) return complain(ctx, complaint, what);
   if (error == cudaErrorMemoryAllocation)
     return kaon_fail(ctx, KAON_ERR_MEMORY, "cuda: %s: out of memory", what);
-  if (error == cudaErrorLaunchFailure && ctx != NULL && ctx->comm != NULL && ctx->comm->ranks > 1)
-    return kaon_fail(
-        ctx, KAON_ERR_DEVICE,
-        "cuda: %s: %s: on several ranks this may mean that another one did not send for "
-        "%d s, because it had failed or was at work elsewhere",
-        what, cudaGetErrorString(error), (int)KAON_PEER_PATIENCE);
   return kaon_fail(ctx, KAON_ERR_DEVICE, "cuda: %s: %s (%s)", what, cudaGetErrorString(error),
                    cudaGetErrorName(error));
 }

@@ -39,6 +39,13 @@ kaon_status kaon_cuda_check(const kaon_context *ctx, cudaError_t error, const ch
 /* The first error of launches and asynchronous work so far, without waiting for more. */
 kaon_status kaon_cuda_pending(const kaon_context *ctx, const char *what);
 
+/* Waits asleep until the event, or all that is in the stream, has come; for other ranks no longer
+ * than their transport bears (kaon_cuda_watch). */
+kaon_status kaon_cuda_wait_event(const kaon_context *ctx, cudaEvent_t event, const char *what);
+kaon_status kaon_cuda_wait_stream(const kaon_context *ctx, cudaStream_t stream, const char *what);
+/* What a wait elsewhere asks from time to time (kaon_cuda_transport in ranks.h). */
+kaon_status kaon_cuda_watch(const kaon_context *ctx, double waited);
+
 /* UNSUPPORTED while the stream is captured: then nothing is done that an answer could come from. */
 kaon_status kaon_cuda_refuse_recorded(const kaon_context *ctx, const char *what);
 

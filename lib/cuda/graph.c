@@ -231,7 +231,7 @@ static void destroy(kaon_recorder **recorder) {
   kaon_recorder *r = *recorder;
   *recorder = NULL;
   kaon_cuda_enter(r->ctx);
-  cudaStreamSynchronize(stream_of(r));
+  kaon_cuda_wait_stream(r->ctx, stream_of(r), "a recording's end");
   drop(&r->steps);
   drop(&r->service);
   for (int i = 0; i < COPIES; i++) {
@@ -355,18 +355,22 @@ static unsigned long timer_slack(unsigned long wanted) {
 static kaon_status sleep_until(kaon_recorder *r, cudaEvent_t event) {
   const int64_t begin = nanoseconds();
   cudaError_t error = cudaEventQuery(event);
+  kaon_status watched = KAON_OK;
   if (error == cudaErrorNotReady) {
     const unsigned long slack = timer_slack(1);
     while (error == cudaErrorNotReady) {
       const struct timespec pause = {0, nap(nanoseconds() - begin, r->usual)};
       nanosleep(&pause, NULL);
       error = cudaEventQuery(event);
+      if (error == cudaErrorNotReady)
+        watched = kaon_cuda_watch(r->ctx, 1e-9 * (double)(nanoseconds() - begin));
+      if (watched != KAON_OK) break;
     }
     timer_slack(slack);
     r->usual = nanoseconds() - begin;
   }
   if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError(); /* no error */
-  return kaon_cuda_check(r->ctx, error, "work on the device");
+  return watched != KAON_OK ? watched : kaon_cuda_check(r->ctx, error, "work on the device");
 }
 
 static kaon_status wait(kaon_recorder *r, int number, kaon_column_state *host) {

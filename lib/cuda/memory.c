@@ -15,9 +15,8 @@ static kaon_status wait_for(const kaon_context *ctx, cudaEvent_t event, const ch
   while (error == cudaErrorNotReady) {
     clock_gettime(CLOCK_MONOTONIC, &now);
     if ((now.tv_sec - begin.tv_sec) * 1000000000L + now.tv_nsec - begin.tv_nsec > SPIN_NANOSECONDS)
-      error = cudaEventSynchronize(event);
-    else
-      error = cudaEventQuery(event);
+      return kaon_cuda_wait_event(ctx, event, what);
+    error = cudaEventQuery(event);
   }
   if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError(); /* no error */
   return kaon_cuda_check(ctx, error, what);
@@ -64,8 +63,7 @@ static kaon_status synchronise(kaon_context *ctx) {
   KAON_TRY(kaon_cuda_refuse_recorded(ctx, "waiting"));
   kaon_cuda_enter(ctx);
   KAON_TRY(kaon_cuda_pending(ctx, "a kernel launch"));
-  return kaon_cuda_check(ctx, cudaStreamSynchronize((cudaStream_t)ctx->queue),
-                         "work on the device");
+  return kaon_cuda_wait_stream(ctx, (cudaStream_t)ctx->queue, "work on the device");
 }
 
 static kaon_status stages(kaon_context *ctx) {

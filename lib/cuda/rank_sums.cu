@@ -54,10 +54,10 @@ static __device__ __forceinline__ uint64_t nanoseconds(void) {
 static __device__ __noinline__ void mail_complain(const kaon_mailbox &box, int sender,
                                                   uint32_t mark) {
   volatile uint32_t *complaint = box.complaint;
-  complaint[1] = (uint32_t)sender;
-  complaint[2] = mark;
+  complaint[KAON_COMPLAINT_RANK] = (uint32_t)sender;
+  complaint[KAON_COMPLAINT_NUMBER] = mark;
   __threadfence_system();
-  complaint[0] = 1;
+  complaint[KAON_COMPLAINT_KIND] = KAON_COMPLAINT_SUM;
   __threadfence_system();
   __trap();
 }
@@ -73,7 +73,7 @@ static __device__ __forceinline__ double mail_wait(const kaon_mailbox &box, cons
     looks = 0;
     const uint64_t now = nanoseconds();
     if (begin == 0) begin = now;
-    if (now - begin > (uint64_t)KAON_PEER_PATIENCE * 1000000000u) mail_complain(box, sender, mark);
+    if (now - begin > box.patience) mail_complain(box, sender, mark);
   }
 }
 

@@ -27,15 +27,14 @@ enum { KAON_MAIL_WORDS = 4 * KAON_SUM_ENTRIES }; /* of one sender and turn */
 typedef struct kaon_mailbox {
   uint32_t *turn;      /* ours: sums so far */
   uint32_t *ticket;    /* ours: 0 between sums */
-  uint32_t *complaint; /* the host's: who waited in vain, for the sentence */
+  uint32_t *complaint; /* lib/launch.h */
+  uint64_t patience; /* nanoseconds that a sum is waited for: a rank that does not come has ended */
   int rank, ranks;
   uint64_t *words[KAON_PEERS]; /* every rank's, ours among them */
 } kaon_mailbox;
 
 /* What of a sum a launch does; both: nothing comes in between. */
 enum { KAON_SUM_SEND = 1, KAON_SUM_TAKE = 2 };
-
-/* A wait for another rank ends the job after so many seconds: it will not come. */
 
 #ifdef __cplusplus
 extern "C" {

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* In the order in which AUTO tries them. */
 static const kaon_cuda_transport *const transports[] = {&kaon_cuda_peer, &kaon_cuda_nccl,
@@ -39,9 +40,21 @@ kaon_status kaon_cuda_zeroed(kaon_context *ctx, size_t bytes, const char *what, 
   cudaStream_t stream = kaon_cuda_machine_of(ctx)->stream;
   *memory = NULL;
   KAON_TRY(kaon_cuda_refuse_recorded(ctx, "taking memory"));
-  KAON_TRY(kaon_cuda_check(ctx, cudaMalloc(memory, bytes), what));
+  KAON_TRY(kaon_pool_outside(ctx, (int64_t)bytes, what));
+  const kaon_status status = kaon_cuda_check(ctx, cudaMalloc(memory, bytes), what);
+  if (status != KAON_OK) {
+    *memory = NULL;
+    kaon_pool_outside(ctx, -(int64_t)bytes, what);
+    return status;
+  }
   KAON_TRY(kaon_cuda_check(ctx, cudaMemsetAsync(*memory, 0, bytes, stream), what));
   return kaon_cuda_check(ctx, cudaStreamSynchronize(stream), what);
+}
+
+void kaon_cuda_give_back(kaon_context *ctx, void *memory, size_t bytes) {
+  if (memory == NULL) return;
+  cudaFree(memory);
+  kaon_pool_outside(ctx, -(int64_t)bytes, "");
 }
 
 kaon_status kaon_cuda_take_buffers(kaon_device_exchange *e) {
@@ -66,7 +79,8 @@ kaon_status kaon_cuda_take_messages(kaon_context *ctx, int ranks) {
   enum { BYTES = 2 * KAON_SUM_ENTRIES * sizeof(double) };
   kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
   void *device = NULL, *host = NULL;
-  KAON_TRY(kaon_cuda_zeroed(ctx, (size_t)(1 + ranks) * BYTES, "memory for sums", &device));
+  r->message_bytes = (size_t)(1 + ranks) * BYTES;
+  KAON_TRY(kaon_cuda_zeroed(ctx, r->message_bytes, "memory for sums", &device));
   r->message = device;
   r->messages = (double *)((char *)device + BYTES);
   KAON_TRY(kaon_cuda_check(ctx, cudaHostAlloc(&host, BYTES, cudaHostAllocDefault),
@@ -77,9 +91,43 @@ kaon_status kaon_cuda_take_messages(kaon_context *ctx, int ranks) {
 
 void kaon_cuda_drop_messages(kaon_context *ctx) {
   kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
-  if (r->message != NULL) cudaFree(r->message);
+  kaon_cuda_give_back(ctx, r->message, r->message_bytes);
   if (r->pinned != NULL) cudaFreeHost(r->pinned);
   r->message = r->messages = r->pinned = NULL;
+}
+
+/* ---- waiting ---- */
+
+kaon_status kaon_cuda_watch(const kaon_context *ctx, double waited) {
+  const kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
+  if (r == NULL || r->transport == NULL || r->transport->watch == NULL) return KAON_OK;
+  return r->transport->watch((kaon_context *)(uintptr_t)ctx, waited);
+}
+
+/* The driver's own wait, which costs the processor least, where nobody has to look meanwhile. */
+static kaon_status wait_for(const kaon_context *ctx, cudaStream_t stream, cudaEvent_t event,
+                            const char *what) {
+  const struct timespec pause = {0, 1000000};
+  const kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
+  const int watched = r != NULL && r->transport != NULL && r->transport->watch != NULL;
+  cudaError_t error = cudaErrorNotReady;
+  if (!watched) error = event != NULL ? cudaEventSynchronize(event) : cudaStreamSynchronize(stream);
+  for (double waited = 0; error == cudaErrorNotReady; waited += 1e-3) {
+    error = event != NULL ? cudaEventQuery(event) : cudaStreamQuery(stream);
+    if (error != cudaErrorNotReady) break;
+    KAON_TRY(kaon_cuda_watch(ctx, waited));
+    nanosleep(&pause, NULL);
+  }
+  if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError(); /* no error */
+  return kaon_cuda_check(ctx, error, what);
+}
+
+kaon_status kaon_cuda_wait_event(const kaon_context *ctx, cudaEvent_t event, const char *what) {
+  return wait_for(ctx, NULL, event, what);
+}
+
+kaon_status kaon_cuda_wait_stream(const kaon_context *ctx, cudaStream_t stream, const char *what) {
+  return wait_for(ctx, stream, NULL, what);
 }
 
 /* ---- choosing ---- */
@@ -181,7 +229,7 @@ static void exchange_destroy(kaon_device_exchange **exchange) {
   kaon_cuda_ranks *r = kaon_cuda_ranks_of(gone->ctx);
   *exchange = NULL;
   kaon_cuda_enter(gone->ctx);
-  cudaStreamSynchronize(kaon_cuda_machine_of(gone->ctx)->stream);
+  kaon_cuda_wait_stream(gone->ctx, kaon_cuda_machine_of(gone->ctx)->stream, "an exchange's end");
   r->transport->destroy(gone);
   r->exchanges--;
   free(gone);

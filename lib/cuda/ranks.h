@@ -40,6 +40,9 @@ typedef struct kaon_cuda_transport {
   void (*destroy)(kaon_device_exchange *exchange);
   kaon_status (*sum_start)(kaon_context *ctx, const kaon_sum_call *call);
   kaon_status (*sum_finish)(kaon_context *ctx, const kaon_sum_call *call);
+  /* Of work that cannot see by itself that a rank is gone: asked from time to time by a host that
+   * has waited for its device for so many seconds; what it returns ends the wait. NULL: none. */
+  kaon_status (*watch)(kaon_context *ctx, double waited);
   /* both at once; NULL: one after the other */
   kaon_status (*sum)(kaon_context *ctx, const kaon_sum_call *call);
 } kaon_cuda_transport;
@@ -61,11 +64,17 @@ typedef struct kaon_cuda_ranks {
   kaon_spare *spares; /* memory of exchanges that are gone, which others may still have mapped */
   /* the others: a message and those of all ranks, in device memory; pinned */
   double *message, *messages, *pinned;
+  size_t message_bytes; /* of both */
   struct kaon_nccl *nccl;
 } kaon_cuda_ranks;
 
 static inline kaon_cuda_ranks *kaon_cuda_ranks_of(const kaon_context *ctx) {
   return kaon_cuda_machine_of(ctx)->ranks;
+}
+
+/* Nanoseconds that work on the device waits for another rank. */
+static inline uint64_t kaon_cuda_patience(const kaon_context *ctx) {
+  return (uint64_t)(ctx->options.patience * 1e9);
 }
 
 /* The launch of a kernel beside those of blas/ and dslash/. */
@@ -78,8 +87,10 @@ static inline kaon_launch kaon_cuda_launch_of(const kaon_context *ctx) {
 const kaon_message *kaon_cuda_partner(const kaon_message *messages, int n, int i);
 /* 32-bit words of all ranks, exactly: all[r * n + i]. n <= 64. Collective. */
 kaon_status kaon_cuda_gather_words(kaon_context *ctx, const uint32_t *mine, int n, uint32_t *all);
-/* Device memory of 0, there when it returns; free with cudaFree. */
+/* Device memory of 0, there when it returns, an allocation of its own but counted with the pool's.
+ */
 kaon_status kaon_cuda_zeroed(kaon_context *ctx, size_t bytes, const char *what, void **memory);
+void kaon_cuda_give_back(kaon_context *ctx, void *memory, size_t bytes); /* NULL allowed */
 /* For transports that are no kernels: send and receive of the messages in memory of their own. */
 kaon_status kaon_cuda_take_buffers(kaon_device_exchange *made);
 /* The messages of sums, `ranks` of them to take in. */

@@ -53,7 +53,7 @@ static kaon_status create_host(kaon_device_exchange *e) {
 static void destroy(kaon_device_exchange *e) {
   if (e->carried != NULL) e->ctx->comm->ops->exchange_destroy(&e->carried);
   if (e->host != NULL) cudaFreeHost(e->host);
-  if (e->shared.mine != NULL) cudaFree(e->shared.mine);
+  kaon_cuda_give_back(e->ctx, e->shared.mine, e->shared.bytes);
 }
 
 static kaon_status start_direct(kaon_device_exchange *e) {

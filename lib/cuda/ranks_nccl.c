@@ -6,13 +6,15 @@
  * guide, "Group Calls", "Point To Point Communication Functions", "Collective Communication
  * Functions"). */
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/config.h"
 #include "lib/cuda/ranks.h"
 
-enum { NCCL_BYTES = 0 /* ncclInt8 */, NCCL_DOUBLE = 8 /* ncclFloat64 */, NCCL_OK = 0 };
+enum { NCCL_BYTES = 0 /* ncclInt8 */, NCCL_DOUBLE = 8 /* ncclFloat64 */ };
+enum { NCCL_OK = 0, NCCL_IN_PROGRESS = 7 };
 enum { OLDEST = 20700 }; /* messages from rank to rank came with 2.7 */
 
 typedef struct nccl_id {
@@ -23,6 +25,7 @@ typedef const char *nccl_text(int error);
 typedef int nccl_make_id(nccl_id *id);
 typedef int nccl_join(void **comm, int ranks, nccl_id id, int rank);
 typedef int nccl_comm_call(void *comm);
+typedef int nccl_error_of(void *comm, int *error);
 typedef int nccl_call(void);
 typedef int nccl_send(const void *from, size_t count, int type, int peer, void *comm,
                       cudaStream_t stream);
@@ -40,6 +43,7 @@ struct kaon_nccl {
   nccl_make_id *make_id;
   nccl_join *join;
   nccl_comm_call *leave, *abort;
+  nccl_error_of *error_of;
   nccl_call *group_start, *group_end;
   nccl_send *send;
   nccl_receive *receive;
@@ -89,6 +93,7 @@ static kaon_status load_library(kaon_context *ctx, struct kaon_nccl *n) {
       !find(n->library, "ncclCommInitRank", &n->join) ||
       !find(n->library, "ncclCommDestroy", &n->leave) ||
       !find(n->library, "ncclCommAbort", &n->abort) ||
+      !find(n->library, "ncclCommGetAsyncError", &n->error_of) ||
       !find(n->library, "ncclGroupStart", &n->group_start) ||
       !find(n->library, "ncclGroupEnd", &n->group_end) || !find(n->library, "ncclSend", &n->send) ||
       !find(n->library, "ncclRecv", &n->receive) ||
@@ -127,8 +132,42 @@ static kaon_status join_ranks(kaon_context *ctx, struct kaon_nccl *n) {
                "joining the ranks (each needs a device of its own)");
 }
 
+/* ---- other ranks that are gone ---- */
+
+/* The library's kernels wait for ever, unless they are told to end: then the queue moves on, and
+ * what is in it is worth nothing. */
+static kaon_status give_up(kaon_context *ctx, const char *why) {
+  struct kaon_nccl *n = kaon_cuda_ranks_of(ctx)->nccl;
+  n->abort(n->comm);
+  n->comm = NULL;
+  ctx->tunings++; /* what was recorded names it */
+  return kaon_fail(ctx, KAON_ERR_COMM,
+                   "NCCL: rank %d of %d gave up its messages and sums: %s; has another rank ended?",
+                   ctx->comm->rank, ctx->comm->ranks, why);
+}
+
+static kaon_status watch(kaon_context *ctx, double waited) {
+  const struct kaon_nccl *n = kaon_cuda_ranks_of(ctx)->nccl;
+  int error = NCCL_OK;
+  char why[64];
+  if (n == NULL || n->comm == NULL) return KAON_OK;
+  if (n->error_of(n->comm, &error) == NCCL_OK && error != NCCL_OK && error != NCCL_IN_PROGRESS)
+    return give_up(ctx, n->text(error));
+  if (waited <= ctx->options.patience) return KAON_OK;
+  snprintf(why, sizeof why, "its device waited %g s", ctx->options.patience);
+  return give_up(ctx, why);
+}
+
+static kaon_status sound(kaon_context *ctx) {
+  if (kaon_cuda_ranks_of(ctx)->nccl->comm != NULL) return KAON_OK;
+  return kaon_fail(ctx, KAON_ERR_COMM,
+                   "NCCL: rank %d of %d has given up its messages and sums; make a new context",
+                   ctx->comm->rank, ctx->comm->ranks);
+}
+
 static kaon_status gather_sums(kaon_context *ctx, size_t doubles) {
   const kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
+  KAON_TRY(sound(ctx));
   return check(ctx,
                r->nccl->all_gather(r->message, r->messages, doubles, NCCL_DOUBLE, r->nccl->comm,
                                    r->nccl->aside),
@@ -138,8 +177,7 @@ static kaon_status gather_sums(kaon_context *ctx, size_t doubles) {
 /* The library takes memory when ranks first talk, which it could not while steps are recorded. */
 static kaon_status warm_up(kaon_context *ctx) {
   KAON_TRY(gather_sums(ctx, 1));
-  return kaon_cuda_check(ctx, cudaStreamSynchronize(kaon_cuda_ranks_of(ctx)->nccl->aside),
-                         "NCCL's first sum");
+  return kaon_cuda_wait_stream(ctx, kaon_cuda_ranks_of(ctx)->nccl->aside, "NCCL's first sum");
 }
 
 static kaon_status open_nccl(kaon_context *ctx) {
@@ -159,11 +197,12 @@ static kaon_status open_nccl(kaon_context *ctx) {
 static void close_nccl(kaon_context *ctx) {
   kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
   struct kaon_nccl *n = r->nccl;
+  const int well = n == NULL || n->aside == NULL ||
+                   kaon_cuda_wait_stream(ctx, n->aside, "NCCL's end") == KAON_OK;
   r->nccl = NULL;
   kaon_cuda_drop_messages(ctx);
   if (n == NULL) return;
-  const int sound = n->aside == NULL || cudaStreamSynchronize(n->aside) == cudaSuccess;
-  if (n->comm != NULL) (sound ? n->leave : n->abort)(n->comm);
+  if (n->comm != NULL) (well ? n->leave : n->abort)(n->comm);
   if (n->fork != NULL) cudaEventDestroy(n->fork);
   if (n->summed != NULL) cudaEventDestroy(n->summed);
   if (n->aside != NULL) cudaStreamDestroy(n->aside);
@@ -207,6 +246,7 @@ static kaon_status post(kaon_device_exchange *e) {
 
 static kaon_status start(kaon_device_exchange *e) {
   const struct kaon_nccl *n = kaon_cuda_ranks_of(e->ctx)->nccl;
+  KAON_TRY(sound(e->ctx));
   KAON_TRY(fork_off(e->ctx));
   KAON_TRY(check(e->ctx, n->group_start(), "an exchange"));
   const kaon_status status = post(e);
@@ -233,14 +273,14 @@ static kaon_status create_and_try(kaon_device_exchange *e) {
   if (e->n == 0) return KAON_OK;
   KAON_TRY(start(e));
   KAON_TRY(finish(e));
-  return kaon_cuda_check(e->ctx, cudaStreamSynchronize(kaon_cuda_machine_of(e->ctx)->stream),
-                         "NCCL's first exchange");
+  return kaon_cuda_wait_stream(e->ctx, kaon_cuda_machine_of(e->ctx)->stream,
+                               "NCCL's first exchange");
 }
 
 static void destroy(kaon_device_exchange *e) {
-  cudaStreamSynchronize(kaon_cuda_ranks_of(e->ctx)->nccl->aside);
+  kaon_cuda_wait_stream(e->ctx, kaon_cuda_ranks_of(e->ctx)->nccl->aside, "an exchange's end");
   if (e->arrived != NULL) cudaEventDestroy(e->arrived);
-  if (e->shared.mine != NULL) cudaFree(e->shared.mine);
+  kaon_cuda_give_back(e->ctx, e->shared.mine, e->shared.bytes);
 }
 
 /* ---- sums ---- */
@@ -271,6 +311,7 @@ const kaon_cuda_transport kaon_cuda_nccl = {
     .create = create_and_try,
     .start = start,
     .finish = finish,
+    .watch = watch,
     .destroy = destroy,
     .sum_start = sum_start,
     .sum_finish = sum_finish,

@@ -51,22 +51,24 @@ static void *take_spare(kaon_cuda_ranks *r, size_t bytes) {
   return NULL;
 }
 
-static void keep_spare(kaon_cuda_ranks *r, void *memory, size_t bytes) {
+static void keep_spare(kaon_context *ctx, void *memory, size_t bytes) {
+  kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
   kaon_spare *kept = malloc(sizeof *kept);
   if (memory == NULL || kept == NULL) {
     free(kept);
-    if (memory != NULL) cudaFree(memory);
+    kaon_cuda_give_back(ctx, memory, bytes);
     return;
   }
   *kept = (kaon_spare){.next = r->spares, .memory = memory, .bytes = bytes};
   r->spares = kept;
 }
 
-static void free_spares(kaon_cuda_ranks *r) {
+static void free_spares(kaon_context *ctx) {
+  kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
   while (r->spares != NULL) {
     kaon_spare *gone = r->spares;
     r->spares = gone->next;
-    cudaFree(gone->memory);
+    kaon_cuda_give_back(ctx, gone->memory, gone->bytes);
     free(gone);
   }
 }
@@ -105,7 +107,7 @@ kaon_status kaon_cuda_share(kaon_context *ctx, size_t bytes, const unsigned char
   cudaIpcMemHandle_t mine, handles[KAON_PEERS];
   kaon_status status = take(ctx, bytes, s);
   s->theirs[comm->rank] = s->mine;
-  if (comm->ranks == 1) free_spares(kaon_cuda_ranks_of(ctx));
+  if (comm->ranks == 1) free_spares(ctx);
   if (comm->ranks == 1) return status;
   memset(&mine, 0, sizeof mine);
   if (status == KAON_OK)
@@ -114,7 +116,7 @@ kaon_status kaon_cuda_share(kaon_context *ctx, size_t bytes, const unsigned char
   KAON_TRY(kaon_agree(ctx, status)); /* it is 0 everywhere */
   KAON_TRY(kaon_cuda_gather_words(ctx, (const uint32_t *)(const void *)&mine, WORDS_OF_HANDLE,
                                   (uint32_t *)(void *)handles));
-  free_spares(kaon_cuda_ranks_of(ctx)); /* all ranks are here */
+  free_spares(ctx); /* all ranks are here */
   return kaon_agree(ctx, map(ctx, wanted, handles, s));
 }
 
@@ -127,7 +129,7 @@ static void unmap(const kaon_context *ctx, kaon_shared *s) {
 
 void kaon_cuda_unshare(kaon_context *ctx, kaon_shared *s) {
   unmap(ctx, s);
-  keep_spare(kaon_cuda_ranks_of(ctx), s->mine, s->bytes);
+  keep_spare(ctx, s->mine, s->bytes);
   s->mine = NULL;
 }
 
@@ -215,7 +217,8 @@ static kaon_status open_peer(kaon_context *ctx) {
   KAON_TRY(prove(ctx));
   KAON_TRY(take_complaint(ctx));
   char *mine = r->mail.mine;
-  r->box = (kaon_mailbox){.turn = (uint32_t *)mine,
+  r->box = (kaon_mailbox){.patience = kaon_cuda_patience(ctx),
+                          .turn = (uint32_t *)mine,
                           .ticket = (uint32_t *)(mine + TICKETS),
                           .complaint = kaon_cuda_machine_of(ctx)->complaint,
                           .rank = comm->rank,
@@ -242,7 +245,7 @@ static void close_peer(kaon_context *ctx) {
   if (proven) farewell(ctx);
   kaon_cuda_unshare(ctx, &r->mail);
   memset(&r->box, 0, sizeof r->box);
-  free_spares(r);
+  free_spares(ctx);
 }
 
 /* ---- exchanges ---- */
@@ -257,11 +260,14 @@ static kaon_status create(kaon_device_exchange *e) {
   }
   e->half = half;
   KAON_TRY(kaon_cuda_share(e->ctx, MESSAGES + 2 * half, wanted, &e->shared));
+  KAON_TRY(take_complaint(e->ctx));
   char *mine = e->shared.mine;
   e->peer = (kaon_peer_exchange){.turn = (uint32_t *)mine,
                                  .tickets = (uint32_t *)(mine + TICKETS),
                                  .arrived = (uint32_t *)(mine + ARRIVED),
-                                 .flip = (int64_t)half};
+                                 .flip = (int64_t)half,
+                                 .patience = kaon_cuda_patience(e->ctx),
+                                 .complaint = kaon_cuda_machine_of(e->ctx)->complaint};
   for (int i = 0; i < e->n; i++) {
     kaon_message *m = &e->messages[i];
     /* what goes to the neighbour in dir is for its hops in the opposite direction */
@@ -271,6 +277,7 @@ static kaon_status create(kaon_device_exchange *e) {
     m->send = theirs + at[back];
     e->peer.raise[back] = (uint32_t *)(theirs + ARRIVED) + back;
     e->peer.partitioned |= UINT32_C(1) << m->dir;
+    e->peer.neighbour[m->dir] = (uint8_t)m->peer;
   }
   return KAON_OK;
 }

@@ -284,10 +284,11 @@ static void gcr_goes_the_same_way(void **state) {
     column[1] = solve(&pair.part, &so, &o, x[1], &report[1]);
     const double off = residuals_apart(&pair, x[0], x[1]);
     const kaon_traffic *t = &report[1].traffic;
-    printf("%s kind %d %s: %d and %d steps, residuals %.1e apart; %lld sums, %lld exchanges, %lld bytes\n",
-           pair.name, row % 2, row < 2 ? "4^4" : "a rank", column[0].iterations,
-           column[1].iterations, off, (long long)t->sums, (long long)t->exchanges,
-           (long long)t->bytes);
+    printf(
+        "%s kind %d %s: %d and %d steps, residuals %.1e apart; %lld sums, %lld exchanges, %lld "
+        "bytes\n",
+        pair.name, row % 2, row < 2 ? "4^4" : "a rank", column[0].iterations, column[1].iterations,
+        off, (long long)t->sums, (long long)t->exchanges, (long long)t->bytes);
     assert_true(off <= column[0].residual + column[1].residual + 1e-12);
     assert_true(fmax(column[0].residual, column[1].residual) <= 1.1 * so.tol);
     if (row < 2) assert_true(abs(column[0].iterations - column[1].iterations) <= 1);

@@ -1,4 +1,5 @@
-/* finalised.c - laid before MPI in the processes of a job: notes when one ends it, in the file "finalised". */
+/* finalised.c - laid before MPI in the processes of a job: notes when one ends it, in the file
+ * "finalised". */
 #include <mpi.h>
 #include <stdio.h>
 

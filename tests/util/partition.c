@@ -215,7 +215,8 @@ int partition_same_order(const partition_side *whole) {
 }
 
 void partition_check_hops(partition_pair *pair, double anisotropy) {
-  const int same = kaon_lattice_partitioned(pair->part.lattice) && partition_same_order(&pair->whole);
+  const int same =
+      kaon_lattice_partitioned(pair->part.lattice) && partition_same_order(&pair->whole);
   difference d[3] = {{0, 0, 0}};
   for (int i = 0; i < STORAGES; i++) {
     kaon_dirac_options options = KAON_DIRAC_OPTIONS_INIT;

@@ -1,0 +1,138 @@
+"""test_rank_results.py - what several ranks leave in files: the propagators and correlators of one rank, to what the residuals
+allow or to the byte; columns that other numbers of ranks left; nothing half-written after Ctrl-C."""
+import math
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import time
+
+import rank_jobs
+import system
+
+KAPPA = 0.11
+WILSON = ["invert", "--gauge", "weak:0.3", "--lattice", "4", "4", "4", "8", "--action", "wilson", "--kappa", str(KAPPA)]
+
+# M = 1 - kappa D with |D| <= 8: each direction's two hops, P_- U T + P_+ (U T)^dag with projectors of norm 1 that add up to 1
+# after a factor 2, have norm 2 together. So |M^-1| <= 1 / (1 - 8 kappa), whatever the links are.
+INVERSE = 1 / (1 - 8 * KAPPA)
+
+# Hopeless on purpose: a light quark on a rough field, far more steps than there is time for.
+ENDLESS = ["invert", "--gauge", "weak:0.9", "--lattice", "8", "8", "8", "8", "--kappa", "0.2", "--csw", "1", "--tol", "1e-16",
+           "--sloppy", "double", "--max-iter", "1000000000"]
+
+
+class Results(rank_jobs.Case):
+    def distances(self, one, other):
+        """What two solutions of M x = b may be apart, by column, |b| = 1: M (x - x') = r' - r, and both have residuals as
+        reported; 1e-13 for roundings of these, recomputed in double."""
+        return [INVERSE * (a["residual"] + b["residual"] + 1e-13)
+                for a, b in zip(self.report(one)["solves"], self.report(other)["solves"])]
+
+    def test_propagators_and_correlators_of_one_rank(self):
+        for inner in ("double", "half"):
+            words = [*WILSON, "--sloppy", inner, "--tol", "1e-11"]
+            self.succeeds(*words, "--output", "one.lime", "--correlators", "one.txt", "--report", "one.json")
+            for ranks, grid in ((2, "1 1 1 2"), (4, "1 1 2 2"), (4, "2 2 1 1")):
+                name = f"{ranks}.lime"
+                self.ranks(ranks, *words, "--grid", *grid.split(), "--output", name, "--correlators", "more.txt", "--report",
+                           "more.json")
+                bound = self.distances("one.json", "more.json")
+                self.check_propagators("one.lime", name, bound)
+                self.check_correlators("one.txt", "more.txt", math.hypot(*bound))
+
+    def check_propagators(self, one, other, bound):
+        a, b = (rank_jobs.records(self.read(name)) for name in (one, other))
+        self.assertEqual([kind for kind, _ in a], [kind for kind, _ in b])
+        a, b = (rank_jobs.payload(self.read(name)) for name in (one, other))
+        squares = 0
+        for x, y in zip(a, b):
+            self.assertEqual(len(x), len(y))
+            if len(x) % 8 == 0 and x != y:
+                numbers = f">{len(x) // 8}d"
+                squares += sum((p - q) ** 2 for p, q in zip(struct.unpack(numbers, x), struct.unpack(numbers, y)))
+        # of all columns: the file's basis, another one, is a rotation of them
+        print(f"  {other}: {math.sqrt(squares):.1e} apart, bound {math.hypot(*bound):.1e}")
+        self.assertLessEqual(math.sqrt(squares), math.hypot(*bound))
+        self.assertEqual(a[0], b[0])  # the source
+
+    def check_correlators(self, one, other, delta):
+        """pion(t) = |S_t|^2, S_t the columns on a slice: a change of S by delta changes it by 2 |S_t| delta + delta^2. So it
+        does each of the rho's three parts, which are products of the same columns with factors of norm 1; 1e-14 for sums of
+        4^3 * 144 terms of one sign, or bounded by such, in another order."""
+        for (pion, rho), (pion2, rho2) in zip(self.correlators(one), self.correlators(other)):
+            bound = 2 * math.sqrt(pion) * delta + delta ** 2 + 1e-14 * pion
+            self.assertLessEqual(abs(pion - pion2), bound)
+            self.assertLessEqual(abs(rho - rho2), bound)
+
+    def test_files_are_those_of_one_rank_to_the_byte(self):
+        """equal solutions: read from one file, and written again"""
+        for more, columns in (([], 12), (["--source", "z4:5", "--columns", "5"], 5)):
+            words = [*WILSON, *more]
+            self.succeeds(*words, "--output", "first.lime")
+            for ranks in (1, 2, 4):
+                shutil.copy(self.path("first.lime"), self.path(f"{ranks}.lime"))
+                words_there = [*words, "--output", f"{ranks}.lime", "--resume"]
+                out = self.succeeds(*words_there) if ranks == 1 else self.ranks(ranks, *words_there)[0]
+                self.assertIn(f"{columns} of {columns} columns taken over", out)
+            one = rank_jobs.payload(self.read("1.lime"))
+            self.assertGreater(len(one), 1)
+            for ranks in (2, 4):
+                self.assertEqual(rank_jobs.payload(self.read(f"{ranks}.lime")), one)
+
+    def test_columns_of_one_rank_are_gone_on_with_by_two_and_by_one_again(self):
+        words = [*WILSON, "--source", "z4:5", "--output", "x.lime"]
+        self.succeeds(*words, "--columns", "3")
+        out, _ = self.ranks(2, *words, "--columns", "5", "--resume", "--report", "two.json")
+        self.assertIn("3 of 5 columns taken over", out)
+        out = self.succeeds(*words, "--columns", "6", "--resume", "--report", "one.json")
+        self.assertIn("5 of 6 columns taken over", out)
+        counts = [[solve["iterations"] for solve in self.report(name)["solves"]] for name in ("two.json", "one.json")]
+        self.assertEqual(counts[1][:5], counts[0])
+        out, _ = self.ranks(4, *words, "--columns", "6", "--resume")
+        self.assertIn("6 of 6 columns taken over", out)
+
+    def interrupted(self, ranks, *arguments, ready):
+        job = subprocess.Popen(self.launch(ranks, *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               cwd=self.folder, preexec_fn=system.default_signals)
+        self.addCleanup(job.kill)
+        for line in job.stdout:
+            if ready in line:
+                break
+        time.sleep(0.5)
+        self.assertIsNone(job.poll(), "it ended before it could be interrupted")
+        begun = time.monotonic()
+        job.send_signal(signal.SIGINT)
+        _, err = job.communicate(timeout=60)
+        print(f"  {ranks} ranks ended {time.monotonic() - begun:.1f} s after Ctrl-C with status {job.returncode}")
+        self.assertNotEqual(job.returncode, 0)
+        return err
+
+    def test_interrupted_jobs_leave_nothing(self):
+        self.interrupted(2, *ENDLESS, "--output", "p.lime", "--correlators", "c.txt", ready="CGNR to")
+        self.assertEqual(os.listdir(self.folder), [])
+        self.interrupted(4, "generate", "--lattice", "8", "8", "8", "8", "--sweeps", "1000000", "--output", "c.lime",
+                         ready="sweep")
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_interrupted_jobs_leave_what_was_there(self):
+        """an older output, and what earlier batches left, which other ranks go on with"""
+        with open(self.path("p.lime"), "wb") as file:
+            file.write(b"older")
+        self.interrupted(2, *ENDLESS, "--output", "p.lime", ready="CGNR to")
+        self.assertEqual(os.listdir(self.folder), ["p.lime"])
+        self.assertEqual(self.read("p.lime"), b"older")
+        os.remove(self.path("p.lime"))
+        many = [*WILSON, "--lattice", "8", "8", "8", "16", "--source", "z4:5", "--columns", "400", "--batch", "2", "--output", "x.lime"]
+        self.interrupted(2, *many, ready="are kept in x.lime.partial")
+        self.assertEqual(os.listdir(self.folder), ["x.lime.partial"])
+        kept = len(rank_jobs.payload(self.read("x.lime.partial"))) // 2  # each with its source
+        self.assertGreaterEqual(kept, 2)
+        many[many.index("400")] = str(kept)
+        self.assertIn(f"{kept} of {kept} columns taken over", self.succeeds(*many, "--resume"))
+        self.assertEqual(os.listdir(self.folder), ["x.lime"])
+
+
+if __name__ == "__main__":
+    system.main()
