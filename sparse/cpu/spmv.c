@@ -347,12 +347,10 @@ void KAON_EXPORT(kaon_spmv)(const kaon_launch *launch, const kaon_spmv_args *arg
                .nrhs = args->nrhs,
                .stream = launch->stream_stores && args->b.data != args->y.data,
                .dots = args->w.data != NULL};
-  const int64_t inside = args->part == KAON_ROWS_ALL ? m->blocks : m->interior;
-  if (args->part != KAON_ROWS_BOUNDARY) {
-    run_part(&j, 0, inside, 1);
-  } else {
+  if (args->part != KAON_ROWS_BOUNDARY) run_part(&j, 0, m->interior, 1);
+  if (args->part != KAON_ROWS_INTERIOR && m->interior < m->blocks) {
     j.beyond = 1;
-    run_part(&j, inside, m->blocks, 0);
+    run_part(&j, m->interior, m->blocks, 0);
   }
   if (args->part == KAON_ROWS_INTERIOR) return;
   kaon_reduce_finish(launch->partials, tiles_in(m), args->nrhs, &args->gate, &args->sum, SLOTS);
