@@ -228,8 +228,8 @@ const kaon_options_table *kaon_options_table_of(kaon_options_kind kind) {
       [KAON_OPTIONS_MATRIX] = {"matrix", sizeof(kaon_matrix_options), 1, matrix_fields},
       [KAON_OPTIONS_MATRIX_OPERATOR] = {"matrix operator", sizeof(kaon_matrix_operator_options), 1,
                                         matrix_operator_fields},
-      [KAON_OPTIONS_PRECOND] = {"preconditioner", sizeof(kaon_precond_options), 1, precond_fields},
       [KAON_OPTIONS_SHELL] = {"shell", sizeof(kaon_shell_options), 1, shell_fields},
+      [KAON_OPTIONS_PRECOND] = {"preconditioner", sizeof(kaon_precond_options), 1, precond_fields},
   };
   if ((unsigned)kind >= sizeof tables / sizeof *tables) return NULL;
   return &tables[kind];

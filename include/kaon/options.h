@@ -20,8 +20,8 @@ typedef enum kaon_options_kind {
   KAON_OPTIONS_SCHWARZ,
   KAON_OPTIONS_MATRIX,
   KAON_OPTIONS_MATRIX_OPERATOR,
-  KAON_OPTIONS_PRECOND,
-  KAON_OPTIONS_SHELL
+  KAON_OPTIONS_SHELL,
+  KAON_OPTIONS_PRECOND
 } kaon_options_kind;
 
 /* Fills `options` with its defaults (the same as the _INIT macro). */
