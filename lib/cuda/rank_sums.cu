@@ -44,6 +44,24 @@ static __device__ __forceinline__ marked_sum mail_read(const uint64_t *at) {
   return x;
 }
 
+/* The number of the sum after `turn` sums, by which it is known. 0 is left out, for cleared memory
+ * bears it, and 1 with it, so that halves alternate. */
+static __device__ __forceinline__ uint32_t mail_mark(uint32_t turn) {
+  return turn + 1 != 0 ? turn + 1 : 2;
+}
+
+/* Marks come again after 2^32 sums. So each sum clears a number of its half, from every sender, that
+ * it does not use: one after another, so that no mark lies about for longer than it takes to clear
+ * them all. Nobody writes there now: the next sum is the other half's, and the one after that comes
+ * from ranks that have had our part of the next. */
+static __device__ __forceinline__ void mail_sweep(const kaon_mailbox &box, uint32_t mark,
+                                                  int used) {
+  const int number = (int)(mark / 2 % (KAON_MAIL_WORDS / 2)), sender = (int)threadIdx.x;
+  if (blockIdx.x != 0 || sender >= box.ranks || number < used) return;
+  uint64_t *at = mail_at(box.words[box.rank], box.ranks, mark, sender, number);
+  asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1,%1};" ::"l"(at), "l"(UINT64_C(0)) : "memory");
+}
+
 static __device__ __forceinline__ uint64_t nanoseconds(void) {
   uint64_t now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
@@ -100,7 +118,7 @@ static __device__ __forceinline__ void conclude(const kaon_sum_call &c, int colu
 static __global__ void __launch_bounds__(THREADS) mail_kernel(const __grid_constant__ mail_call a) {
   extern __shared__ double part[]; /* [rank][2 n] */
   kaon_wait_for_previous();
-  const uint32_t mark = *(volatile uint32_t *)a.box.turn + 1;
+  const uint32_t mark = mail_mark(*(volatile uint32_t *)a.box.turn);
   const int column = (int)blockIdx.x, values = 2 * a.sum.n, items = values * a.box.ranks;
   if (a.parts & KAON_SUM_SEND)
     for (int i = threadIdx.x; i < items; i += THREADS) {
@@ -117,6 +135,7 @@ static __global__ void __launch_bounds__(THREADS) mail_kernel(const __grid_const
         mark);
   }
   __syncthreads();
+  mail_sweep(a.box, mark, (int)gridDim.x * values);
   /* every block has read the turn before its ticket */
   if (threadIdx.x == 0 &&
       (gridDim.x == 1 || atomicInc(a.box.ticket, gridDim.x - 1) == gridDim.x - 1))

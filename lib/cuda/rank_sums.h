@@ -22,7 +22,8 @@ typedef struct kaon_sum_call {
  * with half of a double below a mark in each word (lib/cuda/reduce.h says why: no word needs
  * another one, and nothing is fenced). The mark is the number of the sum, from 1 on. A mark's mail
  * is overwritten two sums later, by a rank that has had ours of the sum in between, which we sent
- * when we had read it. */
+ * when we had read it. Marks that come again, after 2^32 sums, find nothing of their last time
+ * (mail_sweep in rank_sums.cu). */
 enum { KAON_MAIL_WORDS = 4 * KAON_SUM_ENTRIES }; /* of one sender and turn */
 typedef struct kaon_mailbox {
   uint32_t *turn;      /* ours: sums so far */

@@ -11,7 +11,11 @@
  * Nobody writes into an exchange's memory once this rank has received the last message; but others
  * may still have it mapped when this rank is done with it. So it is kept until the next time that
  * all ranks share memory, before which they have let go of it, or until the context ends: then a
- * rank waits for the others' farewell, though not for long: one that failed sends none. */
+ * rank waits for the others' farewell, though not for long: one that failed sends none, and what it
+ * may have mapped is left to the process's end. The mailbox, into which farewells are written, is
+ * mapped by others until after their own; so it is never freed, but kept for a later context of
+ * this process, which all ranks make when they have ended this one. */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -35,7 +39,11 @@ struct kaon_spare {
   kaon_spare *next;
   void *memory;
   size_t bytes;
+  int device;
 };
+
+/* Mailboxes of contexts that have ended. */
+static _Atomic(kaon_spare *) mailboxes;
 
 /* ---- memory that ranks share ---- */
 
@@ -73,10 +81,37 @@ static void free_spares(kaon_context *ctx) {
   }
 }
 
+static void put_mailbox(kaon_spare *kept) {
+  kept->next = atomic_load(&mailboxes);
+  while (!atomic_compare_exchange_weak(&mailboxes, &kept->next, kept)) {
+  }
+}
+
+/* Of this device and size; NULL: there is none, or another thread is looking through them. */
+static void *take_mailbox(int device, size_t bytes) {
+  kaon_spare *all = atomic_exchange(&mailboxes, NULL);
+  void *memory = NULL;
+  while (all != NULL) {
+    kaon_spare *one = all;
+    all = one->next;
+    if (memory != NULL || one->device != device || one->bytes != bytes) {
+      put_mailbox(one);
+      continue;
+    }
+    memory = one->memory;
+    free(one);
+  }
+  return memory;
+}
+
 static kaon_status take(kaon_context *ctx, size_t bytes, kaon_shared *s) {
   cudaStream_t stream = kaon_cuda_machine_of(ctx)->stream;
   *s = (kaon_shared){.bytes = (bytes + WHOLE - 1) / WHOLE * WHOLE};
   s->mine = take_spare(kaon_cuda_ranks_of(ctx), s->bytes);
+  if (s->mine == NULL) {
+    s->mine = take_mailbox(kaon_cuda_machine_of(ctx)->device, s->bytes);
+    if (s->mine != NULL) KAON_TRY(kaon_pool_outside(ctx, (int64_t)s->bytes, "a mailbox of sums"));
+  }
   if (s->mine == NULL) return kaon_cuda_zeroed(ctx, s->bytes, "memory that ranks share", &s->mine);
   KAON_TRY(kaon_cuda_check(ctx, cudaMemsetAsync(s->mine, 0, s->bytes, stream),
                            "clearing memory that ranks share"));
@@ -228,24 +263,40 @@ static kaon_status open_peer(kaon_context *ctx) {
   return KAON_OK;
 }
 
-static void farewell(kaon_context *ctx) {
+/* 1: all have said theirs, and write no more. */
+static int farewell(kaon_context *ctx) {
   const struct timespec pause = {0, 200000};
   int count = 0, missing = 0;
-  if (tell(ctx, FAREWELL + (uint32_t)ctx->comm->rank) != KAON_OK) return;
+  if (tell(ctx, FAREWELL + (uint32_t)ctx->comm->rank) != KAON_OK) return 0;
   for (int i = 0; i < 5 * FAREWELL_MILLISECONDS && missing >= 0; i++) {
-    if (told(ctx, FAREWELL, &count, &missing) != KAON_OK) return;
+    if (told(ctx, FAREWELL, &count, &missing) != KAON_OK) return 0;
     if (missing >= 0) nanosleep(&pause, NULL);
   }
+  return missing < 0;
+}
+
+static void keep_mailbox(kaon_context *ctx, const kaon_shared *s) {
+  kaon_spare *kept = malloc(sizeof *kept);
+  if (s->mine == NULL || kept == NULL) {
+    free(kept);
+    return;
+  }
+  kaon_pool_outside(ctx, -(int64_t)s->bytes, "");
+  *kept = (kaon_spare){
+      .memory = s->mine, .bytes = s->bytes, .device = kaon_cuda_machine_of(ctx)->device};
+  put_mailbox(kept);
 }
 
 static void close_peer(kaon_context *ctx) {
   kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
   const int proven = r->box.ranks > 1;
   cudaStreamSynchronize(kaon_cuda_machine_of(ctx)->stream);
-  if (proven) farewell(ctx);
-  kaon_cuda_unshare(ctx, &r->mail);
+  const int alone = proven && !farewell(ctx);
+  unmap(ctx, &r->mail);
+  if (!alone) keep_mailbox(ctx, &r->mail);
+  memset(&r->mail, 0, sizeof r->mail);
   memset(&r->box, 0, sizeof r->box);
-  free_spares(ctx);
+  if (!alone) free_spares(ctx);
 }
 
 /* ---- exchanges ---- */
