@@ -74,11 +74,6 @@ static const cli_option options[] = {
     {CLI_INT, "node", "N", "8", OWN(node), 1, 4096, "of the model: ranks of a node"},
     {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
 
-const char *bench_precision(kaon_precision precision) {
-  static const char *const names[] = {"double", "single", "half"};
-  return names[precision];
-}
-
 double bench_size(kaon_precision precision) {
   static const double sizes[] = {8, 4, 2};
   return sizes[precision];
@@ -180,7 +175,7 @@ static json_t *describe(const bench *b, const bench_row *r) {
       report_ints(r->grid, 4), "transport", bench_transport(b), "overlap",
       cli_choice(CLI_OVERLAPS, b->args->common.overlap, overlap), "threads", b->info.threads, "isa",
       b->info.isa, "lattice", report_ints(r->extents, 4), "precision",
-      r->precision_text ? r->precision_text : bench_precision(r->precision), "links", r->links,
+      r->precision_text ? r->precision_text : precision_name(r->precision), "links", r->links,
       "columns", r->columns);
 }
 
@@ -193,7 +188,7 @@ json_t *bench_add(bench *b, const bench_row *r) {
   char lattice[48];
   snprintf(lattice, sizeof lattice, "%dx%dx%dx%d", e[0], e[1], e[2], e[3]);
   cli_say(&b->args->common, "%-15s %-12s %-13s %5d %4d %11.4e %8.2f ", r->name, lattice,
-          r->precision_text ? r->precision_text : bench_precision(r->precision), r->links,
+          r->precision_text ? r->precision_text : precision_name(r->precision), r->links,
           r->columns, r->seconds, gflops);
   if (r->bytes > 0)
     cli_say(&b->args->common, "%8.2f %6.0f%% %5.0f%%\n", gbs, 100 * gbs / limit,
@@ -354,25 +349,6 @@ static int place_lattices(bench_args *a, int scaling) {
   return EXIT_DONE;
 }
 
-/* Seconds of "100us"; NULL: none. Exit status. */
-static int read_time(const char *option, const char *text, double *seconds) {
-  static const struct {
-    const char *name;
-    double seconds;
-  } units[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
-  char *end = NULL;
-  *seconds = text ? strtod(text, &end) : 0;
-  if (!text) return EXIT_DONE;
-  for (size_t i = 0; i < sizeof units / sizeof *units && end != text; i++) {
-    if (strcmp(end, units[i].name) != 0) continue;
-    *seconds *= units[i].seconds;
-    if (*seconds >= 0 && *seconds <= 1) return EXIT_DONE;
-  }
-  return cli_wrong(
-      "--%s is %s; it must be a time from 0 to 1 s with its unit, ns, us, ms or s, as in 100us",
-      option, text);
-}
-
 static int open_machine(bench *b) {
   (void)bench_stopped(); /* begin together */
   const char *missing =
@@ -403,8 +379,9 @@ static int run(void *arguments) {
   if (code == EXIT_DONE) code = place_lattices(a, which == 3);
   if (code == EXIT_DONE && !ranks_launched()) code = check_lattices(NULL, a);
   if (code == EXIT_DONE) code = cli_distinct(paths, 4);
-  if (code == EXIT_DONE) code = read_time("reduce-delay", a->reduce_delay, &a->common.reduce_delay);
-  if (code == EXIT_DONE) code = read_time("latency", a->latency, &a->network_latency);
+  if (code == EXIT_DONE)
+    code = cli_read_time("reduce-delay", a->reduce_delay, &a->common.reduce_delay);
+  if (code == EXIT_DONE) code = cli_read_time("latency", a->latency, &a->network_latency);
   if (code == EXIT_DONE && a->models.count) code = ranks_first() ? bench_model(a) : EXIT_DONE;
   if (code != EXIT_DONE || a->models.count) return code;
   bench_stage(&b);

@@ -5,6 +5,7 @@
 
 #include "bench/machine.h"
 #include "problem.h"
+#include "solving.h"
 
 typedef struct bench_args {
   cli_common common;
@@ -69,7 +70,6 @@ json_t *bench_add(bench *b, const bench_row *row);
 /* Writes the rows there are to --json; after each row, when it is whole. Says what failed. */
 kaon_status bench_keep(bench *b);
 double bench_size(kaon_precision precision); /* bytes of a stored real */
-const char *bench_precision(kaon_precision precision);
 /* Fills every column with the same numbers of order 1 (timings of zeros would flatter). */
 kaon_status bench_fill(bench *b, kaon_vector *v, const kaon_lattice *lattice);
 

@@ -110,16 +110,12 @@ static kaon_status solve(bench *b, problem *p, int columns, solve_figures *best)
 }
 
 static int add_row(bench *b, const problem *p, int columns, const solve_figures *s) {
-  static const char *const names[] = {"solve-cg",       "solve-cgnr",        "solve-cgne",
-                                      "solve-bicgstab", "solve-mr",          "solve-gcr",
-                                      "solve-blockcg",  "solve-blockcgnr",   "solve-pipecg",
-                                      "solve-pipecgnr", "solve-pipebicgstab"};
   static const char *const preconditioners[] = {"", "-schwarz", "-sap"};
   char precision[32], stop[32], form[32], name[40];
-  snprintf(name, sizeof name, "%s%s", names[p->options.method],
+  snprintf(name, sizeof name, "solve-%s%s", method_name(p->options.method),
            preconditioners[b->args->problem.preconditioner]);
-  snprintf(precision, sizeof precision, "%s/%s", bench_precision(p->precision),
-           bench_precision(p->options.sloppy));
+  snprintf(precision, sizeof precision, "%s/%s", precision_name(p->precision),
+           precision_name(p->options.sloppy));
   bench_row row = {.name = name,
                    .extents = p->field.extents,
                    .precision = p->options.sloppy,

@@ -183,6 +183,8 @@ int ranks_agree(int code);
 /* The end of the program with exit status `code`; collective unless that is a failure. */
 void ranks_end(int code);
 
+/* Seconds of "100us", given to --option; NULL: 0. Exit status. */
+int cli_read_time(const char *option, const char *text, double *seconds);
 /* The last part of a path; "weak:0.3" and the like as they are. */
 const char *cli_name(const char *path);
 double cli_now(void); /* seconds of a monotonic clock */
