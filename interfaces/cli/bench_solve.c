@@ -7,11 +7,10 @@
 #include <time.h>
 
 #include "bench.h"
-#include "energy.h"
 #include "report.h"
 #include "signals.h"
 
-static int stop_if_interrupted(void *user, int iteration, int column, double residual) {
+int bench_monitor(void *user, int iteration, int column, double residual) {
   (void)user;
   (void)iteration;
   (void)column;
@@ -31,14 +30,13 @@ typedef struct solve_figures {
   kaon_traffic traffic; /* of one solve, of this rank */
 } solve_figures;
 
-static double process_seconds(void) {
+double bench_process_seconds(void) {
   struct timespec t;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Whether one more repeat is wanted, by the first rank's clocks: the same on all. */
-static int goes_on(const bench *b, const energy_meter *meter, int done, double all) {
+int bench_goes_on(const bench *b, const energy_meter *meter, int done, double all) {
   enum { repeats = 3 };
   static const double counted_seconds = 2, long_seconds = 4;
   if (b->once) return done == 0;
@@ -47,8 +45,7 @@ static int goes_on(const bench *b, const energy_meter *meter, int done, double a
   return ranks_most(&more, 1) == KAON_OK && more > 0;
 }
 
-/* Of all ranks: a counter is a device's, or that of all of a node's processors. */
-static double joules_of_all(const bench *b, const energy_meter *meter) {
+double bench_joules(const bench *b, const energy_meter *meter) {
   double joules = energy_since(meter);
   if (bench_on_host(b) && b->info.local_rank > 0) joules = 0;
   return ranks_sum(&joules, 1) == KAON_OK ? joules : NAN;
@@ -60,9 +57,9 @@ static kaon_status repeat(bench *b, problem *p, const kaon_vector *source, kaon_
   kaon_status status = kaon_vector_zero(x);
   if (status == KAON_OK) status = kaon_context_synchronise(b->ctx);
   if (status == KAON_OK && bench_stopped()) status = KAON_ERR_CANCELLED; /* begin together */
-  const double before = process_seconds();
+  const double before = bench_process_seconds();
   if (status == KAON_OK) status = kaon_solver_solve(p->solver, source, x, reports, report);
-  *cpu = (process_seconds() - before) / b->info.ranks;
+  *cpu = (bench_process_seconds() - before) / b->info.ranks;
   if (status == KAON_OK && bench_stopped()) status = KAON_ERR_CANCELLED;
   if (status == KAON_OK) status = ranks_most(&report->seconds, 1);
   return status == KAON_OK ? ranks_sum(cpu, 1) : status;
@@ -84,7 +81,7 @@ static kaon_status solve(bench *b, problem *p, int columns, solve_figures *best)
   double slowest = 0;
   double all = 0;
   int done = 0;
-  for (; status == KAON_OK && goes_on(b, &meter, done, all); done++) {
+  for (; status == KAON_OK && bench_goes_on(b, &meter, done, all); done++) {
     kaon_solve_report report;
     double cpu;
     status = repeat(b, p, source, x, reports, &report, &cpu);
@@ -100,7 +97,7 @@ static kaon_status solve(bench *b, problem *p, int columns, solve_figures *best)
       if (reports[k].reason != KAON_CONVERGED) best->reason = reports[k].reason;
     }
   }
-  best->joules = status == KAON_OK ? joules_of_all(b, &meter) / done : NAN;
+  best->joules = status == KAON_OK ? bench_joules(b, &meter) / done : NAN;
   best->slowest = slowest;
   best->repeats = done;
   kaon_vector_destroy(&source);
@@ -171,7 +168,7 @@ static int add_row(bench *b, const problem *p, int columns, const solve_figures 
 static int one(bench *b, const problem_args *args, problem *p, int *all_converged) {
   const cli_counts *columns = &b->args->columns;
   int code = problem_operator(b->ctx, args, p);
-  p->options.monitor = stop_if_interrupted;
+  p->options.monitor = bench_monitor;
   for (int i = 0; i < columns->count && code == EXIT_DONE; i++) {
     solve_figures figures;
     code = problem_solver(b->ctx, columns->value[i], p);
@@ -198,7 +195,7 @@ static int count_reference(bench *b, const problem_args *args, const problem *li
   int code = problem_check(&own, &p, &spec);
   p.field = links->field;
   if (code == EXIT_DONE) code = problem_operator(b->ctx, &own, &p);
-  p.options.monitor = stop_if_interrupted;
+  p.options.monitor = bench_monitor;
   p.options.method = KAON_BICGSTAB; /* whatever the rows' is, and its preconditioner */
   p.options.preconditioner = NULL;
   if (code == EXIT_DONE) code = problem_solver(b->ctx, 1, &p);
