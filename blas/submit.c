@@ -63,16 +63,17 @@ static kaon_status wrong_space(const kaon_update *u, const char *name, const kao
                    strcmp(theirs, ours) == 0 ? " of another lattice object" : "");
 }
 
-static void add_operand(kaon_update *u, int number, const char *name, const kaon_vector *v) {
+static void add_operand(kaon_update *u, int number, const char *name, const kaon_vector *v,
+                        int columns) {
   if (u->status != KAON_OK) return;
   if (v == NULL)
     u->status = kaon_fail(u->ctx, KAON_ERR_ARGUMENT, "%s: vector %s is NULL", u->name, name);
   else if (v->space != u->shape->space)
     u->status = wrong_space(u, name, v->space);
-  else if (v->nrhs != u->shape->nrhs)
-    u->status =
-        kaon_fail(u->ctx, KAON_ERR_SHAPE, "%s: vector %s has %d columns but the result has %d",
-                  u->name, name, v->nrhs, u->shape->nrhs);
+  else if (v->nrhs != columns)
+    u->status = kaon_fail(u->ctx, KAON_ERR_SHAPE,
+                          "%s: vector %s has %d columns but %d are needed (the result has %d)",
+                          u->name, name, v->nrhs, columns, u->shape->nrhs);
   else if (v->precision != u->shape->precision && !u->any_precision)
     u->status = kaon_fail(u->ctx, KAON_ERR_PRECISION,
                           "%s: vector %s has precision %d but the result %d (0 double, 1 single, 2 "
@@ -86,11 +87,15 @@ static void add_operand(kaon_update *u, int number, const char *name, const kaon
 }
 
 void kaon_update_read(kaon_update *u, int number, const char *name, const kaon_vector *v) {
-  add_operand(u, number, name, v);
+  add_operand(u, number, name, v, u->shape != NULL ? u->shape->nrhs : 0);
+}
+
+void kaon_update_read_shared(kaon_update *u, int number, const char *name, const kaon_vector *v) {
+  add_operand(u, number, name, v, 1);
 }
 
 void kaon_update_write(kaon_update *u, int number, const char *name, kaon_vector *v) {
-  add_operand(u, number, name, v);
+  add_operand(u, number, name, v, u->shape != NULL ? u->shape->nrhs : 0);
   u->written |= UINT64_C(1) << number;
 }
 

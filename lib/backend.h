@@ -128,6 +128,7 @@ typedef struct kaon_backend {
   const struct kaon_convert_ops *convert;
   const struct kaon_blas_ops *blas[KAON_PRECISIONS];
   const struct kaon_domain_ops *domain[KAON_PRECISIONS];
+  const struct kaon_precond_ops *precond[KAON_PRECISIONS]; /* none in half */
   const struct kaon_gauge_ops *gauge[KAON_PRECISIONS];
   const struct kaon_dslash_ops *dslash[KAON_PRECISIONS];
   const struct kaon_measure_ops *measure[KAON_PRECISIONS];

@@ -47,6 +47,9 @@ static const kaon_field_name methods[] = {{"cg", KAON_CG},
                                           {"pipecg", KAON_PIPECG},
                                           {"pipecgnr", KAON_PIPECGNR},
                                           {"pipebicgstab", KAON_PIPEBICGSTAB},
+                                          {"bicg", KAON_BICG},
+                                          {"rbicgstab", KAON_RBICGSTAB},
+                                          {"groppcg", KAON_GROPPCG},
                                           {NULL, 0}};
 static const kaon_field_name stops[] = {{"full", KAON_STOP_FULL},
                                         {"reduced", KAON_STOP_REDUCED},
@@ -117,6 +120,7 @@ static const kaon_field solver_fields[] = {
     F(S, check_interval, KAON_FIELD_INT, 10, 1, 256, "steps between looks of the host"),
     F(S, subspace, KAON_FIELD_INT, 16, 1, 32, "GCR: directions kept"),
     F(S, relaxation, KAON_FIELD_DOUBLE, 1.0, 1e-3, 2.0, "MR: step factor omega"),
+    F(S, as_printed, KAON_FIELD_INT, 0, 0, 1, "RBICGSTAB: 1: rho as the paper prints it"),
     END};
 #undef S
 #define S kaon_heatbath_options

@@ -21,6 +21,9 @@ static const kaon_method_ops *const methods[] = {
     [KAON_PIPECG] = &kaon_method_pipecg,
     [KAON_PIPECGNR] = &kaon_method_pipecgnr,
     [KAON_PIPEBICGSTAB] = &kaon_method_pipebicgstab,
+    [KAON_BICG] = &kaon_method_bicg,
+    [KAON_RBICGSTAB] = &kaon_method_rbicgstab,
+    [KAON_GROPPCG] = &kaon_method_groppcg,
 };
 
 static kaon_status check_options(const kaon_operator *A, int columns,
@@ -37,9 +40,10 @@ static kaon_status check_options(const kaon_operator *A, int columns,
                      methods[options->method]->name, (int)KAON_BLOCK_MAX, columns);
   const kaon_operator *K = options->preconditioner;
   if (K == NULL) return KAON_OK;
-  if (options->method != KAON_GCR)
+  if (!methods[options->method]->preconditioned)
     return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
-                     "solver: %s takes no preconditioner; use method gcr",
+                     "solver: %s takes no preconditioner; use method gcr, bicgstab, or for Hermitian "
+                     "positive definite systems cg",
                      methods[options->method]->name);
   if (K->space != A->space)
     return kaon_fail(A->ctx, KAON_ERR_SHAPE,
@@ -77,6 +81,24 @@ static kaon_status choose_operators(kaon_solver *s) {
   return KAON_OK;
 }
 
+/* K as the process applies it: in a coarser precision of its own it is cheaper, in a finer one a
+ * twin is. GCR takes it as it is. */
+static kaon_status choose_preconditioner(kaon_solver *s) {
+  kaon_operator *K = s->options.preconditioner;
+  s->K = K;
+  if (K == NULL) return KAON_OK;
+  if (s->options.method != KAON_GCR && K->precision < s->inner->precision) {
+    const kaon_status status = K->ops->at_precision(K, s->inner->precision, KAON_RECONSTRUCT_18,
+                                                    &s->K);
+    if (status != KAON_OK) s->K = K;
+    if (status != KAON_OK && status != KAON_ERR_UNSUPPORTED) return status;
+    if (status == KAON_ERR_UNSUPPORTED) kaon_error_forget(s->ctx);
+  }
+  const int same = s->K->precision == s->inner->precision;
+  if (same && s->K->ops->scaling != NULL) s->scaling = s->K->ops->scaling(s->K);
+  return KAON_OK;
+}
+
 static kaon_status new_vector(kaon_solver *s, const kaon_operator *like, kaon_vector **v) {
   if (s->counting) {
     s->bytes += kaon_vector_needs(like->space, like->precision, s->columns);
@@ -111,9 +133,10 @@ static kaon_status take_inner_vectors(kaon_solver *s) {
   const kaon_method_ops *m = s->method;
   s->cycle = m->per_direction > 0 ? s->options.subspace : 0;
   s->nwork = m->vectors + m->per_direction * s->options.subspace;
+  if (s->K != NULL) s->nwork += s->scaling != NULL ? m->extra_scaled : m->extra;
   for (int i = 0; i < s->nwork; i++) KAON_TRY(new_vector(s, s->inner, &s->work[i]));
   s->chosen_r = s->mixed ? s->own_chosen_r : s->work[m->scratch];
-  const kaon_operator *K = s->options.preconditioner;
+  const kaon_operator *K = s->K;
   if (K != NULL && K->precision != s->inner->precision) {
     KAON_TRY(new_vector(s, K, &s->raw));
     KAON_TRY(new_vector(s, K, &s->cooked));
@@ -164,6 +187,7 @@ static kaon_status build(kaon_solver *s) {
   const kaon_solver_options *o = &s->options;
   kaon_launch unused;
   KAON_TRY(choose_operators(s));
+  KAON_TRY(choose_preconditioner(s));
   const double *rule = o->refinement == KAON_REFINE_RESTART ? m->delta_restart : m->delta;
   s->delta = o->delta > 0 ? o->delta : s->mixed ? rule[s->inner->precision] : m->delta_alone;
   s->flush = s->mixed && m->per_direction == 0 ? FLUSH_STEPS : 0;
@@ -174,7 +198,7 @@ static kaon_status build(kaon_solver *s) {
   KAON_TRY(reserve(s, s->system));
   KAON_TRY(reserve(s, s->inner));
   if (s->system->reduction != NULL) KAON_TRY(reserve(s, s->system->reduction->parent));
-  if (o->preconditioner != NULL) KAON_TRY(reserve(s, o->preconditioner));
+  if (s->K != NULL) KAON_TRY(reserve(s, s->K));
   KAON_TRY(kaon_launch_prepare(s->ctx, s->columns, 0, &unused));
   kaon_solver_idle(s);
   s->block = kaon_solver_block(s);
@@ -242,6 +266,7 @@ void kaon_solver_destroy(kaon_solver **solver) {
   free(s->sums_host);
   free(s->norm2);
   free(s->norm2_full);
+  if (s->K != s->options.preconditioner) kaon_operator_destroy(&s->K);
   if (s->inner != s->system && s->inner != s->A) kaon_operator_destroy(&s->inner);
   if (s->system != s->A) kaon_operator_destroy(&s->system);
   kaon_context *ctx = s->ctx;

@@ -18,16 +18,23 @@ static int can_check(const kaon_operator *A) {
   return A->ops->check != NULL;
 }
 
+/* K, where the first service applies it. */
+static kaon_operator *cook(const kaon_solver *s) {
+  return s->method->cooks_at_start > 0 ? s->K : NULL;
+}
+
 /* Operators whose state can be asked for without an application, on one rank. */
 static int possible(const kaon_solver *s) {
   return s->before_after != NULL && kaon_replay_possible(s) && s->ctx->comm->ranks == 1 &&
          s->options.tol > 0 && !s->ends_unrecordable && can_check(s->system) &&
-         can_check(s->inner) && (!s->reduces || can_check(s->system->reduction->parent));
+         can_check(s->inner) && (cook(s) == NULL || can_check(s->K)) &&
+         (!s->reduces || can_check(s->system->reduction->parent));
 }
 
 static kaon_status check(const kaon_solver *s) {
   KAON_TRY(s->system->ops->check(s->system));
   KAON_TRY(s->inner->ops->check(s->inner));
+  if (cook(s) != NULL) KAON_TRY(s->K->ops->check(s->K));
   if (!s->reduces) return KAON_OK;
   return s->system->reduction->parent->ops->check(s->system->reduction->parent);
 }

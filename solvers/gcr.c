@@ -22,12 +22,7 @@ static kaon_vector **q(kaon_solver *s) {
 
 static kaon_status search_direction(kaon_solver *s, int j) {
   const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP);
-  kaon_operator *K = s->options.preconditioner;
-  if (K == NULL) return kaon_blas_copy(s->r, z(s, j), &plain);
-  if (s->raw == NULL) return kaon_operator_run(K, KAON_PLAIN, s->r, z(s, j), &plain);
-  KAON_TRY(kaon_blas_convert(s->r, s->raw, 0, &plain));
-  KAON_TRY(kaon_operator_run(K, KAON_PLAIN, s->raw, s->cooked, &plain));
-  return kaon_blas_convert(s->cooked, z(s, j), 0, &plain);
+  return kaon_precondition(s, KAON_PLAIN, s->r, z(s, j), &plain);
 }
 
 /* q_j = A z_j, orthogonal to the older ones, and alpha. */
@@ -83,7 +78,9 @@ static kaon_status finish(kaon_solver *s, int gate) {
 const kaon_method_ops kaon_method_gcr = {
     .name = "gcr",
     .per_direction = 2,
+    .preconditioned = 1,
     .applications = 1,
+    .cooks = 1,
     .delta = {0, 1e-4, 1e-2},
     .delta_restart = {0, 1e-4, 1e-2},
     .step = step,

@@ -20,6 +20,8 @@ enum { KAON_SOLVER_WORK = 2 * KAON_GCR_MAX };
 typedef struct kaon_method_ops {
   const char *name;
   int vectors;       /* inner vectors beside x and r */
+  int preconditioned; /* 1: takes a preconditioner K, with these vectors more: */
+  int extra, extra_scaled; /* where K is any operator, and where it multiplies by a vector */
   int per_direction; /* and so many for each direction of the subspace */
   int scratch;       /* work[scratch] holds a service's chosen residual where both precisions are
                         one: what it held before is needed neither after `finish` nor later */
@@ -29,6 +31,8 @@ typedef struct kaon_method_ops {
   int saved;         /* not made in a step that freezes its column (unless A^dag r is watched) */
   int hidden;        /* made between the two halves of a step's last sum: on one rank, where the sum
                         ends first, not in a step that freezes its column */
+  int cooks, cooks_at_start, cooks_at_inject; /* applications of K, likewise; cooks_at_finish: and */
+  int cooks_at_finish;                        /* once a service */
   int no_half;       /* its recurrences do not bear a process in half precision */
   int late_norm;     /* where A^dag r is watched, finish sums |r|^2, which is not needed before */
   int block;         /* columns are joined: they step, wait and go on as one */
@@ -51,7 +55,8 @@ typedef struct kaon_method_ops {
 
 extern const kaon_method_ops kaon_method_cg, kaon_method_cgnr, kaon_method_cgne,
     kaon_method_bicgstab, kaon_method_mr, kaon_method_gcr, kaon_method_blockcg,
-    kaon_method_blockcgnr, kaon_method_pipecg, kaon_method_pipecgnr, kaon_method_pipebicgstab;
+    kaon_method_blockcgnr, kaon_method_pipecg, kaon_method_pipecgnr, kaon_method_pipebicgstab,
+    kaon_method_bicg, kaon_method_rbicgstab, kaon_method_groppcg;
 
 /* One column's residuals by iteration, and how much of the device's ring has been taken. */
 typedef struct kaon_column_history {
@@ -81,6 +86,8 @@ struct kaon_solver {
   kaon_operator *system; /* A, or its twin in double: residuals and the outer solution */
   kaon_operator *inner;  /* system, A, or a sloppy twin: the Krylov process */
   int mixed;             /* inner precision differs from the outer */
+  kaon_operator *K;      /* the preconditioner: the user's, or its twin in the inner precision */
+  const kaon_vector *scaling; /* K x = d x component by component, in the inner precision: d */
   int reduces;           /* this solve's b and x are of the space that A is a reduction of */
   int from_zero;         /* x = 0 at the start in every column */
   int zero_guess;        /* the same until the first residual is taken */
@@ -172,6 +179,10 @@ static inline kaon_status kaon_recur(const kaon_solver *s, int gate, int then) {
   const kaon_pass pass = kaon_gated_norm(s, gate, KAON_NO_SLOT, then);
   return kaon_blas_recur(s->ctx, &pass);
 }
+
+/* precondition.c: z = K r, or K^dag r; without a preconditioner a copy. Sums as by an operator. */
+kaon_status kaon_precondition(kaon_solver *s, kaon_mode mode, const kaon_vector *r, kaon_vector *z,
+                              const kaon_pass *pass);
 
 /* runner.c: everything between the first residual and the last column's end. */
 kaon_status kaon_runner_run(kaon_solver *s);

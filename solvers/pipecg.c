@@ -10,54 +10,118 @@
  * residual replacement, in double too, where replacements come by a rule of their own (method.h).
  * Half precision is refused: within some steps w is rounding alone where r is smooth.
  * Storage: p, s, z, w, q. A step: 1 A; vectors read 7, written 6 by kernels 1, the least: each of
- * the seven takes part between two sums. */
+ * the seven takes part between two sums.
+ *
+ * With a Hermitian positive definite preconditioner K (algorithm 4 there; here u is p's and w's
+ * partner, and q is called n):
+ *   z = n + beta z;  q = m + beta q;  s = w + beta s;  p = u + beta p   (q = K s, u = K r, w = A u)
+ *   x += alpha p;  r -= alpha s;  u -= alpha q;  w -= alpha z;   (r, u), (w, u), (r, r) are started
+ *   m = K w;  n = A m                                            meanwhile
+ * Storage: m, q, u besides. A step: 1 A, 1 K; vectors besides K's: read 10, written 8 by kernels 1.
+ * Where K multiplies by a real vector d, u = d r and q = d s need not be kept, and m = d w is made in
+ * the same pass: m besides; Jacobi: vectors read 8, written 7 by kernels 1. */
+#include "blas/precond.h"
 #include "solvers/method.h"
 
-enum { P, S, Z, W, Q, VECTORS };
+enum { P, S, Z, W, N, M, Q, U, VECTORS = M };
+
+static kaon_status step_preconditioned(kaon_solver *s) {
+  static const int slots[3] = {KAON_S_R2, KAON_S_RZ, KAON_S_RW};
+  kaon_vector **v = s->work;
+  const int scaled = s->scaling != NULL;
+  const kaon_pipepcg_vectors all = {.d = s->scaling,
+                                    .n = v[N],
+                                    .m = v[M],
+                                    .z = v[Z],
+                                    .q = scaled ? NULL : v[Q],
+                                    .w = v[W],
+                                    .s = v[S],
+                                    .r = s->r,
+                                    .u = scaled ? NULL : v[U],
+                                    .p = v[P],
+                                    .x = s->x_inner};
+  const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP);
+  kaon_pass sums = kaon_gated_norm(s, KAON_GATE_STEP, KAON_NO_SLOT, KAON_REC_PIPEPCG_STEP);
+  sums.split = KAON_SUM_START;
+  KAON_TRY(kaon_blas_pipepcg(KAON_S_ALPHA, KAON_S_BETA, &all, slots, &sums));
+  if (!scaled) KAON_TRY(kaon_precondition(s, KAON_PLAIN, v[W], v[M], &plain));
+  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[M], v[N], &plain));
+  return kaon_blas_finish(s->ctx, &sums);
+}
 
 static kaon_status step(kaon_solver *s, int position) {
   static const int slots[2] = {KAON_S_R2, KAON_S_RW};
   kaon_vector **v = s->work;
   const kaon_pipecg_vectors all = {
-      .q = v[Q], .z = v[Z], .w = v[W], .s = v[S], .r = s->r, .p = v[P], .x = s->x_inner};
+      .q = v[N], .z = v[Z], .w = v[W], .s = v[S], .r = s->r, .p = v[P], .x = s->x_inner};
   const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP);
   kaon_pass sums = kaon_gated_norm(s, KAON_GATE_STEP, KAON_NO_SLOT, KAON_REC_PIPECG_STEP);
   sums.split = KAON_SUM_START;
   (void)position;
+  if (s->K != NULL) return step_preconditioned(s);
   KAON_TRY(kaon_blas_pipecg(KAON_S_ALPHA, KAON_S_BETA, &all, slots, &sums));
-  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[W], v[Q], &plain));
+  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[W], v[N], &plain));
   return kaon_blas_finish(s->ctx, &sums);
 }
 
-static kaon_status start(kaon_solver *s) {
+/* u, or where it is not kept n, which is free until its own product is taken. */
+static kaon_vector *cooked(const kaon_solver *s) {
+  return s->K == NULL ? s->r : s->work[s->scaling != NULL ? N : U];
+}
+
+/* n = A K w, by way of m */
+static kaon_status second_image(kaon_solver *s, const kaon_pass *pass) {
   kaon_vector **v = s->work;
+  if (s->K == NULL) return kaon_operator_run(s->inner, KAON_PLAIN, v[W], v[N], pass);
+  KAON_TRY(kaon_precondition(s, KAON_PLAIN, v[W], v[M], pass));
+  return kaon_operator_run(s->inner, KAON_PLAIN, v[M], v[N], pass);
+}
+
+static kaon_status start(kaon_solver *s) {
+  kaon_vector **v = s->work, *u = cooked(s);
+  const int then = s->K != NULL ? KAON_REC_PIPEPCG_START : KAON_REC_PIPECG_START;
   const kaon_pass plain = kaon_gated(s, KAON_GATE_START);
-  const kaon_pass rw =
-      kaon_gated_dot(s, KAON_GATE_START, KAON_NO_SLOT, s->r, KAON_S_RW, KAON_REC_NONE);
+  const kaon_pass ru =
+      kaon_gated_dot(s, KAON_GATE_START, KAON_NO_SLOT, s->r, KAON_S_RZ, KAON_REC_NONE);
+  const kaon_pass uw = kaon_gated_dot(s, KAON_GATE_START, KAON_NO_SLOT, u, KAON_S_RW, KAON_REC_NONE);
   for (int i = P; i <= Z; i++) KAON_TRY(kaon_blas_zero(v[i], &plain));
-  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, s->r, v[W], &rw));
-  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[W], v[Q], &plain));
-  return kaon_recur(s, KAON_GATE_START, KAON_REC_PIPECG_START);
+  if (s->K != NULL && s->scaling == NULL) KAON_TRY(kaon_blas_zero(v[Q], &plain));
+  if (s->K != NULL) KAON_TRY(kaon_precondition(s, KAON_PLAIN, s->r, u, &ru));
+  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, u, v[W], &uw));
+  KAON_TRY(second_image(s, &plain));
+  return kaon_recur(s, KAON_GATE_START, then);
+}
+
+/* z = A K s, by way of q, or where that is not kept m */
+static kaon_status direction_image(kaon_solver *s, const kaon_pass *pass) {
+  kaon_vector **v = s->work, *q = v[s->scaling != NULL ? M : Q];
+  if (s->K == NULL) return kaon_operator_run(s->inner, KAON_PLAIN, v[S], v[Z], pass);
+  KAON_TRY(kaon_precondition(s, KAON_PLAIN, v[S], q, pass));
+  return kaon_operator_run(s->inner, KAON_PLAIN, q, v[Z], pass);
 }
 
 /* p is made orthogonal to the new r, and all that is made of the two, anew. */
 static kaon_status inject(kaon_solver *s) {
   static const int overlap[3] = {KAON_S_OVERLAP, KAON_NO_SLOT, KAON_S_R2}; /* (p, r), (r, r) */
   static const int ps[3] = {KAON_S_DENOMINATOR, KAON_NO_SLOT, KAON_NO_SLOT};
-  kaon_vector **v = s->work;
+  kaon_vector **v = s->work, *u = cooked(s);
   const int gate = KAON_GATE_INJECT;
+  const int renewed = s->K != NULL ? KAON_REC_PCG_RENEW : KAON_REC_CG_RENEW,
+            then = s->K != NULL ? KAON_REC_PIPEPCG_INJECT : KAON_REC_PIPECG_INJECT;
   const kaon_pass plain = kaon_gated(s, gate);
-  const kaon_pass sums = kaon_gated_norm(s, gate, KAON_NO_SLOT, KAON_REC_CG_RENEW);
-  const kaon_pass rw = kaon_gated_dot(s, gate, KAON_NO_SLOT, s->r, KAON_S_RW, KAON_REC_NONE);
-  const kaon_pass rs = kaon_gated_dot(s, gate, KAON_NO_SLOT, s->r, KAON_S_RS, KAON_REC_NONE);
-  const kaon_pass end = kaon_gated_norm(s, gate, KAON_NO_SLOT, KAON_REC_PIPECG_INJECT);
+  const kaon_pass ru = kaon_gated_dot(s, gate, KAON_NO_SLOT, s->r, KAON_S_RZ, KAON_REC_NONE);
+  const kaon_pass sums = kaon_gated_norm(s, gate, KAON_NO_SLOT, renewed);
+  const kaon_pass uw = kaon_gated_dot(s, gate, KAON_NO_SLOT, u, KAON_S_RW, KAON_REC_NONE);
+  const kaon_pass us = kaon_gated_dot(s, gate, KAON_NO_SLOT, u, KAON_S_RS, KAON_REC_NONE);
+  const kaon_pass end = kaon_gated_norm(s, gate, KAON_NO_SLOT, then);
   if (kaon_gate_shut(s, gate)) return KAON_OK;
+  if (s->K != NULL) KAON_TRY(kaon_precondition(s, KAON_PLAIN, s->r, u, &ru));
   KAON_TRY(kaon_blas_dot(v[P], s->r, overlap, &sums));
-  KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_OVERLAP), s->r, v[P], &plain));
-  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, s->r, v[W], &rw));
-  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[P], v[S], &rs));
-  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[S], v[Z], &plain));
-  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[W], v[Q], &plain));
+  KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_OVERLAP), u, v[P], &plain));
+  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, u, v[W], &uw));
+  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[P], v[S], &us));
+  KAON_TRY(direction_image(s, &plain));
+  KAON_TRY(second_image(s, &plain));
   return kaon_blas_dot(v[P], v[S], ps, &end);
 }
 
@@ -70,11 +134,17 @@ static kaon_status finish(kaon_solver *s, int gate) {
 const kaon_method_ops kaon_method_pipecg = {
     .name = "pipecg",
     .vectors = VECTORS,
-    .scratch = Q,
+    .preconditioned = 1,
+    .extra = 3,
+    .extra_scaled = 1,
+    .scratch = N,
     .applications = 1,
     .at_start = 2,
     .at_inject = 4,
     .hidden = 1,
+    .cooks = 1,
+    .cooks_at_start = 2,
+    .cooks_at_inject = 3,
     .no_half = 1,
     .delta = {0, 0.1, 0},
     .delta_restart = {0, 1e-3, 0},

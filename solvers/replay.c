@@ -224,7 +224,7 @@ static kaon_status ask(const kaon_solver *s, kaon_operator *A, const kaon_vector
 }
 
 static kaon_status ask_operators(const kaon_solver *s) {
-  kaon_operator *K = s->options.preconditioner;
+  kaon_operator *K = s->K;
   KAON_TRY(ask(s, s->system, s->x, s->outer_r));
   if (s->inner != s->system) KAON_TRY(ask(s, s->inner, s->r, s->work[0]));
   if (K == NULL) return KAON_OK;

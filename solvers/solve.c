@@ -13,6 +13,11 @@ _Static_assert((int)KAON_CONVERGED == KAON_END_CONVERGED &&
                    (int)KAON_DIVERGING == KAON_END_DIVERGING &&
                    (int)KAON_CANCELLED == KAON_END_CANCELLED,
                "recurrences end columns with the public reasons");
+_Static_assert((int)KAON_BREAKDOWN_ZERO == KAON_CAUSE_ZERO &&
+                   (int)KAON_BREAKDOWN_NOT_FINITE == KAON_CAUSE_NOT_FINITE &&
+                   (int)KAON_BREAKDOWN_OPERATOR == KAON_CAUSE_OPERATOR &&
+                   (int)KAON_BREAKDOWN_PRECONDITIONER == KAON_CAUSE_PRECONDITIONER,
+               "and name what they broke down at by the public words");
 
 const char *kaon_stop_reason_name(kaon_stop_reason reason) {
   static const char *const names[] = {
@@ -26,6 +31,20 @@ const char *kaon_stop_reason_name(kaon_stop_reason reason) {
   };
   const size_t i = (size_t)reason;
   return i < sizeof names / sizeof *names ? names[i] : "unknown";
+}
+
+const char *kaon_breakdown_text(kaon_breakdown breakdown) {
+  static const char *const texts[] = {
+      [KAON_BREAKDOWN_NONE] = "",
+      [KAON_BREAKDOWN_ZERO] = "a denominator of the recurrence is 0",
+      [KAON_BREAKDOWN_NOT_FINITE] = "a product is NaN or infinite",
+      [KAON_BREAKDOWN_OPERATOR] =
+          "(p, A p) is negative, so the operator is not Hermitian positive definite",
+      [KAON_BREAKDOWN_PRECONDITIONER] =
+          "(r, K r) is not positive, so the preconditioner is not Hermitian positive definite",
+  };
+  const size_t i = (size_t)breakdown;
+  return i < sizeof texts / sizeof *texts ? texts[i] : "";
 }
 
 static kaon_status check_vectors(const kaon_solver *s, const kaon_vector *b, const kaon_vector *x) {
@@ -170,6 +189,7 @@ void kaon_solver_idle(kaon_solver *s) {
     state->slot[KAON_S_RELAXATION][0] = s->options.relaxation;
     state->epsilon2 = epsilon[s->inner->precision] * epsilon[s->inner->precision];
     state->max_iterations = s->options.max_iterations;
+    state->flags = s->options.as_printed ? KAON_FLAG_PRINTED : 0;
     state->cycle = s->cycle;
     state->flush = s->flush;
     state->gate = KAON_GATE_SERVICE;
@@ -179,7 +199,8 @@ void kaon_solver_idle(kaon_solver *s) {
 
 static void prepare_states(kaon_solver *s) {
   const kaon_solver_options *o = &s->options;
-  int flags = o->refinement == KAON_REFINE_RESTART ? KAON_FLAG_RESTART : 0;
+  int flags = (o->refinement == KAON_REFINE_RESTART ? KAON_FLAG_RESTART : 0) |
+              (o->as_printed ? KAON_FLAG_PRINTED : 0);
   const int normal = o->method == KAON_CGNR || o->method == KAON_BLOCKCGNR ||
                      o->method == KAON_PIPECGNR; /* methods that see A^dag r */
   if (o->delta == 0 && s->delta > 0 && s->mixed && s->cycle == 0 && !flags)
@@ -316,6 +337,7 @@ static kaon_column_report column_report(const kaon_solver *s, int k, double norm
   const int same =
       s->options.stop == KAON_STOP_FULL || (s->options.stop == KAON_STOP_REDUCED && !s->reduces);
   c.stop_residual = same ? c.residual : sqrt(state->relative);
+  if (c.reason == KAON_BREAKDOWN) c.breakdown = (kaon_breakdown)state->cause;
   if (c.reason == KAON_CONVERGED && !(c.stop_residual <= 1.1 * s->options.tol) &&
       c.stop_residual > 0)
     c.reason = KAON_STAGNATED;
@@ -351,9 +373,19 @@ static const kaon_column_state *worker(const kaon_solver *s, int k) {
   return &s->host[last];
 }
 
+/* Applications of the preconditioner. */
+static int cooks(const kaon_solver *s, const kaon_column_state *state) {
+  const kaon_method_ops *m = s->method;
+  const int restart = s->options.refinement == KAON_REFINE_RESTART;
+  const int renewed = state->updates > 1 ? state->updates - 1 : 0;
+  return state->iterations * m->cooks + m->cooks_at_start +
+         renewed * (restart ? m->cooks_at_start : m->cooks_at_inject) +
+         state->updates * m->cooks_at_finish;
+}
+
 /* Work by the operators' cost. */
 static void count_work(const kaon_solver *s, kaon_solve_report *report) {
-  const kaon_operator *K = s->options.preconditioner;
+  const kaon_operator *K = s->K;
   const double inner = s->inner->ops->cost(s->inner, s->columns).flops;
   const double outer = s->system->ops->cost(s->system, s->columns).flops;
   const double preconditioner = K != NULL ? K->ops->cost(K, s->columns).flops : 0;
@@ -363,7 +395,7 @@ static void count_work(const kaon_solver *s, kaon_solve_report *report) {
     const kaon_column_state *state = worker(s, k);
     if (s->host[k].reference == 0) continue;
     const int ours = inner_applications(s, state), theirs = outer_applications(s, state);
-    report->flops += ours * inner + theirs * outer + state->iterations * preconditioner;
+    report->flops += ours * inner + theirs * outer + cooks(s, state) * preconditioner;
     if (ours + theirs > report->applications) report->applications = ours + theirs;
   }
 }

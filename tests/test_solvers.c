@@ -26,10 +26,11 @@
 static const int tiny_extents[4] = {2, 2, 2, 2}, extents[4] = {4, 4, 4, 4};
 static const char *const method_names[] = {"cg",     "cgnr",     "cgne",        "bicgstab",
                                            "mr",     "gcr",      "blockcg",     "blockcgnr",
-                                           "pipecg", "pipecgnr", "pipebicgstab"};
+                                           "pipecg", "pipecgnr", "pipebicgstab",
+                                           "bicg",   "rbicgstab", "groppcg"};
 static const char *const stop_names[] = {"full", "reduced", "normal"};
 static const char *const refinement_names[] = {"reliable", "restart"};
-enum { METHODS = 11 };
+enum { METHODS = 14 };
 
 /* Condition about 400 and 4 / 0.05 = 80. */
 static const chain hermitian_chain = {.mass = 0.01, .phase = 0.7},
@@ -37,12 +38,14 @@ static const chain hermitian_chain = {.mass = 0.01, .phase = 0.7},
 
 /* Methods for Hermitian positive definite operators, and those that join their columns. */
 static int hermitian_method(int method) {
-  return method == KAON_CG || method == KAON_BLOCKCG || method == KAON_PIPECG;
+  return method == KAON_CG || method == KAON_BLOCKCG || method == KAON_PIPECG ||
+         method == KAON_GROPPCG;
 }
 
 /* The coarsest inner precision that a method offers. */
 static int coarsest(int method) {
-  return method == KAON_PIPECG ? KAON_SINGLE : KAON_HALF;
+  const int no_half = method == KAON_PIPECG || method == KAON_GROPPCG || method == KAON_RBICGSTAB;
+  return no_half ? KAON_SINGLE : KAON_HALF;
 }
 
 static int joins_columns(int method) {
@@ -80,7 +83,9 @@ static void cg_takes_a_step_per_distinct_eigenvalue(void **state) {
     const spectrum s = {k, 1, 10};
     kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_diagonal, &s);
     for (int m = 0; m < METHODS; m++) {
-      if (m == KAON_BICGSTAB || m == KAON_MR || m == KAON_GCR || m == KAON_PIPEBICGSTAB) continue;
+      if (m == KAON_BICGSTAB || m == KAON_MR || m == KAON_GCR || m == KAON_PIPEBICGSTAB ||
+          m == KAON_RBICGSTAB)
+        continue;
       const kaon_solver_options o = options_of((kaon_method)m, 1e-10, KAON_DOUBLE);
       kaon_column_report r;
       kaon_vector *x = solve(&c, A, &o, b, &r);

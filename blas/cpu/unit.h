@@ -35,9 +35,9 @@ enum { DOT_GROUP = 2 };
 /* A unit in float, before its one rounding. */
 typedef real scratch[KAON_HALF_COMPONENTS * KAON_W] __attribute__((aligned(64)));
 
-KAON_INLINE unit unit_at(const kaon_update_args *args, int operand, int64_t block, int column) {
+/* Unit `at` of an operand, in units of one column and block. */
+KAON_INLINE unit unit_number(const kaon_update_args *args, int operand, int64_t at) {
   const kaon_shape *s = &args->shape;
-  const int64_t at = block * s->nrhs + column;
   unit u;
   u.data = (stored *)args->v[operand].data + at * s->ncomp * KAON_W;
 #if KAON_HALF
@@ -49,6 +49,15 @@ KAON_INLINE unit unit_at(const kaon_update_args *args, int operand, int64_t bloc
   u.target = u.data;
 #endif
   return u;
+}
+
+KAON_INLINE unit unit_at(const kaon_update_args *args, int operand, int64_t block, int column) {
+  return unit_number(args, operand, block * args->shape.nrhs + column);
+}
+
+/* Of an operand of one column. */
+KAON_INLINE unit unit_shared(const kaon_update_args *args, int operand, int64_t block) {
+  return unit_number(args, operand, block);
 }
 
 KAON_INLINE vreal unit_load(const unit *u, int64_t i) {

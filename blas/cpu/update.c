@@ -8,121 +8,16 @@
  * (ncomp + 2) 2^-24, for its products are added in float over the components of a lane. */
 #include <string.h>
 
-#include "blas/cpu/block.h"
-#include "blas/cpu/unit.h"
-#include "lib/cpu/reduce.h"
-#include "lib/math/update.h"
-
 enum { OPERANDS = 8, COEFFICIENTS = 4, WRITTEN = 6 };
 
-typedef void formula(vcomplex *v, const vcomplex *c);
-typedef void chunk_work(const kaon_launch *launch, const kaon_update_args *args, int64_t begin,
-                        int64_t end, double *partial);
-
-KAON_INLINE vcomplex coefficient(const kaon_update_args *args, int i, int column) {
-  const kaon_coefficients *c = &args->c;
-  if (c->slot[i] == KAON_NO_SLOT) return (vcomplex){v_set(c->sign[i]), v_set(0)};
-  const double *slot = c->state[column].slot[c->slot[i]];
-  return (vcomplex){v_set(c->sign[i] * slot[0]),
-                    v_set(args->shape.complex_space ? c->sign[i] * slot[1] : 0)};
-}
-
-/* Formula f on components c (and c + 1) of a part; reads, writes: bit masks of operands. */
-KAON_INLINE void update_pair(unit *u, const vcomplex *c, int64_t i, const int pair, const int reads,
-                             const int writes, formula *f) {
-  vcomplex v[OPERANDS];
-  for (int o = 0; o < OPERANDS; o++)
-    if (reads >> o & 1) v[o] = unit_pair(&u[o], i, pair);
-  f(v, c);
-  for (int o = 0; o < OPERANDS; o++)
-    if (writes >> o & 1) {
-      unit_store(&u[o], i, v[o].re);
-      if (pair) unit_store(&u[o], i + KAON_W, v[o].im);
-    }
-}
-
-KAON_INLINE void update_components(unit *u, const vcomplex *c, int ncomp, const int reads,
-                                   const int writes, formula *f) {
-  int k = 0;
-  for (; k + 1 < ncomp; k += 2)
-    for (int part = 0; part < KAON_PARTS; part++)
-      update_pair(u, c, k * KAON_W + part * KAON_VL, 1, reads, writes, f);
-  if (k < ncomp)
-    for (int part = 0; part < KAON_PARTS; part++)
-      update_pair(u, c, k * KAON_W + part * KAON_VL, 0, reads, writes, f);
-}
-
-KAON_INLINE void update_unit(const kaon_update_args *args, int64_t block, int column,
-                             const int reads, const int writes, const int ncoefficients,
-                             formula *f) {
-  unit u[OPERANDS];
-  vcomplex c[COEFFICIENTS];
-  for (int i = 0; i < OPERANDS; i++)
-    if (reads >> i & 1) u[i] = unit_at(args, i, block, column);
-  for (int i = 0; i < ncoefficients; i++) c[i] = coefficient(args, i, column);
-#if KAON_HALF
-  scratch results[WRITTEN];
-  int count = 0;
-  for (int i = 0; i < OPERANDS; i++)
-    if (writes >> i & 1) u[i].target = results[count++];
-#endif
-  update_components(u, c, args->shape.ncomp, reads, writes, f);
-#if KAON_HALF
-  for (int i = 0; i < OPERANDS; i++)
-    if (writes >> i & 1)
-      quantise_store(u[i].data, u[i].scale, u[i].target, args->shape.ncomp, u[i].largest);
-#endif
-}
-
-static void unit_dot(const kaon_update_args *args, int x, int y, int64_t block, int column,
-                     double *sum) {
-  unit_dots(args, x, 1, y, block, column, sum);
-}
+#include "blas/cpu/block.h"
+#include "blas/cpu/entry.h"
+#include "lib/math/update.h"
 
 static void unit_dot_group(const kaon_update_args *args, int first, int y, int64_t block,
                            int column, double *sum) {
   unit_dots(args, first, DOT_GROUP, y, block, column, sum);
 }
-
-/* Adds (a, b) of a unit to slot s of `partial` if it is wanted; a == b: the norm. */
-static void unit_sum(const kaon_update_args *args, int s, int a, int b, int64_t block, int column,
-                     double *partial) {
-  if (args->sum.slot[s] == KAON_NO_SLOT || args->v[a].data == NULL) return;
-  if (a == b)
-    partial[2 * s] += unit_norm(args, a, block, column);
-  else
-    unit_dot(args, a, b, block, column, partial + 2 * s);
-}
-
-/* Chunks are shared out to the team; `work` gets a chunk's blocks and its cleared partial sums
- * (NULL: no sums wanted). */
-static void run_chunks(const kaon_launch *launch, const kaon_update_args *args, int nslots,
-                       chunk_work *work) {
-  const int64_t nblocks = args->shape.nblocks;
-  const int nrhs = args->shape.nrhs, threads = launch->threads;
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
-  for (int t = 0; t < threads; t++) {
-    const int last = kaon_chunk_of_thread(nblocks, t + 1, threads);
-    for (int chunk = kaon_chunk_of_thread(nblocks, t, threads); chunk < last; chunk++) {
-      double *partial = NULL;
-      if (args->sum.state != NULL && nslots > 0) {
-        kaon_partial_clear(launch->partials, chunk, nrhs, nslots);
-        partial = kaon_partial(launch->partials, chunk, 0, nrhs, nslots);
-      }
-      work(launch, args, kaon_chunk_begin(nblocks, chunk), kaon_chunk_begin(nblocks, chunk + 1),
-           partial);
-    }
-    v_stream_fence();
-  }
-}
-
-/* An entry of the table: its chunks, then the sums of `nslots` slots and the recurrence. */
-#define ENTRY(entry, nslots)                                                                 \
-  static void entry(const kaon_launch *launch, const kaon_update_args *args) {               \
-    run_chunks(launch, args, nslots, entry##_chunk);                                         \
-    kaon_reduce_finish(launch->partials, args->shape.nblocks, args->shape.nrhs, &args->gate, \
-                       &args->sum, nslots);                                                  \
-  }
 
 /* An entry whose units are updated by formula kaon_update_<entry>; slot 0 receives
  * |v[norm]|^2, slot 1 (v[dot], v[norm]) where dot >= 0. */
@@ -133,7 +28,7 @@ static void run_chunks(const kaon_launch *launch, const kaon_update_args *args, 
     for (int64_t block = begin; block < end; block++)                                         \
       for (int k = 0; k < args->shape.nrhs; k++) {                                            \
         if (!kaon_gate_open(&args->gate, k)) continue;                                        \
-        update_unit(args, block, k, reads, writes, ncoefficients, kaon_update_##entry);       \
+        update_unit(args, block, k, -1, reads, writes, ncoefficients, kaon_update_##entry);   \
         if (partial == NULL) continue;                                                        \
         unit_sum(args, 0, norm, norm, block, k, partial + 4 * k);                             \
         if (dot >= 0) unit_sum(args, 1, dot >= 0 ? dot : 0, norm, block, k, partial + 4 * k); \
@@ -185,7 +80,7 @@ static void pipebicgstab_solution_sums(const kaon_update_args *args, int64_t blo
     for (int64_t block = begin; block < end; block++)                                   \
       for (int k = 0; k < args->shape.nrhs; k++) {                                      \
         if (!kaon_gate_open(&args->gate, k)) continue;                                  \
-        update_unit(args, block, k, reads, writes, ncoefficients, kaon_update_##entry); \
+        update_unit(args, block, k, -1, reads, writes, ncoefficients, kaon_update_##entry); \
         if (partial != NULL) entry##_sums(args, block, k, partial + 2 * nslots * k);    \
       }                                                                                 \
   }                                                                                     \

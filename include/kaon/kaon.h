@@ -9,6 +9,7 @@
 #include <kaon/measure.h>
 #include <kaon/operator.h>
 #include <kaon/options.h>
+#include <kaon/precond.h>
 #include <kaon/ranks.h>
 #include <kaon/schwarz.h>
 #include <kaon/solver.h>

@@ -16,13 +16,17 @@ typedef enum kaon_method {
   KAON_CGNE,     /* general A: CG on A A^dag y = b, x = A^dag y */
   KAON_BICGSTAB, /* general A */
   KAON_MR,       /* minimal residual; A with positive definite Hermitian part */
-  KAON_GCR,      /* flexible GCR(k), preconditioner allowed */
+  KAON_GCR,      /* flexible GCR(k): its preconditioner may change from step to step */
   KAON_BLOCKCG,  /* Hermitian positive definite A; the columns share one Krylov space, 64 at most */
   KAON_BLOCKCGNR, /* general A: the same on A^dag A x = A^dag b */
   /* Sums over ranks hidden behind the operator, for more vectors and more work on them: */
   KAON_PIPECG,      /* Hermitian positive definite A; not in half precision */
   KAON_PIPECGNR,    /* general A: the same on A^dag A x = A^dag b */
-  KAON_PIPEBICGSTAB /* general A */
+  KAON_PIPEBICGSTAB, /* general A */
+  KAON_BICG,         /* general A, with its adjoint */
+  KAON_RBICGSTAB,    /* general A: sums hidden behind the preconditioner; not in half precision */
+  KAON_GROPPCG       /* Hermitian positive definite A: one sum hidden behind the preconditioner, one
+                        behind the operator; not in half precision */
 } kaon_method;
 
 /* Which residual the tolerance is for. FULL: of the system as posed, by the space of b: A's, or
@@ -82,17 +86,35 @@ typedef struct kaon_solver_options {
                          every 10 ms where that is longer. Results do not depend on it */
   int subspace;       /* GCR: k; MR as preconditioner: steps */
   double relaxation;  /* MR: omega */
-  kaon_operator *preconditioner; /* GCR: right preconditioner or NULL, in any precision (in another
-                                    than the inner one vectors are converted); kept alive by the
+  kaon_operator *preconditioner; /* K ~ A^-1 or NULL, of A's space; for CG, PIPECG, GROPPCG (where K
+                                    is Hermitian positive definite, as A), BICG (with K^dag), and on
+                                    the right for BICGSTAB, RBICGSTAB, PIPEBICGSTAB, GCR. Linear and
+                                    the same in each step but for GCR and, with care, BICGSTAB. In
+                                    any precision: in a coarser one than the inner process vectors
+                                    are converted; of a finer one a twin is made where it offers one
+                                    (else they are converted; always for GCR). Kept alive by the
                                     caller */
   kaon_monitor_fn *monitor;
   void *monitor_user;
+  int as_printed; /* RBICGSTAB: 1: rho as the paper prints it, by a product that rounding spoils; 0:
+                     from one sum more in the same message */
 } kaon_solver_options;
 #define KAON_SOLVER_OPTIONS_INIT                                                          \
   {                                                                                       \
     sizeof(kaon_solver_options), 1, KAON_CGNR, 1e-10, 10000, KAON_STOP_FULL, KAON_DOUBLE, \
-        KAON_RECONSTRUCT_18, KAON_REFINE_RELIABLE, 0.0, 10, 16, 1.0, NULL, NULL, NULL     \
+        KAON_RECONSTRUCT_18, KAON_REFINE_RELIABLE, 0.0, 10, 16, 1.0, NULL, NULL, NULL, 0  \
   }
+
+/* What a column that ended with BREAKDOWN broke down at, the last time. */
+typedef enum kaon_breakdown {
+  KAON_BREAKDOWN_NONE,
+  KAON_BREAKDOWN_ZERO,          /* a denominator of the recurrence is 0 to rounding */
+  KAON_BREAKDOWN_NOT_FINITE,    /* NaN or infinity came out of A, the preconditioner or a product */
+  KAON_BREAKDOWN_OPERATOR,      /* (p, A p) <= 0: A is not Hermitian positive definite */
+  KAON_BREAKDOWN_PRECONDITIONER /* (r, K r) <= 0: K is not Hermitian positive definite */
+} kaon_breakdown;
+/* A sentence without a full stop; "" for NONE. */
+const char *kaon_breakdown_text(kaon_breakdown breakdown);
 
 typedef struct kaon_column_report {
   int iterations; /* BLOCKCG, BLOCKCGNR: until its own residual had converged; the column goes on
@@ -102,6 +124,7 @@ typedef struct kaon_column_report {
   double residual; /* |b - A x| / |b| of the system as posed, recomputed in the outer precision:
                       double where A has a twin in it and tol > 0, else A's. b = 0: 0 */
   double stop_residual; /* the one that `stop` chose, likewise; CONVERGED: at most 1.1 tol */
+  kaon_breakdown breakdown; /* reason BREAKDOWN: at what, else NONE */
 } kaon_column_report;
 
 typedef struct kaon_solve_report {
@@ -115,9 +138,8 @@ typedef struct kaon_solve_report {
  * options NULL: the defaults. b and x are in A's precision. A and the preconditioner must outlive
  * the solver, which refers to both. *solver is NULL on failure. Collective. Sources of the methods:
  * the heads of solvers/. Errors: ARGUMENT (columns < 1, an option out of range), UNSUPPORTED (a
- * preconditioner with another method than gcr; A has no twin in the sloppy precision; pipecg in
- * half), SHAPE (the
- * preconditioner's space is not A's), STALE, MEMORY, NOT_BUILT; of the twins: UNITARITY,
+ * preconditioner with a method that takes none; A has no twin in the sloppy precision; pipecg,
+ * groppcg and rbicgstab in half), SHAPE (the preconditioner's space is not A's), STALE, MEMORY, NOT_BUILT; of the twins: UNITARITY,
  * NOT_FINITE, SINGULAR. */
 kaon_status kaon_solver_create(kaon_operator *A, int columns, const kaon_solver_options *options,
                                kaon_solver **solver);

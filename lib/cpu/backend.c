@@ -7,6 +7,7 @@
 
 #include "blas/blas_ops.h"
 #include "blas/domain_ops.h"
+#include "blas/precond_ops.h"
 #include "dslash/dslash_ops.h"
 #include "dslash/measure_ops.h"
 #include "gauge/gauge_ops.h"
@@ -18,6 +19,7 @@
       kaon_blas_ops_##isa##_h;                                                          \
   extern const kaon_domain_ops kaon_domain_ops_##isa##_d, kaon_domain_ops_##isa##_s,    \
       kaon_domain_ops_##isa##_h;                                                        \
+  extern const kaon_precond_ops kaon_precond_ops_##isa##_d, kaon_precond_ops_##isa##_s; \
   extern const kaon_dslash_ops kaon_dslash_ops_##isa##_d, kaon_dslash_ops_##isa##_s,    \
       kaon_dslash_ops_##isa##_h;                                                        \
   extern const kaon_gauge_ops kaon_gauge_ops_##isa##_d, kaon_gauge_ops_##isa##_s,       \
@@ -32,6 +34,7 @@
     .blas = {&kaon_blas_ops_##isa_##_d, &kaon_blas_ops_##isa_##_s, &kaon_blas_ops_##isa_##_h},     \
     .domain = {&kaon_domain_ops_##isa_##_d, &kaon_domain_ops_##isa_##_s,                           \
                &kaon_domain_ops_##isa_##_h},                                                       \
+    .precond = {&kaon_precond_ops_##isa_##_d, &kaon_precond_ops_##isa_##_s, NULL},                 \
     .dslash = {&kaon_dslash_ops_##isa_##_d, &kaon_dslash_ops_##isa_##_s,                           \
                &kaon_dslash_ops_##isa_##_h},                                                       \
     .measure = {&kaon_measure_ops_##isa_##_d, &kaon_measure_ops_##isa_##_s,                        \

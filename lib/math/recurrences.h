@@ -24,6 +24,12 @@
   X(KAON_REC_CG_ALPHA, kaon_cg_alpha)               \
   X(KAON_REC_CG_BETA, kaon_cg_beta)                 \
   X(KAON_REC_CG_RENEW, kaon_cg_renew)               \
+  X(KAON_REC_PCG_START, kaon_pcg_start)             \
+  X(KAON_REC_PCG_BETA, kaon_pcg_beta)               \
+  X(KAON_REC_PCG_RENEW, kaon_pcg_renew)             \
+  X(KAON_REC_PIPEPCG_START, kaon_pipepcg_start)     \
+  X(KAON_REC_PIPEPCG_STEP, kaon_pipepcg_step)       \
+  X(KAON_REC_PIPEPCG_INJECT, kaon_pipepcg_inject)   \
   X(KAON_REC_CGNR_START, kaon_cgnr_start)           \
   X(KAON_REC_CGNR_RESIDUAL, kaon_cgnr_residual)     \
   X(KAON_REC_CGNR_BETA, kaon_cgnr_beta)             \
@@ -34,6 +40,15 @@
   X(KAON_REC_BICGSTAB_OMEGA, kaon_bicgstab_omega)   \
   X(KAON_REC_BICGSTAB_BETA, kaon_bicgstab_beta)     \
   X(KAON_REC_BICGSTAB_INJECT, kaon_bicgstab_inject) \
+  X(KAON_REC_RBICGSTAB_START, kaon_rbicgstab_start) \
+  X(KAON_REC_RBICGSTAB_OMEGA, kaon_rbicgstab_omega) \
+  X(KAON_REC_RBICGSTAB_STEP, kaon_rbicgstab_step)   \
+  X(KAON_REC_RBICGSTAB_INJECT, kaon_rbicgstab_inject) \
+  X(KAON_REC_BICG_START, kaon_bicg_start)           \
+  X(KAON_REC_BICG_ALPHA, kaon_bicg_alpha)           \
+  X(KAON_REC_BICG_BETA, kaon_bicg_beta)             \
+  X(KAON_REC_BICG_SHADOW, kaon_bicg_shadow)         \
+  X(KAON_REC_BICG_INJECT, kaon_bicg_inject)         \
   X(KAON_REC_PIPECG_START, kaon_pipecg_start)       \
   X(KAON_REC_PIPECG_STEP, kaon_pipecg_step)         \
   X(KAON_REC_PIPECG_INJECT, kaon_pipecg_inject)     \
@@ -89,6 +104,15 @@ enum {
   /* pipelined BiCGStab, beside BiCGStab's; T2: |w|^2, and |r|^2 in the imaginary part's place */
   KAON_S_R0W, /* (r0, w) */
   KAON_S_R0Z, /* (r0, z) */
+  /* preconditioned: (r, K r); reordered BiCGStab: products with t, the second right behind the
+   * first, and (r0, r) before omega; BiCG: conjugates, and the shadow's overlap */
+  KAON_S_RZ,
+  KAON_S_RT,  /* (r, t) */
+  KAON_S_R0T, /* (r0, t) */
+  KAON_S_CHI, /* (r0, r) */
+  KAON_S_ALPHA_CONJ,
+  KAON_S_BETA_CONJ,
+  KAON_S_OVERLAP_SHADOW,
   /* GCR: step lengths, which become the coefficients of x; (q_j, q_j); rows of the triangle */
   KAON_S_GCR_Y = 32,
   KAON_S_GCR_NORM = 64,
@@ -142,6 +166,12 @@ static inline KAON_HD void kaon_rec_verify_zero(kaon_column_state *s) {
   kaon_rec_verify(s);
 }
 
+/* What a denominator (p, A p) that is not positive says. */
+static inline KAON_HD int kaon_cause_of(double denominator) {
+  if (!kaon_finite(denominator)) return KAON_CAUSE_NOT_FINITE;
+  return denominator < 0 ? KAON_CAUSE_OPERATOR : KAON_CAUSE_ZERO;
+}
+
 /* ---- CG; CGNE shares its lines with p = A^dag (CG's p) ---- */
 
 static inline KAON_HD void kaon_cg_begin(kaon_column_state *s, int norm) {
@@ -158,7 +188,7 @@ static inline KAON_HD void kaon_cg_alpha(kaon_column_state *s) {
     kaon_set(s, KAON_S_ALPHA, alpha, 0);
   } else {
     kaon_set(s, KAON_S_ALPHA, 0, 0);
-    kaon_wait(s, KAON_WAIT_BROKEN, 1);
+    kaon_broken(s, kaon_cause_of(denominator), 1);
   }
 }
 
@@ -202,6 +232,37 @@ static inline KAON_HD void kaon_cg_renew(kaon_column_state *s) {
   kaon_cg_continue(s, KAON_S_R2);
 }
 
+/* ---- the same with a preconditioner: (r, K r) in slot RZ is the norm that beta is the ratio of,
+ * and z = K r stands in r's place in the direction ---- */
+
+/* 1: (r, K r) > 0. Else the column waits; alpha = 0, since x has all that it is to have. */
+static inline KAON_HD int kaon_pcg_positive(kaon_column_state *s) {
+  const double rz = s->slot[KAON_S_RZ][0];
+  if (rz > 0 && kaon_finite(rz)) return 1;
+  kaon_set(s, KAON_S_ALPHA, 0, 0);
+  kaon_broken(s, kaon_finite(rz) ? KAON_CAUSE_PRECONDITIONER : KAON_CAUSE_NOT_FINITE, 1);
+  return 0;
+}
+
+static inline KAON_HD void kaon_pcg_start(kaon_column_state *s) {
+  kaon_cg_begin(s, KAON_S_RZ);
+  kaon_pcg_positive(s);
+}
+
+/* x may lag one update behind: a step that ends here leaves its alpha to `finish`. */
+static inline KAON_HD void kaon_pcg_beta(kaon_column_state *s) {
+  const double rz = s->slot[KAON_S_RZ][0];
+  kaon_step_end(s, s->slot[KAON_S_R2][0]);
+  kaon_cg_advance(s, KAON_S_RZ);
+  if ((s->gate & KAON_GATE_STEP) && !(rz > 0 && kaon_finite(rz)))
+    kaon_broken(s, kaon_finite(rz) ? KAON_CAUSE_PRECONDITIONER : KAON_CAUSE_NOT_FINITE, 1);
+}
+
+static inline KAON_HD void kaon_pcg_renew(kaon_column_state *s) {
+  kaon_cg_continue(s, KAON_S_RZ);
+  kaon_pcg_positive(s);
+}
+
 /* ---- CGNR: the same with s = A^dag r in the place of r; the residual is watched on the way ----
  */
 
@@ -233,6 +294,10 @@ static inline KAON_HD void kaon_cgne_inject(kaon_column_state *s) {
 
 /* ---- BiCGStab ---- */
 
+static inline KAON_HD int kaon_cause_of_slot(const kaon_column_state *s, int denominator) {
+  return kaon_slot_finite(s, denominator) ? KAON_CAUSE_ZERO : KAON_CAUSE_NOT_FINITE;
+}
+
 static inline KAON_HD void kaon_bicgstab_start(kaon_column_state *s) {
   kaon_set(s, KAON_S_RHO, s->slot[KAON_S_R2][0], 0);
   kaon_set(s, KAON_S_R02, s->slot[KAON_S_R2][0], 0);
@@ -244,7 +309,7 @@ static inline KAON_HD void kaon_bicgstab_start(kaon_column_state *s) {
 /* alpha = rho / (r0, A p) */
 static inline KAON_HD void kaon_bicgstab_alpha(kaon_column_state *s) {
   kaon_divide(s, KAON_S_ALPHA, s->slot[KAON_S_RHO], s->slot[KAON_S_R0V]);
-  if (!kaon_slot_finite(s, KAON_S_ALPHA)) kaon_wait(s, KAON_WAIT_BROKEN, 1);
+  if (!kaon_slot_finite(s, KAON_S_ALPHA)) kaon_broken(s, kaon_cause_of_slot(s, KAON_S_R0V), 1);
 }
 
 /* omega = (t, s) / (t, t); s = 0 is the solution. (t, s) = 0 to rounding: the stabilising step
@@ -252,11 +317,11 @@ static inline KAON_HD void kaon_bicgstab_alpha(kaon_column_state *s) {
 static inline KAON_HD void kaon_bicgstab_omega(kaon_column_state *s) {
   const double *st = s->slot[KAON_S_ST], t2 = s->slot[KAON_S_T2][0], s2 = s->slot[KAON_S_Q2][0];
   if (s2 > 0 && st[0] * st[0] + st[1] * st[1] <= 1e-28 * s2 * t2) {
-    kaon_wait(s, KAON_WAIT_BROKEN, 1);
+    kaon_broken(s, KAON_CAUSE_ZERO, 1);
     return;
   }
   kaon_set(s, KAON_S_OMEGA, t2 != 0 ? st[0] / t2 : 0, t2 != 0 ? -st[1] / t2 : 0);
-  if (!kaon_slot_finite(s, KAON_S_OMEGA)) kaon_wait(s, KAON_WAIT_BROKEN, 0);
+  if (!kaon_slot_finite(s, KAON_S_OMEGA)) kaon_broken(s, KAON_CAUSE_NOT_FINITE, 0);
 }
 
 /* beta = (rho' / rho) (alpha / omega). Serious breakdown: r orthogonal to r0 to rounding. */
@@ -270,7 +335,7 @@ static inline KAON_HD void kaon_bicgstab_beta(kaon_column_state *s) {
   kaon_set(s, KAON_S_RHO, rho[0], rho[1]);
   if (!kaon_slot_finite(s, KAON_S_BETA) ||
       rho[0] * rho[0] + rho[1] * rho[1] <= 1e-30 * s->slot[KAON_S_R02][0] * r2)
-    kaon_wait(s, KAON_WAIT_BROKEN, 1);
+    kaon_broken(s, kaon_cause_of_slot(s, KAON_S_RHO_NEW), 1);
 }
 
 /* r0, p and v go on; rho is taken again with the replaced residual. */
@@ -279,6 +344,114 @@ static inline KAON_HD void kaon_bicgstab_inject(kaon_column_state *s) {
   kaon_multiply(s, KAON_S_BETA, s->slot[KAON_S_FACTOR], rho);
   kaon_set(s, KAON_S_RHO, rho[0], rho[1]);
   if (!kaon_slot_finite(s, KAON_S_BETA)) kaon_set(s, KAON_S_BETA, 0, 0);
+}
+
+/* ---- reordered BiCGStab: rho and beta are known with omega, alpha with the next step's v = A K p;
+ * x has the whole step before either is asked for ---- */
+
+/* alpha = rho / (r0, v) */
+static inline KAON_HD void kaon_rbicgstab_start(kaon_column_state *s) {
+  kaon_bicgstab_start(s);
+  kaon_bicgstab_alpha(s);
+}
+
+/* omega = (t, r) / (t, t);  rho' = (r0, r) - omega (r0, t), as printed without (r0, r), which is 0
+ * before rounding;  beta = (rho' / rho) (alpha / omega). r = 0 is the solution. */
+static inline KAON_HD void kaon_rbicgstab_omega(kaon_column_state *s) {
+  const double *chi = s->slot[KAON_S_CHI];
+  const int printed = (s->flags & KAON_FLAG_PRINTED) != 0;
+  kaon_set(s, KAON_S_ST, s->slot[KAON_S_RT][0], s->slot[KAON_S_RT][1]);
+  kaon_bicgstab_omega(s);
+  if (s->reason == KAON_WAIT_BROKEN && !(s->gate & KAON_GATE_STEP)) return;
+  kaon_multiply(s, KAON_S_RHO_NEW, s->slot[KAON_S_OMEGA], s->slot[KAON_S_R0T]);
+  const double *product = s->slot[KAON_S_RHO_NEW];
+  kaon_set(s, KAON_S_RHO_NEW, (printed ? 0 : chi[0]) - product[0],
+           (printed ? 0 : chi[1]) - product[1]);
+  kaon_multiply(s, KAON_S_FACTOR, s->slot[KAON_S_OMEGA], s->slot[KAON_S_RHO]);
+  kaon_divide(s, KAON_S_FACTOR, s->slot[KAON_S_ALPHA], s->slot[KAON_S_FACTOR]);
+  kaon_multiply(s, KAON_S_BETA, s->slot[KAON_S_FACTOR], s->slot[KAON_S_RHO_NEW]);
+  if (!kaon_slot_finite(s, KAON_S_BETA)) kaon_set(s, KAON_S_BETA, 0, 0);
+}
+
+static inline KAON_HD void kaon_rbicgstab_step(kaon_column_state *s) {
+  const double *rho = s->slot[KAON_S_RHO_NEW], r2 = s->slot[KAON_S_R2][0];
+  kaon_step_end(s, r2);
+  if (!(s->gate & KAON_GATE_STEP)) return;
+  kaon_set(s, KAON_S_RHO, rho[0], rho[1]);
+  if (rho[0] * rho[0] + rho[1] * rho[1] <= 1e-30 * s->slot[KAON_S_R02][0] * r2)
+    kaon_broken(s, kaon_cause_of_slot(s, KAON_S_RHO_NEW), 1);
+  else
+    kaon_bicgstab_alpha(s);
+}
+
+/* r0 and the direction go on; rho is taken again with the replaced residual. */
+static inline KAON_HD void kaon_rbicgstab_inject(kaon_column_state *s) {
+  kaon_set(s, KAON_S_RHO, s->slot[KAON_S_RHO_NEW][0], s->slot[KAON_S_RHO_NEW][1]);
+  kaon_bicgstab_alpha(s);
+}
+
+/* ---- BiCG: rho = (r', K r), r' the shadow of r; coefficients of the shadows are conjugates ---- */
+
+static inline KAON_HD void kaon_bicg_conjugates(kaon_column_state *s) {
+  kaon_set(s, KAON_S_ALPHA_CONJ, s->slot[KAON_S_ALPHA][0], -s->slot[KAON_S_ALPHA][1]);
+  kaon_set(s, KAON_S_BETA_CONJ, s->slot[KAON_S_BETA][0], -s->slot[KAON_S_BETA][1]);
+}
+
+static inline KAON_HD int kaon_bicg_usable(kaon_column_state *s) {
+  const double *rho = s->slot[KAON_S_RHO_NEW];
+  const int finite = kaon_slot_finite(s, KAON_S_RHO_NEW);
+  if (finite && (rho[0] != 0 || rho[1] != 0)) return 1;
+  kaon_broken(s, finite ? KAON_CAUSE_ZERO : KAON_CAUSE_NOT_FINITE, 1);
+  return 0;
+}
+
+static inline KAON_HD void kaon_bicg_start(kaon_column_state *s) {
+  const double *rho = s->slot[KAON_S_RHO_NEW];
+  kaon_set(s, KAON_S_RHO, rho[0], rho[1]);
+  kaon_set(s, KAON_S_ALPHA, 0, 0);
+  kaon_set(s, KAON_S_BETA, 0, 0);
+  kaon_bicg_conjugates(s);
+  kaon_bicg_usable(s);
+}
+
+/* alpha = rho / (p', A p); the step before has added its alpha p to x, so a broken alpha is 0. */
+static inline KAON_HD void kaon_bicg_alpha(kaon_column_state *s) {
+  kaon_divide(s, KAON_S_ALPHA, s->slot[KAON_S_RHO], s->slot[KAON_S_DENOMINATOR]);
+  if (!kaon_slot_finite(s, KAON_S_ALPHA)) {
+    kaon_set(s, KAON_S_ALPHA, 0, 0);
+    kaon_broken(s, kaon_cause_of_slot(s, KAON_S_DENOMINATOR), 1);
+  }
+  kaon_bicg_conjugates(s);
+}
+
+/* beta = rho' / rho. A frozen column keeps the old rho for kaon_bicg_inject. */
+static inline KAON_HD void kaon_bicg_beta(kaon_column_state *s) {
+  const double *rho = s->slot[KAON_S_RHO_NEW];
+  kaon_step_end(s, s->slot[KAON_S_R2][0]);
+  if (!(s->gate & KAON_GATE_STEP) || !kaon_bicg_usable(s)) return;
+  kaon_divide(s, KAON_S_BETA, rho, s->slot[KAON_S_RHO]);
+  kaon_set(s, KAON_S_RHO, rho[0], rho[1]);
+  kaon_bicg_conjugates(s);
+}
+
+/* The same with (r, r') in CHI, the conjugate of rho where K = 1. */
+static inline KAON_HD void kaon_bicg_shadow(kaon_column_state *s) {
+  kaon_set(s, KAON_S_RHO_NEW, s->slot[KAON_S_CHI][0], -s->slot[KAON_S_CHI][1]);
+  kaon_bicg_beta(s);
+}
+
+/* The old directions go on under a replaced residual r: p -= c z, p' -= c' z' restore (r', p) =
+ * (p', r) = 0, which exact arithmetic guarantees: c = (r', p) / rho, conj(c') = (p', r) / rho. */
+static inline KAON_HD void kaon_bicg_inject(kaon_column_state *s) {
+  const double *rho = s->slot[KAON_S_RHO_NEW];
+  kaon_divide(s, KAON_S_BETA, rho, s->slot[KAON_S_RHO]);
+  kaon_divide(s, KAON_S_OVERLAP, s->slot[KAON_S_OVERLAP], rho);
+  kaon_divide(s, KAON_S_OVERLAP_SHADOW, s->slot[KAON_S_OVERLAP_SHADOW], rho);
+  s->slot[KAON_S_OVERLAP_SHADOW][1] = -s->slot[KAON_S_OVERLAP_SHADOW][1];
+  kaon_set(s, KAON_S_RHO, rho[0], rho[1]);
+  kaon_set(s, KAON_S_ALPHA, 0, 0);
+  kaon_bicg_conjugates(s);
+  kaon_bicg_usable(s);
 }
 
 /* ---- pipelined CG on N = A, or N = A^dag A where r is A^dag times A's residual; gamma = |r|^2 in
@@ -290,7 +463,9 @@ static inline KAON_HD void kaon_pipecg_alpha(kaon_column_state *s, double gamma,
                                              int reason) {
   const double alpha = gamma / denominator;
   kaon_set(s, KAON_S_ALPHA, alpha, 0);
-  if (!(denominator > 0) || !kaon_finite(alpha)) kaon_wait(s, reason, 1);
+  if (denominator > 0 && kaon_finite(alpha)) return;
+  s->cause = kaon_cause_of(denominator);
+  kaon_wait(s, reason, 1);
 }
 
 static inline KAON_HD void kaon_pipecg_begin(kaon_column_state *s, int norm) {
@@ -338,6 +513,21 @@ static inline KAON_HD void kaon_pipecg_inject(kaon_column_state *s) {
   kaon_pipecg_go_on(s, KAON_S_R2);
 }
 
+/* With a preconditioner: r K-orthogonal to the older ones, gamma = (r, K r), (K r, A K r) in RW. */
+static inline KAON_HD void kaon_pipepcg_start(kaon_column_state *s) {
+  kaon_pipecg_begin(s, KAON_S_RZ);
+  kaon_pcg_positive(s);
+}
+
+static inline KAON_HD void kaon_pipepcg_step(kaon_column_state *s) {
+  kaon_step_end(s, s->slot[KAON_S_R2][0]);
+  if ((s->gate & KAON_GATE_STEP) && kaon_pcg_positive(s)) kaon_pipecg_advance(s, KAON_S_RZ);
+}
+
+static inline KAON_HD void kaon_pipepcg_inject(kaon_column_state *s) {
+  kaon_pipecg_go_on(s, KAON_S_RZ);
+}
+
 static inline KAON_HD void kaon_pipecgnr_start(kaon_column_state *s) {
   kaon_pipecg_begin(s, KAON_S_S2);
 }
@@ -375,7 +565,10 @@ static inline KAON_HD void kaon_pipebi_alpha(kaon_column_state *s) {
   const double denominator[2] = {r0w[0] + beta[0] * re - beta[1] * im,
                                  r0w[1] + beta[0] * im + beta[1] * re};
   kaon_divide(s, KAON_S_ALPHA, s->slot[KAON_S_RHO], denominator);
-  if (!kaon_slot_finite(s, KAON_S_ALPHA)) kaon_wait(s, KAON_WAIT_BROKEN, 1);
+  if (!kaon_slot_finite(s, KAON_S_ALPHA)) {
+    const int finite = kaon_finite(denominator[0]) && kaon_finite(denominator[1]);
+    kaon_broken(s, finite ? KAON_CAUSE_ZERO : KAON_CAUSE_NOT_FINITE, 1);
+  }
 }
 
 static inline KAON_HD void kaon_pipebi_start(kaon_column_state *s) {
@@ -409,7 +602,7 @@ static inline KAON_HD void kaon_mr_alpha(kaon_column_state *s) {
   const double f = s->slot[KAON_S_RELAXATION][0] / s->slot[KAON_S_Q2][0];
   kaon_set(s, KAON_S_ALPHA, f * rq[0], -f * rq[1]);
   if (!kaon_slot_finite(s, KAON_S_ALPHA) || (rq[0] == 0 && rq[1] == 0))
-    kaon_wait(s, KAON_WAIT_BROKEN, 1);
+    kaon_broken(s, kaon_cause_of_slot(s, KAON_S_Q2), 1);
 }
 
 static inline KAON_HD void kaon_mr_residual(kaon_column_state *s) {
@@ -455,7 +648,7 @@ static inline KAON_HD void kaon_gcr_alpha(kaon_column_state *s) {
   kaon_set(s, KAON_S_ALPHA, re, im);
   kaon_set(s, KAON_S_GCR_Y + j, re, im);
   if (!kaon_finite(re) || !kaon_finite(im) || (re == 0 && im == 0) || spent)
-    kaon_wait(s, KAON_WAIT_BROKEN, kaon_finite(norm));
+    kaon_broken(s, kaon_finite(norm) ? KAON_CAUSE_ZERO : KAON_CAUSE_NOT_FINITE, kaon_finite(norm));
 }
 
 /* |r - alpha q|^2 = |r|^2 - |(q, r)|^2 / (q, q), which saves a sum. Nothing is known below some

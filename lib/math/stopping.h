@@ -35,13 +35,23 @@ enum {
   KAON_WAIT_CANCEL
 };
 
+/* kaon_column_state.cause, with the values of kaon_breakdown. */
+enum {
+  KAON_CAUSE_NONE,
+  KAON_CAUSE_ZERO,
+  KAON_CAUSE_NOT_FINITE,
+  KAON_CAUSE_OPERATOR,
+  KAON_CAUSE_PRECONDITIONER
+};
+
 enum {
   KAON_FLAG_NORMAL = 1,  /* the watched residual is A^dag r */
   KAON_FLAG_RESTART = 2, /* a fresh process after each replacement */
   KAON_FLAG_ADAPT = 4,   /* delta follows the drift of the replacements */
   KAON_FLAG_FIXED = 8,   /* a fixed number of steps, no verification */
   KAON_FLAG_TRUST = 16,  /* NORMAL: updates may do without A^dag r in the outer precision */
-  KAON_FLAG_EITHER = 32  /* |r|^2 is worked out, not taken: drift counts whatever its sign */
+  KAON_FLAG_EITHER = 32, /* |r|^2 is worked out, not taken: drift counts whatever its sign */
+  KAON_FLAG_PRINTED = 64 /* reordered BiCGStab: rho as in the paper */
 };
 
 /* Slots of all methods. TRUE, OUTER: the chosen and the plain residual squared in the outer
@@ -72,6 +82,12 @@ static inline KAON_HD void kaon_wait(kaon_column_state *s, int reason, int keep)
   s->reason = reason;
 }
 
+/* The recurrence cannot go on. */
+static inline KAON_HD void kaon_broken(kaon_column_state *s, int cause, int keep) {
+  s->cause = cause;
+  kaon_wait(s, KAON_WAIT_BROKEN, keep);
+}
+
 static inline KAON_HD void kaon_finish(kaon_column_state *s, int reason) {
   s->gate = 0;
   s->reason = reason;
@@ -80,7 +96,7 @@ static inline KAON_HD void kaon_finish(kaon_column_state *s, int reason) {
 /* The end of a step that left `watched` = residual norm squared. */
 static inline KAON_HD void kaon_step_end(kaon_column_state *s, double watched) {
   if (!kaon_finite(watched)) {
-    kaon_wait(s, KAON_WAIT_BROKEN, 0);
+    kaon_broken(s, KAON_CAUSE_NOT_FINITE, 0);
     return;
   }
   s->iterations++;
@@ -170,9 +186,10 @@ static inline KAON_HD void kaon_stop_verify(kaon_column_state *s) {
     s->updates++;
   }
 
-  if (!kaon_finite(relative))
+  if (!kaon_finite(relative)) {
+    s->cause = KAON_CAUSE_NOT_FINITE;
     kaon_finish(s, KAON_END_BREAKDOWN);
-  else if (relative <= s->limit)
+  } else if (relative <= s->limit)
     kaon_finish(s, KAON_END_CONVERGED);
   else if (why == KAON_WAIT_CANCEL)
     kaon_finish(s, KAON_END_CANCELLED);
@@ -250,7 +267,7 @@ static inline KAON_HD void kaon_stop_cancel(kaon_column_state *s) {
 static inline KAON_HD void kaon_fixed_begin(kaon_column_state *s) {
   s->gate = KAON_GATE_SERVICE | KAON_GATE_START;
   s->reason = KAON_WAIT_BEGIN;
-  s->flags = KAON_FLAG_FIXED;
+  s->flags = KAON_FLAG_FIXED | (s->flags & KAON_FLAG_PRINTED);
   s->iterations = s->updates = 0;
   s->threshold = s->delta2 = 0;
 }

@@ -1,0 +1,151 @@
+/* precond.c - updates of preconditioned methods on the CPU (blas/precond_ops.h), one table for each
+ * instruction set, in double and single; sums as in update.c. */
+enum { OPERANDS = 10, COEFFICIENTS = 4, WRITTEN = 8 };
+
+#include "blas/cpu/entry.h"
+#include "blas/precond_ops.h"
+#include "lib/math/precond.h"
+
+#if !KAON_HALF
+
+/* The formulas for each kind of product. */
+#define KINDS(entry)                                                      \
+  KAON_INLINE void entry##_real(vcomplex *v, const vcomplex *c) {         \
+    kaon_precond_##entry(v, c, KAON_SCALED_REAL);                         \
+  }                                                                       \
+  KAON_INLINE void entry##_complex(vcomplex *v, const vcomplex *c) {      \
+    kaon_precond_##entry(v, c, KAON_SCALED_COMPLEX);                      \
+  }
+
+/* An entry by formula <entry>_<kind> whose `nslots` sums are taken by <entry>_sums. */
+#define KIND_CHUNK(entry, kind, shared, reads, writes, ncoefficients, nslots)                    \
+  static void entry##_##kind##_chunk(const kaon_launch *launch, const kaon_update_args *args,    \
+                                     int64_t begin, int64_t end, double *partial) {              \
+    (void)launch;                                                                                \
+    for (int64_t block = begin; block < end; block++)                                            \
+      for (int k = 0; k < args->shape.nrhs; k++) {                                               \
+        if (!kaon_gate_open(&args->gate, k)) continue;                                           \
+        update_unit(args, block, k, shared, reads, writes, ncoefficients, entry##_##kind);       \
+        if (partial != NULL) entry##_sums(args, block, k, partial + 2 * nslots * k);             \
+      }                                                                                          \
+  }
+
+#define FINISH(nslots)                                                                     \
+  kaon_reduce_finish(launch->partials, args->shape.nblocks, args->shape.nrhs, &args->gate, \
+                     &args->sum, nslots)
+
+/* An entry without products. */
+#define PLAIN_ENTRY(entry, reads, writes, ncoefficients, nslots)               \
+  KINDS(entry)                                                                 \
+  KIND_CHUNK(entry, complex, -1, reads, writes, ncoefficients, nslots)         \
+  static void entry(const kaon_launch *launch, const kaon_update_args *args) { \
+    run_chunks(launch, args, nslots, entry##_complex_chunk);                   \
+    FINISH(nslots);                                                            \
+  }
+
+/* One with products by operand 0, which has one column. */
+#define SCALED_ENTRY(entry, reads, writes, ncoefficients, nslots)                           \
+  KINDS(entry)                                                                              \
+  KIND_CHUNK(entry, real, 0, reads, writes, ncoefficients, nslots)                          \
+  KIND_CHUNK(entry, complex, 0, reads, writes, ncoefficients, nslots)                       \
+  static void entry(const kaon_launch *launch, const kaon_update_args *args) {              \
+    run_chunks(launch, args, nslots,                                                        \
+               args->shape.complex_space ? entry##_complex_chunk : entry##_real_chunk);     \
+    FINISH(nslots);                                                                         \
+  }
+
+/* sum d |v|^2 over a unit with d real: of a complex space the real parts. */
+static double unit_weighted(const kaon_update_args *args, int d, int v, int64_t block, int column) {
+  const unit ud = unit_shared(args, d, block), uv = unit_at(args, v, block, column);
+  accumulator re = sum_zero(), im = sum_zero();
+  const int complex_space = args->shape.complex_space;
+  for (int k = 0; k < args->shape.ncomp; k++)
+    for (int part = 0; part < KAON_PARTS; part++) {
+      const int64_t i = k * KAON_W + part * KAON_VL, w = complex_space && k % 2 ? i - KAON_W : i;
+      const factor weighted = w_mul(sum_load(&ud, w), sum_load(&uv, i));
+      if (k % 2)
+        im = sum_fma(weighted, sum_load(&uv, i), im);
+      else
+        re = sum_fma(weighted, sum_load(&uv, i), re);
+    }
+  return sum_total(re, im, &ud, &uv);
+}
+
+static void scaled_sums(const kaon_update_args *args, int64_t block, int k, double *partial) {
+  unit_sum(args, 0, 1, 1, block, k, partial);
+  unit_sum(args, 1, 3, 1, block, k, partial);
+}
+
+static void residual_scaled_sums(const kaon_update_args *args, int64_t block, int k,
+                                 double *partial) {
+  unit_sum(args, 0, 1, 1, block, k, partial);
+  unit_sum(args, 1, 1, 2, block, k, partial);
+}
+
+static void pipepcg_sums(const kaon_update_args *args, int64_t block, int k, double *partial) {
+  unit_sum(args, 0, 4, 4, block, k, partial);
+  unit_sum(args, 1, 4, 9, block, k, partial);
+  unit_sum(args, 2, 2, 9, block, k, partial);
+}
+
+static void pipecg_scaled_sums(const kaon_update_args *args, int64_t block, int k,
+                               double *partial) {
+  unit_sum(args, 0, 4, 4, block, k, partial);
+  if (args->sum.slot[1] != KAON_NO_SLOT) partial[2] += unit_weighted(args, 0, 4, block, k);
+  unit_sum(args, 2, 8, 4, block, k, partial);
+}
+
+static void groppcg_direction_sums(const kaon_update_args *args, int64_t block, int k,
+                                   double *partial) {
+  unit_sum(args, 0, 1, 3, block, k, partial);
+}
+
+static void groppcg_residual_sums(const kaon_update_args *args, int64_t block, int k,
+                                  double *partial) {
+  unit_sum(args, 0, 3, 3, block, k, partial);
+  unit_sum(args, 1, 3, 5, block, k, partial);
+}
+
+static void rbicgstab_half_sums(const kaon_update_args *args, int64_t block, int k,
+                                double *partial) {
+  unit_sum(args, 0, 3, 3, block, k, partial);
+  unit_sum(args, 1, 4, 3, block, k, partial);
+}
+
+static void rbicgstab_end_sums(const kaon_update_args *args, int64_t block, int k,
+                               double *partial) {
+  unit_sum(args, 0, 4, 4, block, k, partial);
+}
+
+SCALED_ENTRY(residual_scaled, 0xb, 0x6, 1, 2)
+SCALED_ENTRY(pipecg_scaled, 0xff, 0x17e, 3, 3)
+PLAIN_ENTRY(pipepcg, 0x3ff, 0x37e, 3, 3)
+PLAIN_ENTRY(groppcg_direction, 0xf, 0xa, 1, 1)
+PLAIN_ENTRY(groppcg_residual, 0x3f, 0x2a, 2, 2)
+PLAIN_ENTRY(rbicgstab_half, 0xf, 0xa, 1, 2)
+PLAIN_ENTRY(rbicgstab_end, 0x7f, 0x17, 4, 1)
+
+/* The one that knows conj(d). */
+KINDS(scaled)
+KAON_INLINE void scaled_conj(vcomplex *v, const vcomplex *c) {
+  kaon_precond_scaled(v, c, KAON_SCALED_CONJ);
+}
+KIND_CHUNK(scaled, real, 0, 0x5, 0x2, 0, 2)
+KIND_CHUNK(scaled, complex, 0, 0x5, 0x2, 0, 2)
+KIND_CHUNK(scaled, conj, 0, 0x5, 0x2, 0, 2)
+
+static void scaled(const kaon_launch *launch, const kaon_update_args *args) {
+  run_chunks(launch, args, 2,
+             !args->shape.complex_space ? scaled_real_chunk
+             : args->n == 1             ? scaled_conj_chunk
+                                        : scaled_complex_chunk);
+  FINISH(2);
+}
+
+const kaon_precond_ops KAON_EXPORT(kaon_precond_ops) = {
+#define KAON_X(entry, formula_text) .entry = entry,
+    KAON_PRECOND_OPS(KAON_X)
+#undef KAON_X
+};
+
+#endif

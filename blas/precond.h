@@ -1,0 +1,49 @@
+/* precond.h - updates of preconditioned methods (blas.h says what all functions share): everything
+ * between two sums in one pass. Not in half precision (NOT_BUILT). d: a vector of one column; d x
+ * is a product component by component. Coefficients that are named by an int are slots. */
+#ifndef KAON_BLAS_PRECOND_H
+#define KAON_BLAS_PRECOND_H
+
+#include "blas/blas.h"
+
+/* y = d x (dagger: conj(d) x); pass->norm <- |y|^2, pass->dot <- (w, y) */
+kaon_status kaon_blas_scaled(const kaon_vector *d, int dagger, const kaon_vector *x, kaon_vector *y,
+                             const kaon_pass *pass);
+/* r += a q, then z = d r; slot[0] <- |r|^2, slot[1] <- (r, z); then pass->then */
+kaon_status kaon_blas_residual_scaled(kaon_coefficient a, const kaon_vector *q, kaon_vector *r,
+                                      const kaon_vector *d, kaon_vector *z, const int slot[2],
+                                      const kaon_pass *pass);
+
+/* z = n + b z; q = m + b q; s = w + b s; p = u + b p; x += a p; r -= a s; u -= a q; w -= a z;
+ * slot[0] <- |r|^2, slot[1] <- (r, u), slot[2] <- (w, u). Where u and q are d r and d s with d real
+ * they need not be kept: d given, m is written instead, m = d w for the new w, and n is A m. */
+typedef struct kaon_pipepcg_vectors {
+  const kaon_vector *d, *n;
+  kaon_vector *m, *z, *q, *w, *s, *r, *u, *p, *x; /* q, u: NULL where d is given */
+} kaon_pipepcg_vectors;
+kaon_status kaon_blas_pipepcg(int a, int b, const kaon_pipepcg_vectors *v, const int slot[3],
+                              const kaon_pass *pass);
+
+/* direction: p = z + b p; s = w + b s; slot <- (p, s)
+ * residual: x += a p; r -= a s; z -= a q; slot[0] <- |r|^2, slot[1] <- (r, z) */
+typedef struct kaon_groppcg_vectors {
+  const kaon_vector *q, *w;
+  kaon_vector *z, *p, *s, *x, *r;
+} kaon_groppcg_vectors;
+kaon_status kaon_blas_groppcg_direction(int b, const kaon_groppcg_vectors *v, int slot,
+                                        const kaon_pass *pass);
+kaon_status kaon_blas_groppcg_residual(int a, const kaon_groppcg_vectors *v, const int slot[2],
+                                       const kaon_pass *pass);
+
+/* half: z -= a s; r -= a v; slot[0] <- |r|^2, slot[1] <- (r0, r)
+ * end: x += a y + o z; r -= o t; z -= o m; y = z + b (y - o s); slot <- |r|^2 */
+typedef struct kaon_rbicgstab_vectors {
+  const kaon_vector *r0, *s, *v, *t, *m;
+  kaon_vector *z, *y, *r, *x;
+} kaon_rbicgstab_vectors;
+kaon_status kaon_blas_rbicgstab_half(int a, const kaon_rbicgstab_vectors *v, const int slot[2],
+                                     const kaon_pass *pass);
+kaon_status kaon_blas_rbicgstab_end(int a, int o, int b, const kaon_rbicgstab_vectors *v, int slot,
+                                    const kaon_pass *pass);
+
+#endif
