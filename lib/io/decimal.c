@@ -1,0 +1,214 @@
+/* decimal.c - decimal numbers in text. Contract: decimal.h.
+ * A number is m * 10^e with a whole m. Where m < 2^64 and |e| <= 27, 5^|e| is below 2^63, so the
+ * product is exact in 128 bits and the quotient has 62 bits and an exact remainder: one rounding
+ * gives the nearest double. Everything else (rare in files) is strtod's in the C locale. */
+#include "lib/io/decimal.h"
+
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EXACT_POWER = 27, MOST_DIGITS = 19, LONG_NUMBER = 1100, EXPONENT_LIMIT = 100000 };
+
+__extension__ typedef unsigned __int128 wide;
+
+static const uint64_t power_of_5[EXACT_POWER + 1] = {
+    1u, 5u, 25u, 125u, 625u, 3125u, 15625u, 78125u, 390625u, 1953125u, 9765625u, 48828125u,
+    244140625u, 1220703125u, 6103515625u, 30517578125u, 152587890625u, 762939453125u,
+    3814697265625u, 19073486328125u, 95367431640625u, 476837158203125u, 2384185791015625u,
+    11920928955078125u, 59604644775390625u, 298023223876953125u, 1490116119384765625u,
+    7450580596923828125u};
+
+/* (bits + sticky) * 2^exponent to the nearest double, ties to even; the result is a normal number.
+ */
+static double rounded(uint64_t bits, int sticky, int exponent) {
+  const int excess = 11 - __builtin_clzll(bits); /* bits beyond 53 */
+  if (excess > 0) {
+    const uint64_t half = UINT64_C(1) << (excess - 1);
+    const uint64_t rest = bits & (2 * half - 1);
+    bits >>= excess;
+    if (rest > half || (rest == half && (sticky || (bits & 1)))) bits++;
+    exponent += excess;
+  }
+  return ldexp((double)bits, exponent);
+}
+
+static double product(uint64_t m, int e) {
+  const wide p = (wide)m * power_of_5[e];
+  const uint64_t high = (uint64_t)(p >> 64), low = (uint64_t)p;
+  if (high == 0) return rounded(low, 0, e);
+  const int shift = 64 - __builtin_clzll(high);
+  const uint64_t top = (uint64_t)(p >> shift);
+  return rounded(top, (p & (((wide)1 << shift) - 1)) != 0, e + shift);
+}
+
+static double quotient(uint64_t m, int e) {
+  const int m_shift = __builtin_clzll(m), d_shift = __builtin_clzll(power_of_5[e]);
+  const uint64_t d = power_of_5[e] << d_shift;
+  const wide n = (wide)(m << m_shift) << 63;
+  return rounded((uint64_t)(n / d), n % d != 0, d_shift - m_shift - 63 - e);
+}
+
+/* m * 10^e where that can be done exactly; else 0 is returned and strtod has to. */
+static int nearest(uint64_t m, int e, double *value) {
+  if (m == 0)
+    *value = 0.0;
+  else if (m < UINT64_C(1) << 53 && e >= -22 && e <= 22) {
+    /* Both are doubles, so the one operation rounds correctly (Clinger 1990). */
+    static const double power_of_10[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                         1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                         1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    *value = e < 0 ? (double)m / power_of_10[-e] : (double)m * power_of_10[e];
+  } else if (e >= 0 && e <= EXACT_POWER)
+    *value = product(m, e);
+  else if (e < 0 && e >= -EXACT_POWER)
+    *value = quotient(m, -e);
+  else
+    return 0;
+  return 1;
+}
+
+/* The number in [begin, end), whose shape is known to be right and which is not too long. */
+static double by_strtod(const char *begin, const char *end) {
+  static const char exponents[] = "dDqQ";
+  char text[LONG_NUMBER + 1];
+  const size_t n = (size_t)(end - begin);
+  memcpy(text, begin, n);
+  text[n] = '\0';
+  for (size_t i = 0; i < n; i++)
+    if (strchr(exponents, text[i]) != NULL) text[i] = 'e';
+  const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+  const locale_t before = c != (locale_t)0 ? uselocale(c) : (locale_t)0;
+  const double value = strtod(text, NULL);
+  if (c != (locale_t)0) {
+    uselocale(before);
+    freelocale(c);
+  }
+  return value;
+}
+
+static int begins_with(const char *at, const char *end, const char *word) {
+  for (; *word != '\0'; word++, at++)
+    if (at >= end || (*at | 0x20) != *word) return 0;
+  return 1;
+}
+
+/* "nan", "inf", "infinity" behind a sign. */
+static kaon_decimal word(const char **at, const char *p, const char *end) {
+  static const char *const words[] = {"infinity", "inf", "nan"};
+  for (int i = 0; i < 3; i++)
+    if (begins_with(p, end, words[i])) {
+      *at = p + strlen(words[i]);
+      return KAON_DECIMAL_INFINITE;
+    }
+  return KAON_DECIMAL_NONE;
+}
+
+/* Digits as they are met: m and how often it would have to be multiplied by 10. */
+typedef struct digits {
+  uint64_t m;
+  int count, significant; /* digits, and those from the first that is not 0 */
+  int behind;             /* of those taken into m, behind the point */
+} digits;
+
+static const char *take_digits(const char *p, const char *end, int behind, digits *d) {
+  for (; p < end && (unsigned char)(*p - '0') < 10; p++) {
+    if (d->significant < MOST_DIGITS) {
+      d->m = d->m * 10 + (uint64_t)(*p - '0');
+      d->behind += behind;
+    }
+    if (d->m != 0) d->significant++;
+    d->count++;
+  }
+  return p;
+}
+
+/* An exponent, where one stands at p whole: *e and the place behind it; else p. */
+static const char *take_exponent(const char *p, const char *end, int *e) {
+  if (p >= end) return p;
+  const char letter = (char)(*p | 0x20);
+  if (letter != 'e' && letter != 'd' && letter != 'q') return p;
+  const char *q = p + 1;
+  const int negative = q < end && *q == '-';
+  if (q < end && (*q == '+' || *q == '-')) q++;
+  const char *first = q;
+  int n = 0;
+  for (; q < end && (unsigned char)(*q - '0') < 10; q++)
+    if (n < EXPONENT_LIMIT) n = n * 10 + (*q - '0');
+  if (q == first) return p;
+  *e = negative ? -n : n;
+  return q;
+}
+
+kaon_decimal kaon_decimal_read(const char **at, const char *end, double *value) {
+  const char *const begin = *at;
+  const char *p = begin;
+  const int negative = p < end && *p == '-';
+  if (p < end && (*p == '+' || *p == '-')) p++;
+  digits d = {0, 0, 0, 0};
+  int e = 0;
+  const char *const after_whole = take_digits(p, end, 0, &d);
+  const char *q = after_whole;
+  if (q < end && *q == '.') q = take_digits(q + 1, end, 1, &d);
+  if (d.count == 0) return word(at, p, end);
+  q = take_exponent(q, end, &e);
+  if (q - begin > LONG_NUMBER) return KAON_DECIMAL_NONE;
+  *at = q;
+  double found;
+  if (d.significant > MOST_DIGITS || !nearest(d.m, e - d.behind, &found)) {
+    found = by_strtod(begin, q);
+    if (!isfinite(found)) return KAON_DECIMAL_INFINITE;
+    *value = found;
+  } else {
+    *value = negative ? -found : found;
+  }
+  return q == after_whole ? KAON_DECIMAL_WHOLE : KAON_DECIMAL_FRACTION;
+}
+
+int kaon_decimal_write_count(int64_t value, char to[KAON_DECIMAL_ROOM]) {
+  char reversed[KAON_DECIMAL_ROOM];
+  int n = 0;
+  do {
+    reversed[n++] = (char)('0' + value % 10);
+    value /= 10;
+  } while (value > 0);
+  for (int i = 0; i < n; i++) to[i] = reversed[n - 1 - i];
+  return n;
+}
+
+/* %.*g, whatever the locale's point is. */
+static int printed(double value, int precision, char to[KAON_DECIMAL_ROOM]) {
+  char text[2 * KAON_DECIMAL_ROOM];
+  const int n = snprintf(text, sizeof text, "%.*g", precision, value);
+  int length = 0, point = 0;
+  for (int i = 0; i < n && length < KAON_DECIMAL_ROOM; i++) {
+    const char c = text[i];
+    if ((c >= '0' && c <= '9') || c == '-' || c == '+' || c == 'e')
+      to[length++] = c;
+    else if (!point) /* a point of several bytes becomes one */
+      to[length++] = '.', point = 1;
+  }
+  return length;
+}
+
+int kaon_decimal_write(double value, char to[KAON_DECIMAL_ROOM]) {
+  if (fabs(value) < 1e15 && value == floor(value) && !(value == 0 && signbit(value))) {
+    const int sign = value < 0;
+    if (sign) to[0] = '-';
+    char count[KAON_DECIMAL_ROOM];
+    const int n = kaon_decimal_write_count((int64_t)fabs(value), count);
+    memcpy(to + sign, count, (size_t)n);
+    return n + sign;
+  }
+  int n = 0;
+  for (int precision = 15; precision <= 17; precision++) {
+    const char *at = to;
+    double back = NAN;
+    n = printed(value, precision, to);
+    kaon_decimal_read(&at, to + n, &back);
+    if (back == value) break;
+  }
+  return n;
+}

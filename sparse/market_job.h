@@ -1,0 +1,64 @@
+/* market_job.h - one reading of a Matrix Market file: text in blocks of whole lines, the two lines
+ * that say what follows, entries. Between the files market_*.c. */
+#ifndef KAON_SPARSE_MARKET_JOB_H
+#define KAON_SPARSE_MARKET_JOB_H
+
+#include "lib/io/gzip.h"
+#include "sparse/market.h"
+
+typedef struct kaon_market_job {
+  const kaon_context *ctx;
+  const kaon_bytes *bytes;
+  const kaon_market_options *options;
+  kaon_reader *reader;
+  kaon_market_header header;
+  int reals;           /* numbers a value, of a pattern none are stored: its values are 1 */
+  int64_t first, last; /* rows that are kept */
+  char *buffer;        /* [room]: [at, cut) are whole lines that were not looked at yet */
+  size_t room, have, at, cut, longest_line;
+  int ended;          /* all of the file is in the buffer */
+  int64_t line;       /* lines in front of `at` */
+  int64_t text;       /* bytes so far, inflated */
+  int64_t text_limit; /* of a compressed file: nothing that it says needs more */
+} kaon_market_job;
+
+/* Opens the text and reads up to and with the size line. Close it in any case. */
+kaon_status kaon_market_begin(const kaon_context *ctx, const kaon_bytes *bytes,
+                              const kaon_market_options *options, kaon_market_job *job);
+void kaon_market_end(kaon_market_job *job);
+/* More lines into an empty [at, cut); it stays empty at the file's end. */
+kaon_status kaon_market_fill(kaon_market_job *job);
+
+/* The failure `status` of line `line`: "NAME, line N: ...". */
+kaon_status kaon_market_fault(const kaon_market_job *job, kaon_status status, int64_t line,
+                              const char *format, ...) KAON_PRINTF(4, 5);
+
+/* Entries of some lines. Coordinate files: row and column (from 0) and value of those that are
+ * kept; arrays: values alone. */
+typedef struct kaon_market_part {
+  const char *text, *end;
+  int64_t line;              /* lines in front of them */
+  int report;                /* 1: a failure is put into words, `line` being right */
+  int64_t room;              /* entries that the size line leaves */
+  int64_t lines, seen, kept; /* of them, so far */
+  int32_t *row, *column;
+  double *value;
+  kaon_status status;
+} kaon_market_part;
+
+/* Parses until the end, or the first failure, which is part->status. */
+void kaon_market_parse(const kaon_market_job *job, kaon_market_part *part);
+/* Bytes that the shortest entry takes in the file. */
+int kaon_market_shortest(const kaon_market_header *header);
+/* What failures are described by once they are found without their lines: entries by their number
+ * in the file (number >= 0), or by their place (number -1), the mirrored one too unless the file is
+ * general. */
+typedef struct kaon_market_target {
+  int64_t number, row, column;
+} kaon_market_target;
+/* Reads the file again: the numbers of the first `wanted` lines with the target, 0 where there are
+ * none. */
+kaon_status kaon_market_lines_of(const kaon_market_job *job, const kaon_market_target *target,
+                                 int wanted, int64_t *lines);
+
+#endif
