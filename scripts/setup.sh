@@ -12,6 +12,7 @@ ninja-build|builds in parallel with little overhead (make would do)
 pkg-config|finds the libraries below
 git|records the commit in reports
 zlib1g-dev|CRC-32 checksums of SciDAC and ILDG files
+libmetis-dev|shares the rows of sparse matrices out among ranks (without it: in blocks)
 libjansson-dev|JSON reports of the kaon program
 liblapacke-dev|small dense problems in the tests
 libopenblas-dev|the BLAS and LAPACK behind LAPACKE

@@ -1,0 +1,97 @@
+/* dense.c - inverses of small dense matrices. Gauss-Jordan elimination with row exchanges: for one
+ * matrix of at most 32 rows it is as good as an LU factorisation and two triangular inversions (N.
+ * Higham, Accuracy and Stability of Numerical Algorithms, SIAM 2002, 14.4), it is one text for real
+ * and complex numbers, and its bits are those of this library on every machine. */
+#include "blas/dense.h"
+
+#include <math.h>
+
+static double size_of(const double *a, int reals) {
+  return reals == 1 ? fabs(a[0]) : hypot(a[0], a[1]);
+}
+
+static void exchange_rows(int n, int reals, double *a, int i, int k) {
+  if (i == k) return;
+  for (int c = 0; c < n * reals; c++) {
+    const double other = a[i * n * reals + c];
+    a[i * n * reals + c] = a[k * n * reals + c];
+    a[k * n * reals + c] = other;
+  }
+}
+
+static void exchange_columns(int n, int reals, double *a, int j, int k) {
+  if (j == k) return;
+  for (int i = 0; i < n; i++)
+    for (int c = 0; c < reals; c++) {
+      const double other = a[(i * n + j) * reals + c];
+      a[(i * n + j) * reals + c] = a[(i * n + k) * reals + c];
+      a[(i * n + k) * reals + c] = other;
+    }
+}
+
+/* to = to * keep + factor * from, entry by entry of a row. */
+static void combine(int n, int reals, double keep, const double *factor, const double *from,
+                    double *to) {
+  for (int j = 0; j < n; j++) {
+    const double *b = from + j * reals;
+    double *y = to + j * reals;
+    if (reals == 1) {
+      y[0] = keep * y[0] + factor[0] * b[0];
+    } else {
+      const double re = keep * y[0] + factor[0] * b[0] - factor[1] * b[1];
+      y[1] = keep * y[1] + factor[0] * b[1] + factor[1] * b[0];
+      y[0] = re;
+    }
+  }
+}
+
+/* Row k is divided by its entry k, then clears column k of the others; where the identity's columns
+ * would arise, the inverse's are written. */
+static void eliminate(int n, int reals, double *a, int k) {
+  double *row = a + k * n * reals, inverse[2] = {0, 0};
+  if (reals == 1) {
+    inverse[0] = 1 / row[k];
+  } else {
+    const double re = row[2 * k], im = row[2 * k + 1], square = re * re + im * im;
+    inverse[0] = re / square;
+    inverse[1] = -im / square;
+  }
+  for (int c = 0; c < reals; c++) row[k * reals + c] = c == 0;
+  double copy[2 * KAON_DENSE_MAX];
+  for (int c = 0; c < n * reals; c++) copy[c] = row[c];
+  combine(n, reals, 0, inverse, copy, row);
+  for (int i = 0; i < n; i++) {
+    if (i == k) continue;
+    double *other = a + i * n * reals, minus[2] = {0, 0};
+    for (int c = 0; c < reals; c++) {
+      minus[c] = -other[k * reals + c];
+      other[k * reals + c] = 0;
+    }
+    combine(n, reals, 1, minus, row, other);
+  }
+}
+
+int kaon_dense_invert(int n, int reals, double *a, double *pivot) {
+  int exchanged[KAON_DENSE_MAX];
+  double largest = 0;
+  for (int i = 0; i < n * n; i++) {
+    const double size = size_of(a + i * reals, reals);
+    if (!(size <= largest)) largest = size; /* keeps what is no number */
+  }
+  for (int k = 0; k < n; k++) {
+    int best = k;
+    for (int i = k + 1; i < n; i++)
+      if (size_of(a + (i * n + k) * reals, reals) > size_of(a + (best * n + k) * reals, reals))
+        best = i;
+    const double left = size_of(a + (best * n + k) * reals, reals);
+    if (!(left > 1e-14 * largest && left < INFINITY)) {
+      if (pivot != 0) *pivot = left;
+      return k + 1;
+    }
+    exchange_rows(n, reals, a, k, best);
+    exchanged[k] = best;
+    eliminate(n, reals, a, k);
+  }
+  for (int k = n - 1; k >= 0; k--) exchange_columns(n, reals, a, k, exchanged[k]);
+  return 0;
+}
