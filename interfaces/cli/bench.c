@@ -31,10 +31,12 @@ static const cli_option options[] = {
     {CLI_COUNTS, "columns", "N,...", "1,12", OWN(columns), 1, 256,
      "a list with commas: right-hand sides at once"},
     {CLI_INT, "calls", "N", NULL, OWN(calls), 1, 1000000,
-     "dslash, vector, spmv: calls a sample (default: 100, on a device 20 ms of them if those are more, "
+     "dslash, vector, spmv: calls a sample (default: 100, on a device 20 ms of them if those are "
+     "more, "
      "nowhere more than half a second of them)"},
     {CLI_INT, "samples", "N", "7", OWN(samples), 1, 1000,
-     "dslash, vector, spmv: samples, whose median counts; solve and krylov keep the best of 3 solves, or of 2 "
+     "dslash, vector, spmv: samples, whose median counts; solve and krylov keep the best of 3 "
+     "solves, or of 2 "
      "seconds of them where joules are counted"},
     {CLI_FILE, "json", "FILE", NULL, OWN(json), 0, 0, "write the rows as a JSON list"},
     {CLI_FLAG, "temporal-gauge", NULL, NULL, AT(temporal_gauge), 0, 0,
@@ -187,9 +189,10 @@ static json_t *describe(const bench *b, const bench_row *r) {
       "{s:s s:o s:s s:s s:s s:s s:i s:o s:s s:s s:i s:s s:o s:s s:o s:i}", "bench", r->name,
       "command", report_string(b->args->common.line), "measured", when, "backend", b->info.backend,
       "device", b->info.device, "commit", kaon_commit(), "ranks", b->info.ranks, "grid",
-      r->extents ? report_ints(r->grid, 4) : json_null(), "transport", bench_transport(b), "overlap",
-      cli_choice(CLI_OVERLAPS, b->args->common.overlap, overlap), "threads", b->info.threads, "isa",
-      b->info.isa, "lattice", r->extents ? report_ints(r->extents, 4) : json_null(), "precision",
+      r->extents ? report_ints(r->grid, 4) : json_null(), "transport", bench_transport(b),
+      "overlap", cli_choice(CLI_OVERLAPS, b->args->common.overlap, overlap), "threads",
+      b->info.threads, "isa", b->info.isa, "lattice",
+      r->extents ? report_ints(r->extents, 4) : json_null(), "precision",
       r->precision_text ? r->precision_text : precision_name(r->precision), "links",
       r->extents ? json_integer(r->links) : json_null(), "columns", r->columns);
 }
@@ -308,19 +311,19 @@ static int check_idle(const bench_args *a, int which) {
                     {"precond", 32},
                     {"precond-block", 32},
                     {"omega", 32},
-                    {"sweeps", 32},
                     {"drop", 32},
                     {"degree", 32},
-                    {"low", 32}};
+                    {"low", 32},
+                    {"high", 32}};
   for (size_t i = 0; i < sizeof options_of / sizeof *options_of; i++)
     if (!(options_of[i].used >> which & 1) && cli_given(&a->common, options_of[i].option))
       return cli_wrong("--%s has no effect on bench %s; leave it out%s", options_of[i].option,
                        names[which],
-                       options_of[i].used == 4   ? ", or run bench solve"
-                       : options_of[i].used == 8 ? ", or run bench scaling"
+                       options_of[i].used == 4    ? ", or run bench solve"
+                       : options_of[i].used == 8  ? ", or run bench scaling"
                        : options_of[i].used == 32 ? ", or run bench krylov"
                        : options_of[i].used == 48 ? ", or run bench spmv or krylov"
-                                                 : "");
+                                                  : "");
   if (!a->models.count)
     for (size_t i = 0; i < sizeof of_models / sizeof *of_models; i++)
       if (cli_given(&a->common, of_models[i]))

@@ -52,9 +52,9 @@ typedef struct bench {
 /* One measured row. bytes: ideal traffic of one call; 0: not given. */
 typedef struct bench_row {
   const char *name;
-  const int *extents;   /* NULL: about a matrix */
-  const char *matrix;   /* its name */
-  const char *stored;   /* and how it is stored: "csr", "sell", "ell" */
+  const int *extents; /* NULL: about a matrix */
+  const char *matrix; /* its name */
+  const char *stored; /* and how it is stored: "csr", "sell", "ell" */
   kaon_precision precision;
   const char *precision_text; /* NULL: by precision */
   int links, columns;
@@ -84,8 +84,8 @@ double bench_process_seconds(void);
 /* Of all ranks since the meter's start: a counter is a device's, or that of all of a node's
  * processors. */
 double bench_joules(const bench *b, const energy_meter *meter);
-/* Whether one more of repeated solves is wanted, by the first rank's clocks, the same on all: `done`
- * of them took `all` seconds. */
+/* Whether one more of repeated solves is wanted, by the first rank's clocks, the same on all:
+ * `done` of them took `all` seconds. */
 int bench_goes_on(const bench *b, const energy_meter *meter, int done, double all);
 /* A monitor that ends a solve on Ctrl-C. */
 kaon_monitor_fn bench_monitor;

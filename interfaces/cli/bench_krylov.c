@@ -27,12 +27,11 @@ const char *bench_form(const char *words, char form[16]) {
 
 void bench_add_matrix(const linear *l, const char *words, json_t *json) {
   char ordering[32], form[16];
-  json_t *matrix = json_pack("{s:o s:I s:I s:s s:s s:s}", "matrix",
-                             report_string(cli_name(l->args->matrix)), "rows",
-                             (json_int_t)l->info.global_rows, "entries",
-                             (json_int_t)l->info.global_entries, "format", bench_form(words, form),
-                             "stored", words, "ordering",
-                             cli_choice(LINEAR_ORDERINGS, l->args->ordering, ordering));
+  json_t *matrix =
+      json_pack("{s:o s:I s:I s:s s:s s:s}", "matrix", report_string(cli_name(l->args->matrix)),
+                "rows", (json_int_t)l->info.global_rows, "entries",
+                (json_int_t)l->info.global_entries, "format", bench_form(words, form), "stored",
+                words, "ordering", cli_choice(LINEAR_ORDERINGS, l->args->ordering, ordering));
   json_object_update(json, matrix);
   json_decref(matrix);
 }
@@ -41,7 +40,8 @@ kaon_status bench_fill_rows(const linear *l, kaon_vector *v) {
   const size_t n = (size_t)l->info.rows * (size_t)l->info.reals;
   double *numbers = malloc((n + 1) * sizeof *numbers);
   uint64_t state = 1;
-  for (size_t i = 0; numbers && i < n; i++) { /* Knuth's MMIX generator; the quality does not matter */
+  for (size_t i = 0; numbers && i < n;
+       i++) { /* Knuth's MMIX generator; the quality does not matter */
     state = state * 6364136223846793005u + 1442695040888963407u;
     numbers[i] = (double)(state >> 40) / (double)(1 << 23) - 1;
   }

@@ -3,6 +3,9 @@
 #ifndef KAON_CLI_LINEAR_H
 #define KAON_CLI_LINEAR_H
 
+#include <kaon/precond.h>
+#include <kaon/sparse.h>
+
 #include "solving.h"
 
 #define LINEAR_METHODS \
@@ -45,7 +48,7 @@ typedef struct linear_args {
   const char *set;
   int precond;                                                   /* linear_precond */
   double precond_drop, precond_omega, precond_low, precond_high; /* NaN: not given */
-  int precond_degree, precond_block, precond_sweeps;             /* 0: not given */
+  int precond_degree, precond_block;                             /* 0: not given */
 } linear_args;
 
 typedef enum linear_rhs { RHS_ONES, RHS_A_ONES, RHS_OWN, RHS_FILE } linear_rhs;
@@ -138,25 +141,44 @@ json_t *precond_describe(const linear *l);
         "rows that may change places for sell (default: by rule; 1: none)"           \
   }
 
-#define LINEAR_OPTIONS_PRECOND(AT)                                                                \
-  {CLI_CHOICE, "precond", LINEAR_PRECONDS, "none", AT(precond), 0, 0,                             \
-   "preconditioner: jacobi and block-jacobi scale; dic, dilu, ic0, ilu0 factorise; ssor and gs "  \
-   "sweep; ainv is an approximate inverse, chebyshev a polynomial in A"},                         \
+#define LINEAR_OPTIONS_PRECOND(AT)                                                               \
+  {CLI_CHOICE,                                                                                   \
+   "precond",                                                                                    \
+   LINEAR_PRECONDS,                                                                              \
+   "none",                                                                                       \
+   AT(precond),                                                                                  \
+   0,                                                                                            \
+   0,                                                                                            \
+   "preconditioner: jacobi and block-jacobi scale; dic, dilu, ic0, ilu0 factorise; ssor and gs " \
+   "sweep; ainv is an approximate inverse, chebyshev a polynomial in A"},                        \
       LINEAR_OPTIONS_PRECOND_FIGURES(AT)
 
-#define LINEAR_OPTIONS_PRECOND_FIGURES(AT)                                                        \
-  {CLI_INT, "precond-block", "N", NULL, AT(precond_block), 1, 64,                                 \
-   "block-jacobi: rows of a block (default 4)"},                                                  \
-      {CLI_REAL, "omega", "W", NULL, AT(precond_omega), 1e-3, 1.999,                              \
-       "ssor, gs: relaxation (default 1)"},                                                       \
-      {CLI_INT, "sweeps", "N", NULL, AT(precond_sweeps), 1, 100, "gs: sweeps (default 1)"},       \
-      {CLI_REAL, "drop", "TAU", NULL, AT(precond_drop), 1e-12, 1,                                 \
-       "ainv: entries below this are dropped (default 0.1)"},                                     \
-      {CLI_INT, "degree", "N", NULL, AT(precond_degree), 1, 100,                                  \
-       "chebyshev: applications of A (default 4)"},                                               \
-  {                                                                                               \
-    CLI_REAL, "low", "L", NULL, AT(precond_low), 0, 0,                                            \
-        "chebyshev: smallest eigenvalue to damp (default: by rule)"                               \
+#define LINEAR_OPTIONS_PRECOND_FIGURES(AT)                                                     \
+  {CLI_INT,                                                                                    \
+   "precond-block",                                                                            \
+   "N",                                                                                        \
+   NULL,                                                                                       \
+   AT(precond_block),                                                                          \
+   1,                                                                                          \
+   64,                                                                                         \
+   "block-jacobi: rows of a block (default 4)"},                                               \
+      {CLI_REAL,          "omega", "W",   NULL,                                                \
+       AT(precond_omega), 1e-3,    1.999, "ssor: relaxation (default 1)"},                     \
+      {CLI_REAL,         "drop", "TAU", NULL,                                                  \
+       AT(precond_drop), 0,      1,     "ainv: entries below this are dropped (default 0.1)"}, \
+      {CLI_INT,                                                                                \
+       "degree",                                                                               \
+       "N",                                                                                    \
+       NULL,                                                                                   \
+       AT(precond_degree),                                                                     \
+       1,                                                                                      \
+       64,                                                                                     \
+       "chebyshev: products with A (default 4)"},                                              \
+      {CLI_REAL,        "low", "L", NULL,                                                      \
+       AT(precond_low), 0,     0,   "chebyshev: smallest eigenvalue of D^-1 A to damp, ..."},  \
+  {                                                                                            \
+    CLI_REAL, "high", "H", NULL, AT(precond_high), 0, 0,                                       \
+        "... and the largest, D the diagonal of A (default: both are estimated)"               \
   }
 
 #define LINEAR_OPTIONS_SOLVER(AT)                                                                  \

@@ -66,7 +66,7 @@ static int set_up(void *user, sample *s) {
     s->size = (double)job.l.info.global_rows;
     s->input = sample_in_use(job.ctx);
     code = linear_operator(&job.l);
-    s->operator = sample_in_use(job.ctx) - s->input;
+    s->operator= sample_in_use(job.ctx) - s->input;
   }
   if (code == EXIT_DONE) code = solve_allocate(&job);
   if (code == EXIT_DONE) {
@@ -100,10 +100,9 @@ typedef struct family {
   double rows; /* of N = 1 */
 } family;
 
-static const family families[] = {{"laplace2d:", 2, 1},  {"laplace3d:", 3, 1},
-                                  {"laplace3d27:", 3, 1}, {"convdiff3d:", 3, 1},
-                                  {"elasticity:", 3, 3},  {"trefethen:", 1, 1},
-                                  {"banded:", 1, 1},      {"fem:", 0, 22}};
+static const family families[] = {
+    {"laplace2d:", 2, 1},  {"laplace3d:", 3, 1}, {"laplace3d27:", 3, 1}, {"convdiff3d:", 3, 1},
+    {"elasticity:", 3, 3}, {"trefethen:", 1, 1}, {"banded:", 1, 1},      {"fem:", 0, 22}};
 enum { FAMILIES = sizeof families / sizeof *families };
 
 static const family *family_of(const char *name) {
@@ -120,7 +119,8 @@ static double size_of(const family *f, long n) {
 }
 
 /* The number that the size hangs on, and what stands before and behind it. */
-static int find_number(const family *f, const char *name, int *before, long *n, const char **after) {
+static int find_number(const family *f, const char *name, int *before, long *n,
+                       const char **after) {
   const char *word = name + strlen(f->name);
   if (f->power == 0) {
     const char *comma = strrchr(name, ',');
@@ -144,9 +144,11 @@ static int predict_generated(const solve_args *args, sample *all) {
   const int known = f && find_number(f, name, &before, &n, &after);
   if (known && f->power == 0) small = DEAREST_LEVEL - 1;
   if (known && f->power > 0) small = (long)ceil(pow(sample_rows / f->rows, 1.0 / f->power));
-  const long large =
-      known && f->power == 0 ? small + 1 : (long)ceil((double)small * pow(2, 1.0 / (known ? f->power : 1)));
-  if (!known || large >= n) return measure(&t, all); /* the library says what is wrong with a name */
+  const long large = known && f->power == 0
+                         ? small + 1
+                         : (long)ceil((double)small * pow(2, 1.0 / (known ? f->power : 1)));
+  if (!known || large >= n)
+    return measure(&t, all); /* the library says what is wrong with a name */
   snprintf(t.matrix, sizeof t.matrix, "%.*s%ld%.64s", before, name, small, after);
   int code = measure(&t, &a);
   if (code != EXIT_DONE) return code;
@@ -228,7 +230,7 @@ static int predict_file(const solve_args *args, sample *all) {
   *all = (sample){.size = size.rows,
                   .peak = twice * plane(s[0].peak, s[1].peak, s[2].peak, at),
                   .input = twice * plane(s[0].input, s[1].input, s[2].input, at),
-                  .operator = twice * plane(s[0].operator, s[1].operator, s[2].operator, at),
+                  .operator= twice * plane(s[0].operator, s[1].operator, s[2].operator, at),
                   .solver = twice * plane(s[0].solver, s[1].solver, s[2].solver, at),
                   .vectors = twice * plane(s[0].vectors, s[1].vectors, s[2].vectors, at),
                   .most = twice * plane(s[0].most, s[1].most, s[2].most, at)};

@@ -18,7 +18,10 @@ static const struct {
                [KAON_BLOCKCGNR] = {"blockcgnr", "block CGNR"},
                [KAON_PIPECG] = {"pipecg", "pipelined CG"},
                [KAON_PIPECGNR] = {"pipecgnr", "pipelined CGNR"},
-               [KAON_PIPEBICGSTAB] = {"pipebicgstab", "pipelined BiCGStab"}};
+               [KAON_PIPEBICGSTAB] = {"pipebicgstab", "pipelined BiCGStab"},
+               [KAON_BICG] = {"bicg", "BiCG"},
+               [KAON_RBICGSTAB] = {"rbicgstab", "reordered BiCGStab"},
+               [KAON_GROPPCG] = {"groppcg", "Gropp's CG"}};
 
 const char *method_name(kaon_method method) {
   return methods[method].name;
@@ -77,15 +80,25 @@ int histories_write(const column_history *histories, int columns, const char *pa
   return code;
 }
 
+/* Those that ended so, in a sentence. */
+static void advise(const kaon_column_report *solves, int columns, kaon_stop_reason reason,
+                   kaon_breakdown cause, const char *remedy) {
+  const char *text = kaon_breakdown_text(cause);
+  int count = 0;
+  for (int k = 0; k < columns; k++)
+    count += solves[k].reason == reason && solves[k].breakdown == cause;
+  if (count)
+    cli_error("%d ended with %s: %s%s%s", count, kaon_stop_reason_name(reason), text,
+              *text ? "; " : "", remedy);
+}
+
 void solving_advise(const kaon_column_report *solves, int columns, const char *lost,
                     remedy_fn *remedy, const void *user) {
   int failed = 0;
   for (int k = 0; k < columns; k++) failed += solves[k].reason != KAON_CONVERGED;
   cli_error("%d of %d columns did not converge; %s", failed, columns, lost);
-  for (kaon_stop_reason reason = KAON_RUNNING; reason <= KAON_CANCELLED; reason++) {
-    int count = 0;
-    for (int k = 0; k < columns; k++) count += solves[k].reason == reason;
-    if (count && reason != KAON_CONVERGED)
-      cli_error("%d ended with %s: %s", count, kaon_stop_reason_name(reason), remedy(user, reason));
-  }
+  for (kaon_stop_reason reason = KAON_RUNNING; reason <= KAON_CANCELLED; reason++)
+    for (kaon_breakdown cause = KAON_BREAKDOWN_NONE; cause <= KAON_BREAKDOWN_PRECONDITIONER;
+         cause++)
+      if (reason != KAON_CONVERGED) advise(solves, columns, reason, cause, remedy(user, reason));
 }
