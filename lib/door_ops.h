@@ -20,6 +20,7 @@ typedef struct kaon_door_args {
   int ncomp, nrhs, column, precision;
   kaon_view vector;
   double *psi;                    /* [site][ncomp] */
+  const int32_t *order; /* rows: [row] its number in psi, which then holds all; NULL: the same */
   const kaon_basis_change *basis; /* NULL: components go through unchanged */
   double limit;                   /* find: the largest number that can be stored */
   uint64_t *found; /* find: raised to ~(a site's number in psi) where one has a number beyond the

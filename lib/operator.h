@@ -88,6 +88,9 @@ typedef struct kaon_operator_ops {
   /* Takes what an application to up to `columns` columns needs, so that none inside a solve
    * allocates; NULL: needs nothing. */
   kaon_status (*reserve)(kaon_operator *A, int columns);
+  /* The same for applications of A^dagger, asked for beside `reserve` where there will be some;
+   * NULL: these need nothing more. */
+  kaon_status (*reserve_dagger)(kaon_operator *A, int columns);
   /* Fails as an application would where what A is made of has changed since (a gauge field, say).
    * NULL: an application to no column is asked instead. */
   kaon_status (*check)(const kaon_operator *A);

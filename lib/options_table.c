@@ -61,6 +61,14 @@ static const kaon_field_name schwarz_kinds[] = {{"additive", KAON_SCHWARZ_ADDITI
 static const kaon_field_name refinements[] = {
     {"reliable", KAON_REFINE_RELIABLE}, {"restart", KAON_REFINE_RESTART}, {NULL, 0}};
 
+static const kaon_field_name orderings[] = {
+    {"none", KAON_ORDERING_NONE}, {"rcm", KAON_ORDERING_RCM}, {NULL, 0}};
+static const kaon_field_name matrix_formats[] = {{"auto", KAON_STORE_AUTO},
+                                                 {"csr", KAON_STORE_CSR},
+                                                 {"ell", KAON_STORE_ELL},
+                                                 {"sell", KAON_STORE_SELL},
+                                                 {NULL, 0}};
+
 /* One row: F(struct, field, type, default, low, high, help); enumerations E(struct, field, default,
  * names, help). */
 #define F(s, field, type, standard, low, high, help) \
@@ -153,6 +161,22 @@ static const kaon_field schwarz_fields[] = {
 #undef BLOCK
 #undef S
 
+#define S kaon_matrix_options
+static const kaon_field matrix_fields[] = {
+    E(S, ordering, KAON_ORDERING_NONE, orderings, "order in which rows are kept"),
+    F(S, window, KAON_FIELD_INT, 0, 0, 2147483647.0,
+      "rows that may change places to be sorted by length; 0: by rule, 1: none"),
+    F(S, refuse_duplicates, KAON_FIELD_INT, 0, 0, 1,
+      "1: entries that stand in one place are refused, else they are added"),
+    END};
+#undef S
+#define S kaon_matrix_operator_options
+static const kaon_field matrix_operator_fields[] = {
+    E(S, precision, KAON_DOUBLE, precisions, "of vectors and values; half: of the values alone"),
+    E(S, format, KAON_STORE_AUTO, matrix_formats, "how rows are stored for products"),
+    END};
+#undef S
+
 const kaon_options_table *kaon_options_table_of(kaon_options_kind kind) {
   static const kaon_options_table tables[] = {
       [KAON_OPTIONS_CONTEXT] = {"context", sizeof(kaon_context_options), 1, context_fields},
@@ -161,6 +185,9 @@ const kaon_options_table *kaon_options_table_of(kaon_options_kind kind) {
       [KAON_OPTIONS_SOLVER] = {"solver", sizeof(kaon_solver_options), 1, solver_fields},
       [KAON_OPTIONS_HEATBATH] = {"heatbath", sizeof(kaon_heatbath_options), 1, heatbath_fields},
       [KAON_OPTIONS_SCHWARZ] = {"schwarz", sizeof(kaon_schwarz_options), 1, schwarz_fields},
+      [KAON_OPTIONS_MATRIX] = {"matrix", sizeof(kaon_matrix_options), 1, matrix_fields},
+      [KAON_OPTIONS_MATRIX_OPERATOR] = {"matrix operator", sizeof(kaon_matrix_operator_options), 1,
+                                        matrix_operator_fields},
   };
   if ((unsigned)kind >= sizeof tables / sizeof *tables) return NULL;
   return &tables[kind];

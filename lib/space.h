@@ -7,6 +7,16 @@
 #include "lib/context.h"
 #include "lib/layout.h"
 
+/* What a space of matrix rows belongs to, which its vectors keep alive, and its order: row i of the
+ * space is the caller's row order[i]. The vectors' doors alone know of it. */
+typedef struct kaon_rows {
+  void *owner; /* NULL: nothing is kept */
+  void (*retain)(void *owner);
+  void (*release)(void *owner);
+  const int32_t *order; /* [row]; NULL: the same */
+  const int32_t *there; /* the same where kernels read it */
+} kaon_rows;
+
 /* What a vector's numbers mean. Immutable; compared by identity. */
 struct kaon_space {
   kaon_context *ctx;
@@ -17,6 +27,7 @@ struct kaon_space {
   int width;
   int ncomp; /* reals a site */
   int complex_space;
+  kaon_rows rows; /* of matrix rows */
 };
 
 struct kaon_vector {
@@ -88,6 +99,10 @@ void kaon_faces_destroy(kaon_lattice *lattice);
 
 /* Host copies on demand of device tables are not kept: on a GPU the stencil's tables live in device
  * memory. */
+
+/* What vectors of a space keep alive. */
+void kaon_space_retain(const kaon_space *space);
+void kaon_space_release(const kaon_space *space);
 
 static inline size_t kaon_precision_bytes(kaon_precision p) {
   return p == KAON_DOUBLE ? 8 : p == KAON_SINGLE ? 4 : 2;

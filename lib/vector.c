@@ -5,6 +5,19 @@
 #include "lib/math/half.h"
 #include "lib/space.h"
 
+void kaon_space_retain(const kaon_space *space) {
+  if (space->lattice != NULL) kaon_lattice_retain(space->lattice);
+  if (space->rows.owner != NULL) space->rows.retain(space->rows.owner);
+}
+
+void kaon_space_release(const kaon_space *space) {
+  kaon_lattice *lattice = space->lattice;
+  if (space->rows.owner != NULL)
+    space->rows.release(space->rows.owner); /* the space may be gone with it */
+  else if (lattice != NULL)
+    kaon_lattice_destroy(&lattice);
+}
+
 static size_t site_count(const kaon_space *space, int nrhs) {
   return (size_t)space->nblocks * (size_t)space->width * (size_t)nrhs;
 }
@@ -60,7 +73,7 @@ static kaon_status make(kaon_context *ctx, const kaon_space *space, kaon_precisi
   if (v == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "vector: no host memory");
   *v = (kaon_vector){.ctx = ctx, .space = space, .precision = precision, .nrhs = nrhs, .owns = 1};
   kaon_context_retain(ctx);
-  if (space->lattice != NULL) kaon_lattice_retain(space->lattice);
+  kaon_space_retain(space);
   return take(v);
 }
 
@@ -84,12 +97,12 @@ void kaon_vector_destroy(kaon_vector **vector) {
   if (vector == NULL || *vector == NULL) return;
   kaon_vector *gone = *vector;
   kaon_context *ctx = gone->ctx;
-  kaon_lattice *lattice = gone->space->lattice;
+  const kaon_space *space = gone->space;
   *vector = NULL;
   kaon_pool_give(ctx, gone->data);
   kaon_pool_give(ctx, gone->scale);
   free(gone);
-  if (lattice != NULL) kaon_lattice_destroy(&lattice);
+  kaon_space_release(space);
   kaon_context_release(ctx);
 }
 

@@ -73,7 +73,8 @@ static int64_t host_site(const kaon_space *space, int64_t block, int lane) {
   const kaon_lattice *lattice = space->lattice;
   if (lattice == NULL) {
     const int64_t row = block * space->width + lane;
-    return row < space->nsites ? row : -1;
+    if (row >= space->nsites) return -1;
+    return space->rows.order != NULL ? space->rows.order[row] : row;
   }
   int parity = (int)space->parity, x[4];
   if (space->parity == KAON_FULL) {

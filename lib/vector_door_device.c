@@ -33,6 +33,7 @@ static kaon_door_args args_of(const kaon_door *d, double *psi) {
                           .vector = kaon_view_of(d->vector),
                           .psi = psi,
                           .basis = d->basis,
+                          .order = s->rows.there,
                           .limit = d->limit};
 }
 
@@ -88,7 +89,7 @@ static kaon_status passage_open(const kaon_door *d, passage *p) {
   p->site_bytes = p->args.stencil != NULL && !one_parity ? 2 * site : site;
   const int64_t width = d->space->width, whole = (p->sites + width - 1) / width * width;
   p->piece = (int64_t)(KAON_DOOR_BYTES / p->site_bytes) / width * width;
-  if (p->piece > whole) p->piece = whole;
+  if (p->piece > whole || p->args.order != NULL) p->piece = whole; /* rows are all over psi */
   const size_t bytes = (size_t)p->piece * p->site_bytes;
   KAON_TRY(kaon_pool_take(ctx, bytes, "room for a transfer", &room));
   p->args.psi = room;

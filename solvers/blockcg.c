@@ -130,6 +130,7 @@ const kaon_method_ops kaon_method_blockcg = {
 
 const kaon_method_ops kaon_method_blockcgnr = {
     .name = "blockcgnr",
+    .dagger = 1,
     .vectors = VECTORS_NR,
     .scratch = W,
     .applications = 2,

@@ -61,6 +61,7 @@ static kaon_status finish(kaon_solver *s, int gate) {
 
 const kaon_method_ops kaon_method_cgnr = {
     .name = "cgnr",
+    .dagger = 1,
     .vectors = VECTORS,
     .scratch = W,
     .applications = 2,

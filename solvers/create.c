@@ -173,7 +173,9 @@ static kaon_status take_host_memory(kaon_solver *s) {
 }
 
 static kaon_status reserve(kaon_solver *s, kaon_operator *A) {
-  return A->ops->reserve != NULL ? A->ops->reserve(A, s->columns) : KAON_OK;
+  if (A->ops->reserve != NULL) KAON_TRY(A->ops->reserve(A, s->columns));
+  const int dagger = s->method->dagger || s->options.stop == KAON_STOP_NORMAL;
+  return dagger && A->ops->reserve_dagger != NULL ? A->ops->reserve_dagger(A, s->columns) : KAON_OK;
 }
 
 /* Steps of solvers of a fixed number are part of an outer solver's block. */

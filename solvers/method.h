@@ -35,6 +35,7 @@ typedef struct kaon_method_ops {
   int cooks_at_finish;                        /* once a service */
   int no_half;       /* its recurrences do not bear a process in half precision */
   int late_norm;     /* where A^dag r is watched, finish sums |r|^2, which is not needed before */
+  int dagger;        /* applies A^dagger */
   int block;         /* columns are joined: they step, wait and go on as one */
   double delta[KAON_PRECISIONS];         /* by rule: reliable updates with this inner precision */
   double delta_restart[KAON_PRECISIONS]; /* by rule: restarted refinement */

@@ -243,13 +243,14 @@ static kaon_status build(schwarz *self) {
                           o->kind == KAON_SCHWARZ_MULTIPLICATIVE};
   KAON_TRY(cut(A, &how, &self->local, &self->domains));
   self->stages = o->cycles * turns(self);
-  if (by_domains(self) && !kaon_domains_served(A->ctx, o->precision))
+  const kaon_precision vectors = self->local->precision; /* of rows: single where values are half */
+  if (by_domains(self) && !kaon_domains_served(A->ctx, vectors))
     return kaon_fail(A->ctx, KAON_ERR_NOT_BUILT,
                      "schwarz: backend %s works on a rank's whole part alone; leave the blocks' "
                      "extents 0",
                      A->ctx->backend->name);
   if (self->stages == 1) return KAON_OK;
-  if (A->precision != o->precision)
+  if (A->precision != vectors)
     return A->ops->at_precision(A, o->precision, o->reconstruct, &self->whole);
   self->whole = A;
   kaon_operator_retain(A);
@@ -287,9 +288,11 @@ kaon_status kaon_schwarz_create(kaon_operator *A, const kaon_schwarz_options *op
                           .self = self};
   kaon_context_retain(A->ctx);
   const kaon_status status = kaon_agree(A->ctx, build(self));
-  if (status != KAON_OK)
+  if (status != KAON_OK) {
     kaon_operator_destroy(&made);
-  else
+  } else {
+    made->precision = self->local->precision;
     *K = made;
+  }
   return status;
 }

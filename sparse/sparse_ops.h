@@ -33,8 +33,13 @@ typedef struct kaon_stored_matrix {
                        shared out by entries (skewed matrices) */
   const void *start;
   const int32_t *column; /* below `rows`: of this rank; rows + n: ghost n */
+  /* SELL and ELL on a CPU, by entry number (of W lanes): the column of lane 0 where the W columns
+   * are this rank's and follow one another, else -1. Those come first in a block, so that a kernel
+   * reads neither `column` there nor gathers; the entries of a row are in no order. NULL: unknown
+   */
+  const int32_t *run;
   const void *value;
-  const float *scale; /* half: one a row */
+  const float *scale; /* half: one a row, of whole blocks */
 } kaon_stored_matrix;
 
 /* y = A x on the rows of the part (KAON_ROWS_...), or y = b + a A x where b.data is set (b may be

@@ -13,6 +13,7 @@
 #include <kaon/ranks.h>
 #include <kaon/schwarz.h>
 #include <kaon/solver.h>
+#include <kaon/sparse.h>
 #include <kaon/status.h>
 #include <kaon/tuning.h>
 #include <kaon/vector.h>

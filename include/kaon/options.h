@@ -4,6 +4,7 @@
 #define KAON_OPTIONS_H
 
 #include <kaon/schwarz.h>
+#include <kaon/sparse.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -15,7 +16,9 @@ typedef enum kaon_options_kind {
   KAON_OPTIONS_EVEN_ODD,
   KAON_OPTIONS_SOLVER,
   KAON_OPTIONS_HEATBATH,
-  KAON_OPTIONS_SCHWARZ
+  KAON_OPTIONS_SCHWARZ,
+  KAON_OPTIONS_MATRIX,
+  KAON_OPTIONS_MATRIX_OPERATOR
 } kaon_options_kind;
 
 /* Fills `options` with its defaults (the same as the _INIT macro). */

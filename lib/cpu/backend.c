@@ -12,6 +12,7 @@
 #include "dslash/measure_ops.h"
 #include "gauge/gauge_ops.h"
 #include "lib/error.h"
+#include "sparse/sparse_ops.h"
 
 #define KAON_TABLES(isa)                                                                \
   extern const kaon_convert_ops kaon_convert_ops_##isa;                                 \
@@ -25,7 +26,8 @@
   extern const kaon_gauge_ops kaon_gauge_ops_##isa##_d, kaon_gauge_ops_##isa##_s,       \
       kaon_gauge_ops_##isa##_h;                                                         \
   extern const kaon_measure_ops kaon_measure_ops_##isa##_d, kaon_measure_ops_##isa##_s, \
-      kaon_measure_ops_##isa##_h;
+      kaon_measure_ops_##isa##_h;                                                       \
+  extern const kaon_sparse_ops kaon_sparse_ops_##isa##_d, kaon_sparse_ops_##isa##_s;
 
 #define KAON_BACKEND_TABLE(isa_, text, lanes, memory_)                                             \
   {                                                                                                \
@@ -40,6 +42,7 @@
     .measure = {&kaon_measure_ops_##isa_##_d, &kaon_measure_ops_##isa_##_s,                        \
                 &kaon_measure_ops_##isa_##_h},                                                     \
     .gauge = {&kaon_gauge_ops_##isa_##_d, &kaon_gauge_ops_##isa_##_s, &kaon_gauge_ops_##isa_##_h}, \
+    .sparse = {&kaon_sparse_ops_##isa_##_d, &kaon_sparse_ops_##isa_##_s},                          \
   }
 
 #define KAON_BACKEND_PAIR(isa, text, lanes)                           \

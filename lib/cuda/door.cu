@@ -19,6 +19,7 @@ typedef struct door_call {
   int64_t nblocks, nsites, first, end;
   kaon_view vector;
   double *psi;
+  const int32_t *order;
   int changes;
   double scale;
   signed char sign[4][4]; /* inside = scale * sign * psi, or the other way round */
@@ -44,7 +45,7 @@ static __device__ __forceinline__ bool find_here(const door_call &a, here *h) {
   h->unit = block * a.nrhs + a.column;
   h->record = NULL;
   if (at >= a.nsites) return true;
-  int64_t number = at - a.first;
+  int64_t number = a.order != NULL ? a.order[at] : at - a.first;
   if (a.pairs) {
     const kaon_here site = kaon_here_of(&a.sites, parity, (int32_t)at);
     number = kaon_here_number(&site) - 2 * a.first;
@@ -190,6 +191,7 @@ static door_call call_of(const kaon_door_args *args, bool back) {
   a.end = args->first + args->count;
   a.vector = args->vector;
   a.psi = args->psi;
+  a.order = args->order;
   a.limit = args->limit;
   a.found = (unsigned long long *)args->found;
   a.changes = args->basis != NULL;

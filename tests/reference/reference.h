@@ -226,6 +226,29 @@ void ref_pion(const ref_lattice *L, ref_complex *const columns[12], int t0, doub
 /* The vector meson: Re of ref_meson for gamma_k, mean over k = 1, 2, 3. */
 void ref_rho(const ref_lattice *L, ref_complex *const columns[12], int t0, double *c);
 
+/* ---- sparse matrices (ref_sparse.c): triplets, each added where it stands ---- */
+
+typedef struct {
+  size_t rows, entries, room; /* square */
+  int64_t *row, *column;
+  ref_complex *value;
+} ref_sparse;
+
+ref_sparse ref_sparse_new(size_t rows);
+void ref_sparse_free(ref_sparse *a);
+void ref_sparse_add(ref_sparse *a, size_t row, size_t column, ref_complex value);
+/* y = A x, or A^dagger x. sum[row]: sum of |entry| |x|; longest[row]: how many there are. NULL: not
+ * wanted. */
+void ref_sparse_apply(const ref_sparse *a, int dagger, const ref_complex *x, ref_complex *y,
+                      double *sum, int *count);
+/* 5 and 7 points on n^2 and n^3 sites with Dirichlet boundaries; wind: (1 +- wind) on the first
+ * axis. */
+ref_sparse ref_sparse_laplace(int n, int dimensions, double mass, double wind);
+/* About `mean` entries a row at random places, imaginary parts if `complex_values`; a diagonal of
+ * `diagonal`, which gives a dominant one where it is above twice the mean. */
+ref_sparse ref_sparse_random(size_t rows, double mean, double diagonal, int complex_values,
+                             uint64_t seed);
+
 /* ---- reconstruction (ref_codec.c): what 12 and 8 reals mean, not how a library packs them ---- */
 
 void ref_encode12(const ref_complex u[9], double r[12]);

@@ -1,0 +1,12 @@
+/* kernels.h - the functions of the folder's files, under the names of the table (table.c). */
+#ifndef KAON_SPARSE_CPU_KERNELS_H
+#define KAON_SPARSE_CPU_KERNELS_H
+
+#include "lib/kernel.h"
+#include "sparse/sparse_ops.h"
+
+void KAON_EXPORT(kaon_spmv)(const kaon_launch *launch, const kaon_spmv_args *args);
+void KAON_EXPORT(kaon_pick)(const kaon_launch *launch, const kaon_pick_args *args);
+void KAON_EXPORT(kaon_levels)(const kaon_launch *launch, const kaon_levels_args *args);
+
+#endif

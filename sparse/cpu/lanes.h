@@ -1,0 +1,114 @@
+/* lanes.h - how the sparse kernels of a CPU read a vector at the columns of VL entries, and values
+ * in any storage. Element c of a column of a vector stands at (c / W) * stride + c % W from its
+ * first one, stride = nrhs * reals * W. */
+#ifndef KAON_SPARSE_CPU_LANES_H
+#define KAON_SPARSE_CPU_LANES_H
+
+#include "lib/kernel.h"
+#include "lib/math/vreal.h"
+#include "lib/math/half.h"
+#include "lib/cpu/wide.h"
+
+#if KAON_W == 16
+enum { LOG_W = 4 };
+#elif KAON_W == 8
+enum { LOG_W = 3 };
+#elif KAON_W == 4
+enum { LOG_W = 2 };
+#else
+enum { LOG_W = 0 };
+#endif
+
+#if KAON_W == 1
+typedef int32_t vindex;
+KAON_INLINE vreal v_load_loose(const real *p) {
+  return *p;
+}
+KAON_INLINE vreal v_gather(const real *x, vindex i) {
+  return x[i];
+}
+KAON_INLINE vreal v_load_int(const int16_t *p) {
+  return (real)*p;
+}
+#else
+typedef int32_t vindex __attribute__((vector_size(4 * KAON_VL), aligned(4)));
+KAON_INLINE vreal v_load_loose(const real *p) {
+  typedef real loose __attribute__((vector_size(sizeof(real) * KAON_VL), aligned(sizeof(real))));
+  return *(const loose *)p;
+}
+KAON_INLINE vreal v_gather(const real *x, vindex i) {
+#if defined(KAON_ISA_AVX512) && defined(KAON_PREC_DOUBLE)
+  return _mm512_i32gather_pd((__m256i)i, x, 8);
+#elif defined(KAON_ISA_AVX512)
+  return _mm512_i32gather_ps((__m512i)i, x, 4);
+#elif defined(KAON_ISA_AVX2) && defined(KAON_PREC_DOUBLE)
+  return _mm256_i32gather_pd(x, (__m128i)i, 8);
+#elif defined(KAON_ISA_AVX2)
+  return _mm256_i32gather_ps(x, (__m256i)i, 4);
+#else
+  vreal v;
+  for (int l = 0; l < KAON_VL; l++) v[l] = x[i[l]];
+  return v;
+#endif
+}
+#if defined(KAON_PREC_SINGLE)
+KAON_INLINE vreal v_load_int(const int16_t *p) {
+  return v_from_int(v_load_int16(p));
+}
+#else /* 16-bit values go with vectors in single */
+KAON_INLINE vreal v_load_int(const int16_t *p) {
+  vreal v;
+  for (int l = 0; l < KAON_VL; l++) v[l] = (real)p[l];
+  return v;
+}
+#endif
+#endif
+
+/* A vector's memory as products see it: columns below `rows` are x's, the others ghosts'. */
+typedef struct source {
+  const real *x, *ghosts;
+  int64_t rows, stride;
+  int far; /* offsets need 64 bits */
+} source;
+
+KAON_INLINE int64_t source_offset(const source *s, int64_t column) {
+  return (column >> LOG_W) * s->stride + (column & (KAON_W - 1));
+}
+
+/* Offsets of VL columns; `plain`: one column of one real, where they are the columns. */
+KAON_INLINE vindex source_offsets(const source *s, const int32_t *columns, const int plain) {
+  const vindex c = *(const vindex *)columns;
+  return plain ? c : (c >> LOG_W) * (int32_t)s->stride + (c & (KAON_W - 1));
+}
+
+/* The elements at VL columns, `skip` numbers behind those of the first component and column. */
+KAON_INLINE vreal source_fetch(const source *s, const int32_t *columns, vindex offsets,
+                               int64_t skip, const int beyond) {
+  if (!beyond && !s->far) return v_gather(s->x + skip, offsets);
+  real lanes[KAON_VL] __attribute__((aligned(64)));
+  for (int l = 0; l < KAON_VL; l++) {
+    const int64_t c = columns[l];
+    lanes[l] = c < s->rows ? s->x[skip + source_offset(s, c)]
+                           : s->ghosts[skip + source_offset(s, c - s->rows)];
+  }
+  return v_load_real(lanes);
+}
+
+/* The same for columns that follow one another from `column` on, all of them x's. */
+KAON_INLINE vreal source_run(const source *s, int64_t column, int64_t skip, const int plain) {
+  if (plain) return v_load_loose(s->x + skip + column);
+  const int lane = (int)(column & (KAON_W - 1));
+  const real *p = s->x + skip + source_offset(s, column);
+  if (lane + KAON_VL <= KAON_W) return v_load_loose(p);
+#if KAON_W == 1
+  return v_load_loose(p);
+#else /* from the end of a block into the next one, whose element stands `stride` after */
+  const vreal low = v_load_loose(p), high = v_load_loose(p + s->stride - KAON_W);
+  vint number;
+  for (int l = 0; l < KAON_VL; l++) number[l] = l;
+  const vint here = number < (KAON_W - lane);
+  return (vreal)(((vint)low & here) | ((vint)high & ~here));
+#endif
+}
+
+#endif

@@ -1,0 +1,106 @@
+/* sweep.c - on the CPU: elements for messages, and triangular sweeps by level. Rows of a level do
+ * not depend on each other, so they are shared out; a level that is too short for that is left to
+ * one thread, and so is a sweep of such levels. */
+#include "lib/cpu/reduce.h"
+#include "sparse/cpu/kernels.h"
+#include "sparse/cpu/lanes.h"
+
+enum { SHARED_ROWS = 256 }; /* of a level on average, from which on threads share them */
+
+void KAON_EXPORT(kaon_pick)(const kaon_launch *launch, const kaon_pick_args *args) {
+  const int64_t stride = (int64_t)args->nrhs * args->reals * KAON_W;
+  const source from = {.stride = stride};
+  const real *x = args->x.data;
+  real *to = args->to.data;
+  for (int k = 0; k < args->nrhs; k++) {
+    if (!kaon_gate_open(&args->gate, k)) continue;
+#pragma omp parallel for num_threads(launch->threads) schedule(static) if (args->count > 8192)
+    for (int64_t n = 0; n < args->count; n++)
+      for (int i = 0; i < args->reals; i++) {
+        const int64_t skip = ((int64_t)k * args->reals + i) * KAON_W;
+        to[skip + source_offset(&from, n)] = x[skip + source_offset(&from, args->row[n])];
+      }
+  }
+}
+
+typedef struct sweep {
+  const kaon_levels_args *args;
+  const real *x;
+  real *y;
+  int64_t stride;
+} sweep;
+
+/* y_i = (x_i - sum_j t_ij y_j) d_i of one row and column. */
+KAON_INLINE void solve_row(const sweep *s, int64_t row, int64_t skip, const int reals,
+                           const int half, const int wide) {
+  const kaon_stored_matrix *m = s->args->matrix;
+  const source from = {.stride = s->stride};
+  const int64_t begin = wide ? ((const int64_t *)m->start)[row] : ((const int32_t *)m->start)[row];
+  const int64_t end =
+      wide ? ((const int64_t *)m->start)[row + 1] : ((const int32_t *)m->start)[row + 1];
+  const int64_t at = skip + source_offset(&from, row);
+  const real *d = s->args->diagonal;
+  real re = 0, im = 0;
+  for (int64_t n = begin; n < end; n++) {
+    const real *y = s->y + skip + source_offset(&from, m->column[n]);
+    const real tr =
+        half ? (real)((const int16_t *)m->value)[n * reals] : ((const real *)m->value)[n * reals];
+    re += tr * y[0];
+    if (reals == 1) continue;
+    const real ti = half ? (real)((const int16_t *)m->value)[n * reals + 1]
+                         : ((const real *)m->value)[n * reals + 1];
+    re -= ti * y[KAON_W];
+    im += tr * y[KAON_W] + ti * y[0];
+  }
+  if (half) {
+    const real step = (real)m->scale[row] * (real)KAON_HALF_STEP;
+    re *= step;
+    im *= step;
+  }
+  re = s->x[at] - re;
+  if (reals == 1) {
+    s->y[at] = d != NULL ? re * d[row] : re;
+    return;
+  }
+  im = s->x[at + KAON_W] - im;
+  const real dr = d != NULL ? d[2 * row] : 1, di = d != NULL ? d[2 * row + 1] : 0;
+  s->y[at] = re * dr - im * di;
+  s->y[at + KAON_W] = re * di + im * dr;
+}
+
+KAON_INLINE void solve_rows(const sweep *s, int64_t first, int64_t last, const int reals,
+                            const int half, const int wide) {
+  const kaon_levels_args *a = s->args;
+  for (int64_t n = first; n < last; n++)
+    for (int k = 0; k < a->nrhs; k++)
+      if (kaon_gate_open(&a->gate, k))
+        solve_row(s, a->row[n], (int64_t)k * reals * KAON_W, reals, half, wide);
+}
+
+static void solve_any(const sweep *s, int64_t first, int64_t last) {
+  const kaon_stored_matrix *m = s->args->matrix;
+  if (m->reals == 1 && !m->half && !m->wide)
+    solve_rows(s, first, last, 1, 0, 0);
+  else if (m->reals == 1)
+    solve_rows(s, first, last, 1, m->half, m->wide);
+  else
+    solve_rows(s, first, last, 2, m->half, m->wide);
+}
+
+void KAON_EXPORT(kaon_levels)(const kaon_launch *launch, const kaon_levels_args *args) {
+  const kaon_stored_matrix *m = args->matrix;
+  const sweep s = {.args = args,
+                   .x = args->x.data,
+                   .y = args->y.data,
+                   .stride = (int64_t)args->nrhs * m->reals * KAON_W};
+  const int shared = m->rows / SHARED_ROWS * args->nrhs >= args->levels;
+  const int threads = shared ? launch->threads : 1;
+#pragma omp parallel num_threads(threads) if (threads > 1)
+  for (int i = 0; i < args->levels; i++) {
+    const int level = args->backward ? args->levels - 1 - i : i;
+    const int64_t first = args->level_host[level], count = args->level_host[level + 1] - first;
+#pragma omp for schedule(static)
+    for (int t = 0; t < threads; t++)
+      solve_any(&s, first + count * t / threads, first + count * (t + 1) / threads);
+  }
+}

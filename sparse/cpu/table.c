@@ -1,0 +1,16 @@
+/* table.c - the table of sparse kernels of an instruction set and precision (sparse_ops.h). */
+#include "sparse/cpu/kernels.h"
+
+static void spmv(const kaon_launch *launch, const kaon_spmv_args *args) {
+  KAON_EXPORT(kaon_spmv)(launch, args);
+}
+
+static void pick(const kaon_launch *launch, const kaon_pick_args *args) {
+  KAON_EXPORT(kaon_pick)(launch, args);
+}
+
+static void levels(const kaon_launch *launch, const kaon_levels_args *args) {
+  KAON_EXPORT(kaon_levels)(launch, args);
+}
+
+const kaon_sparse_ops KAON_EXPORT(kaon_sparse_ops) = {.spmv = spmv, .pick = pick, .levels = levels};

@@ -1,0 +1,28 @@
+/* ranks.h - what setting a matrix up asks of several ranks: entries that go to the rank that has
+ * their row. */
+#ifndef KAON_SPARSE_RANKS_H
+#define KAON_SPARSE_RANKS_H
+
+#include "sparse/matrix.h"
+
+/* matrix->hermitian, which says whether this rank's own square block is, becomes that of all of A.
+ * given: rows with columns of the whole matrix, in the caller's order. Collective. */
+kaon_status kaon_ranks_hermitian(kaon_matrix *matrix, const kaon_csr *given);
+/* This rank's rows of the adjoint of `set`, which is of the matrix' space, in the caller's order
+ * with columns of the whole matrix. Collective. */
+kaon_status kaon_ranks_adjoint(kaon_matrix *matrix, const kaon_row_set *set, kaon_csr **given);
+
+/* Which rank has a row of the whole matrix. */
+static inline int kaon_rank_of_row(const kaon_matrix *matrix, int64_t row) {
+  int low = 0, high = matrix->ctx->comm->ranks;
+  while (high - low > 1) {
+    const int middle = (low + high) / 2;
+    if (matrix->first_rows[middle] <= row)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+#endif

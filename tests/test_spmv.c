@@ -1,0 +1,340 @@
+/* test_spmv.c - products with sparse rows against the reference, on every machine: storage forms,
+ * precisions, real and complex values, matrices of odd sizes, columns, gates and sums; the adjoint;
+ * results that depend neither on threads nor on the columns beside them.
+ *
+ * Bounds. A sum of n products in precision u is within (n + 2) u sum |a| |x| of the exact one
+ * (complex: four times as many operations on parts of magnitude up to |a| |x|), values and x
+ * rounded to u included by 2 more; 16-bit values are off by 0.51 / 32767 of their row's largest.
+ * Sums are over what is stored: rows + 8 roundings of double. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "blas/blas.h"
+#include "sparse/matrix.h"
+#include "tests/util/machine.h"
+#include "tests/util/sparse_case.h"
+#include "tests/util/test_util.h"
+
+enum { CASES = 9, MOST = 12, NORM = 20, DOT = 21 };
+static const int column_counts[] = {1, 3, 12};
+static const kaon_matrix_format forms[] = {KAON_STORE_AUTO, KAON_STORE_CSR, KAON_STORE_SELL,
+                                           KAON_STORE_ELL};
+
+static ref_sparse make_case(int number, int reals) {
+  ref_sparse a;
+  switch (number) {
+    case 0: /* one row */
+      a = ref_sparse_new(1);
+      ref_sparse_add(&a, 0, 0, reals == 2 ? 3 - 2 * I : 3);
+      return a;
+    case 1: /* no entries */
+      return ref_sparse_new(17);
+    case 2: /* a block and a row */
+      return ref_sparse_random(17, 4, 3, reals == 2, 5);
+    case 3: /* empty rows */
+      return ref_sparse_random(75, 1, 0, reals == 2, 6);
+    case 4: /* a dense row and a dense column */
+      a = ref_sparse_random(150, 3, 1, reals == 2, 7);
+      for (size_t j = 0; j < a.rows; j++) {
+        ref_sparse_add(&a, 100, j, 0.01 * (double)j);
+        ref_sparse_add(&a, j, 33, reals == 2 ? 0.02 * I * (double)j : 0.02);
+      }
+      return a;
+    case 5: /* runs */
+      return ref_sparse_laplace(20, 2, 0.1, 0);
+    case 6: /* unsymmetric runs, over several chunks of sums */
+      return ref_sparse_laplace(18, 3, 0.1, 0.2);
+    case 7: /* all lengths */
+      a = ref_sparse_new(130);
+      for (size_t i = 0; i < a.rows; i++)
+        for (size_t j = 0; j < i; j++) ref_sparse_add(&a, i, j, 1.0 / (double)(i + j));
+      return a;
+    default:
+      return ref_sparse_random(1001, 9, 20, reals == 2, 8);
+  }
+}
+
+static double unit_of(kaon_precision p) {
+  return p == KAON_DOUBLE ? 0x1p-53 : 0x1p-24;
+}
+
+typedef struct product {
+  const ref_sparse *a;
+  int reals, columns;
+  kaon_precision precision; /* of the operator's options */
+  ref_complex *x[MOST], *y[MOST], *found[MOST];
+  double *largest; /* 16 bits: sum of |x| at a row's entries times its largest component */
+} product;
+
+/* |largest component of row i| * sum |x_j| over its entries; both modes use the rows that are
+ * stored. */
+static void half_errors(const product *p, int dagger, int column, double *error) {
+  const ref_sparse *a = p->a;
+  double *largest = calloc(a->rows + 1, sizeof *largest);
+  for (size_t i = 0; i < a->rows; i++) error[i] = 0;
+  for (size_t n = 0; n < a->entries; n++) { /* duplicates add up: their sum is an upper bound */
+    const int64_t i = dagger ? a->column[n] : a->row[n];
+    largest[i] += fmax(fabs(creal(a->value[n])), fabs(cimag(a->value[n])));
+  }
+  for (size_t n = 0; n < a->entries; n++) {
+    const int64_t i = dagger ? a->column[n] : a->row[n], j = dagger ? a->row[n] : a->column[n];
+    error[i] += 1.5 * 0.51 / 32767 * largest[i] * cabs(p->x[column][j]);
+  }
+  free(largest);
+}
+
+/* Worst error / bound of `found` against the reference. */
+static double compare(const product *p, int dagger) {
+  const size_t rows = p->a->rows;
+  double *sum = calloc(rows + 1, sizeof *sum), *half = calloc(rows + 1, sizeof *half);
+  int *count = calloc(rows + 1, sizeof *count);
+  double worst = 0;
+  for (int k = 0; k < p->columns; k++) {
+    ref_sparse_apply(p->a, dagger, p->x[k], p->y[k], sum, count);
+    if (p->precision == KAON_HALF) half_errors(p, dagger, k, half);
+    for (size_t i = 0; i < rows; i++) {
+      const double u = unit_of(p->precision);
+      const double bound = (count[i] + 6) * (p->reals == 2 ? 4 : 1) * u * sum[i] + half[i];
+      const double error = cabs(p->found[k][i] - p->y[k][i]);
+      if (!(error <= 0)) worst = fmax(worst, bound > 0 ? error / bound : INFINITY);
+    }
+  }
+  free(sum);
+  free(half);
+  free(count);
+  return worst;
+}
+
+static product open_product(const ref_sparse *a, int reals, int columns, kaon_precision precision) {
+  product p = {.a = a, .reals = reals, .columns = columns, .precision = precision};
+  for (int k = 0; k < columns; k++) {
+    p.x[k] = sparse_random(a->rows, reals, 100 + (uint64_t)k);
+    p.y[k] = calloc(a->rows + 1, sizeof **p.y);
+    p.found[k] = calloc(a->rows + 1, sizeof **p.found);
+  }
+  return p;
+}
+
+static void close_product(product *p) {
+  for (int k = 0; k < p->columns; k++) {
+    free(p->x[k]);
+    free(p->y[k]);
+    free(p->found[k]);
+  }
+}
+
+/* Both modes in one precision and form. */
+static double both_modes(kaon_matrix *matrix, product *p, kaon_matrix_format form) {
+  kaon_operator *A = sparse_operator(matrix, p->precision, form);
+  kaon_vector *x = sparse_vector(A, p->columns), *y = sparse_vector(A, p->columns);
+  double worst = 0;
+  assert_int_equal(A->precision, p->precision == KAON_DOUBLE ? KAON_DOUBLE : KAON_SINGLE);
+  for (int k = 0; k < p->columns; k++) sparse_import(x, k, p->a->rows, p->x[k]);
+  for (int dagger = 0; dagger < 2; dagger++) {
+    must(A->ctx, kaon_operator_apply(A, dagger ? KAON_DAGGER : KAON_PLAIN, x, y));
+    for (int k = 0; k < p->columns; k++) sparse_export(y, k, p->a->rows, p->found[k]);
+    worst = fmax(worst, compare(p, dagger));
+  }
+  kaon_vector_destroy(&x);
+  kaon_vector_destroy(&y);
+  kaon_operator_destroy(&A);
+  return worst;
+}
+
+static kaon_context *open_machine(int machine, int threads, int check) {
+  kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  kaon_context *ctx = NULL;
+  options.threads = threads;
+  options.check = check;
+  must(NULL, machine_open(machine, options, &ctx));
+  return ctx;
+}
+
+/* No sparse kernels on this machine. */
+static int lacks(int machine) {
+  if (machine_lacks(machine)) return 1;
+  kaon_context *ctx = open_machine(machine, 1, 0);
+  const int none = ctx->backend->sparse[KAON_DOUBLE] == NULL;
+  if (none) printf("%s: no sparse kernels, skipped\n", machine_name(machine));
+  kaon_context_destroy(&ctx);
+  return none;
+}
+
+static void products_are_the_references(void **state) {
+  (void)state;
+  for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
+    if (lacks(machine)) continue;
+    kaon_context *ctx = open_machine(machine, 3, machine != MACHINE_CUDA);
+    double worst[3] = {0};
+    for (int i = 0; i < 2 * CASES; i++) {
+      const int reals = 1 + i % 2;
+      ref_sparse a = make_case(i / 2, reals);
+      for (int window = 0; window < 3; window++) { /* by rule, none, 40 rows */
+        kaon_matrix_options options = KAON_MATRIX_OPTIONS_INIT;
+        options.window = window < 2 ? window : 40;
+        kaon_matrix *matrix = sparse_matrix(ctx, &a, reals, &options);
+        for (int n = 0; n < 3 * 3 * 4; n++) {
+          product p = open_product(&a, reals, column_counts[n % 3], (kaon_precision)(n / 3 % 3));
+          worst[p.precision] = fmax(worst[p.precision], both_modes(matrix, &p, forms[n / 9]));
+          close_product(&p);
+        }
+        kaon_matrix_destroy(&matrix);
+      }
+      ref_sparse_free(&a);
+    }
+    for (int precision = 0; precision < 3; precision++) {
+      char what[64];
+      snprintf(what, sizeof what, "%s %s: error / bound", machine_name(machine),
+               precision_names[precision]);
+      test_below(what, worst[precision], 1);
+    }
+    kaon_context_destroy(&ctx);
+  }
+}
+
+/* Sums, gates and bits: closed columns keep what they hold; a column has the same bits by itself,
+ * beside others, and with any number of threads. */
+typedef struct sums {
+  double norm, re, im;
+  ref_complex *y;
+} sums;
+
+static sums summed(kaon_operator *A, size_t rows, int columns, int column, int reals) {
+  kaon_vector *x = sparse_vector(A, columns), *y = sparse_vector(A, columns);
+  kaon_vector *w = sparse_vector(A, columns);
+  kaon_scalars *scalars = NULL;
+  kaon_column_state states[MOST];
+  must(A->ctx, kaon_scalars_create(A->ctx, columns, &scalars));
+  must(A->ctx, kaon_scalars_read(scalars, states));
+  for (int k = 0; k < columns; k++) {
+    ref_complex *numbers = sparse_random(rows, reals, (uint64_t)(column + k));
+    sparse_import(x, k, rows, numbers);
+    sparse_import(y, k, rows, numbers);
+    free(numbers);
+    numbers = sparse_random(rows, reals, 50 + (uint64_t)(column + k));
+    sparse_import(w, k, rows, numbers);
+    free(numbers);
+    if (k % 3 == 2) states[k].gate = KAON_GATE_SERVICE;
+    states[k].slot[NORM][0] = -7;
+  }
+  must(A->ctx, kaon_scalars_write(scalars, states));
+  kaon_pass pass = KAON_PASS_INIT;
+  pass.scalars = scalars;
+  pass.norm = NORM;
+  pass.dot = DOT;
+  pass.w = w;
+  must(A->ctx, kaon_operator_run(A, KAON_PLAIN, x, y, &pass));
+  must(A->ctx, kaon_scalars_read(scalars, states));
+  sums s = {states[0].slot[NORM][0], states[0].slot[DOT][0], states[0].slot[DOT][1],
+            calloc(rows + 1, sizeof *s.y)};
+  ref_complex *other = calloc(rows + 1, sizeof *other), *mine = calloc(rows + 1, sizeof *mine);
+  sparse_export(y, 0, rows, s.y);
+  for (int k = 2; k < columns; k += 3) {
+    sparse_export(x, k, rows, mine);
+    sparse_export(y, k, rows, other);
+    assert_memory_equal(mine, other, rows * sizeof *mine);
+    assert_true(states[k].slot[NORM][0] == -7);
+  }
+  sparse_export(w, 0, rows, mine);
+  double norm = 0, magnitude = 0;
+  ref_complex dot = 0;
+  for (size_t i = 0; i < rows; i++) {
+    norm += creal(s.y[i] * conj(s.y[i]));
+    dot += conj(mine[i]) * s.y[i];
+    magnitude += cabs(mine[i]) * cabs(s.y[i]);
+  }
+  const double few = 4 * ((double)rows + 8) * 0x1p-53;
+  assert_true(fabs(s.norm - norm) <= few * norm);
+  assert_true(cabs(s.re + I * s.im - dot) <= few * magnitude);
+  free(other);
+  free(mine);
+  kaon_scalars_destroy(&scalars);
+  kaon_vector_destroy(&x);
+  kaon_vector_destroy(&y);
+  kaon_vector_destroy(&w);
+  return s;
+}
+
+static void bits_depend_on_the_column_alone(void **state) {
+  (void)state;
+  for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
+    if (lacks(machine)) continue;
+    for (int n = 0; n < 2 * 3 * 3; n++) {
+      const int reals = 1 + n % 2, number = 6 + n / 2 % 3;
+      const kaon_precision precision = (kaon_precision)(n / 6);
+      ref_sparse a = make_case(number, reals);
+      for (int f = 1; f < 4; f++) {
+        sums first = {0};
+        for (int run = 0; run < 4; run++) { /* 1 column; 1, 2, 5 threads with 7 columns */
+          kaon_context *ctx = open_machine(machine, run == 0 ? 2 : run == 3 ? 5 : run, 0);
+          kaon_matrix *matrix = sparse_matrix(ctx, &a, reals, NULL);
+          kaon_operator *A = sparse_operator(matrix, precision, forms[f]);
+          sums s = summed(A, a.rows, run == 0 ? 1 : 7, 300, reals);
+          if (run == 0) {
+            first = s;
+          } else if (machine != MACHINE_CUDA || run > 1) {
+            assert_memory_equal(s.y, first.y, a.rows * sizeof *s.y);
+            assert_true(s.norm == first.norm && s.re == first.re && s.im == first.im);
+          }
+          if (run > 0 && s.y != first.y) free(s.y);
+          kaon_operator_destroy(&A);
+          kaon_matrix_destroy(&matrix);
+          kaon_context_destroy(&ctx);
+        }
+        free(first.y);
+      }
+      ref_sparse_free(&a);
+    }
+  }
+}
+
+/* Infinities spread no further than the entries that meet them, whatever blocks are padded with. */
+static void padding_multiplies_nothing_foreign(void **state) {
+  (void)state;
+  for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
+    if (lacks(machine)) continue;
+    kaon_context *ctx = open_machine(machine, 1, 0);
+    for (int number = 2; number < CASES; number++) {
+      ref_sparse a = make_case(number, 1);
+      kaon_matrix *matrix = sparse_matrix(ctx, &a, 1, NULL);
+      for (int f = 1; f < 4; f++) {
+        kaon_operator *A = sparse_operator(matrix, KAON_SINGLE, forms[f]);
+        kaon_vector *x = sparse_vector(A, 1), *y = sparse_vector(A, 1);
+        ref_complex *in = sparse_random(a.rows, 1, 9), *out = calloc(a.rows, sizeof *out);
+        double *meets = calloc(a.rows, sizeof *meets);
+        const size_t huge = a.rows / 3;
+        in[huge] = 3e37; /* overflows with the 128 of `scale` */
+        sparse_import(x, 0, a.rows, in);
+        must(ctx, kaon_blas_scale(KAON_NUMBER(128), x, NULL));
+        must(ctx, kaon_operator_apply(A, KAON_PLAIN, x, y));
+        meets[huge] = 1; /* a row without entries meets its own element */
+        for (size_t n = 0; n < a.entries; n++)
+          if ((size_t)a.column[n] == huge) meets[a.row[n]] = 1;
+        sparse_export(y, 0, a.rows, out);
+        for (size_t i = 0; i < a.rows; i++)
+          if (!meets[i]) assert_true(isfinite(creal(out[i])));
+        free(in), free(out), free(meets);
+        kaon_vector_destroy(&x);
+        kaon_vector_destroy(&y);
+        kaon_operator_destroy(&A);
+      }
+      kaon_matrix_destroy(&matrix);
+      ref_sparse_free(&a);
+    }
+    kaon_context_destroy(&ctx);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(products_are_the_references),
+                                     cmocka_unit_test(bits_depend_on_the_column_alone),
+                                     cmocka_unit_test(padding_multiplies_nothing_foreign)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
