@@ -6,9 +6,9 @@
  * keep, and f (4 + 8 r) + 8 rows of the result. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lib/context.h"
+#include "sparse/host_memory.h"
 #include "sparse/market_job.h"
 
 enum { MOST_THREADS = 64 };
@@ -200,14 +200,9 @@ static kaon_status read_entries(kaon_market_job *job, entries *e) {
 
 /* ---- memory, before it is taken ---- */
 
-static int64_t machine_memory(void) {
-  const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-  return pages > 0 && size > 0 ? (int64_t)pages * size : INT64_MAX;
-}
-
-/* `collect` bytes while the file is read, of them and `keep` bytes of the result at the end. */
+/* `collecting` bytes while the file is read, of them and `keep` bytes of the result at the end. */
 static kaon_status expect_memory(const kaon_market_job *job, double collecting, double keep) {
-  const int64_t limit = job->options->memory > 0 ? job->options->memory : machine_memory();
+  const int64_t limit = job->options->memory > 0 ? job->options->memory : kaon_host_memory();
   if (collecting + keep <= (double)limit) return KAON_OK;
   return kaon_market_fault(job, KAON_ERR_MEMORY, job->header.line,
                            "%lld x %lld with %lld entries needs %.3f GB of host memory to be read, "

@@ -38,7 +38,8 @@ enum {
   KAON_STREAM_RANDOM = 2,   /* Haar links: which = mu; minor = pair number */
   KAON_STREAM_WEAK = 3,     /* weak links: which = mu; minor = pair number */
   KAON_STREAM_Z4 = 4,       /* noise: major = column */
-  KAON_STREAM_GAUSS = 5     /* noise: major = column; minor = component */
+  KAON_STREAM_GAUSS = 5,    /* noise: major = column; minor = component */
+  KAON_STREAM_BANDED = 6    /* band matrices: which = 0: entries, major = column; 1: rhs */
 };
 
 /* The 128 random bits number (major, minor) of stream (purpose, which) at a lexicographic site,
