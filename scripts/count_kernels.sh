@@ -26,5 +26,6 @@ count "Wilson and clover" 81 '/kaon_dslash_cuda_\([^h]\|hop_[^fc]\)'
 count "divided lattices" 36 "$divided"
 count "sparse" 40 "/kaon_sparse_cuda_"
 count "Schwarz domains" 20 "$domains"
+count "preconditioned methods" 4 '/kaon_blas_cuda_precond_cu'
 count "all" 300 ''
 exit $bad

@@ -14,10 +14,16 @@
  * replacement; in double too, by a rule of its own (method.h). (r0, s) and (r0, z) are taken where
  * s and z pass by, not with the second sum as in the paper.
  * Storage: r0, p, s, z, v, w, t. A step: 2 A; vectors read 15, written 8 by kernels 2: all updates
- * between two sums are one pass. */
+ * between two sums are one pass.
+ *
+ * With a preconditioner K, on the right, this is the method for A K y = b, whose residual is that of
+ * A x = b: A K in A's place, and y gathers the steps until x is asked for, x += K y once a service.
+ * So K has to be linear and the same in each step, which the recurrences of s, w and z want anyway.
+ * (Algorithm 11 there carries K p, K s, K w and K r by recurrences instead: 9 vectors more to read
+ * and write.) Storage: y and K's result besides. A step: 2 A, 2 K; the same vectors besides K's. */
 #include "solvers/method.h"
 
-enum { R0, P, S, Z, V, W, T, VECTORS };
+enum { R0, P, S, Z, V, W, T, Y, COOKED, VECTORS = Y };
 
 static kaon_pipebicgstab_vectors vectors(const kaon_solver *s) {
   kaon_vector *const *v = s->work;
@@ -29,7 +35,17 @@ static kaon_pipebicgstab_vectors vectors(const kaon_solver *s) {
                                      .p = v[P],
                                      .s = v[S],
                                      .z = v[Z],
-                                     .x = s->x_inner};
+                                     .x = s->K != NULL ? v[Y] : s->x_inner};
+}
+
+/* y = A K x */
+static kaon_status image(kaon_solver *s, const kaon_vector *x, kaon_vector *y,
+                         const kaon_pass *pass) {
+  const kaon_pass gate = kaon_pass_gate_only(pass);
+  kaon_vector *cooked = s->work[COOKED];
+  if (s->K == NULL) return kaon_operator_run(s->inner, KAON_PLAIN, x, y, pass);
+  KAON_TRY(kaon_precondition(s, KAON_PLAIN, x, cooked, &gate));
+  return kaon_operator_run(s->inner, KAON_PLAIN, cooked, y, pass);
 }
 
 static kaon_status step(kaon_solver *s, int position) {
@@ -44,18 +60,18 @@ static kaon_status step(kaon_solver *s, int position) {
   (void)position;
   KAON_TRY(kaon_blas_pipebicgstab_direction(KAON_S_ALPHA, KAON_S_BETA, KAON_S_OMEGA, &all, first,
                                             &omega));
-  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[Z], v[V], &plain));
+  KAON_TRY(image(s, v[Z], v[V], &plain));
   KAON_TRY(kaon_blas_finish(s->ctx, &omega));
   KAON_TRY(kaon_blas_pipebicgstab_solution(KAON_S_ALPHA, KAON_S_OMEGA, &all, second, &end));
-  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[W], v[T], &plain));
+  KAON_TRY(image(s, v[W], v[T], &plain));
   return kaon_blas_finish(s->ctx, &end);
 }
 
-/* y = A x and slot <- (r0, y) */
-static kaon_status apply(const kaon_solver *s, int gate, const kaon_vector *x, kaon_vector *y,
+/* y = A K x and slot <- (r0, y) */
+static kaon_status apply(kaon_solver *s, int gate, const kaon_vector *x, kaon_vector *y,
                          int slot) {
   const kaon_pass sums = kaon_gated_dot(s, gate, KAON_NO_SLOT, s->work[R0], slot, KAON_REC_NONE);
-  return kaon_operator_run(s->inner, KAON_PLAIN, x, y, &sums);
+  return image(s, x, y, &sums);
 }
 
 static kaon_status start(kaon_solver *s) {
@@ -63,8 +79,9 @@ static kaon_status start(kaon_solver *s) {
   const kaon_pass plain = kaon_gated(s, KAON_GATE_START);
   KAON_TRY(kaon_blas_copy(s->r, v[R0], &plain));
   for (int i = P; i <= V; i++) KAON_TRY(kaon_blas_zero(v[i], &plain));
+  if (s->K != NULL) KAON_TRY(kaon_blas_zero(v[Y], &plain));
   KAON_TRY(apply(s, KAON_GATE_START, s->r, v[W], KAON_S_R0W));
-  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[W], v[T], &plain));
+  KAON_TRY(image(s, v[W], v[T], &plain));
   return kaon_recur(s, KAON_GATE_START, KAON_REC_PIPEBI_START);
 }
 
@@ -77,25 +94,35 @@ static kaon_status inject(kaon_solver *s) {
   KAON_TRY(apply(s, KAON_GATE_INJECT, s->r, v[W], KAON_S_R0W));
   KAON_TRY(apply(s, KAON_GATE_INJECT, v[P], v[S], KAON_S_R0V));
   KAON_TRY(apply(s, KAON_GATE_INJECT, v[S], v[Z], KAON_S_R0Z));
-  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[Z], v[V], &plain));
-  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[W], v[T], &plain));
+  KAON_TRY(image(s, v[Z], v[V], &plain));
+  KAON_TRY(image(s, v[W], v[T], &plain));
   return kaon_blas_dot(v[R0], s->r, slots, &sums);
 }
 
 static kaon_status finish(kaon_solver *s, int gate) {
-  (void)s;
-  (void)gate;
-  return KAON_OK;
+  kaon_vector **v = s->work;
+  const kaon_pass plain = kaon_gated(s, gate);
+  if (s->K == NULL || kaon_gate_shut(s, gate)) return KAON_OK;
+  KAON_TRY(kaon_precondition(s, KAON_PLAIN, v[Y], v[COOKED], &plain));
+  KAON_TRY(kaon_blas_axpy(KAON_NUMBER(1), v[COOKED], s->x_inner, &plain));
+  return kaon_blas_zero(v[Y], &plain);
 }
 
 const kaon_method_ops kaon_method_pipebicgstab = {
     .name = "pipebicgstab",
     .vectors = VECTORS,
     .scratch = T,
+    .preconditioned = 1,
+    .extra = 2,
+    .extra_scaled = 2,
     .applications = 2,
     .at_start = 2,
     .at_inject = 5,
     .hidden = 1,
+    .cooks = 2,
+    .cooks_at_start = 2,
+    .cooks_at_inject = 5,
+    .cooks_at_finish = 1,
     .delta = {0, 0.1, 0.1},
     .delta_restart = {0, 1e-3, 1e-2},
     .delta_alone = 1e-4,

@@ -4,6 +4,7 @@
 
 #include "blas/blas_ops.h"
 #include "blas/domain_ops.h"
+#include "blas/precond_ops.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,6 +15,12 @@ extern "C" {
   void kaon_##entry##_cuda_s(const kaon_launch *launch, const kaon_update_args *args); \
   void kaon_##entry##_cuda_h(const kaon_launch *launch, const kaon_update_args *args);
 KAON_BLAS_OPS(KAON_X)
+#undef KAON_X
+
+#define KAON_X(entry, formula)                                                            \
+  void kaon_precond_##entry##_cuda_d(const kaon_launch *launch, const kaon_update_args *args); \
+  void kaon_precond_##entry##_cuda_s(const kaon_launch *launch, const kaon_update_args *args);
+KAON_PRECOND_OPS(KAON_X)
 #undef KAON_X
 
 #define KAON_DOMAIN(precision)                                                                   \

@@ -203,6 +203,36 @@ ref_report ref_bicgstab(ref_operator a, const void *matrix, const ref_complex *b
 /* M as a ref_operator; `matrix` is the ref_dirac. */
 void ref_operator_m(const void *matrix, const ref_complex *in, ref_complex *out);
 
+/* ---- preconditioned solvers (ref_krylov.c); x starts at zero, tol is for |r| / |b| as the
+ * recurrence has it, at most `most` steps; the number of steps comes back ---- */
+
+/* y = A x or A^dagger x, n numbers. */
+typedef void ref_map(const void *user, int dagger, size_t n, const ref_complex *x, ref_complex *y);
+typedef struct {
+  size_t n;
+  ref_map *a, *k; /* the system, the preconditioner (NULL: none) */
+  const void *a_user, *k_user;
+} ref_system;
+enum { REF_HISTORY = 4096 };
+typedef struct {
+  int count; /* steps + 1 */
+  double residual[REF_HISTORY];
+} ref_history;
+
+int ref_pcg(const ref_system *s, const ref_complex *b, ref_complex *x, double tol, int most,
+            ref_history *h);
+int ref_pipecg(const ref_system *s, const ref_complex *b, ref_complex *x, double tol, int most,
+               ref_history *h);
+int ref_pbicgstab(const ref_system *s, const ref_complex *b, ref_complex *x, double tol, int most,
+                  ref_history *h);
+/* printed: rho as the paper has it, -omega (r0, t) */
+int ref_rbicgstab(const ref_system *s, int printed, const ref_complex *b, ref_complex *x,
+                  double tol, int most, ref_history *h);
+int ref_pbicg(const ref_system *s, const ref_complex *b, ref_complex *x, double tol, int most,
+              ref_history *h);
+/* |b - A x| / |b| */
+double ref_system_residual(const ref_system *s, const ref_complex *b, const ref_complex *x);
+
 /* ---- free field (ref_free.c) ---- */
 
 /* Symbol of M on exp(i p x): 1 - 2 kappa sum_mu f_mu (cos p_mu - i gamma_mu sin p_mu), f_mu = aniso

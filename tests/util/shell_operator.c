@@ -129,6 +129,24 @@ static kaon_status local_part(kaon_operator *A, const kaon_local *how, kaon_oper
   return status;
 }
 
+/* Asked of the map, a unit vector at a time. */
+static kaon_status diagonal(kaon_operator *A, kaon_vector *d) {
+  const shell *self = A->self;
+  shell_complex *unit = calloc(self->n, sizeof *unit), *image = calloc(self->n, sizeof *image),
+                *host = calloc(self->n, sizeof *host);
+  for (size_t i = 0; i < self->n; i++) {
+    unit[i] = 1;
+    self->map(self->user, 0, self->n, unit, image);
+    host[i] = image[i];
+    unit[i] = 0;
+  }
+  const kaon_status status = kaon_vector_import(d, 0, (double *)host, KAON_BASIS_UKQCD);
+  free(unit);
+  free(image);
+  free(host);
+  return status;
+}
+
 static kaon_cost cost(const kaon_operator *A, int columns) {
   const shell *self = A->self;
   (void)columns;
@@ -149,6 +167,7 @@ static const kaon_operator_ops shell_ops = {.name = "shell",
                                             .apply = apply,
                                             .at_precision = at_precision,
                                             .local_part = local_part,
+                                            .diagonal = diagonal,
                                             .cost = cost,
                                             .destroy = destroy};
 
