@@ -314,7 +314,12 @@ static int check_idle(const bench_args *a, int which) {
                     {"drop", 32},
                     {"degree", 32},
                     {"low", 32},
-                    {"high", 32}};
+                    {"high", 32},
+                    {"sweeps", 32},
+                    {"fill", 32},
+                    {"shift", 32},
+                    {"precond-order", 32},
+                    {"precond-precision", 32}};
   for (size_t i = 0; i < sizeof options_of / sizeof *options_of; i++)
     if (!(options_of[i].used >> which & 1) && cli_given(&a->common, options_of[i].option))
       return cli_wrong("--%s has no effect on bench %s; leave it out%s", options_of[i].option,

@@ -4,7 +4,7 @@
 #define KAON_CLI_LINEAR_H
 
 #include <kaon/precond.h>
-#include <kaon/sparse.h>
+#include <kaon/sparse_precond.h>
 
 #include "solving.h"
 
@@ -14,8 +14,9 @@
 #define LINEAR_FORMATS "auto|csr|ell|sell"
 #define LINEAR_ORDERINGS "none|rcm"
 /* What --matrix takes, for messages and help. */
-#define LINEAR_MATRIX                                                                     \
-  "FILE.mtx[.gz]|laplace2d:N|laplace3d:N|laplace3d27:N|convdiff3d:N,PECLET|elasticity:N|" \
+#define LINEAR_MATRIX                                                                              \
+  "FILE.mtx[.gz]|laplace2d:N|laplace3d:N|laplace3d27:N|convdiff3d:N,PECLET|cavity3d:N|elasticity:" \
+  "N|"                                                                                             \
   "trefethen:N|banded:N,B[,SEED]|fem:PROBLEM,DEGREE,LEVEL"
 
 typedef enum linear_precond {
@@ -46,9 +47,10 @@ typedef struct linear_args {
   int format, ordering;
   int window; /* 0: by rule */
   const char *set;
-  int precond;                                                   /* linear_precond */
-  double precond_drop, precond_omega, precond_low, precond_high; /* NaN: not given */
-  int precond_degree, precond_block;                             /* 0: not given */
+  int precond;                                                                  /* linear_precond */
+  double precond_drop, precond_omega, precond_low, precond_high, precond_shift; /* NaN: not given */
+  int precond_degree, precond_block, precond_sweeps, precond_fill;              /* 0: not given */
+  int precond_order, precond_precision;                                         /* -1: not given */
 } linear_args;
 
 typedef enum linear_rhs { RHS_ONES, RHS_A_ONES, RHS_OWN, RHS_FILE } linear_rhs;
@@ -104,6 +106,8 @@ int precond_check(const linear_args *args);
 kaon_status precond_make(linear *l);
 /* ", preconditioned by ..." or "". */
 const char *precond_text(const linear *l, char text[96]);
+/* What making it gave: entries, levels, colours; nothing for those without. */
+void precond_print(const cli_common *common, const linear *l);
 /* What was used, or null. */
 json_t *precond_describe(const linear *l);
 
@@ -118,7 +122,7 @@ json_t *precond_describe(const linear *l);
    0,                                                                                \
    0,                                                                                \
    "a Matrix Market file (also .gz), or laplace2d:N, laplace3d:N, laplace3d27:N, "   \
-   "convdiff3d:N,PECLET, elasticity:N, trefethen:N, banded:N,B[,SEED], "             \
+   "convdiff3d:N,PECLET, cavity3d:N, elasticity:N, trefethen:N, banded:N,B[,SEED], " \
    "fem:PROBLEM,DEGREE,LEVEL"},                                                      \
       {CLI_CHOICE,                                                                   \
        "format",                                                                     \
@@ -141,16 +145,16 @@ json_t *precond_describe(const linear *l);
         "rows that may change places for sell (default: by rule; 1: none)"           \
   }
 
-#define LINEAR_OPTIONS_PRECOND(AT)                                                               \
-  {CLI_CHOICE,                                                                                   \
-   "precond",                                                                                    \
-   LINEAR_PRECONDS,                                                                              \
-   "none",                                                                                       \
-   AT(precond),                                                                                  \
-   0,                                                                                            \
-   0,                                                                                            \
-   "preconditioner: jacobi and block-jacobi scale; dic, dilu, ic0, ilu0 factorise; ssor and gs " \
-   "sweep; ainv is an approximate inverse, chebyshev a polynomial in A"},                        \
+#define LINEAR_OPTIONS_PRECOND(AT)                                               \
+  {CLI_CHOICE,                                                                   \
+   "precond",                                                                    \
+   LINEAR_PRECONDS,                                                              \
+   "none",                                                                       \
+   AT(precond),                                                                  \
+   0,                                                                            \
+   0,                                                                            \
+   "jacobi and block-jacobi scale; dic, dilu, ic0, ilu0 factorise; ssor and gs " \
+   "sweep; ainv is an approximate inverse, chebyshev a polynomial in A"},        \
       LINEAR_OPTIONS_PRECOND_FIGURES(AT)
 
 #define LINEAR_OPTIONS_PRECOND_FIGURES(AT)                                                     \
@@ -160,12 +164,52 @@ json_t *precond_describe(const linear *l);
    NULL,                                                                                       \
    AT(precond_block),                                                                          \
    1,                                                                                          \
-   64,                                                                                         \
+   32,                                                                                         \
    "block-jacobi: rows of a block (default 4)"},                                               \
       {CLI_REAL,          "omega", "W",   NULL,                                                \
        AT(precond_omega), 1e-3,    1.999, "ssor: relaxation (default 1)"},                     \
-      {CLI_REAL,         "drop", "TAU", NULL,                                                  \
-       AT(precond_drop), 0,      1,     "ainv: entries below this are dropped (default 0.1)"}, \
+      {CLI_REAL,                                                                               \
+       "drop",                                                                                 \
+       "TAU",                                                                                  \
+       NULL,                                                                                   \
+       AT(precond_drop),                                                                       \
+       0,                                                                                      \
+       1,                                                                                      \
+       "ainv: entries below this are dropped, the diagonal being 1 (default 0.1)"},            \
+      {CLI_INT,                                                                                \
+       "fill",                                                                                 \
+       "N",                                                                                    \
+       NULL,                                                                                   \
+       AT(precond_fill),                                                                       \
+       1,                                                                                      \
+       100000,                                                                                 \
+       "ainv: at most so many entries a direction (default: no limit)"},                       \
+      {CLI_CHOICE,                                                                             \
+       "precond-order",                                                                        \
+       "natural|colour",                                                                       \
+       NULL,                                                                                   \
+       AT(precond_order),                                                                      \
+       0,                                                                                      \
+       0,                                                                                      \
+       "dic to ilu0, ssor: rows as --ordering has them, or by colours: few levels, so faster " \
+       "sweeps on many cores, but more steps (default natural)"},                              \
+      {CLI_INT,                                                                                \
+       "sweeps",                                                                               \
+       "N",                                                                                    \
+       NULL,                                                                                   \
+       AT(precond_sweeps),                                                                     \
+       1,                                                                                      \
+       100,                                                                                    \
+       "dic to ilu0: solve triangles by so many Jacobi sweeps (default: exactly)"},            \
+      {CLI_REAL,                                                                               \
+       "shift",                                                                                \
+       "S",                                                                                    \
+       NULL,                                                                                   \
+       AT(precond_shift),                                                                      \
+       0,                                                                                      \
+       1000,                                                                                   \
+       "factors are those of A with its diagonal times 1 + S (default: 0, and after a "        \
+       "breakdown 0.001, doubled up to 10 times)"},                                            \
       {CLI_INT,                                                                                \
        "degree",                                                                               \
        "N",                                                                                    \
@@ -174,11 +218,20 @@ json_t *precond_describe(const linear *l);
        1,                                                                                      \
        64,                                                                                     \
        "chebyshev: products with A (default 4)"},                                              \
-      {CLI_REAL,        "low", "L", NULL,                                                      \
-       AT(precond_low), 0,     0,   "chebyshev: smallest eigenvalue of D^-1 A to damp, ..."},  \
+      {CLI_REAL,                                                                               \
+       "low",                                                                                  \
+       "L",                                                                                    \
+       NULL,                                                                                   \
+       AT(precond_low),                                                                        \
+       0,                                                                                      \
+       0,                                                                                      \
+       "chebyshev: smallest eigenvalue of D^-1 A to damp, D its diagonal; goes with --high "   \
+       "(default: both are estimated)"},                                                       \
+      {CLI_REAL,         "high", "H", NULL,                                                    \
+       AT(precond_high), 0,      0,   "chebyshev: the largest eigenvalue of D^-1 A"},          \
   {                                                                                            \
-    CLI_REAL, "high", "H", NULL, AT(precond_high), 0, 0,                                       \
-        "... and the largest, D the diagonal of A (default: both are estimated)"               \
+    CLI_CHOICE, "precond-precision", "double|single|half", NULL, AT(precond_precision), 0, 0,  \
+        "of block-jacobi to ainv (default: that of --sloppy; half: 16 bits an entry)"          \
   }
 
 #define LINEAR_OPTIONS_SOLVER(AT)                                                                  \

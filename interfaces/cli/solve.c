@@ -113,6 +113,7 @@ static void announce(const solve_job *job) {
           precond_text(l, preconditioner), l->options.tol, precision_name(l->precision),
           precision_name(l->options.sloppy), job->columns, job->columns == 1 ? "" : "s",
           linear_rhs_text(l), others);
+  precond_print(common, l);
 }
 
 static void print_columns(const solve_job *job, double error) {
@@ -189,8 +190,8 @@ static int conclude(solve_job *job) {
   int code = all ? write_solution(job) : EXIT_DONE;
   if (!all && !signals_interrupted())
     solving_advise(job->solves, job->columns,
-                   a->output ? "the solutions were not written" : "see the reasons", linear_remedy,
-                   &job->l);
+                   a->output ? "the solutions were not written" : "x is not a solution",
+                   linear_remedy, &job->l);
   int written = report_write(a->common.report, report);
   json_decref(report);
   if (written == EXIT_DONE) written = histories_write(job->histories, job->columns, a->history);

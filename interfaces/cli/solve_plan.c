@@ -101,8 +101,9 @@ typedef struct family {
 } family;
 
 static const family families[] = {
-    {"laplace2d:", 2, 1},  {"laplace3d:", 3, 1}, {"laplace3d27:", 3, 1}, {"convdiff3d:", 3, 1},
-    {"elasticity:", 3, 3}, {"trefethen:", 1, 1}, {"banded:", 1, 1},      {"fem:", 0, 22}};
+    {"laplace2d:", 2, 1},  {"laplace3d:", 3, 1}, {"laplace3d27:", 3, 1},
+    {"convdiff3d:", 3, 1}, {"cavity3d:", 3, 1},  {"elasticity:", 3, 3},
+    {"trefethen:", 1, 1},  {"banded:", 1, 1},    {"fem:", 0, 22}};
 enum { FAMILIES = sizeof families / sizeof *families };
 
 static const family *family_of(const char *name) {
