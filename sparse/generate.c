@@ -19,8 +19,7 @@ typedef struct maker {
     double low, high;
     int whole;
   } number[MOST_NUMBERS];
-  kaon_status (*make)(const kaon_context *ctx, const double *numbers, int count,
-                      kaon_generator *g);
+  kaon_status (*make)(const kaon_context *ctx, const double *numbers, int count, kaon_generator *g);
 } maker;
 
 static const maker makers[] = {
@@ -31,9 +30,15 @@ static const maker makers[] = {
     {"cavity3d", 1, 1, {{"N", 2, 1290, 1}}, kaon_generate_cavity3d},
     {"elasticity", 1, 1, {{"N", 2, 890, 1}}, kaon_generate_elasticity},
     {"trefethen", 1, 1, {{"N", 1, 50000000, 1}}, kaon_generate_trefethen},
-    {"banded", 2, 3, {{"N", 1, 2147483647, 1}, {"B", 0, 100000, 1}, {"SEED", 0, 9e15, 1}},
+    {"banded",
+     2,
+     3,
+     {{"N", 1, 2147483647, 1}, {"B", 0, 100000, 1}, {"SEED", 0, 9e15, 1}},
      kaon_generate_banded},
-    {"fem", 3, 3, {{"PROBLEM", 1, 3, 1}, {"DEGREE", 1, 3, 1}, {"LEVEL", 0, 11, 1}},
+    {"fem",
+     3,
+     3,
+     {{"PROBLEM", 1, 3, 1}, {"DEGREE", 1, 3, 1}, {"LEVEL", 0, 11, 1}},
      kaon_generate_fem}};
 enum { MAKERS = sizeof makers / sizeof makers[0] };
 
@@ -61,7 +66,8 @@ static kaon_status unknown(const kaon_context *ctx, const char *name) {
     if (i > 0) strcat(names, ", ");
     strcat(names, one);
   }
-  return kaon_fail(ctx, KAON_ERR_ARGUMENT, "matrix '%.60s' is not known; there are %s", name, names);
+  return kaon_fail(ctx, KAON_ERR_ARGUMENT, "matrix '%.60s' is not known; there are %s", name,
+                   names);
 }
 
 static const maker *find(const char *name) {
@@ -76,13 +82,12 @@ static kaon_status take_number(const kaon_context *ctx, const maker *m, const ch
                                const char **at, int i, double *number) {
   const char *end = *at + strlen(*at);
   const kaon_decimal kind = kaon_decimal_read(at, end, number);
-  if (kind <= KAON_DECIMAL_FRACTION && (*at == end || **at == ',') &&
-      *number >= m->number[i].low && *number <= m->number[i].high &&
-      (!m->number[i].whole || *number == floor(*number)))
+  if (kind <= KAON_DECIMAL_FRACTION && (*at == end || **at == ',') && *number >= m->number[i].low &&
+      *number <= m->number[i].high && (!m->number[i].whole || *number == floor(*number)))
     return KAON_OK;
-  return kaon_fail(ctx, KAON_ERR_ARGUMENT, "matrix '%.60s': %s must be a %snumber from %.17g to %.17g",
-                   name, m->number[i].name, m->number[i].whole ? "whole " : "", m->number[i].low,
-                   m->number[i].high);
+  return kaon_fail(
+      ctx, KAON_ERR_ARGUMENT, "matrix '%.60s': %s must be a %snumber from %.17g to %.17g", name,
+      m->number[i].name, m->number[i].whole ? "whole " : "", m->number[i].low, m->number[i].high);
 }
 
 static kaon_status parse(const kaon_context *ctx, const char *name, const maker *m,

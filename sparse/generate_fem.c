@@ -173,8 +173,7 @@ static void place(const kaon_fem_mesh *mesh, const kaon_fem_cell *c, const eleme
 
 /* A cell's part of the matrix (its lower triangle) and of the right-hand side. */
 static void integrate(const kaon_fem_mesh *mesh, const kaon_fem_cell *c, const element *e,
-                      int problem, double matrix[MOST_NODES][MOST_NODES],
-                      double load[MOST_NODES]) {
+                      int problem, double matrix[MOST_NODES][MOST_NODES], double load[MOST_NODES]) {
   memset(matrix, 0, sizeof(double[MOST_NODES][MOST_NODES]));
   memset(load, 0, sizeof(double[MOST_NODES]));
   for (int q = 0; q < e->points; q++) {
@@ -275,8 +274,7 @@ static void each_pair(fem_system *s, int with_values, take_pair *take) {
     for (int n = 0; n < e->nodes; n++) {
       for (int m = 0; m < e->nodes; m++)
         if (stands(s, number[n], number[m]))
-          take(s, number[n], number[m],
-               !with_values ? 0 : n >= m ? matrix[n][m] : matrix[m][n]);
+          take(s, number[n], number[m], !with_values ? 0 : n >= m ? matrix[n][m] : matrix[m][n]);
       if (with_values && !s->fixed[number[n]]) s->rhs[number[n]] += load[n];
     }
   }

@@ -32,12 +32,12 @@ typedef struct kaon_market_header {
 
 typedef struct kaon_market_options {
   kaon_csr_duplicates duplicates;
-  int square;       /* 1: another shape is refused (UNSUPPORTED) before entries are read */
-  int rank, ranks;  /* rows of this part of equal ones (kaon_rows_share) */
-  int threads;      /* that parse; entries and sentences do not depend on it */
-  int64_t memory;   /* bytes that may be taken; 0: what the machine has */
-  size_t block;     /* bytes of text a thread parses at a time, 0: 4 MiB; a line is a quarter of it
-                       at most */
+  int square;      /* 1: another shape is refused (UNSUPPORTED) before entries are read */
+  int rank, ranks; /* rows of this part of equal ones (kaon_rows_share) */
+  int threads;     /* that parse; entries and sentences do not depend on it */
+  int64_t memory;  /* bytes that may be taken; 0: what the machine has */
+  size_t block;    /* bytes of text a thread parses at a time, 0: 4 MiB; a line is a quarter of it
+                      at most */
 } kaon_market_options;
 #define KAON_MARKET_OPTIONS_INIT \
   { KAON_CSR_ADD, 0, 0, 1, 1, 0, 0 }
@@ -57,5 +57,15 @@ kaon_status kaon_market_read(const kaon_context *ctx, const kaon_bytes *bytes,
 kaon_status kaon_market_read_dense(const kaon_context *ctx, const kaon_bytes *bytes,
                                    const kaon_market_options *options, kaon_market_header *header,
                                    double **values);
+
+/* coordinate, real or complex; compressed where the name ends in ".gz". rows: this rank's, from
+ * first_row, with columns of the whole matrix, the ranks' one after the other. hermitian: A = A^H,
+ * so the lower triangle alone is written. Collective. Errors: IO, ARGUMENT, MEMORY. */
+kaon_status kaon_market_write(const kaon_context *ctx, const char *path, const kaon_csr *rows,
+                              int64_t first_row, int hermitian);
+/* array, real or complex, general. values[(column * rows + row) * reals + part] of this rank's
+ * rows, the ranks' one after the other. Collective. Errors: IO, ARGUMENT, MEMORY. */
+kaon_status kaon_market_write_dense(const kaon_context *ctx, const char *path, int64_t rows,
+                                    int64_t columns, int reals, const double *values);
 
 #endif

@@ -48,8 +48,7 @@ static kaon_status read_on(kaon_market_job *job) {
       return kaon_fail(job->ctx, KAON_ERR_FORMAT,
                        "%s: this gzip file inflates to more than the %lld bytes that comments and "
                        "%lld entries can need; inflate it by gunzip and look at it",
-                       job->bytes->name, (long long)job->text_limit,
-                       (long long)job->header.stored);
+                       job->bytes->name, (long long)job->text_limit, (long long)job->header.stored);
   }
   return KAON_OK;
 }
@@ -101,8 +100,7 @@ static const char *take_word(const char *p, const char *end, char word[WORD]) {
   int n = 0;
   while (p < end && isspace((unsigned char)*p)) p++;
   for (; p < end && !isspace((unsigned char)*p); p++)
-    if (n < WORD - 1)
-      word[n++] = *p > 0x20 && *p < 0x7f ? (char)tolower((unsigned char)*p) : '?';
+    if (n < WORD - 1) word[n++] = *p > 0x20 && *p < 0x7f ? (char)tolower((unsigned char)*p) : '?';
   word[n] = '\0';
   return p;
 }
@@ -218,9 +216,10 @@ static kaon_status take_size(const kaon_market_job *job, const char **p, const c
 static kaon_status check_sizes(kaon_market_job *job) {
   const kaon_market_header *h = &job->header;
   if (h->rows > INT32_MAX || h->columns > INT32_MAX)
-    return kaon_market_fault(job, KAON_ERR_UNSUPPORTED, h->line,
-                             "%lld rows and %lld columns, but no more than %d of either can be kept",
-                             (long long)h->rows, (long long)h->columns, INT32_MAX);
+    return kaon_market_fault(
+        job, KAON_ERR_UNSUPPORTED, h->line,
+        "%lld rows and %lld columns, but no more than %d of either can be kept", (long long)h->rows,
+        (long long)h->columns, INT32_MAX);
   if (h->symmetry != KAON_MARKET_GENERAL && h->rows != h->columns)
     return kaon_market_fault(job, KAON_ERR_FORMAT, h->line,
                              "%lld rows and %lld columns cannot be '%s', as line 1 says; correct "
@@ -235,10 +234,11 @@ static kaon_status check_sizes(kaon_market_job *job) {
   const int64_t factor = kaon_reader_is_compressed(job->reader) ? DEFLATE_FACTOR : 1;
   const int64_t most = (job->bytes->size / kaon_market_shortest(h) + 1) * factor;
   if (h->stored > most)
-    return kaon_market_fault(job, KAON_ERR_FORMAT, h->line,
-                             "%lld entries are promised, but the file's %lld bytes cannot hold more "
-                             "than %lld; correct the sizes, or copy the file again",
-                             (long long)h->stored, (long long)job->bytes->size, (long long)most);
+    return kaon_market_fault(
+        job, KAON_ERR_FORMAT, h->line,
+        "%lld entries are promised, but the file's %lld bytes cannot hold more "
+        "than %lld; correct the sizes, or copy the file again",
+        (long long)h->stored, (long long)job->bytes->size, (long long)most);
   return KAON_OK;
 }
 
@@ -263,10 +263,9 @@ static kaon_status read_sizes(kaon_market_job *job) {
   if (!h->array) KAON_TRY(take_size(job, &p, end, "entries", &h->stored));
   take_word(p, end, rest);
   if (rest[0] != '\0')
-    return kaon_market_fault(job, KAON_ERR_FORMAT, job->line,
-                             "'%s' stands behind the sizes; %s files give %s", rest,
-                             formats[h->array].word,
-                             h->array ? "rows and columns" : "rows, columns and entries");
+    return kaon_market_fault(
+        job, KAON_ERR_FORMAT, job->line, "'%s' stands behind the sizes; %s files give %s", rest,
+        formats[h->array].word, h->array ? "rows and columns" : "rows, columns and entries");
   if (h->array && h->rows <= INT32_MAX && h->columns <= INT32_MAX) h->stored = array_entries(h);
   return check_sizes(job);
 }
@@ -279,11 +278,11 @@ kaon_status kaon_market_begin(const kaon_context *ctx, const kaon_bytes *bytes,
   job->longest_line = block / 4;
   job->text_limit += (int64_t)job->room;
   job->buffer = malloc(job->room);
-  KAON_TRY(kaon_agree(ctx, job->buffer != NULL
-                               ? KAON_OK
-                               : kaon_fail(ctx, KAON_ERR_MEMORY,
-                                           "%s: no host memory for %zu bytes of text", bytes->name,
-                                           job->room)));
+  KAON_TRY(kaon_agree(
+      ctx, job->buffer != NULL
+               ? KAON_OK
+               : kaon_fail(ctx, KAON_ERR_MEMORY, "%s: no host memory for %zu bytes of text",
+                           bytes->name, job->room)));
   KAON_TRY(kaon_reader_open(ctx, bytes, &job->reader));
   KAON_TRY(read_banner(job));
   KAON_TRY(read_sizes(job));

@@ -22,10 +22,10 @@ typedef struct place {
   const kaon_market_part *part;
 } place;
 
-#define FAULT(at, status, ...)                                                               \
-  ((at)->part->report ? kaon_market_fault((at)->job, status,                                 \
-                                          (at)->part->line + (at)->part->lines, __VA_ARGS__) \
-                      : (status))
+#define FAULT(at, status, ...)                                                                   \
+  ((at)->part->report                                                                            \
+       ? kaon_market_fault((at)->job, status, (at)->part->line + (at)->part->lines, __VA_ARGS__) \
+       : (status))
 
 enum { SHOWN = 25 };
 
@@ -51,10 +51,11 @@ static kaon_status bad_index(const place *at, const char *what, const char *p, c
   if (p == end)
     return FAULT(at, KAON_ERR_FORMAT, "the %s is missing: a line gives %s; complete it", what,
                  expected(&at->job->header));
-  return FAULT(at, KAON_ERR_FORMAT,
-               "the %s is '%s', but line %lld says that it is a whole number from 1 to %lld; correct "
-               "one of them",
-               what, shown(p, end, text), (long long)at->job->header.line, (long long)limit);
+  return FAULT(
+      at, KAON_ERR_FORMAT,
+      "the %s is '%s', but line %lld says that it is a whole number from 1 to %lld; correct "
+      "one of them",
+      what, shown(p, end, text), (long long)at->job->header.line, (long long)limit);
 }
 
 /* A whole number from 1 to limit, followed by a blank or the line's end. */
@@ -73,10 +74,11 @@ static kaon_status bad_value(const place *at, kaon_decimal kind, const char *p, 
     return FAULT(at, KAON_ERR_FORMAT, "a number is missing: a line gives %s; complete it",
                  expected(&at->job->header));
   if (kind == KAON_DECIMAL_INFINITE)
-    return FAULT(at, KAON_ERR_NOT_FINITE,
-                 "the value '%s' is no finite number that a double can hold (up to 1.8e308); correct "
-                 "it",
-                 shown(p, end, text));
+    return FAULT(
+        at, KAON_ERR_NOT_FINITE,
+        "the value '%s' is no finite number that a double can hold (up to 1.8e308); correct "
+        "it",
+        shown(p, end, text));
   if (kind == KAON_DECIMAL_FRACTION)
     return FAULT(at, KAON_ERR_FORMAT,
                  "the value '%s' is no whole number, but line 1 says 'integer'; write 'real' there",
@@ -100,16 +102,18 @@ static kaon_status check_triangle(const place *at, int64_t i, int64_t j, const d
   const kaon_market_symmetry symmetry = at->job->header.symmetry;
   static const char *const names[] = {"general", "symmetric", "skew-symmetric", "Hermitian"};
   if (j > i)
-    return FAULT(at, KAON_ERR_FORMAT,
-                 "row %lld and column %lld lie above the diagonal, but a %s file has its lower "
-                 "triangle alone; leave it out if (%lld, %lld) is there, or write 'general' on line "
-                 "1",
-                 (long long)i, (long long)j, names[symmetry], (long long)j, (long long)i);
+    return FAULT(
+        at, KAON_ERR_FORMAT,
+        "row %lld and column %lld lie above the diagonal, but a %s file has its lower "
+        "triangle alone; leave it out if (%lld, %lld) is there, or write 'general' on line "
+        "1",
+        (long long)i, (long long)j, names[symmetry], (long long)j, (long long)i);
   if (j == i && symmetry == KAON_MARKET_SKEW)
-    return FAULT(at, KAON_ERR_FORMAT,
-                 "row %lld and column %lld lie on the diagonal, which a skew-symmetric file has not "
-                 "(it is 0); remove the line",
-                 (long long)i, (long long)j);
+    return FAULT(
+        at, KAON_ERR_FORMAT,
+        "row %lld and column %lld lie on the diagonal, which a skew-symmetric file has not "
+        "(it is 0); remove the line",
+        (long long)i, (long long)j);
   if (j == i && symmetry == KAON_MARKET_HERMITIAN && value[1] != 0)
     return FAULT(at, KAON_ERR_FORMAT,
                  "the diagonal entry of row %lld has the imaginary part %g, but a Hermitian matrix "

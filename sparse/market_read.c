@@ -1,9 +1,8 @@
-/* market_read.c - entries of a Matrix Market file collected, and put into rows or columns. Contract:
- * market.h.
- * Text is read in blocks of whole lines, a part a thread; parts are collected in the file's order,
- * so nothing depends on how many there are. Memory at most (s entries in the file, f in the matrix,
- * of r reals): s (8 + 8 r) to collect, of which nothing is touched before there is something to
- * keep, and f (4 + 8 r) + 8 rows of the result. */
+/* market_read.c - entries of a Matrix Market file collected, and put into rows or columns.
+ * Contract: market.h. Text is read in blocks of whole lines, a part a thread; parts are collected
+ * in the file's order, so nothing depends on how many there are. Memory at most (s entries in the
+ * file, f in the matrix, of r reals): s (8 + 8 r) to collect, of which nothing is touched before
+ * there is something to keep, and f (4 + 8 r) + 8 rows of the result. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -309,9 +308,9 @@ static kaon_status share_target(const kaon_context *ctx, kaon_market_target *tar
   const int ranks = ctx->comm->ranks;
   const double mine[2] = {(double)target->row, (double)target->column};
   double *all = malloc((size_t)ranks * sizeof mine);
-  KAON_TRY(kaon_agree(ctx, all != NULL ? KAON_OK
-                                       : kaon_fail(ctx, KAON_ERR_MEMORY,
-                                                   "no host memory for %d ranks", ranks)));
+  KAON_TRY(kaon_agree(
+      ctx, all != NULL ? KAON_OK
+                       : kaon_fail(ctx, KAON_ERR_MEMORY, "no host memory for %d ranks", ranks)));
   const kaon_status status = ctx->comm->ops->gather(ctx->comm, mine, 2, all);
   target->row = -1;
   for (int r = ranks - 1; r >= 0 && status == KAON_OK; r--)
@@ -341,11 +340,11 @@ static kaon_status settle_rows(const kaon_market_job *job, kaon_csr *csr) {
   KAON_TRY(share_target(job->ctx, &target));
   if (target.row < 0) return kaon_agree(job->ctx, status);
   KAON_TRY(kaon_market_lines_of(job, &target, 2, lines));
-  return kaon_market_fault(job, KAON_ERR_FORMAT, lines[1],
-                           "row %lld and column %lld have an entry on line %lld already; remove one "
-                           "of them, or let duplicates be added",
-                           (long long)target.row + 1, (long long)target.column + 1,
-                           (long long)lines[0]);
+  return kaon_market_fault(
+      job, KAON_ERR_FORMAT, lines[1],
+      "row %lld and column %lld have an entry on line %lld already; remove one "
+      "of them, or let duplicates be added",
+      (long long)target.row + 1, (long long)target.column + 1, (long long)lines[0]);
 }
 
 /* Diagonals of an array are told by counting alone, so they are looked at here. */

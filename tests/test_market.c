@@ -24,8 +24,7 @@ static kaon_status read_bytes(const void *text, size_t size, const kaon_market_o
   return kaon_market_read(NULL, &bytes, options, &header, csr);
 }
 
-static kaon_status read_text(const char *text, const kaon_market_options *options,
-                             kaon_csr **csr) {
+static kaon_status read_text(const char *text, const kaon_market_options *options, kaon_csr **csr) {
   return read_bytes(text, strlen(text), options, csr);
 }
 
@@ -130,7 +129,8 @@ static void text_is_forgiven_what_does_no_harm(void **state) {
   static const char *const same[] = {
       "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 -0.5\n",
       "%%MatrixMarket matrix coordinate real general\r\n2 2 2\r\n1 1 1\r\n2 2 -0.5\r\n",
-      "%%matrixmarket MATRIX Coordinate\tREAL  General \n%\n% words\n\n  % more\n 2  2\t2 \n\n\n1 1 "
+      "%%matrixmarket MATRIX Coordinate\tREAL  General \n%\n% words\n\n  % more\n 2  2\t2 \n\n\n1 "
+      "1 "
       "1.0D+00\n% between\n\t2 2 -5.0d-1  \n\n",
       "%%MatrixMarket matrix coordinate real general\n2 2 2\n2 2 -.5E0\n1 1 +1.",
       "%%MatrixMarket matrix coordinate real general\n0002 2 2\n001 1 "
@@ -226,24 +226,36 @@ static const wrong wrongs[] = {
     {REAL "2 2 1\n1 1 -Inf\n", 3, KAON_ERR_NOT_FINITE, {"'-Inf'"}},
     {REAL "2 2 1\n1 1 1e309\n", 3, KAON_ERR_NOT_FINITE, {"'1e309'", "1.8e308"}},
     {REAL "2 2 1\n1 1 -1D+400\n", 3, KAON_ERR_NOT_FINITE, {"'-1D+400'"}},
-    {"%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 1 1.5\n", 3, BAD,
+    {"%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 1 1.5\n",
+     3,
+     BAD,
      {"'1.5'", "'integer'", "'real'"}},
     {"%%MatrixMarket matrix coordinate complex general\n2 2 1\n1 1 1\n", 3, BAD, {"missing"}},
     {"%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 1 1\n", 3, BAD, {"'1' stands"}},
     {SYMMETRIC "3 3 2\n1 1 1\n2 3 1\n", 4, BAD, {"row 2 and column 3", "above", "'general'"}},
     {"%%MatrixMarket matrix coordinate complex hermitian\n2 2 1\n1 2 1 1\n", 3, BAD, {"Hermitian"}},
-    {"%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 2 0\n", 3, BAD,
+    {"%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 2 0\n",
+     3,
+     BAD,
      {"row 2 and column 2", "diagonal", "remove"}},
-    {"%%MatrixMarket matrix coordinate complex hermitian\n2 2 1\n2 2 1 0.25\n", 3, BAD,
+    {"%%MatrixMarket matrix coordinate complex hermitian\n2 2 1\n2 2 1 0.25\n",
+     3,
+     BAD,
      {"row 2", "0.25"}},
-    {"%%MatrixMarket matrix array complex hermitian\n2 2\n1 0\n% words\n2 5\n3 0.5\n", 6, BAD,
+    {"%%MatrixMarket matrix array complex hermitian\n2 2\n1 0\n% words\n2 5\n3 0.5\n",
+     6,
+     BAD,
      {"row 2", "0.5"}},
     {ARRAY "2 2\n1\n2\n3\n", 5, BAD, {"3 of the 4 entries"}},
     {ARRAY "2 2\n1\n2\n3\n4\n5\n", 7, BAD, {"4 of line 2"}},
     {ARRAY "2 2\n1 2\n3 4\n", 3, BAD, {"'2' stands behind", "one value"}},
     {ARRAY "2 2 4\n1\n2\n3\n4\n", 2, BAD, {"'4'", "rows and columns"}},
     {ARRAY "2000000 2000000\n1\n", 2, BAD, {"4000000000000"}},
-    {REAL "2 2 1\n1 1 \x01\x02\n", 3, BAD, {"'?" "?'"}}};
+    {REAL "2 2 1\n1 1 \x01\x02\n",
+     3,
+     BAD,
+     {"'?"
+      "?'"}}};
 
 static void check_wrong(const wrong *w, const void *data, size_t size, int print) {
   for (int threads = 1; threads <= 3; threads += 2) {
@@ -444,12 +456,26 @@ static void a_decompression_bomb_is_refused(void **state) {
 
 static void decimals_are_rounded_as_strtod_rounds_them(void **state) {
   (void)state;
-  static const char *const hard[] = {
-      "9007199254740993", "9007199254740992.5", "9007199254740993e0", "1e22", "1e23", "8.5e-27",
-      "179769313486231570814527423731704356798070e267", "2.2250738585072011e-308", "5e-324",
-      "1.7976931348623157e308", "0.1", "123456789012345678901234567890", "18446744073709551615",
-      "1844674407370955161.5e-27", "9.999999999999999999e27", "0.000000000000000000000000000001",
-      "4503599627370497.5", "-0.0", "1e-400", "5708990770823839524233143877797980545530986496"};
+  static const char *const hard[] = {"9007199254740993",
+                                     "9007199254740992.5",
+                                     "9007199254740993e0",
+                                     "1e22",
+                                     "1e23",
+                                     "8.5e-27",
+                                     "179769313486231570814527423731704356798070e267",
+                                     "2.2250738585072011e-308",
+                                     "5e-324",
+                                     "1.7976931348623157e308",
+                                     "0.1",
+                                     "123456789012345678901234567890",
+                                     "18446744073709551615",
+                                     "1844674407370955161.5e-27",
+                                     "9.999999999999999999e27",
+                                     "0.000000000000000000000000000001",
+                                     "4503599627370497.5",
+                                     "-0.0",
+                                     "1e-400",
+                                     "5708990770823839524233143877797980545530986496"};
   for (size_t i = 0; i < sizeof hard / sizeof hard[0]; i++) {
     const char *at = hard[i];
     double value = NAN;
@@ -496,10 +522,11 @@ static void shared_matrices_are_as_their_manifest_says(void **state) {
     const char *name;
     int64_t n, entries;
     int symmetric;
-  } files[] = {{"sparse/Chem97ZtZ.mtx", 2541, 7361, 1}, {"sparse/Trefethen_2000.mtx", 2000, 41906, 1},
-               {"sparse/add32.mtx", 4960, 23884, 0},    {"sparse/bar.mtx", 600, 23402, 1},
-               {"sparse/fv1.mtx", 9604, 85264, 1},      {"sparse/fv3.mtx", 9801, 87025, 1},
-               {"sparse/ldg_diffusion.mtx", 966, 35338, 1}};
+  } files[] = {
+      {"sparse/Chem97ZtZ.mtx", 2541, 7361, 1},    {"sparse/Trefethen_2000.mtx", 2000, 41906, 1},
+      {"sparse/add32.mtx", 4960, 23884, 0},       {"sparse/bar.mtx", 600, 23402, 1},
+      {"sparse/fv1.mtx", 9604, 85264, 1},         {"sparse/fv3.mtx", 9801, 87025, 1},
+      {"sparse/ldg_diffusion.mtx", 966, 35338, 1}};
   for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
     char path[1024];
     kaon_bytes bytes;

@@ -115,19 +115,38 @@ kaon_status kaon_matrix_operator(kaon_matrix *matrix, const kaon_matrix_operator
 const char *kaon_matrix_operator_format(const kaon_operator *A);
 
 /* Matrix Market files, also compressed by gzip: coordinate and array; real, integer, complex and
- * pattern; general, symmetric, skew-symmetric and Hermitian. rhs: NULL. Ranks get equal shares of
- * the rows. Errors: IO, FORMAT (with the line), NOT_FINITE, UNSUPPORTED (not square), MEMORY. */
+ * pattern; general, symmetric, skew-symmetric and Hermitian. options NULL: the defaults. Ranks get
+ * equal shares of the rows, the first ones one more. *matrix is NULL on failure. Collective. Errors:
+ * ARGUMENT, IO, FORMAT (with the line), NOT_FINITE (with the line), UNSUPPORTED (not square; 2^31
+ * rows and more), MEMORY (before it is taken). */
 kaon_status kaon_matrix_read(kaon_context *ctx, const char *path,
                              const kaon_matrix_options *options, kaon_matrix **matrix);
-/* coordinate, real or complex, symmetric where A = A^T exactly; in the caller's order. By gzip
- * where the name ends in .gz. Collective. Errors: IO, MEMORY. */
+/* coordinate, real or complex; the lower triangle alone where A = A^H exactly (symmetric,
+ * hermitian); rows and columns in the caller's order, numbers as they are to the last bit. By gzip
+ * where the name ends in .gz. The file appears whole or not at all. Collective. Errors: ARGUMENT,
+ * IO, MEMORY. */
 kaon_status kaon_matrix_write(const kaon_matrix *matrix, const char *path);
 
-/* Matrices by name: "laplace2d:N", "laplace3d:N" (7 points), "laplace3d27:N",
- * "convdiff3d:N,PECLET", "elasticity:N", "trefethen:N", "banded:N,B[,SEED]",
- * "fem:PROBLEM,DEGREE,LEVEL" (docs/conventions.md, "Generated matrices"). own: the right-hand side
- * that it brings, this rank's rows in the caller's order, to be released by free(); NULL where it
- * brings none; NULL: not asked for. Errors: ARGUMENT (with the names there are), MEMORY. */
+/* Columns of numbers, such as right-hand sides and solutions, as Matrix Market files.
+ * values[(column * rows + row) * reals + part].
+ * read: array or coordinate (which is filled up with 0, entries of one place added); every rank
+ * gets all rows. *values is to be released by free(), NULL on failure.
+ * write: array; `rows` are this rank's and the file has those of all ranks one after the other, so
+ * columns and reals (1 real, 2 complex) are the same on all; by gzip where the name ends in .gz.
+ * Both collective. Errors: as kaon_matrix_read and kaon_matrix_write. */
+kaon_status kaon_array_read(kaon_context *ctx, const char *path, int64_t *rows, int64_t *columns,
+                            int *reals, double **values);
+kaon_status kaon_array_write(kaon_context *ctx, const char *path, int64_t rows, int64_t columns,
+                             int reals, const double *values);
+
+/* Matrices by name: "laplace2d:N" (5 points), "laplace3d:N" (7 points), "laplace3d27:N",
+ * "convdiff3d:N,PECLET" (upwind), "cavity3d:N" (a pressure equation: Neumann, one reference cell),
+ * "elasticity:N" (N^3 nodes), "trefethen:N", "banded:N,B[,SEED]", "fem:PROBLEM,DEGREE,LEVEL"
+ * (docs/conventions.md, "Generated matrices"). options NULL: the defaults. own: the right-hand side
+ * that it brings (elasticity, banded, fem), this rank's rows in the caller's order, to be released
+ * by free(), NULL where it brings none; NULL: not asked for. Ranks get shares as from
+ * kaon_matrix_read. *matrix is NULL on failure. Collective. Errors: ARGUMENT (with the names there
+ * are, or the limits), UNSUPPORTED, MEMORY. */
 kaon_status kaon_matrix_generate(kaon_context *ctx, const char *name,
                                  const kaon_matrix_options *options, kaon_matrix **matrix,
                                  double **own);

@@ -13,7 +13,8 @@ typedef enum kaon_decimal {
 } kaon_decimal;
 
 /* Reads the number at *at, not beyond `end`: the double nearest to it (ties to even). *at is set
- * behind it (left alone on NONE), *value on WHOLE and FRACTION. What follows is the caller's matter. */
+ * behind it (left alone on NONE), *value on WHOLE and FRACTION. What follows is the caller's
+ * matter. */
 kaon_decimal kaon_decimal_read(const char **at, const char *end, double *value);
 
 /* Digits at *at as a whole number without a sign: 1 and *at behind them; 0: there is no digit;

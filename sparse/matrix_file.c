@@ -1,0 +1,145 @@
+/* matrix_file.c - matrices from files, to files and by name; columns of numbers from and to files.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/context.h"
+#include "sparse/generate.h"
+#include "sparse/market.h"
+#include "sparse/matrix.h"
+
+/* ---- matrices ---- */
+
+static kaon_market_options market_options(const kaon_context *ctx,
+                                          const kaon_matrix_options *options) {
+  kaon_market_options m = KAON_MARKET_OPTIONS_INIT;
+  m.duplicates = options != NULL && options->refuse_duplicates ? KAON_CSR_REFUSE : KAON_CSR_ADD;
+  m.rank = ctx->comm->rank;
+  m.ranks = ctx->comm->ranks;
+  m.threads = ctx->threads > 1 ? ctx->threads : 1;
+  return m;
+}
+
+kaon_status kaon_matrix_read(kaon_context *ctx, const char *path,
+                             const kaon_matrix_options *options, kaon_matrix **matrix) {
+  if (ctx == NULL || matrix == NULL)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "matrix read: context and the address of the result are needed");
+  kaon_market_options reading = market_options(ctx, options);
+  kaon_market_header header;
+  kaon_bytes bytes;
+  kaon_csr *rows = NULL;
+  int64_t first = 0, last = 0;
+  *matrix = NULL;
+  reading.square = 1;
+  KAON_TRY(kaon_bytes_open(ctx, path, &bytes));
+  const kaon_status status = kaon_market_read(ctx, &bytes, &reading, &header, &rows);
+  kaon_bytes_close(&bytes);
+  if (status != KAON_OK) return status;
+  kaon_rows_share(header.rows, reading.rank, reading.ranks, &first, &last);
+  return kaon_matrix_from_rows(ctx, &rows, first, options, matrix);
+}
+
+kaon_status kaon_matrix_generate(kaon_context *ctx, const char *name,
+                                 const kaon_matrix_options *options, kaon_matrix **matrix,
+                                 double **own) {
+  if (ctx == NULL || matrix == NULL)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "matrix generate: context and the address of the result are needed");
+  kaon_generator *g = NULL;
+  kaon_csr *rows = NULL;
+  int64_t first = 0, last = 0;
+  *matrix = NULL;
+  if (own != NULL) *own = NULL;
+  kaon_status status = kaon_agree(ctx, kaon_generator_create(ctx, name, &g));
+  if (status == KAON_OK) {
+    kaon_rows_share(g->rows, ctx->comm->rank, ctx->comm->ranks, &first, &last);
+    status = kaon_agree(ctx, kaon_generate_rows(ctx, g, first, last,
+                                                ctx->threads > 1 ? ctx->threads : 1, &rows, own));
+  }
+  kaon_generator_destroy(&g);
+  if (status == KAON_OK)
+    status = kaon_matrix_from_rows(ctx, &rows, first, options, matrix);
+  else
+    kaon_csr_destroy(&rows);
+  if (status != KAON_OK && own != NULL) {
+    free(*own);
+    *own = NULL;
+  }
+  return status;
+}
+
+/* The whole matrix' number of a column of a row set. */
+static int64_t column_given(const kaon_matrix *matrix, int64_t column) {
+  const int64_t own = matrix->rows->rows->rows;
+  if (column >= own) return matrix->rows->ghost_row[column - own];
+  return matrix->first_row + (matrix->order != NULL ? matrix->order[column] : column);
+}
+
+/* This rank's rows as they were given: the caller's order, columns of the whole matrix. */
+static kaon_status rows_given(const kaon_matrix *matrix, kaon_csr **given) {
+  const kaon_csr *a = matrix->rows->rows;
+  const size_t value = (size_t)a->reals * sizeof *a->value;
+  KAON_TRY(kaon_csr_create(matrix->ctx, a->rows, matrix->global_rows, a->reals, a->start[a->rows],
+                           given));
+  kaon_csr *to = *given;
+  int64_t at = 0;
+  for (int64_t i = 0; i < a->rows; i++) {
+    const int64_t row = matrix->place != NULL ? matrix->place[i] : i;
+    for (int64_t n = a->start[row]; n < a->start[row + 1]; n++, at++) {
+      to->column[at] = (int32_t)column_given(matrix, a->column[n]);
+      memcpy(to->value + at * a->reals, a->value + n * a->reals, value);
+    }
+    to->start[i + 1] = at;
+  }
+  return kaon_csr_sort(matrix->ctx, to, KAON_CSR_REFUSE);
+}
+
+kaon_status kaon_matrix_write(const kaon_matrix *matrix, const char *path) {
+  if (matrix == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "matrix write: the matrix is NULL");
+  kaon_csr *given = NULL;
+  kaon_status status = kaon_agree(matrix->ctx, rows_given(matrix, &given));
+  if (status == KAON_OK)
+    status = kaon_market_write(matrix->ctx, path, given, matrix->first_row, matrix->hermitian);
+  kaon_csr_destroy(&given);
+  return status;
+}
+
+/* ---- columns of numbers ---- */
+
+kaon_status kaon_array_read(kaon_context *ctx, const char *path, int64_t *rows, int64_t *columns,
+                            int *reals, double **values) {
+  if (ctx == NULL || rows == NULL || columns == NULL || reals == NULL || values == NULL)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "array read: context and the addresses of all results are needed");
+  const kaon_market_options reading = market_options(ctx, NULL);
+  kaon_market_header header;
+  kaon_bytes bytes;
+  *values = NULL;
+  KAON_TRY(kaon_bytes_open(ctx, path, &bytes));
+  const kaon_status status = kaon_market_read_dense(ctx, &bytes, &reading, &header, values);
+  kaon_bytes_close(&bytes);
+  if (status != KAON_OK) return status;
+  *rows = header.rows;
+  *columns = header.columns;
+  *reals = header.field == KAON_MARKET_COMPLEX ? 2 : 1;
+  return KAON_OK;
+}
+
+kaon_status kaon_array_write(kaon_context *ctx, const char *path, int64_t rows, int64_t columns,
+                             int reals, const double *values) {
+  if (ctx == NULL) return kaon_fail(ctx, KAON_ERR_ARGUMENT, "array write: a context is needed");
+  kaon_status status = KAON_OK;
+  if (rows < 0 || columns < 0 || (reals != 1 && reals != 2))
+    status =
+        kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                  "array write: %lld rows and %lld columns of %d reals, but at least 0 of both "
+                  "of 1 (real) or 2 (complex) are meant",
+                  (long long)rows, (long long)columns, reals);
+  else if (values == NULL && rows * columns > 0)
+    status =
+        kaon_fail(ctx, KAON_ERR_ARGUMENT, "array write: %lld rows and %lld columns, but no values",
+                  (long long)rows, (long long)columns);
+  KAON_TRY(kaon_agree(ctx, status));
+  return kaon_market_write_dense(ctx, path, rows, columns, reals, values);
+}
