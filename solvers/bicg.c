@@ -9,8 +9,8 @@
  *   beta = (r', z) / (r', z)_before
  * Without a preconditioner z = r, z' = r'. x lags one update behind as in cg.c. On Hermitian
  * positive definite A it is CG with all done twice.
- * Storage: p, p', q, q', r'. A step: 1 A and 1 A^dag; vectors read 9, written 5 by kernels 4, besides p' read
- * in A's pass and r in the last. With a preconditioner z, z' and 1 K, 1 K^dag; vectors besides K's:
+ * Storage: p, p', q, q', r'. A step: 1 A and 1 A^dag; vectors read 10, written 5 by kernels 4, besides
+ * p' read in A's pass. With a preconditioner z, z' besides, and 1 K, 1 K^dag; vectors besides K's:
  * read 9, written 5. */
 #include "solvers/method.h"
 

@@ -11,8 +11,8 @@
  * s and z follow recurrences: they are made anew at a residual replacement, in double too, where
  * replacements come by a rule of their own. Less is kept by recurrences than in pipecg.c, so it
  * loses less. Without a preconditioner q = s and z = r, and the first sum is exposed.
- * Storage: p, s, w, and with K z, q. A step: 1 A; vectors read 9, written 4 by kernels 3; with 1 K, besides K's,
- * read 10, written 5. */
+ * Storage: p, s, w, and with K z, q. A step: 1 A; vectors read 8, written 4 by kernels 3; with 1 K,
+ * vectors besides K's: read 10, written 5. */
 #include "blas/precond.h"
 #include "solvers/method.h"
 

@@ -119,15 +119,18 @@ static kaon_status invert(const kaon_context *ctx, double *d, int64_t count, int
   return KAON_OK;
 }
 
-/* The diagonal goes through the host, in the caller's order, so that a row can be named. */
+/* The diagonal goes through the host, in the caller's order, so that a row can be named. Sites of a
+ * lattice that are not of the space have no row: they stay 1. */
 static kaon_status take_inverse(kaon_operator *A, kaon_vector *inverse) {
   const kaon_space *space = A->space;
   const int reals = space->complex_space ? 2 : 1;
-  const int64_t numbers = space->nsites * space->ncomp;
+  const int64_t sites = space->lattice != NULL ? space->lattice->volume : space->nsites;
+  const int64_t numbers = sites * space->ncomp;
   double *d = malloc((size_t)(numbers > 0 ? numbers : 1) * sizeof *d);
   if (d == NULL)
     return kaon_fail(A->ctx, KAON_ERR_MEMORY, "jacobi: no host memory for a diagonal of %lld rows",
                      (long long)(numbers / reals));
+  for (int64_t i = 0; i < numbers; i++) d[i] = 1;
   kaon_status status = A->ops->diagonal(A, inverse);
   if (status == KAON_OK) status = kaon_vector_export(inverse, 0, d, KAON_BASIS_UKQCD);
   if (status == KAON_OK) status = invert(A->ctx, d, numbers / reals, reals);

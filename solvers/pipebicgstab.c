@@ -20,7 +20,8 @@
  * A x = b: A K in A's place, and y gathers the steps until x is asked for, x += K y once a service.
  * So K has to be linear and the same in each step, which the recurrences of s, w and z want anyway.
  * (Algorithm 11 there carries K p, K s, K w and K r by recurrences instead: 9 vectors more to read
- * and write.) Storage: y and K's result besides. A step: 2 A, 2 K; the same vectors besides K's. */
+ * and write.) Storage: y and K's result besides. A step: 2 A, 2 K; vectors besides K's: read
+ * 15, written 8. */
 #include "solvers/method.h"
 
 enum { R0, P, S, Z, V, W, T, Y, COOKED, VECTORS = Y };

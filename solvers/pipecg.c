@@ -17,9 +17,9 @@
  *   z = n + beta z;  q = m + beta q;  s = w + beta s;  p = u + beta p   (q = K s, u = K r, w = A u)
  *   x += alpha p;  r -= alpha s;  u -= alpha q;  w -= alpha z;   (r, u), (w, u), (r, r) are started
  *   m = K w;  n = A m                                            meanwhile
- * Storage: m, q, u besides. A step: 1 A, 1 K; vectors besides K's: read 10, written 8 by kernels 1.
- * Where K multiplies by a real vector d, u = d r and q = d s need not be kept, and m = d w is made in
- * the same pass: m besides; Jacobi: vectors read 8, written 7 by kernels 1. */
+ * Storage: m, q, u besides. A step: 1 A, 1 K; vectors besides K's: read 10, written 8. Where K
+ * multiplies by a real vector d (Jacobi), u = d r and q = d s need not be kept, and m = d w is made
+ * in the same pass. Storage: m besides; with d: read 8, written 7. */
 #include "blas/precond.h"
 #include "solvers/method.h"
 

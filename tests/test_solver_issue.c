@@ -20,7 +20,8 @@
 
 static const char *const method_names[] = {"cg",     "cgnr",     "cgne",        "bicgstab",
                                            "mr",     "gcr",      "blockcg",     "blockcgnr",
-                                           "pipecg", "pipecgnr", "pipebicgstab"};
+                                           "pipecg", "pipecgnr", "pipebicgstab",
+                                           "bicg",   "rbicgstab", "groppcg"};
 static const char *const issue_names[] = {"auto", "plain", "replay", "while"};
 static int machine = MACHINE_CPU;
 
@@ -211,9 +212,10 @@ static kaon_solver *solver_of(world *w, kaon_solver_options o, kaon_issue issue,
 
 static const int small[4] = {4, 4, 4, 8};
 
-static void one_method(world *w, kaon_method method, kaon_precision sloppy) {
+static void one_method(world *w, kaon_method method, kaon_precision sloppy, kaon_operator *K) {
   static const int blocks[] = {0, 4, 16}, intervals[] = {10, 1, 256};
   kaon_solver_options o = options_of(method, sloppy);
+  o.preconditioner = K;
   kaon_solver *s = solver_of(w, o, KAON_ISSUE_PLAIN, 0);
   const int dependent = w->c.ctx->dependent;
   outcome plain, other;
@@ -246,9 +248,41 @@ static void bits_do_not_depend_on_how_steps_are_issued(void **state) {
   world w;
   if (!open_world(&w, small, COLUMNS, 0.12)) return;
   make_guess(&w);
-  for (int m = KAON_CGNR; m <= KAON_PIPEBICGSTAB; m++) /* some are for Hermitian ones */
-    for (int p = KAON_DOUBLE; p <= KAON_HALF && m != KAON_BLOCKCG && m != KAON_PIPECG; p++)
-      one_method(&w, (kaon_method)m, (kaon_precision)p);
+  for (int m = KAON_CGNR; m <= KAON_RBICGSTAB; m++) /* some are for Hermitian ones */
+    for (int p = KAON_DOUBLE; p <= (m == KAON_RBICGSTAB ? KAON_SINGLE : KAON_HALF); p++)
+      if (m != KAON_BLOCKCG && m != KAON_PIPECG)
+        one_method(&w, (kaon_method)m, (kaon_precision)p, NULL);
+  close_world(&w);
+}
+
+/* The same with Jacobi's preconditioner, of a diagonal made up here. */
+static kaon_status made_up_diagonal(kaon_operator *A, kaon_vector *d) {
+  const size_t count = 24 * (size_t)A->space->lattice->volume;
+  double *host = calloc(count, sizeof *host);
+  for (size_t i = 0; i < count; i += 2) host[i] = 1 + 0.1 * (double)(i / 24 % 5);
+  const kaon_status status = kaon_vector_import(d, 0, host, KAON_BASIS_UKQCD);
+  free(host);
+  return status;
+}
+
+static void bits_of_preconditioned_methods_neither(void **state) {
+  (void)state;
+  static const kaon_method methods[] = {KAON_BICGSTAB, KAON_PIPEBICGSTAB, KAON_BICG, KAON_RBICGSTAB};
+  static const kaon_operator_ops ops = {.name = "diagonal", .diagonal = made_up_diagonal};
+  world w;
+  if (!open_world(&w, small, COLUMNS, 0.12)) return;
+  make_guess(&w);
+  kaon_operator A = {.ops = &ops,
+                     .ctx = w.c.ctx,
+                     .space = kaon_operator_space(w.R),
+                     .precision = KAON_DOUBLE,
+                     .references = 1},
+                *K = NULL;
+  must(w.c.ctx, kaon_precond_jacobi(&A, &K));
+  for (size_t m = 0; m < sizeof methods / sizeof *methods; m++)
+    for (int p = KAON_DOUBLE; p <= KAON_SINGLE; p++)
+      one_method(&w, methods[m], (kaon_precision)p, K);
+  kaon_operator_destroy(&K);
   close_world(&w);
 }
 
@@ -432,6 +466,7 @@ static void the_recorder_was_used(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(bits_do_not_depend_on_how_steps_are_issued),
+      cmocka_unit_test(bits_of_preconditioned_methods_neither),
       cmocka_unit_test(recordings_follow_the_memory),
       cmocka_unit_test(recordings_follow_the_tuning),
       cmocka_unit_test(a_recording_of_changed_links_is_stale),

@@ -24,34 +24,40 @@ static const chain hermitian_chain = {.mass = 0.05, .phase = 0.7},
                    wind_chain = {.mass = 0.2, .wind = 0.1, .phase = 0.7};
 static const char *const method_names[] = {"cg",     "cgnr",     "cgne",        "bicgstab",
                                            "mr",     "gcr",      "blockcg",     "blockcgnr",
-                                           "pipecg", "pipecgnr", "pipebicgstab"};
-enum { METHODS = 11 };
+                                           "pipecg", "pipecgnr", "pipebicgstab",
+                                           "bicg",   "rbicgstab", "groppcg"};
+enum { METHODS = 14 };
 
 static const chain *chain_of(int method) {
-  const int hermitian = method == KAON_CG || method == KAON_BLOCKCG || method == KAON_PIPECG;
+  const int hermitian = method == KAON_CG || method == KAON_BLOCKCG || method == KAON_PIPECG ||
+                        method == KAON_GROPPCG;
   return hermitian ? &hermitian_chain : &wind_chain;
 }
 
 /* ---- two ranks, played ---- */
 
 static struct {
-  const kaon_operator *A;
+  const kaon_operator *A, *K; /* K: the preconditioner, or NULL */
   int at_start;              /* applications when the last sum was started */
   int sums, hidden, exposed; /* with work in between, and without */
   int applications;          /* between the two halves, all together */
 } seen;
+
+static int applications(void) {
+  return shell_applications(seen.A) + (seen.K != NULL ? shell_applications(seen.K) : 0);
+}
 
 static kaon_status count_start(kaon_comm *comm, double *values, int n) {
   (void)comm, (void)values;
   assert_true(n > 0);
   assert_int_equal(seen.sums, seen.hidden + seen.exposed); /* one at a time */
   seen.sums++;
-  seen.at_start = shell_applications(seen.A);
+  seen.at_start = applications();
   return KAON_OK;
 }
 
 static kaon_status count_finish(kaon_comm *comm) {
-  const int between = shell_applications(seen.A) - seen.at_start;
+  const int between = applications() - seen.at_start;
   (void)comm;
   seen.applications += between;
   if (between > 0)
@@ -62,7 +68,8 @@ static kaon_status count_finish(kaon_comm *comm) {
 }
 
 /* Sums of so many steps from zero, in `seen`. */
-static void count_steps(int method, int steps) {
+static void count_steps(int method, int steps, int preconditioned) {
+  static const spectrum one = {1, 1, 1};
   shell_case c;
   kaon_solver *s = NULL;
   kaon_operator *inverse = NULL;
@@ -74,6 +81,9 @@ static void count_steps(int method, int steps) {
   o.method = (kaon_method)method;
   o.tol = 0;
   o.max_iterations = steps;
+  kaon_operator *K =
+      preconditioned ? shell_operator(&c, KAON_DOUBLE, map_diagonal, &one) : NULL;
+  o.preconditioner = K;
   must(c.ctx, kaon_solver_create(A, 2, &o, &s));
   must(c.ctx, kaon_solver_as_operator(s, &inverse));
   kaon_comm_ops ops = *c.ctx->comm->ops;
@@ -82,6 +92,7 @@ static void count_steps(int method, int steps) {
   ops.sum_finish = count_finish;
   memset(&seen, 0, sizeof seen);
   seen.A = A;
+  seen.K = K;
   c.ctx->comm->ops = &ops;
   c.ctx->comm->ranks = 2;
   must(c.ctx, kaon_operator_apply(inverse, KAON_PLAIN, b, x));
@@ -90,27 +101,35 @@ static void count_steps(int method, int steps) {
   kaon_operator_destroy(&inverse);
   kaon_solver_destroy(&s);
   kaon_operator_destroy(&A);
+  kaon_operator_destroy(&K);
   kaon_vector_destroy(&b);
   kaon_vector_destroy(&x);
   shell_close(&c);
 }
 
 /* A step of each method: sums that wait, sums that are hidden, applications that hide them. */
-static void sums_are_hidden_behind_the_operator(void **state) {
+static void sums_are_hidden_behind_operators(void **state) {
   (void)state;
   static const struct {
     kaon_method method;
-    int exposed, hidden, applications;
-  } steps[] = {{KAON_CG, 2, 0, 0},          {KAON_CGNR, 3, 0, 0},   {KAON_BICGSTAB, 4, 0, 0},
-               {KAON_GCR, 2, 0, 0},         {KAON_PIPECG, 0, 1, 1}, {KAON_PIPECGNR, 0, 1, 1},
-               {KAON_PIPEBICGSTAB, 0, 2, 2}};
+    int preconditioned, exposed, hidden, applications;
+  } steps[] = {{KAON_CG, 0, 2, 0, 0},           {KAON_CGNR, 0, 3, 0, 0},
+               {KAON_BICGSTAB, 0, 4, 0, 0},     {KAON_GCR, 0, 2, 0, 0},
+               {KAON_PIPECG, 0, 0, 1, 1},       {KAON_PIPECGNR, 0, 0, 1, 1},
+               {KAON_PIPEBICGSTAB, 0, 0, 2, 2}, {KAON_BICG, 0, 1, 1, 1},
+               {KAON_RBICGSTAB, 0, 2, 0, 0},    {KAON_GROPPCG, 0, 1, 1, 1},
+               {KAON_CG, 1, 2, 0, 0},           {KAON_BICGSTAB, 1, 4, 0, 0},
+               {KAON_GCR, 1, 2, 0, 0},          {KAON_PIPECG, 1, 0, 1, 2},
+               {KAON_PIPEBICGSTAB, 1, 0, 2, 4}, {KAON_BICG, 1, 0, 2, 2},
+               {KAON_RBICGSTAB, 1, 0, 2, 2},    {KAON_GROPPCG, 1, 0, 2, 2}};
   for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
     int before[3];
-    count_steps(steps[i].method, 5);
+    count_steps(steps[i].method, 5, steps[i].preconditioned);
     before[0] = seen.exposed, before[1] = seen.hidden, before[2] = seen.applications;
-    count_steps(steps[i].method, 12);
-    printf("  %-12s a step: %d sums exposed, %d hidden behind %d applications\n",
-           method_names[steps[i].method], (seen.exposed - before[0]) / 7,
+    count_steps(steps[i].method, 12, steps[i].preconditioned);
+    printf("  %-12s %s a step: %d sums exposed, %d hidden behind %d applications\n",
+           method_names[steps[i].method], steps[i].preconditioned ? "with K" : "      ",
+           (seen.exposed - before[0]) / 7,
            (seen.hidden - before[1]) / 7, (seen.applications - before[2]) / 7);
     assert_int_equal(seen.exposed - before[0], 7 * steps[i].exposed);
     assert_int_equal(seen.hidden - before[1], 7 * steps[i].hidden);
@@ -271,7 +290,7 @@ static void replacements_keep_the_count_of_steps(void **state) {
 int main(void) {
   shell_machine = MACHINE_CPU; /* ranks are played */
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(sums_are_hidden_behind_the_operator),
+      cmocka_unit_test(sums_are_hidden_behind_operators),
       cmocka_unit_test(a_delay_changes_no_bit),
       cmocka_unit_test(a_delayed_sum_takes_its_time),
       cmocka_unit_test(pipelined_cg_follows_cg),

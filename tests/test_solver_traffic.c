@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "blas/blas_ops.h"
+#include "blas/blas.h"
+#include "blas/precond_ops.h"
 #include "dslash/dslash_ops.h"
 #include "solvers/runner.h"
 #include "tests/util/dirac_case.h"
@@ -51,6 +52,14 @@ static operands operands_of(const char *entry) {
                {"pipecgnr", {0x1f, 0x1e, 0}},
                {"pipebicgstab_direction", {0xff, 0x3b, 0}},
                {"pipebicgstab_solution", {0x7f, 0x26, 0}},
+               {"scaled", {5, 2, 0}},
+               {"residual_scaled", {0xb, 6, 0}},
+               {"pipepcg", {0x3ff, 0x37e, 0}},
+               {"pipecg_scaled", {0xff, 0x17e, 0}},
+               {"groppcg_direction", {0xf, 0xa, 0}},
+               {"groppcg_residual", {0x3f, 0x2a, 0}},
+               {"rbicgstab_half", {0xf, 0xa, 0}},
+               {"rbicgstab_end", {0x7f, 0x17, 0}},
                {"multi_axpy", {0, 0, 1}},
                {"dot", {3, 0, 0}},
                {"multi_dot", {0, 0, 2}},
@@ -99,6 +108,23 @@ KAON_BLAS_OPS(KAON_X)
 KAON_BLAS_OPS(KAON_X)
 #undef KAON_X
 
+#define WRAP_PRECOND(entry, letter, number)                                                       \
+  static void precond_##entry##_##letter(const kaon_launch *launch, const kaon_update_args *args) { \
+    count(args, operands_of(#entry));                                                             \
+    own->precond[number]->entry(launch, args);                                                    \
+  }
+#define KAON_X(entry, formula)         \
+  WRAP_PRECOND(entry, d, KAON_DOUBLE) \
+  WRAP_PRECOND(entry, s, KAON_SINGLE)
+KAON_PRECOND_OPS(KAON_X)
+#undef KAON_X
+#define KAON_X(entry_, formula) .entry_ = precond_##entry_##_d,
+static const kaon_precond_ops precond_d = {KAON_PRECOND_OPS(KAON_X)};
+#undef KAON_X
+#define KAON_X(entry_, formula) .entry_ = precond_##entry_##_s,
+static const kaon_precond_ops precond_s = {KAON_PRECOND_OPS(KAON_X)};
+#undef KAON_X
+
 #define KAON_X(entry_, formula) .entry_ = entry_##_d,
 static const kaon_blas_ops blas_d = {KAON_BLAS_OPS(KAON_X)};
 #undef KAON_X
@@ -140,14 +166,65 @@ typedef struct {
   dirac_case c;
   kaon_backend counting;
   kaon_dslash_ops dslash[KAON_PRECISIONS];
-  kaon_operator *M, *R;
+  kaon_operator *M, *R, *K;
+  kaon_operator fake; /* K, or what K is the inverse diagonal of */
   kaon_vector *b, *x;
   kaon_solver *s;
 } world;
 
-static int open_world(world *w, int machine, kaon_method method, kaon_precision sloppy) {
+/* A preconditioner that does nothing, and is not counted; what its sums read is its own. */
+static kaon_status fake_apply(kaon_operator *K, kaon_mode mode, const kaon_vector *x, kaon_vector *y,
+                              const kaon_pass *pass) {
+  const kaon_backend *counting = K->ctx->backend;
+  const kaon_pass gate = kaon_pass_gate_only(pass);
+  (void)mode;
+  if (own != NULL) K->ctx->backend = own;
+  kaon_status status = kaon_blas_copy(x, y, &gate);
+  if (status == KAON_OK) status = kaon_pass_sum_apart(y, pass);
+  K->ctx->backend = counting;
+  return status;
+}
+
+static kaon_status fake_diagonal(kaon_operator *A, kaon_vector *d) {
+  static double ones[4 * 4 * 4 * 4 * 24];
+  (void)A;
+  for (size_t i = 0; i < sizeof ones / sizeof *ones; i++) ones[i] = 1 + (i % 2 == 0);
+  return kaon_vector_import(d, 0, ones, KAON_BASIS_UKQCD);
+}
+
+static kaon_status fake_twin(kaon_operator *A, kaon_precision precision,
+                             kaon_reconstruct reconstruct, kaon_operator **twin) {
+  (void)precision, (void)reconstruct, (void)twin;
+  return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED, "no twin");
+}
+
+static kaon_cost fake_cost(const kaon_operator *A, int columns) {
+  (void)A, (void)columns;
+  return (kaon_cost){0, 0};
+}
+
+static const kaon_operator_ops fake_ops = {.name = "fake",
+                                           .apply = fake_apply,
+                                           .at_precision = fake_twin,
+                                           .diagonal = fake_diagonal,
+                                           .cost = fake_cost};
+
+enum { NO_K, ANY_K, SCALING_K };
+
+static void make_preconditioner(world *w, int kind, kaon_precision precision) {
+  w->fake = (kaon_operator){.ops = &fake_ops,
+                            .ctx = w->c.ctx,
+                            .space = kaon_operator_space(w->R),
+                            .precision = precision,
+                            .references = 1};
+  if (kind == ANY_K) w->K = &w->fake;
+  if (kind == SCALING_K) must(w->c.ctx, kaon_precond_jacobi(&w->fake, &w->K));
+}
+
+static int open_world(world *w, int machine, kaon_method method, kaon_precision sloppy, int kind) {
   static const int extents[4] = {4, 4, 4, 4};
   memset(w, 0, sizeof *w);
+  own = NULL;
   if (!case_open(&w->c, machine, extents, 1, LINKS_WEAK, 5)) return 0;
   w->M = case_dirac(&w->c, 0.12, 0, 1, KAON_DOUBLE, KAON_RECONSTRUCT_18);
   w->R = case_even_odd(&w->c, w->M, KAON_EVEN_ODD_SYMMETRIC, KAON_EVEN, 0);
@@ -158,6 +235,8 @@ static int open_world(world *w, int machine, kaon_method method, kaon_precision 
   o.method = method;
   o.sloppy = sloppy;
   o.subspace = 5;
+  make_preconditioner(w, kind, sloppy);
+  o.preconditioner = w->K;
   o.max_iterations = 2; /* it binds the vectors: no more is wanted of it */
   must(w->c.ctx, kaon_solver_create(w->R, 1, &o, &w->s));
   must(w->c.ctx, kaon_vector_zero(w->x));
@@ -174,6 +253,8 @@ static int open_world(world *w, int machine, kaon_method method, kaon_precision 
   w->counting.blas[KAON_SINGLE] = &blas_s;
   w->counting.blas[KAON_HALF] = &blas_h;
   w->counting.convert = &converts;
+  w->counting.precond[KAON_DOUBLE] = &precond_d;
+  w->counting.precond[KAON_SINGLE] = &precond_s;
   w->c.ctx->backend = &w->counting;
   memset(&seen, 0, sizeof seen);
   return 1;
@@ -182,6 +263,7 @@ static int open_world(world *w, int machine, kaon_method method, kaon_precision 
 static void close_world(world *w) {
   w->c.ctx->backend = own;
   kaon_solver_destroy(&w->s);
+  if (w->K != &w->fake) kaon_operator_destroy(&w->K);
   kaon_vector_destroy(&w->b);
   kaon_vector_destroy(&w->x);
   kaon_operator_destroy(&w->R);
@@ -220,7 +302,7 @@ static int said(const char *head, const char *words) {
 static void one_step(int machine, kaon_method method, kaon_precision sloppy) {
   world w;
   char head[4096];
-  if (!open_world(&w, machine, method, sloppy)) return;
+  if (!open_world(&w, machine, method, sloppy, NO_K)) return;
   read_head(w.s->method->name, head, sizeof head);
   const int last = w.s->cycle > 0 ? w.s->cycle - 1 : 0; /* position j */
   must(w.c.ctx, w.s->method->step(w.s, last));
@@ -234,8 +316,44 @@ static void one_step(int machine, kaon_method method, kaon_precision sloppy) {
   assert_int_equal(seen.writes, said(head, ", written "));
   assert_int_equal(seen.kernels, said(head, " by kernels "));
   assert_int_equal(seen.hops, 2 * w.s->method->applications);
-  assert_int_equal(seen.besides, method == KAON_BICGSTAB); /* r0, as its head says */
+  const int beside = method == KAON_BICGSTAB || method == KAON_RBICGSTAB || method == KAON_BICG;
+  assert_int_equal(seen.besides, beside); /* r0 or p', as the head says */
   close_world(&w);
+}
+
+/* Without what the preconditioner reads and writes itself; or with d, where it is one vector. */
+static void one_preconditioned_step(int machine, kaon_method method, kaon_precision sloppy,
+                                    int kind) {
+  world w;
+  char head[4096];
+  if (!open_world(&w, machine, method, sloppy, kind)) return;
+  read_head(w.s->method->name, head, sizeof head);
+  const char *at = strstr(head, kind == ANY_K ? "besides K's: read" : "with d: read");
+  must(w.c.ctx, w.s->method->step(w.s, 0));
+  printf("  %-12s %-6s %-10s %d vectors read, %d written by %d kernels\n", w.s->method->name,
+         precision_names[sloppy], kind == ANY_K ? "any K" : "Jacobi", seen.reads, seen.writes,
+         seen.kernels);
+  assert_non_null(at);
+  assert_int_equal(seen.reads, said(at, ": read "));
+  assert_int_equal(seen.writes, said(at, ", written "));
+  assert_int_equal(seen.hops, 2 * w.s->method->applications);
+  close_world(&w);
+}
+
+static void a_preconditioned_step_does_so_too(void **state) {
+  static const kaon_method methods[] = {KAON_CG,       KAON_BICGSTAB,  KAON_PIPECG, KAON_PIPEBICGSTAB,
+                                        KAON_BICG,     KAON_RBICGSTAB, KAON_GROPPCG};
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    const int machine = i == 0 ? MACHINE_CPU : MACHINE_CUDA;
+    if (machine == MACHINE_CUDA && machine_lacks(machine)) continue;
+    for (size_t m = 0; m < sizeof methods / sizeof *methods; m++)
+      for (int p = KAON_DOUBLE; p <= KAON_SINGLE; p++) {
+        one_preconditioned_step(machine, methods[m], (kaon_precision)p, ANY_K);
+        if (methods[m] == KAON_CG || methods[m] == KAON_PIPECG)
+          one_preconditioned_step(machine, methods[m], (kaon_precision)p, SCALING_K);
+      }
+  }
 }
 
 static void a_step_reads_and_writes_what_its_head_says(void **state) {
@@ -243,9 +361,10 @@ static void a_step_reads_and_writes_what_its_head_says(void **state) {
   for (int i = 0; i < 2; i++) {
     const int machine = i == 0 ? MACHINE_CPU : MACHINE_CUDA;
     if (machine == MACHINE_CUDA && machine_lacks(machine)) continue;
-    for (int m = KAON_CG; m <= KAON_PIPEBICGSTAB; m++) {
+    for (int m = KAON_CG; m <= KAON_GROPPCG; m++) {
+      const int no_half = m == KAON_PIPECG || m == KAON_RBICGSTAB || m == KAON_GROPPCG;
       if (m == KAON_BLOCKCG || m == KAON_BLOCKCGNR) continue;
-      for (int p = KAON_DOUBLE; p <= (m == KAON_PIPECG ? KAON_SINGLE : KAON_HALF); p++)
+      for (int p = KAON_DOUBLE; p <= (no_half ? KAON_SINGLE : KAON_HALF); p++)
         one_step(machine, (kaon_method)m, (kaon_precision)p);
     }
   }
@@ -258,7 +377,7 @@ static void a_flush_is_one_pass(void **state) {
     const int machine = i == 0 ? MACHINE_CPU : MACHINE_CUDA;
     world w;
     if (machine == MACHINE_CUDA && machine_lacks(machine)) continue;
-    if (!open_world(&w, machine, KAON_CGNR, KAON_HALF)) continue;
+    if (!open_world(&w, machine, KAON_CGNR, KAON_HALF, NO_K)) continue;
     w.s->host[0].gate = KAON_GATE_FLUSH;
     must(w.c.ctx, kaon_scalars_write(w.s->scalars, w.s->host));
     must(w.c.ctx, kaon_runner_flush(w.s));
@@ -273,6 +392,7 @@ static void a_flush_is_one_pass(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_step_reads_and_writes_what_its_head_says),
+      cmocka_unit_test(a_preconditioned_step_does_so_too),
       cmocka_unit_test(a_flush_is_one_pass),
   };
   return cmocka_run_group_tests_name("solver traffic", tests, NULL, NULL);
