@@ -69,6 +69,18 @@ static const kaon_field_name matrix_formats[] = {{"auto", KAON_STORE_AUTO},
                                                  {"sell", KAON_STORE_SELL},
                                                  {NULL, 0}};
 
+static const kaon_field_name precond_kinds[] = {{"block-jacobi", KAON_PRECOND_BLOCK_JACOBI},
+                                                {"dic", KAON_PRECOND_DIC},
+                                                {"dilu", KAON_PRECOND_DILU},
+                                                {"ssor", KAON_PRECOND_SSOR},
+                                                {"gs", KAON_PRECOND_GS},
+                                                {"ic0", KAON_PRECOND_IC0},
+                                                {"ilu0", KAON_PRECOND_ILU0},
+                                                {"ainv", KAON_PRECOND_AINV},
+                                                {NULL, 0}};
+static const kaon_field_name precond_orders[] = {
+    {"natural", KAON_PRECOND_NATURAL}, {"colour", KAON_PRECOND_COLOUR}, {NULL, 0}};
+
 /* One row: F(struct, field, type, default, low, high, help); enumerations E(struct, field, default,
  * names, help). */
 #define F(s, field, type, standard, low, high, help) \
@@ -173,7 +185,21 @@ static const kaon_field matrix_fields[] = {
 #define S kaon_matrix_operator_options
 static const kaon_field matrix_operator_fields[] = {
     E(S, precision, KAON_DOUBLE, precisions, "of vectors and values; half: of the values alone"),
-    E(S, format, KAON_STORE_AUTO, matrix_formats, "how rows are stored for products"),
+    E(S, format, KAON_STORE_AUTO, matrix_formats, "how rows are stored for products"), END};
+#undef S
+
+#define S kaon_precond_options
+static const kaon_field precond_fields[] = {
+    E(S, kind, KAON_PRECOND_IC0, precond_kinds, "what is made of the entries"),
+    E(S, order, KAON_PRECOND_NATURAL, precond_orders, "of the rows in a factorisation"),
+    E(S, precision, KAON_DOUBLE, precisions, "of vectors; half: of the values alone"),
+    F(S, sweeps, KAON_FIELD_INT, 0, 0, 100, "Jacobi sweeps a triangle; 0: solved level by level"),
+    F(S, omega, KAON_FIELD_DOUBLE, 1.0, 1e-3, 1.999, "SSOR: relaxation factor"),
+    F(S, block, KAON_FIELD_INT, 4, 1, 32, "block Jacobi: rows of a block"),
+    F(S, drop, KAON_FIELD_DOUBLE, 0.1, 0.0, 1e3, "AINV: smaller entries are left out"),
+    F(S, fill, KAON_FIELD_INT, 0, 0, 2147483647.0, "AINV: entries a direction; 0: no limit"),
+    F(S, shift, KAON_FIELD_DOUBLE, 0.0, 0.0, 1e6, "the diagonal counts 1 + shift times"),
+    F(S, tries, KAON_FIELD_INT, 0, 0, 60, "doubled shifts after a breakdown"),
     END};
 #undef S
 
@@ -188,6 +214,7 @@ const kaon_options_table *kaon_options_table_of(kaon_options_kind kind) {
       [KAON_OPTIONS_MATRIX] = {"matrix", sizeof(kaon_matrix_options), 1, matrix_fields},
       [KAON_OPTIONS_MATRIX_OPERATOR] = {"matrix operator", sizeof(kaon_matrix_operator_options), 1,
                                         matrix_operator_fields},
+      [KAON_OPTIONS_PRECOND] = {"preconditioner", sizeof(kaon_precond_options), 1, precond_fields},
   };
   if ((unsigned)kind >= sizeof tables / sizeof *tables) return NULL;
   return &tables[kind];

@@ -14,6 +14,7 @@
 #include <kaon/schwarz.h>
 #include <kaon/solver.h>
 #include <kaon/sparse.h>
+#include <kaon/sparse_precond.h>
 #include <kaon/status.h>
 #include <kaon/tuning.h>
 #include <kaon/vector.h>

@@ -5,6 +5,7 @@
 
 #include <kaon/schwarz.h>
 #include <kaon/sparse.h>
+#include <kaon/sparse_precond.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -18,7 +19,8 @@ typedef enum kaon_options_kind {
   KAON_OPTIONS_HEATBATH,
   KAON_OPTIONS_SCHWARZ,
   KAON_OPTIONS_MATRIX,
-  KAON_OPTIONS_MATRIX_OPERATOR
+  KAON_OPTIONS_MATRIX_OPERATOR,
+  KAON_OPTIONS_PRECOND
 } kaon_options_kind;
 
 /* Fills `options` with its defaults (the same as the _INIT macro). */
