@@ -230,27 +230,30 @@ static double noise(uint64_t seed, int column, uint64_t number) {
 
 /* Numbers of this rank's rows from a file of 1 or more columns; *found of them. */
 static int read_file(const linear *l, double **numbers, int *found) {
-  kaon_array_info info;
-  double *all = NULL;
-  const int64_t rows = l->info.global_rows;
+  const char *path = l->args->rhs;
+  const int64_t all_rows = l->info.global_rows;
   const int reals = l->info.reals;
-  int code = cli_status(l->ctx, kaon_array_read(l->ctx, l->args->rhs, &info, &all), "--rhs");
+  int64_t rows = 0, columns = 0;
+  int parts = 1;
+  double *all = NULL;
+  int code =
+      cli_status(l->ctx, kaon_array_read(l->ctx, path, &rows, &columns, &parts, &all), "--rhs");
   if (code != EXIT_DONE) return code;
-  if (info.rows != rows)
-    code = cli_wrong("--rhs %s has %lld rows, but --matrix %s has %lld", l->args->rhs,
-                     (long long)info.rows, l->args->matrix, (long long)rows);
-  else if (info.reals > reals)
-    code = cli_wrong("--rhs %s is complex, but --matrix %s is real; solve for its parts",
-                     l->args->rhs, l->args->matrix);
-  *found = info.columns < l->args->columns ? (int)info.columns : l->args->columns;
+  if (rows != all_rows)
+    code = cli_wrong("--rhs %s has %lld rows, but --matrix %s has %lld", path, (long long)rows,
+                     l->args->matrix, (long long)all_rows);
+  else if (parts > reals)
+    code = cli_wrong("--rhs %s is complex, but --matrix %s is real; solve for its parts", path,
+                     l->args->matrix);
+  *found = columns < l->args->columns ? (int)columns : l->args->columns;
   const size_t own = (size_t)l->info.rows * (size_t)reals;
   if (code == EXIT_DONE) *numbers = calloc(own * (size_t)*found + 1, sizeof **numbers);
   if (code == EXIT_DONE && !*numbers) code = EXIT_DEVICE;
   for (int k = 0; k < *found && code == EXIT_DONE; k++)
     for (int64_t i = 0; i < l->info.rows; i++)
-      for (int c = 0; c < info.reals; c++)
+      for (int c = 0; c < parts; c++)
         (*numbers)[(size_t)k * own + (size_t)(i * reals + c)] =
-            all[((int64_t)k * rows + l->info.first_row + i) * info.reals + c];
+            all[(k * rows + l->info.first_row + i) * parts + c];
   free(all);
   return ranks_agree(code);
 }

@@ -170,12 +170,21 @@ static json_t *describe(const solve_job *job, double error) {
 }
 
 static int write_solution(const solve_job *job) {
-  if (!job->args->output) return EXIT_DONE;
+  const char *path = job->args->output;
+  const kaon_matrix_info *i = &job->l.info;
+  const size_t numbers = (size_t)i->rows * (size_t)i->reals;
+  if (!path) return EXIT_DONE;
   signals_enter("writing the solutions", "the file was not written");
-  const int code =
-      cli_write_status(job->ctx, kaon_array_write(job->l.matrix, job->x, job->args->output), NULL);
-  signals_leave(code == EXIT_DONE ? job->args->output : NULL);
-  if (code == EXIT_DONE) cli_say(&job->args->common, "written: %s\n", job->args->output);
+  double *values = malloc((numbers * (size_t)job->columns + 1) * sizeof *values);
+  kaon_status status = kaon_context_agree(job->ctx, values ? KAON_OK : KAON_ERR_MEMORY);
+  for (int k = 0; k < job->columns && status == KAON_OK; k++)
+    status = kaon_vector_export(job->x, k, values + (size_t)k * numbers, KAON_BASIS_UKQCD);
+  if (status == KAON_OK)
+    status = kaon_array_write(job->ctx, path, i->rows, job->columns, i->reals, values);
+  const int code = cli_write_status(job->ctx, status, "--output");
+  free(values);
+  signals_leave(code == EXIT_DONE ? path : NULL);
+  if (code == EXIT_DONE) cli_say(&job->args->common, "written: %s\n", path);
   return code;
 }
 
