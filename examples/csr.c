@@ -29,8 +29,7 @@ int main(int argc, char **argv) {
   static kaon_operator *A, *jacobi;
   static kaon_solver *solver;
   static kaon_vector *b, *x;
-  const int n = argc > 1 ? atoi(argv[1]) : 100, rows = n * n;
-  if (n < 1 || n > 10000) return fprintf(stderr, "csr [N], N from 1 to 10000\n"), 2;
+  const int n = argc > 1 ? atoi(argv[1]) : 100, rows = n * n; /* N up to 20000 */
   int32_t *start = malloc(((size_t)rows + 1) * sizeof *start);
   int32_t *column = malloc(5 * (size_t)rows * sizeof *column);
   double *value = malloc(5 * (size_t)rows * sizeof *value);
@@ -39,17 +38,12 @@ int main(int argc, char **argv) {
   const int entries = assemble(n, start, column, value);
   for (int i = 0; i < rows; i++) numbers[i] = 1;
 
+  kaon_csr_arrays arrays = {.global_rows = rows, .rows = rows, .reals = 1};
+  arrays.start32 = start, arrays.column32 = column, arrays.values = value;
   kaon_solver_options cg = KAON_SOLVER_OPTIONS_INIT;
   kaon_column_report done;
   CHECK(kaon_context_create(NULL, &ctx));
-  CHECK(kaon_matrix_create_csr(ctx,
-                               &(kaon_csr_arrays){.global_rows = rows,
-                                                  .rows = rows,
-                                                  .reals = 1,
-                                                  .start32 = start,
-                                                  .column32 = column,
-                                                  .values = value},
-                               NULL, &matrix));
+  CHECK(kaon_matrix_create_csr(ctx, &arrays, NULL, &matrix));
   CHECK(kaon_matrix_operator(matrix, NULL, &A));
   CHECK(kaon_precond_jacobi(A, &jacobi));
   cg.method = KAON_CG;
@@ -60,8 +54,8 @@ int main(int argc, char **argv) {
   CHECK(kaon_vector_import(b, 0, numbers, KAON_BASIS_UKQCD));
   CHECK(kaon_solver_solve(solver, b, x, &done, NULL));
   CHECK(kaon_vector_export(x, 0, numbers, KAON_BASIS_UKQCD));
-  printf("%d rows, %d entries, %s: %s after %d steps, residual %.1e; %.9f in the middle\n", rows,
-         entries, kaon_matrix_operator_format(A), kaon_stop_reason_name(done.reason),
-         done.iterations, done.residual, numbers[rows / 2 + n / 2]);
+  printf("%d rows, %d entries: %s after %d steps, residual %.1e; %.9f in the middle\n", rows,
+         entries, kaon_stop_reason_name(done.reason), done.iterations, done.residual,
+         numbers[rows / 2 + n / 2]);
   return done.reason == KAON_CONVERGED ? 0 : 1;
 }

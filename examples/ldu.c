@@ -52,14 +52,16 @@ static kaon_status solve(kaon_context *ctx, const mesh *m, double *pressure) {
                                   .diagonal = m->diagonal,
                                   .upper = m->upper}; /* lower NULL: symmetric */
   kaon_solver_options options = KAON_SOLVER_OPTIONS_INIT;
+  kaon_precond_options dic = KAON_PRECOND_OPTIONS_INIT;
   kaon_column_report report;
   kaon_matrix *matrix = NULL;
   kaon_operator *A = NULL, *K = NULL;
   kaon_solver *solver = NULL;
   kaon_vector *b = NULL, *x = NULL;
+  dic.kind = KAON_PRECOND_DIC;
   kaon_status status = kaon_matrix_create_ldu(ctx, &arrays, NULL, &matrix);
   if (status == KAON_OK) status = kaon_matrix_operator(matrix, NULL, &A);
-  if (status == KAON_OK) status = kaon_precond_dic(matrix, NULL, &K);
+  if (status == KAON_OK) status = kaon_precond_create(matrix, &dic, &K);
   options.method = KAON_CG;
   options.tol = 1e-9;
   options.preconditioner = K;

@@ -75,7 +75,6 @@ void linear_add(const linear *l, json_t *report) {
 
 const char *linear_remedy(const void *user, kaon_stop_reason reason) {
   const linear *l = user;
-  const int hermitian = l->info.hermitian;
   switch (reason) {
     case KAON_MAX_ITERATIONS:
       return "--max-iter allows more steps, a --precond may need fewer";
@@ -85,9 +84,7 @@ const char *linear_remedy(const void *user, kaon_stop_reason reason) {
                  : "rounding keeps it above --tol; give --precision and --sloppy double, or a "
                    "larger --tol";
     case KAON_BREAKDOWN:
-      return hermitian ? "the method cannot go on here; --method gcr may, where A is not positive "
-                         "definite --method cgnr"
-                       : "the method cannot go on here; --method gcr or cgnr may";
+      return "try --method gcr, or cgnr, which takes any matrix";
     case KAON_DIVERGING:
       return "the residual grows; try --method gcr or cgnr, or another --precond";
     default:
