@@ -5,6 +5,7 @@
 
 #include "fuzz_common.h"
 #include "lib/io/scidac.h"
+#include "sparse/market.h"
 
 static const int extents[4] = {2, 2, 2, 2};
 
@@ -111,10 +112,48 @@ static int make_fields(const char *folder) {
   return 0;
 }
 
+static int make_text(const char *folder, int number, const char *text) {
+  char path[512];
+  kaon_atomic_file *file;
+  snprintf(path, sizeof path, "%s/market/text-%d", folder, number);
+  if (failed(kaon_atomic_open(NULL, path, &file))) return 1;
+  if (failed(kaon_atomic_write(file, text, strlen(text)))) return 1;
+  return failed(kaon_atomic_commit(&file));
+}
+
+/* Of every kind, plain and compressed. */
+static int make_matrices(const char *folder) {
+  static const char *const texts[] = {
+      "%%MatrixMarket matrix coordinate real general\n% c\n2 3 3\n1 1 1.5\n2 3 -2D-3\n1 2 3\n",
+      "%%MatrixMarket matrix coordinate real symmetric\r\n3 3 2\r\n1 1 1\r\n3 1 .5\r\n",
+      "%%MatrixMarket matrix coordinate integer skew-symmetric\n3 3 1\n2 1 7\n",
+      "%%MatrixMarket matrix coordinate complex hermitian\n2 2 2\n1 1 1 0\n2 1 2 3\n",
+      "%%MatrixMarket matrix coordinate pattern symmetric\n2 2 3\n1 1\n2 1\n2 1\n",
+      "%%MatrixMarket matrix array real general\n2 2\n1\n0\n3\n4e2\n",
+      "%%MatrixMarket matrix array complex hermitian\n2 2\n1 0\n2 5\n3 0\n",
+      "%%MatrixMarket matrix array integer skew-symmetric\n3 3\n1\n2\n-3\n"};
+  int bad = 0;
+  for (int i = 0; i < (int)(sizeof texts / sizeof texts[0]); i++)
+    bad |= make_text(folder, i, texts[i]);
+  for (int reals = 1; reals <= 2; reals++)
+    for (int i = 0; i < 4; i++) {
+      static const double values[] = {1, -0.5, 3e-7, 4, 0, 1e300, 12345.678, 9};
+      int64_t start[] = {0, 1, 4};
+      int32_t column[] = {0, 0, 1, 2};
+      const kaon_csr rows = {2, 3, reals, start, column, (double *)(uintptr_t)values};
+      char path[512];
+      snprintf(path, sizeof path, "%s/market/seed-%d-%d%s", folder, i, reals, i & 1 ? ".gz" : "");
+      bad |= failed(i & 2 ? kaon_market_write_dense(NULL, path, 2, 2, reals, values)
+                          : kaon_market_write(NULL, path, &rows, 0, 0));
+    }
+  return bad;
+}
+
 int main(int argc, char **argv) {
   if (argc != 2) {
     fprintf(stderr, "usage: make_corpus FOLDER\n");
     return 2;
   }
-  return make_gauge(argv[1]) | make_propagators(argv[1]) | make_fields(argv[1]);
+  return make_gauge(argv[1]) | make_propagators(argv[1]) | make_fields(argv[1]) |
+         make_matrices(argv[1]);
 }
