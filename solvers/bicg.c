@@ -103,6 +103,7 @@ static kaon_status finish(kaon_solver *s, int gate) {
 
 const kaon_method_ops kaon_method_bicg = {
     .name = "bicg",
+    .dagger = 1,
     .vectors = VECTORS,
     .preconditioned = 1,
     .extra = 2,
