@@ -267,7 +267,7 @@ static int run(void *arguments) {
 
 const cli_command command_solve = {
     "solve",
-    "Solve A x = b with a sparse matrix, from a Matrix Market file or made by name.",
+    "Solve A x = b with a sparse matrix from a file, or by name.",
     NULL,
     "Examples:\n"
     "  kaon solve --matrix laplace3d:32 --precond jacobi\n"
