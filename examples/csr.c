@@ -37,7 +37,6 @@ int main(int argc, char **argv) {
   if (!start || !column || !value || !numbers) return 3;
   const int entries = assemble(n, start, column, value);
   for (int i = 0; i < rows; i++) numbers[i] = 1;
-
   kaon_csr_arrays arrays = {.global_rows = rows, .rows = rows, .reals = 1};
   arrays.start32 = start, arrays.column32 = column, arrays.values = value;
   kaon_solver_options cg = KAON_SOLVER_OPTIONS_INIT;
