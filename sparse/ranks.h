@@ -12,6 +12,15 @@ kaon_status kaon_ranks_hermitian(kaon_matrix *matrix, const kaon_csr *given);
  * with columns of the whole matrix. Collective. */
 kaon_status kaon_ranks_adjoint(kaon_matrix *matrix, const kaon_row_set *set, kaon_csr **given);
 
+/* Items of `bytes` each to other ranks: count[rank] of them, `items` by rank in one array. What
+ * comes is in *received, to be released by free(), by rank as came[rank] says. A rank's own pass
+ * through. Collective. Errors: MEMORY, COMM. */
+kaon_status kaon_ranks_trade(kaon_context *ctx, size_t bytes, const int64_t *count,
+                             const void *items, int64_t *came, void **received);
+/* The direction (lib/comm.h) of messages to a rank: opposite on both sides, and each rank's own up
+ * to 9 ranks. */
+int kaon_ranks_direction(const kaon_comm *comm, int peer);
+
 /* Which rank has a row of the whole matrix. */
 static inline int kaon_rank_of_row(const kaon_matrix *matrix, int64_t row) {
   int low = 0, high = matrix->ctx->comm->ranks;

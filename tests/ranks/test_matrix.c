@@ -1,0 +1,296 @@
+/* test_matrix.c - sparse matrices whose rows are shared out among ranks, equally and not, some of
+ * them without any: products, adjoints, sums and solves are the reference's and those of one rank,
+ * which every process has too, to compare. With all ways of hiding messages. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "blas/blas.h"
+#include "ranks.h"
+#include "sparse/matrix.h"
+#include "tests/util/sparse_case.h"
+
+enum { COLUMNS = 3, NORM = 20, DOT = 21 };
+static const int *const any_grid = NULL;
+
+/* Where a rank's rows begin: equal parts; shares that grow; all rows on the odd ranks. */
+enum { SHARES = 3 };
+static size_t first_of(size_t rows, int rank, int ranks, int share) {
+  const size_t r = (size_t)rank, n = (size_t)ranks;
+  if (share == 0 || ranks == 1) return rows * r / n;
+  if (share == 1) return rows * r * (r + 1) / (n * (n + 1));
+  return rows * (r / 2) / (n / 2);
+}
+
+typedef struct side {
+  kaon_context *ctx;
+  kaon_matrix *matrix;
+  size_t first, rows;
+} side;
+
+static side open_side(const ref_sparse *a, int reals, int ranks, int share, kaon_overlap overlap,
+                      int isa) {
+  side s = {0};
+  kaon_context_options options = ranks_options(isa);
+  options.overlap = overlap;
+  if (ranks == 1)
+    must(NULL, kaon_context_create(&options, &s.ctx));
+  else
+    must(NULL, kaon_context_create_ranks(&options, NULL, any_grid, &s.ctx));
+  const int rank = ranks == 1 ? 0 : s.ctx->comm->rank;
+  s.first = first_of(a->rows, rank, ranks, share);
+  s.rows = first_of(a->rows, rank + 1, ranks, share) - s.first;
+  s.matrix = sparse_matrix_part(s.ctx, a, reals, s.first, s.rows, NULL);
+  return s;
+}
+
+static void close_side(side *s) {
+  kaon_matrix_destroy(&s->matrix);
+  kaon_context_destroy(&s->ctx);
+}
+
+static ref_sparse make_case(int number, int reals) {
+  switch (number) {
+    case 0:
+      return ref_sparse_laplace(24, 2, 0.1, 0);
+    case 1:
+      return ref_sparse_laplace(9, 3, 0.1, 0.3);
+    case 2: /* every rank needs most of the others' */
+      return ref_sparse_random(331, 6, 14, reals == 2, 3);
+    case 3: /* no couplings between rows */
+      return ref_sparse_random(100, 0, 3, 0, 4);
+    default: /* fewer rows than lanes */
+      return ref_sparse_random(7, 3, 9, reals == 2, 5);
+  }
+}
+enum { CASES = 5 };
+
+/* Worst |y - reference| in units of roundings, of this rank's rows. */
+static double product_error(const side *s, const ref_sparse *a, kaon_precision precision,
+                            kaon_matrix_format form, int dagger) {
+  kaon_operator *A = sparse_operator(s->matrix, precision, form);
+  kaon_vector *x = sparse_vector(A, COLUMNS), *y = sparse_vector(A, COLUMNS);
+  const int reals = A->space->ncomp;
+  ref_complex *in[COLUMNS], *wanted = calloc(a->rows, sizeof *wanted);
+  ref_complex *found = calloc(s->rows + 1, sizeof *found);
+  double *sum = calloc(a->rows, sizeof *sum), worst = 0;
+  kaon_scalars *scalars = NULL;
+  kaon_column_state states[COLUMNS];
+  kaon_pass pass = KAON_PASS_INIT;
+  for (int k = 0; k < COLUMNS; k++) {
+    in[k] = sparse_random(a->rows, reals, 11 + (uint64_t)k);
+    sparse_import(x, k, s->rows, in[k] + s->first);
+  }
+  must(s->ctx, kaon_scalars_create(s->ctx, COLUMNS, &scalars));
+  pass.scalars = scalars;
+  pass.norm = NORM;
+  pass.dot = DOT;
+  pass.w = x;
+  must(s->ctx, kaon_operator_run(A, dagger ? KAON_DAGGER : KAON_PLAIN, x, y, &pass));
+  must(s->ctx, kaon_scalars_read(scalars, states));
+  for (int k = 0; k < COLUMNS; k++) {
+    ref_sparse_apply(a, dagger, in[k], wanted, sum, NULL);
+    sparse_export(y, k, s->rows, found);
+    const double unit = precision == KAON_DOUBLE ? 0x1p-53 : 0x1p-24;
+    for (size_t i = 0; i < s->rows; i++) {
+      const double error = cabs(found[i] - wanted[s->first + i]);
+      if (error > 0) worst = fmax(worst, error / (unit * sum[s->first + i]));
+    }
+    const ref_complex dot = ref_dot(in[k], wanted, a->rows);
+    const double norm = ref_norm2(wanted, a->rows);
+    double scale = 0;
+    for (size_t i = 0; i < a->rows; i++) scale += cabs(in[k][i]) * sum[i];
+    assert_true(fabs(states[k].slot[NORM][0] - norm) <= 100 * unit * norm);
+    assert_true(cabs(states[k].slot[DOT][0] + I * states[k].slot[DOT][1] - dot) <=
+                100 * unit * scale);
+    free(in[k]);
+  }
+  kaon_scalars_destroy(&scalars);
+  kaon_vector_destroy(&x);
+  kaon_vector_destroy(&y);
+  kaon_operator_destroy(&A);
+  free(wanted);
+  free(found);
+  free(sum);
+  return worst;
+}
+
+static void products_are_those_of_one_rank(void **state) {
+  (void)state;
+  const int ranks = world_size();
+  double worst = 0;
+  for (int i = 0; i < CASES * 2 * SHARES; i++) {
+    const int number = i / 2 % CASES, reals = 1 + i % 2, share = i / 2 / CASES;
+    ref_sparse a = make_case(number, reals);
+    side s = open_side(&a, reals, ranks, share, KAON_OVERLAP_AUTO, KAON_ISA_AUTO);
+    side whole = open_side(&a, reals, 1, 0, KAON_OVERLAP_AUTO, KAON_ISA_AUTO);
+    kaon_matrix_info info, same;
+    must(s.ctx, kaon_matrix_describe(s.matrix, &info));
+    must(whole.ctx, kaon_matrix_describe(whole.matrix, &same));
+    assert_int_equal(info.global_entries, same.entries);
+    assert_int_equal(info.hermitian, same.hermitian);
+    assert_int_equal(info.longest, same.longest);
+    assert_int_equal(info.empty_rows, same.empty_rows);
+    assert_int_equal(info.no_diagonal, same.no_diagonal);
+    for (int n = 0; n < 2 * 3 * 2; n++)
+      worst = fmax(worst, product_error(&s, &a, n / 2 % 2 ? KAON_SINGLE : KAON_DOUBLE,
+                                        (kaon_matrix_format)(1 + n / 4), n % 2));
+    close_side(&s);
+    close_side(&whole);
+    ref_sparse_free(&a);
+  }
+  test_below("products, adjoints and sums: roundings", worst, 40);
+}
+
+/* The same bits whatever is done while messages are under way, and on every run. */
+static void bits_do_not_depend_on_the_overlap(void **state) {
+  (void)state;
+  const int ranks = world_size();
+  const kaon_overlap ways[] = {KAON_OVERLAP_AUTO, KAON_OVERLAP_STAGED, KAON_OVERLAP_NONE,
+                               KAON_OVERLAP_AUTO};
+  ref_sparse a = make_case(2, 1);
+  ref_complex *first = NULL, *in = sparse_random(a.rows, 1, 5);
+  double norm = 0;
+  for (int i = 0; i < 4; i++) {
+    side s = open_side(&a, 1, ranks, 1, ways[i], KAON_ISA_AUTO);
+    kaon_operator *A = sparse_operator(s.matrix, KAON_DOUBLE, KAON_STORE_AUTO);
+    kaon_vector *x = sparse_vector(A, 1), *y = sparse_vector(A, 1);
+    ref_complex *out = calloc(s.rows + 1, sizeof *out);
+    double now = 0;
+    sparse_import(x, 0, s.rows, in + s.first);
+    must(s.ctx, kaon_operator_apply(A, KAON_PLAIN, x, y));
+    must(s.ctx, kaon_vector_norm2(y, &now));
+    sparse_export(y, 0, s.rows, out);
+    if (i == 0) {
+      first = out;
+      norm = now;
+    } else {
+      assert_memory_equal(first, out, s.rows * sizeof *out);
+      assert_true(norm == now);
+      free(out);
+    }
+    kaon_vector_destroy(&x);
+    kaon_vector_destroy(&y);
+    kaon_operator_destroy(&A);
+    close_side(&s);
+  }
+  free(first);
+  free(in);
+  ref_sparse_free(&a);
+}
+
+static kaon_column_report solve(const side *s, const ref_sparse *a, kaon_method method,
+                                kaon_precision sloppy, int schwarz) {
+  kaon_operator *A = sparse_operator(s->matrix, KAON_DOUBLE, KAON_STORE_AUTO), *K = NULL;
+  kaon_vector *b = sparse_vector(A, 1), *x = sparse_vector(A, 1), *r = sparse_vector(A, 1);
+  ref_complex *numbers = sparse_random(a->rows, A->space->ncomp, 31);
+  kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
+  kaon_solver *solver = NULL;
+  kaon_column_report report;
+  double b2 = 0, r2 = 0;
+  sparse_import(b, 0, s->rows, numbers + s->first);
+  o.method = method;
+  o.sloppy = sloppy;
+  o.tol = 1e-9;
+  if (schwarz) {
+    kaon_schwarz_options how = KAON_SCHWARZ_OPTIONS_INIT;
+    how.kind = schwarz == 2 ? KAON_SCHWARZ_MULTIPLICATIVE : KAON_SCHWARZ_ADDITIVE;
+    how.precision = KAON_SINGLE;
+    how.block[0] = 20;
+    how.steps = 4;
+    must(s->ctx, kaon_schwarz_create(A, &how, &K));
+    o.preconditioner = K;
+  }
+  must(s->ctx, kaon_solver_create(A, 1, &o, &solver));
+  must(s->ctx, kaon_solver_solve(solver, b, x, &report, NULL));
+  must(s->ctx, kaon_operator_apply(A, KAON_PLAIN, x, r));
+  must(s->ctx, kaon_vector_axpy(-1, 0, b, r));
+  must(s->ctx, kaon_vector_norm2(b, &b2));
+  must(s->ctx, kaon_vector_norm2(r, &r2));
+  assert_true(sqrt(r2 / b2) <= 1.1e-9);
+  kaon_solver_destroy(&solver);
+  kaon_operator_destroy(&K);
+  kaon_vector_destroy(&b);
+  kaon_vector_destroy(&x);
+  kaon_vector_destroy(&r);
+  kaon_operator_destroy(&A);
+  free(numbers);
+  return report;
+}
+
+static void solves_go_as_on_one_rank(void **state) {
+  (void)state;
+  static const struct {
+    int number;
+    kaon_method method;
+    kaon_precision sloppy;
+    int schwarz;
+  } solves[] = {{0, KAON_CG, KAON_DOUBLE, 0},       {0, KAON_CG, KAON_SINGLE, 0},
+                {0, KAON_CG, KAON_HALF, 0},         {0, KAON_PIPECG, KAON_DOUBLE, 0},
+                {2, KAON_BICGSTAB, KAON_DOUBLE, 0}, {2, KAON_CGNR, KAON_SINGLE, 0},
+                {2, KAON_GCR, KAON_DOUBLE, 0},      {1, KAON_GCR, KAON_DOUBLE, 1},
+                {1, KAON_GCR, KAON_DOUBLE, 2}};
+  for (size_t i = 0; i < sizeof solves / sizeof *solves; i++) {
+    const int reals = 1 + (int)(i % 2);
+    ref_sparse a = make_case(solves[i].number, reals);
+    side whole = open_side(&a, reals, 1, 0, KAON_OVERLAP_AUTO, KAON_ISA_AUTO);
+    const kaon_column_report one =
+        solve(&whole, &a, solves[i].method, solves[i].sloppy, solves[i].schwarz);
+    for (int share = 0; share < 2; share++) {
+      side s = open_side(&a, reals, world_size(), share, KAON_OVERLAP_AUTO, KAON_ISA_AUTO);
+      const kaon_column_report part =
+          solve(&s, &a, solves[i].method, solves[i].sloppy, solves[i].schwarz);
+      printf("  method %d, inner %d, schwarz %d: %d steps, one rank %d\n", (int)solves[i].method,
+             (int)solves[i].sloppy, solves[i].schwarz, part.iterations, one.iterations);
+      /* roundings in another order; blocks of rows begin at each rank's first one */
+      const int few = solves[i].schwarz ? one.iterations : 2 + one.iterations / 10;
+      assert_true(abs(part.iterations - one.iterations) <= few);
+      close_side(&s);
+    }
+    close_side(&whole);
+    ref_sparse_free(&a);
+  }
+}
+
+/* All ranks hear of what one of them did wrong. */
+static void rows_that_do_not_join_are_refused(void **state) {
+  (void)state;
+  const int ranks = world_size();
+  kaon_context *ctx = ranks_open(KAON_ISA_AUTO, any_grid);
+  const int32_t start[] = {0, 1}, column[] = {0, 99};
+  const double one[] = {1};
+  kaon_csr_arrays a = {.global_rows = ranks,
+                       .first_row = ctx->comm->rank,
+                       .rows = 1,
+                       .reals = 1,
+                       .start32 = start,
+                       .column32 = column,
+                       .values = one};
+  kaon_matrix *matrix = NULL;
+  must(ctx, kaon_matrix_create_csr(ctx, &a, NULL, &matrix));
+  kaon_matrix_destroy(&matrix);
+  if (ranks > 1) {
+    if (ctx->comm->rank == ranks - 1) a.first_row = 0;
+    assert_int_equal(kaon_matrix_create_csr(ctx, &a, NULL, &matrix), KAON_ERR_SHAPE);
+    assert_non_null(strstr(kaon_last_error(ctx), "must begin where"));
+    a.first_row = ctx->comm->rank;
+    if (ctx->comm->rank == ranks - 1) a.column32 = column + 1;
+    assert_int_equal(kaon_matrix_create_csr(ctx, &a, NULL, &matrix), KAON_ERR_ARGUMENT);
+    assert_non_null(strstr(kaon_last_error(ctx), "column 99"));
+    const double diagonal[] = {1};
+    const kaon_ldu_arrays ldu = {.cells = 1, .diagonal = diagonal};
+    assert_int_equal(kaon_matrix_create_ldu(ctx, &ldu, NULL, &matrix), KAON_ERR_UNSUPPORTED);
+  }
+  assert_null(matrix);
+  kaon_context_destroy(&ctx);
+}
+
+static const struct CMUnitTest matrices_on_ranks[] = {
+    cmocka_unit_test(products_are_those_of_one_rank),
+    cmocka_unit_test(bits_do_not_depend_on_the_overlap), cmocka_unit_test(solves_go_as_on_one_rank),
+    cmocka_unit_test(rows_that_do_not_join_are_refused)};
+RANKS_MAIN(matrices_on_ranks)
