@@ -17,7 +17,7 @@ struct kaon_reader {
   int compressed;
   int inside; /* a member has begun and not ended */
   z_stream z;
-  unsigned char piece[PIECE];
+  unsigned char piece[]; /* [PIECE] where it is compressed */
 };
 
 kaon_status kaon_reader_open(const kaon_context *ctx, const kaon_bytes *bytes,
@@ -27,7 +27,7 @@ kaon_status kaon_reader_open(const kaon_context *ctx, const kaon_bytes *bytes,
   if (bytes->size >= GZIP_HEADER) KAON_TRY(kaon_bytes_read(ctx, bytes, 0, GZIP_HEADER, magic));
   const int compressed = magic[0] == 0x1f && magic[1] == 0x8b;
   kaon_status status = KAON_OK;
-  kaon_reader *r = calloc(1, sizeof *r);
+  kaon_reader *r = calloc(1, sizeof *r + (compressed ? PIECE : 0));
   if (r != NULL && compressed && inflateInit2(&r->z, GZIP_WINDOW) == Z_OK) r->compressed = 1;
   if (r == NULL || r->compressed != compressed)
     status = kaon_fail(ctx, KAON_ERR_MEMORY, "%s: out of memory", bytes->name);

@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   double *values = NULL;
   kaon_bytes_from_memory(FUZZ_NAME, data, size, &bytes);
   options.memory = MEMORY;
-  options.block = 1 << 16;
+  options.block = 1 << 12;
   const kaon_status status = read_rows(&bytes, &options, &whole);
   options.ranks = 2;
   for (options.rank = 0; options.rank < 2; options.rank++) {

@@ -1,0 +1,188 @@
+/* test_matrix_files.c - Matrix Market files and generated matrices on several ranks: shares that
+ * join to what one rank has, the bytes that one rank writes, and failures that all ranks return. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <unistd.h>
+
+#include "ranks.h"
+#include "sparse/generate.h"
+#include "sparse/market.h"
+
+static char folder[64] = "/tmp/kaon-ranks-XXXXXX"; /* the first rank's, known to all */
+static kaon_context *ctx;
+
+static int setup(void **state) {
+  (void)state;
+  if (world_rank() == 0 && mkdtemp(folder) == NULL) return -1;
+  MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
+  ctx = ranks_open(KAON_ISA_AUTO, NULL);
+  return 0;
+}
+
+static int teardown(void **state) {
+  (void)state;
+  kaon_context_destroy(&ctx);
+  return world_rank() == 0 ? rmdir(folder) : 0; /* fails if a file was left behind */
+}
+
+typedef struct path {
+  char text[128];
+} path;
+static path at(const char *name) {
+  path p;
+  snprintf(p.text, sizeof p.text, "%s/%s", folder, name);
+  return p;
+}
+
+static void must_be_equal_files(const char *a, const char *b) {
+  FILE *f = fopen(a, "rb"), *g = fopen(b, "rb");
+  assert_non_null(f);
+  assert_non_null(g);
+  int x, y;
+  do {
+    x = getc(f);
+    y = getc(g);
+    assert_int_equal(x, y);
+  } while (x != EOF);
+  fclose(f);
+  fclose(g);
+}
+
+/* This rank's rows of a generated matrix, and all of them by itself. */
+static void generate(const char *name, int64_t *first, kaon_csr **mine, kaon_csr **all) {
+  kaon_generator *g = NULL;
+  int64_t last;
+  must(NULL, kaon_generator_create(NULL, name, &g));
+  kaon_rows_share(g->rows, world_rank(), world_size(), first, &last);
+  must(NULL, kaon_generate_rows(NULL, g, *first, last, 1, mine, NULL));
+  must(NULL, kaon_generate_rows(NULL, g, 0, g->rows, 1, all, NULL));
+  kaon_generator_destroy(&g);
+}
+
+static void must_be_rows_of(const kaon_csr *part, int64_t first, const kaon_csr *all) {
+  for (int64_t i = 0; i < part->rows; i++) {
+    const int64_t here = part->start[i], there = all->start[first + i];
+    const size_t count = (size_t)(part->start[i + 1] - here);
+    assert_int_equal(count, all->start[first + i + 1] - there);
+    if (count == 0) continue;
+    assert_memory_equal(part->column + here, all->column + there, count * sizeof *all->column);
+    assert_memory_equal(part->value + here, all->value + there, count * sizeof *all->value);
+  }
+}
+
+/* More entries than go round at a time, rows longer than that, fewer rows than ranks. */
+static void rows_are_written_and_read_as_by_one_rank(void **state) {
+  (void)state;
+  static const char *const names[] = {"laplace3d:20", "banded:600,500", "laplace2d:2", "fem:1,1,2"};
+  for (int n = 0; n < 4; n++)
+    for (int form = 0; form < 4; form++) {
+      const int symmetric = form & 1 && n != 1;
+      const path many = at(form & 2 ? "many.mtx.gz" : "many.mtx"),
+                 one = at(form & 2 ? "one.mtx.gz" : "one.mtx");
+      kaon_csr *mine = NULL, *all = NULL, *back = NULL;
+      int64_t first, last;
+      generate(names[n], &first, &mine, &all);
+      must(ctx, kaon_market_write(ctx, many.text, mine, first, symmetric));
+      if (world_rank() == 0) {
+        must(NULL, kaon_market_write(NULL, one.text, all, 0, symmetric));
+        must_be_equal_files(many.text, one.text);
+        unlink(one.text);
+      }
+      kaon_market_options options = KAON_MARKET_OPTIONS_INIT;
+      kaon_market_header header;
+      kaon_bytes bytes;
+      options.rank = world_rank();
+      options.ranks = world_size();
+      must(ctx, kaon_bytes_open(ctx, many.text, &bytes));
+      must(ctx, kaon_market_read(ctx, &bytes, &options, &header, &back));
+      kaon_bytes_close(&bytes);
+      kaon_rows_share(header.rows, options.rank, options.ranks, &first, &last);
+      assert_int_equal(back->rows, last - first);
+      must_be_rows_of(back, first, all);
+      kaon_csr_destroy(&mine);
+      kaon_csr_destroy(&all);
+      kaon_csr_destroy(&back);
+      if (world_rank() == 0) unlink(many.text);
+    }
+}
+
+static double number(int64_t i, int64_t j, int part) {
+  return sin((double)(3 * i + 7 * j + 11 * part));
+}
+
+static void columns_are_joined_and_known_to_all(void **state) {
+  (void)state;
+  enum { ROWS = 30001, COLUMNS = 2 };
+  const path file = at("columns.mtx");
+  int64_t first, last, rows = 0, columns = 0;
+  int found = 0;
+  kaon_rows_share(ROWS, world_rank(), world_size(), &first, &last);
+  for (int reals = 1; reals <= 2; reals++) {
+    const int64_t mine = last - first;
+    double *values = malloc((size_t)(mine * COLUMNS * reals + 1) * sizeof *values), *back = NULL;
+    for (int64_t j = 0; j < COLUMNS; j++)
+      for (int64_t i = 0; i < mine; i++)
+        for (int c = 0; c < reals; c++)
+          values[(j * mine + i) * reals + c] = number(first + i, j, c);
+    must(ctx, kaon_array_write(ctx, file.text, mine, COLUMNS, reals, values));
+    must(ctx, kaon_array_read(ctx, file.text, &rows, &columns, &found, &back));
+    assert_int_equal(rows, ROWS);
+    assert_int_equal(columns, COLUMNS);
+    assert_int_equal(found, reals);
+    for (int64_t j = 0; j < COLUMNS; j++)
+      for (int64_t i = 0; i < ROWS; i++)
+        for (int c = 0; c < reals; c++)
+          assert_true(back[(j * ROWS + i) * reals + c] == number(i, j, c));
+    free(values);
+    free(back);
+    if (world_rank() == 0) unlink(file.text);
+  }
+}
+
+static void all_ranks_return_one_failure(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    kaon_status status;
+    const char *said;
+  } cases[] = {{"%%MatrixMarket matrix coordinate real general\n8 8 2\n1 1 1\n9 1 1\n",
+                KAON_ERR_FORMAT, "line 4"},
+               /* Only the rank with the last row meets this one. */
+               {"%%MatrixMarket matrix coordinate real general\n8 8 3\n8 1 1\n1 1 1\n8 1 1\n",
+                KAON_ERR_FORMAT, "line 5: row 8 and column 1 have an entry on line 3"},
+               {"%%MatrixMarket matrix coordinate real general\n8 7 1\n1 1 1\n",
+                KAON_ERR_UNSUPPORTED, "8 rows and 7 columns"}};
+  const path file = at("bad.mtx");
+  for (int c = 0; c < 3; c++) {
+    if (world_rank() == 0) {
+      FILE *f = fopen(file.text, "w");
+      assert_non_null(f);
+      fputs(cases[c].text, f);
+      fclose(f);
+    }
+    kaon_matrix_options options = KAON_MATRIX_OPTIONS_INIT;
+    kaon_matrix *matrix = NULL;
+    options.refuse_duplicates = 1;
+    assert_int_equal(kaon_matrix_read(ctx, file.text, &options, &matrix), cases[c].status);
+    print_message("  %s\n", kaon_last_error(ctx));
+    assert_non_null(strstr(kaon_last_error(ctx), cases[c].said));
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  if (world_rank() == 0) unlink(file.text);
+  kaon_matrix *matrix = NULL;
+  MPI_Barrier(MPI_COMM_WORLD);
+  assert_int_equal(kaon_matrix_read(ctx, file.text, NULL, &matrix), KAON_ERR_IO);
+  assert_int_equal(kaon_matrix_generate(ctx, "fem:1,1,99", NULL, &matrix, NULL), KAON_ERR_ARGUMENT);
+}
+
+static const struct CMUnitTest matrix_files[] = {
+    cmocka_unit_test(rows_are_written_and_read_as_by_one_rank),
+    cmocka_unit_test(columns_are_joined_and_known_to_all),
+    cmocka_unit_test(all_ranks_return_one_failure),
+};
+RANKS_MAIN_WITH(matrix_files, setup, teardown)
