@@ -55,6 +55,6 @@ int main(int argc, char **argv) {
   CHECK(kaon_vector_export(x, 0, numbers, KAON_BASIS_UKQCD));
   printf("%d rows, %d entries: %s after %d steps, residual %.1e; %.9f in the middle\n", rows,
          entries, kaon_stop_reason_name(done.reason), done.iterations, done.residual,
-         numbers[rows / 2 + n / 2]);
+         numbers[n / 2 * n + n / 2]);
   return done.reason == KAON_CONVERGED ? 0 : 1;
 }
