@@ -79,14 +79,20 @@ json_t *bench_add(bench *b, const bench_row *row);
 /* Writes the rows there are to --json; after each row, when it is whole. Says what failed. */
 kaon_status bench_keep(bench *b);
 double bench_size(kaon_precision precision); /* bytes of a stored real */
-/* Seconds of the process' threads, of all processors. */
-double bench_process_seconds(void);
-/* Of all ranks since the meter's start: a counter is a device's, or that of all of a node's
- * processors. */
-double bench_joules(const bench *b, const energy_meter *meter);
-/* Whether one more of repeated solves is wanted, by the first rank's clocks, the same on all:
- * `done` of them took `all` seconds. */
-int bench_goes_on(const bench *b, const energy_meter *meter, int done, double all);
+typedef struct bench_figures {
+  double seconds, flops; /* of the best solve */
+  double cpu;            /* seconds of a process' threads, of all processors; mean over ranks */
+  int iterations;        /* of the slowest column */
+  double residual;       /* the largest */
+  kaon_stop_reason reason;
+  double joules;  /* of one solve, all ranks together: the mean over all repeats */
+  double slowest; /* seconds of a repeat */
+  int repeats;
+  kaon_traffic traffic; /* of one solve, of this rank */
+} bench_figures;
+/* Solves from x = 0 a few times and keeps the best. */
+kaon_status bench_best(bench *b, kaon_solver *solver, const kaon_vector *source, kaon_vector *x,
+                       bench_figures *best);
 /* A monitor that ends a solve on Ctrl-C. */
 kaon_monitor_fn bench_monitor;
 /* Fills every column with the same numbers of order 1 (timings of zeros would flatter). */

@@ -9,13 +9,6 @@
 #include "report.h"
 #include "signals.h"
 
-typedef struct krylov_figures {
-  double seconds, flops, cpu, joules, slowest, residual;
-  int iterations, repeats;
-  kaon_stop_reason reason;
-  kaon_traffic traffic;
-} krylov_figures;
-
 const char *bench_form(const char *words, char form[16]) {
   size_t n = strcspn(words, " ,-:");
   if (n > 15) n = 15;
@@ -52,68 +45,17 @@ kaon_status bench_fill_rows(const linear *l, kaon_vector *v) {
   return status;
 }
 
-/* One solve, from x = 0; seconds are the slowest rank's, processor time the mean of all. */
-static kaon_status repeat(const bench *b, const linear *l, const kaon_vector *source,
-                          kaon_vector *x, kaon_column_report *reports, kaon_solve_report *report,
-                          double *cpu) {
-  kaon_status status = kaon_vector_zero(x);
-  if (status == KAON_OK) status = kaon_context_synchronise(b->ctx);
-  if (status == KAON_OK && bench_stopped()) status = KAON_ERR_CANCELLED; /* begin together */
-  const double before = bench_process_seconds();
-  if (status == KAON_OK) status = kaon_solver_solve(l->solver, source, x, reports, report);
-  *cpu = (bench_process_seconds() - before) / b->info.ranks;
-  if (status == KAON_OK && bench_stopped()) status = KAON_ERR_CANCELLED;
-  if (status == KAON_OK) status = ranks_most(&report->seconds, 1);
-  return status == KAON_OK ? ranks_sum(cpu, 1) : status;
-}
-
-static void keep_best(krylov_figures *best, const kaon_solve_report *report, double cpu,
-                      const kaon_column_report *reports, int columns) {
-  const krylov_figures before = *best;
-  if (report->seconds > best->slowest) best->slowest = report->seconds;
-  if (report->seconds >= before.seconds) return;
-  *best = (krylov_figures){.seconds = report->seconds,
-                           .flops = report->flops,
-                           .cpu = cpu,
-                           .slowest = best->slowest,
-                           .reason = KAON_CONVERGED,
-                           .traffic = report->traffic};
-  for (int k = 0; k < columns; k++) {
-    if (reports[k].iterations > best->iterations) best->iterations = reports[k].iterations;
-    if (!(reports[k].residual <= best->residual)) best->residual = reports[k].residual;
-    if (reports[k].reason != KAON_CONVERGED) best->reason = reports[k].reason;
-  }
-}
-
-/* The best of a few solves, as bench solve's. Exit status. */
-static int solve(bench *b, const linear *l, int columns, krylov_figures *best) {
+static int solve(bench *b, const linear *l, int columns, bench_figures *best) {
   const kaon_space *space = kaon_matrix_space(l->matrix);
   kaon_vector *source = NULL, *x = NULL;
-  kaon_column_report *reports = calloc((size_t)columns, sizeof *reports);
-  kaon_status status = kaon_context_agree(b->ctx, reports ? KAON_OK : KAON_ERR_MEMORY);
-  if (status == KAON_OK) status = kaon_vector_create(b->ctx, space, l->precision, columns, &source);
+  kaon_status status = kaon_vector_create(b->ctx, space, l->precision, columns, &source);
   if (status == KAON_OK) status = kaon_vector_create(b->ctx, space, l->precision, columns, &x);
   int code = cli_status(b->ctx, status, NULL);
   if (code == EXIT_DONE) code = linear_source(l, source);
-  if (code != EXIT_DONE) status = KAON_ERR_CANCELLED;
-  *best = (krylov_figures){.seconds = 1e300};
-  const energy_meter meter = energy_start(b->ctx);
-  double all = 0;
-  int done = 0;
-  for (; status == KAON_OK && bench_goes_on(b, &meter, done, all); done++) {
-    kaon_solve_report report;
-    double cpu;
-    status = repeat(b, l, source, x, reports, &report, &cpu);
-    if (status != KAON_OK) break;
-    all += report.seconds;
-    keep_best(best, &report, cpu, reports, columns);
-  }
-  best->joules = status == KAON_OK ? bench_joules(b, &meter) / done : NAN;
-  best->repeats = done;
+  if (code == EXIT_DONE) code = cli_status(b->ctx, bench_best(b, l->solver, source, x, best), NULL);
   kaon_vector_destroy(&source);
   kaon_vector_destroy(&x);
-  free(reports);
-  return code == EXIT_DONE ? cli_status(b->ctx, status, NULL) : code;
+  return code;
 }
 
 /* What one step takes besides the traffic of its products: vectors read and written, as the heads
@@ -161,7 +103,7 @@ static void count_step(const linear *l, int columns, double vectors[2], double *
   *bytes = ranks_sum(&sum, 1) == KAON_OK ? sum * columns : 0;
 }
 
-static int add_row(bench *b, const linear *l, int columns, const krylov_figures *f) {
+static int add_row(bench *b, const linear *l, int columns, const bench_figures *f) {
   char name[64], precision[32], precond[32], form[16];
   const char *words = kaon_matrix_operator_format(l->A);
   double vectors[2], bytes;
@@ -226,7 +168,7 @@ static int methods(bench *b, linear *l) {
     l->options.method = linear_method(m);
     code = linear_fits(l);
     for (int i = 0; i < columns->count && code == EXIT_DONE; i++) {
-      krylov_figures figures;
+      bench_figures figures;
       code = linear_solver(l, columns->value[i]);
       bench_stage(b);
       if (code == EXIT_DONE) code = solve(b, l, columns->value[i], &figures);
