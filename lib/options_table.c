@@ -203,6 +203,15 @@ static const kaon_field precond_fields[] = {
     END};
 #undef S
 
+#define S kaon_shell_options
+static const kaon_field shell_fields[] = {
+    E(S, precision, KAON_DOUBLE, precisions, "of the vectors that the function is handed"),
+    F(S, any_precision, KAON_FIELD_INT, 0, 0, 1, "1: the function takes double and single"),
+    F(S, flops, KAON_FIELD_DOUBLE, 0.0, 0.0, 1e300, "of an application to one column"),
+    F(S, bytes, KAON_FIELD_DOUBLE, 0.0, 0.0, 1e300, "of an application to one column"),
+    END};
+#undef S
+
 const kaon_options_table *kaon_options_table_of(kaon_options_kind kind) {
   static const kaon_options_table tables[] = {
       [KAON_OPTIONS_CONTEXT] = {"context", sizeof(kaon_context_options), 1, context_fields},
@@ -214,6 +223,7 @@ const kaon_options_table *kaon_options_table_of(kaon_options_kind kind) {
       [KAON_OPTIONS_MATRIX] = {"matrix", sizeof(kaon_matrix_options), 1, matrix_fields},
       [KAON_OPTIONS_MATRIX_OPERATOR] = {"matrix operator", sizeof(kaon_matrix_operator_options), 1,
                                         matrix_operator_fields},
+      [KAON_OPTIONS_SHELL] = {"shell", sizeof(kaon_shell_options), 1, shell_fields},
       [KAON_OPTIONS_PRECOND] = {"preconditioner", sizeof(kaon_precond_options), 1, precond_fields},
   };
   if ((unsigned)kind >= sizeof tables / sizeof *tables) return NULL;

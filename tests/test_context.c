@@ -27,9 +27,10 @@ static void init_macros_equal_the_tables(void **state) {
   const kaon_schwarz_options schwarz = KAON_SCHWARZ_OPTIONS_INIT;
   const kaon_matrix_options matrix = KAON_MATRIX_OPTIONS_INIT;
   const kaon_matrix_operator_options product = KAON_MATRIX_OPERATOR_OPTIONS_INIT;
+  const kaon_shell_options shell = KAON_SHELL_OPTIONS_INIT;
   const kaon_precond_options precond = KAON_PRECOND_OPTIONS_INIT;
   const void *macros[] = {&context, &dirac,  &even_odd, &solver, &heatbath,
-                          &schwarz, &matrix, &product,  &precond};
+                          &schwarz, &matrix, &product,  &shell,  &precond};
   for (int kind = 0; kind <= KAON_OPTIONS_PRECOND; kind++) {
     char fresh[512], by_macro[512], by_table[512];
     size_t length;

@@ -235,8 +235,8 @@ static void beside_the_reference(shell_case *c, kaon_operator *A, const equation
   for (int i = 0; i <= t->way && i < expected.count && i < got.history.count; i++)
     worst = fmax(worst, fabs(expected.residual[i] - got.history.residual[i]));
   printf("  %-10s %-6s %-12s %4d steps, reference %4d, updates %d, residual %.2e, way %.1e, %s\n",
-         e->name, cook_names[cook], t->name, got.report.iterations, steps, got.report.updates, truth,
-         worst, kaon_stop_reason_name(got.report.reason));
+         e->name, cook_names[cook], t->name, got.report.iterations, steps, got.report.updates,
+         truth, worst, kaon_stop_reason_name(got.report.reason));
   if (t->as_printed && steps >= o.max_iterations) {
     /* the paper's form has lost its way in the reference too: whatever comes, nothing is claimed */
     assert_true(got.report.reason != KAON_CONVERGED || truth <= 1.1 * tol);

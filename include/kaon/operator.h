@@ -125,6 +125,34 @@ kaon_status kaon_operator_prepare(kaon_operator *R, const kaon_vector *b, kaon_v
 kaon_status kaon_operator_reconstruct(kaon_operator *R, const kaon_vector *reduced_x,
                                       const kaon_vector *b, kaon_vector *x);
 
+/* y = A x, or A^dagger x, of an application's own. x and y: vectors of the operator's space with
+ * equal columns, in the precision that the vectors say; x is not to be changed, all of y is to be
+ * written. Their numbers are reached by kaon_vector_export and _import, or by operators and vector
+ * functions of kaon's. Called by every rank alike, and outside of recorded steps alone: a solve
+ * with such an operator issues its steps one by one. Columns that a solver has closed come along,
+ * and what is written to them is thrown away. What it returns ends the solve where it is not
+ * KAON_OK. */
+typedef kaon_status kaon_shell_apply(void *user, kaon_mode mode, const kaon_vector *x,
+                                     kaon_vector *y);
+
+typedef struct kaon_shell_options {
+  size_t size;
+  int version;
+  kaon_precision precision; /* of the vectors that `apply` is handed: double or single */
+  int any_precision;        /* 1: it takes double and single, so that solvers may mix them */
+  double flops;             /* kaon_cost of an application to one column; 0: not known */
+  double bytes;
+} kaon_shell_options;
+#define KAON_SHELL_OPTIONS_INIT \
+  { sizeof(kaon_shell_options), 1, KAON_DOUBLE, 0, 0.0, 0.0 }
+
+/* An operator on vectors of `space` that does what `apply` does, for solvers and wherever kaon
+ * takes an operator; options NULL: the defaults. user: handed on, and kept alive by the caller.
+ * Keeps the space alive. *A is NULL on failure. Collective. Errors: ARGUMENT, UNSUPPORTED (half
+ * precision), MEMORY. */
+kaon_status kaon_operator_create_shell(const kaon_space *space, kaon_shell_apply *apply, void *user,
+                                       const kaon_shell_options *options, kaon_operator **A);
+
 #ifdef __cplusplus
 }
 #endif

@@ -20,6 +20,7 @@ typedef enum kaon_options_kind {
   KAON_OPTIONS_SCHWARZ,
   KAON_OPTIONS_MATRIX,
   KAON_OPTIONS_MATRIX_OPERATOR,
+  KAON_OPTIONS_SHELL,
   KAON_OPTIONS_PRECOND
 } kaon_options_kind;
 

@@ -284,14 +284,24 @@ static int64_t weight_before(const kaon_stored_matrix *m, int64_t block) {
   return start_at(m, row < m->rows ? row : m->rows) / KAON_W + 3 * block;
 }
 
+/* Chunks are of whole tiles. */
+static int64_t tiles_in(const kaon_stored_matrix *m) {
+  return (m->blocks + TILE - 1) / TILE;
+}
+
+static int64_t chunk_begin(const kaon_stored_matrix *m, int chunk) {
+  const int64_t block = kaon_chunk_begin(tiles_in(m), chunk) * TILE;
+  return block < m->blocks ? block : m->blocks;
+}
+
 static int chunk_of(const kaon_stored_matrix *m, int thread, int threads) {
-  const int count = kaon_chunk_count(m->blocks);
+  const int count = kaon_chunk_count(tiles_in(m));
   const int64_t wanted = weight_before(m, m->blocks) / threads * thread;
   int low = 0, high = count;
   if (thread >= threads) return count;
   while (low < high) {
     const int middle = (low + high) / 2;
-    if (weight_before(m, kaon_chunk_begin(m->blocks, middle)) < wanted)
+    if (weight_before(m, chunk_begin(m, middle)) < wanted)
       low = middle + 1;
     else
       high = middle;
@@ -308,8 +318,7 @@ static void run_part(const job *j, int64_t first, int64_t last, int clear) {
   for (int t = 0; t < threads; t++) {
     const int end_chunk = chunk_of(m, t + 1, threads);
     for (int chunk = chunk_of(m, t, threads); chunk < end_chunk; chunk++) {
-      int64_t begin = kaon_chunk_begin(m->blocks, chunk);
-      int64_t end = kaon_chunk_begin(m->blocks, chunk + 1);
+      int64_t begin = chunk_begin(m, chunk), end = chunk_begin(m, chunk + 1);
       if (j->sums && clear) kaon_partial_clear(j->launch->partials, chunk, nrhs, SLOTS);
       if (begin < first) begin = first;
       if (end > last) end = last;
@@ -346,5 +355,5 @@ void KAON_EXPORT(kaon_spmv)(const kaon_launch *launch, const kaon_spmv_args *arg
     run_part(&j, inside, m->blocks, 0);
   }
   if (args->part == KAON_ROWS_INTERIOR) return;
-  kaon_reduce_finish(launch->partials, m->blocks, args->nrhs, &args->gate, &args->sum, SLOTS);
+  kaon_reduce_finish(launch->partials, tiles_in(m), args->nrhs, &args->gate, &args->sum, SLOTS);
 }

@@ -1,0 +1,157 @@
+/* shell.c - an application's function as an operator (kaon_operator_create_shell).
+ *
+ * The function knows neither gates nor sums: where columns are closed it writes to a vector of the
+ * operator's own, whose open columns are copied, and sums are taken afterwards. Looking whether any
+ * column is open at all asks for numbers, which cannot be recorded: so a recording is refused
+ * before the function is called, and the solver goes the plain way. */
+#include <stdlib.h>
+
+#include <kaon/options.h>
+
+#include "blas/blas.h"
+
+typedef struct shell {
+  const kaon_space *space;
+  kaon_shell_apply *apply;
+  void *user;
+  kaon_shell_options options;
+  kaon_vector *result;      /* where columns are closed */
+  kaon_column_state *state; /* host copies */
+  int columns;              /* that there is room for */
+} shell;
+
+static void let_go(shell *self) {
+  kaon_vector_destroy(&self->result);
+  free(self->state);
+  self->state = NULL;
+  self->columns = 0;
+}
+
+static kaon_status take(kaon_operator *A, int columns) {
+  shell *self = A->self;
+  kaon_status status = KAON_OK;
+  self->state = calloc((size_t)columns, sizeof *self->state);
+  if (self->state == NULL)
+    status = kaon_fail(A->ctx, KAON_ERR_MEMORY, "shell: no host memory for %d columns", columns);
+  KAON_TRY(kaon_agree(A->ctx, status));
+  return kaon_vector_create(A->ctx, A->space, A->precision, columns, &self->result);
+}
+
+static kaon_status reserve(kaon_operator *A, int columns) {
+  shell *self = A->self;
+  if (self->columns == columns) return KAON_OK;
+  let_go(self);
+  const kaon_status status = take(A, columns);
+  if (status != KAON_OK)
+    let_go(self);
+  else
+    self->columns = columns;
+  return status;
+}
+
+static kaon_status called(kaon_operator *A, kaon_mode mode, const kaon_vector *x, kaon_vector *y) {
+  const shell *self = A->self;
+  const kaon_status status = self->apply(self->user, mode, x, y);
+  if (status != KAON_OK && kaon_last_error(A->ctx)[0] == '\0')
+    return kaon_fail(A->ctx, status, "shell: the application's function returned %s",
+                     kaon_status_name(status));
+  return status;
+}
+
+static kaon_status apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x, kaon_vector *y,
+                         const kaon_pass *pass) {
+  shell *self = A->self;
+  if (pass == NULL || pass->scalars == NULL) return called(A, mode, x, y);
+  KAON_TRY(reserve(A, y->nrhs));
+  KAON_TRY(kaon_scalars_read(pass->scalars, self->state));
+  int open = 0;
+  for (int k = 0; k < y->nrhs; k++) open += (self->state[k].gate & pass->gate) != 0;
+  if (open > 0 && open < y->nrhs) {
+    const kaon_pass gate = kaon_pass_gate_only(pass);
+    KAON_TRY(called(A, mode, x, self->result));
+    KAON_TRY(kaon_blas_copy(self->result, y, &gate));
+  } else if (open > 0) {
+    KAON_TRY(called(A, mode, x, y));
+  }
+  return kaon_pass_sum_apart(y, pass);
+}
+
+static kaon_status make(const kaon_space *space, const shell *like, kaon_operator **A);
+
+static kaon_status at_precision(kaon_operator *A, kaon_precision precision,
+                                kaon_reconstruct reconstruct, kaon_operator **twin) {
+  const shell *self = A->self;
+  shell like = *self;
+  (void)reconstruct;
+  *twin = NULL;
+  if (!self->options.any_precision && precision != A->precision)
+    return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
+                     "shell: precision %d (0 double, 1 single) is wanted, but the function takes "
+                     "%d alone; set any_precision where it takes both",
+                     (int)precision, (int)A->precision);
+  like.options.precision = precision == KAON_HALF ? KAON_SINGLE : precision;
+  return kaon_agree(A->ctx, make(A->space, &like, twin));
+}
+
+static kaon_cost cost(const kaon_operator *A, int columns) {
+  const shell *self = A->self;
+  (void)columns;
+  return (kaon_cost){.flops = self->options.flops, .bytes = self->options.bytes};
+}
+
+static void destroy(kaon_operator *A) {
+  shell *self = A->self;
+  kaon_context *ctx = A->ctx;
+  let_go(self);
+  kaon_space_release(self->space);
+  free(self);
+  free(A);
+  kaon_context_release(ctx);
+}
+
+static const kaon_operator_ops shell_ops = {.name = "shell",
+                                            .apply = apply,
+                                            .at_precision = at_precision,
+                                            .reserve = reserve,
+                                            .cost = cost,
+                                            .destroy = destroy};
+
+static kaon_status make(const kaon_space *space, const shell *like, kaon_operator **A) {
+  kaon_operator *made = calloc(1, sizeof *made);
+  shell *self = calloc(1, sizeof *self);
+  if (made == NULL || self == NULL) {
+    free(made);
+    free(self);
+    return kaon_fail(space->ctx, KAON_ERR_MEMORY, "shell: no host memory");
+  }
+  *self = (shell){.space = space, .apply = like->apply, .user = like->user};
+  self->options = like->options;
+  *made = (kaon_operator){.ops = &shell_ops,
+                          .ctx = space->ctx,
+                          .space = space,
+                          .precision = like->options.precision,
+                          .references = 1,
+                          .self = self};
+  kaon_context_retain(space->ctx);
+  kaon_space_retain(space);
+  *A = made;
+  return KAON_OK;
+}
+
+kaon_status kaon_operator_create_shell(const kaon_space *space, kaon_shell_apply *function,
+                                       void *user, const kaon_shell_options *options,
+                                       kaon_operator **A) {
+  static const kaon_shell_options defaults = KAON_SHELL_OPTIONS_INIT;
+  if (A != NULL) *A = NULL;
+  if (space == NULL || function == NULL || A == NULL)
+    return kaon_fail(space != NULL ? space->ctx : NULL, KAON_ERR_ARGUMENT,
+                     "shell: the space, the function and the address of the result are needed");
+  if (options == NULL) options = &defaults;
+  if (kaon_options_check(KAON_OPTIONS_SHELL, options) != KAON_OK)
+    return kaon_fail(space->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
+  if (options->precision == KAON_HALF)
+    return kaon_fail(space->ctx, KAON_ERR_UNSUPPORTED,
+                     "shell: vectors in half precision are not offered to functions; take single");
+  const shell like = {.apply = function, .user = user, .options = *options};
+  return kaon_agree(space->ctx, make(space, &like, A));
+}
