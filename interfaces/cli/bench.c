@@ -13,6 +13,7 @@
 
 #define OWN(member) offsetof(bench_args, member)
 #define AT(member) offsetof(bench_args, problem) + offsetof(problem_args, member)
+#define LIN(member) offsetof(bench_args, linear) + offsetof(linear_args, member)
 
 static const cli_option options[] = {
     {CLI_GROUP, "What is measured:", NULL, NULL, 0, 0, 0, NULL},
@@ -30,10 +31,12 @@ static const cli_option options[] = {
     {CLI_COUNTS, "columns", "N,...", "1,12", OWN(columns), 1, 256,
      "a list with commas: right-hand sides at once"},
     {CLI_INT, "calls", "N", NULL, OWN(calls), 1, 1000000,
-     "dslash, vector: calls a sample (default: 100, on a device 20 ms of them if those are more, "
+     "dslash, vector, spmv: calls a sample (default: 100, on a device 20 ms of them if those are "
+     "more, "
      "nowhere more than half a second of them)"},
     {CLI_INT, "samples", "N", "7", OWN(samples), 1, 1000,
-     "dslash, vector: samples, whose median counts; solve keeps the best of 3 solves, or of 2 "
+     "dslash, vector, spmv: samples, whose median counts; solve and krylov keep the best of 3 "
+     "solves, or of 2 "
      "seconds of them where joules are counted"},
     {CLI_FILE, "json", "FILE", NULL, OWN(json), 0, 0, "write the rows as a JSON list"},
     {CLI_FLAG, "temporal-gauge", NULL, NULL, AT(temporal_gauge), 0, 0,
@@ -64,6 +67,20 @@ static const cli_option options[] = {
      "precision of the solution; --precision is that of the inner iteration"},
     {CLI_FLAG, "effective", NULL, NULL, OWN(effective), 0, 0,
      "say which GFLOPS BiCGStab in single precision would need to be as fast"},
+    {CLI_GROUP, "For bench spmv and krylov:", NULL, NULL, 0, 0, 0, NULL},
+    {CLI_TEXTS, "matrix", "FILE.mtx|NAME", NULL, OWN(matrices), 0, 0,
+     "repeatable: a Matrix Market file, or a name that kaon solve takes (default: laplace3d:64)"},
+    {CLI_SET, "format", LINEAR_FORMATS, "auto", OWN(formats), 0, 0,
+     "a list with commas: how rows are stored"},
+    {CLI_CHOICE, "ordering", LINEAR_ORDERINGS, "none", LIN(ordering), 0, 0,
+     "order in which rows are kept"},
+    {CLI_INT, "window", "N", NULL, LIN(window), 1, 1e9,
+     "rows that may change places for sell (default: by rule; 1: none)"},
+    {CLI_SET, "method", LINEAR_METHODS, "cg", OWN(methods), 0, 0,
+     "krylov: a list with commas; b = A * ones, to --tol (default 1e-8)"},
+    {CLI_SET, "precond", LINEAR_PRECONDS, "none,jacobi", OWN(preconds), 0, 0,
+     "krylov: a list with commas: preconditioners"},
+    LINEAR_OPTIONS_PRECOND_FIGURES(LIN),
     {CLI_GROUP, "For bench scaling alone:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_TEXTS, "model", "FILE.json", NULL, OWN(models), 0, 0,
      "repeatable: fit a model to these rows and foretell strong scaling; measure nothing"},
@@ -73,11 +90,6 @@ static const cli_option options[] = {
      "of the model: GB/s between nodes a rank"},
     {CLI_INT, "node", "N", "8", OWN(node), 1, 4096, "of the model: ranks of a node"},
     {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
-
-const char *bench_precision(kaon_precision precision) {
-  static const char *const names[] = {"double", "single", "half"};
-  return names[precision];
-}
 
 double bench_size(kaon_precision precision) {
   static const double sizes[] = {8, 4, 2};
@@ -157,9 +169,9 @@ void bench_header(const bench *b) {
   cli_say(&b->args->common,
           "ideal GB/s: the least traffic over the time; %%%s; %%peak: of the multiply-add peak\n\n",
           host ? "triad: of the triad measured beside the row" : "read: of the reads");
-  cli_say(&b->args->common, "%-15s %-12s %-13s %5s %4s %11s %8s %8s %7s %6s\n", "bench", "lattice",
-          "precision", "links", "col", "seconds", "GFLOPS", "ideal", host ? "%triad" : "%read",
-          "%peak");
+  cli_say(&b->args->common, "%-15s %-14s %-13s %5s %4s %11s %8s %8s %7s %6s\n", "bench",
+          b->matrices ? "matrix" : "lattice", "precision", b->matrices ? "form" : "links", "col",
+          "seconds", "GFLOPS", "ideal", host ? "%triad" : "%read", "%peak");
 }
 
 /* 0: not measured. */
@@ -174,33 +186,45 @@ static json_t *describe(const bench *b, const bench_row *r) {
   if (gmtime_r(&now, &utc)) strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
   char overlap[32];
   return json_pack(
-      "{s:s s:o s:s s:s s:s s:s s:i s:o s:s s:s s:i s:s s:o s:s s:i s:i}", "bench", r->name,
+      "{s:s s:o s:s s:s s:s s:s s:i s:o s:s s:s s:i s:s s:o s:s s:o s:i}", "bench", r->name,
       "command", report_string(b->args->common.line), "measured", when, "backend", b->info.backend,
       "device", b->info.device, "commit", kaon_commit(), "ranks", b->info.ranks, "grid",
-      report_ints(r->grid, 4), "transport", bench_transport(b), "overlap",
-      cli_choice(CLI_OVERLAPS, b->args->common.overlap, overlap), "threads", b->info.threads, "isa",
-      b->info.isa, "lattice", report_ints(r->extents, 4), "precision",
-      r->precision_text ? r->precision_text : bench_precision(r->precision), "links", r->links,
-      "columns", r->columns);
+      r->extents ? report_ints(r->grid, 4) : json_null(), "transport", bench_transport(b),
+      "overlap", cli_choice(CLI_OVERLAPS, b->args->common.overlap, overlap), "threads",
+      b->info.threads, "isa", b->info.isa, "lattice",
+      r->extents ? report_ints(r->extents, 4) : json_null(), "precision",
+      r->precision_text ? r->precision_text : precision_name(r->precision), "links",
+      r->extents ? json_integer(r->links) : json_null(), "columns", r->columns);
+}
+
+/* What a row is about: the lattice and its links, or the matrix and its form. */
+static void subject_of(const bench_row *r, char subject[64], char form[16]) {
+  const int *e = r->extents;
+  if (e) {
+    snprintf(subject, 64, "%dx%dx%dx%d", e[0], e[1], e[2], e[3]);
+    snprintf(form, 16, "%d", r->links);
+  } else {
+    snprintf(subject, 64, "%s", r->matrix);
+    snprintf(form, 16, "%s", r->stored);
+  }
 }
 
 json_t *bench_add(bench *b, const bench_row *r) {
-  const int *e = r->extents;
   const machine *m = &b->all;
   const double gflops = 1e-9 * r->flops / r->seconds, gbs = 1e-9 * r->bytes / r->seconds;
   const double peak = m->fma_gflops[r->precision != KAON_DOUBLE];
   const double limit = bench_on_host(b) ? m->triad_gbs : m->read_gbs;
-  char lattice[48];
-  snprintf(lattice, sizeof lattice, "%dx%dx%dx%d", e[0], e[1], e[2], e[3]);
-  cli_say(&b->args->common, "%-15s %-12s %-13s %5d %4d %11.4e %8.2f ", r->name, lattice,
-          r->precision_text ? r->precision_text : bench_precision(r->precision), r->links,
-          r->columns, r->seconds, gflops);
+  char subject[64], form[16];
+  subject_of(r, subject, form);
+  cli_say(&b->args->common, "%-15s %-14s %-13s %5s %4d %11.4e %8.2f ", r->name, subject,
+          r->precision_text ? r->precision_text : precision_name(r->precision), form, r->columns,
+          r->seconds, gflops);
   if (r->bytes > 0)
     cli_say(&b->args->common, "%8.2f %6.0f%% %5.0f%%\n", gbs, 100 * gbs / limit,
             100 * gflops / peak);
   else
     cli_say(&b->args->common, "%8s %7s %5.0f%%\n", "-", "-", 100 * gflops / peak);
-  if (b->info.ranks > 1)
+  if (b->info.ranks > 1 && r->extents)
     cli_say(&b->args->common, "    grid %dx%dx%dx%d: %.2f GFLOPS a rank\n", r->grid[0], r->grid[1],
             r->grid[2], r->grid[3], gflops / b->info.ranks);
   json_t *row = describe(b, r);
@@ -238,32 +262,36 @@ static int write_rows(bench *b) {
   return code;
 }
 
-static const char *const names[] = {"dslash", "vector", "solve", "scaling"};
+static const char *const names[] = {"dslash", "vector", "solve", "scaling", "spmv", "krylov"};
+enum { BENCHES = sizeof names / sizeof *names, SPMV = 4, KRYLOV = 5 };
 
 /* An option that the chosen benchmark does not look at would be obeyed by nobody. */
 static int check_idle(const bench_args *a, int which) {
   static const char *const of_models[] = {"latency", "bandwidth", "node"};
   static const struct {
     const char *option;
-    unsigned used; /* bit 0: by dslash, 1: vector, 2: solve, 3: scaling */
-  } options_of[] = {{"reconstruct", 13},
-                    {"calls", 11},
-                    {"samples", 11},
+    unsigned used; /* bit 0: by dslash, 1: vector, 2: solve, 3: scaling, 4: spmv, 5: krylov */
+  } options_of[] = {{"lattice", 15},
+                    {"local-lattice", 15},
+                    {"grid", 15},
+                    {"reconstruct", 13},
+                    {"calls", 27},
+                    {"samples", 27},
                     {"gauge", 4},
                     {"action", 12},
                     {"ignore-checksum", 4},
                     {"kappa", 12},
                     {"csw", 12},
                     {"solver", 4},
-                    {"tol", 12},
+                    {"tol", 44},
                     {"stop", 4},
-                    {"max-iter", 12},
-                    {"refinement", 12},
+                    {"max-iter", 44},
+                    {"refinement", 44},
                     {"even-odd", 12},
-                    {"set", 12},
+                    {"set", 44},
                     {"temporal-gauge", 13},
-                    {"reduce-delay", 4},
-                    {"outer", 12},
+                    {"reduce-delay", 36},
+                    {"outer", 44},
                     {"effective", 4},
                     {"model", 8},
                     {"latency", 8},
@@ -274,14 +302,33 @@ static int check_idle(const bench_args *a, int which) {
                     {"schwarz-steps", 4},
                     {"schwarz-cycles", 4},
                     {"schwarz-relaxation", 4},
-                    {"schwarz-precision", 4}};
+                    {"schwarz-precision", 4},
+                    {"matrix", 48},
+                    {"format", 48},
+                    {"ordering", 48},
+                    {"window", 48},
+                    {"method", 32},
+                    {"precond", 32},
+                    {"precond-block", 32},
+                    {"omega", 32},
+                    {"drop", 32},
+                    {"degree", 32},
+                    {"low", 32},
+                    {"high", 32},
+                    {"sweeps", 32},
+                    {"fill", 32},
+                    {"shift", 32},
+                    {"precond-order", 32},
+                    {"precond-precision", 32}};
   for (size_t i = 0; i < sizeof options_of / sizeof *options_of; i++)
     if (!(options_of[i].used >> which & 1) && cli_given(&a->common, options_of[i].option))
       return cli_wrong("--%s has no effect on bench %s; leave it out%s", options_of[i].option,
                        names[which],
-                       options_of[i].used == 4   ? ", or run bench solve"
-                       : options_of[i].used == 8 ? ", or run bench scaling"
-                                                 : "");
+                       options_of[i].used == 4    ? ", or run bench solve"
+                       : options_of[i].used == 8  ? ", or run bench scaling"
+                       : options_of[i].used == 32 ? ", or run bench krylov"
+                       : options_of[i].used == 48 ? ", or run bench spmv or krylov"
+                                                  : "");
   if (!a->models.count)
     for (size_t i = 0; i < sizeof of_models / sizeof *of_models; i++)
       if (cli_given(&a->common, of_models[i]))
@@ -354,25 +401,6 @@ static int place_lattices(bench_args *a, int scaling) {
   return EXIT_DONE;
 }
 
-/* Seconds of "100us"; NULL: none. Exit status. */
-static int read_time(const char *option, const char *text, double *seconds) {
-  static const struct {
-    const char *name;
-    double seconds;
-  } units[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
-  char *end = NULL;
-  *seconds = text ? strtod(text, &end) : 0;
-  if (!text) return EXIT_DONE;
-  for (size_t i = 0; i < sizeof units / sizeof *units && end != text; i++) {
-    if (strcmp(end, units[i].name) != 0) continue;
-    *seconds *= units[i].seconds;
-    if (*seconds >= 0 && *seconds <= 1) return EXIT_DONE;
-  }
-  return cli_wrong(
-      "--%s is %s; it must be a time from 0 to 1 s with its unit, ns, us, ms or s, as in 100us",
-      option, text);
-}
-
 static int open_machine(bench *b) {
   (void)bench_stopped(); /* begin together */
   const char *missing =
@@ -383,14 +411,17 @@ static int open_machine(bench *b) {
 }
 
 static int run(void *arguments) {
-  static int (*const benches[])(bench *) = {bench_dslash, bench_vector, bench_solve, bench_scaling};
+  static int (*const benches[])(bench *) = {bench_dslash,  bench_vector, bench_solve,
+                                            bench_scaling, bench_spmv,   bench_krylov};
   bench_args *a = arguments;
   bench b = {.args = a};
   int which = 0;
-  while (which < 4 && strcmp(a->common.operand, names[which]) != 0) which++;
-  if (which == 4)
-    return cli_wrong("bench %s is not there; it is one of dslash, vector, solve, scaling",
-                     a->common.operand);
+  while (which < BENCHES && strcmp(a->common.operand, names[which]) != 0) which++;
+  if (which == BENCHES)
+    return cli_wrong(
+        "bench %s is not there; it is one of dslash, vector, solve, scaling, spmv, krylov",
+        a->common.operand);
+  b.matrices = which == SPMV || which == KRYLOV;
   a->problem.mass = NAN;
   if (isnan(a->problem.csw) && a->problem.action == 1) a->problem.csw = 1; /* clover */
   const cli_path paths[] = {{"--gauge", a->problem.gauge},
@@ -403,8 +434,9 @@ static int run(void *arguments) {
   if (code == EXIT_DONE) code = place_lattices(a, which == 3);
   if (code == EXIT_DONE && !ranks_launched()) code = check_lattices(NULL, a);
   if (code == EXIT_DONE) code = cli_distinct(paths, 4);
-  if (code == EXIT_DONE) code = read_time("reduce-delay", a->reduce_delay, &a->common.reduce_delay);
-  if (code == EXIT_DONE) code = read_time("latency", a->latency, &a->network_latency);
+  if (code == EXIT_DONE)
+    code = cli_read_time("reduce-delay", a->reduce_delay, &a->common.reduce_delay);
+  if (code == EXIT_DONE) code = cli_read_time("latency", a->latency, &a->network_latency);
   if (code == EXIT_DONE && a->models.count) code = ranks_first() ? bench_model(a) : EXIT_DONE;
   if (code != EXIT_DONE || a->models.count) return code;
   bench_stage(&b);
@@ -428,13 +460,15 @@ static int run(void *arguments) {
 const cli_command command_bench = {
     "bench",
     "Measure speed, beside what the machine can do at best.",
-    "dslash|vector|solve|scaling",
+    "dslash|vector|solve|scaling|spmv|krylov",
     "Examples:\n"
     "  kaon bench dslash\n"
     "  kaon bench dslash --lattice 16 16 16 32 --precision single --columns 1\n"
     "  kaon bench solve --gauge config.lime --kappa 0.13 --csw 1.769\n"
     "  kaon bench scaling --json one.json; mpirun -np 4 kaon bench scaling --json four.json\n"
-    "  kaon bench scaling --model one.json --model four.json --bandwidth 45\n\n"
+    "  kaon bench scaling --model one.json --model four.json --bandwidth 45\n"
+    "  kaon bench spmv --matrix laplace3d:128 --matrix A.mtx --format csr,sell\n"
+    "  kaon bench krylov --matrix laplace3d:64 --method cg,pipecg --precond jacobi\n\n"
     "Under mpirun all ranks measure together: mpirun -np 4 kaon bench dslash --grid 1 1 1 4 "
     "--local-lattice 32 32 32 64. hop: one parity from the other. ideal GB/s counts every link, "
     "spinor and clover block once; "

@@ -4,6 +4,8 @@
 #define KAON_CLI_BENCH_H
 
 #include "bench/machine.h"
+#include "energy.h"
+#include "linear.h"
 #include "problem.h"
 
 typedef struct bench_args {
@@ -25,6 +27,10 @@ typedef struct bench_args {
   const char *latency;
   double network_latency, network_bandwidth; /* s, GB/s */
   int node;
+  /* spmv, krylov */
+  cli_texts matrices;
+  unsigned formats, methods, preconds; /* bits: LINEAR_FORMATS, LINEAR_METHODS, LINEAR_PRECONDS */
+  linear_args linear;                  /* what all of their rows share */
 } bench_args;
 
 typedef struct bench {
@@ -38,13 +44,17 @@ typedef struct bench {
   size_t numbers_count;
   int failed;             /* exit status of bench_keep */
   int once;               /* a solve is not repeated */
+  int matrices;           /* rows are about matrices, not lattices */
+  int unconverged;        /* of bench krylov: some solve was */
   double reference_flops; /* bench solve --effective: of BiCGStab, one column; 0: not known */
 } bench;
 
 /* One measured row. bytes: ideal traffic of one call; 0: not given. */
 typedef struct bench_row {
   const char *name;
-  const int *extents;
+  const int *extents; /* NULL: about a matrix */
+  const char *matrix; /* its name */
+  const char *stored; /* and how it is stored: "csr", "sell", "ell" */
   kaon_precision precision;
   const char *precision_text; /* NULL: by precision */
   int links, columns;
@@ -69,7 +79,22 @@ json_t *bench_add(bench *b, const bench_row *row);
 /* Writes the rows there are to --json; after each row, when it is whole. Says what failed. */
 kaon_status bench_keep(bench *b);
 double bench_size(kaon_precision precision); /* bytes of a stored real */
-const char *bench_precision(kaon_precision precision);
+typedef struct bench_figures {
+  double seconds, flops; /* of the best solve */
+  double cpu;            /* seconds of a process' threads, of all processors; mean over ranks */
+  int iterations;        /* of the slowest column */
+  double residual;       /* the largest */
+  kaon_stop_reason reason;
+  double joules;  /* of one solve, all ranks together: the mean over all repeats */
+  double slowest; /* seconds of a repeat */
+  int repeats;
+  kaon_traffic traffic; /* of one solve, of this rank */
+} bench_figures;
+/* Solves from x = 0 a few times and keeps the best. */
+kaon_status bench_best(bench *b, kaon_solver *solver, const kaon_vector *source, kaon_vector *x,
+                       bench_figures *best);
+/* A monitor that ends a solve on Ctrl-C. */
+kaon_monitor_fn bench_monitor;
 /* Fills every column with the same numbers of order 1 (timings of zeros would flatter). */
 kaon_status bench_fill(bench *b, kaon_vector *v, const kaon_lattice *lattice);
 
@@ -82,11 +107,23 @@ int bench_stopped(void);
 /* The machine's bandwidths, measured by all ranks at once, of all of them together. */
 kaon_status bench_bandwidth(bench *b);
 
+/* --- of matrices --- */
+/* "sell" of the words in which an operator describes its storage. */
+const char *bench_form(const char *words, char form[16]);
+/* What a row about a matrix has beside the others' fields. */
+void bench_add_matrix(const linear *l, const char *words, json_t *json);
+/* bench_fill for a matrix' rows. */
+kaon_status bench_fill_rows(const linear *l, kaon_vector *v);
+/* `work` for every --matrix. Exit status. */
+int bench_matrices(bench *b, int (*work)(bench *b, const char *name));
+
 /* The benchmarks: exit statuses. */
 int bench_dslash(bench *b);
 int bench_vector(bench *b);
 int bench_solve(bench *b);
 int bench_scaling(bench *b);
+int bench_spmv(bench *b);
+int bench_krylov(bench *b);
 /* bench scaling --model: measures nothing. */
 int bench_model(const bench_args *args);
 

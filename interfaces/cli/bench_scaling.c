@@ -88,7 +88,7 @@ static misfit print_residuals(const cli_common *common, const model *m, const ro
     char what[80];
     if (at->ranks == 1) continue;
     if (hop)
-      snprintf(what, sizeof what, "hop %s%s", bench_precision((kaon_precision)r->hop[k].precision),
+      snprintf(what, sizeof what, "hop %s%s", precision_name((kaon_precision)r->hop[k].precision),
                r->hop[k].hidden ? "" : ", not hidden");
     else
       snprintf(what, sizeof what, "%.12s %.16s", m->method[r->solve[k].method].name,

@@ -4,122 +4,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "bench.h"
-#include "energy.h"
 #include "report.h"
 #include "signals.h"
 
-static int stop_if_interrupted(void *user, int iteration, int column, double residual) {
-  (void)user;
-  (void)iteration;
-  (void)column;
-  (void)residual;
-  return signals_interrupted();
-}
-
-typedef struct solve_figures {
-  double seconds, flops;
-  double cpu;     /* seconds of a process' threads, of all processors; mean over ranks */
-  int iterations; /* of the slowest column */
-  double residual;
-  kaon_stop_reason reason;
-  double joules;  /* of one solve, all ranks together: the mean over all repeats */
-  double slowest; /* seconds of a repeat */
-  int repeats;
-  kaon_traffic traffic; /* of one solve, of this rank */
-} solve_figures;
-
-static double process_seconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* Whether one more repeat is wanted, by the first rank's clocks: the same on all. */
-static int goes_on(const bench *b, const energy_meter *meter, int done, double all) {
-  enum { repeats = 3 };
-  static const double counted_seconds = 2, long_seconds = 4;
-  if (b->once) return done == 0;
-  double more = ranks_first() &&
-                ((done < repeats && all < long_seconds) || energy_span(meter) < counted_seconds);
-  return ranks_most(&more, 1) == KAON_OK && more > 0;
-}
-
-/* Of all ranks: a counter is a device's, or that of all of a node's processors. */
-static double joules_of_all(const bench *b, const energy_meter *meter) {
-  double joules = energy_since(meter);
-  if (bench_on_host(b) && b->info.local_rank > 0) joules = 0;
-  return ranks_sum(&joules, 1) == KAON_OK ? joules : NAN;
-}
-
-/* One solve, from x = 0; seconds are the slowest rank's, processor time the mean of all. */
-static kaon_status repeat(bench *b, problem *p, const kaon_vector *source, kaon_vector *x,
-                          kaon_column_report *reports, kaon_solve_report *report, double *cpu) {
-  kaon_status status = kaon_vector_zero(x);
-  if (status == KAON_OK) status = kaon_context_synchronise(b->ctx);
-  if (status == KAON_OK && bench_stopped()) status = KAON_ERR_CANCELLED; /* begin together */
-  const double before = process_seconds();
-  if (status == KAON_OK) status = kaon_solver_solve(p->solver, source, x, reports, report);
-  *cpu = (process_seconds() - before) / b->info.ranks;
-  if (status == KAON_OK && bench_stopped()) status = KAON_ERR_CANCELLED;
-  if (status == KAON_OK) status = ranks_most(&report->seconds, 1);
-  return status == KAON_OK ? ranks_sum(cpu, 1) : status;
-}
-
-/* The median of --samples solves would take long for what it tells; the best of `repeats` is kept,
- * or of fewer once they have taken long_seconds. Where there is an energy counter, which moves in
- * steps, they go on for counted_seconds. */
-static kaon_status solve(bench *b, problem *p, int columns, solve_figures *best) {
+static kaon_status solve(bench *b, problem *p, int columns, bench_figures *best) {
   const kaon_space *full = kaon_lattice_spinors(p->field.lattice, KAON_FULL);
   kaon_vector *source = NULL, *x = NULL;
-  kaon_column_report *reports = calloc((size_t)columns, sizeof *reports);
-  kaon_status status = kaon_context_agree(b->ctx, reports ? KAON_OK : KAON_ERR_MEMORY);
-  if (status == KAON_OK) status = kaon_vector_create(b->ctx, full, p->precision, columns, &source);
+  kaon_status status = kaon_vector_create(b->ctx, full, p->precision, columns, &source);
   if (status == KAON_OK) status = kaon_vector_create(b->ctx, full, p->precision, columns, &x);
   if (status == KAON_OK) status = problem_source(p, source);
-  *best = (solve_figures){.seconds = 1e300};
-  energy_meter meter = energy_start(b->ctx);
-  double slowest = 0;
-  double all = 0;
-  int done = 0;
-  for (; status == KAON_OK && goes_on(b, &meter, done, all); done++) {
-    kaon_solve_report report;
-    double cpu;
-    status = repeat(b, p, source, x, reports, &report, &cpu);
-    if (status == KAON_OK) all += report.seconds;
-    if (status == KAON_OK && report.seconds > slowest) slowest = report.seconds;
-    if (status != KAON_OK || report.seconds >= best->seconds) continue;
-    *best = (solve_figures){
-        .seconds = report.seconds, .flops = report.flops, .cpu = cpu, .reason = KAON_CONVERGED};
-    best->traffic = report.traffic;
-    for (int k = 0; k < columns; k++) {
-      if (reports[k].iterations > best->iterations) best->iterations = reports[k].iterations;
-      if (reports[k].residual > best->residual) best->residual = reports[k].residual;
-      if (reports[k].reason != KAON_CONVERGED) best->reason = reports[k].reason;
-    }
-  }
-  best->joules = status == KAON_OK ? joules_of_all(b, &meter) / done : NAN;
-  best->slowest = slowest;
-  best->repeats = done;
+  if (status == KAON_OK) status = bench_best(b, p->solver, source, x, best);
   kaon_vector_destroy(&source);
   kaon_vector_destroy(&x);
-  free(reports);
   return status;
 }
 
-static int add_row(bench *b, const problem *p, int columns, const solve_figures *s) {
-  static const char *const names[] = {"solve-cg",       "solve-cgnr",        "solve-cgne",
-                                      "solve-bicgstab", "solve-mr",          "solve-gcr",
-                                      "solve-blockcg",  "solve-blockcgnr",   "solve-pipecg",
-                                      "solve-pipecgnr", "solve-pipebicgstab"};
+static int add_row(bench *b, const problem *p, int columns, const bench_figures *s) {
   static const char *const preconditioners[] = {"", "-schwarz", "-sap"};
   char precision[32], stop[32], form[32], name[40];
-  snprintf(name, sizeof name, "%s%s", names[p->options.method],
+  snprintf(name, sizeof name, "solve-%s%s", method_name(p->options.method),
            preconditioners[b->args->problem.preconditioner]);
-  snprintf(precision, sizeof precision, "%s/%s", bench_precision(p->precision),
-           bench_precision(p->options.sloppy));
+  snprintf(precision, sizeof precision, "%s/%s", precision_name(p->precision),
+           precision_name(p->options.sloppy));
   bench_row row = {.name = name,
                    .extents = p->field.extents,
                    .precision = p->options.sloppy,
@@ -175,9 +83,9 @@ static int add_row(bench *b, const problem *p, int columns, const solve_figures 
 static int one(bench *b, const problem_args *args, problem *p, int *all_converged) {
   const cli_counts *columns = &b->args->columns;
   int code = problem_operator(b->ctx, args, p);
-  p->options.monitor = stop_if_interrupted;
+  p->options.monitor = bench_monitor;
   for (int i = 0; i < columns->count && code == EXIT_DONE; i++) {
-    solve_figures figures;
+    bench_figures figures;
     code = problem_solver(b->ctx, columns->value[i], p);
     bench_stage(b);
     if (code == EXIT_DONE)
@@ -197,12 +105,12 @@ static int count_reference(bench *b, const problem_args *args, const problem *li
   problem_args own = *args;
   problem p;
   field_spec spec;
-  solve_figures figures = {0};
+  bench_figures figures = {0};
   own.sloppy = KAON_SINGLE;
   int code = problem_check(&own, &p, &spec);
   p.field = links->field;
   if (code == EXIT_DONE) code = problem_operator(b->ctx, &own, &p);
-  p.options.monitor = stop_if_interrupted;
+  p.options.monitor = bench_monitor;
   p.options.method = KAON_BICGSTAB; /* whatever the rows' is, and its preconditioner */
   p.options.preconditioner = NULL;
   if (code == EXIT_DONE) code = problem_solver(b->ctx, 1, &p);

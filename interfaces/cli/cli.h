@@ -184,6 +184,8 @@ int ranks_agree(int code);
  * for which a rank that failed waits three seconds. */
 void ranks_end(int code);
 
+/* Seconds of "100us", given to --option; NULL: 0. Exit status. */
+int cli_read_time(const char *option, const char *text, double *seconds);
 /* The last part of a path; "weak:0.3" and the like as they are. */
 const char *cli_name(const char *path);
 double cli_now(void); /* seconds of a monotonic clock */

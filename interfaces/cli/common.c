@@ -110,6 +110,24 @@ int cli_context(const cli_common *common, kaon_context **ctx) {
   return used;
 }
 
+int cli_read_time(const char *option, const char *text, double *seconds) {
+  static const struct {
+    const char *name;
+    double seconds;
+  } units[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
+  char *end = NULL;
+  *seconds = text ? strtod(text, &end) : 0;
+  if (!text) return EXIT_DONE;
+  for (size_t i = 0; i < sizeof units / sizeof *units && end != text; i++) {
+    if (strcmp(end, units[i].name) != 0) continue;
+    *seconds *= units[i].seconds;
+    if (*seconds >= 0 && *seconds <= 1) return EXIT_DONE;
+  }
+  return cli_wrong(
+      "--%s is %s; it must be a time from 0 to 1 s with its unit, ns, us, ms or s, as in 100us",
+      option, text);
+}
+
 const char *cli_name(const char *path) {
   const char *slash = strrchr(path, '/');
   return slash ? slash + 1 : path;

@@ -5,21 +5,26 @@
 #include <unistd.h>
 
 #include "bench/machine.h"
-#include "cli.h"
+#include "linear.h"
 #include "report.h"
+#include "signals.h"
 
 typedef struct info_args {
   cli_common common;
   int grid[4], lattice[4];
+  linear_args linear;
 } info_args;
 
 #define AT(member) offsetof(info_args, member)
+#define LIN(member) offsetof(info_args, linear) + offsetof(linear_args, member)
 static const cli_option table[] = {
     {CLI_GROUP, "Several ranks, under mpirun:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_EXTENTS, "grid", "a b c d", NULL, AT(grid), 0, 0, CLI_GRID_TEXT},
     {CLI_EXTENTS, "lattice", "X Y Z T", NULL, AT(lattice), 0, 0,
      "say how ranks would divide a lattice of these extents"},
     CLI_RANKS_OPTIONS,
+    {CLI_GROUP, "A sparse matrix, instead of the machine:", NULL, NULL, 0, 0, 0, NULL},
+    LINEAR_OPTIONS_MATRIX(LIN),
     {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
 
 /* "yes", or why not: tried, not guessed. `why`: the sentence, or what the device is. */
@@ -184,13 +189,49 @@ static void print(const cli_common *common, const json_t *r) {
   cli_say(common, "plots      gnuplot %s\n", has_gnuplot() ? "found" : "not found");
 }
 
+/* Its rows, and how they would be stored. */
+static int describe_matrix(info_args *args, kaon_context *ctx) {
+  kaon_matrix_operator_options options = KAON_MATRIX_OPERATOR_OPTIONS_INIT;
+  linear l;
+  args->linear.sloppy = args->linear.method = -1;
+  args->linear.tol = 1e-8;
+  args->linear.max_iter = 1;
+  options.format = (kaon_matrix_format)args->linear.format;
+  int code = linear_check(&args->linear, &l);
+  if (code == EXIT_DONE) code = linear_matrix(ctx, &l);
+  if (code == EXIT_DONE)
+    code = cli_status(ctx, kaon_matrix_operator(l.matrix, &options, &l.A), "--format");
+  if (code == EXIT_DONE) {
+    json_t *report = report_new(ctx, "info");
+    linear_print(&args->common, &l);
+    json_object_set_new(report, "matrix", linear_describe(&l));
+    json_object_set_new(report, "stored", json_string(kaon_matrix_operator_format(l.A)));
+    code = report_write(args->common.report, report);
+    json_decref(report);
+  }
+  linear_close(&l);
+  return code;
+}
+
 static int run(void *arguments) {
-  const info_args *args = arguments;
-  const cli_path paths[] = {{"--tuning", args->common.tuning}, {"--report", args->common.report}};
+  static const char *const of_matrices[] = {"format", "ordering", "window"};
+  info_args *args = arguments;
+  const cli_path paths[] = {{"--matrix", args->linear.matrix},
+                            {"--tuning", args->common.tuning},
+                            {"--report", args->common.report}};
   kaon_context *ctx = NULL;
-  int code = cli_distinct(paths, 2);
+  int code = cli_distinct(paths, 3);
+  if (code == EXIT_DONE && !args->linear.matrix)
+    for (int i = 0; i < 3; i++)
+      if (cli_given(&args->common, of_matrices[i]))
+        return cli_wrong("--%s is for --matrix, which is missing; leave it out", of_matrices[i]);
   if (code == EXIT_DONE) code = ranks_context(&args->common, args->grid, &ctx);
   if (code != EXIT_DONE) return code;
+  if (args->linear.matrix) {
+    code = describe_matrix(args, ctx);
+    kaon_context_destroy(&ctx);
+    return code;
+  }
   json_t *report = report_new(ctx, "info");
   char cpu[512], cuda[512];
   const char *cpu_state = backend_state(KAON_BACKEND_CPU, cpu, sizeof cpu);
@@ -212,10 +253,11 @@ static int run(void *arguments) {
 
 const cli_command command_info = {
     "info",
-    "Show the version, the backends and the machine.",
+    "Show the version, the backends and the machine; or a matrix.",
     NULL,
     "Examples:\n  kaon info\n  kaon info --backend cpu --report info.json\n"
-    "  mpirun -np 4 kaon info --lattice 32 32 32 64",
+    "  mpirun -np 4 kaon info --lattice 32 32 32 64\n"
+    "  kaon info --matrix A.mtx",
     table,
     sizeof(info_args),
     run,

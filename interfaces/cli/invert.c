@@ -67,8 +67,7 @@ int invert_allocate(invert_job *job) {
 }
 
 void invert_close(invert_job *job) {
-  for (int k = 0; k < job->columns && job->histories; k++) free(job->histories[k].residual);
-  free(job->histories);
+  histories_free(job->histories, job->columns);
   free(job->solves);
   free(job->done);
   free(job->host);
@@ -76,18 +75,6 @@ void invert_close(invert_job *job) {
   kaon_vector_destroy(&job->x);
   problem_close(&job->p);
   kaon_context_destroy(&job->ctx);
-}
-
-static void keep_history(invert_job *job, int first, int count) {
-  for (int k = 0; k < count; k++) {
-    column_history *h = &job->histories[first + k];
-    int length = 0;
-    if (kaon_solver_history(job->p.solver, k, NULL, &length) != KAON_OK || length < 1) continue;
-    h->residual = malloc((size_t)length * sizeof *h->residual);
-    if (!h->residual) continue; /* a picture less */
-    h->count = length;
-    if (kaon_solver_history(job->p.solver, k, h->residual, &length) != KAON_OK) h->count = 0;
-  }
 }
 
 /* Columns first .. first + count - 1 between the whole vector and a batch's. */
@@ -123,7 +110,7 @@ static int solve(invert_job *job, int first, int count, const kaon_vector *b, ka
   job->traffic.bytes += report.traffic.bytes;
   for (int k = first; k < first + count; k++)
     job->done[k] = job->solves[k].reason == KAON_CONVERGED;
-  keep_history(job, first, count);
+  histories_keep(job->p.solver, count, job->histories + first);
   return EXIT_DONE;
 }
 
@@ -175,10 +162,6 @@ static void announce(const invert_job *job) {
   const problem_args *a = &job->args->problem;
   const int *e = job->p.field.extents;
   char form[32];
-  static const char *const methods[] = {
-      "CG",         "CGNR",         "CGNE",           "BiCGStab",          "MR", "GCR", "block CG",
-      "block CGNR", "pipelined CG", "pipelined CGNR", "pipelined BiCGStab"};
-  static const char *const precisions[] = {"double", "single", "half"};
   cli_say(&job->args->common, "%s: %dx%dx%dx%d, plaquette %.10f\n", a->gauge, e[0], e[1], e[2],
           e[3], job->links.plaquette);
   cli_say(&job->args->common, "%s, kappa %g, csw %g, %s in t, source %s\n",
@@ -186,9 +169,9 @@ static void announce(const invert_job *job) {
           a->boundary_t ? "periodic" : "antiperiodic", a->source);
   char preconditioner[96];
   cli_say(&job->args->common, "%s%s to %g, %s/%s, links %d, even-odd %s, %d columns\n",
-          methods[job->p.options.method], schwarz_text(a, &job->p, preconditioner),
-          job->p.options.tol, precisions[job->p.precision], precisions[job->p.options.sloppy],
-          (int)job->p.options.reconstruct,
+          method_title(job->p.options.method), schwarz_text(a, &job->p, preconditioner),
+          job->p.options.tol, precision_name(job->p.precision),
+          precision_name(job->p.options.sloppy), (int)job->p.options.reconstruct,
           cli_choice("symmetric|asymmetric|none", a->even_odd, form), job->columns);
 }
 
@@ -208,16 +191,12 @@ static void print_columns(const invert_job *job) {
 
 /* How it was computed: what another run needs to repeat it. */
 static json_t *describe_method(const invert_job *job) {
-  static const char *const methods[] = {"cg",     "cgnr",     "cgne",        "bicgstab",
-                                        "mr",     "gcr",      "blockcg",     "blockcgnr",
-                                        "pipecg", "pipecgnr", "pipebicgstab"};
-  static const char *const precisions[] = {"double", "single", "half"};
   const problem_args *a = &job->args->problem;
   const kaon_solver_options *o = &job->p.options;
   char form[32], refinement[32];
   return json_pack("{s:s s:s s:s s:i s:s s:s s:s s:o s:b s:i s:i s:i s:s?}", "solver",
-                   methods[o->method], "precision", precisions[job->p.precision], "sloppy",
-                   precisions[o->sloppy], "reconstruct", (int)o->reconstruct, "even_odd",
+                   method_name(o->method), "precision", precision_name(job->p.precision), "sloppy",
+                   precision_name(o->sloppy), "reconstruct", (int)o->reconstruct, "even_odd",
                    cli_choice("symmetric|asymmetric|none", a->even_odd, form), "refinement",
                    cli_choice("reliable|restart", a->refinement, refinement), "boundary_t",
                    a->boundary_t ? "periodic" : "antiperiodic", "anisotropy",
@@ -291,7 +270,8 @@ static int finish(invert_job *job, json_t *report) {
   return code;
 }
 
-static const char *remedy(const invert_job *job, kaon_stop_reason reason) {
+static const char *remedy(const void *user, kaon_stop_reason reason) {
+  const invert_job *job = user;
   switch (reason) {
     case KAON_MAX_ITERATIONS:
       return "--max-iter allows more steps";
@@ -308,19 +288,6 @@ static const char *remedy(const invert_job *job, kaon_stop_reason reason) {
   }
 }
 
-/* A sentence for each way in which columns failed: their remedies differ. */
-static void advise(const invert_job *job, int failed) {
-  cli_error("%d of %d columns did not converge; the solutions and correlators were not written",
-            failed, job->columns);
-  for (kaon_stop_reason reason = KAON_RUNNING; reason <= KAON_CANCELLED; reason++) {
-    int count = 0;
-    for (int k = 0; k < job->columns; k++)
-      count += !job->done[k] && job->solves[k].reason == reason;
-    if (count && reason != KAON_CONVERGED)
-      cli_error("%d ended with %s: %s", count, kaon_stop_reason_name(reason), remedy(job, reason));
-  }
-}
-
 static int conclude(invert_job *job) {
   const invert_args *a = job->args;
   int converged = 0;
@@ -331,12 +298,15 @@ static int conclude(invert_job *job) {
   int code = EXIT_DONE;
   if (all) code = finish(job, report);
   if (!all && converged) code = checkpoint_save(job);
-  if (!all && !signals_interrupted()) advise(job, job->columns - converged);
+  if (!all && !signals_interrupted())
+    solving_advise(job->solves, job->columns, "the solutions and correlators were not written",
+                   remedy, job);
   int written = report_write(a->common.report, report);
   json_decref(report);
-  if (written == EXIT_DONE) written = results_history(job, a->history);
+  if (written == EXIT_DONE) written = histories_write(job->histories, job->columns, a->history);
   if (written == EXIT_DONE && a->plot && !signals_interrupted())
-    written = plot_convergence(job, a->plot);
+    written = plot_convergence(&(plot){a->plot, a->history, a->problem.gauge, job->p.options.tol,
+                                       job->histories, job->columns});
   if (code != EXIT_DONE || written != EXIT_DONE) return code != EXIT_DONE ? code : written;
   return all ? EXIT_DONE : EXIT_NOT_CONVERGED;
 }
@@ -356,7 +326,7 @@ static int prepare(invert_job *job, const field_spec *spec) {
 
 /* Everything that is read or written, each under a name of its own. */
 static int check_paths(const invert_args *a, const field_spec *spec) {
-  char *partial = NULL, *csv = plot_csv(a);
+  char *partial = NULL, *csv = plot_csv(a->plot, a->history);
   if (a->output && asprintf(&partial, "%s.partial", a->output) < 0) return EXIT_DEVICE;
   const cli_path paths[] = {{"--gauge", spec->kind == FIELD_FILE ? spec->text : NULL},
                             {"--output", a->output},

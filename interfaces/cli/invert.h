@@ -4,6 +4,7 @@
 #define KAON_CLI_INVERT_H
 
 #include "problem.h"
+#include "solving.h"
 
 typedef struct invert_args {
   cli_common common;
@@ -12,12 +13,6 @@ typedef struct invert_args {
   const char *output, *correlators, *history, *plot;
   int dry_run, resume;
 } invert_args;
-
-/* The residuals of one column by iteration. */
-typedef struct column_history {
-  double *residual;
-  int count;
-} column_history;
 
 typedef struct invert_job {
   const invert_args *args;
@@ -55,7 +50,6 @@ int results_propagator(invert_job *job, const char *path, int checkpoint);
 /* Solutions back from a file into x, with done[] and solves[] set. */
 int results_read(invert_job *job, const char *path);
 int results_correlators(const invert_job *job, double *pion, double *rho, const char *path);
-int results_history(const invert_job *job, const char *path);
 
 /* --- checkpoint.c --- */
 /* Keeps the finished columns in OUTPUT.partial (nothing without --output). Exit status. */

@@ -14,7 +14,7 @@ enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
 static void teach(FILE *to) {
   fputs(
-      "kaon solves A x = b for the operators of lattice QCD.\n\n"
+      "kaon solves A x = b for the operators of lattice QCD and for sparse matrices.\n\n"
       "Usage: kaon COMMAND [OPTION...]\n\nCommands:\n",
       to);
   for (int i = 0; i < COMMANDS; i++)
@@ -25,7 +25,9 @@ static void teach(FILE *to) {
       "  kaon generate --lattice 8 8 8 16 --sweeps 200 --output config.lime\n"
       "  kaon gauge config.lime\n"
       "  kaon invert --gauge config.lime --action clover --kappa 0.130 --csw 1.769 \\\n"
-      "      --sloppy half --output propagator.lime --correlators correlators.txt\n\n"
+      "      --sloppy half --output propagator.lime --correlators correlators.txt\n"
+      "With a sparse matrix:\n"
+      "  kaon solve --matrix A.mtx --rhs b.mtx --precond jacobi --output x.mtx\n\n"
       "Exit status: 0 all done and converged; 1 something did not converge; 2 bad input\n"
       "or usage; 3 resources or device; 130 interrupted.\n",
       to);

@@ -275,6 +275,32 @@ static error_t on_option(int key, char *word, struct argp_state *state) {
   return key == ARGP_KEY_ARG || key == ARGP_KEY_END ? 0 : ARGP_ERR_UNKNOWN;
 }
 
+/* "a, b, c" of "a|b|c" */
+static char *listed(const char *choices) {
+  char *text = malloc(2 * strlen(choices) + 1), *to = text;
+  for (; text && *choices; choices++) {
+    *to++ = *choices == '|' ? ',' : *choices;
+    if (*choices == '|') *to++ = ' ';
+  }
+  if (text) *to = '\0';
+  return text;
+}
+
+/* What --help says of an option. A long list of choices stands in its text: argp's columns are made
+ * for placeholders of a word or two. */
+static char *help_text(const cli_option *o, const char **placeholder) {
+  enum { SHORT = 48 };
+  const int choices = o->kind == CLI_CHOICE || o->kind == CLI_SET;
+  char *list = choices && strlen(o->value) > SHORT ? listed(o->value) : NULL, *text = NULL;
+  *placeholder = list ? (o->kind == CLI_SET ? "NAME,..." : "NAME") : o->value;
+  const char *before = o->preset ? " (default " : "", *after = o->preset ? ")" : "";
+  if (asprintf(&text, "%s%s%s%s%s%s", list ? list : "", list ? ": " : "", o->meaning, before,
+               o->preset ? o->preset : "", after) < 0)
+    text = NULL;
+  free(list);
+  return text;
+}
+
 /* Adds a table's rows; group numbers keep the headings in table order. */
 static void add_table(parse *p, const cli_option *table, int *group) {
   for (; table->name; table++) {
@@ -290,12 +316,8 @@ static void add_table(parse *p, const cli_option *table, int *group) {
     } else {
       a->name = table->name;
       a->key = FIRST_KEY + p->count;
-      a->arg = table->value;
       a->group = *group;
-      a->doc = table->meaning;
-      char *doc = NULL;
-      if (table->preset && asprintf(&doc, "%s (default %s)", table->meaning, table->preset) > 0)
-        a->doc = p->owned[p->count] = doc;
+      a->doc = p->owned[p->count] = help_text(table, &a->arg);
     }
     p->count++;
   }

@@ -9,14 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "invert.h"
 #include "report.h"
+#include "sample.h"
 #include "scaling_model.h"
 #include "signals.h"
 
@@ -25,44 +21,26 @@
 static const double sample_bytes = 48e6;
 static const double site_bytes_links = 3000, site_bytes_column = 1500;
 
-typedef struct sample {
-  double sites;
-  double peak;                             /* resident, bytes; of a process */
-  double links, operator, solver, vectors; /* kaon's objects, bytes */
-  double most;                             /* of them at once */
-  int code;
-} sample;
-
-static kaon_context_info ask(const kaon_context *ctx) {
-  kaon_context_info info = {.memory_free = -1};
-  (void)kaon_context_query(ctx, &info);
-  return info;
-}
-
-static double in_use(const kaon_context *ctx) {
-  return (double)ask(ctx).memory_now;
-}
-
 /* All that the job holds when it solves. */
 static int take_everything(invert_job *job, sample *s) {
   const kaon_space *full = kaon_lattice_spinors(job->p.field.lattice, KAON_FULL);
   kaon_vector *batch[2] = {NULL, NULL};
-  double before = in_use(job->ctx);
+  double before = sample_in_use(job->ctx);
   int code = cli_status(job->ctx, kaon_gauge_measure(job->p.field.gauge, &job->links), NULL);
   if (code == EXIT_DONE) code = invert_allocate(job);
-  s->vectors = in_use(job->ctx) - before;
+  s->vectors = sample_in_use(job->ctx) - before;
   if (code == EXIT_DONE) code = cli_status(job->ctx, problem_source(&job->p, job->b), "--source");
-  before = in_use(job->ctx);
+  before = sample_in_use(job->ctx);
   if (code == EXIT_DONE) code = problem_operator(job->ctx, &job->args->problem, &job->p);
-  s->operator= in_use(job->ctx) - before;
+  s->operator= sample_in_use(job->ctx) - before;
   for (int i = 0; i < 2 && code == EXIT_DONE && job->batch < job->columns; i++)
     code = cli_status(job->ctx,
                       kaon_vector_create(job->ctx, full, job->p.precision, job->batch, &batch[i]),
                       NULL);
-  before = in_use(job->ctx);
+  before = sample_in_use(job->ctx);
   if (code == EXIT_DONE) code = problem_solver(job->ctx, job->batch, &job->p);
-  s->solver = in_use(job->ctx) - before;
-  s->most = (double)ask(job->ctx).memory_peak;
+  s->solver = sample_in_use(job->ctx) - before;
+  s->most = sample_most(job->ctx);
   kaon_solver_destroy(&job->p.solver);
   kaon_vector_destroy(&batch[0]);
   kaon_vector_destroy(&batch[1]);
@@ -104,8 +82,8 @@ static int set_up(const invert_args *args, const int extents[4], int solve, samp
   if (code == EXIT_DONE) code = cli_context(&own.common, &job.ctx);
   if (code == EXIT_DONE) code = problem_links(job.ctx, &own.problem, &spec, &job.p);
   if (code == EXIT_DONE) {
-    s->links = in_use(job.ctx);
-    s->sites = (double)kaon_lattice_volume(job.p.field.lattice);
+    s->input = sample_in_use(job.ctx);
+    s->size = (double)kaon_lattice_volume(job.p.field.lattice);
     code = take_everything(&job, s);
   }
   if (code == EXIT_DONE && solve) code = rehearse(&job);
@@ -113,29 +91,18 @@ static int set_up(const invert_args *args, const int extents[4], int solve, samp
   return code;
 }
 
-/* In a child of its own, whose peak is its own. The program has no other threads of work yet. */
+typedef struct trial {
+  const invert_args *args;
+  const int *extents;
+} trial;
+
+static int set_up_and_solve(void *user, sample *s) {
+  const trial *t = user;
+  return set_up(t->args, t->extents, 1, s);
+}
+
 static int measure_process(const invert_args *args, const int extents[4], sample *s) {
-  int ends[2];
-  if (pipe(ends) != 0) return EXIT_DEVICE;
-  pid_t child = fork();
-  if (child == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* Ctrl-C ends it with its parent */
-    close(ends[0]);
-    s->code = set_up(args, extents, 1, s);
-    ssize_t n = write(ends[1], s, sizeof *s);
-    _exit(n == (ssize_t)sizeof *s ? 0 : EXIT_DEVICE);
-  }
-  close(ends[1]);
-  struct rusage usage = {0};
-  int status = 0;
-  ssize_t n = child > 0 ? read(ends[0], s, sizeof *s) : -1;
-  close(ends[0]);
-  if (child < 0 || wait4(child, &status, 0, &usage) != child || n != (ssize_t)sizeof *s) {
-    cli_error("--dry-run: the small trial run failed; there may be too little memory even for it");
-    return EXIT_DEVICE;
-  }
-  s->peak = 1024.0 * (double)usage.ru_maxrss;
-  return s->code;
+  return sample_process(set_up_and_solve, &(trial){args, extents}, s);
 }
 
 /* What fields take, in this process. */
@@ -162,10 +129,6 @@ static int grow(int e[4], const int goal[4], double sites) {
   return 1;
 }
 
-static double follow(double a, double b, double sites_a, double sites_b, double sites) {
-  return a + (b - a) * (sites - sites_a) / (sites_b - sites_a);
-}
-
 static double per_site(const invert_args *args) {
   return site_bytes_links + site_bytes_column * args->problem.columns;
 }
@@ -177,20 +140,12 @@ static int predict(const invert_args *args, const int extents[4], measure_fn *me
   for (int mu = 0; mu < 4; mu++) e[mu] = extents[mu] < 4 ? extents[mu] : 4 + extents[mu] % 4;
   int two = grow(e, extents, sample_bytes / per_site(args));
   int code = measure(args, e, &a);
-  if (code == EXIT_DONE && two) two = grow(e, extents, 2 * a.sites);
+  if (code == EXIT_DONE && two) two = grow(e, extents, 2 * a.size);
   if (!two && code == EXIT_DONE) code = measure(args, extents, &a);
   *all = a;
   if (!two || code != EXIT_DONE) return code;
   code = measure(args, e, &b);
-  double v = volume_of(extents);
-  *all = (sample){v,
-                  follow(a.peak, b.peak, a.sites, b.sites, v),
-                  follow(a.links, b.links, a.sites, b.sites, v),
-                  follow(a.operator, b.operator, a.sites, b.sites, v),
-                  follow(a.solver, b.solver, a.sites, b.sites, v),
-                  follow(a.vectors, b.vectors, a.sites, b.sites, v),
-                  follow(a.most, b.most, a.sites, b.sites, v),
-                  0};
+  *all = sample_follow(&a, &b, volume_of(extents));
   return code;
 }
 
@@ -284,11 +239,11 @@ int plan_invert(const invert_job *job, const field_spec *spec) {
           "%s on %dx%dx%dx%d, %d columns would take %s of memory at its peak:\n"
           "  links %s, operator %s, solver %s, sources and solutions %s, the rest the program\n",
           spec->text, part[0], part[1], part[2], part[3], args->problem.columns,
-          cli_bytes(s.peak, text[0]), cli_bytes(s.links, text[1]), cli_bytes(s.operator, text[2]),
+          cli_bytes(s.peak, text[0]), cli_bytes(s.input, text[1]), cli_bytes(s.operator, text[2]),
           cli_bytes(s.solver, text[3]), cli_bytes(s.vectors, text[4]));
-  if (ask(ctx).memory_free >= 0)
-    cli_say(&args->common, "  on %s: fields %s, of which %s are free\n", ask(ctx).device,
-            cli_bytes(s.most, text[0]), cli_bytes((double)ask(ctx).memory_free, text[1]));
+  if (sample_info(ctx).memory_free >= 0)
+    cli_say(&args->common, "  on %s: fields %s, of which %s are free\n", sample_info(ctx).device,
+            cli_bytes(s.most, text[0]), cli_bytes((double)sample_info(ctx).memory_free, text[1]));
   json_t *report = report_new(ctx, "invert");
   json_object_set_new(report, "dry_run", json_true());
   json_object_set_new(report, "lattice", report_ints(extents, 4));
@@ -309,7 +264,7 @@ enum { PLENTY = 16 };
 
 int plan_fits(const invert_job *job, const field_spec *spec) {
   const invert_args *args = job->args;
-  const kaon_context_info info = ask(job->ctx);
+  const kaon_context_info info = sample_info(job->ctx);
   char need[32], there[32];
   int extents[4];
   sample s = {0};

@@ -2,13 +2,21 @@
 #ifndef KAON_CLI_PLOT_H
 #define KAON_CLI_PLOT_H
 
-#include "invert.h"
+#include "solving.h"
+
+typedef struct plot {
+  const char *path, *history; /* --plot; --history, or NULL */
+  const char *title;
+  double tol;
+  const column_history *histories;
+  int columns;
+} plot;
 
 /* residual against iteration, a line a column, the tolerance dashed, as PNG. Where gnuplot is
  * absent the CSV takes its place, and it says so; that is no failure. Exit status. */
-int plot_convergence(const invert_job *job, const char *path);
+int plot_convergence(const plot *p);
 /* The CSV of the same numbers: --history, else beside the plot. NULL: no plot, or no memory. The
  * caller frees it. */
-char *plot_csv(const invert_args *args);
+char *plot_csv(const char *path, const char *history);
 
 #endif

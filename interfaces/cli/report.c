@@ -58,6 +58,8 @@ void report_solve(json_t *report, int column, const kaon_column_report *solve, i
   json_t *entry = json_pack("{s:i s:i s:o s:s s:i}", "column", column, "iterations",
                             solve->iterations, "residual", report_real(solve->residual), "status",
                             kaon_stop_reason_name(solve->reason), "updates", solve->updates);
+  if (solve->breakdown != KAON_BREAKDOWN_NONE)
+    json_object_set_new(entry, "breakdown", json_string(kaon_breakdown_text(solve->breakdown)));
   if (other_stop) json_object_set_new(entry, "stop_residual", report_real(solve->stop_residual));
   json_array_append_new(json_object_get(report, "solves"), entry);
 }

@@ -1,5 +1,4 @@
-/* results.c - what kaon invert leaves: propagator files (and their way back), correlators, history.
- */
+/* results.c - what kaon invert leaves: propagator files (and their way back), correlators. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -279,33 +278,6 @@ int results_correlators(const invert_job *job, double *pion, double *rho, const 
           job->args->problem.boundary_t ? "periodic" : "antiperiodic", job->args->problem.source);
   for (int t = 0; t < slices; t++) fprintf(out, "%d %.16e %.16e\n", t, pion[t], rho[t]);
   code = fclose(out) == 0 ? report_text(path, text, length) : EXIT_DEVICE;
-  free(text);
-  return code;
-}
-
-int results_history(const invert_job *job, const char *path) {
-  if (!path) return EXIT_DONE;
-  char *text = NULL;
-  size_t length = 0;
-  int longest = 0;
-  FILE *out = open_memstream(&text, &length);
-  if (!out) return EXIT_DEVICE;
-  fputs("iteration", out);
-  for (int k = 0; k < job->columns; k++) {
-    fprintf(out, ",column %d", k);
-    if (job->histories[k].count > longest) longest = job->histories[k].count;
-  }
-  for (int i = 0; i < longest; i++) {
-    fprintf(out, "\n%d", i);
-    for (int k = 0; k < job->columns; k++) {
-      if (i < job->histories[k].count)
-        fprintf(out, ",%.9e", job->histories[k].residual[i]);
-      else
-        fputc(',', out);
-    }
-  }
-  fputc('\n', out);
-  int code = fclose(out) == 0 ? report_text(path, text, length) : EXIT_DEVICE;
   free(text);
   return code;
 }

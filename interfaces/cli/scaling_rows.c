@@ -43,7 +43,7 @@ static int read_place(const json_t *row, model_place *at) {
 static int read_precision(const json_t *row) {
   const char *text = word(row, "precision"), *slash = strchr(text, '/');
   for (int p = 0; p < 3; p++)
-    if (strcmp(slash ? slash + 1 : text, bench_precision((kaon_precision)p)) == 0) return p;
+    if (strcmp(slash ? slash + 1 : text, precision_name((kaon_precision)p)) == 0) return p;
   return -1;
 }
 

@@ -1,8 +1,285 @@
-/* solve.c - kaon solve: named by the program's contract, not built yet. */
-#include "cli.h"
+/* solve.c - kaon solve: A x = b with a sparse matrix, for one or more right-hand sides; leaves
+ * solution, history, plot and report. */
+#include "solve.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "energy.h"
+#include "plot.h"
+#include "progress.h"
+#include "report.h"
+#include "signals.h"
+
+#define AT(member) offsetof(solve_args, linear) + offsetof(linear_args, member)
+#define OWN(member) offsetof(solve_args, member)
+
+static const cli_option options[] = {
+    {CLI_GROUP, "The system:", NULL, NULL, 0, 0, 0, NULL},
+    LINEAR_OPTIONS_MATRIX(AT),
+    {CLI_TEXT, "rhs", "ones|A*ones|own|FILE", NULL, AT(rhs), 0, 0,
+     "right-hand side; own: what a generator (fem) brings; FILE: a Matrix Market array (default: "
+     "own where there is one, else A*ones, whose solution is 1 in every row)"},
+    {CLI_INT, "columns", "N", "1", AT(columns), 1, 4096,
+     "right-hand sides, solved together: column 0 as --rhs says (all that a FILE has), the others "
+     "uniform in [-1, 1] by --seed"},
+    {CLI_SEED, "seed", "N", "1", AT(seed), 0, 0, "of those other columns"},
+    {CLI_GROUP, "The solver:", NULL, NULL, 0, 0, 0, NULL},
+    LINEAR_OPTIONS_SOLVER(AT),
+    {CLI_GROUP, "The preconditioner:", NULL, NULL, 0, 0, 0, NULL},
+    LINEAR_OPTIONS_PRECOND(AT),
+    {CLI_GROUP, "Results:", NULL, NULL, 0, 0, 0, NULL},
+    {CLI_FILE, "output", "FILE", NULL, OWN(output), 0, 0,
+     "write the solutions as a Matrix Market array (by gzip where it ends in .gz), once all "
+     "columns converged"},
+    {CLI_FILE, "history", "FILE.csv", NULL, OWN(history), 0, 0,
+     "write every residual of every column"},
+    {CLI_FILE, "plot", "FILE.png", NULL, OWN(plot), 0, 0,
+     "draw every residual of every column, by gnuplot; without gnuplot the numbers are kept as CSV "
+     "beside it"},
+    {CLI_FLAG, "dry-run", NULL, NULL, OWN(dry_run), 0, 0,
+     "say how much memory it would take, and stop; nothing is solved"},
+    {CLI_GROUP, "Several ranks, under mpirun:", NULL, NULL, 0, 0, 0, NULL},
+    CLI_RANKS_OPTIONS,
+    {CLI_TEXT, "reduce-delay", "TIME", NULL, OWN(reduce_delay), 0, 0,
+     "every sum over ranks takes at least so long, as in 100us or 0.1ms, of a single rank too: "
+     "what a method waits for, and what it hides"},
+    {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
+
+int solve_allocate(solve_job *job) {
+  const size_t columns = (size_t)job->columns;
+  const kaon_space *space = kaon_matrix_space(job->l.matrix);
+  job->solves = calloc(columns, sizeof *job->solves);
+  job->histories = calloc(columns, sizeof *job->histories);
+  int code = EXIT_DONE;
+  if (!job->solves || !job->histories) {
+    cli_error("out of memory for %d columns; solve fewer with --columns", job->columns);
+    code = EXIT_DEVICE;
+  }
+  code = ranks_agree(code);
+  if (code != EXIT_DONE) return code;
+  for (size_t k = 0; k < columns; k++) /* until it is solved */
+    job->solves[k] = (kaon_column_report){.reason = KAON_CANCELLED, .residual = 1};
+  kaon_status status = kaon_vector_create(job->ctx, space, job->l.precision, job->columns, &job->b);
+  if (status == KAON_OK)
+    status = kaon_vector_create(job->ctx, space, job->l.precision, job->columns, &job->x);
+  return cli_status(job->ctx, status, NULL);
+}
+
+void solve_close(solve_job *job) {
+  histories_free(job->histories, job->columns);
+  free(job->solves);
+  kaon_vector_destroy(&job->b);
+  kaon_vector_destroy(&job->x);
+  linear_close(&job->l);
+  kaon_context_destroy(&job->ctx);
+}
+
+int solve_columns(solve_job *job) {
+  kaon_solve_report report = {0};
+  progress p = {0};
+  const int shown = progress_start(&job->args->common, 0, job->columns, job->l.options.tol, &p);
+  if (ranks_agree(shown ? EXIT_DONE : EXIT_DEVICE) != EXIT_DONE) return EXIT_DEVICE;
+  job->l.options.monitor = progress_monitor;
+  job->l.options.monitor_user = &p;
+  int code = linear_solver(&job->l, job->columns);
+  if (code == EXIT_DONE) {
+    signals_stage("solving", "nothing was written");
+    const energy_meter meter = energy_start(job->ctx);
+    const kaon_status status =
+        kaon_solver_solve(job->l.solver, job->b, job->x, job->solves, &report);
+    job->joules = energy_since(&meter);
+    code = cli_status(job->ctx, status, NULL);
+  }
+  progress_end(&p);
+  if (code != EXIT_DONE) return code;
+  job->seconds = report.seconds;
+  job->flops = report.flops;
+  job->traffic = report.traffic;
+  histories_keep(job->l.solver, job->columns, job->histories);
+  return EXIT_DONE;
+}
+
+static void announce(const solve_job *job) {
+  const cli_common *common = &job->args->common;
+  char preconditioner[96], others[64] = "";
+  const linear *l = &job->l;
+  if (job->columns > 1)
+    snprintf(others, sizeof others, ", the other columns noise by seed %llu",
+             (unsigned long long)l->args->seed);
+  cli_say(common, "%s%s to %g, %s/%s, %d column%s, b = %s%s\n", method_title(l->options.method),
+          precond_text(l, preconditioner), l->options.tol, precision_name(l->precision),
+          precision_name(l->options.sloppy), job->columns, job->columns == 1 ? "" : "s",
+          linear_rhs_text(l), others);
+  precond_print(common, l);
+}
+
+static void print_columns(const solve_job *job, double error) {
+  const cli_common *common = &job->args->common;
+  cli_say(common, "column   steps   residual   status\n");
+  for (int k = 0; k < job->columns; k++) {
+    const kaon_column_report *s = &job->solves[k];
+    cli_say(common, "%6d  %6d   %.2e   %s\n", k, s->iterations, s->residual,
+            kaon_stop_reason_name(s->reason));
+  }
+  if (!isnan(error)) cli_say(common, "column 0 is off 1 by at most %.2e\n", error);
+  cli_say(common,
+          "%.3g s of set-up, %.3g s, %.2f GFLOPS; %lld sums over ranks, %lld exchanges, "
+          "%.3g MB sent\n",
+          job->setup, job->seconds, job->seconds > 0 ? 1e-9 * job->flops / job->seconds : 0,
+          (long long)job->traffic.sums, (long long)job->traffic.exchanges,
+          1e-6 * (double)job->traffic.bytes);
+}
+
+/* max |x - 1| over the rows of column 0 where b = A * ones; else NaN, as where memory is short. */
+static double error_of_ones(const solve_job *job) {
+  const int reals = job->l.info.reals;
+  const size_t numbers = (size_t)job->l.info.rows * (size_t)reals;
+  double worst[2] = {0, 0}; /* the second: there is no such number */
+  double *x = job->l.rhs == RHS_A_ONES ? malloc((numbers + 1) * sizeof *x) : NULL;
+  if (job->l.rhs != RHS_A_ONES) return NAN;
+  worst[1] = ranks_agree(x ? EXIT_DONE : EXIT_DEVICE) != EXIT_DONE ||
+             kaon_vector_export(job->x, 0, x, KAON_BASIS_UKQCD) != KAON_OK;
+  for (size_t i = 0; i < numbers && !worst[1]; i++) {
+    const double off = fabs(x[i] - (i % (size_t)reals == 0));
+    if (!(off <= worst[0])) worst[0] = off;
+  }
+  free(x);
+  return ranks_most(worst, 2) == KAON_OK && worst[1] == 0 ? worst[0] : NAN;
+}
+
+static json_t *describe(const solve_job *job, double error) {
+  json_t *report = report_new(job->ctx, "solve");
+  json_object_set_new(report, "matrix", linear_describe(&job->l));
+  linear_add(&job->l, report);
+  json_object_set_new(report, "reduce_delay", report_real(job->args->common.reduce_delay));
+  json_object_set_new(report, "setup_seconds", report_real(job->setup));
+  json_object_set_new(report, "seconds", report_real(job->seconds));
+  json_object_set_new(report, "gflops",
+                      report_real(job->seconds > 0 ? 1e-9 * job->flops / job->seconds : NAN));
+  json_object_set_new(report, "joules", report_real(job->joules));
+  json_object_set_new(report, "error", report_real(error));
+  json_object_set_new(report, "sums", json_integer(job->traffic.sums));
+  json_object_set_new(report, "exchanges", json_integer(job->traffic.exchanges));
+  json_object_set_new(report, "bytes_sent", json_integer(job->traffic.bytes));
+  json_object_set_new(report, "peak_resident", report_real(cli_peak_resident()));
+  for (int k = 0; k < job->columns; k++) report_solve(report, k, &job->solves[k], 0);
+  return report;
+}
+
+static int write_solution(const solve_job *job) {
+  const char *path = job->args->output;
+  const kaon_matrix_info *i = &job->l.info;
+  const size_t numbers = (size_t)i->rows * (size_t)i->reals;
+  if (!path) return EXIT_DONE;
+  signals_enter("writing the solutions", "the file was not written");
+  double *values = malloc((numbers * (size_t)job->columns + 1) * sizeof *values);
+  kaon_status status = kaon_context_agree(job->ctx, values ? KAON_OK : KAON_ERR_MEMORY);
+  for (int k = 0; k < job->columns && status == KAON_OK; k++)
+    status = kaon_vector_export(job->x, k, values + (size_t)k * numbers, KAON_BASIS_UKQCD);
+  if (status == KAON_OK)
+    status = kaon_array_write(job->ctx, path, i->rows, job->columns, i->reals, values);
+  const int code = cli_write_status(job->ctx, status, "--output");
+  free(values);
+  signals_leave(code == EXIT_DONE ? path : NULL);
+  if (code == EXIT_DONE) cli_say(&job->args->common, "written: %s\n", path);
+  return code;
+}
+
+static int conclude(solve_job *job) {
+  const solve_args *a = job->args;
+  int converged = 0;
+  for (int k = 0; k < job->columns; k++) converged += job->solves[k].reason == KAON_CONVERGED;
+  const int all = converged == job->columns;
+  const double error = job->solves[0].reason == KAON_CONVERGED ? error_of_ones(job) : NAN;
+  json_t *report = describe(job, error);
+  print_columns(job, error);
+  int code = all ? write_solution(job) : EXIT_DONE;
+  if (!all && !signals_interrupted())
+    solving_advise(job->solves, job->columns,
+                   a->output ? "the solutions were not written" : "x is not a solution",
+                   linear_remedy, &job->l);
+  int written = report_write(a->common.report, report);
+  json_decref(report);
+  if (written == EXIT_DONE) written = histories_write(job->histories, job->columns, a->history);
+  if (written == EXIT_DONE && a->plot && !signals_interrupted())
+    written = plot_convergence(&(plot){a->plot, a->history, cli_name(a->linear.matrix),
+                                       job->l.options.tol, job->histories, job->columns});
+  if (code != EXIT_DONE || written != EXIT_DONE) return code != EXIT_DONE ? code : written;
+  return all ? EXIT_DONE : EXIT_NOT_CONVERGED;
+}
+
+static int prepare(solve_job *job) {
+  const cli_common *common = &job->args->common;
+  const double begun = cli_now();
+  int code = linear_matrix(job->ctx, &job->l);
+  if (code == EXIT_DONE) code = linear_decide(&job->l);
+  if (code == EXIT_DONE) code = linear_operator(&job->l);
+  if (code != EXIT_DONE) return code;
+  linear_print(common, &job->l);
+  code = solve_allocate(job);
+  if (code == EXIT_DONE) code = linear_source(&job->l, job->b);
+  if (code == EXIT_DONE) announce(job);
+  job->setup = cli_now() - begun;
+  return code;
+}
+
+/* Everything that is read or written, each under a name of its own. */
+static int check_paths(const solve_args *a, const linear *l) {
+  char *csv = plot_csv(a->plot, a->history);
+  const cli_path paths[] = {
+      {"--matrix", linear_is_file(a->linear.matrix) ? a->linear.matrix : NULL},
+      {"--rhs", l->rhs == RHS_FILE ? a->linear.rhs : NULL},
+      {"--output", a->output},
+      {"--history", a->history},
+      {"--plot", a->plot},
+      {"--report", a->common.report},
+      {"--tuning", a->common.tuning},
+      {"the numbers of --plot", a->history ? NULL : csv}};
+  const int code = cli_distinct(paths, (int)(sizeof paths / sizeof *paths));
+  free(csv);
+  return code;
+}
+
+static int run(void *arguments) {
+  static const int no_grid[4] = {0, 0, 0, 0};
+  solve_args *a = arguments;
+  solve_job job = {.args = a, .columns = a->linear.columns};
+  int code = linear_check(&a->linear, &job.l);
+  if (code == EXIT_DONE) code = precond_check(&a->linear);
+  if (code == EXIT_DONE) code = check_paths(a, &job.l);
+  if (code == EXIT_DONE)
+    code = cli_read_time("reduce-delay", a->reduce_delay, &a->common.reduce_delay);
+  if (code == EXIT_DONE && a->dry_run) return plan_solve(&job);
+  if (code == EXIT_DONE) code = ranks_context(&a->common, no_grid, &job.ctx);
+  if (code == EXIT_DONE) code = ranks_check(&a->common, job.ctx);
+  if (code == EXIT_DONE) {
+    signals_output(a->output);
+    code = prepare(&job);
+    if (code == EXIT_DONE) code = solve_columns(&job);
+    if (code == EXIT_DONE) code = conclude(&job);
+  }
+  solve_close(&job);
+  return code;
+}
 
 const cli_command command_solve = {
-    "solve", "Solve A x = b with a sparse matrix (not in this version).",
-    NULL,    "",
-    NULL,    sizeof(cli_common),
-    NULL,    "solve: sparse matrices are not built into this version; kaon --help lists what is"};
+    "solve",
+    "Solve A x = b with a sparse matrix from a file, or by name.",
+    NULL,
+    "Examples:\n"
+    "  kaon solve --matrix laplace3d:32 --precond jacobi\n"
+    "  kaon solve --matrix A.mtx --rhs b.mtx --method bicgstab --precond ilu0 \\\n"
+    "      --output x.mtx --report report.json\n"
+    "  kaon solve --matrix trefethen:2000 --method pipecg --reduce-delay 100us\n"
+    "  mpirun -np 4 kaon solve --matrix A.mtx.gz --precond ainv --drop 0.05\n\n"
+    "The residual that is printed is |b - A x| / |b|, without preconditioner, recomputed in "
+    "double. A matrix that the method cannot take is refused by name (not square, NaN, an empty "
+    "row, a zero diagonal under jacobi, not Hermitian under cg); one that is not positive definite "
+    "ends with breakdown and status 1. Solutions are written when every column converged.",
+    options,
+    sizeof(solve_args),
+    run,
+    NULL};

@@ -43,6 +43,43 @@ class Ranks(rank_jobs.Case):
         out, _ = self.ranks(2, "invert", *system.SMALL, "--columns", "1", "--output", "new.lime", "--resume")
         self.assertEqual(out.count("nothing to resume"), 1, out)
 
+    def test_solve_gives_the_solution_of_one_rank(self):
+        """rows are divided; a file is written by the first rank, in the caller's order"""
+        with open(self.path("b.mtx"), "w", encoding="utf-8") as file:
+            file.write("%%MatrixMarket matrix array real general\n1000 2\n" + "".join(f"{i % 7 - 3}\n" for i in range(2000)))
+        for more in (["--method", "cg", "--precond", "jacobi"], ["--method", "pipecg"], ["--method", "groppcg", "--precond", "jacobi"],
+                     ["--method", "bicgstab", "--format", "csr"], ["--method", "rbicgstab", "--precond", "jacobi"],
+                     ["--method", "cgnr"], ["--ordering", "rcm"], ["--rhs", "b.mtx", "--sloppy", "single"]):
+            with self.subTest(more=more):
+                common = ["solve", "--matrix", "laplace3d:10", "--columns", "3", "--tol", "1e-10", *more]
+                self.succeeds(*common, "--output", "one.mtx", "--report", "one.json")
+                out, _ = self.ranks(3, *common, "--output", "three.mtx", "--report", "three.json", "--history", "three.csv")
+                self.assertEqual(out.count("laplace3d:10"), 1, out)
+                one, three = ([float(line) for line in self.read(name).decode().splitlines()[2:] if not line.startswith("%")]
+                              for name in ("one.mtx", "three.mtx"))
+                self.assertEqual(len(one), len(three))
+                worst = max(abs(a - b) for a, b in zip(one, three))
+                counts = [[s["iterations"] for s in self.report(name)["solves"]] for name in ("one.json", "three.json")]
+                print(f"  {' '.join(more)}: solutions differ by {worst:.1e}, steps {counts}")
+                self.assertLess(worst, 1e-6)
+                for a, b in zip(*counts):
+                    self.assertLessEqual(abs(a - b), max(2, a // 10))
+                report = self.report("three.json")
+                self.assertEqual((report["ranks"], report["matrix"]["rows"]), (3, 1000))
+                self.assertGreater(report["exchanges"], 0)
+
+    def test_preconditioners_of_several_ranks_are_those_of_each(self):
+        for precond, method in (("ic0", "cg"), ("ilu0", "bicgstab"), ("ainv", "cg"), ("ssor", "cg"), ("chebyshev", "cg")):
+            with self.subTest(precond=precond):
+                self.ranks(2, "solve", "--matrix", "laplace3d:12", "--method", method, "--precond", precond, "--report", "r.json")
+                report = self.report("r.json")
+                self.assertEqual(report["solves"][0]["status"], "converged")
+                self.assertLess(report["error"], 1e-5)
+
+    def test_a_wrong_system_ends_all_ranks_with_one_sentence(self):
+        _, err = self.ranks(2, "solve", "--matrix", "laplace9d:3", status=2)
+        self.assertEqual(err.count("laplace3d:N"), 1, err)
+
     def test_one_process_of_a_launcher_is_alone(self):
         out, _ = self.ranks(1, "info")
         self.assertIn("backend", out)

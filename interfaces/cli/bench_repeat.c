@@ -1,0 +1,99 @@
+/* bench_repeat.c - one solve again and again: the best time, and the mean energy. Contract:
+ * bench.h.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "bench.h"
+#include "signals.h"
+
+int bench_monitor(void *user, int iteration, int column, double residual) {
+  (void)user;
+  (void)iteration;
+  (void)column;
+  (void)residual;
+  return signals_interrupted();
+}
+
+static double process_seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Whether one more is wanted after `done` that took `all` seconds, by the first rank's clocks: the
+ * same on all. Short ones go on for a while, as other loads come and go; where there is an energy
+ * counter, which moves in steps, for counted_seconds. */
+static int goes_on(const bench *b, const energy_meter *meter, int done, double all) {
+  enum { repeats = 3 };
+  static const double least_seconds = 0.3, counted_seconds = 2, long_seconds = 4;
+  if (b->once) return done == 0;
+  double more = ranks_first() && (all < least_seconds || (done < repeats && all < long_seconds) ||
+                                  energy_span(meter) < counted_seconds);
+  return ranks_most(&more, 1) == KAON_OK && more > 0;
+}
+
+/* Of all ranks: a counter is a device's, or that of all of a node's processors. */
+static double joules_of_all(const bench *b, const energy_meter *meter) {
+  double joules = energy_since(meter);
+  if (bench_on_host(b) && b->info.local_rank > 0) joules = 0;
+  return ranks_sum(&joules, 1) == KAON_OK ? joules : NAN;
+}
+
+/* One solve, from x = 0; seconds are the slowest rank's, processor time the mean of all. */
+static kaon_status repeat(bench *b, kaon_solver *solver, const kaon_vector *source, kaon_vector *x,
+                          kaon_column_report *reports, kaon_solve_report *report, double *cpu) {
+  kaon_status status = kaon_vector_zero(x);
+  if (status == KAON_OK) status = kaon_context_synchronise(b->ctx);
+  if (status == KAON_OK && bench_stopped()) status = KAON_ERR_CANCELLED; /* begin together */
+  const double before = process_seconds();
+  if (status == KAON_OK) status = kaon_solver_solve(solver, source, x, reports, report);
+  *cpu = (process_seconds() - before) / b->info.ranks;
+  if (status == KAON_OK && bench_stopped()) status = KAON_ERR_CANCELLED;
+  if (status == KAON_OK) status = ranks_most(&report->seconds, 1);
+  return status == KAON_OK ? ranks_sum(cpu, 1) : status;
+}
+
+static void keep_if_best(bench_figures *best, const kaon_solve_report *report, double cpu,
+                         const kaon_column_report *reports, int columns) {
+  const double slowest = fmax(best->slowest, report->seconds);
+  if (report->seconds < best->seconds) {
+    *best = (bench_figures){.seconds = report->seconds,
+                            .flops = report->flops,
+                            .cpu = cpu,
+                            .reason = KAON_CONVERGED,
+                            .traffic = report->traffic};
+    for (int k = 0; k < columns; k++) {
+      if (reports[k].iterations > best->iterations) best->iterations = reports[k].iterations;
+      if (!(reports[k].residual <= best->residual)) best->residual = reports[k].residual;
+      if (reports[k].reason != KAON_CONVERGED) best->reason = reports[k].reason;
+    }
+  }
+  best->slowest = slowest;
+}
+
+/* The median of --samples solves would take long for what it tells; the best of `repeats` is kept,
+ * or of fewer once they have taken long_seconds. */
+kaon_status bench_best(bench *b, kaon_solver *solver, const kaon_vector *source, kaon_vector *x,
+                       bench_figures *best) {
+  const int columns = kaon_vector_columns(source);
+  kaon_column_report *reports = calloc((size_t)columns, sizeof *reports);
+  kaon_status status = kaon_context_agree(b->ctx, reports ? KAON_OK : KAON_ERR_MEMORY);
+  *best = (bench_figures){.seconds = 1e300};
+  const energy_meter meter = energy_start(b->ctx);
+  double all = 0;
+  int done = 0;
+  for (; status == KAON_OK && goes_on(b, &meter, done, all); done++) {
+    kaon_solve_report report;
+    double cpu;
+    status = repeat(b, solver, source, x, reports, &report, &cpu);
+    if (status != KAON_OK) break;
+    all += report.seconds;
+    keep_if_best(best, &report, cpu, reports, columns);
+  }
+  best->joules = status == KAON_OK ? joules_of_all(b, &meter) / done : NAN;
+  best->repeats = done;
+  free(reports);
+  return status;
+}

@@ -1,0 +1,320 @@
+/* linear.c - from arguments to a solver for a sparse matrix. Contract: linear.h. */
+#include "linear.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "report.h"
+#include "signals.h"
+
+static const double hermitian_to_rounding = 1e-10; /* of |A r - A^H r| / |A r|, r random */
+
+static const kaon_method methods[] = {
+    KAON_CG,           KAON_PIPECG, KAON_GROPPCG, KAON_BICG, KAON_BICGSTAB, KAON_RBICGSTAB,
+    KAON_PIPEBICGSTAB, KAON_GCR,    KAON_CGNR,    KAON_CGNE, KAON_MR,       KAON_BLOCKCG};
+
+kaon_method linear_method(int index) {
+  return methods[index];
+}
+
+/* Methods that need A = A^H > 0. */
+static int needs_hermitian(kaon_method method) {
+  return method == KAON_CG || method == KAON_PIPECG || method == KAON_GROPPCG ||
+         method == KAON_BLOCKCG;
+}
+
+int linear_is_file(const char *text) {
+  const char *colon = strchr(text, ':');
+  return colon == NULL || strcspn(text, "/.") < (size_t)(colon - text);
+}
+
+/* --- checks --- */
+
+/* A key that has an option of its own would override it unseen. */
+static int check_set(const char *text) {
+  static const char *const keys[] = {"delta", "check_interval", "subspace", "relaxation",
+                                     "as_printed"};
+  enum { KEYS = sizeof keys / sizeof *keys };
+  for (text += strspn(text, " ,"); *text; text += strspn(text, " ,")) {
+    const size_t length = strcspn(text, "= ,");
+    int known = 0;
+    for (int i = 0; i < KEYS; i++)
+      known |= strlen(keys[i]) == length && strncmp(text, keys[i], length) == 0;
+    if (!known)
+      return cli_wrong(
+          "--set has %.*s; it takes delta, check_interval, subspace, relaxation and as_printed, "
+          "the others have options of their own",
+          (int)length, text);
+    text += strcspn(text, ",");
+  }
+  return EXIT_DONE;
+}
+
+static int check_solver(const linear_args *a, linear *l) {
+  kaon_solver_options options = KAON_SOLVER_OPTIONS_INIT;
+  l->precision = (kaon_precision)a->precision;
+  options.method = a->method < 0 ? KAON_CG : methods[a->method];
+  options.tol = a->tol;
+  options.max_iterations = a->max_iter;
+  options.sloppy = a->sloppy < 0 ? l->precision : (kaon_precision)a->sloppy;
+  options.refinement = (kaon_refinement)a->refinement;
+  if (options.sloppy < l->precision)
+    return cli_wrong("--sloppy double is finer than --precision single; use --precision double");
+  l->options = options;
+  if (!a->set) return EXIT_DONE;
+  if (check_set(a->set) != EXIT_DONE) return EXIT_USAGE;
+  return cli_status(NULL, kaon_options_parse(KAON_OPTIONS_SOLVER, &l->options, a->set), "--set");
+}
+
+static linear_rhs read_rhs(const char *text) {
+  if (strcmp(text, "ones") == 0) return RHS_ONES;
+  if (strcmp(text, "A*ones") == 0) return RHS_A_ONES;
+  return strcmp(text, "own") == 0 ? RHS_OWN : RHS_FILE;
+}
+
+int linear_check(const linear_args *a, linear *l) {
+  enum { joined_max = 64 }; /* kaon/solver.h */
+  *l = (linear){.args = a};
+  if (!a->matrix) return cli_wrong("--matrix is missing: %s", LINEAR_MATRIX);
+  if (a->rhs && !a->rhs[0])
+    return cli_wrong("--rhs is empty; it must be ones, A*ones, own or a Matrix Market file");
+  if (a->rhs) l->rhs = read_rhs(a->rhs);
+  if (l->rhs == RHS_OWN && linear_is_file(a->matrix))
+    return cli_wrong(
+        "--rhs own is what a generator brings, but --matrix %s is a file; give the right-hand "
+        "side's file, ones or A*ones",
+        a->matrix);
+  int code = check_solver(a, l);
+  if (code == EXIT_DONE && l->options.method == KAON_BLOCKCG && a->columns > joined_max)
+    code = cli_wrong("--method blockcg joins at most %d columns, but --columns is %d", joined_max,
+                     a->columns);
+  return code;
+}
+
+/* --- matrix --- */
+
+/* The library would say that it cannot open the file; here the other meaning is near. */
+static int check_file(const char *path, const char *option, const char *takes) {
+  int code = EXIT_DONE;
+  if (ranks_first() && access(path, R_OK) != 0)
+    code = cli_wrong("%s %s: there is no such file, or it cannot be read; it takes %s", option,
+                     path, takes);
+  return ranks_agree(code);
+}
+
+static int check_rows(const linear *l) {
+  const kaon_matrix_info *i = &l->info;
+  if (i->empty_rows == 0) return EXIT_DONE;
+  return cli_wrong(
+      "--matrix %s is structurally singular: %lld of its %lld rows have no entries; leave them out "
+      "of the system, or give each a diagonal entry",
+      l->args->matrix, (long long)i->empty_rows, (long long)i->global_rows);
+}
+
+int linear_matrix(kaon_context *ctx, linear *l) {
+  const linear_args *a = l->args;
+  kaon_matrix_options options = KAON_MATRIX_OPTIONS_INIT;
+  options.ordering = (kaon_ordering)a->ordering; /* LINEAR_ORDERINGS: in this order */
+  options.window = a->window;
+  l->ctx = ctx;
+  const int file = linear_is_file(a->matrix);
+  signals_stage(file ? "reading the matrix" : "making the matrix",
+                "nothing was computed or written");
+  int code = file ? check_file(a->matrix, "--matrix", LINEAR_MATRIX) : EXIT_DONE;
+  if (code != EXIT_DONE) return code;
+  const kaon_status status =
+      file ? kaon_matrix_read(ctx, a->matrix, &options, &l->matrix)
+           : kaon_matrix_generate(ctx, a->matrix, &options, &l->matrix, &l->own);
+  code = cli_status(ctx, status, file ? NULL : "--matrix");
+  if (code == EXIT_DONE) code = cli_status(ctx, kaon_matrix_describe(l->matrix, &l->info), NULL);
+  return code;
+}
+
+/* --- operator --- */
+
+/* Sizes of A r - A^H r and A r for noise r. */
+static kaon_status compare_adjoint(const linear *l, double *difference, double *size) {
+  kaon_vector *v[3] = {NULL, NULL, NULL};
+  const kaon_space *space = kaon_matrix_space(l->matrix);
+  const size_t numbers = (size_t)l->info.rows * (size_t)l->info.reals;
+  double *noise = malloc((numbers ? numbers : 1) * sizeof *noise), norm2[2];
+  uint64_t state = 1 + (uint64_t)l->info.first_row;
+  for (size_t i = 0; noise && i < numbers; i++) { /* Knuth's MMIX generator */
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    noise[i] = (double)(state >> 40) / (double)(1 << 23) - 1;
+  }
+  kaon_status status = kaon_context_agree(l->ctx, noise ? KAON_OK : KAON_ERR_MEMORY);
+  for (int i = 0; i < 3 && status == KAON_OK; i++)
+    status = kaon_vector_create(l->ctx, space, l->precision, 1, &v[i]);
+  if (status == KAON_OK) status = kaon_vector_import(v[0], 0, noise, KAON_BASIS_UKQCD);
+  if (status == KAON_OK) status = kaon_operator_apply(l->A, KAON_PLAIN, v[0], v[1]);
+  if (status == KAON_OK) status = kaon_operator_apply(l->A, KAON_DAGGER, v[0], v[2]);
+  if (status == KAON_OK) status = kaon_vector_norm2(v[1], &norm2[0]);
+  if (status == KAON_OK) status = kaon_vector_axpy(-1, 0, v[1], v[2]);
+  if (status == KAON_OK) status = kaon_vector_norm2(v[2], &norm2[1]);
+  if (status == KAON_OK) {
+    *size = sqrt(norm2[0]);
+    *difference = sqrt(norm2[1]);
+  }
+  for (int i = 0; i < 3; i++) kaon_vector_destroy(&v[i]);
+  free(noise);
+  return status;
+}
+
+/* Equal entries may have been rounded apart by whoever assembled them. */
+int linear_fits(const linear *l) {
+  double difference = 0, size = 1;
+  if (l->info.hermitian || !needs_hermitian(l->options.method)) return EXIT_DONE;
+  const int code = cli_status(l->ctx, compare_adjoint(l, &difference, &size), NULL);
+  const double rounding = l->precision == KAON_DOUBLE ? hermitian_to_rounding : 1e-5;
+  if (code != EXIT_DONE || difference <= rounding * size) return code;
+  return cli_wrong(
+      "--method %s needs a Hermitian matrix, but --matrix %s is not: |(A - A^H) r| / |A r| is %.1e "
+      "for noise r; take bicgstab, gcr or cgnr",
+      method_name(l->options.method), l->args->matrix, difference / size);
+}
+
+int linear_decide(linear *l) {
+  const linear_args *a = l->args;
+  if (a->method < 0) l->options.method = l->info.hermitian ? KAON_CG : KAON_BICGSTAB;
+  if (!a->rhs) l->rhs = l->own ? RHS_OWN : RHS_A_ONES;
+  if (l->rhs == RHS_OWN && !l->own)
+    return cli_wrong("--rhs own: %s brings no right-hand side; take ones, A*ones or a file",
+                     a->matrix);
+  if (l->rhs == RHS_FILE) {
+    const int code = check_file(a->rhs, "--rhs", "ones, A*ones, own or a Matrix Market file");
+    if (code != EXIT_DONE) return code;
+  }
+  return check_rows(l);
+}
+
+int linear_operator(linear *l) {
+  kaon_matrix_operator_options options = KAON_MATRIX_OPERATOR_OPTIONS_INIT;
+  options.precision = l->precision;
+  options.format = (kaon_matrix_format)l->args->format; /* LINEAR_FORMATS: in this order */
+  signals_enter("preparing operator and preconditioner", "nothing was computed or written");
+  int code = cli_status(l->ctx, kaon_matrix_operator(l->matrix, &options, &l->A), NULL);
+  if (code == EXIT_DONE) code = linear_fits(l);
+  if (code == EXIT_DONE) {
+    char name[32], option[48];
+    snprintf(option, sizeof option, "--precond %s",
+             cli_choice(LINEAR_PRECONDS, l->args->precond, name));
+    code = cli_status(l->ctx, precond_make(l), option);
+  }
+  signals_leave(NULL);
+  return code;
+}
+
+int linear_solver(linear *l, int columns) {
+  l->options.preconditioner = l->K;
+  return cli_status(l->ctx, kaon_solver_create(l->A, columns, &l->options, &l->solver), NULL);
+}
+
+/* --- right-hand sides --- */
+
+/* Uniform in [-1, 1], from seed, column and number; Steele, Lea, Flood, OOPSLA 2014 (splitmix64).
+ */
+static double noise(uint64_t seed, int column, uint64_t number) {
+  uint64_t z = seed * 0x9e3779b97f4a7c15u + (uint64_t)column;
+  for (int i = 0; i < 2; i++) {
+    z += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    z = (z ^ (z >> 31)) + number;
+  }
+  return (double)(z >> 11) * 0x1p-52 - 1;
+}
+
+/* Numbers of this rank's rows from a file of 1 or more columns; *found of them. */
+static int read_file(const linear *l, double **numbers, int *found) {
+  const char *path = l->args->rhs;
+  const int64_t all_rows = l->info.global_rows;
+  const int reals = l->info.reals;
+  int64_t rows = 0, columns = 0;
+  int parts = 1;
+  double *all = NULL;
+  int code =
+      cli_status(l->ctx, kaon_array_read(l->ctx, path, &rows, &columns, &parts, &all), "--rhs");
+  if (code != EXIT_DONE) return code;
+  if (rows != all_rows)
+    code = cli_wrong("--rhs %s has %lld rows, but --matrix %s has %lld", path, (long long)rows,
+                     l->args->matrix, (long long)all_rows);
+  else if (parts > reals)
+    code = cli_wrong("--rhs %s is complex, but --matrix %s is real; solve for its parts", path,
+                     l->args->matrix);
+  *found = columns < l->args->columns ? (int)columns : l->args->columns;
+  const size_t own = (size_t)l->info.rows * (size_t)reals;
+  if (code == EXIT_DONE) *numbers = calloc(own * (size_t)*found + 1, sizeof **numbers);
+  if (code == EXIT_DONE && !*numbers) code = EXIT_DEVICE;
+  for (int k = 0; k < *found && code == EXIT_DONE; k++)
+    for (int64_t i = 0; i < l->info.rows; i++)
+      for (int c = 0; c < parts; c++)
+        (*numbers)[(size_t)k * own + (size_t)(i * reals + c)] =
+            all[(k * rows + l->info.first_row + i) * parts + c];
+  free(all);
+  return ranks_agree(code);
+}
+
+static kaon_status import_noise(const linear *l, int column, double *room, kaon_vector *b) {
+  const int reals = l->info.reals;
+  for (int64_t i = 0; i < l->info.rows * reals; i++)
+    room[i] = noise(l->args->seed, column, (uint64_t)(l->info.first_row * reals + i));
+  return kaon_vector_import(b, column, room, KAON_BASIS_UKQCD);
+}
+
+/* Column 0 of b = A * ones. */
+static kaon_status multiply_ones(const linear *l, double *room, kaon_vector *b) {
+  kaon_vector *v[2] = {NULL, NULL};
+  const kaon_space *space = kaon_matrix_space(l->matrix);
+  kaon_status status = kaon_vector_create(l->ctx, space, l->precision, 1, &v[0]);
+  if (status == KAON_OK) status = kaon_vector_create(l->ctx, space, l->precision, 1, &v[1]);
+  if (status == KAON_OK) status = kaon_vector_import(v[0], 0, room, KAON_BASIS_UKQCD);
+  if (status == KAON_OK) status = kaon_operator_apply(l->A, KAON_PLAIN, v[0], v[1]);
+  if (status == KAON_OK) status = kaon_vector_export(v[1], 0, room, KAON_BASIS_UKQCD);
+  if (status == KAON_OK) status = kaon_vector_import(b, 0, room, KAON_BASIS_UKQCD);
+  kaon_vector_destroy(&v[0]);
+  kaon_vector_destroy(&v[1]);
+  return status;
+}
+
+int linear_source(const linear *l, kaon_vector *b) {
+  const int reals = l->info.reals, columns = kaon_vector_columns(b);
+  const size_t numbers = (size_t)l->info.rows * (size_t)reals;
+  double *room = malloc((numbers + 1) * sizeof *room), *file = NULL;
+  int given = 1, code = ranks_agree(room ? EXIT_DONE : EXIT_DEVICE);
+  if (code != EXIT_DONE) cli_error("out of memory for the right-hand sides");
+  if (code == EXIT_DONE && l->rhs == RHS_FILE) code = read_file(l, &file, &given);
+  kaon_status status = KAON_OK;
+  for (int k = 0; k < columns && code == EXIT_DONE && status == KAON_OK; k++) {
+    if (k >= given) {
+      status = import_noise(l, k, room, b);
+    } else if (l->rhs == RHS_FILE) {
+      status = kaon_vector_import(b, k, file + (size_t)k * numbers, KAON_BASIS_UKQCD);
+    } else if (l->rhs == RHS_OWN) {
+      status = kaon_vector_import(b, k, l->own, KAON_BASIS_UKQCD);
+    } else {
+      for (size_t i = 0; i < numbers; i++) room[i] = i % (size_t)reals == 0;
+      status = l->rhs == RHS_ONES ? kaon_vector_import(b, k, room, KAON_BASIS_UKQCD)
+                                  : multiply_ones(l, room, b);
+    }
+  }
+  free(room);
+  free(file);
+  return code == EXIT_DONE ? cli_status(l->ctx, status, "--rhs") : code;
+}
+
+void linear_clear(linear *l) {
+  kaon_solver_destroy(&l->solver);
+  kaon_operator_destroy(&l->K);
+  kaon_operator_destroy(&l->A);
+}
+
+void linear_close(linear *l) {
+  linear_clear(l);
+  kaon_matrix_destroy(&l->matrix);
+  free(l->own);
+  l->own = NULL;
+}

@@ -1,0 +1,283 @@
+/* linear.h - A x = b with a sparse matrix, as the command line poses it: matrix, right-hand sides,
+ * preconditioner, method. Shared by solve, its --dry-run, info --matrix and bench krylov. */
+#ifndef KAON_CLI_LINEAR_H
+#define KAON_CLI_LINEAR_H
+
+#include <kaon/precond.h>
+#include <kaon/sparse_precond.h>
+
+#include "solving.h"
+
+#define LINEAR_METHODS \
+  "cg|pipecg|groppcg|bicg|bicgstab|rbicgstab|pipebicgstab|gcr|cgnr|cgne|mr|blockcg"
+#define LINEAR_PRECONDS "none|jacobi|block-jacobi|dic|dilu|ssor|gs|ic0|ilu0|ainv|chebyshev"
+#define LINEAR_FORMATS "auto|csr|ell|sell"
+#define LINEAR_ORDERINGS "none|rcm"
+/* What --matrix takes, for messages and help. */
+#define LINEAR_MATRIX                                                                              \
+  "FILE.mtx[.gz]|laplace2d:N|laplace3d:N|laplace3d27:N|convdiff3d:N,PECLET|cavity3d:N|elasticity:" \
+  "N|"                                                                                             \
+  "trefethen:N|banded:N,B[,SEED]|fem:PROBLEM,DEGREE,LEVEL"
+
+typedef enum linear_precond {
+  PRECOND_NONE,
+  PRECOND_JACOBI,
+  PRECOND_BLOCK_JACOBI,
+  PRECOND_DIC,
+  PRECOND_DILU,
+  PRECOND_SSOR,
+  PRECOND_GS,
+  PRECOND_IC0,
+  PRECOND_ILU0,
+  PRECOND_AINV,
+  PRECOND_CHEBYSHEV
+} linear_precond;
+
+/* What the options fill; tables refer to it by LINEAR_OPTIONS. */
+typedef struct linear_args {
+  const char *matrix;
+  const char *rhs; /* NULL: by rule */
+  int columns;
+  uint64_t seed;
+  int method; /* index into LINEAR_METHODS; -1: by the matrix */
+  double tol;
+  int max_iter;
+  int precision, sloppy; /* kaon_precision; sloppy -1: as precision */
+  int refinement;
+  int format, ordering;
+  int window; /* 0: by rule */
+  const char *set;
+  int precond;                                                                  /* linear_precond */
+  double precond_drop, precond_omega, precond_low, precond_high, precond_shift; /* NaN: not given */
+  int precond_degree, precond_block, precond_sweeps, precond_fill;              /* 0: not given */
+  int precond_order, precond_precision;                                         /* -1: not given */
+} linear_args;
+
+typedef enum linear_rhs { RHS_ONES, RHS_A_ONES, RHS_OWN, RHS_FILE } linear_rhs;
+
+typedef struct linear {
+  kaon_context *ctx; /* not owned */
+  const linear_args *args;
+  kaon_matrix *matrix;
+  kaon_matrix_info info;
+  linear_rhs rhs;
+  double *own;      /* what a generator brought, or NULL */
+  kaon_operator *A; /* in the precision of the solution */
+  kaon_operator *K; /* the preconditioner, or NULL */
+  kaon_solver_options options;
+  kaon_solver *solver;
+  kaon_precision precision;
+} linear;
+
+/* All that can be refused without the matrix. Fills the plain members of *l. Exit status. */
+int linear_check(const linear_args *args, linear *l);
+/* Matrix and its statistics; then what the matrix decides (method, right-hand side), and refusals
+ * that go with it; then operator and preconditioner; then a solver for `columns` (one stage each).
+ * Exit status; linear_close in any case. */
+int linear_matrix(kaon_context *ctx, linear *l);
+int linear_decide(linear *l);
+int linear_operator(linear *l);
+int linear_solver(linear *l, int columns);
+/* Entry of LINEAR_METHODS; and whether the matrix is one for l->options.method. */
+kaon_method linear_method(int index);
+int linear_fits(const linear *l);
+/* Solver, preconditioner and operator alone: the matrix stays. */
+void linear_clear(linear *l);
+/* Every column of b: column 0 as --rhs says (a file's columns as far as they go), the others
+ * uniform in [-1, 1] by seed, column and row, whatever the ranks. Exit status. */
+int linear_source(const linear *l, kaon_vector *b);
+void linear_close(linear *l);
+
+/* 1 if `text` names a file rather than a generator. */
+int linear_is_file(const char *text);
+/* "ones", ... of the rule that was followed; a file's name. */
+const char *linear_rhs_text(const linear *l);
+/* The statistics in lines of text; as JSON (the caller's). */
+void linear_print(const cli_common *common, const linear *l);
+json_t *linear_describe(const linear *l);
+/* What another run needs to repeat it: method, preconditioner, precisions, storage. */
+void linear_add(const linear *l, json_t *report);
+/* For solving_advise; user: a linear. */
+remedy_fn linear_remedy;
+
+/* --- precond.c --- */
+/* Of options that the chosen preconditioner does not look at. Exit status. */
+int precond_check(const linear_args *args);
+kaon_status precond_make(linear *l);
+/* ", preconditioned by ..." or "". */
+const char *precond_text(const linear *l, char text[96]);
+/* What making it gave: entries, levels, colours; nothing for those without. */
+void precond_print(const cli_common *common, const linear *l);
+/* What was used, or null. */
+json_t *precond_describe(const linear *l);
+
+/* Rows of the option tables. AT(member): offset of a linear_args member in the command's arguments.
+ */
+#define LINEAR_OPTIONS_MATRIX(AT)                                                    \
+  {CLI_TEXT,                                                                         \
+   "matrix",                                                                         \
+   "FILE.mtx|NAME",                                                                  \
+   NULL,                                                                             \
+   AT(matrix),                                                                       \
+   0,                                                                                \
+   0,                                                                                \
+   "a Matrix Market file (also .gz), or laplace2d:N, laplace3d:N, laplace3d27:N, "   \
+   "convdiff3d:N,PECLET, cavity3d:N, elasticity:N, trefethen:N, banded:N,B[,SEED], " \
+   "fem:PROBLEM,DEGREE,LEVEL"},                                                      \
+      {CLI_CHOICE,                                                                   \
+       "format",                                                                     \
+       LINEAR_FORMATS,                                                               \
+       "auto",                                                                       \
+       AT(format),                                                                   \
+       0,                                                                            \
+       0,                                                                            \
+       "how rows are stored; auto: by their statistics, and it says which and why"}, \
+      {CLI_CHOICE,                                                                   \
+       "ordering",                                                                   \
+       LINEAR_ORDERINGS,                                                             \
+       "none",                                                                       \
+       AT(ordering),                                                                 \
+       0,                                                                            \
+       0,                                                                            \
+       "rcm: rows are kept in reverse Cuthill-McKee order; vectors stay in yours"},  \
+  {                                                                                  \
+    CLI_INT, "window", "N", NULL, AT(window), 1, 1e9,                                \
+        "rows that may change places for sell (default: by rule; 1: none)"           \
+  }
+
+#define LINEAR_OPTIONS_PRECOND(AT)                                               \
+  {CLI_CHOICE,                                                                   \
+   "precond",                                                                    \
+   LINEAR_PRECONDS,                                                              \
+   "none",                                                                       \
+   AT(precond),                                                                  \
+   0,                                                                            \
+   0,                                                                            \
+   "jacobi and block-jacobi scale; dic, dilu, ic0, ilu0 factorise; ssor and gs " \
+   "sweep; ainv is an approximate inverse, chebyshev a polynomial in A"},        \
+      LINEAR_OPTIONS_PRECOND_FIGURES(AT)
+
+#define LINEAR_OPTIONS_PRECOND_FIGURES(AT)                                                     \
+  {CLI_INT,                                                                                    \
+   "precond-block",                                                                            \
+   "N",                                                                                        \
+   NULL,                                                                                       \
+   AT(precond_block),                                                                          \
+   1,                                                                                          \
+   32,                                                                                         \
+   "block-jacobi: rows of a block (default 4)"},                                               \
+      {CLI_REAL,          "omega", "W",   NULL,                                                \
+       AT(precond_omega), 1e-3,    1.999, "ssor: relaxation (default 1)"},                     \
+      {CLI_REAL,                                                                               \
+       "drop",                                                                                 \
+       "TAU",                                                                                  \
+       NULL,                                                                                   \
+       AT(precond_drop),                                                                       \
+       0,                                                                                      \
+       1,                                                                                      \
+       "ainv: entries below this are dropped, the diagonal being 1 (default 0.1)"},            \
+      {CLI_INT,                                                                                \
+       "fill",                                                                                 \
+       "N",                                                                                    \
+       NULL,                                                                                   \
+       AT(precond_fill),                                                                       \
+       1,                                                                                      \
+       100000,                                                                                 \
+       "ainv: at most so many entries a direction (default: no limit)"},                       \
+      {CLI_CHOICE,                                                                             \
+       "precond-order",                                                                        \
+       "natural|colour",                                                                       \
+       NULL,                                                                                   \
+       AT(precond_order),                                                                      \
+       0,                                                                                      \
+       0,                                                                                      \
+       "dic to ilu0, ssor: rows as --ordering has them, or by colours: few levels, so faster " \
+       "sweeps on many cores, but more steps (default natural)"},                              \
+      {CLI_INT,                                                                                \
+       "sweeps",                                                                               \
+       "N",                                                                                    \
+       NULL,                                                                                   \
+       AT(precond_sweeps),                                                                     \
+       1,                                                                                      \
+       100,                                                                                    \
+       "dic to ilu0: solve triangles by so many Jacobi sweeps (default: exactly)"},            \
+      {CLI_REAL,                                                                               \
+       "shift",                                                                                \
+       "S",                                                                                    \
+       NULL,                                                                                   \
+       AT(precond_shift),                                                                      \
+       0,                                                                                      \
+       1000,                                                                                   \
+       "factors are those of A with its diagonal times 1 + S (default: 0, and after a "        \
+       "breakdown 0.001, doubled up to 10 times)"},                                            \
+      {CLI_INT,                                                                                \
+       "degree",                                                                               \
+       "N",                                                                                    \
+       NULL,                                                                                   \
+       AT(precond_degree),                                                                     \
+       1,                                                                                      \
+       64,                                                                                     \
+       "chebyshev: products with A (default 4)"},                                              \
+      {CLI_REAL,                                                                               \
+       "low",                                                                                  \
+       "L",                                                                                    \
+       NULL,                                                                                   \
+       AT(precond_low),                                                                        \
+       0,                                                                                      \
+       0,                                                                                      \
+       "chebyshev: smallest eigenvalue of D^-1 A to damp, D its diagonal; goes with --high "   \
+       "(default: both are estimated)"},                                                       \
+      {CLI_REAL,         "high", "H", NULL,                                                    \
+       AT(precond_high), 0,      0,   "chebyshev: the largest eigenvalue of D^-1 A"},          \
+  {                                                                                            \
+    CLI_CHOICE, "precond-precision", "double|single|half", NULL, AT(precond_precision), 0, 0,  \
+        "of block-jacobi to ainv (default: that of --sloppy; half: 16 bits an entry)"          \
+  }
+
+#define LINEAR_OPTIONS_SOLVER(AT)                                                                  \
+  {CLI_CHOICE,                                                                                     \
+   "method",                                                                                       \
+   LINEAR_METHODS,                                                                                 \
+   NULL,                                                                                           \
+   AT(method),                                                                                     \
+   0,                                                                                              \
+   0,                                                                                              \
+   "default: cg where A = A^H, else bicgstab. cg, pipecg, groppcg and blockcg need a Hermitian "   \
+   "positive definite A; cgnr and cgne take any, on the normal equations; pipecg, groppcg, "       \
+   "rbicgstab and pipebicgstab hide their sums over ranks"},                                       \
+      {CLI_REAL, "tol", "EPS", "1e-8",                                                             \
+       AT(tol),  1e-16, 1,     "stop at this |b - A x| / |b|, without preconditioner"},            \
+      {CLI_INT, "max-iter", "N", "10000", AT(max_iter), 1, 1e9, "steps allowed a column"},         \
+      {CLI_CHOICE,                                                                                 \
+       "precision",                                                                                \
+       "double|single",                                                                            \
+       "double",                                                                                   \
+       AT(precision),                                                                              \
+       0,                                                                                          \
+       0,                                                                                          \
+       "precision of the solution; residuals are recomputed in double"},                           \
+      {CLI_CHOICE,                                                                                 \
+       "sloppy",                                                                                   \
+       "double|single|half",                                                                       \
+       NULL,                                                                                       \
+       AT(sloppy),                                                                                 \
+       0,                                                                                          \
+       0,                                                                                          \
+       "precision of the inner iteration (default: that of --precision); half: 16 bits an entry, " \
+       "vectors in single"},                                                                       \
+      {CLI_CHOICE,                                                                                 \
+       "refinement",                                                                               \
+       "reliable|restart",                                                                         \
+       "reliable",                                                                                 \
+       AT(refinement),                                                                             \
+       0,                                                                                          \
+       0,                                                                                          \
+       "how a coarser inner iteration is corrected: its residual replaced on the way, or "         \
+       "restarted"},                                                                               \
+  {                                                                                                \
+    CLI_TEXT, "set", "KEY=VALUE,...", NULL, AT(set), 0, 0,                                         \
+        "further solver options: delta, check_interval, subspace (of gcr), relaxation (of mr), "   \
+        "as_printed (of rbicgstab)"                                                                \
+  }
+
+#endif

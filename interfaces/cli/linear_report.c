@@ -1,0 +1,93 @@
+/* linear_report.c - what is said of a sparse system: its statistics, how it was solved, what can be
+ * done where it was not. Contract: linear.h. */
+#include <math.h>
+#include <stdio.h>
+
+#include "linear.h"
+#include "report.h"
+
+const char *linear_rhs_text(const linear *l) {
+  switch (l->rhs) {
+    case RHS_ONES:
+      return "ones";
+    case RHS_A_ONES:
+      return "A*ones";
+    case RHS_OWN:
+      return "own";
+    case RHS_FILE:
+      break;
+  }
+  return l->args->rhs;
+}
+
+static const char *kind_of(const kaon_matrix_info *i) {
+  if (i->reals == 2) return i->hermitian ? "complex Hermitian" : "complex";
+  return i->hermitian ? "real symmetric" : "real, not symmetric";
+}
+
+void linear_print(const cli_common *common, const linear *l) {
+  const kaon_matrix_info *i = &l->info;
+  char name[32];
+  cli_say(common, "%s: %lld rows, %lld entries, %s\n", cli_name(l->args->matrix),
+          (long long)i->global_rows, (long long)i->global_entries, kind_of(i));
+  cli_say(common, "entries a row: %lld to %lld, mean %.2f, deviation %.2f; bandwidth %lld%s\n",
+          (long long)i->shortest, (long long)i->longest, i->mean, i->deviation,
+          (long long)i->bandwidth, l->args->ordering ? " in reverse Cuthill-McKee order" : "");
+  if (i->empty_rows || i->no_diagonal)
+    cli_say(common, "%lld rows are empty, %lld have no diagonal entry or 0 there\n",
+            (long long)i->empty_rows, (long long)i->no_diagonal);
+  if (l->A)
+    cli_say(common, "--format %s: %s\n", cli_choice(LINEAR_FORMATS, l->args->format, name),
+            kaon_matrix_operator_format(l->A));
+}
+
+json_t *linear_describe(const linear *l) {
+  const kaon_matrix_info *i = &l->info;
+  json_t *d = json_pack("{s:o s:I s:I s:I s:I s:s s:b s:I s:I s:o s:o s:I s:I s:I}", "name",
+                        report_string(cli_name(l->args->matrix)), "rows",
+                        (json_int_t)i->global_rows, "entries", (json_int_t)i->global_entries,
+                        "local_rows", (json_int_t)i->rows, "local_entries", (json_int_t)i->entries,
+                        "field", i->reals == 2 ? "complex" : "real", "hermitian", i->hermitian,
+                        "shortest", (json_int_t)i->shortest, "longest", (json_int_t)i->longest,
+                        "mean", report_real(i->mean), "deviation", report_real(i->deviation),
+                        "bandwidth", (json_int_t)i->bandwidth, "empty_rows",
+                        (json_int_t)i->empty_rows, "no_diagonal", (json_int_t)i->no_diagonal);
+  return d;
+}
+
+void linear_add(const linear *l, json_t *report) {
+  const linear_args *a = l->args;
+  const kaon_solver_options *o = &l->options;
+  char format[32], ordering[32], refinement[32];
+  json_t *how = json_pack(
+      "{s:s s:s s:s s:s s:s s:s s:s s:o s:i s:i s:o s:o s:s?}", "method", method_name(o->method),
+      "precision", precision_name(l->precision), "sloppy", precision_name(o->sloppy), "refinement",
+      cli_choice("reliable|restart", a->refinement, refinement), "format",
+      cli_choice(LINEAR_FORMATS, a->format, format), "stored", kaon_matrix_operator_format(l->A),
+      "ordering", cli_choice(LINEAR_ORDERINGS, a->ordering, ordering), "rhs",
+      report_string(linear_rhs_text(l)), "columns", a->columns, "max_iter", o->max_iterations,
+      "tol", report_real(o->tol), "preconditioner", precond_describe(l), "set", a->set);
+  json_object_set_new(how, "seed",
+                      a->columns > 1 ? json_integer((json_int_t)a->seed) : json_null());
+  json_object_update(report, how);
+  json_decref(how);
+}
+
+const char *linear_remedy(const void *user, kaon_stop_reason reason) {
+  const linear *l = user;
+  switch (reason) {
+    case KAON_MAX_ITERATIONS:
+      return "--max-iter allows more steps, a --precond may need fewer";
+    case KAON_STAGNATED:
+      return l->precision == KAON_DOUBLE && l->options.sloppy == KAON_DOUBLE
+                 ? "rounding keeps it above --tol, or A is singular; give a larger --tol"
+                 : "rounding keeps it above --tol; give --precision and --sloppy double, or a "
+                   "larger --tol";
+    case KAON_BREAKDOWN:
+      return "try --method gcr, or cgnr, which takes any matrix";
+    case KAON_DIVERGING:
+      return "the residual grows; try --method gcr or cgnr, or another --precond";
+    default:
+      return "it was ended before its time";
+  }
+}

@@ -1,0 +1,155 @@
+/* precond.c - preconditioners by name: their figures, themselves, what reports say of them.
+ * Contract: linear.h. */
+#include <math.h>
+#include <stdio.h>
+
+#include "linear.h"
+#include "report.h"
+
+enum { TRIES = 10 }; /* shifts after a breakdown */
+
+static const struct {
+  const char *title;
+  int of_rows; /* made by kaon_precond_create, as: */
+  kaon_precond_kind kind;
+} kinds[] = {[PRECOND_NONE] = {"", 0, 0},
+             [PRECOND_JACOBI] = {"Jacobi", 0, 0},
+             [PRECOND_BLOCK_JACOBI] = {"block Jacobi", 1, KAON_PRECOND_BLOCK_JACOBI},
+             [PRECOND_DIC] = {"DIC", 1, KAON_PRECOND_DIC},
+             [PRECOND_DILU] = {"DILU", 1, KAON_PRECOND_DILU},
+             [PRECOND_SSOR] = {"SSOR", 1, KAON_PRECOND_SSOR},
+             [PRECOND_GS] = {"symmetric Gauss-Seidel by colours", 1, KAON_PRECOND_GS},
+             [PRECOND_IC0] = {"IC(0)", 1, KAON_PRECOND_IC0},
+             [PRECOND_ILU0] = {"ILU(0)", 1, KAON_PRECOND_ILU0},
+             [PRECOND_AINV] = {"AINV", 1, KAON_PRECOND_AINV},
+             [PRECOND_CHEBYSHEV] = {"Chebyshev polynomials", 0, 0}};
+
+#define BIT(kind) (1u << (kind))
+static const unsigned factors =
+    BIT(PRECOND_DIC) | BIT(PRECOND_DILU) | BIT(PRECOND_SSOR) | BIT(PRECOND_IC0) | BIT(PRECOND_ILU0);
+
+/* A figure, and the preconditioners that look at it. */
+typedef struct figure {
+  const char *option, *of;
+  unsigned used;
+  int given;
+} figure;
+
+int precond_check(const linear_args *a) {
+  const unsigned sweeping = factors & ~BIT(PRECOND_SSOR), rows = factors | BIT(PRECOND_GS);
+  const figure figures[] = {
+      {"precond-block", "block-jacobi", BIT(PRECOND_BLOCK_JACOBI), a->precond_block != 0},
+      {"omega", "ssor", BIT(PRECOND_SSOR), !isnan(a->precond_omega)},
+      {"drop", "ainv", BIT(PRECOND_AINV), !isnan(a->precond_drop)},
+      {"fill", "ainv", BIT(PRECOND_AINV), a->precond_fill != 0},
+      {"precond-order", "dic, dilu, ssor, ic0 and ilu0", factors, a->precond_order >= 0},
+      {"sweeps", "dic, dilu, ic0 and ilu0", sweeping, a->precond_sweeps != 0},
+      {"shift", "block-jacobi to ainv", rows | BIT(PRECOND_BLOCK_JACOBI) | BIT(PRECOND_AINV),
+       !isnan(a->precond_shift)},
+      {"precond-precision", "block-jacobi to ainv",
+       rows | BIT(PRECOND_BLOCK_JACOBI) | BIT(PRECOND_AINV), a->precond_precision >= 0},
+      {"degree", "chebyshev", BIT(PRECOND_CHEBYSHEV), a->precond_degree != 0},
+      {"low", "chebyshev", BIT(PRECOND_CHEBYSHEV), !isnan(a->precond_low)},
+      {"high", "chebyshev", BIT(PRECOND_CHEBYSHEV), !isnan(a->precond_high)}};
+  char name[32];
+  for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+    if (figures[i].given && !(figures[i].used >> a->precond & 1))
+      return cli_wrong("--%s is for --precond %s, but --precond is %s; leave it out",
+                       figures[i].option, figures[i].of,
+                       cli_choice(LINEAR_PRECONDS, a->precond, name));
+  if (isnan(a->precond_low) != isnan(a->precond_high))
+    return cli_wrong(
+        "--low and --high are the ends of one interval; give both, or none: they are then "
+        "estimated");
+  return EXIT_DONE;
+}
+
+static kaon_status make_chebyshev(linear *l) {
+  const linear_args *a = l->args;
+  kaon_chebyshev_options options = KAON_CHEBYSHEV_OPTIONS_INIT;
+  if (a->precond_degree) options.degree = a->precond_degree;
+  if (!isnan(a->precond_low)) options.low = a->precond_low;
+  if (!isnan(a->precond_high)) options.high = a->precond_high;
+  return kaon_precond_chebyshev(l->A, &options, &l->K);
+}
+
+static kaon_status make_of_rows(linear *l) {
+  const linear_args *a = l->args;
+  kaon_precond_options options = KAON_PRECOND_OPTIONS_INIT;
+  options.kind = kinds[a->precond].kind;
+  options.precision = a->precond_precision >= 0          ? (kaon_precision)a->precond_precision
+                      : l->options.sloppy == KAON_DOUBLE ? KAON_DOUBLE
+                                                         : KAON_SINGLE;
+  options.tries = isnan(a->precond_shift) ? TRIES : 0;
+  if (a->precond_order >= 0) options.order = (kaon_precond_order)a->precond_order;
+  if (a->precond_sweeps) options.sweeps = a->precond_sweeps;
+  if (a->precond_block) options.block = a->precond_block;
+  if (a->precond_fill) options.fill = a->precond_fill;
+  if (!isnan(a->precond_omega)) options.omega = a->precond_omega;
+  if (!isnan(a->precond_drop)) options.drop = a->precond_drop;
+  if (!isnan(a->precond_shift)) options.shift = a->precond_shift;
+  return kaon_precond_create(l->matrix, &options, &l->K);
+}
+
+kaon_status precond_make(linear *l) {
+  const int kind = l->args->precond;
+  if (kind == PRECOND_NONE) return KAON_OK;
+  if (kind == PRECOND_JACOBI) return kaon_precond_jacobi(l->A, &l->K);
+  return kinds[kind].of_rows ? make_of_rows(l) : make_chebyshev(l);
+}
+
+const char *precond_text(const linear *l, char text[96]) {
+  text[0] = '\0';
+  if (l->args->precond)
+    snprintf(text, 96, ", preconditioned by %s,", kinds[l->args->precond].title);
+  return text;
+}
+
+void precond_print(const cli_common *common, const linear *l) {
+  const char *title = kinds[l->args->precond].title;
+  kaon_precond_info info;
+  double low, high;
+  if (kinds[l->args->precond].of_rows && kaon_precond_describe(l->K, &info) == KAON_OK) {
+    cli_say(common, "%s: %lld entries", title, (long long)info.entries);
+    if (info.levels) cli_say(common, ", %d levels", info.levels);
+    if (info.colours) cli_say(common, ", %d colours", info.colours);
+    if (info.shift != 0) cli_say(common, ", diagonal times %g", 1 + info.shift);
+    cli_say(common, ", made in %.3g s\n", info.seconds);
+  } else if (l->args->precond == PRECOND_CHEBYSHEV &&
+             kaon_precond_chebyshev_interval(l->K, &low, &high) == KAON_OK) {
+    cli_say(common, "%s: eigenvalues of D^-1 A from %.4g to %.4g\n", title, low, high);
+  }
+}
+
+static void describe_rows(const linear *l, json_t *d) {
+  static const char *const orders[] = {"natural", "colour"};
+  kaon_precond_info info;
+  if (kaon_precond_describe(l->K, &info) != KAON_OK) return;
+  const kaon_precond_options *o = &info.options;
+  json_t *more = json_pack("{s:s s:s s:I s:i s:i s:o s:o s:i s:o s:i s:o s:i}", "precision",
+                           precision_name(o->precision), "order", orders[o->order], "entries",
+                           (json_int_t)info.entries, "levels", info.levels, "colours", info.colours,
+                           "seconds", report_real(info.seconds), "shift", report_real(info.shift),
+                           "sweeps", o->sweeps, "omega", report_real(o->omega), "block", o->block,
+                           "drop", report_real(o->drop), "fill", o->fill);
+  json_object_update(d, more);
+  json_decref(more);
+}
+
+json_t *precond_describe(const linear *l) {
+  const linear_args *a = l->args;
+  char name[32];
+  double low = NAN, high = NAN;
+  if (!a->precond) return json_null();
+  json_t *d = json_pack("{s:s}", "kind", cli_choice(LINEAR_PRECONDS, a->precond, name));
+  if (kinds[a->precond].of_rows) describe_rows(l, d);
+  if (a->precond == PRECOND_CHEBYSHEV) {
+    const kaon_chebyshev_options usual = KAON_CHEBYSHEV_OPTIONS_INIT;
+    json_object_set_new(d, "degree",
+                        json_integer(a->precond_degree ? a->precond_degree : usual.degree));
+    (void)kaon_precond_chebyshev_interval(l->K, &low, &high);
+    json_object_set_new(d, "low", report_real(low));
+    json_object_set_new(d, "high", report_real(high));
+  }
+  return d;
+}

@@ -1,0 +1,28 @@
+/* sample.h - a small job of the kind that is asked for, set up to see what it takes: --dry-run. */
+#ifndef KAON_CLI_SAMPLE_H
+#define KAON_CLI_SAMPLE_H
+
+#include "cli.h"
+
+typedef struct sample {
+  double size;                             /* what memory grows with: sites, rows */
+  double peak;                             /* resident, bytes; of a process */
+  double input, operator, solver, vectors; /* kaon's objects, bytes; input: links, a matrix */
+  double most;                             /* of them at once */
+  int code;
+} sample;
+
+/* Sets a job up and fills *s but for its peak. Exit status. */
+typedef int sample_fn(void *user, sample *s);
+/* The same in a child process, whose peak is its own. Before the program has threads of work. Exit
+ * status. */
+int sample_process(sample_fn *work, void *user, sample *s);
+/* The line through a and b, at `size`. */
+sample sample_follow(const sample *a, const sample *b, double size);
+
+kaon_context_info sample_info(const kaon_context *ctx);
+/* Bytes of kaon's objects now, and the most there were. */
+double sample_in_use(const kaon_context *ctx);
+double sample_most(const kaon_context *ctx);
+
+#endif

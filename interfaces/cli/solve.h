@@ -1,0 +1,37 @@
+/* solve.h - one run of kaon solve, shared by solve.c (the flow) and solve_plan.c (--dry-run). */
+#ifndef KAON_CLI_SOLVE_H
+#define KAON_CLI_SOLVE_H
+
+#include "linear.h"
+
+typedef struct solve_args {
+  cli_common common;
+  linear_args linear;
+  const char *output, *history, *plot, *reduce_delay;
+  int dry_run;
+} solve_args;
+
+typedef struct solve_job {
+  const solve_args *args;
+  kaon_context *ctx;
+  linear l;
+  int columns;
+  kaon_vector *b, *x;
+  kaon_column_report *solves;
+  column_history *histories;
+  double setup;          /* seconds from matrix to solver */
+  double seconds, flops; /* of the solve */
+  kaon_traffic traffic;  /* of it, of this rank */
+  double joules;         /* of it; NaN: not known */
+} solve_job;
+
+/* Vectors and arrays for all columns; matrix, operator and solver are the system's. Exit status. */
+int solve_allocate(solve_job *job);
+/* From x = 0. Exit status. */
+int solve_columns(solve_job *job);
+void solve_close(solve_job *job);
+
+/* --dry-run: what the run would take. Called before any context exists: it forks. Exit status. */
+int plan_solve(const solve_job *job);
+
+#endif

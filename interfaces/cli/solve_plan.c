@@ -1,0 +1,278 @@
+/* solve_plan.c - what a run of kaon solve will take, predicted without doing the work. The same job
+ * is set up on small matrices, each in a process of its own, and followed to the real size: a
+ * generator's along two smaller matrices of the same name; a file's, whose size line alone is read,
+ * along three files of Laplace matrices, since its bytes are a constant, a multiple of the rows and
+ * a multiple of the entries. Nothing here has to be kept in step with the library. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "report.h"
+#include "sample.h"
+#include "signals.h"
+#include "solve.h"
+
+/* Rows of the smaller sample, so that what does not grow with it is a small part. */
+static const double sample_rows = 60000;
+enum { DEAREST_LEVEL = 7 /* of fem: 361345 rows where the degree is 1 */ };
+
+typedef struct trial {
+  const solve_args *args;
+  char matrix[256];
+  char file[256]; /* not empty: written there first, and read back */
+} trial;
+
+/* What is measured is printed by nobody, and what a small matrix lets fail is not the question. */
+static solve_args arguments_of(const trial *t) {
+  solve_args own = *t->args;
+  own.linear.matrix = t->file[0] ? t->file : t->matrix;
+  own.common.quiet = 1;
+  own.common.memory_limit = NAN;
+  own.common.tuning = NULL;
+  own.common.reduce_delay = 0;
+  if (own.linear.rhs && own.linear.columns > 0) own.linear.rhs = "ones";
+  return own;
+}
+
+static int write_matrix(void *user, sample *s) {
+  const trial *t = user;
+  kaon_context *ctx = NULL;
+  kaon_matrix *matrix = NULL;
+  cli_common common = t->args->common;
+  common.tuning = NULL;
+  (void)s;
+  int code = cli_context(&common, &ctx);
+  if (code != EXIT_DONE) return code;
+  kaon_status status = kaon_matrix_generate(ctx, t->matrix, NULL, &matrix, NULL);
+  if (status == KAON_OK) status = kaon_matrix_write(matrix, t->file);
+  code = cli_status(ctx, status, "--dry-run");
+  kaon_matrix_destroy(&matrix);
+  kaon_context_destroy(&ctx);
+  return code;
+}
+
+/* A few steps, so that every page has been touched. */
+static int set_up(void *user, sample *s) {
+  const solve_args own = arguments_of(user);
+  solve_job job = {.args = &own, .columns = own.linear.columns};
+  int code = linear_check(&own.linear, &job.l);
+  if (code == EXIT_DONE) code = cli_context(&own.common, &job.ctx);
+  if (code == EXIT_DONE) code = linear_matrix(job.ctx, &job.l);
+  if (code == EXIT_DONE) code = linear_decide(&job.l);
+  if (code == EXIT_DONE) {
+    s->size = (double)job.l.info.global_rows;
+    s->input = sample_in_use(job.ctx);
+    code = linear_operator(&job.l);
+    s->operator= sample_in_use(job.ctx) - s->input;
+  }
+  if (code == EXIT_DONE) code = solve_allocate(&job);
+  if (code == EXIT_DONE) {
+    s->vectors = sample_in_use(job.ctx) - s->input - s->operator;
+    code = linear_source(&job.l, job.b);
+  }
+  const double before = sample_in_use(job.ctx);
+  job.l.options.max_iterations = 2;
+  if (code == EXIT_DONE) code = solve_columns(&job);
+  if (code == EXIT_DONE) {
+    s->solver = sample_in_use(job.ctx) - before;
+    s->most = sample_most(job.ctx);
+  }
+  solve_close(&job);
+  return code;
+}
+
+static int measure(const trial *t, sample *s) {
+  sample none = {0};
+  int code = t->file[0] ? sample_process(write_matrix, (void *)(uintptr_t)t, &none) : EXIT_DONE;
+  if (code == EXIT_DONE) code = sample_process(set_up, (void *)(uintptr_t)t, s);
+  if (t->file[0]) unlink(t->file);
+  return code;
+}
+
+/* --- generators --- */
+
+typedef struct family {
+  const char *name;
+  int power;   /* rows grow with this power of N; 0: by 4 with the level, the last number */
+  double rows; /* of N = 1 */
+} family;
+
+static const family families[] = {
+    {"laplace2d:", 2, 1},  {"laplace3d:", 3, 1}, {"laplace3d27:", 3, 1},
+    {"convdiff3d:", 3, 1}, {"cavity3d:", 3, 1},  {"elasticity:", 3, 3},
+    {"trefethen:", 1, 1},  {"banded:", 1, 1},    {"fem:", 0, 22}};
+enum { FAMILIES = sizeof families / sizeof *families };
+
+static const family *family_of(const char *name) {
+  for (int i = 0; i < FAMILIES; i++)
+    if (strncmp(name, families[i].name, strlen(families[i].name)) == 0) return &families[i];
+  return NULL;
+}
+
+/* What memory grows with: rows, and entries a row where these grow too. */
+static double size_of(const family *f, long n) {
+  if (f->power == 0) return pow(4, (double)n);
+  const double rows = pow((double)n, f->power);
+  return strcmp(f->name, "trefethen:") == 0 ? rows * log2((double)n + 1) : rows;
+}
+
+/* The number that the size hangs on, and what stands before and behind it. */
+static int find_number(const family *f, const char *name, int *before, long *n,
+                       const char **after) {
+  const char *word = name + strlen(f->name);
+  if (f->power == 0) {
+    const char *comma = strrchr(name, ',');
+    word = comma ? comma + 1 : word;
+  }
+  char *end;
+  *before = (int)(word - name);
+  *n = strtol(word, &end, 10);
+  *after = end;
+  return end != word && *n > 0;
+}
+
+static int predict_generated(const solve_args *args, sample *all) {
+  const char *name = args->linear.matrix, *after = "";
+  const family *f = family_of(name);
+  trial t = {.args = args};
+  sample a = {0}, b = {0};
+  int before = 0;
+  long n = 0, small = 0;
+  snprintf(t.matrix, sizeof t.matrix, "%s", name);
+  const int known = f && find_number(f, name, &before, &n, &after);
+  if (known && f->power == 0) small = DEAREST_LEVEL - 1;
+  if (known && f->power > 0) small = (long)ceil(pow(sample_rows / f->rows, 1.0 / f->power));
+  const long large = known && f->power == 0
+                         ? small + 1
+                         : (long)ceil((double)small * pow(2, 1.0 / (known ? f->power : 1)));
+  if (!known || large >= n)
+    return measure(&t, all); /* the library says what is wrong with a name */
+  snprintf(t.matrix, sizeof t.matrix, "%.*s%ld%.64s", before, name, small, after);
+  int code = measure(&t, &a);
+  if (code != EXIT_DONE) return code;
+  a.size = size_of(f, small);
+  snprintf(t.matrix, sizeof t.matrix, "%.*s%ld%.64s", before, name, large, after);
+  code = measure(&t, &b);
+  b.size = size_of(f, large);
+  if (code == EXIT_DONE) *all = sample_follow(&a, &b, size_of(f, n));
+  return code;
+}
+
+/* --- files --- */
+
+typedef struct size_line {
+  double rows, entries; /* of the whole matrix, both triangles */
+  int complex_values;
+} size_line;
+
+/* The lines before the entries; gzread takes what is not compressed as it is. */
+static int read_size(const char *path, size_line *size) {
+  char line[4096];
+  long long rows = 0, columns = 0, stored = 0;
+  gzFile file = gzopen(path, "rb");
+  int triangle = 0, numbers = 0, array = 0;
+  for (int first = 1; file && gzgets(file, line, sizeof line); first = 0) {
+    for (char *c = line; first && *c; c++)
+      if (*c >= 'A' && *c <= 'Z') *c = (char)(*c + 'a' - 'A');
+    if (first) {
+      triangle = strstr(line, "general") == NULL;
+      array = strstr(line, " array") != NULL;
+      size->complex_values = strstr(line, "complex") != NULL;
+    }
+    if (line[0] == '%' || line[strspn(line, " \t\r\n")] == '\0') continue;
+    numbers = sscanf(line, "%lld %lld %lld", &rows, &columns, &stored);
+    break;
+  }
+  if (file) gzclose(file);
+  if (numbers < (array ? 2 : 3) || rows < 1 || rows != columns || stored < 0)
+    return cli_wrong(
+        "--matrix %s: its first lines are not those of a square Matrix Market matrix; run without "
+        "--dry-run to hear why",
+        path);
+  size->rows = (double)rows;
+  size->entries = array ? size->rows * size->rows : (double)stored;
+  if (!array && triangle) size->entries = 2 * (double)stored - size->rows;
+  return EXIT_DONE;
+}
+
+static double plane(double x0, double x1, double x2, const double at[2]) {
+  return x0 + (x1 - x0) * at[0] + (x2 - x0) * at[1];
+}
+
+static int predict_file(const solve_args *args, sample *all) {
+  static const int edge[3] = {32, 40, 32};
+  static const char *const names[3] = {"laplace3d:", "laplace3d:", "laplace3d27:"};
+  const char *folder = getenv("TMPDIR");
+  sample s[3] = {{0}};
+  double rows[3], entries[3], at[2];
+  size_line size = {0};
+  int code = read_size(args->linear.matrix, &size);
+  for (int i = 0; i < 3 && code == EXIT_DONE; i++) {
+    trial t = {.args = args};
+    const double n = edge[i], band = 3 * n - 2;
+    snprintf(t.matrix, sizeof t.matrix, "%s%d", names[i], edge[i]);
+    snprintf(t.file, sizeof t.file, "%.200s/kaon-%ld.mtx", folder && *folder ? folder : "/tmp",
+             (long)getpid());
+    signals_output(t.file);
+    code = measure(&t, &s[i]);
+    rows[i] = n * n * n;
+    entries[i] = i < 2 ? 7 * n * n * n - 6 * n * n : band * band * band;
+  }
+  if (code != EXIT_DONE) return code;
+  /* (rows, entries) as a mean of the three samples' */
+  const double a = rows[1] - rows[0], b = rows[2] - rows[0], c = entries[1] - entries[0],
+               d = entries[2] - entries[0], x = size.rows - rows[0], y = size.entries - entries[0];
+  at[0] = (x * d - b * y) / (a * d - b * c);
+  at[1] = (a * y - x * c) / (a * d - b * c);
+  const double twice = size.complex_values ? 2 : 1;
+  *all = (sample){.size = size.rows,
+                  .peak = twice * plane(s[0].peak, s[1].peak, s[2].peak, at),
+                  .input = twice * plane(s[0].input, s[1].input, s[2].input, at),
+                  .operator= twice * plane(s[0].operator, s[1].operator, s[2].operator, at),
+                  .solver = twice * plane(s[0].solver, s[1].solver, s[2].solver, at),
+                  .vectors = twice * plane(s[0].vectors, s[1].vectors, s[2].vectors, at),
+                  .most = twice * plane(s[0].most, s[1].most, s[2].most, at)};
+  return EXIT_DONE;
+}
+
+int plan_solve(const solve_job *job) {
+  const solve_args *args = job->args;
+  const char *name = args->linear.matrix;
+  char text[5][32];
+  sample s = {0};
+  if (!ranks_first()) return EXIT_DONE; /* the first one says it for all */
+  kaon_context *ctx = NULL;
+  signals_stage("predicting the memory", "nothing was to be computed or written");
+  int code = EXIT_DONE;
+  if (linear_is_file(name) && access(name, R_OK) != 0)
+    code = cli_wrong("--matrix %s: there is no such file, or it cannot be read; it takes %s", name,
+                     LINEAR_MATRIX);
+  if (code == EXIT_DONE)
+    code = linear_is_file(name) ? predict_file(args, &s) : predict_generated(args, &s);
+  if (code == EXIT_DONE) code = cli_context(&args->common, &ctx);
+  if (code != EXIT_DONE) return code;
+  cli_say(&args->common,
+          "%s, %d columns, would take about %s of memory at its peak on one rank:\n"
+          "  matrix %s, operator and preconditioner %s, solver %s, sources and solutions %s, the "
+          "rest the program and what reads the matrix\n",
+          cli_name(name), args->linear.columns, cli_bytes(s.peak, text[0]),
+          cli_bytes(s.input, text[1]), cli_bytes(s.operator, text[2]), cli_bytes(s.solver, text[3]),
+          cli_bytes(s.vectors, text[4]));
+  if (ranks_started() > 1)
+    cli_say(&args->common, "  of %d ranks each holds its share of the rows\n", ranks_started());
+  if (sample_info(ctx).memory_free >= 0)
+    cli_say(&args->common, "  on %s: fields %s, of which %s are free\n", sample_info(ctx).device,
+            cli_bytes(s.most, text[0]), cli_bytes((double)sample_info(ctx).memory_free, text[1]));
+  json_t *report = report_new(ctx, "solve");
+  json_object_set_new(report, "dry_run", json_true());
+  json_object_set_new(report, "matrix", report_string(cli_name(name)));
+  json_object_set_new(report, "predicted_peak", report_real(s.peak));
+  json_object_set_new(report, "predicted_fields", report_real(s.most));
+  code = report_write(args->common.report, report);
+  json_decref(report);
+  kaon_context_destroy(&ctx);
+  return code;
+}

@@ -1,0 +1,104 @@
+/* solving.c - names, histories, advice. Contract: solving.h. */
+#include "solving.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "report.h"
+
+static const struct {
+  const char *name, *title;
+} methods[] = {[KAON_CG] = {"cg", "CG"},
+               [KAON_CGNR] = {"cgnr", "CGNR"},
+               [KAON_CGNE] = {"cgne", "CGNE"},
+               [KAON_BICGSTAB] = {"bicgstab", "BiCGStab"},
+               [KAON_MR] = {"mr", "MR"},
+               [KAON_GCR] = {"gcr", "GCR"},
+               [KAON_BLOCKCG] = {"blockcg", "block CG"},
+               [KAON_BLOCKCGNR] = {"blockcgnr", "block CGNR"},
+               [KAON_PIPECG] = {"pipecg", "pipelined CG"},
+               [KAON_PIPECGNR] = {"pipecgnr", "pipelined CGNR"},
+               [KAON_PIPEBICGSTAB] = {"pipebicgstab", "pipelined BiCGStab"},
+               [KAON_BICG] = {"bicg", "BiCG"},
+               [KAON_RBICGSTAB] = {"rbicgstab", "reordered BiCGStab"},
+               [KAON_GROPPCG] = {"groppcg", "Gropp's CG"}};
+
+const char *method_name(kaon_method method) {
+  return methods[method].name;
+}
+
+const char *method_title(kaon_method method) {
+  return methods[method].title;
+}
+
+const char *precision_name(kaon_precision precision) {
+  static const char *const names[] = {"double", "single", "half"};
+  return names[precision];
+}
+
+void histories_keep(const kaon_solver *solver, int columns, column_history *histories) {
+  for (int k = 0; k < columns; k++) {
+    column_history *h = &histories[k];
+    int length = 0;
+    if (kaon_solver_history(solver, k, NULL, &length) != KAON_OK || length < 1) continue;
+    h->residual = malloc((size_t)length * sizeof *h->residual);
+    if (!h->residual) continue;
+    h->count = length;
+    if (kaon_solver_history(solver, k, h->residual, &length) != KAON_OK) h->count = 0;
+  }
+}
+
+void histories_free(column_history *histories, int columns) {
+  for (int k = 0; k < columns && histories; k++) free(histories[k].residual);
+  free(histories);
+}
+
+int histories_write(const column_history *histories, int columns, const char *path) {
+  if (!path) return EXIT_DONE;
+  char *text = NULL;
+  size_t length = 0;
+  int longest = 0;
+  FILE *out = open_memstream(&text, &length);
+  if (!out) return EXIT_DEVICE;
+  fputs("iteration", out);
+  for (int k = 0; k < columns; k++) {
+    fprintf(out, ",column %d", k);
+    if (histories[k].count > longest) longest = histories[k].count;
+  }
+  for (int i = 0; i < longest; i++) {
+    fprintf(out, "\n%d", i);
+    for (int k = 0; k < columns; k++) {
+      if (i < histories[k].count)
+        fprintf(out, ",%.9e", histories[k].residual[i]);
+      else
+        fputc(',', out);
+    }
+  }
+  fputc('\n', out);
+  int code = fclose(out) == 0 ? report_text(path, text, length) : EXIT_DEVICE;
+  free(text);
+  return code;
+}
+
+/* Those that ended so, in a sentence. */
+static void advise(const kaon_column_report *solves, int columns, kaon_stop_reason reason,
+                   kaon_breakdown cause, const char *remedy) {
+  const char *text = kaon_breakdown_text(cause);
+  int count = 0;
+  for (int k = 0; k < columns; k++)
+    count += solves[k].reason == reason && solves[k].breakdown == cause;
+  if (count)
+    cli_error("%d ended with %s: %s%s%s", count, kaon_stop_reason_name(reason), text,
+              *text ? "; " : "", remedy);
+}
+
+void solving_advise(const kaon_column_report *solves, int columns, const char *lost,
+                    remedy_fn *remedy, const void *user) {
+  int failed = 0;
+  for (int k = 0; k < columns; k++) failed += solves[k].reason != KAON_CONVERGED;
+  cli_error("%d of %d columns did not converge; %s", failed, columns, lost);
+  for (kaon_stop_reason reason = KAON_RUNNING; reason <= KAON_CANCELLED; reason++)
+    for (kaon_breakdown cause = KAON_BREAKDOWN_NONE; cause <= KAON_BREAKDOWN_PRECONDITIONER;
+         cause++)
+      if (reason != KAON_CONVERGED) advise(solves, columns, reason, cause, remedy(user, reason));
+}

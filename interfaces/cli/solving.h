@@ -1,0 +1,34 @@
+/* solving.h - what the commands that solve share: names, the residuals of columns by iteration,
+ * what to say of columns that did not converge. */
+#ifndef KAON_CLI_SOLVING_H
+#define KAON_CLI_SOLVING_H
+
+#include "cli.h"
+
+/* "cg" as options and reports have it; "CG" as it is written. */
+const char *method_name(kaon_method method);
+const char *method_title(kaon_method method);
+const char *precision_name(kaon_precision precision);
+
+/* The residuals of one column by iteration. */
+typedef struct column_history {
+  double *residual;
+  int count;
+} column_history;
+
+/* Those of the solver's last solve into histories[0 .. columns - 1], which are empty. Where memory
+ * is short they stay so: a picture less. */
+void histories_keep(const kaon_solver *solver, int columns, column_history *histories);
+/* Lets go of the residuals and of the array itself; NULL is allowed. */
+void histories_free(column_history *histories, int columns);
+/* As CSV: a line an iteration, a column each. path NULL: nothing to do. Exit status. */
+int histories_write(const column_history *histories, int columns, const char *path);
+
+/* What can be done about columns that ended for a reason other than convergence. */
+typedef const char *remedy_fn(const void *user, kaon_stop_reason reason);
+/* Says how many columns did not converge, that `lost` was not written, and the remedy for each way
+ * in which they failed. */
+void solving_advise(const kaon_column_report *solves, int columns, const char *lost,
+                    remedy_fn *remedy, const void *user);
+
+#endif

@@ -1,0 +1,402 @@
+"""kaon solve, info --matrix, bench spmv and krylov: counts against PETSc's, reports, files, refusals, interruption."""
+import gzip
+import json
+import os
+import shutil
+import signal
+import time
+import unittest
+
+import system
+
+SMALL = ["--matrix", "laplace3d:12"]
+
+# PETSc 3.18, one rank, b = A * ones, x0 = 0, unpreconditioned residual to 1e-8 (bench/peers/petsc_ksp.c)
+PETSC = {
+    "fv1.mtx": {("cg", "none"): 27, ("cg", "jacobi"): 27, ("pipecg", "jacobi"): 27, ("groppcg", "jacobi"): 27,
+                ("bicgstab", "jacobi"): 19, ("pipebicgstab", "jacobi"): 19, ("rbicgstab", "jacobi"): 19},
+    "fv3.mtx": {("cg", "none"): 127, ("cg", "jacobi"): 127, ("pipecg", "jacobi"): 127, ("groppcg", "jacobi"): 127,
+                ("bicgstab", "jacobi"): 102, ("pipebicgstab", "jacobi"): 102, ("rbicgstab", "jacobi"): 102},
+    "Chem97ZtZ.mtx": {("cg", "none"): 100, ("cg", "jacobi"): 22, ("pipecg", "jacobi"): 22, ("groppcg", "jacobi"): 22,
+                      ("bicgstab", "jacobi"): 14, ("pipebicgstab", "jacobi"): 14, ("rbicgstab", "jacobi"): 14},
+    "Trefethen_2000.mtx": {("cg", "none"): 435, ("cg", "jacobi"): 8, ("pipecg", "jacobi"): 8, ("groppcg", "jacobi"): 8,
+                           ("bicgstab", "jacobi"): 5, ("pipebicgstab", "jacobi"): 5, ("rbicgstab", "jacobi"): 5},
+    "add32.mtx": {("bicgstab", "jacobi"): 51, ("pipebicgstab", "jacobi"): 47},
+}
+CG_TYPES = ("cg", "pipecg", "groppcg")
+
+
+def market(rows, entries, symmetry="general", field="real"):
+    """A coordinate file's text; entries: (row, column, value...), from 1."""
+    lines = [f"%%MatrixMarket matrix coordinate {field} {symmetry}", f"{rows} {rows} {len(entries)}"]
+    return "\n".join(lines + [" ".join(map(str, entry)) for entry in entries]) + "\n"
+
+
+def tridiagonal(n, below=-1.0, diagonal=2.0, above=-1.0):
+    entries = []
+    for i in range(1, n + 1):
+        if i > 1:
+            entries.append((i, i - 1, below))
+        entries.append((i, i, diagonal))
+        if i < n:
+            entries.append((i, i + 1, above))
+    return entries
+
+
+class Solve(system.Case):
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        return name
+
+    def solve(self, *arguments, status=0):
+        """The report of one run."""
+        self.succeeds("solve", *arguments, "--report", "report.json", status=status)
+        return self.report()
+
+    def vector(self, name, columns=1):
+        """A Matrix Market array, column by column."""
+        opener = gzip.open if name.endswith(".gz") else open
+        with opener(self.path(name), "rt", encoding="utf-8") as file:
+            lines = [line for line in file.read().splitlines() if line and not line.startswith("%")]
+        rows, width = map(int, lines[0].split())
+        self.assertEqual(width, columns)
+        values = [float(line) for line in lines[1:]]
+        return [values[k * rows:(k + 1) * rows] for k in range(columns)]
+
+    # --- results ---
+
+    def test_a_solve_leaves_all_it_promises(self):
+        out = self.succeeds("solve", *SMALL, "--precond", "jacobi", "--columns", "3", "--output", "x.mtx", "--history", "h.csv",
+                            "--plot", "h.png", "--report", "report.json")
+        report = self.report()
+        for key in ("kaon commit backend device threads ranks seconds gflops joules solves matrix format stored method tol rhs "
+                    "preconditioner precision sloppy setup_seconds sums exchanges").split():
+            self.assertIn(key, report)
+        matrix = report["matrix"]
+        self.assertEqual((matrix["rows"], matrix["entries"], matrix["hermitian"], matrix["shortest"], matrix["longest"]),
+                         (12 ** 3, 7 * 12 ** 3 - 6 * 12 ** 2, True, 4, 7))
+        self.assertEqual((report["method"], report["rhs"], report["preconditioner"]["kind"]), ("cg", "A*ones", "jacobi"))
+        self.assertEqual([s["column"] for s in report["solves"]], [0, 1, 2])
+        for s in report["solves"]:
+            self.assertEqual(s["status"], "converged")
+            self.assertLessEqual(s["residual"], 1.1e-8)
+        self.assertLess(report["error"], 1e-6)  # b = A * ones
+        for words in ("CG, preconditioned by", "b = A*ones", "noise by seed 1", "column", "real symmetric", report["stored"]):
+            self.assertIn(words, out)
+        head, *lines = self.read("h.csv").decode().splitlines()
+        self.assertEqual(head, "iteration,column 0,column 1,column 2")
+        self.assertEqual([float(x) for x in lines[0].split(",")[1:]], [1, 1, 1])
+        self.assertGreaterEqual(len(lines), 1 + max(s["iterations"] for s in report["solves"]))
+        if shutil.which("gnuplot"):
+            self.assertEqual(self.read("h.png")[:8], b"\x89PNG\r\n\x1a\n")
+        x = self.vector("x.mtx", 3)
+        self.assertLess(max(abs(a - 1) for a in x[0]), 1e-6)
+        self.assertGreater(max(abs(a) for a in x[1]), 0.1)
+        self.assertNotEqual(x[1], x[2])
+
+    def test_counts_are_those_of_petsc(self):
+        """of CG types within 2, of BiCGStab types within 10 %"""
+        worst = 0
+        for name, solves in PETSC.items():
+            file = system.data("sparse", name)
+            for (method, precond), theirs in solves.items():
+                with self.subTest(matrix=name, method=method, precond=precond):
+                    report = self.solve("--matrix", file, "--method", method, "--precond", precond, "--quiet")
+                    ours = report["solves"][0]["iterations"]
+                    print(f"  {name} {method} {precond}: {ours} (PETSc {theirs})")
+                    self.assertLessEqual(report["solves"][0]["residual"], 1.1e-8)
+                    if method in CG_TYPES:
+                        self.assertLessEqual(abs(ours - theirs), 2)
+                    else:  # fewer is no harm
+                        self.assertLessEqual(ours, max(1.1 * theirs, theirs + 1))
+                    worst = max(worst, report["error"])
+        print(f"  largest |x - 1|: {worst:.1e}")
+
+    def test_every_preconditioner_takes_no_more_steps_than_none(self):
+        file = system.data("sparse", "fv3.mtx")
+        counts = {}
+        for precond in ("none", "jacobi", "block-jacobi", "dic", "dilu", "ssor", "gs", "ic0", "ilu0", "ainv", "chebyshev"):
+            method = "bicgstab" if precond in ("dilu", "gs", "ilu0") else "cg"
+            with self.subTest(precond=precond):
+                report = self.solve("--matrix", file, "--method", method, "--precond", precond, "--columns", "2")
+                counts[precond] = report["solves"][1]["iterations"]  # noise: ones share the matrix' symmetries
+                self.assertEqual((report["preconditioner"] or {"kind": "none"})["kind"], precond)
+                self.assertLessEqual(report["solves"][0]["residual"], 1.1e-8)
+                self.assertLess(report["error"], 1e-4)
+        print(f"  {counts}")
+        for precond, count in counts.items():
+            self.assertLessEqual(count, counts["none"], precond)
+        for precond in ("dic", "ssor", "ic0", "ainv", "chebyshev"):
+            self.assertLess(1.2 * counts[precond], counts["none"], precond)
+
+    def test_every_method_solves_what_it_is_for(self):
+        for method in ("cg", "pipecg", "groppcg", "bicg", "bicgstab", "rbicgstab", "pipebicgstab", "gcr", "cgnr", "cgne", "mr",
+                       "blockcg"):
+            with self.subTest(method=method):
+                report = self.solve(*SMALL, "--method", method, "--columns", "2")
+                self.assertEqual(report["method"], method)
+                self.assertEqual({s["status"] for s in report["solves"]}, {"converged"})
+                self.assertLess(report["error"], 1e-5)
+        for method in ("bicg", "bicgstab", "rbicgstab", "pipebicgstab", "gcr", "cgnr", "cgne"):
+            with self.subTest(method=method):
+                report = self.solve("--matrix", "convdiff3d:10,20", "--method", method)
+                self.assertLess(report["error"], 1e-4)
+
+    def test_the_matrix_chooses_the_method(self):
+        self.assertEqual(self.solve(*SMALL)["method"], "cg")
+        self.assertEqual(self.solve("--matrix", "convdiff3d:8,10")["method"], "bicgstab")
+        self.assertEqual(self.solve("--matrix", "fem:1,1,2")["rhs"], "own")
+
+    def test_forms_orderings_and_precisions_give_one_answer(self):
+        counts = {}
+        for more in ([], ["--format", "csr"], ["--format", "ell"], ["--format", "sell"], ["--ordering", "rcm"],
+                     ["--format", "sell", "--window", "1"], ["--sloppy", "single"], ["--sloppy", "half"],
+                     ["--sloppy", "single", "--refinement", "restart"], ["--precision", "single", "--tol", "1e-5"],
+                     ["--threads", "1"], ["--set", "check_interval=1"]):
+            with self.subTest(more=more):
+                report = self.solve("--matrix", "trefethen:500", "--precond", "jacobi", "--output", "x.mtx", *more)
+                counts[" ".join(more)] = report["solves"][0]["iterations"]
+                worst = max(abs(a - 1) for a in self.vector("x.mtx")[0])
+                self.assertLess(worst, 5e-2 if "--precision" in more else 1e-5)
+                self.assertAlmostEqual(worst, report["error"], delta=1e-12)
+                if "--format" in more:
+                    self.assertIn(more[1].upper(), report["stored"].upper())
+        print(f"  {counts}")
+        self.assertEqual(len({n for how, n in counts.items() if "--sloppy" not in how and "--precision" not in how}), 1)
+
+    def test_files_go_in_and_out(self):
+        self.write("A.mtx", market(40, tridiagonal(40)))
+        with open(self.path("A.mtx"), "rb") as plain, gzip.open(self.path("A.mtx.gz"), "wb") as packed:
+            packed.write(plain.read())
+        self.write("b.mtx", "%%MatrixMarket matrix array real general\n40 2\n" + "\n".join(["1"] * 40 + ["2"] * 40) + "\n")
+        for name in ("A.mtx", "A.mtx.gz"):
+            report = self.solve("--matrix", name, "--rhs", "b.mtx", "--columns", "3", "--output", "x.mtx.gz")
+            self.assertEqual((report["rhs"], len(report["solves"])), ("b.mtx", 3))
+            x = self.vector("x.mtx.gz", 3)
+            for i, (one, two) in enumerate(zip(x[0], x[1])):  # -x'' = 1: a parabola
+                self.assertAlmostEqual(one, 0.5 * (i + 1) * (40 - i), delta=1e-4)
+                self.assertAlmostEqual(two, 2 * one, delta=1e-3)
+            self.assertGreater(max(abs(a) for a in x[2]), 0.01)
+        # a solution is a right-hand side like any other
+        self.solve("--matrix", "A.mtx", "--rhs", "x.mtx.gz")
+        self.solve("--matrix", "A.mtx", "--rhs", "ones", "--output", "ones.mtx")
+        self.assertAlmostEqual(self.vector("ones.mtx")[0][0], 20, delta=1e-4)
+
+    def test_complex_systems(self):
+        hermitian = [(1, 1, 3, 0), (2, 1, 0, 1), (2, 2, 3, 0), (3, 2, 0.5, -0.5), (3, 3, 4, 0)]
+        self.write("H.mtx", market(3, hermitian, "hermitian", "complex"))
+        report = self.solve("--matrix", "H.mtx")
+        self.assertEqual((report["method"], report["matrix"]["field"]), ("cg", "complex"))
+        self.assertLess(report["error"], 1e-7)
+
+    def test_nearly_symmetric_matrices_are_symmetric(self):
+        """who assembles one in another order rounds otherwise"""
+        self.write("A.mtx", market(30, tridiagonal(30, below=-1.0000000000000002)))
+        self.assertFalse(self.solve("--matrix", "A.mtx", "--method", "cg")["matrix"]["hermitian"])
+
+    def test_noise_columns_do_not_depend_on_their_number(self):
+        self.solve(*SMALL, "--columns", "2", "--output", "two.mtx", "--seed", "5")
+        self.solve(*SMALL, "--columns", "3", "--output", "three.mtx", "--seed", "5")
+        self.solve(*SMALL, "--columns", "2", "--output", "other.mtx", "--seed", "6")
+        two, three, other = (self.vector(name, n) for name, n in (("two.mtx", 2), ("three.mtx", 3), ("other.mtx", 2)))
+        self.assertLess(max(abs(a - b) for a, b in zip(two[1], three[1])), 1e-6)
+        self.assertGreater(max(abs(a - b) for a, b in zip(two[1], other[1])), 1e-2)
+
+    def test_not_converging_is_status_1_and_says_why(self):
+        code, out, err = system.kaon("solve", *SMALL, "--max-iter", "3", "--output", "x.mtx", "--report", "report.json",
+                                     cwd=self.folder)
+        self.assertEqual(code, 1, out + err)
+        self.assertIn("--max-iter", err)
+        self.assertEqual(self.report()["solves"][0]["status"], "max-iterations")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["report.json"])
+
+    def test_matrices_that_are_not_positive_definite_break_down_by_name(self):
+        self.write("A.mtx", market(40, tridiagonal(40, diagonal=1.0)))  # eigenvalues 1 - 2 cos
+        for method in ("cg", "pipecg", "groppcg"):
+            with self.subTest(method=method):
+                code, out, err = system.kaon("solve", "--matrix", "A.mtx", "--rhs", "ones", "--method", method, "--report",
+                                             "report.json", cwd=self.folder)
+                print(f"  {method}: {code}: {err.strip().splitlines()[-1] if err else ''}")
+                if code == 0:  # by luck, and then it is a solution
+                    self.assertLessEqual(self.report()["solves"][0]["residual"], 1.1e-8)
+                    continue
+                self.assertEqual(code, 1)
+                if self.report()["solves"][0]["status"] == "breakdown":
+                    self.assertIn("not Hermitian positive definite", err)
+        self.write("N.mtx", market(2, [(1, 1, -1), (2, 2, -2)]))
+        code, out, err = system.kaon("solve", "--matrix", "N.mtx", "--rhs", "ones", "--method", "cg", cwd=self.folder)
+        self.assertEqual(code, 1, out + err)
+        self.assertIn("not Hermitian positive definite", err)
+
+    # --- refusals ---
+
+    def test_wrong_systems_are_named(self):
+        nan = market(2, [(1, 1, 1), (2, 2, "nan")])
+        self.write("nan.mtx", nan)
+        self.write("inf.mtx", nan.replace("nan", "1e999"))
+        self.write("empty-row.mtx", market(3, [(1, 1, 1), (3, 3, 1)]))
+        self.write("no-diagonal.mtx", market(2, [(1, 2, 1), (2, 1, 1)]))
+        self.write("zero-diagonal.mtx", market(2, [(1, 1, 0), (1, 2, 1), (2, 1, 1), (2, 2, 1)]))
+        self.write("wide.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 1 1\n2 2 1\n")
+        self.write("skewed.mtx", market(20, tridiagonal(20, below=-0.5)))
+        self.write("beyond.mtx", market(2, [(1, 1, 1), (3, 2, 1)]))
+        self.write("short.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n2 2 1\n")
+        self.write("word.mtx", market(2, [(1, 1, "one"), (2, 2, 1)]))
+        self.write("text.mtx", "hello\n")
+        self.write("A.mtx", market(4, tridiagonal(4)))
+        self.write("b3.mtx", "%%MatrixMarket matrix array real general\n3 1\n1\n1\n1\n")
+        self.write("bc.mtx", "%%MatrixMarket matrix array complex general\n4 1\n1 0\n1 0\n1 0\n1 0\n")
+        self.write("bnan.mtx", "%%MatrixMarket matrix array real general\n4 1\n1\nnan\n1\n1\n")
+        for words, arguments in (
+                (["nan.mtx", "line 4"], ["--matrix", "nan.mtx"]),
+                (["inf.mtx", "line 4"], ["--matrix", "inf.mtx"]),
+                (["structurally singular", "1 of its 3 rows"], ["--matrix", "empty-row.mtx"]),
+                (["--precond jacobi", "diagonal", "row"], ["--matrix", "no-diagonal.mtx", "--method", "bicgstab", "--precond", "jacobi"]),
+                (["--precond jacobi", "diagonal", "row"], ["--matrix", "zero-diagonal.mtx", "--method", "gcr", "--precond", "jacobi"]),
+                (["square", "2", "3"], ["--matrix", "wide.mtx"]),
+                (["--method cg", "Hermitian", "skewed.mtx", "bicgstab"], ["--matrix", "skewed.mtx", "--method", "cg"]),
+                (["--method blockcg", "Hermitian"], ["--matrix", "skewed.mtx", "--method", "blockcg"]),
+                (["beyond.mtx", "line 4"], ["--matrix", "beyond.mtx"]),
+                (["short.mtx", "3"], ["--matrix", "short.mtx"]),
+                (["word.mtx", "line 3"], ["--matrix", "word.mtx"]),
+                (["text.mtx"], ["--matrix", "text.mtx"]),
+                (["--matrix absent.mtx", "no such file", "laplace3d:N"], ["--matrix", "absent.mtx"]),
+                (["--rhs absent.mtx", "no such file"], ["--matrix", "A.mtx", "--rhs", "absent.mtx"]),
+                (["--rhs b3.mtx", "3 rows", "has 4"], ["--matrix", "A.mtx", "--rhs", "b3.mtx"]),
+                (["--rhs bc.mtx", "complex", "real"], ["--matrix", "A.mtx", "--rhs", "bc.mtx"]),
+                (["bnan.mtx", "line 4"], ["--matrix", "A.mtx", "--rhs", "bnan.mtx"])):
+            with self.subTest(arguments=arguments):
+                self.refused("solve", *arguments, words=words)
+
+    def test_wrong_command_lines(self):
+        for words, arguments in (
+                (["--matrix is missing", "laplace3d:N"], []),
+                (["laplace3d", "elasticity"], ["--matrix", "laplace9d:4"]),
+                (["--matrix", "laplace3d"], ["--matrix", "laplace3d:"]),
+                (["--matrix", "laplace3d"], ["--matrix", "laplace3d:-3"]),
+                (["--method", "cg|pipecg"], [*SMALL, "--method", "gauss"]),
+                (["--precond", "none|jacobi"], [*SMALL, "--precond", "magic"]),
+                (["--format", "auto|csr"], [*SMALL, "--format", "coo"]),
+                (["--ordering", "none|rcm"], [*SMALL, "--ordering", "amd"]),
+                (["--rhs own", "laplace3d:12", "brings no"], [*SMALL, "--rhs", "own"]),
+                (["--rhs own", "is a file"], ["--matrix", "A.mtx", "--rhs", "own"]),
+                (["--rhs is empty"], [*SMALL, "--rhs", ""]),
+                (["--tol", "between"], [*SMALL, "--tol", "2"]),
+                (["--columns", "between"], [*SMALL, "--columns", "0"]),
+                (["--sloppy", "--precision"], [*SMALL, "--precision", "single", "--sloppy", "double"]),
+                (["--drop", "ainv"], [*SMALL, "--drop", "0.1"]),
+                (["--degree", "chebyshev", "jacobi"], [*SMALL, "--precond", "jacobi", "--degree", "3"]),
+                (["--omega", "ssor"], [*SMALL, "--precond", "ic0", "--omega", "1.2"]),
+                (["--omega", "between"], [*SMALL, "--precond", "ssor", "--omega", "2"]),
+                (["--precond-block", "block-jacobi"], [*SMALL, "--precond", "jacobi", "--precond-block", "3"]),
+                (["--set", "tol"], [*SMALL, "--set", "tol=1e-3"]),
+                (["blockcg", "64", "65"], [*SMALL, "--method", "blockcg", "--columns", "65"]),
+                (["pipecg", "half"], [*SMALL, "--method", "pipecg", "--sloppy", "half"]),
+                (["mr takes no preconditioner"], [*SMALL, "--method", "mr", "--precond", "jacobi"]),
+                (["--reduce-delay", "100us"], [*SMALL, "--reduce-delay", "100"]),
+                (["--output", "--report"], [*SMALL, "--output", "same", "--report", "same"]),
+                (["--history", "--plot"], [*SMALL, "--plot", "a.png", "--output", "a.csv"]),
+                (["--output", "folder"], [*SMALL, "--output", "no/such/folder/x.mtx"]),
+                (["--grid"], [*SMALL, "--grid", "1", "1", "1", "2"])):
+            with self.subTest(arguments=arguments):
+                self.refused("solve", *arguments, words=words if words != ["--history", "--plot"] else ["--output", "--plot"])
+
+    def test_memory_that_is_not_there_is_status_3(self):
+        self.refused("solve", "--matrix", "laplace3d:40", "--memory-limit", "0.002", status=3, words=["memory"])
+
+    # --- other ways to ask ---
+
+    def test_a_dry_run_foretells_the_memory(self):
+        for matrix in ("laplace3d:60", "trefethen:100000"):
+            with self.subTest(matrix=matrix):
+                out = self.succeeds("solve", "--matrix", matrix, "--columns", "2", "--precond", "jacobi", "--dry-run", "--report",
+                                    "plan.json")
+                self.assertIn("would take", out)
+                plan = self.report("plan.json")
+                real = self.solve("--matrix", matrix, "--columns", "2", "--precond", "jacobi", "--threads", "2")
+                ratio = plan["predicted_peak"] / real["peak_resident"]
+                print(f"  {matrix}: foretold {plan['predicted_peak'] / 2 ** 20:.0f} MiB, ratio {ratio:.2f}")
+                self.assertTrue(0.8 < ratio < 1.25, ratio)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["plan.json", "report.json"])
+
+    def test_a_dry_run_of_a_file_reads_its_size_alone(self):
+        self.write("big.mtx", "%%MatrixMarket matrix coordinate real symmetric\n% no entries follow\n100000000 100000000 400000000\n")
+        self.succeeds("solve", "--matrix", "big.mtx", "--dry-run", "--report", "plan.json")
+        peak = self.report("plan.json")["predicted_peak"]
+        print(f"  1e8 rows, 7e8 entries: {peak / 2 ** 30:.1f} GiB")
+        self.assertGreater(peak, 7e8 * 12)
+        self.assertLess(peak, 7e8 * 120)
+        self.refused("solve", "--matrix", "absent.mtx", "--dry-run", words=["--matrix absent.mtx", "no such file"])
+        self.write("text.mtx", "hello\n")
+        self.refused("solve", "--matrix", "text.mtx", "--dry-run", words=["text.mtx", "Matrix Market"])
+
+    def test_info_describes_a_matrix(self):
+        out = self.succeeds("info", "--matrix", "trefethen:300", "--report", "report.json")
+        report = self.report()
+        self.assertEqual((report["matrix"]["rows"], report["matrix"]["hermitian"]), (300, True))
+        for words in ("300 rows", "real symmetric", "entries a row", "bandwidth 256", report["stored"]):
+            self.assertIn(words, out)
+        self.assertIn("csr", self.succeeds("info", "--matrix", "trefethen:300", "--format", "csr").lower())
+        self.refused("info", "--format", "csr", words=["--format", "--matrix"])
+        self.refused("info", "--matrix", "absent.mtx", words=["--matrix absent.mtx"])
+
+    def test_bench_spmv_has_the_fields_of_the_contract(self):
+        self.write("A.mtx", market(300, tridiagonal(300)))
+        self.succeeds("bench", "spmv", "--matrix", "laplace3d:10", "--matrix", "A.mtx", "--format", "csr,ell,sell", "--precision",
+                      "double,single,half", "--columns", "1,4", "--calls", "2", "--samples", "1", "--json", "rows.json")
+        rows = self.report("rows.json")
+        self.assertEqual(len(rows), 2 * 3 * 3 * 2)
+        for row in rows:
+            self.assertEqual(row["bench"], "spmv")
+            for key in ("backend device commit ranks lattice precision links columns seconds gflops ideal_gbs limit_gbs matrix rows "
+                        "entries format stored").split():
+                self.assertIn(key, row)
+        first = next(r for r in rows if r["matrix"] == "laplace3d:10" and r["precision"] == "double" and r["columns"] == 1)
+        entries = 7 * 1000 - 600
+        self.assertEqual((first["rows"], first["entries"]), (1000, entries))
+        self.assertAlmostEqual(first["gflops"] * first["seconds"] * 1e9, 2 * entries, delta=1)
+        self.assertAlmostEqual(first["ideal_gbs"] * first["seconds"] * 1e9, 12 * entries + 20 * 1000, delta=1)
+        self.assertEqual({r["format"] for r in rows}, {"csr", "ell", "sell"})
+
+    def test_bench_krylov_says_what_a_step_moves(self):
+        out = self.succeeds("bench", "krylov", "--matrix", "laplace3d:10", "--method", "cg,pipecg", "--precond", "none,jacobi",
+                            "--json", "rows.json")
+        rows = self.report("rows.json")
+        self.assertEqual([(r["bench"], (r["preconditioner"] or {"kind": "none"})["kind"]) for r in rows],
+                         [("solve-cg", "none"), ("solve-pipecg", "none"), ("solve-cg", "jacobi"), ("solve-pipecg", "jacobi")])
+        self.assertEqual([(r["vectors_read"], r["vectors_written"]) for r in rows], [(5, 3), (7, 6), (6, 4), (8, 7)])
+        self.assertEqual({r["status"] for r in rows}, {"converged"})
+        spmv = 12 * 6400 + 20 * 1000
+        self.assertEqual([round(r["bytes_step"]) for r in rows], [spmv + 8000 * n for n in (8, 13, 10, 15)])
+        self.assertIn("a step reads 5 vectors and writes 3", out)
+        self.refused("bench", "krylov", "--lattice", "4x4x4x4", words=["--lattice", "bench krylov"])
+        self.refused("bench", "spmv", "--method", "cg", words=["--method", "bench spmv"])
+        self.refused("bench", "dslash", "--matrix", "laplace3d:8", words=["--matrix", "bench dslash"])
+
+    def test_ctrl_c_ends_within_a_second(self):
+        process = system.start("solve", "--matrix", "laplace3d:64", "--rhs", "ones", "--tol", "1e-16", "--method", "mr",
+                               "--max-iter", "1000000000", "--output", "x.mtx", "--history", "h.csv", cwd=self.folder)
+        self.addCleanup(process.kill)
+        for line in process.stdout:
+            if line.startswith("MR"):
+                break
+        time.sleep(0.5)
+        if process.poll() is not None:
+            self.fail("it ended before it could be interrupted: " + str(process.communicate()))
+        sent = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+        took = time.monotonic() - sent
+        print(f"  ended {took:.2f} s after Ctrl-C: {err.strip().splitlines()[-1]}")
+        self.assertEqual(process.returncode, 130, out + err)
+        self.assertIn("interrupted", err)
+        self.assertLess(took, 1.0)
+        self.assertNotIn("x.mtx", os.listdir(self.folder))
+
+    def test_quiet_prints_nothing(self):
+        self.assertEqual(system.kaon("solve", *SMALL, "--quiet"), (0, "", ""))
+
+
+if __name__ == "__main__":
+    system.main()
