@@ -25,8 +25,9 @@ static void init_macros_equal_the_tables(void **state) {
   const kaon_solver_options solver = KAON_SOLVER_OPTIONS_INIT;
   const kaon_heatbath_options heatbath = KAON_HEATBATH_OPTIONS_INIT;
   const kaon_schwarz_options schwarz = KAON_SCHWARZ_OPTIONS_INIT;
-  const void *macros[] = {&context, &dirac, &even_odd, &solver, &heatbath, &schwarz};
-  for (int kind = 0; kind <= KAON_OPTIONS_SCHWARZ; kind++) {
+  const kaon_chebyshev_options chebyshev = KAON_CHEBYSHEV_OPTIONS_INIT;
+  const void *macros[] = {&context, &dirac, &even_odd, &solver, &heatbath, &schwarz, &chebyshev};
+  for (int kind = 0; kind <= KAON_OPTIONS_CHEBYSHEV; kind++) {
     char fresh[512], by_macro[512], by_table[512];
     size_t length;
     assert_int_equal(kaon_options_init((kaon_options_kind)kind, fresh), KAON_OK);
@@ -41,7 +42,7 @@ static void init_macros_equal_the_tables(void **state) {
 
 static void options_structs_hold_at_most_16_fields(void **state) {
   (void)state;
-  for (int kind = 0; kind <= KAON_OPTIONS_SCHWARZ; kind++) {
+  for (int kind = 0; kind <= KAON_OPTIONS_CHEBYSHEV; kind++) {
     int fields = 2;
     while (kaon_options_help((kaon_options_kind)kind, fields - 2) != NULL) fields++;
     assert_true(fields <= 16);

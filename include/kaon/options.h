@@ -3,6 +3,7 @@
 #ifndef KAON_OPTIONS_H
 #define KAON_OPTIONS_H
 
+#include <kaon/precond.h>
 #include <kaon/schwarz.h>
 
 #ifdef __cplusplus
@@ -15,7 +16,8 @@ typedef enum kaon_options_kind {
   KAON_OPTIONS_EVEN_ODD,
   KAON_OPTIONS_SOLVER,
   KAON_OPTIONS_HEATBATH,
-  KAON_OPTIONS_SCHWARZ
+  KAON_OPTIONS_SCHWARZ,
+  KAON_OPTIONS_CHEBYSHEV
 } kaon_options_kind;
 
 /* Fills `options` with its defaults (the same as the _INIT macro). */
