@@ -39,6 +39,8 @@ typedef struct kaon_method_ops {
   int block;         /* columns are joined: they step, wait and go on as one */
   double delta[KAON_PRECISIONS];         /* by rule: reliable updates with this inner precision */
   double delta_restart[KAON_PRECISIONS]; /* by rule: restarted refinement */
+  int period[KAON_PRECISIONS]; /* by inner precision: steps after which the residual is replaced
+                                  anyway, as what follows recurrences drifts while r does not drop */
   double delta_alone; /* by rule: where both precisions are one; 0: no replacement, r does not drift
                          enough to matter */
   /* One step; position counts from 0 within a cycle. Gate STEP. */

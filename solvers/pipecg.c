@@ -148,6 +148,7 @@ const kaon_method_ops kaon_method_pipecg = {
     .no_half = 1,
     .delta = {0, 0.1, 0},
     .delta_restart = {0, 1e-3, 0},
+    .period = {0, 25, 0},
     .delta_alone = 1e-4,
     .step = step,
     .start = start,

@@ -24,6 +24,7 @@ static const cli_option options[] = {
      "the part of one rank instead: the lattice is that many times the grid (default: ranks in t)"},
     {CLI_EXTENTS, "grid", "a b c d", NULL, OWN(grid), 0, 0, CLI_GRID_TEXT},
     CLI_RANKS_OPTIONS,
+    CLI_REGIME_OPTION,
     {CLI_SET, "precision", "double|single|half", "double,single,half", OWN(precision), 0, 0,
      "a list with commas; solve: of the inner iteration"},
     {CLI_SET, "reconstruct", "18|12|8", NULL, OWN(reconstruct), 0, 0,

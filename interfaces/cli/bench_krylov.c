@@ -138,6 +138,9 @@ static int add_row(bench *b, const linear *l, int columns, const bench_figures *
       "vectors_read", report_real(vectors[0] > 0 ? vectors[0] : NAN), "vectors_written",
       report_real(vectors[0] > 0 ? vectors[1] : NAN), "sums", (json_int_t)f->traffic.sums,
       "exchanges", (json_int_t)f->traffic.exchanges);
+  char regime[32];
+  json_object_set_new(figures, "regime",
+                      report_string(cli_choice(CLI_REGIMES, b->args->common.regime, regime)));
   json_object_set_new(figures, "bytes_step", report_real(bytes > 0 ? bytes : NAN));
   json_object_update(json, figures);
   json_decref(figures);

@@ -86,6 +86,11 @@ static void on_log(void *user, kaon_log_level level, const char *line) {
   cli_error("%s%s", level == KAON_LOG_WARNING ? "warning: " : "", line);
 }
 
+/* CLI_REGIMES, in order. */
+static const kaon_issue regime_issue[] = {KAON_ISSUE_AUTO,   KAON_ISSUE_LIBRARY, KAON_ISSUE_SEPARATE,
+                                          KAON_ISSUE_PLAIN,  KAON_ISSUE_REPLAY,  KAON_ISSUE_WHILE,
+                                          KAON_ISSUE_TAIL};
+
 kaon_context_options cli_context_options(const cli_common *common) {
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
   options.backend = (kaon_backend_kind)common->backend; /* auto|cpu|cuda, in this order */
@@ -96,6 +101,7 @@ kaon_context_options cli_context_options(const cli_common *common) {
   options.transport =
       (kaon_transport)common->transport; /* CLI_TRANSPORTS, CLI_OVERLAPS: in order */
   options.overlap = (kaon_overlap)common->overlap;
+  options.issue = regime_issue[common->regime];
   options.log_level = common->quiet ? KAON_LOG_ERROR : KAON_LOG_WARNING;
   options.log = on_log;
   return options;

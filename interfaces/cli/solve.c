@@ -43,6 +43,7 @@ static const cli_option options[] = {
      "say how much memory it would take, and stop; nothing is solved"},
     {CLI_GROUP, "Several ranks, under mpirun:", NULL, NULL, 0, 0, 0, NULL},
     CLI_RANKS_OPTIONS,
+    CLI_REGIME_OPTION,
     {CLI_TEXT, "reduce-delay", "TIME", NULL, OWN(reduce_delay), 0, 0,
      "every sum over ranks takes at least so long, as in 100us or 0.1ms, of a single rank too: "
      "what a method waits for, and what it hides"},
