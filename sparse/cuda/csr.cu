@@ -2,9 +2,16 @@
  * its entries in turns and add their sums by shuffles. */
 #include "sparse/cuda/rows.h"
 
+#ifndef CSR_BLOCKS
+#define CSR_BLOCKS 4
+#endif
+#ifndef CSR_BATCH
+#define CSR_BATCH 4
+#endif
+
 template <int REALS, int COLS>
 static __host__ __device__ constexpr int batch_of() {
-  return COLS > 1 ? 2 : 4;
+  return COLS > 1 ? 2 : CSR_BATCH;
 }
 
 typedef struct row_range {
@@ -20,7 +27,7 @@ static __device__ __forceinline__ row_range row_read(const rows_call &a, unsigne
 }
 
 /* Entries i, i + lanes, ... below `end` of a row. */
-template <int REALS, int HALF, int COLS>
+template <int REALS, int HALF, int COLS, bool GHOSTS>
 static __device__ __forceinline__ void row_batch(const rows_call &a, const columns &cols, int64_t i,
                                                  int64_t end, uint64_t policy,
                                                  kaon_packet<real, REALS> *s) {
@@ -38,7 +45,7 @@ static __device__ __forceinline__ void row_batch(const rows_call &a, const colum
   for (int u = 0; u < BATCH; u++)
     if (i + u * a.lanes < end) {
       const kaon_packet<real, REALS> *from =
-          source_of<REALS, COLS == 1>(a, c[u]) + (COLS == 1 ? 0 : cols.first * KAON_LANES);
+          source_of<REALS, COLS == 1, GHOSTS>(a, c[u]) + (COLS == 1 ? 0 : cols.first * KAON_LANES);
 #pragma unroll
       for (int k = 0; k < COLS; k++)
         if (COLS == 1 || k < cols.count) x[u][k] = from[k * KAON_LANES];
@@ -54,37 +61,30 @@ static __device__ __forceinline__ void row_batch(const rows_call &a, const colum
 }
 
 template <int REALS, int HALF, int COLS>
-static __global__ void __launch_bounds__(KAON_THREADS, COLS == 1 ? 4 : 2)
+static __global__ void __launch_bounds__(KAON_THREADS, COLS == 1 ? CSR_BLOCKS : 2)
     csr_kernel(const __grid_constant__ rows_call a) {
   constexpr int BATCH = batch_of<REALS, COLS>();
   typedef kaon_packet<real, REALS> number;
-  const int lane = threadIdx.x & (a.lanes - 1), each = KAON_THREADS / a.lanes;
-  const int chunk = (int)(blockIdx.x / (unsigned)a.groups);
+  const int lane = threadIdx.x & (a.lanes - 1), chunk = chunk_of<COLS>(a);
   const uint64_t policy = matrix_policy(a.keep);
-  const unsigned end = (unsigned)a.last * KAON_LANES, tile = (unsigned)(a.turns * each);
-  columns cols = columns_of(a);
-  __shared__ double sums[COLS * ROW_SUMS][KAON_THREADS];
+  const unsigned end = (unsigned)a.last * KAON_LANES, tile = KAON_THREADS >> a.shift;
+  columns cols = columns_of<COLS>(a);
+  double sum[COLS][ROW_SUMS] = {};
   unsigned base = (unsigned)a.first * KAON_LANES + chunk * tile; /* up to 2^32 with a step */
-  int turn = 0;
-  if (!a.early) kaon_wait_for_previous();
-  row_range next = row_read(a, base + threadIdx.x / a.lanes);
   kaon_wait_for_previous();
-  columns_ask(a, &cols);
+  columns_ask<COLS>(a, &cols);
   if (cols.open == 0) return;
-  sums_clear<COLS>(a, sums);
-  while (base < end) {
-    const unsigned row = base + threadIdx.x / a.lanes;
-    const row_range mine = next;
+  for (; base < end; base += a.chunks * tile) {
+    const unsigned row = base + (threadIdx.x >> a.shift);
+    const row_range mine = row_read(a, row);
     number s[COLS] = {};
-    base += each;
-    if (++turn == a.turns) {
-      turn = 0;
-      base += (a.chunks - 1) * tile;
-    }
-    next = row_read(a, base + threadIdx.x / a.lanes);
 #pragma unroll 1
-    for (int64_t i = mine.begin + lane; i < mine.end; i += a.lanes * BATCH)
-      row_batch<REALS, HALF, COLS>(a, cols, i, mine.end, policy, s);
+    for (int64_t i = mine.begin + lane; i < mine.end; i += a.lanes * BATCH) {
+      if (a.ghosts != NULL)
+        row_batch<REALS, HALF, COLS, true>(a, cols, i, mine.end, policy, s);
+      else
+        row_batch<REALS, HALF, COLS, false>(a, cols, i, mine.end, policy, s);
+    }
     for (int other = a.lanes / 2; other > 0; other /= 2)
 #pragma unroll
       for (int k = 0; k < COLS; k++)
@@ -97,9 +97,9 @@ static __global__ void __launch_bounds__(KAON_THREADS, COLS == 1 ? 4 : 2)
 #pragma unroll
     for (int k = 0; k < COLS; k++)
       if (COLS == 1 || (cols.open >> k & 1))
-        row_end<REALS>(a, to + k * KAON_LANES, scale, s[k], sums + k * ROW_SUMS);
+        row_end<REALS>(a, to + k * KAON_LANES, scale, s[k], sum[k]);
   }
-  columns_finish<COLS>(a, cols, chunk, sums);
+  columns_finish<COLS>(a, cols, chunk, sum);
 }
 
 template <int REALS, int HALF>
@@ -124,18 +124,20 @@ static void launch_csr(const kaon_launch *launch, const rows_call &a, int half) 
 }
 
 /* More threads a row than the matrix asks for where its rows do not fill a device. */
-static int threads_a_row(const kaon_stored_matrix *m) {
-  int64_t lanes = m->lanes;
+static int threads_shift(const kaon_stored_matrix *m) {
   const int64_t mean = m->rows > 0 ? m->entries / m->rows : 0;
-  while (lanes < KAON_LANES && m->rows * lanes < ROW_DEVICE && mean > 2 * lanes) lanes *= 2;
-  return (int)lanes;
+  int shift = 0;
+  while (1 << shift < m->lanes) shift++;
+  while (1 << shift < KAON_LANES && (m->rows << shift) < ROW_DEVICE && mean > 2 << shift) shift++;
+  return shift;
 }
 
 extern "C" void KAON_EXPORT(kaon_spmv_csr)(const kaon_launch *launch, const kaon_spmv_args *args) {
   rows_call a = rows_of(launch, args);
-  a.lanes = threads_a_row(args->matrix);
-  a.turns = a.lanes; /* a tile is as many rows as there are threads */
-  rows_share_out(launch, args, KAON_WARPS, &a);
+  a.shift = threads_shift(args->matrix);
+  a.lanes = 1 << a.shift;
+  if (a.nrhs == 1) a.most = CSR_BLOCKS * 132;
+  rows_share_out(launch, args, KAON_THREADS >> a.shift, &a);
   if (args->matrix->reals == 1)
     launch_csr<1>(launch, a, args->matrix->half);
   else

@@ -31,15 +31,16 @@ typedef struct rows_call {
   int first, last;  /* blocks of the part */
   int nrhs, groups; /* groups: of columns, fast in blockIdx.x */
   int64_t gap;      /* numbers between a block of one column and the column's next one, less 32 */
-  int near;         /* columns of the matrix below it are x's, others ghosts */
   real a;           /* y = b + a A x */
   const void *x, *ghosts, *b, *w;
   void *y;
   int w_is_y;
   int keep;  /* matrix data may stay in the second-level cache */
   int early; /* matrix data may be read before the wait */
-  int lanes; /* CSR: threads a row; SELL: warps a block of rows */
+  int lanes; /* CSR: threads a row; SELL: warps a block of rows; a power of two, and its exponent */
+  int shift;
   int turns; /* blocks' worth of rows that a block takes one after another */
+  int most;  /* blocks a launch may have; 0: any number */
   int chunks, before;  /* blocks of this launch a group; chunks of the sums that come before */
   kaon_cuda_sums sums; /* of which sums.chunks in all */
 } rows_call;
@@ -56,6 +57,19 @@ static __device__ __forceinline__ uint64_t matrix_policy(int keep) {
 }
 
 static __device__ __forceinline__ int32_t column_read(const int32_t *p, uint64_t policy) {
+#if defined(HINT) && HINT == 1
+  return __ldcs(p);
+#endif
+#if defined(HINT) && HINT == 2
+  int32_t z;
+  asm volatile("ld.global.nc.L1::no_allocate.s32 %0, [%1];" : "=r"(z) : "l"(p));
+  return z;
+#endif
+#if defined(HINT) && HINT == 3
+  int32_t z;
+  asm volatile("ld.global.nc.L1::no_allocate.L2::256B.s32 %0, [%1];" : "=r"(z) : "l"(p));
+  return z;
+#endif
   int32_t x;
   asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.s32 %0, [%1], %2;"
                : "=r"(x)
@@ -82,7 +96,20 @@ static __device__ __forceinline__ entry<REALS, HALF> entry_read(const void *valu
                  : "=h"(half)
                  : "l"(p), "l"(policy));
     x.w[0] = half;
-  } else if constexpr (bytes == 4)
+  }
+#if defined(HINT) && HINT == 1
+  else if constexpr (bytes == 4) x.w[0] = __ldcs((const uint32_t *)p);
+  else if constexpr (bytes == 8) { const uint2 z = __ldcs((const uint2 *)p); x.w[0] = z.x; x.w[1] = z.y; }
+#endif
+#if defined(HINT) && HINT == 2
+  else if constexpr (bytes == 4) asm volatile("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(x.w[0]) : "l"(p));
+  else if constexpr (bytes == 8) asm volatile("ld.global.nc.L1::no_allocate.v2.u32 {%0,%1}, [%2];" : "=r"(x.w[0]), "=r"(x.w[1]) : "l"(p));
+#endif
+#if defined(HINT) && HINT == 3
+  else if constexpr (bytes == 4) asm volatile("ld.global.nc.L1::no_allocate.L2::256B.u32 %0, [%1];" : "=r"(x.w[0]) : "l"(p));
+  else if constexpr (bytes == 8) asm volatile("ld.global.nc.L1::no_allocate.L2::256B.v2.u32 {%0,%1}, [%2];" : "=r"(x.w[0]), "=r"(x.w[1]) : "l"(p));
+#endif
+  else if constexpr (bytes == 4)
     asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.u32 %0, [%1], %2;"
                  : "=r"(x.w[0])
                  : "l"(p), "l"(policy));
@@ -127,14 +154,15 @@ static __device__ __forceinline__ int64_t number_at(const rows_call &a, int n) {
 }
 
 /* The number of column 0 that column c of the matrix is multiplied by; those of the others follow
- * 32 numbers apart. ONE: there is one column. */
-template <int REALS, bool ONE>
+ * 32 numbers apart. ONE: there is one column. GHOSTS: it may be one. */
+template <int REALS, bool ONE, bool GHOSTS>
 static __device__ __forceinline__ const kaon_packet<real, REALS> *source_of(const rows_call &a,
                                                                             int c) {
-  const bool near = c < a.near;
-  const kaon_packet<real, REALS> *from = (const kaon_packet<real, REALS> *)(near ? a.x : a.ghosts);
+  typedef kaon_packet<real, REALS> number;
+  if (!GHOSTS) return (const number *)a.x + (ONE ? (int64_t)c : number_at(a, c));
+  const bool near = c < a.rows;
   const int n = near ? c : c - a.rows;
-  return from + (ONE ? (int64_t)n : number_at(a, n));
+  return (const number *)(near ? a.x : a.ghosts) + (ONE ? (int64_t)n : number_at(a, n));
 }
 
 template <int REALS>
@@ -151,11 +179,10 @@ static __device__ __forceinline__ void number_add(kaon_packet<real, REALS> *s,
 
 /* ---- ends of rows ---- */
 
-/* s: a row's sum, `at`: its number in the vectors; sum: [..][thread]. */
+/* s: a row's sum, `at`: its number in the vectors. */
 template <int REALS>
 static __device__ __forceinline__ void row_end(const rows_call &a, int64_t at, real scale,
-                                               kaon_packet<real, REALS> s,
-                                               double (*sum)[KAON_THREADS]) {
+                                               kaon_packet<real, REALS> s, double *sum) {
   typedef kaon_packet<real, REALS> number;
   number b = {}, w = {};
   if (a.b != NULL) b = ((const number *)a.b)[at];
@@ -166,19 +193,17 @@ static __device__ __forceinline__ void row_end(const rows_call &a, int64_t at, r
   ((number *)a.y)[at] = s;
   if (a.sums.sum.state == NULL) return;
   if (a.w_is_y) w = s;
-  double add[ROW_SUMS] = {0, 0, 0, 0};
 #pragma unroll
   for (int i = 0; i < REALS; i++) {
     const double y = (double)s.v[i], v = (double)w.v[i];
-    add[0] = fma(y, y, add[0]);
-    add[1] = fma(v, y, add[1]);
-    add[3] = fma(v, v, add[3]);
+    sum[0] = fma(y, y, sum[0]);
+    sum[1] = fma(v, y, sum[1]);
+    sum[3] = fma(v, v, sum[3]);
   }
-  if constexpr (REALS == 2)
-    add[2] = fma((double)w.v[0], (double)s.v[1], -(double)w.v[1] * (double)s.v[0]);
-#pragma unroll
-  for (int i = 0; i < ROW_SUMS; i++)
-    if (i != 2 || REALS == 2) sum[i][threadIdx.x] += add[i];
+  if constexpr (REALS == 2) {
+    sum[2] = fma((double)w.v[0], (double)s.v[1], sum[2]);
+    sum[2] = fma(-(double)w.v[1], (double)s.v[0], sum[2]);
+  }
 }
 
 /* ---- columns ---- */
@@ -189,41 +214,38 @@ typedef struct columns {
   unsigned open;
 } columns;
 
+template <int COLS>
 static __device__ __forceinline__ columns columns_of(const rows_call &a) {
-  columns c;
+  columns c = {0, 1, 0};
+  if (COLS == 1) return c;
   const int group = (int)(blockIdx.x % (unsigned)a.groups);
   c.first = group * a.nrhs / a.groups;
   c.count = (group + 1) * a.nrhs / a.groups - c.first;
-  c.open = 0;
   return c;
 }
 
-static __device__ __forceinline__ void columns_ask(const rows_call &a, columns *c) {
-#pragma unroll 1
-  for (int k = 0; k < c->count; k++)
-    if (gate_open(a.sums.gate, c->first + k)) c->open |= 1u << k;
+template <int COLS>
+static __device__ __forceinline__ int chunk_of(const rows_call &a) {
+  return COLS == 1 ? (int)blockIdx.x : (int)(blockIdx.x / (unsigned)a.groups);
 }
 
 template <int COLS>
-static __device__ __forceinline__ void sums_clear(const rows_call &a,
-                                                  double (*sum)[KAON_THREADS]) {
-  if (a.sums.sum.state == NULL) return;
-#pragma unroll
-  for (int i = 0; i < COLS * ROW_SUMS; i++) sum[i][threadIdx.x] = 0;
+static __device__ __forceinline__ void columns_ask(const rows_call &a, columns *c) {
+#pragma unroll 1
+  for (int k = 0; k < (COLS == 1 ? 1 : c->count); k++)
+    if (gate_open(a.sums.gate, c->first + k)) c->open |= 1u << k;
 }
 
 /* All threads of the block; chunk: of this launch. */
 template <int COLS>
 static __device__ __forceinline__ void columns_finish(const rows_call &a, const columns &c,
-                                                      int chunk, double (*sum)[KAON_THREADS]) {
+                                                      int chunk, double (*sum)[ROW_SUMS]) {
   kaon_let_next_start();
   if (a.sums.sum.state == NULL) return;
-#pragma unroll 1
+#pragma unroll
   for (int k = 0; k < COLS; k++) {
     if (!(c.open >> k & 1)) continue;
-    double (*mine)[KAON_THREADS] = sum + k * ROW_SUMS;
-    const double value[ROW_VALUES] = {mine[0][threadIdx.x], 0, mine[1][threadIdx.x],
-                                      mine[2][threadIdx.x], mine[3][threadIdx.x], 0};
+    const double value[ROW_VALUES] = {sum[k][0], 0, sum[k][1], sum[k][2], sum[k][3], 0};
     sums_finish<3>(a.sums, c.first + k, a.before + chunk, value);
   }
 }
@@ -231,9 +253,11 @@ static __device__ __forceinline__ void columns_finish(const rows_call &a, const 
 /* ---- launchers ---- */
 
 /* Blocks of threads for `tiles` of rows, of one group of columns; values: of the sums, 0: none. */
-static inline int rows_chunks(int64_t tiles, int values) {
-  const int chunks = kaon_cuda_chunks(tiles * KAON_THREADS, values);
-  return values == 0 && tiles < INT_MAX / 64 ? (int)(tiles > 0 ? tiles : 1) : chunks;
+static inline int rows_chunks(int64_t tiles, int values, int most) {
+  int64_t chunks = tiles > 0 ? tiles : 1;
+  if (values > 0) chunks = kaon_cuda_chunks(tiles * KAON_THREADS, values);
+  if (most > 0 && chunks > most) chunks = most;
+  return chunks < INT_MAX / 64 ? (int)chunks : INT_MAX / 64;
 }
 
 static inline int64_t rows_bytes(const kaon_stored_matrix *m) {
@@ -256,7 +280,6 @@ static inline rows_call rows_of(const kaon_launch *launch, const kaon_spmv_args 
   a.nrhs = args->nrhs;
   a.groups = (args->nrhs + ROW_COLUMNS - 1) / ROW_COLUMNS;
   a.gap = (int64_t)(args->nrhs - 1) * KAON_LANES;
-  a.near = args->ghosts.data != NULL ? (int)m->rows : INT_MAX;
   a.a = (real)args->a;
   a.x = args->x.data;
   a.ghosts = args->ghosts.data;
@@ -272,9 +295,9 @@ static inline rows_call rows_of(const kaon_launch *launch, const kaon_spmv_args 
   return a;
 }
 
-/* Tiles of `each` blocks of rows in blocks [first, last). */
+/* Tiles of `each` rows in blocks [first, last). */
 static inline int64_t rows_tiles(int64_t first, int64_t last, int64_t each) {
-  return (last - first + each - 1) / each;
+  return ((last - first) * KAON_LANES + each - 1) / each;
 }
 
 /* Chunks of the launch and of the sums: parts of the interior come first, and who ends the pass has
@@ -284,11 +307,11 @@ static inline void rows_share_out(const kaon_launch *launch, const kaon_spmv_arg
   const kaon_stored_matrix *m = args->matrix;
   const int values = args->sum.state != NULL ? ROW_VALUES : 0;
   int64_t tiles = rows_tiles(a->first, a->last, each);
-  a->chunks = rows_chunks(tiles, values);
+  a->chunks = rows_chunks(tiles, values, a->most);
   int all = a->chunks;
   if (args->part != KAON_ROWS_ALL && values > 0) { /* half of the room each */
-    const int inner = rows_chunks(rows_tiles(0, m->interior, each), 2 * values);
-    const int outer = rows_chunks(rows_tiles(m->interior, m->blocks, each), 2 * values);
+    const int inner = rows_chunks(rows_tiles(0, m->interior, each), 2 * values, a->most);
+    const int outer = rows_chunks(rows_tiles(m->interior, m->blocks, each), 2 * values, a->most);
     a->chunks = args->part == KAON_ROWS_INTERIOR ? inner : outer;
     a->before = args->part == KAON_ROWS_INTERIOR ? 0 : inner;
     all = inner + outer;

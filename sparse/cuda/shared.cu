@@ -51,7 +51,7 @@ static __device__ __forceinline__ kaon_packet<real, REALS> product(const rows_ca
 #endif
     v = entry_number<REALS, 0>(entry_read<REALS, 0>(a.value, i, policy));
   (void)half;
-  number_add<REALS>(&s, v, source_of<REALS, false>(a, c)[column * KAON_LANES]);
+  number_add<REALS>(&s, v, source_of<REALS, false, true>(a, c)[column * KAON_LANES]);
   return s;
 }
 

@@ -3,7 +3,9 @@
 
 #define KAON_SPARSE(prec)                                                               \
   static void spmv_##prec(const kaon_launch *launch, const kaon_spmv_args *args) {      \
-    if (args->matrix->form != KAON_STORED_CSR)                                          \
+    if (args->matrix->form != KAON_STORED_CSR && args->nrhs > 1)                        \
+      kaon_spmv_sell_columns_cuda_##prec(launch, args);                                 \
+    else if (args->matrix->form != KAON_STORED_CSR)                                        \
       kaon_spmv_sell_cuda_##prec(launch, args);                                         \
     else if (args->matrix->lanes > 0)                                                   \
       kaon_spmv_csr_cuda_##prec(launch, args);                                          \

@@ -3,6 +3,7 @@
  * A program to run by hand: cmake --build <build> --target spmv_times;
  * <build>/tests/spmv_times FILE.json [laplace|elasticity|trefethen ...] */
 #include <cuda_runtime_api.h>
+#define DISABLE_CUSPARSE_DEPRECATED
 #include <cusparse.h>
 #include <stdio.h>
 #include <stdlib.h>

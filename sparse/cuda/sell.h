@@ -1,0 +1,65 @@
+/* sell.h - what the CUDA kernels of SELL and ELL share: where blocks of rows begin, and warps that
+ * share one. */
+#ifndef KAON_SPARSE_CUDA_SELL_H
+#define KAON_SPARSE_CUDA_SELL_H
+
+#include "sparse/cuda/rows.h"
+
+/* Where a block of rows begins, in units of 32 entries, and how long it is; behind the last: 0. */
+typedef struct slice {
+  int64_t at;
+  int length;
+} slice;
+
+static __device__ __forceinline__ slice slice_read(const rows_call &a, int block) {
+  slice s = {0, 0};
+  if (block >= a.last) return s;
+  if (a.start == NULL) {
+    s.at = (int64_t)block * a.length;
+    s.length = a.length;
+  } else {
+    s.at = start_read(a, block);
+    s.length = (int)(start_read(a, block + 1) - s.at);
+  }
+  return s;
+}
+
+/* Brings where it begins into the second-level cache: no register waits for it. */
+static __device__ __forceinline__ void slice_prefetch(const rows_call &a, int block) {
+#ifndef NO_SLICE_PREFETCH
+  const char *at = (const char *)a.start + (int64_t)block * (a.wide ? 8 : 4);
+  if (a.start != NULL && block < a.last) asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
+#endif
+}
+
+/* Adds the sums of the a.lanes warps that share a block of rows; those of the first have them. All
+ * threads. */
+template <int REALS, int COLS>
+static __device__ __forceinline__ void warps_join(const rows_call &a,
+                                                  kaon_packet<real, REALS> *s) {
+  __shared__ kaon_packet<real, REALS> part[KAON_THREADS];
+  const bool first = (threadIdx.x / 32 & (a.lanes - 1)) == 0;
+#pragma unroll
+  for (int k = 0; k < COLS; k++) {
+    __syncthreads(); /* the one before has been read */
+    part[threadIdx.x] = s[k];
+    __syncthreads();
+    for (int i = 1; first && i < a.lanes; i++)
+#pragma unroll
+      for (int c = 0; c < REALS; c++) s[k].v[c] += part[threadIdx.x + 32 * i].v[c];
+  }
+}
+
+/* Warps that share a block of rows: as many as its rows have entries for, where blocks alone do not
+ * fill a device; each then takes every so many batches. */
+static inline void sell_warps(const kaon_stored_matrix *m, rows_call *a) {
+  const int64_t mean = m->rows > 0 ? m->entries / m->rows : 0;
+  int shift = 0;
+  while (1 << shift < KAON_WARPS && (m->blocks * KAON_LANES << shift) < ROW_DEVICE &&
+         mean > (int64_t)8 << shift)
+    shift++;
+  a->shift = shift;
+  a->lanes = 1 << shift;
+}
+
+#endif
