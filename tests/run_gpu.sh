@@ -17,6 +17,7 @@
 # Status: 0 all passed. What a machine refuses (a sanitizer, say) is reported as skipped with its reason, never as passed.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
+. tests/join_parts.sh
 root=$PWD
 build=${KAON_BUILD:-build-gpu}
 out=${OUT:-$build/results}
@@ -224,14 +225,8 @@ slots() {
   fi
 }
 
-# The parts of a topic become one list: each begins with a line [ and ends with a line ].
 bench_join() {
-  local topic=$1 part between=
-  compgen -G "$parts/$topic.*.json" >/dev/null || return 0
-  { echo "[" && for part in "$parts/$topic".*.json; do
-    printf '%s' "$between" && sed '1d;$d' "$part"
-    between=$'  ,\n'
-  done && echo "]"; } >"$out/bench/$(date -u +%F)-$(git rev-parse --short=12 HEAD 2>/dev/null || echo 0)-$topic.json"
+  join_parts "$parts/$1" "$out/bench/$(date -u +%F)-$(git rev-parse --short=12 HEAD 2>/dev/null || echo 0)-$1.json"
 }
 
 # A thermalised configuration (60 sweeps from a cold start) and a solve on it near the light quark's kappa.

@@ -18,6 +18,7 @@
 # summary.txt. Status: 0 all passed. What cannot be done here (an overlap that the transport lacks) is said as SKIPPED.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
+. tests/join_parts.sh
 build=${KAON_BUILD:-build-gpu}
 out=${OUT:-$build/ranks}
 backend=${KAON_RANKS_BACKEND:-cuda}
@@ -118,14 +119,8 @@ step() {
   join "$topic"
 }
 
-# The parts of a topic become one list: each begins with a line [ and ends with a line ].
 join() {
-  local topic=$1 part between=
-  compgen -G "$parts/$topic.*.json" >/dev/null || return 0
-  { echo "[" && for part in "$parts/$topic".*.json; do
-    printf '%s' "$between" && sed '1d;$d' "$part"
-    between=$'  ,\n'
-  done && echo "]"; } >"$out/$(date -u +%F)-$commit-ranks-$topic.json"
+  join_parts "$parts/$1" "$out/$(date -u +%F)-$commit-ranks-$1.json"
 }
 
 tests() {

@@ -43,6 +43,10 @@ KAON_INLINE void hop_leave(const hop_plan *plan, int64_t block, int part, int co
   }
 }
 
+/* step(direction, its number): t first, since its two hops fill one half of the result each. */
+#define HOP_ALL(step) \
+  step(3, 0) step(7, 1) step(2, 2) step(6, 3) step(1, 4) step(5, 5) step(0, 6) step(4, 7)
+
 KAON_INLINE void hop_site(const hop_plan *plan, int64_t block, int part, int column, const int kind,
                           const real *decoded, double *sums, const hop_at *next, site_late *late) {
   vspinor d;
@@ -50,14 +54,7 @@ KAON_INLINE void hop_site(const hop_plan *plan, int64_t block, int part, int col
   hop_fetch(plan, next, dir);     \
   site_drain(late, piece);        \
   hop_direction(plan, dir, block, part, column, kind, decoded, &d);
-  HOP_DIRECTION(3, 0)
-  HOP_DIRECTION(7, 1)
-  HOP_DIRECTION(2, 2)
-  HOP_DIRECTION(6, 3)
-  HOP_DIRECTION(1, 4)
-  HOP_DIRECTION(5, 5)
-  HOP_DIRECTION(0, 6)
-  HOP_DIRECTION(4, 7)
+  HOP_ALL(HOP_DIRECTION)
 #undef HOP_DIRECTION
   hop_leave(plan, block, part, column, &d, sums, next, late);
 }
@@ -68,16 +65,9 @@ static __attribute__((noinline)) void hop_site_at_face(const hop_plan *plan, con
                                                        double *sums, site_late *late) {
   vspinor d;
   site_drain_all(late);
-#define HOP_DIRECTION(dir) \
+#define HOP_DIRECTION(dir, piece) \
   hop_direction_at_face(plan, dir, at->block, place, at->part, at->column, decoded, &d);
-  HOP_DIRECTION(3)
-  HOP_DIRECTION(7)
-  HOP_DIRECTION(2)
-  HOP_DIRECTION(6)
-  HOP_DIRECTION(1)
-  HOP_DIRECTION(5)
-  HOP_DIRECTION(0)
-  HOP_DIRECTION(4)
+  HOP_ALL(HOP_DIRECTION)
 #undef HOP_DIRECTION
   hop_leave(plan, at->block, at->part, at->column, &d, sums, at, late);
 }
@@ -116,16 +106,9 @@ static __attribute__((noinline)) void hop_site_cut(const hop_plan *plan, const h
                                                    site_late *late) {
   vspinor d;
   site_drain_all(late);
-#define HOP_DIRECTION(dir) \
+#define HOP_DIRECTION(dir, piece) \
   hop_direction_cut(plan, dir, at->block, at->part, at->column, decoded, &d);
-  HOP_DIRECTION(3)
-  HOP_DIRECTION(7)
-  HOP_DIRECTION(2)
-  HOP_DIRECTION(6)
-  HOP_DIRECTION(1)
-  HOP_DIRECTION(5)
-  HOP_DIRECTION(0)
-  HOP_DIRECTION(4)
+  HOP_ALL(HOP_DIRECTION)
 #undef HOP_DIRECTION
   hop_leave(plan, at->block, at->part, at->column, &d, sums, at, late);
 }

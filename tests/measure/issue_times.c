@@ -17,48 +17,15 @@
 #include <kaon/tuning.h>
 
 #include "lib/tuning.h"
-#include "solvers/method.h"
-#include "tests/util/dirac_case.h"
-#include "tests/util/machine.h"
+#include "tests/measure/world.h"
 
 static const char *const issue_names[] = {"plain", "plain", "replay", "while", "tail"};
-
-typedef struct {
-  dirac_case c;
-  kaon_operator *M, *R;
-  kaon_vector *b, *x;
-} world;
-
-static int open_world(world *w, const int extents[4]) {
-  memset(w, 0, sizeof *w);
-  if (!case_open(&w->c, MACHINE_CUDA, extents, 1, LINKS_WEAK, 5)) return 0;
-  w->M = case_dirac(&w->c, 0.13, 1, 1, KAON_DOUBLE, KAON_RECONSTRUCT_18);
-  w->R = case_even_odd(&w->c, w->M, KAON_EVEN_ODD_SYMMETRIC, KAON_EVEN, 0);
-  w->b = case_vector(&w->c, KAON_FULL, KAON_DOUBLE, 1);
-  w->x = case_vector(&w->c, KAON_FULL, KAON_DOUBLE, 1);
-  must(w->c.ctx, kaon_source_gauss(w->b, 3));
-  return 1;
-}
-
-static void close_world(world *w) {
-  kaon_vector_destroy(&w->b);
-  kaon_vector_destroy(&w->x);
-  kaon_operator_destroy(&w->R);
-  kaon_operator_destroy(&w->M);
-  case_close(&w->c);
-}
 
 static kaon_solver_options options_of(kaon_precision sloppy) {
   kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
   o.sloppy = sloppy;
   o.stop = KAON_STOP_NORMAL;
   return o;
-}
-
-static double seconds_of(clockid_t clock) {
-  struct timespec t;
-  clock_gettime(clock, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 typedef struct {
@@ -120,7 +87,7 @@ static void times_a_step(void) {
   for (int i = 0; i < 2; i++) {
     const int extents[4] = {sizes[i], sizes[i], sizes[i], sizes[i]};
     world w;
-    if (!open_world(&w, extents)) return;
+    if (!open_world(&w, extents, KAON_RECONSTRUCT_18)) return;
     for (int p = KAON_HALF; p >= KAON_DOUBLE; p--) {
       timing t = time_one(&w, (kaon_precision)p, KAON_ISSUE_PLAIN, 0, 0);
       print_time(&w, (kaon_precision)p, &t);
@@ -246,7 +213,7 @@ static void times_of_parts(void) {
       parts p = {0};
       kaon_column_state start = {
           .gate = KAON_GATE_STEP, .threshold = -1, .max_iterations = 1 << 30, .first = 1e300};
-      if (!open_world(&w, extents)) return;
+      if (!open_world(&w, extents, KAON_RECONSTRUCT_18)) return;
       must(w.c.ctx,
            w.R->ops->at_precision(w.R, (kaon_precision)precision, KAON_RECONSTRUCT_18, &p.A));
       if (p.A->ops->reserve != NULL) must(w.c.ctx, p.A->ops->reserve(p.A, 1));
@@ -311,7 +278,7 @@ static void times_of_blocks(void) {
   static const int threads[] = {0, 32, 64, 128};
   for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
     world w;
-    if (!open_world(&w, sizes[i])) return;
+    if (!open_world(&w, sizes[i], KAON_RECONSTRUCT_18)) return;
     for (int precision = KAON_HALF; precision >= KAON_DOUBLE; precision--) {
       printf("  %dx%dx%dx%d %-6s A, blocks of", sizes[i][0], sizes[i][1], sizes[i][2], sizes[i][3],
              precision_names[precision]);

@@ -15,43 +15,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "solvers/method.h"
-#include "tests/util/dirac_case.h"
-#include "tests/util/machine.h"
+#include "tests/measure/world.h"
 
 enum { REPEATS = 60 };
-
-typedef struct {
-  dirac_case c;
-  kaon_operator *M, *R;
-  kaon_vector *b, *x;
-} world;
-
-static int open_world(world *w, int size) {
-  const int extents[4] = {size, size, size, size};
-  memset(w, 0, sizeof *w);
-  if (!case_open(&w->c, MACHINE_CUDA, extents, 1, LINKS_WEAK, 5)) return 0;
-  w->M = case_dirac(&w->c, 0.13, 1, 1, KAON_DOUBLE, KAON_RECONSTRUCT_12);
-  w->R = case_even_odd(&w->c, w->M, KAON_EVEN_ODD_SYMMETRIC, KAON_EVEN, 0);
-  w->b = case_vector(&w->c, KAON_FULL, KAON_DOUBLE, 1);
-  w->x = case_vector(&w->c, KAON_FULL, KAON_DOUBLE, 1);
-  must(w->c.ctx, kaon_source_gauss(w->b, 3));
-  return 1;
-}
-
-static void close_world(world *w) {
-  kaon_vector_destroy(&w->b);
-  kaon_vector_destroy(&w->x);
-  kaon_operator_destroy(&w->R);
-  kaon_operator_destroy(&w->M);
-  case_close(&w->c);
-}
-
-static double seconds_of(clockid_t clock) {
-  struct timespec t;
-  clock_gettime(clock, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 typedef struct {
   double best, mean, cpu; /* seconds; cpu: the mean */
@@ -120,8 +86,9 @@ int main(void) {
   static const int sizes[] = {8, 16};
   if (machine_lacks(MACHINE_CUDA)) return 1;
   for (int i = 0; i < 2; i++) {
+    const int extents[4] = {sizes[i], sizes[i], sizes[i], sizes[i]};
     world w;
-    if (!open_world(&w, sizes[i])) return 1;
+    if (!open_world(&w, extents, KAON_RECONSTRUCT_12)) return 1;
     for (int p = KAON_HALF; p >= KAON_DOUBLE; p--) {
       const kaon_precision sloppy = (kaon_precision)p;
       kaon_solver_options o = options_of(sloppy);
