@@ -60,7 +60,8 @@ static kaon_status check_library(kaon_context *ctx) {
   if (ctx->options.issue != KAON_ISSUE_LIBRARY) return KAON_OK;
   if (!ctx->backend->host_scalars)
     return kaon_fail(NULL, KAON_ERR_UNSUPPORTED,
-                     "context: issue=library is cuBLAS's, but the backend is %s; choose backend "
+                     "context: issue=library (--regime cublas) is cuBLAS's, but the backend is %s; "
+                     "choose backend "
                      "cuda, or issue=separate",
                      ctx->backend->name);
   if (ctx->comm->ranks > 1 || ctx->options.reduce_delay > 0)
