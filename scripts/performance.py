@@ -20,6 +20,9 @@ import statistics
 import subprocess
 import sys
 
+import performance_model
+import performance_sparse
+
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 MADE = "<!-- Made by scripts/performance.py (make performance). Do not edit. -->"
 STALE, MISSING = 1, 3
@@ -275,25 +278,9 @@ def solve_table(rows, peers):
                      "residual", "status", "peer's seconds, steps: ours are faster by", *(name for name, _ in more)], lines)
 
 
-def model_table(rows):
-    """What kaon bench scaling --model foretells: a line a number of ranks, a column a method."""
-    model, problem = rows[0]["model"], rows[0]["problem"]
-    methods = unique((row["bench"][len("model-"):], row["precision"]) for row in rows)
-    lines = {}
-    for row in rows:
-        cell = f"{number(row['seconds'])} s, {row['iterations']:.0f} steps, {number(row['gflops_rank'])} GFLOPS a rank"
-        lines.setdefault((str(row["ranks"]), extents(row["grid"]), extents(local(row))), {})[row["bench"][6:], row["precision"]] = cell
-    wire = f"{number(1e-9 * model['bandwidth'])} GB/s" if model["bandwidth"] else "no time for bytes"
-    text = (f"Fitted on one node: a message {number(1e6 * model['latency'])} us and {wire} a rank; at the faces "
-            f"{', '.join(number(1e6 * x) for x in model['fixed'])} us a hop (double, single, half) and {number(1e12 * model['face'])} us a MB; "
-            f"a sum {number(1e6 * model['sum'])} us for each doubling of the ranks. Assumed: nodes of {model['node']} ranks, between them "
-            f"{number(1e6 * model['network_latency'])} us and {number(1e-9 * model['network_bandwidth'])} GB/s a rank. "
-            f"Steps are those of {problem}, lattice {extents(rows[0]['lattice'])}.")
-    return text + "\n\n" + markdown(["ranks", "grid", "a rank's part", *(" ".join(method) for method in methods)],
-                                    [[*key, *(cells.get(method, "-") for method in methods)] for key, cells in lines.items()])
-
-
 def tables(rows, peers):
+    sparse = performance_sparse.tables([row for row in rows if performance_sparse.is_sparse(row)], sys.modules[__name__])
+    rows = [row for row in rows if not performance_sparse.is_sparse(row)]
     model = [row for row in rows if row["bench"].startswith("model-")]
     vectors = [row for row in rows if row["bench"].startswith("vector-")]
     solves = [row for row in rows if row["bench"].startswith("solve-")]
@@ -301,10 +288,10 @@ def tables(rows, peers):
     alone = [row for row in fields if ranks_of(row) == 1]
     parts = [grid(alone, field_cell, peers)] if alone else []
     parts += [ranks_grid(fields, peers)] if len(alone) < len(fields) else []
-    parts += [model_table(model)] if model else []
+    parts += [performance_model.table(model, sys.modules[__name__])] if model else []
     parts += [grid(vectors, vector_cell, peers)] if vectors else []
     parts += [solve_table(sorted(solves, key=ranks_of), peers)] if solves else []
-    return "\n".join(parts)
+    return "\n".join(parts + sparse)
 
 
 def median_of(rows, key):
@@ -497,8 +484,10 @@ def crossover(device, rows):
 
 def plots_of(folder, runs, peers):
     """[(file name, what it shows, gnuplot script)]"""
-    every = [row for run in runs for row in run.rows]
+    every = [row for run in runs for row in run.rows if not performance_sparse.is_sparse(row)]
     rows = [row for row in every if ranks_of(row) == 1 and not row["bench"].startswith("model-")]
+    if not rows:
+        return []
     device = every[0]["device"]
     made = [("roofline", "GFLOPS against flops a byte, with the limits of the same runs", roofline(device, rows)),
             ("volume", "GFLOPS of the Wilson hop against the volume", by_volume(device, rows, peers)),
@@ -544,8 +533,8 @@ def write(root):
     drawn = {name: draw(name, script) for name, script in scripts.items()}
     folder = os.path.join(root, "docs", "plots")
     os.makedirs(folder, exist_ok=True)
-    for old in glob.glob(os.path.join(folder, "*.svg")):
-        if os.path.basename(old) not in drawn:
+    for old in glob.glob(os.path.join(folder, "*.svg")): # others' pictures stay
+        if os.path.basename(old) not in drawn and "<!-- drawn from" in open(old, encoding="utf-8").read():
             os.remove(old)
     for name, svg in drawn.items():
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
