@@ -7,8 +7,6 @@
 #include "lib/comm.h"
 #include "sparse/market_job.h"
 
-enum { MOST_THREADS = 64 };
-
 typedef kaon_market_entries entries;
 
 size_t kaon_market_bytes_each(const kaon_market_job *job) {
@@ -68,10 +66,6 @@ static kaon_status append(const kaon_market_job *job, const kaon_market_part *pa
 }
 
 /* ---- parts of a block ---- */
-
-static int parts_of(const kaon_market_job *job) {
-  return job->options->threads < MOST_THREADS ? job->options->threads : MOST_THREADS;
-}
 
 static void release_parts(kaon_market_part *parts, int n) {
   for (int i = 0; i < n; i++) {
@@ -163,8 +157,8 @@ static kaon_status read_parts(kaon_market_job *job, kaon_market_part *parts, int
 }
 
 kaon_status kaon_market_collect(kaon_market_job *job, kaon_market_entries *e) {
-  kaon_market_part parts[MOST_THREADS];
-  const int n = parts_of(job);
+  kaon_market_part parts[KAON_MARKET_PARTS];
+  const int n = job->parts;
   int64_t room = job->header.stored / job->options->ranks + 1;
   if (kaon_reader_is_compressed(job->reader)) { /* a bold promise is believed bit by bit */
     const int64_t likely = job->bytes->size;

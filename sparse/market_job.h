@@ -6,6 +6,8 @@
 #include "lib/io/gzip.h"
 #include "sparse/market.h"
 
+enum { KAON_MARKET_PARTS = 16 }; /* more threads than a disk can feed gain nothing */
+
 typedef struct kaon_market_job {
   const kaon_context *ctx;
   const kaon_bytes *bytes;
@@ -16,6 +18,7 @@ typedef struct kaon_market_job {
   int64_t first, last; /* rows that are kept */
   char *buffer;        /* [room]: [at, cut) are whole lines that were not looked at yet */
   size_t room, have, at, cut, longest_line;
+  int parts;          /* of a block: threads that parse */
   int ended;          /* all of the file is in the buffer */
   int64_t line;       /* lines in front of `at` */
   int64_t text;       /* bytes so far, inflated */
