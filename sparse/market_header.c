@@ -270,20 +270,29 @@ static kaon_status read_sizes(kaon_market_job *job) {
   return check_sizes(job);
 }
 
+/* A block for each thread, but no more than a plain file holds. */
+static void choose_room(kaon_market_job *job) {
+  const size_t block = job->options->block > 0 ? job->options->block : BLOCK;
+  job->parts =
+      job->options->threads < KAON_MARKET_PARTS ? job->options->threads : KAON_MARKET_PARTS;
+  job->room = block * (size_t)job->parts;
+  job->longest_line = block / 4;
+  job->text_limit = HEAD_TEXT + (int64_t)job->room;
+  if (!kaon_reader_is_compressed(job->reader) && job->bytes->size < (int64_t)job->room)
+    job->room = (size_t)job->bytes->size + 1;
+}
+
 kaon_status kaon_market_begin(const kaon_context *ctx, const kaon_bytes *bytes,
                               const kaon_market_options *options, kaon_market_job *job) {
-  const size_t block = options->block > 0 ? options->block : BLOCK;
-  *job = (kaon_market_job){.ctx = ctx, .bytes = bytes, .options = options, .text_limit = HEAD_TEXT};
-  job->room = block * (size_t)options->threads;
-  job->longest_line = block / 4;
-  job->text_limit += (int64_t)job->room;
+  *job = (kaon_market_job){.ctx = ctx, .bytes = bytes, .options = options};
+  KAON_TRY(kaon_reader_open(ctx, bytes, &job->reader));
+  choose_room(job);
   job->buffer = malloc(job->room);
   KAON_TRY(kaon_agree(
       ctx, job->buffer != NULL
                ? KAON_OK
                : kaon_fail(ctx, KAON_ERR_MEMORY, "%s: no host memory for %zu bytes of text",
                            bytes->name, job->room)));
-  KAON_TRY(kaon_reader_open(ctx, bytes, &job->reader));
   KAON_TRY(read_banner(job));
   KAON_TRY(read_sizes(job));
   job->text_limit += job->header.stored * ENTRY_TEXT;

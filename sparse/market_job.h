@@ -6,6 +6,8 @@
 #include "lib/io/gzip.h"
 #include "sparse/market.h"
 
+enum { KAON_MARKET_PARTS = 16 }; /* more threads than a disk can feed gain nothing */
+
 typedef struct kaon_market_job {
   const kaon_context *ctx;
   const kaon_bytes *bytes;
@@ -16,11 +18,20 @@ typedef struct kaon_market_job {
   int64_t first, last; /* rows that are kept */
   char *buffer;        /* [room]: [at, cut) are whole lines that were not looked at yet */
   size_t room, have, at, cut, longest_line;
+  int parts;          /* of a block: threads that parse */
   int ended;          /* all of the file is in the buffer */
   int64_t line;       /* lines in front of `at` */
   int64_t text;       /* bytes so far, inflated */
   int64_t text_limit; /* of a compressed file: nothing that it says needs more */
 } kaon_market_job;
+
+static inline int kaon_market_is_pattern(const kaon_market_job *job) {
+  return job->header.field == KAON_MARKET_PATTERN;
+}
+/* Entries say where they are. */
+static inline int kaon_market_is_indexed(const kaon_market_job *job) {
+  return !job->header.array;
+}
 
 /* Opens the text and reads up to and with the size line. Close it in any case. */
 kaon_status kaon_market_begin(const kaon_context *ctx, const kaon_bytes *bytes,
@@ -50,6 +61,19 @@ typedef struct kaon_market_part {
 void kaon_market_parse(const kaon_market_job *job, kaon_market_part *part);
 /* Bytes that the shortest entry takes in the file. */
 int kaon_market_shortest(const kaon_market_header *header);
+/* Entries in the file's order: those that are kept. */
+typedef struct kaon_market_entries {
+  int64_t count, room;
+  int32_t *row, *column; /* NULL: an array */
+  double *value;         /* NULL: a pattern */
+} kaon_market_entries;
+/* All of the file's, from behind the size line. *entries: zeros before, to be released in any case.
+ * Errors: FORMAT, NOT_FINITE, MEMORY, IO. */
+kaon_status kaon_market_collect(kaon_market_job *job, kaon_market_entries *entries);
+void kaon_market_release(kaon_market_entries *entries);
+/* That one of them takes. */
+size_t kaon_market_bytes_each(const kaon_market_job *job);
+
 /* What failures are described by once they are found without their lines: entries by their number
  * in the file (number >= 0), or by their place (number -1), the mirrored one too unless the file is
  * general. */

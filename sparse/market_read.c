@@ -1,8 +1,8 @@
-/* market_read.c - entries of a Matrix Market file collected, and put into rows or columns.
- * Contract: market.h. Text is read in blocks of whole lines, a part a thread; parts are collected
- * in the file's order, so nothing depends on how many there are. Memory at most (s entries in the
- * file, f in the matrix, of r reals): s (8 + 8 r) to collect, of which nothing is touched before
- * there is something to keep, and f (4 + 8 r) + 8 rows of the result. */
+/* market_read.c - collected entries of a Matrix Market file put into rows or columns. Contract:
+ * market.h.
+ * Memory at most (s entries in the file, f in the matrix, of r reals): s (8 + 8 r) to collect, of
+ * which nothing is touched before there is something to keep, and f (4 + 8 r) + 8 rows of the
+ * result. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,192 +10,7 @@
 #include "sparse/host_memory.h"
 #include "sparse/market_job.h"
 
-enum { MOST_THREADS = 64 };
-
-/* Entries in the file's order. */
-typedef struct entries {
-  int64_t count, room;
-  int32_t *row, *column; /* NULL: an array */
-  double *value;         /* NULL: a pattern */
-} entries;
-
-static int pattern(const kaon_market_job *job) {
-  return job->header.field == KAON_MARKET_PATTERN;
-}
-
-static int indexed(const kaon_market_job *job) {
-  return !job->header.array;
-}
-
-static size_t bytes_each(const kaon_market_job *job) {
-  return (indexed(job) ? 2 * sizeof(int32_t) : 0) +
-         (pattern(job) ? 0 : (size_t)job->reals * sizeof(double));
-}
-
-static void release_entries(entries *e) {
-  free(e->row);
-  free(e->column);
-  free(e->value);
-  *e = (entries){0};
-}
-
-/* Room for `room` entries, those that are there kept. */
-static kaon_status give_room(const kaon_market_job *job, entries *e, int64_t room) {
-  int failed = 0;
-  void *moved;
-  if (indexed(job)) {
-    moved = realloc(e->row, (size_t)room * sizeof *e->row);
-    if (moved != NULL) e->row = moved;
-    failed |= moved == NULL;
-    moved = realloc(e->column, (size_t)room * sizeof *e->column);
-    if (moved != NULL) e->column = moved;
-    failed |= moved == NULL;
-  }
-  if (!pattern(job)) {
-    moved = realloc(e->value, (size_t)room * (size_t)job->reals * sizeof *e->value);
-    if (moved != NULL) e->value = moved;
-    failed |= moved == NULL;
-  }
-  if (failed)
-    return kaon_fail(job->ctx, KAON_ERR_MEMORY,
-                     "%s: %lld entries of %zu bytes find no host memory to be collected in",
-                     job->bytes->name, (long long)room, bytes_each(job));
-  e->room = room;
-  return KAON_OK;
-}
-
-static kaon_status append(const kaon_market_job *job, const kaon_market_part *part, entries *e) {
-  const int64_t need = e->count + part->kept;
-  if (need > e->room) {
-    int64_t room = e->room + e->room / 2;
-    if (room < need) room = need;
-    if (room > job->header.stored && need <= job->header.stored) room = job->header.stored;
-    KAON_TRY(give_room(job, e, room));
-  }
-  const size_t n = (size_t)part->kept, reals = (size_t)job->reals;
-  if (indexed(job) && n > 0) {
-    memcpy(e->row + e->count, part->row, n * sizeof *e->row);
-    memcpy(e->column + e->count, part->column, n * sizeof *e->column);
-  }
-  if (!pattern(job) && n > 0)
-    memcpy(e->value + (size_t)e->count * reals, part->value, n * reals * sizeof *e->value);
-  e->count = need;
-  return KAON_OK;
-}
-
-/* ---- parts of a block ---- */
-
-static int parts_of(const kaon_market_job *job) {
-  return job->options->threads < MOST_THREADS ? job->options->threads : MOST_THREADS;
-}
-
-static void release_parts(kaon_market_part *parts, int n) {
-  for (int i = 0; i < n; i++) {
-    free(parts[i].row);
-    free(parts[i].column);
-    free(parts[i].value);
-  }
-}
-
-/* A part ends with the line that its share of the text ends in; longer lines are refused. */
-static kaon_status make_parts(const kaon_market_job *job, kaon_market_part *parts, int n) {
-  const size_t text = job->room / (size_t)n + job->longest_line + 2;
-  const size_t most = text / (size_t)kaon_market_shortest(&job->header) + 1;
-  int failed = 0;
-  memset(parts, 0, (size_t)n * sizeof *parts);
-  for (int i = 0; i < n; i++) {
-    if (indexed(job)) {
-      parts[i].row = malloc(most * sizeof(int32_t));
-      parts[i].column = malloc(most * sizeof(int32_t));
-      failed |= parts[i].row == NULL || parts[i].column == NULL;
-    }
-    if (!pattern(job)) {
-      parts[i].value = malloc(most * (size_t)job->reals * sizeof(double));
-      failed |= parts[i].value == NULL;
-    }
-  }
-  if (!failed) return KAON_OK;
-  release_parts(parts, n);
-  return kaon_fail(job->ctx, KAON_ERR_MEMORY, "%s: no host memory for %zu entries of a block",
-                   job->bytes->name, most);
-}
-
-static void share_out(const kaon_market_job *job, kaon_market_part *parts, int n, int64_t room) {
-  const char *at = job->buffer + job->at, *const end = job->buffer + job->cut;
-  const size_t each = (size_t)(end - at) / (size_t)n + 1;
-  for (int i = 0; i < n; i++) {
-    const char *stop = (size_t)(end - at) > each && i < n - 1 ? at + each : end;
-    while (stop < end && stop[-1] != '\n') stop++;
-    parts[i].text = at;
-    parts[i].end = stop;
-    parts[i].room = room;
-    parts[i].report = 0;
-    at = stop;
-  }
-}
-
-/* One part's entries to those before it; a failure in words. */
-static kaon_status collect(kaon_market_job *job, kaon_market_part *part, int64_t *seen,
-                           entries *e) {
-  const int64_t rest = job->header.stored - *seen;
-  if (part->status != KAON_OK || part->seen > rest) {
-    part->report = 1;
-    part->line = job->line;
-    part->room = rest;
-    kaon_market_parse(job, part);
-    return part->status;
-  }
-  *seen += part->seen;
-  job->line += part->lines;
-  return append(job, part, e);
-}
-
-/* All ranks see the same text, but memory may lack on one. */
-static kaon_status read_block(kaon_market_job *job, kaon_market_part *parts, int n, int64_t *seen,
-                              entries *e) {
-  share_out(job, parts, n, job->header.stored - *seen);
-#pragma omp parallel for num_threads(n) schedule(static, 1)
-  for (int i = 0; i < n; i++) kaon_market_parse(job, &parts[i]);
-  kaon_status status = KAON_OK;
-  for (int i = 0; i < n && status == KAON_OK; i++) status = collect(job, &parts[i], seen, e);
-  job->at = job->cut;
-  return kaon_agree(job->ctx, status);
-}
-
-static kaon_status read_parts(kaon_market_job *job, kaon_market_part *parts, int n, entries *e) {
-  int64_t seen = 0;
-  for (;;) {
-    KAON_TRY(kaon_market_fill(job));
-    if (job->at == job->cut) break;
-    KAON_TRY(read_block(job, parts, n, &seen, e));
-  }
-  if (seen < job->header.stored)
-    return kaon_market_fault(job, KAON_ERR_FORMAT, job->line,
-                             "the file ends here with %lld of the %lld entries of line %lld; "
-                             "correct that number, or copy the file again",
-                             (long long)seen, (long long)job->header.stored,
-                             (long long)job->header.line);
-  return KAON_OK;
-}
-
-static kaon_status read_entries(kaon_market_job *job, entries *e) {
-  kaon_market_part parts[MOST_THREADS];
-  const int n = parts_of(job);
-  int64_t room = job->header.stored / job->options->ranks + 1;
-  if (kaon_reader_is_compressed(job->reader)) { /* a bold promise is believed bit by bit */
-    const int64_t likely = job->bytes->size;
-    if (room > likely) room = likely;
-  }
-  kaon_status status = make_parts(job, parts, n);
-  if (status == KAON_OK) {
-    status = kaon_agree(job->ctx, give_room(job, e, room));
-    if (status == KAON_OK) status = read_parts(job, parts, n, e);
-    release_parts(parts, n);
-  } else {
-    status = kaon_agree(job->ctx, status);
-  }
-  return status;
-}
+typedef kaon_market_entries entries;
 
 /* ---- memory, before it is taken ---- */
 
@@ -239,10 +54,10 @@ static void put_both(const kaon_market_job *job, int64_t i, int64_t j, const dou
 
 static void each_entry(const kaon_market_job *job, const entries *e, put_entry *put, void *user) {
   static const double one[2] = {1, 0};
-  if (indexed(job)) {
+  if (kaon_market_is_indexed(job)) {
     for (int64_t n = 0; n < e->count; n++)
-      put_both(job, e->row[n], e->column[n], pattern(job) ? one : e->value + n * job->reals, put,
-               user);
+      put_both(job, e->row[n], e->column[n],
+               kaon_market_is_pattern(job) ? one : e->value + n * job->reals, put, user);
     return;
   }
   const kaon_market_header *h = &job->header;
@@ -263,7 +78,7 @@ typedef struct rows_made {
 
 static int is_kept(const kaon_market_job *job, int64_t i, const double *value) {
   if (i < job->first || i >= job->last) return 0;
-  return indexed(job) || value[0] != 0 || value[job->reals - 1] != 0;
+  return kaon_market_is_indexed(job) || value[0] != 0 || value[job->reals - 1] != 0;
 }
 
 static void count_entry(void *user, int64_t i, int64_t j, const double *value) {
@@ -349,7 +164,7 @@ static kaon_status settle_rows(const kaon_market_job *job, kaon_csr *csr) {
 
 /* Diagonals of an array are told by counting alone, so they are looked at here. */
 static kaon_status check_array(const kaon_market_job *job, const entries *e) {
-  if (job->header.symmetry != KAON_MARKET_HERMITIAN || indexed(job)) return KAON_OK;
+  if (job->header.symmetry != KAON_MARKET_HERMITIAN || kaon_market_is_indexed(job)) return KAON_OK;
   int64_t at = 0, line = 0;
   for (int64_t j = 0; j < job->header.columns; at += job->header.rows - j, j++) {
     if (e->value[2 * at + 1] == 0) continue;
@@ -366,13 +181,14 @@ static kaon_status check_array(const kaon_market_job *job, const entries *e) {
 static kaon_status read_rows(kaon_market_job *job, kaon_csr **csr) {
   const double ranks = job->options->ranks, full = entries_kept(job) / ranks;
   entries e = {0};
-  const double collecting = (double)job->header.stored / ranks * (double)bytes_each(job);
+  const double collecting =
+      (double)job->header.stored / ranks * (double)kaon_market_bytes_each(job);
   const double keep = full * (4 + 8.0 * job->reals) + 8.0 * (double)job->header.rows / ranks;
   KAON_TRY(kaon_agree(job->ctx, expect_memory(job, collecting, keep)));
-  kaon_status status = read_entries(job, &e);
+  kaon_status status = kaon_market_collect(job, &e);
   if (status == KAON_OK) status = check_array(job, &e);
   if (status == KAON_OK) status = kaon_agree(job->ctx, make_rows(job, &e, csr));
-  release_entries(&e);
+  kaon_market_release(&e);
   if (status == KAON_OK) status = settle_rows(job, *csr);
   if (status != KAON_OK) kaon_csr_destroy(csr);
   return status;
@@ -407,7 +223,7 @@ static void put_in_column(void *user, int64_t i, int64_t j, const double *value)
 /* A place that two entries share, by way of rows. */
 static kaon_status refuse_duplicates(const kaon_market_job *job, const entries *e) {
   kaon_csr *csr = NULL;
-  if (job->options->duplicates == KAON_CSR_ADD || !indexed(job)) return KAON_OK;
+  if (job->options->duplicates == KAON_CSR_ADD || !kaon_market_is_indexed(job)) return KAON_OK;
   kaon_status status = kaon_agree(job->ctx, make_rows(job, e, &csr));
   if (status == KAON_OK) status = settle_rows(job, csr);
   kaon_csr_destroy(&csr);
@@ -435,13 +251,13 @@ static kaon_status read_columns(kaon_market_job *job, double **values) {
   const double numbers =
       (double)job->header.rows * (double)job->header.columns * (double)job->reals;
   entries e = {0};
-  const double collecting = (double)job->header.stored * (double)bytes_each(job);
+  const double collecting = (double)job->header.stored * (double)kaon_market_bytes_each(job);
   KAON_TRY(kaon_agree(job->ctx, expect_memory(job, collecting, 8.0 * numbers)));
-  kaon_status status = read_entries(job, &e);
+  kaon_status status = kaon_market_collect(job, &e);
   if (status == KAON_OK) status = check_array(job, &e);
   if (status == KAON_OK) status = refuse_duplicates(job, &e);
   if (status == KAON_OK) status = kaon_agree(job->ctx, make_columns(job, &e, values));
-  release_entries(&e);
+  kaon_market_release(&e);
   return status;
 }
 

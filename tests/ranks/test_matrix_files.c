@@ -111,6 +111,40 @@ static void rows_are_written_and_read_as_by_one_rank(void **state) {
     }
 }
 
+/* Whatever order a rank keeps its rows in. */
+static void matrices_are_written_in_the_callers_order(void **state) {
+  (void)state;
+  static const char *const names[] = {"fem:2,2,2", "convdiff3d:6,9", "laplace2d:2"};
+  const path many = at("many.mtx"), again = at("again.mtx"), one = at("one.mtx");
+  for (int n = 0; n < 3; n++)
+    for (int window = 0; window < 2; window++) {
+      kaon_matrix_options options = KAON_MATRIX_OPTIONS_INIT;
+      kaon_matrix *matrix = NULL;
+      double *own = NULL;
+      options.window = window;
+      must(ctx, kaon_matrix_generate(ctx, names[n], &options, &matrix, &own));
+      assert_int_equal(own != NULL, n == 0);
+      must(ctx, kaon_matrix_write(matrix, many.text));
+      kaon_matrix_destroy(&matrix);
+      free(own);
+      must(ctx, kaon_matrix_read(ctx, many.text, &options, &matrix));
+      must(ctx, kaon_matrix_write(matrix, again.text));
+      kaon_matrix_destroy(&matrix);
+      if (world_rank() != 0) continue;
+      kaon_csr *mine = NULL, *all = NULL;
+      int64_t first;
+      generate(names[n], &first, &mine, &all);
+      must(NULL, kaon_market_write(NULL, one.text, all, 0, n != 1));
+      must_be_equal_files(many.text, one.text);
+      must_be_equal_files(again.text, one.text);
+      kaon_csr_destroy(&mine);
+      kaon_csr_destroy(&all);
+      unlink(many.text);
+      unlink(again.text);
+      unlink(one.text);
+    }
+}
+
 static double number(int64_t i, int64_t j, int part) {
   return sin((double)(3 * i + 7 * j + 11 * part));
 }
@@ -182,6 +216,7 @@ static void all_ranks_return_one_failure(void **state) {
 
 static const struct CMUnitTest matrix_files[] = {
     cmocka_unit_test(rows_are_written_and_read_as_by_one_rank),
+    cmocka_unit_test(matrices_are_written_in_the_callers_order),
     cmocka_unit_test(columns_are_joined_and_known_to_all),
     cmocka_unit_test(all_ranks_return_one_failure),
 };
