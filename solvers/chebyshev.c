@@ -1,15 +1,13 @@
 /* chebyshev.c - polynomial preconditioner y = p(D^-1 A) D^-1 x, D the diagonal of A or 1.
  * Source: Saad, Iterative Methods for Sparse Linear Systems, 2nd edition, section 12.3.2, algorithm
- * 12.1: Chebyshev's iteration from 0 for D^-1 A y = D^-1 x, whose residual polynomial is the smallest
- * on [low, high].
- *   theta = (high + low) / 2;  delta = (high - low) / 2;  sigma = theta / delta;  rho = 1 / sigma
- *   p = D^-1 x / theta;  y = p
- *   `degree` times:  t = x - A y;  rho' = 1 / (2 sigma - rho)
- *                    p = rho' rho p + (2 rho' / delta) D^-1 t;  y += p;  rho = rho'
- * The interval is estimated by conjugate gradients with D, whose coefficients are those of Lanczos'
- * process (section 6.7.3): extreme eigenvalues of its tridiagonal matrix, by bisection.
- * No number is asked for in an application, no sum taken. Storage: p, t, and with D z. An
- * application: `degree` A; vectors read 6, written 3 besides each, with D 8 and 4. */
+ * 12.1: Chebyshev's iteration from 0 for D^-1 A y = D^-1 x, whose residual polynomial is the
+ * smallest on [low, high]. theta = (high + low) / 2;  delta = (high - low) / 2;  sigma = theta /
+ * delta;  rho = 1 / sigma p = D^-1 x / theta;  y = p `degree` times:  t = x - A y;  rho' = 1 / (2
+ * sigma - rho) p = rho' rho p + (2 rho' / delta) D^-1 t;  y += p;  rho = rho' The interval is
+ * estimated by conjugate gradients with D, whose coefficients are those of Lanczos' process
+ * (section 6.7.3): extreme eigenvalues of its tridiagonal matrix, by bisection. No number is asked
+ * for in an application, no sum taken. Storage: p, t, and with D z. An application: `degree` A;
+ * vectors read 6, written 3 besides each, with D 8 and 4. */
 #include <kaon/options.h>
 #include <kaon/precond.h>
 
@@ -87,8 +85,8 @@ static kaon_status apply(kaon_operator *K, kaon_mode mode, const kaon_vector *x,
     KAON_TRY(kaon_blas_xpay(x, KAON_NUMBER(-1), self->t, &gate));
     if (self->jacobi != NULL)
       KAON_TRY(kaon_operator_run(self->jacobi, mode, self->t, self->z, &gate));
-    KAON_TRY(kaon_blas_axpby(KAON_NUMBER(2 * next / delta), z, KAON_NUMBER(next * rho), self->p,
-                             &gate));
+    KAON_TRY(
+        kaon_blas_axpby(KAON_NUMBER(2 * next / delta), z, KAON_NUMBER(next * rho), self->p, &gate));
     KAON_TRY(kaon_blas_axpy(KAON_NUMBER(1), self->p, y, i + 1 < self->degree ? &gate : pass));
     rho = next;
   }

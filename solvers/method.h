@@ -19,8 +19,8 @@ enum { KAON_SOLVER_WORK = 2 * KAON_GCR_MAX };
 
 typedef struct kaon_method_ops {
   const char *name;
-  int vectors;       /* inner vectors beside x and r */
-  int preconditioned; /* 1: takes a preconditioner K, with these vectors more: */
+  int vectors;             /* inner vectors beside x and r */
+  int preconditioned;      /* 1: takes a preconditioner K, with these vectors more: */
   int extra, extra_scaled; /* where K is any operator, and where it multiplies by a vector */
   int per_direction; /* and so many for each direction of the subspace */
   int scratch;       /* work[scratch] holds a service's chosen residual where both precisions are
@@ -40,7 +40,8 @@ typedef struct kaon_method_ops {
   double delta[KAON_PRECISIONS];         /* by rule: reliable updates with this inner precision */
   double delta_restart[KAON_PRECISIONS]; /* by rule: restarted refinement */
   int period[KAON_PRECISIONS]; /* by inner precision: steps after which the residual is replaced
-                                  anyway, as what follows recurrences drifts while r does not drop */
+                                  anyway, as what follows recurrences drifts while r does not drop
+                                */
   double delta_alone; /* by rule: where both precisions are one; 0: no replacement, r does not drift
                          enough to matter */
   /* One step; position counts from 0 within a cycle. Gate STEP. */
@@ -91,9 +92,9 @@ struct kaon_solver {
   int mixed;             /* inner precision differs from the outer */
   kaon_operator *K;      /* the preconditioner: the user's, or its twin in the inner precision */
   const kaon_vector *scaling; /* K x = d x component by component, in the inner precision: d */
-  int reduces;           /* this solve's b and x are of the space that A is a reduction of */
-  int from_zero;         /* x = 0 at the start in every column */
-  int zero_guess;        /* the same until the first residual is taken */
+  int reduces;                /* this solve's b and x are of the space that A is a reduction of */
+  int from_zero;              /* x = 0 at the start in every column */
+  int zero_guess;             /* the same until the first residual is taken */
 
   kaon_scalars *scalars;
   kaon_column_state *host; /* copies, for looks and services */

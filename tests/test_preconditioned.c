@@ -290,7 +290,7 @@ static void mixed_precision_keeps_the_counts(void **state) {
   for (int t = 0; t < TRIED; t++) {
     const equation *e = methods[t].hermitian ? &layers : &convection;
     const int no_half = methods[t].method == KAON_PIPECG || methods[t].method == KAON_GROPPCG ||
-                        methods[t].method == KAON_RBICGSTAB;
+                        methods[t].method == KAON_BICG || methods[t].method == KAON_RBICGSTAB;
     if (t > 0 && methods[t].method == methods[t - 1].method) continue;
     kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_equation, e);
     for (int cook = JACOBI; cook < COOKS; cook++)
@@ -303,16 +303,20 @@ static void mixed_precision_keeps_the_counts(void **state) {
             o.sloppy = (kaon_precision)p;
             o.refinement = (kaon_refinement)refinement;
             solve(&c, A, &o, b, &got);
-            printf("  %-12s %-6s in %s, double/%-6s %-8s %3d steps of %3d, %d updates, residual "
-                   "%.1e\n",
-                   methods[t].name, cook_names[cook], precision_names[own], precision_names[p],
-                   refinement ? "restart" : "reliable", got.report.iterations,
-                   plain.report.iterations, got.report.updates, got.report.residual);
+            printf(
+                "  %-12s %-6s in %s, double/%-6s %-8s %3d steps of %3d, %d updates, residual "
+                "%.1e\n",
+                methods[t].name, cook_names[cook], precision_names[own], precision_names[p],
+                refinement ? "restart" : "reliable", got.report.iterations, plain.report.iterations,
+                got.report.updates, got.report.residual);
             assert_int_equal(got.report.reason, KAON_CONVERGED);
             assert_true(got.report.residual <= 1.1e-10);
+            /* pipecg's residual is replaced often; BiCGStab's ways part by a fifth anyway */
+            const int steady = cg_like(&methods[t]) || methods[t].method == KAON_BICG;
+            const double single = !steady ? 1.4 : methods[t].method == KAON_PIPECG ? 1.35 : 1.2;
+            const double most = p == KAON_HALF ? 2.25 : single;
             if (refinement == 0)
-              assert_true(got.report.iterations <=
-                          (p == KAON_SINGLE ? 1.1 : 1.5) * plain.report.iterations + 2);
+              assert_true(got.report.iterations <= most * plain.report.iterations + 2);
             free(got.x);
           }
         free(plain.x);
