@@ -81,7 +81,10 @@ typedef struct kaon_ranks_ops {
   kaon_issue (*recordable)(const kaon_context *ctx);
   /* A persistent exchange. send and receive of the messages are filled in: the buffers are the
    * exchange's. Where kernels send by themselves (*peer != NULL on return), send is the neighbour's
-   * memory and start and finish have nothing to do. Collective, and agreed on. */
+   * memory and start and finish have nothing to do. peer NULL: start and finish move the messages
+   * in any case, in whatever way, and buffers follow one another where messages are whole lines of
+   * 256 bytes: for messages of any pattern, a direction each (sparse/ghosts.c). Collective, and
+   * agreed on. */
   kaon_status (*exchange_create)(kaon_context *ctx, kaon_message *messages, int n,
                                  kaon_device_exchange **exchange, const kaon_peer_exchange **peer);
   kaon_status (*exchange_start)(kaon_device_exchange *exchange);

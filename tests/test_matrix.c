@@ -20,7 +20,7 @@ static kaon_context *open_default(void) {
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
   kaon_context *ctx = NULL;
   options.threads = 2;
-  must(NULL, machine_open(MACHINE_CPU, options, &ctx));
+  must(NULL, machine_open(KAON_ISA_AUTO, options, &ctx));
   return ctx;
 }
 

@@ -162,12 +162,17 @@ static kaon_issue recordable(const kaon_context *ctx) {
 
 /* ---- exchanges ---- */
 
-static kaon_status check_messages(kaon_context *ctx, const kaon_message *messages, int n) {
+/* paired: each has its counterpart among this rank's own, as the faces of a lattice have. */
+static kaon_status check_messages(kaon_context *ctx, const kaon_message *messages, int n,
+                                  int paired) {
+  if (n > KAON_DIRS)
+    return kaon_fail(ctx, KAON_ERR_INTERNAL, "exchange: %d messages, but at most %d are served", n,
+                     KAON_DIRS);
   for (int i = 0; i < n; i++) {
     if (messages[i].peer < 0 || messages[i].peer >= ctx->comm->ranks)
       return kaon_fail(ctx, KAON_ERR_INTERNAL, "exchange: message %d is for rank %d of %d", i,
                        messages[i].peer, ctx->comm->ranks);
-    if (kaon_cuda_partner(messages, n, i) == NULL)
+    if (paired && kaon_cuda_partner(messages, n, i) == NULL)
       return kaon_fail(ctx, KAON_ERR_INTERNAL,
                        "exchange: message %d in direction %d has no partner of %zu bytes", i,
                        messages[i].dir, messages[i].bytes);
@@ -194,11 +199,11 @@ static kaon_status exchange_create(kaon_context *ctx, kaon_message *messages, in
   kaon_device_exchange *made = calloc(1, sizeof *made);
   kaon_status status = kaon_cuda_refuse_recorded(ctx, "a new exchange");
   *exchange = NULL;
-  *peer = NULL;
+  if (peer != NULL) *peer = NULL;
   kaon_cuda_enter(ctx);
   if (status == KAON_OK && made == NULL)
     status = kaon_fail(ctx, KAON_ERR_MEMORY, "exchange: no host memory for %d messages", n);
-  if (status == KAON_OK) status = check_messages(ctx, messages, n);
+  if (status == KAON_OK) status = check_messages(ctx, messages, n, peer != NULL);
   status = kaon_agree(ctx, status);
   if (status == KAON_OK && r->transport == NULL) status = choose(ctx); /* one rank, divided */
   if (status != KAON_OK) {
@@ -207,6 +212,7 @@ static kaon_status exchange_create(kaon_context *ctx, kaon_message *messages, in
   }
   made->ctx = ctx;
   made->n = n;
+  made->plain = peer == NULL;
   memcpy(made->messages, messages, (size_t)n * sizeof *messages);
   r->exchanges++;
   status = kaon_agree(ctx, r->transport->create(made));
@@ -215,7 +221,7 @@ static kaon_status exchange_create(kaon_context *ctx, kaon_message *messages, in
     return status;
   }
   memcpy(messages, made->messages, (size_t)n * sizeof *messages);
-  if (r->transport->start == NULL) *peer = &made->peer;
+  if (r->transport->by_kernels && peer != NULL) *peer = &made->peer;
   *exchange = made;
   return KAON_OK;
 }

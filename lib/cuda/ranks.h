@@ -4,6 +4,7 @@
 #define KAON_LIB_CUDA_RANKS_H
 
 #include "lib/cuda/device.h"
+#include "lib/cuda/post.h"
 #include "lib/cuda/rank_sums.h"
 
 /* Device memory of this rank and, mapped here, the same of other ranks of this node. */
@@ -20,6 +21,9 @@ struct kaon_device_exchange {
   kaon_shared shared; /* flags and buffers; but for PEER ours alone: what is sent, what comes */
   size_t half;        /* bytes of all messages one way */
   kaon_peer_exchange peer;
+  int plain;     /* PEER: start and finish move the messages, by kernels of their own (post.h) */
+  void *buffers; /* then: what is sent, what comes */
+  kaon_post_call post;
   kaon_exchange *carried; /* DIRECT, HOST: the communicator's */
   char *host;             /* HOST: pinned, like `shared` */
   cudaEvent_t arrived;    /* NCCL */
@@ -28,6 +32,7 @@ struct kaon_device_exchange {
 typedef struct kaon_cuda_transport {
   kaon_transport kind;
   const char *name;
+  int by_kernels;  /* exchanges are the kernels' own affair, unless they are plain */
   kaon_issue most; /* the most independent way of issuing that its work can be recorded for */
   /* Proves that it works, and takes what sums need. Collective; a rank may fail alone. On one rank:
    * called when the first exchange is made. */

@@ -247,14 +247,55 @@ static void close_peer(kaon_context *ctx) {
 
 /* ---- exchanges ---- */
 
+/* Where each rank's messages begin, by direction, and how long its half is: of plain exchanges,
+ * whose messages differ from rank to rank. Halves become equal, the longest one. */
+static kaon_status tell_places(kaon_context *ctx, const size_t *at, size_t *half,
+                               uint32_t (*all)[2 * (KAON_DIRS + 1)]) {
+  uint32_t mine[2 * (KAON_DIRS + 1)];
+  for (int i = 0; i <= KAON_DIRS; i++) {
+    const uint64_t number = i < KAON_DIRS ? at[i] : *half;
+    mine[2 * i] = (uint32_t)number;
+    mine[2 * i + 1] = (uint32_t)(number >> 32);
+  }
+  KAON_TRY(kaon_cuda_gather_words(ctx, mine, 2 * (KAON_DIRS + 1), all[0]));
+  for (int r = 0; r < ctx->comm->ranks; r++) {
+    const size_t theirs = (size_t)all[r][2 * KAON_DIRS] | (size_t)all[r][2 * KAON_DIRS + 1] << 32;
+    if (theirs > *half) *half = theirs;
+  }
+  return KAON_OK;
+}
+
+/* Send and receive are this rank's own; kernels take them to and from what ranks share. */
+static kaon_status take_plain_buffers(kaon_device_exchange *e, const size_t *at) {
+  kaon_post_call *post = &e->post;
+  post->peer = e->peer;
+  post->n = e->n;
+  KAON_TRY(kaon_cuda_zeroed(e->ctx, 2 * e->half + LINE, "memory for messages", &e->buffers));
+  for (int i = 0; i < e->n; i++) {
+    kaon_message *m = &e->messages[i];
+    char *own = (char *)e->buffers + (at[m->dir] - MESSAGES);
+    post->message[i] = (kaon_post_message){.dir = m->dir,
+                                           .from = own,
+                                           .there = m->send,
+                                           .arrived = m->receive,
+                                           .to = own + e->half,
+                                           .lines = (int64_t)((m->bytes + LINE - 1) / LINE)};
+    m->send = own;
+    m->receive = own + e->half;
+  }
+  return KAON_OK;
+}
+
 static kaon_status create(kaon_device_exchange *e) {
   unsigned char wanted[KAON_PEERS] = {0};
+  uint32_t places[KAON_PEERS][2 * (KAON_DIRS + 1)];
   size_t at[KAON_DIRS] = {0}, half = 0;
   for (int i = 0; i < e->n; i++) {
     at[e->messages[i].dir] = MESSAGES + half;
     half += (e->messages[i].bytes + LINE - 1) / LINE * LINE;
     wanted[e->messages[i].peer] = 1;
   }
+  if (e->plain) KAON_TRY(tell_places(e->ctx, at, &half, places));
   e->half = half;
   KAON_TRY(kaon_cuda_share(e->ctx, MESSAGES + 2 * half, wanted, &e->shared));
   char *mine = e->shared.mine;
@@ -266,17 +307,33 @@ static kaon_status create(kaon_device_exchange *e) {
     kaon_message *m = &e->messages[i];
     /* what goes to the neighbour in dir is for its hops in the opposite direction */
     const int back = (m->dir + KAON_DIRS / 2) % KAON_DIRS;
+    const uint32_t *place = e->plain ? places[m->peer] + 2 * back : NULL;
     char *theirs = e->shared.theirs[m->peer];
     m->receive = mine + at[m->dir];
-    m->send = theirs + at[back];
+    m->send = theirs + (place != NULL ? (size_t)place[0] | (size_t)place[1] << 32 : at[back]);
     e->peer.raise[back] = (uint32_t *)(theirs + ARRIVED) + back;
     e->peer.partitioned |= UINT32_C(1) << m->dir;
   }
-  return KAON_OK;
+  return e->plain && e->n > 0 ? take_plain_buffers(e, at) : KAON_OK;
 }
 
 static void destroy(kaon_device_exchange *e) {
   kaon_cuda_unshare(e->ctx, &e->shared);
+  if (e->buffers != NULL) cudaFree(e->buffers);
+}
+
+static kaon_status start(kaon_device_exchange *e) {
+  const kaon_launch launch = kaon_cuda_launch_of(e->ctx);
+  if (!e->plain) return KAON_OK;
+  kaon_post_send(&launch, &e->post);
+  return kaon_cuda_pending(e->ctx, "sending messages");
+}
+
+static kaon_status finish(kaon_device_exchange *e) {
+  const kaon_launch launch = kaon_cuda_launch_of(e->ctx);
+  if (!e->plain) return KAON_OK;
+  kaon_post_take(&launch, &e->post);
+  return kaon_cuda_pending(e->ctx, "taking messages");
 }
 
 /* ---- sums ---- */
@@ -304,10 +361,13 @@ static kaon_status sum(kaon_context *ctx, const kaon_sum_call *call) {
 const kaon_cuda_transport kaon_cuda_peer = {
     .kind = KAON_TRANSPORT_PEER,
     .name = "peer stores",
+    .by_kernels = 1,
     .most = KAON_ISSUE_WHILE,
     .open = open_peer,
     .close = close_peer,
     .create = create,
+    .start = start,
+    .finish = finish,
     .destroy = destroy,
     .sum_start = sum_start,
     .sum_finish = sum_finish,
