@@ -35,8 +35,8 @@ kaon_status kaon_order_rcm(const kaon_context *ctx, const kaon_csr *csr, int32_t
  * entries in a common column). Errors: ARGUMENT (another distance), MEMORY. */
 kaon_status kaon_colour(const kaon_context *ctx, const kaon_csr *csr, int distance, int32_t *colour,
                         int *colours);
-/* Rows by colour, each colour's in ascending order; as an order of rows. first[c] (room for
- * colours + 1): where colour c begins. */
+/* Rows by colour (or by part, below), each colour's in ascending order; as an order of rows.
+ * first[c] (room for colours + 1): where colour c begins. Errors: MEMORY. */
 kaon_status kaon_order_by_colour(const kaon_context *ctx, int64_t rows, const int32_t *colour,
                                  int colours, int32_t *order, int64_t *first);
 

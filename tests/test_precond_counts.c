@@ -59,14 +59,15 @@ static void problem_close(problem *p) {
   kaon_context_destroy(&p->ctx);
 }
 
-/* Steps to 1e-8. */
-static int steps_of(problem *p, kaon_method method, kaon_operator *K) {
+/* Steps to 1e-8, the process in precision `sloppy`. */
+static int steps_in(problem *p, kaon_method method, kaon_precision sloppy, kaon_operator *K) {
   kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
   kaon_solver *solver = NULL;
   kaon_column_report report;
   const int64_t n = p->csr->rows;
   number *x = calloc((size_t)n * 2, sizeof *x), *ax = x + n;
   o.method = method;
+  o.sloppy = sloppy;
   o.tol = 1e-8;
   o.check_interval = 1;
   o.preconditioner = K;
@@ -81,6 +82,10 @@ static int steps_of(problem *p, kaon_method method, kaon_operator *K) {
   free(x);
   assert_int_equal(report.reason, KAON_CONVERGED);
   return report.iterations;
+}
+
+static int steps_of(problem *p, kaon_method method, kaon_operator *K) {
+  return steps_in(p, method, KAON_DOUBLE, K);
 }
 
 /* Of a plain PCG on the host, with the host's factors. */
@@ -177,6 +182,34 @@ static void test_counts(void **state) {
     check_counts(MACHINE_CUDA, cases[c].name, cases[c].petsc);
 }
 
+/* K in any precision for a process in double or single (twins, conversions): a fifth more steps,
+ * and 2, at most. */
+static void test_precisions(void **state) {
+  (void)state;
+  static const kaon_precond_kind kinds[] = {KAON_PRECOND_IC0, KAON_PRECOND_AINV, KAON_PRECOND_GS};
+  static const char *const names[] = {"double", "single", "half"};
+  problem p;
+  if (!problem_open(&p, KAON_ISA_AUTO, "fv3")) skip();
+  for (int k = 0; k < 3; k++) {
+    int alone = 0;
+    for (int precision = KAON_DOUBLE; precision <= KAON_HALF; precision++)
+      for (int sloppy = KAON_DOUBLE; sloppy <= KAON_SINGLE; sloppy++) {
+        kaon_precond_options o = KAON_PRECOND_OPTIONS_INIT;
+        kaon_operator *K = NULL;
+        o.kind = kinds[k];
+        o.precision = (kaon_precision)precision;
+        precond_ok(p.ctx, kaon_precond_create(p.matrix, &o, &K));
+        const int steps = steps_in(&p, KAON_CG, (kaon_precision)sloppy, K);
+        if (precision == KAON_DOUBLE && sloppy == KAON_DOUBLE) alone = steps;
+        printf("  fv3, kind %d in %s, cg in %s: %d steps\n", (int)kinds[k], names[precision],
+               names[sloppy], steps);
+        assert_true(steps <= alone + alone / 5 + 2);
+        kaon_operator_destroy(&K);
+      }
+  }
+  problem_close(&p);
+}
+
 /* A nonsymmetric matrix: BiCGStab within a tenth of PETSc's 25 steps with ilu (its steps count as
  * ours), BiCG with K^H, GCR, all with each kind that serves it. */
 static void test_nonsymmetric(void **state) {
@@ -206,6 +239,7 @@ static void test_nonsymmetric(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_counts),
+      cmocka_unit_test(test_precisions),
       cmocka_unit_test(test_nonsymmetric),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

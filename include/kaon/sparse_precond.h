@@ -61,7 +61,8 @@ typedef struct kaon_precond_options {
 /* K ~ A^-1 on vectors of the matrix' space, linear, the same at every application, KAON_DAGGER
  * included; recorded by a device like any other operator. On several ranks it is made of each
  * rank's own rows and columns (additive Schwarz without overlap between ranks), and sends nothing.
- * It keeps the matrix alive, and follows it in nothing. Factorised by one thread, on the host.
+ * It keeps the matrix alive. Factorised by one thread, on the host; its twins in other precisions,
+ * which solvers make where they need them, and the adjoint of factors that are not Hermitian anew.
  * options NULL: the defaults. *K is NULL on failure. Collective. Sources: sparse/factors.h. Errors:
  * ARGUMENT (an option out of range; DIC, IC0: A is not Hermitian), SINGULAR (a breakdown: the row,
  * in the caller's numbers, and its pivot), NOT_BUILT, MEMORY. */
