@@ -105,8 +105,7 @@ static void make_ghosts(bed *b) {
   for (int k = 0; k < nrhs; k++)
     for (int n = 0; n < GHOSTS; n++)
       for (int c = 0; c < reals; c++) {
-        const int64_t at =
-            kaon_packed_index(n / width, k, c, n % width, nrhs, reals, width, pack);
+        const int64_t at = kaon_packed_index(n / width, k, c, n % width, nrhs, reals, width, pack);
         const float value = (float)uniform();
         b->ghosts[(k * GHOSTS + n) * reals + c] = value;
         if (size == 8)
@@ -120,8 +119,8 @@ static void make_ghosts(bed *b) {
 
 static void export_vector(const bed *b, int i) {
   for (int k = 0; k < b->nrhs; k++)
-    ok(b->ctx, kaon_vector_export(b->v[i], k, b->host[i] + (size_t)k * column_count(b),
-                                  KAON_BASIS_UKQCD));
+    ok(b->ctx,
+       kaon_vector_export(b->v[i], k, b->host[i] + (size_t)k * column_count(b), KAON_BASIS_UKQCD));
 }
 
 static void bed_open(bed *b, kaon_context *ctx, const kaon_csr *csr, const stored_shape *shape,
@@ -233,8 +232,8 @@ static double check_row(const bed *b, const call *c, int64_t i, int k, const dou
     const long double error = fabsl(b->host[Y][own + (size_t)p] - value);
     const double n = (double)(m->start[i + 1] - m->start[i]);
     const double factor = c->b == NO_B ? 1 : fabs(c->a);
-    const double bound = u * ((reals * n + 6) * factor * (double)size +
-                              (c->b == NO_B ? 0 : 3 * fabs(before)));
+    const double bound =
+        u * ((reals * n + 6) * factor * (double)size + (c->b == NO_B ? 0 : 3 * fabs(before)));
     if (!(error <= 0)) worst = fmax(worst, bound > 0 ? (double)error / bound : HUGE_VAL);
     if (error != error) worst = HUGE_VAL;
   }
@@ -285,7 +284,7 @@ static double check_product(bed *b, const call *c) {
   return worst;
 }
 
-static const call calls[] = {{NO_B, 0, 0, W, 1},     {NO_B, 1, 7, W, 1},   {OTHER_B, 0, 3, X, -1},
+static const call calls[] = {{NO_B, 0, 0, W, 1},      {NO_B, 1, 7, W, 1},    {OTHER_B, 0, 3, X, -1},
                              {OTHER_B, 1, 1, X, 2.5}, {OWN_B, 0, 7, X, 0.5}, {NO_B, 0, 2, Y, 1},
                              {OWN_B, 1, 2, W, -1}};
 enum { CALLS = sizeof calls / sizeof *calls };
@@ -366,8 +365,8 @@ static void products_and_their_sums(void **state) {
     ok(NULL, machine_open(machine, options, &ctx));
     for (int i = 0; i < 16 && !lacks_table(ctx, machine); i++) {
       const double worst = check_forms(ctx, (enum kind)(i % 2), rows[i / 4], 1 + i / 2 % 2);
-      print_message("%s, %lld rows, kind %d, %d reals: error / bound %.3f\n",
-                    machine_name(machine), (long long)rows[i / 4], i % 2, 1 + i / 2 % 2, worst);
+      print_message("%s, %lld rows, kind %d, %d reals: error / bound %.3f\n", machine_name(machine),
+                    (long long)rows[i / 4], i % 2, 1 + i / 2 % 2, worst);
       assert_true(worst <= 1);
     }
     kaon_context_destroy(&ctx);
@@ -412,9 +411,11 @@ static void rows_are_picked(void **state) {
         double found[2 * COUNT];
         ok(ctx, kaon_vector_export(to, k, found, KAON_BASIS_UKQCD));
         for (int n = 0; n < 2 * COUNT; n++)
-          assert_true(found[n] == (is_open(&b, k) ? b.host[X][(size_t)k * column_count(&b) +
-                                                              (size_t)(2 * row[n / 2] + n % 2)]
-                                                  : 0));
+          assert_true(
+              found[n] ==
+              (is_open(&b, k)
+                   ? b.host[X][(size_t)k * column_count(&b) + (size_t)(2 * row[n / 2] + n % 2)]
+                   : 0));
       }
       machine_array_free(ctx, device);
       kaon_vector_destroy(&to);
@@ -482,8 +483,7 @@ static void expect_sweep(const bed *b, int backward, const double *diagonal, int
     for (int64_t e = m->start[i]; e < m->start[i + 1]; e++) {
       const long double *from = y + m->column[e] * reals;
       const double re = stored_number(m->value[e * reals], largest, &b->shape);
-      const double im =
-          reals == 2 ? stored_number(m->value[e * reals + 1], largest, &b->shape) : 0;
+      const double im = reals == 2 ? stored_number(m->value[e * reals + 1], largest, &b->shape) : 0;
       s[0] -= re * from[0] - (reals == 2 ? im * from[reals - 1] : 0);
       if (reals == 2) s[1] -= re * from[1] + im * from[0];
     }
@@ -506,8 +506,9 @@ static double check_sweep(bed *b, int backward, const double *diagonal) {
     const double *found = b->host[Y] + (size_t)k * n, *before = b->host[W] + (size_t)k * n;
     expect_sweep(b, backward, diagonal, k, y);
     for (size_t i = 0; i < n; i++)
-      worst = fmax(worst, is_open(b, k) ? (double)fabsl(found[i] - y[i]) / (60 * u)
-                                        : found[i] == before[i] ? 0 : HUGE_VAL);
+      worst = fmax(worst, is_open(b, k)           ? (double)fabsl(found[i] - y[i]) / (60 * u)
+                          : found[i] == before[i] ? 0
+                                                  : HUGE_VAL);
   }
   free(y);
   return worst;

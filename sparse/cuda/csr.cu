@@ -2,16 +2,12 @@
  * its entries in turns and add their sums by shuffles. */
 #include "sparse/cuda/rows.h"
 
-#ifndef CSR_BLOCKS
-#define CSR_BLOCKS 4
-#endif
-#ifndef CSR_BATCH
-#define CSR_BATCH 4
-#endif
+/* Blocks of threads of one column that a multiprocessor holds; they stay for the whole product. */
+enum { RESIDENT = 4, MULTIPROCESSORS = 132 };
 
 template <int REALS, int COLS>
 static __host__ __device__ constexpr int batch_of() {
-  return COLS > 1 ? 2 : CSR_BATCH;
+  return COLS > 1 ? 2 : 4;
 }
 
 typedef struct row_range {
@@ -60,8 +56,8 @@ static __device__ __forceinline__ void row_batch(const rows_call &a, const colum
     }
 }
 
-template <int REALS, int HALF, int COLS>
-static __global__ void __launch_bounds__(KAON_THREADS, COLS == 1 ? CSR_BLOCKS : 2)
+template <int REALS, int COLS>
+static __global__ void __launch_bounds__(KAON_THREADS, COLS == 1 ? RESIDENT : 2)
     csr_kernel(const __grid_constant__ rows_call a) {
   constexpr int BATCH = batch_of<REALS, COLS>();
   typedef kaon_packet<real, REALS> number;
@@ -80,19 +76,24 @@ static __global__ void __launch_bounds__(KAON_THREADS, COLS == 1 ? CSR_BLOCKS : 
     number s[COLS] = {};
 #pragma unroll 1
     for (int64_t i = mine.begin + lane; i < mine.end; i += a.lanes * BATCH) {
+#if defined(KAON_PREC_SINGLE)
+      if (a.half) {
+        row_batch<REALS, 1, COLS, true>(a, cols, i, mine.end, policy, s);
+        continue;
+      }
+#endif
       if (a.ghosts != NULL)
-        row_batch<REALS, HALF, COLS, true>(a, cols, i, mine.end, policy, s);
+        row_batch<REALS, 0, COLS, true>(a, cols, i, mine.end, policy, s);
       else
-        row_batch<REALS, HALF, COLS, false>(a, cols, i, mine.end, policy, s);
+        row_batch<REALS, 0, COLS, false>(a, cols, i, mine.end, policy, s);
     }
     for (int other = a.lanes / 2; other > 0; other /= 2)
 #pragma unroll
       for (int k = 0; k < COLS; k++)
 #pragma unroll
-        for (int c = 0; c < REALS; c++)
-          s[k].v[c] += __shfl_xor_sync(0xffffffffu, s[k].v[c], other);
+        for (int c = 0; c < REALS; c++) s[k].v[c] += __shfl_xor_sync(0xffffffffu, s[k].v[c], other);
     if (lane != 0 || row >= end) continue;
-    const real scale = row_scale<HALF>(a, (int)row);
+    const real scale = a.half ? row_scale<1>(a, (int)row) : (real)1;
     const int64_t to = COLS == 1 ? row : number_at(a, (int)row) + cols.first * KAON_LANES;
 #pragma unroll
     for (int k = 0; k < COLS; k++)
@@ -102,25 +103,13 @@ static __global__ void __launch_bounds__(KAON_THREADS, COLS == 1 ? CSR_BLOCKS : 
   columns_finish<COLS>(a, cols, chunk, sum);
 }
 
-template <int REALS, int HALF>
-static void launch_columns(const kaon_launch *launch, const rows_call &a) {
+template <int REALS>
+static void launch_csr(const kaon_launch *launch, const rows_call &a) {
   const unsigned blocks = (unsigned)a.chunks * (unsigned)a.groups;
   if (a.nrhs == 1)
-    kaon_cuda_launch(launch, csr_kernel<REALS, HALF, 1>, blocks, KAON_THREADS, a);
+    kaon_cuda_launch(launch, csr_kernel<REALS, 1>, blocks, KAON_THREADS, a);
   else
-    kaon_cuda_launch(launch, csr_kernel<REALS, HALF, ROW_COLUMNS>, blocks, KAON_THREADS, a);
-}
-
-template <int REALS>
-static void launch_csr(const kaon_launch *launch, const rows_call &a, int half) {
-#if defined(KAON_PREC_SINGLE)
-  if (half) {
-    launch_columns<REALS, 1>(launch, a);
-    return;
-  }
-#endif
-  (void)half;
-  launch_columns<REALS, 0>(launch, a);
+    kaon_cuda_launch(launch, csr_kernel<REALS, ROW_COLUMNS>, blocks, KAON_THREADS, a);
 }
 
 /* More threads a row than the matrix asks for where its rows do not fill a device. */
@@ -136,10 +125,10 @@ extern "C" void KAON_EXPORT(kaon_spmv_csr)(const kaon_launch *launch, const kaon
   rows_call a = rows_of(launch, args);
   a.shift = threads_shift(args->matrix);
   a.lanes = 1 << a.shift;
-  if (a.nrhs == 1) a.most = CSR_BLOCKS * 132;
+  if (a.nrhs == 1) a.most = RESIDENT * MULTIPROCESSORS;
   rows_share_out(launch, args, KAON_THREADS >> a.shift, &a);
   if (args->matrix->reals == 1)
-    launch_csr<1>(launch, a, args->matrix->half);
+    launch_csr<1>(launch, a);
   else
-    launch_csr<2>(launch, a, args->matrix->half);
+    launch_csr<2>(launch, a);
 }

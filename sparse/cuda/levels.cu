@@ -1,6 +1,6 @@
 /* levels.cu - triangular sweeps level by level, and what messages take from a vector, on the GPU. A
- * level of many rows is a launch; small ones that follow each other are one block's, which waits for
- * its own threads between them. */
+ * level of many rows is a launch; small ones that follow each other are one block's, which waits
+ * for its own threads between them. */
 #include "sparse/cuda/rows.h"
 
 /* Threads of a block; a level is small where that many turns of one block do it. */
@@ -9,8 +9,8 @@ enum { LEVEL_THREADS = 512, LEVEL_TURNS = 4 };
 typedef struct levels_call {
   rows_call rows; /* lanes: threads a row; x, y */
   int half, backward;
-  int from, count;       /* levels of this launch: from, from + 1 (backward: from - 1), ... */
-  int chunks;            /* blocks of a column; 1 where count > 1 */
+  int from, count; /* levels of this launch: from, from + 1 (backward: from - 1), ... */
+  int chunks;      /* blocks of a column; 1 where count > 1 */
   const int64_t *level;
   const int32_t *row;
   const real *diagonal; /* [row * REALS + part]; NULL: 1 */
@@ -83,8 +83,7 @@ static __global__ void __launch_bounds__(LEVEL_THREADS)
       if (mine < end) s = level_sum<REALS>(a, row, lane, column, policy);
       for (int other = lanes / 2; other > 0; other /= 2)
 #pragma unroll
-        for (int c = 0; c < REALS; c++)
-          s.v[c] += __shfl_xor_sync(0xffffffffu, s.v[c], other);
+        for (int c = 0; c < REALS; c++) s.v[c] += __shfl_xor_sync(0xffffffffu, s.v[c], other);
       if (mine < end && lane == 0) level_end<REALS>(a, row, column, s);
     }
     if (n + 1 < a.count) __syncthreads();
@@ -140,8 +139,7 @@ extern "C" void KAON_EXPORT(kaon_sparse_levels)(const kaon_launch *launch,
     a.chunks = 1;
     const int64_t rows = args->level_host[a.from + 1] - args->level_host[a.from];
     if (level_small(args, a.from, a.rows.lanes)) {
-      while (n + a.count < args->levels &&
-             level_small(args, a.from + step * a.count, a.rows.lanes))
+      while (n + a.count < args->levels && level_small(args, a.from + step * a.count, a.rows.lanes))
         a.count++;
     } else
       a.chunks = (int)((rows * a.rows.lanes + LEVEL_THREADS - 1) / LEVEL_THREADS);

@@ -16,8 +16,8 @@
 #include "lib/cuda/reduce.h"
 #include "sparse/cuda/kernels.h"
 
-/* Sums of a thread: |y|^2, conj(w) y, |w|^2; values that a chunk leaves: three slots. Columns that a thread takes at most. Threads that fill a
- * device: below so many, more of them share a row. */
+/* Sums of a thread: |y|^2, conj(w) y, |w|^2; values that a chunk leaves: three slots. Columns that
+ * a thread takes at most. Threads that fill a device: below so many, more of them share a row. */
 enum { ROW_SUMS = 4, ROW_VALUES = 6, ROW_COLUMNS = 4, ROW_DEVICE = 1 << 18 };
 static const int64_t row_cache = 40 << 20; /* bytes of a matrix that stays in a cache of 50 MB */
 
@@ -27,6 +27,7 @@ typedef struct rows_call {
   const void *value;
   const float *scale;
   int wide, length; /* of start; ELL */
+  int half;         /* CSR: values are 16-bit integers */
   int rows;         /* true ones */
   int first, last;  /* blocks of the part */
   int nrhs, groups; /* groups: of columns, fast in blockIdx.x */
@@ -39,8 +40,8 @@ typedef struct rows_call {
   int early; /* matrix data may be read before the wait */
   int lanes; /* CSR: threads a row; SELL: warps a block of rows; a power of two, and its exponent */
   int shift;
-  int turns; /* blocks' worth of rows that a block takes one after another */
-  int most;  /* blocks a launch may have; 0: any number */
+  int turns;           /* blocks' worth of rows that a block takes one after another */
+  int most;            /* blocks a launch may have; 0: any number */
   int chunks, before;  /* blocks of this launch a group; chunks of the sums that come before */
   kaon_cuda_sums sums; /* of which sums.chunks in all */
 } rows_call;
@@ -57,19 +58,6 @@ static __device__ __forceinline__ uint64_t matrix_policy(int keep) {
 }
 
 static __device__ __forceinline__ int32_t column_read(const int32_t *p, uint64_t policy) {
-#if defined(HINT) && HINT == 1
-  return __ldcs(p);
-#endif
-#if defined(HINT) && HINT == 2
-  int32_t z;
-  asm volatile("ld.global.nc.L1::no_allocate.s32 %0, [%1];" : "=r"(z) : "l"(p));
-  return z;
-#endif
-#if defined(HINT) && HINT == 3
-  int32_t z;
-  asm volatile("ld.global.nc.L1::no_allocate.L2::256B.s32 %0, [%1];" : "=r"(z) : "l"(p));
-  return z;
-#endif
   int32_t x;
   asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.s32 %0, [%1], %2;"
                : "=r"(x)
@@ -96,20 +84,7 @@ static __device__ __forceinline__ entry<REALS, HALF> entry_read(const void *valu
                  : "=h"(half)
                  : "l"(p), "l"(policy));
     x.w[0] = half;
-  }
-#if defined(HINT) && HINT == 1
-  else if constexpr (bytes == 4) x.w[0] = __ldcs((const uint32_t *)p);
-  else if constexpr (bytes == 8) { const uint2 z = __ldcs((const uint2 *)p); x.w[0] = z.x; x.w[1] = z.y; }
-#endif
-#if defined(HINT) && HINT == 2
-  else if constexpr (bytes == 4) asm volatile("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(x.w[0]) : "l"(p));
-  else if constexpr (bytes == 8) asm volatile("ld.global.nc.L1::no_allocate.v2.u32 {%0,%1}, [%2];" : "=r"(x.w[0]), "=r"(x.w[1]) : "l"(p));
-#endif
-#if defined(HINT) && HINT == 3
-  else if constexpr (bytes == 4) asm volatile("ld.global.nc.L1::no_allocate.L2::256B.u32 %0, [%1];" : "=r"(x.w[0]) : "l"(p));
-  else if constexpr (bytes == 8) asm volatile("ld.global.nc.L1::no_allocate.L2::256B.v2.u32 {%0,%1}, [%2];" : "=r"(x.w[0]), "=r"(x.w[1]) : "l"(p));
-#endif
-  else if constexpr (bytes == 4)
+  } else if constexpr (bytes == 4)
     asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.u32 %0, [%1], %2;"
                  : "=r"(x.w[0])
                  : "l"(p), "l"(policy));
@@ -138,7 +113,8 @@ static __device__ __forceinline__ kaon_packet<real, REALS> entry_number(
 }
 
 static __device__ __forceinline__ int64_t start_read(const rows_call &a, int64_t i) {
-  return a.wide ? __ldg((const int64_t *)a.start + i) : (int64_t)__ldg((const int32_t *)a.start + i);
+  return a.wide ? __ldg((const int64_t *)a.start + i)
+                : (int64_t)__ldg((const int32_t *)a.start + i);
 }
 
 template <int HALF>
@@ -273,6 +249,7 @@ static inline rows_call rows_of(const kaon_launch *launch, const kaon_spmv_args 
   a.value = m->value;
   a.scale = m->scale;
   a.wide = m->wide;
+  a.half = m->half;
   a.length = m->length;
   a.rows = (int)m->rows;
   a.first = args->part == KAON_ROWS_BOUNDARY ? (int)m->interior : 0;
@@ -282,7 +259,7 @@ static inline rows_call rows_of(const kaon_launch *launch, const kaon_spmv_args 
   a.gap = (int64_t)(args->nrhs - 1) * KAON_LANES;
   a.a = (real)args->a;
   a.x = args->x.data;
-  a.ghosts = args->ghosts.data;
+  a.ghosts = args->part != KAON_ROWS_INTERIOR ? args->ghosts.data : NULL;
   a.b = args->b.data;
   a.y = args->y.data;
   const kaon_sum *sum = &args->sum;

@@ -24,19 +24,10 @@ static __device__ __forceinline__ slice slice_read(const rows_call &a, int block
   return s;
 }
 
-/* Brings where it begins into the second-level cache: no register waits for it. */
-static __device__ __forceinline__ void slice_prefetch(const rows_call &a, int block) {
-#ifndef NO_SLICE_PREFETCH
-  const char *at = (const char *)a.start + (int64_t)block * (a.wide ? 8 : 4);
-  if (a.start != NULL && block < a.last) asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
-#endif
-}
-
 /* Adds the sums of the a.lanes warps that share a block of rows; those of the first have them. All
  * threads. */
 template <int REALS, int COLS>
-static __device__ __forceinline__ void warps_join(const rows_call &a,
-                                                  kaon_packet<real, REALS> *s) {
+static __device__ __forceinline__ void warps_join(const rows_call &a, kaon_packet<real, REALS> *s) {
   __shared__ kaon_packet<real, REALS> part[KAON_THREADS];
   const bool first = (threadIdx.x / 32 & (a.lanes - 1)) == 0;
 #pragma unroll

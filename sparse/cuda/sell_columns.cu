@@ -1,5 +1,5 @@
-/* sell_columns.cu - products of matrices in SELL and ELL by several columns on the GPU: a warp a block
- * of 32 rows, a thread a row of up to ROW_COLUMNS columns.
+/* sell_columns.cu - products of matrices in SELL and ELL by several columns on the GPU: a warp a
+ * block of 32 rows, a thread a row of up to ROW_COLUMNS columns.
  *
  * Entries come in batches, columns and values in whole lines, by asynchronous copies to shared
  * memory: each warp has STAGES - 1 batches on their way while it works on one, whichever rows they
@@ -70,8 +70,7 @@ static __device__ __forceinline__ batch feed_next(const rows_call &a, feed *f, u
       if (n + at < next.left * COLUMN) copy_line(stage + n + at, column + n, policy);
 #pragma unroll
     for (int n = 0; n < BATCH * VALUE; n += 512)
-      if (n + at < next.left * VALUE)
-        copy_line(stage + BATCH * COLUMN + n + at, value + n, policy);
+      if (n + at < next.left * VALUE) copy_line(stage + BATCH * COLUMN + n + at, value + n, policy);
     f->j += a.lanes * BATCH;
     if (f->j >= f->length) {
       f->base += KAON_WARPS >> a.shift;
@@ -102,9 +101,8 @@ static __device__ __forceinline__ void batch_add(const rows_call &a, const colum
 #pragma unroll
     for (int u = 0; u < AT_ONCE; u++)
       if (first + u < left) {
-        const number *from =
-            source_of<REALS, false, GHOSTS>(a, column[(first + u) * KAON_LANES]) +
-            cols.first * KAON_LANES;
+        const number *from = source_of<REALS, false, GHOSTS>(a, column[(first + u) * KAON_LANES]) +
+                             cols.first * KAON_LANES;
 #pragma unroll
         for (int k = 0; k < COLS; k++)
           if (k < cols.count) x[u][k] = from[k * KAON_LANES];
@@ -178,8 +176,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, 2)
       const int64_t to = number_at(a, row) + cols.first * KAON_LANES;
 #pragma unroll
       for (int k = 0; k < COLS; k++)
-        if (cols.open >> k & 1)
-          row_end<REALS>(a, to + k * KAON_LANES, scale, s[k], sum[k]);
+        if (cols.open >> k & 1) row_end<REALS>(a, to + k * KAON_LANES, scale, s[k], sum[k]);
     }
 #pragma unroll
     for (int k = 0; k < COLS; k++) s[k] = number{};

@@ -1,11 +1,12 @@
 /* shared.cu - products of matrices in CSR whose rows are of very different lengths, on the GPU.
  *
  * Ends of rows and entries, merged in the order in which they come, are items; every block has as
- * many of them as the next one, takes them in tiles, and finds by search in which rows a tile begins
- * and ends (Merrill and Garland's merge-based product, Supercomputing 2016). A tile's products go
- * through shared memory, from where groups of threads add up its rows. What a block has of a row
- * that ends in a later one is a carry, which a second kernel adds, carries of one row in their
- * order; so bits do not depend on who comes first. Sums are then those of the vector kernels. */
+ * many of them as the next one, takes them in tiles, and finds by search in which rows a tile
+ * begins and ends (Merrill and Garland's merge-based product, Supercomputing 2016). A tile's
+ * products go through shared memory, from where groups of threads add up its rows. What a block has
+ * of a row that ends in a later one is a carry, which a second kernel adds, carries of one row in
+ * their order; so bits do not depend on who comes first. Sums are then those of the vector kernels.
+ */
 #include "sparse/cuda/rows.h"
 
 #include "blas/cuda/kernels.h"
@@ -14,9 +15,9 @@
 enum { TILE = 2048, CARRY = 3, CARRIES = 4096 };
 
 typedef struct shared_call {
-  rows_call rows; /* first, last: of rows */
+  rows_call rows;  /* first, last: of rows */
   double *carries; /* [column][chunk][CARRY] */
-  int half, chunks;
+  int half, reals, chunks;
 } shared_call;
 
 /* How many of the rows first, first + 1, ... below `last` end before item d: row r ends behind item
@@ -127,8 +128,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, 4)
       }
       for (int other = group / 2; other > 0; other /= 2)
 #pragma unroll
-        for (int c = 0; c < REALS; c++)
-          s.v[c] += __shfl_xor_sync(0xffffffffu, s.v[c], other);
+        for (int c = 0; c < REALS; c++) s.v[c] += __shfl_xor_sync(0xffffffffu, s.v[c], other);
       if (mine > rows || lane != 0) continue;
       if (mine == 0)
 #pragma unroll
@@ -153,10 +153,8 @@ static __global__ void __launch_bounds__(KAON_THREADS, 4)
 }
 
 /* y += the carries of a row, a warp for the first of them. The lanes behind the last row stay 0. */
-template <int REALS>
 static __global__ void __launch_bounds__(KAON_THREADS)
     carries_kernel(const __grid_constant__ shared_call a) {
-  typedef kaon_packet<real, REALS> number;
   const int column = (int)(blockIdx.x % (unsigned)a.rows.nrhs);
   const int lane = threadIdx.x % 32;
   const int chunk = (int)(blockIdx.x / (unsigned)a.rows.nrhs * KAON_WARPS + threadIdx.x / 32);
@@ -164,7 +162,8 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   if (!gate_open(a.rows.sums.gate, column) || chunk >= a.chunks) return;
   const int beyond = a.rows.last + lane;
   if (chunk == 0 && a.rows.last == a.rows.rows && beyond < (a.rows.rows + 31) / 32 * 32)
-    ((number *)a.rows.y)[number_at(a.rows, beyond) + column * KAON_LANES] = number{};
+    for (int c = 0; c < a.reals; c++)
+      ((real *)a.rows.y)[(number_at(a.rows, beyond) + column * KAON_LANES) * a.reals + c] = 0;
   const double *in = a.carries + (int64_t)column * a.chunks * CARRY;
   const double row = in[chunk * CARRY + 2];
   if (row < 0 || (chunk > 0 && in[(chunk - 1) * CARRY + 2] == row)) return;
@@ -180,10 +179,9 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   s[0] = warp_sum(s[0]);
   s[1] = warp_sum(s[1]);
   if (lane != 0) return;
-  number *y = (number *)a.rows.y + number_at(a.rows, (int)row) + column * KAON_LANES;
+  real *y = (real *)a.rows.y + (number_at(a.rows, (int)row) + column * KAON_LANES) * a.reals;
   const real factor = shared_scale(a, (int)row) * (a.rows.b != NULL ? a.rows.a : (real)1);
-#pragma unroll
-  for (int c = 0; c < REALS; c++) y->v[c] += factor * (real)s[c];
+  for (int c = 0; c < a.reals; c++) y[c] += factor * (real)(c == 0 ? s[0] : s[1]);
 }
 
 /* The sums of all rows, when they are written. */
@@ -209,7 +207,7 @@ template <int REALS>
 static void launch_shared(const kaon_launch *launch, const shared_call &a) {
   const unsigned columns = (unsigned)a.rows.nrhs;
   kaon_cuda_launch(launch, shared_kernel<REALS>, (unsigned)a.chunks * columns, KAON_THREADS, a);
-  kaon_cuda_launch(launch, carries_kernel<REALS>,
+  kaon_cuda_launch(launch, carries_kernel,
                    ((unsigned)a.chunks + KAON_WARPS - 1) / KAON_WARPS * columns, KAON_THREADS, a);
 }
 
@@ -222,6 +220,7 @@ extern "C" void KAON_EXPORT(kaon_spmv_shared)(const kaon_launch *launch,
   a.rows.first *= KAON_LANES;
   a.rows.last = a.rows.last < m->blocks ? a.rows.last * KAON_LANES : (int)m->rows;
   a.half = m->half;
+  a.reals = m->reals;
   a.carries = launch->partials;
   const int64_t tiles = (m->entries + m->rows + TILE - 1) / TILE;
   a.chunks = tiles < CARRIES ? (int)tiles : CARRIES;

@@ -1,6 +1,6 @@
 /* spmv_times.c - products of sparse matrices on a device: every way of storing rows, called in the
- * kernel table itself, and cuSPARSE's algorithms on the same matrix in the same run, timed by events.
- * A program to run by hand: cmake --build <build> --target spmv_times;
+ * kernel table itself, and cuSPARSE's algorithms on the same matrix in the same run, timed by
+ * events. A program to run by hand: cmake --build <build> --target spmv_times;
  * <build>/tests/spmv_times FILE.json [laplace|elasticity|trefethen ...] */
 #include <cuda_runtime_api.h>
 #define DISABLE_CUSPARSE_DEPRECATED
@@ -125,11 +125,8 @@ static void make_matrix(bed *b, row_maker *maker, int64_t n, int64_t rows) {
 
 static void open_vectors(bed *b, kaon_precision precision, int columns) {
   const int64_t rows = b->csr.rows;
-  b->space = (kaon_space){.ctx = b->ctx,
-                          .nblocks = (rows + 31) / 32,
-                          .nsites = rows,
-                          .width = 32,
-                          .ncomp = 1};
+  b->space = (kaon_space){
+      .ctx = b->ctx, .nblocks = (rows + 31) / 32, .nsites = rows, .width = 32, .ncomp = 1};
   ok(kaon_vector_create(b->ctx, &b->space, precision, columns, &b->x));
   ok(kaon_vector_create(b->ctx, &b->space, precision, columns, &b->y));
   double *host = stored_room((size_t)rows * sizeof *host);
@@ -251,10 +248,11 @@ static void write_row(bed *b, const char *form, int lanes, int type, int columns
                       const double s[3], double error) {
   const double bytes = ideal_bytes(b, type, columns), entries = (double)b->csr.start[b->csr.rows];
   const double flops = 2 * entries * columns;
-  printf("%-10s %-11s %-14s lanes %2d, %d columns, sums %d: %9.2f us, %6.1f GFLOPS, %6.1f GB/s, "
-         "%5.1f %% of reads; differs by %.1e\n",
-         b->name, type_names[type], form, lanes, columns, sums, 1e6 * s[0], 1e-9 * flops / s[0],
-         1e-9 * bytes / s[0], 1e-7 * bytes / s[0] / b->machine.read_gbs, error);
+  printf(
+      "%-10s %-11s %-14s lanes %2d, %d columns, sums %d: %9.2f us, %6.1f GFLOPS, %6.1f GB/s, "
+      "%5.1f %% of reads; differs by %.1e\n",
+      b->name, type_names[type], form, lanes, columns, sums, 1e6 * s[0], 1e-9 * flops / s[0],
+      1e-9 * bytes / s[0], 1e-7 * bytes / s[0] / b->machine.read_gbs, error);
   fflush(stdout);
   if (b->json == NULL) return;
   fprintf(b->json,
@@ -263,9 +261,9 @@ static void write_row(bed *b, const char *form, int lanes, int type, int columns
           "\"precision\": \"%s\", \"form\": \"%s\", \"lanes\": %d, \"columns\": %d, "
           "\"sums\": %d, \"seconds\": %.9g, \"seconds_min\": %.9g, \"seconds_max\": %.9g, "
           "\"gflops\": %.9g, \"ideal_gbs\": %.9g, \"limit_gbs\": %.9g, \"difference\": %.3g}",
-          b->written++ ? ",\n" : "", b->info.device, kaon_commit(), b->name,
-          (long long)b->csr.rows, entries, type_names[type], form, lanes, columns, sums, s[0], s[1],
-          s[2], 1e-9 * flops / s[0], 1e-9 * bytes / s[0], b->machine.read_gbs, error);
+          b->written++ ? ",\n" : "", b->info.device, kaon_commit(), b->name, (long long)b->csr.rows,
+          entries, type_names[type], form, lanes, columns, sums, s[0], s[1], s[2],
+          1e-9 * flops / s[0], 1e-9 * bytes / s[0], b->machine.read_gbs, error);
 }
 
 /* ---- ours ---- */
@@ -285,15 +283,15 @@ static void our_row(bed *b, stored_rows *stored, const char *form, int type, int
 static void our_form(bed *b, int type, int form, int columns) {
   static const char *const names[] = {"csr", "sell", "ell"};
   stored_rows stored;
-  const stored_shape shape = {.precision = type == 0 ? KAON_DOUBLE : KAON_SINGLE,
-                              .half = type == 2,
-                              .form = form};
+  const stored_shape shape = {
+      .precision = type == 0 ? KAON_DOUBLE : KAON_SINGLE, .half = type == 2, .form = form};
   const double mean = (double)b->csr.start[b->csr.rows] / (double)b->csr.rows;
   stored_open(b->ctx, &b->csr, &shape, &stored);
   for (int sums = 0; sums < 2; sums++) {
     if (form == KAON_STORED_CSR) {
       for (int lanes = 1; lanes <= 32; lanes *= 2)
-        if (lanes <= mean && (mean <= 16 * lanes) && !(sums && (lanes > mean / 2 || 8 * lanes < mean)))
+        if (lanes <= mean && (mean <= 16 * lanes) &&
+            !(sums && (lanes > mean / 2 || 8 * lanes < mean)))
           our_row(b, &stored, names[form], type, lanes, columns, sums);
       our_row(b, &stored, "csr shared", type, 0, columns, sums);
     } else
@@ -351,9 +349,8 @@ static void their_csr(bed *b, way *w, int type) {
 
 /* Its sliced ELL is our SELL, whose starts count entries. */
 static void their_sell(bed *b, way *w, int type) {
-  const stored_shape shape = {.precision = type == 0 ? KAON_DOUBLE : KAON_SINGLE,
-                              .form = KAON_STORED_SELL,
-                              .wide = 1};
+  const stored_shape shape = {
+      .precision = type == 0 ? KAON_DOUBLE : KAON_SINGLE, .form = KAON_STORED_SELL, .wide = 1};
   const int64_t rows = b->csr.rows, blocks = (rows + 31) / 32;
   stored_rows s;
   stored_open(b->ctx, &b->csr, &shape, &s);

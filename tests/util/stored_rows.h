@@ -63,8 +63,7 @@ static inline int64_t *stored_starts(const kaon_csr *csr, const stored_shape *sh
       length = csr->start[b + 1] - csr->start[b];
     } else {
       for (int64_t i = b * width; i < (b + 1) * width && i < csr->rows; i++)
-        if (csr->start[i + 1] - csr->start[i] > length)
-          length = csr->start[i + 1] - csr->start[i];
+        if (csr->start[i + 1] - csr->start[i] > length) length = csr->start[i + 1] - csr->start[i];
       if (shape->form == KAON_STORED_ELL) length = *longest;
     }
     start[b + 1] = start[b] + length;
@@ -92,10 +91,10 @@ static inline void stored_entry(const kaon_csr *csr, const stored_shape *shape, 
   const int64_t at = shape->form == KAON_STORED_CSR ? slot : slot * width + row % width;
   column[at] = length > 0 ? csr->column[from] : (int32_t)row;
   for (int c = 0; c < csr->reals; c++) {
-    const int64_t place = shape->form == KAON_STORED_CSR
-                              ? slot * csr->reals + c
-                              : kaon_packed_index(slot, 0, c, (int)(row % width), 1, csr->reals,
-                                                  width, pack);
+    const int64_t place =
+        shape->form == KAON_STORED_CSR
+            ? slot * csr->reals + c
+            : kaon_packed_index(slot, 0, c, (int)(row % width), 1, csr->reals, width, pack);
     stored_put(values, place, j < length ? csr->value[from * csr->reals + c] : 0, largest, shape);
   }
 }
@@ -134,9 +133,8 @@ static inline void stored_open(kaon_context *ctx, const kaon_csr *csr, const sto
   for (int64_t row = 0; row < csr->rows; row++) {
     scale[row] = stored_largest(csr, row);
     const int64_t own = csr->start[row + 1] - csr->start[row];
-    const int64_t length = shape->form == KAON_STORED_CSR
-                               ? own
-                               : start[row / width + 1] - start[row / width];
+    const int64_t length =
+        shape->form == KAON_STORED_CSR ? own : start[row / width + 1] - start[row / width];
     for (int64_t j = 0; j < length; j++)
       stored_entry(csr, shape, width, pack, start, row, j, scale[row], column, values);
   }
