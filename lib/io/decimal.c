@@ -129,13 +129,13 @@ static kaon_decimal word(const char **at, const char *p, const char *end) {
 }
 
 /* Digits as they are met: m and how often it would have to be multiplied by 10. */
-typedef struct digits {
+typedef struct met_digits {
   uint64_t m;
   int count, significant; /* digits, and those from the first that is not 0 */
   int behind;             /* of those taken into m, behind the point */
-} digits;
+} met_digits;
 
-static const char *take_digits(const char *p, const char *end, int behind, digits *d) {
+static const char *take_digits(const char *p, const char *end, int behind, met_digits *d) {
   for (; p < end && (unsigned char)(*p - '0') < 10; p++) {
     if (d->significant < MOST_DIGITS) {
       d->m = d->m * 10 + (uint64_t)(*p - '0');
@@ -169,7 +169,7 @@ kaon_decimal kaon_decimal_read(const char **at, const char *end, double *value) 
   const char *p = begin;
   const int negative = p < end && *p == '-';
   if (p < end && (*p == '+' || *p == '-')) p++;
-  digits d = {0, 0, 0, 0};
+  met_digits d = {0, 0, 0, 0};
   int e = 0;
   const char *const after_whole = take_digits(p, end, 0, &d);
   const char *q = after_whole;
@@ -215,6 +215,68 @@ static int printed(double value, int precision, char to[KAON_DECIMAL_ROOM]) {
   return length;
 }
 
+/* The 17 digits of a, rounded: a = *digits * 10^(*exponent - 16). a in [1e-5, 1e15), where
+ * a = m 2^e and m 5^k are whole numbers of 128 bits. */
+static void seventeen(double a, uint64_t *digits, int *exponent) {
+  int e;
+  const uint64_t m = (uint64_t)ldexp(frexp(a, &e), 53);
+  *exponent = (int)floor(log10(a));
+  for (;;) { /* the logarithm may be one too small or too large beside a power of 10 */
+    const int k = 16 - *exponent, shift = 53 - e - k;
+    const wide p = (wide)m * power_of_5[k];
+    wide q = shift <= 0 ? p << -shift : p >> shift;
+    if (shift > 0) {
+      const wide rest = p & (((wide)1 << shift) - 1), half = (wide)1 << (shift - 1);
+      if (rest > half || (rest == half && (q & 1))) q++;
+    }
+    if (q >= UINT64_C(100000000000000000))
+      ++*exponent;
+    else if (q < UINT64_C(10000000000000000))
+      --*exponent;
+    else {
+      *digits = (uint64_t)q;
+      return;
+    }
+  }
+}
+
+/* digits * 10^(exponent - count + 1) of `count` digits, without zeros at its end, in the plain
+ * form: 0.00012, 12, 1200, 1.2. */
+static int plain(uint64_t digits, int count, int exponent, char to[KAON_DECIMAL_ROOM]) {
+  char text[KAON_DECIMAL_ROOM];
+  int n = 0;
+  for (; count > 1 && digits % 10 == 0; count--) digits /= 10;
+  kaon_decimal_write_count((int64_t)digits, text);
+  if (exponent < 0) {
+    to[n++] = '0';
+    to[n++] = '.';
+    for (int z = exponent + 1; z < 0; z++) to[n++] = '0';
+  }
+  for (int i = 0; i < count; i++) {
+    to[n++] = text[i];
+    if (i == exponent && i + 1 < count) to[n++] = '.';
+  }
+  for (int z = count; z <= exponent; z++) to[n++] = '0';
+  return n;
+}
+
+/* Of a number that is not whole, in the range of `seventeen`. */
+static int write_fraction(double a, char to[KAON_DECIMAL_ROOM]) {
+  uint64_t all;
+  int exponent;
+  seventeen(a, &all, &exponent);
+  for (int count = 15; count < 17; count++) {
+    const uint64_t cut = count == 15 ? 100 : 10, digits = (all + cut / 2) / cut;
+    double back;
+    if (nearest(digits, exponent - count + 1, &back) && back == a) {
+      const int carried =
+          digits >= (count == 15 ? UINT64_C(1000000000000000) : UINT64_C(10000000000000000));
+      return plain(carried ? digits / 10 : digits, count, exponent + carried, to);
+    }
+  }
+  return plain(all, 17, exponent, to);
+}
+
 int kaon_decimal_write(double value, char to[KAON_DECIMAL_ROOM]) {
   if (fabs(value) < 1e15 && value == floor(value) && !(value == 0 && signbit(value))) {
     const int sign = value < 0;
@@ -223,6 +285,10 @@ int kaon_decimal_write(double value, char to[KAON_DECIMAL_ROOM]) {
     const int n = kaon_decimal_write_count((int64_t)fabs(value), count);
     memcpy(to + sign, count, (size_t)n);
     return n + sign;
+  }
+  if (fabs(value) >= 1e-5 && fabs(value) < 1e15) {
+    to[0] = '-';
+    return (value < 0) + write_fraction(fabs(value), to + (value < 0));
   }
   int n = 0;
   for (int precision = 15; precision <= 17; precision++) {

@@ -36,7 +36,7 @@ static inline int kaon_decimal_count(const char **at, const char *end, int64_t l
 
 /* Writes the shortest of 15 to 17 digits that reads back as `value` (finite), without '\0'.
  * Returns its length, at most KAON_DECIMAL_ROOM. */
-enum { KAON_DECIMAL_ROOM = 32 };
+enum { KAON_DECIMAL_ROOM = 40 };
 int kaon_decimal_write(double value, char to[KAON_DECIMAL_ROOM]);
 /* The same of a whole number of 0 and more. */
 int kaon_decimal_write_count(int64_t value, char to[KAON_DECIMAL_ROOM]);
