@@ -4,9 +4,9 @@
 #include "blas/precond_ops.h"
 #include "blas/submit.h"
 
-#define ENTRY(u, name) \
+#define ENTRY(u, name)                                                        \
   ((u).ctx != NULL && (u).ctx->backend->precond[(u).shape->precision] != NULL \
-       ? (u).ctx->backend->precond[(u).shape->precision]->name \
+       ? (u).ctx->backend->precond[(u).shape->precision]->name                \
        : NULL)
 
 kaon_status kaon_blas_scaled(const kaon_vector *d, int dagger, const kaon_vector *x, kaon_vector *y,

@@ -9,24 +9,25 @@
 #include "blas/blas_ops.h"
 
 /* X(entry, formula over v[] and c[]; what sum.slot[] receives), in the words of blas_ops.h. */
-#define KAON_PRECOND_OPS(X)                                                                     \
-  X(scaled, "d; v1' = v0 v2, conj(v0) v2 where n = 1; slot0: |v1|^2, slot1: (v3, v1) if v3 is " \
-            "given")                                                                            \
-  X(residual_scaled, "d; v1' = v1 + c0 v3, v2' = v0 v1'; slot0: |v1|^2, slot1: (v1, v2)")       \
-  X(pipepcg,                                                                                    \
-    "v1' = v0 + c0 v1, v8' = v7 + c0 v8, v3' = v2 + c0 v3, v5' = v9 + c0 v5, v6' = v6 + c1 "    \
-    "v5', v4' = v4 + c2 v3', v9' = v9 + c2 v8', v2' = v2 + c2 v1'; slot0: |v4|^2, slot1: "      \
-    "(v4, v9), slot2: (v2, v9)")                                                                \
-  X(pipecg_scaled,                                                                              \
-    "d real; v1' = v7 + c0 v1, v3' = v2 + c0 v3, v5' = v0 v4 + c0 v5, v6' = v6 + c1 v5', "      \
-    "v4' = v4 + c2 v3', v2' = v2 + c2 v1', v8' = v0 v2'; slot0: |v4|^2, slot1: (v4, v0 v4), "   \
-    "slot2: (v8, v4)")                                                                          \
-  X(groppcg_direction, "v1' = v0 + c0 v1, v3' = v2 + c0 v3; slot0: (v1, v3)")                   \
-  X(groppcg_residual,                                                                           \
-    "v1' = v1 + c0 v0, v3' = v3 + c1 v2, v5' = v5 + c1 v4; slot0: |v3|^2, slot1: (v3, v5)")     \
-  X(rbicgstab_half, "v1' = v1 + c0 v0, v3' = v3 + c0 v2; slot0: |v3|^2, slot1: (v4, v3)")       \
-  X(rbicgstab_end,                                                                              \
-    "v2' = v2 + c0 v0 + c1 v1, v4' = v4 + c2 v3, v1' = v1 + c2 v5, v0' = v1' + c3 (v0 + c2 "    \
+#define KAON_PRECOND_OPS(X)                                                                   \
+  X(scaled,                                                                                   \
+    "d; v1' = v0 v2, conj(v0) v2 where n = 1; slot0: |v1|^2, slot1: (v3, v1) if v3 is "       \
+    "given")                                                                                  \
+  X(residual_scaled, "d; v1' = v1 + c0 v3, v2' = v0 v1'; slot0: |v1|^2, slot1: (v1, v2)")     \
+  X(pipepcg,                                                                                  \
+    "v1' = v0 + c0 v1, v8' = v7 + c0 v8, v3' = v2 + c0 v3, v5' = v9 + c0 v5, v6' = v6 + c1 "  \
+    "v5', v4' = v4 + c2 v3', v9' = v9 + c2 v8', v2' = v2 + c2 v1'; slot0: |v4|^2, slot1: "    \
+    "(v4, v9), slot2: (v2, v9)")                                                              \
+  X(pipecg_scaled,                                                                            \
+    "d real; v1' = v7 + c0 v1, v3' = v2 + c0 v3, v5' = v0 v4 + c0 v5, v6' = v6 + c1 v5', "    \
+    "v4' = v4 + c2 v3', v2' = v2 + c2 v1', v8' = v0 v2'; slot0: |v4|^2, slot1: (v4, v0 v4), " \
+    "slot2: (v8, v4)")                                                                        \
+  X(groppcg_direction, "v1' = v0 + c0 v1, v3' = v2 + c0 v3; slot0: (v1, v3)")                 \
+  X(groppcg_residual,                                                                         \
+    "v1' = v1 + c0 v0, v3' = v3 + c1 v2, v5' = v5 + c1 v4; slot0: |v3|^2, slot1: (v3, v5)")   \
+  X(rbicgstab_half, "v1' = v1 + c0 v0, v3' = v3 + c0 v2; slot0: |v3|^2, slot1: (v4, v3)")     \
+  X(rbicgstab_end,                                                                            \
+    "v2' = v2 + c0 v0 + c1 v1, v4' = v4 + c2 v3, v1' = v1 + c2 v5, v0' = v1' + c3 (v0 + c2 "  \
     "v6); slot0: |v4|^2")
 
 typedef struct kaon_precond_ops {

@@ -81,8 +81,9 @@ typedef struct kaon_operator_ops {
   kaon_status (*local_part)(kaon_operator *A, const kaon_local *how, kaon_operator **local,
                             kaon_domains **domains);
   kaon_status (*diagonal)(kaon_operator *A, kaon_vector *d); /* NULL: not offered */
-  /* Where A x = d x, component by component (A^dagger x = conj(d) x): d, a vector of one column that
-   * A keeps; solvers then have kernels that spare passes over vectors. NULL: A is no such operator.
+  /* Where A x = d x, component by component (A^dagger x = conj(d) x): d, a vector of one column
+   * that A keeps; solvers then have kernels that spare passes over vectors. NULL: A is no such
+   * operator.
    */
   const kaon_vector *(*scaling)(const kaon_operator *A);
   /* Takes what an application to up to `columns` columns needs, so that none inside a solve

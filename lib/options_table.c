@@ -208,7 +208,18 @@ static const kaon_field shell_fields[] = {
     E(S, precision, KAON_DOUBLE, precisions, "of the vectors that the function is handed"),
     F(S, any_precision, KAON_FIELD_INT, 0, 0, 1, "1: the function takes double and single"),
     F(S, flops, KAON_FIELD_DOUBLE, 0.0, 0.0, 1e300, "of an application to one column"),
-    F(S, bytes, KAON_FIELD_DOUBLE, 0.0, 0.0, 1e300, "of an application to one column"),
+    F(S, bytes, KAON_FIELD_DOUBLE, 0.0, 0.0, 1e300, "of an application to one column"), END};
+#undef S
+
+#define S kaon_chebyshev_options
+static const kaon_field chebyshev_fields[] = {
+    F(S, degree, KAON_FIELD_INT, 4, 1, 64, "products with A in an application"),
+    F(S, scaled, KAON_FIELD_INT, 1, 0, 1, "1: of D^-1 A, D the diagonal; 0: of A"),
+    F(S, low, KAON_FIELD_DOUBLE, 0.0, 0.0, 1e300, "lower end of the interval of eigenvalues"),
+    F(S, high, KAON_FIELD_DOUBLE, 0.0, 0.0, 1e300, "upper end; 0: both are estimated"),
+    F(S, steps, KAON_FIELD_INT, 16, 2, 64, "of the estimate"),
+    F(S, safety, KAON_FIELD_DOUBLE, 1.1, 1.0, 10.0, "high over the largest eigenvalue estimated"),
+    F(S, ratio, KAON_FIELD_DOUBLE, 30.0, 1.1, 1e6, "high over low, at most"),
     END};
 #undef S
 
@@ -225,6 +236,7 @@ const kaon_options_table *kaon_options_table_of(kaon_options_kind kind) {
                                         matrix_operator_fields},
       [KAON_OPTIONS_SHELL] = {"shell", sizeof(kaon_shell_options), 1, shell_fields},
       [KAON_OPTIONS_PRECOND] = {"preconditioner", sizeof(kaon_precond_options), 1, precond_fields},
+      [KAON_OPTIONS_CHEBYSHEV] = {"chebyshev", sizeof(kaon_chebyshev_options), 1, chebyshev_fields},
   };
   if ((unsigned)kind >= sizeof tables / sizeof *tables) return NULL;
   return &tables[kind];

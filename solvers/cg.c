@@ -9,8 +9,8 @@
  *
  * With a Hermitian positive definite preconditioner K (Concus, Golub, O'Leary, in Sparse Matrix
  * Computations, Academic Press (1976) 309): z = K r in r's place in p, (r, z) in (r, r)'s in alpha
- * and beta; (r, r) still stops the column, and both are one message. Storage: z besides. A step: 1 A
- * and 1 K with its dot; vectors besides K's: read 5, written 3. Where K multiplies by a vector d
+ * and beta; (r, r) still stops the column, and both are one message. Storage: z besides. A step: 1
+ * A and 1 K with its dot; vectors besides K's: read 5, written 3. Where K multiplies by a vector d
  * (Jacobi), r, z and both sums are one pass; with d: read 6, written 4. */
 #include "blas/precond.h"
 #include "solvers/method.h"

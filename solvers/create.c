@@ -41,10 +41,11 @@ static kaon_status check_options(const kaon_operator *A, int columns,
   const kaon_operator *K = options->preconditioner;
   if (K == NULL) return KAON_OK;
   if (!methods[options->method]->preconditioned)
-    return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
-                     "solver: %s takes no preconditioner; use method gcr, bicgstab, or for Hermitian "
-                     "positive definite systems cg",
-                     methods[options->method]->name);
+    return kaon_fail(
+        A->ctx, KAON_ERR_UNSUPPORTED,
+        "solver: %s takes no preconditioner; use method gcr, bicgstab, or for Hermitian "
+        "positive definite systems cg",
+        methods[options->method]->name);
   if (K->space != A->space)
     return kaon_fail(A->ctx, KAON_ERR_SHAPE,
                      "solver: the preconditioner's space is not the operator's; make both on one");
@@ -88,8 +89,8 @@ static kaon_status choose_preconditioner(kaon_solver *s) {
   s->K = K;
   if (K == NULL) return KAON_OK;
   if (s->options.method != KAON_GCR && K->precision < s->inner->precision) {
-    const kaon_status status = K->ops->at_precision(K, s->inner->precision, KAON_RECONSTRUCT_18,
-                                                    &s->K);
+    const kaon_status status =
+        K->ops->at_precision(K, s->inner->precision, KAON_RECONSTRUCT_18, &s->K);
     if (status != KAON_OK) s->K = K;
     if (status != KAON_OK && status != KAON_ERR_UNSUPPORTED) return status;
     if (status == KAON_ERR_UNSUPPORTED) kaon_error_forget(s->ctx);

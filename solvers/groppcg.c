@@ -1,18 +1,14 @@
-/* groppcg.c - asynchronous conjugate gradients for Hermitian positive definite A: two sums over ranks
- * a step, one hidden behind the preconditioner K, one behind the operator.
- * Source: Gropp, Update on libraries for Blue Waters (2010), as described by Ghysels, Vanroose,
- * Parallel Comput. 40 (2014) 224, section 2; PETSc has it by the same name.
- *   p = z + beta p;  s = w + beta s;                 (p, s) is started    (z = K r, w = A z, s = A p)
- *   q = K s                                          meanwhile
- *   alpha = (r, z) / (p, s)
- *   x += alpha p;  r -= alpha s;  z -= alpha q;      (r, z), (r, r) are started
- *   w = A z                                          meanwhile
- *   beta = (r, z) / (r, z)_before
- * s and z follow recurrences: they are made anew at a residual replacement, in double too, where
- * replacements come by a rule of their own. Less is kept by recurrences than in pipecg.c, so it
- * loses less. Without a preconditioner q = s and z = r, and the first sum is exposed.
- * Storage: p, s, w, and with K z, q. A step: 1 A; vectors read 8, written 4 by kernels 3; with 1 K,
- * vectors besides K's: read 10, written 5. */
+/* groppcg.c - asynchronous conjugate gradients for Hermitian positive definite A: two sums over
+ * ranks a step, one hidden behind the preconditioner K, one behind the operator. Source: Gropp,
+ * Update on libraries for Blue Waters (2010), as described by Ghysels, Vanroose, Parallel Comput.
+ * 40 (2014) 224, section 2; PETSc has it by the same name. p = z + beta p;  s = w + beta s; (p, s)
+ * is started    (z = K r, w = A z, s = A p) q = K s meanwhile alpha = (r, z) / (p, s) x += alpha p;
+ * r -= alpha s;  z -= alpha q;      (r, z), (r, r) are started w = A z meanwhile beta = (r, z) /
+ * (r, z)_before s and z follow recurrences: they are made anew at a residual replacement, in double
+ * too, where replacements come by a rule of their own. Less is kept by recurrences than in
+ * pipecg.c, so it loses less. Without a preconditioner q = s and z = r, and the first sum is
+ * exposed. Storage: p, s, w, and with K z, q. A step: 1 A; vectors read 8, written 4 by kernels 3;
+ * with 1 K, vectors besides K's: read 10, written 5. */
 #include "blas/precond.h"
 #include "solvers/method.h"
 

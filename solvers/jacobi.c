@@ -31,9 +31,9 @@ static kaon_status check(const kaon_operator *K) {
 static kaon_cost cost(const kaon_operator *K, int columns) {
   const kaon_space *s = K->space;
   const double numbers = (double)s->nsites * s->ncomp;
-  return (kaon_cost){.flops = numbers * (s->complex_space ? 3 : 1),
-                     .bytes = numbers * (double)kaon_precision_bytes(K->precision) *
-                              (2 + 1.0 / columns)};
+  return (kaon_cost){
+      .flops = numbers * (s->complex_space ? 3 : 1),
+      .bytes = numbers * (double)kaon_precision_bytes(K->precision) * (2 + 1.0 / columns)};
 }
 
 static void destroy(kaon_operator *K) {
@@ -112,9 +112,10 @@ static kaon_status invert(const kaon_context *ctx, double *d, int64_t count, int
     z[0] = a / norm;
     if (reals == 2) z[1] = -b / norm;
     if (!isfinite(z[0]) || (reals == 2 && !isfinite(z[1])))
-      return kaon_fail(ctx, KAON_ERR_SINGULAR,
-                       "jacobi: the diagonal of row %lld of this rank is %g, too small to divide by",
-                       (long long)i, largest);
+      return kaon_fail(
+          ctx, KAON_ERR_SINGULAR,
+          "jacobi: the diagonal of row %lld of this rank is %g, too small to divide by",
+          (long long)i, largest);
   }
   return KAON_OK;
 }

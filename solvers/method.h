@@ -19,26 +19,30 @@ enum { KAON_SOLVER_WORK = 2 * KAON_GCR_MAX };
 
 typedef struct kaon_method_ops {
   const char *name;
-  int vectors;       /* inner vectors beside x and r */
-  int preconditioned; /* 1: takes a preconditioner K, with these vectors more: */
+  int vectors;             /* inner vectors beside x and r */
+  int preconditioned;      /* 1: takes a preconditioner K, with these vectors more: */
   int extra, extra_scaled; /* where K is any operator, and where it multiplies by a vector */
-  int per_direction; /* and so many for each direction of the subspace */
-  int scratch;       /* work[scratch] holds a service's chosen residual where both precisions are
-                        one: what it held before is needed neither after `finish` nor later */
-  int applications;  /* of the operator in a step */
-  int at_start;      /* of the operator in start */
-  int at_inject;     /* and in inject */
-  int saved;         /* not made in a step that freezes its column (unless A^dag r is watched) */
-  int hidden;        /* made between the two halves of a step's last sum: on one rank, where the sum
-                        ends first, not in a step that freezes its column */
-  int cooks, cooks_at_start, cooks_at_inject; /* applications of K, likewise; cooks_at_finish: and */
-  int cooks_at_finish;                        /* once a service */
-  int no_half;       /* its recurrences do not bear a process in half precision */
-  int late_norm;     /* where A^dag r is watched, finish sums |r|^2, which is not needed before */
-  int dagger;        /* applies A^dagger */
-  int block;         /* columns are joined: they step, wait and go on as one */
+  int per_direction;       /* and so many for each direction of the subspace */
+  int scratch;      /* work[scratch] holds a service's chosen residual where both precisions are
+                       one: what it held before is needed neither after `finish` nor later */
+  int applications; /* of the operator in a step */
+  int at_start;     /* of the operator in start */
+  int at_inject;    /* and in inject */
+  int saved;        /* not made in a step that freezes its column (unless A^dag r is watched) */
+  int hidden;       /* made between the two halves of a step's last sum: on one rank, where the sum
+                       ends first, not in a step that freezes its column */
+  int cooks, cooks_at_start,
+      cooks_at_inject; /* applications of K, likewise; cooks_at_finish: and */
+  int cooks_at_finish; /* once a service */
+  int no_half;         /* its recurrences do not bear a process in half precision */
+  int late_norm;       /* where A^dag r is watched, finish sums |r|^2, which is not needed before */
+  int dagger;          /* applies A^dagger, and K^dagger */
+  int block;           /* columns are joined: they step, wait and go on as one */
   double delta[KAON_PRECISIONS];         /* by rule: reliable updates with this inner precision */
   double delta_restart[KAON_PRECISIONS]; /* by rule: restarted refinement */
+  int period[KAON_PRECISIONS]; /* by inner precision: steps after which the residual is replaced
+                                  anyway, as what follows recurrences drifts while r does not drop
+                                */
   double delta_alone; /* by rule: where both precisions are one; 0: no replacement, r does not drift
                          enough to matter */
   /* One step; position counts from 0 within a cycle. Gate STEP. */
@@ -89,9 +93,9 @@ struct kaon_solver {
   int mixed;             /* inner precision differs from the outer */
   kaon_operator *K;      /* the preconditioner: the user's, or its twin in the inner precision */
   const kaon_vector *scaling; /* K x = d x component by component, in the inner precision: d */
-  int reduces;           /* this solve's b and x are of the space that A is a reduction of */
-  int from_zero;         /* x = 0 at the start in every column */
-  int zero_guess;        /* the same until the first residual is taken */
+  int reduces;                /* this solve's b and x are of the space that A is a reduction of */
+  int from_zero;              /* x = 0 at the start in every column */
+  int zero_guess;             /* the same until the first residual is taken */
 
   kaon_scalars *scalars;
   kaon_column_state *host; /* copies, for looks and services */

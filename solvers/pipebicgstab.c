@@ -16,12 +16,12 @@
  * Storage: r0, p, s, z, v, w, t. A step: 2 A; vectors read 15, written 8 by kernels 2: all updates
  * between two sums are one pass.
  *
- * With a preconditioner K, on the right, this is the method for A K y = b, whose residual is that of
- * A x = b: A K in A's place, and y gathers the steps until x is asked for, x += K y once a service.
- * So K has to be linear and the same in each step, which the recurrences of s, w and z want anyway.
- * (Algorithm 11 there carries K p, K s, K w and K r by recurrences instead: 9 vectors more to read
- * and write.) Storage: y and K's result besides. A step: 2 A, 2 K; vectors besides K's: read
- * 15, written 8. */
+ * With a preconditioner K, on the right, this is the method for A K y = b, whose residual is that
+ * of A x = b: A K in A's place, and y gathers the steps until x is asked for, x += K y once a
+ * service. So K has to be linear and the same in each step, which the recurrences of s, w and z
+ * want anyway. (Algorithm 11 there carries K p, K s, K w and K r by recurrences instead: 9 vectors
+ * more to read and write.) Storage: y and K's result besides. A step: 2 A, 2 K; vectors besides
+ * K's: read 15, written 8. */
 #include "solvers/method.h"
 
 enum { R0, P, S, Z, V, W, T, Y, COOKED, VECTORS = Y };
@@ -69,8 +69,7 @@ static kaon_status step(kaon_solver *s, int position) {
 }
 
 /* y = A K x and slot <- (r0, y) */
-static kaon_status apply(kaon_solver *s, int gate, const kaon_vector *x, kaon_vector *y,
-                         int slot) {
+static kaon_status apply(kaon_solver *s, int gate, const kaon_vector *x, kaon_vector *y, int slot) {
   const kaon_pass sums = kaon_gated_dot(s, gate, KAON_NO_SLOT, s->work[R0], slot, KAON_REC_NONE);
   return image(s, x, y, &sums);
 }

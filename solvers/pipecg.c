@@ -83,7 +83,8 @@ static kaon_status start(kaon_solver *s) {
   const kaon_pass plain = kaon_gated(s, KAON_GATE_START);
   const kaon_pass ru =
       kaon_gated_dot(s, KAON_GATE_START, KAON_NO_SLOT, s->r, KAON_S_RZ, KAON_REC_NONE);
-  const kaon_pass uw = kaon_gated_dot(s, KAON_GATE_START, KAON_NO_SLOT, u, KAON_S_RW, KAON_REC_NONE);
+  const kaon_pass uw =
+      kaon_gated_dot(s, KAON_GATE_START, KAON_NO_SLOT, u, KAON_S_RW, KAON_REC_NONE);
   for (int i = P; i <= Z; i++) KAON_TRY(kaon_blas_zero(v[i], &plain));
   if (s->K != NULL && s->scaling == NULL) KAON_TRY(kaon_blas_zero(v[Q], &plain));
   if (s->K != NULL) KAON_TRY(kaon_precondition(s, KAON_PLAIN, s->r, u, &ru));
@@ -148,6 +149,7 @@ const kaon_method_ops kaon_method_pipecg = {
     .no_half = 1,
     .delta = {0, 0.1, 0},
     .delta_restart = {0, 1e-3, 0},
+    .period = {0, 25, 0},
     .delta_alone = 1e-4,
     .step = step,
     .start = start,

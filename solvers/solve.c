@@ -192,6 +192,7 @@ void kaon_solver_idle(kaon_solver *s) {
     state->flags = s->options.as_printed ? KAON_FLAG_PRINTED : 0;
     state->cycle = s->cycle;
     state->flush = s->flush;
+    state->period = s->method->period[s->inner->precision];
     state->gate = KAON_GATE_SERVICE;
     state->reason = KAON_WAIT_BEGIN;
   }

@@ -29,9 +29,10 @@ static void init_macros_equal_the_tables(void **state) {
   const kaon_matrix_operator_options product = KAON_MATRIX_OPERATOR_OPTIONS_INIT;
   const kaon_shell_options shell = KAON_SHELL_OPTIONS_INIT;
   const kaon_precond_options precond = KAON_PRECOND_OPTIONS_INIT;
-  const void *macros[] = {&context, &dirac,  &even_odd, &solver, &heatbath,
-                          &schwarz, &matrix, &product,  &shell,  &precond};
-  for (int kind = 0; kind <= KAON_OPTIONS_PRECOND; kind++) {
+  const kaon_chebyshev_options chebyshev = KAON_CHEBYSHEV_OPTIONS_INIT;
+  const void *macros[] = {&context, &dirac,   &even_odd, &solver,  &heatbath, &schwarz,
+                          &matrix,  &product, &shell,    &precond, &chebyshev};
+  for (int kind = 0; kind <= KAON_OPTIONS_CHEBYSHEV; kind++) {
     char fresh[512], by_macro[512], by_table[512];
     size_t length;
     assert_int_equal(kaon_options_init((kaon_options_kind)kind, fresh), KAON_OK);
@@ -46,7 +47,7 @@ static void init_macros_equal_the_tables(void **state) {
 
 static void options_structs_hold_at_most_16_fields(void **state) {
   (void)state;
-  for (int kind = 0; kind <= KAON_OPTIONS_PRECOND; kind++) {
+  for (int kind = 0; kind <= KAON_OPTIONS_CHEBYSHEV; kind++) {
     int fields = 2;
     while (kaon_options_help((kaon_options_kind)kind, fields - 2) != NULL) fields++;
     assert_true(fields <= 16);

@@ -276,9 +276,345 @@ static void steps_are_the_references(void **state) {
   shell_close(&c);
 }
 
+/* Single and half inside, K in double (of which twins or conversions come) and in single: nearly as
+ * many steps as in double. Restarts begin anew at each replacement, which costs what it costs: the
+ * bound is on the residual alone. */
+static void mixed_precision_keeps_the_counts(void **state) {
+  static outcome plain, got;
+  shell_case c;
+  (void)state;
+  shell_open(&c, extents, 2);
+  kaon_vector *b = shell_random_vector(&c, KAON_DOUBLE, 1, 7);
+  for (int t = 0; t < TRIED; t++) {
+    const equation *e = methods[t].hermitian ? &layers : &convection;
+    const int no_half = methods[t].method == KAON_PIPECG || methods[t].method == KAON_GROPPCG ||
+                        methods[t].method == KAON_BICG || methods[t].method == KAON_RBICGSTAB;
+    if (t > 0 && methods[t].method == methods[t - 1].method) continue;
+    kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_equation, e);
+    for (int cook = JACOBI; cook < COOKS; cook++)
+      for (int own = KAON_DOUBLE; own <= (cook == SWEEPS ? KAON_SINGLE : KAON_DOUBLE); own++) {
+        kaon_operator *K = make_cook(&c, A, e, cook, (kaon_precision)own);
+        kaon_solver_options o = options_of(&methods[t], 1e-10, KAON_DOUBLE, K);
+        solve(&c, A, &o, b, &plain);
+        for (int p = KAON_SINGLE; p <= (no_half ? KAON_SINGLE : KAON_HALF); p++)
+          for (int refinement = 0; refinement < 2; refinement++) {
+            o.sloppy = (kaon_precision)p;
+            o.refinement = (kaon_refinement)refinement;
+            solve(&c, A, &o, b, &got);
+            printf(
+                "  %-12s %-6s in %s, double/%-6s %-8s %3d steps of %3d, %d updates, residual "
+                "%.1e\n",
+                methods[t].name, cook_names[cook], precision_names[own], precision_names[p],
+                refinement ? "restart" : "reliable", got.report.iterations, plain.report.iterations,
+                got.report.updates, got.report.residual);
+            assert_int_equal(got.report.reason, KAON_CONVERGED);
+            assert_true(got.report.residual <= 1.1e-10);
+            /* pipecg's residual is replaced often; BiCGStab's ways part by a fifth anyway */
+            const int steady = cg_like(&methods[t]) || methods[t].method == KAON_BICG;
+            const double single = !steady ? 1.4 : methods[t].method == KAON_PIPECG ? 1.35 : 1.2;
+            const double most = p == KAON_HALF ? 2.25 : single;
+            if (refinement == 0)
+              assert_true(got.report.iterations <= most * plain.report.iterations + 2);
+            free(got.x);
+          }
+        free(plain.x);
+        kaon_operator_destroy(&K);
+      }
+    kaon_operator_destroy(&A);
+  }
+  kaon_vector_destroy(&b);
+  shell_close(&c);
+}
+
+/* Each column goes its own way, with its own bits; b = 0 has the solution 0 whatever the guess. */
+static void columns_do_not_see_each_other(void **state) {
+  enum { COLUMNS = 3 };
+  static outcome alone;
+  shell_case c;
+  (void)state;
+  shell_open(&c, extents, 2);
+  kaon_vector *b = shell_random_vector(&c, KAON_DOUBLE, COLUMNS, 7),
+              *one = shell_vector(&c, KAON_DOUBLE, 1), *x = shell_vector(&c, KAON_DOUBLE, COLUMNS);
+  shell_complex *zero = calloc(c.n, sizeof *zero), *host = calloc(c.n, sizeof *host);
+  shell_import(&c, b, 1, zero);
+  for (int t = 0; t < TRIED; t++) {
+    const equation *e = methods[t].hermitian ? &layers : &convection;
+    kaon_column_report r[COLUMNS];
+    kaon_solver *s = NULL;
+    kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_equation, e),
+                  *K = make_cook(&c, A, e, JACOBI, KAON_DOUBLE);
+    const kaon_solver_options o = options_of(&methods[t], 1e-8, KAON_SINGLE, K);
+    must(c.ctx, kaon_solver_create(A, COLUMNS, &o, &s));
+    must(c.ctx, kaon_vector_zero(x));
+    shell_import(&c, x, 1, e == &layers ? zero : host); /* a guess that is not 0, the second time */
+    must(c.ctx, kaon_solver_solve(s, b, x, r, NULL));
+    kaon_solver_destroy(&s);
+    assert_int_equal(r[1].iterations, 0);
+    assert_int_equal(r[1].reason, KAON_CONVERGED);
+    for (int k = 0; k < COLUMNS; k++) {
+      shell_export(&c, b, k, host);
+      shell_import(&c, one, 0, host);
+      shell_export(&c, x, k, host);
+      if (k == 1) {
+        assert_memory_equal(host, zero, c.n * sizeof *zero);
+        continue;
+      }
+      if (e == &convection) continue; /* the guess of column 1 changes how the others begin */
+      solve(&c, A, &o, one, &alone);
+      assert_int_equal(alone.report.iterations, r[k].iterations);
+      assert_memory_equal(alone.x, host, c.n * sizeof *host);
+      free(alone.x);
+    }
+    printf("  %-12s %d and %d steps\n", methods[t].name, r[0].iterations, r[2].iterations);
+    kaon_operator_destroy(&A);
+    kaon_operator_destroy(&K);
+  }
+  free(zero);
+  free(host);
+  kaon_vector_destroy(&b);
+  kaon_vector_destroy(&one);
+  kaon_vector_destroy(&x);
+  shell_close(&c);
+}
+
+/* ---- what is no preconditioner, or no system for a method ---- */
+
+static void wrong_ones_end_by_name(void **state) {
+  static outcome got;
+  static const struct {
+    kaon_method method;
+    shell_map *a, *k; /* k NULL: none */
+    kaon_breakdown breakdown;
+  } cases[] = {
+      {KAON_CG, map_equation, map_minus_jacobi, KAON_BREAKDOWN_PRECONDITIONER},
+      {KAON_PIPECG, map_equation, map_minus_jacobi, KAON_BREAKDOWN_PRECONDITIONER},
+      {KAON_GROPPCG, map_equation, map_minus_jacobi, KAON_BREAKDOWN_PRECONDITIONER},
+      {KAON_CG, map_equation, map_nothing, KAON_BREAKDOWN_PRECONDITIONER},
+      {KAON_PIPECG, map_equation, map_nothing, KAON_BREAKDOWN_PRECONDITIONER},
+      {KAON_GROPPCG, map_equation, map_nothing, KAON_BREAKDOWN_PRECONDITIONER},
+      {KAON_CG, map_minus_equation, NULL, KAON_BREAKDOWN_OPERATOR},
+      {KAON_PIPECG, map_minus_equation, NULL, KAON_BREAKDOWN_OPERATOR},
+      {KAON_GROPPCG, map_minus_equation, NULL, KAON_BREAKDOWN_OPERATOR},
+      {KAON_CG, map_minus_equation, map_jacobi, KAON_BREAKDOWN_OPERATOR},
+      {KAON_PIPECG, map_minus_equation, map_jacobi, KAON_BREAKDOWN_OPERATOR},
+      {KAON_GROPPCG, map_minus_equation, map_jacobi, KAON_BREAKDOWN_OPERATOR},
+      {KAON_CG, map_nothing, NULL, KAON_BREAKDOWN_ZERO},
+      {KAON_BICG, map_equation, map_nothing, KAON_BREAKDOWN_ZERO},
+      {KAON_BICGSTAB, map_equation, map_nothing, KAON_BREAKDOWN_ZERO},
+      {KAON_RBICGSTAB, map_equation, map_nothing, KAON_BREAKDOWN_ZERO},
+      {KAON_PIPEBICGSTAB, map_equation, map_nothing, KAON_BREAKDOWN_ZERO},
+      {KAON_GCR, map_equation, map_nothing, KAON_BREAKDOWN_ZERO},
+  };
+  shell_case c;
+  (void)state;
+  shell_open(&c, extents, 1);
+  kaon_vector *b = shell_random_vector(&c, KAON_DOUBLE, 1, 7);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const struct tried t = {.method = cases[i].method};
+    kaon_operator *A = shell_operator(&c, KAON_DOUBLE, cases[i].a, &layers),
+                  *K = cases[i].k != NULL ? shell_operator(&c, KAON_DOUBLE, cases[i].k, &layers)
+                                          : NULL;
+    kaon_solver_options o = options_of(&t, 1e-8, KAON_DOUBLE, K);
+    solve(&c, A, &o, b, &got);
+    printf("  method %2d: %s, %s\n", (int)t.method, kaon_stop_reason_name(got.report.reason),
+           kaon_breakdown_text(got.report.breakdown));
+    assert_int_equal(got.report.reason, KAON_BREAKDOWN);
+    assert_int_equal(got.report.breakdown, cases[i].breakdown);
+    assert_true(got.report.residual > 1e-8);
+    for (size_t n = 0; n < c.n; n++) assert_true(isfinite(creal(got.x[n])));
+    free(got.x);
+    kaon_operator_destroy(&A);
+    kaon_operator_destroy(&K);
+  }
+  kaon_vector_destroy(&b);
+  shell_close(&c);
+}
+
+/* ---- Chebyshev ---- */
+
+/* Golub and Varga's three-term form (Numer. Math. 3 (1961) 147), degree + 1 steps from 0. */
+typedef struct {
+  const equation *e;
+  int degree;
+  double low, high;
+} polynomial;
+
+static void map_polynomial(const void *user, int dagger, size_t n, const shell_complex *x,
+                           shell_complex *y) {
+  const polynomial *p = user;
+  const double theta = (p->high + p->low) / 2, sigma = theta / ((p->high - p->low) / 2);
+  shell_complex *old = calloc(n, sizeof *old), *t = calloc(n, sizeof *t);
+  double omega = 1;
+  for (size_t i = 0; i < n; i++) y[i] = x[i] / p->e->c[i][CENTRE] / theta;
+  for (int step = 0; step < p->degree; step++) {
+    omega = 1 / (1 - omega / ((step == 0 ? 2 : 4) * sigma * sigma));
+    map_equation(p->e, dagger, n, y, t);
+    for (size_t i = 0; i < n; i++) {
+      const shell_complex z = (x[i] - t[i]) / p->e->c[i][CENTRE];
+      const shell_complex next = omega * (y[i] + z / theta - old[i]) + old[i];
+      old[i] = y[i];
+      y[i] = next;
+    }
+  }
+  free(old);
+  free(t);
+}
+
+static double distance(const shell_complex *a, const shell_complex *b, size_t n) {
+  double d2 = 0, b2 = 0;
+  for (size_t i = 0; i < n; i++) {
+    d2 += creal((a[i] - b[i]) * conj(a[i] - b[i]));
+    b2 += creal(b[i] * conj(b[i]));
+  }
+  return sqrt(d2 / b2);
+}
+
+static void chebyshev_is_the_polynomial(void **state) {
+  static const int degrees[] = {1, 4, 9};
+  shell_case c;
+  (void)state;
+  shell_open(&c, extents, 2);
+  shell_complex *hx = shell_random(&c, 5), *want = calloc(c.n, sizeof *want),
+                *got = calloc(c.n, sizeof *got);
+  kaon_vector *x = shell_vector(&c, KAON_DOUBLE, 1), *y = shell_vector(&c, KAON_DOUBLE, 1);
+  shell_import(&c, x, 0, hx);
+  for (int i = 0; i < 3; i++)
+    for (int given = 0; given < 2; given++) {
+      kaon_chebyshev_options o = KAON_CHEBYSHEV_OPTIONS_INIT;
+      polynomial p = {.e = &layers, .degree = degrees[i]};
+      kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_equation, &layers), *K = NULL;
+      o.degree = degrees[i];
+      if (given) o.low = 0.05, o.high = 2.1;
+      must(c.ctx, kaon_precond_chebyshev(A, &o, &K));
+      must(c.ctx, kaon_precond_chebyshev_interval(K, &p.low, &p.high));
+      must(c.ctx, kaon_operator_apply(K, KAON_PLAIN, x, y));
+      shell_export(&c, y, 0, got);
+      map_polynomial(&p, 0, c.n, hx, want);
+      printf("  degree %d on [%.3f, %.3f]: %.1e off\n", p.degree, p.low, p.high,
+             distance(got, want, c.n));
+      assert_true(distance(got, want, c.n) <= 1e-13);
+      /* D^-1 A has its eigenvalues in (0, 2), symmetric about 1; 16 steps see the largest to 5 % */
+      if (given)
+        assert_true(p.low == 0.05 && p.high == 2.1);
+      else
+        assert_true(p.high >= 1.95 && p.high <= 2.2 && fabs(p.high / p.low - 30) < 1e-9);
+      kaon_operator_destroy(&K);
+      kaon_operator_destroy(&A);
+    }
+  free(hx);
+  free(want);
+  free(got);
+  kaon_vector_destroy(&x);
+  kaon_vector_destroy(&y);
+  shell_close(&c);
+}
+
+static void chebyshev_serves_cg(void **state) {
+  static outcome got;
+  static ref_history expected;
+  shell_case c;
+  (void)state;
+  shell_open(&c, extents, 2);
+  shell_complex *hb = shell_random(&c, 7), *hx = calloc(c.n, sizeof *hx);
+  kaon_vector *b = shell_vector(&c, KAON_DOUBLE, 1);
+  shell_import(&c, b, 0, hb);
+  kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_equation, &layers), *K = NULL;
+  polynomial p = {.e = &layers, .degree = 4};
+  const ref_system system = {POINTS, map_equation, map_polynomial, &layers, &p};
+  must(c.ctx, kaon_precond_chebyshev(A, NULL, &K));
+  must(c.ctx, kaon_precond_chebyshev_interval(K, &p.low, &p.high));
+  const int steps = ref_pcg(&system, hb, hx, 1e-8, 3000, &expected);
+  for (int t = 0; t < 4; t++)
+    for (int sloppy = KAON_DOUBLE; sloppy <= KAON_SINGLE; sloppy++) {
+      const kaon_solver_options o = options_of(&methods[t], 1e-8, (kaon_precision)sloppy, K);
+      solve(&c, A, &o, b, &got);
+      printf("  %-8s double/%-6s %d steps, reference %d, residual %.1e\n", methods[t].name,
+             precision_names[sloppy], got.report.iterations, steps, got.report.residual);
+      assert_int_equal(got.report.reason, KAON_CONVERGED);
+      assert_true(ref_system_residual(&system, hb, got.x) <= 1.1e-8);
+      assert_true(abs(got.report.iterations - steps) <= (sloppy ? 2 + steps / 10 : 2));
+      free(got.x);
+    }
+  kaon_operator_destroy(&K);
+  kaon_operator_destroy(&A);
+  free(hb);
+  free(hx);
+  kaon_vector_destroy(&b);
+  shell_close(&c);
+}
+
+static void chebyshev_refuses(void **state) {
+  shell_case c;
+  kaon_operator *K = NULL;
+  (void)state;
+  shell_open(&c, extents, 1);
+  kaon_chebyshev_options o = KAON_CHEBYSHEV_OPTIONS_INIT;
+  double low, high;
+  kaon_operator *minus = shell_operator(&c, KAON_DOUBLE, map_minus_equation, &layers),
+                *A = shell_operator(&c, KAON_DOUBLE, map_equation, &layers);
+  for (o.scaled = 0; o.scaled < 2; o.scaled++) {
+    assert_int_equal(kaon_precond_chebyshev(minus, &o, &K), KAON_ERR_ARGUMENT);
+    printf("  refused: %s\n", kaon_last_error(c.ctx));
+    assert_null(K);
+  }
+  o.scaled = 1;
+  o.degree = 0;
+  assert_int_equal(kaon_precond_chebyshev(A, &o, &K), KAON_ERR_ARGUMENT);
+  o.degree = 2;
+  o.low = 2;
+  o.high = 1;
+  assert_int_equal(kaon_precond_chebyshev(A, &o, &K), KAON_ERR_ARGUMENT);
+  assert_int_equal(kaon_precond_chebyshev_interval(A, &low, &high), KAON_ERR_ARGUMENT);
+  kaon_operator_destroy(&minus);
+  kaon_operator_destroy(&A);
+  shell_close(&c);
+}
+
+static void map_one_zero(const void *user, int dagger, size_t n, const shell_complex *x,
+                         shell_complex *y) {
+  map_equation(user, dagger, n, x, y);
+  y[1234] -= layers.c[1234][CENTRE] * x[1234];
+}
+
+static void refusals(void **state) {
+  static const kaon_method without[] = {KAON_CGNR,    KAON_CGNE,      KAON_MR,
+                                        KAON_BLOCKCG, KAON_BLOCKCGNR, KAON_PIPECGNR};
+  shell_case c;
+  kaon_solver *s = NULL;
+  (void)state;
+  shell_open(&c, extents, 1);
+  kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_equation, &layers), *K = NULL,
+                *zero = shell_operator(&c, KAON_DOUBLE, map_one_zero, &layers), *none = NULL;
+  must(c.ctx, kaon_precond_jacobi(A, &K));
+  for (size_t i = 0; i < sizeof without / sizeof *without; i++) {
+    kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
+    o.method = without[i];
+    o.preconditioner = K;
+    assert_int_equal(kaon_solver_create(A, 1, &o, &s), KAON_ERR_UNSUPPORTED);
+    assert_null(s);
+  }
+  assert_int_equal(kaon_precond_jacobi(zero, &none), KAON_ERR_SINGULAR);
+  assert_null(none);
+  assert_non_null(strstr(kaon_last_error(c.ctx), "row 1234"));
+  printf("  refused: %s\n", kaon_last_error(c.ctx));
+  assert_int_equal(kaon_precond_jacobi(K, &none), KAON_ERR_UNSUPPORTED); /* knows no diagonal */
+  assert_int_equal(kaon_precond_jacobi(NULL, &none), KAON_ERR_ARGUMENT);
+  kaon_operator_destroy(&A);
+  kaon_operator_destroy(&K);
+  kaon_operator_destroy(&zero);
+  shell_close(&c);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(steps_are_the_references),
+      cmocka_unit_test(mixed_precision_keeps_the_counts),
+      cmocka_unit_test(columns_do_not_see_each_other),
+      cmocka_unit_test(wrong_ones_end_by_name),
+      cmocka_unit_test(chebyshev_is_the_polynomial),
+      cmocka_unit_test(chebyshev_serves_cg),
+      cmocka_unit_test(chebyshev_refuses),
+      cmocka_unit_test(refusals),
   };
   make_equations();
   const int failed = cmocka_run_group_tests_name("preconditioned", tests, NULL, NULL);

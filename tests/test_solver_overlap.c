@@ -22,10 +22,9 @@
 static const int extents[4] = {2, 2, 2, 4};
 static const chain hermitian_chain = {.mass = 0.05, .phase = 0.7},
                    wind_chain = {.mass = 0.2, .wind = 0.1, .phase = 0.7};
-static const char *const method_names[] = {"cg",     "cgnr",     "cgne",        "bicgstab",
-                                           "mr",     "gcr",      "blockcg",     "blockcgnr",
-                                           "pipecg", "pipecgnr", "pipebicgstab",
-                                           "bicg",   "rbicgstab", "groppcg"};
+static const char *const method_names[] = {
+    "cg",        "cgnr",   "cgne",     "bicgstab",     "mr",   "gcr",       "blockcg",
+    "blockcgnr", "pipecg", "pipecgnr", "pipebicgstab", "bicg", "rbicgstab", "groppcg"};
 enum { METHODS = 14 };
 
 static const chain *chain_of(int method) {
@@ -38,9 +37,9 @@ static const chain *chain_of(int method) {
 
 static struct {
   const kaon_operator *A, *K; /* K: the preconditioner, or NULL */
-  int at_start;              /* applications when the last sum was started */
-  int sums, hidden, exposed; /* with work in between, and without */
-  int applications;          /* between the two halves, all together */
+  int at_start;               /* applications when the last sum was started */
+  int sums, hidden, exposed;  /* with work in between, and without */
+  int applications;           /* between the two halves, all together */
 } seen;
 
 static int applications(void) {
@@ -81,8 +80,7 @@ static void count_steps(int method, int steps, int preconditioned) {
   o.method = (kaon_method)method;
   o.tol = 0;
   o.max_iterations = steps;
-  kaon_operator *K =
-      preconditioned ? shell_operator(&c, KAON_DOUBLE, map_diagonal, &one) : NULL;
+  kaon_operator *K = preconditioned ? shell_operator(&c, KAON_DOUBLE, map_diagonal, &one) : NULL;
   o.preconditioner = K;
   must(c.ctx, kaon_solver_create(A, 2, &o, &s));
   must(c.ctx, kaon_solver_as_operator(s, &inverse));
@@ -129,8 +127,8 @@ static void sums_are_hidden_behind_operators(void **state) {
     count_steps(steps[i].method, 12, steps[i].preconditioned);
     printf("  %-12s %s a step: %d sums exposed, %d hidden behind %d applications\n",
            method_names[steps[i].method], steps[i].preconditioned ? "with K" : "      ",
-           (seen.exposed - before[0]) / 7,
-           (seen.hidden - before[1]) / 7, (seen.applications - before[2]) / 7);
+           (seen.exposed - before[0]) / 7, (seen.hidden - before[1]) / 7,
+           (seen.applications - before[2]) / 7);
     assert_int_equal(seen.exposed - before[0], 7 * steps[i].exposed);
     assert_int_equal(seen.hidden - before[1], 7 * steps[i].hidden);
     assert_int_equal(seen.applications - before[2], 7 * steps[i].applications);

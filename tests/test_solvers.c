@@ -24,10 +24,9 @@
 #include "tests/util/test_util.h"
 
 static const int tiny_extents[4] = {2, 2, 2, 2}, extents[4] = {4, 4, 4, 4};
-static const char *const method_names[] = {"cg",     "cgnr",     "cgne",        "bicgstab",
-                                           "mr",     "gcr",      "blockcg",     "blockcgnr",
-                                           "pipecg", "pipecgnr", "pipebicgstab",
-                                           "bicg",   "rbicgstab", "groppcg"};
+static const char *const method_names[] = {
+    "cg",        "cgnr",   "cgne",     "bicgstab",     "mr",   "gcr",       "blockcg",
+    "blockcgnr", "pipecg", "pipecgnr", "pipebicgstab", "bicg", "rbicgstab", "groppcg"};
 static const char *const stop_names[] = {"full", "reduced", "normal"};
 static const char *const refinement_names[] = {"reliable", "restart"};
 enum { METHODS = 14 };
@@ -44,7 +43,8 @@ static int hermitian_method(int method) {
 
 /* The coarsest inner precision that a method offers. */
 static int coarsest(int method) {
-  const int no_half = method == KAON_PIPECG || method == KAON_GROPPCG || method == KAON_RBICGSTAB;
+  const int no_half = method == KAON_PIPECG || method == KAON_GROPPCG || method == KAON_BICG ||
+                      method == KAON_RBICGSTAB;
   return no_half ? KAON_SINGLE : KAON_HALF;
 }
 

@@ -1,6 +1,6 @@
-/* entry.h - what the CPU's vector kernels share: a formula of lib/math on a unit (unit.h), sums over
- * units, chunks shared out to the team. The includer has said how many OPERANDS, COEFFICIENTS and
- * WRITTEN operands its formulas have at most. */
+/* entry.h - what the CPU's vector kernels share: a formula of lib/math on a unit (unit.h), sums
+ * over units, chunks shared out to the team. The includer has said how many OPERANDS, COEFFICIENTS
+ * and WRITTEN operands its formulas have at most. */
 #ifndef KAON_BLAS_CPU_ENTRY_H
 #define KAON_BLAS_CPU_ENTRY_H
 

@@ -9,25 +9,25 @@ enum { OPERANDS = 10, COEFFICIENTS = 4, WRITTEN = 8 };
 #if !KAON_HALF
 
 /* The formulas for each kind of product. */
-#define KINDS(entry)                                                      \
-  KAON_INLINE void entry##_real(vcomplex *v, const vcomplex *c) {         \
-    kaon_precond_##entry(v, c, KAON_SCALED_REAL);                         \
-  }                                                                       \
-  KAON_INLINE void entry##_complex(vcomplex *v, const vcomplex *c) {      \
-    kaon_precond_##entry(v, c, KAON_SCALED_COMPLEX);                      \
+#define KINDS(entry)                                                 \
+  KAON_INLINE void entry##_real(vcomplex *v, const vcomplex *c) {    \
+    kaon_precond_##entry(v, c, KAON_SCALED_REAL);                    \
+  }                                                                  \
+  KAON_INLINE void entry##_complex(vcomplex *v, const vcomplex *c) { \
+    kaon_precond_##entry(v, c, KAON_SCALED_COMPLEX);                 \
   }
 
 /* An entry by formula <entry>_<kind> whose `nslots` sums are taken by <entry>_sums. */
-#define KIND_CHUNK(entry, kind, shared, reads, writes, ncoefficients, nslots)                    \
-  static void entry##_##kind##_chunk(const kaon_launch *launch, const kaon_update_args *args,    \
-                                     int64_t begin, int64_t end, double *partial) {              \
-    (void)launch;                                                                                \
-    for (int64_t block = begin; block < end; block++)                                            \
-      for (int k = 0; k < args->shape.nrhs; k++) {                                               \
-        if (!kaon_gate_open(&args->gate, k)) continue;                                           \
-        update_unit(args, block, k, shared, reads, writes, ncoefficients, entry##_##kind);       \
-        if (partial != NULL) entry##_sums(args, block, k, partial + 2 * nslots * k);             \
-      }                                                                                          \
+#define KIND_CHUNK(entry, kind, shared, reads, writes, ncoefficients, nslots)                 \
+  static void entry##_##kind##_chunk(const kaon_launch *launch, const kaon_update_args *args, \
+                                     int64_t begin, int64_t end, double *partial) {           \
+    (void)launch;                                                                             \
+    for (int64_t block = begin; block < end; block++)                                         \
+      for (int k = 0; k < args->shape.nrhs; k++) {                                            \
+        if (!kaon_gate_open(&args->gate, k)) continue;                                        \
+        update_unit(args, block, k, shared, reads, writes, ncoefficients, entry##_##kind);    \
+        if (partial != NULL) entry##_sums(args, block, k, partial + 2 * nslots * k);          \
+      }                                                                                       \
   }
 
 #define FINISH(nslots)                                                                     \
@@ -44,14 +44,14 @@ enum { OPERANDS = 10, COEFFICIENTS = 4, WRITTEN = 8 };
   }
 
 /* One with products by operand 0, which has one column. */
-#define SCALED_ENTRY(entry, reads, writes, ncoefficients, nslots)                           \
-  KINDS(entry)                                                                              \
-  KIND_CHUNK(entry, real, 0, reads, writes, ncoefficients, nslots)                          \
-  KIND_CHUNK(entry, complex, 0, reads, writes, ncoefficients, nslots)                       \
-  static void entry(const kaon_launch *launch, const kaon_update_args *args) {              \
-    run_chunks(launch, args, nslots,                                                        \
-               args->shape.complex_space ? entry##_complex_chunk : entry##_real_chunk);     \
-    FINISH(nslots);                                                                         \
+#define SCALED_ENTRY(entry, reads, writes, ncoefficients, nslots)                       \
+  KINDS(entry)                                                                          \
+  KIND_CHUNK(entry, real, 0, reads, writes, ncoefficients, nslots)                      \
+  KIND_CHUNK(entry, complex, 0, reads, writes, ncoefficients, nslots)                   \
+  static void entry(const kaon_launch *launch, const kaon_update_args *args) {          \
+    run_chunks(launch, args, nslots,                                                    \
+               args->shape.complex_space ? entry##_complex_chunk : entry##_real_chunk); \
+    FINISH(nslots);                                                                     \
   }
 
 /* sum d |v|^2 over a unit with d real: of a complex space the real parts. */

@@ -73,17 +73,17 @@ static void pipebicgstab_solution_sums(const kaon_update_args *args, int64_t blo
 }
 
 /* An entry by formula kaon_update_<entry> whose `nslots` sums are taken by <entry>_sums. */
-#define PIPELINED_ENTRY(entry, reads, writes, ncoefficients, nslots)                    \
-  static void entry##_chunk(const kaon_launch *launch, const kaon_update_args *args,    \
-                            int64_t begin, int64_t end, double *partial) {              \
-    (void)launch;                                                                       \
-    for (int64_t block = begin; block < end; block++)                                   \
-      for (int k = 0; k < args->shape.nrhs; k++) {                                      \
-        if (!kaon_gate_open(&args->gate, k)) continue;                                  \
+#define PIPELINED_ENTRY(entry, reads, writes, ncoefficients, nslots)                        \
+  static void entry##_chunk(const kaon_launch *launch, const kaon_update_args *args,        \
+                            int64_t begin, int64_t end, double *partial) {                  \
+    (void)launch;                                                                           \
+    for (int64_t block = begin; block < end; block++)                                       \
+      for (int k = 0; k < args->shape.nrhs; k++) {                                          \
+        if (!kaon_gate_open(&args->gate, k)) continue;                                      \
         update_unit(args, block, k, -1, reads, writes, ncoefficients, kaon_update_##entry); \
-        if (partial != NULL) entry##_sums(args, block, k, partial + 2 * nslots * k);    \
-      }                                                                                 \
-  }                                                                                     \
+        if (partial != NULL) entry##_sums(args, block, k, partial + 2 * nslots * k);        \
+      }                                                                                     \
+  }                                                                                         \
   ENTRY(entry, nslots)
 
 PIPELINED_ENTRY(pipecg, 0x7f, 0x7e, 3, 2)

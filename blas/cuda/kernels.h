@@ -17,7 +17,7 @@ extern "C" {
 KAON_BLAS_OPS(KAON_X)
 #undef KAON_X
 
-#define KAON_X(entry, formula)                                                            \
+#define KAON_X(entry, formula)                                                                 \
   void kaon_precond_##entry##_cuda_d(const kaon_launch *launch, const kaon_update_args *args); \
   void kaon_precond_##entry##_cuda_s(const kaon_launch *launch, const kaon_update_args *args);
 KAON_PRECOND_OPS(KAON_X)

@@ -134,8 +134,7 @@ static __device__ __forceinline__ void update_words(const precond_call &a, const
   for (int n = 0; n < N; n++)
 #pragma unroll
     for (int o = 0; o < OPERANDS; o++)
-      if (t.reads >> o & 1)
-        x[n][o] = word_read(a.v[o], t.shared && o == 0 ? i + n * step : at[n]);
+      if (t.reads >> o & 1) x[n][o] = word_read(a.v[o], t.shared && o == 0 ? i + n * step : at[n]);
 #pragma unroll
   for (int n = 0; n < N; n++) update_word<OP>(c, a.kind, x[n]);
 #pragma unroll
@@ -211,7 +210,7 @@ static void launch_precond(const kaon_launch *launch, const kaon_update_args *ar
   precond_call a = {};
   a.w = walk_of(&args->shape);
   a.complex_space = args->shape.complex_space;
-  a.kind = !a.complex_space              ? KAON_SCALED_REAL
+  a.kind = !a.complex_space               ? KAON_SCALED_REAL
            : op == SCALED && args->n == 1 ? KAON_SCALED_CONJ
                                           : KAON_SCALED_COMPLEX;
   a.op = op;
@@ -227,10 +226,10 @@ static void launch_precond(const kaon_launch *launch, const kaon_update_args *ar
                    KAON_THREADS, a);
 }
 
-#define ENTRY(entry, op)                                                          \
-  extern "C" void KAON_EXPORT(kaon_precond_##entry)(const kaon_launch *launch,    \
+#define ENTRY(entry, op)                                                            \
+  extern "C" void KAON_EXPORT(kaon_precond_##entry)(const kaon_launch *launch,      \
                                                     const kaon_update_args *args) { \
-    launch_precond(launch, args, op, traits_of<op>().sums);                       \
+    launch_precond(launch, args, op, traits_of<op>().sums);                         \
   }
 
 ENTRY(scaled, SCALED)

@@ -3,6 +3,7 @@
 #ifndef KAON_OPTIONS_H
 #define KAON_OPTIONS_H
 
+#include <kaon/precond.h>
 #include <kaon/schwarz.h>
 #include <kaon/sparse.h>
 #include <kaon/sparse_precond.h>
@@ -21,7 +22,8 @@ typedef enum kaon_options_kind {
   KAON_OPTIONS_MATRIX,
   KAON_OPTIONS_MATRIX_OPERATOR,
   KAON_OPTIONS_SHELL,
-  KAON_OPTIONS_PRECOND
+  KAON_OPTIONS_PRECOND,
+  KAON_OPTIONS_CHEBYSHEV
 } kaon_options_kind;
 
 /* Fills `options` with its defaults (the same as the _INIT macro). */

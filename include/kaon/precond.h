@@ -12,8 +12,8 @@ extern "C" {
 
 /* Jacobi: K x = x / d, component by component, d = the diagonal of A as it is now, in A's precision
  * (double or single); has twins in both. Needs nothing of A afterwards. *K is NULL on failure.
- * Collective. Errors: ARGUMENT, UNSUPPORTED (A does not know its diagonal; half precision), SINGULAR
- * (a zero on the diagonal; the row, counted on its rank in the caller's order), NOT_FINITE
+ * Collective. Errors: ARGUMENT, UNSUPPORTED (A does not know its diagonal; half precision),
+ * SINGULAR (a zero on the diagonal; the row, counted on its rank in the caller's order), NOT_FINITE
  * (likewise), MEMORY, and those of A. */
 kaon_status kaon_precond_jacobi(kaon_operator *A, kaon_operator **K);
 
@@ -26,19 +26,20 @@ typedef struct kaon_chebyshev_options {
   double high;
   int steps;     /* of the estimate by Lanczos' method, 2 to 64 */
   double safety; /* the estimated largest eigenvalue times this is `high` */
-  double ratio;  /* the estimate of `low` is high / ratio or the smallest eigenvalue seen, whichever is
-                    larger */
+  double ratio;  /* the estimate of `low` is high / ratio or the smallest eigenvalue seen, whichever
+                    is  larger */
 } kaon_chebyshev_options;
 #define KAON_CHEBYSHEV_OPTIONS_INIT \
   { sizeof(kaon_chebyshev_options), 1, 4, 1, 0.0, 0.0, 16, 1.1, 30.0 }
 
-/* Chebyshev: K = p(D^-1 A) D^-1, p of degree `degree` such that 1 - t p(t) is the polynomial smallest
- * on [low, high]; for Hermitian positive definite A (with D positive), whose K is so too as long as
- * no eigenvalue exceeds `high` much. No sums: nothing is sent but what A sends. options NULL: the
- * defaults. Refers to A, which must outlive it. *K is NULL on failure. Collective. Source: Saad,
- * Iterative Methods for Sparse Linear Systems, 2nd edition, sections 12.3.2 and 6.6. Errors: those of
- * kaon_precond_jacobi; ARGUMENT (an option out of range; low >= high), BREAKDOWN never: an A that is
- * not positive definite is refused by the estimate (ARGUMENT, with the eigenvalue). */
+/* Chebyshev: K = p(D^-1 A) D^-1, p of degree `degree` such that 1 - t p(t) is the polynomial
+ * smallest on [low, high]; for Hermitian positive definite A (with D positive), whose K is so too
+ * as long as no eigenvalue exceeds `high` much. No sums: nothing is sent but what A sends. options
+ * NULL: the defaults. Refers to A, which must outlive it. *K is NULL on failure. Collective.
+ * Source: Saad, Iterative Methods for Sparse Linear Systems, 2nd edition, sections 12.3.2 and 6.6.
+ * Errors: those of kaon_precond_jacobi; ARGUMENT (an option out of range; low >= high), BREAKDOWN
+ * never: an A that is not positive definite is refused by the estimate (ARGUMENT, with the
+ * eigenvalue). */
 kaon_status kaon_precond_chebyshev(kaon_operator *A, const kaon_chebyshev_options *options,
                                    kaon_operator **K);
 /* The interval that it serves. Errors: ARGUMENT (no such operator). */

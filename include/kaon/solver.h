@@ -20,10 +20,10 @@ typedef enum kaon_method {
   KAON_BLOCKCG,  /* Hermitian positive definite A; the columns share one Krylov space, 64 at most */
   KAON_BLOCKCGNR, /* general A: the same on A^dag A x = A^dag b */
   /* Sums over ranks hidden behind the operator, for more vectors and more work on them: */
-  KAON_PIPECG,      /* Hermitian positive definite A; not in half precision */
-  KAON_PIPECGNR,    /* general A: the same on A^dag A x = A^dag b */
+  KAON_PIPECG,       /* Hermitian positive definite A; not in half precision */
+  KAON_PIPECGNR,     /* general A: the same on A^dag A x = A^dag b */
   KAON_PIPEBICGSTAB, /* general A */
-  KAON_BICG,         /* general A, with its adjoint */
+  KAON_BICG,         /* general A, with its adjoint; not in half precision */
   KAON_RBICGSTAB,    /* general A: sums hidden behind the preconditioner; not in half precision */
   KAON_GROPPCG       /* Hermitian positive definite A: one sum hidden behind the preconditioner, one
                         behind the operator; not in half precision */
@@ -123,7 +123,7 @@ typedef struct kaon_column_report {
   kaon_stop_reason reason;
   double residual; /* |b - A x| / |b| of the system as posed, recomputed in the outer precision:
                       double where A has a twin in it and tol > 0, else A's. b = 0: 0 */
-  double stop_residual; /* the one that `stop` chose, likewise; CONVERGED: at most 1.1 tol */
+  double stop_residual;     /* the one that `stop` chose, likewise; CONVERGED: at most 1.1 tol */
   kaon_breakdown breakdown; /* reason BREAKDOWN: at what, else NONE */
 } kaon_column_report;
 
@@ -139,8 +139,8 @@ typedef struct kaon_solve_report {
  * the solver, which refers to both. *solver is NULL on failure. Collective. Sources of the methods:
  * the heads of solvers/. Errors: ARGUMENT (columns < 1, an option out of range), UNSUPPORTED (a
  * preconditioner with a method that takes none; A has no twin in the sloppy precision; pipecg,
- * groppcg and rbicgstab in half), SHAPE (the preconditioner's space is not A's), STALE, MEMORY, NOT_BUILT; of the twins: UNITARITY,
- * NOT_FINITE, SINGULAR. */
+ * groppcg, bicg and rbicgstab in half), SHAPE (the preconditioner's space is not A's), STALE,
+ * MEMORY, NOT_BUILT; of the twins: UNITARITY, NOT_FINITE, SINGULAR. */
 kaon_status kaon_solver_create(kaon_operator *A, int columns, const kaon_solver_options *options,
                                kaon_solver **solver);
 /* Destroys it and sets *solver to NULL; NULL is allowed. */

@@ -25,6 +25,7 @@ enum {
   KAON_WAIT_BEGIN = 64, /* nothing done yet */
   KAON_WAIT_STOP,       /* the recurrence says: converged */
   KAON_WAIT_UPDATE,     /* reliable update due */
+  KAON_WAIT_PERIOD,     /* due whatever the residual did: says nothing of progress */
   KAON_WAIT_TRUSTED,    /* the same, and the inner process is believed (kaon_stop_outer) */
   KAON_WAIT_COMPANY,    /* of another column of the block: says nothing of this one's progress */
   KAON_WAIT_CYCLE,      /* the cycle is full */
@@ -121,6 +122,8 @@ static inline KAON_HD void kaon_step_end(kaon_column_state *s, double watched) {
     kaon_wait(s, KAON_WAIT_UPDATE, 1);
   else if (s->iterations - s->lowest_at >= KAON_STALL_STEPS)
     kaon_wait(s, KAON_WAIT_STALL, 1);
+  else if (s->period > 0 && s->iterations - s->renewed >= s->period)
+    kaon_wait(s, KAON_WAIT_PERIOD, 1);
   else if (s->flush > 0 && (s->iterations - s->renewed) % s->flush == 0)
     s->gate |= KAON_GATE_FLUSH;
 }
@@ -200,7 +203,7 @@ static inline KAON_HD void kaon_stop_verify(kaon_column_state *s) {
   else if (why == KAON_WAIT_BROKEN && kaon_beyond_repair(s, relative))
     kaon_finish(s, close ? KAON_END_CONVERGED : KAON_END_BREAKDOWN);
   else if (why != KAON_WAIT_BEGIN && why != KAON_WAIT_BROKEN && why != KAON_WAIT_COMPANY &&
-           kaon_stalled(s, relative))
+           why != KAON_WAIT_PERIOD && kaon_stalled(s, relative))
     kaon_finish(s, close ? KAON_END_CONVERGED : KAON_END_STAGNATED);
   else
     s->gate = KAON_GATE_SERVICE | (kaon_fresh(s) ? KAON_GATE_START : KAON_GATE_INJECT);

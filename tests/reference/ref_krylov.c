@@ -1,8 +1,8 @@
 /* ref_krylov.c - preconditioned Krylov methods, each line of its paper a line here (test oracle).
- * PCG: Saad, Iterative Methods for Sparse Linear Systems, algorithm 9.1. BiCGStab, preconditioned on
- * the right: van der Vorst, SIAM J. Sci. Stat. Comput. 13 (1992) 631. Reordered BiCGStab:
- * Krasnopolsky, Procedia Comput. Sci. 1 (2010) 213. BiCG: Saad, algorithm 7.3, with K. Pipelined CG:
- * Ghysels, Vanroose, Parallel Comput. 40 (2014) 224, algorithm 4. */
+ * PCG: Saad, Iterative Methods for Sparse Linear Systems, algorithm 9.1. BiCGStab, preconditioned
+ * on the right: van der Vorst, SIAM J. Sci. Stat. Comput. 13 (1992) 631. Reordered BiCGStab:
+ * Krasnopolsky, Procedia Comput. Sci. 1 (2010) 213. BiCG: Saad, algorithm 7.3, with K. Pipelined
+ * CG: Ghysels, Vanroose, Parallel Comput. 40 (2014) 224, algorithm 4. */
 #include "reference.h"
 
 #include <math.h>

@@ -1,0 +1,347 @@
+/* test_precond_kernels.c - updates of preconditioned methods (blas/precond.h) on every machine, on
+ * rows of real and complex numbers of several sizes: results beside plain C on exported arrays,
+ * sums beside what is stored, columns that the gate closes untouched. Bounds: up to 8 roundings of
+ * products of numbers below 8; sums of n products below 8, here and there added up in double one
+ * after another: n roundings of 8 n. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <complex.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "blas/precond.h"
+#include "tests/util/machine.h"
+#include "tests/util/test_util.h"
+
+typedef double complex number;
+/* Vectors 1 .. 9 by the letters of the formulas; D has one column, W is for sums alone. */
+enum { D, N, M, Z, Q, W, S, R, U, P, X, VECTORS };
+enum { ROWS = 77, COLUMNS = 3, A = 0, B = 1, O = 2, FIRST = 10 };
+
+typedef struct {
+  kaon_context *ctx;
+  kaon_space space;
+  kaon_precision precision;
+  int numbers; /* of a column */
+  kaon_vector *v[VECTORS];
+  number *before[VECTORS], *after[VECTORS], *want[VECTORS]; /* [column][number] */
+  kaon_scalars *scalars;
+  kaon_column_state state[COLUMNS];
+} bench;
+
+static void ok(kaon_context *ctx, kaon_status status) {
+  if (status != KAON_OK) print_message("%s\n", kaon_last_error(ctx));
+  assert_int_equal(status, KAON_OK);
+}
+
+static uint64_t seed;
+static double uniform(void) { /* [-1, 1) */
+  seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+  return (double)(int64_t)(seed ^ seed >> 31) * 0x1p-63;
+}
+
+static int reals(const bench *b) {
+  return b->space.complex_space ? 2 : 1;
+}
+
+static void take(const bench *b, number *const *to) {
+  double *host = calloc((size_t)(b->numbers * reals(b)), sizeof *host);
+  for (int i = 0; i < VECTORS; i++)
+    for (int k = 0; k < b->v[i]->nrhs; k++) {
+      ok(b->ctx, kaon_vector_export(b->v[i], k, host, KAON_BASIS_UKQCD));
+      for (int n = 0; n < b->numbers; n++)
+        to[i][k * b->numbers + n] =
+            reals(b) == 2 ? host[2 * n] + I * host[2 * n + 1] : (number)host[n];
+    }
+  free(host);
+}
+
+static void open_bench(bench *b, int machine, int ncomp, int complex_space,
+                       kaon_precision precision) {
+  const kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  memset(b, 0, sizeof *b);
+  ok(NULL, machine_open(machine, options, &b->ctx));
+  const int width = b->ctx->backend->width;
+  b->space = (kaon_space){.ctx = b->ctx,
+                          .nblocks = (ROWS + width - 1) / width,
+                          .nsites = ROWS,
+                          .width = width,
+                          .ncomp = ncomp,
+                          .complex_space = complex_space};
+  b->precision = precision;
+  b->numbers = ROWS * ncomp / reals(b);
+  double *host = calloc((size_t)(ROWS * ncomp), sizeof *host);
+  for (int i = 0; i < VECTORS; i++) {
+    const int columns = i == D ? 1 : COLUMNS;
+    ok(b->ctx, kaon_vector_create(b->ctx, &b->space, precision, columns, &b->v[i]));
+    b->before[i] = calloc((size_t)(b->numbers * COLUMNS), sizeof(number));
+    b->after[i] = calloc((size_t)(b->numbers * COLUMNS), sizeof(number));
+    b->want[i] = calloc((size_t)(b->numbers * COLUMNS), sizeof(number));
+    for (int k = 0; k < columns; k++) {
+      for (int n = 0; n < ROWS * ncomp; n++) host[n] = uniform();
+      ok(b->ctx, kaon_vector_import(b->v[i], k, host, KAON_BASIS_UKQCD));
+    }
+  }
+  free(host);
+  ok(b->ctx, kaon_scalars_create(b->ctx, COLUMNS, &b->scalars));
+  ok(b->ctx, kaon_scalars_read(b->scalars, b->state));
+  for (int k = 0; k < COLUMNS; k++) {
+    b->state[k].gate = k == 1 ? KAON_GATE_SERVICE : KAON_GATE_STEP;
+    for (int s = 0; s < 3; s++)
+      for (int c = 0; c < 2; c++) b->state[k].slot[s][c] = uniform();
+  }
+  ok(b->ctx, kaon_scalars_write(b->scalars, b->state));
+  take(b, b->before);
+}
+
+static void close_bench(bench *b) {
+  for (int i = 0; i < VECTORS; i++) {
+    kaon_vector_destroy(&b->v[i]);
+    free(b->before[i]), free(b->after[i]), free(b->want[i]);
+  }
+  kaon_scalars_destroy(&b->scalars);
+  kaon_context_destroy(&b->ctx);
+}
+
+/* d real in a complex space: what pipelined CG takes for granted. */
+static void make_scaling_real(bench *b) {
+  double *host = calloc((size_t)(b->numbers * reals(b)), sizeof *host);
+  for (int n = 0; n < b->numbers; n++) host[n * reals(b)] = creal(b->before[D][n]);
+  ok(b->ctx, kaon_vector_import(b->v[D], 0, host, KAON_BASIS_UKQCD));
+  free(host);
+  take(b, b->before);
+}
+
+enum op {
+  SCALED,
+  ADJOINT,
+  RESIDUAL,
+  PIPEPCG,
+  PIPEPCG_D,
+  GROPP_DIRECTION,
+  GROPP_RESIDUAL,
+  RBI_HALF,
+  RBI_END,
+  OPS
+};
+static const char *const op_names[] = {"scaled",           "adjoint",        "residual_scaled",
+                                       "pipepcg",          "pipepcg with d", "groppcg_direction",
+                                       "groppcg_residual", "rbicgstab_half", "rbicgstab_end"};
+
+/* The entry by the library; sums into slots FIRST, FIRST + 1, ... */
+static void run(bench *b, enum op op) {
+  static const int slots[3] = {FIRST, FIRST + 1, FIRST + 2};
+  kaon_vector **v = b->v;
+  kaon_pass pass = KAON_PASS_INIT;
+  pass.scalars = b->scalars;
+  const kaon_pipepcg_vectors pipe = {.n = v[N],
+                                     .m = v[M],
+                                     .z = v[Z],
+                                     .q = v[Q],
+                                     .w = v[W],
+                                     .s = v[S],
+                                     .r = v[R],
+                                     .u = v[U],
+                                     .p = v[P],
+                                     .x = v[X]},
+                             with_d = {.d = v[D],
+                                       .n = v[N],
+                                       .m = v[M],
+                                       .z = v[Z],
+                                       .w = v[W],
+                                       .s = v[S],
+                                       .r = v[R],
+                                       .p = v[P],
+                                       .x = v[X]};
+  const kaon_groppcg_vectors gropp = {
+      .q = v[Q], .w = v[W], .z = v[Z], .p = v[P], .s = v[S], .x = v[X], .r = v[R]};
+  const kaon_rbicgstab_vectors rbi = {.r0 = v[N],
+                                      .s = v[S],
+                                      .v = v[Q],
+                                      .t = v[W],
+                                      .m = v[M],
+                                      .z = v[Z],
+                                      .y = v[P],
+                                      .r = v[R],
+                                      .x = v[X]};
+  if (op == SCALED || op == ADJOINT) {
+    pass.norm = FIRST;
+    pass.dot = FIRST + 1;
+    pass.w = v[W];
+    ok(b->ctx, kaon_blas_scaled(v[D], op == ADJOINT, v[X], v[Z], &pass));
+  }
+  if (op == RESIDUAL)
+    ok(b->ctx, kaon_blas_residual_scaled(KAON_MINUS(A), v[Q], v[R], v[D], v[Z], slots, &pass));
+  if (op == PIPEPCG) ok(b->ctx, kaon_blas_pipepcg(A, B, &pipe, slots, &pass));
+  if (op == PIPEPCG_D) ok(b->ctx, kaon_blas_pipepcg(A, B, &with_d, slots, &pass));
+  if (op == GROPP_DIRECTION) ok(b->ctx, kaon_blas_groppcg_direction(B, &gropp, slots[0], &pass));
+  if (op == GROPP_RESIDUAL) ok(b->ctx, kaon_blas_groppcg_residual(A, &gropp, slots, &pass));
+  if (op == RBI_HALF) ok(b->ctx, kaon_blas_rbicgstab_half(A, &rbi, slots, &pass));
+  if (op == RBI_END) ok(b->ctx, kaon_blas_rbicgstab_end(A, O, B, &rbi, slots[0], &pass));
+}
+
+/* The same of one number. */
+static void formula(number *v, enum op op, number a, number c, number o) {
+  if (op == SCALED) v[Z] = v[D] * v[X];
+  if (op == ADJOINT) v[Z] = conj(v[D]) * v[X];
+  if (op == RESIDUAL) {
+    v[R] -= a * v[Q];
+    v[Z] = v[D] * v[R];
+  }
+  if (op == PIPEPCG || op == PIPEPCG_D) {
+    const number u = op == PIPEPCG ? v[U] : v[D] * v[R];
+    v[Z] = v[N] + c * v[Z];
+    if (op == PIPEPCG) v[Q] = v[M] + c * v[Q];
+    v[S] = v[W] + c * v[S];
+    v[P] = u + c * v[P];
+    v[X] += a * v[P];
+    v[R] -= a * v[S];
+    if (op == PIPEPCG) v[U] -= a * v[Q];
+    v[W] -= a * v[Z];
+    if (op == PIPEPCG_D) v[M] = v[D] * v[W];
+  }
+  if (op == GROPP_DIRECTION) {
+    v[P] = v[Z] + c * v[P];
+    v[S] = v[W] + c * v[S];
+  }
+  if (op == GROPP_RESIDUAL) {
+    v[X] += a * v[P];
+    v[R] -= a * v[S];
+    v[Z] -= a * v[Q];
+  }
+  if (op == RBI_HALF) {
+    v[Z] -= a * v[S];
+    v[R] -= a * v[Q];
+  }
+  if (op == RBI_END) {
+    v[X] += a * v[P] + o * v[Z];
+    v[R] -= o * v[W];
+    v[Z] -= o * v[M];
+    v[P] = v[Z] + c * (v[P] - o * v[S]);
+  }
+}
+
+/* The sums of one number, as stored; how many. */
+static int sums_of(const number *v, enum op op, number *sum) {
+  const number squares = conj(v[R]) * v[R];
+  sum[0] = squares;
+  switch (op) {
+    case SCALED:
+    case ADJOINT:
+      sum[0] = conj(v[Z]) * v[Z];
+      sum[1] = conj(v[W]) * v[Z];
+      return 2;
+    case RESIDUAL:
+    case GROPP_RESIDUAL:
+      sum[1] = conj(v[R]) * v[Z];
+      return 2;
+    case PIPEPCG:
+      sum[1] = conj(v[R]) * v[U];
+      sum[2] = conj(v[W]) * v[U];
+      return 3;
+    case PIPEPCG_D:
+      sum[1] = v[D] * squares;
+      sum[2] = conj(v[W]) * v[D] * v[R];
+      return 3;
+    case GROPP_DIRECTION:
+      sum[0] = conj(v[P]) * v[S];
+      return 1;
+    case RBI_HALF:
+      sum[1] = conj(v[N]) * v[R];
+      return 2;
+    default:
+      return 1;
+  }
+}
+
+static void check(const bench *b, enum op op) {
+  const double eps = b->precision == KAON_DOUBLE ? 0x1p-53 : 0x1p-24;
+  double worst = 0, apart = 0;
+  kaon_column_state state[COLUMNS];
+  ok(b->ctx, kaon_scalars_read(b->scalars, state));
+  for (int k = 0; k < COLUMNS; k++) {
+    const int complex_space = b->space.complex_space;
+    number slot[3], total[3] = {0, 0, 0};
+    int count = 0;
+    for (int s = 0; s < 3; s++)
+      slot[s] = state[k].slot[s][0] + (complex_space ? I * state[k].slot[s][1] : 0);
+    for (int n = 0; n < b->numbers; n++) {
+      number want[VECTORS], stored[VECTORS], sum[3];
+      for (int i = 0; i < VECTORS; i++) {
+        const int at = (i == D ? 0 : k * b->numbers) + n;
+        want[i] = b->before[i][at];
+        stored[i] = b->after[i][at];
+      }
+      if (k != 1) formula(want, op, slot[A], slot[B], slot[O]);
+      for (int i = 0; i < VECTORS; i++) worst = fmax(worst, cabs(want[i] - stored[i]));
+      count = sums_of(stored, op, sum);
+      for (int s = 0; s < count; s++) total[s] += sum[s];
+    }
+    for (int s = 0; s < count && k != 1; s++) {
+      const double *got = state[k].slot[FIRST + s];
+      const number value = got[0] + (complex_space ? I * got[1] : 0);
+      apart = fmax(apart, cabs(value - total[s]));
+    }
+  }
+  if (!(worst <= 8 * 8 * eps)) print_message("%s: %g off\n", op_names[op], worst);
+  assert_true(worst <= 8 * 8 * eps);
+  /* with d real sum 2 is taken of the stored m = d w, which is rounded once more */
+  const double rounding = b->numbers * 0x1p-53 + (op == PIPEPCG_D ? 4 * eps : 0);
+  assert_true(apart <= b->numbers * 8 * rounding);
+}
+
+static void entries_do_what_they_say(void **state) {
+  static const struct {
+    int ncomp, complex_space;
+  } spaces[] = {{1, 0}, {2, 0}, {3, 0}, {2, 1}, {6, 1}, {24, 1}};
+  (void)state;
+  for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
+    if (machine_lacks(machine)) continue;
+    for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++)
+      for (int p = KAON_DOUBLE; p <= KAON_SINGLE; p++)
+        for (int op = 0; op < OPS; op++) {
+          bench b;
+          open_bench(&b, machine, spaces[i].ncomp, spaces[i].complex_space, (kaon_precision)p);
+          if (op == PIPEPCG_D) make_scaling_real(&b);
+          run(&b, (enum op)op);
+          take(&b, b.after);
+          check(&b, (enum op)op);
+          close_bench(&b);
+        }
+    printf("  %s: %d entries on %zu spaces\n", machine_name(machine), OPS,
+           sizeof spaces / sizeof *spaces);
+  }
+}
+
+static void wrong_operands_are_refused(void **state) {
+  static const int slots[3] = {FIRST, FIRST + 1, FIRST + 2};
+  kaon_pass pass = KAON_PASS_INIT;
+  bench b;
+  (void)state;
+  open_bench(&b, MACHINE_CPU, 2, 1, KAON_DOUBLE);
+  pass.scalars = b.scalars;
+  assert_int_equal(kaon_blas_scaled(b.v[W], 0, b.v[X], b.v[Z], &pass), KAON_ERR_SHAPE);
+  assert_int_equal(kaon_blas_scaled(b.v[D], 0, b.v[Z], b.v[Z], &pass), KAON_ERR_ALIAS);
+  assert_int_equal(kaon_blas_scaled(NULL, 0, b.v[X], b.v[Z], &pass), KAON_ERR_ARGUMENT);
+  assert_int_equal(
+      kaon_blas_residual_scaled(KAON_MINUS(A), b.v[Q], b.v[Q], b.v[D], b.v[Z], slots, &pass),
+      KAON_ERR_ALIAS);
+  close_bench(&b);
+  open_bench(&b, MACHINE_CPU, 2, 1, KAON_HALF);
+  pass.scalars = b.scalars;
+  assert_int_equal(kaon_blas_scaled(b.v[D], 0, b.v[X], b.v[Z], &pass), KAON_ERR_NOT_BUILT);
+  close_bench(&b);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(entries_do_what_they_say),
+      cmocka_unit_test(wrong_operands_are_refused),
+  };
+  return cmocka_run_group_tests_name("precond kernels", tests, NULL, NULL);
+}
