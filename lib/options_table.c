@@ -213,8 +213,7 @@ static const kaon_field shell_fields[] = {
     E(S, precision, KAON_DOUBLE, precisions, "of the vectors that the function is handed"),
     F(S, any_precision, KAON_FIELD_INT, 0, 0, 1, "1: the function takes double and single"),
     F(S, flops, KAON_FIELD_DOUBLE, 0.0, 0.0, 1e300, "of an application to one column"),
-    F(S, bytes, KAON_FIELD_DOUBLE, 0.0, 0.0, 1e300, "of an application to one column"),
-    END};
+    F(S, bytes, KAON_FIELD_DOUBLE, 0.0, 0.0, 1e300, "of an application to one column"), END};
 #undef S
 
 #define S kaon_chebyshev_options

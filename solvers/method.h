@@ -22,21 +22,22 @@ typedef struct kaon_method_ops {
   int vectors;             /* inner vectors beside x and r */
   int preconditioned;      /* 1: takes a preconditioner K, with these vectors more: */
   int extra, extra_scaled; /* where K is any operator, and where it multiplies by a vector */
-  int per_direction; /* and so many for each direction of the subspace */
-  int scratch;       /* work[scratch] holds a service's chosen residual where both precisions are
-                        one: what it held before is needed neither after `finish` nor later */
-  int applications;  /* of the operator in a step */
-  int at_start;      /* of the operator in start */
-  int at_inject;     /* and in inject */
-  int saved;         /* not made in a step that freezes its column (unless A^dag r is watched) */
-  int hidden;        /* made between the two halves of a step's last sum: on one rank, where the sum
-                        ends first, not in a step that freezes its column */
-  int cooks, cooks_at_start, cooks_at_inject; /* applications of K, likewise; cooks_at_finish: and */
-  int cooks_at_finish;                        /* once a service */
-  int no_half;       /* its recurrences do not bear a process in half precision */
-  int late_norm;     /* where A^dag r is watched, finish sums |r|^2, which is not needed before */
-  int dagger;        /* applies A^dagger */
-  int block;         /* columns are joined: they step, wait and go on as one */
+  int per_direction;       /* and so many for each direction of the subspace */
+  int scratch;      /* work[scratch] holds a service's chosen residual where both precisions are
+                       one: what it held before is needed neither after `finish` nor later */
+  int applications; /* of the operator in a step */
+  int at_start;     /* of the operator in start */
+  int at_inject;    /* and in inject */
+  int saved;        /* not made in a step that freezes its column (unless A^dag r is watched) */
+  int hidden;       /* made between the two halves of a step's last sum: on one rank, where the sum
+                       ends first, not in a step that freezes its column */
+  int cooks, cooks_at_start,
+      cooks_at_inject; /* applications of K, likewise; cooks_at_finish: and */
+  int cooks_at_finish; /* once a service */
+  int no_half;         /* its recurrences do not bear a process in half precision */
+  int late_norm;       /* where A^dag r is watched, finish sums |r|^2, which is not needed before */
+  int dagger;          /* applies A^dagger, and K^dagger */
+  int block;           /* columns are joined: they step, wait and go on as one */
   double delta[KAON_PRECISIONS];         /* by rule: reliable updates with this inner precision */
   double delta_restart[KAON_PRECISIONS]; /* by rule: restarted refinement */
   int period[KAON_PRECISIONS]; /* by inner precision: steps after which the residual is replaced

@@ -30,8 +30,8 @@ static void init_macros_equal_the_tables(void **state) {
   const kaon_shell_options shell = KAON_SHELL_OPTIONS_INIT;
   const kaon_precond_options precond = KAON_PRECOND_OPTIONS_INIT;
   const kaon_chebyshev_options chebyshev = KAON_CHEBYSHEV_OPTIONS_INIT;
-  const void *macros[] = {&context, &dirac,  &even_odd, &solver, &heatbath,
-                          &schwarz, &matrix, &product,  &shell,  &precond, &chebyshev};
+  const void *macros[] = {&context, &dirac,   &even_odd, &solver,  &heatbath, &schwarz,
+                          &matrix,  &product, &shell,    &precond, &chebyshev};
   for (int kind = 0; kind <= KAON_OPTIONS_CHEBYSHEV; kind++) {
     char fresh[512], by_macro[512], by_table[512];
     size_t length;
