@@ -26,8 +26,16 @@ enum {
   KAON_GATE_ANY = 127
 };
 
+/* A state is whole accesses of 16 bytes. */
+#ifdef __cplusplus
+#define KAON_SLOT_ALIGNED alignas(16)
+#else
+#define KAON_SLOT_ALIGNED _Alignas(16)
+#endif
+
 typedef struct kaon_column_state {
-  double slot[KAON_SLOTS][2];   /* complex scalars; lib/math/recurrences.h names them */
+  KAON_SLOT_ALIGNED double slot[KAON_SLOTS]
+                               [2]; /* complex scalars; lib/math/recurrences.h names them */
   double history[KAON_HISTORY]; /* relative residual squared of iteration i at [i % KAON_HISTORY] */
 
   /* Stopping. `watched` is the residual norm squared that the recurrence knows, `true` the one that
@@ -62,7 +70,6 @@ typedef struct kaon_column_state {
   int32_t trusted;   /* replacements whose chosen residual was not recomputed */
   int32_t period;    /* steps after which the residual is replaced anyway; 0: never */
   int32_t cause;     /* KAON_CAUSE_: what the recurrence last broke down at; 0: it did not */
-  int32_t spare[3];  /* whole accesses of 16 bytes */
 } kaon_column_state;
 
 #endif
