@@ -72,7 +72,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, COLS == 1 ? RESIDENT : 2)
   if (cols.open == 0) return;
   for (; base < end; base += a.chunks * tile) {
     const unsigned row = base + (threadIdx.x >> a.shift);
-    const row_range mine = row_read(a, row);
+    const row_range mine = row_read(a, row < end ? row : (unsigned)a.rows); /* none */
     number s[COLS] = {};
 #pragma unroll 1
     for (int64_t i = mine.begin + lane; i < mine.end; i += a.lanes * BATCH) {

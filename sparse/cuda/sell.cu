@@ -105,7 +105,8 @@ static __global__ void __launch_bounds__(KAON_THREADS, SHARED_RESIDENT)
 
 template <int REALS, int HALF, int RESIDENT>
 static void launch_plain(const kaon_launch *launch, const kaon_spmv_args *args, rows_call *a) {
-  a->most = RESIDENT * MULTIPROCESSORS;
+  /* parts of one pass, which other kernels may do, count their chunks alike */
+  a->most = (args->part == KAON_ROWS_ALL ? RESIDENT : SHARED_RESIDENT) * MULTIPROCESSORS;
   rows_share_out(launch, args, KAON_THREADS, a);
   kaon_cuda_launch(launch, sell_kernel<REALS, HALF, RESIDENT>, (unsigned)a->chunks, KAON_THREADS,
                    *a);
