@@ -34,10 +34,22 @@ static __device__ __forceinline__ uint32_t flag_at(const uint32_t *at) {
   return x;
 }
 
-static __device__ __forceinline__ void await(const uint32_t *at, uint32_t mark) {
+/* The neighbour has ended: this rank ends, and says for whom it waited. */
+static __device__ void complain(const kaon_peer_exchange &p, int dir, uint32_t mark) {
+  volatile uint32_t *complaint = p.complaint;
+  complaint[KAON_COMPLAINT_RANK] = p.neighbour[dir];
+  complaint[KAON_COMPLAINT_NUMBER] = mark;
+  complaint[KAON_COMPLAINT_DIR] = (uint32_t)dir;
+  fence();
+  complaint[KAON_COMPLAINT_KIND] = KAON_COMPLAINT_MESSAGE;
+  fence();
+  __trap();
+}
+
+static __device__ __forceinline__ void await(const kaon_peer_exchange &p, int dir, uint32_t mark) {
   const uint64_t begin = nanoseconds();
-  while ((int32_t)(flag_at(at) - mark) < 0)
-    if (nanoseconds() - begin > (uint64_t)KAON_PEER_PATIENCE * 1000000000u) __trap();
+  while ((int32_t)(flag_at(p.arrived + dir) - mark) < 0)
+    if (nanoseconds() - begin > p.patience) complain(p, dir, mark);
 }
 
 static __global__ void __launch_bounds__(THREADS)
@@ -68,7 +80,7 @@ static __global__ void __launch_bounds__(THREADS)
   const uint4 *from = (const uint4 *)((const char *)m.arrived + half_of(a.peer, turn));
   uint4 *to = (uint4 *)m.to;
   const int64_t step = (int64_t)BLOCKS * THREADS;
-  if (threadIdx.x == 0) await(a.peer.arrived + m.dir, turn + 1);
+  if (threadIdx.x == 0) await(a.peer, m.dir, turn + 1);
   __syncthreads();
   for (int64_t i = (int64_t)(blockIdx.x % BLOCKS) * THREADS + threadIdx.x; i < m.lines * WORDS;
        i += step)
