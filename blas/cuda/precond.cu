@@ -60,8 +60,12 @@ typedef struct precond_call {
   kaon_cuda_sums sums;
 } precond_call;
 
-/* Words that a thread has on their way at once, of every operand. */
-enum { BATCH = 2 };
+/* Words that a thread has on their way at once, of every operand: two, where registers hold them.
+ */
+template <int OP>
+static __host__ __device__ constexpr int batch_of() {
+  return OP == PIPEPCG || OP == PIPECG_SCALED ? 1 : 2;
+}
 
 template <int OP>
 static __device__ __forceinline__ void update_word(const vcomplex *c, int kind, word *x) {
@@ -161,8 +165,9 @@ static __device__ __forceinline__ void update_share(const precond_call &a, share
   for (int i = 0; i < 2 * t.sums; i++) sum[i] = 0;
   const int64_t step = (int64_t)a.sums.chunks * KAON_THREADS;
   int64_t i = (int64_t)mine.chunk * KAON_THREADS + threadIdx.x;
-  for (; i + (BATCH - 1) * step < a.w.count; i += BATCH * step)
-    update_words<OP, BATCH>(a, c, i, step, mine.column, sum);
+  constexpr int batch = batch_of<OP>();
+  for (; batch > 1 && i + (batch - 1) * step < a.w.count; i += batch * step)
+    update_words<OP, batch>(a, c, i, step, mine.column, sum);
   for (; i < a.w.count; i += step) update_words<OP, 1>(a, c, i, step, mine.column, sum);
   kaon_let_next_start();
   if (a.sums.sum.state == NULL) return;
