@@ -9,16 +9,18 @@ folder=${2:-$source/build-fuzz}
 harnesses="nersc lime milc openqcd detect scidac propagator market"
 compiler=${CLANG:-clang}
 flags="-std=gnu11 -D_GNU_SOURCE -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=undefined -I$source -I$source/include"
-sources="$(ls "$source"/lib/io/*.c "$source"/sparse/market_*.c) $source/sparse/csr.c $source/lib/comm.c $source/lib/error.c"
+sources="$(ls "$source"/lib/io/*.c) $source/lib/comm.c $source/lib/error.c"
+matrices="$(ls "$source"/sparse/market_*.c) $source/sparse/csr.c"
 
 command -v "$compiler" >/dev/null || { echo "fuzz.sh: no $compiler; install clang and libclang-rt-dev" >&2; exit 3; }
 mkdir -p "$folder/findings"
 # shellcheck disable=SC2086
-"$compiler" $flags -fsanitize=address,undefined "$source/tests/fuzz/make_corpus.c" $sources -lz -lm -o "$folder/make_corpus"
+"$compiler" $flags -fsanitize=address,undefined "$source/tests/fuzz/make_corpus.c" $sources $matrices -lz -lm -o "$folder/make_corpus"
 for h in $harnesses; do
   mkdir -p "$folder/corpus/$h"
+  case $h in market) more=$matrices ;; *) more= ;; esac
   # shellcheck disable=SC2086
-  "$compiler" $flags -fsanitize=fuzzer,address,undefined "$source/tests/fuzz/fuzz_$h.c" $sources -lz -lm -o "$folder/fuzz_$h"
+  "$compiler" $flags -fsanitize=fuzzer,address,undefined "$source/tests/fuzz/fuzz_$h.c" $sources $more -lz -lm -o "$folder/fuzz_$h"
 done
 "$folder/make_corpus" "$folder/corpus"
 
