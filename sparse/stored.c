@@ -225,18 +225,15 @@ static void describe(const work *w, const statistics *s, const char *why) {
   const kaon_stored_matrix *m = &to->matrix;
   const double entries = s->entries > 0 ? (double)s->entries : 1;
   const char *numbers = m->half ? "16-bit" : to->precision == KAON_DOUBLE ? "double" : "single";
-  int n = snprintf(to->text, sizeof to->text, "%s, %s values", names[m->form], numbers);
-  const size_t left = sizeof to->text - (size_t)n;
-  if (m->form == KAON_STORED_CSR)
-    snprintf(to->text + n, left, ": %s (sell of %d rows would take %.2f places an entry)", why,
-             w->width, (double)s->sell / entries);
-  else
-    snprintf(to->text + n, left,
-             ": %s (%.2f places an entry in blocks of %d rows, %.2f with all rows padded%s%.0f%s)",
-             why, (double)s->sell / entries, w->width, (double)s->ell / entries,
-             m->run != NULL ? ", " : "; in runs ",
-             m->run != NULL && s->sell > 0 ? 100.0 * (double)w->in_runs * w->width / entries : 0.0,
-             m->run != NULL ? " % of the entries in runs" : "");
+  char runs[64] = "";
+  if (m->run != NULL)
+    snprintf(runs, sizeof runs, ", %.0f %% of the entries in runs",
+             100.0 * (double)w->in_runs * w->width / entries);
+  snprintf(to->text, sizeof to->text,
+           "%s, %s values: %s (places an entry: %.2f in blocks of %d rows, %.2f with all rows "
+           "padded%s)",
+           names[m->form], numbers, why, (double)s->sell / entries, w->width,
+           (double)s->ell / entries, runs);
 }
 
 static kaon_status measure(work *w) {

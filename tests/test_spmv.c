@@ -18,6 +18,7 @@
 
 #include "blas/blas.h"
 #include "sparse/matrix.h"
+#include "sparse/stored.h"
 #include "tests/util/machine.h"
 #include "tests/util/sparse_case.h"
 #include "tests/util/test_util.h"
@@ -334,8 +335,148 @@ static void padding_multiplies_nothing_foreign(void **state) {
   }
 }
 
+/* ---- triangular sweeps ---- */
+
+enum { SWEEP_ROWS = 700, SWEEP_COLUMNS = 3 };
+
+typedef struct sweep {
+  kaon_csr *t; /* strictly triangular in the order of levels */
+  int32_t level_of[SWEEP_ROWS], row[SWEEP_ROWS];
+  int64_t level[SWEEP_ROWS + 1];
+  int levels;
+  ref_complex d[SWEEP_ROWS];
+} sweep;
+
+/* Levels are drawn first; a row meets rows of lower ones (backward: of higher ones). */
+static void make_sweep(sweep *w, int reals, int backward) {
+  ref_rng rng;
+  ref_rng_seed(&rng, 77);
+  int64_t i_of[9 * SWEEP_ROWS], j_of[9 * SWEEP_ROWS], n = 0;
+  double value[18 * SWEEP_ROWS];
+  w->levels = 11;
+  for (int i = 0; i < SWEEP_ROWS; i++) {
+    w->level_of[i] = (int32_t)(11 * ref_uniform(&rng));
+    const double re = 0.5 + ref_uniform(&rng), im = ref_uniform(&rng);
+    w->d[i] = reals == 2 ? re + I * im : re;
+  }
+  for (int i = 0; i < SWEEP_ROWS; i++)
+    for (int k = 0; k < 9; k++) {
+      const int j = (int)(SWEEP_ROWS * ref_uniform(&rng));
+      const int lower = w->level_of[j]<w->level_of[i], higher = w->level_of[j]> w->level_of[i];
+      if (!(backward ? higher : lower)) continue;
+      i_of[n] = i;
+      j_of[n] = j;
+      for (int c = 0; c < reals; c++) value[n * reals + c] = 0.4 * ref_uniform(&rng) - 0.2;
+      n++;
+    }
+  int at = 0;
+  for (int l = 0; l < w->levels; l++) {
+    w->level[l] = at;
+    for (int i = 0; i < SWEEP_ROWS; i++)
+      if (w->level_of[i] == l) w->row[at++] = i;
+  }
+  w->level[w->levels] = at;
+  must(NULL, kaon_csr_from_triplets(NULL, SWEEP_ROWS, SWEEP_ROWS, reals, n, i_of, j_of, value,
+                                    KAON_CSR_ADD, &w->t));
+}
+
+static double sweep_error(const sweep *w, int backward, const ref_complex *x,
+                          const ref_complex *found) {
+  ref_complex y[SWEEP_ROWS];
+  double worst = 0;
+  for (int n = 0; n < SWEEP_ROWS; n++) {
+    const int i = w->row[backward ? SWEEP_ROWS - 1 - n : n];
+    ref_complex sum = x[i];
+    for (int64_t e = w->t->start[i]; e < w->t->start[i + 1]; e++) {
+      const double *v = w->t->value + e * w->t->reals;
+      sum -= (w->t->reals == 2 ? v[0] + I * v[1] : v[0]) * y[w->t->column[e]];
+    }
+    y[i] = sum * w->d[i];
+    worst = fmax(worst, cabs(found[i] - y[i]));
+  }
+  return worst;
+}
+
+static void one_sweep(kaon_context *ctx, const sweep *w, int backward, kaon_precision precision,
+                      double *worst) {
+  const int reals = w->t->reals, width = ctx->backend->width;
+  const kaon_space space = {.ctx = ctx,
+                            .nblocks = (SWEEP_ROWS + width - 1) / width,
+                            .nsites = SWEEP_ROWS,
+                            .width = width,
+                            .ncomp = reals,
+                            .complex_space = reals == 2};
+  kaon_stored *stored = NULL;
+  kaon_vector *x = NULL, *y = NULL;
+  kaon_launch launch;
+  double d[2 * SWEEP_ROWS];
+  float single[2 * SWEEP_ROWS];
+  for (int i = 0; i < SWEEP_ROWS * reals; i++) {
+    d[i] = reals == 2 && i % 2 ? cimag(w->d[i / 2]) : creal(w->d[i / reals]);
+    single[i] = (float)d[i];
+  }
+  must(ctx, kaon_stored_create(ctx, w->t, SWEEP_ROWS, precision, 0, KAON_STORE_CSR, &stored));
+  must(ctx, kaon_vector_create(ctx, &space, precision, SWEEP_COLUMNS, &x));
+  must(ctx, kaon_vector_create(ctx, &space, precision, SWEEP_COLUMNS, &y));
+  ref_complex *in[SWEEP_COLUMNS], found[SWEEP_ROWS];
+  for (int k = 0; k < SWEEP_COLUMNS; k++) {
+    in[k] = sparse_random(SWEEP_ROWS, reals, 40 + (uint64_t)k);
+    sparse_import(x, k, SWEEP_ROWS, in[k]);
+  }
+  void *level = machine_array(ctx, w->level, sizeof w->level);
+  void *row = machine_array(ctx, w->row, sizeof w->row);
+  void *diagonal = precision == KAON_DOUBLE ? machine_array(ctx, d, sizeof d)
+                                            : machine_array(ctx, single, sizeof single);
+  const kaon_levels_args args = {.matrix = &stored->matrix,
+                                 .nrhs = SWEEP_COLUMNS,
+                                 .backward = backward,
+                                 .levels = w->levels,
+                                 .level = level,
+                                 .level_host = w->level,
+                                 .row = row,
+                                 .diagonal = diagonal,
+                                 .x = kaon_view_of(x),
+                                 .y = kaon_view_of(y),
+                                 .gate = {NULL, KAON_GATE_ANY}};
+  must(ctx, kaon_launch_prepare(ctx, SWEEP_COLUMNS, 0, &launch));
+  ctx->backend->sparse[precision]->levels(&launch, &args);
+  for (int k = 0; k < SWEEP_COLUMNS; k++) {
+    sparse_export(y, k, SWEEP_ROWS, found);
+    *worst = fmax(*worst, sweep_error(w, backward, in[k], found));
+    free(in[k]);
+  }
+  machine_array_free(ctx, level);
+  machine_array_free(ctx, row);
+  machine_array_free(ctx, diagonal);
+  kaon_vector_destroy(&x);
+  kaon_vector_destroy(&y);
+  kaon_stored_destroy(&stored);
+}
+
+/* Up to 9 entries of at most 0.2 a row, factors of at most 1.8: a row's own errors are some 10
+ * roundings, and levels hand on less than they had more often than not. */
+static void sweeps_solve_level_by_level(void **state) {
+  (void)state;
+  for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
+    if (lacks(machine)) continue;
+    double worst[2] = {0};
+    for (int n = 0; n < 2 * 2 * 2 * 2; n++) {
+      sweep w = {0};
+      kaon_context *ctx = open_machine(machine, n & 8 ? 3 : 1, 0);
+      make_sweep(&w, 1 + (n & 1), n >> 1 & 1);
+      if (ctx->backend->sparse[KAON_DOUBLE]->levels != NULL)
+        one_sweep(ctx, &w, n >> 1 & 1, n & 4 ? KAON_SINGLE : KAON_DOUBLE, &worst[n >> 2 & 1]);
+      kaon_csr_destroy(&w.t);
+      kaon_context_destroy(&ctx);
+    }
+    test_below("sweeps in double", worst[0], 64 * 0x1p-53);
+    test_below("sweeps in single", worst[1], 64 * 0x1p-24);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(products_are_the_references),
+                                     cmocka_unit_test(sweeps_solve_level_by_level),
                                      cmocka_unit_test(bits_depend_on_the_column_alone),
                                      cmocka_unit_test(padding_multiplies_nothing_foreign)};
   return cmocka_run_group_tests(tests, NULL, NULL);
