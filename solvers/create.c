@@ -59,11 +59,13 @@ static kaon_status choose_operators(kaon_solver *s) {
   const kaon_solver_options *o = &s->options;
   const kaon_precision inner = o->sloppy > A->precision ? o->sloppy : A->precision;
   s->system = A;
-  if (inner == KAON_HALF && s->method->no_half)
+  /* what gathers A K y has nothing that bounds its rounding in half between two services */
+  const int gathers = o->preconditioner != NULL && s->method->cooks_at_finish > 0;
+  if (inner == KAON_HALF && (s->method->no_half || gathers))
     return kaon_fail(s->ctx, KAON_ERR_UNSUPPORTED,
-                     "solver: %s does not bear an inner process in half precision; choose sloppy "
+                     "solver: %s%s does not bear an inner process in half precision; choose sloppy "
                      "single, or method cg or bicgstab",
-                     s->method->name);
+                     s->method->name, gathers ? " with a preconditioner" : "");
   if (A->precision != KAON_DOUBLE && o->tol > 0) {
     const kaon_status status =
         A->ops->at_precision(A, KAON_DOUBLE, KAON_RECONSTRUCT_18, &s->system);

@@ -289,8 +289,7 @@ static void mixed_precision_keeps_the_counts(void **state) {
   kaon_vector *b = shell_random_vector(&c, KAON_DOUBLE, 1, 7);
   for (int t = 0; t < TRIED; t++) {
     const equation *e = methods[t].hermitian ? &layers : &convection;
-    const int no_half = methods[t].method == KAON_PIPECG || methods[t].method == KAON_GROPPCG ||
-                        methods[t].method == KAON_BICG || methods[t].method == KAON_RBICGSTAB;
+    const int no_half = methods[t].method != KAON_CG && methods[t].method != KAON_BICGSTAB;
     if (t > 0 && methods[t].method == methods[t - 1].method) continue;
     kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_equation, e);
     for (int cook = JACOBI; cook < COOKS; cook++)

@@ -139,8 +139,9 @@ typedef struct kaon_solve_report {
  * the solver, which refers to both. *solver is NULL on failure. Collective. Sources of the methods:
  * the heads of solvers/. Errors: ARGUMENT (columns < 1, an option out of range), UNSUPPORTED (a
  * preconditioner with a method that takes none; A has no twin in the sloppy precision; pipecg,
- * groppcg, bicg and rbicgstab in half), SHAPE (the preconditioner's space is not A's), STALE,
- * MEMORY, NOT_BUILT; of the twins: UNITARITY, NOT_FINITE, SINGULAR. */
+ * groppcg, bicg and rbicgstab, and preconditioned pipebicgstab, in half), SHAPE (the
+ * preconditioner's space is not A's), STALE, MEMORY, NOT_BUILT; of the twins: UNITARITY,
+ * NOT_FINITE, SINGULAR. */
 kaon_status kaon_solver_create(kaon_operator *A, int columns, const kaon_solver_options *options,
                                kaon_solver **solver);
 /* Destroys it and sets *solver to NULL; NULL is allowed. */
