@@ -27,5 +27,5 @@ count "divided lattices" 36 "$divided"
 count "sparse" 40 "/kaon_sparse_cuda_"
 count "Schwarz domains" 20 "$domains"
 count "preconditioned methods" 4 '/kaon_blas_cuda_precond_cu'
-count "all" 300 ''
+count "all" 340 ''
 exit $bad

@@ -284,8 +284,6 @@ static void check_pass(kaon_operator *K) {
   precond_ok(ctx, kaon_launch_prepare(ctx, COLUMNS, 0, &unused));
   precond_ok(ctx, K->ops->reserve(K, COLUMNS));
   precond_ok(ctx, K->ops->reserve_dagger(K, COLUMNS));
-  const uint64_t given = kaon_pool_given(ctx->pool);
-  const kaon_pool_use before = kaon_pool_usage(ctx);
   kaon_pass pass = KAON_PASS_INIT;
   pass.scalars = scalars;
   pass.norm = NORM;
@@ -293,7 +291,11 @@ static void check_pass(kaon_operator *K) {
   pass.w = v[2];
   for (int dagger = 0; dagger < 2; dagger++) {
     const kaon_mode mode = dagger ? KAON_DAGGER : KAON_PLAIN;
+    const uint64_t given = kaon_pool_given(ctx->pool);
+    const int64_t before = kaon_pool_usage(ctx).now;
     precond_ok(ctx, kaon_operator_run(K, mode, v[0], v[1], &pass));
+    assert_int_equal(kaon_pool_given(ctx->pool), given);
+    assert_int_equal(kaon_pool_usage(ctx).now, before);
     precond_ok(ctx, kaon_scalars_read(scalars, host));
     for (int k = 0; k < COLUMNS; k++) {
       precond_export(v[1], k, n, y);
@@ -310,8 +312,6 @@ static void check_pass(kaon_operator *K) {
       assert_true(cabs(found - dot) <= 1e-12 * sqrt(norm2) * row_case_norm(n, w));
     }
   }
-  assert_int_equal(kaon_pool_given(ctx->pool), given);
-  assert_int_equal(kaon_pool_usage(ctx).now, before.now);
   for (int i = 0; i < 4; i++) kaon_vector_destroy(&v[i]);
   kaon_scalars_destroy(&scalars);
   free(x);

@@ -151,7 +151,9 @@ static void solvers_work_on_shells(void **state) {
     for (int k = 0; k < COLUMNS; k++) {
       assert_true(reports[1][k].residual <= 1.1e-10);
       /* in single the function adds up in double and rounds its result alone */
-      const int few = o.sloppy == KAON_DOUBLE ? 3 : 3 + reports[0][k].iterations / 5;
+      /* a GPU adds up in another order, which BiCGStab's ways follow */
+      const int same = o.sloppy == KAON_DOUBLE && b.ctx->backend->host_accessible;
+      const int few = same ? 3 : 3 + reports[0][k].iterations / 5;
       assert_true(abs(reports[0][k].iterations - reports[1][k].iterations) <= few);
       sparse_export(x[0], k, b.a.rows, one);
       sparse_export(x[1], k, b.a.rows, two);
