@@ -5,12 +5,19 @@ def is_sparse(row):
     return bool(row.get("matrix"))
 
 
+def form(row):
+    """The stored form; in rows of spmv_times also how many threads share a row, and whether sums are taken."""
+    text = row.get("format") or row["form"]
+    lanes = f", {row['lanes']} lanes" if row.get("lanes") else ""
+    return text + lanes + (", with sums" if row.get("sums") else "")
+
+
 def products(rows, words):
     """A line a matrix, format and precision; a column a number of columns."""
     columns = sorted({row["columns"] for row in rows})
     lines = {}
     for row in rows:
-        key = (row["matrix"], f"{row['rows']}", f"{row['entries']}", row["format"], row["precision"], str(row.get("ranks") or 1))
+        key = (row["matrix"], f"{row['rows']}", f"{row['entries']}", form(row), row["precision"], str(row.get("ranks") or 1))
         share = words.share(row)
         lines.setdefault(key, {})[row["columns"]] = words.number(row["ideal_gbs"]) + (f" ({share})" if share else "")
     return words.markdown(["matrix", "rows", "entries", "format", "precision", "ranks",
