@@ -219,7 +219,11 @@ static kaon_status noise(kaon_vector *v) {
   const int64_t sites = space->lattice != NULL ? space->lattice->volume : space->nsites;
   const int64_t count = sites * space->ncomp;
   double *host = malloc((size_t)(count > 0 ? count : 1) * sizeof *host);
-  if (host == NULL) return kaon_fail(v->ctx, KAON_ERR_MEMORY, "chebyshev: no host memory");
+  kaon_status status = KAON_OK;
+  if (host == NULL)
+    status = kaon_fail(v->ctx, KAON_ERR_MEMORY, "chebyshev: no host memory for %lld numbers",
+                       (long long)count);
+  KAON_TRY(kaon_agree(v->ctx, status)); /* imports are collective */
   uint64_t seed = (uint64_t)v->ctx->comm->rank << 40;
   for (int64_t i = 0; i < count; i++) {
     uint64_t z = seed += UINT64_C(0x9e3779b97f4a7c15);
@@ -227,7 +231,7 @@ static kaon_status noise(kaon_vector *v) {
     z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
     host[i] = (double)(int64_t)(z ^ (z >> 31)) * 0x1p-63;
   }
-  const kaon_status status = kaon_vector_import(v, 0, host, KAON_BASIS_UKQCD);
+  status = kaon_vector_import(v, 0, host, KAON_BASIS_UKQCD);
   free(host);
   return status;
 }
@@ -254,10 +258,11 @@ static kaon_status lanczos(const chebyshev *self, kaon_vector *const *v, int ste
     KAON_TRY(scale_back(self, KAON_PLAIN, v[R], v[Z], NULL));
     KAON_TRY(product(v[R], v[Z], &next));
     if (*n == 0) first = next;
-    if (!(next > 0) && *n == 0)
+    if (!(next >= 0) || !isfinite(next) || (next == 0 && *n == 0))
       return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                       "chebyshev: the diagonal is not positive; the polynomial is for Hermitian "
-                       "positive definite operators");
+                       "chebyshev: (r, D^-1 r) is %g in step %d of the estimate, but must be "
+                       "positive; the polynomial is for Hermitian positive definite operators",
+                       next, *n);
     if (!(next > 1e-20 * first)) return KAON_OK; /* the space is spent */
     beta = *n > 0 ? next / rho : 0;
     KAON_TRY(kaon_blas_xpay(v[Z], KAON_NUMBER(beta), v[P], NULL));

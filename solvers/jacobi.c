@@ -128,11 +128,14 @@ static kaon_status take_inverse(kaon_operator *A, kaon_vector *inverse) {
   const int64_t sites = space->lattice != NULL ? space->lattice->volume : space->nsites;
   const int64_t numbers = sites * space->ncomp;
   double *d = malloc((size_t)(numbers > 0 ? numbers : 1) * sizeof *d);
+  kaon_status status = KAON_OK;
   if (d == NULL)
-    return kaon_fail(A->ctx, KAON_ERR_MEMORY, "jacobi: no host memory for a diagonal of %lld rows",
-                     (long long)(numbers / reals));
+    status =
+        kaon_fail(A->ctx, KAON_ERR_MEMORY, "jacobi: no host memory for a diagonal of %lld rows",
+                  (long long)(numbers / reals));
+  KAON_TRY(kaon_agree(A->ctx, status)); /* exports are collective */
   for (int64_t i = 0; i < numbers; i++) d[i] = 1;
-  kaon_status status = A->ops->diagonal(A, inverse);
+  status = A->ops->diagonal(A, inverse);
   if (status == KAON_OK) status = kaon_vector_export(inverse, 0, d, KAON_BASIS_UKQCD);
   if (status == KAON_OK) status = invert(A->ctx, d, numbers / reals, reals);
   status = kaon_agree(A->ctx, status);

@@ -255,6 +255,14 @@ kaon_status kaon_csr_sort(const kaon_context *ctx, kaon_csr *csr, kaon_csr_dupli
                      (long long)row, (long long)csr->column[entry],
                      csr->value[(entry - 1) * csr->reals], csr->value[entry * csr->reals]);
   add_duplicates(csr);
+  for (int64_t i = 0; i < csr->rows; i++)
+    for (int64_t n = csr->start[i] * csr->reals; n < csr->start[i + 1] * csr->reals; n++)
+      if (!isfinite(csr->value[n]))
+        return kaon_fail(
+            ctx, KAON_ERR_NOT_FINITE,
+            "sparse rows: the entries of row %lld in column %lld add up to %g, which is "
+            "no number",
+            (long long)i, (long long)csr->column[n / csr->reals], csr->value[n]);
   return KAON_OK;
 }
 

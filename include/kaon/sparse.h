@@ -10,9 +10,9 @@ extern "C" {
 
 typedef struct kaon_matrix kaon_matrix;
 
-/* How rows are stored for products. AUTO: by the statistics of the rows (kaon_matrix_describe says
- * which and why). ELL: all rows padded to the longest; SELL: blocks of rows, each padded to its
- * own longest, sorted by length within windows. */
+/* How rows are stored for products. AUTO: by the statistics of the rows
+ * (kaon_matrix_operator_format says which and why). ELL: all rows padded to the longest; SELL:
+ * blocks of rows, each padded to its own longest, sorted by length within windows. */
 typedef enum kaon_matrix_format {
   KAON_STORE_AUTO,
   KAON_STORE_CSR,
@@ -116,9 +116,9 @@ const char *kaon_matrix_operator_format(const kaon_operator *A);
 
 /* Matrix Market files, also compressed by gzip: coordinate and array; real, integer, complex and
  * pattern; general, symmetric, skew-symmetric and Hermitian. options NULL: the defaults. Ranks get
- * equal shares of the rows, the first ones one more. *matrix is NULL on failure. Collective. Errors:
- * ARGUMENT, IO, FORMAT (with the line), NOT_FINITE (with the line), UNSUPPORTED (not square; 2^31
- * rows and more), MEMORY (before it is taken). */
+ * equal shares of the rows, the first ones one more. *matrix is NULL on failure. Collective.
+ * Errors: ARGUMENT, IO, FORMAT (with the line), NOT_FINITE (with the line), UNSUPPORTED (not
+ * square; 2^31 rows and more), MEMORY (before it is taken). */
 kaon_status kaon_matrix_read(kaon_context *ctx, const char *path,
                              const kaon_matrix_options *options, kaon_matrix **matrix);
 /* coordinate, real or complex; the lower triangle alone where A = A^H exactly (symmetric,

@@ -245,6 +245,9 @@ static int read_file(const linear *l, double **numbers, int *found) {
   else if (parts > reals)
     code = cli_wrong("--rhs %s is complex, but --matrix %s is real; solve for its parts", path,
                      l->args->matrix);
+  else if (columns > l->args->columns)
+    code = cli_wrong("--rhs %s has %lld columns, but --columns is %d; pass --columns %lld", path,
+                     (long long)columns, l->args->columns, (long long)columns);
   *found = columns < l->args->columns ? (int)columns : l->args->columns;
   const size_t own = (size_t)l->info.rows * (size_t)reals;
   if (code == EXIT_DONE) *numbers = calloc(own * (size_t)*found + 1, sizeof **numbers);

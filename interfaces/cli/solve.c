@@ -108,7 +108,7 @@ static void announce(const solve_job *job) {
   char preconditioner[96], others[64] = "";
   const linear *l = &job->l;
   if (job->columns > 1)
-    snprintf(others, sizeof others, ", the other columns noise by seed %llu",
+    snprintf(others, sizeof others, ", columns beyond it noise by seed %llu",
              (unsigned long long)l->args->seed);
   cli_say(common, "%s%s to %g, %s/%s, %d column%s, b = %s%s\n", method_title(l->options.method),
           precond_text(l, preconditioner), l->options.tol, precision_name(l->precision),

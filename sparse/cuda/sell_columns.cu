@@ -206,14 +206,15 @@ static void launch_sell(const kaon_launch *launch, const rows_call &a, int half)
   launch_columns<REALS, 0>(launch, a);
 }
 
-/* Blocks' worth of rows of a block of threads, where there are many. */
+/* Blocks' worth of rows of a block of threads, where there are many: of the whole matrix, since
+ * interior and boundary share out their sums alike. */
 enum { TURNS = 4 };
 
 extern "C" void KAON_EXPORT(kaon_spmv_sell_columns)(const kaon_launch *launch,
                                                     const kaon_spmv_args *args) {
   rows_call a = rows_of(launch, args);
   sell_warps(args->matrix, &a);
-  a.turns = (a.last - a.first) / KAON_WARPS > 4 * ROW_DEVICE / KAON_THREADS ? TURNS : 1;
+  a.turns = args->matrix->blocks / KAON_WARPS > 4 * ROW_DEVICE / KAON_THREADS ? TURNS : 1;
   rows_share_out(launch, args, (int64_t)a.turns * (KAON_THREADS >> a.shift), &a);
   if (args->matrix->reals == 1)
     launch_sell<1>(launch, a, args->matrix->half);

@@ -198,7 +198,10 @@ class Solve(system.Case):
                 self.assertAlmostEqual(two, 2 * one, delta=1e-3)
             self.assertGreater(max(abs(a) for a in x[2]), 0.01)
         # a solution is a right-hand side like any other
-        self.solve("--matrix", "A.mtx", "--rhs", "x.mtx.gz")
+        self.solve("--matrix", "A.mtx", "--rhs", "x.mtx.gz", "--columns", "3")
+        code, _, err = system.kaon("solve", "--matrix", "A.mtx", "--rhs", "x.mtx.gz", cwd=self.folder)
+        self.assertEqual(code, 2)
+        self.assertIn("--rhs x.mtx.gz has 3 columns, but --columns is 1; pass --columns 3", err)
         self.solve("--matrix", "A.mtx", "--rhs", "ones", "--output", "ones.mtx")
         self.assertAlmostEqual(self.vector("ones.mtx")[0][0], 20, delta=1e-4)
 
