@@ -34,7 +34,7 @@ if [ -n "$words" ]; then
   printf 'solvers/ names something it must not know:\n%s\n\n' "$words"
   bad=1
 fi
-calls=$(find lib blas gauge dslash sparse solvers multigrid -name '*.c' -o -name '*.cu' 2>/dev/null | xargs -r grep -nwE "(printf|puts|exit|abort|getenv) *\(" /dev/null | grep -vE "lib/config.c|snprintf|fprintf")
+calls=$(find lib blas gauge dslash sparse solvers multigrid -name '*.c' -o -name '*.cu' 2>/dev/null | xargs -r grep -nE "\b(printf|puts|exit|abort|getenv) *\(" /dev/null | grep -vE "lib/config.c|snprintf|fprintf")
 if [ -n "$calls" ]; then
   printf 'below interfaces/ something prints, exits or reads the environment:\n%s\n\n' "$calls"
   bad=1

@@ -29,13 +29,13 @@ typedef enum kaon_isa {
 /* How solvers issue their steps where the machine can record them (CUDA): PLAIN one operation after
  * another; REPLAY recorded blocks of steps, as the host says; WHILE the device repeats the block
  * and serves columns by itself; TAIL each block and each service launches what follows, as a graph
- * of the device's own (slower than WHILE wherever both were measured). AUTO: WHILE, else REPLAY, else PLAIN, as device and operators
- * allow. Results do not depend on it.
- *   Two more are there to be compared with, and differ from those by roundings: SEPARATE, as PLAIN
- * but each update and each sum is a pass of its own, nothing fused; LIBRARY, the same with updates
- * and dot products by cuBLAS (found at run time), whose results come back to the host, where
- * recurrences run: CUDA, one rank, one column at a time, double and single, and of the methods cg,
- * cgnr, cgne, bicgstab, mr and gcr. */
+ * of the device's own (0.98 to 1.11 times WHILE's time on small matrices). AUTO: WHILE, else
+ * REPLAY, else PLAIN, as device and operators allow. Results do not depend on it. Two more are
+ * there to be compared with, and differ from those by roundings: SEPARATE, as PLAIN but each update
+ * and each sum is a pass of its own, nothing fused but the updates of pipelined and reordered
+ * methods; LIBRARY, the same with updates and dot products by cuBLAS (found at run time), whose
+ * results come back to the host, where recurrences run: CUDA, one rank, one column at a time,
+ * double and single, and of the methods cg, cgnr, cgne, bicgstab, mr and gcr. */
 typedef enum kaon_issue {
   KAON_ISSUE_AUTO,
   KAON_ISSUE_PLAIN,

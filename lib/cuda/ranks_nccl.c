@@ -42,7 +42,7 @@ struct kaon_nccl {
   nccl_text *text;
   nccl_make_id *make_id;
   nccl_join *join;
-  nccl_comm_call *leave, *abort;
+  nccl_comm_call *leave, *break_off;
   nccl_error_of *error_of;
   nccl_call *group_start, *group_end;
   nccl_send *send;
@@ -92,7 +92,7 @@ static kaon_status load_library(kaon_context *ctx, struct kaon_nccl *n) {
       !find(n->library, "ncclGetUniqueId", &n->make_id) ||
       !find(n->library, "ncclCommInitRank", &n->join) ||
       !find(n->library, "ncclCommDestroy", &n->leave) ||
-      !find(n->library, "ncclCommAbort", &n->abort) ||
+      !find(n->library, "ncclCommAbort", &n->break_off) ||
       !find(n->library, "ncclCommGetAsyncError", &n->error_of) ||
       !find(n->library, "ncclGroupStart", &n->group_start) ||
       !find(n->library, "ncclGroupEnd", &n->group_end) || !find(n->library, "ncclSend", &n->send) ||
@@ -138,7 +138,7 @@ static kaon_status join_ranks(kaon_context *ctx, struct kaon_nccl *n) {
  * what is in it is worth nothing. */
 static kaon_status give_up(kaon_context *ctx, const char *why) {
   struct kaon_nccl *n = kaon_cuda_ranks_of(ctx)->nccl;
-  n->abort(n->comm);
+  n->break_off(n->comm);
   n->comm = NULL;
   ctx->tunings++; /* what was recorded names it */
   return kaon_fail(ctx, KAON_ERR_COMM,
@@ -202,7 +202,7 @@ static void close_nccl(kaon_context *ctx) {
   r->nccl = NULL;
   kaon_cuda_drop_messages(ctx);
   if (n == NULL) return;
-  if (n->comm != NULL) (well ? n->leave : n->abort)(n->comm);
+  if (n->comm != NULL) (well ? n->leave : n->break_off)(n->comm);
   if (n->fork != NULL) cudaEventDestroy(n->fork);
   if (n->summed != NULL) cudaEventDestroy(n->summed);
   if (n->aside != NULL) cudaStreamDestroy(n->aside);
