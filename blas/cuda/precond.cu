@@ -1,6 +1,6 @@
 /* precond.cu - updates of preconditioned methods on the GPU (blas/precond_ops.h), in double and
- * single: all vectors between two sums in one pass, with the sums. One kernel a precision, as in
- * pipelined.cu. An operand of one column is read by all columns' blocks and found in the cache. */
+ * single: all vectors between two sums in one pass, with the sums. Two kernels a precision. An
+ * operand of one column is read by all columns' blocks and found in the cache. */
 #include "blas/cuda/unit.h"
 #include "blas/precond_ops.h"
 #include "lib/math/precond.h"
@@ -177,36 +177,29 @@ static __device__ __forceinline__ void update_share(const precond_call &a, share
   sums_finish<t.sums, 8, false>(a.sums, mine.column, mine.chunk, sum);
 }
 
-static __global__ void __launch_bounds__(KAON_THREADS)
+template <int OP>
+static __device__ __forceinline__ void update_if(const precond_call &a, share mine) {
+  if (a.op == OP) update_share<OP>(a, mine);
+}
+
+/* Updates of preconditioned CG have few operands: of their own kernel, half as many warps again fit a
+ * multiprocessor as of one that has to hold the registers of the others too. */
+template <int FEW>
+static __global__ void __launch_bounds__(KAON_THREADS, FEW ? 3 : 1)
     precond_kernel(const __grid_constant__ precond_call a) {
   const share mine = share_of(a.sums);
   kaon_wait_for_previous();
   if (!gate_open(a.sums.gate, mine.column)) return;
-  switch (a.op) {
-    case SCALED:
-      update_share<SCALED>(a, mine);
-      break;
-    case RESIDUAL_SCALED:
-      update_share<RESIDUAL_SCALED>(a, mine);
-      break;
-    case PIPEPCG:
-      update_share<PIPEPCG>(a, mine);
-      break;
-    case PIPECG_SCALED:
-      update_share<PIPECG_SCALED>(a, mine);
-      break;
-    case GROPP_DIRECTION:
-      update_share<GROPP_DIRECTION>(a, mine);
-      break;
-    case GROPP_RESIDUAL:
-      update_share<GROPP_RESIDUAL>(a, mine);
-      break;
-    case RBI_HALF:
-      update_share<RBI_HALF>(a, mine);
-      break;
-    case RBI_END:
-      update_share<RBI_END>(a, mine);
-      break;
+  if constexpr (FEW) {
+    update_if<SCALED>(a, mine);
+    update_if<RESIDUAL_SCALED>(a, mine);
+  } else {
+    update_if<PIPEPCG>(a, mine);
+    update_if<PIPECG_SCALED>(a, mine);
+    update_if<GROPP_DIRECTION>(a, mine);
+    update_if<GROPP_RESIDUAL>(a, mine);
+    update_if<RBI_HALF>(a, mine);
+    update_if<RBI_END>(a, mine);
   }
 }
 
@@ -227,8 +220,11 @@ static void launch_precond(const kaon_launch *launch, const kaon_update_args *ar
   }
   const int chunks = chunks_of(launch, a.w.count, args->sum.state != NULL ? 2 * sums : 0);
   a.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
-  kaon_cuda_launch(launch, precond_kernel, (unsigned)chunks * (unsigned)args->shape.nrhs,
-                   KAON_THREADS, a);
+  const unsigned blocks = (unsigned)chunks * (unsigned)args->shape.nrhs;
+  if (op == SCALED || op == RESIDUAL_SCALED)
+    kaon_cuda_launch(launch, precond_kernel<1>, blocks, KAON_THREADS, a);
+  else
+    kaon_cuda_launch(launch, precond_kernel<0>, blocks, KAON_THREADS, a);
 }
 
 #define ENTRY(entry, op)                                                            \
