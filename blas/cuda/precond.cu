@@ -10,6 +10,7 @@
 enum op {
   SCALED,
   RESIDUAL_SCALED,
+  SHIFTED,
   PIPEPCG,
   PIPECG_SCALED,
   GROPP_DIRECTION,
@@ -29,6 +30,7 @@ template <int OP>
 static __host__ __device__ constexpr traits traits_of() {
   return OP == SCALED            ? traits{0x5, 0x2, 0, 2, 1}
          : OP == RESIDUAL_SCALED ? traits{0xb, 0x6, 1, 2, 1}
+         : OP == SHIFTED         ? traits{0x7, 0x6, 2, 1, 1}
          : OP == PIPEPCG         ? traits{0x3ff, 0x37e, 3, 3, 0}
          : OP == PIPECG_SCALED   ? traits{0xff, 0x17e, 3, 3, 1}
          : OP == GROPP_DIRECTION ? traits{0xf, 0xa, 1, 1, 0}
@@ -41,6 +43,7 @@ template <int OP>
 static __device__ __forceinline__ void formula(vcomplex *v, const vcomplex *c, int kind) {
   if constexpr (OP == SCALED) kaon_precond_scaled(v, c, kind);
   if constexpr (OP == RESIDUAL_SCALED) kaon_precond_residual_scaled(v, c, kind);
+  if constexpr (OP == SHIFTED) kaon_precond_shifted(v, c, kind);
   if constexpr (OP == PIPEPCG) kaon_precond_pipepcg(v, c, kind);
   if constexpr (OP == PIPECG_SCALED) kaon_precond_pipecg_scaled(v, c, kind);
   if constexpr (OP == GROPP_DIRECTION) kaon_precond_groppcg_direction(v, c, kind);
@@ -98,7 +101,8 @@ static __device__ __forceinline__ void add_weighted(double *sum, const word &d, 
 
 template <int OP>
 static __device__ __forceinline__ void add_sums(const precond_call &a, const word *x, double *sum) {
-  if constexpr (OP == SCALED) {
+  if constexpr (OP == SHIFTED) { /* none */
+  } else if constexpr (OP == SCALED) {
     add_square(sum, x[1]);
   } else if constexpr (OP == RESIDUAL_SCALED) {
     add_square(sum, x[1]);
@@ -193,6 +197,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, FEW ? 3 : 1)
   if constexpr (FEW) {
     update_if<SCALED>(a, mine);
     update_if<RESIDUAL_SCALED>(a, mine);
+    update_if<SHIFTED>(a, mine);
   } else {
     update_if<PIPEPCG>(a, mine);
     update_if<PIPECG_SCALED>(a, mine);
@@ -221,7 +226,7 @@ static void launch_precond(const kaon_launch *launch, const kaon_update_args *ar
   const int chunks = chunks_of(launch, a.w.count, args->sum.state != NULL ? 2 * sums : 0);
   a.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
   const unsigned blocks = (unsigned)chunks * (unsigned)args->shape.nrhs;
-  if (op == SCALED || op == RESIDUAL_SCALED)
+  if (op == SCALED || op == RESIDUAL_SCALED || op == SHIFTED)
     kaon_cuda_launch(launch, precond_kernel<1>, blocks, KAON_THREADS, a);
   else
     kaon_cuda_launch(launch, precond_kernel<0>, blocks, KAON_THREADS, a);
@@ -235,6 +240,7 @@ static void launch_precond(const kaon_launch *launch, const kaon_update_args *ar
 
 ENTRY(scaled, SCALED)
 ENTRY(residual_scaled, RESIDUAL_SCALED)
+ENTRY(shifted, SHIFTED)
 ENTRY(pipepcg, PIPEPCG)
 ENTRY(pipecg_scaled, PIPECG_SCALED)
 ENTRY(groppcg_direction, GROPP_DIRECTION)
