@@ -38,9 +38,9 @@ struct kaon_multishift {
   kaon_multishift_options options;
   int n;
   double *sigma, sigma0;
-  process outer, inner; /* inner.A NULL: there is no sloppy precision; outer.X is the user's */
-  kaon_vector *several; /* normal: A of all columns, on the way to A^dag A */
-  kaon_scalars *scalars; /* the process, then the shifts */
+  process outer, inner;      /* inner.A NULL: there is no sloppy precision; outer.X is the user's */
+  kaon_vector *several;      /* normal: A of all columns, on the way to A^dag A */
+  kaon_scalars *scalars;     /* the process, then the shifts */
   kaon_scalars base, shifts; /* views of these */
   kaon_column_state *host;
   double *norm2;
@@ -91,8 +91,8 @@ static kaon_status step(kaon_multishift *s, const process *w) {
   KAON_TRY(apply_operator(s, w));
   KAON_TRY(update_residual(s, w));
   KAON_TRY(kaon_blas_recur(s->ctx, &shifts));
-  KAON_TRY(kaon_blas_shifted(KAON_PLUS(KAON_S_ALPHA), w->P, w->X, w->r, KAON_PLUS(KAON_S_BETA),
-                             &plain));
+  KAON_TRY(
+      kaon_blas_shifted(KAON_PLUS(KAON_S_ALPHA), w->P, w->X, w->r, KAON_PLUS(KAON_S_BETA), &plain));
   return next_direction(s, w);
 }
 
@@ -262,8 +262,7 @@ static int report_columns(const kaon_multishift *s, const kaon_column_state *sta
                                       .reason = met ? KAON_CONVERGED : reason_of(&states[0]),
                                       .residual = residual,
                                       .stop_residual = residual};
-    if (reports[i].reason == KAON_BREAKDOWN)
-      reports[i].breakdown = (kaon_breakdown)states[0].cause;
+    if (reports[i].reason == KAON_BREAKDOWN) reports[i].breakdown = (kaon_breakdown)states[0].cause;
   }
   return all;
 }
@@ -304,8 +303,7 @@ static kaon_status check_vectors(const kaon_multishift *s, const kaon_vector *b,
 
 kaon_status kaon_multishift_solve(kaon_multishift *s, const kaon_vector *b, kaon_vector *x,
                                   kaon_column_report *reports, kaon_solve_report *report) {
-  if (s == NULL)
-    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "multishift: the solver is NULL");
+  if (s == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "multishift: the solver is NULL");
   const double begin = kaon_solver_clock();
   const kaon_traffic before = s->ctx->comm->traffic;
   double b2 = 0;
@@ -341,8 +339,9 @@ kaon_status kaon_multishift_solve(kaon_multishift *s, const kaon_vector *b, kaon
 static kaon_status check_options(const kaon_operator *A, int n, const double *sigma,
                                  const kaon_multishift_options *o) {
   if (n < 1 || n > KAON_MULTISHIFT_MAX || sigma == NULL)
-    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "multishift: %d shifts asked for, 1 to %d are taken",
-                     n, (int)KAON_MULTISHIFT_MAX);
+    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
+                     "multishift: %d shifts asked for, 1 to %d are taken", n,
+                     (int)KAON_MULTISHIFT_MAX);
   for (int i = 0; i < n; i++)
     if (!isfinite(sigma[i]))
       return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "multishift: shift %d is %g, no number", i,

@@ -268,7 +268,8 @@ static void refusals(void **state) {
   (void)state;
   shell_open(&c, extents, 1);
   kaon_vector *b = shell_random_vector(&c, KAON_DOUBLE, 1, 7),
-              *x = shell_vector(&c, KAON_DOUBLE, SHIFTS), *single = shell_vector(&c, KAON_SINGLE, 1);
+              *x = shell_vector(&c, KAON_DOUBLE, SHIFTS),
+              *single = shell_vector(&c, KAON_SINGLE, 1);
   kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_chain, &a);
   kaon_multishift_options o = KAON_MULTISHIFT_OPTIONS_INIT;
   poles(0, sigma);
@@ -298,8 +299,10 @@ static void refusals(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_shift_is_cg_alone), cmocka_unit_test(normal_equations),
-      cmocka_unit_test(dirac_on_every_machine),  cmocka_unit_test(ends_by_name),
+      cmocka_unit_test(every_shift_is_cg_alone),
+      cmocka_unit_test(normal_equations),
+      cmocka_unit_test(dirac_on_every_machine),
+      cmocka_unit_test(ends_by_name),
       cmocka_unit_test(refusals),
   };
   return cmocka_run_group_tests_name("multishift", tests, NULL, NULL);

@@ -186,8 +186,8 @@ static __device__ __forceinline__ void update_if(const precond_call &a, share mi
   if (a.op == OP) update_share<OP>(a, mine);
 }
 
-/* Updates of preconditioned CG have few operands: of their own kernel, half as many warps again fit a
- * multiprocessor as of one that has to hold the registers of the others too. */
+/* Updates of preconditioned CG have few operands: of their own kernel, half as many warps again fit
+ * a multiprocessor as of one that has to hold the registers of the others too. */
 template <int FEW>
 static __global__ void __launch_bounds__(KAON_THREADS, FEW ? 3 : 1)
     precond_kernel(const __grid_constant__ precond_call a) {

@@ -13,8 +13,8 @@ typedef struct kaon_multishift kaon_multishift;
 typedef struct kaon_multishift_options {
   size_t size;
   int version;
-  double tol;           /* |b - (A + sigma_i) x_i| / |b| of every shift, above 0 */
-  int max_iterations;   /* of the one Krylov process */
+  double tol;            /* |b - (A + sigma_i) x_i| / |b| of every shift, above 0 */
+  int max_iterations;    /* of the one Krylov process */
   kaon_precision sloppy; /* double or single: once the residual is so small that what rounding does
                             to it is below tol, the process goes on in this precision, or A's where
                             that is coarser */
@@ -30,14 +30,13 @@ enum { KAON_MULTISHIFT_MAX = 64 };
 /* CG for all shifts in one Krylov space: one application of A (A^dag A) a step, whatever their
  * number, and one more of all columns to verify. options NULL: the defaults.
  *   A       in double or single. Referred to: it must outlive the solver
- *   sigma   `shifts` numbers, 1 to KAON_MULTISHIFT_MAX, in any order; copied. A mass squared, a pole
- *           of a rational approximation
- * Takes 4 or 5 vectors of one column and 2 of `shifts` columns in A's precision, and with a sloppy
- * precision as many in that. *solver is NULL on failure. Collective. Source: Jegerlehner,
- * hep-lat/9612014; a coarser precision behind a small residual: van den Eshof, Sleijpen, SIAM J.
- * Matrix Anal. Appl. 26 (2004) 125. Errors: ARGUMENT (no shift, one that is no number, an option out
- * of range), UNSUPPORTED (half precision; A has no twin in the sloppy precision), MEMORY, NOT_BUILT;
- * of the twin: UNITARITY, NOT_FINITE, SINGULAR. */
+ *   sigma   `shifts` numbers, 1 to KAON_MULTISHIFT_MAX, in any order; copied. A mass squared, a
+ * pole of a rational approximation Takes 4 or 5 vectors of one column and 2 of `shifts` columns in
+ * A's precision, and with a sloppy precision as many in that. *solver is NULL on failure.
+ * Collective. Source: Jegerlehner, hep-lat/9612014; a coarser precision behind a small residual:
+ * van den Eshof, Sleijpen, SIAM J. Matrix Anal. Appl. 26 (2004) 125. Errors: ARGUMENT (no shift,
+ * one that is no number, an option out of range), UNSUPPORTED (half precision; A has no twin in the
+ * sloppy precision), MEMORY, NOT_BUILT; of the twin: UNITARITY, NOT_FINITE, SINGULAR. */
 kaon_status kaon_multishift_create(kaon_operator *A, int shifts, const double *sigma,
                                    const kaon_multishift_options *options,
                                    kaon_multishift **solver);

@@ -1,8 +1,8 @@
-/* recurrences_shifts.h - the part of recurrences.h, which includes it, for CG on all of (A + sigma_i)
- * x_i = b at once (solvers/multishift.c). State 0 of a batch is the process of the smallest shift,
- * sigma_0; state 1 + i is of shift i, which finds state 0 by its own number (`aux`).
- * Source: Jegerlehner, hep-lat/9612014, with p_i = zeta_i p~_i, so that all directions are made
- * from the one residual: x_i += a p~_i, p~_i = r + b p~_i. */
+/* recurrences_shifts.h - the part of recurrences.h, which includes it, for CG on all of (A +
+ * sigma_i) x_i = b at once (solvers/multishift.c). State 0 of a batch is the process of the
+ * smallest shift, sigma_0; state 1 + i is of shift i, which finds state 0 by its own number
+ * (`aux`). Source: Jegerlehner, hep-lat/9612014, with p_i = zeta_i p~_i, so that all directions are
+ * made from the one residual: x_i += a p~_i, p~_i = r + b p~_i. */
 #ifndef KAON_LIB_MATH_RECURRENCES_SHIFTS_H
 #define KAON_LIB_MATH_RECURRENCES_SHIFTS_H
 
@@ -23,8 +23,8 @@ static inline KAON_HD_CALLED void kaon_shift_alpha(kaon_column_state *s) {
 static inline KAON_HD_CALLED void kaon_shift_step(kaon_column_state *s) {
   const kaon_column_state *base = s - s->aux;
   const double alpha = base->slot[KAON_S_ALPHA][0], r2 = base->slot[KAON_S_R2][0];
-  const double beta = base->gate & KAON_GATE_STEP ? base->slot[KAON_S_BETA][0]
-                                                  : r2 / base->slot[KAON_S_RHO][0];
+  const double beta =
+      base->gate & KAON_GATE_STEP ? base->slot[KAON_S_BETA][0] : r2 / base->slot[KAON_S_RHO][0];
   const double *old = s->slot[KAON_S_OLD], *zeta = s->slot[KAON_S_ZETA];
   if (s->reason == KAON_WAIT_STOP) {
     kaon_finish(s, KAON_END_CONVERGED);

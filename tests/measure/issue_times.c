@@ -297,8 +297,8 @@ static double time_application(world *w, kaon_precision precision, int threads) 
                          .columns = 1,
                          .sites = kaon_lattice_volume(w->c.lattice),
                          .threads = threads};
-  const kaon_tuning tuning = {kaon_version(), w->c.ctx->backend->name, w->c.ctx->device,
-                              w->c.ctx->backend->isa, 1, &e};
+  const kaon_tuning tuning = {
+      kaon_version(), w->c.ctx->backend->name, w->c.ctx->device, w->c.ctx->backend->isa, 1, &e};
   const kaon_column_state start = {.gate = KAON_GATE_STEP};
   parts p = {.kind = APPLY};
   double best = 1e30;
