@@ -18,6 +18,21 @@
  *   ELL   SELL whose blocks are all `length` long; start is NULL */
 enum { KAON_STORED_CSR, KAON_STORED_SELL, KAON_STORED_ELL };
 
+/* How SELL and ELL store the column of lane l of entry number e, W entries side by side (a line) of
+ * block b:
+ *   WHOLE   column[e * W + l]; CSR always
+ *   NARROW  ~line[e] + narrow[e * W + l]: 16 bits from the least column of the line
+ *   SHARED  b * W + column[(pattern[b] + e - begin of b) * W + l]: columns relative to the block's
+ *           first row, one list for all blocks in which they are the same (on grids few lists serve
+ *           all blocks)
+ * On a CPU line[e] also marks the runs: lines whose W columns are this rank's and follow one another.
+ * They come first in a block, so that a kernel reads neither `column` nor `narrow` there nor
+ * gathers; the entries of a row are in no order. A run's line[] is the column of lane 0 (SHARED: by
+ * line of the list, relative to the block's first row), that of another line is negative (SHARED:
+ * KAON_NO_RUN). line NULL: not NARROW, runs unknown. A device has no runs. */
+enum { KAON_COLUMNS_WHOLE, KAON_COLUMNS_NARROW, KAON_COLUMNS_SHARED };
+#define KAON_NO_RUN INT32_MIN
+
 /* Rows [first, last) of blocks; a chunk of a sum never depends on how rows are shared out. */
 typedef struct kaon_stored_matrix {
   int form;
@@ -32,12 +47,11 @@ typedef struct kaon_stored_matrix {
   int lanes;        /* CSR on a GPU: threads that share a row, 1 to 32, a power of two; 0: rows
                        shared out by entries (skewed matrices) */
   const void *start;
+  int columns;           /* KAON_COLUMNS_... */
   const int32_t *column; /* below `rows`: of this rank; rows + n: ghost n */
-  /* SELL and ELL on a CPU, by entry number (of W lanes): the column of lane 0 where the W columns
-   * are this rank's and follow one another, else -1. Those come first in a block, so that a kernel
-   * reads neither `column` there nor gathers; the entries of a row are in no order. NULL: unknown
-   */
-  const int32_t *run;
+  const uint16_t *narrow;
+  const int32_t *line;
+  const int32_t *pattern; /* in units of W columns; W times the largest fits into 31 bits */
   const void *value;
   const float *scale; /* half: one a row, of whole blocks */
 } kaon_stored_matrix;

@@ -3,7 +3,7 @@
  * Which form AUTO takes: blocks of rows (SELL) where their padding is small, since a register or a
  * warp then works on as many rows as it has lanes and reads them side by side; rows one by one
  * (CSR) where it is not. ELL where nothing is gained by starts of blocks. */
-#include "sparse/stored.h"
+#include "sparse/stored_work.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,26 +19,19 @@
 static const double SELL_MOST = 1.5;
 enum { LONG = 64, FEW = 1 << 15 };
 
-typedef struct work {
-  kaon_context *ctx;
-  const kaon_csr *rows;
-  kaon_stored *stored;
-  int width, pack;
-  size_t size; /* of a stored component */
-  int32_t *length;
-  int64_t *start;      /* of blocks, in entries of W */
-  unsigned char *used; /* entries that are part of a run */
-  int64_t in_runs;     /* entries of W */
-  void *host[5];       /* start, column, value, scale, run */
-} work;
-enum { START, COLUMN, VALUE, SCALE, RUN, ARRAYS };
+typedef kaon_stored_work work;
 
-static kaon_status room(work *w, int64_t count, size_t size, void **memory) {
+static kaon_status room(const work *w, int64_t count, size_t size, void **memory) {
   *memory = malloc((size_t)(count > 0 ? count : 1) * size);
   if (*memory != NULL) return KAON_OK;
   return kaon_fail(w->ctx, KAON_ERR_MEMORY,
                    "matrix: %lld elements of %zu bytes of its stored form find no host memory",
                    (long long)count, size);
+}
+
+kaon_status kaon_stored_room(work *w, int array, int64_t count, size_t size) {
+  w->bytes[array] = (size_t)count * size;
+  return room(w, count, size, &w->host[array]);
 }
 
 /* ---- numbers ---- */
@@ -50,7 +43,7 @@ static float largest_of(const kaon_csr *rows, int64_t i) {
   return largest;
 }
 
-static void put_number(const work *w, int64_t at, double value, float factor) {
+void kaon_stored_number(const work *w, int64_t at, double value, float factor) {
   if (w->stored->matrix.half)
     ((int16_t *)w->host[VALUE])[at] = (int16_t)lrintf((float)value * factor);
   else if (w->stored->precision == KAON_DOUBLE)
@@ -59,8 +52,7 @@ static void put_number(const work *w, int64_t at, double value, float factor) {
     ((float *)w->host[VALUE])[at] = (float)value;
 }
 
-/* Row i's scale is kept (half); what its numbers are multiplied with. */
-static float take_scale(const work *w, int64_t i) {
+float kaon_stored_scale(const work *w, int64_t i) {
   if (!w->stored->matrix.half) return 0;
   const float largest = largest_of(w->rows, i);
   ((float *)w->host[SCALE])[i] = largest;
@@ -74,9 +66,10 @@ static kaon_status fill_csr(work *w) {
   kaon_stored_matrix *m = &w->stored->matrix;
   const int64_t entries = a->start[a->rows];
   m->wide = entries > INT32_MAX;
-  KAON_TRY(room(w, a->rows + 1, m->wide ? 8 : 4, &w->host[START]));
-  KAON_TRY(room(w, entries, sizeof *a->column, &w->host[COLUMN]));
-  KAON_TRY(room(w, entries * a->reals, w->size, &w->host[VALUE]));
+  KAON_TRY(kaon_stored_room(w, START, a->rows + 1, m->wide ? 8 : 4));
+  KAON_TRY(kaon_stored_room(w, COLUMN, entries, sizeof *a->column));
+  KAON_TRY(kaon_stored_room(w, VALUE, entries * a->reals, w->size));
+  w->stored->index_bytes = 4 * entries + a->rows * (m->wide ? 8 : 4);
   for (int64_t i = 0; i <= a->rows; i++)
     if (m->wide)
       ((int64_t *)w->host[START])[i] = a->start[i];
@@ -85,98 +78,28 @@ static kaon_status fill_csr(work *w) {
   memcpy(w->host[COLUMN], a->column, (size_t)entries * sizeof *a->column);
 #pragma omp parallel for num_threads(w->ctx->threads) schedule(static)
   for (int64_t i = 0; i < a->rows; i++) {
-    const float factor = take_scale(w, i);
+    const float factor = kaon_stored_scale(w, i);
     for (int64_t n = a->start[i] * a->reals; n < a->start[i + 1] * a->reals; n++)
-      put_number(w, n, a->value[n], factor);
+      kaon_stored_number(w, n, a->value[n], factor);
   }
   return KAON_OK;
 }
 
 /* ---- blocks of rows ---- */
 
-/* Entry n of the row in place e of a lane; n < 0: padding. */
-static void put_entry(const work *w, int64_t e, int lane, int64_t row, int64_t n, float factor) {
-  const kaon_csr *a = w->rows;
-  const int64_t last = row < a->rows ? a->start[row + 1] - 1 : -1;
-  int32_t column = row < a->rows ? (int32_t)row : 0;
-  if (n >= 0)
-    column = a->column[n];
-  else if (row < a->rows && last >= a->start[row])
-    column = a->column[last];
-  ((int32_t *)w->host[COLUMN])[e * w->width + lane] = column;
-  for (int c = 0; c < a->reals; c++)
-    put_number(w, kaon_packed_index(e, 0, c, lane, 1, a->reals, w->width, w->pack),
-               n >= 0 ? a->value[n * a->reals + c] : 0, factor);
-}
-
-/* Marks the entries of a block of W whole rows whose columns follow one another in the lanes, and
- * lists the columns of lane 0. */
-static int64_t find_runs(const work *w, int64_t first, int32_t *run) {
-  const kaon_csr *a = w->rows;
-  int64_t cursor[KAON_MAX_WIDTH], found = 0;
-  if (first + w->width > a->rows) return 0;
-  for (int l = 0; l < w->width; l++) cursor[l] = a->start[first + l];
-  for (int64_t n = a->start[first]; n < a->start[first + 1]; n++) {
-    const int64_t column = a->column[n];
-    int whole = column + w->width <= a->rows;
-    for (int l = 0; l < w->width && whole; l++) {
-      const int64_t end = a->start[first + l + 1];
-      while (cursor[l] < end && a->column[cursor[l]] < column + l) cursor[l]++;
-      whole = cursor[l] < end && a->column[cursor[l]] == column + l;
-    }
-    if (!whole) continue;
-    for (int l = 0; l < w->width; l++) w->used[cursor[l]] = 1;
-    run[found++] = (int32_t)column;
-  }
-  return found;
-}
-
-/* A block's entries: runs first, then what is left of each row in its order, then padding. */
-static int64_t fill_block(const work *w, int64_t block) {
-  const kaon_csr *a = w->rows;
-  const int64_t begin = w->start[block], places = w->start[block + 1] - begin;
-  const int64_t first = block * w->width;
-  int32_t *run = w->host[RUN] != NULL ? (int32_t *)w->host[RUN] + begin : NULL;
-  const int64_t runs = run != NULL ? find_runs(w, first, run) : 0;
-  for (int64_t j = runs; j < places && run != NULL; j++) run[j] = -1;
-  for (int lane = 0; lane < w->width; lane++) {
-    const int64_t row = first + lane;
-    const float factor = row < a->rows ? take_scale(w, row) : 0;
-    int64_t in = 0, left = runs;
-    for (int64_t n = row < a->rows ? a->start[row] : 0; row < a->rows && n < a->start[row + 1]; n++)
-      put_entry(w, begin + (run != NULL && w->used[n] ? in++ : left++), lane, row, n, factor);
-    for (; left < places; left++) put_entry(w, begin + left, lane, row, -1, factor);
-  }
-  return runs;
-}
-
-static kaon_status fill_blocks(work *w) {
-  const kaon_csr *a = w->rows;
+static kaon_status fill_blocks(work *w, int columns) {
   kaon_stored_matrix *m = &w->stored->matrix;
-  const int64_t places = w->start[m->blocks], entries = a->start[a->rows];
-  m->wide = places > INT32_MAX;
-  KAON_TRY(room(w, places * w->width, sizeof *a->column, &w->host[COLUMN]));
-  KAON_TRY(room(w, places * w->width * a->reals, w->size, &w->host[VALUE]));
+  m->wide = w->start[m->blocks] > INT32_MAX;
   if (m->form == KAON_STORED_SELL) {
-    KAON_TRY(room(w, m->blocks + 1, m->wide ? 8 : 4, &w->host[START]));
+    KAON_TRY(kaon_stored_room(w, START, m->blocks + 1, m->wide ? 8 : 4));
+    w->stored->index_bytes = m->blocks * (m->wide ? 8 : 4);
     for (int64_t b = 0; b <= m->blocks; b++)
       if (m->wide)
         ((int64_t *)w->host[START])[b] = w->start[b];
       else
         ((int32_t *)w->host[START])[b] = (int32_t)w->start[b];
   }
-  if (w->ctx->backend->host_accessible) {
-    KAON_TRY(room(w, places, sizeof(int32_t), &w->host[RUN]));
-    w->used = calloc((size_t)entries + 1, 1);
-    if (w->used == NULL)
-      return kaon_fail(w->ctx, KAON_ERR_MEMORY, "matrix: no host memory for %lld marks",
-                       (long long)entries);
-  }
-  int64_t in_runs = 0;
-#pragma omp parallel for num_threads(w->ctx->threads) schedule(static) reduction(+ : in_runs)
-  for (int64_t b = 0; b < m->blocks; b++) in_runs += fill_block(w, b);
-  w->in_runs = in_runs;
-  return KAON_OK;
+  return kaon_stored_blocks(w, columns);
 }
 
 /* ---- the form ---- */
@@ -220,21 +143,33 @@ static int choose(const work *w, kaon_matrix_format asked, const statistics *s, 
   return KAON_STORED_SELL;
 }
 
+/* How columns are stored. */
+static void describe_columns(const work *w, char *text, size_t size) {
+  const kaon_stored_matrix *m = &w->stored->matrix;
+  if (m->columns == KAON_COLUMNS_SHARED)
+    snprintf(text, size, "%lld lists of columns serve %lld blocks of rows", (long long)w->lists,
+             (long long)m->blocks);
+  else
+    snprintf(text, size, "columns of %s",
+             m->columns == KAON_COLUMNS_NARROW ? "2 bytes, from the least of a line" : "4 bytes");
+}
+
 static void describe(const work *w, const statistics *s, const char *why) {
   static const char *const names[] = {"csr", "sell", "ell"};
   kaon_stored *to = w->stored;
   const kaon_stored_matrix *m = &to->matrix;
   const double entries = s->entries > 0 ? (double)s->entries : 1;
   const char *numbers = m->half ? "16-bit" : to->precision == KAON_DOUBLE ? "double" : "single";
-  char runs[64] = "";
-  if (m->run != NULL)
+  char runs[64] = "", columns[80];
+  if (w->used != NULL)
     snprintf(runs, sizeof runs, ", %.0f %% of the entries in runs",
              100.0 * (double)w->in_runs * w->width / entries);
+  describe_columns(w, columns, sizeof columns);
   snprintf(to->text, sizeof to->text,
            "%s, %s values: %s (places an entry: %.2f in blocks of %d rows, %.2f with all rows "
-           "padded%s)",
+           "padded%s; %s)",
            names[m->form], numbers, why, (double)s->sell / entries, w->width,
-           (double)s->ell / entries, runs);
+           (double)s->ell / entries, runs, columns);
 }
 
 static kaon_status measure(work *w) {
@@ -262,32 +197,29 @@ static void place_blocks(work *w, int64_t longest) {
 /* ---- to the device ---- */
 
 static kaon_status upload(work *w) {
-  const kaon_stored_matrix *m = &w->stored->matrix;
-  const int64_t rows = w->rows->rows, csr = m->form == KAON_STORED_CSR;
-  const int64_t places = csr ? w->rows->start[rows] : w->start[m->blocks] * w->width;
-  const size_t starts = (size_t)((csr ? rows : m->blocks) + 1) * (m->wide ? 8 : 4);
-  const size_t bytes[ARRAYS] = {starts, (size_t)places * 4, (size_t)(places * m->reals) * w->size,
-                                (size_t)(m->blocks * w->width) * 4,
-                                (size_t)(places / w->width) * 4};
   void *device[ARRAYS] = {NULL};
   kaon_status status = KAON_OK;
   for (int i = 0; i < ARRAYS && status == KAON_OK; i++) {
     if (w->host[i] == NULL) continue;
-    status = kaon_table_upload(w->ctx, w->host[i], bytes[i], "a matrix", &device[i]);
-    w->stored->bytes += (int64_t)bytes[i];
+    status = kaon_table_upload(w->ctx, w->host[i], w->bytes[i], "a matrix", &device[i]);
+    w->stored->bytes += (int64_t)w->bytes[i];
     free(w->host[i]); /* the next one needs the room */
     w->host[i] = NULL;
   }
   kaon_stored_matrix *to = &w->stored->matrix;
   to->start = device[START];
-  to->column = device[COLUMN];
+  if (to->columns == KAON_COLUMNS_NARROW)
+    to->narrow = device[COLUMN];
+  else
+    to->column = device[COLUMN];
   to->value = device[VALUE];
   to->scale = device[SCALE];
-  to->run = device[RUN];
+  to->line = device[LINE];
+  to->pattern = device[PATTERN];
   return status;
 }
 
-static kaon_status build(work *w, kaon_matrix_format format) {
+static kaon_status build(work *w, kaon_matrix_format format, int columns) {
   kaon_stored_matrix *m = &w->stored->matrix;
   const char *why = "";
   KAON_TRY(measure(w));
@@ -296,23 +228,23 @@ static kaon_status build(work *w, kaon_matrix_format format) {
   m->lanes = lanes_of(&s);
   m->length = m->form == KAON_STORED_ELL ? (int)s.longest : 0;
   if (m->half) { /* kernels read whole blocks */
-    KAON_TRY(room(w, m->blocks * w->width, sizeof(float), &w->host[SCALE]));
-    memset(w->host[SCALE], 0, (size_t)(m->blocks * w->width) * sizeof(float));
+    KAON_TRY(kaon_stored_room(w, SCALE, m->blocks * w->width, sizeof(float)));
+    memset(w->host[SCALE], 0, w->bytes[SCALE]);
   }
   if (m->form == KAON_STORED_CSR) {
     KAON_TRY(fill_csr(w));
   } else {
     place_blocks(w, s.longest);
-    KAON_TRY(fill_blocks(w));
+    KAON_TRY(fill_blocks(w, columns));
   }
   KAON_TRY(upload(w));
   describe(w, &s, why);
   return KAON_OK;
 }
 
-kaon_status kaon_stored_create(kaon_context *ctx, const kaon_csr *rows, int64_t interior,
-                               kaon_precision precision, int values_half, kaon_matrix_format format,
-                               kaon_stored **stored) {
+kaon_status kaon_stored_create_as(kaon_context *ctx, const kaon_csr *rows, int64_t interior,
+                                  kaon_precision precision, int values_half,
+                                  kaon_matrix_format format, int columns, kaon_stored **stored) {
   kaon_stored *made = calloc(1, sizeof *made);
   *stored = NULL;
   if (made == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: no host memory");
@@ -329,16 +261,23 @@ kaon_status kaon_stored_create(kaon_context *ctx, const kaon_csr *rows, int64_t 
   const kaon_precision values = values_half ? KAON_HALF : precision;
   w.size = kaon_precision_bytes(values);
   w.pack = kaon_pack_of(ctx, rows->reals, values);
-  const kaon_status status = build(&w, format);
+  const kaon_status status = build(&w, format, columns);
   for (int i = 0; i < ARRAYS; i++) free(w.host[i]);
   free(w.length);
   free(w.start);
   free(w.used);
+  free(w.like);
   if (status != KAON_OK)
     kaon_stored_destroy(&made);
   else
     *stored = made;
   return status;
+}
+
+kaon_status kaon_stored_create(kaon_context *ctx, const kaon_csr *rows, int64_t interior,
+                               kaon_precision precision, int values_half, kaon_matrix_format format,
+                               kaon_stored **stored) {
+  return kaon_stored_create_as(ctx, rows, interior, precision, values_half, format, -1, stored);
 }
 
 void kaon_stored_destroy(kaon_stored **stored) {
@@ -350,7 +289,9 @@ void kaon_stored_destroy(kaon_stored **stored) {
   kaon_pool_give(gone->ctx, (void *)(uintptr_t)gone->matrix.column);
   kaon_pool_give(gone->ctx, (void *)(uintptr_t)gone->matrix.value);
   kaon_pool_give(gone->ctx, (void *)(uintptr_t)gone->matrix.scale);
-  kaon_pool_give(gone->ctx, (void *)(uintptr_t)gone->matrix.run);
+  kaon_pool_give(gone->ctx, (void *)(uintptr_t)gone->matrix.narrow);
+  kaon_pool_give(gone->ctx, (void *)(uintptr_t)gone->matrix.line);
+  kaon_pool_give(gone->ctx, (void *)(uintptr_t)gone->matrix.pattern);
   kaon_context_release(gone->ctx);
   free(gone);
 }

@@ -5,7 +5,7 @@
 #include "sparse/matrix.h"
 #include "sparse/sparse_ops.h"
 
-enum { KAON_STORED_TEXT = 240 };
+enum { KAON_STORED_TEXT = 320 };
 
 typedef struct kaon_stored {
   int references;
@@ -13,6 +13,8 @@ typedef struct kaon_stored {
   kaon_precision precision; /* of the vectors: which table serves it */
   kaon_stored_matrix matrix;
   int64_t bytes;
+  int64_t index_bytes; /* that a product reads to know where entries are: starts, lists of columns,
+                          and columns but for padding and runs */
   char text[KAON_STORED_TEXT]; /* the form, and why it was taken */
 } kaon_stored;
 
@@ -22,6 +24,11 @@ typedef struct kaon_stored {
 kaon_status kaon_stored_create(kaon_context *ctx, const kaon_csr *rows, int64_t interior,
                                kaon_precision precision, int values_half, kaon_matrix_format format,
                                kaon_stored **stored);
+/* The same with columns stored as KAON_COLUMNS_... says where that can be done, else whole; -1: of
+ * what can be done that of which a product reads least. CSR: whole. */
+kaon_status kaon_stored_create_as(kaon_context *ctx, const kaon_csr *rows, int64_t interior,
+                                  kaon_precision precision, int values_half,
+                                  kaon_matrix_format format, int columns, kaon_stored **stored);
 void kaon_stored_destroy(kaon_stored **stored); /* lets go of it; NULL allowed */
 
 #endif

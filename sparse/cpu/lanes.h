@@ -30,6 +30,15 @@ KAON_INLINE vreal v_gather(const real *x, vindex i) {
 KAON_INLINE vreal v_load_int(const int16_t *p) {
   return (real)*p;
 }
+KAON_INLINE vindex v_load_columns(const int32_t *p) {
+  return *p;
+}
+KAON_INLINE vindex v_load_narrow(const uint16_t *p) {
+  return *p;
+}
+KAON_INLINE void v_store_columns(int32_t *p, vindex c) {
+  *p = c;
+}
 #else
 typedef int32_t vindex __attribute__((vector_size(4 * KAON_VL), aligned(4)));
 KAON_INLINE vreal v_load_loose(const real *p) {
@@ -50,6 +59,16 @@ KAON_INLINE vreal v_gather(const real *x, vindex i) {
   for (int l = 0; l < KAON_VL; l++) v[l] = x[i[l]];
   return v;
 #endif
+}
+KAON_INLINE vindex v_load_columns(const int32_t *p) {
+  return *(const vindex *)p;
+}
+KAON_INLINE vindex v_load_narrow(const uint16_t *p) {
+  typedef uint16_t narrow __attribute__((vector_size(2 * KAON_VL), aligned(2)));
+  return __builtin_convertvector(*(const narrow *)p, vindex);
+}
+KAON_INLINE void v_store_columns(int32_t *p, vindex c) {
+  *(vindex *)p = c;
 }
 #if defined(KAON_PREC_SINGLE)
 KAON_INLINE vreal v_load_int(const int16_t *p) {
@@ -76,18 +95,19 @@ KAON_INLINE int64_t source_offset(const source *s, int64_t column) {
 }
 
 /* Offsets of VL columns; `plain`: one column of one real, where they are the columns. */
-KAON_INLINE vindex source_offsets(const source *s, const int32_t *columns, const int plain) {
-  const vindex c = *(const vindex *)columns;
+KAON_INLINE vindex source_offsets(const source *s, vindex c, const int plain) {
   return plain ? c : (c >> LOG_W) * (int32_t)s->stride + (c & (KAON_W - 1));
 }
 
 /* The elements at VL columns, `skip` numbers behind those of the first component and column. */
-KAON_INLINE vreal source_fetch(const source *s, const int32_t *columns, vindex offsets,
-                               int64_t skip, const int beyond) {
+KAON_INLINE vreal source_fetch(const source *s, vindex columns, vindex offsets, int64_t skip,
+                               const int beyond) {
   if (!beyond && !s->far) return v_gather(s->x + skip, offsets);
   real lanes[KAON_VL] __attribute__((aligned(64)));
+  int32_t column[KAON_VL] __attribute__((aligned(64)));
+  v_store_columns(column, columns);
   for (int l = 0; l < KAON_VL; l++) {
-    const int64_t c = columns[l];
+    const int64_t c = column[l];
     lanes[l] = c < s->rows ? s->x[skip + source_offset(s, c)]
                            : s->ghosts[skip + source_offset(s, c - s->rows)];
   }

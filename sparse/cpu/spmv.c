@@ -47,22 +47,52 @@ KAON_INLINE void add_product(vreal *sum, vreal re, vreal im, vreal xr, vreal xi,
   sum[1] = v_fma(re, xi, v_fma(im, xr, sum[1]));
 }
 
-/* sum += entry e of the block times x; column >= 0: in a run. */
-KAON_INLINE void add_entry(const call *c, int64_t e, int64_t column, const int64_t *skip,
-                           const int group, const int reals, const int half, const int plain,
-                           const int beyond, products sum) {
+/* Where a block's lines stand: line e of the values is line e + apart of the columns, which are seen
+ * from column `from`. */
+typedef struct lines {
+  int64_t begin, end, apart;
+  int32_t from;
+} lines;
+
+KAON_INLINE lines lines_of(const kaon_stored_matrix *m, int64_t block) {
+  const int ell = m->form == KAON_STORED_ELL;
+  lines l = {.begin = ell ? block * m->length : start_at(m, block)};
+  l.end = ell ? l.begin + m->length : start_at(m, block + 1);
+  if (m->columns != KAON_COLUMNS_SHARED) return l;
+  l.apart = m->pattern[block] - l.begin;
+  l.from = (int32_t)(block * KAON_W);
+  return l;
+}
+
+/* The columns of VL lanes from `lane` on in a line that is not a run. */
+KAON_INLINE vindex line_columns(const kaon_stored_matrix *m, const lines *l, int64_t e, int lane,
+                                const int kind) {
+  const int64_t at = (e + l->apart) * KAON_W + lane;
+  if (kind == KAON_COLUMNS_NARROW) return v_load_narrow(m->narrow + at) + ~m->line[e];
+  return kind == KAON_COLUMNS_SHARED ? v_load_columns(m->column + at) + l->from
+                                     : v_load_columns(m->column + at);
+}
+
+/* sum += line e of the block times x; kind: of its columns, RUN: they follow `column`. */
+enum { RUN = -1 };
+KAON_INLINE void add_line(const call *c, const lines *l, int64_t e, int64_t column,
+                          const int64_t *skip, const int group, const int reals, const int half,
+                          const int plain, const int beyond, const int kind, products sum) {
   const kaon_stored_matrix *m = c->m;
   for (int p = 0; p < KAON_PARTS; p++) {
     const int64_t at = e * KAON_W * reals + p * KAON_VL;
-    const int32_t *columns = m->column + e * KAON_W + p * KAON_VL;
     const vreal re = value_at(m, at, half), im = reals == 2 ? value_at(m, at + KAON_W, half) : re;
-    vindex offsets = {0};
-    if (column < 0) offsets = source_offsets(&c->from, columns, plain);
+    vindex columns = {0}, offsets = {0};
+    if (kind != RUN) {
+      columns = line_columns(m, l, e, p * KAON_VL, kind);
+      offsets = source_offsets(&c->from, columns, plain);
+    }
     for (int g = 0; g < group; g++) {
       vreal x[2];
       for (int i = 0; i < reals; i++)
-        x[i] = column < 0 ? source_fetch(&c->from, columns, offsets, skip[g] + i * KAON_W, beyond)
-                          : source_run(&c->from, column + p * KAON_VL, skip[g] + i * KAON_W, plain);
+        x[i] = kind != RUN
+                   ? source_fetch(&c->from, columns, offsets, skip[g] + i * KAON_W, beyond)
+                   : source_run(&c->from, column + p * KAON_VL, skip[g] + i * KAON_W, plain);
       add_product(sum[p][g], re, im, x[0], reals == 2 ? x[1] : x[0], reals);
     }
   }
@@ -72,12 +102,23 @@ KAON_INLINE void block_products(const call *c, int64_t block, const int64_t *ski
                                 const int reals, const int half, const int plain, const int beyond,
                                 products sum) {
   const kaon_stored_matrix *m = c->m;
-  const int ell = m->form == KAON_STORED_ELL;
-  int64_t e = ell ? block * m->length : start_at(m, block);
-  const int64_t end = ell ? e + m->length : start_at(m, block + 1);
-  for (; m->run != NULL && e < end && m->run[e] >= 0; e++)
-    add_entry(c, e, m->run[e], skip, group, reals, half, plain, beyond, sum);
-  for (; e < end; e++) add_entry(c, e, -1, skip, group, reals, half, plain, beyond, sum);
+  const lines l = lines_of(m, block);
+  const int32_t none = m->columns == KAON_COLUMNS_SHARED ? KAON_NO_RUN : -1;
+  int64_t e = l.begin;
+  for (; m->line != NULL && e < l.end; e++) {
+    const int32_t run = m->line[e + l.apart];
+    if (run == none || (none == -1 && run < 0)) break;
+    add_line(c, &l, e, (int64_t)run + l.from, skip, group, reals, half, plain, beyond, RUN, sum);
+  }
+#define REST(kind) \
+  for (; e < l.end; e++) add_line(c, &l, e, 0, skip, group, reals, half, plain, beyond, kind, sum)
+  if (m->columns == KAON_COLUMNS_NARROW)
+    REST(KAON_COLUMNS_NARROW);
+  else if (m->columns == KAON_COLUMNS_SHARED)
+    REST(KAON_COLUMNS_SHARED);
+  else
+    REST(KAON_COLUMNS_WHOLE);
+#undef REST
 }
 
 /* ---- rows one by one ---- */
@@ -97,7 +138,7 @@ KAON_INLINE int64_t row_vectors(const call *c, int64_t n, int64_t end, int64_t s
   vreal v = v_set(0);
   if (end - n < KAON_VL) return n;
   for (; n + KAON_VL <= end; n += KAON_VL) {
-    const int32_t *columns = c->m->column + n;
+    const vindex columns = v_load_columns(c->m->column + n);
     const vreal x =
         source_fetch(&c->from, columns, source_offsets(&c->from, columns, plain), skip, beyond);
     v = v_fma(half ? v_load_int((const int16_t *)c->m->value + n)

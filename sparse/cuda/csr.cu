@@ -62,7 +62,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, COLS == 1 ? RESIDENT : 2)
   constexpr int BATCH = batch_of<REALS, COLS>();
   typedef kaon_packet<real, REALS> number;
   const int lane = threadIdx.x & (a.lanes - 1), chunk = chunk_of<COLS>(a);
-  const uint64_t policy = matrix_policy(a.keep);
+  const uint64_t policy = matrix_policy(a);
   const unsigned end = (unsigned)a.last * KAON_LANES, tile = KAON_THREADS >> a.shift;
   columns cols = columns_of<COLS>(a);
   double sum[COLS][ROW_SUMS] = {};

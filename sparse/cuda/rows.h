@@ -24,9 +24,12 @@ static const int64_t row_cache = 40 << 20; /* bytes of a matrix that stays in a 
 typedef struct rows_call {
   const void *start;
   const int32_t *column;
+  const uint16_t *narrow; /* these and `columns`: SELL, kaon_stored_matrix */
+  const int32_t *line, *pattern;
   const void *value;
   const float *scale;
   int wide, length; /* of start; ELL */
+  int columns;      /* KAON_COLUMNS_... */
   int half;         /* CSR: values are 16-bit integers */
   int rows;         /* true ones */
   int first, last;  /* blocks of the part */
@@ -36,7 +39,7 @@ typedef struct rows_call {
   const void *x, *ghosts, *b, *w;
   void *y;
   int w_is_y;
-  int keep;  /* matrix data may stay in the second-level cache */
+  uint64_t policy; /* whether matrix data may stay in the second-level cache: row_evict_... */
   int early; /* matrix data may be read before the wait */
   int lanes; /* CSR: threads a row; SELL: warps a block of rows; a power of two, and its exponent */
   int shift;
@@ -48,13 +51,23 @@ typedef struct rows_call {
 
 /* ---- the matrix ---- */
 
-static __device__ __forceinline__ uint64_t matrix_policy(int keep) {
+/* What createpolicy.fractional makes of evict_first and evict_normal for all of the data (from 9.0
+ * on, where CUTLASS passes them the same way: CacheHintSm90). As an argument of a kernel a policy
+ * takes no registers, and no instruction at each load to move it out of them. */
+static const uint64_t row_evict_first = UINT64_C(0x12f0000000000000);
+static const uint64_t row_evict_normal = UINT64_C(0x16f0000000000000);
+
+static __device__ __forceinline__ uint64_t matrix_policy(const rows_call &a) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  return a.policy;
+#else
   uint64_t policy;
-  if (keep)
+  if (a.policy == row_evict_normal)
     asm volatile("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(policy));
   else
     asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
   return policy;
+#endif
 }
 
 static __device__ __forceinline__ int32_t column_read(const int32_t *p, uint64_t policy) {
@@ -62,6 +75,21 @@ static __device__ __forceinline__ int32_t column_read(const int32_t *p, uint64_t
   asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.s32 %0, [%1], %2;"
                : "=r"(x)
                : "l"(p), "l"(policy));
+  return x;
+}
+
+static __device__ __forceinline__ int32_t narrow_read(const uint16_t *p, uint64_t policy) {
+  uint16_t x;
+  asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.u16 %0, [%1], %2;"
+               : "=h"(x)
+               : "l"(p), "l"(policy));
+  return x;
+}
+
+/* What blocks of rows share, or the threads of a warp: both caches keep it. */
+static __device__ __forceinline__ int32_t shared_read(const int32_t *p) {
+  int32_t x;
+  asm volatile("ld.global.nc.s32 %0, [%1];" : "=r"(x) : "l"(p));
   return x;
 }
 
@@ -155,14 +183,30 @@ static __device__ __forceinline__ void number_add(kaon_packet<real, REALS> *s,
 
 /* ---- ends of rows ---- */
 
-/* s: a row's sum, `at`: its number in the vectors. */
+/* What a row's end takes besides its sum. */
 template <int REALS>
-static __device__ __forceinline__ void row_end(const rows_call &a, int64_t at, real scale,
-                                               kaon_packet<real, REALS> s, double *sum) {
+struct row_others {
+  kaon_packet<real, REALS> b, w;
+};
+
+/* at: number of a row in the vectors. */
+template <int REALS>
+static __device__ __forceinline__ row_others<REALS> row_ask(const rows_call &a, int64_t at) {
   typedef kaon_packet<real, REALS> number;
-  number b = {}, w = {};
-  if (a.b != NULL) b = ((const number *)a.b)[at];
-  if (a.w != NULL) w = ((const number *)a.w)[at];
+  row_others<REALS> o = {};
+  if (a.b != NULL) o.b = ((const number *)a.b)[at];
+  if (a.w != NULL) o.w = ((const number *)a.w)[at];
+  return o;
+}
+
+/* s: a row's sum. APART: numbers between the sums of a thread. */
+template <int REALS, int APART = 1>
+static __device__ __forceinline__ void row_put(const rows_call &a, int64_t at, real scale,
+                                               kaon_packet<real, REALS> s,
+                                               const row_others<REALS> &others, double *sum) {
+  typedef kaon_packet<real, REALS> number;
+  const number b = others.b;
+  number w = others.w;
 #pragma unroll
   for (int i = 0; i < REALS; i++)
     s.v[i] = a.b != NULL ? a.a * scale * s.v[i] + b.v[i] : scale * s.v[i];
@@ -173,13 +217,19 @@ static __device__ __forceinline__ void row_end(const rows_call &a, int64_t at, r
   for (int i = 0; i < REALS; i++) {
     const double y = (double)s.v[i], v = (double)w.v[i];
     sum[0] = fma(y, y, sum[0]);
-    sum[1] = fma(v, y, sum[1]);
-    sum[3] = fma(v, v, sum[3]);
+    sum[APART] = fma(v, y, sum[APART]);
+    sum[3 * APART] = fma(v, v, sum[3 * APART]);
   }
   if constexpr (REALS == 2) {
-    sum[2] = fma((double)w.v[0], (double)s.v[1], sum[2]);
-    sum[2] = fma(-(double)w.v[1], (double)s.v[0], sum[2]);
+    sum[2 * APART] = fma((double)w.v[0], (double)s.v[1], sum[2 * APART]);
+    sum[2 * APART] = fma(-(double)w.v[1], (double)s.v[0], sum[2 * APART]);
   }
+}
+
+template <int REALS>
+static __device__ __forceinline__ void row_end(const rows_call &a, int64_t at, real scale,
+                                               kaon_packet<real, REALS> s, double *sum) {
+  row_put<REALS>(a, at, scale, s, row_ask<REALS>(a, at), sum);
 }
 
 /* ---- columns ---- */
@@ -236,8 +286,10 @@ static inline int rows_chunks(int64_t tiles, int values, int most) {
   return chunks < INT_MAX / 64 ? (int)chunks : INT_MAX / 64;
 }
 
+/* Of a matrix; lists of columns that blocks share are not counted. */
 static inline int64_t rows_bytes(const kaon_stored_matrix *m) {
-  return m->entries * (4 + m->reals * (m->half ? 2 : (int)sizeof(real)));
+  static const int column[] = {4, 2, 0};
+  return m->entries * (column[m->columns] + m->reals * (m->half ? 2 : (int)sizeof(real)));
 }
 
 /* All but lanes, turns and chunks. */
@@ -246,6 +298,10 @@ static inline rows_call rows_of(const kaon_launch *launch, const kaon_spmv_args 
   rows_call a = {};
   a.start = m->start;
   a.column = m->column;
+  a.narrow = m->narrow;
+  a.line = m->line;
+  a.pattern = m->pattern;
+  a.columns = m->columns;
   a.value = m->value;
   a.scale = m->scale;
   a.wide = m->wide;
@@ -267,7 +323,7 @@ static inline rows_call rows_of(const kaon_launch *launch, const kaon_spmv_args 
       sum->state != NULL && (sum->slot[1] != KAON_NO_SLOT || sum->slot[2] != KAON_NO_SLOT);
   a.w_is_y = wants_w && args->w.data == args->y.data;
   a.w = wants_w && !a.w_is_y ? args->w.data : NULL;
-  a.keep = a.groups > 1 || rows_bytes(m) <= row_cache;
+  a.policy = a.groups > 1 || rows_bytes(m) <= row_cache ? row_evict_normal : row_evict_first;
   a.early = launch->early;
   return a;
 }

@@ -1,5 +1,5 @@
-/* sell.h - what the CUDA kernels of SELL and ELL share: where blocks of rows begin, and warps that
- * share one. */
+/* sell.h - what the CUDA kernels of SELL and ELL share: where blocks of rows begin, how entries and
+ * their columns are read, the rows of a warp, and warps that share a block of rows. */
 #ifndef KAON_SPARSE_CUDA_SELL_H
 #define KAON_SPARSE_CUDA_SELL_H
 
@@ -22,6 +22,103 @@ static __device__ __forceinline__ slice slice_read(const rows_call &a, int block
     s.length = (int)(start_read(a, block + 1) - s.at);
   }
   return s;
+}
+
+/* Which kinds of columns a kernel is for: those that each block has of its own (whole or narrow),
+ * those that blocks share, or any. */
+enum { SELL_OWN, SELL_SHARED, SELL_ANY };
+
+/* KIND of a call: known when the kernel is made, but for SELL_ANY. */
+template <int KIND>
+static __device__ __forceinline__ bool sell_shares(const rows_call &a) {
+  return KIND == SELL_SHARED || (KIND == SELL_ANY && a.columns == KAON_COLUMNS_SHARED);
+}
+
+/* Where a block's columns are in the lists that blocks share: this thread's of the first entry. */
+template <int KIND>
+static __device__ __forceinline__ int sell_list(const rows_call &a, int block) {
+  if (!sell_shares<KIND>(a) || block >= a.last) return 0;
+  return shared_read(a.pattern + block) * KAON_LANES + (int)(threadIdx.x % 32);
+}
+
+/* Adds the next COUNT entries of a row to its sum; at, list: of the first in values and own columns,
+ * and in shared lists. All of them are asked for before anything is waited for: values first, which
+ * come from furthest away. The lanes behind the last row read what blocks are padded with. */
+template <int REALS, int HALF, int COUNT, int KIND, bool GHOSTS>
+static __device__ __forceinline__ void entries_add(const rows_call &a, int block, int64_t at,
+                                                   int list, kaon_packet<real, REALS> *s) {
+  const uint64_t policy = matrix_policy(a);
+  const bool shares = sell_shares<KIND>(a);
+  int32_t c[COUNT];
+  entry<REALS, HALF> v[COUNT];
+  kaon_packet<real, REALS> x[COUNT];
+#pragma unroll
+  for (int u = 0; u < COUNT; u++)
+    v[u] = entry_read<REALS, HALF>(a.value, at + u * KAON_LANES, policy);
+  if (shares) {
+#pragma unroll
+    for (int u = 0; u < COUNT; u++) c[u] = shared_read(a.column + list + u * KAON_LANES);
+  } else if (a.columns == KAON_COLUMNS_NARROW) {
+    const int32_t *line = a.line + at / KAON_LANES;
+    int32_t least[COUNT];
+#pragma unroll
+    for (int u = 0; u < COUNT; u++) c[u] = narrow_read(a.narrow + at + u * KAON_LANES, policy);
+#pragma unroll
+    for (int u = 0; u < COUNT; u++) least[u] = shared_read(line + u);
+#pragma unroll
+    for (int u = 0; u < COUNT; u++) c[u] += ~least[u];
+  } else {
+#pragma unroll
+    for (int u = 0; u < COUNT; u++) c[u] = column_read(a.column + at + u * KAON_LANES, policy);
+  }
+#pragma unroll
+  for (int u = 0; u < COUNT; u++)
+    x[u] = *source_of<REALS, true, GHOSTS>(a, shares ? c[u] + block * KAON_LANES : c[u]);
+#pragma unroll
+  for (int u = 0; u < COUNT; u++) number_add<REALS>(s, entry_number<REALS, HALF>(v[u]), x[u]);
+}
+
+/* The last `left` entries of a row, at most COUNT: as many as a warp has, at once. */
+template <int REALS, int HALF, int COUNT, int KIND, bool GHOSTS>
+static __device__ __forceinline__ void rest_add(const rows_call &a, int block, int64_t at, int list,
+                                                int left, kaon_packet<real, REALS> *s) {
+  if (left == COUNT)
+    entries_add<REALS, HALF, COUNT, KIND, GHOSTS>(a, block, at, list, s);
+  else if constexpr (COUNT > 1)
+    rest_add<REALS, HALF, COUNT - 1, KIND, GHOSTS>(a, block, at, list, left, s);
+}
+
+/* Entries j, j + 1, ... of a row of `length`: BATCH at a time, then `skip` left out. */
+template <int REALS, int HALF, int BATCH, int KIND, bool GHOSTS>
+static __device__ __forceinline__ void row_add(const rows_call &a, int block, int64_t at, int list,
+                                               int left, int skip, kaon_packet<real, REALS> *s) {
+#pragma unroll 1
+  for (; left >= BATCH; left -= BATCH + skip) {
+    entries_add<REALS, HALF, BATCH, KIND, GHOSTS>(a, block, at, list, s);
+    at += (BATCH + skip) * KAON_LANES;
+    list += (BATCH + skip) * KAON_LANES;
+  }
+  if (left > 0) rest_add<REALS, HALF, BATCH - 1, KIND, GHOSTS>(a, block, at, list, left, s);
+}
+
+/* Rows of blocks `block`, block + step, ... of a part that meets no ghost, a warp a block: y and the
+ * sums of a thread, which stand APART. Which list a block has is asked for a turn ahead. */
+template <int REALS, int HALF, int BATCH, int KIND, int APART>
+static __device__ __forceinline__ void sell_rows(const rows_call &a, int block, int step,
+                                                 double *sum) {
+  const int lane = threadIdx.x % 32;
+  int next = sell_list<KIND>(a, block);
+  for (; block < a.last; block += step) {
+    const int row = block * KAON_LANES + lane, list = next;
+    const slice mine = slice_read(a, block);
+    const row_others<REALS> others = row_ask<REALS>(a, row);
+    next = sell_list<KIND>(a, block + step);
+    kaon_packet<real, REALS> s = {};
+    row_add<REALS, HALF, BATCH, KIND, false>(a, block, mine.at * KAON_LANES + lane, list,
+                                             mine.length, 0, &s);
+    if (row >= a.rows) s = {};
+    row_put<REALS, APART>(a, row, row_scale<HALF>(a, row), s, others, sum);
+  }
 }
 
 /* Adds the sums of the a.lanes warps that share a block of rows; those of the first have them. All

@@ -34,6 +34,7 @@ typedef struct batch {
 typedef struct feed {
   int base, own, turn, j, length;
   int64_t at; /* of the block of rows, in units of 32 entries */
+  int list;   /* the same in the lists of columns that blocks share */
 } feed;
 
 template <int BATCH>
@@ -43,12 +44,46 @@ static __device__ __forceinline__ void feed_turn(const rows_call &a, feed *f) {
   const slice mine = slice_read(a, block);
   f->at = mine.at;
   f->length = mine.length;
+  if (a.columns == KAON_COLUMNS_SHARED && block < a.last) f->list = shared_read(a.pattern + block);
 }
 
 static __device__ __forceinline__ void copy_line(uint32_t to, const char *from, uint64_t policy) {
   asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
                "l"(policy)
                : "memory");
+}
+
+/* The same for what the first-level cache is to keep, `bytes` of it: 4 or 16. */
+template <int BYTES>
+static __device__ __forceinline__ void copy_kept(uint32_t to, const void *from) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(from), "n"(BYTES)
+               : "memory");
+}
+
+/* Starts the copies of a batch's columns, of `entries` of each row, which begin at entry `first` of
+ * 32 rows: as they are stored, NARROW's least ones behind its 16-bit ones. */
+template <int BATCH>
+static __device__ __forceinline__ void feed_columns(const rows_call &a, const feed *f, uint32_t to,
+                                                    int64_t first, int entries, uint64_t policy) {
+  constexpr int WHOLE = 4 * KAON_LANES, NARROW = 2 * KAON_LANES;
+  const int lane = (int)(threadIdx.x % 32), at = lane * 16;
+  if (a.columns == KAON_COLUMNS_SHARED) {
+    const char *column = (const char *)a.column + (int64_t)(f->list + f->j) * WHOLE + at;
+#pragma unroll
+    for (int n = 0; n < BATCH * WHOLE; n += 512)
+      if (n + at < entries * WHOLE) copy_kept<16>(to + n + at, column + n);
+  } else if (a.columns == KAON_COLUMNS_NARROW) {
+    const char *column = (const char *)a.narrow + first * NARROW + at;
+#pragma unroll
+    for (int n = 0; n < BATCH * NARROW; n += 512)
+      if (n + at < entries * NARROW) copy_line(to + n + at, column + n, policy);
+    if (lane < entries) copy_kept<4>(to + BATCH * NARROW + 4 * lane, a.line + first + lane);
+  } else {
+    const char *column = (const char *)a.column + first * WHOLE + at;
+#pragma unroll
+    for (int n = 0; n < BATCH * WHOLE; n += 512)
+      if (n + at < entries * WHOLE) copy_line(to + n + at, column + n, policy);
+  }
 }
 
 /* Starts the copies of the next batch, if there is one; a group of copies in any case. */
@@ -63,11 +98,8 @@ static __device__ __forceinline__ batch feed_next(const rows_call &a, feed *f, u
     next.block = f->base + f->own;
     next.left = f->length - f->j;
     const int64_t first = f->at + f->j;
-    const char *column = (const char *)a.column + first * COLUMN + at;
     const char *value = (const char *)a.value + first * VALUE + at;
-#pragma unroll
-    for (int n = 0; n < BATCH * COLUMN; n += 512)
-      if (n + at < next.left * COLUMN) copy_line(stage + n + at, column + n, policy);
+    feed_columns<BATCH>(a, f, stage, first, next.left < BATCH ? next.left : BATCH, policy);
 #pragma unroll
     for (int n = 0; n < BATCH * VALUE; n += 512)
       if (n + at < next.left * VALUE) copy_line(stage + BATCH * COLUMN + n + at, value + n, policy);
@@ -85,24 +117,43 @@ static __device__ __forceinline__ batch feed_next(const rows_call &a, feed *f, u
   return next;
 }
 
+/* Columns of COUNT entries of this thread's row of a batch, from its entry `first` on. */
+template <int BATCH, int COUNT>
+static __device__ __forceinline__ void staged_columns(const rows_call &a, int block,
+                                                      const char *stage, int first, int32_t *c) {
+  const int lane = threadIdx.x % 32;
+  if (a.columns == KAON_COLUMNS_NARROW) {
+    const uint16_t *narrow = (const uint16_t *)stage + first * KAON_LANES + lane;
+    const int32_t *line = (const int32_t *)(stage + BATCH * KAON_LANES * 2) + first;
+#pragma unroll
+    for (int u = 0; u < COUNT; u++) c[u] = narrow[u * KAON_LANES] + ~line[u];
+    return;
+  }
+  const int32_t *column = (const int32_t *)stage + first * KAON_LANES + lane;
+  const int from = a.columns == KAON_COLUMNS_SHARED ? block * KAON_LANES : 0;
+#pragma unroll
+  for (int u = 0; u < COUNT; u++) c[u] = column[u * KAON_LANES] + from;
+}
+
 /* Adds a batch's entries to the sums of a row. */
 template <int REALS, int HALF, int COLS, bool GHOSTS>
-static __device__ __forceinline__ void batch_add(const rows_call &a, const columns &cols,
+static __device__ __forceinline__ void batch_add(const rows_call &a, const columns &cols, int block,
                                                  const char *stage, int left,
                                                  kaon_packet<real, REALS> *s) {
   typedef kaon_packet<real, REALS> number;
   constexpr int BATCH = batch_of<REALS, HALF>();
   constexpr int AT_ONCE = 16 / (REALS * (int)sizeof(real));
   const int lane = threadIdx.x % 32;
-  const int32_t *column = (const int32_t *)stage + lane;
 #pragma unroll
   for (int first = 0; first < BATCH; first += AT_ONCE) {
     number x[AT_ONCE][COLS];
+    int32_t column[AT_ONCE];
+    staged_columns<BATCH, AT_ONCE>(a, block, stage, first, column);
 #pragma unroll
     for (int u = 0; u < AT_ONCE; u++)
       if (first + u < left) {
-        const number *from = source_of<REALS, false, GHOSTS>(a, column[(first + u) * KAON_LANES]) +
-                             cols.first * KAON_LANES;
+        const number *from =
+            source_of<REALS, false, GHOSTS>(a, column[u]) + cols.first * KAON_LANES;
 #pragma unroll
         for (int k = 0; k < COLS; k++)
           if (k < cols.count) x[u][k] = from[k * KAON_LANES];
@@ -136,13 +187,13 @@ static __global__ void __launch_bounds__(KAON_THREADS, 2)
   const int chunk = chunk_of<COLS>(a);
   const char *mine = stages + warp * (STAGES * STAGE);
   const uint32_t room = (uint32_t)__cvta_generic_to_shared(mine);
-  const uint64_t policy = matrix_policy(a.keep);
+  const uint64_t policy = matrix_policy(a);
   columns cols = columns_of<COLS>(a);
   double sum[COLS][ROW_SUMS] = {};
   number s[COLS] = {};
   batch queue[STAGES];
   feed f;
-  f.turn = 0;
+  f.turn = f.list = 0;
   f.own = warp >> a.shift;
   f.base = a.first + chunk * a.turns * (KAON_WARPS >> a.shift);
   if (!a.early) kaon_wait_for_previous();
@@ -161,9 +212,9 @@ static __global__ void __launch_bounds__(KAON_THREADS, 2)
     const int left = row < a.rows ? queue[0].left : 0;
     const bool last = queue[0].left <= a.lanes * BATCH;
     if (a.ghosts != NULL)
-      batch_add<REALS, HALF, COLS, true>(a, cols, mine + now, left, s);
+      batch_add<REALS, HALF, COLS, true>(a, cols, block, mine + now, left, s);
     else
-      batch_add<REALS, HALF, COLS, false>(a, cols, mine + now, left, s);
+      batch_add<REALS, HALF, COLS, false>(a, cols, block, mine + now, left, s);
     __syncwarp(); /* the stage has been read */
     next = now;
     now = now == (STAGES - 1) * STAGE ? 0 : now + STAGE;

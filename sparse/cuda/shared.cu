@@ -90,7 +90,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, 4)
   const int column = (int)(blockIdx.x % (unsigned)a.rows.nrhs);
   const int chunk = (int)(blockIdx.x / (unsigned)a.rows.nrhs);
   const int origin = a.rows.first, last = a.rows.last, warp = threadIdx.x / 32;
-  const uint64_t policy = matrix_policy(a.rows.keep);
+  const uint64_t policy = matrix_policy(a.rows);
   kaon_wait_for_previous();
   if (!gate_open(a.rows.sums.gate, column)) return;
   const int64_t base = start_read(a.rows, origin);

@@ -1,0 +1,47 @@
+/* sell_one.h - the CUDA kernel of products by one column in SELL and ELL where rows meet no ghost and
+ * each block of rows has a warp, and its launcher. Blocks of threads stay for the whole product: as
+ * many as a device of 132 multiprocessors holds at once, whatever the device, so that sums have the
+ * same bits. */
+#ifndef KAON_SPARSE_CUDA_SELL_ONE_H
+#define KAON_SPARSE_CUDA_SELL_ONE_H
+
+#include "sparse/cuda/sell.h"
+
+enum { SELL_MULTIPROCESSORS = 132, SELL_SHARED_RESIDENT = 4 };
+
+/* RESIDENT: blocks of threads that a multiprocessor holds. Sums wait in shared memory, where there
+ * is room for them if they are wanted: registers are for what is on its way. */
+template <int REALS, int HALF, int RESIDENT, int BATCH, int KIND>
+static __global__ void __launch_bounds__(KAON_THREADS, RESIDENT)
+    sell_kernel(const __grid_constant__ rows_call a) {
+  extern __shared__ double waiting[]; /* [sum][thread] */
+  double sum[1][ROW_SUMS];
+  columns cols = {0, 1, 0};
+  kaon_wait_for_previous();
+  columns_ask<1>(a, &cols);
+  if (cols.open == 0) return;
+  const bool sums = a.sums.sum.state != NULL;
+#pragma unroll
+  for (int i = 0; i < ROW_SUMS; i++)
+    if (sums) waiting[i * KAON_THREADS + threadIdx.x] = 0;
+  sell_rows<REALS, HALF, BATCH, KIND, KAON_THREADS>(
+      a, a.first + (int)(blockIdx.x * KAON_WARPS + threadIdx.x / 32), a.chunks * KAON_WARPS,
+      waiting + threadIdx.x);
+#pragma unroll
+  for (int i = 0; i < ROW_SUMS; i++) sum[0][i] = sums ? waiting[i * KAON_THREADS + threadIdx.x] : 0;
+  columns_finish<1>(a, cols, (int)blockIdx.x, sum);
+}
+
+/* resident: as many blocks of threads a multiprocessor are launched; at most RESIDENT. */
+template <int REALS, int HALF, int RESIDENT, int BATCH, int KIND>
+static void sell_launch(const kaon_launch *launch, const kaon_spmv_args *args, int resident,
+                        rows_call *a) {
+  const unsigned room = args->sum.state != NULL ? ROW_SUMS * KAON_THREADS * sizeof(double) : 0;
+  /* parts of one pass, which other kernels may do, count their chunks alike */
+  a->most = (args->part == KAON_ROWS_ALL ? resident : SELL_SHARED_RESIDENT) * SELL_MULTIPROCESSORS;
+  rows_share_out(launch, args, KAON_THREADS, a);
+  kaon_cuda_launch(launch, sell_kernel<REALS, HALF, RESIDENT, BATCH, KIND>, (unsigned)a->chunks,
+                   KAON_THREADS, *a, room);
+}
+
+#endif
