@@ -102,10 +102,10 @@ static kaon_status invert(const kaon_context *ctx, double *d, int64_t count, int
     const double re = z[0], im = reals == 2 ? z[1] : 0, largest = fmax(fabs(re), fabs(im));
     if (!isfinite(re) || !isfinite(im))
       return kaon_fail(ctx, KAON_ERR_NOT_FINITE,
-                       "jacobi: the diagonal is not finite in row %lld of this rank", (long long)i);
+                       "jacobi: the diagonal is not finite in row %lld (from 0) of this rank", (long long)i);
     if (largest == 0)
       return kaon_fail(ctx, KAON_ERR_SINGULAR,
-                       "jacobi: the diagonal is 0 in row %lld of this rank; use another "
+                       "jacobi: the diagonal is 0 in row %lld (from 0) of this rank; use another "
                        "preconditioner",
                        (long long)i);
     const double a = re / largest, b = im / largest, norm = (a * a + b * b) * largest;
@@ -114,7 +114,7 @@ static kaon_status invert(const kaon_context *ctx, double *d, int64_t count, int
     if (!isfinite(z[0]) || (reals == 2 && !isfinite(z[1])))
       return kaon_fail(
           ctx, KAON_ERR_SINGULAR,
-          "jacobi: the diagonal of row %lld of this rank is %g, too small to divide by",
+          "jacobi: the diagonal of row %lld (from 0) of this rank is %g, too small to divide by",
           (long long)i, largest);
   }
   return KAON_OK;

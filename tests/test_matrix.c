@@ -255,14 +255,46 @@ static void statistics_are_counted(void **state) {
   matrix = sparse_matrix(ctx, &a, 2, NULL);
   must(ctx, kaon_matrix_describe(matrix, &info));
   assert_int_equal(info.hermitian, 1);
-  assert_int_equal(info.empty_rows, 3);
+  assert_int_equal(info.empty_rows, 4); /* row 3 holds a zero alone */
+  assert_int_equal(info.empty_columns, 4);
+  assert_int_equal(info.first_empty_row, 0);
+  assert_int_equal(info.first_empty_column, 0);
   assert_int_equal(info.no_diagonal, 6);
+  assert_int_equal(info.first_no_diagonal, 0);
   kaon_matrix_destroy(&matrix);
   ref_sparse_add(&a, 0, 0, I); /* not its own conjugate */
   matrix = sparse_matrix(ctx, &a, 2, NULL);
   assert_int_equal(matrix->hermitian, 0);
   kaon_matrix_destroy(&matrix);
   ref_sparse_free(&a);
+  kaon_context_destroy(&ctx);
+}
+
+/* Where they lie follows the caller's numbers, whatever order the matrix keeps. */
+static void rows_and_columns_of_zeros_are_named(void **state) {
+  (void)state;
+  kaon_context *ctx = open_default();
+  for (int windows = 0; windows < 2; windows++) {
+    kaon_matrix_options options = KAON_MATRIX_OPTIONS_INIT;
+    options.window = windows ? 64 : 1;
+    ref_sparse a = ref_sparse_new(200);
+    for (size_t i = 0; i < a.rows; i++)
+      for (size_t j = i; j < a.rows && j <= i + i % 7; j++)
+        if (j != 50 && j != 177 && i != 123) ref_sparse_add(&a, i, j, 1 + (double)j);
+    ref_sparse_add(&a, 9, 50, 0); /* entries that are 0 */
+    ref_sparse_add(&a, 123, 4, 0);
+    kaon_matrix_info info;
+    kaon_matrix *matrix = sparse_matrix(ctx, &a, 1, &options);
+    must(ctx, kaon_matrix_describe(matrix, &info));
+    assert_int_equal(info.empty_rows, 1);
+    assert_int_equal(info.first_empty_row, 123);
+    assert_int_equal(info.empty_columns, 2);
+    assert_int_equal(info.first_empty_column, 50);
+    assert_int_equal(info.first_no_diagonal, 50);
+    assert_int_equal(info.no_diagonal, 3);
+    kaon_matrix_destroy(&matrix);
+    ref_sparse_free(&a);
+  }
   kaon_context_destroy(&ctx);
 }
 
@@ -455,6 +487,8 @@ int main(void) {
                                      cmocka_unit_test(malformed_arrays_are_refused),
                                      cmocka_unit_test(vectors_keep_the_callers_order),
                                      cmocka_unit_test(statistics_are_counted),
+                                     cmocka_unit_test(rows_and_columns_of_zeros_are_named),
+                                     cmocka_unit_test(rows_and_columns_of_zeros_are_named),
                                      cmocka_unit_test(diagonals_and_costs_are_those_of_the_rows),
                                      cmocka_unit_test(every_solver_works_on_rows),
                                      cmocka_unit_test(blocks_of_rows_precondition)};

@@ -258,6 +258,9 @@ class Solve(system.Case):
         self.write("nan.mtx", nan)
         self.write("inf.mtx", nan.replace("nan", "1e999"))
         self.write("empty-row.mtx", market(3, [(1, 1, 1), (3, 3, 1)]))
+        self.write("zero-row.mtx", market(3, [(1, 1, 1), (2, 3, 0), (1, 2, 2), (3, 3, 1)]))
+        self.write("empty-column.mtx", market(3, [(1, 1, 1), (2, 1, 1), (2, 3, 2), (3, 3, 1)]))
+        self.write("zero-column.mtx", market(3, [(1, 1, 1), (2, 1, 1), (2, 2, 0), (2, 3, 2), (3, 3, 1)]))
         self.write("no-diagonal.mtx", market(2, [(1, 2, 1), (2, 1, 1)]))
         self.write("zero-diagonal.mtx", market(2, [(1, 1, 0), (1, 2, 1), (2, 1, 1), (2, 2, 1)]))
         self.write("wide.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 1 1\n2 2 1\n")
@@ -273,7 +276,12 @@ class Solve(system.Case):
         for words, arguments in (
                 (["nan.mtx", "line 4"], ["--matrix", "nan.mtx"]),
                 (["inf.mtx", "line 4"], ["--matrix", "inf.mtx"]),
-                (["structurally singular", "1 of its 3 rows"], ["--matrix", "empty-row.mtx"]),
+                (["structurally singular", "1 of its 3 rows", "row 2 "], ["--matrix", "empty-row.mtx"]),
+                (["structurally singular", "1 of its 3 rows", "row 2 "], ["--matrix", "zero-row.mtx"]),
+                (["structurally singular", "1 of its 3 columns", "column 2 "], ["--matrix", "empty-column.mtx"]),
+                (["structurally singular", "1 of its 3 columns", "column 2 "], ["--matrix", "zero-column.mtx"]),
+                *((["--precond " + kind, "1 of the 2 rows", "row 1 "], ["--matrix", "zero-diagonal.mtx", "--precond", kind])
+                  for kind in ("jacobi", "chebyshev", "dic", "ic0", "ssor", "gs", "ainv")),
                 (["--precond jacobi", "diagonal", "row"], ["--matrix", "no-diagonal.mtx", "--method", "bicgstab", "--precond", "jacobi"]),
                 (["--precond jacobi", "diagonal", "row"], ["--matrix", "zero-diagonal.mtx", "--method", "gcr", "--precond", "jacobi"]),
                 (["square", "2", "3"], ["--matrix", "wide.mtx"]),
