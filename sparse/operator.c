@@ -163,6 +163,12 @@ static kaon_status reserve_dagger(kaon_operator *A, int columns) {
   return kaon_row_messages_get(set, A->precision, columns, &messages);
 }
 
+/* Rows are copied, and nothing changes them. */
+static kaon_status check(const kaon_operator *A) {
+  (void)A;
+  return KAON_OK;
+}
+
 static kaon_cost cost(const kaon_operator *A, int columns) {
   const product *self = self_of(A);
   const kaon_stored_matrix *m = &self->plain->matrix;
@@ -326,6 +332,7 @@ static const kaon_operator_ops product_ops = {.name = "matrix",
                                               .diagonal = diagonal,
                                               .reserve = reserve,
                                               .reserve_dagger = reserve_dagger,
+                                              .check = check,
                                               .cost = cost,
                                               .destroy = destroy};
 
