@@ -16,6 +16,7 @@
 #include "blas/submit.h"
 #include "lib/tuning.h"
 #include "sparse/ghosts.h"
+#include "sparse/narrow.h"
 #include "sparse/ranks.h"
 #include "sparse/stored.h"
 
@@ -243,6 +244,8 @@ static kaon_status make(family *f, kaon_precision precision, int values_half,
                        "matrix operator: backend %s %s has no sparse kernels in precision %d (0 "
                        "double, 1 single); choose another backend",
                        ctx->backend->name, ctx->backend->isa, (int)precision);
+  if (status == KAON_OK && precision != KAON_DOUBLE)
+    status = kaon_narrow_check(f->matrix, f->rows, f->name, f->whole);
   if (status == KAON_OK)
     status = kaon_stored_create(ctx, f->rows->rows, f->rows->interior, precision, values_half,
                                 format, &self->plain);

@@ -112,7 +112,8 @@ typedef struct kaon_matrix_operator_options {
   { sizeof(kaon_matrix_operator_options), 1, KAON_DOUBLE, KAON_STORE_AUTO }
 
 /* y = A x, and A^H x by KAON_DAGGER; options NULL: the defaults. Keeps the matrix alive. *A is NULL
- * on failure. Collective. Errors: ARGUMENT, MEMORY, NOT_BUILT. */
+ * on failure. Collective. Errors: ARGUMENT, MEMORY, NOT_BUILT, PRECISION (single or 16-bit values
+ * of a matrix that floats do not hold; the place. Likewise where a solver makes such a twin). */
 kaon_status kaon_matrix_operator(kaon_matrix *matrix, const kaon_matrix_operator_options *options,
                                  kaon_operator **A);
 /* How such an operator stores its rows, in words. Not collective. "" of another kind. */
