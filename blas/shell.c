@@ -9,44 +9,40 @@
 #include <kaon/options.h>
 
 #include "blas/blas.h"
+#include "lib/workspace.h"
 
 typedef struct shell {
   const kaon_space *space;
   kaon_shell_apply *apply;
   void *user;
   kaon_shell_options options;
-  kaon_vector *result;      /* where columns are closed */
+  kaon_workspace *result;   /* where columns are closed */
   kaon_column_state *state; /* host copies */
-  int columns;              /* that there is room for */
+  int columns;              /* that they have room for */
 } shell;
 
-static void let_go(shell *self) {
-  kaon_vector_destroy(&self->result);
-  free(self->state);
-  self->state = NULL;
-  self->columns = 0;
-}
-
-static kaon_status take(kaon_operator *A, int columns) {
+static kaon_status take_states(kaon_operator *A, int columns) {
   shell *self = A->self;
   kaon_status status = KAON_OK;
-  self->state = calloc((size_t)columns, sizeof *self->state);
-  if (self->state == NULL)
+  if (self->columns >= columns) return KAON_OK;
+  kaon_column_state *state = realloc(self->state, (size_t)columns * sizeof *state);
+  if (state == NULL)
     status = kaon_fail(A->ctx, KAON_ERR_MEMORY, "shell: no host memory for %d columns", columns);
   KAON_TRY(kaon_agree(A->ctx, status));
-  return kaon_vector_create(A->ctx, A->space, A->precision, columns, &self->result);
+  self->state = state;
+  self->columns = columns;
+  return KAON_OK;
+}
+
+static kaon_status work_of(kaon_operator *A, int columns, kaon_workspace **set) {
+  shell *self = A->self;
+  KAON_TRY(take_states(A, columns));
+  return kaon_workspace_get(A, 1, columns, &self->result, set);
 }
 
 static kaon_status reserve(kaon_operator *A, int columns) {
-  shell *self = A->self;
-  if (self->columns == columns) return KAON_OK;
-  let_go(self);
-  const kaon_status status = take(A, columns);
-  if (status != KAON_OK)
-    let_go(self);
-  else
-    self->columns = columns;
-  return status;
+  kaon_workspace *unused;
+  return work_of(A, columns, &unused);
 }
 
 static kaon_status called(kaon_operator *A, kaon_mode mode, const kaon_vector *x, kaon_vector *y) {
@@ -64,14 +60,15 @@ static kaon_status apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
                          const kaon_pass *pass) {
   shell *self = A->self;
   if (pass == NULL || pass->scalars == NULL) return called(A, mode, x, y);
-  KAON_TRY(reserve(A, y->nrhs));
+  kaon_workspace *work;
+  KAON_TRY(work_of(A, y->nrhs, &work));
   KAON_TRY(kaon_scalars_read(pass->scalars, self->state));
   int open = 0;
   for (int k = 0; k < y->nrhs; k++) open += (self->state[k].gate & pass->gate) != 0;
   if (open > 0 && open < y->nrhs) {
     const kaon_pass gate = kaon_pass_gate_only(pass);
-    KAON_TRY(called(A, mode, x, self->result));
-    KAON_TRY(kaon_blas_copy(self->result, y, &gate));
+    KAON_TRY(called(A, mode, x, work->vector[0]));
+    KAON_TRY(kaon_blas_copy(work->vector[0], y, &gate));
   } else if (open > 0) {
     KAON_TRY(called(A, mode, x, y));
   }
@@ -104,7 +101,8 @@ static kaon_cost cost(const kaon_operator *A, int columns) {
 static void destroy(kaon_operator *A) {
   shell *self = A->self;
   kaon_context *ctx = A->ctx;
-  let_go(self);
+  kaon_workspace_free(&self->result);
+  free(self->state);
   kaon_space_release(self->space);
   free(self);
   free(A);

@@ -16,6 +16,7 @@
 
 #include "blas/precond.h"
 #include "lib/space.h"
+#include "lib/workspace.h"
 
 enum { STEPS_MAX = 64 };
 
@@ -24,38 +25,29 @@ typedef struct chebyshev {
   kaon_operator *jacobi; /* NULL: D = 1 */
   int degree;
   double low, high;
-  int columns; /* that there is room for */
-  kaon_vector *p, *t, *z;
+  kaon_workspace *work;
 } chebyshev;
 
 /* ---- workspace ---- */
 
-static void let_go(chebyshev *self) {
-  kaon_vector_destroy(&self->p);
-  kaon_vector_destroy(&self->t);
-  kaon_vector_destroy(&self->z);
-  self->columns = 0;
-}
+enum { P, T, Z }; /* z: with D alone */
 
-static kaon_status take(const kaon_operator *K, int columns) {
+static kaon_status work_of(kaon_operator *K, int columns, kaon_workspace **set) {
   chebyshev *self = K->self;
-  KAON_TRY(kaon_vector_create(K->ctx, K->space, K->precision, columns, &self->p));
-  KAON_TRY(kaon_vector_create(K->ctx, K->space, K->precision, columns, &self->t));
-  if (self->jacobi != NULL)
-    KAON_TRY(kaon_vector_create(K->ctx, K->space, K->precision, columns, &self->z));
-  if (self->A->ops->reserve != NULL) KAON_TRY(self->A->ops->reserve(self->A, columns));
-  self->columns = columns;
-  return KAON_OK;
+  return kaon_workspace_get(K, self->jacobi != NULL ? Z + 1 : T + 1, columns, &self->work, set);
 }
 
-/* Vectors have as many columns as those that they meet. */
 static kaon_status reserve(kaon_operator *K, int columns) {
-  chebyshev *self = K->self;
-  if (self->columns == columns) return KAON_OK;
-  let_go(self);
-  const kaon_status status = take(K, columns);
-  if (status != KAON_OK) let_go(self);
-  return status;
+  const chebyshev *self = K->self;
+  kaon_workspace *unused;
+  KAON_TRY(work_of(K, columns, &unused));
+  return self->A->ops->reserve != NULL ? self->A->ops->reserve(self->A, columns) : KAON_OK;
+}
+
+static kaon_status reserve_dagger(kaon_operator *K, int columns) {
+  const chebyshev *self = K->self;
+  if (self->A->ops->reserve_dagger == NULL) return KAON_OK;
+  return self->A->ops->reserve_dagger(self->A, columns);
 }
 
 /* ---- an application ---- */
@@ -74,20 +66,20 @@ static kaon_status apply(kaon_operator *K, kaon_mode mode, const kaon_vector *x,
   const double theta = (self->high + self->low) / 2, delta = (self->high - self->low) / 2,
                sigma = theta / delta;
   double rho = 1 / sigma;
-  KAON_TRY(reserve(K, x->nrhs));
-  KAON_TRY(scale_back(self, mode, x, self->p, &gate));
-  KAON_TRY(kaon_blas_scale(KAON_NUMBER(1 / theta), self->p, &gate));
-  KAON_TRY(kaon_blas_copy(self->p, y, &gate));
+  kaon_workspace *work;
+  KAON_TRY(work_of(K, x->nrhs, &work));
+  kaon_vector *p = work->vector[P], *t = work->vector[T];
+  kaon_vector *z = self->jacobi != NULL ? work->vector[Z] : t;
+  KAON_TRY(scale_back(self, mode, x, p, &gate));
+  KAON_TRY(kaon_blas_scale(KAON_NUMBER(1 / theta), p, &gate));
+  KAON_TRY(kaon_blas_copy(p, y, &gate));
   for (int i = 0; i < self->degree; i++) {
     const double next = 1 / (2 * sigma - rho);
-    const kaon_vector *z = self->jacobi != NULL ? self->z : self->t;
-    KAON_TRY(kaon_operator_run(self->A, mode, y, self->t, &gate));
-    KAON_TRY(kaon_blas_xpay(x, KAON_NUMBER(-1), self->t, &gate));
-    if (self->jacobi != NULL)
-      KAON_TRY(kaon_operator_run(self->jacobi, mode, self->t, self->z, &gate));
-    KAON_TRY(
-        kaon_blas_axpby(KAON_NUMBER(2 * next / delta), z, KAON_NUMBER(next * rho), self->p, &gate));
-    KAON_TRY(kaon_blas_axpy(KAON_NUMBER(1), self->p, y, i + 1 < self->degree ? &gate : pass));
+    KAON_TRY(kaon_operator_run(self->A, mode, y, t, &gate));
+    KAON_TRY(kaon_blas_xpay(x, KAON_NUMBER(-1), t, &gate));
+    if (self->jacobi != NULL) KAON_TRY(kaon_operator_run(self->jacobi, mode, t, z, &gate));
+    KAON_TRY(kaon_blas_axpby(KAON_NUMBER(2 * next / delta), z, KAON_NUMBER(next * rho), p, &gate));
+    KAON_TRY(kaon_blas_axpy(KAON_NUMBER(1), p, y, i + 1 < self->degree ? &gate : pass));
     rho = next;
   }
   return KAON_OK;
@@ -112,7 +104,7 @@ static kaon_cost cost(const kaon_operator *K, int columns) {
 static void destroy(kaon_operator *K) {
   chebyshev *self = K->self;
   kaon_context *ctx = K->ctx;
-  let_go(self);
+  kaon_workspace_free(&self->work);
   kaon_operator_destroy(&self->jacobi);
   kaon_operator_destroy(&self->A);
   free(self);
@@ -128,6 +120,7 @@ static const kaon_operator_ops chebyshev_ops = {
     .apply = apply,
     .at_precision = at_precision,
     .reserve = reserve,
+    .reserve_dagger = reserve_dagger,
     .check = check,
     .cost = cost,
     .destroy = destroy,
@@ -244,19 +237,19 @@ static kaon_status product(const kaon_vector *x, const kaon_vector *y, double *r
   return KAON_OK;
 }
 
-enum { R, Z, P, Q, WORK };
+enum { OF_R, OF_Z, OF_P, OF_Q, WORK };
 
 /* Up to `steps` steps of conjugate gradients; *n of them give the matrix d, s. */
 static kaon_status lanczos(const chebyshev *self, kaon_vector *const *v, int steps, double *d,
                            double *s, int *n) {
   kaon_context *ctx = self->A->ctx;
   double rho = 0, first = 0, alpha_old = 1, beta = 0;
-  KAON_TRY(noise(v[R]));
-  KAON_TRY(kaon_blas_zero(v[P], NULL));
+  KAON_TRY(noise(v[OF_R]));
+  KAON_TRY(kaon_blas_zero(v[OF_P], NULL));
   for (*n = 0; *n < steps; (*n)++) {
     double next, pq;
-    KAON_TRY(scale_back(self, KAON_PLAIN, v[R], v[Z], NULL));
-    KAON_TRY(product(v[R], v[Z], &next));
+    KAON_TRY(scale_back(self, KAON_PLAIN, v[OF_R], v[OF_Z], NULL));
+    KAON_TRY(product(v[OF_R], v[OF_Z], &next));
     if (*n == 0) first = next;
     if (!(next >= 0) || !isfinite(next) || (next == 0 && *n == 0))
       return kaon_fail(ctx, KAON_ERR_ARGUMENT,
@@ -265,9 +258,9 @@ static kaon_status lanczos(const chebyshev *self, kaon_vector *const *v, int ste
                        next, *n);
     if (!(next > 1e-20 * first)) return KAON_OK; /* the space is spent */
     beta = *n > 0 ? next / rho : 0;
-    KAON_TRY(kaon_blas_xpay(v[Z], KAON_NUMBER(beta), v[P], NULL));
-    KAON_TRY(kaon_operator_run(self->A, KAON_PLAIN, v[P], v[Q], NULL));
-    KAON_TRY(product(v[P], v[Q], &pq));
+    KAON_TRY(kaon_blas_xpay(v[OF_Z], KAON_NUMBER(beta), v[OF_P], NULL));
+    KAON_TRY(kaon_operator_run(self->A, KAON_PLAIN, v[OF_P], v[OF_Q], NULL));
+    KAON_TRY(product(v[OF_P], v[OF_Q], &pq));
     if (!(pq > 0))
       return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                        "chebyshev: (p, A p) = %g in step %d of the estimate: the operator is not "
@@ -276,7 +269,7 @@ static kaon_status lanczos(const chebyshev *self, kaon_vector *const *v, int ste
     const double alpha = next / pq;
     d[*n] = 1 / alpha + (*n > 0 ? beta / alpha_old : 0);
     if (*n > 0) s[*n - 1] = beta / (alpha_old * alpha_old);
-    KAON_TRY(kaon_blas_axpy(KAON_NUMBER(-alpha), v[Q], v[R], NULL));
+    KAON_TRY(kaon_blas_axpy(KAON_NUMBER(-alpha), v[OF_Q], v[OF_R], NULL));
     rho = next;
     alpha_old = alpha;
   }

@@ -4,6 +4,7 @@
  * their own. */
 #include <kaon/precond.h>
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,6 +13,7 @@
 
 typedef struct jacobi {
   kaon_vector *inverse;
+  double largest; /* of the numbers in it, on this rank */
 } jacobi;
 
 static const kaon_vector *scaling(const kaon_operator *K) {
@@ -88,33 +90,49 @@ static kaon_status make(kaon_context *ctx, const kaon_space *space, kaon_precisi
 
 static kaon_status at_precision(kaon_operator *K, kaon_precision precision,
                                 kaon_reconstruct reconstruct, kaon_operator **twin) {
+  const jacobi *self = K->self;
+  kaon_status fits = KAON_OK;
   (void)reconstruct;
+  *twin = NULL;
+  if (precision == KAON_SINGLE && self->largest > FLT_MAX)
+    fits = kaon_fail(K->ctx, KAON_ERR_PRECISION,
+                     "jacobi: 1 over the diagonal is up to %g, but single precision holds up to "
+                     "%.2g; scale the system, or take double precision inside",
+                     self->largest, (double)FLT_MAX);
+  KAON_TRY(kaon_agree(K->ctx, fits));
   KAON_TRY(make(K->ctx, K->space, precision, twin));
   const kaon_status status = kaon_vector_copy(((jacobi *)(*twin)->self)->inverse, scaling(K));
+  ((jacobi *)(*twin)->self)->largest = self->largest;
   if (status != KAON_OK) kaon_operator_destroy(twin);
   return status;
 }
 
-/* d = 1 / d on the host, `count` numbers of `reals` each. */
-static kaon_status invert(const kaon_context *ctx, double *d, int64_t count, int reals) {
+/* d = 1 / d on the host, `count` numbers of `reals` each, of which *most is the largest part. */
+static kaon_status invert(const kaon_operator *K, double *d, int64_t count, int reals,
+                          double *most) {
+  const kaon_context *ctx = K->ctx;
+  const double limit = K->precision == KAON_DOUBLE ? DBL_MAX : FLT_MAX;
   for (int64_t i = 0; i < count; i++) {
     double *z = d + i * reals;
     const double re = z[0], im = reals == 2 ? z[1] : 0, largest = fmax(fabs(re), fabs(im));
     if (!isfinite(re) || !isfinite(im))
       return kaon_fail(ctx, KAON_ERR_NOT_FINITE,
-                       "jacobi: the diagonal is not finite in row %lld of this rank", (long long)i);
+                       "jacobi: the diagonal is not finite in row %lld (from 0) of this rank",
+                       (long long)i);
     if (largest == 0)
       return kaon_fail(ctx, KAON_ERR_SINGULAR,
-                       "jacobi: the diagonal is 0 in row %lld of this rank; use another "
+                       "jacobi: the diagonal is 0 in row %lld (from 0) of this rank; use another "
                        "preconditioner",
                        (long long)i);
     const double a = re / largest, b = im / largest, norm = (a * a + b * b) * largest;
     z[0] = a / norm;
     if (reals == 2) z[1] = -b / norm;
-    if (!isfinite(z[0]) || (reals == 2 && !isfinite(z[1])))
+    const double part = fmax(fabs(z[0]), fabs(z[reals - 1]));
+    *most = fmax(*most, part);
+    if (!(part <= limit))
       return kaon_fail(
           ctx, KAON_ERR_SINGULAR,
-          "jacobi: the diagonal of row %lld of this rank is %g, too small to divide by",
+          "jacobi: the diagonal of row %lld (from 0) of this rank is %g, too small to divide by",
           (long long)i, largest);
   }
   return KAON_OK;
@@ -122,7 +140,9 @@ static kaon_status invert(const kaon_context *ctx, double *d, int64_t count, int
 
 /* The diagonal goes through the host, in the caller's order, so that a row can be named. Sites of a
  * lattice that are not of the space have no row: they stay 1. */
-static kaon_status take_inverse(kaon_operator *A, kaon_vector *inverse) {
+static kaon_status take_inverse(kaon_operator *A, kaon_operator *K) {
+  jacobi *self = K->self;
+  kaon_vector *inverse = self->inverse;
   const kaon_space *space = A->space;
   const int reals = space->complex_space ? 2 : 1;
   const int64_t sites = space->lattice != NULL ? space->lattice->volume : space->nsites;
@@ -137,7 +157,7 @@ static kaon_status take_inverse(kaon_operator *A, kaon_vector *inverse) {
   for (int64_t i = 0; i < numbers; i++) d[i] = 1;
   status = A->ops->diagonal(A, inverse);
   if (status == KAON_OK) status = kaon_vector_export(inverse, 0, d, KAON_BASIS_UKQCD);
-  if (status == KAON_OK) status = invert(A->ctx, d, numbers / reals, reals);
+  if (status == KAON_OK) status = invert(K, d, numbers / reals, reals, &self->largest);
   status = kaon_agree(A->ctx, status);
   if (status == KAON_OK) status = kaon_vector_import(inverse, 0, d, KAON_BASIS_UKQCD);
   free(d);
@@ -153,7 +173,7 @@ kaon_status kaon_precond_jacobi(kaon_operator *A, kaon_operator **K) {
     return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
                      "jacobi: operator '%s' does not know its diagonal", A->ops->name);
   KAON_TRY(kaon_agree(A->ctx, make(A->ctx, A->space, A->precision, K)));
-  const kaon_status status = take_inverse(A, ((jacobi *)(*K)->self)->inverse);
+  const kaon_status status = take_inverse(A, *K);
   if (status != KAON_OK) kaon_operator_destroy(K);
   return status;
 }

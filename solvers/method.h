@@ -143,6 +143,7 @@ struct kaon_solver {
   int unrecordable;                  /* tried in vain */
   double rate;                       /* seconds a step, as the last looks saw it; 0: not known */
   int brief;                         /* the last solve was over at the first look */
+  kaon_issue issued;                 /* how this solve's steps are */
 };
 
 /* Columns that a service has verified and that go on. */

@@ -253,6 +253,7 @@ kaon_status kaon_replay_run(kaon_solver *s, int *cancel, int *over) {
       return KAON_OK;
     }
   }
+  s->issued = s->recorded.form;
   KAON_TRY(drive(s, cancel, over));
   count_traffic(s);
   return KAON_OK;

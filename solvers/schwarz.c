@@ -18,17 +18,23 @@
 #include "blas/domain.h"
 #include "lib/math/recurrences.h"
 
+/* What an application to so many columns works in; kept, as lib/workspace.h says why. */
+typedef struct room {
+  struct room *next;
+  int columns;
+  kaon_scalars *scalars; /* local */
+  kaon_vector *r, *q;
+  double *work; /* of steps domain by domain */
+} room;
+
 typedef struct schwarz {
   kaon_schwarz_options options; /* steps and cycles by rule filled in */
   kaon_operator *A;             /* kept alive */
   kaon_operator *whole;         /* A in our precision, for residuals; NULL: none is taken */
   kaon_operator *local;         /* and cut */
   kaon_domains *domains;
-  int stages;            /* local solves of an application */
-  int columns;           /* that there is room for */
-  kaon_scalars *scalars; /* local */
-  kaon_vector *r, *q;
-  double *work; /* of steps domain by domain */
+  int stages;  /* local solves of an application */
+  room *rooms; /* the first: of the application under way */
 } schwarz;
 
 static int by_domains(const schwarz *self) {
@@ -41,64 +47,78 @@ static int turns(const schwarz *self) {
 
 /* ---- workspace ---- */
 
-static void let_go(schwarz *self) {
-  kaon_vector_destroy(&self->r);
-  kaon_vector_destroy(&self->q);
-  kaon_scalars_destroy(&self->scalars);
-  kaon_pool_give(self->local->ctx, self->work);
-  self->work = NULL;
-  self->columns = 0;
+static void let_go(const schwarz *self, room *gone) {
+  kaon_vector_destroy(&gone->r);
+  kaon_vector_destroy(&gone->q);
+  kaon_scalars_destroy(&gone->scalars);
+  kaon_pool_give(self->local->ctx, gone->work);
+  free(gone);
 }
 
-static kaon_status make_scalars(schwarz *self, int columns) {
+static kaon_status make_scalars(const schwarz *self, room *made) {
   kaon_context *ctx = self->local->ctx;
-  KAON_TRY(kaon_scalars_create(ctx, columns, &self->scalars));
-  self->scalars->local = 1;
+  const int columns = made->columns;
+  KAON_TRY(kaon_scalars_create(ctx, columns, &made->scalars));
+  made->scalars->local = 1;
   kaon_column_state *host = calloc((size_t)columns, sizeof *host);
   if (host == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "schwarz: no host memory");
   for (int k = 0; k < columns; k++) {
     host[k].gate = KAON_GATE_STEP;
     host[k].slot[KAON_S_RELAXATION][0] = self->options.relaxation;
   }
-  const kaon_status status = kaon_scalars_write(self->scalars, host);
+  const kaon_status status = kaon_scalars_write(made->scalars, host);
   free(host);
   return status;
 }
 
-static kaon_status take(schwarz *self, int columns) {
+static kaon_status take(const schwarz *self, room *made) {
   const kaon_operator *local = self->local;
   kaon_context *ctx = local->ctx;
-  KAON_TRY(kaon_vector_create(ctx, local->space, local->precision, columns, &self->r));
-  KAON_TRY(kaon_vector_create(ctx, local->space, local->precision, columns, &self->q));
-  KAON_TRY(make_scalars(self, columns));
+  const int columns = made->columns;
+  KAON_TRY(kaon_vector_create(ctx, local->space, local->precision, columns, &made->r));
+  KAON_TRY(kaon_vector_create(ctx, local->space, local->precision, columns, &made->q));
+  KAON_TRY(make_scalars(self, made));
   if (by_domains(self)) {
     void *work = NULL;
     const size_t doubles = kaon_domains_work(local->space, self->domains, columns);
-    KAON_TRY(kaon_pool_take(ctx, doubles * sizeof *self->work, "sums of domains", &work));
-    self->work = work;
+    KAON_TRY(kaon_pool_take(ctx, doubles * sizeof *made->work, "sums of domains", &work));
+    made->work = work;
   }
   if (local->ops->reserve != NULL) KAON_TRY(local->ops->reserve(self->local, columns));
-  if (self->whole != NULL && self->whole->ops->reserve != NULL)
-    KAON_TRY(self->whole->ops->reserve(self->whole, columns));
-  self->columns = columns;
-  return KAON_OK;
+  if (self->whole == NULL || self->whole->ops->reserve == NULL) return KAON_OK;
+  return self->whole->ops->reserve(self->whole, columns);
 }
 
-/* Vectors have exactly the columns of what K is applied to. */
+/* The room of so many columns comes first. */
 static kaon_status reserve(kaon_operator *K, int columns) {
   schwarz *self = K->self;
-  if (self->columns == columns) return KAON_OK;
-  let_go(self);
-  const kaon_status status = take(self, columns);
-  if (status != KAON_OK) let_go(self);
-  return status;
+  room **at = &self->rooms;
+  while (*at != NULL && (*at)->columns != columns) at = &(*at)->next;
+  room *chosen = *at;
+  if (chosen != NULL) {
+    *at = chosen->next;
+  } else {
+    kaon_status status = KAON_OK;
+    chosen = calloc(1, sizeof *chosen);
+    if (chosen == NULL) status = kaon_fail(K->ctx, KAON_ERR_MEMORY, "schwarz: no host memory");
+    KAON_TRY(kaon_agree(K->ctx, status));
+    chosen->columns = columns;
+    status = take(self, chosen);
+    if (status != KAON_OK) {
+      let_go(self, chosen);
+      return status;
+    }
+  }
+  chosen->next = self->rooms;
+  self->rooms = chosen;
+  return KAON_OK;
 }
 
 /* ---- an application ---- */
 
 static kaon_pass plain(const schwarz *self) {
   kaon_pass pass = KAON_PASS_INIT;
-  pass.scalars = self->scalars;
+  pass.scalars = self->rooms->scalars;
   return pass;
 }
 
@@ -118,7 +138,7 @@ static kaon_status solve_blocks(schwarz *self, kaon_vector *r, kaon_vector *q, k
     KAON_TRY(kaon_operator_run(self->local, KAON_PLAIN, r, q, domains ? &gate : &alpha));
     if (domains)
       KAON_TRY(kaon_domains_mr(self->domains, self->options.relaxation, fresh && i == 0, z, r, q,
-                               self->work, &gate));
+                               self->rooms->work, &gate));
     else if (i + 1 < self->options.steps)
       KAON_TRY(kaon_blas_bicgstab_solution(KAON_NUMBER(0), q, KAON_PLUS(KAON_S_ALPHA), r,
                                            KAON_MINUS(KAON_S_ALPHA), q, z, &gate));
@@ -131,20 +151,21 @@ static kaon_status solve_blocks(schwarz *self, kaon_vector *r, kaon_vector *q, k
 /* One stage: its blocks' part of the residual, and their solves. The first residual is b. */
 static kaon_status stage(schwarz *self, int number, const kaon_vector *b, kaon_vector *z) {
   const kaon_pass gate = plain(self);
+  const room *in = self->rooms;
   const int turn = number % turns(self), every = turns(self) == 1;
   const kaon_vector *residual = b;
   if (number > 0) {
-    KAON_TRY(kaon_operator_run(self->whole, KAON_PLAIN, z, self->q, &gate));
-    KAON_TRY(kaon_blas_xpay(b, KAON_NUMBER(-1), self->q, &gate));
-    residual = self->q;
+    KAON_TRY(kaon_operator_run(self->whole, KAON_PLAIN, z, in->q, &gate));
+    KAON_TRY(kaon_blas_xpay(b, KAON_NUMBER(-1), in->q, &gate));
+    residual = in->q;
   }
   if (!every && !by_domains(self) && self->domains->turn != turn)
     return number == 0 ? kaon_blas_zero(z, &gate) : KAON_OK; /* the other ranks' turn */
   if (every || !by_domains(self))
-    KAON_TRY(kaon_blas_copy(residual, self->r, &gate));
+    KAON_TRY(kaon_blas_copy(residual, in->r, &gate));
   else
-    KAON_TRY(kaon_domains_mask(self->domains, turn, residual, self->r, &gate));
-  return solve_blocks(self, self->r, self->q, z, number == 0);
+    KAON_TRY(kaon_domains_mask(self->domains, turn, residual, in->r, &gate));
+  return solve_blocks(self, in->r, in->q, z, number == 0);
 }
 
 static kaon_status apply(kaon_operator *K, kaon_mode mode, const kaon_vector *x, kaon_vector *y,
@@ -154,11 +175,12 @@ static kaon_status apply(kaon_operator *K, kaon_mode mode, const kaon_vector *x,
     return kaon_fail(K->ctx, KAON_ERR_UNSUPPORTED,
                      "schwarz: the dagger of a Schwarz preconditioner is not offered");
   KAON_TRY(reserve(K, x->nrhs));
-  KAON_TRY(kaon_blas_follow(pass, self->scalars));
+  const room *in = self->rooms;
+  KAON_TRY(kaon_blas_follow(pass, self->rooms->scalars));
   if (self->stages == 1) {
     const kaon_pass gate = plain(self);
-    KAON_TRY(kaon_blas_copy(x, self->r, &gate));
-    KAON_TRY(solve_blocks(self, self->r, self->q, y, 1));
+    KAON_TRY(kaon_blas_copy(x, in->r, &gate));
+    KAON_TRY(solve_blocks(self, in->r, in->q, y, 1));
   } else {
     for (int i = 0; i < self->stages; i++) KAON_TRY(stage(self, i, x, y));
   }
@@ -194,7 +216,11 @@ static kaon_cost cost(const kaon_operator *K, int columns) {
 
 static void destroy(kaon_operator *K) {
   schwarz *self = K->self;
-  if (self->local != NULL) let_go(self);
+  while (self->rooms != NULL) {
+    room *gone = self->rooms;
+    self->rooms = gone->next;
+    let_go(self, gone);
+  }
   kaon_domains_destroy(&self->domains);
   kaon_operator_destroy(&self->local);
   kaon_operator_destroy(&self->whole);

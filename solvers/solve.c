@@ -411,6 +411,7 @@ kaon_status kaon_solver_solve(kaon_solver *s, const kaon_vector *b, kaon_vector 
   s->end_b = b;
   s->end_x = x;
   s->ended_early = 0;
+  s->issued = kaon_separate(s->ctx) ? s->ctx->options.issue : KAON_ISSUE_PLAIN;
   KAON_TRY(begin(s, b, x));
   KAON_TRY(s->options.tol > 0 ? run(s) : run_fixed(s));
   double *norm2_r = s->norm2; /* the sources' norms are no longer needed */
@@ -425,6 +426,7 @@ kaon_status kaon_solver_solve(kaon_solver *s, const kaon_vector *b, kaon_vector 
     report->traffic.sums += s->repeated.sums;
     report->traffic.exchanges += s->repeated.exchanges;
     report->traffic.bytes += s->repeated.bytes;
+    report->issue = s->issued;
   }
   if (s->options.tol > 0) return KAON_OK;
   kaon_solver_idle(s);

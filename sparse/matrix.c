@@ -1,9 +1,8 @@
 /* matrix.c - kaon_matrix: made from rows that every rank hands over, kept in an order of its own
- * (sparse/order.h), and what can be asked of it. */
+ * (sparse/order.h). */
 #include "sparse/matrix.h"
 
 #include <limits.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -194,69 +193,5 @@ kaon_status kaon_matrix_dagger(kaon_matrix *matrix, kaon_row_set **dagger) {
     KAON_TRY(status);
   }
   *dagger = matrix->dagger;
-  return KAON_OK;
-}
-
-/* ---- description ---- */
-
-/* A row of the space without a diagonal entry, or with a zero there. */
-static int lacks_diagonal(const kaon_csr *a, int64_t i) {
-  const int64_t n = kaon_csr_find(a, i, (int32_t)i);
-  return n < 0 || (a->value[n * a->reals] == 0 && a->value[n * a->reals + a->reals - 1] == 0);
-}
-
-kaon_status kaon_matrix_describe(const kaon_matrix *matrix, kaon_matrix_info *info) {
-  if (matrix == NULL || info == NULL)
-    return kaon_fail(matrix != NULL ? matrix->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "matrix describe: the matrix or the result is NULL");
-  enum { ENTRIES, SQUARES, EMPTY, WITHOUT, SHORTEST, LONGEST, NUMBERS };
-  const kaon_csr *a = matrix->rows->rows;
-  kaon_context *ctx = matrix->ctx;
-  double mine[NUMBERS] = {[SHORTEST] = INFINITY};
-  int64_t bandwidth = 0;
-  for (int64_t i = 0; i < a->rows; i++) {
-    const int64_t length = a->start[i + 1] - a->start[i];
-    mine[ENTRIES] += (double)length;
-    mine[SQUARES] += (double)length * (double)length;
-    mine[EMPTY] += length == 0;
-    mine[WITHOUT] += lacks_diagonal(a, i);
-    mine[SHORTEST] = fmin(mine[SHORTEST], (double)length);
-    mine[LONGEST] = fmax(mine[LONGEST], (double)length);
-    for (int64_t n = a->start[i]; n < a->start[i + 1] && a->column[n] < a->rows; n++) {
-      const int64_t distance = a->column[n] < i ? i - a->column[n] : a->column[n] - i;
-      if (distance > bandwidth) bandwidth = distance;
-    }
-  }
-  double *all = malloc((size_t)ctx->comm->ranks * NUMBERS * sizeof *all);
-  kaon_status status = KAON_OK;
-  if (all == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix describe: no host memory for %d ranks",
-                       ctx->comm->ranks);
-  status = kaon_agree(ctx, status);
-  if (status == KAON_OK) status = ctx->comm->ops->gather(ctx->comm, mine, NUMBERS, all);
-  double sum[NUMBERS] = {[SHORTEST] = INFINITY};
-  for (int r = 0; r < ctx->comm->ranks && status == KAON_OK; r++) {
-    for (int i = 0; i < SHORTEST; i++) sum[i] += all[r * NUMBERS + i];
-    sum[SHORTEST] = fmin(sum[SHORTEST], all[r * NUMBERS + SHORTEST]);
-    sum[LONGEST] = fmax(sum[LONGEST], all[r * NUMBERS + LONGEST]);
-  }
-  free(all);
-  KAON_TRY(status);
-  const double rows = matrix->global_rows > 0 ? (double)matrix->global_rows : 1;
-  const double mean = sum[ENTRIES] / rows;
-  *info = (kaon_matrix_info){.global_rows = matrix->global_rows,
-                             .rows = a->rows,
-                             .first_row = matrix->first_row,
-                             .global_entries = (int64_t)sum[ENTRIES],
-                             .entries = a->start[a->rows],
-                             .reals = a->reals,
-                             .hermitian = matrix->hermitian,
-                             .shortest = isfinite(sum[SHORTEST]) ? (int64_t)sum[SHORTEST] : 0,
-                             .longest = (int64_t)sum[LONGEST],
-                             .mean = mean,
-                             .deviation = sqrt(fmax(sum[SQUARES] / rows - mean * mean, 0)),
-                             .bandwidth = bandwidth,
-                             .empty_rows = (int64_t)sum[EMPTY],
-                             .no_diagonal = (int64_t)sum[WITHOUT]};
   return KAON_OK;
 }

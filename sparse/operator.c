@@ -16,6 +16,7 @@
 #include "blas/submit.h"
 #include "lib/tuning.h"
 #include "sparse/ghosts.h"
+#include "sparse/narrow.h"
 #include "sparse/ranks.h"
 #include "sparse/stored.h"
 
@@ -163,6 +164,12 @@ static kaon_status reserve_dagger(kaon_operator *A, int columns) {
   return kaon_row_messages_get(set, A->precision, columns, &messages);
 }
 
+/* Rows are copied, and nothing changes them. */
+static kaon_status check(const kaon_operator *A) {
+  (void)A;
+  return KAON_OK;
+}
+
 static kaon_cost cost(const kaon_operator *A, int columns) {
   const product *self = self_of(A);
   const kaon_stored_matrix *m = &self->plain->matrix;
@@ -237,6 +244,8 @@ static kaon_status make(family *f, kaon_precision precision, int values_half,
                        "matrix operator: backend %s %s has no sparse kernels in precision %d (0 "
                        "double, 1 single); choose another backend",
                        ctx->backend->name, ctx->backend->isa, (int)precision);
+  if (status == KAON_OK && precision != KAON_DOUBLE)
+    status = kaon_narrow_check(f->matrix, f->rows, f->name, f->whole);
   if (status == KAON_OK)
     status = kaon_stored_create(ctx, f->rows->rows, f->rows->interior, precision, values_half,
                                 format, &self->plain);
@@ -326,6 +335,7 @@ static const kaon_operator_ops product_ops = {.name = "matrix",
                                               .diagonal = diagonal,
                                               .reserve = reserve,
                                               .reserve_dagger = reserve_dagger,
+                                              .check = check,
                                               .cost = cost,
                                               .destroy = destroy};
 

@@ -19,31 +19,19 @@ static kaon_precond *self_of(const kaon_operator *K) {
 
 /* ---- workspace ---- */
 
-static void let_go(kaon_precond *self) {
-  for (int i = 0; i < KAON_PRECOND_WORK; i++) kaon_vector_destroy(&self->work[i]);
-  self->columns = 0;
-}
-
 static int work_needed(const kaon_precond *self) {
   if (self->second != NULL) return 1;
-  return self->lower != NULL ? KAON_PRECOND_WORK : 0;
+  return self->lower != NULL ? 3 : 0;
 }
 
-/* Vectors have exactly the columns of what K is applied to. */
-static kaon_status reserve(kaon_operator *K, int columns) {
+static kaon_status work_of(kaon_operator *K, int columns, kaon_workspace **set) {
   kaon_precond *self = self_of(K);
-  if (self->columns == columns) return KAON_OK;
-  let_go(self);
-  for (int i = 0; i < work_needed(self); i++) {
-    const kaon_status status =
-        kaon_vector_create(K->ctx, K->space, K->precision, columns, &self->work[i]);
-    if (status != KAON_OK) {
-      let_go(self);
-      return status;
-    }
-  }
-  self->columns = columns;
-  return KAON_OK;
+  return kaon_workspace_get(K, work_needed(self), columns, &self->work, set);
+}
+
+static kaon_status reserve(kaon_operator *K, int columns) {
+  kaon_workspace *unused;
+  return work_of(K, columns, &unused);
 }
 
 static kaon_status reserve_dagger(kaon_operator *K, int columns) {
@@ -74,11 +62,10 @@ static kaon_status sweep(kaon_operator *T, kaon_mode mode, int sweeps, const kao
   return KAON_OK;
 }
 
-static kaon_status by_sweeps(const kaon_precond *self, kaon_mode mode, const kaon_vector *x,
-                             kaon_vector *y, const kaon_pass *pass) {
+static kaon_status by_sweeps(const kaon_precond *self, kaon_vector *const *work, kaon_mode mode,
+                             const kaon_vector *x, kaon_vector *y, const kaon_pass *pass) {
   const kaon_pass gate = kaon_pass_gate_only(pass);
   const int n = self->info.options.sweeps;
-  kaon_vector *const *work = self->work;
   if (mode == KAON_PLAIN || self->hermitian) {
     KAON_TRY(kaon_operator_run(self->diagonal, KAON_PLAIN, x, work[0], &gate));
     KAON_TRY(sweep(self->lower, KAON_PLAIN, n, work[0], work[1], work[2], &gate));
@@ -95,13 +82,14 @@ static kaon_status apply(kaon_operator *K, kaon_mode mode, const kaon_vector *x,
   kaon_precond *self = self_of(K);
   const kaon_pass gate = kaon_pass_gate_only(pass);
   const kaon_mode as = self->hermitian ? KAON_PLAIN : mode;
-  KAON_TRY(reserve(K, x->nrhs));
-  if (self->lower != NULL) return by_sweeps(self, mode, x, y, pass);
+  kaon_workspace *work;
+  KAON_TRY(work_of(K, x->nrhs, &work));
+  if (self->lower != NULL) return by_sweeps(self, work->vector, mode, x, y, pass);
   if (self->second != NULL) {
     kaon_operator *one = as == KAON_PLAIN ? self->first : self->second;
     kaon_operator *two = as == KAON_PLAIN ? self->second : self->first;
-    KAON_TRY(kaon_operator_run(one, as, x, self->work[0], &gate));
-    return kaon_operator_run(two, as, self->work[0], y, pass);
+    KAON_TRY(kaon_operator_run(one, as, x, work->vector[0], &gate));
+    return kaon_operator_run(two, as, work->vector[0], y, pass);
   }
   if (self->first != NULL) return kaon_operator_run(self->first, as, x, y, pass);
   const int side = as == KAON_DAGGER;
@@ -112,6 +100,12 @@ static kaon_status apply(kaon_operator *K, kaon_mode mode, const kaon_vector *x,
 }
 
 /* ---- the rest ---- */
+
+/* Parts come and go with K, and so does all that they are made of. */
+static kaon_status check(const kaon_operator *K) {
+  (void)K;
+  return KAON_OK;
+}
 
 static void add_cost(kaon_cost *sum, const kaon_operator *op, int columns, double times) {
   if (op == NULL) return;
@@ -155,7 +149,7 @@ static kaon_status at_precision(kaon_operator *K, kaon_precision precision,
 
 static void destroy(kaon_operator *K) {
   kaon_precond *self = self_of(K);
-  let_go(self);
+  kaon_workspace_free(&self->work);
   for (int side = 0; side < 2; side++) {
     kaon_triangle_destroy(&self->forward[side]);
     kaon_triangle_destroy(&self->backward[side]);
@@ -177,6 +171,7 @@ static const kaon_operator_ops precond_ops = {.name = "preconditioner",
                                               .at_precision = at_precision,
                                               .reserve = reserve,
                                               .reserve_dagger = reserve_dagger,
+                                              .check = check,
                                               .cost = cost,
                                               .destroy = destroy};
 

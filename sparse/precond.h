@@ -4,10 +4,9 @@
 
 #include <kaon/sparse_precond.h>
 
+#include "lib/workspace.h"
 #include "sparse/factors.h"
 #include "sparse/triangle.h"
-
-enum { KAON_PRECOND_WORK = 3 };
 
 typedef struct kaon_precond {
   kaon_matrix *matrix; /* kept alive */
@@ -19,8 +18,7 @@ typedef struct kaon_precond {
   kaon_operator *lower, *upper, *diagonal;
   /* Products: K = second first, or first alone. */
   kaon_operator *first, *second;
-  kaon_vector *work[KAON_PRECOND_WORK];
-  int columns; /* that there is room for */
+  kaon_workspace *work;
 } kaon_precond;
 
 /* Makes what K, or (dagger) K^H solved exactly, is applied with. Collective. Errors: those of

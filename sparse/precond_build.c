@@ -146,10 +146,10 @@ static kaon_status broken(const workshop *w, const kaon_bad_pivot *bad) {
   return kaon_fail(
       w->ctx, KAON_ERR_SINGULAR,
       "%s: breakdown in row %lld (from 0, as it was given) with pivot %.3g%s and the "
-      "diagonal times %.4g, where it must be %s; raise 'tries' (now %d) or 'shift', or "
-      "choose another kind",
+      "diagonal times %.4g, where it must be %s; give a larger 'shift', or choose another "
+      "kind",
       names[info->options.kind], (long long)row, bad->pivot[0], imaginary, 1 + info->shift,
-      w->self->hermitian ? "positive" : "nonzero", info->options.tries);
+      w->self->hermitian ? "positive" : "nonzero");
 }
 
 /* Tries shifts as the options say. */

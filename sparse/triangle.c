@@ -5,6 +5,7 @@
 
 #include "blas/blas.h"
 #include "blas/submit.h"
+#include "sparse/narrow.h"
 
 /* Numbers in the precision of vectors. */
 static kaon_status upload_numbers(kaon_context *ctx, const double *numbers, int64_t count,
@@ -36,8 +37,16 @@ kaon_status kaon_triangle_create(kaon_context *ctx, const kaon_csr *T, kaon_leve
   made->sets = *sets;
   *sets = NULL;
   kaon_context_retain(ctx);
-  kaon_status status =
-      kaon_stored_create(ctx, T, T->rows, precision, values_half, KAON_STORE_CSR, &made->stored);
+  kaon_status status = KAON_OK;
+  if (precision != KAON_DOUBLE)
+    status = kaon_narrow_check_numbers(ctx, "an entry of a triangle", T->start[T->rows] * T->reals,
+                                       T->value);
+  if (status == KAON_OK && precision != KAON_DOUBLE && diagonal != NULL)
+    status =
+        kaon_narrow_check_numbers(ctx, "the diagonal of a triangle", T->rows * T->reals, diagonal);
+  if (status == KAON_OK)
+    status =
+        kaon_stored_create(ctx, T, T->rows, precision, values_half, KAON_STORE_CSR, &made->stored);
   if (status == KAON_OK)
     status = kaon_table_upload(ctx, made->sets->first,
                                ((size_t)made->sets->levels + 1) * sizeof *made->sets->first,

@@ -255,14 +255,80 @@ static void statistics_are_counted(void **state) {
   matrix = sparse_matrix(ctx, &a, 2, NULL);
   must(ctx, kaon_matrix_describe(matrix, &info));
   assert_int_equal(info.hermitian, 1);
-  assert_int_equal(info.empty_rows, 3);
+  assert_int_equal(info.empty_rows, 4); /* row 3 holds a zero alone */
+  assert_int_equal(info.empty_columns, 4);
+  assert_int_equal(info.first_empty_row, 0);
+  assert_int_equal(info.first_empty_column, 0);
   assert_int_equal(info.no_diagonal, 6);
+  assert_int_equal(info.first_no_diagonal, 0);
   kaon_matrix_destroy(&matrix);
   ref_sparse_add(&a, 0, 0, I); /* not its own conjugate */
   matrix = sparse_matrix(ctx, &a, 2, NULL);
   assert_int_equal(matrix->hermitian, 0);
   kaon_matrix_destroy(&matrix);
   ref_sparse_free(&a);
+  kaon_context_destroy(&ctx);
+}
+
+/* Where they lie follows the caller's numbers, whatever order the matrix keeps. */
+static void rows_and_columns_of_zeros_are_named(void **state) {
+  (void)state;
+  kaon_context *ctx = open_default();
+  for (int windows = 0; windows < 2; windows++) {
+    kaon_matrix_options options = KAON_MATRIX_OPTIONS_INIT;
+    options.window = windows ? 64 : 1;
+    ref_sparse a = ref_sparse_new(200);
+    for (size_t i = 0; i < a.rows; i++)
+      for (size_t j = i; j < a.rows && j <= i + i % 7; j++)
+        if (j != 50 && j != 177 && i != 123) ref_sparse_add(&a, i, j, 1 + (double)j);
+    ref_sparse_add(&a, 9, 50, 0); /* entries that are 0 */
+    ref_sparse_add(&a, 123, 4, 0);
+    kaon_matrix_info info;
+    kaon_matrix *matrix = sparse_matrix(ctx, &a, 1, &options);
+    must(ctx, kaon_matrix_describe(matrix, &info));
+    assert_int_equal(info.empty_rows, 1);
+    assert_int_equal(info.first_empty_row, 123);
+    assert_int_equal(info.empty_columns, 2);
+    assert_int_equal(info.first_empty_column, 50);
+    assert_int_equal(info.first_no_diagonal, 50);
+    assert_int_equal(info.no_diagonal, 3);
+    kaon_matrix_destroy(&matrix);
+    ref_sparse_free(&a);
+  }
+  kaon_context_destroy(&ctx);
+}
+
+/* A float would be infinite or 0 there, and a solve would go wrong without a word. */
+static void what_single_precision_cannot_hold_is_refused_by_place(void **state) {
+  (void)state;
+  static const struct {
+    double value;
+    const char *words[3];
+  } cases[] = {{-1e300, {"1e+300", "row 70, column 71 ", "single precision"}},
+               {1e39, {"1e+39", "row 70, column 71 ", "scale the system"}},
+               {1e-60, {"1e-60", "row 70, column 71 ", "too small"}}};
+  kaon_context *ctx = open_default();
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+    for (int reals = 1; reals <= 2; reals++) {
+      kaon_matrix_options options = KAON_MATRIX_OPTIONS_INIT;
+      options.window = 64;
+      ref_sparse a = ref_sparse_new(100);
+      for (size_t i = 0; i < a.rows; i++)
+        for (size_t j = 0; j < i % 5 + 1 && i != 70; j++) ref_sparse_add(&a, i, j, 1);
+      ref_sparse_add(&a, 70, 71, reals == 2 ? cases[c].value * I : cases[c].value);
+      kaon_matrix *matrix = sparse_matrix(ctx, &a, reals, &options);
+      kaon_operator *A = sparse_operator(matrix, KAON_DOUBLE, KAON_STORE_AUTO), *twin = NULL;
+      for (int p = KAON_SINGLE; p <= KAON_HALF; p++) {
+        must_refuse(ctx, KAON_ERR_PRECISION,
+                    A->ops->at_precision(A, (kaon_precision)p, KAON_RECONSTRUCT_18, &twin));
+        assert_null(twin);
+        for (int w = 0; w < 3; w++)
+          assert_non_null(strstr(kaon_last_error(ctx), cases[c].words[w]));
+      }
+      kaon_operator_destroy(&A);
+      kaon_matrix_destroy(&matrix);
+      ref_sparse_free(&a);
+    }
   kaon_context_destroy(&ctx);
 }
 
@@ -450,13 +516,18 @@ static void blocks_of_rows_precondition(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(compressed_rows_of_all_kinds_are_one_matrix),
-                                     cmocka_unit_test(faces_are_the_laplacian),
-                                     cmocka_unit_test(malformed_arrays_are_refused),
-                                     cmocka_unit_test(vectors_keep_the_callers_order),
-                                     cmocka_unit_test(statistics_are_counted),
-                                     cmocka_unit_test(diagonals_and_costs_are_those_of_the_rows),
-                                     cmocka_unit_test(every_solver_works_on_rows),
-                                     cmocka_unit_test(blocks_of_rows_precondition)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(compressed_rows_of_all_kinds_are_one_matrix),
+      cmocka_unit_test(faces_are_the_laplacian),
+      cmocka_unit_test(malformed_arrays_are_refused),
+      cmocka_unit_test(vectors_keep_the_callers_order),
+      cmocka_unit_test(statistics_are_counted),
+      cmocka_unit_test(rows_and_columns_of_zeros_are_named),
+      cmocka_unit_test(what_single_precision_cannot_hold_is_refused_by_place),
+      cmocka_unit_test(rows_and_columns_of_zeros_are_named),
+      cmocka_unit_test(what_single_precision_cannot_hold_is_refused_by_place),
+      cmocka_unit_test(diagonals_and_costs_are_those_of_the_rows),
+      cmocka_unit_test(every_solver_works_on_rows),
+      cmocka_unit_test(blocks_of_rows_precondition)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,7 +92,11 @@ typedef struct kaon_matrix_info {
   int64_t shortest, longest;       /* rows, in entries, of all ranks */
   double mean, deviation;          /* of the entries a row */
   int64_t bandwidth;               /* max |i - j| of this rank's own entries, in the kept order */
-  int64_t empty_rows, no_diagonal; /* rows without entries; without a diagonal one, or a zero */
+  int64_t empty_rows, no_diagonal; /* rows without an entry other than 0; without a diagonal one, or
+                                      with 0 there */
+  int64_t empty_columns;           /* columns without an entry other than 0 */
+  int64_t first_empty_row, first_empty_column, first_no_diagonal; /* the least number of each, from
+                                      0 in the caller's order of the whole matrix; -1: none */
 } kaon_matrix_info;
 /* Collective. Errors: ARGUMENT. */
 kaon_status kaon_matrix_describe(const kaon_matrix *matrix, kaon_matrix_info *info);
@@ -108,7 +112,8 @@ typedef struct kaon_matrix_operator_options {
   { sizeof(kaon_matrix_operator_options), 1, KAON_DOUBLE, KAON_STORE_AUTO }
 
 /* y = A x, and A^H x by KAON_DAGGER; options NULL: the defaults. Keeps the matrix alive. *A is NULL
- * on failure. Collective. Errors: ARGUMENT, MEMORY, NOT_BUILT. */
+ * on failure. Collective. Errors: ARGUMENT, MEMORY, NOT_BUILT, PRECISION (single or 16-bit values
+ * of a matrix that floats do not hold; the place. Likewise where a solver makes such a twin). */
 kaon_status kaon_matrix_operator(kaon_matrix *matrix, const kaon_matrix_operator_options *options,
                                  kaon_operator **A);
 /* How such an operator stores its rows, in words. Not collective. "" of another kind. */

@@ -105,13 +105,18 @@ static int check_file(const char *path, const char *option, const char *takes) {
   return ranks_agree(code);
 }
 
-static int check_rows(const linear *l) {
+/* Rows and columns are named as the file has them, from 1. */
+static int check_singular(const linear *l) {
   const kaon_matrix_info *i = &l->info;
-  if (i->empty_rows == 0) return EXIT_DONE;
+  const int rows = i->empty_rows > 0;
+  if (!rows && i->empty_columns == 0) return EXIT_DONE;
   return cli_wrong(
-      "--matrix %s is structurally singular: %lld of its %lld rows have no entries; leave them out "
-      "of the system, or give each a diagonal entry",
-      l->args->matrix, (long long)i->empty_rows, (long long)i->global_rows);
+      "--matrix %s is structurally singular: %lld of its %lld %s have no entries other than 0, the "
+      "first being %s %lld (counted from 1); leave them out of the system, or give each a diagonal "
+      "entry",
+      l->args->matrix, (long long)(rows ? i->empty_rows : i->empty_columns),
+      (long long)i->global_rows, rows ? "rows" : "columns", rows ? "row" : "column",
+      (long long)(rows ? i->first_empty_row : i->first_empty_column) + 1);
 }
 
 int linear_matrix(kaon_context *ctx, linear *l) {
@@ -188,7 +193,8 @@ int linear_decide(linear *l) {
     const int code = check_file(a->rhs, "--rhs", "ones, A*ones, own or a Matrix Market file");
     if (code != EXIT_DONE) return code;
   }
-  return check_rows(l);
+  const int code = check_singular(l);
+  return code == EXIT_DONE ? precond_fits(l) : code;
 }
 
 int linear_operator(linear *l) {

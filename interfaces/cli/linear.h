@@ -103,6 +103,8 @@ remedy_fn linear_remedy;
 /* --- precond.c --- */
 /* Of options that the chosen preconditioner does not look at. Exit status. */
 int precond_check(const linear_args *args);
+/* Refuses a diagonal without entries, or with 0, under what divides by it: by row. */
+int precond_fits(const linear *l);
 kaon_status precond_make(linear *l);
 /* ", preconditioned by ..." or "". */
 const char *precond_text(const linear *l, char text[96]);

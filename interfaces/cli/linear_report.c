@@ -25,6 +25,14 @@ static const char *kind_of(const kaon_matrix_info *i) {
   return i->hermitian ? "real symmetric" : "real, not symmetric";
 }
 
+/* Rows or columns are named as files have them, from 1. */
+static void say_lacking(const cli_common *common, const char *what, const char *one, int64_t count,
+                        int64_t first) {
+  if (count > 0)
+    cli_say(common, "%lld %s, the first being %s %lld\n", (long long)count, what, one,
+            (long long)first + 1);
+}
+
 void linear_print(const cli_common *common, const linear *l) {
   const kaon_matrix_info *i = &l->info;
   char name[32];
@@ -33,9 +41,11 @@ void linear_print(const cli_common *common, const linear *l) {
   cli_say(common, "entries a row: %lld to %lld, mean %.2f, deviation %.2f; bandwidth %lld%s\n",
           (long long)i->shortest, (long long)i->longest, i->mean, i->deviation,
           (long long)i->bandwidth, l->args->ordering ? " in reverse Cuthill-McKee order" : "");
-  if (i->empty_rows || i->no_diagonal)
-    cli_say(common, "%lld rows are empty, %lld have no diagonal entry or 0 there\n",
-            (long long)i->empty_rows, (long long)i->no_diagonal);
+  say_lacking(common, "rows have no entry other than 0", "row", i->empty_rows, i->first_empty_row);
+  say_lacking(common, "columns have no entry other than 0", "column", i->empty_columns,
+              i->first_empty_column);
+  say_lacking(common, "rows have no diagonal entry or 0 there", "row", i->no_diagonal,
+              i->first_no_diagonal);
   if (l->A)
     cli_say(common, "--format %s: %s\n", cli_choice(LINEAR_FORMATS, l->args->format, name),
             kaon_matrix_operator_format(l->A));
@@ -43,15 +53,15 @@ void linear_print(const cli_common *common, const linear *l) {
 
 json_t *linear_describe(const linear *l) {
   const kaon_matrix_info *i = &l->info;
-  json_t *d = json_pack("{s:o s:I s:I s:I s:I s:s s:b s:I s:I s:o s:o s:I s:I s:I}", "name",
-                        report_string(cli_name(l->args->matrix)), "rows",
-                        (json_int_t)i->global_rows, "entries", (json_int_t)i->global_entries,
-                        "local_rows", (json_int_t)i->rows, "local_entries", (json_int_t)i->entries,
-                        "field", i->reals == 2 ? "complex" : "real", "hermitian", i->hermitian,
-                        "shortest", (json_int_t)i->shortest, "longest", (json_int_t)i->longest,
-                        "mean", report_real(i->mean), "deviation", report_real(i->deviation),
-                        "bandwidth", (json_int_t)i->bandwidth, "empty_rows",
-                        (json_int_t)i->empty_rows, "no_diagonal", (json_int_t)i->no_diagonal);
+  json_t *d = json_pack(
+      "{s:o s:I s:I s:I s:I s:s s:b s:I s:I s:o s:o s:I s:I s:I s:I}", "name",
+      report_string(cli_name(l->args->matrix)), "rows", (json_int_t)i->global_rows, "entries",
+      (json_int_t)i->global_entries, "local_rows", (json_int_t)i->rows, "local_entries",
+      (json_int_t)i->entries, "field", i->reals == 2 ? "complex" : "real", "hermitian",
+      i->hermitian, "shortest", (json_int_t)i->shortest, "longest", (json_int_t)i->longest, "mean",
+      report_real(i->mean), "deviation", report_real(i->deviation), "bandwidth",
+      (json_int_t)i->bandwidth, "empty_rows", (json_int_t)i->empty_rows, "empty_columns",
+      (json_int_t)i->empty_columns, "no_diagonal", (json_int_t)i->no_diagonal);
   return d;
 }
 
@@ -81,8 +91,11 @@ const char *linear_remedy(const void *user, kaon_stop_reason reason) {
     case KAON_STAGNATED:
       return l->precision == KAON_DOUBLE && l->options.sloppy == KAON_DOUBLE
                  ? "rounding keeps it above --tol, or A is singular; give a larger --tol"
-                 : "rounding keeps it above --tol; give --precision and --sloppy double, or a "
-                   "larger --tol";
+             : l->precision == KAON_SINGLE
+                 ? "rounding of x in single precision keeps it above --tol; give --precision "
+                   "double "
+                   "--sloppy single, or a larger --tol"
+                 : "rounding keeps it above --tol; give --sloppy double, or a larger --tol";
     case KAON_BREAKDOWN:
       return "try --method gcr, or cgnr, which takes any matrix";
     case KAON_DIVERGING:

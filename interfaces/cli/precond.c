@@ -64,6 +64,22 @@ int precond_check(const linear_args *a) {
   return EXIT_DONE;
 }
 
+int precond_fits(const linear *l) {
+  const unsigned hermitian = BIT(PRECOND_DIC) | BIT(PRECOND_IC0) | BIT(PRECOND_AINV);
+  const unsigned dividing =
+      BIT(PRECOND_JACOBI) | BIT(PRECOND_CHEBYSHEV) | BIT(PRECOND_SSOR) | BIT(PRECOND_GS);
+  const kaon_matrix_info *i = &l->info;
+  const unsigned needing = l->info.hermitian ? dividing | hermitian : dividing;
+  char name[32];
+  if (i->no_diagonal == 0 || !(needing >> l->args->precond & 1)) return EXIT_DONE;
+  return cli_wrong(
+      "--precond %s needs a diagonal without 0, but %lld of the %lld rows of --matrix %s have 0 or "
+      "no entry there, the first being row %lld (counted from 1); take --precond none, ilu0 or "
+      "block-jacobi",
+      cli_choice(LINEAR_PRECONDS, l->args->precond, name), (long long)i->no_diagonal,
+      (long long)i->global_rows, l->args->matrix, (long long)i->first_no_diagonal + 1);
+}
+
 static kaon_status make_chebyshev(linear *l) {
   const linear_args *a = l->args;
   kaon_chebyshev_options options = KAON_CHEBYSHEV_OPTIONS_INIT;

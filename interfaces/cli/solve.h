@@ -22,6 +22,7 @@ typedef struct solve_job {
   double setup;          /* seconds from matrix to solver */
   double seconds, flops; /* of the solve */
   kaon_traffic traffic;  /* of it, of this rank */
+  kaon_issue issue;      /* and how its steps were issued */
   double joules;         /* of it; NaN: not known */
 } solve_job;
 

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report.h"
 
@@ -34,6 +35,37 @@ const char *method_title(kaon_method method) {
 const char *precision_name(kaon_precision precision) {
   static const char *const names[] = {"double", "single", "half"};
   return names[precision];
+}
+
+const char *regime_name(kaon_issue issue) {
+  static const char *const names[] = {
+      [KAON_ISSUE_AUTO] = "auto",         [KAON_ISSUE_PLAIN] = "merged",
+      [KAON_ISSUE_REPLAY] = "replay",     [KAON_ISSUE_WHILE] = "dynamic",
+      [KAON_ISSUE_TAIL] = "dynamic-tail", [KAON_ISSUE_SEPARATE] = "kernels",
+      [KAON_ISSUE_LIBRARY] = "cublas"};
+  return names[issue];
+}
+
+int solving_idle(const char *set, const char *option, kaon_method method) {
+  static const struct {
+    const char *key;
+    kaon_method of;
+  } keys[] = {{"subspace", KAON_GCR}, {"relaxation", KAON_MR}, {"as_printed", KAON_RBICGSTAB}};
+  for (size_t i = 0; set && i < sizeof keys / sizeof *keys; i++)
+    if (strstr(set, keys[i].key) && method != keys[i].of)
+      return cli_wrong("--set %s is for --%s %s, but the method is %s; leave it out", keys[i].key,
+                       option, method_name(keys[i].of), method_name(method));
+  return EXIT_DONE;
+}
+
+void solving_warn(const cli_common *common, kaon_precision precision, double tol) {
+  const double rounding = 0x1p-24; /* of each number of x */
+  if (precision == KAON_SINGLE && tol < rounding)
+    cli_say(common,
+            "note: x in single precision leaves |b - A x| / |b| at about %.0e |A| |x| / |b|, which "
+            "is no less than %.0e, so --tol %g will hardly be met; --precision double --sloppy "
+            "single meets it at nearly the same speed\n",
+            rounding, rounding, tol);
 }
 
 void histories_keep(const kaon_solver *solver, int columns, column_history *histories) {

@@ -141,11 +141,22 @@ static inline KAON_HD void kaon_set(kaon_column_state *s, int slot, double re, d
   s->slot[slot][1] = im;
 }
 
-/* slot to = a / b */
+/* slot to = a / b. Squares of small and large numbers leave the range of double long before their
+ * quotients do, so both are scaled then by the power of two that brings b to 1, which rounds
+ * nothing. */
 static inline KAON_HD_CALLED void kaon_divide(kaon_column_state *s, int to, const double *a,
                                               const double *b) {
-  const double d = b[0] * b[0] + b[1] * b[1];
-  kaon_set(s, to, (a[0] * b[0] + a[1] * b[1]) / d, (a[1] * b[0] - a[0] * b[1]) / d);
+  const double largest = fabs(b[0]) > fabs(b[1]) ? fabs(b[0]) : fabs(b[1]);
+  double a0 = a[0], a1 = a[1], b0 = b[0], b1 = b[1];
+  if (largest > 0 && kaon_finite(largest) && !(largest >= 0x1p-100 && largest <= 0x1p100)) {
+    const int e = -ilogb(largest);
+    a0 = ldexp(a0, e);
+    a1 = ldexp(a1, e);
+    b0 = ldexp(b0, e);
+    b1 = ldexp(b1, e);
+  }
+  const double d = b0 * b0 + b1 * b1;
+  kaon_set(s, to, (a0 * b0 + a1 * b1) / d, (a1 * b0 - a0 * b1) / d);
 }
 
 /* slot to = a b */

@@ -256,6 +256,38 @@ static void solves_go_as_on_one_rank(void **state) {
   }
 }
 
+/* A column's entries are those of all ranks, so its owner alone cannot tell. */
+static void columns_of_zeros_are_named_as_on_one_rank(void **state) {
+  (void)state;
+  ref_sparse a = ref_sparse_new(300);
+  for (size_t i = 0; i < a.rows; i++)
+    for (size_t d = 0; d < 5; d++) {
+      const size_t j = (i + 61 * d) % a.rows;
+      if (j != 40 && j != 222 && i != 111) ref_sparse_add(&a, i, j, 1 + (double)(i + j));
+    }
+  ref_sparse_add(&a, 111, 222, 0);
+  side whole = open_side(&a, 1, 1, 0, KAON_OVERLAP_AUTO, KAON_ISA_AUTO);
+  kaon_matrix_info one, part;
+  must(whole.ctx, kaon_matrix_describe(whole.matrix, &one));
+  assert_int_equal(one.empty_columns, 2);
+  assert_int_equal(one.first_empty_column, 40);
+  assert_int_equal(one.first_empty_row, 111);
+  assert_int_equal(one.first_no_diagonal, 40);
+  for (int share = 0; share < SHARES; share++) {
+    side s = open_side(&a, 1, world_size(), share, KAON_OVERLAP_AUTO, KAON_ISA_AUTO);
+    must(s.ctx, kaon_matrix_describe(s.matrix, &part));
+    assert_int_equal(part.empty_rows, one.empty_rows);
+    assert_int_equal(part.empty_columns, one.empty_columns);
+    assert_int_equal(part.no_diagonal, one.no_diagonal);
+    assert_int_equal(part.first_empty_row, one.first_empty_row);
+    assert_int_equal(part.first_empty_column, one.first_empty_column);
+    assert_int_equal(part.first_no_diagonal, one.first_no_diagonal);
+    close_side(&s);
+  }
+  close_side(&whole);
+  ref_sparse_free(&a);
+}
+
 /* All ranks hear of what one of them did wrong. */
 static void rows_that_do_not_join_are_refused(void **state) {
   (void)state;
@@ -292,5 +324,6 @@ static void rows_that_do_not_join_are_refused(void **state) {
 static const struct CMUnitTest matrices_on_ranks[] = {
     cmocka_unit_test(products_are_those_of_one_rank),
     cmocka_unit_test(bits_do_not_depend_on_the_overlap), cmocka_unit_test(solves_go_as_on_one_rank),
+    cmocka_unit_test(columns_of_zeros_are_named_as_on_one_rank),
     cmocka_unit_test(rows_that_do_not_join_are_refused)};
 RANKS_MAIN(matrices_on_ranks)
