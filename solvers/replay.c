@@ -58,6 +58,7 @@ static void count_traffic(kaon_solver *s) {
   s->repeated.sums += b->sums * most / s->block + v->sums * served;
   s->repeated.exchanges += b->exchanges * most / s->block + v->exchanges * served;
   s->repeated.bytes += b->bytes * most / s->block + v->bytes * served;
+  s->repeated.hidden += b->hidden * most / s->block + v->hidden * served;
 }
 
 /* ---- the recording ---- */
@@ -253,6 +254,7 @@ kaon_status kaon_replay_run(kaon_solver *s, int *cancel, int *over) {
       return KAON_OK;
     }
   }
+  s->issued = s->recorded.form;
   KAON_TRY(drive(s, cancel, over));
   count_traffic(s);
   return KAON_OK;

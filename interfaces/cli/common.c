@@ -91,6 +91,18 @@ static const kaon_issue regime_issue[] = {KAON_ISSUE_AUTO,   KAON_ISSUE_LIBRARY,
                                           KAON_ISSUE_PLAIN,  KAON_ISSUE_REPLAY,  KAON_ISSUE_WHILE,
                                           KAON_ISSUE_TAIL};
 
+const char *cli_regime(kaon_issue issue, char name[32]) {
+  int i = 0;
+  while (i + 1 < (int)(sizeof regime_issue / sizeof *regime_issue) && regime_issue[i] != issue) i++;
+  return cli_choice(CLI_REGIMES, i, name);
+}
+
+double cli_cpu_seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 kaon_context_options cli_context_options(const cli_common *common) {
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
   options.backend = (kaon_backend_kind)common->backend; /* auto|cpu|cuda, in this order */
@@ -102,6 +114,7 @@ kaon_context_options cli_context_options(const cli_common *common) {
       (kaon_transport)common->transport; /* CLI_TRANSPORTS, CLI_OVERLAPS: in order */
   options.overlap = (kaon_overlap)common->overlap;
   options.issue = regime_issue[common->regime];
+  options.sync = (kaon_sync)common->sync; /* CLI_SYNCS: in order */
   options.log_level = common->quiet ? KAON_LOG_ERROR : KAON_LOG_WARNING;
   options.log = on_log;
   return options;

@@ -23,6 +23,8 @@ typedef struct solve_job {
   double seconds, flops; /* of the solve */
   kaon_traffic traffic;  /* of it, of this rank */
   double joules;         /* of it; NaN: not known */
+  double cpu;            /* seconds of this process' threads in it */
+  kaon_issue issue;      /* how its steps were issued */
 } solve_job;
 
 /* Vectors and arrays for all columns; matrix, operator and solver are the system's. Exit status. */
