@@ -2,11 +2,12 @@
  * library's calls (KAON_ISSUE_LIBRARY), to be compared with. A call an operation; a dot product
  * comes back to the host, where the recurrence runs and the coefficients of the next calls are
  * read. The library writes it into pinned memory and the host waits for it by the context's option
- * `sync`, as it would in the library's own copy and wait. Entries that fuse are left out, so blas.c composes them. Several columns, which are not
- * contiguous, go by our own kernels; scalars are then complete once the queue is. The library is
- * loaded when it is first asked for: nothing is linked, and its few functions are declared here as
- * of its second interface (cuBLAS user guide, "cuBLAS Level-1 Function Reference"). Source: the
- * baseline CUBLASL of Anzt and others' "dynamic parallelism" paper on CG. */
+ * `sync`, as it would in the library's own copy and wait. Entries that fuse are left out, so blas.c
+ * composes them. Several columns, which are not contiguous, go by our own kernels; scalars are then
+ * complete once the queue is. The library is loaded when it is first asked for: nothing is linked,
+ * and its few functions are declared here as of its second interface (cuBLAS user guide, "cuBLAS
+ * Level-1 Function Reference"). Source: the baseline CUBLASL of Anzt and others' "dynamic
+ * parallelism" paper on CG. */
 #include "blas/cuda/library.h"
 
 #include <dlfcn.h>
@@ -88,8 +89,7 @@ static kaon_status load(kaon_context *ctx, library *l) {
     return kaon_fail(ctx, KAON_ERR_DEVICE, "context: cuBLAS does not start on %s", ctx->device);
   KAON_TRY(ctx->backend->memory->shared(ctx, 2 * sizeof(double), &l->result));
   return kaon_cuda_check(
-      ctx,
-      cudaEventCreateWithFlags(&l->arrived, cudaEventDisableTiming | cudaEventBlockingSync),
+      ctx, cudaEventCreateWithFlags(&l->arrived, cudaEventDisableTiming | cudaEventBlockingSync),
       "an event");
 }
 

@@ -72,7 +72,8 @@ static const cli_option options[] = {
     {CLI_GROUP, "For bench spmv, krylov, regimes and pipelined:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_TEXTS, "matrix", "FILE.mtx|NAME", NULL, OWN(matrices), 0, 0,
      "repeatable: a Matrix Market file, or a name that kaon solve takes (default: laplace3d:64; "
-     "regimes: laplace3d:252 and elasticity:100; pipelined: cavity3d:126 and cavity3d:159; the last "
+     "regimes: laplace3d:252 and elasticity:100; pipelined: cavity3d:126 and cavity3d:159; the "
+     "last "
      "two with --join: none)"},
     {CLI_SET, "format", LINEAR_FORMATS, "auto", OWN(formats), 0, 0,
      "a list with commas: how rows are stored"},
@@ -333,16 +334,17 @@ static int read_times(bench_args *a, bench_kind kind) {
 }
 
 static int run(void *arguments) {
-  static int (*const benches[BENCHES])(bench *) = {
-      bench_dslash, bench_vector, bench_solve,   bench_scaling,
-      bench_spmv,   bench_krylov, bench_regimes, bench_pipelined};
+  static int (*const benches[BENCHES])(bench *) = {bench_dslash,  bench_vector,   bench_solve,
+                                                   bench_scaling, bench_spmv,     bench_krylov,
+                                                   bench_regimes, bench_pipelined};
   bench_args *a = arguments;
   bench b = {.args = a};
   const bench_kind kind = kind_of(a->common.operand);
   if (kind == BENCHES)
-    return cli_wrong("bench %s is not there; it is one of dslash, vector, solve, scaling, spmv, "
-                     "krylov, regimes, pipelined",
-                     a->common.operand);
+    return cli_wrong(
+        "bench %s is not there; it is one of dslash, vector, solve, scaling, spmv, "
+        "krylov, regimes, pipelined",
+        a->common.operand);
   b.matrices = kind >= BENCH_SPMV;
   a->problem.mass = NAN;
   if (isnan(a->problem.csw) && a->problem.action == PROBLEM_CLOVER) a->problem.csw = 1;

@@ -22,7 +22,8 @@ typedef enum bench_kind {
 } bench_kind;
 #define BENCH_NAMES "dslash|vector|solve|scaling|spmv|krylov|regimes|pipelined"
 
-/* Entries of CLI_SET options: as many bits as an option may have, kaon_precision, LINEAR_FORMATS. */
+/* Entries of CLI_SET options: as many bits as an option may have, kaon_precision, LINEAR_FORMATS.
+ */
 enum { BENCH_BITS = 32, BENCH_PRECISIONS = 3, BENCH_FORMATS = 4 };
 
 typedef struct bench_args {
@@ -64,14 +65,14 @@ typedef struct bench {
   json_t *rows;
   double *numbers; /* of bench_fill: one column of this rank's part of the last lattice */
   size_t numbers_count;
-  int failed;             /* exit status of bench_keep */
-  int once;               /* a solve is not repeated */
-  int matrices;           /* rows are about matrices, not lattices */
-  int unconverged;        /* of matrices' solves: some were */
-  double least_seconds;   /* bench_best goes on for so long, after a first solve that is not counted;
-                             0: by rule */
+  int failed;           /* exit status of bench_keep */
+  int once;             /* a solve is not repeated */
+  int matrices;         /* rows are about matrices, not lattices */
+  int unconverged;      /* of matrices' solves: some were */
+  double least_seconds; /* bench_best goes on for so long, after a first solve that counts only if
+                           it takes as long; 0: by rule */
   kaon_context *processor; /* whose counter is that of the processors beside a device; or NULL */
-  double reference_flops; /* bench solve --effective: of BiCGStab, one column; 0: not known */
+  double reference_flops;  /* bench solve --effective: of BiCGStab, one column; 0: not known */
 } bench;
 
 /* One measured row. bytes: ideal traffic of one call; 0: not given. */
@@ -118,7 +119,7 @@ typedef struct bench_figures {
   /* of a solve, the mean over all repeats: wall seconds, processor seconds (a rank's), and what the
    * processors beside a device drew (NaN: not known, or they are the device) */
   double mean, cpu_mean, host_joules;
-  kaon_issue issue; /* how steps were issued */
+  kaon_issue issue;     /* how steps were issued */
   kaon_traffic traffic; /* of one solve, of this rank */
 } bench_figures;
 /* Solves from x = 0 a few times and keeps the best. */
@@ -178,8 +179,8 @@ int bench_own_open(bench *b, const cli_common *common, bench_own *own);
 void bench_own_close(bench *b, bench_own *own);
 /* The machine of b->info and its bandwidths. Exit status. */
 int bench_open_machine(bench *b);
-/* The rows of --join files: a new list, or NULL after a sentence. */
-json_t *bench_joined(const bench *b);
+/* The rows of `bench` NAME in the files of --join, into the list. Exit status. */
+int bench_join(bench *b, const char *name);
 /* Refuses options that have no effect on `kind`, and what does not go together. Exit status. */
 int bench_check(const bench_args *a, bench_kind kind);
 

@@ -159,7 +159,8 @@ static int check_parts(const bench_args *a) {
 static int check_tables(const bench_args *a, bench_kind kind) {
   if (!(TABLES >> kind & 1)) return EXIT_DONE;
   if (kind == BENCH_REGIMES && cli_given(&a->common, "precision") && a->precision >> KAON_HALF & 1)
-    return cli_wrong("--precision half is not a precision that bench regimes solves in; leave it out");
+    return cli_wrong(
+        "--precision half is not a precision that bench regimes solves in; leave it out");
   if (a->joined.count && !a->matrices.count && cli_given(&a->common, "seconds"))
     return cli_wrong(
         "--seconds has no effect on --join without --matrix, which measures nothing; leave it out");

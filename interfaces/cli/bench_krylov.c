@@ -130,13 +130,13 @@ static json_t *describe_solve(const bench *b, const linear *l, const bench_figur
       "vectors_read", report_real(step->read > 0 ? step->read : NAN), "vectors_written",
       report_real(step->read > 0 ? step->written : NAN), "sums", (json_int_t)f->traffic.sums,
       "sums_hidden", (json_int_t)f->traffic.hidden, "exchanges", (json_int_t)f->traffic.exchanges);
-  json_t *more = json_pack(
-      "{s:s s:s s:s s:o s:o s:o s:o s:i}", "regime", cli_regime(f->issue, regime), "regime_asked",
-      cli_choice(CLI_REGIMES, common->regime, asked), "sync",
-      cli_choice(CLI_SYNCS, common->sync, sync), "seconds_mean", report_real(f->mean),
-      "cpu_seconds", report_real(f->cpu_mean), "host_joules", report_real(f->host_joules),
-      "bytes_step", report_real(step->bytes > 0 ? step->bytes : NAN), "check_interval",
-      l->options.check_interval);
+  json_t *more =
+      json_pack("{s:s s:s s:s s:o s:o s:o s:o s:i}", "regime", cli_regime(f->issue, regime),
+                "regime_asked", cli_choice(CLI_REGIMES, common->regime, asked), "sync",
+                cli_choice(CLI_SYNCS, common->sync, sync), "seconds_mean", report_real(f->mean),
+                "cpu_seconds", report_real(f->cpu_mean), "host_joules", report_real(f->host_joules),
+                "bytes_step", report_real(step->bytes > 0 ? step->bytes : NAN), "check_interval",
+                l->options.check_interval);
   json_object_update(figures, more);
   json_decref(more);
   return figures;
@@ -148,16 +148,17 @@ static void print_solve(const bench *b, const linear *l, const bench_figures *f,
   const cli_common *common = &b->args->common;
   const double seconds = f->iterations > 0 ? f->seconds / f->iterations : NAN;
   cli_say(common, "    %s, %s, %s: %d iterations of %.2f us, residual %.2e, %s\n",
-          method_title(l->options.method),
-          cli_choice(LINEAR_PRECONDS, l->args->precond, precond), cli_regime(f->issue, regime),
-          f->iterations, 1e6 * seconds, f->residual, kaon_stop_reason_name(f->reason));
+          method_title(l->options.method), cli_choice(LINEAR_PRECONDS, l->args->precond, precond),
+          cli_regime(f->issue, regime), f->iterations, 1e6 * seconds, f->residual,
+          kaon_stop_reason_name(f->reason));
   if (step->read > 0)
     cli_say(common, "    a step reads %.3g vectors and writes %.3g besides its products",
             step->read, step->written);
   if (step->bytes > 0)
     cli_say(common, "; %.4g MB with them, %.2f GB/s", 1e-6 * step->bytes,
             1e-9 * step->bytes / seconds);
-  cli_say(common, "%s%lld sums over ranks, %lld of them hidden, %lld exchanges; processor time "
+  cli_say(common,
+          "%s%lld sums over ranks, %lld of them hidden, %lld exchanges; processor time "
           "%.0f %%\n",
           step->read > 0 ? "\n    " : "    ", (long long)f->traffic.sums,
           (long long)f->traffic.hidden, (long long)f->traffic.exchanges, 100 * f->cpu / f->seconds);

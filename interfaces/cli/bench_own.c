@@ -39,21 +39,20 @@ void bench_own_close(bench *b, bench_own *own) {
   kaon_context_destroy(&o->ctx);
 }
 
-json_t *bench_joined(const bench *b) {
+int bench_join(bench *b, const char *name) {
   const cli_texts *files = &b->args->joined;
-  json_t *all = json_array();
   for (int i = 0; i < files->count; i++) {
-    json_error_t error;
-    json_t *rows = json_load_file(files->text[i], 0, &error);
-    const char *wrong = rows ? "it is not a list of rows that kaon bench --json wrote" : error.text;
-    if (!json_is_array(rows)) {
-      cli_error("--join %s: %s", files->text[i], wrong);
-      json_decref(rows);
-      json_decref(all);
-      return NULL;
+    json_error_t error = {.text = ""};
+    json_t *rows = json_load_file(files->text[i], 0, &error), *row;
+    size_t k, before = json_array_size(b->rows);
+    json_array_foreach(rows, k, row) {
+      const char *of = json_string_value(json_object_get(row, "bench"));
+      if (of && strcmp(of, name) == 0) json_array_append(b->rows, row);
     }
-    json_array_extend(all, rows);
     json_decref(rows);
+    if (json_array_size(b->rows) == before)
+      return cli_wrong("--join %s: %s%sit is no file of kaon bench %s --json", files->text[i],
+                       error.text, *error.text ? "; " : "", name);
   }
-  return all;
+  return EXIT_DONE;
 }

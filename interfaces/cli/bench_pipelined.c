@@ -1,9 +1,10 @@
 /* bench_pipelined.c - communication hiding as V. A. Platonov and A. V. Monakov measure it (on
  * iterative solvers on GPUs, Proc. ISP RAS 28 (2016) 81): the classic methods with DIC on the
  * processors against pipelined CG and the reordered BiCGStab on the device, there with AINV, here
- * with Jacobi unless --precond says otherwise, by the number of ranks; then classic and pipelined methods where sums over
- * ranks take their time (--reduce-delay): what of it is seen, and what a step moves.
- * A run measures the ranks that it has; --join brings the rows of runs with other numbers. */
+ * with Jacobi unless --precond says otherwise, by the number of ranks; then classic and pipelined
+ * methods where sums over ranks take their time (--reduce-delay): what of it is seen, and what a
+ * step moves. A run measures the ranks that it has; --join brings the rows of runs with other
+ * numbers. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +43,8 @@ static int read_delays(const char *text, delays *d) {
   for (const char *at = text ? text : usual; *at; at += strspn(at, ",")) {
     char word[32];
     const int length = (int)strcspn(at, ",");
-    snprintf(word, sizeof word, "%.*s%s", length, at, strncmp(at, "0,", 2) && strcmp(at, "0") ? "" : "s");
+    snprintf(word, sizeof word, "%.*s%s", length, at,
+             strncmp(at, "0,", 2) && strcmp(at, "0") ? "" : "s");
     if (d->count == DELAYS_MAX)
       return cli_wrong("--reduce-delay %s: at most %d times are measured; leave some out", text,
                        DELAYS_MAX);
@@ -203,9 +205,10 @@ static void print_paper(const cli_common *common, const json_t *rows, const char
   int ranks[RANKS_MAX];
   double ends[2][COLUMNS];
   const int count = find_ranks(rows, name, ranks);
-  cli_say(common, "\n%s: seconds of a solve; PCG and BiCGStab with DIC on processors, GPUPCG "
-          "(pipelined CG) and GPUBCGS (reordered BiCGStab) on devices\n%-22s", name,
-          "processors/devices");
+  cli_say(common,
+          "\n%s: seconds of a solve; PCG and BiCGStab with DIC on processors, GPUPCG "
+          "(pipelined CG) and GPUBCGS (reordered BiCGStab) on devices\n%-22s",
+          name, "processors/devices");
   for (int c = 0; c < COLUMNS; c++) cli_say(common, " %11s", columns[c].name);
   for (int r = 0; r < count; r++) {
     cli_say(common, "\n%-22d", ranks[r]);
@@ -246,8 +249,8 @@ static void print_delayed(const cli_common *common, const json_t *rows, const ch
   cli_say(common,
           "\n%s: classic and pipelined where a sum over ranks takes at least so long; sums a step, "
           "set-up and end of the solve included\n%5s %12s %-13s %6s %11s %8s %7s %11s %11s %11s\n",
-          name, "ranks", "delay, us", "method", "steps", "us a step", "exposed", "hidden",
-          "read", "written", "MB a step");
+          name, "ranks", "delay, us", "method", "steps", "us a step", "exposed", "hidden", "read",
+          "written", "MB a step");
   json_array_foreach(rows, i, row) {
     if (is_row(row) && strcmp(word(row, "matrix"), name) == 0 && !*word(row, "solver"))
       print_delayed_row(common, row);
@@ -272,8 +275,7 @@ static int print_tables(const bench *b, const json_t *rows) {
     count++;
   }
   if (count) return EXIT_DONE;
-  return cli_wrong(
-      "there is no row for the tables: --join names files of kaon bench pipelined --json");
+  return cli_wrong("there is no row for the tables: none was measured or is whole");
 }
 
 int bench_pipelined(bench *b) {
@@ -281,14 +283,13 @@ int bench_pipelined(bench *b) {
   const cli_texts *list = &b->args->matrices;
   const int given = list->count > 0, wanted = given ? list->count : b->args->joined.count ? 0 : 2;
   delays d = {0};
-  json_t *rows = bench_joined(b);
-  int code = rows ? read_delays(b->args->reduce_delay, &d) : EXIT_USAGE;
+  int code = bench_join(b, "pipelined");
+  if (code == EXIT_DONE) code = read_delays(b->args->reduce_delay, &d);
   b->least_seconds = b->args->seconds;
   if (code == EXIT_DONE && wanted) bench_header(b);
   for (int i = 0; i < wanted && code == EXIT_DONE; i++)
     code = matrix(b, &d, given ? list->text[i] : usual[i]);
-  if (code == EXIT_DONE) json_array_extend(rows, b->rows);
-  if (code == EXIT_DONE) code = print_tables(b, rows);
-  json_decref(rows);
+  if (code == EXIT_DONE) code = print_tables(b, b->rows);
+  if (code == EXIT_DONE && bench_keep(b) != KAON_OK) code = EXIT_DEVICE; /* what was joined alone */
   return code == EXIT_DONE && b->unconverged ? EXIT_NOT_CONVERGED : code;
 }

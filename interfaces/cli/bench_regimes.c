@@ -211,8 +211,7 @@ static const char *figure(double x, char text[16]) {
 
 /* The baseline of a row's case, and which it is in words. */
 static const regime_row *baseline_of(const table *t, const regime_row *row) {
-  const regime_row *found =
-      regime_baseline(t->row, t->count, row, baseline_regime, baseline_sync);
+  const regime_row *found = regime_baseline(t->row, t->count, row, baseline_regime, baseline_sync);
   for (int i = 0; i < t->count && !found; i++)
     if (regime_same_case(&t->row[i], row)) found = &t->row[i];
   return found;
@@ -222,10 +221,11 @@ static const regime_row *baseline_of(const table *t, const regime_row *row) {
 typedef struct line {
   regime_range time, energy;
   int disagree;
+  char matrices[256]; /* ", " between them */
 } line;
 
 static line gather(const table *t, const regime_row *of) {
-  line all = {{NAN, NAN, NAN, 0}, {NAN, NAN, NAN, 0}, 0};
+  line all = {{NAN, NAN, NAN, 0}, {NAN, NAN, NAN, 0}, 0, ""};
   for (int i = 0; i < t->count; i++) {
     const regime_row *r = &t->row[i];
     if (!regime_same_group(r, of) || strcmp(r->regime, of->regime) != 0 ||
@@ -235,6 +235,8 @@ static line gather(const table *t, const regime_row *of) {
     regime_range_add(&all.time, change.time);
     regime_range_add(&all.energy, change.energy);
     all.disagree += change.disagrees;
+    const size_t at = strlen(all.matrices);
+    snprintf(all.matrices + at, sizeof all.matrices - at, "%s%s", at ? ", " : "", r->matrix);
   }
   return all;
 }
@@ -258,12 +260,13 @@ static int begins_group(const table *t, int i) {
 static json_t *describe_line(const bench *b, const regime_row *r, const regime_row *baseline,
                              const line *l) {
   json_t *row = json_pack(
-      "{s:s s:o s:s s:s s:s s:i s:n s:n s:s s:n s:i s:n s:n s:n s:n s:s s:s s:s s:s s:s}", "bench",
-      "regimes-variation", "command", report_string(b->args->common.line), "backend",
-      b->info.backend, "device", b->info.device, "commit", kaon_commit(), "ranks", b->info.ranks,
-      "grid", "lattice", "precision", r->precision, "links", "columns", 1, "seconds", "gflops",
-      "ideal_gbs", "limit_gbs", "method", r->method, "regime", r->regime, "sync", r->sync,
-      "baseline_regime", baseline->regime, "baseline_sync", baseline->sync);
+      "{s:s s:s s:o s:s s:s s:s s:i s:n s:n s:s s:n s:i s:n s:n s:n s:n s:s s:s s:s s:s s:s}",
+      "bench", "regimes-variation", "matrix", l->matrices, "command",
+      report_string(b->args->common.line), "backend", b->info.backend, "device", b->info.device,
+      "commit", kaon_commit(), "ranks", b->info.ranks, "grid", "lattice", "precision", r->precision,
+      "links", "columns", 1, "seconds", "gflops", "ideal_gbs", "limit_gbs", "method", r->method,
+      "regime", r->regime, "sync", r->sync, "baseline_regime", baseline->regime, "baseline_sync",
+      baseline->sync);
   json_t *ranges = json_pack(
       "{s:s s:o s:o s:o s:o s:o s:o s:i s:i s:i}", "precond", r->precond, "time_min",
       report_real(l->time.least), "time_max", report_real(l->time.largest), "time_average",
@@ -370,9 +373,10 @@ static int write_csv(const char *path, const table *t) {
   if (!path) return EXIT_DONE;
   FILE *out = open_memstream(&text, &length);
   if (!out) return EXIT_DEVICE;
-  fputs("matrix,precision,method,precond,regime,ran_as,sync,seconds,joules,cpu_seconds,iterations,"
-        "solves,residual,time_percent,energy_percent\n",
-        out);
+  fputs(
+      "matrix,precision,method,precond,regime,ran_as,sync,seconds,joules,cpu_seconds,iterations,"
+      "solves,residual,time_percent,energy_percent\n",
+      out);
   for (int i = 0; i < t->count; i++) {
     const regime_change change = regime_compare(&t->row[i], baseline_of(t, &t->row[i]));
     put_case(out, &t->row[i], &change);
@@ -386,12 +390,11 @@ static int write_csv(const char *path, const table *t) {
   return code;
 }
 
-static int conclude(bench *b, const json_t *joined) {
+static int conclude(bench *b) {
   table t = {0};
-  int code = take_rows(&t, joined);
-  if (code == EXIT_DONE) code = take_rows(&t, b->rows);
+  int code = take_rows(&t, b->rows);
   if (code == EXIT_DONE && t.count == 0)
-    code = cli_wrong("there is no row to compare: --join names files of kaon bench regimes --json");
+    code = cli_wrong("there is no row to compare: none was measured or is whole");
   if (code == EXIT_DONE) print_cases(&b->args->common, &t);
   for (int i = 0; i < t.count && code == EXIT_DONE; i++)
     if (begins_group(&t, i)) print_group(b, &t, i);
@@ -411,15 +414,14 @@ static int open_processor(bench *b) {
 int bench_regimes(bench *b) {
   static const char *const usual[] = {"laplace3d:252", "elasticity:100"};
   const cli_texts *list = &b->args->matrices;
-  json_t *joined = bench_joined(b);
-  int code = joined ? open_processor(b) : EXIT_USAGE;
+  int code = bench_join(b, "regimes");
+  if (code == EXIT_DONE) code = open_processor(b);
   b->least_seconds = b->args->seconds;
   if (code == EXIT_DONE && (list->count || !b->args->joined.count)) bench_header(b);
   for (int i = 0; i < list->count && code == EXIT_DONE; i++) code = matrix(b, list->text[i]);
   for (int i = 0; i < 2 && !list->count && !b->args->joined.count && code == EXIT_DONE; i++)
     code = matrix(b, usual[i]);
-  if (code == EXIT_DONE) code = conclude(b, joined);
-  json_decref(joined);
+  if (code == EXIT_DONE) code = conclude(b);
   kaon_context_destroy(&b->processor);
   return code == EXIT_DONE && b->unconverged ? EXIT_NOT_CONVERGED : code;
 }

@@ -76,6 +76,10 @@ static double joules_of_processors(const bench *b, const energy_meter *meter) {
   return ranks_sum(&joules, 1) == KAON_OK ? joules : NAN;
 }
 
+static energy_meter start_beside(const bench *b) {
+  return energy_start(b->processor ? b->processor : b->ctx);
+}
+
 /* Sums over the repeats. */
 typedef struct totals {
   double seconds, cpu;
@@ -101,17 +105,22 @@ kaon_status bench_best(bench *b, kaon_solver *solver, const kaon_vector *source,
   kaon_solve_report report;
   totals t = {0};
   double cpu;
+  int first = b->least_seconds > 0; /* records what is recorded; counts where it is long */
+  energy_meter meter = energy_start(b->ctx), beside = start_beside(b);
   *best = (bench_figures){.seconds = 1e300};
-  if (status == KAON_OK && b->least_seconds > 0) /* records what is recorded */
-    status = repeat(b, solver, source, x, reports, &report, &cpu);
-  const energy_meter meter = energy_start(b->ctx);
-  const energy_meter beside = energy_start(b->processor ? b->processor : b->ctx);
-  for (; status == KAON_OK && goes_on(b, &meter, t.done, t.seconds); t.done++) {
+  while (status == KAON_OK && goes_on(b, &meter, t.done, t.seconds)) {
     status = repeat(b, solver, source, x, reports, &report, &cpu);
     if (status != KAON_OK) break;
-    t.seconds += report.seconds;
-    t.cpu += cpu;
-    keep_if_best(best, &report, cpu, reports, columns);
+    if (first && report.seconds < b->least_seconds) {
+      meter = energy_start(b->ctx);
+      beside = start_beside(b);
+    } else {
+      t.seconds += report.seconds;
+      t.cpu += cpu;
+      t.done++;
+      keep_if_best(best, &report, cpu, reports, columns);
+    }
+    first = 0;
   }
   if (status == KAON_OK) take_means(b, &t, &meter, &beside, best);
   free(reports);

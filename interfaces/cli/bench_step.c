@@ -2,8 +2,8 @@
  * As the heads of solvers/ count them, everything that can be fused being fused. */
 #include "bench.h"
 
-/* Besides the traffic of its products: vectors read and written; `scaled`: where the preconditioner multiplies by a diagonal in the same
- * pass as the rest (0, 0: no such case). */
+/* Besides the traffic of its products: vectors read and written; `scaled`: where the preconditioner
+ * multiplies by a diagonal in the same pass as the rest (0, 0: no such case). */
 typedef struct step_cost {
   int products, preconditions; /* of A (and A^dag), of K (and K^dag) */
   double plain[2], with[2], scaled[2];
@@ -11,8 +11,8 @@ typedef struct step_cost {
 
 static const step_cost costs[] = {[KAON_CG] = {1, 1, {5, 3}, {5, 3}, {6, 4}},
                                   [KAON_PIPECG] = {1, 1, {7, 6}, {10, 8}, {8, 7}},
-                                  [KAON_GROPPCG] = {1, 1, {9, 4}, {10, 5}, {0, 0}},
-                                  [KAON_BICG] = {2, 2, {9, 5}, {9, 5}, {0, 0}},
+                                  [KAON_GROPPCG] = {1, 1, {8, 4}, {10, 5}, {0, 0}},
+                                  [KAON_BICG] = {2, 2, {10, 5}, {9, 5}, {0, 0}},
                                   [KAON_BICGSTAB] = {2, 2, {10, 4}, {11, 4}, {0, 0}},
                                   [KAON_RBICGSTAB] = {2, 2, {17, 8}, {15, 6}, {0, 0}},
                                   [KAON_PIPEBICGSTAB] = {2, 2, {15, 8}, {15, 8}, {0, 0}},

@@ -123,11 +123,11 @@ typedef struct cli_command {
 
 /* How the host waits for a device: kaon_sync, in this order. */
 #define CLI_SYNCS "auto|polling|blocking"
-#define CLI_SYNC_OPTION                                                                          \
-  {                                                                                              \
-    CLI_CHOICE, "sync", CLI_SYNCS, "auto", offsetof(cli_common, sync), 0, 0,                     \
-        "how the host waits for the device: polling takes a core and wakes soonest, blocking "   \
-        "sleeps; auto polls for short waits; the CPU has no device to wait for"                  \
+#define CLI_SYNC_OPTION                                                                        \
+  {                                                                                            \
+    CLI_CHOICE, "sync", CLI_SYNCS, "auto", offsetof(cli_common, sync), 0, 0,                   \
+        "how the host waits for the device: polling takes a core and wakes soonest, blocking " \
+        "sleeps; auto polls for short waits; the CPU has no device to wait for"                \
   }
 
 extern const cli_command command_info, command_gauge, command_generate, command_invert,

@@ -132,14 +132,14 @@ int cli_context(const cli_common *common, kaon_context **ctx) {
 int cli_read_time(const char *option, const char *text, double *seconds) {
   static const struct {
     const char *name;
-    double seconds;
-  } units[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
+    double in_a_second; /* whole, so that 100us is the double next to 1e-4 */
+  } units[] = {{"ns", 1e9}, {"us", 1e6}, {"ms", 1e3}, {"s", 1}};
   char *end = NULL;
   *seconds = text ? strtod(text, &end) : 0;
   if (!text) return EXIT_DONE;
   for (size_t i = 0; i < sizeof units / sizeof *units && end != text; i++) {
     if (strcmp(end, units[i].name) != 0) continue;
-    *seconds *= units[i].seconds;
+    *seconds /= units[i].in_a_second;
     if (*seconds >= 0 && *seconds <= 1) return EXIT_DONE;
   }
   return cli_wrong(

@@ -29,10 +29,9 @@ const regime_row *regime_baseline(const regime_row *rows, int count, const regim
 regime_change regime_compare(const regime_row *row, const regime_row *baseline) {
   if (!baseline) return (regime_change){NAN, NAN, 0};
   const int alike = row->of_device_alone == baseline->of_device_alone;
-  return (regime_change){
-      .time = 100 * (row->seconds / baseline->seconds - 1),
-      .energy = alike ? 100 * (row->joules / baseline->joules - 1) : NAN,
-      .disagrees = abs(row->iterations - baseline->iterations) > AGREEING};
+  return (regime_change){.time = 100 * (row->seconds / baseline->seconds - 1),
+                         .energy = alike ? 100 * (row->joules / baseline->joules - 1) : NAN,
+                         .disagrees = abs(row->iterations - baseline->iterations) > AGREEING};
 }
 
 void regime_range_add(regime_range *range, double x) {

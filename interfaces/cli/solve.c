@@ -133,8 +133,8 @@ static void print_columns(const solve_job *job, double error) {
   cli_say(common,
           "%.3g s of set-up, %.3g s, %.2f GFLOPS, %.3g s of processor time; %lld sums over ranks, "
           "%lld exchanges, %.3g MB sent\n",
-          job->setup, job->seconds, job->seconds > 0 ? 1e-9 * job->flops / job->seconds : 0, job->cpu,
-          (long long)job->traffic.sums, (long long)job->traffic.exchanges,
+          job->setup, job->seconds, job->seconds > 0 ? 1e-9 * job->flops / job->seconds : 0,
+          job->cpu, (long long)job->traffic.sums, (long long)job->traffic.exchanges,
           1e-6 * (double)job->traffic.bytes);
 }
 

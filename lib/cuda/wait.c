@@ -44,7 +44,7 @@ static cudaError_t ask(aim at) {
 }
 
 /* Asks without pause for `seconds` at most; cudaErrorNotReady: it has not come. */
-static kaon_status poll(const kaon_context *ctx, aim at, double seconds, cudaError_t *answer) {
+static kaon_status spin(const kaon_context *ctx, aim at, double seconds, cudaError_t *answer) {
   const double begin = seconds_now();
   double next = watch_seconds;
   *answer = ask(at);
@@ -86,7 +86,7 @@ static kaon_status wait_for(const kaon_context *ctx, aim at, double brief, const
   cudaError_t answer = cudaErrorNotReady;
   if (sync == KAON_SYNC_POLLING) brief = 1e300;
   if (sync == KAON_SYNC_BLOCKING) brief = 0;
-  kaon_status status = brief > 0 ? poll(ctx, at, brief, &answer) : KAON_OK;
+  kaon_status status = brief > 0 ? spin(ctx, at, brief, &answer) : KAON_OK;
   if (status == KAON_OK && answer == cudaErrorNotReady) status = doze(ctx, at, &answer);
   if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError(); /* no error */
   return status != KAON_OK ? status : kaon_cuda_check(ctx, answer, what);
