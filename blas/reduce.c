@@ -173,8 +173,10 @@ kaon_status kaon_blas_finish(kaon_context *ctx, const kaon_pass *pass) {
 kaon_status kaon_blas_complete(kaon_context *ctx, const kaon_pass *pass, const int *slots,
                                int nslots) {
   if (pass == NULL || pass->scalars == NULL || pass->scalars->local) return KAON_OK;
-  if (pass->split != KAON_SUM_KEEP && anything_to_sum(ctx, pass, slots, nslots))
+  if (pass->split != KAON_SUM_KEEP && anything_to_sum(ctx, pass, slots, nslots)) {
     ctx->comm->traffic.sums++;
+    ctx->comm->traffic.hidden += pass->split == KAON_SUM_START;
+  }
   if (!kaon_comm_sums(ctx->comm)) return KAON_OK;
   if (pass->split != KAON_SUM_WHOLE) return split_sum(ctx, pass, slots, nslots);
   if (!ctx->backend->host_accessible) return device_whole(ctx, pass, slots, nslots);

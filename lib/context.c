@@ -253,6 +253,16 @@ kaon_status kaon_context_synchronise(kaon_context *ctx) {
   return ctx->backend->memory->synchronise(ctx);
 }
 
+kaon_status kaon_context_set_sync(kaon_context *ctx, kaon_sync sync) {
+  if (ctx == NULL || sync < KAON_SYNC_AUTO || sync > KAON_SYNC_BLOCKING)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "context sync: a context and one of auto, polling and blocking (0 to 2) are "
+                     "needed; sync is %d",
+                     (int)sync);
+  ctx->options.sync = sync;
+  return KAON_OK;
+}
+
 kaon_status kaon_context_energy(kaon_context *ctx, double *joules) {
   if (ctx == NULL || joules == NULL)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT, "context: energy needs a context and a place");

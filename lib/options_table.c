@@ -27,6 +27,10 @@ static const kaon_field_name overlaps[] = {{"auto", KAON_OVERLAP_AUTO},
                                            {"staged", KAON_OVERLAP_STAGED},
                                            {"none", KAON_OVERLAP_NONE},
                                            {NULL, 0}};
+static const kaon_field_name syncs[] = {{"auto", KAON_SYNC_AUTO},
+                                        {"polling", KAON_SYNC_POLLING},
+                                        {"blocking", KAON_SYNC_BLOCKING},
+                                        {NULL, 0}};
 static const kaon_field_name precisions[] = {
     {"double", KAON_DOUBLE}, {"single", KAON_SINGLE}, {"half", KAON_HALF}, {NULL, 0}};
 static const kaon_field_name reconstructs[] = {
@@ -107,6 +111,7 @@ static const kaon_field context_fields[] = {
     E(S, overlap, KAON_OVERLAP_AUTO, overlaps, "how hops hide messages between ranks"),
     F(S, patience, KAON_FIELD_DOUBLE, 120.0, 0.01, 1e6,
       "seconds that a device waits for another rank's"),
+    E(S, sync, KAON_SYNC_AUTO, syncs, "how the host waits for its device"),
     END};
 #undef S
 #define S kaon_dirac_options

@@ -58,6 +58,7 @@ static void count_traffic(kaon_solver *s) {
   s->repeated.sums += b->sums * most / s->block + v->sums * served;
   s->repeated.exchanges += b->exchanges * most / s->block + v->exchanges * served;
   s->repeated.bytes += b->bytes * most / s->block + v->bytes * served;
+  s->repeated.hidden += b->hidden * most / s->block + v->hidden * served;
 }
 
 /* ---- the recording ---- */

@@ -407,11 +407,11 @@ kaon_status kaon_solver_solve(kaon_solver *s, const kaon_vector *b, kaon_vector 
   KAON_TRY(kaon_agree(s->ctx, check_vectors(s, b, x)));
   const double start = kaon_solver_clock();
   const kaon_traffic before = s->ctx->comm->traffic;
-  s->repeated = (kaon_traffic){0, 0, 0};
+  s->repeated = (kaon_traffic){0};
+  s->issued = kaon_separate(s->ctx) ? s->ctx->options.issue : KAON_ISSUE_PLAIN;
   s->end_b = b;
   s->end_x = x;
   s->ended_early = 0;
-  s->issued = kaon_separate(s->ctx) ? s->ctx->options.issue : KAON_ISSUE_PLAIN;
   KAON_TRY(begin(s, b, x));
   KAON_TRY(s->options.tol > 0 ? run(s) : run_fixed(s));
   double *norm2_r = s->norm2; /* the sources' norms are no longer needed */
@@ -426,6 +426,7 @@ kaon_status kaon_solver_solve(kaon_solver *s, const kaon_vector *b, kaon_vector 
     report->traffic.sums += s->repeated.sums;
     report->traffic.exchanges += s->repeated.exchanges;
     report->traffic.bytes += s->repeated.bytes;
+    report->traffic.hidden += s->repeated.hidden;
     report->issue = s->issued;
   }
   if (s->options.tol > 0) return KAON_OK;

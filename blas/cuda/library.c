@@ -1,27 +1,33 @@
 /* library.c - vectors by cuBLAS and scalars on the host: how a solver is put together of a
  * library's calls (KAON_ISSUE_LIBRARY), to be compared with. A call an operation; a dot product
  * comes back to the host, where the recurrence runs and the coefficients of the next calls are
- * read. Entries that fuse are left out, so blas.c composes them. Several columns, which are not
- * contiguous, go by our own kernels; scalars are then complete once the queue is. The library is
- * loaded when it is first asked for: nothing is linked, and its few functions are declared here as
- * of its second interface (cuBLAS user guide, "cuBLAS Level-1 Function Reference"). Source: the
- * baseline CUBLASL of Anzt and others' "dynamic parallelism" paper on CG. */
+ * read. The library writes it into pinned memory and the host waits for it by the context's option
+ * `sync`, as it would in the library's own copy and wait. Entries that fuse are left out, so blas.c
+ * composes them. Several columns, which are not contiguous, go by our own kernels; scalars are then
+ * complete once the queue is. The library is loaded when it is first asked for: nothing is linked,
+ * and its few functions are declared here as of its second interface (cuBLAS user guide, "cuBLAS
+ * Level-1 Function Reference"). Source: the baseline CUBLASL of Anzt and others' "dynamic
+ * parallelism" paper on CG. */
 #include "blas/cuda/library.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "blas/cuda/kernels.h"
 #include "lib/cuda/device.h"
 #include "lib/math/recurrences.h"
 
 enum { REAL_D, REAL_S, COMPLEX_D, COMPLEX_S, KINDS };
-enum { BLAS_OK = 0 };
+enum { BLAS_OK = 0, BLAS_WAIT_FAILED = -1 };
+/* Where the numbers of a call are (cublasPointerMode_t). */
+enum { BLAS_AT_HOST = 0, BLAS_AT_DEVICE = 1 };
 
 /* Numbers by their addresses, real or complex, double or single as the function is. */
 typedef int blas_make(void **handle);
 typedef int blas_destroy(void *handle);
 typedef int blas_set_stream(void *handle, cudaStream_t stream);
+typedef int blas_set_mode(void *handle, int mode);
 typedef int blas_axpy(void *handle, int64_t n, const void *a, const void *x, int64_t step_x,
                       void *y, int64_t step_y);
 typedef int blas_scale(void *handle, int64_t n, const void *a, void *x, int64_t step);
@@ -29,9 +35,13 @@ typedef int blas_dot(void *handle, int64_t n, const void *x, int64_t step_x, con
                      int64_t step_y, void *result);
 
 typedef struct library {
+  kaon_context *ctx;
   void *code, *handle;
+  void *result; /* pinned: of a dot product */
+  cudaEvent_t arrived;
   int failed; /* the first error of a call: from then on sums are NaN, by which columns end */
   blas_destroy *destroy;
+  blas_set_mode *set_mode;
   blas_axpy *axpy[KINDS];
   blas_scale *scale[KINDS];
   blas_dot *dot[KINDS];
@@ -58,7 +68,8 @@ static int find_all(library *l) {
     if (!find(l->code, axpy[i], &l->axpy[i]) || !find(l->code, scale[i], &l->scale[i]) ||
         !find(l->code, dot[i], &l->dot[i]))
       return 0;
-  return find(l->code, "cublasDestroy_v2", &l->destroy);
+  return find(l->code, "cublasDestroy_v2", &l->destroy) &&
+         find(l->code, "cublasSetPointerMode_v2", &l->set_mode);
 }
 
 static kaon_status load(kaon_context *ctx, library *l) {
@@ -76,13 +87,17 @@ static kaon_status load(kaon_context *ctx, library *l) {
   if (make(&l->handle) != BLAS_OK ||
       set_stream(l->handle, kaon_cuda_machine_of(ctx)->stream) != BLAS_OK)
     return kaon_fail(ctx, KAON_ERR_DEVICE, "context: cuBLAS does not start on %s", ctx->device);
-  return KAON_OK;
+  KAON_TRY(ctx->backend->memory->shared(ctx, 2 * sizeof(double), &l->result));
+  return kaon_cuda_check(
+      ctx, cudaEventCreateWithFlags(&l->arrived, cudaEventDisableTiming | cudaEventBlockingSync),
+      "an event");
 }
 
 kaon_status kaon_cuda_library_open(kaon_context *ctx) {
   library *l = calloc(1, sizeof *l);
   if (l == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "cuda: no host memory");
   ctx->library = l;
+  l->ctx = ctx;
   KAON_TRY(kaon_cuda_open(ctx));
   return load(ctx, l);
 }
@@ -90,6 +105,8 @@ kaon_status kaon_cuda_library_open(kaon_context *ctx) {
 void kaon_cuda_library_close(kaon_context *ctx) {
   library *l = ctx->library;
   if (l->handle != NULL) l->destroy(l->handle);
+  if (l->arrived != NULL) cudaEventDestroy(l->arrived);
+  if (l->result != NULL) ctx->backend->memory->unshare(ctx, l->result);
   if (l->code != NULL) dlclose(l->code);
   free(l);
   ctx->library = NULL;
@@ -150,13 +167,26 @@ static void run_scale(const call *c, number a, int x) {
   note(c, c->with->scale[c->kind](c->with->handle, c->n, at(c, &a), c->args->v[x].data, 1));
 }
 
+/* Behind the dot product on the stream; its result is in the pinned memory then. */
+static void await(const call *c) {
+  const kaon_context *ctx = c->with->ctx;
+  const cudaError_t error = cudaEventRecord(c->with->arrived, kaon_cuda_machine_of(ctx)->stream);
+  if (kaon_cuda_check(ctx, error, "a dot product") != KAON_OK ||
+      kaon_cuda_await(ctx, c->with->arrived, "a dot product") != KAON_OK)
+    note(c, BLAS_WAIT_FAILED);
+}
+
 static void run_dot(const call *c, int x, int y, double *slot) {
   const kaon_view *v = c->args->v;
-  number sum = make(0, 0);
-  void *to = c->single ? (void *)sum.s : (void *)sum.d;
-  note(c, c->with->dot[c->kind](c->with->handle, c->n, v[x].data, 1, v[y].data, 1, to));
-  for (int i = 0; i < 2; i++) slot[i] = c->single ? (double)sum.s[i] : sum.d[i];
-  if (c->with->failed != BLAS_OK) slot[0] = NAN;
+  library *l = c->with;
+  memset(l->result, 0, 2 * sizeof(double)); /* a real one has no imaginary part */
+  note(c, l->set_mode(l->handle, BLAS_AT_DEVICE));
+  note(c, l->dot[c->kind](l->handle, c->n, v[x].data, 1, v[y].data, 1, l->result));
+  note(c, l->set_mode(l->handle, BLAS_AT_HOST));
+  await(c);
+  for (int i = 0; i < 2; i++)
+    slot[i] = c->single ? (double)((float *)l->result)[i] : ((double *)l->result)[i];
+  if (l->failed != BLAS_OK) slot[0] = NAN;
 }
 
 static void copy_vector(const kaon_launch *launch, const call *c, int from, int to) {

@@ -70,6 +70,15 @@ typedef enum kaon_overlap {
   KAON_OVERLAP_NONE
 } kaon_overlap;
 
+/* How the host waits for its device, in all waits of a context: POLLING asks without pause, which
+ * answers soonest and takes a processor core as long as it lasts; BLOCKING sleeps, which leaves the
+ * core to others and wakes up some 50 us late. AUTO: polls for up to 300 us and then sleeps; for
+ * steps that a device repeats by itself it sleeps at once. What waits are there is the option
+ * `issue`'s: LIBRARY has one at every sum, PLAIN and SEPARATE one at every look, the others one at
+ * a look too, of which there are few. Results do not depend on it. The CPU has no device to wait
+ * for. */
+typedef enum kaon_sync { KAON_SYNC_AUTO, KAON_SYNC_POLLING, KAON_SYNC_BLOCKING } kaon_sync;
+
 typedef enum kaon_log_level {
   KAON_LOG_ERROR,
   KAON_LOG_WARNING,
@@ -102,12 +111,14 @@ typedef struct kaon_context_options {
                       with COMM: a rank that failed does not come. PEER: in a kernel, for a message
                       or a sum; NCCL: for the work of its queue. Longer than any rank is at work
                       elsewhere between two operations, reading a file for instance */
+  kaon_sync sync;  /* how the host waits for its device */
 } kaon_context_options;
 
 #define KAON_CONTEXT_OPTIONS_INIT                                                              \
   {                                                                                            \
     sizeof(kaon_context_options), 1, KAON_BACKEND_AUTO, KAON_ISA_AUTO, 0, 0, KAON_LOG_WARNING, \
-        NULL, NULL, 0, KAON_ISSUE_AUTO, 0.0, KAON_TRANSPORT_AUTO, KAON_OVERLAP_AUTO, 120.0     \
+        NULL, NULL, 0, KAON_ISSUE_AUTO, 0.0, KAON_TRANSPORT_AUTO, KAON_OVERLAP_AUTO, 120.0,    \
+        KAON_SYNC_AUTO                                                                         \
   }
 
 /* Creates a context; options = NULL takes the defaults. Several may live at once, each used by one
@@ -143,6 +154,10 @@ typedef struct kaon_context_info {
  * ARGUMENT, DEVICE (the first error of asynchronous work). */
 kaon_status kaon_context_synchronise(kaon_context *ctx);
 
+/* The option `sync` from now on, to compare both ways with the same fields and solvers. Local to
+ * the rank. Errors: ARGUMENT. */
+kaon_status kaon_context_set_sync(kaon_context *ctx, kaon_sync sync);
+
 /* Fills *info; the strings live as long as the context. Not collective. */
 kaon_status kaon_context_query(const kaon_context *ctx, kaon_context_info *info);
 
@@ -161,6 +176,8 @@ typedef struct kaon_traffic {
                         Without those of the host's looks at a solve */
   int64_t exchanges; /* of faces with the neighbours */
   int64_t bytes;     /* that this rank sent to others in these */
+  int64_t hidden;    /* of the sums: those behind which other work was issued before they were
+                        asked for */
 } kaon_traffic;
 
 /* *traffic: since the context was made. Of steps that a device repeats by itself (the option

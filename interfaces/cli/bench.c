@@ -25,6 +25,7 @@ static const cli_option options[] = {
     {CLI_EXTENTS, "grid", "a b c d", NULL, OWN(grid), 0, 0, CLI_GRID_TEXT},
     CLI_RANKS_OPTIONS,
     CLI_REGIME_OPTION,
+    CLI_SYNC_OPTION,
     {CLI_SET, "precision", "double|single|half", "double,single,half", OWN(precision), 0, 0,
      "a list with commas; solve: of the inner iteration"},
     {CLI_SET, "reconstruct", "18|12|8", NULL, OWN(reconstruct), 0, 0,
@@ -62,15 +63,18 @@ static const cli_option options[] = {
     PROBLEM_OPTIONS_SCHWARZ(AT),
     {CLI_TEXT, "reduce-delay", "TIME", NULL, OWN(reduce_delay), 0, 0,
      "every sum over ranks takes at least so long, as in 100us or 0.1ms, of a single rank too: "
-     "what "
-     "a solver waits for, and what it hides"},
+     "what a solver waits for, and what it hides; pipelined: a list with commas (default "
+     "0,10us,100us)"},
     {CLI_CHOICE, "outer", "double|single", "double", OWN(outer), 0, 0,
      "precision of the solution; --precision is that of the inner iteration"},
     {CLI_FLAG, "effective", NULL, NULL, OWN(effective), 0, 0,
      "say which GFLOPS BiCGStab in single precision would need to be as fast"},
-    {CLI_GROUP, "For bench spmv and krylov:", NULL, NULL, 0, 0, 0, NULL},
+    {CLI_GROUP, "For bench spmv, krylov, regimes and pipelined:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_TEXTS, "matrix", "FILE.mtx|NAME", NULL, OWN(matrices), 0, 0,
-     "repeatable: a Matrix Market file, or a name that kaon solve takes (default: laplace3d:64)"},
+     "repeatable: a Matrix Market file, or a name that kaon solve takes (default: laplace3d:64; "
+     "regimes: laplace3d:252 and elasticity:100; pipelined: cavity3d:126 and cavity3d:159; the "
+     "last "
+     "two with --join: none)"},
     {CLI_SET, "format", LINEAR_FORMATS, "auto", OWN(formats), 0, 0,
      "a list with commas: how rows are stored"},
     {CLI_CHOICE, "ordering", LINEAR_ORDERINGS, "none", LIN(ordering), 0, 0,
@@ -78,9 +82,19 @@ static const cli_option options[] = {
     {CLI_INT, "window", "N", NULL, LIN(window), 1, 1e9,
      "rows that may change places for sell (default: by rule; 1: none)"},
     {CLI_SET, "method", LINEAR_METHODS, "cg", OWN(methods), 0, 0,
-     "krylov: a list with commas; b = A * ones, to --tol (default 1e-8)"},
+     "krylov, regimes: a list with commas; b = A * ones, to --tol (default 1e-8, in "
+     "regimes in single 1e-5)"},
     {CLI_SET, "precond", LINEAR_PRECONDS, "none,jacobi", OWN(preconds), 0, 0,
-     "krylov: a list with commas: preconditioners"},
+     "a list with commas: preconditioners (default of regimes: none, of pipelined, on the device: "
+     "jacobi)"},
+    {CLI_SET, "regimes", CLI_REGIMES, NULL, OWN(regimes), 0, 0,
+     "regimes: a list with commas (default: all but auto)"},
+    {CLI_REAL, "seconds", "S", "5", OWN(seconds), 1e-3, 3600,
+     "regimes, pipelined: a row's solves go on for so long, and their mean counts"},
+    {CLI_FILE, "csv", "FILE", NULL, OWN(csv), 0, 0, "regimes: write rows and variations as CSV"},
+    {CLI_TEXTS, "join", "FILE.json", NULL, OWN(joined), 0, 0,
+     "regimes, pipelined; repeatable: rows of earlier runs have part in the tables; without "
+     "--matrix nothing is measured"},
     LINEAR_OPTIONS_PRECOND_FIGURES(LIN),
     {CLI_GROUP, "For bench scaling alone:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_TEXTS, "model", "FILE.json", NULL, OWN(models), 0, 0,
@@ -91,6 +105,9 @@ static const cli_option options[] = {
      "of the model: GB/s between nodes a rank"},
     {CLI_INT, "node", "N", "8", OWN(node), 1, 4096, "of the model: ranks of a node"},
     {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
+
+/* Its place in PROBLEM_ACTIONS. */
+enum { PROBLEM_CLOVER = 1 };
 
 double bench_size(kaon_precision precision) {
   static const double sizes[] = {8, 4, 2};
@@ -156,6 +173,13 @@ const char *bench_transport(const bench *b) {
   return b->info.transport ? b->info.transport : "";
 }
 
+void bench_columns(const bench *b) {
+  const int host = bench_on_host(b);
+  cli_say(&b->args->common, "%-15s %-14s %-13s %5s %4s %11s %8s %8s %7s %6s\n", "bench",
+          b->matrices ? "matrix" : "lattice", "precision", b->matrices ? "form" : "links", "col",
+          "seconds", "GFLOPS", "ideal", host ? "%triad" : "%read", "%peak");
+}
+
 void bench_header(const bench *b) {
   const machine *m = &b->all;
   int host = bench_on_host(b);
@@ -170,9 +194,7 @@ void bench_header(const bench *b) {
   cli_say(&b->args->common,
           "ideal GB/s: the least traffic over the time; %%%s; %%peak: of the multiply-add peak\n\n",
           host ? "triad: of the triad measured beside the row" : "read: of the reads");
-  cli_say(&b->args->common, "%-15s %-14s %-13s %5s %4s %11s %8s %8s %7s %6s\n", "bench",
-          b->matrices ? "matrix" : "lattice", "precision", b->matrices ? "form" : "links", "col",
-          "seconds", "GFLOPS", "ideal", host ? "%triad" : "%read", "%peak");
+  bench_columns(b);
 }
 
 /* 0: not measured. */
@@ -263,108 +285,6 @@ static int write_rows(bench *b) {
   return code;
 }
 
-static const char *const names[] = {"dslash", "vector", "solve", "scaling", "spmv", "krylov"};
-enum { BENCHES = sizeof names / sizeof *names, SPMV = 4, KRYLOV = 5 };
-
-/* An option that the chosen benchmark does not look at would be obeyed by nobody. */
-static int check_idle(const bench_args *a, int which) {
-  static const char *const of_models[] = {"latency", "bandwidth", "node"};
-  static const struct {
-    const char *option;
-    unsigned used; /* bit 0: by dslash, 1: vector, 2: solve, 3: scaling, 4: spmv, 5: krylov */
-  } options_of[] = {{"lattice", 15},
-                    {"local-lattice", 15},
-                    {"grid", 15},
-                    {"reconstruct", 13},
-                    {"calls", 27},
-                    {"samples", 27},
-                    {"gauge", 4},
-                    {"action", 12},
-                    {"ignore-checksum", 4},
-                    {"kappa", 12},
-                    {"csw", 12},
-                    {"solver", 4},
-                    {"tol", 44},
-                    {"stop", 4},
-                    {"max-iter", 44},
-                    {"refinement", 44},
-                    {"even-odd", 12},
-                    {"set", 44},
-                    {"temporal-gauge", 13},
-                    {"reduce-delay", 36},
-                    {"outer", 44},
-                    {"effective", 4},
-                    {"model", 8},
-                    {"latency", 8},
-                    {"bandwidth", 8},
-                    {"node", 8},
-                    {"preconditioner", 4},
-                    {"schwarz-block", 4},
-                    {"schwarz-steps", 4},
-                    {"schwarz-cycles", 4},
-                    {"schwarz-relaxation", 4},
-                    {"schwarz-precision", 4},
-                    {"matrix", 48},
-                    {"format", 48},
-                    {"ordering", 48},
-                    {"window", 48},
-                    {"method", 32},
-                    {"precond", 32},
-                    {"precond-block", 32},
-                    {"omega", 32},
-                    {"drop", 32},
-                    {"degree", 32},
-                    {"low", 32},
-                    {"high", 32},
-                    {"sweeps", 32},
-                    {"fill", 32},
-                    {"shift", 32},
-                    {"precond-order", 32},
-                    {"precond-precision", 32}};
-  for (size_t i = 0; i < sizeof options_of / sizeof *options_of; i++)
-    if (!(options_of[i].used >> which & 1) && cli_given(&a->common, options_of[i].option))
-      return cli_wrong("--%s has no effect on bench %s; leave it out%s", options_of[i].option,
-                       names[which],
-                       options_of[i].used == 4    ? ", or run bench solve"
-                       : options_of[i].used == 8  ? ", or run bench scaling"
-                       : options_of[i].used == 32 ? ", or run bench krylov"
-                       : options_of[i].used == 48 ? ", or run bench spmv or krylov"
-                                                  : "");
-  if (!a->models.count)
-    for (size_t i = 0; i < sizeof of_models / sizeof *of_models; i++)
-      if (cli_given(&a->common, of_models[i]))
-        return cli_wrong("--%s is for --model FILE.json, which is missing", of_models[i]);
-  return EXIT_DONE;
-}
-
-/* --model measures nothing: what says how to measure, or where, has no effect. */
-static int check_model(const bench_args *a) {
-  static const char *const used[] = {"model",   "latency", "bandwidth",   "node",
-                                     "lattice", "json",    "report",      "quiet",
-                                     "backend", "threads", "memory-limit"};
-  for (int i = 0; i < CLI_OPTIONS_MAX && a->models.count; i++) {
-    int known = a->common.given[i] == NULL;
-    for (size_t k = 0; k < sizeof used / sizeof *used && !known; k++)
-      known = strcmp(used[k], a->common.given[i]) == 0;
-    if (!known)
-      return cli_wrong(
-          "--%s has no effect on bench scaling --model, which measures nothing; "
-          "leave it out",
-          a->common.given[i]);
-  }
-  if (a->models.count && a->lattices.count > 1)
-    return cli_wrong(
-        "--model foretells one lattice, but --lattice is given %d times; leave all "
-        "but one out",
-        a->lattices.count);
-  for (int i = 0; i < a->models.count; i++) {
-    const cli_path paths[] = {
-        {"--model", a->models.text[i]}, {"--json", a->json}, {"--report", a->common.report}};
-    if (cli_distinct(paths, 3) != EXIT_DONE) return EXIT_USAGE;
-  }
-  return EXIT_DONE;
-}
-
 /* All lattices before any is measured: minutes of the first must not be lost to the last. */
 static int check_lattices(const kaon_context *ctx, const bench_args *a) {
   const char *option = a->local.count ? "--local-lattice" : "--lattice";
@@ -372,19 +292,6 @@ static int check_lattices(const kaon_context *ctx, const bench_args *a) {
   for (int i = 0; i < a->lattices.count && code == EXIT_DONE; i++)
     code = cli_status(ctx, kaon_lattice_check(ctx, a->lattices.extents[i]), option);
   return code;
-}
-
-static int check_parts(const bench_args *a) {
-  for (int i = 0; i < a->local.count; i++)
-    for (int mu = 0; mu < 4; mu++) {
-      const int *e = a->local.extents[i];
-      if (e[mu] % 2 != 0)
-        return cli_wrong(
-            "--local-lattice %d %d %d %d: the part of a rank needs even extents, but that in %c is "
-            "%d; take %d",
-            e[0], e[1], e[2], e[3], "XYZT"[mu], e[mu], e[mu] + 1);
-    }
-  return EXIT_DONE;
 }
 
 /* --local-lattice times --grid is --lattice. */
@@ -402,7 +309,7 @@ static int place_lattices(bench_args *a, int scaling) {
   return EXIT_DONE;
 }
 
-static int open_machine(bench *b) {
+int bench_open_machine(bench *b) {
   (void)bench_stopped(); /* begin together */
   const char *missing =
       machine_open(b->info.backend, b->info.threads, ranks_on_node(), &b->machine);
@@ -411,33 +318,40 @@ static int open_machine(bench *b) {
   return code == EXIT_DONE ? cli_status(b->ctx, bench_bandwidth(b), NULL) : code;
 }
 
-static int run(void *arguments) {
-  static int (*const benches[])(bench *) = {bench_dslash,  bench_vector, bench_solve,
-                                            bench_scaling, bench_spmv,   bench_krylov};
-  bench_args *a = arguments;
-  bench b = {.args = a};
-  int which = 0;
-  while (which < BENCHES && strcmp(a->common.operand, names[which]) != 0) which++;
-  if (which == BENCHES)
-    return cli_wrong(
-        "bench %s is not there; it is one of dslash, vector, solve, scaling, spmv, krylov",
-        a->common.operand);
-  b.matrices = which == SPMV || which == KRYLOV;
-  a->problem.mass = NAN;
-  if (isnan(a->problem.csw) && a->problem.action == 1) a->problem.csw = 1; /* clover */
-  const cli_path paths[] = {{"--gauge", a->problem.gauge},
-                            {"--tuning", a->common.tuning},
-                            {"--json", a->json},
-                            {"--report", a->common.report}};
-  int code = check_idle(a, which);
-  if (code == EXIT_DONE) code = check_model(a);
-  if (code == EXIT_DONE) code = check_parts(a);
-  if (code == EXIT_DONE) code = place_lattices(a, which == 3);
-  if (code == EXIT_DONE && !ranks_launched()) code = check_lattices(NULL, a);
-  if (code == EXIT_DONE) code = cli_distinct(paths, 4);
-  if (code == EXIT_DONE)
+static bench_kind kind_of(const char *operand) {
+  char name[32];
+  int i = 0;
+  while (i < BENCHES && strcmp(operand, cli_choice(BENCH_NAMES, i, name)) != 0) i++;
+  return (bench_kind)i;
+}
+
+static int read_times(bench_args *a, bench_kind kind) {
+  int code = EXIT_DONE;
+  if (kind != BENCH_PIPELINED) /* which takes a list of them */
     code = cli_read_time("reduce-delay", a->reduce_delay, &a->common.reduce_delay);
   if (code == EXIT_DONE) code = cli_read_time("latency", a->latency, &a->network_latency);
+  return code;
+}
+
+static int run(void *arguments) {
+  static int (*const benches[BENCHES])(bench *) = {bench_dslash,  bench_vector,   bench_solve,
+                                                   bench_scaling, bench_spmv,     bench_krylov,
+                                                   bench_regimes, bench_pipelined};
+  bench_args *a = arguments;
+  bench b = {.args = a};
+  const bench_kind kind = kind_of(a->common.operand);
+  if (kind == BENCHES)
+    return cli_wrong(
+        "bench %s is not there; it is one of dslash, vector, solve, scaling, spmv, "
+        "krylov, regimes, pipelined",
+        a->common.operand);
+  b.matrices = kind >= BENCH_SPMV;
+  a->problem.mass = NAN;
+  if (isnan(a->problem.csw) && a->problem.action == PROBLEM_CLOVER) a->problem.csw = 1;
+  int code = bench_check(a, kind);
+  if (code == EXIT_DONE) code = place_lattices(a, kind == BENCH_SCALING);
+  if (code == EXIT_DONE && !ranks_launched()) code = check_lattices(NULL, a);
+  if (code == EXIT_DONE) code = read_times(a, kind);
   if (code == EXIT_DONE && a->models.count) code = ranks_first() ? bench_model(a) : EXIT_DONE;
   if (code != EXIT_DONE || a->models.count) return code;
   bench_stage(&b);
@@ -445,9 +359,9 @@ static int run(void *arguments) {
   if (code == EXIT_DONE) code = ranks_check(&a->common, b.ctx);
   if (code == EXIT_DONE) code = cli_status(b.ctx, kaon_context_query(b.ctx, &b.info), NULL);
   if (code == EXIT_DONE) code = check_lattices(b.ctx, a);
-  if (code == EXIT_DONE) code = open_machine(&b);
+  if (code == EXIT_DONE) code = bench_open_machine(&b);
   b.rows = json_array();
-  if (code == EXIT_DONE) code = benches[which](&b);
+  if (code == EXIT_DONE) code = benches[kind](&b);
   if (b.failed) code = b.failed;
   if ((code == EXIT_DONE || code == EXIT_NOT_CONVERGED) && write_rows(&b) != EXIT_DONE)
     code = EXIT_DEVICE;
@@ -461,7 +375,7 @@ static int run(void *arguments) {
 const cli_command command_bench = {
     "bench",
     "Measure speed, beside what the machine can do at best.",
-    "dslash|vector|solve|scaling|spmv|krylov",
+    BENCH_NAMES,
     "Examples:\n"
     "  kaon bench dslash\n"
     "  kaon bench dslash --lattice 16 16 16 32 --precision single --columns 1\n"
@@ -469,7 +383,10 @@ const cli_command command_bench = {
     "  kaon bench scaling --json one.json; mpirun -np 4 kaon bench scaling --json four.json\n"
     "  kaon bench scaling --model one.json --model four.json --bandwidth 45\n"
     "  kaon bench spmv --matrix laplace3d:128 --matrix A.mtx --format csr,sell\n"
-    "  kaon bench krylov --matrix laplace3d:64 --method cg,pipecg --precond jacobi\n\n"
+    "  kaon bench krylov --matrix laplace3d:64 --method cg,pipecg --precond jacobi\n"
+    "  kaon bench regimes --matrix laplace3d:252 --precision single --csv regimes.csv\n"
+    "  kaon bench pipelined --json one.json; \\\n"
+    "      mpirun -np 2 kaon bench pipelined --matrix cavity3d:126 --join one.json\n\n"
     "Under mpirun all ranks measure together: mpirun -np 4 kaon bench dslash --grid 1 1 1 4 "
     "--local-lattice 32 32 32 64. hop: one parity from the other. ideal GB/s counts every link, "
     "spinor and clover block once; "

@@ -8,6 +8,24 @@
 #include "linear.h"
 #include "problem.h"
 
+/* The benchmarks, in the order of BENCH_NAMES. */
+typedef enum bench_kind {
+  BENCH_DSLASH,
+  BENCH_VECTOR,
+  BENCH_SOLVE,
+  BENCH_SCALING,
+  BENCH_SPMV,
+  BENCH_KRYLOV,
+  BENCH_REGIMES,
+  BENCH_PIPELINED,
+  BENCHES
+} bench_kind;
+#define BENCH_NAMES "dslash|vector|solve|scaling|spmv|krylov|regimes|pipelined"
+
+/* Entries of CLI_SET options: as many bits as an option may have, kaon_precision, LINEAR_FORMATS.
+ */
+enum { BENCH_BITS = 32, BENCH_PRECISIONS = 3, BENCH_FORMATS = 4 };
+
 typedef struct bench_args {
   cli_common common;
   cli_lattices lattices; /* whole ones; from --local-lattice once the grid is known */
@@ -31,6 +49,11 @@ typedef struct bench_args {
   cli_texts matrices;
   unsigned formats, methods, preconds; /* bits: LINEAR_FORMATS, LINEAR_METHODS, LINEAR_PRECONDS */
   linear_args linear;                  /* what all of their rows share */
+  /* regimes, pipelined */
+  unsigned regimes; /* bits: CLI_REGIMES */
+  double seconds;   /* that a row's solves take at least, all of them together */
+  const char *csv;
+  cli_texts joined; /* files of earlier runs */
 } bench_args;
 
 typedef struct bench {
@@ -42,11 +65,14 @@ typedef struct bench {
   json_t *rows;
   double *numbers; /* of bench_fill: one column of this rank's part of the last lattice */
   size_t numbers_count;
-  int failed;             /* exit status of bench_keep */
-  int once;               /* a solve is not repeated */
-  int matrices;           /* rows are about matrices, not lattices */
-  int unconverged;        /* of bench krylov: some solve was */
-  double reference_flops; /* bench solve --effective: of BiCGStab, one column; 0: not known */
+  int failed;           /* exit status of bench_keep */
+  int once;             /* a solve is not repeated */
+  int matrices;         /* rows are about matrices, not lattices */
+  int unconverged;      /* of matrices' solves: some were */
+  double least_seconds; /* bench_best goes on for so long, after a first solve that counts only if
+                           it takes as long; 0: by rule */
+  kaon_context *processor; /* whose counter is that of the processors beside a device; or NULL */
+  double reference_flops;  /* bench solve --effective: of BiCGStab, one column; 0: not known */
 } bench;
 
 /* One measured row. bytes: ideal traffic of one call; 0: not given. */
@@ -74,6 +100,8 @@ kaon_status bench_time(bench *b, bench_work *work, void *user, bench_row *row);
 /* 1: the operations run on the processor, 0: on a device. */
 int bench_on_host(const bench *b);
 void bench_header(const bench *b);
+/* The columns' heads alone. */
+void bench_columns(const bench *b);
 /* Prints the row beside the machine's figures, appends it to the list; the object is the list's. */
 json_t *bench_add(bench *b, const bench_row *row);
 /* Writes the rows there are to --json; after each row, when it is whole. Says what failed. */
@@ -88,6 +116,10 @@ typedef struct bench_figures {
   double joules;  /* of one solve, all ranks together: the mean over all repeats */
   double slowest; /* seconds of a repeat */
   int repeats;
+  /* of a solve, the mean over all repeats: wall seconds, processor seconds (a rank's), and what the
+   * processors beside a device drew (NaN: not known, or they are the device) */
+  double mean, cpu_mean, host_joules;
+  kaon_issue issue;     /* how steps were issued */
   kaon_traffic traffic; /* of one solve, of this rank */
 } bench_figures;
 /* Solves from x = 0 a few times and keeps the best. */
@@ -112,10 +144,45 @@ kaon_status bench_bandwidth(bench *b);
 const char *bench_form(const char *words, char form[16]);
 /* What a row about a matrix has beside the others' fields. */
 void bench_add_matrix(const linear *l, const char *words, json_t *json);
+/* What all rows about `name` share: b = A * ones, x = 0, one column, precision and inner precision
+ * those of --outer, the options of the command line. */
+linear_args bench_linear(const bench *b, const char *name);
+/* The matrix of `args` and its statistics. Exit status; linear_close in any case. */
+int bench_load(bench *b, const linear_args *args, linear *base);
+/* A system with the matrix of `base`: operator and preconditioner. Exit status; linear_clear in any
+ * case. */
+int bench_system(const linear *base, const linear_args *args, linear *l);
+/* A solver for `columns` and what its solves took. Exit status. */
+int bench_solve_system(bench *b, linear *l, int columns, bench_figures *figures);
+/* Prints the row of a solve and appends it to the list, as bench_add. */
+json_t *bench_add_solve(bench *b, const linear *l, int columns, const bench_figures *f,
+                        const char *name);
+/* What one step takes: vectors read and written besides its products, of one column; bytes of all
+ * columns and ranks, with those of A and K (0: not known). */
+typedef struct bench_step {
+  double read, written, bytes;
+} bench_step;
+bench_step bench_count_step(const linear *l, int columns);
 /* bench_fill for a matrix' rows. */
 kaon_status bench_fill_rows(const linear *l, kaon_vector *v);
 /* `work` for every --matrix. Exit status. */
 int bench_matrices(bench *b, int (*work)(bench *b, const char *name));
+
+/* Rows measured in a context of their own, made as the run's but for `common`; rows go to the same
+ * list. Exit status; bench_own_close in any case, which hands back what `own` found out. */
+typedef struct bench_own {
+  bench bench;
+  bench_args args;
+  int machine_is_own;
+} bench_own;
+int bench_own_open(bench *b, const cli_common *common, bench_own *own);
+void bench_own_close(bench *b, bench_own *own);
+/* The machine of b->info and its bandwidths. Exit status. */
+int bench_open_machine(bench *b);
+/* The rows of `bench` NAME in the files of --join, into the list. Exit status. */
+int bench_join(bench *b, const char *name);
+/* Refuses options that have no effect on `kind`, and what does not go together. Exit status. */
+int bench_check(const bench_args *a, bench_kind kind);
 
 /* The benchmarks: exit statuses. */
 int bench_dslash(bench *b);
@@ -124,6 +191,8 @@ int bench_solve(bench *b);
 int bench_scaling(bench *b);
 int bench_spmv(bench *b);
 int bench_krylov(bench *b);
+int bench_regimes(bench *b);
+int bench_pipelined(bench *b);
 /* bench scaling --model: measures nothing. */
 int bench_model(const bench_args *args);
 

@@ -3,7 +3,6 @@
  */
 #include <math.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "bench.h"
 #include "signals.h"
@@ -16,21 +15,17 @@ int bench_monitor(void *user, int iteration, int column, double residual) {
   return signals_interrupted();
 }
 
-static double process_seconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Whether one more is wanted after `done` that took `all` seconds, by the first rank's clocks: the
  * same on all. Short ones go on for a while, as other loads come and go; where there is an energy
- * counter, which moves in steps, for counted_seconds. */
+ * counter, which moves in steps, for counted_seconds; all of them for b->least_seconds where that
+ * is set. */
 static int goes_on(const bench *b, const energy_meter *meter, int done, double all) {
   enum { repeats = 3 };
   static const double least_seconds = 0.3, counted_seconds = 2, long_seconds = 4;
   if (b->once) return done == 0;
   double more = ranks_first() && (all < least_seconds || (done < repeats && all < long_seconds) ||
                                   energy_span(meter) < counted_seconds);
+  if (b->least_seconds > 0) more = ranks_first() && all < b->least_seconds;
   return ranks_most(&more, 1) == KAON_OK && more > 0;
 }
 
@@ -47,9 +42,9 @@ static kaon_status repeat(bench *b, kaon_solver *solver, const kaon_vector *sour
   kaon_status status = kaon_vector_zero(x);
   if (status == KAON_OK) status = kaon_context_synchronise(b->ctx);
   if (status == KAON_OK && bench_stopped()) status = KAON_ERR_CANCELLED; /* begin together */
-  const double before = process_seconds();
+  const double before = cli_cpu_seconds();
   if (status == KAON_OK) status = kaon_solver_solve(solver, source, x, reports, report);
-  *cpu = (process_seconds() - before) / b->info.ranks;
+  *cpu = (cli_cpu_seconds() - before) / b->info.ranks;
   if (status == KAON_OK && bench_stopped()) status = KAON_ERR_CANCELLED;
   if (status == KAON_OK) status = ranks_most(&report->seconds, 1);
   return status == KAON_OK ? ranks_sum(cpu, 1) : status;
@@ -63,7 +58,8 @@ static void keep_if_best(bench_figures *best, const kaon_solve_report *report, d
                             .flops = report->flops,
                             .cpu = cpu,
                             .reason = KAON_CONVERGED,
-                            .traffic = report->traffic};
+                            .traffic = report->traffic,
+                            .issue = report->issue};
     for (int k = 0; k < columns; k++) {
       if (reports[k].iterations > best->iterations) best->iterations = reports[k].iterations;
       if (!(reports[k].residual <= best->residual)) best->residual = reports[k].residual;
@@ -73,6 +69,32 @@ static void keep_if_best(bench_figures *best, const kaon_solve_report *report, d
   best->slowest = slowest;
 }
 
+/* Of all nodes' processors, where they are not what the solves ran on. */
+static double joules_of_processors(const bench *b, const energy_meter *meter) {
+  double joules = energy_since(meter);
+  if (b->info.local_rank > 0) joules = 0;
+  return ranks_sum(&joules, 1) == KAON_OK ? joules : NAN;
+}
+
+static energy_meter start_beside(const bench *b) {
+  return energy_start(b->processor ? b->processor : b->ctx);
+}
+
+/* Sums over the repeats. */
+typedef struct totals {
+  double seconds, cpu;
+  int done;
+} totals;
+
+static void take_means(const bench *b, const totals *t, const energy_meter *meter,
+                       const energy_meter *beside, bench_figures *best) {
+  best->joules = joules_of_all(b, meter) / t->done;
+  best->host_joules = b->processor ? joules_of_processors(b, beside) / t->done : NAN;
+  best->mean = t->seconds / t->done;
+  best->cpu_mean = t->cpu / t->done;
+  best->repeats = t->done;
+}
+
 /* The median of --samples solves would take long for what it tells; the best of `repeats` is kept,
  * or of fewer once they have taken long_seconds. */
 kaon_status bench_best(bench *b, kaon_solver *solver, const kaon_vector *source, kaon_vector *x,
@@ -80,20 +102,27 @@ kaon_status bench_best(bench *b, kaon_solver *solver, const kaon_vector *source,
   const int columns = kaon_vector_columns(source);
   kaon_column_report *reports = calloc((size_t)columns, sizeof *reports);
   kaon_status status = kaon_context_agree(b->ctx, reports ? KAON_OK : KAON_ERR_MEMORY);
+  kaon_solve_report report;
+  totals t = {0};
+  double cpu;
+  int first = b->least_seconds > 0; /* records what is recorded; counts where it is long */
+  energy_meter meter = energy_start(b->ctx), beside = start_beside(b);
   *best = (bench_figures){.seconds = 1e300};
-  const energy_meter meter = energy_start(b->ctx);
-  double all = 0;
-  int done = 0;
-  for (; status == KAON_OK && goes_on(b, &meter, done, all); done++) {
-    kaon_solve_report report;
-    double cpu;
+  while (status == KAON_OK && goes_on(b, &meter, t.done, t.seconds)) {
     status = repeat(b, solver, source, x, reports, &report, &cpu);
     if (status != KAON_OK) break;
-    all += report.seconds;
-    keep_if_best(best, &report, cpu, reports, columns);
+    if (first && report.seconds < b->least_seconds) {
+      meter = energy_start(b->ctx);
+      beside = start_beside(b);
+    } else {
+      t.seconds += report.seconds;
+      t.cpu += cpu;
+      t.done++;
+      keep_if_best(best, &report, cpu, reports, columns);
+    }
+    first = 0;
   }
-  best->joules = status == KAON_OK ? joules_of_all(b, &meter) / done : NAN;
-  best->repeats = done;
+  if (status == KAON_OK) take_means(b, &t, &meter, &beside, best);
   free(reports);
   return status;
 }

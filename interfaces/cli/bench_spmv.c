@@ -80,8 +80,8 @@ static int matrix(bench *b, const char *name) {
   int code = linear_check(&args, &c.l);
   if (code == EXIT_DONE) code = linear_matrix(b->ctx, &c.l);
   if (code == EXIT_DONE) linear_print(&b->args->common, &c.l);
-  for (int p = 0; p < 3 && code == EXIT_DONE; p++)
-    for (int f = 0; f < 4 && code == EXIT_DONE; f++)
+  for (int p = 0; p < BENCH_PRECISIONS && code == EXIT_DONE; p++)
+    for (int f = 0; f < BENCH_FORMATS && code == EXIT_DONE; f++)
       if (b->args->precision >> p & 1 && b->args->formats >> f & 1) code = measure(&c, p, f);
   linear_close(&c.l);
   return code;

@@ -70,6 +70,7 @@ typedef struct cli_common {
   double reduce_delay;    /* seconds that a sum over ranks takes at least (bench solve) */
   int transport, overlap; /* CLI_RANKS_OPTIONS; 0 where a command has none: auto */
   int regime;             /* CLI_REGIMES; 0: auto */
+  int sync;               /* CLI_SYNCS; 0: auto */
   const char *tuning;
   const char *report;
   int quiet;
@@ -120,6 +121,15 @@ typedef struct cli_command {
         "itself (a loop; graphs that launch each other); auto is dynamic on a device"             \
   }
 
+/* How the host waits for a device: kaon_sync, in this order. */
+#define CLI_SYNCS "auto|polling|blocking"
+#define CLI_SYNC_OPTION                                                                        \
+  {                                                                                            \
+    CLI_CHOICE, "sync", CLI_SYNCS, "auto", offsetof(cli_common, sync), 0, 0,                   \
+        "how the host waits for the device: polling takes a core and wakes soonest, blocking " \
+        "sleeps; auto polls for short waits; the CPU has no device to wait for"                \
+  }
+
 extern const cli_command command_info, command_gauge, command_generate, command_invert,
     command_solve, command_bench, command_tune;
 
@@ -150,6 +160,11 @@ int cli_wrong(const char *format, ...) CLI_PRINTF(1, 2);
 int cli_status(const kaon_context *ctx, kaon_status status, const char *what);
 /* The same for a failed write: a full disk is a matter of resources. */
 int cli_write_status(const kaon_context *ctx, kaon_status status, const char *what);
+
+/* The name, in CLI_REGIMES, of a way of issuing steps. */
+const char *cli_regime(kaon_issue issue, char name[32]);
+/* Seconds of processor time of this process so far, all threads together. */
+double cli_cpu_seconds(void);
 
 /* What contexts are made with. */
 kaon_context_options cli_context_options(const cli_common *common);

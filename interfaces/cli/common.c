@@ -91,6 +91,18 @@ static const kaon_issue regime_issue[] = {KAON_ISSUE_AUTO,   KAON_ISSUE_LIBRARY,
                                           KAON_ISSUE_PLAIN,  KAON_ISSUE_REPLAY,  KAON_ISSUE_WHILE,
                                           KAON_ISSUE_TAIL};
 
+const char *cli_regime(kaon_issue issue, char name[32]) {
+  int i = 0;
+  while (i + 1 < (int)(sizeof regime_issue / sizeof *regime_issue) && regime_issue[i] != issue) i++;
+  return cli_choice(CLI_REGIMES, i, name);
+}
+
+double cli_cpu_seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 kaon_context_options cli_context_options(const cli_common *common) {
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
   options.backend = (kaon_backend_kind)common->backend; /* auto|cpu|cuda, in this order */
@@ -102,6 +114,7 @@ kaon_context_options cli_context_options(const cli_common *common) {
       (kaon_transport)common->transport; /* CLI_TRANSPORTS, CLI_OVERLAPS: in order */
   options.overlap = (kaon_overlap)common->overlap;
   options.issue = regime_issue[common->regime];
+  options.sync = (kaon_sync)common->sync; /* CLI_SYNCS: in order */
   options.log_level = common->quiet ? KAON_LOG_ERROR : KAON_LOG_WARNING;
   options.log = on_log;
   return options;
@@ -119,14 +132,14 @@ int cli_context(const cli_common *common, kaon_context **ctx) {
 int cli_read_time(const char *option, const char *text, double *seconds) {
   static const struct {
     const char *name;
-    double seconds;
-  } units[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
+    double in_a_second; /* whole, so that 100us is the double next to 1e-4 */
+  } units[] = {{"ns", 1e9}, {"us", 1e6}, {"ms", 1e3}, {"s", 1}};
   char *end = NULL;
   *seconds = text ? strtod(text, &end) : 0;
   if (!text) return EXIT_DONE;
   for (size_t i = 0; i < sizeof units / sizeof *units && end != text; i++) {
     if (strcmp(end, units[i].name) != 0) continue;
-    *seconds *= units[i].seconds;
+    *seconds /= units[i].in_a_second;
     if (*seconds >= 0 && *seconds <= 1) return EXIT_DONE;
   }
   return cli_wrong(

@@ -44,6 +44,7 @@ static const cli_option options[] = {
     {CLI_GROUP, "Several ranks, under mpirun:", NULL, NULL, 0, 0, 0, NULL},
     CLI_RANKS_OPTIONS,
     CLI_REGIME_OPTION,
+    CLI_SYNC_OPTION,
     {CLI_TEXT, "reduce-delay", "TIME", NULL, OWN(reduce_delay), 0, 0,
      "every sum over ranks takes at least so long, as in 100us or 0.1ms, of a single rank too: "
      "what a method waits for, and what it hides"},
@@ -89,8 +90,10 @@ int solve_columns(solve_job *job) {
   if (code == EXIT_DONE) {
     signals_stage("solving", "nothing was written");
     const energy_meter meter = energy_start(job->ctx);
+    const double before = cli_cpu_seconds();
     const kaon_status status =
         kaon_solver_solve(job->l.solver, job->b, job->x, job->solves, &report);
+    job->cpu = cli_cpu_seconds() - before;
     job->joules = energy_since(&meter);
     code = cli_status(job->ctx, status, NULL);
   }
@@ -121,6 +124,7 @@ static void announce(const solve_job *job) {
 
 static void print_columns(const solve_job *job, double error) {
   const cli_common *common = &job->args->common;
+  char regime[32];
   cli_say(common, "column   steps   residual   status\n");
   for (int k = 0; k < job->columns; k++) {
     const kaon_column_report *s = &job->solves[k];
@@ -129,11 +133,11 @@ static void print_columns(const solve_job *job, double error) {
   }
   if (!isnan(error)) cli_say(common, "column 0 is off 1 by at most %.2e\n", error);
   cli_say(common,
-          "%.3g s of set-up, %.3g s, %.2f GFLOPS; %lld sums over ranks, %lld exchanges, "
-          "%.3g MB sent; regime %s\n",
+          "%.3g s of set-up, %.3g s, %.2f GFLOPS, %.3g s of processor time; %lld sums over ranks, "
+          "%lld exchanges, %.3g MB sent; regime %s\n",
           job->setup, job->seconds, job->seconds > 0 ? 1e-9 * job->flops / job->seconds : 0,
-          (long long)job->traffic.sums, (long long)job->traffic.exchanges,
-          1e-6 * (double)job->traffic.bytes, regime_name(job->issue));
+          job->cpu, (long long)job->traffic.sums, (long long)job->traffic.exchanges,
+          1e-6 * (double)job->traffic.bytes, cli_regime(job->issue, regime));
 }
 
 /* max |x - 1| over the rows of column 0 where b = A * ones; else NaN, as where memory is short. */
@@ -154,16 +158,20 @@ static double error_of_ones(const solve_job *job) {
 }
 
 static json_t *describe(const solve_job *job, double error) {
+  char name[32];
   json_t *report = report_new(job->ctx, "solve");
   json_object_set_new(report, "matrix", linear_describe(&job->l));
   linear_add(&job->l, report);
   json_object_set_new(report, "reduce_delay", report_real(job->args->common.reduce_delay));
-  json_object_set_new(report, "regime", json_string(regime_name(job->issue)));
   json_object_set_new(report, "setup_seconds", report_real(job->setup));
   json_object_set_new(report, "seconds", report_real(job->seconds));
   json_object_set_new(report, "gflops",
                       report_real(job->seconds > 0 ? 1e-9 * job->flops / job->seconds : NAN));
   json_object_set_new(report, "joules", report_real(job->joules));
+  json_object_set_new(report, "cpu_seconds", report_real(job->cpu));
+  json_object_set_new(report, "regime", json_string(cli_regime(job->issue, name)));
+  json_object_set_new(report, "sync",
+                      json_string(cli_choice(CLI_SYNCS, job->args->common.sync, name)));
   json_object_set_new(report, "error", report_real(error));
   json_object_set_new(report, "sums", json_integer(job->traffic.sums));
   json_object_set_new(report, "exchanges", json_integer(job->traffic.exchanges));

@@ -37,15 +37,6 @@ const char *precision_name(kaon_precision precision) {
   return names[precision];
 }
 
-const char *regime_name(kaon_issue issue) {
-  static const char *const names[] = {
-      [KAON_ISSUE_AUTO] = "auto",         [KAON_ISSUE_PLAIN] = "merged",
-      [KAON_ISSUE_REPLAY] = "replay",     [KAON_ISSUE_WHILE] = "dynamic",
-      [KAON_ISSUE_TAIL] = "dynamic-tail", [KAON_ISSUE_SEPARATE] = "kernels",
-      [KAON_ISSUE_LIBRARY] = "cublas"};
-  return names[issue];
-}
-
 int solving_idle(const char *set, const char *option, kaon_method method) {
   static const struct {
     const char *key;

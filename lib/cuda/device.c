@@ -153,7 +153,9 @@ kaon_status kaon_cuda_open(kaon_context *ctx) {
                         cudaEventCreateWithFlags(&machine->passed[i],
                                                  cudaEventDisableTiming | cudaEventBlockingSync),
                         "an event"));
-  return KAON_OK;
+  return kaon_cuda_check(
+      ctx, cudaEventCreateWithFlags(&machine->here, cudaEventDisableTiming | cudaEventBlockingSync),
+      "an event");
 }
 
 void kaon_cuda_close(kaon_context *ctx) {
@@ -163,6 +165,7 @@ void kaon_cuda_close(kaon_context *ctx) {
     if (machine->passed[i] != NULL) cudaEventDestroy(machine->passed[i]);
     if (machine->stage[i] != NULL) cudaFreeHost(machine->stage[i]);
   }
+  if (machine->here != NULL) cudaEventDestroy(machine->here);
   kaon_cuda_delay_close(machine);
   kaon_cuda_meter_destroy(&machine->meter);
   if (machine->complaint != NULL) cudaFreeHost(machine->complaint);

@@ -19,11 +19,12 @@ typedef struct kaon_cuda_machine {
   void *stage[KAON_CUDA_STAGES]; /* pinned; taken at the first transfer */
   cudaEvent_t passed[KAON_CUDA_STAGES];
   struct kaon_cuda_meter *meter; /* energy.c; made when it is first asked */
+  cudaEvent_t here;              /* wait.c */
   cudaStream_t aside;            /* delays pass here (delay.c); NULL where none are asked for */
   cudaEvent_t fork, join;
   struct kaon_cuda_ranks *ranks; /* ranks.c: how it talks with other ranks' devices */
   uint32_t *complaint;           /* pinned, of a kernel that waited in vain; NULL: none can */
-  int recording; /* the stream is captured (graph.c): no answers, no fresh memory */
+  int recording;                 /* the stream is captured (graph.c): no answers, no fresh memory */
 } kaon_cuda_machine;
 
 static inline kaon_cuda_machine *kaon_cuda_machine_of(const kaon_context *ctx) {
@@ -39,9 +40,10 @@ kaon_status kaon_cuda_check(const kaon_context *ctx, cudaError_t error, const ch
 /* The first error of launches and asynchronous work so far, without waiting for more. */
 kaon_status kaon_cuda_pending(const kaon_context *ctx, const char *what);
 
-/* Waits asleep until the event, or all that is in the stream, has come; for other ranks no longer
- * than their transport bears (kaon_cuda_watch). */
-kaon_status kaon_cuda_wait_event(const kaon_context *ctx, cudaEvent_t event, const char *what);
+/* Wait until the event, or all that is in the stream, has come, as the option `sync` says; for
+ * other ranks no longer than their transport bears (kaon_cuda_watch). Events that are waited for
+ * are made with cudaEventBlockingSync. */
+kaon_status kaon_cuda_await(const kaon_context *ctx, cudaEvent_t event, const char *what);
 kaon_status kaon_cuda_wait_stream(const kaon_context *ctx, cudaStream_t stream, const char *what);
 /* What a wait elsewhere asks from time to time (kaon_cuda_transport in ranks.h). */
 kaon_status kaon_cuda_watch(const kaon_context *ctx, double waited);

@@ -353,6 +353,8 @@ static unsigned long timer_slack(unsigned long wanted) {
 /* The driver's own blocking wait costs the processor some 100 us however long it is, and wakes up
  * no sooner. */
 static kaon_status sleep_until(kaon_recorder *r, cudaEvent_t event) {
+  if (r->ctx->options.sync == KAON_SYNC_POLLING)
+    return kaon_cuda_await(r->ctx, event, "work on the device");
   const int64_t begin = nanoseconds();
   cudaError_t error = cudaEventQuery(event);
   kaon_status watched = KAON_OK;

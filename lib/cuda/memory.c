@@ -1,26 +1,8 @@
 /* memory.c - device memory and its traffic with the host. Check mode fills what is taken with 0xff
  * (NaN in double and single), so uninitialised reads show; overruns are compute-sanitizer's. */
 #include <string.h>
-#include <time.h>
 
 #include "lib/cuda/device.h"
-
-/* A wait of up to a few hundred microseconds spins, for a sleeping thread takes some fifty to wake
- * (a norm of 0.7 GB takes 150); a long one sleeps. Solves wait elsewhere (graph.c). */
-static kaon_status wait_for(const kaon_context *ctx, cudaEvent_t event, const char *what) {
-  enum { SPIN_NANOSECONDS = 300000 };
-  struct timespec begin, now;
-  cudaError_t error = cudaEventQuery(event);
-  clock_gettime(CLOCK_MONOTONIC, &begin);
-  while (error == cudaErrorNotReady) {
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if ((now.tv_sec - begin.tv_sec) * 1000000000L + now.tv_nsec - begin.tv_nsec > SPIN_NANOSECONDS)
-      return kaon_cuda_wait_event(ctx, event, what);
-    error = cudaEventQuery(event);
-  }
-  if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError(); /* no error */
-  return kaon_cuda_check(ctx, error, what);
-}
 
 static kaon_status allocate(kaon_context *ctx, size_t bytes, void **pointer) {
   KAON_TRY(kaon_cuda_refuse_recorded(ctx, "taking memory"));
@@ -101,7 +83,7 @@ static kaon_status to_device(kaon_context *ctx, void *device, const void *host, 
   KAON_TRY(stages(ctx));
   for (size_t begin = 0; begin < bytes; begin += KAON_CUDA_STAGE_BYTES) {
     const size_t length = stage_length(bytes, begin);
-    KAON_TRY(wait_for(ctx, machine->passed[i], "a transfer"));
+    KAON_TRY(kaon_cuda_await(ctx, machine->passed[i], "a transfer"));
     copy_on_host(ctx, machine->stage[i], (const char *)host + begin, length);
     KAON_TRY(kaon_cuda_check(ctx,
                              cudaMemcpyAsync((char *)device + begin, machine->stage[i], length,
@@ -137,7 +119,7 @@ static kaon_status to_host(kaon_context *ctx, void *host, const void *device, si
     const size_t next = begin + KAON_CUDA_STAGE_BYTES;
     const int other = (i + 1) % KAON_CUDA_STAGES;
     if (next < bytes) KAON_TRY(fetch(ctx, other, from + next, stage_length(bytes, next)));
-    KAON_TRY(wait_for(ctx, machine->passed[i], "work on the device"));
+    KAON_TRY(kaon_cuda_await(ctx, machine->passed[i], "work on the device"));
     copy_on_host(ctx, (char *)host + begin, machine->stage[i], stage_length(bytes, begin));
     i = other;
   }

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* In the order in which AUTO tries them. */
 static const kaon_cuda_transport *const transports[] = {&kaon_cuda_peer, &kaon_cuda_nccl,
@@ -94,40 +93,6 @@ void kaon_cuda_drop_messages(kaon_context *ctx) {
   kaon_cuda_give_back(ctx, r->message, r->message_bytes);
   if (r->pinned != NULL) cudaFreeHost(r->pinned);
   r->message = r->messages = r->pinned = NULL;
-}
-
-/* ---- waiting ---- */
-
-kaon_status kaon_cuda_watch(const kaon_context *ctx, double waited) {
-  const kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
-  if (r == NULL || r->transport == NULL || r->transport->watch == NULL) return KAON_OK;
-  return r->transport->watch((kaon_context *)(uintptr_t)ctx, waited);
-}
-
-/* The driver's own wait, which costs the processor least, where nobody has to look meanwhile. */
-static kaon_status wait_for(const kaon_context *ctx, cudaStream_t stream, cudaEvent_t event,
-                            const char *what) {
-  const struct timespec pause = {0, 1000000};
-  const kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
-  const int watched = r != NULL && r->transport != NULL && r->transport->watch != NULL;
-  cudaError_t error = cudaErrorNotReady;
-  if (!watched) error = event != NULL ? cudaEventSynchronize(event) : cudaStreamSynchronize(stream);
-  for (double waited = 0; error == cudaErrorNotReady; waited += 1e-3) {
-    error = event != NULL ? cudaEventQuery(event) : cudaStreamQuery(stream);
-    if (error != cudaErrorNotReady) break;
-    KAON_TRY(kaon_cuda_watch(ctx, waited));
-    nanosleep(&pause, NULL);
-  }
-  if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError(); /* no error */
-  return kaon_cuda_check(ctx, error, what);
-}
-
-kaon_status kaon_cuda_wait_event(const kaon_context *ctx, cudaEvent_t event, const char *what) {
-  return wait_for(ctx, NULL, event, what);
-}
-
-kaon_status kaon_cuda_wait_stream(const kaon_context *ctx, cudaStream_t stream, const char *what) {
-  return wait_for(ctx, stream, NULL, what);
 }
 
 /* ---- choosing ---- */

@@ -114,6 +114,37 @@ class Ranks(rank_jobs.Case):
         self.assertAlmostEqual(four["gflops"] * four["seconds"] / (one["gflops"] * one["seconds"]), 1, places=6)
         self.assertGreater(four["cpu_share"], 0)
 
+    def test_sums_of_ranks_take_their_time(self):
+        common = ["solve", "--matrix", "laplace3d:10", "--precond", "jacobi", "--sync", "blocking", "--report", "r.json"]
+        for method, exposed in (("cg", 2), ("pipecg", 0), ("rbicgstab", 0)):
+            reports = []
+            for delay in ("0s", "200us"):
+                self.ranks(2, *common, "--method", method, "--reduce-delay", delay)
+                reports.append(self.report("r.json"))
+            at_once, late = reports
+            self.assertEqual(late["solves"][0]["residual"], at_once["solves"][0]["residual"])
+            self.assertEqual(late["solves"][0]["iterations"], at_once["solves"][0]["iterations"])
+            self.assertGreaterEqual(late["seconds"], 200e-6 * max(exposed, 1) * late["solves"][0]["iterations"])
+
+    def test_bench_pipelined_joins_one_rank_and_two(self):
+        words = ["pipelined", "--matrix", "cavity3d:6", "--seconds", "0.01", "--reduce-delay", "0,20us", "--threads", "1"]
+        self.succeeds("bench", *words, "--json", "one.json")
+        rows, out = self.rows(2, *words, "--join", "one.json")
+        self.assertEqual(sorted((row["ranks"], row["solver"]) for row in rows if row["solver"]),
+                         sorted((n, name) for n in (1, 2) for name in ("PCG", "BiCGStab", "GPUPCG", "GPUBCGS")))
+        self.assertEqual(sum(row["ranks"] == 2 and not row["solver"] for row in rows), 12)
+        self.assertEqual(out.count("speed-up"), 1, out)
+        for row in rows:
+            self.assertEqual(row["status"], "converged")
+            if row["ranks"] == 2:
+                self.assertGreater(row["exchanges"], 0)
+
+    def test_bench_regimes_on_ranks(self):
+        rows, out = self.rows(2, "regimes", "--matrix", "laplace3d:6", "--seconds", "0.01", "--precision", "double", "--threads", "1")
+        self.assertIn("cublas: n/a", out)
+        self.assertEqual({row["ranks"] for row in rows}, {2})
+        self.assertEqual({row["regime"] for row in rows if row["bench"] == "regimes"}, {"kernels", "merged"})
+
     def test_tuning_of_ranks_serves_one_rank(self):
         out, _ = self.ranks(2, "tune", "--lattice", "4", "4", "4", "16", "--precision", "single", "--reconstruct", "12",
                             "--columns", "1", "--samples", "2", "--output", "tuning.json")

@@ -1,0 +1,189 @@
+/* bench_check.c - what of the command line the chosen benchmark would not obey, or cannot. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench.h"
+
+#define BIT(kind) (1u << (kind))
+enum {
+  ON_LATTICES = BIT(BENCH_DSLASH) | BIT(BENCH_VECTOR) | BIT(BENCH_SOLVE) | BIT(BENCH_SCALING),
+  OF_LINKS = BIT(BENCH_DSLASH) | BIT(BENCH_SOLVE) | BIT(BENCH_SCALING),
+  SAMPLED = BIT(BENCH_DSLASH) | BIT(BENCH_VECTOR) | BIT(BENCH_SCALING) | BIT(BENCH_SPMV),
+  SOLVE = BIT(BENCH_SOLVE),
+  OF_ACTIONS = BIT(BENCH_SOLVE) | BIT(BENCH_SCALING),
+  SCALING = BIT(BENCH_SCALING),
+  TABLES = BIT(BENCH_REGIMES) | BIT(BENCH_PIPELINED),
+  KRYLOV = BIT(BENCH_KRYLOV) | TABLES,
+  ON_MATRICES = BIT(BENCH_SPMV) | KRYLOV,
+  SOLVES = OF_ACTIONS | KRYLOV,
+  METHODS = BIT(BENCH_KRYLOV) | BIT(BENCH_REGIMES),
+  ALL = ON_LATTICES | ON_MATRICES
+};
+
+static const struct {
+  const char *option;
+  unsigned used; /* BIT(kind) of those that look at it */
+} options_of[] = {{"lattice", ON_LATTICES},
+                  {"local-lattice", ON_LATTICES},
+                  {"grid", ON_LATTICES},
+                  {"reconstruct", OF_LINKS},
+                  {"calls", SAMPLED},
+                  {"samples", SAMPLED},
+                  {"gauge", SOLVE},
+                  {"action", OF_ACTIONS},
+                  {"ignore-checksum", SOLVE},
+                  {"kappa", OF_ACTIONS},
+                  {"csw", OF_ACTIONS},
+                  {"solver", SOLVE},
+                  {"tol", SOLVES},
+                  {"stop", SOLVE},
+                  {"max-iter", SOLVES},
+                  {"refinement", SOLVES},
+                  {"even-odd", OF_ACTIONS},
+                  {"set", SOLVES},
+                  {"temporal-gauge", OF_LINKS},
+                  {"reduce-delay", SOLVE | BIT(BENCH_KRYLOV) | BIT(BENCH_PIPELINED)},
+                  {"outer", SOLVES & ~(unsigned)BIT(BENCH_REGIMES)},
+                  {"effective", SOLVE},
+                  {"model", SCALING},
+                  {"latency", SCALING},
+                  {"bandwidth", SCALING},
+                  {"node", SCALING},
+                  {"preconditioner", SOLVE},
+                  {"schwarz-block", SOLVE},
+                  {"schwarz-steps", SOLVE},
+                  {"schwarz-cycles", SOLVE},
+                  {"schwarz-relaxation", SOLVE},
+                  {"schwarz-precision", SOLVE},
+                  {"matrix", ON_MATRICES},
+                  {"format", ON_MATRICES},
+                  {"ordering", ON_MATRICES},
+                  {"window", ON_MATRICES},
+                  {"columns", ALL & ~(unsigned)TABLES},
+                  {"precision", ALL & ~(unsigned)BIT(BENCH_PIPELINED)},
+                  {"regime", ALL & ~(unsigned)BIT(BENCH_REGIMES)},
+                  {"method", METHODS},
+                  {"precond", KRYLOV},
+                  {"precond-block", KRYLOV},
+                  {"omega", KRYLOV},
+                  {"drop", KRYLOV},
+                  {"degree", KRYLOV},
+                  {"low", KRYLOV},
+                  {"high", KRYLOV},
+                  {"sweeps", KRYLOV},
+                  {"fill", KRYLOV},
+                  {"shift", KRYLOV},
+                  {"precond-order", KRYLOV},
+                  {"precond-precision", KRYLOV},
+                  {"regimes", BIT(BENCH_REGIMES)},
+                  {"csv", BIT(BENCH_REGIMES)},
+                  {"seconds", TABLES},
+                  {"join", TABLES}};
+
+/* "krylov or regimes" */
+static void users_of(unsigned used, char text[96]) {
+  char name[32];
+  text[0] = '\0';
+  for (int i = 0; i < BENCHES; i++) {
+    if (!(used >> i & 1)) continue;
+    used &= ~(1u << i);
+    const char *before = !*text ? "" : used ? ", " : " or ";
+    const size_t at = strlen(text);
+    snprintf(text + at, 96 - at, "%s%s", before, cli_choice(BENCH_NAMES, i, name));
+  }
+}
+
+/* An option that the chosen benchmark does not look at would be obeyed by nobody. */
+static int check_idle(const bench_args *a, bench_kind kind) {
+  char name[32], users[96];
+  for (size_t i = 0; i < sizeof options_of / sizeof *options_of; i++) {
+    if (options_of[i].used >> kind & 1 || !cli_given(&a->common, options_of[i].option)) continue;
+    users_of(options_of[i].used, users);
+    return cli_wrong("--%s has no effect on bench %s; leave it out, or run bench %s",
+                     options_of[i].option, cli_choice(BENCH_NAMES, (int)kind, name), users);
+  }
+  return EXIT_DONE;
+}
+
+/* What belongs to --model alone. */
+static int check_model_idle(const bench_args *a) {
+  static const char *const of_models[] = {"latency", "bandwidth", "node"};
+  for (size_t i = 0; i < sizeof of_models / sizeof *of_models && !a->models.count; i++)
+    if (cli_given(&a->common, of_models[i]))
+      return cli_wrong("--%s is for --model FILE.json, which is missing", of_models[i]);
+  return EXIT_DONE;
+}
+
+/* --model measures nothing: what says how to measure, or where, has no effect. */
+static int check_model(const bench_args *a) {
+  static const char *const used[] = {"model",   "latency", "bandwidth",   "node",
+                                     "lattice", "json",    "report",      "quiet",
+                                     "backend", "threads", "memory-limit"};
+  for (int i = 0; i < CLI_OPTIONS_MAX && a->models.count; i++) {
+    int known = a->common.given[i] == NULL;
+    for (size_t k = 0; k < sizeof used / sizeof *used && !known; k++)
+      known = strcmp(used[k], a->common.given[i]) == 0;
+    if (!known)
+      return cli_wrong(
+          "--%s has no effect on bench scaling --model, which measures nothing; "
+          "leave it out",
+          a->common.given[i]);
+  }
+  if (a->models.count && a->lattices.count > 1)
+    return cli_wrong(
+        "--model foretells one lattice, but --lattice is given %d times; leave all "
+        "but one out",
+        a->lattices.count);
+  for (int i = 0; i < a->models.count; i++) {
+    const cli_path paths[] = {
+        {"--model", a->models.text[i]}, {"--json", a->json}, {"--report", a->common.report}};
+    if (cli_distinct(paths, 3) != EXIT_DONE) return EXIT_USAGE;
+  }
+  return EXIT_DONE;
+}
+
+static int check_parts(const bench_args *a) {
+  for (int i = 0; i < a->local.count; i++)
+    for (int mu = 0; mu < 4; mu++) {
+      const int *e = a->local.extents[i];
+      if (e[mu] % 2 != 0)
+        return cli_wrong(
+            "--local-lattice %d %d %d %d: the part of a rank needs even extents, but that in %c is "
+            "%d; take %d",
+            e[0], e[1], e[2], e[3], "XYZT"[mu], e[mu], e[mu] + 1);
+    }
+  return EXIT_DONE;
+}
+
+static int check_tables(const bench_args *a, bench_kind kind) {
+  if (!(TABLES >> kind & 1)) return EXIT_DONE;
+  if (kind == BENCH_REGIMES && cli_given(&a->common, "precision") && a->precision >> KAON_HALF & 1)
+    return cli_wrong(
+        "--precision half is not a precision that bench regimes solves in; leave it out");
+  if (a->joined.count && !a->matrices.count && cli_given(&a->common, "seconds"))
+    return cli_wrong(
+        "--seconds has no effect on --join without --matrix, which measures nothing; leave it out");
+  for (int i = 0; i < a->joined.count; i++) {
+    const cli_path paths[] = {{"--join", a->joined.text[i]},
+                              {"--json", a->json},
+                              {"--csv", a->csv},
+                              {"--report", a->common.report}};
+    if (cli_distinct(paths, 4) != EXIT_DONE) return EXIT_USAGE;
+  }
+  return EXIT_DONE;
+}
+
+int bench_check(const bench_args *a, bench_kind kind) {
+  const cli_path paths[] = {{"--gauge", a->problem.gauge},
+                            {"--tuning", a->common.tuning},
+                            {"--json", a->json},
+                            {"--csv", a->csv},
+                            {"--report", a->common.report}};
+  int code = check_idle(a, kind);
+  if (code == EXIT_DONE) code = check_model_idle(a);
+  if (code == EXIT_DONE) code = check_model(a);
+  if (code == EXIT_DONE) code = check_parts(a);
+  if (code == EXIT_DONE) code = check_tables(a, kind);
+  return code == EXIT_DONE ? cli_distinct(paths, (int)(sizeof paths / sizeof *paths)) : code;
+}

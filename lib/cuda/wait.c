@@ -1,0 +1,101 @@
+/* wait.c - how the host waits for its device (the option `sync`).
+ *   POLLING   asks without pause
+ *   BLOCKING  sleeps in the driver until an interrupt comes (events made with
+ *             cudaEventBlockingSync)
+ *   AUTO      for an event short waits as POLLING, long ones as BLOCKING, since a sleeping thread
+ *             takes some 50 us to wake; for a stream as the driver does, which polls unless the
+ *             application has set the device's flags (cudaSetDeviceFlags) otherwise
+ * Those flags are the application's and stay as they are. A recorded loop that is not polled for is
+ * waited for in naps (graph.c). */
+#include <time.h>
+
+#include "lib/cuda/ranks.h"
+
+/* AUTO polls for so long (a norm of 0.7 GB takes 150 us). */
+static const double brief_seconds = 300e-6;
+/* A host that polls looks after its transport so often, one that sleeps after each of its naps. */
+static const double watch_seconds = 1e-3;
+
+static double seconds_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+kaon_status kaon_cuda_watch(const kaon_context *ctx, double waited) {
+  const kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
+  if (r == NULL || r->transport == NULL || r->transport->watch == NULL) return KAON_OK;
+  return r->transport->watch((kaon_context *)(uintptr_t)ctx, waited);
+}
+
+static int watched(const kaon_context *ctx) {
+  const kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
+  return r != NULL && r->transport != NULL && r->transport->watch != NULL;
+}
+
+/* What waits are for: an event, or all that is in the stream where it is NULL. */
+typedef struct aim {
+  cudaStream_t stream;
+  cudaEvent_t event;
+} aim;
+
+static cudaError_t ask(aim at) {
+  return at.event != NULL ? cudaEventQuery(at.event) : cudaStreamQuery(at.stream);
+}
+
+/* Asks without pause for `seconds` at most; cudaErrorNotReady: it has not come. */
+static kaon_status spin(const kaon_context *ctx, aim at, double seconds, cudaError_t *answer) {
+  const double begin = seconds_now();
+  double next = watch_seconds;
+  *answer = ask(at);
+  for (double waited = 0; *answer == cudaErrorNotReady && waited <= seconds;) {
+    waited = seconds_now() - begin;
+    *answer = ask(at);
+    if (waited < next) continue;
+    next = waited + watch_seconds;
+    KAON_TRY(kaon_cuda_watch(ctx, waited));
+  }
+  return KAON_OK;
+}
+
+/* An event's own wait sleeps, so a stream is waited for by one where that is wanted. */
+static cudaError_t driver_wait(const kaon_context *ctx, aim at) {
+  const cudaEvent_t here = kaon_cuda_machine_of(ctx)->here;
+  if (at.event != NULL) return cudaEventSynchronize(at.event);
+  if (ctx->options.sync == KAON_SYNC_AUTO) return cudaStreamSynchronize(at.stream);
+  const cudaError_t error = cudaEventRecord(here, at.stream);
+  return error == cudaSuccess ? cudaEventSynchronize(here) : error;
+}
+
+/* In naps where somebody has to look meanwhile, else in the driver, which costs the processor
+ * least. */
+static kaon_status doze(const kaon_context *ctx, aim at, cudaError_t *answer) {
+  const struct timespec nap = {0, 1000000};
+  *answer = watched(ctx) ? cudaErrorNotReady : driver_wait(ctx, at);
+  for (double waited = 0; *answer == cudaErrorNotReady; waited += 1e-9 * (double)nap.tv_nsec) {
+    *answer = ask(at);
+    if (*answer != cudaErrorNotReady) break;
+    KAON_TRY(kaon_cuda_watch(ctx, waited));
+    nanosleep(&nap, NULL);
+  }
+  return KAON_OK;
+}
+
+static kaon_status wait_for(const kaon_context *ctx, aim at, double brief, const char *what) {
+  const kaon_sync sync = ctx->options.sync;
+  cudaError_t answer = cudaErrorNotReady;
+  if (sync == KAON_SYNC_POLLING) brief = 1e300;
+  if (sync == KAON_SYNC_BLOCKING) brief = 0;
+  kaon_status status = brief > 0 ? spin(ctx, at, brief, &answer) : KAON_OK;
+  if (status == KAON_OK && answer == cudaErrorNotReady) status = doze(ctx, at, &answer);
+  if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError(); /* no error */
+  return status != KAON_OK ? status : kaon_cuda_check(ctx, answer, what);
+}
+
+kaon_status kaon_cuda_await(const kaon_context *ctx, cudaEvent_t event, const char *what) {
+  return wait_for(ctx, (aim){NULL, event}, brief_seconds, what);
+}
+
+kaon_status kaon_cuda_wait_stream(const kaon_context *ctx, cudaStream_t stream, const char *what) {
+  return wait_for(ctx, (aim){stream, NULL}, 0, what);
+}
