@@ -48,6 +48,9 @@ static __global__ void __launch_bounds__(KAON_THREADS, RESIDENT)
   const uint64_t policy = matrix_policy(a.keep);
   double sum[1][ROW_SUMS] = {};
   columns cols = {0, 1, 0};
+  if (a.early)
+    slice_prefetch<REALS, HALF, BATCH>(
+        a, a.first + (int)(blockIdx.x * KAON_WARPS + threadIdx.x / 32));
   kaon_wait_for_previous();
   columns_ask<1>(a, &cols);
   if (cols.open == 0) return;

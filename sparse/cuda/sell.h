@@ -24,6 +24,23 @@ static __device__ __forceinline__ slice slice_read(const rows_call &a, int block
   return s;
 }
 
+/* Asks the second-level cache for the first COUNT entries of each row of a block, before it is known that
+ * the kernel before has ended: they are nobody's result (kaon_launch.early). */
+template <int REALS, int HALF, int COUNT>
+static __device__ __forceinline__ void slice_prefetch(const rows_call &a, int block) {
+  constexpr int bytes = REALS * (HALF ? 2 : (int)sizeof(real));
+  if (block >= a.last) return;
+  const slice mine = slice_read(a, block);
+  const int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int j = 0; j < COUNT; j++) {
+    const int64_t at = (mine.at + j) * KAON_LANES + lane;
+    if (j >= mine.length) break;
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(a.column + at));
+    asm volatile("prefetch.global.L2 [%0];" ::"l"((const char *)a.value + at * bytes));
+  }
+}
+
 /* Adds the sums of the a.lanes warps that share a block of rows; those of the first have them. All
  * threads. */
 template <int REALS, int COLS>
