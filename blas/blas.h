@@ -141,6 +141,11 @@ static inline int kaon_blas_then(const kaon_context *ctx, const kaon_pass *pass)
   return here ? pass->then : 0;
 }
 
+/* 1: a kernel that offers it adds up `pass`' sums over ranks by itself and runs pass->then, so that
+ * there is nothing to complete: launch with sum.ranks = 1 and sum.then = pass->then. Kernels of one
+ * column whose sums come from lib/cuda/reduce.h's sums_finish offer it. The same on all ranks. */
+int kaon_blas_mails(const kaon_context *ctx, const kaon_pass *pass);
+
 /* ---- pass.c: what a pass asks for, for functions with kernels of their own ----
  * In order: kaon_pass_check (lib/operator.h), a kernel with the gate and the sum, complete. */
 
@@ -150,6 +155,11 @@ kaon_pass kaon_pass_gate_only(const kaon_pass *pass);
 /* For a kernel that leaves |result|^2 in slot 0 and (w, result) in slot 1. */
 kaon_sum kaon_pass_sum(const kaon_context *ctx, const kaon_pass *pass);
 kaon_status kaon_pass_complete(kaon_context *ctx, const kaon_pass *pass);
+/* The same for kernels that offer to sum over ranks by themselves (kaon_blas_mails): a sum to launch
+ * with, and what is left to do behind that launch. */
+kaon_sum kaon_pass_sum_mailed(const kaon_context *ctx, const kaon_pass *pass);
+kaon_status kaon_pass_complete_mailed(kaon_context *ctx, const kaon_pass *pass,
+                                      const kaon_sum *sum);
 /* 1: `pass` wants sums, and the context that they are not taken by the kernel that makes their
  * vector: sum_apart follows it. */
 int kaon_pass_apart(const kaon_context *ctx, const kaon_pass *pass);

@@ -37,6 +37,7 @@ kaon_status kaon_blas_gram(const kaon_vector *x, const kaon_vector *y, int hermi
   kaon_update_read(&u, 1, "y", y);
   matrix(&u, 0, KAON_PLUS(first));
   kaon_update_sum(&u, 0, first);
+  u.joined = 1;
   u.args.n = hermitian;
   kaon_launch launch;
   KAON_TRY(kaon_update_prepare(&u, ENTRY(&u, gram) != NULL, &launch));
@@ -53,6 +54,7 @@ kaon_status kaon_blas_block_axpy(kaon_coefficient m, const kaon_vector *x, kaon_
   kaon_update_write(&u, 1, "y", y);
   matrix(&u, 0, m);
   kaon_update_pass_sums(&u, -1);
+  u.joined = 1;
   return kaon_update_launch(&u, ENTRY(&u, block_axpy));
 }
 

@@ -29,7 +29,7 @@ int kaon_pass_apart(const kaon_context *ctx, const kaon_pass *pass) {
 }
 
 kaon_sum kaon_pass_sum(const kaon_context *ctx, const kaon_pass *pass) {
-  kaon_sum sum = {NULL, {KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT}, 0};
+  kaon_sum sum = {NULL, {KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT}, 0, 0};
   if (!wants_sum(pass)) return sum;
   sum.state = pass->scalars->state;
   sum.slot[0] = pass->norm;
@@ -42,6 +42,23 @@ kaon_status kaon_pass_complete(kaon_context *ctx, const kaon_pass *pass) {
   if (!wants_sum(pass)) return KAON_OK;
   const int slots[2] = {pass->norm, pass->dot}; /* KAON_NO_SLOT is skipped */
   return kaon_blas_complete(ctx, pass, slots, 2);
+}
+
+kaon_sum kaon_pass_sum_mailed(const kaon_context *ctx, const kaon_pass *pass) {
+  kaon_sum sum = kaon_pass_sum(ctx, pass);
+  if (sum.state == NULL || !kaon_blas_mails(ctx, pass) ||
+      (pass->norm == KAON_NO_SLOT && pass->dot == KAON_NO_SLOT))
+    return sum;
+  sum.ranks = 1;
+  sum.then = pass->then;
+  return sum;
+}
+
+kaon_status kaon_pass_complete_mailed(kaon_context *ctx, const kaon_pass *pass,
+                                      const kaon_sum *sum) {
+  if (!sum->ranks) return kaon_pass_complete(ctx, pass);
+  ctx->comm->traffic.sums++;
+  return KAON_OK;
 }
 
 kaon_status kaon_pass_sum_apart(const kaon_vector *y, const kaon_pass *pass) {

@@ -170,6 +170,12 @@ kaon_status kaon_blas_finish(kaon_context *ctx, const kaon_pass *pass) {
   return pass->then != 0 ? kaon_blas_recur(ctx, pass) : KAON_OK;
 }
 
+int kaon_blas_mails(const kaon_context *ctx, const kaon_pass *pass) {
+  return ctx->mailbox != NULL && pass->scalars->columns == 1 && !pass->scalars->local &&
+         pass->split == KAON_SUM_WHOLE && pass->then < KAON_REC_BLOCK && ctx->comm->delay == NULL &&
+         ctx->library == NULL && !kaon_separate(ctx);
+}
+
 kaon_status kaon_blas_complete(kaon_context *ctx, const kaon_pass *pass, const int *slots,
                                int nslots) {
   if (pass == NULL || pass->scalars == NULL || pass->scalars->local) return KAON_OK;

@@ -22,6 +22,8 @@ typedef struct kaon_update {
   uint64_t written; /* bit masks of operands: written; read after the update, so free to overlap */
   uint64_t late;
   int apart;  /* the pass' sums are taken over `shape` afterwards */
+  int summed; /* sums that were asked for in sum.slot */
+  int joined; /* the kernel's sums are not those of one column (blas/block.c) */
   int nslots; /* slots that will be summed */
   int slots[KAON_BLAS_MULTI + 4];
   kaon_update_args args;

@@ -94,6 +94,10 @@ typedef struct kaon_ranks_ops {
   kaon_status (*exchange_start)(kaon_device_exchange *exchange);
   kaon_status (*exchange_finish)(kaon_device_exchange *exchange);
   void (*exchange_destroy)(kaon_device_exchange **exchange); /* NULL allowed */
+  /* What a kernel needs to move the messages of an exchange of any pattern by itself, in the place
+   * of start and finish, which other ranks may use nevertheless (lib/cuda/post.h); NULL: it cannot,
+   * or there are none. */
+  const struct kaon_post_call *(*exchange_posted)(const kaon_device_exchange *exchange);
   /* slot[slots[i]] of the open columns of state += over ranks, in their order; the gates are the
    * same on all of them. Then the recurrence `then` of a column (0: none) runs on those. Slots
    * KAON_NO_SLOT are skipped; one at least is none. What is queued between start and finish does

@@ -364,6 +364,7 @@ kaon_status kaon_launch_prepare(kaon_context *ctx, int nrhs, size_t pass_bytes,
                           .tickets = ctx->tickets,
                           .marked = nrhs == 1 ? ctx->marked : NULL,
                           .timeline = ctx->timeline,
+                          .mailbox = ctx->mailbox,
                           .library = ctx->library};
   ctx->calm = 0;
   return KAON_OK;

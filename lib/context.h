@@ -38,6 +38,8 @@ struct kaon_context {
   int calm;      /* the last kernel submitted writes vectors or scalars alone (kaon_launch.early) */
   struct kaon_timeline *timeline; /* for kaon_launch; whoever measures sets it */
   void *library;                  /* CUDA: vector work by another library (blas/cuda/library.h) */
+  const void *mailbox; /* CUDA: kernels may sum over ranks by themselves (lib/cuda/mail.h), and no
+                          sum is under way; NULL: they may not */
   int torn; /* a pass ended between two of its kernels: tickets and marks tell of it */
 };
 

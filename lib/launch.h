@@ -30,6 +30,7 @@ typedef struct kaon_launch {
   double *partials;  /* room for KAON_REDUCE_CHUNKS * nrhs * KAON_REDUCE_MAX doubles */
   uint32_t *tickets; /* CUDA: nrhs counters, 0 between launches (lib/cuda/reduce.h) */
   uint64_t *marked;  /* CUDA, one column: room for marked sums (there too); else NULL */
+  const void *mailbox; /* CUDA: for sums over ranks (lib/cuda/mail.h); NULL: not by these kernels */
   kaon_launch_shape tuned; /* CUDA */
   struct kaon_timeline *timeline; /* CUDA, measurements (dslash/cuda/timeline.h); NULL: none */
   void *library; /* CUDA: vector work by another library (blas/cuda/library.h); else NULL */
@@ -71,7 +72,7 @@ typedef struct kaon_gate {
 /* Where sums go. Partial sums are taken over fixed chunks of blocks (a function of the shape alone)
  * and added in chunk order, so results do not depend on the number of threads. Slot KAON_NO_SLOT:
  * not wanted. `then`: the recurrence to run on each gated column afterwards (0: none; always 0 when
- * several ranks must be summed). */
+ * several ranks must be summed, unless the kernel does that as well: `ranks`). */
 enum { KAON_REDUCE_CHUNKS = 256, KAON_REDUCE_MAX = 68 };
 /* Marked sums: a line with the last mark, then two words a sum of a block. */
 enum {
@@ -83,6 +84,7 @@ typedef struct kaon_sum {
   kaon_column_state *state; /* NULL: no sum wanted */
   int slot[4];              /* meaning by kernel */
   int then;
+  int ranks; /* CUDA, one column: the kernel sums over all ranks (kaon_blas_mails in blas/blas.h) */
 } kaon_sum;
 
 #endif

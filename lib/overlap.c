@@ -15,8 +15,9 @@ kaon_status kaon_overlap_choose(const kaon_halo *halo, int fused, kaon_overlap *
 }
 
 kaon_status kaon_overlap_run(kaon_halo *halo, const kaon_stages *stages) {
-  kaon_overlap how;
-  KAON_TRY(kaon_overlap_choose(halo, stages->fused != NULL, &how));
+  kaon_overlap how = KAON_OVERLAP_STAGED;
+  if (!stages->lenient || halo->ctx->options.overlap != KAON_OVERLAP_FUSED)
+    KAON_TRY(kaon_overlap_choose(halo, stages->fused != NULL, &how));
   if (how == KAON_OVERLAP_FUSED) {
     stages->fused(stages->user);
     return KAON_OK;

@@ -79,6 +79,18 @@ static void at_boundary(void *user) {
   s->ops->spmv(&s->launch, &s->spmv);
 }
 
+/* Rows and messages in one launch, where the device can (KAON_OVERLAP_FUSED, also by AUTO). */
+static int run_posted(const kaon_row_messages *messages, stages *s) {
+  const kaon_context *ctx = messages->halo.ctx;
+  const kaon_overlap wanted = ctx->options.overlap;
+  if (s->ops->spmv_posted == NULL || messages->halo.device == NULL ||
+      (wanted != KAON_OVERLAP_AUTO && wanted != KAON_OVERLAP_FUSED))
+    return 0;
+  const struct kaon_post_call *post = ctx->backend->ranks->exchange_posted(messages->halo.device);
+  s->spmv.part = KAON_ROWS_ALL;
+  return post != NULL && s->ops->spmv_posted(&s->launch, &s->spmv, &s->pick, post);
+}
+
 static kaon_status run(const kaon_row_set *set, kaon_precision precision, stages *s) {
   kaon_row_messages *messages = NULL;
   if (set->halo == NULL) {
@@ -97,7 +109,8 @@ static kaon_status run(const kaon_row_set *set, kaon_precision precision, stages
                              .x = s->spmv.x,
                              .to = messages->send,
                              .gate = s->spmv.gate};
-  const kaon_stages all = {pick, inside, at_boundary, NULL, s};
+  if (run_posted(messages, s)) return KAON_OK;
+  const kaon_stages all = {pick, inside, at_boundary, NULL, s, 1};
   return kaon_overlap_run(&messages->halo, &all);
 }
 
@@ -119,13 +132,13 @@ static kaon_status apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
                             .x = kaon_view_of(x),
                             .y = kaon_view_of(y),
                             .gate = kaon_pass_gate(pass),
-                            .sum = kaon_pass_sum(ctx, apart ? NULL : pass)};
+                            .sum = kaon_pass_sum_mailed(ctx, apart ? NULL : pass)};
   if (pass != NULL && pass->dot != KAON_NO_SLOT && !apart) s.spmv.w = kaon_view_of(pass->w);
   const size_t bytes = (size_t)stored->bytes + 2 * kaon_vector_bytes(y);
   KAON_TRY(kaon_launch_prepare(ctx, y->nrhs, bytes, &s.launch));
   KAON_TRY(run(other ? self->family->dagger : self->family->rows, A->precision, &s));
   ctx->calm = 1;
-  return apart ? kaon_pass_sum_apart(y, pass) : kaon_pass_complete(ctx, pass);
+  return apart ? kaon_pass_sum_apart(y, pass) : kaon_pass_complete_mailed(ctx, pass, &s.spmv.sum);
 }
 
 /* ---- what is stored ---- */

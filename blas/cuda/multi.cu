@@ -165,6 +165,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, dot_blocks<WANTS>())
   if (!a.complex_space) sum[1] = 0;
   uint32_t mark = 0;
   if (a.sums.marked != NULL) {
+    if (a.sums.mail != NULL && mine.chunk == a.sums.chunks - 1) mail_prefetch(a.sums.mail);
     if (!sums_marked<VALUES, 8>(a.sums, mine.column, mine.chunk, dot_wanted<WANTS>(a.sums),
                                 sum + FIRST, total + FIRST, &mark))
       return;
@@ -173,6 +174,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, dot_blocks<WANTS>())
     if (!sums_last(a.sums, mine.column, a.sums.chunks)) return;
     sums_collect(a.sums, mine.column, VALUES, total + FIRST);
   }
+  sums_over_ranks(a.sums, 3, total);
   if (threadIdx.x != 0) return;
   if (WANTS == 2 || WANTS == 4) total[FIRST + 1] = 0;
   sums_conclude(a.sums, mine.column, 3, total);

@@ -268,7 +268,12 @@ static __device__ __forceinline__ double read_now(const double *p) {
  * it does, or has no need to): the end of the sums takes more registers than the update. */
 template <int OP>
 static __host__ __device__ constexpr int update_blocks() {
-  return OP == SCALE || OP == AXPY || OP == XPAY || (KAON_HALF && OP == COPY) ? 4 : 0;
+  constexpr bool wide = sizeof(real) == 8;
+  return OP == SCALE || OP == AXPY || OP == XPAY || (KAON_HALF && (OP == COPY || OP == AXPBY)) ||
+                 (OP == AXPY_XPAY && wide) || (OP == BICGSTAB_DIRECTION && (wide || KAON_HALF))
+             ? 4
+         : OP == BICGSTAB_SOLUTION && wide ? 3
+                                           : 0;
 }
 
 template <int OP>

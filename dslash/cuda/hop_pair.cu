@@ -327,7 +327,7 @@ static __device__ __forceinline__ void pair_finish(const hop_call &a, const pair
       sum[3] = (double)dot.im;
     }
   }
-  sums_finish<2, 16>(a.sums, e.column, e.chunk, sum);
+  sums_finish<2, 16, true, false>(a.sums, e.column, e.chunk, sum);
 }
 
 /* ---- the kernels ---- */

@@ -274,7 +274,7 @@ static __device__ __forceinline__ void site_sums(const kaon_cuda_sums &s, const 
 static __device__ __forceinline__ void site_sums_finish(const kaon_cuda_sums &s, int column,
                                                         int chunk, const site_room &room) {
   const double sum[4] = {room[0][threadIdx.x], 0, room[1][threadIdx.x], room[2][threadIdx.x]};
-  sums_finish<2>(s, column, chunk, sum);
+  sums_finish<2, 8, true, false>(s, column, chunk, sum);
 }
 
 /* The block's number, read anew: what is worked out from it need not be kept meanwhile. */
@@ -288,7 +288,7 @@ static __device__ __forceinline__ int block_number(void) {
 static __device__ __forceinline__ void site_norm_finish(const kaon_cuda_sums &s, int column,
                                                         int chunk, real norm) {
   const double sum[2] = {(double)norm, 0};
-  sums_finish_marked<1, 8, true>(s, column, chunk, sum);
+  sums_finish_marked<1, 8, true, false>(s, column, chunk, sum);
 }
 
 /* Threads of a block: smaller ones where the lattice has too few sites to fill the device twice. */

@@ -62,7 +62,10 @@ typedef enum kaon_transport {
 /* How hops of a lattice divided among ranks hide their messages: FUSED one kernel sends, works
  * inside and then at the faces (PEER alone); STAGED kernels one after another, messages under way
  * beside the one for the inside; NONE nothing beside the messages. AUTO: FUSED where it is
- * possible, else STAGED. Results do not depend on it. */
+ * possible, else STAGED. Results do not depend on it.
+ * Products of divided matrices too; what they and updates sum on the way is, by FUSED, also added up
+ * over ranks by the same kernels. Those sums then come in another order, the same on every run;
+ * where a form of storage has no such kernel FUSED stands for STAGED. */
 typedef enum kaon_overlap {
   KAON_OVERLAP_AUTO,
   KAON_OVERLAP_FUSED,

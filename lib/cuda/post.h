@@ -16,11 +16,12 @@ typedef struct kaon_post_message {
   int64_t lines;
 } kaon_post_message;
 
-typedef struct kaon_post_call {
+typedef struct kaon_post_call kaon_post_call;
+struct kaon_post_call {
   kaon_peer_exchange peer;
   int n;
-  kaon_post_message message[KAON_DIRS];
-} kaon_post_call;
+  kaon_post_message message[KAON_DIRS]; /* one behind the other in `from`, and so in `arrived` */
+};
 
 #ifdef __cplusplus
 extern "C" {

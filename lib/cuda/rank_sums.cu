@@ -4,6 +4,7 @@
 #include "lib/cuda/rank_sums.h"
 
 #include "lib/cuda/dependent.h"
+#include "lib/cuda/mail.h"
 #include "lib/cuda/reduce.h"
 
 enum { THREADS = 128 };
@@ -19,81 +20,6 @@ typedef struct take_call {
   const double *messages;
   int ranks;
 } take_call;
-
-/* ---- mail ---- */
-
-/* Where `sender`'s number stands in the mail of the rank that has `words`. */
-static __device__ __forceinline__ uint64_t *mail_at(uint64_t *words, int ranks, uint32_t mark,
-                                                    int sender, int number) {
-  return words + ((int64_t)(mark & 1) * ranks + sender) * KAON_MAIL_WORDS + 2 * (int64_t)number;
-}
-
-static __device__ __forceinline__ void mail_write(uint64_t *at, uint32_t mark, double x) {
-  const uint64_t bits = (uint64_t)__double_as_longlong(x), above = (uint64_t)mark << 32;
-  asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1,%2};" ::"l"(at), "l"(above | (uint32_t)bits),
-               "l"(above | bits >> 32)
-               : "memory");
-}
-
-static __device__ __forceinline__ marked_sum mail_read(const uint64_t *at) {
-  marked_sum x;
-  asm volatile("ld.relaxed.sys.global.v2.u64 {%0,%1}, [%2];"
-               : "=l"(x.low), "=l"(x.high)
-               : "l"(at)
-               : "memory");
-  return x;
-}
-
-/* The number of the sum after `turn` sums, by which it is known. 0 is left out, for cleared memory
- * bears it, and 1 with it, so that halves alternate. */
-static __device__ __forceinline__ uint32_t mail_mark(uint32_t turn) {
-  return turn + 1 != 0 ? turn + 1 : 2;
-}
-
-/* Marks come again after 2^32 sums. So each sum clears a number of its half, from every sender, that
- * it does not use: one after another, so that no mark lies about for longer than it takes to clear
- * them all. Nobody writes there now: the next sum is the other half's, and the one after that comes
- * from ranks that have had our part of the next. */
-static __device__ __forceinline__ void mail_sweep(const kaon_mailbox &box, uint32_t mark,
-                                                  int used) {
-  const int number = (int)(mark / 2 % (KAON_MAIL_WORDS / 2)), sender = (int)threadIdx.x;
-  if (blockIdx.x != 0 || sender >= box.ranks || number < used) return;
-  uint64_t *at = mail_at(box.words[box.rank], box.ranks, mark, sender, number);
-  asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1,%1};" ::"l"(at), "l"(UINT64_C(0)) : "memory");
-}
-
-static __device__ __forceinline__ uint64_t nanoseconds(void) {
-  uint64_t now;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-  return now;
-}
-
-/* A rank that does not come has ended: so does this one, and says of whom it waited for what. */
-static __device__ __noinline__ void mail_complain(const kaon_mailbox &box, int sender,
-                                                  uint32_t mark) {
-  volatile uint32_t *complaint = box.complaint;
-  complaint[KAON_COMPLAINT_RANK] = (uint32_t)sender;
-  complaint[KAON_COMPLAINT_NUMBER] = mark;
-  __threadfence_system();
-  complaint[KAON_COMPLAINT_KIND] = KAON_COMPLAINT_SUM;
-  __threadfence_system();
-  __trap();
-}
-
-static __device__ __forceinline__ double mail_wait(const kaon_mailbox &box, const uint64_t *at,
-                                                   int sender, uint32_t mark) {
-  enum { LOOKS = 4096 };
-  uint64_t begin = 0;
-  for (int looks = 0;; looks++) {
-    const marked_sum x = mail_read(at);
-    if (marked_is(x, mark)) return marked_number(x);
-    if (looks < LOOKS) continue;
-    looks = 0;
-    const uint64_t now = nanoseconds();
-    if (begin == 0) begin = now;
-    if (now - begin > box.patience) mail_complain(box, sender, mark);
-  }
-}
 
 /* ---- what both ways share ---- */
 
@@ -135,7 +61,7 @@ static __global__ void __launch_bounds__(THREADS) mail_kernel(const __grid_const
         mark);
   }
   __syncthreads();
-  mail_sweep(a.box, mark, (int)gridDim.x * values);
+  if (blockIdx.x == 0) mail_sweep(a.box, mark, (int)gridDim.x * values);
   /* every block has read the turn before its ticket */
   if (threadIdx.x == 0 &&
       (gridDim.x == 1 || atomicInc(a.box.ticket, gridDim.x - 1) == gridDim.x - 1))

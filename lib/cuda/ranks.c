@@ -251,6 +251,11 @@ static kaon_status exchange_finish(kaon_device_exchange *exchange) {
   return t->finish != NULL && exchange->n > 0 ? t->finish(exchange) : KAON_OK;
 }
 
+static const kaon_post_call *exchange_posted(const kaon_device_exchange *exchange) {
+  const kaon_cuda_transport *t = kaon_cuda_ranks_of(exchange->ctx)->transport;
+  return t->by_kernels && exchange->plain && exchange->n > 0 ? &exchange->post : NULL;
+}
+
 /* ---- sums ---- */
 
 /* The second half of a sum whose step failed: the other ranks had theirs. One that was recorded has
@@ -258,6 +263,7 @@ static kaon_status exchange_finish(kaon_device_exchange *exchange) {
 static kaon_status drop_sum(kaon_context *ctx) {
   kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
   const int begun = r->under_way && !r->recorded;
+  ctx->mailbox = r->posted;
   if (begun) KAON_TRY(kaon_cuda_refuse_recorded(ctx, "what a failed step left"));
   r->under_way = 0;
   r->sum.state = NULL;
@@ -317,6 +323,7 @@ static kaon_status sum_start(kaon_context *ctx, kaon_column_state *state, int co
   KAON_TRY(r->transport->sum_start(ctx, &r->sum));
   r->under_way = 1;
   r->recorded = kaon_cuda_machine_of(ctx)->recording;
+  ctx->mailbox = NULL; /* one sum at a time */
   return kaon_cuda_pending(ctx, "beginning a sum over ranks");
 }
 
@@ -328,6 +335,7 @@ static kaon_status sum_finish(kaon_context *ctx, kaon_column_state *state, int c
     return kaon_fail(ctx, KAON_ERR_INTERNAL, "sums over ranks: none is under way");
   kaon_cuda_enter(ctx);
   r->under_way = 0;
+  ctx->mailbox = r->posted;
   r->sum.gate = gate;
   r->sum.then = then;
   KAON_TRY(r->transport->sum_finish(ctx, &r->sum));
@@ -343,6 +351,7 @@ const kaon_ranks_ops kaon_cuda_ranks_table = {
     .exchange_start = exchange_start,
     .exchange_finish = exchange_finish,
     .exchange_destroy = exchange_destroy,
+    .exchange_posted = exchange_posted,
     .sum = sum,
     .sum_start = sum_start,
     .sum_finish = sum_finish,

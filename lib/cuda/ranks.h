@@ -66,6 +66,8 @@ typedef struct kaon_cuda_ranks {
   /* PEER */
   kaon_shared mail;
   kaon_mailbox box;
+  const void *posted; /* the box in device memory, for kernels that sum over ranks by themselves
+                         (ctx->mailbox, but while a sum is under way); NULL: they do not */
   kaon_spare *spares; /* memory of exchanges that are gone, which others may still have mapped */
   /* the others: a message and those of all ranks, in device memory; pinned */
   double *message, *messages, *pinned;

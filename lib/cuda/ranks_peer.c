@@ -6,7 +6,8 @@
  * An exchange's memory, by rank alike:
  *   0     turn        128   tickets        256   arrived        512   messages, two halves
  * A context's mailbox (lib/cuda/rank_sums.h):
- *   0     turn        128   ticket         256   trial and farewell, a word a rank     1024  mail
+ *   0     turn        128   ticket         256   trial and farewell, a word a rank
+ *   512   a kaon_mailbox, for kernels                                                  1024  mail
  *
  * Nobody writes into an exchange's memory once this rank has received the last message; but others
  * may still have it mapped when this rank is done with it. So it is kept until the next time that
@@ -28,6 +29,7 @@ enum {
   ARRIVED = 256,
   MESSAGES = 512,
   WORDS = 256,
+  BOX = 512,
   MAIL = 1024,
   LINE = 256,
   TRIAL = 0x6b61,    /* + rank */
@@ -231,6 +233,20 @@ static kaon_status take_complaint(kaon_context *ctx) {
   return KAON_OK;
 }
 
+/* The box where kernels read it, unless `overlap` asks for launches of their own. */
+static kaon_status post_box(kaon_context *ctx) {
+  kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
+  const kaon_overlap how = ctx->options.overlap;
+  _Static_assert(BOX + sizeof(kaon_mailbox) <= MAIL, "the mail begins behind the box");
+  if (how != KAON_OVERLAP_AUTO && how != KAON_OVERLAP_FUSED) return KAON_OK;
+  char *there = (char *)r->mail.mine + BOX;
+  KAON_TRY(kaon_cuda_check(ctx, cudaMemcpy(there, &r->box, sizeof r->box, cudaMemcpyHostToDevice),
+                           "writing a mailbox"));
+  KAON_TRY(kaon_cuda_check(ctx, cudaStreamSynchronize(NULL), "writing a mailbox"));
+  ctx->mailbox = r->posted = there;
+  return KAON_OK;
+}
+
 static kaon_status open_peer(kaon_context *ctx) {
   enum { WORD = sizeof(uint64_t) };
   kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
@@ -260,7 +276,7 @@ static kaon_status open_peer(kaon_context *ctx) {
                           .ranks = comm->ranks};
   for (int i = 0; i < comm->ranks; i++)
     r->box.words[i] = (uint64_t *)((char *)r->mail.theirs[i] + MAIL);
-  return KAON_OK;
+  return post_box(ctx);
 }
 
 /* 1: all have said theirs, and write no more. */
@@ -291,6 +307,7 @@ static void close_peer(kaon_context *ctx) {
   kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
   const int proven = r->box.ranks > 1;
   cudaStreamSynchronize(kaon_cuda_machine_of(ctx)->stream);
+  ctx->mailbox = r->posted = NULL;
   const int alone = proven && !farewell(ctx);
   unmap(ctx, &r->mail);
   if (!alone) keep_mailbox(ctx, &r->mail);

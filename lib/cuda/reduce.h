@@ -14,10 +14,14 @@
  * A ticket costs a fence and a way to memory and back, and the fences of a multiprocessor's blocks
  * follow one another. Of a single column each part is therefore written together with a mark, a
  * number that grows from sum to sum, and the block of the last chunk, which alone waits, reads the
- * parts until they bear it (sums_finish_marked; what calls sums_last itself takes tickets). */
+ * parts until they bear it (sums_finish_marked; what calls sums_last itself takes tickets).
+ *
+ * Where kaon_sum.ranks says so, the block that has this rank's sum of the one column also adds up the
+ * ranks' by mail (lib/cuda/mail.h) before it writes the slots and runs the recurrence. */
 #ifndef KAON_LIB_CUDA_REDUCE_H
 #define KAON_LIB_CUDA_REDUCE_H
 
+#include "lib/cuda/mail.h"
 #include "lib/launch.h"
 #include "lib/math/recurrences.h"
 
@@ -32,6 +36,7 @@ typedef struct kaon_cuda_sums {
   double *partials; /* [column][value][chunk] */
   uint32_t *tickets;
   uint64_t *marked; /* NULL: by tickets */
+  const kaon_mailbox *mail; /* one column: who ends the sum adds it up over ranks; NULL: not */
   int chunks;       /* of a column */
   kaon_gate gate;
   kaon_sum sum;
@@ -59,6 +64,7 @@ static inline kaon_cuda_sums kaon_cuda_sums_of(const kaon_launch *launch, const 
   s.partials = launch->partials;
   s.tickets = launch->tickets;
   s.marked = launch->marked;
+  s.mail = sum->ranks ? (const kaon_mailbox *)launch->mailbox : NULL;
   s.chunks = chunks;
   s.gate = *gate;
   s.sum = *sum;
@@ -161,6 +167,12 @@ static __device__ __noinline__ void recurrence_run(int id, kaon_column_state *st
   kaon_recurrence_run(id, state);
 }
 
+/* Over ranks, where that is this kernel's affair. All threads of the block that has `total`. */
+static __device__ __forceinline__ void sums_over_ranks(const kaon_cuda_sums &s, int nslots,
+                                                       double *total) {
+  if (s.mail != NULL) mail_sum(s.mail, s.sum.slot, nslots, total);
+}
+
 /* Writes slot[i] = (total[2 i], total[2 i + 1]) for the wanted ones of the first `nslots`, then the
  * recurrence. One thread. */
 static __device__ __forceinline__ void sums_conclude(const kaon_cuda_sums &s, int column,
@@ -190,10 +202,6 @@ static __device__ __forceinline__ void marked_write(uint64_t *at, uint32_t mark,
                : "memory");
 }
 
-typedef struct marked_sum {
-  uint64_t low, high;
-} marked_sum;
-
 static __device__ __forceinline__ marked_sum marked_read(const uint64_t *at) {
   marked_sum x;
   asm volatile("ld.relaxed.gpu.global.v2.u64 {%0,%1}, [%2];"
@@ -201,14 +209,6 @@ static __device__ __forceinline__ marked_sum marked_read(const uint64_t *at) {
                : "l"(at)
                : "memory");
   return x;
-}
-
-static __device__ __forceinline__ bool marked_is(const marked_sum &x, uint32_t mark) {
-  return x.low >> 32 == mark && x.high >> 32 == mark;
-}
-
-static __device__ __forceinline__ double marked_number(const marked_sum &x) {
-  return __longlong_as_double((long long)(x.high << 32 | (uint32_t)x.low));
 }
 
 /* 0 is left out: cleared memory bears it. */
@@ -312,31 +312,35 @@ static __device__ __forceinline__ void marked_end(const kaon_cuda_sums &s, uint3
   *(volatile uint64_t *)s.marked = mark;
 }
 
-template <int NSLOTS, int AHEAD, bool NORM>
+template <int NSLOTS, int AHEAD, bool NORM, bool MAIL = true>
 static __device__ __forceinline__ void sums_finish_marked(const kaon_cuda_sums &s, int column,
                                                           int chunk, const double *value) {
   __shared__ double total[2 * NSLOTS];
   const uint32_t wanted = marked_wanted<NSLOTS, NORM>(s);
   uint32_t mark;
+  if (MAIL && s.mail != NULL && chunk == s.chunks - 1) mail_prefetch(s.mail);
   if (!sums_marked<2 * NSLOTS, AHEAD>(s, column, chunk, wanted, value, total, &mark)) return;
+  if (MAIL) sums_over_ranks(s, NSLOTS, total);
   if (threadIdx.x != 0) return;
   sums_conclude(s, column, NSLOTS, total);
   marked_end(s, mark);
 }
 
-/* All of it for a kernel whose blocks have NSLOTS complex sums each, NORM: the first of them real.
- * All threads call it, unless sum.state is NULL: then nothing is to be done. */
-template <int NSLOTS, int AHEAD = 8, bool NORM = true>
+/* All of it for a kernel whose blocks have NSLOTS complex sums each, NORM: the first of them real;
+ * MAIL: it offers to sum over ranks (kaon_sum.ranks). All threads call it, unless sum.state is NULL:
+ * then nothing is to be done. */
+template <int NSLOTS, int AHEAD = 8, bool NORM = true, bool MAIL = true>
 static __device__ __forceinline__ void sums_finish(const kaon_cuda_sums &s, int column, int chunk,
                                                    const double *value) {
   __shared__ double total[2 * NSLOTS];
   if (s.marked != NULL) {
-    sums_finish_marked<NSLOTS, AHEAD, NORM>(s, column, chunk, value);
+    sums_finish_marked<NSLOTS, AHEAD, NORM, MAIL>(s, column, chunk, value);
     return;
   }
   sums_leave<2 * NSLOTS>(s, column, chunk, 2 * NSLOTS, 0, value);
   if (!sums_last(s, column, s.chunks)) return;
   sums_collect(s, column, 2 * NSLOTS, total);
+  if (MAIL) sums_over_ranks(s, NSLOTS, total);
   if (threadIdx.x == 0) sums_conclude(s, column, NSLOTS, total);
 }
 

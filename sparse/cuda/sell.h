@@ -24,6 +24,23 @@ static __device__ __forceinline__ slice slice_read(const rows_call &a, int block
   return s;
 }
 
+/* Asks the second-level cache for what is a block's own of the first COUNT entries of each row, before
+ * it is known that the kernel before has ended: nobody's result (kaon_launch.early). */
+template <int REALS, int HALF, int COUNT>
+static __device__ __forceinline__ void slice_prefetch(const rows_call &a, int block) {
+  constexpr int bytes = REALS * (HALF ? 2 : (int)sizeof(real));
+  const slice mine = slice_read(a, block);
+  const int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int j = 0; j < COUNT; j++) {
+    const int64_t at = (mine.at + j) * KAON_LANES + lane;
+    if (j >= mine.length) break;
+    asm volatile("prefetch.global.L2 [%0];" ::"l"((const char *)a.value + at * bytes));
+    if (a.columns == KAON_COLUMNS_WHOLE)
+      asm volatile("prefetch.global.L2 [%0];" ::"l"(a.column + at));
+  }
+}
+
 /* Which kinds of columns a kernel is for: those that each block has of its own (whole or narrow),
  * those that blocks share, or any. */
 enum { SELL_OWN, SELL_SHARED, SELL_ANY };

@@ -13,6 +13,7 @@
       kaon_spmv_shared_cuda_##prec(launch, args);                                            \
   }                                                                                          \
   const kaon_sparse_ops kaon_sparse_ops_cuda_##prec = {.spmv = spmv_##prec,                  \
+                                                       .spmv_posted = kaon_spmv_posted_cuda_##prec, \
                                                        .pick = kaon_sparse_pick_cuda_##prec, \
                                                        .levels = kaon_sparse_levels_cuda_##prec};
 KAON_SPARSE(d)

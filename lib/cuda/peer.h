@@ -12,8 +12,8 @@
  * So if all ranks have come to the end of one turn, they all come to the end of the next. That the
  * blocks of a launch start in the order of their numbers is not promised; were it otherwise, blocks
  * that wait might keep those that send from a multiprocessor, and a limit of time ends that. */
-#ifndef KAON_DSLASH_CUDA_PEER_H
-#define KAON_DSLASH_CUDA_PEER_H
+#ifndef KAON_LIB_CUDA_PEER_H
+#define KAON_LIB_CUDA_PEER_H
 
 #include "lib/launch.h"
 
