@@ -83,6 +83,10 @@ struct kaon_solver {
   kaon_solver_options options;
   const kaon_method_ops *method;
   int columns;
+  /* of an application to one column, of all ranks together, whose parts may be unequal */
+  struct {
+    double inner, outer, preconditioner;
+  } flops;
   int cycle; /* steps of a cycle in which columns stay in lockstep; 0: none */
   int flush; /* steps between additions of x_inner to x; 0: only in services */
   double delta;
