@@ -508,7 +508,7 @@ def page(folders, peers):
         for peer in peers:
             if any(peer_of(row, [peer])[0] for run in runs for row in run.rows):
                 parts.append(f"{peer['name']}: {peer['about']}\n")
-        for name, text, script in plots_of(folder, runs, peers):
+        for name, text, script in plots_of(folder, runs, peers) + performance_sparse.plots(folder, runs, sys.modules[__name__]):
             parts.append(f"![{device}: {text}](plots/{name})\n")
             scripts[name] = script
         parts += [section(run, peers) for run in runs]

@@ -47,8 +47,125 @@ def solves(rows, words):
                            "residual", "status"], lines)
 
 
+# ---- regimes: the tables of the paper on dynamic parallelism ----
+
+def ran(row):
+    """What was asked for, and what it came to where that is something else."""
+    asked, came = row["regime_asked"], row["regime"]
+    return asked if asked == came else f"{asked} (ran as {came})"
+
+
+def energy(row):
+    """Of device and, where that is known, processors; None: not known."""
+    return None if row.get("joules") is None else row["joules"] + (row.get("host_joules") or 0)
+
+
+def case(row):
+    return row["matrix"], row["precision"], row["method"], preconditioner(row)
+
+
+def signed(x):
+    return "n/a" if x is None else f"{x:+.2f}"
+
+
+def regimes(rows, words):
+    """A line a row, with its variation against the baseline."""
+    lines = []
+    for row in rows:
+        rate = words.number(1e-9 * row["bytes_step"] * row["iterations"] / row["seconds_mean"]) if row.get("bytes_step") else "-"
+        lines.append([*case(row), ran(row), row["sync"], str(row["iterations"]), str(row["samples"]), words.number(row["seconds_mean"]), signed(row["time_percent"]),
+                      "n/a" if energy(row) is None else words.number(energy(row)), signed(row["energy_percent"]),
+                      words.percent(row["cpu_seconds"] / row["seconds_mean"]), rate, row["status"]])
+    return words.markdown(["matrix", "precision", "method", "preconditioner", "regime", "waiting", "steps", "solves", "seconds", "%", "joules", "%",
+                           "CPU", "GB/s", "status"], lines)
+
+
+def variations(rows, words):
+    """The paper's Table 2; one for each precision, method and preconditioner."""
+    parts = []
+    for key in words.unique((row["precision"], row["method"], row["precond"]) for row in rows):
+        own = [row for row in rows if (row["precision"], row["method"], row["precond"]) == key]
+        first, lines = own[0], []
+        for row in own:
+            lines.append([row["sync"], row["regime"], *(signed(row[f"{what}_{how}"]) for what in ("time", "energy") for how in ("min", "max", "average"))])
+        about = f"{key[1]}, {key[0]}, preconditioner {key[2]}: variation against {first['baseline_regime']}, {first['baseline_sync']}, in per cent over " \
+                f"{first['cases']} matrices; min and max by absolute value.\n\n"
+        parts.append(about + words.markdown(["waiting", "regime", "time: min", "max", "average", "energy: min", "max", "average"], lines))
+    return parts
+
+
+def bars(title, what, rows, key, words):
+    """The paper's Figure 7: a group of bars a case, a bar a regime and way of waiting; None where nothing is known."""
+    cases = words.unique(case(row) for row in rows)
+    names = words.unique((row["regime_asked"], row["sync"]) for row in rows)
+    found = {(case(row), row["regime_asked"], row["sync"]): row[key] for row in rows}
+    if not any(x for x in found.values()):
+        return None
+    text = ["set terminal svg size 1000,520 font 'sans,12' background 'white'", f"set title {words.quoted(title)} noenhanced",
+            "set style data histogram", "set style histogram clustered gap 2", "set style fill solid 0.8 noborder", "set grid ytics",
+            "set key outside right noenhanced", "set xtics noenhanced rotate by 20 right", f"set ylabel {words.quoted(what)}"]
+    text.append("plot " + ", \\\n  ".join(f"'-' using 2:xtic(1) title {words.quoted(f'{regime}, {sync}')}" for regime, sync in names))
+    for regime, sync in names:
+        for one in cases:
+            x = found.get((one, regime, sync))
+            text.append(f'"{one[0]} {one[1].split("/")[-1]} {one[2]}" ' + ("NaN" if x is None else f"{x:.6g}"))
+        text.append("e")
+    return "\n".join(text) + "\n"
+
+
+def plots(folder, runs, words):
+    """[(file name, what it shows, gnuplot script)]"""
+    rows = [row for run in runs for row in run.rows if row["bench"] == "regimes"]
+    if not rows:
+        return []
+    made = [("regimes-time", "time of regimes", bars(f"{rows[0]['device']}: time of a solve by regime", "variation of time, %", rows, "time_percent", words)),
+            ("regimes-energy", "energy of regimes", bars(f"{rows[0]['device']}: energy of a solve by regime", "variation of energy, %", rows, "energy_percent", words))]
+    return [(f"{folder}-{name}.svg", text + ", against cuBLAS with polling where it was measured", script) for name, text, script in made if script]
+
+
+# ---- pipelined: the tables of the paper on communication hiding ----
+
+COLUMNS = ("PCG", "BiCGStab", "GPUPCG", "GPUBCGS")
+
+
+def by_processors(rows, words):
+    """Seconds of a solve by the number of processors or devices, and the speed-up from the fewest to the most."""
+    parts = []
+    for matrix in words.unique(row["matrix"] for row in rows if row["solver"]):
+        own = {(row["ranks"], row["solver"]): row for row in rows if row["matrix"] == matrix and row["solver"]}
+        counts = sorted({ranks for ranks, _ in own})
+        lines = [[str(ranks), *(words.number(own[ranks, name]["seconds_mean"]) if (ranks, name) in own else "-" for name in COLUMNS)] for ranks in counts]
+        ends = [[own.get((ranks, name)) for ranks in (counts[0], counts[-1])] for name in COLUMNS]
+        if len(counts) > 1:
+            lines.append(["speed-up", *(f"{a['seconds_mean'] / b['seconds_mean']:.2f}" if a and b else "-" for a, b in ends)])
+        lines.append(["steps", *(str(b["iterations"]) if b else "-" for _, b in ends)])
+        devices = {name: words.unique(f"{row['device']}, {row['threads']} threads" if row["backend"] == "cpu" else row["device"]
+                                      for (_, other), row in own.items() if other == name) for name in COLUMNS}
+        about = f"{matrix}, seconds of a solve; " + "; ".join(f"{name}: {' and '.join(devices[name])}" for name in COLUMNS if devices[name]) + ".\n\n"
+        parts.append(about + words.markdown(["processors/devices", *COLUMNS], lines))
+    return parts
+
+
+def delayed(rows, words):
+    """Classic and pipelined methods under delays of their sums."""
+    lines = []
+    for row in rows:
+        steps, hidden = row["iterations"], row["sums_hidden"]
+        lines.append([row["matrix"], row["method"], preconditioner(row), str(row["ranks"]), words.number(1e6 * row["reduce_delay"]), str(steps),
+                      words.number(1e6 * row["seconds_mean"] / steps), f"{(row['sums'] - hidden) / steps:.2f}", f"{hidden / steps:.2f}",
+                      "-" if row.get("vectors_read") is None else f"{row['vectors_read']:g} + {row['vectors_written']:g}",
+                      "-" if row.get("bytes_step") is None else words.number(1e-6 * row["bytes_step"]), words.percent(row.get("cpu_share"))])
+    return words.markdown(["matrix", "method", "preconditioner", "ranks", "delay of sums, us", "steps", "us a step", "sums a step, exposed", "hidden",
+                           "vectors", "MB a step", "CPU"], lines)
+
+
+# ---- all ----
+
 def tables(rows, words):
-    """words: the module with number, percent, share and markdown."""
-    spmv = [row for row in rows if row["bench"] == "spmv"]
-    others = [row for row in rows if row["bench"] != "spmv"]
-    return ([products(spmv, words)] if spmv else []) + ([solves(others, words)] if others else [])
+    """words: the module with number, percent, share, unique, quoted and markdown."""
+    of = {kind: [row for row in rows if row["bench"] == kind] for kind in ("spmv", "regimes", "regimes-variation", "pipelined")}
+    others = [row for row in rows if row["bench"] not in of]
+    parts = ([products(of["spmv"], words)] if of["spmv"] else []) + ([solves(others, words)] if others else [])
+    parts += variations(of["regimes-variation"], words) + ([regimes(of["regimes"], words)] if of["regimes"] else [])
+    late = [row for row in of["pipelined"] if not row["solver"]]
+    return parts + by_processors(of["pipelined"], words) + ([delayed(late, words)] if late else [])

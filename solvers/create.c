@@ -189,6 +189,20 @@ static kaon_status reserve_sums(kaon_solver *s) {
   return kaon_comm_reserve(s->ctx, 2 * slots * s->columns);
 }
 
+static double flops_of(const kaon_solver *s, const kaon_operator *A) {
+  return A != NULL ? A->ops->cost(A, s->columns).flops : 0;
+}
+
+/* Once: no solve needs another message for its report. */
+static kaon_status count_flops(kaon_solver *s) {
+  double flops[] = {flops_of(s, s->inner), flops_of(s, s->system), flops_of(s, s->K)};
+  KAON_TRY(kaon_comm_sum(s->ctx, flops, 3));
+  s->flops.inner = flops[0];
+  s->flops.outer = flops[1];
+  s->flops.preconditioner = flops[2];
+  return KAON_OK;
+}
+
 /* Steps of solvers of a fixed number are part of an outer solver's block. */
 static int records(const kaon_solver *s) {
   return s->ctx->backend->record != NULL && s->ctx->options.issue != KAON_ISSUE_PLAIN &&
@@ -245,7 +259,8 @@ kaon_status kaon_solver_create(kaon_operator *A, int columns, const kaon_solver_
   s->method = methods[options->method];
   s->columns = columns;
   kaon_context_retain(s->ctx);
-  const kaon_status status = kaon_agree(s->ctx, build(s));
+  kaon_status status = kaon_agree(s->ctx, build(s));
+  if (status == KAON_OK) status = count_flops(s);
   if (status != KAON_OK)
     kaon_solver_destroy(&s);
   else

@@ -83,6 +83,10 @@ struct kaon_solver {
   kaon_solver_options options;
   const kaon_method_ops *method;
   int columns;
+  /* of an application to one column, of all ranks together, whose parts may be unequal */
+  struct {
+    double inner, outer, preconditioner;
+  } flops;
   int cycle; /* steps of a cycle in which columns stay in lockstep; 0: none */
   int flush; /* steps between additions of x_inner to x; 0: only in services */
   double delta;
@@ -141,9 +145,9 @@ struct kaon_solver {
   kaon_traffic of_ends;              /* and recorded begin, first service and end (ends.c) */
   kaon_traffic repeated;             /* and what the device has asked in this solve, see replay.c */
   int unrecordable;                  /* tried in vain */
-  kaon_issue issued;                 /* how the last solve's steps were */
   double rate;                       /* seconds a step, as the last looks saw it; 0: not known */
   int brief;                         /* the last solve was over at the first look */
+  kaon_issue issued;                 /* how this solve's steps are */
 };
 
 /* Columns that a service has verified and that go on. */

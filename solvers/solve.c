@@ -386,17 +386,14 @@ static int cooks(const kaon_solver *s, const kaon_column_state *state) {
 
 /* Work by the operators' cost. */
 static void count_work(const kaon_solver *s, kaon_solve_report *report) {
-  const kaon_operator *K = s->K;
-  const double inner = s->inner->ops->cost(s->inner, s->columns).flops;
-  const double outer = s->system->ops->cost(s->system, s->columns).flops;
-  const double preconditioner = K != NULL ? K->ops->cost(K, s->columns).flops : 0;
   report->flops = 0;
   report->applications = 0;
   for (int k = 0; k < s->columns; k++) {
     const kaon_column_state *state = worker(s, k);
     if (s->host[k].reference == 0) continue;
     const int ours = inner_applications(s, state), theirs = outer_applications(s, state);
-    report->flops += ours * inner + theirs * outer + cooks(s, state) * preconditioner;
+    report->flops +=
+        ours * s->flops.inner + theirs * s->flops.outer + cooks(s, state) * s->flops.preconditioner;
     if (ours + theirs > report->applications) report->applications = ours + theirs;
   }
 }
@@ -408,10 +405,10 @@ kaon_status kaon_solver_solve(kaon_solver *s, const kaon_vector *b, kaon_vector 
   const double start = kaon_solver_clock();
   const kaon_traffic before = s->ctx->comm->traffic;
   s->repeated = (kaon_traffic){0};
-  s->issued = kaon_separate(s->ctx) ? s->ctx->options.issue : KAON_ISSUE_PLAIN;
   s->end_b = b;
   s->end_x = x;
   s->ended_early = 0;
+  s->issued = kaon_separate(s->ctx) ? s->ctx->options.issue : KAON_ISSUE_PLAIN;
   KAON_TRY(begin(s, b, x));
   KAON_TRY(s->options.tol > 0 ? run(s) : run_fixed(s));
   double *norm2_r = s->norm2; /* the sources' norms are no longer needed */
@@ -420,7 +417,6 @@ kaon_status kaon_solver_solve(kaon_solver *s, const kaon_vector *b, kaon_vector 
     columns_out[k] = column_report(s, k, norm2_r[k]);
   if (report != NULL) {
     count_work(s, report);
-    report->flops *= s->ctx->comm->ranks; /* which have equal parts */
     report->seconds = kaon_solver_clock() - start;
     report->traffic = kaon_traffic_since(s->ctx, &before);
     report->traffic.sums += s->repeated.sums;

@@ -52,6 +52,11 @@ void kaon_rows_share(int64_t rows, int rank, int ranks, int64_t *first, int64_t 
 kaon_status kaon_market_read(const kaon_context *ctx, const kaon_bytes *bytes,
                              const kaon_market_options *options, kaon_market_header *header,
                              kaon_csr **csr);
+/* The first lines alone, by a process by itself, and the bytes of host memory that one of
+ * options->ranks ranks would take to collect its entries by options->threads, and for its rows.
+ * Errors: as above. */
+kaon_status kaon_market_look(const kaon_bytes *bytes, const kaon_market_options *options,
+                             kaon_market_header *header, double *collecting, double *keep);
 /* All of it as numbers: values[(column * rows + row) * reals + part], to be freed. Entries of one
  * place are added or refused as `options` say; rank and ranks are without meaning. */
 kaon_status kaon_market_read_dense(const kaon_context *ctx, const kaon_bytes *bytes,

@@ -14,6 +14,13 @@ size_t kaon_market_bytes_each(const kaon_market_job *job) {
          (kaon_market_is_pattern(job) ? 0 : (size_t)job->reals * sizeof(double));
 }
 
+int64_t kaon_market_expected(const kaon_market_job *job) {
+  const int64_t stored = job->header.stored, ranks = job->options->ranks;
+  if (!kaon_market_is_indexed(job) || ranks == 1) return stored;
+  if (job->header.symmetry == KAON_MARKET_GENERAL) return stored / ranks + 1;
+  return ranks == 2 ? stored : 2 * (stored / ranks) + 2;
+}
+
 void kaon_market_release(kaon_market_entries *e) {
   free(e->row);
   free(e->column);
@@ -159,7 +166,7 @@ static kaon_status read_parts(kaon_market_job *job, kaon_market_part *parts, int
 kaon_status kaon_market_collect(kaon_market_job *job, kaon_market_entries *e) {
   kaon_market_part parts[KAON_MARKET_PARTS];
   const int n = job->parts;
-  int64_t room = job->header.stored / job->options->ranks + 1;
+  int64_t room = kaon_market_expected(job) + 1;
   if (kaon_reader_is_compressed(job->reader)) { /* a bold promise is believed bit by bit */
     const int64_t likely = job->bytes->size;
     if (room > likely) room = likely;

@@ -73,6 +73,9 @@ kaon_status kaon_market_collect(kaon_market_job *job, kaon_market_entries *entri
 void kaon_market_release(kaon_market_entries *entries);
 /* That one of them takes. */
 size_t kaon_market_bytes_each(const kaon_market_job *job);
+/* How many a rank is expected to collect: of an array all, of one triangle those of its rows and of
+ * its columns. */
+int64_t kaon_market_expected(const kaon_market_job *job);
 
 /* What failures are described by once they are found without their lines: entries by their number
  * in the file (number >= 0), or by their place (number -1), the mirrored one too unless the file is

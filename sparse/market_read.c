@@ -1,8 +1,10 @@
 /* market_read.c - collected entries of a Matrix Market file put into rows or columns. Contract:
  * market.h.
  * Memory at most (s entries in the file, f in the matrix, of r reals): s (8 + 8 r) to collect, of
- * which nothing is touched before there is something to keep, and f (4 + 8 r) + 8 rows of the
- * result. */
+ * an array 8 s r, of which nothing is touched before there is something to keep, and f (4 + 8 r) +
+ * 8 rows of the result. On ranks, with equal rows: a share of it; but of an array all is collected,
+ * and of one triangle what meets a rank's rows or columns, up to two shares. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -178,12 +180,34 @@ static kaon_status check_array(const kaon_market_job *job, const entries *e) {
   return KAON_OK;
 }
 
-static kaon_status read_rows(kaon_market_job *job, kaon_csr **csr) {
+/* Bytes that a rank takes to collect entries, and of its rows. */
+static void count_bytes(const kaon_market_job *job, double *collecting, double *keep) {
   const double ranks = job->options->ranks, full = entries_kept(job) / ranks;
+  *collecting = (double)kaon_market_expected(job) * (double)kaon_market_bytes_each(job);
+  *keep = full * (4 + 8.0 * job->reals) + 8.0 * (double)job->header.rows / ranks;
+}
+
+kaon_status kaon_market_look(const kaon_bytes *bytes, const kaon_market_options *options,
+                             kaon_market_header *header, double *collecting, double *keep) {
+  kaon_market_job job;
+  const kaon_status status = kaon_market_begin(NULL, bytes, options, &job);
+  *header = job.header;
+  if (status == KAON_OK) {
+    /* a block of text and its entries besides, at the file's mean length of a line */
+    const double text = (double)job.room,
+                 entries_a_byte = (double)header->stored / ((double)bytes->size + 1);
+    count_bytes(&job, collecting, keep);
+    *collecting += text + text * fmin(entries_a_byte, 1.0 / kaon_market_shortest(header)) *
+                              (double)kaon_market_bytes_each(&job);
+  }
+  kaon_market_end(&job);
+  return status;
+}
+
+static kaon_status read_rows(kaon_market_job *job, kaon_csr **csr) {
   entries e = {0};
-  const double collecting =
-      (double)job->header.stored / ranks * (double)kaon_market_bytes_each(job);
-  const double keep = full * (4 + 8.0 * job->reals) + 8.0 * (double)job->header.rows / ranks;
+  double collecting, keep;
+  count_bytes(job, &collecting, &keep);
   KAON_TRY(kaon_agree(job->ctx, expect_memory(job, collecting, keep)));
   kaon_status status = kaon_market_collect(job, &e);
   if (status == KAON_OK) status = check_array(job, &e);

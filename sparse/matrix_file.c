@@ -40,6 +40,37 @@ kaon_status kaon_matrix_read(kaon_context *ctx, const char *path,
   return kaon_matrix_from_rows(ctx, &rows, first, options, matrix);
 }
 
+kaon_status kaon_matrix_file_query(const char *path, int ranks, int threads,
+                                   kaon_matrix_file_info *info) {
+  if (path == NULL || info == NULL || ranks < 1 || threads < 1)
+    return kaon_fail(NULL, KAON_ERR_ARGUMENT,
+                     "matrix file: a path, room for the answer and at least 1 rank of 1 thread are "
+                     "needed");
+  kaon_market_options reading = KAON_MARKET_OPTIONS_INIT;
+  kaon_market_header h;
+  kaon_bytes bytes;
+  double collecting = 0, keep = 0;
+  reading.square = 1;
+  reading.ranks = ranks;
+  reading.threads = threads;
+  KAON_TRY(kaon_bytes_open(NULL, path, &bytes));
+  const kaon_status status = kaon_market_look(&bytes, &reading, &h, &collecting, &keep);
+  kaon_bytes_close(&bytes);
+  if (status != KAON_OK) return status;
+  const int halves = h.symmetry != KAON_MARKET_GENERAL;
+  *info = (kaon_matrix_file_info){
+      .rows = h.rows,
+      .stored = h.stored,
+      .entries = halves ? 2 * h.stored - (h.symmetry == KAON_MARKET_SKEW ? 0 : h.rows) : h.stored,
+      .reals = h.field == KAON_MARKET_COMPLEX ? 2 : 1,
+      .array = h.array,
+      .halves = halves,
+      .bytes_reading = collecting + keep,
+      .bytes_rows = keep};
+  if (info->entries < h.stored) info->entries = h.stored; /* a diagonal that is not all there */
+  return KAON_OK;
+}
+
 kaon_status kaon_matrix_generate(kaon_context *ctx, const char *name,
                                  const kaon_matrix_options *options, kaon_matrix **matrix,
                                  double **own) {

@@ -334,8 +334,35 @@ static void other_shapes_and_too_much_memory_are_refused_before_entries(void **s
   assert_non_null(strstr(kaon_last_error(NULL), "0.001 GB"));
 }
 
-/* ---- compressed ---- */
+/* Every rank collects all of an array, and of a triangle twice its share: its rows and columns. */
+static void memory_of_ranks_is_counted(void **state) {
+  (void)state;
+  enum { N = 40 };
+  char array[N * N * 2 + 100], triangle[N * N * 8 + 200];
+  size_t at = (size_t)sprintf(array, "%s%d %d\n", ARRAY, N, N);
+  for (int i = 0; i < N * N; i++) at += (size_t)sprintf(array + at, "1\n");
+  at = (size_t)sprintf(triangle, "%s%d %d %d\n", SYMMETRIC, N, N, N * (N + 1) / 2);
+  for (int i = 1; i <= N; i++)
+    for (int j = 1; j <= i; j++) at += (size_t)sprintf(triangle + at, "%d %d 1\n", i, j);
+  const struct {
+    const char *text;
+    int64_t collecting;
+  } files[] = {{array, 8 * N * N}, {triangle, 16 * (2 * (N * (N + 1) / 2 / 8) + 2)}};
+  for (int f = 0; f < 2; f++)
+    for (int enough = 0; enough < 2; enough++) {
+      kaon_market_options options = KAON_MARKET_OPTIONS_INIT;
+      kaon_csr *csr = NULL;
+      options.ranks = 8, options.rank = 3;
+      const double each = f == 0 ? N * N / 8.0 : 2 * (N * (N + 1) / 2) / 8.0;
+      const double keep = each * 12 + 8.0 * N / 8;
+      options.memory = files[f].collecting + (int64_t)keep + (enough ? 1 : -1);
+      assert_int_equal(read_text(files[f].text, &options, &csr),
+                       enough ? KAON_OK : KAON_ERR_MEMORY);
+      kaon_csr_destroy(&csr);
+    }
+}
 
+/* ---- compressed ---- */
 /* A random matrix in text: n rows, some entries each. */
 static char *random_text(int n, int each, size_t *size) {
   char *text = malloc((size_t)n * (size_t)each * 64 + 200);
@@ -559,6 +586,7 @@ int main(void) {
       cmocka_unit_test(every_malformed_file_is_answered_with_its_line),
       cmocka_unit_test(nul_bytes_and_long_lines_are_refused),
       cmocka_unit_test(other_shapes_and_too_much_memory_are_refused_before_entries),
+      cmocka_unit_test(memory_of_ranks_is_counted),
       cmocka_unit_test(blocks_threads_and_compression_change_nothing),
       cmocka_unit_test(members_follow_one_another),
       cmocka_unit_test(a_damaged_gzip_is_refused),

@@ -126,6 +126,18 @@ const char *kaon_matrix_operator_format(const kaon_operator *A);
  * square; 2^31 rows and more), MEMORY (before it is taken). */
 kaon_status kaon_matrix_read(kaon_context *ctx, const char *path,
                              const kaon_matrix_options *options, kaon_matrix **matrix);
+typedef struct kaon_matrix_file_info {
+  int64_t rows;             /* and columns */
+  int64_t stored;           /* entries in the file */
+  int64_t entries;          /* with both triangles, where the whole diagonal is there */
+  int reals, array, halves; /* of a value; 1: every number is spelt out; one triangle is stored */
+  double bytes_reading;     /* of host memory that a rank takes while it reads, entries and rows */
+  double bytes_rows;        /* and of its rows, which are kept */
+} kaon_matrix_file_info;
+/* What the first lines of such a file say, for `ranks` ranks of `threads` threads. By a process by itself, without a
+ * context; errors, as of kaon_matrix_read, are read with kaon_last_error(NULL). */
+kaon_status kaon_matrix_file_query(const char *path, int ranks, int threads,
+                                   kaon_matrix_file_info *info);
 /* coordinate, real or complex; the lower triangle alone where A = A^H exactly (symmetric,
  * hermitian); rows and columns in the caller's order, numbers as they are to the last bit. By gzip
  * where the name ends in .gz. The file appears whole or not at all. Collective. Errors: ARGUMENT,

@@ -21,7 +21,7 @@ enum { LOOKS = 1 };
 static const double tolerance_in_single = 1e-5;
 
 typedef struct table {
-  regime_row *row;
+  regime_row *row; /* those of the list, in its order */
   int count, room;
 } table;
 
@@ -390,12 +390,29 @@ static int write_csv(const char *path, const table *t) {
   return code;
 }
 
+/* What a row varies by stands in it as well. */
+static void note_changes(const bench *b, const table *t) {
+  json_t *json;
+  size_t i;
+  int n = 0;
+  json_array_foreach(b->rows, i, json) {
+    if (!is_row(json)) continue;
+    const regime_row *r = &t->row[n++];
+    const regime_change change = regime_compare(r, baseline_of(t, r));
+    json_object_set_new(json, "time_percent", report_real(change.time));
+    json_object_set_new(json, "energy_percent", report_real(change.energy));
+  }
+}
+
 static int conclude(bench *b) {
   table t = {0};
   int code = take_rows(&t, b->rows);
   if (code == EXIT_DONE && t.count == 0)
     code = cli_wrong("there is no row to compare: none was measured or is whole");
-  if (code == EXIT_DONE) print_cases(&b->args->common, &t);
+  if (code == EXIT_DONE) {
+    note_changes(b, &t);
+    print_cases(&b->args->common, &t);
+  }
   for (int i = 0; i < t.count && code == EXIT_DONE; i++)
     if (begins_group(&t, i)) print_group(b, &t, i);
   if (code == EXIT_DONE) code = write_csv(b->args->csv, &t);

@@ -66,6 +66,9 @@ static int add_row(bench *b, const problem *p, int columns, const bench_figures 
       json_string(cli_choice("symmetric|asymmetric|none", b->args->problem.even_odd, form)));
   json_object_set_new(json, "tol", report_real(p->options.tol));
   json_object_set_new(json, "reduce_delay", report_real(b->args->common.reduce_delay));
+  json_object_set_new(json, "regime", json_string(cli_regime(s->issue, form)));
+  json_object_set_new(json, "sync",
+                      json_string(cli_choice(CLI_SYNCS, b->args->common.sync, form)));
   cli_say(&b->args->common,
           "    %d iterations of %.1f us, residual %.2e, %s; processor time %.1f %% of the wall's\n",
           s->iterations, s->iterations > 0 ? 1e6 * s->seconds / s->iterations : 0, s->residual,
@@ -126,6 +129,9 @@ static int count_reference(bench *b, const problem_args *args, const problem *li
   return EXIT_DONE;
 }
 
+/* 18, 12 and 8 reals a link. */
+enum { STORED_LINKS = 3 };
+
 static int solve_lattice(bench *b, const int extents[4], int *all_converged) {
   problem_args args = b->args->problem;
   unsigned reconstruct = b->args->reconstruct ? b->args->reconstruct : 1;
@@ -144,8 +150,8 @@ static int solve_lattice(bench *b, const int extents[4], int *all_converged) {
   if (code == EXIT_DONE) bench_stage(b);
   b->reference_flops = 0;
   if (code == EXIT_DONE && b->args->effective) code = count_reference(b, &args, &links);
-  for (int p = 0; p < 3 && code == EXIT_DONE; p++)
-    for (int r = 0; r < 3 && code == EXIT_DONE; r++) {
+  for (int p = 0; p < BENCH_PRECISIONS && code == EXIT_DONE; p++)
+    for (int r = 0; r < STORED_LINKS && code == EXIT_DONE; r++) {
       problem own;
       if (!(b->args->precision >> p & 1) || !(reconstruct >> r & 1)) continue;
       if (p < b->args->outer) continue; /* finer than the solution */

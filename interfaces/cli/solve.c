@@ -163,13 +163,13 @@ static json_t *describe(const solve_job *job, double error) {
   json_object_set_new(report, "matrix", linear_describe(&job->l));
   linear_add(&job->l, report);
   json_object_set_new(report, "reduce_delay", report_real(job->args->common.reduce_delay));
+  json_object_set_new(report, "regime", json_string(regime_name(job->issue)));
   json_object_set_new(report, "setup_seconds", report_real(job->setup));
   json_object_set_new(report, "seconds", report_real(job->seconds));
   json_object_set_new(report, "gflops",
                       report_real(job->seconds > 0 ? 1e-9 * job->flops / job->seconds : NAN));
   json_object_set_new(report, "joules", report_real(job->joules));
   json_object_set_new(report, "cpu_seconds", report_real(job->cpu));
-  json_object_set_new(report, "regime", json_string(cli_regime(job->issue, name)));
   json_object_set_new(report, "sync",
                       json_string(cli_choice(CLI_SYNCS, job->args->common.sync, name)));
   json_object_set_new(report, "error", report_real(error));

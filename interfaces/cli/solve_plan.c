@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "report.h"
 #include "sample.h"
@@ -21,6 +20,7 @@ enum { DEAREST_LEVEL = 7 /* of fem: 361345 rows where the degree is 1 */ };
 
 typedef struct trial {
   const solve_args *args;
+  int method; /* linear_args.method where none was given */
   char matrix[256];
   char file[256]; /* not empty: written there first, and read back */
 } trial;
@@ -33,6 +33,7 @@ static solve_args arguments_of(const trial *t) {
   own.common.memory_limit = NAN;
   own.common.tuning = NULL;
   own.common.reduce_delay = 0;
+  if (own.linear.method < 0) own.linear.method = t->method;
   if (own.linear.rhs && own.linear.columns > 0) own.linear.rhs = "ones";
   return own;
 }
@@ -54,6 +55,11 @@ static int write_matrix(void *user, sample *s) {
   return code;
 }
 
+/* The matrix' own rows, which are in host memory: values, 4-byte columns, 8-byte starts. */
+static double bytes_of_rows(const kaon_matrix_info *i) {
+  return (double)i->entries * (4 + 8.0 * i->reals) + 8.0 * (double)(i->rows + 1);
+}
+
 /* A few steps, so that every page has been touched. */
 static int set_up(void *user, sample *s) {
   const solve_args own = arguments_of(user);
@@ -64,13 +70,15 @@ static int set_up(void *user, sample *s) {
   if (code == EXIT_DONE) code = linear_decide(&job.l);
   if (code == EXIT_DONE) {
     s->size = (double)job.l.info.global_rows;
-    s->input = sample_in_use(job.ctx);
+    const double before = sample_in_use(job.ctx);
+    s->input = before + bytes_of_rows(&job.l.info);
     code = linear_operator(&job.l);
-    s->operator= sample_in_use(job.ctx) - s->input;
+    s->operator= sample_in_use(job.ctx) - before;
+    s->vectors = -sample_in_use(job.ctx);
   }
   if (code == EXIT_DONE) code = solve_allocate(&job);
   if (code == EXIT_DONE) {
-    s->vectors = sample_in_use(job.ctx) - s->input - s->operator;
+    s->vectors += sample_in_use(job.ctx);
     code = linear_source(&job.l, job.b);
   }
   const double before = sample_in_use(job.ctx);
@@ -137,7 +145,7 @@ static int find_number(const family *f, const char *name, int *before, long *n,
 static int predict_generated(const solve_args *args, sample *all) {
   const char *name = args->linear.matrix, *after = "";
   const family *f = family_of(name);
-  trial t = {.args = args};
+  trial t = {.args = args, .method = -1};
   sample a = {0}, b = {0};
   int before = 0;
   long n = 0, small = 0;
@@ -163,55 +171,37 @@ static int predict_generated(const solve_args *args, sample *all) {
 
 /* --- files --- */
 
-typedef struct size_line {
-  double rows, entries; /* of the whole matrix, both triangles */
-  int complex_values;
-} size_line;
-
-/* The lines before the entries; gzread takes what is not compressed as it is. */
-static int read_size(const char *path, size_line *size) {
-  char line[4096];
-  long long rows = 0, columns = 0, stored = 0;
-  gzFile file = gzopen(path, "rb");
-  int triangle = 0, numbers = 0, array = 0;
-  for (int first = 1; file && gzgets(file, line, sizeof line); first = 0) {
-    for (char *c = line; first && *c; c++)
-      if (*c >= 'A' && *c <= 'Z') *c = (char)(*c + 'a' - 'A');
-    if (first) {
-      triangle = strstr(line, "general") == NULL;
-      array = strstr(line, " array") != NULL;
-      size->complex_values = strstr(line, "complex") != NULL;
-    }
-    if (line[0] == '%' || line[strspn(line, " \t\r\n")] == '\0') continue;
-    numbers = sscanf(line, "%lld %lld %lld", &rows, &columns, &stored);
-    break;
-  }
-  if (file) gzclose(file);
-  if (numbers < (array ? 2 : 3) || rows < 1 || rows != columns || stored < 0)
-    return cli_wrong(
-        "--matrix %s: its first lines are not those of a square Matrix Market matrix; run without "
-        "--dry-run to hear why",
-        path);
-  size->rows = (double)rows;
-  size->entries = array ? size->rows * size->rows : (double)stored;
-  if (!array && triangle) size->entries = 2 * (double)stored - size->rows;
-  return EXIT_DONE;
-}
-
 static double plane(double x0, double x1, double x2, const double at[2]) {
   return x0 + (x1 - x0) * at[0] + (x2 - x0) * at[1];
 }
 
-static int predict_file(const solve_args *args, sample *all) {
+/* What is chosen where A and A^H differ, which a file with both triangles is taken to be of. */
+static int general_method(void) {
+  int index = 0;
+  while (linear_method(index) != KAON_BICGSTAB) index++;
+  return index;
+}
+
+static int threads_of(const solve_args *args) {
+  const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+  if (args->common.threads > 0) return args->common.threads;
+  return processors > 0 ? (int)processors : 1;
+}
+
+/* *reading: bytes that each rank takes while it reads. */
+static int predict_file(const solve_args *args, sample *all, double *reading) {
   static const int edge[3] = {32, 40, 32};
   static const char *const names[3] = {"laplace3d:", "laplace3d:", "laplace3d27:"};
   const char *folder = getenv("TMPDIR");
   sample s[3] = {{0}};
   double rows[3], entries[3], at[2];
-  size_line size = {0};
-  int code = read_size(args->linear.matrix, &size);
+  kaon_matrix_file_info file;
+  const char *path = args->linear.matrix;
+  const int threads = threads_of(args);
+  int code =
+      cli_status(NULL, kaon_matrix_file_query(path, ranks_started(), threads, &file), "--matrix");
   for (int i = 0; i < 3 && code == EXIT_DONE; i++) {
-    trial t = {.args = args};
+    trial t = {.args = args, .method = file.halves ? -1 : general_method()};
     const double n = edge[i], band = 3 * n - 2;
     snprintf(t.matrix, sizeof t.matrix, "%s%d", names[i], edge[i]);
     snprintf(t.file, sizeof t.file, "%.200s/kaon-%ld.mtx", folder && *folder ? folder : "/tmp",
@@ -224,18 +214,29 @@ static int predict_file(const solve_args *args, sample *all) {
   if (code != EXIT_DONE) return code;
   /* (rows, entries) as a mean of the three samples' */
   const double a = rows[1] - rows[0], b = rows[2] - rows[0], c = entries[1] - entries[0],
-               d = entries[2] - entries[0], x = size.rows - rows[0], y = size.entries - entries[0];
+               d = entries[2] - entries[0], x = (double)file.rows - rows[0],
+               y = (double)file.entries - entries[0];
   at[0] = (x * d - b * y) / (a * d - b * c);
   at[1] = (a * y - x * c) / (a * d - b * c);
-  const double twice = size.complex_values ? 2 : 1;
-  *all = (sample){.size = size.rows,
+  const double twice = file.reals;
+  *all = (sample){.size = (double)file.rows,
                   .peak = twice * plane(s[0].peak, s[1].peak, s[2].peak, at),
                   .input = twice * plane(s[0].input, s[1].input, s[2].input, at),
                   .operator= twice * plane(s[0].operator, s[1].operator, s[2].operator, at),
                   .solver = twice * plane(s[0].solver, s[1].solver, s[2].solver, at),
                   .vectors = twice * plane(s[0].vectors, s[1].vectors, s[2].vectors, at),
                   .most = twice * plane(s[0].most, s[1].most, s[2].most, at)};
-  return EXIT_DONE;
+  /* the samples' files hold one triangle; what is read here may need more for a while */
+  const double nothing[2] = {(-rows[0] * d + b * entries[0]) / (a * d - b * c),
+                             (-a * entries[0] + rows[0] * c) / (a * d - b * c)};
+  const double program = plane(s[0].peak, s[1].peak, s[2].peak, nothing);
+  *reading = file.bytes_reading;
+  if (ranks_started() > 1) /* the peak is one rank's alone */
+    code = cli_status(NULL, kaon_matrix_file_query(path, 1, threads, &file), "--matrix");
+  all->peak = fmax(
+      all->peak,
+      program + fmax(file.bytes_reading, all->input + all->operator+ all->vectors + all->solver));
+  return code;
 }
 
 int plan_solve(const solve_job *job) {
@@ -243,6 +244,7 @@ int plan_solve(const solve_job *job) {
   const char *name = args->linear.matrix;
   char text[5][32];
   sample s = {0};
+  double reading = 0;
   if (!ranks_first()) return EXIT_DONE; /* the first one says it for all */
   kaon_context *ctx = NULL;
   signals_stage("predicting the memory", "nothing was to be computed or written");
@@ -251,7 +253,7 @@ int plan_solve(const solve_job *job) {
     code = cli_wrong("--matrix %s: there is no such file, or it cannot be read; it takes %s", name,
                      LINEAR_MATRIX);
   if (code == EXIT_DONE)
-    code = linear_is_file(name) ? predict_file(args, &s) : predict_generated(args, &s);
+    code = linear_is_file(name) ? predict_file(args, &s, &reading) : predict_generated(args, &s);
   if (code == EXIT_DONE) code = cli_context(&args->common, &ctx);
   if (code != EXIT_DONE) return code;
   cli_say(&args->common,
@@ -263,6 +265,8 @@ int plan_solve(const solve_job *job) {
           cli_bytes(s.vectors, text[4]));
   if (ranks_started() > 1)
     cli_say(&args->common, "  of %d ranks each holds its share of the rows\n", ranks_started());
+  if (ranks_started() > 1 && reading > 0)
+    cli_say(&args->common, "  while the file is read each takes %s\n", cli_bytes(reading, text[0]));
   if (sample_info(ctx).memory_free >= 0)
     cli_say(&args->common, "  on %s: fields %s, of which %s are free\n", sample_info(ctx).device,
             cli_bytes(s.most, text[0]), cli_bytes((double)sample_info(ctx).memory_free, text[1]));
@@ -271,6 +275,9 @@ int plan_solve(const solve_job *job) {
   json_object_set_new(report, "matrix", report_string(cli_name(name)));
   json_object_set_new(report, "predicted_peak", report_real(s.peak));
   json_object_set_new(report, "predicted_fields", report_real(s.most));
+  json_object_set_new(report, "predicted_matrix", report_real(s.input));
+  json_object_set_new(report, "predicted_reading",
+                      reading > 0 ? report_real(reading) : json_null());
   code = report_write(args->common.report, report);
   json_decref(report);
   kaon_context_destroy(&ctx);

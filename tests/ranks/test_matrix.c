@@ -287,6 +287,41 @@ static void solves_go_as_on_one_rank(void **state) {
   }
 }
 
+/* Whatever share of the rows a rank has. */
+static void flops_are_those_of_all_rows(void **state) {
+  (void)state;
+  ref_sparse a = make_case(0, 1);
+  double one = 0;
+  for (int share = -1; share < SHARES; share++) {
+    side s = open_side(&a, 1, share < 0 ? 1 : world_size(), share < 0 ? 0 : share,
+                       KAON_OVERLAP_AUTO, KAON_ISA_AUTO);
+    kaon_operator *A = sparse_operator(s.matrix, KAON_DOUBLE, KAON_STORE_AUTO);
+    kaon_vector *b = sparse_vector(A, 1), *x = sparse_vector(A, 1);
+    ref_complex *numbers = sparse_random(a.rows, 1, 31);
+    kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
+    kaon_solver *solver = NULL;
+    kaon_column_report column;
+    kaon_solve_report report;
+    sparse_import(b, 0, s.rows, numbers + s.first);
+    o.method = KAON_CG;
+    o.max_iterations = 5;
+    must(s.ctx, kaon_precond_jacobi(A, &o.preconditioner));
+    must(s.ctx, kaon_solver_create(A, 1, &o, &solver));
+    must(s.ctx, kaon_solver_solve(solver, b, x, &column, &report));
+    if (share < 0) one = report.flops;
+    printf("  share %d: %g flops, one rank %g\n", share, report.flops, one);
+    assert_true(fabs(report.flops - one) <= 1e-12 * one);
+    kaon_solver_destroy(&solver);
+    kaon_operator_destroy(&o.preconditioner);
+    kaon_vector_destroy(&b);
+    kaon_vector_destroy(&x);
+    kaon_operator_destroy(&A);
+    free(numbers);
+    close_side(&s);
+  }
+  ref_sparse_free(&a);
+}
+
 /* A column's entries are those of all ranks, so its owner alone cannot tell. */
 static void columns_of_zeros_are_named_as_on_one_rank(void **state) {
   (void)state;
@@ -354,7 +389,9 @@ static void rows_that_do_not_join_are_refused(void **state) {
 
 static const struct CMUnitTest matrices_on_ranks[] = {
     cmocka_unit_test(products_are_those_of_one_rank),
-    cmocka_unit_test(bits_do_not_depend_on_the_overlap), cmocka_unit_test(solves_go_as_on_one_rank),
+    cmocka_unit_test(bits_do_not_depend_on_the_overlap),
+    cmocka_unit_test(solves_go_as_on_one_rank),
+    cmocka_unit_test(flops_are_those_of_all_rows),
     cmocka_unit_test(columns_of_zeros_are_named_as_on_one_rank),
     cmocka_unit_test(rows_that_do_not_join_are_refused)};
 RANKS_MAIN(matrices_on_ranks)

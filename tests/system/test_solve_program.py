@@ -375,7 +375,9 @@ class Solve(system.Case):
         self.assertEqual(sorted(os.listdir(self.folder)), ["plan.json", "report.json"])
 
     def test_a_dry_run_of_a_file_reads_its_size_alone(self):
-        self.write("big.mtx", "%%MatrixMarket matrix coordinate real symmetric\n% no entries follow\n100000000 100000000 400000000\n")
+        self.write("big.mtx", "%%MatrixMarket matrix coordinate real symmetric\n% " + "no entries follow " * 400 +
+                   "\n100000000 100000000 400000000\n")
+        os.truncate(self.path("big.mtx"), 400000000 * 6 + 100)  # a hole, of a size that could hold them
         self.succeeds("solve", "--matrix", "big.mtx", "--dry-run", "--report", "plan.json")
         peak = self.report("plan.json")["predicted_peak"]
         print(f"  1e8 rows, 7e8 entries: {peak / 2 ** 30:.1f} GiB")
@@ -384,6 +386,25 @@ class Solve(system.Case):
         self.refused("solve", "--matrix", "absent.mtx", "--dry-run", words=["--matrix absent.mtx", "no such file"])
         self.write("text.mtx", "hello\n")
         self.refused("solve", "--matrix", "text.mtx", "--dry-run", words=["text.mtx", "Matrix Market"])
+        self.write("wide.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 1 1\n2 2 1\n")
+        self.refused("solve", "--matrix", "wide.mtx", "--dry-run", words=["wide.mtx", "line 2", "square"])
+
+    def test_a_dry_run_knows_the_kinds_of_files(self):
+        """arrays spell out every number, general files both triangles"""
+        n, m = 900, 300000
+        self.write("dense.mtx", "%%MatrixMarket matrix array real general\n" + f"{n} {n}\n" +
+                   "".join(f"{n if i == j else 1}\n" for i in range(n) for j in range(n)))
+        self.write("general.mtx", market(m, tridiagonal(m, below=-0.5)))
+        for name, rows, entries in (("dense.mtx", n, n * n), ("general.mtx", m, 3 * m - 2)):
+            with self.subTest(name=name):
+                out = self.succeeds("solve", "--matrix", name, "--dry-run", "--report", "plan.json")
+                self.assertNotIn("matrix 0 B", out)
+                plan = self.report("plan.json")
+                real = self.solve("--matrix", name, "--threads", "2")
+                ratio = plan["predicted_peak"] / real["peak_resident"]
+                print(f"  {name}: foretold {plan['predicted_peak'] / 2 ** 20:.0f} MiB, ratio {ratio:.2f}")
+                self.assertTrue(0.8 < ratio < 1.6, ratio)  # samples are symmetric, which may take more or less
+                self.assertAlmostEqual(plan["predicted_matrix"] / (12 * entries + 8 * rows), 1, delta=0.2)
 
     def test_info_describes_a_matrix(self):
         out = self.succeeds("info", "--matrix", "trefethen:300", "--report", "report.json")
