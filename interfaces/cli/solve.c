@@ -163,7 +163,6 @@ static json_t *describe(const solve_job *job, double error) {
   json_object_set_new(report, "matrix", linear_describe(&job->l));
   linear_add(&job->l, report);
   json_object_set_new(report, "reduce_delay", report_real(job->args->common.reduce_delay));
-  json_object_set_new(report, "regime", json_string(regime_name(job->issue)));
   json_object_set_new(report, "setup_seconds", report_real(job->setup));
   json_object_set_new(report, "seconds", report_real(job->seconds));
   json_object_set_new(report, "gflops",

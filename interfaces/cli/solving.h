@@ -9,8 +9,6 @@
 const char *method_name(kaon_method method);
 const char *method_title(kaon_method method);
 const char *precision_name(kaon_precision precision);
-/* CLI_REGIMES' word for how steps were issued, until the next call. */
-const char *regime_name(kaon_issue issue);
 
 /* Refuses a key of --set that the method, chosen by `option`, does not look at; NULL: none was
  * given. Exit status. */

@@ -70,7 +70,7 @@ static __global__ void __launch_bounds__(LEVEL_THREADS)
   const int chunk = (int)(blockIdx.x / (unsigned)a.rows.nrhs);
   const int lanes = a.rows.lanes, lane = threadIdx.x & (lanes - 1);
   const int each = LEVEL_THREADS / lanes;
-  const uint64_t policy = matrix_policy(a.rows.keep);
+  const uint64_t policy = matrix_policy(a.rows);
   kaon_wait_for_previous();
   if (!gate_open(a.rows.sums.gate, column)) return;
   for (int n = 0; n < a.count; n++) {
@@ -124,7 +124,7 @@ extern "C" void KAON_EXPORT(kaon_sparse_levels)(const kaon_launch *launch,
   a.rows.gap = (int64_t)(args->nrhs - 1) * KAON_LANES;
   a.rows.x = args->x.data;
   a.rows.y = args->y.data;
-  a.rows.keep = rows_bytes(m) <= row_cache;
+  a.rows.policy = rows_bytes(m) <= row_cache ? row_evict_normal : row_evict_first;
   a.rows.sums.gate = args->gate;
   a.rows.lanes = level_lanes(m);
   a.half = m->half;
