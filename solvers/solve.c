@@ -408,10 +408,10 @@ kaon_status kaon_solver_solve(kaon_solver *s, const kaon_vector *b, kaon_vector 
   const double start = kaon_solver_clock();
   const kaon_traffic before = s->ctx->comm->traffic;
   s->repeated = (kaon_traffic){0};
-  s->issued = kaon_separate(s->ctx) ? s->ctx->options.issue : KAON_ISSUE_PLAIN;
   s->end_b = b;
   s->end_x = x;
   s->ended_early = 0;
+  s->issued = kaon_separate(s->ctx) ? s->ctx->options.issue : KAON_ISSUE_PLAIN;
   KAON_TRY(begin(s, b, x));
   KAON_TRY(s->options.tol > 0 ? run(s) : run_fixed(s));
   double *norm2_r = s->norm2; /* the sources' norms are no longer needed */

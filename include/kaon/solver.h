@@ -132,8 +132,7 @@ typedef struct kaon_solve_report {
   double flops;         /* by the operators' cost, all columns and ranks */
   int applications;     /* of the system operator, all columns together counted once */
   kaon_traffic traffic; /* where a device repeats steps: of those that the slowest column took */
-  kaon_issue issue;     /* how steps were issued: what AUTO meant, and PLAIN where the way that was
-                           asked for is not to be had (of the CPU all but SEPARATE) */
+  kaon_issue issue;     /* how steps were issued: what came of the context's option, never AUTO */
 } kaon_solve_report;
 
 /* Makes the twins of A that mixed precision needs and all workspace for `columns` right-hand sides;

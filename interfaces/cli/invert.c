@@ -173,6 +173,7 @@ static void announce(const invert_job *job) {
           job->p.options.tol, precision_name(job->p.precision),
           precision_name(job->p.options.sloppy), (int)job->p.options.reconstruct,
           cli_choice("symmetric|asymmetric|none", a->even_odd, form), job->columns);
+  solving_warn(&job->args->common, job->p.precision, job->p.options.tol);
 }
 
 static void print_columns(const invert_job *job) {
@@ -278,7 +279,9 @@ static const char *remedy(const void *user, kaon_stop_reason reason) {
     case KAON_STAGNATED:
       return job->p.precision == KAON_DOUBLE
                  ? "rounding keeps it above --tol; give a larger --tol, or --sloppy double"
-                 : "rounding keeps it above --tol; give --precision double, or a larger --tol";
+                 : "rounding of x in single precision keeps it above --tol; give --precision "
+                   "double "
+                   "--sloppy single, or a larger --tol";
     case KAON_BREAKDOWN:
       return "the method cannot go on here; another --solver may, cg is the safest";
     case KAON_DIVERGING:
@@ -352,6 +355,7 @@ static int check(const invert_args *a, invert_job *job, field_spec *spec) {
   int code = schwarz_idle(&a->common, &a->problem);
   if (code == EXIT_DONE) code = problem_check(&a->problem, &job->p, spec);
   if (code == EXIT_DONE) code = problem_check_together(&job->p, job->batch);
+  if (code == EXIT_DONE) code = solving_idle(a->problem.set, "solver", job->p.options.method);
   if (code != EXIT_DONE) return code;
   if (a->correlators && !makes_propagator(job))
     return cli_wrong(

@@ -81,8 +81,11 @@ const char *linear_remedy(const void *user, kaon_stop_reason reason) {
     case KAON_STAGNATED:
       return l->precision == KAON_DOUBLE && l->options.sloppy == KAON_DOUBLE
                  ? "rounding keeps it above --tol, or A is singular; give a larger --tol"
-                 : "rounding keeps it above --tol; give --precision and --sloppy double, or a "
-                   "larger --tol";
+             : l->precision == KAON_SINGLE
+                 ? "rounding of x in single precision keeps it above --tol; give --precision "
+                   "double "
+                   "--sloppy single, or a larger --tol"
+                 : "rounding keeps it above --tol; give --sloppy double, or a larger --tol";
     case KAON_BREAKDOWN:
       return "try --method gcr, or cgnr, which takes any matrix";
     case KAON_DIVERGING:

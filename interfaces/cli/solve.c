@@ -119,6 +119,7 @@ static void announce(const solve_job *job) {
           precision_name(l->options.sloppy), job->columns, job->columns == 1 ? "" : "s",
           linear_rhs_text(l), others);
   precond_print(common, l);
+  solving_warn(common, l->precision, l->options.tol);
 }
 
 static void print_columns(const solve_job *job, double error) {
@@ -132,10 +133,10 @@ static void print_columns(const solve_job *job, double error) {
   if (!isnan(error)) cli_say(common, "column 0 is off 1 by at most %.2e\n", error);
   cli_say(common,
           "%.3g s of set-up, %.3g s, %.2f GFLOPS, %.3g s of processor time; %lld sums over ranks, "
-          "%lld exchanges, %.3g MB sent\n",
+          "%lld exchanges, %.3g MB sent; regime %s\n",
           job->setup, job->seconds, job->seconds > 0 ? 1e-9 * job->flops / job->seconds : 0,
           job->cpu, (long long)job->traffic.sums, (long long)job->traffic.exchanges,
-          1e-6 * (double)job->traffic.bytes);
+          1e-6 * (double)job->traffic.bytes, regime_name(job->issue));
 }
 
 /* max |x - 1| over the rows of column 0 where b = A * ones; else NaN, as where memory is short. */
@@ -161,13 +162,13 @@ static json_t *describe(const solve_job *job, double error) {
   json_object_set_new(report, "matrix", linear_describe(&job->l));
   linear_add(&job->l, report);
   json_object_set_new(report, "reduce_delay", report_real(job->args->common.reduce_delay));
+  json_object_set_new(report, "regime", json_string(regime_name(job->issue)));
   json_object_set_new(report, "setup_seconds", report_real(job->setup));
   json_object_set_new(report, "seconds", report_real(job->seconds));
   json_object_set_new(report, "gflops",
                       report_real(job->seconds > 0 ? 1e-9 * job->flops / job->seconds : NAN));
   json_object_set_new(report, "joules", report_real(job->joules));
   json_object_set_new(report, "cpu_seconds", report_real(job->cpu));
-  json_object_set_new(report, "regime", json_string(cli_regime(job->issue, name)));
   json_object_set_new(report, "sync",
                       json_string(cli_choice(CLI_SYNCS, job->args->common.sync, name)));
   json_object_set_new(report, "error", report_real(error));
@@ -221,11 +222,28 @@ static int conclude(solve_job *job) {
   return all ? EXIT_DONE : EXIT_NOT_CONVERGED;
 }
 
+/* Options that nothing looks at, now that the method is known. */
+static int check_idle(const solve_job *job) {
+  const cli_common *common = &job->args->common;
+  const linear *l = &job->l;
+  if (job->columns == 1 && cli_given(common, "seed"))
+    return cli_wrong(
+        "--seed is of the columns behind the first one, but there is one alone; leave it out, or "
+        "raise --columns");
+  if (l->options.sloppy == l->precision && cli_given(common, "refinement"))
+    return cli_wrong(
+        "--refinement corrects an inner iteration in a coarser precision, but both are %s; leave "
+        "it out, or give --sloppy",
+        precision_name(l->precision));
+  return solving_idle(l->args->set, "method", l->options.method);
+}
+
 static int prepare(solve_job *job) {
   const cli_common *common = &job->args->common;
   const double begun = cli_now();
   int code = linear_matrix(job->ctx, &job->l);
   if (code == EXIT_DONE) code = linear_decide(&job->l);
+  if (code == EXIT_DONE) code = check_idle(job);
   if (code == EXIT_DONE) code = linear_operator(&job->l);
   if (code != EXIT_DONE) return code;
   linear_print(common, &job->l);

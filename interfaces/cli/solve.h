@@ -22,9 +22,9 @@ typedef struct solve_job {
   double setup;          /* seconds from matrix to solver */
   double seconds, flops; /* of the solve */
   kaon_traffic traffic;  /* of it, of this rank */
+  kaon_issue issue;      /* and how its steps were issued */
   double joules;         /* of it; NaN: not known */
   double cpu;            /* seconds of this process' threads in it */
-  kaon_issue issue;      /* how its steps were issued */
 } solve_job;
 
 /* Vectors and arrays for all columns; matrix, operator and solver are the system's. Exit status. */

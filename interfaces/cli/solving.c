@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report.h"
 
@@ -34,6 +35,33 @@ const char *method_title(kaon_method method) {
 const char *precision_name(kaon_precision precision) {
   static const char *const names[] = {"double", "single", "half"};
   return names[precision];
+}
+
+const char *regime_name(kaon_issue issue) {
+  static char name[32];
+  return cli_regime(issue, name);
+}
+
+int solving_idle(const char *set, const char *option, kaon_method method) {
+  static const struct {
+    const char *key;
+    kaon_method of;
+  } keys[] = {{"subspace", KAON_GCR}, {"relaxation", KAON_MR}, {"as_printed", KAON_RBICGSTAB}};
+  for (size_t i = 0; set && i < sizeof keys / sizeof *keys; i++)
+    if (strstr(set, keys[i].key) && method != keys[i].of)
+      return cli_wrong("--set %s is for --%s %s, but the method is %s; leave it out", keys[i].key,
+                       option, method_name(keys[i].of), method_name(method));
+  return EXIT_DONE;
+}
+
+void solving_warn(const cli_common *common, kaon_precision precision, double tol) {
+  const double rounding = 0x1p-24; /* of each number of x */
+  if (precision == KAON_SINGLE && tol < rounding)
+    cli_say(common,
+            "note: x in single precision leaves |b - A x| / |b| at about %.0e |A| |x| / |b|, which "
+            "is no less than %.0e, so --tol %g will hardly be met; --precision double --sloppy "
+            "single meets it at nearly the same speed\n",
+            rounding, rounding, tol);
 }
 
 void histories_keep(const kaon_solver *solver, int columns, column_history *histories) {

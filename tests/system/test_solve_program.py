@@ -233,6 +233,25 @@ class Solve(system.Case):
         self.assertEqual(self.report()["solves"][0]["status"], "max-iterations")
         self.assertEqual(sorted(os.listdir(self.folder)), ["report.json"])
 
+    def test_single_precision_says_what_it_can_reach(self):
+        """before the solve, and at its end"""
+        code, out, err = system.kaon("solve", "--matrix", "laplace2d:60", "--precision", "single", cwd=self.folder)
+        self.assertEqual(code, 1, out + err)
+        for words, text in (("--precision double --sloppy single", out), ("6e-08", out), ("1e-08", out),
+                            ("--precision double --sloppy single", err)):
+            self.assertIn(words, text)
+        out = self.succeeds("solve", "--matrix", "laplace2d:60", "--precision", "double", "--sloppy", "single")
+        self.assertNotIn("note:", out)
+        out = self.succeeds("solve", "--matrix", "laplace2d:12", "--precision", "single", "--tol", "1e-5")
+        self.assertNotIn("note:", out)
+
+    def test_the_report_says_how_steps_were_issued(self):
+        if self.solve(*SMALL)["backend"] != "cpu":
+            self.assertIn(self.report()["regime"], ("replay", "dynamic"))
+        else:
+            self.assertEqual(self.report()["regime"], "merged")
+        self.assertEqual(self.solve(*SMALL, "--regime", "kernels")["regime"], "kernels")
+
     def test_matrices_that_are_not_positive_definite_break_down_by_name(self):
         self.write("A.mtx", market(40, tridiagonal(40, diagonal=1.0)))  # eigenvalues 1 - 2 cos
         for method in ("cg", "pipecg", "groppcg"):
@@ -313,6 +332,11 @@ class Solve(system.Case):
                 (["--omega", "between"], [*SMALL, "--precond", "ssor", "--omega", "2"]),
                 (["--precond-block", "block-jacobi"], [*SMALL, "--precond", "jacobi", "--precond-block", "3"]),
                 (["--set", "tol"], [*SMALL, "--set", "tol=1e-3"]),
+                (["--set subspace", "gcr", "cg"], [*SMALL, "--set", "subspace=8"]),
+                (["--set relaxation", "mr", "gcr"], [*SMALL, "--method", "gcr", "--set", "subspace=8,relaxation=1.1"]),
+                (["--set as_printed", "rbicgstab"], [*SMALL, "--method", "bicgstab", "--set", "as_printed=1"]),
+                (["--seed", "--columns"], [*SMALL, "--seed", "3"]),
+                (["--refinement", "--sloppy"], [*SMALL, "--refinement", "restart"]),
                 (["blockcg", "64", "65"], [*SMALL, "--method", "blockcg", "--columns", "65"]),
                 (["pipecg", "half"], [*SMALL, "--method", "pipecg", "--sloppy", "half"]),
                 (["mr takes no preconditioner"], [*SMALL, "--method", "mr", "--precond", "jacobi"]),
