@@ -124,7 +124,6 @@ static void announce(const solve_job *job) {
 
 static void print_columns(const solve_job *job, double error) {
   const cli_common *common = &job->args->common;
-  char regime[32];
   cli_say(common, "column   steps   residual   status\n");
   for (int k = 0; k < job->columns; k++) {
     const kaon_column_report *s = &job->solves[k];
@@ -137,7 +136,7 @@ static void print_columns(const solve_job *job, double error) {
           "%lld exchanges, %.3g MB sent; regime %s\n",
           job->setup, job->seconds, job->seconds > 0 ? 1e-9 * job->flops / job->seconds : 0,
           job->cpu, (long long)job->traffic.sums, (long long)job->traffic.exchanges,
-          1e-6 * (double)job->traffic.bytes, cli_regime(job->issue, regime));
+          1e-6 * (double)job->traffic.bytes, regime_name(job->issue));
 }
 
 /* max |x - 1| over the rows of column 0 where b = A * ones; else NaN, as where memory is short. */
@@ -163,6 +162,7 @@ static json_t *describe(const solve_job *job, double error) {
   json_object_set_new(report, "matrix", linear_describe(&job->l));
   linear_add(&job->l, report);
   json_object_set_new(report, "reduce_delay", report_real(job->args->common.reduce_delay));
+  json_object_set_new(report, "regime", json_string(regime_name(job->issue)));
   json_object_set_new(report, "setup_seconds", report_real(job->setup));
   json_object_set_new(report, "seconds", report_real(job->seconds));
   json_object_set_new(report, "gflops",

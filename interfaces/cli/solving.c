@@ -37,6 +37,11 @@ const char *precision_name(kaon_precision precision) {
   return names[precision];
 }
 
+const char *regime_name(kaon_issue issue) {
+  static char name[32];
+  return cli_regime(issue, name);
+}
+
 int solving_idle(const char *set, const char *option, kaon_method method) {
   static const struct {
     const char *key;

@@ -9,13 +9,8 @@
 const char *method_name(kaon_method method);
 const char *method_title(kaon_method method);
 const char *precision_name(kaon_precision precision);
-
-/* Refuses a key of --set that the method, chosen by `option`, does not look at; NULL: none was
- * given. Exit status. */
-int solving_idle(const char *set, const char *option, kaon_method method);
-
-/* Says so where x in this precision is likely to keep |b - A x| above the tolerance. */
-void solving_warn(const cli_common *common, kaon_precision precision, double tol);
+/* CLI_REGIMES' word for how steps were issued, until the next call. */
+const char *regime_name(kaon_issue issue);
 
 /* Refuses a key of --set that the method, chosen by `option`, does not look at; NULL: none was
  * given. Exit status. */
