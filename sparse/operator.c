@@ -189,8 +189,8 @@ static kaon_cost cost(const kaon_operator *A, int columns) {
   const double entries = (double)m->entries, rows = (double)m->rows;
   const double number = (double)kaon_precision_bytes(A->precision);
   const double value = self->values_half ? 2 : number;
-  const double of_matrix = entries * value * m->reals + (double)self->plain->index_bytes +
-                           rows * (self->values_half ? 4 : 0);
+  const double of_matrix =
+      entries * (4 + value * m->reals) + rows * (4 + (self->values_half ? 4 : 0));
   return (kaon_cost){.flops = (m->reals == 2 ? 8 : 2) * entries,
                      .bytes = of_matrix / columns + 2 * number * m->reals * rows};
 }
