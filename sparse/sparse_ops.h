@@ -43,7 +43,7 @@ typedef struct kaon_stored_matrix {
   int64_t rows, blocks;
   int64_t interior; /* blocks from 0 whose rows meet no ghost; the others come behind */
   int64_t entries;  /* stored, without padding */
-  int length;       /* ELL */
+  int length;       /* of the longest row of blocks: in ELL of all */
   int lanes;        /* CSR on a GPU: threads that share a row, 1 to 32, a power of two; 0: rows
                        shared out by entries (skewed matrices) */
   const void *start;

@@ -226,7 +226,7 @@ static kaon_status build(work *w, kaon_matrix_format format, int columns) {
   const statistics s = look(w);
   m->form = choose(w, format, &s, &why);
   m->lanes = lanes_of(&s);
-  m->length = m->form == KAON_STORED_ELL ? (int)s.longest : 0;
+  m->length = m->form == KAON_STORED_CSR ? 0 : (int)s.longest;
   if (m->half) { /* kernels read whole blocks */
     KAON_TRY(kaon_stored_room(w, SCALE, m->blocks * w->width, sizeof(float)));
     memset(w->host[SCALE], 0, w->bytes[SCALE]);

@@ -155,13 +155,13 @@ static __device__ __forceinline__ void warps_join(const rows_call &a, kaon_packe
   }
 }
 
-/* Warps that share a block of rows: as many as its rows have entries for, where blocks alone do not
- * fill a device; each then takes every so many batches. */
+/* Warps that share a block of rows: as many as its rows, or the longest of all, have entries for, where
+ * blocks alone do not fill a device; each then takes every so many batches. */
 static inline void sell_warps(const kaon_stored_matrix *m, rows_call *a) {
   const int64_t mean = m->rows > 0 ? m->entries / m->rows : 0;
   int shift = 0;
   while (1 << shift < KAON_WARPS && (m->blocks * KAON_LANES << shift) < ROW_DEVICE &&
-         mean > (int64_t)8 << shift)
+         (mean > (int64_t)8 << shift || m->length > 16 << shift))
     shift++;
   a->shift = shift;
   a->lanes = 1 << shift;
