@@ -15,8 +15,11 @@ kaon_status kaon_overlap_choose(const kaon_halo *halo, int fused, kaon_overlap *
 }
 
 kaon_status kaon_overlap_run(kaon_halo *halo, const kaon_stages *stages) {
-  kaon_overlap how;
-  KAON_TRY(kaon_overlap_choose(halo, stages->fused != NULL, &how));
+  kaon_overlap how = halo->ctx->options.overlap;
+  if (!stages->never_fused)
+    KAON_TRY(kaon_overlap_choose(halo, stages->fused != NULL, &how));
+  else if (how != KAON_OVERLAP_NONE)
+    how = KAON_OVERLAP_STAGED;
   if (how == KAON_OVERLAP_FUSED) {
     stages->fused(stages->user);
     return KAON_OK;

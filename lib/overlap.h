@@ -14,6 +14,7 @@ typedef struct kaon_stages {
   void (*fused)(void *user); /* all at once, where the halo's messages are the kernels' own affair
                                 (halo->peer); NULL: not built */
   void *user;
+  int never_fused; /* 1: it is no hop and has no such form: where hops are FUSED it is STAGED */
 } kaon_stages;
 
 /* What the context's option comes to with this halo: FUSED, STAGED or NONE. fused: it is built.

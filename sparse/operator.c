@@ -97,7 +97,7 @@ static kaon_status run(const kaon_row_set *set, kaon_precision precision, stages
                              .x = s->spmv.x,
                              .to = messages->send,
                              .gate = s->spmv.gate};
-  const kaon_stages all = {pick, inside, at_boundary, NULL, s};
+  const kaon_stages all = {pick, inside, at_boundary, NULL, s, 1};
   return kaon_overlap_run(&messages->halo, &all);
 }
 

@@ -87,8 +87,8 @@ static void on_log(void *user, kaon_log_level level, const char *line) {
 }
 
 /* CLI_REGIMES, in order. */
-static const kaon_issue regime_issue[] = {KAON_ISSUE_AUTO,   KAON_ISSUE_LIBRARY, KAON_ISSUE_SEPARATE,
-                                          KAON_ISSUE_PLAIN,  KAON_ISSUE_REPLAY,  KAON_ISSUE_WHILE,
+static const kaon_issue regime_issue[] = {KAON_ISSUE_AUTO,  KAON_ISSUE_LIBRARY, KAON_ISSUE_SEPARATE,
+                                          KAON_ISSUE_PLAIN, KAON_ISSUE_REPLAY,  KAON_ISSUE_WHILE,
                                           KAON_ISSUE_TAIL};
 
 kaon_context_options cli_context_options(const cli_common *common) {
@@ -102,6 +102,7 @@ kaon_context_options cli_context_options(const cli_common *common) {
       (kaon_transport)common->transport; /* CLI_TRANSPORTS, CLI_OVERLAPS: in order */
   options.overlap = (kaon_overlap)common->overlap;
   options.issue = regime_issue[common->regime];
+  if (common->patience > 0) options.patience = common->patience;
   options.log_level = common->quiet ? KAON_LOG_ERROR : KAON_LOG_WARNING;
   options.log = on_log;
   return options;

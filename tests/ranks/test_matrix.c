@@ -151,11 +151,11 @@ static void bits_do_not_depend_on_the_overlap(void **state) {
   (void)state;
   const int ranks = world_size();
   const kaon_overlap ways[] = {KAON_OVERLAP_AUTO, KAON_OVERLAP_STAGED, KAON_OVERLAP_NONE,
-                               KAON_OVERLAP_AUTO};
+                               KAON_OVERLAP_FUSED, KAON_OVERLAP_AUTO};
   ref_sparse a = make_case(2, 1);
   ref_complex *first = NULL, *in = sparse_random(a.rows, 1, 5);
   double norm = 0;
-  for (int i = 0; i < 4; i++) {
+  for (int i = 0; i < 5; i++) {
     side s = open_side(&a, 1, ranks, 1, ways[i], KAON_ISA_AUTO);
     kaon_operator *A = sparse_operator(s.matrix, KAON_DOUBLE, KAON_STORE_AUTO);
     kaon_vector *x = sparse_vector(A, 1), *y = sparse_vector(A, 1);
