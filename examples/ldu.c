@@ -1,6 +1,7 @@
 /* ldu.c - a system in OpenFOAM's addressing (lower, diagonal, upper; owner and neighbour of each
  * face), solved as its PCG with DIC does: a pressure equation on a cavity of N x N x N cells.
- * Usage: ldu [N]. Walls all round, so one cell's pressure is held, as setReference does. */
+ * Usage: ldu [N [STEPS]]. Walls all round, so one cell's pressure is held, as setReference does.
+ * Exit status: 0; 1 where it did not converge within STEPS (default: the library's); 2. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +45,8 @@ static void assemble(mesh *m) {
   m->source[m->cells - 1] = -1; /* out there */
 }
 
-static kaon_status solve(kaon_context *ctx, const mesh *m, double *pressure) {
+static kaon_status solve(kaon_context *ctx, const mesh *m, int steps, double *pressure,
+                         int *converged) {
   const kaon_ldu_arrays arrays = {.cells = m->cells,
                                   .faces = m->faces,
                                   .owner = m->owner,
@@ -65,6 +67,7 @@ static kaon_status solve(kaon_context *ctx, const mesh *m, double *pressure) {
   options.method = KAON_CG;
   options.tol = 1e-9;
   options.preconditioner = K;
+  if (steps > 0) options.max_iterations = steps;
   if (status == KAON_OK) status = kaon_solver_create(A, 1, &options, &solver);
   const kaon_space *space = status == KAON_OK ? kaon_matrix_space(matrix) : NULL;
   if (status == KAON_OK) status = kaon_vector_create(ctx, space, KAON_DOUBLE, 1, &b);
@@ -75,6 +78,7 @@ static kaon_status solve(kaon_context *ctx, const mesh *m, double *pressure) {
   if (status == KAON_OK)
     printf("%d cells, %d faces: %s after %d steps, residual %.2e\n", m->cells, m->faces,
            kaon_stop_reason_name(report.reason), report.iterations, report.residual);
+  *converged = status == KAON_OK && report.reason == KAON_CONVERGED;
   kaon_vector_destroy(&x);
   kaon_vector_destroy(&b);
   kaon_solver_destroy(&solver);
@@ -100,17 +104,21 @@ static double imbalance(const mesh *m, const double *pressure) {
 }
 
 int main(int argc, char **argv) {
-  const int n = argc > 1 ? atoi(argv[1]) : 20;
+  const int n = argc > 1 ? atoi(argv[1]) : 20, steps = argc > 2 ? atoi(argv[2]) : 0;
+  int converged = 0;
   kaon_context *ctx = NULL;
   mesh m;
   if (n < 2 || n > 500 || !make_mesh(n, &m)) return 2;
   double *pressure = calloc((size_t)m.cells, sizeof *pressure);
   assemble(&m);
   kaon_status status = kaon_context_create(NULL, &ctx);
-  if (status == KAON_OK) status = pressure ? solve(ctx, &m, pressure) : KAON_ERR_MEMORY;
+  if (status == KAON_OK)
+    status = pressure ? solve(ctx, &m, steps, pressure, &converged) : KAON_ERR_MEMORY;
   if (status != KAON_OK) fprintf(stderr, "%s\n", kaon_last_error(ctx));
   if (status == KAON_OK) printf("largest imbalance of a cell: %.1e\n", imbalance(&m, pressure));
+  if (status == KAON_OK && !converged)
+    fprintf(stderr, "not converged: this pressure is no solution; allow more steps\n");
   kaon_context_destroy(&ctx);
   free(pressure), free(m.owner), free(m.neighbour), free(m.diagonal), free(m.upper), free(m.source);
-  return status == KAON_OK ? 0 : 2;
+  return status != KAON_OK ? 2 : converged ? 0 : 1;
 }

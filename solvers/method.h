@@ -36,6 +36,7 @@ typedef struct kaon_method_ops {
   int cooks_at_finish; /* once a service */
   int no_half;         /* its recurrences do not bear a process in half precision */
   int late_norm;       /* where A^dag r is watched, finish sums |r|^2, which is not needed before */
+  int fused;           /* its updates are entries of their own, composed of nothing else */
   int dagger;          /* applies A^dagger, and K^dagger */
   int block;           /* columns are joined: they step, wait and go on as one */
   double delta[KAON_PRECISIONS];         /* by rule: reliable updates with this inner precision */

@@ -110,6 +110,7 @@ static kaon_status finish(kaon_solver *s, int gate) {
 
 const kaon_method_ops kaon_method_pipebicgstab = {
     .name = "pipebicgstab",
+    .fused = 1,
     .vectors = VECTORS,
     .scratch = T,
     .preconditioned = 1,

@@ -134,6 +134,7 @@ static kaon_status finish(kaon_solver *s, int gate) {
 
 const kaon_method_ops kaon_method_pipecg = {
     .name = "pipecg",
+    .fused = 1,
     .vectors = VECTORS,
     .preconditioned = 1,
     .extra = 3,

@@ -83,6 +83,7 @@ static kaon_status finish(kaon_solver *s, int gate) {
 
 const kaon_method_ops kaon_method_pipecgnr = {
     .name = "pipecgnr",
+    .fused = 1,
     .dagger = 1,
     .vectors = VECTORS,
     .scratch = U,

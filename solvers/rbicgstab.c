@@ -92,6 +92,7 @@ static kaon_status finish(kaon_solver *s, int gate) {
 
 const kaon_method_ops kaon_method_rbicgstab = {
     .name = "rbicgstab",
+    .fused = 1,
     .vectors = VECTORS,
     .preconditioned = 1,
     .scratch = T,

@@ -424,6 +424,7 @@ kaon_status kaon_solver_solve(kaon_solver *s, const kaon_vector *b, kaon_vector 
     report->traffic.bytes += s->repeated.bytes;
     report->traffic.hidden += s->repeated.hidden;
     report->issue = s->issued;
+    report->fused = s->issued < KAON_ISSUE_SEPARATE || s->method->fused;
   }
   if (s->options.tol > 0) return KAON_OK;
   kaon_solver_idle(s);

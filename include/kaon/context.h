@@ -33,9 +33,10 @@ typedef enum kaon_isa {
  * REPLAY, else PLAIN, as device and operators allow. Results do not depend on it. Two more are
  * there to be compared with, and differ from those by roundings: SEPARATE, as PLAIN but each update
  * and each sum is a pass of its own, nothing fused but the updates of pipelined and reordered
- * methods; LIBRARY, the same with updates and dot products by cuBLAS (found at run time), whose
- * results come back to the host, where recurrences run: CUDA, one rank, one column at a time,
- * double and single, and of the methods cg, cgnr, cgne, bicgstab, mr and gcr. */
+ * methods and groppcg, as the report of a solve says (`fused`); LIBRARY, the same with updates and
+ * dot products by cuBLAS (found at run time), whose results come back to the host, where
+ * recurrences run: CUDA, one rank, one column at a time, double and single, and of the methods cg,
+ * cgnr, cgne, bicgstab, mr and gcr. */
 typedef enum kaon_issue {
   KAON_ISSUE_AUTO,
   KAON_ISSUE_PLAIN,

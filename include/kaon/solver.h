@@ -133,6 +133,8 @@ typedef struct kaon_solve_report {
   int applications;     /* of the system operator, all columns together counted once */
   kaon_traffic traffic; /* where a device repeats steps: of those that the slowest column took */
   kaon_issue issue;     /* how steps were issued: what came of the context's option, never AUTO */
+  int fused; /* 1: updates between two sums are one pass; where issue is SEPARATE only of pipelined
+                and reordered methods and groppcg */
 } kaon_solve_report;
 
 /* Makes the twins of A that mixed precision needs and all workspace for `columns` right-hand sides;

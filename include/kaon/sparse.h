@@ -134,8 +134,9 @@ typedef struct kaon_matrix_file_info {
   double bytes_reading;     /* of host memory that a rank takes while it reads, entries and rows */
   double bytes_rows;        /* and of its rows, which are kept */
 } kaon_matrix_file_info;
-/* What the first lines of such a file say, for `ranks` ranks of `threads` threads. By a process by itself, without a
- * context; errors, as of kaon_matrix_read, are read with kaon_last_error(NULL). */
+/* What the first lines of such a file say, for `ranks` ranks of `threads` threads. By a process by
+ * itself, without a context; errors, as of kaon_matrix_read, are read with kaon_last_error(NULL).
+ */
 kaon_status kaon_matrix_file_query(const char *path, int ranks, int threads,
                                    kaon_matrix_file_info *info);
 /* coordinate, real or complex; the lower triangle alone where A = A^H exactly (symmetric,

@@ -87,8 +87,8 @@ static void on_log(void *user, kaon_log_level level, const char *line) {
 }
 
 /* CLI_REGIMES, in order. */
-static const kaon_issue regime_issue[] = {KAON_ISSUE_AUTO,   KAON_ISSUE_LIBRARY, KAON_ISSUE_SEPARATE,
-                                          KAON_ISSUE_PLAIN,  KAON_ISSUE_REPLAY,  KAON_ISSUE_WHILE,
+static const kaon_issue regime_issue[] = {KAON_ISSUE_AUTO,  KAON_ISSUE_LIBRARY, KAON_ISSUE_SEPARATE,
+                                          KAON_ISSUE_PLAIN, KAON_ISSUE_REPLAY,  KAON_ISSUE_WHILE,
                                           KAON_ISSUE_TAIL};
 
 const char *cli_regime(kaon_issue issue, char name[32]) {
@@ -115,6 +115,7 @@ kaon_context_options cli_context_options(const cli_common *common) {
   options.overlap = (kaon_overlap)common->overlap;
   options.issue = regime_issue[common->regime];
   options.sync = (kaon_sync)common->sync; /* CLI_SYNCS: in order */
+  if (common->patience > 0) options.patience = common->patience;
   options.log_level = common->quiet ? KAON_LOG_ERROR : KAON_LOG_WARNING;
   options.log = on_log;
   return options;

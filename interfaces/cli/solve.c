@@ -103,6 +103,7 @@ int solve_columns(solve_job *job) {
   job->flops = report.flops;
   job->traffic = report.traffic;
   job->issue = report.issue;
+  job->fused = report.fused;
   histories_keep(job->l.solver, job->columns, job->histories);
   return EXIT_DONE;
 }
@@ -133,10 +134,12 @@ static void print_columns(const solve_job *job, double error) {
   if (!isnan(error)) cli_say(common, "column 0 is off 1 by at most %.2e\n", error);
   cli_say(common,
           "%.3g s of set-up, %.3g s, %.2f GFLOPS, %.3g s of processor time; %lld sums over ranks, "
-          "%lld exchanges, %.3g MB sent; regime %s\n",
+          "%lld exchanges, %.3g MB sent; regime %s%s\n",
           job->setup, job->seconds, job->seconds > 0 ? 1e-9 * job->flops / job->seconds : 0,
           job->cpu, (long long)job->traffic.sums, (long long)job->traffic.exchanges,
-          1e-6 * (double)job->traffic.bytes, regime_name(job->issue));
+          1e-6 * (double)job->traffic.bytes, regime_name(job->issue),
+          job->issue >= KAON_ISSUE_SEPARATE && job->fused ? ", but the method's updates are fused"
+                                                          : "");
 }
 
 /* max |x - 1| over the rows of column 0 where b = A * ones; else NaN, as where memory is short. */
@@ -163,6 +166,7 @@ static json_t *describe(const solve_job *job, double error) {
   linear_add(&job->l, report);
   json_object_set_new(report, "reduce_delay", report_real(job->args->common.reduce_delay));
   json_object_set_new(report, "regime", json_string(regime_name(job->issue)));
+  json_object_set_new(report, "fused", json_boolean(job->fused));
   json_object_set_new(report, "setup_seconds", report_real(job->setup));
   json_object_set_new(report, "seconds", report_real(job->seconds));
   json_object_set_new(report, "gflops",

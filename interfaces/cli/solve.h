@@ -23,6 +23,7 @@ typedef struct solve_job {
   double seconds, flops; /* of the solve */
   kaon_traffic traffic;  /* of it, of this rank */
   kaon_issue issue;      /* and how its steps were issued */
+  int fused;             /* updates were fused */
   double joules;         /* of it; NaN: not known */
   double cpu;            /* seconds of this process' threads in it */
 } solve_job;

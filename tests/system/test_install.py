@@ -93,6 +93,10 @@ class Examples(system.Case):
         self.assertIn(f"{12 ** 3} cells, {3 * 12 ** 2 * 11} faces: converged", out)
         self.assertLess(float(re.search(r"largest imbalance of a cell: (\S+)", out).group(1)), 1e-8)
 
+        code, out = self.example("ldu", "12", "3")
+        self.assertEqual(code, 1, out)
+        self.assertIn("not converged", out)
+
     def test_the_first_examples_stay_short(self):
         for name, most in (("propagator.c", 40), ("csr.c", 60)):
             with open(os.path.join(system.SOURCE, "examples", name)) as file:

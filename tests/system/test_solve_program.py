@@ -250,7 +250,9 @@ class Solve(system.Case):
             self.assertIn(self.report()["regime"], ("replay", "dynamic"))
         else:
             self.assertEqual(self.report()["regime"], "merged")
-        self.assertEqual(self.solve(*SMALL, "--regime", "kernels")["regime"], "kernels")
+        for method in ("cg", "bicgstab", "gcr", "pipecg", "pipebicgstab", "groppcg", "rbicgstab"):
+            report = self.solve(*SMALL, "--regime", "kernels", "--method", method)
+            self.assertEqual((report["regime"], report["fused"]), ("kernels", method not in ("cg", "bicgstab", "gcr")))
 
     def test_matrices_that_are_not_positive_definite_break_down_by_name(self):
         self.write("A.mtx", market(40, tridiagonal(40, diagonal=1.0)))  # eigenvalues 1 - 2 cos

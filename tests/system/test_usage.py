@@ -38,6 +38,12 @@ class Usage(system.Case):
                        "reduce-delay plot").split():
             self.assertIn("--" + option, out)
 
+    def test_patience_is_an_option_of_every_command(self):
+        for command in ("info", "gauge", "generate", "invert", "solve", "bench", "tune"):
+            self.assertIn("--patience", system.kaon(command, "--help")[1])
+        self.succeeds("info", "--patience", "5")
+        self.refused("info", "--patience", "0", words=["--patience", "between"])
+
     def test_the_first_example_of_each_help_works(self):
         for command in ("info", "generate", "invert", "solve", "gauge"):
             text = system.kaon(command, "--help")[1]
