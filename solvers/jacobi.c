@@ -125,7 +125,7 @@ static kaon_status invert(const kaon_context *ctx, double *d, int64_t count, int
 static kaon_status take_inverse(kaon_operator *A, kaon_vector *inverse) {
   const kaon_space *space = A->space;
   const int reals = space->complex_space ? 2 : 1;
-  const int64_t sites = space->lattice != NULL ? space->lattice->volume : space->nsites;
+  const int64_t sites = space->lattice != NULL ? space->lattice->volume : kaon_space_given(space);
   const int64_t numbers = sites * space->ncomp;
   double *d = malloc((size_t)(numbers > 0 ? numbers : 1) * sizeof *d);
   kaon_status status = KAON_OK;

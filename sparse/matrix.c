@@ -9,6 +9,7 @@
 
 #include <kaon/options.h>
 
+#include "sparse/move.h"
 #include "sparse/order.h"
 #include "sparse/ranks.h"
 
@@ -33,6 +34,7 @@ void kaon_matrix_destroy(kaon_matrix **matrix) {
   kaon_row_set_destroy(&gone->rows);
   kaon_row_set_destroy(&gone->dagger);
   kaon_pool_give(gone->ctx, (void *)(uintptr_t)gone->space.rows.there);
+  kaon_row_moves_destroy(&gone->moves);
   free(gone->first_rows);
   free(gone->order);
   free(gone->place);
@@ -120,6 +122,16 @@ static kaon_status join(kaon_matrix *matrix, const kaon_csr *given) {
   return kaon_agree(ctx, status);
 }
 
+static kaon_status enter_rows(void *owner, const double *given, double *here) {
+  const kaon_matrix *matrix = owner;
+  return kaon_rows_enter(matrix->moves, matrix->space.ncomp, given, here);
+}
+
+static kaon_status leave_rows(void *owner, const double *here, double *given) {
+  const kaon_matrix *matrix = owner;
+  return kaon_rows_leave(matrix->moves, matrix->space.ncomp, here, given);
+}
+
 static kaon_status fill_space(kaon_matrix *matrix, const kaon_csr *given) {
   kaon_context *ctx = matrix->ctx;
   const int width = ctx->backend->width;
@@ -131,6 +143,10 @@ static kaon_status fill_space(kaon_matrix *matrix, const kaon_csr *given) {
                    .ncomp = given->reals,
                    .complex_space = given->reals == 2,
                    .rows = {.owner = matrix, .retain = retain_owner, .release = release_owner}};
+  if (matrix->moves == NULL) return KAON_OK;
+  matrix->space.rows.given = matrix->moves->rows;
+  matrix->space.rows.enter = enter_rows;
+  matrix->space.rows.leave = leave_rows;
   return KAON_OK;
 }
 
@@ -147,9 +163,11 @@ static kaon_status fill_order(kaon_matrix *matrix, const kaon_csr *given,
   return KAON_OK;
 }
 
-static kaon_status build(kaon_matrix *matrix, const kaon_csr *given,
+static kaon_status build(kaon_matrix *matrix, kaon_csr **handed,
                          const kaon_matrix_options *options) {
-  KAON_TRY(join(matrix, given));
+  KAON_TRY(join(matrix, *handed));
+  KAON_TRY(kaon_rows_move(matrix, handed, options->partition));
+  const kaon_csr *given = *handed;
   kaon_status status = fill_space(matrix, given);
   if (status == KAON_OK) status = fill_order(matrix, given, options);
   KAON_TRY(kaon_agree(matrix->ctx, status));
@@ -172,7 +190,7 @@ kaon_status kaon_matrix_from_rows(kaon_context *ctx, kaon_csr **given, int64_t f
     kaon_context_retain(ctx);
   }
   status = kaon_agree(ctx, status);
-  if (status == KAON_OK) status = build(made, *given, options);
+  if (status == KAON_OK) status = build(made, given, options);
   kaon_csr_destroy(given);
   if (status != KAON_OK)
     kaon_matrix_destroy(&made);
@@ -198,6 +216,10 @@ kaon_status kaon_matrix_dagger(kaon_matrix *matrix, kaon_row_set **dagger) {
 }
 
 /* ---- description ---- */
+
+int64_t kaon_matrix_given_row(const kaon_matrix *matrix, int64_t i) {
+  return matrix->moves != NULL ? matrix->moves->number[i] : matrix->first_row + i;
+}
 
 /* A row of the space without a diagonal entry, or with a zero there. */
 static int lacks_diagonal(const kaon_csr *a, int64_t i) {
@@ -245,8 +267,9 @@ kaon_status kaon_matrix_describe(const kaon_matrix *matrix, kaon_matrix_info *in
   const double rows = matrix->global_rows > 0 ? (double)matrix->global_rows : 1;
   const double mean = sum[ENTRIES] / rows;
   *info = (kaon_matrix_info){.global_rows = matrix->global_rows,
-                             .rows = a->rows,
-                             .first_row = matrix->first_row,
+                             .rows = matrix->moves != NULL ? matrix->moves->rows : a->rows,
+                             .first_row =
+                                 matrix->moves != NULL ? matrix->moves->first : matrix->first_row,
                              .global_entries = (int64_t)sum[ENTRIES],
                              .entries = a->start[a->rows],
                              .reals = a->reals,
