@@ -1,6 +1,6 @@
 /* move.c - see move.h. Rank 0 collects the pattern, has it shared out, and tells all ranks the new
- * number of every row: 4 bytes an entry and about 12 bytes a coupling on rank 0, 4 bytes a row of the
- * whole matrix on each rank, while the matrix is made. */
+ * number of every row: 4 bytes an entry and about 12 bytes a coupling on rank 0, 4 bytes a row of
+ * the whole matrix on each rank, while the matrix is made. */
 #include "sparse/move.h"
 
 #include <stdio.h>
@@ -62,8 +62,8 @@ static kaon_status collect(const kaon_matrix *matrix, const kaon_csr *given, kao
   int64_t *count = calloc(2 * ranks, sizeof *count);
   int32_t *mine = NULL;
   void *length = NULL, *column = NULL;
-  kaon_status status = count == NULL ? no_memory(ctx, "counts", given->rows)
-                                     : lengths_of(ctx, given, &mine);
+  kaon_status status =
+      count == NULL ? no_memory(ctx, "counts", given->rows) : lengths_of(ctx, given, &mine);
   status = kaon_agree(ctx, status);
   if (status == KAON_OK) {
     count[0] = given->rows;
@@ -71,8 +71,8 @@ static kaon_status collect(const kaon_matrix *matrix, const kaon_csr *given, kao
   }
   if (status == KAON_OK) {
     count[0] = given->start[given->rows];
-    status = kaon_ranks_trade(ctx, sizeof *given->column, count, given->column, count + ranks,
-                              &column);
+    status =
+        kaon_ranks_trade(ctx, sizeof *given->column, count, given->column, count + ranks, &column);
   }
   *whole = (kaon_csr){.columns = matrix->global_rows, .reals = 1};
   if (status == KAON_OK && ctx->comm->rank == 0) {
@@ -99,9 +99,8 @@ static int64_t entries_between(const kaon_matrix *matrix, const kaon_csr *whole,
     const int mine = part != NULL ? part[i] : kaon_rank_of_row(matrix, i);
     for (int64_t n = whole->start[i]; n < whole->start[i + 1]; n++) {
       const int32_t j = whole->column[n];
-      cut += part != NULL
-                 ? part[j] != mine
-                 : j < matrix->first_rows[mine] || j >= matrix->first_rows[mine + 1];
+      cut += part != NULL ? part[j] != mine
+                          : j < matrix->first_rows[mine] || j >= matrix->first_rows[mine + 1];
     }
   }
   return cut;
@@ -123,8 +122,7 @@ static kaon_status decide(const kaon_matrix *matrix, const kaon_csr *whole,
   KAON_TRY(kaon_partition_rows(matrix->ctx, whole, KAON_PARTITION_GRAPH, ranks, p->part));
   p->cut_given = entries_between(matrix, whole, NULL);
   p->cut = entries_between(matrix, whole, p->part);
-  p->moved =
-      partition == KAON_PARTITION_METIS || (double)p->cut <= WORTH * (double)p->cut_given;
+  p->moved = partition == KAON_PARTITION_METIS || (double)p->cut <= WORTH * (double)p->cut_given;
   number_rows(whole->rows, ranks, p);
   return KAON_OK;
 }
@@ -153,8 +151,7 @@ static kaon_status make_plan(const kaon_matrix *matrix, const kaon_csr *given,
   p->cut_given = told[1];
   p->cut = told[2];
   if (!p->moved) return KAON_OK;
-  KAON_TRY(
-      ctx->comm->ops->broadcast(ctx->comm, p->first, (ranks + 1) * sizeof *p->first, 0));
+  KAON_TRY(ctx->comm->ops->broadcast(ctx->comm, p->first, (ranks + 1) * sizeof *p->first, 0));
   return ctx->comm->ops->broadcast(ctx->comm, p->number, rows * sizeof *p->number, 0);
 }
 
@@ -332,8 +329,7 @@ static kaon_status same_wish(kaon_context *ctx, kaon_matrix_partition partition)
   return kaon_agree(ctx, status);
 }
 
-kaon_status kaon_rows_move(kaon_matrix *matrix, kaon_csr **given,
-                            kaon_matrix_partition partition) {
+kaon_status kaon_rows_move(kaon_matrix *matrix, kaon_csr **given, kaon_matrix_partition partition) {
   kaon_context *ctx = matrix->ctx;
   const size_t room = sizeof matrix->shared;
   plan p = {0};
@@ -392,7 +388,8 @@ static kaon_status all_numbers(const kaon_matrix *matrix, int32_t **number) {
   kaon_context *ctx = matrix->ctx;
   const int64_t *first = matrix->first_rows;
   *number = malloc(((size_t)matrix->global_rows + 1) * sizeof **number);
-  kaon_status status = *number != NULL ? KAON_OK : no_memory(ctx, "the numbers", first[ctx->comm->ranks]);
+  kaon_status status =
+      *number != NULL ? KAON_OK : no_memory(ctx, "the numbers", first[ctx->comm->ranks]);
   status = kaon_agree(ctx, status);
   if (status != KAON_OK) return status;
   for (int64_t i = first[ctx->comm->rank]; i < first[ctx->comm->rank + 1]; i++)

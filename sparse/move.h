@@ -1,7 +1,7 @@
 /* move.h - rows that the library shares out among the ranks by itself: by METIS' parts of the whole
  * pattern (kaon_matrix_options.partition). Everything inside the library then sees the rows in a
- * numbering of their own, in which each rank's follow one another, part by part and within a part in
- * the caller's order. The doors alone (vectors, files, sentences) know which row was which. */
+ * numbering of their own, in which each rank's follow one another, part by part and within a part
+ * in the caller's order. The doors alone (vectors, files, sentences) know which row was which. */
 #ifndef KAON_SPARSE_MOVE_H
 #define KAON_SPARSE_MOVE_H
 
@@ -19,8 +19,8 @@ struct kaon_row_moves {
 
 /* Moves the rows of a matrix whose join() has been checked, as `partition` asks: *given, the
  * matrix' first_row and first_rows become those of the new numbering, matrix->moves and ->shared
- * are set. Nothing is done on one rank, and where the rows stay. Collective. Errors: ARGUMENT (ranks
- * ask for different things), UNSUPPORTED (METIS cannot number the couplings), MEMORY. */
+ * are set. Nothing is done on one rank, and where the rows stay. Collective. Errors: ARGUMENT
+ * (ranks ask for different things), UNSUPPORTED (METIS cannot number the couplings), MEMORY. */
 kaon_status kaon_rows_move(kaon_matrix *matrix, kaon_csr **given, kaon_matrix_partition partition);
 void kaon_row_moves_destroy(kaon_row_moves **moves); /* NULL allowed */
 

@@ -84,7 +84,8 @@ void linear_add(const linear *l, json_t *report) {
   char format[32], ordering[32], partition[32], refinement[32];
   json_t *how = json_pack(
       "{s:s s:s s:s s:s s:s s:s s:s s:s s:o s:i s:i s:o s:o s:s?}", "method",
-      method_name(o->method), "precision", precision_name(l->precision), "sloppy", precision_name(o->sloppy), "refinement",
+      method_name(o->method), "precision", precision_name(l->precision), "sloppy",
+      precision_name(o->sloppy), "refinement",
       cli_choice("reliable|restart", a->refinement, refinement), "format",
       cli_choice(LINEAR_FORMATS, a->format, format), "stored", kaon_matrix_operator_format(l->A),
       "ordering", cli_choice(LINEAR_ORDERINGS, a->ordering, ordering), "partition",

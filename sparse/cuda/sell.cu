@@ -49,8 +49,8 @@ static __global__ void __launch_bounds__(KAON_THREADS, RESIDENT)
   double sum[1][ROW_SUMS] = {};
   columns cols = {0, 1, 0};
   if (a.early)
-    slice_prefetch<REALS, HALF, BATCH>(
-        a, a.first + (int)(blockIdx.x * KAON_WARPS + threadIdx.x / 32));
+    slice_prefetch<REALS, HALF, BATCH>(a,
+                                       a.first + (int)(blockIdx.x * KAON_WARPS + threadIdx.x / 32));
   kaon_wait_for_previous();
   columns_ask<1>(a, &cols);
   if (cols.open == 0) return;

@@ -24,8 +24,8 @@ static __device__ __forceinline__ slice slice_read(const rows_call &a, int block
   return s;
 }
 
-/* Asks the second-level cache for the first COUNT entries of each row of a block, before it is known that
- * the kernel before has ended: they are nobody's result (kaon_launch.early). */
+/* Asks the second-level cache for the first COUNT entries of each row of a block, before it is
+ * known that the kernel before has ended: they are nobody's result (kaon_launch.early). */
 template <int REALS, int HALF, int COUNT>
 static __device__ __forceinline__ void slice_prefetch(const rows_call &a, int block) {
   constexpr int bytes = REALS * (HALF ? 2 : (int)sizeof(real));

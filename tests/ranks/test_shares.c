@@ -112,7 +112,8 @@ static void scattered_rows_need_fewer_ghosts(void **state) {
 static double product_error(const part *p, const ref_sparse *a, int reals, int dagger) {
   kaon_operator *A = sparse_operator(p->matrix, KAON_DOUBLE, KAON_STORE_AUTO);
   kaon_vector *x = sparse_vector(A, 2), *y = sparse_vector(A, 2);
-  ref_complex *wanted = calloc(a->rows, sizeof *wanted), *found = calloc(p->rows + 1, sizeof *found);
+  ref_complex *wanted = calloc(a->rows, sizeof *wanted),
+              *found = calloc(p->rows + 1, sizeof *found);
   double *sum = calloc(a->rows, sizeof *sum), worst = 0;
   for (int k = 0; k < 2; k++) {
     ref_complex *in = sparse_random(a->rows, reals, 3 + (uint64_t)k);
@@ -142,8 +143,8 @@ static void products_are_in_the_callers_order(void **state) {
   double worst = 0;
   for (int i = 0; i < 2 * 2 * 2; i++) {
     const int reals = 1 + i % 2;
-    ref_sparse grid = i / 4 ? ref_sparse_random(331, 6, 14, reals == 2, 3)
-                            : ref_sparse_laplace(24, 2, 0.1, 0.3);
+    ref_sparse grid =
+        i / 4 ? ref_sparse_random(331, 6, 14, reals == 2, 3) : ref_sparse_laplace(24, 2, 0.1, 0.3);
     ref_sparse a = scatter(&grid);
     part p = open_part(&a, reals, KAON_PARTITION_METIS,
                        i / 2 % 2 ? KAON_ORDERING_RCM : KAON_ORDERING_NONE);
@@ -196,7 +197,8 @@ static void solutions_are_those_of_unmoved_rows(void **state) {
     part p = open_part(&a, 1, how[i], i == 0 ? KAON_ORDERING_NONE : KAON_ORDERING_RCM);
     ref_complex *now = solve(&p, &a, &steps[i]);
     double worst = 0;
-    for (size_t n = 0; first != NULL && n < p.rows; n++) worst = fmax(worst, cabs(now[n] - first[n]));
+    for (size_t n = 0; first != NULL && n < p.rows; n++)
+      worst = fmax(worst, cabs(now[n] - first[n]));
     assert_true(worst <= 1e-9);
     assert_true(abs(steps[i] - steps[0]) <= 2);
     if (i == 2) assert_memory_equal(now, x, p.rows * sizeof *now);
