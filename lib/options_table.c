@@ -67,6 +67,10 @@ static const kaon_field_name refinements[] = {
 
 static const kaon_field_name orderings[] = {
     {"none", KAON_ORDERING_NONE}, {"rcm", KAON_ORDERING_RCM}, {NULL, 0}};
+static const kaon_field_name partitions[] = {{"given", KAON_PARTITION_GIVEN},
+                                             {"metis", KAON_PARTITION_METIS},
+                                             {"auto", KAON_PARTITION_AUTO},
+                                             {NULL, 0}};
 static const kaon_field_name matrix_formats[] = {{"auto", KAON_STORE_AUTO},
                                                  {"csr", KAON_STORE_CSR},
                                                  {"ell", KAON_STORE_ELL},
@@ -187,6 +191,7 @@ static const kaon_field matrix_fields[] = {
       "rows that may change places to be sorted by length; 0: by rule, 1: none"),
     F(S, refuse_duplicates, KAON_FIELD_INT, 0, 0, 1,
       "1: entries that stand in one place are refused, else they are added"),
+    E(S, partition, KAON_PARTITION_GIVEN, partitions, "which rank keeps which rows"),
     END};
 #undef S
 #define S kaon_matrix_operator_options

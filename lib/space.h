@@ -15,6 +15,12 @@ typedef struct kaon_rows {
   void (*release)(void *owner);
   const int32_t *order; /* [row]; NULL: the same */
   const int32_t *there; /* the same where kernels read it */
+  /* Where rows are on other ranks than the caller has them on (else NULL): this rank's `given` rows
+   * of the caller's to the nsites that are here, in the caller's order among themselves, which
+   * `order` then means; and back. Collective. */
+  int64_t given;
+  kaon_status (*enter)(void *owner, const double *given, double *here);
+  kaon_status (*leave)(void *owner, const double *here, double *given);
 } kaon_rows;
 
 /* What a vector's numbers mean. Immutable; compared by identity. */
@@ -29,6 +35,11 @@ struct kaon_space {
   int complex_space;
   kaon_rows rows; /* of matrix rows */
 };
+
+/* Rows that the caller's arrays have on this rank. */
+static inline int64_t kaon_space_given(const struct kaon_space *space) {
+  return space->rows.enter != NULL ? space->rows.given : space->nsites;
+}
 
 struct kaon_vector {
   kaon_context *ctx;

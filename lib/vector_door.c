@@ -154,11 +154,11 @@ static kaon_status bad_number(const kaon_door *d, int64_t site, const double *va
 
 /* The lowest site with a component that cannot be stored, or INT64_MAX. In rows of x, where every
  * second site may be another parity's; a matrix' row is a row of one. */
-static int64_t find_bad(const kaon_door *d, const double *psi) {
+static int64_t find_bad(const kaon_door *d, const double *psi, int64_t matrix_rows) {
   const kaon_space *space = d->space;
   const int *n = space->lattice != NULL ? space->lattice->extents : (const int[4]){1, 1, 1, 1};
   const int ncomp = space->ncomp, one_parity = space->lattice != NULL && space->parity != KAON_FULL;
-  const int64_t rows = space->lattice != NULL ? space->lattice->volume / n[0] : space->nsites;
+  const int64_t rows = space->lattice != NULL ? space->lattice->volume / n[0] : matrix_rows;
   int64_t bad = INT64_MAX;
 #pragma omp parallel for num_threads(d->vector->ctx->threads) schedule(static) reduction(min : bad)
   for (int64_t row = 0; row < rows; row++) {
@@ -205,12 +205,12 @@ static void export_sites(const kaon_door *d, double *psi) {
     }
 }
 
-kaon_status kaon_vector_import(kaon_vector *vector, int column, const double *psi,
-                               kaon_basis basis) {
+kaon_status kaon_vector_import_here(kaon_vector *vector, int column, const double *psi,
+                                    kaon_basis basis) {
   kaon_door d;
   kaon_status status = door_make(vector, column, psi, basis, KAON_SIDE_HOST, "import", &d);
   if (vector == NULL) return status;
-  const int64_t bad = status == KAON_OK ? find_bad(&d, psi) : INT64_MAX;
+  const int64_t bad = status == KAON_OK ? find_bad(&d, psi, d.space->nsites) : INT64_MAX;
   if (bad != INT64_MAX) status = bad_number(&d, bad, psi + bad * d.space->ncomp);
   KAON_TRY(kaon_agree(vector->ctx, status));
   if (!vector->ctx->backend->host_accessible)
@@ -220,8 +220,8 @@ kaon_status kaon_vector_import(kaon_vector *vector, int column, const double *ps
   return KAON_OK;
 }
 
-kaon_status kaon_vector_export(const kaon_vector *vector, int column, double *psi,
-                               kaon_basis basis) {
+kaon_status kaon_vector_export_here(const kaon_vector *vector, int column, double *psi,
+                                    kaon_basis basis) {
   kaon_door d;
   KAON_TRY(door_make(vector, column, psi, basis, KAON_SIDE_HOST, "export", &d));
   if (!vector->ctx->backend->host_accessible) return kaon_door_fetch(&d, psi);
@@ -230,6 +230,87 @@ kaon_status kaon_vector_export(const kaon_vector *vector, int column, double *ps
   return KAON_OK;
 }
 
+/* ---- rows that are on other ranks than the caller's ---- */
+
+static int moved(const kaon_vector *vector) {
+  return vector != NULL && vector->space->rows.enter != NULL;
+}
+
+static kaon_status take_room(const kaon_vector *vector, int64_t rows, double **room) {
+  const size_t bytes = (size_t)rows * (size_t)vector->space->ncomp * sizeof **room;
+  *room = malloc(bytes + 1);
+  if (*room != NULL) return KAON_OK;
+  return kaon_fail(vector->ctx, KAON_ERR_MEMORY, "vector: no host memory for %zu bytes of its rows",
+                   bytes);
+}
+
+kaon_status kaon_vector_import(kaon_vector *vector, int column, const double *psi,
+                               kaon_basis basis) {
+  if (!moved(vector)) return kaon_vector_import_here(vector, column, psi, basis);
+  const kaon_rows *rows = &vector->space->rows;
+  double *room = NULL;
+  kaon_door d;
+  kaon_status status = door_make(vector, column, psi, basis, KAON_SIDE_HOST, "import", &d);
+  const int64_t bad = status == KAON_OK ? find_bad(&d, psi, rows->given) : INT64_MAX;
+  if (bad != INT64_MAX) status = bad_number(&d, bad, psi + bad * d.space->ncomp);
+  if (status == KAON_OK) status = take_room(vector, vector->space->nsites, &room);
+  status = kaon_agree(vector->ctx, status);
+  if (status == KAON_OK) status = rows->enter(rows->owner, psi, room);
+  if (status == KAON_OK) status = kaon_vector_import_here(vector, column, room, basis);
+  free(room);
+  return status;
+}
+
+kaon_status kaon_vector_export(const kaon_vector *vector, int column, double *psi,
+                               kaon_basis basis) {
+  if (!moved(vector)) return kaon_vector_export_here(vector, column, psi, basis);
+  const kaon_rows *rows = &vector->space->rows;
+  double *room = NULL;
+  kaon_door d;
+  kaon_status status = door_make(vector, column, psi, basis, KAON_SIDE_HOST, "export", &d);
+  if (status == KAON_OK) status = take_room(vector, vector->space->nsites, &room);
+  if (status == KAON_OK) status = kaon_vector_export_here(vector, column, room, basis);
+  status = kaon_agree(vector->ctx, status);
+  if (status == KAON_OK) status = rows->leave(rows->owner, room, psi);
+  free(room);
+  return status;
+}
+
+/* Of an array in a device's memory, through the host. */
+static kaon_status import_through_host(kaon_vector *vector, int column, const double *psi,
+                                       kaon_basis basis) {
+  const int64_t rows = vector->space->rows.given;
+  const size_t bytes = (size_t)rows * (size_t)vector->space->ncomp * sizeof *psi;
+  double *room = NULL;
+  kaon_door d;
+  kaon_status status = door_make(vector, column, psi, basis, KAON_SIDE_DEVICE, "import", &d);
+  if (status == KAON_OK) status = take_room(vector, rows, &room);
+  if (status == KAON_OK)
+    status = vector->ctx->backend->memory->to_host(vector->ctx, room, psi, bytes);
+  status = kaon_agree(vector->ctx, status);
+  if (status == KAON_OK) status = kaon_vector_import(vector, column, room, basis);
+  free(room);
+  return status;
+}
+
+static kaon_status export_through_host(const kaon_vector *vector, int column, double *psi,
+                                       kaon_basis basis) {
+  const int64_t rows = vector->space->rows.given;
+  const size_t bytes = (size_t)rows * (size_t)vector->space->ncomp * sizeof *psi;
+  double *room = NULL;
+  kaon_door d;
+  kaon_status status = door_make(vector, column, psi, basis, KAON_SIDE_DEVICE, "export", &d);
+  if (status == KAON_OK) status = take_room(vector, rows, &room);
+  status = kaon_agree(vector->ctx, status);
+  if (status == KAON_OK) status = kaon_vector_export(vector, column, room, basis);
+  if (status == KAON_OK)
+    status = vector->ctx->backend->memory->to_device(vector->ctx, psi, room, bytes);
+  free(room);
+  return status;
+}
+
+/* ---- arrays on the device ---- */
+
 kaon_status kaon_vector_import_device(kaon_vector *vector, int column, const double *psi,
                                       kaon_basis basis) {
   kaon_door d;
@@ -237,6 +318,7 @@ kaon_status kaon_vector_import_device(kaon_vector *vector, int column, const dou
   double value[COMPONENTS];
   if (vector != NULL && vector->ctx->backend->host_accessible)
     return kaon_vector_import(vector, column, psi, basis);
+  if (moved(vector)) return import_through_host(vector, column, psi, basis);
   kaon_status status = door_make(vector, column, psi, basis, KAON_SIDE_DEVICE, "import", &d);
   if (vector == NULL) return status;
   if (status == KAON_OK) status = kaon_door_find(&d, psi, &bad);
@@ -255,6 +337,7 @@ kaon_status kaon_vector_export_device(const kaon_vector *vector, int column, dou
   kaon_door d;
   if (vector != NULL && vector->ctx->backend->host_accessible)
     return kaon_vector_export(vector, column, psi, basis);
+  if (moved(vector)) return export_through_host(vector, column, psi, basis);
   KAON_TRY(door_make(vector, column, psi, basis, KAON_SIDE_DEVICE, "export", &d));
   return kaon_door_give(&d, psi);
 }

@@ -26,6 +26,13 @@ kaon_status kaon_door_side(kaon_context *ctx, kaon_side side, const void *memory
  * beside everything else. */
 enum { KAON_DOOR_BYTES = 64 << 20 };
 
+/* kaon_vector_import and _export of the rows that this rank keeps, which are not the caller's where
+ * a matrix has moved them (kaon_rows.enter); else they are the same. */
+kaon_status kaon_vector_import_here(kaon_vector *vector, int column, const double *psi,
+                                    kaon_basis basis);
+kaon_status kaon_vector_export_here(const kaon_vector *vector, int column, double *psi,
+                                    kaon_basis basis);
+
 /* The column from and to host memory, for backends whose memory the host cannot reach; psi has been
  * checked. */
 kaon_status kaon_door_send(const kaon_door *door, const double *psi);

@@ -209,7 +209,7 @@ static double eigenvalue(int n, const double *d, const double *s, int k) {
 /* Numbers in [-1, 1) that differ from rank to rank (splitmix64). */
 static kaon_status noise(kaon_vector *v) {
   const kaon_space *space = v->space;
-  const int64_t sites = space->lattice != NULL ? space->lattice->volume : space->nsites;
+  const int64_t sites = space->lattice != NULL ? space->lattice->volume : kaon_space_given(space);
   const int64_t count = sites * space->ncomp;
   double *host = malloc((size_t)(count > 0 ? count : 1) * sizeof *host);
   kaon_status status = KAON_OK;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sparse/matrix.h"
+#include "sparse/ranks.h"
 
 typedef struct source {
   kaon_context *ctx;
@@ -187,12 +188,34 @@ kaon_status kaon_matrix_create_triplets(kaon_context *ctx, const kaon_triplet_ar
 
 /* ---- OpenFOAM's faces ---- */
 
+static kaon_status check_interface(kaon_context *ctx, const kaon_ldu_arrays *a, int n) {
+  const kaon_ldu_interface *i = &a->interface[n];
+  if (i->rank < 0 || i->rank >= ctx->comm->ranks || i->rank == ctx->comm->rank)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "matrix ldu: interface %d is with rank %d, but rank %d of %d has others to "
+                     "meet alone; a cyclic pair on one rank is faces",
+                     n, i->rank, ctx->comm->rank, ctx->comm->ranks);
+  if (i->faces < 0 || i->faces > INT32_MAX ||
+      (i->faces > 0 && (i->cells == NULL || i->coefficients == NULL)))
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "matrix ldu: interface %d of %lld faces needs cells and coefficients", n,
+                     (long long)i->faces);
+  for (int64_t f = 0; f < i->faces; f++)
+    if (i->cells[f] < 0 || i->cells[f] >= a->cells)
+      return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                       "matrix ldu: face %lld of interface %d is of cell %d, but cells are 0 to "
+                       "%lld",
+                       (long long)f, n, (int)i->cells[f], (long long)a->cells - 1);
+  for (int m = 0; m < n; m++)
+    if (a->interface[m].rank == i->rank && a->interface[m].tag == i->tag)
+      return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                       "matrix ldu: interfaces %d and %d are both with rank %d and have tag %d; "
+                       "give those of one rank tags that differ",
+                       m, n, i->rank, i->tag);
+  return KAON_OK;
+}
+
 static kaon_status check_ldu(kaon_context *ctx, const kaon_ldu_arrays *a) {
-  if (ctx->comm->ranks > 1)
-    return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
-                     "matrix ldu: %d ranks, but this form is offered on one; hand over rows or "
-                     "triplets",
-                     ctx->comm->ranks);
   if (a->cells < 0 || a->cells > INT32_MAX)
     return kaon_fail(ctx, a->cells < 0 ? KAON_ERR_ARGUMENT : KAON_ERR_UNSUPPORTED,
                      "matrix ldu: a matrix of %lld rows, but 0 to %d are offered",
@@ -216,47 +239,171 @@ static kaon_status check_ldu(kaon_context *ctx, const kaon_ldu_arrays *a) {
                        "diagonal",
                        (long long)f, (int)a->owner[f]);
   }
+  if (a->interfaces < 0 || (a->interfaces > 0 && a->interface == NULL))
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "matrix ldu: %d interfaces that are not handed over",
+                     a->interfaces);
+  for (int n = 0; n < a->interfaces; n++) KAON_TRY(check_interface(ctx, a, n));
   return KAON_OK;
 }
 
-static kaon_status rows_from_ldu(kaon_context *ctx, const kaon_ldu_arrays *a,
-                                 const kaon_matrix_options *options, kaon_csr **rows) {
-  KAON_TRY(check_ldu(ctx, a));
-  const int64_t entries = a->cells + 2 * a->faces;
-  int64_t *row = malloc(((size_t)entries + 1) * sizeof *row);
-  int64_t *column = malloc(((size_t)entries + 1) * sizeof *column);
-  double *value = malloc(((size_t)entries + 1) * sizeof *value);
+/* A face of an interface, as its other side is told of it. */
+typedef struct ldu_face {
+  int32_t tag, face, cell; /* cell: of the whole matrix */
+} ldu_face;
+
+/* What each rank has: its first cell among all, and beyond the interfaces' faces, one interface
+ * after another, the other side's cells. */
+typedef struct ldu_ranks {
+  int64_t first, all, joints; /* joints: faces of all interfaces */
+  int32_t *beyond;
+} ldu_ranks;
+
+static kaon_status count_cells(kaon_context *ctx, const kaon_ldu_arrays *a, ldu_ranks *l) {
+  const int ranks = ctx->comm->ranks;
+  const double mine = (double)a->cells;
+  double *all = malloc((size_t)ranks * sizeof *all);
   kaon_status status = KAON_OK;
-  if (row == NULL || column == NULL || value == NULL) {
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix ldu: no host memory for %lld entries",
-                       (long long)entries);
+  if (all == NULL)
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix ldu: no host memory for %d ranks", ranks);
+  status = kaon_agree(ctx, status);
+  if (status == KAON_OK) status = ctx->comm->ops->gather(ctx->comm, &mine, 1, all);
+  for (int r = 0; r < ranks && status == KAON_OK; r++) {
+    if (r < ctx->comm->rank) l->first += (int64_t)all[r];
+    l->all += (int64_t)all[r];
+  }
+  free(all);
+  if (status == KAON_OK && l->all > INT32_MAX)
+    return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
+                     "matrix ldu: a matrix of %lld rows, but 0 to %d are offered",
+                     (long long)l->all, INT32_MAX);
+  return status;
+}
+
+/* The faces of one interface from what its rank has sent. */
+static kaon_status meet(kaon_context *ctx, const kaon_ldu_interface *i, const ldu_face *sent,
+                        int64_t count, int32_t *beyond) {
+  int64_t met = 0;
+  for (int64_t f = 0; f < i->faces; f++) beyond[f] = -1;
+  for (int64_t n = 0; n < count; n++) {
+    if (sent[n].tag != i->tag) continue;
+    met++;
+    if (sent[n].face < i->faces) beyond[sent[n].face] = sent[n].cell;
+  }
+  if (met == i->faces) return KAON_OK;
+  return kaon_fail(ctx, KAON_ERR_SHAPE,
+                   "matrix ldu: the interface of rank %d with rank %d, tag %d, has %lld faces, but "
+                   "%lld on the other side; both list the same faces in the same order",
+                   ctx->comm->rank, i->rank, i->tag, (long long)i->faces, (long long)met);
+}
+
+/* Faces that another rank sends but no interface here has. */
+static kaon_status check_met(kaon_context *ctx, const kaon_ldu_arrays *a, const int64_t *came) {
+  for (int r = 0; r < ctx->comm->ranks; r++) {
+    int64_t mine = 0;
+    for (int n = 0; n < a->interfaces; n++)
+      if (a->interface[n].rank == r) mine += a->interface[n].faces;
+    if (mine != came[r])
+      return kaon_fail(ctx, KAON_ERR_SHAPE,
+                       "matrix ldu: rank %d has %lld faces of interfaces with rank %d, which has "
+                       "%lld with it",
+                       ctx->comm->rank, (long long)mine, r, (long long)came[r]);
+  }
+  return KAON_OK;
+}
+
+/* Both sides of all interfaces tell each other their cells. */
+static kaon_status join_interfaces(kaon_context *ctx, const kaon_ldu_arrays *a, ldu_ranks *l) {
+  const int ranks = ctx->comm->ranks;
+  int64_t *count = calloc(2 * (size_t)ranks, sizeof *count), at = 0, from = 0;
+  for (int n = 0; n < a->interfaces; n++) l->joints += a->interface[n].faces;
+  ldu_face *sent = malloc(((size_t)l->joints + 1) * sizeof *sent);
+  void *received = NULL;
+  l->beyond = malloc(((size_t)l->joints + 1) * sizeof *l->beyond);
+  kaon_status status = KAON_OK;
+  if (count == NULL || sent == NULL || l->beyond == NULL)
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix ldu: no host memory for %lld faces",
+                       (long long)l->joints);
+  status = kaon_agree(ctx, status);
+  for (int r = 0; r < ranks && status == KAON_OK; r++)
+    for (int n = 0; n < a->interfaces; n++) {
+      const kaon_ldu_interface *i = &a->interface[n];
+      for (int64_t f = 0; i->rank == r && f < i->faces; f++)
+        sent[at++] = (ldu_face){i->tag, (int32_t)f, (int32_t)(l->first + i->cells[f])};
+      if (i->rank == r) count[r] += i->faces;
+    }
+  if (status == KAON_OK)
+    status = kaon_ranks_trade(ctx, sizeof *sent, count, sent, count + ranks, &received);
+  at = 0;
+  for (int n = 0; n < a->interfaces && status == KAON_OK; n++) {
+    const kaon_ldu_interface *i = &a->interface[n];
+    from = 0;
+    for (int r = 0; r < i->rank; r++) from += count[ranks + r];
+    status =
+        meet(ctx, i, (const ldu_face *)received + from, count[ranks + i->rank], l->beyond + at);
+    at += i->faces;
+  }
+  if (status == KAON_OK) status = check_met(ctx, a, count + ranks);
+  free(count);
+  free(sent);
+  free(received);
+  return status;
+}
+
+typedef struct ldu_entries {
+  int64_t n, *row, *column;
+  double *value;
+} ldu_entries;
+
+static void add_entry(ldu_entries *e, int64_t row, int64_t column, double value) {
+  e->row[e->n] = row;
+  e->column[e->n] = column;
+  e->value[e->n++] = value;
+}
+
+static void fill_ldu(const kaon_ldu_arrays *a, const ldu_ranks *l, ldu_entries *e) {
+  const int32_t *beyond = l->beyond;
+  for (int64_t i = 0; i < a->cells; i++) add_entry(e, i, l->first + i, a->diagonal[i]);
+  for (int64_t f = 0; f < a->faces; f++) {
+    add_entry(e, a->owner[f], l->first + a->neighbour[f], a->upper[f]);
+    add_entry(e, a->neighbour[f], l->first + a->owner[f],
+              a->lower != NULL ? a->lower[f] : a->upper[f]);
+  }
+  for (int n = 0; n < a->interfaces; n++)
+    for (int64_t f = 0; f < a->interface[n].faces; f++)
+      add_entry(e, a->interface[n].cells[f], *beyond++, -a->interface[n].coefficients[f]);
+}
+
+static kaon_status rows_of_ldu(kaon_context *ctx, const kaon_ldu_arrays *a, const ldu_ranks *l,
+                               const kaon_matrix_options *options, kaon_csr **rows) {
+  const size_t room = (size_t)(a->cells + 2 * a->faces + l->joints) + 1;
+  ldu_entries e = {0, malloc(room * sizeof *e.row), malloc(room * sizeof *e.column),
+                   malloc(room * sizeof *e.value)};
+  kaon_status status = KAON_OK;
+  if (e.row == NULL || e.column == NULL || e.value == NULL) {
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix ldu: no host memory for %zu entries", room);
   } else {
-    for (int64_t i = 0; i < a->cells; i++) {
-      row[i] = column[i] = i;
-      value[i] = a->diagonal[i];
-    }
-    for (int64_t f = 0, n = a->cells; f < a->faces; f++, n += 2) {
-      row[n] = column[n + 1] = a->owner[f];
-      column[n] = row[n + 1] = a->neighbour[f];
-      value[n] = a->upper[f];
-      value[n + 1] = a->lower != NULL ? a->lower[f] : a->upper[f];
-    }
-    status = kaon_csr_from_triplets(ctx, a->cells, a->cells, 1, entries, row, column, value,
+    fill_ldu(a, l, &e);
+    status = kaon_csr_from_triplets(ctx, a->cells, l->all, 1, e.n, e.row, e.column, e.value,
                                     duplicates_of(options), rows);
   }
-  free(row);
-  free(column);
-  free(value);
+  free(e.row);
+  free(e.column);
+  free(e.value);
   return status;
 }
 
 kaon_status kaon_matrix_create_ldu(kaon_context *ctx, const kaon_ldu_arrays *arrays,
                                    const kaon_matrix_options *options, kaon_matrix **matrix) {
   kaon_csr *rows = NULL;
+  ldu_ranks l = {0};
   if (ctx == NULL || arrays == NULL || matrix == NULL)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                      "matrix ldu: context, arrays and the address of the result are needed");
   *matrix = NULL;
-  const kaon_status status = rows_from_ldu(ctx, arrays, options, &rows);
-  return finish(ctx, status, &rows, 0, options, matrix);
+  kaon_status status = kaon_agree(ctx, check_ldu(ctx, arrays));
+  if (status == KAON_OK) status = kaon_agree(ctx, count_cells(ctx, arrays, &l));
+  if (status == KAON_OK) status = kaon_agree(ctx, join_interfaces(ctx, arrays, &l));
+  if (status == KAON_OK) status = rows_of_ldu(ctx, arrays, &l, options, &rows);
+  free(l.beyond);
+  return finish(ctx, status, &rows, l.first, options, matrix);
 }

@@ -123,7 +123,7 @@ static void look(const kaon_matrix *matrix, const char *met, double *mine, int64
   for (int i = SUMS; i < LEAST; i++) mine[i] = INFINITY;
   for (int64_t i = 0; i < a->rows; i++) {
     const int64_t length = a->start[i + 1] - a->start[i];
-    const int64_t row = matrix->first_row + (matrix->order != NULL ? matrix->order[i] : i);
+    const int64_t row = kaon_matrix_given_row(matrix, matrix->order != NULL ? matrix->order[i] : i);
     const int vanishing = row_vanishes(a, i);
     mine[ENTRIES] += (double)length;
     mine[SQUARES] += (double)length * (double)length;
@@ -179,8 +179,9 @@ kaon_status kaon_matrix_describe(const kaon_matrix *matrix, kaon_matrix_info *in
   const double rows = matrix->global_rows > 0 ? (double)matrix->global_rows : 1;
   const double mean = sum[ENTRIES] / rows;
   *info = (kaon_matrix_info){.global_rows = matrix->global_rows,
-                             .rows = a->rows,
-                             .first_row = matrix->first_row,
+                             .rows = matrix->moves != NULL ? matrix->moves->rows : a->rows,
+                             .first_row =
+                                 matrix->moves != NULL ? matrix->moves->first : matrix->first_row,
                              .global_entries = (int64_t)sum[ENTRIES],
                              .entries = a->start[a->rows],
                              .reals = a->reals,

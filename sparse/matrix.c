@@ -8,6 +8,7 @@
 
 #include <kaon/options.h>
 
+#include "sparse/move.h"
 #include "sparse/order.h"
 #include "sparse/ranks.h"
 
@@ -32,6 +33,7 @@ void kaon_matrix_destroy(kaon_matrix **matrix) {
   kaon_row_set_destroy(&gone->rows);
   kaon_row_set_destroy(&gone->dagger);
   kaon_pool_give(gone->ctx, (void *)(uintptr_t)gone->space.rows.there);
+  kaon_row_moves_destroy(&gone->moves);
   free(gone->first_rows);
   free(gone->order);
   free(gone->place);
@@ -119,6 +121,16 @@ static kaon_status join(kaon_matrix *matrix, const kaon_csr *given) {
   return kaon_agree(ctx, status);
 }
 
+static kaon_status enter_rows(void *owner, const double *given, double *here) {
+  const kaon_matrix *matrix = owner;
+  return kaon_rows_enter(matrix->moves, matrix->space.ncomp, given, here);
+}
+
+static kaon_status leave_rows(void *owner, const double *here, double *given) {
+  const kaon_matrix *matrix = owner;
+  return kaon_rows_leave(matrix->moves, matrix->space.ncomp, here, given);
+}
+
 static kaon_status fill_space(kaon_matrix *matrix, const kaon_csr *given) {
   kaon_context *ctx = matrix->ctx;
   const int width = ctx->backend->width;
@@ -130,6 +142,10 @@ static kaon_status fill_space(kaon_matrix *matrix, const kaon_csr *given) {
                    .ncomp = given->reals,
                    .complex_space = given->reals == 2,
                    .rows = {.owner = matrix, .retain = retain_owner, .release = release_owner}};
+  if (matrix->moves == NULL) return KAON_OK;
+  matrix->space.rows.given = matrix->moves->rows;
+  matrix->space.rows.enter = enter_rows;
+  matrix->space.rows.leave = leave_rows;
   return KAON_OK;
 }
 
@@ -146,9 +162,11 @@ static kaon_status fill_order(kaon_matrix *matrix, const kaon_csr *given,
   return KAON_OK;
 }
 
-static kaon_status build(kaon_matrix *matrix, const kaon_csr *given,
+static kaon_status build(kaon_matrix *matrix, kaon_csr **handed,
                          const kaon_matrix_options *options) {
-  KAON_TRY(join(matrix, given));
+  KAON_TRY(join(matrix, *handed));
+  KAON_TRY(kaon_rows_move(matrix, handed, options->partition));
+  const kaon_csr *given = *handed;
   kaon_status status = fill_space(matrix, given);
   if (status == KAON_OK) status = fill_order(matrix, given, options);
   KAON_TRY(kaon_agree(matrix->ctx, status));
@@ -171,7 +189,7 @@ kaon_status kaon_matrix_from_rows(kaon_context *ctx, kaon_csr **given, int64_t f
     kaon_context_retain(ctx);
   }
   status = kaon_agree(ctx, status);
-  if (status == KAON_OK) status = build(made, *given, options);
+  if (status == KAON_OK) status = build(made, given, options);
   kaon_csr_destroy(given);
   if (status != KAON_OK)
     kaon_matrix_destroy(&made);
@@ -194,4 +212,8 @@ kaon_status kaon_matrix_dagger(kaon_matrix *matrix, kaon_row_set **dagger) {
   }
   *dagger = matrix->dagger;
   return KAON_OK;
+}
+
+int64_t kaon_matrix_given_row(const kaon_matrix *matrix, int64_t i) {
+  return matrix->moves != NULL ? matrix->moves->number[i] : matrix->first_row + i;
 }

@@ -10,6 +10,8 @@
 
 /* Messages with other ranks for the columns of a matrix that are theirs (sparse/ghosts.c). */
 typedef struct kaon_row_halo kaon_row_halo;
+/* Where the rows that the library moved among ranks came from (sparse/move.h). */
+typedef struct kaon_row_moves kaon_row_moves;
 
 /* This rank's rows in the space's order, with the columns that are other ranks': columns below
  * rows->rows are its own, rows->rows + n is ghost n. */
@@ -28,7 +30,11 @@ struct kaon_matrix {
   kaon_context *ctx;
   kaon_space space; /* of this rank's rows, in its own order (space.rows.order) */
   int64_t global_rows, first_row, *first_rows; /* first_row: of the rows that the caller gave on
-                                                  this rank; first_rows[rank], then global_rows */
+                                                  this rank; first_rows[rank], then global_rows.
+                                                  Where rows have moved, in their new numbering, and
+                                                  "the caller's" below is that one */
+  kaon_row_moves *moves; /* NULL: rows are where the caller gave them */
+  char shared[120];      /* how they are shared out, in words */
   int32_t *order;  /* [row of the space] row of the caller's, from 0 on this rank; NULL: the same */
   int32_t *place;  /* the other way round; NULL: the same */
   int32_t *number; /* [row of the space] its number before boundary and lengths were sorted: what
@@ -47,6 +53,9 @@ kaon_status kaon_matrix_from_rows(kaon_context *ctx, kaon_csr **given, int64_t f
                                   const kaon_matrix_options *options, kaon_matrix **matrix);
 /* The rows of A^H, made when they are first wanted. Collective. Errors: MEMORY, COMM. */
 kaon_status kaon_matrix_dagger(kaon_matrix *matrix, kaon_row_set **dagger);
+
+/* The number in the caller's whole matrix of row i in the order that rows had before `order`. */
+int64_t kaon_matrix_given_row(const kaon_matrix *matrix, int64_t i);
 
 /* ---- ghosts.c ---- */
 

@@ -7,6 +7,7 @@
 #include "sparse/generate.h"
 #include "sparse/market.h"
 #include "sparse/matrix.h"
+#include "sparse/move.h"
 
 /* ---- matrices ---- */
 
@@ -130,8 +131,10 @@ kaon_status kaon_matrix_write(const kaon_matrix *matrix, const char *path) {
   if (matrix == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "matrix write: the matrix is NULL");
   kaon_csr *given = NULL;
   kaon_status status = kaon_agree(matrix->ctx, rows_given(matrix, &given));
+  if (status == KAON_OK && matrix->moves != NULL) status = kaon_rows_return(matrix, &given);
+  const int64_t first = matrix->moves != NULL ? matrix->moves->first : matrix->first_row;
   if (status == KAON_OK)
-    status = kaon_market_write(matrix->ctx, path, given, matrix->first_row, matrix->hermitian);
+    status = kaon_market_write(matrix->ctx, path, given, first, matrix->hermitian);
   kaon_csr_destroy(&given);
   return status;
 }

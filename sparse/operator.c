@@ -15,6 +15,7 @@
 #include "blas/blas.h"
 #include "blas/submit.h"
 #include "lib/tuning.h"
+#include "lib/vector_door.h"
 #include "sparse/ghosts.h"
 #include "sparse/narrow.h"
 #include "sparse/ranks.h"
@@ -211,7 +212,7 @@ static kaon_status diagonal(kaon_operator *A, kaon_vector *d) {
     for (int c = 0; c < reals && n >= 0; c++) host[to * reals + c] = rows->value[n * reals + c];
   }
   for (int k = 0; k < d->nrhs && status == KAON_OK; k++)
-    status = kaon_vector_import(d, k, host, KAON_BASIS_UKQCD);
+    status = kaon_vector_import_here(d, k, host, KAON_BASIS_UKQCD);
   free(host);
   return status;
 }

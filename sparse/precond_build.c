@@ -140,7 +140,8 @@ static kaon_status broken(const workshop *w, const kaon_bad_pivot *bad) {
   const kaon_matrix *matrix = w->self->matrix;
   const kaon_precond_info *info = &w->self->info;
   const int64_t mine = w->order[bad->row];
-  const int64_t row = matrix->first_row + (matrix->order != NULL ? matrix->order[mine] : mine);
+  const int64_t row =
+      kaon_matrix_given_row(matrix, matrix->order != NULL ? matrix->order[mine] : mine);
   char imaginary[40] = "";
   if (w->from->reals == 2) snprintf(imaginary, sizeof imaginary, " %+.3g i", bad->pivot[1]);
   return kaon_fail(

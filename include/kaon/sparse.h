@@ -24,15 +24,31 @@ typedef enum kaon_matrix_format {
  * order whatever it is. RCM: reverse Cuthill-McKee of the symmetrised pattern. */
 typedef enum kaon_ordering { KAON_ORDERING_NONE, KAON_ORDERING_RCM } kaon_ordering;
 
+/* Which rank keeps which rows. GIVEN: as they are handed over (files and generators: equal blocks).
+ * METIS: by its multilevel k-way partition of the whole symmetrised pattern, so that few entries
+ * meet other ranks' rows; the same on every run. Rank 0 has the whole pattern for a while, at some
+ * 16 bytes an entry, and each rank 4 bytes a row of the whole matrix. AUTO: METIS where that spares
+ * at least a fifth of the entries between ranks, of matrices of up to 2^28 entries. Where the
+ * library was built without METIS rows stay as given, and the log and kaon_matrix_describe_shares
+ * say so. Whoever keeps them, vectors are imported and exported, and matrices written, as the
+ * caller's rows on the rank that gave them; blocks of rows (local parts) are counted in the kept
+ * order. */
+typedef enum kaon_matrix_partition {
+  KAON_PARTITION_GIVEN,
+  KAON_PARTITION_METIS,
+  KAON_PARTITION_AUTO
+} kaon_matrix_partition;
+
 typedef struct kaon_matrix_options {
   size_t size;
   int version;
-  kaon_ordering ordering;
-  int window;            /* rows that may change places for SELL: sigma, 0: by rule, 1: none */
-  int refuse_duplicates; /* 1: entries that stand in one place are refused, else they are added */
+  kaon_ordering ordering; /* of the rows that a rank keeps */
+  int window;             /* rows that may change places for SELL: sigma, 0: by rule, 1: none */
+  int refuse_duplicates;  /* 1: entries that stand in one place are refused, else they are added */
+  kaon_matrix_partition partition; /* of several ranks; the same on all */
 } kaon_matrix_options;
 #define KAON_MATRIX_OPTIONS_INIT \
-  { sizeof(kaon_matrix_options), 1, KAON_ORDERING_NONE, 0, 0 }
+  { sizeof(kaon_matrix_options), 1, KAON_ORDERING_NONE, 0, 0, KAON_PARTITION_GIVEN }
 
 /* Rows [first_row, first_row + rows) of a square matrix of global_rows rows, compressed. One of
  * start32 and start64 and one of column32 and column64 is set. values: rows' entries, reals numbers
@@ -58,19 +74,36 @@ typedef struct kaon_triplet_arrays {
   const double *values;
 } kaon_triplet_arrays;
 
-/* OpenFOAM's addressing of one rank: faces f join owner[f] < neighbour[f]; upper[f] is the entry
- * (owner, neighbour), lower[f] (NULL: symmetric, upper) the entry (neighbour, owner). */
+/* A processor patch of OpenFOAM's: faces between cells of this rank and of another one, which has
+ * an interface of the same faces in the same order with this rank. coefficients are those that
+ * lduMatrix::Amul gets as interfaceBouCoeffs: the entry of the cell of face f and the cell beyond
+ * it is -coefficients[f]. */
+typedef struct kaon_ldu_interface {
+  int rank; /* of the other side */
+  int tag;  /* where two ranks share several interfaces: tells them apart, alike on both sides */
+  int64_t faces;        /* the others: one number a face */
+  const int32_t *cells; /* faceCells: this rank's cells, from 0 */
+  const double *coefficients;
+} kaon_ldu_interface;
+
+/* OpenFOAM's addressing of a rank: cells are numbered from 0 on each rank, faces f join
+ * owner[f] < neighbour[f] of its cells; upper[f] is the entry (owner, neighbour), lower[f] (NULL:
+ * symmetric, upper) the entry (neighbour, owner). diagonal: as the solver sees it, with what
+ * patches add (internalCoeffs). interface: with other ranks; cyclic patches within a rank are
+ * faces. The matrix' rows are the ranks' cells, rank by rank. */
 typedef struct kaon_ldu_arrays {
   int64_t cells, faces;
   const int32_t *owner, *neighbour;
   const double *diagonal, *upper, *lower;
+  int interfaces;
+  const kaon_ldu_interface *interface;
 } kaon_ldu_arrays;
 
 /* Matrices from the caller's arrays, which are copied; options NULL: the defaults. Each rank hands
- * over its rows, rank by rank without gaps (ldu: one rank alone). *matrix is NULL on failure.
- * Collective. Errors: ARGUMENT (a number outside; its place and both limits), FORMAT (duplicates,
- * with the place), NOT_FINITE (with the place), SHAPE (rows of ranks that do not join), MEMORY,
- * UNSUPPORTED (2^31 rows and more; ldu on several ranks). */
+ * over its rows, rank by rank without gaps. *matrix is NULL on failure. Collective. Errors:
+ * ARGUMENT (a number outside; its place and both limits), FORMAT (duplicates, with the place),
+ * NOT_FINITE (with the place), SHAPE (rows or interfaces of ranks that do not join), MEMORY,
+ * UNSUPPORTED (2^31 rows and more). */
 kaon_status kaon_matrix_create_csr(kaon_context *ctx, const kaon_csr_arrays *arrays,
                                    const kaon_matrix_options *options, kaon_matrix **matrix);
 kaon_status kaon_matrix_create_triplets(kaon_context *ctx, const kaon_triplet_arrays *arrays,
@@ -100,6 +133,17 @@ typedef struct kaon_matrix_info {
 } kaon_matrix_info;
 /* Collective. Errors: ARGUMENT. */
 kaon_status kaon_matrix_describe(const kaon_matrix *matrix, kaon_matrix_info *info);
+
+/* How rows are shared among the ranks. */
+typedef struct kaon_matrix_shares {
+  int moved;                                    /* by the library; 0: as they were given */
+  int64_t rows, entries, ghosts;                /* that this rank keeps; other ranks' it needs */
+  int64_t most_rows, most_entries, most_ghosts; /* of the rank that has most of each */
+  int64_t all_ghosts, cut; /* of all ranks: ghosts; entries in columns of other ranks */
+  char how[120];           /* in words */
+} kaon_matrix_shares;
+/* Collective. Errors: ARGUMENT, MEMORY, COMM. */
+kaon_status kaon_matrix_describe_shares(const kaon_matrix *matrix, kaon_matrix_shares *shares);
 
 typedef struct kaon_matrix_operator_options {
   size_t size;

@@ -79,6 +79,8 @@ static const cli_option options[] = {
      "a list with commas: how rows are stored"},
     {CLI_CHOICE, "ordering", LINEAR_ORDERINGS, "none", LIN(ordering), 0, 0,
      "order in which rows are kept"},
+    {CLI_CHOICE, "partition", LINEAR_PARTITIONS, "blocks", LIN(partition), 0, 0,
+     "which rank keeps which rows"},
     {CLI_INT, "window", "N", NULL, LIN(window), 1, 1e9,
      "rows that may change places for sell (default: by rule; 1: none)"},
     {CLI_SET, "method", LINEAR_METHODS, "cg", OWN(methods), 0, 0,

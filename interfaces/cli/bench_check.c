@@ -59,6 +59,7 @@ static const struct {
                   {"matrix", ON_MATRICES},
                   {"format", ON_MATRICES},
                   {"ordering", ON_MATRICES},
+                  {"partition", ON_MATRICES},
                   {"window", ON_MATRICES},
                   {"columns", ALL & ~(unsigned)TABLES},
                   {"precision", ALL & ~(unsigned)BIT(BENCH_PIPELINED)},

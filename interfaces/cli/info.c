@@ -214,7 +214,7 @@ static int describe_matrix(info_args *args, kaon_context *ctx) {
 }
 
 static int run(void *arguments) {
-  static const char *const of_matrices[] = {"format", "ordering", "window"};
+  static const char *const of_matrices[] = {"format", "ordering", "partition", "window"};
   info_args *args = arguments;
   const cli_path paths[] = {{"--matrix", args->linear.matrix},
                             {"--tuning", args->common.tuning},
@@ -222,7 +222,7 @@ static int run(void *arguments) {
   kaon_context *ctx = NULL;
   int code = cli_distinct(paths, 3);
   if (code == EXIT_DONE && !args->linear.matrix)
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
       if (cli_given(&args->common, of_matrices[i]))
         return cli_wrong("--%s is for --matrix, which is missing; leave it out", of_matrices[i]);
   if (code == EXIT_DONE) code = ranks_context(&args->common, args->grid, &ctx);

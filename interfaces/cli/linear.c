@@ -124,6 +124,7 @@ int linear_matrix(kaon_context *ctx, linear *l) {
   kaon_matrix_options options = KAON_MATRIX_OPTIONS_INIT;
   options.ordering = (kaon_ordering)a->ordering; /* LINEAR_ORDERINGS: in this order */
   options.window = a->window;
+  options.partition = (kaon_matrix_partition)a->partition; /* LINEAR_PARTITIONS: in this order */
   l->ctx = ctx;
   const int file = linear_is_file(a->matrix);
   signals_stage(file ? "reading the matrix" : "making the matrix",
@@ -135,6 +136,8 @@ int linear_matrix(kaon_context *ctx, linear *l) {
            : kaon_matrix_generate(ctx, a->matrix, &options, &l->matrix, &l->own);
   code = cli_status(ctx, status, file ? NULL : "--matrix");
   if (code == EXIT_DONE) code = cli_status(ctx, kaon_matrix_describe(l->matrix, &l->info), NULL);
+  if (code == EXIT_DONE)
+    code = cli_status(ctx, kaon_matrix_describe_shares(l->matrix, &l->shares), NULL);
   return code;
 }
 

@@ -13,6 +13,7 @@
 #define LINEAR_PRECONDS "none|jacobi|block-jacobi|dic|dilu|ssor|gs|ic0|ilu0|ainv|chebyshev"
 #define LINEAR_FORMATS "auto|csr|ell|sell"
 #define LINEAR_ORDERINGS "none|rcm"
+#define LINEAR_PARTITIONS "blocks|metis|auto"
 /* What --matrix takes, for messages and help. */
 #define LINEAR_MATRIX                                                                              \
   "FILE.mtx[.gz]|laplace2d:N|laplace3d:N|laplace3d27:N|convdiff3d:N,PECLET|cavity3d:N|elasticity:" \
@@ -44,7 +45,7 @@ typedef struct linear_args {
   int max_iter;
   int precision, sloppy; /* kaon_precision; sloppy -1: as precision */
   int refinement;
-  int format, ordering;
+  int format, ordering, partition;
   int window; /* 0: by rule */
   const char *set;
   int precond;                                                                  /* linear_precond */
@@ -60,6 +61,7 @@ typedef struct linear {
   const linear_args *args;
   kaon_matrix *matrix;
   kaon_matrix_info info;
+  kaon_matrix_shares shares;
   linear_rhs rhs;
   double *own;      /* what a generator brought, or NULL */
   kaon_operator *A; /* in the precision of the solution */
@@ -142,6 +144,15 @@ json_t *precond_describe(const linear *l);
        0,                                                                            \
        0,                                                                            \
        "rcm: rows are kept in reverse Cuthill-McKee order; vectors stay in yours"},  \
+      {CLI_CHOICE,                                                                   \
+       "partition",                                                                  \
+       LINEAR_PARTITIONS,                                                            \
+       "blocks",                                                                     \
+       AT(partition),                                                                \
+       0,                                                                            \
+       0,                                                                            \
+       "which rank keeps which rows: blocks that follow one another, METIS' parts, " \
+       "or those where they spare messages; vectors stay in yours"},                 \
   {                                                                                  \
     CLI_INT, "window", "N", NULL, AT(window), 1, 1e9,                                \
         "rows that may change places for sell (default: by rule; 1: none)"           \

@@ -33,6 +33,21 @@ static void say_lacking(const cli_common *common, const char *what, const char *
             (long long)first + 1);
 }
 
+/* Of several ranks. */
+static void linear_print_shares(const cli_common *common, const linear *l) {
+  const kaon_matrix_shares *s = &l->shares;
+  const int ranks = ranks_count();
+  if (ranks == 1) return;
+  const double rows = (double)l->info.global_rows / ranks;
+  const double entries = (double)l->info.global_entries / ranks;
+  cli_say(common,
+          "rows on %d ranks %s; the largest share is %.3f times the mean in rows, %.3f in entries; "
+          "ghosts a rank: %.0f in the mean, at most %lld; entries between ranks: %lld\n",
+          ranks, s->how, rows > 0 ? (double)s->most_rows / rows : 1,
+          entries > 0 ? (double)s->most_entries / entries : 1, (double)s->all_ghosts / ranks,
+          (long long)s->most_ghosts, (long long)s->cut);
+}
+
 void linear_print(const cli_common *common, const linear *l) {
   const kaon_matrix_info *i = &l->info;
   char name[32];
@@ -46,6 +61,7 @@ void linear_print(const cli_common *common, const linear *l) {
               i->first_empty_column);
   say_lacking(common, "rows have no diagonal entry or 0 there", "row", i->no_diagonal,
               i->first_no_diagonal);
+  linear_print_shares(common, l);
   if (l->A)
     cli_say(common, "--format %s: %s\n", cli_choice(LINEAR_FORMATS, l->args->format, name),
             kaon_matrix_operator_format(l->A));
@@ -62,19 +78,22 @@ json_t *linear_describe(const linear *l) {
       report_real(i->mean), "deviation", report_real(i->deviation), "bandwidth",
       (json_int_t)i->bandwidth, "empty_rows", (json_int_t)i->empty_rows, "empty_columns",
       (json_int_t)i->empty_columns, "no_diagonal", (json_int_t)i->no_diagonal);
+  linear_print_shares(common, l);
   return d;
 }
 
 void linear_add(const linear *l, json_t *report) {
   const linear_args *a = l->args;
   const kaon_solver_options *o = &l->options;
-  char format[32], ordering[32], refinement[32];
+  char format[32], ordering[32], partition[32], refinement[32];
   json_t *how = json_pack(
-      "{s:s s:s s:s s:s s:s s:s s:s s:o s:i s:i s:o s:o s:s?}", "method", method_name(o->method),
-      "precision", precision_name(l->precision), "sloppy", precision_name(o->sloppy), "refinement",
+      "{s:s s:s s:s s:s s:s s:s s:s s:s s:o s:i s:i s:o s:o s:s?}", "method",
+      method_name(o->method), "precision", precision_name(l->precision), "sloppy",
+      precision_name(o->sloppy), "refinement",
       cli_choice("reliable|restart", a->refinement, refinement), "format",
       cli_choice(LINEAR_FORMATS, a->format, format), "stored", kaon_matrix_operator_format(l->A),
-      "ordering", cli_choice(LINEAR_ORDERINGS, a->ordering, ordering), "rhs",
+      "ordering", cli_choice(LINEAR_ORDERINGS, a->ordering, ordering), "partition",
+      cli_choice(LINEAR_PARTITIONS, a->partition, partition), "rhs",
       report_string(linear_rhs_text(l)), "columns", a->columns, "max_iter", o->max_iterations,
       "tol", report_real(o->tol), "preconditioner", precond_describe(l), "set", a->set);
   json_object_set_new(how, "seed",

@@ -1,5 +1,5 @@
-/* mail.h - numbers with marks, and sums over ranks by mail (kaon_mailbox in lib/cuda/rank_sums.h): for
- * kernels that do nothing else (rank_sums.cu), and for the block of any other kernel that has
+/* mail.h - numbers with marks, and sums over ranks by mail (kaon_mailbox in lib/cuda/rank_sums.h):
+ * for kernels that do nothing else (rank_sums.cu), and for the block of any other kernel that has
  * completed this rank's sum (lib/cuda/reduce.h), which then needs no launch. */
 #ifndef KAON_LIB_CUDA_MAIL_H
 #define KAON_LIB_CUDA_MAIL_H
@@ -47,16 +47,17 @@ static __device__ __forceinline__ uint32_t mail_mark(uint32_t turn) {
   return turn + 1 != 0 ? turn + 1 : 2;
 }
 
-/* Marks come again after 2^32 sums. So each sum clears a number of its half, from every sender, that
- * it does not use: one after another, so that no mark lies about for longer than it takes to clear
- * them all. Nobody writes there now: the next sum is the other half's, and the one after that comes
- * from ranks that have had our part of the next. */
+/* Marks come again after 2^32 sums. So each sum clears a number of its half, from every sender,
+ * that it does not use: one after another, so that no mark lies about for longer than it takes to
+ * clear them all. Nobody writes there now: the next sum is the other half's, and the one after that
+ * comes from ranks that have had our part of the next. */
 static __device__ __forceinline__ void mail_sweep(const kaon_mailbox &box, uint32_t mark,
                                                   int used) {
   const int number = (int)(mark / 2 % (KAON_MAIL_WORDS / 2)), sender = (int)threadIdx.x;
   if (sender >= box.ranks || number < used) return;
   uint64_t *at = mail_at(box.words[box.rank], box.ranks, mark, sender, number);
-  asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1,%1};" ::"l"(at), "l"(UINT64_C(0)) : "memory");
+  asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1,%1};" ::"l"(at), "l"(UINT64_C(0))
+               : "memory");
 }
 
 static __device__ __forceinline__ uint64_t nanoseconds(void) {
@@ -97,7 +98,8 @@ static __device__ __forceinline__ void mail_prefetch(const kaon_mailbox *box) {
   enum { LINE = 128 };
   const char *at = (const char *)box + threadIdx.x * LINE;
   [[maybe_unused]] uint32_t unused;
-  if (at < (const char *)(box + 1)) asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(unused) : "l"(at));
+  if (at < (const char *)(box + 1))
+    asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(unused) : "l"(at));
 }
 
 /* The mail's number of slot i among those of a sum, whose order is that of the slots: kernels that

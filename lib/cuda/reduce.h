@@ -16,8 +16,8 @@
  * number that grows from sum to sum, and the block of the last chunk, which alone waits, reads the
  * parts until they bear it (sums_finish_marked; what calls sums_last itself takes tickets).
  *
- * Where kaon_sum.ranks says so, the block that has this rank's sum of the one column also adds up the
- * ranks' by mail (lib/cuda/mail.h) before it writes the slots and runs the recurrence. */
+ * Where kaon_sum.ranks says so, the block that has this rank's sum of the one column also adds up
+ * the ranks' by mail (lib/cuda/mail.h) before it writes the slots and runs the recurrence. */
 #ifndef KAON_LIB_CUDA_REDUCE_H
 #define KAON_LIB_CUDA_REDUCE_H
 
@@ -35,9 +35,9 @@ enum { KAON_CHUNKS = 16384, KAON_SUM_CHUNKS = 4224, KAON_FEW_CHUNKS = 1056, KAON
 typedef struct kaon_cuda_sums {
   double *partials; /* [column][value][chunk] */
   uint32_t *tickets;
-  uint64_t *marked; /* NULL: by tickets */
+  uint64_t *marked;         /* NULL: by tickets */
   const kaon_mailbox *mail; /* one column: who ends the sum adds it up over ranks; NULL: not */
-  int chunks;       /* of a column */
+  int chunks;               /* of a column */
   kaon_gate gate;
   kaon_sum sum;
 } kaon_cuda_sums;
@@ -327,8 +327,8 @@ static __device__ __forceinline__ void sums_finish_marked(const kaon_cuda_sums &
 }
 
 /* All of it for a kernel whose blocks have NSLOTS complex sums each, NORM: the first of them real;
- * MAIL: it offers to sum over ranks (kaon_sum.ranks). All threads call it, unless sum.state is NULL:
- * then nothing is to be done. */
+ * MAIL: it offers to sum over ranks (kaon_sum.ranks). All threads call it, unless sum.state is
+ * NULL: then nothing is to be done. */
 template <int NSLOTS, int AHEAD = 8, bool NORM = true, bool MAIL = true>
 static __device__ __forceinline__ void sums_finish(const kaon_cuda_sums &s, int column, int chunk,
                                                    const double *value) {

@@ -1,7 +1,7 @@
-/* posted.cu - products of real matrices in SELL and ELL by one column on several GPUs that store into
- * each other's memory, in one launch: the first blocks pick what the neighbours need and store it
- * there, all blocks work on rows that meet no ghost, and the last ones then on the boundary, when
- * the neighbours' messages are there. Rows are added as in sell.cu, ghosts are read where they
+/* posted.cu - products of real matrices in SELL and ELL by one column on several GPUs that store
+ * into each other's memory, in one launch: the first blocks pick what the neighbours need and store
+ * it there, all blocks work on rows that meet no ghost, and the last ones then on the boundary,
+ * when the neighbours' messages are there. Rows are added as in sell.cu, ghosts are read where they
  * arrive. lib/cuda/peer.h says what orders messages and flags, and why nobody waits for ever.
  *
  * In three launches and two of the exchange's own (STAGED) the same takes some 10 us more, which is
@@ -16,7 +16,7 @@
 enum { BATCH = 4, PICK_BLOCKS = 32, PICK_LINE = 256, RESIDENT = 5, MULTIPROCESSORS = 132 };
 
 typedef struct posted_call {
-  rows_call rows;      /* ghosts: the first half of what arrives */
+  rows_call rows; /* ghosts: the first half of what arrives */
   kaon_post_call post;
   int64_t first[KAON_DIRS]; /* a message's first number among those picked */
   const int32_t *picked;    /* [number] row */

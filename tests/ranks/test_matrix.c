@@ -379,9 +379,6 @@ static void rows_that_do_not_join_are_refused(void **state) {
     if (ctx->comm->rank == ranks - 1) a.column32 = column + 1;
     assert_int_equal(kaon_matrix_create_csr(ctx, &a, NULL, &matrix), KAON_ERR_ARGUMENT);
     assert_non_null(strstr(kaon_last_error(ctx), "column 99"));
-    const double diagonal[] = {1};
-    const kaon_ldu_arrays ldu = {.cells = 1, .diagonal = diagonal};
-    assert_int_equal(kaon_matrix_create_ldu(ctx, &ldu, NULL, &matrix), KAON_ERR_UNSUPPORTED);
   }
   assert_null(matrix);
   kaon_context_destroy(&ctx);
