@@ -249,8 +249,8 @@ static void print_delayed(const cli_common *common, const json_t *rows, const ch
   cli_say(common,
           "\n%s: classic and pipelined where a sum over ranks takes at least so long; sums a step, "
           "set-up and end of the solve included\n%5s %12s %-13s %6s %11s %8s %7s %11s %11s %11s\n",
-          name, "ranks", "delay, us", "method", "steps", "us a step", "exposed", "hidden", "read",
-          "written", "MB a step");
+          name, "ranks", "delay, us", "method", "steps", "us a step", "exposed", "hidden", "v. read",
+          "v. written", "MB a step");
   json_array_foreach(rows, i, row) {
     if (is_row(row) && strcmp(word(row, "matrix"), name) == 0 && !*word(row, "solver"))
       print_delayed_row(common, row);
