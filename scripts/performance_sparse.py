@@ -163,9 +163,11 @@ def delayed(rows, words):
                       f"{hidden / steps:.2f}",
                       "-" if row.get("vectors_read") is None else f"{row['vectors_read']:g} + {row['vectors_written']:g}",
                       "-" if row.get("bytes_step") is None else words.number(1e-6 * row["bytes_step"]),
+                      words.number(row.get("time_of_classic")), words.number(row.get("bytes_of_classic")),
                       words.percent(row.get("cpu_share"))])
     return words.markdown(["matrix", "method", "preconditioner", "ranks", "delay of sums, us", "steps", "us a step",
-                           "sums a step, exposed", "hidden", "vectors", "MB a step", "CPU"], lines)
+                           "sums a step, exposed", "hidden", "vectors", "MB a step", "a step's time over the classic one's",
+                           "its bytes", "CPU"], lines)
 
 
 # ---- all ----

@@ -174,6 +174,11 @@ class Tables(system.Case):
             self.assertEqual((row["vectors_read"], row["vectors_written"]), moved[row["method"]])
             if row["method"] in ("cg", "pipecg"):  # the diagonal is one of the vectors read
                 self.assertEqual(row["bytes_step"], 12 * entries + 20 * n + 8 * n * sum(moved[row["method"]]))
+            classic, = (other for other in delayed if other["reduce_delay"] == row["reduce_delay"] and
+                        other["method"] == ("bicgstab" if "bicgstab" in row["method"] else "cg"))
+            self.assertAlmostEqual(row["bytes_of_classic"], row["bytes_step"] / classic["bytes_step"], places=12)
+            self.assertAlmostEqual(row["time_of_classic"] * classic["seconds_mean"] / classic["iterations"],
+                                   row["seconds_mean"] / row["iterations"], places=12)
             if row["reduce_delay"]:  # nothing is faster than the sums that are waited for
                 self.assertGreaterEqual(row["seconds"], 50e-6 * (row["sums"] - row["sums_hidden"]) * 0.9)
         for words in ("processors/devices", "GPUBCGS", "exposed", "MB a step"):
