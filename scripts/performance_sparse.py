@@ -73,11 +73,12 @@ def regimes(rows, words):
     lines = []
     for row in rows:
         rate = words.number(1e-9 * row["bytes_step"] * row["iterations"] / row["seconds_mean"]) if row.get("bytes_step") else "-"
-        lines.append([*case(row), ran(row), row["sync"], str(row["iterations"]), str(row["samples"]), words.number(row["seconds_mean"]), signed(row["time_percent"]),
+        lines.append([*case(row), ran(row), row["sync"], str(row["iterations"]), str(row["samples"]),
+                      words.number(row["seconds_mean"]), signed(row["time_percent"]),
                       "n/a" if energy(row) is None else words.number(energy(row)), signed(row["energy_percent"]),
                       words.percent(row["cpu_seconds"] / row["seconds_mean"]), rate, row["status"]])
-    return words.markdown(["matrix", "precision", "method", "preconditioner", "regime", "waiting", "steps", "solves", "seconds", "%", "joules", "%",
-                           "CPU", "GB/s", "status"], lines)
+    return words.markdown(["matrix", "precision", "method", "preconditioner", "regime", "waiting", "steps", "solves", "seconds",
+                           "%", "joules", "%", "CPU", "GB/s", "status"], lines)
 
 
 def variations(rows, words):
@@ -87,9 +88,10 @@ def variations(rows, words):
         own = [row for row in rows if (row["precision"], row["method"], row["precond"]) == key]
         first, lines = own[0], []
         for row in own:
-            lines.append([row["sync"], row["regime"], *(signed(row[f"{what}_{how}"]) for what in ("time", "energy") for how in ("min", "max", "average"))])
-        about = f"{key[1]}, {key[0]}, preconditioner {key[2]}: variation against {first['baseline_regime']}, {first['baseline_sync']}, in per cent over " \
-                f"{first['cases']} matrices; min and max by absolute value.\n\n"
+            lines.append([row["sync"], row["regime"],
+                          *(signed(row[f"{what}_{how}"]) for what in ("time", "energy") for how in ("min", "max", "average"))])
+        about = f"{key[1]}, {key[0]}, preconditioner {key[2]}: variation against {first['baseline_regime']}, " \
+                f"{first['baseline_sync']}, in per cent over {first['cases']} matrices; min and max by absolute value.\n\n"
         parts.append(about + words.markdown(["waiting", "regime", "time: min", "max", "average", "energy: min", "max", "average"], lines))
     return parts
 
@@ -118,9 +120,12 @@ def plots(folder, runs, words):
     rows = [row for run in runs for row in run.rows if row["bench"] == "regimes"]
     if not rows:
         return []
-    made = [("regimes-time", "time of regimes", bars(f"{rows[0]['device']}: time of a solve by regime", "variation of time, %", rows, "time_percent", words)),
-            ("regimes-energy", "energy of regimes", bars(f"{rows[0]['device']}: energy of a solve by regime", "variation of energy, %", rows, "energy_percent", words))]
-    return [(f"{folder}-{name}.svg", text + ", against cuBLAS with polling where it was measured", script) for name, text, script in made if script]
+    made = []
+    for what in ("time", "energy"):
+        script = bars(f"{rows[0]['device']}: {what} of a solve by regime", f"variation of {what}, %", rows, f"{what}_percent", words)
+        if script:
+            made.append((f"{folder}-regimes-{what}.svg", f"{what} of regimes, against cuBLAS with polling where it was measured", script))
+    return made
 
 
 # ---- pipelined: the tables of the paper on communication hiding ----
@@ -134,14 +139,16 @@ def by_processors(rows, words):
     for matrix in words.unique(row["matrix"] for row in rows if row["solver"]):
         own = {(row["ranks"], row["solver"]): row for row in rows if row["matrix"] == matrix and row["solver"]}
         counts = sorted({ranks for ranks, _ in own})
-        lines = [[str(ranks), *(words.number(own[ranks, name]["seconds_mean"]) if (ranks, name) in own else "-" for name in COLUMNS)] for ranks in counts]
+        lines = [[str(ranks), *(words.number(own[ranks, name]["seconds_mean"]) if (ranks, name) in own else "-" for name in COLUMNS)]
+                 for ranks in counts]
         ends = [[own.get((ranks, name)) for ranks in (counts[0], counts[-1])] for name in COLUMNS]
         if len(counts) > 1:
             lines.append(["speed-up", *(f"{a['seconds_mean'] / b['seconds_mean']:.2f}" if a and b else "-" for a, b in ends)])
         lines.append(["steps", *(str(b["iterations"]) if b else "-" for _, b in ends)])
         devices = {name: words.unique(f"{row['device']}, {row['threads']} threads" if row["backend"] == "cpu" else row["device"]
                                       for (_, other), row in own.items() if other == name) for name in COLUMNS}
-        about = f"{matrix}, seconds of a solve; " + "; ".join(f"{name}: {' and '.join(devices[name])}" for name in COLUMNS if devices[name]) + ".\n\n"
+        where = "; ".join(f"{name}: {' and '.join(devices[name])}" for name in COLUMNS if devices[name])
+        about = f"{matrix}, seconds of a solve; {where}.\n\n"
         parts.append(about + words.markdown(["processors/devices", *COLUMNS], lines))
     return parts
 
@@ -152,11 +159,15 @@ def delayed(rows, words):
     for row in rows:
         steps, hidden = row["iterations"], row["sums_hidden"]
         lines.append([row["matrix"], row["method"], preconditioner(row), str(row["ranks"]), words.number(1e6 * row["reduce_delay"]), str(steps),
-                      words.number(1e6 * row["seconds_mean"] / steps), f"{(row['sums'] - hidden) / steps:.2f}", f"{hidden / steps:.2f}",
+                      words.number(1e6 * row["seconds_mean"] / steps), f"{(row['sums'] - hidden) / steps:.2f}",
+                      f"{hidden / steps:.2f}",
                       "-" if row.get("vectors_read") is None else f"{row['vectors_read']:g} + {row['vectors_written']:g}",
-                      "-" if row.get("bytes_step") is None else words.number(1e-6 * row["bytes_step"]), words.percent(row.get("cpu_share"))])
-    return words.markdown(["matrix", "method", "preconditioner", "ranks", "delay of sums, us", "steps", "us a step", "sums a step, exposed", "hidden",
-                           "vectors", "MB a step", "CPU"], lines)
+                      "-" if row.get("bytes_step") is None else words.number(1e-6 * row["bytes_step"]),
+                      words.number(row.get("time_of_classic")), words.number(row.get("bytes_of_classic")),
+                      words.percent(row.get("cpu_share"))])
+    return words.markdown(["matrix", "method", "preconditioner", "ranks", "delay of sums, us", "steps", "us a step",
+                           "sums a step, exposed", "hidden", "vectors", "MB a step", "a step's time over the classic one's",
+                           "its bytes", "CPU"], lines)
 
 
 # ---- all ----

@@ -175,7 +175,7 @@ const char *bench_transport(const bench *b) {
   return b->info.transport ? b->info.transport : "";
 }
 
-void bench_columns(const bench *b) {
+static void print_heads(const bench *b) {
   const int host = bench_on_host(b);
   cli_say(&b->args->common, "%-15s %-14s %-13s %5s %4s %11s %8s %8s %7s %6s\n", "bench",
           b->matrices ? "matrix" : "lattice", "precision", b->matrices ? "form" : "links", "col",
@@ -196,7 +196,7 @@ void bench_header(const bench *b) {
   cli_say(&b->args->common,
           "ideal GB/s: the least traffic over the time; %%%s; %%peak: of the multiply-add peak\n\n",
           host ? "triad: of the triad measured beside the row" : "read: of the reads");
-  bench_columns(b);
+  print_heads(b);
 }
 
 /* 0: not measured. */

@@ -100,8 +100,6 @@ kaon_status bench_time(bench *b, bench_work *work, void *user, bench_row *row);
 /* 1: the operations run on the processor, 0: on a device. */
 int bench_on_host(const bench *b);
 void bench_header(const bench *b);
-/* The columns' heads alone. */
-void bench_columns(const bench *b);
 /* Prints the row beside the machine's figures, appends it to the list; the object is the list's. */
 json_t *bench_add(bench *b, const bench_row *row);
 /* Writes the rows there are to --json; after each row, when it is whole. Says what failed. */

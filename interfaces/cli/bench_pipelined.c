@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bench.h"
 #include "report.h"
@@ -28,9 +29,15 @@ static const column columns[] = {{"PCG", KAON_CG, 1},
                                  {"GPUBCGS", KAON_RBICGSTAB, 0}};
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
-/* Classic and pipelined, side by side under each delay. */
-static const kaon_method delayed[] = {KAON_CG,       KAON_GROPPCG,   KAON_PIPECG,
-                                      KAON_BICGSTAB, KAON_RBICGSTAB, KAON_PIPEBICGSTAB};
+/* Side by side under each delay; `classic`: what each is held against. */
+static const struct {
+  kaon_method method, classic;
+} delayed[] = {{KAON_CG, KAON_CG},
+               {KAON_GROPPCG, KAON_CG},
+               {KAON_PIPECG, KAON_CG},
+               {KAON_BICGSTAB, KAON_BICGSTAB},
+               {KAON_RBICGSTAB, KAON_BICGSTAB},
+               {KAON_PIPEBICGSTAB, KAON_BICGSTAB}};
 enum { DELAYED = sizeof delayed / sizeof *delayed };
 
 typedef struct delays {
@@ -102,7 +109,7 @@ static int measure_columns(bench *b, const linear *base, int processors) {
 static int measure_delayed(bench *b, const linear *base) {
   int code = EXIT_DONE;
   for (int m = 0; m < DELAYED && code == EXIT_DONE; m++)
-    code = measure(b, base, delayed[m], device_precond(b->args), "");
+    code = measure(b, base, delayed[m].method, device_precond(b->args), "");
   return code;
 }
 
@@ -129,11 +136,19 @@ static int in_context(bench *b, const cli_common *common, const char *name, stag
   return code;
 }
 
+/* Ranks of a node share its processors. */
+static int threads_of_rank(const cli_common *common) {
+  const long all = sysconf(_SC_NPROCESSORS_ONLN), ranks = ranks_on_node();
+  if (common->threads || ranks < 2) return common->threads;
+  return all > ranks ? (int)(all / ranks) : 1;
+}
+
 static int matrix(bench *b, const delays *d, const char *name) {
   const cli_common run = b->args->common;
   cli_common common = run;
   common.backend = KAON_BACKEND_CPU;
   common.regime = 0;
+  common.threads = threads_of_rank(&run);
   int code = in_context(b, &common, name, on_processors);
   if (code == EXIT_DONE) code = in_context(b, &run, name, on_device);
   for (int i = 0; i < d->count && code == EXIT_DONE; i++) {
@@ -230,6 +245,42 @@ static void print_paper(const cli_common *common, const json_t *rows, const char
   cli_say(common, "\n");
 }
 
+/* The row of the classic method in the same place as `row`; NULL: there is none. */
+static const json_t *find_classic(const json_t *rows, const json_t *row) {
+  const char *classic = "";
+  const json_t *other;
+  size_t i;
+  for (int m = 0; m < DELAYED; m++)
+    if (strcmp(method_name(delayed[m].method), word(row, "method")) == 0)
+      classic = method_name(delayed[m].classic);
+  json_array_foreach(rows, i, other) {
+    if (is_row(other) && !*word(other, "solver") && strcmp(word(other, "method"), classic) == 0 &&
+        strcmp(word(other, "matrix"), word(row, "matrix")) == 0 &&
+        number(other, "ranks") == number(row, "ranks") &&
+        number(other, "reduce_delay") == number(row, "reduce_delay"))
+      return other;
+  }
+  return NULL;
+}
+
+static double seconds_of_step(const json_t *row) {
+  return number(row, "seconds_mean") / number(row, "iterations");
+}
+
+/* How a step's time and bytes compare with the classic one's stands in the row as well. */
+static void note_ratios(const json_t *rows) {
+  json_t *row;
+  size_t i;
+  json_array_foreach(rows, i, row) {
+    const json_t *classic = is_row(row) && !*word(row, "solver") ? find_classic(rows, row) : NULL;
+    if (!classic) continue;
+    json_object_set_new(row, "time_of_classic",
+                        report_real(seconds_of_step(row) / seconds_of_step(classic)));
+    json_object_set_new(row, "bytes_of_classic",
+                        report_real(number(row, "bytes_step") / number(classic, "bytes_step")));
+  }
+}
+
 static void print_delayed_row(const cli_common *common, const json_t *row) {
   const double steps = number(row, "iterations"), sums = number(row, "sums"),
                hidden = number(row, "sums_hidden"), bytes = number(row, "bytes_step");
@@ -240,6 +291,8 @@ static void print_delayed_row(const cli_common *common, const json_t *row) {
   print_figure(common, number(row, "vectors_read"));
   print_figure(common, number(row, "vectors_written"));
   print_figure(common, 1e-6 * bytes);
+  print_figure(common, number(row, "time_of_classic"));
+  print_figure(common, number(row, "bytes_of_classic"));
   cli_say(common, "\n");
 }
 
@@ -248,9 +301,10 @@ static void print_delayed(const cli_common *common, const json_t *rows, const ch
   size_t i;
   cli_say(common,
           "\n%s: classic and pipelined where a sum over ranks takes at least so long; sums a step, "
-          "set-up and end of the solve included\n%5s %12s %-13s %6s %11s %8s %7s %11s %11s %11s\n",
-          name, "ranks", "delay, us", "method", "steps", "us a step", "exposed", "hidden", "read",
-          "written", "MB a step");
+          "set-up and end of the solve included; times, bytes: of a step, over the classic one's\n"
+          "%5s %12s %-13s %6s %11s %8s %7s %11s %11s %11s %11s %11s\n",
+          name, "ranks", "delay, us", "method", "steps", "us a step", "exposed", "hidden",
+          "v. read", "v. written", "MB a step", "times", "bytes");
   json_array_foreach(rows, i, row) {
     if (is_row(row) && strcmp(word(row, "matrix"), name) == 0 && !*word(row, "solver"))
       print_delayed_row(common, row);
@@ -289,6 +343,7 @@ int bench_pipelined(bench *b) {
   if (code == EXIT_DONE && wanted) bench_header(b);
   for (int i = 0; i < wanted && code == EXIT_DONE; i++)
     code = matrix(b, &d, given ? list->text[i] : usual[i]);
+  note_ratios(b->rows);
   if (code == EXIT_DONE) code = print_tables(b, b->rows);
   if (code == EXIT_DONE && bench_keep(b) != KAON_OK) code = EXIT_DEVICE; /* what was joined alone */
   return code == EXIT_DONE && b->unconverged ? EXIT_NOT_CONVERGED : code;

@@ -93,7 +93,7 @@ static const kaon_issue regime_issue[] = {KAON_ISSUE_AUTO,  KAON_ISSUE_LIBRARY, 
 
 const char *cli_regime(kaon_issue issue, char name[32]) {
   int i = 0;
-  while (i + 1 < (int)(sizeof regime_issue / sizeof *regime_issue) && regime_issue[i] != issue) i++;
+  while (i < (int)(sizeof regime_issue / sizeof *regime_issue) && regime_issue[i] != issue) i++;
   return cli_choice(CLI_REGIMES, i, name);
 }
 

@@ -2,6 +2,9 @@
 import csv
 import io
 import json
+import os
+import subprocess
+import sys
 
 import system
 
@@ -31,6 +34,14 @@ class Tables(system.Case):
 
     def lines_of(self, name):
         return list(csv.DictReader(io.StringIO(self.read(name).decode())))
+
+    def page(self, name):
+        """What docs/performance.md would have of a file."""
+        script = os.path.join(system.SOURCE, "scripts", "performance.py")
+        done = subprocess.run([sys.executable, script, "--table", self.path(name)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
 
     # --- regimes ---
 
@@ -122,6 +133,12 @@ class Tables(system.Case):
         self.assertEqual([{key: row[key] for key in rows[0]} for row in joined], rows)
         self.assertAlmostEqual(joined[3]["time_percent"], 1, delta=1e-9)
         self.assertAlmostEqual(joined[8]["energy_percent"], -30, delta=1e-9)
+        for row in joined:  # what a measured row has besides
+            row.update(commit="0", command="kaon bench regimes", status="converged")
+        self.write_rows("page.json", joined + list(table.values()))
+        page = self.page("page.json")
+        self.assertIn("| blocking | merged | -2.00 | -8.00 | -5.00 | -10.00 | -30.00 | -20.00 |", page)
+        self.assertIn("| B,1 | single/single | cg | none | dynamic | blocking | 101 | 7 | 22 | +10.00 | 1960 | -2.00 | 50 % | - | converged |", page)
 
     def test_energies_of_different_counters_are_not_compared(self):
         self.write_rows("rows.json", [regime_row("A", "cublas", "polling", 10, 100, host=50), regime_row("A", "merged", "polling", 10, 300, host=75),
@@ -157,6 +174,11 @@ class Tables(system.Case):
             self.assertEqual((row["vectors_read"], row["vectors_written"]), moved[row["method"]])
             if row["method"] in ("cg", "pipecg"):  # the diagonal is one of the vectors read
                 self.assertEqual(row["bytes_step"], 12 * entries + 20 * n + 8 * n * sum(moved[row["method"]]))
+            classic, = (other for other in delayed if other["reduce_delay"] == row["reduce_delay"] and
+                        other["method"] == ("bicgstab" if "bicgstab" in row["method"] else "cg"))
+            self.assertAlmostEqual(row["bytes_of_classic"], row["bytes_step"] / classic["bytes_step"], places=12)
+            self.assertAlmostEqual(row["time_of_classic"] * classic["seconds_mean"] / classic["iterations"],
+                                   row["seconds_mean"] / row["iterations"], places=12)
             if row["reduce_delay"]:  # nothing is faster than the sums that are waited for
                 self.assertGreaterEqual(row["seconds"], 50e-6 * (row["sums"] - row["sums_hidden"]) * 0.9)
         for words in ("processors/devices", "GPUBCGS", "exposed", "MB a step"):
@@ -174,7 +196,15 @@ class Tables(system.Case):
         self.assertEqual(lines["2"], ["113", "145", "63", "75"])
         for figure, paper in zip(lines["speed-up"], (2.07, 2.07, 1.98, 1.90)):
             self.assertAlmostEqual(float(figure), paper, delta=0.02)  # the paper rounds down, or its seconds are rounded
-        self.assertEqual(len(self.report("all.json")), 8)
+        rows = self.report("all.json")
+        self.assertEqual(len(rows), 8)
+        for row in rows:
+            row.update(commit="0", command="kaon bench pipelined", backend="cuda", device="X", threads=1, preconditioner=None,
+                       precision="double/double")
+        self.write_rows("page.json", rows)
+        page = self.page("page.json")
+        self.assertIn("| 1 | 235 | 301 | 125 | 143 |", page)
+        self.assertIn("| speed-up | 2.08 | 2.08 | 1.98 | 1.91 |", page)
 
     # --- sync, delays, refusals ---
 
