@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "sparse/move.h"
 #include "sparse/ranks.h"
 
 /* ---- rows and columns of zeros ---- */
