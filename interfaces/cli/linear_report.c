@@ -78,7 +78,13 @@ json_t *linear_describe(const linear *l) {
       report_real(i->mean), "deviation", report_real(i->deviation), "bandwidth",
       (json_int_t)i->bandwidth, "empty_rows", (json_int_t)i->empty_rows, "empty_columns",
       (json_int_t)i->empty_columns, "no_diagonal", (json_int_t)i->no_diagonal);
-  linear_print_shares(common, l);
+  const kaon_matrix_shares *s = &l->shares;
+  json_object_set_new(
+      d, "shares",
+      json_pack("{s:o s:b s:I s:I s:I s:I s:I}", "how", report_string(s->how), "moved", s->moved,
+                "most_rows", (json_int_t)s->most_rows, "most_entries", (json_int_t)s->most_entries,
+                "most_ghosts", (json_int_t)s->most_ghosts, "ghosts", (json_int_t)s->all_ghosts,
+                "cut", (json_int_t)s->cut));
   return d;
 }
 
