@@ -30,9 +30,10 @@ typedef struct kaon_launch {
   double *partials;  /* room for KAON_REDUCE_CHUNKS * nrhs * KAON_REDUCE_MAX doubles */
   uint32_t *tickets; /* CUDA: nrhs counters, 0 between launches (lib/cuda/reduce.h) */
   uint64_t *marked;  /* CUDA, one column: room for marked sums (there too); else NULL */
-  kaon_launch_shape tuned; /* CUDA */
+  kaon_launch_shape tuned;        /* CUDA */
   struct kaon_timeline *timeline; /* CUDA, measurements (dslash/cuda/timeline.h); NULL: none */
   void *library; /* CUDA: vector work by another library (blas/cuda/library.h); else NULL */
+  struct kaon_list *list; /* CUDA: takes launches down (lib/cuda/list.h); NULL: they take place */
 } kaon_launch;
 
 /* What a kernel that waited in vain for another rank leaves in memory of the host's, the device's

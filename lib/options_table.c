@@ -19,6 +19,8 @@ static const kaon_field_name issues[] = {{"auto", KAON_ISSUE_AUTO},
                                          {"replay", KAON_ISSUE_REPLAY},
                                          {"while", KAON_ISSUE_WHILE},
                                          {"tail", KAON_ISSUE_TAIL},
+                                         {"cdp", KAON_ISSUE_CDP},
+                                         {"persistent", KAON_ISSUE_PERSISTENT},
                                          {"separate", KAON_ISSUE_SEPARATE},
                                          {"library", KAON_ISSUE_LIBRARY},
                                          {NULL, 0}};
