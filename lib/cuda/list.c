@@ -34,6 +34,7 @@ void kaon_list_append(kaon_list *list, const kaon_list_launch *launch) {
   e->chunks = launch->chunks;
   e->mask = launch->gate.state != NULL ? launch->gate.mask : 0;
   e->sums = (int)launch->sums;
+  e->summed = launch->summed != NULL;
   memcpy(e->call, launch->call, launch->bytes);
 }
 
@@ -48,6 +49,17 @@ static int fold(kaon_list *list) {
     return turns;
   }
   return 1;
+}
+
+/* Vector updates with equally many chunks share a column's words out alike. */
+static void join(kaon_list *list) {
+  for (int i = 0; i + 1 < list->count; i++) {
+    kaon_list_entry *e = &list->entry[i];
+    const kaon_list_entry *next = e + 1;
+    const int updates = e->kind % KAON_LISTED_PRECISION < KAON_LISTED_SELL &&
+                        next->kind % KAON_LISTED_PRECISION < KAON_LISTED_SELL;
+    e->joined = updates && !e->summed && e->chunks == next->chunks && e->mask == next->mask;
+  }
 }
 
 /* ---- a recorder's list ---- */
@@ -155,6 +167,7 @@ kaon_status kaon_lister_list(kaon_lister *l, const kaon_loop *loop) {
   if (l->list.refused != NULL) return refused(l, l->list.refused);
   if (besides > 0) return refused(l, "a step has a kernel that has no listed form");
   l->listed.turns = fold(&l->list);
+  join(&l->list);
   l->listed.count = l->list.count;
   l->listed.state = (kaon_column_state *)loop->state;
   if (l->list.count == 0) return refused(l, "a step has no kernel");

@@ -33,6 +33,9 @@ typedef struct kaon_list_entry {
   int chunks; /* blocks of its own launch: of the column, and of its sums */
   int mask;   /* of its gate; 0: always open */
   int sums;   /* where in the call its kaon_cuda_sums (lib/cuda/reduce.h) stand */
+  int summed; /* it leaves sums */
+  int joined; /* each thread meets in the next entry what it met in this one, and nothing else */
+  int unused[2];
   KAON_SLOT_ALIGNED unsigned char call[KAON_CALL_BYTES];
 } kaon_list_entry;
 

@@ -28,7 +28,7 @@ static __device__ __noinline__ void listed_update(const kaon_list_entry &e, RUN 
     update_chunk<OP>(a, run.state(a.state), share{0, chunk}, sum);
     if (a.sums.sum.state != NULL) run.template leave<slots, norm>(kept.sums, chunk, sum);
   }
-  run.template end<slots, norm>(kept.sums);
+  if (!e.joined) run.template end<slots, norm>(kept.sums);
 }
 
 template <int KIND, class RUN>
