@@ -2,7 +2,14 @@
  * KaonCuda.cmake), loaded where the form CDP is asked for. */
 #include "lib/cuda/list.h"
 
+#include <stdlib.h>
+
 #if CUDART_VERSION >= 13000 && defined(KAON_CHAIN_IMAGE)
+
+struct kaon_chain {
+  cudaLibrary_t library;
+  cudaKernel_t kernel[2]; /* by precision */
+};
 
 extern const unsigned char kaon_chain_image[];
 __asm__(
@@ -16,38 +23,24 @@ __asm__(
     ".balign 8\n"
     ".popsection\n");
 
-cudaError_t kaon_chain_open(kaon_chain *chain) {
+cudaError_t kaon_chain_create(kaon_chain **chain) {
   static const char *const names[2] = {"kaon_chain_cuda_d", "kaon_chain_cuda_s"};
-  cudaLibrary_t library;
-  cudaError_t error = cudaLibraryLoadData(&library, kaon_chain_image, NULL, NULL, 0, NULL, NULL, 0);
-  if (error != cudaSuccess) return error;
-  chain->library = library;
-  for (int p = 0; p < 2 && error == cudaSuccess; p++) {
-    cudaKernel_t kernel = NULL;
-    error = cudaLibraryGetKernel(&kernel, library, names[p]);
-    chain->kernel[p] = (void *)kernel;
-  }
-  if (error != cudaSuccess) kaon_chain_close(chain);
+  kaon_chain *c = *chain = calloc(1, sizeof *c);
+  if (c == NULL) return cudaErrorMemoryAllocation;
+  cudaError_t error =
+      cudaLibraryLoadData(&c->library, kaon_chain_image, NULL, NULL, 0, NULL, NULL, 0);
+  for (int p = 0; p < 2 && error == cudaSuccess; p++)
+    error = cudaLibraryGetKernel(&c->kernel[p], c->library, names[p]);
+  if (error != cudaSuccess) kaon_chain_destroy(chain);
   return error;
 }
 
-void kaon_chain_close(kaon_chain *chain) {
-  if (chain->library != NULL) cudaLibraryUnload((cudaLibrary_t)chain->library);
-  *chain = (kaon_chain){NULL, {NULL, NULL}};
+void kaon_chain_destroy(kaon_chain **chain) {
+  if (*chain == NULL) return;
+  if ((*chain)->library != NULL) cudaLibraryUnload((*chain)->library);
+  free(*chain);
+  *chain = NULL;
 }
-
-#else
-
-cudaError_t kaon_chain_open(kaon_chain *chain) {
-  *chain = (kaon_chain){NULL, {NULL, NULL}};
-  return cudaErrorNotSupported;
-}
-
-void kaon_chain_close(kaon_chain *chain) {
-  (void)chain;
-}
-
-#endif
 
 cudaError_t kaon_chain_launch(const kaon_chain *chain, int precision, const kaon_listed *list,
                               cudaStream_t stream) {
@@ -55,5 +48,24 @@ cudaError_t kaon_chain_launch(const kaon_chain *chain, int precision, const kaon
   int done = 0;
   void *arguments[2] = {&argument, &done};
   const dim3 one = {1, 1, 1};
-  return cudaLaunchKernel(chain->kernel[precision], one, one, arguments, 0, stream);
+  return cudaLaunchKernel((const void *)chain->kernel[precision], one, one, arguments, 0, stream);
 }
+
+#else
+
+cudaError_t kaon_chain_create(kaon_chain **chain) {
+  *chain = NULL;
+  return cudaErrorNotSupported;
+}
+
+void kaon_chain_destroy(kaon_chain **chain) {
+  (void)chain;
+}
+
+cudaError_t kaon_chain_launch(const kaon_chain *chain, int precision, const kaon_listed *list,
+                              cudaStream_t stream) {
+  (void)chain, (void)precision, (void)list, (void)stream;
+  return cudaErrorNotSupported;
+}
+
+#endif

@@ -23,7 +23,8 @@ typedef struct kaon_cuda_machine {
   cudaEvent_t fork, join;
   struct kaon_cuda_ranks *ranks; /* ranks.c: how it talks with other ranks' devices */
   uint32_t *complaint;           /* pinned, of a kernel that waited in vain; NULL: none can */
-  int recording; /* the stream is captured (graph.c): no answers, no fresh memory */
+  struct kaon_chain *chain;      /* list.h; loaded when it is first asked for */
+  int recording;                 /* the stream is captured (graph.c): no answers, no fresh memory */
 } kaon_cuda_machine;
 
 static inline kaon_cuda_machine *kaon_cuda_machine_of(const kaon_context *ctx) {

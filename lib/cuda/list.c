@@ -71,15 +71,13 @@ struct kaon_lister {
   kaon_listed listed;
   kaon_list_entry *entry; /* device memory */
   int precision;
-  kaon_chain chain;
-  cudaError_t loaded; /* whether the image of chain is */
+  cudaError_t loaded; /* CDP: whether the image is */
 };
 
 void kaon_lister_destroy(kaon_lister **lister) {
   if (lister == NULL || *lister == NULL) return;
   kaon_lister *l = *lister;
   *lister = NULL;
-  kaon_chain_close(&l->chain);
   kaon_pool_give(l->ctx, l->entry);
   kaon_pool_give(l->ctx, l->listed.room);
   free(l);
@@ -91,8 +89,9 @@ static kaon_status build(kaon_lister *l) {
   KAON_TRY(kaon_pool_take(l->ctx, KAON_LIST_ENTRIES * sizeof *l->entry, "a list of steps", &taken));
   l->entry = taken;
   l->listed.entry = taken;
-  if (l->form == KAON_ISSUE_CDP) { /* without it another form does as well */
-    l->loaded = kaon_chain_open(&l->chain);
+  if (l->form == KAON_ISSUE_CDP) { /* without the image another form does as well */
+    kaon_cuda_machine *machine = kaon_cuda_machine_of(l->ctx);
+    if (machine->chain == NULL) l->loaded = kaon_chain_create(&machine->chain);
     cudaGetLastError();
     return KAON_OK;
   }
@@ -183,9 +182,9 @@ kaon_status kaon_lister_list(kaon_lister *l, const kaon_loop *loop) {
 
 kaon_status kaon_lister_chain(const kaon_lister *l) {
   const kaon_cuda_machine *machine = kaon_cuda_machine_of(l->ctx);
-  return kaon_cuda_check(l->ctx,
-                         kaon_chain_launch(&l->chain, l->precision, &l->listed, machine->stream),
-                         "launching steps");
+  return kaon_cuda_check(
+      l->ctx, kaon_chain_launch(machine->chain, l->precision, &l->listed, machine->stream),
+      "launching steps");
 }
 
 kaon_status kaon_lister_resident(const kaon_lister *l, int cooperative) {

@@ -73,10 +73,8 @@ typedef struct kaon_resident_ops {
 /* Double and single (backend.c). */
 extern const kaon_resident_ops *const kaon_cuda_resident[2];
 
-/* CDP: the image of sparse/cuda/chain.cu, loaded (chain.c). */
-typedef struct kaon_chain {
-  void *library, *kernel[2]; /* by precision */
-} kaon_chain;
+/* CDP: the image of sparse/cuda/chain.cu, loaded (chain.c); a context's. */
+typedef struct kaon_chain kaon_chain;
 
 #ifdef __cplusplus
 extern "C" {
@@ -94,9 +92,9 @@ typedef struct kaon_list_launch {
   size_t bytes, sums; /* of the call, and where in it the sums stand */
 } kaon_list_launch;
 void kaon_list_append(kaon_list *list, const kaon_list_launch *launch);
-/* Loads the image for this process; unloads it. */
-cudaError_t kaon_chain_open(kaon_chain *chain);
-void kaon_chain_close(kaon_chain *chain);
+/* Loads the image; *chain is NULL on failure. */
+cudaError_t kaon_chain_create(kaon_chain **chain);
+void kaon_chain_destroy(kaon_chain **chain); /* NULL allowed */
 /* Queues blocks of steps, which go on by themselves. */
 cudaError_t kaon_chain_launch(const kaon_chain *chain, int precision, const kaon_listed *list,
                               cudaStream_t stream);
