@@ -61,8 +61,16 @@ else()
   endif()
 endif()
 
-# kaon_add_cuda_kernels(target PRECISIONS <d|s|h|all>... FILES file.cu...): each file once for every precision.
+# kaon_cuda_object(name file precision): an object library of the file in one precision.
 # 177: functions of the shared headers that a file does not use.
+function(kaon_cuda_object name file prec)
+  add_library(${name} OBJECT ${PROJECT_SOURCE_DIR}/${file})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR})
+  target_compile_options(${name} PRIVATE -diag-suppress=177 -Xcompiler=-fno-exceptions,-fno-threadsafe-statics)
+  target_compile_definitions(${name} PRIVATE KAON_PREC_${KAON_PREC_NAME_${prec}})
+endfunction()
+
+# kaon_add_cuda_kernels(target PRECISIONS <d|s|h|all>... FILES file.cu...): each file once for every precision.
 function(kaon_add_cuda_kernels target)
   cmake_parse_arguments(ARG "" "" "PRECISIONS;FILES" ${ARGN})
   foreach(file ${ARG_FILES})
@@ -71,14 +79,43 @@ function(kaon_add_cuda_kernels target)
     endif()
     string(REGEX REPLACE "[/.]" "_" stem ${file})
     foreach(prec ${ARG_PRECISIONS})
-      set(object ${target}_${stem}_${prec})
-      add_library(${object} OBJECT ${PROJECT_SOURCE_DIR}/${file})
-      target_include_directories(${object} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR})
-      target_compile_options(${object} PRIVATE -diag-suppress=177 -Xcompiler=-fno-exceptions,-fno-threadsafe-statics)
-      target_compile_definitions(${object} PRIVATE KAON_PREC_${KAON_PREC_NAME_${prec}})
-      target_sources(${target} PRIVATE $<TARGET_OBJECTS:${object}>)
+      kaon_cuda_object(${target}_${stem}_${prec} ${file} ${prec})
+      target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_${stem}_${prec}>)
     endforeach()
   endforeach()
+endfunction()
+
+# kaon_device_codes(result): nvcc's options for machine code of every device that is compiled for.
+function(kaon_device_codes result)
+  set(codes "")
+  foreach(arch ${KAON_CUDA_ARCHS})
+    list(APPEND codes -gencode arch=compute_${arch},code=sm_${arch})
+  endforeach()
+  set(${result} ${codes} PARENT_SCOPE)
+endfunction()
+
+# kaon_add_cuda_image(target DEFINITION file.c PRECISIONS ... FILES file.cu...): files that launch kernels from kernels, compiled
+# as relocatable code and linked on the device, with its part of the runtime, into one image. file.c takes it in by the path that
+# DEFINITION is there, and loads it; the host links nothing of it.
+function(kaon_add_cuda_image target definition user)
+  cmake_parse_arguments(ARG "" "" "PRECISIONS;FILES" ${ARGN})
+  set(objects "")
+  foreach(file ${ARG_FILES})
+    string(REGEX REPLACE "[/.]" "_" stem ${file})
+    foreach(prec ${ARG_PRECISIONS})
+      set(object ${target}_${stem}_${prec})
+      kaon_cuda_object(${object} ${file} ${prec})
+      set_target_properties(${object} PROPERTIES CUDA_SEPARABLE_COMPILATION ON)
+      list(APPEND objects $<TARGET_OBJECTS:${object}>)
+    endforeach()
+  endforeach()
+  kaon_device_codes(codes)
+  string(TOLOWER ${definition} stem)
+  set(image ${CMAKE_CURRENT_BINARY_DIR}/${stem}.fatbin)
+  add_custom_command(OUTPUT ${image} COMMAND ${CMAKE_CUDA_COMPILER} -dlink -fatbin ${codes} ${objects} -lcudadevrt -o ${image}
+                     DEPENDS ${objects} COMMENT "Linking ${stem} on the device" VERBATIM COMMAND_EXPAND_LISTS)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/${user} PROPERTIES COMPILE_DEFINITIONS "${definition}=\"${image}\""
+                                                                       OBJECT_DEPENDS ${image})
 endfunction()
 
 # kaon_add_cuda_linked(target file.cu): a file that needs the device's part of the runtime (graphs launched by a device), compiled as
@@ -89,10 +126,7 @@ function(kaon_add_cuda_linked target file)
   set(object ${target}_${stem}_all)
   set_target_properties(${object} PROPERTIES CUDA_SEPARABLE_COMPILATION ON)
   set(linked ${CMAKE_CURRENT_BINARY_DIR}/${stem}_linked.o)
-  set(codes "")
-  foreach(arch ${KAON_CUDA_ARCHS})
-    list(APPEND codes -gencode arch=compute_${arch},code=sm_${arch})
-  endforeach()
+  kaon_device_codes(codes)
   add_custom_command(OUTPUT ${linked}
                      COMMAND ${CMAKE_CUDA_COMPILER} -dlink ${codes} -Xcompiler=-fPIC $<TARGET_OBJECTS:${object}> -lcudadevrt -o ${linked}
                      DEPENDS ${object} $<TARGET_OBJECTS:${object}> COMMENT "Linking ${file} on the device" VERBATIM)

@@ -46,7 +46,9 @@ typedef struct kaon_memory_ops {
  *   REPLAY  blocks follow each other as the host says, and so do services
  *   WHILE   the device repeats the block and serves by itself, until no column is left or the host
  *           is due to look
- *   TAIL    the same by graphs that launch each other */
+ *   TAIL    the same by graphs that launch each other
+ *   CDP     the device repeats the block, the host serves
+ *   PERSISTENT  as WHILE, steps by one kernel */
 typedef struct kaon_recorder kaon_recorder;
 typedef struct kaon_loop {
   kaon_status (*steps)(void *user);   /* issue gated work alone: no number asked for, no memory */
@@ -62,9 +64,9 @@ typedef struct kaon_record_ops {
   /* Takes the place of an earlier recording. Nothing is done by it. Fails (UNSUPPORTED, or what
    * steps and service return) where something cannot be recorded. */
   kaon_status (*record)(kaon_recorder *recorder, const kaon_loop *loop, kaon_issue form);
-  /* Issues `blocks` of them; WHILE: at most so many. */
+  /* Issues `blocks` of them; all but REPLAY: at most so many. */
   kaon_status (*run)(kaon_recorder *recorder, int blocks);
-  kaon_status (*serve)(kaon_recorder *recorder); /* REPLAY alone */
+  kaon_status (*serve)(kaon_recorder *recorder); /* REPLAY and CDP alone */
   /* The states, as they are after all that was issued so far, on their way to copy `number` (0 or
    * 1); and their arrival. The waiting thread sleeps. */
   kaon_status (*post)(kaon_recorder *recorder, const kaon_column_state *state, int number);

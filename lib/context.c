@@ -359,13 +359,14 @@ kaon_status kaon_launch_prepare(kaon_context *ctx, int nrhs, size_t pass_bytes,
                           .prefetch = pass_bytes > 4 * (size_t)ctx->threads * ctx->core_cache_bytes,
                           .queue = ctx->queue,
                           .dependent = ctx->dependent,
-                          .early = ctx->calm,
+                          .early = ctx->calm && ctx->list == NULL,
                           .partials = ctx->partials,
                           .tickets = ctx->tickets,
                           .marked = nrhs == 1 ? ctx->marked : NULL,
                           .timeline = ctx->timeline,
                           .mailbox = ctx->mailbox,
-                          .library = ctx->library};
+                          .library = ctx->library,
+                          .list = ctx->list};
   ctx->calm = 0;
   return KAON_OK;
 }

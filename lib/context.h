@@ -20,13 +20,13 @@ struct kaon_context {
   kaon_pool *pool;
   kaon_context_options options;
   int threads;
-  double *partials; /* the launches' reduction buffer */
+  double *partials;                     /* the launches' reduction buffer */
   size_t partials_bytes, besides_bytes; /* of the partials, and of what stands behind them */
-  uint32_t *tickets;         /* behind the partials */
-  uint64_t *marked;          /* behind those, on a device */
-  unsigned blocks_allocated; /* by the backend's memory, to stagger their addresses */
-  size_t cache_bytes;        /* last-level cache: results larger than it are streamed past it */
-  size_t core_cache_bytes;   /* second-level cache of one core: much more than that is prefetched */
+  uint32_t *tickets;                    /* behind the partials */
+  uint64_t *marked;                     /* behind those, on a device */
+  unsigned blocks_allocated;            /* by the backend's memory, to stagger their addresses */
+  size_t cache_bytes;      /* last-level cache: results larger than it are streamed past it */
+  size_t core_cache_bytes; /* second-level cache of one core: much more than that is prefetched */
   struct kaon_tuning_entry *tuning; /* lib/tuning.h; NULL: all by rule */
   int tuning_count;
   uint64_t tunings; /* how often the table was set: recorded launches hold for one of them */
@@ -40,6 +40,7 @@ struct kaon_context {
   void *library;                  /* CUDA: vector work by another library (blas/cuda/library.h) */
   const void *mailbox; /* CUDA: kernels may sum over ranks by themselves (lib/cuda/mail.h), and no
                           sum is under way; NULL: they may not */
+  struct kaon_list *list;         /* CUDA: for kaon_launch; set while steps are listed */
   int torn; /* a pass ended between two of its kernels: tickets and marks tell of it */
 };
 

@@ -34,6 +34,7 @@ typedef struct kaon_launch {
   kaon_launch_shape tuned; /* CUDA */
   struct kaon_timeline *timeline; /* CUDA, measurements (dslash/cuda/timeline.h); NULL: none */
   void *library; /* CUDA: vector work by another library (blas/cuda/library.h); else NULL */
+  struct kaon_list *list; /* CUDA: takes launches down (lib/cuda/list.h); NULL: they take place */
 } kaon_launch;
 
 /* What a kernel that waited in vain for another rank leaves in memory of the host's, the device's

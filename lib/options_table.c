@@ -14,11 +14,16 @@ static const kaon_field_name levels[] = {{"error", KAON_LOG_ERROR},
                                          {"info", KAON_LOG_INFO},
                                          {"debug", KAON_LOG_DEBUG},
                                          {NULL, 0}};
-static const kaon_field_name issues[] = {
-    {"auto", KAON_ISSUE_AUTO},       {"plain", KAON_ISSUE_PLAIN},
-    {"replay", KAON_ISSUE_REPLAY},   {"while", KAON_ISSUE_WHILE},
-    {"tail", KAON_ISSUE_TAIL},       {"separate", KAON_ISSUE_SEPARATE},
-    {"library", KAON_ISSUE_LIBRARY}, {NULL, 0}};
+static const kaon_field_name issues[] = {{"auto", KAON_ISSUE_AUTO},
+                                         {"plain", KAON_ISSUE_PLAIN},
+                                         {"replay", KAON_ISSUE_REPLAY},
+                                         {"while", KAON_ISSUE_WHILE},
+                                         {"tail", KAON_ISSUE_TAIL},
+                                         {"cdp", KAON_ISSUE_CDP},
+                                         {"persistent", KAON_ISSUE_PERSISTENT},
+                                         {"separate", KAON_ISSUE_SEPARATE},
+                                         {"library", KAON_ISSUE_LIBRARY},
+                                         {NULL, 0}};
 static const kaon_field_name transports[] = {
     {"auto", KAON_TRANSPORT_AUTO}, {"peer", KAON_TRANSPORT_PEER}, {"direct", KAON_TRANSPORT_DIRECT},
     {"nccl", KAON_TRANSPORT_NCCL}, {"host", KAON_TRANSPORT_HOST}, {NULL, 0}};

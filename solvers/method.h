@@ -146,6 +146,7 @@ struct kaon_solver {
   kaon_traffic of_ends;              /* and recorded begin, first service and end (ends.c) */
   kaon_traffic repeated;             /* and what the device has asked in this solve, see replay.c */
   int unrecordable;                  /* tried in vain */
+  int unlisted;                      /* so were the forms that go through lists of kernels */
   double rate;                       /* seconds a step, as the last looks saw it; 0: not known */
   int brief;                         /* the last solve was over at the first look */
   kaon_issue issued;                 /* how this solve's steps are */

@@ -93,17 +93,34 @@ int kaon_replay_possible(const kaon_solver *s) {
   return s->recorder != NULL && !s->unrecordable && most_independent(s->ctx) > KAON_ISSUE_PLAIN;
 }
 
+/* Whether columns that wait are served when the host sees it. */
+static int host_serves(const kaon_solver *s) {
+  return s->recorded.form == KAON_ISSUE_REPLAY || s->recorded.form == KAON_ISSUE_CDP;
+}
+
+/* Forms that go through a list of a step's kernels, which not every step has: then AUTO. */
+static int is_listed(kaon_issue form) {
+  return form == KAON_ISSUE_CDP || form == KAON_ISSUE_PERSISTENT;
+}
+
+/* The form that is asked for, or does in its place. */
+static kaon_issue wanted_form(const kaon_solver *s) {
+  const kaon_issue wanted = s->ctx->options.issue;
+  return is_listed(wanted) && s->unlisted ? KAON_ISSUE_AUTO : wanted;
+}
+
 /* In the most independent of the forms that are allowed and possible. */
 static kaon_status record(kaon_solver *s) {
   const kaon_record_ops *ops = s->ctx->backend->record;
-  const kaon_issue wanted = s->ctx->options.issue;
+  const kaon_issue wanted = wanted_form(s);
   const kaon_loop loop = {
       .steps = steps, .service = service, .user = s, .state = s->scalars->state};
   const kaon_traffic before = s->ctx->comm->traffic; /* recording sends nothing */
   kaon_status status = KAON_ERR_UNSUPPORTED;
   s->recorded.form = KAON_ISSUE_AUTO;
   const kaon_issue most = most_independent(s->ctx);
-  const kaon_issue first = most == KAON_ISSUE_WHILE && wanted == KAON_ISSUE_TAIL ? wanted : most;
+  const int beyond = wanted == KAON_ISSUE_TAIL || is_listed(wanted);
+  const kaon_issue first = most == KAON_ISSUE_WHILE && beyond ? wanted : most;
   for (int form = first; form >= KAON_ISSUE_REPLAY && status != KAON_OK; form--) {
     if (wanted != KAON_ISSUE_AUTO && (int)wanted != form) continue;
     status = kaon_agree(s->ctx, ops->record(s->recorder, &loop, (kaon_issue)form));
@@ -116,6 +133,21 @@ static kaon_status record(kaon_solver *s) {
     kaon_fail(s->ctx, status,
               "solver: steps cannot be issued in the way that is asked for: sums and messages over "
               "ranks take part in replayed blocks at most; choose issue auto or another transport");
+  return status;
+}
+
+/* Where a form that is asked for cannot list the steps, another one does. */
+static kaon_status record_any(kaon_solver *s) {
+  kaon_status status = record(s);
+  if (status != KAON_OK && is_listed(wanted_form(s))) {
+    const char *const form = wanted_form(s) == KAON_ISSUE_CDP ? "cdp" : "persistent";
+    kaon_log(s->ctx, KAON_LOG_WARNING,
+             "solver: issue=%s is not for this solve, which goes on as auto: %s", form,
+             kaon_last_error(s->ctx));
+    kaon_error_forget(s->ctx);
+    s->unlisted = 1;
+    status = record(s);
+  }
   if (status != KAON_OK)
     kaon_log(s->ctx, KAON_LOG_DEBUG, "solver: steps are issued plainly: %s",
              kaon_last_error(s->ctx));
@@ -191,8 +223,8 @@ static kaon_status look(kaon_solver *s, kaon_status status, kaon_pace *p, int nu
  * mended, the look after it still calls waiting. Where the last solve was over at the first look,
  * no second launch is queued before it, but the end of the solve. */
 static kaon_status drive(kaon_solver *s, int *cancel, int *over) {
-  const int replay = s->recorded.form == KAON_ISSUE_REPLAY;
-  const int brief = s->brief && !replay && s->ctx->comm->ranks == 1 && kaon_solver_can_end_early(s);
+  const int serves = host_serves(s);
+  const int brief = s->brief && !serves && s->ctx->comm->ranks == 1 && kaon_solver_can_end_early(s);
   int patience = 0, served = 0, issued = 1;
   kaon_pace p = kaon_pace_begin();
   p.rate = s->rate;
@@ -212,7 +244,7 @@ static kaon_status drive(kaon_solver *s, int *cancel, int *over) {
     if (*cancel) return KAON_OK;
     if (issued++ == 1 && brief) status = issue(s, &p, 1 - number, 0);
     const int old = served;
-    served = replay && !old && kaon_runner_serve_now(s, n, 1, &patience);
+    served = serves && !old && kaon_runner_serve_now(s, n, 1, &patience);
     if (served) status = s->ctx->backend->record->serve(s->recorder);
   }
 }
@@ -247,7 +279,7 @@ kaon_status kaon_replay_run(kaon_solver *s, int *cancel, int *over) {
   if (good) {
     KAON_TRY(ask_operators(s));
   } else {
-    const kaon_status status = record(s);
+    const kaon_status status = record_any(s);
     if (status != KAON_OK) {
       kaon_error_forget(s->ctx); /* the plain way will say what is wrong, if anything is */
       s->unrecordable = status == KAON_ERR_UNSUPPORTED;

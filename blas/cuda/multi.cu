@@ -1,6 +1,6 @@
 /* multi.cu - sums of products without an update, and the entries of any number of operands, on the
  * GPU (blas_ops.h). */
-#include "blas/cuda/unit.h"
+#include "blas/cuda/words.h"
 
 /* Operands that multi_dot takes in one block: y is read once for them. */
 enum { DOT_GROUP = 8 };
@@ -352,11 +352,23 @@ static multi_call multi_call_of(const kaon_launch *launch, const kaon_update_arg
   return a;
 }
 
+/* Lists know it of two vectors, as an update. */
+static void multi_axpy_listed(const kaon_launch *launch, const kaon_update_args *args) {
+  typedef words_call<UPDATE_OPERANDS> update_call;
+  const update_call a = words_call_of<UPDATE_OPERANDS>(launch, args, AXPY_AXPY, 1);
+  kaon_cuda_launch_listed(
+      launch, args->n == 2 ? listed_of(AXPY_AXPY) : KAON_LISTED_NONE, (void (*)(update_call))NULL,
+      (unsigned)a.sums.chunks * (unsigned)args->shape.nrhs, KAON_THREADS, a, a.state);
+}
+
 extern "C" void KAON_EXPORT(kaon_multi_axpy)(const kaon_launch *launch,
                                              const kaon_update_args *args) {
   const multi_call a = multi_call_of(launch, args, args->sum.state != NULL ? 2 : 0);
-  multi_axpy_kernel<<<(unsigned)a.sums.chunks *(unsigned)args->shape.nrhs, KAON_THREADS, 0,
-                      (cudaStream_t)launch->queue>>>(a);
+  const unsigned blocks = (unsigned)a.sums.chunks * (unsigned)args->shape.nrhs;
+  if (launch->list != NULL)
+    multi_axpy_listed(launch, args);
+  else
+    multi_axpy_kernel<<<blocks, KAON_THREADS, 0, (cudaStream_t)launch->queue>>>(a);
 }
 
 /* ---- multi_dot: (v_i, v[n]) for i < n, and |v[n]|^2 ---- */

@@ -30,7 +30,13 @@ typedef enum kaon_isa {
  * another; REPLAY recorded blocks of steps, as the host says; WHILE the device repeats the block
  * and serves columns by itself; TAIL each block and each service launches what follows, as a graph
  * of the device's own (0.98 to 1.11 times WHILE's time on small matrices). AUTO: WHILE, else
- * REPLAY, else PLAIN, as device and operators allow. Results do not depend on it. Two more are
+ * REPLAY, else PLAIN, as device and operators allow. Results do not depend on it.
+ *   Two forms are for one column of one rank, matrices of real numbers and one precision, double or
+ * single, and of the methods cg, bicg, bicgstab and pipecg, without a preconditioner or with
+ * Jacobi; anything else is done as WHILE, which a warning in the log says: CDP a kernel of the
+ * device launches those of a step, and itself behind them (dynamic parallelism; slow, to be
+ * compared with); PERSISTENT one kernel stays and goes through the steps, for systems that the
+ * device's cache holds. Two more are
  * there to be compared with, and differ from those by roundings: SEPARATE, as PLAIN but each update
  * and each sum is a pass of its own, nothing fused but the updates of pipelined and reordered
  * methods and groppcg, as the report of a solve says (`fused`); LIBRARY, the same with updates and
@@ -43,6 +49,8 @@ typedef enum kaon_issue {
   KAON_ISSUE_REPLAY,
   KAON_ISSUE_WHILE,
   KAON_ISSUE_TAIL,
+  KAON_ISSUE_CDP,
+  KAON_ISSUE_PERSISTENT,
   KAON_ISSUE_SEPARATE,
   KAON_ISSUE_LIBRARY
 } kaon_issue;

@@ -113,14 +113,16 @@ typedef struct cli_command {
   }
 
 /* How steps are issued, in the words of papers on the matter; regime_issue[] in common.c. */
-#define CLI_REGIMES "auto|cublas|kernels|merged|replay|dynamic|dynamic-tail"
+#define CLI_REGIMES \
+  "auto|cublas|kernels|merged|replay|dynamic|dynamic-tail|dynamic-cdp|dynamic-persistent"
 #define CLI_REGIME_OPTION                                                                          \
   {                                                                                                \
     CLI_CHOICE, "regime", CLI_REGIMES, "auto", offsetof(cli_common, regime), 0, 0,                 \
         "how steps are issued: by cuBLAS with scalars on the host (CUDA, one column), by a "       \
         "kernel "                                                                                  \
         "for each update and sum, by fused kernels, by recorded blocks of them, or by the device " \
-        "itself (a loop; graphs that launch each other); auto is dynamic on a device"              \
+        "itself (a loop; graphs that launch each other; kernels that launch kernels; a kernel "    \
+        "that stays); auto is dynamic on a device"                                                 \
   }
 
 /* How the host waits for a device: kaon_sync, in this order. */

@@ -87,9 +87,10 @@ static void on_log(void *user, kaon_log_level level, const char *line) {
 }
 
 /* CLI_REGIMES, in order. */
-static const kaon_issue regime_issue[] = {KAON_ISSUE_AUTO,  KAON_ISSUE_LIBRARY, KAON_ISSUE_SEPARATE,
-                                          KAON_ISSUE_PLAIN, KAON_ISSUE_REPLAY,  KAON_ISSUE_WHILE,
-                                          KAON_ISSUE_TAIL};
+static const kaon_issue regime_issue[] = {
+    KAON_ISSUE_AUTO,  KAON_ISSUE_LIBRARY, KAON_ISSUE_SEPARATE,
+    KAON_ISSUE_PLAIN, KAON_ISSUE_REPLAY,  KAON_ISSUE_WHILE,
+    KAON_ISSUE_TAIL,  KAON_ISSUE_CDP,     KAON_ISSUE_PERSISTENT};
 
 const char *cli_regime(kaon_issue issue, char name[32]) {
   int i = 0;

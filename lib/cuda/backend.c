@@ -7,6 +7,7 @@
 #include "gauge/cuda/kernels.h"
 #include "lib/cuda/device.h"
 #include "lib/cuda/door.h"
+#include "lib/cuda/list.h"
 #include "lib/cuda/ranks.h"
 #include "sparse/cuda/kernels.h"
 
@@ -58,6 +59,10 @@ const kaon_backend kaon_cuda_library_table = {
     .dslash = {&kaon_dslash_ops_cuda_d, &kaon_dslash_ops_cuda_s, &kaon_dslash_ops_cuda_h},
     .measure = {&kaon_measure_ops_cuda_d, &kaon_measure_ops_cuda_s, &kaon_measure_ops_cuda_h},
 };
+
+extern const kaon_resident_ops kaon_resident_ops_cuda_d, kaon_resident_ops_cuda_s;
+const kaon_resident_ops *const kaon_cuda_resident[2] = {&kaon_resident_ops_cuda_d,
+                                                        &kaon_resident_ops_cuda_s};
 
 const kaon_backend kaon_cuda_table = {
     .name = "cuda",

@@ -12,7 +12,7 @@
 #ifndef KAON_LIB_CUDA_DEPENDENT_H
 #define KAON_LIB_CUDA_DEPENDENT_H
 
-#include "lib/launch.h"
+#include "lib/cuda/list.h"
 
 static __device__ __forceinline__ void kaon_wait_for_previous(void) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -26,10 +26,16 @@ static __device__ __forceinline__ void kaon_let_next_start(void) {
 #endif
 }
 
-/* kernel<<<blocks, threads, shared>>>(call) on the launch's stream. */
+/* kernel<<<blocks, threads, shared>>>(call) on the launch's stream. While launches are listed it
+ * has no place there (kaon_cuda_launch_listed). */
 template <typename CALL>
 static void kaon_cuda_launch(const kaon_launch *launch, void (*kernel)(CALL), unsigned blocks,
                              unsigned threads, const CALL &call, unsigned shared = 0) {
+  if (launch->list != NULL) {
+    const kaon_list_launch none = {};
+    kaon_list_append(launch->list, &none);
+    return;
+  }
   cudaLaunchConfig_t config = {};
   cudaLaunchAttribute early = {};
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -41,6 +47,34 @@ static void kaon_cuda_launch(const kaon_launch *launch, void (*kernel)(CALL), un
   config.attrs = &early;
   config.numAttrs = launch->dependent ? 1 : 0;
   cudaLaunchKernelEx(&config, kernel, call);
+}
+
+/* The same for a kernel that lists know by `number` (lib/cuda/list.h; NONE: not as it is called
+ * here), with call.sums; state: that its coefficients are read from. */
+template <typename CALL>
+static void kaon_cuda_launch_listed(const kaon_launch *launch, int number, void (*kernel)(CALL),
+                                    unsigned blocks, unsigned threads, const CALL &call,
+                                    const kaon_column_state *state, unsigned shared = 0) {
+#if defined(KAON_PREC_SINGLE)
+  const int kind = number != KAON_LISTED_NONE ? number + KAON_LISTED_PRECISION : number;
+#else
+  const int kind = number;
+#endif
+  if (launch->list == NULL) {
+    kaon_cuda_launch(launch, kernel, blocks, threads, call, shared);
+    return;
+  }
+  kaon_list_launch listed = {};
+  listed.kind = kind;
+  listed.blocks = blocks;
+  listed.chunks = call.sums.chunks;
+  listed.gate = call.sums.gate;
+  listed.state = state;
+  listed.summed = call.sums.sum.state;
+  listed.call = &call;
+  listed.bytes = sizeof call;
+  listed.sums = (size_t)((const char *)&call.sums - (const char *)&call);
+  kaon_list_append(launch->list, &listed);
 }
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "lib/cuda/backend.h"
+#include "lib/cuda/list.h"
 
 /* A kernel that waited for another rank has ended this one (lib/launch.h). */
 static const volatile uint32_t *complaint_of(const kaon_context *ctx) {
@@ -168,6 +169,7 @@ void kaon_cuda_close(kaon_context *ctx) {
   if (machine->here != NULL) cudaEventDestroy(machine->here);
   kaon_cuda_delay_close(machine);
   kaon_cuda_meter_destroy(&machine->meter);
+  kaon_chain_destroy(&machine->chain);
   if (machine->complaint != NULL) cudaFreeHost(machine->complaint);
   if (machine->stream != NULL) cudaStreamDestroy(machine->stream);
   free(machine);

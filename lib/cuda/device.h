@@ -24,6 +24,7 @@ typedef struct kaon_cuda_machine {
   cudaEvent_t fork, join;
   struct kaon_cuda_ranks *ranks; /* ranks.c: how it talks with other ranks' devices */
   uint32_t *complaint;           /* pinned, of a kernel that waited in vain; NULL: none can */
+  struct kaon_chain *chain;      /* list.h; loaded when it is first asked for */
   int recording;                 /* the stream is captured (graph.c): no answers, no fresh memory */
 } kaon_cuda_machine;
 

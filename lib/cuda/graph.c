@@ -5,6 +5,9 @@
  *             decide; while (again) { steps; decide; if (serve) { service; decide } }
  *           by conditional nodes (CUDA 12.4; the decisions are in loop.cu)
  *   TAIL    the two graphs of REPLAY, each of which launches what follows it (tail.cu)
+ *   CDP     a list of the block's launches, which the device goes through (list.c, chain.c), and
+ *           the service's graph
+ *   PERSISTENT  the graph of WHILE, in which one kernel goes through such a list
  *
  * A block is what the stream captures while kaon_loop.steps runs. A function that needs the
  * device's answer or fresh memory sees kaon_cuda_machine.recording and refuses, so such steps are
@@ -18,6 +21,7 @@
 #endif
 
 #include "lib/cuda/device.h"
+#include "lib/cuda/list.h"
 #include "lib/cuda/loop.h"
 
 enum { COPIES = 2 };
@@ -28,6 +32,8 @@ struct kaon_recorder {
   kaon_issue form;
   kaon_loop_control *control;
   cudaGraphExec_t steps, service; /* WHILE: steps is the whole loop */
+  kaon_lister *lister;            /* CDP, PERSISTENT */
+  int cooperative;                /* PERSISTENT: launched as such */
   char *copy[COPIES];             /* pinned */
   cudaEvent_t arrived[COPIES];
   int64_t usual; /* nanoseconds that the last wait took */
@@ -49,7 +55,9 @@ typedef struct part {
 
 static kaon_status issue_part(const part *p) {
   kaon_recorder *r = p->recorder;
-  if (p->stage == KAON_LOOP_STEPPED) KAON_TRY(p->loop->steps(p->loop->user));
+  if (p->stage == KAON_LOOP_STEPPED)
+    KAON_TRY(r->form == KAON_ISSUE_PERSISTENT ? kaon_lister_resident(r->lister, r->cooperative)
+                                              : p->loop->steps(p->loop->user));
   if (p->stage == KAON_LOOP_SERVED) KAON_TRY(p->loop->service(p->loop->user));
   if (r->form == KAON_ISSUE_TAIL)
     kaon_cuda_loop_tail(r->control, p->loop->state, r->columns, p->stage, stream_of(r));
@@ -102,11 +110,15 @@ static kaon_status record_part(const part *p, cudaGraphExec_t *exec) {
   return finish(r, graph, status, exec);
 }
 
+static kaon_status record_service(kaon_recorder *r, const kaon_loop *loop) {
+  const part service = {.recorder = r, .loop = loop, .stage = KAON_LOOP_SERVED};
+  return record_part(&service, &r->service);
+}
+
 static kaon_status record_replay(kaon_recorder *r, const kaon_loop *loop) {
   const part steps = {.recorder = r, .loop = loop, .stage = KAON_LOOP_STEPPED};
-  const part service = {.recorder = r, .loop = loop, .stage = KAON_LOOP_SERVED};
   KAON_TRY(record_part(&steps, &r->steps));
-  return record_part(&service, &r->service);
+  return record_service(r, loop);
 }
 
 #if CUDART_VERSION >= 12040
@@ -224,6 +236,34 @@ static kaon_status record_tail(kaon_recorder *r, const kaon_loop *loop) {
 
 #endif
 
+/* ---- lists ---- */
+
+static kaon_status list(kaon_recorder *r, const kaon_loop *loop) {
+  if (r->lister == NULL)
+    return kaon_fail(r->ctx, KAON_ERR_UNSUPPORTED,
+                     "cuda: the solver was made for another way of issuing steps");
+  return kaon_lister_list(r->lister, loop);
+}
+
+static kaon_status record_chain(kaon_recorder *r, const kaon_loop *loop) {
+  KAON_TRY(list(r, loop));
+  return record_service(r, loop);
+}
+
+/* A driver may refuse a cooperative kernel in a loop. All of the kernel's blocks fit the device,
+ * and all that is on the way before them ends by itself, so they come together in any case. */
+static kaon_status record_resident(kaon_recorder *r, const kaon_loop *loop) {
+  KAON_TRY(list(r, loop));
+  r->cooperative = 1;
+  const kaon_status status = record_while(r, loop);
+  if (status == KAON_OK) return KAON_OK;
+  kaon_log(r->ctx, KAON_LOG_DEBUG, "cuda: the persistent kernel is launched as any other: %s",
+           kaon_last_error(r->ctx));
+  drop(&r->steps);
+  r->cooperative = 0;
+  return record_while(r, loop);
+}
+
 /* ---- the entries ---- */
 
 static void destroy(kaon_recorder **recorder) {
@@ -239,6 +279,7 @@ static void destroy(kaon_recorder **recorder) {
     if (r->copy[i] != NULL) cudaFreeHost(r->copy[i]);
   }
   kaon_context *ctx = r->ctx;
+  kaon_lister_destroy(&r->lister);
   kaon_pool_give(ctx, r->control);
   free(r);
   kaon_context_release(ctx);
@@ -249,6 +290,9 @@ static kaon_status build(kaon_recorder *r) {
   KAON_TRY(kaon_pool_take(r->ctx, sizeof *r->control, "a recorded loop's control", &control));
   r->control = control;
   KAON_TRY(r->ctx->backend->memory->clear(r->ctx, control, sizeof *r->control));
+  const kaon_issue wanted = r->ctx->options.issue;
+  if (wanted == KAON_ISSUE_CDP || wanted == KAON_ISSUE_PERSISTENT)
+    KAON_TRY(kaon_lister_create(r->ctx, wanted, control, &r->lister));
   for (int i = 0; i < COPIES; i++) {
     void *copy = NULL;
     KAON_TRY(kaon_cuda_check(
@@ -257,8 +301,7 @@ static kaon_status build(kaon_recorder *r) {
         "pinned memory for looks"));
     r->copy[i] = copy;
     KAON_TRY(kaon_cuda_check(
-        r->ctx,
-        cudaEventCreateWithFlags(&r->arrived[i], cudaEventDisableTiming), "an event"));
+        r->ctx, cudaEventCreateWithFlags(&r->arrived[i], cudaEventDisableTiming), "an event"));
   }
   return KAON_OK;
 }
@@ -284,9 +327,11 @@ static kaon_status record(kaon_recorder *r, const kaon_loop *loop, kaon_issue fo
   drop(&r->steps);
   drop(&r->service);
   r->form = form;
-  const kaon_status status = form == KAON_ISSUE_TAIL    ? record_tail(r, loop)
-                             : form == KAON_ISSUE_WHILE ? record_while(r, loop)
-                                                        : record_replay(r, loop);
+  const kaon_status status = form == KAON_ISSUE_PERSISTENT ? record_resident(r, loop)
+                             : form == KAON_ISSUE_CDP      ? record_chain(r, loop)
+                             : form == KAON_ISSUE_TAIL     ? record_tail(r, loop)
+                             : form == KAON_ISSUE_WHILE    ? record_while(r, loop)
+                                                           : record_replay(r, loop);
   if (status == KAON_OK) return KAON_OK;
   drop(&r->steps);
   drop(&r->service);
@@ -302,7 +347,7 @@ static kaon_status run(kaon_recorder *r, int blocks) {
   kaon_cuda_enter(r->ctx);
   if (r->form != KAON_ISSUE_REPLAY) {
     kaon_cuda_loop_start(r->control, blocks, stream_of(r));
-    return launch(r, r->steps);
+    return r->form == KAON_ISSUE_CDP ? kaon_lister_chain(r->lister) : launch(r, r->steps);
   }
   for (int i = 0; i < blocks; i++) KAON_TRY(launch(r, r->steps));
   return KAON_OK;

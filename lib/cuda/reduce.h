@@ -188,9 +188,9 @@ static __device__ __forceinline__ void sums_conclude(const kaon_cuda_sums &s, in
 
 /* ---- marked sums ---- */
 
-static __device__ __forceinline__ uint64_t *marked_at(const kaon_cuda_sums &s, int value,
+static __device__ __forceinline__ uint64_t *marked_at(uint64_t *marked, int chunks, int value,
                                                       int chunk) {
-  return s.marked + KAON_MARK_WORDS + 2 * ((int64_t)value * s.chunks + chunk);
+  return marked + KAON_MARK_WORDS + 2 * ((int64_t)value * chunks + chunk);
 }
 
 /* Each word carries the mark above half of the number, so it does not matter in which order they
@@ -232,11 +232,18 @@ static __device__ __forceinline__ uint32_t marked_wanted(const kaon_cuda_sums &s
  * which the next transfer reports, after so many reads of half a microsecond. */
 enum { MARKED_PATIENCE = 1 << 25 };
 
+/* What this thread wrote, or saw written, is there for who sees what it writes next; and what it
+ * reads next is no older than what was there for who wrote what it read before. */
+static __device__ __forceinline__ void marked_fence(void) {
+  asm volatile("fence.acq_rel.gpu;" ::: "memory");
+}
+
 /* total[v] = the sum of all parts of value v, 0 of those that are not wanted; complete in all
  * threads on return. All warps share the wanted values: several a value where there are enough.
- * AHEAD: reads that a thread has on their way. */
-template <int VALUES, int AHEAD>
-static __device__ __noinline__ void marked_collect(const kaon_cuda_sums &s, uint32_t wanted,
+ * AHEAD: reads that a thread has on their way. FENCED: behind a barrier of the block its threads
+ * see what the parts' blocks wrote before them (marked_leave). */
+template <int VALUES, int AHEAD, bool FENCED = false>
+static __device__ __noinline__ void marked_collect(uint64_t *marked, int chunks, uint32_t wanted,
                                                    uint32_t mark, double *total) {
   __shared__ double shares[KAON_WARPS];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;
@@ -251,21 +258,23 @@ static __device__ __noinline__ void marked_collect(const kaon_cuda_sums &s, uint
     const int v = __ffs((int)rest) - 1;
     double x = 0;
 #pragma unroll 1
-    for (int i = warp % each * 32 + lane; i < s.chunks; i += AHEAD * step) {
+    for (int i = warp % each * 32 + lane; i < chunks; i += AHEAD * step) {
       marked_sum part[AHEAD];
 #pragma unroll
       for (int k = 0; k < AHEAD; k++)
-        if (i + k * step < s.chunks) part[k] = marked_read(marked_at(s, v, i + k * step));
+        if (i + k * step < chunks)
+          part[k] = marked_read(marked_at(marked, chunks, v, i + k * step));
 #pragma unroll
       for (int k = 0; k < AHEAD; k++) {
-        if (i + k * step >= s.chunks) break;
+        if (i + k * step >= chunks) break;
         while (!marked_is(part[k], mark)) {
           if (--patience == 0) __trap();
-          part[k] = marked_read(marked_at(s, v, i + k * step));
+          part[k] = marked_read(marked_at(marked, chunks, v, i + k * step));
         }
         x += marked_number(part[k]);
       }
     }
+    if (FENCED) marked_fence();
     x = warp_sum(x);
     if (lane == 0) (each > 1 ? shares[g * each + warp % each] : total[v]) = x;
   }
@@ -280,16 +289,13 @@ static __device__ __noinline__ void marked_collect(const kaon_cuda_sums &s, uint
   __syncthreads();
 }
 
-/* Leaves this block's part; true in all threads of the block of the last chunk, where total is then
- * complete. That block calls marked_end when it is done. */
-template <int VALUES, int AHEAD>
-static __device__ __forceinline__ bool sums_marked(const kaon_cuda_sums &s, int column, int chunk,
-                                                   uint32_t wanted, const double *value,
-                                                   double *total, uint32_t *mark) {
+/* Leaves this block's part. FENCED: with all that the block's threads wrote before. */
+template <int VALUES, bool FENCED = false>
+static __device__ __forceinline__ void marked_leave(uint64_t *marked, int chunks, int chunk,
+                                                    uint32_t wanted, uint32_t mark,
+                                                    const double *value) {
   __shared__ double warps[VALUES][KAON_WARPS];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  *mark = marked_next(s);
-  if (chunk == s.chunks - 1) state_prefetch(&s.sum.state[column]);
 #pragma unroll
   for (int i = 0; i < VALUES; i++) {
     if (!(wanted >> i & 1)) continue;
@@ -301,10 +307,22 @@ static __device__ __forceinline__ bool sums_marked(const kaon_cuda_sums &s, int 
     if (!(wanted >> i & 1)) continue;
     double x = 0;
     for (int w = 0; w < (int)blockDim.x / 32; w++) x += warps[i][w];
-    marked_write(marked_at(s, i, chunk), *mark, x);
+    if (FENCED) marked_fence();
+    marked_write(marked_at(marked, chunks, i, chunk), mark, x);
   }
+}
+
+/* Leaves this block's part; true in all threads of the block of the last chunk, where total is then
+ * complete. That block calls marked_end when it is done. */
+template <int VALUES, int AHEAD>
+static __device__ __forceinline__ bool sums_marked(const kaon_cuda_sums &s, int column, int chunk,
+                                                   uint32_t wanted, const double *value,
+                                                   double *total, uint32_t *mark) {
+  *mark = marked_next(s);
+  if (chunk == s.chunks - 1) state_prefetch(&s.sum.state[column]);
+  marked_leave<VALUES>(s.marked, s.chunks, chunk, wanted, *mark, value);
   if (chunk != s.chunks - 1) return false;
-  marked_collect<VALUES, AHEAD>(s, wanted, *mark, total);
+  marked_collect<VALUES, AHEAD>(s.marked, s.chunks, wanted, *mark, total);
   return true;
 }
 

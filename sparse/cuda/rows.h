@@ -333,6 +333,13 @@ static inline int64_t rows_tiles(int64_t first, int64_t last, int64_t each) {
   return ((last - first) * KAON_LANES + each - 1) / each;
 }
 
+/* The number by which lists know a product (sparse/cuda/listed.h): of real numbers as they are, on
+ * one rank. */
+template <int REALS, int HALF>
+static inline int rows_listed(const rows_call &a, int number) {
+  return REALS == 1 && !HALF && !a.half && a.ghosts == NULL ? number : KAON_LISTED_NONE;
+}
+
 /* Chunks of the launch and of the sums: parts of the interior come first, and who ends the pass has
  * a block even where it has no rows. */
 static inline void rows_share_out(const kaon_launch *launch, const kaon_spmv_args *args,

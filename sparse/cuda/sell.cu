@@ -10,44 +10,19 @@
 
 enum { LONG_ROWS = 32 };
 
-/* Entries of a row on their way. */
-template <int REALS>
-static __host__ __device__ constexpr int batch_of() {
-  return REALS * (int)sizeof(real) > 8 ? 2 : 4;
-}
-
-/* The same of real numbers whose columns are in shared lists. */
+/* Entries on their way of rows of real numbers whose columns are in shared lists. */
 static constexpr int SHARED_BATCH = sizeof(real) == 8 ? 4 : 8;
 
 /* Where rows meet ghosts, or a.lanes warps share a block of rows. */
 template <int REALS, int HALF>
 static __global__ void __launch_bounds__(KAON_THREADS, SELL_SHARED_RESIDENT)
     sell_shared_kernel(const __grid_constant__ rows_call a) {
-  constexpr int BATCH = batch_of<REALS>();
-  const int lane = threadIdx.x % 32, own = threadIdx.x / 32 >> a.shift;
-  const int part = threadIdx.x / 32 & (a.lanes - 1), each = KAON_WARPS >> a.shift;
   double sum[1][ROW_SUMS] = {};
-  int base = a.first + (int)blockIdx.x * each;
   kaon_wait_for_previous();
   columns cols = {0, 1, 0};
   columns_ask<1>(a, &cols);
   if (cols.open == 0) return;
-  while (base < a.last) {
-    const int block = base + own, row = block * KAON_LANES + lane;
-    const slice mine = slice_read(a, block);
-    const int64_t at = (mine.at + part * BATCH) * KAON_LANES + lane;
-    const int list = sell_list<SELL_ANY>(a, block) + part * BATCH * KAON_LANES;
-    const int left = mine.length - part * BATCH, skip = (a.lanes - 1) * BATCH;
-    kaon_packet<real, REALS> s = {};
-    if (a.ghosts != NULL)
-      row_add<REALS, HALF, BATCH, SELL_ANY, true>(a, block, at, list, left, skip, &s);
-    else
-      row_add<REALS, HALF, BATCH, SELL_ANY, false>(a, block, at, list, left, skip, &s);
-    if (row >= a.rows) s = {};
-    base += a.chunks * each;
-    if (a.lanes > 1) warps_join<REALS, 1>(a, &s);
-    if (part == 0 && block < a.last) row_end<REALS>(a, row, row_scale<HALF>(a, row), s, sum[0]);
-  }
+  sell_shared_chunk<REALS, HALF>(a, (int)blockIdx.x, sum[0]);
   columns_finish<1>(a, cols, (int)blockIdx.x, sum);
 }
 
@@ -56,12 +31,13 @@ template <int REALS, int HALF>
 static void launch_sell(const kaon_launch *launch, const kaon_spmv_args *args, rows_call *a) {
   const kaon_stored_matrix *m = args->matrix;
   const bool shares = m->columns == KAON_COLUMNS_SHARED;
-  constexpr int BATCH = batch_of<REALS>();
+  constexpr int BATCH = sell_batch<REALS>();
   if (a->lanes > 1 || a->ghosts != NULL) {
     a->most = SELL_SHARED_RESIDENT * SELL_MULTIPROCESSORS;
     rows_share_out(launch, args, KAON_THREADS >> a->shift, a);
-    kaon_cuda_launch(launch, sell_shared_kernel<REALS, HALF>, (unsigned)a->chunks, KAON_THREADS,
-                     *a);
+    kaon_cuda_launch_listed(launch, rows_listed<REALS, HALF>(*a, KAON_LISTED_SELL_SHARED),
+                            sell_shared_kernel<REALS, HALF>, (unsigned)a->chunks, KAON_THREADS, *a,
+                            NULL);
   } else if constexpr (REALS * sizeof(real) > 8)
     sell_launch<REALS, HALF, 4, BATCH, SELL_ANY>(launch, args, 4, a);
   else if constexpr (REALS == 2)

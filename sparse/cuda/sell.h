@@ -155,8 +155,46 @@ static __device__ __forceinline__ void warps_join(const rows_call &a, kaon_packe
   }
 }
 
-/* Warps that share a block of rows: as many as its rows, or the longest of all, have entries for, where
- * blocks alone do not fill a device; each then takes every so many batches. */
+/* Entries of a row on their way. */
+template <int REALS>
+static __host__ __device__ constexpr int sell_batch() {
+  return REALS * (int)sizeof(real) > 8 ? 2 : 4;
+}
+
+/* The blocks of rows of a chunk, a warp each. All threads. */
+template <int REALS, int HALF>
+static __device__ __forceinline__ void sell_chunk(const rows_call &a, int chunk, double *sum) {
+  sell_rows<REALS, HALF, sell_batch<REALS>(), SELL_ANY, 1>(
+      a, a.first + chunk * KAON_WARPS + (int)(threadIdx.x / 32), a.chunks * KAON_WARPS, sum);
+}
+
+/* The same where rows meet ghosts, or a.lanes warps share a block of rows. */
+template <int REALS, int HALF>
+static __device__ __forceinline__ void sell_shared_chunk(const rows_call &a, int chunk, double *sum) {
+  constexpr int BATCH = sell_batch<REALS>();
+  const int lane = threadIdx.x % 32, own = threadIdx.x / 32 >> a.shift;
+  const int part = threadIdx.x / 32 & (a.lanes - 1), each = KAON_WARPS >> a.shift;
+  int base = a.first + chunk * each;
+  while (base < a.last) {
+    const int block = base + own, row = block * KAON_LANES + lane;
+    const slice mine = slice_read(a, block);
+    const int64_t at = (mine.at + part * BATCH) * KAON_LANES + lane;
+    const int list = sell_list<SELL_ANY>(a, block) + part * BATCH * KAON_LANES;
+    const int left = mine.length - part * BATCH, skip = (a.lanes - 1) * BATCH;
+    kaon_packet<real, REALS> s = {};
+    if (a.ghosts != NULL)
+      row_add<REALS, HALF, BATCH, SELL_ANY, true>(a, block, at, list, left, skip, &s);
+    else
+      row_add<REALS, HALF, BATCH, SELL_ANY, false>(a, block, at, list, left, skip, &s);
+    if (row >= a.rows) s = {};
+    base += a.chunks * each;
+    if (a.lanes > 1) warps_join<REALS, 1>(a, &s);
+    if (part == 0 && block < a.last) row_end<REALS>(a, row, row_scale<HALF>(a, row), s, sum);
+  }
+}
+
+/* Warps that share a block of rows: as many as its rows, or the longest of all, have entries for,
+ * where blocks alone do not fill a device; each then takes every so many batches. */
 static inline void sell_warps(const kaon_stored_matrix *m, rows_call *a) {
   const int64_t mean = m->rows > 0 ? m->entries / m->rows : 0;
   int shift = 0;

@@ -41,8 +41,9 @@ static void sell_launch(const kaon_launch *launch, const kaon_spmv_args *args, i
   /* parts of one pass, which other kernels may do, count their chunks alike */
   a->most = (args->part == KAON_ROWS_ALL ? resident : SELL_SHARED_RESIDENT) * SELL_MULTIPROCESSORS;
   rows_share_out(launch, args, KAON_THREADS, a);
-  kaon_cuda_launch(launch, sell_kernel<REALS, HALF, RESIDENT, BATCH, KIND>, (unsigned)a->chunks,
-                   KAON_THREADS, *a, room);
+  kaon_cuda_launch_listed(launch, rows_listed<REALS, HALF>(*a, KAON_LISTED_SELL),
+                          sell_kernel<REALS, HALF, RESIDENT, BATCH, KIND>, (unsigned)a->chunks,
+                          KAON_THREADS, *a, NULL, room);
 }
 
 #endif

@@ -1,0 +1,357 @@
+/* words.h - the formulas of vector updates as CUDA kernels see them (update.cu, pipelined.cu,
+ * precond.cu, and the listed steps of sparse/cuda/listed.h), and, in double and single, how a
+ * thread goes through a column's words with one of them. Sums are over what is stored, in the same
+ * pass. */
+#ifndef KAON_BLAS_CUDA_WORDS_H
+#define KAON_BLAS_CUDA_WORDS_H
+
+#include "blas/cuda/unit.h"
+#include "lib/cuda/list.h"
+#include "lib/math/precond.h"
+
+enum word_op {
+  /* update.cu; their sums are chosen by the caller */
+  ZERO,
+  COPY,
+  SCALE,
+  AXPY,
+  XPAY,
+  AXPBY,
+  AXPY_XPAY,
+  BICGSTAB_DIRECTION,
+  BICGSTAB_SOLUTION,
+  AXPY_AXPY, /* of two vectors of multi_axpy, in lists alone */
+  /* pipelined.cu */
+  PIPECG,
+  PIPECGNR,
+  PIPEBICGSTAB_DIRECTION,
+  PIPEBICGSTAB_SOLUTION,
+  /* precond.cu */
+  SCALED,
+  RESIDUAL_SCALED,
+  SHIFTED,
+  PIPEPCG,
+  PIPECG_SCALED,
+  GROPP_DIRECTION,
+  GROPP_RESIDUAL,
+  RBI_HALF,
+  RBI_END
+};
+enum { COEFFICIENTS = 4, UPDATE_OPERANDS = 5, PIPE_OPERANDS = 8, PRECOND_OPERANDS = 10 };
+
+/* What a formula reads (for its sums too) and writes (bit masks of operands), how many coefficients
+ * and sums it has, whether operand 0 has one column. Of those in update.cu: which operand's norm
+ * goes to slot 0, and which operand's product with that to slot 1 (-1: none). */
+typedef struct traits {
+  int reads, writes, coefficients, sums, shared, norm, dot;
+} traits;
+
+template <int OP>
+static __host__ __device__ constexpr traits traits_of() {
+  return OP == ZERO                     ? traits{0, 1, 0, 2, 0, 0, -1}
+         : OP == COPY                   ? traits{1, 2, 0, 2, 0, 1, -1}
+         : OP == SCALE                  ? traits{1, 1, 1, 2, 0, 0, -1}
+         : OP == AXPY                   ? traits{3, 2, 1, 2, 0, 1, 2}
+         : OP == XPAY                   ? traits{3, 2, 1, 2, 0, 1, -1}
+         : OP == AXPBY                  ? traits{3, 2, 2, 2, 0, 1, -1}
+         : OP == AXPY_XPAY              ? traits{7, 6, 2, 2, 0, 1, -1}
+         : OP == BICGSTAB_DIRECTION     ? traits{7, 2, 2, 2, 0, 1, -1}
+         : OP == BICGSTAB_SOLUTION      ? traits{15, 10, 3, 2, 0, 1, 4}
+         : OP == AXPY_AXPY              ? traits{7, 4, 2, 2, 0, 2, -1}
+         : OP == PIPECG                 ? traits{0x7f, 0x7e, 3, 2, 0, 0, 0}
+         : OP == PIPECGNR               ? traits{0x1f, 0x1e, 3, 4, 0, 0, 0}
+         : OP == PIPEBICGSTAB_DIRECTION ? traits{0xff, 0x3b, 3, 4, 0, 0, 0}
+         : OP == PIPEBICGSTAB_SOLUTION  ? traits{0x7f, 0x26, 4, 3, 0, 0, 0}
+         : OP == SCALED                 ? traits{0x5, 0x2, 0, 2, 1, 0, 0}
+         : OP == RESIDUAL_SCALED        ? traits{0xb, 0x6, 1, 2, 1, 0, 0}
+         : OP == SHIFTED                ? traits{0x7, 0x6, 2, 1, 1, 0, 0}
+         : OP == PIPEPCG                ? traits{0x3ff, 0x37e, 3, 3, 0, 0, 0}
+         : OP == PIPECG_SCALED          ? traits{0xff, 0x17e, 3, 3, 1, 0, 0}
+         : OP == GROPP_DIRECTION        ? traits{0xf, 0xa, 1, 1, 0, 0, 0}
+         : OP == GROPP_RESIDUAL         ? traits{0x3f, 0x2a, 2, 2, 0, 0, 0}
+         : OP == RBI_HALF               ? traits{0x1f, 0xa, 1, 2, 0, 0, 0}
+                                        : traits{0x7f, 0x17, 4, 1, 0, 0, 0};
+}
+
+/* Whose sums the caller chooses; then slot 0 is a norm. */
+static __host__ __device__ constexpr bool chosen_sums(int op) {
+  return op <= AXPY_AXPY;
+}
+
+/* Operands of the family that the formula is of. */
+static __host__ __device__ constexpr int operands_of(int op) {
+  return op <= AXPY_AXPY ? UPDATE_OPERANDS : op < SCALED ? PIPE_OPERANDS : PRECOND_OPERANDS;
+}
+
+/* The number by which lists know it (sparse/cuda/listed.h has those that they do). */
+static inline int listed_of(int op) {
+#if KAON_HALF
+  (void)op;
+  return KAON_LISTED_NONE;
+#else
+  switch (op) {
+    case AXPY:
+    case XPAY:
+    case AXPY_XPAY:
+    case BICGSTAB_DIRECTION:
+    case BICGSTAB_SOLUTION:
+    case AXPY_AXPY:
+    case PIPECG:
+    case SCALED:
+    case RESIDUAL_SCALED:
+    case PIPECG_SCALED:
+      return KAON_LISTED_UPDATE + op;
+    default:
+      return KAON_LISTED_NONE;
+  }
+#endif
+}
+
+/* Words that a thread has on their way at once, of every operand: two, where registers hold them.
+ */
+static __host__ __device__ constexpr int batch_of(int op) {
+  return op == PIPEPCG || op == PIPECG_SCALED ? 1 : 2;
+}
+
+template <int OP>
+static __device__ __forceinline__ void formula(vcomplex *v, const vcomplex *c, int kind) {
+  (void)kind;
+  if constexpr (OP == ZERO) v[0] = c_make(0, 0);
+  if constexpr (OP == COPY) v[1] = v[0];
+  if constexpr (OP == SCALE) kaon_update_scale(v, c);
+  if constexpr (OP == AXPY) kaon_update_axpy(v, c);
+  if constexpr (OP == XPAY) kaon_update_xpay(v, c);
+  if constexpr (OP == AXPBY) kaon_update_axpby(v, c);
+  if constexpr (OP == AXPY_XPAY) kaon_update_axpy_xpay(v, c);
+  if constexpr (OP == BICGSTAB_DIRECTION) kaon_update_bicgstab_direction(v, c);
+  if constexpr (OP == BICGSTAB_SOLUTION) kaon_update_bicgstab_solution(v, c);
+  if constexpr (OP == AXPY_AXPY) { /* one after the other, as multi_axpy does */
+    vcomplex first[2] = {v[0], v[2]};
+    kaon_update_axpy(first, c);
+    v[2] = first[1];
+    kaon_update_axpy(v + 1, c + 1);
+  }
+  if constexpr (OP == PIPECG) kaon_update_pipecg(v, c);
+  if constexpr (OP == PIPECGNR) kaon_update_pipecgnr(v, c);
+  if constexpr (OP == PIPEBICGSTAB_DIRECTION) kaon_update_pipebicgstab_direction(v, c);
+  if constexpr (OP == PIPEBICGSTAB_SOLUTION) kaon_update_pipebicgstab_solution(v, c);
+  if constexpr (OP == SCALED) kaon_precond_scaled(v, c, kind);
+  if constexpr (OP == RESIDUAL_SCALED) kaon_precond_residual_scaled(v, c, kind);
+  if constexpr (OP == SHIFTED) kaon_precond_shifted(v, c, kind);
+  if constexpr (OP == PIPEPCG) kaon_precond_pipepcg(v, c, kind);
+  if constexpr (OP == PIPECG_SCALED) kaon_precond_pipecg_scaled(v, c, kind);
+  if constexpr (OP == GROPP_DIRECTION) kaon_precond_groppcg_direction(v, c, kind);
+  if constexpr (OP == GROPP_RESIDUAL) kaon_precond_groppcg_residual(v, c, kind);
+  if constexpr (OP == RBI_HALF) kaon_precond_rbicgstab_half(v, c, kind);
+  if constexpr (OP == RBI_END) kaon_precond_rbicgstab_end(v, c, kind);
+}
+
+/* The arguments of a kernel with N operands: a part of kaon_update_args. */
+template <int N>
+struct words_call {
+  walk w;
+  int complex_space;
+  int op;   /* pipelined.cu, precond.cu: which update it is */
+  int kind; /* precond.cu: of products d x */
+  int few;  /* blocks that the device holds all at once: the next kernel may come in beside them */
+  kaon_view v[N];
+  const kaon_column_state *state;
+  int slot[COEFFICIENTS];
+  double sign[COEFFICIENTS];
+  kaon_cuda_sums sums;
+};
+
+/* All but few and kind; op: one of the family. */
+template <int N>
+static words_call<N> words_call_of(const kaon_launch *launch, const kaon_update_args *args, int op,
+                                   int sums) {
+  words_call<N> a = {};
+  a.w = walk_of(&args->shape);
+  a.complex_space = args->shape.complex_space;
+  a.op = op;
+  for (int i = 0; i < N; i++) a.v[i] = args->v[i];
+  a.state = args->c.state;
+  for (int i = 0; i < COEFFICIENTS; i++) {
+    a.slot[i] = args->c.slot[i];
+    a.sign[i] = args->c.sign[i];
+  }
+  const int chunks = chunks_of(launch, a.w.count, args->sum.state != NULL ? 2 * sums : 0);
+  a.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
+  return a;
+}
+
+/* What a chunk begins with: its coefficients, and sums of nothing. */
+template <int OP, int N>
+static __device__ __forceinline__ void update_begin(const words_call<N> &a,
+                                                    const kaon_column_state *state, int column,
+                                                    vcomplex *c, double *sum) {
+  constexpr traits t = traits_of<OP>();
+#pragma unroll
+  for (int i = 0; i < t.coefficients; i++)
+    c[i] = coefficient_of(state, a.slot[i], a.sign[i], column, a.complex_space);
+#pragma unroll
+  for (int i = 0; i < 2 * t.sums; i++) sum[i] = 0;
+}
+
+/* Imaginary parts of a real space's sums, which its pairs are not. */
+template <int OP>
+static __device__ __forceinline__ void sums_real(int complex_space, double *sum) {
+#pragma unroll
+  for (int j = 1; j < 2 * traits_of<OP>().sums; j += 2) /* two norms are one sum there */
+    if (!complex_space && !(OP == PIPEBICGSTAB_DIRECTION && j == 3)) sum[j] = 0;
+}
+
+/* The sums of a pipelined update over what PRODUCT(to, x, y) adds to to[0], to[1] and NORM(to, x)
+ * to to[0], x and y numbers of operands. */
+#define PIPE_SUMS(OP, sum, NORM, PRODUCT)                  \
+  do {                                                     \
+    if constexpr ((OP) == PIPECG) {                        \
+      NORM(sum, 4);                                        \
+      PRODUCT(sum + 2, 4, 2);                              \
+    } else if constexpr ((OP) == PIPECGNR) {               \
+      NORM(sum, 2);                                        \
+      PRODUCT(sum + 2, 2, 1);                              \
+      PRODUCT(sum + 4, 3, 1);                              \
+      PRODUCT(sum + 6, 3, 2);                              \
+    } else if constexpr ((OP) == PIPEBICGSTAB_DIRECTION) { \
+      PRODUCT(sum, 0, 1);                                  \
+      NORM(sum + 2, 1);                                    \
+      NORM(sum + 3, 0);                                    \
+      PRODUCT(sum + 4, 7, 4);                              \
+      PRODUCT(sum + 6, 7, 5);                              \
+    } else {                                               \
+      NORM(sum, 1);                                        \
+      PRODUCT(sum + 2, 6, 1);                              \
+      PRODUCT(sum + 4, 6, 2);                              \
+    }                                                      \
+  } while (0)
+
+#if !KAON_HALF
+
+template <int OP>
+static __device__ __forceinline__ void update_word(const vcomplex *c, int kind, word *x) {
+  constexpr traits t = traits_of<OP>();
+  constexpr int operands = operands_of(OP);
+#pragma unroll
+  for (int p = 0; p < PAIRS; p++) {
+    vcomplex v[operands];
+#pragma unroll
+    for (int o = 0; o < operands; o++)
+      if (t.reads >> o & 1) v[o] = c_make(x[o].v[2 * p], x[o].v[2 * p + 1]);
+    formula<OP>(v, c, kind);
+#pragma unroll
+    for (int o = 0; o < operands; o++)
+      if (t.writes >> o & 1) {
+        x[o].v[2 * p] = v[o].re;
+        x[o].v[2 * p + 1] = v[o].im;
+      }
+  }
+}
+
+/* Adds d |x|^2 with d real: of a complex space the real parts. */
+static __device__ __forceinline__ void add_weighted(double *sum, const word &d, const word &x,
+                                                    int complex_space) {
+#pragma unroll
+  for (int i = 0; i < WORD; i++) {
+    const double weight = (double)(complex_space && i % 2 ? d.v[i - i % 2] : d.v[i]);
+    sum[0] = fma(weight * (double)x.v[i], (double)x.v[i], sum[0]);
+  }
+}
+
+/* What a word adds to its column's sums, after the store: what is read anew may be an operand. */
+template <int OP, int N>
+static __device__ __forceinline__ void add_sums(const words_call<N> &a, const word *x, int64_t at,
+                                                double *sum) {
+  [[maybe_unused]] constexpr traits t = traits_of<OP>();
+  if constexpr (OP == ZERO || OP == SHIFTED) {
+    return;
+  } else if constexpr (chosen_sums(OP)) {
+    if (a.sums.sum.state == NULL) return;
+    if (sums_want(a.sums, 0)) add_square(sum, x[t.norm]);
+    if (t.dot >= 0 && sums_want(a.sums, 1))
+      add_words(sum + 2, word_read(a.v[t.dot >= 0 ? t.dot : 0], at), x[t.norm]);
+  } else if constexpr (OP < SCALED) {
+#define NORM(to, i) add_square(to, x[i])
+#define PRODUCT(to, i, j) add_words(to, x[i], x[j])
+    PIPE_SUMS(OP, sum, NORM, PRODUCT);
+#undef NORM
+#undef PRODUCT
+  } else if constexpr (OP == SCALED) {
+    add_square(sum, x[1]);
+    if (a.v[3].data != NULL) add_words(sum + 2, word_read(a.v[3], at), x[1]);
+  } else if constexpr (OP == RESIDUAL_SCALED) {
+    add_square(sum, x[1]);
+    add_words(sum + 2, x[1], x[2]);
+  } else if constexpr (OP == PIPEPCG) {
+    add_square(sum, x[4]);
+    add_words(sum + 2, x[4], x[9]);
+    add_words(sum + 4, x[2], x[9]);
+  } else if constexpr (OP == PIPECG_SCALED) {
+    add_square(sum, x[4]);
+    add_weighted(sum + 2, x[0], x[4], a.complex_space);
+    add_words(sum + 4, x[8], x[4]);
+  } else if constexpr (OP == GROPP_DIRECTION) {
+    add_words(sum, x[1], x[3]);
+  } else if constexpr (OP == GROPP_RESIDUAL) {
+    add_square(sum, x[3]);
+    add_words(sum + 2, x[3], x[5]);
+  } else if constexpr (OP == RBI_HALF) {
+    add_square(sum, x[3]);
+    add_words(sum + 2, x[4], x[3]);
+  } else {
+    add_square(sum, x[4]);
+  }
+}
+
+/* BATCH words, `step` apart: all are read before the first is written. */
+template <int OP, int BATCH, int N>
+static __device__ __forceinline__ void update_words(const words_call<N> &a, const vcomplex *c,
+                                                    int64_t i, int64_t step, int column,
+                                                    double *sum) {
+  constexpr traits t = traits_of<OP>();
+  constexpr int operands = operands_of(OP);
+  word x[BATCH][operands];
+  int64_t at[BATCH];
+#pragma unroll
+  for (int n = 0; n < BATCH; n++) at[n] = word_at(a.w, i + n * step, column);
+#pragma unroll
+  for (int n = 0; n < BATCH; n++)
+#pragma unroll
+    for (int o = 0; o < operands; o++)
+      if (t.reads >> o & 1) x[n][o] = word_read(a.v[o], t.shared && o == 0 ? i + n * step : at[n]);
+#pragma unroll
+  for (int n = 0; n < BATCH; n++) update_word<OP>(c, a.kind, x[n]);
+#pragma unroll
+  for (int n = 0; n < BATCH; n++)
+#pragma unroll
+    for (int o = 0; o < operands; o++)
+      if (t.writes >> o & 1) ((word *)a.v[o].data)[at[n]] = x[n][o];
+#pragma unroll
+  for (int n = 0; n < BATCH; n++) add_sums<OP>(a, x[n], at[n], sum);
+}
+
+template <int OP, int N>
+static __device__ __forceinline__ void update_column(const words_call<N> &a, const vcomplex *c,
+                                                     share mine, double *sum) {
+  constexpr int batch = batch_of(OP);
+  const int64_t step = (int64_t)a.sums.chunks * KAON_THREADS;
+  int64_t i = (int64_t)mine.chunk * KAON_THREADS + threadIdx.x;
+  for (; batch > 1 && i + (batch - 1) * step < a.w.count; i += batch * step)
+    update_words<OP, batch>(a, c, i, step, mine.column, sum);
+  for (; i < a.w.count; i += step) update_words<OP, 1>(a, c, i, step, mine.column, sum);
+}
+
+/* A chunk of a column, its sums into sum[2 * traits.sums]. */
+template <int OP, int N>
+static __device__ __forceinline__ void update_chunk(const words_call<N> &a,
+                                                    const kaon_column_state *state, share mine,
+                                                    double *sum) {
+  vcomplex c[COEFFICIENTS];
+  update_begin<OP>(a, state, mine.column, c, sum);
+  update_column<OP>(a, c, mine, sum);
+  sums_real<OP>(a.complex_space, sum);
+}
+
+#endif
+
+#endif

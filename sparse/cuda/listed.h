@@ -1,0 +1,82 @@
+/* listed.h - what the entries of a list of launches do (lib/cuda/list.h), for the forms that read
+ * it on the device: chain.cu and resident.cu. An entry is what its kernel would do, chunk by chunk,
+ * with the same bits.
+ *
+ * RUN: who reads the list. Blocks take chunks blockIdx.x, blockIdx.x + gridDim.x, ...
+ *   run.state(theirs)    where coefficients are read, in the place of `theirs`
+ *   run.template leave<SLOTS, NORM>(sums, chunk, value)  a block's part of an entry's sums, as
+ *                                                        sums_finish (lib/cuda/reduce.h) has it
+ *   run.template end<SLOTS, NORM>(sums)                  this block has no more chunks
+ * Functions are not inlined: registers of one would be every other one's. */
+#ifndef KAON_SPARSE_CUDA_LISTED_H
+#define KAON_SPARSE_CUDA_LISTED_H
+
+#include "blas/cuda/words.h"
+#include "sparse/cuda/csr.h"
+#include "sparse/cuda/sell.h"
+
+template <int OP, class RUN>
+static __device__ __noinline__ void listed_update(const kaon_list_entry &e, RUN &run) {
+  typedef words_call<operands_of(OP)> call;
+  constexpr int slots = traits_of<OP>().sums;
+  constexpr bool norm = chosen_sums(OP);
+  static_assert(sizeof(call) <= KAON_CALL_BYTES, "an entry holds the arguments");
+  const call &kept = *(const call *)e.call;
+  const call a = kept; /* in registers: no store can change it */
+  for (int chunk = (int)blockIdx.x; chunk < e.chunks; chunk += (int)gridDim.x) {
+    double sum[2 * slots];
+    update_chunk<OP>(a, run.state(a.state), share{0, chunk}, sum);
+    if (a.sums.sum.state != NULL) run.template leave<slots, norm>(kept.sums, chunk, sum);
+  }
+  if (!e.joined) run.template end<slots, norm>(kept.sums);
+}
+
+template <int KIND, class RUN>
+static __device__ __noinline__ void listed_rows(const kaon_list_entry &e, RUN &run) {
+  static_assert(sizeof(rows_call) <= KAON_CALL_BYTES, "an entry holds the arguments");
+  const rows_call &kept = *(const rows_call *)e.call;
+  const rows_call a = kept;
+  [[maybe_unused]] const uint64_t policy = matrix_policy(a);
+  for (int chunk = (int)blockIdx.x; chunk < e.chunks; chunk += (int)gridDim.x) {
+    double sum[1][ROW_SUMS] = {};
+    if constexpr (KIND == KAON_LISTED_SELL) sell_chunk<1, 0>(a, chunk, sum[0]);
+    if constexpr (KIND == KAON_LISTED_SELL_SHARED)
+      sell_shared_chunk<1, 0>(a, chunk, sum[0]);
+    if constexpr (KIND == KAON_LISTED_CSR) csr_chunk<1, 1>(a, columns{0, 1, 1}, chunk, policy, sum);
+    const double value[ROW_VALUES] = {sum[0][0], 0, sum[0][1], sum[0][2], sum[0][3], 0};
+    if (a.sums.sum.state != NULL) run.template leave<3, true>(kept.sums, chunk, value);
+  }
+  run.template end<3, true>(kept.sums);
+}
+
+/* An entry whose gate is open. All threads of all blocks. */
+template <class RUN>
+static __device__ __forceinline__ void listed_run(const kaon_list_entry &e, RUN &run) {
+#define UPDATE(op)              \
+  case KAON_LISTED_UPDATE + op: \
+    listed_update<op>(e, run);  \
+    break;
+#define ROWS(kind)             \
+  case kind:                   \
+    listed_rows<kind>(e, run); \
+    break;
+  switch (e.kind % KAON_LISTED_PRECISION) { /* listed_of in blas/cuda/words.h, and rows_listed */
+    UPDATE(AXPY)
+    UPDATE(XPAY)
+    UPDATE(AXPY_XPAY)
+    UPDATE(BICGSTAB_DIRECTION)
+    UPDATE(BICGSTAB_SOLUTION)
+    UPDATE(AXPY_AXPY)
+    UPDATE(PIPECG)
+    UPDATE(SCALED)
+    UPDATE(RESIDUAL_SCALED)
+    UPDATE(PIPECG_SCALED)
+    ROWS(KAON_LISTED_SELL)
+    ROWS(KAON_LISTED_SELL_SHARED)
+    ROWS(KAON_LISTED_CSR)
+  }
+#undef UPDATE
+#undef ROWS
+}
+
+#endif
