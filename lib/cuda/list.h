@@ -22,6 +22,7 @@ enum {
   KAON_LISTED_SELL = 32,
   KAON_LISTED_SELL_SHARED,
   KAON_LISTED_CSR,
+  KAON_LISTED_POUR, /* from single to double: of lists in single */
   KAON_LISTED_PRECISION = 64
 };
 /* Entries of a block of steps, and of what is left when repetitions are taken out; bytes of a

@@ -11,6 +11,7 @@
 #ifndef KAON_SPARSE_CUDA_LISTED_H
 #define KAON_SPARSE_CUDA_LISTED_H
 
+#include "blas/cuda/convert.h"
 #include "blas/cuda/words.h"
 #include "sparse/cuda/csr.h"
 #include "sparse/cuda/sell.h"
@@ -49,6 +50,22 @@ static __device__ __noinline__ void listed_rows(const kaon_list_entry &e, RUN &r
   run.template end<3, true>(kept.sums);
 }
 
+/* What the inner process has found goes to the outer solution. */
+template <class RUN>
+static __device__ __noinline__ void listed_pour(const kaon_list_entry &e, RUN &run) {
+  static_assert(sizeof(convert_call) <= KAON_CALL_BYTES, "an entry holds the arguments");
+  const convert_call &kept = *(const convert_call *)e.call;
+  const convert_call a = kept;
+  const int64_t step = (int64_t)a.sums.chunks * KAON_THREADS;
+  for (int chunk = (int)blockIdx.x; chunk < e.chunks; chunk += (int)gridDim.x) {
+    double sum[2] = {0, 0};
+    for (int64_t i = (int64_t)chunk * KAON_THREADS + threadIdx.x; i < a.sites; i += step)
+      convert_site<SINGLE, DOUBLE>(a, i / KAON_LANES, (int)(i % KAON_LANES), sum);
+    if (a.sums.sum.state != NULL) run.template leave<1, true>(kept.sums, chunk, sum);
+  }
+  run.template end<1, true>(kept.sums);
+}
+
 /* An entry whose gate is open. All threads of all blocks. */
 template <class RUN>
 static __device__ __forceinline__ void listed_run(const kaon_list_entry &e, RUN &run) {
@@ -74,6 +91,11 @@ static __device__ __forceinline__ void listed_run(const kaon_list_entry &e, RUN 
     ROWS(KAON_LISTED_SELL)
     ROWS(KAON_LISTED_SELL_SHARED)
     ROWS(KAON_LISTED_CSR)
+#if defined(KAON_PREC_SINGLE)
+    case KAON_LISTED_POUR:
+      listed_pour(e, run);
+      break;
+#endif
   }
 #undef UPDATE
 #undef ROWS
