@@ -25,7 +25,7 @@ divided='/kaon_dslash_cuda_hop_\(faces\|cut\)_'
 count "Wilson and clover" 81 '/kaon_dslash_cuda_\([^h]\|hop_[^fc]\)'
 count "divided lattices" 36 "$divided"
 listed='/kaon_sparse_cuda_\(chain\|resident\)_cu'
-count "sparse" 40 '/kaon_sparse_cuda_\(csr\|levels\|sell\|sell_columns\|shared\)_cu'
+count "sparse" 48 '/kaon_sparse_cuda_\(csr\|levels\|sell\|sell_columns\|shared\)_cu'
 count "listed steps" 6 "$listed"
 count "Schwarz domains" 20 "$domains"
 count "preconditioned methods" 4 '/kaon_blas_cuda_precond_cu'

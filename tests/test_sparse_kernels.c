@@ -32,10 +32,16 @@ static void ok(kaon_context *ctx, kaon_status status) {
 /* ---- rows ---- */
 
 /* EVEN: about 9 entries a row near the diagonal, some rows empty; SKEWED: most rows short, some of
- * hundreds of entries, one full; rows from `interior` on also meet ghosts. */
-enum kind { EVEN, SKEWED };
+ * hundreds of entries, one full; GRID: a stencil on lines of 50 rows; rows from `interior` on also
+ * meet ghosts, a few each (GRID: one in its place, so that blocks repeat there too). */
+enum kind { EVEN, SKEWED, GRID };
 
 static int entry_wanted(enum kind kind, int64_t rows, int64_t i, int64_t j) {
+  if (kind == GRID) {
+    if (j == i - 1) return i % 50 != 0;
+    if (j == i + 1) return i % 50 != 49;
+    return j == i || j == i - 50 || j == i + 50;
+  }
   if (i % 41 == 5) return 0;
   if (kind == EVEN) return llabs(i - j) < 12 && uniform() > -0.2;
   if (i == rows / 3) return 1;
@@ -61,7 +67,7 @@ static kaon_csr make_rows(enum kind kind, int64_t rows, int reals, int64_t inter
     for (int64_t j = 0; j < rows; j++)
       if (entry_wanted(kind, rows, i, j)) add_entry(&csr, j);
     for (int64_t g = 0; i >= interior && g < GHOSTS; g++)
-      if (uniform() > 0.9) add_entry(&csr, rows + g);
+      if (kind == GRID ? i % GHOSTS == g : uniform() > 0.9) add_entry(&csr, rows + g);
   }
   assert_true((size_t)csr.start[rows] <= most);
   return csr;
@@ -328,13 +334,16 @@ static double check_forms(kaon_context *ctx, enum kind kind, int64_t rows, int r
   double worst = 0;
   int turn = 0;
   for (int type = 0; type < 3; type++) /* double, single, 16 bits */
-    for (int f = 0; f < 9; f++, turn++) {
+    for (int f = kind == GRID ? 7 : 0; f < 9; f++, turn++) {
       const stored_shape shape = {.precision = type == 0 ? KAON_DOUBLE : KAON_SINGLE,
                                   .half = type == 2,
                                   .form = f == 7   ? KAON_STORED_SELL
                                           : f == 8 ? KAON_STORED_ELL
                                                    : KAON_STORED_CSR,
                                   .lanes = f < 7 ? lanes[f] : 0,
+                                  .columns = f < 7          ? KAON_COLUMNS_WHOLE
+                                             : kind == GRID ? KAON_COLUMNS_SHARED
+                                                            : (type + f) % 3,
                                   .wide = turn % 2,
                                   .interior = interior};
       for (int n = 0; n < 2; n++) {
@@ -343,8 +352,8 @@ static double check_forms(kaon_context *ctx, enum kind kind, int64_t rows, int r
         for (int i = 0; i < CALLS; i++) {
           const double error = check_product(&b, &calls[i]);
           if (!(error <= 1))
-            print_message("form %d, lanes %d, type %d, %d columns, call %d: %g\n", shape.form,
-                          shape.lanes, type, b.nrhs, i, error);
+            print_message("form %d, columns %d, lanes %d, type %d, %d columns, call %d: %g\n",
+                          shape.form, shape.columns, shape.lanes, type, b.nrhs, i, error);
           worst = fmax(worst, error);
         }
         check_bits(&b, calls[turn % 2]);
@@ -363,10 +372,10 @@ static void products_and_their_sums(void **state) {
     kaon_context *ctx = NULL;
     const kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
     ok(NULL, machine_open(machine, options, &ctx));
-    for (int i = 0; i < 16 && !lacks_table(ctx, machine); i++) {
-      const double worst = check_forms(ctx, (enum kind)(i % 2), rows[i / 4], 1 + i / 2 % 2);
+    for (int i = 0; i < 24 && !lacks_table(ctx, machine); i++) {
+      const double worst = check_forms(ctx, (enum kind)(i % 3), rows[i / 6], 1 + i / 3 % 2);
       print_message("%s, %lld rows, kind %d, %d reals: error / bound %.3f\n", machine_name(machine),
-                    (long long)rows[i / 4], i % 2, 1 + i / 2 % 2, worst);
+                    (long long)rows[i / 6], i % 3, 1 + i / 3 % 2, worst);
       assert_true(worst <= 1);
     }
     kaon_context_destroy(&ctx);

@@ -83,23 +83,41 @@ static inline void unit_sum(const kaon_update_args *args, int s, int a, int b, i
     unit_dot(args, a, b, block, column, partial + 2 * s);
 }
 
+/* Chunks are of whole runs of blocks: one block where it has many components, else as many as make
+ * it about as long as one of spinors, so that a chunk of a matrix' vector is worth its sums. */
+static inline int64_t blocks_of_run(const kaon_update_args *args) {
+  const int ncomp = args->shape.ncomp;
+  return ncomp > 2 || ncomp < 1 ? 1 : 64 / ncomp;
+}
+
+/* What chunks are made of (lib/cpu/reduce.h). */
+static inline int64_t runs_in(const kaon_update_args *args) {
+  return (args->shape.nblocks + blocks_of_run(args) - 1) / blocks_of_run(args);
+}
+
+/* First block of a chunk. */
+static inline int64_t run_begin(const kaon_update_args *args, int chunk) {
+  const int64_t block = kaon_chunk_begin(runs_in(args), chunk) * blocks_of_run(args);
+  return block < args->shape.nblocks ? block : args->shape.nblocks;
+}
+
 /* Chunks are shared out to the team; `work` gets a chunk's blocks and its cleared partial sums
  * (NULL: no sums wanted). */
 static inline void run_chunks(const kaon_launch *launch, const kaon_update_args *args, int nslots,
                               chunk_work *work) {
-  const int64_t nblocks = args->shape.nblocks;
-  const int nrhs = args->shape.nrhs, threads = launch->threads;
+  const int64_t runs = runs_in(args);
+  const int nrhs = args->shape.nrhs;
+  const int threads = runs < launch->threads ? (runs > 1 ? (int)runs : 1) : launch->threads;
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
   for (int t = 0; t < threads; t++) {
-    const int last = kaon_chunk_of_thread(nblocks, t + 1, threads);
-    for (int chunk = kaon_chunk_of_thread(nblocks, t, threads); chunk < last; chunk++) {
+    const int last = kaon_chunk_of_thread(runs, t + 1, threads);
+    for (int chunk = kaon_chunk_of_thread(runs, t, threads); chunk < last; chunk++) {
       double *partial = NULL;
       if (args->sum.state != NULL && nslots > 0) {
         kaon_partial_clear(launch->partials, chunk, nrhs, nslots);
         partial = kaon_partial(launch->partials, chunk, 0, nrhs, nslots);
       }
-      work(launch, args, kaon_chunk_begin(nblocks, chunk), kaon_chunk_begin(nblocks, chunk + 1),
-           partial);
+      work(launch, args, run_begin(args, chunk), run_begin(args, chunk + 1), partial);
     }
     v_stream_fence();
   }
@@ -109,7 +127,7 @@ static inline void run_chunks(const kaon_launch *launch, const kaon_update_args 
 #define ENTRY(entry, nslots)                                                                 \
   static void entry(const kaon_launch *launch, const kaon_update_args *args) {               \
     run_chunks(launch, args, nslots, entry##_chunk);                                         \
-    kaon_reduce_finish(launch->partials, args->shape.nblocks, args->shape.nrhs, &args->gate, \
+    kaon_reduce_finish(launch->partials, runs_in(args), args->shape.nrhs, &args->gate,       \
                        &args->sum, nslots);                                                  \
   }
 

@@ -31,7 +31,7 @@ enum { OPERANDS = 10, COEFFICIENTS = 4, WRITTEN = 8 };
   }
 
 #define FINISH(nslots)                                                                     \
-  kaon_reduce_finish(launch->partials, args->shape.nblocks, args->shape.nrhs, &args->gate, \
+  kaon_reduce_finish(launch->partials, runs_in(args), args->shape.nrhs, &args->gate,       \
                      &args->sum, nslots)
 
 /* An entry without products. */

@@ -230,7 +230,7 @@ static void multi_dot_chunk(const kaon_launch *launch, const kaon_update_args *a
 
 static void multi_dot(const kaon_launch *launch, const kaon_update_args *args) {
   const kaon_shape *s = &args->shape;
-  const int nslots = args->n + 1, count = kaon_chunk_count(s->nblocks);
+  const int nslots = args->n + 1, count = kaon_chunk_count(runs_in(args));
   run_chunks(launch, args, nslots, multi_dot_chunk);
   if (args->sum.state == NULL) return;
   for (int k = 0; k < s->nrhs; k++) {

@@ -1,7 +1,8 @@
 /* spmv_times.c - products of sparse matrices on a device: every way of storing rows, called in the
  * kernel table itself, and cuSPARSE's algorithms on the same matrix in the same run, timed by
  * events. A program to run by hand: cmake --build <build> --target spmv_times;
- * <build>/tests/spmv_times FILE.json [laplace|elasticity|trefethen ...] */
+ * <build>/tests/spmv_times FILE.json [laplace|elasticity|trefethen ...] [double|single|half]
+ * [variants]: those also by kernels that have more or less on their way. */
 #include <cuda_runtime_api.h>
 #define DISABLE_CUSPARSE_DEPRECATED
 #include <cusparse.h>
@@ -13,6 +14,7 @@
 #include "kaon/kaon.h"
 #include "lib/operator.h"
 #include "lib/space.h"
+#include "tests/measure/sell_variants.h"
 #include "tests/util/stored_rows.h"
 
 enum { SAMPLES = 7, WARM_UP = 3, LEAST_CALLS = 10, MOST_CALLS = 2000, MOST_COLUMNS = 4 };
@@ -35,6 +37,9 @@ typedef struct bed {
   kaon_scalars *scalars;
   double *expected; /* y of the first way, which the others are held against; [row] */
   int types[3];     /* which are wanted */
+  int near;         /* columns of a line of the matrix are within 16 bits */
+  int variant;      /* of the kernel of SELL and ELL; -1: the library's */
+  int variants;     /* those are wanted */
 } bed;
 
 static void ok(kaon_status status) {
@@ -121,6 +126,27 @@ static void make_matrix(bed *b, row_maker *maker, int64_t n, int64_t rows) {
   }
 }
 
+/* Whether the j-th columns of 32 rows are never more than 16 bits apart. */
+static int columns_are_near(const kaon_csr *m) {
+  int far = 0;
+#pragma omp parallel for schedule(static) reduction(| : far)
+  for (int64_t first = 0; first < m->rows; first += 32)
+    for (int64_t j = 0, any = 1; any && !far; j++) {
+      int64_t least = m->rows, most = 0;
+      any = 0;
+      for (int64_t i = first; i < first + 32; i++) {
+        const int64_t count = i < m->rows ? m->start[i + 1] - m->start[i] : 0;
+        any |= j < count;
+        const int64_t at = j < count ? j : count - 1;
+        const int64_t column = i >= m->rows ? 0 : count > 0 ? m->column[m->start[i] + at] : i;
+        if (column < least) least = column;
+        if (column > most) most = column;
+      }
+      far |= most - least > UINT16_MAX;
+    }
+  return !far;
+}
+
 /* ---- vectors ---- */
 
 static void open_vectors(bed *b, kaon_precision precision, int columns) {
@@ -202,7 +228,12 @@ static void run_once(bed *b, const way *w) {
     args.sum.slot[0] = NORM;
     args.sum.slot[1] = DOT;
   }
-  b->ctx->backend->sparse[w->precision]->spmv(&launch, &args);
+  if (b->variant < 0)
+    b->ctx->backend->sparse[w->precision]->spmv(&launch, &args);
+  else if (w->precision == KAON_DOUBLE)
+    sell_variant_d(&launch, &args, b->variant);
+  else
+    sell_variant_s(&launch, &args, b->variant);
   b->ctx->calm = 1;
 }
 
@@ -236,20 +267,21 @@ static void measure(bed *b, const way *w, double seconds[3]) {
   seconds[2] = 1e-3 * ms[SAMPLES - 1];
 }
 
-/* type: 0 double, 1 single, 2 values of 16 bits. The bytes that a product moves at least: value and
- * column of an entry; x, y, start (and scale) of a row. */
-static double ideal_bytes(const bed *b, int type, int columns) {
-  static const double value[] = {8, 4, 2}, row[] = {16, 8, 8}, rest[] = {4, 4, 8};
-  return (double)b->csr.start[b->csr.rows] * (4 + value[type]) +
-         (double)b->csr.rows * (row[type] * columns + rest[type]);
+/* type: 0 double, 1 single, 2 values of 16 bits; index: bytes of columns and starts as they are
+ * stored. The bytes that a product moves at least: those, values, x, y and scales. */
+static double ideal_bytes(const bed *b, int type, int columns, double index) {
+  static const double value[] = {8, 4, 2}, row[] = {16, 8, 8}, scale[] = {0, 0, 4};
+  return index + (double)b->csr.start[b->csr.rows] * value[type] +
+         (double)b->csr.rows * (row[type] * columns + scale[type]);
 }
 
 static void write_row(bed *b, const char *form, int lanes, int type, int columns, int sums,
-                      const double s[3], double error) {
-  const double bytes = ideal_bytes(b, type, columns), entries = (double)b->csr.start[b->csr.rows];
+                      const double s[3], double index, double error) {
+  const double bytes = ideal_bytes(b, type, columns, index);
+  const double entries = (double)b->csr.start[b->csr.rows];
   const double flops = 2 * entries * columns;
   printf(
-      "%-10s %-11s %-14s lanes %2d, %d columns, sums %d: %9.2f us, %6.1f GFLOPS, %6.1f GB/s, "
+      "%-10s %-11s %-20s lanes %2d, %d columns, sums %d: %9.2f us, %6.1f GFLOPS, %6.1f GB/s, "
       "%5.1f %% of reads; differs by %.1e\n",
       b->name, type_names[type], form, lanes, columns, sums, 1e6 * s[0], 1e-9 * flops / s[0],
       1e-9 * bytes / s[0], 1e-7 * bytes / s[0] / b->machine.read_gbs, error);
@@ -259,10 +291,10 @@ static void write_row(bed *b, const char *form, int lanes, int type, int columns
           "%s  {\"bench\": \"spmv\", \"command\": \"spmv_times\", \"device\": \"%s\", "
           "\"commit\": \"%s\", \"matrix\": \"%s\", \"rows\": %lld, \"entries\": %.0f, "
           "\"precision\": \"%s\", \"form\": \"%s\", \"lanes\": %d, \"columns\": %d, "
-          "\"sums\": %d, \"seconds\": %.9g, \"seconds_min\": %.9g, \"seconds_max\": %.9g, "
+          "\"sums\": %d, \"bytes\": %.0f, \"seconds\": %.9g, \"seconds_min\": %.9g, \"seconds_max\": %.9g, "
           "\"gflops\": %.9g, \"ideal_gbs\": %.9g, \"limit_gbs\": %.9g, \"difference\": %.3g}",
           b->written++ ? ",\n" : "", b->info.device, kaon_commit(), b->name, (long long)b->csr.rows,
-          entries, type_names[type], form, lanes, columns, sums, s[0], s[1], s[2],
+          entries, type_names[type], form, lanes, columns, sums, bytes, s[0], s[1], s[2],
           1e-9 * flops / s[0], 1e-9 * bytes / s[0], b->machine.read_gbs, error);
 }
 
@@ -277,27 +309,52 @@ static void our_row(bed *b, stored_rows *stored, const char *form, int type, int
            .precision = type == 0 ? KAON_DOUBLE : KAON_SINGLE};
   stored->matrix.lanes = lanes;
   measure(b, &w, seconds);
-  write_row(b, form, lanes, type, columns, sums, seconds, difference(b, columns - 1));
+  write_row(b, form, lanes, type, columns, sums, seconds, (double)stored->index_bytes,
+            difference(b, columns - 1));
 }
 
-static void our_form(bed *b, int type, int form, int columns) {
+/* The same by kernels that differ in what they have on their way (sell_variants.cu). */
+static void our_variants(bed *b, stored_rows *stored, const char *form, int type, int sums) {
+  for (int v = 0; v < sell_variants; v++) {
+    char name[48];
+    b->variant = v;
+    snprintf(name, sizeof name, "%s:%s", form, sell_variant_names[v]);
+    if (sell_variant_takes(v, &stored->matrix)) our_row(b, stored, name, type, 0, 1, sums);
+  }
+  b->variant = -1;
+}
+
+static void our_form(bed *b, int type, int form, int columns, int kind) {
   static const char *const names[] = {"csr", "sell", "ell"};
+  static const char *const kinds[] = {"", " narrow", " shared"};
   stored_rows stored;
-  const stored_shape shape = {
-      .precision = type == 0 ? KAON_DOUBLE : KAON_SINGLE, .half = type == 2, .form = form};
+  char name[32];
+  const stored_shape shape = {.precision = type == 0 ? KAON_DOUBLE : KAON_SINGLE,
+                              .half = type == 2,
+                              .form = form,
+                              .columns = kind};
   const double mean = (double)b->csr.start[b->csr.rows] / (double)b->csr.rows;
+  snprintf(name, sizeof name, "%s%s", names[form], kinds[kind]);
   stored_open(b->ctx, &b->csr, &shape, &stored);
   for (int sums = 0; sums < 2; sums++) {
     if (form == KAON_STORED_CSR) {
       for (int lanes = 1; lanes <= 32; lanes *= 2)
         if (lanes <= mean && (mean <= 16 * lanes) &&
             !(sums && (lanes > mean / 2 || 8 * lanes < mean)))
-          our_row(b, &stored, names[form], type, lanes, columns, sums);
-      our_row(b, &stored, "csr shared", type, 0, columns, sums);
-    } else
-      our_row(b, &stored, names[form], type, 0, columns, sums);
+          our_row(b, &stored, name, type, lanes, columns, sums);
+      our_row(b, &stored, "csr shared out", type, 0, columns, sums);
+      continue;
+    }
+    our_row(b, &stored, name, type, 0, columns, sums);
+    if (b->variants && columns == 1) our_variants(b, &stored, name, type, sums);
   }
   stored_close(&stored);
+}
+
+/* SELL or ELL with columns of every kind that the matrix allows. */
+static void our_blocks(bed *b, int type, int form, int columns) {
+  for (int kind = KAON_COLUMNS_WHOLE; kind <= KAON_COLUMNS_SHARED; kind++)
+    if (kind != KAON_COLUMNS_NARROW || b->near) our_form(b, type, form, columns, kind);
 }
 
 /* ---- cuSPARSE ---- */
@@ -321,7 +378,8 @@ static void their_row(bed *b, way *w, const char *form, int type) {
   sparse_ok(cusparseSpMV_preprocess(w->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, alpha, w->sparse,
                                     w->in, beta, w->out, w->type, w->algorithm, w->workspace));
   measure(b, w, seconds);
-  write_row(b, form, 0, type, 1, 0, seconds, difference(b, 0));
+  const double index = 4.0 * (double)(b->csr.start[b->csr.rows] + b->csr.rows);
+  write_row(b, form, 0, type, 1, 0, seconds, index, difference(b, 0));
   cuda_ok(cudaFree(w->workspace));
 }
 
@@ -391,18 +449,19 @@ static void theirs(bed *b, int type) {
 static void sweep(bed *b, const char *name, row_maker *maker, int64_t n, int64_t rows) {
   b->name = name;
   make_matrix(b, maker, n, rows);
+  b->near = columns_are_near(&b->csr);
   for (int type = 0; type < 3; type++) {
     if (!b->types[type]) continue;
     const kaon_precision precision = type == 0 ? KAON_DOUBLE : KAON_SINGLE;
     open_vectors(b, precision, 1);
-    our_form(b, type, KAON_STORED_SELL, 1);
-    our_form(b, type, KAON_STORED_ELL, 1);
-    our_form(b, type, KAON_STORED_CSR, 1);
+    our_blocks(b, type, KAON_STORED_SELL, 1);
+    our_blocks(b, type, KAON_STORED_ELL, 1);
+    our_form(b, type, KAON_STORED_CSR, 1, KAON_COLUMNS_WHOLE);
     if (type < 2) theirs(b, type);
     close_vectors(b);
     open_vectors(b, precision, MOST_COLUMNS);
-    our_form(b, type, KAON_STORED_SELL, MOST_COLUMNS);
-    our_form(b, type, KAON_STORED_CSR, MOST_COLUMNS);
+    our_blocks(b, type, KAON_STORED_SELL, MOST_COLUMNS);
+    our_form(b, type, KAON_STORED_CSR, MOST_COLUMNS, KAON_COLUMNS_WHOLE);
     close_vectors(b);
   }
   free(b->csr.start), free(b->csr.column), free(b->csr.value), free(b->expected);
@@ -425,7 +484,7 @@ int main(int argc, char **argv) {
   static const char *const names[] = {"laplace", "elasticity", "trefethen"};
   const kaon_context_options defaults = KAON_CONTEXT_OPTIONS_INIT;
   kaon_context_options options = defaults;
-  bed b = {0};
+  bed b = {.variant = -1};
   options.backend = KAON_BACKEND_CUDA;
   ok(kaon_context_create(&options, &b.ctx));
   ok(kaon_context_query(b.ctx, &b.info));
@@ -438,6 +497,7 @@ int main(int argc, char **argv) {
     perror(argv[1]);
     return EXIT_FAILURE;
   }
+  for (int i = 2; i < argc; i++) b.variants |= strcmp(argv[i], "variants") == 0;
   printf("reads %.0f GB/s, copies %.0f GB/s\n", b.machine.read_gbs, b.machine.copy_gbs);
   if (b.json != NULL) fprintf(b.json, "[\n");
   cuda_ok(cudaEventCreate(&b.begin));

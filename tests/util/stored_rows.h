@@ -16,13 +16,15 @@
 typedef struct stored_shape {
   kaon_precision precision; /* of the vectors: double or single */
   int form, half, wide, lanes;
+  int columns;      /* KAON_COLUMNS_...; NARROW only where columns are near each other */
   int64_t interior; /* blocks that meet no ghost */
 } stored_shape;
 
 typedef struct stored_rows {
   kaon_context *ctx;
   kaon_stored_matrix matrix;
-  void *arrays[4]; /* in the machine's memory */
+  void *arrays[6]; /* in the machine's memory */
+  int64_t index_bytes; /* that a product reads besides values and scales, but for padding */
 } stored_rows;
 
 /* What a value becomes when it is stored; largest: of the row's numbers. */
@@ -115,6 +117,62 @@ static inline void *stored_upload(stored_rows *s, int number, void *host, size_t
   return s->arrays[number];
 }
 
+/* SELL and ELL: 16 bits from the least column of W. */
+static inline void stored_narrow(stored_rows *s, int width, int64_t lines, const int32_t *column) {
+  uint16_t *narrow = stored_room((size_t)(lines * width) * sizeof *narrow);
+  int32_t *line = stored_room((size_t)lines * sizeof *line);
+#pragma omp parallel for schedule(static)
+  for (int64_t e = 0; e < lines; e++) {
+    int32_t least = column[e * width];
+    for (int l = 0; l < width; l++)
+      if (column[e * width + l] < least) least = column[e * width + l];
+    line[e] = ~least;
+    for (int l = 0; l < width; l++) {
+      if (column[e * width + l] - least > UINT16_MAX) abort();
+      narrow[e * width + l] = (uint16_t)(column[e * width + l] - least);
+    }
+  }
+  s->matrix.narrow = stored_upload(s, 1, narrow, (size_t)(lines * width) * sizeof *narrow);
+  s->matrix.line = stored_upload(s, 4, line, (size_t)lines * sizeof *line);
+  s->index_bytes += 2 * s->matrix.entries + 4 * lines;
+}
+
+/* Lists of columns from a block's first row on, found by looking through those there are. column is
+ * overwritten. */
+static inline void stored_share(stored_rows *s, int width, const int64_t *start, int64_t blocks,
+                                int32_t *column) {
+  int32_t *pattern = stored_room((size_t)blocks * sizeof *pattern);
+  int64_t *list = stored_room((size_t)blocks * sizeof *list), lists = 0; /* their first blocks */
+  int64_t lines = 0;
+#pragma omp parallel for schedule(static)
+  for (int64_t b = 0; b < blocks; b++)
+    for (int64_t i = start[b] * width; i < start[b + 1] * width; i++)
+      column[i] -= (int32_t)(b * width);
+  for (int64_t b = 0, n; b < blocks; b++) {
+    const int64_t length = start[b + 1] - start[b];
+    const size_t bytes = (size_t)(length * width) * sizeof *column;
+    for (n = 0; n < lists; n++) {
+      const int32_t *other = column + (int64_t)pattern[list[n]] * width;
+      if (start[list[n] + 1] - start[list[n]] == length &&
+          memcmp(other, column + start[b] * width, bytes) == 0)
+        break;
+    }
+    if (n == lists) { /* lists move down to one another's ends */
+      list[lists++] = b;
+      memmove(column + lines * width, column + start[b] * width, bytes);
+      pattern[b] = (int32_t)lines;
+      lines += length;
+    } else
+      pattern[b] = pattern[list[n]];
+  }
+  const size_t bytes = (size_t)(lines * width) * sizeof *column;
+  s->matrix.column = s->arrays[1] = stored_array(s->ctx, column, bytes);
+  s->matrix.pattern = stored_upload(s, 5, pattern, (size_t)blocks * sizeof *pattern);
+  s->index_bytes += (int64_t)bytes + 4 * blocks;
+  free(list);
+  free(column);
+}
+
 /* CSR values of complex numbers are (re, im) pairs on every machine. */
 static inline void stored_open(kaon_context *ctx, const kaon_csr *csr, const stored_shape *shape,
                                stored_rows *s) {
@@ -148,19 +206,30 @@ static inline void stored_open(kaon_context *ctx, const kaon_csr *csr, const sto
                                    .interior = shape->interior,
                                    .entries = csr->start[csr->rows],
                                    .length = longest,
-                                   .lanes = shape->lanes};
+                                   .lanes = shape->lanes,
+                                   .columns = shape->columns};
+  const int64_t start_size = shape->wide ? 8 : 4;
+  s->index_bytes = shape->form == KAON_STORED_ELL ? 0 : starts * start_size;
+  if (shape->form != KAON_STORED_CSR && shape->columns == KAON_COLUMNS_NARROW) {
+    stored_narrow(s, width, start[starts], column);
+    free(column);
+  } else if (shape->form != KAON_STORED_CSR && shape->columns == KAON_COLUMNS_SHARED) {
+    stored_share(s, width, start, blocks, column);
+  } else {
+    s->matrix.columns = KAON_COLUMNS_WHOLE;
+    s->matrix.column = stored_upload(s, 1, column, (size_t)slots * sizeof *column);
+    s->index_bytes += 4 * s->matrix.entries;
+  }
   if (!shape->wide)
     for (int64_t i = 0; i <= starts; i++) ((int32_t *)start)[i] = (int32_t)start[i];
-  s->matrix.start =
-      stored_upload(s, 0, start, (size_t)(starts + 1) * (shape->wide ? sizeof(int64_t) : 4));
+  s->matrix.start = stored_upload(s, 0, start, (size_t)((starts + 1) * start_size));
   if (shape->form == KAON_STORED_ELL) s->matrix.start = NULL;
-  s->matrix.column = stored_upload(s, 1, column, (size_t)slots * sizeof *column);
   s->matrix.value = stored_upload(s, 2, values, (size_t)slots * (size_t)csr->reals * size);
   s->matrix.scale = stored_upload(s, 3, scale, (size_t)csr->rows * sizeof *scale);
 }
 
 static inline void stored_close(stored_rows *s) {
-  for (int i = 0; i < 4; i++) kaon_pool_give(s->ctx, s->arrays[i]);
+  for (int i = 0; i < 6; i++) kaon_pool_give(s->ctx, s->arrays[i]);
 }
 
 #endif

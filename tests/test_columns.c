@@ -1,0 +1,318 @@
+/* test_columns.c - how SELL and ELL keep columns: whole, 16 bits from the least of a line, lists that
+ * blocks of rows share. Which is taken, that every entry's column can be read back, and that results
+ * and sums have the same bits in all of them, on every machine. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "blas/blas.h"
+#include "lib/space.h"
+#include "sparse/csr.h"
+#include "sparse/stored.h"
+#include "tests/util/machine.h"
+
+enum { GHOSTS = 64, NORM = 30, MOST_COLUMNS = 3 };
+
+static void ok(kaon_context *ctx, kaon_status status) {
+  if (status != KAON_OK) print_message("%s\n", kaon_last_error(ctx));
+  assert_int_equal(status, KAON_OK);
+}
+
+static void *room(size_t bytes) {
+  void *p = calloc(bytes + 1, 1);
+  assert_non_null(p);
+  return p;
+}
+
+/* ---- rows ---- */
+
+/* GRID: 5 points on lines of 50 rows, so x is cut within blocks; RAGGED: lengths 0 to 7, columns
+ * within 300 of each other; FAR: GRID with entries all over the columns. */
+enum { GRID, RAGGED, FAR, MATRICES };
+
+static int64_t jitter(int64_t n) { /* 0 to 31 */
+  uint64_t h = (uint64_t)n * UINT64_C(0x9e3779b97f4a7c15);
+  h = (h ^ h >> 31) * UINT64_C(0xbf58476d1ce4e5b9);
+  return (int64_t)(h >> 59);
+}
+
+static void put(kaon_csr *a, int64_t column) {
+  const int64_t at = a->start[a->rows]++;
+  if (column < 0 || column >= a->columns ||
+      (at > a->start[a->rows - 1] && a->column[at - 1] >= column)) {
+    a->start[a->rows]--;
+    return;
+  }
+  a->column[at] = (int32_t)column;
+  for (int c = 0; c < a->reals; c++)
+    a->value[at * a->reals + c] = (double)((at * 7919 + c * 31) % 1009) / 1009 - 0.4;
+}
+
+/* Rows from `interior` on meet a ghost each, in the place of the last column. */
+static kaon_csr make(int matrix, int64_t rows, int reals, int64_t interior) {
+  kaon_csr a = {.columns = rows + GHOSTS, .reals = reals};
+  a.start = room((size_t)(rows + 1) * sizeof *a.start);
+  a.column = room((size_t)rows * 9 * sizeof *a.column);
+  a.value = room((size_t)rows * 9 * (size_t)reals * sizeof *a.value);
+  for (int64_t i = 0; i < rows; i++) {
+    a.rows = i + 1;
+    a.start[i + 1] = a.start[i];
+    const int64_t last = i < rows - 51 ? i + 50 : rows - 1;
+    if (matrix == RAGGED)
+      for (int64_t j = 0; j < i * i % 8; j++)
+        put(&a, (i > 150 ? i - 150 : 0) + j * 37 + jitter(8 * i + j));
+    if (matrix == FAR) put(&a, i * 7907 % (rows / 2));
+    if (matrix != RAGGED) {
+      put(&a, i - 50);
+      if (i % 50 != 0) put(&a, i - 1);
+      put(&a, i);
+      if (i % 50 != 49) put(&a, i + 1);
+      put(&a, last);
+    }
+    if (i >= interior) put(&a, rows + i % GHOSTS);
+    while (a.start[i + 1] > a.start[i] && i < interior && a.column[a.start[i + 1] - 1] >= rows)
+      a.start[i + 1]--;
+  }
+  a.rows = rows;
+  return a;
+}
+
+static void drop(kaon_csr *a) {
+  free(a->start), free(a->column), free(a->value);
+}
+
+/* ---- what is stored ---- */
+
+static int64_t begin_of(const kaon_stored_matrix *m, int64_t block) {
+  return m->form == KAON_STORED_ELL ? block * m->length : ((const int32_t *)m->start)[block];
+}
+
+/* The column of a lane of line e, and whether it is a run's. */
+static int64_t column_of(const kaon_stored_matrix *m, int width, int64_t block, int64_t e, int lane,
+                         int *run) {
+  const int shared = m->columns == KAON_COLUMNS_SHARED;
+  const int64_t from = shared ? block * width : 0;
+  const int64_t line = shared ? m->pattern[block] + e - begin_of(m, block) : e;
+  *run = m->line != NULL && (shared ? m->line[line] != KAON_NO_RUN : m->line[line] >= 0);
+  if (*run) return m->line[line] + from + lane;
+  if (m->columns == KAON_COLUMNS_NARROW)
+    return (int64_t)~m->line[line] + m->narrow[line * width + lane];
+  return m->column[line * width + lane] + from;
+}
+
+/* Every row's columns are there, each once; the others are such of the row as well. */
+static void check_columns(const kaon_csr *a, const kaon_stored_matrix *m, int width) {
+  for (int64_t row = 0; row < a->rows; row++) {
+    const int64_t block = row / width, begin = begin_of(m, block), end = begin_of(m, block + 1);
+    int64_t found = 0;
+    for (int64_t n = a->start[row]; n < a->start[row + 1]; n++) {
+      int64_t times = 0;
+      for (int64_t e = begin; e < end; e++) {
+        int run;
+        times += column_of(m, width, block, e, (int)(row % width), &run) == a->column[n];
+        if (run) assert_true(column_of(m, width, block, e, (int)(row % width), &run) < a->rows);
+      }
+      assert_true(times >= 1);
+      found += times;
+    }
+    if (a->start[row + 1] > a->start[row]) assert_true(found == end - begin);
+  }
+}
+
+/* asked, then what is to come of it. */
+static void expect(kaon_context *ctx, const kaon_csr *a, int64_t interior, int asked, int found) {
+  kaon_stored *s = NULL;
+  for (int form = KAON_STORE_ELL; form <= KAON_STORE_SELL; form++) {
+    ok(ctx, kaon_stored_create_as(ctx, a, interior, KAON_DOUBLE, 0, (kaon_matrix_format)form, asked,
+                                  &s));
+    if (s->matrix.columns != found) print_message("%s\n", s->text);
+    assert_int_equal(s->matrix.columns, found);
+    check_columns(a, &s->matrix, ctx->backend->width);
+    kaon_stored_destroy(&s);
+  }
+}
+
+static void columns_are_read_back(void **state) {
+  (void)state;
+  for (int isa = KAON_ISA_SCALAR; isa <= KAON_ISA_AVX512; isa++) {
+    if (machine_lacks(isa)) continue;
+    kaon_context *ctx = NULL;
+    const kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+    ok(NULL, machine_open(isa, options, &ctx));
+    const int width = ctx->backend->width;
+    for (int ghosts = 0; ghosts < 2; ghosts++) {
+      const int64_t rows = 2003, interior = ghosts ? rows / 2 / width * width : rows;
+      kaon_csr grid = make(GRID, rows, 1, interior), ragged = make(RAGGED, rows, 2, interior);
+      kaon_csr far = make(FAR, 150001, 1, ghosts ? 100000 / width * width : 150001);
+      const int64_t far_interior = ghosts ? 100000 / width * width : 150001;
+      for (int kind = KAON_COLUMNS_WHOLE; kind <= KAON_COLUMNS_SHARED; kind++) {
+        expect(ctx, &grid, interior, kind, kind);
+        expect(ctx, &ragged, interior, kind, kind);
+      }
+      kaon_csr large = make(GRID, 20003, 1, 20003);
+      expect(ctx, &large, 20003, -1, KAON_COLUMNS_SHARED);
+      drop(&large);
+      if (width > 1) {
+        expect(ctx, &ragged, interior, -1, KAON_COLUMNS_NARROW);
+        expect(ctx, &far, far_interior, KAON_COLUMNS_NARROW, KAON_COLUMNS_WHOLE); /* cannot be */
+      }
+      drop(&grid), drop(&ragged), drop(&far);
+    }
+    kaon_context_destroy(&ctx);
+  }
+}
+
+/* Two blocks whose columns are the same from their first rows on, but those of the second are
+ * ghosts: no list, and so no run, may be shared by them. */
+static void ghosts_share_no_list_with_own_columns(void **state) {
+  (void)state;
+  kaon_context *ctx = NULL;
+  const kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  ok(NULL, kaon_context_create(&options, &ctx));
+  const int width = ctx->backend->width;
+  if (ctx->backend->host_accessible && width > 1) {
+    kaon_csr a = {.rows = 2 * width, .columns = 3 * width, .reals = 1};
+    a.start = room((size_t)(2 * width + 1) * sizeof *a.start);
+    a.column = room((size_t)(2 * width) * sizeof *a.column);
+    a.value = room((size_t)(2 * width) * sizeof *a.value);
+    for (int i = 0; i < 2 * width; i++) {
+      a.start[i + 1] = i + 1;
+      a.column[i] = i + width; /* from row `width` on: ghosts */
+    }
+    kaon_stored *s = NULL;
+    ok(ctx, kaon_stored_create_as(ctx, &a, width, KAON_SINGLE, 0, KAON_STORE_ELL,
+                                  KAON_COLUMNS_SHARED, &s));
+    assert_int_equal(s->matrix.columns, KAON_COLUMNS_SHARED);
+    assert_int_not_equal(s->matrix.pattern[0], s->matrix.pattern[1]);
+    assert_int_equal(s->matrix.line[s->matrix.pattern[0]], width);
+    assert_int_equal(s->matrix.line[s->matrix.pattern[1]], KAON_NO_RUN);
+    kaon_stored_destroy(&s);
+    drop(&a);
+  }
+  kaon_context_destroy(&ctx);
+}
+
+/* ---- bits ---- */
+
+typedef struct outcome {
+  double *y; /* [column][row][part] */
+  double sum[MOST_COLUMNS][6];
+} outcome;
+
+static void *make_ghosts(kaon_context *ctx, int reals, kaon_precision precision, int nrhs) {
+  const size_t count = (size_t)(GHOSTS * reals * nrhs);
+  double *numbers = room(count * sizeof *numbers);
+  float *single = room(count * sizeof *single);
+  for (size_t i = 0; i < count; i++) numbers[i] = single[i] = (float)(i % 37) / 37 - 0.3f;
+  void *device = precision == KAON_DOUBLE ? machine_array(ctx, numbers, count * sizeof *numbers)
+                                          : machine_array(ctx, single, count * sizeof *single);
+  free(numbers), free(single);
+  return device;
+}
+
+static outcome run(kaon_context *ctx, const kaon_csr *a, const kaon_stored *s, int nrhs, int parts) {
+  const int width = ctx->backend->width, reals = a->reals;
+  const size_t n = (size_t)(a->rows * reals);
+  kaon_space space = {.ctx = ctx,
+                      .nblocks = (a->rows + width - 1) / width,
+                      .nsites = a->rows,
+                      .width = width,
+                      .ncomp = reals,
+                      .complex_space = reals == 2};
+  kaon_vector *x = NULL, *y = NULL;
+  kaon_scalars *scalars = NULL;
+  kaon_column_state state[MOST_COLUMNS];
+  outcome o = {.y = room(n * (size_t)nrhs * sizeof *o.y)};
+  ok(ctx, kaon_vector_create(ctx, &space, s->precision, nrhs, &x));
+  ok(ctx, kaon_vector_create(ctx, &space, s->precision, nrhs, &y));
+  for (size_t i = 0; i < n; i++) o.y[i] = (double)(i * 7 % 101) / 101 - 0.5;
+  for (int k = 0; k < nrhs; k++) ok(ctx, kaon_vector_import(x, k, o.y, KAON_BASIS_UKQCD));
+  ok(ctx, kaon_scalars_create(ctx, nrhs, &scalars));
+  ok(ctx, kaon_scalars_read(scalars, state));
+  for (int k = 0; k < nrhs; k++) state[k].gate = KAON_GATE_STEP;
+  ok(ctx, kaon_scalars_write(scalars, state));
+  void *ghosts = make_ghosts(ctx, reals, s->precision, nrhs);
+  kaon_launch launch;
+  ok(ctx, kaon_launch_prepare(ctx, nrhs, 0, &launch));
+  kaon_spmv_args args = {.matrix = &s->matrix, .nrhs = nrhs, .a = 1};
+  args.x = args.w = kaon_view_of(x);
+  args.y = kaon_view_of(y);
+  args.ghosts.data = ghosts;
+  args.gate.state = args.sum.state = scalars->state;
+  args.gate.mask = KAON_GATE_STEP;
+  for (int i = 0; i < 4; i++) args.sum.slot[i] = i < 3 ? NORM + i : KAON_NO_SLOT;
+  args.part = parts ? KAON_ROWS_INTERIOR : KAON_ROWS_ALL;
+  ctx->backend->sparse[s->precision]->spmv(&launch, &args);
+  args.part = KAON_ROWS_BOUNDARY;
+  if (parts) ctx->backend->sparse[s->precision]->spmv(&launch, &args);
+  ok(ctx, kaon_scalars_read(scalars, state));
+  for (int k = 0; k < nrhs; k++) {
+    ok(ctx, kaon_vector_export(y, k, o.y + (size_t)k * n, KAON_BASIS_UKQCD));
+    for (int i = 0; i < 6; i++) o.sum[k][i] = state[k].slot[NORM + i / 2][i % 2];
+  }
+  machine_array_free(ctx, ghosts);
+  kaon_scalars_destroy(&scalars);
+  kaon_vector_destroy(&x);
+  kaon_vector_destroy(&y);
+  return o;
+}
+
+/* One matrix, precision, form and number of columns in all three kinds. */
+static void compare_kinds(kaon_context *ctx, const kaon_csr *a, int64_t interior, int type,
+                          kaon_matrix_format form, int nrhs, int parts) {
+  outcome whole = {0};
+  for (int kind = KAON_COLUMNS_WHOLE; kind <= KAON_COLUMNS_SHARED; kind++) {
+    kaon_stored *s = NULL;
+    ok(ctx, kaon_stored_create_as(ctx, a, interior, type == 0 ? KAON_DOUBLE : KAON_SINGLE,
+                                  type == 2, form, kind, &s));
+    assert_int_equal(s->matrix.columns, kind);
+    outcome o = run(ctx, a, s, nrhs, parts);
+    kaon_stored_destroy(&s);
+    if (kind == KAON_COLUMNS_WHOLE) {
+      whole = o;
+      continue;
+    }
+    assert_memory_equal(whole.y, o.y, (size_t)(a->rows * a->reals * nrhs) * sizeof *o.y);
+    assert_memory_equal(whole.sum, o.sum, sizeof o.sum);
+    free(o.y);
+  }
+  double size = 0;
+  for (int64_t i = 0; i < a->rows * a->reals; i++) size += whole.y[i] * whole.y[i];
+  assert_true(size > 0);
+  free(whole.y);
+}
+
+static void bits_are_those_of_whole_columns(void **state) {
+  (void)state;
+  for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
+    if (machine_lacks(machine)) continue;
+    kaon_context *ctx = NULL;
+    const kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+    ok(NULL, machine_open(machine, options, &ctx));
+    for (int i = 0; i < 2 * 2 * 2 && ctx->backend->sparse[KAON_DOUBLE] != NULL; i++) {
+      const int64_t width = ctx->backend->width, rows = 2003;
+      const int64_t interior = i / 2 % 2 ? rows / 2 / width * width : rows;
+      kaon_csr a = make(i / 4 ? RAGGED : GRID, rows, 1 + i % 2, interior);
+      for (int type = 0; type < 3; type++)
+        for (int form = KAON_STORE_ELL; form <= KAON_STORE_SELL; form++)
+          for (int nrhs = 1; nrhs <= MOST_COLUMNS; nrhs += 2)
+            compare_kinds(ctx, &a, interior, type, (kaon_matrix_format)form, nrhs,
+                          interior < rows);
+      drop(&a);
+    }
+    kaon_context_destroy(&ctx);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(columns_are_read_back),
+                                     cmocka_unit_test(ghosts_share_no_list_with_own_columns),
+                                     cmocka_unit_test(bits_are_those_of_whole_columns)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
