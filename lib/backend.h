@@ -112,6 +112,9 @@ typedef struct kaon_ranks_ops {
                            const int *slots, int nslots);
   kaon_status (*sum_finish)(kaon_context *ctx, kaon_column_state *state, int columns, int gate,
                             const int *slots, int nslots, int then);
+  /* For tests: from now on as if there had been `sums` sums, where a transport numbers them.
+   * Collective, with none under way. */
+  kaon_status (*count_from)(kaon_context *ctx, uint32_t sums);
 } kaon_ranks_ops;
 
 typedef struct kaon_backend {

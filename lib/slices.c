@@ -82,3 +82,44 @@ void kaon_slices_close(kaon_slices *s) {
   for (int i = 0; i < KAON_SLICES_KEPT; i++) free(s->kept[i]);
   free(s->piece);
 }
+
+/* ---- of an array of this rank's sites ---- */
+
+typedef struct own_part {
+  const int *extents;
+  int reals;
+  const double *values;
+} own_part;
+
+static void value_of_part(const void *user, const int x[4], double *values) {
+  const own_part *p = user;
+  const int *n = p->extents;
+  const int64_t site = x[0] + n[0] * (x[1] + n[1] * (x[2] + (int64_t)n[2] * x[3]));
+  memcpy(values, p->values + site * p->reals, (size_t)p->reals * sizeof *values);
+}
+
+kaon_status kaon_lattice_gather_slice(const kaon_lattice *lattice, int t, int reals,
+                                      const double *part, double *slice) {
+  if (lattice == NULL || part == NULL || slice == NULL || reals < 1 || t < 0 ||
+      t >= lattice->global[3])
+    return kaon_fail(lattice != NULL ? lattice->ctx : NULL, KAON_ERR_ARGUMENT,
+                     "lattice slice: a lattice, arrays, at least 1 real a site and one of its "
+                     "slices are needed, but %d reals of slice %d are asked for",
+                     reals, t);
+  const size_t piece = (size_t)(lattice->volume / lattice->extents[3]) * (size_t)reals;
+  if (lattice->ctx->comm->ranks == 1) {
+    memcpy(slice, part + (size_t)t * piece, piece * sizeof *slice);
+    return KAON_OK;
+  }
+  const own_part own = {lattice->extents, reals, part};
+  kaon_slices s = {.lattice = lattice, .values = value_of_part, .user = &own, .reals = reals};
+  kaon_status status = KAON_OK;
+  s.piece = malloc(piece * sizeof *s.piece);
+  if (s.piece == NULL)
+    status = kaon_fail(lattice->ctx, KAON_ERR_MEMORY, "no host memory for a slice of %zu numbers",
+                       piece);
+  status = kaon_agree(lattice->ctx, status);
+  if (status == KAON_OK) status = fetch(&s, t, slice);
+  free(s.piece);
+  return status;
+}

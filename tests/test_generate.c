@@ -334,7 +334,7 @@ static void finite_elements_agree_with_the_papers_files(void **state) {
         char file[128], path[1024], name[32];
         snprintf(file, sizeof file, "sparse/kaczmarz/problem%d_complexity%d_degree%d.txt", problem,
                  level, degree);
-        if (!data_path(file, path, sizeof path)) continue;
+        if (!test_data_path(file, path, sizeof path)) continue;
         FILE *f = fopen(path, "r");
         assert_non_null(f);
         snprintf(name, sizeof name, "fem:%d,%d,%d", problem, degree, level);

@@ -18,9 +18,7 @@
 
 #include <kaon/io.h>
 
-#ifndef KAON_SOURCE_DIR
-#define KAON_SOURCE_DIR "."
-#endif
+#include "tests/util/test_util.h"
 
 /* Natural order: u[site][mu][18]. */
 typedef struct field {
@@ -144,20 +142,9 @@ static inline double link_trace(const field *f) {
   return sum / (12.0 * (double)f->volume);
 }
 
-/* The data folder: KAON_TEST_DATA, else ../shared/data beside the sources; 0 if absent. */
-static inline int data_path(const char *name, char *path, size_t size) {
-  const char *folder = getenv("KAON_TEST_DATA");
-  struct stat st;
-  if (folder)
-    snprintf(path, size, "%s/%s", folder, name);
-  else
-    snprintf(path, size, "%s/../shared/data/%s", KAON_SOURCE_DIR, name);
-  return stat(path, &st) == 0;
-}
-
 #define NEED_DATA(name, path)                                                                 \
   do {                                                                                        \
-    if (!data_path(name, path, sizeof path)) {                                                \
+    if (!test_data_path(name, path, sizeof path)) {                                           \
       print_message("SKIPPED: no test data at %s; set KAON_TEST_DATA to the folder\n", path); \
       skip();                                                                                 \
     }                                                                                         \

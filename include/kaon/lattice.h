@@ -39,6 +39,12 @@ int64_t kaon_lattice_volume(const kaon_lattice *lattice);
  * x, y, z, t; each may be NULL. Not collective. */
 void kaon_lattice_part(const kaon_lattice *lattice, int extents[4], int origin[4], int grid[4]);
 
+/* Slice t of the whole lattice, on every rank, of numbers of which each rank has its own sites':
+ * part[site][reals] of this rank's part, slice[site][reals] of X * Y * Z sites, both x fastest. For
+ * what is written slice by slice. Collective. Errors: ARGUMENT, MEMORY, COMM. */
+kaon_status kaon_lattice_gather_slice(const kaon_lattice *lattice, int t, int reals,
+                                      const double *part, double *slice);
+
 /* The space of Wilson colour-spinors (12 complex numbers a site) on the sites of `parity`. Owned by
  * the lattice: the same pointer each time, so spaces are compared by identity. Never NULL. */
 const kaon_space *kaon_lattice_spinors(kaon_lattice *lattice, kaon_parity parity);

@@ -41,11 +41,17 @@ static const cli_option options[] = {
      "OUTPUT"},
     {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
 
+int64_t invert_sites(const invert_job *job) {
+  int n[4];
+  kaon_lattice_part(job->p.field.lattice, n, NULL, NULL);
+  return (int64_t)n[0] * n[1] * n[2] * n[3];
+}
+
 int invert_allocate(invert_job *job) {
   int code;
   const kaon_space *full = kaon_lattice_spinors(job->p.field.lattice, KAON_FULL);
   size_t columns = (size_t)job->columns;
-  size_t volume = (size_t)kaon_lattice_volume(job->p.field.lattice);
+  size_t volume = (size_t)invert_sites(job);
   job->solves = calloc(columns, sizeof *job->solves);
   job->done = calloc(columns, 1);
   job->histories = calloc(columns, sizeof *job->histories);

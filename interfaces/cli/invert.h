@@ -24,7 +24,7 @@ typedef struct invert_job {
   kaon_column_report *solves;
   char *done; /* column k is converged, x holds it */
   column_history *histories;
-  double *host;          /* one column of one full lattice, for transfers */
+  double *host;          /* one column of this rank's sites, for transfers */
   double seconds, flops; /* of the solves */
   kaon_traffic traffic;  /* of the same, of this rank */
   double joules;         /* of the same spans; NaN: not known of all of them */
@@ -32,6 +32,8 @@ typedef struct invert_job {
 
 /* Vectors and arrays for all columns; links, operator and solver are the problem's. Exit status. */
 int invert_allocate(invert_job *job);
+/* Sites of this rank. */
+int64_t invert_sites(const invert_job *job);
 /* Solves all columns that are not done, batch by batch. Exit status. */
 int invert_solve(invert_job *job);
 void invert_close(invert_job *job);

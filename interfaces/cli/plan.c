@@ -197,14 +197,15 @@ static double faces_of(const invert_args *args, const problem *p, const int grid
   return all + (faces + edges) * links;
 }
 
-/* Of several ranks: the part of one, as if it were alone, and the whole columns that every rank
- * holds on their way into a file. */
+/* Of several ranks: the part of one, as if it were alone, and the slices of the whole lattice that
+ * every rank holds on their way into a file. */
 static void say_ranks(const invert_args *args, const problem *p, const int grid[4],
                       const int part[4], sample *s) {
   char text[3][32];
   const int ranks = grid[0] * grid[1] * grid[2] * grid[3];
   if (ranks == 1) return;
-  const double whole = (args->output ? 2 : 1) * 24 * sizeof(double) * (ranks - 1) * volume_of(part);
+  const double whole = (args->output ? 2 : 0) * 24 * sizeof(double) * volume_of(part) / part[3] *
+                       (grid[0] * grid[1] * grid[2]);
   const double faces = faces_of(args, p, grid, part);
   s->peak += whole + faces;
   s->most += faces;

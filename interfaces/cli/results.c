@@ -114,38 +114,53 @@ int results_describes(const invert_job *job, const char *text, int *columns, int
   return same;
 }
 
-/* Columns on their way into a file: the writer asks site by site, we export whole columns. TWELVE
- * mixes two columns at each site, so two are kept. */
+/* Columns on their way into a file: the writer asks for sites of the whole lattice in order, we
+ * export this rank's part of a column, of which all ranks get slice by slice. TWELVE mixes two
+ * columns at each site, so two are kept. */
 typedef struct outgoing {
   invert_job *job;
   const int *map; /* the file's column -> ours */
   const kaon_vector *cached[KEPT];
-  int column[KEPT], next;
-  double *host[KEPT];
+  int column[KEPT], t[KEPT], next;
+  double *host[KEPT], *slice[KEPT]; /* of this rank; of the whole lattice */
+  int64_t slice_sites;
   int zero_source;
   kaon_status status;
 } outgoing;
 
-static const double *column_of(outgoing *o, const kaon_vector *v, int column) {
+static int slot_of(outgoing *o, const kaon_vector *v, int column) {
   for (int i = 0; i < KEPT; i++)
-    if (o->cached[i] == v && o->column[i] == column) return o->host[i];
+    if (o->cached[i] == v && o->column[i] == column) return i;
   int slot = o->next;
   o->next = (o->next + 1) % KEPT;
   o->cached[slot] = v;
   o->column[slot] = column;
-  kaon_status status = kaon_vector_gather(v, column, o->host[slot], KAON_BASIS_UKQCD);
+  o->t[slot] = -1;
+  kaon_status status = kaon_vector_export(v, column, o->host[slot], KAON_BASIS_UKQCD);
   if (status != KAON_OK) o->status = status;
-  return o->host[slot];
+  return slot;
+}
+
+/* Collective: all ranks write the same bytes. */
+static const double *site_of(outgoing *o, const kaon_vector *v, int column, int64_t site) {
+  const int slot = slot_of(o, v, column), t = (int)(site / o->slice_sites);
+  if (o->t[slot] != t) {
+    kaon_status status =
+        kaon_lattice_gather_slice(o->job->p.field.lattice, t, 24, o->host[slot], o->slice[slot]);
+    if (status != KAON_OK) o->status = status;
+    o->t[slot] = t;
+  }
+  return o->slice[slot] + 24 * (site % o->slice_sites);
 }
 
 static void get_solution(void *source, int column, int64_t site, double psi[24]) {
   outgoing *o = source;
-  memcpy(psi, column_of(o, o->job->x, o->map[column]) + 24 * site, 24 * sizeof *psi);
+  memcpy(psi, site_of(o, o->job->x, o->map[column], site), 24 * sizeof *psi);
 }
 
 static void get_spinor_source(void *source, int column, int64_t site, double *values) {
   outgoing *o = source;
-  memcpy(values, column_of(o, o->job->b, o->map[column]) + 24 * site, 24 * sizeof *values);
+  memcpy(values, site_of(o, o->job->b, o->map[column], site), 24 * sizeof *values);
 }
 
 /* Point and wall sources are one scalar field times a spin-colour unit vector. */
@@ -184,12 +199,14 @@ static kaon_status write_file(invert_job *job, outgoing *o, const char *path, in
 }
 
 int results_propagator(invert_job *job, const char *path, int checkpoint) {
-  size_t volume = (size_t)kaon_lattice_volume(job->p.field.lattice);
+  const int *e = job->p.field.extents;
   int count = 0, *map = calloc((size_t)job->columns, sizeof *map);
-  outgoing o = {.job = job, .map = map};
+  outgoing o = {.job = job, .map = map, .slice_sites = (int64_t)e[0] * e[1] * e[2]};
+  const size_t slice = (size_t)o.slice_sites * 24 * sizeof **o.slice;
   o.host[0] = job->host;
-  o.host[1] = malloc(volume * 24 * sizeof *o.host[1]);
-  int code = ranks_agree(map && o.host[1] ? EXIT_DONE : EXIT_DEVICE);
+  o.host[1] = malloc((size_t)invert_sites(job) * 24 * sizeof *o.host[1]);
+  for (int i = 0; i < KEPT; i++) o.slice[i] = malloc(slice);
+  int code = ranks_agree(map && o.host[1] && o.slice[0] && o.slice[1] ? EXIT_DONE : EXIT_DEVICE);
   if (code == EXIT_DONE) {
     for (int k = 0; k < job->columns; k++)
       if (job->done[k]) map[count++] = k;
@@ -199,19 +216,31 @@ int results_propagator(invert_job *job, const char *path, int checkpoint) {
   } else {
     cli_error("%s: out of memory", path);
   }
+  for (int i = 0; i < KEPT; i++) free(o.slice[i]);
   free(o.host[1]);
   free(map);
   return code;
 }
 
+/* Every rank hears of all sites and keeps its own. */
 typedef struct incoming {
-  double *all; /* columns of the file */
+  double *all; /* columns of the file, this rank's sites */
   size_t column_reals;
+  const int *whole;
+  int part[4], origin[4];
 } incoming;
 
 static void put_solution(void *sink, int column, int64_t site, const double psi[24]) {
   incoming *in = sink;
-  memcpy(in->all + (size_t)column * in->column_reals + 24 * (size_t)site, psi, 24 * sizeof *psi);
+  int x[4];
+  for (int mu = 0; mu < 4; mu++) {
+    x[mu] = (int)(site % in->whole[mu]) - in->origin[mu];
+    site /= in->whole[mu];
+    if (x[mu] < 0 || x[mu] >= in->part[mu]) return;
+  }
+  const int *n = in->part;
+  const size_t own = (size_t)(x[0] + n[0] * (x[1] + n[1] * (x[2] + (int64_t)n[2] * x[3])));
+  memcpy(in->all + (size_t)column * in->column_reals + 24 * own, psi, 24 * sizeof *psi);
 }
 
 static kaon_status take_over(invert_job *job, const char *path, const int *columns,
@@ -223,7 +252,7 @@ static kaon_status take_over(invert_job *job, const char *path, const int *colum
   for (int i = 0; i < count && status == KAON_OK; i++) {
     int k = columns[i];
     status =
-        kaon_vector_scatter(job->x, k, in->all + (size_t)i * in->column_reals, KAON_BASIS_UKQCD);
+        kaon_vector_import(job->x, k, in->all + (size_t)i * in->column_reals, KAON_BASIS_UKQCD);
     job->done[k] = 1;
     job->solves[k] = (kaon_column_report){.iterations = iterations[i], .reason = KAON_CONVERGED};
   }
@@ -235,7 +264,8 @@ int results_read(invert_job *job, const char *path) {
   char why[256];
   size_t columns = (size_t)job->columns;
   int count = 0, *lists = calloc(2 * columns, sizeof *lists);
-  incoming in = {.column_reals = 24 * (size_t)kaon_lattice_volume(job->p.field.lattice)};
+  incoming in = {.column_reals = 24 * (size_t)invert_sites(job), .whole = job->p.field.extents};
+  kaon_lattice_part(job->p.field.lattice, in.part, in.origin, NULL);
   int code = ranks_agree(lists ? EXIT_DONE : EXIT_DEVICE);
   if (code == EXIT_DONE)
     code = cli_status(job->ctx, kaon_propagator_file_probe(job->ctx, path, &info), "--resume");

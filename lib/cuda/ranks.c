@@ -342,6 +342,15 @@ static kaon_status sum_finish(kaon_context *ctx, kaon_column_state *state, int c
   return kaon_cuda_pending(ctx, "a sum over ranks");
 }
 
+static kaon_status count_from(kaon_context *ctx, uint32_t sums) {
+  const kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
+  kaon_status status = ctx->backend->memory->synchronise(ctx);
+  KAON_TRY(kaon_agree(ctx, status)); /* no rank's last sum is still wanted */
+  if (r != NULL && r->box.turn != NULL)
+    status = ctx->backend->memory->to_device(ctx, r->box.turn, &sums, sizeof sums);
+  return kaon_agree(ctx, status);
+}
+
 const kaon_ranks_ops kaon_cuda_ranks_table = {
     .open = open,
     .close = close,
@@ -355,4 +364,5 @@ const kaon_ranks_ops kaon_cuda_ranks_table = {
     .sum = sum,
     .sum_start = sum_start,
     .sum_finish = sum_finish,
+    .count_from = count_from,
 };

@@ -215,6 +215,35 @@ static void whole_columns(void **state) {
   close_side(&one);
 }
 
+/* What a propagator's file is written from: each rank has its part, and a slice at a time. */
+static void slices_are_those_of_the_whole_column(void **state) {
+  (void)state;
+  side many, one;
+  open_both(&many, &one);
+  const size_t slice = 24 * (size_t)(one.lattice->volume / extents[3]);
+  double *whole = calloc(slice * (size_t)extents[3], sizeof *whole);
+  double *part = calloc(24 * (size_t)many.lattice->volume, sizeof *part);
+  double *found = calloc(slice, sizeof *found);
+  kaon_vector *v = NULL;
+  must(many.ctx, kaon_vector_create(many.ctx, kaon_lattice_spinors(many.lattice, KAON_FULL),
+                                    KAON_DOUBLE, 1, &v));
+  must(many.ctx, kaon_source_gauss(v, 4));
+  must(many.ctx, kaon_vector_gather(v, 0, whole, KAON_BASIS_UKQCD));
+  must(many.ctx, kaon_vector_export(v, 0, part, KAON_BASIS_UKQCD));
+  for (int t = extents[3] - 1; t >= 0; t--) {
+    must(many.ctx, kaon_lattice_gather_slice(many.lattice, t, 24, part, found));
+    assert_memory_equal(found, whole + (size_t)t * slice, slice * sizeof *found);
+  }
+  must_refuse(many.ctx, KAON_ERR_ARGUMENT,
+              kaon_lattice_gather_slice(many.lattice, extents[3], 24, part, found));
+  kaon_vector_destroy(&v);
+  free(whole);
+  free(part);
+  free(found);
+  close_side(&many);
+  close_side(&one);
+}
+
 static int make_folder(void **state) {
   (void)state;
   if (world_rank() == 0 && mkdtemp(folder) == NULL) return 1;
@@ -243,5 +272,6 @@ static const struct CMUnitTest ranks_files[] = {
     cmocka_unit_test(links_come_back),
     cmocka_unit_test(failures_reach_all_ranks),
     cmocka_unit_test(whole_columns),
+    cmocka_unit_test(slices_are_those_of_the_whole_column),
 };
 RANKS_MAIN_WITH(ranks_files, make_folder, remove_folder)

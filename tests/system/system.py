@@ -1,7 +1,7 @@
 """system.py - what the tests of the program share: where things are, how the program is run.
 
-Python's standard library only. Environment (set by CMake): KAON_PROGRAM, KAON_BUILD, KAON_SOURCE; KAON_TEST_DATA or
-../shared/data beside the source holds other people's files, without which their tests are skipped.
+Python's standard library only. Environment (set by CMake): KAON_PROGRAM, KAON_BUILD, KAON_SOURCE; KAON_TEST_DATA_DEFAULT,
+the folder of CMake's KAON_TEST_DATA, and before it KAON_TEST_DATA hold other people's files, without which their tests are skipped.
 """
 import json
 import os
@@ -14,7 +14,7 @@ import unittest
 SOURCE = os.environ.get("KAON_SOURCE", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 BUILD = os.environ.get("KAON_BUILD", os.path.join(SOURCE, "build"))
 PROGRAM = os.environ.get("KAON_PROGRAM", os.path.join(BUILD, "kaon"))
-DATA = os.environ.get("KAON_TEST_DATA", os.path.join(SOURCE, "..", "shared", "data"))
+DATA = os.environ.get("KAON_TEST_DATA") or os.environ.get("KAON_TEST_DATA_DEFAULT", "")
 
 # A small problem that every test can afford: light enough to take some iterations, solved in well under a second.
 SMALL = ["--gauge", "weak:0.3", "--lattice", "4", "4", "4", "8", "--kappa", "0.12", "--csw", "1"]

@@ -83,9 +83,9 @@ static kaon_csr *read_triplets(FILE *f) {
   return made_of(&t, rows, 1);
 }
 
-kaon_csr *row_case_file_below(const char *source_dir, const char *name) {
+kaon_csr *row_case_file(const char *name) {
   char path[1024];
-  if (test_data_below(source_dir, name, path) == NULL) return NULL;
+  if (test_data(name, path) == NULL) return NULL;
   FILE *f = must(fopen(path, "r"));
   kaon_csr *csr = strstr(name, ".mtx") != NULL ? read_market(f) : read_triplets(f);
   fclose(f);

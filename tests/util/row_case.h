@@ -12,8 +12,7 @@
 /* "sparse/fv1.mtx" (real or integer, general or symmetric) or "sparse/kaczmarz/problem...txt"
  * (triplets, then a right-hand side, which is passed over) of the data folder; NULL, and says so:
  * not there. */
-#define row_case_file(name) row_case_file_below(KAON_SOURCE_DIR, (name))
-kaon_csr *row_case_file_below(const char *source_dir, const char *name);
+kaon_csr *row_case_file(const char *name);
 
 /* 5 or 7 points, 2 * (directions with more than one point) on the diagonal, -1 beside it. */
 kaon_csr *row_case_laplace(int nx, int ny, int nz);

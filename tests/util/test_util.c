@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 void test_below_at(const char *what, double measured, double bound, const char *file, int line) {
   int ok = measured <= bound;
@@ -24,17 +25,14 @@ void test_close_at(const char *what, double measured, double expected, double bo
   if (!ok) _fail(file, line);
 }
 
-const char *test_data_below(const char *source_dir, const char *name, char buffer[1024]) {
+int test_data_path(const char *name, char *path, size_t size) {
   const char *root = getenv("KAON_TEST_DATA");
-  if (root && *root)
-    snprintf(buffer, 1024, "%s/%s", root, name);
-  else
-    snprintf(buffer, 1024, "%s/../shared/data/%s", source_dir, name);
-  FILE *f = fopen(buffer, "rb");
-  if (!f) {
-    printf("  no %s: set KAON_TEST_DATA to the data folder; skipped\n", buffer);
-    return NULL;
-  }
-  fclose(f);
-  return buffer;
+  snprintf(path, size, "%s/%s", root && *root ? root : KAON_TEST_DATA_DEFAULT, name);
+  return access(path, R_OK) == 0;
+}
+
+const char *test_data(const char *name, char buffer[1024]) {
+  if (test_data_path(name, buffer, 1024)) return buffer;
+  printf("  no %s: set KAON_TEST_DATA to the data folder; skipped\n", buffer);
+  return NULL;
 }

@@ -16,13 +16,11 @@ void test_below_at(const char *what, double measured, double bound, const char *
 void test_close_at(const char *what, double measured, double expected, double bound,
                    const char *file, int line);
 
-/* The path of a data file, "gauge/name" or "milc/name": below $KAON_TEST_DATA, else below
- * ../shared/data beside the source tree. When it is not there, says so and returns NULL: the test
- * then calls skip(). The text lives in `buffer`. */
-#ifndef KAON_SOURCE_DIR
-#define KAON_SOURCE_DIR "."
-#endif
-#define test_data(name, buffer) test_data_below(KAON_SOURCE_DIR, (name), (buffer))
-const char *test_data_below(const char *source_dir, const char *name, char buffer[1024]);
+/* The path of a data file, "gauge/name" or "milc/name": below the environment's KAON_TEST_DATA,
+ * else below the folder that CMake's KAON_TEST_DATA names; 0: it is not there. */
+int test_data_path(const char *name, char *path, size_t size);
+/* The same; when it is not there, says so and returns NULL: the test then calls skip(). The text
+ * lives in `buffer`. */
+const char *test_data(const char *name, char buffer[1024]);
 
 #endif
