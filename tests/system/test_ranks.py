@@ -49,7 +49,9 @@ class Ranks(rank_jobs.Case):
             file.write("%%MatrixMarket matrix array real general\n1000 2\n" + "".join(f"{i % 7 - 3}\n" for i in range(2000)))
         for more in (["--method", "cg", "--precond", "jacobi"], ["--method", "pipecg"], ["--method", "groppcg", "--precond", "jacobi"],
                      ["--method", "bicgstab", "--format", "csr"], ["--method", "rbicgstab", "--precond", "jacobi"],
-                     ["--method", "cgnr"], ["--ordering", "rcm"], ["--rhs", "b.mtx", "--sloppy", "single"]):
+                     ["--method", "cgnr"], ["--ordering", "rcm"], ["--rhs", "b.mtx", "--sloppy", "single"],
+                     ["--partition", "metis", "--ordering", "rcm", "--precond", "jacobi"],
+                     ["--partition", "metis", "--rhs", "b.mtx", "--sloppy", "single"], ["--partition", "auto"]):
             with self.subTest(more=more):
                 common = ["solve", "--matrix", "laplace3d:10", "--columns", "3", "--tol", "1e-10", *more]
                 self.succeeds(*common, "--output", "one.mtx", "--report", "one.json")
@@ -66,15 +68,21 @@ class Ranks(rank_jobs.Case):
                     self.assertLessEqual(abs(a - b), max(2, a // 10))
                 report = self.report("three.json")
                 self.assertEqual((report["ranks"], report["matrix"]["rows"]), (3, 1000))
+                shares = report["matrix"]["shares"]
+                self.assertGreater(shares["cut"], 0)
+                if "metis" in more and "without METIS" not in shares["how"]:
+                    self.assertTrue(shares["moved"], shares)
                 self.assertGreater(report["exchanges"], 0)
 
     def test_preconditioners_of_several_ranks_are_those_of_each(self):
         for precond, method in (("ic0", "cg"), ("ilu0", "bicgstab"), ("ainv", "cg"), ("ssor", "cg"), ("chebyshev", "cg")):
             with self.subTest(precond=precond):
-                self.ranks(2, "solve", "--matrix", "laplace3d:12", "--method", method, "--precond", precond, "--report", "r.json")
-                report = self.report("r.json")
-                self.assertEqual(report["solves"][0]["status"], "converged")
-                self.assertLess(report["error"], 1e-5)
+                for partition in ("blocks", "metis"):
+                    self.ranks(2, "solve", "--matrix", "laplace3d:12", "--method", method, "--precond", precond, "--partition", partition,
+                               "--report", "r.json")
+                    report = self.report("r.json")
+                    self.assertEqual(report["solves"][0]["status"], "converged")
+                    self.assertLess(report["error"], 1e-5)
 
     def test_a_wrong_system_ends_all_ranks_with_one_sentence(self):
         _, err = self.ranks(2, "solve", "--matrix", "laplace9d:3", status=2)
