@@ -42,6 +42,18 @@ kaon_status kaon_blas_residual_scaled(kaon_coefficient a, const kaon_vector *q, 
   return kaon_update_launch(&u, ENTRY(u, residual_scaled));
 }
 
+kaon_status kaon_blas_shifted(kaon_coefficient a, kaon_vector *p, kaon_vector *x,
+                              const kaon_vector *r, kaon_coefficient b, const kaon_pass *pass) {
+  kaon_update u;
+  kaon_update_begin(&u, "shifted", p, pass);
+  kaon_update_read_shared(&u, 0, "r", r);
+  kaon_update_write(&u, 1, "p", p);
+  kaon_update_write(&u, 2, "x", x);
+  kaon_update_coefficient(&u, 0, a);
+  kaon_update_coefficient(&u, 1, b);
+  return kaon_update_launch(&u, ENTRY(u, shifted));
+}
+
 static void pipelined_coefficients(kaon_update *u, int a, int b, const int slot[3]) {
   kaon_update_coefficient(u, 0, KAON_PLUS(b));
   kaon_update_coefficient(u, 1, KAON_PLUS(a));

@@ -14,6 +14,10 @@ kaon_status kaon_blas_residual_scaled(kaon_coefficient a, const kaon_vector *q, 
                                       const kaon_vector *d, kaon_vector *z, const int slot[2],
                                       const kaon_pass *pass);
 
+/* x += a p, then p = r + b p, of which r is one column for all columns of p and x; no sums */
+kaon_status kaon_blas_shifted(kaon_coefficient a, kaon_vector *p, kaon_vector *x,
+                              const kaon_vector *r, kaon_coefficient b, const kaon_pass *pass);
+
 /* z = n + b z; q = m + b q; s = w + b s; p = u + b p; x += a p; r -= a s; u -= a q; w -= a z;
  * slot[0] <- |r|^2, slot[1] <- (r, u), slot[2] <- (w, u). Where u and q are d r and d s with d real
  * they need not be kept: d given, m is written instead, m = d w for the new w, and n is A m. */

@@ -230,6 +230,16 @@ static const kaon_field chebyshev_fields[] = {
     END};
 #undef S
 
+#define S kaon_multishift_options
+static const kaon_field multishift_fields[] = {
+    F(S, tol, KAON_FIELD_DOUBLE, 1e-10, 1e-300, 1.0, "relative residual of every shift"),
+    F(S, max_iterations, KAON_FIELD_INT, 10000, 1, 2147483647.0, "of the one process"),
+    E(S, sloppy, KAON_DOUBLE, precisions, "once errors in it are below tol; not half"),
+    F(S, normal, KAON_FIELD_INT, 0, 0, 1, "1: A^dag A in A's place"),
+    F(S, check_interval, KAON_FIELD_INT, 10, 1, 256, "steps between looks of the host"),
+    END};
+#undef S
+
 const kaon_options_table *kaon_options_table_of(kaon_options_kind kind) {
   static const kaon_options_table tables[] = {
       [KAON_OPTIONS_CONTEXT] = {"context", sizeof(kaon_context_options), 1, context_fields},
@@ -244,6 +254,8 @@ const kaon_options_table *kaon_options_table_of(kaon_options_kind kind) {
       [KAON_OPTIONS_SHELL] = {"shell", sizeof(kaon_shell_options), 1, shell_fields},
       [KAON_OPTIONS_PRECOND] = {"preconditioner", sizeof(kaon_precond_options), 1, precond_fields},
       [KAON_OPTIONS_CHEBYSHEV] = {"chebyshev", sizeof(kaon_chebyshev_options), 1, chebyshev_fields},
+      [KAON_OPTIONS_MULTISHIFT] = {"multishift", sizeof(kaon_multishift_options), 1,
+                                   multishift_fields},
   };
   if ((unsigned)kind >= sizeof tables / sizeof *tables) return NULL;
   return &tables[kind];

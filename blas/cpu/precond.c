@@ -82,6 +82,10 @@ static void residual_scaled_sums(const kaon_update_args *args, int64_t block, in
   unit_sum(args, 1, 1, 2, block, k, partial);
 }
 
+static void shifted_sums(const kaon_update_args *args, int64_t block, int k, double *partial) {
+  (void)args, (void)block, (void)k, (void)partial;
+}
+
 static void pipepcg_sums(const kaon_update_args *args, int64_t block, int k, double *partial) {
   unit_sum(args, 0, 4, 4, block, k, partial);
   unit_sum(args, 1, 4, 9, block, k, partial);
@@ -118,6 +122,7 @@ static void rbicgstab_end_sums(const kaon_update_args *args, int64_t block, int 
 }
 
 SCALED_ENTRY(residual_scaled, 0xb, 0x6, 1, 2)
+SCALED_ENTRY(shifted, 0x7, 0x6, 2, 0)
 SCALED_ENTRY(pipecg_scaled, 0xff, 0x17e, 3, 3)
 PLAIN_ENTRY(pipepcg, 0x3ff, 0x37e, 3, 3)
 PLAIN_ENTRY(groppcg_direction, 0xf, 0xa, 1, 1)

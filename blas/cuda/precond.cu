@@ -1,6 +1,6 @@
 /* precond.cu - updates of preconditioned methods on the GPU (blas/precond_ops.h), in double and
- * single: all vectors between two sums in one pass, with the sums. One kernel a precision, as in
- * pipelined.cu. An operand of one column is read by all columns' blocks and found in the cache. */
+ * single: all vectors between two sums in one pass, with the sums. Two kernels a precision. An
+ * operand of one column is read by all columns' blocks and found in the cache. */
 #include "blas/cuda/words.h"
 #include "blas/precond_ops.h"
 
@@ -18,37 +18,30 @@ static __device__ __forceinline__ void update_share(const precond_call &a, share
   sums_finish<t.sums, 8, false>(a.sums, mine.column, mine.chunk, sum);
 }
 
-static __global__ void __launch_bounds__(KAON_THREADS)
+/* Updates of preconditioned CG have few operands: of their own kernel, half as many warps again fit
+ * a multiprocessor as of one that has to hold the registers of the others too. */
+template <int FEW>
+static __global__ void __launch_bounds__(KAON_THREADS, FEW ? 3 : 2)
     precond_kernel(const __grid_constant__ precond_call a) {
   const share mine = share_of(a.sums);
   kaon_wait_for_previous();
   if (!gate_open(a.sums.gate, mine.column)) return;
+#define UPDATE(op, few)                                  \
+  case op:                                               \
+    if constexpr (FEW == few) update_share<op>(a, mine); \
+    break;
   switch (a.op) {
-    case SCALED:
-      update_share<SCALED>(a, mine);
-      break;
-    case RESIDUAL_SCALED:
-      update_share<RESIDUAL_SCALED>(a, mine);
-      break;
-    case PIPEPCG:
-      update_share<PIPEPCG>(a, mine);
-      break;
-    case PIPECG_SCALED:
-      update_share<PIPECG_SCALED>(a, mine);
-      break;
-    case GROPP_DIRECTION:
-      update_share<GROPP_DIRECTION>(a, mine);
-      break;
-    case GROPP_RESIDUAL:
-      update_share<GROPP_RESIDUAL>(a, mine);
-      break;
-    case RBI_HALF:
-      update_share<RBI_HALF>(a, mine);
-      break;
-    case RBI_END:
-      update_share<RBI_END>(a, mine);
-      break;
+    UPDATE(SCALED, 1)
+    UPDATE(RESIDUAL_SCALED, 1)
+    UPDATE(SHIFTED, 1)
+    UPDATE(PIPEPCG, 0)
+    UPDATE(PIPECG_SCALED, 0)
+    UPDATE(GROPP_DIRECTION, 0)
+    UPDATE(GROPP_RESIDUAL, 0)
+    UPDATE(RBI_HALF, 0)
+    UPDATE(RBI_END, 0)
   }
+#undef UPDATE
 }
 
 static void launch_precond(const kaon_launch *launch, const kaon_update_args *args, int op,
@@ -58,7 +51,10 @@ static void launch_precond(const kaon_launch *launch, const kaon_update_args *ar
            : op == SCALED && args->n == 1 ? KAON_SCALED_CONJ
                                           : KAON_SCALED_COMPLEX;
   const unsigned blocks = (unsigned)a.sums.chunks * (unsigned)args->shape.nrhs;
-  kaon_cuda_launch_listed(launch, listed_of(op), precond_kernel, blocks, KAON_THREADS, a, a.state);
+  void (*kernel)(precond_call) = op == SCALED || op == RESIDUAL_SCALED || op == SHIFTED
+                                     ? precond_kernel<1>
+                                     : precond_kernel<0>;
+  kaon_cuda_launch_listed(launch, listed_of(op), kernel, blocks, KAON_THREADS, a, a.state);
 }
 
 #define ENTRY(entry, op)                                                            \
@@ -69,6 +65,7 @@ static void launch_precond(const kaon_launch *launch, const kaon_update_args *ar
 
 ENTRY(scaled, SCALED)
 ENTRY(residual_scaled, RESIDUAL_SCALED)
+ENTRY(shifted, SHIFTED)
 ENTRY(pipepcg, PIPEPCG)
 ENTRY(pipecg_scaled, PIPECG_SCALED)
 ENTRY(groppcg_direction, GROPP_DIRECTION)

@@ -29,6 +29,7 @@ enum word_op {
   /* precond.cu */
   SCALED,
   RESIDUAL_SCALED,
+  SHIFTED,
   PIPEPCG,
   PIPECG_SCALED,
   GROPP_DIRECTION,
@@ -63,6 +64,7 @@ static __host__ __device__ constexpr traits traits_of() {
          : OP == PIPEBICGSTAB_SOLUTION  ? traits{0x7f, 0x26, 4, 3, 0, 0, 0}
          : OP == SCALED                 ? traits{0x5, 0x2, 0, 2, 1, 0, 0}
          : OP == RESIDUAL_SCALED        ? traits{0xb, 0x6, 1, 2, 1, 0, 0}
+         : OP == SHIFTED                ? traits{0x7, 0x6, 2, 1, 1, 0, 0}
          : OP == PIPEPCG                ? traits{0x3ff, 0x37e, 3, 3, 0, 0, 0}
          : OP == PIPECG_SCALED          ? traits{0xff, 0x17e, 3, 3, 1, 0, 0}
          : OP == GROPP_DIRECTION        ? traits{0xf, 0xa, 1, 1, 0, 0, 0}
@@ -135,6 +137,7 @@ static __device__ __forceinline__ void formula(vcomplex *v, const vcomplex *c, i
   if constexpr (OP == PIPEBICGSTAB_SOLUTION) kaon_update_pipebicgstab_solution(v, c);
   if constexpr (OP == SCALED) kaon_precond_scaled(v, c, kind);
   if constexpr (OP == RESIDUAL_SCALED) kaon_precond_residual_scaled(v, c, kind);
+  if constexpr (OP == SHIFTED) kaon_precond_shifted(v, c, kind);
   if constexpr (OP == PIPEPCG) kaon_precond_pipepcg(v, c, kind);
   if constexpr (OP == PIPECG_SCALED) kaon_precond_pipecg_scaled(v, c, kind);
   if constexpr (OP == GROPP_DIRECTION) kaon_precond_groppcg_direction(v, c, kind);
@@ -260,7 +263,7 @@ template <int OP, int N>
 static __device__ __forceinline__ void add_sums(const words_call<N> &a, const word *x, int64_t at,
                                                 double *sum) {
   [[maybe_unused]] constexpr traits t = traits_of<OP>();
-  if constexpr (OP == ZERO) {
+  if constexpr (OP == ZERO || OP == SHIFTED) {
     return;
   } else if constexpr (chosen_sums(OP)) {
     if (a.sums.sum.state == NULL) return;

@@ -7,6 +7,7 @@
 #include <kaon/io.h>
 #include <kaon/lattice.h>
 #include <kaon/measure.h>
+#include <kaon/multishift.h>
 #include <kaon/operator.h>
 #include <kaon/options.h>
 #include <kaon/precond.h>

@@ -19,6 +19,13 @@ KAON_MATH void kaon_precond_scaled(vcomplex *v, const vcomplex *c, const int kin
   v[1] = kaon_times(v[0], v[2], kind);
 }
 
+/* v2' = v2 + c0 v1, then v1' = v0 + c1 v1 */
+KAON_MATH void kaon_precond_shifted(vcomplex *v, const vcomplex *c, const int kind) {
+  (void)kind;
+  v[2] = c_fma(c[0], v[1], v[2]);
+  v[1] = c_fma(c[1], v[1], v[0]);
+}
+
 /* v1' = v1 + c0 v3, then v2' = v0 v1' */
 KAON_MATH void kaon_precond_residual_scaled(vcomplex *v, const vcomplex *c, const int kind) {
   v[1] = c_fma(c[0], v[3], v[1]);

@@ -67,7 +67,9 @@
   X(KAON_REC_GCR_ORTHO, kaon_gcr_ortho)               \
   X(KAON_REC_GCR_ALPHA, kaon_gcr_alpha)               \
   X(KAON_REC_GCR_RESIDUAL, kaon_gcr_residual)         \
-  X(KAON_REC_GCR_SOLVE, kaon_gcr_solve)
+  X(KAON_REC_GCR_SOLVE, kaon_gcr_solve)               \
+  X(KAON_REC_SHIFT_ALPHA, kaon_shift_alpha)           \
+  X(KAON_REC_SHIFT_STEP, kaon_shift_step)
 
 enum {
   KAON_REC_NONE,
@@ -113,6 +115,15 @@ enum {
   KAON_S_ALPHA_CONJ,
   KAON_S_BETA_CONJ,
   KAON_S_OVERLAP_SHADOW,
+  /* CG of several shifts. State 0: sigma_0, A's size, sigma_0 alpha, (p, p). The others: sigma_i -
+   * sigma_0, sigma_i, zeta and its growth in the last step, alpha and beta of the step before */
+  KAON_S_SIGMA,
+  KAON_S_SIGMA_WHOLE,
+  KAON_S_SIGMA_ALPHA,
+  KAON_S_DIRECTION2,
+  KAON_S_LARGEST = KAON_S_SIGMA_WHOLE,
+  KAON_S_ZETA = KAON_S_SIGMA_ALPHA,
+  KAON_S_OLD = KAON_S_DIRECTION2,
   /* GCR: step lengths, which become the coefficients of x; (q_j, q_j); rows of the triangle */
   KAON_S_GCR_Y = 32,
   KAON_S_GCR_NORM = 64,
@@ -456,6 +467,7 @@ static inline KAON_HD void kaon_bicg_inject(kaon_column_state *s) {
 }
 
 #include "lib/math/recurrences_pipelined.h"
+#include "lib/math/recurrences_shifts.h"
 
 /* ---- MR ---- */
 

@@ -238,6 +238,56 @@ static void times_of_parts(void) {
     }
 }
 
+/* ---- what a sum adds to a kernel: by marks or tickets, launched early or not ---- */
+
+static void times_of_sums(void) {
+  static const int sizes[] = {8, 12, 16};
+  static const part_kind kinds[] = {AXPY, AXPY_NORM, APPLY, APPLY_NORM, APPLY_DAGGER};
+  for (int i = 0; i < 3; i++)
+    for (int precision = KAON_HALF; precision >= KAON_DOUBLE; precision--) {
+      const int extents[4] = {sizes[i], sizes[i], sizes[i], sizes[i]};
+      world w;
+      parts p = {0};
+      const kaon_column_state start = {
+          .gate = KAON_GATE_STEP, .threshold = -1, .max_iterations = 1 << 30, .first = 1e300};
+      if (!open_world(&w, extents, KAON_RECONSTRUCT_18)) return;
+      uint64_t *const marked = w.c.ctx->marked;
+      const int dependent = w.c.ctx->dependent;
+      must(w.c.ctx,
+           w.R->ops->at_precision(w.R, (kaon_precision)precision, KAON_RECONSTRUCT_18, &p.A));
+      if (p.A->ops->reserve != NULL) must(w.c.ctx, p.A->ops->reserve(p.A, 1));
+      must(w.c.ctx, kaon_scalars_create(w.c.ctx, 1, &p.scalars));
+      for (int k = 0; k < 4; k++)
+        must(w.c.ctx, kaon_vector_create(w.c.ctx, p.A->space, k < 3 ? p.A->precision : KAON_DOUBLE,
+                                         1, k < 3 ? &p.v[k] : &p.outer));
+      for (int way = 0; way < 4; way++) {
+        printf("  %2d^4 %-6s %s, %s:", sizes[i], precision_names[precision],
+               way & 1 ? "tickets" : "marks", way & 2 ? "plain launches" : "dependent launches");
+        w.c.ctx->marked = way & 1 ? NULL : marked;
+        w.c.ctx->dependent = way & 2 ? 0 : dependent;
+        for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+          p.kind = kinds[k];
+          for (int v = 0; v < 3; v++) must(w.c.ctx, kaon_vector_zero(p.v[v]));
+          must(w.c.ctx, kaon_scalars_write(p.scalars, &start));
+          double best = 1e30;
+          for (int n = 0; n < 3; n++) {
+            const double seconds = time_part(&w, &p);
+            if (seconds < best) best = seconds;
+          }
+          printf(" %s %.2f us;", part_names[p.kind], 1e6 * best);
+        }
+        printf("\n");
+      }
+      w.c.ctx->marked = marked;
+      w.c.ctx->dependent = dependent;
+      for (int k = 0; k < 3; k++) kaon_vector_destroy(&p.v[k]);
+      kaon_vector_destroy(&p.outer);
+      kaon_scalars_destroy(&p.scalars);
+      kaon_operator_destroy(&p.A);
+      close_world(&w);
+    }
+}
+
 /* ---- the operator with the hop's blocks of several sizes ---- */
 
 static double time_application(world *w, kaon_precision precision, int threads) {
@@ -293,6 +343,7 @@ static void times_of_blocks(void) {
 
 int main(void) {
   if (machine_lacks(MACHINE_CUDA)) return 1;
+  times_of_sums();
   times_of_blocks();
   times_of_parts();
   times_a_step();

@@ -1,0 +1,306 @@
+/* test_multishift.c - CG of several shifts: counts of steps beside a plain CG of each shift alone,
+ * true residuals by the map itself, precisions, normal equations, Dirac operators on every machine,
+ * and what is said of systems that it cannot solve. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <kaon/multishift.h>
+
+#include "tests/reference/reference.h"
+#include "tests/util/dirac_case.h"
+#include "tests/util/shell_operator.h"
+#include "tests/util/test_util.h"
+
+static const int extents[4] = {4, 4, 4, 4}; /* 3072 numbers */
+enum { SHIFTS = 12 };
+static const double tol = 1e-10;
+
+/* From the smallest of poles to the largest, not in order. */
+static void poles(double smallest, double sigma[SHIFTS]) {
+  for (int i = 0; i < SHIFTS; i++)
+    sigma[(5 * i + 3) % SHIFTS] = smallest + (i == 0 ? 0 : 0.01 * pow(1.9, i));
+}
+
+/* |b - (N + sigma) x| / |b| with N = A or A^dagger A of the chain, in double, by the map. */
+static double residual_of(const shell_case *c, const chain *a, int normal, double sigma,
+                          const shell_complex *b, const shell_complex *x) {
+  shell_complex *y = calloc(c->n, sizeof *y), *z = calloc(c->n, sizeof *z);
+  double r2 = 0, b2 = 0;
+  map_chain(a, 0, c->n, x, y);
+  if (normal) {
+    map_chain(a, 1, c->n, y, z);
+    memcpy(y, z, c->n * sizeof *y);
+  }
+  for (size_t i = 0; i < c->n; i++) {
+    const shell_complex r = b[i] - y[i] - sigma * x[i];
+    r2 += creal(r * conj(r));
+    b2 += creal(b[i] * conj(b[i]));
+  }
+  free(y);
+  free(z);
+  return sqrt(r2 / b2);
+}
+
+/* Steps of a plain CG on the chain's A + sigma alone. */
+static int steps_alone(const chain *a, double sigma, size_t n, const shell_complex *b) {
+  static ref_history history;
+  const chain shifted = {a->mass + sigma, a->wind, a->phase};
+  const ref_system system = {n, map_chain, NULL, &shifted, NULL};
+  shell_complex *x = calloc(n, sizeof *x);
+  const int steps = ref_pcg(&system, b, x, tol, 3000, &history);
+  free(x);
+  return steps;
+}
+
+typedef struct {
+  kaon_column_report columns[SHIFTS];
+  kaon_solve_report solve;
+} outcome;
+
+static void solve(kaon_context *ctx, kaon_operator *A, const double *sigma,
+                  const kaon_multishift_options *o, const kaon_vector *b, kaon_vector *x,
+                  outcome *out) {
+  kaon_multishift *m = NULL;
+  must(ctx, kaon_multishift_create(A, SHIFTS, sigma, o, &m));
+  must(ctx, kaon_multishift_solve(m, b, x, out->columns, &out->solve));
+  kaon_multishift_destroy(&m);
+  assert_null(m);
+}
+
+/* Every shift's residual; returns the steps of the slowest. */
+static int check_columns(shell_case *c, const chain *a, int normal, const double *sigma,
+                         const shell_complex *hb, const kaon_vector *x, const outcome *out) {
+  shell_complex *hx = calloc(c->n, sizeof *hx);
+  int most = 0;
+  for (int i = 0; i < SHIFTS; i++) {
+    shell_export(c, x, i, hx);
+    const double truth = residual_of(c, a, normal, sigma[i], hb, hx);
+    assert_int_equal(out->columns[i].reason, KAON_CONVERGED);
+    assert_true(truth <= 1.1 * tol);
+    assert_true(fabs(truth - out->columns[i].residual) <= 1e-2 * truth + 1e-14);
+    if (out->columns[i].iterations > most) most = out->columns[i].iterations;
+  }
+  free(hx);
+  return most;
+}
+
+/* A shift's residual in the shared space is the one of CG by itself, so their counts are equal; all
+ * of them cost what the smallest costs, and one application more to verify. */
+static void every_shift_is_cg_alone(void **state) {
+  static const double smallest[] = {0, 0.003, -0.01};
+  const chain a = {0.02, 0, 0.3};
+  shell_case c;
+  (void)state;
+  shell_open(&c, extents, 2);
+  shell_complex *hb = shell_random(&c, 7);
+  kaon_vector *b = shell_vector(&c, KAON_DOUBLE, 1), *x = shell_vector(&c, KAON_DOUBLE, SHIFTS);
+  kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_chain, &a);
+  shell_import(&c, b, 0, hb);
+  for (int k = 0; k < 3; k++)
+    for (int sloppy = KAON_DOUBLE; sloppy <= KAON_SINGLE; sloppy++) {
+      kaon_multishift_options o = KAON_MULTISHIFT_OPTIONS_INIT;
+      double sigma[SHIFTS];
+      outcome out;
+      poles(smallest[k], sigma);
+      o.sloppy = (kaon_precision)sloppy;
+      const int before = shell_applications(A);
+      solve(c.ctx, A, sigma, &o, b, x, &out);
+      const int most = check_columns(&c, &a, 0, sigma, hb, x, &out), twin = sloppy != KAON_DOUBLE;
+      for (int i = 0; i < SHIFTS; i++) {
+        const int alone = steps_alone(&a, sigma[i], c.n, hb);
+        printf("  double/%-6s shift %8.5f: %4d steps, alone %4d, residual %.1e\n",
+               precision_names[sloppy], sigma[i], out.columns[i].iterations, alone,
+               out.columns[i].residual);
+        assert_true(abs(out.columns[i].iterations - alone) <= (twin ? 2 + alone / 20 : 2));
+        assert_int_equal(out.columns[i].updates, 0);
+      }
+      assert_int_equal(out.solve.applications, most + 1);
+      assert_true(out.solve.applications <= 1.25 * steps_alone(&a, smallest[k], c.n, hb));
+      /* steps behind the end, until the host looks, are issued and closed */
+      assert_in_range(shell_applications(A) - before, most + 1, most + 1 + 2 * o.check_interval);
+    }
+  free(hb);
+  kaon_vector_destroy(&b);
+  kaon_vector_destroy(&x);
+  kaon_operator_destroy(&A);
+  shell_close(&c);
+}
+
+static void normal_equations(void **state) {
+  const chain a = {0.3, 0.2, 0.3};
+  shell_case c;
+  double sigma[SHIFTS];
+  (void)state;
+  shell_open(&c, extents, 2);
+  shell_complex *hb = shell_random(&c, 11);
+  kaon_vector *b = shell_vector(&c, KAON_DOUBLE, 1), *x = shell_vector(&c, KAON_DOUBLE, SHIFTS);
+  kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_chain, &a);
+  shell_import(&c, b, 0, hb);
+  poles(1e-4, sigma);
+  for (int sloppy = KAON_DOUBLE; sloppy <= KAON_SINGLE; sloppy++) {
+    kaon_multishift_options o = KAON_MULTISHIFT_OPTIONS_INIT;
+    outcome out;
+    o.normal = 1;
+    o.sloppy = (kaon_precision)sloppy;
+    solve(c.ctx, A, sigma, &o, b, x, &out);
+    const int most = check_columns(&c, &a, 1, sigma, hb, x, &out);
+    printf("  A^dag A, double/%s: %d steps, %d applications\n", precision_names[sloppy], most,
+           out.solve.applications);
+    assert_int_equal(out.solve.applications, 2 * (most + 1));
+  }
+  free(hb);
+  kaon_vector_destroy(&b);
+  kaon_vector_destroy(&x);
+  kaon_operator_destroy(&A);
+  shell_close(&c);
+}
+
+/* ---- Dirac operators ---- */
+
+/* Column i of x through the operator, which tests/test_even_odd.c holds to the reference. */
+static double dirac_residual(dirac_case *c, kaon_operator *R, double sigma, ref_complex *const *hb,
+                             const kaon_vector *x, int column) {
+  kaon_vector *v[3];
+  double r2, b2;
+  for (int i = 0; i < 3; i++) v[i] = case_vector(c, KAON_EVEN, KAON_DOUBLE, 1);
+  ref_complex *psi = case_export(c, x, column);
+  case_import(c, v[0], &psi);
+  must(c->ctx, kaon_operator_apply(R, KAON_PLAIN, v[0], v[1]));
+  must(c->ctx, kaon_operator_apply(R, KAON_DAGGER, v[1], v[2]));
+  case_import(c, v[1], hb);
+  must(c->ctx, kaon_vector_norm2(v[1], &b2));
+  must(c->ctx, kaon_vector_axpy(-1, 0, v[2], v[1]));
+  must(c->ctx, kaon_vector_axpy(-sigma, 0, v[0], v[1]));
+  must(c->ctx, kaon_vector_norm2(v[1], &r2));
+  for (int i = 0; i < 3; i++) kaon_vector_destroy(&v[i]);
+  free(psi);
+  return sqrt(r2 / b2);
+}
+
+static void dirac_on(int machine) {
+  dirac_case c;
+  double sigma[SHIFTS];
+  if (!case_open_checked(&c, machine, extents, 1, LINKS_WEAK, 5)) return;
+  kaon_operator *M = case_dirac(&c, 0.13, 1.0, 1.0, KAON_DOUBLE, KAON_RECONSTRUCT_18);
+  kaon_operator *R = case_even_odd(&c, M, KAON_EVEN_ODD_SYMMETRIC, KAON_EVEN, 0);
+  ref_complex **hb = case_random_columns(&c, 1, 3);
+  kaon_vector *b = case_vector(&c, KAON_EVEN, KAON_DOUBLE, 1),
+              *x = case_vector(&c, KAON_EVEN, KAON_DOUBLE, SHIFTS);
+  case_import(&c, b, hb);
+  poles(1e-3, sigma);
+  for (int sloppy = KAON_DOUBLE; sloppy <= KAON_SINGLE; sloppy++) {
+    kaon_multishift_options o = KAON_MULTISHIFT_OPTIONS_INIT;
+    outcome out;
+    o.normal = 1;
+    o.sloppy = (kaon_precision)sloppy;
+    solve(c.ctx, R, sigma, &o, b, x, &out);
+    double worst = 0;
+    for (int i = 0; i < SHIFTS; i++) {
+      assert_int_equal(out.columns[i].reason, KAON_CONVERGED);
+      worst = fmax(worst, dirac_residual(&c, R, sigma[i], hb, x, i));
+    }
+    printf("  %s, double/%s: %d applications\n", isa_names[machine], precision_names[sloppy],
+           out.solve.applications);
+    test_below("residual of the worst shift", worst, 1.1 * tol);
+  }
+  case_free_columns(hb, 1);
+  kaon_vector_destroy(&b);
+  kaon_vector_destroy(&x);
+  kaon_operator_destroy(&R);
+  kaon_operator_destroy(&M);
+  case_close(&c);
+}
+
+static void dirac_on_every_machine(void **state) {
+  (void)state;
+  for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) dirac_on(machine);
+}
+
+/* ---- what it says ---- */
+
+static void ends_by_name(void **state) {
+  const chain a = {0.02, 0, 0.3};
+  shell_case c;
+  double sigma[SHIFTS];
+  outcome out;
+  (void)state;
+  shell_open(&c, extents, 1);
+  kaon_vector *b = shell_random_vector(&c, KAON_DOUBLE, 1, 7),
+              *x = shell_vector(&c, KAON_DOUBLE, SHIFTS);
+  kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_chain, &a);
+  kaon_multishift_options o = KAON_MULTISHIFT_OPTIONS_INIT;
+  poles(0, sigma);
+  o.max_iterations = 7; /* the large ones are done by then, or not: by the residual alone */
+  solve(c.ctx, A, sigma, &o, b, x, &out);
+  assert_int_equal(out.columns[3].reason, KAON_MAX_ITERATIONS);
+  assert_true(out.columns[3].residual > tol);
+  o.max_iterations = 3000;
+  sigma[4] = -1; /* not positive definite */
+  solve(c.ctx, A, sigma, &o, b, x, &out);
+  assert_int_not_equal(out.columns[4].reason, KAON_CONVERGED);
+  printf("  sigma = -1: %s\n", kaon_stop_reason_name(out.columns[4].reason));
+  must(c.ctx, kaon_vector_zero(b));
+  solve(c.ctx, A, sigma, &o, b, x, &out);
+  double norm2[SHIFTS];
+  must(c.ctx, kaon_vector_norm2(x, norm2));
+  for (int i = 0; i < SHIFTS; i++) {
+    assert_int_equal(out.columns[i].reason, KAON_CONVERGED);
+    assert_true(norm2[i] == 0);
+  }
+  kaon_vector_destroy(&b);
+  kaon_vector_destroy(&x);
+  kaon_operator_destroy(&A);
+  shell_close(&c);
+}
+
+static void refusals(void **state) {
+  const chain a = {0.02, 0, 0.3};
+  shell_case c;
+  double sigma[SHIFTS];
+  kaon_multishift *m = NULL;
+  (void)state;
+  shell_open(&c, extents, 1);
+  kaon_vector *b = shell_random_vector(&c, KAON_DOUBLE, 1, 7),
+              *x = shell_vector(&c, KAON_DOUBLE, SHIFTS), *single = shell_vector(&c, KAON_SINGLE, 1);
+  kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_chain, &a);
+  kaon_multishift_options o = KAON_MULTISHIFT_OPTIONS_INIT;
+  poles(0, sigma);
+  must_refuse(c.ctx, KAON_ERR_ARGUMENT, kaon_multishift_create(A, 0, sigma, &o, &m));
+  must_refuse(c.ctx, KAON_ERR_ARGUMENT, kaon_multishift_create(A, 1000, sigma, &o, &m));
+  must_refuse(c.ctx, KAON_ERR_ARGUMENT, kaon_multishift_create(A, 1, NULL, &o, &m));
+  o.sloppy = KAON_HALF;
+  must_refuse(c.ctx, KAON_ERR_UNSUPPORTED, kaon_multishift_create(A, SHIFTS, sigma, &o, &m));
+  o.sloppy = KAON_DOUBLE;
+  sigma[2] = NAN;
+  must_refuse(c.ctx, KAON_ERR_ARGUMENT, kaon_multishift_create(A, SHIFTS, sigma, &o, &m));
+  assert_null(m);
+  poles(0, sigma);
+  must(c.ctx, kaon_multishift_create(A, SHIFTS, sigma, &o, &m));
+  must_refuse(c.ctx, KAON_ERR_SHAPE, kaon_multishift_solve(m, x, x, NULL, NULL));
+  must_refuse(c.ctx, KAON_ERR_SHAPE, kaon_multishift_solve(m, b, b, NULL, NULL));
+  must_refuse(c.ctx, KAON_ERR_PRECISION, kaon_multishift_solve(m, single, x, NULL, NULL));
+  must_refuse(c.ctx, KAON_ERR_ARGUMENT, kaon_multishift_solve(m, NULL, x, NULL, NULL));
+  kaon_multishift_destroy(&m);
+  kaon_multishift_destroy(&m);
+  kaon_vector_destroy(&b);
+  kaon_vector_destroy(&x);
+  kaon_vector_destroy(&single);
+  kaon_operator_destroy(&A);
+  shell_close(&c);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_shift_is_cg_alone), cmocka_unit_test(normal_equations),
+      cmocka_unit_test(dirac_on_every_machine),  cmocka_unit_test(ends_by_name),
+      cmocka_unit_test(refusals),
+  };
+  return cmocka_run_group_tests_name("multishift", tests, NULL, NULL);
+}
