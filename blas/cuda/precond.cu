@@ -18,31 +18,30 @@ static __device__ __forceinline__ void update_share(const precond_call &a, share
   sums_finish<t.sums, 8, false>(a.sums, mine.column, mine.chunk, sum);
 }
 
-template <int OP>
-static __device__ __forceinline__ void update_if(const precond_call &a, share mine) {
-  if (a.op == OP) update_share<OP>(a, mine);
-}
-
 /* Updates of preconditioned CG have few operands: of their own kernel, half as many warps again fit
  * a multiprocessor as of one that has to hold the registers of the others too. */
 template <int FEW>
-static __global__ void __launch_bounds__(KAON_THREADS, FEW ? 3 : 1)
+static __global__ void __launch_bounds__(KAON_THREADS, FEW ? 3 : 2)
     precond_kernel(const __grid_constant__ precond_call a) {
   const share mine = share_of(a.sums);
   kaon_wait_for_previous();
   if (!gate_open(a.sums.gate, mine.column)) return;
-  if constexpr (FEW) {
-    update_if<SCALED>(a, mine);
-    update_if<RESIDUAL_SCALED>(a, mine);
-    update_if<SHIFTED>(a, mine);
-  } else {
-    update_if<PIPEPCG>(a, mine);
-    update_if<PIPECG_SCALED>(a, mine);
-    update_if<GROPP_DIRECTION>(a, mine);
-    update_if<GROPP_RESIDUAL>(a, mine);
-    update_if<RBI_HALF>(a, mine);
-    update_if<RBI_END>(a, mine);
+#define UPDATE(op, few)                                  \
+  case op:                                               \
+    if constexpr (FEW == few) update_share<op>(a, mine); \
+    break;
+  switch (a.op) {
+    UPDATE(SCALED, 1)
+    UPDATE(RESIDUAL_SCALED, 1)
+    UPDATE(SHIFTED, 1)
+    UPDATE(PIPEPCG, 0)
+    UPDATE(PIPECG_SCALED, 0)
+    UPDATE(GROPP_DIRECTION, 0)
+    UPDATE(GROPP_RESIDUAL, 0)
+    UPDATE(RBI_HALF, 0)
+    UPDATE(RBI_END, 0)
   }
+#undef UPDATE
 }
 
 static void launch_precond(const kaon_launch *launch, const kaon_update_args *args, int op,
@@ -52,9 +51,10 @@ static void launch_precond(const kaon_launch *launch, const kaon_update_args *ar
            : op == SCALED && args->n == 1 ? KAON_SCALED_CONJ
                                           : KAON_SCALED_COMPLEX;
   const unsigned blocks = (unsigned)a.sums.chunks * (unsigned)args->shape.nrhs;
-  const bool few = op == SCALED || op == RESIDUAL_SCALED || op == SHIFTED;
-  kaon_cuda_launch_listed(launch, listed_of(op), few ? precond_kernel<1> : precond_kernel<0>, blocks,
-                          KAON_THREADS, a, a.state);
+  void (*kernel)(precond_call) = op == SCALED || op == RESIDUAL_SCALED || op == SHIFTED
+                                     ? precond_kernel<1>
+                                     : precond_kernel<0>;
+  kaon_cuda_launch_listed(launch, listed_of(op), kernel, blocks, KAON_THREADS, a, a.state);
 }
 
 #define ENTRY(entry, op)                                                            \
