@@ -25,11 +25,11 @@ enum { KAON_STORED_CSR, KAON_STORED_SELL, KAON_STORED_ELL };
  *   SHARED  b * W + column[(pattern[b] + e - begin of b) * W + l]: columns relative to the block's
  *           first row, one list for all blocks in which they are the same (on grids few lists serve
  *           all blocks)
- * On a CPU line[e] also marks the runs: lines whose W columns are this rank's and follow one another.
- * They come first in a block, so that a kernel reads neither `column` nor `narrow` there nor
- * gathers; the entries of a row are in no order. A run's line[] is the column of lane 0 (SHARED: by
- * line of the list, relative to the block's first row), that of another line is negative (SHARED:
- * KAON_NO_RUN). line NULL: not NARROW, runs unknown. A device has no runs. */
+ * On a CPU line[e] also marks the runs: lines whose W columns are this rank's and follow one
+ * another. They come first in a block, so that a kernel reads neither `column` nor `narrow` there
+ * nor gathers; the entries of a row are in no order. A run's line[] is the column of lane 0
+ * (SHARED: by line of the list, relative to the block's first row), that of another line is
+ * negative (SHARED: KAON_NO_RUN). line NULL: not NARROW, runs unknown. A device has no runs. */
 enum { KAON_COLUMNS_WHOLE, KAON_COLUMNS_NARROW, KAON_COLUMNS_SHARED };
 #define KAON_NO_RUN INT32_MIN
 

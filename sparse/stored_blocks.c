@@ -1,8 +1,8 @@
 /* stored_blocks.c - SELL and ELL: which entries stand side by side, and how their columns are kept.
  *
- * A block's entries are arranged the same way whatever the kind of columns, so results have the same
- * bits in all. Which kind AUTO takes is what a product reads of it: lists shared by blocks (once,
- * since a cache holds those that come again and again), else 16 bits, else whole columns. */
+ * A block's entries are arranged the same way whatever the kind of columns, so results have the
+ * same bits in all. Which kind AUTO takes is what a product reads of it: lists shared by blocks
+ * (once, since a cache holds those that come again and again), else 16 bits, else whole columns. */
 #include "sparse/stored_work.h"
 
 #include <stdlib.h>

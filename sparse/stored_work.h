@@ -15,10 +15,10 @@ typedef struct kaon_stored_work {
   int width, pack;
   size_t size; /* of a stored component */
   int32_t *length;
-  int64_t *start;      /* of blocks, in lines: entries of W */
-  unsigned char *used; /* entries that are part of a run; NULL: runs are not looked for */
-  int32_t *like;       /* SHARED: the block whose columns a block has */
-  int64_t in_runs;     /* lines */
+  int64_t *start;            /* of blocks, in lines: entries of W */
+  unsigned char *used;       /* entries that are part of a run; NULL: runs are not looked for */
+  int32_t *like;             /* SHARED: the block whose columns a block has */
+  int64_t in_runs;           /* lines */
   int64_t lists, list_lines; /* SHARED: lists of columns, and their lines */
   void *host[ARRAYS];
   size_t bytes[ARRAYS];

@@ -1,6 +1,6 @@
-/* test_columns.c - how SELL and ELL keep columns: whole, 16 bits from the least of a line, lists that
- * blocks of rows share. Which is taken, that every entry's column can be read back, and that results
- * and sums have the same bits in all of them, on every machine. */
+/* test_columns.c - how SELL and ELL keep columns: whole, 16 bits from the least of a line, lists
+ * that blocks of rows share. Which is taken, that every entry's column can be read back, and that
+ * results and sums have the same bits in all of them, on every machine. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -216,7 +216,8 @@ static void *make_ghosts(kaon_context *ctx, int reals, kaon_precision precision,
   return device;
 }
 
-static outcome run(kaon_context *ctx, const kaon_csr *a, const kaon_stored *s, int nrhs, int parts) {
+static outcome run(kaon_context *ctx, const kaon_csr *a, const kaon_stored *s, int nrhs,
+                   int parts) {
   const int width = ctx->backend->width, reals = a->reals;
   const size_t n = (size_t)(a->rows * reals);
   kaon_space space = {.ctx = ctx,
@@ -302,8 +303,7 @@ static void bits_are_those_of_whole_columns(void **state) {
       for (int type = 0; type < 3; type++)
         for (int form = KAON_STORE_ELL; form <= KAON_STORE_SELL; form++)
           for (int nrhs = 1; nrhs <= MOST_COLUMNS; nrhs += 2)
-            compare_kinds(ctx, &a, interior, type, (kaon_matrix_format)form, nrhs,
-                          interior < rows);
+            compare_kinds(ctx, &a, interior, type, (kaon_matrix_format)form, nrhs, interior < rows);
       drop(&a);
     }
     kaon_context_destroy(&ctx);

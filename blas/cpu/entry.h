@@ -124,11 +124,11 @@ static inline void run_chunks(const kaon_launch *launch, const kaon_update_args 
 }
 
 /* An entry of the table: its chunks, then the sums of `nslots` slots and the recurrence. */
-#define ENTRY(entry, nslots)                                                                 \
-  static void entry(const kaon_launch *launch, const kaon_update_args *args) {               \
-    run_chunks(launch, args, nslots, entry##_chunk);                                         \
-    kaon_reduce_finish(launch->partials, runs_in(args), args->shape.nrhs, &args->gate,       \
-                       &args->sum, nslots);                                                  \
+#define ENTRY(entry, nslots)                                                                       \
+  static void entry(const kaon_launch *launch, const kaon_update_args *args) {                     \
+    run_chunks(launch, args, nslots, entry##_chunk);                                               \
+    kaon_reduce_finish(launch->partials, runs_in(args), args->shape.nrhs, &args->gate, &args->sum, \
+                       nslots);                                                                    \
   }
 
 #endif

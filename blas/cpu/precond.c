@@ -30,9 +30,9 @@ enum { OPERANDS = 10, COEFFICIENTS = 4, WRITTEN = 8 };
       }                                                                                       \
   }
 
-#define FINISH(nslots)                                                                     \
-  kaon_reduce_finish(launch->partials, runs_in(args), args->shape.nrhs, &args->gate,       \
-                     &args->sum, nslots)
+#define FINISH(nslots)                                                                           \
+  kaon_reduce_finish(launch->partials, runs_in(args), args->shape.nrhs, &args->gate, &args->sum, \
+                     nslots)
 
 /* An entry without products. */
 #define PLAIN_ENTRY(entry, reads, writes, ncoefficients, nslots)               \

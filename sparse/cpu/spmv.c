@@ -47,8 +47,8 @@ KAON_INLINE void add_product(vreal *sum, vreal re, vreal im, vreal xr, vreal xi,
   sum[1] = v_fma(re, xi, v_fma(im, xr, sum[1]));
 }
 
-/* Where a block's lines stand: line e of the values is line e + apart of the columns, which are seen
- * from column `from`. */
+/* Where a block's lines stand: line e of the values is line e + apart of the columns, which are
+ * seen from column `from`. */
 typedef struct lines {
   int64_t begin, end, apart;
   int32_t from;

@@ -40,7 +40,7 @@ typedef struct rows_call {
   void *y;
   int w_is_y;
   uint64_t policy; /* whether matrix data may stay in the second-level cache: row_evict_... */
-  int early; /* matrix data may be read before the wait */
+  int early;       /* matrix data may be read before the wait */
   int lanes; /* CSR: threads a row; SELL: warps a block of rows; a power of two, and its exponent */
   int shift;
   int turns;           /* blocks' worth of rows that a block takes one after another */

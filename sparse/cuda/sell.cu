@@ -5,7 +5,8 @@
  * What counts is how much is on its way: a kernel has 40 or 48 registers, so that there are many
  * warps, and none of them may be spilled around the memory's answers. So ghosts, and warps that
  * share a block of rows, are another kernel's, and sums wait in shared memory. Where columns come
- * from a cache in lists that blocks share, only values are on their way, and the batch is longer. */
+ * from a cache in lists that blocks share, only values are on their way, and the batch is longer.
+ */
 #include "sparse/cuda/sell_one.h"
 
 enum { LONG_ROWS = 32 };

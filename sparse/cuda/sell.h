@@ -45,7 +45,7 @@ static __device__ __forceinline__ void slice_prefetch(const rows_call &a, int bl
  * those that blocks share, or any. */
 enum { SELL_OWN, SELL_SHARED, SELL_ANY };
 
-/* KIND of a call: known when the kernel is made, but for SELL_ANY. */
+/* Whether blocks share lists of columns: known when the kernel is made, but for SELL_ANY. */
 template <int KIND>
 static __device__ __forceinline__ bool sell_shares(const rows_call &a) {
   return KIND == SELL_SHARED || (KIND == SELL_ANY && a.columns == KAON_COLUMNS_SHARED);
@@ -58,9 +58,10 @@ static __device__ __forceinline__ int sell_list(const rows_call &a, int block) {
   return shared_read(a.pattern + block) * KAON_LANES + (int)(threadIdx.x % 32);
 }
 
-/* Adds the next COUNT entries of a row to its sum; at, list: of the first in values and own columns,
- * and in shared lists. All of them are asked for before anything is waited for: values first, which
- * come from furthest away. The lanes behind the last row read what blocks are padded with. */
+/* Adds the next COUNT entries of a row to its sum; at, list: of the first in values and own
+ * columns, and in shared lists. All of them are asked for before anything is waited for: values
+ * first, which come from furthest away. The lanes behind the last row read what blocks are padded
+ * with. */
 template <int REALS, int HALF, int COUNT, int KIND, bool GHOSTS>
 static __device__ __forceinline__ void entries_add(const rows_call &a, int block, int64_t at,
                                                    int list, kaon_packet<real, REALS> *s) {
@@ -105,7 +106,7 @@ static __device__ __forceinline__ void rest_add(const rows_call &a, int block, i
     rest_add<REALS, HALF, COUNT - 1, KIND, GHOSTS>(a, block, at, list, left, s);
 }
 
-/* Entries j, j + 1, ... of a row of `length`: BATCH at a time, then `skip` left out. */
+/* The `left` entries of a row from `at` and `list` on: BATCH at a time, then `skip` left out. */
 template <int REALS, int HALF, int BATCH, int KIND, bool GHOSTS>
 static __device__ __forceinline__ void row_add(const rows_call &a, int block, int64_t at, int list,
                                                int left, int skip, kaon_packet<real, REALS> *s) {
@@ -118,8 +119,8 @@ static __device__ __forceinline__ void row_add(const rows_call &a, int block, in
   if (left > 0) rest_add<REALS, HALF, BATCH - 1, KIND, GHOSTS>(a, block, at, list, left, s);
 }
 
-/* Rows of blocks `block`, block + step, ... of a part that meets no ghost, a warp a block: y and the
- * sums of a thread, which stand APART. Which list a block has is asked for a turn ahead. */
+/* Rows of blocks `block`, block + step, ... of a part that meets no ghost, a warp a block: y and
+ * the sums of a thread, which stand APART. Which list a block has is asked for a turn ahead. */
 template <int REALS, int HALF, int BATCH, int KIND, int APART>
 static __device__ __forceinline__ void sell_rows(const rows_call &a, int block, int step,
                                                  double *sum) {

@@ -1,7 +1,7 @@
-/* sell_one.h - the CUDA kernel of products by one column in SELL and ELL where rows meet no ghost and
- * each block of rows has a warp, and its launcher. Blocks of threads stay for the whole product: as
- * many as a device of 132 multiprocessors holds at once, whatever the device, so that sums have the
- * same bits. */
+/* sell_one.h - the CUDA kernel of products by one column in SELL and ELL where rows meet no ghost
+ * and each block of rows has a warp, and its launcher. Blocks of threads stay for the whole
+ * product: as many as a device of 132 multiprocessors holds at once, whatever the device, so that
+ * sums have the same bits. */
 #ifndef KAON_SPARSE_CUDA_SELL_ONE_H
 #define KAON_SPARSE_CUDA_SELL_ONE_H
 

@@ -291,7 +291,8 @@ static void write_row(bed *b, const char *form, int lanes, int type, int columns
           "%s  {\"bench\": \"spmv\", \"command\": \"spmv_times\", \"device\": \"%s\", "
           "\"commit\": \"%s\", \"matrix\": \"%s\", \"rows\": %lld, \"entries\": %.0f, "
           "\"precision\": \"%s\", \"form\": \"%s\", \"lanes\": %d, \"columns\": %d, "
-          "\"sums\": %d, \"bytes\": %.0f, \"seconds\": %.9g, \"seconds_min\": %.9g, \"seconds_max\": %.9g, "
+          "\"sums\": %d, \"bytes\": %.0f, \"seconds\": %.9g, \"seconds_min\": %.9g, "
+          "\"seconds_max\": %.9g, "
           "\"gflops\": %.9g, \"ideal_gbs\": %.9g, \"limit_gbs\": %.9g, \"difference\": %.3g}",
           b->written++ ? ",\n" : "", b->info.device, kaon_commit(), b->name, (long long)b->csr.rows,
           entries, type_names[type], form, lanes, columns, sums, bytes, s[0], s[1], s[2],

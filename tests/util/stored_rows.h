@@ -23,7 +23,7 @@ typedef struct stored_shape {
 typedef struct stored_rows {
   kaon_context *ctx;
   kaon_stored_matrix matrix;
-  void *arrays[6]; /* in the machine's memory */
+  void *arrays[6];     /* in the machine's memory */
   int64_t index_bytes; /* that a product reads besides values and scales, but for padding */
 } stored_rows;
 
