@@ -457,7 +457,7 @@ static void sums_agree_and_do_not_depend_on_threads(void **state) {
       kaon_hop_args args = hop_args(&p, &s, 0, 1, KAON_CLOVER_ON_X, 0.5, -0.25);
       kaon_column_state *columns = calloc(COLUMNS, sizeof *columns);
       args.w = s.x;
-      args.sum = (kaon_sum){columns, {3, 5, KAON_NO_SLOT, KAON_NO_SLOT}, 0};
+      args.sum = (kaon_sum){.state = columns, .slot = {3, 5, KAON_NO_SLOT, KAON_NO_SLOT}};
       p.ctx->backend->dslash[precision]->hop(&launch, &args);
       for (int k = 0; k < COLUMNS; k++) {
         double norm;
@@ -496,7 +496,7 @@ static void frozen_columns_stay_as_they_are(void **state) {
     spinor_put(&p, s.out, precision, COLUMNS, 0, p.x);
     kaon_hop_args args = hop_args(&p, &s, 0, 0, KAON_CLOVER_NONE, 0, 1);
     args.gate = (kaon_gate){columns, KAON_GATE_STEP};
-    args.sum = (kaon_sum){columns, {0, KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT}, 0};
+    args.sum = (kaon_sum){.state = columns, .slot = {0, KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT}};
     p.ctx->backend->dslash[precision]->hop(&launch, &args);
     test_below("frozen column, change", spinor_error(&p, s.out, precision, COLUMNS, 0, 1, p.x[1]),
                precision == 2 ? 2 * unit_of[2] : unit_of[precision]);

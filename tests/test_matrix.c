@@ -107,8 +107,13 @@ static void faces_are_the_laplacian(void **state) {
     for (int n = 0; n < FACES && symmetric; n++) upper[n] = -1;
     ref_sparse a = ref_sparse_laplace(N, 2, 0.5, symmetric ? 0 : 0.25);
     kaon_matrix *wanted = sparse_matrix(ctx, &a, 1, NULL), *matrix = NULL;
-    kaon_ldu_arrays arrays = {
-        CELLS, FACES, owner, neighbour, diagonal, upper, symmetric ? NULL : lower};
+    kaon_ldu_arrays arrays = {.cells = CELLS,
+                              .faces = FACES,
+                              .owner = owner,
+                              .neighbour = neighbour,
+                              .diagonal = diagonal,
+                              .upper = upper,
+                              .lower = symmetric ? NULL : lower};
     must(ctx, kaon_matrix_create_ldu(ctx, &arrays, NULL, &matrix));
     assert_true(same_rows(matrix, wanted));
     assert_int_equal(matrix->hermitian, symmetric);

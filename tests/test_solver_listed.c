@@ -217,7 +217,7 @@ static void what_cannot_be_listed(void **state) {
   for (int m = 0; m < 2; m++) {
     const int machine = machines[m];
     if (machine_lacks(machine)) continue;
-    if (open_world(&w, machine, "laplace2d:30", KAON_STORE_AUTO, KAON_DOUBLE, 0, 2))
+    if (open_world(&w, machine, "laplace2d:30", KAON_STORE_AUTO, KAON_DOUBLE, 0, 2)) {
       compare(&w, KAON_CG, "two columns", 0);
       close_world(&w);
     }
