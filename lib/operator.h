@@ -85,9 +85,9 @@ typedef struct kaon_operator_ops {
   /* A's rows on this rank as relaxation and Kaczmarz methods work on them (lib/row_sweeps.h), in
    * A's precision: a new object. NULL: not offered. Collective. */
   kaon_status (*rows)(kaon_operator *A, const kaon_row_how *how, kaon_row_sweeps **rows);
-  /* |A|: the operator whose entries are the absolute values of A's, times `off` beside the
-   * diagonal; a new object in A's precision. NULL: not offered. Collective. */
-  kaon_status (*absolute)(kaon_operator *A, double off, kaon_operator **absolute);
+  /* |A|, whose entries are the absolute values of A's: a new object in A's precision. NULL: not
+   * offered. Collective. */
+  kaon_status (*absolute)(kaon_operator *A, kaon_operator **absolute);
   /* Where A x = d x, component by component (A^dagger x = conj(d) x): d, a vector of one column
    * that A keeps; solvers then have kernels that spare passes over vectors. NULL: A is no such
    * operator.

@@ -10,6 +10,8 @@
 
 #include <kaon/operator.h>
 
+#include "lib/shifts.h"
+
 struct kaon_pass;
 typedef struct kaon_row_sweeps kaon_row_sweeps;
 
@@ -26,10 +28,8 @@ typedef struct kaon_row_how {
                     at once; 0: in the caller's order (or in that of the ordering asked for) */
   int64_t block; /* BLOCKS: rows of a block, in that order; 1 to KAON_ROW_BLOCK */
   double omega;
+  int both; /* TRIANGLE: backward sweeps too */
 } kaon_row_how;
-
-/* A block's threads are its rows on a GPU. Shifts beyond the ends of the histogram count there. */
-enum { KAON_ROW_BLOCK = 1024, KAON_SHIFTS = 32, KAON_SHIFT_BINS = 2 * KAON_SHIFTS + 1 };
 
 /* One call of `sweep`. TRIANGLE, PROJECT: `backward` alone. BLOCKS: the others.
  *   A block reads b, x outside and x inside, takes `inner` sweeps and writes x inside: a global
@@ -80,7 +80,7 @@ typedef struct kaon_row_sweeps_ops {
   kaon_status (*freeze)(kaon_row_sweeps *S, const uint8_t *frozen);
   void (*describe)(const kaon_row_sweeps *S, kaon_row_info *info);
   kaon_cost (*cost)(const kaon_row_sweeps *S, int columns); /* of a sweep; BLOCKS: inner = 1 */
-  void (*destroy)(kaon_row_sweeps *S); /* frees self, S itself, and lets go of what they hold */
+  void (*destroy)(kaon_row_sweeps *S);                      /* frees self and what it holds */
 } kaon_row_sweeps_ops;
 
 struct kaon_row_sweeps {
@@ -90,5 +90,8 @@ struct kaon_row_sweeps {
   kaon_precision precision;
   void *self;
 };
+
+/* Lets go of it and sets *sweeps to NULL; NULL allowed. */
+void kaon_row_sweeps_destroy(kaon_row_sweeps **sweeps);
 
 #endif
