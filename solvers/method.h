@@ -37,6 +37,7 @@ typedef struct kaon_method_ops {
   int no_half;         /* its recurrences do not bear a process in half precision */
   int late_norm;       /* where A^dag r is watched, finish sums |r|^2, which is not needed before */
   int dagger;          /* applies A^dagger, and K^dagger */
+  int relaxes;    /* a relaxation: s->relax is made; r is recomputed from x_inner in each step */
   int block;           /* columns are joined: they step, wait and go on as one */
   double delta[KAON_PRECISIONS];         /* by rule: reliable updates with this inner precision */
   double delta_restart[KAON_PRECISIONS]; /* by rule: restarted refinement */
@@ -61,7 +62,8 @@ typedef struct kaon_method_ops {
 extern const kaon_method_ops kaon_method_cg, kaon_method_cgnr, kaon_method_cgne,
     kaon_method_bicgstab, kaon_method_mr, kaon_method_gcr, kaon_method_blockcg,
     kaon_method_blockcgnr, kaon_method_pipecg, kaon_method_pipecgnr, kaon_method_pipebicgstab,
-    kaon_method_bicg, kaon_method_rbicgstab, kaon_method_groppcg;
+    kaon_method_bicg, kaon_method_rbicgstab, kaon_method_groppcg, kaon_method_jacobi,
+    kaon_method_gs, kaon_method_sor, kaon_method_two_stage, kaon_method_async;
 
 /* One column's residuals by iteration, and how much of the device's ring has been taken. */
 typedef struct kaon_column_history {
@@ -118,6 +120,8 @@ struct kaon_solver {
   kaon_vector *user_b, *user_x; /* b and x in the outer precision where A is not */
   kaon_vector *full_r;          /* the parent's residual */
   kaon_vector *own_chosen_r, *own_x_inner;
+
+  struct kaon_relaxation *relax; /* of relaxation methods (relax.h); else NULL */
 
   int counting; /* vectors are counted, not made */
   size_t bytes; /* that they will take */

@@ -1,6 +1,7 @@
 /* block_sweeps.c - Jacobi sweeps within blocks of a matrix' rows: two-stage and asynchronous
  * relaxation (lib/row_sweeps.h, BLOCKS). The kernels count a block's global iterations and the
  * shifts that it saw; what was counted is gathered here. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,6 +93,18 @@ static kaon_status harvest(kaon_row_sweeps *S) {
                                             n * sizeof *self->count));
   for (size_t i = 0; i < n; i++) self->total[i] += self->host[i];
   return clear(S);
+}
+
+static kaon_status rounds(kaon_row_sweeps *S, int *done) {
+  sweeps_blocks *self = self_of(S);
+  const int64_t blocks = self->rows->rows.blocks;
+  KAON_TRY(harvest(S));
+  for (int k = 0; k < self->columns; k++) {
+    int64_t sum = 0;
+    for (int64_t n = 0; n < blocks; n++) sum += self->host[k * blocks + n];
+    done[k] = blocks > 0 ? (int)((sum + blocks - 1) / blocks) : 0;
+  }
+  return KAON_OK;
 }
 
 static kaon_status reset(kaon_row_sweeps *S) {
@@ -207,6 +220,7 @@ static const kaon_row_sweeps_ops blocks_ops = {.name = "blocks",
                                                .reserve = reserve,
                                                .reset = reset,
                                                .record = record,
+                                               .rounds = rounds,
                                                .freeze = freeze,
                                                .describe = describe,
                                                .cost = cost,

@@ -25,6 +25,9 @@ static const cli_option table[] = {
     CLI_RANKS_OPTIONS,
     {CLI_GROUP, "A sparse matrix, instead of the machine:", NULL, NULL, 0, 0, 0, NULL},
     LINEAR_OPTIONS_MATRIX(LIN),
+    {CLI_FLAG, "spectrum", NULL, NULL, LIN(spectrum), 0, 0,
+     "estimate eigenvalues of D^-1 A and the spectral radii of B = 1 - D^-1 A and |B|, which decide "
+     "whether relaxation converges"},
     {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
 
 /* "yes", or why not: tried, not guessed. `why`: the sentence, or what the device is. */
@@ -194,6 +197,7 @@ static int describe_matrix(info_args *args, kaon_context *ctx) {
   kaon_matrix_operator_options options = KAON_MATRIX_OPERATOR_OPTIONS_INIT;
   linear l;
   args->linear.sloppy = args->linear.method = -1;
+  relax_defaults(&args->linear);
   args->linear.tol = 1e-8;
   args->linear.max_iter = 1;
   options.format = (kaon_matrix_format)args->linear.format;
@@ -206,7 +210,13 @@ static int describe_matrix(info_args *args, kaon_context *ctx) {
     linear_print(&args->common, &l);
     json_object_set_new(report, "matrix", linear_describe(&l));
     json_object_set_new(report, "stored", json_string(kaon_matrix_operator_format(l.A)));
-    code = report_write(args->common.report, report);
+    if (args->linear.spectrum) {
+      code = cli_status(ctx, kaon_spectrum_estimate(l.A, 0, &l.spectrum), "--spectrum");
+      if (code == EXIT_DONE) spectrum_print(&args->common, &l.spectrum);
+      if (code == EXIT_DONE)
+        json_object_set_new(report, "spectrum", spectrum_describe(&l.spectrum));
+    }
+    if (code == EXIT_DONE) code = report_write(args->common.report, report);
     json_decref(report);
   }
   linear_close(&l);
@@ -214,7 +224,7 @@ static int describe_matrix(info_args *args, kaon_context *ctx) {
 }
 
 static int run(void *arguments) {
-  static const char *const of_matrices[] = {"format", "ordering", "window"};
+  static const char *const of_matrices[] = {"format", "ordering", "window", "spectrum"};
   info_args *args = arguments;
   const cli_path paths[] = {{"--matrix", args->linear.matrix},
                             {"--tuning", args->common.tuning},
@@ -222,7 +232,7 @@ static int run(void *arguments) {
   kaon_context *ctx = NULL;
   int code = cli_distinct(paths, 3);
   if (code == EXIT_DONE && !args->linear.matrix)
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
       if (cli_given(&args->common, of_matrices[i]))
         return cli_wrong("--%s is for --matrix, which is missing; leave it out", of_matrices[i]);
   if (code == EXIT_DONE) code = ranks_context(&args->common, args->grid, &ctx);
