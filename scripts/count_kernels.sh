@@ -24,7 +24,8 @@ count "block methods" 30 "$block"
 divided='/kaon_dslash_cuda_hop_\(faces\|cut\)_'
 count "Wilson and clover" 81 '/kaon_dslash_cuda_\([^h]\|hop_[^fc]\)'
 count "divided lattices" 36 "$divided"
-count "sparse" 40 "/kaon_sparse_cuda_"
+count "sparse" 40 "/kaon_sparse_cuda_[^r]"
+count "relaxation" 4 "/kaon_sparse_cuda_relax_cu"
 count "Schwarz domains" 20 "$domains"
 count "preconditioned methods" 4 '/kaon_blas_cuda_precond_cu'
 count "all" 340 ''

@@ -15,12 +15,12 @@
 
 KAON_RELAX double kaon_race_load(const double *p) {
   double v;
-  asm volatile("ld.relaxed.gpu.global.f64 %0, [%1];" : "=d"(v) : "l"(p) : "memory");
+  asm volatile("ld.relaxed.gpu.global.f64 %0, [%1];" : "=d"(v) : "l"(p));
   return v;
 }
 KAON_RELAX float kaon_race_load(const float *p) {
   float v;
-  asm volatile("ld.relaxed.gpu.global.f32 %0, [%1];" : "=f"(v) : "l"(p) : "memory");
+  asm volatile("ld.relaxed.gpu.global.f32 %0, [%1];" : "=f"(v) : "l"(p));
   return v;
 }
 KAON_RELAX void kaon_race_store(double *p, double v) {
