@@ -82,6 +82,18 @@ static const cli_option options[] = {
     {CLI_SET, "precond", LINEAR_PRECONDS, "none,jacobi", OWN(preconds), 0, 0,
      "krylov: a list with commas: preconditioners"},
     LINEAR_OPTIONS_PRECOND_FIGURES(LIN),
+    {CLI_GROUP, "For bench async and faults:", NULL, NULL, 0, 0, 0, NULL},
+    {CLI_SET, "table", BENCH_TABLES, "props,stat,rate,overhead,time", OWN(tables), 0, 0,
+     "async: a list with commas"},
+    {CLI_INT, "runs", "N", "100", OWN(runs), 1, 1000000, "async: runs of table stat"},
+    {CLI_INT, "block", "B", NULL, OWN(relax_block), 1, 1024,
+     "rows of a block (default: 448; tables stat and faults: the paper's 112, Trefethen's 128)"},
+    {CLI_INT, "local-sweeps", "K", NULL, OWN(relax_sweeps), 1, 1000,
+     "Jacobi sweeps in a block an iteration (default: 5; there: the paper's 6)"},
+    {CLI_INT, "lag", "N", "-1", OWN(relax_lag), -1, 1000000,
+     "async, free: iterations that a block may be ahead of those it reads (default 2)"},
+    {CLI_FILE, "histories", "FILE.csv", NULL, OWN(histories), 0, 0,
+     "residuals by iteration, a file a matrix, its name before the end of this one"},
     {CLI_GROUP, "For bench scaling alone:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_TEXTS, "model", "FILE.json", NULL, OWN(models), 0, 0,
      "repeatable: fit a model to these rows and foretell strong scaling; measure nothing"},
@@ -180,7 +192,7 @@ static json_t *figure(double x) {
   return report_real(x > 0 ? x : NAN);
 }
 
-static json_t *describe(const bench *b, const bench_row *r) {
+json_t *bench_describe(const bench *b, const bench_row *r) {
   char when[32] = "";
   time_t now = time(NULL);
   struct tm utc;
@@ -228,7 +240,7 @@ json_t *bench_add(bench *b, const bench_row *r) {
   if (b->info.ranks > 1 && r->extents)
     cli_say(&b->args->common, "    grid %dx%dx%dx%d: %.2f GFLOPS a rank\n", r->grid[0], r->grid[1],
             r->grid[2], r->grid[3], gflops / b->info.ranks);
-  json_t *row = describe(b, r);
+  json_t *row = bench_describe(b, r);
   json_t *figures =
       json_pack("{s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:i s:i}", "seconds",
                 report_real(r->seconds), "seconds_min", figure(r->least), "seconds_max",
@@ -263,28 +275,30 @@ static int write_rows(bench *b) {
   return code;
 }
 
-static const char *const names[] = {"dslash", "vector", "solve", "scaling", "spmv", "krylov"};
-enum { BENCHES = sizeof names / sizeof *names, SPMV = 4, KRYLOV = 5 };
+static const char *const names[] = {"dslash", "vector", "solve",  "scaling",
+                                    "spmv",   "krylov", "async", "faults"};
+enum { BENCHES = sizeof names / sizeof *names, SPMV = 4 };
 
 /* An option that the chosen benchmark does not look at would be obeyed by nobody. */
 static int check_idle(const bench_args *a, int which) {
   static const char *const of_models[] = {"latency", "bandwidth", "node"};
   static const struct {
     const char *option;
-    unsigned used; /* bit 0: by dslash, 1: vector, 2: solve, 3: scaling, 4: spmv, 5: krylov */
+    unsigned used; /* bit 0: by dslash, 1: vector, 2: solve, 3: scaling, 4: spmv, 5: krylov,
+                       6: async, 7: faults */
   } options_of[] = {{"lattice", 15},
                     {"local-lattice", 15},
                     {"grid", 15},
                     {"reconstruct", 13},
                     {"calls", 27},
-                    {"samples", 27},
+                    {"samples", 91},
                     {"gauge", 4},
                     {"action", 12},
                     {"ignore-checksum", 4},
                     {"kappa", 12},
                     {"csw", 12},
                     {"solver", 4},
-                    {"tol", 44},
+                    {"tol", 236},
                     {"stop", 4},
                     {"max-iter", 44},
                     {"refinement", 44},
@@ -292,7 +306,7 @@ static int check_idle(const bench_args *a, int which) {
                     {"set", 44},
                     {"temporal-gauge", 13},
                     {"reduce-delay", 36},
-                    {"outer", 44},
+                    {"outer", 236},
                     {"effective", 4},
                     {"model", 8},
                     {"latency", 8},
@@ -304,10 +318,10 @@ static int check_idle(const bench_args *a, int which) {
                     {"schwarz-cycles", 4},
                     {"schwarz-relaxation", 4},
                     {"schwarz-precision", 4},
-                    {"matrix", 48},
+                    {"matrix", 240},
                     {"format", 48},
-                    {"ordering", 48},
-                    {"window", 48},
+                    {"ordering", 240},
+                    {"window", 240},
                     {"method", 32},
                     {"precond", 32},
                     {"precond-block", 32},
@@ -320,7 +334,13 @@ static int check_idle(const bench_args *a, int which) {
                     {"fill", 32},
                     {"shift", 32},
                     {"precond-order", 32},
-                    {"precond-precision", 32}};
+                    {"precond-precision", 32},
+                    {"table", 64},
+                    {"runs", 64},
+                    {"block", 192},
+                    {"local-sweeps", 192},
+                    {"lag", 64},
+                    {"histories", 192}};
   for (size_t i = 0; i < sizeof options_of / sizeof *options_of; i++)
     if (!(options_of[i].used >> which & 1) && cli_given(&a->common, options_of[i].option))
       return cli_wrong("--%s has no effect on bench %s; leave it out%s", options_of[i].option,
@@ -328,7 +348,9 @@ static int check_idle(const bench_args *a, int which) {
                        options_of[i].used == 4    ? ", or run bench solve"
                        : options_of[i].used == 8  ? ", or run bench scaling"
                        : options_of[i].used == 32 ? ", or run bench krylov"
-                       : options_of[i].used == 48 ? ", or run bench spmv or krylov"
+                       : (options_of[i].used & 48) == 48 ? ", or run bench spmv or krylov"
+                       : options_of[i].used >= 64 && options_of[i].used % 64 == 0
+                           ? ", or run bench async or faults"
                                                   : "");
   if (!a->models.count)
     for (size_t i = 0; i < sizeof of_models / sizeof *of_models; i++)
@@ -413,16 +435,18 @@ static int open_machine(bench *b) {
 
 static int run(void *arguments) {
   static int (*const benches[])(bench *) = {bench_dslash,  bench_vector, bench_solve,
-                                            bench_scaling, bench_spmv,   bench_krylov};
+                                            bench_scaling, bench_spmv,   bench_krylov,
+                                            bench_async,   bench_faults};
   bench_args *a = arguments;
   bench b = {.args = a};
   int which = 0;
   while (which < BENCHES && strcmp(a->common.operand, names[which]) != 0) which++;
   if (which == BENCHES)
     return cli_wrong(
-        "bench %s is not there; it is one of dslash, vector, solve, scaling, spmv, krylov",
+        "bench %s is not there; it is one of dslash, vector, solve, scaling, spmv, krylov, async, "
+        "faults",
         a->common.operand);
-  b.matrices = which == SPMV || which == KRYLOV;
+  b.matrices = which >= SPMV;
   a->problem.mass = NAN;
   if (isnan(a->problem.csw) && a->problem.action == 1) a->problem.csw = 1; /* clover */
   const cli_path paths[] = {{"--gauge", a->problem.gauge},
@@ -461,7 +485,7 @@ static int run(void *arguments) {
 const cli_command command_bench = {
     "bench",
     "Measure speed, beside what the machine can do at best.",
-    "dslash|vector|solve|scaling|spmv|krylov",
+    "dslash|vector|solve|scaling|spmv|krylov|async|faults",
     "Examples:\n"
     "  kaon bench dslash\n"
     "  kaon bench dslash --lattice 16 16 16 32 --precision single --columns 1\n"
@@ -469,7 +493,9 @@ const cli_command command_bench = {
     "  kaon bench scaling --json one.json; mpirun -np 4 kaon bench scaling --json four.json\n"
     "  kaon bench scaling --model one.json --model four.json --bandwidth 45\n"
     "  kaon bench spmv --matrix laplace3d:128 --matrix A.mtx --format csr,sell\n"
-    "  kaon bench krylov --matrix laplace3d:64 --method cg,pipecg --precond jacobi\n\n"
+    "  kaon bench krylov --matrix laplace3d:64 --method cg,pipecg --precond jacobi\n"
+    "  kaon bench async --matrix fv1.mtx --table stat,time --runs 1000 --json async.json\n"
+    "  kaon bench faults --matrix fv1.mtx --histories faults.csv\n\n"
     "Under mpirun all ranks measure together: mpirun -np 4 kaon bench dslash --grid 1 1 1 4 "
     "--local-lattice 32 32 32 64. hop: one parity from the other. ideal GB/s counts every link, "
     "spinor and clover block once; "

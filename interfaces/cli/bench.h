@@ -8,6 +8,8 @@
 #include "linear.h"
 #include "problem.h"
 
+#define BENCH_TABLES "props|stat|rate|overhead|time"
+
 typedef struct bench_args {
   cli_common common;
   cli_lattices lattices; /* whole ones; from --local-lattice once the grid is known */
@@ -31,6 +33,10 @@ typedef struct bench_args {
   cli_texts matrices;
   unsigned formats, methods, preconds; /* bits: LINEAR_FORMATS, LINEAR_METHODS, LINEAR_PRECONDS */
   linear_args linear;                  /* what all of their rows share */
+  /* async, faults */
+  unsigned tables; /* bits: BENCH_TABLES */
+  int runs, relax_block, relax_sweeps, relax_lag; /* block, sweeps 0, lag -1: by rule */
+  const char *histories;
 } bench_args;
 
 typedef struct bench {
@@ -76,6 +82,8 @@ int bench_on_host(const bench *b);
 void bench_header(const bench *b);
 /* Prints the row beside the machine's figures, appends it to the list; the object is the list's. */
 json_t *bench_add(bench *b, const bench_row *row);
+/* What all rows have: by whom, on what, when. The object is the caller's. */
+json_t *bench_describe(const bench *b, const bench_row *row);
 /* Writes the rows there are to --json; after each row, when it is whole. Says what failed. */
 kaon_status bench_keep(bench *b);
 double bench_size(kaon_precision precision); /* bytes of a stored real */
@@ -124,6 +132,8 @@ int bench_solve(bench *b);
 int bench_scaling(bench *b);
 int bench_spmv(bench *b);
 int bench_krylov(bench *b);
+int bench_async(bench *b);
+int bench_faults(bench *b);
 /* bench scaling --model: measures nothing. */
 int bench_model(const bench_args *args);
 

@@ -76,7 +76,9 @@ static const step_cost costs[] = {[KAON_CG] = {1, 1, {5, 3}, {5, 3}, {6, 4}},
                                   [KAON_CGNR] = {2, 0, {5, 3}, {0, 0}, {0, 0}},
                                   [KAON_CGNE] = {2, 0, {5, 3}, {0, 0}, {0, 0}},
                                   [KAON_MR] = {1, 0, {3, 2}, {0, 0}, {0, 0}},
-                                  [KAON_BLOCKCG] = {1, 0, {8, 4}, {0, 0}, {0, 0}}};
+                                  [KAON_BLOCKCG] = {1, 0, {8, 4}, {0, 0}, {0, 0}},
+                                  [KAON_JACOBI] = {1, 0, {6, 3}, {0, 0}, {0, 0}},
+                                  [KAON_ASYNC] = {0, 0, {0, 0}, {0, 0}, {0, 0}}};
 
 /* vectors[]: read and written a step of one column; *bytes: of all columns and ranks, with those of
  * A and K. 0: not known. */
