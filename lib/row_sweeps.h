@@ -77,8 +77,8 @@ typedef struct kaon_row_sweeps_ops {
    * longer updated: frozen[row], 1 byte a row of the space, NULL: none. NULL: other kinds. */
   kaon_status (*reset)(kaon_row_sweeps *S);
   kaon_status (*record)(kaon_row_sweeps *S, kaon_row_record *record);
-  /* BLOCKS: done[column] global iterations, on average and rounded up, in the last sweep of rounds >
-   * 1; waits for the device. */
+  /* BLOCKS: done[column] global iterations, on average and rounded up, in the last sweep of rounds
+   * > 1; waits for the device. */
   kaon_status (*rounds)(kaon_row_sweeps *S, int *done);
   kaon_status (*freeze)(kaon_row_sweeps *S, const uint8_t *frozen);
   void (*describe)(const kaon_row_sweeps *S, kaon_row_info *info);

@@ -208,7 +208,8 @@ static kaon_status build(kaon_solver *s) {
   KAON_TRY(choose_preconditioner(s));
   const double *rule = o->refinement == KAON_REFINE_RESTART ? m->delta_restart : m->delta;
   s->delta = o->delta > 0 ? o->delta : s->mixed ? rule[s->inner->precision] : m->delta_alone;
-  const int gathers = m->per_direction > 0 || m->relaxes || (s->K != NULL && m->cooks_at_finish > 0);
+  const int gathers =
+      m->per_direction > 0 || m->relaxes || (s->K != NULL && m->cooks_at_finish > 0);
   s->flush = s->mixed && !gathers ? FLUSH_STEPS : 0; /* else x changes in services alone */
   KAON_TRY(take_host_memory(s));
   KAON_TRY(kaon_scalars_create(s->ctx, s->columns, &s->scalars));

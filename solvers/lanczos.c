@@ -98,20 +98,22 @@ static kaon_status process(const job *self, kaon_vector *const *v, int steps, do
     KAON_TRY(product(v[R], v[Z], &next));
     if (*n == 0) first = next;
     if (!(next >= 0) || !isfinite(next) || (next == 0 && *n == 0))
-      return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                       "%s: (r, D^-1 r) is %g in step %d of the estimate, but must be positive: it is "
-                       "for Hermitian positive definite operators",
-                       self->name, next, *n);
+      return kaon_fail(
+          ctx, KAON_ERR_ARGUMENT,
+          "%s: (r, D^-1 r) is %g in step %d of the estimate, but must be positive: it is "
+          "for Hermitian positive definite operators",
+          self->name, next, *n);
     if (!(next > SPENT * first)) return KAON_OK; /* the space is spent */
     beta = *n > 0 ? next / rho : 0;
     KAON_TRY(kaon_blas_xpay(v[Z], KAON_NUMBER(beta), v[P], NULL));
     KAON_TRY(kaon_operator_run(self->A, KAON_PLAIN, v[P], v[Q], NULL));
     KAON_TRY(product(v[P], v[Q], &pq));
     if (!(pq > 0))
-      return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                       "%s: (p, A p) = %g in step %d of the estimate: the operator is not Hermitian "
-                       "positive definite",
-                       self->name, pq, *n);
+      return kaon_fail(
+          ctx, KAON_ERR_ARGUMENT,
+          "%s: (p, A p) = %g in step %d of the estimate: the operator is not Hermitian "
+          "positive definite",
+          self->name, pq, *n);
     const double alpha = next / pq;
     d[*n] = 1 / alpha + (*n > 0 ? beta / alpha_old : 0);
     if (*n > 0) s[*n - 1] = beta / (alpha_old * alpha_old);
@@ -137,7 +139,8 @@ kaon_status kaon_lanczos(kaon_operator *A, kaon_operator *jacobi, int steps, con
   if (status == KAON_OK) status = process(&self, v, steps, d, d + steps, &n);
   for (int i = 0; i < WORK; i++) kaon_vector_destroy(&v[i]);
   if (status == KAON_OK)
-    *extremes = (kaon_extremes){eigenvalue(n, d, d + steps, 0), eigenvalue(n, d, d + steps, n - 1), n};
+    *extremes =
+        (kaon_extremes){eigenvalue(n, d, d + steps, 0), eigenvalue(n, d, d + steps, n - 1), n};
   free(d);
   return status;
 }

@@ -37,8 +37,8 @@ typedef struct kaon_method_ops {
   int no_half;         /* its recurrences do not bear a process in half precision */
   int late_norm;       /* where A^dag r is watched, finish sums |r|^2, which is not needed before */
   int dagger;          /* applies A^dagger, and K^dagger */
-  int relaxes;    /* a relaxation: s->relax is made; r is recomputed from x_inner in each step */
-  int block;           /* columns are joined: they step, wait and go on as one */
+  int relaxes; /* a relaxation: s->relax is made; r is recomputed from x_inner in each step */
+  int block;   /* columns are joined: they step, wait and go on as one */
   double delta[KAON_PRECISIONS];         /* by rule: reliable updates with this inner precision */
   double delta_restart[KAON_PRECISIONS]; /* by rule: restarted refinement */
   int period[KAON_PRECISIONS]; /* by inner precision: steps after which the residual is replaced

@@ -1,6 +1,6 @@
 /* relax.c - relaxation methods: x += K r, r = b - A x, with K ~ A^-1 one splitting or another.
  *   jacobi     K = tau D^-1
- *   gs, sor    K = (D / omega + L)^-1, L before the diagonal in the order of the rows or by colour
+ *   gs, sor    K = (D / omega + L)^-1, L before the diagonal in the order of the rows or by colours
  *   two-stage  K = `local_sweeps` Jacobi sweeps from 0 within blocks of rows
  *   async      x is changed in place: blocks read what the others have written so far
  * In exact arithmetic x + K (b - A x) is the sweep as it is usually written. r is recomputed from x
@@ -107,11 +107,11 @@ static kaon_status finish(kaon_solver *s, int gate) {
   return KAON_OK;
 }
 
-#define KAON_RELAX_METHOD(title)                                                         \
-  {                                                                                      \
-    .name = title, .vectors = VECTORS, .scratch = Z, .applications = 1, .no_half = 1,    \
-    .relaxes = 1, .delta = {0, 0.1, 0.1}, .delta_restart = {0, 0.1, 0.1}, .step = step,  \
-    .start = start, .inject = inject, .finish = finish                                   \
+#define KAON_RELAX_METHOD(title)                                                        \
+  {                                                                                     \
+    .name = title, .vectors = VECTORS, .scratch = Z, .applications = 1, .no_half = 1,   \
+    .relaxes = 1, .delta = {0, 0.1, 0.1}, .delta_restart = {0, 0.1, 0.1}, .step = step, \
+    .start = start, .inject = inject, .finish = finish                                  \
   }
 const kaon_method_ops kaon_method_jacobi = KAON_RELAX_METHOD("jacobi"),
                       kaon_method_gs = KAON_RELAX_METHOD("gs"),

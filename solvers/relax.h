@@ -29,9 +29,9 @@ typedef struct kaon_relaxation {
   kaon_row_sweeps *rows; /* NULL: Jacobi */
   kaon_operator *jacobi; /* NULL: the others */
   double tau;
-  int stale;      /* fixed steps: r is not that of x */
-  uint64_t turn;  /* iterations begun: seeds of their orders */
-  int *done;      /* [column] */
+  int stale;     /* fixed steps: r is not that of x */
+  uint64_t turn; /* iterations begun: seeds of their orders */
+  int *done;     /* [column] */
   double *goal, *limit;
   kaon_faults *faults; /* NULL: none */
   kaon_relax_report report;
@@ -60,8 +60,8 @@ void kaon_faults_destroy(kaon_solver *s);
 kaon_status kaon_faults_begin(kaon_solver *s);
 /* The inner process begins anew from x_inner = 0. */
 void kaon_faults_renew(kaon_solver *s);
-/* Before iteration at + 1; and after `done` more with these residuals in host[].slot[R2]: *again = 1
- * where x was put back, so that the residual has to be taken anew. */
+/* Before iteration at + 1; and after `done` more with these residuals in host[].slot[R2]: *again =
+ * 1 where x was put back, so that the residual has to be taken anew. */
 kaon_status kaon_faults_before(kaon_solver *s);
 kaon_status kaon_faults_after(kaon_solver *s, int done, int *again);
 

@@ -69,8 +69,8 @@ static kaon_status fill_ones(kaon_vector *v) {
   return status;
 }
 
-/* *rho: of |B|. With y = |A| x and z = |D|^-1 y = (1 + |B|) x the quotient (z, |D| z) / (x, |D| z) =
- * (z, y) / (x, y) needs no |D| x. */
+/* *rho: of |B|. With y = |A| x and z = |D|^-1 y = (1 + |B|) x the quotient (z, |D| z) / (x, |D| z)
+ * = (z, y) / (x, y) needs no |D| x. */
 static kaon_status power_absolute(kaon_operator *A, kaon_vector *const *v, int steps, double *rho,
                                   int *taken) {
   kaon_operator *absolute = NULL, *jacobi = NULL;

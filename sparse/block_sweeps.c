@@ -58,7 +58,8 @@ static kaon_status take(kaon_row_sweeps *S, int columns) {
   void *p[3] = {NULL};
   self->columns = columns;
   const size_t n = counters(self);
-  kaon_status status = kaon_pool_take(S->ctx, n * sizeof *self->count + 4, "counts of blocks", &p[0]);
+  kaon_status status =
+      kaon_pool_take(S->ctx, n * sizeof *self->count + 4, "counts of blocks", &p[0]);
   if (status == KAON_OK)
     status = kaon_pool_take(S->ctx, n * sizeof *self->seen + 8, "residuals of blocks", &p[1]);
   if (status == KAON_OK)
@@ -89,8 +90,8 @@ static kaon_status harvest(kaon_row_sweeps *S) {
   sweeps_blocks *self = self_of(S);
   const size_t n = counters(self);
   if (n == 0) return KAON_OK;
-  KAON_TRY(S->ctx->backend->memory->to_host(S->ctx, self->host, self->count,
-                                            n * sizeof *self->count));
+  KAON_TRY(
+      S->ctx->backend->memory->to_host(S->ctx, self->host, self->count, n * sizeof *self->count));
   for (size_t i = 0; i < n; i++) self->total[i] += self->host[i];
   return clear(S);
 }
@@ -111,8 +112,8 @@ static kaon_status reset(kaon_row_sweeps *S) {
   sweeps_blocks *self = self_of(S);
   if (self->columns == 0) return KAON_OK;
   memset(self->total, 0, counters(self) * sizeof *self->total);
-  KAON_TRY(S->ctx->backend->memory->clear(S->ctx, self->shifts,
-                                          KAON_SHIFT_BINS * sizeof *self->shifts));
+  KAON_TRY(
+      S->ctx->backend->memory->clear(S->ctx, self->shifts, KAON_SHIFT_BINS * sizeof *self->shifts));
   return clear(S);
 }
 
@@ -121,8 +122,7 @@ static kaon_status record(kaon_row_sweeps *S, kaon_row_record *to) {
   memset(to, 0, sizeof *to);
   if (self->columns == 0) return KAON_OK;
   KAON_TRY(harvest(S));
-  KAON_TRY(
-      S->ctx->backend->memory->to_host(S->ctx, to->shifts, self->shifts, sizeof to->shifts));
+  KAON_TRY(S->ctx->backend->memory->to_host(S->ctx, to->shifts, self->shifts, sizeof to->shifts));
   for (size_t i = 0; i < counters(self); i++) {
     to->updates += self->total[i];
     if (i == 0 || self->total[i] < to->least) to->least = (int)self->total[i];
@@ -146,8 +146,8 @@ static kaon_status freeze(kaon_row_sweeps *S, const uint8_t *frozen) {
 
 static kaon_status submit(kaon_row_sweeps *S, const kaon_relax_args *args) {
   const sweeps_blocks *self = self_of(S);
-  const size_t bytes = (size_t)self->rows->bytes + 2 * (size_t)args->nrhs * 8 *
-                                                       (size_t)(S->space->nsites * S->space->ncomp);
+  const size_t bytes = (size_t)self->rows->bytes +
+                       2 * (size_t)args->nrhs * 8 * (size_t)(S->space->nsites * S->space->ncomp);
   kaon_launch launch;
   KAON_TRY(kaon_launch_prepare(S->ctx, args->nrhs, bytes, &launch));
   S->ctx->backend->sparse[S->precision]->relax(&launch, args);

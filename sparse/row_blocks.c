@@ -113,10 +113,11 @@ static void fill_nobody(const work *w, part *p, int64_t block, int64_t at, int32
 static kaon_status singular(const work *w, int64_t row) {
   const kaon_matrix *matrix = w->matrix;
   const int64_t given = matrix->first_row + (matrix->order != NULL ? matrix->order[row] : row);
-  return kaon_fail(matrix->ctx, KAON_ERR_SINGULAR,
-                   "relaxation: row %lld (from 0, as it was given) has no diagonal entry or 0 "
-                   "there, but is divided by it; reorder the rows, or take a method that needs none",
-                   (long long)given);
+  return kaon_fail(
+      matrix->ctx, KAON_ERR_SINGULAR,
+      "relaxation: row %lld (from 0, as it was given) has no diagonal entry or 0 "
+      "there, but is divided by it; reorder the rows, or take a method that needs none",
+      (long long)given);
 }
 
 static kaon_status fill_diagonal(const work *w, int64_t row, int64_t place) {

@@ -107,8 +107,8 @@ typedef struct kaon_row_blocks {
   const int32_t *other;           /* blocks that a block reads */
 } kaon_row_blocks;
 
-/* kaon_row_sweep of BLOCKS (lib/row_sweeps.h). x: in place, but from 0 where `cut`. column: the only
- * one to be worked on (rounds > 1); -1: all open ones. */
+/* kaon_row_sweep of BLOCKS (lib/row_sweeps.h). x: in place, but from 0 where `cut`. column: the
+ * only one to be worked on (rounds > 1); -1: all open ones. */
 typedef struct kaon_relax_args {
   const kaon_row_blocks *rows;
   int nrhs, column;

@@ -81,7 +81,8 @@ static kaon_status make_side(const kaon_row_sweeps *S, const kaon_arranged *way,
   KAON_TRY(kaon_level_sets_create(S->ctx, way->rows, upper, way->order, &sets));
   kaon_status status = take_side(way, S->ctx, upper, &side);
   if (status == KAON_OK)
-    status = kaon_triangle_create(S->ctx, side, &sets, diagonal, S->precision, values_half, triangle);
+    status =
+        kaon_triangle_create(S->ctx, side, &sets, diagonal, S->precision, values_half, triangle);
   else
     kaon_level_sets_destroy(&sets);
   kaon_csr_destroy(&side);
@@ -120,8 +121,7 @@ kaon_status kaon_sweeps_triangle(kaon_matrix *matrix, const kaon_row_how *how, i
   sweeps->self = self;
   KAON_TRY(kaon_arrange(matrix, how->by_colour, &way));
   kaon_status status = diagonal_of(matrix, how->omega, &diagonal);
-  if (status == KAON_OK)
-    status = make_side(sweeps, &way, 0, values_half, diagonal, &self->forward);
+  if (status == KAON_OK) status = make_side(sweeps, &way, 0, values_half, diagonal, &self->forward);
   if (status == KAON_OK && how->both)
     status = make_side(sweeps, &way, 1, values_half, diagonal, &self->backward);
   if (status == KAON_OK)

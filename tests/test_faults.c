@@ -89,16 +89,19 @@ static void no_faulted_solve_ends_silently_wrong(void **state) {
   relax_case c[3];
   (void)state;
   assert_true(relax_case_open(&c[0], MACHINE_CPU, 1, row_case_laplace(11, 12, 1), KAON_DOUBLE, 1));
-  assert_true(relax_case_open(&c[1], MACHINE_CPU, 1, row_case_random(150, 5, 1, 1, 3), KAON_DOUBLE, 1));
-  assert_true(relax_case_open(&c[2], MACHINE_CPU, 1, row_case_random(120, 5, 2, 0, 4), KAON_DOUBLE, 1));
+  assert_true(
+      relax_case_open(&c[1], MACHINE_CPU, 1, row_case_random(150, 5, 1, 1, 3), KAON_DOUBLE, 1));
+  assert_true(
+      relax_case_open(&c[2], MACHINE_CPU, 1, row_case_random(120, 5, 2, 0, 4), KAON_DOUBLE, 1));
   for (int i = 0; i < solves; i++) check_one(&c[i % 3], &random, &t);
   for (int i = 0; i < 3; i++) relax_case_close(&c[i]);
-  printf("%d solves: %d converged, %d out of steps, %d stagnated, %d broke down, %d diverged\n", solves,
-         t.reasons[KAON_CONVERGED], t.reasons[KAON_MAX_ITERATIONS], t.reasons[KAON_STAGNATED],
-         t.reasons[KAON_BREAKDOWN], t.reasons[KAON_DIVERGING]);
-  printf("lost: %lld rows frozen, %lld bits flipped; found: %d alarms; repaired: %d copies put "
-         "back, frozen rows given back by the monitor %d times\n",
-         (long long)t.frozen, (long long)t.flips, t.alarms, t.rollbacks, t.restored);
+  printf("%d solves: %d converged, %d out of steps, %d stagnated, %d broke down, %d diverged\n",
+         solves, t.reasons[KAON_CONVERGED], t.reasons[KAON_MAX_ITERATIONS],
+         t.reasons[KAON_STAGNATED], t.reasons[KAON_BREAKDOWN], t.reasons[KAON_DIVERGING]);
+  printf(
+      "lost: %lld rows frozen, %lld bits flipped; found: %d alarms; repaired: %d copies put "
+      "back, frozen rows given back by the monitor %d times\n",
+      (long long)t.frozen, (long long)t.flips, t.alarms, t.rollbacks, t.restored);
   test_below("true residual of those that converged, over the tolerance", t.worst, 1.1);
   assert_true(t.reasons[KAON_CONVERGED] > solves / 4); /* and it is worth while */
   assert_true(t.rollbacks > 0 && t.restored > 0);
@@ -128,11 +131,12 @@ static void check_recovery(const char *name, int block) {
     if (i >= 0) o.faults = &f;
     relax_case_solve(&c, KAON_TWO_STAGE, &o, 1e-12, 300, &report, &r);
     steps[i + 1] = report.iterations;
-    printf("%s: %d iterations, %.1f %% more, residual %.2e, %s; %lld rows frozen at %d, back at %d; "
-           "%d alarms, the first at %d\n",
-           name, report.iterations, 100.0 * (report.iterations - steps[0]) / steps[0],
-           relax_case_residual(&c, 0), kaon_stop_reason_name(report.reason), (long long)r.frozen,
-           r.frozen_at, r.restored_at, r.alarms, r.first_alarm);
+    printf(
+        "%s: %d iterations, %.1f %% more, residual %.2e, %s; %lld rows frozen at %d, back at %d; "
+        "%d alarms, the first at %d\n",
+        name, report.iterations, 100.0 * (report.iterations - steps[0]) / steps[0],
+        relax_case_residual(&c, 0), kaon_stop_reason_name(report.reason), (long long)r.frozen,
+        r.frozen_at, r.restored_at, r.alarms, r.first_alarm);
     if (i < 3) {
       assert_int_equal(report.reason, KAON_CONVERGED);
       test_below("true residual", relax_case_residual(&c, 0), 1.1e-12);
@@ -164,7 +168,8 @@ static void the_monitor_gives_frozen_rows_back(void **state) {
   kaon_column_report report;
   kaon_relax_report r;
   (void)state;
-  assert_true(relax_case_open(&c, MACHINE_CPU, 2, row_case_random(900, 6, 1, 1, 8), KAON_DOUBLE, 1));
+  assert_true(
+      relax_case_open(&c, MACHINE_CPU, 2, row_case_random(900, 6, 1, 1, 8), KAON_DOUBLE, 1));
   f.share = 0.3;
   f.begin = 20;
   f.kind = KAON_FAULT_BLOCK;
@@ -188,7 +193,8 @@ static void flipped_bits_are_found_and_undone(void **state) {
     kaon_fault_options f = KAON_FAULT_OPTIONS_INIT;
     kaon_column_report report;
     kaon_relax_report r;
-    assert_true(relax_case_open(&c, MACHINE_CPU, 2, row_case_random(900, 6, 1, 1, 8), KAON_DOUBLE, 1));
+    assert_true(
+        relax_case_open(&c, MACHINE_CPU, 2, row_case_random(900, 6, 1, 1, 8), KAON_DOUBLE, 1));
     f.flip_rate = 0.05;
     f.flip_begin = 15;
     f.flip_end = 18;
@@ -220,7 +226,8 @@ static void faults_repeat_by_their_seed(void **state) {
     kaon_fault_options f = KAON_FAULT_OPTIONS_INIT;
     kaon_column_report report;
     kaon_relax_report r;
-    assert_true(relax_case_open(&c, MACHINE_CPU, threads, row_case_laplace(20, 20, 1), KAON_DOUBLE, 1));
+    assert_true(
+        relax_case_open(&c, MACHINE_CPU, threads, row_case_laplace(20, 20, 1), KAON_DOUBLE, 1));
     f.share = 0.4;
     f.recovery = 12;
     f.flip_rate = 1e-3;

@@ -31,11 +31,7 @@ extern "C" {
 typedef enum kaon_relax_driver { KAON_RELAX_LAUNCH, KAON_RELAX_FREE } kaon_relax_driver;
 
 /* What is frozen: rows at random, rows that follow one another, or all of one rank. */
-typedef enum kaon_fault_kind {
-  KAON_FAULT_ROWS,
-  KAON_FAULT_BLOCK,
-  KAON_FAULT_RANK
-} kaon_fault_kind;
+typedef enum kaon_fault_kind { KAON_FAULT_ROWS, KAON_FAULT_BLOCK, KAON_FAULT_RANK } kaon_fault_kind;
 
 /* Faults of two-stage and asynchronous solves (tol > 0), for experiments. From iteration `begin` on
  * the rows in question are no longer updated; `recovery` iterations later they are given back. Bits
@@ -47,11 +43,11 @@ typedef struct kaon_fault_options {
   size_t size;
   int version;
   kaon_fault_kind kind;
-  double share;     /* of the rows, 0 to 1; 0: none are frozen */
-  int rank;         /* RANK */
-  int begin;        /* t0: iterations before the rows are frozen */
-  int recovery;     /* t_r; 0: never, but by repair */
-  double flip_rate; /* 0 to 1 */
+  double share;             /* of the rows, 0 to 1; 0: none are frozen */
+  int rank;                 /* RANK */
+  int begin;                /* t0: iterations before the rows are frozen */
+  int recovery;             /* t_r; 0: never, but by repair */
+  double flip_rate;         /* 0 to 1 */
   int flip_begin, flip_end; /* iterations in which bits flip; end 0: always */
   int repair;
   uint64_t seed;
@@ -88,13 +84,13 @@ typedef struct kaon_relax_report {
   int64_t blocks;      /* two-stage, asynchronous */
   /* ASYNC. A shift: the reader's number of iterations less that of the block it reads, as it
    * begins: 0 as in a synchronous method, < 0 newer, > 0 older; those beyond +-32 count there. */
-  int64_t updates;                            /* iterations of single blocks, all columns */
+  int64_t updates;                           /* iterations of single blocks, all columns */
   int64_t shifts[2 * KAON_RELAX_SHIFTS + 1]; /* [shift + 32] */
-  int newest, oldest;                         /* smallest and largest shift seen */
-  double asynchronous;                        /* share of reads with another shift than 0 */
-  int least, most;                            /* iterations of the slowest and the fastest block */
+  int newest, oldest;                        /* smallest and largest shift seen */
+  double asynchronous;                       /* share of reads with another shift than 0 */
+  int least, most;                           /* iterations of the slowest and the fastest block */
   /* faults */
-  int64_t frozen; /* rows, all ranks */
+  int64_t frozen;             /* rows, all ranks */
   int frozen_at, restored_at; /* iteration; -1: not */
   int restored_by_monitor;
   int64_t flips;
@@ -106,12 +102,12 @@ kaon_status kaon_solver_relaxation(const kaon_solver *solver, kaon_relax_report 
 
 /* What decides whether relaxation converges: of D^-1 A and B = 1 - D^-1 A, D the diagonal of A. */
 typedef struct kaon_spectrum {
-  int hermitian;      /* A = A^H as products with noise tell, and positive definite */
-  double low, high;   /* of D^-1 A, by Lanczos; NaN where not hermitian */
-  double rho;         /* spectral radius of B: synchronous iteration converges below 1 */
+  int hermitian;       /* A = A^H as products with noise tell, and positive definite */
+  double low, high;    /* of D^-1 A, by Lanczos; NaN where not hermitian */
+  double rho;          /* spectral radius of B: synchronous iteration converges below 1 */
   double rho_absolute; /* of |B|: so does asynchronous iteration; NaN where |A| is not offered */
-  double tau;         /* 2 / (low + high); NaN */
-  int steps;          /* products with A and |A| that were made */
+  double tau;          /* 2 / (low + high); NaN */
+  int steps;           /* products with A and |A| that were made */
 } kaon_spectrum;
 /* steps: of each process at most (0: 300). An estimate: rho is from below where A is Hermitian.
  * Collective. Errors: ARGUMENT, UNSUPPORTED (A does not know its diagonal), SINGULAR, MEMORY, those

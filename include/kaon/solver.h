@@ -107,11 +107,10 @@ typedef struct kaon_solver_options {
   int as_printed; /* RBICGSTAB: 1: rho as the paper prints it, by a product that rounding spoils; 0:
                      from one sum more in the same message */
 } kaon_solver_options;
-#define KAON_SOLVER_OPTIONS_INIT                                                          \
-  {                                                                                       \
-    sizeof(kaon_solver_options), 1, KAON_CGNR, 1e-10, 10000, KAON_STOP_FULL, KAON_DOUBLE, \
-        KAON_RECONSTRUCT_18, KAON_REFINE_RELIABLE, 0.0, 10, 16, 1.0, NULL, NULL, NULL,    \
-        NULL, 0                                                                           \
+#define KAON_SOLVER_OPTIONS_INIT                                                               \
+  {                                                                                            \
+    sizeof(kaon_solver_options), 1, KAON_CGNR, 1e-10, 10000, KAON_STOP_FULL, KAON_DOUBLE,      \
+        KAON_RECONSTRUCT_18, KAON_REFINE_RELIABLE, 0.0, 10, 16, 1.0, NULL, NULL, NULL, NULL, 0 \
   }
 
 /* What a column that ended with BREAKDOWN broke down at, the last time. */

@@ -275,7 +275,7 @@ static int write_rows(bench *b) {
   return code;
 }
 
-static const char *const names[] = {"dslash", "vector", "solve",  "scaling",
+static const char *const names[] = {"dslash", "vector", "solve", "scaling",
                                     "spmv",   "krylov", "async", "faults"};
 enum { BENCHES = sizeof names / sizeof *names, SPMV = 4 };
 
@@ -345,13 +345,13 @@ static int check_idle(const bench_args *a, int which) {
     if (!(options_of[i].used >> which & 1) && cli_given(&a->common, options_of[i].option))
       return cli_wrong("--%s has no effect on bench %s; leave it out%s", options_of[i].option,
                        names[which],
-                       options_of[i].used == 4    ? ", or run bench solve"
-                       : options_of[i].used == 8  ? ", or run bench scaling"
-                       : options_of[i].used == 32 ? ", or run bench krylov"
+                       options_of[i].used == 4           ? ", or run bench solve"
+                       : options_of[i].used == 8         ? ", or run bench scaling"
+                       : options_of[i].used == 32        ? ", or run bench krylov"
                        : (options_of[i].used & 48) == 48 ? ", or run bench spmv or krylov"
                        : options_of[i].used >= 64 && options_of[i].used % 64 == 0
                            ? ", or run bench async or faults"
-                                                  : "");
+                           : "");
   if (!a->models.count)
     for (size_t i = 0; i < sizeof of_models / sizeof *of_models; i++)
       if (cli_given(&a->common, of_models[i]))
@@ -434,9 +434,8 @@ static int open_machine(bench *b) {
 }
 
 static int run(void *arguments) {
-  static int (*const benches[])(bench *) = {bench_dslash,  bench_vector, bench_solve,
-                                            bench_scaling, bench_spmv,   bench_krylov,
-                                            bench_async,   bench_faults};
+  static int (*const benches[])(bench *) = {bench_dslash, bench_vector, bench_solve, bench_scaling,
+                                            bench_spmv,   bench_krylov, bench_async, bench_faults};
   bench_args *a = arguments;
   bench b = {.args = a};
   int which = 0;

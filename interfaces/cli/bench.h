@@ -34,7 +34,7 @@ typedef struct bench_args {
   unsigned formats, methods, preconds; /* bits: LINEAR_FORMATS, LINEAR_METHODS, LINEAR_PRECONDS */
   linear_args linear;                  /* what all of their rows share */
   /* async, faults */
-  unsigned tables; /* bits: BENCH_TABLES */
+  unsigned tables;                                /* bits: BENCH_TABLES */
   int runs, relax_block, relax_sweeps, relax_lag; /* block, sweeps 0, lag -1: by rule */
   const char *histories;
 } bench_args;

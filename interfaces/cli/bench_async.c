@@ -51,13 +51,14 @@ static void print_stat(relax_bench *r, const moments *m, const int *at, int poin
                        const relax_run *last) {
   const cli_common *common = &r->b->args->common;
   char name[64];
-  cli_say(common,
-          "\n%s: %d runs, blocks of %d rows, %d local sweeps; shifts %d to %d, %.1f %% of the reads "
-          "not synchronous (last run)\n",
-          relax_bench_name(r, name), runs, last->options.block, last->options.local_sweeps,
-          last->relaxation.newest, last->relaxation.oldest, 100 * last->relaxation.asynchronous);
-  cli_say(common, "%9s %11s %11s %11s %11s %11s %11s %11s %11s\n", "iteration", "average", "maximum",
-          "minimum", "abs. var.", "rel. var.", "variance", "deviation", "std. error");
+  cli_say(
+      common,
+      "\n%s: %d runs, blocks of %d rows, %d local sweeps; shifts %d to %d, %.1f %% of the reads "
+      "not synchronous (last run)\n",
+      relax_bench_name(r, name), runs, last->options.block, last->options.local_sweeps,
+      last->relaxation.newest, last->relaxation.oldest, 100 * last->relaxation.asynchronous);
+  cli_say(common, "%9s %11s %11s %11s %11s %11s %11s %11s %11s\n", "iteration", "average",
+          "maximum", "minimum", "abs. var.", "rel. var.", "variance", "deviation", "std. error");
   for (int i = 0; i < points; i++) {
     const double mean = m[i].first + m[i].sum / runs, range = m[i].high - m[i].low;
     const double square = m[i].sum2 - m[i].sum * m[i].sum / runs;
@@ -66,14 +67,14 @@ static void print_stat(relax_bench *r, const moments *m, const int *at, int poin
     cli_say(common, "%9d %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e\n", at[i], mean,
             m[i].high, m[i].low, range, range / mean, variance, deviation, error);
     json_t *row = relax_bench_row(r, "async-stat", last->solve.seconds);
-    json_t *figures = json_pack(
-        "{s:i s:i s:i s:i s:o s:o s:o s:o s:o s:o s:i s:i s:o}", "runs", runs, "block",
-        last->options.block, "local_sweeps", last->options.local_sweeps, "iteration", at[i],
-        "average", report_real(mean), "maximum", report_real(m[i].high), "minimum",
-        report_real(m[i].low), "variance", report_real(variance), "deviation",
-        report_real(deviation), "error", report_real(error), "newest", last->relaxation.newest,
-        "oldest", last->relaxation.oldest, "asynchronous",
-        report_real(last->relaxation.asynchronous));
+    json_t *figures =
+        json_pack("{s:i s:i s:i s:i s:o s:o s:o s:o s:o s:o s:i s:i s:o}", "runs", runs, "block",
+                  last->options.block, "local_sweeps", last->options.local_sweeps, "iteration",
+                  at[i], "average", report_real(mean), "maximum", report_real(m[i].high), "minimum",
+                  report_real(m[i].low), "variance", report_real(variance), "deviation",
+                  report_real(deviation), "error", report_real(error), "newest",
+                  last->relaxation.newest, "oldest", last->relaxation.oldest, "asynchronous",
+                  report_real(last->relaxation.asynchronous));
     json_object_update(row, figures);
     json_decref(figures);
   }
@@ -120,8 +121,8 @@ static json_t *count_or_null(int count) {
 
 static int rate(relax_bench *r) {
   enum { KINDS = 6 };
-  static const char *const names[KINDS] = {"jacobi",   "gauss-seidel", "two-stage",
-                                           "async-(1)", "async-(k)",   "async-(k) free"};
+  static const char *const names[KINDS] = {"jacobi",    "gauss-seidel", "two-stage",
+                                           "async-(1)", "async-(k)",    "async-(k) free"};
   static const kaon_method methods[KINDS] = {KAON_JACOBI, KAON_GS,    KAON_TWO_STAGE,
                                              KAON_ASYNC,  KAON_ASYNC, KAON_ASYNC};
   column_history histories[KINDS] = {{NULL, 0}};
@@ -140,17 +141,16 @@ static int rate(relax_bench *r) {
     if (code != EXIT_DONE) break;
     const int at[3] = {first_below(&run.history, 1e-4), first_below(&run.history, 1e-8),
                        first_below(&run.history, 1e-12)};
-    cli_say(&r->b->args->common, "  %-15s %6d %6d %6d   %s, residual %.2e\n", names[i], at[0], at[1],
-            at[2], kaon_stop_reason_name(run.report.reason), run.report.residual);
+    cli_say(&r->b->args->common, "  %-15s %6d %6d %6d   %s, residual %.2e\n", names[i], at[0],
+            at[1], at[2], kaon_stop_reason_name(run.report.reason), run.report.residual);
     json_t *row = relax_bench_row(r, "async-rate", run.solve.seconds);
-    json_t *figures =
-        json_pack("{s:s s:i s:i s:i s:o s:o s:o s:o s:s s:i s:i}", "method", names[i], "block",
-                  run.options.block, "local_sweeps", run.options.local_sweeps, "iterations",
-                  run.report.iterations, "to_1e-4", count_or_null(at[0]), "to_1e-8",
-                  count_or_null(at[1]), "to_1e-12", count_or_null(at[2]), "residual",
-                  report_real(run.report.residual), "status",
-                  kaon_stop_reason_name(run.report.reason), "newest", run.relaxation.newest,
-                  "oldest", run.relaxation.oldest);
+    json_t *figures = json_pack(
+        "{s:s s:i s:i s:i s:o s:o s:o s:o s:s s:i s:i}", "method", names[i], "block",
+        run.options.block, "local_sweeps", run.options.local_sweeps, "iterations",
+        run.report.iterations, "to_1e-4", count_or_null(at[0]), "to_1e-8", count_or_null(at[1]),
+        "to_1e-12", count_or_null(at[2]), "residual", report_real(run.report.residual), "status",
+        kaon_stop_reason_name(run.report.reason), "newest", run.relaxation.newest, "oldest",
+        run.relaxation.oldest);
     json_object_update(row, figures);
     json_decref(figures);
     histories[i] = run.history;

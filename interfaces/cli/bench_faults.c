@@ -42,8 +42,8 @@ static void add_row(relax_bench *r, const char *name, const relax_run *run,
 
 static int recovery(relax_bench *r) {
   enum { KINDS = 6 };
-  static const char *const names[KINDS] = {"no fault",   "recover-(10)", "recover-(20)",
-                                           "recover-(30)", "by monitor", "no recovery"};
+  static const char *const names[KINDS] = {"no fault",     "recover-(10)", "recover-(20)",
+                                           "recover-(30)", "by monitor",   "no recovery"};
   static const int after[KINDS] = {0, 10, 20, 30, 0, 0};
   const cli_common *common = &r->b->args->common;
   column_history histories[KINDS] = {{NULL, 0}};
@@ -83,7 +83,8 @@ static int flips(relax_bench *r) {
   const cli_common *common = &r->b->args->common;
   char name[64];
   int code = EXIT_DONE;
-  cli_say(common, "\n%s: bits of x that flip, of a row in an iteration\n", relax_bench_name(r, name));
+  cli_say(common, "\n%s: bits of x that flip, of a row in an iteration\n",
+          relax_bench_name(r, name));
   for (int i = 0; i < 8 && code == EXIT_DONE; i++) {
     kaon_fault_options f = KAON_FAULT_OPTIONS_INIT;
     f.flip_rate = rates[i / 2];

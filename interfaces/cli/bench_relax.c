@@ -26,7 +26,8 @@ static linear_args args_of(const bench *b, const char *name) {
 }
 
 int relax_bench_open(relax_bench *r, bench *b, kaon_context *ctx, const char *name) {
-  static linear_args args; /* the system refers to it; one is open at a time, or two of one matrix */
+  static linear_args
+      args; /* the system refers to it; one is open at a time, or two of one matrix */
   *r = (relax_bench){.b = b};
   args = args_of(b, name);
   int code = linear_check(&args, &r->l);

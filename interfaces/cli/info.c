@@ -26,7 +26,8 @@ static const cli_option table[] = {
     {CLI_GROUP, "A sparse matrix, instead of the machine:", NULL, NULL, 0, 0, 0, NULL},
     LINEAR_OPTIONS_MATRIX(LIN),
     {CLI_FLAG, "spectrum", NULL, NULL, LIN(spectrum), 0, 0,
-     "estimate eigenvalues of D^-1 A and the spectral radii of B = 1 - D^-1 A and |B|, which decide "
+     "estimate eigenvalues of D^-1 A and the spectral radii of B = 1 - D^-1 A and |B|, which "
+     "decide "
      "whether relaxation converges"},
     {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
 

@@ -13,8 +13,8 @@
 static const double hermitian_to_rounding = 1e-10; /* of |A r - A^H r| / |A r|, r random */
 
 static const kaon_method methods[] = {
-    KAON_CG,           KAON_PIPECG, KAON_GROPPCG, KAON_BICG, KAON_BICGSTAB, KAON_RBICGSTAB,
-    KAON_PIPEBICGSTAB, KAON_GCR,    KAON_CGNR,    KAON_CGNE, KAON_MR,       KAON_BLOCKCG,
+    KAON_CG,           KAON_PIPECG, KAON_GROPPCG, KAON_BICG,      KAON_BICGSTAB, KAON_RBICGSTAB,
+    KAON_PIPEBICGSTAB, KAON_GCR,    KAON_CGNR,    KAON_CGNE,      KAON_MR,       KAON_BLOCKCG,
     KAON_JACOBI,       KAON_GS,     KAON_SOR,     KAON_TWO_STAGE, KAON_ASYNC};
 
 kaon_method linear_method(int index) {

@@ -9,7 +9,7 @@
 
 #include "solving.h"
 
-#define LINEAR_METHODS \
+#define LINEAR_METHODS                                                               \
   "cg|pipecg|groppcg|bicg|bicgstab|rbicgstab|pipebicgstab|gcr|cgnr|cgne|mr|blockcg|" \
   "jacobi|gs|sor|two-stage|async"
 #define LINEAR_PRECONDS "none|jacobi|block-jacobi|dic|dilu|ssor|gs|ic0|ilu0|ainv|chebyshev"
@@ -53,9 +53,9 @@ typedef struct linear_args {
   double precond_drop, precond_omega, precond_low, precond_high, precond_shift; /* NaN: not given */
   int precond_degree, precond_block, precond_sweeps, precond_fill;              /* 0: not given */
   int precond_order, precond_precision;                                         /* -1: not given */
-  double relax_tau; /* NaN: not given */
-  int relax_colour, relax_block, relax_sweeps, relax_stride, relax_together; /* 0: not given */
-  int relax_driver, relax_lag;                                               /* -1: not given */
+  double relax_tau;                                                             /* NaN: not given */
+  int relax_colour, relax_block, relax_sweeps, relax_stride, relax_together;    /* 0: not given */
+  int relax_driver, relax_lag;                                                  /* -1: not given */
   uint64_t relax_seed;
   int spectrum;
   int relax_absent; /* 1: the command has none of these */
@@ -191,7 +191,7 @@ json_t *precond_describe(const linear *l);
    32,                                                                                         \
    "block-jacobi: rows of a block (default 4)"},                                               \
       {CLI_REAL,          "omega", "W",   NULL,                                                \
-       AT(precond_omega), 1e-3,    1.999, "ssor, sor: relaxation (default 1)"},                     \
+       AT(precond_omega), 1e-3,    1.999, "ssor, sor: relaxation (default 1)"},                \
       {CLI_REAL,                                                                               \
        "drop",                                                                                 \
        "TAU",                                                                                  \
@@ -258,29 +258,73 @@ json_t *precond_describe(const linear *l);
         "of block-jacobi to ainv (default: that of --sloppy; half: 16 bits an entry)"          \
   }
 
-#define LINEAR_OPTIONS_RELAX(AT)                                                                  \
-  {CLI_REAL, "tau", "T", NULL, AT(relax_tau), 0, 1000,                                            \
-   "jacobi, two-stage, async: factor of an update (default 1); 0: by the eigenvalues of D^-1 A"}, \
-      {CLI_FLAG, "coloring", NULL, NULL, AT(relax_colour), 0, 0,                                  \
-       "gs, sor: rows by colours, those of a colour at once (default: one after another)"},       \
-      {CLI_INT, "block", "B", NULL, AT(relax_block), 1, 1024,                                     \
-       "two-stage, async: rows of a block (default 448)"},                                        \
-      {CLI_INT, "local-sweeps", "K", NULL, AT(relax_sweeps), 1, 1000,                             \
-       "two-stage, async: Jacobi sweeps in a block an iteration (default 5)"},                    \
-      {CLI_CHOICE, "async-driver", "launch|free", NULL, AT(relax_driver), 0, 0,                   \
-       "launch: each block once an iteration, in any order; free: blocks go on by themselves, "   \
-       "without barriers (default launch)"},                                                      \
-      {CLI_INT, "lag", "N", "-1", AT(relax_lag), -1, 1000000,                                     \
-       "free: iterations that a block may be ahead of those it reads (default 2)"},               \
-      {CLI_INT, "stride", "N", NULL, AT(relax_stride), 1, 255,                                    \
-       "free: iterations between two residuals at most (default 32)"},                            \
-      {CLI_INT, "together", "N", NULL, AT(relax_together), 1, 1e9,                                \
-       "on a CPU: blocks that a thread reads for before it writes the first (default 1)"},        \
-      {CLI_SEED, "order-seed", "N", NULL, AT(relax_seed), 0, 0,                                   \
-       "blocks begin in another order each iteration (default: as they stand)"},                  \
-  {                                                                                               \
-    CLI_FLAG, "spectrum", NULL, NULL, AT(spectrum), 0, 0,                                         \
-        "estimate the spectral radii that decide whether relaxation converges, and warn"          \
+#define LINEAR_OPTIONS_RELAX(AT)                                                                   \
+  {CLI_REAL,                                                                                       \
+   "tau",                                                                                          \
+   "T",                                                                                            \
+   NULL,                                                                                           \
+   AT(relax_tau),                                                                                  \
+   0,                                                                                              \
+   1000,                                                                                           \
+   "jacobi, two-stage, async: factor of an update (default 1); 0: by the eigenvalues of D^-1 A"},  \
+      {CLI_FLAG,                                                                                   \
+       "coloring",                                                                                 \
+       NULL,                                                                                       \
+       NULL,                                                                                       \
+       AT(relax_colour),                                                                           \
+       0,                                                                                          \
+       0,                                                                                          \
+       "gs, sor: rows by colours, those of a colour at once (default: one after another)"},        \
+      {CLI_INT,         "block", "B",  NULL,                                                       \
+       AT(relax_block), 1,       1024, "two-stage, async: rows of a block (default 448)"},         \
+      {CLI_INT,                                                                                    \
+       "local-sweeps",                                                                             \
+       "K",                                                                                        \
+       NULL,                                                                                       \
+       AT(relax_sweeps),                                                                           \
+       1,                                                                                          \
+       1000,                                                                                       \
+       "two-stage, async: Jacobi sweeps in a block an iteration (default 5)"},                     \
+      {CLI_CHOICE,                                                                                 \
+       "async-driver",                                                                             \
+       "launch|free",                                                                              \
+       NULL,                                                                                       \
+       AT(relax_driver),                                                                           \
+       0,                                                                                          \
+       0,                                                                                          \
+       "launch: each block once an iteration, in any order; free: blocks go on by themselves, "    \
+       "without barriers (default launch)"},                                                       \
+      {CLI_INT,       "lag",                                                                       \
+       "N",           "-1",                                                                        \
+       AT(relax_lag), -1,                                                                          \
+       1000000,       "free: iterations that a block may be ahead of those it reads (default 2)"}, \
+      {CLI_INT,                                                                                    \
+       "stride",                                                                                   \
+       "N",                                                                                        \
+       NULL,                                                                                       \
+       AT(relax_stride),                                                                           \
+       1,                                                                                          \
+       255,                                                                                        \
+       "free: iterations between two residuals at most (default 32)"},                             \
+      {CLI_INT,                                                                                    \
+       "together",                                                                                 \
+       "N",                                                                                        \
+       NULL,                                                                                       \
+       AT(relax_together),                                                                         \
+       1,                                                                                          \
+       1e9,                                                                                        \
+       "on a CPU: blocks that a thread reads for before it writes the first (default 1)"},         \
+      {CLI_SEED,                                                                                   \
+       "order-seed",                                                                               \
+       "N",                                                                                        \
+       NULL,                                                                                       \
+       AT(relax_seed),                                                                             \
+       0,                                                                                          \
+       0,                                                                                          \
+       "blocks begin in another order each iteration (default: as they stand)"},                   \
+  {                                                                                                \
+    CLI_FLAG, "spectrum", NULL, NULL, AT(spectrum), 0, 0,                                          \
+        "estimate the spectral radii that decide whether relaxation converges, and warn"           \
   }
 
 #define LINEAR_OPTIONS_SOLVER(AT)                                                                  \

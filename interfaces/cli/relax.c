@@ -16,7 +16,7 @@ void relax_defaults(linear_args *args) {
   args->relax_absent = 1;
 }
 
-#define BIT(method) (1u << ((method) - KAON_JACOBI))
+#define BIT(method) (1u << ((method)-KAON_JACOBI))
 
 /* A figure, and the methods that look at it. */
 typedef struct figure {
@@ -27,9 +27,9 @@ typedef struct figure {
 
 int relax_check(const linear_args *a, linear *l) {
   const kaon_method method = l->options.method;
-  const unsigned blocks = BIT(KAON_TWO_STAGE) | BIT(KAON_ASYNC), rows = BIT(KAON_GS) | BIT(KAON_SOR);
-  const int omega = !isnan(a->precond_omega) && a->precond == PRECOND_NONE &&
-                    !a->relax_absent;
+  const unsigned blocks = BIT(KAON_TWO_STAGE) | BIT(KAON_ASYNC),
+                 rows = BIT(KAON_GS) | BIT(KAON_SOR);
+  const int omega = !isnan(a->precond_omega) && a->precond == PRECOND_NONE && !a->relax_absent;
   const figure figures[] = {
       {"omega", "sor, two-stage and async", BIT(KAON_SOR) | blocks, omega},
       {"tau", "jacobi, two-stage and async", BIT(KAON_JACOBI) | blocks, !isnan(a->relax_tau)},
@@ -73,8 +73,8 @@ json_t *spectrum_describe(const kaon_spectrum *s) {
 
 void spectrum_print(const cli_common *common, const kaon_spectrum *s) {
   if (s->hermitian)
-    cli_say(common, "eigenvalues of D^-1 A from %.6g to %.6g (condition %.5g); tau = %.6g\n", s->low,
-            s->high, s->high / s->low, s->tau);
+    cli_say(common, "eigenvalues of D^-1 A from %.6g to %.6g (condition %.5g); tau = %.6g\n",
+            s->low, s->high, s->high / s->low, s->tau);
   cli_say(common, "spectral radius of B = 1 - D^-1 A: %.4f%s", s->rho,
           s->rho < 1 ? "" : ", so Jacobi's iteration diverges");
   if (!isnan(s->rho_absolute))
@@ -95,9 +95,10 @@ static void warn(const linear *l, const kaon_spectrum *s) {
       cli_error("warning: nothing says that %s converges: |B| has spectral radius %.4f",
                 method_name(method), s->rho_absolute);
   } else if (rho >= 1) {
-    cli_error("warning: %s will diverge: the spectral radius of 1 - tau D^-1 A is %.4f; give "
-              "--tau 0%s",
-              method_name(method), rho, s->hermitian ? "" : ", or take gcr or bicgstab");
+    cli_error(
+        "warning: %s will diverge: the spectral radius of 1 - tau D^-1 A is %.4f; give "
+        "--tau 0%s",
+        method_name(method), rho, s->hermitian ? "" : ", or take gcr or bicgstab");
   } else if (method == KAON_ASYNC && s->rho_absolute >= 1) {
     cli_error("warning: %s may diverge: the spectral radius of |B| is %.4f", method_name(method),
               s->rho_absolute);
@@ -117,8 +118,7 @@ void relax_print(const cli_common *common, const linear *l) {
   kaon_relax_report r;
   if (l->args->spectrum) spectrum_print(common, &l->spectrum);
   if (!relax_is(l->options.method) || kaon_solver_relaxation(l->solver, &r) != KAON_OK) return;
-  if (r.levels)
-    cli_say(common, "rows in %d levels%s\n", r.levels, r.colours ? ", by colours" : "");
+  if (r.levels) cli_say(common, "rows in %d levels%s\n", r.levels, r.colours ? ", by colours" : "");
   if (r.tau != 1) cli_say(common, "tau = %.6g\n", r.tau);
   if (r.blocks && l->options.method == KAON_ASYNC)
     cli_say(common,
@@ -140,12 +140,12 @@ json_t *relax_describe(const linear *l) {
     snprintf(name, sizeof name, "%d", i - KAON_RELAX_SHIFTS);
     if (r.shifts[i]) json_object_set_new(shifts, name, json_integer((json_int_t)r.shifts[i]));
   }
-  return json_pack(
-      "{s:o s:o s:b s:i s:i s:i s:i s:s s:i s:i s:i s:I s:I s:o s:i s:i s:o s:i s:i}", "omega",
-      report_real(o->omega), "tau", report_real(r.tau), "coloring", o->by_colour, "colours",
-      r.colours, "levels", r.levels, "block", o->block, "local_sweeps", o->local_sweeps, "driver",
-      drivers[o->driver], "lag", o->lag, "stride", o->stride, "together", o->together, "blocks",
-      (json_int_t)r.blocks, "updates", (json_int_t)r.updates, "shifts", shifts, "newest", r.newest,
-      "oldest", r.oldest, "asynchronous", report_real(r.asynchronous), "least", r.least, "most",
-      r.most);
+  return json_pack("{s:o s:o s:b s:i s:i s:i s:i s:s s:i s:i s:i s:I s:I s:o s:i s:i s:o s:i s:i}",
+                   "omega", report_real(o->omega), "tau", report_real(r.tau), "coloring",
+                   o->by_colour, "colours", r.colours, "levels", r.levels, "block", o->block,
+                   "local_sweeps", o->local_sweeps, "driver", drivers[o->driver], "lag", o->lag,
+                   "stride", o->stride, "together", o->together, "blocks", (json_int_t)r.blocks,
+                   "updates", (json_int_t)r.updates, "shifts", shifts, "newest", r.newest, "oldest",
+                   r.oldest, "asynchronous", report_real(r.asynchronous), "least", r.least, "most",
+                   r.most);
 }

@@ -148,8 +148,7 @@ static void work_block(const job *j, int64_t block) {
 
 static void leave_shifts(const job *j) {
   for (int i = 0; i < KAON_SHIFT_BINS; i++)
-    if (j->shifts[i] != 0)
-      __atomic_fetch_add(&j->a->shifts[i], j->shifts[i], __ATOMIC_RELAXED);
+    if (j->shifts[i] != 0) __atomic_fetch_add(&j->a->shifts[i], j->shifts[i], __ATOMIC_RELAXED);
 }
 
 static void iterate(const kaon_launch *launch, const kaon_relax_args *a, int column) {
@@ -161,8 +160,10 @@ static void iterate(const kaon_launch *launch, const kaon_relax_args *a, int col
 #pragma omp for schedule(dynamic, 1)
     for (int64_t g = 0; g < groups; g++) {
       const int64_t end = (g + 1) * group < blocks ? (g + 1) * group : blocks;
-      for (int64_t n = g * group; n < end; n++) read_block(&j, kaon_relax_turn(n, blocks, a->shuffle));
-      for (int64_t n = g * group; n < end; n++) work_block(&j, kaon_relax_turn(n, blocks, a->shuffle));
+      for (int64_t n = g * group; n < end; n++)
+        read_block(&j, kaon_relax_turn(n, blocks, a->shuffle));
+      for (int64_t n = g * group; n < end; n++)
+        work_block(&j, kaon_relax_turn(n, blocks, a->shuffle));
     }
     leave_shifts(&j);
   }

@@ -124,7 +124,8 @@ static __device__ __forceinline__ void read_outside(const relax_call &a, const s
   }
 }
 
-/* Couplings within the block that stay in registers: as many as 64 have room for, without spills. */
+/* Couplings within the block that stay in registers: as many as 64 have room for, without spills.
+ */
 template <int REALS>
 struct held {
   enum { MOST = REALS == 1 ? (sizeof(real) == 4 ? 8 : 6) : (sizeof(real) == 4 ? 4 : 1) };
@@ -244,8 +245,8 @@ static __device__ __forceinline__ void relax_block(const relax_call &a, int64_t 
 
 /* ---- who reads whom ---- */
 
-/* Waits until no block that this one reads is more than `lag` behind, notes the shifts; false in all
- * threads: all is over. The slowest block of all never waits, so some block always goes on. */
+/* Waits until no block that this one reads is more than `lag` behind, notes the shifts; false in
+ * all threads: all is over. The slowest block of all never waits, so some block always goes on. */
 static __device__ __forceinline__ bool may_begin(const relax_call &a, int64_t block, int column,
                                                  int *shifts) {
   const kaon_row_blocks &m = a.rows;
@@ -307,7 +308,8 @@ static __global__ void __launch_bounds__(KAON_ROW_BLOCK)
   }
   __syncthreads();
   for (int i = threadIdx.x; i < KAON_SHIFT_BINS; i += blockDim.x)
-    if (shifts[i] != 0) atomicAdd((unsigned long long *)a.shifts + i, (unsigned long long)shifts[i]);
+    if (shifts[i] != 0)
+      atomicAdd((unsigned long long *)a.shifts + i, (unsigned long long)shifts[i]);
 }
 
 /* ---- launches ---- */

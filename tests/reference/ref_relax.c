@@ -5,7 +5,8 @@
 
 #include "reference.h"
 
-/* sum over j != i of a_ij x_j, of those with first <= j < last (inside) or the others; *d = a_ii. */
+/* sum over j != i of a_ij x_j, of those with first <= j < last (inside) or the others; *d = a_ii.
+ */
 static ref_complex rest(const ref_rows *a, size_t i, size_t first, size_t last, int inside,
                         const ref_complex *x, ref_complex *d) {
   ref_complex sum = 0;

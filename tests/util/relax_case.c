@@ -15,10 +15,8 @@ static void take_vectors(relax_case *c, kaon_precision precision) {
   const size_t n = c->rows.rows;
   c->b = calloc(2 * n * (size_t)c->columns + 1, sizeof *c->b);
   c->x = c->b + n * (size_t)c->columns;
-  precond_ok(c->ctx,
-             kaon_vector_create(c->ctx, c->A->space, precision, c->columns, &c->right));
-  precond_ok(c->ctx,
-             kaon_vector_create(c->ctx, c->A->space, precision, c->columns, &c->solution));
+  precond_ok(c->ctx, kaon_vector_create(c->ctx, c->A->space, precision, c->columns, &c->right));
+  precond_ok(c->ctx, kaon_vector_create(c->ctx, c->A->space, precision, c->columns, &c->solution));
   for (int k = 0; k < c->columns; k++) {
     ref_complex *b = c->b + (size_t)k * n;
     for (size_t i = 0; i < n && k == 0; i++) b[i] = 1;
