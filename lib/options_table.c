@@ -253,7 +253,7 @@ static const kaon_field relax_fields[] = {
     F(S, local_sweeps, KAON_FIELD_INT, 5, 1, 1000, "Jacobi sweeps in a block an iteration"),
     E(S, driver, KAON_RELAX_LAUNCH, relax_drivers, "how asynchronous blocks come to work"),
     F(S, lag, KAON_FIELD_INT, 2, 0, 1000000, "iterations that a free block may be ahead"),
-    F(S, stride, KAON_FIELD_INT, 32, 1, 255, "free iterations between two residuals at most"),
+    F(S, stride, KAON_FIELD_INT, 128, 1, 255, "free iterations between two residuals at most"),
     F(S, together, KAON_FIELD_INT, 0, 0, 2147483647.0,
       "CPU: blocks that read before one of them writes; 0: one"),
     F(S, seed, KAON_FIELD_UINT64, 0, 0, 1.8446744073709551e19,

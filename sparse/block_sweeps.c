@@ -21,6 +21,7 @@ typedef struct sweeps_blocks {
   void *work;
   uint8_t *frozen; /* [row of the space, of whole blocks] */
   int freezes;
+  int fresh;      /* count is 0 everywhere, and the next sweep comes by `sweep` (not recorded) */
   int32_t *host;  /* copy of count */
   int64_t *total; /* [column][block] counted before count was last cleared */
 } sweeps_blocks;
@@ -105,12 +106,14 @@ static kaon_status rounds(kaon_row_sweeps *S, int *done) {
     for (int64_t n = 0; n < blocks; n++) sum += self->host[k * blocks + n];
     done[k] = blocks > 0 ? (int)((sum + blocks - 1) / blocks) : 0;
   }
+  self->fresh = 1;
   return KAON_OK;
 }
 
 static kaon_status reset(kaon_row_sweeps *S) {
   sweeps_blocks *self = self_of(S);
   if (self->columns == 0) return KAON_OK;
+  self->fresh = 0;
   memset(self->total, 0, counters(self) * sizeof *self->total);
   KAON_TRY(
       S->ctx->backend->memory->clear(S->ctx, self->shifts, KAON_SHIFT_BINS * sizeof *self->shifts));
@@ -152,6 +155,7 @@ static kaon_status submit(kaon_row_sweeps *S, const kaon_relax_args *args) {
   KAON_TRY(kaon_launch_prepare(S->ctx, args->nrhs, bytes, &launch));
   S->ctx->backend->sparse[S->precision]->relax(&launch, args);
   S->ctx->calm = 0; /* it writes counts beside vectors */
+  self_of(S)->fresh = 0;
   return KAON_OK;
 }
 
@@ -179,7 +183,7 @@ static kaon_status sweep(kaon_row_sweeps *S, const kaon_row_sweep *how, const ka
                           .x = kaon_view_of(x),
                           .gate = kaon_pass_gate(pass)};
   if (how->rounds <= 1) return submit(S, &args);
-  KAON_TRY(harvest(S));
+  if (!self->fresh) KAON_TRY(harvest(S));
   args.rounds = how->rounds;
   for (int k = 0; k < x->nrhs; k++) {
     args.column = k;

@@ -74,7 +74,7 @@ typedef struct kaon_relax_options {
   const kaon_fault_options *faults; /* NULL: none; copied */
 } kaon_relax_options;
 #define KAON_RELAX_OPTIONS_INIT \
-  { sizeof(kaon_relax_options), 1, 1.0, 1.0, 0, 448, 5, KAON_RELAX_LAUNCH, 2, 32, 0, 0, NULL }
+  { sizeof(kaon_relax_options), 1, 1.0, 1.0, 0, 448, 5, KAON_RELAX_LAUNCH, 2, 128, 0, 0, NULL }
 
 /* What happened in a solver's last solve; of this rank. */
 enum { KAON_RELAX_SHIFTS = 32 };

@@ -305,7 +305,7 @@ json_t *precond_describe(const linear *l);
        AT(relax_stride),                                                                           \
        1,                                                                                          \
        255,                                                                                        \
-       "free: iterations between two residuals at most (default 32)"},                             \
+       "free: iterations between two residuals at most (default 128)"},                             \
       {CLI_INT,                                                                                    \
        "together",                                                                                 \
        "N",                                                                                        \
