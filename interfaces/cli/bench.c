@@ -447,6 +447,7 @@ static int run(void *arguments) {
         a->common.operand);
   b.matrices = which >= SPMV;
   a->problem.mass = NAN;
+  relax_defaults(&a->linear);
   if (isnan(a->problem.csw) && a->problem.action == 1) a->problem.csw = 1; /* clover */
   const cli_path paths[] = {{"--gauge", a->problem.gauge},
                             {"--tuning", a->common.tuning},

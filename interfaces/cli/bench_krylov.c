@@ -194,7 +194,6 @@ static int matrix(bench *b, const char *name) {
   char ones[] = "A*ones";
   const unsigned precisions = cli_given(&a->common, "precision") ? a->precision : 1u << a->outer;
   args.matrix = name;
-  relax_defaults(&args);
   args.rhs = ones;
   args.columns = 1;
   args.seed = 1;

@@ -12,7 +12,6 @@ static linear_args args_of(const bench *b, const char *name) {
   static char ones[] = "ones";
   const bench_args *a = b->args;
   linear_args args = a->linear;
-  relax_defaults(&args);
   args.matrix = name;
   args.rhs = ones;
   args.columns = 1;
