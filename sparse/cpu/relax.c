@@ -118,7 +118,7 @@ KAON_INLINE void work_rows(const job *j, int64_t block, const int reals) {
   const int64_t first = block * m->block, rows = rows_of(m, block);
   real next[2 * KAON_ROW_BLOCK], *y = j->y + first * reals;
   for (int k = 0; k < j->a->inner; k++) {
-    const double residual2 = relax_rows(j, block, next, j->a->cut && k == 0, reals);
+    double residual2 = relax_rows(j, block, next, j->a->cut && k == 0, reals);
     if (k == 0 && j->a->rounds > 1) __atomic_store(&j->seen[block], &residual2, __ATOMIC_RELAXED);
     for (int64_t i = 0; i < rows * reals; i++) y[i] = next[i];
   }
