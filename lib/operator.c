@@ -2,6 +2,8 @@
  * functions that need no knowledge of what the operator is. */
 #include "lib/operator.h"
 
+#include <stdlib.h>
+
 static const char *const precision_names[] = {"double", "single", "half"};
 
 void kaon_operator_retain(kaon_operator *A) {
@@ -138,4 +140,16 @@ kaon_status kaon_operator_reconstruct(kaon_operator *R, const kaon_vector *reduc
   if (x->data == b->data || x->data == reduced_x->data)
     return kaon_fail(R->ctx, KAON_ERR_ALIAS, "reconstruct: x is the same vector as another one");
   return R->reduction->reconstruct(R, reduced_x, b, x);
+}
+
+void kaon_row_sweeps_destroy(kaon_row_sweeps **sweeps) {
+  if (sweeps == NULL || *sweeps == NULL) return;
+  kaon_row_sweeps *gone = *sweeps;
+  *sweeps = NULL;
+  kaon_context *ctx = gone->ctx;
+  const kaon_space *space = gone->space;
+  if (gone->self != NULL) gone->ops->destroy(gone);
+  free(gone);
+  kaon_space_release(space);
+  kaon_context_release(ctx);
 }

@@ -6,6 +6,7 @@
 #include <kaon/operator.h>
 
 #include "lib/domains.h"
+#include "lib/row_sweeps.h"
 
 /* Scalars of a batch of columns, in the context's memory (lib/math/recurrence.h). */
 enum { KAON_SPLIT_SLOTS = 6 };
@@ -81,6 +82,12 @@ typedef struct kaon_operator_ops {
   kaon_status (*local_part)(kaon_operator *A, const kaon_local *how, kaon_operator **local,
                             kaon_domains **domains);
   kaon_status (*diagonal)(kaon_operator *A, kaon_vector *d); /* NULL: not offered */
+  /* A's rows on this rank as relaxation and Kaczmarz methods work on them (lib/row_sweeps.h), in
+   * A's precision: a new object. NULL: not offered. Collective. */
+  kaon_status (*rows)(kaon_operator *A, const kaon_row_how *how, kaon_row_sweeps **rows);
+  /* |A|, whose entries are the absolute values of A's: a new object in A's precision. NULL: not
+   * offered. Collective. */
+  kaon_status (*absolute)(kaon_operator *A, kaon_operator **absolute);
   /* Where A x = d x, component by component (A^dagger x = conj(d) x): d, a vector of one column
    * that A keeps; solvers then have kernels that spare passes over vectors. NULL: A is no such
    * operator.

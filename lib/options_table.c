@@ -4,6 +4,10 @@
 
 #include <stdint.h>
 
+#include <kaon/relax.h>
+
+#include "lib/shifts.h"
+
 static const kaon_field_name backends[] = {
     {"auto", KAON_BACKEND_AUTO}, {"cpu", KAON_BACKEND_CPU}, {"cuda", KAON_BACKEND_CUDA}, {NULL, 0}};
 static const kaon_field_name isas[] = {{"auto", KAON_ISA_AUTO},     {"scalar", KAON_ISA_SCALAR},
@@ -59,6 +63,11 @@ static const kaon_field_name methods[] = {{"cg", KAON_CG},
                                           {"bicg", KAON_BICG},
                                           {"rbicgstab", KAON_RBICGSTAB},
                                           {"groppcg", KAON_GROPPCG},
+                                          {"jacobi", KAON_JACOBI},
+                                          {"gs", KAON_GS},
+                                          {"sor", KAON_SOR},
+                                          {"two-stage", KAON_TWO_STAGE},
+                                          {"async", KAON_ASYNC},
                                           {NULL, 0}};
 static const kaon_field_name stops[] = {{"full", KAON_STOP_FULL},
                                         {"reduced", KAON_STOP_REDUCED},
@@ -94,6 +103,11 @@ static const kaon_field_name precond_kinds[] = {{"block-jacobi", KAON_PRECOND_BL
 static const kaon_field_name precond_orders[] = {
     {"natural", KAON_PRECOND_NATURAL}, {"colour", KAON_PRECOND_COLOUR}, {NULL, 0}};
 
+static const kaon_field_name relax_drivers[] = {
+    {"launch", KAON_RELAX_LAUNCH}, {"free", KAON_RELAX_FREE}, {NULL, 0}};
+static const kaon_field_name fault_kinds[] = {
+    {"rows", KAON_FAULT_ROWS}, {"block", KAON_FAULT_BLOCK}, {"rank", KAON_FAULT_RANK}, {NULL, 0}};
+
 /* One row: F(struct, field, type, default, low, high, help); enumerations E(struct, field, default,
  * names, help). */
 #define F(s, field, type, standard, low, high, help) \
@@ -123,6 +137,7 @@ static const kaon_field context_fields[] = {
     E(S, sync, KAON_SYNC_AUTO, syncs, "how the host waits for its device"),
     END};
 #undef S
+
 #define S kaon_dirac_options
 static const kaon_field dirac_fields[] = {
     F(S, kappa, KAON_FIELD_DOUBLE, 0.125, 1e-6, 10.0, "hopping parameter, 1 / (2 mass + 8)"),
@@ -132,6 +147,7 @@ static const kaon_field dirac_fields[] = {
     E(S, reconstruct, KAON_RECONSTRUCT_18, reconstructs, "reals stored a link"),
     END};
 #undef S
+
 #define S kaon_even_odd_options
 static const kaon_field even_odd_fields[] = {
     E(S, form, KAON_EVEN_ODD_SYMMETRIC, forms, "form of the Schur complement"),
@@ -140,6 +156,7 @@ static const kaon_field even_odd_fields[] = {
       "1: t links are the identity on all slices but one"),
     END};
 #undef S
+
 #define S kaon_solver_options
 static const kaon_field solver_fields[] = {
     E(S, method, KAON_CGNR, methods, "iteration"),
@@ -159,6 +176,7 @@ static const kaon_field solver_fields[] = {
     F(S, as_printed, KAON_FIELD_INT, 0, 0, 1, "RBICGSTAB: 1: rho as the paper prints it"),
     END};
 #undef S
+
 #define S kaon_heatbath_options
 static const kaon_field heatbath_fields[] = {
     F(S, beta, KAON_FIELD_DOUBLE, 6.0, 0.0, 1e4, "Wilson gauge action coupling 6 / g^2"),
@@ -196,9 +214,9 @@ static const kaon_field matrix_fields[] = {
       "rows that may change places to be sorted by length; 0: by rule, 1: none"),
     F(S, refuse_duplicates, KAON_FIELD_INT, 0, 0, 1,
       "1: entries that stand in one place are refused, else they are added"),
-    E(S, partition, KAON_PARTITION_GIVEN, partitions, "which rank keeps which rows"),
-    END};
+    E(S, partition, KAON_PARTITION_GIVEN, partitions, "which rank keeps which rows"), END};
 #undef S
+
 #define S kaon_matrix_operator_options
 static const kaon_field matrix_operator_fields[] = {
     E(S, precision, KAON_DOUBLE, precisions, "of vectors and values; half: of the values alone"),
@@ -250,6 +268,39 @@ static const kaon_field multishift_fields[] = {
     END};
 #undef S
 
+#define S kaon_relax_options
+static const kaon_field relax_fields[] = {
+    F(S, omega, KAON_FIELD_DOUBLE, 1.0, 1e-3, 1.999, "factor of updates: SOR, and within blocks"),
+    F(S, tau, KAON_FIELD_DOUBLE, 1.0, 0.0, 1e3, "damping; 0: by the eigenvalues of D^-1 A"),
+    F(S, by_colour, KAON_FIELD_INT, 0, 0, 1, "1: rows by colours"),
+    F(S, block, KAON_FIELD_INT, 448, 1, KAON_ROW_BLOCK, "rows of a block"),
+    F(S, local_sweeps, KAON_FIELD_INT, 5, 1, 1000, "Jacobi sweeps in a block an iteration"),
+    E(S, driver, KAON_RELAX_LAUNCH, relax_drivers, "how asynchronous blocks come to work"),
+    F(S, lag, KAON_FIELD_INT, 2, 0, 1000000, "iterations that a free block may be ahead"),
+    F(S, stride, KAON_FIELD_INT, 128, 1, 255, "free iterations between two residuals at most"),
+    F(S, together, KAON_FIELD_INT, 0, 0, 2147483647.0,
+      "CPU: blocks that read before one of them writes; 0: one"),
+    F(S, seed, KAON_FIELD_UINT64, 0, 0, 1.8446744073709551e19,
+      "CPU: of the order of blocks; 0: as they stand"),
+    END};
+#undef S
+
+#define S kaon_fault_options
+static const kaon_field fault_fields[] = {
+    E(S, kind, KAON_FAULT_ROWS, fault_kinds, "which rows are frozen"),
+    F(S, share, KAON_FIELD_DOUBLE, 0.0, 0.0, 1.0, "of the rows"),
+    F(S, rank, KAON_FIELD_INT, 0, 0, 2147483647.0, "kind rank: whose rows"),
+    F(S, begin, KAON_FIELD_INT, 10, 0, 2147483647.0, "iterations before they are frozen"),
+    F(S, recovery, KAON_FIELD_INT, 0, 0, 2147483647.0,
+      "iterations until they are given back; 0: never, but by repair"),
+    F(S, flip_rate, KAON_FIELD_DOUBLE, 0.0, 0.0, 1.0, "bits that flip, of a row in an iteration"),
+    F(S, flip_begin, KAON_FIELD_INT, 0, 0, 2147483647.0, "iteration from which on bits flip"),
+    F(S, flip_end, KAON_FIELD_INT, 0, 0, 2147483647.0, "and until which; 0: always"),
+    F(S, repair, KAON_FIELD_INT, 1, 0, 1, "1: what the monitor finds is repaired"),
+    F(S, seed, KAON_FIELD_UINT64, 1, 0, 1.8446744073709551e19, "of all of it"),
+    END};
+#undef S
+
 const kaon_options_table *kaon_options_table_of(kaon_options_kind kind) {
   static const kaon_options_table tables[] = {
       [KAON_OPTIONS_CONTEXT] = {"context", sizeof(kaon_context_options), 1, context_fields},
@@ -263,6 +314,8 @@ const kaon_options_table *kaon_options_table_of(kaon_options_kind kind) {
                                         matrix_operator_fields},
       [KAON_OPTIONS_SHELL] = {"shell", sizeof(kaon_shell_options), 1, shell_fields},
       [KAON_OPTIONS_PRECOND] = {"preconditioner", sizeof(kaon_precond_options), 1, precond_fields},
+      [KAON_OPTIONS_RELAX] = {"relaxation", sizeof(kaon_relax_options), 1, relax_fields},
+      [KAON_OPTIONS_FAULTS] = {"faults", sizeof(kaon_fault_options), 1, fault_fields},
       [KAON_OPTIONS_CHEBYSHEV] = {"chebyshev", sizeof(kaon_chebyshev_options), 1, chebyshev_fields},
       [KAON_OPTIONS_MULTISHIFT] = {"multishift", sizeof(kaon_multishift_options), 1,
                                    multishift_fields},

@@ -11,14 +11,12 @@
 #include <kaon/options.h>
 #include <kaon/precond.h>
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "blas/precond.h"
 #include "lib/space.h"
 #include "lib/workspace.h"
-
-enum { STEPS_MAX = 64 };
+#include "solvers/lanczos.h"
 
 typedef struct chebyshev {
   kaon_operator *A;      /* kept alive */
@@ -175,122 +173,11 @@ static kaon_status at_precision(kaon_operator *K, kaon_precision precision,
 
 /* ---- the interval ---- */
 
-/* Eigenvalues below x of the symmetric tridiagonal matrix with diagonal d and squares s of what
- * stands beside it: negative pivots of its factors (Sturm). */
-static int below(int n, const double *d, const double *s, double x) {
-  int count = 0;
-  double pivot = 1;
-  for (int i = 0; i < n; i++) {
-    pivot = d[i] - x - (i > 0 ? s[i - 1] / pivot : 0);
-    if (pivot == 0) pivot = -1e-300;
-    count += pivot < 0;
-  }
-  return count;
-}
-
-/* Its eigenvalue number k from below. */
-static double eigenvalue(int n, const double *d, const double *s, int k) {
-  double low = 0, high = 0;
-  for (int i = 0; i < n; i++) { /* Gershgorin */
-    const double r = (i > 0 ? sqrt(s[i - 1]) : 0) + (i + 1 < n ? sqrt(s[i]) : 0);
-    low = i == 0 || d[i] - r < low ? d[i] - r : low;
-    high = i == 0 || d[i] + r > high ? d[i] + r : high;
-  }
-  for (int i = 0; i < 100; i++) {
-    const double middle = (low + high) / 2;
-    if (below(n, d, s, middle) > k)
-      high = middle;
-    else
-      low = middle;
-  }
-  return (low + high) / 2;
-}
-
-/* Numbers in [-1, 1) that differ from rank to rank (splitmix64). */
-static kaon_status noise(kaon_vector *v) {
-  const kaon_space *space = v->space;
-  const int64_t sites = space->lattice != NULL ? space->lattice->volume : kaon_space_given(space);
-  const int64_t count = sites * space->ncomp;
-  double *host = malloc((size_t)(count > 0 ? count : 1) * sizeof *host);
-  kaon_status status = KAON_OK;
-  if (host == NULL)
-    status = kaon_fail(v->ctx, KAON_ERR_MEMORY, "chebyshev: no host memory for %lld numbers",
-                       (long long)count);
-  KAON_TRY(kaon_agree(v->ctx, status)); /* imports are collective */
-  uint64_t seed = (uint64_t)v->ctx->comm->rank << 40;
-  for (int64_t i = 0; i < count; i++) {
-    uint64_t z = seed += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    host[i] = (double)(int64_t)(z ^ (z >> 31)) * 0x1p-63;
-  }
-  status = kaon_vector_import(v, 0, host, KAON_BASIS_UKQCD);
-  free(host);
-  return status;
-}
-
-/* (x, y) over all ranks. */
-static kaon_status product(const kaon_vector *x, const kaon_vector *y, double *re) {
-  double dot[1][2];
-  KAON_TRY(kaon_vector_dot(x, y, dot));
-  *re = dot[0][0];
-  return KAON_OK;
-}
-
-enum { OF_R, OF_Z, OF_P, OF_Q, WORK };
-
-/* Up to `steps` steps of conjugate gradients; *n of them give the matrix d, s. */
-static kaon_status lanczos(const chebyshev *self, kaon_vector *const *v, int steps, double *d,
-                           double *s, int *n) {
-  kaon_context *ctx = self->A->ctx;
-  double rho = 0, first = 0, alpha_old = 1, beta = 0;
-  KAON_TRY(noise(v[OF_R]));
-  KAON_TRY(kaon_blas_zero(v[OF_P], NULL));
-  for (*n = 0; *n < steps; (*n)++) {
-    double next, pq;
-    KAON_TRY(scale_back(self, KAON_PLAIN, v[OF_R], v[OF_Z], NULL));
-    KAON_TRY(product(v[OF_R], v[OF_Z], &next));
-    if (*n == 0) first = next;
-    if (!(next >= 0) || !isfinite(next) || (next == 0 && *n == 0))
-      return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                       "chebyshev: (r, D^-1 r) is %g in step %d of the estimate, but must be "
-                       "positive; the polynomial is for Hermitian positive definite operators",
-                       next, *n);
-    if (!(next > 1e-20 * first)) return KAON_OK; /* the space is spent */
-    beta = *n > 0 ? next / rho : 0;
-    KAON_TRY(kaon_blas_xpay(v[OF_Z], KAON_NUMBER(beta), v[OF_P], NULL));
-    KAON_TRY(kaon_operator_run(self->A, KAON_PLAIN, v[OF_P], v[OF_Q], NULL));
-    KAON_TRY(product(v[OF_P], v[OF_Q], &pq));
-    if (!(pq > 0))
-      return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                       "chebyshev: (p, A p) = %g in step %d of the estimate: the operator is not "
-                       "Hermitian positive definite",
-                       pq, *n);
-    const double alpha = next / pq;
-    d[*n] = 1 / alpha + (*n > 0 ? beta / alpha_old : 0);
-    if (*n > 0) s[*n - 1] = beta / (alpha_old * alpha_old);
-    KAON_TRY(kaon_blas_axpy(KAON_NUMBER(-alpha), v[OF_Q], v[OF_R], NULL));
-    rho = next;
-    alpha_old = alpha;
-  }
-  return KAON_OK;
-}
-
 static kaon_status estimate(chebyshev *self, const kaon_chebyshev_options *o) {
-  const kaon_operator *A = self->A;
-  kaon_vector *v[WORK] = {NULL};
-  double d[STEPS_MAX], s[STEPS_MAX];
-  int n = 0;
-  kaon_status status = KAON_OK;
-  for (int i = 0; i < WORK && status == KAON_OK; i++)
-    status = kaon_vector_create(A->ctx, A->space, A->precision, 1, &v[i]);
-  status = kaon_agree(A->ctx, status);
-  if (status == KAON_OK) status = lanczos(self, v, o->steps, d, s, &n);
-  for (int i = 0; i < WORK; i++) kaon_vector_destroy(&v[i]);
-  KAON_TRY(status);
-  const double smallest = eigenvalue(n, d, s, 0);
-  self->high = o->safety * eigenvalue(n, d, s, n - 1);
-  self->low = self->high / o->ratio > smallest ? self->high / o->ratio : smallest;
+  kaon_extremes e;
+  KAON_TRY(kaon_lanczos(self->A, self->jacobi, o->steps, "chebyshev", &e));
+  self->high = o->safety * e.high;
+  self->low = self->high / o->ratio > e.low ? self->high / o->ratio : e.low;
   if (self->low > 0.9 * self->high) self->low = 0.9 * self->high; /* one eigenvalue */
   return KAON_OK;
 }

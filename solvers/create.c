@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "solvers/method.h"
+#include "solvers/relax.h"
 
 /* Rounding of x_inner within n steps from 0 is about eps n^(3/2) / sqrt(3) of a step's size, and
  * what it leaves in a small singular vector has to be found again. */
@@ -24,6 +24,11 @@ static const kaon_method_ops *const methods[] = {
     [KAON_BICG] = &kaon_method_bicg,
     [KAON_RBICGSTAB] = &kaon_method_rbicgstab,
     [KAON_GROPPCG] = &kaon_method_groppcg,
+    [KAON_JACOBI] = &kaon_method_jacobi,
+    [KAON_GS] = &kaon_method_gs,
+    [KAON_SOR] = &kaon_method_sor,
+    [KAON_TWO_STAGE] = &kaon_method_two_stage,
+    [KAON_ASYNC] = &kaon_method_async,
 };
 
 static kaon_status check_options(const kaon_operator *A, int columns,
@@ -195,18 +200,20 @@ static double flops_of(const kaon_solver *s, const kaon_operator *A) {
 
 /* Once: no solve needs another message for its report. */
 static kaon_status count_flops(kaon_solver *s) {
-  double flops[] = {flops_of(s, s->inner), flops_of(s, s->system), flops_of(s, s->K)};
-  KAON_TRY(kaon_comm_sum(s->ctx, flops, 3));
+  double flops[] = {flops_of(s, s->inner), flops_of(s, s->system), flops_of(s, s->K),
+                    kaon_relax_flops(s)};
+  KAON_TRY(kaon_comm_sum(s->ctx, flops, 4));
   s->flops.inner = flops[0];
   s->flops.outer = flops[1];
   s->flops.preconditioner = flops[2];
+  s->flops.sweep = flops[3];
   return KAON_OK;
 }
 
 /* Steps of solvers of a fixed number are part of an outer solver's block. */
 static int records(const kaon_solver *s) {
   return s->ctx->backend->record != NULL && s->ctx->options.issue != KAON_ISSUE_PLAIN &&
-         !kaon_separate(s->ctx) && s->options.tol > 0;
+         !kaon_separate(s->ctx) && s->options.tol > 0 && !kaon_relax_led(s);
 }
 
 static kaon_status build(kaon_solver *s) {
@@ -217,12 +224,14 @@ static kaon_status build(kaon_solver *s) {
   KAON_TRY(choose_preconditioner(s));
   const double *rule = o->refinement == KAON_REFINE_RESTART ? m->delta_restart : m->delta;
   s->delta = o->delta > 0 ? o->delta : s->mixed ? rule[s->inner->precision] : m->delta_alone;
-  const int gathers = m->per_direction > 0 || (s->K != NULL && m->cooks_at_finish > 0);
+  const int gathers =
+      m->per_direction > 0 || m->relaxes || (s->K != NULL && m->cooks_at_finish > 0);
   s->flush = s->mixed && !gathers ? FLUSH_STEPS : 0; /* else x changes in services alone */
   KAON_TRY(take_host_memory(s));
   KAON_TRY(kaon_scalars_create(s->ctx, s->columns, &s->scalars));
   KAON_TRY(kaon_scalars_create(s->ctx, s->columns, &s->sums));
   KAON_TRY(take_vectors(s));
+  KAON_TRY(kaon_relax_create(s));
   KAON_TRY(reserve_sums(s));
   KAON_TRY(reserve(s, s->system));
   KAON_TRY(reserve(s, s->inner));
@@ -279,6 +288,7 @@ void kaon_solver_destroy(kaon_solver **solver) {
   }
   for (int i = 0; i < s->nwork; i++) kaon_vector_destroy(&s->work[i]);
   if (s->mixed) kaon_vector_destroy(&s->r);
+  kaon_relax_destroy(s);
   kaon_vector_destroy(&s->raw);
   kaon_vector_destroy(&s->cooked);
   kaon_vector_destroy(&s->outer_r);

@@ -38,7 +38,8 @@ typedef struct kaon_method_ops {
   int late_norm;       /* where A^dag r is watched, finish sums |r|^2, which is not needed before */
   int fused;           /* its updates are entries of their own, composed of nothing else */
   int dagger;          /* applies A^dagger, and K^dagger */
-  int block;           /* columns are joined: they step, wait and go on as one */
+  int relaxes; /* a relaxation: s->relax is made; r is recomputed from x_inner in each step */
+  int block;   /* columns are joined: they step, wait and go on as one */
   double delta[KAON_PRECISIONS];         /* by rule: reliable updates with this inner precision */
   double delta_restart[KAON_PRECISIONS]; /* by rule: restarted refinement */
   int period[KAON_PRECISIONS]; /* by inner precision: steps after which the residual is replaced
@@ -62,7 +63,8 @@ typedef struct kaon_method_ops {
 extern const kaon_method_ops kaon_method_cg, kaon_method_cgnr, kaon_method_cgne,
     kaon_method_bicgstab, kaon_method_mr, kaon_method_gcr, kaon_method_blockcg,
     kaon_method_blockcgnr, kaon_method_pipecg, kaon_method_pipecgnr, kaon_method_pipebicgstab,
-    kaon_method_bicg, kaon_method_rbicgstab, kaon_method_groppcg;
+    kaon_method_bicg, kaon_method_rbicgstab, kaon_method_groppcg, kaon_method_jacobi,
+    kaon_method_gs, kaon_method_sor, kaon_method_two_stage, kaon_method_async;
 
 /* One column's residuals by iteration, and how much of the device's ring has been taken. */
 typedef struct kaon_column_history {
@@ -86,7 +88,7 @@ struct kaon_solver {
   int columns;
   /* of an application to one column, of all ranks together, whose parts may be unequal */
   struct {
-    double inner, outer, preconditioner;
+    double inner, outer, preconditioner, sweep; /* sweep: of a relaxation's step, beside these */
   } flops;
   int cycle; /* steps of a cycle in which columns stay in lockstep; 0: none */
   int flush; /* steps between additions of x_inner to x; 0: only in services */
@@ -123,6 +125,8 @@ struct kaon_solver {
   kaon_vector *user_b, *user_x; /* b and x in the outer precision where A is not */
   kaon_vector *full_r;          /* the parent's residual */
   kaon_vector *own_chosen_r, *own_x_inner;
+
+  struct kaon_relaxation *relax; /* of relaxation methods (relax.h); else NULL */
 
   int counting; /* vectors are counted, not made */
   size_t bytes; /* that they will take */

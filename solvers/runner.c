@@ -6,6 +6,7 @@
  */
 #include <time.h>
 
+#include "solvers/relax.h"
 #include "solvers/runner.h"
 
 /* Where the host shares memory with the kernels a look costs nothing: look at least so often, so
@@ -110,6 +111,7 @@ kaon_status kaon_runner_run(kaon_solver *s) {
   } else {
     KAON_TRY(kaon_service_run(s));
   }
+  if (kaon_relax_led(s)) return kaon_relax_run(s);
   if (kaon_replay_possible(s)) {
     int over = 0;
     KAON_TRY(kaon_replay_run(s, &cancel, &over));

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "solvers/method.h"
+#include "solvers/relax.h"
 
 _Static_assert((int)KAON_CONVERGED == KAON_END_CONVERGED &&
                    (int)KAON_MAX_ITERATIONS == KAON_END_MAX_ITERATIONS &&
@@ -392,8 +392,8 @@ static void count_work(const kaon_solver *s, kaon_solve_report *report) {
     const kaon_column_state *state = worker(s, k);
     if (s->host[k].reference == 0) continue;
     const int ours = inner_applications(s, state), theirs = outer_applications(s, state);
-    report->flops +=
-        ours * s->flops.inner + theirs * s->flops.outer + cooks(s, state) * s->flops.preconditioner;
+    report->flops += ours * s->flops.inner + theirs * s->flops.outer +
+                     cooks(s, state) * s->flops.preconditioner + state->iterations * s->flops.sweep;
     if (ours + theirs > report->applications) report->applications = ours + theirs;
   }
 }
@@ -409,10 +409,12 @@ kaon_status kaon_solver_solve(kaon_solver *s, const kaon_vector *b, kaon_vector 
   s->end_x = x;
   s->ended_early = 0;
   s->issued = kaon_separate(s->ctx) ? s->ctx->options.issue : KAON_ISSUE_PLAIN;
+  KAON_TRY(kaon_relax_begin(s));
   KAON_TRY(begin(s, b, x));
   KAON_TRY(s->options.tol > 0 ? run(s) : run_fixed(s));
   double *norm2_r = s->norm2; /* the sources' norms are no longer needed */
   KAON_TRY(end(s, norm2_r));
+  KAON_TRY(kaon_relax_end(s));
   for (int k = 0; columns_out != NULL && k < s->columns; k++)
     columns_out[k] = column_report(s, k, norm2_r[k]);
   if (report != NULL) {

@@ -18,8 +18,10 @@
 #include "lib/vector_door.h"
 #include "sparse/ghosts.h"
 #include "sparse/narrow.h"
+#include "sparse/number.h"
 #include "sparse/ranks.h"
 #include "sparse/stored.h"
+#include "sparse/sweeps.h"
 
 typedef struct family {
   int references;
@@ -217,6 +219,35 @@ static kaon_status diagonal(kaon_operator *A, kaon_vector *d) {
   return status;
 }
 
+/* ---- rows ---- */
+
+static kaon_status rows(kaon_operator *A, const kaon_row_how *how, kaon_row_sweeps **sweeps) {
+  const product *self = self_of(A);
+  if (self->family->whole)
+    return kaon_matrix_sweeps(self->family->matrix, how, A->precision, self->values_half, sweeps);
+  *sweeps = NULL;
+  return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED, "%s: its rows are not offered, a matrix' own are",
+                   A->ops->name);
+}
+
+static kaon_status absolute(kaon_operator *A, kaon_operator **made) {
+  const family *f = self_of(A)->family;
+  const kaon_csr *from = f->rows->rows;
+  kaon_csr *to = NULL;
+  *made = NULL;
+  const kaon_status status = kaon_csr_copy(A->ctx, from, &to);
+  KAON_TRY(kaon_agree(A->ctx, status));
+  for (int64_t n = 0; n < from->start[from->rows]; n++)
+    kaon_number_put(
+        to->value, n, from->reals,
+        (kaon_number){kaon_number_size(kaon_number_at(from->value, n, from->reals), from->reals),
+                      0});
+  const kaon_status end =
+      kaon_rows_operator(f->matrix, to, "absolute values", A->precision, 0, KAON_STORE_AUTO, made);
+  kaon_csr_destroy(&to);
+  return end;
+}
+
 /* ---- creation ---- */
 
 static void destroy(kaon_operator *A) {
@@ -347,6 +378,8 @@ static const kaon_operator_ops product_ops = {.name = "matrix",
                                               .at_precision = at_precision,
                                               .local_part = local_part,
                                               .diagonal = diagonal,
+                                              .rows = rows,
+                                              .absolute = absolute,
                                               .reserve = reserve,
                                               .reserve_dagger = reserve_dagger,
                                               .check = check,

@@ -4,9 +4,9 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/comm.h"
+#include "sparse/arranged.h"
 #include "sparse/number.h"
 #include "sparse/precond.h"
 
@@ -17,9 +17,7 @@ typedef struct workshop {
   kaon_precond *self;
   kaon_context *ctx;
   const kaon_csr *from; /* the matrix' rows, in the space's order */
-  kaon_csr *rows;       /* in the factorisation's order, without ghosts */
-  int32_t *order;       /* [row there] row of the space */
-  int32_t *where;       /* the other way round */
+  kaon_arranged way;    /* in the factorisation's order, without ghosts */
   kaon_factors *factors;
   kaon_inverse_factors inverse;
   kaon_csr *blocks;
@@ -30,78 +28,10 @@ static const char *const names[] = {"block jacobi", "dic", "dilu", "ssor",
 
 /* ---- order ---- */
 
-static void invert(workshop *w) {
-  for (int64_t i = 0; i < w->from->rows; i++) w->where[w->order[i]] = (int32_t)i;
-}
-
-/* The rows as order and where say, own columns alone. */
-static kaon_status arrange(workshop *w) {
-  const kaon_csr *from = w->from;
-  int64_t at = 0;
-  kaon_csr_destroy(&w->rows);
-  KAON_TRY(kaon_csr_create(w->ctx, from->rows, from->rows, from->reals, from->start[from->rows],
-                           &w->rows));
-  for (int64_t i = 0; i < from->rows; i++) {
-    const int64_t row = w->order[i];
-    for (int64_t n = from->start[row]; n < from->start[row + 1]; n++) {
-      if (from->column[n] >= from->rows) continue;
-      w->rows->column[at] = w->where[from->column[n]];
-      kaon_number_put(w->rows->value, at++, from->reals,
-                      kaon_number_at(from->value, n, from->reals));
-    }
-    w->rows->start[i + 1] = at;
-  }
-  return kaon_csr_sort(w->ctx, w->rows, KAON_CSR_REFUSE);
-}
-
-/* As the rows were before boundary and lengths were sorted. */
-static kaon_status natural_order(workshop *w) {
-  const kaon_matrix *matrix = w->self->matrix;
-  const size_t bytes = ((size_t)w->from->rows + 1) * sizeof *w->order;
-  w->order = malloc(bytes);
-  w->where = malloc(bytes);
-  if (w->order == NULL || w->where == NULL)
-    return kaon_fail(w->ctx, KAON_ERR_MEMORY, "preconditioner: %lld rows find no host memory",
-                     (long long)w->from->rows);
-  for (int64_t i = 0; i < w->from->rows; i++)
-    w->order[matrix->number != NULL ? matrix->number[i] : i] = (int32_t)i;
-  invert(w);
-  return arrange(w);
-}
-
-static kaon_status colour_order(workshop *w) {
-  const int64_t rows = w->from->rows;
-  int32_t *colour = malloc(((size_t)rows + 1) * sizeof *colour);
-  int32_t *by_colour = malloc(((size_t)rows + 1) * sizeof *by_colour);
-  int64_t *first = NULL;
-  int colours = 0;
-  kaon_status status =
-      colour != NULL && by_colour != NULL
-          ? kaon_colour(w->ctx, w->rows, 1, colour, &colours)
-          : kaon_fail(w->ctx, KAON_ERR_MEMORY, "preconditioner: no host memory for colours");
-  if (status == KAON_OK) {
-    first = malloc(((size_t)colours + 1) * sizeof *first);
-    status = first != NULL
-                 ? kaon_order_by_colour(w->ctx, rows, colour, colours, by_colour, first)
-                 : kaon_fail(w->ctx, KAON_ERR_MEMORY, "preconditioner: no host memory for colours");
-  }
-  if (status == KAON_OK) {
-    for (int64_t i = 0; i < rows; i++) by_colour[i] = w->order[by_colour[i]];
-    memcpy(w->order, by_colour, (size_t)rows * sizeof *w->order);
-    invert(w);
-    status = arrange(w);
-    w->self->info.colours = colours;
-  }
-  free(colour);
-  free(by_colour);
-  free(first);
-  return status;
-}
-
 /* Rows back into the space's order, in place. */
 static kaon_status put_back(const workshop *w, kaon_csr **rows) {
   kaon_csr *back = NULL;
-  KAON_TRY(kaon_csr_permute(w->ctx, *rows, w->where, &back));
+  KAON_TRY(kaon_csr_permute(w->ctx, *rows, w->way.where, &back));
   kaon_csr_destroy(rows);
   *rows = back;
   return KAON_OK;
@@ -116,9 +46,9 @@ static kaon_status factorise(workshop *w, double shift, kaon_bad_pivot *bad) {
   const kaon_ainv_how ainv = {hermitian, shift, o->drop, o->fill};
   switch (o->kind) {
     case KAON_PRECOND_BLOCK_JACOBI:
-      return kaon_block_inverses(w->ctx, w->rows, o->block, hermitian, shift, &w->blocks, bad);
+      return kaon_block_inverses(w->ctx, w->way.rows, o->block, hermitian, shift, &w->blocks, bad);
     case KAON_PRECOND_AINV:
-      return kaon_ainv_create(w->ctx, w->rows, &ainv, &w->inverse, bad);
+      return kaon_ainv_create(w->ctx, w->way.rows, &ainv, &w->inverse, bad);
     case KAON_PRECOND_DIC:
     case KAON_PRECOND_DILU:
       how.kind = KAON_FACTOR_DIAGONAL;
@@ -133,13 +63,13 @@ static kaon_status factorise(workshop *w, double shift, kaon_bad_pivot *bad) {
     default:
       break;
   }
-  return kaon_factors_create(w->ctx, w->rows, &how, &w->factors, bad);
+  return kaon_factors_create(w->ctx, w->way.rows, &how, &w->factors, bad);
 }
 
 static kaon_status broken(const workshop *w, const kaon_bad_pivot *bad) {
   const kaon_matrix *matrix = w->self->matrix;
   const kaon_precond_info *info = &w->self->info;
-  const int64_t mine = w->order[bad->row];
+  const int64_t mine = w->way.order[bad->row];
   const int64_t row =
       kaon_matrix_given_row(matrix, matrix->order != NULL ? matrix->order[mine] : mine);
   char imaginary[40] = "";
@@ -204,7 +134,7 @@ static double *diagonal_numbers(const workshop *w, int inverse, double scale) {
   for (int64_t i = 0; i < w->from->rows && d != NULL; i++) {
     kaon_number e = {1, 0};
     if (inverse) e = kaon_number_inverse(kaon_number_at(w->factors->pivot, i, reals), reals);
-    kaon_number_put(d, w->order[i], reals, (kaon_number){scale * e.re, scale * e.im});
+    kaon_number_put(d, w->way.order[i], reals, (kaon_number){scale * e.re, scale * e.im});
   }
   return d;
 }
@@ -218,7 +148,7 @@ static kaon_status make_triangle(workshop *w, kaon_csr **T, int upper, const dou
                                  kaon_triangle **triangle) {
   kaon_level_sets *sets = NULL;
   const kaon_precond *self = w->self;
-  KAON_TRY(kaon_level_sets_create(w->ctx, *T, upper, w->order, &sets));
+  KAON_TRY(kaon_level_sets_create(w->ctx, *T, upper, w->way.order, &sets));
   const kaon_status status = put_back(w, T);
   if (status != KAON_OK) {
     kaon_level_sets_destroy(&sets);
@@ -308,17 +238,15 @@ static kaon_status make_parts(workshop *w, int dagger) {
 kaon_status kaon_precond_build(kaon_precond *self, int dagger) {
   const kaon_precond_options *o = &self->info.options;
   workshop w = {.self = self, .ctx = self->matrix->ctx, .from = self->matrix->rows->rows};
-  kaon_status status = natural_order(&w);
-  if (status == KAON_OK && (o->order == KAON_PRECOND_COLOUR || o->kind == KAON_PRECOND_GS))
-    status = colour_order(&w);
+  const int coloured = o->order == KAON_PRECOND_COLOUR || o->kind == KAON_PRECOND_GS;
+  kaon_status status = kaon_arrange(self->matrix, coloured, &w.way);
+  self->info.colours = w.way.colours;
   if (status == KAON_OK) status = factorise_somehow(&w);
   status = kaon_agree(w.ctx, status);
   if (status == KAON_OK) status = make_parts(&w, dagger);
   kaon_factors_destroy(&w.factors);
   kaon_inverse_factors_destroy(&w.inverse);
   kaon_csr_destroy(&w.blocks);
-  kaon_csr_destroy(&w.rows);
-  free(w.order);
-  free(w.where);
+  kaon_arranged_clear(&w.way);
   return status;
 }

@@ -8,6 +8,7 @@
 #define KAON_SPARSE_OPS_H
 
 #include "lib/launch.h"
+#include "lib/shifts.h"
 
 /* How a matrix is stored for products.
  *   CSR   start[row], entries of a row side by side
@@ -99,6 +100,48 @@ typedef struct kaon_levels_args {
 } kaon_levels_args;
 
 struct kaon_post_call;
+
+/* Rows by place: those of block n stand at places [n * block, (n + 1) * block), and are divided
+ * into slices of `width` (1, or the lanes of a warp): slice (n * slices + i) has the rows i * width
+ * on of block n. The j-th entries of a slice's rows are side by side,
+ * (start[slice] + j) * width + lane; padding has value 0 and the row itself for its column. Without
+ * the diagonal, which stands beside them, by place. */
+typedef struct kaon_block_entries {
+  const int64_t *start; /* [blocks * slices + 1] */
+  const int32_t *column;
+  const void *value;
+} kaon_block_entries;
+
+typedef struct kaon_row_blocks {
+  int reals, width, block, slices;
+  int64_t rows, blocks;
+  const int32_t *row;         /* [place] row of the space */
+  kaon_block_entries inside;  /* couplings within the block; column: place, from 0 in the block */
+  kaon_block_entries outside; /* to other blocks of this rank; column: row of the space */
+  const void *diagonal, *inverse; /* [place * reals + part] a_ii and 1 / a_ii */
+  const int64_t *reads;           /* [blocks + 1] into `other` */
+  const int32_t *other;           /* blocks that a block reads */
+} kaon_row_blocks;
+
+/* kaon_row_sweep of BLOCKS (lib/row_sweeps.h). x: in place, but from 0 where `cut`. column: the
+ * only one to be worked on (rounds > 1); -1: all open ones. */
+typedef struct kaon_relax_args {
+  const kaon_row_blocks *rows;
+  int nrhs, column;
+  int inner, cut, rounds, lag, together;
+  double omega; /* with damping */
+  uint64_t shuffle;
+  double goal, limit;
+  const uint8_t *frozen; /* [row of the space]; NULL: none */
+  int32_t *count;        /* [column][block] global iterations so far */
+  double *seen;          /* [column][block] |b - A x|^2 of the block, in passing; rounds > 1 */
+  int32_t *stop;         /* [column] 1: over; 0 before */
+  int64_t *shifts;       /* [KAON_SHIFT_BINS] */
+  void *work;            /* CPU: [place * reals] twice, of one column */
+  kaon_view b, x;
+  kaon_gate gate;
+} kaon_relax_args;
+
 typedef struct kaon_sparse_ops {
   void (*spmv)(const kaon_launch *launch, const kaon_spmv_args *args);
   /* The product on all rows, messages among it, in one launch: who picks (pick->to is not used)
@@ -109,6 +152,7 @@ typedef struct kaon_sparse_ops {
                      const kaon_pick_args *pick, const struct kaon_post_call *post);
   void (*pick)(const kaon_launch *launch, const kaon_pick_args *args);
   void (*levels)(const kaon_launch *launch, const kaon_levels_args *args);
+  void (*relax)(const kaon_launch *launch, const kaon_relax_args *args);
 } kaon_sparse_ops;
 
 #endif

@@ -12,6 +12,7 @@
 #include <kaon/options.h>
 #include <kaon/precond.h>
 #include <kaon/ranks.h>
+#include <kaon/relax.h>
 #include <kaon/schwarz.h>
 #include <kaon/solver.h>
 #include <kaon/sparse.h>

@@ -5,6 +5,7 @@
 
 #include <kaon/multishift.h>
 #include <kaon/precond.h>
+#include <kaon/relax.h>
 #include <kaon/schwarz.h>
 #include <kaon/sparse.h>
 #include <kaon/sparse_precond.h>
@@ -25,7 +26,9 @@ typedef enum kaon_options_kind {
   KAON_OPTIONS_SHELL,
   KAON_OPTIONS_PRECOND,
   KAON_OPTIONS_CHEBYSHEV,
-  KAON_OPTIONS_MULTISHIFT
+  KAON_OPTIONS_MULTISHIFT,
+  KAON_OPTIONS_RELAX,
+  KAON_OPTIONS_FAULTS
 } kaon_options_kind;
 
 /* Fills `options` with its defaults (the same as the _INIT macro). */

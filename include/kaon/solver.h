@@ -25,8 +25,14 @@ typedef enum kaon_method {
   KAON_PIPEBICGSTAB, /* general A */
   KAON_BICG,         /* general A, with its adjoint; not in half precision */
   KAON_RBICGSTAB,    /* general A: sums hidden behind the preconditioner; not in half precision */
-  KAON_GROPPCG       /* Hermitian positive definite A: one sum hidden behind the preconditioner, one
+  KAON_GROPPCG,      /* Hermitian positive definite A: one sum hidden behind the preconditioner, one
                         behind the operator; not in half precision */
+  /* Relaxation (kaon/relax.h), none with a preconditioner or in half precision: */
+  KAON_JACOBI,    /* operators that know their diagonal */
+  KAON_GS,        /* operators that know their rows, as all below: Gauss-Seidel */
+  KAON_SOR,       /* successive over-relaxation */
+  KAON_TWO_STAGE, /* block Jacobi with Jacobi sweeps in the blocks */
+  KAON_ASYNC      /* the same, blocks at work at once and reading what the others have by then */
 } kaon_method;
 
 /* Which residual the tolerance is for. FULL: of the system as posed, by the space of b: A's, or
@@ -96,13 +102,15 @@ typedef struct kaon_solver_options {
                                     caller */
   kaon_monitor_fn *monitor;
   void *monitor_user;
+  const struct kaon_relax_options *relax; /* of JACOBI to ASYNC (kaon/relax.h); NULL: the defaults;
+                                             copied */
   int as_printed; /* RBICGSTAB: 1: rho as the paper prints it, by a product that rounding spoils; 0:
                      from one sum more in the same message */
 } kaon_solver_options;
-#define KAON_SOLVER_OPTIONS_INIT                                                          \
-  {                                                                                       \
-    sizeof(kaon_solver_options), 1, KAON_CGNR, 1e-10, 10000, KAON_STOP_FULL, KAON_DOUBLE, \
-        KAON_RECONSTRUCT_18, KAON_REFINE_RELIABLE, 0.0, 10, 16, 1.0, NULL, NULL, NULL, 0  \
+#define KAON_SOLVER_OPTIONS_INIT                                                               \
+  {                                                                                            \
+    sizeof(kaon_solver_options), 1, KAON_CGNR, 1e-10, 10000, KAON_STOP_FULL, KAON_DOUBLE,      \
+        KAON_RECONSTRUCT_18, KAON_REFINE_RELIABLE, 0.0, 10, 16, 1.0, NULL, NULL, NULL, NULL, 0 \
   }
 
 /* What a column that ended with BREAKDOWN broke down at, the last time. */

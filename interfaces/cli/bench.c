@@ -98,6 +98,18 @@ static const cli_option options[] = {
      "regimes, pipelined; repeatable: rows of earlier runs have part in the tables; without "
      "--matrix nothing is measured"},
     LINEAR_OPTIONS_PRECOND_FIGURES(LIN),
+    {CLI_GROUP, "For bench async and faults:", NULL, NULL, 0, 0, 0, NULL},
+    {CLI_SET, "table", BENCH_TABLES, "props,stat,rate,overhead,time", OWN(tables), 0, 0,
+     "async: a list with commas"},
+    {CLI_INT, "runs", "N", "100", OWN(runs), 1, 1000000, "async: runs of table stat"},
+    {CLI_INT, "block", "B", NULL, OWN(relax_block), 1, 1024,
+     "rows of a block (default: 448; tables stat and faults: the paper's 112, Trefethen's 128)"},
+    {CLI_INT, "local-sweeps", "K", NULL, OWN(relax_sweeps), 1, 1000,
+     "Jacobi sweeps in a block an iteration (default: 5; there: the paper's 6)"},
+    {CLI_INT, "lag", "N", "-1", OWN(relax_lag), -1, 1000000,
+     "async, free: iterations that a block may be ahead of those it reads (default 2)"},
+    {CLI_FILE, "histories", "FILE.csv", NULL, OWN(histories), 0, 0,
+     "residuals by iteration, a file a matrix, its name before the end of this one"},
     {CLI_GROUP, "For bench scaling alone:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_TEXTS, "model", "FILE.json", NULL, OWN(models), 0, 0,
      "repeatable: fit a model to these rows and foretell strong scaling; measure nothing"},
@@ -204,7 +216,7 @@ static json_t *figure(double x) {
   return report_real(x > 0 ? x : NAN);
 }
 
-static json_t *describe(const bench *b, const bench_row *r) {
+json_t *bench_describe(const bench *b, const bench_row *r) {
   char when[32] = "";
   time_t now = time(NULL);
   struct tm utc;
@@ -252,7 +264,7 @@ json_t *bench_add(bench *b, const bench_row *r) {
   if (b->info.ranks > 1 && r->extents)
     cli_say(&b->args->common, "    grid %dx%dx%dx%d: %.2f GFLOPS a rank\n", r->grid[0], r->grid[1],
             r->grid[2], r->grid[3], gflops / b->info.ranks);
-  json_t *row = describe(b, r);
+  json_t *row = bench_describe(b, r);
   json_t *figures =
       json_pack("{s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:i s:i}", "seconds",
                 report_real(r->seconds), "seconds_min", figure(r->least), "seconds_max",
@@ -336,19 +348,20 @@ static int read_times(bench_args *a, bench_kind kind) {
 }
 
 static int run(void *arguments) {
-  static int (*const benches[BENCHES])(bench *) = {bench_dslash,  bench_vector,   bench_solve,
-                                                   bench_scaling, bench_spmv,     bench_krylov,
-                                                   bench_regimes, bench_pipelined};
+  static int (*const benches[BENCHES])(bench *) = {
+      bench_dslash, bench_vector,  bench_solve,     bench_scaling, bench_spmv,
+      bench_krylov, bench_regimes, bench_pipelined, bench_async,   bench_faults};
   bench_args *a = arguments;
   bench b = {.args = a};
   const bench_kind kind = kind_of(a->common.operand);
   if (kind == BENCHES)
     return cli_wrong(
         "bench %s is not there; it is one of dslash, vector, solve, scaling, spmv, "
-        "krylov, regimes, pipelined",
+        "krylov, regimes, pipelined, async, faults",
         a->common.operand);
   b.matrices = kind >= BENCH_SPMV;
   a->problem.mass = NAN;
+  relax_defaults(&a->linear);
   if (isnan(a->problem.csw) && a->problem.action == PROBLEM_CLOVER) a->problem.csw = 1;
   int code = bench_check(a, kind);
   if (code == EXIT_DONE) code = place_lattices(a, kind == BENCH_SCALING);

@@ -18,13 +18,16 @@ typedef enum bench_kind {
   BENCH_KRYLOV,
   BENCH_REGIMES,
   BENCH_PIPELINED,
+  BENCH_ASYNC,
+  BENCH_FAULTS,
   BENCHES
 } bench_kind;
-#define BENCH_NAMES "dslash|vector|solve|scaling|spmv|krylov|regimes|pipelined"
+#define BENCH_NAMES "dslash|vector|solve|scaling|spmv|krylov|regimes|pipelined|async|faults"
 
 /* Entries of CLI_SET options: as many bits as an option may have, kaon_precision, LINEAR_FORMATS.
  */
 enum { BENCH_BITS = 32, BENCH_PRECISIONS = 3, BENCH_FORMATS = 4 };
+#define BENCH_TABLES "props|stat|rate|overhead|time"
 
 typedef struct bench_args {
   cli_common common;
@@ -54,6 +57,10 @@ typedef struct bench_args {
   double seconds;   /* that a row's solves take at least, all of them together */
   const char *csv;
   cli_texts joined; /* files of earlier runs */
+  /* async, faults */
+  unsigned tables;                                /* bits: BENCH_TABLES */
+  int runs, relax_block, relax_sweeps, relax_lag; /* block, sweeps 0, lag -1: by rule */
+  const char *histories;
 } bench_args;
 
 typedef struct bench {
@@ -102,6 +109,8 @@ int bench_on_host(const bench *b);
 void bench_header(const bench *b);
 /* Prints the row beside the machine's figures, appends it to the list; the object is the list's. */
 json_t *bench_add(bench *b, const bench_row *row);
+/* What all rows have: by whom, on what, when. The object is the caller's. */
+json_t *bench_describe(const bench *b, const bench_row *row);
 /* Writes the rows there are to --json; after each row, when it is whole. Says what failed. */
 kaon_status bench_keep(bench *b);
 double bench_size(kaon_precision precision); /* bytes of a stored real */
@@ -191,6 +200,8 @@ int bench_spmv(bench *b);
 int bench_krylov(bench *b);
 int bench_regimes(bench *b);
 int bench_pipelined(bench *b);
+int bench_async(bench *b);
+int bench_faults(bench *b);
 /* bench scaling --model: measures nothing. */
 int bench_model(const bench_args *args);
 

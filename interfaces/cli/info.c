@@ -25,6 +25,10 @@ static const cli_option table[] = {
     CLI_RANKS_OPTIONS,
     {CLI_GROUP, "A sparse matrix, instead of the machine:", NULL, NULL, 0, 0, 0, NULL},
     LINEAR_OPTIONS_MATRIX(LIN),
+    {CLI_FLAG, "spectrum", NULL, NULL, LIN(spectrum), 0, 0,
+     "estimate eigenvalues of D^-1 A and the spectral radii of B = 1 - D^-1 A and |B|, which "
+     "decide "
+     "whether relaxation converges"},
     {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
 
 /* "yes", or why not: tried, not guessed. `why`: the sentence, or what the device is. */
@@ -194,6 +198,7 @@ static int describe_matrix(info_args *args, kaon_context *ctx) {
   kaon_matrix_operator_options options = KAON_MATRIX_OPERATOR_OPTIONS_INIT;
   linear l;
   args->linear.sloppy = args->linear.method = -1;
+  relax_defaults(&args->linear);
   args->linear.tol = 1e-8;
   args->linear.max_iter = 1;
   options.format = (kaon_matrix_format)args->linear.format;
@@ -206,7 +211,13 @@ static int describe_matrix(info_args *args, kaon_context *ctx) {
     linear_print(&args->common, &l);
     json_object_set_new(report, "matrix", linear_describe(&l));
     json_object_set_new(report, "stored", json_string(kaon_matrix_operator_format(l.A)));
-    code = report_write(args->common.report, report);
+    if (args->linear.spectrum) {
+      code = cli_status(ctx, kaon_spectrum_estimate(l.A, 0, &l.spectrum), "--spectrum");
+      if (code == EXIT_DONE) spectrum_print(&args->common, &l.spectrum);
+      if (code == EXIT_DONE)
+        json_object_set_new(report, "spectrum", spectrum_describe(&l.spectrum));
+    }
+    if (code == EXIT_DONE) code = report_write(args->common.report, report);
     json_decref(report);
   }
   linear_close(&l);
@@ -214,7 +225,8 @@ static int describe_matrix(info_args *args, kaon_context *ctx) {
 }
 
 static int run(void *arguments) {
-  static const char *const of_matrices[] = {"format", "ordering", "partition", "window"};
+  static const char *const of_matrices[] = {"format", "ordering", "partition", "window",
+                                            "spectrum"};
   info_args *args = arguments;
   const cli_path paths[] = {{"--matrix", args->linear.matrix},
                             {"--tuning", args->common.tuning},

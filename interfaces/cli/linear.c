@@ -13,8 +13,9 @@
 static const double hermitian_to_rounding = 1e-10; /* of |A r - A^H r| / |A r|, r random */
 
 static const kaon_method methods[] = {
-    KAON_CG,           KAON_PIPECG, KAON_GROPPCG, KAON_BICG, KAON_BICGSTAB, KAON_RBICGSTAB,
-    KAON_PIPEBICGSTAB, KAON_GCR,    KAON_CGNR,    KAON_CGNE, KAON_MR,       KAON_BLOCKCG};
+    KAON_CG,           KAON_PIPECG, KAON_GROPPCG, KAON_BICG,      KAON_BICGSTAB, KAON_RBICGSTAB,
+    KAON_PIPEBICGSTAB, KAON_GCR,    KAON_CGNR,    KAON_CGNE,      KAON_MR,       KAON_BLOCKCG,
+    KAON_JACOBI,       KAON_GS,     KAON_SOR,     KAON_TWO_STAGE, KAON_ASYNC};
 
 kaon_method linear_method(int index) {
   return methods[index];
@@ -64,6 +65,7 @@ static int check_solver(const linear_args *a, linear *l) {
   if (options.sloppy < l->precision)
     return cli_wrong("--sloppy double is finer than --precision single; use --precision double");
   l->options = options;
+  if (relax_check(a, l) != EXIT_DONE) return EXIT_USAGE;
   if (!a->set) return EXIT_DONE;
   if (check_set(a->set) != EXIT_DONE) return EXIT_USAGE;
   return cli_status(NULL, kaon_options_parse(KAON_OPTIONS_SOLVER, &l->options, a->set), "--set");
@@ -213,12 +215,14 @@ int linear_operator(linear *l) {
              cli_choice(LINEAR_PRECONDS, l->args->precond, name));
     code = cli_status(l->ctx, precond_make(l), option);
   }
+  if (code == EXIT_DONE) code = relax_spectrum(l);
   signals_leave(NULL);
   return code;
 }
 
 int linear_solver(linear *l, int columns) {
   l->options.preconditioner = l->K;
+  l->options.relax = &l->relax;
   return cli_status(l->ctx, kaon_solver_create(l->A, columns, &l->options, &l->solver), NULL);
 }
 

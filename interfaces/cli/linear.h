@@ -4,12 +4,14 @@
 #define KAON_CLI_LINEAR_H
 
 #include <kaon/precond.h>
+#include <kaon/relax.h>
 #include <kaon/sparse_precond.h>
 
 #include "solving.h"
 
-#define LINEAR_METHODS \
-  "cg|pipecg|groppcg|bicg|bicgstab|rbicgstab|pipebicgstab|gcr|cgnr|cgne|mr|blockcg"
+#define LINEAR_METHODS                                                               \
+  "cg|pipecg|groppcg|bicg|bicgstab|rbicgstab|pipebicgstab|gcr|cgnr|cgne|mr|blockcg|" \
+  "jacobi|gs|sor|two-stage|async"
 #define LINEAR_PRECONDS "none|jacobi|block-jacobi|dic|dilu|ssor|gs|ic0|ilu0|ainv|chebyshev"
 #define LINEAR_FORMATS "auto|csr|ell|sell"
 #define LINEAR_ORDERINGS "none|rcm"
@@ -52,6 +54,12 @@ typedef struct linear_args {
   double precond_drop, precond_omega, precond_low, precond_high, precond_shift; /* NaN: not given */
   int precond_degree, precond_block, precond_sweeps, precond_fill;              /* 0: not given */
   int precond_order, precond_precision;                                         /* -1: not given */
+  double relax_tau;                                                             /* NaN: not given */
+  int relax_colour, relax_block, relax_sweeps, relax_stride, relax_together;    /* 0: not given */
+  int relax_driver, relax_lag;                                                  /* -1: not given */
+  uint64_t relax_seed;
+  int spectrum;
+  int relax_absent; /* 1: the command has none of these */
 } linear_args;
 
 typedef enum linear_rhs { RHS_ONES, RHS_A_ONES, RHS_OWN, RHS_FILE } linear_rhs;
@@ -69,6 +77,8 @@ typedef struct linear {
   kaon_solver_options options;
   kaon_solver *solver;
   kaon_precision precision;
+  kaon_relax_options relax;
+  kaon_spectrum spectrum; /* where --spectrum asked for it */
 } linear;
 
 /* All that can be refused without the matrix. Fills the plain members of *l. Exit status. */
@@ -101,6 +111,20 @@ json_t *linear_describe(const linear *l);
 void linear_add(const linear *l, json_t *report);
 /* For solving_advise; user: a linear. */
 remedy_fn linear_remedy;
+
+/* --- relax.c --- */
+int relax_is(kaon_method method);
+/* Of commands that have no options of relaxation. */
+void relax_defaults(linear_args *args);
+/* Of options that the chosen method does not look at; fills l->relax. Exit status. */
+int relax_check(const linear_args *args, linear *l);
+/* --spectrum: estimates it, and warns of methods that will not converge. Exit status. */
+int relax_spectrum(linear *l);
+json_t *spectrum_describe(const kaon_spectrum *spectrum);
+void spectrum_print(const cli_common *common, const kaon_spectrum *spectrum);
+/* Of the last solve; null of other methods. */
+void relax_print(const cli_common *common, const linear *l);
+json_t *relax_describe(const linear *l);
 
 /* --- precond.c --- */
 /* Of options that the chosen preconditioner does not look at. Exit status. */
@@ -180,7 +204,7 @@ json_t *precond_describe(const linear *l);
    32,                                                                                         \
    "block-jacobi: rows of a block (default 4)"},                                               \
       {CLI_REAL,          "omega", "W",   NULL,                                                \
-       AT(precond_omega), 1e-3,    1.999, "ssor: relaxation (default 1)"},                     \
+       AT(precond_omega), 1e-3,    1.999, "ssor, sor: relaxation (default 1)"},                \
       {CLI_REAL,                                                                               \
        "drop",                                                                                 \
        "TAU",                                                                                  \
@@ -247,6 +271,75 @@ json_t *precond_describe(const linear *l);
         "of block-jacobi to ainv (default: that of --sloppy; half: 16 bits an entry)"          \
   }
 
+#define LINEAR_OPTIONS_RELAX(AT)                                                                   \
+  {CLI_REAL,                                                                                       \
+   "tau",                                                                                          \
+   "T",                                                                                            \
+   NULL,                                                                                           \
+   AT(relax_tau),                                                                                  \
+   0,                                                                                              \
+   1000,                                                                                           \
+   "jacobi, two-stage, async: factor of an update (default 1); 0: by the eigenvalues of D^-1 A"},  \
+      {CLI_FLAG,                                                                                   \
+       "coloring",                                                                                 \
+       NULL,                                                                                       \
+       NULL,                                                                                       \
+       AT(relax_colour),                                                                           \
+       0,                                                                                          \
+       0,                                                                                          \
+       "gs, sor: rows by colours, those of a colour at once (default: one after another)"},        \
+      {CLI_INT,         "block", "B",  NULL,                                                       \
+       AT(relax_block), 1,       1024, "two-stage, async: rows of a block (default 448)"},         \
+      {CLI_INT,                                                                                    \
+       "local-sweeps",                                                                             \
+       "K",                                                                                        \
+       NULL,                                                                                       \
+       AT(relax_sweeps),                                                                           \
+       1,                                                                                          \
+       1000,                                                                                       \
+       "two-stage, async: Jacobi sweeps in a block an iteration (default 5)"},                     \
+      {CLI_CHOICE,                                                                                 \
+       "async-driver",                                                                             \
+       "launch|free",                                                                              \
+       NULL,                                                                                       \
+       AT(relax_driver),                                                                           \
+       0,                                                                                          \
+       0,                                                                                          \
+       "launch: each block once an iteration, in any order; free: blocks go on by themselves, "    \
+       "without barriers (default launch)"},                                                       \
+      {CLI_INT,       "lag",                                                                       \
+       "N",           "-1",                                                                        \
+       AT(relax_lag), -1,                                                                          \
+       1000000,       "free: iterations that a block may be ahead of those it reads (default 2)"}, \
+      {CLI_INT,                                                                                    \
+       "stride",                                                                                   \
+       "N",                                                                                        \
+       NULL,                                                                                       \
+       AT(relax_stride),                                                                           \
+       1,                                                                                          \
+       255,                                                                                        \
+       "free: iterations between two residuals at most (default 128)"},                             \
+      {CLI_INT,                                                                                    \
+       "together",                                                                                 \
+       "N",                                                                                        \
+       NULL,                                                                                       \
+       AT(relax_together),                                                                         \
+       1,                                                                                          \
+       1e9,                                                                                        \
+       "on a CPU: blocks that a thread reads for before it writes the first (default 1)"},         \
+      {CLI_SEED,                                                                                   \
+       "order-seed",                                                                               \
+       "N",                                                                                        \
+       NULL,                                                                                       \
+       AT(relax_seed),                                                                             \
+       0,                                                                                          \
+       0,                                                                                          \
+       "blocks begin in another order each iteration (default: as they stand)"},                   \
+  {                                                                                                \
+    CLI_FLAG, "spectrum", NULL, NULL, AT(spectrum), 0, 0,                                          \
+        "estimate the spectral radii that decide whether relaxation converges, and warn"           \
+  }
+
 #define LINEAR_OPTIONS_SOLVER(AT)                                                                  \
   {CLI_CHOICE,                                                                                     \
    "method",                                                                                       \
@@ -257,7 +350,7 @@ json_t *precond_describe(const linear *l);
    0,                                                                                              \
    "default: cg where A = A^H, else bicgstab. cg, pipecg, groppcg and blockcg need a Hermitian "   \
    "positive definite A; cgnr and cgne take any, on the normal equations; pipecg, groppcg, "       \
-   "rbicgstab and pipebicgstab hide their sums over ranks"},                                       \
+   "rbicgstab and pipebicgstab hide their sums over ranks; jacobi to async are relaxation"},       \
       {CLI_REAL, "tol", "EPS", "1e-8",                                                             \
        AT(tol),  1e-16, 1,     "stop at this |b - A x| / |b|, without preconditioner"},            \
       {CLI_INT, "max-iter", "N", "10000", AT(max_iter), 1, 1e9, "steps allowed a column"},         \

@@ -124,6 +124,9 @@ const char *linear_remedy(const void *user, kaon_stop_reason reason) {
     case KAON_BREAKDOWN:
       return "try --method gcr, or cgnr, which takes any matrix";
     case KAON_DIVERGING:
+      if (relax_is(l->options.method))
+        return "relaxation does not converge for this matrix (kaon info --spectrum); give --tau 0, "
+               "or --method gcr";
       return "the residual grows; try --method gcr or cgnr, or another --precond";
     default:
       return "it was ended before its time";

@@ -39,7 +39,8 @@ int precond_check(const linear_args *a) {
   const unsigned sweeping = factors & ~BIT(PRECOND_SSOR), rows = factors | BIT(PRECOND_GS);
   const figure figures[] = {
       {"precond-block", "block-jacobi", BIT(PRECOND_BLOCK_JACOBI), a->precond_block != 0},
-      {"omega", "ssor", BIT(PRECOND_SSOR), !isnan(a->precond_omega)},
+      {"omega", "ssor", BIT(PRECOND_SSOR),
+       !isnan(a->precond_omega) && (a->precond != PRECOND_NONE || a->relax_absent)},
       {"drop", "ainv", BIT(PRECOND_AINV), !isnan(a->precond_drop)},
       {"fill", "ainv", BIT(PRECOND_AINV), a->precond_fill != 0},
       {"precond-order", "dic, dilu, ssor, ic0 and ilu0", factors, a->precond_order >= 0},

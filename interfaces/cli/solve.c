@@ -28,6 +28,8 @@ static const cli_option options[] = {
     {CLI_SEED, "seed", "N", "1", AT(seed), 0, 0, "of those other columns"},
     {CLI_GROUP, "The solver:", NULL, NULL, 0, 0, 0, NULL},
     LINEAR_OPTIONS_SOLVER(AT),
+    {CLI_GROUP, "Relaxation:", NULL, NULL, 0, 0, 0, NULL},
+    LINEAR_OPTIONS_RELAX(AT),
     {CLI_GROUP, "The preconditioner:", NULL, NULL, 0, 0, 0, NULL},
     LINEAR_OPTIONS_PRECOND(AT),
     {CLI_GROUP, "Results:", NULL, NULL, 0, 0, 0, NULL},
@@ -164,6 +166,10 @@ static json_t *describe(const solve_job *job, double error) {
   json_t *report = report_new(job->ctx, "solve");
   json_object_set_new(report, "matrix", linear_describe(&job->l));
   linear_add(&job->l, report);
+  json_object_set_new(report, "relaxation", relax_describe(&job->l));
+  json_object_set_new(
+      report, "spectrum",
+      job->args->linear.spectrum ? spectrum_describe(&job->l.spectrum) : json_null());
   json_object_set_new(report, "reduce_delay", report_real(job->args->common.reduce_delay));
   json_object_set_new(report, "regime", json_string(regime_name(job->issue)));
   json_object_set_new(report, "fused", json_boolean(job->fused));
@@ -211,6 +217,7 @@ static int conclude(solve_job *job) {
   const double error = job->solves[0].reason == KAON_CONVERGED ? error_of_ones(job) : NAN;
   json_t *report = describe(job, error);
   print_columns(job, error);
+  relax_print(&a->common, &job->l);
   int code = all ? write_solution(job) : EXIT_DONE;
   if (!all && !signals_interrupted())
     solving_advise(job->solves, job->columns,

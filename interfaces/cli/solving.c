@@ -22,7 +22,12 @@ static const struct {
                [KAON_PIPEBICGSTAB] = {"pipebicgstab", "pipelined BiCGStab"},
                [KAON_BICG] = {"bicg", "BiCG"},
                [KAON_RBICGSTAB] = {"rbicgstab", "reordered BiCGStab"},
-               [KAON_GROPPCG] = {"groppcg", "Gropp's CG"}};
+               [KAON_GROPPCG] = {"groppcg", "Gropp's CG"},
+               [KAON_JACOBI] = {"jacobi", "Jacobi"},
+               [KAON_GS] = {"gs", "Gauss-Seidel"},
+               [KAON_SOR] = {"sor", "SOR"},
+               [KAON_TWO_STAGE] = {"two-stage", "two-stage block Jacobi"},
+               [KAON_ASYNC] = {"async", "block-asynchronous relaxation"}};
 
 const char *method_name(kaon_method method) {
   return methods[method].name;

@@ -8,5 +8,6 @@
 void KAON_EXPORT(kaon_spmv)(const kaon_launch *launch, const kaon_spmv_args *args);
 void KAON_EXPORT(kaon_pick)(const kaon_launch *launch, const kaon_pick_args *args);
 void KAON_EXPORT(kaon_levels)(const kaon_launch *launch, const kaon_levels_args *args);
+void KAON_EXPORT(kaon_relax)(const kaon_launch *launch, const kaon_relax_args *args);
 
 #endif

@@ -95,7 +95,12 @@ void KAON_EXPORT(kaon_levels)(const kaon_launch *launch, const kaon_levels_args 
                    .stride = (int64_t)args->nrhs * m->reals * KAON_W};
   const int shared = m->rows / SHARED_ROWS * args->nrhs >= args->levels;
   const int threads = shared ? launch->threads : 1;
-#pragma omp parallel num_threads(threads) if (threads > 1)
+  for (int i = 0; i < args->levels && threads == 1; i++) { /* a level may be one row */
+    const int level = args->backward ? args->levels - 1 - i : i;
+    solve_any(&s, args->level_host[level], args->level_host[level + 1]);
+  }
+  if (threads == 1) return;
+#pragma omp parallel num_threads(threads)
   for (int i = 0; i < args->levels; i++) {
     const int level = args->backward ? args->levels - 1 - i : i;
     const int64_t first = args->level_host[level], count = args->level_host[level + 1] - first;

@@ -279,6 +279,26 @@ ref_sparse ref_sparse_laplace(int n, int dimensions, double mass, double wind);
 ref_sparse ref_sparse_random(size_t rows, double mean, double diagonal, int complex_values,
                              uint64_t seed);
 
+/* ---- relaxation (ref_relax.c) ---- */
+
+/* Rows by arrays: row i is [start[i], start[i + 1]), in any order, none twice. */
+typedef struct {
+  size_t rows;
+  const int64_t *start;
+  const int32_t *column;
+  const ref_complex *value;
+} ref_rows;
+
+/* One sweep each, x in place. Jacobi: x += tau D^-1 (b - A x). SOR: a row after another, in this
+ * order (NULL: as they stand). Blocks of rows: couplings to other blocks with x from before the
+ * sweep (renew = 0) or as it is by then (1), then Jacobi sweeps inside. */
+void ref_relax_jacobi(const ref_rows *a, double tau, const ref_complex *b, ref_complex *x);
+void ref_relax_sor(const ref_rows *a, double omega, const size_t *order, const ref_complex *b,
+                   ref_complex *x);
+void ref_relax_blocks(const ref_rows *a, size_t block, int sweeps, double factor, int renew,
+                      const ref_complex *b, ref_complex *x);
+double ref_relax_residual(const ref_rows *a, const ref_complex *b, const ref_complex *x);
+
 /* ---- reconstruction (ref_codec.c): what 12 and 8 reals mean, not how a library packs them ---- */
 
 void ref_encode12(const ref_complex u[9], double r[12]);

@@ -1,0 +1,325 @@
+/* bench_async.c - asynchronous relaxation, in the form of the tables and figures of Anzt, Tomov,
+ * Dongarra, Heuveline (2012): b = 1 in every row, x = 0, residuals |b - A x| / |b|.
+ *   props     table 1: sizes, conditions, spectral radii
+ *   stat      tables 2 and 3, figure 5: residuals of many runs at given iterations, and what was
+ *             read: a synchronous method has the averages too, but no variance and no shifts
+ *   rate      figures 6 and 7: iterations to 1e-4, 1e-8, 1e-12
+ *   overhead  table 4: seconds of 100 to 500 iterations with 1 to 9 local sweeps, sweeps alone
+ *   time      table 5, figures 8 and 9: seconds an iteration, and to the tolerance */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench_relax.h"
+#include "report.h"
+
+/* ---- props ---- */
+
+static int props(relax_bench *r) {
+  kaon_spectrum s;
+  char name[64];
+  const int code = cli_status(r->l.ctx, kaon_spectrum_estimate(r->l.A, 0, &s), NULL);
+  if (code != EXIT_DONE) return code;
+  cli_say(&r->b->args->common,
+          "%-16s n %lld, nnz %lld, cond_2(D^-1 A) %.5g, rho(B) %.4f, rho(|B|) %.4f, tau %.4f\n",
+          relax_bench_name(r, name), (long long)r->l.info.global_rows,
+          (long long)r->l.info.global_entries, s.high / s.low, s.rho, s.rho_absolute, s.tau);
+  json_t *row = relax_bench_row(r, "async-props", NAN);
+  json_object_set_new(row, "spectrum", spectrum_describe(&s));
+  return EXIT_DONE;
+}
+
+/* ---- stat ---- */
+
+enum { POINTS_MAX = 32 };
+typedef struct moments {
+  double first, sum, sum2, low, high; /* sums of what is beyond the first run's */
+} moments;
+
+/* Runs of one machine differ by what comes first; on a CPU blocks begin in another order each time,
+ * and all but one read before one of them writes, as on a device that holds them at once. */
+static relax_run stat_run(const relax_bench *r, int steps, int number) {
+  relax_run run = relax_run_of(r, KAON_ASYNC, 0, steps);
+  const int64_t blocks = (r->l.info.rows + run.options.block - 1) / run.options.block;
+  if (!bench_on_host(r->b)) return run;
+  run.options.seed = (uint64_t)number + 1;
+  run.options.together = blocks > 1 ? (int)blocks - 1 : 1;
+  return run;
+}
+
+static void print_stat(relax_bench *r, const moments *m, const int *at, int points, int runs,
+                       const relax_run *last) {
+  const cli_common *common = &r->b->args->common;
+  char name[64];
+  cli_say(
+      common,
+      "\n%s: %d runs, blocks of %d rows, %d local sweeps; shifts %d to %d, %.1f %% of the reads "
+      "not synchronous (last run)\n",
+      relax_bench_name(r, name), runs, last->options.block, last->options.local_sweeps,
+      last->relaxation.newest, last->relaxation.oldest, 100 * last->relaxation.asynchronous);
+  cli_say(common, "%9s %11s %11s %11s %11s %11s %11s %11s %11s\n", "iteration", "average",
+          "maximum", "minimum", "abs. var.", "rel. var.", "variance", "deviation", "std. error");
+  for (int i = 0; i < points; i++) {
+    const double mean = m[i].first + m[i].sum / runs, range = m[i].high - m[i].low;
+    const double square = m[i].sum2 - m[i].sum * m[i].sum / runs;
+    const double variance = runs > 1 ? fmax(0, square / (runs - 1)) : 0;
+    const double deviation = sqrt(variance), error = runs > 1 ? deviation / sqrt(runs - 1) : 0;
+    cli_say(common, "%9d %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e\n", at[i], mean,
+            m[i].high, m[i].low, range, range / mean, variance, deviation, error);
+    json_t *row = relax_bench_row(r, "async-stat", last->solve.seconds);
+    json_t *figures =
+        json_pack("{s:i s:i s:i s:i s:o s:o s:o s:o s:o s:o s:i s:i s:o}", "runs", runs, "block",
+                  last->options.block, "local_sweeps", last->options.local_sweeps, "iteration",
+                  at[i], "average", report_real(mean), "maximum", report_real(m[i].high), "minimum",
+                  report_real(m[i].low), "variance", report_real(variance), "deviation",
+                  report_real(deviation), "error", report_real(error), "newest",
+                  last->relaxation.newest, "oldest", last->relaxation.oldest, "asynchronous",
+                  report_real(last->relaxation.asynchronous));
+    json_object_update(row, figures);
+    json_decref(figures);
+  }
+}
+
+static int stat(relax_bench *r) {
+  moments m[POINTS_MAX] = {{0}};
+  int at[POINTS_MAX], every, last, points = 0, code = EXIT_DONE;
+  const int runs = r->b->args->runs;
+  relax_run run = {.method = KAON_ASYNC};
+  relax_bench_points(r, &every, &last);
+  for (int i = every; i <= last; i += every) at[points++] = i;
+  for (int n = 0; n < runs && code == EXIT_DONE; n++) {
+    relax_run_clear(&run);
+    run = stat_run(r, last, n);
+    code = relax_run_solve(r, &run);
+    for (int i = 0; i < points && code == EXIT_DONE; i++) {
+      const double residual = at[i] < run.history.count ? run.history.residual[at[i]] : 0;
+      if (n == 0) m[i].first = residual;
+      const double beyond = residual - m[i].first;
+      m[i].sum += beyond;
+      m[i].low = n == 0 || residual < m[i].low ? residual : m[i].low;
+      m[i].high = n == 0 || residual > m[i].high ? residual : m[i].high;
+      m[i].sum2 += beyond * beyond;
+    }
+  }
+  if (code == EXIT_DONE) print_stat(r, m, at, points, runs, &run);
+  relax_run_clear(&run);
+  return code;
+}
+
+/* ---- rate ---- */
+
+/* First iteration at which the residual is at most `goal`; -1: none. */
+static int first_below(const column_history *h, double goal) {
+  for (int i = 0; i < h->count; i++)
+    if (h->residual[i] <= goal) return i;
+  return -1;
+}
+
+static json_t *count_or_null(int count) {
+  return count < 0 ? json_null() : json_integer(count);
+}
+
+static int rate(relax_bench *r) {
+  enum { KINDS = 6 };
+  static const char *const names[KINDS] = {"jacobi",    "gauss-seidel", "two-stage",
+                                           "async-(1)", "async-(k)",    "async-(k) free"};
+  static const kaon_method methods[KINDS] = {KAON_JACOBI, KAON_GS,    KAON_TWO_STAGE,
+                                             KAON_ASYNC,  KAON_ASYNC, KAON_ASYNC};
+  column_history histories[KINDS] = {{NULL, 0}};
+  char name[64];
+  int code = EXIT_DONE;
+  cli_say(&r->b->args->common, "\n%s: iterations to 1e-4, 1e-8, 1e-12\n",
+          relax_bench_name(r, name));
+  for (int i = 0; i < KINDS && code == EXIT_DONE; i++) {
+    relax_run run = relax_run_of(r, methods[i], 1e-12, 100000);
+    if (!r->b->args->relax_block) run.options.block = 448;
+    if (!r->b->args->relax_sweeps) run.options.local_sweeps = 5;
+    if (i == 3) run.options.local_sweeps = 1;
+    if (i == 5) run.options.driver = KAON_RELAX_FREE;
+    run.options.stride = 4; /* what lies between two residuals is not seen */
+    code = relax_run_solve(r, &run);
+    if (code != EXIT_DONE) break;
+    const int at[3] = {first_below(&run.history, 1e-4), first_below(&run.history, 1e-8),
+                       first_below(&run.history, 1e-12)};
+    cli_say(&r->b->args->common, "  %-15s %6d %6d %6d   %s, residual %.2e\n", names[i], at[0],
+            at[1], at[2], kaon_stop_reason_name(run.report.reason), run.report.residual);
+    json_t *row = relax_bench_row(r, "async-rate", run.solve.seconds);
+    json_t *figures = json_pack(
+        "{s:s s:i s:i s:i s:o s:o s:o s:o s:s s:i s:i}", "method", names[i], "block",
+        run.options.block, "local_sweeps", run.options.local_sweeps, "iterations",
+        run.report.iterations, "to_1e-4", count_or_null(at[0]), "to_1e-8", count_or_null(at[1]),
+        "to_1e-12", count_or_null(at[2]), "residual", report_real(run.report.residual), "status",
+        kaon_stop_reason_name(run.report.reason), "newest", run.relaxation.newest, "oldest",
+        run.relaxation.oldest);
+    json_object_update(row, figures);
+    json_decref(figures);
+    histories[i] = run.history;
+  }
+  if (code == EXIT_DONE) code = relax_bench_histories(r, "rate", histories, names, KINDS);
+  for (int i = 0; i < KINDS; i++) free(histories[i].residual);
+  return code;
+}
+
+/* ---- sweeps alone ---- */
+
+/* Seconds of `steps` sweeps from 0 and nothing else, the best of `samples`: the solver as an
+ * operator takes no residual. */
+static int time_sweeps(relax_bench *r, const relax_run *run, int steps, double *seconds) {
+  kaon_context *ctx = r->l.ctx;
+  kaon_solver *solver = NULL;
+  kaon_operator *sweeps = NULL;
+  kaon_solver_options options = r->l.options;
+  options.method = run->method;
+  options.tol = 0;
+  options.max_iterations = steps;
+  options.relax = &run->options;
+  kaon_status status = kaon_solver_create(r->l.A, 1, &options, &solver);
+  if (status == KAON_OK) status = kaon_solver_as_operator(solver, &sweeps);
+  *seconds = 1e300;
+  for (int n = 0; n < r->b->args->samples && status == KAON_OK; n++) {
+    status = kaon_context_synchronise(ctx);
+    const double before = cli_now();
+    if (status == KAON_OK) status = kaon_operator_apply(sweeps, KAON_PLAIN, r->right, r->x);
+    if (status == KAON_OK) status = kaon_context_synchronise(ctx);
+    *seconds = fmin(*seconds, cli_now() - before);
+    if (status == KAON_OK && bench_stopped()) status = KAON_ERR_CANCELLED;
+  }
+  kaon_operator_destroy(&sweeps);
+  kaon_solver_destroy(&solver);
+  return cli_status(ctx, status, NULL);
+}
+
+static int overhead(relax_bench *r) {
+  enum { LENGTHS = 5, SWEEPS = 9 };
+  const cli_common *common = &r->b->args->common;
+  double alone[LENGTHS] = {0};
+  char name[64];
+  int code = EXIT_DONE;
+  cli_say(common, "\n%s: seconds of 100 to 500 iterations, and more than with one local sweep\n",
+          relax_bench_name(r, name));
+  for (int k = 1; k <= SWEEPS && code == EXIT_DONE; k++) {
+    relax_run run = relax_run_of(r, KAON_ASYNC, 0, 0);
+    run.options.block = r->b->args->relax_block ? r->b->args->relax_block : 448;
+    run.options.local_sweeps = k;
+    cli_say(common, "  async-(%d)", k);
+    for (int n = 0; n < LENGTHS && code == EXIT_DONE; n++) {
+      const int steps = 100 * (n + 1);
+      double seconds;
+      code = time_sweeps(r, &run, steps, &seconds);
+      if (code != EXIT_DONE) break;
+      if (k == 1) alone[n] = seconds;
+      cli_say(common, " %10.3e %+6.1f %%", seconds, 100 * (seconds / alone[n] - 1));
+      json_t *row = relax_bench_row(r, "async-overhead", seconds);
+      json_object_set_new(row, "block", json_integer(run.options.block));
+      json_object_set_new(row, "local_sweeps", json_integer(k));
+      json_object_set_new(row, "iterations", json_integer(steps));
+      json_object_set_new(row, "overhead", report_real(seconds / alone[n] - 1));
+    }
+    cli_say(common, "\n");
+  }
+  return code;
+}
+
+/* ---- time ---- */
+
+typedef struct contender {
+  const char *name;
+  kaon_method method;
+  kaon_relax_driver driver;
+} contender;
+
+static int time_one(relax_bench *r, const contender *c, double tol) {
+  enum { SWEEPS = 100 };
+  relax_run run = relax_run_of(r, c->method, tol, 200000), best;
+  double sweeps = NAN;
+  int code = EXIT_DONE;
+  if (!r->b->args->relax_block) run.options.block = 448;
+  if (!r->b->args->relax_sweeps) run.options.local_sweeps = 5;
+  run.options.driver = c->driver;
+  best = run;
+  best.solve.seconds = 1e300;
+  for (int n = 0; n < r->b->args->samples && code == EXIT_DONE; n++) {
+    code = relax_run_solve(r, &run);
+    relax_run_clear(&run);
+    if (code == EXIT_DONE && run.solve.seconds < best.solve.seconds) best = run;
+    if (run.solve.seconds * n > 10) break;
+  }
+  if (code == EXIT_DONE && relax_is(c->method) && c->driver == KAON_RELAX_LAUNCH)
+    code = time_sweeps(r, &run, SWEEPS, &sweeps);
+  if (code != EXIT_DONE) return code;
+  cli_say(&r->b->args->common,
+          "  %-22s %7d iterations %10.3e s, %9.3e an iteration, %9.3e without residuals; %s\n",
+          c->name, best.report.iterations, best.solve.seconds,
+          best.solve.seconds / fmax(1, best.report.iterations), sweeps / SWEEPS,
+          kaon_stop_reason_name(best.report.reason));
+  json_t *row = relax_bench_row(r, "async-time", best.solve.seconds);
+  json_t *figures = json_pack(
+      "{s:s s:i s:i s:i s:o s:o s:o s:s s:i s:i s:o}", "method", c->name, "block",
+      best.options.block, "local_sweeps", best.options.local_sweeps, "iterations",
+      best.report.iterations, "tol", report_real(tol), "residual",
+      report_real(best.report.residual), "seconds_sweep", report_real(sweeps / SWEEPS), "status",
+      kaon_stop_reason_name(best.report.reason), "newest", best.relaxation.newest, "oldest",
+      best.relaxation.oldest, "asynchronous", report_real(best.relaxation.asynchronous));
+  json_object_update(row, figures);
+  json_decref(figures);
+  return EXIT_DONE;
+}
+
+/* Gauss-Seidel row by row on one thread of the processor, whatever the backend. */
+static int time_on_host(relax_bench *r, double tol) {
+  static const contender gs = {"gauss-seidel, one core", KAON_GS, KAON_RELAX_LAUNCH};
+  kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  kaon_context *ctx = NULL;
+  relax_bench own;
+  options.backend = KAON_BACKEND_CPU;
+  options.threads = 1;
+  if (r->b->info.ranks > 1) return EXIT_DONE;
+  int code = cli_status(NULL, kaon_context_create(&options, &ctx), NULL);
+  if (code != EXIT_DONE) return code;
+  code = relax_bench_open(&own, r->b, ctx, r->l.args->matrix);
+  if (code == EXIT_DONE) code = time_one(&own, &gs, tol);
+  relax_bench_close(&own);
+  kaon_context_destroy(&ctx);
+  return code;
+}
+
+static int times(relax_bench *r) {
+  static const contender all[] = {{"jacobi", KAON_JACOBI, KAON_RELAX_LAUNCH},
+                                  {"gauss-seidel", KAON_GS, KAON_RELAX_LAUNCH},
+                                  {"two-stage", KAON_TWO_STAGE, KAON_RELAX_LAUNCH},
+                                  {"async, launches", KAON_ASYNC, KAON_RELAX_LAUNCH},
+                                  {"async, free", KAON_ASYNC, KAON_RELAX_FREE},
+                                  {"cg", KAON_CG, KAON_RELAX_LAUNCH}};
+  const bench_args *a = r->b->args;
+  const double tol = cli_given(&a->common, "tol") ? a->problem.tol : 1e-8;
+  char name[64];
+  int code = EXIT_DONE;
+  cli_say(&a->common, "\n%s: to %g\n", relax_bench_name(r, name), tol);
+  for (size_t i = 0; i < sizeof all / sizeof *all && code == EXIT_DONE; i++)
+    if (all[i].method != KAON_CG || r->l.info.hermitian) code = time_one(r, &all[i], tol);
+  return code == EXIT_DONE ? time_on_host(r, tol) : code;
+}
+
+/* ---- all ---- */
+
+static int matrix(bench *b, const char *name) {
+  static int (*const tables[])(relax_bench *) = {props, stat, rate, overhead, times};
+  relax_bench r;
+  int code = relax_bench_open(&r, b, b->ctx, name);
+  for (size_t i = 0; i < sizeof tables / sizeof *tables && code == EXIT_DONE; i++) {
+    if (!(b->args->tables >> i & 1)) continue;
+    bench_stage(b);
+    code = tables[i](&r);
+    if (code == EXIT_DONE && bench_keep(b) != KAON_OK) code = EXIT_DEVICE;
+  }
+  relax_bench_close(&r);
+  return code;
+}
+
+int bench_async(bench *b) {
+  const cli_texts *list = &b->args->matrices;
+  int code = EXIT_DONE;
+  if (list->count == 0) return matrix(b, "trefethen:2000");
+  for (int i = 0; i < list->count && code == EXIT_DONE; i++) code = matrix(b, list->text[i]);
+  return code;
+}

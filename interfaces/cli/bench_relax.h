@@ -1,0 +1,45 @@
+/* bench_relax.h - what bench async and bench faults share: one matrix, solves of it by relaxation,
+ * rows that are no timings. */
+#ifndef KAON_CLI_BENCH_RELAX_H
+#define KAON_CLI_BENCH_RELAX_H
+
+#include "bench.h"
+
+typedef struct relax_bench {
+  bench *b;
+  linear l; /* b = 1 in every row, x = 0 */
+  kaon_vector *right, *x;
+} relax_bench;
+
+/* One solve: how, and what came of it. */
+typedef struct relax_run {
+  kaon_method method;
+  kaon_relax_options options;
+  double tol; /* 0: `steps` iterations */
+  int steps;
+  kaon_column_report report;
+  kaon_solve_report solve;
+  kaon_relax_report relaxation;
+  column_history history; /* of column 0; clear with relax_run_clear */
+} relax_run;
+
+/* Matrix, operator, vectors. Exit status; relax_bench_close in any case. */
+int relax_bench_open(relax_bench *r, bench *b, kaon_context *ctx, const char *name);
+void relax_bench_close(relax_bench *r);
+/* The options that the command line gives, else block and local sweeps as in the paper's tables. */
+relax_run relax_run_of(const relax_bench *r, kaon_method method, double tol, int steps);
+int relax_run_solve(relax_bench *r, relax_run *run);
+void relax_run_clear(relax_run *run);
+/* A row about r's matrix: what all rows have; name: of the row. The object is the list's. */
+json_t *relax_bench_row(relax_bench *r, const char *name, double seconds);
+/* "fv1" of ".../fv1.mtx". */
+const char *relax_bench_name(const relax_bench *r, char name[64]);
+/* Iterations between two lines of a table of this matrix, and the last line (paper A: tables 2, 3).
+ */
+void relax_bench_points(const relax_bench *r, int *every, int *last);
+/* Histories by iteration as CSV, to --histories with the matrix' name before its end. Exit status.
+ */
+int relax_bench_histories(const relax_bench *r, const char *what, const column_history *histories,
+                          const char *const *names, int count);
+
+#endif

@@ -1,0 +1,151 @@
+/* relax.c - relaxation methods by name: their figures, what is known of them beforehand, what they
+ * report afterwards. Contract: linear.h. */
+#include <math.h>
+#include <stdio.h>
+
+#include "linear.h"
+#include "report.h"
+
+int relax_is(kaon_method method) {
+  return method >= KAON_JACOBI && method <= KAON_ASYNC;
+}
+
+void relax_defaults(linear_args *args) {
+  args->relax_tau = NAN;
+  args->relax_driver = args->relax_lag = -1;
+  args->relax_absent = 1;
+}
+
+#define BIT(method) (1u << ((method)-KAON_JACOBI))
+
+/* A figure, and the methods that look at it. */
+typedef struct figure {
+  const char *option, *of;
+  unsigned used;
+  int given;
+} figure;
+
+int relax_check(const linear_args *a, linear *l) {
+  const kaon_method method = l->options.method;
+  const unsigned blocks = BIT(KAON_TWO_STAGE) | BIT(KAON_ASYNC),
+                 rows = BIT(KAON_GS) | BIT(KAON_SOR);
+  const int omega = !isnan(a->precond_omega) && a->precond == PRECOND_NONE && !a->relax_absent;
+  const figure figures[] = {
+      {"omega", "sor, two-stage and async", BIT(KAON_SOR) | blocks, omega},
+      {"tau", "jacobi, two-stage and async", BIT(KAON_JACOBI) | blocks, !isnan(a->relax_tau)},
+      {"coloring", "gs and sor", rows, a->relax_colour},
+      {"block", "two-stage and async", blocks, a->relax_block != 0},
+      {"local-sweeps", "two-stage and async", blocks, a->relax_sweeps != 0},
+      {"async-driver", "async", BIT(KAON_ASYNC), a->relax_driver >= 0},
+      {"lag", "async", BIT(KAON_ASYNC), a->relax_lag >= 0},
+      {"stride", "async", BIT(KAON_ASYNC), a->relax_stride != 0},
+      {"together", "async", BIT(KAON_ASYNC), a->relax_together != 0},
+      {"order-seed", "async", BIT(KAON_ASYNC), a->relax_seed != 0}};
+  kaon_relax_options o = KAON_RELAX_OPTIONS_INIT;
+  for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+    if (figures[i].given &&
+        !(relax_is(method) && a->method >= 0 && (figures[i].used & BIT(method))))
+      return cli_wrong("--%s is for --method %s, but --method is %s; leave it out",
+                       figures[i].option, figures[i].of,
+                       a->method >= 0 ? method_name(method) : "not one of these");
+  if (omega) o.omega = a->precond_omega;
+  if (!isnan(a->relax_tau)) o.tau = a->relax_tau;
+  if (a->relax_colour) o.by_colour = 1;
+  if (a->relax_block) o.block = a->relax_block;
+  if (a->relax_sweeps) o.local_sweeps = a->relax_sweeps;
+  if (a->relax_driver >= 0) o.driver = (kaon_relax_driver)a->relax_driver;
+  if (a->relax_lag >= 0) o.lag = a->relax_lag;
+  if (a->relax_stride) o.stride = a->relax_stride;
+  if (a->relax_together) o.together = a->relax_together;
+  if (a->relax_seed) o.seed = a->relax_seed;
+  l->relax = o;
+  return EXIT_DONE;
+}
+
+/* ---- beforehand ---- */
+
+json_t *spectrum_describe(const kaon_spectrum *s) {
+  return json_pack("{s:b s:o s:o s:o s:o s:o s:i}", "hermitian", s->hermitian, "low",
+                   report_real(s->low), "high", report_real(s->high), "rho", report_real(s->rho),
+                   "rho_absolute", report_real(s->rho_absolute), "tau", report_real(s->tau),
+                   "products", s->steps);
+}
+
+void spectrum_print(const cli_common *common, const kaon_spectrum *s) {
+  if (s->hermitian)
+    cli_say(common, "eigenvalues of D^-1 A from %.6g to %.6g (condition %.5g); tau = %.6g\n",
+            s->low, s->high, s->high / s->low, s->tau);
+  cli_say(common, "spectral radius of B = 1 - D^-1 A: %.4f%s", s->rho,
+          s->rho < 1 ? "" : ", so Jacobi's iteration diverges");
+  if (!isnan(s->rho_absolute))
+    cli_say(common, "; of |B|: %.4f%s", s->rho_absolute,
+            s->rho_absolute < 1 ? ", so asynchronous iteration converges whatever the order"
+                                : ": nothing says that asynchronous iteration converges");
+  cli_say(common, "\n");
+}
+
+/* What --tau changes is known of Hermitian matrices: 1 - tau D^-1 A. */
+static void warn(const linear *l, const kaon_spectrum *s) {
+  const kaon_method method = l->options.method;
+  const double tau = l->relax.tau == 0 ? s->tau : l->relax.tau;
+  double rho = s->rho;
+  if (s->hermitian) rho = fmax(fabs(1 - tau * s->low), fabs(1 - tau * s->high));
+  if (method == KAON_GS || method == KAON_SOR) {
+    if (!s->hermitian && s->rho_absolute >= 1)
+      cli_error("warning: nothing says that %s converges: |B| has spectral radius %.4f",
+                method_name(method), s->rho_absolute);
+  } else if (rho >= 1) {
+    cli_error(
+        "warning: %s will diverge: the spectral radius of 1 - tau D^-1 A is %.4f; give "
+        "--tau 0%s",
+        method_name(method), rho, s->hermitian ? "" : ", or take gcr or bicgstab");
+  } else if (method == KAON_ASYNC && s->rho_absolute >= 1) {
+    cli_error("warning: %s may diverge: the spectral radius of |B| is %.4f", method_name(method),
+              s->rho_absolute);
+  }
+}
+
+int relax_spectrum(linear *l) {
+  if (!l->args->spectrum) return EXIT_DONE;
+  const int code = cli_status(l->ctx, kaon_spectrum_estimate(l->A, 0, &l->spectrum), "--spectrum");
+  if (code == EXIT_DONE && relax_is(l->options.method)) warn(l, &l->spectrum);
+  return code;
+}
+
+/* ---- afterwards ---- */
+
+void relax_print(const cli_common *common, const linear *l) {
+  kaon_relax_report r;
+  if (l->args->spectrum) spectrum_print(common, &l->spectrum);
+  if (!relax_is(l->options.method) || kaon_solver_relaxation(l->solver, &r) != KAON_OK) return;
+  if (r.levels) cli_say(common, "rows in %d levels%s\n", r.levels, r.colours ? ", by colours" : "");
+  if (r.tau != 1) cli_say(common, "tau = %.6g\n", r.tau);
+  if (r.blocks && l->options.method == KAON_ASYNC)
+    cli_say(common,
+            "%lld blocks, %lld iterations of them (%d to %d each); shifts seen from %d to %d, "
+            "%.1f %% of the reads not synchronous\n",
+            (long long)r.blocks, (long long)r.updates, r.least, r.most, r.newest, r.oldest,
+            100 * r.asynchronous);
+}
+
+json_t *relax_describe(const linear *l) {
+  static const char *const drivers[] = {"launch", "free"};
+  const kaon_relax_options *o = &l->relax;
+  kaon_relax_report r;
+  if (!relax_is(l->options.method) || kaon_solver_relaxation(l->solver, &r) != KAON_OK)
+    return json_null();
+  json_t *shifts = json_object();
+  for (int i = 0; i < 2 * KAON_RELAX_SHIFTS + 1; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "%d", i - KAON_RELAX_SHIFTS);
+    if (r.shifts[i]) json_object_set_new(shifts, name, json_integer((json_int_t)r.shifts[i]));
+  }
+  return json_pack("{s:o s:o s:b s:i s:i s:i s:i s:s s:i s:i s:i s:I s:I s:o s:i s:i s:o s:i s:i}",
+                   "omega", report_real(o->omega), "tau", report_real(r.tau), "coloring",
+                   o->by_colour, "colours", r.colours, "levels", r.levels, "block", o->block,
+                   "local_sweeps", o->local_sweeps, "driver", drivers[o->driver], "lag", o->lag,
+                   "stride", o->stride, "together", o->together, "blocks", (json_int_t)r.blocks,
+                   "updates", (json_int_t)r.updates, "shifts", shifts, "newest", r.newest, "oldest",
+                   r.oldest, "asynchronous", report_real(r.asynchronous), "least", r.least, "most",
+                   r.most);
+}

@@ -1,0 +1,23 @@
+/* lanczos.h - extreme eigenvalues of Hermitian positive definite operators. */
+#ifndef KAON_SOLVERS_LANCZOS_H
+#define KAON_SOLVERS_LANCZOS_H
+
+#include "lib/operator.h"
+
+typedef struct kaon_extremes {
+  double low, high;
+  int steps; /* taken */
+} kaon_extremes;
+
+/* Smallest and largest eigenvalue of D^-1 A (jacobi: D^-1; NULL: of A) as `steps` steps of
+ * conjugate gradients see them, whose coefficients are those of Lanczos' process: low is never
+ * below, high never above the true one. name: of whom it is for, in sentences. Collective.
+ * Source: Saad, Iterative Methods for Sparse Linear Systems, 2nd edition, section 6.7.3.
+ * Errors: ARGUMENT (A is not Hermitian positive definite; with the number), MEMORY, those of A. */
+kaon_status kaon_lanczos(kaon_operator *A, kaon_operator *jacobi, int steps, const char *name,
+                         kaon_extremes *extremes);
+
+/* Numbers in [-1, 1) that differ from rank to rank, into column 0 of v. Collective. */
+kaon_status kaon_noise_fill(kaon_vector *v);
+
+#endif

@@ -1,0 +1,169 @@
+/* spectrum.c - whether relaxation converges: extreme eigenvalues of D^-1 A by Lanczos where A is
+ * Hermitian positive definite, spectral radii by the power method elsewhere.
+ *   |B|, B = 1 - D^-1 A: powers of 1 + |B| = D^-1 |A| on ones, which have a part of its Perron
+ * vector; the shift lets no second eigenvalue be as large. The Rayleigh quotient in the product
+ * that makes it self-adjoint (|D|) errs by the square of the vector's error.
+ *   B of a matrix that is not Hermitian: growth of |B^k x|, by the mean of the last half.
+ * Source: Saad, Numerical Methods for Large Eigenvalue Problems, 2nd edition, section 4.1. */
+#include <math.h>
+#include <stdlib.h>
+
+#include <kaon/precond.h>
+#include <kaon/relax.h>
+
+#include "blas/blas.h"
+#include "lib/space.h"
+#include "solvers/lanczos.h"
+
+enum { DEFAULT_STEPS = 300, POWER_FACTOR = 8 };
+static const double SETTLED = 1e-7; /* change of an estimate in ten steps */
+static const double ROUNDING = 1e-10;
+
+enum { X, Y, Z, WORK };
+
+static kaon_status product(const kaon_vector *x, const kaon_vector *y, double *re, double *size) {
+  double dot[1][2];
+  KAON_TRY(kaon_vector_dot(x, y, dot));
+  *re = dot[0][0];
+  if (size != NULL) *size = hypot(dot[0][0], dot[0][1]);
+  return KAON_OK;
+}
+
+/* (A x, y) = (x, A y) for noise x, y, and (x, A x) > 0. */
+static kaon_status look_hermitian(kaon_operator *A, kaon_vector *const *v, int *hermitian) {
+  double left[1][2], right[1][2], xx, ax;
+  const double scale = A->precision == KAON_DOUBLE ? ROUNDING : 1e-4;
+  KAON_TRY(kaon_noise_fill(v[X]));
+  KAON_TRY(kaon_operator_run(A, KAON_PLAIN, v[X], v[Y], NULL));
+  KAON_TRY(product(v[X], v[Y], &xx, NULL));
+  KAON_TRY(kaon_operator_run(A, KAON_PLAIN, v[Y], v[Z], NULL));
+  KAON_TRY(kaon_vector_dot(v[Y], v[Y], left)); /* (A x, A x) = (x, A A x) */
+  KAON_TRY(kaon_vector_dot(v[X], v[Z], right));
+  KAON_TRY(product(v[Z], v[Z], &ax, NULL));
+  const double off = hypot(left[0][0] - right[0][0], left[0][1] - right[0][1]);
+  *hermitian = xx > 0 && off <= scale * sqrt(ax) * sqrt(left[0][0]);
+  return KAON_OK;
+}
+
+/* v[X] = v / |v|; *size = |v| */
+static kaon_status normalise(const kaon_vector *v, kaon_vector *x, double *size) {
+  double norm2;
+  KAON_TRY(product(v, v, &norm2, NULL));
+  *size = sqrt(norm2);
+  if (!(*size > 0) || !isfinite(*size)) return KAON_OK;
+  KAON_TRY(kaon_blas_copy(v, x, NULL));
+  return kaon_blas_scale(KAON_NUMBER(1 / *size), x, NULL);
+}
+
+static kaon_status fill_ones(kaon_vector *v) {
+  const kaon_space *space = v->space;
+  const int64_t sites = space->lattice != NULL ? space->lattice->volume : kaon_space_given(space);
+  const int64_t count = sites * space->ncomp, step = space->complex_space ? 2 : 1;
+  double *host = calloc((size_t)count + 1, sizeof *host);
+  kaon_status status = KAON_OK;
+  if (host == NULL) status = kaon_fail(v->ctx, KAON_ERR_MEMORY, "spectrum: no host memory");
+  KAON_TRY(kaon_agree(v->ctx, status));
+  for (int64_t i = 0; i < count; i += step) host[i] = 1;
+  status = kaon_vector_import(v, 0, host, KAON_BASIS_UKQCD);
+  free(host);
+  return status;
+}
+
+/* *rho: of |B|. With y = |A| x and z = |D|^-1 y = (1 + |B|) x the quotient (z, |D| z) / (x, |D| z)
+ * = (z, y) / (x, y) needs no |D| x. */
+static kaon_status power_absolute(kaon_operator *A, kaon_vector *const *v, int steps, double *rho,
+                                  int *taken) {
+  kaon_operator *absolute = NULL, *jacobi = NULL;
+  KAON_TRY(A->ops->absolute(A, &absolute));
+  kaon_status status = kaon_precond_jacobi(absolute, &jacobi);
+  double last = 0;
+  if (status == KAON_OK) status = fill_ones(v[X]);
+  for (int n = 0; n < steps && status == KAON_OK; n++) {
+    double above = 0, below = 0, size = 0;
+    status = kaon_operator_run(absolute, KAON_PLAIN, v[X], v[Y], NULL);
+    if (status == KAON_OK) status = kaon_operator_run(jacobi, KAON_PLAIN, v[Y], v[Z], NULL);
+    if (status == KAON_OK) status = product(v[Z], v[Y], &above, NULL);
+    if (status == KAON_OK) status = product(v[X], v[Y], &below, NULL);
+    if (status == KAON_OK) status = normalise(v[Z], v[X], &size);
+    (*taken)++;
+    *rho = above / below - 1;
+    if (n % 10 == 9) {
+      if (fabs(*rho - last) <= SETTLED) break;
+      last = *rho;
+    }
+  }
+  kaon_operator_destroy(&jacobi);
+  kaon_operator_destroy(&absolute);
+  return status;
+}
+
+/* *rho: of B, by the growth of powers on noise. */
+static kaon_status power_general(kaon_operator *A, kaon_operator *jacobi, kaon_vector *const *v,
+                                 int steps, double *rho, int *taken) {
+  double size, sum = 0;
+  int counted = 0;
+  KAON_TRY(kaon_noise_fill(v[Y]));
+  KAON_TRY(normalise(v[Y], v[X], &size));
+  for (int n = 0; n < steps; n++) {
+    KAON_TRY(kaon_operator_run(A, KAON_PLAIN, v[X], v[Y], NULL));
+    KAON_TRY(kaon_operator_run(jacobi, KAON_PLAIN, v[Y], v[Z], NULL));
+    KAON_TRY(kaon_blas_xpay(v[X], KAON_NUMBER(-1), v[Z], NULL));
+    KAON_TRY(normalise(v[Z], v[X], &size));
+    (*taken)++;
+    if (!(size > 0)) {
+      *rho = 0;
+      return KAON_OK;
+    }
+    if (2 * n < steps) continue;
+    sum += log(size);
+    counted++;
+  }
+  *rho = counted > 0 ? exp(sum / counted) : NAN;
+  return KAON_OK;
+}
+
+static kaon_status estimate(kaon_operator *A, kaon_operator *jacobi, int steps,
+                            kaon_vector *const *v, kaon_spectrum *to) {
+  kaon_extremes e;
+  KAON_TRY(look_hermitian(A, v, &to->hermitian));
+  to->steps = 2;
+  if (to->hermitian) {
+    const kaon_status status = kaon_lanczos(A, jacobi, steps, "spectrum", &e);
+    if (status == KAON_ERR_ARGUMENT)
+      to->hermitian = 0; /* not positive definite after all */
+    else
+      KAON_TRY(status);
+    if (status == KAON_ERR_ARGUMENT) kaon_error_forget(A->ctx);
+  }
+  if (to->hermitian) {
+    to->low = e.low;
+    to->high = e.high;
+    to->tau = 2 / (e.low + e.high);
+    to->rho = fmax(fabs(1 - e.low), fabs(e.high - 1));
+    to->steps += e.steps;
+  } else {
+    KAON_TRY(power_general(A, jacobi, v, steps, &to->rho, &to->steps));
+  }
+  if (A->ops->absolute == NULL) return KAON_OK;
+  return power_absolute(A, v, POWER_FACTOR * steps, &to->rho_absolute, &to->steps);
+}
+
+kaon_status kaon_spectrum_estimate(kaon_operator *A, int steps, kaon_spectrum *spectrum) {
+  kaon_operator *jacobi = NULL;
+  kaon_vector *v[WORK] = {NULL};
+  if (A == NULL || spectrum == NULL || steps < 0)
+    return kaon_fail(A ? A->ctx : NULL, KAON_ERR_ARGUMENT,
+                     "spectrum: an operator, room for the answer and a number of steps from 0 on "
+                     "are needed");
+  *spectrum = (kaon_spectrum){.low = NAN, .high = NAN, .rho_absolute = NAN, .tau = NAN};
+  KAON_TRY(kaon_precond_jacobi(A, &jacobi));
+  kaon_status status = KAON_OK;
+  for (int i = 0; i < WORK && status == KAON_OK; i++)
+    status = kaon_vector_create(A->ctx, A->space, A->precision, 1, &v[i]);
+  status = kaon_agree(A->ctx, status);
+  if (status == KAON_OK)
+    status = estimate(A, jacobi, steps > 0 ? steps : DEFAULT_STEPS, v, spectrum);
+  for (int i = 0; i < WORK; i++) kaon_vector_destroy(&v[i]);
+  kaon_operator_destroy(&jacobi);
+  return status;
+}

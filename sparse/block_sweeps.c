@@ -1,0 +1,251 @@
+/* block_sweeps.c - Jacobi sweeps within blocks of a matrix' rows: two-stage and asynchronous
+ * relaxation (lib/row_sweeps.h, BLOCKS). The kernels count a block's global iterations and the
+ * shifts that it saw; what was counted is gathered here. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "blas/blas.h"
+#include "blas/submit.h"
+#include "sparse/row_blocks.h"
+#include "sparse/sweeps.h"
+
+typedef struct sweeps_blocks {
+  kaon_blocked *rows;
+  double omega;
+  int columns;     /* that there is room for */
+  int32_t *count;  /* device memory, as all of these: [column][block] */
+  double *seen;    /* [column][block] */
+  int32_t *stop;   /* [column] */
+  int64_t *shifts; /* [KAON_SHIFT_BINS] */
+  void *work;
+  uint8_t *frozen; /* [row of the space, of whole blocks] */
+  int freezes;
+  int fresh;      /* count is 0 everywhere, and the next sweep comes by `sweep` (not recorded) */
+  int32_t *host;  /* copy of count */
+  int64_t *total; /* [column][block] counted before count was last cleared */
+} sweeps_blocks;
+
+static sweeps_blocks *self_of(const kaon_row_sweeps *S) {
+  return S->self;
+}
+
+static size_t counters(const sweeps_blocks *self) {
+  return (size_t)self->columns * (size_t)self->rows->rows.blocks;
+}
+
+static void let_go(kaon_row_sweeps *S) {
+  sweeps_blocks *self = self_of(S);
+  kaon_pool_give(S->ctx, self->count);
+  kaon_pool_give(S->ctx, self->seen);
+  kaon_pool_give(S->ctx, self->stop);
+  free(self->host);
+  free(self->total);
+  self->count = self->stop = self->host = NULL;
+  self->seen = NULL;
+  self->total = NULL;
+  self->columns = 0;
+}
+
+static kaon_status clear(const kaon_row_sweeps *S) {
+  const sweeps_blocks *self = self_of(S);
+  const kaon_memory_ops *memory = S->ctx->backend->memory;
+  KAON_TRY(memory->clear(S->ctx, self->count, counters(self) * sizeof *self->count + 4));
+  return memory->clear(S->ctx, self->stop, (size_t)self->columns * sizeof *self->stop);
+}
+
+static kaon_status take(kaon_row_sweeps *S, int columns) {
+  sweeps_blocks *self = self_of(S);
+  void *p[3] = {NULL};
+  self->columns = columns;
+  const size_t n = counters(self);
+  kaon_status status =
+      kaon_pool_take(S->ctx, n * sizeof *self->count + 4, "counts of blocks", &p[0]);
+  if (status == KAON_OK)
+    status = kaon_pool_take(S->ctx, n * sizeof *self->seen + 8, "residuals of blocks", &p[1]);
+  if (status == KAON_OK)
+    status = kaon_pool_take(S->ctx, (size_t)columns * sizeof *self->stop, "ends of columns", &p[2]);
+  self->count = p[0];
+  self->seen = p[1];
+  self->stop = p[2];
+  self->host = calloc(n + 1, sizeof *self->host);
+  self->total = calloc(n + 1, sizeof *self->total);
+  if (status == KAON_OK && (self->host == NULL || self->total == NULL))
+    status = kaon_fail(S->ctx, KAON_ERR_MEMORY, "blocks of rows: no host memory for %zu counts", n);
+  return status == KAON_OK ? clear(S) : status;
+}
+
+static kaon_status reserve(kaon_row_sweeps *S, int columns) {
+  sweeps_blocks *self = self_of(S);
+  if (self->columns == columns) return KAON_OK;
+  let_go(S);
+  const kaon_status status = take(S, columns);
+  if (status != KAON_OK) let_go(S);
+  return status;
+}
+
+/* ---- counts ---- */
+
+/* count into total, and from 0 again: blocks that wait for each other begin alike. */
+static kaon_status harvest(kaon_row_sweeps *S) {
+  sweeps_blocks *self = self_of(S);
+  const size_t n = counters(self);
+  if (n == 0) return KAON_OK;
+  KAON_TRY(
+      S->ctx->backend->memory->to_host(S->ctx, self->host, self->count, n * sizeof *self->count));
+  for (size_t i = 0; i < n; i++) self->total[i] += self->host[i];
+  return clear(S);
+}
+
+static kaon_status rounds(kaon_row_sweeps *S, int *done) {
+  sweeps_blocks *self = self_of(S);
+  const int64_t blocks = self->rows->rows.blocks;
+  KAON_TRY(harvest(S));
+  for (int k = 0; k < self->columns; k++) {
+    int64_t sum = 0;
+    for (int64_t n = 0; n < blocks; n++) sum += self->host[k * blocks + n];
+    done[k] = blocks > 0 ? (int)((sum + blocks - 1) / blocks) : 0;
+  }
+  self->fresh = 1;
+  return KAON_OK;
+}
+
+static kaon_status reset(kaon_row_sweeps *S) {
+  sweeps_blocks *self = self_of(S);
+  if (self->columns == 0) return KAON_OK;
+  self->fresh = 0;
+  memset(self->total, 0, counters(self) * sizeof *self->total);
+  KAON_TRY(
+      S->ctx->backend->memory->clear(S->ctx, self->shifts, KAON_SHIFT_BINS * sizeof *self->shifts));
+  return clear(S);
+}
+
+static kaon_status record(kaon_row_sweeps *S, kaon_row_record *to) {
+  sweeps_blocks *self = self_of(S);
+  memset(to, 0, sizeof *to);
+  if (self->columns == 0) return KAON_OK;
+  KAON_TRY(harvest(S));
+  KAON_TRY(S->ctx->backend->memory->to_host(S->ctx, to->shifts, self->shifts, sizeof to->shifts));
+  for (size_t i = 0; i < counters(self); i++) {
+    to->updates += self->total[i];
+    if (i == 0 || self->total[i] < to->least) to->least = (int)self->total[i];
+    if (self->total[i] > to->most) to->most = (int)self->total[i];
+  }
+  return KAON_OK;
+}
+
+static kaon_status freeze(kaon_row_sweeps *S, const uint8_t *frozen) {
+  sweeps_blocks *self = self_of(S);
+  const size_t bytes = (size_t)S->space->nblocks * (size_t)S->space->width;
+  void *room = self->frozen;
+  self->freezes = frozen != NULL;
+  if (frozen == NULL) return KAON_OK;
+  if (room == NULL) KAON_TRY(kaon_pool_take(S->ctx, bytes, "frozen rows", &room));
+  self->frozen = room;
+  return S->ctx->backend->memory->to_device(S->ctx, room, frozen, (size_t)S->space->nsites);
+}
+
+/* ---- a sweep ---- */
+
+static kaon_status submit(kaon_row_sweeps *S, const kaon_relax_args *args) {
+  const sweeps_blocks *self = self_of(S);
+  const size_t bytes = (size_t)self->rows->bytes +
+                       2 * (size_t)args->nrhs * 8 * (size_t)(S->space->nsites * S->space->ncomp);
+  kaon_launch launch;
+  KAON_TRY(kaon_launch_prepare(S->ctx, args->nrhs, bytes, &launch));
+  S->ctx->backend->sparse[S->precision]->relax(&launch, args);
+  S->ctx->calm = 0; /* it writes counts beside vectors */
+  self_of(S)->fresh = 0;
+  return KAON_OK;
+}
+
+static kaon_status sweep(kaon_row_sweeps *S, const kaon_row_sweep *how, const kaon_vector *b,
+                         kaon_vector *x, const kaon_pass *pass) {
+  sweeps_blocks *self = self_of(S);
+  KAON_TRY(reserve(S, x->nrhs));
+  kaon_relax_args args = {.rows = &self->rows->rows,
+                          .nrhs = x->nrhs,
+                          .column = -1,
+                          .inner = how->inner,
+                          .cut = how->cut,
+                          .rounds = 1,
+                          .lag = how->lag,
+                          .together = how->together,
+                          .omega = self->omega * how->damping,
+                          .shuffle = how->shuffle,
+                          .frozen = self->freezes ? self->frozen : NULL,
+                          .count = self->count,
+                          .seen = self->seen,
+                          .stop = self->stop,
+                          .shifts = self->shifts,
+                          .work = self->work,
+                          .b = kaon_view_of(b),
+                          .x = kaon_view_of(x),
+                          .gate = kaon_pass_gate(pass)};
+  if (how->rounds <= 1) return submit(S, &args);
+  if (!self->fresh) KAON_TRY(harvest(S));
+  args.rounds = how->rounds;
+  for (int k = 0; k < x->nrhs; k++) {
+    args.column = k;
+    args.goal = how->goal != NULL ? how->goal[k] : 0;
+    args.limit = how->limit != NULL ? how->limit[k] : HUGE_VAL;
+    KAON_TRY(submit(S, &args));
+  }
+  return KAON_OK;
+}
+
+/* ---- the rest ---- */
+
+static void describe(const kaon_row_sweeps *S, kaon_row_info *info) {
+  *info = (kaon_row_info){.blocks = self_of(S)->rows->rows.blocks};
+}
+
+static kaon_cost cost(const kaon_row_sweeps *S, int columns) {
+  const sweeps_blocks *self = self_of(S);
+  const double reals = S->space->ncomp, number = (double)kaon_precision_bytes(S->precision);
+  const double rows = (double)S->space->nsites, entries = (double)self->rows->entries;
+  return (kaon_cost){
+      .flops = (reals == 2 ? 8 : 2) * entries,
+      .bytes = (entries * (4 + number * reals) + rows * 4) / columns + 3 * number * reals * rows};
+}
+
+static void destroy(kaon_row_sweeps *S) {
+  sweeps_blocks *self = self_of(S);
+  if (self->rows != NULL) let_go(S);
+  kaon_pool_give(S->ctx, self->shifts);
+  kaon_pool_give(S->ctx, self->work);
+  kaon_pool_give(S->ctx, self->frozen);
+  kaon_blocked_destroy(&self->rows);
+  free(self);
+}
+
+static const kaon_row_sweeps_ops blocks_ops = {.name = "blocks",
+                                               .sweep = sweep,
+                                               .reserve = reserve,
+                                               .reset = reset,
+                                               .record = record,
+                                               .rounds = rounds,
+                                               .freeze = freeze,
+                                               .describe = describe,
+                                               .cost = cost,
+                                               .destroy = destroy};
+
+kaon_status kaon_sweeps_blocks(kaon_matrix *matrix, const kaon_row_how *how,
+                               kaon_row_sweeps *sweeps) {
+  kaon_context *ctx = matrix->ctx;
+  sweeps_blocks *self = calloc(1, sizeof *self);
+  void *p = NULL;
+  if (self == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "relaxation: no host memory");
+  sweeps->ops = &blocks_ops;
+  sweeps->self = self;
+  self->omega = how->omega;
+  KAON_TRY(kaon_blocked_create(matrix, how->block, sweeps->precision, &self->rows));
+  KAON_TRY(kaon_pool_take(ctx, KAON_SHIFT_BINS * sizeof *self->shifts, "shifts", &p));
+  self->shifts = p;
+  KAON_TRY(ctx->backend->memory->clear(ctx, p, KAON_SHIFT_BINS * sizeof *self->shifts));
+  if (!ctx->backend->host_accessible) return KAON_OK;
+  const size_t numbers = (size_t)(self->rows->rows.rows * self->rows->rows.reals);
+  KAON_TRY(kaon_pool_take(ctx, 2 * numbers * kaon_precision_bytes(sweeps->precision) + 64,
+                          "iterates of blocks", &self->work));
+  return KAON_OK;
+}

@@ -1,0 +1,235 @@
+/* relax.c - on the CPU: Jacobi sweeps within blocks of rows, blocks one global iteration each or
+ * going on by themselves (kaon_relax_args in sparse_ops.h; formulas: lib/math/relax.h).
+ *
+ * A block's right-hand side and its iterate stand in `work` between its reading and its writing, so
+ * a thread may have read for many blocks before it writes for the first: what a GPU does with the
+ * blocks that it holds at once. Counts of global iterations are raised after what they count was
+ * written (release), and read before what they are about (acquire): what is read is at least as
+ * new as its count says, so the lag is bounded in truth, and the recorded shifts are upper bounds.
+ */
+#include <sched.h>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include "lib/cpu/reduce.h"
+#include "lib/math/relax.h"
+#include "sparse/cpu/kernels.h"
+#include "sparse/cpu/lanes.h"
+
+typedef struct job {
+  const kaon_relax_args *a;
+  const kaon_row_blocks *m;
+  const real *b;
+  real *x, *t, *y; /* t, y: by place */
+  source from;     /* how x lies */
+  int64_t skip;    /* of the column */
+  int32_t *count;
+  double *seen;
+  int32_t *stop;
+  int64_t shifts[KAON_SHIFT_BINS]; /* of this thread */
+} job;
+
+static job job_of(const kaon_relax_args *a, int column) {
+  const kaon_row_blocks *m = a->rows;
+  const int64_t offset = (int64_t)column * m->blocks;
+  job j = {.a = a, .m = m, .b = a->b.data, .x = a->x.data};
+  j.from.stride = (int64_t)a->nrhs * m->reals * KAON_W;
+  j.skip = (int64_t)column * m->reals * KAON_W;
+  j.t = a->work;
+  j.y = j.t + m->rows * m->reals;
+  j.count = a->count + offset;
+  j.seen = a->seen + offset;
+  j.stop = a->stop + column;
+  return j;
+}
+
+KAON_INLINE int64_t rows_of(const kaon_row_blocks *m, int64_t block) {
+  const int64_t left = m->rows - block * m->block;
+  return left < m->block ? left : m->block;
+}
+
+/* Where component 0 of a row of the space stands. */
+KAON_INLINE int64_t place_of(const job *j, int64_t row) {
+  return j->skip + source_offset(&j->from, row);
+}
+
+/* ---- a block's three parts ---- */
+
+static void note_shifts(job *j, int64_t block) {
+  const kaon_row_blocks *m = j->m;
+  const int32_t own = j->count[block];
+  for (int64_t n = m->reads[block]; n < m->reads[block + 1]; n++) {
+    const int32_t there = __atomic_load_n(&j->count[m->other[n]], __ATOMIC_ACQUIRE);
+    int32_t bin = own - there + KAON_SHIFTS;
+    bin = bin < 0 ? 0 : bin >= KAON_SHIFT_BINS ? KAON_SHIFT_BINS - 1 : bin;
+    j->shifts[bin]++;
+  }
+}
+
+KAON_INLINE void read_rows(job *j, int64_t block, const int reals) {
+  const kaon_row_blocks *m = j->m;
+  const kaon_block_entries *e = &m->outside;
+  const real *value = e->value;
+  const int64_t first = block * m->block, rows = rows_of(m, block);
+  for (int64_t i = 0; i < rows; i++) {
+    const int64_t p = first + i, slice = block * m->slices + i, at = place_of(j, m->row[p]);
+    real *t = j->t + p * reals, *y = j->y + p * reals;
+    for (int c = 0; c < reals; c++) {
+      t[c] = j->b[at + c * KAON_W];
+      y[c] = j->a->cut ? 0 : j->x[at + c * KAON_W]; /* nobody else writes it */
+    }
+    if (j->a->cut) continue;
+    for (int64_t n = e->start[slice]; n < e->start[slice + 1]; n++) {
+      const real *from = j->x + place_of(j, e->column[n]);
+      real other[2] = {kaon_race_load(from), 0};
+      if (reals == 2) other[1] = kaon_race_load(from + KAON_W);
+      kaon_relax_subtract(t, value + n * reals, other, reals);
+    }
+  }
+}
+
+/* One local sweep, from y into next; the sum of |b - A x|^2 before it. */
+KAON_INLINE double relax_rows(const job *j, int64_t block, real *next, int from_zero,
+                              const int reals) {
+  const kaon_row_blocks *m = j->m;
+  const kaon_block_entries *e = &m->inside;
+  const real *value = e->value, *inverse = m->inverse, *diagonal = m->diagonal;
+  const int64_t first = block * m->block, rows = rows_of(m, block);
+  const real *y = j->y + first * reals, factor = (real)j->a->omega;
+  double residual2 = 0;
+  for (int64_t i = 0; i < rows; i++) {
+    const int64_t p = first + i, slice = block * m->slices + i;
+    real t[2] = {j->t[p * reals], reals == 2 ? j->t[p * reals + reals - 1] : 0};
+    real *x = next + i * reals;
+    for (int64_t n = e->start[slice]; n < e->start[slice + 1] && !from_zero; n++)
+      kaon_relax_subtract(t, value + n * reals, y + (int64_t)e->column[n] * reals, reals);
+    for (int c = 0; c < reals; c++) x[c] = y[i * reals + c];
+    residual2 += kaon_relax_residual2(t, diagonal + p * reals, x, reals);
+    if (j->a->frozen != NULL && j->a->frozen[m->row[p]]) continue;
+    kaon_relax_row(x, t, inverse + p * reals, factor, reals);
+  }
+  return residual2;
+}
+
+KAON_INLINE void work_rows(const job *j, int64_t block, const int reals) {
+  const kaon_row_blocks *m = j->m;
+  const int64_t first = block * m->block, rows = rows_of(m, block);
+  real next[2 * KAON_ROW_BLOCK], *y = j->y + first * reals;
+  for (int k = 0; k < j->a->inner; k++) {
+    double residual2 = relax_rows(j, block, next, j->a->cut && k == 0, reals);
+    if (k == 0 && j->a->rounds > 1) __atomic_store(&j->seen[block], &residual2, __ATOMIC_RELAXED);
+    for (int64_t i = 0; i < rows * reals; i++) y[i] = next[i];
+  }
+  for (int64_t i = 0; i < rows; i++) {
+    const int64_t at = place_of(j, m->row[first + i]);
+    for (int c = 0; c < reals; c++) kaon_race_store(&j->x[at + c * KAON_W], y[i * reals + c]);
+  }
+}
+
+static void read_block(job *j, int64_t block) {
+  if (!j->a->cut) note_shifts(j, block);
+  if (j->m->reals == 1)
+    read_rows(j, block, 1);
+  else
+    read_rows(j, block, 2);
+}
+
+static void work_block(const job *j, int64_t block) {
+  if (j->m->reals == 1)
+    work_rows(j, block, 1);
+  else
+    work_rows(j, block, 2);
+  if (!j->a->cut) __atomic_store_n(&j->count[block], j->count[block] + 1, __ATOMIC_RELEASE);
+}
+
+/* ---- one global iteration ---- */
+
+static void leave_shifts(const job *j) {
+  for (int i = 0; i < KAON_SHIFT_BINS; i++)
+    if (j->shifts[i] != 0) __atomic_fetch_add(&j->a->shifts[i], j->shifts[i], __ATOMIC_RELAXED);
+}
+
+static void iterate(const kaon_launch *launch, const kaon_relax_args *a, int column) {
+  const int64_t blocks = a->rows->blocks;
+  const int64_t group = a->together > 0 ? a->together : 1, groups = (blocks + group - 1) / group;
+#pragma omp parallel num_threads(launch->threads) if (groups > 1)
+  {
+    job j = job_of(a, column);
+#pragma omp for schedule(dynamic, 1)
+    for (int64_t g = 0; g < groups; g++) {
+      const int64_t end = (g + 1) * group < blocks ? (g + 1) * group : blocks;
+      for (int64_t n = g * group; n < end; n++)
+        read_block(&j, kaon_relax_turn(n, blocks, a->shuffle));
+      for (int64_t n = g * group; n < end; n++)
+        work_block(&j, kaon_relax_turn(n, blocks, a->shuffle));
+    }
+    leave_shifts(&j);
+  }
+}
+
+/* ---- without barriers ---- */
+
+static int over(const job *j) {
+  return __atomic_load_n(j->stop, __ATOMIC_RELAXED);
+}
+
+/* Until no block that this one reads is more than `lag` behind it; 0: all is over. The slowest
+ * block of all never waits, so some block always goes on. */
+static int may_begin(const job *j, int64_t block) {
+  const kaon_row_blocks *m = j->m;
+  const int32_t own = j->count[block];
+  for (int64_t n = m->reads[block]; n < m->reads[block + 1]; n++)
+    while (__atomic_load_n(&j->count[m->other[n]], __ATOMIC_RELAXED) < own - j->a->lag) {
+      if (over(j)) return 0;
+      sched_yield();
+    }
+  return !over(j);
+}
+
+/* One thread adds up what all blocks saw of their residuals. */
+static void monitor(const job *j) {
+  double sum = 0;
+  for (int64_t n = 0; n < j->m->blocks; n++) {
+    double seen;
+    if (__atomic_load_n(&j->count[n], __ATOMIC_ACQUIRE) == 0) return;
+    __atomic_load(&j->seen[n], &seen, __ATOMIC_RELAXED);
+    sum += seen;
+  }
+  if (sum <= j->a->goal || !(sum <= j->a->limit)) __atomic_store_n(j->stop, 1, __ATOMIC_RELAXED);
+}
+
+static void run_free(const kaon_launch *launch, const kaon_relax_args *a) {
+  const int64_t blocks = a->rows->blocks;
+#pragma omp parallel num_threads(launch->threads)
+  {
+    int number = 0, threads = 1;
+#ifdef _OPENMP
+    number = omp_get_thread_num();
+    threads = omp_get_num_threads();
+#endif
+    job j = job_of(a, a->column);
+    const int64_t first = blocks * number / threads, end = blocks * (number + 1) / threads;
+    for (int round = 0; round < a->rounds && !over(&j); round++) {
+      for (int64_t n = first; n < end; n++) {
+        const int64_t block = kaon_relax_turn(n, blocks, a->shuffle);
+        if (!may_begin(&j, block)) break;
+        read_block(&j, block);
+        work_block(&j, block);
+      }
+      if (number == 0) monitor(&j);
+    }
+    leave_shifts(&j);
+  }
+}
+
+void KAON_EXPORT(kaon_relax)(const kaon_launch *launch, const kaon_relax_args *args) {
+  if (args->rounds > 1) {
+    if (kaon_gate_open(&args->gate, args->column)) run_free(launch, args);
+    return;
+  }
+  for (int k = 0; k < args->nrhs; k++)
+    if (kaon_gate_open(&args->gate, k) && (args->column < 0 || args->column == k))
+      iterate(launch, args, k);
+}

@@ -1,0 +1,117 @@
+"""kaon solve, info and bench by relaxation: counts, what reports say of blocks and lags, warnings, refusals, tables."""
+import json
+import os
+
+import system
+
+DATA = os.path.join(system.DATA, "sparse")
+# (matrix, arguments) -> iterations to 1e-8 (b = 1, x = 0)
+COUNTS = {
+    ("fv1.mtx", "--method", "jacobi"): 116,
+    ("fv1.mtx", "--method", "gs"): 63,
+    ("fv1.mtx", "--method", "two-stage"): 37,  # blocks of 448, 5 sweeps: the defaults
+    ("Trefethen_2000.mtx", "--method", "two-stage", "--block", "128"): 22,
+    ("Chem97ZtZ.mtx", "--method", "gs"): 35,
+}
+
+
+class Relax(system.Case):
+    def solve(self, *arguments, status=0):
+        self.succeeds("solve", "--rhs", "ones", *arguments, "--report", "report.json", status=status)
+        return self.report()
+
+    def test_counts(self):
+        for (matrix, *arguments), expected in COUNTS.items():
+            path = os.path.join(DATA, matrix)
+            if not os.path.exists(path):
+                self.skipTest(f"no {path}")
+            report = self.solve("--matrix", path, *arguments)
+            self.assertEqual(report["solves"][0]["iterations"], expected, (matrix, arguments))
+            self.assertEqual(report["method"], arguments[1])
+
+    def test_asynchronous_blocks_report_their_lags(self):
+        for driver, lag in (("launch", 0), ("free", 3)):
+            extra = ["--lag", str(lag)] if driver == "free" else []
+            report = self.solve("--matrix", "trefethen:600", "--method", "async", "--block", "50", "--local-sweeps", "3",
+                                "--async-driver", driver, "--threads", "2", *extra)
+            r = report["relaxation"]
+            self.assertEqual(report["solves"][0]["status"], "converged")
+            self.assertEqual((r["blocks"], r["block"], r["local_sweeps"], r["driver"]), (12, 50, 3, driver))
+            self.assertGreater(r["asynchronous"], 0)
+            self.assertEqual(min(map(int, r["shifts"])), r["newest"])
+            self.assertEqual(max(map(int, r["shifts"])), r["oldest"])
+            self.assertLessEqual(r["oldest"], lag)
+            self.assertGreaterEqual(r["updates"], 12)
+
+    def test_colours_are_few_levels(self):
+        rows = self.solve("--matrix", "laplace2d:30", "--method", "gs", "--max-iter", "5000")
+        colours = self.solve("--matrix", "laplace2d:30", "--method", "gs", "--coloring", "--max-iter", "5000")
+        self.assertEqual(rows["relaxation"]["levels"], 59)
+        self.assertEqual((colours["relaxation"]["colours"], colours["relaxation"]["levels"]), (2, 2))
+        sor = self.solve("--matrix", "laplace2d:30", "--method", "sor", "--omega", "1.8")
+        self.assertLess(sor["solves"][0]["iterations"], rows["solves"][0]["iterations"] / 5)
+
+    def test_divergence_is_warned_of_and_reported(self):
+        with open(self.path("A.mtx"), "w", encoding="utf-8") as file:
+            file.write("%%MatrixMarket matrix coordinate real general\n3 3 9\n" +
+                       "".join(f"{i} {j} {3 if i == j else 2}\n" for i in (1, 2, 3) for j in (1, 2, 3)))
+        code, out, err = system.kaon("solve", "--matrix", "A.mtx", "--rhs", "ones", "--method", "jacobi", "--spectrum",
+                                   "--report", "report.json", cwd=self.folder)
+        self.assertEqual(code, 1, out + err)
+        self.assertIn("warning: jacobi will diverge", err)
+        report = self.report()
+        self.assertEqual(report["solves"][0]["status"], "diverging")
+        self.assertAlmostEqual(report["spectrum"]["rho"], 4 / 3, places=6)
+        self.assertAlmostEqual(report["spectrum"]["tau"], 2 / (1 / 3 + 7 / 3), places=6)
+        report = self.solve("--matrix", "A.mtx", "--method", "jacobi", "--tau", "0")
+        self.assertEqual(report["solves"][0]["status"], "converged")
+        self.assertAlmostEqual(report["relaxation"]["tau"], 0.75, places=6)
+        self.succeeds("info", "--matrix", "A.mtx", "--spectrum", "--report", "info.json")
+        self.assertAlmostEqual(self.report("info.json")["spectrum"]["rho_absolute"], 4 / 3, places=4)
+
+    def test_options_of_other_methods_are_refused(self):
+        for arguments, words in ((("--method", "cg", "--block", "10"), "--block is for --method two-stage and async"),
+                                 (("--method", "jacobi", "--coloring"), "--coloring is for --method gs and sor"),
+                                 (("--method", "two-stage", "--lag", "2"), "--lag is for --method async"),
+                                 (("--method", "gs", "--precond", "jacobi"), "takes no preconditioner"),
+                                 (("--method", "async", "--block", "5000"), "--block")):
+            code, out, err = system.kaon("solve", "--matrix", "laplace2d:5", *arguments, cwd=self.folder)
+            self.assertEqual(code, 2 if "--precond" not in arguments else code, out + err)
+            self.assertNotEqual(code, 0)
+            self.assertIn(words, err)
+
+    def test_bench_async_prints_the_tables(self):
+        out = self.succeeds("bench", "async", "--matrix", "trefethen:300", "--runs", "5", "--block", "32", "--samples", "1",
+                            "--threads", "1", "--json", "rows.json", "--histories", "h.csv")
+        with open(self.path("rows.json"), encoding="utf-8") as file:
+            rows = json.load(file)
+        for key in ("device", "backend", "commit", "ranks", "lattice", "precision", "links", "columns", "seconds", "gflops",
+                    "ideal_gbs", "limit_gbs", "matrix", "rows", "entries"):
+            for row in rows:
+                self.assertIn(key, row, row["bench"])
+        kinds = {row["bench"] for row in rows}
+        self.assertEqual(kinds, {"async-props", "async-stat", "async-rate", "async-overhead", "async-time"})
+        stat = [row for row in rows if row["bench"] == "async-stat"]
+        self.assertEqual([row["iteration"] for row in stat], list(range(5, 51, 5)))
+        for row in stat:
+            self.assertLessEqual(row["minimum"], row["average"])
+            self.assertLessEqual(row["average"], row["maximum"])
+        self.assertGreater(stat[0]["variance"], 0)
+        self.assertGreater(stat[0]["asynchronous"], 0)
+        self.assertEqual(sum(row["bench"] == "async-overhead" for row in rows), 45)
+        self.assertTrue(os.path.exists(self.path("h-trefethen:300-rate.csv")), out)
+
+    def test_bench_faults_prints_the_table(self):
+        self.succeeds("bench", "faults", "--matrix", "trefethen:300", "--block", "32", "--threads", "1", "--json", "rows.json")
+        with open(self.path("rows.json"), encoding="utf-8") as file:
+            rows = json.load(file)
+        recovery = [row for row in rows if row["bench"] == "faults-recovery"]
+        self.assertEqual([row["recovery"] for row in recovery], [0, 10, 20, 30, 0, 0])
+        self.assertEqual([row["status"] for row in recovery], ["converged"] * 5 + [recovery[5]["status"]])
+        self.assertNotEqual(recovery[5]["status"], "converged")
+        self.assertEqual([row["frozen"] for row in recovery], [0] + [75] * 5)
+        self.assertLessEqual(recovery[1]["iterations"], recovery[2]["iterations"])
+
+
+if __name__ == "__main__":
+    system.main()

@@ -1,0 +1,177 @@
+/* test_relax_uses.c - relaxation in use: as preconditioner, where it diverges and says so, what is
+ * known of it beforehand, and what is refused. (Counts and sweeps: test_relax.c.) */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/shifts.h"
+#include "tests/util/precond_case.h"
+#include "tests/util/relax_case.h"
+
+static void sweeps_precondition_gcr(void **state) {
+  static const kaon_method methods[] = {KAON_JACOBI, KAON_GS, KAON_SOR, KAON_TWO_STAGE, KAON_ASYNC};
+  relax_case c;
+  (void)state;
+  assert_true(relax_case_open(&c, MACHINE_CPU, 2, row_case_laplace(40, 40, 1), KAON_DOUBLE, 1));
+  kaon_column_report alone;
+  relax_case_solve(&c, KAON_GCR, NULL, 1e-8, 5000, &alone, NULL);
+  for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+    kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT, inner = o;
+    kaon_relax_options relax = KAON_RELAX_OPTIONS_INIT;
+    kaon_solver *outer = NULL, *smoother = NULL;
+    kaon_operator *K = NULL;
+    kaon_column_report report;
+    relax.block = 80;
+    inner.method = methods[i];
+    inner.tol = 0;
+    inner.max_iterations = 4;
+    inner.relax = &relax;
+    precond_ok(c.ctx, kaon_solver_create(c.A, 1, &inner, &smoother));
+    precond_ok(c.ctx, kaon_solver_as_operator(smoother, &K));
+    o.method = KAON_GCR;
+    o.tol = 1e-8;
+    o.preconditioner = K;
+    precond_ok(c.ctx, kaon_vector_zero(c.solution));
+    precond_ok(c.ctx, kaon_solver_create(c.A, 1, &o, &outer));
+    precond_ok(c.ctx, kaon_solver_solve(outer, c.right, c.solution, &report, NULL));
+    precond_export(c.solution, 0, (int64_t)c.rows.rows, c.x);
+    printf("gcr with 4 sweeps of method %d: %d steps, alone %d\n", (int)methods[i],
+           report.iterations, alone.iterations);
+    assert_int_equal(report.reason, KAON_CONVERGED);
+    assert_true(2 * report.iterations < alone.iterations);
+    test_below("true residual", relax_case_residual(&c, 0), 1.1e-8);
+    kaon_solver_destroy(&outer);
+    kaon_operator_destroy(&K);
+    kaon_solver_destroy(&smoother);
+  }
+  relax_case_close(&c);
+}
+
+/* bar: the spectral radius of B is 2.4, so all diverge, and say so; damped by Lanczos' tau Jacobi
+ * converges, as slowly as the condition of 21000 has it. */
+static void divergence_is_reported_and_damped(void **state) {
+  static const kaon_method methods[] = {KAON_JACOBI, KAON_TWO_STAGE, KAON_ASYNC};
+  relax_case c;
+  kaon_csr *csr = row_case_file("sparse/bar.mtx");
+  kaon_column_report report;
+  kaon_relax_options o = KAON_RELAX_OPTIONS_INIT;
+  kaon_relax_report relaxation;
+  int length = 0;
+  (void)state;
+  if (csr == NULL) skip();
+  assert_true(relax_case_open(&c, MACHINE_CPU, 2, csr, KAON_DOUBLE, 1));
+  for (size_t i = 0; i < 3; i++) {
+    relax_case_solve(&c, methods[i], NULL, 1e-8, 10000, &report, NULL);
+    printf("method %d: ended after %d iterations\n", (int)methods[i], report.iterations);
+    assert_int_equal(report.reason, KAON_DIVERGING);
+    assert_true(report.iterations < 100);
+  }
+  o.tau = 0;
+  double *h = relax_case_history(&c, KAON_JACOBI, &o, 1e-8, 400, &length, &relaxation);
+  test_below("damped, after 100 iterations", h[100], h[0]);
+  test_below("damped, after 400 iterations", h[400], h[100]);
+  test_close("tau", relaxation.tau, 2 / (0.000162 + 3.42567), 1e-3);
+  free(h);
+  relax_case_close(&c);
+}
+
+/* cond_2 and radii that were worked out elsewhere: docs of paper A, four digits. */
+static void spectra_are_the_known_ones(void **state) {
+  static const struct {
+    const char *name;
+    double rho, absolute;
+  } known[] = {{"Chem97ZtZ", 0.7889, 0.7889},
+               {"fv1", 0.8541, 0.8541},
+               {"fv3", 0.9993, 0.9993},
+               {"Trefethen_2000", 0.8601, 0.8601}};
+  (void)state;
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    char path[64];
+    relax_case c;
+    kaon_spectrum s;
+    snprintf(path, sizeof path, "sparse/%s.mtx", known[i].name);
+    kaon_csr *csr = row_case_file(path);
+    if (csr == NULL) skip();
+    assert_true(relax_case_open(&c, MACHINE_CPU, 2, csr, KAON_DOUBLE, 1));
+    precond_ok(c.ctx, kaon_spectrum_estimate(c.A, 0, &s));
+    assert_true(s.hermitian);
+    test_close(known[i].name, s.rho, known[i].rho, 1e-4);
+    test_close("of |B|", s.rho_absolute, known[i].absolute, 1e-4);
+    relax_case_close(&c);
+  }
+  /* not Hermitian: |B| of a cyclic shift with weight 0.5 has radius 0.5, and B too */
+  const int64_t row[] = {0, 1, 2, 0, 1, 2}, column[] = {0, 1, 2, 1, 2, 0};
+  const double value[] = {2, 2, 2, -1, 1, 1};
+  kaon_csr *csr = NULL;
+  relax_case c;
+  kaon_spectrum s;
+  precond_ok(NULL,
+             kaon_csr_from_triplets(NULL, 3, 3, 1, 6, row, column, value, KAON_CSR_ADD, &csr));
+  assert_true(relax_case_open(&c, MACHINE_CPU, 1, csr, KAON_DOUBLE, 1));
+  precond_ok(c.ctx, kaon_spectrum_estimate(c.A, 0, &s));
+  assert_false(s.hermitian);
+  test_close("a cycle", s.rho, 0.5, 1e-2);
+  test_close("its |B|", s.rho_absolute, 0.5, 1e-6);
+  relax_case_close(&c);
+}
+
+static void refusals_say_why(void **state) {
+  relax_case c;
+  kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
+  kaon_relax_options relax = KAON_RELAX_OPTIONS_INIT;
+  kaon_fault_options faults = KAON_FAULT_OPTIONS_INIT;
+  kaon_solver *solver = NULL;
+  kaon_relax_report report;
+  (void)state;
+  const int64_t row[] = {0, 1, 1}, column[] = {0, 0, 1};
+  const double value[] = {1, 1, 0};
+  kaon_csr *csr = NULL;
+  precond_ok(NULL,
+             kaon_csr_from_triplets(NULL, 2, 2, 1, 3, row, column, value, KAON_CSR_ADD, &csr));
+  assert_true(relax_case_open(&c, MACHINE_CPU, 1, csr, KAON_DOUBLE, 1));
+  o.relax = &relax;
+  for (kaon_method method = KAON_JACOBI; method <= KAON_ASYNC; method++) {
+    o.method = method;
+    assert_int_equal(kaon_solver_create(c.A, 1, &o, &solver), KAON_ERR_SINGULAR);
+    assert_null(solver);
+    assert_non_null(strstr(kaon_last_error(c.ctx), "row 1"));
+  }
+  relax_case_close(&c);
+  assert_true(relax_case_open(&c, MACHINE_CPU, 1, row_case_laplace(5, 5, 1), KAON_DOUBLE, 1));
+  relax.block = KAON_ROW_BLOCK + 1;
+  assert_int_equal(kaon_solver_create(c.A, 1, &o, &solver), KAON_ERR_ARGUMENT);
+  relax.block = 10;
+  relax.driver = KAON_RELAX_FREE;
+  o.method = KAON_TWO_STAGE;
+  assert_int_equal(kaon_solver_create(c.A, 1, &o, &solver), KAON_ERR_ARGUMENT);
+  relax.driver = KAON_RELAX_LAUNCH;
+  relax.faults = &faults;
+  o.method = KAON_GS;
+  assert_int_equal(kaon_solver_create(c.A, 1, &o, &solver), KAON_ERR_UNSUPPORTED);
+  faults.share = 2;
+  o.method = KAON_ASYNC;
+  assert_int_equal(kaon_solver_create(c.A, 1, &o, &solver), KAON_ERR_ARGUMENT);
+  relax.faults = NULL;
+  o.relax = NULL;
+  o.method = KAON_CG;
+  precond_ok(c.ctx, kaon_solver_create(c.A, 1, &o, &solver));
+  assert_int_equal(kaon_solver_relaxation(solver, &report), KAON_ERR_ARGUMENT);
+  kaon_solver_destroy(&solver);
+  relax_case_close(&c);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(sweeps_precondition_gcr),
+      cmocka_unit_test(divergence_is_reported_and_damped),
+      cmocka_unit_test(spectra_are_the_known_ones),
+      cmocka_unit_test(refusals_say_why),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
