@@ -24,6 +24,7 @@ static const kaon_method_ops *const methods[] = {
     [KAON_BICG] = &kaon_method_bicg,
     [KAON_RBICGSTAB] = &kaon_method_rbicgstab,
     [KAON_GROPPCG] = &kaon_method_groppcg,
+    [KAON_RICHARDSON] = &kaon_method_richardson,
 };
 
 static kaon_status check_options(const kaon_operator *A, int columns,

@@ -34,6 +34,11 @@ static kaon_status verify(kaon_solver *s) {
     if (kaon_gate_shut(s, KAON_GATE_VERIFY)) return KAON_OK;
     return kaon_operator_run(s->system, KAON_DAGGER, s->outer_r, s->chosen_r, &chosen);
   }
+  if (kaon_solver_watches(s)) {
+    const kaon_vector *b = s->A->precision != s->system->precision ? s->user_b : s->end_b;
+    KAON_TRY(recompute_residual(s, KAON_S_OUTER, KAON_REC_NONE));
+    return s->system->reduction->residual(s->system, s->x, b, s->full_r, &chosen);
+  }
   if (s->options.stop == KAON_STOP_FULL && s->reduces && s->system->reduction->lift != NULL) {
     KAON_TRY(recompute_residual(s, KAON_S_OUTER, KAON_REC_NONE));
     return s->system->reduction->lift(s->system, s->outer_r, s->chosen_r, &chosen);

@@ -3,6 +3,7 @@
 #ifndef KAON_OPTIONS_H
 #define KAON_OPTIONS_H
 
+#include <kaon/kaczmarz.h>
 #include <kaon/precond.h>
 #include <kaon/schwarz.h>
 #include <kaon/sparse.h>
@@ -23,7 +24,8 @@ typedef enum kaon_options_kind {
   KAON_OPTIONS_MATRIX_OPERATOR,
   KAON_OPTIONS_SHELL,
   KAON_OPTIONS_PRECOND,
-  KAON_OPTIONS_CHEBYSHEV
+  KAON_OPTIONS_CHEBYSHEV,
+  KAON_OPTIONS_KACZMARZ
 } kaon_options_kind;
 
 /* Fills `options` with its defaults (the same as the _INIT macro). */

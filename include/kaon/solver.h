@@ -25,8 +25,10 @@ typedef enum kaon_method {
   KAON_PIPEBICGSTAB, /* general A */
   KAON_BICG,         /* general A, with its adjoint; not in half precision */
   KAON_RBICGSTAB,    /* general A: sums hidden behind the preconditioner; not in half precision */
-  KAON_GROPPCG       /* Hermitian positive definite A: one sum hidden behind the preconditioner, one
+  KAON_GROPPCG,      /* Hermitian positive definite A: one sum hidden behind the preconditioner, one
                         behind the operator; not in half precision */
+  KAON_RICHARDSON    /* x += omega r; A whose 1 - omega A contracts, as reductions by sweeps do
+                        (kaon/kaczmarz.h) */
 } kaon_method;
 
 /* Which residual the tolerance is for. FULL: of the system as posed, by the space of b: A's, or
@@ -85,7 +87,7 @@ typedef struct kaon_solver_options {
                          after 0.2 s. A device that repeats recorded blocks of steps is looked at
                          every 10 ms where that is longer. Results do not depend on it */
   int subspace;       /* GCR: k; MR as preconditioner: steps */
-  double relaxation;  /* MR: omega */
+  double relaxation;  /* MR, RICHARDSON: omega */
   kaon_operator *preconditioner; /* K ~ A^-1 or NULL, of A's space; for CG, PIPECG, GROPPCG (where K
                                     is Hermitian positive definite, as A), BICG (with K^dag), and on
                                     the right for BICGSTAB, RBICGSTAB, PIPEBICGSTAB, GCR. Linear and

@@ -82,6 +82,7 @@ static const cli_option options[] = {
     {CLI_SET, "precond", LINEAR_PRECONDS, "none,jacobi", OWN(preconds), 0, 0,
      "krylov: a list with commas: preconditioners"},
     LINEAR_OPTIONS_PRECOND_FIGURES(LIN),
+    LINEAR_OPTIONS_PROJECTIONS(LIN),
     {CLI_GROUP, "For bench scaling alone:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_TEXTS, "model", "FILE.json", NULL, OWN(models), 0, 0,
      "repeatable: fit a model to these rows and foretell strong scaling; measure nothing"},

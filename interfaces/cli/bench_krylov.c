@@ -108,7 +108,7 @@ static int add_row(bench *b, const linear *l, int columns, const bench_figures *
   const char *words = kaon_matrix_operator_format(l->A);
   double vectors[2], bytes;
   cli_choice(LINEAR_PRECONDS, l->args->precond, precond);
-  snprintf(name, sizeof name, "solve-%s", method_name(l->options.method));
+  snprintf(name, sizeof name, "solve-%s", linear_method_name(l));
   snprintf(precision, sizeof precision, "%s/%s", precision_name(l->precision),
            precision_name(l->options.sloppy));
   count_step(l, columns, vectors, &bytes);
@@ -130,7 +130,7 @@ static int add_row(bench *b, const linear *l, int columns, const bench_figures *
   bench_add_matrix(l, words, json);
   json_t *figures = json_pack(
       "{s:s s:o s:i s:o s:o s:o s:s s:o s:o s:o s:o s:o s:I s:I}", "method",
-      method_name(l->options.method), "preconditioner", precond_describe(l), "iterations",
+      linear_method_name(l), "preconditioner", precond_describe(l), "iterations",
       f->iterations, "residual", report_real(f->residual), "step_microseconds",
       report_real(1e6 * step), "cpu_share", report_real(f->cpu / f->seconds), "status",
       kaon_stop_reason_name(f->reason), "joules", report_real(f->joules), "tol",
@@ -145,7 +145,7 @@ static int add_row(bench *b, const linear *l, int columns, const bench_figures *
   json_object_update(json, figures);
   json_decref(figures);
   cli_say(&b->args->common, "    %s, %s: %d iterations of %.2f us, residual %.2e, %s\n",
-          method_title(l->options.method), precond, f->iterations, 1e6 * step, f->residual,
+          linear_method_title(l), precond, f->iterations, 1e6 * step, f->residual,
           kaon_stop_reason_name(f->reason));
   if (vectors[0] > 0)
     cli_say(&b->args->common, "    a step reads %.3g vectors and writes %.3g besides its products",
@@ -168,7 +168,9 @@ static int methods(bench *b, linear *l) {
   l->options.monitor = bench_monitor;
   for (int m = 0; m < 32 && code == EXIT_DONE; m++) {
     if (!(a->methods >> m & 1)) continue;
-    l->options.method = linear_method(m);
+    kaon_operator_destroy(&l->R);
+    linear_choose(l, m);
+    if (l->projections >= 0 && l->K) continue; /* its sweeps take the place of one */
     code = linear_fits(l);
     for (int i = 0; i < columns->count && code == EXIT_DONE; i++) {
       bench_figures figures;

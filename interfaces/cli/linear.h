@@ -3,13 +3,16 @@
 #ifndef KAON_CLI_LINEAR_H
 #define KAON_CLI_LINEAR_H
 
+#include <kaon/kaczmarz.h>
 #include <kaon/precond.h>
 #include <kaon/sparse_precond.h>
 
 #include "solving.h"
 
 #define LINEAR_METHODS \
-  "cg|pipecg|groppcg|bicg|bicgstab|rbicgstab|pipebicgstab|gcr|cgnr|cgne|mr|blockcg"
+  "cg|pipecg|groppcg|bicg|bicgstab|rbicgstab|pipebicgstab|gcr|cgnr|cgne|mr|blockcg|kaczmarz|"  \
+  "cgmnc|carpcg|cimmino"
+#define LINEAR_SWEEP_ORDERS "rows|random|colours|groups|strides"
 #define LINEAR_PRECONDS "none|jacobi|block-jacobi|dic|dilu|ssor|gs|ic0|ilu0|ainv|chebyshev"
 #define LINEAR_FORMATS "auto|csr|ell|sell"
 #define LINEAR_ORDERINGS "none|rcm"
@@ -51,6 +54,10 @@ typedef struct linear_args {
   double precond_drop, precond_omega, precond_low, precond_high, precond_shift; /* NaN: not given */
   int precond_degree, precond_block, precond_sweeps, precond_fill;              /* 0: not given */
   int precond_order, precond_precision;                                         /* -1: not given */
+  double lambda;   /* NaN: not given */
+  int coloring;    /* the same as sweep_order colours */
+  int sweep_order; /* of LINEAR_SWEEP_ORDERS; -1: not given */
+  int carp_blocks; /* 0: not given */
 } linear_args;
 
 typedef enum linear_rhs { RHS_ONES, RHS_A_ONES, RHS_OWN, RHS_FILE } linear_rhs;
@@ -64,6 +71,8 @@ typedef struct linear {
   double *own;      /* what a generator brought, or NULL */
   kaon_operator *A; /* in the precision of the solution */
   kaon_operator *K; /* the preconditioner, or NULL */
+  kaon_operator *R; /* what is solved in A's place by a method of projections, or NULL */
+  int projections;  /* kaon_kaczmarz_kind of the method, -1: it is none of these */
   kaon_solver_options options;
   kaon_solver *solver;
   kaon_precision precision;
@@ -78,8 +87,10 @@ int linear_matrix(kaon_context *ctx, linear *l);
 int linear_decide(linear *l);
 int linear_operator(linear *l);
 int linear_solver(linear *l, int columns);
-/* Entry of LINEAR_METHODS; and whether the matrix is one for l->options.method. */
-kaon_method linear_method(int index);
+/* Takes entry `index` of LINEAR_METHODS; its name and title; and whether the matrix is one for it. */
+void linear_choose(linear *l, int index);
+const char *linear_method_name(const linear *l);
+const char *linear_method_title(const linear *l);
 int linear_fits(const linear *l);
 /* Solver, preconditioner and operator alone: the matrix stays. */
 void linear_clear(linear *l);
@@ -99,6 +110,15 @@ json_t *linear_describe(const linear *l);
 void linear_add(const linear *l, json_t *report);
 /* For solving_advise; user: a linear. */
 remedy_fn linear_remedy;
+
+/* --- projections.c: methods of row projections (kaon/kaczmarz.h) --- */
+/* Of options that the chosen method does not look at. Exit status. */
+int projections_check(const linear_args *args, const linear *l);
+/* l->R from l->A. */
+kaon_status projections_make(linear *l);
+/* What making it gave, in a line; as JSON, or null. */
+void projections_print(const cli_common *common, const linear *l);
+json_t *projections_describe(const linear *l);
 
 /* --- precond.c --- */
 /* Of options that the chosen preconditioner does not look at. Exit status. */
@@ -234,6 +254,38 @@ json_t *precond_describe(const linear *l);
         "of block-jacobi to ainv (default: that of --sloppy; half: 16 bits an entry)"          \
   }
 
+#define LINEAR_OPTIONS_PROJECTIONS(AT)                                                           \
+  {CLI_REAL,                                                                                     \
+   "lambda",                                                                                     \
+   "L",                                                                                          \
+   NULL,                                                                                         \
+   AT(lambda),                                                                                   \
+   0,                                                                                            \
+   1000,                                                                                         \
+   "kaczmarz, cgmnc, carpcg, cimmino: relaxation of the projections (default 1; cimmino 0.35; "  \
+   "0: by a rule of the matrix)"},                                                               \
+      {CLI_FLAG,                                                                                 \
+       "coloring",                                                                               \
+       NULL,                                                                                     \
+       NULL,                                                                                     \
+       AT(coloring),                                                                             \
+       0,                                                                                        \
+       0,                                                                                        \
+       "kaczmarz, cgmnc: rows by colours, those of a colour at once; carpcg: within blocks"},    \
+      {CLI_CHOICE,                                                                               \
+       "sweep-order",                                                                            \
+       LINEAR_SWEEP_ORDERS,                                                                      \
+       NULL,                                                                                     \
+       AT(sweep_order),                                                                          \
+       0,                                                                                        \
+       0,                                                                                        \
+       "kaczmarz, cgmnc: rows as --ordering has them, at random (--seed), or in classes worked " \
+       "on at once: by colour, in groups of a banded matrix (S1), in strides (S2)"},             \
+  {                                                                                              \
+    CLI_INT, "carp-blocks", "N", NULL, AT(carp_blocks), 1, 2147483647.0,                         \
+        "carpcg: blocks of rows with copies of their own (default: of 128 rows each)"            \
+  }
+
 #define LINEAR_OPTIONS_SOLVER(AT)                                                                  \
   {CLI_CHOICE,                                                                                     \
    "method",                                                                                       \
@@ -244,7 +296,8 @@ json_t *precond_describe(const linear *l);
    0,                                                                                              \
    "default: cg where A = A^H, else bicgstab. cg, pipecg, groppcg and blockcg need a Hermitian "   \
    "positive definite A; cgnr and cgne take any, on the normal equations; pipecg, groppcg, "       \
-   "rbicgstab and pipebicgstab hide their sums over ranks"},                                       \
+   "rbicgstab and pipebicgstab hide their sums over ranks; kaczmarz projects onto row after row, " \
+   "cgmnc, carpcg and cimmino do cg on such sweeps"},                                       \
       {CLI_REAL, "tol", "EPS", "1e-8",                                                             \
        AT(tol),  1e-16, 1,     "stop at this |b - A x| / |b|, without preconditioner"},            \
       {CLI_INT, "max-iter", "N", "10000", AT(max_iter), 1, 1e9, "steps allowed a column"},         \

@@ -21,7 +21,8 @@ static const struct {
                [KAON_PIPEBICGSTAB] = {"pipebicgstab", "pipelined BiCGStab"},
                [KAON_BICG] = {"bicg", "BiCG"},
                [KAON_RBICGSTAB] = {"rbicgstab", "reordered BiCGStab"},
-               [KAON_GROPPCG] = {"groppcg", "Gropp's CG"}};
+               [KAON_GROPPCG] = {"groppcg", "Gropp's CG"},
+               [KAON_RICHARDSON] = {"richardson", "Richardson's iteration"}};
 
 const char *method_name(kaon_method method) {
   return methods[method].name;

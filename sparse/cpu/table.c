@@ -13,4 +13,9 @@ static void levels(const kaon_launch *launch, const kaon_levels_args *args) {
   KAON_EXPORT(kaon_levels)(launch, args);
 }
 
-const kaon_sparse_ops KAON_EXPORT(kaon_sparse_ops) = {.spmv = spmv, .pick = pick, .levels = levels};
+static void project(const kaon_launch *launch, const kaon_project_args *args) {
+  KAON_EXPORT(kaon_row_project)(launch, args);
+}
+
+const kaon_sparse_ops KAON_EXPORT(kaon_sparse_ops) = {
+    .spmv = spmv, .pick = pick, .levels = levels, .project = project};
