@@ -356,7 +356,7 @@ static kaon_status build_cimmino(kaon_operator *R) {
   return status;
 }
 
-static kaon_status build_copies(kaon_operator *R, kaon_csr **rows, const kaon_sweep_rows *order) {
+static kaon_status build_copies(kaon_operator *R, kaon_csr **rows, kaon_sweep_rows *order) {
   kaczmarz *self = self_of(R);
   kaon_csr *local = NULL;
   KAON_TRY(kaon_copies_create(self->matrix, *rows, order, R->precision, &local, &self->copies));

@@ -25,10 +25,10 @@ typedef struct kaon_copies {
   double *root;                 /* [unknown] s_j^1/2, host */
 } kaon_copies;
 
-/* From rows in `order`'s blocks; *local: the rows with columns by copy (the caller's). Errors:
- * MEMORY. */
+/* From rows in `order`'s blocks; *local: the rows with columns by copy (the caller's); order->part
+ * becomes the blocks' first copies. Errors: MEMORY, UNSUPPORTED. */
 kaon_status kaon_copies_create(const kaon_matrix *matrix, const kaon_csr *rows,
-                               const kaon_sweep_rows *order, kaon_precision precision,
+                               kaon_sweep_rows *order, kaon_precision precision,
                                kaon_csr **local, kaon_copies **made);
 void kaon_copies_destroy(kaon_copies **gone); /* NULL allowed */
 /* z = V x (spread), or y = V^H z, or y = x - V^H z with the pass' sums (x not NULL). */

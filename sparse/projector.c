@@ -30,20 +30,29 @@ static kaon_status upload_order(kaon_projector *p, const kaon_sweep_rows *o) {
     return kaon_fail(p->ctx, KAON_ERR_MEMORY, "kaczmarz: no host memory for %d classes",
                      o->launches);
   memcpy(p->launch, o->launch, launches);
+  KAON_TRY(kaon_table_upload(p->ctx, o->launch, launches, "classes of a sweep", &p->launch_there));
   if (o->group != NULL)
     KAON_TRY(kaon_table_upload(p->ctx, o->group, ((size_t)o->groups + 1) * size,
                                "groups of a sweep", &p->group));
   if (o->step != NULL)
     KAON_TRY(kaon_table_upload(p->ctx, o->step, ((size_t)o->steps + 1) * size, "steps of a sweep",
                                &p->step));
+  if (o->part != NULL)
+    KAON_TRY(kaon_table_upload(p->ctx, o->part, ((size_t)o->groups + 1) * size,
+                               "copies of a sweep's blocks", &p->part));
   KAON_TRY(kaon_table_upload(p->ctx, o->row, (size_t)o->rows * sizeof *o->row, "rows of a sweep",
                              &p->row));
   p->order = (kaon_sweep_order_view){.launches = o->launches,
                                      .launch = p->launch,
+                                     .launch_there = p->launch_there,
                                      .group = p->group,
                                      .step = p->step,
+                                     .part = p->part,
                                      .row = p->row,
                                      .longest = 1};
+  for (int64_t g = 0; g < o->groups && o->part != NULL; g++)
+    if (o->part[g + 1] - o->part[g] > p->order.largest)
+      p->order.largest = o->part[g + 1] - o->part[g];
   for (int64_t g = 0; g < o->groups && o->group != NULL; g++) {
     const int64_t first = o->group[g], last = o->group[g + 1];
     const int64_t rows = o->step != NULL ? o->step[last] - o->step[first] : last - first;
@@ -77,6 +86,8 @@ void kaon_projector_destroy(kaon_projector **gone) {
   kaon_projector *p = *gone;
   *gone = NULL;
   kaon_stored_destroy(&p->stored);
+  kaon_pool_give(p->ctx, p->launch_there);
+  kaon_pool_give(p->ctx, p->part);
   kaon_pool_give(p->ctx, p->group);
   kaon_pool_give(p->ctx, p->step);
   kaon_pool_give(p->ctx, p->row);

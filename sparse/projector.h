@@ -16,8 +16,8 @@ typedef struct kaon_projector {
   kaon_context *ctx;
   kaon_stored *stored;
   kaon_sweep_order_view order;
-  int64_t *launch;          /* host */
-  void *group, *step, *row; /* in the context's memory */
+  int64_t *launch;                                /* host */
+  void *launch_there, *group, *step, *part, *row; /* in the context's memory */
   void *weight;
   int64_t columns;
 } kaon_projector;

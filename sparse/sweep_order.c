@@ -16,6 +16,7 @@ void kaon_sweep_rows_destroy(kaon_sweep_rows **gone) {
   free((*gone)->launch);
   free((*gone)->group);
   free((*gone)->step);
+  free((*gone)->part);
   free((*gone)->row);
   free(*gone);
   *gone = NULL;

@@ -12,7 +12,7 @@
 typedef struct kaon_sweep_rows {
   int64_t rows, groups, steps;
   int launches;
-  int64_t *launch, *group, *step; /* as of the view; group, step NULL likewise */
+  int64_t *launch, *group, *step, *part; /* as of the view; group, step, part NULL likewise */
   int32_t *row;
 } kaon_sweep_rows;
 

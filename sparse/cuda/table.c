@@ -14,6 +14,7 @@
   }                                                                                          \
   const kaon_sparse_ops kaon_sparse_ops_cuda_##prec = {.spmv = spmv_##prec,                  \
                                                        .pick = kaon_sparse_pick_cuda_##prec, \
-                                                       .levels = kaon_sparse_levels_cuda_##prec};
+                                                       .levels = kaon_sparse_levels_cuda_##prec, \
+                                                       .project = kaon_row_project_cuda_##prec};
 KAON_SPARSE(d)
 KAON_SPARSE(s)

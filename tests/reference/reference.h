@@ -279,6 +279,28 @@ ref_sparse ref_sparse_laplace(int n, int dimensions, double mass, double wind);
 ref_sparse ref_sparse_random(size_t rows, double mean, double diagonal, int complex_values,
                              uint64_t seed);
 
+/* ---- row projections (ref_kaczmarz.c) ---- */
+
+typedef struct {
+  enum {
+    REF_SINGLE_SWEEP, /* forward */
+    REF_DOUBLE_SWEEP, /* forward, then backward */
+    REF_BLOCK_SWEEPS, /* the same in blocks with averages after each */
+    REF_ALL_ROWS      /* x += lambda A^H D^-1 (b - A x), twice */
+  } kind;
+  double lambda;
+  const int64_t *order; /* of the rows of a sweep; NULL: 0, 1, ... */
+  size_t blocks;        /* block k: from row n k / blocks on */
+} ref_projection;
+
+/* x becomes what the sweeps for the right-hand side b (NULL: 0) make of it. */
+void ref_project(const ref_sparse *a, const ref_projection *p, const ref_complex *b,
+                 ref_complex *x);
+/* CG on x = (what the sweeps make of x) from x = 0, in the product that blocks weight, until |b - A
+ * x| < tol |b|; the steps taken, at most `most`. */
+int ref_projection_cg(const ref_sparse *a, const ref_projection *how, const ref_complex *b,
+                      double tol, int most, ref_complex *x);
+
 /* ---- reconstruction (ref_codec.c): what 12 and 8 reals mean, not how a library packs them ---- */
 
 void ref_encode12(const ref_complex u[9], double r[12]);
