@@ -147,6 +147,23 @@ static void orders_hold_what_they_promise(void **state) {
       kaon_matrix_destroy(&matrix);
     }
   for (int s = 0; s < 3; s++) ref_sparse_free(&systems[s]);
+  kaon_matrix *mesh = NULL; /* the paper's sections of the domain */
+  kaon_sweep_rows *rows = NULL;
+  double *points = NULL;
+  kaon_kaczmarz_options o = with_order(KAON_SWEEP_SECTIONS, NULL, NULL);
+  must(ctx, kaon_matrix_generate(ctx, "fem:2,1,5", NULL, &mesh, NULL));
+  must(ctx, kaon_matrix_generate_points(ctx, "fem:2,1,5", &o.dimensions, &points));
+  o.coordinates = points;
+  must(ctx, kaon_sweep_rows_create(mesh, &o, &rows));
+  free(points);
+  check_order(mesh->rows->rows, rows, 0);
+  print_message("fem:2,1,5: %lld sections in %d classes\n", (long long)rows->groups,
+                rows->launches);
+  assert_true(rows->groups >= 36);
+  must_refuse(ctx, KAON_ERR_UNSUPPORTED,
+              kaon_matrix_generate_points(ctx, "fem:2,2,5", &o.dimensions, &points));
+  kaon_sweep_rows_destroy(&rows);
+  kaon_matrix_destroy(&mesh);
   kaon_context_destroy(&ctx);
 }
 

@@ -83,6 +83,15 @@ static const cli_option options[] = {
      "krylov: a list with commas: preconditioners"},
     LINEAR_OPTIONS_PRECOND_FIGURES(LIN),
     LINEAR_OPTIONS_PROJECTIONS(LIN),
+    {CLI_GROUP, "For bench kaczmarz alone:", NULL, NULL, 0, 0, 0, NULL},
+    {CLI_SET, "tables", "fig4|table3|fig5|fig6|fig7", "fig4,table3,fig5,fig6,fig7",
+     OWN(kaczmarz_tables), 0, 0,
+     "a list with commas: of the Kaczmarz paper, in its form"},
+    {CLI_INT, "kaczmarz-sweeps", "N", "1000", OWN(kaczmarz_sweeps), 1, 1e9,
+     "fig4, table3, fig5: sweeps (the paper's: 50000, 10000, 30000)"},
+    {CLI_INT, "kaczmarz-level", "L", "5", OWN(kaczmarz_level), 1, 10,
+     "table3, fig5, fig6, fig7: refinements at most (the paper's: 8, which is 361345 rows)"},
+    {CLI_FILE, "csv", "FILE", NULL, OWN(csv), 0, 0, "write the lines as CSV"},
     {CLI_GROUP, "For bench scaling alone:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_TEXTS, "model", "FILE.json", NULL, OWN(models), 0, 0,
      "repeatable: fit a model to these rows and foretell strong scaling; measure nothing"},
@@ -264,7 +273,8 @@ static int write_rows(bench *b) {
   return code;
 }
 
-static const char *const names[] = {"dslash", "vector", "solve", "scaling", "spmv", "krylov"};
+static const char *const names[] = {"dslash", "vector", "solve", "scaling", "spmv",
+                                    "krylov", "kaczmarz"};
 enum { BENCHES = sizeof names / sizeof *names, SPMV = 4, KRYLOV = 5 };
 
 /* An option that the chosen benchmark does not look at would be obeyed by nobody. */
@@ -272,13 +282,22 @@ static int check_idle(const bench_args *a, int which) {
   static const char *const of_models[] = {"latency", "bandwidth", "node"};
   static const struct {
     const char *option;
-    unsigned used; /* bit 0: by dslash, 1: vector, 2: solve, 3: scaling, 4: spmv, 5: krylov */
+    unsigned used; /* bit 0: by dslash, 1: vector, 2: solve, 3: scaling, 4: spmv, 5: krylov,
+                      6: kaczmarz */
   } options_of[] = {{"lattice", 15},
                     {"local-lattice", 15},
                     {"grid", 15},
                     {"reconstruct", 13},
                     {"calls", 27},
-                    {"samples", 27},
+                    {"samples", 91},
+                    {"tables", 64},
+                    {"kaczmarz-sweeps", 64},
+                    {"kaczmarz-level", 64},
+                    {"csv", 64},
+                    {"lambda", 32},
+                    {"coloring", 32},
+                    {"sweep-order", 32},
+                    {"carp-blocks", 32},
                     {"gauge", 4},
                     {"action", 12},
                     {"ignore-checksum", 4},
@@ -414,16 +433,17 @@ static int open_machine(bench *b) {
 
 static int run(void *arguments) {
   static int (*const benches[])(bench *) = {bench_dslash,  bench_vector, bench_solve,
-                                            bench_scaling, bench_spmv,   bench_krylov};
+                                            bench_scaling, bench_spmv,   bench_krylov,
+                                            bench_kaczmarz};
   bench_args *a = arguments;
   bench b = {.args = a};
   int which = 0;
   while (which < BENCHES && strcmp(a->common.operand, names[which]) != 0) which++;
   if (which == BENCHES)
     return cli_wrong(
-        "bench %s is not there; it is one of dslash, vector, solve, scaling, spmv, krylov",
+        "bench %s is not there; it is one of dslash, vector, solve, scaling, spmv, krylov, kaczmarz",
         a->common.operand);
-  b.matrices = which == SPMV || which == KRYLOV;
+  b.matrices = which >= SPMV;
   a->problem.mass = NAN;
   if (isnan(a->problem.csw) && a->problem.action == 1) a->problem.csw = 1; /* clover */
   const cli_path paths[] = {{"--gauge", a->problem.gauge},
@@ -462,7 +482,7 @@ static int run(void *arguments) {
 const cli_command command_bench = {
     "bench",
     "Measure speed, beside what the machine can do at best.",
-    "dslash|vector|solve|scaling|spmv|krylov",
+    "dslash|vector|solve|scaling|spmv|krylov|kaczmarz",
     "Examples:\n"
     "  kaon bench dslash\n"
     "  kaon bench dslash --lattice 16 16 16 32 --precision single --columns 1\n"
@@ -470,7 +490,8 @@ const cli_command command_bench = {
     "  kaon bench scaling --json one.json; mpirun -np 4 kaon bench scaling --json four.json\n"
     "  kaon bench scaling --model one.json --model four.json --bandwidth 45\n"
     "  kaon bench spmv --matrix laplace3d:128 --matrix A.mtx --format csr,sell\n"
-    "  kaon bench krylov --matrix laplace3d:64 --method cg,pipecg --precond jacobi\n\n"
+    "  kaon bench krylov --matrix laplace3d:64 --method cg,pipecg --precond jacobi\n"
+    "  kaon bench kaczmarz --tables fig7 --kaczmarz-level 8 --csv fig7.csv\n\n"
     "Under mpirun all ranks measure together: mpirun -np 4 kaon bench dslash --grid 1 1 1 4 "
     "--local-lattice 32 32 32 64. hop: one parity from the other. ideal GB/s counts every link, "
     "spinor and clover block once; "

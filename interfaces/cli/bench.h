@@ -31,6 +31,10 @@ typedef struct bench_args {
   cli_texts matrices;
   unsigned formats, methods, preconds; /* bits: LINEAR_FORMATS, LINEAR_METHODS, LINEAR_PRECONDS */
   linear_args linear;                  /* what all of their rows share */
+  /* kaczmarz */
+  unsigned kaczmarz_tables; /* bits: fig4, table3, fig5, fig6, fig7 */
+  int kaczmarz_sweeps, kaczmarz_level;
+  const char *csv;
 } bench_args;
 
 typedef struct bench {
@@ -124,6 +128,7 @@ int bench_solve(bench *b);
 int bench_scaling(bench *b);
 int bench_spmv(bench *b);
 int bench_krylov(bench *b);
+int bench_kaczmarz(bench *b);
 /* bench scaling --model: measures nothing. */
 int bench_model(const bench_args *args);
 

@@ -12,7 +12,7 @@
 #define LINEAR_METHODS \
   "cg|pipecg|groppcg|bicg|bicgstab|rbicgstab|pipebicgstab|gcr|cgnr|cgne|mr|blockcg|kaczmarz|"  \
   "cgmnc|carpcg|cimmino"
-#define LINEAR_SWEEP_ORDERS "rows|random|colours|groups|strides"
+#define LINEAR_SWEEP_ORDERS "rows|random|colours|groups|strides|sections"
 #define LINEAR_PRECONDS "none|jacobi|block-jacobi|dic|dilu|ssor|gs|ic0|ilu0|ainv|chebyshev"
 #define LINEAR_FORMATS "auto|csr|ell|sell"
 #define LINEAR_ORDERINGS "none|rcm"
@@ -280,7 +280,8 @@ json_t *precond_describe(const linear *l);
        0,                                                                                        \
        0,                                                                                        \
        "kaczmarz, cgmnc: rows as --ordering has them, at random (--seed), or in classes worked " \
-       "on at once: by colour, in groups of a banded matrix (S1), in strides (S2)"},             \
+       "on at once: by colour, in groups of a banded matrix (S1), in strides (S2), in sections of "    \
+   "space (of a NAME that has points)"},             \
   {                                                                                              \
     CLI_INT, "carp-blocks", "N", NULL, AT(carp_blocks), 1, 2147483647.0,                         \
         "carpcg: blocks of rows with copies of their own (default: of 128 rows each)"            \

@@ -2,6 +2,7 @@
  * reports say of it. Contract: linear.h. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "linear.h"
 #include "report.h"
@@ -9,7 +10,8 @@
 static const double cimmino_lambda = 0.35; /* the paper's; docs/conventions.md */
 
 static const kaon_sweep_order orders[] = {KAON_SWEEP_ROWS, KAON_SWEEP_RANDOM, KAON_SWEEP_COLOURS,
-                                          KAON_SWEEP_GROUPS, KAON_SWEEP_STRIDES};
+                                          KAON_SWEEP_GROUPS, KAON_SWEEP_STRIDES,
+                                          KAON_SWEEP_SECTIONS};
 enum { COLOURS = 2 };
 
 int projections_check(const linear_args *a, const linear *l) {
@@ -55,7 +57,14 @@ kaon_status projections_make(linear *l) {
     o.lambda = a->lambda;
   else if (o.kind == KAON_KACZMARZ_CIMMINO)
     o.lambda = cimmino_lambda;
-  return kaon_kaczmarz_reduce(l->A, &o, &l->R);
+  double *points = NULL;
+  kaon_status status = KAON_OK;
+  if (o.order == KAON_SWEEP_SECTIONS)
+    status = kaon_matrix_generate_points(l->ctx, a->matrix, &o.dimensions, &points);
+  o.coordinates = points;
+  if (status == KAON_OK) status = kaon_kaczmarz_reduce(l->A, &o, &l->R);
+  free(points);
+  return status;
 }
 
 void projections_print(const cli_common *common, const linear *l) {
