@@ -219,6 +219,7 @@ static void prepare_states(kaon_solver *s) {
     state->limit = o->tol * o->tol;
     state->delta2 = s->delta * s->delta;
     state->flags = flags;
+    if (flags & KAON_FLAG_WATCH) state->gate |= KAON_GATE_VERIFY;
     if (s->norm2[k] == 0) {
       state->gate = 0;
       state->reason = KAON_CONVERGED;

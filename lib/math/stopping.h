@@ -53,8 +53,8 @@ enum {
   KAON_FLAG_TRUST = 16,  /* NORMAL: updates may do without A^dag r in the outer precision */
   KAON_FLAG_EITHER = 32, /* |r|^2 is worked out, not taken: drift counts whatever its sign */
   KAON_FLAG_PRINTED = 64, /* reordered BiCGStab: rho as in the paper */
-  KAON_FLAG_WATCH = 128   /* the chosen residual does not follow from the recurrence's: it is
-                             recomputed now and then (kaon_watch_due), and ends the column alone */
+  KAON_FLAG_WATCH = 128   /* the chosen residual does not follow from the recurrence's: it is looked
+                             at now and then (kaon_watch_due), and ends the column alone */
 };
 
 /* Slots of all methods. TRUE, OUTER: the chosen and the plain residual squared in the outer
@@ -78,15 +78,17 @@ enum {
  * factor (squared) of the tolerance, it is recomputed after 1 + n / 512 steps of n, else after 1 + n
  * / 8: a column stops at most that late, and what all looks cost together grows like log n. */
 #define KAON_WATCH_NEAR2 100.0
-enum { KAON_WATCH_OFTEN = 512, KAON_WATCH_SELDOM = 8 };
+enum { KAON_WATCH_OFTEN = 512, KAON_WATCH_SELDOM = 8, KAON_WATCH_PATIENCE = 200 };
 
 static inline KAON_HD int kaon_finite(double x) {
   return x - x == 0.0;
 }
 
-/* keep: the inner solution is usable. */
+/* keep: the inner solution is usable. WATCH: a look at the chosen residual leaves the process its
+ * own, whatever else the column waits for wants it recomputed. */
 static inline KAON_HD void kaon_wait(kaon_column_state *s, int reason, int keep) {
   s->gate = keep ? KAON_GATE_SERVICE | KAON_GATE_KEEP : KAON_GATE_SERVICE;
+  if ((s->flags & KAON_FLAG_WATCH) && reason != KAON_WAIT_PERIOD) s->gate |= KAON_GATE_VERIFY;
   s->reason = reason;
 }
 
@@ -108,14 +110,18 @@ static inline KAON_HD int kaon_watch_due(const kaon_column_state *s, double watc
          1 + s->iterations / (near ? KAON_WATCH_OFTEN : KAON_WATCH_SELDOM);
 }
 
-/* Looks without progress are no verdict while steps go on: 1 where there was none for so many
- * steps that none is to be expected. */
+/* Looks without progress are no verdict while steps go on: 1 where there was none for so long that
+ * the recurrence may have lost touch; its residual is then replaced (KAON_WAIT_STALL), which ends
+ * the column after KAON_STALLED_CYCLES times in vain. */
 static inline KAON_HD int kaon_watch_lost(kaon_column_state *s, double relative) {
-  if (relative < 0.98 * s->best) {
+  const int progress = relative < 0.98 * s->best;
+  const int lost = s->iterations - s->best_at > KAON_WATCH_PATIENCE + s->iterations / 8;
+  if (progress) {
     s->best = relative;
-    s->best_at = s->iterations;
+    s->stalls = 0;
   }
-  return s->iterations - s->best_at > KAON_STALL_STEPS + s->iterations / 2;
+  if (progress || lost) s->best_at = s->iterations;
+  return lost && !progress;
 }
 
 /* The end of a step that left `watched` = residual norm squared. */
@@ -132,9 +138,10 @@ static inline KAON_HD_CALLED void kaon_step_end(kaon_column_state *s, double wat
   }
   if (watched > s->peak && !(s->flags & KAON_FLAG_RESTART)) s->peak = watched;
 
-  if ((s->flags & KAON_FLAG_WATCH) && kaon_watch_due(s, watched))
+  if ((s->flags & KAON_FLAG_WATCH) && kaon_watch_due(s, watched)) {
+    s->slot[KAON_S_OUTER][0] = watched; /* where it is not recomputed */
     kaon_wait(s, s->iterations < s->max_iterations ? KAON_WAIT_PERIOD : KAON_WAIT_LIMIT, 1);
-  else if (watched <= s->threshold && !(s->flags & KAON_FLAG_WATCH))
+  } else if (watched <= s->threshold && !(s->flags & KAON_FLAG_WATCH))
     kaon_wait(s, KAON_WAIT_STOP, 1);
   else if (s->cycle > 0 && s->aux >= s->cycle)
     kaon_wait(s, s->iterations < s->max_iterations ? KAON_WAIT_CYCLE : KAON_WAIT_LIMIT, 1);
@@ -226,8 +233,8 @@ static inline KAON_HD_CALLED void kaon_stop_verify(kaon_column_state *s) {
     kaon_finish(s, close ? KAON_END_CONVERGED : KAON_END_MAX_ITERATIONS);
   else if (relative > KAON_GROWTH2 * s->first)
     kaon_finish(s, KAON_END_DIVERGING);
-  else if ((s->flags & KAON_FLAG_WATCH) && kaon_watch_lost(s, relative))
-    kaon_finish(s, close ? KAON_END_CONVERGED : KAON_END_STAGNATED);
+  else if ((s->flags & KAON_FLAG_WATCH) && why == KAON_WAIT_PERIOD && kaon_watch_lost(s, relative))
+    kaon_wait(s, KAON_WAIT_STALL, 0); /* its inner solution has been added */
   else if (why == KAON_WAIT_BROKEN && kaon_beyond_repair(s, relative))
     kaon_finish(s, close ? KAON_END_CONVERGED : KAON_END_BREAKDOWN);
   else if (why != KAON_WAIT_BEGIN && why != KAON_WAIT_BROKEN && why != KAON_WAIT_COMPANY &&
