@@ -14,14 +14,11 @@ static const kaon_field_name levels[] = {{"error", KAON_LOG_ERROR},
                                          {"info", KAON_LOG_INFO},
                                          {"debug", KAON_LOG_DEBUG},
                                          {NULL, 0}};
-static const kaon_field_name issues[] = {{"auto", KAON_ISSUE_AUTO},
-                                         {"plain", KAON_ISSUE_PLAIN},
-                                         {"replay", KAON_ISSUE_REPLAY},
-                                         {"while", KAON_ISSUE_WHILE},
-                                         {"tail", KAON_ISSUE_TAIL},
-                                         {"separate", KAON_ISSUE_SEPARATE},
-                                         {"library", KAON_ISSUE_LIBRARY},
-                                         {NULL, 0}};
+static const kaon_field_name issues[] = {
+    {"auto", KAON_ISSUE_AUTO},       {"plain", KAON_ISSUE_PLAIN},
+    {"replay", KAON_ISSUE_REPLAY},   {"while", KAON_ISSUE_WHILE},
+    {"tail", KAON_ISSUE_TAIL},       {"separate", KAON_ISSUE_SEPARATE},
+    {"library", KAON_ISSUE_LIBRARY}, {NULL, 0}};
 static const kaon_field_name transports[] = {
     {"auto", KAON_TRANSPORT_AUTO}, {"peer", KAON_TRANSPORT_PEER}, {"direct", KAON_TRANSPORT_DIRECT},
     {"nccl", KAON_TRANSPORT_NCCL}, {"host", KAON_TRANSPORT_HOST}, {NULL, 0}};
@@ -90,14 +87,11 @@ static const kaon_field_name kaczmarz_kinds[] = {{"sweep", KAON_KACZMARZ_SWEEP},
                                                  {"carp", KAON_KACZMARZ_CARP},
                                                  {"cimmino", KAON_KACZMARZ_CIMMINO},
                                                  {NULL, 0}};
-static const kaon_field_name sweep_orders[] = {{"rows", KAON_SWEEP_ROWS},
-                                               {"permutation", KAON_SWEEP_PERMUTATION},
-                                               {"random", KAON_SWEEP_RANDOM},
-                                               {"colours", KAON_SWEEP_COLOURS},
-                                               {"groups", KAON_SWEEP_GROUPS},
-                                               {"strides", KAON_SWEEP_STRIDES},
-                                               {"sections", KAON_SWEEP_SECTIONS},
-                                               {NULL, 0}};
+static const kaon_field_name sweep_orders[] = {
+    {"rows", KAON_SWEEP_ROWS},         {"permutation", KAON_SWEEP_PERMUTATION},
+    {"random", KAON_SWEEP_RANDOM},     {"colours", KAON_SWEEP_COLOURS},
+    {"groups", KAON_SWEEP_GROUPS},     {"strides", KAON_SWEEP_STRIDES},
+    {"sections", KAON_SWEEP_SECTIONS}, {NULL, 0}};
 
 /* One row: F(struct, field, type, default, low, high, help); enumerations E(struct, field, default,
  * names, help). */

@@ -192,8 +192,7 @@ kaon_status kaon_precondition(kaon_solver *s, kaon_mode mode, const kaon_vector 
 /* 1: the residual that the tolerance is for is the parent's, and does not follow from the system's
  * (kaon_reduction.residual). */
 static inline int kaon_solver_watches(const kaon_solver *s) {
-  return s->options.stop == KAON_STOP_FULL && s->reduces &&
-         s->system->reduction->residual != NULL;
+  return s->options.stop == KAON_STOP_FULL && s->reduces && s->system->reduction->residual != NULL;
 }
 
 /* runner.c: everything between the first residual and the last column's end. */

@@ -18,8 +18,8 @@ static int64_t block_begin(const kaon_sweep_rows *o, int64_t block) {
 /* Numbers the copies block by block, each block's in the order in which its rows meet them, and
  * writes rows->column by copy. last[j], copy[j]: the block that met j last, and its copy. *of:
  * unknowns of the copies. Copies are numbered twice: of NULL counts. */
-static int64_t number_copies(const kaon_csr *rows, kaon_sweep_rows *o, int64_t *last,
-                             int32_t *copy, int32_t *of, kaon_csr *local, double *times) {
+static int64_t number_copies(const kaon_csr *rows, kaon_sweep_rows *o, int64_t *last, int32_t *copy,
+                             int32_t *of, kaon_csr *local, double *times) {
   int64_t count = 0;
   for (int64_t j = 0; j < rows->columns; j++) last[j] = -1;
   for (int64_t b = 0; b < o->groups; b++) {
@@ -71,16 +71,16 @@ static kaon_status store(kaon_context *ctx, const int32_t *of, int64_t unknowns,
   return status;
 }
 
-static kaon_status number(const kaon_matrix *matrix, const kaon_csr *rows,
-                          kaon_sweep_rows *order, kaon_precision precision, kaon_csr *local,
-                          kaon_copies *c) {
+static kaon_status number(const kaon_matrix *matrix, const kaon_csr *rows, kaon_sweep_rows *order,
+                          kaon_precision precision, kaon_csr *local, kaon_copies *c) {
   const int64_t n = rows->columns;
   int64_t *last = malloc((size_t)(n + 1) * sizeof *last);
   int32_t *copy = malloc((size_t)(n + 1) * sizeof *copy), *of = NULL;
   kaon_status status = KAON_OK;
   c->root = calloc((size_t)n + 1, sizeof *c->root);
   order->part = calloc((size_t)order->groups + 1, sizeof *order->part);
-  if (last == NULL || copy == NULL || c->root == NULL || order->part == NULL) status = no_memory(matrix->ctx);
+  if (last == NULL || copy == NULL || c->root == NULL || order->part == NULL)
+    status = no_memory(matrix->ctx);
   if (status == KAON_OK) {
     c->count = number_copies(rows, order, last, copy, NULL, NULL, NULL);
     if (c->count + n >= INT32_MAX)
@@ -105,8 +105,8 @@ static kaon_status number(const kaon_matrix *matrix, const kaon_csr *rows,
 }
 
 kaon_status kaon_copies_create(const kaon_matrix *matrix, const kaon_csr *rows,
-                               kaon_sweep_rows *order, kaon_precision precision,
-                               kaon_csr **local, kaon_copies **made) {
+                               kaon_sweep_rows *order, kaon_precision precision, kaon_csr **local,
+                               kaon_copies **made) {
   kaon_copies *c = calloc(1, sizeof *c);
   *made = NULL;
   *local = NULL;

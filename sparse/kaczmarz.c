@@ -16,20 +16,20 @@ enum { WORK = 2, BLOCK_ROWS = 128, POWER_STEPS = 30 };
 static const double CIMMINO_SHARE = 1.8; /* of the 2 below which it converges */
 
 typedef struct kaczmarz {
-  kaon_matrix *matrix;  /* kept alive */
-  kaon_operator *A;     /* of the matrix, likewise: a reference */
+  kaon_matrix *matrix; /* kept alive */
+  kaon_operator *A;    /* of the matrix, likewise: a reference */
   kaon_kaczmarz_info info;
   kaon_kaczmarz_kind kind;
   int32_t *permutation; /* copies of the caller's, for twins */
   double *coordinates;
-  kaon_projector *rows; /* but CIMMINO */
-  kaon_copies *copies;  /* CARP */
-  kaon_operator *B;     /* CIMMINO */
+  kaon_projector *rows;   /* but CIMMINO */
+  kaon_copies *copies;    /* CARP */
+  kaon_operator *B;       /* CIMMINO */
   kaon_vector *weights;   /* of one column: CIMMINO sqrt(lambda) / |a_i|, CARP s^-1/2 */
   kaon_vector *unweights; /* CARP: s^1/2 */
   kaon_vector *work[WORK];
   int columns;
-  void *z; /* copies, for as many columns as the work vectors */
+  void *z;    /* copies, for as many columns as the work vectors */
   int sweeps; /* > 0: a preconditioner */
   kaon_reduction reduction;
 } kaczmarz;
@@ -59,14 +59,13 @@ static kaon_status reserve(kaon_operator *R, int columns) {
   if (self->copies != NULL && status == KAON_OK) {
     const int64_t width = R->ctx->backend->width;
     const int64_t places = (self->copies->count + width - 1) / width * width;
-    const size_t bytes = (size_t)(places * R->space->ncomp) * (size_t)columns *
-                         kaon_precision_bytes(R->precision);
+    const size_t bytes =
+        (size_t)(places * R->space->ncomp) * (size_t)columns * kaon_precision_bytes(R->precision);
     status = kaon_pool_take(R->ctx, bytes > 0 ? bytes : 64, "copies of unknowns", &self->z);
     if (status == KAON_OK) status = R->ctx->backend->memory->clear(R->ctx, self->z, bytes);
   }
   if (self->B != NULL && status == KAON_OK) status = self->B->ops->reserve(self->B, columns);
-  if (self->B != NULL && status == KAON_OK)
-    status = self->B->ops->reserve_dagger(self->B, columns);
+  if (self->B != NULL && status == KAON_OK) status = self->B->ops->reserve_dagger(self->B, columns);
   if (self->A->ops->reserve != NULL && status == KAON_OK)
     status = self->A->ops->reserve(self->A, columns);
   if (status != KAON_OK)
@@ -247,9 +246,8 @@ static kaon_status at_precision(kaon_operator *R, kaon_precision precision,
                      "kaczmarz: sweeps are not done in half precision; choose sloppy single");
   KAON_TRY(self->A->ops->at_precision(self->A, precision, reconstruct, &A));
   const kaon_status status =
-      self->sweeps > 0
-          ? kaon_kaczmarz_preconditioner(A, &self->info.options, self->sweeps, twin)
-          : kaon_kaczmarz_reduce(A, &self->info.options, twin);
+      self->sweeps > 0 ? kaon_kaczmarz_preconditioner(A, &self->info.options, self->sweeps, twin)
+                       : kaon_kaczmarz_reduce(A, &self->info.options, twin);
   kaon_operator_destroy(&A);
   return status;
 }
@@ -401,16 +399,19 @@ static kaon_status build_sweeps(kaon_operator *R) {
 /* The caller's arrays may be gone when a twin is made. */
 static kaon_status keep_arrays(const kaon_operator *A, kaczmarz *self) {
   kaon_kaczmarz_options *o = &self->info.options;
-  const size_t n = (size_t)A->space->nsites, numbers = n * (size_t)(o->dimensions > 0 ? o->dimensions : 0);
+  const size_t n = (size_t)A->space->nsites,
+               numbers = n * (size_t)(o->dimensions > 0 ? o->dimensions : 0);
   if (o->permutation != NULL) {
     self->permutation = malloc((n + 1) * sizeof *self->permutation);
-    if (self->permutation == NULL) return kaon_fail(A->ctx, KAON_ERR_MEMORY, "kaczmarz: no host memory");
+    if (self->permutation == NULL)
+      return kaon_fail(A->ctx, KAON_ERR_MEMORY, "kaczmarz: no host memory");
     memcpy(self->permutation, o->permutation, n * sizeof *self->permutation);
     o->permutation = self->permutation;
   }
   if (o->coordinates != NULL) {
     self->coordinates = malloc((numbers + 1) * sizeof *self->coordinates);
-    if (self->coordinates == NULL) return kaon_fail(A->ctx, KAON_ERR_MEMORY, "kaczmarz: no host memory");
+    if (self->coordinates == NULL)
+      return kaon_fail(A->ctx, KAON_ERR_MEMORY, "kaczmarz: no host memory");
     memcpy(self->coordinates, o->coordinates, numbers * sizeof *self->coordinates);
     o->coordinates = self->coordinates;
   }
@@ -460,10 +461,12 @@ static kaon_status create(kaon_operator *A, const kaon_kaczmarz_options *options
   if (A == NULL || made == NULL)
     return kaon_fail(A != NULL ? A->ctx : NULL, KAON_ERR_ARGUMENT,
                      "kaczmarz: the operator and the address of the result are needed");
-  kaon_status status = kaon_agree(A->ctx, make(A, options != NULL ? options : &defaults, sweeps, made));
+  kaon_status status =
+      kaon_agree(A->ctx, make(A, options != NULL ? options : &defaults, sweeps, made));
   if (status == KAON_OK)
-    status = kaon_agree(A->ctx, self_of(*made)->kind == KAON_KACZMARZ_CIMMINO ? build_cimmino(*made)
-                                                                            : build_sweeps(*made));
+    status =
+        kaon_agree(A->ctx, self_of(*made)->kind == KAON_KACZMARZ_CIMMINO ? build_cimmino(*made)
+                                                                         : build_sweeps(*made));
   if (status != KAON_OK)
     kaon_operator_destroy(made);
   else

@@ -104,15 +104,15 @@ static kaon_status fill(const sections *s, int64_t all, const int32_t *numbered,
 }
 
 kaon_status kaon_sweep_rows_sections(const kaon_matrix *matrix,
-                                     const kaon_kaczmarz_options *options,
-                                     kaon_sweep_rows **made) {
+                                     const kaon_kaczmarz_options *options, kaon_sweep_rows **made) {
   const double most = 1 << 24; /* sections */
   sections s = {.matrix = matrix, .at = options->coordinates, .dimensions = options->dimensions};
   if (s.at == NULL || s.dimensions < 1 || s.dimensions > MOST_DIMENSIONS)
     return kaon_fail(matrix->ctx, KAON_ERR_ARGUMENT,
                      "kaczmarz: order SECTIONS wants options.coordinates of 1 to %d dimensions, "
                      "but %s; give a point for each row",
-                     (int)MOST_DIMENSIONS, s.at == NULL ? "they are NULL" : "dimensions is another");
+                     (int)MOST_DIMENSIONS,
+                     s.at == NULL ? "they are NULL" : "dimensions is another");
   for (int d = 0; d < s.dimensions; d++) {
     s.low[d] = INFINITY;
     s.high[d] = -INFINITY;

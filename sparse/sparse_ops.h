@@ -90,9 +90,9 @@ typedef struct kaon_levels_args {
  *   launch[l]  host: first group of launch l, launches + 1 of them
  *   group[g]   first step of group g; NULL: group g is step g, launch by launch
  *   step[s]    first row of step s in `row`; NULL: step s is row[s] alone
- *   part[g]    first number of y that group g touches, numbers below part[g + 1] being its own; NULL:
- *              no group has numbers of its own
- * launch_there and all but launch are in the matrix' memory. Steps come with one launch alone. */
+ *   part[g]    first number of y that group g touches, numbers below part[g + 1] being its own;
+ * NULL: no group has numbers of its own launch_there and all but launch are in the matrix' memory.
+ * Steps come with one launch alone. */
 typedef struct kaon_sweep_order_view {
   int launches;
   const int64_t *launch, *launch_there;
@@ -102,7 +102,8 @@ typedef struct kaon_sweep_order_view {
   int64_t largest; /* numbers of the largest part */
 } kaon_sweep_order_view;
 
-/* One sweep in place: for the rows i of the order, or of its reverse, c = weight_i b_i - a_i y and y
+/* One sweep in place: for the rows i of the order, or of its reverse, c = weight_i b_i - a_i y and
+ * y
  * += c a_i^H (lib/math/projection.h). y is laid out like a vector but of any number of rows: the
  * matrix' columns. b.data NULL: 0. */
 typedef struct kaon_project_args {

@@ -69,8 +69,8 @@ static kaon_status by_permutation(const kaon_matrix *matrix, const int32_t *perm
       return kaon_fail(matrix->ctx, KAON_ERR_ARGUMENT,
                        "kaczmarz: permutation[%lld] is %lld, which is %s; each of rows 0 to %lld "
                        "comes once",
-                       (long long)i, (long long)j,
-                       j < 0 || j >= n ? "no row" : "there twice", (long long)n - 1);
+                       (long long)i, (long long)j, j < 0 || j >= n ? "no row" : "there twice",
+                       (long long)n - 1);
     row[j] = (int32_t)i;
   }
   for (int64_t i = 0; i < n; i++)
@@ -142,9 +142,8 @@ static kaon_status strides(const kaon_matrix *matrix, const int32_t *numbered, i
 
 static kaon_status groups(const kaon_matrix *matrix, kaon_kaczmarz_options *options,
                           const int32_t *numbered, kaon_sweep_rows **made) {
-  const int64_t n = matrix->rows->rows->rows, least = 2 * bandwidth(matrix) > 0
-                                                          ? 2 * bandwidth(matrix)
-                                                          : 1;
+  const int64_t n = matrix->rows->rows->rows,
+                least = 2 * bandwidth(matrix) > 0 ? 2 * bandwidth(matrix) : 1;
   const int64_t most = n / (2 * least);
   if (options->groups > most && most > 0)
     return kaon_fail(matrix->ctx, KAON_ERR_ARGUMENT,

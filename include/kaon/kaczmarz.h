@@ -53,21 +53,22 @@ typedef struct kaon_kaczmarz_options {
   int version;
   kaon_kaczmarz_kind kind;
   kaon_sweep_order order;
-  double lambda;  /* 0: by rule: 1; CIMMINO 1.8 over the largest eigenvalue of A^H D^-1 A, which 30
-                     steps of the power method estimate (below 2 of them it converges). Else above
-                     0, below 2 (CIMMINO: below 1e3) */
-  int blocks;     /* CARP: of consecutive numbers, equal to one row; 0: of 128 rows each */
-  int colour;     /* CARP: 1: rows of a block by colour, so that a device projects many at once */
-  int groups;     /* GROUPS; 0: as many as there can be */
-  uint64_t seed;  /* RANDOM */
-  const int32_t *permutation; /* PERMUTATION: this matrix' rows in the caller's numbers, each once */
-  const double *coordinates;  /* SECTIONS: [row * dimensions + d], rows in the caller's order */
-  int dimensions;             /* 1 to 3 */
+  double lambda; /* 0: by rule: 1; CIMMINO 1.8 over the largest eigenvalue of A^H D^-1 A, which 30
+                    steps of the power method estimate (below 2 of them it converges). Else above
+                    0, below 2 (CIMMINO: below 1e3) */
+  int blocks;    /* CARP: of consecutive numbers, equal to one row; 0: of 128 rows each */
+  int colour;    /* CARP: 1: rows of a block by colour, so that a device projects many at once */
+  int groups;    /* GROUPS; 0: as many as there can be */
+  uint64_t seed; /* RANDOM */
+  const int32_t
+      *permutation;          /* PERMUTATION: this matrix' rows in the caller's numbers, each once */
+  const double *coordinates; /* SECTIONS: [row * dimensions + d], rows in the caller's order */
+  int dimensions;            /* 1 to 3 */
 } kaon_kaczmarz_options;
-#define KAON_KACZMARZ_OPTIONS_INIT                                                              \
-  {                                                                                             \
-    sizeof(kaon_kaczmarz_options), 1, KAON_KACZMARZ_DOUBLE, KAON_SWEEP_ROWS, 0.0, 0, 0, 0, 1, NULL, \
-        NULL, 0                                                                                 \
+#define KAON_KACZMARZ_OPTIONS_INIT                                                            \
+  {                                                                                           \
+    sizeof(kaon_kaczmarz_options), 1, KAON_KACZMARZ_DOUBLE, KAON_SWEEP_ROWS, 0.0, 0, 0, 0, 1, \
+        NULL, NULL, 0                                                                         \
   }
 
 /* The reduction (1 - Q) x = R b of A x = b, where Q x + R b is what the sweeps make of x: solvers
@@ -76,8 +77,8 @@ typedef struct kaon_kaczmarz_options {
  * kaon_matrix_operator, kept alive; square, as kaon's matrices are. options NULL: the defaults.
  * *reduced is NULL on failure. Collective. Errors: ARGUMENT (an option; not a permutation),
  * SINGULAR (a row of zeros, in the caller's number: no equation), NOT_FINITE (a row whose norm
- * overflows), UNSUPPORTED (A is no matrix; a matrix of several ranks, but for CIMMINO with a lambda),
- * NOT_BUILT, MEMORY. */
+ * overflows), UNSUPPORTED (A is no matrix; a matrix of several ranks, but for CIMMINO with a
+ * lambda), NOT_BUILT, MEMORY. */
 kaon_status kaon_kaczmarz_reduce(kaon_operator *A, const kaon_kaczmarz_options *options,
                                  kaon_operator **reduced);
 /* K r = `sweeps` times what the sweeps make of x for A x = r, from x = 0: a preconditioner, linear

@@ -85,8 +85,7 @@ static const cli_option options[] = {
     LINEAR_OPTIONS_PROJECTIONS(LIN),
     {CLI_GROUP, "For bench kaczmarz alone:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_SET, "tables", "fig4|table3|fig5|fig6|fig7", "fig4,table3,fig5,fig6,fig7",
-     OWN(kaczmarz_tables), 0, 0,
-     "a list with commas: of the Kaczmarz paper, in its form"},
+     OWN(kaczmarz_tables), 0, 0, "a list with commas: of the Kaczmarz paper, in its form"},
     {CLI_INT, "kaczmarz-sweeps", "N", "1000", OWN(kaczmarz_sweeps), 1, 1e9,
      "fig4, table3, fig5: sweeps (the paper's: 50000, 10000, 30000)"},
     {CLI_INT, "kaczmarz-level", "L", "5", OWN(kaczmarz_level), 1, 10,
@@ -273,8 +272,8 @@ static int write_rows(bench *b) {
   return code;
 }
 
-static const char *const names[] = {"dslash", "vector", "solve", "scaling", "spmv",
-                                    "krylov", "kaczmarz"};
+static const char *const names[] = {"dslash", "vector", "solve",   "scaling",
+                                    "spmv",   "krylov", "kaczmarz"};
 enum { BENCHES = sizeof names / sizeof *names, SPMV = 4, KRYLOV = 5 };
 
 /* An option that the chosen benchmark does not look at would be obeyed by nobody. */
@@ -441,7 +440,8 @@ static int run(void *arguments) {
   while (which < BENCHES && strcmp(a->common.operand, names[which]) != 0) which++;
   if (which == BENCHES)
     return cli_wrong(
-        "bench %s is not there; it is one of dslash, vector, solve, scaling, spmv, krylov, kaczmarz",
+        "bench %s is not there; it is one of dslash, vector, solve, scaling, spmv, krylov, "
+        "kaczmarz",
         a->common.operand);
   b.matrices = which >= SPMV;
   a->problem.mass = NAN;

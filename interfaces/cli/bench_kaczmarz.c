@@ -1,8 +1,8 @@
 /* bench_kaczmarz.c - the measurements of the Kaczmarz paper (Faroux et al., ETH Zurich 2024) in its
  * own form: rates of sweeps (Figure 4, Table 3), residuals by sweeps (Figure 5), steps by lambda
  * (Figure 6), times to 1e-9 by size (Figure 7). Implementations are contexts of their own: one CPU
- * thread, all of them, the device where there is one. Each line of a table is a row of the JSON list
- * and of the CSV file. */
+ * thread, all of them, the device where there is one. Each line of a table is a row of the JSON
+ * list and of the CSV file. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,21 +45,20 @@ static int open_machines(machines *m) {
 
 /* One line: to the list, to the CSV file (figure, matrix, rows, machine, what, x, value, unit). */
 static int add_line(const machines *m, const char *figure, const char *matrix, int64_t rows,
-                    const char *place, const char *what, double x, double value,
-                    const char *unit, double seconds, json_t *more) {
-  json_t *row = json_pack("{s:s s:s s:o s:I s:s s:s s:o s:o s:s s:o s:s s:i s:i s:s}", "bench",
-                          "kaczmarz", "figure", figure, "matrix", report_string(matrix), "rows",
-                          (json_int_t)rows, "machine", place, "what", what, "x", report_real(x),
-                          "value", report_real(value), "unit", unit, "seconds",
-                          report_real(seconds), "precision", "double", "columns", 1, "ranks",
-                          m->b->info.ranks, "backend",
-                          strcmp(place, "cuda") == 0 ? "cuda" : "cpu");
+                    const char *place, const char *what, double x, double value, const char *unit,
+                    double seconds, json_t *more) {
+  json_t *row =
+      json_pack("{s:s s:s s:o s:I s:s s:s s:o s:o s:s s:o s:s s:i s:i s:s}", "bench", "kaczmarz",
+                "figure", figure, "matrix", report_string(matrix), "rows", (json_int_t)rows,
+                "machine", place, "what", what, "x", report_real(x), "value", report_real(value),
+                "unit", unit, "seconds", report_real(seconds), "precision", "double", "columns", 1,
+                "ranks", m->b->info.ranks, "backend", strcmp(place, "cuda") == 0 ? "cuda" : "cpu");
   if (more) json_object_update(row, more);
   json_decref(more);
   json_array_append_new(m->b->rows, row);
   if (m->csv)
-    fprintf(m->csv, "%s,\"%s\",%lld,%s,%s,%.10g,%.10g,%s\n", figure, matrix, (long long)rows,
-            place, what, x, value, unit);
+    fprintf(m->csv, "%s,\"%s\",%lld,%s,%s,%.10g,%.10g,%s\n", figure, matrix, (long long)rows, place,
+            what, x, value, unit);
   return bench_keep(m->b) == KAON_OK ? EXIT_DONE : EXIT_DEVICE;
 }
 
@@ -148,9 +147,11 @@ static int time_sweeps(system_of *s, const kaon_kaczmarz_options *o, int sweeps,
 
 /* ---- Figure 4, Table 3 ---- */
 
+/* kind: of sweeps that come in pairs, CARP or CIMMINO; 0: single ones in `order`. */
 typedef struct way {
   const char *name;
   kaon_sweep_order order;
+  kaon_kaczmarz_kind kind;
 } way;
 
 /* Each way on each machine; row order is one thread's whatever the machine, so it is measured once.
@@ -165,14 +166,19 @@ static int rates(const machines *m, const char *figure, const char *name, int rc
     code = open_system(m->ctx[i], name, rcm, &s);
     for (int k = 0; k < count && code == EXIT_DONE && !bench_stopped(); k++) {
       const int in_turn = ways[k].order == KAON_SWEEP_ROWS || ways[k].order == KAON_SWEEP_RANDOM;
-      const kaon_kaczmarz_options o = sweeps_in(&s, ways[k].order);
+      const int pairs = ways[k].kind != KAON_KACZMARZ_SWEEP;
+      kaon_kaczmarz_options o = sweeps_in(&s, ways[k].order);
       kaon_kaczmarz_info info;
       double seconds, sum;
+      if (pairs) o.kind = ways[k].kind;
+      if (o.kind == KAON_KACZMARZ_CARP) o.colour = 1;
+      if (o.kind == KAON_KACZMARZ_CIMMINO) o.lambda = 0.35;
       if ((in_turn && i != SERIAL) || (ways[k].order == KAON_SWEEP_SECTIONS && !s.points)) continue;
-      code = time_sweeps(&s, &o, sweeps, &seconds, &sum, &info);
+      code = time_sweeps(&s, &o, pairs ? (sweeps + 1) / 2 : sweeps, &seconds, &sum, &info);
       if (code != EXIT_DONE) break;
-      cli_say(common, "%-8s %-18s %-10s %-9s %8lld rows, %3d classes: %10.1f sweeps/s, %7.2f GB/s, "
-                      "|b - A x|_1 = %.6g\n",
+      cli_say(common,
+              "%-8s %-18s %-10s %-9s %8lld rows, %3d classes: %10.1f sweeps/s, %7.2f GB/s, "
+              "|b - A x|_1 = %.6g\n",
               figure, name, machine_names[i], ways[k].name, (long long)s.info.rows, info.classes,
               sweeps / seconds, 1e-9 * info.bytes * sweeps / seconds, sum);
       code = add_line(m, figure, name, s.info.rows, machine_names[i], ways[k].name, sweeps,
@@ -187,17 +193,20 @@ static int rates(const machines *m, const char *figure, const char *name, int rc
 }
 
 static int figure_4(const machines *m, int sweeps) {
-  static const way schemes[] = {{"S1", KAON_SWEEP_GROUPS}, {"S2", KAON_SWEEP_STRIDES}};
+  static const way schemes[] = {{"S1", KAON_SWEEP_GROUPS, 0}, {"S2", KAON_SWEEP_STRIDES, 0}};
   int code = rates(m, "fig4", "banded:200000,2", 0, sweeps, schemes, 2);
   if (code == EXIT_DONE) code = rates(m, "fig4", "fem:1,1,7", 1, sweeps, schemes, 2);
   return code;
 }
 
-static const way permutations[] = {{"none", KAON_SWEEP_ROWS},
-                                   {"sections", KAON_SWEEP_SECTIONS},
-                                   {"colours", KAON_SWEEP_COLOURS},
-                                   {"random", KAON_SWEEP_RANDOM}};
-enum { PERMUTATIONS = 4, LOOKS = 20 };
+/* The first ones are the paper's and Figure 5's; the others follow in Table 3. */
+static const way permutations[] = {{"none", KAON_SWEEP_ROWS, 0},
+                                   {"sections", KAON_SWEEP_SECTIONS, 0},
+                                   {"colours", KAON_SWEEP_COLOURS, 0},
+                                   {"random", KAON_SWEEP_RANDOM, 0},
+                                   {"carp-blocks", KAON_SWEEP_COLOURS, KAON_KACZMARZ_CARP},
+                                   {"averaged", KAON_SWEEP_COLOURS, KAON_KACZMARZ_CIMMINO}};
+enum { PERMUTATIONS = 4, SWEEPS = 6, LOOKS = 20 };
 
 /* ---- Figure 5 ---- */
 
@@ -210,8 +219,7 @@ static kaon_status go_on(system_of *s, kaon_operator *K, kaon_vector *step, doub
   return status == KAON_OK ? residual_sum(s, sum) : status;
 }
 
-static int history(const machines *m, system_of *s, const char *place, const way *w,
-                   int sweeps) {
+static int history(const machines *m, system_of *s, const char *place, const way *w, int sweeps) {
   const kaon_kaczmarz_options o = sweeps_in(s, w->order);
   const int each = sweeps > LOOKS ? sweeps / LOOKS : 1;
   kaon_operator *K = NULL;
@@ -243,8 +251,8 @@ static int figure_5(const machines *m, const char *name, int sweeps) {
   system_of s;
   int code = open_system(m->ctx[i], name, 0, &s);
   for (int k = 0; k < PERMUTATIONS && code == EXIT_DONE; k++) /* in turn: not on a device */
-    if (i != DEVICE || (permutations[k].order != KAON_SWEEP_ROWS &&
-                        permutations[k].order != KAON_SWEEP_RANDOM))
+    if (i != DEVICE ||
+        (permutations[k].order != KAON_SWEEP_ROWS && permutations[k].order != KAON_SWEEP_RANDOM))
       code = history(m, &s, machine_names[i], &permutations[k], sweeps);
   close_system(&s);
   if (i != DEVICE || code != EXIT_DONE) return code;
@@ -337,8 +345,9 @@ static int figure_6(const machines *m, int most) {
         code = add_line(m, "fig6", name, s.info.rows, machine_names[i], "cimmino", w.lambda,
                         steps[k] ? steps[k] : NAN, "iterations", seconds, NULL);
     }
-    cli_say(&m->b->args->common, "fig6     %-10s %7lld rows, steps (over the least) by lambda:",
-            name, (long long)s.info.rows);
+    cli_say(&m->b->args->common,
+            "fig6     %-10s %7lld rows, steps (over the least) by lambda:", name,
+            (long long)s.info.rows);
     for (int k = 0; k < 11 && code == EXIT_DONE; k++)
       cli_say(&m->b->args->common, " %.2f: %d (%.2f)", 0.2 + 0.05 * k, steps[k],
               least ? (double)steps[k] / least : 0.0);
@@ -350,13 +359,12 @@ static int figure_6(const machines *m, int most) {
 
 /* ---- Figure 7 ---- */
 
-static const solve_way solvers[] = {
-    {"cgmnc", KAON_KACZMARZ_DOUBLE + 1, KAON_CG, 1, 0},
-    {"cgmnc-colours", KAON_KACZMARZ_DOUBLE + 1, KAON_CG, 1, 1},
-    {"carpcg", KAON_KACZMARZ_CARP + 1, KAON_CG, 1, 1},
-    {"cimmino-0.35", KAON_KACZMARZ_CIMMINO + 1, KAON_CG, 0.35, 0},
-    {"cimmino-rule", KAON_KACZMARZ_CIMMINO + 1, KAON_CG, 0, 0},
-    {"bicgstab-jacobi", 0, KAON_BICGSTAB, 0, 0}};
+static const solve_way solvers[] = {{"cgmnc", KAON_KACZMARZ_DOUBLE + 1, KAON_CG, 1, 0},
+                                    {"cgmnc-colours", KAON_KACZMARZ_DOUBLE + 1, KAON_CG, 1, 1},
+                                    {"carpcg", KAON_KACZMARZ_CARP + 1, KAON_CG, 1, 1},
+                                    {"cimmino-0.35", KAON_KACZMARZ_CIMMINO + 1, KAON_CG, 0.35, 0},
+                                    {"cimmino-rule", KAON_KACZMARZ_CIMMINO + 1, KAON_CG, 0, 0},
+                                    {"bicgstab-jacobi", 0, KAON_BICGSTAB, 0, 0}};
 
 /* The serial CPU has CGMNC in row order and BiCGStab, as in the paper; the others all but the
  * former. */
@@ -380,19 +388,19 @@ static int figure_7(const machines *m, int pde, int most, int samples) {
         if (!wanted(i, k)) continue;
         code = solve_once(&s, &solvers[k], samples, &seconds, quantiles, &report);
         if (code != EXIT_DONE) break;
-        cli_say(&m->b->args->common,
-                "fig7     %-10s %7lld rows %-10s %-15s %10.4g s (%.4g to %.4g), %d steps, %.2e, %s\n",
-                name, (long long)s.info.rows, machine_names[i], solvers[k].name, seconds,
-                quantiles[0], quantiles[1], report.iterations, report.residual,
-                kaon_stop_reason_name(report.reason));
+        cli_say(
+            &m->b->args->common,
+            "fig7     %-10s %7lld rows %-10s %-15s %10.4g s (%.4g to %.4g), %d steps, %.2e, %s\n",
+            name, (long long)s.info.rows, machine_names[i], solvers[k].name, seconds, quantiles[0],
+            quantiles[1], report.iterations, report.residual, kaon_stop_reason_name(report.reason));
         if (report.reason != KAON_CONVERGED) m->b->unconverged = 1;
-        code = add_line(m, "fig7", name, s.info.rows, machine_names[i], solvers[k].name,
-                        (double)s.info.rows, seconds, "seconds", seconds,
-                        json_pack("{s:i s:o s:o s:o s:s}", "iterations", report.iterations,
-                                  "residual", report_real(report.residual), "quantile5",
-                                  report_real(quantiles[0]), "quantile95",
-                                  report_real(quantiles[1]), "status",
-                                  kaon_stop_reason_name(report.reason)));
+        code =
+            add_line(m, "fig7", name, s.info.rows, machine_names[i], solvers[k].name,
+                     (double)s.info.rows, seconds, "seconds", seconds,
+                     json_pack("{s:i s:o s:o s:o s:s}", "iterations", report.iterations, "residual",
+                               report_real(report.residual), "quantile5", report_real(quantiles[0]),
+                               "quantile95", report_real(quantiles[1]), "status",
+                               kaon_stop_reason_name(report.reason)));
       }
       close_system(&s);
     }
@@ -414,7 +422,7 @@ int bench_kaczmarz(bench *b) {
   const unsigned tables = a->kaczmarz_tables;
   if (code == EXIT_DONE && tables & 1) code = figure_4(&m, a->kaczmarz_sweeps);
   if (code == EXIT_DONE && tables & 2)
-    code = rates(&m, "table3", fem, 0, a->kaczmarz_sweeps, permutations, PERMUTATIONS);
+    code = rates(&m, "table3", fem, 0, a->kaczmarz_sweeps, permutations, SWEEPS);
   if (code == EXIT_DONE && tables & 4) code = figure_5(&m, fem, a->kaczmarz_sweeps);
   if (code == EXIT_DONE && tables & 8) code = figure_6(&m, a->kaczmarz_level);
   if (code == EXIT_DONE && tables & 16) code = figure_7(&m, 1, a->kaczmarz_level, a->samples);

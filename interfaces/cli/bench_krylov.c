@@ -129,13 +129,13 @@ static int add_row(bench *b, const linear *l, int columns, const bench_figures *
   json_t *json = bench_add(b, &row);
   bench_add_matrix(l, words, json);
   json_t *figures = json_pack(
-      "{s:s s:o s:i s:o s:o s:o s:s s:o s:o s:o s:o s:o s:I s:I}", "method",
-      linear_method_name(l), "preconditioner", precond_describe(l), "iterations",
-      f->iterations, "residual", report_real(f->residual), "step_microseconds",
-      report_real(1e6 * step), "cpu_share", report_real(f->cpu / f->seconds), "status",
-      kaon_stop_reason_name(f->reason), "joules", report_real(f->joules), "tol",
-      report_real(l->options.tol), "reduce_delay", report_real(b->args->common.reduce_delay),
-      "vectors_read", report_real(vectors[0] > 0 ? vectors[0] : NAN), "vectors_written",
+      "{s:s s:o s:i s:o s:o s:o s:s s:o s:o s:o s:o s:o s:I s:I}", "method", linear_method_name(l),
+      "preconditioner", precond_describe(l), "iterations", f->iterations, "residual",
+      report_real(f->residual), "step_microseconds", report_real(1e6 * step), "cpu_share",
+      report_real(f->cpu / f->seconds), "status", kaon_stop_reason_name(f->reason), "joules",
+      report_real(f->joules), "tol", report_real(l->options.tol), "reduce_delay",
+      report_real(b->args->common.reduce_delay), "vectors_read",
+      report_real(vectors[0] > 0 ? vectors[0] : NAN), "vectors_written",
       report_real(vectors[0] > 0 ? vectors[1] : NAN), "sums", (json_int_t)f->traffic.sums,
       "exchanges", (json_int_t)f->traffic.exchanges);
   char regime[32];

@@ -42,8 +42,8 @@ void linear_choose(linear *l, int index) {
 
 static int chosen(const linear *l) {
   int i = 0;
-  while (i < METHODS - 1 && (methods[i].method != l->options.method ||
-                             methods[i].projections != l->projections + 1))
+  while (i < METHODS - 1 &&
+         (methods[i].method != l->options.method || methods[i].projections != l->projections + 1))
     i++;
   return i;
 }

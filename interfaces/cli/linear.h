@@ -9,8 +9,8 @@
 
 #include "solving.h"
 
-#define LINEAR_METHODS \
-  "cg|pipecg|groppcg|bicg|bicgstab|rbicgstab|pipebicgstab|gcr|cgnr|cgne|mr|blockcg|kaczmarz|"  \
+#define LINEAR_METHODS                                                                        \
+  "cg|pipecg|groppcg|bicg|bicgstab|rbicgstab|pipebicgstab|gcr|cgnr|cgne|mr|blockcg|kaczmarz|" \
   "cgmnc|carpcg|cimmino"
 #define LINEAR_SWEEP_ORDERS "rows|random|colours|groups|strides|sections"
 #define LINEAR_PRECONDS "none|jacobi|block-jacobi|dic|dilu|ssor|gs|ic0|ilu0|ainv|chebyshev"
@@ -54,7 +54,7 @@ typedef struct linear_args {
   double precond_drop, precond_omega, precond_low, precond_high, precond_shift; /* NaN: not given */
   int precond_degree, precond_block, precond_sweeps, precond_fill;              /* 0: not given */
   int precond_order, precond_precision;                                         /* -1: not given */
-  double lambda;   /* NaN: not given */
+  double lambda;                                                                /* NaN: not given */
   int coloring;    /* the same as sweep_order colours */
   int sweep_order; /* of LINEAR_SWEEP_ORDERS; -1: not given */
   int carp_blocks; /* 0: not given */
@@ -87,7 +87,8 @@ int linear_matrix(kaon_context *ctx, linear *l);
 int linear_decide(linear *l);
 int linear_operator(linear *l);
 int linear_solver(linear *l, int columns);
-/* Takes entry `index` of LINEAR_METHODS; its name and title; and whether the matrix is one for it. */
+/* Takes entry `index` of LINEAR_METHODS; its name and title; and whether the matrix is one for it.
+ */
 void linear_choose(linear *l, int index);
 const char *linear_method_name(const linear *l);
 const char *linear_method_title(const linear *l);
@@ -280,8 +281,9 @@ json_t *precond_describe(const linear *l);
        0,                                                                                        \
        0,                                                                                        \
        "kaczmarz, cgmnc: rows as --ordering has them, at random (--seed), or in classes worked " \
-       "on at once: by colour, in groups of a banded matrix (S1), in strides (S2), in sections of "    \
-   "space (of a NAME that has points)"},             \
+       "on at once: by colour, in groups of a banded matrix (S1), in strides (S2), in sections " \
+       "of "                                                                                     \
+       "space (of a NAME that has points)"},                                                     \
   {                                                                                              \
     CLI_INT, "carp-blocks", "N", NULL, AT(carp_blocks), 1, 2147483647.0,                         \
         "carpcg: blocks of rows with copies of their own (default: of 128 rows each)"            \
@@ -298,7 +300,7 @@ json_t *precond_describe(const linear *l);
    "default: cg where A = A^H, else bicgstab. cg, pipecg, groppcg and blockcg need a Hermitian "   \
    "positive definite A; cgnr and cgne take any, on the normal equations; pipecg, groppcg, "       \
    "rbicgstab and pipebicgstab hide their sums over ranks; kaczmarz projects onto row after row, " \
-   "cgmnc, carpcg and cimmino do cg on such sweeps"},                                       \
+   "cgmnc, carpcg and cimmino do cg on such sweeps"},                                              \
       {CLI_REAL, "tol", "EPS", "1e-8",                                                             \
        AT(tol),  1e-16, 1,     "stop at this |b - A x| / |b|, without preconditioner"},            \
       {CLI_INT, "max-iter", "N", "10000", AT(max_iter), 1, 1e9, "steps allowed a column"},         \

@@ -78,6 +78,8 @@ const char *linear_remedy(const void *user, kaon_stop_reason reason) {
   const linear *l = user;
   switch (reason) {
     case KAON_MAX_ITERATIONS:
+      if (l->projections >= 0)
+        return "--max-iter allows more steps; sweeps of single rows need many (cgmnc the fewest)";
       return "--max-iter allows more steps, a --precond may need fewer";
     case KAON_STAGNATED:
       return l->precision == KAON_DOUBLE && l->options.sloppy == KAON_DOUBLE

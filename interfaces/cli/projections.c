@@ -9,36 +9,48 @@
 
 static const double cimmino_lambda = 0.35; /* the paper's; docs/conventions.md */
 
-static const kaon_sweep_order orders[] = {KAON_SWEEP_ROWS, KAON_SWEEP_RANDOM, KAON_SWEEP_COLOURS,
-                                          KAON_SWEEP_GROUPS, KAON_SWEEP_STRIDES,
-                                          KAON_SWEEP_SECTIONS};
+static const kaon_sweep_order orders[] = {KAON_SWEEP_ROWS,    KAON_SWEEP_RANDOM,
+                                          KAON_SWEEP_COLOURS, KAON_SWEEP_GROUPS,
+                                          KAON_SWEEP_STRIDES, KAON_SWEEP_SECTIONS};
 enum { COLOURS = 2 };
 
 int projections_check(const linear_args *a, const linear *l) {
-  const int kind = l->projections, swept = kind == KAON_KACZMARZ_SWEEP || kind == KAON_KACZMARZ_DOUBLE;
+  const int kind = l->projections,
+            swept = kind == KAON_KACZMARZ_SWEEP || kind == KAON_KACZMARZ_DOUBLE;
   const char *name = linear_method_name(l);
   if (kind < 0 && !isnan(a->lambda))
-    return cli_wrong("--lambda is for --method kaczmarz, cgmnc, carpcg and cimmino, but --method is "
-                     "%s; leave it out", name);
+    return cli_wrong(
+        "--lambda is for --method kaczmarz, cgmnc, carpcg and cimmino, but --method is "
+        "%s; leave it out",
+        name);
   if (a->coloring && kind == KAON_KACZMARZ_CIMMINO)
-    return cli_wrong("--coloring orders the rows of a sweep, but cimmino takes all at once; leave it "
-                     "out");
+    return cli_wrong(
+        "--coloring orders the rows of a sweep, but cimmino takes all at once; leave it "
+        "out");
   if (a->coloring && kind < 0)
-    return cli_wrong("--coloring is for --method kaczmarz, cgmnc and carpcg, but --method is %s; "
-                     "leave it out", name);
+    return cli_wrong(
+        "--coloring is for --method kaczmarz, cgmnc and carpcg, but --method is %s; "
+        "leave it out",
+        name);
   if (a->sweep_order >= 0 && !swept)
-    return cli_wrong("--sweep-order is for --method kaczmarz and cgmnc, but --method is %s; leave it "
-                     "out", name);
+    return cli_wrong(
+        "--sweep-order is for --method kaczmarz and cgmnc, but --method is %s; leave it "
+        "out",
+        name);
   if (a->sweep_order >= 0 && a->sweep_order != COLOURS && a->coloring)
-    return cli_wrong("--coloring is --sweep-order colours, but another one is given; leave one out");
+    return cli_wrong(
+        "--coloring is --sweep-order colours, but another one is given; leave one out");
   if (a->carp_blocks && kind != KAON_KACZMARZ_CARP)
-    return cli_wrong("--carp-blocks is for --method carpcg, but --method is %s; leave it out", name);
+    return cli_wrong("--carp-blocks is for --method carpcg, but --method is %s; leave it out",
+                     name);
   if (kind < 0) return EXIT_DONE;
   if (kind != KAON_KACZMARZ_CIMMINO && !isnan(a->lambda) && !(a->lambda < 2))
     return cli_wrong("--lambda %g: %s converges for 0 < lambda < 2 (0: by rule)", a->lambda, name);
   if (a->precond)
-    return cli_wrong("--method %s solves a system made of sweeps, of which --precond knows nothing; "
-                     "leave it out", name);
+    return cli_wrong(
+        "--method %s solves a system made of sweeps, of which --precond knows nothing; "
+        "leave it out",
+        name);
   if (l->options.sloppy == KAON_HALF)
     return cli_wrong("--method %s takes no half precision; give --sloppy single", name);
   return EXIT_DONE;
@@ -85,12 +97,10 @@ json_t *projections_describe(const linear *l) {
   static const char *const names[] = {"rows",   "permutation", "random",  "colours",
                                       "groups", "strides",     "sections"};
   const int carp = info.options.kind == KAON_KACZMARZ_CARP;
-  return json_pack("{s:o s:s? s:i s:I s:i s:o s:b s:o s:o}", "lambda",
-                   report_real(info.options.lambda), "order",
-                   carp || info.options.kind == KAON_KACZMARZ_CIMMINO ? NULL
-                                                                      : names[info.options.order],
-                   "classes", info.classes, "groups", (json_int_t)info.groups, "blocks",
-                   info.options.blocks, "copies", report_real(carp ? info.copies : NAN), "colour",
-                   info.options.colour, "sweep_bytes", report_real(info.bytes), "seconds",
-                   report_real(info.seconds));
+  return json_pack(
+      "{s:o s:s? s:i s:I s:i s:o s:b s:o s:o}", "lambda", report_real(info.options.lambda), "order",
+      carp || info.options.kind == KAON_KACZMARZ_CIMMINO ? NULL : names[info.options.order],
+      "classes", info.classes, "groups", (json_int_t)info.groups, "blocks", info.options.blocks,
+      "copies", report_real(carp ? info.copies : NAN), "colour", info.options.colour, "sweep_bytes",
+      report_real(info.bytes), "seconds", report_real(info.seconds));
 }

@@ -46,12 +46,12 @@ enum {
 };
 
 enum {
-  KAON_FLAG_NORMAL = 1,  /* the watched residual is A^dag r */
-  KAON_FLAG_RESTART = 2, /* a fresh process after each replacement */
-  KAON_FLAG_ADAPT = 4,   /* delta follows the drift of the replacements */
-  KAON_FLAG_FIXED = 8,   /* a fixed number of steps, no verification */
-  KAON_FLAG_TRUST = 16,  /* NORMAL: updates may do without A^dag r in the outer precision */
-  KAON_FLAG_EITHER = 32, /* |r|^2 is worked out, not taken: drift counts whatever its sign */
+  KAON_FLAG_NORMAL = 1,   /* the watched residual is A^dag r */
+  KAON_FLAG_RESTART = 2,  /* a fresh process after each replacement */
+  KAON_FLAG_ADAPT = 4,    /* delta follows the drift of the replacements */
+  KAON_FLAG_FIXED = 8,    /* a fixed number of steps, no verification */
+  KAON_FLAG_TRUST = 16,   /* NORMAL: updates may do without A^dag r in the outer precision */
+  KAON_FLAG_EITHER = 32,  /* |r|^2 is worked out, not taken: drift counts whatever its sign */
   KAON_FLAG_PRINTED = 64, /* reordered BiCGStab: rho as in the paper */
   KAON_FLAG_WATCH = 128   /* the chosen residual does not follow from the recurrence's: it is looked
                              at now and then (kaon_watch_due), and ends the column alone */
@@ -75,8 +75,8 @@ enum {
 #define KAON_GROWTH2 1e8 /* residual squared over its first value: diverging */
 #define KAON_CLOSE2 1.21 /* (1.1 tol)^2 is still converged when no better can be had */
 /* WATCH: where the chosen residual is guessed, by its last ratio to the recurrence's, within this
- * factor (squared) of the tolerance, it is recomputed after 1 + n / 512 steps of n, else after 1 + n
- * / 8: a column stops at most that late, and what all looks cost together grows like log n. */
+ * factor (squared) of the tolerance, it is recomputed after 1 + n / 512 steps of n, else after 1 +
+ * n / 8: a column stops at most that late, and what all looks cost together grows like log n. */
 #define KAON_WATCH_NEAR2 100.0
 enum { KAON_WATCH_OFTEN = 512, KAON_WATCH_SELDOM = 8, KAON_WATCH_PATIENCE = 200 };
 

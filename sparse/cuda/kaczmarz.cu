@@ -129,8 +129,7 @@ static __device__ __forceinline__ void share_project(const project_call &a,
 #pragma unroll 1
     for (int64_t n = rest; n < s.end; n += a.lanes) {
       const number v = entry_number<REALS, 0>(entry_read<REALS, 0>(a.value, n, policy));
-      const number x =
-          *number_of<REALS>(a, copy, part, column, column_read(a.column + n, policy));
+      const number x = *number_of<REALS>(a, copy, part, column, column_read(a.column + n, policy));
       projection_dot(sum.v, v.v, x.v, 1, REALS);
     }
   }
@@ -188,8 +187,8 @@ static __global__ void __launch_bounds__(PROJECT_THREADS)
   const int each = blockDim.x / a.lanes;
   const uint64_t policy = matrix_policy(a.keep);
   if (!a.early) kaon_wait_for_previous();
-  project_walk w = {a.launch, a.from, a.count, (int64_t)chunk * each, (int64_t)a.chunks * each,
-                    0, 0, 0, 0};
+  project_walk w = {a.launch, a.from, a.count, (int64_t)chunk * each, (int64_t)a.chunks * each, 0,
+                    0,        0,      0};
   number *copy = NULL;
   int64_t part = 0, part_end = 0;
   if (a.owned) {

@@ -59,8 +59,7 @@ static ref_complex row_times(const table *t, size_t i, const ref_complex *x) {
 
 static void project(const table *t, size_t i, double lambda, ref_complex b, ref_complex *x) {
   const ref_complex c = lambda * (b - row_times(t, i, x)) / t->norm2[i];
-  for (size_t n = t->start[i]; n < t->start[i + 1]; n++)
-    x[t->column[n]] += c * conj(t->value[n]);
+  for (size_t n = t->start[i]; n < t->start[i + 1]; n++) x[t->column[n]] += c * conj(t->value[n]);
 }
 
 static void sweep(const table *t, const int64_t *order, size_t first, size_t last, int backward,
