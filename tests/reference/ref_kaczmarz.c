@@ -90,14 +90,14 @@ static int *count_blocks(const table *t, size_t blocks) {
 }
 
 /* Each block from x, then averages of what those that meet a component made of it. */
-static void block_sweep(const table *t, size_t blocks, const int *s, int backward, double lambda,
-                        const ref_complex *b, ref_complex *x) {
+static void block_sweep(const table *t, size_t blocks, const int64_t *order, const int *s,
+                        int backward, double lambda, const ref_complex *b, ref_complex *x) {
   ref_complex *own = malloc(t->rows * sizeof *own), *sum = calloc(t->rows, sizeof *sum);
   int *seen = calloc(t->rows, sizeof *seen);
   for (size_t k = 0; k < blocks; k++) {
     const size_t first = t->rows * k / blocks, last = t->rows * (k + 1) / blocks;
     memcpy(own, x, t->rows * sizeof *own);
-    sweep(t, NULL, first, last, backward, lambda, b, own);
+    sweep(t, order, first, last, backward, lambda, b, own);
     for (size_t i = first; i < last; i++)
       for (size_t n = t->start[i]; n < t->start[i + 1]; n++) {
         const int64_t j = t->column[n];
@@ -128,7 +128,7 @@ static void sweeps(const table *t, const ref_projection *p, const int *s, const 
                    ref_complex *x) {
   for (int back = 0; back < (p->kind == REF_SINGLE_SWEEP ? 1 : 2); back++) {
     if (p->kind == REF_BLOCK_SWEEPS)
-      block_sweep(t, p->blocks, s, back, p->lambda, b, x);
+      block_sweep(t, p->blocks, p->order, s, back, p->lambda, b, x);
     else if (p->kind == REF_ALL_ROWS)
       all_rows(t, p->lambda, b, x);
     else

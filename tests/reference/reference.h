@@ -289,7 +289,8 @@ typedef struct {
     REF_ALL_ROWS      /* x += lambda A^H D^-1 (b - A x), twice */
   } kind;
   double lambda;
-  const int64_t *order; /* of the rows of a sweep; NULL: 0, 1, ... */
+  const int64_t *order; /* of the rows of a sweep; NULL: 0, 1, ... In blocks: places n k / blocks
+                           on hold block k's rows */
   size_t blocks;        /* block k: from row n k / blocks on */
 } ref_projection;
 
