@@ -117,6 +117,11 @@ typedef struct kaon_reduction {
                              kaon_vector *x);
   kaon_status (*lift)(kaon_operator *R, const kaon_vector *reduced_r, kaon_vector *r,
                       const kaon_pass *pass);
+  /* Where the parent's residual does not follow from ours: r = b - A x of our x and the parent's b,
+   * gated and summed like lift, which is then not asked. Solvers take it now and then, and often
+   * where it is near the tolerance (KAON_FLAG_WATCH). */
+  kaon_status (*residual)(kaon_operator *R, const kaon_vector *reduced_x, const kaon_vector *b,
+                          kaon_vector *r, const kaon_pass *pass);
   /* An initial guess of the parent's space -> ours (NULL: guesses of the parent's space are not
    * used, the solve starts from zero). */
   kaon_status (*guess)(kaon_operator *R, const kaon_vector *x, kaon_vector *reduced_x);

@@ -68,6 +68,7 @@ static const kaon_field_name methods[] = {{"cg", KAON_CG},
                                           {"sor", KAON_SOR},
                                           {"two-stage", KAON_TWO_STAGE},
                                           {"async", KAON_ASYNC},
+                                          {"richardson", KAON_RICHARDSON},
                                           {NULL, 0}};
 static const kaon_field_name stops[] = {{"full", KAON_STOP_FULL},
                                         {"reduced", KAON_STOP_REDUCED},
@@ -107,6 +108,16 @@ static const kaon_field_name relax_drivers[] = {
     {"launch", KAON_RELAX_LAUNCH}, {"free", KAON_RELAX_FREE}, {NULL, 0}};
 static const kaon_field_name fault_kinds[] = {
     {"rows", KAON_FAULT_ROWS}, {"block", KAON_FAULT_BLOCK}, {"rank", KAON_FAULT_RANK}, {NULL, 0}};
+static const kaon_field_name kaczmarz_kinds[] = {{"sweep", KAON_KACZMARZ_SWEEP},
+                                                 {"double", KAON_KACZMARZ_DOUBLE},
+                                                 {"carp", KAON_KACZMARZ_CARP},
+                                                 {"cimmino", KAON_KACZMARZ_CIMMINO},
+                                                 {NULL, 0}};
+static const kaon_field_name sweep_orders[] = {
+    {"rows", KAON_SWEEP_ROWS},         {"permutation", KAON_SWEEP_PERMUTATION},
+    {"random", KAON_SWEEP_RANDOM},     {"colours", KAON_SWEEP_COLOURS},
+    {"groups", KAON_SWEEP_GROUPS},     {"strides", KAON_SWEEP_STRIDES},
+    {"sections", KAON_SWEEP_SECTIONS}, {NULL, 0}};
 
 /* One row: F(struct, field, type, default, low, high, help); enumerations E(struct, field, default,
  * names, help). */
@@ -172,7 +183,7 @@ static const kaon_field solver_fields[] = {
       "residual replacement after this drop; 0: by rule, then adaptive"),
     F(S, check_interval, KAON_FIELD_INT, 10, 1, 256, "steps between looks of the host"),
     F(S, subspace, KAON_FIELD_INT, 16, 1, 32, "GCR: directions kept"),
-    F(S, relaxation, KAON_FIELD_DOUBLE, 1.0, 1e-3, 2.0, "MR: step factor omega"),
+    F(S, relaxation, KAON_FIELD_DOUBLE, 1.0, 1e-3, 2.0, "MR, RICHARDSON: step factor omega"),
     F(S, as_printed, KAON_FIELD_INT, 0, 0, 1, "RBICGSTAB: 1: rho as the paper prints it"),
     END};
 #undef S
@@ -301,6 +312,19 @@ static const kaon_field fault_fields[] = {
     END};
 #undef S
 
+#define S kaon_kaczmarz_options
+static const kaon_field kaczmarz_fields[] = {
+    E(S, kind, KAON_KACZMARZ_DOUBLE, kaczmarz_kinds, "what a sweep is"),
+    E(S, order, KAON_SWEEP_ROWS, sweep_orders, "of the rows in a sweep"),
+    F(S, lambda, KAON_FIELD_DOUBLE, 0.0, 0.0, 1000.0, "relaxation of the projections; 0: by rule"),
+    F(S, blocks, KAON_FIELD_INT, 0, 0, 2147483647.0, "CARP: blocks of rows; 0: of 128 rows each"),
+    F(S, colour, KAON_FIELD_INT, 0, 0, 1, "CARP: 1: rows of a block by colour"),
+    F(S, groups, KAON_FIELD_INT, 0, 0, 1073741823.0, "GROUPS: groups a class; 0: all there can be"),
+    F(S, seed, KAON_FIELD_UINT64, 1, 0, 1.8446744073709551e19, "RANDOM: of the permutation"),
+    F(S, dimensions, KAON_FIELD_INT, 0, 0, 3, "SECTIONS: of the coordinates"),
+    END};
+#undef S
+
 const kaon_options_table *kaon_options_table_of(kaon_options_kind kind) {
   static const kaon_options_table tables[] = {
       [KAON_OPTIONS_CONTEXT] = {"context", sizeof(kaon_context_options), 1, context_fields},
@@ -319,6 +343,7 @@ const kaon_options_table *kaon_options_table_of(kaon_options_kind kind) {
       [KAON_OPTIONS_CHEBYSHEV] = {"chebyshev", sizeof(kaon_chebyshev_options), 1, chebyshev_fields},
       [KAON_OPTIONS_MULTISHIFT] = {"multishift", sizeof(kaon_multishift_options), 1,
                                    multishift_fields},
+      [KAON_OPTIONS_KACZMARZ] = {"kaczmarz", sizeof(kaon_kaczmarz_options), 1, kaczmarz_fields},
   };
   if ((unsigned)kind >= sizeof tables / sizeof *tables) return NULL;
   return &tables[kind];

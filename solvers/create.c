@@ -29,6 +29,7 @@ static const kaon_method_ops *const methods[] = {
     [KAON_SOR] = &kaon_method_sor,
     [KAON_TWO_STAGE] = &kaon_method_two_stage,
     [KAON_ASYNC] = &kaon_method_async,
+    [KAON_RICHARDSON] = &kaon_method_richardson,
 };
 
 static kaon_status check_options(const kaon_operator *A, int columns,

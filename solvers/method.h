@@ -64,7 +64,8 @@ extern const kaon_method_ops kaon_method_cg, kaon_method_cgnr, kaon_method_cgne,
     kaon_method_bicgstab, kaon_method_mr, kaon_method_gcr, kaon_method_blockcg,
     kaon_method_blockcgnr, kaon_method_pipecg, kaon_method_pipecgnr, kaon_method_pipebicgstab,
     kaon_method_bicg, kaon_method_rbicgstab, kaon_method_groppcg, kaon_method_jacobi,
-    kaon_method_gs, kaon_method_sor, kaon_method_two_stage, kaon_method_async;
+    kaon_method_gs, kaon_method_sor, kaon_method_two_stage, kaon_method_async,
+    kaon_method_richardson;
 
 /* One column's residuals by iteration, and how much of the device's ring has been taken. */
 typedef struct kaon_column_history {
@@ -199,6 +200,12 @@ static inline kaon_status kaon_recur(const kaon_solver *s, int gate, int then) {
 /* precondition.c: z = K r, or K^dag r; without a preconditioner a copy. Sums as by an operator. */
 kaon_status kaon_precondition(kaon_solver *s, kaon_mode mode, const kaon_vector *r, kaon_vector *z,
                               const kaon_pass *pass);
+
+/* 1: the residual that the tolerance is for is the parent's, and does not follow from the system's
+ * (kaon_reduction.residual). */
+static inline int kaon_solver_watches(const kaon_solver *s) {
+  return s->options.stop == KAON_STOP_FULL && s->reduces && s->system->reduction->residual != NULL;
+}
 
 /* runner.c: everything between the first residual and the last column's end. */
 kaon_status kaon_runner_run(kaon_solver *s);

@@ -12,9 +12,9 @@
 #include "solvers/method.h"
 
 /* outer_r = b - A x, its norm into `slot`. A zero guess needs no A; b - A 0 gives the same bits. */
-static kaon_status recompute_residual(kaon_solver *s, int slot, int then) {
-  const kaon_pass plain = kaon_gated(s, KAON_GATE_SERVICE);
-  const kaon_pass sums = kaon_gated_norm(s, KAON_GATE_SERVICE, slot, then);
+static kaon_status recompute_residual(kaon_solver *s, int gate, int slot, int then) {
+  const kaon_pass plain = kaon_gated(s, gate);
+  const kaon_pass sums = kaon_gated_norm(s, gate, slot, then);
   if (s->zero_guess) {
     s->zero_guess = 0;
     return kaon_blas_copy(s->b, s->outer_r, &sums);
@@ -29,16 +29,24 @@ static kaon_status verify(kaon_solver *s) {
   if (s->options.stop == KAON_STOP_NORMAL) {
     const int first = s->zero_guess; /* r = b, and |A^dag b| is what residuals are relative to */
     chosen.gate = KAON_GATE_VERIFY;
-    KAON_TRY(recompute_residual(s, KAON_S_OUTER, first ? KAON_REC_VERIFY_ZERO : KAON_REC_OUTER));
+    KAON_TRY(recompute_residual(s, KAON_GATE_SERVICE, KAON_S_OUTER,
+                                first ? KAON_REC_VERIFY_ZERO : KAON_REC_OUTER));
     if (first) return KAON_OK;
     if (kaon_gate_shut(s, KAON_GATE_VERIFY)) return KAON_OK;
     return kaon_operator_run(s->system, KAON_DAGGER, s->outer_r, s->chosen_r, &chosen);
   }
+  if (kaon_solver_watches(s)) {
+    const kaon_vector *b = s->A->precision != s->system->precision ? s->user_b : s->end_b;
+    const int gate = s->mixed ? KAON_GATE_SERVICE : KAON_GATE_VERIFY;
+    if (!kaon_gate_shut(s, gate))
+      KAON_TRY(recompute_residual(s, gate, KAON_S_OUTER, KAON_REC_NONE));
+    return s->system->reduction->residual(s->system, s->x, b, s->full_r, &chosen);
+  }
   if (s->options.stop == KAON_STOP_FULL && s->reduces && s->system->reduction->lift != NULL) {
-    KAON_TRY(recompute_residual(s, KAON_S_OUTER, KAON_REC_NONE));
+    KAON_TRY(recompute_residual(s, KAON_GATE_SERVICE, KAON_S_OUTER, KAON_REC_NONE));
     return s->system->reduction->lift(s->system, s->outer_r, s->chosen_r, &chosen);
   }
-  return recompute_residual(s, KAON_S_OUTER, KAON_REC_VERIFY_OUTER);
+  return recompute_residual(s, KAON_GATE_SERVICE, KAON_S_OUTER, KAON_REC_VERIFY_OUTER);
 }
 
 /* An inner solution that was not fit to be added is in the way of a fresh process alone. */

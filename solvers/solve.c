@@ -211,6 +211,7 @@ static void prepare_states(kaon_solver *s) {
       o->method == KAON_CGNR)
     flags |= KAON_FLAG_TRUST;
   if (o->method == KAON_PIPECGNR || o->method == KAON_GCR) flags |= KAON_FLAG_EITHER;
+  if (kaon_solver_watches(s)) flags |= KAON_FLAG_WATCH;
   kaon_solver_idle(s);
   for (int k = 0; k < s->columns; k++) {
     kaon_column_state *state = &s->host[k];
@@ -218,6 +219,7 @@ static void prepare_states(kaon_solver *s) {
     state->limit = o->tol * o->tol;
     state->delta2 = s->delta * s->delta;
     state->flags = flags;
+    if (flags & KAON_FLAG_WATCH) state->gate |= KAON_GATE_VERIFY;
     if (s->norm2[k] == 0) {
       state->gate = 0;
       state->reason = KAON_CONVERGED;

@@ -70,6 +70,11 @@ void kaon_row_set_destroy(kaon_row_set **set); /* lets go of it; NULL allowed */
 kaon_status kaon_rows_operator(kaon_matrix *matrix, const kaon_csr *rows, const char *name,
                                kaon_precision precision, int values_half, kaon_matrix_format format,
                                kaon_operator **op);
+/* y = b + a A x, or b + a A^dagger x, in one pass, for an operator of kaon_matrix_operator or
+ * kaon_rows_operator: y may be b, not x. All of one space, precision and column count, which nobody
+ * checks. */
+kaon_status kaon_rows_affine(kaon_operator *A, kaon_mode mode, double a, const kaon_vector *b,
+                             const kaon_vector *x, kaon_vector *y, const kaon_pass *pass);
 /* The matrix behind an operator of kaon_matrix_operator; NULL: another kind. */
 kaon_matrix *kaon_operator_matrix(const kaon_operator *A);
 

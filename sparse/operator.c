@@ -119,8 +119,9 @@ static kaon_status run(const kaon_row_set *set, kaon_precision precision, stages
 
 static kaon_status take_dagger(kaon_operator *A);
 
-static kaon_status apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x, kaon_vector *y,
-                         const kaon_pass *pass) {
+/* y = A x, or b + a A x where there is a b. */
+static kaon_status apply_affine(kaon_operator *A, kaon_mode mode, double a, const kaon_vector *b,
+                                const kaon_vector *x, kaon_vector *y, const kaon_pass *pass) {
   product *self = self_of(A);
   kaon_context *ctx = A->ctx;
   const int apart = kaon_pass_apart(ctx, pass);
@@ -131,8 +132,9 @@ static kaon_status apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
   stages s = {.ops = ctx->backend->sparse[A->precision]};
   s.spmv = (kaon_spmv_args){.matrix = &stored->matrix,
                             .nrhs = y->nrhs,
-                            .a = 1,
+                            .a = a,
                             .x = kaon_view_of(x),
+                            .b = kaon_view_of(b),
                             .y = kaon_view_of(y),
                             .gate = kaon_pass_gate(pass),
                             .sum = kaon_pass_sum_mailed(ctx, apart ? NULL : pass)};
@@ -142,6 +144,16 @@ static kaon_status apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
   KAON_TRY(run(other ? self->family->dagger : self->family->rows, A->precision, &s));
   ctx->calm = 1;
   return apart ? kaon_pass_sum_apart(y, pass) : kaon_pass_complete_mailed(ctx, pass, &s.spmv.sum);
+}
+
+static kaon_status apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x, kaon_vector *y,
+                         const kaon_pass *pass) {
+  return apply_affine(A, mode, 1, NULL, x, y, pass);
+}
+
+kaon_status kaon_rows_affine(kaon_operator *A, kaon_mode mode, double a, const kaon_vector *b,
+                             const kaon_vector *x, kaon_vector *y, const kaon_pass *pass) {
+  return apply_affine(A, mode, a, b, x, y, pass);
 }
 
 /* ---- what is stored ---- */

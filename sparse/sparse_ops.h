@@ -141,6 +141,36 @@ typedef struct kaon_relax_args {
   kaon_view b, x;
   kaon_gate gate;
 } kaon_relax_args;
+/* The order of a sweep of row projections. Launches follow one another; groups of a launch touch
+ * nothing in common, so they are worked on at once; a group's steps follow one another, and rows of
+ * a step touch nothing in common again.
+ *   launch[l]  host: first group of launch l, launches + 1 of them
+ *   group[g]   first step of group g; NULL: group g is step g, launch by launch
+ *   step[s]    first row of step s in `row`; NULL: step s is row[s] alone
+ *   part[g]    first number of y that group g touches, numbers below part[g + 1] being its own;
+ * NULL: no group has numbers of its own launch_there and all but launch are in the matrix' memory.
+ * Steps come with one launch alone. */
+typedef struct kaon_sweep_order_view {
+  int launches;
+  const int64_t *launch, *launch_there;
+  const int64_t *group, *step, *part;
+  const int32_t *row;
+  int64_t longest; /* rows of the longest group */
+  int64_t largest; /* numbers of the largest part */
+} kaon_sweep_order_view;
+
+/* One sweep in place: for the rows i of the order, or of its reverse, c = weight_i b_i - a_i y and
+ * y
+ * += c a_i^H (lib/math/projection.h). y is laid out like a vector but of any number of rows: the
+ * matrix' columns. b.data NULL: 0. */
+typedef struct kaon_project_args {
+  const kaon_stored_matrix *matrix; /* CSR, values in the table's precision */
+  const kaon_sweep_order_view *order;
+  int nrhs, backward;
+  const void *weight; /* one real a row in the table's precision */
+  kaon_view b, y;
+  kaon_gate gate;
+} kaon_project_args;
 
 typedef struct kaon_sparse_ops {
   void (*spmv)(const kaon_launch *launch, const kaon_spmv_args *args);
@@ -153,6 +183,7 @@ typedef struct kaon_sparse_ops {
   void (*pick)(const kaon_launch *launch, const kaon_pick_args *args);
   void (*levels)(const kaon_launch *launch, const kaon_levels_args *args);
   void (*relax)(const kaon_launch *launch, const kaon_relax_args *args);
+  void (*project)(const kaon_launch *launch, const kaon_project_args *args);
 } kaon_sparse_ops;
 
 #endif

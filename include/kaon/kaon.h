@@ -5,6 +5,7 @@
 #include <kaon/context.h>
 #include <kaon/gauge.h>
 #include <kaon/io.h>
+#include <kaon/kaczmarz.h>
 #include <kaon/lattice.h>
 #include <kaon/measure.h>
 #include <kaon/multishift.h>

@@ -3,6 +3,7 @@
 #ifndef KAON_OPTIONS_H
 #define KAON_OPTIONS_H
 
+#include <kaon/kaczmarz.h>
 #include <kaon/multishift.h>
 #include <kaon/precond.h>
 #include <kaon/relax.h>
@@ -28,7 +29,8 @@ typedef enum kaon_options_kind {
   KAON_OPTIONS_CHEBYSHEV,
   KAON_OPTIONS_MULTISHIFT,
   KAON_OPTIONS_RELAX,
-  KAON_OPTIONS_FAULTS
+  KAON_OPTIONS_FAULTS,
+  KAON_OPTIONS_KACZMARZ
 } kaon_options_kind;
 
 /* Fills `options` with its defaults (the same as the _INIT macro). */

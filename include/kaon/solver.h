@@ -32,7 +32,9 @@ typedef enum kaon_method {
   KAON_GS,        /* operators that know their rows, as all below: Gauss-Seidel */
   KAON_SOR,       /* successive over-relaxation */
   KAON_TWO_STAGE, /* block Jacobi with Jacobi sweeps in the blocks */
-  KAON_ASYNC      /* the same, blocks at work at once and reading what the others have by then */
+  KAON_ASYNC,     /* the same, blocks at work at once and reading what the others have by then */
+  KAON_RICHARDSON    /* x += omega r; A whose 1 - omega A contracts, as reductions by sweeps do
+                        (kaon/kaczmarz.h) */
 } kaon_method;
 
 /* Which residual the tolerance is for. FULL: of the system as posed, by the space of b: A's, or
@@ -91,7 +93,7 @@ typedef struct kaon_solver_options {
                          after 0.2 s. A device that repeats recorded blocks of steps is looked at
                          every 10 ms where that is longer. Results do not depend on it */
   int subspace;       /* GCR: k; MR as preconditioner: steps */
-  double relaxation;  /* MR: omega */
+  double relaxation;  /* MR, RICHARDSON: omega */
   kaon_operator *preconditioner; /* K ~ A^-1 or NULL, of A's space; for CG, PIPECG, GROPPCG (where K
                                     is Hermitian positive definite, as A), BICG (with K^dag), and on
                                     the right for BICGSTAB, RBICGSTAB, PIPEBICGSTAB, GCR. Linear and

@@ -212,6 +212,12 @@ kaon_status kaon_array_write(kaon_context *ctx, const char *path, int64_t rows, 
 kaon_status kaon_matrix_generate(kaon_context *ctx, const char *name,
                                  const kaon_matrix_options *options, kaon_matrix **matrix,
                                  double **own);
+/* Where the unknowns of laplace2d:N, laplace3d:N and fem:PROBLEM,1,LEVEL are: points[row *
+ * *dimensions + d], all rows of all ranks in the caller's order, to be released by free(); in units
+ * of the grid, or of the domain [0, 3]^2. *points is NULL on failure. Not collective. Errors:
+ * ARGUMENT, UNSUPPORTED (another name), MEMORY. */
+kaon_status kaon_matrix_generate_points(kaon_context *ctx, const char *name, int *dimensions,
+                                        double **points);
 
 #ifdef __cplusplus
 }

@@ -93,7 +93,8 @@ static const cli_option options[] = {
      "regimes: a list with commas (default: all but auto)"},
     {CLI_REAL, "seconds", "S", "5", OWN(seconds), 1e-3, 3600,
      "regimes, pipelined: a row's solves go on for so long, and their mean counts"},
-    {CLI_FILE, "csv", "FILE", NULL, OWN(csv), 0, 0, "regimes: write rows and variations as CSV"},
+    {CLI_FILE, "csv", "FILE", NULL, OWN(csv), 0, 0,
+     "regimes, kaczmarz: write rows as CSV, of regimes with variations"},
     {CLI_TEXTS, "join", "FILE.json", NULL, OWN(joined), 0, 0,
      "regimes, pipelined; repeatable: rows of earlier runs have part in the tables; without "
      "--matrix nothing is measured"},
@@ -110,6 +111,14 @@ static const cli_option options[] = {
      "async, free: iterations that a block may be ahead of those it reads (default 2)"},
     {CLI_FILE, "histories", "FILE.csv", NULL, OWN(histories), 0, 0,
      "residuals by iteration, a file a matrix, its name before the end of this one"},
+    LINEAR_OPTIONS_PROJECTIONS(LIN),
+    {CLI_GROUP, "For bench kaczmarz alone:", NULL, NULL, 0, 0, 0, NULL},
+    {CLI_SET, "tables", "fig4|table3|fig5|fig6|fig7", "fig4,table3,fig5,fig6,fig7",
+     OWN(kaczmarz_tables), 0, 0, "a list with commas: of the Kaczmarz paper, in its form"},
+    {CLI_INT, "kaczmarz-sweeps", "N", "1000", OWN(kaczmarz_sweeps), 1, 1e9,
+     "fig4, table3, fig5: sweeps (the paper's: 50000, 10000, 30000)"},
+    {CLI_INT, "kaczmarz-level", "L", "5", OWN(kaczmarz_level), 1, 10,
+     "table3, fig5, fig6, fig7: refinements at most (the paper's: 8, which is 361345 rows)"},
     {CLI_GROUP, "For bench scaling alone:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_TEXTS, "model", "FILE.json", NULL, OWN(models), 0, 0,
      "repeatable: fit a model to these rows and foretell strong scaling; measure nothing"},
@@ -349,15 +358,15 @@ static int read_times(bench_args *a, bench_kind kind) {
 
 static int run(void *arguments) {
   static int (*const benches[BENCHES])(bench *) = {
-      bench_dslash, bench_vector,  bench_solve,     bench_scaling, bench_spmv,
-      bench_krylov, bench_regimes, bench_pipelined, bench_async,   bench_faults};
+      bench_dslash,  bench_vector,    bench_solve, bench_scaling, bench_spmv,    bench_krylov,
+      bench_regimes, bench_pipelined, bench_async, bench_faults,  bench_kaczmarz};
   bench_args *a = arguments;
   bench b = {.args = a};
   const bench_kind kind = kind_of(a->common.operand);
   if (kind == BENCHES)
     return cli_wrong(
         "bench %s is not there; it is one of dslash, vector, solve, scaling, spmv, "
-        "krylov, regimes, pipelined, async, faults",
+        "krylov, regimes, pipelined, async, faults, kaczmarz",
         a->common.operand);
   b.matrices = kind >= BENCH_SPMV;
   a->problem.mass = NAN;
@@ -402,6 +411,7 @@ const cli_command command_bench = {
     "  kaon bench regimes --matrix laplace3d:252 --precision single --csv regimes.csv\n"
     "  kaon bench pipelined --json one.json; \\\n"
     "      mpirun -np 2 kaon bench pipelined --matrix cavity3d:126 --join one.json\n\n"
+    "  kaon bench kaczmarz --tables fig7 --kaczmarz-level 8 --csv fig7.csv\n\n"
     "Under mpirun all ranks measure together: mpirun -np 4 kaon bench dslash --grid 1 1 1 4 "
     "--local-lattice 32 32 32 64. hop: one parity from the other. ideal GB/s counts every link, "
     "spinor and clover block once; "

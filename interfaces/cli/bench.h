@@ -20,9 +20,10 @@ typedef enum bench_kind {
   BENCH_PIPELINED,
   BENCH_ASYNC,
   BENCH_FAULTS,
+  BENCH_KACZMARZ,
   BENCHES
 } bench_kind;
-#define BENCH_NAMES "dslash|vector|solve|scaling|spmv|krylov|regimes|pipelined|async|faults"
+#define BENCH_NAMES "dslash|vector|solve|scaling|spmv|krylov|regimes|pipelined|async|faults|kaczmarz"
 
 /* Entries of CLI_SET options: as many bits as an option may have, kaon_precision, LINEAR_FORMATS.
  */
@@ -55,12 +56,15 @@ typedef struct bench_args {
   /* regimes, pipelined */
   unsigned regimes; /* bits: CLI_REGIMES */
   double seconds;   /* that a row's solves take at least, all of them together */
-  const char *csv;
+  const char *csv; /* of kaczmarz as well */
   cli_texts joined; /* files of earlier runs */
   /* async, faults */
   unsigned tables;                                /* bits: BENCH_TABLES */
   int runs, relax_block, relax_sweeps, relax_lag; /* block, sweeps 0, lag -1: by rule */
   const char *histories;
+  /* kaczmarz */
+  unsigned kaczmarz_tables; /* bits: fig4, table3, fig5, fig6, fig7 */
+  int kaczmarz_sweeps, kaczmarz_level;
 } bench_args;
 
 typedef struct bench {
@@ -202,6 +206,7 @@ int bench_regimes(bench *b);
 int bench_pipelined(bench *b);
 int bench_async(bench *b);
 int bench_faults(bench *b);
+int bench_kaczmarz(bench *b);
 /* bench scaling --model: measures nothing. */
 int bench_model(const bench_args *args);
 

@@ -9,6 +9,7 @@
 enum {
   ON_LATTICES = BIT(BENCH_DSLASH) | BIT(BENCH_VECTOR) | BIT(BENCH_SOLVE) | BIT(BENCH_SCALING),
   OF_LINKS = BIT(BENCH_DSLASH) | BIT(BENCH_SOLVE) | BIT(BENCH_SCALING),
+  PROJECT = BIT(BENCH_KACZMARZ),
   SAMPLED = BIT(BENCH_DSLASH) | BIT(BENCH_VECTOR) | BIT(BENCH_SCALING) | BIT(BENCH_SPMV),
   SOLVE = BIT(BENCH_SOLVE),
   OF_ACTIONS = BIT(BENCH_SOLVE) | BIT(BENCH_SCALING),
@@ -31,7 +32,7 @@ static const struct {
                   {"grid", ON_LATTICES},
                   {"reconstruct", OF_LINKS},
                   {"calls", SAMPLED},
-                  {"samples", SAMPLED | BIT(BENCH_ASYNC)},
+                  {"samples", SAMPLED | BIT(BENCH_ASYNC) | PROJECT},
                   {"gauge", SOLVE},
                   {"action", OF_ACTIONS},
                   {"ignore-checksum", SOLVE},
@@ -80,7 +81,7 @@ static const struct {
                   {"precond-order", KRYLOV},
                   {"precond-precision", KRYLOV},
                   {"regimes", BIT(BENCH_REGIMES)},
-                  {"csv", BIT(BENCH_REGIMES)},
+                  {"csv", BIT(BENCH_REGIMES) | PROJECT},
                   {"seconds", TABLES},
                   {"join", TABLES},
                   {"table", BIT(BENCH_ASYNC)},
@@ -88,7 +89,14 @@ static const struct {
                   {"block", RELAX},
                   {"local-sweeps", RELAX},
                   {"lag", BIT(BENCH_ASYNC)},
-                  {"histories", RELAX}};
+                  {"histories", RELAX},
+                  {"tables", PROJECT},
+                  {"kaczmarz-sweeps", PROJECT},
+                  {"kaczmarz-level", PROJECT},
+                  {"lambda", BIT(BENCH_KRYLOV)},
+                  {"coloring", BIT(BENCH_KRYLOV)},
+                  {"sweep-order", BIT(BENCH_KRYLOV)},
+                  {"carp-blocks", BIT(BENCH_KRYLOV)}};
 
 /* "krylov or regimes" */
 static void users_of(unsigned used, char text[96]) {

@@ -64,12 +64,6 @@ static int read_delays(const char *text, delays *d) {
 
 /* ---- measuring ---- */
 
-static int method_index(kaon_method method) {
-  int i = 0;
-  while (linear_method(i) != method) i++;
-  return i;
-}
-
 /* The device's preconditioner: the first that --precond names. */
 static int device_precond(const bench_args *a) {
   int k = 0;
@@ -84,7 +78,7 @@ static int measure(bench *b, const linear *base, kaon_method method, int precond
   linear_args args = *base->args;
   bench_figures figures;
   linear l;
-  args.method = method_index(method);
+  args.method = linear_index(method);
   args.precond = precond;
   int code = bench_system(base, &args, &l);
   if (code == EXIT_DONE) code = bench_solve_system(b, &l, 1, &figures);

@@ -21,7 +21,7 @@ static const step_cost costs[] = {[KAON_CG] = {1, 1, {5, 3}, {5, 3}, {6, 4}},
                                   [KAON_MR] = {1, 0, {3, 2}, {0, 0}, {0, 0}},
                                   [KAON_BLOCKCG] = {1, 0, {8, 4}, {0, 0}, {0, 0}},
                                   [KAON_JACOBI] = {1, 0, {6, 3}, {0, 0}, {0, 0}},
-                                  [KAON_ASYNC] = {0, 0, {0, 0}, {0, 0}, {0, 0}}};
+                                  [KAON_RICHARDSON] = {0, 0, {0, 0}, {0, 0}, {0, 0}}};
 
 bench_step bench_count_step(const linear *l, int columns) {
   const kaon_method method = l->options.method;

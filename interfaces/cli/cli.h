@@ -60,7 +60,7 @@ typedef struct cli_option {
   const char *meaning; /* help text */
 } cli_option;
 
-enum { CLI_OPTIONS_MAX = 80, CLI_LINE_MAX = 512 };
+enum { CLI_OPTIONS_MAX = 112, CLI_LINE_MAX = 512 };
 
 /* What every subcommand's arguments begin with. */
 typedef struct cli_common {

@@ -12,13 +12,61 @@
 
 static const double hermitian_to_rounding = 1e-10; /* of |A r - A^H r| / |A r|, r random */
 
-static const kaon_method methods[] = {
-    KAON_CG,           KAON_PIPECG, KAON_GROPPCG, KAON_BICG,      KAON_BICGSTAB, KAON_RBICGSTAB,
-    KAON_PIPEBICGSTAB, KAON_GCR,    KAON_CGNR,    KAON_CGNE,      KAON_MR,       KAON_BLOCKCG,
-    KAON_JACOBI,       KAON_GS,     KAON_SOR,     KAON_TWO_STAGE, KAON_ASYNC};
+/* LINEAR_METHODS; those of projections solve a reduction of A by a method, kind + 1 of it. */
+static const struct {
+  kaon_method method;
+  int projections;
+  const char *name, *title;
+} methods[] = {{KAON_CG, 0, NULL, NULL},
+               {KAON_PIPECG, 0, NULL, NULL},
+               {KAON_GROPPCG, 0, NULL, NULL},
+               {KAON_BICG, 0, NULL, NULL},
+               {KAON_BICGSTAB, 0, NULL, NULL},
+               {KAON_RBICGSTAB, 0, NULL, NULL},
+               {KAON_PIPEBICGSTAB, 0, NULL, NULL},
+               {KAON_GCR, 0, NULL, NULL},
+               {KAON_CGNR, 0, NULL, NULL},
+               {KAON_CGNE, 0, NULL, NULL},
+               {KAON_MR, 0, NULL, NULL},
+               {KAON_BLOCKCG, 0, NULL, NULL},
+               {KAON_JACOBI, 0, NULL, NULL},
+               {KAON_GS, 0, NULL, NULL},
+               {KAON_SOR, 0, NULL, NULL},
+               {KAON_TWO_STAGE, 0, NULL, NULL},
+               {KAON_ASYNC, 0, NULL, NULL},
+               {KAON_RICHARDSON, KAON_KACZMARZ_SWEEP + 1, "kaczmarz", "Kaczmarz"},
+               {KAON_CG, KAON_KACZMARZ_DOUBLE + 1, "cgmnc", "CGMNC"},
+               {KAON_CG, KAON_KACZMARZ_CARP + 1, "carpcg", "CARP-CG"},
+               {KAON_CG, KAON_KACZMARZ_CIMMINO + 1, "cimmino", "Cimmino-CG"}};
+enum { METHODS = sizeof methods / sizeof *methods };
 
-kaon_method linear_method(int index) {
-  return methods[index];
+void linear_choose(linear *l, int index) {
+  l->options.method = methods[index].method;
+  l->projections = methods[index].projections - 1;
+}
+
+int linear_index(kaon_method method) {
+  int i = 0;
+  while (methods[i].method != method || methods[i].projections) i++;
+  return i;
+}
+
+static int chosen(const linear *l) {
+  int i = 0;
+  while (i < METHODS - 1 &&
+         (methods[i].method != l->options.method || methods[i].projections != l->projections + 1))
+    i++;
+  return i;
+}
+
+const char *linear_method_name(const linear *l) {
+  const char *name = methods[chosen(l)].name;
+  return name ? name : method_name(l->options.method);
+}
+
+const char *linear_method_title(const linear *l) {
+  const char *title = methods[chosen(l)].title;
+  return title ? title : method_title(l->options.method);
 }
 
 /* Methods that need A = A^H > 0. */
@@ -57,7 +105,6 @@ static int check_set(const char *text) {
 static int check_solver(const linear_args *a, linear *l) {
   kaon_solver_options options = KAON_SOLVER_OPTIONS_INIT;
   l->precision = (kaon_precision)a->precision;
-  options.method = a->method < 0 ? KAON_CG : methods[a->method];
   options.tol = a->tol;
   options.max_iterations = a->max_iter;
   options.sloppy = a->sloppy < 0 ? l->precision : (kaon_precision)a->sloppy;
@@ -65,6 +112,7 @@ static int check_solver(const linear_args *a, linear *l) {
   if (options.sloppy < l->precision)
     return cli_wrong("--sloppy double is finer than --precision single; use --precision double");
   l->options = options;
+  linear_choose(l, a->method < 0 ? 0 : a->method);
   if (relax_check(a, l) != EXIT_DONE) return EXIT_USAGE;
   if (!a->set) return EXIT_DONE;
   if (check_set(a->set) != EXIT_DONE) return EXIT_USAGE;
@@ -177,14 +225,15 @@ static kaon_status compare_adjoint(const linear *l, double *difference, double *
 /* Equal entries may have been rounded apart by whoever assembled them. */
 int linear_fits(const linear *l) {
   double difference = 0, size = 1;
-  if (l->info.hermitian || !needs_hermitian(l->options.method)) return EXIT_DONE;
+  if (l->info.hermitian || l->projections >= 0 || !needs_hermitian(l->options.method))
+    return EXIT_DONE;
   const int code = cli_status(l->ctx, compare_adjoint(l, &difference, &size), NULL);
   const double rounding = l->precision == KAON_DOUBLE ? hermitian_to_rounding : 1e-5;
   if (code != EXIT_DONE || difference <= rounding * size) return code;
   return cli_wrong(
       "--method %s needs a Hermitian matrix, but --matrix %s is not: |(A - A^H) r| / |A r| is %.1e "
       "for noise r; take bicgstab, gcr or cgnr",
-      method_name(l->options.method), l->args->matrix, difference / size);
+      linear_method_name(l), l->args->matrix, difference / size);
 }
 
 int linear_decide(linear *l) {
@@ -202,6 +251,12 @@ int linear_decide(linear *l) {
   return code == EXIT_DONE ? precond_fits(l) : code;
 }
 
+static int make_projections(linear *l) {
+  char option[32];
+  snprintf(option, sizeof option, "--method %s", linear_method_name(l));
+  return cli_status(l->ctx, projections_make(l), option);
+}
+
 int linear_operator(linear *l) {
   kaon_matrix_operator_options options = KAON_MATRIX_OPERATOR_OPTIONS_INIT;
   options.precision = l->precision;
@@ -216,14 +271,19 @@ int linear_operator(linear *l) {
     code = cli_status(l->ctx, precond_make(l), option);
   }
   if (code == EXIT_DONE) code = relax_spectrum(l);
+  if (code == EXIT_DONE && l->projections >= 0) code = make_projections(l);
   signals_leave(NULL);
   return code;
 }
 
 int linear_solver(linear *l, int columns) {
+  int code = EXIT_DONE;
   l->options.preconditioner = l->K;
   l->options.relax = &l->relax;
-  return cli_status(l->ctx, kaon_solver_create(l->A, columns, &l->options, &l->solver), NULL);
+  if (l->projections >= 0 && !l->R) code = make_projections(l);
+  if (code != EXIT_DONE) return code;
+  kaon_operator *system = l->projections >= 0 ? l->R : l->A;
+  return cli_status(l->ctx, kaon_solver_create(system, columns, &l->options, &l->solver), NULL);
 }
 
 /* --- right-hand sides --- */
@@ -324,6 +384,7 @@ int linear_source(const linear *l, kaon_vector *b) {
 
 void linear_clear(linear *l) {
   kaon_solver_destroy(&l->solver);
+  kaon_operator_destroy(&l->R);
   kaon_operator_destroy(&l->K);
   kaon_operator_destroy(&l->A);
 }

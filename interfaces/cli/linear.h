@@ -3,6 +3,7 @@
 #ifndef KAON_CLI_LINEAR_H
 #define KAON_CLI_LINEAR_H
 
+#include <kaon/kaczmarz.h>
 #include <kaon/precond.h>
 #include <kaon/relax.h>
 #include <kaon/sparse_precond.h>
@@ -11,7 +12,8 @@
 
 #define LINEAR_METHODS                                                               \
   "cg|pipecg|groppcg|bicg|bicgstab|rbicgstab|pipebicgstab|gcr|cgnr|cgne|mr|blockcg|" \
-  "jacobi|gs|sor|two-stage|async"
+  "jacobi|gs|sor|two-stage|async|kaczmarz|cgmnc|carpcg|cimmino"
+#define LINEAR_SWEEP_ORDERS "rows|random|colours|groups|strides|sections"
 #define LINEAR_PRECONDS "none|jacobi|block-jacobi|dic|dilu|ssor|gs|ic0|ilu0|ainv|chebyshev"
 #define LINEAR_FORMATS "auto|csr|ell|sell"
 #define LINEAR_ORDERINGS "none|rcm"
@@ -60,6 +62,9 @@ typedef struct linear_args {
   uint64_t relax_seed;
   int spectrum;
   int relax_absent; /* 1: the command has none of these */
+  double lambda;    /* NaN: not given */
+  int sweep_order;  /* of LINEAR_SWEEP_ORDERS; -1: not given */
+  int carp_blocks;  /* 0: not given */
 } linear_args;
 
 typedef enum linear_rhs { RHS_ONES, RHS_A_ONES, RHS_OWN, RHS_FILE } linear_rhs;
@@ -74,6 +79,8 @@ typedef struct linear {
   double *own;      /* what a generator brought, or NULL */
   kaon_operator *A; /* in the precision of the solution */
   kaon_operator *K; /* the preconditioner, or NULL */
+  kaon_operator *R; /* what is solved in A's place by a method of projections, or NULL */
+  int projections;  /* kaon_kaczmarz_kind of the method, -1: it is none of these */
   kaon_solver_options options;
   kaon_solver *solver;
   kaon_precision precision;
@@ -90,8 +97,12 @@ int linear_matrix(kaon_context *ctx, linear *l);
 int linear_decide(linear *l);
 int linear_operator(linear *l);
 int linear_solver(linear *l, int columns);
-/* Entry of LINEAR_METHODS; and whether the matrix is one for l->options.method. */
-kaon_method linear_method(int index);
+/* Takes entry `index` of LINEAR_METHODS; its name and title; and whether the matrix is one for it.
+ */
+void linear_choose(linear *l, int index);
+int linear_index(kaon_method method); /* of a method by itself */
+const char *linear_method_name(const linear *l);
+const char *linear_method_title(const linear *l);
 int linear_fits(const linear *l);
 /* Solver, preconditioner and operator alone: the matrix stays. */
 void linear_clear(linear *l);
@@ -125,6 +136,14 @@ void spectrum_print(const cli_common *common, const kaon_spectrum *spectrum);
 /* Of the last solve; null of other methods. */
 void relax_print(const cli_common *common, const linear *l);
 json_t *relax_describe(const linear *l);
+/* --- projections.c: methods of row projections (kaon/kaczmarz.h) --- */
+/* Of options that the chosen method does not look at. Exit status. */
+int projections_check(const linear_args *args, const linear *l);
+/* l->R from l->A. */
+kaon_status projections_make(linear *l);
+/* What making it gave, in a line; as JSON, or null. */
+void projections_print(const cli_common *common, const linear *l);
+json_t *projections_describe(const linear *l);
 
 /* --- precond.c --- */
 /* Of options that the chosen preconditioner does not look at. Exit status. */
@@ -167,7 +186,7 @@ json_t *precond_describe(const linear *l);
        AT(ordering),                                                                 \
        0,                                                                            \
        0,                                                                            \
-       "rcm: rows are kept in reverse Cuthill-McKee order; vectors stay in yours"},  \
+       "rcm: rows are in reverse Cuthill-McKee order; vectors stay in yours"},       \
       {CLI_CHOICE,                                                                   \
        "partition",                                                                  \
        LINEAR_PARTITIONS,                                                            \
@@ -175,8 +194,8 @@ json_t *precond_describe(const linear *l);
        AT(partition),                                                                \
        0,                                                                            \
        0,                                                                            \
-       "which rank keeps which rows: blocks that follow one another, METIS' parts, " \
-       "or those where they spare messages; vectors stay in yours"},                 \
+       "which rank keeps which rows: blocks one after another, METIS' parts, or "    \
+       "those where they spare messages; vectors stay in yours"},                    \
   {                                                                                  \
     CLI_INT, "window", "N", NULL, AT(window), 1, 1e9,                                \
         "rows that may change places for sell (default: by rule; 1: none)"           \
@@ -280,14 +299,6 @@ json_t *precond_describe(const linear *l);
    0,                                                                                              \
    1000,                                                                                           \
    "jacobi, two-stage, async: factor of an update (default 1); 0: by the eigenvalues of D^-1 A"},  \
-      {CLI_FLAG,                                                                                   \
-       "coloring",                                                                                 \
-       NULL,                                                                                       \
-       NULL,                                                                                       \
-       AT(relax_colour),                                                                           \
-       0,                                                                                          \
-       0,                                                                                          \
-       "gs, sor: rows by colours, those of a colour at once (default: one after another)"},        \
       {CLI_INT,         "block", "B",  NULL,                                                       \
        AT(relax_block), 1,       1024, "two-stage, async: rows of a block (default 448)"},         \
       {CLI_INT,                                                                                    \
@@ -318,7 +329,7 @@ json_t *precond_describe(const linear *l);
        AT(relax_stride),                                                                           \
        1,                                                                                          \
        255,                                                                                        \
-       "free: iterations between two residuals at most (default 128)"},                             \
+       "free: iterations between two residuals at most (default 128)"},                            \
       {CLI_INT,                                                                                    \
        "together",                                                                                 \
        "N",                                                                                        \
@@ -340,6 +351,41 @@ json_t *precond_describe(const linear *l);
         "estimate the spectral radii that decide whether relaxation converges, and warn"           \
   }
 
+#define LINEAR_OPTIONS_PROJECTIONS(AT)                                                           \
+  {CLI_REAL,                                                                                     \
+   "lambda",                                                                                     \
+   "L",                                                                                          \
+   NULL,                                                                                         \
+   AT(lambda),                                                                                   \
+   0,                                                                                            \
+   1000,                                                                                         \
+   "kaczmarz, cgmnc, carpcg, cimmino: relaxation of the projections (default 1; cimmino 0.35; "  \
+   "0: by a rule of the matrix)"},                                                               \
+      {CLI_FLAG,                                                                                 \
+       "coloring",                                                                               \
+       NULL,                                                                                     \
+       NULL,                                                                                     \
+       AT(relax_colour),                                                                         \
+       0,                                                                                        \
+       0,                                                                                        \
+       "gs, sor, kaczmarz, cgmnc: rows by colours, those of a colour at once; carpcg: within "   \
+       "blocks"},                                                                                \
+      {CLI_CHOICE,                                                                               \
+       "sweep-order",                                                                            \
+       LINEAR_SWEEP_ORDERS,                                                                      \
+       NULL,                                                                                     \
+       AT(sweep_order),                                                                          \
+       0,                                                                                        \
+       0,                                                                                        \
+       "kaczmarz, cgmnc: rows as --ordering has them, at random (--seed), or in classes worked " \
+       "on at once: by colour, in groups of a banded matrix (S1), in strides (S2), in sections " \
+       "of "                                                                                     \
+       "space (of a NAME that has points)"},                                                     \
+  {                                                                                              \
+    CLI_INT, "carp-blocks", "N", NULL, AT(carp_blocks), 1, 2147483647.0,                         \
+        "carpcg: blocks of rows with copies of their own (default: of 128 rows each)"            \
+  }
+
 #define LINEAR_OPTIONS_SOLVER(AT)                                                                  \
   {CLI_CHOICE,                                                                                     \
    "method",                                                                                       \
@@ -350,7 +396,8 @@ json_t *precond_describe(const linear *l);
    0,                                                                                              \
    "default: cg where A = A^H, else bicgstab. cg, pipecg, groppcg and blockcg need a Hermitian "   \
    "positive definite A; cgnr and cgne take any, on the normal equations; pipecg, groppcg, "       \
-   "rbicgstab and pipebicgstab hide their sums over ranks; jacobi to async are relaxation"},       \
+   "rbicgstab and pipebicgstab hide their sums over ranks; jacobi to async are relaxation; "       \
+   "kaczmarz projects onto row after row, cgmnc, carpcg and cimmino do cg on such sweeps"},        \
       {CLI_REAL, "tol", "EPS", "1e-8",                                                             \
        AT(tol),  1e-16, 1,     "stop at this |b - A x| / |b|, without preconditioner"},            \
       {CLI_INT, "max-iter", "N", "10000", AT(max_iter), 1, 1e9, "steps allowed a column"},         \

@@ -93,15 +93,15 @@ void linear_add(const linear *l, json_t *report) {
   const kaon_solver_options *o = &l->options;
   char format[32], ordering[32], partition[32], refinement[32];
   json_t *how = json_pack(
-      "{s:s s:s s:s s:s s:s s:s s:s s:s s:o s:i s:i s:o s:o s:s?}", "method",
-      method_name(o->method), "precision", precision_name(l->precision), "sloppy",
-      precision_name(o->sloppy), "refinement",
+      "{s:s s:s s:s s:s s:s s:s s:s s:s s:o s:i s:i s:o s:o s:s?}", "method", linear_method_name(l),
+      "precision", precision_name(l->precision), "sloppy", precision_name(o->sloppy), "refinement",
       cli_choice("reliable|restart", a->refinement, refinement), "format",
       cli_choice(LINEAR_FORMATS, a->format, format), "stored", kaon_matrix_operator_format(l->A),
       "ordering", cli_choice(LINEAR_ORDERINGS, a->ordering, ordering), "partition",
       cli_choice(LINEAR_PARTITIONS, a->partition, partition), "rhs",
       report_string(linear_rhs_text(l)), "columns", a->columns, "max_iter", o->max_iterations,
       "tol", report_real(o->tol), "preconditioner", precond_describe(l), "set", a->set);
+  json_object_set_new(how, "projections", projections_describe(l));
   json_object_set_new(how, "seed",
                       a->columns > 1 ? json_integer((json_int_t)a->seed) : json_null());
   json_object_update(report, how);
@@ -112,6 +112,8 @@ const char *linear_remedy(const void *user, kaon_stop_reason reason) {
   const linear *l = user;
   switch (reason) {
     case KAON_MAX_ITERATIONS:
+      if (l->projections >= 0)
+        return "--max-iter allows more steps; sweeps of single rows need many (cgmnc the fewest)";
       return "--max-iter allows more steps, a --precond may need fewer";
     case KAON_STAGNATED:
       return l->precision == KAON_DOUBLE && l->options.sloppy == KAON_DOUBLE
@@ -122,6 +124,8 @@ const char *linear_remedy(const void *user, kaon_stop_reason reason) {
                    "--sloppy single, or a larger --tol"
                  : "rounding keeps it above --tol; give --sloppy double, or a larger --tol";
     case KAON_BREAKDOWN:
+      if (l->projections == KAON_KACZMARZ_CIMMINO)
+        return "lambda is too large for this matrix: give a smaller --lambda, or 0 for the rule";
       return "try --method gcr, or cgnr, which takes any matrix";
     case KAON_DIVERGING:
       if (relax_is(l->options.method))

@@ -33,7 +33,8 @@ int relax_check(const linear_args *a, linear *l) {
   const figure figures[] = {
       {"omega", "sor, two-stage and async", BIT(KAON_SOR) | blocks, omega},
       {"tau", "jacobi, two-stage and async", BIT(KAON_JACOBI) | blocks, !isnan(a->relax_tau)},
-      {"coloring", "gs and sor", rows, a->relax_colour},
+      {"coloring", "gs, sor, kaczmarz, cgmnc and carpcg", rows,
+       a->relax_colour && l->projections < 0 && !a->relax_absent},
       {"block", "two-stage and async", blocks, a->relax_block != 0},
       {"local-sweeps", "two-stage and async", blocks, a->relax_sweeps != 0},
       {"async-driver", "async", BIT(KAON_ASYNC), a->relax_driver >= 0},
@@ -47,7 +48,7 @@ int relax_check(const linear_args *a, linear *l) {
         !(relax_is(method) && a->method >= 0 && (figures[i].used & BIT(method))))
       return cli_wrong("--%s is for --method %s, but --method is %s; leave it out",
                        figures[i].option, figures[i].of,
-                       a->method >= 0 ? method_name(method) : "not one of these");
+                       a->method >= 0 ? linear_method_name(l) : "not one of these");
   if (omega) o.omega = a->precond_omega;
   if (!isnan(a->relax_tau)) o.tau = a->relax_tau;
   if (a->relax_colour) o.by_colour = 1;

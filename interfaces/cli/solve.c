@@ -30,6 +30,7 @@ static const cli_option options[] = {
     LINEAR_OPTIONS_SOLVER(AT),
     {CLI_GROUP, "Relaxation:", NULL, NULL, 0, 0, 0, NULL},
     LINEAR_OPTIONS_RELAX(AT),
+    LINEAR_OPTIONS_PROJECTIONS(AT),
     {CLI_GROUP, "The preconditioner:", NULL, NULL, 0, 0, 0, NULL},
     LINEAR_OPTIONS_PRECOND(AT),
     {CLI_GROUP, "Results:", NULL, NULL, 0, 0, 0, NULL},
@@ -117,12 +118,13 @@ static void announce(const solve_job *job) {
   if (job->columns > 1)
     snprintf(others, sizeof others, ", columns beyond it noise by seed %llu",
              (unsigned long long)l->args->seed);
-  cli_say(common, "%s%s to %g, %s/%s, %d column%s, b = %s%s\n", method_title(l->options.method),
+  cli_say(common, "%s%s to %g, %s/%s, %d column%s, b = %s%s\n", linear_method_title(l),
           precond_text(l, preconditioner), l->options.tol, precision_name(l->precision),
           precision_name(l->options.sloppy), job->columns, job->columns == 1 ? "" : "s",
           linear_rhs_text(l), others);
   precond_print(common, l);
   solving_warn(common, l->precision, l->options.tol);
+  projections_print(common, l);
 }
 
 static void print_columns(const solve_job *job, double error) {
@@ -288,6 +290,7 @@ static int run(void *arguments) {
   solve_job job = {.args = a, .columns = a->linear.columns};
   int code = linear_check(&a->linear, &job.l);
   if (code == EXIT_DONE) code = precond_check(&a->linear);
+  if (code == EXIT_DONE) code = projections_check(&a->linear, &job.l);
   if (code == EXIT_DONE) code = check_paths(a, &job.l);
   if (code == EXIT_DONE)
     code = cli_read_time("reduce-delay", a->reduce_delay, &a->common.reduce_delay);

@@ -177,9 +177,7 @@ static double plane(double x0, double x1, double x2, const double at[2]) {
 
 /* What is chosen where A and A^H differ, which a file with both triangles is taken to be of. */
 static int general_method(void) {
-  int index = 0;
-  while (linear_method(index) != KAON_BICGSTAB) index++;
-  return index;
+  return linear_index(KAON_BICGSTAB);
 }
 
 static int threads_of(const solve_args *args) {

@@ -27,7 +27,8 @@ static const struct {
                [KAON_GS] = {"gs", "Gauss-Seidel"},
                [KAON_SOR] = {"sor", "SOR"},
                [KAON_TWO_STAGE] = {"two-stage", "two-stage block Jacobi"},
-               [KAON_ASYNC] = {"async", "block-asynchronous relaxation"}};
+               [KAON_ASYNC] = {"async", "block-asynchronous relaxation"},
+               [KAON_RICHARDSON] = {"richardson", "Richardson's iteration"}};
 
 const char *method_name(kaon_method method) {
   return methods[method].name;

@@ -202,11 +202,14 @@ static inline KAON_HD void kaon_cg_begin(kaon_column_state *s, int norm) {
   kaon_set(s, KAON_S_BETA, 0, 0);
 }
 
-/* alpha = rho / (p, A p); the step before has added its alpha p to x, so a broken alpha is 0. */
+/* alpha = rho / (p, A p); the step before has added its alpha p to x, so a broken alpha is 0. Where
+ * the residual that counts is another one (WATCH), a direction of negative curvature is a step like
+ * others: averaged projections with a lambda somewhat too large have a few, and converge. */
 static inline KAON_HD void kaon_cg_alpha(kaon_column_state *s) {
   const double rho = s->slot[KAON_S_RHO][0], denominator = s->slot[KAON_S_DENOMINATOR][0];
   const double alpha = rho / denominator;
-  if (denominator > 0 && kaon_finite(alpha)) {
+  const int usable = denominator > 0 || ((s->flags & KAON_FLAG_WATCH) && denominator < 0);
+  if (usable && kaon_finite(alpha)) {
     kaon_set(s, KAON_S_ALPHA, alpha, 0);
   } else {
     kaon_set(s, KAON_S_ALPHA, 0, 0);

@@ -46,13 +46,15 @@ enum {
 };
 
 enum {
-  KAON_FLAG_NORMAL = 1,  /* the watched residual is A^dag r */
-  KAON_FLAG_RESTART = 2, /* a fresh process after each replacement */
-  KAON_FLAG_ADAPT = 4,   /* delta follows the drift of the replacements */
-  KAON_FLAG_FIXED = 8,   /* a fixed number of steps, no verification */
-  KAON_FLAG_TRUST = 16,  /* NORMAL: updates may do without A^dag r in the outer precision */
-  KAON_FLAG_EITHER = 32, /* |r|^2 is worked out, not taken: drift counts whatever its sign */
-  KAON_FLAG_PRINTED = 64 /* reordered BiCGStab: rho as in the paper */
+  KAON_FLAG_NORMAL = 1,   /* the watched residual is A^dag r */
+  KAON_FLAG_RESTART = 2,  /* a fresh process after each replacement */
+  KAON_FLAG_ADAPT = 4,    /* delta follows the drift of the replacements */
+  KAON_FLAG_FIXED = 8,    /* a fixed number of steps, no verification */
+  KAON_FLAG_TRUST = 16,   /* NORMAL: updates may do without A^dag r in the outer precision */
+  KAON_FLAG_EITHER = 32,  /* |r|^2 is worked out, not taken: drift counts whatever its sign */
+  KAON_FLAG_PRINTED = 64, /* reordered BiCGStab: rho as in the paper */
+  KAON_FLAG_WATCH = 128   /* the chosen residual does not follow from the recurrence's: it is looked
+                             at now and then (kaon_watch_due), and ends the column alone */
 };
 
 /* Slots of all methods. TRUE, OUTER: the chosen and the plain residual squared in the outer
@@ -72,14 +74,21 @@ enum {
 #define KAON_TRUST 1e-2  /* drift beyond which the inner process is not believed */
 #define KAON_GROWTH2 1e8 /* residual squared over its first value: diverging */
 #define KAON_CLOSE2 1.21 /* (1.1 tol)^2 is still converged when no better can be had */
+/* WATCH: where the chosen residual is guessed, by its last ratio to the recurrence's, within this
+ * factor (squared) of the tolerance, it is recomputed after 1 + n / 512 steps of n, else after 1 +
+ * n / 8: a column stops at most that late, and what all looks cost together grows like log n. */
+#define KAON_WATCH_NEAR2 100.0
+enum { KAON_WATCH_OFTEN = 512, KAON_WATCH_SELDOM = 8, KAON_WATCH_PATIENCE = 200 };
 
 static inline KAON_HD int kaon_finite(double x) {
   return x - x == 0.0;
 }
 
-/* keep: the inner solution is usable. */
+/* keep: the inner solution is usable. WATCH: a look at the chosen residual leaves the process its
+ * own, whatever else the column waits for wants it recomputed. */
 static inline KAON_HD void kaon_wait(kaon_column_state *s, int reason, int keep) {
   s->gate = keep ? KAON_GATE_SERVICE | KAON_GATE_KEEP : KAON_GATE_SERVICE;
+  if ((s->flags & KAON_FLAG_WATCH) && reason != KAON_WAIT_PERIOD) s->gate |= KAON_GATE_VERIFY;
   s->reason = reason;
 }
 
@@ -92,6 +101,27 @@ static inline KAON_HD void kaon_broken(kaon_column_state *s, int cause, int keep
 static inline KAON_HD void kaon_finish(kaon_column_state *s, int reason) {
   s->gate = 0;
   s->reason = reason;
+}
+
+/* 1: the chosen residual is to be looked at. */
+static inline KAON_HD int kaon_watch_due(const kaon_column_state *s, double watched) {
+  const int near = watched * s->scale <= KAON_WATCH_NEAR2 * s->limit;
+  return s->iterations - s->renewed >=
+         1 + s->iterations / (near ? KAON_WATCH_OFTEN : KAON_WATCH_SELDOM);
+}
+
+/* Looks without progress are no verdict while steps go on: 1 where there was none for so long that
+ * the recurrence may have lost touch; its residual is then replaced (KAON_WAIT_STALL), which ends
+ * the column after KAON_STALLED_CYCLES times in vain. */
+static inline KAON_HD int kaon_watch_lost(kaon_column_state *s, double relative) {
+  const int progress = relative < 0.98 * s->best;
+  const int lost = s->iterations - s->best_at > KAON_WATCH_PATIENCE + s->iterations / 8;
+  if (progress) {
+    s->best = relative;
+    s->stalls = 0;
+  }
+  if (progress || lost) s->best_at = s->iterations;
+  return lost && !progress;
 }
 
 /* The end of a step that left `watched` = residual norm squared. */
@@ -108,7 +138,10 @@ static inline KAON_HD_CALLED void kaon_step_end(kaon_column_state *s, double wat
   }
   if (watched > s->peak && !(s->flags & KAON_FLAG_RESTART)) s->peak = watched;
 
-  if (watched <= s->threshold)
+  if ((s->flags & KAON_FLAG_WATCH) && kaon_watch_due(s, watched)) {
+    s->slot[KAON_S_OUTER][0] = watched; /* where it is not recomputed */
+    kaon_wait(s, s->iterations < s->max_iterations ? KAON_WAIT_PERIOD : KAON_WAIT_LIMIT, 1);
+  } else if (watched <= s->threshold && !(s->flags & KAON_FLAG_WATCH))
     kaon_wait(s, KAON_WAIT_STOP, 1);
   else if (s->cycle > 0 && s->aux >= s->cycle)
     kaon_wait(s, s->iterations < s->max_iterations ? KAON_WAIT_CYCLE : KAON_WAIT_LIMIT, 1);
@@ -137,7 +170,7 @@ static inline KAON_HD void kaon_flushed(kaon_column_state *s) {
  * drop that was worked out may have been none. */
 static inline KAON_HD int kaon_stalled(kaon_column_state *s, double relative) {
   const int cycle = s->reason == KAON_WAIT_CYCLE;
-  const int patient = cycle || (s->flags & KAON_FLAG_EITHER);
+  const int patient = cycle || (s->flags & (KAON_FLAG_EITHER | KAON_FLAG_WATCH));
   const int progress = relative < s->best * (cycle ? 1 - 1e-4 : 0.98);
   s->stalls = progress ? 0 : s->stalls + 1;
   if (relative < s->best) s->best = relative;
@@ -200,6 +233,8 @@ static inline KAON_HD_CALLED void kaon_stop_verify(kaon_column_state *s) {
     kaon_finish(s, close ? KAON_END_CONVERGED : KAON_END_MAX_ITERATIONS);
   else if (relative > KAON_GROWTH2 * s->first)
     kaon_finish(s, KAON_END_DIVERGING);
+  else if ((s->flags & KAON_FLAG_WATCH) && why == KAON_WAIT_PERIOD && kaon_watch_lost(s, relative))
+    kaon_wait(s, KAON_WAIT_STALL, 0); /* its inner solution has been added */
   else if (why == KAON_WAIT_BROKEN && kaon_beyond_repair(s, relative))
     kaon_finish(s, close ? KAON_END_CONVERGED : KAON_END_BREAKDOWN);
   else if (why != KAON_WAIT_BEGIN && why != KAON_WAIT_BROKEN && why != KAON_WAIT_COMPANY &&

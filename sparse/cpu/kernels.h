@@ -9,5 +9,6 @@ void KAON_EXPORT(kaon_spmv)(const kaon_launch *launch, const kaon_spmv_args *arg
 void KAON_EXPORT(kaon_pick)(const kaon_launch *launch, const kaon_pick_args *args);
 void KAON_EXPORT(kaon_levels)(const kaon_launch *launch, const kaon_levels_args *args);
 void KAON_EXPORT(kaon_relax)(const kaon_launch *launch, const kaon_relax_args *args);
+void KAON_EXPORT(kaon_row_project)(const kaon_launch *launch, const kaon_project_args *args);
 
 #endif

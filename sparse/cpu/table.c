@@ -17,5 +17,9 @@ static void relax(const kaon_launch *launch, const kaon_relax_args *args) {
   KAON_EXPORT(kaon_relax)(launch, args);
 }
 
+static void project(const kaon_launch *launch, const kaon_project_args *args) {
+  KAON_EXPORT(kaon_row_project)(launch, args);
+}
+
 const kaon_sparse_ops KAON_EXPORT(kaon_sparse_ops) = {
-    .relax = relax, .spmv = spmv, .pick = pick, .levels = levels};
+    .spmv = spmv, .pick = pick, .levels = levels, .relax = relax, .project = project};

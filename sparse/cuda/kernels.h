@@ -19,7 +19,8 @@ extern "C" {
   void kaon_spmv_shared_cuda_##prec(const kaon_launch *launch, const kaon_spmv_args *args);       \
   void kaon_sparse_pick_cuda_##prec(const kaon_launch *launch, const kaon_pick_args *args);       \
   void kaon_sparse_levels_cuda_##prec(const kaon_launch *launch, const kaon_levels_args *args);   \
-  void kaon_sparse_relax_cuda_##prec(const kaon_launch *launch, const kaon_relax_args *args);
+  void kaon_sparse_relax_cuda_##prec(const kaon_launch *launch, const kaon_relax_args *args); \
+  void kaon_row_project_cuda_##prec(const kaon_launch *launch, const kaon_project_args *args);
 KAON_X(d)
 KAON_X(s)
 #undef KAON_X

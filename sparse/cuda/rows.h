@@ -57,17 +57,21 @@ typedef struct rows_call {
 static const uint64_t row_evict_first = UINT64_C(0x12f0000000000000);
 static const uint64_t row_evict_normal = UINT64_C(0x16f0000000000000);
 
-static __device__ __forceinline__ uint64_t matrix_policy(const rows_call &a) {
+static __device__ __forceinline__ uint64_t stored_policy(uint64_t stored) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  return a.policy;
+  return stored;
 #else
   uint64_t policy;
-  if (a.policy == row_evict_normal)
+  if (stored == row_evict_normal)
     asm volatile("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(policy));
   else
     asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
   return policy;
 #endif
+}
+
+static __device__ __forceinline__ uint64_t matrix_policy(const rows_call &a) {
+  return stored_policy(a.policy);
 }
 
 static __device__ __forceinline__ int32_t column_read(const int32_t *p, uint64_t policy) {

@@ -17,6 +17,7 @@
       .spmv_posted = kaon_spmv_posted_cuda_##prec,                                 \
       .pick = kaon_sparse_pick_cuda_##prec,                                        \
       .levels = kaon_sparse_levels_cuda_##prec,                                    \
-      .relax = kaon_sparse_relax_cuda_##prec};
+      .relax = kaon_sparse_relax_cuda_##prec,                                      \
+      .project = kaon_row_project_cuda_##prec};
 KAON_SPARSE(d)
 KAON_SPARSE(s)

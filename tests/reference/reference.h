@@ -298,6 +298,28 @@ void ref_relax_sor(const ref_rows *a, double omega, const size_t *order, const r
 void ref_relax_blocks(const ref_rows *a, size_t block, int sweeps, double factor, int renew,
                       const ref_complex *b, ref_complex *x);
 double ref_relax_residual(const ref_rows *a, const ref_complex *b, const ref_complex *x);
+/* ---- row projections (ref_kaczmarz.c) ---- */
+
+typedef struct {
+  enum {
+    REF_SINGLE_SWEEP, /* forward */
+    REF_DOUBLE_SWEEP, /* forward, then backward */
+    REF_BLOCK_SWEEPS, /* the same in blocks with averages after each */
+    REF_ALL_ROWS      /* x += lambda A^H D^-1 (b - A x), twice */
+  } kind;
+  double lambda;
+  const int64_t *order; /* of the rows of a sweep; NULL: 0, 1, ... In blocks: places n k / blocks
+                           on hold block k's rows */
+  size_t blocks;        /* block k: from row n k / blocks on */
+} ref_projection;
+
+/* x becomes what the sweeps for the right-hand side b (NULL: 0) make of it. */
+void ref_project(const ref_sparse *a, const ref_projection *p, const ref_complex *b,
+                 ref_complex *x);
+/* CG on x = (what the sweeps make of x) from x = 0, in the product that blocks weight, until |b - A
+ * x| < tol |b|; the steps taken, at most `most`. */
+int ref_projection_cg(const ref_sparse *a, const ref_projection *how, const ref_complex *b,
+                      double tol, int most, ref_complex *x);
 
 /* ---- reconstruction (ref_codec.c): what 12 and 8 reals mean, not how a library packs them ---- */
 

@@ -71,7 +71,7 @@ class Relax(system.Case):
 
     def test_options_of_other_methods_are_refused(self):
         for arguments, words in ((("--method", "cg", "--block", "10"), "--block is for --method two-stage and async"),
-                                 (("--method", "jacobi", "--coloring"), "--coloring is for --method gs and sor"),
+                                 (("--method", "jacobi", "--coloring"), "--coloring is for --method gs, sor, kaczmarz"),
                                  (("--method", "two-stage", "--lag", "2"), "--lag is for --method async"),
                                  (("--method", "gs", "--precond", "jacobi"), "takes no preconditioner"),
                                  (("--method", "async", "--block", "5000"), "--block")):

@@ -1,0 +1,31 @@
+/* projection.h - what a row's equation asks of x, on every machine: with rows scaled by
+ * sqrt(lambda) / |a_i|, c = b_i - a_i x, then x += c a_i^H. A number is REALS reals, its parts
+ * `apart` from each other in a vector and side by side in a row. */
+#ifndef KAON_LIB_MATH_PROJECTION_H
+#define KAON_LIB_MATH_PROJECTION_H
+
+#include "lib/math/vreal.h"
+
+/* s += a x */
+KAON_MATH void projection_dot(real *s, const real *a, const real *x, const int64_t apart,
+                              const int reals) {
+  if (reals == 1) {
+    s[0] += a[0] * x[0];
+    return;
+  }
+  s[0] += a[0] * x[0] - a[1] * x[apart];
+  s[1] += a[0] * x[apart] + a[1] * x[0];
+}
+
+/* x += c conj(a) */
+KAON_MATH void projection_add(real *x, const real *a, const real *c, const int64_t apart,
+                              const int reals) {
+  if (reals == 1) {
+    x[0] += c[0] * a[0];
+    return;
+  }
+  x[0] += c[0] * a[0] + c[1] * a[1];
+  x[apart] += c[1] * a[0] - c[0] * a[1];
+}
+
+#endif

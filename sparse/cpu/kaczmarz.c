@@ -1,0 +1,92 @@
+/* kaczmarz.c - sweeps of row projections on the CPU. A group's rows are one thread's, so a sweep in
+ * row order is one thread's altogether; threads share the groups of a launch, of which a result
+ * does not depend, as they touch nothing in common. */
+#include "lib/cpu/reduce.h"
+#include "sparse/cpu/kernels.h"
+#include "sparse/cpu/lanes.h"
+#include "lib/math/projection.h"
+
+enum { SHARED_ROWS = 1024 }; /* of a launch, from which on threads share them */
+
+typedef struct projections {
+  const kaon_project_args *args;
+  source from; /* where numbers of vectors stand */
+} projections;
+
+/* One row and column; plain: one column of one real, where a number stands at its own index. */
+KAON_INLINE void project_row(const projections *p, int64_t row, int64_t skip, const int reals,
+                             const int wide, const int plain) {
+  const kaon_project_args *a = p->args;
+  const kaon_stored_matrix *m = a->matrix;
+  const int64_t begin = wide ? ((const int64_t *)m->start)[row] : ((const int32_t *)m->start)[row];
+  const int64_t end =
+      wide ? ((const int64_t *)m->start)[row + 1] : ((const int32_t *)m->start)[row + 1];
+  const real *value = m->value;
+  real *y = (real *)a->y.data + skip;
+  real s[2] = {0, 0}, c[2] = {0, 0};
+  for (int64_t n = begin; n < end; n++)
+    projection_dot(s, value + n * reals,
+                   y + (plain ? (int64_t)m->column[n] : source_offset(&p->from, m->column[n])),
+                   KAON_W, reals);
+  if (a->b.data != NULL) {
+    const real *b = (const real *)a->b.data + skip + source_offset(&p->from, row);
+    for (int i = 0; i < reals; i++) c[i] = ((const real *)a->weight)[row] * b[i * KAON_W];
+  }
+  for (int i = 0; i < reals; i++) c[i] -= s[i];
+  for (int64_t n = begin; n < end; n++)
+    projection_add(y + (plain ? (int64_t)m->column[n] : source_offset(&p->from, m->column[n])),
+                   value + n * reals, c, KAON_W, reals);
+}
+
+/* Rows [first, last) of the order. */
+KAON_INLINE void project_rows(const projections *p, int64_t first, int64_t last, const int reals,
+                              const int wide, const int plain) {
+  const kaon_project_args *a = p->args;
+  for (int64_t n = first; n < last; n++) {
+    const int64_t row = a->order->row[a->backward ? first + last - 1 - n : n];
+    for (int k = 0; k < (plain ? 1 : a->nrhs); k++)
+      if (plain || kaon_gate_open(&a->gate, k))
+        project_row(p, row, (int64_t)k * reals * KAON_W, reals, wide, plain);
+  }
+}
+
+static void project_any(const projections *p, int64_t first, int64_t last) {
+  const kaon_stored_matrix *m = p->args->matrix;
+  if (m->reals == 1 && p->args->nrhs == 1 && !m->wide)
+    project_rows(p, first, last, 1, 0, 1);
+  else if (m->reals == 1)
+    project_rows(p, first, last, 1, m->wide, 0);
+  else
+    project_rows(p, first, last, 2, m->wide, 0);
+}
+
+/* The first row of a group. */
+static int64_t group_begin(const kaon_sweep_order_view *o, int64_t group) {
+  const int64_t step = o->group != NULL ? o->group[group] : group;
+  return o->step != NULL ? o->step[step] : step;
+}
+
+void KAON_EXPORT(kaon_row_project)(const kaon_launch *launch, const kaon_project_args *args) {
+  const kaon_sweep_order_view *o = args->order;
+  const projections p = {.args = args,
+                         .from = {.stride = (int64_t)args->nrhs * args->matrix->reals * KAON_W}};
+  int open = 0;
+  for (int k = 0; k < args->nrhs; k++) open += kaon_gate_open(&args->gate, k);
+  for (int i = 0; i < o->launches && open; i++) {
+    const int l = args->backward ? o->launches - 1 - i : i;
+    const int64_t first = o->launch[l], last = o->launch[l + 1];
+    const int64_t rows = group_begin(o, last) - group_begin(o, first);
+    const int shared = last - first > 1 && rows * args->nrhs >= SHARED_ROWS;
+    const int threads = shared ? launch->threads : 1;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int t = 0; t < threads; t++) {
+      const int64_t from = first + (last - first) * t / threads;
+      const int64_t to = first + (last - first) * (t + 1) / threads;
+      if (o->group == NULL) { /* rows in any order: one loop */
+        project_any(&p, group_begin(o, from), group_begin(o, to));
+        continue;
+      }
+      for (int64_t g = from; g < to; g++) project_any(&p, group_begin(o, g), group_begin(o, g + 1));
+    }
+  }
+}

@@ -1,0 +1,576 @@
+/* test_kaczmarz.c - sweeps of row projections: orders hold what they promise, sweeps of every kind
+ * equal the reference's, reductions are Hermitian and positive, solves reach the true residual
+ * whatever the columns beside them, what cannot be done is refused by name. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sparse/sweep_order.h"
+#include "tests/util/machine.h"
+#include "tests/util/sparse_case.h"
+#include "tests/util/test_util.h"
+
+static kaon_context *open_machine(int machine, int threads) {
+  kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  kaon_context *ctx = NULL;
+  options.threads = threads;
+  options.check = machine != MACHINE_CUDA && threads == 3; /* guard pages, poisoned memory */
+  must(NULL, machine_open(machine, options, &ctx));
+  return ctx;
+}
+
+/* Random, with rows of all lengths up to 12 and a band of 5 points that keeps rows from vanishing;
+ * banded: the band alone. */
+static ref_sparse make_system(size_t rows, int complex_values, int banded) {
+  ref_sparse a = ref_sparse_new(rows);
+  ref_rng rng;
+  ref_rng_seed(&rng, 7 + rows);
+  for (size_t i = 0; i < rows; i++) {
+    for (int d = -2; d <= 2; d++) {
+      if ((d < 0 && i < (size_t)-d) || i + (size_t)(d > 0 ? d : 0) >= rows) continue;
+      const double re = 2 * ref_uniform(&rng) - 1, im = 2 * ref_uniform(&rng) - 1;
+      ref_sparse_add(&a, i, i + (size_t)d, (d == 0 ? 3 : 0) + re + (complex_values ? I * im : 0));
+    }
+    for (size_t n = 0; n < i % 8 && !banded; n++) {
+      const size_t j = (size_t)(ref_uniform(&rng) * (double)rows);
+      const double re = 2 * ref_uniform(&rng) - 1, im = 2 * ref_uniform(&rng) - 1;
+      if (j + 2 < i || j > i + 2) ref_sparse_add(&a, i, j, re + (complex_values ? I * im : 0));
+    }
+  }
+  return a;
+}
+
+static double size_of(size_t n, const ref_complex *x) {
+  double sum = 0;
+  for (size_t i = 0; i < n; i++) sum += creal(x[i]) * creal(x[i]) + cimag(x[i]) * cimag(x[i]);
+  return sqrt(sum);
+}
+
+/* ---- orders ---- */
+
+/* Marks what the rows of steps [first, last) of a launch touch; 1: something twice by two of those
+ * that are worked on at once. owner: of a column, -1: nobody. */
+static int touch(const kaon_csr *a, const kaon_sweep_rows *o, int64_t first, int64_t last,
+                 int64_t as, int64_t *owner) {
+  int twice = 0;
+  for (int64_t r = first; r < last; r++)
+    for (int64_t n = a->start[o->row[r]]; n < a->start[o->row[r] + 1]; n++) {
+      int64_t *mine = &owner[a->column[n]];
+      twice |= *mine >= 0 && *mine != as;
+      *mine = as;
+    }
+  return twice;
+}
+
+static int64_t begin_of(const kaon_sweep_rows *o, int64_t group) {
+  const int64_t step = o->group != NULL ? o->group[group] : group;
+  return o->step != NULL ? o->step[step] : step;
+}
+
+/* blocks: they may overlap, their steps' rows may not. */
+static void check_order(const kaon_csr *a, const kaon_sweep_rows *o, int blocks) {
+  int64_t *owner = malloc((size_t)(a->columns + 1) * sizeof *owner);
+  int *times = calloc((size_t)a->rows + 1, sizeof *times), twice = 0;
+  assert_int_equal(o->rows, a->rows);
+  assert_int_equal(o->launch[0], 0);
+  assert_int_equal(o->launch[o->launches], o->groups);
+  assert_int_equal(begin_of(o, o->groups), a->rows);
+  for (int64_t i = 0; i < a->rows; i++) times[o->row[i]]++;
+  for (int64_t i = 0; i < a->rows; i++) assert_int_equal(times[i], 1);
+  for (int l = 0; l < o->launches && !blocks; l++) {
+    for (int64_t j = 0; j < a->columns; j++) owner[j] = -1;
+    for (int64_t g = o->launch[l]; g < o->launch[l + 1]; g++)
+      twice |= touch(a, o, begin_of(o, g), begin_of(o, g + 1), g, owner);
+  }
+  for (int64_t s = 0; s < o->steps && o->step != NULL; s++) {
+    for (int64_t j = 0; j < a->columns; j++) owner[j] = -1;
+    for (int64_t r = o->step[s]; r < o->step[s + 1]; r++) twice |= touch(a, o, r, r + 1, r, owner);
+  }
+  assert_false(twice);
+  free(owner);
+  free(times);
+}
+
+static kaon_kaczmarz_options with_order(kaon_sweep_order order, const int32_t *permutation,
+                                        const double *coordinates) {
+  kaon_kaczmarz_options o = KAON_KACZMARZ_OPTIONS_INIT;
+  o.order = order;
+  o.permutation = permutation;
+  o.coordinates = coordinates;
+  o.dimensions = 2;
+  return o;
+}
+
+static void orders_hold_what_they_promise(void **state) {
+  (void)state;
+  enum { N = 24, ROWS = N * N };
+  kaon_context *ctx = open_machine(MACHINE_CPU, 2);
+  ref_sparse systems[3] = {ref_sparse_laplace(N, 2, 0.1, 0.3), make_system(ROWS, 0, 0),
+                           make_system(ROWS, 0, 1)};
+  double at[ROWS][2];
+  int32_t backwards[ROWS];
+  for (int i = 0; i < ROWS; i++) {
+    at[i][0] = i % N;
+    at[i][1] = i / N;
+    backwards[i] = ROWS - 1 - i;
+  }
+  for (int s = 0; s < 3; s++)
+    for (int rcm = 0; rcm < 2; rcm++) {
+      kaon_matrix_options options = KAON_MATRIX_OPTIONS_INIT;
+      options.ordering = rcm ? KAON_ORDERING_RCM : KAON_ORDERING_NONE;
+      kaon_matrix *matrix = sparse_matrix(ctx, &systems[s], 1, &options);
+      for (int order = KAON_SWEEP_ROWS; order <= KAON_SWEEP_SECTIONS; order++) {
+        kaon_kaczmarz_options o = with_order((kaon_sweep_order)order, backwards, &at[0][0]);
+        kaon_sweep_rows *rows = NULL;
+        must(ctx, kaon_sweep_rows_create(matrix, &o, &rows));
+        check_order(matrix->rows->rows, rows, 0);
+        if (order == KAON_SWEEP_SECTIONS && s == 0) assert_int_equal(rows->launches, 4);
+        if (order == KAON_SWEEP_STRIDES && s == 2 && !rcm) assert_int_equal(rows->launches, 5);
+        if (order == KAON_SWEEP_GROUPS && s == 2 && !rcm) assert_int_equal(o.groups, ROWS / 8);
+        if (order == KAON_SWEEP_PERMUTATION && !rcm)
+          assert_int_equal(matrix->order != NULL ? matrix->order[rows->row[0]] : rows->row[0],
+                           ROWS - 1);
+        kaon_sweep_rows_destroy(&rows);
+      }
+      for (int colour = 0; colour < 2; colour++) {
+        kaon_sweep_rows *rows = NULL;
+        must(ctx, kaon_sweep_rows_blocks(matrix, 7, colour, &rows));
+        check_order(matrix->rows->rows, rows, 1);
+        kaon_sweep_rows_destroy(&rows);
+      }
+      kaon_matrix_destroy(&matrix);
+    }
+  for (int s = 0; s < 3; s++) ref_sparse_free(&systems[s]);
+  kaon_matrix *mesh = NULL; /* the paper's sections of the domain */
+  kaon_sweep_rows *rows = NULL;
+  double *points = NULL;
+  kaon_kaczmarz_options o = with_order(KAON_SWEEP_SECTIONS, NULL, NULL);
+  must(ctx, kaon_matrix_generate(ctx, "fem:2,1,5", NULL, &mesh, NULL));
+  must(ctx, kaon_matrix_generate_points(ctx, "fem:2,1,5", &o.dimensions, &points));
+  o.coordinates = points;
+  must(ctx, kaon_sweep_rows_create(mesh, &o, &rows));
+  free(points);
+  check_order(mesh->rows->rows, rows, 0);
+  print_message("fem:2,1,5: %lld sections in %d classes\n", (long long)rows->groups,
+                rows->launches);
+  assert_true(rows->groups >= 36);
+  must_refuse(ctx, KAON_ERR_UNSUPPORTED,
+              kaon_matrix_generate_points(ctx, "fem:2,2,5", &o.dimensions, &points));
+  kaon_sweep_rows_destroy(&rows);
+  kaon_matrix_destroy(&mesh);
+  kaon_context_destroy(&ctx);
+}
+
+/* ---- sweeps ---- */
+
+typedef struct trial {
+  const char *name;
+  kaon_kaczmarz_kind kind;
+  kaon_sweep_order order;
+  int blocks, colour;
+} trial;
+
+static const trial trials[] = {{"one sweep", KAON_KACZMARZ_SWEEP, KAON_SWEEP_ROWS, 0, 0},
+                               {"rows", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_ROWS, 0, 0},
+                               {"random", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_RANDOM, 0, 0},
+                               {"colours", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_COLOURS, 0, 0},
+                               {"groups", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_GROUPS, 0, 0},
+                               {"strides", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_STRIDES, 0, 0},
+                               {"blocks", KAON_KACZMARZ_CARP, KAON_SWEEP_ROWS, 5, 0},
+                               {"blocks of a row", KAON_KACZMARZ_CARP, KAON_SWEEP_ROWS, -1, 0},
+                               {"blocks by colour", KAON_KACZMARZ_CARP, KAON_SWEEP_ROWS, 5, 1},
+                               {"cimmino", KAON_KACZMARZ_CIMMINO, KAON_SWEEP_ROWS, 0, 0}};
+enum { TRIALS = sizeof trials / sizeof *trials };
+
+static kaon_kaczmarz_options options_of(const trial *t, size_t rows) {
+  kaon_kaczmarz_options o = KAON_KACZMARZ_OPTIONS_INIT;
+  o.kind = t->kind;
+  o.order = t->order;
+  o.lambda = t->kind == KAON_KACZMARZ_CIMMINO ? 0.2 : 0.9;
+  o.blocks = t->blocks < 0 ? (int)rows : t->blocks;
+  o.colour = t->colour;
+  return o;
+}
+
+/* The caller's rows in the order of the sweep, from the library's own list: which rows may change
+ * places is the other test's business. */
+static void order_of(kaon_matrix *matrix, const trial *t, const kaon_kaczmarz_options *options,
+                     int64_t *order) {
+  kaon_kaczmarz_options o = *options;
+  kaon_sweep_rows *rows = NULL;
+  if (t->kind == KAON_KACZMARZ_CARP)
+    must(NULL, kaon_sweep_rows_blocks(matrix, o.blocks, o.colour, &rows));
+  else
+    must(NULL, kaon_sweep_rows_create(matrix, &o, &rows));
+  for (int64_t i = 0; i < rows->rows; i++)
+    order[i] = matrix->order != NULL ? matrix->order[rows->row[i]] : rows->row[i];
+  kaon_sweep_rows_destroy(&rows);
+}
+
+/* A projection moves no two points apart and rounds by (k + 4) epsilon of what it reads, k entries
+ * a row. What the n rows of a sweep read adds up, squared, to s |x|^2, s rows a column at most, so
+ * its errors add up to (k + 4) epsilon (n s)^1/2 |x|; as much again for b's share. */
+static double bound_of(size_t rows, int sweeps, kaon_precision precision) {
+  const double epsilon = precision == KAON_DOUBLE ? 0x1p-53 : 0x1p-24;
+  return 2 * sweeps * (12 + 4) * epsilon * sqrt(32 * (double)rows);
+}
+
+typedef struct bed {
+  kaon_context *ctx;
+  const ref_sparse *a;
+  kaon_matrix *matrix;
+  kaon_operator *A;
+  int reals, columns;
+} bed;
+
+/* `times` double sweeps for column k's b from 0 by the preconditioner, and x - Q x by the
+ * reduction, in the unknowns x. */
+static double compare(const bed *t, const trial *how) {
+  const size_t n = t->a->rows;
+  const kaon_kaczmarz_options o = options_of(how, n);
+  static const int kinds[] = {REF_SINGLE_SWEEP, REF_DOUBLE_SWEEP, REF_BLOCK_SWEEPS, REF_ALL_ROWS};
+  int64_t *order = malloc(n * sizeof *order);
+  kaon_operator *R = NULL, *K = NULL;
+  kaon_vector *b = sparse_vector(t->A, t->columns), *x = sparse_vector(t->A, t->columns);
+  kaon_vector *y = sparse_vector(t->A, t->columns), *z = sparse_vector(t->A, t->columns);
+  double worst = 0;
+  order_of(t->matrix, how, &o, order);
+  ref_projection p = {.lambda = o.lambda, .order = order, .blocks = (size_t)o.blocks};
+  memcpy(&p.kind, &kinds[how->kind], sizeof p.kind);
+  must(t->ctx, kaon_kaczmarz_reduce(t->A, &o, &R));
+  must(t->ctx, kaon_kaczmarz_preconditioner(t->A, &o, 2, &K));
+  for (int k = 0; k < t->columns; k++) {
+    ref_complex *from = sparse_random(n, t->reals, 100 + (uint64_t)k);
+    sparse_import(b, k, n, from);
+    free(from);
+  }
+  must(t->ctx, kaon_operator_apply(K, KAON_PLAIN, b, x));
+  /* u = S^1/2 x of CARP by its own guess, and back by reconstruct */
+  must(t->ctx, R->reduction->guess(R, x, y));
+  must(t->ctx, kaon_operator_apply(R, KAON_PLAIN, y, z));
+  must(t->ctx, kaon_operator_reconstruct(R, z, b, y));
+  for (int k = 0; k < t->columns; k++) {
+    ref_complex *right = sparse_random(n, t->reals, 100 + (uint64_t)k);
+    ref_complex *want = calloc(n, sizeof *want), *got = calloc(n, sizeof *got);
+    for (int i = 0; i < 2; i++) ref_project(t->a, &p, right, want);
+    sparse_export(x, k, n, got);
+    const double size = size_of(n, got);
+    for (size_t i = 0; i < n; i++) want[i] -= got[i];
+    const double first = size_of(n, want) / size;
+    memcpy(want, got, n * sizeof *want);
+    ref_project(t->a, &p, NULL, want);
+    for (size_t i = 0; i < n; i++) want[i] = got[i] - want[i];
+    sparse_export(y, k, n, got);
+    for (size_t i = 0; i < n; i++) want[i] -= got[i];
+    const double second = size_of(n, want) / size;
+    worst = fmax(worst, fmax(first, second));
+    assert_true(size > 0 && isfinite(size));
+    free(right);
+    free(want);
+    free(got);
+  }
+  kaon_vector_destroy(&b);
+  kaon_vector_destroy(&x);
+  kaon_vector_destroy(&y);
+  kaon_vector_destroy(&z);
+  kaon_operator_destroy(&R);
+  kaon_operator_destroy(&K);
+  free(order);
+  return worst;
+}
+
+static int has_sweeps(const kaon_context *ctx, kaon_precision precision) {
+  return ctx->backend->sparse[precision] != NULL &&
+         ctx->backend->sparse[precision]->project != NULL;
+}
+
+static void sweeps_equal_the_reference(void **state) {
+  (void)state;
+  for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
+    if (machine_lacks(machine)) continue;
+    kaon_context *ctx = open_machine(machine, 3);
+    for (int i = 0; i < 8; i++) {
+      const kaon_precision precision = i % 2 ? KAON_SINGLE : KAON_DOUBLE;
+      const int complex_values = i / 2 % 2, columns = i / 4 ? 3 : 1;
+      const size_t rows = i / 4 ? 333 : 2900; /* of which launches are shared out */
+      ref_sparse a = make_system(rows, complex_values, i / 2 % 2);
+      bed t = {.ctx = ctx, .a = &a, .reals = 1 + complex_values, .columns = columns};
+      if (!has_sweeps(ctx, precision)) continue;
+      t.matrix = sparse_matrix(ctx, &a, t.reals, NULL);
+      t.A = sparse_operator(t.matrix, precision, KAON_STORE_AUTO);
+      for (int k = 0; k < TRIALS; k++) {
+        const double measured = compare(&t, &trials[k]);
+        char what[96];
+        snprintf(what, sizeof what, "%s %s %s x %d, %s", machine_name(machine),
+                 precision == KAON_DOUBLE ? "double" : "single",
+                 complex_values ? "complex" : "real", columns, trials[k].name);
+        test_below(what, measured, bound_of(rows, 4, precision));
+      }
+      kaon_operator_destroy(&t.A);
+      kaon_matrix_destroy(&t.matrix);
+      ref_sparse_free(&a);
+    }
+    kaon_context_destroy(&ctx);
+  }
+}
+
+/* ---- the reduction ---- */
+
+static ref_complex product(size_t n, const ref_complex *x, const ref_complex *y) {
+  ref_complex s = 0;
+  for (size_t i = 0; i < n; i++) s += conj(x[i]) * y[i];
+  return s;
+}
+
+/* Of CARP in its own unknowns, whose plain product is the one that copies weight. */
+static void reductions_are_hermitian_and_positive(void **state) {
+  (void)state;
+  for (int machine = KAON_ISA_AUTO; machine <= MACHINE_LAST;
+       machine += machine == KAON_ISA_AUTO ? MACHINE_LAST : 1) {
+    if (machine != KAON_ISA_AUTO && machine_lacks(machine)) continue;
+    kaon_context *ctx = open_machine(machine, 2);
+    const size_t n = 333;
+    for (int complex_values = 0; complex_values < 2 && has_sweeps(ctx, KAON_DOUBLE);
+         complex_values++) {
+      ref_sparse a = make_system(n, complex_values, 0);
+      kaon_matrix *matrix = sparse_matrix(ctx, &a, 1 + complex_values, NULL);
+      kaon_operator *A = sparse_operator(matrix, KAON_DOUBLE, KAON_STORE_AUTO);
+      for (int k = 1; k < TRIALS; k++) {
+        const kaon_kaczmarz_options o = options_of(&trials[k], n);
+        kaon_operator *R = NULL;
+        kaon_vector *v = sparse_vector(A, 1), *w = sparse_vector(A, 1);
+        ref_complex *x = sparse_random(n, 1 + complex_values, 1), *Rx = calloc(n, sizeof *Rx);
+        ref_complex *y = sparse_random(n, 1 + complex_values, 2), *Ry = calloc(n, sizeof *Ry);
+        must(ctx, kaon_kaczmarz_reduce(A, &o, &R));
+        sparse_import(v, 0, n, x);
+        must(ctx, kaon_operator_apply(R, KAON_PLAIN, v, w));
+        sparse_export(w, 0, n, Rx);
+        sparse_import(v, 0, n, y);
+        must(ctx, kaon_operator_apply(R, KAON_PLAIN, v, w));
+        sparse_export(w, 0, n, Ry);
+        const double size = size_of(n, x) * size_of(n, y);
+        test_below(trials[k].name, cabs(product(n, x, Ry) - conj(product(n, y, Rx))) / size,
+                   bound_of(n, 2, KAON_DOUBLE));
+        assert_true(creal(product(n, x, Rx)) > 0);
+        assert_true(size_of(n, Rx) <= size_of(n, x) * (1 + bound_of(n, 2, KAON_DOUBLE)));
+        kaon_vector_destroy(&v);
+        kaon_vector_destroy(&w);
+        kaon_operator_destroy(&R);
+        free(x);
+        free(y);
+        free(Rx);
+        free(Ry);
+      }
+      kaon_operator_destroy(&A);
+      kaon_matrix_destroy(&matrix);
+      ref_sparse_free(&a);
+    }
+    kaon_context_destroy(&ctx);
+  }
+}
+
+/* ---- solves ---- */
+
+static double true_residual(const ref_sparse *a, const ref_complex *b, const ref_complex *x) {
+  ref_complex *r = calloc(a->rows, sizeof *r);
+  ref_sparse_apply(a, 0, x, r, NULL, NULL);
+  for (size_t i = 0; i < a->rows; i++) r[i] = b[i] - r[i];
+  const double residual = size_of(a->rows, r) / size_of(a->rows, b);
+  free(r);
+  return residual;
+}
+
+/* Columns of one solve against the same columns alone; from x0 = noise where `guess`. */
+static void solve_columns(kaon_operator *A, const ref_sparse *a, int reals, const trial *how,
+                          kaon_precision sloppy, int guess) {
+  enum { COLUMNS = 3 };
+  const size_t n = a->rows;
+  const kaon_kaczmarz_options o = options_of(how, n);
+  kaon_solver_options so = KAON_SOLVER_OPTIONS_INIT;
+  kaon_operator *R = NULL;
+  so.method = how->kind == KAON_KACZMARZ_SWEEP ? KAON_RICHARDSON : KAON_CG;
+  so.tol = 1e-8;
+  so.max_iterations = 20000;
+  so.sloppy = sloppy;
+  must(A->ctx, kaon_kaczmarz_reduce(A, &o, &R));
+  int steps[COLUMNS];
+  for (int columns = COLUMNS; columns >= 1; columns -= COLUMNS - 1) {
+    kaon_solver *solver = NULL;
+    kaon_column_report report[COLUMNS];
+    kaon_vector *b = sparse_vector(A, columns), *x = sparse_vector(A, columns);
+    for (int k = 0; k < columns; k++) {
+      ref_complex *right = sparse_random(n, reals, 5 + (uint64_t)k);
+      for (size_t i = 0; i < n && k == 1; i++) right[i] = i == 0; /* another count */
+      sparse_import(b, k, n, right);
+      if (guess) sparse_import(x, k, n, right);
+      free(right);
+    }
+    must(A->ctx, kaon_solver_create(R, columns, &so, &solver));
+    must(A->ctx, kaon_solver_solve(solver, b, x, report, NULL));
+    for (int k = 0; k < columns; k++) {
+      ref_complex *right = calloc(n, sizeof *right), *found = calloc(n, sizeof *found);
+      sparse_export(b, k, n, right);
+      sparse_export(x, k, n, found);
+      if (report[k].reason != KAON_CONVERGED)
+        print_message("%s: column %d: %s after %d steps, %.2e\n", how->name, k,
+                      kaon_stop_reason_name(report[k].reason), report[k].iterations,
+                      report[k].residual);
+      assert_int_equal(report[k].reason, KAON_CONVERGED);
+      const double residual = true_residual(a, right, found);
+      test_below(how->name, residual, A->precision == KAON_DOUBLE ? 1.1e-8 : 3e-6);
+      if (A->precision == KAON_DOUBLE)
+        assert_true(fabs(residual - report[k].residual) <= 1e-12 + 1e-3 * residual);
+      if (columns == COLUMNS)
+        steps[k] = report[k].iterations;
+      else
+        assert_int_equal(report[k].iterations, steps[k]);
+      free(right);
+      free(found);
+    }
+    kaon_solver_destroy(&solver);
+    kaon_vector_destroy(&b);
+    kaon_vector_destroy(&x);
+  }
+  kaon_operator_destroy(&R);
+}
+
+static void solves_reach_the_true_residual(void **state) {
+  (void)state;
+  for (int machine = KAON_ISA_AUTO; machine <= MACHINE_LAST;
+       machine += machine == KAON_ISA_AUTO ? MACHINE_LAST : 1) {
+    if (machine != KAON_ISA_AUTO && machine_lacks(machine)) continue;
+    kaon_context *ctx = open_machine(machine, 2);
+    for (int i = 0; i < 3 && has_sweeps(ctx, KAON_DOUBLE); i++) {
+      const int complex_values = i == 1;
+      ref_sparse a = make_system(200, complex_values, 0);
+      kaon_matrix *matrix = sparse_matrix(ctx, &a, 1 + complex_values, NULL);
+      kaon_operator *A = sparse_operator(matrix, KAON_DOUBLE, KAON_STORE_AUTO);
+      for (int k = 0; k < TRIALS; k++)
+        solve_columns(A, &a, 1 + complex_values, &trials[k], i == 2 ? KAON_SINGLE : KAON_DOUBLE,
+                      i == 1);
+      kaon_operator_destroy(&A);
+      kaon_matrix_destroy(&matrix);
+      ref_sparse_free(&a);
+    }
+    kaon_context_destroy(&ctx);
+  }
+}
+
+/* The same bits whatever the threads: of reductions in all orders. */
+static void threads_change_no_bit(void **state) {
+  (void)state;
+  const size_t n = 2900;
+  ref_sparse a = make_system(n, 0, 1);
+  for (int k = 0; k < TRIALS; k++) {
+    ref_complex *x[2];
+    for (int side = 0; side < 2; side++) {
+      kaon_context *ctx = open_machine(MACHINE_CPU, side ? 5 : 1);
+      kaon_matrix *matrix = sparse_matrix(ctx, &a, 1, NULL);
+      kaon_operator *A = sparse_operator(matrix, KAON_DOUBLE, KAON_STORE_AUTO), *R = NULL;
+      const kaon_kaczmarz_options o = options_of(&trials[k], n);
+      kaon_vector *v = sparse_vector(A, 1), *w = sparse_vector(A, 1);
+      x[side] = sparse_random(n, 1, 8);
+      sparse_import(v, 0, n, x[side]);
+      must(ctx, kaon_kaczmarz_reduce(A, &o, &R));
+      must(ctx, kaon_operator_apply(R, KAON_PLAIN, v, w));
+      sparse_export(w, 0, n, x[side]);
+      kaon_vector_destroy(&v);
+      kaon_vector_destroy(&w);
+      kaon_operator_destroy(&R);
+      kaon_operator_destroy(&A);
+      kaon_matrix_destroy(&matrix);
+      kaon_context_destroy(&ctx);
+    }
+    assert_memory_equal(x[0], x[1], n * sizeof *x[0]);
+    free(x[0]);
+    free(x[1]);
+  }
+  ref_sparse_free(&a);
+}
+
+/* ---- refusals ---- */
+
+static void what_cannot_be_done_is_refused(void **state) {
+  (void)state;
+  kaon_context *ctx = open_machine(MACHINE_CPU, 1);
+  ref_sparse a = make_system(40, 0, 0), holes = make_system(40, 0, 1);
+  for (size_t n = 0; n < holes.entries; n++)
+    if (holes.row[n] == 17) holes.value[n] = 0;
+  kaon_matrix *matrix = sparse_matrix(ctx, &a, 1, NULL), *bad = sparse_matrix(ctx, &holes, 1, NULL);
+  kaon_operator *A = sparse_operator(matrix, KAON_DOUBLE, KAON_STORE_AUTO), *R = NULL,
+                *other = NULL;
+  ref_sparse narrow = make_system(40, 0, 1);
+  kaon_matrix *band = sparse_matrix(ctx, &narrow, 1, NULL);
+  kaon_operator *B = sparse_operator(band, KAON_DOUBLE, KAON_STORE_AUTO);
+  kaon_operator *H = sparse_operator(bad, KAON_DOUBLE, KAON_STORE_AUTO);
+  kaon_kaczmarz_options o = KAON_KACZMARZ_OPTIONS_INIT;
+  for (int kind = KAON_KACZMARZ_SWEEP; kind <= KAON_KACZMARZ_CIMMINO; kind++) {
+    o.kind = (kaon_kaczmarz_kind)kind;
+    must_refuse(ctx, KAON_ERR_SINGULAR, kaon_kaczmarz_reduce(H, &o, &R));
+    assert_non_null(strstr(kaon_last_error(ctx), "row 17"));
+    assert_null(R);
+  }
+  o = (kaon_kaczmarz_options)KAON_KACZMARZ_OPTIONS_INIT;
+  o.lambda = 2;
+  must_refuse(ctx, KAON_ERR_ARGUMENT, kaon_kaczmarz_reduce(A, &o, &R));
+  o.lambda = NAN;
+  must_refuse(ctx, KAON_ERR_ARGUMENT, kaon_kaczmarz_reduce(A, &o, &R));
+  o.lambda = -1;
+  must_refuse(ctx, KAON_ERR_ARGUMENT, kaon_kaczmarz_reduce(A, &o, &R));
+  o = with_order(KAON_SWEEP_PERMUTATION, NULL, NULL);
+  must_refuse(ctx, KAON_ERR_ARGUMENT, kaon_kaczmarz_reduce(A, &o, &R));
+  int32_t twice[40] = {0};
+  o.permutation = twice;
+  must_refuse(ctx, KAON_ERR_ARGUMENT, kaon_kaczmarz_reduce(A, &o, &R));
+  twice[1] = 40;
+  must_refuse(ctx, KAON_ERR_ARGUMENT, kaon_kaczmarz_reduce(A, &o, &R));
+  double places[80];
+  for (int i = 0; i < 80; i++) places[i] = i == 33 ? NAN : i;
+  o = with_order(KAON_SWEEP_SECTIONS, NULL, NULL);
+  must_refuse(ctx, KAON_ERR_ARGUMENT, kaon_kaczmarz_reduce(A, &o, &R));
+  o.coordinates = places;
+  must_refuse(ctx, KAON_ERR_NOT_FINITE, kaon_kaczmarz_reduce(A, &o, &R));
+  o = with_order(KAON_SWEEP_GROUPS, NULL, NULL);
+  o.groups = 30;
+  must_refuse(ctx, KAON_ERR_ARGUMENT, kaon_kaczmarz_reduce(B, &o, &R));
+  o = (kaon_kaczmarz_options)KAON_KACZMARZ_OPTIONS_INIT;
+  o.kind = KAON_KACZMARZ_CARP;
+  o.blocks = 41;
+  must_refuse(ctx, KAON_ERR_ARGUMENT, kaon_kaczmarz_reduce(A, &o, &R));
+  must_refuse(ctx, KAON_ERR_ARGUMENT, kaon_kaczmarz_preconditioner(A, NULL, 0, &R));
+  must_refuse(ctx, KAON_ERR_ARGUMENT, kaon_kaczmarz_reduce(NULL, NULL, &R));
+  must(ctx, kaon_kaczmarz_reduce(A, NULL, &R));
+  must_refuse(ctx, KAON_ERR_UNSUPPORTED, kaon_kaczmarz_reduce(R, NULL, &other));
+  kaon_solver_options so = KAON_SOLVER_OPTIONS_INIT;
+  kaon_solver *solver = NULL;
+  so.method = KAON_CG;
+  so.sloppy = KAON_HALF;
+  must_refuse(ctx, KAON_ERR_UNSUPPORTED, kaon_solver_create(R, 1, &so, &solver));
+  kaon_operator_destroy(&R);
+  kaon_operator_destroy(&A);
+  kaon_operator_destroy(&H);
+  kaon_operator_destroy(&B);
+  kaon_matrix_destroy(&band);
+  ref_sparse_free(&narrow);
+  kaon_matrix_destroy(&matrix);
+  kaon_matrix_destroy(&bad);
+  ref_sparse_free(&a);
+  ref_sparse_free(&holes);
+  kaon_context_destroy(&ctx);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(orders_hold_what_they_promise),
+                                     cmocka_unit_test(sweeps_equal_the_reference),
+                                     cmocka_unit_test(reductions_are_hermitian_and_positive),
+                                     cmocka_unit_test(solves_reach_the_true_residual),
+                                     cmocka_unit_test(threads_change_no_bit),
+                                     cmocka_unit_test(what_cannot_be_done_is_refused)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,272 @@
+/* test_kaczmarz_counts.c - steps of CGMNC, CARP-CG and Cimmino-CG to |b - A x| <= 1e-9 |b| from x =
+ * 0 on the boundary value problems of Faroux et al. (fem:PROBLEM,DEGREE,LEVEL): against counts that
+ * plain implementations elsewhere gave (within 1 %; orders by colour within 6 %, as colourings
+ * differ), the paper's raw data of its Figure 6 (data/sparse/kaczmarz/lambda), and the reference.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/util/machine.h"
+#include "tests/util/sparse_case.h"
+#include "tests/util/test_util.h"
+
+typedef struct problem {
+  kaon_context *ctx;
+  kaon_matrix *matrix;
+  kaon_operator *A;
+  kaon_vector *b, *x;
+} problem;
+
+static void problem_open(problem *p, int machine, const char *name) {
+  kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  double *own = NULL;
+  memset(p, 0, sizeof *p);
+  options.threads = 1;
+  must(NULL, machine_open(machine, options, &p->ctx));
+  must(p->ctx, kaon_matrix_generate(p->ctx, name, NULL, &p->matrix, &own));
+  p->A = sparse_operator(p->matrix, KAON_DOUBLE, KAON_STORE_AUTO);
+  p->b = sparse_vector(p->A, 1);
+  p->x = sparse_vector(p->A, 1);
+  must(p->ctx, kaon_vector_import(p->b, 0, own, KAON_BASIS_UKQCD));
+  free(own);
+}
+
+static void problem_close(problem *p) {
+  kaon_vector_destroy(&p->b);
+  kaon_vector_destroy(&p->x);
+  kaon_operator_destroy(&p->A);
+  kaon_matrix_destroy(&p->matrix);
+  kaon_context_destroy(&p->ctx);
+}
+
+static int steps_of(problem *p, const kaon_kaczmarz_options *options, double tol) {
+  kaon_solver_options so = KAON_SOLVER_OPTIONS_INIT;
+  kaon_operator *R = NULL;
+  kaon_solver *solver = NULL;
+  kaon_column_report report;
+  so.method = KAON_CG;
+  so.tol = tol;
+  so.max_iterations = 100000;
+  must(p->ctx, kaon_kaczmarz_reduce(p->A, options, &R));
+  must(p->ctx, kaon_solver_create(R, 1, &so, &solver));
+  must(p->ctx, kaon_vector_zero(p->x));
+  must(p->ctx, kaon_solver_solve(solver, p->b, p->x, &report, NULL));
+  kaon_solver_destroy(&solver);
+  kaon_operator_destroy(&R);
+  assert_int_equal(report.reason, KAON_CONVERGED);
+  assert_true(report.residual <= 1.1 * tol);
+  return report.iterations;
+}
+
+static kaon_kaczmarz_options of_kind(kaon_kaczmarz_kind kind, double lambda) {
+  kaon_kaczmarz_options o = KAON_KACZMARZ_OPTIONS_INIT;
+  o.kind = kind;
+  o.lambda = lambda;
+  return o;
+}
+
+/* Within `share` of the expected count, and never off by less than what rounding a count takes. */
+static void check_count(const char *what, int steps, int expected, double share) {
+  const double bound = fmax(share * expected, 1);
+  test_close(what, steps, expected, bound);
+}
+
+static void counts_equal_those_of_others(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    int rows, colours, averaged;
+  } known[] = {{"fem:1,1,3", 124, 124, 212},    {"fem:1,1,4", 498, 491, 820},
+               {"fem:1,1,5", 2035, 2007, 3267}, {"fem:1,2,3", 707, 699, 1152},
+               {"fem:1,3,3", 2180, 2201, 3826}, {"fem:3,1,3", 130, 130, 220}};
+  for (int machine = KAON_ISA_AUTO; machine <= MACHINE_LAST;
+       machine += machine == KAON_ISA_AUTO ? MACHINE_LAST : 1)
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+      problem p;
+      char what[96];
+      if (machine != KAON_ISA_AUTO && machine_lacks(machine)) continue;
+      problem_open(&p, machine, known[i].name);
+      kaon_kaczmarz_options o = of_kind(KAON_KACZMARZ_DOUBLE, 0);
+      snprintf(what, sizeof what, "%s %s: cgmnc", machine_name(machine), known[i].name);
+      check_count(what, steps_of(&p, &o, 1e-9), known[i].rows, 0.01);
+      o.order = KAON_SWEEP_COLOURS;
+      snprintf(what, sizeof what, "%s %s: cgmnc by colour", machine_name(machine), known[i].name);
+      check_count(what, steps_of(&p, &o, 1e-9), known[i].colours, 0.06);
+      o = of_kind(KAON_KACZMARZ_CIMMINO, 0.35);
+      snprintf(what, sizeof what, "%s %s: cimmino", machine_name(machine), known[i].name);
+      check_count(what, steps_of(&p, &o, 1e-9), known[i].averaged, 0.01);
+      problem_close(&p);
+    }
+}
+
+/* Products weighted by the copies; without the weights 16 blocks need 8112 and 34942 steps. */
+static void blocks_with_weighted_products(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    int blocks, expected, cgmnc;
+  } known[] = {{"fem:1,1,3", 381, 275, 124},
+               {"fem:1,1,3", 16, 246, 124},
+               {"fem:1,1,4", 1465, 1129, 498},
+               {"fem:1,1,4", 16, 980, 498}};
+  for (int machine = KAON_ISA_AUTO; machine <= MACHINE_LAST;
+       machine += machine == KAON_ISA_AUTO ? MACHINE_LAST : 1)
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+      problem p;
+      char what[96];
+      if (machine != KAON_ISA_AUTO && machine_lacks(machine)) continue;
+      problem_open(&p, machine, known[i].name);
+      kaon_kaczmarz_options o = of_kind(KAON_KACZMARZ_CARP, 1);
+      o.blocks = known[i].blocks;
+      const int steps = steps_of(&p, &o, 1e-9);
+      snprintf(what, sizeof what, "%s %s: carpcg, %d blocks", machine_name(machine), known[i].name,
+               known[i].blocks);
+      check_count(what, steps, known[i].expected, 0.01);
+      assert_true(steps <= 2.5 * known[i].cgmnc);
+      o.colour = 1;
+      const int coloured = steps_of(&p, &o, 1e-9);
+      print_message("%s by colour: %d\n", what, coloured);
+      assert_true(coloured <= 2.5 * known[i].cgmnc);
+      o.blocks = 0;
+      assert_true(steps_of(&p, &o, 1e-9) <= 2.5 * known[i].cgmnc);
+      problem_close(&p);
+    }
+}
+
+/* The paper's steps at `lambda`, 0: not there. */
+static int steps_in_file(const char *path, double lambda) {
+  FILE *f = fopen(path, "r");
+  char line[128];
+  int steps = 0;
+  while (f != NULL && fgets(line, sizeof line, f) != NULL) {
+    double at = 0;
+    int found = 0;
+    if (sscanf(line, "%lf,%d", &at, &found) == 2 && fabs(at - lambda) < 1e-9) steps = found;
+  }
+  if (f != NULL) fclose(f);
+  return steps;
+}
+
+static double lambda_by_rule(const problem *p) {
+  const kaon_kaczmarz_options o = of_kind(KAON_KACZMARZ_CIMMINO, 0);
+  kaon_kaczmarz_info info;
+  kaon_operator *R = NULL;
+  must(p->ctx, kaon_kaczmarz_reduce(p->A, &o, &R));
+  must(p->ctx, kaon_kaczmarz_describe(R, &info));
+  kaon_operator_destroy(&R);
+  return info.options.lambda;
+}
+
+static void figure_6(void **state) {
+  (void)state;
+  static const double lambdas[] = {0.2, 0.3, 0.35, 0.4, 0.45};
+  for (int i = 0; i < 27; i++) {
+    const int pde = 1 + i / 9, level = 1 + i / 3 % 3, degree = 1 + i % 3;
+    char name[32], file[160], path[1024];
+    problem p;
+    if (level == 3 && degree > 1) continue; /* minutes */
+    snprintf(name, sizeof name, "fem:%d,%d,%d", pde, degree, level);
+    snprintf(file, sizeof file,
+             "sparse/kaczmarz/lambda/carp-cg-lambda-steps-problem%d_complexity%d_degree%d.txt.csv",
+             pde, level, degree);
+    if (test_data(file, path) == NULL) skip();
+    problem_open(&p, KAON_ISA_AUTO, name);
+    const double definite = 2 / 1.8 * lambda_by_rule(&p);
+    for (size_t k = 0; k < sizeof lambdas / sizeof *lambdas; k++) {
+      const int expected = steps_in_file(path, lambdas[k]);
+      const kaon_kaczmarz_options o = of_kind(KAON_KACZMARZ_CIMMINO, lambdas[k]);
+      char what[96];
+      if (expected == 0) continue;
+      snprintf(what, sizeof what, "%s, lambda %.2f", name, lambdas[k]);
+      const int steps = steps_of(&p, &o, 1e-9);
+      if (lambdas[k] > definite) { /* of an indefinite system, by rounding: no more than theirs */
+        test_below(what, steps, 1.01 * expected);
+        continue;
+      }
+      /* steps near the number of unknowns and beyond are there by rounding alone */
+      const double share = expected > 0.8 * (double)p.A->space->nsites ? 0.02 : 0.01;
+      check_count(what, steps, expected, share);
+    }
+    problem_close(&p);
+  }
+}
+
+/* lambda = 1.8 over the largest eigenvalue of A^H D^-1 A is below 2 of them, where CG on the
+ * averaged sweeps breaks down, and needs no more steps than the paper's 0.35. */
+static void rule_of_lambda(void **state) {
+  (void)state;
+  static const char *const names[] = {"fem:1,1,3",    "fem:1,1,4",     "fem:2,2,2",   "fem:3,3,2",
+                                      "laplace2d:20", "trefethen:200", "banded:300,2"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    problem p;
+    kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+    memset(&p, 0, sizeof p);
+    options.threads = 1;
+    must(NULL, machine_open(KAON_ISA_AUTO, options, &p.ctx));
+    must(p.ctx, kaon_matrix_generate(p.ctx, names[i], NULL, &p.matrix, NULL));
+    p.A = sparse_operator(p.matrix, KAON_DOUBLE, KAON_STORE_AUTO);
+    p.b = sparse_vector(p.A, 1);
+    p.x = sparse_vector(p.A, 1);
+    const size_t rows = (size_t)p.A->space->nsites;
+    ref_complex *noise = sparse_random(rows, 1, 4);
+    sparse_import(p.x, 0, rows, noise);
+    must(p.ctx, kaon_operator_apply(p.A, KAON_PLAIN, p.x, p.b));
+    kaon_kaczmarz_options o = of_kind(KAON_KACZMARZ_CIMMINO, 0);
+    const double ruled = lambda_by_rule(&p);
+    const int by_rule = steps_of(&p, &o, 1e-6);
+    o.lambda = 0.35;
+    const int papers = ruled > 0.35 ? steps_of(&p, &o, 1e-6) : by_rule;
+    o.lambda = 0.5 * ruled;
+    const int halved = steps_of(&p, &o, 1e-6);
+    print_message("%s: lambda %.3f by rule: %d steps; 0.35: %d, half of it: %d\n", names[i], ruled,
+                  by_rule, papers, halved);
+    assert_true(by_rule <= 1.05 * papers && by_rule <= 1.05 * halved);
+    free(noise);
+    problem_close(&p);
+  }
+}
+
+/* GCR and BiCGStab with two (double) sweeps for K, which need not spare steps. */
+static void sweeps_precondition(void **state) {
+  (void)state;
+  problem p;
+  problem_open(&p, KAON_ISA_AUTO, "fem:1,1,3");
+  for (int kind = KAON_KACZMARZ_SWEEP; kind <= KAON_KACZMARZ_CIMMINO; kind++)
+    for (int gcr = 0; gcr < 2; gcr++) {
+      kaon_solver_options so = KAON_SOLVER_OPTIONS_INIT;
+      const double lambda = kind == KAON_KACZMARZ_CIMMINO ? 0.35 : 1;
+      const kaon_kaczmarz_options o = of_kind((kaon_kaczmarz_kind)kind, lambda);
+      kaon_operator *K = NULL;
+      kaon_solver *solver = NULL;
+      kaon_column_report report;
+      must(p.ctx, kaon_kaczmarz_preconditioner(p.A, &o, 2, &K));
+      so.method = gcr ? KAON_GCR : KAON_BICGSTAB;
+      so.tol = 1e-8;
+      so.preconditioner = K;
+      must(p.ctx, kaon_solver_create(p.A, 1, &so, &solver));
+      must(p.ctx, kaon_vector_zero(p.x));
+      must(p.ctx, kaon_solver_solve(solver, p.b, p.x, &report, NULL));
+      print_message("%s, sweeps of kind %d: %d steps\n", gcr ? "gcr" : "bicgstab", kind,
+                    report.iterations);
+      assert_int_equal(report.reason, KAON_CONVERGED);
+      kaon_solver_destroy(&solver);
+      kaon_operator_destroy(&K);
+    }
+  problem_close(&p);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(counts_equal_those_of_others),
+                                     cmocka_unit_test(blocks_with_weighted_products),
+                                     cmocka_unit_test(figure_6), cmocka_unit_test(rule_of_lambda),
+                                     cmocka_unit_test(sweeps_precondition)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
