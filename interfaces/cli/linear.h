@@ -143,7 +143,7 @@ json_t *precond_describe(const linear *l);
        AT(ordering),                                                                 \
        0,                                                                            \
        0,                                                                            \
-       "rcm: rows in reverse Cuthill-McKee order; vectors stay in yours"},             \
+       "rcm: reverse Cuthill-McKee order"},                                          \
       {CLI_CHOICE,                                                                   \
        "partition",                                                                  \
        LINEAR_PARTITIONS,                                                            \
