@@ -118,11 +118,9 @@ typedef struct cli_command {
 #define CLI_REGIME_OPTION                                                                          \
   {                                                                                                \
     CLI_CHOICE, "regime", CLI_REGIMES, "auto", offsetof(cli_common, regime), 0, 0,                 \
-        "how steps are issued: by cuBLAS with scalars on the host (CUDA, one column), by a "       \
-        "kernel "                                                                                  \
-        "for each update and sum, by fused kernels, by recorded blocks of them, or by the device " \
-        "itself (a loop; graphs that launch each other; kernels that launch kernels; a kernel "    \
-        "that stays); auto is dynamic on a device"                                                 \
+        "how steps are issued: by cuBLAS with scalars on the host, a kernel for each update and "  \
+        "sum, fused kernels, recorded blocks of them, or by the device itself (a loop, graphs, "   \
+        "kernels that launch kernels, one that stays); auto: a loop on a device"                   \
   }
 
 /* How the host waits for a device: kaon_sync, in this order. */

@@ -194,8 +194,7 @@ json_t *precond_describe(const linear *l);
        AT(partition),                                                                \
        0,                                                                            \
        0,                                                                            \
-       "which rank keeps which rows: blocks one after another, METIS' parts, or "    \
-       "those where they spare messages; vectors stay in yours"},                    \
+       "which rank keeps which rows; metis: few entries between ranks"},              \
   {                                                                                  \
     CLI_INT, "window", "N", NULL, AT(window), 1, 1e9,                                \
         "rows that may change places for sell (default: by rule; 1: none)"           \
