@@ -68,7 +68,8 @@ struct kaon_lattice {
   kaon_stencil stencil;
   uint32_t *neighbour[2];
   int32_t *gather[2];    /* plain order, else NULL */
-  kaon_space spinors[3]; /* even, odd, full */
+  kaon_space spinors[3];   /* even, odd, full */
+  kaon_space staggered[3]; /* the same: three colours a site */
   kaon_faces *faces;     /* of a partitioned lattice, as all below; else NULL */
   kaon_ghosts *ghosts;
   struct kaon_halo *halos; /* those in use so far, a list */

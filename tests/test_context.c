@@ -30,9 +30,10 @@ static void init_macros_equal_the_tables(void **state) {
   const kaon_shell_options shell = KAON_SHELL_OPTIONS_INIT;
   const kaon_precond_options precond = KAON_PRECOND_OPTIONS_INIT;
   const kaon_chebyshev_options chebyshev = KAON_CHEBYSHEV_OPTIONS_INIT;
-  const void *macros[] = {&context, &dirac,   &even_odd, &solver,  &heatbath, &schwarz,
-                          &matrix,  &product, &shell,    &precond, &chebyshev};
-  for (int kind = 0; kind <= KAON_OPTIONS_CHEBYSHEV; kind++) {
+  const kaon_staggered_options staggered = KAON_STAGGERED_OPTIONS_INIT;
+  const void *macros[] = {&context, &dirac, &even_odd, &solver,    &heatbath, &schwarz, &matrix,
+                          &product, &shell, &precond,  &chebyshev, &staggered};
+  for (int kind = 0; kind <= KAON_OPTIONS_STAGGERED; kind++) {
     char fresh[512], by_macro[512], by_table[512];
     size_t length;
     assert_int_equal(kaon_options_init((kaon_options_kind)kind, fresh), KAON_OK);
@@ -47,7 +48,7 @@ static void init_macros_equal_the_tables(void **state) {
 
 static void options_structs_hold_at_most_16_fields(void **state) {
   (void)state;
-  for (int kind = 0; kind <= KAON_OPTIONS_CHEBYSHEV; kind++) {
+  for (int kind = 0; kind <= KAON_OPTIONS_STAGGERED; kind++) {
     int fields = 2;
     while (kaon_options_help((kaon_options_kind)kind, fields - 2) != NULL) fields++;
     assert_true(fields <= 16);

@@ -7,6 +7,7 @@
 #include <kaon/schwarz.h>
 #include <kaon/sparse.h>
 #include <kaon/sparse_precond.h>
+#include <kaon/staggered.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -23,7 +24,8 @@ typedef enum kaon_options_kind {
   KAON_OPTIONS_MATRIX_OPERATOR,
   KAON_OPTIONS_SHELL,
   KAON_OPTIONS_PRECOND,
-  KAON_OPTIONS_CHEBYSHEV
+  KAON_OPTIONS_CHEBYSHEV,
+  KAON_OPTIONS_STAGGERED
 } kaon_options_kind;
 
 /* Fills `options` with its defaults (the same as the _INIT macro). */
