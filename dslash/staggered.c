@@ -31,6 +31,19 @@ static double traffic(const kaon_staggered_fields *fields, int columns, int vect
   return columns * vectors * (KAON_STAGGERED_REALS * size + scale) + link_reals(fields) * size;
 }
 
+/* A device numbers a vector's accesses with 32 bits, three a site and column whatever the precision
+ * (lib/layout.h). */
+static kaon_status check_numbers(const kaon_context *ctx, const kaon_lattice *lattice,
+                                 int columns) {
+  const int64_t accesses = lattice->stencil.nblocks * lattice->stencil.width * 3 * columns;
+  if (!ctx->backend->computed_neighbours || accesses <= (int64_t)UINT32_MAX) return KAON_OK;
+  return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
+                   "staggered hop: %d columns of %lld sites are more than a device's kernels can "
+                   "number (%lld); take fewer columns at once",
+                   columns, (long long)lattice->stencil.nsites,
+                   (long long)UINT32_MAX / 3 / lattice->stencil.nsites);
+}
+
 kaon_status kaon_staggered_fused(const kaon_staggered_fields *fields, int parity, double a,
                                  const kaon_vector *x, double b, const kaon_vector *in,
                                  kaon_vector *out, const kaon_pass *pass) {
@@ -39,6 +52,7 @@ kaon_status kaon_staggered_fused(const kaon_staggered_fields *fields, int parity
   const kaon_staggered_ops *ops = ctx->backend->staggered[fields->precision];
   const int apart = kaon_pass_apart(ctx, pass);
   KAON_TRY(kaon_pass_check(ctx, "staggered hop", pass, out->nrhs));
+  KAON_TRY(check_numbers(ctx, family->lattice, out->nrhs));
   kaon_staggered_args args = {.stencil = &family->lattice->stencil,
                               .parity = parity,
                               .nrhs = out->nrhs,

@@ -22,10 +22,11 @@ domains='/kaon_blas_cuda_domain_cu'
 count "vectors and reductions" 60 '/kaon_blas_cuda_\(convert\|multi\|pipelined\|update\)_cu'
 count "block methods" 30 "$block"
 divided='/kaon_dslash_cuda_hop_\(faces\|cut\)_'
-count "Wilson and clover" 81 '/kaon_dslash_cuda_\([^h]\|hop_[^fc]\)'
+count "Wilson and clover" 81 '/kaon_dslash_cuda_\([^hs]\|hop_[^fc]\)'
+count "staggered" 54 '/kaon_dslash_cuda_staggered_'
 count "divided lattices" 36 "$divided"
 count "sparse" 40 "/kaon_sparse_cuda_"
 count "Schwarz domains" 20 "$domains"
 count "preconditioned methods" 4 '/kaon_blas_cuda_precond_cu'
-count "all" 340 ''
+count "all" 394 ''
 exit $bad
