@@ -106,36 +106,46 @@ static void get_site(void *source, int64_t site, double *values) {
          KAON_STAGGERED_REALS * sizeof *values);
 }
 
-/* `whole`: the column on all sites of all ranks. */
-static kaon_status write_field(const kaon_vector *v, double *whole, const char *path, int bits,
-                               const char *text) {
+/* All columns, each brought into `whole`, its sites of all ranks. */
+static kaon_status write_fields(const kaon_vector *v, double *whole, kaon_atomic_file *file,
+                                int bits, const char *record_xml) {
   const kaon_scidac_type type = {
       bits == 64 ? "USQCD_D3_ColorVector" : "USQCD_F3_ColorVector", bits, 3, 0,
       KAON_STAGGERED_REALS, 1};
   const int *extents = v->space->lattice->global;
-  char date[64] = "", xml[1200], escaped[1024];
+  char date[64] = "";
   time_t seconds = time(NULL);
   struct tm utc;
-  kaon_atomic_file *file = NULL;
   if (gmtime_r(&seconds, &utc)) strftime(date, sizeof date, "%a %b %d %H:%M:%S %Y UTC", &utc);
+  const kaon_scidac_output out = {v->ctx, file, extents, date};
+  kaon_status status = kaon_scidac_write_file(
+      file, extents, "<?xml version=\"1.0\" encoding=\"UTF-8\"?><title>kaon</title>");
+  for (int column = 0; column < v->nrhs && status == KAON_OK; column++) {
+    status = kaon_vector_gather(v, column, whole, KAON_BASIS_UKQCD);
+    if (status == KAON_OK)
+      status = kaon_scidac_write_field(&out, &type, record_xml, 0, NULL, get_site, whole);
+  }
+  return status;
+}
+
+static kaon_status write_file(const kaon_vector *v, double *whole, const char *path, int bits,
+                              const char *text) {
+  char xml[1200], escaped[1024];
+  kaon_atomic_file *file = NULL;
   if (kaon_xml_escape(text != NULL ? text : "", escaped, sizeof escaped) >= sizeof escaped)
     return kaon_fail(v->ctx, KAON_ERR_ARGUMENT,
                      "staggered vector: the text is longer than %zu characters; shorten it",
                      sizeof escaped - 1);
   snprintf(xml, sizeof xml, "<?xml version=\"1.0\" encoding=\"UTF-8\"?><title>%s</title>", escaped);
   KAON_TRY(kaon_atomic_open(v->ctx, path, &file));
-  const kaon_scidac_output out = {v->ctx, file, extents, date};
-  kaon_status status = kaon_scidac_write_file(
-      file, extents, "<?xml version=\"1.0\" encoding=\"UTF-8\"?><title>kaon</title>");
-  if (status == KAON_OK)
-    status = kaon_scidac_write_field(&out, &type, xml, 0, NULL, get_site, whole);
+  const kaon_status status = write_fields(v, whole, file, bits, xml);
   if (status == KAON_OK) return kaon_atomic_commit(&file);
   kaon_atomic_abandon(&file);
   return status;
 }
 
-kaon_status kaon_staggered_write_vector(const kaon_vector *vector, int column, const char *path,
-                                        int bits, const char *text) {
+kaon_status kaon_staggered_write_vectors(const kaon_vector *vector, const char *path, int bits,
+                                         const char *text) {
   KAON_TRY(check_vector(vector, path));
   kaon_status status = KAON_OK;
   if (bits != 32 && bits != 64)
@@ -146,8 +156,7 @@ kaon_status kaon_staggered_write_vector(const kaon_vector *vector, int column, c
   if (whole == NULL)
     status = kaon_fail(vector->ctx, KAON_ERR_MEMORY, "staggered: no host memory for a column");
   status = kaon_agree(vector->ctx, status);
-  if (status == KAON_OK) status = kaon_vector_gather(vector, column, whole, KAON_BASIS_UKQCD);
-  if (status == KAON_OK) status = write_field(vector, whole, path, bits, text);
+  if (status == KAON_OK) status = write_file(vector, whole, path, bits, text);
   free(whole);
   return kaon_agree(vector->ctx, status);
 }

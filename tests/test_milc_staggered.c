@@ -205,13 +205,13 @@ static void vectors_come_back_from_files(void **state) {
   kaon_vector *v = staggered_vector(&s, KAON_FULL, KAON_DOUBLE, 1);
   for (int bits = 32; bits <= 64; bits += 32) {
     staggered_import(&s, v, chi);
-    must(s.c.ctx, kaon_staggered_write_vector(v, 0, path, bits, "a <test>"));
+    must(s.c.ctx, kaon_staggered_write_vectors(v, path, bits, "a <test>"));
     must(s.c.ctx, kaon_vector_zero(v));
     must(s.c.ctx, kaon_staggered_read_vector(v, 0, path, 0));
     test_below("read back", staggered_deviation(&s, v, chi), bits == 32 ? 6e-8 : 0);
   }
   must_refuse(s.c.ctx, KAON_ERR_FORMAT, kaon_staggered_read_links(s.c.gauge, path, 0));
-  must_refuse(s.c.ctx, KAON_ERR_ARGUMENT, kaon_staggered_write_vector(v, 0, path, 16, NULL));
+  must_refuse(s.c.ctx, KAON_ERR_ARGUMENT, kaon_staggered_write_vectors(v, path, 16, NULL));
   unlink(path);
   must_refuse(s.c.ctx, KAON_ERR_IO, kaon_staggered_read_vector(v, 0, path, 0));
   kaon_vector_destroy(&v);

@@ -81,13 +81,13 @@ kaon_status kaon_staggered_fold(kaon_gauge *links, int steps, kaon_staggered_pha
 
 /* ---- vectors in files ---- */
 
-/* A column from a SciDAC file's first field of three colours a site (MILC's KS vectors), and to one:
- * f32 or f64 (bits), with `text` as record XML (NULL: none). The vector is one on all sites.
- * Collective. Errors: ARGUMENT, SHAPE, IO, FORMAT, CHECKSUM, NOT_FINITE, MEMORY. */
+/* A column from a SciDAC file's first field of three colours a site (MILC's KS vectors); and all
+ * columns to a file, a record each, in f32 or f64 (bits), with `text` as their title (NULL: none).
+ * The vector is one on all sites. Collective. Errors: ARGUMENT, SHAPE, IO, FORMAT, CHECKSUM, NOT_FINITE, MEMORY. */
 kaon_status kaon_staggered_read_vector(kaon_vector *vector, int column, const char *path,
                                        int ignore_checksum);
-kaon_status kaon_staggered_write_vector(const kaon_vector *vector, int column, const char *path,
-                                        int bits, const char *text);
+kaon_status kaon_staggered_write_vectors(const kaon_vector *vector, const char *path, int bits,
+                                         const char *text);
 
 #ifdef __cplusplus
 }

@@ -47,8 +47,11 @@ static const cli_option options[] = {
      "links: a configuration file, or a synthetic field"},
     {CLI_FLAG, "ignore-checksum", NULL, NULL, AT(ignore_checksum), 0, 0,
      "go on, with warnings, where checksum, stored plaquette or unitarity fail"},
-    {CLI_CHOICE, "action", PROBLEM_ACTIONS, "clover", AT(action), 0, 0, PROBLEM_ACTION_TEXT},
+    {CLI_CHOICE, "action", PROBLEM_ACTIONS, "clover", AT(action), 0, 0,
+     "the Dirac operator; dslash: staggered, asqtad and hisq have their own hops. Links of asqtad and "
+     "hisq are made up here"},
     {CLI_REAL, "kappa", "K", "0.125", AT(kappa), 1e-6, 10, "hopping parameter"},
+    {CLI_REAL, "mass", "M", NULL, AT(mass), -3.9, 1e5, "solve: bare mass, instead of --kappa"},
     {CLI_REAL, "csw", "C", NULL, AT(csw), -10, 10, "clover coefficient (default 1 with clover)"},
     {CLI_CHOICE, "solver", PROBLEM_SOLVERS, "cg", AT(solver), 0, 0, PROBLEM_SOLVER_TEXT},
     {CLI_REAL, "tol", "EPS", "1e-10", AT(tol), 1e-16, 1, "stop at this relative residual"},
@@ -279,9 +282,10 @@ static int check_idle(const bench_args *a, int which) {
                     {"calls", 27},
                     {"samples", 27},
                     {"gauge", 4},
-                    {"action", 12},
+                    {"action", 13},
                     {"ignore-checksum", 4},
                     {"kappa", 12},
+                    {"mass", 12},
                     {"csw", 12},
                     {"solver", 4},
                     {"tol", 44},
@@ -423,7 +427,6 @@ static int run(void *arguments) {
         "bench %s is not there; it is one of dslash, vector, solve, scaling, spmv, krylov",
         a->common.operand);
   b.matrices = which == SPMV || which == KRYLOV;
-  a->problem.mass = NAN;
   if (isnan(a->problem.csw) && a->problem.action == 1) a->problem.csw = 1; /* clover */
   const cli_path paths[] = {{"--gauge", a->problem.gauge},
                             {"--tuning", a->common.tuning},
