@@ -31,12 +31,12 @@ typedef struct tables {
 /* The hop from `site` in direction dir: where it leads, and its sign. */
 static int hop_of(const kaon_lattice *lattice, const uint8_t masks[4], int steps, int dir,
                   const int site[4], int to[4]) {
-  const int mu = dir % 4, n = lattice->extents[mu];
-  int first[4]; /* where the link is */
+  const int mu = dir % 4, n = lattice->extents[mu], whole = lattice->global[mu];
+  int first[4]; /* where the link is, on another rank perhaps */
   memcpy(to, site, 4 * sizeof *to);
   to[mu] = (site[mu] + (dir < 4 ? steps : 2 * n - steps % n)) % n;
-  memcpy(first, dir < 4 ? site : to, sizeof first);
-  for (int nu = 0; nu < 4; nu++) first[nu] += lattice->origin[nu];
+  for (int nu = 0; nu < 4; nu++) first[nu] = site[nu] + lattice->origin[nu];
+  if (dir >= 4) first[mu] = (first[mu] + 2 * whole - steps % whole) % whole;
   return kaon_staggered_sign(lattice, masks, mu, steps, first);
 }
 

@@ -5,7 +5,9 @@
 
 #include <kaon/options.h>
 
+#include "dslash/dslash_ops.h"
 #include "dslash/staggered_internal.h"
+#include "lib/overlap.h"
 
 /* ---- the hop ---- */
 
@@ -30,6 +32,84 @@ static double traffic(const kaon_staggered_fields *fields, int columns, int vect
   const double scale = fields->precision == KAON_HALF ? 4 : 0;
   return columns * vectors * (KAON_STAGGERED_REALS * size + scale) + link_reals(fields) * size;
 }
+
+/* ---- a divided lattice ---- */
+
+/* The halos of an operator: of hops of one site, and of three. */
+static kaon_status halos_of(const kaon_staggered_fields *fields, int columns,
+                            kaon_halo *halos[2], int *count) {
+  kaon_lattice *lattice = fields->family->lattice;
+  const int improved = fields->naik.links != NULL;
+  const kaon_faces *near = improved ? lattice->far[0] : lattice->faces;
+  *count = 1 + improved;
+  KAON_TRY(kaon_halo_get_of(lattice, near, KAON_STAGGERED_REALS, fields->precision, columns,
+                            &halos[0]));
+  return improved ? kaon_halo_get_of(lattice, lattice->far[1], KAON_STAGGERED_REALS,
+                                     fields->precision, columns, &halos[1])
+                  : KAON_OK;
+}
+
+/* One hop in stages (lib/overlap.h). */
+typedef struct staged_hop {
+  const kaon_staggered_ops *ops;
+  kaon_launch launch;
+  kaon_staggered_gather_args gather[2];
+  int gathers;
+  kaon_staggered_args hop;
+} staged_hop;
+
+static void gather_faces(void *user) {
+  const staged_hop *h = user;
+  for (int i = 0; i < h->gathers; i++) h->ops->gather(&h->launch, &h->gather[i]);
+}
+
+static void hop_inside(void *user, int after_messages) {
+  staged_hop *h = user;
+  (void)after_messages;
+  h->hop.part = KAON_PART_INTERIOR;
+  h->ops->hop(&h->launch, &h->hop);
+}
+
+static void hop_at_faces(void *user) {
+  staged_hop *h = user;
+  h->hop.part = KAON_PART_BOUNDARY;
+  h->ops->hop(&h->launch, &h->hop);
+}
+
+static kaon_status hop_in_stages(const kaon_staggered_fields *fields, const kaon_launch *launch,
+                                 const kaon_staggered_args *args) {
+  kaon_context *ctx = fields->family->ctx;
+  kaon_halo *halos[2] = {NULL, NULL};
+  staged_hop h = {
+      .ops = ctx->backend->staggered[fields->precision], .launch = *launch, .hop = *args};
+  KAON_TRY(halos_of(fields, args->nrhs, halos, &h.gathers));
+  for (int i = 0; i < h.gathers; i++) {
+    ctx->comm->traffic.exchanges++;
+    ctx->comm->traffic.bytes += halos[i]->bytes;
+    h.hop.faces[i] = halos[i]->faces;
+    h.gather[i] = (kaon_staggered_gather_args){.stencil = args->stencil,
+                                               .faces = halos[i]->faces,
+                                               .parity = args->parity,
+                                               .nrhs = args->nrhs,
+                                               .links = i == 0 ? args->fat : args->naik,
+                                               .in = args->in,
+                                               .gate = args->gate};
+    memcpy(h.gather[i].to, halos[i]->send, sizeof h.gather[i].to);
+    memcpy(h.hop.ghosts[i], halos[i]->receive, sizeof h.hop.ghosts[i]);
+  }
+  const kaon_stages stages = {gather_faces, hop_inside, hop_at_faces, NULL, &h};
+  return kaon_overlap_run_all(halos, h.gathers, &stages);
+}
+
+kaon_status kaon_staggered_reserve(kaon_operator *A, int columns) {
+  const kaon_staggered_fields *fields = kaon_staggered_of(A)->fields;
+  kaon_halo *halos[2];
+  int count;
+  if (!kaon_lattice_partitioned(fields->family->lattice)) return KAON_OK;
+  return halos_of(fields, columns, halos, &count);
+}
+
+/* ---- */
 
 /* A device numbers a vector's accesses with 32 bits, three a site and column whatever the precision
  * (lib/layout.h). */
@@ -73,7 +153,10 @@ kaon_status kaon_staggered_fused(const kaon_staggered_fields *fields, int parity
       traffic(fields, out->nrhs, vectors) * (double)family->lattice->stencil.nsites;
   kaon_launch launch;
   KAON_TRY(kaon_launch_prepare(ctx, out->nrhs, (size_t)bytes, &launch));
-  ops->hop(&launch, &args);
+  if (kaon_lattice_partitioned(family->lattice))
+    KAON_TRY(hop_in_stages(fields, &launch, &args));
+  else
+    ops->hop(&launch, &args);
   ctx->calm = 1;
   return apart ? kaon_pass_sum_apart(out, pass) : kaon_pass_complete(ctx, pass);
 }
@@ -192,11 +275,14 @@ static kaon_status refuse(kaon_gauge *links, kaon_gauge *naik,
                        "matrix takes 18 in double or single",
                        i == 0 ? "fat" : "long", (int)fields[i]->reconstruct,
                        (int)fields[i]->precision);
-  if (kaon_lattice_partitioned(links->lattice))
+  const kaon_staggered_ops *ops = ctx->backend->staggered[options->precision];
+  if (!kaon_lattice_partitioned(links->lattice) || ops == NULL) return KAON_OK;
+  if (ops->gather == NULL)
     return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
-                     "staggered: operators on a lattice that is divided among ranks are not "
-                     "offered yet; use one rank");
-  return KAON_OK;
+                     "staggered: backend %s has no operators on a lattice that is divided among "
+                     "ranks; use one rank, or --backend cpu",
+                     ctx->backend->name);
+  return naik != NULL ? kaon_faces_far(links->lattice) : KAON_OK;
 }
 
 static kaon_status family_create(kaon_gauge *links, kaon_gauge *naik,
@@ -293,5 +379,6 @@ const kaon_operator_ops kaon_staggered_ops_full = {.name = "staggered",
                                                    .at_precision = at_precision,
                                                    .diagonal = diagonal,
                                                    .check = kaon_staggered_operator_check,
+                                                   .reserve = kaon_staggered_reserve,
                                                    .cost = cost,
                                                    .destroy = kaon_staggered_operator_destroy};

@@ -12,6 +12,7 @@
 /* One vector of q's sites is kept for the largest count of columns seen. */
 static kaon_status reserve(kaon_operator *A, int columns) {
   kaon_staggered *self = kaon_staggered_of(A);
+  KAON_TRY(kaon_staggered_reserve(A, columns));
   if (self->scratch != NULL && self->scratch->nrhs >= columns) return KAON_OK;
   kaon_vector_destroy(&self->scratch);
   kaon_lattice *lattice = self->fields->family->lattice;

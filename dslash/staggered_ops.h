@@ -41,13 +41,34 @@ typedef struct kaon_staggered_args {
    * direction). Where kernels look neighbours up, reach has them. */
   uint8_t phases[4];
   const kaon_reach *reach[2]; /* of one site, of three; NULL where neighbours are computed */
+  /* Of a divided lattice: which blocks (KAON_PART_... of dslash_ops.h), the faces of hops of one
+   * and of three sites, and in BOUNDARY what came for hops in each direction. */
+  int part;
+  const kaon_faces *faces[2];
+  kaon_view ghosts[2][KAON_DIRS];
   kaon_view in, x, w, out;
   kaon_gate gate;
   kaon_sum sum;
 } kaon_staggered_args;
 
+/* What the neighbours' hops of one length to the sites of `parity` meet here, into messages: chi
+ * itself for hops forward, U^dag chi with the link's phase for those backward; signs, factors and
+ * half's link units are left to who receives. in is of the other parity. to: by direction. */
+typedef struct kaon_staggered_gather_args {
+  const kaon_stencil *stencil;
+  const kaon_faces *faces;
+  int parity;
+  int nrhs;
+  kaon_hop_links links;
+  kaon_view in;
+  kaon_view to[KAON_DIRS];
+  kaon_gate gate;
+} kaon_staggered_gather_args;
+
 typedef struct kaon_staggered_ops {
   void (*hop)(const kaon_launch *launch, const kaon_staggered_args *args);
+  /* NULL: no divided lattices */
+  void (*gather)(const kaon_launch *launch, const kaon_staggered_gather_args *args);
 } kaon_staggered_ops;
 
 #endif

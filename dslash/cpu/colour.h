@@ -64,4 +64,8 @@ KAON_INLINE void colour_store(kaon_view v, int nrhs, int64_t block, int part, in
 #endif
 }
 
+/* staggered_gather.c */
+void KAON_EXPORT(kaon_staggered_gather)(const kaon_launch *launch,
+                                        const kaon_staggered_gather_args *args);
+
 #endif

@@ -5,6 +5,7 @@
  * afterwards, so links are never moved; signs go with the neighbour's colours on a forward hop, with
  * the product on a backward one. */
 #include "dslash/cpu/colour.h"
+#include "dslash/dslash_ops.h"
 #include "lib/math/recon.h"
 
 /* Hops of one length. */
@@ -16,6 +17,8 @@ typedef struct reach_plan {
   int recon, decode;
   int64_t stride; /* blocks from one direction's links to the next one's */
   kaon_factor factor;
+  const kaon_faces *faces; /* of blocks that meet ghosts; else NULL */
+  const kaon_view *ghosts;
 } reach_plan;
 
 typedef struct staggered_plan {
@@ -24,7 +27,15 @@ typedef struct staggered_plan {
   int improved, dot;
   int top[4]; /* mu is cut by the lane bit that tells the parts of a block apart */
   vperm exchange[4];
+  const int32_t *blocks; /* a part of a divided lattice: which ones; NULL: all */
+  int64_t count;         /* of blocks */
+  int chunk_first;       /* of the part, in the partial sums */
 } staggered_plan;
+
+/* The block at `place` of those that are worked on. */
+KAON_INLINE int64_t block_at(const staggered_plan *plan, int64_t place) {
+  return plan->blocks != NULL ? plan->blocks[place] : place;
+}
 
 /* A decoded link: 18 numbers a lane. */
 enum { LINK = 18 * KAON_VL };
@@ -113,21 +124,52 @@ KAON_INLINE vcolour neighbour_of(const staggered_plan *plan, const hop_from *fro
   return chi;
 }
 
+/* The ghosts that lanes of the boundary's block at `place` meet in direction dir, in their lanes of
+ * d; the others keep what they have. */
+static __attribute__((noinline)) void take_ghosts(const staggered_plan *plan, const reach_plan *r,
+                                                  int64_t place, int part, int column, int dir,
+                                                  vcolour *d) {
+  const int parity = plan->args->parity, nrhs = plan->args->nrhs, group = r->faces->group[dir & 3];
+  const int32_t first = r->faces->first[parity][place * KAON_DIRS + dir];
+  const uint32_t lanes = r->faces->lanes[parity][place * KAON_DIRS + dir];
+  const kaon_view *from = &r->ghosts[dir];
+  vreal *values = (vreal *)d;
+  real room[KAON_STAGGERED_REALS][KAON_VL] __attribute__((aligned(64)));
+  if (lanes == 0) return;
+  for (int i = 0; i < KAON_STAGGERED_REALS; i++) v_store_real(room[i], values[i]);
+  for (int l = 0; l < KAON_VL; l++) {
+    const int lane = part * KAON_VL + l;
+    real unit = 1;
+    if (!(lanes >> lane & 1)) continue;
+    const int64_t n = first + __builtin_popcount(lanes & ((UINT32_C(1) << lane) - 1));
+    const stored *p = (const stored *)from->data +
+                      kaon_ghost_index(n, column, 0, nrhs, KAON_STAGGERED_REALS, group);
+#if KAON_HALF
+    unit = from->scale[kaon_ghost_index(n, column, 0, nrhs, 1, group)] * KAON_HALF_STEP;
+#endif
+    for (int i = 0; i < KAON_STAGGERED_REALS; i++) room[i][l] = (real)p[i * group] * unit;
+  }
+  for (int i = 0; i < KAON_STAGGERED_REALS; i++) values[i] = v_load_real(room[i]);
+}
+
 /* tan(theta / 2) as stored. */
 KAON_INLINE vreal phase_at(const stored *p) {
   return v_load(p) * v_set(KAON_LINK_UNIT);
 }
 
-/* d += the hop from direction dir. u: the link as `kind` says. */
+/* d += the hop from direction dir. u: the link as `kind` says. place: of the block, where there may
+ * be ghosts. */
 KAON_INLINE void add_hop(const staggered_plan *plan, const reach_plan *r, const hop_from *from,
-                         int64_t block, int part, int column, const int dir, const void *u,
+                         int64_t place, int part, int column, const int dir, const void *u,
                          const int kind, vcolour *d) {
+  const int64_t block = block_at(plan, place);
   const int mu = dir & 3;
   const vreal sign = signs_of(r, block, part, dir);
   stored room[KAON_W] __attribute__((aligned(64)));
   vcolour chi = neighbour_of(plan, from, column);
   if (dir < 4) {
     if (from->permute) exchange(plan, mu, &chi);
+    if (r->faces != NULL) take_ghosts(plan, r, place, part, column, dir, &chi);
     chi = colour_scale(&chi, sign);
     if (r->phase[0] == NULL) {
       colour_add_link(u, kind, 0, &chi, d);
@@ -142,6 +184,7 @@ KAON_INLINE void add_hop(const staggered_plan *plan, const reach_plan *r, const 
     chi = colour_turn(phase_at(field_at(r, r->phase, from, block, part, dir, 1, room)), 1, &chi);
   colour_add_link(u, kind, 1, &chi, &product);
   if (from->permute) exchange(plan, mu, &product);
+  if (r->faces != NULL) take_ghosts(plan, r, place, part, column, dir, &product);
   colour_add(d, -sign, &product);
 }
 
@@ -170,8 +213,9 @@ static __attribute__((noinline)) void decode_all(const staggered_plan *plan, con
 }
 
 /* All hops of one length. */
-KAON_INLINE vcolour add_all(const staggered_plan *plan, const reach_plan *r, int64_t block,
+KAON_INLINE vcolour add_all(const staggered_plan *plan, const reach_plan *r, int64_t place,
                             int part, int column, const int kind, const real *decoded) {
+  const int64_t block = block_at(plan, place);
   vcolour d = colour_zero();
   stored room[KAON_LINK_18 * KAON_W] __attribute__((aligned(64)));
   for (int dir = 0; dir < KAON_DIRS; dir++) {
@@ -179,23 +223,24 @@ KAON_INLINE vcolour add_all(const staggered_plan *plan, const reach_plan *r, int
     const void *u = decoded + dir * LINK;
     if (kind != KAON_LINK_BUFFER)
       u = field_at(r, r->links, &from, block, part, dir, kind, room);
-    add_hop(plan, r, &from, block, part, column, dir, u, kind, &d);
+    add_hop(plan, r, &from, place, part, column, dir, u, kind, &d);
   }
   return d;
 }
 
-static vcolour hops(const staggered_plan *plan, const reach_plan *r, int64_t block, int part,
+static vcolour hops(const staggered_plan *plan, const reach_plan *r, int64_t place, int part,
                     int column, const real *decoded) {
-  if (r->decode) return add_all(plan, r, block, part, column, KAON_LINK_BUFFER, decoded);
-  return add_all(plan, r, block, part, column, KAON_LINK_18, NULL);
+  if (r->decode) return add_all(plan, r, place, part, column, KAON_LINK_BUFFER, decoded);
+  return add_all(plan, r, place, part, column, KAON_LINK_18, NULL);
 }
 
-static void hop_site(const staggered_plan *plan, int64_t block, int part, int column,
+static void hop_site(const staggered_plan *plan, int64_t place, int part, int column,
                      const real *fat_links, const real *naik_links, double *sums) {
   const kaon_staggered_args *a = plan->args;
   const kaon_stencil *st = a->stencil;
-  vcolour d = hops(plan, &plan->fat, block, part, column, fat_links), naik = d, w;
-  if (plan->improved) naik = hops(plan, &plan->naik, block, part, column, naik_links);
+  const int64_t block = block_at(plan, place);
+  vcolour d = hops(plan, &plan->fat, place, part, column, fat_links), naik = d, w;
+  if (plan->improved) naik = hops(plan, &plan->naik, place, part, column, naik_links);
   colour_join(plan->fat.factor, &d, plan->improved, plan->naik.factor, &naik);
   if (a->x.data != NULL) {
     const vcolour x = colour_load(a->x, a->nrhs, block, part, column);
@@ -209,29 +254,42 @@ static void hop_site(const staggered_plan *plan, int64_t block, int part, int co
   colour_store(a->out, a->nrhs, block, part, column, &d);
 }
 
+/* Of a part half as many at most: interior and boundary leave their sums side by side. */
+static int part_chunks(int64_t blocks) {
+  return blocks < KAON_REDUCE_CHUNKS / 2 ? (int)blocks : KAON_REDUCE_CHUNKS / 2;
+}
+
+static int chunks_of(const staggered_plan *plan) {
+  return plan->blocks != NULL ? part_chunks(plan->count) : kaon_chunk_count(plan->count);
+}
+
 static void hop_chunk(const staggered_plan *plan, int chunk, double *partials) {
   const kaon_staggered_args *a = plan->args;
-  const int64_t n = a->stencil->nblocks;
+  const int64_t begin = plan->count * chunk / chunks_of(plan),
+                end = plan->count * (chunk + 1) / chunks_of(plan);
   real links[2][KAON_DIRS * LINK] __attribute__((aligned(64)));
   double *sums = NULL;
+  chunk += plan->chunk_first;
   if (a->sum.state) kaon_partial_clear(partials, chunk, a->nrhs, 2);
-  for (int64_t block = kaon_chunk_begin(n, chunk); block < kaon_chunk_begin(n, chunk + 1); block++)
+  for (int64_t place = begin; place < end; place++)
     for (int part = 0; part < KAON_PARTS; part++) {
+      const int64_t block = block_at(plan, place);
       if (plan->fat.decode) decode_all(plan, &plan->fat, block, part, links[0]);
       if (plan->improved && plan->naik.decode)
         decode_all(plan, &plan->naik, block, part, links[1]);
       for (int k = 0; k < a->nrhs; k++) {
         if (!kaon_gate_open(&a->gate, k)) continue;
         if (a->sum.state) sums = kaon_partial(partials, chunk, k, a->nrhs, 2);
-        hop_site(plan, block, part, k, links[0], links[1], sums);
+        hop_site(plan, place, part, k, links[0], links[1], sums);
       }
     }
 }
 
 /* Integers of links that are not decoded are worth a step more. */
 static reach_plan reach_plan_of(const kaon_staggered_args *a, const kaon_hop_links *l,
-                                const kaon_reach *reach) {
-  const int p = a->parity;
+                                int number) {
+  const int p = a->parity, boundary = a->part == KAON_PART_BOUNDARY;
+  const kaon_reach *reach = a->reach[number];
   reach_plan r = {.reach = reach,
                   .table = reach->neighbour[p],
                   .negative = reach->negative[p],
@@ -239,28 +297,45 @@ static reach_plan reach_plan_of(const kaon_staggered_args *a, const kaon_hop_lin
                   .links = {l->links[p], l->links[1 - p]},
                   .phase = {l->phase[p], l->phase[1 - p]},
                   .recon = l->recon,
-                  .decode = l->recon != 18 || a->nrhs > 1,
+                  .decode = l->recon != 18 || a->nrhs > 1 || boundary,
+                  .faces = boundary ? a->faces[number] : NULL,
+                  .ghosts = a->ghosts[number],
                   .stride = kaon_link_blocks(kaon_matrix_blocks(a->stencil))};
   r.factor = kaon_factor_of(a->b * l->factor * (r.decode ? 1 : KAON_LINK_UNIT));
   return r;
+}
+
+static void choose_part(staggered_plan *plan) {
+  const kaon_staggered_args *a = plan->args;
+  const kaon_faces *faces = a->faces[0];
+  const int inside = a->part == KAON_PART_INTERIOR;
+  plan->count = a->stencil->nblocks;
+  if (a->part == KAON_PART_ALL) return;
+  plan->blocks = inside ? faces->interior[a->parity] : faces->boundary[a->parity];
+  plan->count = inside ? faces->interior_blocks[a->parity] : faces->boundary_blocks[a->parity];
+  if (!inside) plan->chunk_first = part_chunks(faces->interior_blocks[a->parity]);
 }
 
 static void KAON_EXPORT(staggered_hop)(const kaon_launch *launch,
                                        const kaon_staggered_args *args) {
   staggered_plan plan = {.args = args, .improved = args->naik.links[0] != NULL};
   const kaon_stencil *st = args->stencil;
-  plan.fat = reach_plan_of(args, &args->fat, args->reach[0]);
-  if (plan.improved) plan.naik = reach_plan_of(args, &args->naik, args->reach[1]);
+  plan.fat = reach_plan_of(args, &args->fat, 0);
+  if (plan.improved) plan.naik = reach_plan_of(args, &args->naik, 1);
+  choose_part(&plan);
   plan.dot = args->sum.state != NULL && args->w.data != NULL && args->sum.slot[1] != KAON_NO_SLOT;
   for (int mu = 0; mu < 4; mu++) {
     const int bit = st->exchange_bit[mu];
     plan.top[mu] = bit >= 0 && (1 << bit) == KAON_VL;
     plan.exchange[mu] = v_exchange_index(bit >= 0 && (1 << bit) < KAON_VL ? bit : 0);
   }
-  const int chunks = kaon_chunk_count(st->nblocks);
+  const int chunks = chunks_of(&plan);
 #pragma omp parallel for num_threads(launch->threads) schedule(static)
   for (int chunk = 0; chunk < chunks; chunk++) hop_chunk(&plan, chunk, launch->partials);
-  kaon_reduce_finish(launch->partials, st->nblocks, args->nrhs, &args->gate, &args->sum, 2);
+  if (args->part != KAON_PART_INTERIOR)
+    kaon_reduce_finish_chunks(launch->partials, plan.chunk_first + chunks, args->nrhs, &args->gate,
+                              &args->sum, 2);
 }
 
-const kaon_staggered_ops KAON_EXPORT(kaon_staggered_ops) = {.hop = KAON_EXPORT(staggered_hop)};
+const kaon_staggered_ops KAON_EXPORT(kaon_staggered_ops) = {
+    .hop = KAON_EXPORT(staggered_hop), .gather = KAON_EXPORT(kaon_staggered_gather)};
