@@ -6,6 +6,7 @@
 #include <kaon/measure.h>
 
 #include "dslash/measure_ops.h"
+#include "dslash/staggered_measure.h"
 #include "lib/site_table.h"
 
 static kaon_status check(const kaon_vector *propagator, int t0, const double *correlator) {
@@ -71,6 +72,15 @@ static kaon_status correlate(const kaon_vector *propagator, int meson, int t0, d
 }
 
 kaon_status kaon_correlator_pion(const kaon_vector *propagator, int t0, double *pion) {
+  if (propagator != NULL && pion != NULL && kaon_is_staggered(propagator)) {
+    const int slices = propagator->space->lattice->global[3];
+    if (propagator->nrhs != 3 || t0 < 0 || t0 >= slices)
+      return kaon_fail(propagator->ctx, KAON_ERR_SHAPE,
+                       "correlator: 3 columns of a staggered propagator are needed, one a colour, "
+                       "and a source slice from 0 to %d, but the vector has %d and the slice is %d",
+                       slices - 1, propagator->nrhs, t0);
+    return kaon_staggered_pion(propagator, t0, pion);
+  }
   return correlate(propagator, KAON_MESON_PION, t0, pion);
 }
 

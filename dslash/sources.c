@@ -3,15 +3,17 @@
 #include <kaon/measure.h>
 
 #include "dslash/measure_ops.h"
+#include "dslash/staggered_measure.h"
 #include "lib/site_table.h"
 
 static kaon_status check(const kaon_vector *source) {
   if (source == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "source: the vector is NULL");
   const kaon_space *space = source->space;
+  if (kaon_is_staggered(source)) return KAON_OK;
   if (space->lattice == NULL || space != kaon_lattice_spinors(space->lattice, KAON_FULL))
     return kaon_fail(source->ctx, KAON_ERR_SHAPE,
-                     "source: a vector of full-lattice spinors is needed; create it on "
-                     "kaon_lattice_spinors(lattice, KAON_FULL)");
+                     "source: a vector of full-lattice spinors is needed, or a staggered one; create "
+                     "it on kaon_lattice_spinors(lattice, KAON_FULL), or _staggered");
   const kaon_backend *backend = source->ctx->backend;
   if (backend->measure[source->precision] == NULL)
     return kaon_fail(source->ctx, KAON_ERR_NOT_BUILT, "source: backend %s has no sources",
@@ -22,6 +24,7 @@ static kaon_status check(const kaon_vector *source) {
 static kaon_status fill(kaon_vector *source, kaon_source_args args) {
   kaon_site_table table;
   kaon_launch launch;
+  if (kaon_is_staggered(source)) return kaon_staggered_fill(source, &args, 0);
   kaon_status status = kaon_site_table_create(source->space->lattice, &table);
   if (status == KAON_OK) status = kaon_launch_prepare(source->ctx, source->nrhs, 0, &launch);
   if (status == KAON_OK) {

@@ -23,6 +23,10 @@ kaon_reconstruct kaon_gauge_reconstruct(const kaon_gauge *gauge);
 /* The link array of one parity, in the field's own storage. */
 const void *kaon_gauge_links(const kaon_gauge *gauge, int parity);
 
+/* As kaon_gauge_import, of matrices that need not be SU(3): the field has 18 reals. */
+kaon_status kaon_gauge_import_any(kaon_gauge *gauge, kaon_gauge_order order,
+                                  kaon_precision host_precision, const void *const *arrays);
+
 /* Links in 18 doubles: the field's own array where it is stored so, else a copy of its own. */
 typedef struct kaon_wide_links {
   kaon_lattice *lattice;

@@ -1,6 +1,8 @@
 /* gauge_orders.c - links from and to arrays in the orders of other codes (lib/math/link_orders.h).
  * Where the host reaches the field, it puts the links in place; elsewhere they travel as they are,
  * a piece of an array at a time, and the device does. */
+#include <math.h>
+
 #include "gauge/gauge_internal.h"
 #include "lib/comm.h"
 #include "lib/math/link_orders.h"
@@ -146,8 +148,16 @@ static kaon_status pass(const kaon_wide_links *wide, kaon_gauge_order order,
   return status;
 }
 
+/* Any matrices that are finite. */
+static kaon_status check_any(const kaon_wide_links *wide) {
+  double result[KAON_INSPECT_RESULTS];
+  KAON_TRY(kaon_wide_inspect(wide, result));
+  return isinf(result[1]) ? kaon_wide_check(wide, "gauge: import") : KAON_OK;
+}
+
+/* any: not SU(3) alone. */
 static kaon_status import(kaon_gauge *gauge, kaon_gauge_order order, kaon_precision precision,
-                          const void *const *arrays, kaon_side side) {
+                          const void *const *arrays, kaon_side side, int any) {
   kaon_wide_links wide = {0};
   kaon_status status = check(gauge, order, precision, arrays, side, "gauge import");
   if (gauge == NULL) return status;
@@ -156,7 +166,7 @@ static kaon_status import(kaon_gauge *gauge, kaon_gauge_order order, kaon_precis
   if (status == KAON_OK)
     status = pass(&wide, order, precision, (void *const *)(uintptr_t)arrays, side, 1);
   status = kaon_agree(gauge->ctx, status); /* what one rank alone may lack */
-  if (status == KAON_OK) status = kaon_wide_check(&wide, "gauge: import");
+  if (status == KAON_OK) status = any ? check_any(&wide) : kaon_wide_check(&wide, "gauge: import");
   if (status == KAON_OK) status = kaon_wide_commit(gauge, &wide, 0, "gauge: import");
   kaon_wide_close(&wide);
   return status;
@@ -177,7 +187,17 @@ static kaon_status export(const kaon_gauge *gauge, kaon_gauge_order order, kaon_
 
 kaon_status kaon_gauge_import(kaon_gauge *gauge, kaon_gauge_order order,
                               kaon_precision host_precision, const void *const *arrays) {
-  return import(gauge, order, host_precision, arrays, KAON_SIDE_HOST);
+  return import(gauge, order, host_precision, arrays, KAON_SIDE_HOST, 0);
+}
+
+kaon_status kaon_gauge_import_any(kaon_gauge *gauge, kaon_gauge_order order,
+                                  kaon_precision host_precision, const void *const *arrays) {
+  if (gauge != NULL && gauge->reconstruct != KAON_RECONSTRUCT_18)
+    return kaon_fail(gauge->ctx, KAON_ERR_ARGUMENT,
+                     "gauge import: the field keeps %d reals a link, but any matrix has 18; create "
+                     "it with KAON_RECONSTRUCT_18",
+                     (int)gauge->reconstruct);
+  return import(gauge, order, host_precision, arrays, KAON_SIDE_HOST, 1);
 }
 
 kaon_status kaon_gauge_export(const kaon_gauge *gauge, kaon_gauge_order order,
@@ -187,7 +207,7 @@ kaon_status kaon_gauge_export(const kaon_gauge *gauge, kaon_gauge_order order,
 
 kaon_status kaon_gauge_import_device(kaon_gauge *gauge, kaon_gauge_order order,
                                      kaon_precision precision, const void *const *arrays) {
-  return import(gauge, order, precision, arrays, KAON_SIDE_DEVICE);
+  return import(gauge, order, precision, arrays, KAON_SIDE_DEVICE, 0);
 }
 
 kaon_status kaon_gauge_export_device(const kaon_gauge *gauge, kaon_gauge_order order,

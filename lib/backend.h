@@ -13,6 +13,7 @@ struct kaon_blas_ops;
 struct kaon_convert_ops;
 struct kaon_door_ops;
 struct kaon_dslash_ops;
+struct kaon_staggered_ops;
 struct kaon_measure_ops;
 struct kaon_gauge_ops;
 struct kaon_sparse_ops;
@@ -148,6 +149,7 @@ typedef struct kaon_backend {
   const struct kaon_precond_ops *precond[KAON_PRECISIONS]; /* none in half */
   const struct kaon_gauge_ops *gauge[KAON_PRECISIONS];
   const struct kaon_dslash_ops *dslash[KAON_PRECISIONS];
+  const struct kaon_staggered_ops *staggered[KAON_PRECISIONS];
   const struct kaon_measure_ops *measure[KAON_PRECISIONS];
   const struct kaon_sparse_ops *sparse[KAON_PRECISIONS];
   const struct kaon_coarse_ops *coarse[KAON_PRECISIONS];

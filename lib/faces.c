@@ -40,14 +40,22 @@ static kaon_status workshop_open(const kaon_lattice *lattice, workshop *w) {
                    "lattice: no host memory for the tables of its faces");
 }
 
-/* 1 where a hop from `site` in direction dir leaves the rank. */
-static int leaves(const kaon_lattice *lattice, const int site[4], int dir) {
+/* 1 where a hop of `steps` sites from `site` in direction dir leaves the rank. */
+static int leaves(const kaon_lattice *lattice, const int site[4], int dir, int steps) {
   const int mu = dir % 4;
-  return lattice->partitioned[mu] && site[mu] == (dir < 4 ? lattice->extents[mu] - 1 : 0);
+  if (!lattice->partitioned[mu]) return 0;
+  return dir < 4 ? site[mu] + steps >= lattice->extents[mu] : site[mu] < steps;
 }
 
+/* Sites of the hops, and of the longest hops of the same operator: blocks that meet ghosts of those
+ * are all boundary blocks. */
+typedef struct hop_length {
+  int steps, reach;
+} hop_length;
+
 /* Which lanes of which blocks meet which ghosts. */
-static void list_blocks(const kaon_lattice *lattice, int parity, kaon_faces *faces, workshop *w) {
+static void list_blocks(const kaon_lattice *lattice, int parity, hop_length length,
+                        kaon_faces *faces, workshop *w) {
   const kaon_stencil *st = &lattice->stencil;
   int64_t ghosts[KAON_DIRS] = {0};
   for (int32_t block = 0; block < st->nblocks; block++) {
@@ -60,11 +68,11 @@ static void list_blocks(const kaon_lattice *lattice, int parity, kaon_faces *fac
       for (int lane = 0; lane < st->width; lane++) {
         int site[4];
         if (!kaon_lattice_site(lattice, parity, block, lane, site)) continue;
-        if (!leaves(lattice, site, dir)) continue;
+        any |= (uint32_t)leaves(lattice, site, dir, length.reach);
+        if (!leaves(lattice, site, dir, length.steps)) continue;
         lanes[dir] |= UINT32_C(1) << lane;
         ghosts[dir]++;
       }
-      any |= lanes[dir];
     }
     if (any)
       w->boundary[faces->boundary_blocks[parity]++] = block;
@@ -74,8 +82,8 @@ static void list_blocks(const kaon_lattice *lattice, int parity, kaon_faces *fac
 }
 
 /* Where what the ghosts of direction dir are made of stands here. */
-static void list_senders(const kaon_lattice *lattice, int parity, int dir, kaon_faces *faces,
-                         workshop *w) {
+static void list_senders(const kaon_lattice *lattice, int parity, int dir, int steps,
+                         kaon_faces *faces, workshop *w) {
   const kaon_stencil *st = &lattice->stencil;
   const int mu = dir % 4, width = st->width;
   int64_t ghost = 0, *count = &faces->senders[parity][dir];
@@ -85,8 +93,8 @@ static void list_senders(const kaon_lattice *lattice, int parity, int dir, kaon_
     for (int lane = 0; lane < width; lane++) {
       int site[4];
       if (!kaon_lattice_site(lattice, parity, block, lane, site)) continue;
-      if (!leaves(lattice, site, dir)) continue;
-      site[mu] = dir < 4 ? 0 : lattice->extents[mu] - 1;
+      if (!leaves(lattice, site, dir, steps)) continue;
+      site[mu] += dir < 4 ? steps - lattice->extents[mu] : lattice->extents[mu] - steps;
       const kaon_place from = kaon_lattice_place(lattice, site);
       if (w->slot[from.block] < 0) {
         w->slot[from.block] = (int32_t)*count;
@@ -113,11 +121,11 @@ static void *keep(shelf *to, const void *host, int64_t bytes) {
   return device;
 }
 
-static kaon_status fill(kaon_lattice *lattice, int parity, workshop *w) {
+static kaon_status fill(kaon_lattice *lattice, int parity, hop_length length, kaon_faces *f,
+                        workshop *w) {
   shelf to = {lattice->ctx, KAON_OK};
-  kaon_faces *f = lattice->faces;
   const int64_t width = lattice->stencil.width;
-  list_blocks(lattice, parity, f, w);
+  list_blocks(lattice, parity, length, f, w);
   const int64_t inside = f->interior_blocks[parity], edge = f->boundary_blocks[parity];
   f->interior[parity] = keep(&to, w->interior, inside * 4);
   f->boundary[parity] = keep(&to, w->boundary, edge * 4);
@@ -125,7 +133,7 @@ static kaon_status fill(kaon_lattice *lattice, int parity, workshop *w) {
   f->lanes[parity] = keep(&to, w->lanes, edge * KAON_DIRS * 4);
   for (int dir = 0; dir < KAON_DIRS; dir++) {
     if (!lattice->partitioned[dir % 4]) continue;
-    list_senders(lattice, parity, dir, f, w);
+    list_senders(lattice, parity, dir, length.steps, f, w);
     const int64_t n = f->senders[parity][dir];
     f->sender[parity][dir] = keep(&to, w->sender, n * 4);
     f->target[parity][dir] = keep(&to, w->target, n * width * 4);
@@ -134,24 +142,25 @@ static kaon_status fill(kaon_lattice *lattice, int parity, workshop *w) {
 }
 
 /* Where kernels work neighbours out they work ghosts out too (lib/cuda/boxes.h). */
-static void count_ghosts(const kaon_lattice *lattice, kaon_faces *faces) {
+static void count_ghosts(const kaon_lattice *lattice, int steps, kaon_faces *faces) {
   for (int mu = 0; mu < 4; mu++)
-    if (lattice->partitioned[mu]) faces->ghosts[mu] = lattice->volume / lattice->extents[mu] / 2;
+    if (lattice->partitioned[mu])
+      faces->ghosts[mu] = steps * (lattice->volume / lattice->extents[mu] / 2);
 }
 
-static kaon_status fill_tables(kaon_lattice *lattice) {
+static kaon_status fill_tables(kaon_lattice *lattice, hop_length length, kaon_faces *faces) {
   workshop w;
   KAON_TRY(workshop_open(lattice, &w));
-  kaon_status status = fill(lattice, 0, &w);
-  if (status == KAON_OK) status = fill(lattice, 1, &w);
+  kaon_status status = fill(lattice, 0, length, faces, &w);
+  if (status == KAON_OK) status = fill(lattice, 1, length, faces, &w);
   workshop_close(&w);
   return status;
 }
 
-kaon_status kaon_faces_create(kaon_lattice *lattice) {
-  kaon_faces *made = calloc(1, sizeof *made);
+/* *faces is to be released after any outcome. */
+static kaon_status make(kaon_lattice *lattice, hop_length length, kaon_faces **faces) {
+  kaon_faces *made = *faces = calloc(1, sizeof *made);
   if (made == NULL) return kaon_fail(lattice->ctx, KAON_ERR_MEMORY, "lattice: no host memory");
-  lattice->faces = made;
   for (int mu = 0; mu < 4; mu++) {
     made->partitioned[mu] = lattice->partitioned[mu];
     made->group[mu] = lattice->stencil.width / lattice->cut[mu];
@@ -161,17 +170,14 @@ kaon_status kaon_faces_create(kaon_lattice *lattice) {
   const int last = lattice->origin[3] + lattice->extents[3] == lattice->global[3];
   for (int dir = 0; dir < KAON_DIRS; dir++)
     made->sign[dir] = dir % 4 == 3 && last && lattice->boundary_t == KAON_ANTIPERIODIC ? -1 : 1;
-  if (lattice->ctx->backend->computed_neighbours)
-    count_ghosts(lattice, made);
-  else
-    KAON_TRY(fill_tables(lattice));
-  lattice->stencil.faces = made;
+  if (!lattice->ctx->backend->computed_neighbours) return fill_tables(lattice, length, made);
+  count_ghosts(lattice, length.steps, made);
   return KAON_OK;
 }
 
-void kaon_faces_destroy(kaon_lattice *lattice) {
-  kaon_faces *f = lattice->faces;
-  kaon_context *ctx = lattice->ctx;
+static void release(kaon_context *ctx, kaon_faces **faces) {
+  kaon_faces *f = *faces;
+  *faces = NULL;
   if (f == NULL) return;
   for (int parity = 0; parity < 2; parity++) {
     kaon_pool_give(ctx, f->interior[parity]);
@@ -184,5 +190,30 @@ void kaon_faces_destroy(kaon_lattice *lattice) {
     }
   }
   free(f);
-  lattice->faces = NULL;
+}
+
+kaon_status kaon_faces_create(kaon_lattice *lattice) {
+  KAON_TRY(make(lattice, (hop_length){1, 1}, &lattice->faces));
+  lattice->stencil.faces = lattice->faces;
+  return KAON_OK;
+}
+
+kaon_status kaon_faces_far(kaon_lattice *lattice) {
+  if (lattice->far[1] != NULL) return KAON_OK;
+  for (int mu = 0; mu < 4; mu++)
+    if (lattice->partitioned[mu] && lattice->extents[mu] < 4)
+      return kaon_fail(lattice->ctx, KAON_ERR_UNSUPPORTED,
+                       "lattice: a rank has %d sites in %c, but hops of three sites need at least "
+                       "4 in a divided direction; take another grid",
+                       lattice->extents[mu], "XYZT"[mu]);
+  kaon_status status = make(lattice, (hop_length){1, 3}, &lattice->far[0]);
+  if (status == KAON_OK) status = make(lattice, (hop_length){3, 3}, &lattice->far[1]);
+  status = kaon_agree(lattice->ctx, status);
+  for (int i = 0; i < 2 && status != KAON_OK; i++) release(lattice->ctx, &lattice->far[i]);
+  return status;
+}
+
+void kaon_faces_destroy(kaon_lattice *lattice) {
+  release(lattice->ctx, &lattice->faces);
+  for (int i = 0; i < 2; i++) release(lattice->ctx, &lattice->far[i]);
 }

@@ -5,12 +5,13 @@
 #include <stdlib.h>
 
 /* Bytes of a face's message, and where its scales begin. */
-static size_t message_bytes(const kaon_halo *halo, const kaon_faces *faces, int mu,
-                            size_t *scales_at) {
+static size_t message_bytes(const kaon_halo *halo, int mu, size_t *scales_at) {
+  const kaon_faces *faces = halo->faces;
   const size_t group = (size_t)faces->group[mu];
   const size_t sites = ((size_t)faces->ghosts[mu] + group - 1) / group * group;
   const size_t numbers = sites * (size_t)halo->nrhs;
-  *scales_at = (numbers * KAON_GHOST_REALS * kaon_precision_bytes(halo->precision) + 63) / 64 * 64;
+  *scales_at =
+      (numbers * (size_t)halo->reals * kaon_precision_bytes(halo->precision) + 63) / 64 * 64;
   return *scales_at + (halo->precision == KAON_HALF ? numbers * sizeof(float) : 0);
 }
 
@@ -35,7 +36,7 @@ static int list(const kaon_halo *halo, const kaon_lattice *lattice, kaon_message
     messages[n] =
         (kaon_message){.dir = dir,
                        .peer = lattice->peer[dir],
-                       .bytes = message_bytes(halo, lattice->faces, dir % 4, &scales_at[n])};
+                       .bytes = message_bytes(halo, dir % 4, &scales_at[n])};
     n++;
   }
   return n;
@@ -72,11 +73,10 @@ static void halo_destroy(kaon_halo *halo) {
   free(halo);
 }
 
-static kaon_status make(kaon_lattice *lattice, kaon_precision precision, int nrhs,
-                        kaon_halo **halo) {
+static kaon_status make(kaon_lattice *lattice, const kaon_halo *what, kaon_halo **halo) {
   kaon_halo *made = calloc(1, sizeof *made);
   if (made == NULL) return kaon_fail(lattice->ctx, KAON_ERR_MEMORY, "halo: no host memory");
-  *made = (kaon_halo){.ctx = lattice->ctx, .precision = precision, .nrhs = nrhs};
+  *made = *what;
   const kaon_status status = declare(made, lattice);
   if (status != KAON_OK)
     halo_destroy(made);
@@ -85,15 +85,20 @@ static kaon_status make(kaon_lattice *lattice, kaon_precision precision, int nrh
   return status;
 }
 
-kaon_status kaon_halo_get(kaon_lattice *lattice, kaon_precision precision, int nrhs,
-                          kaon_halo **halo) {
+kaon_status kaon_halo_get_of(kaon_lattice *lattice, const kaon_faces *faces, int reals,
+                             kaon_precision precision, int nrhs, kaon_halo **halo) {
+  const kaon_halo what = {.ctx = lattice->ctx,
+                          .precision = precision,
+                          .nrhs = nrhs,
+                          .faces = faces,
+                          .reals = reals};
   for (kaon_halo *h = lattice->halos; h != NULL; h = h->next)
-    if (h->precision == precision && h->nrhs == nrhs) {
+    if (h->precision == precision && h->nrhs == nrhs && h->faces == faces && h->reals == reals) {
       *halo = h;
       return KAON_OK;
     }
   kaon_halo *made = NULL;
-  kaon_status status = kaon_agree(lattice->ctx, make(lattice, precision, nrhs, &made));
+  kaon_status status = kaon_agree(lattice->ctx, make(lattice, &what, &made));
   if (status != KAON_OK) {
     if (made != NULL) halo_destroy(made);
     return status;
@@ -102,6 +107,11 @@ kaon_status kaon_halo_get(kaon_lattice *lattice, kaon_precision precision, int n
   lattice->halos = made;
   *halo = made;
   return KAON_OK;
+}
+
+kaon_status kaon_halo_get(kaon_lattice *lattice, kaon_precision precision, int nrhs,
+                          kaon_halo **halo) {
+  return kaon_halo_get_of(lattice, lattice->faces, KAON_GHOST_REALS, precision, nrhs, halo);
 }
 
 kaon_status kaon_halo_start(kaon_halo *halo) {

@@ -12,6 +12,8 @@ typedef struct kaon_halo {
   kaon_context *ctx;
   kaon_precision precision;
   int nrhs;
+  const kaon_faces *faces; /* whose ghosts they are, */
+  int reals;               /* and how many reals each has */
   int64_t bytes;           /* of an exchange that go to other ranks */
   kaon_exchange *exchange; /* of the communicator, or of the device: one of the two */
   kaon_device_exchange *device;
@@ -25,6 +27,9 @@ typedef struct kaon_halo {
  * Collective. Errors: MEMORY, COMM. */
 kaon_status kaon_halo_get(kaon_lattice *lattice, kaon_precision precision, int nrhs,
                           kaon_halo **halo);
+/* The same for ghosts of `reals` numbers on faces of the lattice's (faces, far). */
+kaon_status kaon_halo_get_of(kaon_lattice *lattice, const kaon_faces *faces, int reals,
+                             kaon_precision precision, int nrhs, kaon_halo **halo);
 kaon_status kaon_halo_start(kaon_halo *halo);
 kaon_status kaon_halo_finish(kaon_halo *halo);
 void kaon_halos_destroy(kaon_lattice *lattice);

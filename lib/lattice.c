@@ -37,16 +37,18 @@ kaon_status kaon_lattice_check(const kaon_context *ctx, const int extents[4]) {
                                                                        : KAON_OK;
 }
 
-static void define_space(kaon_lattice *lattice, kaon_parity parity) {
+static void define_spaces(kaon_lattice *lattice, kaon_parity parity) {
   int halves = parity == KAON_FULL ? 2 : 1;
-  lattice->spinors[parity] = (kaon_space){.ctx = lattice->ctx,
-                                          .lattice = lattice,
-                                          .parity = parity,
-                                          .nblocks = halves * lattice->stencil.nblocks,
-                                          .nsites = halves * lattice->stencil.nsites,
-                                          .width = lattice->stencil.width,
-                                          .ncomp = 24,
-                                          .complex_space = 1};
+  const kaon_space space = {.ctx = lattice->ctx,
+                            .lattice = lattice,
+                            .parity = parity,
+                            .nblocks = halves * lattice->stencil.nblocks,
+                            .nsites = halves * lattice->stencil.nsites,
+                            .width = lattice->stencil.width,
+                            .complex_space = 1};
+  lattice->spinors[parity] = lattice->staggered[parity] = space;
+  lattice->spinors[parity].ncomp = 24;
+  lattice->staggered[parity].ncomp = 6;
 }
 
 static kaon_status build(kaon_context *ctx, const int extents[4], kaon_boundary boundary_t,
@@ -66,9 +68,9 @@ static kaon_status build(kaon_context *ctx, const int extents[4], kaon_boundary 
     KAON_TRY(kaon_faces_create(made));
     KAON_TRY(kaon_ghosts_create(made));
   }
-  define_space(made, KAON_EVEN);
-  define_space(made, KAON_ODD);
-  define_space(made, KAON_FULL);
+  define_spaces(made, KAON_EVEN);
+  define_spaces(made, KAON_ODD);
+  define_spaces(made, KAON_FULL);
   return KAON_OK;
 }
 
@@ -132,4 +134,8 @@ void kaon_lattice_part(const kaon_lattice *lattice, int extents[4], int origin[4
 
 const kaon_space *kaon_lattice_spinors(kaon_lattice *lattice, kaon_parity parity) {
   return &lattice->spinors[parity];
+}
+
+const kaon_space *kaon_lattice_staggered(kaon_lattice *lattice, kaon_parity parity) {
+  return &lattice->staggered[parity];
 }

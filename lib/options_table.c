@@ -48,6 +48,8 @@ static const kaon_field_name forms[] = {{"symmetric", KAON_EVEN_ODD_SYMMETRIC},
                                         {"asymmetric", KAON_EVEN_ODD_ASYMMETRIC},
                                         {"none", KAON_EVEN_ODD_NONE},
                                         {NULL, 0}};
+static const kaon_field_name phases[] = {
+    {"milc", KAON_PHASES_MILC}, {"chroma", KAON_PHASES_CHROMA}, {NULL, 0}};
 static const kaon_field_name parities[] = {{"even", KAON_EVEN}, {"odd", KAON_ODD}, {NULL, 0}};
 static const kaon_field_name methods[] = {{"cg", KAON_CG},
                                           {"cgnr", KAON_CGNR},
@@ -325,6 +327,18 @@ static const kaon_field kaczmarz_fields[] = {
     END};
 #undef S
 
+#define S kaon_staggered_options
+static const kaon_field staggered_fields[] = {
+    F(S, mass, KAON_FIELD_DOUBLE, 0.1, -1e3, 1e3, "quark mass: M = 2 mass + D"),
+    E(S, phases, KAON_PHASES_MILC, phases, "convention of the signs eta_mu(x)"),
+    F(S, naik, KAON_FIELD_DOUBLE, 0.0, -1e3, 1e3,
+      "coefficient of the long links; 0: as found, negative"),
+    F(S, naik_epsilon, KAON_FIELD_DOUBLE, 0.0, -10.0, 10.0, "long links count 1 + this times"),
+    E(S, precision, KAON_DOUBLE, precisions, "of vectors and links"),
+    E(S, reconstruct, KAON_RECONSTRUCT_18, reconstructs, "reals stored a (long) link"),
+    END};
+#undef S
+
 const kaon_options_table *kaon_options_table_of(kaon_options_kind kind) {
   static const kaon_options_table tables[] = {
       [KAON_OPTIONS_CONTEXT] = {"context", sizeof(kaon_context_options), 1, context_fields},
@@ -344,6 +358,7 @@ const kaon_options_table *kaon_options_table_of(kaon_options_kind kind) {
       [KAON_OPTIONS_MULTISHIFT] = {"multishift", sizeof(kaon_multishift_options), 1,
                                    multishift_fields},
       [KAON_OPTIONS_KACZMARZ] = {"kaczmarz", sizeof(kaon_kaczmarz_options), 1, kaczmarz_fields},
+      [KAON_OPTIONS_STAGGERED] = {"staggered", sizeof(kaon_staggered_options), 1, staggered_fields},
   };
   if ((unsigned)kind >= sizeof tables / sizeof *tables) return NULL;
   return &tables[kind];

@@ -14,22 +14,46 @@ kaon_status kaon_overlap_choose(const kaon_halo *halo, int fused, kaon_overlap *
       "peer); choose overlap staged, none or auto");
 }
 
-kaon_status kaon_overlap_run(kaon_halo *halo, const kaon_stages *stages) {
-  kaon_overlap how = KAON_OVERLAP_STAGED;
-  if (!stages->lenient || halo->ctx->options.overlap != KAON_OVERLAP_FUSED)
-    KAON_TRY(kaon_overlap_choose(halo, stages->fused != NULL, &how));
-  if (how == KAON_OVERLAP_FUSED) {
-    stages->fused(stages->user);
-    return KAON_OK;
+static kaon_status start_all(kaon_halo *const *halos, int n) {
+  for (int i = 0; i < n; i++) KAON_TRY(kaon_halo_start(halos[i]));
+  return KAON_OK;
+}
+
+/* Each is waited for, whatever became of the others. */
+static kaon_status finish_all(kaon_halo *const *halos, int n) {
+  kaon_status first = KAON_OK;
+  for (int i = 0; i < n; i++) {
+    const kaon_status status = kaon_halo_finish(halos[i]);
+    if (first == KAON_OK) first = status;
   }
+  return first;
+}
+
+static kaon_status run(kaon_halo *const *halos, int n, kaon_overlap how,
+                       const kaon_stages *stages) {
+  kaon_context *ctx = halos[0]->ctx;
   stages->gather(stages->user);
-  KAON_TRY(kaon_halo_start(halo));
+  KAON_TRY(start_all(halos, n));
   if (how == KAON_OVERLAP_STAGED) stages->interior(stages->user, 0);
-  const kaon_status status = kaon_halo_finish(halo);
-  halo->ctx->torn =
-      status != KAON_OK && how == KAON_OVERLAP_STAGED; /* the boundary's sums are missing */
+  const kaon_status status = finish_all(halos, n);
+  ctx->torn = status != KAON_OK && how == KAON_OVERLAP_STAGED; /* the boundary's sums are missing */
   KAON_TRY(status);
   if (how == KAON_OVERLAP_NONE) stages->interior(stages->user, 1);
   stages->boundary(stages->user);
   return KAON_OK;
+}
+
+kaon_status kaon_overlap_run(kaon_halo *halo, const kaon_stages *stages) {
+  kaon_overlap how = KAON_OVERLAP_STAGED;
+  if (!stages->lenient || halo->ctx->options.overlap != KAON_OVERLAP_FUSED)
+    KAON_TRY(kaon_overlap_choose(halo, stages->fused != NULL, &how));
+  if (how != KAON_OVERLAP_FUSED) return run(&halo, 1, how, stages);
+  stages->fused(stages->user);
+  return KAON_OK;
+}
+
+kaon_status kaon_overlap_run_all(kaon_halo *const *halos, int n, const kaon_stages *stages) {
+  kaon_overlap how;
+  KAON_TRY(kaon_overlap_choose(halos[0], 0, &how));
+  return run(halos, n, how, stages);
 }

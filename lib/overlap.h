@@ -23,5 +23,7 @@ kaon_status kaon_overlap_choose(const kaon_halo *halo, int fused, kaon_overlap *
 
 /* Collective. Errors: COMM; those of kaon_overlap_choose. */
 kaon_status kaon_overlap_run(kaon_halo *halo, const kaon_stages *stages);
+/* With the messages of several halos, all under way together; not fused. */
+kaon_status kaon_overlap_run_all(kaon_halo *const *halos, int n, const kaon_stages *stages);
 
 #endif

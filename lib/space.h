@@ -79,8 +79,10 @@ struct kaon_lattice {
   kaon_stencil stencil;
   uint32_t *neighbour[2];
   int32_t *gather[2];    /* plain order, else NULL */
-  kaon_space spinors[3]; /* even, odd, full */
+  kaon_space spinors[3];   /* even, odd, full */
+  kaon_space staggered[3]; /* the same: three colours a site */
   kaon_faces *faces;     /* of a partitioned lattice, as all below; else NULL */
+  kaon_faces *far[2];    /* of operators with hops of one and of three sites: NULL until asked for */
   kaon_ghosts *ghosts;
   struct kaon_halo *halos; /* those in use so far, a list */
 };
@@ -104,9 +106,13 @@ static inline int kaon_lattice_partitioned(const kaon_lattice *lattice) {
 /* A table in device memory, from the pool. */
 kaon_status kaon_table_upload(kaon_context *ctx, const void *host, size_t bytes, const char *what,
                               void **device);
-/* The tables of hops across faces (lib/faces.c). */
+/* The tables of hops across faces (lib/faces.c): lattice->faces, of one site. */
 kaon_status kaon_faces_create(kaon_lattice *lattice);
 void kaon_faces_destroy(kaon_lattice *lattice);
+/* lattice->far, made when it is first asked for: hops of one and of three sites, with one list of
+ * boundary blocks, those that meet a ghost of either. Collective. Errors: UNSUPPORTED (a divided
+ * direction of less than four sites a rank), MEMORY. */
+kaon_status kaon_faces_far(kaon_lattice *lattice);
 
 /* Host copies on demand of device tables are not kept: on a GPU the stencil's tables live in device
  * memory. */

@@ -113,7 +113,9 @@ kaon_status kaon_vector_view(const kaon_vector *full, kaon_parity parity, kaon_v
                      "vector view: the even or odd part of a full-lattice vector is meant, but "
                      "parity is %d and the vector's %d (0 even, 1 odd, 2 full)",
                      (int)parity, (int)space->parity);
-  const kaon_space *half = &space->lattice->spinors[parity];
+  const kaon_space *half = space == &space->lattice->staggered[KAON_FULL]
+                               ? &space->lattice->staggered[parity]
+                               : &space->lattice->spinors[parity];
   if (half->ncomp != space->ncomp)
     return kaon_fail(full->ctx, KAON_ERR_UNSUPPORTED,
                      "vector view: vectors of %d reals a site have none", space->ncomp);

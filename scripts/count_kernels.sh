@@ -22,7 +22,8 @@ domains='/kaon_blas_cuda_domain_cu'
 count "vectors and reductions" 60 '/kaon_blas_cuda_\(convert\|multi\|pipelined\|update\)_cu'
 count "block methods" 30 "$block"
 divided='/kaon_dslash_cuda_hop_\(faces\|cut\)_'
-count "Wilson and clover" 81 '/kaon_dslash_cuda_\([^h]\|hop_[^fc]\)'
+count "Wilson and clover" 81 '/kaon_dslash_cuda_\([^hs]\|hop_[^fc]\)'
+count "staggered" 54 '/kaon_dslash_cuda_staggered_'
 count "divided lattices" 36 "$divided"
 listed='/kaon_sparse_cuda_\(chain\|resident\)_cu'
 count "sparse" 48 '/kaon_sparse_cuda_\(csr\|levels\|sell\|sell_columns\|shared\)_cu'
@@ -31,5 +32,5 @@ count "relaxation" 4 '/kaon_sparse_cuda_relax_cu'
 count "row projections" 4 '/kaon_sparse_cuda_kaczmarz_cu'
 count "Schwarz domains" 20 "$domains"
 count "preconditioned methods" 4 '/kaon_blas_cuda_precond_cu'
-count "all" 400 ''
+count "all" 410 ''
 exit $bad

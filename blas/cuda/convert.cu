@@ -7,49 +7,49 @@
 #include "blas/cuda/convert.h"
 #include "lib/cuda/list.h"
 
-/* A spinor, in registers. */
-template <int FROM, int TO>
-static __device__ __forceinline__ void convert_spinor(const convert_call &a, int64_t unit, int lane,
-                                                      double *sum) {
+/* A site of NCOMP reals, in registers. */
+template <int FROM, int TO, int NCOMP>
+static __device__ __forceinline__ void convert_held(const convert_call &a, int64_t unit, int lane,
+                                                    double *sum) {
   typedef typename number_of<FROM>::type source;
   typedef typename number_of<TO>::type target;
-  source x[SPINOR];
-  target y[SPINOR];
-  target *to = (target *)a.v[1].data + unit * SPINOR * KAON_LANES;
-  site_read<source, SPINOR>((const source *)a.v[0].data + unit * SPINOR * KAON_LANES, lane, x);
+  source x[NCOMP];
+  target y[NCOMP];
+  target *to = (target *)a.v[1].data + unit * NCOMP * KAON_LANES;
+  site_read<source, NCOMP>((const source *)a.v[0].data + unit * NCOMP * KAON_LANES, lane, x);
   const float x_step = step_of<FROM>(a.v[0], unit, lane);
   float y_step = a.add ? step_of<TO>(a.v[1], unit, lane) : 1.0f;
-  if (a.add) site_read<target, SPINOR>(to, lane, y);
+  if (a.add) site_read<target, NCOMP>(to, lane, y);
   if constexpr (TO == HALF) {
-    float value[SPINOR], largest = 0;
+    float value[NCOMP], largest = 0;
 #pragma unroll
-    for (int c = 0; c < SPINOR; c++) {
+    for (int c = 0; c < NCOMP; c++) {
       const double old = a.add ? value_of<TO>(y[c], y_step) : 0;
       value[c] = (float)(old + value_of<FROM>(x[c], x_step));
       largest = quantise_largest(largest, value[c]);
     }
     const float factor = kaon_half_factor(largest);
 #pragma unroll
-    for (int c = 0; c < SPINOR; c++) y[c] = (int16_t)__float2int_rn(value[c] * factor);
+    for (int c = 0; c < NCOMP; c++) y[c] = (int16_t)__float2int_rn(value[c] * factor);
     a.v[1].scale[unit * KAON_LANES + lane] = largest;
     y_step = kaon_half_unit(largest);
   } else {
 #pragma unroll
-    for (int c = 0; c < SPINOR; c++) {
+    for (int c = 0; c < NCOMP; c++) {
       const double old = a.add ? (double)y[c] : 0;
       y[c] = (target)(old + value_of<FROM>(x[c], x_step));
     }
   }
-  site_write<target, SPINOR>(to, lane, y);
+  site_write<target, NCOMP>(to, lane, y);
   if (a.clear) {
 #pragma unroll
-    for (int c = 0; c < SPINOR; c++) x[c] = 0;
-    site_write<source, SPINOR>((source *)a.v[0].data + unit * SPINOR * KAON_LANES, lane, x);
+    for (int c = 0; c < NCOMP; c++) x[c] = 0;
+    site_write<source, NCOMP>((source *)a.v[0].data + unit * NCOMP * KAON_LANES, lane, x);
     if (FROM == HALF) a.v[0].scale[unit * KAON_LANES + lane] = 0;
   }
   if (!sums_want(a.sums, 0)) return;
 #pragma unroll
-  for (int c = 0; c < SPINOR; c++) {
+  for (int c = 0; c < NCOMP; c++) {
     const double stored_value = value_of<TO>(y[c], y_step);
     *sum = fma(stored_value, stored_value, *sum);
   }
@@ -66,7 +66,9 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   for (int64_t i = (int64_t)mine.chunk * KAON_THREADS + threadIdx.x; i < a.sites; i += step) {
     const int64_t unit = i / KAON_LANES * a.nrhs + mine.column;
     if (a.ncomp == SPINOR)
-      convert_spinor<FROM, TO>(a, unit, (int)(i % KAON_LANES), sum);
+      convert_held<FROM, TO, SPINOR>(a, unit, (int)(i % KAON_LANES), sum);
+    else if (a.ncomp == COLOURS)
+      convert_held<FROM, TO, COLOURS>(a, unit, (int)(i % KAON_LANES), sum);
     else
       convert_site<FROM, TO>(a, unit, (int)(i % KAON_LANES), sum);
   }

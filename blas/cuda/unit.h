@@ -14,8 +14,9 @@
 #include "lib/cuda/reduce.h"
 #include "lib/math/update.h"
 
-/* Reals of the sites that half kernels hold in registers; others they go through twice. */
-enum { SPINOR = 24 };
+/* Reals of the sites that half kernels hold in registers; others they go through twice. COLOURS:
+ * updates and conversions alone. */
+enum { SPINOR = 24, COLOURS = 6 };
 
 /* The column that a block works on, and which part of it. */
 typedef struct share {
@@ -153,11 +154,12 @@ static __device__ __forceinline__ void product_end(const site_product &p, float 
   sum[1] += unit * (double)p.im;
 }
 
+template <int NCOMP = SPINOR>
 static __device__ __forceinline__ void add_spinors(double *sum, const stored *x, float x_scale,
                                                    const stored *y, float y_scale) {
   site_product p = {0, 0};
 #pragma unroll
-  for (int c = 0; c < SPINOR; c += 2) product_add(&p, x[c], x[c + 1], y[c], y[c + 1]);
+  for (int c = 0; c < NCOMP; c += 2) product_add(&p, x[c], x[c + 1], y[c], y[c + 1]);
   product_end(p, x_scale, y_scale, sum);
 }
 

@@ -17,20 +17,21 @@ static __device__ __forceinline__ void sum_site(const update_call &a, int64_t un
     add_sites(sum + 2, a.v[t.dot >= 0 ? t.dot : 0], a.v[t.norm], a.w, unit, lane);
 }
 
-template <int OP>
-static __device__ __forceinline__ void update_spinor(const update_call &a, const vcomplex *c,
-                                                     int64_t unit, int lane, double *sum) {
+/* A site of NCOMP reals, in registers. */
+template <int OP, int NCOMP>
+static __device__ __forceinline__ void update_held(const update_call &a, const vcomplex *c,
+                                                   int64_t unit, int lane, double *sum) {
   constexpr traits t = traits_of<OP>();
-  stored q[OPERANDS][SPINOR];
-  float value[OPERANDS][SPINOR], step[OPERANDS], scale[OPERANDS];
+  stored q[OPERANDS][NCOMP];
+  float value[OPERANDS][NCOMP], step[OPERANDS], scale[OPERANDS];
 #pragma unroll
   for (int o = 0; o < OPERANDS; o++)
     if (t.reads >> o & 1) {
-      site_read<stored, SPINOR>(integers_of(a.v[o], a.w, unit), lane, q[o]);
+      site_read<stored, NCOMP>(integers_of(a.v[o], a.w, unit), lane, q[o]);
       step[o] = kaon_half_unit(*scale_at(a.v[o], unit, lane));
     }
 #pragma unroll
-  for (int i = 0; i < SPINOR; i += 2) {
+  for (int i = 0; i < NCOMP; i += 2) {
     vcomplex v[OPERANDS];
 #pragma unroll
     for (int o = 0; o < OPERANDS; o++)
@@ -46,17 +47,17 @@ static __device__ __forceinline__ void update_spinor(const update_call &a, const
 #pragma unroll
   for (int o = 0; o < OPERANDS; o++)
     if (t.writes >> o & 1) {
-      scale[o] = quantise_site<SPINOR>(value[o], q[o]);
-      site_write<stored, SPINOR>(integers_of(a.v[o], a.w, unit), lane, q[o]);
+      scale[o] = quantise_site<NCOMP>(value[o], q[o]);
+      site_write<stored, NCOMP>(integers_of(a.v[o], a.w, unit), lane, q[o]);
       *scale_at(a.v[o], unit, lane) = scale[o];
     }
   if (OP == ZERO || a.sums.sum.state == NULL) return;
-  if (sums_want(a.sums, 0)) add_spinors(sum, q[t.norm], scale[t.norm], q[t.norm], scale[t.norm]);
+  if (sums_want(a.sums, 0)) add_spinors<NCOMP>(sum, q[t.norm], scale[t.norm], q[t.norm], scale[t.norm]);
   if (t.dot >= 0 && sums_want(a.sums, 1)) { /* after the store: it may be an operand */
     const kaon_view &w = a.v[t.dot >= 0 ? t.dot : 0];
-    stored late[SPINOR];
-    site_read<stored, SPINOR>(integers_of(w, a.w, unit), lane, late);
-    add_spinors(sum + 2, late, *scale_at(w, unit, lane), q[t.norm], scale[t.norm]);
+    stored late[NCOMP];
+    site_read<stored, NCOMP>(integers_of(w, a.w, unit), lane, late);
+    add_spinors<NCOMP>(sum + 2, late, *scale_at(w, unit, lane), q[t.norm], scale[t.norm]);
   }
 }
 
@@ -139,7 +140,9 @@ static __device__ __forceinline__ void update_column(const update_call &a, const
     if (OP == COPY)
       copy_site(a, unit, lane_of(i), sum);
     else if (a.w.ncomp == SPINOR)
-      update_spinor<OP>(a, c, unit, lane_of(i), sum);
+      update_held<OP, SPINOR>(a, c, unit, lane_of(i), sum);
+    else if (a.w.ncomp == COLOURS)
+      update_held<OP, COLOURS>(a, c, unit, lane_of(i), sum);
     else
       update_site<OP>(a, c, unit, lane_of(i), sum);
   }

@@ -7,6 +7,7 @@
 
 #include "dslash/dslash_ops.h"
 #include "dslash/measure_ops.h"
+#include "dslash/staggered_ops.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -28,6 +29,12 @@ extern "C" {
   int kaon_updated_clover_pair_cuda_##prec(const kaon_launch *launch,                           \
                                            const kaon_clover_args *args);                       \
   void kaon_dslash_clover_cuda_##prec(const kaon_launch *launch, const kaon_clover_args *args); \
+  void kaon_staggered_18_cuda_##prec(const kaon_launch *launch,                                 \
+                                     const kaon_staggered_args *args);                          \
+  void kaon_staggered_12_cuda_##prec(const kaon_launch *launch,                                 \
+                                     const kaon_staggered_args *args);                          \
+  void kaon_staggered_8_cuda_##prec(const kaon_launch *launch,                                  \
+                                    const kaon_staggered_args *args);                           \
   void kaon_source_cuda_##prec(const kaon_launch *launch, const kaon_source_args *args);        \
   void kaon_meson_cuda_##prec(const kaon_launch *launch, const kaon_meson_args *args);
 KAON_X(d)
@@ -36,6 +43,8 @@ KAON_X(h)
 #undef KAON_X
 
 extern const kaon_dslash_ops kaon_dslash_ops_cuda_d, kaon_dslash_ops_cuda_s, kaon_dslash_ops_cuda_h;
+extern const kaon_staggered_ops kaon_staggered_ops_cuda_d, kaon_staggered_ops_cuda_s,
+    kaon_staggered_ops_cuda_h;
 extern const kaon_measure_ops kaon_measure_ops_cuda_d, kaon_measure_ops_cuda_s,
     kaon_measure_ops_cuda_h;
 

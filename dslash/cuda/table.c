@@ -1,4 +1,5 @@
-/* table.c - the CUDA kernel tables of the Wilson-like operators, sources and contractions. */
+/* table.c - the CUDA kernel tables of the Wilson-like and staggered operators, sources and
+ * contractions. */
 #include <stddef.h>
 
 #include "dslash/cuda/kernels.h"
@@ -57,3 +58,18 @@ enum { APART_d = 0, APART_s = 1 << 17, APART_h = 1 << 17 };
 KAON_DSLASH(d)
 KAON_DSLASH(s)
 KAON_DSLASH(h)
+
+#define KAON_STAGGERED(prec)                                                                      \
+  static void staggered_##prec(const kaon_launch *launch, const kaon_staggered_args *args) {      \
+    const int recon = args->naik.links[0] != NULL ? args->naik.recon : args->fat.recon;           \
+    if (recon == 18)                                                                              \
+      kaon_staggered_18_cuda_##prec(launch, args);                                                \
+    else if (recon == 12)                                                                         \
+      kaon_staggered_12_cuda_##prec(launch, args);                                                \
+    else                                                                                          \
+      kaon_staggered_8_cuda_##prec(launch, args);                                                 \
+  }                                                                                               \
+  const kaon_staggered_ops kaon_staggered_ops_cuda_##prec = {.hop = staggered_##prec};
+KAON_STAGGERED(d)
+KAON_STAGGERED(s)
+KAON_STAGGERED(h)

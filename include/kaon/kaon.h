@@ -18,6 +18,7 @@
 #include <kaon/solver.h>
 #include <kaon/sparse.h>
 #include <kaon/sparse_precond.h>
+#include <kaon/staggered.h>
 #include <kaon/status.h>
 #include <kaon/tuning.h>
 #include <kaon/vector.h>

@@ -48,6 +48,9 @@ kaon_status kaon_lattice_gather_slice(const kaon_lattice *lattice, int t, int re
 /* The space of Wilson colour-spinors (12 complex numbers a site) on the sites of `parity`. Owned by
  * the lattice: the same pointer each time, so spaces are compared by identity. Never NULL. */
 const kaon_space *kaon_lattice_spinors(kaon_lattice *lattice, kaon_parity parity);
+/* The same of staggered vectors, three colours (complex numbers) a site; host arrays are `double
+ * chi[site][colour][2]`, in KAON_BASIS_UKQCD as there is no spin to change. */
+const kaon_space *kaon_lattice_staggered(kaon_lattice *lattice, kaon_parity parity);
 
 #ifdef __cplusplus
 }

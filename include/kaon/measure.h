@@ -8,14 +8,17 @@
 extern "C" {
 #endif
 
-/* Fill every column k of a full-lattice spinor vector. Columns are spin-colour components in order,
- * k = 3 spin + colour in the internal basis, cyclically if there are more than 12. Sites and slices
+/* Fill every column k of a full-lattice spinor vector, or of a staggered one. Columns are
+ * spin-colour components in order, k = 3 spin + colour in the internal basis, cyclically if there
+ * are more than 12 (staggered: colours, cyclically). Sites and slices
  * are the whole lattice's, and so are the numbers that noise is drawn by: with several ranks the
  * source is that of one. Collective. Errors: ARGUMENT, SHAPE, NOT_BUILT, MEMORY. */
 /* Point source of norm 1 at `site`. Errors: ARGUMENT (outside the lattice). */
 kaon_status kaon_source_point(kaon_vector *source, const int site[4]);
 /* 1 on every spatial site of slice t (no gauge fixing is done). */
 kaon_status kaon_source_wall(kaon_vector *source, int t);
+/* Staggered: 1 on the sites of slice t with even x, y and z, a corner of each cube. */
+kaon_status kaon_source_corner(kaon_vector *source, int t);
 /* Noise on all sites and components: Z4 ((+-1 +- i)/sqrt 2) or complex Gaussian of unit variance;
  * column k differs from the others; depends on seed, column and site alone. */
 kaon_status kaon_source_z4(kaon_vector *source, uint64_t seed);
@@ -23,7 +26,8 @@ kaon_status kaon_source_gauss(kaon_vector *source, uint64_t seed);
 
 /* Zero-momentum correlators of a 12-column propagator (kappa-normalised) with source slice t0,
  * shifted so that element 0 is the source slice; arrays of T numbers. pion(t) = sum_x tr S^dag S;
- * rho(t) = 1/3 sum_k of the vector channel gamma_k. Collective: sums over all ranks. Errors:
+ * rho(t) = 1/3 sum_k of the vector channel gamma_k. pion of a staggered propagator's 3 columns: the
+ * Goldstone pion, sum_x tr S^dag S over colours. Collective: sums over all ranks. Errors:
  * ARGUMENT, SHAPE (not 12 columns), NOT_BUILT, MEMORY. */
 kaon_status kaon_correlator_pion(const kaon_vector *propagator, int t0, double *pion);
 kaon_status kaon_correlator_rho(const kaon_vector *propagator, int t0, double *rho);

@@ -10,6 +10,7 @@
 #include <kaon/schwarz.h>
 #include <kaon/sparse.h>
 #include <kaon/sparse_precond.h>
+#include <kaon/staggered.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -30,7 +31,8 @@ typedef enum kaon_options_kind {
   KAON_OPTIONS_MULTISHIFT,
   KAON_OPTIONS_RELAX,
   KAON_OPTIONS_FAULTS,
-  KAON_OPTIONS_KACZMARZ
+  KAON_OPTIONS_KACZMARZ,
+  KAON_OPTIONS_STAGGERED
 } kaon_options_kind;
 
 /* Fills `options` with its defaults (the same as the _INIT macro). */

@@ -48,8 +48,11 @@ static const cli_option options[] = {
      "links: a configuration file, or a synthetic field"},
     {CLI_FLAG, "ignore-checksum", NULL, NULL, AT(ignore_checksum), 0, 0,
      "go on, with warnings, where checksum, stored plaquette or unitarity fail"},
-    {CLI_CHOICE, "action", PROBLEM_ACTIONS, "clover", AT(action), 0, 0, PROBLEM_ACTION_TEXT},
+    {CLI_CHOICE, "action", PROBLEM_ACTIONS, "clover", AT(action), 0, 0,
+     "the Dirac operator; dslash: staggered, asqtad and hisq have their own hops. Links of asqtad and "
+     "hisq are made up here"},
     {CLI_REAL, "kappa", "K", "0.125", AT(kappa), 1e-6, 10, "hopping parameter"},
+    {CLI_REAL, "mass", "M", NULL, AT(mass), -3.9, 1e5, "solve: bare mass, instead of --kappa"},
     {CLI_REAL, "csw", "C", NULL, AT(csw), -10, 10, "clover coefficient (default 1 with clover)"},
     {CLI_CHOICE, "solver", PROBLEM_SOLVERS, "cg", AT(solver), 0, 0, PROBLEM_SOLVER_TEXT},
     {CLI_REAL, "tol", "EPS", "1e-10", AT(tol), 1e-16, 1, "stop at this relative residual"},
@@ -369,7 +372,6 @@ static int run(void *arguments) {
         "krylov, regimes, pipelined, async, faults, kaczmarz",
         a->common.operand);
   b.matrices = kind >= BENCH_SPMV;
-  a->problem.mass = NAN;
   relax_defaults(&a->linear);
   if (isnan(a->problem.csw) && a->problem.action == PROBLEM_CLOVER) a->problem.csw = 1;
   int code = bench_check(a, kind);

@@ -1,4 +1,4 @@
-/* bench_fields.c - the hop, the even-odd clover matrix, and the vector operations. Flops and ideal
+/* bench_fields.c - the hops, the even-odd clover matrix, and the vector operations. Flops and ideal
  * bytes by docs/conventions.md. */
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +19,7 @@ typedef struct bench_case {
   kaon_reconstruct reconstruct;
   int columns;
   kaon_operator *M, *R;
+  kaon_gauge *fat, *naik; /* of improved staggered actions */
   kaon_vector *in, *same, *out; /* of the other parity, of out's, what is computed */
   double *norm2;
   double (*dot)[2];
@@ -27,6 +28,11 @@ typedef struct bench_case {
 static kaon_status hop(void *user) {
   bench_case *c = user;
   return kaon_dirac_hop(c->M, KAON_EVEN, KAON_PLAIN, c->in, c->out);
+}
+
+static kaon_status staggered_hop(void *user) {
+  bench_case *c = user;
+  return kaon_staggered_hop(c->M, KAON_EVEN, c->in, c->out);
 }
 
 static kaon_status matrix(void *user) {
@@ -132,6 +138,35 @@ static kaon_status time_operators(bench_case *c) {
   return status;
 }
 
+/* The staggered hop, with thin links, or with fat and long ones; a long link of U(3) has its phase
+ * beside 12 or 8 reals. */
+static kaon_status time_staggered(bench_case *c) {
+  const int action = c->b->args->problem.action, improved = action > 2, phases = action == 4;
+  kaon_lattice *lattice = c->field.lattice;
+  kaon_staggered_options o = KAON_STAGGERED_OPTIONS_INIT;
+  kaon_status status = KAON_OK;
+  if (improved && c->fat == NULL)
+    status = staggered_synthetic(&c->field, action, &c->fat, &c->naik);
+  o.precision = c->precision;
+  o.reconstruct = c->reconstruct;
+  if (status == KAON_OK)
+    status = kaon_staggered_create(improved ? c->fat : c->field.gauge, c->naik, &o, &c->M);
+  if (status == KAON_OK) status = make_vector(c, kaon_lattice_staggered(lattice, KAON_ODD), &c->in);
+  if (status == KAON_OK)
+    status = make_vector(c, kaon_lattice_staggered(lattice, KAON_EVEN), &c->out);
+  bench_row row = row_of(c, improved ? "hisq-hop" : "staggered-hop");
+  if (phases && c->reconstruct != KAON_RECONSTRUCT_18) row.links++;
+  if (status == KAON_OK) status = bench_time(c->b, staggered_hop, c, &row);
+  if (status != KAON_OK) return status;
+  const double sites = half_volume(c), size = bench_size(c->precision);
+  const double vectors = 2 * (6 * size + (c->precision == KAON_HALF ? 4 : 0)) * c->columns;
+  row.flops = (improved ? 1146 : 570) * sites * c->columns;
+  row.bytes = sites * (8.0 * (row.links + (improved ? 18 : 0)) * size + vectors);
+  row.resident = row.bytes;
+  bench_add(c->b, &row);
+  return bench_keep(c->b);
+}
+
 /* Reals touched a spinor, flops a complex number. */
 static kaon_status time_vectors(bench_case *c) {
   static const struct {
@@ -196,17 +231,21 @@ static int sweep_lattice(bench *b, const int extents[4], int with_links) {
   if (code == EXIT_DONE) code = field_open(b->ctx, &weak, extents, KAON_ANTIPERIODIC, 0, &c.field);
   bench_stage(b);
   kaon_status status = KAON_OK;
+  kaon_status (*operators)(bench_case *) =
+      staggered_action(&a->problem) ? time_staggered : time_operators;
   for (int p = 0; p < 3 && code == EXIT_DONE && status == KAON_OK; p++) {
     if (!(a->precision >> p & 1)) continue;
     c.precision = (kaon_precision)p;
     for (int r = 0; r < (with_links ? 3 : 1) && status == KAON_OK; r++) {
       if (with_links && !(reconstruct >> r & 1)) continue;
       c.reconstruct = reals[r];
-      status = sweep_columns(&c, with_links ? time_operators : time_vectors);
+      status = sweep_columns(&c, with_links ? operators : time_vectors);
     }
   }
   if (code == EXIT_DONE) code = cli_status(b->ctx, status, NULL);
   clear_vectors(&c);
+  kaon_gauge_destroy(&c.fat);
+  kaon_gauge_destroy(&c.naik);
   field_close(&c.field);
   return code;
 }

@@ -10,7 +10,7 @@
 #include "signals.h"
 
 static kaon_status solve(bench *b, problem *p, int columns, bench_figures *best) {
-  const kaon_space *full = kaon_lattice_spinors(p->field.lattice, KAON_FULL);
+  const kaon_space *full = problem_space(p);
   kaon_vector *source = NULL, *x = NULL;
   kaon_status status = kaon_vector_create(b->ctx, full, p->precision, columns, &source);
   if (status == KAON_OK) status = kaon_vector_create(b->ctx, full, p->precision, columns, &x);
@@ -52,7 +52,8 @@ static int add_row(bench *b, const problem *p, int columns, const bench_figures 
   schwarz_add(&b->args->problem, p, json);
   schwarz_add_traffic(&s->traffic, json);
   json_object_set_new(json, "gauge", report_string(cli_name(b->args->problem.gauge)));
-  json_object_set_new(json, "kappa", report_real(p->kappa));
+  if (p->staggered) json_object_set_new(json, "mass", report_real(p->mass));
+  json_object_set_new(json, "kappa", p->staggered ? json_null() : report_real(p->kappa));
   json_object_set_new(json, "csw", report_real(p->csw));
   if (b->args->effective)
     json_object_set_new(
@@ -141,6 +142,8 @@ static int solve_lattice(bench *b, const int extents[4], int *all_converged) {
   args.source = gauss; /* a point source leaves noise unexercised */
   args.precision = args.sloppy = b->args->outer;
   args.anisotropy = 1;
+  args.synthetic_links = 1;
+  if (!isnan(args.mass) && !cli_given(&b->args->common, "kappa")) args.kappa = NAN;
   args.grid[0] = args.grid[1] = args.grid[2] = args.grid[3] = 1;
   memcpy(args.lattice, extents, sizeof args.lattice);
   int code = problem_check(&args, &links, &spec);

@@ -59,7 +59,7 @@ static kaon_status residuals(const invert_job *job, kaon_vector *r, double *resi
 }
 
 static int verify(invert_job *job, const char *name) {
-  const kaon_space *full = kaon_lattice_spinors(job->p.field.lattice, KAON_FULL);
+  const kaon_space *full = problem_space(&job->p);
   size_t columns = (size_t)job->columns;
   kaon_vector *r = NULL;
   double *norms = calloc(2 * columns, sizeof *norms);

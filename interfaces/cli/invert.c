@@ -18,7 +18,8 @@
 static const cli_option options[] = {
     PROBLEM_OPTIONS_PROBLEM(AT),
     {CLI_INT, "columns", "N", "12", AT(columns), 1, 4096,
-     "right-hand sides: spin-colour components of the source in order, or N noise fields"},
+     "right-hand sides: spin-colour components of the source in order (staggered: colours, default 3), "
+     "or N noise fields"},
     PROBLEM_OPTIONS_SOLVER(AT),
     PROBLEM_OPTIONS_SCHWARZ(AT),
     {CLI_INT, "batch", "N", NULL, OWN(batch), 1, 4096,
@@ -49,13 +50,13 @@ int64_t invert_sites(const invert_job *job) {
 
 int invert_allocate(invert_job *job) {
   int code;
-  const kaon_space *full = kaon_lattice_spinors(job->p.field.lattice, KAON_FULL);
+  const kaon_space *full = problem_space(&job->p);
   size_t columns = (size_t)job->columns;
   size_t volume = (size_t)invert_sites(job);
   job->solves = calloc(columns, sizeof *job->solves);
   job->done = calloc(columns, 1);
   job->histories = calloc(columns, sizeof *job->histories);
-  job->host = malloc(volume * 24 * sizeof *job->host);
+  job->host = malloc(volume * (size_t)problem_reals(&job->p) * sizeof *job->host);
   code = EXIT_DONE;
   if (!job->solves || !job->done || !job->histories || !job->host) {
     cli_error("out of memory for %d columns; solve fewer with --columns", job->columns);
@@ -121,7 +122,7 @@ static int solve(invert_job *job, int first, int count, const kaon_vector *b, ka
 }
 
 static int solve_batch(invert_job *job, int first, int count) {
-  const kaon_space *full = kaon_lattice_spinors(job->p.field.lattice, KAON_FULL);
+  const kaon_space *full = problem_space(&job->p);
   kaon_vector *b = NULL, *x = NULL;
   progress p = {0};
   kaon_status status = KAON_OK;
@@ -170,8 +171,8 @@ static void announce(const invert_job *job) {
   char form[32];
   cli_say(&job->args->common, "%s: %dx%dx%dx%d, plaquette %.10f\n", a->gauge, e[0], e[1], e[2],
           e[3], job->links.plaquette);
-  cli_say(&job->args->common, "%s, kappa %g, csw %g, %s in t, source %s\n",
-          job->p.csw != 0 ? "clover" : "Wilson", job->p.kappa, job->p.csw,
+  char what[96];
+  cli_say(&job->args->common, "%s, %s in t, source %s\n", results_action(job, what),
           a->boundary_t ? "periodic" : "antiperiodic", a->source);
   char preconditioner[96];
   cli_say(&job->args->common, "%s%s to %g, %s/%s, links %d, even-odd %s, %d columns\n",
@@ -220,8 +221,13 @@ static json_t *describe(const invert_job *job) {
   report_part(report, job->p.field.lattice);
   json_object_set_new(report, "plaquette", report_real(job->links.plaquette));
   json_object_set_new(report, "action", json_string(cli_choice(PROBLEM_ACTIONS, a->action, name)));
-  json_object_set_new(report, "kappa", report_real(job->p.kappa));
-  json_object_set_new(report, "csw", report_real(job->p.csw));
+  if (job->p.staggered) {
+    json_object_set_new(report, "mass", report_real(job->p.mass));
+    json_object_set_new(report, "naik_epsilon", report_real(a->naik_epsilon));
+  } else {
+    json_object_set_new(report, "kappa", report_real(job->p.kappa));
+    json_object_set_new(report, "csw", report_real(job->p.csw));
+  }
   json_object_set_new(report, "source", json_string(a->source));
   json_object_set_new(report, "tol", report_real(job->p.options.tol));
   json_object_set_new(report, "stop", json_string(cli_choice("full|schur|normal", a->stop, name)));
@@ -244,15 +250,18 @@ static json_t *describe(const invert_job *job) {
 }
 
 static void print_correlators(const invert_job *job, const double *pion, const double *rho) {
-  cli_say(&job->args->common, "   t   pion             rho\n");
+  cli_say(&job->args->common, "   t   pion%s\n", job->p.staggered ? "" : "             rho");
   for (int t = 0; t < job->p.field.extents[3]; t++)
-    cli_say(&job->args->common, "%4d   %.8e   % .8e\n", t, pion[t], rho[t]);
+    if (job->p.staggered)
+      cli_say(&job->args->common, "%4d   %.8e\n", t, pion[t]);
+    else
+      cli_say(&job->args->common, "%4d   %.8e   % .8e\n", t, pion[t], rho[t]);
 }
 
 /* Noise fields are no spin-colour components: nothing can be contracted from them. */
 static int makes_propagator(const invert_job *job) {
   source_kind kind = job->p.source.kind;
-  return job->columns == 12 && (kind == SOURCE_POINT || kind == SOURCE_WALL);
+  return job->columns == problem_components(&job->p) && kind <= SOURCE_CORNER;
 }
 
 /* What is left behind when all columns converged: correlators, propagator. */
@@ -266,7 +275,8 @@ static int finish(invert_job *job, json_t *report) {
     if (code == EXIT_DONE) {
       print_correlators(job, pion, pion + slices);
       json_object_set_new(report, "pion", report_reals(pion, (int)slices));
-      json_object_set_new(report, "rho", report_reals(pion + slices, (int)slices));
+      if (!job->p.staggered)
+        json_object_set_new(report, "rho", report_reals(pion + slices, (int)slices));
     }
   }
   free(pion);
@@ -354,20 +364,24 @@ static int check_paths(const invert_args *a, const field_spec *spec) {
 
 static int check(const invert_args *a, invert_job *job, field_spec *spec) {
   job->args = a;
-  job->columns = a->problem.columns;
+  job->columns = problem_columns(&a->common, &a->problem);
   job->batch = a->batch && a->batch < job->columns ? a->batch : job->columns;
   if (a->resume && !a->output)
     return cli_wrong("--resume looks for earlier columns beside --output; give that as well");
   int code = schwarz_idle(&a->common, &a->problem);
-  if (code == EXIT_DONE) code = problem_check(&a->problem, &job->p, spec);
+  problem_args own = a->problem;
+  own.columns = job->columns;
+  if (code == EXIT_DONE) code = problem_check(&own, &job->p, spec);
+  if (code == EXIT_DONE && job->p.staggered && a->resume)
+    code = cli_wrong("--resume takes over no staggered columns; leave it out");
   if (code == EXIT_DONE) code = problem_check_together(&job->p, job->batch);
   if (code == EXIT_DONE) code = solving_idle(a->problem.set, "solver", job->p.options.method);
   if (code != EXIT_DONE) return code;
   if (a->correlators && !makes_propagator(job))
     return cli_wrong(
-        "--correlators needs the 12 columns of a point or wall source; --source is %s, --columns "
+        "--correlators needs the %d columns of a point or wall source; --source is %s, --columns "
         "%d",
-        a->problem.source, job->columns);
+        problem_components(&job->p), a->problem.source, job->columns);
   return check_paths(a, spec);
 }
 

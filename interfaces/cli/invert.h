@@ -51,6 +51,8 @@ int results_describes(const invert_job *job, const char *text, int *columns, int
 int results_propagator(invert_job *job, const char *path, int checkpoint);
 /* Solutions back from a file into x, with done[] and solves[] set. */
 int results_read(invert_job *job, const char *path);
+/* "clover, kappa 0.13, csw 1" */
+const char *results_action(const invert_job *job, char text[96]);
 int results_correlators(const invert_job *job, double *pion, double *rho, const char *path);
 
 /* --- checkpoint.c --- */

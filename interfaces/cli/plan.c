@@ -23,7 +23,7 @@ static const double site_bytes_links = 3000, site_bytes_column = 1500;
 
 /* All that the job holds when it solves. */
 static int take_everything(invert_job *job, sample *s) {
-  const kaon_space *full = kaon_lattice_spinors(job->p.field.lattice, KAON_FULL);
+  const kaon_space *full = problem_space(&job->p);
   kaon_vector *batch[2] = {NULL, NULL};
   double before = sample_in_use(job->ctx);
   int code = cli_status(job->ctx, kaon_gauge_measure(job->p.field.gauge, &job->links), NULL);
@@ -52,7 +52,8 @@ static int rehearse(invert_job *job) {
   job->p.options.max_iterations = 2;
   int code = invert_solve(job);
   /* the file writer's second column */
-  size_t host = (size_t)kaon_lattice_volume(job->p.field.lattice) * 24 * sizeof(double);
+  size_t host = (size_t)kaon_lattice_volume(job->p.field.lattice) * sizeof(double) *
+                (size_t)problem_reals(&job->p);
   double *second = code == EXIT_DONE && job->args->output ? malloc(host) : NULL;
   if (second) memset(second, 1, host);
   volatile double touched = second ? second[0] : 0;
@@ -75,7 +76,9 @@ static int set_up(const invert_args *args, const int extents[4], int solve, samp
   for (int mu = 0; mu < 4; mu++) /* whatever divides the sample: sizes hardly depend on it */
     if (own.problem.schwarz_block[mu])
       own.problem.schwarz_block[mu] = extents[mu] % 4 == 0 ? 2 : extents[mu]; /* SAP: even or 1 */
-  job.columns = own.problem.columns;
+  own.problem.columns = job.columns = problem_columns(&args->common, &own.problem);
+  own.problem.fat_links = own.problem.long_links = NULL;
+  if (staggered_action(&own.problem)) own.problem.action = 2;
   job.batch = own.batch && own.batch < job.columns ? own.batch : job.columns;
   int code = problem_check(&own.problem, &job.p, &spec);
   for (int mu = 0; mu < 4; mu++) job.p.source.site[mu] = 0;
@@ -239,7 +242,7 @@ int plan_invert(const invert_job *job, const field_spec *spec) {
   cli_say(&args->common,
           "%s on %dx%dx%dx%d, %d columns would take %s of memory at its peak:\n"
           "  links %s, operator %s, solver %s, sources and solutions %s, the rest the program\n",
-          spec->text, part[0], part[1], part[2], part[3], args->problem.columns,
+          spec->text, part[0], part[1], part[2], part[3], job->columns,
           cli_bytes(s.peak, text[0]), cli_bytes(s.input, text[1]), cli_bytes(s.operator, text[2]),
           cli_bytes(s.solver, text[3]), cli_bytes(s.vectors, text[4]));
   if (sample_info(ctx).memory_free >= 0)

@@ -8,11 +8,6 @@
 
 #include "signals.h"
 
-static int not_built(const char *what, const char *instead) {
-  cli_error("%s is not built into this version of kaon; %s", what, instead);
-  return EXIT_DEVICE;
-}
-
 static int read_seeded(const char *text, source_spec *source) {
   source->kind = strncmp(text, "z4:", 3) == 0 ? SOURCE_Z4 : SOURCE_GAUSS;
   return cli_read_seed(strchr(text, ':') + 1, &source->seed);
@@ -27,20 +22,23 @@ static int read_source(const char *text, source_spec *source) {
     return EXIT_DONE;
   source->kind = SOURCE_WALL;
   if (sscanf(text, "wall:%9d%n", &s[3], &used) == 1 && (size_t)used == length) return EXIT_DONE;
+  source->kind = SOURCE_CORNER;
+  if (sscanf(text, "corner:%9d%n", &s[3], &used) == 1 && (size_t)used == length) return EXIT_DONE;
   if ((strncmp(text, "z4:", 3) == 0 || strncmp(text, "gauss:", 6) == 0) &&
       read_seeded(text, source))
     return EXIT_DONE;
   return cli_wrong(
-      "--source is %s; it must be point:x,y,z,t or wall:t or z4:SEED or gauss:SEED with a SEED "
+      "--source is %s; it must be point:x,y,z,t or wall:t or corner:t (staggered) or z4:SEED or "
+      "gauss:SEED with a SEED "
       "from 0 to 2^64 - 1, as in point:0,0,0,0",
       text);
 }
 
 static int read_action(const problem_args *a, problem *p) {
-  char name[32];
   int clover = a->action == 1;
-  if (a->action > 1)
-    return not_built(cli_choice(PROBLEM_ACTIONS, a->action, name), "use wilson or clover");
+  if (staggered_action(a)) return staggered_check(a, p);
+  if (a->fat_links || a->long_links)
+    return cli_wrong("--fat-links and --long-links are for --action asqtad and hisq");
   if (isnan(a->kappa) == isnan(a->mass))
     return cli_wrong("give one of --kappa and --mass (kappa = 1 / (2 mass + 8)); found %s",
                      isnan(a->kappa) ? "neither" : "both");
@@ -78,7 +76,7 @@ static int read_solver(const problem_args *a, problem *p) {
                                            KAON_RECONSTRUCT_8};
   p->precision = (kaon_precision)a->precision;
   kaon_solver_options options = KAON_SOLVER_OPTIONS_INIT;
-  options.method = methods[a->solver];
+  options.method = staggered_method(a, methods[a->solver]);
   options.tol = a->tol;
   options.max_iterations = a->max_iter;
   options.stop = (kaon_stop)a->stop;
@@ -102,15 +100,18 @@ int problem_check(const problem_args *a, problem *p, field_spec *spec) {
   if (code == EXIT_DONE) code = read_action(a, p);
   if (code == EXIT_DONE) code = read_source(a->source, &p->source);
   if (code == EXIT_DONE) code = read_solver(a, p);
-  if (code == EXIT_DONE && p->source.kind <= SOURCE_WALL && a->columns > 12)
-    code = cli_wrong("--columns is %d, but --source %s has 12: 4 spins times 3 colours", a->columns,
-                     a->source);
+  if (code == EXIT_DONE && p->source.kind == SOURCE_CORNER && !p->staggered)
+    code = cli_wrong("--source %s is for staggered actions; take wall:t", a->source);
+  if (code == EXIT_DONE && p->source.kind <= SOURCE_CORNER && a->columns > problem_components(p))
+    code = cli_wrong("--columns is %d, but --source %s has %s", a->columns, a->source,
+                     p->staggered ? "3: the colours" : "12: 4 spins times 3 colours");
   return code;
 }
 
 int problem_check_together(const problem *p, int columns) {
   enum { joined_max = 64 }; /* kaon/solver.h */
-  if (p->options.method != KAON_BLOCKCGNR || columns <= joined_max) return EXIT_DONE;
+  const int joined = p->options.method == KAON_BLOCKCGNR || p->options.method == KAON_BLOCKCG;
+  if (!joined || columns <= joined_max) return EXIT_DONE;
   return cli_wrong(
       "--solver blockcg joins at most %d columns, but %d are to be solved together; split them "
       "(invert: --batch %d), or take another --solver",
@@ -136,7 +137,7 @@ int problem_links(kaon_context *ctx, const problem_args *a, const field_spec *sp
   return code == EXIT_DONE ? problem_check_source(a, p, p->field.extents) : code;
 }
 
-int problem_operator(kaon_context *ctx, const problem_args *a, problem *p) {
+static kaon_status wilson_make(const problem_args *a, problem *p) {
   kaon_dirac_options dirac = KAON_DIRAC_OPTIONS_INIT;
   dirac.kappa = p->kappa;
   dirac.csw = p->csw;
@@ -146,13 +147,18 @@ int problem_operator(kaon_context *ctx, const problem_args *a, problem *p) {
    * its own it carries the reconstruction. */
   int mixed = p->options.sloppy != p->precision;
   dirac.reconstruct = mixed ? KAON_RECONSTRUCT_18 : p->options.reconstruct;
-  signals_enter("preparing the operator", "nothing was computed or written");
   kaon_status status = kaon_dirac_create(p->field.gauge, &dirac, &p->M);
   kaon_even_odd_options reduction = KAON_EVEN_ODD_OPTIONS_INIT;
   reduction.form = (kaon_even_odd)a->even_odd;
   reduction.temporal_gauge = a->temporal_gauge;
   if (status == KAON_OK && (reduction.form != KAON_EVEN_ODD_NONE || a->temporal_gauge))
     status = kaon_dirac_even_odd(p->M, &reduction, &p->R);
+  return status;
+}
+
+int problem_operator(kaon_context *ctx, const problem_args *a, problem *p) {
+  signals_enter("preparing the operator", "nothing was computed or written");
+  kaon_status status = p->staggered ? staggered_make(a, p) : wilson_make(a, p);
   if (status == KAON_OK) status = schwarz_make(a, p);
   signals_leave(NULL);
   return cli_status(ctx, status, NULL);
@@ -169,12 +175,31 @@ kaon_status problem_source(const problem *p, kaon_vector *b) {
       return kaon_source_point(b, p->source.site);
     case SOURCE_WALL:
       return kaon_source_wall(b, p->source.site[3]);
+    case SOURCE_CORNER:
+      return kaon_source_corner(b, p->source.site[3]);
     case SOURCE_Z4:
       return kaon_source_z4(b, p->source.seed);
     case SOURCE_GAUSS:
       break;
   }
   return kaon_source_gauss(b, p->source.seed);
+}
+
+const kaon_space *problem_space(const problem *p) {
+  return p->staggered ? kaon_lattice_staggered(p->field.lattice, KAON_FULL)
+                      : kaon_lattice_spinors(p->field.lattice, KAON_FULL);
+}
+
+int problem_reals(const problem *p) {
+  return p->staggered ? 6 : 24;
+}
+
+int problem_components(const problem *p) {
+  return p->staggered ? 3 : 12;
+}
+
+int problem_columns(const cli_common *common, const problem_args *a) {
+  return staggered_action(a) && !cli_given(common, "columns") ? 3 : a->columns;
 }
 
 int problem_slice(const problem *p) {
@@ -186,5 +211,7 @@ void problem_close(problem *p) {
   kaon_operator_destroy(&p->K);
   kaon_operator_destroy(&p->R);
   kaon_operator_destroy(&p->M);
+  kaon_gauge_destroy(&p->fat);
+  kaon_gauge_destroy(&p->naik);
   field_close(&p->field);
 }

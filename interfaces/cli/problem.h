@@ -13,6 +13,9 @@ typedef struct problem_args {
   int ignore_checksum;
   int action;
   double kappa, mass, csw, anisotropy; /* NaN: not given */
+  double u0, naik_epsilon;
+  const char *fat_links, *long_links; /* NULL: not given */
+  int synthetic_links;                /* benchmarks: improved actions on links made up */
   int boundary_t;
   const char *source;
   int columns;
@@ -31,10 +34,16 @@ typedef struct problem_args {
   int schwarz_precision;
 } problem_args;
 
-typedef enum source_kind { SOURCE_POINT, SOURCE_WALL, SOURCE_Z4, SOURCE_GAUSS } source_kind;
+typedef enum source_kind {
+  SOURCE_POINT,
+  SOURCE_WALL,
+  SOURCE_CORNER,
+  SOURCE_Z4,
+  SOURCE_GAUSS
+} source_kind;
 typedef struct source_spec {
   source_kind kind;
-  int site[4]; /* POINT; WALL: site[3] is the slice */
+  int site[4]; /* POINT; WALL, CORNER: site[3] is the slice */
   uint64_t seed;
 } source_spec;
 
@@ -42,6 +51,9 @@ typedef struct problem {
   field field;
   source_spec source;
   double kappa, csw;
+  int staggered;          /* the vectors are staggered ones, of this mass: */
+  double mass;
+  kaon_gauge *fat, *naik; /* staggered.c: links of improved actions */
   kaon_operator *M, *R; /* R NULL: solved without reduction */
   kaon_schwarz_options schwarz;
   kaon_operator *K; /* the preconditioner, or NULL */
@@ -62,6 +74,23 @@ int problem_check_source(const problem_args *args, const problem *p, const int e
 int problem_links(kaon_context *ctx, const problem_args *args, const field_spec *spec, problem *p);
 int problem_operator(kaon_context *ctx, const problem_args *args, problem *p);
 int problem_solver(kaon_context *ctx, int columns, problem *p);
+/* What its vectors are, and how many reals a site they have. */
+const kaon_space *problem_space(const problem *p);
+int problem_reals(const problem *p);
+/* Columns of a whole propagator: 12 spins and colours, or 3 colours. */
+int problem_components(const problem *p);
+/* --columns, or all components where it was not given. */
+int problem_columns(const cli_common *common, const problem_args *args);
+/* --- staggered.c --- */
+int staggered_action(const problem_args *args);
+/* What staggered actions need and refuse. Exit status. */
+int staggered_check(const problem_args *args, problem *p);
+/* Links that cost what those of asqtad or hisq (with phases) do: fat ones are the field's, long ones
+ * -1/24 times them. */
+kaon_status staggered_synthetic(const field *f, int action, kaon_gauge **fat, kaon_gauge **naik);
+kaon_status staggered_make(const problem_args *args, problem *p);
+/* The method on the reduction, which is Hermitian positive definite. */
+kaon_method staggered_method(const problem_args *args, kaon_method method);
 /* --- schwarz.c --- */
 /* Refuses --schwarz-... on the command line without a preconditioner. Exit status. */
 int schwarz_idle(const cli_common *common, const problem_args *args);
@@ -85,13 +114,18 @@ void problem_close(problem *p);
 /* The source's slice, 0 for noise. */
 int problem_slice(const problem *p);
 
+#define PROBLEM_SOURCES "point:x,y,z,t|wall:t|corner:t|z4:SEED|gauss:SEED"
 #define PROBLEM_SOLVERS "cg|cgnr|cgne|bicgstab|gcr|mr|blockcg|pipecg|pipebicgstab"
 #define PROBLEM_ACTIONS "wilson|clover|staggered|asqtad|hisq"
 #define PROBLEM_SOLVER_TEXT                                                                      \
   "method; cg means cgnr, the normal equations, on these operators, and blockcg, whose columns " \
   "share one search space, likewise; pipecg (likewise) and pipebicgstab hide their sums over "   \
   "ranks behind the operator"
-#define PROBLEM_ACTION_TEXT "the Dirac operator (staggered, asqtad, hisq: not in this version)"
+#define PROBLEM_ACTION_TEXT \
+  "the Dirac operator; asqtad and hisq take their links from --fat-links and --long-links"
+#define PROBLEM_FAT_TEXT                                                                         \
+  "asqtad, hisq: fat links as MILC writes them, SciDAC, with its signs, for an antiperiodic t; " \
+  "--long-links likewise"
 #define PROBLEM_REFINEMENT_TEXT \
   "how a coarser inner iteration is corrected: its residual replaced on the way, or restarted"
 #define PROBLEM_EVEN_ODD_TEXT \
@@ -142,6 +176,12 @@ int problem_slice(const problem *p);
       {CLI_CHOICE, "action", PROBLEM_ACTIONS, "clover", AT(action), 0, 0, PROBLEM_ACTION_TEXT},    \
       {CLI_REAL, "kappa", "K", NULL, AT(kappa), 1e-6, 10, "hopping parameter; needed, or --mass"}, \
       {CLI_REAL, "mass", "M", NULL, AT(mass), -3.9, 1e5, "bare mass: kappa = 1 / (2 M + 8)"},      \
+      {CLI_REAL, "u0", "U", "1", AT(u0), 1e-2, 10,                                                 \
+       "asqtad: tadpole factor of the long links, -1 / (24 U^2)"},                                 \
+      {CLI_REAL, "naik-epsilon", "E", "0", AT(naik_epsilon), -10, 10,                              \
+       "hisq: long links count 1 + E times"},                                                      \
+      {CLI_TEXT, "fat-links", "FILE", NULL, AT(fat_links), 0, 0, PROBLEM_FAT_TEXT},                \
+      {CLI_TEXT, "long-links", "FILE", NULL, AT(long_links), 0, 0, "the long ones"},               \
       {CLI_REAL, "csw", "C", NULL,                                                                 \
        AT(csw),  -10,   10,  "clover coefficient; needed by --action clover"},                     \
       {CLI_REAL,       "anisotropy", "F", "1",                                                     \
@@ -155,8 +195,9 @@ int problem_slice(const problem *p);
        0,                                                                                          \
        "boundary condition of the fermions in t"},                                                 \
   {                                                                                                \
-    CLI_TEXT, "source", "point:x,y,z,t|wall:t|z4:SEED|gauss:SEED", "point:0,0,0,0", AT(source), 0, \
-        0, "right-hand sides: a unit at one site, ones on one slice, or noise on all sites"        \
+    CLI_TEXT, "source", PROBLEM_SOURCES, "point:0,0,0,0", AT(source), 0, 0,                        \
+        "right-hand sides: a unit at one site, ones on one slice (corner: staggered, on every "    \
+        "second site of each direction), or noise on all sites"                                    \
   }
 
 #define PROBLEM_OPTIONS_SCHWARZ(AT)                                                                \

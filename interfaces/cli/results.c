@@ -198,8 +198,34 @@ static kaon_status write_file(invert_job *job, outgoing *o, const char *path, in
   return status == KAON_OK ? o->status : status;
 }
 
+const char *results_action(const invert_job *job, char text[96]) {
+  const problem_args *a = &job->args->problem;
+  char name[32];
+  if (job->p.staggered)
+    snprintf(text, 96, "%s, mass %g", cli_choice(PROBLEM_ACTIONS, a->action, name), job->p.mass);
+  else
+    snprintf(text, 96, "%s, kappa %g, csw %g", job->p.csw != 0 ? "clover" : "Wilson", job->p.kappa,
+             job->p.csw);
+  return text;
+}
+
+/* All columns of a staggered solve, a record each; nothing is kept half done. */
+static int staggered_solutions(invert_job *job, const char *path, int checkpoint) {
+  char text[96];
+  if (checkpoint) return EXIT_DONE;
+  signals_enter("writing the solutions", "the file was not written");
+  const int code = cli_write_status(
+      job->ctx,
+      kaon_staggered_write_vectors(job->x, path, job->p.precision == KAON_DOUBLE ? 64 : 32,
+                                   results_action(job, text)),
+      NULL);
+  signals_leave(code == EXIT_DONE ? path : NULL);
+  return code;
+}
+
 int results_propagator(invert_job *job, const char *path, int checkpoint) {
   const int *e = job->p.field.extents;
+  if (job->p.staggered) return staggered_solutions(job, path, checkpoint);
   int count = 0, *map = calloc((size_t)job->columns, sizeof *map);
   outgoing o = {.job = job, .map = map, .slice_sites = (int64_t)e[0] * e[1] * e[2]};
   const size_t slice = (size_t)o.slice_sites * 24 * sizeof **o.slice;
@@ -293,20 +319,31 @@ int results_read(invert_job *job, const char *path) {
 int results_correlators(const invert_job *job, double *pion, double *rho, const char *path) {
   int t0 = problem_slice(&job->p), slices = job->p.field.extents[3];
   int code = cli_status(job->ctx, kaon_correlator_pion(job->x, t0, pion), NULL);
-  if (code == EXIT_DONE) code = cli_status(job->ctx, kaon_correlator_rho(job->x, t0, rho), NULL);
+  if (code == EXIT_DONE && !job->p.staggered)
+    code = cli_status(job->ctx, kaon_correlator_rho(job->x, t0, rho), NULL);
   if (code != EXIT_DONE || !path) return code;
-  char *text = NULL;
+  char *text = NULL, what[96];
   size_t length = 0;
   FILE *out = open_memstream(&text, &length);
   if (!out) return EXIT_DEVICE;
   fprintf(out,
-          "# kaon %s: zero-momentum correlators, kappa-normalised, t from the source's slice %d\n"
-          "# %s, plaquette %.12g, %s, kappa %.17g, csw %.17g, %s in t, source %s\n"
-          "# t  pion  rho\n",
-          kaon_version(), t0, job->args->problem.gauge, job->links.plaquette,
-          job->p.csw != 0 ? "clover" : "Wilson", job->p.kappa, job->p.csw,
-          job->args->problem.boundary_t ? "periodic" : "antiperiodic", job->args->problem.source);
-  for (int t = 0; t < slices; t++) fprintf(out, "%d %.16e %.16e\n", t, pion[t], rho[t]);
+          "# kaon %s: zero-momentum correlators, %s, t from the source's slice %d\n"
+          "# %s, plaquette %.12g, ",
+          kaon_version(), job->p.staggered ? "of M = 2 mass + D" : "kappa-normalised", t0,
+          job->args->problem.gauge, job->links.plaquette);
+  if (job->p.staggered)
+    fprintf(out, "%s (%.17g)", results_action(job, what), job->p.mass);
+  else
+    fprintf(out, "%s, kappa %.17g, csw %.17g", job->p.csw != 0 ? "clover" : "Wilson", job->p.kappa,
+            job->p.csw);
+  fprintf(out, ", %s in t, source %s\n# t  pion%s\n",
+          job->args->problem.boundary_t ? "periodic" : "antiperiodic", job->args->problem.source,
+          job->p.staggered ? "" : "  rho");
+  for (int t = 0; t < slices; t++) {
+    fprintf(out, "%d %.16e", t, pion[t]);
+    if (!job->p.staggered) fprintf(out, " %.16e", rho[t]);
+    fprintf(out, "\n");
+  }
   code = fclose(out) == 0 ? report_text(path, text, length) : EXIT_DEVICE;
   free(text);
   return code;

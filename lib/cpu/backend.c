@@ -10,6 +10,7 @@
 #include "blas/precond_ops.h"
 #include "dslash/dslash_ops.h"
 #include "dslash/measure_ops.h"
+#include "dslash/staggered_ops.h"
 #include "gauge/gauge_ops.h"
 #include "lib/error.h"
 #include "sparse/sparse_ops.h"
@@ -23,6 +24,8 @@
   extern const kaon_precond_ops kaon_precond_ops_##isa##_d, kaon_precond_ops_##isa##_s; \
   extern const kaon_dslash_ops kaon_dslash_ops_##isa##_d, kaon_dslash_ops_##isa##_s,    \
       kaon_dslash_ops_##isa##_h;                                                        \
+  extern const kaon_staggered_ops kaon_staggered_ops_##isa##_d,                         \
+      kaon_staggered_ops_##isa##_s, kaon_staggered_ops_##isa##_h;                       \
   extern const kaon_gauge_ops kaon_gauge_ops_##isa##_d, kaon_gauge_ops_##isa##_s,       \
       kaon_gauge_ops_##isa##_h;                                                         \
   extern const kaon_measure_ops kaon_measure_ops_##isa##_d, kaon_measure_ops_##isa##_s, \
@@ -39,6 +42,8 @@
     .precond = {&kaon_precond_ops_##isa_##_d, &kaon_precond_ops_##isa_##_s, NULL},                 \
     .dslash = {&kaon_dslash_ops_##isa_##_d, &kaon_dslash_ops_##isa_##_s,                           \
                &kaon_dslash_ops_##isa_##_h},                                                       \
+    .staggered = {&kaon_staggered_ops_##isa_##_d, &kaon_staggered_ops_##isa_##_s,                  \
+                  &kaon_staggered_ops_##isa_##_h},                                                 \
     .measure = {&kaon_measure_ops_##isa_##_d, &kaon_measure_ops_##isa_##_s,                        \
                 &kaon_measure_ops_##isa_##_h},                                                     \
     .gauge = {&kaon_gauge_ops_##isa_##_d, &kaon_gauge_ops_##isa_##_s, &kaon_gauge_ops_##isa_##_h}, \

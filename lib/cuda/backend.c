@@ -57,6 +57,8 @@ const kaon_backend kaon_cuda_library_table = {
     .sparse = {&kaon_sparse_ops_cuda_d, &kaon_sparse_ops_cuda_s, NULL},
     .gauge = {&kaon_gauge_ops_cuda_d, &kaon_gauge_ops_cuda_s, &kaon_gauge_ops_cuda_h},
     .dslash = {&kaon_dslash_ops_cuda_d, &kaon_dslash_ops_cuda_s, &kaon_dslash_ops_cuda_h},
+    .staggered = {&kaon_staggered_ops_cuda_d, &kaon_staggered_ops_cuda_s,
+                  &kaon_staggered_ops_cuda_h},
     .measure = {&kaon_measure_ops_cuda_d, &kaon_measure_ops_cuda_s, &kaon_measure_ops_cuda_h},
 };
 
@@ -88,6 +90,8 @@ const kaon_backend kaon_cuda_table = {
     .precond = {&precond_d, &precond_s, NULL},
     .gauge = {&kaon_gauge_ops_cuda_d, &kaon_gauge_ops_cuda_s, &kaon_gauge_ops_cuda_h},
     .dslash = {&kaon_dslash_ops_cuda_d, &kaon_dslash_ops_cuda_s, &kaon_dslash_ops_cuda_h},
+    .staggered = {&kaon_staggered_ops_cuda_d, &kaon_staggered_ops_cuda_s,
+                  &kaon_staggered_ops_cuda_h},
     .measure = {&kaon_measure_ops_cuda_d, &kaon_measure_ops_cuda_s, &kaon_measure_ops_cuda_h},
     .sparse = {&kaon_sparse_ops_cuda_d, &kaon_sparse_ops_cuda_s, NULL},
 };

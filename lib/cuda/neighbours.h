@@ -177,4 +177,30 @@ static inline KAON_HD int32_t kaon_neighbour_of(const kaon_sites *s, const kaon_
   return mu == 0 && forward != h->odd_x ? h->at : h->at + step;
 }
 
+/* Hops of three sites. step: sites in y, z, t, reduced to less than the extent; x_step: in x / 2, by
+ * odd_x of a hop forward (backward: of the other one); round: how often a hop in t goes round a
+ * lattice of two slices before it is reduced. */
+typedef struct kaon_far {
+  int step[4], x_step[2], round;
+} kaon_far;
+
+static inline kaon_far kaon_far_of(const kaon_sites *s) {
+  kaon_far f = {{0, 0, 0, 0}, {1 % s->half_x, 2 % s->half_x}, 3 / s->extents[3]};
+  for (int mu = 1; mu < 4; mu++) f.step[mu] = 3 % s->extents[mu];
+  return f;
+}
+
+/* As kaon_neighbour_of, three sites away. */
+static inline KAON_HD int32_t kaon_far_neighbour_of(const kaon_sites *s, const kaon_far *f,
+                                                    const kaon_here *h, const int dir, int *sign) {
+  const int mu = dir % 4, forward = dir < 4;
+  const int c = mu == 0 ? h->half : mu == 1 ? h->y : mu == 2 ? h->z : h->t;
+  const int extent = mu == 0 ? s->half_x : s->extents[mu];
+  const int far = mu == 0 ? f->x_step[h->odd_x == forward] : f->step[mu];
+  const int crosses = forward ? c >= extent - far : c < far;
+  const int to = (forward ? far : -far) + (crosses ? (forward ? -extent : extent) : 0);
+  *sign = mu == 3 && s->antiperiodic && ((crosses + f->round) & 1) ? -1 : 1;
+  return h->at + to * s->stride[mu];
+}
+
 #endif

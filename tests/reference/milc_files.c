@@ -119,6 +119,37 @@ const char *milc_read_propagator(const char *path, ref_lattice *L, ref_complex *
   return error;
 }
 
+/* Big-endian bytes. */
+static uint64_t number_at(const unsigned char *p, int bytes) {
+  uint64_t n = 0;
+  for (int i = 0; i < bytes; i++) n = n << 8 | p[i];
+  return n;
+}
+
+const char *milc_read_scidac(const char *path, const ref_lattice *L, size_t reals,
+                             ref_complex **values) {
+  enum { HEADER = 144 };
+  const size_t count = ref_volume(L) * reals / 2;
+  const char *error = "no field of this size";
+  unsigned char head[HEADER];
+  FILE *file = fopen(path, "rb");
+  *values = NULL;
+  if (!file) return "cannot be opened";
+  while (error && fread(head, 1, HEADER, file) == HEADER && number_at(head, 4) == 0x456789ab) {
+    const uint64_t bytes = number_at(head + 8, 8);
+    if (strcmp((const char *)head + 16, "scidac-binary-data") != 0 || bytes != 8 * count) {
+      if (fseek(file, (long)((bytes + 7) / 8 * 8), SEEK_CUR) != 0) break;
+      continue;
+    }
+    reader r = {.file = file, .swap = 1};
+    *values = ref_new(count);
+    error = read_complex(&r, *values, count) ? NULL : "data is cut short";
+  }
+  fclose(file);
+  if (error) free(*values);
+  return error;
+}
+
 void milc_to_ukqcd(ref_complex v[16]) {
   ref_complex g5[16];
   ref_basis_change(REF_DEGRAND_ROSSI, REF_UKQCD, v);

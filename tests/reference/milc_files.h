@@ -20,6 +20,11 @@ const char *milc_read_gauge(const char *path, ref_lattice *L, ref_complex **u);
 const char *milc_read_propagator(const char *path, ref_lattice *L, ref_complex *columns[12],
                                  int *sums_match);
 
+/* The binary data of a SciDAC file's first field of `reals` f32 a site, in file order; the extents
+ * are the caller's. */
+const char *milc_read_scidac(const char *path, const ref_lattice *L, size_t reals,
+                             ref_complex **values);
+
 /* MILC's M has (1 + gamma_mu) on the forward hop with the DeGrand-Rossi gammas: it is kaon's M with
  * the gammas -gamma_DR = gamma_5 gamma_DR gamma_5. psi(UKQCD) = V psi(MILC); V is unitary. */
 void milc_to_ukqcd(ref_complex v[16]);

@@ -180,6 +180,29 @@ void ref_schur_reconstruct(const ref_dirac *d, int parity, const ref_complex *b,
 void ref_clover_solve_parity(const ref_dirac *d, int parity, const ref_complex *in,
                              ref_complex *out);
 
+/* ---- staggered operators (ref_staggered.c): 3 colours a site, chi[site * 3 + colour] ---- */
+
+enum { REF_PHASES_MILC, REF_PHASES_CHROMA };
+typedef struct {
+  ref_lattice L;
+  const ref_complex *fat;  /* thin or fat links without phases; not copied, as naik */
+  const ref_complex *naik; /* links of three steps, with their coefficient; NULL: none */
+  double epsilon;          /* naik counts 1 + epsilon times */
+  double mass;
+  int antiperiodic; /* in t */
+  int phases;
+} ref_staggered;
+
+/* eta_mu(x), times -1 where a hop of `steps` forward from x crosses the antiperiodic boundary. */
+double ref_staggered_sign(const ref_staggered *d, int mu, int steps, const int x[4]);
+/* out = D in on the sites of `parity` (-1: all); others are left alone. */
+void ref_staggered_hop(const ref_staggered *d, int parity, const ref_complex *in, ref_complex *out);
+/* out = (2 m + sign D) in: M, or M^dag (sign -1). */
+void ref_staggered_apply(const ref_staggered *d, int sign, const ref_complex *in, ref_complex *out);
+/* out = (4 m^2 - D_pq D_qp) in on the sites of `parity`. */
+void ref_staggered_normal(const ref_staggered *d, int parity, const ref_complex *in,
+                          ref_complex *out);
+
 /* ---- solvers (ref_solve.c); x starts at zero ---- */
 
 typedef struct {

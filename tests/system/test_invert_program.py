@@ -53,6 +53,30 @@ class Invert(system.Case):
                 print(f"  {' '.join(more)}: largest relative difference {worst:.1e} (bound 1e-6)")
                 self.assertLess(worst, 1e-6)
 
+    def test_staggered_actions(self):
+        lattice = ["--gauge", "weak:0.3", "--lattice", "4", "4", "4", "8", "--action", "staggered", "--mass", "0.2"]
+        pions = []
+        for more in (["--source", "corner:2", "--output", "chi.lime", "--correlators", "c.txt"],
+                     ["--source", "corner:2", "--sloppy", "half", "--reconstruct", "8"],
+                     ["--source", "corner:2", "--solver", "pipecg"],
+                     ["--source", "corner:2", "--even-odd", "none", "--solver", "bicgstab", "--sloppy", "double"]):
+            with self.subTest(more=more):
+                self.succeeds("invert", *lattice, *more, "--report", "report.json")
+                report = self.report()
+                self.assertEqual((report["action"], report["mass"]), ("staggered", 0.2))
+                self.assertEqual([s["status"] for s in report["solves"]], ["converged"] * 3)
+                self.assertTrue(all(c > 0 for c in report["pion"]))
+                pions.append(report["pion"])
+        worst = max(abs(a / b - 1) for other in pions for a, b in zip(pions[0], other))
+        # x is off by at most tol / (2 m) in norm
+        print(f"  largest relative difference {worst:.1e} (bound 1e-6)")
+        self.assertLess(worst, 1e-6)
+        self.assertGreater(os.path.getsize(self.path("chi.lime")), 3 * 512 * 6 * 8)
+        for more, words in ((["--kappa", "0.1"], ["--mass"]), (["--csw", "1"], ["--csw"]),
+                            (["--columns", "4"], ["3"]), (["--resume", "--output", "x"], ["--resume"])):
+            with self.subTest(more=more):
+                self.refused("invert", *lattice, *more, words=words)
+
     def test_the_method_is_named(self):
         for solver, name, word in (("cg", "CGNR", "cgnr"), ("bicgstab", "BiCGStab", "bicgstab"), ("mr", "MR", "mr"),
                                    ("blockcg", "block CGNR", "blockcgnr"), ("pipecg", "pipelined CGNR", "pipecgnr"),

@@ -42,6 +42,25 @@ class Results(rank_jobs.Case):
                 self.check_propagators("one.lime", name, bound)
                 self.check_correlators("one.txt", "more.txt", math.hypot(*bound))
 
+    def test_staggered_solutions_of_one_rank(self):
+        # |M^-1| <= 1 / (2 m): D is anti-Hermitian
+        mass = 0.2
+        words = ["invert", "--gauge", "weak:0.3", "--lattice", "4", "4", "4", "8", "--action", "staggered", "--mass", str(mass),
+                 "--source", "corner:1", "--tol", "1e-11", "--sloppy", "half", "--reconstruct", "8"]
+        self.succeeds(*words, "--output", "one.lime", "--report", "one.json")
+        for ranks, grid in ((2, "1 1 1 2"), (4, "1 1 2 2")):
+            self.ranks(ranks, *words, "--grid", *grid.split(), "--output", "more.lime", "--report", "more.json")
+            solves = [self.report(name)["solves"] for name in ("one.json", "more.json")]
+            a, b = ([x for x in rank_jobs.payload(self.read(name)) if len(x) == 512 * 6 * 8] for name in ("one.lime", "more.lime"))
+            self.assertEqual((len(a), len(b)), (3, 3))
+            for k in range(3):
+                numbers = [struct.unpack(f">{512 * 6}d", x[k]) for x in (a, b)]
+                apart = math.sqrt(sum((p - q) ** 2 for p, q in zip(*numbers)))
+                # |b|^2 = 8: the corners of a slice of 4 x 4 x 4
+                bound = math.sqrt(8) / (2 * mass) * (solves[0][k]["residual"] + solves[1][k]["residual"] + 1e-13)
+                print(f"  {ranks} ranks, column {k}: {apart:.1e} apart, bound {bound:.1e}")
+                self.assertLessEqual(apart, bound)
+
     def check_propagators(self, one, other, bound):
         a, b = (rank_jobs.records(self.read(name)) for name in (one, other))
         self.assertEqual([kind for kind, _ in a], [kind for kind, _ in b])

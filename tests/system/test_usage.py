@@ -197,10 +197,11 @@ class Usage(system.Case):
                 self.refused(*arguments, words=words)
 
     def test_what_is_not_built_says_so_with_status_3(self):
-        for arguments in (["invert", *system.SMALL, "--action", "hisq"],
-                          ["invert", *system.SMALL, "--action", "staggered"]):
-            with self.subTest(arguments=arguments):
-                self.refused(*arguments, status=3, words=["not built"])
+        lattice = ["--gauge", "weak:0.3", "--lattice", "4", "4", "4", "8"]
+        for action in ("asqtad", "hisq"):
+            with self.subTest(action=action):
+                self.refused("invert", *lattice, "--action", action, "--mass", "0.1", status=3,
+                             words=["not built", "--fat-links"])
 
     def test_a_grid_for_more_ranks_than_were_started_says_how_to_start_them(self):
         self.succeeds("info", "--backend", "cpu", "--report", "report.json")

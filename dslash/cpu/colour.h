@@ -1,0 +1,71 @@
+/* colour.h - what the CPU's staggered kernels do at a site besides hopping: three colours of VL
+ * sites between memory and registers, sums, rounding to half. site.h's for spinors. */
+#ifndef KAON_DSLASH_CPU_COLOUR_H
+#define KAON_DSLASH_CPU_COLOUR_H
+
+#include "dslash/staggered_ops.h"
+#include "lib/kernel.h"
+#include "lib/cpu/reduce.h"
+#include "lib/math/staggered.h"
+#include "lib/cpu/wide.h"
+#if KAON_HALF
+#include "lib/cpu/quantise.h"
+#else
+#include "lib/math/half.h"
+#endif
+
+/* Of a column of VL sites: the first real, and in half the scale. */
+KAON_INLINE int64_t colour_at(int nrhs, int64_t block, int part, int column) {
+  return (block * nrhs + column) * KAON_STAGGERED_REALS * KAON_W + part * KAON_VL;
+}
+
+KAON_INLINE int64_t colour_scale_at(int nrhs, int64_t block, int part, int column) {
+  return (block * nrhs + column) * KAON_W + part * KAON_VL;
+}
+
+/* As it stands in memory: half in integers. */
+KAON_INLINE vcolour colour_raw(const stored *p) {
+  vcolour d;
+  for (int i = 0; i < 3; i++) d.c[i] = c_load(p + 2 * i * KAON_W);
+  return d;
+}
+
+KAON_INLINE vcolour colour_load(kaon_view v, int nrhs, int64_t block, int part, int column) {
+  vcolour d = colour_raw((const stored *)v.data + colour_at(nrhs, block, part, column));
+#if KAON_HALF
+  const vreal unit = v_load_float(v.scale + colour_scale_at(nrhs, block, part, column));
+  d = colour_scale(&d, unit * v_set(KAON_HALF_STEP));
+#endif
+  return d;
+}
+
+/* Adds |d|^2 and conj(w) d to a column's sums (re, im of slot 0, then of slot 1). */
+KAON_INLINE void colour_sums(const kaon_sum *sum, const vcolour *w, const vcolour *d,
+                             double *sums) {
+  if (sum->slot[0] != KAON_NO_SLOT) sums[0] += w_sum(w_from(colour_norm2(d)));
+  if (w == NULL) return;
+  const vcomplex dot = colour_dot(w, d);
+  sums[2] += w_sum(w_from(dot.re));
+  sums[3] += w_sum(w_from(dot.im));
+}
+
+KAON_INLINE void colour_store(kaon_view v, int nrhs, int64_t block, int part, int column,
+                              const vcolour *d) {
+  stored *p = (stored *)v.data + colour_at(nrhs, block, part, column);
+  const vreal *value = (const vreal *)d;
+#if KAON_HALF
+  vreal largest = v_set(0);
+  for (int i = 0; i < KAON_STAGGERED_REALS; i++) largest = quantise_largest(largest, value[i]);
+  v_store_real(v.scale + colour_scale_at(nrhs, block, part, column), largest);
+  const vreal factor = v_set(KAON_HALF_MAX) / v_max(largest, v_set(KAON_HALF_TINY));
+  for (int i = 0; i < KAON_STAGGERED_REALS; i++) v_store_int16(p + i * KAON_W, value[i] * factor);
+#else
+  for (int i = 0; i < KAON_STAGGERED_REALS; i++) v_store_real(p + i * KAON_W, value[i]);
+#endif
+}
+
+/* staggered_gather.c */
+void KAON_EXPORT(kaon_staggered_gather)(const kaon_launch *launch,
+                                        const kaon_staggered_gather_args *args);
+
+#endif

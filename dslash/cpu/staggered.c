@@ -1,0 +1,341 @@
+/* staggered.c - the staggered hop on the CPU, with thin links or with fat and long ones, fused with
+ * x-pay and sums (staggered_ops.h). A block at a time, of a block a part (VL lanes), of that a
+ * column. Links that must be rebuilt, or that several columns share, are decoded once a part into
+ * first-level cache. A backward hop multiplies in the neighbour's lanes and exchanges lanes
+ * afterwards, so links are never moved; signs go with the neighbour's colours on a forward hop, with
+ * the product on a backward one. */
+#include "dslash/cpu/colour.h"
+#include "dslash/dslash_ops.h"
+#include "lib/math/recon.h"
+
+/* Hops of one length. */
+typedef struct reach_plan {
+  const kaon_reach *reach;
+  const uint32_t *table, *negative;
+  const int32_t *gather;
+  const stored *links[2], *phase[2]; /* of the result's parity, of the other */
+  int recon, decode;
+  int64_t stride; /* blocks from one direction's links to the next one's */
+  kaon_factor factor;
+  const kaon_faces *faces; /* of blocks that meet ghosts; else NULL */
+  const kaon_view *ghosts;
+} reach_plan;
+
+typedef struct staggered_plan {
+  const kaon_staggered_args *args;
+  reach_plan fat, naik;
+  int improved, dot;
+  int top[4]; /* mu is cut by the lane bit that tells the parts of a block apart */
+  vperm exchange[4];
+  const int32_t *blocks; /* a part of a divided lattice: which ones; NULL: all */
+  int64_t count;         /* of blocks */
+  int chunk_first;       /* of the part, in the partial sums */
+} staggered_plan;
+
+/* The block at `place` of those that are worked on. */
+KAON_INLINE int64_t block_at(const staggered_plan *plan, int64_t place) {
+  return plan->blocks != NULL ? plan->blocks[place] : place;
+}
+
+/* A decoded link: 18 numbers a lane. */
+enum { LINK = 18 * KAON_VL };
+
+/* Where a direction's neighbours are. */
+typedef struct hop_from {
+  int64_t block;
+  int part;
+  int permute, gather;
+  const int32_t *lanes; /* gather: their places */
+} hop_from;
+
+KAON_INLINE hop_from from_of(const staggered_plan *plan, const reach_plan *r, int64_t block,
+                             int part, const int dir) {
+  const uint32_t entry = r->table[block * KAON_DIRS + dir];
+  const int exchanged = (entry & KAON_NB_EXCHANGE) != 0;
+  const int whole = KAON_PARTS > 1 && plan->top[dir & 3];
+  hop_from from = {.block = entry >> KAON_NB_SHIFT,
+                   .part = exchanged && whole ? !part : part,
+                   .permute = KAON_W > 1 && exchanged && !whole,
+                   .gather = (entry & KAON_NB_GATHER) != 0};
+  if (from.gather)
+    from.lanes = r->gather + (block * KAON_DIRS + dir) * KAON_W + part * KAON_VL;
+  return from;
+}
+
+/* Plain order: `count` numbers of each lane's own site of `field`, to KAON_W apart. stride: of a
+ * block; first: of the column or direction. */
+static __attribute__((noinline)) void gather_lanes(const int32_t *lanes, const stored *field,
+                                                   int64_t stride, int64_t first, int count,
+                                                   stored *to) {
+  for (int l = 0; l < KAON_VL; l++) {
+    const stored *p = field + lanes[l] / KAON_W * stride + first + lanes[l] % KAON_W;
+    for (int c = 0; c < count; c++) to[c * KAON_W + l] = p[c * KAON_W];
+  }
+}
+
+/* `count` numbers of direction dir of a link field at the hop's link; `room` where lanes are
+ * gathered. */
+KAON_INLINE const stored *field_at(const reach_plan *r, const stored *const field[2],
+                                   const hop_from *from, int64_t block, int part, const int dir,
+                                   int count, stored *room) {
+  const int64_t first = (dir & 3) * r->stride * count * KAON_W, stride = (int64_t)count * KAON_W;
+  if (dir < 4) return field[0] + first + block * stride + part * KAON_VL;
+  if (from->gather) {
+    gather_lanes(from->lanes, field[1], stride, first, count, room);
+    return room;
+  }
+  return field[1] + first + from->block * stride + from->part * KAON_VL;
+}
+
+/* -1 in the lanes whose hop has that sign, 1 in the others. */
+KAON_INLINE vreal signs_of(const reach_plan *r, int64_t block, int part, const int dir) {
+  const uint32_t lanes = r->negative[block * KAON_DIRS + dir] >> part * KAON_VL;
+  const uint32_t all = (UINT32_C(1) << KAON_VL) - 1;
+  if ((lanes & all) == 0) return v_set(1);
+  if ((lanes & all) == all) return v_set(-1);
+  real sign[KAON_VL] __attribute__((aligned(64)));
+  for (int l = 0; l < KAON_VL; l++) sign[l] = lanes >> l & 1 ? (real)-1 : (real)1;
+  return v_load_real(sign);
+}
+
+KAON_INLINE void exchange(const staggered_plan *plan, const int mu, vcolour *d) {
+  for (int i = 0; i < 3; i++) {
+    d->c[i].re = v_exchange(d->c[i].re, plan->exchange[mu]);
+    d->c[i].im = v_exchange(d->c[i].im, plan->exchange[mu]);
+  }
+}
+
+/* The neighbour's colours, in their own lanes; half: times its unit. */
+KAON_INLINE vcolour neighbour_of(const staggered_plan *plan, const hop_from *from, int column) {
+  const kaon_staggered_args *a = plan->args;
+  const stored *field = a->in.data;
+  stored room[KAON_STAGGERED_REALS * KAON_W] __attribute__((aligned(64)));
+  if (!from->gather) return colour_load(a->in, a->nrhs, from->block, from->part, column);
+  gather_lanes(from->lanes, field, (int64_t)a->nrhs * KAON_STAGGERED_REALS * KAON_W,
+               (int64_t)column * KAON_STAGGERED_REALS * KAON_W, KAON_STAGGERED_REALS, room);
+  vcolour chi = colour_raw(room);
+#if KAON_HALF
+  float unit[KAON_W] __attribute__((aligned(64)));
+  for (int l = 0; l < KAON_VL; l++)
+    unit[l] = a->in.scale[(from->lanes[l] / KAON_W * a->nrhs + column) * KAON_W +
+                          from->lanes[l] % KAON_W];
+  chi = colour_scale(&chi, v_load_float(unit) * v_set(KAON_HALF_STEP));
+#endif
+  return chi;
+}
+
+/* The ghosts that lanes of the boundary's block at `place` meet in direction dir, in their lanes of
+ * d; the others keep what they have. */
+static __attribute__((noinline)) void take_ghosts(const staggered_plan *plan, const reach_plan *r,
+                                                  int64_t place, int part, int column, int dir,
+                                                  vcolour *d) {
+  const int parity = plan->args->parity, nrhs = plan->args->nrhs, group = r->faces->group[dir & 3];
+  const int32_t first = r->faces->first[parity][place * KAON_DIRS + dir];
+  const uint32_t lanes = r->faces->lanes[parity][place * KAON_DIRS + dir];
+  const kaon_view *from = &r->ghosts[dir];
+  vreal *values = (vreal *)d;
+  real room[KAON_STAGGERED_REALS][KAON_VL] __attribute__((aligned(64)));
+  if (lanes == 0) return;
+  for (int i = 0; i < KAON_STAGGERED_REALS; i++) v_store_real(room[i], values[i]);
+  for (int l = 0; l < KAON_VL; l++) {
+    const int lane = part * KAON_VL + l;
+    real unit = 1;
+    if (!(lanes >> lane & 1)) continue;
+    const int64_t n = first + __builtin_popcount(lanes & ((UINT32_C(1) << lane) - 1));
+    const stored *p = (const stored *)from->data +
+                      kaon_ghost_index(n, column, 0, nrhs, KAON_STAGGERED_REALS, group);
+#if KAON_HALF
+    unit = from->scale[kaon_ghost_index(n, column, 0, nrhs, 1, group)] * KAON_HALF_STEP;
+#endif
+    for (int i = 0; i < KAON_STAGGERED_REALS; i++) room[i][l] = (real)p[i * group] * unit;
+  }
+  for (int i = 0; i < KAON_STAGGERED_REALS; i++) values[i] = v_load_real(room[i]);
+}
+
+/* tan(theta / 2) as stored. */
+KAON_INLINE vreal phase_at(const stored *p) {
+  return v_load(p) * v_set(KAON_LINK_UNIT);
+}
+
+/* d += the hop from direction dir. u: the link as `kind` says. place: of the block, where there may
+ * be ghosts. */
+KAON_INLINE void add_hop(const staggered_plan *plan, const reach_plan *r, const hop_from *from,
+                         int64_t place, int part, int column, const int dir, const void *u,
+                         const int kind, vcolour *d) {
+  const int64_t block = block_at(plan, place);
+  const int mu = dir & 3;
+  const vreal sign = signs_of(r, block, part, dir);
+  stored room[KAON_W] __attribute__((aligned(64)));
+  vcolour chi = neighbour_of(plan, from, column);
+  if (dir < 4) {
+    if (from->permute) exchange(plan, mu, &chi);
+    if (r->faces != NULL) take_ghosts(plan, r, place, part, column, dir, &chi);
+    chi = colour_scale(&chi, sign);
+    if (r->phase[0] == NULL) {
+      colour_add_link(u, kind, 0, &chi, d);
+      return;
+    }
+    chi = colour_turn(phase_at(field_at(r, r->phase, from, block, part, dir, 1, room)), 0, &chi);
+    colour_add_link(u, kind, 0, &chi, d);
+    return;
+  }
+  vcolour product = colour_zero();
+  if (r->phase[0] != NULL)
+    chi = colour_turn(phase_at(field_at(r, r->phase, from, block, part, dir, 1, room)), 1, &chi);
+  colour_add_link(u, kind, 1, &chi, &product);
+  if (from->permute) exchange(plan, mu, &product);
+  if (r->faces != NULL) take_ghosts(plan, r, place, part, column, dir, &product);
+  colour_add(d, -sign, &product);
+}
+
+KAON_INLINE void decode(const stored *from, const int recon, real *to) {
+  vcomplex u[9];
+  recon_decode(from, recon, u);
+  for (int i = 0; i < 9; i++) {
+    v_store_real(to + 2 * i * KAON_VL, u[i].re);
+    v_store_real(to + (2 * i + 1) * KAON_VL, u[i].im);
+  }
+}
+
+static __attribute__((noinline)) void decode_all(const staggered_plan *plan, const reach_plan *r,
+                                                 int64_t block, int part, real *to) {
+  stored room[KAON_LINK_18 * KAON_W] __attribute__((aligned(64)));
+  for (int dir = 0; dir < KAON_DIRS; dir++, to += LINK) {
+    const hop_from from = from_of(plan, r, block, part, dir);
+    const stored *u = field_at(r, r->links, &from, block, part, dir, r->recon, room);
+    if (r->recon == 8)
+      decode(u, 8, to);
+    else if (r->recon == 12)
+      decode(u, 12, to);
+    else
+      decode(u, 18, to);
+  }
+}
+
+/* All hops of one length. */
+KAON_INLINE vcolour add_all(const staggered_plan *plan, const reach_plan *r, int64_t place,
+                            int part, int column, const int kind, const real *decoded) {
+  const int64_t block = block_at(plan, place);
+  vcolour d = colour_zero();
+  stored room[KAON_LINK_18 * KAON_W] __attribute__((aligned(64)));
+  for (int dir = 0; dir < KAON_DIRS; dir++) {
+    const hop_from from = from_of(plan, r, block, part, dir);
+    const void *u = decoded + dir * LINK;
+    if (kind != KAON_LINK_BUFFER)
+      u = field_at(r, r->links, &from, block, part, dir, kind, room);
+    add_hop(plan, r, &from, place, part, column, dir, u, kind, &d);
+  }
+  return d;
+}
+
+static vcolour hops(const staggered_plan *plan, const reach_plan *r, int64_t place, int part,
+                    int column, const real *decoded) {
+  if (r->decode) return add_all(plan, r, place, part, column, KAON_LINK_BUFFER, decoded);
+  return add_all(plan, r, place, part, column, KAON_LINK_18, NULL);
+}
+
+static void hop_site(const staggered_plan *plan, int64_t place, int part, int column,
+                     const real *fat_links, const real *naik_links, double *sums) {
+  const kaon_staggered_args *a = plan->args;
+  const kaon_stencil *st = a->stencil;
+  const int64_t block = block_at(plan, place);
+  vcolour d = hops(plan, &plan->fat, place, part, column, fat_links), naik = d, w;
+  if (plan->improved) naik = hops(plan, &plan->naik, place, part, column, naik_links);
+  colour_join(plan->fat.factor, &d, plan->improved, plan->naik.factor, &naik);
+  if (a->x.data != NULL) {
+    const vcolour x = colour_load(a->x, a->nrhs, block, part, column);
+    colour_add(&d, v_set(a->a), &x);
+  }
+  if (block == st->nblocks - 1 && st->tail_lanes < KAON_W)
+    for (int i = 0; i < KAON_STAGGERED_REALS; i++)
+      ((vreal *)&d)[i] = v_keep(((vreal *)&d)[i], st->tail_lanes - part * KAON_VL);
+  if (plan->dot) w = colour_load(a->w, a->nrhs, block, part, column);
+  if (sums != NULL) colour_sums(&a->sum, plan->dot ? &w : NULL, &d, sums);
+  colour_store(a->out, a->nrhs, block, part, column, &d);
+}
+
+/* Of a part half as many at most: interior and boundary leave their sums side by side. */
+static int part_chunks(int64_t blocks) {
+  return blocks < KAON_REDUCE_CHUNKS / 2 ? (int)blocks : KAON_REDUCE_CHUNKS / 2;
+}
+
+static int chunks_of(const staggered_plan *plan) {
+  return plan->blocks != NULL ? part_chunks(plan->count) : kaon_chunk_count(plan->count);
+}
+
+static void hop_chunk(const staggered_plan *plan, int chunk, double *partials) {
+  const kaon_staggered_args *a = plan->args;
+  const int64_t begin = plan->count * chunk / chunks_of(plan),
+                end = plan->count * (chunk + 1) / chunks_of(plan);
+  real links[2][KAON_DIRS * LINK] __attribute__((aligned(64)));
+  double *sums = NULL;
+  chunk += plan->chunk_first;
+  if (a->sum.state) kaon_partial_clear(partials, chunk, a->nrhs, 2);
+  for (int64_t place = begin; place < end; place++)
+    for (int part = 0; part < KAON_PARTS; part++) {
+      const int64_t block = block_at(plan, place);
+      if (plan->fat.decode) decode_all(plan, &plan->fat, block, part, links[0]);
+      if (plan->improved && plan->naik.decode)
+        decode_all(plan, &plan->naik, block, part, links[1]);
+      for (int k = 0; k < a->nrhs; k++) {
+        if (!kaon_gate_open(&a->gate, k)) continue;
+        if (a->sum.state) sums = kaon_partial(partials, chunk, k, a->nrhs, 2);
+        hop_site(plan, place, part, k, links[0], links[1], sums);
+      }
+    }
+}
+
+/* Integers of links that are not decoded are worth a step more. */
+static reach_plan reach_plan_of(const kaon_staggered_args *a, const kaon_hop_links *l,
+                                int number) {
+  const int p = a->parity, boundary = a->part == KAON_PART_BOUNDARY;
+  const kaon_reach *reach = a->reach[number];
+  reach_plan r = {.reach = reach,
+                  .table = reach->neighbour[p],
+                  .negative = reach->negative[p],
+                  .gather = reach->gather[p],
+                  .links = {l->links[p], l->links[1 - p]},
+                  .phase = {l->phase[p], l->phase[1 - p]},
+                  .recon = l->recon,
+                  .decode = l->recon != 18 || a->nrhs > 1 || boundary,
+                  .faces = boundary ? a->faces[number] : NULL,
+                  .ghosts = a->ghosts[number],
+                  .stride = kaon_link_blocks(kaon_matrix_blocks(a->stencil))};
+  r.factor = kaon_factor_of(a->b * l->factor * (r.decode ? 1 : KAON_LINK_UNIT));
+  return r;
+}
+
+static void choose_part(staggered_plan *plan) {
+  const kaon_staggered_args *a = plan->args;
+  const kaon_faces *faces = a->faces[0];
+  const int inside = a->part == KAON_PART_INTERIOR;
+  plan->count = a->stencil->nblocks;
+  if (a->part == KAON_PART_ALL) return;
+  plan->blocks = inside ? faces->interior[a->parity] : faces->boundary[a->parity];
+  plan->count = inside ? faces->interior_blocks[a->parity] : faces->boundary_blocks[a->parity];
+  if (!inside) plan->chunk_first = part_chunks(faces->interior_blocks[a->parity]);
+}
+
+static void KAON_EXPORT(staggered_hop)(const kaon_launch *launch,
+                                       const kaon_staggered_args *args) {
+  staggered_plan plan = {.args = args, .improved = args->naik.links[0] != NULL};
+  const kaon_stencil *st = args->stencil;
+  plan.fat = reach_plan_of(args, &args->fat, 0);
+  if (plan.improved) plan.naik = reach_plan_of(args, &args->naik, 1);
+  choose_part(&plan);
+  plan.dot = args->sum.state != NULL && args->w.data != NULL && args->sum.slot[1] != KAON_NO_SLOT;
+  for (int mu = 0; mu < 4; mu++) {
+    const int bit = st->exchange_bit[mu];
+    plan.top[mu] = bit >= 0 && (1 << bit) == KAON_VL;
+    plan.exchange[mu] = v_exchange_index(bit >= 0 && (1 << bit) < KAON_VL ? bit : 0);
+  }
+  const int chunks = chunks_of(&plan);
+#pragma omp parallel for num_threads(launch->threads) schedule(static)
+  for (int chunk = 0; chunk < chunks; chunk++) hop_chunk(&plan, chunk, launch->partials);
+  if (args->part != KAON_PART_INTERIOR)
+    kaon_reduce_finish_chunks(launch->partials, plan.chunk_first + chunks, args->nrhs, &args->gate,
+                              &args->sum, 2);
+}
+
+const kaon_staggered_ops KAON_EXPORT(kaon_staggered_ops) = {
+    .hop = KAON_EXPORT(staggered_hop), .gather = KAON_EXPORT(kaon_staggered_gather)};

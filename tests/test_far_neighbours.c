@@ -1,0 +1,56 @@
+/* test_far_neighbours.c - what a GPU works out of hops of one and three sites (lib/cuda/neighbours.h)
+ * is what coordinates say, on lattices of every kind of extent, two included. The host runs it. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "lib/cuda/neighbours.h"
+
+/* Number among its parity's sites, and the parity. */
+static int number_of(const int n[4], const int x[4], int *parity) {
+  *parity = (x[0] + x[1] + x[2] + x[3]) & 1;
+  return (x[0] + n[0] * (x[1] + n[1] * (x[2] + n[2] * x[3]))) / 2;
+}
+
+static void check(const int n[4], int antiperiodic) {
+  kaon_stencil st = {.nsites = n[0] * n[1] * n[2] * n[3] / 2, .antiperiodic = antiperiodic};
+  for (int mu = 0; mu < 4; mu++) st.extents[mu] = n[mu];
+  const kaon_sites sites = kaon_sites_of(&st);
+  const kaon_far far = kaon_far_of(&sites);
+  int x[4];
+  for (x[3] = 0; x[3] < n[3]; x[3]++)
+    for (x[2] = 0; x[2] < n[2]; x[2]++)
+      for (x[1] = 0; x[1] < n[1]; x[1]++)
+        for (x[0] = 0; x[0] < n[0]; x[0]++)
+          for (int dir = 0; dir < KAON_DIRS; dir++)
+            for (int steps = 1; steps <= 3; steps += 2) {
+              const int mu = dir % 4, ahead = x[mu] + (dir < 4 ? steps : -steps);
+              int parity, other, sign, y[4] = {x[0], x[1], x[2], x[3]}, crossings = 0;
+              y[mu] = ahead;
+              while (y[mu] >= n[mu]) y[mu] -= n[mu], crossings++;
+              while (y[mu] < 0) y[mu] += n[mu], crossings++;
+              const int at = number_of(n, x, &parity), to = number_of(n, y, &other);
+              const kaon_here here = kaon_here_of(&sites, parity, at);
+              const int found = steps == 1
+                                    ? kaon_neighbour_of(&sites, &here, dir, &sign)
+                                    : kaon_far_neighbour_of(&sites, &far, &here, dir, &sign);
+              assert_int_equal(other, 1 - parity);
+              assert_int_equal(found, to);
+              assert_int_equal(sign, mu == 3 && antiperiodic && crossings % 2 ? -1 : 1);
+            }
+}
+
+static void neighbours_are_where_coordinates_say(void **state) {
+  (void)state;
+  static const int shapes[][4] = {{2, 2, 2, 2}, {4, 4, 4, 4}, {2, 4, 6, 8}, {8, 6, 4, 2},
+                                  {6, 2, 2, 4}, {4, 6, 2, 10}, {8, 4, 12, 4}, {10, 2, 4, 6}};
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+    for (int antiperiodic = 0; antiperiodic < 2; antiperiodic++) check(shapes[i], antiperiodic);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(neighbours_are_where_coordinates_say)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,259 @@
+/* test_staggered.c - staggered operators against the reference: the hop with thin links, and with
+ * fat and long ones, on split and plain lattices with masked tails and extents that a step of three
+ * goes round; both conventions of signs; every machine, precision and storage; M, its adjoint, the
+ * reduction, sums and gates.
+ *
+ * Bounds, of |error| / |result| on random vectors: a component of the result is a sum of 24 n / 8
+ * products (n = 8 or 16 hops), each with errors of a rounding or two of its size, which add up like
+ * independent ones: sqrt(2 * 3 n) eps / 2 over sqrt(3 n) times the size of a term, so about eps,
+ * however many there are. Tests allow eight times that. 8 reals: KAON_RECON8_BOUND eps a link's
+ * component, independent ones: 20 / 2 at most. Half: 0.51 / 32767 of a site's largest component for
+ * each number of the vector, uniform: the root mean square is 1 / sqrt 3 of it, and the largest of
+ * six is about twice the root mean square of one; so 0.51 * 2 / sqrt 3 = 0.6 steps for the vector,
+ * as much for the result; links 0.3 steps of their scale, which is up to four times a link's
+ * component: 1.2. Together 1.5; of 8 reals the errors of a link are up to 20 times 0.3 steps. Allowed:
+ * three times that. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "blas/blas.h"
+#include "tests/util/staggered_case.h"
+#include "tests/util/test_util.h"
+
+static double allowed(kaon_precision precision, kaon_reconstruct reconstruct) {
+  const double eps = precision == KAON_DOUBLE ? DBL_EPSILON : (double)FLT_EPSILON;
+  const int eight = reconstruct == KAON_RECONSTRUCT_8;
+  if (precision == KAON_HALF) return 3 * (eight ? 6 : 1.5) / 32767;
+  return 8 * (eight ? 10 : 1) * eps;
+}
+
+/* 8^4, 8x4x4x8: split; 4^4 of two sites a half; 4x6x2x10: plain, with a tail, round in y and z. */
+static const int shapes[][4] = {{8, 4, 4, 8}, {4, 4, 4, 4}, {4, 6, 2, 10}, {8, 8, 8, 8}, {2, 2, 2, 2}};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+/* D on both parities; error / bound. */
+static double check_hop(staggered_case *s, kaon_staggered_phases phases, kaon_precision precision,
+                        kaon_reconstruct reconstruct, int columns) {
+  const double epsilon = s->improved ? -0.3 : 0;
+  const ref_staggered d = staggered_reference(s, 0.1, epsilon, phases);
+  kaon_operator *M = staggered_operator(s, 0.1, epsilon, phases, precision, reconstruct);
+  double worst = 0;
+  for (int parity = 0; parity < 2; parity++) {
+    const kaon_parity other = (kaon_parity)(1 - parity);
+    ref_complex **in = staggered_columns(s, other, columns, 5);
+    ref_complex **out = staggered_columns(s, other, columns, 5);
+    kaon_vector *x = staggered_vector(s, other, precision, columns);
+    kaon_vector *y = staggered_vector(s, (kaon_parity)parity, precision, columns);
+    staggered_import(s, x, in);
+    must(s->c.ctx, kaon_staggered_hop(M, (kaon_parity)parity, x, y));
+    for (int k = 0; k < columns; k++) {
+      memset(out[k], 0, staggered_size(s) * sizeof **out);
+      ref_staggered_hop(&d, parity, in[k], out[k]);
+    }
+    worst = fmax(worst, staggered_deviation(s, y, out) / allowed(precision, reconstruct));
+    kaon_vector_destroy(&x);
+    kaon_vector_destroy(&y);
+    case_free_columns(in, columns);
+    case_free_columns(out, columns);
+  }
+  kaon_operator_destroy(&M);
+  return worst;
+}
+
+static void hops_are_those_of_the_reference(void **state) {
+  static const kaon_reconstruct storages[] = {KAON_RECONSTRUCT_18, KAON_RECONSTRUCT_12,
+                                              KAON_RECONSTRUCT_8};
+  (void)state;
+  for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
+    if (machine_lacks(machine)) continue;
+    for (int i = 0; i < SHAPES; i++)
+      for (int improved = 0; improved <= 2; improved++) {
+        staggered_case s;
+        if (!staggered_open(&s, machine, shapes[i], i % 2 == 0, improved)) continue;
+        for (int p = KAON_DOUBLE; p <= KAON_HALF; p++)
+          for (int r = 0; r < 3; r++) {
+            char what[128];
+            double worst = 0;
+            for (int columns = 1; columns <= 5; columns += 2)
+              worst = fmax(worst, check_hop(&s, (kaon_staggered_phases)((i + r) % 2),
+                                            (kaon_precision)p, storages[r], columns));
+            snprintf(what, sizeof what, "%s %dx%dx%dx%d improved %d %s %d reals: error / bound",
+                     isa_names[machine], shapes[i][0], shapes[i][1], shapes[i][2], shapes[i][3],
+                     improved, precision_names[p], (int)storages[r]);
+            test_below(what, worst, 1);
+          }
+        staggered_close(&s);
+      }
+  }
+}
+
+/* M, M^dagger on all sites and A on either parity. */
+static void operators_are_those_of_the_reference(void **state) {
+  (void)state;
+  const int extents[4] = {8, 4, 4, 8};
+  const double mass = 0.35;
+  for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
+    staggered_case s;
+    if (machine_lacks(machine) || !staggered_open(&s, machine, extents, 1, 2)) continue;
+    const ref_staggered d = staggered_reference(&s, mass, 0, KAON_PHASES_MILC);
+    for (int p = KAON_DOUBLE; p <= KAON_HALF; p++) {
+      const double bound = 2 * allowed((kaon_precision)p, KAON_RECONSTRUCT_12);
+      kaon_operator *M = staggered_operator(&s, mass, 0, KAON_PHASES_MILC, (kaon_precision)p,
+                                            KAON_RECONSTRUCT_12);
+      ref_complex **in = staggered_columns(&s, KAON_FULL, 2, 5);
+      ref_complex **out = staggered_columns(&s, KAON_FULL, 2, 6);
+      kaon_vector *x = staggered_vector(&s, KAON_FULL, (kaon_precision)p, 2);
+      kaon_vector *y = staggered_vector(&s, KAON_FULL, (kaon_precision)p, 2);
+      staggered_import(&s, x, in);
+      for (int dagger = 0; dagger < 2; dagger++) {
+        must(s.c.ctx, kaon_operator_apply(M, dagger ? KAON_DAGGER : KAON_PLAIN, x, y));
+        for (int k = 0; k < 2; k++) ref_staggered_apply(&d, dagger ? -1 : 1, in[k], out[k]);
+        test_below(dagger ? "M^dagger" : "M", staggered_deviation(&s, y, out), bound);
+      }
+      kaon_vector_destroy(&x);
+      kaon_vector_destroy(&y);
+      for (int parity = 0; parity < 2; parity++) {
+        kaon_operator *A = NULL;
+        must(s.c.ctx, kaon_staggered_even_odd(M, (kaon_parity)parity, &A));
+        x = staggered_vector(&s, (kaon_parity)parity, (kaon_precision)p, 2);
+        y = staggered_vector(&s, (kaon_parity)parity, (kaon_precision)p, 2);
+        staggered_import(&s, x, in);
+        must(s.c.ctx, kaon_operator_apply(A, KAON_PLAIN, x, y));
+        for (int k = 0; k < 2; k++) {
+          memset(out[k], 0, staggered_size(&s) * sizeof **out);
+          ref_staggered_normal(&d, parity, in[k], out[k]);
+        }
+        test_below("A", staggered_deviation(&s, y, out), 2 * bound);
+        kaon_vector_destroy(&x);
+        kaon_vector_destroy(&y);
+        kaon_operator_destroy(&A);
+      }
+      case_free_columns(in, 2);
+      case_free_columns(out, 2);
+      kaon_operator_destroy(&M);
+    }
+    staggered_close(&s);
+  }
+}
+
+/* Sums of a pass are those of what was stored; a closed column is left alone. */
+static void sums_and_gates_are_kept(void **state) {
+  enum { COLUMNS = 3, CLOSED = 1 };
+  (void)state;
+  const int extents[4] = {4, 6, 2, 10};
+  for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
+    staggered_case s;
+    if (machine_lacks(machine) || !staggered_open(&s, machine, extents, 1, 2)) continue;
+    for (int p = KAON_DOUBLE; p <= KAON_HALF; p++) {
+      kaon_operator *A = NULL, *M = staggered_operator(&s, 0.2, 0, KAON_PHASES_MILC,
+                                                       (kaon_precision)p, KAON_RECONSTRUCT_12);
+      must(s.c.ctx, kaon_staggered_even_odd(M, KAON_ODD, &A));
+      ref_complex **in = staggered_columns(&s, KAON_ODD, COLUMNS, 5);
+      ref_complex **old = staggered_columns(&s, KAON_ODD, COLUMNS, 9);
+      kaon_vector *x = staggered_vector(&s, KAON_ODD, (kaon_precision)p, COLUMNS);
+      kaon_vector *y = staggered_vector(&s, KAON_ODD, (kaon_precision)p, COLUMNS);
+      staggered_import(&s, x, in);
+      staggered_import(&s, y, old);
+      kaon_scalars *scalars = NULL;
+      kaon_column_state host[COLUMNS];
+      double norm2[COLUMNS], dot[COLUMNS][2];
+      must(s.c.ctx, kaon_scalars_create(s.c.ctx, COLUMNS, &scalars));
+      must(s.c.ctx, kaon_scalars_read(scalars, host));
+      for (int k = 0; k < COLUMNS; k++) host[k].gate = k == CLOSED ? 0 : KAON_GATE_STEP;
+      must(s.c.ctx, kaon_scalars_write(scalars, host));
+      kaon_pass pass = KAON_PASS_INIT;
+      pass.scalars = scalars;
+      pass.norm = 0;
+      pass.dot = 1;
+      pass.w = x;
+      must(s.c.ctx, kaon_operator_run(A, KAON_PLAIN, x, y, &pass));
+      must(s.c.ctx, kaon_scalars_read(scalars, host));
+      must(s.c.ctx, kaon_vector_norm2(y, norm2));
+      must(s.c.ctx, kaon_vector_dot(x, y, dot));
+      const double bound = p == KAON_HALF ? 1e-4 : p == KAON_SINGLE ? 1e-6 : 1e-14;
+      for (int k = 0; k < COLUMNS; k++) {
+        if (k == CLOSED) continue;
+        test_below("|y|^2", fabs(host[k].slot[0][0] / norm2[k] - 1), bound);
+        test_below("(x, y)", fabs(host[k].slot[1][0] / dot[k][0] - 1), bound);
+        assert_true(dot[k][0] > 0); /* A is positive definite */
+      }
+      ref_complex *kept = ref_new(staggered_size(&s));
+      must(s.c.ctx, kaon_vector_export(y, CLOSED, (double *)kept, KAON_BASIS_UKQCD));
+      test_below("closed column", ref_rel_diff(kept, old[CLOSED], staggered_size(&s)),
+                 p == KAON_HALF ? 1.0 / 32767 : p == KAON_SINGLE ? FLT_EPSILON : 0);
+      free(kept);
+      kaon_scalars_destroy(&scalars);
+      kaon_vector_destroy(&x);
+      kaon_vector_destroy(&y);
+      case_free_columns(in, COLUMNS);
+      case_free_columns(old, COLUMNS);
+      kaon_operator_destroy(&A);
+      kaon_operator_destroy(&M);
+    }
+    staggered_close(&s);
+  }
+}
+
+static void solutions_solve_the_whole_system(void **state) {
+  (void)state;
+  const int extents[4] = {8, 4, 4, 8};
+  static const kaon_precision inner[] = {KAON_DOUBLE, KAON_SINGLE, KAON_HALF};
+  for (int i = 0; i < 3; i++) {
+    staggered_case s;
+    if (!staggered_open(&s, KAON_ISA_AUTO, extents, 1, 2)) skip();
+    const ref_staggered d = staggered_reference(&s, 0.3, 0, KAON_PHASES_CHROMA);
+    kaon_operator *A = NULL, *M = staggered_operator(&s, 0.3, 0, KAON_PHASES_CHROMA, KAON_DOUBLE,
+                                                     KAON_RECONSTRUCT_18);
+    must(s.c.ctx, kaon_staggered_even_odd(M, KAON_EVEN, &A));
+    ref_complex **b = staggered_columns(&s, KAON_FULL, 3, 5), *x = ref_new(staggered_size(&s));
+    ref_complex *back = ref_new(staggered_size(&s));
+    kaon_vector *source = staggered_vector(&s, KAON_FULL, KAON_DOUBLE, 3);
+    kaon_vector *solution = staggered_vector(&s, KAON_FULL, KAON_DOUBLE, 3);
+    staggered_import(&s, source, b);
+    kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
+    o.method = KAON_CG;
+    o.sloppy = inner[i];
+    o.reconstruct = KAON_RECONSTRUCT_8;
+    o.tol = 1e-10;
+    kaon_solver *solver = NULL;
+    must(s.c.ctx, kaon_solver_create(A, 3, &o, &solver));
+    kaon_column_report reports[3];
+    must(s.c.ctx, kaon_solver_solve(solver, source, solution, reports, NULL));
+    for (int k = 0; k < 3; k++) {
+      must(s.c.ctx, kaon_vector_export(solution, k, (double *)x, KAON_BASIS_UKQCD));
+      ref_staggered_apply(&d, 1, x, back);
+      printf("  %s inside: %d steps\n", precision_names[inner[i]], (int)reports[k].iterations);
+      test_below("|b - M x| / |b|", ref_rel_diff(back, b[k], staggered_size(&s)), 1.1e-10);
+      test_close("reported", reports[k].residual,
+                 ref_rel_diff(back, b[k], staggered_size(&s)), 1e-12);
+    }
+    kaon_solver_destroy(&solver);
+    kaon_vector_destroy(&source);
+    kaon_vector_destroy(&solution);
+    case_free_columns(b, 3);
+    free(x);
+    free(back);
+    kaon_operator_destroy(&A);
+    kaon_operator_destroy(&M);
+    staggered_close(&s);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(hops_are_those_of_the_reference),
+      cmocka_unit_test(operators_are_those_of_the_reference),
+      cmocka_unit_test(sums_and_gates_are_kept),
+      cmocka_unit_test(solutions_solve_the_whole_system),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
