@@ -97,7 +97,7 @@ static kaon_status hop_in_stages(const kaon_staggered_fields *fields, const kaon
     memcpy(h.gather[i].to, halos[i]->send, sizeof h.gather[i].to);
     memcpy(h.hop.ghosts[i], halos[i]->receive, sizeof h.hop.ghosts[i]);
   }
-  const kaon_stages stages = {gather_faces, hop_inside, hop_at_faces, NULL, &h};
+  const kaon_stages stages = {gather_faces, hop_inside, hop_at_faces, NULL, &h, 0};
   return kaon_overlap_run_all(halos, h.gathers, &stages);
 }
 
