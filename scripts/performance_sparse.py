@@ -176,6 +176,7 @@ def tables(rows, words):
     """words: the module with number, percent, share, unique, quoted and markdown."""
     of = {kind: [row for row in rows if row["bench"] == kind] for kind in ("spmv", "regimes", "regimes-variation", "pipelined")}
     others = [row for row in rows if row["bench"] not in of]
+    others = [row for row in others if "step_microseconds" in row]  # tables of relaxation and projections are the program's own
     parts = ([products(of["spmv"], words)] if of["spmv"] else []) + ([solves(others, words)] if others else [])
     parts += variations(of["regimes-variation"], words) + ([regimes(of["regimes"], words)] if of["regimes"] else [])
     late = [row for row in of["pipelined"] if not row["solver"]]

@@ -338,7 +338,9 @@ static void check_free(const char *name, int block, int lag, int machine) {
   note(name, &report, &relaxation);
   assert_int_equal(report.reason, KAON_CONVERGED);
   test_below("true residual", relax_case_residual(&c, 0), 1.1e-12);
-  assert_true(relaxation.asynchronous > 0); /* even one thread reads what it has just written */
+  /* even one thread reads what it has just written; a device's blocks may go in step if they must not
+   * be ahead of one another */
+  if (lag > 0 || machine != MACHINE_CUDA) assert_true(relaxation.asynchronous > 0);
   assert_true(relaxation.oldest <= lag);
   assert_true(relaxation.newest >= -lag - 1);
   relax_case_close(&c);

@@ -401,7 +401,9 @@ static int run(void *arguments) {
 const cli_command command_bench = {
     "bench",
     "Measure speed, beside what the machine can do at best.",
-    BENCH_NAMES,
+    "BENCHMARK",
+    "BENCHMARK: dslash, vector, solve, scaling, spmv, krylov, regimes, pipelined,\nasync, faults or "
+    "kaczmarz.\n\n"
     "Examples:\n"
     "  kaon bench dslash\n"
     "  kaon bench dslash --lattice 16 16 16 32 --precision single --columns 1\n"
