@@ -45,6 +45,7 @@ struct kaon_multishift {
   kaon_column_state *host;
   double *norm2;
   int applications;
+  double flops; /* of an application to one column, on all ranks, whose parts may be unequal */
 };
 
 static kaon_pass pass_of(kaon_scalars *scalars, int norm, int then) {
@@ -325,11 +326,9 @@ kaon_status kaon_multishift_solve(kaon_multishift *s, const kaon_vector *b, kaon
   s->outer.X = NULL;
   KAON_TRY(status);
   if (report == NULL) return KAON_OK;
-  const int ranks = s->ctx->comm->ranks;
-  const kaon_cost cost = s->outer.A->ops->cost(s->outer.A, 1);
   *report = (kaon_solve_report){.seconds = kaon_solver_clock() - begin,
                                 .applications = s->applications,
-                                .flops = cost.flops * s->applications * ranks,
+                                .flops = s->flops * s->applications,
                                 .traffic = kaon_traffic_since(s->ctx, &before)};
   return KAON_OK;
 }
@@ -388,6 +387,8 @@ static kaon_status take_host_memory(kaon_multishift *s, const double *sigma) {
 
 static kaon_status build(kaon_multishift *s, kaon_operator *A, const double *sigma) {
   KAON_TRY(kaon_agree(s->ctx, take_host_memory(s, sigma)));
+  s->flops = A->ops->cost(A, 1).flops;
+  KAON_TRY(kaon_comm_sum(s->ctx, &s->flops, 1));
   s->outer.A = A;
   if (s->options.sloppy > A->precision)
     KAON_TRY(A->ops->at_precision(A, s->options.sloppy, KAON_RECONSTRUCT_18, &s->inner.A));
