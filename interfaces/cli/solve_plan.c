@@ -1,8 +1,10 @@
 /* solve_plan.c - what a run of kaon solve will take, predicted without doing the work. The same job
  * is set up on small matrices, each in a process of its own, and followed to the real size: a
  * generator's along two smaller matrices of the same name; a file's, whose size line alone is read,
- * along three files of Laplace matrices, since its bytes are a constant, a multiple of the rows and
- * a multiple of the entries. Nothing here has to be kept in step with the library. */
+ * along three files, since its bytes are a constant, a multiple of the rows and a multiple of the
+ * entries. Those files hold points of a grid in random order: a matrix whose blocks of rows share
+ * their columns' pattern takes less, and which one does is not known before it is read. Nothing
+ * here has to be kept in step with the library. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +24,8 @@ typedef struct trial {
   const solve_args *args;
   int method; /* linear_args.method where none was given */
   char matrix[256];
-  char file[256]; /* not empty: written there first, and read back */
+  char file[256];   /* not empty: of a grid of `edge` points a side, written there and read back */
+  int edge, points; /* entries of an inner row: 7 or 27 */
 } trial;
 
 /* What is measured is printed by nobody, and what a small matrix lets fail is not the question. */
@@ -38,6 +41,65 @@ static solve_args arguments_of(const trial *t) {
   return own;
 }
 
+/* ---- a grid's points in random order ---- */
+
+static void shuffle(int64_t *place, int64_t n) {
+  uint64_t state = 1;
+  for (int64_t i = 0; i < n; i++) place[i] = i;
+  for (int64_t i = n - 1; i > 0; i--) {
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407); /* Knuth's */
+    const int64_t other = (int64_t)((state >> 33) % (uint64_t)(i + 1)), was = place[i];
+    place[i] = place[other];
+    place[other] = was;
+  }
+}
+
+/* The points beside i, itself among them. */
+static int beside(const trial *t, int64_t i, int64_t *to) {
+  const int64_t n = t->edge, at[3] = {i % n, i / n % n, i / n / n};
+  int count = 0;
+  for (int k = 0; k < 27; k++) {
+    const int64_t step[3] = {k % 3 - 1, k / 3 % 3 - 1, k / 9 - 1};
+    int inside = 1;
+    for (int d = 0; d < 3; d++) inside &= at[d] + step[d] >= 0 && at[d] + step[d] < n;
+    const int along = (step[0] != 0) + (step[1] != 0) + (step[2] != 0);
+    if (inside && (along <= 1 || t->points == 27))
+      to[count++] = i + step[0] + n * (step[1] + n * step[2]);
+  }
+  return count;
+}
+
+static double entries_of(const trial *t) {
+  const double n = t->edge, band = 3 * n - 2;
+  return t->points == 7 ? 7 * n * n * n - 6 * n * n : band * band * band;
+}
+
+static kaon_status scattered(kaon_context *ctx, const trial *t, kaon_matrix **matrix) {
+  const int64_t rows = (int64_t)t->edge * t->edge * t->edge, most = (int64_t)entries_of(t);
+  int64_t *place = calloc((size_t)(rows + 2 * most), sizeof *place), *row = place + rows,
+          *column = row + most, near[27];
+  double *values = calloc((size_t)most, sizeof *values);
+  kaon_triplet_arrays a = {.global_rows = rows, .rows = rows, .reals = 1, .row = row};
+  a.column = column;
+  a.values = values;
+  kaon_status status = KAON_ERR_MEMORY;
+  if (place != NULL && values != NULL) {
+    shuffle(place, rows);
+    for (int64_t i = 0; i < rows; i++) {
+      const int count = beside(t, i, near);
+      for (int k = 0; k < count; k++, a.entries++) {
+        row[a.entries] = place[i];
+        column[a.entries] = place[near[k]];
+        values[a.entries] = near[k] == i ? t->points : -1;
+      }
+    }
+    status = kaon_matrix_create_triplets(ctx, &a, NULL, matrix);
+  }
+  free(place);
+  free(values);
+  return status;
+}
+
 static int write_matrix(void *user, sample *s) {
   const trial *t = user;
   kaon_context *ctx = NULL;
@@ -47,7 +109,7 @@ static int write_matrix(void *user, sample *s) {
   (void)s;
   int code = cli_context(&common, &ctx);
   if (code != EXIT_DONE) return code;
-  kaon_status status = kaon_matrix_generate(ctx, t->matrix, NULL, &matrix, NULL);
+  kaon_status status = scattered(ctx, t, &matrix);
   if (status == KAON_OK) status = kaon_matrix_write(matrix, t->file);
   code = cli_status(ctx, status, "--dry-run");
   kaon_matrix_destroy(&matrix);
@@ -188,8 +250,7 @@ static int threads_of(const solve_args *args) {
 
 /* *reading: bytes that each rank takes while it reads. */
 static int predict_file(const solve_args *args, sample *all, double *reading) {
-  static const int edge[3] = {32, 40, 32};
-  static const char *const names[3] = {"laplace3d:", "laplace3d:", "laplace3d27:"};
+  static const int edge[3] = {42, 52, 42}, points[3] = {7, 7, 27}; /* more rows than 16 bits know */
   const char *folder = getenv("TMPDIR");
   sample s[3] = {{0}};
   double rows[3], entries[3], at[2];
@@ -200,14 +261,14 @@ static int predict_file(const solve_args *args, sample *all, double *reading) {
       cli_status(NULL, kaon_matrix_file_query(path, ranks_started(), threads, &file), "--matrix");
   for (int i = 0; i < 3 && code == EXIT_DONE; i++) {
     trial t = {.args = args, .method = file.halves ? -1 : general_method()};
-    const double n = edge[i], band = 3 * n - 2;
-    snprintf(t.matrix, sizeof t.matrix, "%s%d", names[i], edge[i]);
+    t.edge = edge[i];
+    t.points = points[i];
     snprintf(t.file, sizeof t.file, "%.200s/kaon-%ld.mtx", folder && *folder ? folder : "/tmp",
              (long)getpid());
     signals_output(t.file);
     code = measure(&t, &s[i]);
-    rows[i] = n * n * n;
-    entries[i] = i < 2 ? 7 * n * n * n - 6 * n * n : band * band * band;
+    rows[i] = pow(edge[i], 3);
+    entries[i] = entries_of(&t);
   }
   if (code != EXIT_DONE) return code;
   /* (rows, entries) as a mean of the three samples' */
