@@ -250,16 +250,17 @@ static int threads_of(const solve_args *args) {
 
 /* *reading: bytes that each rank takes while it reads. */
 static int predict_file(const solve_args *args, sample *all, double *reading) {
-  static const int edge[3] = {42, 52, 42}, points[3] = {7, 7, 27}; /* more rows than 16 bits know */
+  /* more rows than 16 bits know; and next to nothing, for the program by itself */
+  static const int edge[4] = {42, 52, 42, 4}, points[4] = {7, 7, 27, 7};
   const char *folder = getenv("TMPDIR");
-  sample s[3] = {{0}};
-  double rows[3], entries[3], at[2];
+  sample s[4] = {{0}};
+  double rows[4], entries[4], at[2];
   kaon_matrix_file_info file;
   const char *path = args->linear.matrix;
   const int threads = threads_of(args);
   int code =
       cli_status(NULL, kaon_matrix_file_query(path, ranks_started(), threads, &file), "--matrix");
-  for (int i = 0; i < 3 && code == EXIT_DONE; i++) {
+  for (int i = 0; i < 4 && code == EXIT_DONE; i++) {
     trial t = {.args = args, .method = file.halves ? -1 : general_method()};
     t.edge = edge[i];
     t.points = points[i];
@@ -286,9 +287,7 @@ static int predict_file(const solve_args *args, sample *all, double *reading) {
                   .vectors = twice * plane(s[0].vectors, s[1].vectors, s[2].vectors, at),
                   .most = twice * plane(s[0].most, s[1].most, s[2].most, at)};
   /* the samples' files hold one triangle; what is read here may need more for a while */
-  const double nothing[2] = {(-rows[0] * d + b * entries[0]) / (a * d - b * c),
-                             (-a * entries[0] + rows[0] * c) / (a * d - b * c)};
-  const double program = plane(s[0].peak, s[1].peak, s[2].peak, nothing);
+  const double program = s[3].peak;
   *reading = file.bytes_reading;
   if (ranks_started() > 1) /* the peak is one rank's alone */
     code = cli_status(NULL, kaon_matrix_file_query(path, 1, threads, &file), "--matrix");
