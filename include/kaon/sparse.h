@@ -162,6 +162,11 @@ kaon_status kaon_matrix_operator(kaon_matrix *matrix, const kaon_matrix_operator
                                  kaon_operator **A);
 /* How such an operator stores its rows, in words. Not collective. "" of another kind. */
 const char *kaon_matrix_operator_format(const kaon_operator *A);
+/* Bytes of this rank's rows as such an operator stores them that a product with one column reads:
+ * numbers, and what says where they stand, a list that blocks of rows share counted once. Vectors
+ * are not among them. 0 of another kind. Not collective. kaon_operator_cost counts the plain form's
+ * (docs/conventions.md, "Cost"). */
+double kaon_matrix_operator_bytes(const kaon_operator *A);
 
 /* Matrix Market files, also compressed by gzip: coordinate and array; real, integer, complex and
  * pattern; general, symmetric, skew-symmetric and Hermitian. options NULL: the defaults. Ranks get
