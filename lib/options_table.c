@@ -339,6 +339,22 @@ static const kaon_field staggered_fields[] = {
     END};
 #undef S
 
+static const kaon_field_name fatten_actions[] = {
+    {"asqtad", KAON_FATTEN_ASQTAD}, {"hisq", KAON_FATTEN_HISQ}, {NULL, 0}};
+#define S kaon_fatten_options
+static const kaon_field fatten_fields[] = {
+    E(S, action, KAON_FATTEN_ASQTAD, fatten_actions, "whose fat and long links"),
+    F(S, u0, KAON_FIELD_DOUBLE, 1.0, 0, 10.0,
+      "asqtad: tadpole factor; 0: the fourth root of the mean plaquette"),
+    F(S, naik_epsilon, KAON_FIELD_DOUBLE, 0.0, -10.0, 10.0,
+      "fat links count the link itself this / 8 more"),
+    F(S, svd_relative, KAON_FIELD_DOUBLE, 1e-8, 0, 1,
+      "hisq: singular values where eigenvalues are off by more"),
+    F(S, svd_absolute, KAON_FIELD_DOUBLE, 1e-8, 0, 1e3,
+      "hisq: singular values where |det|^2 is smaller"),
+    END};
+#undef S
+
 const kaon_options_table *kaon_options_table_of(kaon_options_kind kind) {
   static const kaon_options_table tables[] = {
       [KAON_OPTIONS_CONTEXT] = {"context", sizeof(kaon_context_options), 1, context_fields},
@@ -359,6 +375,7 @@ const kaon_options_table *kaon_options_table_of(kaon_options_kind kind) {
                                    multishift_fields},
       [KAON_OPTIONS_KACZMARZ] = {"kaczmarz", sizeof(kaon_kaczmarz_options), 1, kaczmarz_fields},
       [KAON_OPTIONS_STAGGERED] = {"staggered", sizeof(kaon_staggered_options), 1, staggered_fields},
+      [KAON_OPTIONS_FATTEN] = {"fatten", sizeof(kaon_fatten_options), 1, fatten_fields},
   };
   if ((unsigned)kind >= sizeof tables / sizeof *tables) return NULL;
   return &tables[kind];
