@@ -278,6 +278,7 @@ static const kaon_field multishift_fields[] = {
     E(S, sloppy, KAON_DOUBLE, precisions, "once errors in it are below tol"),
     F(S, normal, KAON_FIELD_INT, 0, 0, 1, "1: A^dag A in A's place"),
     F(S, check_interval, KAON_FIELD_INT, 10, 1, 256, "steps between looks of the host"),
+    E(S, reconstruct, KAON_RECONSTRUCT_18, reconstructs, "reals a link of the sloppy operators"),
     END};
 #undef S
 

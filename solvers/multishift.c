@@ -22,8 +22,8 @@
 
 /* A process in a coarser precision may begin where what its roundings add up to (`spread`) times so
  * much is the tolerance, and never where that is assumed to be less than so many roundings of the
- * residual. Measured on Laplacians, staggered and clover operators of condition 1e2 to 1e4
- * (tests/test_multishift, tests/ranks/test_multishift), they come to 0.4 to 3 times `spread`. */
+ * residual. Measured on operators of condition 1e2 to 1e4 (tests/test_multishift,
+ * tests/ranks/test_multishift), they come to 0.4 to 3 times `spread`. */
 static const double sloppy_margin = 8, sloppy_least = 128;
 /* A step rounds all of x in a coarser precision: so often it is added to the user's and set to 0.
  */

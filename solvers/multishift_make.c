@@ -44,7 +44,7 @@ static kaon_status take_level(kaon_multishift *s, kaon_precision precision, kaon
   kaon_operator *A = s->level[0].A;
   kaon_shift_level *w = &s->level[s->levels++];
   *w = (kaon_shift_level){.v = v, .unit = roundoff(precision)};
-  KAON_TRY(A->ops->at_precision(A, precision, KAON_RECONSTRUCT_18, &w->A));
+  KAON_TRY(A->ops->at_precision(A, precision, s->options.reconstruct, &w->A));
   if (s->options.normal) KAON_TRY(kaon_vector_create(s->ctx, A->space, precision, 1, &w->t));
   if (precision != KAON_HALF) return KAON_OK;
   KAON_TRY(kaon_vector_create(s->ctx, A->space, precision, 1, &w->in));

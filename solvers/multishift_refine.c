@@ -154,6 +154,7 @@ static kaon_status correct(kaon_multishift *s, int i, refinement *f, kaon_column
   o.tol = fmin(1, 0.5 * s->options.tol / report->residual);
   o.max_iterations = left > 0 ? left : 1;
   o.sloppy = s->options.sloppy;
+  o.reconstruct = s->options.reconstruct;
   o.check_interval = s->options.check_interval;
   KAON_TRY(kaon_shift_move(s->outer.P, i, f->r, 0, f->room));
   KAON_TRY(kaon_vector_zero(f->d));

@@ -21,9 +21,10 @@ typedef struct kaon_multishift_options {
   int normal;         /* 1: of A^dag A in A's place, A any operator; 0: A Hermitian, and A + sigma_i
                          positive definite for every shift */
   int check_interval; /* steps between looks of the host, 1 to 256; results do not depend on it */
+  kaon_reconstruct reconstruct; /* of the sloppy operators' links */
 } kaon_multishift_options;
 #define KAON_MULTISHIFT_OPTIONS_INIT \
-  { sizeof(kaon_multishift_options), 1, 1e-10, 10000, KAON_DOUBLE, 0, 10 }
+  { sizeof(kaon_multishift_options), 1, 1e-10, 10000, KAON_DOUBLE, 0, 10, KAON_RECONSTRUCT_18 }
 
 enum { KAON_MULTISHIFT_MAX = 64 };
 
