@@ -275,9 +275,10 @@ static const kaon_field chebyshev_fields[] = {
 static const kaon_field multishift_fields[] = {
     F(S, tol, KAON_FIELD_DOUBLE, 1e-10, 1e-300, 1.0, "relative residual of every shift"),
     F(S, max_iterations, KAON_FIELD_INT, 10000, 1, 2147483647.0, "of the one process"),
-    E(S, sloppy, KAON_DOUBLE, precisions, "once errors in it are below tol; not half"),
+    E(S, sloppy, KAON_DOUBLE, precisions, "once errors in it are below tol"),
     F(S, normal, KAON_FIELD_INT, 0, 0, 1, "1: A^dag A in A's place"),
     F(S, check_interval, KAON_FIELD_INT, 10, 1, 256, "steps between looks of the host"),
+    E(S, reconstruct, KAON_RECONSTRUCT_18, reconstructs, "reals a link of the sloppy operators"),
     END};
 #undef S
 
