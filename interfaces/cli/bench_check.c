@@ -58,6 +58,7 @@ static const struct {
                   {"schwarz-block", SOLVE},
                   {"schwarz-steps", SOLVE},
                   {"schwarz-cycles", SOLVE},
+                  {"schwarz-groups", SOLVE},
                   {"schwarz-relaxation", SOLVE},
                   {"schwarz-precision", SOLVE},
                   {"matrix", ON_MATRICES},
