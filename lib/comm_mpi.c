@@ -29,10 +29,18 @@ typedef struct mpi_self {
   double *values; /* of the sum under way */
   int n;
   double *all; /* [rank][n], room for comm->room of each */
+  enum { WAITING, PREPARING, LOOSE } mode;
+  int round, rounds;
+  kaon_lags *lags;
+  struct loose *loosened; /* exchanges that have memory for it */
+  kaon_status prepared;
 } mpi_self;
 
 struct kaon_exchange {
   kaon_comm *comm;
+  struct loose *loose; /* NULL: not prepared for that */
+  int count;           /* messages */
+  kaon_message *messages;
   int n; /* requests: receives, then sends */
   MPI_Request requests[];
 };
@@ -131,6 +139,163 @@ static kaon_status declare(kaon_exchange *exchange, const kaon_message *m, int p
                "declaring a send");
 }
 
+/* ---- exchanges that wait for nothing ----
+ * A message of a round has buffers of its own, so that it may be under way while later ones are
+ * made; a receive of each is posted when the message to the same neighbour is sent. */
+
+enum { LOOSE_TAG = 1 << 14, ORDINALS = 64 };
+
+typedef struct loose_slot {
+  char *out, *in; /* one piece of memory, out first */
+  MPI_Request send, receive;
+} loose_slot;
+
+typedef struct loose {
+  struct loose *next;
+  int rounds, ordinals; /* that there is room for */
+  int count;            /* messages */
+  int at;               /* how many times it was started in this round */
+  loose_slot *slots;    /* [ordinal][round][message] */
+} loose;
+
+static loose_slot *slot_of(const kaon_exchange *e, int ordinal, int round, int message) {
+  return e->loose->slots + ((int64_t)ordinal * e->loose->rounds + round) * e->count + message;
+}
+
+static void loose_free(kaon_exchange *e) {
+  loose *gone = e->loose;
+  if (gone == NULL) return;
+  loose **at = &self_of(e->comm)->loosened;
+  while (*at != gone) at = &(*at)->next;
+  *at = gone->next;
+  for (int64_t i = 0; i < (int64_t)gone->ordinals * gone->rounds * e->count; i++)
+    free(gone->slots[i].out);
+  free(gone->slots);
+  free(gone);
+  e->loose = NULL;
+}
+
+/* Room for one more ordinal. */
+static kaon_status loose_grow(kaon_exchange *e) {
+  loose *l = e->loose;
+  const int64_t each = (int64_t)l->rounds * e->count, before = l->ordinals * each;
+  loose_slot *slots = l->ordinals < ORDINALS
+                          ? realloc(l->slots, (size_t)(before + each + 1) * sizeof *slots)
+                          : NULL;
+  int whole = slots != NULL;
+  if (whole) {
+    l->slots = slots;
+    l->ordinals++;
+    for (int64_t i = 0; i < each; i++) {
+      const size_t bytes = e->messages[i % e->count].bytes;
+      char *out = malloc(2 * bytes + 1);
+      slots[before + i] =
+          (loose_slot){out, out != NULL ? out + bytes : NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+      whole &= out != NULL && bytes <= INT_MAX;
+    }
+  }
+  if (whole) return KAON_OK;
+  return kaon_fail(e->comm->ctx, KAON_ERR_MEMORY,
+                   "exchange: no host memory for messages of %d rounds that nobody waits for",
+                   l->rounds);
+}
+
+static kaon_status loose_room(kaon_exchange *e, int rounds) {
+  mpi_self *self = self_of(e->comm);
+  if (e->loose != NULL && e->loose->rounds < rounds) loose_free(e);
+  if (e->loose == NULL) {
+    e->loose = calloc(1, sizeof *e->loose);
+    if (e->loose == NULL)
+      return kaon_fail(e->comm->ctx, KAON_ERR_MEMORY, "exchange: no host memory");
+    *e->loose = (loose){.next = self->loosened, .rounds = rounds, .count = e->count};
+    self->loosened = e->loose;
+  }
+  return e->loose->at++ < e->loose->ordinals ? KAON_OK : loose_grow(e);
+}
+
+static kaon_status loose_start(kaon_exchange *e) {
+  const kaon_comm *comm = e->comm;
+  const mpi_self *self = self_of(comm);
+  loose *l = e->loose;
+  if (l == NULL || l->at == l->ordinals || self->round >= l->rounds)
+    return kaon_fail(comm->ctx, KAON_ERR_INTERNAL, "exchange: not prepared to go without waiting");
+  const int ordinal = l->at++;
+  for (int i = 0; i < e->count; i++) {
+    const kaon_message *m = &e->messages[i];
+    loose_slot *s = slot_of(e, ordinal, self->round, i);
+    const int tag = LOOSE_TAG + ordinal * KAON_DIRS, back = (m->dir + KAON_DIRS / 2) % KAON_DIRS;
+    KAON_TRY(check(
+        comm,
+        MPI_Irecv(s->in, (int)m->bytes, MPI_BYTE, m->peer, tag + back, self->comm, &s->receive),
+        "a receive"));
+    memcpy(s->out, m->send, m->bytes);
+    KAON_TRY(check(
+        comm,
+        MPI_Isend(s->out, (int)m->bytes, MPI_BYTE, m->peer, tag + m->dir, self->comm, &s->send),
+        "a send"));
+  }
+  return KAON_OK;
+}
+
+static kaon_status loose_finish(kaon_exchange *e) {
+  const kaon_comm *comm = e->comm;
+  kaon_lags *lags = self_of(comm)->lags;
+  const int round = self_of(comm)->round, ordinal = e->loose->at - 1;
+  for (int i = 0; i < e->count; i++) {
+    int newest = round - comm->late, come = 0;
+    for (; newest >= 0; newest--) { /* a message that has come tests as such again and again */
+      KAON_TRY(check(comm,
+                     MPI_Test(&slot_of(e, ordinal, newest, i)->receive, &come, MPI_STATUS_IGNORE),
+                     "a look for a message"));
+      if (come) break;
+    }
+    if (newest < 0) newest = -1;
+    lags->reads++;
+    lags->late += newest < round;
+    if (round - newest > lags->oldest) lags->oldest = round - newest;
+    if (newest >= 0)
+      memcpy(e->messages[i].receive, slot_of(e, ordinal, newest, i)->in, e->messages[i].bytes);
+    else
+      memset(e->messages[i].receive, 0, e->messages[i].bytes);
+  }
+  return KAON_OK;
+}
+
+static kaon_status loose_prepare(kaon_comm *comm, int rounds) {
+  mpi_self *self = self_of(comm);
+  for (loose *l = self->loosened; l != NULL; l = l->next) l->at = 0;
+  if (rounds > 0) self->prepared = KAON_OK;
+  self->mode = rounds > 0 ? PREPARING : WAITING;
+  self->rounds = rounds;
+  return self->prepared;
+}
+
+static void loose_round(kaon_comm *comm, int round, kaon_lags *lags) {
+  mpi_self *self = self_of(comm);
+  self->mode = LOOSE;
+  self->round = round;
+  self->lags = lags;
+  for (loose *l = self->loosened; l != NULL; l = l->next) l->at = 0;
+}
+
+/* Requests that were done or never begun are null ones, which are waited for in no time. */
+static kaon_status loose_wait(const kaon_comm *comm, loose_slot *s) {
+  KAON_TRY(check(comm, MPI_Wait(&s->receive, MPI_STATUS_IGNORE), "waiting for a message"));
+  return check(comm, MPI_Wait(&s->send, MPI_STATUS_IGNORE), "waiting for a message to leave");
+}
+
+static kaon_status loose_end(kaon_comm *comm) {
+  mpi_self *self = self_of(comm);
+  kaon_status first = KAON_OK;
+  self->mode = WAITING;
+  for (loose *l = self->loosened; l != NULL; l = l->next)
+    for (int64_t i = 0; i < (int64_t)l->ordinals * l->rounds * l->count; i++) {
+      const kaon_status status = loose_wait(comm, &l->slots[i]);
+      if (first == KAON_OK) first = status;
+    }
+  return first;
+}
+
 static void exchange_destroy(kaon_exchange **exchange) {
   kaon_exchange *gone = *exchange;
   *exchange = NULL;
@@ -139,6 +304,8 @@ static void exchange_destroy(kaon_exchange **exchange) {
   MPI_Finalized(&finalised);
   for (int i = 0; i < gone->n && !finalised; i++)
     if (gone->requests[i] != MPI_REQUEST_NULL) MPI_Request_free(&gone->requests[i]);
+  loose_free(gone);
+  free(gone->messages);
   free(gone);
 }
 
@@ -150,10 +317,13 @@ static kaon_status exchange_create(kaon_comm *comm, const kaon_message *messages
   *exchange = NULL;
   if (made == NULL)
     return kaon_fail(comm->ctx, KAON_ERR_MEMORY, "exchange: no host memory for %d messages", n);
-  made->comm = comm;
-  made->n = 2 * all;
+  kaon_message *copy = malloc((size_t)(n > 0 ? n : 1) * sizeof *copy);
+  *made = (struct kaon_exchange){.comm = comm, .count = n, .messages = copy, .n = 2 * all};
   for (int i = 0; i < 2 * all; i++) made->requests[i] = MPI_REQUEST_NULL;
   kaon_status status = KAON_OK;
+  if (copy == NULL)
+    status = kaon_fail(comm->ctx, KAON_ERR_MEMORY, "exchange: no host memory for %d messages", n);
+  for (int i = 0; i < n && copy != NULL; i++) copy[i] = messages[i];
   for (int i = 0; i < n; i++)
     for (int p = 0; p < pieces_of(comm, &messages[i]) && status == KAON_OK; p++)
       status = declare(made, &messages[i], p, next++, all);
@@ -165,12 +335,21 @@ static kaon_status exchange_create(kaon_comm *comm, const kaon_message *messages
 }
 
 static kaon_status exchange_start(kaon_exchange *exchange) {
+  mpi_self *self = self_of(exchange->comm);
+  if (self->mode == LOOSE) return loose_start(exchange);
+  if (self->mode == PREPARING) {
+    if (self->prepared == KAON_OK) self->prepared = loose_room(exchange, self->rounds);
+    return KAON_OK;
+  }
   if (exchange->n == 0) return KAON_OK;
   return check(exchange->comm, MPI_Startall(exchange->n, exchange->requests),
                "starting an exchange");
 }
 
 static kaon_status exchange_finish(kaon_exchange *exchange) {
+  const mpi_self *self = self_of(exchange->comm);
+  if (self->mode == LOOSE) return loose_finish(exchange);
+  if (self->mode == PREPARING) return KAON_OK;
   return check(exchange->comm, MPI_Waitall(exchange->n, exchange->requests, MPI_STATUSES_IGNORE),
                "waiting for an exchange");
 }
@@ -201,6 +380,9 @@ static const kaon_comm_ops mpi_ops = {
     .exchange_start = exchange_start,
     .exchange_finish = exchange_finish,
     .exchange_destroy = exchange_destroy,
+    .loose_prepare = loose_prepare,
+    .loose_round = loose_round,
+    .loose_end = loose_end,
     .agree = kaon_comm_agree,
     .destroy = destroy,
 };

@@ -78,6 +78,7 @@ static const kaon_field_name stops[] = {{"full", KAON_STOP_FULL},
                                         {NULL, 0}};
 static const kaon_field_name schwarz_kinds[] = {{"additive", KAON_SCHWARZ_ADDITIVE},
                                                 {"multiplicative", KAON_SCHWARZ_MULTIPLICATIVE},
+                                                {"asynchronous", KAON_SCHWARZ_ASYNCHRONOUS},
                                                 {NULL, 0}};
 static const kaon_field_name refinements[] = {
     {"reliable", KAON_REFINE_RELIABLE}, {"restart", KAON_REFINE_RESTART}, {NULL, 0}};
@@ -206,16 +207,19 @@ static const kaon_field heatbath_fields[] = {
         "extent of the blocks in " #letter ", even; 0: the rank's part"         \
   }
 static const kaon_field schwarz_fields[] = {
-    E(S, kind, KAON_SCHWARZ_ADDITIVE, schwarz_kinds, "all blocks at once, or in red-black order"),
+    E(S, kind, KAON_SCHWARZ_ADDITIVE, schwarz_kinds,
+      "all blocks at once, in red-black order, or without waiting for each other"),
     BLOCK(0, x),
     BLOCK(1, y),
     BLOCK(2, z),
     BLOCK(3, t),
-    F(S, steps, KAON_FIELD_INT, 0, 0, 1000, "MR steps in a block; 0: 10, multiplicative 4"),
-    F(S, cycles, KAON_FIELD_INT, 0, 0, 1000, "over all blocks; 0: 1, multiplicative 5"),
+    F(S, steps, KAON_FIELD_INT, 0, 0, 1000, "MR steps in a block; 0: additive 10, others 4"),
+    F(S, cycles, KAON_FIELD_INT, 0, 0, 1000, "over all blocks; 0: additive 1, others 5"),
     F(S, relaxation, KAON_FIELD_DOUBLE, 1.0, 1e-3, 1.99, "factor of the MR step lengths"),
     E(S, precision, KAON_HALF, precisions, "of all vectors in it"),
     E(S, reconstruct, KAON_RECONSTRUCT_18, reconstructs, "reals stored a link"),
+    F(S, groups, KAON_FIELD_INT, 0, 0, 64, "asynchronous: turns of a rank's blocks; 0: 2"),
+    F(S, seed, KAON_FIELD_UINT64, 1, 0, 1.8446744073709551e19, "and of their order"),
     END};
 #undef BLOCK
 #undef S

@@ -186,7 +186,7 @@ static double faces_of(const invert_args *args, const problem *p, const int grid
   int seen[3] = {1, 0, 0}; /* residuals are taken in double */
   double faces = 0, edges = 0, all = 0;
   seen[p->precision] = seen[sloppy] = 1;
-  if (args->problem.preconditioner == 2 || args->problem.schwarz_cycles > 1)
+  if (schwarz_asked(&args->problem) >= 2 || args->problem.schwarz_cycles > 1)
     seen[p->schwarz.precision] = 1;
   for (int mu = 0; mu < 4; mu++)
     for (int nu = mu; nu < 4; nu++) {
@@ -244,9 +244,9 @@ int plan_invert(const invert_job *job, const field_spec *spec) {
   cli_say(&args->common,
           "%s on %dx%dx%dx%d, %d columns would take %s of memory at its peak:\n"
           "  links %s, operator %s, solver %s, sources and solutions %s, the rest the program\n",
-          spec->text, part[0], part[1], part[2], part[3], job->columns,
-          cli_bytes(s.peak, text[0]), cli_bytes(s.input, text[1]), cli_bytes(s.operator, text[2]),
-          cli_bytes(s.solver, text[3]), cli_bytes(s.vectors, text[4]));
+          spec->text, part[0], part[1], part[2], part[3], job->columns, cli_bytes(s.peak, text[0]),
+          cli_bytes(s.input, text[1]), cli_bytes(s.operator, text[2]), cli_bytes(s.solver, text[3]),
+          cli_bytes(s.vectors, text[4]));
   if (sample_info(ctx).memory_free >= 0)
     cli_say(&args->common, "  on %s: fields %s, of which %s are free\n", sample_info(ctx).device,
             cli_bytes(s.most, text[0]), cli_bytes((double)sample_info(ctx).memory_free, text[1]));
