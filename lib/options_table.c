@@ -109,6 +109,13 @@ static const kaon_field_name precond_orders[] = {
 
 static const kaon_field_name relax_drivers[] = {
     {"launch", KAON_RELAX_LAUNCH}, {"free", KAON_RELAX_FREE}, {NULL, 0}};
+static const kaon_field_name relax_exchanges[] = {{"auto", KAON_EXCHANGE_AUTO},
+                                                  {"amc", KAON_EXCHANGE_AMC},
+                                                  {"dc", KAON_EXCHANGE_DC},
+                                                  {"dk", KAON_EXCHANGE_DK},
+                                                  {"push", KAON_EXCHANGE_PUSH},
+                                                  {"sync", KAON_EXCHANGE_SYNC},
+                                                  {NULL, 0}};
 static const kaon_field_name fault_kinds[] = {
     {"rows", KAON_FAULT_ROWS}, {"block", KAON_FAULT_BLOCK}, {"rank", KAON_FAULT_RANK}, {NULL, 0}};
 static const kaon_field_name kaczmarz_kinds[] = {{"sweep", KAON_KACZMARZ_SWEEP},
@@ -300,6 +307,9 @@ static const kaon_field relax_fields[] = {
       "CPU: blocks that read before one of them writes; 0: one"),
     F(S, seed, KAON_FIELD_UINT64, 0, 0, 1.8446744073709551e19,
       "CPU: of the order of blocks; 0: as they stand"),
+    E(S, exchange, KAON_EXCHANGE_AUTO, relax_exchanges, "how other ranks' rows arrive"),
+    F(S, rank_lag, KAON_FIELD_INT, -1, -1, 1000000,
+      "iterations that a block may be ahead of other ranks'; -1: no bound"),
     END};
 #undef S
 
