@@ -78,6 +78,7 @@ static const kaon_field_name stops[] = {{"full", KAON_STOP_FULL},
                                         {NULL, 0}};
 static const kaon_field_name schwarz_kinds[] = {{"additive", KAON_SCHWARZ_ADDITIVE},
                                                 {"multiplicative", KAON_SCHWARZ_MULTIPLICATIVE},
+                                                {"asynchronous", KAON_SCHWARZ_ASYNCHRONOUS},
                                                 {NULL, 0}};
 static const kaon_field_name refinements[] = {
     {"reliable", KAON_REFINE_RELIABLE}, {"restart", KAON_REFINE_RESTART}, {NULL, 0}};
@@ -108,6 +109,13 @@ static const kaon_field_name precond_orders[] = {
 
 static const kaon_field_name relax_drivers[] = {
     {"launch", KAON_RELAX_LAUNCH}, {"free", KAON_RELAX_FREE}, {NULL, 0}};
+static const kaon_field_name relax_exchanges[] = {{"auto", KAON_EXCHANGE_AUTO},
+                                                  {"amc", KAON_EXCHANGE_AMC},
+                                                  {"dc", KAON_EXCHANGE_DC},
+                                                  {"dk", KAON_EXCHANGE_DK},
+                                                  {"push", KAON_EXCHANGE_PUSH},
+                                                  {"sync", KAON_EXCHANGE_SYNC},
+                                                  {NULL, 0}};
 static const kaon_field_name fault_kinds[] = {
     {"rows", KAON_FAULT_ROWS}, {"block", KAON_FAULT_BLOCK}, {"rank", KAON_FAULT_RANK}, {NULL, 0}};
 static const kaon_field_name kaczmarz_kinds[] = {{"sweep", KAON_KACZMARZ_SWEEP},
@@ -206,16 +214,19 @@ static const kaon_field heatbath_fields[] = {
         "extent of the blocks in " #letter ", even; 0: the rank's part"         \
   }
 static const kaon_field schwarz_fields[] = {
-    E(S, kind, KAON_SCHWARZ_ADDITIVE, schwarz_kinds, "all blocks at once, or in red-black order"),
+    E(S, kind, KAON_SCHWARZ_ADDITIVE, schwarz_kinds,
+      "all blocks at once, in red-black order, or without waiting for each other"),
     BLOCK(0, x),
     BLOCK(1, y),
     BLOCK(2, z),
     BLOCK(3, t),
-    F(S, steps, KAON_FIELD_INT, 0, 0, 1000, "MR steps in a block; 0: 10, multiplicative 4"),
-    F(S, cycles, KAON_FIELD_INT, 0, 0, 1000, "over all blocks; 0: 1, multiplicative 5"),
+    F(S, steps, KAON_FIELD_INT, 0, 0, 1000, "MR steps in a block; 0: additive 10, others 4"),
+    F(S, cycles, KAON_FIELD_INT, 0, 0, 1000, "over all blocks; 0: additive 1, others 5"),
     F(S, relaxation, KAON_FIELD_DOUBLE, 1.0, 1e-3, 1.99, "factor of the MR step lengths"),
     E(S, precision, KAON_HALF, precisions, "of all vectors in it"),
     E(S, reconstruct, KAON_RECONSTRUCT_18, reconstructs, "reals stored a link"),
+    F(S, groups, KAON_FIELD_INT, 0, 0, 64, "asynchronous: turns of a rank's blocks; 0: 2"),
+    F(S, seed, KAON_FIELD_UINT64, 1, 0, 1.8446744073709551e19, "and of their order"),
     END};
 #undef BLOCK
 #undef S
@@ -275,9 +286,10 @@ static const kaon_field chebyshev_fields[] = {
 static const kaon_field multishift_fields[] = {
     F(S, tol, KAON_FIELD_DOUBLE, 1e-10, 1e-300, 1.0, "relative residual of every shift"),
     F(S, max_iterations, KAON_FIELD_INT, 10000, 1, 2147483647.0, "of the one process"),
-    E(S, sloppy, KAON_DOUBLE, precisions, "once errors in it are below tol; not half"),
+    E(S, sloppy, KAON_DOUBLE, precisions, "once errors in it are below tol"),
     F(S, normal, KAON_FIELD_INT, 0, 0, 1, "1: A^dag A in A's place"),
     F(S, check_interval, KAON_FIELD_INT, 10, 1, 256, "steps between looks of the host"),
+    E(S, reconstruct, KAON_RECONSTRUCT_18, reconstructs, "reals a link of the sloppy operators"),
     END};
 #undef S
 
@@ -295,6 +307,9 @@ static const kaon_field relax_fields[] = {
       "CPU: blocks that read before one of them writes; 0: one"),
     F(S, seed, KAON_FIELD_UINT64, 0, 0, 1.8446744073709551e19,
       "CPU: of the order of blocks; 0: as they stand"),
+    E(S, exchange, KAON_EXCHANGE_AUTO, relax_exchanges, "how other ranks' rows arrive"),
+    F(S, rank_lag, KAON_FIELD_INT, -1, -1, 1000000,
+      "iterations that a block may be ahead of other ranks'; -1: no bound"),
     END};
 #undef S
 

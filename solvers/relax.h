@@ -29,11 +29,14 @@ typedef struct kaon_relaxation {
   kaon_row_sweeps *rows; /* NULL: Jacobi */
   kaon_operator *jacobi; /* NULL: the others */
   double tau;
-  int stale;     /* fixed steps: r is not that of x */
-  uint64_t turn; /* iterations begun: seeds of their orders */
-  int *done;     /* [column] */
-  double *goal, *limit;
-  kaon_faults *faults; /* NULL: none */
+  int ranks;            /* other ranks' rows are used as they arrive */
+  int stale;            /* fixed steps: r is not that of x */
+  uint64_t turn;        /* iterations begun: seeds of their orders */
+  int *done;            /* [column] */
+  int *open;            /* [column] the last stretch was of it */
+  double *goal, *limit; /* [column], and one more */
+  double *before;       /* [column] |r|^2 at the beginning of the last stretch; 0: there was none */
+  kaon_faults *faults;  /* NULL: none */
   kaon_relax_report report;
 } kaon_relaxation;
 
@@ -51,7 +54,8 @@ kaon_status kaon_relax_residual(kaon_solver *s, int then);
 /* How x of `s` is swept without barriers: the source and the iterate. */
 const kaon_vector *kaon_relax_source(const kaon_solver *s);
 
-/* relax_run.c: the loop of solves that the host leads step by step: FREE, and with faults. */
+/* relax_run.c: the loop of solves that the host leads step by step: FREE, with faults, and with
+ * other ranks' rows as they arrive. */
 int kaon_relax_led(const kaon_solver *s);
 kaon_status kaon_relax_run(kaon_solver *s);
 

@@ -194,6 +194,14 @@ kaon_status kaon_matrix_file_query(const char *path, int ranks, int threads,
  * IO, MEMORY. */
 kaon_status kaon_matrix_write(const kaon_matrix *matrix, const char *path);
 
+/* The rows in host memory, in the order in which they were given, for other libraries (direct
+ * solvers): row i has the entries start[i] to start[i + 1] - 1, columns ascending, from 0; complex
+ * values are two reals. start[rows + 1], column[entries], value[entries * reals], the caller's;
+ * sizes are those of kaon_matrix_describe. One rank. Errors: ARGUMENT, UNSUPPORTED (several ranks).
+ */
+kaon_status kaon_matrix_rows(const kaon_matrix *matrix, int64_t *start, int32_t *column,
+                             double *value);
+
 /* Columns of numbers, such as right-hand sides and solutions, as Matrix Market files.
  * values[(column * rows + row) * reals + part].
  * read: array or coordinate (which is filled up with 0, entries of one place added); every rank
