@@ -255,7 +255,7 @@ def plots_a(folder, rows, words):
         own = [(name, "lines linewidth 2", [(1e3 * x * seconds[name], y) for x, y in curves[name]]) for name in curves if name in seconds]
         for row in of(rows, "async-time"):
             if name_of(row) == matrix and row["method"] == "cg":
-                own.append(("cg (its end)", "linespoints linewidth 2 pointtype 7", [(0.1 * 1e3 * row["seconds"] / row["iterations"], 1.0), (1e3 * row["seconds"], row["residual"])]))
+                own.append((f"cg, its end ({row['iterations']} steps)", "points pointtype 7 pointsize 1.3", [(1e3 * row["seconds"], row["residual"])]))
         if own and seconds:
             script = words.plot_script(f"{matrix}, {device}: as Figure 9 of paper A", [*LOG_Y, "set logscale x", "set xlabel 'milliseconds (iterations times the mean time of one)'"], own)
             made.append((f"{folder}-paper-a-fig9-{matrix}.svg", f"Figure 9: {matrix}", script))
