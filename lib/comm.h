@@ -30,6 +30,12 @@ typedef struct kaon_board {
   void **there; /* [rank] mapped: the memory of each rank, ours among it; NULL: it is not */
   void *self;
 } kaon_board;
+/* What exchanges that wait for nothing brought: ages in rounds (loose_round below). */
+typedef struct kaon_lags {
+  int64_t reads; /* messages that were looked for */
+  int64_t late;  /* of them those of which an older one, or none, had come */
+  int oldest;    /* in rounds, of what was taken; none had come: counted from before the first */
+} kaon_lags;
 
 typedef struct kaon_comm_ops {
   const char *name;
@@ -61,6 +67,16 @@ typedef struct kaon_comm_ops {
                            int64_t n);
   kaon_status (*board_get)(kaon_board *board, size_t at, void *numbers, int width, int64_t n);
   void (*board_destroy)(kaon_board **board); /* NULL allowed */
+  /* Exchanges that wait for nothing: from loose_round on, exchange_start sends and
+   * exchange_finish takes the newest message that has come from each neighbour, 0 where none has.
+   * What is started first, second, ... of a round (an operator's application) takes the place of
+   * what was so in the round before. loose_end takes in what is still under way; all ranks have
+   * started as many by then. loose_prepare, before: rounds > 0: exchanges that are started take
+   * memory for so many rounds and send nothing; 0: they are as ever again, and whether memory was
+   * had, not agreed on. NULL: not offered. */
+  kaon_status (*loose_prepare)(kaon_comm *comm, int rounds);
+  void (*loose_round)(kaon_comm *comm, int round, kaon_lags *lags);
+  kaon_status (*loose_end)(kaon_comm *comm);
   /* The status of the first rank that failed, with its sentence kept on every rank. */
   kaon_status (*agree)(kaon_comm *comm, kaon_status mine);
   void (*destroy)(kaon_comm **comm);
@@ -75,8 +91,9 @@ struct kaon_comm {
   int local_rank, local_ranks; /* among those of one node: a device each */
   int device_memory;           /* messages of exchanges may be in device memory (CUDA-aware MPI) */
   int room;                    /* numbers of a sum that there is memory for */
-  size_t piece;                /* longer messages of exchanges go in pieces (for tests: short) */
   int64_t pause; /* nanoseconds before each iteration of asynchronous blocks here (for tests) */
+  int late;      /* loose exchanges take no message of the last so many rounds (for tests) */
+  size_t piece;  /* longer messages of exchanges go in pieces (for tests: short) */
   void *self;    /* the implementation's own */
   struct kaon_comm_delay *delay; /* comm_delay.c; NULL: none */
   kaon_traffic traffic;          /* so far, of what is issued (not of what a device repeats) */

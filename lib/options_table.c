@@ -78,6 +78,7 @@ static const kaon_field_name stops[] = {{"full", KAON_STOP_FULL},
                                         {NULL, 0}};
 static const kaon_field_name schwarz_kinds[] = {{"additive", KAON_SCHWARZ_ADDITIVE},
                                                 {"multiplicative", KAON_SCHWARZ_MULTIPLICATIVE},
+                                                {"asynchronous", KAON_SCHWARZ_ASYNCHRONOUS},
                                                 {NULL, 0}};
 static const kaon_field_name refinements[] = {
     {"reliable", KAON_REFINE_RELIABLE}, {"restart", KAON_REFINE_RESTART}, {NULL, 0}};
@@ -213,16 +214,19 @@ static const kaon_field heatbath_fields[] = {
         "extent of the blocks in " #letter ", even; 0: the rank's part"         \
   }
 static const kaon_field schwarz_fields[] = {
-    E(S, kind, KAON_SCHWARZ_ADDITIVE, schwarz_kinds, "all blocks at once, or in red-black order"),
+    E(S, kind, KAON_SCHWARZ_ADDITIVE, schwarz_kinds,
+      "all blocks at once, in red-black order, or without waiting for each other"),
     BLOCK(0, x),
     BLOCK(1, y),
     BLOCK(2, z),
     BLOCK(3, t),
-    F(S, steps, KAON_FIELD_INT, 0, 0, 1000, "MR steps in a block; 0: 10, multiplicative 4"),
-    F(S, cycles, KAON_FIELD_INT, 0, 0, 1000, "over all blocks; 0: 1, multiplicative 5"),
+    F(S, steps, KAON_FIELD_INT, 0, 0, 1000, "MR steps in a block; 0: additive 10, others 4"),
+    F(S, cycles, KAON_FIELD_INT, 0, 0, 1000, "over all blocks; 0: additive 1, others 5"),
     F(S, relaxation, KAON_FIELD_DOUBLE, 1.0, 1e-3, 1.99, "factor of the MR step lengths"),
     E(S, precision, KAON_HALF, precisions, "of all vectors in it"),
     E(S, reconstruct, KAON_RECONSTRUCT_18, reconstructs, "reals stored a link"),
+    F(S, groups, KAON_FIELD_INT, 0, 0, 64, "asynchronous: turns of a rank's blocks; 0: 2"),
+    F(S, seed, KAON_FIELD_UINT64, 1, 0, 1.8446744073709551e19, "and of their order"),
     END};
 #undef BLOCK
 #undef S
@@ -282,9 +286,10 @@ static const kaon_field chebyshev_fields[] = {
 static const kaon_field multishift_fields[] = {
     F(S, tol, KAON_FIELD_DOUBLE, 1e-10, 1e-300, 1.0, "relative residual of every shift"),
     F(S, max_iterations, KAON_FIELD_INT, 10000, 1, 2147483647.0, "of the one process"),
-    E(S, sloppy, KAON_DOUBLE, precisions, "once errors in it are below tol; not half"),
+    E(S, sloppy, KAON_DOUBLE, precisions, "once errors in it are below tol"),
     F(S, normal, KAON_FIELD_INT, 0, 0, 1, "1: A^dag A in A's place"),
     F(S, check_interval, KAON_FIELD_INT, 10, 1, 256, "steps between looks of the host"),
+    E(S, reconstruct, KAON_RECONSTRUCT_18, reconstructs, "reals a link of the sloppy operators"),
     END};
 #undef S
 
@@ -349,6 +354,22 @@ static const kaon_field staggered_fields[] = {
     END};
 #undef S
 
+static const kaon_field_name fatten_actions[] = {
+    {"asqtad", KAON_FATTEN_ASQTAD}, {"hisq", KAON_FATTEN_HISQ}, {NULL, 0}};
+#define S kaon_fatten_options
+static const kaon_field fatten_fields[] = {
+    E(S, action, KAON_FATTEN_ASQTAD, fatten_actions, "whose fat and long links"),
+    F(S, u0, KAON_FIELD_DOUBLE, 1.0, 0, 10.0,
+      "asqtad: tadpole factor; 0: the fourth root of the mean plaquette"),
+    F(S, naik_epsilon, KAON_FIELD_DOUBLE, 0.0, -10.0, 10.0,
+      "fat links count the link itself this / 8 more"),
+    F(S, svd_relative, KAON_FIELD_DOUBLE, 1e-8, 0, 1,
+      "hisq: singular values where eigenvalues are off by more"),
+    F(S, svd_absolute, KAON_FIELD_DOUBLE, 1e-8, 0, 1e3,
+      "hisq: singular values where |det|^2 is smaller"),
+    END};
+#undef S
+
 const kaon_options_table *kaon_options_table_of(kaon_options_kind kind) {
   static const kaon_options_table tables[] = {
       [KAON_OPTIONS_CONTEXT] = {"context", sizeof(kaon_context_options), 1, context_fields},
@@ -369,6 +390,7 @@ const kaon_options_table *kaon_options_table_of(kaon_options_kind kind) {
                                    multishift_fields},
       [KAON_OPTIONS_KACZMARZ] = {"kaczmarz", sizeof(kaon_kaczmarz_options), 1, kaczmarz_fields},
       [KAON_OPTIONS_STAGGERED] = {"staggered", sizeof(kaon_staggered_options), 1, staggered_fields},
+      [KAON_OPTIONS_FATTEN] = {"fatten", sizeof(kaon_fatten_options), 1, fatten_fields},
   };
   if ((unsigned)kind >= sizeof tables / sizeof *tables) return NULL;
   return &tables[kind];

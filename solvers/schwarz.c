@@ -2,6 +2,9 @@
  * part.
  *   additive         z = sum over blocks of (A_b)^-1 b, on later cycles of b - A z
  *   multiplicative   for each turn: z += sum over blocks of that turn of (A_b)^-1 (b - A z)
+ *   asynchronous     the same with turns drawn by lot for each cycle, and with A z of what has come
+ *                    of other ranks' faces (loose exchanges, lib/comm.h): one that does not wait is
+ *                    as fast as its own processor, and its neighbours have its latest faces
  * (A_b)^-1: a fixed number of minimal-residual steps from 0, with a step length for each block, so
  * that a block's solution depends on nothing outside it, and neither on how blocks are shared out
  * among ranks (Luscher, Comput. Phys. Commun. 156 (2004) 209, has the same; Babich et al.,
@@ -16,7 +19,10 @@
 
 #include "blas/blas.h"
 #include "blas/domain.h"
+#include "lib/math/philox.h"
 #include "lib/math/recurrences.h"
+
+enum { ORDERS = 8 }; /* drawn; cycles take them in turn */
 
 /* What an application to so many columns works in; kept, as lib/workspace.h says why. */
 typedef struct room {
@@ -33,8 +39,11 @@ typedef struct schwarz {
   kaon_operator *whole;         /* A in our precision, for residuals; NULL: none is taken */
   kaon_operator *local;         /* and cut */
   kaon_domains *domains;
-  int stages;  /* local solves of an application */
-  room *rooms; /* the first: of the application under way */
+  int stages; /* local solves of an application */
+  int loose;  /* residuals are taken without waiting for other ranks */
+  kaon_lags lags;
+  const int32_t *orders[ORDERS]; /* asynchronous: turns of the domains */
+  room *rooms;                   /* the first: of the application under way */
 } schwarz;
 
 static int by_domains(const schwarz *self) {
@@ -42,6 +51,7 @@ static int by_domains(const schwarz *self) {
 }
 
 static int turns(const schwarz *self) {
+  if (self->options.kind == KAON_SCHWARZ_ASYNCHRONOUS) return self->options.groups;
   return self->options.kind == KAON_SCHWARZ_MULTIPLICATIVE ? self->domains->turns : 1;
 }
 
@@ -71,6 +81,18 @@ static kaon_status make_scalars(const schwarz *self, room *made) {
   return status;
 }
 
+/* An application that sends nothing finds the exchanges that need memory. */
+static kaon_status prepare_loose(const schwarz *self, const room *made) {
+  kaon_comm *comm = self->local->ctx->comm;
+  kaon_pass gate = KAON_PASS_INIT;
+  gate.scalars = made->scalars;
+  KAON_TRY(kaon_blas_zero(made->r, &gate));
+  (void)comm->ops->loose_prepare(comm, self->stages);
+  const kaon_status run = kaon_operator_run(self->whole, KAON_PLAIN, made->r, made->q, &gate);
+  const kaon_status kept = comm->ops->loose_prepare(comm, 0);
+  return kaon_agree(comm->ctx, run != KAON_OK ? run : kept);
+}
+
 static kaon_status take(const schwarz *self, room *made) {
   const kaon_operator *local = self->local;
   kaon_context *ctx = local->ctx;
@@ -85,8 +107,9 @@ static kaon_status take(const schwarz *self, room *made) {
     made->work = work;
   }
   if (local->ops->reserve != NULL) KAON_TRY(local->ops->reserve(self->local, columns));
-  if (self->whole == NULL || self->whole->ops->reserve == NULL) return KAON_OK;
-  return self->whole->ops->reserve(self->whole, columns);
+  if (self->whole == NULL) return KAON_OK;
+  if (self->whole->ops->reserve != NULL) KAON_TRY(self->whole->ops->reserve(self->whole, columns));
+  return self->loose ? prepare_loose(self, made) : KAON_OK;
 }
 
 /* The room of so many columns comes first. */
@@ -148,6 +171,14 @@ static kaon_status solve_blocks(schwarz *self, kaon_vector *r, kaon_vector *q, k
   return KAON_OK;
 }
 
+/* The domains with the turns of a stage's cycle. */
+static kaon_domains turned(const schwarz *self, int number) {
+  kaon_domains domains = *self->domains;
+  const int32_t *order = self->orders[number / turns(self) % ORDERS];
+  if (order != NULL) domains.view.turn = order;
+  return domains;
+}
+
 /* One stage: its blocks' part of the residual, and their solves. The first residual is b. */
 static kaon_status stage(schwarz *self, int number, const kaon_vector *b, kaon_vector *z) {
   const kaon_pass gate = plain(self);
@@ -155,16 +186,19 @@ static kaon_status stage(schwarz *self, int number, const kaon_vector *b, kaon_v
   const int turn = number % turns(self), every = turns(self) == 1;
   const kaon_vector *residual = b;
   if (number > 0) {
+    kaon_comm *comm = self->local->ctx->comm;
+    if (self->loose) comm->ops->loose_round(comm, number - 1, &self->lags);
     KAON_TRY(kaon_operator_run(self->whole, KAON_PLAIN, z, in->q, &gate));
     KAON_TRY(kaon_blas_xpay(b, KAON_NUMBER(-1), in->q, &gate));
     residual = in->q;
   }
-  if (!every && !by_domains(self) && self->domains->turn != turn)
+  const kaon_domains domains = turned(self, number);
+  if (!every && !by_domains(self) && domains.turn != turn)
     return number == 0 ? kaon_blas_zero(z, &gate) : KAON_OK; /* the other ranks' turn */
   if (every || !by_domains(self))
     KAON_TRY(kaon_blas_copy(residual, in->r, &gate));
   else
-    KAON_TRY(kaon_domains_mask(self->domains, turn, residual, in->r, &gate));
+    KAON_TRY(kaon_domains_mask(&domains, turn, residual, in->r, &gate));
   return solve_blocks(self, in->r, in->q, z, number == 0);
 }
 
@@ -182,7 +216,13 @@ static kaon_status apply(kaon_operator *K, kaon_mode mode, const kaon_vector *x,
     KAON_TRY(kaon_blas_copy(x, in->r, &gate));
     KAON_TRY(solve_blocks(self, in->r, in->q, y, 1));
   } else {
-    for (int i = 0; i < self->stages; i++) KAON_TRY(stage(self, i, x, y));
+    kaon_status status = KAON_OK;
+    for (int i = 0; i < self->stages && status == KAON_OK; i++) status = stage(self, i, x, y);
+    if (self->loose) {
+      const kaon_status end = K->ctx->comm->ops->loose_end(K->ctx->comm);
+      if (status == KAON_OK) status = end;
+    }
+    KAON_TRY(status);
   }
   return kaon_pass_sum_apart(y, pass);
 }
@@ -221,6 +261,7 @@ static void destroy(kaon_operator *K) {
     self->rooms = gone->next;
     let_go(self, gone);
   }
+  for (int i = 0; i < ORDERS; i++) kaon_pool_give(K->ctx, (void *)self->orders[i]);
   kaon_domains_destroy(&self->domains);
   kaon_operator_destroy(&self->local);
   kaon_operator_destroy(&self->whole);
@@ -260,6 +301,51 @@ kaon_status kaon_operator_local_part(kaon_operator *A, const int block[4], kaon_
   return cut(A, &how, local, NULL);
 }
 
+/* By a shuffle of the rank's own, equal shares of the domains for each turn. */
+static kaon_status draw_order(schwarz *self, int number) {
+  kaon_context *ctx = self->local->ctx;
+  const int count = self->domains->view.count, groups = self->options.groups;
+  int32_t *place = malloc((size_t)count * sizeof *place);
+  void *table = NULL;
+  if (place == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "schwarz: no host memory");
+  for (int i = 0; i < count; i++) {
+    const kaon_philox at = {{(uint32_t)i, (uint32_t)number, (uint32_t)ctx->comm->rank, 0}};
+    const int other = (int)(kaon_philox4x32(at, self->options.seed).v[0] % (uint32_t)(i + 1));
+    place[i] = place[other];
+    place[other] = i;
+  }
+  for (int i = 0; i < count; i++) place[i] = (int32_t)((int64_t)place[i] * groups / count);
+  const kaon_status status =
+      kaon_table_upload(ctx, place, (size_t)count * sizeof *place, "turns of domains", &table);
+  self->orders[number] = table;
+  free(place);
+  return status;
+}
+
+/* What the asynchronous kind needs besides: as many turns on all ranks, their order, and a
+ * communicator that goes on without waiting. */
+static kaon_status build_asynchronous(schwarz *self) {
+  kaon_context *ctx = self->local->ctx;
+  const kaon_comm *comm = ctx->comm;
+  double divided = by_domains(self);
+  kaon_status status = kaon_agree(ctx, KAON_OK); /* a rank whose part was not cut is not here */
+  KAON_TRY(status);
+  KAON_TRY(kaon_comm_sum(ctx, &divided, 1));
+  if (self->options.groups == 0) self->options.groups = 2;
+  if (divided == 0) self->options.groups = 1;
+  self->stages = self->options.cycles * self->options.groups;
+  self->loose = comm->ranks > 1 && self->stages > 1;
+  if (self->loose && (comm->ops->loose_round == NULL || !ctx->backend->host_accessible))
+    return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
+                     "schwarz: between %d ranks on backend %s over %s no message is taken without "
+                     "waiting for it; take the additive kind",
+                     comm->ranks, ctx->backend->name, comm->ops->name);
+  const int orders = self->options.cycles < ORDERS ? self->options.cycles : ORDERS;
+  for (int i = 0; i < orders && by_domains(self) && status == KAON_OK; i++)
+    status = draw_order(self, i);
+  return status;
+}
+
 static kaon_status build(schwarz *self) {
   const kaon_schwarz_options *o = &self->options;
   kaon_operator *A = self->A;
@@ -269,6 +355,7 @@ static kaon_status build(schwarz *self) {
                           o->kind == KAON_SCHWARZ_MULTIPLICATIVE};
   KAON_TRY(cut(A, &how, &self->local, &self->domains));
   self->stages = o->cycles * turns(self);
+  if (o->kind == KAON_SCHWARZ_ASYNCHRONOUS) KAON_TRY(build_asynchronous(self));
   const kaon_precision vectors = self->local->precision; /* of rows: single where values are half */
   if (by_domains(self) && !kaon_domains_served(A->ctx, vectors))
     return kaon_fail(A->ctx, KAON_ERR_NOT_BUILT,
@@ -300,10 +387,10 @@ kaon_status kaon_schwarz_create(kaon_operator *A, const kaon_schwarz_options *op
     free(self);
     return kaon_fail(A->ctx, KAON_ERR_MEMORY, "schwarz: no host memory");
   }
-  const int multiplicative = options->kind == KAON_SCHWARZ_MULTIPLICATIVE;
+  const int additive = options->kind == KAON_SCHWARZ_ADDITIVE;
   self->options = *options;
-  if (options->steps == 0) self->options.steps = multiplicative ? 4 : 10;
-  if (options->cycles == 0) self->options.cycles = multiplicative ? 5 : 1;
+  if (options->steps == 0) self->options.steps = additive ? 10 : 4;
+  if (options->cycles == 0) self->options.cycles = additive ? 1 : 5;
   self->A = A;
   kaon_operator_retain(A);
   *made = (kaon_operator){.ops = &schwarz_ops,
@@ -321,4 +408,13 @@ kaon_status kaon_schwarz_create(kaon_operator *A, const kaon_schwarz_options *op
     *K = made;
   }
   return status;
+}
+
+kaon_status kaon_schwarz_describe_lags(const kaon_operator *K, kaon_schwarz_lags *lags) {
+  if (K == NULL || lags == NULL || K->ops != &schwarz_ops)
+    return kaon_fail(K != NULL ? K->ctx : NULL, KAON_ERR_ARGUMENT,
+                     "schwarz: lags are asked for of something that is no Schwarz preconditioner");
+  const kaon_lags *seen = &((const schwarz *)K->self)->lags;
+  *lags = (kaon_schwarz_lags){seen->reads, seen->late, seen->oldest};
+  return KAON_OK;
 }

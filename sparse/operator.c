@@ -466,3 +466,13 @@ kaon_matrix *kaon_operator_matrix(const kaon_operator *A) {
 const char *kaon_matrix_operator_format(const kaon_operator *A) {
   return A != NULL && A->ops->apply == apply ? self_of(A)->plain->text : "";
 }
+
+double kaon_matrix_operator_bytes(const kaon_operator *A) {
+  if (A == NULL || A->ops->apply != apply) return 0;
+  const kaon_stored *stored = self_of(A)->plain;
+  const kaon_stored_matrix *m = &stored->matrix;
+  const int half = self_of(A)->values_half;
+  const double value = half ? 2 : (double)kaon_precision_bytes(A->precision);
+  return (double)m->entries * value * m->reals + (half ? 4.0 * (double)m->rows : 0) +
+         (double)stored->index_bytes;
+}

@@ -79,6 +79,13 @@ static void check_count(const char *what, int steps, int expected, double share)
   test_close(what, steps, expected, bound);
 }
 
+/* Row after row a device has a few lanes at work at a time, some microsecond a row: 2035 double
+ * sweeps over 5745 rows would take it half a minute. It shows with the small ones that its order is
+ * that of the rows; colours and averages it has on all. */
+static int in_turn(int machine, const problem *p) {
+  return machine == KAON_ISA_AUTO || p->A->space->nsites < 1000;
+}
+
 static void counts_equal_those_of_others(void **state) {
   (void)state;
   static const struct {
@@ -96,7 +103,7 @@ static void counts_equal_those_of_others(void **state) {
       problem_open(&p, machine, known[i].name);
       kaon_kaczmarz_options o = of_kind(KAON_KACZMARZ_DOUBLE, 0);
       snprintf(what, sizeof what, "%s %s: cgmnc", machine_name(machine), known[i].name);
-      check_count(what, steps_of(&p, &o, 1e-9), known[i].rows, 0.01);
+      if (in_turn(machine, &p)) check_count(what, steps_of(&p, &o, 1e-9), known[i].rows, 0.01);
       o.order = KAON_SWEEP_COLOURS;
       snprintf(what, sizeof what, "%s %s: cgmnc by colour", machine_name(machine), known[i].name);
       check_count(what, steps_of(&p, &o, 1e-9), known[i].colours, 0.06);

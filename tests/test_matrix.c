@@ -365,6 +365,11 @@ static void diagonals_and_costs_are_those_of_the_rows(void **state) {
                 (4.0 + 8 * reals) * (double)info.entries + (4.0 + 16 * reals) * (double)info.rows);
     assert_true(kaon_operator_matrix(A) == matrix);
     print_message("  %s\n", kaon_matrix_operator_format(A));
+    kaon_operator *rows = sparse_operator(matrix, KAON_DOUBLE, KAON_STORE_CSR);
+    assert_true(kaon_matrix_operator_bytes(rows) ==
+                (4.0 + 8 * reals) * (double)info.entries + 4.0 * (double)info.rows);
+    assert_true(kaon_matrix_operator_bytes(NULL) == 0);
+    kaon_operator_destroy(&rows);
     free(found);
     free(wanted);
     kaon_vector_destroy(&d);

@@ -3,6 +3,7 @@
 #define KAON_KAON_H
 
 #include <kaon/context.h>
+#include <kaon/fatten.h>
 #include <kaon/gauge.h>
 #include <kaon/io.h>
 #include <kaon/kaczmarz.h>

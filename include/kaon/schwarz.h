@@ -28,7 +28,11 @@ typedef enum kaon_schwarz_kind {
   /* Blocks in red-black order, the residual renewed in between (SAP). In each direction the whole
    * lattice has 1 block or an even number of them: else the last one and the first, neighbours
    * across the boundary, would have one colour. */
-  KAON_SCHWARZ_MULTIPLICATIVE
+  KAON_SCHWARZ_MULTIPLICATIVE,
+  /* As additive, but nobody waits for anybody: a rank's blocks take turns in an order drawn anew
+   * for each cycle, each with the residual of what the others last wrote, and of other ranks with
+   * what has come of their faces by then, however old. On ranks results differ from run to run. */
+  KAON_SCHWARZ_ASYNCHRONOUS
 } kaon_schwarz_kind;
 
 typedef struct kaon_schwarz_options {
@@ -36,17 +40,20 @@ typedef struct kaon_schwarz_options {
   int version;
   kaon_schwarz_kind kind;
   int block[4];      /* as above; on a text line block_x, block_y, block_z, block_t */
-  int steps;         /* of minimal residuals in a block; 0: 10 (additive), 4 (multiplicative) */
-  int cycles;        /* over all blocks; 0: 1 (additive), 5 (multiplicative) */
+  int steps;         /* of minimal residuals in a block; 0: 10 (additive), 4 (the others) */
+  int cycles;        /* over all blocks; 0: 1 (additive), 5 (the others) */
   double relaxation; /* factor w of their step lengths, up to 1.99: a step takes w (2 - w) of what
                         one with w = 1 takes off |r|^2, at 2 nothing */
   kaon_precision precision; /* of all vectors in it */
   kaon_reconstruct reconstruct;
+  int groups;    /* asynchronous: turns that a rank's blocks take in a cycle; 0: 2, 1: all at once
+                    (always where a rank is one block) */
+  uint64_t seed; /* and of their order */
 } kaon_schwarz_options;
 #define KAON_SCHWARZ_OPTIONS_INIT                                                               \
   {                                                                                             \
     sizeof(kaon_schwarz_options), 1, KAON_SCHWARZ_ADDITIVE, {0, 0, 0, 0}, 0, 0, 1.0, KAON_HALF, \
-        KAON_RECONSTRUCT_18                                                                     \
+        KAON_RECONSTRUCT_18, 0, 1                                                               \
   }
 
 /* K ~ A^-1 on vectors of A's space in the options' precision: each block solves its cut operator
@@ -55,11 +62,24 @@ typedef struct kaon_schwarz_options {
  * cycle sends nothing. A cycle of the multiplicative one applies A once for each colour, but for
  * the first. Keeps A alive. Not linear. An application never fails because blocks do not converge;
  * KAON_DAGGER is not offered. *K is NULL on failure. Collective. Sources: Luscher, Comput. Phys.
- * Commun. 156 (2004) 209; Babich et al., SC 2011 (arXiv:1109.2935). Errors: those of
- * kaon_operator_local_part; ARGUMENT (an option out of range; an odd number of blocks, not 1, in a
- * direction of the multiplicative one). */
+ * Commun. 156 (2004) 209; Babich et al., SC 2011 (arXiv:1109.2935); asynchronous: Frommer,
+ * Schwandt, Szyld, ETNA 5 (1997) 48. The asynchronous one applies A for each turn but the first,
+ * and at an application's end takes in what its neighbours sent; among ranks it is there over MPI
+ * on processors. Errors: those of kaon_operator_local_part; ARGUMENT (an option out of range; an
+ * odd number of blocks, not 1, in a direction of the multiplicative one); UNSUPPORTED (asynchronous
+ * on ranks of devices, or over QMP). */
 kaon_status kaon_schwarz_create(kaon_operator *A, const kaon_schwarz_options *options,
                                 kaon_operator **K);
+
+/* What an asynchronous K's applications so far took of other ranks' messages; all 0 where there are
+ * none. A message is a face of one hop. Not collective: of this rank. */
+typedef struct kaon_schwarz_lags {
+  int64_t reads; /* faces that were looked for */
+  int64_t late;  /* of them those whose newest message had not come: older ones were taken, or 0 */
+  int oldest;    /* how many residuals back the oldest was that was taken */
+} kaon_schwarz_lags;
+/* Errors: ARGUMENT (K is no Schwarz preconditioner). */
+kaon_status kaon_schwarz_describe_lags(const kaon_operator *K, kaon_schwarz_lags *lags);
 
 #ifdef __cplusplus
 }

@@ -162,6 +162,11 @@ kaon_status kaon_matrix_operator(kaon_matrix *matrix, const kaon_matrix_operator
                                  kaon_operator **A);
 /* How such an operator stores its rows, in words. Not collective. "" of another kind. */
 const char *kaon_matrix_operator_format(const kaon_operator *A);
+/* Bytes of this rank's rows as such an operator stores them that a product with one column reads:
+ * numbers, and what says where they stand, a list that blocks of rows share counted once. Vectors
+ * are not among them. 0 of another kind. Not collective. kaon_operator_cost counts the plain form's
+ * (docs/conventions.md, "Cost"). */
+double kaon_matrix_operator_bytes(const kaon_operator *A);
 
 /* Matrix Market files, also compressed by gzip: coordinate and array; real, integer, complex and
  * pattern; general, symmetric, skew-symmetric and Hermitian. options NULL: the defaults. Ranks get
@@ -188,6 +193,14 @@ kaon_status kaon_matrix_file_query(const char *path, int ranks, int threads,
  * where the name ends in .gz. The file appears whole or not at all. Collective. Errors: ARGUMENT,
  * IO, MEMORY. */
 kaon_status kaon_matrix_write(const kaon_matrix *matrix, const char *path);
+
+/* The rows in host memory, in the order in which they were given, for other libraries (direct
+ * solvers): row i has the entries start[i] to start[i + 1] - 1, columns ascending, from 0; complex
+ * values are two reals. start[rows + 1], column[entries], value[entries * reals], the caller's;
+ * sizes are those of kaon_matrix_describe. One rank. Errors: ARGUMENT, UNSUPPORTED (several ranks).
+ */
+kaon_status kaon_matrix_rows(const kaon_matrix *matrix, int64_t *start, int32_t *column,
+                             double *value);
 
 /* Columns of numbers, such as right-hand sides and solutions, as Matrix Market files.
  * values[(column * rows + row) * reals + part].

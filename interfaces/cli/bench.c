@@ -49,7 +49,8 @@ static const cli_option options[] = {
     {CLI_FLAG, "ignore-checksum", NULL, NULL, AT(ignore_checksum), 0, 0,
      "go on, with warnings, where checksum, stored plaquette or unitarity fail"},
     {CLI_CHOICE, "action", PROBLEM_ACTIONS, "clover", AT(action), 0, 0,
-     "the Dirac operator; dslash: staggered, asqtad and hisq have their own hops. Links of asqtad and "
+     "the Dirac operator; dslash: staggered, asqtad and hisq have their own hops. Links of asqtad "
+     "and "
      "hisq are made up here"},
     {CLI_REAL, "kappa", "K", "0.125", AT(kappa), 1e-6, 10, "hopping parameter"},
     {CLI_REAL, "mass", "M", NULL, AT(mass), -3.9, 1e5, "solve: bare mass, instead of --kappa"},
@@ -95,12 +96,13 @@ static const cli_option options[] = {
     {CLI_SET, "regimes", CLI_REGIMES, NULL, OWN(regimes), 0, 0,
      "regimes: a list with commas (default: all but auto)"},
     {CLI_REAL, "seconds", "S", "5", OWN(seconds), 1e-3, 3600,
-     "regimes, pipelined: a row's solves go on for so long, and their mean counts"},
+     "regimes, pipelined: a row's solves go on for so long, and their mean counts; kaczmarz: a row "
+     "takes no longer (default there: 30), by fewer sweeps and repeats; longer solves are ended"},
     {CLI_FILE, "csv", "FILE", NULL, OWN(csv), 0, 0,
      "regimes, kaczmarz: write rows as CSV, of regimes with variations"},
     {CLI_TEXTS, "join", "FILE.json", NULL, OWN(joined), 0, 0,
-     "regimes, pipelined; repeatable: rows of earlier runs have part in the tables; without "
-     "--matrix nothing is measured"},
+     "regimes, pipelined, async's figure11; repeatable: rows of earlier runs have part in the "
+     "tables; without --matrix nothing is measured"},
     LINEAR_OPTIONS_PRECOND_FIGURES(LIN),
     {CLI_GROUP, "For bench async and faults:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_SET, "table", BENCH_TABLES, "props,stat,rate,overhead,time", OWN(tables), 0, 0,
@@ -112,16 +114,23 @@ static const cli_option options[] = {
      "Jacobi sweeps in a block an iteration (default: 5; there: the paper's 6)"},
     {CLI_INT, "lag", "N", "-1", OWN(relax_lag), -1, 1000000,
      "async, free: iterations that a block may be ahead of those it reads (default 2)"},
+    {CLI_SET, "exchange", RELAX_EXCHANGES, "amc,dc,dk,push,sync", OWN(exchanges), 0, 0,
+     "async, table figure11: a list with commas, of kaon solve's"},
+    {CLI_INT, "rank-lag", "N", "-1", OWN(relax_rank_lag), -1, 1000000,
+     "there: iterations that a block may be ahead of other ranks' (-1: no bound)"},
     {CLI_FILE, "histories", "FILE.csv", NULL, OWN(histories), 0, 0,
      "residuals by iteration, a file a matrix, its name before the end of this one"},
     LINEAR_OPTIONS_PROJECTIONS(LIN),
     {CLI_GROUP, "For bench kaczmarz alone:", NULL, NULL, 0, 0, 0, NULL},
-    {CLI_SET, "tables", "fig4|table3|fig5|fig6|fig7", "fig4,table3,fig5,fig6,fig7",
-     OWN(kaczmarz_tables), 0, 0, "a list with commas: of the Kaczmarz paper, in its form"},
+    {CLI_SET, "tables", "fig4|table3|fig5|fig6|fig7|counts", "fig4,table3,fig5,fig6,fig7",
+     OWN(kaczmarz_tables), 0, 0,
+     "a list with commas: of the Kaczmarz paper, in its form; counts: steps of CARP-CG and CGMNC"},
     {CLI_INT, "kaczmarz-sweeps", "N", "1000", OWN(kaczmarz_sweeps), 1, 1e9,
      "fig4, table3, fig5: sweeps (the paper's: 50000, 10000, 30000)"},
     {CLI_INT, "kaczmarz-level", "L", "5", OWN(kaczmarz_level), 1, 10,
-     "table3, fig5, fig6, fig7: refinements at most (the paper's: 8, which is 361345 rows)"},
+     "all but fig4: refinements at most (the paper's: 8, which is 361345 rows)"},
+    {CLI_INT, "kaczmarz-problem", "P", "1", OWN(kaczmarz_problem), 1, 3, "fig7: of the paper's"},
+    {CLI_INT, "kaczmarz-degree", "D", "1", OWN(kaczmarz_degree), 1, 3, "fig7: of the elements"},
     {CLI_GROUP, "For bench scaling alone:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_TEXTS, "model", "FILE.json", NULL, OWN(models), 0, 0,
      "repeatable: fit a model to these rows and foretell strong scaling; measure nothing"},
@@ -402,7 +411,8 @@ const cli_command command_bench = {
     "bench",
     "Measure speed, beside what the machine can do at best.",
     "BENCHMARK",
-    "BENCHMARK: dslash, vector, solve, scaling, spmv, krylov, regimes, pipelined,\nasync, faults or "
+    "BENCHMARK: dslash, vector, solve, scaling, spmv, krylov, regimes, pipelined,\nasync, faults "
+    "or "
     "kaczmarz.\n\n"
     "Examples:\n"
     "  kaon bench dslash\n"

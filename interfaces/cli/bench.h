@@ -23,12 +23,13 @@ typedef enum bench_kind {
   BENCH_KACZMARZ,
   BENCHES
 } bench_kind;
-#define BENCH_NAMES "dslash|vector|solve|scaling|spmv|krylov|regimes|pipelined|async|faults|kaczmarz"
+#define BENCH_NAMES \
+  "dslash|vector|solve|scaling|spmv|krylov|regimes|pipelined|async|faults|kaczmarz"
 
 /* Entries of CLI_SET options: as many bits as an option may have, kaon_precision, LINEAR_FORMATS.
  */
 enum { BENCH_BITS = 32, BENCH_PRECISIONS = 3, BENCH_FORMATS = 4 };
-#define BENCH_TABLES "props|stat|rate|overhead|time"
+#define BENCH_TABLES "props|stat|rate|overhead|time|figure11"
 
 typedef struct bench_args {
   cli_common common;
@@ -56,15 +57,17 @@ typedef struct bench_args {
   /* regimes, pipelined */
   unsigned regimes; /* bits: CLI_REGIMES */
   double seconds;   /* that a row's solves take at least, all of them together */
-  const char *csv; /* of kaczmarz as well */
+  const char *csv;  /* of kaczmarz as well */
   cli_texts joined; /* files of earlier runs */
   /* async, faults */
   unsigned tables;                                /* bits: BENCH_TABLES */
   int runs, relax_block, relax_sweeps, relax_lag; /* block, sweeps 0, lag -1: by rule */
+  unsigned exchanges; /* bits: kaon_relax_exchange */
+  int relax_rank_lag; /* -1: no bound */
   const char *histories;
   /* kaczmarz */
-  unsigned kaczmarz_tables; /* bits: fig4, table3, fig5, fig6, fig7 */
-  int kaczmarz_sweeps, kaczmarz_level;
+  unsigned kaczmarz_tables; /* bits: fig4, table3, fig5, fig6, fig7, counts */
+  int kaczmarz_sweeps, kaczmarz_level, kaczmarz_problem, kaczmarz_degree;
 } bench_args;
 
 typedef struct bench {

@@ -22,10 +22,10 @@ static kaon_status solve(bench *b, problem *p, int columns, bench_figures *best)
 }
 
 static int add_row(bench *b, const problem *p, int columns, const bench_figures *s) {
-  static const char *const preconditioners[] = {"", "-schwarz", "-sap"};
+  static const char *const preconditioners[] = {"", "-schwarz", "-sap", "-async-schwarz"};
   char precision[32], stop[32], form[32], name[40];
   snprintf(name, sizeof name, "solve-%s%s", method_name(p->options.method),
-           preconditioners[b->args->problem.preconditioner]);
+           preconditioners[schwarz_asked(&b->args->problem)]);
   snprintf(precision, sizeof precision, "%s/%s", precision_name(p->precision),
            precision_name(p->options.sloppy));
   bench_row row = {.name = name,
@@ -68,8 +68,7 @@ static int add_row(bench *b, const problem *p, int columns, const bench_figures 
   json_object_set_new(json, "tol", report_real(p->options.tol));
   json_object_set_new(json, "reduce_delay", report_real(b->args->common.reduce_delay));
   json_object_set_new(json, "regime", json_string(cli_regime(s->issue, form)));
-  json_object_set_new(json, "sync",
-                      json_string(cli_choice(CLI_SYNCS, b->args->common.sync, form)));
+  json_object_set_new(json, "sync", json_string(cli_choice(CLI_SYNCS, b->args->common.sync, form)));
   cli_say(&b->args->common,
           "    %d iterations of %.1f us, residual %.2e, %s; processor time %.1f %% of the wall's\n",
           s->iterations, s->iterations > 0 ? 1e6 * s->seconds / s->iterations : 0, s->residual,

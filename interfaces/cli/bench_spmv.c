@@ -43,13 +43,18 @@ static kaon_status time_columns(spmv_case *c, kaon_precision precision) {
   kaon_vector_destroy(&c->x);
   kaon_vector_destroy(&c->y);
   if (status != KAON_OK) return status;
-  double totals[] = {cost.flops * c->columns, cost.bytes * c->columns};
-  status = ranks_sum(totals, 2);
+  const double vectors =
+      2 * bench_size(kaon_operator_precision(l->A)) * l->info.reals * (double)l->info.rows;
+  double totals[] = {cost.flops * c->columns, cost.bytes * c->columns,
+                     kaon_matrix_operator_bytes(l->A) + vectors};
+  status = ranks_sum(totals, 3);
   row.flops = totals[0];
   row.bytes = totals[1];
   row.resident = totals[1];
   json_t *json = bench_add(c->b, &row);
   bench_add_matrix(l, words, json);
+  json_object_set_new(json, "stored_gbs",
+                      c->columns == 1 ? report_real(totals[2] / row.seconds / 1e9) : json_null());
   return status == KAON_OK ? bench_keep(c->b) : status;
 }
 

@@ -22,6 +22,7 @@ static const cli_option options[] = {
      "or N noise fields"},
     PROBLEM_OPTIONS_SOLVER(AT),
     PROBLEM_OPTIONS_SCHWARZ(AT),
+    {CLI_TEXT, "shifts", "S1,S2,...", NULL, OWN(shifts), 0, 0, SHIFTS_TEXT},
     {CLI_INT, "batch", "N", NULL, OWN(batch), 1, 4096,
      "columns solved at a time (default: all of them together, which is fastest); with --output, "
      "finished batches are kept in OUTPUT.partial"},
@@ -74,6 +75,7 @@ int invert_allocate(invert_job *job) {
 }
 
 void invert_close(invert_job *job) {
+  shifts_close(job);
   histories_free(job->histories, job->columns);
   free(job->solves);
   free(job->done);
@@ -212,7 +214,7 @@ static json_t *describe_method(const invert_job *job) {
                    job->columns, "batch", job->batch, "max_iter", o->max_iterations, "set", a->set);
 }
 
-static json_t *describe(const invert_job *job) {
+json_t *invert_describe(const invert_job *job) {
   const problem_args *a = &job->args->problem;
   json_t *report = report_new(job->ctx, "invert");
   char name[32];
@@ -239,7 +241,8 @@ static json_t *describe(const invert_job *job) {
   kaon_context_info info;
   if (kaon_context_query(job->ctx, &info) == KAON_OK) /* a rank's */
     json_object_set_new(report, "peak_fields", report_real((double)info.memory_peak));
-  for (int k = 0; k < job->columns; k++)
+  if (job->shifts.count) shifts_describe(job, report);
+  for (int k = 0; k < job->columns && !job->shifts.count; k++)
     report_solve(report, k, &job->solves[k], job->p.options.stop != KAON_STOP_FULL);
   json_object_set_new(report, "seconds", report_real(job->seconds));
   if (job->seconds > 0)
@@ -312,7 +315,7 @@ static int conclude(invert_job *job) {
   int converged = 0;
   for (int k = 0; k < job->columns; k++) converged += job->done[k];
   int all = converged == job->columns;
-  json_t *report = describe(job);
+  json_t *report = invert_describe(job);
   print_columns(job);
   int code = EXIT_DONE;
   if (all) code = finish(job, report);
@@ -374,6 +377,7 @@ static int check(const invert_args *a, invert_job *job, field_spec *spec) {
   if (code == EXIT_DONE) code = problem_check(&own, &job->p, spec);
   if (code == EXIT_DONE && job->p.staggered && a->resume)
     code = cli_wrong("--resume takes over no staggered columns; leave it out");
+  if (code == EXIT_DONE && a->shifts) code = shifts_check(job);
   if (code == EXIT_DONE) code = problem_check_together(&job->p, job->batch);
   if (code == EXIT_DONE) code = solving_idle(a->problem.set, "solver", job->p.options.method);
   if (code != EXIT_DONE) return code;
@@ -396,8 +400,14 @@ static int run(void *arguments) {
     signals_output(job.args->output);
     code = plan_fits(&job, &spec);
     if (code == EXIT_DONE) code = prepare(&job, &spec);
-    if (code == EXIT_DONE) code = invert_solve(&job);
-    if (code == EXIT_DONE) code = conclude(&job);
+    if (code == EXIT_DONE && job.shifts.count) {
+      code = shifts_take(&job);
+      if (code == EXIT_DONE) code = shifts_solve(&job);
+      if (code == EXIT_DONE) code = shifts_conclude(&job);
+    } else if (code == EXIT_DONE) {
+      code = invert_solve(&job);
+      if (code == EXIT_DONE) code = conclude(&job);
+    }
   }
   invert_close(&job);
   return code;

@@ -38,7 +38,8 @@ static int take_everything(invert_job *job, sample *s) {
                       kaon_vector_create(job->ctx, full, job->p.precision, job->batch, &batch[i]),
                       NULL);
   before = sample_in_use(job->ctx);
-  if (code == EXIT_DONE) code = problem_solver(job->ctx, job->batch, &job->p);
+  if (code == EXIT_DONE)
+    code = job->shifts.count ? shifts_take(job) : problem_solver(job->ctx, job->batch, &job->p);
   s->solver = sample_in_use(job->ctx) - before;
   s->most = sample_most(job->ctx);
   kaon_solver_destroy(&job->p.solver);
@@ -50,7 +51,7 @@ static int take_everything(invert_job *job, sample *s) {
 /* A few steps, so that every page has been touched, and the files' buffers. */
 static int rehearse(invert_job *job) {
   job->p.options.max_iterations = 2;
-  int code = invert_solve(job);
+  int code = job->shifts.count ? shifts_solve(job) : invert_solve(job);
   /* the file writer's second column */
   size_t host = (size_t)kaon_lattice_volume(job->p.field.lattice) * sizeof(double) *
                 (size_t)problem_reals(&job->p);
@@ -81,6 +82,7 @@ static int set_up(const invert_args *args, const int extents[4], int solve, samp
   if (staggered_action(&own.problem)) own.problem.action = 2;
   job.batch = own.batch && own.batch < job.columns ? own.batch : job.columns;
   int code = problem_check(&own.problem, &job.p, &spec);
+  if (code == EXIT_DONE && own.shifts) code = shifts_parse(own.shifts, &job.shifts);
   for (int mu = 0; mu < 4; mu++) job.p.source.site[mu] = 0;
   if (code == EXIT_DONE) code = cli_context(&own.common, &job.ctx);
   if (code == EXIT_DONE) code = problem_links(job.ctx, &own.problem, &spec, &job.p);
@@ -184,7 +186,7 @@ static double faces_of(const invert_args *args, const problem *p, const int grid
   int seen[3] = {1, 0, 0}; /* residuals are taken in double */
   double faces = 0, edges = 0, all = 0;
   seen[p->precision] = seen[sloppy] = 1;
-  if (args->problem.preconditioner == 2 || args->problem.schwarz_cycles > 1)
+  if (schwarz_asked(&args->problem) >= 2 || args->problem.schwarz_cycles > 1)
     seen[p->schwarz.precision] = 1;
   for (int mu = 0; mu < 4; mu++)
     for (int nu = mu; nu < 4; nu++) {
@@ -242,9 +244,9 @@ int plan_invert(const invert_job *job, const field_spec *spec) {
   cli_say(&args->common,
           "%s on %dx%dx%dx%d, %d columns would take %s of memory at its peak:\n"
           "  links %s, operator %s, solver %s, sources and solutions %s, the rest the program\n",
-          spec->text, part[0], part[1], part[2], part[3], job->columns,
-          cli_bytes(s.peak, text[0]), cli_bytes(s.input, text[1]), cli_bytes(s.operator, text[2]),
-          cli_bytes(s.solver, text[3]), cli_bytes(s.vectors, text[4]));
+          spec->text, part[0], part[1], part[2], part[3], job->columns, cli_bytes(s.peak, text[0]),
+          cli_bytes(s.input, text[1]), cli_bytes(s.operator, text[2]), cli_bytes(s.solver, text[3]),
+          cli_bytes(s.vectors, text[4]));
   if (sample_info(ctx).memory_free >= 0)
     cli_say(&args->common, "  on %s: fields %s, of which %s are free\n", sample_info(ctx).device,
             cli_bytes(s.most, text[0]), cli_bytes((double)sample_info(ctx).memory_free, text[1]));

@@ -69,9 +69,9 @@ static int check_set(const char *text) {
 }
 
 static int read_solver(const problem_args *a, problem *p) {
-  static const kaon_method methods[] = {KAON_CGNR,      KAON_CGNR,     KAON_CGNE,
-                                        KAON_BICGSTAB,  KAON_GCR,      KAON_MR,
-                                        KAON_BLOCKCGNR, KAON_PIPECGNR, KAON_PIPEBICGSTAB};
+  static const kaon_method methods[] = {KAON_CGNR,         KAON_CGNR, KAON_CGNE,      KAON_BICGSTAB,
+                                        KAON_GCR,          KAON_MR,   KAON_BLOCKCGNR, KAON_PIPECGNR,
+                                        KAON_PIPEBICGSTAB, KAON_GCR};
   static const kaon_reconstruct reals[] = {KAON_RECONSTRUCT_18, KAON_RECONSTRUCT_12,
                                            KAON_RECONSTRUCT_8};
   p->precision = (kaon_precision)a->precision;

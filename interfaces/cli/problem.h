@@ -28,8 +28,9 @@ typedef struct problem_args {
   int temporal_gauge;
   int grid[4];
   const char *set;
-  int preconditioner;                                  /* index into PROBLEM_PRECONDITIONERS */
-  int schwarz_block[4], schwarz_steps, schwarz_cycles; /* 0: not given */
+  int preconditioner; /* index into PROBLEM_PRECONDITIONERS */
+  int schwarz_block[4], schwarz_steps, schwarz_cycles, schwarz_groups; /* 0: not
+                                                                                  given */
   double schwarz_relaxation;
   int schwarz_precision;
 } problem_args;
@@ -51,10 +52,10 @@ typedef struct problem {
   field field;
   source_spec source;
   double kappa, csw;
-  int staggered;          /* the vectors are staggered ones, of this mass: */
+  int staggered; /* the vectors are staggered ones, of this mass: */
   double mass;
   kaon_gauge *fat, *naik; /* staggered.c: links of improved actions */
-  kaon_operator *M, *R; /* R NULL: solved without reduction */
+  kaon_operator *M, *R;   /* R NULL: solved without reduction */
   kaon_schwarz_options schwarz;
   kaon_operator *K; /* the preconditioner, or NULL */
   kaon_solver_options options;
@@ -85,13 +86,15 @@ int problem_columns(const cli_common *common, const problem_args *args);
 int staggered_action(const problem_args *args);
 /* What staggered actions need and refuse. Exit status. */
 int staggered_check(const problem_args *args, problem *p);
-/* Links that cost what those of asqtad or hisq (with phases) do: fat ones are the field's, long ones
- * -1/24 times them. */
+/* Links that cost what those of asqtad or hisq (with phases) do: fat ones are the field's, long
+ * ones -1/24 times them. */
 kaon_status staggered_synthetic(const field *f, int action, kaon_gauge **fat, kaon_gauge **naik);
 kaon_status staggered_make(const problem_args *args, problem *p);
 /* The method on the reduction, which is Hermitian positive definite. */
 kaon_method staggered_method(const problem_args *args, kaon_method method);
 /* --- schwarz.c --- */
+/* Which of PROBLEM_PRECONDITIONERS --preconditioner or --solver asks for. */
+int schwarz_asked(const problem_args *args);
 /* Refuses --schwarz-... on the command line without a preconditioner. Exit status. */
 int schwarz_idle(const cli_common *common, const problem_args *args);
 /* Refuses, before there is an operator that would, blocks that do not fit a rank's part of a
@@ -115,12 +118,12 @@ void problem_close(problem *p);
 int problem_slice(const problem *p);
 
 #define PROBLEM_SOURCES "point:x,y,z,t|wall:t|corner:t|z4:SEED|gauss:SEED"
-#define PROBLEM_SOLVERS "cg|cgnr|cgne|bicgstab|gcr|mr|blockcg|pipecg|pipebicgstab"
+#define PROBLEM_SOLVERS "cg|cgnr|cgne|bicgstab|gcr|mr|blockcg|pipecg|pipebicgstab|async-schwarz"
 #define PROBLEM_ACTIONS "wilson|clover|staggered|asqtad|hisq"
 #define PROBLEM_SOLVER_TEXT                                                                      \
   "method; cg means cgnr, the normal equations, on these operators, and blockcg, whose columns " \
   "share one search space, likewise; pipecg (likewise) and pipebicgstab hide their sums over "   \
-  "ranks behind the operator"
+  "ranks behind the operator; async-schwarz is gcr with --preconditioner async-schwarz"
 #define PROBLEM_ACTION_TEXT \
   "the Dirac operator; asqtad and hisq take their links from --fat-links and --long-links"
 #define PROBLEM_FAT_TEXT                                                                         \
@@ -138,11 +141,10 @@ int problem_slice(const problem *p);
   "further solver options: delta (drop of the residual between corrections; 0: by rule), " \
   "check_interval (steps between looks), subspace (of gcr), relaxation (of mr)"
 
-#define PROBLEM_PRECONDITIONERS "none|schwarz|sap"
-#define PROBLEM_PRECONDITIONER_TEXT                                                               \
-  "of --solver gcr: approximate solves in blocks, all at once (schwarz, which sends nothing) or " \
-  "in "                                                                                           \
-  "red-black order (sap)"
+#define PROBLEM_PRECONDITIONERS "none|schwarz|sap|async-schwarz"
+#define PROBLEM_PRECONDITIONER_TEXT                                                                \
+  "of --solver gcr: approximate solves in blocks, all at once (schwarz, which sends nothing), in " \
+  "red-black order (sap), or with neighbours' data as it arrives, without waiting (async-schwarz)"
 
 #define PROBLEM_BLOCK_TEXT                                                                      \
   "extents of a block, even divisors of the rank's part; 0, the default, in a direction: hops " \
@@ -176,9 +178,15 @@ int problem_slice(const problem *p);
       {CLI_CHOICE, "action", PROBLEM_ACTIONS, "clover", AT(action), 0, 0, PROBLEM_ACTION_TEXT},    \
       {CLI_REAL, "kappa", "K", NULL, AT(kappa), 1e-6, 10, "hopping parameter; needed, or --mass"}, \
       {CLI_REAL, "mass", "M", NULL, AT(mass), -3.9, 1e5, "bare mass: kappa = 1 / (2 M + 8)"},      \
-      {CLI_REAL, "u0", "U", "1", AT(u0), 1e-2, 10,                                                 \
-       "asqtad: tadpole factor of the long links, -1 / (24 U^2)"},                                 \
-      {CLI_REAL, "naik-epsilon", "E", "0", AT(naik_epsilon), -10, 10,                              \
+      {CLI_REAL, "u0", "U", "1",                                                                   \
+       AT(u0),   1e-2, 10,  "asqtad: tadpole factor of the long links, -1 / (24 U^2)"},            \
+      {CLI_REAL,                                                                                   \
+       "naik-epsilon",                                                                             \
+       "E",                                                                                        \
+       "0",                                                                                        \
+       AT(naik_epsilon),                                                                           \
+       -10,                                                                                        \
+       10,                                                                                         \
        "hisq: long links count 1 + E times"},                                                      \
       {CLI_TEXT, "fat-links", "FILE", NULL, AT(fat_links), 0, 0, PROBLEM_FAT_TEXT},                \
       {CLI_TEXT, "long-links", "FILE", NULL, AT(long_links), 0, 0, "the long ones"},               \
@@ -212,7 +220,7 @@ int problem_slice(const problem *p);
        AT(schwarz_steps),                                                                          \
        1,                                                                                          \
        1000,                                                                                       \
-       "minimal-residual steps in a block (default: schwarz 10, sap 4)"},                          \
+       "minimal-residual steps in a block (default: schwarz 10, others 4)"},                       \
       {CLI_INT,                                                                                    \
        "schwarz-cycles",                                                                           \
        "N",                                                                                        \
@@ -220,7 +228,15 @@ int problem_slice(const problem *p);
        AT(schwarz_cycles),                                                                         \
        1,                                                                                          \
        1000,                                                                                       \
-       "cycles over blocks (default: schwarz 1, sap 5)"},                                          \
+       "cycles over blocks (default: schwarz 1, others 5)"},                                       \
+      {CLI_INT,                                                                                    \
+       "schwarz-groups",                                                                           \
+       "N",                                                                                        \
+       NULL,                                                                                       \
+       AT(schwarz_groups),                                                                         \
+       1,                                                                                          \
+       64,                                                                                         \
+       "async-schwarz: turns that a rank's blocks take in a cycle, drawn by lot (default 2)"},     \
       {CLI_REAL,                                                                                   \
        "schwarz-relaxation",                                                                       \
        "OMEGA",                                                                                    \

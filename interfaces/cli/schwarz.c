@@ -6,30 +6,48 @@
 #include "problem.h"
 #include "report.h"
 
-static const char *const kinds[] = {"none", "schwarz", "sap"};
+static const char *const kinds[] = {"none", "schwarz", "sap", "async-schwarz"};
+
+enum { SAP = 2, ASYNC = 3 };
+
+static const kaon_schwarz_kind schwarz_kind[] = {KAON_SCHWARZ_ADDITIVE, KAON_SCHWARZ_ADDITIVE,
+                                                 KAON_SCHWARZ_MULTIPLICATIVE,
+                                                 KAON_SCHWARZ_ASYNCHRONOUS};
+
+enum { SOLVER_ASYNC = 9 }; /* in PROBLEM_SOLVERS */
+
+int schwarz_asked(const problem_args *a) {
+  return a->solver == SOLVER_ASYNC && a->preconditioner == 0 ? ASYNC : a->preconditioner;
+}
 
 /* A value may be what it is without the option: what counts is that it was given. */
 int schwarz_idle(const cli_common *common, const problem_args *a) {
-  static const char *const options[] = {"schwarz-block", "schwarz-steps", "schwarz-cycles",
-                                        "schwarz-relaxation", "schwarz-precision"};
-  for (int i = 0; i < 5 && a->preconditioner == 0; i++)
-    if (cli_given(common, options[i]))
+  static const char *const options[] = {"schwarz-block",     "schwarz-steps",
+                                        "schwarz-cycles",    "schwarz-relaxation",
+                                        "schwarz-precision", "schwarz-groups"};
+  for (int i = 0; i < 6; i++) {
+    if (!cli_given(common, options[i])) continue;
+    if (schwarz_asked(a) == 0)
       return cli_wrong(
-          "--%s is for --preconditioner schwarz and sap, which is missing; leave it out, or give "
-          "one",
+          "--%s is for --preconditioner schwarz, sap and async-schwarz, which is missing; leave it "
+          "out, or give one",
           options[i]);
+    if (i == 5 && schwarz_asked(a) != ASYNC)
+      return cli_wrong("--%s is for --preconditioner async-schwarz, but it is %s; leave it out",
+                       options[i], kinds[schwarz_asked(a)]);
+  }
   return EXIT_DONE;
 }
 
 int schwarz_fits(const problem_args *a, const int part[4], const int extents[4]) {
-  for (int mu = 0; mu < 4 && a->preconditioner != 0; mu++) {
+  for (int mu = 0; mu < 4 && schwarz_asked(a) != 0; mu++) {
     const int n = a->schwarz_block[mu], one = n ? n : part[mu], blocks = extents[mu] / one;
     if (part[mu] % one != 0 || one % 2 != 0)
       return cli_wrong(
           "--schwarz-block: a block has extent %d in %c, but an even divisor of the rank's %d is "
           "needed (0: all of it)",
           n, "XYZT"[mu], part[mu]);
-    if (a->preconditioner == 2 && blocks > 1 && blocks % 2 != 0)
+    if (schwarz_asked(a) == SAP && blocks > 1 && blocks % 2 != 0)
       return cli_wrong(
           "--schwarz-block: %d / %d = %d blocks in %c; --preconditioner sap needs an even number "
           "or 1",
@@ -42,14 +60,15 @@ int schwarz_check(const problem_args *a, problem *p) {
   kaon_schwarz_options *o = &p->schwarz;
   char solver[32];
   *o = (kaon_schwarz_options)KAON_SCHWARZ_OPTIONS_INIT;
-  if (a->preconditioner == 0) return EXIT_DONE;
+  if (schwarz_asked(a) == 0) return EXIT_DONE;
   if (p->options.method != KAON_GCR)
     return cli_wrong("--preconditioner %s needs --solver gcr; --solver is %s",
-                     kinds[a->preconditioner], cli_choice(PROBLEM_SOLVERS, a->solver, solver));
-  o->kind = a->preconditioner == 1 ? KAON_SCHWARZ_ADDITIVE : KAON_SCHWARZ_MULTIPLICATIVE;
+                     kinds[schwarz_asked(a)], cli_choice(PROBLEM_SOLVERS, a->solver, solver));
+  o->kind = schwarz_kind[schwarz_asked(a)];
   for (int mu = 0; mu < 4; mu++) o->block[mu] = a->schwarz_block[mu];
   o->steps = a->schwarz_steps;
   o->cycles = a->schwarz_cycles;
+  o->groups = a->schwarz_groups;
   if (!isnan(a->schwarz_relaxation)) o->relaxation = a->schwarz_relaxation;
   if (a->schwarz_precision >= 0) o->precision = (kaon_precision)a->schwarz_precision;
   o->reconstruct = p->options.reconstruct;
@@ -57,7 +76,7 @@ int schwarz_check(const problem_args *a, problem *p) {
 }
 
 kaon_status schwarz_make(const problem_args *a, problem *p) {
-  if (a->preconditioner == 0) return KAON_OK;
+  if (schwarz_asked(a) == 0) return KAON_OK;
   const kaon_status status = kaon_schwarz_create(p->R ? p->R : p->M, &p->schwarz, &p->K);
   p->options.preconditioner = p->K;
   return status;
@@ -66,12 +85,12 @@ kaon_status schwarz_make(const problem_args *a, problem *p) {
 void schwarz_add(const problem_args *a, const problem *p, json_t *to) {
   static const char *const precisions[] = {"double", "single", "half"};
   const kaon_schwarz_options *o = &p->schwarz;
-  if (a->preconditioner == 0) {
+  if (schwarz_asked(a) == 0) {
     json_object_set_new(to, "preconditioner", json_null());
     return;
   }
   static const char *const names[] = {"x", "y", "z", "t"};
-  const int sap = o->kind == KAON_SCHWARZ_MULTIPLICATIVE;
+  const int additive = o->kind == KAON_SCHWARZ_ADDITIVE;
   int block[4], grid[4];
   json_t *cut = json_array();
   kaon_lattice_part(p->field.lattice, block, NULL, grid);
@@ -81,17 +100,24 @@ void schwarz_add(const problem_args *a, const problem *p, json_t *to) {
   }
   json_object_set_new(
       to, "preconditioner",
-      json_pack("{s:s s:o s:o s:i s:i s:o s:s s:i}", "kind", kinds[a->preconditioner], "block",
+      json_pack("{s:s s:o s:o s:i s:i s:o s:s s:i}", "kind", kinds[schwarz_asked(a)], "block",
                 report_ints(block, 4), "cut", cut, "steps",
-                o->steps ? o->steps
-                : sap    ? 4
-                         : 10,
+                o->steps   ? o->steps
+                : additive ? 10
+                           : 4,
                 "cycles",
-                o->cycles ? o->cycles
-                : sap     ? 5
-                          : 1,
+                o->cycles  ? o->cycles
+                : additive ? 1
+                           : 5,
                 "relaxation", report_real(o->relaxation), "precision", precisions[o->precision],
                 "links", (int)o->reconstruct));
+  kaon_schwarz_lags lags = {0, 0, 0};
+  if (p->K == NULL || schwarz_asked(a) != ASYNC) return;
+  (void)kaon_schwarz_describe_lags(p->K, &lags);
+  json_object_update_new(
+      json_object_get(to, "preconditioner"),
+      json_pack("{s:i s:I s:I s:i}", "groups", o->groups, "reads", (json_int_t)lags.reads, "late",
+                (json_int_t)lags.late, "oldest", lags.oldest));
 }
 
 void schwarz_add_traffic(const kaon_traffic *traffic, json_t *to) {
@@ -101,16 +127,17 @@ void schwarz_add_traffic(const kaon_traffic *traffic, json_t *to) {
 }
 
 const char *schwarz_text(const problem_args *a, const problem *p, char text[96]) {
-  const char *name = a->preconditioner == 1 ? "additive Schwarz" : "SAP";
+  static const char *const names[] = {"", "additive Schwarz", "SAP", "asynchronous Schwarz"};
+  const char *name = names[schwarz_asked(a)];
   int n[4];
   text[0] = '\0';
   kaon_lattice_part(p->field.lattice, n, NULL, NULL);
   const int *asked = p->schwarz.block, whole = !asked[0] && !asked[1] && !asked[2] && !asked[3];
   for (int mu = 0; mu < 4; mu++)
     if (asked[mu]) n[mu] = asked[mu];
-  if (a->preconditioner != 0 && whole)
+  if (schwarz_asked(a) != 0 && whole)
     snprintf(text, 96, ", preconditioned by %s, a block a rank,", name);
-  else if (a->preconditioner != 0)
+  else if (schwarz_asked(a) != 0)
     snprintf(text, 96, ", preconditioned by %s in blocks of %dx%dx%dx%d,", name, n[0], n[1], n[2],
              n[3]);
   return text;

@@ -107,7 +107,7 @@ class Invert(system.Case):
                 self.assertLess(2 * report["solves"][0]["iterations"], alone["solves"][0]["iterations"])
                 self.assertLess(report["sums"], alone["sums"])
         for wrong, why in ((["--preconditioner", "sap", "--solver", "cg"], "--preconditioner sap needs --solver gcr; --solver is cg"),
-                           (["--schwarz-steps", "3"], "--schwarz-steps is for --preconditioner schwarz and sap"),
+                           (["--schwarz-steps", "3"], "--schwarz-steps is for --preconditioner schwarz, sap and async-schwarz"),
                            (["--preconditioner", "schwarz", "--schwarz-block", "3", "4", "4", "4"], "an even divisor")):
             code, _, err = system.kaon("invert", *small, *wrong)
             self.assertEqual(code, 2)

@@ -1,0 +1,47 @@
+/* bench_kaczmarz.h - what the tables of bench kaczmarz share: the implementations, which are
+ * contexts of their own (one CPU thread, all of them, the device where there is one), systems, and
+ * lines of tables. */
+#ifndef KAON_CLI_BENCH_KACZMARZ_H
+#define KAON_CLI_BENCH_KACZMARZ_H
+
+#include "bench.h"
+
+enum { PROJECT_SERIAL, PROJECT_OPENMP, PROJECT_DEVICE, PROJECT_MACHINES };
+extern const char *const project_machines[PROJECT_MACHINES];
+
+typedef struct project {
+  bench *b;
+  kaon_context *ctx[PROJECT_MACHINES]; /* NULL: not there */
+  FILE *csv;
+  double seconds; /* that a line may take: fewer sweeps and repeats, longer solves left out */
+} project;
+
+typedef struct project_system {
+  kaon_context *ctx;
+  const char *name;
+  kaon_matrix *matrix;
+  kaon_matrix_info info;
+  kaon_operator *A;
+  kaon_vector *b, *x, *r;
+  double *points, *numbers;
+  int dimensions;
+} project_system;
+
+/* Exit status; project_close in any case. */
+int project_open(kaon_context *ctx, const char *name, int rcm, project_system *s);
+void project_close(project_system *s);
+
+/* One line: to the list and to the CSV file (figure, matrix, rows, machine, what, x, value, unit),
+ * both of which are written at once. more: further members, taken over; may be NULL. Exit status.
+ */
+int project_line(const project *m, const char *figure, const char *matrix, int64_t rows,
+                 const char *place, const char *what, double x, double value, const char *unit,
+                 double seconds, json_t *more);
+
+/* --- bench_kaczmarz_solves.c: exit statuses --- */
+int project_figure_6(const project *m, int most);
+int project_figure_7(const project *m);
+/* Steps of CARP-CG against those of CGMNC. */
+int project_counts(const project *m, int most);
+
+#endif

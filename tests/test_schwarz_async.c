@@ -1,0 +1,246 @@
+/* test_schwarz_async.c - the asynchronous Schwarz preconditioner on one rank: all blocks at once it
+ * is the additive one; in turns each block sees what the earlier ones wrote; GCR with it. (On
+ * ranks: tests/ranks/test_schwarz_async.c.) */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/util/dirac_case.h"
+
+static const int extents[4] = {8, 8, 4, 8};
+enum { BLOCKS = 8, BLOCK = 4 }; /* of 4^4 */
+
+typedef struct system_of {
+  dirac_case c;
+  kaon_operator *M, *A;
+  kaon_parity sites;
+  ref_complex **b;
+} system_of;
+
+static void open_system(system_of *s, int machine, double kappa, double csw, int reduced) {
+  assert_true(case_open(&s->c, machine, extents, 1, LINKS_WEAK, 5));
+  s->M = case_dirac(&s->c, kappa, csw, 1, KAON_DOUBLE, KAON_RECONSTRUCT_18);
+  s->A = reduced ? case_even_odd(&s->c, s->M, KAON_EVEN_ODD_SYMMETRIC, KAON_EVEN, 0) : s->M;
+  s->sites = reduced ? KAON_EVEN : KAON_FULL;
+  s->b = case_random_columns(&s->c, 1, 21);
+  if (reduced) case_restrict(&s->c, 0, s->b[0]);
+}
+
+static void close_system(system_of *s) {
+  case_free_columns(s->b, 1);
+  if (s->A != s->M) kaon_operator_destroy(&s->A);
+  kaon_operator_destroy(&s->M);
+  case_close(&s->c);
+}
+
+static kaon_schwarz_options options_of(kaon_schwarz_kind kind, int cycles, int groups,
+                                       uint64_t seed) {
+  kaon_schwarz_options o = KAON_SCHWARZ_OPTIONS_INIT;
+  o.kind = kind;
+  o.precision = KAON_DOUBLE;
+  o.steps = 3;
+  o.cycles = cycles;
+  o.groups = groups;
+  o.seed = seed;
+  for (int mu = 0; mu < 4; mu++) o.block[mu] = BLOCK;
+  return o;
+}
+
+static ref_complex *applied(system_of *s, const kaon_schwarz_options *o, ref_complex *const *b) {
+  kaon_operator *K = NULL;
+  must(s->c.ctx, kaon_schwarz_create(s->A, o, &K));
+  kaon_vector *x = case_vector(&s->c, s->sites, KAON_DOUBLE, 1),
+              *y = case_vector(&s->c, s->sites, KAON_DOUBLE, 1);
+  case_import(&s->c, x, b);
+  must(s->c.ctx, kaon_operator_apply(K, KAON_PLAIN, x, y));
+  ref_complex *found = case_export(&s->c, y, 0);
+  kaon_vector_destroy(&x);
+  kaon_vector_destroy(&y);
+  kaon_operator_destroy(&K);
+  return found;
+}
+
+static ref_complex *product(system_of *s, ref_complex *z) {
+  kaon_vector *x = case_vector(&s->c, s->sites, KAON_DOUBLE, 1),
+              *y = case_vector(&s->c, s->sites, KAON_DOUBLE, 1);
+  case_import(&s->c, x, &z);
+  must(s->c.ctx, kaon_operator_apply(s->A, KAON_PLAIN, x, y));
+  ref_complex *found = case_export(&s->c, y, 0);
+  kaon_vector_destroy(&x);
+  kaon_vector_destroy(&y);
+  return found;
+}
+
+static int block_of(const system_of *s, size_t site) {
+  int x[4], number = 0;
+  ref_coords(&s->c.L, site, x);
+  for (int mu = 0; mu < 4; mu++) number = number * (extents[mu] / BLOCK) + x[mu] / BLOCK;
+  return number;
+}
+
+/* *same[block]: 1 where a and b have the same bits on it. */
+static int same_blocks(const system_of *s, const ref_complex *a, const ref_complex *b,
+                       int same[BLOCKS]) {
+  int count = 0;
+  for (int i = 0; i < BLOCKS; i++) same[i] = 1;
+  for (size_t i = 0; i < ref_spinor_size(&s->c.L); i++)
+    if (memcmp(&a[i], &b[i], sizeof *a) != 0) same[block_of(s, i / 12)] = 0;
+  for (int i = 0; i < BLOCKS; i++) count += same[i];
+  return count;
+}
+
+static int lacks_domains(int machine) {
+  dirac_case c;
+  if (machine_lacks(machine)) return 1;
+  if (!case_open(&c, machine, extents, 1, LINKS_WEAK, 5)) return 1;
+  const int lacks = c.ctx->backend->domain[KAON_DOUBLE] == NULL;
+  case_close(&c);
+  return lacks;
+}
+
+static void all_at_once_it_is_additive(void **state) {
+  (void)state;
+  for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
+    system_of s;
+    int same[BLOCKS];
+    if (lacks_domains(machine)) continue;
+    open_system(&s, machine, 0.12, 1, 1);
+    const kaon_schwarz_options additive = options_of(KAON_SCHWARZ_ADDITIVE, 3, 0, 1);
+    const kaon_schwarz_options loose = options_of(KAON_SCHWARZ_ASYNCHRONOUS, 3, 1, 1);
+    ref_complex *a = applied(&s, &additive, s.b), *z = applied(&s, &loose, s.b);
+    assert_int_equal(same_blocks(&s, a, z, same), BLOCKS);
+    free(a);
+    free(z);
+    close_system(&s);
+  }
+}
+
+/* A cycle in two turns: half of the blocks, which is theirs to draw, have their solution of b, bit
+ * by bit; the others one of b - A z with that z. The same formulas on the same numbers, so 16
+ * digits but for the difference, which is rounded once here and there. */
+static void later_blocks_see_what_earlier_ones_wrote(void **state) {
+  (void)state;
+  for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++)
+    for (int reduced = 0; reduced < 2; reduced++) {
+      system_of s;
+      int first[BLOCKS], orders = 0, earlier[BLOCKS] = {0};
+      if (lacks_domains(machine)) continue;
+      open_system(&s, machine, 0.12, 1, reduced);
+      const size_t size = ref_spinor_size(&s.c.L);
+      const kaon_schwarz_options additive = options_of(KAON_SCHWARZ_ADDITIVE, 1, 0, 1);
+      ref_complex *alone = applied(&s, &additive, s.b);
+      for (uint64_t seed = 1; seed <= 4; seed++) {
+        const kaon_schwarz_options loose = options_of(KAON_SCHWARZ_ASYNCHRONOUS, 1, 2, seed);
+        ref_complex *z = applied(&s, &loose, s.b), *again = applied(&s, &loose, s.b);
+        assert_memory_equal(z, again, size * sizeof *z);
+        assert_int_equal(same_blocks(&s, alone, z, first), BLOCKS / 2);
+        orders += memcmp(first, earlier, sizeof first) != 0;
+        memcpy(earlier, first, sizeof first);
+        ref_complex *half = calloc(size, sizeof *half), *r, *rest;
+        for (size_t i = 0; i < size; i++)
+          if (first[block_of(&s, i / 12)]) half[i] = z[i];
+        r = product(&s, half);
+        for (size_t i = 0; i < size; i++) r[i] = s.b[0][i] - r[i];
+        rest = applied(&s, &additive, &r);
+        double off = 0, all = 0;
+        for (size_t i = 0; i < size; i++) {
+          if (first[block_of(&s, i / 12)]) continue;
+          off = fmax(off, cabs(rest[i] - z[i]));
+          all = fmax(all, cabs(z[i]));
+        }
+        assert_true(off <= 1e-14 * all);
+        free(half);
+        free(r);
+        free(rest);
+        free(z);
+        free(again);
+      }
+      assert_true(orders > 1); /* drawn, not fixed */
+      free(alone);
+      close_system(&s);
+    }
+}
+
+static int steps_of(system_of *s, const kaon_schwarz_options *o, double *residual) {
+  kaon_solver_options so = KAON_SOLVER_OPTIONS_INIT;
+  kaon_operator *K = NULL;
+  kaon_solver *solver = NULL;
+  kaon_column_report column;
+  so.method = KAON_GCR;
+  so.sloppy = KAON_SINGLE;
+  must(s->c.ctx, kaon_schwarz_create(s->A, o, &K));
+  so.preconditioner = K;
+  must(s->c.ctx, kaon_solver_create(s->A, 1, &so, &solver));
+  kaon_vector *b = case_vector(&s->c, KAON_FULL, KAON_DOUBLE, 1),
+              *x = case_vector(&s->c, KAON_FULL, KAON_DOUBLE, 1);
+  case_import(&s->c, b, s->b);
+  must(s->c.ctx, kaon_vector_zero(x));
+  must(s->c.ctx, kaon_solver_solve(solver, b, x, &column, NULL));
+  assert_int_equal(column.reason, KAON_CONVERGED);
+  ref_dirac d = case_reference(&s->c, 0.13, s->A == s->M ? 0 : 1, 1);
+  ref_complex *found = case_export(&s->c, x, 0), *image = ref_new(ref_spinor_size(&s->c.L));
+  ref_apply(&d, found, image);
+  *residual = ref_rel_diff(image, s->b[0], ref_spinor_size(&s->c.L));
+  free(found);
+  free(image);
+  ref_dirac_free(&d);
+  kaon_vector_destroy(&b);
+  kaon_vector_destroy(&x);
+  kaon_solver_destroy(&solver);
+  kaon_operator_destroy(&K);
+  return column.iterations;
+}
+
+/* Wilson on all sites, clover on the even ones: with as many local steps and cycles no more steps
+ * of GCR than with the synchronous one, whose blocks see nothing of each other within a cycle. */
+static void gcr_takes_no_more_steps_than_with_additive(void **state) {
+  (void)state;
+  for (int clover = 0; clover < 2; clover++) {
+    system_of s;
+    double residual[2];
+    open_system(&s, KAON_ISA_AUTO, 0.13, clover, clover);
+    kaon_schwarz_options additive = options_of(KAON_SCHWARZ_ADDITIVE, 5, 0, 1);
+    kaon_schwarz_options loose = options_of(KAON_SCHWARZ_ASYNCHRONOUS, 5, 2, 1);
+    additive.precision = loose.precision = KAON_HALF;
+    const int together = steps_of(&s, &additive, &residual[0]);
+    const int apart = steps_of(&s, &loose, &residual[1]);
+    printf("%s: %d steps with additive, %d with asynchronous Schwarz; residuals %.1e, %.1e\n",
+           clover ? "clover, even-odd" : "Wilson", together, apart, residual[0], residual[1]);
+    assert_true(residual[0] <= 1.2e-10 && residual[1] <= 1.2e-10);
+    assert_true(apart <= together);
+    close_system(&s);
+  }
+}
+
+static void lags_are_of_schwarz_alone(void **state) {
+  (void)state;
+  system_of s;
+  kaon_operator *K = NULL;
+  kaon_schwarz_lags lags = {1, 1, 1};
+  open_system(&s, KAON_ISA_AUTO, 0.12, 1, 0);
+  const kaon_schwarz_options loose = options_of(KAON_SCHWARZ_ASYNCHRONOUS, 2, 2, 1);
+  must(s.c.ctx, kaon_schwarz_create(s.A, &loose, &K));
+  must(s.c.ctx, kaon_schwarz_describe_lags(K, &lags));
+  assert_true(lags.reads == 0 && lags.late == 0 && lags.oldest == 0); /* one rank: no messages */
+  must_refuse(s.c.ctx, KAON_ERR_ARGUMENT, kaon_schwarz_describe_lags(s.A, &lags));
+  must_refuse(NULL, KAON_ERR_ARGUMENT, kaon_schwarz_describe_lags(NULL, &lags));
+  kaon_operator_destroy(&K);
+  close_system(&s);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(all_at_once_it_is_additive),
+      cmocka_unit_test(later_blocks_see_what_earlier_ones_wrote),
+      cmocka_unit_test(gcr_takes_no_more_steps_than_with_additive),
+      cmocka_unit_test(lags_are_of_schwarz_alone),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
