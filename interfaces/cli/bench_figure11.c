@@ -19,7 +19,7 @@ static void keep_row(relax_bench *r, const relax_run *best, double tol) {
   json_t *row = relax_bench_row(r, ROWS, best->solve.seconds);
   json_t *figures = json_pack(
       "{s:s s:s s:i s:i s:i s:i s:o s:o s:o s:s s:i s:i s:o}", "exchange",
-      relax_exchange_name(x->exchange), "driver",
+      r->b->info.ranks > 1 ? relax_exchange_name(x->exchange) : "none", "driver",
       best->options.driver == KAON_RELAX_FREE ? "free" : "launch", "block", best->options.block,
       "local_sweeps", best->options.local_sweeps, "rank_lag", best->options.rank_lag, "iterations",
       iterations, "tol", report_real(tol), "residual", report_real(best->report.residual),
@@ -62,8 +62,8 @@ static int measure(relax_bench *r, kaon_relax_exchange exchange, kaon_relax_driv
   cli_say(common,
           "  %-5s %-6s %7d iterations %10.3e s, %9.3e an iteration; shifts across ranks %d to %d; "
           "%s\n",
-          relax_exchange_name(best.relaxation.exchange), driver ? "free" : "launch",
-          best.report.iterations, best.solve.seconds,
+          r->b->info.ranks > 1 ? relax_exchange_name(best.relaxation.exchange) : "none",
+          driver ? "free" : "launch", best.report.iterations, best.solve.seconds,
           best.solve.seconds / fmax(1, best.report.iterations), best.relaxation.rank_newest,
           best.relaxation.rank_oldest, kaon_stop_reason_name(best.report.reason));
   keep_row(r, &best, tol);
@@ -106,9 +106,10 @@ static int is_row(const json_t *row, const char *matrix, const char *driver, int
          strcmp(word(row, "exchange"), exchange) == 0;
 }
 
-/* The fastest such row; NULL: none. */
+/* The fastest such row; NULL: none. On one rank nothing is exchanged, whatever the way. */
 static const json_t *find(const json_t *rows, const char *matrix, const char *driver, int ranks,
-                          const char *exchange) {
+                          int way) {
+  const char *exchange = ranks == 1 ? "none" : relax_exchange_name((kaon_relax_exchange)way);
   const json_t *row, *found = NULL;
   size_t i;
   json_array_foreach(rows, i, row) {
@@ -118,14 +119,14 @@ static const json_t *find(const json_t *rows, const char *matrix, const char *dr
   return found;
 }
 
-/* A line a number of ranks; on one there is one figure, for nothing is exchanged. */
+/* A line a number of ranks. */
 static void print_figure(const cli_common *common, const json_t *rows, const char *matrix,
                          const char *driver) {
   int head = 0;
   for (int ranks = 1; ranks <= RANKS; ranks++) {
     int any = 0;
     for (int i = KAON_EXCHANGE_AMC; i <= KAON_EXCHANGE_SYNC; i++)
-      any = any || find(rows, matrix, driver, ranks, relax_exchange_name((kaon_relax_exchange)i));
+      any = any || find(rows, matrix, driver, ranks, i);
     if (!any) continue;
     if (!head++)
       cli_say(common,
@@ -134,8 +135,7 @@ static void print_figure(const cli_common *common, const json_t *rows, const cha
               matrix, driver, "ranks", "amc", "dc", "dk", "push", "sync");
     cli_say(common, "%5d", ranks);
     for (int i = KAON_EXCHANGE_AMC; i <= KAON_EXCHANGE_SYNC; i++) {
-      const json_t *row =
-          find(rows, matrix, driver, ranks, relax_exchange_name((kaon_relax_exchange)i));
+      const json_t *row = find(rows, matrix, driver, ranks, i);
       char text[32] = "-";
       if (row != NULL)
         snprintf(text, sizeof text, "%.4g (%.1f)%s", number(row, "seconds"),
