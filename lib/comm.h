@@ -20,6 +20,13 @@ typedef struct kaon_message {
   size_t bytes;
 } kaon_message;
 
+/* What exchanges that wait for nothing brought: ages in rounds (loose_round below). */
+typedef struct kaon_lags {
+  int64_t reads; /* messages that were looked for */
+  int64_t late;  /* of them those of which an older one, or none, had come */
+  int oldest;    /* in rounds, of what was taken; none had come: counted from before the first */
+} kaon_lags;
+
 /* Memory of each rank that the others reach while it is busy with something else: they put numbers
  * of 4 or 8 bytes into it, each of which is whole whenever it is read, or, where it is mapped, work
  * on it as on their own. Puts to one rank take place in their order; nothing else is ordered. */
@@ -30,12 +37,6 @@ typedef struct kaon_board {
   void **there; /* [rank] mapped: the memory of each rank, ours among it; NULL: it is not */
   void *self;
 } kaon_board;
-/* What exchanges that wait for nothing brought: ages in rounds (loose_round below). */
-typedef struct kaon_lags {
-  int64_t reads; /* messages that were looked for */
-  int64_t late;  /* of them those of which an older one, or none, had come */
-  int oldest;    /* in rounds, of what was taken; none had come: counted from before the first */
-} kaon_lags;
 
 typedef struct kaon_comm_ops {
   const char *name;
@@ -58,15 +59,6 @@ typedef struct kaon_comm_ops {
   kaon_status (*exchange_start)(kaon_exchange *exchange);
   kaon_status (*exchange_finish)(kaon_exchange *exchange);
   void (*exchange_destroy)(kaon_exchange **exchange); /* NULL allowed */
-  /* board_create: collective and agreed on; mapped: on ranks of one node. Errors: UNSUPPORTED,
-   * MEMORY, COMM. put: n numbers of `width` bytes to byte `at` of rank peer's, there when it
-   * returns. get: of this rank's own. destroy: not collective; the memory goes when all ranks make
-   * the next board or end. NULL, all of them: not offered. */
-  kaon_status (*board_create)(kaon_comm *comm, size_t bytes, int mapped, kaon_board **board);
-  kaon_status (*board_put)(kaon_board *board, int peer, size_t at, const void *numbers, int width,
-                           int64_t n);
-  kaon_status (*board_get)(kaon_board *board, size_t at, void *numbers, int width, int64_t n);
-  void (*board_destroy)(kaon_board **board); /* NULL allowed */
   /* Exchanges that wait for nothing: from loose_round on, exchange_start sends and
    * exchange_finish takes the newest message that has come from each neighbour, 0 where none has.
    * What is started first, second, ... of a round (an operator's application) takes the place of
@@ -77,6 +69,15 @@ typedef struct kaon_comm_ops {
   kaon_status (*loose_prepare)(kaon_comm *comm, int rounds);
   void (*loose_round)(kaon_comm *comm, int round, kaon_lags *lags);
   kaon_status (*loose_end)(kaon_comm *comm);
+  /* board_create: collective and agreed on; mapped: on ranks of one node. Errors: UNSUPPORTED,
+   * MEMORY, COMM. put: n numbers of `width` bytes to byte `at` of rank peer's, there when it
+   * returns. get: of this rank's own. destroy: not collective; the memory goes when all ranks make
+   * the next board or end. NULL, all of them: not offered. */
+  kaon_status (*board_create)(kaon_comm *comm, size_t bytes, int mapped, kaon_board **board);
+  kaon_status (*board_put)(kaon_board *board, int peer, size_t at, const void *numbers, int width,
+                           int64_t n);
+  kaon_status (*board_get)(kaon_board *board, size_t at, void *numbers, int width, int64_t n);
+  void (*board_destroy)(kaon_board **board); /* NULL allowed */
   /* The status of the first rank that failed, with its sentence kept on every rank. */
   kaon_status (*agree)(kaon_comm *comm, kaon_status mine);
   void (*destroy)(kaon_comm **comm);
@@ -91,9 +92,9 @@ struct kaon_comm {
   int local_rank, local_ranks; /* among those of one node: a device each */
   int device_memory;           /* messages of exchanges may be in device memory (CUDA-aware MPI) */
   int room;                    /* numbers of a sum that there is memory for */
-  int64_t pause; /* nanoseconds before each iteration of asynchronous blocks here (for tests) */
   int late;      /* loose exchanges take no message of the last so many rounds (for tests) */
   size_t piece;  /* longer messages of exchanges go in pieces (for tests: short) */
+  int64_t pause; /* nanoseconds before each iteration of asynchronous blocks here (for tests) */
   void *self;    /* the implementation's own */
   struct kaon_comm_delay *delay; /* comm_delay.c; NULL: none */
   kaon_traffic traffic;          /* so far, of what is issued (not of what a device repeats) */
