@@ -42,7 +42,8 @@ typedef enum kaon_relax_driver { KAON_RELAX_LAUNCH, KAON_RELAX_FREE } kaon_relax
  *   PUSH  each block stores its new rows into the memory of all that read them (likewise)
  *   SYNC  by the products that take residuals, alone: between two of these a rank works on its own
  *         rows, one iteration with LAUNCH, `stride` with FREE
- * With faults, which are watched after each iteration, and as an operator (tol = 0) it is SYNC.
+ * With faults a stretch ends where one begins or ends, and after four iterations at most, for the
+ * monitor to look. As an operator (tol = 0) it is SYNC.
  * Source: Anzt and others (above), section 3.4, where x as a whole is in one memory. */
 typedef enum kaon_relax_exchange {
   KAON_EXCHANGE_AUTO,

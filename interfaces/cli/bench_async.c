@@ -5,7 +5,8 @@
  *             read: a synchronous method has the averages too, but no variance and no shifts
  *   rate      figures 6 and 7: iterations to 1e-4, 1e-8, 1e-12
  *   overhead  table 4: seconds of 100 to 500 iterations with 1 to 9 local sweeps, sweeps alone
- *   time      table 5, figures 8 and 9: seconds an iteration, and to the tolerance */
+ *   time      table 5, figures 8 and 9: seconds an iteration, and to the tolerance
+ *   figure11  on several ranks (bench_figure11.c) */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -303,7 +304,8 @@ static int times(relax_bench *r) {
 /* ---- all ---- */
 
 static int matrix(bench *b, const char *name) {
-  static int (*const tables[])(relax_bench *) = {props, stat, rate, overhead, times};
+  static int (*const tables[])(relax_bench *) = {props,    stat,  rate,
+                                                 overhead, times, relax_bench_figure11};
   relax_bench r;
   int code = relax_bench_open(&r, b, b->ctx, name);
   for (size_t i = 0; i < sizeof tables / sizeof *tables && code == EXIT_DONE; i++) {
@@ -317,9 +319,15 @@ static int matrix(bench *b, const char *name) {
 }
 
 int bench_async(bench *b) {
+  enum { FIGURE11 = 1 << 5 };
   const cli_texts *list = &b->args->matrices;
-  int code = EXIT_DONE;
-  if (list->count == 0) return matrix(b, "trefethen:2000");
+  const unsigned tables = b->args->tables;
+  int code = bench_join(b, "async-figure11");
+  if (list->count == 0 && b->args->joined.count == 0 && code == EXIT_DONE)
+    code = matrix(b, tables == FIGURE11 ? "trefethen:20000" : "trefethen:2000");
   for (int i = 0; i < list->count && code == EXIT_DONE; i++) code = matrix(b, list->text[i]);
-  return code;
+  if (code == EXIT_DONE && (tables & FIGURE11 || b->args->joined.count))
+    relax_bench_print_figure11(b);
+  if (code == EXIT_DONE && b->args->joined.count && bench_keep(b) != KAON_OK) code = EXIT_DEVICE;
+  return code == EXIT_DONE && b->unconverged ? EXIT_NOT_CONVERGED : code;
 }
