@@ -1,4 +1,5 @@
 """kaon solve, info and bench by relaxation: counts, what reports say of blocks and lags, warnings, refusals, tables."""
+import csv
 import json
 import os
 
@@ -102,9 +103,14 @@ class Relax(system.Case):
         self.assertTrue(os.path.exists(self.path("h-trefethen:300-rate.csv")), out)
 
     def test_bench_faults_prints_the_table(self):
-        self.succeeds("bench", "faults", "--matrix", "trefethen:300", "--block", "32", "--threads", "1", "--json", "rows.json")
+        self.succeeds("bench", "faults", "--matrix", "trefethen:300", "--block", "32", "--threads", "1", "--json", "rows.json",
+                      "--csv", "rows.csv")
         with open(self.path("rows.json"), encoding="utf-8") as file:
             rows = json.load(file)
+        with open(self.path("rows.csv"), encoding="utf-8", newline="") as file:
+            lines = list(csv.DictReader(file))
+        self.assertEqual([line["bench"] for line in lines], [row["bench"] for row in rows])
+        self.assertEqual([int(line["iterations"]) for line in lines if line["iterations"]], [row["iterations"] for row in rows if "iterations" in row])
         recovery = [row for row in rows if row["bench"] == "faults-recovery"]
         self.assertEqual([row["recovery"] for row in recovery], [0, 10, 20, 30, 0, 0])
         self.assertEqual([row["status"] for row in recovery], ["converged"] * 5 + [recovery[5]["status"]])
