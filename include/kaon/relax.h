@@ -146,8 +146,12 @@ typedef struct kaon_spectrum {
   double rho_absolute; /* of |B|: so does asynchronous iteration; NaN where |A| is not offered */
   double tau;          /* 2 / (low + high); NaN */
   int steps;           /* products with A and |A| that were made */
+  double
+      most_absolute; /* no class of rows that read each other has a radius of |B| above this, as
+                        far as its rows still count beside the largest ones; NaN as rho_absolute */
 } kaon_spectrum;
-/* steps: of each process at most (0: 300). An estimate: rho is from below where A is Hermitian.
+/* steps: of each process at most (0: 300). An estimate: rho is from below where A is Hermitian, and
+ * rho_absolute is; most_absolute is the bound of Collatz and Wielandt, max (|B| x)_i / x_i.
  * Collective. Errors: ARGUMENT, UNSUPPORTED (A does not know its diagonal), SINGULAR, MEMORY, those
  * of A. */
 kaon_status kaon_spectrum_estimate(kaon_operator *A, int steps, kaon_spectrum *spectrum);
