@@ -160,27 +160,18 @@ static kaon_status choose_tau(kaon_solver *s) {
 /* What blocks are to know of other ranks while they iterate. */
 static kaon_relax_exchange exchange_of(const kaon_solver *s) {
   const kaon_relax_options *o = &s->relax->options;
-  const kaon_relax_options *given = s->options.relax;
-  const int faults = given != NULL && given->faults != NULL;
   const int plain = o->exchange == KAON_EXCHANGE_AUTO && o->driver == KAON_RELAX_LAUNCH;
-  if (s->options.method != KAON_ASYNC || plain || faults || !(s->options.tol > 0))
-    return KAON_EXCHANGE_SYNC;
+  if (s->options.method != KAON_ASYNC || plain || !(s->options.tol > 0)) return KAON_EXCHANGE_SYNC;
   return o->exchange;
 }
 
 static void note_exchange(kaon_solver *s, const kaon_row_info *info) {
   kaon_relaxation *relax = s->relax;
-  const kaon_relax_options *given = s->options.relax;
-  const kaon_relax_exchange wanted = relax->options.exchange;
   kaon_relax_report *r = &relax->report;
   relax->ranks = s->ctx->comm->ranks > 1 && info->exchange != KAON_EXCHANGE_SYNC;
   r->exchange = relax->ranks ? info->exchange : KAON_EXCHANGE_SYNC;
   if (info->exchange_note != NULL)
     snprintf(r->exchange_note, sizeof r->exchange_note, "%s", info->exchange_note);
-  if (wanted != KAON_EXCHANGE_AUTO && wanted != KAON_EXCHANGE_SYNC && given != NULL &&
-      given->faults != NULL)
-    snprintf(r->exchange_note, sizeof r->exchange_note,
-             "faults are watched after each iteration; sync is used");
 }
 
 static kaon_status take_rows(kaon_solver *s) {

@@ -16,6 +16,7 @@ typedef struct kaon_faults {
   int at;                /* iterations so far */
   int holds;             /* rows are frozen now */
   double best[8];        /* the last residuals squared, newest first, of the slowest column */
+  int when[8];           /* the iterations that they are of */
   int known;             /* of them */
   double rate;           /* decrease of |r|^2 an iteration before the first alarm */
   kaon_vector *safe;     /* the copy of x */
@@ -64,6 +65,8 @@ void kaon_faults_destroy(kaon_solver *s);
 kaon_status kaon_faults_begin(kaon_solver *s);
 /* The inner process begins anew from x_inner = 0. */
 void kaon_faults_renew(kaon_solver *s);
+/* Iterations, one at least, until something happens to rows or bits, or the monitor is to look. */
+int kaon_faults_room(const kaon_solver *s);
 /* Before iteration at + 1; and after `done` more with these residuals in host[].slot[R2]: *again =
  * 1 where x was put back, so that the residual has to be taken anew. */
 kaon_status kaon_faults_before(kaon_solver *s);

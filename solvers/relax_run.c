@@ -47,6 +47,10 @@ static double foretold(const kaon_solver *s, int k) {
 static int most_rounds(const kaon_solver *s) {
   int rounds = s->relax->options.stride;
   double wanted = 1;
+  if (s->relax->faults != NULL) {
+    const int room = kaon_faults_room(s);
+    if (room < rounds) rounds = room;
+  }
   for (int k = 0; k < s->columns; k++) {
     const kaon_column_state *state = &s->host[k];
     const int left = state->max_iterations - state->iterations;
@@ -125,9 +129,10 @@ static void end_stretch(kaon_solver *s) {
 
 static kaon_status stretch(kaon_solver *s) {
   kaon_relaxation *relax = s->relax;
-  int again = 0;
-  if (relax->faults != NULL) KAON_TRY(kaon_faults_before(s));
-  if ((relax->ranks || relax->options.driver == KAON_RELAX_FREE) && relax->faults == NULL) {
+  const int alone = relax->options.driver == KAON_RELAX_FREE;
+  int again = 0, done = 1;
+  if (relax->faults != NULL) KAON_TRY(kaon_agree(s->ctx, kaon_faults_before(s)));
+  if (relax->ranks || alone) {
     KAON_TRY(run_free(s));
   } else {
     KAON_TRY(kaon_relax_advance(s));
@@ -137,7 +142,9 @@ static kaon_status stretch(kaon_solver *s) {
     KAON_TRY(kaon_relax_residual(s, KAON_REC_NONE));
     KAON_TRY(kaon_scalars_read(s->scalars, s->host));
     if (relax->faults == NULL || tries > 0) break;
-    KAON_TRY(kaon_faults_after(s, 1, &again));
+    for (int k = 0; k < s->columns; k++)
+      if (s->host[k].gate & KAON_GATE_STEP && relax->done[k] > done) done = relax->done[k];
+    KAON_TRY(kaon_faults_after(s, done, &again));
     if (!again) break;
   }
   end_stretch(s);

@@ -35,7 +35,8 @@ const kaon_block_ghosts *kaon_arrivals_ghosts(const kaon_arrivals *a);
 int kaon_arrivals_by_kernels(const kaon_arrivals *a);
 
 /* After every rank's kernels gave out what they begin with (`mine`: whether that went well): what
- * others gave is here when it returns. Collective, agreed on. */
+ * others gave is here when it returns, unless kaon_arrivals_failure says what failed on this rank
+ * alone. Collective, agreed on. */
 kaon_status kaon_arrivals_settle(kaon_arrivals *a, kaon_status mine);
 /* After a launch: what it sent goes on its way, what came is there for the next one. */
 kaon_status kaon_arrivals_move(kaon_arrivals *a);

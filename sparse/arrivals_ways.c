@@ -269,10 +269,9 @@ kaon_status kaon_arrivals_settle(kaon_arrivals *a, kaon_status mine) {
   if (mine == KAON_OK && a->way == KAON_EXCHANGE_AMC) mine = put_all(a, 1);
   if (mine == KAON_OK) mine = ctx->backend->memory->synchronise(ctx);
   KAON_TRY(kaon_agree(ctx, mine));
-  if (a->way != KAON_EXCHANGE_AMC) return KAON_OK;
-  mine = get_all(a);
-  /* A rank that gets its own before others put the next ones: what it has then is newer. */
-  return mine;
+  /* What comes may be newer than what others began with. A failure is this rank's alone. */
+  if (a->way == KAON_EXCHANGE_AMC) a->failure = get_all(a);
+  return KAON_OK;
 }
 
 static double now(void) {
@@ -308,13 +307,22 @@ kaon_status kaon_arrivals_await(kaon_arrivals *a, int column, int32_t least) {
   return KAON_OK;
 }
 
-/* Counters in the host's reach are marked; of a device in trouble the others' patience ends. */
+/* Counters that the host does not reach are not marked: there the others' patience ends. */
 kaon_status kaon_arrivals_leave(kaon_arrivals *a) {
-  if (!on_host(a)) return KAON_OK;
-  for (int64_t n = 0; n < a->tells; n++) {
-    int32_t *counter = (int32_t *)(uintptr_t)a->ghosts.tell[n];
-    for (int k = 0; k < a->columns; k++)
-      __atomic_fetch_or(&counter[k], KAON_BLOCK_LEFT, __ATOMIC_RELEASE);
+  if (on_host(a)) {
+    for (int64_t n = 0; n < a->tells; n++) {
+      int32_t *counter = (int32_t *)(uintptr_t)a->ghosts.tell[n];
+      for (int k = 0; k < a->columns; k++)
+        __atomic_fetch_or(&counter[k], KAON_BLOCK_LEFT, __ATOMIC_RELEASE);
+    }
+    return a->way == KAON_EXCHANGE_AMC ? put_all(a, 1) : KAON_OK;
   }
-  return a->way == KAON_EXCHANGE_AMC ? put_all(a, 1) : KAON_OK;
+  for (int i = 0; i < a->peers && a->way == KAON_EXCHANGE_AMC; i++) {
+    const kaon_partner *p = &a->partner[i];
+    int32_t *counts =
+        (int32_t *)(void *)(a->stage + a->box.sent_counts + (size_t)p->first * a->box.counter);
+    for (int64_t n = 0; n < p->told * a->columns; n++) counts[n] |= KAON_BLOCK_LEFT;
+    KAON_TRY(put(a, p, 1));
+  }
+  return KAON_OK;
 }

@@ -253,7 +253,8 @@ static kaon_status sweep_ranks(kaon_row_sweeps *S, const kaon_row_sweep *how,
   if (status == KAON_OK) status = submit(S, args);
   args->rounds = 1;
   KAON_TRY(kaon_arrivals_settle(self->arrivals, status));
-  status = run_ranks(S, how, args);
+  status = kaon_arrivals_failure(self->arrivals);
+  if (status == KAON_OK) status = run_ranks(S, how, args);
   if (status == KAON_OK) status = ctx->backend->memory->synchronise(ctx);
   if (status != KAON_OK) kaon_arrivals_leave(self->arrivals);
   return kaon_agree(ctx, status);

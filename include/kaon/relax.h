@@ -42,7 +42,8 @@ typedef enum kaon_relax_driver { KAON_RELAX_LAUNCH, KAON_RELAX_FREE } kaon_relax
  *   PUSH  each block stores its new rows into the memory of all that read them (likewise)
  *   SYNC  by the products that take residuals, alone: between two of these a rank works on its own
  *         rows, one iteration with LAUNCH, `stride` with FREE
- * With faults, which are watched after each iteration, and as an operator (tol = 0) it is SYNC.
+ * With faults a stretch ends where one begins or ends, and after four iterations at most, for the
+ * monitor to look. As an operator (tol = 0) it is SYNC.
  * Source: Anzt and others (above), section 3.4, where x as a whole is in one memory. */
 typedef enum kaon_relax_exchange {
   KAON_EXCHANGE_AUTO,
@@ -145,8 +146,12 @@ typedef struct kaon_spectrum {
   double rho_absolute; /* of |B|: so does asynchronous iteration; NaN where |A| is not offered */
   double tau;          /* 2 / (low + high); NaN */
   int steps;           /* products with A and |A| that were made */
+  double
+      most_absolute; /* no class of rows that read each other has a radius of |B| above this, as
+                        far as its rows still count beside the largest ones; NaN as rho_absolute */
 } kaon_spectrum;
-/* steps: of each process at most (0: 300). An estimate: rho is from below where A is Hermitian.
+/* steps: of each process at most (0: 300). An estimate: rho is from below where A is Hermitian, and
+ * rho_absolute is; most_absolute is the bound of Collatz and Wielandt, max (|B| x)_i / x_i.
  * Collective. Errors: ARGUMENT, UNSUPPORTED (A does not know its diagonal), SINGULAR, MEMORY, those
  * of A. */
 kaon_status kaon_spectrum_estimate(kaon_operator *A, int steps, kaon_spectrum *spectrum);

@@ -29,7 +29,7 @@ typedef enum bench_kind {
 /* Entries of CLI_SET options: as many bits as an option may have, kaon_precision, LINEAR_FORMATS.
  */
 enum { BENCH_BITS = 32, BENCH_PRECISIONS = 3, BENCH_FORMATS = 4 };
-#define BENCH_TABLES "props|stat|rate|overhead|time"
+#define BENCH_TABLES "props|stat|rate|overhead|time|figure11"
 
 typedef struct bench_args {
   cli_common common;
@@ -57,11 +57,13 @@ typedef struct bench_args {
   /* regimes, pipelined */
   unsigned regimes; /* bits: CLI_REGIMES */
   double seconds;   /* that a row's solves take at least, all of them together */
-  const char *csv;  /* of kaczmarz as well */
+  const char *csv;  /* of kaczmarz, async, faults as well */
   cli_texts joined; /* files of earlier runs */
   /* async, faults */
   unsigned tables;                                /* bits: BENCH_TABLES */
   int runs, relax_block, relax_sweeps, relax_lag; /* block, sweeps 0, lag -1: by rule */
+  unsigned exchanges; /* bits: kaon_relax_exchange */
+  int relax_rank_lag; /* -1: no bound */
   const char *histories;
   /* kaczmarz */
   unsigned kaczmarz_tables; /* bits: fig4, table3, fig5, fig6, fig7, counts */
@@ -114,6 +116,8 @@ int bench_on_host(const bench *b);
 void bench_header(const bench *b);
 /* Prints the row beside the machine's figures, appends it to the list; the object is the list's. */
 json_t *bench_add(bench *b, const bench_row *row);
+/* All rows as CSV, a column for every member that is no list. Exit status. */
+int bench_csv(const bench *b, const char *path);
 /* What all rows have: by whom, on what, when. The object is the caller's. */
 json_t *bench_describe(const bench *b, const bench_row *row);
 /* Writes the rows there are to --json; after each row, when it is whole. Says what failed. */

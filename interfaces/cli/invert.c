@@ -284,6 +284,7 @@ static int finish(invert_job *job, json_t *report) {
     }
   }
   free(pion);
+  if (code == EXIT_DONE && condensate_measured(job)) code = condensate_conclude(job, report);
   if (code == EXIT_DONE && a->output) {
     code = results_propagator(job, a->output, 0);
     if (code == EXIT_DONE) checkpoint_remove(job);
@@ -421,9 +422,11 @@ const cli_command command_invert = {
     "Examples:\n"
     "  kaon invert --gauge weak:0.3 --lattice 8 8 8 16 --kappa 0.120 --csw 1\n"
     "  kaon invert --gauge config.lime --kappa 0.130 --csw 1.769 --sloppy half \\\n"
-    "      --output propagator.lime --correlators correlators.txt\n\n"
+    "      --output propagator.lime --correlators correlators.txt\n"
+    "  kaon invert --gauge config.lime --action staggered --mass 0.05 --source z4:1 --columns 20\n\n"
     "The residual that is printed is |b - A x| / |b| of the full system, recomputed in double. "
-    "Solutions and correlators are written when every column converged.",
+    "Solutions and correlators are written when every column converged. Noise sources of staggered "
+    "actions give the quark condensate.",
     options,
     sizeof(invert_args),
     run,

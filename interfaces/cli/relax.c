@@ -70,10 +70,10 @@ int relax_check(const linear_args *a, linear *l) {
 /* ---- beforehand ---- */
 
 json_t *spectrum_describe(const kaon_spectrum *s) {
-  return json_pack("{s:b s:o s:o s:o s:o s:o s:i}", "hermitian", s->hermitian, "low",
+  return json_pack("{s:b s:o s:o s:o s:o s:o s:o s:i}", "hermitian", s->hermitian, "low",
                    report_real(s->low), "high", report_real(s->high), "rho", report_real(s->rho),
-                   "rho_absolute", report_real(s->rho_absolute), "tau", report_real(s->tau),
-                   "products", s->steps);
+                   "rho_absolute", report_real(s->rho_absolute), "most_absolute",
+                   report_real(s->most_absolute), "tau", report_real(s->tau), "products", s->steps);
 }
 
 void spectrum_print(const cli_common *common, const kaon_spectrum *s) {
@@ -83,9 +83,11 @@ void spectrum_print(const cli_common *common, const kaon_spectrum *s) {
   cli_say(common, "spectral radius of B = 1 - D^-1 A: %.4f%s", s->rho,
           s->rho < 1 ? "" : ", so Jacobi's iteration diverges");
   if (!isnan(s->rho_absolute))
-    cli_say(common, "; of |B|: %.4f%s", s->rho_absolute,
-            s->rho_absolute < 1 ? ", so asynchronous iteration converges whatever the order"
-                                : ": nothing says that asynchronous iteration converges");
+    cli_say(common, "; of |B|: %.4f, at most %.4f%s", s->rho_absolute, s->most_absolute,
+            s->most_absolute < 1 ? ", so asynchronous iteration converges whatever the order"
+            : s->rho_absolute < 1 && s->rho < 1
+                ? ": as far as this tells, asynchronous iteration converges"
+                : ": nothing says that asynchronous iteration converges");
   cli_say(common, "\n");
 }
 

@@ -352,7 +352,7 @@ static void run_free(const kaon_launch *launch, const kaon_relax_args *a) {
         read_block(&j, block);
         work_block(&j, block);
       }
-      if (number == 0) monitor(&j);
+      if (number == threads - 1) monitor(&j); /* who has a block if anybody has */
       move(&j);
     }
     end_turns(&j, &left);

@@ -309,7 +309,8 @@ static __device__ __forceinline__ void relax_block(const relax_call &a, int64_t 
   const int64_t at = (int64_t)column * m.blocks + block;
   if (a.ghosts.start != NULL) give_rows<REALS>(a, block, column, y);
   if (a.rounds > 1) residual2 = block_sum(residual2);
-  const int32_t count = load_relaxed(a.count + at) + 1; /* before the barrier: then it is raised */
+  int32_t count = 0; /* before the barrier, behind which it is raised */
+  if (a.ghosts.start != NULL || threadIdx.x == 0) count = load_relaxed(a.count + at) + 1;
   __syncthreads();
   if (a.ghosts.start != NULL) tell(a, block, column, count);
   if (threadIdx.x == 0) {
@@ -375,10 +376,11 @@ static __device__ __forceinline__ void take_pause(const relax_call &a) {
 /* Waits until no block that this one reads is more than `lag` behind, notes the shifts; false in
  * all threads: all is over. The slowest block of all never waits, so some block always goes on. */
 static __device__ __forceinline__ bool may_begin(const relax_call &a, int64_t block, int column,
-                                                 int *shifts) {
+                                                 int round, int *shifts) {
   const kaon_row_blocks &m = a.rows;
   const int32_t *count = a.count + (int64_t)column * m.blocks;
-  const int32_t own = load_relaxed(count + block);
+  /* of rounds counts begin at 0; the first thread may not have stored this one yet */
+  const int32_t own = a.rounds > 1 ? round : load_relaxed(count + block);
   const int64_t end = __ldg(m.reads + block + 1);
   bool over = a.rounds > 1 && load_relaxed(a.stop + column) != 0;
   for (int64_t n = __ldg(m.reads + block) + threadIdx.x; n < end && !over; n += blockDim.x) {
@@ -433,7 +435,7 @@ static __global__ void __launch_bounds__(KAON_ROW_BLOCK)
     if (a.ghosts.start != NULL && a.pause > 0) take_pause(a);
     for (int64_t n = mine; n < a.rows.blocks && on; n += step) {
       const int64_t block = kaon_relax_turn(n, a.rows.blocks, a.shuffle);
-      if (!a.cut) on = may_begin(a, block, column, shifts);
+      if (!a.cut) on = may_begin(a, block, column, round, shifts);
       if (on) relax_block<REALS>(a, block, column, y, next);
     }
     if (a.rounds > 1 && on && mine == 0) monitor(a, column);
