@@ -23,6 +23,7 @@ count "vectors and reductions" 60 '/kaon_blas_cuda_\(convert\|multi\|pipelined\|
 count "block methods" 30 "$block"
 divided='/kaon_dslash_cuda_hop_\(faces\|cut\)_'
 count "Wilson and clover" 81 '/kaon_dslash_cuda_\([^hs]\|hop_[^fc]\)'
+count "gauge" 40 '/kaon_gauge_cuda_'
 count "staggered" 54 '/kaon_dslash_cuda_staggered_[0-9]'
 count "divided lattices, staggered" 45 '/kaon_dslash_cuda_staggered_face'
 count "divided lattices" 36 "$divided"
