@@ -131,10 +131,11 @@ static double flops_of(const work *w, int improved) {
 static kaon_status run_level(const work *w, const kaon_fatten_coefficients *c, const pair *links,
                              const pair *fat, const pair *naik, kaon_fatten_report *report) {
   const kaon_fat_factors factors = {c->one, c->three, c->five, c->seven, c->lepage};
-  const double start = now();
   kaon_launch launch;
   kaon_status status = kaon_launch_prepare(w->ctx, 1, 0, &launch);
+  if (status == KAON_OK) status = w->ctx->backend->memory->synchronise(w->ctx);
   KAON_TRY(kaon_agree(w->ctx, status));
+  const double start = now(); /* what was queued before is not the level's */
   KAON_TRY(ghosts(w, links, -1));
   if (naik->p[0] != NULL) KAON_TRY(long_links(w, &launch, c->naik, links, naik));
   KAON_TRY(fat_links(w, &launch, &factors, links, fat));
