@@ -77,6 +77,31 @@ class Invert(system.Case):
             with self.subTest(more=more):
                 self.refused("invert", *lattice, *more, words=words)
 
+    def test_links_are_fattened(self):
+        lattice = ["--gauge", "weak:0.3", "--lattice", "4", "4", "4", "8", "--mass", "0.2", "--report", "report.json"]
+        for action, levels in (("asqtad", 1), ("hisq", 2)):
+            with self.subTest(action=action):
+                out = self.succeeds("invert", *lattice, "--action", action, "--naik-epsilon", "-0.1")
+                report = self.report()
+                self.assertEqual((report["action"], report["naik_epsilon"]), (action, -0.1))
+                self.assertEqual([s["status"] for s in report["solves"]], ["converged"] * 3)
+                made = report["fattening"]
+                self.assertEqual(len(made["level_seconds"]), levels)
+                self.assertTrue(0 < sum(made["level_seconds"]) <= made["seconds"])
+                self.assertIn("of the solve's time", out)
+                if levels == 2:
+                    self.assertEqual(made["svd_links"], 0)
+                    self.assertTrue(0 < made["smallest_det"] < 1)
+        self.succeeds("invert", *lattice, "--action", "asqtad", "--u0", "auto", "--columns", "1")
+        report = self.report()
+        self.assertAlmostEqual(report["u0"], report["plaquette"] ** 0.25, delta=1e-14)
+        self.succeeds("invert", *lattice, "--action", "hisq", "--dry-run")
+        for more, words in ((["--action", "hisq", "--u0", "0.9"], ["--u0", "asqtad"]),
+                            (["--action", "asqtad", "--u0", "low"], ["--u0", "auto"]),
+                            (["--action", "hisq", "--fat-links", "x"], ["--long-links"])):
+            with self.subTest(more=more):
+                self.refused("invert", *lattice, *more, words=words)
+
     def test_the_method_is_named(self):
         for solver, name, word in (("cg", "CGNR", "cgnr"), ("bicgstab", "BiCGStab", "bicgstab"), ("mr", "MR", "mr"),
                                    ("blockcg", "block CGNR", "blockcgnr"), ("pipecg", "pipelined CGNR", "pipecgnr"),
