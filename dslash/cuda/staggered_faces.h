@@ -44,7 +44,7 @@ typedef struct divided_call {
   int hold;   /* the interior waits for them too */
 } divided_call;
 
-/* A cap on registers (staggered_blocks). In half a kernel with sums would not find room in fewer. */
+/* A cap on registers (staggered_blocks): with sums those of half do not fit into six blocks'. */
 template <bool IMPROVED, int COLUMNS, bool SUMS>
 static __device__ __forceinline__ constexpr int divided_blocks() {
   return KAON_HALF && SUMS && COLUMNS == 1 ? 5 : staggered_blocks<IMPROVED, COLUMNS>();
