@@ -11,15 +11,6 @@
 
 /* ---- the hop ---- */
 
-static kaon_hop_links links_of(const kaon_staggered_links *from) {
-  kaon_hop_links to = {.recon = (int)from->links->reconstruct, .factor = from->factor};
-  for (int p = 0; p < 2; p++) {
-    to.links[p] = kaon_gauge_links(from->links, p);
-    to.phase[p] = from->phase[p];
-  }
-  return to;
-}
-
 /* Reals of all links of a site's hops. */
 static double link_reals(const kaon_staggered_fields *fields) {
   const int phase = fields->naik.phase[0] != NULL;
@@ -35,27 +26,33 @@ static double traffic(const kaon_staggered_fields *fields, int columns, int vect
 
 /* ---- a divided lattice ---- */
 
-/* The halos of an operator: of hops of one site, and of three. */
+static const kaon_staggered_ops *table(const kaon_staggered_fields *fields) {
+  return fields->family->ctx->backend->staggered[fields->precision];
+}
+
+/* The halos of an operator: of hops of one site, and of three; or one for both. */
 static kaon_status halos_of(const kaon_staggered_fields *fields, int columns,
                             kaon_halo *halos[2], int *count) {
   kaon_lattice *lattice = fields->family->lattice;
-  const int improved = fields->naik.links != NULL;
+  const int improved = fields->naik.links != NULL, joined = table(fields)->face_links != NULL;
   const kaon_faces *near = improved ? lattice->far[0] : lattice->faces;
-  *count = 1 + improved;
+  if (improved && joined) near = lattice->far[1];
+  *count = 1 + (improved && !joined);
   KAON_TRY(kaon_halo_get_of(lattice, near, KAON_STAGGERED_REALS, fields->precision, columns,
                             &halos[0]));
-  return improved ? kaon_halo_get_of(lattice, lattice->far[1], KAON_STAGGERED_REALS,
-                                     fields->precision, columns, &halos[1])
-                  : KAON_OK;
+  return *count > 1 ? kaon_halo_get_of(lattice, lattice->far[1], KAON_STAGGERED_REALS,
+                                       fields->precision, columns, &halos[1])
+                    : KAON_OK;
 }
 
-/* One hop in stages (lib/overlap.h). */
+/* One hop in stages (lib/overlap.h), or fused. */
 typedef struct staged_hop {
   const kaon_staggered_ops *ops;
   kaon_launch launch;
   kaon_staggered_gather_args gather[2];
   int gathers;
   kaon_staggered_args hop;
+  const kaon_peer_exchange *peer;
 } staged_hop;
 
 static void gather_faces(void *user) {
@@ -65,48 +62,67 @@ static void gather_faces(void *user) {
 
 static void hop_inside(void *user, int after_messages) {
   staged_hop *h = user;
-  (void)after_messages;
   h->hop.part = KAON_PART_INTERIOR;
+  h->hop.peer = after_messages ? h->peer : NULL;
   h->ops->hop(&h->launch, &h->hop);
 }
 
 static void hop_at_faces(void *user) {
   staged_hop *h = user;
   h->hop.part = KAON_PART_BOUNDARY;
+  h->hop.peer = h->peer;
   h->ops->hop(&h->launch, &h->hop);
+}
+
+static void hop_at_once(void *user) {
+  staged_hop *h = user;
+  h->hop.part = KAON_PART_FUSED;
+  h->hop.peer = h->peer;
+  h->ops->hop_fused(&h->launch, &h->gather[0], &h->hop);
 }
 
 static kaon_status hop_in_stages(const kaon_staggered_fields *fields, const kaon_launch *launch,
                                  const kaon_staggered_args *args) {
   kaon_context *ctx = fields->family->ctx;
   kaon_halo *halos[2] = {NULL, NULL};
-  staged_hop h = {
-      .ops = ctx->backend->staggered[fields->precision], .launch = *launch, .hop = *args};
+  staged_hop h = {.ops = table(fields), .launch = *launch, .hop = *args};
+  const int improved = fields->naik.links != NULL, joined = h.ops->face_links != NULL;
   KAON_TRY(halos_of(fields, args->nrhs, halos, &h.gathers));
+  h.peer = halos[0]->peer;
   for (int i = 0; i < h.gathers; i++) {
     ctx->comm->traffic.exchanges++;
     ctx->comm->traffic.bytes += halos[i]->bytes;
     h.hop.faces[i] = halos[i]->faces;
     h.gather[i] = (kaon_staggered_gather_args){.stencil = args->stencil,
                                                .faces = halos[i]->faces,
+                                               .steps = i == 1 || (improved && joined) ? 3 : 1,
                                                .parity = args->parity,
                                                .nrhs = args->nrhs,
-                                               .links = i == 0 ? args->fat : args->naik,
                                                .in = args->in,
+                                               .peer = halos[i]->peer,
                                                .gate = args->gate};
+    h.gather[i].links = h.gather[i].steps == 3 ? args->naik : args->fat;
     memcpy(h.gather[i].to, halos[i]->send, sizeof h.gather[i].to);
     memcpy(h.hop.ghosts[i], halos[i]->receive, sizeof h.hop.ghosts[i]);
   }
-  const kaon_stages stages = {gather_faces, hop_inside, hop_at_faces, NULL, &h, 0};
+  if (joined) {
+    h.hop.faces[1] = h.hop.faces[0];
+    memcpy(h.hop.ghosts[1], h.hop.ghosts[0], sizeof h.hop.ghosts[1]);
+  }
+  const kaon_stages stages = {
+      gather_faces, hop_inside, hop_at_faces, h.ops->hop_fused != NULL ? hop_at_once : NULL, &h, 0};
+  if (h.gathers == 1) return kaon_overlap_run(halos[0], &stages);
   return kaon_overlap_run_all(halos, h.gathers, &stages);
 }
 
 kaon_status kaon_staggered_reserve(kaon_operator *A, int columns) {
   const kaon_staggered_fields *fields = kaon_staggered_of(A)->fields;
   kaon_halo *halos[2];
+  kaon_overlap how;
   int count;
   if (!kaon_lattice_partitioned(fields->family->lattice)) return KAON_OK;
-  return halos_of(fields, columns, halos, &count);
+  KAON_TRY(halos_of(fields, columns, halos, &count));
+  return kaon_overlap_choose(halos[0], table(fields)->hop_fused != NULL, &how);
 }
 
 /* ---- */
@@ -129,7 +145,7 @@ kaon_status kaon_staggered_fused(const kaon_staggered_fields *fields, int parity
                                  kaon_vector *out, const kaon_pass *pass) {
   const kaon_staggered_family *family = fields->family;
   kaon_context *ctx = family->ctx;
-  const kaon_staggered_ops *ops = ctx->backend->staggered[fields->precision];
+  const kaon_staggered_ops *ops = table(fields);
   const int apart = kaon_pass_apart(ctx, pass);
   KAON_TRY(kaon_pass_check(ctx, "staggered hop", pass, out->nrhs));
   KAON_TRY(check_numbers(ctx, family->lattice, out->nrhs));
@@ -138,7 +154,7 @@ kaon_status kaon_staggered_fused(const kaon_staggered_fields *fields, int parity
                               .nrhs = out->nrhs,
                               .a = x == NULL ? 0 : a,
                               .b = b,
-                              .fat = links_of(&fields->fat),
+                              .fat = kaon_staggered_links_of(&fields->fat),
                               .reach = {&family->reach[0], &family->reach[1]},
                               .in = kaon_view_of(in),
                               .x = kaon_view_of(x),
@@ -147,7 +163,7 @@ kaon_status kaon_staggered_fused(const kaon_staggered_fields *fields, int parity
                               .gate = kaon_pass_gate(pass),
                               .sum = kaon_pass_sum(ctx, apart ? NULL : pass)};
   memcpy(args.phases, family->masks, sizeof args.phases);
-  if (fields->naik.links != NULL) args.naik = links_of(&fields->naik);
+  if (fields->naik.links != NULL) args.naik = kaon_staggered_links_of(&fields->naik);
   const int vectors = 2 + (args.x.data != NULL) + (args.w.data != NULL);
   const double bytes =
       traffic(fields, out->nrhs, vectors) * (double)family->lattice->stencil.nsites;

@@ -44,9 +44,9 @@ static kaon_status fill_naik(const kaon_staggered_family *family, kaon_staggered
   return KAON_OK;
 }
 
-static kaon_status fill(kaon_staggered_fields *fields) {
+/* Without what stands beyond the faces. */
+static kaon_status fill_own(kaon_staggered_fields *fields) {
   const kaon_staggered_family *family = fields->family;
-  fields->filled = 0;
   if (family->naik == NULL) {
     fields->fat.factor = 1;
     if (fields->fat.links != family->fat)
@@ -57,6 +57,19 @@ static kaon_status fill(kaon_staggered_fields *fields) {
     fields->revision[1] = kaon_gauge_revision(family->naik);
   }
   fields->revision[0] = kaon_gauge_revision(family->fat);
+  return KAON_OK;
+}
+
+static kaon_status fill(kaon_staggered_fields *fields) {
+  const kaon_staggered_family *family = fields->family;
+  fields->filled = 0;
+  const kaon_status status = fill_own(fields);
+  if (kaon_lattice_partitioned(family->lattice)) {
+    KAON_TRY(kaon_agree(family->ctx, status));
+    KAON_TRY(kaon_staggered_ghosts_fill(&fields->fat, 1));
+    if (family->naik != NULL) KAON_TRY(kaon_staggered_ghosts_fill(&fields->naik, 3));
+  }
+  KAON_TRY(status);
   fields->filled = 1;
   return KAON_OK;
 }
@@ -117,6 +130,7 @@ static kaon_status build(kaon_staggered_fields *fields) {
 static void links_release(kaon_context *ctx, kaon_staggered_links *links) {
   kaon_gauge_destroy(&links->links);
   kaon_pool_give(ctx, links->phase[0]);
+  kaon_staggered_ghosts_release(ctx, links);
 }
 
 void kaon_staggered_family_release(kaon_staggered_family **family) {

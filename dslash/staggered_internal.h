@@ -41,6 +41,10 @@ typedef struct kaon_staggered_links {
   kaon_gauge *links; /* the family's own where it has this storage, else a copy */
   void *phase[2];    /* one allocation, odd right after even; NULL: there are none */
   double factor;
+  /* Beyond the backward face in each direction (staggered_ghosts.c): even links, odd ones, then
+   * their phases. NULL: none. */
+  void *ghosts[4];
+  size_t ghost_sites[4], ghost_bytes[4]; /* sites of a parity, whole blocks; of all */
 } kaon_staggered_links;
 
 struct kaon_staggered_fields {
@@ -71,6 +75,17 @@ kaon_status kaon_staggered_measure(const kaon_gauge *from, double *largest, doub
 kaon_status kaon_staggered_scale(const kaon_gauge *from, double factor, kaon_gauge *to);
 /* factor * from = e^{i theta} V: V into `to`, theta into its phases, or none where all are 1. */
 kaon_status kaon_staggered_split(const kaon_gauge *from, double factor, kaon_staggered_links *to);
+
+/* ---- links beyond the faces (staggered_ghosts.c) ---- */
+
+/* Brings those of hops of `steps` sites from the neighbours, where kernels want them
+ * (kaon_staggered_ops.face_links); else nothing is done. Collective, agreed on; through host memory.
+ * Errors: MEMORY, COMM, DEVICE. */
+kaon_status kaon_staggered_ghosts_fill(kaon_staggered_links *links, int steps);
+void kaon_staggered_ghosts_release(kaon_context *ctx, kaon_staggered_links *links);
+
+/* As kernels see them. */
+kaon_hop_links kaon_staggered_links_of(const kaon_staggered_links *from);
 
 /* ---- operators ---- */
 

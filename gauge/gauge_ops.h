@@ -1,6 +1,7 @@
 /* gauge_ops.h - kernel table of link fields: one per backend and precision.
  * Link physics is done in double on 18 reals ("wide" links: [parity][block][mu][18][W]); the double
- * table has it, the single and half tables only the first group (the rest NULL). Fields in other
+ * table has it, the single and half tables only the first group, single the last one too (the rest
+ * NULL). Fields in other
  * storage pass through encode and decode. Transformations g are site fields [block][18][W].
  * sites: lexicographic site number of every lane, -1 where masked (lib/site_table.h; NULL where
  * kernels work the numbers out).
@@ -11,6 +12,7 @@
 #include <stddef.h>
 
 #include "lib/launch.h"
+#include "lib/math/fatten_factors.h"
 
 /* A field of matrices of both parities, odd right after even, `matrices` a site (links: 4),
  * between wide doubles and the table's precision in `recon` = 18, 12 or 8 reals. Masked lanes stay
@@ -123,6 +125,39 @@ typedef struct kaon_clover_invert_args {
   double *result;
 } kaon_clover_invert_args;
 
+/* Fattening, in the table's precision, on fields of 18 reals and both parities at once: what
+ * lib/math/fatten.h calls S, X and the fat links of direction mu; `from` and `to` hold S and X in
+ * the slots of their directions. */
+enum { KAON_FATTEN_STAPLES, KAON_FATTEN_BENT, KAON_FATTEN_LINK };
+typedef struct kaon_fatten_args {
+  const kaon_stencil *stencil;
+  int stage;
+  int mu;
+  kaon_fat_factors factors;
+  const void *links[2];
+  const void *from[2]; /* BENT: S; LINK: X */
+  void *to[2];         /* neither of them */
+} kaon_fatten_args;
+
+/* to_mu(x) = factor left_mu(x) right_mu(x+mu), all mu. */
+typedef struct kaon_line_args {
+  const kaon_stencil *stencil;
+  double factor;
+  const void *left[2], *right[2];
+  void *to[2]; /* neither of them */
+} kaon_line_args;
+
+/* Every link becomes the unitary matrix nearest to it (lib/math/unitary.h). result: how many took
+ * singular values; the smallest |det|, and 4 * site + mu of it, the lowest of equal ones; how many
+ * were not finite. */
+typedef struct kaon_unitarise_args {
+  const kaon_stencil *stencil;
+  kaon_unitary_limits limits;
+  const int64_t *sites[2];
+  void *links[2]; /* in place */
+  double *result;
+} kaon_unitarise_args;
+
 /* Numbers of `result` that a kernel fills. */
 enum {
   KAON_PLAQUETTE_RESULTS = 3, /* sums of Re tr over space planes, time planes, links */
@@ -131,6 +166,7 @@ enum {
   KAON_INSPECT_RESULTS = 3,   /* max |U U^dag - 1| entry; max of that and |det U - 1| (infinite
                                  where a link is not finite); 4 * site + mu of the latter */
   KAON_INVERT_RESULTS = 4,
+  KAON_UNITARISE_RESULTS = 4,
   KAON_GAUGE_RESULTS = 4
 };
 
@@ -153,6 +189,10 @@ typedef struct kaon_gauge_ops {
   void (*transform)(const kaon_launch *launch, const kaon_transform_args *args);
   void (*clover_term)(const kaon_launch *launch, const kaon_clover_term_args *args);
   void (*clover_invert)(const kaon_launch *launch, const kaon_clover_invert_args *args);
+
+  void (*fatten)(const kaon_launch *launch, const kaon_fatten_args *args);
+  void (*line)(const kaon_launch *launch, const kaon_line_args *args);
+  void (*unitarise)(const kaon_launch *launch, const kaon_unitarise_args *args);
 } kaon_gauge_ops;
 
 #endif

@@ -78,6 +78,7 @@ typedef struct kaon_record_ops {
  * scalars, in the queue's order. NULL (the CPU): the communicator takes both itself. Also of one
  * rank that is partitioned against itself (lib/comm.h), with itself for a neighbour. */
 typedef struct kaon_device_exchange kaon_device_exchange;
+struct kaon_shared;
 typedef struct kaon_ranks_ops {
   /* Chooses how devices talk (ctx->options.transport), once the machine is open and ctx->comm is
    * there; and lets go. Collective. */
@@ -113,6 +114,13 @@ typedef struct kaon_ranks_ops {
                            const int *slots, int nslots);
   kaon_status (*sum_finish)(kaon_context *ctx, kaon_column_state *state, int columns, int gate,
                             const int *slots, int nslots, int then);
+  /* Device memory of 0 on every rank, all of one node, that kernels of all of them store into and
+   * read at any time: there[rank] is that rank's as it is mapped here. Collective, agreed on; the
+   * way that ranks talk by otherwise does not matter. Errors: UNSUPPORTED, MEMORY. unshare: not
+   * collective. copy: in the queue's order, by a copy engine where there is one. */
+  kaon_status (*share)(kaon_context *ctx, size_t bytes, struct kaon_shared **shared, void **there);
+  void (*unshare)(kaon_context *ctx, struct kaon_shared **shared); /* NULL allowed */
+  kaon_status (*copy)(kaon_context *ctx, void *to, const void *from, size_t bytes);
   /* For tests: from now on as if there had been `sums` sums, where a transport numbers them.
    * Collective, with none under way. */
   kaon_status (*count_from)(kaon_context *ctx, uint32_t sums);

@@ -27,6 +27,17 @@ typedef struct kaon_lags {
   int oldest;    /* in rounds, of what was taken; none had come: counted from before the first */
 } kaon_lags;
 
+/* Memory of each rank that the others reach while it is busy with something else: they put numbers
+ * of 4 or 8 bytes into it, each of which is whole whenever it is read, or, where it is mapped, work
+ * on it as on their own. Puts to one rank take place in their order; nothing else is ordered. */
+typedef struct kaon_board {
+  kaon_comm *comm;
+  size_t bytes;
+  void *mine;   /* 0 at first; not mapped: to be read by board_get alone */
+  void **there; /* [rank] mapped: the memory of each rank, ours among it; NULL: it is not */
+  void *self;
+} kaon_board;
+
 typedef struct kaon_comm_ops {
   const char *name;
   /* Sums of up to n numbers take no memory from now on (longer ones may, and may fail). NULL: none
@@ -58,6 +69,15 @@ typedef struct kaon_comm_ops {
   kaon_status (*loose_prepare)(kaon_comm *comm, int rounds);
   void (*loose_round)(kaon_comm *comm, int round, kaon_lags *lags);
   kaon_status (*loose_end)(kaon_comm *comm);
+  /* board_create: collective and agreed on; mapped: on ranks of one node. Errors: UNSUPPORTED,
+   * MEMORY, COMM. put: n numbers of `width` bytes to byte `at` of rank peer's, there when it
+   * returns. get: of this rank's own. destroy: not collective; the memory goes when all ranks make
+   * the next board or end. NULL, all of them: not offered. */
+  kaon_status (*board_create)(kaon_comm *comm, size_t bytes, int mapped, kaon_board **board);
+  kaon_status (*board_put)(kaon_board *board, int peer, size_t at, const void *numbers, int width,
+                           int64_t n);
+  kaon_status (*board_get)(kaon_board *board, size_t at, void *numbers, int width, int64_t n);
+  void (*board_destroy)(kaon_board **board); /* NULL allowed */
   /* The status of the first rank that failed, with its sentence kept on every rank. */
   kaon_status (*agree)(kaon_comm *comm, kaon_status mine);
   void (*destroy)(kaon_comm **comm);
@@ -67,14 +87,15 @@ struct kaon_comm {
   const kaon_comm_ops *ops;
   kaon_context *ctx;
   int rank, ranks;
-  int grid[4];                   /* ranks in x, y, z, t; all 0: chosen for each lattice */
-  int partitioned[4];            /* 1: exchanged along mu though the grid is 1 there (for tests) */
-  int local_rank, local_ranks;   /* among those of one node: a device each */
-  int device_memory; /* messages of exchanges may be in device memory (CUDA-aware MPI) */
-  int room;          /* numbers of a sum that there is memory for */
-  int late;          /* loose exchanges take no message of the last so many rounds (for tests) */
-  size_t piece;      /* longer messages of exchanges go in pieces (for tests: short) */
-  void *self;                    /* the implementation's own */
+  int grid[4];                 /* ranks in x, y, z, t; all 0: chosen for each lattice */
+  int partitioned[4];          /* 1: exchanged along mu though the grid is 1 there (for tests) */
+  int local_rank, local_ranks; /* among those of one node: a device each */
+  int device_memory;           /* messages of exchanges may be in device memory (CUDA-aware MPI) */
+  int room;                    /* numbers of a sum that there is memory for */
+  int late;      /* loose exchanges take no message of the last so many rounds (for tests) */
+  size_t piece;  /* longer messages of exchanges go in pieces (for tests: short) */
+  int64_t pause; /* nanoseconds before each iteration of asynchronous blocks here (for tests) */
+  void *self;    /* the implementation's own */
   struct kaon_comm_delay *delay; /* comm_delay.c; NULL: none */
   kaon_traffic traffic;          /* so far, of what is issued (not of what a device repeats) */
 };

@@ -18,6 +18,7 @@
 #include <time.h>
 
 #include "lib/comm.h"
+#include "lib/comm_boards.h"
 #include "lib/error.h"
 #include "lib/layout.h"
 
@@ -25,6 +26,7 @@ enum { SUM_ROOM = 1024 };
 
 typedef struct mpi_self {
   MPI_Comm comm;
+  kaon_boards *boards;
   MPI_Request sum;
   double *values; /* of the sum under way */
   int n;
@@ -58,6 +60,16 @@ static kaon_status check(const kaon_comm *comm, int code, const char *what) {
   MPI_Error_string(code, text, &length);
   return kaon_fail(comm->ctx, KAON_ERR_COMM, "MPI: %s failed on rank %d of %d: %s", what,
                    comm->rank, comm->ranks, text);
+}
+
+kaon_status kaon_mpi_check(const kaon_comm *comm, int code, const char *what) {
+  return check(comm, code, what);
+}
+
+void *kaon_mpi_of(const kaon_comm *comm, kaon_boards ***boards) {
+  mpi_self *self = self_of(comm);
+  *boards = &self->boards;
+  return &self->comm;
 }
 
 /* ---- sums ---- */
@@ -363,6 +375,7 @@ static void destroy(kaon_comm **comm) {
   mpi_self *self = self_of(gone);
   int finalised = 0;
   MPI_Finalized(&finalised);
+  if (!finalised) kaon_boards_end(gone);
   if (!finalised && self->comm != MPI_COMM_NULL) MPI_Comm_free(&self->comm);
   free(self->all);
   free(self);
@@ -380,6 +393,10 @@ static const kaon_comm_ops mpi_ops = {
     .exchange_start = exchange_start,
     .exchange_finish = exchange_finish,
     .exchange_destroy = exchange_destroy,
+    .board_create = kaon_board_create,
+    .board_put = kaon_board_put,
+    .board_get = kaon_board_get,
+    .board_destroy = kaon_board_destroy,
     .loose_prepare = loose_prepare,
     .loose_round = loose_round,
     .loose_end = loose_end,

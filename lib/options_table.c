@@ -109,6 +109,13 @@ static const kaon_field_name precond_orders[] = {
 
 static const kaon_field_name relax_drivers[] = {
     {"launch", KAON_RELAX_LAUNCH}, {"free", KAON_RELAX_FREE}, {NULL, 0}};
+static const kaon_field_name relax_exchanges[] = {{"auto", KAON_EXCHANGE_AUTO},
+                                                  {"amc", KAON_EXCHANGE_AMC},
+                                                  {"dc", KAON_EXCHANGE_DC},
+                                                  {"dk", KAON_EXCHANGE_DK},
+                                                  {"push", KAON_EXCHANGE_PUSH},
+                                                  {"sync", KAON_EXCHANGE_SYNC},
+                                                  {NULL, 0}};
 static const kaon_field_name fault_kinds[] = {
     {"rows", KAON_FAULT_ROWS}, {"block", KAON_FAULT_BLOCK}, {"rank", KAON_FAULT_RANK}, {NULL, 0}};
 static const kaon_field_name kaczmarz_kinds[] = {{"sweep", KAON_KACZMARZ_SWEEP},
@@ -279,9 +286,10 @@ static const kaon_field chebyshev_fields[] = {
 static const kaon_field multishift_fields[] = {
     F(S, tol, KAON_FIELD_DOUBLE, 1e-10, 1e-300, 1.0, "relative residual of every shift"),
     F(S, max_iterations, KAON_FIELD_INT, 10000, 1, 2147483647.0, "of the one process"),
-    E(S, sloppy, KAON_DOUBLE, precisions, "once errors in it are below tol; not half"),
+    E(S, sloppy, KAON_DOUBLE, precisions, "once errors in it are below tol"),
     F(S, normal, KAON_FIELD_INT, 0, 0, 1, "1: A^dag A in A's place"),
     F(S, check_interval, KAON_FIELD_INT, 10, 1, 256, "steps between looks of the host"),
+    E(S, reconstruct, KAON_RECONSTRUCT_18, reconstructs, "reals a link of the sloppy operators"),
     END};
 #undef S
 
@@ -299,6 +307,9 @@ static const kaon_field relax_fields[] = {
       "CPU: blocks that read before one of them writes; 0: one"),
     F(S, seed, KAON_FIELD_UINT64, 0, 0, 1.8446744073709551e19,
       "CPU: of the order of blocks; 0: as they stand"),
+    E(S, exchange, KAON_EXCHANGE_AUTO, relax_exchanges, "how other ranks' rows arrive"),
+    F(S, rank_lag, KAON_FIELD_INT, -1, -1, 1000000,
+      "iterations that a block may be ahead of other ranks'; -1: no bound"),
     END};
 #undef S
 
@@ -343,6 +354,22 @@ static const kaon_field staggered_fields[] = {
     END};
 #undef S
 
+static const kaon_field_name fatten_actions[] = {
+    {"asqtad", KAON_FATTEN_ASQTAD}, {"hisq", KAON_FATTEN_HISQ}, {NULL, 0}};
+#define S kaon_fatten_options
+static const kaon_field fatten_fields[] = {
+    E(S, action, KAON_FATTEN_ASQTAD, fatten_actions, "whose fat and long links"),
+    F(S, u0, KAON_FIELD_DOUBLE, 1.0, 0, 10.0,
+      "asqtad: tadpole factor; 0: the fourth root of the mean plaquette"),
+    F(S, naik_epsilon, KAON_FIELD_DOUBLE, 0.0, -10.0, 10.0,
+      "fat links count the link itself this / 8 more"),
+    F(S, svd_relative, KAON_FIELD_DOUBLE, 1e-8, 0, 1,
+      "hisq: singular values where eigenvalues are off by more"),
+    F(S, svd_absolute, KAON_FIELD_DOUBLE, 1e-8, 0, 1e3,
+      "hisq: singular values where |det|^2 is smaller"),
+    END};
+#undef S
+
 const kaon_options_table *kaon_options_table_of(kaon_options_kind kind) {
   static const kaon_options_table tables[] = {
       [KAON_OPTIONS_CONTEXT] = {"context", sizeof(kaon_context_options), 1, context_fields},
@@ -363,6 +390,7 @@ const kaon_options_table *kaon_options_table_of(kaon_options_kind kind) {
                                    multishift_fields},
       [KAON_OPTIONS_KACZMARZ] = {"kaczmarz", sizeof(kaon_kaczmarz_options), 1, kaczmarz_fields},
       [KAON_OPTIONS_STAGGERED] = {"staggered", sizeof(kaon_staggered_options), 1, staggered_fields},
+      [KAON_OPTIONS_FATTEN] = {"fatten", sizeof(kaon_fatten_options), 1, fatten_fields},
   };
   if ((unsigned)kind >= sizeof tables / sizeof *tables) return NULL;
   return &tables[kind];

@@ -4,11 +4,13 @@
  * A kaon_row_sweeps belongs to one operator, one precision and one kind of sweep. Its rows are this
  * rank's alone: couplings to other ranks are left out, so who works on several ranks hands over a
  * residual for b and a correction from 0 for x, which is the same in exact arithmetic. Nothing of
- * it sends a message but what the head of a kind says. */
+ * it sends a message but what the head of a kind says, and BLOCKS with an exchange: reserve, and a
+ * sweep with `exchange` set, in which couplings to other ranks are in. */
 #ifndef KAON_LIB_ROW_SWEEPS_H
 #define KAON_LIB_ROW_SWEEPS_H
 
 #include <kaon/operator.h>
+#include <kaon/relax.h>
 
 #include "lib/shifts.h"
 
@@ -28,7 +30,9 @@ typedef struct kaon_row_how {
                     at once; 0: in the caller's order (or in that of the ordering asked for) */
   int64_t block; /* BLOCKS: rows of a block, in that order; 1 to KAON_ROW_BLOCK */
   double omega;
-  int both; /* TRIANGLE: backward sweeps too */
+  int both;                     /* TRIANGLE: backward sweeps too */
+  kaon_relax_exchange exchange; /* BLOCKS, several ranks: how others' rows come while a sweep is
+                                   under way; AUTO: the best that there is; SYNC: not */
 } kaon_row_how;
 
 /* One call of `sweep`. TRIANGLE, PROJECT: `backward` alone. BLOCKS: the others.
@@ -49,20 +53,30 @@ typedef struct kaon_row_sweep {
                        one. As many as there are: Jacobi between blocks */
   uint64_t shuffle; /* seed of the order in which blocks begin; 0: as they stand */
   const double *goal, *limit; /* [column], rounds > 1 */
+  /* Several ranks, all of which make the call (collective, agreed on): `rounds` iterations of each
+   * block, with other ranks' rows as they arrive; x is the iterate itself, b its source. free = 0:
+   * each block once, then each once more, and so on; 1: blocks go on by themselves, where numbers
+   * arrive without the host's doing. rank_lag: how far a block may be ahead of other ranks' that
+   * it reads; < 0: no bound. open[column]: the gate lets it through (NULL: all). */
+  int exchange, free, rank_lag;
+  const int *open;
 } kaon_row_sweep;
 
 /* What BLOCKS did since kaon_row_sweeps_ops.reset. A shift is the reader's number of global
  * iterations less that of the block it reads, as it begins: 0 as in a synchronous method, < 0
  * fresher, > 0 older; one count for each iteration of a block and each block that it reads. */
 typedef struct kaon_row_record {
-  int64_t updates;                 /* global iterations of blocks, all columns */
-  int64_t shifts[KAON_SHIFT_BINS]; /* [shift + KAON_SHIFTS] */
-  int least, most;                 /* iterations of the slowest and the fastest block */
+  int64_t updates;                      /* global iterations of blocks, all columns */
+  int64_t shifts[KAON_SHIFT_BINS];      /* [shift + KAON_SHIFTS] */
+  int64_t rank_shifts[KAON_SHIFT_BINS]; /* of reads of other ranks' blocks, which are not above */
+  int least, most;                      /* iterations of the slowest and the fastest block */
 } kaon_row_record;
 
 typedef struct kaon_row_info {
-  int64_t blocks;      /* BLOCKS */
-  int colours, levels; /* by_colour; turns that a sweep takes */
+  int64_t blocks;               /* BLOCKS */
+  int colours, levels;          /* by_colour; turns that a sweep takes */
+  kaon_relax_exchange exchange; /* that sweeps can have; SYNC: none */
+  const char *exchange_note;    /* why it is not the one that was asked for; "" */
 } kaon_row_info;
 
 typedef struct kaon_row_sweeps_ops {

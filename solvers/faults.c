@@ -14,7 +14,7 @@
 #include "lib/space.h"
 #include "solvers/relax.h"
 
-enum { WINDOW = 6, COPY_EVERY = 10, SETTLED = 4 };
+enum { WINDOW = 6, COPY_EVERY = 10, SETTLED = 4, STRETCH = 4 };
 static const double GROWN = 4;      /* of |r|^2 in one iteration */
 static const double FLOOR2 = 1e-28; /* of |r|^2 / |b|^2: below it is rounding alone */
 
@@ -132,6 +132,21 @@ kaon_status kaon_faults_before(kaon_solver *s) {
   return flip_some(s);
 }
 
+/* Where one look follows several iterations they are few, and none before it is known how |r|
+ * falls. */
+int kaon_faults_room(const kaon_solver *s) {
+  const kaon_faults *f = s->relax->faults;
+  const kaon_fault_options *o = &f->options;
+  const int events[] = {o->begin, o->begin + o->recovery, o->flip_begin, o->flip_end};
+  const int flips =
+      o->flip_rate > 0 && f->at >= o->flip_begin && (o->flip_end == 0 || f->at < o->flip_end);
+  int room = STRETCH;
+  if (flips || f->at < WINDOW + SETTLED) return 1;
+  for (int i = 0; i < 4; i++)
+    if (events[i] > f->at && events[i] - f->at < room) room = events[i] - f->at;
+  return room;
+}
+
 /* |r|^2 over its source's of the column that is farthest behind. */
 static double worst(const kaon_solver *s) {
   double most = 0;
@@ -170,11 +185,15 @@ static kaon_status keep_copy(kaon_solver *s, double now) {
 
 /* Residuals newest first; 1: over the window the decrease is less than half of what it was. */
 static int slowed(kaon_faults *f, double now) {
-  for (int i = WINDOW; i > 0; i--) f->best[i] = f->best[i - 1];
+  for (int i = WINDOW; i > 0; i--) {
+    f->best[i] = f->best[i - 1];
+    f->when[i] = f->when[i - 1];
+  }
   f->best[0] = now;
+  f->when[0] = f->at;
   f->known++;
   if (f->known <= WINDOW || now < FLOOR2) return 0;
-  const double rate = log(f->best[WINDOW] / now) / WINDOW;
+  const double rate = log(f->best[WINDOW] / now) / (f->at - f->when[WINDOW]);
   if (f->noted.alarms == 0 && f->known <= WINDOW + SETTLED) {
     f->rate = rate;
     return 0;
@@ -211,6 +230,12 @@ kaon_status kaon_faults_create(kaon_solver *s, const kaon_fault_options *options
   if (f->frozen == NULL) return kaon_fail(s->ctx, KAON_ERR_MEMORY, "faults: no host memory");
   if (kaon_options_check(KAON_OPTIONS_FAULTS, options) != KAON_OK)
     return kaon_fail(s->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
+  const int ranks = s->ctx->comm->ranks;
+  if (options->kind == KAON_FAULT_RANK && options->rank >= ranks)
+    return kaon_fail(s->ctx, KAON_ERR_ARGUMENT,
+                     "faults: rank %d is to lose its rows, but there are %d ranks; give one from 0 "
+                     "to %d",
+                     options->rank, ranks, ranks - 1);
   return kaon_vector_create(s->ctx, s->inner->space, s->inner->precision, s->columns, &f->safe);
 }
 

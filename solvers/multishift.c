@@ -7,94 +7,74 @@
  *   p = r + beta p
  * A column whose own residual has come down is closed. The process itself ends last.
  *
- * Two precisions. Shifted residuals cannot be replaced: what is computed anew of b - (A + sigma_i)
- * x_i is a multiple of r no more. But an error of an application counts by the size of the
+ * Several precisions. Shifted residuals cannot be replaced: what is computed anew of b - (A +
+ * sigma_i) x_i is a multiple of r no more. But an error of an application counts by the size of the
  * direction that it is made of, which falls with the residual: so the process runs in A's precision
- * until what a sloppy one would do is below the tolerance, and then goes on in that. */
+ * until what a coarser one would do is below the tolerance, then goes on in that, and from single
+ * to half likewise. Shifts that miss the tolerance nevertheless are refined one by one
+ * (multishift_refine.c). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <kaon/multishift.h>
-#include <kaon/options.h>
-
 #include "blas/precond.h"
-#include "solvers/method.h"
+#include "solvers/multishift.h"
 
-/* What roundings of a sloppy process may come to, in roundings of the residual at which it begins:
- * so many times |A| |x| / |b|, which grows with A's condition, and never less than so many. */
-static const double sloppy_growth = 32, sloppy_least = 64;
-
-enum { BASE_VECTORS = 4 };
-
-/* One precision's part of the process; t: between A and A^dag. P, X: a column a shift. */
-typedef struct process {
-  kaon_operator *A;
-  kaon_vector *r, *p, *q, *t, *P, *X;
-} process;
-
-struct kaon_multishift {
-  kaon_context *ctx;
-  kaon_multishift_options options;
-  int n;
-  double *sigma, sigma0;
-  process outer, inner;      /* inner.A NULL: there is no sloppy precision; outer.X is the user's */
-  kaon_vector *several;      /* normal: A of all columns, on the way to A^dag A */
-  kaon_scalars *scalars;     /* the process, then the shifts */
-  kaon_scalars base, shifts; /* views of these */
-  kaon_column_state *host;
-  double *norm2;
-  int applications;
-  double flops; /* of an application to one column, on all ranks, whose parts may be unequal */
-};
-
-static kaon_pass pass_of(kaon_scalars *scalars, int norm, int then) {
-  kaon_pass pass = KAON_PASS_INIT;
-  pass.scalars = scalars;
-  pass.norm = norm;
-  pass.then = then;
-  return pass;
-}
+/* A process in a coarser precision may begin where what its roundings add up to (`spread`) times so
+ * much is the tolerance, and never where that is assumed to be less than so many roundings of the
+ * residual. Measured on operators of condition 1e2 to 1e4 (tests/test_multishift,
+ * tests/ranks/test_multishift), they come to 0.4 to 3 times `spread`. */
+static const double sloppy_margin = 8, sloppy_least = 128;
+/* A step rounds all of x in a coarser precision: so often it is added to the user's and set to 0.
+ */
+enum { POUR_STEPS = 16 };
 
 /* ---- a step ---- */
 
-static kaon_status apply_operator(kaon_multishift *s, const process *w) {
-  kaon_pass alpha = pass_of(&s->base, KAON_NO_SLOT, KAON_REC_SHIFT_ALPHA);
+/* q = A p and its product with p. */
+static kaon_status apply_operator(kaon_multishift *s, const kaon_shift_level *w) {
+  const kaon_pass plain = kaon_shift_pass(&s->base, KAON_NO_SLOT, KAON_REC_NONE);
+  kaon_pass alpha = kaon_shift_pass(&s->base, KAON_NO_SLOT, KAON_REC_SHIFT_ALPHA);
+  const kaon_vector *in = w->in != NULL ? w->in : w->v->p;
+  kaon_vector *out = w->out != NULL ? w->out : w->v->q;
+  if (w->in != NULL) KAON_TRY(kaon_blas_convert(w->v->p, w->in, 0, &plain));
   if (s->options.normal) { /* (p, A^dag A p) = |A p|^2 */
-    const kaon_pass plain = pass_of(&s->base, KAON_NO_SLOT, KAON_REC_NONE);
     alpha.norm = KAON_S_DENOMINATOR;
-    KAON_TRY(kaon_operator_run(w->A, KAON_PLAIN, w->p, w->t, &alpha));
-    return kaon_operator_run(w->A, KAON_DAGGER, w->t, w->q, &plain);
+    KAON_TRY(kaon_operator_run(w->A, KAON_PLAIN, in, w->t, &alpha));
+    KAON_TRY(kaon_operator_run(w->A, KAON_DAGGER, w->t, out, &plain));
+  } else {
+    alpha.w = in;
+    alpha.dot = KAON_S_DENOMINATOR;
+    KAON_TRY(kaon_operator_run(w->A, KAON_PLAIN, in, out, &alpha));
   }
-  alpha.w = w->p;
-  alpha.dot = KAON_S_DENOMINATOR;
-  return kaon_operator_run(w->A, KAON_PLAIN, w->p, w->q, &alpha);
+  return w->out != NULL ? kaon_blas_convert(w->out, w->v->q, 0, &plain) : KAON_OK;
 }
 
-static kaon_status update_residual(kaon_multishift *s, const process *w) {
-  const kaon_pass plain = pass_of(&s->base, KAON_NO_SLOT, KAON_REC_NONE);
-  const kaon_pass beta = pass_of(&s->base, KAON_S_R2, KAON_REC_CG_BETA);
-  if (s->sigma0 == 0) return kaon_blas_axpy(KAON_MINUS(KAON_S_ALPHA), w->q, w->r, &beta);
-  KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_ALPHA), w->q, w->r, &plain));
-  return kaon_blas_axpy(KAON_MINUS(KAON_S_SIGMA_ALPHA), w->p, w->r, &beta);
+static kaon_status update_residual(kaon_multishift *s, const kaon_shift_vectors *v) {
+  const kaon_pass plain = kaon_shift_pass(&s->base, KAON_NO_SLOT, KAON_REC_NONE);
+  const kaon_pass beta = kaon_shift_pass(&s->base, KAON_S_R2, KAON_REC_CG_BETA);
+  if (s->sigma0 == 0) return kaon_blas_axpy(KAON_MINUS(KAON_S_ALPHA), v->q, v->r, &beta);
+  KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_ALPHA), v->q, v->r, &plain));
+  return kaon_blas_axpy(KAON_MINUS(KAON_S_SIGMA_ALPHA), v->p, v->r, &beta);
 }
 
 /* p = r + beta p, with (p, p) where the smallest shift asks for it. */
-static kaon_status next_direction(kaon_multishift *s, const process *w) {
+static kaon_status next_direction(kaon_multishift *s, const kaon_shift_vectors *v) {
   const int norm = s->sigma0 != 0 ? KAON_S_DIRECTION2 : KAON_NO_SLOT;
-  const kaon_pass pass = pass_of(&s->base, norm, KAON_REC_NONE);
-  return kaon_blas_xpay(w->r, KAON_PLUS(KAON_S_BETA), w->p, &pass);
+  const kaon_pass pass = kaon_shift_pass(&s->base, norm, KAON_REC_NONE);
+  return kaon_blas_xpay(v->r, KAON_PLUS(KAON_S_BETA), v->p, &pass);
 }
 
-static kaon_status step(kaon_multishift *s, const process *w) {
-  const kaon_pass shifts = pass_of(&s->shifts, KAON_NO_SLOT, KAON_REC_SHIFT_STEP);
-  const kaon_pass plain = pass_of(&s->shifts, KAON_NO_SLOT, KAON_REC_NONE);
+static kaon_status step(kaon_multishift *s, const kaon_shift_level *w) {
+  const kaon_pass shifts = kaon_shift_pass(&s->shifts, KAON_NO_SLOT, KAON_REC_SHIFT_STEP);
+  const kaon_pass plain = kaon_shift_pass(&s->shifts, KAON_NO_SLOT, KAON_REC_NONE);
+  const kaon_shift_vectors *v = w->v;
   KAON_TRY(apply_operator(s, w));
-  KAON_TRY(update_residual(s, w));
+  KAON_TRY(update_residual(s, v));
   KAON_TRY(kaon_blas_recur(s->ctx, &shifts));
   KAON_TRY(
-      kaon_blas_shifted(KAON_PLUS(KAON_S_ALPHA), w->P, w->X, w->r, KAON_PLUS(KAON_S_BETA), &plain));
-  return next_direction(s, w);
+      kaon_blas_shifted(KAON_PLUS(KAON_S_ALPHA), v->P, v->X, v->r, KAON_PLUS(KAON_S_BETA), &plain));
+  return next_direction(s, v);
 }
 
 /* ---- the run ---- */
@@ -103,12 +83,23 @@ static kaon_status look(kaon_multishift *s) {
   return kaon_agree(s->ctx, kaon_scalars_read(s->scalars, s->host));
 }
 
+/* What a coarser precision has added to x; pass NULL: all of it. */
+static kaon_status gather_solutions(kaon_multishift *s, const kaon_shift_level *w,
+                                    const kaon_pass *pass) {
+  return w->v != &s->outer ? kaon_blas_pour(w->v->X, s->outer.X, pass) : KAON_OK;
+}
+
 /* Until the process ends. Every rank has the same states and issues the same steps. */
-static kaon_status run_process(kaon_multishift *s, const process *w) {
+static kaon_status run_process(kaon_multishift *s, const kaon_shift_level *w) {
+  const kaon_pass going = kaon_shift_pass(&s->shifts, KAON_NO_SLOT, KAON_REC_NONE);
   const int begin = s->host[0].iterations;
+  int steps = 0;
   KAON_TRY(kaon_scalars_write(s->scalars, s->host));
   do {
-    for (int i = 0; i < s->options.check_interval; i++) KAON_TRY(step(s, w));
+    for (int i = 0; i < s->options.check_interval; i++) {
+      KAON_TRY(step(s, w));
+      if (++steps % POUR_STEPS == 0) KAON_TRY(gather_solutions(s, w, &going));
+    }
     KAON_TRY(look(s));
   } while (s->host[0].gate & KAON_GATE_STEP);
   s->applications += (1 + s->options.normal) * (s->host[0].iterations - begin);
@@ -159,79 +150,96 @@ static void resume_states(kaon_multishift *s, double relative) {
   kaon_set(base, KAON_S_RHO, base->slot[KAON_S_R2][0], 0);
 }
 
-/* Goes on in precision `to`, with the step that ended it made whole. */
-static kaon_status go_on(kaon_multishift *s, const process *to, double relative) {
-  const process *from = &s->outer;
+/* Goes on with the precision of `to`, the step that ended it before made whole. */
+static kaon_status go_on(kaon_multishift *s, const kaon_shift_level *from,
+                         const kaon_shift_level *to, double relative) {
   resume_states(s, relative);
   KAON_TRY(kaon_scalars_write(s->scalars, s->host));
-  KAON_TRY(next_direction(s, from));
+  KAON_TRY(next_direction(s, from->v));
   KAON_TRY(look(s));
-  if (to == from) return run_process(s, to);
-  KAON_TRY(kaon_vector_copy(to->r, from->r));
-  KAON_TRY(kaon_vector_copy(to->p, from->p));
-  KAON_TRY(kaon_vector_copy(to->P, from->P));
-  KAON_TRY(kaon_vector_zero(to->X));
-  KAON_TRY(run_process(s, to));
-  return kaon_blas_convert(to->X, from->X, 1, NULL);
+  if (to->v != from->v) {
+    KAON_TRY(kaon_vector_copy(to->v->r, from->v->r));
+    KAON_TRY(kaon_vector_copy(to->v->p, from->v->p));
+    KAON_TRY(kaon_vector_copy(to->v->P, from->v->P));
+    KAON_TRY(kaon_vector_zero(to->v->X));
+  }
+  return run_process(s, to);
 }
 
-/* |A + sigma_i| |x_i| / |b| of the worst shift; |A| by the diagonal of Lanczos' matrix. */
-static kaon_status growth(kaon_multishift *s, double b2, double *most) {
-  const double largest = s->host[0].slot[KAON_S_LARGEST][0] - s->sigma0;
-  *most = 0;
-  KAON_TRY(kaon_vector_norm2(s->outer.X, s->norm2));
-  for (int i = 0; i < s->n; i++)
-    *most = fmax(*most, fabs(largest + s->sigma[i]) * sqrt(s->norm2[i] / b2));
+/* What roundings of one unit in all applications from here on leave in the residual, over the
+ * residual: |A| times what x has still to go. The first by the diagonal of Lanczos' matrix; of the
+ * second a step goes alpha |p|, and the residual falls by e in so many steps as it did so far, on
+ * the average. Larger shifts have shorter ways. */
+static kaon_status find_spread(kaon_multishift *s, const kaon_shift_level *w, double *spread) {
+  const kaon_column_state *base = &s->host[0];
+  const double r2 = base->slot[KAON_S_R2][0], largest = base->slot[KAON_S_LARGEST][0];
+  const double steps = 2 * base->iterations / log(s->b2 / r2);
+  double p2;
+  KAON_TRY(kaon_vector_norm2(w->v->p, &p2));
+  *spread = largest * base->slot[KAON_S_ALPHA][0] * sqrt(p2 / r2) * steps;
   return KAON_OK;
 }
 
-static kaon_status begin(kaon_multishift *s, const kaon_vector *b, double b2, double relative) {
-  const process *w = &s->outer;
-  begin_states(s, b2, relative);
-  KAON_TRY(kaon_vector_zero(w->X));
-  KAON_TRY(kaon_vector_zero(w->P));
-  KAON_TRY(kaon_vector_copy(w->r, b));
-  KAON_TRY(kaon_vector_copy(w->p, b));
-  KAON_TRY(kaon_blas_shifted(KAON_NUMBER(0), w->P, w->X, b, KAON_NUMBER(0), NULL));
-  return run_process(s, w);
+static kaon_status begin(kaon_multishift *s, double relative) {
+  const kaon_shift_vectors *v = &s->outer;
+  begin_states(s, s->b2, relative);
+  KAON_TRY(kaon_vector_zero(v->X));
+  KAON_TRY(kaon_vector_zero(v->P));
+  KAON_TRY(kaon_vector_copy(v->r, s->b));
+  KAON_TRY(kaon_vector_copy(v->p, s->b));
+  KAON_TRY(kaon_blas_shifted(KAON_NUMBER(0), v->P, v->X, s->b, KAON_NUMBER(0), NULL));
+  return run_process(s, &s->level[0]);
 }
 
+/* 1: the process came down to `relative`, and has further to go. */
 static int goes_on(const kaon_multishift *s, double relative) {
   return s->host[0].reason == KAON_WAIT_STOP && relative > s->options.tol;
 }
 
-static kaon_status run(kaon_multishift *s, const kaon_vector *b, double b2, int sloppy) {
-  const double tol = s->options.tol, bound = sloppy ? tol / 0x1p-24 : 0;
-  double between = fmin(1, bound / sloppy_least), most;
-  KAON_TRY(begin(s, b, b2, fmax(between, tol)));
-  if (!goes_on(s, between)) return KAON_OK;
-  KAON_TRY(growth(s, b2, &most));
-  if (sloppy_growth * most > sloppy_least && bound / (sloppy_growth * most) < between) {
-    between = bound / (sloppy_growth * most);
-    KAON_TRY(go_on(s, &s->outer, fmax(between, tol)));
-    if (!goes_on(s, between)) return KAON_OK;
+/* The residual at which a process at this level may begin. */
+static double begins_at(const kaon_multishift *s, const kaon_shift_level *w, double spread) {
+  const double bound = s->options.tol / w->unit;
+  return fmin(1, bound / fmax(sloppy_least, sloppy_margin * spread));
+}
+
+static kaon_status run(kaon_multishift *s) {
+  const double tol = s->options.tol;
+  double spread = 0;
+  for (int l = 0; l < s->levels; l++) {
+    const kaon_shift_level *w = &s->level[l], *next = l + 1 < s->levels ? w + 1 : NULL;
+    double between = next != NULL ? begins_at(s, next, spread) : 0;
+    KAON_TRY(l == 0 ? begin(s, fmax(between, tol)) : go_on(s, w - 1, w, fmax(between, tol)));
+    if (next != NULL && goes_on(s, between)) {
+      KAON_TRY(find_spread(s, w, &spread));
+      if (begins_at(s, next, spread) < between) {
+        between = begins_at(s, next, spread);
+        KAON_TRY(go_on(s, w, w, fmax(between, tol)));
+      }
+    }
+    KAON_TRY(gather_solutions(s, w, NULL));
+    if (!goes_on(s, between)) break;
   }
-  return go_on(s, &s->inner, tol);
+  return KAON_OK;
 }
 
 /* ---- what came of it ---- */
 
-/* norm2 = |b - (A + sigma_i) x_i|^2, by vectors that the process has done with. */
-static kaon_status true_residuals(kaon_multishift *s, const kaon_vector *b, double *norm2) {
-  const process *w = &s->outer;
-  kaon_pass pass = pass_of(&s->shifts, KAON_NO_SLOT, KAON_REC_NONE);
+kaon_status kaon_shift_residuals(kaon_multishift *s) {
+  const kaon_shift_vectors *v = &s->outer;
+  kaon_operator *A = s->level[0].A;
+  kaon_pass pass = kaon_shift_pass(&s->shifts, KAON_NO_SLOT, KAON_REC_NONE);
   for (int k = 1; k <= s->n; k++) s->host[k].gate = KAON_GATE_STEP;
   KAON_TRY(kaon_scalars_write(s->scalars, s->host));
   if (s->options.normal) {
-    KAON_TRY(kaon_operator_run(w->A, KAON_PLAIN, w->X, s->several, NULL));
-    KAON_TRY(kaon_operator_run(w->A, KAON_DAGGER, s->several, w->P, NULL));
+    KAON_TRY(kaon_operator_run(A, KAON_PLAIN, v->X, s->several, NULL));
+    KAON_TRY(kaon_operator_run(A, KAON_DAGGER, s->several, v->P, NULL));
   } else {
-    KAON_TRY(kaon_operator_run(w->A, KAON_PLAIN, w->X, w->P, NULL));
+    KAON_TRY(kaon_operator_run(A, KAON_PLAIN, v->X, v->P, NULL));
   }
   s->applications += 1 + s->options.normal;
-  KAON_TRY(kaon_blas_axpy(KAON_PLUS(KAON_S_SIGMA_WHOLE), w->X, w->P, &pass));
-  KAON_TRY(kaon_blas_shifted(KAON_NUMBER(0), w->P, w->X, b, KAON_NUMBER(-1), NULL));
-  return kaon_vector_norm2(w->P, norm2);
+  KAON_TRY(kaon_blas_axpy(KAON_PLUS(KAON_S_SIGMA_WHOLE), v->X, v->P, &pass));
+  KAON_TRY(kaon_blas_shifted(KAON_NUMBER(0), v->P, v->X, s->b, KAON_NUMBER(-1), NULL));
+  return kaon_vector_norm2(v->P, s->norm2);
 }
 
 static kaon_stop_reason reason_of(const kaon_column_state *base) {
@@ -249,50 +257,96 @@ static kaon_stop_reason reason_of(const kaon_column_state *base) {
   }
 }
 
-/* 1: every shift is within 1.1 times the tolerance, as in the other solvers. */
-static int report_columns(const kaon_multishift *s, const kaon_column_state *states, double b2,
-                          const double *norm2, int again, kaon_column_report *reports) {
-  int all = 1;
+/* Takes the residuals of s->norm2 into the reports; missed[i]: beyond 1.1 times the tolerance,
+ * which counts as in the other solvers. Returns how many those are. */
+static int take_residuals(const kaon_multishift *s, int *missed, kaon_column_report *reports) {
+  int count = 0;
   for (int i = 0; i < s->n; i++) {
-    const double residual = sqrt(norm2[i] / b2);
-    const int met = residual <= 1.1 * s->options.tol;
-    all &= met;
-    if (reports == NULL) continue;
-    reports[i] = (kaon_column_report){.iterations = states[1 + i].iterations,
-                                      .updates = again,
-                                      .reason = met ? KAON_CONVERGED : reason_of(&states[0]),
-                                      .residual = residual,
-                                      .stop_residual = residual};
-    if (reports[i].reason == KAON_BREAKDOWN) reports[i].breakdown = (kaon_breakdown)states[0].cause;
+    kaon_column_report *r = &reports[i];
+    r->residual = r->stop_residual = sqrt(s->norm2[i] / s->b2);
+    missed[i] = !(r->residual <= 1.1 * s->options.tol);
+    if (!missed[i]) r->reason = KAON_CONVERGED;
+    count += missed[i];
   }
-  return all;
+  return count;
 }
 
-static kaon_status solve(kaon_multishift *s, const kaon_vector *b, double b2,
+/* One right-hand side. */
+static kaon_status solve(kaon_multishift *s, const kaon_vector *b, double b2, kaon_vector *x,
                          kaon_column_report *reports) {
-  for (int again = 0; again < 2; again++) {
-    const int sloppy = s->inner.A != NULL && !again;
-    KAON_TRY(run(s, b, b2, sloppy));
-    KAON_TRY(true_residuals(s, b, s->norm2));
-    if (report_columns(s, s->host, b2, s->norm2, again, reports) || !sloppy) break;
+  int missed[KAON_MULTISHIFT_MAX];
+  memset(reports, 0, (size_t)s->n * sizeof *reports);
+  if (b2 == 0) {
+    for (int i = 0; i < s->n; i++) reports[i].reason = KAON_CONVERGED;
+    return kaon_vector_zero(x);
+  }
+  s->b = b;
+  s->b2 = b2;
+  s->outer.X = x;
+  KAON_TRY(run(s));
+  const kaon_column_state ended = s->host[0];
+  for (int i = 0; i < s->n; i++) {
+    reports[i].iterations = s->host[1 + i].iterations;
+    reports[i].reason = reason_of(&ended);
+    if (reports[i].reason == KAON_BREAKDOWN) reports[i].breakdown = (kaon_breakdown)ended.cause;
+  }
+  KAON_TRY(kaon_shift_residuals(s));
+  if (take_residuals(s, missed, reports) == 0 || ended.reason != KAON_WAIT_STOP || s->levels == 1)
+    return KAON_OK;
+  KAON_TRY(kaon_shift_refine(s, missed, reports));
+  KAON_TRY(kaon_shift_residuals(s));
+  take_residuals(s, missed, reports);
+  return KAON_OK;
+}
+
+/* Right-hand side j of several, by vectors of one. x has shift i's solution of it in column i c +
+ * j, c being their number. */
+static kaon_status solve_turn(kaon_multishift *s, const kaon_vector *b, int j, double b2,
+                              kaon_vector *x, double *room, kaon_column_report *reports) {
+  kaon_column_report own[KAON_MULTISHIFT_MAX];
+  KAON_TRY(kaon_shift_move(b, j, s->one, 0, room));
+  KAON_TRY(solve(s, s->one, b2, s->all, own));
+  for (int i = 0; i < s->n; i++) {
+    KAON_TRY(kaon_shift_move(s->all, i, x, i * b->nrhs + j, room));
+    if (reports != NULL) reports[i * b->nrhs + j] = own[i];
   }
   return KAON_OK;
 }
 
+static kaon_status take_turns_memory(kaon_multishift *s, const kaon_vector *b, double **room) {
+  const kaon_operator *A = s->level[0].A;
+  void *memory = NULL;
+  if (s->one == NULL) KAON_TRY(kaon_vector_create(s->ctx, A->space, A->precision, 1, &s->one));
+  if (s->all == NULL) KAON_TRY(kaon_vector_create(s->ctx, A->space, A->precision, s->n, &s->all));
+  KAON_TRY(kaon_pool_take(s->ctx, kaon_shift_room(b->space) * sizeof **room, "a column on its way",
+                          &memory));
+  *room = memory;
+  return KAON_OK;
+}
+
+static kaon_status solve_turns(kaon_multishift *s, const kaon_vector *b, const double *b2,
+                               kaon_vector *x, kaon_column_report *reports) {
+  double *room = NULL;
+  kaon_status status = kaon_agree(s->ctx, take_turns_memory(s, b, &room));
+  for (int j = 0; j < b->nrhs && status == KAON_OK; j++)
+    status = solve_turn(s, b, j, b2[j], x, room, reports);
+  kaon_pool_give(s->ctx, room);
+  return status;
+}
+
 static kaon_status check_vectors(const kaon_multishift *s, const kaon_vector *b,
                                  const kaon_vector *x) {
-  const kaon_operator *A = s->outer.A;
+  const kaon_operator *A = s->level[0].A;
   if (b == NULL || x == NULL)
     return kaon_fail(s->ctx, KAON_ERR_ARGUMENT, "multishift: b and x are needed");
   if (b->space != A->space || x->space != A->space)
     return kaon_fail(s->ctx, KAON_ERR_SHAPE,
                      "multishift: b and x must be of the operator's space; a source of the system "
                      "that it is a reduction of goes through kaon_operator_prepare");
-  if (b->nrhs != 1 || x->nrhs != s->n)
+  if (x->nrhs != s->n * b->nrhs)
     return kaon_fail(s->ctx, KAON_ERR_SHAPE,
-                     "multishift: b has %d columns and x %d, but 1 and %d are needed, one of x a "
-                     "shift",
-                     b->nrhs, x->nrhs, s->n);
+                     "multishift: b has %d columns and x %d, but %d shifts need %d of x", b->nrhs,
+                     x->nrhs, s->n, s->n * b->nrhs);
   if (b->precision != A->precision || x->precision != A->precision)
     return kaon_fail(s->ctx, KAON_ERR_PRECISION,
                      "multishift: b and x have precisions %d and %d, the operator %d (0 double, 1 "
@@ -302,156 +356,45 @@ static kaon_status check_vectors(const kaon_multishift *s, const kaon_vector *b,
   return KAON_OK;
 }
 
+static kaon_status check_norms(const kaon_multishift *s, const double *b2, int columns) {
+  for (int j = 0; j < columns; j++)
+    if (!isfinite(b2[j]))
+      return kaon_fail(s->ctx, KAON_ERR_NOT_FINITE,
+                       "multishift: column %d of b holds NaN or infinity, or its norm overflows",
+                       j);
+  return KAON_OK;
+}
+
+static kaon_status solve_columns(kaon_multishift *s, const kaon_vector *b, double *b2,
+                                 kaon_vector *x, kaon_column_report *reports) {
+  kaon_column_report own[KAON_MULTISHIFT_MAX];
+  KAON_TRY(kaon_vector_norm2(b, b2));
+  KAON_TRY(check_norms(s, b2, b->nrhs));
+  s->applications = 0;
+  const kaon_status status = b->nrhs > 1 ? solve_turns(s, b, b2, x, reports)
+                                         : solve(s, b, b2[0], x, reports != NULL ? reports : own);
+  s->outer.X = NULL;
+  return status;
+}
+
 kaon_status kaon_multishift_solve(kaon_multishift *s, const kaon_vector *b, kaon_vector *x,
                                   kaon_column_report *reports, kaon_solve_report *report) {
   if (s == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "multishift: the solver is NULL");
-  const double begin = kaon_solver_clock();
+  const double begin_time = kaon_solver_clock();
   const kaon_traffic before = s->ctx->comm->traffic;
-  double b2 = 0;
   KAON_TRY(kaon_agree(s->ctx, check_vectors(s, b, x)));
-  KAON_TRY(kaon_vector_norm2(b, &b2));
-  if (!isfinite(b2))
-    return kaon_fail(s->ctx, KAON_ERR_NOT_FINITE,
-                     "multishift: b holds NaN or infinity, or its norm overflows");
-  s->applications = 0;
-  s->outer.X = x;
-  kaon_status status = KAON_OK;
-  if (b2 > 0) {
-    status = solve(s, b, b2, reports);
-  } else {
-    status = kaon_vector_zero(x);
-    for (int i = 0; reports != NULL && i < s->n; i++)
-      reports[i] = (kaon_column_report){.reason = KAON_CONVERGED};
-  }
-  s->outer.X = NULL;
+  double *b2 = calloc((size_t)b->nrhs, sizeof *b2);
+  kaon_status status = b2 != NULL ? KAON_OK
+                                  : kaon_fail(s->ctx, KAON_ERR_MEMORY,
+                                              "multishift: no host memory for %d norms", b->nrhs);
+  status = kaon_agree(s->ctx, status);
+  if (status == KAON_OK) status = solve_columns(s, b, b2, x, reports);
+  free(b2);
   KAON_TRY(status);
   if (report == NULL) return KAON_OK;
-  *report = (kaon_solve_report){.seconds = kaon_solver_clock() - begin,
+  *report = (kaon_solve_report){.seconds = kaon_solver_clock() - begin_time,
                                 .applications = s->applications,
                                 .flops = s->flops * s->applications,
                                 .traffic = kaon_traffic_since(s->ctx, &before)};
   return KAON_OK;
-}
-
-/* ---- creation ---- */
-
-static kaon_status check_options(const kaon_operator *A, int n, const double *sigma,
-                                 const kaon_multishift_options *o) {
-  if (n < 1 || n > KAON_MULTISHIFT_MAX || sigma == NULL)
-    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
-                     "multishift: %d shifts asked for, 1 to %d are taken", n,
-                     (int)KAON_MULTISHIFT_MAX);
-  for (int i = 0; i < n; i++)
-    if (!isfinite(sigma[i]))
-      return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "multishift: shift %d is %g, no number", i,
-                       sigma[i]);
-  if (kaon_options_check(KAON_OPTIONS_MULTISHIFT, o) != KAON_OK)
-    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
-  if (A->precision == KAON_HALF || o->sloppy == KAON_HALF)
-    return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
-                     "multishift: half precision is not offered, as shifted residuals cannot be "
-                     "replaced; take sloppy=single");
-  return KAON_OK;
-}
-
-static kaon_status take_process(kaon_multishift *s, process *w, int own_solution) {
-  const kaon_operator *A = w->A;
-  kaon_vector **single[] = {&w->r, &w->p, &w->q, &w->t};
-  const int count = s->options.normal ? BASE_VECTORS : BASE_VECTORS - 1;
-  for (int i = 0; i < count; i++)
-    KAON_TRY(kaon_vector_create(s->ctx, A->space, A->precision, 1, single[i]));
-  KAON_TRY(kaon_vector_create(s->ctx, A->space, A->precision, s->n, &w->P));
-  return own_solution ? kaon_vector_create(s->ctx, A->space, A->precision, s->n, &w->X) : KAON_OK;
-}
-
-static kaon_status reserve(const kaon_multishift *s, kaon_operator *A, int columns) {
-  if (A->ops->reserve != NULL) KAON_TRY(A->ops->reserve(A, columns));
-  return s->options.normal && A->ops->reserve_dagger != NULL ? A->ops->reserve_dagger(A, columns)
-                                                             : KAON_OK;
-}
-
-static kaon_status take_host_memory(kaon_multishift *s, const double *sigma) {
-  const size_t n = (size_t)s->n;
-  s->sigma = calloc(n, sizeof *s->sigma);
-  s->norm2 = calloc(n, sizeof *s->norm2);
-  s->host = calloc(n + 1, sizeof *s->host);
-  if (s->sigma == NULL || s->norm2 == NULL || s->host == NULL)
-    return kaon_fail(s->ctx, KAON_ERR_MEMORY, "multishift: no host memory for %d shifts", s->n);
-  s->sigma0 = sigma[0];
-  for (int i = 0; i < s->n; i++) {
-    s->sigma[i] = sigma[i];
-    s->sigma0 = fmin(s->sigma0, sigma[i]);
-  }
-  return KAON_OK;
-}
-
-static kaon_status build(kaon_multishift *s, kaon_operator *A, const double *sigma) {
-  KAON_TRY(kaon_agree(s->ctx, take_host_memory(s, sigma)));
-  s->flops = A->ops->cost(A, 1).flops;
-  KAON_TRY(kaon_comm_sum(s->ctx, &s->flops, 1));
-  s->outer.A = A;
-  if (s->options.sloppy > A->precision)
-    KAON_TRY(A->ops->at_precision(A, s->options.sloppy, KAON_RECONSTRUCT_18, &s->inner.A));
-  KAON_TRY(kaon_scalars_create(s->ctx, s->n + 1, &s->scalars));
-  s->base = s->shifts = *s->scalars;
-  s->base.columns = 1;
-  s->shifts.columns = s->n;
-  s->shifts.state = s->scalars->state + 1;
-  KAON_TRY(take_process(s, &s->outer, 0));
-  if (s->options.normal)
-    KAON_TRY(kaon_vector_create(s->ctx, A->space, A->precision, s->n, &s->several));
-  if (s->inner.A != NULL) KAON_TRY(take_process(s, &s->inner, 1));
-  KAON_TRY(reserve(s, A, s->n));
-  KAON_TRY(reserve(s, A, 1));
-  return s->inner.A != NULL ? reserve(s, s->inner.A, 1) : KAON_OK;
-}
-
-kaon_status kaon_multishift_create(kaon_operator *A, int shifts, const double *sigma,
-                                   const kaon_multishift_options *options,
-                                   kaon_multishift **solver) {
-  static const kaon_multishift_options defaults = KAON_MULTISHIFT_OPTIONS_INIT;
-  if (solver != NULL) *solver = NULL;
-  if (A == NULL || solver == NULL)
-    return kaon_fail(A != NULL ? A->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "multishift: the operator or the address of the result is NULL");
-  if (options == NULL) options = &defaults;
-  KAON_TRY(kaon_agree(A->ctx, check_options(A, shifts, sigma, options)));
-  kaon_multishift *s = calloc(1, sizeof *s);
-  if (s == NULL) return kaon_fail(A->ctx, KAON_ERR_MEMORY, "multishift: no host memory");
-  s->ctx = A->ctx;
-  s->options = *options;
-  s->n = shifts;
-  kaon_context_retain(s->ctx);
-  const kaon_status status = kaon_agree(s->ctx, build(s, A, sigma));
-  if (status != KAON_OK)
-    kaon_multishift_destroy(&s);
-  else
-    *solver = s;
-  return status;
-}
-
-static void give_process(process *w) {
-  kaon_vector_destroy(&w->r);
-  kaon_vector_destroy(&w->p);
-  kaon_vector_destroy(&w->q);
-  kaon_vector_destroy(&w->t);
-  kaon_vector_destroy(&w->P);
-  kaon_vector_destroy(&w->X);
-}
-
-void kaon_multishift_destroy(kaon_multishift **solver) {
-  if (solver == NULL || *solver == NULL) return;
-  kaon_multishift *s = *solver;
-  kaon_context *ctx = s->ctx;
-  *solver = NULL;
-  give_process(&s->outer);
-  give_process(&s->inner);
-  kaon_vector_destroy(&s->several);
-  kaon_scalars_destroy(&s->scalars);
-  kaon_operator_destroy(&s->inner.A);
-  free(s->sigma);
-  free(s->norm2);
-  free(s->host);
-  free(s);
-  kaon_context_release(ctx);
 }

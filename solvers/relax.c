@@ -5,14 +5,16 @@
  *   async      x is changed in place: blocks read what the others have written so far
  * In exact arithmetic x + K (b - A x) is the sweep as it is usually written. r is recomputed from x
  * after each sweep, so what is watched is the residual of one x. Couplings between ranks are in r
- * alone: there a sweep of any kind is one of the rank's own rows. With two precisions x_inner is a
- * correction from 0 with the residual for its source.
- * Sources: include/kaon/relax.h; Saad, Iterative Methods for Sparse Linear Systems, 2nd edition,
- * section 4.1. Storage: z, and with two precisions the source. A step: 1 A, 1 K; vectors read 4,
- * written 2 besides (async on one rank 2 and 1). */
+ * alone: there a sweep of any kind is one of the rank's own rows; but not in asynchronous solves
+ * that have an exchange (relax_run.c), whose x changes in place on all ranks. With two precisions
+ * x_inner is a correction from 0 with the residual for its source. Sources: include/kaon/relax.h;
+ * Saad, Iterative Methods for Sparse Linear Systems, 2nd edition, section 4.1. Storage: z, and with
+ * two precisions the source. A step: 1 A, 1 K; vectors read 4, written 2 besides (async on one rank
+ * 2 and 1). */
 #include "solvers/relax.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -155,6 +157,23 @@ static kaon_status choose_tau(kaon_solver *s) {
   return KAON_OK;
 }
 
+/* What blocks are to know of other ranks while they iterate. */
+static kaon_relax_exchange exchange_of(const kaon_solver *s) {
+  const kaon_relax_options *o = &s->relax->options;
+  const int plain = o->exchange == KAON_EXCHANGE_AUTO && o->driver == KAON_RELAX_LAUNCH;
+  if (s->options.method != KAON_ASYNC || plain || !(s->options.tol > 0)) return KAON_EXCHANGE_SYNC;
+  return o->exchange;
+}
+
+static void note_exchange(kaon_solver *s, const kaon_row_info *info) {
+  kaon_relaxation *relax = s->relax;
+  kaon_relax_report *r = &relax->report;
+  relax->ranks = s->ctx->comm->ranks > 1 && info->exchange != KAON_EXCHANGE_SYNC;
+  r->exchange = relax->ranks ? info->exchange : KAON_EXCHANGE_SYNC;
+  if (info->exchange_note != NULL)
+    snprintf(r->exchange_note, sizeof r->exchange_note, "%s", info->exchange_note);
+}
+
 static kaon_status take_rows(kaon_solver *s) {
   kaon_relaxation *relax = s->relax;
   const kaon_relax_options *o = &relax->options;
@@ -164,6 +183,7 @@ static kaon_status take_rows(kaon_solver *s) {
   if (uses_blocks(s->options.method)) {
     how.kind = KAON_ROW_BLOCKS;
     how.block = o->block;
+    how.exchange = exchange_of(s);
   }
   KAON_TRY(s->inner->ops->rows(s->inner, &how, &relax->rows));
   KAON_TRY(kaon_agree(s->ctx, relax->rows->ops->reserve(relax->rows, s->columns)));
@@ -172,6 +192,7 @@ static kaon_status take_rows(kaon_solver *s) {
   relax->report.blocks = info.blocks;
   relax->report.colours = info.colours;
   relax->report.levels = info.levels;
+  if (uses_blocks(s->options.method)) note_exchange(s, &info);
   return KAON_OK;
 }
 
@@ -184,10 +205,13 @@ kaon_status kaon_relax_create(kaon_solver *s) {
   kaon_relaxation *relax = s->relax = calloc(1, sizeof *relax);
   if (relax != NULL) {
     relax->done = calloc(columns, sizeof *relax->done);
+    relax->open = calloc(columns, sizeof *relax->open);
+    relax->before = calloc(columns, sizeof *relax->before);
     relax->goal = calloc(columns, sizeof *relax->goal);
-    relax->limit = calloc(columns, sizeof *relax->limit);
+    relax->limit = calloc(columns + 1, sizeof *relax->limit);
   }
-  if (relax == NULL || relax->done == NULL || relax->goal == NULL || relax->limit == NULL)
+  if (relax == NULL || relax->done == NULL || relax->goal == NULL || relax->limit == NULL ||
+      relax->open == NULL || relax->before == NULL)
     return kaon_fail(s->ctx, KAON_ERR_MEMORY, "relaxation: no host memory");
   relax->options = *o;
   relax->options.faults = NULL;
@@ -203,6 +227,8 @@ void kaon_relax_destroy(kaon_solver *s) {
   kaon_row_sweeps_destroy(&relax->rows);
   kaon_operator_destroy(&relax->jacobi);
   free(relax->done);
+  free(relax->open);
+  free(relax->before);
   free(relax->goal);
   free(relax->limit);
   free(relax);
@@ -216,21 +242,34 @@ kaon_status kaon_relax_begin(kaon_solver *s) {
   if (relax == NULL) return KAON_OK;
   relax->stale = 0;
   relax->turn = 0;
+  for (int k = 0; k < s->columns; k++) relax->before[k] = 0;
   if (relax->rows != NULL && relax->rows->ops->reset != NULL)
     KAON_TRY(relax->rows->ops->reset(relax->rows));
   return relax->faults != NULL ? kaon_faults_begin(s) : KAON_OK;
 }
 
-static void summarise(kaon_relax_report *r) {
+/* Smallest and largest shift of a histogram, and the share of shifts other than 0. */
+static void summarise(const int64_t *shifts, int *newest, int *oldest, double *asynchronous) {
   int64_t reads = 0;
-  r->newest = r->oldest = 0;
+  *newest = *oldest = 0;
   for (int i = 0; i < KAON_SHIFT_BINS; i++) {
-    if (r->shifts[i] == 0) continue;
-    if (reads == 0) r->newest = i - KAON_SHIFTS;
-    r->oldest = i - KAON_SHIFTS;
-    reads += r->shifts[i];
+    if (shifts[i] == 0) continue;
+    if (reads == 0) *newest = i - KAON_SHIFTS;
+    *oldest = i - KAON_SHIFTS;
+    reads += shifts[i];
   }
-  r->asynchronous = reads > 0 ? 1 - (double)r->shifts[KAON_SHIFTS] / (double)reads : 0;
+  *asynchronous = reads > 0 ? 1 - (double)shifts[KAON_SHIFTS] / (double)reads : 0;
+}
+
+/* Of all ranks; collective. */
+static kaon_status add_rank_shifts(kaon_solver *s, const kaon_row_record *record) {
+  kaon_relax_report *r = &s->relax->report;
+  double sums[KAON_SHIFT_BINS];
+  for (int i = 0; i < KAON_SHIFT_BINS; i++) sums[i] = (double)record->rank_shifts[i];
+  KAON_TRY(kaon_comm_sum(s->ctx, sums, KAON_SHIFT_BINS));
+  for (int i = 0; i < KAON_SHIFT_BINS; i++) r->rank_shifts[i] = (int64_t)sums[i];
+  summarise(r->rank_shifts, &r->rank_newest, &r->rank_oldest, &r->rank_asynchronous);
+  return KAON_OK;
 }
 
 kaon_status kaon_relax_end(kaon_solver *s) {
@@ -245,15 +284,19 @@ kaon_status kaon_relax_end(kaon_solver *s) {
   r->blocks = made.blocks;
   r->colours = made.colours;
   r->levels = made.levels;
+  r->exchange = made.exchange;
+  memcpy(r->exchange_note, made.exchange_note, sizeof r->exchange_note);
   if (s->options.method != KAON_ASYNC) return KAON_OK;
   _Static_assert(KAON_SHIFT_BINS == 2 * KAON_RELAX_SHIFTS + 1, "one histogram");
-  KAON_TRY(relax->rows->ops->record(relax->rows, &record));
+  kaon_status status = relax->rows->ops->record(relax->rows, &record);
+  if (relax->ranks) status = kaon_agree(s->ctx, status);
+  KAON_TRY(status);
   r->updates = record.updates;
   r->least = record.least;
   r->most = record.most;
   memcpy(r->shifts, record.shifts, sizeof r->shifts);
-  summarise(r);
-  return KAON_OK;
+  summarise(r->shifts, &r->newest, &r->oldest, &r->asynchronous);
+  return relax->ranks ? add_rank_shifts(s, &record) : KAON_OK;
 }
 
 double kaon_relax_flops(const kaon_solver *s) {

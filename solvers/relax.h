@@ -16,6 +16,7 @@ typedef struct kaon_faults {
   int at;                /* iterations so far */
   int holds;             /* rows are frozen now */
   double best[8];        /* the last residuals squared, newest first, of the slowest column */
+  int when[8];           /* the iterations that they are of */
   int known;             /* of them */
   double rate;           /* decrease of |r|^2 an iteration before the first alarm */
   kaon_vector *safe;     /* the copy of x */
@@ -29,11 +30,14 @@ typedef struct kaon_relaxation {
   kaon_row_sweeps *rows; /* NULL: Jacobi */
   kaon_operator *jacobi; /* NULL: the others */
   double tau;
-  int stale;     /* fixed steps: r is not that of x */
-  uint64_t turn; /* iterations begun: seeds of their orders */
-  int *done;     /* [column] */
-  double *goal, *limit;
-  kaon_faults *faults; /* NULL: none */
+  int ranks;            /* other ranks' rows are used as they arrive */
+  int stale;            /* fixed steps: r is not that of x */
+  uint64_t turn;        /* iterations begun: seeds of their orders */
+  int *done;            /* [column] */
+  int *open;            /* [column] the last stretch was of it */
+  double *goal, *limit; /* [column], and one more */
+  double *before;       /* [column] |r|^2 at the beginning of the last stretch; 0: there was none */
+  kaon_faults *faults;  /* NULL: none */
   kaon_relax_report report;
 } kaon_relaxation;
 
@@ -51,7 +55,8 @@ kaon_status kaon_relax_residual(kaon_solver *s, int then);
 /* How x of `s` is swept without barriers: the source and the iterate. */
 const kaon_vector *kaon_relax_source(const kaon_solver *s);
 
-/* relax_run.c: the loop of solves that the host leads step by step: FREE, and with faults. */
+/* relax_run.c: the loop of solves that the host leads step by step: FREE, with faults, and with
+ * other ranks' rows as they arrive. */
 int kaon_relax_led(const kaon_solver *s);
 kaon_status kaon_relax_run(kaon_solver *s);
 
@@ -60,6 +65,8 @@ void kaon_faults_destroy(kaon_solver *s);
 kaon_status kaon_faults_begin(kaon_solver *s);
 /* The inner process begins anew from x_inner = 0. */
 void kaon_faults_renew(kaon_solver *s);
+/* Iterations, one at least, until something happens to rows or bits, or the monitor is to look. */
+int kaon_faults_room(const kaon_solver *s);
 /* Before iteration at + 1; and after `done` more with these residuals in host[].slot[R2]: *again =
  * 1 where x was put back, so that the residual has to be taken anew. */
 kaon_status kaon_faults_before(kaon_solver *s);

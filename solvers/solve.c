@@ -1,6 +1,7 @@
 /* solve.c - one solve: from the user's b and x to the system's, the run, and back, with the final
  * residuals. Where b and x are of the space that A is a reduction of, the source is prepared, the
  * reduced system solved, the solution reconstructed, and the parent's residual reported. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -106,6 +107,48 @@ static int all_zero(const kaon_solver *s, const double *norm2) {
   return 1;
 }
 
+static int any_zero(const kaon_solver *s, const double *norm2) {
+  for (int k = 0; k < s->columns; k++)
+    if (norm2[k] == 0) return 1;
+  return 0;
+}
+
+/* Squares of what the tolerance asks for, below which sums of squares lose bits: far above the
+ * least number of full length, of which there may be one a component. */
+static double least_norm2(const kaon_solver *s) {
+  const double smallest = 1e10 * DBL_MIN, tol = s->options.tol;
+  return tol > 0 ? smallest / (tol * tol) : smallest;
+}
+
+/* 1 in *lost: columns whose |b|^2 is 0 though b is not. */
+static kaon_status look_for_lost(const kaon_solver *s, const kaon_vector *b, int *lost) {
+  kaon_vector *scaled = s->reduces ? s->full_r : s->outer_r;
+  KAON_TRY(kaon_blas_copy(b, scaled, NULL));
+  KAON_TRY(kaon_blas_scale(KAON_NUMBER(0x1p600), scaled, NULL));
+  KAON_TRY(ask_norms(s, scaled, 0, scaled, OF_B));
+  KAON_TRY(kaon_scalars_read(s->sums, s->sums_host));
+  *lost = -1;
+  for (int k = 0; k < s->columns && *lost < 0; k++)
+    if (s->norm2_full[k] == 0 && s->sums_host[k].slot[OF_B][0] != 0) *lost = k;
+  return KAON_OK;
+}
+
+/* Refuses what is so small that a residual's square would be 0 before it is within the tolerance.
+ * Numbers of single and half precision are not. */
+static kaon_status check_small(const kaon_solver *s, const kaon_vector *b) {
+  int lost = -1;
+  if (b->precision != KAON_DOUBLE) return KAON_OK;
+  if (any_zero(s, s->norm2_full)) KAON_TRY(look_for_lost(s, b, &lost));
+  for (int k = 0; k < s->columns && lost < 0; k++)
+    if (s->norm2_full[k] != 0 && s->norm2_full[k] < least_norm2(s)) lost = k;
+  if (lost < 0) return KAON_OK;
+  return kaon_fail(
+      s->ctx, KAON_ERR_NOT_FINITE,
+      "solve: |b|^2 of column %d is %g, and squares of residuals of %g times |b| would "
+      "be lost below %g; multiply b by a power of 2, and divide x by it",
+      lost, s->norm2_full[lost], s->options.tol, 1e10 * DBL_MIN);
+}
+
 /* s->b and s->x: the user's vectors, or the system's of them. */
 static void bind(kaon_solver *s, const kaon_vector *b, kaon_vector *x) {
   const kaon_reduction *reduction = s->system->reduction;
@@ -174,6 +217,7 @@ static kaon_status begin(kaon_solver *s, const kaon_vector *b, kaon_vector *x) {
   take_norms(s, OF_B, s->norm2_full);
   KAON_TRY(check_finite(s, "x", s->norm2));
   KAON_TRY(check_finite(s, "b", s->norm2_full));
+  KAON_TRY(check_small(s, b));
   s->from_zero = all_zero(s, s->norm2) || (s->reduces && s->system->reduction->guess == NULL);
   s->zero_guess = s->from_zero;
   KAON_TRY(source_norms(s));

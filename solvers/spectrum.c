@@ -2,7 +2,9 @@
  * Hermitian positive definite, spectral radii by the power method elsewhere.
  *   |B|, B = 1 - D^-1 A: powers of 1 + |B| = D^-1 |A| on ones, which have a part of its Perron
  * vector; the shift lets no second eigenvalue be as large. The Rayleigh quotient in the product
- * that makes it self-adjoint (|D|) errs by the square of the vector's error.
+ * that makes it self-adjoint (|D|) errs by the square of the vector's error. It can stay for long
+ * at the radius of most of a matrix whose largest one is a few rows' alone, so the largest growth
+ * of a row is found as well, which is no less than the radius (Collatz, Wielandt).
  *   B of a matrix that is not Hermitian: growth of |B^k x|, by the mean of the last half.
  * Source: Saad, Numerical Methods for Large Eigenvalue Problems, 2nd edition, section 4.1. */
 #include <math.h>
@@ -69,10 +71,47 @@ static kaon_status fill_ones(kaon_vector *v) {
   return status;
 }
 
-/* *rho: of |B|. With y = |A| x and z = |D|^-1 y = (1 + |B|) x the quotient (z, |D| z) / (x, |D| z)
- * = (z, y) / (x, y) needs no |D| x. */
+/* This rank's largest z_i / x_i of two vectors without negative components. */
+static kaon_status largest_ratio(const kaon_vector *x, const kaon_vector *z, double *ratio) {
+  const kaon_space *space = x->space;
+  const int64_t sites = space->lattice != NULL ? space->lattice->volume : kaon_space_given(space);
+  const int64_t count = sites * space->ncomp;
+  double *host = malloc((2 * (size_t)count + 1) * sizeof *host);
+  *ratio = 0;
+  kaon_status status = KAON_OK;
+  if (host == NULL) status = kaon_fail(x->ctx, KAON_ERR_MEMORY, "spectrum: no host memory");
+  KAON_TRY(kaon_agree(x->ctx, status));
+  status = kaon_vector_export(x, 0, host, KAON_BASIS_UKQCD);
+  if (status == KAON_OK) status = kaon_vector_export(z, 0, host + count, KAON_BASIS_UKQCD);
+  for (int64_t i = 0; i < count && status == KAON_OK; i++)
+    if (host[i] > 0) *ratio = fmax(*ratio, host[count + i] / host[i]);
+  free(host);
+  return status;
+}
+
+/* *most = max (|B| x)_i / x_i over all rows, x = v[X]. */
+static kaon_status largest_growth(kaon_operator *absolute, kaon_operator *jacobi,
+                                  kaon_vector *const *v, double *most) {
+  const kaon_comm *comm = absolute->ctx->comm;
+  double mine = 0;
+  KAON_TRY(kaon_operator_run(absolute, KAON_PLAIN, v[X], v[Y], NULL));
+  KAON_TRY(kaon_operator_run(jacobi, KAON_PLAIN, v[Y], v[Z], NULL));
+  kaon_status status = kaon_agree(absolute->ctx, largest_ratio(v[X], v[Z], &mine));
+  double *all = malloc((size_t)comm->ranks * sizeof *all);
+  if (status == KAON_OK && all == NULL)
+    status = kaon_fail(absolute->ctx, KAON_ERR_MEMORY, "spectrum: no host memory");
+  status = kaon_agree(absolute->ctx, status);
+  if (status == KAON_OK) status = comm->ops->gather(absolute->ctx->comm, &mine, 1, all);
+  for (int r = 0; r < comm->ranks && status == KAON_OK; r++) mine = fmax(mine, all[r]);
+  *most = mine - 1;
+  free(all);
+  return status;
+}
+
+/* *rho: of |B|, from below; *most: from above. With y = |A| x and z = |D|^-1 y = (1 + |B|) x the
+ * quotient (z, |D| z) / (x, |D| z) = (z, y) / (x, y) needs no |D| x. */
 static kaon_status power_absolute(kaon_operator *A, kaon_vector *const *v, int steps, double *rho,
-                                  int *taken) {
+                                  double *most, int *taken) {
   kaon_operator *absolute = NULL, *jacobi = NULL;
   KAON_TRY(A->ops->absolute(A, &absolute));
   kaon_status status = kaon_precond_jacobi(absolute, &jacobi);
@@ -92,6 +131,8 @@ static kaon_status power_absolute(kaon_operator *A, kaon_vector *const *v, int s
       last = *rho;
     }
   }
+  if (status == KAON_OK) status = largest_growth(absolute, jacobi, v, most);
+  (*taken)++;
   kaon_operator_destroy(&jacobi);
   kaon_operator_destroy(&absolute);
   return status;
@@ -145,7 +186,10 @@ static kaon_status estimate(kaon_operator *A, kaon_operator *jacobi, int steps,
     KAON_TRY(power_general(A, jacobi, v, steps, &to->rho, &to->steps));
   }
   if (A->ops->absolute == NULL) return KAON_OK;
-  return power_absolute(A, v, POWER_FACTOR * steps, &to->rho_absolute, &to->steps);
+  KAON_TRY(power_absolute(A, v, POWER_FACTOR * steps, &to->rho_absolute, &to->most_absolute,
+                          &to->steps));
+  if (to->hermitian) to->rho_absolute = fmax(to->rho_absolute, to->rho); /* both from below */
+  return KAON_OK;
 }
 
 kaon_status kaon_spectrum_estimate(kaon_operator *A, int steps, kaon_spectrum *spectrum) {
@@ -155,7 +199,8 @@ kaon_status kaon_spectrum_estimate(kaon_operator *A, int steps, kaon_spectrum *s
     return kaon_fail(A ? A->ctx : NULL, KAON_ERR_ARGUMENT,
                      "spectrum: an operator, room for the answer and a number of steps from 0 on "
                      "are needed");
-  *spectrum = (kaon_spectrum){.low = NAN, .high = NAN, .rho_absolute = NAN, .tau = NAN};
+  *spectrum = (kaon_spectrum){
+      .low = NAN, .high = NAN, .rho_absolute = NAN, .most_absolute = NAN, .tau = NAN};
   KAON_TRY(kaon_precond_jacobi(A, &jacobi));
   kaon_status status = KAON_OK;
   for (int i = 0; i < WORK && status == KAON_OK; i++)

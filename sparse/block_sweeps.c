@@ -7,6 +7,8 @@
 
 #include "blas/blas.h"
 #include "blas/submit.h"
+#include "lib/context.h"
+#include "sparse/arrivals.h"
 #include "sparse/row_blocks.h"
 #include "sparse/sweeps.h"
 
@@ -17,9 +19,10 @@ typedef struct sweeps_blocks {
   int32_t *count;  /* device memory, as all of these: [column][block] */
   double *seen;    /* [column][block] */
   int32_t *stop;   /* [column] */
-  int64_t *shifts; /* [KAON_SHIFT_BINS] */
+  int64_t *shifts; /* [2 * KAON_SHIFT_BINS]: of this rank's blocks, then of other ranks' */
   void *work;
-  uint8_t *frozen; /* [row of the space, of whole blocks] */
+  kaon_arrivals *arrivals; /* NULL: no other rank's rows are read */
+  uint8_t *frozen;         /* [row of the space, of whole blocks] */
   int freezes;
   int fresh;      /* count is 0 everywhere, and the next sweep comes by `sweep` (not recorded) */
   int32_t *host;  /* copy of count */
@@ -79,7 +82,11 @@ static kaon_status reserve(kaon_row_sweeps *S, int columns) {
   sweeps_blocks *self = self_of(S);
   if (self->columns == columns) return KAON_OK;
   let_go(S);
-  const kaon_status status = take(S, columns);
+  kaon_status status = take(S, columns);
+  if (self->arrivals != NULL) {
+    status = kaon_agree(S->ctx, status);
+    if (status == KAON_OK) status = kaon_arrivals_reserve(self->arrivals, columns);
+  }
   if (status != KAON_OK) let_go(S);
   return status;
 }
@@ -115,8 +122,8 @@ static kaon_status reset(kaon_row_sweeps *S) {
   if (self->columns == 0) return KAON_OK;
   self->fresh = 0;
   memset(self->total, 0, counters(self) * sizeof *self->total);
-  KAON_TRY(
-      S->ctx->backend->memory->clear(S->ctx, self->shifts, KAON_SHIFT_BINS * sizeof *self->shifts));
+  KAON_TRY(S->ctx->backend->memory->clear(S->ctx, self->shifts,
+                                          2 * KAON_SHIFT_BINS * sizeof *self->shifts));
   return clear(S);
 }
 
@@ -125,7 +132,10 @@ static kaon_status record(kaon_row_sweeps *S, kaon_row_record *to) {
   memset(to, 0, sizeof *to);
   if (self->columns == 0) return KAON_OK;
   KAON_TRY(harvest(S));
-  KAON_TRY(S->ctx->backend->memory->to_host(S->ctx, to->shifts, self->shifts, sizeof to->shifts));
+  int64_t shifts[2 * KAON_SHIFT_BINS];
+  KAON_TRY(S->ctx->backend->memory->to_host(S->ctx, shifts, self->shifts, sizeof shifts));
+  memcpy(to->shifts, shifts, sizeof to->shifts);
+  memcpy(to->rank_shifts, shifts + KAON_SHIFT_BINS, sizeof to->rank_shifts);
   for (size_t i = 0; i < counters(self); i++) {
     to->updates += self->total[i];
     if (i == 0 || self->total[i] < to->least) to->least = (int)self->total[i];
@@ -159,45 +169,114 @@ static kaon_status submit(kaon_row_sweeps *S, const kaon_relax_args *args) {
   return KAON_OK;
 }
 
-static kaon_status sweep(kaon_row_sweeps *S, const kaon_row_sweep *how, const kaon_vector *b,
-                         kaon_vector *x, const kaon_pass *pass) {
-  sweeps_blocks *self = self_of(S);
-  KAON_TRY(reserve(S, x->nrhs));
-  kaon_relax_args args = {.rows = &self->rows->rows,
-                          .nrhs = x->nrhs,
-                          .column = -1,
-                          .inner = how->inner,
-                          .cut = how->cut,
-                          .rounds = 1,
-                          .lag = how->lag,
-                          .together = how->together,
-                          .omega = self->omega * how->damping,
-                          .shuffle = how->shuffle,
-                          .frozen = self->freezes ? self->frozen : NULL,
-                          .count = self->count,
-                          .seen = self->seen,
-                          .stop = self->stop,
-                          .shifts = self->shifts,
-                          .work = self->work,
-                          .b = kaon_view_of(b),
-                          .x = kaon_view_of(x),
-                          .gate = kaon_pass_gate(pass)};
-  if (how->rounds <= 1) return submit(S, &args);
-  if (!self->fresh) KAON_TRY(harvest(S));
-  args.rounds = how->rounds;
-  for (int k = 0; k < x->nrhs; k++) {
-    args.column = k;
-    args.goal = how->goal != NULL ? how->goal[k] : 0;
-    args.limit = how->limit != NULL ? how->limit[k] : HUGE_VAL;
-    KAON_TRY(submit(S, &args));
+static kaon_relax_args args_of(const kaon_row_sweeps *S, const kaon_row_sweep *how,
+                               const kaon_vector *b, const kaon_vector *x, const kaon_pass *pass) {
+  const sweeps_blocks *self = self_of(S);
+  return (kaon_relax_args){.rows = &self->rows->rows,
+                           .nrhs = x->nrhs,
+                           .column = -1,
+                           .inner = how->inner,
+                           .cut = how->cut,
+                           .rounds = 1,
+                           .lag = how->lag,
+                           .together = how->together,
+                           .omega = self->omega * how->damping,
+                           .shuffle = how->shuffle,
+                           .frozen = self->freezes ? self->frozen : NULL,
+                           .count = self->count,
+                           .seen = self->seen,
+                           .stop = self->stop,
+                           .shifts = self->shifts,
+                           .work = self->work,
+                           .b = kaon_view_of(b),
+                           .x = kaon_view_of(x),
+                           .gate = kaon_pass_gate(pass)};
+}
+
+/* Each column by itself. */
+static kaon_status submit_free(kaon_row_sweeps *S, const kaon_row_sweep *how,
+                               kaon_relax_args *args) {
+  args->rounds = how->rounds;
+  for (int k = 0; k < args->nrhs; k++) {
+    args->column = k;
+    args->goal = how->goal != NULL ? how->goal[k] : 0;
+    args->limit = how->limit != NULL ? how->limit[k] : HUGE_VAL;
+    KAON_TRY(submit(S, args));
   }
   return KAON_OK;
+}
+
+/* Launch after launch, and between them what the host does for numbers to arrive; where that is all
+ * that brings them, it also waits for ranks that are too far behind. */
+static kaon_status launch_rounds(kaon_row_sweeps *S, const kaon_row_sweep *how,
+                                 kaon_relax_args *args) {
+  kaon_arrivals *arrivals = self_of(S)->arrivals;
+  const int amc = kaon_arrivals_exchange(arrivals) == KAON_EXCHANGE_AMC;
+  if (amc) args->rank_lag = -1;
+  for (int round = 0; round < how->rounds; round++) {
+    for (int k = 0; k < args->nrhs && amc && how->rank_lag >= 0; k++)
+      if (how->open == NULL || how->open[k])
+        KAON_TRY(kaon_arrivals_await(arrivals, k, round - how->rank_lag));
+    KAON_TRY(submit(S, args));
+    KAON_TRY(kaon_arrivals_move(arrivals));
+    if (args->shuffle != 0) args->shuffle = args->shuffle * UINT64_C(0x9e3779b97f4a7c15) | 1;
+  }
+  return KAON_OK;
+}
+
+static kaon_status run_ranks(kaon_row_sweeps *S, const kaon_row_sweep *how, kaon_relax_args *args) {
+  kaon_arrivals *arrivals = self_of(S)->arrivals;
+  const int free = how->free && how->rounds > 1 && kaon_arrivals_by_kernels(arrivals);
+  if (!free) return launch_rounds(S, how, args);
+  if (kaon_arrivals_exchange(arrivals) == KAON_EXCHANGE_AMC) {
+    args->move = kaon_arrivals_turn;
+    args->user = arrivals;
+  }
+  KAON_TRY(submit_free(S, how, args));
+  return kaon_arrivals_failure(arrivals);
+}
+
+/* All counts are 0 and all know each other's x before the first block begins; when the last one has
+ * ended all ranks know how it went. A rank that fails in between says that it has left, for others
+ * may be waiting for it. */
+static kaon_status sweep_ranks(kaon_row_sweeps *S, const kaon_row_sweep *how,
+                               kaon_relax_args *args) {
+  sweeps_blocks *self = self_of(S);
+  kaon_context *ctx = S->ctx;
+  args->ghosts = kaon_arrivals_ghosts(self->arrivals);
+  args->rank_lag = how->rank_lag;
+  args->patience = (uint64_t)(ctx->options.patience * 1e9);
+  args->pause = ctx->comm->pause;
+  args->rank_shifts = self->shifts + KAON_SHIFT_BINS;
+  kaon_status status = self->fresh ? KAON_OK : harvest(S);
+  args->rounds = 0;
+  if (status == KAON_OK) status = submit(S, args);
+  args->rounds = 1;
+  KAON_TRY(kaon_arrivals_settle(self->arrivals, status));
+  status = kaon_arrivals_failure(self->arrivals);
+  if (status == KAON_OK) status = run_ranks(S, how, args);
+  if (status == KAON_OK) status = ctx->backend->memory->synchronise(ctx);
+  if (status != KAON_OK) kaon_arrivals_leave(self->arrivals);
+  return kaon_agree(ctx, status);
+}
+
+static kaon_status sweep(kaon_row_sweeps *S, const kaon_row_sweep *how, const kaon_vector *b,
+                         kaon_vector *x, const kaon_pass *pass) {
+  KAON_TRY(reserve(S, x->nrhs));
+  kaon_relax_args args = args_of(S, how, b, x, pass);
+  if (how->exchange) return sweep_ranks(S, how, &args);
+  if (how->rounds <= 1) return submit(S, &args);
+  if (!self_of(S)->fresh) KAON_TRY(harvest(S));
+  return submit_free(S, how, &args);
 }
 
 /* ---- the rest ---- */
 
 static void describe(const kaon_row_sweeps *S, kaon_row_info *info) {
-  *info = (kaon_row_info){.blocks = self_of(S)->rows->rows.blocks};
+  const sweeps_blocks *self = self_of(S);
+  *info = (kaon_row_info){.blocks = self->rows->rows.blocks,
+                          .exchange = kaon_arrivals_exchange(self->arrivals),
+                          .exchange_note = kaon_arrivals_note(self->arrivals)};
 }
 
 static kaon_cost cost(const kaon_row_sweeps *S, int columns) {
@@ -215,6 +294,7 @@ static void destroy(kaon_row_sweeps *S) {
   kaon_pool_give(S->ctx, self->shifts);
   kaon_pool_give(S->ctx, self->work);
   kaon_pool_give(S->ctx, self->frozen);
+  kaon_arrivals_destroy(&self->arrivals);
   kaon_blocked_destroy(&self->rows);
   free(self);
 }
@@ -240,12 +320,18 @@ kaon_status kaon_sweeps_blocks(kaon_matrix *matrix, const kaon_row_how *how,
   sweeps->self = self;
   self->omega = how->omega;
   KAON_TRY(kaon_blocked_create(matrix, how->block, sweeps->precision, &self->rows));
-  KAON_TRY(kaon_pool_take(ctx, KAON_SHIFT_BINS * sizeof *self->shifts, "shifts", &p));
+  KAON_TRY(kaon_pool_take(ctx, 2 * KAON_SHIFT_BINS * sizeof *self->shifts, "shifts", &p));
   self->shifts = p;
-  KAON_TRY(ctx->backend->memory->clear(ctx, p, KAON_SHIFT_BINS * sizeof *self->shifts));
+  KAON_TRY(ctx->backend->memory->clear(ctx, p, 2 * KAON_SHIFT_BINS * sizeof *self->shifts));
   if (!ctx->backend->host_accessible) return KAON_OK;
   const size_t numbers = (size_t)(self->rows->rows.rows * self->rows->rows.reals);
   KAON_TRY(kaon_pool_take(ctx, 2 * numbers * kaon_precision_bytes(sweeps->precision) + 64,
                           "iterates of blocks", &self->work));
   return KAON_OK;
+}
+
+kaon_status kaon_sweeps_blocks_exchange(kaon_matrix *matrix, kaon_relax_exchange wanted,
+                                        kaon_row_sweeps *sweeps) {
+  sweeps_blocks *self = self_of(sweeps);
+  return kaon_arrivals_create(matrix, self->rows, wanted, &self->arrivals);
 }

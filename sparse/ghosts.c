@@ -378,6 +378,13 @@ kaon_status kaon_row_messages_get(const kaon_row_set *set, kaon_precision precis
   return KAON_OK;
 }
 
+kaon_row_lists kaon_row_set_lists(const kaon_row_set *set) {
+  const kaon_row_halo *halo = set->halo;
+  if (halo == NULL) return (kaon_row_lists){.peers = 0};
+  return (kaon_row_lists){
+      .peers = halo->peers, .peer = halo->peer, .first = halo->first, .row = halo->row};
+}
+
 /* ---- turns ---- */
 
 /* The greedy colour of this rank among all, in their order; all[rank][rank]: whether coupled. */

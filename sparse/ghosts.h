@@ -27,6 +27,17 @@ kaon_status kaon_row_messages_get(const kaon_row_set *set, kaon_precision precis
  * `rows`. Errors: MEMORY. */
 kaon_status kaon_row_set_like(const kaon_row_set *like, const kaon_csr *rows, kaon_row_set **set);
 
+/* The messages in lists: element n of what is sent is row[n] of this rank's, of what comes ghost n;
+ * message i, to and from rank peer[i], has elements first[i] to first[i + 1]. peers 0: none, or the
+ * set has no halo. Lives as long as the set. */
+typedef struct kaon_row_lists {
+  int peers;
+  const int *peer;
+  const int64_t *first;
+  const int32_t *row;
+} kaon_row_lists;
+kaon_row_lists kaon_row_set_lists(const kaon_row_set *set);
+
 /* How ranks that are coupled take turns: *turns, of this rank, becomes those of all; *first: the
  * first of this rank's. Collective. Errors: MEMORY, COMM. */
 kaon_status kaon_row_set_turns(const kaon_row_set *set, int *turns, int *first);

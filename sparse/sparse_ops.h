@@ -123,6 +123,26 @@ typedef struct kaon_row_blocks {
   const int32_t *other;           /* blocks that a block reads */
 } kaon_row_blocks;
 
+/* What blocks have to do with those of other ranks: which numbers they read as they arrive, and
+ * where they put their own. Addresses are of column 0; column k stands k elements, or counters,
+ * further on. A counter is a block's number of global iterations; KAON_BLOCK_LEFT is set in it when
+ * there will be no more, so that nobody waits. Values are stored before the counter that counts
+ * them is raised, and the counter is read before them: what is read is at least as new as it says.
+ * All NULL: none. */
+enum { KAON_BLOCK_LEFT = 1 << 30 };
+typedef struct kaon_block_ghosts {
+  const int64_t *start;  /* [slice + 1] entries, as in kaon_block_entries */
+  const void *value;     /* [entry * reals + part] */
+  const uint64_t *from;  /* [entry] address; 0: padding */
+  const int64_t *reads;  /* [blocks + 1] into `there` */
+  const uint64_t *there; /* addresses of the counters of the blocks that a block reads */
+  const int64_t *sends;  /* [blocks + 1] into `place` and `to` */
+  const int32_t *place;  /* of the row in its block */
+  const uint64_t *to;    /* address */
+  const int64_t *tells;  /* [blocks + 1] into `tell` */
+  const uint64_t *tell;  /* addresses of a block's own counter, one for each rank that reads it */
+} kaon_block_ghosts;
+
 /* kaon_row_sweep of BLOCKS (lib/row_sweeps.h). x: in place, but from 0 where `cut`. column: the
  * only one to be worked on (rounds > 1); -1: all open ones. */
 typedef struct kaon_relax_args {
@@ -140,6 +160,16 @@ typedef struct kaon_relax_args {
   void *work;            /* CPU: [place * reals] twice, of one column */
   kaon_view b, x;
   kaon_gate gate;
+  /* Of several ranks, without barriers. rounds = 0: no iteration, but x and count as they are to
+   * those who read them. */
+  const kaon_block_ghosts *ghosts; /* NULL: none, and the rest is not looked at */
+  int rank_lag;      /* how far a block may be ahead of other ranks' that it reads; < 0: no bound */
+  int64_t pause;     /* nanoseconds before each iteration (for tests) */
+  uint64_t patience; /* nanoseconds that a block waits for one of another rank, then all is over */
+  int64_t *rank_shifts;    /* [KAON_SHIFT_BINS] of reads of other ranks' blocks */
+  int (*move)(void *user); /* CPU, rounds > 1: what one thread does again and again until all have
+                              ended, for numbers to arrive; not 0: all is over. NULL: nothing */
+  void *user;
 } kaon_relax_args;
 /* The order of a sweep of row projections. Launches follow one another; groups of a launch touch
  * nothing in common, so they are worked on at once; a group's steps follow one another, and rows of

@@ -171,8 +171,9 @@ kaon_status kaon_matrix_sweeps(kaon_matrix *matrix, const kaon_row_how *how,
                                kaon_precision precision, int values_half,
                                kaon_row_sweeps **sweeps) {
   *sweeps = NULL;
-  const kaon_status status =
-      kaon_agree(matrix->ctx, make(matrix, how, precision, values_half, sweeps));
+  kaon_status status = kaon_agree(matrix->ctx, make(matrix, how, precision, values_half, sweeps));
+  if (status == KAON_OK && how->kind == KAON_ROW_BLOCKS && matrix->ctx->comm->ranks > 1)
+    status = kaon_sweeps_blocks_exchange(matrix, how->exchange, *sweeps);
   if (status != KAON_OK) kaon_row_sweeps_destroy(sweeps);
   return status;
 }

@@ -16,5 +16,8 @@ kaon_status kaon_sweeps_triangle(kaon_matrix *matrix, const kaon_row_how *how, i
                                  kaon_row_sweeps *sweeps);
 kaon_status kaon_sweeps_blocks(kaon_matrix *matrix, const kaon_row_how *how,
                                kaon_row_sweeps *sweeps);
+/* What blocks need of other ranks', once all ranks have made theirs. Collective, agreed on. */
+kaon_status kaon_sweeps_blocks_exchange(kaon_matrix *matrix, kaon_relax_exchange wanted,
+                                        kaon_row_sweeps *sweeps);
 
 #endif

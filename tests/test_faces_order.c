@@ -1,6 +1,7 @@
 /* test_faces_order.c - how a GPU divides the sites of a lattice with faces (lib/cuda/boxes.h), on
  * the host: boxes have every site once, the interior meets no ghost, and who sends and who receives
- * give a ghost the same number. Every subset of directions, extents from 2 on. */
+ * give a ghost the same number. Every subset of directions, hops of one site (extents from 2 on) and
+ * of three (from 4 on in divided directions). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,9 +32,10 @@ static int coordinate(const kaon_here *h, int mu) {
 }
 
 /* The slow way round. */
-static int leaves(const kaon_sites *s, const kaon_here *h, const int partitioned[4], int dir) {
-  const int mu = dir % 4;
-  return partitioned[mu] && coordinate(h, mu) == (dir < 4 ? s->extents[mu] - 1 : 0);
+static int leaves(const kaon_sites *s, const kaon_here *h, const int partitioned[4], int dir,
+                  int steps) {
+  const int mu = dir % 4, c = coordinate(h, mu) + (dir < 4 ? steps : -steps);
+  return partitioned[mu] && (c < 0 || c >= s->extents[mu]);
 }
 
 static void same_site(const kaon_here *a, const kaon_here *b) {
@@ -42,19 +44,24 @@ static void same_site(const kaon_here *a, const kaon_here *b) {
   for (int mu = 0; mu < 4; mu++) assert_int_equal(coordinate(a, mu), coordinate(b, mu));
 }
 
-static void for_all(void (*check)(const kaon_sites *s, const int partitioned[4], int parity)) {
-  for (int shape = 0; shape < SHAPES; shape++)
-    for (int mask = 1; mask < 16; mask++)
-      for (int parity = 0; parity < 2; parity++) {
-        const kaon_sites s = sites_of(shapes[shape]);
-        int partitioned[4];
-        for (int mu = 0; mu < 4; mu++) partitioned[mu] = mask >> mu & 1;
-        check(&s, partitioned, parity);
-      }
+typedef void checker(const kaon_sites *s, const int partitioned[4], int parity, int steps);
+
+static void for_all(checker *check) {
+  for (int i = 0; i < SHAPES * 15 * 4; i++) {
+    const kaon_sites s = sites_of(shapes[i / 60]);
+    const int mask = 1 + i / 4 % 15, parity = i % 2, steps = i / 2 % 2 ? 3 : 1;
+    int partitioned[4], possible = 1;
+    for (int mu = 0; mu < 4; mu++) {
+      partitioned[mu] = mask >> mu & 1;
+      if (steps == 3 && partitioned[mu] && s.extents[mu] < 4) possible = 0;
+    }
+    if (possible) check(&s, partitioned, parity, steps);
+  }
 }
 
-static void check_boxes(const kaon_sites *s, const int partitioned[4], int parity) {
-  const kaon_boxes boxes = kaon_boxes_of(s, partitioned);
+static void check_boxes(const kaon_sites *s, const int partitioned[4], int parity, int steps) {
+  const kaon_boxes boxes =
+      steps == 1 ? kaon_boxes_of(s, partitioned) : kaon_boxes_deep(s, partitioned, steps);
   uint8_t *seen = calloc((size_t)s->nsites, 1);
   assert_non_null(seen);
   assert_true(boxes.slabs >= 1 && boxes.slabs <= KAON_SLABS);
@@ -69,8 +76,10 @@ static void check_boxes(const kaon_sites *s, const int partitioned[4], int parit
       same_site(&h, &plain);
       assert_int_equal(seen[h.at]++, 0);
       for (int dir = 0; dir < KAON_DIRS; dir++) {
-        const int out = leaves(s, &h, partitioned, dir);
-        assert_int_equal(partitioned[dir % 4] && kaon_leaves(s, &h, dir), out);
+        const int out = leaves(s, &h, partitioned, dir, steps);
+        const int near = leaves(s, &h, partitioned, dir, 1);
+        assert_int_equal(partitioned[dir % 4] && kaon_leaves(s, &h, dir), near);
+        assert_int_equal(partitioned[dir % 4] && kaon_layer_of(s, &h, dir, steps) >= 0, out);
         edge |= out;
         if (i == 0) assert_false(out);
       }
@@ -88,7 +97,8 @@ static void boxes_have_every_site_once(void **state) {
 
 /* All parts have one shape, so the neighbour's numbers are worked out on the same sites: a site
  * that meets ghost n, and the sender of n, are one step apart on the lattice closed to a ring. */
-static void check_ghosts(const kaon_sites *s, const int partitioned[4], int parity) {
+static void check_ghosts(const kaon_sites *s, const int partitioned[4], int parity, int steps) {
+  if (steps != 1) return;
   for (int dir = 0; dir < KAON_DIRS; dir++) {
     const int mu = dir % 4;
     if (!partitioned[mu]) continue;
@@ -112,6 +122,42 @@ static void check_ghosts(const kaon_sites *s, const int partitioned[4], int pari
   }
 }
 
+/* Layers: hops of one and of three sites find theirs in one message. */
+static void check_layers(const kaon_sites *s, const int partitioned[4], int parity, int steps) {
+  const kaon_far far = kaon_far_of(s);
+  for (int dir = 0; dir < KAON_DIRS; dir++) {
+    const int mu = dir % 4;
+    if (!partitioned[mu]) continue;
+    const kaon_face face = kaon_face_of(s, mu);
+    const uint32_t ghosts = (uint32_t)steps * face.ghosts;
+    uint8_t *seen = calloc(ghosts, 1);
+    assert_non_null(seen);
+    for (int32_t at = 0; at < s->nsites; at++)
+      for (int hop = 1; hop <= steps; hop += 2) {
+        const kaon_here h = kaon_here_of(s, parity, at);
+        const int layer = kaon_layer_of(s, &h, dir, hop);
+        int sign;
+        if (layer < 0) continue;
+        assert_true(layer < hop);
+        const uint32_t n = (uint32_t)layer * face.ghosts + kaon_ghost_of(s, &h, mu);
+        assert_true(n < ghosts);
+        if (hop == steps) assert_int_equal(seen[n]++, 0);
+        const kaon_here from = kaon_far_sender_of(s, &face, 1 - parity, dir, n);
+        const int32_t to = hop == 1 ? kaon_neighbour_of(s, &h, dir, &sign)
+                                    : kaon_far_neighbour_of(s, &far, &h, dir, &sign);
+        const kaon_here there = kaon_here_of(s, 1 - parity, to);
+        same_site(&from, &there);
+      }
+    for (uint32_t n = 0; n < ghosts; n++) assert_int_equal(seen[n], 1);
+    free(seen);
+  }
+}
+
+static void layers_have_every_ghost_once(void **state) {
+  (void)state;
+  for_all(check_layers);
+}
+
 static void who_sends_and_who_receives_agree_on_numbers(void **state) {
   (void)state;
   for_all(check_ghosts);
@@ -121,6 +167,7 @@ int main(void) {
   const struct CMUnitTest faces_order[] = {
       cmocka_unit_test(boxes_have_every_site_once),
       cmocka_unit_test(who_sends_and_who_receives_agree_on_numbers),
+      cmocka_unit_test(layers_have_every_ghost_once),
   };
   return cmocka_run_group_tests_name("faces_order", faces_order, NULL, NULL);
 }

@@ -103,6 +103,8 @@ static void spectra_are_the_known_ones(void **state) {
     assert_true(s.hermitian);
     test_close(known[i].name, s.rho, known[i].rho, 1e-4);
     test_close("of |B|", s.rho_absolute, known[i].absolute, 1e-4);
+    printf("  at most %.6f\n", s.most_absolute);
+    assert_true(s.most_absolute >= s.rho_absolute - 1e-12);
     relax_case_close(&c);
   }
   /* not Hermitian: |B| of a cyclic shift with weight 0.5 has radius 0.5, and B too */
@@ -116,9 +118,36 @@ static void spectra_are_the_known_ones(void **state) {
   assert_true(relax_case_open(&c, MACHINE_CPU, 1, csr, KAON_DOUBLE, 1));
   precond_ok(c.ctx, kaon_spectrum_estimate(c.A, 0, &s));
   assert_false(s.hermitian);
+  assert_true(s.most_absolute >= s.rho_absolute - 1e-12);
   test_close("a cycle", s.rho, 0.5, 1e-2);
   test_close("its |B|", s.rho_absolute, 0.5, 1e-6);
   relax_case_close(&c);
+}
+
+/* 2 x 2 blocks with coupling 0.98, and one among many with 1.02: the radius is a single block's. */
+static void a_rare_block_is_not_overlooked(void **state) {
+  enum { BLOCKS = 20000 };
+  int64_t *row = malloc(4 * BLOCKS * sizeof *row), *column = malloc(4 * BLOCKS * sizeof *column);
+  double *value = malloc(4 * BLOCKS * sizeof *value);
+  (void)state;
+  for (int64_t b = 0; b < BLOCKS; b++)
+    for (int k = 0; k < 4; k++) {
+      row[4 * b + k] = 2 * b + k / 2;
+      column[4 * b + k] = 2 * b + k % 2;
+      value[4 * b + k] = k / 2 == k % 2 ? 1 : b == BLOCKS / 3 ? 1.02 : 0.98;
+    }
+  kaon_csr *csr = NULL;
+  relax_case c;
+  kaon_spectrum s;
+  precond_ok(NULL, kaon_csr_from_triplets(NULL, 2 * BLOCKS, 2 * BLOCKS, 1, 4 * BLOCKS, row, column,
+                                          value, KAON_CSR_ADD, &csr));
+  assert_true(relax_case_open(&c, MACHINE_CPU, 2, csr, KAON_DOUBLE, 1));
+  precond_ok(c.ctx, kaon_spectrum_estimate(c.A, 0, &s));
+  test_close("at most", s.most_absolute, 1.02, 1e-9);
+  relax_case_close(&c);
+  free(row);
+  free(column);
+  free(value);
 }
 
 static void refusals_say_why(void **state) {
@@ -171,6 +200,7 @@ int main(void) {
       cmocka_unit_test(sweeps_precondition_gcr),
       cmocka_unit_test(divergence_is_reported_and_damped),
       cmocka_unit_test(spectra_are_the_known_ones),
+      cmocka_unit_test(a_rare_block_is_not_overlooked),
       cmocka_unit_test(refusals_say_why),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

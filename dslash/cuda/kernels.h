@@ -1,5 +1,6 @@
 /* kernels.h - the CUDA launchers of dslash_ops.h and measure_ops.h, of one precision each; the
- * hop by link storage, chosen in table.c; that of a divided lattice (hop_faces.h) as gather alone
+ * hop by link storage, chosen in table.c; that of a divided lattice (hop_faces.h, and
+ * staggered_faces.h) as gather alone
  * (args NULL), a part of the hop (gather NULL) or all at once. Those of few sites a device
  * (hop_pair.cu) answer 0, and do nothing, where the call is not for them. */
 #ifndef KAON_DSLASH_CUDA_KERNELS_H
@@ -35,6 +36,17 @@ extern "C" {
                                      const kaon_staggered_args *args);                          \
   void kaon_staggered_8_cuda_##prec(const kaon_launch *launch,                                  \
                                     const kaon_staggered_args *args);                           \
+  void kaon_staggered_faces_18_cuda_##prec(const kaon_launch *launch,                           \
+                                           const kaon_staggered_gather_args *gather,            \
+                                           const kaon_staggered_args *args);                    \
+  void kaon_staggered_faces_12_cuda_##prec(const kaon_launch *launch,                           \
+                                           const kaon_staggered_gather_args *gather,            \
+                                           const kaon_staggered_args *args);                    \
+  void kaon_staggered_faces_8_cuda_##prec(const kaon_launch *launch,                            \
+                                          const kaon_staggered_gather_args *gather,             \
+                                          const kaon_staggered_args *args);                     \
+  void kaon_staggered_face_links_cuda_##prec(const kaon_launch *launch,                         \
+                                             const kaon_face_links_args *args);                 \
   void kaon_source_cuda_##prec(const kaon_launch *launch, const kaon_source_args *args);        \
   void kaon_meson_cuda_##prec(const kaon_launch *launch, const kaon_meson_args *args);
 KAON_X(d)

@@ -93,12 +93,10 @@ static __device__ __forceinline__ void colour_write(const kaon_view &v, uint32_t
 
 /* ---- links ---- */
 
-/* The link of the hop from direction DIR, from site `from`, in 18 numbers; half: in units of 1 /
- * 32767, but of 8 reals values. */
-template <int RECON, int DIR>
-static __device__ __forceinline__ void link_read(const stored *links, uint32_t at, uint32_t from,
-                                                 real *numbers) {
-  const uint32_t packet = packet_at<RECON>(DIR < 4 ? at : from, 1);
+/* The link of site `at` in 18 numbers; half: in units of 1 / 32767, but of 8 reals values. */
+template <int RECON>
+static __device__ __forceinline__ void link_read(const stored *links, uint32_t at, real *numbers) {
+  const uint32_t packet = packet_at<RECON>(at, 1);
   stored raw[RECON];
   vcomplex u[9];
   packets_read<RECON, true>(packet_address<RECON>(links, packet), raw);
@@ -157,9 +155,10 @@ typedef struct staggered_site {
   real eta[4];
 } staggered_site;
 
-static __device__ __forceinline__ staggered_site site_of(const staggered_call &a, uint32_t site) {
+static __device__ __forceinline__ staggered_site site_of(const staggered_call &a,
+                                                        const kaon_here &here) {
   staggered_site s;
-  s.here = kaon_here_of(&a.sites, a.parity, (int32_t)site);
+  s.here = here;
   const unsigned odd = (unsigned)s.here.odd_x | (s.here.y & 1) << 1 | (s.here.z & 1) << 2 |
                        (s.here.t & 1) << 3;
 #pragma unroll
@@ -168,20 +167,17 @@ static __device__ __forceinline__ staggered_site site_of(const staggered_call &a
   return s;
 }
 
-/* d += the hop of one site (FAR: of three) from direction DIR, `count` columns of it. */
+/* d += a hop over the link of site `at` in `links`, of phase `phases`, from site `from` of each of
+ * `count` columns; eta: the hop's sign. */
 template <int RECON, int DIR, bool FAR, int COLUMNS>
-static __device__ __forceinline__ void add_hop(const staggered_call &a, const staggered_site &s,
-                                               const kaon_view *in, int count, vcolour *d) {
+static __device__ __forceinline__ void hop_add(const staggered_call &a, const stored *links,
+                                               const stored *phases, uint32_t at,
+                                               const kaon_view *in, uint32_t from, real eta,
+                                               int count, vcolour *d) {
   constexpr bool backward = DIR >= 4, turns = FAR && RECON != 18;
-  int boundary;
-  const uint32_t at = (uint32_t)s.here.at;
-  const uint32_t from =
-      FAR ? (uint32_t)kaon_far_neighbour_of(&a.sites, &a.far, &s.here, DIR, &boundary)
-          : (uint32_t)kaon_neighbour_of(&a.sites, &s.here, DIR, &boundary);
-  const real eta = DIR % 4 == 3 && boundary < 0 ? -s.eta[3] : s.eta[DIR % 4];
   real u[18], y = 0;
-  link_read<RECON, DIR>(FAR ? a.naik[DIR] : a.fat[DIR], at, from, u);
-  if constexpr (turns) y = phase_read(a.phased, a.phase[DIR], backward ? from : at);
+  link_read<RECON>(links, at, u);
+  if constexpr (turns) y = phase_read(a.phased, phases, at);
 #pragma unroll
   for (int k = 0; k < COLUMNS; k++) {
     if (COLUMNS > 1 && k >= count) continue;
@@ -189,6 +185,25 @@ static __device__ __forceinline__ void add_hop(const staggered_call &a, const st
     if constexpr (turns) chi = colour_turn(y, backward, &chi);
     colour_add_link(u, KAON_LINK_BUFFER, backward, &chi, &d[k]);
   }
+}
+
+/* The neighbour one site (FAR: three) away in direction DIR; *boundary as kaon_neighbour_of says. */
+template <int DIR, bool FAR>
+static __device__ __forceinline__ uint32_t hop_from(const staggered_call &a, const kaon_here &here,
+                                                    int *boundary) {
+  return FAR ? (uint32_t)kaon_far_neighbour_of(&a.sites, &a.far, &here, DIR, boundary)
+             : (uint32_t)kaon_neighbour_of(&a.sites, &here, DIR, boundary);
+}
+
+/* d += the hop of one site (FAR: of three) from direction DIR, `count` columns of it. */
+template <int RECON, int DIR, bool FAR, int COLUMNS>
+static __device__ __forceinline__ void add_hop(const staggered_call &a, const staggered_site &s,
+                                               const kaon_view *in, int count, vcolour *d) {
+  int boundary;
+  const uint32_t from = hop_from<DIR, FAR>(a, s.here, &boundary);
+  const real eta = DIR % 4 == 3 && boundary < 0 ? -s.eta[3] : s.eta[DIR % 4];
+  hop_add<RECON, DIR, FAR, COLUMNS>(a, FAR ? a.naik[DIR] : a.fat[DIR], a.phase[DIR],
+                                    DIR < 4 ? (uint32_t)s.here.at : from, in, from, eta, count, d);
 }
 
 /* Both hops in mu, t first: its neighbours are the farthest in memory. */
@@ -223,6 +238,32 @@ static __device__ __forceinline__ void hop_end(const staggered_call &a, uint32_t
   (*room)[2][threadIdx.x] += (double)dot.im;
 }
 
+/* The ends of the open ones of columns from `first` on; far: what long links brought. */
+template <bool IMPROVED, int COLUMNS, bool SUMS>
+static __device__ __forceinline__ void columns_end(const staggered_call &a, uint32_t site,
+                                                   int first, unsigned open, vcolour *d,
+                                                   const vcolour *far, site_room *room) {
+#pragma unroll
+  for (int k = 0; k < COLUMNS; k++) {
+    if (!(open >> k & 1)) continue;
+    colour_join(a.fat_factor, &d[k], IMPROVED, a.naik_factor, &far[IMPROVED ? k : 0]);
+    hop_end<SUMS>(a, site, first + k, &d[k], &room[SUMS ? k : 0]);
+  }
+}
+
+/* Their sums, of the block's part `chunk`. All threads of a block. */
+template <int COLUMNS>
+static __device__ __forceinline__ void columns_finish(const staggered_call &a, int first,
+                                                      unsigned open, int chunk,
+                                                      const site_room *room) {
+  if (a.sums.sum.state == NULL) return;
+#pragma unroll 1
+  for (int k = 0; k < COLUMNS; k++) {
+    if (open >> k & 1) site_sums_finish(a.sums, first + k, chunk, room[k]);
+    __syncthreads();
+  }
+}
+
 /* SUMS: sums may be wanted, and a block may have several tiles. RECON: of long links where there
  * are some, else of thin ones. */
 template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS>
@@ -249,7 +290,7 @@ static __global__ void
   for (int tile = chunk; tile < a.tiles; tile += a.sums.chunks) {
     const uint32_t at = (uint32_t)tile * blockDim.x + threadIdx.x;
     if (at >= (uint32_t)a.sites.nsites) break;
-    const staggered_site s = site_of(a, at);
+    const staggered_site s = site_of(a, kaon_here_of(&a.sites, a.parity, (int32_t)at));
     vcolour d[COLUMNS], far[IMPROVED ? COLUMNS : 1];
 #pragma unroll
     for (int k = 0; k < COLUMNS; k++) d[k] = colour_zero();
@@ -260,22 +301,10 @@ static __global__ void
       add_all<RECON, true, COLUMNS>(a, s, in, count, far);
     }
     if (a.overlaps) kaon_let_next_start();
-#pragma unroll
-    for (int k = 0; k < COLUMNS; k++) {
-      if (!(open >> k & 1)) continue;
-      colour_join(a.fat_factor, &d[k], IMPROVED, a.naik_factor, &far[IMPROVED ? k : 0]);
-      hop_end<SUMS>(a, at, first + k, &d[k], &room[SUMS ? k : 0]);
-    }
+    columns_end<IMPROVED, COLUMNS, SUMS>(a, at, first, open, d, far, room);
     if (!SUMS) break;
   }
-  if constexpr (SUMS) {
-    if (a.sums.sum.state == NULL) return;
-#pragma unroll 1
-    for (int k = 0; k < COLUMNS; k++) {
-      if (open >> k & 1) site_sums_finish(a.sums, first + k, chunk, room[k]);
-      __syncthreads();
-    }
-  }
+  if constexpr (SUMS) columns_finish<COLUMNS>(a, first, open, chunk, room);
 }
 
 /* ---- launches ---- */

@@ -29,4 +29,9 @@ void KAON_EXPORT(kaon_clover_term)(const kaon_launch *launch, const kaon_clover_
 void KAON_EXPORT(kaon_clover_invert)(const kaon_launch *launch,
                                      const kaon_clover_invert_args *args);
 
+/* fatten.c: double and single */
+void KAON_EXPORT(kaon_fatten_stage)(const kaon_launch *launch, const kaon_fatten_args *args);
+void KAON_EXPORT(kaon_line)(const kaon_launch *launch, const kaon_line_args *args);
+void KAON_EXPORT(kaon_unitarise)(const kaon_launch *launch, const kaon_unitarise_args *args);
+
 #endif

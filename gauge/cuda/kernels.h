@@ -33,6 +33,15 @@ void kaon_transform_cuda_d(const kaon_launch *launch, const kaon_transform_args 
 void kaon_clover_term_cuda_d(const kaon_launch *launch, const kaon_clover_term_args *args);
 void kaon_clover_invert_cuda_d(const kaon_launch *launch, const kaon_clover_invert_args *args);
 
+/* fatten.cu: double and single */
+#define KAON_X(prec)                                                                          \
+  void kaon_fatten_stage_cuda_##prec(const kaon_launch *launch, const kaon_fatten_args *args); \
+  void kaon_line_cuda_##prec(const kaon_launch *launch, const kaon_line_args *args);          \
+  void kaon_unitarise_cuda_##prec(const kaon_launch *launch, const kaon_unitarise_args *args);
+KAON_X(d)
+KAON_X(s)
+#undef KAON_X
+
 extern const kaon_gauge_ops kaon_gauge_ops_cuda_d, kaon_gauge_ops_cuda_s, kaon_gauge_ops_cuda_h;
 
 #ifdef __cplusplus

@@ -11,8 +11,13 @@ static void copy_links(const kaon_launch *launch, void *to, const void *from, si
   .encode = kaon_encode_cuda_##prec, .decode = kaon_decode_cuda_##prec, .copy = copy_links, \
   .rotate = kaon_rotate_cuda_##prec, .clover_store = kaon_clover_store_cuda_##prec
 
+#define KAON_FATTENING(prec)                                             \
+  .fatten = kaon_fatten_stage_cuda_##prec, .line = kaon_line_cuda_##prec, \
+  .unitarise = kaon_unitarise_cuda_##prec
+
 const kaon_gauge_ops kaon_gauge_ops_cuda_d = {
     KAON_STORAGE(d),
+    KAON_FATTENING(d),
     .reorder = kaon_reorder_cuda_d,
     .fill = kaon_fill_links_cuda_d,
     .project = kaon_project_cuda_d,
@@ -26,5 +31,5 @@ const kaon_gauge_ops kaon_gauge_ops_cuda_d = {
     .clover_term = kaon_clover_term_cuda_d,
     .clover_invert = kaon_clover_invert_cuda_d,
 };
-const kaon_gauge_ops kaon_gauge_ops_cuda_s = {KAON_STORAGE(s)};
+const kaon_gauge_ops kaon_gauge_ops_cuda_s = {KAON_STORAGE(s), KAON_FATTENING(s)};
 const kaon_gauge_ops kaon_gauge_ops_cuda_h = {KAON_STORAGE(h)};

@@ -3,6 +3,7 @@
 #define KAON_KAON_H
 
 #include <kaon/context.h>
+#include <kaon/fatten.h>
 #include <kaon/gauge.h>
 #include <kaon/io.h>
 #include <kaon/kaczmarz.h>
@@ -13,6 +14,7 @@
 #include <kaon/options.h>
 #include <kaon/precond.h>
 #include <kaon/ranks.h>
+#include <kaon/rational.h>
 #include <kaon/relax.h>
 #include <kaon/schwarz.h>
 #include <kaon/solver.h>

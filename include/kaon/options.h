@@ -3,6 +3,7 @@
 #ifndef KAON_OPTIONS_H
 #define KAON_OPTIONS_H
 
+#include <kaon/fatten.h>
 #include <kaon/kaczmarz.h>
 #include <kaon/multishift.h>
 #include <kaon/precond.h>
@@ -32,7 +33,8 @@ typedef enum kaon_options_kind {
   KAON_OPTIONS_RELAX,
   KAON_OPTIONS_FAULTS,
   KAON_OPTIONS_KACZMARZ,
-  KAON_OPTIONS_STAGGERED
+  KAON_OPTIONS_STAGGERED,
+  KAON_OPTIONS_FATTEN
 } kaon_options_kind;
 
 /* Fills `options` with its defaults (the same as the _INIT macro). */

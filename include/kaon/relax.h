@@ -26,9 +26,33 @@ extern "C" {
  *   FREE    each goes on by itself, with no barrier, at most `lag` iterations ahead of those that
  *           it reads, until all have done `stride` of them or the residual as they see it in
  *           passing is small enough; then the residual is taken. Not recorded on a device; as an
- *           operator (tol = 0) it is LAUNCH. On several ranks each rank's blocks do `stride`
- *           iterations between exchanges. */
+ *           operator (tol = 0) it is LAUNCH. On several ranks: see kaon_relax_exchange. */
 typedef enum kaon_relax_driver { KAON_RELAX_LAUNCH, KAON_RELAX_FREE } kaon_relax_driver;
+
+/* How KAON_ASYNC on several ranks comes by the rows of others. Anything but SYNC: as they arrive,
+ * with no barrier between ranks, for up to `stride` iterations between two residuals, which are
+ * taken synchronously, with either driver; each value comes with the iteration that it is of. All
+ * ranks ask for the same.
+ *   AUTO  SYNC with LAUNCH; with FREE the first there is of PUSH and AMC
+ *   AMC   through memory of the host: windows of MPI 3, written and read by atomic accesses
+ *   DC    a rank's new rows are copied into the others' memory behind each iteration (CUDA, one
+ *         node: copy engines)
+ *   DK    others read them where they are (one node: CUDA, over the links between devices; CPU:
+ *         shared memory)
+ *   PUSH  each block stores its new rows into the memory of all that read them (likewise)
+ *   SYNC  by the products that take residuals, alone: between two of these a rank works on its own
+ *         rows, one iteration with LAUNCH, `stride` with FREE
+ * With faults a stretch ends where one begins or ends, and after four iterations at most, for the
+ * monitor to look. As an operator (tol = 0) it is SYNC.
+ * Source: Anzt and others (above), section 3.4, where x as a whole is in one memory. */
+typedef enum kaon_relax_exchange {
+  KAON_EXCHANGE_AUTO,
+  KAON_EXCHANGE_AMC,
+  KAON_EXCHANGE_DC,
+  KAON_EXCHANGE_DK,
+  KAON_EXCHANGE_PUSH,
+  KAON_EXCHANGE_SYNC
+} kaon_relax_exchange;
 
 /* What is frozen: rows at random, rows that follow one another, or all of one rank. */
 typedef enum kaon_fault_kind { KAON_FAULT_ROWS, KAON_FAULT_BLOCK, KAON_FAULT_RANK } kaon_fault_kind;
@@ -65,16 +89,22 @@ typedef struct kaon_relax_options {
   int block;        /* two-stage, asynchronous: rows of a block, 1 to 1024 */
   int local_sweeps; /* Jacobi sweeps in a block an iteration */
   kaon_relax_driver driver;
-  int lag;       /* FREE: 0 to 1000000 */
-  int stride;    /* FREE: iterations at most between two residuals, 1 to 255 */
+  int lag;    /* FREE: 0 to 1000000 */
+  int stride; /* FREE, and exchanges but SYNC: iterations at most between two residuals, 1 to 255 */
   int together;  /* CPU: blocks that a thread reads for before it writes the first, as a GPU does
                     with those that it holds at once; 0: one */
   uint64_t seed; /* CPU: blocks begin in an order that changes with every iteration; 0: as they
                     stand */
   const kaon_fault_options *faults; /* NULL: none; copied */
+  kaon_relax_exchange exchange;     /* several ranks */
+  int rank_lag; /* iterations that a block may be ahead of other ranks' that it reads, from 0 on;
+                   -1: no bound */
 } kaon_relax_options;
-#define KAON_RELAX_OPTIONS_INIT \
-  { sizeof(kaon_relax_options), 1, 1.0, 1.0, 0, 448, 5, KAON_RELAX_LAUNCH, 2, 128, 0, 0, NULL }
+#define KAON_RELAX_OPTIONS_INIT                                                                \
+  {                                                                                            \
+    sizeof(kaon_relax_options), 1, 1.0, 1.0, 0, 448, 5, KAON_RELAX_LAUNCH, 2, 128, 0, 0, NULL, \
+        KAON_EXCHANGE_AUTO, -1                                                                 \
+  }
 
 /* What happened in a solver's last solve; of this rank. */
 enum { KAON_RELAX_SHIFTS = 32 };
@@ -89,6 +119,14 @@ typedef struct kaon_relax_report {
   int newest, oldest;                        /* smallest and largest shift seen */
   double asynchronous;                       /* share of reads with another shift than 0 */
   int least, most;                           /* iterations of the slowest and the fastest block */
+  /* Several ranks: the exchange that was used, why it is another than was asked for ("": it is
+   * not), and the shifts of reads of other ranks' blocks, of all ranks; they are not among the
+   * above. */
+  kaon_relax_exchange exchange;
+  char exchange_note[160];
+  int64_t rank_shifts[2 * KAON_RELAX_SHIFTS + 1];
+  int rank_newest, rank_oldest;
+  double rank_asynchronous;
   /* faults */
   int64_t frozen;             /* rows, all ranks */
   int frozen_at, restored_at; /* iteration; -1: not */
@@ -108,8 +146,12 @@ typedef struct kaon_spectrum {
   double rho_absolute; /* of |B|: so does asynchronous iteration; NaN where |A| is not offered */
   double tau;          /* 2 / (low + high); NaN */
   int steps;           /* products with A and |A| that were made */
+  double
+      most_absolute; /* no class of rows that read each other has a radius of |B| above this, as
+                        far as its rows still count beside the largest ones; NaN as rho_absolute */
 } kaon_spectrum;
-/* steps: of each process at most (0: 300). An estimate: rho is from below where A is Hermitian.
+/* steps: of each process at most (0: 300). An estimate: rho is from below where A is Hermitian, and
+ * rho_absolute is; most_absolute is the bound of Collatz and Wielandt, max (|B| x)_i / x_i.
  * Collective. Errors: ARGUMENT, UNSUPPORTED (A does not know its diagonal), SINGULAR, MEMORY, those
  * of A. */
 kaon_status kaon_spectrum_estimate(kaon_operator *A, int steps, kaon_spectrum *spectrum);

@@ -101,8 +101,8 @@ static const cli_option options[] = {
     {CLI_FILE, "csv", "FILE", NULL, OWN(csv), 0, 0,
      "regimes, kaczmarz, async, faults: write rows as CSV, of regimes with variations"},
     {CLI_TEXTS, "join", "FILE.json", NULL, OWN(joined), 0, 0,
-     "regimes, pipelined; repeatable: rows of earlier runs have part in the tables; without "
-     "--matrix nothing is measured"},
+     "regimes, pipelined, async's figure11; repeatable: rows of earlier runs have part in the "
+     "tables; without --matrix nothing is measured"},
     LINEAR_OPTIONS_PRECOND_FIGURES(LIN),
     {CLI_GROUP, "For bench async and faults:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_SET, "table", BENCH_TABLES, "props,stat,rate,overhead,time", OWN(tables), 0, 0,
@@ -114,6 +114,10 @@ static const cli_option options[] = {
      "Jacobi sweeps in a block an iteration (default: 5; there: the paper's 6)"},
     {CLI_INT, "lag", "N", "-1", OWN(relax_lag), -1, 1000000,
      "async, free: iterations that a block may be ahead of those it reads (default 2)"},
+    {CLI_SET, "exchange", RELAX_EXCHANGES, "amc,dc,dk,push,sync", OWN(exchanges), 0, 0,
+     "async, table figure11: a list with commas, of kaon solve's"},
+    {CLI_INT, "rank-lag", "N", "-1", OWN(relax_rank_lag), -1, 1000000,
+     "there: iterations that a block may be ahead of other ranks' (-1: no bound)"},
     {CLI_FILE, "histories", "FILE.csv", NULL, OWN(histories), 0, 0,
      "residuals by iteration, a file a matrix, its name before the end of this one"},
     LINEAR_OPTIONS_PROJECTIONS(LIN),

@@ -29,7 +29,7 @@ typedef enum bench_kind {
 /* Entries of CLI_SET options: as many bits as an option may have, kaon_precision, LINEAR_FORMATS.
  */
 enum { BENCH_BITS = 32, BENCH_PRECISIONS = 3, BENCH_FORMATS = 4 };
-#define BENCH_TABLES "props|stat|rate|overhead|time"
+#define BENCH_TABLES "props|stat|rate|overhead|time|figure11"
 
 typedef struct bench_args {
   cli_common common;
@@ -62,6 +62,8 @@ typedef struct bench_args {
   /* async, faults */
   unsigned tables;                                /* bits: BENCH_TABLES */
   int runs, relax_block, relax_sweeps, relax_lag; /* block, sweeps 0, lag -1: by rule */
+  unsigned exchanges; /* bits: kaon_relax_exchange */
+  int relax_rank_lag; /* -1: no bound */
   const char *histories;
   /* kaczmarz */
   unsigned kaczmarz_tables; /* bits: fig4, table3, fig5, fig6, fig7, counts */

@@ -5,7 +5,8 @@
  *             read: a synchronous method has the averages too, but no variance and no shifts
  *   rate      figures 6 and 7: iterations to 1e-4, 1e-8, 1e-12
  *   overhead  table 4: seconds of 100 to 500 iterations with 1 to 9 local sweeps, sweeps alone
- *   time      table 5, figures 8 and 9: seconds an iteration, and to the tolerance */
+ *   time      table 5, figures 8 and 9: seconds an iteration, and to the tolerance
+ *   figure11  on several ranks (bench_figure11.c) */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,7 +63,7 @@ static void print_stat(relax_bench *r, const moments *m, const int *at, int poin
   for (int i = 0; i < points; i++) {
     const double mean = m[i].first + m[i].sum / runs, range = m[i].high - m[i].low;
     const double square = m[i].sum2 - m[i].sum * m[i].sum / runs;
-    const double variance = runs > 1 ? fmax(0, square / (runs - 1)) : 0;
+    const double variance = runs > 1 && !(square < 0) ? square / (runs - 1) : 0;
     const double deviation = sqrt(variance), error = runs > 1 ? deviation / sqrt(runs - 1) : 0;
     cli_say(common, "%9d %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e\n", at[i], mean,
             m[i].high, m[i].low, range, range / mean, variance, deviation, error);
@@ -80,6 +81,12 @@ static void print_stat(relax_bench *r, const moments *m, const int *at, int poin
   }
 }
 
+/* Runs end before the last iteration where the residual is 0, or diverges: then it is NaN. */
+static double residual_at(const column_history *h, int at) {
+  if (at < h->count) return h->residual[at];
+  return h->count > 0 && h->residual[h->count - 1] == 0 ? 0 : NAN;
+}
+
 static int stat(relax_bench *r) {
   moments m[POINTS_MAX] = {{0}};
   int at[POINTS_MAX], every, last, points = 0, code = EXIT_DONE;
@@ -92,13 +99,14 @@ static int stat(relax_bench *r) {
     run = stat_run(r, last, n);
     code = relax_run_solve(r, &run);
     for (int i = 0; i < points && code == EXIT_DONE; i++) {
-      const double residual = at[i] < run.history.count ? run.history.residual[at[i]] : 0;
+      const double residual = residual_at(&run.history, at[i]);
       if (n == 0) m[i].first = residual;
       const double beyond = residual - m[i].first;
       m[i].sum += beyond;
       m[i].low = n == 0 || residual < m[i].low ? residual : m[i].low;
       m[i].high = n == 0 || residual > m[i].high ? residual : m[i].high;
       m[i].sum2 += beyond * beyond;
+      if (isnan(residual)) r->b->unconverged = 1;
     }
   }
   if (code == EXIT_DONE) print_stat(r, m, at, points, runs, &run);
@@ -303,7 +311,8 @@ static int times(relax_bench *r) {
 /* ---- all ---- */
 
 static int matrix(bench *b, const char *name) {
-  static int (*const tables[])(relax_bench *) = {props, stat, rate, overhead, times};
+  static int (*const tables[])(relax_bench *) = {props,    stat,  rate,
+                                                 overhead, times, relax_bench_figure11};
   relax_bench r;
   int code = relax_bench_open(&r, b, b->ctx, name);
   for (size_t i = 0; i < sizeof tables / sizeof *tables && code == EXIT_DONE; i++) {
@@ -317,9 +326,15 @@ static int matrix(bench *b, const char *name) {
 }
 
 int bench_async(bench *b) {
+  enum { FIGURE11 = 1 << 5 };
   const cli_texts *list = &b->args->matrices;
-  int code = EXIT_DONE;
-  if (list->count == 0) return matrix(b, "trefethen:2000");
+  const unsigned tables = b->args->tables;
+  int code = bench_join(b, "async-figure11");
+  if (list->count == 0 && b->args->joined.count == 0 && code == EXIT_DONE)
+    code = matrix(b, tables == FIGURE11 ? "trefethen:20000" : "trefethen:2000");
   for (int i = 0; i < list->count && code == EXIT_DONE; i++) code = matrix(b, list->text[i]);
-  return code;
+  if (code == EXIT_DONE && (tables & FIGURE11 || b->args->joined.count))
+    relax_bench_print_figure11(b);
+  if (code == EXIT_DONE && b->args->joined.count && bench_keep(b) != KAON_OK) code = EXIT_DEVICE;
+  return code == EXIT_DONE && b->unconverged ? EXIT_NOT_CONVERGED : code;
 }

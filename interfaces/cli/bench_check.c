@@ -85,12 +85,14 @@ static const struct {
                   {"regimes", BIT(BENCH_REGIMES)},
                   {"csv", BIT(BENCH_REGIMES) | PROJECT | RELAX},
                   {"seconds", TABLES | PROJECT},
-                  {"join", TABLES},
+                  {"join", TABLES | BIT(BENCH_ASYNC)},
                   {"table", BIT(BENCH_ASYNC)},
                   {"runs", BIT(BENCH_ASYNC)},
                   {"block", RELAX},
                   {"local-sweeps", RELAX},
                   {"lag", BIT(BENCH_ASYNC)},
+                  {"exchange", BIT(BENCH_ASYNC)},
+                  {"rank-lag", BIT(BENCH_ASYNC)},
                   {"histories", RELAX},
                   {"tables", PROJECT},
                   {"kaczmarz-sweeps", PROJECT},
@@ -178,7 +180,7 @@ static int check_parts(const bench_args *a) {
 }
 
 static int check_tables(const bench_args *a, bench_kind kind) {
-  if (!(TABLES >> kind & 1)) return EXIT_DONE;
+  if (!((TABLES | BIT(BENCH_ASYNC)) >> kind & 1)) return EXIT_DONE;
   if (kind == BENCH_REGIMES && cli_given(&a->common, "precision") && a->precision >> KAON_HALF & 1)
     return cli_wrong(
         "--precision half is not a precision that bench regimes solves in; leave it out");

@@ -42,4 +42,9 @@ void relax_bench_points(const relax_bench *r, int *every, int *last);
 int relax_bench_histories(relax_bench *r, const char *what, const column_history *histories,
                           const char *const *names, int count);
 
+/* bench_figure11.c: rows of table figure11 for the ranks of this job; the figure, of all rows that
+ * there are, those that were joined among them. */
+int relax_bench_figure11(relax_bench *r);
+void relax_bench_print_figure11(const bench *b);
+
 #endif

@@ -22,6 +22,7 @@ static const cli_option options[] = {
      "or N noise fields"},
     PROBLEM_OPTIONS_SOLVER(AT),
     PROBLEM_OPTIONS_SCHWARZ(AT),
+    {CLI_TEXT, "shifts", "S1,S2,...", NULL, OWN(shifts), 0, 0, SHIFTS_TEXT},
     {CLI_INT, "batch", "N", NULL, OWN(batch), 1, 4096,
      "columns solved at a time (default: all of them together, which is fastest); with --output, "
      "finished batches are kept in OUTPUT.partial"},
@@ -74,6 +75,7 @@ int invert_allocate(invert_job *job) {
 }
 
 void invert_close(invert_job *job) {
+  shifts_close(job);
   histories_free(job->histories, job->columns);
   free(job->solves);
   free(job->done);
@@ -174,6 +176,7 @@ static void announce(const invert_job *job) {
   char what[96];
   cli_say(&job->args->common, "%s, %s in t, source %s\n", results_action(job, what),
           a->boundary_t ? "periodic" : "antiperiodic", a->source);
+  staggered_say(&job->args->common, &job->p, 0);
   char preconditioner[96];
   cli_say(&job->args->common, "%s%s to %g, %s/%s, links %d, even-odd %s, %d columns\n",
           method_title(job->p.options.method), schwarz_text(a, &job->p, preconditioner),
@@ -195,6 +198,7 @@ static void print_columns(const invert_job *job) {
     cli_say(common, "%.2f s, %.2f GFLOPS; %lld sums over ranks, %lld exchanges, %.3g MB sent\n",
             job->seconds, 1e-9 * job->flops / job->seconds, (long long)job->traffic.sums,
             (long long)job->traffic.exchanges, 1e-6 * (double)job->traffic.bytes);
+  if (job->seconds > 0) staggered_say(common, &job->p, job->seconds);
 }
 
 /* How it was computed: what another run needs to repeat it. */
@@ -212,7 +216,7 @@ static json_t *describe_method(const invert_job *job) {
                    job->columns, "batch", job->batch, "max_iter", o->max_iterations, "set", a->set);
 }
 
-static json_t *describe(const invert_job *job) {
+json_t *invert_describe(const invert_job *job) {
   const problem_args *a = &job->args->problem;
   json_t *report = report_new(job->ctx, "invert");
   char name[32];
@@ -222,8 +226,7 @@ static json_t *describe(const invert_job *job) {
   json_object_set_new(report, "plaquette", report_real(job->links.plaquette));
   json_object_set_new(report, "action", json_string(cli_choice(PROBLEM_ACTIONS, a->action, name)));
   if (job->p.staggered) {
-    json_object_set_new(report, "mass", report_real(job->p.mass));
-    json_object_set_new(report, "naik_epsilon", report_real(a->naik_epsilon));
+    staggered_describe(a, &job->p, report);
   } else {
     json_object_set_new(report, "kappa", report_real(job->p.kappa));
     json_object_set_new(report, "csw", report_real(job->p.csw));
@@ -239,7 +242,8 @@ static json_t *describe(const invert_job *job) {
   kaon_context_info info;
   if (kaon_context_query(job->ctx, &info) == KAON_OK) /* a rank's */
     json_object_set_new(report, "peak_fields", report_real((double)info.memory_peak));
-  for (int k = 0; k < job->columns; k++)
+  if (job->shifts.count) shifts_describe(job, report);
+  for (int k = 0; k < job->columns && !job->shifts.count; k++)
     report_solve(report, k, &job->solves[k], job->p.options.stop != KAON_STOP_FULL);
   json_object_set_new(report, "seconds", report_real(job->seconds));
   if (job->seconds > 0)
@@ -280,6 +284,7 @@ static int finish(invert_job *job, json_t *report) {
     }
   }
   free(pion);
+  if (code == EXIT_DONE && condensate_measured(job)) code = condensate_conclude(job, report);
   if (code == EXIT_DONE && a->output) {
     code = results_propagator(job, a->output, 0);
     if (code == EXIT_DONE) checkpoint_remove(job);
@@ -312,7 +317,7 @@ static int conclude(invert_job *job) {
   int converged = 0;
   for (int k = 0; k < job->columns; k++) converged += job->done[k];
   int all = converged == job->columns;
-  json_t *report = describe(job);
+  json_t *report = invert_describe(job);
   print_columns(job);
   int code = EXIT_DONE;
   if (all) code = finish(job, report);
@@ -374,6 +379,7 @@ static int check(const invert_args *a, invert_job *job, field_spec *spec) {
   if (code == EXIT_DONE) code = problem_check(&own, &job->p, spec);
   if (code == EXIT_DONE && job->p.staggered && a->resume)
     code = cli_wrong("--resume takes over no staggered columns; leave it out");
+  if (code == EXIT_DONE && a->shifts) code = shifts_check(job);
   if (code == EXIT_DONE) code = problem_check_together(&job->p, job->batch);
   if (code == EXIT_DONE) code = solving_idle(a->problem.set, "solver", job->p.options.method);
   if (code != EXIT_DONE) return code;
@@ -396,8 +402,14 @@ static int run(void *arguments) {
     signals_output(job.args->output);
     code = plan_fits(&job, &spec);
     if (code == EXIT_DONE) code = prepare(&job, &spec);
-    if (code == EXIT_DONE) code = invert_solve(&job);
-    if (code == EXIT_DONE) code = conclude(&job);
+    if (code == EXIT_DONE && job.shifts.count) {
+      code = shifts_take(&job);
+      if (code == EXIT_DONE) code = shifts_solve(&job);
+      if (code == EXIT_DONE) code = shifts_conclude(&job);
+    } else if (code == EXIT_DONE) {
+      code = invert_solve(&job);
+      if (code == EXIT_DONE) code = conclude(&job);
+    }
   }
   invert_close(&job);
   return code;
@@ -410,9 +422,11 @@ const cli_command command_invert = {
     "Examples:\n"
     "  kaon invert --gauge weak:0.3 --lattice 8 8 8 16 --kappa 0.120 --csw 1\n"
     "  kaon invert --gauge config.lime --kappa 0.130 --csw 1.769 --sloppy half \\\n"
-    "      --output propagator.lime --correlators correlators.txt\n\n"
+    "      --output propagator.lime --correlators correlators.txt\n"
+    "  kaon invert --gauge config.lime --action staggered --mass 0.05 --source z4:1 --columns 20\n\n"
     "The residual that is printed is |b - A x| / |b| of the full system, recomputed in double. "
-    "Solutions and correlators are written when every column converged.",
+    "Solutions and correlators are written when every column converged. Noise sources of staggered "
+    "actions give the quark condensate.",
     options,
     sizeof(invert_args),
     run,

@@ -4,6 +4,7 @@
 #define KAON_CLI_INVERT_H
 
 #include "problem.h"
+#include "shifts.h"
 #include "solving.h"
 
 typedef struct invert_args {
@@ -12,6 +13,7 @@ typedef struct invert_args {
   int batch; /* 0: all columns together */
   const char *output, *correlators, *history, *plot;
   int dry_run, resume;
+  const char *shifts; /* NULL: not given */
 } invert_args;
 
 typedef struct invert_job {
@@ -28,6 +30,7 @@ typedef struct invert_job {
   double seconds, flops; /* of the solves */
   kaon_traffic traffic;  /* of the same, of this rank */
   double joules;         /* of the same spans; NaN: not known of all of them */
+  shifts shifts;
 } invert_job;
 
 /* Vectors and arrays for all columns; links, operator and solver are the problem's. Exit status. */
@@ -37,6 +40,8 @@ int64_t invert_sites(const invert_job *job);
 /* Solves all columns that are not done, batch by batch. Exit status. */
 int invert_solve(invert_job *job);
 void invert_close(invert_job *job);
+/* The report, but for what finished columns make possible. The caller owns it. */
+json_t *invert_describe(const invert_job *job);
 
 /* --- results.c: exit statuses --- */
 /* A propagator's description, JSON short enough for a file to take and give back whole. The caller
@@ -54,6 +59,12 @@ int results_read(invert_job *job, const char *path);
 /* "clover, kappa 0.13, csw 1" */
 const char *results_action(const invert_job *job, char text[96]);
 int results_correlators(const invert_job *job, double *pion, double *rho, const char *path);
+
+/* --- condensate.c --- */
+/* 1: sources are noise of a staggered action. */
+int condensate_measured(const invert_job *job);
+/* Prints it, and adds "condensate" to the report. Exit status. */
+int condensate_conclude(const invert_job *job, json_t *report);
 
 /* --- checkpoint.c --- */
 /* Keeps the finished columns in OUTPUT.partial (nothing without --output). Exit status. */

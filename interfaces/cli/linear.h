@@ -59,6 +59,7 @@ typedef struct linear_args {
   double relax_tau;                                                             /* NaN: not given */
   int relax_colour, relax_block, relax_sweeps, relax_stride, relax_together;    /* 0: not given */
   int relax_driver, relax_lag;                                                  /* -1: not given */
+  int relax_exchange, relax_rank_lag;                                           /* -1: not given */
   uint64_t relax_seed;
   int spectrum;
   int relax_absent; /* 1: the command has none of these */
@@ -136,6 +137,7 @@ void spectrum_print(const cli_common *common, const kaon_spectrum *spectrum);
 /* Of the last solve; null of other methods. */
 void relax_print(const cli_common *common, const linear *l);
 json_t *relax_describe(const linear *l);
+const char *relax_exchange_name(kaon_relax_exchange exchange);
 /* --- projections.c: methods of row projections (kaon/kaczmarz.h) --- */
 /* Of options that the chosen method does not look at. Exit status. */
 int projections_check(const linear_args *args, const linear *l);
@@ -194,7 +196,7 @@ json_t *precond_describe(const linear *l);
        AT(partition),                                                                \
        0,                                                                            \
        0,                                                                            \
-       "which rank keeps which rows; metis: few entries between ranks"},              \
+       "which rank keeps which rows; metis: few entries between ranks"},             \
   {                                                                                  \
     CLI_INT, "window", "N", NULL, AT(window), 1, 1e9,                                \
         "rows that may change places for sell (default: by rule; 1: none)"           \
@@ -289,6 +291,7 @@ json_t *precond_describe(const linear *l);
         "of block-jacobi to ainv (default: that of --sloppy; half: 16 bits an entry)"          \
   }
 
+#define RELAX_EXCHANGES "auto|amc|dc|dk|push|sync"
 #define LINEAR_OPTIONS_RELAX(AT)                                                                   \
   {CLI_REAL,                                                                                       \
    "tau",                                                                                          \
@@ -328,7 +331,26 @@ json_t *precond_describe(const linear *l);
        AT(relax_stride),                                                                           \
        1,                                                                                          \
        255,                                                                                        \
-       "free: iterations between two residuals at most (default 128)"},                            \
+       "free, and exchanges: iterations between two residuals at most (default 128)"},             \
+      {CLI_CHOICE,                                                                                 \
+       "exchange",                                                                                 \
+       RELAX_EXCHANGES,                                                                            \
+       NULL,                                                                                       \
+       AT(relax_exchange),                                                                         \
+       0,                                                                                          \
+       0,                                                                                          \
+       "async on several ranks: others' rows as they arrive, through the host's memory (amc), by " \
+       "copies (dc), read or written by the kernels (dk, push), or with residuals alone (sync); "  \
+       "auto: sync, with free push or amc"},                                                       \
+      {CLI_INT,                                                                                    \
+       "rank-lag",                                                                                 \
+       "N",                                                                                        \
+       "-1",                                                                                       \
+       AT(relax_rank_lag),                                                                         \
+       -1,                                                                                         \
+       1000000,                                                                                    \
+       "async, exchanges: iterations that a block may be ahead of other ranks' that it reads "     \
+       "(default: no bound)"},                                                                     \
       {CLI_INT,                                                                                    \
        "together",                                                                                 \
        "N",                                                                                        \

@@ -38,7 +38,8 @@ static int take_everything(invert_job *job, sample *s) {
                       kaon_vector_create(job->ctx, full, job->p.precision, job->batch, &batch[i]),
                       NULL);
   before = sample_in_use(job->ctx);
-  if (code == EXIT_DONE) code = problem_solver(job->ctx, job->batch, &job->p);
+  if (code == EXIT_DONE)
+    code = job->shifts.count ? shifts_take(job) : problem_solver(job->ctx, job->batch, &job->p);
   s->solver = sample_in_use(job->ctx) - before;
   s->most = sample_most(job->ctx);
   kaon_solver_destroy(&job->p.solver);
@@ -50,7 +51,7 @@ static int take_everything(invert_job *job, sample *s) {
 /* A few steps, so that every page has been touched, and the files' buffers. */
 static int rehearse(invert_job *job) {
   job->p.options.max_iterations = 2;
-  int code = invert_solve(job);
+  int code = job->shifts.count ? shifts_solve(job) : invert_solve(job);
   /* the file writer's second column */
   size_t host = (size_t)kaon_lattice_volume(job->p.field.lattice) * sizeof(double) *
                 (size_t)problem_reals(&job->p);
@@ -77,10 +78,11 @@ static int set_up(const invert_args *args, const int extents[4], int solve, samp
     if (own.problem.schwarz_block[mu])
       own.problem.schwarz_block[mu] = extents[mu] % 4 == 0 ? 2 : extents[mu]; /* SAP: even or 1 */
   own.problem.columns = job.columns = problem_columns(&args->common, &own.problem);
+  if (own.problem.fat_links) own.problem.synthetic_links = 1; /* as large as those of files */
   own.problem.fat_links = own.problem.long_links = NULL;
-  if (staggered_action(&own.problem)) own.problem.action = 2;
   job.batch = own.batch && own.batch < job.columns ? own.batch : job.columns;
   int code = problem_check(&own.problem, &job.p, &spec);
+  if (code == EXIT_DONE && own.shifts) code = shifts_parse(own.shifts, &job.shifts);
   for (int mu = 0; mu < 4; mu++) job.p.source.site[mu] = 0;
   if (code == EXIT_DONE) code = cli_context(&own.common, &job.ctx);
   if (code == EXIT_DONE) code = problem_links(job.ctx, &own.problem, &spec, &job.p);

@@ -12,7 +12,7 @@ int relax_is(kaon_method method) {
 
 void relax_defaults(linear_args *args) {
   args->relax_tau = NAN;
-  args->relax_driver = args->relax_lag = -1;
+  args->relax_driver = args->relax_lag = args->relax_exchange = args->relax_rank_lag = -1;
   args->relax_absent = 1;
 }
 
@@ -40,6 +40,8 @@ int relax_check(const linear_args *a, linear *l) {
       {"async-driver", "async", BIT(KAON_ASYNC), a->relax_driver >= 0},
       {"lag", "async", BIT(KAON_ASYNC), a->relax_lag >= 0},
       {"stride", "async", BIT(KAON_ASYNC), a->relax_stride != 0},
+      {"exchange", "async", BIT(KAON_ASYNC), a->relax_exchange >= 0},
+      {"rank-lag", "async", BIT(KAON_ASYNC), a->relax_rank_lag >= 0},
       {"together", "async", BIT(KAON_ASYNC), a->relax_together != 0},
       {"order-seed", "async", BIT(KAON_ASYNC), a->relax_seed != 0}};
   kaon_relax_options o = KAON_RELAX_OPTIONS_INIT;
@@ -56,6 +58,8 @@ int relax_check(const linear_args *a, linear *l) {
   if (a->relax_sweeps) o.local_sweeps = a->relax_sweeps;
   if (a->relax_driver >= 0) o.driver = (kaon_relax_driver)a->relax_driver;
   if (a->relax_lag >= 0) o.lag = a->relax_lag;
+  if (a->relax_exchange >= 0) o.exchange = (kaon_relax_exchange)a->relax_exchange;
+  if (a->relax_rank_lag >= 0) o.rank_lag = a->relax_rank_lag;
   if (a->relax_stride) o.stride = a->relax_stride;
   if (a->relax_together) o.together = a->relax_together;
   if (a->relax_seed) o.seed = a->relax_seed;
@@ -66,10 +70,10 @@ int relax_check(const linear_args *a, linear *l) {
 /* ---- beforehand ---- */
 
 json_t *spectrum_describe(const kaon_spectrum *s) {
-  return json_pack("{s:b s:o s:o s:o s:o s:o s:i}", "hermitian", s->hermitian, "low",
+  return json_pack("{s:b s:o s:o s:o s:o s:o s:o s:i}", "hermitian", s->hermitian, "low",
                    report_real(s->low), "high", report_real(s->high), "rho", report_real(s->rho),
-                   "rho_absolute", report_real(s->rho_absolute), "tau", report_real(s->tau),
-                   "products", s->steps);
+                   "rho_absolute", report_real(s->rho_absolute), "most_absolute",
+                   report_real(s->most_absolute), "tau", report_real(s->tau), "products", s->steps);
 }
 
 void spectrum_print(const cli_common *common, const kaon_spectrum *s) {
@@ -79,9 +83,11 @@ void spectrum_print(const cli_common *common, const kaon_spectrum *s) {
   cli_say(common, "spectral radius of B = 1 - D^-1 A: %.4f%s", s->rho,
           s->rho < 1 ? "" : ", so Jacobi's iteration diverges");
   if (!isnan(s->rho_absolute))
-    cli_say(common, "; of |B|: %.4f%s", s->rho_absolute,
-            s->rho_absolute < 1 ? ", so asynchronous iteration converges whatever the order"
-                                : ": nothing says that asynchronous iteration converges");
+    cli_say(common, "; of |B|: %.4f, at most %.4f%s", s->rho_absolute, s->most_absolute,
+            s->most_absolute < 1 ? ", so asynchronous iteration converges whatever the order"
+            : s->rho_absolute < 1 && s->rho < 1
+                ? ": as far as this tells, asynchronous iteration converges"
+                : ": nothing says that asynchronous iteration converges");
   cli_say(common, "\n");
 }
 
@@ -127,6 +133,28 @@ void relax_print(const cli_common *common, const linear *l) {
             "%.1f %% of the reads not synchronous\n",
             (long long)r.blocks, (long long)r.updates, r.least, r.most, r.newest, r.oldest,
             100 * r.asynchronous);
+  if (r.exchange_note[0]) cli_say(common, "%s\n", r.exchange_note);
+  if (r.exchange != KAON_EXCHANGE_SYNC && l->options.method == KAON_ASYNC)
+    cli_say(common,
+            "exchange %s; shifts of other ranks' blocks from %d to %d, %.1f %% of these reads not "
+            "synchronous\n",
+            relax_exchange_name(r.exchange), r.rank_newest, r.rank_oldest,
+            100 * r.rank_asynchronous);
+}
+
+const char *relax_exchange_name(kaon_relax_exchange exchange) {
+  static const char *const names[] = {"auto", "amc", "dc", "dk", "push", "sync"};
+  return names[exchange];
+}
+
+static json_t *shifts_describe(const int64_t *count) {
+  json_t *shifts = json_object();
+  for (int i = 0; i < 2 * KAON_RELAX_SHIFTS + 1; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "%d", i - KAON_RELAX_SHIFTS);
+    if (count[i]) json_object_set_new(shifts, name, json_integer((json_int_t)count[i]));
+  }
+  return shifts;
 }
 
 json_t *relax_describe(const linear *l) {
@@ -135,18 +163,20 @@ json_t *relax_describe(const linear *l) {
   kaon_relax_report r;
   if (!relax_is(l->options.method) || kaon_solver_relaxation(l->solver, &r) != KAON_OK)
     return json_null();
-  json_t *shifts = json_object();
-  for (int i = 0; i < 2 * KAON_RELAX_SHIFTS + 1; i++) {
-    char name[16];
-    snprintf(name, sizeof name, "%d", i - KAON_RELAX_SHIFTS);
-    if (r.shifts[i]) json_object_set_new(shifts, name, json_integer((json_int_t)r.shifts[i]));
-  }
-  return json_pack("{s:o s:o s:b s:i s:i s:i s:i s:s s:i s:i s:i s:I s:I s:o s:i s:i s:o s:i s:i}",
-                   "omega", report_real(o->omega), "tau", report_real(r.tau), "coloring",
-                   o->by_colour, "colours", r.colours, "levels", r.levels, "block", o->block,
-                   "local_sweeps", o->local_sweeps, "driver", drivers[o->driver], "lag", o->lag,
-                   "stride", o->stride, "together", o->together, "blocks", (json_int_t)r.blocks,
-                   "updates", (json_int_t)r.updates, "shifts", shifts, "newest", r.newest, "oldest",
-                   r.oldest, "asynchronous", report_real(r.asynchronous), "least", r.least, "most",
-                   r.most);
+  json_t *figures =
+      json_pack("{s:s s:s s:i s:o s:i s:i s:o}", "exchange", relax_exchange_name(r.exchange),
+                "exchange_note", r.exchange_note, "rank_lag", o->rank_lag, "rank_shifts",
+                shifts_describe(r.rank_shifts), "rank_newest", r.rank_newest, "rank_oldest",
+                r.rank_oldest, "rank_asynchronous", report_real(r.rank_asynchronous));
+  json_t *all = json_pack(
+      "{s:o s:o s:b s:i s:i s:i s:i s:s s:i s:i s:i s:I s:I s:o s:i s:i s:o s:i s:i}", "omega",
+      report_real(o->omega), "tau", report_real(r.tau), "coloring", o->by_colour, "colours",
+      r.colours, "levels", r.levels, "block", o->block, "local_sweeps", o->local_sweeps, "driver",
+      drivers[o->driver], "lag", o->lag, "stride", o->stride, "together", o->together, "blocks",
+      (json_int_t)r.blocks, "updates", (json_int_t)r.updates, "shifts", shifts_describe(r.shifts),
+      "newest", r.newest, "oldest", r.oldest, "asynchronous", report_real(r.asynchronous), "least",
+      r.least, "most", r.most);
+  json_object_update(all, figures);
+  json_decref(figures);
+  return all;
 }

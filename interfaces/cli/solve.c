@@ -91,7 +91,7 @@ int solve_columns(solve_job *job) {
   job->l.options.monitor_user = &p;
   int code = linear_solver(&job->l, job->columns);
   if (code == EXIT_DONE) {
-    signals_stage("solving", "nothing was written");
+    signals_stage("solving", "no solution was written");
     const energy_meter meter = energy_start(job->ctx);
     const double before = cli_cpu_seconds();
     const kaon_status status =

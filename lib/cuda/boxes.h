@@ -5,7 +5,8 @@
  * Boxes are disjoint. In x they count pairs of sites, of which one is of either parity: a pair at a
  * face is in a slab though one of its two sites has its neighbour here. A slab at a face across mu
  * is the whole lattice in the directions after mu and their interior in those before. With an
- * extent of 2 (x: a pair, or two) there is no interior. */
+ * extent of 2 (x: a pair, or two) there is no interior; with hops of three sites slabs are three
+ * sites thick (x: two pairs), or what is left of them. */
 #ifndef KAON_LIB_CUDA_BOXES_H
 #define KAON_LIB_CUDA_BOXES_H
 
@@ -38,31 +39,39 @@ static inline kaon_box kaon_box_of(const int low[4], const int high[4]) {
   return b;
 }
 
+/* Those with begin <= c_mu < end. */
 static inline void kaon_boxes_add(kaon_boxes *boxes, const int low[4], const int high[4], int mu,
-                                  int slice) {
+                                  int begin, int end) {
   int from[4], to[4];
   for (int i = 0; i < 4; i++) {
-    from[i] = i == mu ? slice : low[i];
-    to[i] = i == mu ? slice + 1 : high[i];
+    from[i] = i == mu ? begin : low[i];
+    to[i] = i == mu ? end : high[i];
   }
   const kaon_box b = kaon_box_of(from, to);
   if (b.sites > 0) boxes->box[1 + boxes->slabs++] = b;
 }
 
-static inline kaon_boxes kaon_boxes_of(const kaon_sites *s, const int partitioned[4]) {
+/* Of hops of at most `steps` sites, an odd number. */
+static inline kaon_boxes kaon_boxes_deep(const kaon_sites *s, const int partitioned[4], int steps) {
   kaon_boxes boxes = {0};
   int low[4] = {0, 0, 0, 0}, high[4];
   for (int mu = 0; mu < 4; mu++) high[mu] = mu == 0 ? s->half_x : s->extents[mu];
   for (int mu = 0; mu < 4; mu++) {
-    const int last = high[mu] - 1;
+    const int extent = high[mu], wanted = mu == 0 ? (steps + 1) / 2 : steps;
+    const int thick = wanted < extent ? wanted : extent;
+    const int top = extent - thick > thick ? extent - thick : thick;
     if (!partitioned[mu]) continue;
-    if (last > 0) kaon_boxes_add(&boxes, low, high, mu, last);
-    kaon_boxes_add(&boxes, low, high, mu, 0);
-    low[mu] = 1;
-    high[mu] = last > 1 ? last : 1;
+    if (top < extent) kaon_boxes_add(&boxes, low, high, mu, top, extent);
+    kaon_boxes_add(&boxes, low, high, mu, 0, thick);
+    low[mu] = thick;
+    high[mu] = top;
   }
   boxes.box[0] = kaon_box_of(low, high);
   return boxes;
+}
+
+static inline kaon_boxes kaon_boxes_of(const kaon_sites *s, const int partitioned[4]) {
+  return kaon_boxes_deep(s, partitioned, 1);
 }
 
 static inline KAON_HD kaon_here kaon_here_at(const kaon_sites *s, int parity, int half, int y,
@@ -126,11 +135,9 @@ static inline KAON_HD uint32_t kaon_ghost_of(const kaon_sites *s, const kaon_her
   return (uint32_t)(h->half + s->half_x * (h->y + y * h->z));
 }
 
-/* The site of `parity` here that the n-th ghost of hops in direction dir is made of, at the
- * neighbour in the opposite direction. */
-static inline KAON_HD kaon_here kaon_sender_of(const kaon_sites *s, const kaon_face *f, int parity,
-                                               int dir, uint32_t n) {
-  const int mu = dir % 4, slice = dir < 4 ? 0 : s->extents[mu] - 1;
+/* The n-th site of `parity` of a slice across mu, in the order of the ghosts. */
+static inline KAON_HD kaon_here kaon_here_in_slice(const kaon_sites *s, const kaon_face *f,
+                                                   int parity, int mu, int slice, uint32_t n) {
   const uint32_t row = kaon_divide_by(n, &f->divisor[0]);
   const uint32_t plane = kaon_divide_by(row, &f->divisor[1]);
   const int a = (int)(n - row * f->divisor[0].d), b = (int)(row - plane * f->divisor[1].d);
@@ -140,6 +147,33 @@ static inline KAON_HD kaon_here kaon_sender_of(const kaon_sites *s, const kaon_f
   if (mu == 1) return kaon_here_at(s, parity, a, slice, b, c);
   if (mu == 2) return kaon_here_at(s, parity, a, b, slice, c);
   return kaon_here_at(s, parity, a, b, c, slice);
+}
+
+/* The site of `parity` here that the n-th ghost of hops in direction dir is made of, at the
+ * neighbour in the opposite direction. */
+static inline KAON_HD kaon_here kaon_sender_of(const kaon_sites *s, const kaon_face *f, int parity,
+                                               int dir, uint32_t n) {
+  const int mu = dir % 4;
+  return kaon_here_in_slice(s, f, parity, mu, dir < 4 ? 0 : s->extents[mu] - 1, n);
+}
+
+/* Hops of up to three sites: a face of a direction has layers, slices of the neighbour, counted from
+ * the face on, and ghost n of a slice is number layer * ghosts + n of them all. The layer in which
+ * the hop of `steps` sites from h in direction dir (both best known when compiled) ends; negative:
+ * it stays here. Extents are at least as many as layers. */
+static inline KAON_HD int kaon_layer_of(const kaon_sites *s, const kaon_here *h, const int dir,
+                                        const int steps) {
+  const int mu = dir % 4;
+  const int c = mu == 0 ? 2 * h->half + h->odd_x : mu == 1 ? h->y : mu == 2 ? h->z : h->t;
+  return dir < 4 ? c + steps - s->extents[mu] : steps - 1 - c;
+}
+
+/* kaon_sender_of, of three layers or fewer. */
+static inline KAON_HD kaon_here kaon_far_sender_of(const kaon_sites *s, const kaon_face *f,
+                                                   int parity, int dir, uint32_t n) {
+  const int mu = dir % 4, layer = (n >= f->ghosts) + (n >= 2 * f->ghosts);
+  return kaon_here_in_slice(s, f, parity, mu, dir < 4 ? layer : s->extents[mu] - 1 - layer,
+                            n - (uint32_t)layer * f->ghosts);
 }
 
 #endif

@@ -351,7 +351,59 @@ static kaon_status count_from(kaon_context *ctx, uint32_t sums) {
   return kaon_agree(ctx, status);
 }
 
+/* ---- memory that kernels of all ranks reach ---- */
+
+static void unshare(kaon_context *ctx, kaon_shared **shared) {
+  if (shared == NULL || *shared == NULL) return;
+  kaon_shared *gone = *shared;
+  *shared = NULL;
+  kaon_cuda_enter(ctx);
+  kaon_cuda_wait_stream(ctx, kaon_cuda_machine_of(ctx)->stream, "work on memory that ranks share");
+  kaon_cuda_unshare(ctx, gone);
+  free(gone);
+}
+
+static kaon_status share(kaon_context *ctx, size_t bytes, kaon_shared **shared, void **there) {
+  const kaon_comm *comm = ctx->comm;
+  unsigned char all[KAON_PEERS];
+  kaon_shared *made = calloc(1, sizeof *made);
+  kaon_status status = kaon_cuda_refuse_recorded(ctx, "memory that ranks share");
+  *shared = NULL;
+  kaon_cuda_enter(ctx);
+  if (status == KAON_OK && made == NULL)
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "ranks: no host memory");
+  if (status == KAON_OK && (comm->local_ranks != comm->ranks || comm->ranks > KAON_PEERS))
+    status = kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
+                       "ranks: %d of %d are on this node, but only those of one, %d at most, share "
+                       "their devices' memory",
+                       comm->local_ranks, comm->ranks, (int)KAON_PEERS);
+  status = kaon_agree(ctx, status);
+  if (status != KAON_OK) {
+    free(made);
+    return status;
+  }
+  memset(all, 1, sizeof all);
+  status = kaon_cuda_share(ctx, bytes, all, made);
+  if (status != KAON_OK) {
+    unshare(ctx, &made);
+    return status;
+  }
+  for (int r = 0; r < comm->ranks; r++) there[r] = made->theirs[r];
+  *shared = made;
+  return KAON_OK;
+}
+
+static kaon_status copy(kaon_context *ctx, void *to, const void *from, size_t bytes) {
+  kaon_cuda_enter(ctx);
+  return kaon_cuda_check(
+      ctx, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, kaon_cuda_machine_of(ctx)->stream),
+      "a copy into another rank's memory");
+}
+
 const kaon_ranks_ops kaon_cuda_ranks_table = {
+    .share = share,
+    .unshare = unshare,
+    .copy = copy,
     .open = open,
     .close = close,
     .transport = transport,

@@ -4,7 +4,8 @@
  *
  * Memory that other threads write while it is read goes through kaon_race_load and kaon_race_store:
  * relaxed atomic accesses of one real each. What is read may be old, never torn within a real; of a
- * complex number the parts may be of two updates. */
+ * complex number the parts may be of two updates. kaon_far_load and kaon_far_store: likewise, where
+ * the other side is another rank (the scope is the system, not the device). */
 #ifndef KAON_LIB_MATH_RELAX_H
 #define KAON_LIB_MATH_RELAX_H
 
@@ -29,6 +30,22 @@ KAON_RELAX void kaon_race_store(double *p, double v) {
 KAON_RELAX void kaon_race_store(float *p, float v) {
   asm volatile("st.relaxed.gpu.global.f32 [%0], %1;" ::"l"(p), "f"(v) : "memory");
 }
+KAON_RELAX double kaon_far_load(const double *p) {
+  double v;
+  asm volatile("ld.relaxed.sys.global.f64 %0, [%1];" : "=d"(v) : "l"(p));
+  return v;
+}
+KAON_RELAX float kaon_far_load(const float *p) {
+  float v;
+  asm volatile("ld.relaxed.sys.global.f32 %0, [%1];" : "=f"(v) : "l"(p));
+  return v;
+}
+KAON_RELAX void kaon_far_store(double *p, double v) {
+  asm volatile("st.relaxed.sys.global.f64 [%0], %1;" ::"l"(p), "d"(v) : "memory");
+}
+KAON_RELAX void kaon_far_store(float *p, float v) {
+  asm volatile("st.relaxed.sys.global.f32 [%0], %1;" ::"l"(p), "f"(v) : "memory");
+}
 #else
 #define KAON_RELAX KAON_INLINE
 
@@ -40,6 +57,8 @@ KAON_RELAX real kaon_race_load(const real *p) {
 KAON_RELAX void kaon_race_store(real *p, real v) {
   __atomic_store(p, &v, __ATOMIC_RELAXED);
 }
+#define kaon_far_load kaon_race_load
+#define kaon_far_store kaon_race_store
 #endif
 
 /* t -= a x */

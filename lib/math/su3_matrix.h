@@ -55,6 +55,15 @@ KAON_MATH void su3_add(vsu3 *a, const vsu3 *b) {
     for (int j = 0; j < 3; j++) a->e[i][j] = c_add(a->e[i][j], b->e[i][j]);
 }
 
+/* a += f b */
+KAON_MATH void su3_add_scaled(vsu3 *a, vreal f, const vsu3 *b) {
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) {
+      a->e[i][j].re = v_fma(f, b->e[i][j].re, a->e[i][j].re);
+      a->e[i][j].im = v_fma(f, b->e[i][j].im, a->e[i][j].im);
+    }
+}
+
 /* Re tr(a), Re tr(a b^dag), tr(a b). */
 KAON_MATH vreal su3_re_trace(const vsu3 *a) {
   return a->e[0][0].re + a->e[1][1].re + a->e[2][2].re;

@@ -6,8 +6,12 @@
  * blocks that it holds at once. Counts of global iterations are raised after what they count was
  * written (release), and read before what they are about (acquire): what is read is at least as
  * new as its count says, so the lag is bounded in truth, and the recorded shifts are upper bounds.
- */
+ *
+ * Blocks of other ranks are read and told in the same way, by the addresses of kaon_block_ghosts.
+ * Where numbers arrive by what the host does (`move`), the first thread does it, between its
+ * iterations, while it waits, and until the others have ended: none waits for it in vain. */
 #include <sched.h>
+#include <time.h>
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -28,13 +32,14 @@ typedef struct job {
   int32_t *count;
   double *seen;
   int32_t *stop;
-  int64_t shifts[KAON_SHIFT_BINS]; /* of this thread */
+  int column, first; /* first: this thread is the one that moves */
+  int64_t shifts[KAON_SHIFT_BINS], rank_shifts[KAON_SHIFT_BINS]; /* of this thread */
 } job;
 
 static job job_of(const kaon_relax_args *a, int column) {
   const kaon_row_blocks *m = a->rows;
   const int64_t offset = (int64_t)column * m->blocks;
-  job j = {.a = a, .m = m, .b = a->b.data, .x = a->x.data};
+  job j = {.a = a, .m = m, .b = a->b.data, .x = a->x.data, .column = column};
   j.from.stride = (int64_t)a->nrhs * m->reals * KAON_W;
   j.skip = (int64_t)column * m->reals * KAON_W;
   j.t = a->work;
@@ -57,15 +62,53 @@ KAON_INLINE int64_t place_of(const job *j, int64_t row) {
 
 /* ---- a block's three parts ---- */
 
+KAON_INLINE int bin_of(int32_t shift) {
+  const int32_t bin = shift + KAON_SHIFTS;
+  return bin < 0 ? 0 : bin >= KAON_SHIFT_BINS ? KAON_SHIFT_BINS - 1 : bin;
+}
+
+/* The counter of another rank's block, in this column. */
+KAON_INLINE int32_t count_there(const job *j, uint64_t address) {
+  const int32_t *counter = (const int32_t *)(uintptr_t)address;
+  return __atomic_load_n(counter + j->column, __ATOMIC_ACQUIRE);
+}
+
 static void note_shifts(job *j, int64_t block) {
   const kaon_row_blocks *m = j->m;
+  const kaon_block_ghosts *g = j->a->ghosts;
   const int32_t own = j->count[block];
-  for (int64_t n = m->reads[block]; n < m->reads[block + 1]; n++) {
-    const int32_t there = __atomic_load_n(&j->count[m->other[n]], __ATOMIC_ACQUIRE);
-    int32_t bin = own - there + KAON_SHIFTS;
-    bin = bin < 0 ? 0 : bin >= KAON_SHIFT_BINS ? KAON_SHIFT_BINS - 1 : bin;
-    j->shifts[bin]++;
+  for (int64_t n = m->reads[block]; n < m->reads[block + 1]; n++)
+    j->shifts[bin_of(own - __atomic_load_n(&j->count[m->other[n]], __ATOMIC_ACQUIRE))]++;
+  if (g == NULL) return;
+  for (int64_t n = g->reads[block]; n < g->reads[block + 1]; n++)
+    j->rank_shifts[bin_of(own - (count_there(j, g->there[n]) & ~KAON_BLOCK_LEFT))]++;
+}
+
+/* t -= what row i of the block has of other ranks'. */
+KAON_INLINE void read_ghosts(const job *j, int64_t slice, real *t, const int reals) {
+  const kaon_block_ghosts *g = j->a->ghosts;
+  const real *value = g->value;
+  for (int64_t n = g->start[slice]; n < g->start[slice + 1]; n++) {
+    const real *from = (const real *)(uintptr_t)g->from[n] + j->column * reals;
+    real other[2] = {kaon_far_load(from), 0};
+    if (reals == 2) other[1] = kaon_far_load(from + 1);
+    kaon_relax_subtract(t, value + n * reals, other, reals);
   }
+}
+
+/* The block's rows that other ranks read, and then its counter. y: its numbers by place. */
+KAON_INLINE void give_rows(const job *j, int64_t block, const real *y, const int reals) {
+  const kaon_block_ghosts *g = j->a->ghosts;
+  for (int64_t n = g->sends[block]; n < g->sends[block + 1]; n++) {
+    real *to = (real *)(uintptr_t)g->to[n] + j->column * reals;
+    for (int c = 0; c < reals; c++) kaon_far_store(to + c, y[(int64_t)g->place[n] * reals + c]);
+  }
+}
+
+static void tell(const job *j, int64_t block, int32_t count) {
+  const kaon_block_ghosts *g = j->a->ghosts;
+  for (int64_t n = g->tells[block]; n < g->tells[block + 1]; n++)
+    __atomic_store_n((int32_t *)(uintptr_t)g->tell[n] + j->column, count, __ATOMIC_RELEASE);
 }
 
 KAON_INLINE void read_rows(job *j, int64_t block, const int reals) {
@@ -87,6 +130,7 @@ KAON_INLINE void read_rows(job *j, int64_t block, const int reals) {
       if (reals == 2) other[1] = kaon_race_load(from + KAON_W);
       kaon_relax_subtract(t, value + n * reals, other, reals);
     }
+    if (j->a->ghosts != NULL) read_ghosts(j, slice, t, reals);
   }
 }
 
@@ -126,6 +170,7 @@ KAON_INLINE void work_rows(const job *j, int64_t block, const int reals) {
     const int64_t at = place_of(j, m->row[first + i]);
     for (int c = 0; c < reals; c++) kaon_race_store(&j->x[at + c * KAON_W], y[i * reals + c]);
   }
+  if (j->a->ghosts != NULL) give_rows(j, block, y, reals);
 }
 
 static void read_block(job *j, int64_t block) {
@@ -141,25 +186,100 @@ static void work_block(const job *j, int64_t block) {
     work_rows(j, block, 1);
   else
     work_rows(j, block, 2);
-  if (!j->a->cut) __atomic_store_n(&j->count[block], j->count[block] + 1, __ATOMIC_RELEASE);
+  if (j->a->cut) return;
+  __atomic_store_n(&j->count[block], j->count[block] + 1, __ATOMIC_RELEASE);
+  if (j->a->ghosts != NULL) tell(j, block, j->count[block]);
+}
+
+/* What a block begins with, to those who read it. */
+static void give_block(job *j, int64_t block) {
+  const kaon_row_blocks *m = j->m;
+  const int64_t first = block * m->block, rows = rows_of(m, block);
+  real *y = j->y + first * m->reals;
+  for (int64_t i = 0; i < rows; i++)
+    for (int c = 0; c < m->reals; c++)
+      y[i * m->reals + c] = j->x[place_of(j, m->row[first + i]) + c * KAON_W];
+  give_rows(j, block, y, m->reals);
+  tell(j, block, j->count[block]);
+}
+
+/* ---- waiting for other ranks ---- */
+
+static int over(const job *j) {
+  return __atomic_load_n(j->stop, __ATOMIC_RELAXED);
+}
+
+static void end_all(const job *j) {
+  __atomic_store_n(j->stop, 1, __ATOMIC_RELAXED);
+}
+
+static void move(const job *j) {
+  if (j->first && j->a->move != NULL && j->a->move(j->a->user) != 0) end_all(j);
+}
+
+static uint64_t nanoseconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+}
+
+/* Until no block of another rank that this one reads is more than rank_lag behind it; 0: all is
+ * over. A rank that is farthest behind never waits. */
+static int await_ranks(const job *j, int64_t block) {
+  const kaon_block_ghosts *g = j->a->ghosts;
+  const int32_t own = j->count[block];
+  uint64_t begin = 0;
+  if (j->a->rank_lag < 0) return 1;
+  for (int64_t n = g->reads[block]; n < g->reads[block + 1]; n++)
+    while (count_there(j, g->there[n]) < own - j->a->rank_lag) {
+      const uint64_t now = nanoseconds();
+      if (begin == 0) begin = now;
+      if (now - begin > j->a->patience) end_all(j);
+      if (over(j)) return 0;
+      move(j);
+      sched_yield();
+    }
+  return 1;
+}
+
+/* Blocks that ended early have nobody wait for them. */
+static void leave(const kaon_relax_args *a, int column) {
+  const job j = job_of(a, column);
+  if (a->ghosts == NULL || !over(&j)) return;
+  for (int64_t n = 0; n < a->rows->blocks; n++) tell(&j, n, j.count[n] | KAON_BLOCK_LEFT);
+}
+
+static void take_pause(const kaon_relax_args *a) {
+  const int64_t pause = a->ghosts != NULL ? a->pause : 0;
+  const struct timespec t = {(time_t)(pause / 1000000000), (long)(pause % 1000000000)};
+  if (pause > 0) nanosleep(&t, NULL);
 }
 
 /* ---- one global iteration ---- */
 
 static void leave_shifts(const job *j) {
-  for (int i = 0; i < KAON_SHIFT_BINS; i++)
+  for (int i = 0; i < KAON_SHIFT_BINS; i++) {
     if (j->shifts[i] != 0) __atomic_fetch_add(&j->a->shifts[i], j->shifts[i], __ATOMIC_RELAXED);
+    if (j->rank_shifts[i] != 0)
+      __atomic_fetch_add(&j->a->rank_shifts[i], j->rank_shifts[i], __ATOMIC_RELAXED);
+  }
 }
 
 static void iterate(const kaon_launch *launch, const kaon_relax_args *a, int column) {
   const int64_t blocks = a->rows->blocks;
   const int64_t group = a->together > 0 ? a->together : 1, groups = (blocks + group - 1) / group;
+  const int ranks = a->ghosts != NULL;
+  take_pause(a);
 #pragma omp parallel num_threads(launch->threads) if (groups > 1)
   {
     job j = job_of(a, column);
 #pragma omp for schedule(dynamic, 1)
     for (int64_t g = 0; g < groups; g++) {
       const int64_t end = (g + 1) * group < blocks ? (g + 1) * group : blocks;
+      int on = !ranks || !over(&j);
+      for (int64_t n = g * group; n < end && ranks && on; n++)
+        on = await_ranks(&j, kaon_relax_turn(n, blocks, a->shuffle));
+      if (!on) continue;
       for (int64_t n = g * group; n < end; n++)
         read_block(&j, kaon_relax_turn(n, blocks, a->shuffle));
       for (int64_t n = g * group; n < end; n++)
@@ -167,13 +287,10 @@ static void iterate(const kaon_launch *launch, const kaon_relax_args *a, int col
     }
     leave_shifts(&j);
   }
+  leave(a, column);
 }
 
 /* ---- without barriers ---- */
-
-static int over(const job *j) {
-  return __atomic_load_n(j->stop, __ATOMIC_RELAXED);
-}
 
 /* Until no block that this one reads is more than `lag` behind it; 0: all is over. The slowest
  * block of all never waits, so some block always goes on. */
@@ -183,8 +300,10 @@ static int may_begin(const job *j, int64_t block) {
   for (int64_t n = m->reads[block]; n < m->reads[block + 1]; n++)
     while (__atomic_load_n(&j->count[m->other[n]], __ATOMIC_RELAXED) < own - j->a->lag) {
       if (over(j)) return 0;
+      move(j);
       sched_yield();
     }
+  if (j->a->ghosts != NULL && !await_ranks(j, block)) return 0;
   return !over(j);
 }
 
@@ -197,11 +316,22 @@ static void monitor(const job *j) {
     __atomic_load(&j->seen[n], &seen, __ATOMIC_RELAXED);
     sum += seen;
   }
-  if (sum <= j->a->goal || !(sum <= j->a->limit)) __atomic_store_n(j->stop, 1, __ATOMIC_RELAXED);
+  if (sum <= j->a->goal || !(sum <= j->a->limit)) end_all(j);
+}
+
+/* The first thread moves until all have ended. */
+static void end_turns(const job *j, int *left) {
+  __atomic_fetch_sub(left, 1, __ATOMIC_RELEASE);
+  if (!j->first || j->a->move == NULL) return;
+  while (__atomic_load_n(left, __ATOMIC_ACQUIRE) > 0) {
+    move(j);
+    sched_yield();
+  }
 }
 
 static void run_free(const kaon_launch *launch, const kaon_relax_args *a) {
   const int64_t blocks = a->rows->blocks;
+  int left = 0;
 #pragma omp parallel num_threads(launch->threads)
   {
     int number = 0, threads = 1;
@@ -210,18 +340,31 @@ static void run_free(const kaon_launch *launch, const kaon_relax_args *a) {
     threads = omp_get_num_threads();
 #endif
     job j = job_of(a, a->column);
+    j.first = number == 0;
+    __atomic_fetch_add(&left, 1, __ATOMIC_RELAXED);
+#pragma omp barrier
     const int64_t first = blocks * number / threads, end = blocks * (number + 1) / threads;
     for (int round = 0; round < a->rounds && !over(&j); round++) {
+      take_pause(a);
       for (int64_t n = first; n < end; n++) {
         const int64_t block = kaon_relax_turn(n, blocks, a->shuffle);
         if (!may_begin(&j, block)) break;
         read_block(&j, block);
         work_block(&j, block);
       }
-      if (number == 0) monitor(&j);
+      if (number == threads - 1) monitor(&j); /* who has a block if anybody has */
+      move(&j);
     }
+    end_turns(&j, &left);
     leave_shifts(&j);
   }
+  leave(a, a->column);
+  if (a->move != NULL) a->move(a->user); /* the last numbers */
+}
+
+static void give(const kaon_relax_args *a, int column) {
+  job j = job_of(a, column);
+  for (int64_t n = 0; n < a->rows->blocks; n++) give_block(&j, n);
 }
 
 void KAON_EXPORT(kaon_relax)(const kaon_launch *launch, const kaon_relax_args *args) {
@@ -229,7 +372,11 @@ void KAON_EXPORT(kaon_relax)(const kaon_launch *launch, const kaon_relax_args *a
     if (kaon_gate_open(&args->gate, args->column)) run_free(launch, args);
     return;
   }
-  for (int k = 0; k < args->nrhs; k++)
-    if (kaon_gate_open(&args->gate, k) && (args->column < 0 || args->column == k))
+  for (int k = 0; k < args->nrhs; k++) {
+    if (!kaon_gate_open(&args->gate, k) || (args->column >= 0 && args->column != k)) continue;
+    if (args->rounds == 0)
+      give(args, k);
+    else
       iterate(launch, args, k);
+  }
 }

@@ -9,7 +9,18 @@
  * rounds > 1: one cooperative launch, so that all blocks are resident: none waits for one that has
  * not begun. A block that finds itself ahead of one that it reads by more than `lag` waits. Counts
  * are stored by release and loaded by acquire, so what is read is at least as new as its count
- * says. The first block, after each of its rounds, adds up what all saw of their residuals. */
+ * says. The first block, after each of its rounds, adds up what all saw of their residuals.
+ *
+ * Other ranks (kaon_block_ghosts): after a block's last local sweep its threads store what others
+ * read, wherever that is, by relaxed stores at the scope of the system. Then comes the block's
+ * barrier, and each thread that raises a counter fences to the system before it stores it
+ * (relaxed): the barrier puts the other threads' stores before the fence, and the fence before the
+ * counter (PTX ISA, memory consistency model: causality order over barriers, fence.acq_rel.sys).
+ * Who reads loads the counter by ld.acquire.sys, then comes its block's barrier, then the values by
+ * ld.relaxed.sys, which no first-level cache answers.
+ * Why nothing waits for ever: only blocks ahead by more than rank_lag wait for another rank, so
+ * those of the rank that is farthest behind never do, resident or not; who ends early marks its
+ * counters; and patience ends a wait for a rank that has failed. */
 #include "sparse/cuda/rows.h"
 
 #include "lib/math/relax.h"
@@ -29,6 +40,11 @@ typedef struct relax_call {
   const real *b;
   real *x;
   kaon_gate gate;
+  kaon_block_ghosts ghosts; /* start NULL: none */
+  int rank_lag;
+  int64_t pause;
+  uint64_t patience;
+  int64_t *rank_shifts;
 } relax_call;
 
 /* ---- numbers that other blocks write meanwhile ---- */
@@ -61,6 +77,17 @@ static __device__ __forceinline__ double load_seen(const double *p) {
 
 static __device__ __forceinline__ void store_seen(double *p, double v) {
   asm volatile("st.relaxed.gpu.global.f64 [%0], %1;" ::"l"(p), "d"(v) : "memory");
+}
+
+static __device__ __forceinline__ int32_t load_far(const int32_t *p) {
+  int32_t v;
+  asm volatile("ld.acquire.sys.global.s32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
+  return v;
+}
+
+static __device__ __forceinline__ void store_far(int32_t *p, int32_t v) {
+  asm volatile("fence.acq_rel.sys;" ::: "memory");
+  asm volatile("st.relaxed.sys.global.s32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
 }
 
 /* ---- a block of rows ---- */
@@ -122,6 +149,50 @@ static __device__ __forceinline__ void read_outside(const relax_call &a, const s
 #pragma unroll
     for (int k = 0; k < AHEAD; k++) kaon_relax_subtract(t, v[k], x[k], REALS);
   }
+}
+
+/* t -= what other ranks have. */
+template <int REALS>
+static __device__ __forceinline__ void read_ghosts(const relax_call &a, const seat &s, int column,
+                                                   real *t) {
+  const kaon_block_ghosts &g = a.ghosts;
+  const int64_t end = __ldg(g.start + s.slice + 1);
+#pragma unroll 1
+  for (int64_t j = __ldg(g.start + s.slice); j < end; j++) {
+    const int64_t n = j * 32 + s.lane;
+    const real *from = (const real *)__ldg((const unsigned long long *)g.from + n);
+    real v[REALS], x[REALS];
+    if (from == NULL) continue;
+    value_of<REALS>(g.value, n, v);
+#pragma unroll
+    for (int c = 0; c < REALS; c++) x[c] = kaon_far_load(from + column * REALS + c);
+    kaon_relax_subtract(t, v, x, REALS);
+  }
+}
+
+/* The block's rows, in shared memory, to the ranks that read them. */
+template <int REALS>
+static __device__ __forceinline__ void give_rows(const relax_call &a, int64_t block, int column,
+                                                 const real *y) {
+  const kaon_block_ghosts &g = a.ghosts;
+  const int64_t end = __ldg(g.sends + block + 1);
+#pragma unroll 1
+  for (int64_t n = __ldg(g.sends + block) + threadIdx.x; n < end; n += blockDim.x) {
+    real *to = (real *)__ldg((const unsigned long long *)g.to + n) + column * REALS;
+    const real *from = y + __ldg(g.place + n) * REALS;
+#pragma unroll
+    for (int c = 0; c < REALS; c++) kaon_far_store(to + c, from[c]);
+  }
+}
+
+/* The block's counter, to the same. All threads, behind a barrier after give_rows. */
+static __device__ __forceinline__ void tell(const relax_call &a, int64_t block, int column,
+                                            int32_t count) {
+  const kaon_block_ghosts &g = a.ghosts;
+  const int64_t end = __ldg(g.tells + block + 1);
+#pragma unroll 1
+  for (int64_t n = __ldg(g.tells + block) + threadIdx.x; n < end; n += blockDim.x)
+    store_far((int32_t *)__ldg((const unsigned long long *)g.tell + n) + column, count);
 }
 
 /* Couplings within the block that stay in registers: as many as 64 have room for, without spills.
@@ -206,6 +277,7 @@ static __device__ __forceinline__ void relax_block(const relax_call &a, int64_t 
       y[threadIdx.x * REALS + c] = x[c];
     }
     if (!a.cut) read_outside<REALS>(a, s, column, t);
+    if (a.ghosts.start != NULL) read_ghosts<REALS>(a, s, column, t);
     value_of<REALS>(m.inverse, s.place, inverse);
     h = hold<REALS>(a, s);
   }
@@ -235,23 +307,80 @@ static __device__ __forceinline__ void relax_block(const relax_call &a, int64_t 
     for (int c = 0; c < REALS; c++) kaon_race_store(a.x + s.at + c, x[c]);
   if (a.cut) return;
   const int64_t at = (int64_t)column * m.blocks + block;
+  if (a.ghosts.start != NULL) give_rows<REALS>(a, block, column, y);
   if (a.rounds > 1) residual2 = block_sum(residual2);
+  int32_t count = 0; /* before the barrier, behind which it is raised */
+  if (a.ghosts.start != NULL || threadIdx.x == 0) count = load_relaxed(a.count + at) + 1;
   __syncthreads();
+  if (a.ghosts.start != NULL) tell(a, block, column, count);
   if (threadIdx.x == 0) {
     if (a.rounds > 1) store_seen(a.seen + at, residual2);
-    store_release(a.count + at, load_relaxed(a.count + at) + 1);
+    store_release(a.count + at, count);
   }
+}
+
+/* What a block begins with, to those who read it. */
+template <int REALS>
+static __device__ __forceinline__ void give_block(const relax_call &a, int64_t block, int column,
+                                                  real *y) {
+  const seat s = seat_of<REALS>(a, block, column);
+  if (s.mine)
+#pragma unroll
+    for (int c = 0; c < REALS; c++) y[threadIdx.x * REALS + c] = kaon_race_load(a.x + s.at + c);
+  __syncthreads();
+  give_rows<REALS>(a, block, column, y);
+  __syncthreads();
+  tell(a, block, column, load_relaxed(a.count + (int64_t)column * a.rows.blocks + block));
 }
 
 /* ---- who reads whom ---- */
 
+static __device__ __forceinline__ void note_shift(int *shifts, int32_t shift) {
+  const int bin = shift + KAON_SHIFTS;
+  atomicAdd(&shifts[bin < 0 ? 0 : bin >= KAON_SHIFT_BINS ? KAON_SHIFT_BINS - 1 : bin], 1);
+}
+
+/* The same of other ranks' blocks: true: all is over. */
+static __device__ __forceinline__ bool await_ranks(const relax_call &a, int64_t block, int column,
+                                                   int32_t own, int *shifts) {
+  const kaon_block_ghosts &g = a.ghosts;
+  const int32_t least = a.rank_lag < 0 ? INT32_MIN : own - a.rank_lag;
+  const int64_t end = __ldg(g.reads + block + 1);
+  bool over = load_relaxed(a.stop + column) != 0;
+  uint64_t begin = 0;
+#pragma unroll 1
+  for (int64_t n = __ldg(g.reads + block) + threadIdx.x; n < end && !over; n += blockDim.x) {
+    const int32_t *other = (const int32_t *)__ldg((const unsigned long long *)g.there + n) + column;
+    int32_t there = load_far(other);
+    while (there < least && !over) {
+      const uint64_t now = nanoseconds();
+      if (begin == 0) begin = now;
+      if (now - begin > a.patience) store_relaxed(a.stop + column, 1);
+      __nanosleep(100);
+      over = load_relaxed(a.stop + column) != 0;
+      there = load_far(other);
+    }
+    if (!over) note_shift(shifts, own - (there & ~KAON_BLOCK_LEFT));
+  }
+  return over;
+}
+
+/* For tests: this rank is slow. */
+static __device__ __forceinline__ void take_pause(const relax_call &a) {
+  const uint64_t begin = nanoseconds();
+  if (threadIdx.x == 0)
+    while (nanoseconds() - begin < (uint64_t)a.pause) __nanosleep(1000);
+  __syncthreads();
+}
+
 /* Waits until no block that this one reads is more than `lag` behind, notes the shifts; false in
  * all threads: all is over. The slowest block of all never waits, so some block always goes on. */
 static __device__ __forceinline__ bool may_begin(const relax_call &a, int64_t block, int column,
-                                                 int *shifts) {
+                                                 int round, int *shifts) {
   const kaon_row_blocks &m = a.rows;
   const int32_t *count = a.count + (int64_t)column * m.blocks;
-  const int32_t own = load_relaxed(count + block);
+  /* of rounds counts begin at 0; the first thread may not have stored this one yet */
+  const int32_t own = a.rounds > 1 ? round : load_relaxed(count + block);
   const int64_t end = __ldg(m.reads + block + 1);
   bool over = a.rounds > 1 && load_relaxed(a.stop + column) != 0;
   for (int64_t n = __ldg(m.reads + block) + threadIdx.x; n < end && !over; n += blockDim.x) {
@@ -262,10 +391,10 @@ static __device__ __forceinline__ bool may_begin(const relax_call &a, int64_t bl
       over = load_relaxed(a.stop + column) != 0;
       there = load_acquire(other);
     }
-    int bin = own - there + KAON_SHIFTS;
-    bin = bin < 0 ? 0 : bin >= KAON_SHIFT_BINS ? KAON_SHIFT_BINS - 1 : bin;
-    if (!over) atomicAdd(&shifts[bin], 1);
+    if (!over) note_shift(shifts, own - there);
   }
+  if (a.ghosts.start != NULL && !over)
+    over = await_ranks(a, block, column, own, shifts + KAON_SHIFT_BINS);
   return __syncthreads_or(over) == 0;
 }
 
@@ -288,28 +417,43 @@ template <int REALS>
 static __global__ void __launch_bounds__(KAON_ROW_BLOCK)
     relax_kernel(const __grid_constant__ relax_call a) {
   extern __shared__ double2 room[];
-  __shared__ int shifts[KAON_SHIFT_BINS];
+  __shared__ int shifts[2 * KAON_SHIFT_BINS]; /* of this rank's blocks, of others' */
   const int column = a.column >= 0 ? a.column : (int)(blockIdx.x % (unsigned)a.columns);
   const int64_t mine = a.column >= 0 ? blockIdx.x : blockIdx.x / (unsigned)a.columns;
   const int64_t step = a.rounds > 1 ? (int64_t)gridDim.x : a.rows.blocks;
   real *y = (real *)room, *next = y + a.rows.block * REALS;
   kaon_wait_for_previous();
   if (!gate_open(a.gate, column)) return;
-  for (int i = threadIdx.x; i < KAON_SHIFT_BINS; i += blockDim.x) shifts[i] = 0;
+  for (int i = threadIdx.x; i < 2 * KAON_SHIFT_BINS; i += blockDim.x) shifts[i] = 0;
   __syncthreads();
+  if (a.rounds == 0) {
+    give_block<REALS>(a, mine, column, y);
+    return;
+  }
   bool on = true;
   for (int round = 0; round < a.rounds && on; round++) {
+    if (a.ghosts.start != NULL && a.pause > 0) take_pause(a);
     for (int64_t n = mine; n < a.rows.blocks && on; n += step) {
       const int64_t block = kaon_relax_turn(n, a.rows.blocks, a.shuffle);
-      if (!a.cut) on = may_begin(a, block, column, shifts);
+      if (!a.cut) on = may_begin(a, block, column, round, shifts);
       if (on) relax_block<REALS>(a, block, column, y, next);
     }
     if (a.rounds > 1 && on && mine == 0) monitor(a, column);
   }
   __syncthreads();
-  for (int i = threadIdx.x; i < KAON_SHIFT_BINS; i += blockDim.x)
+  if (a.ghosts.start != NULL && !on) /* nobody waits for what ended early */
+    for (int64_t n = mine; n < a.rows.blocks; n += step) {
+      const int64_t block = kaon_relax_turn(n, a.rows.blocks, a.shuffle);
+      const int32_t *count = a.count + (int64_t)column * a.rows.blocks + block;
+      tell(a, block, column, load_relaxed(count) | KAON_BLOCK_LEFT);
+    }
+  for (int i = threadIdx.x; i < KAON_SHIFT_BINS; i += blockDim.x) {
     if (shifts[i] != 0)
       atomicAdd((unsigned long long *)a.shifts + i, (unsigned long long)shifts[i]);
+    if (shifts[KAON_SHIFT_BINS + i] != 0)
+      atomicAdd((unsigned long long *)a.rank_shifts + i,
+                (unsigned long long)shifts[KAON_SHIFT_BINS + i]);
+  }
 }
 
 /* ---- launches ---- */
@@ -370,6 +514,11 @@ extern "C" void KAON_EXPORT(kaon_sparse_relax)(const kaon_launch *launch,
   a.b = (const real *)args->b.data;
   a.x = (real *)args->x.data;
   a.gate = args->gate;
+  if (args->ghosts != NULL) a.ghosts = *args->ghosts;
+  a.rank_lag = args->rank_lag;
+  a.pause = args->pause;
+  a.patience = args->patience;
+  a.rank_shifts = args->rank_shifts;
   if (a.rows.blocks == 0) return;
   if (a.rows.reals == 1)
     launch_relax<1>(launch, a);

@@ -180,6 +180,23 @@ void ref_schur_reconstruct(const ref_dirac *d, int parity, const ref_complex *b,
 void ref_clover_solve_parity(const ref_dirac *d, int parity, const ref_complex *in,
                              ref_complex *out);
 
+/* ---- fat links (ref_fatten.c) ---- */
+
+enum { REF_FAT_PATHS = 85 }; /* of a link at most: 1, 6, 24, 48, and 6 of Lepage's */
+/* Coefficients of paths by their links; lepage: five links, two and two in one direction. */
+typedef struct {
+  double one, three, five, seven, lepage, naik;
+} ref_fat_coefficients;
+
+/* Every path whose coefficient is not 0: its steps (0..3 forward, 4..7 backward); how many. */
+int ref_fat_paths(const ref_fat_coefficients *c, int mu, int paths[][7], int lengths[],
+                  double factors[]);
+/* naik may be NULL. Links any matrices; neither signs nor boundaries. */
+void ref_fatten(const ref_lattice *L, const ref_complex *u, const ref_fat_coefficients *c,
+                ref_complex *fat, ref_complex *naik);
+/* w becomes the unitary matrix nearest to it; 0: it is singular. */
+int ref_unitary_factor(ref_complex w[9]);
+
 /* ---- staggered operators (ref_staggered.c): 3 colours a site, chi[site * 3 + colour] ---- */
 
 enum { REF_PHASES_MILC, REF_PHASES_CHROMA };

@@ -112,6 +112,23 @@ class Results(rank_jobs.Case):
         out, _ = self.ranks(4, *words, "--columns", "6", "--resume")
         self.assertIn("6 of 6 columns taken over", out)
 
+    def test_asynchronous_relaxation_takes_rows_as_they_arrive(self):
+        words = ["solve", "--matrix", "trefethen:900", "--rhs", "ones", "--method", "async", "--block", "50", "--tol", "1e-9"]
+        for ranks, exchange, driver in ((2, "push", "free"), (4, "dk", "launch"), (2, "amc", "free"), (2, "dc", "launch")):
+            out, _ = self.ranks(ranks, *words, "--exchange", exchange, "--async-driver", driver, "--rank-lag", "2", "--report", "r.json")
+            report = self.report("r.json")
+            self.assertEqual(report["solves"][0]["status"], "converged")
+            self.assertLessEqual(report["solves"][0]["residual"], 1.1e-9)
+            r = report["relaxation"]
+            if exchange == "dc":  # of devices
+                self.assertEqual(r["exchange"], "amc")
+                self.assertIn("no copy engines", out)
+            else:
+                self.assertEqual((r["exchange"], r["exchange_note"]), (exchange, ""))
+            self.assertGreater(sum(r["rank_shifts"].values()), 0)
+            self.assertLessEqual(r["rank_oldest"], 2)
+            self.assertGreaterEqual(r["rank_newest"], -3)
+
     def interrupted(self, ranks, *arguments, ready):
         job = subprocess.Popen(self.launch(ranks, *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                cwd=self.folder, preexec_fn=system.default_signals)

@@ -152,6 +152,22 @@ class Relax(system.Case):
         for row in late:
             self.assertIsNone(row["value"])
 
+    def test_figure_11_takes_in_the_rows_of_other_jobs(self):
+        self.succeeds("bench", "async", "--table", "figure11", "--matrix", "trefethen:300", "--block", "32", "--samples", "1",
+                      "--json", "one.json")
+        with open(self.path("one.json"), encoding="utf-8") as file:
+            rows = json.load(file)
+        self.assertEqual([(row["bench"], row["exchange"], row["driver"], row["status"]) for row in rows],
+                         [("async-figure11", "none", driver, "converged") for driver in ("launch", "free")])
+        for row in rows:
+            row.update(ranks=2, exchange="push", seconds=0.125)
+        with open(self.path("two.json"), "w", encoding="utf-8") as file:
+            json.dump(rows, file)
+        out = self.succeeds("bench", "async", "--join", "one.json", "--join", "two.json", "--json", "all.json")
+        self.assertRegex(out, r"(?m)^ +2 +- +- +- +0\.125 \([0-9.]+\) +-$")
+        with open(self.path("all.json"), encoding="utf-8") as file:
+            self.assertEqual(len(json.load(file)), 4)
+
 
 if __name__ == "__main__":
     system.main()

@@ -358,6 +358,22 @@ class Solve(system.Case):
             with self.subTest(arguments=arguments):
                 self.refused("solve", *arguments, words=words if words != ["--history", "--plot"] else ["--output", "--plot"])
 
+    def test_right_hand_sides_too_small_for_their_squares_are_refused(self):
+        """|b|^2 of 1e-170 is 0 in double, which is no reason to call x = 0 a solution"""
+        n = 20
+        self.write("A.mtx", market(n, tridiagonal(n)))
+        for size, fits in (("0", True), ("1e-130", True), ("1e-145", False), ("1e-170", False), ("4.9e-324", False)):
+            self.write("b.mtx", f"%%MatrixMarket matrix array real general\n{n} 1\n" + f"{size}\n" * n)
+            with self.subTest(size=size):
+                if fits:
+                    report = self.solve("--matrix", "A.mtx", "--rhs", "b.mtx", "--output", "x.mtx", "--tol", "1e-10")
+                    self.assertEqual(report["solves"][0]["status"], "converged")
+                    (x,), b = self.vector("x.mtx"), float(size)
+                    left = [abs(2 * v - (x[i - 1] if i else 0) - (x[i + 1] if i + 1 < n else 0) - b) for i, v in enumerate(x)]
+                    self.assertLessEqual(max(left), 1e-9 * b)
+                else:
+                    self.refused("solve", "--matrix", "A.mtx", "--rhs", "b.mtx", "--tol", "1e-10", words=["|b|^2", "power of 2"])
+
     def test_memory_that_is_not_there_is_status_3(self):
         self.refused("solve", "--matrix", "laplace3d:40", "--memory-limit", "0.002", status=3, words=["memory"])
 

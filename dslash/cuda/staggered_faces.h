@@ -1,0 +1,414 @@
+/* staggered_faces.h - the staggered hop on a lattice that is divided among ranks, in blocks of three
+ * kinds by their numbers, as hop_faces.h has them:
+ *   GATHER    copies what the neighbours' hops read into messages;
+ *   INTERIOR  hops of sites none of whose hops leaves (lib/cuda/boxes.h);
+ *   BOUNDARY  the others, all directions and both lengths at once.
+ * Where the messages are stores into the neighbours' memory (lib/cuda/peer.h) one launch has all
+ * three, else there are three launches.
+ *
+ * Ghosts are chi as it is stored, for hops both ways and of both lengths: three layers of a face, or
+ * one where there are no long links; the links of hops that come in backward stand here too
+ * (kaon_hop_links.ghosts). So a hop that leaves is the hop of staggered_kernel.h from other
+ * addresses, its bits are the undivided lattice's in all three precisions, and neither messages nor
+ * gathering know how links are stored. Signs are the receiver's. */
+#ifndef KAON_DSLASH_CUDA_STAGGERED_FACES_H
+#define KAON_DSLASH_CUDA_STAGGERED_FACES_H
+
+#include "dslash/cuda/staggered_kernel.h"
+#include "dslash/dslash_ops.h"
+#include "lib/cuda/boxes.h"
+#include "lib/cuda/peer.h"
+
+/* Chunks of the boundary at most where the sums find no room for all; blocks that gather for one
+ * direction at most (hop_faces.h). */
+enum { FACES_CHUNKS = 1024, GATHER_BLOCKS = 32 };
+
+typedef struct divided_call {
+  staggered_call h; /* of h.sums.chunks the interior's come first */
+  kaon_boxes boxes;
+  uint32_t first[KAON_SLABS];    /* the boundary's tile at which a slab begins */
+  uint32_t sends[KAON_DIRS + 1]; /* the gathering block at which a direction begins; their end */
+  kaon_face face[4];
+  uint32_t layers;
+  uint32_t partitioned;           /* a bit for each of x, y, z, t */
+  int gather, interior, boundary; /* blocks of this launch, of a group of columns */
+  int before;                     /* blocks of the interior that come before the boundary's */
+  uint32_t turned;                /* the interior's tile that comes first */
+  int interior_chunks;            /* of the sums */
+  uint32_t interior_tiles, boundary_tiles;
+  int changes_sign[2]; /* hops across t from ghosts, forward and backward */
+  const stored *fat_ghosts[4], *naik_ghosts[4], *phase_ghosts[4]; /* links of hops backward */
+  kaon_view ghosts[KAON_DIRS], to[KAON_DIRS];
+  kaon_peer_exchange peer;
+  int peered; /* messages are the kernel's own affair */
+  int hold;   /* the interior waits for them too */
+} divided_call;
+
+/* A cap on registers (staggered_blocks). In half a kernel with sums would not find room in fewer. */
+template <bool IMPROVED, int COLUMNS, bool SUMS>
+static __device__ __forceinline__ constexpr int divided_blocks() {
+  return KAON_HALF && SUMS && COLUMNS == 1 ? 5 : staggered_blocks<IMPROVED, COLUMNS>();
+}
+
+/* Whether one column has a kernel without sums: where that with them takes more registers. */
+static constexpr bool divided_plain() {
+  return KAON_HALF;
+}
+
+/* The open ones of a block's columns. */
+typedef struct column_group {
+  int first, count;
+  unsigned open; /* a bit a column */
+} column_group;
+
+/* A column of a message, `half` bytes on. */
+static __device__ __forceinline__ kaon_view ghost_view(const kaon_view &v, int64_t half,
+                                                       int column) {
+  kaon_view moved;
+  moved.data = (char *)v.data + half;
+  moved.scale = KAON_HALF ? (float *)((char *)v.scale + half) : NULL;
+  return colour_view(moved, column);
+}
+
+/* ---- GATHER ---- */
+
+/* A site's colours as they are stored. */
+static __device__ __forceinline__ void colour_copy(const kaon_view &from, uint32_t site,
+                                                   const kaon_view &to, uint32_t n, int units) {
+  typedef packets<COLOURS> p;
+  const char *source = packet_address<COLOURS>(from.data, packet_at<COLOURS>(site, units));
+  char *target = (char *)packet_address<COLOURS>(to.data, packet_at<COLOURS>(n, units));
+  words<p::bytes> x[p::count];
+#pragma unroll
+  for (int g = 0; g < p::count; g++)
+    x[g] = read_cached<p::bytes>(source + g * (KAON_LANES * p::bytes));
+#pragma unroll
+  for (int g = 0; g < p::count; g++)
+    *(words<p::bytes> *)(target + g * (KAON_LANES * p::bytes)) = x[g];
+#if KAON_HALF
+  to.scale[scale_at(n, units)] = from.scale[scale_at(site, units)];
+#endif
+}
+
+template <int COLUMNS>
+static __device__ __forceinline__ void gather_block(const divided_call &a, const column_group &c,
+                                                    uint32_t block) {
+  int dir = 0;
+  while (block >= a.sends[dir + 1]) dir++;
+  const kaon_face face = a.face[dir & 3];
+  const uint32_t turn = a.peered ? peer_turn(a.peer) : 0;
+  const int64_t half = a.peered ? peer_half(a.peer, turn) : 0;
+  const uint32_t blocks = a.sends[dir + 1] - a.sends[dir];
+  for (uint32_t n = (block - a.sends[dir]) * blockDim.x + threadIdx.x; n < a.layers * face.ghosts;
+       n += blocks * blockDim.x) {
+    const kaon_here from = kaon_far_sender_of(&a.h.sites, &face, 1 - a.h.parity, dir, n);
+#pragma unroll
+    for (int k = 0; k < COLUMNS; k++)
+      if (c.open >> k & 1)
+        colour_copy(colour_view(a.h.in, c.first + k), (uint32_t)from.at,
+                    ghost_view(a.to[dir], half, c.first + k), n, a.h.nrhs);
+  }
+  if (!a.peered) return;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    const uint32_t groups = (uint32_t)a.h.groups;
+    peer_sent(a.peer, dir, turn, blocks * groups);
+    peer_leave(a.peer, turn, 1, (a.sends[KAON_DIRS] + a.boundary_tiles) * groups);
+  }
+}
+
+/* ---- hops of sites that meet ghosts ---- */
+
+/* add_hop of staggered_kernel.h; where the hop leaves, the same from the ghosts. No branches. */
+template <int RECON, int DIR, bool FAR, int COLUMNS>
+static __device__ __forceinline__ void face_hop(const divided_call &a, const staggered_site &s,
+                                                const kaon_view *in, const column_group &c,
+                                                int64_t half, vcolour *d) {
+  constexpr int mu = DIR & 3;
+  constexpr bool backward = DIR >= 4;
+  int boundary;
+  const uint32_t near = hop_from<DIR, FAR>(a.h, s.here, &boundary);
+  const int layer = kaon_layer_of(&a.h.sites, &s.here, DIR, FAR ? 3 : 1);
+  const bool leaves = (a.partitioned >> mu & 1) && layer >= 0;
+  const uint32_t ghost =
+      (uint32_t)layer * a.face[mu].ghosts + kaon_ghost_of(&a.h.sites, &s.here, mu);
+  const uint32_t from = leaves ? ghost : near;
+  const stored *links = FAR ? a.h.naik[DIR] : a.h.fat[DIR], *phases = a.h.phase[DIR];
+  if (backward) {
+    links = leaves ? (FAR ? a.naik_ghosts[mu] : a.fat_ghosts[mu]) : links;
+    phases = leaves ? a.phase_ghosts[mu] : phases;
+  }
+  const bool minus = mu == 3 && (leaves ? a.changes_sign[backward] != 0 : boundary < 0);
+  kaon_view seen[COLUMNS];
+#pragma unroll
+  for (int k = 0; k < COLUMNS; k++) {
+    const kaon_view there = ghost_view(a.ghosts[DIR], half, c.first + k);
+    seen[k].data = leaves ? there.data : in[k].data;
+    seen[k].scale = leaves ? there.scale : in[k].scale;
+  }
+  hop_add<RECON, DIR, FAR, COLUMNS>(a.h, links, phases, backward ? from : (uint32_t)s.here.at, seen,
+                                    from, minus ? -s.eta[mu] : s.eta[mu], c.count, d);
+}
+
+template <int RECON, bool FAR, int COLUMNS>
+static __device__ __forceinline__ void face_all(const divided_call &a, const staggered_site &s,
+                                                const kaon_view *in, const column_group &c,
+                                                int64_t half, vcolour *d) {
+  face_hop<RECON, 3, FAR, COLUMNS>(a, s, in, c, half, d);
+  face_hop<RECON, 7, FAR, COLUMNS>(a, s, in, c, half, d);
+  face_hop<RECON, 2, FAR, COLUMNS>(a, s, in, c, half, d);
+  face_hop<RECON, 6, FAR, COLUMNS>(a, s, in, c, half, d);
+  face_hop<RECON, 1, FAR, COLUMNS>(a, s, in, c, half, d);
+  face_hop<RECON, 5, FAR, COLUMNS>(a, s, in, c, half, d);
+  face_hop<RECON, 0, FAR, COLUMNS>(a, s, in, c, half, d);
+  face_hop<RECON, 4, FAR, COLUMNS>(a, s, in, c, half, d);
+}
+
+/* ---- INTERIOR and BOUNDARY ---- */
+
+/* A site's hops and what follows them. FACE: some may meet ghosts. */
+template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS, bool FACE>
+static __device__ __forceinline__ void divided_site(const divided_call &a, const kaon_here &here,
+                                                    const kaon_view *in, const column_group &c,
+                                                    int64_t half, site_room *room) {
+  const staggered_site s = site_of(a.h, here);
+  vcolour d[COLUMNS], far[IMPROVED ? COLUMNS : 1];
+#pragma unroll
+  for (int k = 0; k < COLUMNS; k++) d[k] = colour_zero();
+  if constexpr (FACE)
+    face_all<IMPROVED ? 18 : RECON, false, COLUMNS>(a, s, in, c, half, d);
+  else
+    add_all<IMPROVED ? 18 : RECON, false, COLUMNS>(a.h, s, in, c.count, d);
+  if constexpr (IMPROVED) {
+#pragma unroll
+    for (int k = 0; k < COLUMNS; k++) far[k] = colour_zero();
+    if constexpr (FACE)
+      face_all<RECON, true, COLUMNS>(a, s, in, c, half, far);
+    else
+      add_all<RECON, true, COLUMNS>(a.h, s, in, c.count, far);
+  }
+  if (a.h.overlaps) kaon_let_next_start();
+  columns_end<IMPROVED, COLUMNS, SUMS>(a.h, (uint32_t)here.at, c.first, c.open, d, far, room);
+}
+
+/* The thread's site of a tile of the boundary, if there is one. */
+static __device__ __forceinline__ bool face_here(const divided_call &a, uint32_t tile,
+                                                 kaon_here *here) {
+  int slab = 0;
+  while (slab + 1 < a.boxes.slabs && tile >= a.first[slab + 1]) slab++;
+  const kaon_box &box = a.boxes.box[1 + slab];
+  const uint32_t n = (tile - a.first[slab]) * blockDim.x + threadIdx.x;
+  if (n >= box.sites) return false;
+  *here = kaon_here_in_box(&a.h.sites, &box, a.h.parity, n);
+  return true;
+}
+
+template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS>
+static __device__ __forceinline__ void boundary_block(const divided_call &a, int chunk,
+                                                      const kaon_view *in, const column_group &c,
+                                                      site_room *room) {
+  const int64_t half = a.peered ? peer_receive(a.peer) : 0;
+  uint32_t tiles = 0;
+  for (uint32_t tile = (uint32_t)chunk; tile < a.boundary_tiles;
+       tile += (uint32_t)(a.h.sums.chunks - a.interior_chunks)) {
+    kaon_here here;
+    tiles++;
+    if (c.open != 0 && face_here(a, tile, &here))
+      divided_site<RECON, IMPROVED, COLUMNS, SUMS, true>(a, here, in, c, half, room);
+    if (!SUMS) break;
+  }
+  if (a.peered && threadIdx.x == 0)
+    peer_leave(a.peer, peer_turn(a.peer), tiles,
+               (a.sends[KAON_DIRS] + a.boundary_tiles) * (uint32_t)a.h.groups);
+}
+
+template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS>
+static __device__ __forceinline__ void interior_block(const divided_call &a, int chunk,
+                                                      const kaon_view *in, const column_group &c,
+                                                      site_room *room) {
+  if (a.hold) peer_receive(a.peer);
+  if (c.open == 0) return;
+  for (uint32_t tile = (uint32_t)chunk; tile < a.interior_tiles;
+       tile += (uint32_t)a.interior_chunks) {
+    const uint32_t there = tile + a.turned;
+    const uint32_t n =
+        (there < a.interior_tiles ? there : there - a.interior_tiles) * blockDim.x + threadIdx.x;
+    if (n < a.boxes.box[0].sites) { /* the last tile need not come last */
+      const kaon_here here = kaon_here_in_box(&a.h.sites, &a.boxes.box[0], a.h.parity, n);
+      divided_site<RECON, IMPROVED, COLUMNS, SUMS, false>(a, here, in, c, 0, room);
+    }
+    if (!SUMS) break;
+  }
+}
+
+/* Blocks of each group of columns are in the order GATHER, INTERIOR, BOUNDARY, INTERIOR, for
+ * hop_faces.h's reasons. */
+template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS>
+static __global__ void
+    __launch_bounds__(SITE_THREADS, (divided_blocks<IMPROVED, COLUMNS, SUMS>()))
+        staggered_faces(const __grid_constant__ divided_call a) {
+  __shared__ site_room room[SUMS ? COLUMNS : 1];
+  const unsigned groups = (unsigned)a.h.groups;
+  const int group = groups == 1 ? 0 : (int)(blockIdx.x % groups);
+  const int block = (int)(groups == 1 ? blockIdx.x : blockIdx.x / groups);
+  const int work = block - a.gather, behind = work - a.before;
+  column_group c;
+  c.first = group * a.h.each;
+  c.count = min(a.h.each, a.h.columns - group * a.h.each);
+  c.open = 0;
+  kaon_wait_for_previous();
+  kaon_view in[COLUMNS];
+#pragma unroll
+  for (int k = 0; k < COLUMNS; k++) {
+    in[k] = colour_view(a.h.in, c.first + k);
+    if (COLUMNS > 1 && k >= c.count) continue;
+    c.open |= (unsigned)gate_open(a.h.sums.gate, c.first + k) << k;
+    if (SUMS) site_sums_begin(a.h.sums, room[k]);
+  }
+  if (work < 0) {
+    gather_block<COLUMNS>(a, c, (uint32_t)block);
+    return;
+  }
+  int chunk;
+  if (behind >= 0 && behind < a.boundary) {
+    chunk = a.interior_chunks + behind;
+    boundary_block<RECON, IMPROVED, COLUMNS, SUMS>(a, behind, in, c, room);
+  } else {
+    chunk = behind < 0 ? work : work - a.boundary;
+    interior_block<RECON, IMPROVED, COLUMNS, SUMS>(a, chunk, in, c, room);
+  }
+  if constexpr (SUMS) columns_finish<COLUMNS>(a.h, c.first, c.open, chunk, room);
+}
+
+/* ---- launches ---- */
+
+static uint32_t faces_tiles(uint32_t sites, int threads) {
+  return (sites + (uint32_t)threads - 1) / (uint32_t)threads;
+}
+
+/* Boxes, messages and how blocks share them: the same in all launches of a hop. */
+static void divided_share(divided_call *a, const kaon_stencil *st, const kaon_faces *faces,
+                          int steps, int threads) {
+  const kaon_sites *sites = &a->h.sites;
+  a->layers = (uint32_t)steps;
+  a->boxes = kaon_boxes_deep(sites, faces->partitioned, steps);
+  a->interior_tiles = faces_tiles(a->boxes.box[0].sites, threads);
+  for (int i = 0; i < a->boxes.slabs; i++) {
+    a->first[i] = a->boundary_tiles;
+    a->boundary_tiles += faces_tiles(a->boxes.box[1 + i].sites, threads);
+  }
+  for (int mu = 0; mu < 4; mu++) {
+    if (!faces->partitioned[mu]) continue;
+    a->face[mu] = kaon_face_of(sites, mu);
+    a->partitioned |= 1u << mu;
+  }
+  for (int dir = 0; dir < KAON_DIRS; dir++) {
+    const uint32_t tiles = faces_tiles(a->layers * a->face[dir % 4].ghosts, threads);
+    a->sends[dir + 1] = a->sends[dir] + (tiles < GATHER_BLOCKS ? tiles : GATHER_BLOCKS);
+  }
+  if (!faces->partitioned[3]) return;
+  a->changes_sign[0] = st->antiperiodic && st->origin[3] + st->extents[3] == st->global[3];
+  a->changes_sign[1] = st->antiperiodic && st->origin[3] == 0;
+  a->h.sites.antiperiodic = 0;
+}
+
+/* Parts of the sums: a block of sites each, unless there is no room for so many; then the parts of
+ * the interior take equally many. */
+static void divided_chunks(divided_call *a, const kaon_launch *launch,
+                           const kaon_staggered_args *args) {
+  const int room = KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX / 4;
+  int inside = (int)a->interior_tiles, edge = (int)a->boundary_tiles;
+  if (args->sum.state != NULL && inside + edge > room) {
+    if (edge > FACES_CHUNKS) edge = FACES_CHUNKS;
+    const int turns = (inside + room - edge - 1) / (room - edge);
+    if (turns > 1) inside = (inside + turns - 1) / turns;
+  }
+  a->interior_chunks = inside;
+  a->h.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, inside + edge);
+  if (args->w.data == NULL) a->h.sums.sum.slot[1] = KAON_NO_SLOT;
+}
+
+static void divided_links(divided_call *a, const kaon_staggered_args *args) {
+  const int other = 1 - args->parity;
+  for (int mu = 0; mu < 4; mu++) {
+    a->fat_ghosts[mu] = (const stored *)args->fat.ghosts[other][mu];
+    a->naik_ghosts[mu] = (const stored *)args->naik.ghosts[other][mu];
+    a->phase_ghosts[mu] = (const stored *)args->naik.ghost_phase[other][mu];
+  }
+}
+
+static void divided_peer(divided_call *a, const kaon_peer_exchange *peer) {
+  if (peer == NULL) return;
+  a->peered = 1;
+  a->peer = *peer;
+}
+
+/* gather: messages are to be written; part: KAON_PART_ALL for no other work. */
+template <int RECON, bool IMPROVED, int COLUMNS>
+static void run_faces(const kaon_launch *launch, const kaon_staggered_gather_args *gather,
+                      const kaon_staggered_args *args, int part) {
+  divided_call a = {};
+  a.h = call_of(args);
+  const int threads = site_threads((uint32_t)a.h.sites.nsites);
+  a.h.groups = (a.h.columns + COLUMNS - 1) / COLUMNS;
+  a.h.each = (a.h.columns + a.h.groups - 1) / a.h.groups;
+  divided_share(&a, args->stencil, args->faces[0], IMPROVED ? 3 : 1, threads);
+  divided_chunks(&a, launch, args);
+  divided_links(&a, args);
+  memcpy(a.ghosts, args->ghosts[0], sizeof a.ghosts);
+  divided_peer(&a, args->peer);
+  if (gather != NULL) {
+    memcpy(a.to, gather->to, sizeof a.to);
+    divided_peer(&a, gather->peer);
+    a.gather = (int)a.sends[KAON_DIRS];
+  }
+  a.hold = part == KAON_PART_INTERIOR && a.peered;
+  if (part == KAON_PART_INTERIOR || part == KAON_PART_FUSED) a.interior = a.interior_chunks;
+  if (part == KAON_PART_BOUNDARY || part == KAON_PART_FUSED)
+    a.boundary = a.h.sums.chunks - a.interior_chunks;
+  a.turned = a.interior_tiles / 2;
+  a.before = (int)((int64_t)a.interior * (a.interior_tiles - a.turned) /
+                   (a.interior_tiles + !a.interior_tiles));
+  const unsigned blocks =
+      (unsigned)(a.gather + a.interior + a.boundary) * (unsigned)a.h.groups;
+  auto kernel = staggered_faces<RECON, IMPROVED, COLUMNS, true>;
+  if constexpr (COLUMNS == 1 && divided_plain())
+    if (args->sum.state == NULL) kernel = staggered_faces<RECON, IMPROVED, 1, false>;
+  if (blocks > 0) kaon_cuda_launch(launch, kernel, blocks, (unsigned)threads, a);
+}
+
+template <int RECON, bool IMPROVED>
+static void run_columns(const kaon_launch *launch, const kaon_staggered_gather_args *gather,
+                        const kaon_staggered_args *args, int part) {
+  if (args->nrhs > 1)
+    run_faces<RECON, IMPROVED, STAGGERED_MANY>(launch, gather, args, part);
+  else
+    run_faces<RECON, IMPROVED, 1>(launch, gather, args, part);
+}
+
+/* args NULL: gather alone, as a hop of which nothing else is done; gather NULL: a part of the hop;
+ * else all at once. */
+template <int RECON>
+static void run_divided(const kaon_launch *launch, const kaon_staggered_gather_args *gather,
+                        const kaon_staggered_args *args) {
+  kaon_staggered_args none = {};
+  int part = KAON_PART_ALL;
+  if (args == NULL) {
+    none.stencil = gather->stencil;
+    none.parity = gather->parity;
+    none.nrhs = gather->nrhs;
+    none.faces[0] = gather->faces;
+    none.in = gather->in;
+    none.gate = gather->gate;
+    (gather->steps > 1 ? none.naik : none.fat) = gather->links;
+  } else {
+    part = gather != NULL ? (int)KAON_PART_FUSED : args->part;
+  }
+  const kaon_staggered_args *hop = args != NULL ? args : &none;
+  if (hop->naik.links[0] != NULL)
+    run_columns<RECON, true>(launch, gather, hop, part);
+  else
+    run_columns<RECON, false>(launch, gather, hop, part);
+}
+
+#endif

@@ -1,0 +1,291 @@
+/* shifts.c - kaon invert --shifts. Contract: shifts.h. */
+#include "shifts.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "energy.h"
+#include "invert.h"
+#include "report.h"
+#include "signals.h"
+
+int shifts_parse(const char *text, shifts *s) {
+  const char *word = text;
+  for (s->count = 0;; word++) {
+    char *end;
+    errno = 0;
+    const double sigma = strtod(word, &end);
+    if (end == word || errno == ERANGE || !isfinite(sigma) || (*end != ',' && *end != '\0'))
+      return cli_wrong("--shifts takes numbers with commas between, such as 0,0.01,0.1; found %s",
+                       *word ? word : "nothing behind a comma");
+    if (s->count == KAON_MULTISHIFT_MAX)
+      return cli_wrong("--shifts has more than %d numbers; solve the others in a run of their own",
+                       (int)KAON_MULTISHIFT_MAX);
+    s->sigma[s->count++] = sigma;
+    word = end;
+    if (*word == '\0') return EXIT_DONE;
+  }
+}
+
+/* ---- what is refused ---- */
+
+static int check_options(const invert_job *job) {
+  static const char *const others[] = {"stop", "preconditioner", "correlators", "history",
+                                       "plot", "batch",          "resume",      "refinement",
+                                       "set",  "temporal-gauge"};
+  const invert_args *a = job->args;
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (cli_given(&a->common, others[i]))
+      return cli_wrong("--%s does not go with --shifts; leave one of them out", others[i]);
+  if (a->problem.solver > 1)
+    return cli_wrong("--shifts is solved by --solver cg (or cgnr, the same here) alone");
+  return EXIT_DONE;
+}
+
+/* Staggered A >= 4 mass^2, of which the lattice may come arbitrarily near; A^dagger A >= 0. */
+static int check_signs(const invert_job *job) {
+  const problem *p = &job->p;
+  const double least = p->staggered ? 4 * p->mass * p->mass : 0;
+  for (int i = 0; i < job->shifts.count; i++) {
+    const double sigma = job->shifts.sigma[i];
+    if (sigma >= 0) continue;
+    if (p->staggered && sigma <= -least * (1 - 1e-12))
+      return cli_wrong(
+          "--shifts has %g, but A may have eigenvalues down to 4 mass^2 = %g: A %g would not be "
+          "positive definite; give shifts above %g",
+          sigma, least, sigma, -least);
+    if (!p->staggered)
+      cli_error(
+          "warning: --shifts has %g: A^dagger A %g is positive definite only where no "
+          "eigenvalue of A^dagger A is below %g",
+          sigma, sigma, -sigma);
+  }
+  return EXIT_DONE;
+}
+
+static char *file_name(const invert_job *job, int shift) {
+  char *name = NULL;
+  return asprintf(&name, "%s.%d", job->args->output, shift) < 0 ? NULL : name;
+}
+
+/* Each shift's file, beside what else is read and written. */
+static int check_files(const invert_job *job) {
+  const invert_args *a = job->args;
+  int code = EXIT_DONE;
+  for (int i = 0; a->output && i < job->shifts.count && code == EXIT_DONE; i++) {
+    char *name = file_name(job, i);
+    const cli_path paths[] = {
+        {"--gauge", a->problem.gauge},           {"--fat-links", a->problem.fat_links},
+        {"--long-links", a->problem.long_links}, {"--report", a->common.report},
+        {"--tuning", a->common.tuning},          {"a shift's --output", name}};
+    code = !name ? EXIT_DEVICE : cli_distinct(paths, (int)(sizeof paths / sizeof *paths));
+    if (code == EXIT_DONE && !cli_can_replace(name))
+      code = cli_wrong("--output: %s is there and no ordinary file; choose another name", name);
+    free(name);
+  }
+  return code;
+}
+
+int shifts_check(invert_job *job) {
+  int code = shifts_parse(job->args->shifts, &job->shifts);
+  if (code == EXIT_DONE) code = check_options(job);
+  if (code == EXIT_DONE) code = check_signs(job);
+  return code == EXIT_DONE ? check_files(job) : code;
+}
+
+/* ---- the solves ---- */
+
+static kaon_operator *system_of(const invert_job *job) {
+  return job->p.R ? job->p.R : job->p.M;
+}
+
+/* The even-odd A of staggered actions is a square already. */
+static int takes_normal(const invert_job *job) {
+  return !(job->p.staggered && job->p.R);
+}
+
+static const kaon_space *solved_space(const invert_job *job) {
+  kaon_lattice *l = job->p.field.lattice;
+  const kaon_parity parity = job->p.R ? KAON_EVEN : KAON_FULL;
+  return job->p.staggered ? kaon_lattice_staggered(l, parity) : kaon_lattice_spinors(l, parity);
+}
+
+static kaon_status take(invert_job *job) {
+  shifts *s = &job->shifts;
+  const kaon_precision precision = job->p.precision;
+  kaon_multishift_options o = KAON_MULTISHIFT_OPTIONS_INIT;
+  o.tol = job->p.options.tol;
+  o.max_iterations = job->p.options.max_iterations;
+  o.sloppy = job->p.options.sloppy;
+  o.reconstruct = job->p.options.reconstruct;
+  o.normal = takes_normal(job);
+  kaon_status status = kaon_vector_create(job->ctx, solved_space(job), precision, 1, &s->b);
+  if (status == KAON_OK)
+    status = kaon_vector_create(job->ctx, solved_space(job), precision, s->count, &s->x);
+  for (int i = 0; job->args->output && i < s->count && status == KAON_OK; i++)
+    status =
+        kaon_vector_create(job->ctx, problem_space(&job->p), precision, job->columns, &s->kept[i]);
+  if (status == KAON_OK)
+    status = kaon_multishift_create(system_of(job), s->count, s->sigma, &o, &s->solver);
+  return status;
+}
+
+int shifts_take(invert_job *job) {
+  shifts *s = &job->shifts;
+  const size_t all = (size_t)s->count * (size_t)job->columns;
+  s->solves = calloc(all, sizeof *s->solves);
+  const int code = ranks_agree(s->solves ? EXIT_DONE : EXIT_DEVICE);
+  if (code != EXIT_DONE) return code;
+  for (size_t k = 0; k < all; k++) /* until it is solved */
+    s->solves[k] = (kaon_column_report){.reason = KAON_CANCELLED, .residual = 1};
+  return cli_status(job->ctx, take(job), NULL);
+}
+
+/* A column between vectors that have different sites: the others' are 0 where they come in. */
+static kaon_status carry(invert_job *job, const kaon_vector *from, int i, kaon_vector *to, int j) {
+  const size_t numbers = (size_t)invert_sites(job) * (size_t)problem_reals(&job->p);
+  memset(job->host, 0, numbers * sizeof *job->host);
+  const kaon_status status = kaon_vector_export(from, i, job->host, KAON_BASIS_UKQCD);
+  return status == KAON_OK ? kaon_vector_import(to, j, job->host, KAON_BASIS_UKQCD) : status;
+}
+
+/* Nothing on the even sites would be solved by 0, which nobody asks for. */
+static int check_source(const invert_job *job) {
+  double norm2 = 0;
+  const int code = cli_status(job->ctx, kaon_vector_norm2(job->shifts.b, &norm2), NULL);
+  if (code != EXIT_DONE || norm2 > 0) return code;
+  return cli_wrong(
+      "--source %s has nothing on the even sites, which --shifts is solved on; give --even-odd "
+      "none, or a source with an even x + y + z + t",
+      job->args->problem.source);
+}
+
+static int solve_column(invert_job *job, int column) {
+  shifts *s = &job->shifts;
+  kaon_column_report reports[KAON_MULTISHIFT_MAX];
+  kaon_solve_report report = {0};
+  char loss[96];
+  snprintf(loss, sizeof loss, "no shift of column %d and the columns behind it was written",
+           column);
+  signals_stage("solving", loss);
+  int code = cli_status(job->ctx, carry(job, job->b, column, s->b, 0), NULL);
+  if (code == EXIT_DONE) code = check_source(job);
+  if (code != EXIT_DONE) return code;
+  const energy_meter meter = energy_start(job->ctx);
+  kaon_status status = kaon_multishift_solve(s->solver, s->b, s->x, reports, &report);
+  job->joules += energy_since(&meter);
+  for (int i = 0; i < s->count && status == KAON_OK; i++) {
+    s->solves[i * job->columns + column] = reports[i];
+    if (s->kept[i]) status = carry(job, s->x, i, s->kept[i], column);
+  }
+  job->seconds += report.seconds;
+  job->flops += report.flops;
+  job->traffic.sums += report.traffic.sums;
+  job->traffic.exchanges += report.traffic.exchanges;
+  job->traffic.bytes += report.traffic.bytes;
+  s->applications += report.applications;
+  return cli_status(job->ctx, status, NULL);
+}
+
+int shifts_solve(invert_job *job) {
+  int code = EXIT_DONE;
+  for (int k = 0; k < job->columns && code == EXIT_DONE && !signals_interrupted(); k++)
+    code = solve_column(job, k);
+  return code;
+}
+
+/* ---- what is left ---- */
+
+void shifts_describe(const invert_job *job, json_t *report) {
+  const shifts *s = &job->shifts;
+  json_t *solves = json_object_get(report, "solves");
+  for (int i = 0; i < s->count; i++)
+    for (int k = 0; k < job->columns; k++) {
+      report_solve(report, k, &s->solves[i * job->columns + k], 0);
+      json_object_set_new(json_array_get(solves, json_array_size(solves) - 1), "shift",
+                          report_real(s->sigma[i]));
+    }
+  json_object_set_new(report, "shifts", report_reals(s->sigma, s->count));
+  json_object_set_new(report, "applications", json_integer(s->applications));
+}
+
+static void print(const invert_job *job) {
+  const shifts *s = &job->shifts;
+  const cli_common *common = &job->args->common;
+  cli_say(common, "       shift  column   steps   residual   status\n");
+  for (int i = 0; i < s->count; i++)
+    for (int k = 0; k < job->columns; k++) {
+      const kaon_column_report *r = &s->solves[i * job->columns + k];
+      cli_say(common, "%12.6g  %6d  %6d   %.2e   %s\n", s->sigma[i], k, r->iterations, r->residual,
+              kaon_stop_reason_name(r->reason));
+    }
+  if (job->seconds > 0)
+    cli_say(common, "%.2f s, %.2f GFLOPS, %d applications of %s\n", job->seconds,
+            1e-9 * job->flops / job->seconds, s->applications,
+            job->p.R ? "the even-odd operator" : "the operator");
+}
+
+/* A file a shift; results.c writes job->x and says which shift it is. */
+static int write_files(invert_job *job) {
+  shifts *s = &job->shifts;
+  kaon_vector *own = job->x;
+  int code = EXIT_DONE;
+  for (int k = 0; k < job->columns; k++) job->done[k] = 1;
+  for (int i = 0; i < s->count && code == EXIT_DONE; i++) {
+    char *name = file_name(job, i);
+    for (int k = 0; k < job->columns; k++) job->solves[k] = s->solves[i * job->columns + k];
+    job->x = s->kept[i];
+    s->writing = &s->sigma[i];
+    code = ranks_agree(name ? EXIT_DONE : EXIT_DEVICE);
+    if (code == EXIT_DONE) code = results_propagator(job, name, 0);
+    free(name);
+  }
+  s->writing = NULL;
+  job->x = own;
+  return code;
+}
+
+static const char *remedy(const void *user, kaon_stop_reason reason) {
+  (void)user;
+  switch (reason) {
+    case KAON_MAX_ITERATIONS:
+      return "--max-iter allows more steps";
+    case KAON_STAGNATED:
+      return "rounding keeps it above --tol; give a larger --tol, or --precision double --sloppy "
+             "double";
+    case KAON_BREAKDOWN:
+    case KAON_DIVERGING:
+      return "a shift so negative that the system is not positive definite any more does this";
+    default:
+      return "it was ended before its time";
+  }
+}
+
+int shifts_conclude(invert_job *job) {
+  const shifts *s = &job->shifts;
+  const int all = s->count * job->columns;
+  int converged = 0, code = EXIT_DONE;
+  for (int k = 0; k < all; k++) converged += s->solves[k].reason == KAON_CONVERGED;
+  print(job);
+  if (converged == all && job->args->output) code = write_files(job);
+  if (converged < all && !signals_interrupted())
+    solving_advise(s->solves, all, "the solutions were not written", remedy, job);
+  json_t *report = invert_describe(job);
+  const int written = report_write(job->args->common.report, report);
+  json_decref(report);
+  if (code == EXIT_DONE) code = written;
+  return code != EXIT_DONE ? code : converged == all ? EXIT_DONE : EXIT_NOT_CONVERGED;
+}
+
+void shifts_close(invert_job *job) {
+  shifts *s = &job->shifts;
+  kaon_multishift_destroy(&s->solver);
+  kaon_vector_destroy(&s->b);
+  kaon_vector_destroy(&s->x);
+  for (int i = 0; i < KAON_MULTISHIFT_MAX; i++) kaon_vector_destroy(&s->kept[i]);
+  free(s->solves);
+  s->solves = NULL;
+}

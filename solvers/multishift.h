@@ -1,0 +1,69 @@
+/* multishift.h - the inside of CG for several shifts, shared by multishift.c (the process and what
+ * comes of it), multishift_make.c (creation) and multishift_refine.c (shifts that missed). */
+#ifndef KAON_SOLVERS_MULTISHIFT_H
+#define KAON_SOLVERS_MULTISHIFT_H
+
+#include <kaon/multishift.h>
+
+#include "solvers/method.h"
+
+enum { KAON_SHIFT_LEVELS = 3 };
+
+/* The process' vectors in one precision. P, X: a column a shift. */
+typedef struct kaon_shift_vectors {
+  kaon_vector *r, *p, *q, *P, *X;
+} kaon_shift_vectors;
+
+/* One precision of the process: A as it is applied, on vectors of A's precision, or of single where
+ * that is half, since x and directions of all shifts do not bear it. */
+typedef struct kaon_shift_level {
+  kaon_operator *A;
+  kaon_shift_vectors *v;
+  kaon_vector *t;        /* normal: between A and A^dag, in A's precision */
+  kaon_vector *in, *out; /* copies in A's precision; NULL: v's own */
+  double unit;           /* roundoff of an application */
+} kaon_shift_level;
+
+struct kaon_multishift {
+  kaon_context *ctx;
+  kaon_multishift_options options;
+  int n;
+  double *sigma, sigma0;
+  int levels;
+  kaon_shift_level level[KAON_SHIFT_LEVELS];
+  kaon_shift_vectors outer, inner; /* inner.r NULL: none of its own; outer.X is the user's */
+  kaon_vector *several;            /* normal: A of all columns, on the way to A^dag A */
+  kaon_scalars *scalars;           /* the process, then the shifts */
+  kaon_scalars base, shifts;       /* views of these */
+  kaon_column_state *host;
+  double *norm2;
+  double flops; /* of an application to one column, on all ranks, whose parts may be unequal */
+
+  /* of the solve under way */
+  const kaon_vector *b;
+  double b2;
+  int applications;
+
+  /* several right-hand sides: one at a time */
+  kaon_vector *one, *all;
+};
+
+static inline kaon_pass kaon_shift_pass(kaon_scalars *scalars, int norm, int then) {
+  kaon_pass pass = KAON_PASS_INIT;
+  pass.scalars = scalars;
+  pass.norm = norm;
+  pass.then = then;
+  return pass;
+}
+
+/* multishift.c: norm2 = |b - (A + sigma_i) x_i|^2; outer.P holds these residuals. */
+kaon_status kaon_shift_residuals(kaon_multishift *s);
+/* multishift_refine.c: solves for what is left of the residuals in outer.P of the shifts with
+ * missed[i] != 0, a shift at a time, and adds it to x; reports get its steps. */
+kaon_status kaon_shift_refine(kaon_multishift *s, const int *missed, kaon_column_report *reports);
+/* Column i of `from` to column j of `to`, of one space; room: kaon_shift_room numbers where the
+ * machine's vectors are. */
+kaon_status kaon_shift_move(const kaon_vector *from, int i, kaon_vector *to, int j, double *room);
+size_t kaon_shift_room(const kaon_space *space);
+
+#endif
