@@ -45,8 +45,9 @@ static kaon_wide_links wide_of(const work *w, const pair *field) {
 }
 
 static kaon_status take_room(work *w, int which) {
-  const size_t parity = 4 * (size_t)kaon_link_blocks(kaon_matrix_blocks(&w->lattice->stencil)) * 18 *
-                        (size_t)w->lattice->stencil.width * kaon_precision_bytes(w->precision);
+  const kaon_stencil *st = &w->lattice->stencil;
+  const size_t parity = 4 * (size_t)kaon_link_blocks(kaon_matrix_blocks(st)) * 18 *
+                        (size_t)st->width * kaon_precision_bytes(w->precision);
   pair *room = &w->room[which];
   KAON_TRY(kaon_pool_take(w->ctx, 2 * parity, "links on their way to fat ones", &room->p[0]));
   room->p[1] = (char *)room->p[0] + parity;

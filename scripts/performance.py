@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""performance.py - docs/performance.md and its plots, from the benchmark files.
+"""performance.py - docs/performance.md, docs/papers.md (papers.py) and their plots, from the benchmark files.
 
-  performance.py                write docs/performance.md and docs/plots/*.svg (by gnuplot)
+  performance.py                write both pages and docs/plots/*.svg (by gnuplot)
   performance.py --check        status 1, and which, where one of them is not what the files give; needs no gnuplot
   performance.py --table FILE...  the tables of these files alone, to standard output
 
@@ -20,6 +20,7 @@ import statistics
 import subprocess
 import sys
 
+import papers
 import performance_model
 import performance_sparse
 
@@ -502,7 +503,8 @@ def plots_of(folder, runs, peers):
 def page(folders, peers):
     """(text of the page, {plot's file name: gnuplot script})"""
     parts, scripts = [HEAD], {}
-    for folder, runs in folders.items():
+    for folder, every in folders.items():
+        runs = [run for run in every if not papers.is_paper(run)] or every
         device = runs[0].rows[0]["device"]
         parts.append(f"## {device} (`bench/results/{folder}`)\n")
         for peer in peers:
@@ -513,6 +515,14 @@ def page(folders, peers):
             scripts[name] = script
         parts += [section(run, peers) for run in runs]
     return "\n".join(parts), scripts
+
+
+def pages(root):
+    """({page's file name: text}, {plot's file name: gnuplot script})"""
+    folders = find_runs(root)
+    text, scripts = page(folders, find_peers(root))
+    other, more = papers.page(folders, sys.modules[__name__])
+    return {"performance.md": text, "papers.md": other}, {**scripts, **more}
 
 
 def signature(script):
@@ -527,7 +537,7 @@ def draw(name, script):
 
 
 def write(root):
-    text, scripts = page(find_runs(root), find_peers(root))
+    texts, scripts = pages(root)
     if scripts and not shutil.which("gnuplot"):
         raise Wrong("gnuplot is missing; install gnuplot-nox. Nothing was written")
     drawn = {name: draw(name, script) for name, script in scripts.items()}
@@ -539,8 +549,9 @@ def write(root):
     for name, svg in drawn.items():
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
             file.write(svg)
-    with open(os.path.join(root, "docs", "performance.md"), "w", encoding="utf-8") as file:
-        file.write(text)
+    for name, text in texts.items():
+        with open(os.path.join(root, "docs", name), "w", encoding="utf-8") as file:
+            file.write(text)
 
 
 def read_text(path):
@@ -553,8 +564,8 @@ def read_text(path):
 
 def check(root):
     """Status 1 where a file is not what `write` would leave."""
-    text, scripts = page(find_runs(root), find_peers(root))
-    stale = [] if read_text(os.path.join(root, "docs", "performance.md")) == text else ["docs/performance.md"]
+    texts, scripts = pages(root)
+    stale = [f"docs/{name}" for name, text in texts.items() if read_text(os.path.join(root, "docs", name)) != text]
     for name, script in scripts.items():
         if not read_text(os.path.join(root, "docs", "plots", name)).endswith(signature(script)):
             stale.append(f"docs/plots/{name}")

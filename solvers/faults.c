@@ -230,6 +230,12 @@ kaon_status kaon_faults_create(kaon_solver *s, const kaon_fault_options *options
   if (f->frozen == NULL) return kaon_fail(s->ctx, KAON_ERR_MEMORY, "faults: no host memory");
   if (kaon_options_check(KAON_OPTIONS_FAULTS, options) != KAON_OK)
     return kaon_fail(s->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
+  const int ranks = s->ctx->comm->ranks;
+  if (options->kind == KAON_FAULT_RANK && options->rank >= ranks)
+    return kaon_fail(s->ctx, KAON_ERR_ARGUMENT,
+                     "faults: rank %d is to lose its rows, but there are %d ranks; give one from 0 "
+                     "to %d",
+                     options->rank, ranks, ranks - 1);
   return kaon_vector_create(s->ctx, s->inner->space, s->inner->precision, s->columns, &f->safe);
 }
 

@@ -129,7 +129,7 @@ static void end_stretch(kaon_solver *s) {
 
 static kaon_status stretch(kaon_solver *s) {
   kaon_relaxation *relax = s->relax;
-  const int alone = relax->options.driver == KAON_RELAX_FREE && relax->faults == NULL;
+  const int alone = relax->options.driver == KAON_RELAX_FREE;
   int again = 0, done = 1;
   if (relax->faults != NULL) KAON_TRY(kaon_agree(s->ctx, kaon_faults_before(s)));
   if (relax->ranks || alone) {

@@ -525,6 +525,49 @@ static void blocks_of_rows_precondition(void **state) {
   kaon_context_destroy(&ctx);
 }
 
+/* Rows that were put in another order, by RCM and by their lengths, come back as they were given,
+ * columns ascending, entry for entry; real and complex. */
+static void rows_come_back_as_given(void **state) {
+  (void)state;
+  kaon_context *ctx = open_default();
+  for (int reals = 1; reals <= 2; reals++) {
+    kaon_matrix_options options = KAON_MATRIX_OPTIONS_INIT;
+    options.window = 48;
+    options.ordering = KAON_ORDERING_RCM;
+    ref_sparse a = ref_sparse_random(330, 5, 12, reals == 2, 22);
+    kaon_matrix *matrix = sparse_matrix(ctx, &a, reals, &options);
+    kaon_matrix_info info;
+    must(ctx, kaon_matrix_describe(matrix, &info));
+    int64_t *start = calloc(a.rows + 1, sizeof *start);
+    int32_t *column = calloc((size_t)info.entries, sizeof *column);
+    double *value = calloc((size_t)(info.entries * reals), sizeof *value);
+    must(ctx, kaon_matrix_rows(matrix, start, column, value));
+    assert_int_equal(start[a.rows], info.entries);
+    ref_complex *wanted = calloc(a.rows, sizeof *wanted), *found = calloc(a.rows, sizeof *found);
+    for (size_t i = 0; i < a.rows; i++) {
+      memset(wanted, 0, a.rows * sizeof *wanted);
+      memset(found, 0, a.rows * sizeof *found);
+      for (size_t n = 0; n < a.entries; n++)
+        if (a.row[n] == (int64_t)i) wanted[a.column[n]] += a.value[n];
+      for (int64_t n = start[i]; n < start[i + 1]; n++) {
+        assert_true(n == start[i] || column[n] > column[n - 1]);
+        found[column[n]] = value[n * reals] + (reals == 2 ? value[n * reals + 1] * I : 0);
+      }
+      assert_memory_equal(found, wanted, a.rows * sizeof *found);
+    }
+    must_refuse(ctx, KAON_ERR_ARGUMENT, kaon_matrix_rows(matrix, start, NULL, value));
+    must_refuse(NULL, KAON_ERR_ARGUMENT, kaon_matrix_rows(NULL, start, column, value));
+    free(start);
+    free(column);
+    free(value);
+    free(wanted);
+    free(found);
+    kaon_matrix_destroy(&matrix);
+    ref_sparse_free(&a);
+  }
+  kaon_context_destroy(&ctx);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(compressed_rows_of_all_kinds_are_one_matrix),
@@ -538,6 +581,7 @@ int main(void) {
       cmocka_unit_test(what_single_precision_cannot_hold_is_refused_by_place),
       cmocka_unit_test(diagonals_and_costs_are_those_of_the_rows),
       cmocka_unit_test(every_solver_works_on_rows),
-      cmocka_unit_test(blocks_of_rows_precondition)};
+      cmocka_unit_test(blocks_of_rows_precondition),
+      cmocka_unit_test(rows_come_back_as_given)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

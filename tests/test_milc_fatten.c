@@ -84,9 +84,77 @@ static void asqtad_links_are_the_recorded_ones(void **state) {
   if (!seen) skip();
 }
 
+/* ---- pions ---- */
+
+enum { NT = 8 };
+
+/* The propagator's pion from three columns of a wall: 1 in colour k on the sites of slice 0 whose
+ * parity `which` takes (1: even, 2: odd ones, 3: both; -: minus). */
+static void wall_pion(dirac_case *c, kaon_operator *M, int signs[2], double pion[NT]) {
+  const size_t volume = ref_volume(&c->L);
+  const kaon_space *space = kaon_lattice_staggered(c->lattice, KAON_FULL);
+  kaon_vector *b = NULL, *x = NULL;
+  kaon_operator *A = NULL;
+  kaon_solver *solver = NULL;
+  kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
+  kaon_column_report report[3];
+  ref_complex *chi = ref_new(3 * volume);
+  must(c->ctx, kaon_vector_create(c->ctx, space, KAON_DOUBLE, 3, &b));
+  must(c->ctx, kaon_vector_create(c->ctx, space, KAON_DOUBLE, 3, &x));
+  for (int k = 0; k < 3; k++) {
+    for (size_t i = 0; i < volume / NT; i++)
+      for (int j = 0; j < 3; j++) chi[3 * i + (size_t)j] = j == k ? signs[ref_parity(&c->L, i)] : 0;
+    must(c->ctx, kaon_vector_import(b, k, (const double *)chi, KAON_BASIS_UKQCD));
+  }
+  must(c->ctx, kaon_staggered_even_odd(M, KAON_EVEN, &A));
+  o.method = KAON_CG;
+  o.tol = 1e-10;
+  must(c->ctx, kaon_solver_create(A, 3, &o, &solver));
+  must(c->ctx, kaon_vector_zero(x));
+  must(c->ctx, kaon_solver_solve(solver, b, x, report, NULL));
+  for (int k = 0; k < 3; k++) assert_int_equal(report[k].reason, KAON_CONVERGED);
+  must(c->ctx, kaon_correlator_pion(x, 0, pion));
+  printf("  %d steps\n", report[0].iterations);
+  kaon_solver_destroy(&solver);
+  kaon_operator_destroy(&A);
+  kaon_vector_destroy(&b);
+  kaon_vector_destroy(&x);
+  free(chi);
+}
+
+static void pions(void **state) {
+  (void)state;
+  char thin[1024];
+  dirac_case c;
+  if (!test_data("milc/milc_lat.sample.l8888", thin)) skip();
+  assert_true(case_open(&c, KAON_ISA_AUTO, extents, 1, LINKS_UNIT, 0));
+  must(c.ctx, kaon_gauge_read(c.gauge, thin, NULL, NULL));
+  free(c.u);
+  c.u = case_links(&c, c.gauge);
+  printf("%d sweeps\n", ref_coulomb_gauge(&c.L, c.u, 1e-8, 2000));
+  case_import_links(&c);
+  kaon_gauge *f = NULL, *n = NULL;
+  must(c.ctx, kaon_gauge_create(c.lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &f));
+  must(c.ctx, kaon_gauge_create(c.lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &n));
+  kaon_fatten_options o = KAON_FATTEN_OPTIONS_INIT;
+  o.action = KAON_FATTEN_HISQ;
+  must(c.ctx, kaon_fatten(c.gauge, &o, f, n, NULL));
+  kaon_staggered_options so = KAON_STAGGERED_OPTIONS_INIT;
+  so.mass = 0.05;
+  kaon_operator *M = NULL;
+  must(c.ctx, kaon_staggered_create(f, n, &so, &M));
+  int s[3][2] = {{1, 0}, {1, 1}, {1, -1}};
+  for (int k = 0; k < 3; k++) {
+    double pion[NT];
+    wall_pion(&c, M, s[k], pion);
+    for (int t = 0; t < NT; t++) printf("%d %.8e %.8e\n", t, pion[t], pion[t] / 16);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(asqtad_links_are_the_recorded_ones),
+      cmocka_unit_test(pions),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,6 +44,17 @@ typedef struct divided_call {
   int hold;   /* the interior waits for them too */
 } divided_call;
 
+/* A cap on registers (staggered_blocks). In half a kernel with sums would not find room in fewer. */
+template <bool IMPROVED, int COLUMNS, bool SUMS>
+static __device__ __forceinline__ constexpr int divided_blocks() {
+  return KAON_HALF && SUMS && COLUMNS == 1 ? 5 : staggered_blocks<IMPROVED, COLUMNS>();
+}
+
+/* Whether one column has a kernel without sums: where that with them takes more registers. */
+static constexpr bool divided_plain() {
+  return KAON_HALF;
+}
+
 /* The open ones of a block's columns. */
 typedef struct column_group {
   int first, count;
@@ -234,7 +245,7 @@ static __device__ __forceinline__ void interior_block(const divided_call &a, int
  * hop_faces.h's reasons. */
 template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS>
 static __global__ void
-    __launch_bounds__(SITE_THREADS, (staggered_blocks<IMPROVED, COLUMNS>()))
+    __launch_bounds__(SITE_THREADS, (divided_blocks<IMPROVED, COLUMNS, SUMS>()))
         staggered_faces(const __grid_constant__ divided_call a) {
   __shared__ site_room room[SUMS ? COLUMNS : 1];
   const unsigned groups = (unsigned)a.h.groups;
@@ -361,7 +372,7 @@ static void run_faces(const kaon_launch *launch, const kaon_staggered_gather_arg
   const unsigned blocks =
       (unsigned)(a.gather + a.interior + a.boundary) * (unsigned)a.h.groups;
   auto kernel = staggered_faces<RECON, IMPROVED, COLUMNS, true>;
-  if constexpr (COLUMNS == 1)
+  if constexpr (COLUMNS == 1 && divided_plain())
     if (args->sum.state == NULL) kernel = staggered_faces<RECON, IMPROVED, 1, false>;
   if (blocks > 0) kaon_cuda_launch(launch, kernel, blocks, (unsigned)threads, a);
 }

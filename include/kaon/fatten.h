@@ -17,8 +17,8 @@ typedef struct kaon_fatten_options {
   size_t size;
   int version;
   kaon_fatten_action action;
-  double u0;           /* asqtad: a path of n links has a factor u0^(1 - n); 0: the fourth root of the
-                          mean plaquette */
+  double u0;           /* asqtad: a path of n links has a factor u0^(1 - n); 0: the fourth root of
+                          the mean plaquette */
   double naik_epsilon; /* fat links count the link itself epsilon / 8 more */
   double svd_relative; /* HISQ: which links go back to U(3) by singular values, */
   double svd_absolute; /* see kaon_fatten_unitarise */
@@ -64,9 +64,10 @@ kaon_status kaon_fatten_action_coefficients(const kaon_fatten_options *options, 
  *            lattice double); not thin
  *   naik     likewise, of fat's precision: long links with their coefficient; NULL: not wanted
  *   report   may be NULL
- * The same bits for any number of threads and ranks. Takes room for three to five fields of 18 reals
- * meanwhile. After an error fat and naik are unspecified. Collective. Errors: ARGUMENT, SHAPE (fields
- * of several lattices), UNSUPPORTED (storage of fat or naik), NOT_FINITE, MEMORY, NOT_BUILT. */
+ * The same bits for any number of threads and ranks. Takes room for three to five fields of 18
+ * reals meanwhile. After an error fat and naik are unspecified. Collective. Errors: ARGUMENT, SHAPE
+ * (fields of several lattices), UNSUPPORTED (storage of fat or naik), NOT_FINITE, MEMORY,
+ * NOT_BUILT. */
 kaon_status kaon_fatten(const kaon_gauge *thin, const kaon_fatten_options *options, kaon_gauge *fat,
                         kaon_gauge *naik, kaon_fatten_report *report);
 

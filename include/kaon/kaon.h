@@ -14,6 +14,7 @@
 #include <kaon/options.h>
 #include <kaon/precond.h>
 #include <kaon/ranks.h>
+#include <kaon/rational.h>
 #include <kaon/relax.h>
 #include <kaon/schwarz.h>
 #include <kaon/solver.h>

@@ -99,7 +99,7 @@ static const cli_option options[] = {
      "regimes, pipelined: a row's solves go on for so long, and their mean counts; kaczmarz: a row "
      "takes no longer (default there: 30), by fewer sweeps and repeats; longer solves are ended"},
     {CLI_FILE, "csv", "FILE", NULL, OWN(csv), 0, 0,
-     "regimes, kaczmarz: write rows as CSV, of regimes with variations"},
+     "regimes, kaczmarz, async, faults: write rows as CSV, of regimes with variations"},
     {CLI_TEXTS, "join", "FILE.json", NULL, OWN(joined), 0, 0,
      "regimes, pipelined, async's figure11; repeatable: rows of earlier runs have part in the "
      "tables; without --matrix nothing is measured"},
@@ -398,6 +398,8 @@ static int run(void *arguments) {
   b.rows = json_array();
   if (code == EXIT_DONE) code = benches[kind](&b);
   if (b.failed) code = b.failed;
+  if (code == EXIT_DONE && (kind == BENCH_ASYNC || kind == BENCH_FAULTS) && a->csv)
+    code = bench_csv(&b, a->csv);
   if ((code == EXIT_DONE || code == EXIT_NOT_CONVERGED) && write_rows(&b) != EXIT_DONE)
     code = EXIT_DEVICE;
   json_decref(b.rows);

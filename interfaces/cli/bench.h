@@ -57,7 +57,7 @@ typedef struct bench_args {
   /* regimes, pipelined */
   unsigned regimes; /* bits: CLI_REGIMES */
   double seconds;   /* that a row's solves take at least, all of them together */
-  const char *csv;  /* of kaczmarz as well */
+  const char *csv;  /* of kaczmarz, async, faults as well */
   cli_texts joined; /* files of earlier runs */
   /* async, faults */
   unsigned tables;                                /* bits: BENCH_TABLES */
@@ -116,6 +116,8 @@ int bench_on_host(const bench *b);
 void bench_header(const bench *b);
 /* Prints the row beside the machine's figures, appends it to the list; the object is the list's. */
 json_t *bench_add(bench *b, const bench_row *row);
+/* All rows as CSV, a column for every member that is no list. Exit status. */
+int bench_csv(const bench *b, const char *path);
 /* What all rows have: by whom, on what, when. The object is the caller's. */
 json_t *bench_describe(const bench *b, const bench_row *row);
 /* Writes the rows there are to --json; after each row, when it is whole. Says what failed. */

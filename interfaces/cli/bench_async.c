@@ -63,7 +63,7 @@ static void print_stat(relax_bench *r, const moments *m, const int *at, int poin
   for (int i = 0; i < points; i++) {
     const double mean = m[i].first + m[i].sum / runs, range = m[i].high - m[i].low;
     const double square = m[i].sum2 - m[i].sum * m[i].sum / runs;
-    const double variance = runs > 1 ? fmax(0, square / (runs - 1)) : 0;
+    const double variance = runs > 1 && !(square < 0) ? square / (runs - 1) : 0;
     const double deviation = sqrt(variance), error = runs > 1 ? deviation / sqrt(runs - 1) : 0;
     cli_say(common, "%9d %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e\n", at[i], mean,
             m[i].high, m[i].low, range, range / mean, variance, deviation, error);
@@ -81,6 +81,12 @@ static void print_stat(relax_bench *r, const moments *m, const int *at, int poin
   }
 }
 
+/* Runs end before the last iteration where the residual is 0, or diverges: then it is NaN. */
+static double residual_at(const column_history *h, int at) {
+  if (at < h->count) return h->residual[at];
+  return h->count > 0 && h->residual[h->count - 1] == 0 ? 0 : NAN;
+}
+
 static int stat(relax_bench *r) {
   moments m[POINTS_MAX] = {{0}};
   int at[POINTS_MAX], every, last, points = 0, code = EXIT_DONE;
@@ -93,13 +99,14 @@ static int stat(relax_bench *r) {
     run = stat_run(r, last, n);
     code = relax_run_solve(r, &run);
     for (int i = 0; i < points && code == EXIT_DONE; i++) {
-      const double residual = at[i] < run.history.count ? run.history.residual[at[i]] : 0;
+      const double residual = residual_at(&run.history, at[i]);
       if (n == 0) m[i].first = residual;
       const double beyond = residual - m[i].first;
       m[i].sum += beyond;
       m[i].low = n == 0 || residual < m[i].low ? residual : m[i].low;
       m[i].high = n == 0 || residual > m[i].high ? residual : m[i].high;
       m[i].sum2 += beyond * beyond;
+      if (isnan(residual)) r->b->unconverged = 1;
     }
   }
   if (code == EXIT_DONE) print_stat(r, m, at, points, runs, &run);

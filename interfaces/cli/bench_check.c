@@ -83,7 +83,7 @@ static const struct {
                   {"precond-order", KRYLOV},
                   {"precond-precision", KRYLOV},
                   {"regimes", BIT(BENCH_REGIMES)},
-                  {"csv", BIT(BENCH_REGIMES) | PROJECT},
+                  {"csv", BIT(BENCH_REGIMES) | PROJECT | RELAX},
                   {"seconds", TABLES | PROJECT},
                   {"join", TABLES | BIT(BENCH_ASYNC)},
                   {"table", BIT(BENCH_ASYNC)},

@@ -40,6 +40,23 @@ static void add_row(relax_bench *r, const char *name, const relax_run *run,
   json_decref(figures);
 }
 
+/* The fastest of some runs: the same iterations on one machine but for their order. */
+static int best_run(relax_bench *r, const kaon_fault_options *f, relax_run *best) {
+  enum { RUNS = 4 }; /* the first one takes memory */
+  int code = EXIT_DONE;
+  for (int n = 0; n < RUNS && code == EXIT_DONE; n++) {
+    relax_run run = run_of(r, f);
+    code = relax_run_solve(r, &run);
+    if (n > 0 && (code != EXIT_DONE || run.solve.seconds >= best->solve.seconds)) {
+      relax_run_clear(&run);
+      continue;
+    }
+    if (n > 0) relax_run_clear(best);
+    *best = run;
+  }
+  return code;
+}
+
 static int recovery(relax_bench *r) {
   enum { KINDS = 6 };
   static const char *const names[KINDS] = {"no fault",     "recover-(10)", "recover-(20)",
@@ -57,8 +74,8 @@ static int recovery(relax_bench *r) {
     f.share = i > 0 ? 0.25 : 0;
     f.recovery = after[i];
     f.repair = i == 4;
-    relax_run run = run_of(r, &f);
-    code = relax_run_solve(r, &run);
+    relax_run run;
+    code = best_run(r, &f, &run);
     if (code != EXIT_DONE) break;
     if (i == 0) seconds = run.solve.seconds;
     if (i == 0) steps = run.report.iterations;

@@ -120,12 +120,33 @@ json_t *relax_bench_row(relax_bench *r, const char *name, double seconds) {
   return json;
 }
 
-int relax_bench_histories(const relax_bench *r, const char *what, const column_history *histories,
+/* Points of a curve, evenly spaced, the last one among them: [[iteration, residual], ...]. Of
+ * iterations without a residual (between two looks) the last one's is kept, which is no point. */
+static json_t *curve_of(const column_history *h) {
+  enum { POINTS = 160 };
+  json_t *curve = json_array();
+  const int every = h->count / POINTS + 1;
+  for (int i = 0; i < h->count; i++)
+    if ((i % every == 0 || i + 1 == h->count) && isfinite(h->residual[i]))
+      json_array_append_new(curve, json_pack("[i,f]", i, h->residual[i]));
+  return curve;
+}
+
+static void add_curves(relax_bench *r, const char *what, const column_history *histories,
+                       const char *const *names, int count) {
+  json_t *row = relax_bench_row(r, "relax-history", NAN), *curves = json_object();
+  json_object_set_new(row, "what", json_string(what));
+  for (int k = 0; k < count; k++) json_object_set_new(curves, names[k], curve_of(&histories[k]));
+  json_object_set_new(row, "curves", curves);
+}
+
+int relax_bench_histories(relax_bench *r, const char *what, const column_history *histories,
                           const char *const *names, int count) {
   const char *path = r->b->args->histories;
   char name[64], file[4096], *text = NULL;
   size_t length = 0;
   int longest = 0;
+  add_curves(r, what, histories, names, count);
   if (!path) return EXIT_DONE;
   const char *end = strrchr(path, '.');
   const int stem = end && !strchr(end, '/') ? (int)(end - path) : (int)strlen(path);

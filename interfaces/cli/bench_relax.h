@@ -37,9 +37,9 @@ const char *relax_bench_name(const relax_bench *r, char name[64]);
 /* Iterations between two lines of a table of this matrix, and the last line (paper A: tables 2, 3).
  */
 void relax_bench_points(const relax_bench *r, int *every, int *last);
-/* Histories by iteration as CSV, to --histories with the matrix' name before its end. Exit status.
- */
-int relax_bench_histories(const relax_bench *r, const char *what, const column_history *histories,
+/* Histories by iteration: a row "relax-history" with some 160 points of each curve, and as CSV all
+ * of them, to --histories with the matrix' name before its end. Exit status. */
+int relax_bench_histories(relax_bench *r, const char *what, const column_history *histories,
                           const char *const *names, int count);
 
 /* bench_figure11.c: rows of table figure11 for the ranks of this job; the figure, of all rows that

@@ -176,6 +176,7 @@ static void announce(const invert_job *job) {
   char what[96];
   cli_say(&job->args->common, "%s, %s in t, source %s\n", results_action(job, what),
           a->boundary_t ? "periodic" : "antiperiodic", a->source);
+  staggered_say(&job->args->common, &job->p, 0);
   char preconditioner[96];
   cli_say(&job->args->common, "%s%s to %g, %s/%s, links %d, even-odd %s, %d columns\n",
           method_title(job->p.options.method), schwarz_text(a, &job->p, preconditioner),
@@ -197,6 +198,7 @@ static void print_columns(const invert_job *job) {
     cli_say(common, "%.2f s, %.2f GFLOPS; %lld sums over ranks, %lld exchanges, %.3g MB sent\n",
             job->seconds, 1e-9 * job->flops / job->seconds, (long long)job->traffic.sums,
             (long long)job->traffic.exchanges, 1e-6 * (double)job->traffic.bytes);
+  if (job->seconds > 0) staggered_say(common, &job->p, job->seconds);
 }
 
 /* How it was computed: what another run needs to repeat it. */
@@ -224,8 +226,7 @@ json_t *invert_describe(const invert_job *job) {
   json_object_set_new(report, "plaquette", report_real(job->links.plaquette));
   json_object_set_new(report, "action", json_string(cli_choice(PROBLEM_ACTIONS, a->action, name)));
   if (job->p.staggered) {
-    json_object_set_new(report, "mass", report_real(job->p.mass));
-    json_object_set_new(report, "naik_epsilon", report_real(a->naik_epsilon));
+    staggered_describe(a, &job->p, report);
   } else {
     json_object_set_new(report, "kappa", report_real(job->p.kappa));
     json_object_set_new(report, "csw", report_real(job->p.csw));
@@ -283,6 +284,7 @@ static int finish(invert_job *job, json_t *report) {
     }
   }
   free(pion);
+  if (code == EXIT_DONE && condensate_measured(job)) code = condensate_conclude(job, report);
   if (code == EXIT_DONE && a->output) {
     code = results_propagator(job, a->output, 0);
     if (code == EXIT_DONE) checkpoint_remove(job);
@@ -420,9 +422,11 @@ const cli_command command_invert = {
     "Examples:\n"
     "  kaon invert --gauge weak:0.3 --lattice 8 8 8 16 --kappa 0.120 --csw 1\n"
     "  kaon invert --gauge config.lime --kappa 0.130 --csw 1.769 --sloppy half \\\n"
-    "      --output propagator.lime --correlators correlators.txt\n\n"
+    "      --output propagator.lime --correlators correlators.txt\n"
+    "  kaon invert --gauge config.lime --action staggered --mass 0.05 --source z4:1 --columns 20\n\n"
     "The residual that is printed is |b - A x| / |b| of the full system, recomputed in double. "
-    "Solutions and correlators are written when every column converged.",
+    "Solutions and correlators are written when every column converged. Noise sources of staggered "
+    "actions give the quark condensate.",
     options,
     sizeof(invert_args),
     run,

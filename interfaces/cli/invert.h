@@ -60,6 +60,12 @@ int results_read(invert_job *job, const char *path);
 const char *results_action(const invert_job *job, char text[96]);
 int results_correlators(const invert_job *job, double *pion, double *rho, const char *path);
 
+/* --- condensate.c --- */
+/* 1: sources are noise of a staggered action. */
+int condensate_measured(const invert_job *job);
+/* Prints it, and adds "condensate" to the report. Exit status. */
+int condensate_conclude(const invert_job *job, json_t *report);
+
 /* --- checkpoint.c --- */
 /* Keeps the finished columns in OUTPUT.partial (nothing without --output). Exit status. */
 int checkpoint_save(invert_job *job);

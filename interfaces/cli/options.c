@@ -295,9 +295,10 @@ static char *help_text(const cli_option *o, const char **placeholder) {
   const int choices = o->kind == CLI_CHOICE || o->kind == CLI_SET;
   char *list = choices && strlen(o->value) > SHORT ? listed(o->value) : NULL, *text = NULL;
   *placeholder = list ? (o->kind == CLI_SET ? "NAME,..." : "NAME") : o->value;
-  const char *before = o->preset ? " (default " : "", *after = o->preset ? ")" : "";
+  const int told = o->preset != NULL && strstr(o->meaning, "(default") == NULL;
+  const char *before = told ? " (default " : "", *after = told ? ")" : "";
   if (asprintf(&text, "%s%s%s%s%s%s", list ? list : "", list ? ": " : "", o->meaning, before,
-               o->preset ? o->preset : "", after) < 0)
+               told ? o->preset : "", after) < 0)
     text = NULL;
   free(list);
   return text;

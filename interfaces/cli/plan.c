@@ -78,8 +78,8 @@ static int set_up(const invert_args *args, const int extents[4], int solve, samp
     if (own.problem.schwarz_block[mu])
       own.problem.schwarz_block[mu] = extents[mu] % 4 == 0 ? 2 : extents[mu]; /* SAP: even or 1 */
   own.problem.columns = job.columns = problem_columns(&args->common, &own.problem);
+  if (own.problem.fat_links) own.problem.synthetic_links = 1; /* as large as those of files */
   own.problem.fat_links = own.problem.long_links = NULL;
-  if (staggered_action(&own.problem)) own.problem.action = 2;
   job.batch = own.batch && own.batch < job.columns ? own.batch : job.columns;
   int code = problem_check(&own.problem, &job.p, &spec);
   if (code == EXIT_DONE && own.shifts) code = shifts_parse(own.shifts, &job.shifts);

@@ -13,7 +13,8 @@ typedef struct problem_args {
   int ignore_checksum;
   int action;
   double kappa, mass, csw, anisotropy; /* NaN: not given */
-  double u0, naik_epsilon;
+  const char *u0; /* a number, or auto */
+  double naik_epsilon;
   const char *fat_links, *long_links; /* NULL: not given */
   int synthetic_links;                /* benchmarks: improved actions on links made up */
   int boundary_t;
@@ -54,7 +55,9 @@ typedef struct problem {
   double kappa, csw;
   int staggered; /* the vectors are staggered ones, of this mass: */
   double mass;
+  double u0; /* asqtad; 0: from the plaquette */
   kaon_gauge *fat, *naik; /* staggered.c: links of improved actions */
+  kaon_fatten_report fattening; /* levels 0: they were not made here */
   kaon_operator *M, *R;   /* R NULL: solved without reduction */
   kaon_schwarz_options schwarz;
   kaon_operator *K; /* the preconditioner, or NULL */
@@ -90,6 +93,10 @@ int staggered_check(const problem_args *args, problem *p);
  * ones -1/24 times them. */
 kaon_status staggered_synthetic(const field *f, int action, kaon_gauge **fat, kaon_gauge **naik);
 kaon_status staggered_make(const problem_args *args, problem *p);
+/* How the links were fattened, and what it took beside `seconds` of solving (0: none): nothing where
+ * they were not. */
+void staggered_say(const cli_common *common, const problem *p, double seconds);
+void staggered_describe(const problem_args *args, const problem *p, json_t *report);
 /* The method on the reduction, which is Hermitian positive definite. */
 kaon_method staggered_method(const problem_args *args, kaon_method method);
 /* --- schwarz.c --- */
@@ -125,10 +132,10 @@ int problem_slice(const problem *p);
   "share one search space, likewise; pipecg (likewise) and pipebicgstab hide their sums over "   \
   "ranks behind the operator; async-schwarz is gcr with --preconditioner async-schwarz"
 #define PROBLEM_ACTION_TEXT \
-  "the Dirac operator; asqtad and hisq take their links from --fat-links and --long-links"
+  "the Dirac operator; links of asqtad and hisq are made from --gauge, or read: --fat-links"
 #define PROBLEM_FAT_TEXT                                                                         \
-  "asqtad, hisq: fat links as MILC writes them, SciDAC, with its signs, for an antiperiodic t; " \
-  "--long-links likewise"
+  "asqtad, hisq: ready-made fat links as MILC writes them, SciDAC, with its signs, for an "      \
+  "antiperiodic t; --long-links likewise"
 #define PROBLEM_REFINEMENT_TEXT \
   "how a coarser inner iteration is corrected: its residual replaced on the way, or restarted"
 #define PROBLEM_EVEN_ODD_TEXT \
@@ -178,16 +185,10 @@ int problem_slice(const problem *p);
       {CLI_CHOICE, "action", PROBLEM_ACTIONS, "clover", AT(action), 0, 0, PROBLEM_ACTION_TEXT},    \
       {CLI_REAL, "kappa", "K", NULL, AT(kappa), 1e-6, 10, "hopping parameter; needed, or --mass"}, \
       {CLI_REAL, "mass", "M", NULL, AT(mass), -3.9, 1e5, "bare mass: kappa = 1 / (2 M + 8)"},      \
-      {CLI_REAL, "u0", "U", "1",                                                                   \
-       AT(u0),   1e-2, 10,  "asqtad: tadpole factor of the long links, -1 / (24 U^2)"},            \
-      {CLI_REAL,                                                                                   \
-       "naik-epsilon",                                                                             \
-       "E",                                                                                        \
-       "0",                                                                                        \
-       AT(naik_epsilon),                                                                           \
-       -10,                                                                                        \
-       10,                                                                                         \
-       "hisq: long links count 1 + E times"},                                                      \
+      {CLI_TEXT, "u0", "U|auto", "1", AT(u0), 0, 0,                                                \
+       "asqtad: tadpole factor; auto: the fourth root of the plaquette"},                          \
+      {CLI_REAL, "naik-epsilon", "E", "0", AT(naik_epsilon), -10, 10,                              \
+       "asqtad, hisq: long links count 1 + E times, and fat ones follow"},                         \
       {CLI_TEXT, "fat-links", "FILE", NULL, AT(fat_links), 0, 0, PROBLEM_FAT_TEXT},                \
       {CLI_TEXT, "long-links", "FILE", NULL, AT(long_links), 0, 0, "the long ones"},               \
       {CLI_REAL, "csw", "C", NULL,                                                                 \

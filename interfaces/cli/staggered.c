@@ -1,14 +1,29 @@
 /* staggered.c - staggered actions as the command line poses them (problem.h). */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "problem.h"
+#include "report.h"
 
 enum { STAGGERED = 2, ASQTAD, HISQ }; /* PROBLEM_ACTIONS */
 
 int staggered_action(const problem_args *a) {
   return a->action >= STAGGERED;
+}
+
+static int read_u0(const problem_args *a, problem *p) {
+  char *end = NULL;
+  p->u0 = 1;
+  if (!a->u0 || strcmp(a->u0, "1") == 0) return EXIT_DONE; /* the default */
+  if (a->action != ASQTAD) return cli_wrong("--u0 %s is for --action asqtad", a->u0);
+  p->u0 = 0;
+  if (strcmp(a->u0, "auto") == 0) return EXIT_DONE;
+  p->u0 = strtod(a->u0, &end);
+  if (end == a->u0 || *end || !(p->u0 >= 1e-2 && p->u0 <= 10))
+    return cli_wrong("--u0 is %s; it must be a number from 0.01 to 10, or auto", a->u0);
+  return EXIT_DONE;
 }
 
 int staggered_check(const problem_args *a, problem *p) {
@@ -24,12 +39,10 @@ int staggered_check(const problem_args *a, problem *p) {
     return cli_wrong("--preconditioner is not for --action %s; leave it out", name);
   if (a->action == STAGGERED && (a->fat_links || a->long_links))
     return cli_wrong("--fat-links and --long-links are for --action asqtad and hisq");
-  if (a->action != STAGGERED && !a->synthetic_links && (!a->fat_links || !a->long_links)) {
-    cli_error("%s links from --gauge are not built into this version of kaon; give them by "
-              "--fat-links and --long-links",
-              name);
-    return EXIT_DEVICE;
-  }
+  if (!a->fat_links != !a->long_links)
+    return cli_wrong("--fat-links and --long-links belong together: give both, or neither and the "
+                     "links of --gauge are fattened");
+  if (read_u0(a, p) != EXIT_DONE) return EXIT_USAGE;
   p->staggered = 1;
   p->mass = a->mass;
   return EXIT_DONE;
@@ -84,23 +97,79 @@ kaon_status staggered_synthetic(const field *f, int action, kaon_gauge **fat, ka
   return status;
 }
 
+static kaon_status fatten(const problem_args *a, problem *p) {
+  kaon_fatten_options o = KAON_FATTEN_OPTIONS_INIT;
+  o.action = a->action == HISQ ? KAON_FATTEN_HISQ : KAON_FATTEN_ASQTAD;
+  o.u0 = p->u0;
+  o.naik_epsilon = a->naik_epsilon;
+  kaon_lattice *lattice = p->field.lattice;
+  kaon_status status = kaon_gauge_create(lattice, p->precision, KAON_RECONSTRUCT_18, &p->fat);
+  if (status == KAON_OK)
+    status = kaon_gauge_create(lattice, p->precision, KAON_RECONSTRUCT_18, &p->naik);
+  if (status == KAON_OK)
+    status = kaon_fatten(p->field.gauge, &o, p->fat, p->naik, &p->fattening);
+  if (status == KAON_OK && a->action == ASQTAD) p->u0 = p->fattening.u0;
+  return status;
+}
+
+static kaon_status read_both(const problem_args *a, problem *p) {
+  const kaon_status status = read_links(a, p, a->fat_links, 1, &p->fat);
+  return status == KAON_OK ? read_links(a, p, a->long_links, 3, &p->naik) : status;
+}
+
 kaon_status staggered_make(const problem_args *a, problem *p) {
   kaon_staggered_options o = KAON_STAGGERED_OPTIONS_INIT;
   kaon_status status = KAON_OK;
   o.mass = p->mass;
-  if (!a->synthetic_links) {
-    o.naik = -1 / (24 * a->u0 * a->u0);
-    o.naik_epsilon = a->naik_epsilon;
-  }
   o.precision = p->precision;
   if (p->options.sloppy == p->precision) o.reconstruct = p->options.reconstruct;
-  if (a->synthetic_links && a->action != STAGGERED)
-    status = staggered_synthetic(&p->field, a->action, &p->fat, &p->naik);
-  if (a->fat_links) status = read_links(a, p, a->fat_links, 1, &p->fat);
-  if (status == KAON_OK && a->long_links) status = read_links(a, p, a->long_links, 3, &p->naik);
+  if (a->action != STAGGERED)
+    status = a->synthetic_links ? staggered_synthetic(&p->field, a->action, &p->fat, &p->naik)
+             : a->fat_links     ? read_both(a, p)
+                                : fatten(a, p);
+  if (!a->synthetic_links) {
+    o.naik = p->u0 > 0 ? -1 / (24 * p->u0 * p->u0) : 0; /* 0: as found */
+    o.naik_epsilon = a->naik_epsilon;
+  }
   if (status == KAON_OK)
     status = kaon_staggered_create(p->fat ? p->fat : p->field.gauge, p->naik, &o, &p->M);
   if (status == KAON_OK && a->even_odd != KAON_EVEN_ODD_NONE)
     status = kaon_staggered_even_odd(p->M, KAON_EVEN, &p->R);
   return status;
+}
+
+void staggered_say(const cli_common *common, const problem *p, double seconds) {
+  const kaon_fatten_report *f = &p->fattening;
+  char beside[64] = "";
+  if (f->levels == 0) return;
+  if (seconds > 0)
+    snprintf(beside, sizeof beside, ", %.1f %% of the solve's time", 100 * f->seconds / seconds);
+  if (f->levels == 1)
+    cli_say(common, "links fattened in %.4f s (u0 %.6f)%s\n", f->seconds, f->u0, beside);
+  else
+    cli_say(common,
+            "links fattened in %.4f s (levels %.4f and %.4f, U(3) %.4f)%s; %lld by singular "
+            "values, smallest |det| %.2e\n",
+            f->seconds, f->level_seconds[0], f->level_seconds[1], f->unitarise_seconds, beside,
+            (long long)f->svd_links, f->smallest_det);
+}
+
+void staggered_describe(const problem_args *a, const problem *p, json_t *report) {
+  const kaon_fatten_report *f = &p->fattening;
+  json_object_set_new(report, "mass", report_real(p->mass));
+  json_object_set_new(report, "naik_epsilon", report_real(a->naik_epsilon));
+  if (a->action == ASQTAD) json_object_set_new(report, "u0", report_real(p->u0));
+  if (f->levels == 0) return;
+  json_t *made = json_object();
+  json_object_set_new(made, "seconds", report_real(f->seconds));
+  json_object_set_new(made, "level_seconds", report_reals(f->level_seconds, f->levels));
+  json_object_set_new(made, "level_gflops",
+                      report_real(1e-9 * f->level_flops / f->level_seconds[f->levels - 1]));
+  if (f->levels > 1) {
+    json_object_set_new(made, "unitarise_seconds", report_real(f->unitarise_seconds));
+    json_object_set_new(made, "svd_links", json_integer((json_int_t)f->svd_links));
+    json_object_set_new(made, "smallest_det", report_real(f->smallest_det));
+    json_object_set_new(made, "smallest_det_site", report_ints(f->site, 4));
+  }
+  json_object_set_new(report, "fattening", made);
 }

@@ -1,5 +1,5 @@
-/* fatten.h - fat and long links: staples of staples, and products along a line. Written over vsites,
- * sites_step and sites_link of the backend, like link_paths.h.
+/* fatten.h - fat and long links: staples of staples, and products along a line. Written over
+ * vsites, sites_step and sites_link of the backend, like link_paths.h.
  *
  * The staples of V in direction nu, V(x) being a sum of paths from x to x + mu:
  *   (T_nu V)(x) = U_nu(x) V(x+nu) U_nu(x+mu)^dag + U_nu(x-nu)^dag V(x-nu) U_nu(x-nu+mu).

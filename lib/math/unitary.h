@@ -1,5 +1,5 @@
-/* unitary.h - the unitary matrix W = V (V^dag V)^(-1/2) nearest to a 3x3 matrix V, one at a time, in
- * double whatever the links' storage: what a matrix of fat links needs is lost in float. Common
+/* unitary.h - the unitary matrix W = V (V^dag V)^(-1/2) nearest to a 3x3 matrix V, one at a time,
+ * in double whatever the links' storage: what a matrix of fat links needs is lost in float. Common
  * subset of C and CUDA C.
  *
  * Q = V^dag V has the eigenvalues g = q + 2 sqrt(p) cos((theta + 2 pi k) / 3), where B = Q - q has
@@ -98,8 +98,10 @@ static inline KAON_HD void unitary_inverse_root(const double *q, const double s[
 
 static inline KAON_HD double unitary_column2(const double *a, int j) {
   double sum = 0;
-  for (int i = 0; i < 3; i++)
-    sum += a[(i * 3 + j) * 2] * a[(i * 3 + j) * 2] + a[(i * 3 + j) * 2 + 1] * a[(i * 3 + j) * 2 + 1];
+  for (int i = 0; i < 3; i++) {
+    const double *x = a + (i * 3 + j) * 2;
+    sum += x[0] * x[0] + x[1] * x[1];
+  }
   return sum;
 }
 

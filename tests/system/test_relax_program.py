@@ -1,4 +1,5 @@
 """kaon solve, info and bench by relaxation: counts, what reports say of blocks and lags, warnings, refusals, tables."""
+import csv
 import json
 import os
 
@@ -90,7 +91,7 @@ class Relax(system.Case):
             for row in rows:
                 self.assertIn(key, row, row["bench"])
         kinds = {row["bench"] for row in rows}
-        self.assertEqual(kinds, {"async-props", "async-stat", "async-rate", "async-overhead", "async-time"})
+        self.assertEqual(kinds, {"async-props", "async-stat", "async-rate", "async-overhead", "async-time", "relax-history"})
         stat = [row for row in rows if row["bench"] == "async-stat"]
         self.assertEqual([row["iteration"] for row in stat], list(range(5, 51, 5)))
         for row in stat:
@@ -102,15 +103,54 @@ class Relax(system.Case):
         self.assertTrue(os.path.exists(self.path("h-trefethen:300-rate.csv")), out)
 
     def test_bench_faults_prints_the_table(self):
-        self.succeeds("bench", "faults", "--matrix", "trefethen:300", "--block", "32", "--threads", "1", "--json", "rows.json")
+        self.succeeds("bench", "faults", "--matrix", "trefethen:300", "--block", "32", "--threads", "1", "--json", "rows.json",
+                      "--csv", "rows.csv")
         with open(self.path("rows.json"), encoding="utf-8") as file:
             rows = json.load(file)
+        with open(self.path("rows.csv"), encoding="utf-8", newline="") as file:
+            lines = list(csv.DictReader(file))
+        self.assertEqual([line["bench"] for line in lines], [row["bench"] for row in rows])
+        self.assertEqual([int(line["iterations"]) for line in lines if line["iterations"]], [row["iterations"] for row in rows if "iterations" in row])
         recovery = [row for row in rows if row["bench"] == "faults-recovery"]
         self.assertEqual([row["recovery"] for row in recovery], [0, 10, 20, 30, 0, 0])
         self.assertEqual([row["status"] for row in recovery], ["converged"] * 5 + [recovery[5]["status"]])
         self.assertNotEqual(recovery[5]["status"], "converged")
         self.assertEqual([row["frozen"] for row in recovery], [0] + [75] * 5)
         self.assertLessEqual(recovery[1]["iterations"], recovery[2]["iterations"])
+
+    def test_bench_kaczmarz_prints_lines_as_they_come(self):
+        out = self.succeeds("bench", "kaczmarz", "--tables", "table3,fig7,counts", "--kaczmarz-level", "3", "--kaczmarz-sweeps", "20", "--samples", "2",
+                            "--threads", "1", "--seconds", "20", "--json", "rows.json", "--csv", "rows.csv")
+        with open(self.path("rows.json"), encoding="utf-8") as file:
+            rows = json.load(file)
+        self.assertEqual({row["figure"] for row in rows}, {"table3", "fig7", "counts"})
+        self.assertEqual(len(self.read("rows.csv").decode().splitlines()), 1 + len(rows))
+        for row in rows:
+            self.assertTrue(row["command"] and row["commit"] and row["device"])
+        for row in (row for row in rows if row["figure"] == "table3" and row["machine"] == "cpu-openmp"):
+            self.assertGreater(row["limit_gbs"], 0)
+            self.assertEqual((row["sweeps"], row["sweeps_asked"]), (20, 20))
+        self.assertIn("of reads)", out)
+        solves = [row for row in rows if row["figure"] == "fig7"]
+        self.assertEqual({row["status"] for row in solves}, {"converged"})
+        self.assertTrue({"cgmnc", "bicgstab-jacobi"} <= {row["what"] for row in solves if row["machine"] == "cpu-serial"})
+        for row in (row for row in solves if row["what"] == "umfpack"):
+            self.assertLess(row["residual"], 1e-12)
+        for row in (row for row in rows if row["figure"] == "counts" and row["what"] in ("carpcg-128-rows", "carpcg-16-blocks")):
+            self.assertLessEqual(row["over_cgmnc"], 2.5)
+
+    def test_bench_kaczmarz_keeps_to_its_time(self):
+        out = self.succeeds("bench", "kaczmarz", "--tables", "table3,fig7", "--kaczmarz-level", "4", "--kaczmarz-sweeps", "100000000", "--samples", "1",
+                            "--threads", "1", "--seconds", "0.002", "--json", "rows.json")
+        with open(self.path("rows.json"), encoding="utf-8") as file:
+            rows = json.load(file)
+        for row in (row for row in rows if row["figure"] == "table3"):
+            self.assertLess(row["sweeps"], 100000)
+            self.assertGreaterEqual(row["sweeps"], 2)
+        late = [row for row in rows if row.get("status") == "out of time"]
+        self.assertTrue(late or "left out" in out, out)
+        for row in late:
+            self.assertIsNone(row["value"])
 
     def test_figure_11_takes_in_the_rows_of_other_jobs(self):
         self.succeeds("bench", "async", "--table", "figure11", "--matrix", "trefethen:300", "--block", "32", "--samples", "1",

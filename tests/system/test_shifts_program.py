@@ -1,4 +1,4 @@
-"""kaon invert --shifts: solutions by file against those of other masses, reports, refusals."""
+"""kaon invert --shifts: solutions by file against those of other masses, reports, refusals; the condensate of staggered noise."""
 import array
 import struct
 import sys
@@ -67,6 +67,22 @@ class Shifts(system.Case):
             self.assertEqual(report["applications"] % 2, 0)
             for i in range(2):
                 self.assertIn(b"shift", self.read(f"x.{i}"))
+
+    def test_noise_gives_the_condensate(self):
+        """Of M = 2 mass + D with a large mass: 3 / (2 mass) and corrections of order 1 / mass^3; errors fall with sources."""
+        for action, more in (("staggered", []), ("staggered", ["--even-odd", "none"])):
+            out = self.succeeds("invert", *LATTICE, "--action", action, "--mass", "50", "--source", "z4:3", "--columns", "8", *more,
+                                "--report", "report.json")
+            c = self.report()["condensate"]
+            self.assertIn("condensate", out)
+            self.assertEqual(c["sources"], 8)
+            # (M^-1)_ii = 1 / 2m - (-D^2)_ii / (2m)^3: (D^2)_ii = 8 for unitary links
+            self.assertLess(abs(c["whole"] - 3 * (0.01 - 8e-6)), 5 * c["whole_error"] + 3 * 64e-10)
+            self.assertAlmostEqual(c["whole"], (c["even"] + c["odd"]) / 2, 15)
+        self.succeeds("invert", *STAGGERED, "--mass", "0.5", "--source", "gauss:3", "--columns", "1", "--report", "report.json")
+        self.assertIsNone(self.report()["condensate"]["whole_error"])
+        self.succeeds("invert", *LATTICE, "--kappa", "0.12", "--csw", "1", "--source", "z4:3", "--columns", "1", "--report", "report.json")
+        self.assertNotIn("condensate", self.report())
 
     def test_what_cannot_be_done_is_refused(self):
         m = ["--mass", "0.1"]

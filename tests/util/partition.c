@@ -104,8 +104,8 @@ static void compare_vectors(const partition_pair *pair, const kaon_vector *whole
   free(b);
 }
 
-static void compare_links(const partition_pair *pair, const char *what, const kaon_gauge *whole,
-                          const kaon_gauge *part) {
+void partition_compare_links(const partition_pair *pair, const char *what,
+                             const kaon_gauge *whole, const kaon_gauge *part) {
   double *a = room(&pair->whole, 72), *b = room(&pair->part, 72);
   difference d = {0, 0, 0};
   char text[160];
@@ -433,8 +433,9 @@ static void check_logdet(partition_pair *pair) {
 
 void partition_check_links(partition_pair *pair) {
   partition_side *sides[2] = {&pair->whole, &pair->part};
-  compare_links(pair, "random", pair->whole.gauge, pair->part.gauge);
+  partition_compare_links(pair, "random", pair->whole.gauge, pair->part.gauge);
   check_observables(pair, "random links");
+  partition_check_fatten(pair);
   for (int i = 0; i < 2; i++) {
     kaon_heatbath_options options = KAON_HEATBATH_OPTIONS_INIT;
     options.beta = 5.9;
@@ -443,12 +444,12 @@ void partition_check_links(partition_pair *pair) {
     must(sides[i]->ctx, kaon_gauge_weak(sides[i]->gauge, 0.4, 4));
     must(sides[i]->ctx, kaon_gauge_heatbath(sides[i]->gauge, &options, 2));
   }
-  compare_links(pair, "weak, then heatbath", pair->whole.gauge, pair->part.gauge);
+  partition_compare_links(pair, "weak, then heatbath", pair->whole.gauge, pair->part.gauge);
   check_observables(pair, "heatbath");
   check_logdet(pair);
   for (int i = 0; i < 2; i++)
     must(sides[i]->ctx, kaon_gauge_temporal(sides[i]->gauge, sides[i]->gauge));
-  compare_links(pair, "temporal gauge", pair->whole.gauge, pair->part.gauge);
+  partition_compare_links(pair, "temporal gauge", pair->whole.gauge, pair->part.gauge);
   for (int i = 0; i < 2; i++) must(sides[i]->ctx, kaon_gauge_random(sides[i]->gauge, 20260));
 }
 

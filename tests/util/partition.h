@@ -44,8 +44,13 @@ void partition_check_hops(partition_pair *pair, double anisotropy);
 void partition_check_sums(partition_pair *pair, kaon_precision precision);
 /* Clover and Wilson, even-odd and not, in the temporal gauge and not; source and solution. */
 void partition_check_operators(partition_pair *pair, kaon_precision precision);
-/* Links after random, weak, heatbath and temporal gauge, bit by bit; observables; log det A. */
+/* Links after random, weak, heatbath and temporal gauge, fat and long ones, bit by bit; observables;
+ * log det A. */
 void partition_check_links(partition_pair *pair);
+void partition_check_fatten(partition_pair *pair); /* of those */
+/* Two fields of equal links, bit by bit. */
+void partition_compare_links(const partition_pair *pair, const char *what, const kaon_gauge *whole,
+                             const kaon_gauge *part);
 /* Sources, bit by bit; correlators of a noise propagator. */
 void partition_check_measurements(partition_pair *pair);
 /* Every method and inner precision: same steps within a few, same solution within the tolerance;
