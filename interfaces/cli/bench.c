@@ -115,7 +115,7 @@ static const cli_option options[] = {
     {CLI_INT, "lag", "N", "-1", OWN(relax_lag), -1, 1000000,
      "async, free: iterations that a block may be ahead of those it reads (default 2)"},
     {CLI_SET, "exchange", RELAX_EXCHANGES, "amc,dc,dk,push,sync", OWN(exchanges), 0, 0,
-     "async, table figure11: a list with commas, of kaon solve's"},
+     "async, table figure11: a list with commas; auto: all"},
     {CLI_INT, "rank-lag", "N", "-1", OWN(relax_rank_lag), -1, 1000000,
      "there: iterations that a block may be ahead of other ranks' (-1: no bound)"},
     {CLI_FILE, "histories", "FILE.csv", NULL, OWN(histories), 0, 0,

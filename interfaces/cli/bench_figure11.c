@@ -80,7 +80,7 @@ int relax_bench_figure11(relax_bench *r) {
           r->b->info.ranks, several ? "s" : "");
   for (int i = KAON_EXCHANGE_AMC; i <= KAON_EXCHANGE_SYNC && code == EXIT_DONE; i++) {
     int there = 1;
-    if (several ? !(a->exchanges >> i & 1) : i != KAON_EXCHANGE_SYNC) continue;
+    if (several ? !((a->exchanges >> i | a->exchanges) & 1) : i != KAON_EXCHANGE_SYNC) continue;
     for (int d = KAON_RELAX_LAUNCH; d <= KAON_RELAX_FREE && there && code == EXIT_DONE; d++)
       code = measure(r, (kaon_relax_exchange)i, (kaon_relax_driver)d, tol, &there);
   }

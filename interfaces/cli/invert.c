@@ -18,7 +18,8 @@
 static const cli_option options[] = {
     PROBLEM_OPTIONS_PROBLEM(AT),
     {CLI_INT, "columns", "N", "12", AT(columns), 1, 4096,
-     "right-hand sides: spin-colour components of the source in order (staggered: colours, default 3), "
+     "right-hand sides: spin-colour components of the source in order (staggered: colours, default "
+     "3), "
      "or N noise fields"},
     PROBLEM_OPTIONS_SOLVER(AT),
     PROBLEM_OPTIONS_SCHWARZ(AT),
@@ -188,16 +189,26 @@ static void announce(const invert_job *job) {
 
 static void print_columns(const invert_job *job) {
   const cli_common *common = &job->args->common;
-  cli_say(common, "column  spin colour   steps   residual   status\n");
+  const source_kind kind = job->p.source.kind;
+  const int noise = kind == SOURCE_Z4 || kind == SOURCE_GAUSS, spins = !job->p.staggered && !noise;
+  char traffic[96] = "";
+  cli_say(common, "column%s%s   steps   residual   status\n", spins ? "  spin" : "",
+          noise ? "" : " colour");
   for (int k = 0; k < job->columns; k++) {
     const kaon_column_report *s = &job->solves[k];
-    cli_say(common, "%6d  %4d %6d  %6d   %.2e   %s\n", k, k / 3 % 4, k % 3, s->iterations,
-            s->residual, kaon_stop_reason_name(s->reason));
+    char spin[16] = "", colour[16] = "";
+    if (spins) snprintf(spin, sizeof spin, "  %4d", k / 3 % 4);
+    if (!noise) snprintf(colour, sizeof colour, " %6d", k % 3);
+    cli_say(common, "%6d%s%s  %6d   %.2e   %s\n", k, spin, colour, s->iterations, s->residual,
+            kaon_stop_reason_name(s->reason));
   }
+  if (ranks_started() > 1)
+    snprintf(traffic, sizeof traffic, "; %lld sums over ranks, %lld exchanges, %.3g MB sent",
+             (long long)job->traffic.sums, (long long)job->traffic.exchanges,
+             1e-6 * (double)job->traffic.bytes);
   if (job->seconds > 0)
-    cli_say(common, "%.2f s, %.2f GFLOPS; %lld sums over ranks, %lld exchanges, %.3g MB sent\n",
-            job->seconds, 1e-9 * job->flops / job->seconds, (long long)job->traffic.sums,
-            (long long)job->traffic.exchanges, 1e-6 * (double)job->traffic.bytes);
+    cli_say(common, "%.2f s, %.2f GFLOPS%s\n", job->seconds, 1e-9 * job->flops / job->seconds,
+            traffic);
   if (job->seconds > 0) staggered_say(common, &job->p, job->seconds);
 }
 
@@ -423,7 +434,8 @@ const cli_command command_invert = {
     "  kaon invert --gauge weak:0.3 --lattice 8 8 8 16 --kappa 0.120 --csw 1\n"
     "  kaon invert --gauge config.lime --kappa 0.130 --csw 1.769 --sloppy half \\\n"
     "      --output propagator.lime --correlators correlators.txt\n"
-    "  kaon invert --gauge config.lime --action staggered --mass 0.05 --source z4:1 --columns 20\n\n"
+    "  kaon invert --gauge config.lime --action staggered --mass 0.05 --source z4:1 --columns "
+    "20\n\n"
     "The residual that is printed is |b - A x| / |b| of the full system, recomputed in double. "
     "Solutions and correlators are written when every column converged. Noise sources of staggered "
     "actions give the quark condensate.",

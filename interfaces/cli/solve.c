@@ -136,12 +136,15 @@ static void print_columns(const solve_job *job, double error) {
             kaon_stop_reason_name(s->reason));
   }
   if (!isnan(error)) cli_say(common, "column 0 is off 1 by at most %.2e\n", error);
+  char traffic[96] = "";
+  if (ranks_started() > 1)
+    snprintf(traffic, sizeof traffic, "; %lld sums over ranks, %lld exchanges, %.3g MB sent",
+             (long long)job->traffic.sums, (long long)job->traffic.exchanges,
+             1e-6 * (double)job->traffic.bytes);
   cli_say(common,
-          "%.3g s of set-up, %.3g s, %.2f GFLOPS, %.3g s of processor time; %lld sums over ranks, "
-          "%lld exchanges, %.3g MB sent; regime %s%s\n",
+          "%.3g s of set-up, %.3g s, %.2f GFLOPS, %.3g s of processor time%s; regime %s%s\n",
           job->setup, job->seconds, job->seconds > 0 ? 1e-9 * job->flops / job->seconds : 0,
-          job->cpu, (long long)job->traffic.sums, (long long)job->traffic.exchanges,
-          1e-6 * (double)job->traffic.bytes, regime_name(job->issue),
+          job->cpu, traffic, regime_name(job->issue),
           job->issue >= KAON_ISSUE_SEPARATE && job->fused ? ", but the method's updates are fused"
                                                           : "");
 }

@@ -85,6 +85,13 @@ static __device__ __forceinline__ int32_t load_far(const int32_t *p) {
   return v;
 }
 
+/* Acquires nothing: that would empty the first-level cache, which other blocks use, each time. */
+static __device__ __forceinline__ int32_t peek_far(const int32_t *p) {
+  int32_t v;
+  asm volatile("ld.relaxed.sys.global.s32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
+  return v;
+}
+
 static __device__ __forceinline__ void store_far(int32_t *p, int32_t v) {
   asm volatile("fence.acq_rel.sys;" ::: "memory");
   asm volatile("st.relaxed.sys.global.s32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
@@ -151,22 +158,34 @@ static __device__ __forceinline__ void read_outside(const relax_call &a, const s
   }
 }
 
-/* t -= what other ranks have. */
+/* t -= what other ranks have. Some at a time here as well: the ways may be links between devices.
+ */
 template <int REALS>
 static __device__ __forceinline__ void read_ghosts(const relax_call &a, const seat &s, int column,
                                                    real *t) {
+  enum { AHEAD = REALS * sizeof(real) <= 8 ? 4 : 2 };
   const kaon_block_ghosts &g = a.ghosts;
-  const int64_t end = __ldg(g.start + s.slice + 1);
+  const int64_t begin = __ldg(g.start + s.slice), end = __ldg(g.start + s.slice + 1);
 #pragma unroll 1
-  for (int64_t j = __ldg(g.start + s.slice); j < end; j++) {
-    const int64_t n = j * 32 + s.lane;
-    const real *from = (const real *)__ldg((const unsigned long long *)g.from + n);
-    real v[REALS], x[REALS];
-    if (from == NULL) continue;
-    value_of<REALS>(g.value, n, v);
+  for (int64_t j = begin; j < end; j += AHEAD) {
+    const real *from[AHEAD];
+    real v[AHEAD][REALS], x[AHEAD][REALS];
 #pragma unroll
-    for (int c = 0; c < REALS; c++) x[c] = kaon_far_load(from + column * REALS + c);
-    kaon_relax_subtract(t, v, x, REALS);
+    for (int k = 0; k < AHEAD; k++) {
+      const int64_t n = (j + k) * 32 + s.lane;
+      uint64_t there = 0;
+      if (j + k < end) there = __ldg((const unsigned long long *)g.from + n);
+      from[k] = there != 0 ? (const real *)there + column * REALS : a.x + s.at; /* times 0 */
+#pragma unroll
+      for (int c = 0; c < REALS; c++) v[k][c] = 0;
+      if (there != 0) value_of<REALS>(g.value, n, v[k]);
+    }
+#pragma unroll
+    for (int k = 0; k < AHEAD; k++)
+#pragma unroll
+      for (int c = 0; c < REALS; c++) x[k][c] = kaon_far_load(from[k] + c);
+#pragma unroll
+    for (int k = 0; k < AHEAD; k++) kaon_relax_subtract(t, v[k], x[k], REALS);
   }
 }
 
@@ -358,8 +377,9 @@ static __device__ __forceinline__ bool await_ranks(const relax_call &a, int64_t 
       if (now - begin > a.patience) store_relaxed(a.stop + column, 1);
       __nanosleep(100);
       over = load_relaxed(a.stop + column) != 0;
-      there = load_far(other);
+      there = peek_far(other);
     }
+    if (begin != 0) there = load_far(other);
     if (!over) note_shift(shifts, own - (there & ~KAON_BLOCK_LEFT));
   }
   return over;

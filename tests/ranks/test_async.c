@@ -211,22 +211,22 @@ enum { WAYS = sizeof ways / sizeof *ways };
 static void a_slow_rank_is_seen_to_lag_and_no_more_than_it_may(void **state) {
   (void)state;
   part p = open_part(row_case_random(601, 5, 1, 1, 9), 0, 1, 1);
-  if (world_rank() == world_size() - 1) p.ctx->comm->pause = 2000000;
+  if (world_rank() == world_size() - 1) p.ctx->comm->pause = 1000000;
   for (int i = 0; i < WAYS && world_size() > 1; i++)
     for (int driver = KAON_RELAX_LAUNCH; driver <= KAON_RELAX_FREE; driver++)
-      for (int lag = -1; lag <= 4; lag += lag < 0 ? 1 : 2) {
+      for (int lag = -1; lag <= 3; lag += lag < 0 ? 1 : 3) {
         kaon_relax_options o = options_of(ways[i], (kaon_relax_driver)driver);
         o.rank_lag = lag;
         o.stride = 20;
-        const ending e = solve(&p, &o, KAON_DOUBLE, 1e-10, 1000);
+        const ending e = solve(&p, &o, KAON_DOUBLE, 1e-5, 1000);
         printf("  %s, %s, lag %d: %d iterations, shifts %d to %d, %.0f %% not synchronous\n",
                names[e.relax.exchange], driver ? "free" : "launch", lag, e.column[0].iterations,
                e.relax.rank_newest, e.relax.rank_oldest, 100 * e.relax.rank_asynchronous);
         assert_int_equal(e.solved, KAON_OK);
         assert_int_equal(e.column[0].reason, KAON_CONVERGED);
-        test_below("residual", residual_of(&p, 0), 1.1e-10);
+        test_below("residual", residual_of(&p, 0), 1.1e-5);
         assert_true(e.relax.rank_oldest > 0 || lag == 0);
-        if (lag < 0) assert_true(e.relax.rank_oldest > 4);
+        if (lag < 0) assert_true(e.relax.rank_oldest > 3);
         if (lag >= 0) assert_true(e.relax.rank_oldest <= lag);
         if (lag >= 0) assert_true(e.relax.rank_newest >= -(lag + 1));
       }

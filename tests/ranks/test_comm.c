@@ -148,6 +148,73 @@ static void an_empty_exchange_does_nothing(void **state) {
 
 /* Whoever fails first, all ranks return its status with its sentence; a second agreement on the
  * same failure on the way out sends nothing, on whichever rank. */
+/* Every rank puts numbers whose two halves are equal, then says how far it is, into everybody's
+ * board, while all of them read: no number is torn, and none is older than what was said of it. */
+static void what_is_put_on_a_board_is_whole_and_in_order(void **state) {
+  (void)state;
+  enum { N = 500, TURNS = 200, ROOM = (N + 1) * 8 };
+  kaon_context *ctx = ranks_open(KAON_ISA_AUTO, NULL);
+  kaon_comm *comm = ctx->comm;
+  kaon_board *board = NULL;
+  uint64_t *numbers = calloc(2 * N, sizeof *numbers), *there = numbers + N;
+  int64_t torn = 0, early = 0;
+  if (comm->ops->board_create == NULL) printf("  no boards: skipped\n");
+  if (comm->ops->board_create != NULL) {
+    const size_t room = (size_t)comm->ranks * ROOM;
+    must(ctx, comm->ops->board_create(comm, room, 0, &board));
+    for (uint64_t turn = 1; turn <= TURNS; turn++) {
+      for (int i = 0; i < N; i++) numbers[i] = turn << 32 | turn;
+      for (int r = 0; r < comm->ranks; r++) {
+        const size_t at = (size_t)comm->rank * ROOM;
+        const uint32_t said = (uint32_t)turn;
+        must(ctx, comm->ops->board_put(board, r, at, numbers, 8, N));
+        must(ctx, comm->ops->board_put(board, r, at + N * 8, &said, 4, 1));
+      }
+      for (int r = 0; r < comm->ranks; r++) {
+        uint32_t said = 0;
+        must(ctx, comm->ops->board_get(board, (size_t)r * ROOM + N * 8, &said, 4, 1));
+        must(ctx, comm->ops->board_get(board, (size_t)r * ROOM, there, 8, N));
+        for (int i = 0; i < N; i++) torn += there[i] >> 32 != (uint32_t)there[i];
+        for (int i = 0; i < N; i++) early += (uint32_t)there[i] < said;
+        assert_true(r != comm->rank || said == turn);
+      }
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int r = 0; r < comm->ranks; r++) {
+      must(ctx, comm->ops->board_get(board, (size_t)r * ROOM, there, 8, N));
+      assert_true(there[0] == ((uint64_t)TURNS << 32 | TURNS) && there[N - 1] == there[0]);
+    }
+    comm->ops->board_destroy(&board);
+  }
+  assert_int_equal(torn, 0);
+  assert_int_equal(early, 0);
+  free(numbers);
+  kaon_context_destroy(&ctx);
+}
+
+/* Mapped ones are the same memory; boards may go in any order, and ranks need not be in step. */
+static void boards_come_and_go(void **state) {
+  (void)state;
+  kaon_context *ctx = ranks_open(KAON_ISA_AUTO, NULL);
+  kaon_comm *comm = ctx->comm;
+  const int here = comm->ops->board_create != NULL && comm->local_ranks == comm->ranks;
+  if (!here) printf("  no memory that ranks share: skipped\n");
+  for (int n = 0; n < 30 && here; n++) {
+    kaon_board *boards[3] = {NULL};
+    for (int i = 0; i < 3; i++)
+      must(ctx, comm->ops->board_create(comm, (size_t)(comm->rank + 1) * 1000, i % 2, &boards[i]));
+    for (int r = 0; r < comm->ranks; r++)
+      __atomic_store_n((int *)boards[1]->there[r] + comm->rank, 1 + n, __ATOMIC_RELEASE);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int r = 0; r < comm->ranks; r++) {
+      const int *mine = boards[1]->mine;
+      assert_int_equal(__atomic_load_n(mine + r, __ATOMIC_ACQUIRE), 1 + n);
+    }
+    for (int i = 0; i < 3; i++) comm->ops->board_destroy(&boards[(i + comm->rank) % 3]);
+  }
+  kaon_context_destroy(&ctx);
+}
+
 static void all_ranks_return_the_first_failure(void **state) {
   (void)state;
   kaon_context *ctx = ranks_open(KAON_ISA_AUTO, NULL);
@@ -311,6 +378,8 @@ static const struct CMUnitTest comm[] = {
     cmocka_unit_test(exchanges_tell_directions_apart),
     cmocka_unit_test(long_messages_go_in_pieces),
     cmocka_unit_test(an_empty_exchange_does_nothing),
+    cmocka_unit_test(what_is_put_on_a_board_is_whole_and_in_order),
+    cmocka_unit_test(boards_come_and_go),
     cmocka_unit_test(all_ranks_return_the_first_failure),
     cmocka_unit_test(a_tolerated_failure_is_not_the_next_one),
     cmocka_unit_test(one_rank_without_an_array_fails_all),

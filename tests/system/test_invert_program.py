@@ -122,7 +122,12 @@ class Invert(system.Case):
                 (["--preconditioner", "sap", "--schwarz-block", "4", "2", "4", "4", "--schwarz-steps", "3", "--schwarz-cycles", "2",
                   "--schwarz-precision", "single", "--schwarz-relaxation", "0.9"],
                  "GCR, preconditioned by SAP in blocks of 4x2x4x4, to 1e-10",
-                 {"kind": "sap", "block": [4, 2, 4, 4], "cut": ["x", "y", "z", "t"], "steps": 3, "cycles": 2, "precision": "single", "relaxation": 0.9})):
+                 {"kind": "sap", "block": [4, 2, 4, 4], "cut": ["x", "y", "z", "t"], "steps": 3, "cycles": 2, "precision": "single", "relaxation": 0.9}),
+                (["--solver", "async-schwarz", "--schwarz-block", "4", "2", "4", "4", "--schwarz-groups", "3"],
+                 "GCR, preconditioned by asynchronous Schwarz in blocks of 4x2x4x4, to 1e-10",
+                 {"kind": "async-schwarz", "block": [4, 2, 4, 4], "steps": 4, "cycles": 5, "groups": 3, "reads": 0, "late": 0, "oldest": 0}),
+                (["--preconditioner", "async-schwarz"], "GCR, preconditioned by asynchronous Schwarz, a block a rank, to 1e-10",
+                 {"kind": "async-schwarz", "block": [4, 4, 4, 8]})):
             with self.subTest(more=more):
                 self.assertIn(text, self.succeeds("invert", *small, *more))
                 report = self.report()
@@ -133,7 +138,8 @@ class Invert(system.Case):
                 self.assertLess(report["sums"], alone["sums"])
         for wrong, why in ((["--preconditioner", "sap", "--solver", "cg"], "--preconditioner sap needs --solver gcr; --solver is cg"),
                            (["--schwarz-steps", "3"], "--schwarz-steps is for --preconditioner schwarz, sap and async-schwarz"),
-                           (["--preconditioner", "schwarz", "--schwarz-block", "3", "4", "4", "4"], "an even divisor")):
+                           (["--preconditioner", "schwarz", "--schwarz-block", "3", "4", "4", "4"], "an even divisor"),
+                           (["--preconditioner", "sap", "--schwarz-groups", "3"], "--schwarz-groups is for --preconditioner async-schwarz, but it is sap")):
             code, _, err = system.kaon("invert", *small, *wrong)
             self.assertEqual(code, 2)
             self.assertIn(why, err)
