@@ -87,6 +87,8 @@ typedef struct kaon_ranks_ops {
   const char *(*transport)(const kaon_context *ctx); /* in words, for kaon info */
   /* The most independent way of issuing (kaon_record_ops) that both can be part of; PLAIN: none */
   kaon_issue (*recordable)(const kaon_context *ctx);
+  /* 1: exchanges are the communicator's own, from host memory, so they can be loose (lib/comm.h) */
+  int (*by_host)(const kaon_context *ctx);
   /* A persistent exchange. send and receive of the messages are filled in: the buffers are the
    * exchange's. Where kernels send by themselves (*peer != NULL on return), send is the neighbour's
    * memory and start and finish have nothing to do. peer NULL: start and finish move the messages

@@ -23,6 +23,7 @@ count "vectors and reductions" 60 '/kaon_blas_cuda_\(convert\|multi\|pipelined\|
 count "block methods" 30 "$block"
 divided='/kaon_dslash_cuda_hop_\(faces\|cut\)_'
 count "Wilson and clover" 81 '/kaon_dslash_cuda_\([^hs]\|hop_[^fc]\)'
+count "gauge" 50 '/kaon_gauge_cuda_'
 count "staggered" 54 '/kaon_dslash_cuda_staggered_[0-9]'
 count "divided lattices, staggered" 45 '/kaon_dslash_cuda_staggered_face'
 count "divided lattices" 36 "$divided"
@@ -33,5 +34,5 @@ count "relaxation" 4 '/kaon_sparse_cuda_relax_cu'
 count "row projections" 4 '/kaon_sparse_cuda_kaczmarz_cu'
 count "Schwarz domains" 20 "$domains"
 count "preconditioned methods" 4 '/kaon_blas_cuda_precond_cu'
-count "all" 455 ''
+count "all" 465 ''
 exit $bad

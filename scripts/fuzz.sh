@@ -6,7 +6,7 @@ set -eu
 seconds=${1:?usage: fuzz.sh SECONDS [FOLDER]}
 source=$(cd "$(dirname "$0")/.." && pwd)
 folder=${2:-$source/build-fuzz}
-harnesses="nersc lime milc openqcd detect scidac propagator market"
+harnesses="nersc lime milc openqcd detect scidac propagator market rational"
 compiler=${CLANG:-clang}
 flags="-std=gnu11 -D_GNU_SOURCE -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=undefined -I$source -I$source/include"
 sources="$(ls "$source"/lib/io/*.c) $source/lib/comm.c $source/lib/error.c"
@@ -18,11 +18,12 @@ mkdir -p "$folder/findings"
 "$compiler" $flags -fsanitize=address,undefined "$source/tests/fuzz/make_corpus.c" $sources $matrices -lz -lm -o "$folder/make_corpus"
 for h in $harnesses; do
   mkdir -p "$folder/corpus/$h"
-  case $h in market) more=$matrices ;; *) more= ;; esac
+  case $h in market) more=$matrices ;; rational) more=$source/solvers/rational_file.c ;; *) more= ;; esac
   # shellcheck disable=SC2086
   "$compiler" $flags -fsanitize=fuzzer,address,undefined "$source/tests/fuzz/fuzz_$h.c" $sources $more -lz -lm -o "$folder/fuzz_$h"
 done
 "$folder/make_corpus" "$folder/corpus"
+cp "$source"/tests/reference/rational_*.txt "$folder/corpus/rational/"
 
 count=$(echo "$harnesses" | wc -w)
 share=$((seconds / count))

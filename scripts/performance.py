@@ -46,6 +46,7 @@ all its digits. What the figures mean: [conventions.md](conventions.md#benchmark
 - Several ranks, a device each: a hop cell is **GFLOPS a rank (efficiency, times a peer)**, the efficiency against one rank with as
   many sites as each has there (the same file). Times are the slowest rank's. "In terms of BiCGStab": the GFLOPS that
   BiCGStab with single precision inside would have to reach to solve in the same time.
+- Relaxation and projections, in the form of the papers they are from: [papers.md](papers.md).
 - Peers' figures, where there are some for the same cell, are in `bench/peers/`; their conditions stand below each device's name.
 """
 
@@ -520,8 +521,7 @@ def page(folders, peers):
 def pages(root):
     """({page's file name: text}, {plot's file name: gnuplot script})"""
     folders = find_runs(root)
-    text, scripts = page(folders, find_peers(root))
-    other, more = papers.page(folders, sys.modules[__name__])
+    (text, scripts), (other, more) = page(folders, find_peers(root)), papers.page(folders, sys.modules[__name__])
     return {"performance.md": text, "papers.md": other}, {**scripts, **more}
 
 

@@ -25,86 +25,8 @@
  * residual. Measured on operators of condition 1e2 to 1e4 (tests/test_multishift,
  * tests/ranks/test_multishift), they come to 0.4 to 3 times `spread`. */
 static const double sloppy_margin = 8, sloppy_least = 128;
-/* A step rounds all of x in a coarser precision: so often it is added to the user's and set to 0.
- */
-enum { POUR_STEPS = 16 };
-
-/* ---- a step ---- */
-
-/* q = A p and its product with p. */
-static kaon_status apply_operator(kaon_multishift *s, const kaon_shift_level *w) {
-  const kaon_pass plain = kaon_shift_pass(&s->base, KAON_NO_SLOT, KAON_REC_NONE);
-  kaon_pass alpha = kaon_shift_pass(&s->base, KAON_NO_SLOT, KAON_REC_SHIFT_ALPHA);
-  const kaon_vector *in = w->in != NULL ? w->in : w->v->p;
-  kaon_vector *out = w->out != NULL ? w->out : w->v->q;
-  if (w->in != NULL) KAON_TRY(kaon_blas_convert(w->v->p, w->in, 0, &plain));
-  if (s->options.normal) { /* (p, A^dag A p) = |A p|^2 */
-    alpha.norm = KAON_S_DENOMINATOR;
-    KAON_TRY(kaon_operator_run(w->A, KAON_PLAIN, in, w->t, &alpha));
-    KAON_TRY(kaon_operator_run(w->A, KAON_DAGGER, w->t, out, &plain));
-  } else {
-    alpha.w = in;
-    alpha.dot = KAON_S_DENOMINATOR;
-    KAON_TRY(kaon_operator_run(w->A, KAON_PLAIN, in, out, &alpha));
-  }
-  return w->out != NULL ? kaon_blas_convert(w->out, w->v->q, 0, &plain) : KAON_OK;
-}
-
-static kaon_status update_residual(kaon_multishift *s, const kaon_shift_vectors *v) {
-  const kaon_pass plain = kaon_shift_pass(&s->base, KAON_NO_SLOT, KAON_REC_NONE);
-  const kaon_pass beta = kaon_shift_pass(&s->base, KAON_S_R2, KAON_REC_CG_BETA);
-  if (s->sigma0 == 0) return kaon_blas_axpy(KAON_MINUS(KAON_S_ALPHA), v->q, v->r, &beta);
-  KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_ALPHA), v->q, v->r, &plain));
-  return kaon_blas_axpy(KAON_MINUS(KAON_S_SIGMA_ALPHA), v->p, v->r, &beta);
-}
-
-/* p = r + beta p, with (p, p) where the smallest shift asks for it. */
-static kaon_status next_direction(kaon_multishift *s, const kaon_shift_vectors *v) {
-  const int norm = s->sigma0 != 0 ? KAON_S_DIRECTION2 : KAON_NO_SLOT;
-  const kaon_pass pass = kaon_shift_pass(&s->base, norm, KAON_REC_NONE);
-  return kaon_blas_xpay(v->r, KAON_PLUS(KAON_S_BETA), v->p, &pass);
-}
-
-static kaon_status step(kaon_multishift *s, const kaon_shift_level *w) {
-  const kaon_pass shifts = kaon_shift_pass(&s->shifts, KAON_NO_SLOT, KAON_REC_SHIFT_STEP);
-  const kaon_pass plain = kaon_shift_pass(&s->shifts, KAON_NO_SLOT, KAON_REC_NONE);
-  const kaon_shift_vectors *v = w->v;
-  KAON_TRY(apply_operator(s, w));
-  KAON_TRY(update_residual(s, v));
-  KAON_TRY(kaon_blas_recur(s->ctx, &shifts));
-  KAON_TRY(
-      kaon_blas_shifted(KAON_PLUS(KAON_S_ALPHA), v->P, v->X, v->r, KAON_PLUS(KAON_S_BETA), &plain));
-  return next_direction(s, v);
-}
 
 /* ---- the run ---- */
-
-static kaon_status look(kaon_multishift *s) {
-  return kaon_agree(s->ctx, kaon_scalars_read(s->scalars, s->host));
-}
-
-/* What a coarser precision has added to x; pass NULL: all of it. */
-static kaon_status gather_solutions(kaon_multishift *s, const kaon_shift_level *w,
-                                    const kaon_pass *pass) {
-  return w->v != &s->outer ? kaon_blas_pour(w->v->X, s->outer.X, pass) : KAON_OK;
-}
-
-/* Until the process ends. Every rank has the same states and issues the same steps. */
-static kaon_status run_process(kaon_multishift *s, const kaon_shift_level *w) {
-  const kaon_pass going = kaon_shift_pass(&s->shifts, KAON_NO_SLOT, KAON_REC_NONE);
-  const int begin = s->host[0].iterations;
-  int steps = 0;
-  KAON_TRY(kaon_scalars_write(s->scalars, s->host));
-  do {
-    for (int i = 0; i < s->options.check_interval; i++) {
-      KAON_TRY(step(s, w));
-      if (++steps % POUR_STEPS == 0) KAON_TRY(gather_solutions(s, w, &going));
-    }
-    KAON_TRY(look(s));
-  } while (s->host[0].gate & KAON_GATE_STEP);
-  s->applications += (1 + s->options.normal) * (s->host[0].iterations - begin);
-  return KAON_OK;
-}
 
 /* All states at the beginning: r = p = p_i = b, x_i = 0. */
 static void begin_states(kaon_multishift *s, double b2, double relative) {
@@ -151,19 +73,19 @@ static void resume_states(kaon_multishift *s, double relative) {
 }
 
 /* Goes on with the precision of `to`, the step that ended it before made whole. */
-static kaon_status go_on(kaon_multishift *s, const kaon_shift_level *from,
-                         const kaon_shift_level *to, double relative) {
+static kaon_status go_on(kaon_multishift *s, const kaon_shift_level *from, kaon_shift_level *to,
+                         double relative) {
   resume_states(s, relative);
   KAON_TRY(kaon_scalars_write(s->scalars, s->host));
-  KAON_TRY(next_direction(s, from->v));
-  KAON_TRY(look(s));
+  KAON_TRY(kaon_shift_next_direction(s, from->v));
+  KAON_TRY(kaon_shift_look(s));
   if (to->v != from->v) {
     KAON_TRY(kaon_vector_copy(to->v->r, from->v->r));
     KAON_TRY(kaon_vector_copy(to->v->p, from->v->p));
     KAON_TRY(kaon_vector_copy(to->v->P, from->v->P));
     KAON_TRY(kaon_vector_zero(to->v->X));
   }
-  return run_process(s, to);
+  return kaon_shift_process(s, to);
 }
 
 /* What roundings of one unit in all applications from here on leave in the residual, over the
@@ -175,7 +97,7 @@ static kaon_status find_spread(kaon_multishift *s, const kaon_shift_level *w, do
   const double r2 = base->slot[KAON_S_R2][0], largest = base->slot[KAON_S_LARGEST][0];
   const double steps = 2 * base->iterations / log(s->b2 / r2);
   double p2;
-  KAON_TRY(kaon_vector_norm2(w->v->p, &p2));
+  KAON_TRY(kaon_shift_norms(s, w->v->p, &p2));
   *spread = largest * base->slot[KAON_S_ALPHA][0] * sqrt(p2 / r2) * steps;
   return KAON_OK;
 }
@@ -188,7 +110,7 @@ static kaon_status begin(kaon_multishift *s, double relative) {
   KAON_TRY(kaon_vector_copy(v->r, s->b));
   KAON_TRY(kaon_vector_copy(v->p, s->b));
   KAON_TRY(kaon_blas_shifted(KAON_NUMBER(0), v->P, v->X, s->b, KAON_NUMBER(0), NULL));
-  return run_process(s, &s->level[0]);
+  return kaon_shift_process(s, &s->level[0]);
 }
 
 /* 1: the process came down to `relative`, and has further to go. */
@@ -206,7 +128,7 @@ static kaon_status run(kaon_multishift *s) {
   const double tol = s->options.tol;
   double spread = 0;
   for (int l = 0; l < s->levels; l++) {
-    const kaon_shift_level *w = &s->level[l], *next = l + 1 < s->levels ? w + 1 : NULL;
+    kaon_shift_level *w = &s->level[l], *next = l + 1 < s->levels ? w + 1 : NULL;
     double between = next != NULL ? begins_at(s, next, spread) : 0;
     KAON_TRY(l == 0 ? begin(s, fmax(between, tol)) : go_on(s, w - 1, w, fmax(between, tol)));
     if (next != NULL && goes_on(s, between)) {
@@ -216,7 +138,7 @@ static kaon_status run(kaon_multishift *s) {
         KAON_TRY(go_on(s, w, w, fmax(between, tol)));
       }
     }
-    KAON_TRY(gather_solutions(s, w, NULL));
+    KAON_TRY(kaon_shift_gather(s, w, NULL));
     if (!goes_on(s, between)) break;
   }
   return KAON_OK;
@@ -239,7 +161,7 @@ kaon_status kaon_shift_residuals(kaon_multishift *s) {
   s->applications += 1 + s->options.normal;
   KAON_TRY(kaon_blas_axpy(KAON_PLUS(KAON_S_SIGMA_WHOLE), v->X, v->P, &pass));
   KAON_TRY(kaon_blas_shifted(KAON_NUMBER(0), v->P, v->X, s->b, KAON_NUMBER(-1), NULL));
-  return kaon_vector_norm2(v->P, s->norm2);
+  return kaon_shift_norms(s, v->P, s->norm2);
 }
 
 static kaon_stop_reason reason_of(const kaon_column_state *base) {
@@ -368,9 +290,11 @@ static kaon_status check_norms(const kaon_multishift *s, const double *b2, int c
 static kaon_status solve_columns(kaon_multishift *s, const kaon_vector *b, double *b2,
                                  kaon_vector *x, kaon_column_report *reports) {
   kaon_column_report own[KAON_MULTISHIFT_MAX];
-  KAON_TRY(kaon_vector_norm2(b, b2));
+  KAON_TRY(b->nrhs > 1 ? kaon_vector_norm2(b, b2) : kaon_shift_norms(s, b, b2));
   KAON_TRY(check_norms(s, b2, b->nrhs));
   s->applications = 0;
+  s->repeated = (kaon_traffic){0};
+  s->issued = kaon_separate(s->ctx) ? s->ctx->options.issue : KAON_ISSUE_PLAIN;
   const kaon_status status = b->nrhs > 1 ? solve_turns(s, b, b2, x, reports)
                                          : solve(s, b, b2[0], x, reports != NULL ? reports : own);
   s->outer.X = NULL;
@@ -395,6 +319,11 @@ kaon_status kaon_multishift_solve(kaon_multishift *s, const kaon_vector *b, kaon
   *report = (kaon_solve_report){.seconds = kaon_solver_clock() - begin_time,
                                 .applications = s->applications,
                                 .flops = s->flops * s->applications,
-                                .traffic = kaon_traffic_since(s->ctx, &before)};
+                                .traffic = kaon_traffic_since(s->ctx, &before),
+                                .issue = s->issued,
+                                .fused = s->issued < KAON_ISSUE_SEPARATE};
+  report->traffic.sums += s->repeated.sums;
+  report->traffic.exchanges += s->repeated.exchanges;
+  report->traffic.bytes += s->repeated.bytes;
   return KAON_OK;
 }

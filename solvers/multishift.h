@@ -1,5 +1,6 @@
-/* multishift.h - the inside of CG for several shifts, shared by multishift.c (the process and what
- * comes of it), multishift_make.c (creation) and multishift_refine.c (shifts that missed). */
+/* multishift.h - the inside of CG for several shifts, shared by multishift.c (which processes,
+ * and what comes of them), multishift_run.c (a step, a process), multishift_make.c (creation) and
+ * multishift_refine.c (shifts that missed). */
 #ifndef KAON_SOLVERS_MULTISHIFT_H
 #define KAON_SOLVERS_MULTISHIFT_H
 
@@ -21,6 +22,11 @@ typedef struct kaon_shift_level {
   kaon_shift_vectors *v;
   kaon_vector *t;        /* normal: between A and A^dag, in A's precision */
   kaon_vector *in, *out; /* copies in A's precision; NULL: v's own */
+  kaon_multishift *owner;
+  kaon_recorder *recorder; /* of this level's steps; NULL: the machine offers none */
+  kaon_recorded recorded;
+  kaon_traffic of_block; /* what a recorded block asks of the network */
+  int unrecordable;      /* tried in vain */
   double unit;           /* roundoff of an application */
 } kaon_shift_level;
 
@@ -36,6 +42,8 @@ struct kaon_multishift {
   kaon_scalars *scalars;           /* the process, then the shifts */
   kaon_scalars base, shifts;       /* views of these */
   kaon_column_state *host;
+  kaon_scalars *sums; /* norms of vectors, every column open */
+  kaon_column_state *sums_host;
   double *norm2;
   double flops; /* of an application to one column, on all ranks, whose parts may be unequal */
 
@@ -43,6 +51,8 @@ struct kaon_multishift {
   const kaon_vector *b;
   double b2;
   int applications;
+  kaon_traffic repeated; /* what recordings asked of the network */
+  kaon_issue issued;
 
   /* several right-hand sides: one at a time */
   kaon_vector *one, *all;
@@ -55,6 +65,18 @@ static inline kaon_pass kaon_shift_pass(kaon_scalars *scalars, int norm, int the
   pass.then = then;
   return pass;
 }
+
+/* multishift_run.c */
+kaon_status kaon_shift_next_direction(kaon_multishift *s, const kaon_shift_vectors *v);
+kaon_status kaon_shift_look(kaon_multishift *s);
+/* What a coarser precision has added to x; pass NULL: all of it. */
+kaon_status kaon_shift_gather(kaon_multishift *s, const kaon_shift_level *w, const kaon_pass *pass);
+/* norm2[column] of a vector with up to n columns, by no memory of its own, which would make old
+ * recordings worthless. */
+kaon_status kaon_shift_norms(kaon_multishift *s, const kaon_vector *v, double *norm2);
+/* Steps by the states in s->host until the process ends. Every rank has the same states and issues
+ * the same steps. */
+kaon_status kaon_shift_process(kaon_multishift *s, kaon_shift_level *w);
 
 /* multishift.c: norm2 = |b - (A + sigma_i) x_i|^2; outer.P holds these residuals. */
 kaon_status kaon_shift_residuals(kaon_multishift *s);

@@ -80,7 +80,8 @@ static kaon_status take_host_memory(kaon_multishift *s, const double *sigma) {
   s->sigma = calloc(n, sizeof *s->sigma);
   s->norm2 = calloc(n, sizeof *s->norm2);
   s->host = calloc(n + 1, sizeof *s->host);
-  if (s->sigma == NULL || s->norm2 == NULL || s->host == NULL)
+  s->sums_host = calloc(n, sizeof *s->sums_host);
+  if (s->sigma == NULL || s->norm2 == NULL || s->host == NULL || s->sums_host == NULL)
     return kaon_fail(s->ctx, KAON_ERR_MEMORY, "multishift: no host memory for %d shifts", s->n);
   s->sigma0 = sigma[0];
   for (int i = 0; i < s->n; i++) {
@@ -90,19 +91,35 @@ static kaon_status take_host_memory(kaon_multishift *s, const double *sigma) {
   return KAON_OK;
 }
 
+static kaon_status take_recorders(kaon_multishift *s) {
+  const kaon_record_ops *record = s->ctx->backend->record;
+  kaon_launch unused;
+  KAON_TRY(kaon_launch_prepare(s->ctx, s->n + 1, 0,
+                               &unused)); /* room for sums, so that none is taken later */
+  for (int l = 0; l < s->levels; l++) s->level[l].owner = s;
+  if (record == NULL || s->ctx->options.issue == KAON_ISSUE_PLAIN || kaon_separate(s->ctx))
+    return KAON_OK;
+  for (int l = 0; l < s->levels; l++)
+    KAON_TRY(record->create(s->ctx, s->n + 1, &s->level[l].recorder));
+  return KAON_OK;
+}
+
 static kaon_status build(kaon_multishift *s, kaon_operator *A, const double *sigma) {
   KAON_TRY(kaon_agree(s->ctx, take_host_memory(s, sigma)));
   s->flops = A->ops->cost(A, 1).flops;
   KAON_TRY(kaon_comm_sum(s->ctx, &s->flops, 1));
   KAON_TRY(take_levels(s, A));
   KAON_TRY(kaon_scalars_create(s->ctx, s->n + 1, &s->scalars));
+  KAON_TRY(kaon_scalars_create(s->ctx, s->n, &s->sums));
+  for (int k = 0; k < s->n; k++) s->sums_host[k].gate = KAON_GATE_STEP;
+  KAON_TRY(kaon_scalars_write(s->sums, s->sums_host));
   s->base = s->shifts = *s->scalars;
   s->base.columns = 1;
   s->shifts.columns = s->n;
   s->shifts.state = s->scalars->state + 1;
   KAON_TRY(reserve(s, A, s->n));
   for (int l = 0; l < s->levels; l++) KAON_TRY(reserve(s, s->level[l].A, 1));
-  return KAON_OK;
+  return take_recorders(s);
 }
 
 kaon_status kaon_multishift_create(kaon_operator *A, int shifts, const double *sigma,
@@ -144,6 +161,7 @@ void kaon_multishift_destroy(kaon_multishift **solver) {
   *solver = NULL;
   for (int l = 0; l < s->levels; l++) {
     kaon_shift_level *w = &s->level[l];
+    if (w->recorder != NULL) ctx->backend->record->destroy(&w->recorder);
     kaon_vector_destroy(&w->t);
     kaon_vector_destroy(&w->in);
     kaon_vector_destroy(&w->out);
@@ -155,9 +173,11 @@ void kaon_multishift_destroy(kaon_multishift **solver) {
   kaon_vector_destroy(&s->one);
   kaon_vector_destroy(&s->all);
   kaon_scalars_destroy(&s->scalars);
+  kaon_scalars_destroy(&s->sums);
   free(s->sigma);
   free(s->norm2);
   free(s->host);
+  free(s->sums_host);
   free(s);
   kaon_context_release(ctx);
 }

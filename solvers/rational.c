@@ -7,12 +7,6 @@
 
 #include "solvers/multishift.h"
 
-double kaon_rational_value(const kaon_rational *r, double x) {
-  double sum = r->constant;
-  for (int i = 0; i < r->terms; i++) sum += r->residue[i] / (x + r->pole[i]);
-  return sum;
-}
-
 /* ---- Zolotarev ---- */
 
 /* sn^2 / cn^2 of u = part K for the complementary modulus k', 0 < part <= 1/2: amplitudes by the

@@ -3,11 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <kaon/rational.h>
-
 #include "lib/comm.h"
-#include "lib/io/bytes.h"
 #include "lib/io/decimal.h"
+#include "solvers/rational_file.h"
 
 enum { MOST_BYTES = 1 << 20, WORD = 32 };
 
@@ -17,19 +15,39 @@ typedef struct reader {
   int line;
 } reader;
 
+double kaon_rational_value(const kaon_rational *r, double x) {
+  double sum = r->constant;
+  for (int i = 0; i < r->terms; i++) sum += r->residue[i] / (x + r->pole[i]);
+  return sum;
+}
+
+/* ---- words ---- */
+
+static int is_blank(char c) {
+  return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* 1 at the end of the text, too. */
+static int word_ends(const reader *r, const char *at) {
+  return at == r->end || is_blank(*at) || *at == '#';
+}
+
 static void skip(reader *r) {
+  int comment = 0;
   for (; r->at < r->end; r->at++) {
-    if (*r->at == '#')
-      while (r->at < r->end && *r->at != '\n') r->at++;
-    if (r->at < r->end && *r->at == '\n') r->line++;
-    if (r->at < r->end && !strchr(" \t\r\n", *r->at)) return;
+    if (*r->at == '#') comment = 1;
+    if (*r->at == '\n') {
+      comment = 0;
+      r->line++;
+    }
+    if (!comment && !is_blank(*r->at)) return;
   }
 }
 
 /* The next word as a sentence may have it. */
 static const char *next_word(const reader *r, char text[WORD]) {
   const char *e = r->at;
-  while (e < r->end && !strchr(" \t\r\n#", *e)) e++;
+  while (!word_ends(r, e)) e++;
   if (e == r->at) return strcpy(text, "the end of the file");
   return kaon_printable(r->at, (size_t)(e - r->at), text, WORD);
 }
@@ -39,7 +57,7 @@ static kaon_status expect(reader *r, const char *word) {
   const size_t length = strlen(word);
   skip(r);
   const int here = (size_t)(r->end - r->at) >= length && memcmp(r->at, word, length) == 0 &&
-                   (r->at + length == r->end || strchr(" \t\r\n#", r->at[length]));
+                   word_ends(r, r->at + length);
   if (!here)
     return kaon_fail(r->ctx, KAON_ERR_FORMAT,
                      "%s, line %d: \"%s\" is expected, found %s; see kaon/rational.h for the form",
@@ -53,8 +71,7 @@ static kaon_status number(reader *r, const char *what, double *value) {
   skip(r);
   next_word(r, found);
   const kaon_decimal kind = kaon_decimal_read(&r->at, r->end, value);
-  const int ends = r->at == r->end || strchr(" \t\r\n#", *r->at);
-  if ((kind != KAON_DECIMAL_WHOLE && kind != KAON_DECIMAL_FRACTION) || !ends)
+  if ((kind != KAON_DECIMAL_WHOLE && kind != KAON_DECIMAL_FRACTION) || !word_ends(r, r->at))
     return kaon_fail(r->ctx, KAON_ERR_FORMAT, "%s, line %d: %s is expected, a number, found %s",
                      r->name, r->line, what, found);
   return KAON_OK;
@@ -123,7 +140,9 @@ static kaon_status check(const reader *r, const kaon_rational *q) {
   return KAON_OK;
 }
 
-static kaon_status read_text(const kaon_context *ctx, const kaon_bytes *bytes, kaon_rational *q) {
+kaon_status kaon_rational_from_bytes(const kaon_context *ctx, const kaon_bytes *bytes,
+                                     kaon_rational *result) {
+  kaon_rational q = {0};
   kaon_status status = KAON_OK;
   if (bytes->size > MOST_BYTES)
     return kaon_fail(ctx, KAON_ERR_FORMAT, "%s: %lld bytes are too many for coefficients",
@@ -135,22 +154,20 @@ static kaon_status read_text(const kaon_context *ctx, const kaon_bytes *bytes, k
   if (status == KAON_OK) status = kaon_bytes_read(ctx, bytes, 0, (size_t)bytes->size, text);
   if (status == KAON_OK) {
     reader r = {ctx, bytes->name, text, text + bytes->size, 1};
-    status = parse(&r, q);
-    if (status == KAON_OK) status = check(&r, q);
+    status = parse(&r, &q);
+    if (status == KAON_OK) status = check(&r, &q);
   }
+  if (status == KAON_OK) *result = q;
   free(text);
   return status;
 }
 
 kaon_status kaon_rational_read(kaon_context *ctx, const char *path, kaon_rational *r) {
-  kaon_rational read = {0};
   kaon_bytes bytes;
   if (path == NULL || r == NULL)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT, "rational: the path or the result is NULL");
   KAON_TRY(kaon_bytes_open(ctx, path, &bytes));
-  const kaon_status status = read_text(ctx, &bytes, &read);
+  const kaon_status status = kaon_rational_from_bytes(ctx, &bytes, r);
   kaon_bytes_close(&bytes);
-  KAON_TRY(status);
-  *r = read;
-  return KAON_OK;
+  return status;
 }

@@ -84,13 +84,12 @@ static int still_good(const kaon_solver *s) {
   return s->recorded.form != KAON_ISSUE_AUTO && kaon_recorded_same(&s->recorded, &this);
 }
 
-/* The most independent form that what passes between ranks can be recorded in. */
-static kaon_issue most_independent(const kaon_context *ctx) {
+kaon_issue kaon_replay_most(const kaon_context *ctx) {
   return ctx->backend->ranks != NULL ? ctx->backend->ranks->recordable(ctx) : KAON_ISSUE_WHILE;
 }
 
 int kaon_replay_possible(const kaon_solver *s) {
-  return s->recorder != NULL && !s->unrecordable && most_independent(s->ctx) > KAON_ISSUE_PLAIN;
+  return s->recorder != NULL && !s->unrecordable && kaon_replay_most(s->ctx) > KAON_ISSUE_PLAIN;
 }
 
 /* Whether columns that wait are served when the host sees it. */
@@ -118,7 +117,7 @@ static kaon_status record(kaon_solver *s) {
   const kaon_traffic before = s->ctx->comm->traffic; /* recording sends nothing */
   kaon_status status = KAON_ERR_UNSUPPORTED;
   s->recorded.form = KAON_ISSUE_AUTO;
-  const kaon_issue most = most_independent(s->ctx);
+  const kaon_issue most = kaon_replay_most(s->ctx);
   const int beyond = wanted == KAON_ISSUE_TAIL || is_listed(wanted);
   const kaon_issue first = most == KAON_ISSUE_WHILE && beyond ? wanted : most;
   for (int form = first; form >= KAON_ISSUE_REPLAY && status != KAON_OK; form--) {

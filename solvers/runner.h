@@ -35,6 +35,9 @@ int kaon_replay_possible(const kaon_solver *s);
  * *over: no column is left, by the last look. */
 kaon_status kaon_replay_run(kaon_solver *s, int *cancel, int *over);
 
+/* The most independent form that what passes between ranks can be recorded in. */
+kaon_issue kaon_replay_most(const kaon_context *ctx);
+
 /* Whether what was recorded for `a` holds for `b`: vectors, memory, launch choices, block. */
 int kaon_recorded_same(const kaon_recorded *a, const kaon_recorded *b);
 

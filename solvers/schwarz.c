@@ -322,6 +322,13 @@ static kaon_status draw_order(schwarz *self, int number) {
   return status;
 }
 
+/* Whether this rank's exchanges need not be waited for. */
+static int goes_loose(const kaon_context *ctx) {
+  const kaon_backend *backend = ctx->backend;
+  if (ctx->comm->ops->loose_round == NULL) return 0;
+  return backend->host_accessible || (backend->ranks != NULL && backend->ranks->by_host(ctx));
+}
+
 /* What the asynchronous kind needs besides: as many turns on all ranks, their order, and a
  * communicator that goes on without waiting. */
 static kaon_status build_asynchronous(schwarz *self) {
@@ -335,10 +342,10 @@ static kaon_status build_asynchronous(schwarz *self) {
   if (divided == 0) self->options.groups = 1;
   self->stages = self->options.cycles * self->options.groups;
   self->loose = comm->ranks > 1 && self->stages > 1;
-  if (self->loose && (comm->ops->loose_round == NULL || !ctx->backend->host_accessible))
+  if (self->loose && !goes_loose(ctx))
     return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
                      "schwarz: between %d ranks on backend %s over %s no message is taken without "
-                     "waiting for it; take the additive kind",
+                     "waiting for it; take the additive kind, or on devices the transport host",
                      comm->ranks, ctx->backend->name, comm->ops->name);
   const int orders = self->options.cycles < ORDERS ? self->options.cycles : ORDERS;
   for (int i = 0; i < orders && by_domains(self) && status == KAON_OK; i++)

@@ -3,7 +3,8 @@
 # benchmarks of scaling under mpirun. What matters most comes first; every step has a time limit, and its results are
 # in OUT as soon as it has ended.
 #
-#   tests/run_gpu_ranks.sh [what...]   what: build tests dslash solve critical volume pipelined model (default: all, in this order)
+#   tests/run_gpu_ranks.sh [what...]   what: build tests dslash staggered solve critical volume pipelined model (default: all,
+#   in this order)
 #
 # Needs what run_gpu.sh needs, and an MPI: on the path, in /usr/local/mpi or /opt/hpcx/ompi, or among the packages of
 # KAON_DEPS (Debian: libopenmpi-dev openmpi-bin and what they depend on).
@@ -163,6 +164,21 @@ dslash() {
   done
 }
 
+# The same of staggered actions, with the storages that are fastest.
+staggered() {
+  local x=${base[0]} y=${base[1]} z=${base[2]} t=${base[3]} n action overlap common
+  for action in hisq staggered; do
+    common=(dslash --action "$action" --columns 1 --reconstruct 12)
+    step staggered 1 30 "${common[@]}" --lattice "${base[@]}" --lattice "$x" "$y" "$z" $((t / 4))
+    for n in $(printf '%s\n' "${sizes[@]}" | sort -rn); do
+      [ "$n" -gt 1 ] || continue
+      for overlap in fused staged; do
+        step staggered "$n" 25 "${common[@]}" --lattice "${base[@]}" --lattice "$x" "$y" "$z" $((t * n)) --grid 1 1 1 "$n" --overlap $overlap
+      done
+    done
+  done
+}
+
 problem() { problem=(solve --lattice "$@" --gauge weak:0.3 --kappa 0.130 --csw 1 --reconstruct 12 --columns 1); }
 
 # Time to solution of one lattice on all, half, ... one of the devices.
@@ -240,7 +256,7 @@ export OMP_NUM_THREADS=$((threads < 1 ? 1 : threads > 8 ? 8 : threads))
 say "commit   $commit, $KAON_RANKS devices, $(nproc) cores"
 say "mpirun   $(command -v mpirun), $(mpirun --version 2>&1 | head -1)"
 command -v nvidia-smi >/dev/null && nvidia-smi topo -m >>"$log" 2>&1
-[ $# -gt 0 ] || set -- build tests dslash solve critical volume pipelined model
+[ $# -gt 0 ] || set -- build tests dslash staggered solve critical volume pipelined model
 count=0
 end=$((SECONDS + ${KAON_RANKS_SECONDS:-450}))
 for what in "$@"; do
@@ -248,8 +264,8 @@ for what in "$@"; do
   case $what in
     build) build_all && end=$((SECONDS + ${KAON_RANKS_SECONDS:-450})) &&
       ranks "$KAON_RANKS" 60 "$build/kaon" info --backend "$backend" 2>&1 | tee -a "$log" ;;
-    tests | dslash | solve | critical | volume | pipelined | model) $what ;;
-    *) echo "run_gpu_ranks.sh: $what is none of build, tests, dslash, solve, critical, volume, pipelined, model" >&2; exit 2 ;;
+    tests | dslash | staggered | solve | critical | volume | pipelined | model) $what ;;
+    *) echo "run_gpu_ranks.sh: $what is none of build, tests, dslash, staggered, solve, critical, volume, pipelined, model" >&2; exit 2 ;;
   esac
 done
 say "TOTAL    $SECONDS s, $failures failed"

@@ -35,11 +35,12 @@ static void init_macros_equal_the_tables(void **state) {
   const kaon_fault_options faults = KAON_FAULT_OPTIONS_INIT;
   const kaon_kaczmarz_options kaczmarz = KAON_KACZMARZ_OPTIONS_INIT;
   const kaon_staggered_options staggered = KAON_STAGGERED_OPTIONS_INIT;
+  const kaon_fatten_options fatten = KAON_FATTEN_OPTIONS_INIT;
   const void *macros[] = {&context,   &dirac,      &even_odd, &solver, &heatbath,
                           &schwarz,   &matrix,     &product,  &shell,  &precond,
                           &chebyshev, &multishift, &relax,    &faults, &kaczmarz,
-                          &staggered};
-  for (int kind = 0; kind <= KAON_OPTIONS_STAGGERED; kind++) {
+                          &staggered, &fatten};
+  for (int kind = 0; kind <= KAON_OPTIONS_FATTEN; kind++) {
     char fresh[512], by_macro[512], by_table[512];
     size_t length;
     assert_int_equal(kaon_options_init((kaon_options_kind)kind, fresh), KAON_OK);
@@ -54,7 +55,7 @@ static void init_macros_equal_the_tables(void **state) {
 
 static void options_structs_hold_at_most_16_fields(void **state) {
   (void)state;
-  for (int kind = 0; kind <= KAON_OPTIONS_STAGGERED; kind++) {
+  for (int kind = 0; kind <= KAON_OPTIONS_FATTEN; kind++) {
     int fields = 2;
     while (kaon_options_help((kaon_options_kind)kind, fields - 2) != NULL) fields++;
     assert_true(fields <= 16);

@@ -88,9 +88,23 @@ static void asqtad_links_are_the_recorded_ones(void **state) {
 
 enum { NT = 8 };
 
-/* The propagator's pion from three columns of a wall: 1 in colour k on the sites of slice 0 whose
- * parity `which` takes (1: even, 2: odd ones, 3: both; -: minus). */
-static void wall_pion(dirac_case *c, kaon_operator *M, int signs[2], double pion[NT]) {
+/* The NT numbers after the line that names a correlator, the second of each line; 0: not there. */
+static int read_correlator(const char *name, const char *key, double c[NT]) {
+  char path[1024], line[512], wanted[128];
+  int found = 0, count = 0;
+  if (!test_data(name, path)) return 0;
+  FILE *file = fopen(path, "r");
+  snprintf(wanted, sizeof wanted, "%s_d_d_m0.05_m0.05_p000", key);
+  while (count < NT && fgets(line, sizeof line, file)) {
+    if (strncmp(line, "correlator_key:", 15) == 0) found = strstr(line, wanted) != NULL;
+    if (found && sscanf(line, "%*f %lf %*f", &c[count]) == 1) count++;
+  }
+  fclose(file);
+  return count == NT;
+}
+
+/* The Goldstone pion of a wall: signs[parity] in colour k on slice 0. */
+static void wall_pion(dirac_case *c, kaon_operator *M, const int signs[2], double pion[NT]) {
   const size_t volume = ref_volume(&c->L);
   const kaon_space *space = kaon_lattice_staggered(c->lattice, KAON_FULL);
   kaon_vector *b = NULL, *x = NULL;
@@ -108,13 +122,12 @@ static void wall_pion(dirac_case *c, kaon_operator *M, int signs[2], double pion
   }
   must(c->ctx, kaon_staggered_even_odd(M, KAON_EVEN, &A));
   o.method = KAON_CG;
-  o.tol = 1e-10;
+  o.tol = 1e-9;
   must(c->ctx, kaon_solver_create(A, 3, &o, &solver));
   must(c->ctx, kaon_vector_zero(x));
   must(c->ctx, kaon_solver_solve(solver, b, x, report, NULL));
   for (int k = 0; k < 3; k++) assert_int_equal(report[k].reason, KAON_CONVERGED);
   must(c->ctx, kaon_correlator_pion(x, 0, pion));
-  printf("  %d steps\n", report[0].iterations);
   kaon_solver_destroy(&solver);
   kaon_operator_destroy(&A);
   kaon_vector_destroy(&b);
@@ -122,39 +135,70 @@ static void wall_pion(dirac_case *c, kaon_operator *M, int signs[2], double pion
   free(chi);
 }
 
-static void pions(void **state) {
-  (void)state;
+/* The links of MILC's logs: Coulomb gauge as far as it went. 0: no data. */
+static int open_fixed(dirac_case *c) {
   char thin[1024];
-  dirac_case c;
-  if (!test_data("milc/milc_lat.sample.l8888", thin)) skip();
-  assert_true(case_open(&c, KAON_ISA_AUTO, extents, 1, LINKS_UNIT, 0));
-  must(c.ctx, kaon_gauge_read(c.gauge, thin, NULL, NULL));
-  free(c.u);
-  c.u = case_links(&c, c.gauge);
-  printf("%d sweeps\n", ref_coulomb_gauge(&c.L, c.u, 1e-8, 2000));
-  case_import_links(&c);
-  kaon_gauge *f = NULL, *n = NULL;
-  must(c.ctx, kaon_gauge_create(c.lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &f));
-  must(c.ctx, kaon_gauge_create(c.lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &n));
+  double last = 0;
+  if (!test_data("milc/milc_lat.sample.l8888", thin)) return 0;
+  if (!case_open(c, KAON_ISA_AUTO, extents, 1, LINKS_UNIT, 0)) return 0;
+  must(c->ctx, kaon_gauge_read(c->gauge, thin, NULL, NULL));
+  must(c->ctx, kaon_gauge_project(c->gauge)); /* f32 */
+  free(c->u);
+  c->u = case_links(c, c->gauge);
+  assert_int_equal(ref_milc_coulomb(&c->L, c->u, 1.8, 2e-6, &last), 85);
+  test_close("functional after 85 steps", last, 8.77263803e-01, 1e-9);
+  case_import_links(c);
+  return 1;
+}
+
+static void check_pions(dirac_case *c, kaon_fatten_action action) {
+  static const struct {
+    const char *key;
+    int signs[2];
+  } walls[] = {{"PION_PS_E_E", {1, 0}}, {"PION_PS_a_q_q", {1, 1}}, {"PION_PS_b_o_o", {1, -1}}};
+  const char *name = action == KAON_FATTEN_HISQ ? "hisq" : "asqtad";
   kaon_fatten_options o = KAON_FATTEN_OPTIONS_INIT;
-  o.action = KAON_FATTEN_HISQ;
-  must(c.ctx, kaon_fatten(c.gauge, &o, f, n, NULL));
-  kaon_staggered_options so = KAON_STAGGERED_OPTIONS_INIT;
-  so.mass = 0.05;
+  kaon_staggered_options d = KAON_STAGGERED_OPTIONS_INIT;
+  kaon_gauge *f = NULL, *n = NULL;
   kaon_operator *M = NULL;
-  must(c.ctx, kaon_staggered_create(f, n, &so, &M));
-  int s[3][2] = {{1, 0}, {1, 1}, {1, -1}};
-  for (int k = 0; k < 3; k++) {
-    double pion[NT];
-    wall_pion(&c, M, s[k], pion);
-    for (int t = 0; t < NT; t++) printf("%d %.8e %.8e\n", t, pion[t], pion[t] / 16);
+  o.action = action;
+  o.u0 = 0.8696; /* asqtad's */
+  d.mass = 0.05;
+  must(c->ctx, kaon_gauge_create(c->lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &f));
+  must(c->ctx, kaon_gauge_create(c->lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &n));
+  must(c->ctx, kaon_fatten(c->gauge, &o, f, n, NULL));
+  must(c->ctx, kaon_staggered_create(f, n, &d, &M));
+  for (int w = 0; w < 3; w++) {
+    char file[2][128], what[128];
+    double pion[NT], known[NT], tolerance[NT];
+    snprintf(file[0], sizeof file[0], "milc/ks_spectrum_%s.nl.2.corrfile_t0.sample-out", name);
+    snprintf(file[1], sizeof file[1], "milc/ks_spectrum_%s.nl.2.corrfile_t0.errtol", name);
+    assert_true(read_correlator(file[0], walls[w].key, known));
+    assert_true(read_correlator(file[1], walls[w].key, tolerance));
+    wall_pion(c, M, walls[w].signs, pion);
+    for (int t = 0; t < NT; t++) {
+      snprintf(what, sizeof what, "%s, %s, t = %d", name, walls[w].key, t);
+      test_close(what, pion[t] / 16, known[t], tolerance[t]); /* MILC's factor */
+    }
   }
+  kaon_operator_destroy(&M);
+  kaon_gauge_destroy(&f);
+  kaon_gauge_destroy(&n);
+}
+
+static void pions_are_the_recorded_ones(void **state) {
+  (void)state;
+  dirac_case c;
+  if (!open_fixed(&c)) skip();
+  check_pions(&c, KAON_FATTEN_HISQ);
+  check_pions(&c, KAON_FATTEN_ASQTAD);
+  case_close(&c);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(asqtad_links_are_the_recorded_ones),
-      cmocka_unit_test(pions),
+      cmocka_unit_test(pions_are_the_recorded_ones),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

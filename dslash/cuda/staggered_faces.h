@@ -23,6 +23,10 @@
  * direction at most (hop_faces.h). */
 enum { FACES_CHUNKS = 1024, GATHER_BLOCKS = 32 };
 
+/* Columns that a thread takes at most: fewer than on an undivided lattice, since a kernel has both
+ * the interior's text and the boundary's, and takes as long to compile. */
+enum { FACES_MANY = sizeof(real) == 8 ? 3 : 4 };
+
 typedef struct divided_call {
   staggered_call h; /* of h.sums.chunks the interior's come first */
   kaon_boxes boxes;
@@ -44,7 +48,7 @@ typedef struct divided_call {
   int hold;   /* the interior waits for them too */
 } divided_call;
 
-/* A cap on registers (staggered_blocks). In half a kernel with sums would not find room in fewer. */
+/* A cap on registers (staggered_blocks): with sums those of half do not fit into six blocks'. */
 template <bool IMPROVED, int COLUMNS, bool SUMS>
 static __device__ __forceinline__ constexpr int divided_blocks() {
   return KAON_HALF && SUMS && COLUMNS == 1 ? 5 : staggered_blocks<IMPROVED, COLUMNS>();
@@ -381,7 +385,7 @@ template <int RECON, bool IMPROVED>
 static void run_columns(const kaon_launch *launch, const kaon_staggered_gather_args *gather,
                         const kaon_staggered_args *args, int part) {
   if (args->nrhs > 1)
-    run_faces<RECON, IMPROVED, STAGGERED_MANY>(launch, gather, args, part);
+    run_faces<RECON, IMPROVED, FACES_MANY>(launch, gather, args, part);
   else
     run_faces<RECON, IMPROVED, 1>(launch, gather, args, part);
 }

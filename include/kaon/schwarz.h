@@ -64,10 +64,10 @@ typedef struct kaon_schwarz_options {
  * KAON_DAGGER is not offered. *K is NULL on failure. Collective. Sources: Luscher, Comput. Phys.
  * Commun. 156 (2004) 209; Babich et al., SC 2011 (arXiv:1109.2935); asynchronous: Frommer,
  * Schwandt, Szyld, ETNA 5 (1997) 48. The asynchronous one applies A for each turn but the first,
- * and at an application's end takes in what its neighbours sent; among ranks it is there over MPI
- * on processors. Errors: those of kaon_operator_local_part; ARGUMENT (an option out of range; an
- * odd number of blocks, not 1, in a direction of the multiplicative one); UNSUPPORTED (asynchronous
- * on ranks of devices, or over QMP). */
+ * and at an application's end takes in what its neighbours sent; among ranks it is there over
+ * MPI, on devices by the transport host. Errors: those of kaon_operator_local_part; ARGUMENT (an
+ * option out of range; an odd number of blocks, not 1, in a direction of the multiplicative one);
+ * UNSUPPORTED (asynchronous over QMP, or on devices by another transport). */
 kaon_status kaon_schwarz_create(kaon_operator *A, const kaon_schwarz_options *options,
                                 kaon_operator **K);
 

@@ -370,14 +370,14 @@ static int read_times(bench_args *a, bench_kind kind) {
 
 static int run(void *arguments) {
   static int (*const benches[BENCHES])(bench *) = {
-      bench_dslash,  bench_vector,    bench_solve, bench_scaling, bench_spmv,    bench_krylov,
-      bench_regimes, bench_pipelined, bench_async, bench_faults,  bench_kaczmarz};
+      bench_dslash, bench_vector,  bench_solve,     bench_scaling, bench_fatten, bench_spmv,
+      bench_krylov, bench_regimes, bench_pipelined, bench_async,   bench_faults, bench_kaczmarz};
   bench_args *a = arguments;
   bench b = {.args = a};
   const bench_kind kind = kind_of(a->common.operand);
   if (kind == BENCHES)
     return cli_wrong(
-        "bench %s is not there; it is one of dslash, vector, solve, scaling, spmv, "
+        "bench %s is not there; it is one of dslash, vector, solve, scaling, fatten, spmv, "
         "krylov, regimes, pipelined, async, faults, kaczmarz",
         a->common.operand);
   b.matrices = kind >= BENCH_SPMV;
@@ -413,7 +413,7 @@ const cli_command command_bench = {
     "bench",
     "Measure speed, beside what the machine can do at best.",
     "BENCHMARK",
-    "BENCHMARK: dslash, vector, solve, scaling, spmv, krylov, regimes, pipelined,\nasync, faults "
+    "BENCHMARK: dslash, vector, solve, scaling, fatten, spmv, krylov, regimes,\npipelined, async, faults "
     "or "
     "kaczmarz.\n\n"
     "Examples:\n"

@@ -14,6 +14,7 @@ typedef enum bench_kind {
   BENCH_VECTOR,
   BENCH_SOLVE,
   BENCH_SCALING,
+  BENCH_FATTEN,
   BENCH_SPMV,
   BENCH_KRYLOV,
   BENCH_REGIMES,
@@ -24,7 +25,7 @@ typedef enum bench_kind {
   BENCHES
 } bench_kind;
 #define BENCH_NAMES \
-  "dslash|vector|solve|scaling|spmv|krylov|regimes|pipelined|async|faults|kaczmarz"
+  "dslash|vector|solve|scaling|fatten|spmv|krylov|regimes|pipelined|async|faults|kaczmarz"
 
 /* Entries of CLI_SET options: as many bits as an option may have, kaon_precision, LINEAR_FORMATS.
  */
@@ -205,6 +206,7 @@ int bench_dslash(bench *b);
 int bench_vector(bench *b);
 int bench_solve(bench *b);
 int bench_scaling(bench *b);
+int bench_fatten(bench *b);
 int bench_spmv(bench *b);
 int bench_krylov(bench *b);
 int bench_regimes(bench *b);

@@ -7,10 +7,11 @@
 
 #define BIT(kind) (1u << (kind))
 enum {
-  ON_LATTICES = BIT(BENCH_DSLASH) | BIT(BENCH_VECTOR) | BIT(BENCH_SOLVE) | BIT(BENCH_SCALING),
+  FATTEN = BIT(BENCH_FATTEN),
+  ON_LATTICES = BIT(BENCH_DSLASH) | BIT(BENCH_VECTOR) | BIT(BENCH_SOLVE) | BIT(BENCH_SCALING) | FATTEN,
   OF_LINKS = BIT(BENCH_DSLASH) | BIT(BENCH_SOLVE) | BIT(BENCH_SCALING),
   PROJECT = BIT(BENCH_KACZMARZ),
-  SAMPLED = BIT(BENCH_DSLASH) | BIT(BENCH_VECTOR) | BIT(BENCH_SCALING) | BIT(BENCH_SPMV),
+  SAMPLED = BIT(BENCH_DSLASH) | BIT(BENCH_VECTOR) | BIT(BENCH_SCALING) | BIT(BENCH_SPMV) | FATTEN,
   SOLVE = BIT(BENCH_SOLVE),
   OF_ACTIONS = BIT(BENCH_SOLVE) | BIT(BENCH_SCALING),
   SCALING = BIT(BENCH_SCALING),
@@ -66,7 +67,7 @@ static const struct {
                   {"ordering", ON_MATRICES},
                   {"partition", ON_MATRICES},
                   {"window", ON_MATRICES},
-                  {"columns", ALL & ~(unsigned)TABLES},
+                  {"columns", ALL & ~(unsigned)(TABLES | FATTEN)},
                   {"precision", ALL & ~(unsigned)BIT(BENCH_PIPELINED)},
                   {"regime", ALL & ~(unsigned)BIT(BENCH_REGIMES)},
                   {"method", METHODS},

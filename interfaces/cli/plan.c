@@ -173,6 +173,15 @@ static int divide(const invert_args *args, const int extents[4], int grid[4], in
   return EXIT_DONE;
 }
 
+/* Applications of an asynchronous preconditioner's operator whose messages may be under way at
+ * once. */
+static int rounds_of(const invert_args *args, const problem *p) {
+  const kaon_schwarz_options *o = &p->schwarz;
+  const int blocks = o->block[0] || o->block[1] || o->block[2] || o->block[3];
+  if (schwarz_asked(&args->problem) != 3) return 0;
+  return (o->cycles ? o->cycles : 5) * (!blocks ? 1 : o->groups ? o->groups : 2);
+}
+
 /* What a part has for its faces beside what it would have alone. Messages of hops: two a direction
  * that is divided, sent and received, for vectors of each precision that hops see; a ghost is 12
  * numbers, in half a scale more, on one parity's sites. And links of the outer and the inner
@@ -197,6 +206,7 @@ static double faces_of(const invert_args *args, const problem *p, const int grid
         edges += 4 * volume_of(part) / part[mu] / part[nu];
     }
   for (int i = 0; i < 3; i++) all += seen[i] * faces * ghost_bytes[i] * columns;
+  all += 2.0 * rounds_of(args, p) * faces * ghost_bytes[p->schwarz.precision] * columns; /* hops */
   const int links =
       4 * (18 * 8 + (sloppy != p->precision) * (int)p->options.reconstruct * real_bytes[sloppy]);
   return all + (faces + edges) * links;

@@ -93,8 +93,8 @@ int staggered_check(const problem_args *args, problem *p);
  * ones -1/24 times them. */
 kaon_status staggered_synthetic(const field *f, int action, kaon_gauge **fat, kaon_gauge **naik);
 kaon_status staggered_make(const problem_args *args, problem *p);
-/* How the links were fattened, and what it took beside `seconds` of solving (0: none): nothing where
- * they were not. */
+/* How the links were fattened, or what that took beside `seconds` of solving; nothing where they
+ * were not. */
 void staggered_say(const cli_common *common, const problem *p, double seconds);
 void staggered_describe(const problem_args *args, const problem *p, json_t *report);
 /* The method on the reduction, which is Hermitian positive definite. */

@@ -1,6 +1,9 @@
-/* signals.c - the waiting thread. Contract: signals.h. */
+/* signals.c - the waiting thread, and the handler that wakes it. Contract: signals.h. */
 #include "signals.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -24,6 +27,7 @@ static struct {
   char outer_doing[128], outer_loss[256]; /* of signals_enter */
   char *outputs[OUTPUTS_MAX];
   int count;
+  int wake[2]; /* a pipe: a byte for each signal */
 } now = {.lock = PTHREAD_MUTEX_INITIALIZER, .doing = "starting", .loss = "nothing was written"};
 
 static void remove_parts(void) {
@@ -43,27 +47,52 @@ static void say_loss(void) {
   if (n > 0) (void)!write(STDERR_FILENO, text, (size_t)n);
 }
 
+/* In whichever thread takes the signal: libraries (OpenBLAS) have threads before main begins. */
+static void take_signal(int number) {
+  const int before = errno;
+  (void)number;
+  (void)!write(now.wake[1], "", 1);
+  errno = before;
+}
+
 static void *wait_for_signal(void *set) {
-  int number;
-  while (sigwait(set, &number) != 0) {
+  char byte;
+  struct pollfd again = {.fd = now.wake[0], .events = POLLIN};
+  pthread_sigmask(SIG_UNBLOCK, set, NULL);
+  while (read(now.wake[0], &byte, 1) != 1) {
   }
   atomic_store(&now.interrupted, 1);
-  const struct timespec grace = {0, GRACE_MS * 1000000L};
-  sigset_t again = *(sigset_t *)set;
-  sigtimedwait(&again, NULL, &grace); /* a second Ctrl-C does not wait */
+  const double end = cli_now() + 1e-3 * GRACE_MS;
+  double left = GRACE_MS;
+  while (left > 0 && poll(&again, 1, (int)left + 1) < 0 && errno == EINTR)
+    left = 1e3 * (end - cli_now()); /* a second Ctrl-C does not wait */
   pthread_mutex_lock(&now.lock);
   remove_parts();
   say_loss();
   _exit(EXIT_STOPPED);
 }
 
+/* SIGHUP stays ignored where it was when the program began: nohup. */
+static int take_signals(sigset_t *set) {
+  static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+  struct sigaction action = {.sa_handler = take_signal, .sa_flags = SA_RESTART}, before;
+  sigemptyset(set);
+  if (pipe2(now.wake, O_CLOEXEC) != 0) return 0;
+  for (int i = 0; i < 3; i++) {
+    sigaddset(set, numbers[i]);
+    sigaction(numbers[i], NULL, &before);
+    if (numbers[i] != SIGHUP || before.sa_handler != SIG_IGN) sigaction(numbers[i], &action, NULL);
+  }
+  return 1;
+}
+
 int signals_start(void) {
   static sigset_t set;
   pthread_t thread;
-  sigemptyset(&set);
-  sigaddset(&set, SIGINT);
-  sigaddset(&set, SIGTERM);
-  sigaddset(&set, SIGHUP);
+  if (!take_signals(&set)) {
+    cli_error("cannot open a pipe; is the limit of open files (ulimit -n) reached?");
+    return 0;
+  }
   pthread_sigmask(SIG_BLOCK, &set, NULL);
   if (pthread_create(&thread, NULL, wait_for_signal, &set) != 0) {
     cli_error("cannot start a thread; is the process limit (ulimit -u) reached?");

@@ -140,17 +140,17 @@ kaon_status staggered_make(const problem_args *a, problem *p) {
 
 void staggered_say(const cli_common *common, const problem *p, double seconds) {
   const kaon_fatten_report *f = &p->fattening;
-  char beside[64] = "";
   if (f->levels == 0) return;
   if (seconds > 0)
-    snprintf(beside, sizeof beside, ", %.1f %% of the solve's time", 100 * f->seconds / seconds);
-  if (f->levels == 1)
-    cli_say(common, "links fattened in %.4f s (u0 %.6f)%s\n", f->seconds, f->u0, beside);
+    cli_say(common, "%.4f s of fattening before it, %.1f %% of the solve's time\n", f->seconds,
+            100 * f->seconds / seconds);
+  else if (f->levels == 1)
+    cli_say(common, "links fattened in %.4f s (u0 %.6f)\n", f->seconds, f->u0);
   else
     cli_say(common,
-            "links fattened in %.4f s (levels %.4f and %.4f, U(3) %.4f)%s; %lld by singular "
-            "values, smallest |det| %.2e\n",
-            f->seconds, f->level_seconds[0], f->level_seconds[1], f->unitarise_seconds, beside,
+            "links fattened in %.4f s (levels %.4f and %.4f, U(3) %.4f); %lld by singular values, "
+            "smallest |det| %.2e\n",
+            f->seconds, f->level_seconds[0], f->level_seconds[1], f->unitarise_seconds,
             (long long)f->svd_links, f->smallest_det);
 }
 

@@ -167,6 +167,11 @@ static const char *transport(const kaon_context *ctx) {
   return r != NULL && r->transport != NULL ? r->transport->name : "";
 }
 
+static int by_host(const kaon_context *ctx) {
+  const kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
+  return r != NULL && r->transport == &kaon_cuda_host;
+}
+
 static kaon_issue recordable(const kaon_context *ctx) {
   const kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
   if (ctx->comm->ranks == 1 && (r == NULL || r->exchanges == 0)) return KAON_ISSUE_WHILE;
@@ -408,6 +413,7 @@ const kaon_ranks_ops kaon_cuda_ranks_table = {
     .close = close,
     .transport = transport,
     .recordable = recordable,
+    .by_host = by_host,
     .exchange_create = exchange_create,
     .exchange_start = exchange_start,
     .exchange_finish = exchange_finish,

@@ -1,14 +1,14 @@
 /* test_multishift.c - CG of several shifts on several ranks: naive and improved staggered operators
- * and the normal equations of Wilson-clover, in all sloppy precisions. The same steps as on one rank
- * within a few, every shift within the tolerance, the same solutions as far as that says, and the
- * same status on all ranks where something is refused. */
+ * and the normal equations of Wilson-clover, in all sloppy precisions. The same steps as on one
+ * rank within a few, every shift within the tolerance, the same solutions as far as that says, and
+ * the same status on all ranks where something is refused. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include <kaon/multishift.h>
+#include <kaon/rational.h>
 #include <math.h>
 
 #include "ranks.h"
@@ -35,7 +35,8 @@ static partition_pair open_pair(void) {
   return pair;
 }
 
-/* The even-odd operator on one side. Long links: the thin ones, which are SU(3), count -1 / 24 times. */
+/* The even-odd operator on one side. Long links: the thin ones, which are SU(3), count -1 / 24
+ * times. */
 static kaon_operator *make(const partition_side *side, which system, double mass) {
   kaon_operator *M = NULL, *A = NULL;
   if (system == CLOVER) {
@@ -48,7 +49,8 @@ static kaon_operator *make(const partition_side *side, which system, double mass
     kaon_staggered_options o = KAON_STAGGERED_OPTIONS_INIT;
     o.mass = mass;
     o.naik_epsilon = system == IMPROVED ? -1 - 1.0 / 24 : 0;
-    must(side->ctx, kaon_staggered_create(side->gauge, system == IMPROVED ? side->gauge : NULL, &o, &M));
+    must(side->ctx,
+         kaon_staggered_create(side->gauge, system == IMPROVED ? side->gauge : NULL, &o, &M));
     must(side->ctx, kaon_staggered_even_odd(M, KAON_EVEN, &A));
   }
   kaon_operator_destroy(&M);
@@ -130,8 +132,54 @@ static void shifts_are_those_of_one_rank(void **state) {
   partition_close(&pair);
 }
 
+/* y = A^(-1/4) b by coefficients that the first rank reads for all. */
+static void root(const partition_side *side, kaon_rational *r, double norm2[COLUMNS], double *b2) {
+  kaon_operator *A = make(side, NAIVE, 0.1);
+  kaon_rational_function *f = NULL;
+  kaon_multishift_options o = KAON_MULTISHIFT_OPTIONS_INIT;
+  kaon_vector *source = NULL, *b = NULL, *y = NULL, view;
+  const kaon_space *even = kaon_lattice_staggered(side->lattice, KAON_EVEN);
+  o.tol = tol;
+  must_refuse(side->ctx, KAON_ERR_IO, kaon_rational_read(side->ctx, "/not/there", r));
+  must(side->ctx,
+       kaon_rational_read(side->ctx,
+                          KAON_SOURCE_DIR "/tests/reference/rational_inverse_fourth_root.txt", r));
+  must(side->ctx, kaon_vector_create(side->ctx, kaon_lattice_staggered(side->lattice, KAON_FULL),
+                                     KAON_DOUBLE, COLUMNS, &source));
+  must(side->ctx, kaon_vector_create(side->ctx, even, KAON_DOUBLE, COLUMNS, &b));
+  must(side->ctx, kaon_vector_create(side->ctx, even, KAON_DOUBLE, COLUMNS, &y));
+  must(side->ctx, kaon_source_gauss(source, 5));
+  must(side->ctx, kaon_vector_view(source, KAON_EVEN, &view));
+  must(side->ctx, kaon_vector_copy(b, &view));
+  must(side->ctx, kaon_rational_create(A, r, &o, &f));
+  must(side->ctx, kaon_rational_apply(f, b, y, NULL, NULL));
+  must(side->ctx, kaon_vector_norm2(y, norm2));
+  must(side->ctx, kaon_vector_norm2(b, b2));
+  kaon_rational_destroy(&f);
+  kaon_vector_destroy(&source);
+  kaon_vector_destroy(&b);
+  kaon_vector_destroy(&y);
+  kaon_operator_destroy(&A);
+}
+
+/* Each is off by tol sum |residue| / (lo + pole) |b| at most. */
+static void roots_are_those_of_one_rank(void **state) {
+  partition_pair pair = open_pair();
+  kaon_rational r;
+  double one[COLUMNS], ranks[COLUMNS], b2[COLUMNS], sum = 0;
+  (void)state;
+  root(&pair.whole, &r, one, b2);
+  root(&pair.part, &r, ranks, b2);
+  for (int i = 0; i < r.terms; i++) sum += fabs(r.residue[i]) / (r.lo + r.pole[i]);
+  for (int k = 0; k < COLUMNS; k++)
+    test_below("difference of |A^(-1/4) b| to one rank's",
+               fabs(sqrt(one[k]) - sqrt(ranks[k])) / sqrt(b2[k]), 2.2 * tol * sum);
+  partition_close(&pair);
+}
+
 static const struct CMUnitTest multishift_on_ranks[] = {
     cmocka_unit_test(shifts_are_those_of_one_rank),
+    cmocka_unit_test(roots_are_those_of_one_rank),
 };
 
 RANKS_MAIN(multishift_on_ranks)

@@ -22,11 +22,15 @@ typedef struct part {
   kaon_parity sites;
 } part;
 
-static part open_part(double csw, int reduced) {
+/* transport: of devices; nothing to a processor. */
+static part open_part_by(kaon_transport transport, double csw, int reduced) {
   static const int grids[4][4] = {{1, 1, 1, 1}, {1, 1, 1, 2}, {2, 1, 1, 2}, {2, 1, 2, 2}};
   const int size = world_size(), row = size == 8 ? 3 : size / 2;
   kaon_dirac_options dirac = KAON_DIRAC_OPTIONS_INIT;
-  part p = {.ctx = ranks_open(KAON_ISA_AUTO, grids[row])};
+  kaon_context_options options = ranks_options(KAON_ISA_AUTO);
+  part p = {NULL};
+  if (size > 1) options.transport = transport;
+  must(NULL, kaon_context_create_ranks(&options, NULL, grids[row], &p.ctx));
   must(p.ctx, kaon_lattice_create(p.ctx, extents, KAON_ANTIPERIODIC, &p.lattice));
   must(p.ctx, kaon_gauge_create(p.lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &p.gauge));
   must(p.ctx, kaon_gauge_weak(p.gauge, 0.3, 6));
@@ -37,6 +41,10 @@ static part open_part(double csw, int reduced) {
   if (reduced) must(p.ctx, kaon_dirac_even_odd(p.M, NULL, &p.A));
   p.sites = reduced ? KAON_EVEN : KAON_FULL;
   return p;
+}
+
+static part open_part(double csw, int reduced) {
+  return open_part_by(KAON_TRANSPORT_HOST, csw, reduced);
 }
 
 static void close_part(part *p) {
@@ -54,8 +62,9 @@ static int offered(part *p) {
   kaon_schwarz_options o = KAON_SCHWARZ_OPTIONS_INIT;
   o.kind = KAON_SCHWARZ_ASYNCHRONOUS;
   const kaon_comm *comm = p->ctx->comm;
-  const int has = comm->ranks == 1 || (comm->ops->loose_round && p->ctx->backend->host_accessible);
-  if (has) return 1;
+  const kaon_ranks_ops *device = p->ctx->backend->ranks;
+  const int waits = !p->ctx->backend->host_accessible && !device->by_host(p->ctx);
+  if (comm->ranks == 1 || (comm->ops->loose_round != NULL && !waits)) return 1;
   must_refuse(p->ctx, KAON_ERR_UNSUPPORTED, kaon_schwarz_create(p->A, &o, &K));
   assert_null(K);
   return 0;
@@ -241,9 +250,18 @@ static void several_share_their_exchanges(void **state) {
   close_part(&p);
 }
 
+/* Devices that store into each other's memory wait for flags. */
+static void other_transports_are_refused(void **state) {
+  (void)state;
+  part p = open_part_by(KAON_TRANSPORT_AUTO, 1, 1);
+  (void)offered(&p);
+  close_part(&p);
+}
+
 static const struct CMUnitTest schwarz_async[] = {
     cmocka_unit_test(without_messages_it_is_that_of_each_part),
     cmocka_unit_test(gcr_converges_whatever_comes),
     cmocka_unit_test(several_share_their_exchanges),
+    cmocka_unit_test(other_transports_are_refused),
 };
 RANKS_MAIN(schwarz_async)

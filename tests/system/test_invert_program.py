@@ -77,6 +77,31 @@ class Invert(system.Case):
             with self.subTest(more=more):
                 self.refused("invert", *lattice, *more, words=words)
 
+    def test_links_are_fattened(self):
+        lattice = ["--gauge", "weak:0.3", "--lattice", "4", "4", "4", "8", "--mass", "0.2", "--report", "report.json"]
+        for action, levels in (("asqtad", 1), ("hisq", 2)):
+            with self.subTest(action=action):
+                out = self.succeeds("invert", *lattice, "--action", action, "--naik-epsilon", "-0.1")
+                report = self.report()
+                self.assertEqual((report["action"], report["naik_epsilon"]), (action, -0.1))
+                self.assertEqual([s["status"] for s in report["solves"]], ["converged"] * 3)
+                made = report["fattening"]
+                self.assertEqual(len(made["level_seconds"]), levels)
+                self.assertTrue(0 < sum(made["level_seconds"]) <= made["seconds"])
+                self.assertIn("of the solve's time", out)
+                if levels == 2:
+                    self.assertEqual(made["svd_links"], 0)
+                    self.assertTrue(0 < made["smallest_det"] < 1)
+        self.succeeds("invert", *lattice, "--action", "asqtad", "--u0", "auto", "--columns", "1")
+        report = self.report()
+        self.assertAlmostEqual(report["u0"], report["plaquette"] ** 0.25, delta=1e-14)
+        self.succeeds("invert", *lattice, "--action", "hisq", "--dry-run")
+        for more, words in ((["--action", "hisq", "--u0", "0.9"], ["--u0", "asqtad"]),
+                            (["--action", "asqtad", "--u0", "low"], ["--u0", "auto"]),
+                            (["--action", "hisq", "--fat-links", "x"], ["--long-links"])):
+            with self.subTest(more=more):
+                self.refused("invert", *lattice, *more, words=words)
+
     def test_the_method_is_named(self):
         for solver, name, word in (("cg", "CGNR", "cgnr"), ("bicgstab", "BiCGStab", "bicgstab"), ("mr", "MR", "mr"),
                                    ("blockcg", "block CGNR", "blockcgnr"), ("pipecg", "pipelined CGNR", "pipecgnr"),
@@ -97,7 +122,12 @@ class Invert(system.Case):
                 (["--preconditioner", "sap", "--schwarz-block", "4", "2", "4", "4", "--schwarz-steps", "3", "--schwarz-cycles", "2",
                   "--schwarz-precision", "single", "--schwarz-relaxation", "0.9"],
                  "GCR, preconditioned by SAP in blocks of 4x2x4x4, to 1e-10",
-                 {"kind": "sap", "block": [4, 2, 4, 4], "cut": ["x", "y", "z", "t"], "steps": 3, "cycles": 2, "precision": "single", "relaxation": 0.9})):
+                 {"kind": "sap", "block": [4, 2, 4, 4], "cut": ["x", "y", "z", "t"], "steps": 3, "cycles": 2, "precision": "single", "relaxation": 0.9}),
+                (["--solver", "async-schwarz", "--schwarz-block", "4", "2", "4", "4", "--schwarz-groups", "3"],
+                 "GCR, preconditioned by asynchronous Schwarz in blocks of 4x2x4x4, to 1e-10",
+                 {"kind": "async-schwarz", "block": [4, 2, 4, 4], "steps": 4, "cycles": 5, "groups": 3, "reads": 0, "late": 0, "oldest": 0}),
+                (["--preconditioner", "async-schwarz"], "GCR, preconditioned by asynchronous Schwarz, a block a rank, to 1e-10",
+                 {"kind": "async-schwarz", "block": [4, 4, 4, 8]})):
             with self.subTest(more=more):
                 self.assertIn(text, self.succeeds("invert", *small, *more))
                 report = self.report()
@@ -108,7 +138,8 @@ class Invert(system.Case):
                 self.assertLess(report["sums"], alone["sums"])
         for wrong, why in ((["--preconditioner", "sap", "--solver", "cg"], "--preconditioner sap needs --solver gcr; --solver is cg"),
                            (["--schwarz-steps", "3"], "--schwarz-steps is for --preconditioner schwarz, sap and async-schwarz"),
-                           (["--preconditioner", "schwarz", "--schwarz-block", "3", "4", "4", "4"], "an even divisor")):
+                           (["--preconditioner", "schwarz", "--schwarz-block", "3", "4", "4", "4"], "an even divisor"),
+                           (["--preconditioner", "sap", "--schwarz-groups", "3"], "--schwarz-groups is for --preconditioner async-schwarz, but it is sap")):
             code, _, err = system.kaon("invert", *small, *wrong)
             self.assertEqual(code, 2)
             self.assertIn(why, err)

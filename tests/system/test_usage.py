@@ -196,13 +196,6 @@ class Usage(system.Case):
             with self.subTest(arguments=arguments):
                 self.refused(*arguments, words=words)
 
-    def test_what_is_not_built_says_so_with_status_3(self):
-        lattice = ["--gauge", "weak:0.3", "--lattice", "4", "4", "4", "8"]
-        for action in ("asqtad", "hisq"):
-            with self.subTest(action=action):
-                self.refused("invert", *lattice, "--action", action, "--mass", "0.1", status=3,
-                             words=["not built", "--fat-links"])
-
     def test_a_grid_for_more_ranks_than_were_started_says_how_to_start_them(self):
         self.succeeds("info", "--backend", "cpu", "--report", "report.json")
         built = self.report()["communicator"] != ""

@@ -1,0 +1,13 @@
+/* rational_file.h - the reader of coefficients over bytes: a file's, or memory's (fuzzing). */
+#ifndef KAON_SOLVERS_RATIONAL_FILE_H
+#define KAON_SOLVERS_RATIONAL_FILE_H
+
+#include <kaon/rational.h>
+
+#include "lib/io/bytes.h"
+
+/* As kaon_rational_read. */
+kaon_status kaon_rational_from_bytes(const kaon_context *ctx, const kaon_bytes *bytes,
+                                     kaon_rational *r);
+
+#endif

@@ -1,0 +1,388 @@
+/* test_staggered.c - staggered operators on a lattice divided among ranks: hops of one and of three
+ * sites, of one column and of several, in every subset of directions (those that the grid does not
+ * divide go through messages to oneself) and every way of hiding messages, and solves, against one
+ * rank with the whole lattice, which every process has too. Double and single: the same bits; so half
+ * on devices, whose ghosts are what is stored. Half on a CPU: test_staggered_partition.c's bound. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <complex.h>
+#include <math.h>
+
+#include <kaon/staggered.h>
+
+#include "ranks.h"
+
+static const int extents[4] = {8, 8, 8, 8};
+enum { SITE = 6, LINKS = 72, COLUMNS = 5 };
+static const double mass = 0.2;
+
+typedef struct side {
+  kaon_context *ctx;
+  kaon_lattice *lattice;
+  kaon_gauge *thin, *fat, *naik;
+} side;
+
+typedef struct pair {
+  side whole, part;
+  char name[64];
+} pair;
+
+/* ---- the whole lattice's numbers, and this rank's ---- */
+
+static size_t sites_of(const side *s) {
+  return (size_t)s->lattice->volume;
+}
+
+static double *cut(const side *part, const double *whole, int reals) {
+  const kaon_lattice *l = part->lattice;
+  const int *n = l->extents, *o = l->origin, *g = l->global;
+  double *mine = malloc(sites_of(part) * (size_t)reals * sizeof *mine);
+  assert_non_null(mine);
+  for (int64_t i = 0; i < l->volume; i++) {
+    const int x = o[0] + (int)(i % n[0]), y = o[1] + (int)(i / n[0] % n[1]);
+    const int z = o[2] + (int)(i / n[0] / n[1] % n[2]), t = o[3] + (int)(i / n[0] / n[1] / n[2]);
+    const int64_t at = x + g[0] * (y + g[1] * (z + (int64_t)g[2] * t));
+    memcpy(mine + i * reals, whole + at * reals, (size_t)reals * sizeof *mine);
+  }
+  return mine;
+}
+
+static double *noise(const side *whole, int reals, uint64_t seed) {
+  const size_t count = sites_of(whole) * (size_t)reals;
+  double *v = malloc(count * sizeof *v);
+  assert_non_null(v);
+  for (size_t i = 0; i < count; i++) {
+    seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    v[i] = (double)(int64_t)(seed >> 11) * 0x1p-52 - 1;
+  }
+  return v;
+}
+
+/* Random links of the whole lattice. */
+static double *random_links(const side *whole, uint64_t seed) {
+  double *u = malloc(sites_of(whole) * LINKS * sizeof *u);
+  assert_non_null(u);
+  must(whole->ctx, kaon_gauge_random(whole->thin, seed));
+  must(whole->ctx, kaon_gauge_export(whole->thin, KAON_ORDER_NATURAL, KAON_DOUBLE, (void *[]){u}));
+  return u;
+}
+
+static void import_links(side *s, const double *u, kaon_gauge **links) {
+  must(s->ctx, kaon_gauge_create(s->lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, links));
+  must(s->ctx, kaon_staggered_import_links(*links, KAON_ORDER_NATURAL, KAON_DOUBLE,
+                                           (const void *[]){u}));
+}
+
+/* Fat links are no unitary matrices; long ones a number times U(3). */
+static void make_links(pair *p) {
+  double *u = random_links(&p->whole, 21), *v = random_links(&p->whole, 22);
+  double *w = random_links(&p->whole, 23), *phase = noise(&p->whole, 4, 24);
+  for (size_t i = 0; i < sites_of(&p->whole) * LINKS; i++) u[i] = 0.9 * u[i] + 0.7 * v[i];
+  for (size_t i = 0; i < sites_of(&p->whole) * LINKS; i += 2) {
+    const double complex turned =
+        (w[i] + I * w[i + 1]) * -0.1653413 * cexp(I * 3.14 * phase[i / 18]);
+    w[i] = creal(turned);
+    w[i + 1] = cimag(turned);
+  }
+  import_links(&p->whole, u, &p->whole.fat);
+  import_links(&p->whole, w, &p->whole.naik);
+  double *mine = cut(&p->part, u, LINKS), *mine_too = cut(&p->part, w, LINKS);
+  import_links(&p->part, mine, &p->part.fat);
+  import_links(&p->part, mine_too, &p->part.naik);
+  must(p->whole.ctx, kaon_gauge_random(p->whole.thin, 20));
+  must(p->part.ctx, kaon_gauge_random(p->part.thin, 20));
+  double *const all[] = {u, v, w, phase, mine, mine_too};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+}
+
+/* ---- both sides ---- */
+
+/* Gives factors of 2 to the directions of `mask`, beginning at `first`, while 4 sites are left. */
+static int grid_of(int mask, int first, int grid[4]) {
+  int left = world_size();
+  for (int mu = 0; mu < 4; mu++) grid[mu] = 1;
+  for (int tries = 0; tries < 16 && left > 1; tries++) {
+    const int mu = (first + tries) % 4;
+    if (!(mask >> mu & 1) || extents[mu] / grid[mu] % 8 != 0) continue;
+    grid[mu] *= 2;
+    left /= 2;
+  }
+  return left == 1;
+}
+
+typedef struct way {
+  kaon_transport transport;
+  kaon_overlap overlap;
+} way;
+static const way ways[] = {{KAON_TRANSPORT_AUTO, KAON_OVERLAP_AUTO},
+                           {KAON_TRANSPORT_AUTO, KAON_OVERLAP_STAGED},
+                           {KAON_TRANSPORT_AUTO, KAON_OVERLAP_NONE},
+                           {KAON_TRANSPORT_HOST, KAON_OVERLAP_STAGED}};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+static void open_side(side *s, int mask) {
+  for (int mu = 0; mu < 4; mu++) s->ctx->comm->partitioned[mu] = mask >> mu & 1;
+  must(s->ctx, kaon_lattice_create(s->ctx, extents, KAON_ANTIPERIODIC, &s->lattice));
+  must(s->ctx, kaon_gauge_create(s->lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &s->thin));
+}
+
+static int open_pair(pair *p, int mask, int first, const way *how) {
+  int grid[4];
+  kaon_context_options options = ranks_options(KAON_ISA_AUTO);
+  memset(p, 0, sizeof *p);
+  if (!grid_of(mask, first, grid)) return 0;
+  must(NULL, kaon_context_create(&options, &p->whole.ctx));
+  options.transport = how->transport;
+  options.overlap = how->overlap;
+  must(NULL, kaon_context_create_ranks(&options, NULL, grid, &p->part.ctx));
+  open_side(&p->whole, 0);
+  open_side(&p->part, mask);
+  make_links(p);
+  snprintf(p->name, sizeof p->name, "%s, subset %d on %dx%dx%dx%d, way %d",
+           p->part.ctx->backend->name, mask, grid[0], grid[1], grid[2], grid[3],
+           (int)(how - ways));
+  return 1;
+}
+
+static void close_pair(pair *p) {
+  side *const sides[2] = {&p->whole, &p->part};
+  for (int i = 0; i < 2; i++) {
+    kaon_gauge_destroy(&sides[i]->thin);
+    kaon_gauge_destroy(&sides[i]->fat);
+    kaon_gauge_destroy(&sides[i]->naik);
+    kaon_lattice_destroy(&sides[i]->lattice);
+    kaon_context_destroy(&sides[i]->ctx);
+  }
+}
+
+static kaon_operator *operator_of(side *s, int improved, kaon_precision precision,
+                                  kaon_reconstruct reconstruct) {
+  kaon_staggered_options o = KAON_STAGGERED_OPTIONS_INIT;
+  kaon_operator *M = NULL;
+  o.mass = mass;
+  o.precision = precision;
+  o.reconstruct = reconstruct;
+  must(s->ctx, kaon_staggered_create(improved ? s->fat : s->thin, improved ? s->naik : NULL, &o,
+                                     &M));
+  return M;
+}
+
+/* Columns of the same numbers on both sides; `all`: those of the whole lattice, one column after
+ * another. */
+static kaon_vector *vector_of(const pair *p, side *s, kaon_parity parity, kaon_precision precision,
+                              int columns, const double *all) {
+  kaon_vector *v = NULL;
+  must(s->ctx, kaon_vector_create(s->ctx, kaon_lattice_staggered(s->lattice, parity), precision,
+                                  columns, &v));
+  for (int k = 0; k < columns && all != NULL; k++) {
+    double *mine = cut(s, all + (size_t)k * SITE * sites_of(&p->whole), SITE);
+    must(s->ctx, kaon_vector_import(v, k, mine, KAON_BASIS_UKQCD));
+    free(mine);
+  }
+  return v;
+}
+
+/* |part - whole|^2 and |whole|^2 on this rank's sites, and how many numbers differ. */
+typedef struct difference {
+  double off, all;
+  int64_t numbers;
+} difference;
+
+static void compare(const pair *p, const kaon_vector *whole, const kaon_vector *part,
+                    difference *d) {
+  const size_t count = SITE * sites_of(&p->part);
+  double *a = calloc(SITE * sites_of(&p->whole), sizeof *a), *b = calloc(count, sizeof *b);
+  assert_true(a != NULL && b != NULL);
+  for (int k = 0; k < kaon_vector_columns(part); k++) {
+    must(p->whole.ctx, kaon_vector_export(whole, k, a, KAON_BASIS_UKQCD));
+    must(p->part.ctx, kaon_vector_export(part, k, b, KAON_BASIS_UKQCD));
+    double *mine = cut(&p->part, a, SITE);
+    for (size_t i = 0; i < count; i++) {
+      d->off += (mine[i] - b[i]) * (mine[i] - b[i]);
+      d->all += mine[i] * mine[i];
+      d->numbers += mine[i] != b[i];
+    }
+    free(mine);
+  }
+  free(a);
+  free(b);
+}
+
+/* ---- hops ---- */
+
+static void check_hops(pair *p, int improved, kaon_precision precision,
+                       kaon_reconstruct reconstruct) {
+  side *const sides[2] = {&p->whole, &p->part};
+  double *all = noise(&p->whole, SITE * COLUMNS, 31);
+  kaon_operator *M[2];
+  difference d = {0, 0, 0};
+  char what[128];
+  for (int i = 0; i < 2; i++) M[i] = operator_of(sides[i], improved, precision, reconstruct);
+  for (int turn = 0; turn < 4; turn++) {
+    const kaon_parity parity = (kaon_parity)(turn % 2), other = (kaon_parity)(1 - turn % 2);
+    const int columns = turn < 2 ? 1 : COLUMNS;
+    kaon_vector *x[2], *y[2];
+    for (int i = 0; i < 2; i++) {
+      x[i] = vector_of(p, sides[i], other, precision, columns, all);
+      y[i] = vector_of(p, sides[i], parity, precision, columns, NULL);
+      must(sides[i]->ctx, kaon_staggered_hop(M[i], parity, x[i], y[i]));
+    }
+    compare(p, y[0], y[1], &d);
+    for (int i = 0; i < 2; i++) {
+      kaon_vector_destroy(&x[i]);
+      kaon_vector_destroy(&y[i]);
+    }
+  }
+  for (int i = 0; i < 2; i++) kaon_operator_destroy(&M[i]);
+  free(all);
+  snprintf(what, sizeof what, "%s: %s, precision %d, %d reals", p->name,
+           improved ? "improved" : "naive", (int)precision, (int)reconstruct);
+  assert_true(d.all > 0);
+  if (precision == KAON_HALF && p->part.ctx->backend->host_accessible)
+    test_below(what, sqrt(d.off / d.all), 3e-4);
+  else
+    test_below(what, (double)d.numbers, 0);
+}
+
+static const kaon_reconstruct storages[] = {KAON_RECONSTRUCT_18, KAON_RECONSTRUCT_12,
+                                            KAON_RECONSTRUCT_8};
+
+static void check_all_hops(int mask, int first, const way *how) {
+  pair p;
+  if (!open_pair(&p, mask, first, how)) return;
+  for (int i = 0; i < 6; i++)
+    check_hops(&p, i / 3, (kaon_precision)(i % 3), storages[(i + mask) % 3]);
+  close_pair(&p);
+}
+
+static void hops_across_every_subset_of_faces(void **state) {
+  (void)state;
+  for (int mask = 0; mask < 16; mask++) check_all_hops(mask, mask % 4, &ways[0]);
+}
+
+static void every_way_of_hiding_messages(void **state) {
+  (void)state;
+  for (int i = 1; i < WAYS; i++)
+    for (int mask = 7; mask < 16; mask += 4) check_all_hops(mask, 3 - i, &ways[i]);
+}
+
+/* ---- solves ---- */
+
+static void solve(side *s, kaon_operator *A, kaon_precision inner, const kaon_vector *b,
+                  kaon_vector *x, int *iterations) {
+  kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
+  kaon_solver *solver = NULL;
+  kaon_column_report report[2];
+  o.method = KAON_CG;
+  o.sloppy = inner;
+  o.reconstruct = KAON_RECONSTRUCT_12;
+  o.tol = 1e-10;
+  must(s->ctx, kaon_solver_create(A, 2, &o, &solver));
+  must(s->ctx, kaon_vector_zero(x));
+  must(s->ctx, kaon_solver_solve(solver, b, x, report, NULL));
+  for (int k = 0; k < 2; k++) {
+    assert_int_equal(report[k].reason, KAON_CONVERGED);
+    assert_true(report[k].residual <= 1.1 * o.tol);
+    iterations[k] = report[k].iterations;
+  }
+  kaon_solver_destroy(&solver);
+}
+
+/* |x - x'| <= (|r| + |r'|) / (2 mass), since D is anti-Hermitian: 2.2e-10 |b| / (2 mass). Again: the
+ * same bits. */
+static void check_solve(pair *p, int improved, kaon_precision inner) {
+  side *const sides[2] = {&p->whole, &p->part};
+  double *all = noise(&p->whole, 2 * SITE, 41), norm = 0;
+  kaon_operator *A[2], *M;
+  kaon_vector *x[3], *b[2];
+  int steps[3][2];
+  difference d = {0, 0, 0};
+  char what[128];
+  for (size_t i = 0; i < 2 * SITE * sites_of(&p->whole); i++) norm += all[i] * all[i];
+  for (int i = 0; i < 2; i++) {
+    M = operator_of(sides[i], improved, KAON_DOUBLE, KAON_RECONSTRUCT_18);
+    must(sides[i]->ctx, kaon_staggered_even_odd(M, KAON_EVEN, &A[i]));
+    kaon_operator_destroy(&M);
+    b[i] = vector_of(p, sides[i], KAON_FULL, KAON_DOUBLE, 2, all);
+  }
+  for (int i = 0; i < 3; i++) {
+    side *s = sides[i > 0];
+    x[i] = vector_of(p, s, KAON_FULL, KAON_DOUBLE, 2, NULL);
+    solve(s, A[i > 0], inner, b[i > 0], x[i], steps[i]);
+  }
+  compare(p, x[0], x[1], &d);
+  snprintf(what, sizeof what, "%s: %s, inner precision %d, %d and %d steps", p->name,
+           improved ? "improved" : "naive", (int)inner, steps[0][0], steps[1][0]);
+  test_below(what, sqrt(d.off / norm), 2.2e-10 / (2 * mass));
+  double *first = calloc(SITE * sites_of(&p->part), sizeof *first);
+  double *again = calloc(SITE * sites_of(&p->part), sizeof *again);
+  assert_true(first != NULL && again != NULL);
+  for (int k = 0; k < 2; k++) {
+    assert_true(abs(steps[0][k] - steps[1][k]) <= 2 + steps[0][k] / 10);
+    assert_int_equal(steps[1][k], steps[2][k]);
+    must(p->part.ctx, kaon_vector_export(x[1], k, first, KAON_BASIS_UKQCD));
+    must(p->part.ctx, kaon_vector_export(x[2], k, again, KAON_BASIS_UKQCD));
+    assert_memory_equal(first, again, SITE * sites_of(&p->part) * sizeof *first);
+  }
+  free(first);
+  free(again);
+  free(all);
+  for (int i = 0; i < 3; i++) kaon_vector_destroy(&x[i]);
+  for (int i = 0; i < 2; i++) {
+    kaon_vector_destroy(&b[i]);
+    kaon_operator_destroy(&A[i]);
+  }
+}
+
+static void solves_on_two_grids(void **state) {
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    pair p;
+    if (!open_pair(&p, i ? 15 : 14, i ? 0 : 3, &ways[0])) continue;
+    check_solve(&p, 0, KAON_DOUBLE);
+    check_solve(&p, 1, KAON_SINGLE);
+    check_solve(&p, 1, KAON_HALF);
+    close_pair(&p);
+  }
+}
+
+/* Links that change: what stands beyond the faces is brought anew. */
+static void updates_reach_beyond_the_faces(void **state) {
+  (void)state;
+  pair p;
+  if (!open_pair(&p, 15, 0, &ways[0])) return;
+  side *const sides[2] = {&p.whole, &p.part};
+  double *all = noise(&p.whole, SITE, 51);
+  kaon_vector *x[2], *y[2];
+  difference d = {0, 0, 0};
+  for (int i = 0; i < 2; i++) {
+    kaon_operator *M = operator_of(sides[i], 0, KAON_DOUBLE, KAON_RECONSTRUCT_18);
+    x[i] = vector_of(&p, sides[i], KAON_ODD, KAON_DOUBLE, 1, all);
+    y[i] = vector_of(&p, sides[i], KAON_EVEN, KAON_DOUBLE, 1, NULL);
+    must(sides[i]->ctx, kaon_gauge_random(sides[i]->thin, 99));
+    must_refuse(sides[i]->ctx, KAON_ERR_STALE, kaon_staggered_hop(M, KAON_EVEN, x[i], y[i]));
+    must(sides[i]->ctx, kaon_staggered_update(M));
+    must(sides[i]->ctx, kaon_staggered_hop(M, KAON_EVEN, x[i], y[i]));
+    kaon_operator_destroy(&M);
+  }
+  compare(&p, y[0], y[1], &d);
+  test_below("after an update: numbers that differ", (double)d.numbers, 0);
+  for (int i = 0; i < 2; i++) {
+    kaon_vector_destroy(&x[i]);
+    kaon_vector_destroy(&y[i]);
+  }
+  free(all);
+  close_pair(&p);
+}
+
+static const struct CMUnitTest staggered[] = {
+    cmocka_unit_test(hops_across_every_subset_of_faces),
+    cmocka_unit_test(every_way_of_hiding_messages),
+    cmocka_unit_test(solves_on_two_grids),
+    cmocka_unit_test(updates_reach_beyond_the_faces),
+};
+RANKS_MAIN(staggered)

@@ -1,0 +1,88 @@
+/* stand_in_recorder.h - a recorder for the CPU, which does work when it is asked: calls what a loop
+ * has where a device would repeat it, and counts. Needs <string.h> and <stdlib.h> included before.
+ */
+#ifndef STAND_IN_RECORDER_H
+#define STAND_IN_RECORDER_H
+
+#include "lib/backend.h"
+#include "lib/error.h"
+#include "lib/math/recurrence.h"
+
+struct kaon_recorder {
+  kaon_loop loop;
+  kaon_issue form;
+  int columns;
+  kaon_column_state *copy[2];
+};
+
+static struct {
+  int records, runs, serves, refuse;
+  int loops; /* of the recordings, those of steps that are repeated (WHILE) */
+} calls;
+
+static kaon_status stand_in_create(kaon_context *ctx, int columns, kaon_recorder **recorder) {
+  (void)ctx;
+  *recorder = calloc(1, sizeof **recorder);
+  (*recorder)->columns = columns;
+  for (int i = 0; i < 2; i++)
+    (*recorder)->copy[i] = calloc((size_t)columns, sizeof(kaon_column_state));
+  return KAON_OK;
+}
+
+static void stand_in_destroy(kaon_recorder **recorder) {
+  for (int i = 0; i < 2; i++) free((*recorder)->copy[i]);
+  free(*recorder);
+  *recorder = NULL;
+}
+
+static kaon_status stand_in_record(kaon_recorder *r, const kaon_loop *loop, kaon_issue form) {
+  r->loop = *loop;
+  r->form = form;
+  calls.records++;
+  calls.loops += form != KAON_ISSUE_REPLAY;
+  return calls.refuse ? KAON_ERR_UNSUPPORTED : KAON_OK;
+}
+
+static int columns_with(const kaon_recorder *r, int gate) {
+  int n = 0;
+  for (int k = 0; k < r->columns; k++) n += (r->loop.state[k].gate & gate) != 0;
+  return n;
+}
+
+static kaon_status stand_in_run(kaon_recorder *r, int blocks) {
+  calls.runs++;
+  for (int i = 0; i < blocks; i++) {
+    if (r->form != KAON_ISSUE_REPLAY && columns_with(r, KAON_GATE_STEP | KAON_GATE_SERVICE) == 0)
+      return KAON_OK;
+    KAON_TRY(r->loop.steps(r->loop.user));
+    if (r->form != KAON_ISSUE_REPLAY && r->form != KAON_ISSUE_CDP && /* which the host serves */
+        columns_with(r, KAON_GATE_SERVICE) > columns_with(r, KAON_GATE_STEP))
+      KAON_TRY(r->loop.service(r->loop.user));
+  }
+  return KAON_OK;
+}
+
+static kaon_status stand_in_serve(kaon_recorder *r) {
+  calls.serves++;
+  return r->loop.service(r->loop.user);
+}
+
+static kaon_status stand_in_post(kaon_recorder *r, const kaon_column_state *state, int number) {
+  memcpy(r->copy[number], state, (size_t)r->columns * sizeof *state);
+  return KAON_OK;
+}
+
+static kaon_status stand_in_wait(kaon_recorder *r, int number, kaon_column_state *host) {
+  memcpy(host, r->copy[number], (size_t)r->columns * sizeof *host);
+  return KAON_OK;
+}
+
+static const kaon_record_ops stand_in = {.create = stand_in_create,
+                                         .destroy = stand_in_destroy,
+                                         .record = stand_in_record,
+                                         .run = stand_in_run,
+                                         .serve = stand_in_serve,
+                                         .post = stand_in_post,
+                                         .wait = stand_in_wait};
+
+#endif
