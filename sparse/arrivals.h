@@ -46,7 +46,8 @@ kaon_status kaon_arrivals_await(kaon_arrivals *a, int column, int32_t least);
 /* AMC on a CPU: kaon_relax_args.move. What failed is kept for kaon_arrivals_failure. */
 int kaon_arrivals_turn(void *arrivals);
 kaon_status kaon_arrivals_failure(const kaon_arrivals *a);
-/* This rank's blocks do no more: what is said of them where a kernel did not say it. */
+/* This rank's blocks do no more, and a kernel may not have said so: their counters are marked where
+ * others look for them. What fails here is known already, or ended by the others' patience. */
 kaon_status kaon_arrivals_leave(kaon_arrivals *a);
 
 #endif

@@ -16,6 +16,10 @@
 #include "lib/error.h"
 #include "sparse/arrivals_work.h"
 
+static kaon_status no_room(const kaon_arrivals *a, size_t numbers) {
+  return kaon_fail(a->ctx, KAON_ERR_MEMORY, "exchange: no host memory for %zu numbers", numbers);
+}
+
 static int on_host(const kaon_arrivals *a) {
   return a->ctx->backend->host_accessible;
 }
@@ -106,9 +110,7 @@ static uint64_t address_of(const kaon_arrivals *a, int32_t number, int counter, 
 static kaon_status list_addresses(kaon_arrivals *a, int n, const int32_t *numbers, int64_t count,
                                   int counter, int sent, side s, const uint64_t **device) {
   uint64_t *list = malloc(((size_t)count + 1) * sizeof *list);
-  if (list == NULL)
-    return kaon_fail(a->ctx, KAON_ERR_MEMORY, "exchange: no host memory for %lld addresses",
-                     (long long)count);
+  if (list == NULL) return no_room(a, (size_t)count);
   for (int64_t i = 0; i < count; i++)
     list[i] = numbers[i] < 0 ? 0 : address_of(a, numbers[i], counter, sent, s);
   list[count] = 0;
@@ -307,17 +309,32 @@ kaon_status kaon_arrivals_await(kaon_arrivals *a, int column, int32_t least) {
   return KAON_OK;
 }
 
-/* Counters that the host does not reach are not marked: there the others' patience ends. */
-kaon_status kaon_arrivals_leave(kaon_arrivals *a) {
-  if (on_host(a)) {
-    for (int64_t n = 0; n < a->tells; n++) {
-      int32_t *counter = (int32_t *)(uintptr_t)a->ghosts.tell[n];
-      for (int k = 0; k < a->columns; k++)
-        __atomic_fetch_or(&counter[k], KAON_BLOCK_LEFT, __ATOMIC_RELEASE);
-    }
-    return a->way == KAON_EXCHANGE_AMC ? put_all(a, 1) : KAON_OK;
+/* On a device: all counters of what is sent are marked there, behind the launches that there were,
+ * and copied to where others look for them. */
+static kaon_status mark_there(kaon_arrivals *a) {
+  const kaon_ranks_ops *ranks = a->ctx->backend->ranks;
+  const size_t counters = (size_t)a->elements * (size_t)a->columns;
+  int32_t *marked = malloc((counters + 1) * sizeof *marked);
+  if (marked == NULL) return no_room(a, counters);
+  for (size_t n = 0; n < counters; n++) marked[n] = KAON_BLOCK_LEFT;
+  kaon_status status = a->ctx->backend->memory->to_device(a->ctx, a->mine + a->box.sent_counts,
+                                                          marked, counters * sizeof *marked);
+  free(marked);
+  for (int i = 0; i < a->peers && a->way != KAON_EXCHANGE_DK && status == KAON_OK; i++) {
+    const kaon_partner *p = &a->partner[i];
+    const kaon_box theirs = kaon_box_of(a, p->elements, a->columns);
+    const size_t one = a->box.counter;
+    if (p->told > 0)
+      status =
+          ranks->copy(a->ctx, a->there[p->rank] + theirs.came_counts + (size_t)p->there * one,
+                      a->mine + a->box.sent_counts + (size_t)p->first * one, (size_t)p->told * one);
   }
-  for (int i = 0; i < a->peers && a->way == KAON_EXCHANGE_AMC; i++) {
+  return status == KAON_OK ? a->ctx->backend->memory->synchronise(a->ctx) : status;
+}
+
+/* AMC on a device: on the board. */
+static kaon_status mark_on_board(kaon_arrivals *a) {
+  for (int i = 0; i < a->peers; i++) {
     const kaon_partner *p = &a->partner[i];
     int32_t *counts =
         (int32_t *)(void *)(a->stage + a->box.sent_counts + (size_t)p->first * a->box.counter);
@@ -325,4 +342,14 @@ kaon_status kaon_arrivals_leave(kaon_arrivals *a) {
     KAON_TRY(put(a, p, 1));
   }
   return KAON_OK;
+}
+
+kaon_status kaon_arrivals_leave(kaon_arrivals *a) {
+  if (!on_host(a)) return a->way == KAON_EXCHANGE_AMC ? mark_on_board(a) : mark_there(a);
+  for (int64_t n = 0; n < a->tells; n++) {
+    int32_t *counter = (int32_t *)(uintptr_t)a->ghosts.tell[n];
+    for (int k = 0; k < a->columns; k++)
+      __atomic_fetch_or(&counter[k], KAON_BLOCK_LEFT, __ATOMIC_RELEASE);
+  }
+  return a->way == KAON_EXCHANGE_AMC ? put_all(a, 1) : KAON_OK;
 }
