@@ -256,8 +256,8 @@ static const double singular[][3] = {
 enum { KINDS = sizeof singular / sizeof *singular };
 
 /* What W may be off by: V is known to a rounding of its elements, so W to that over the smallest
- * singular value, relative to the largest: 30 roundings. By eigenvalues: of V^dag V, whose condition
- * is the square, in two more products and a sum with terms of its size: 100. */
+ * singular value, relative to the largest: 30 roundings. By eigenvalues: those of V^dag V, whose
+ * condition is the square, in two more products and a sum with terms of its size: 100. */
 static double factor_bound(const double s[3], int eigenvalues) {
   const double condition = s[0] / fmin(s[1], s[2]);
   return (eigenvalues ? 100 * condition : 30) * condition * ROUND;

@@ -1,7 +1,7 @@
 /* test_milc_fatten.c - MILC's own recorded answers for fattening: fat and long links of its sample
- * lattice (asqtad, u0 = .502), and the pions of its ks_spectrum logs for HISQ and asqtad at mass .05
- * on links that it fixed to Coulomb gauge, from thin links on. Bounds: recorded links are f32, of
- * size 40 at most; the logs' own tolerances (.errtol). */
+ * lattice (asqtad, u0 = .502), and pions of its ks_spectrum logs for HISQ and asqtad at mass .05 on
+ * links that it fixed to Coulomb gauge, from thin links on. Bounds: recorded links are f32, of size
+ * 10 at most; the logs' own tolerances (.errtol). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -6,7 +6,7 @@
  * It is linear in V, so sums are taken before it. With {b, c, d} the directions other than mu,
  *   S_b = T_b U_mu                                                                        (STAPLES)
  *   X_b = three U_mu + lepage S_b + five (S_c + S_d) + seven (T_c S_d + T_d S_c)             (BENT)
- *   fat = (one - 6 lepage) U_mu + sum_b T_b X_b                                               (FAT)
+ *   fat = (one - 6 lepage) U_mu + sum_b T_b X_b                                              (LINK)
  * has every path of three, five and seven links once and of Lepage's with twice the same direction
  * too: 12 staples instead of 18. T_b S_b also has the paths that go out and come back, U_mu twice
  * for links of U(3), which the 6 takes out again. */

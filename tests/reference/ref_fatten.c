@@ -79,8 +79,8 @@ void ref_fatten(const ref_lattice *L, const ref_complex *u, const ref_fat_coeffi
     }
 }
 
-/* W <- (s W + (s W)^-dag) / 2 (Newton); s: the root of the ratio of the norms of W^-1 and W, for few
- * steps from anywhere (Higham, SIAM J. Sci. Stat. Comput. 7 (1986) 1160). */
+/* W <- (s W + (s W)^-dag) / 2 (Newton); s: the root of the ratio of the norms of W^-1 and W, for
+ * few steps from anywhere (Higham, SIAM J. Sci. Stat. Comput. 7 (1986) 1160). */
 int ref_unitary_factor(ref_complex w[9]) {
   double change = 1, before = 2;
   for (int step = 0; step < 60; step++) {
