@@ -65,6 +65,12 @@ KAON_MATH vreal v_scale_factor(vreal a, kaon_factor f) {
   return f.rest == 0 ? a * v_set(f.rounded) : v_scale_split(a, v_set(f.rounded), v_set(f.rest));
 }
 
+/* sum + a f. By v_fma alone: a product and a sum that a compiler may join, in one kernel and not in
+ * the next, would be other bits. */
+KAON_MATH vreal v_add_factor(vreal sum, vreal a, kaon_factor f) {
+  return v_fma(a, v_set(f.rounded), f.rest == 0 ? sum : v_fma(a, v_set(f.rest), sum));
+}
+
 /* fat = f_fat fat [+ f_naik naik] */
 KAON_MATH void colour_join(kaon_factor f_fat, vcolour *fat, const int improved, kaon_factor f_naik,
                            const vcolour *naik) {
@@ -72,8 +78,8 @@ KAON_MATH void colour_join(kaon_factor f_fat, vcolour *fat, const int improved, 
     fat->c[i].re = v_scale_factor(fat->c[i].re, f_fat);
     fat->c[i].im = v_scale_factor(fat->c[i].im, f_fat);
     if (improved) {
-      fat->c[i].re = fat->c[i].re + v_scale_factor(naik->c[i].re, f_naik);
-      fat->c[i].im = fat->c[i].im + v_scale_factor(naik->c[i].im, f_naik);
+      fat->c[i].re = v_add_factor(fat->c[i].re, naik->c[i].re, f_naik);
+      fat->c[i].im = v_add_factor(fat->c[i].im, naik->c[i].im, f_naik);
     }
   }
 }
