@@ -331,9 +331,8 @@ static ref_complex product(size_t n, const ref_complex *x, const ref_complex *y)
 /* Of CARP in its own unknowns, whose plain product is the one that copies weight. */
 static void reductions_are_hermitian_and_positive(void **state) {
   (void)state;
-  for (int machine = KAON_ISA_AUTO; machine <= MACHINE_LAST;
-       machine += machine == KAON_ISA_AUTO ? MACHINE_LAST : 1) {
-    if (machine != KAON_ISA_AUTO && machine_lacks(machine)) continue;
+  for (int machine = MACHINE_CPU; machine <= MACHINE_LAST; machine += MACHINE_CUDA - MACHINE_CPU) {
+    if (machine != MACHINE_CPU && machine_lacks(machine)) continue;
     kaon_context *ctx = open_machine(machine, 2);
     const size_t n = 333;
     for (int complex_values = 0; complex_values < 2 && has_sweeps(ctx, KAON_DOUBLE);
@@ -442,9 +441,8 @@ static void solve_columns(kaon_operator *A, const ref_sparse *a, int reals, cons
 
 static void solves_reach_the_true_residual(void **state) {
   (void)state;
-  for (int machine = KAON_ISA_AUTO; machine <= MACHINE_LAST;
-       machine += machine == KAON_ISA_AUTO ? MACHINE_LAST : 1) {
-    if (machine != KAON_ISA_AUTO && machine_lacks(machine)) continue;
+  for (int machine = MACHINE_CPU; machine <= MACHINE_LAST; machine += MACHINE_CUDA - MACHINE_CPU) {
+    if (machine != MACHINE_CPU && machine_lacks(machine)) continue;
     kaon_context *ctx = open_machine(machine, 2);
     for (int i = 0; i < 3 && has_sweeps(ctx, KAON_DOUBLE); i++) {
       const int complex_values = i == 1;

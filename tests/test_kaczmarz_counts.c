@@ -83,7 +83,7 @@ static void check_count(const char *what, int steps, int expected, double share)
  * sweeps over 5745 rows would take it half a minute. It shows with the small ones that its order is
  * that of the rows; colours and averages it has on all. */
 static int in_turn(int machine, const problem *p) {
-  return machine == KAON_ISA_AUTO || p->A->space->nsites < 1000;
+  return machine == MACHINE_CPU || p->A->space->nsites < 1000;
 }
 
 static void counts_equal_those_of_others(void **state) {
@@ -94,12 +94,11 @@ static void counts_equal_those_of_others(void **state) {
   } known[] = {{"fem:1,1,3", 124, 124, 212},    {"fem:1,1,4", 498, 491, 820},
                {"fem:1,1,5", 2035, 2007, 3267}, {"fem:1,2,3", 707, 699, 1152},
                {"fem:1,3,3", 2180, 2201, 3826}, {"fem:3,1,3", 130, 130, 220}};
-  for (int machine = KAON_ISA_AUTO; machine <= MACHINE_LAST;
-       machine += machine == KAON_ISA_AUTO ? MACHINE_LAST : 1)
+  for (int machine = MACHINE_CPU; machine <= MACHINE_LAST; machine += MACHINE_CUDA - MACHINE_CPU)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
       problem p;
       char what[96];
-      if (machine != KAON_ISA_AUTO && machine_lacks(machine)) continue;
+      if (machine != MACHINE_CPU && machine_lacks(machine)) continue;
       problem_open(&p, machine, known[i].name);
       kaon_kaczmarz_options o = of_kind(KAON_KACZMARZ_DOUBLE, 0);
       snprintf(what, sizeof what, "%s %s: cgmnc", machine_name(machine), known[i].name);
@@ -124,12 +123,11 @@ static void blocks_with_weighted_products(void **state) {
                {"fem:1,1,3", 16, 246, 124},
                {"fem:1,1,4", 1465, 1129, 498},
                {"fem:1,1,4", 16, 980, 498}};
-  for (int machine = KAON_ISA_AUTO; machine <= MACHINE_LAST;
-       machine += machine == KAON_ISA_AUTO ? MACHINE_LAST : 1)
+  for (int machine = MACHINE_CPU; machine <= MACHINE_LAST; machine += MACHINE_CUDA - MACHINE_CPU)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
       problem p;
       char what[96];
-      if (machine != KAON_ISA_AUTO && machine_lacks(machine)) continue;
+      if (machine != MACHINE_CPU && machine_lacks(machine)) continue;
       problem_open(&p, machine, known[i].name);
       kaon_kaczmarz_options o = of_kind(KAON_KACZMARZ_CARP, 1);
       o.blocks = known[i].blocks;
@@ -185,7 +183,7 @@ static void figure_6(void **state) {
              "sparse/kaczmarz/lambda/carp-cg-lambda-steps-problem%d_complexity%d_degree%d.txt.csv",
              pde, level, degree);
     if (test_data(file, path) == NULL) skip();
-    problem_open(&p, KAON_ISA_AUTO, name);
+    problem_open(&p, MACHINE_CPU, name);
     const double definite = 2 / 1.8 * lambda_by_rule(&p);
     for (size_t k = 0; k < sizeof lambdas / sizeof *lambdas; k++) {
       const int expected = steps_in_file(path, lambdas[k]);
@@ -217,7 +215,7 @@ static void rule_of_lambda(void **state) {
     kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
     memset(&p, 0, sizeof p);
     options.threads = 1;
-    must(NULL, machine_open(KAON_ISA_AUTO, options, &p.ctx));
+    must(NULL, machine_open(MACHINE_CPU, options, &p.ctx));
     must(p.ctx, kaon_matrix_generate(p.ctx, names[i], NULL, &p.matrix, NULL));
     p.A = sparse_operator(p.matrix, KAON_DOUBLE, KAON_STORE_AUTO);
     p.b = sparse_vector(p.A, 1);
@@ -245,7 +243,7 @@ static void rule_of_lambda(void **state) {
 static void sweeps_precondition(void **state) {
   (void)state;
   problem p;
-  problem_open(&p, KAON_ISA_AUTO, "fem:1,1,3");
+  problem_open(&p, MACHINE_CPU, "fem:1,1,3");
   for (int kind = KAON_KACZMARZ_SWEEP; kind <= KAON_KACZMARZ_CIMMINO; kind++)
     for (int gcr = 0; gcr < 2; gcr++) {
       kaon_solver_options so = KAON_SOLVER_OPTIONS_INIT;

@@ -18,7 +18,7 @@ enum { MACHINE_CPU = -1 };
 
 static inline const char *machine_name(int machine) {
   static const char *const names[] = {"default", "scalar", "x86-64", "avx2", "avx512", "cuda"};
-  return names[machine];
+  return machine == MACHINE_CPU ? "cpu" : names[machine];
 }
 
 /* A context on it; what kaon_context_create returns. */
