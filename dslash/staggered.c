@@ -31,15 +31,15 @@ static const kaon_staggered_ops *table(const kaon_staggered_fields *fields) {
 }
 
 /* The halos of an operator: of hops of one site, and of three; or one for both. */
-static kaon_status halos_of(const kaon_staggered_fields *fields, int columns,
-                            kaon_halo *halos[2], int *count) {
+static kaon_status halos_of(const kaon_staggered_fields *fields, int columns, kaon_halo *halos[2],
+                            int *count) {
   kaon_lattice *lattice = fields->family->lattice;
   const int improved = fields->naik.links != NULL, joined = table(fields)->face_links != NULL;
   const kaon_faces *near = improved ? lattice->far[0] : lattice->faces;
   if (improved && joined) near = lattice->far[1];
   *count = 1 + (improved && !joined);
-  KAON_TRY(kaon_halo_get_of(lattice, near, KAON_STAGGERED_REALS, fields->precision, columns,
-                            &halos[0]));
+  KAON_TRY(
+      kaon_halo_get_of(lattice, near, KAON_STAGGERED_REALS, fields->precision, columns, &halos[0]));
   return *count > 1 ? kaon_halo_get_of(lattice, lattice->far[1], KAON_STAGGERED_REALS,
                                        fields->precision, columns, &halos[1])
                     : KAON_OK;
@@ -199,8 +199,7 @@ static kaon_status apply(kaon_operator *M, kaon_mode mode, const kaon_vector *x,
     KAON_TRY(kaon_vector_view(y, (kaon_parity)p, &ys[p]));
   }
   for (int p = 0; p < 2; p++)
-    KAON_TRY(
-        kaon_staggered_fused(fields, p, diagonal, &xs[p], sign, &xs[1 - p], &ys[p], &gate));
+    KAON_TRY(kaon_staggered_fused(fields, p, diagonal, &xs[p], sign, &xs[1 - p], &ys[p], &gate));
   return kaon_pass_sum_apart(y, pass); /* a kernel sees one parity, the sums are over both */
 }
 
@@ -223,9 +222,8 @@ static kaon_status diagonal(kaon_operator *M, kaon_vector *d) {
   return status;
 }
 
-kaon_status kaon_staggered_operator_new(const kaon_operator_ops *ops,
-                                        kaon_staggered_fields *fields, const kaon_space *space,
-                                        kaon_operator **A) {
+kaon_status kaon_staggered_operator_new(const kaon_operator_ops *ops, kaon_staggered_fields *fields,
+                                        const kaon_space *space, kaon_operator **A) {
   kaon_context *ctx = fields->family->ctx;
   kaon_operator *made = calloc(1, sizeof *made);
   kaon_staggered *self = calloc(1, sizeof *self);
@@ -335,8 +333,7 @@ kaon_status kaon_staggered_create(kaon_gauge *links, kaon_gauge *naik,
   kaon_context *ctx = links->ctx;
   KAON_TRY(refuse(links, naik, options));
   kaon_status status = family_create(links, naik, options, &family);
-  if (status == KAON_OK)
-    status = operator_of(family, options->precision, options->reconstruct, M);
+  if (status == KAON_OK) status = operator_of(family, options->precision, options->reconstruct, M);
   kaon_staggered_family_release(&family);
   return kaon_agree(ctx, status);
 }

@@ -49,8 +49,7 @@ static kaon_status fill_own(kaon_staggered_fields *fields) {
   const kaon_staggered_family *family = fields->family;
   if (family->naik == NULL) {
     fields->fat.factor = 1;
-    if (fields->fat.links != family->fat)
-      KAON_TRY(kaon_gauge_copy(fields->fat.links, family->fat));
+    if (fields->fat.links != family->fat) KAON_TRY(kaon_gauge_copy(fields->fat.links, family->fat));
   } else {
     KAON_TRY(fill_any(family->fat, &fields->fat));
     KAON_TRY(fill_naik(family, &fields->naik));

@@ -1,8 +1,8 @@
 /* staggered_ghosts.c - the links beyond the faces, where kernels multiply by the links of all of
  * their hops (kaon_staggered_ops.face_links): those that hops backward come over, U_mu(x - n mu) of
  * the neighbour in -mu, as it stores them. They change with the links, not with every hop, so
- * messages of hops carry nothing but colours. Set-up: one direction after another, from host to host
- * (lib/ghosts.c). */
+ * messages of hops carry nothing but colours. Set-up: one direction after another, from host to
+ * host (lib/ghosts.c). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,8 +32,7 @@ static char *links_at(void *room, const parcel *p, int parity) {
 }
 
 static char *phases_at(void *room, const parcel *p, int parity) {
-  return p->phases == 0 ? NULL
-                        : (char *)room + 2 * p->links + (size_t)parity * p->phases;
+  return p->phases == 0 ? NULL : (char *)room + 2 * p->links + (size_t)parity * p->phases;
 }
 
 /* ---- the messages ---- */
@@ -108,8 +107,8 @@ static kaon_status bring(kaon_staggered_links *l, int mu, int steps, carrier *c)
   KAON_TRY(kaon_agree(ctx, pack(l, mu, steps, c)));
   KAON_TRY(ops->exchange_start(c->exchange));
   KAON_TRY(ops->exchange_finish(c->exchange));
-  return kaon_agree(ctx, ctx->backend->memory->to_device(ctx, l->ghosts[mu],
-                                                         c->host + c->p.bytes, c->p.bytes));
+  return kaon_agree(
+      ctx, ctx->backend->memory->to_device(ctx, l->ghosts[mu], c->host + c->p.bytes, c->p.bytes));
 }
 
 kaon_status kaon_staggered_ghosts_fill(kaon_staggered_links *links, int steps) {

@@ -60,8 +60,7 @@ struct kaon_staggered_fields {
 
 /* A set for (precision, reconstruct), filled; a new reference. */
 kaon_status kaon_staggered_fields_get(kaon_staggered_family *family, kaon_precision precision,
-                                      kaon_reconstruct reconstruct,
-                                      kaon_staggered_fields **fields);
+                                      kaon_reconstruct reconstruct, kaon_staggered_fields **fields);
 void kaon_staggered_fields_release(kaon_staggered_fields **fields);
 kaon_status kaon_staggered_fields_check(const kaon_staggered_fields *fields);
 kaon_status kaon_staggered_family_update(kaon_staggered_family *family);
@@ -79,8 +78,8 @@ kaon_status kaon_staggered_split(const kaon_gauge *from, double factor, kaon_sta
 /* ---- links beyond the faces (staggered_ghosts.c) ---- */
 
 /* Brings those of hops of `steps` sites from the neighbours, where kernels want them
- * (kaon_staggered_ops.face_links); else nothing is done. Collective, agreed on; through host memory.
- * Errors: MEMORY, COMM, DEVICE. */
+ * (kaon_staggered_ops.face_links); else nothing is done. Collective, agreed on; through host
+ * memory. Errors: MEMORY, COMM, DEVICE. */
 kaon_status kaon_staggered_ghosts_fill(kaon_staggered_links *links, int steps);
 void kaon_staggered_ghosts_release(kaon_context *ctx, kaon_staggered_links *links);
 
@@ -104,9 +103,8 @@ static inline kaon_staggered *kaon_staggered_of(const kaon_operator *A) {
 /* 0 when A is neither an M nor one of its reductions. */
 int kaon_staggered_is(const kaon_operator *A);
 /* Takes over `fields`; on failure `fields` is released too. */
-kaon_status kaon_staggered_operator_new(const kaon_operator_ops *ops,
-                                        kaon_staggered_fields *fields, const kaon_space *space,
-                                        kaon_operator **A);
+kaon_status kaon_staggered_operator_new(const kaon_operator_ops *ops, kaon_staggered_fields *fields,
+                                        const kaon_space *space, kaon_operator **A);
 void kaon_staggered_operator_destroy(kaon_operator *A);
 kaon_status kaon_staggered_operator_check(const kaon_operator *A);
 kaon_status kaon_staggered_reserve(kaon_operator *A, int columns);
@@ -114,8 +112,8 @@ kaon_status kaon_staggered_reserve(kaon_operator *A, int columns);
 kaon_cost kaon_staggered_cost(const kaon_staggered_fields *fields, int64_t sites, int hops,
                               int columns);
 
-/* out = a x + b D in on the sites of `parity`; x NULL: no such term, or x may be out. All vectors of
- * the fields' precision and of one column count, out not in: the caller's promise. */
+/* out = a x + b D in on the sites of `parity`; x NULL: no such term, or x may be out. All vectors
+ * of the fields' precision and of one column count, out not in: the caller's promise. */
 kaon_status kaon_staggered_fused(const kaon_staggered_fields *fields, int parity, double a,
                                  const kaon_vector *x, double b, const kaon_vector *in,
                                  kaon_vector *out, const kaon_pass *pass);

@@ -246,8 +246,7 @@ static kaon_status find_kernels(work *w) {
 /* The links in the work's storage: the field's own array where it has that. */
 static kaon_status load_links(work *w, const kaon_gauge *links, kaon_gauge **copy) {
   w->links = pair_of(links);
-  if (links->precision == w->precision && links->reconstruct == KAON_RECONSTRUCT_18)
-    return KAON_OK;
+  if (links->precision == w->precision && links->reconstruct == KAON_RECONSTRUCT_18) return KAON_OK;
   KAON_TRY(kaon_gauge_create(w->lattice, w->precision, KAON_RECONSTRUCT_18, copy));
   w->links = pair_of(*copy);
   return kaon_gauge_copy(*copy, links);
@@ -321,11 +320,11 @@ kaon_status kaon_fatten_action_coefficients(const kaon_fatten_options *options, 
                      "for HISQ, 1, and u0 is a number here",
                      level, o->u0);
   const double e = o->naik_epsilon / 8, v = hisq ? 1 : 1 / (o->u0 * o->u0);
-  const kaon_fatten_coefficients asqtad = {5.0 / 8 + e,          v / 16,      v * v / 64,
+  const kaon_fatten_coefficients asqtad = {5.0 / 8 + e,     v / 16,      v * v / 64,
                                            v * v * v / 384, -v * v / 16, -v / 24};
   const kaon_fatten_coefficients fat7 = {1.0 / 8, 1.0 / 16, 1.0 / 64, 1.0 / 384, 0, 0};
-  const kaon_fatten_coefficients second = {1 + e,     1.0 / 16, 1.0 / 64, 1.0 / 384,
-                                           -1.0 / 8, -1.0 / 24};
+  const kaon_fatten_coefficients second = {1 + e,     1.0 / 16, 1.0 / 64,
+                                           1.0 / 384, -1.0 / 8, -1.0 / 24};
   *c = !hisq ? asqtad : level == 0 ? fat7 : second;
   return KAON_OK;
 }

@@ -36,10 +36,9 @@ static void init_macros_equal_the_tables(void **state) {
   const kaon_kaczmarz_options kaczmarz = KAON_KACZMARZ_OPTIONS_INIT;
   const kaon_staggered_options staggered = KAON_STAGGERED_OPTIONS_INIT;
   const kaon_fatten_options fatten = KAON_FATTEN_OPTIONS_INIT;
-  const void *macros[] = {&context,   &dirac,      &even_odd, &solver, &heatbath,
-                          &schwarz,   &matrix,     &product,  &shell,  &precond,
-                          &chebyshev, &multishift, &relax,    &faults, &kaczmarz,
-                          &staggered, &fatten};
+  const void *macros[] = {&context, &dirac,   &even_odd, &solver,    &heatbath,  &schwarz,
+                          &matrix,  &product, &shell,    &precond,   &chebyshev, &multishift,
+                          &relax,   &faults,  &kaczmarz, &staggered, &fatten};
   for (int kind = 0; kind <= KAON_OPTIONS_FATTEN; kind++) {
     char fresh[512], by_macro[512], by_table[512];
     size_t length;

@@ -1,7 +1,7 @@
 /* test_faces_order.c - how a GPU divides the sites of a lattice with faces (lib/cuda/boxes.h), on
  * the host: boxes have every site once, the interior meets no ghost, and who sends and who receives
- * give a ghost the same number. Every subset of directions, hops of one site (extents from 2 on) and
- * of three (from 4 on in divided directions). */
+ * give a ghost the same number. Every subset of directions, hops of one site (extents from 2 on)
+ * and of three (from 4 on in divided directions). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -145,8 +145,8 @@ static void unit_links_give_sums_of_coefficients(void **state) {
 }
 
 /* The reference's HISQ links; V: those of the first level. */
-static void reference_hisq(const dirac_case *c, double epsilon, ref_complex *fat,
-                           ref_complex *naik, double *smallest_det) {
+static void reference_hisq(const dirac_case *c, double epsilon, ref_complex *fat, ref_complex *naik,
+                           double *smallest_det) {
   const kaon_fatten_options o = options_of(KAON_FATTEN_HISQ, 1, epsilon);
   kaon_fatten_coefficients level[2];
   for (int i = 0; i < 2; i++) must(NULL, kaon_fatten_action_coefficients(&o, i, &level[i]));
@@ -249,10 +249,10 @@ static double off_unitarity(const ref_complex w[9]) {
 }
 
 /* Singular values of each row of the table in turn, everywhere on the lattice. */
-static const double singular[][3] = {
-    {1, 1, 1},        {1, 1, 0.999999},  {2, 0.3, 0.1},   {1, 0.5, 0.01},  {1, 1e-2, 1e-2},
-    {1, 0.7, 1e-4},   {0.9, 0.5, 1e-6},  {1, 1e-3, 1e-7}, {1, 0.5, 1e-10}, {1, 1, 1e-13},
-    {1e-5, 1e-6, 2e-6}};
+static const double singular[][3] = {{1, 1, 1},        {1, 1, 0.999999},  {2, 0.3, 0.1},
+                                     {1, 0.5, 0.01},   {1, 1e-2, 1e-2},   {1, 0.7, 1e-4},
+                                     {0.9, 0.5, 1e-6}, {1, 1e-3, 1e-7},   {1, 0.5, 1e-10},
+                                     {1, 1, 1e-13},    {1e-5, 1e-6, 2e-6}};
 enum { KINDS = sizeof singular / sizeof *singular };
 
 /* What W may be off by: V is known to a rounding of its elements, so W to that over the smallest

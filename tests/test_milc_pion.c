@@ -8,8 +8,8 @@
  * here: odd sites, then even ones; SU(2) subgroups of rows (1, 2), (2, 3), (3, 1); the best element
  * a0 + i a.sigma with a stretched by (w a0^2 + a^2) / (a0^2 + a^2), w = 1.8 (Mandula, Ogilvie,
  * Phys. Lett. B 248 (1990) 156; MILC's generic/gaugefix2). The log has the functional after 20, 40,
- * 60 and 80 steps and at the end, with 9 digits. Correlators have 7, 5e-7 of their size at most, and
- * are made of solutions to 1e-8: both together 1e-6. */
+ * 60 and 80 steps and at the end, with 9 digits. Correlators have 7, 5e-7 of their size at most,
+ * and are made of solutions to 1e-8: both together 1e-6. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -277,8 +277,8 @@ static void note(const char *what, const kaon_column_report *report, const kaon_
 /* Blocks begin in another order each time, fifteen of sixteen before one of them writes; one thread
  * takes them, so what a block has read follows from the seed and not from which thread was awake.
  * Trefethen_2000, blocks of 128, 6 sweeps: the paper's means at 5, 10, 20 and 30 iterations, within
- * 10 %. A synchronous run has them too, so it must also differ from run to run, and blocks must have
- * read what was not of the iteration before. */
+ * 10 %. A synchronous run has them too, so it must also differ from run to run, and blocks must
+ * have read what was not of the iteration before. */
 static void orders_vary_within_the_paper_s_bands(void **state) {
   enum { RUNS = 12, POINTS = 4 };
   static const int at[POINTS] = {5, 10, 20, 30};
@@ -339,8 +339,8 @@ static void check_free(const char *name, int block, int lag, int machine) {
   note(name, &report, &relaxation);
   assert_int_equal(report.reason, KAON_CONVERGED);
   test_below("true residual", relax_case_residual(&c, 0), 1.1e-12);
-  /* even one thread reads what it has just written; a device's blocks may go in step if they must not
-   * be ahead of one another */
+  /* even one thread reads what it has just written; a device's blocks may go in step if they must
+   * not be ahead of one another */
   if (lag > 0 || machine != MACHINE_CUDA) assert_true(relaxation.asynchronous > 0);
   assert_true(relaxation.oldest <= lag);
   assert_true(relaxation.newest >= -lag - 1);

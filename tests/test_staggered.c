@@ -11,8 +11,8 @@
  * each number of the vector, uniform: the root mean square is 1 / sqrt 3 of it, and the largest of
  * six is about twice the root mean square of one; so 0.51 * 2 / sqrt 3 = 0.6 steps for the vector,
  * as much for the result; links 0.3 steps of their scale, which is up to four times a link's
- * component: 1.2. Together 1.5; of 8 reals the errors of a link are up to 20 times 0.3 steps. Allowed:
- * three times that. */
+ * component: 1.2. Together 1.5; of 8 reals the errors of a link are up to 20 times 0.3 steps.
+ * Allowed: three times that. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,7 +37,8 @@ static double allowed(kaon_precision precision, kaon_reconstruct reconstruct) {
 }
 
 /* 8^4, 8x4x4x8: split; 4^4 of two sites a half; 4x6x2x10: plain, with a tail, round in y and z. */
-static const int shapes[][4] = {{8, 4, 4, 8}, {4, 4, 4, 4}, {4, 6, 2, 10}, {8, 8, 8, 8}, {2, 2, 2, 2}};
+static const int shapes[][4] = {
+    {8, 4, 4, 8}, {4, 4, 4, 4}, {4, 6, 2, 10}, {8, 8, 8, 8}, {2, 2, 2, 2}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 /* D on both parities; error / bound. */
@@ -108,8 +109,8 @@ static void operators_are_those_of_the_reference(void **state) {
     const ref_staggered d = staggered_reference(&s, mass, 0, KAON_PHASES_MILC);
     for (int p = KAON_DOUBLE; p <= KAON_HALF; p++) {
       const double bound = 2 * allowed((kaon_precision)p, KAON_RECONSTRUCT_12);
-      kaon_operator *M = staggered_operator(&s, mass, 0, KAON_PHASES_MILC, (kaon_precision)p,
-                                            KAON_RECONSTRUCT_12);
+      kaon_operator *M =
+          staggered_operator(&s, mass, 0, KAON_PHASES_MILC, (kaon_precision)p, KAON_RECONSTRUCT_12);
       ref_complex **in = staggered_columns(&s, KAON_FULL, 2, 5);
       ref_complex **out = staggered_columns(&s, KAON_FULL, 2, 6);
       kaon_vector *x = staggered_vector(&s, KAON_FULL, (kaon_precision)p, 2);
@@ -190,7 +191,9 @@ static void sums_and_gates_are_kept(void **state) {
       ref_complex *kept = ref_new(staggered_size(&s));
       must(s.c.ctx, kaon_vector_export(y, CLOSED, (double *)kept, KAON_BASIS_UKQCD));
       test_below("closed column", ref_rel_diff(kept, old[CLOSED], staggered_size(&s)),
-                 p == KAON_HALF ? 1.0 / 32767 : p == KAON_SINGLE ? FLT_EPSILON : 0);
+                 p == KAON_HALF     ? 1.0 / 32767
+                 : p == KAON_SINGLE ? FLT_EPSILON
+                                    : 0);
       free(kept);
       kaon_scalars_destroy(&scalars);
       kaon_vector_destroy(&x);
@@ -234,8 +237,8 @@ static void solutions_solve_the_whole_system(void **state) {
       ref_staggered_apply(&d, 1, x, back);
       printf("  %s inside: %d steps\n", precision_names[inner[i]], (int)reports[k].iterations);
       test_below("|b - M x| / |b|", ref_rel_diff(back, b[k], staggered_size(&s)), 1.1e-10);
-      test_close("reported", reports[k].residual,
-                 ref_rel_diff(back, b[k], staggered_size(&s)), 1e-12);
+      test_close("reported", reports[k].residual, ref_rel_diff(back, b[k], staggered_size(&s)),
+                 1e-12);
     }
     kaon_solver_destroy(&solver);
     kaon_vector_destroy(&source);

@@ -1,10 +1,10 @@
-/* test_staggered_partition.c - staggered hops on a lattice divided against itself, in each of the 16
- * subsets of directions: what crosses faces of one and of three layers goes through messages, and
- * in double and single comes out with the bits of the whole lattice. On a device it does so in half
- * too, for ghosts are what is stored (dslash/cuda/staggered_faces.h). On a CPU a ghost of a backward
- * hop is rounded once more in half, by half a step of its own scale, so results differ by at most a
- * few steps: 3e-4 of |result| (a site has at most 8 of 16 hops backward, each off by 0.3 steps rms of
- * a neighbour; its own rounding may go the other way). */
+/* test_staggered_partition.c - staggered hops on a lattice divided against itself, in each of the
+ * 16 subsets of directions: what crosses faces of one and of three layers goes through messages,
+ * and in double and single comes out with the bits of the whole lattice. On a device it does so in
+ * half too, for ghosts are what is stored (dslash/cuda/staggered_faces.h). On a CPU a ghost of a
+ * backward hop is rounded once more in half, by half a step of its own scale, so results differ by
+ * at most a few steps: 3e-4 of |result| (a site has at most 8 of 16 hops backward, each off by 0.3
+ * steps rms of a neighbour; its own rounding may go the other way). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -48,14 +48,13 @@ static void divide(staggered_case *s, const int extents[4], int mask) {
   const ref_complex *const u[2] = {s->u_fat, s->u_naik};
   for (int i = 0; i < 2 && s->improved; i++) {
     const void *arrays[1] = {u[i]};
-    must(s->c.ctx,
-         kaon_gauge_create(s->c.lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, links[i]));
+    must(s->c.ctx, kaon_gauge_create(s->c.lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, links[i]));
     must(s->c.ctx, kaon_staggered_import_links(*links[i], KAON_ORDER_NATURAL, KAON_DOUBLE, arrays));
   }
 }
 
-/* Columns: of hops, more than a thread of a device takes; of passes over A, one and several of which
- * one is closed. */
+/* Columns: of hops, more than a thread of a device takes; of passes over A, one and several of
+ * which one is closed. */
 enum { COLUMNS = 5, PASSES = 2, MOST = 3, CLOSED = 1 };
 static const int pass_columns[PASSES] = {1, MOST};
 
@@ -123,8 +122,8 @@ static void answer_pass(staggered_case *s, kaon_operator *A, kaon_precision prec
 
 static void answer(staggered_case *s, kaon_precision precision, kaon_reconstruct reconstruct,
                    answers *to) {
-  kaon_operator *A = NULL, *M = staggered_operator(s, 0.3, 0.05, KAON_PHASES_MILC, precision,
-                                                   reconstruct);
+  kaon_operator *A = NULL,
+                *M = staggered_operator(s, 0.3, 0.05, KAON_PHASES_MILC, precision, reconstruct);
   memset(to, 0, sizeof *to);
   for (int parity = 0; parity < 2; parity++) answer_hop(s, M, precision, parity, to);
   must(s->c.ctx, kaon_staggered_even_odd(M, KAON_EVEN, &A));
@@ -137,8 +136,8 @@ static double compare(staggered_case *s, const answers *a, const answers *b) {
   const size_t n = staggered_size(s);
   double worst = 0;
   for (int i = 0; i < 2 * COLUMNS; i++)
-    worst = fmax(worst, ref_rel_diff(a->hop[i / COLUMNS][i % COLUMNS],
-                                     b->hop[i / COLUMNS][i % COLUMNS], n));
+    worst = fmax(
+        worst, ref_rel_diff(a->hop[i / COLUMNS][i % COLUMNS], b->hop[i / COLUMNS][i % COLUMNS], n));
   for (int i = 0; i < PASSES; i++)
     for (int k = 0; k < pass_columns[i]; k++)
       if (is_closed(pass_columns[i], k))
@@ -206,8 +205,8 @@ static void hops_across_faces(void **state) {
       check_subsets(machine, shapes[i / 2], i / 2, i % 2 * 2, i == 3);
 }
 
-/* What an interior without faces of its own, blocks of 128 sites and several tiles of a slab have in
- * them; a device's alone. */
+/* What an interior without faces of its own, blocks of 128 sites and several tiles of a slab have
+ * in them; a device's alone. */
 static void larger_parts(void **state) {
   (void)state;
   static const int extents[4] = {16, 12, 8, 16};

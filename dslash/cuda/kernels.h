@@ -14,40 +14,37 @@
 extern "C" {
 #endif
 
-#define KAON_X(prec)                                                                            \
-  void kaon_hop_18_cuda_##prec(const kaon_launch *launch, const kaon_hop_args *args);           \
-  void kaon_hop_12_cuda_##prec(const kaon_launch *launch, const kaon_hop_args *args);           \
-  void kaon_hop_8_cuda_##prec(const kaon_launch *launch, const kaon_hop_args *args);            \
-  void kaon_hop_faces_18_cuda_##prec(const kaon_launch *launch, const kaon_gather_args *gather, \
-                                     const kaon_hop_args *args);                                \
-  void kaon_hop_faces_12_cuda_##prec(const kaon_launch *launch, const kaon_gather_args *gather, \
-                                     const kaon_hop_args *args);                                \
-  void kaon_hop_faces_8_cuda_##prec(const kaon_launch *launch, const kaon_gather_args *gather,  \
-                                    const kaon_hop_args *args);                                 \
-  void kaon_hop_cut_cuda_##prec(const kaon_launch *launch, const kaon_hop_args *args);          \
-  int kaon_hop_pair_cuda_##prec(const kaon_launch *launch, const kaon_hop_args *args);          \
-  int kaon_clover_pair_cuda_##prec(const kaon_launch *launch, const kaon_clover_args *args);    \
-  int kaon_updated_clover_pair_cuda_##prec(const kaon_launch *launch,                           \
-                                           const kaon_clover_args *args);                       \
-  void kaon_dslash_clover_cuda_##prec(const kaon_launch *launch, const kaon_clover_args *args); \
-  void kaon_staggered_18_cuda_##prec(const kaon_launch *launch,                                 \
-                                     const kaon_staggered_args *args);                          \
-  void kaon_staggered_12_cuda_##prec(const kaon_launch *launch,                                 \
-                                     const kaon_staggered_args *args);                          \
-  void kaon_staggered_8_cuda_##prec(const kaon_launch *launch,                                  \
-                                    const kaon_staggered_args *args);                           \
-  void kaon_staggered_faces_18_cuda_##prec(const kaon_launch *launch,                           \
-                                           const kaon_staggered_gather_args *gather,            \
-                                           const kaon_staggered_args *args);                    \
-  void kaon_staggered_faces_12_cuda_##prec(const kaon_launch *launch,                           \
-                                           const kaon_staggered_gather_args *gather,            \
-                                           const kaon_staggered_args *args);                    \
-  void kaon_staggered_faces_8_cuda_##prec(const kaon_launch *launch,                            \
-                                          const kaon_staggered_gather_args *gather,             \
-                                          const kaon_staggered_args *args);                     \
-  void kaon_staggered_face_links_cuda_##prec(const kaon_launch *launch,                         \
-                                             const kaon_face_links_args *args);                 \
-  void kaon_source_cuda_##prec(const kaon_launch *launch, const kaon_source_args *args);        \
+#define KAON_X(prec)                                                                              \
+  void kaon_hop_18_cuda_##prec(const kaon_launch *launch, const kaon_hop_args *args);             \
+  void kaon_hop_12_cuda_##prec(const kaon_launch *launch, const kaon_hop_args *args);             \
+  void kaon_hop_8_cuda_##prec(const kaon_launch *launch, const kaon_hop_args *args);              \
+  void kaon_hop_faces_18_cuda_##prec(const kaon_launch *launch, const kaon_gather_args *gather,   \
+                                     const kaon_hop_args *args);                                  \
+  void kaon_hop_faces_12_cuda_##prec(const kaon_launch *launch, const kaon_gather_args *gather,   \
+                                     const kaon_hop_args *args);                                  \
+  void kaon_hop_faces_8_cuda_##prec(const kaon_launch *launch, const kaon_gather_args *gather,    \
+                                    const kaon_hop_args *args);                                   \
+  void kaon_hop_cut_cuda_##prec(const kaon_launch *launch, const kaon_hop_args *args);            \
+  int kaon_hop_pair_cuda_##prec(const kaon_launch *launch, const kaon_hop_args *args);            \
+  int kaon_clover_pair_cuda_##prec(const kaon_launch *launch, const kaon_clover_args *args);      \
+  int kaon_updated_clover_pair_cuda_##prec(const kaon_launch *launch,                             \
+                                           const kaon_clover_args *args);                         \
+  void kaon_dslash_clover_cuda_##prec(const kaon_launch *launch, const kaon_clover_args *args);   \
+  void kaon_staggered_18_cuda_##prec(const kaon_launch *launch, const kaon_staggered_args *args); \
+  void kaon_staggered_12_cuda_##prec(const kaon_launch *launch, const kaon_staggered_args *args); \
+  void kaon_staggered_8_cuda_##prec(const kaon_launch *launch, const kaon_staggered_args *args);  \
+  void kaon_staggered_faces_18_cuda_##prec(const kaon_launch *launch,                             \
+                                           const kaon_staggered_gather_args *gather,              \
+                                           const kaon_staggered_args *args);                      \
+  void kaon_staggered_faces_12_cuda_##prec(const kaon_launch *launch,                             \
+                                           const kaon_staggered_gather_args *gather,              \
+                                           const kaon_staggered_args *args);                      \
+  void kaon_staggered_faces_8_cuda_##prec(const kaon_launch *launch,                              \
+                                          const kaon_staggered_gather_args *gather,               \
+                                          const kaon_staggered_args *args);                       \
+  void kaon_staggered_face_links_cuda_##prec(const kaon_launch *launch,                           \
+                                             const kaon_face_links_args *args);                   \
+  void kaon_source_cuda_##prec(const kaon_launch *launch, const kaon_source_args *args);          \
   void kaon_meson_cuda_##prec(const kaon_launch *launch, const kaon_meson_args *args);
 KAON_X(d)
 KAON_X(s)

@@ -27,7 +27,7 @@ static __global__ void __launch_bounds__(SITE_THREADS)
 }
 
 extern "C" void KAON_EXPORT(kaon_staggered_face_links)(const kaon_launch *launch,
-                                                      const kaon_face_links_args *args) {
+                                                       const kaon_face_links_args *args) {
   const kaon_hop_links *l = &args->links;
   const int64_t blocks = kaon_link_blocks(kaon_matrix_blocks(args->stencil));
   const int64_t first = args->mu * blocks * KAON_LANES;

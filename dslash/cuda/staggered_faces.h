@@ -1,13 +1,12 @@
-/* staggered_faces.h - the staggered hop on a lattice that is divided among ranks, in blocks of three
- * kinds by their numbers, as hop_faces.h has them:
- *   GATHER    copies what the neighbours' hops read into messages;
- *   INTERIOR  hops of sites none of whose hops leaves (lib/cuda/boxes.h);
+/* staggered_faces.h - the staggered hop on a lattice that is divided among ranks, in blocks of
+ * three kinds by their numbers, as hop_faces.h has them: GATHER    copies what the neighbours' hops
+ * read into messages; INTERIOR  hops of sites none of whose hops leaves (lib/cuda/boxes.h);
  *   BOUNDARY  the others, all directions and both lengths at once.
  * Where the messages are stores into the neighbours' memory (lib/cuda/peer.h) one launch has all
  * three, else there are three launches.
  *
- * Ghosts are chi as it is stored, for hops both ways and of both lengths: three layers of a face, or
- * one where there are no long links; the links of hops that come in backward stand here too
+ * Ghosts are chi as it is stored, for hops both ways and of both lengths: three layers of a face,
+ * or one where there are no long links; the links of hops that come in backward stand here too
  * (kaon_hop_links.ghosts). So a hop that leaves is the hop of staggered_kernel.h from other
  * addresses, its bits are the undivided lattice's in all three precisions, and neither messages nor
  * gathering know how links are stored. Signs are the receiver's. */
@@ -248,9 +247,8 @@ static __device__ __forceinline__ void interior_block(const divided_call &a, int
 /* Blocks of each group of columns are in the order GATHER, INTERIOR, BOUNDARY, INTERIOR, for
  * hop_faces.h's reasons. */
 template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS>
-static __global__ void
-    __launch_bounds__(SITE_THREADS, (divided_blocks<IMPROVED, COLUMNS, SUMS>()))
-        staggered_faces(const __grid_constant__ divided_call a) {
+static __global__ void __launch_bounds__(SITE_THREADS, (divided_blocks<IMPROVED, COLUMNS, SUMS>()))
+    staggered_faces(const __grid_constant__ divided_call a) {
   __shared__ site_room room[SUMS ? COLUMNS : 1];
   const unsigned groups = (unsigned)a.h.groups;
   const int group = groups == 1 ? 0 : (int)(blockIdx.x % groups);
@@ -373,8 +371,7 @@ static void run_faces(const kaon_launch *launch, const kaon_staggered_gather_arg
   a.turned = a.interior_tiles / 2;
   a.before = (int)((int64_t)a.interior * (a.interior_tiles - a.turned) /
                    (a.interior_tiles + !a.interior_tiles));
-  const unsigned blocks =
-      (unsigned)(a.gather + a.interior + a.boundary) * (unsigned)a.h.groups;
+  const unsigned blocks = (unsigned)(a.gather + a.interior + a.boundary) * (unsigned)a.h.groups;
   auto kernel = staggered_faces<RECON, IMPROVED, COLUMNS, true>;
   if constexpr (COLUMNS == 1 && divided_plain())
     if (args->sum.state == NULL) kernel = staggered_faces<RECON, IMPROVED, 1, false>;

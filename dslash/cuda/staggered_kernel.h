@@ -1,8 +1,8 @@
-/* staggered_kernel.h - the staggered hop on the GPU, with thin links or with fat and long ones in one
- * kernel, fused with x-pay and sums (staggered_ops.h). A thread a site; COLUMNS columns of it at
- * most side by side, for which a link is loaded and rebuilt once. Neighbours and signs are worked
- * out from the site's coordinates. Fat links' and long links' hops add up apart (6 registers each)
- * and meet once. Included by one file for each link storage.
+/* staggered_kernel.h - the staggered hop on the GPU, with thin links or with fat and long ones in
+ * one kernel, fused with x-pay and sums (staggered_ops.h). A thread a site; COLUMNS columns of it
+ * at most side by side, for which a link is loaded and rebuilt once. Neighbours and signs are
+ * worked out from the site's coordinates. Fat links' and long links' hops add up apart (6 registers
+ * each) and meet once. Included by one file for each link storage.
  *
  * Traffic bounds it: in single an improved site with 18-real links takes 1152 bytes of links and 48
  * of vectors from memory, of which the hops read 16 vectors, so what has to be in flight are links:
@@ -156,14 +156,13 @@ typedef struct staggered_site {
 } staggered_site;
 
 static __device__ __forceinline__ staggered_site site_of(const staggered_call &a,
-                                                        const kaon_here &here) {
+                                                         const kaon_here &here) {
   staggered_site s;
   s.here = here;
-  const unsigned odd = (unsigned)s.here.odd_x | (s.here.y & 1) << 1 | (s.here.z & 1) << 2 |
-                       (s.here.t & 1) << 3;
+  const unsigned odd =
+      (unsigned)s.here.odd_x | (s.here.y & 1) << 1 | (s.here.z & 1) << 2 | (s.here.t & 1) << 3;
 #pragma unroll
-  for (int mu = 0; mu < 4; mu++)
-    s.eta[mu] = __popc(odd & a.masks[mu]) & 1 ? (real)-1 : (real)1;
+  for (int mu = 0; mu < 4; mu++) s.eta[mu] = __popc(odd & a.masks[mu]) & 1 ? (real)-1 : (real)1;
   return s;
 }
 
@@ -187,7 +186,8 @@ static __device__ __forceinline__ void hop_add(const staggered_call &a, const st
   }
 }
 
-/* The neighbour one site (FAR: three) away in direction DIR; *boundary as kaon_neighbour_of says. */
+/* The neighbour one site (FAR: three) away in direction DIR; *boundary as kaon_neighbour_of says.
+ */
 template <int DIR, bool FAR>
 static __device__ __forceinline__ uint32_t hop_from(const staggered_call &a, const kaon_here &here,
                                                     int *boundary) {
@@ -267,9 +267,8 @@ static __device__ __forceinline__ void columns_finish(const staggered_call &a, i
 /* SUMS: sums may be wanted, and a block may have several tiles. RECON: of long links where there
  * are some, else of thin ones. */
 template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS>
-static __global__ void
-    __launch_bounds__(SITE_THREADS, (staggered_blocks<IMPROVED, COLUMNS>()))
-        staggered_kernel(const __grid_constant__ staggered_call a) {
+static __global__ void __launch_bounds__(SITE_THREADS, (staggered_blocks<IMPROVED, COLUMNS>()))
+    staggered_kernel(const __grid_constant__ staggered_call a) {
   __shared__ site_room room[SUMS ? COLUMNS : 1];
   const unsigned groups = (unsigned)a.groups;
   const int group = groups == 1 ? 0 : (int)(blockIdx.x % groups);

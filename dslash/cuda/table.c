@@ -64,37 +64,37 @@ static int storage_of(const kaon_staggered_args *args) {
   return args->naik.links[0] != NULL ? args->naik.recon : args->fat.recon;
 }
 
-#define KAON_STAGGERED(prec)                                                                      \
-  static void staggered_faces_##prec(const kaon_launch *launch,                                   \
-                                     const kaon_staggered_gather_args *gather,                    \
-                                     const kaon_staggered_args *args) {                           \
-    const int recon = args == NULL ? gather->links.recon : storage_of(args);                      \
-    if (recon == 18)                                                                              \
-      kaon_staggered_faces_18_cuda_##prec(launch, gather, args);                                  \
-    else if (recon == 12)                                                                         \
-      kaon_staggered_faces_12_cuda_##prec(launch, gather, args);                                  \
-    else                                                                                          \
-      kaon_staggered_faces_8_cuda_##prec(launch, gather, args);                                   \
-  }                                                                                               \
-  static void staggered_gather_##prec(const kaon_launch *launch,                                  \
-                                      const kaon_staggered_gather_args *args) {                   \
-    staggered_faces_##prec(launch, args, NULL);                                                   \
-  }                                                                                               \
-  static void staggered_##prec(const kaon_launch *launch, const kaon_staggered_args *args) {      \
-    const int recon = storage_of(args);                                                           \
-    if (args->part != KAON_PART_ALL)                                                              \
-      staggered_faces_##prec(launch, NULL, args);                                                 \
-    else if (recon == 18)                                                                              \
-      kaon_staggered_18_cuda_##prec(launch, args);                                                \
-    else if (recon == 12)                                                                         \
-      kaon_staggered_12_cuda_##prec(launch, args);                                                \
-    else                                                                                          \
-      kaon_staggered_8_cuda_##prec(launch, args);                                                 \
-  }                                                                                               \
-  const kaon_staggered_ops kaon_staggered_ops_cuda_##prec = {                                     \
-      .hop = staggered_##prec,                                                                    \
-      .gather = staggered_gather_##prec,                                                          \
-      .hop_fused = staggered_faces_##prec,                                                        \
+#define KAON_STAGGERED(prec)                                                                 \
+  static void staggered_faces_##prec(const kaon_launch *launch,                              \
+                                     const kaon_staggered_gather_args *gather,               \
+                                     const kaon_staggered_args *args) {                      \
+    const int recon = args == NULL ? gather->links.recon : storage_of(args);                 \
+    if (recon == 18)                                                                         \
+      kaon_staggered_faces_18_cuda_##prec(launch, gather, args);                             \
+    else if (recon == 12)                                                                    \
+      kaon_staggered_faces_12_cuda_##prec(launch, gather, args);                             \
+    else                                                                                     \
+      kaon_staggered_faces_8_cuda_##prec(launch, gather, args);                              \
+  }                                                                                          \
+  static void staggered_gather_##prec(const kaon_launch *launch,                             \
+                                      const kaon_staggered_gather_args *args) {              \
+    staggered_faces_##prec(launch, args, NULL);                                              \
+  }                                                                                          \
+  static void staggered_##prec(const kaon_launch *launch, const kaon_staggered_args *args) { \
+    const int recon = storage_of(args);                                                      \
+    if (args->part != KAON_PART_ALL)                                                         \
+      staggered_faces_##prec(launch, NULL, args);                                            \
+    else if (recon == 18)                                                                    \
+      kaon_staggered_18_cuda_##prec(launch, args);                                           \
+    else if (recon == 12)                                                                    \
+      kaon_staggered_12_cuda_##prec(launch, args);                                           \
+    else                                                                                     \
+      kaon_staggered_8_cuda_##prec(launch, args);                                            \
+  }                                                                                          \
+  const kaon_staggered_ops kaon_staggered_ops_cuda_##prec = {                                \
+      .hop = staggered_##prec,                                                               \
+      .gather = staggered_gather_##prec,                                                     \
+      .hop_fused = staggered_faces_##prec,                                                   \
       .face_links = kaon_staggered_face_links_cuda_##prec};
 KAON_STAGGERED(d)
 KAON_STAGGERED(s)

@@ -34,9 +34,9 @@ void kaon_clover_term_cuda_d(const kaon_launch *launch, const kaon_clover_term_a
 void kaon_clover_invert_cuda_d(const kaon_launch *launch, const kaon_clover_invert_args *args);
 
 /* fatten.cu: double and single */
-#define KAON_X(prec)                                                                          \
+#define KAON_X(prec)                                                                           \
   void kaon_fatten_stage_cuda_##prec(const kaon_launch *launch, const kaon_fatten_args *args); \
-  void kaon_line_cuda_##prec(const kaon_launch *launch, const kaon_line_args *args);          \
+  void kaon_line_cuda_##prec(const kaon_launch *launch, const kaon_line_args *args);           \
   void kaon_unitarise_cuda_##prec(const kaon_launch *launch, const kaon_unitarise_args *args);
 KAON_X(d)
 KAON_X(s)

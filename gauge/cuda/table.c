@@ -11,7 +11,7 @@ static void copy_links(const kaon_launch *launch, void *to, const void *from, si
   .encode = kaon_encode_cuda_##prec, .decode = kaon_decode_cuda_##prec, .copy = copy_links, \
   .rotate = kaon_rotate_cuda_##prec, .clover_store = kaon_clover_store_cuda_##prec
 
-#define KAON_FATTENING(prec)                                             \
+#define KAON_FATTENING(prec)                                              \
   .fatten = kaon_fatten_stage_cuda_##prec, .line = kaon_line_cuda_##prec, \
   .unitarise = kaon_unitarise_cuda_##prec
 

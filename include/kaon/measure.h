@@ -32,10 +32,10 @@ kaon_status kaon_source_gauss(kaon_vector *source, uint64_t seed);
 kaon_status kaon_correlator_pion(const kaon_vector *propagator, int t0, double *pion);
 kaon_status kaon_correlator_rho(const kaon_vector *propagator, int t0, double *rho);
 
-/* Staggered quark condensate by noise, tr M^-1 over colours a site, as MILC counts it (PBP): on each
- * parity (2 / V) Re sum over its sites of eta^dagger M^-1 eta, M = 2 mass + D, V all sites. `whole`:
- * the mean of both, Re tr M^-1 / V on average. Errors: of the mean over sources, from their spread;
- * NaN for one source. */
+/* Staggered quark condensate by noise, tr M^-1 over colours a site, as MILC counts it (PBP): on
+ * each parity (2 / V) Re sum over its sites of eta^dagger M^-1 eta, M = 2 mass + D, V all sites.
+ * `whole`: the mean of both, Re tr M^-1 / V on average. Errors: of the mean over sources, from
+ * their spread; NaN for one source. */
 typedef struct kaon_condensate {
   double even, odd, whole;
   double even_error, odd_error, whole_error;
@@ -44,8 +44,8 @@ typedef struct kaon_condensate {
 /*   sources    columns eta with <eta eta^dagger> = 1, as kaon_source_z4 and _gauss make them
  *   solutions  x = M^-1 eta of each, of the same space, precision and columns
  *   columns    even and odd of each column, or NULL
- * Staggered vectors on all sites; both are unchanged. Collective. Errors: ARGUMENT, SHAPE, PRECISION,
- * MEMORY, NOT_BUILT. */
+ * Staggered vectors on all sites; both are unchanged. Collective. Errors: ARGUMENT, SHAPE,
+ * PRECISION, MEMORY, NOT_BUILT. */
 kaon_status kaon_condensate_measure(const kaon_vector *sources, const kaon_vector *solutions,
                                     kaon_condensate *condensate, double (*columns)[2]);
 

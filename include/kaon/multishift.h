@@ -15,9 +15,9 @@ typedef struct kaon_multishift_options {
   int version;
   double tol;            /* |b - (A + sigma_i) x_i| / |b| of every shift, above 0 */
   int max_iterations;    /* of the one Krylov process */
-  kaon_precision sloppy; /* once the residual is so small that what rounding does to it is below tol,
-                            the process goes on in this precision, or A's where that is coarser.
-                            Half: in single first, and vectors stay in single */
+  kaon_precision sloppy; /* once the residual is so small that what rounding does to it is below
+                            tol, the process goes on in this precision, or A's where that is
+                            coarser. Half: in single first, and vectors stay in single */
   int normal;         /* 1: of A^dag A in A's place, A any operator; 0: A Hermitian, and A + sigma_i
                          positive definite for every shift */
   int check_interval; /* steps between looks of the host, 1 to 256; results do not depend on it */
@@ -47,19 +47,17 @@ kaon_status kaon_multishift_create(kaon_operator *A, int shifts, const double *s
 void kaon_multishift_destroy(kaon_multishift **solver);
 
 /* Solves for every shift, from x = 0.
- *   b            c columns, one or more, of A's space and precision; unchanged. Each is a process of
- *                its own, one after another: columns side by side would share links, but not a
- *                Krylov space
- *   x            c times `shifts` columns, likewise: shift i, in the order of sigma, of right-hand
- *                side j is column i c + j; overwritten; must not alias b
- *   columns_out  one report a column of x, or NULL: iterations until its own residual had come down
- *                by the recurrence, and the residual recomputed in A's precision. A shift that a
- *                sloppy precision left above 1.1 tol is refined by a mixed-precision CG of its own:
- *                its steps are added to iterations, and `updates` is 1
- *   report       NULL allowed; applications: of A, columns together counted once
- * Takes memory where c > 1 (the first time 1 + `shifts` columns) and where a shift is refined. Not
- * converging is no error: see the reasons. Collective. Errors: ARGUMENT, SHAPE, PRECISION, ALIAS,
- * STALE, NOT_FINITE (b), MEMORY, NOT_BUILT. */
+ *   b            c columns, one or more, of A's space and precision; unchanged. Each is a process
+ * of its own, one after another: columns side by side would share links, but not a Krylov space x
+ * c times `shifts` columns, likewise: shift i, in the order of sigma, of right-hand side j is
+ * column i c + j; overwritten; must not alias b columns_out  one report a column of x, or NULL:
+ * iterations until its own residual had come down by the recurrence, and the residual recomputed in
+ * A's precision. A shift that a sloppy precision left above 1.1 tol is refined by a mixed-precision
+ * CG of its own: its steps are added to iterations, and `updates` is 1 report       NULL allowed;
+ * applications: of A, columns together counted once Takes memory where c > 1 (the first time 1 +
+ * `shifts` columns) and where a shift is refined. Not converging is no error: see the reasons.
+ * Collective. Errors: ARGUMENT, SHAPE, PRECISION, ALIAS, STALE, NOT_FINITE (b), MEMORY, NOT_BUILT.
+ */
 kaon_status kaon_multishift_solve(kaon_multishift *solver, const kaon_vector *b, kaon_vector *x,
                                   kaon_column_report *columns_out, kaon_solve_report *report);
 

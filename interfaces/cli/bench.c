@@ -413,7 +413,8 @@ const cli_command command_bench = {
     "bench",
     "Measure speed, beside what the machine can do at best.",
     "BENCHMARK",
-    "BENCHMARK: dslash, vector, solve, scaling, fatten, spmv, krylov, regimes,\npipelined, async, faults "
+    "BENCHMARK: dslash, vector, solve, scaling, fatten, spmv, krylov, regimes,\npipelined, async, "
+    "faults "
     "or "
     "kaczmarz.\n\n"
     "Examples:\n"

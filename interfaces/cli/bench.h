@@ -63,8 +63,8 @@ typedef struct bench_args {
   /* async, faults */
   unsigned tables;                                /* bits: BENCH_TABLES */
   int runs, relax_block, relax_sweeps, relax_lag; /* block, sweeps 0, lag -1: by rule */
-  unsigned exchanges; /* bits: kaon_relax_exchange */
-  int relax_rank_lag; /* -1: no bound */
+  unsigned exchanges;                             /* bits: kaon_relax_exchange */
+  int relax_rank_lag;                             /* -1: no bound */
   const char *histories;
   /* kaczmarz */
   unsigned kaczmarz_tables; /* bits: fig4, table3, fig5, fig6, fig7, counts */

@@ -109,7 +109,6 @@ int bench_fatten(bench *b) {
            sizeof default_lattice);
   }
   bench_header(b);
-  for (int i = 0; i < list.count && code == EXIT_DONE; i++)
-    code = time_lattice(b, list.extents[i]);
+  for (int i = 0; i < list.count && code == EXIT_DONE; i++) code = time_lattice(b, list.extents[i]);
   return code;
 }

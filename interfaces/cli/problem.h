@@ -13,7 +13,7 @@ typedef struct problem_args {
   int ignore_checksum;
   int action;
   double kappa, mass, csw, anisotropy; /* NaN: not given */
-  const char *u0; /* a number, or auto */
+  const char *u0;                      /* a number, or auto */
   double naik_epsilon;
   const char *fat_links, *long_links; /* NULL: not given */
   int synthetic_links;                /* benchmarks: improved actions on links made up */
@@ -55,10 +55,10 @@ typedef struct problem {
   double kappa, csw;
   int staggered; /* the vectors are staggered ones, of this mass: */
   double mass;
-  double u0; /* asqtad; 0: from the plaquette */
-  kaon_gauge *fat, *naik; /* staggered.c: links of improved actions */
+  double u0;                    /* asqtad; 0: from the plaquette */
+  kaon_gauge *fat, *naik;       /* staggered.c: links of improved actions */
   kaon_fatten_report fattening; /* levels 0: they were not made here */
-  kaon_operator *M, *R;   /* R NULL: solved without reduction */
+  kaon_operator *M, *R;         /* R NULL: solved without reduction */
   kaon_schwarz_options schwarz;
   kaon_operator *K; /* the preconditioner, or NULL */
   kaon_solver_options options;
@@ -133,8 +133,8 @@ int problem_slice(const problem *p);
   "ranks behind the operator; async-schwarz is gcr with --preconditioner async-schwarz"
 #define PROBLEM_ACTION_TEXT \
   "the Dirac operator; links of asqtad and hisq are made from --gauge, or read: --fat-links"
-#define PROBLEM_FAT_TEXT                                                                         \
-  "asqtad, hisq: ready-made fat links as MILC writes them, SciDAC, with its signs, for an "      \
+#define PROBLEM_FAT_TEXT                                                                    \
+  "asqtad, hisq: ready-made fat links as MILC writes them, SciDAC, with its signs, for an " \
   "antiperiodic t; --long-links likewise"
 #define PROBLEM_REFINEMENT_TEXT \
   "how a coarser inner iteration is corrected: its residual replaced on the way, or restarted"
@@ -160,53 +160,59 @@ int problem_slice(const problem *p);
 
 /* Rows of the option tables. AT(member): offset of a problem_args member in the command's
  * arguments. */
-#define PROBLEM_OPTIONS_PROBLEM(AT)                                                                \
-  {CLI_GROUP, "The problem:", NULL, NULL, 0, 0, 0, NULL},                                          \
-      {CLI_TEXT,                                                                                   \
-       "gauge",                                                                                    \
-       "FILE|unit|random:SEED|weak:EPS[:SEED]",                                                    \
-       NULL,                                                                                       \
-       AT(gauge),                                                                                  \
-       0,                                                                                          \
-       0,                                                                                          \
-       "links: a configuration file (its format is recognised), or a synthetic field"},            \
-      {CLI_EXTENTS, "lattice",                                                                     \
-       "X Y Z T",   NULL,                                                                          \
-       AT(lattice), 0,                                                                             \
-       0,           "extents, each even; needed where --gauge does not say them"},                 \
-      {CLI_FLAG,                                                                                   \
-       "ignore-checksum",                                                                          \
-       NULL,                                                                                       \
-       NULL,                                                                                       \
-       AT(ignore_checksum),                                                                        \
-       0,                                                                                          \
-       0,                                                                                          \
-       "go on, with warnings, where checksum, stored plaquette or unitarity fail"},                \
-      {CLI_CHOICE, "action", PROBLEM_ACTIONS, "clover", AT(action), 0, 0, PROBLEM_ACTION_TEXT},    \
-      {CLI_REAL, "kappa", "K", NULL, AT(kappa), 1e-6, 10, "hopping parameter; needed, or --mass"}, \
-      {CLI_REAL, "mass", "M", NULL, AT(mass), -3.9, 1e5, "bare mass: kappa = 1 / (2 M + 8)"},      \
-      {CLI_TEXT, "u0", "U|auto", "1", AT(u0), 0, 0,                                                \
-       "asqtad: tadpole factor; auto: the fourth root of the plaquette"},                          \
-      {CLI_REAL, "naik-epsilon", "E", "0", AT(naik_epsilon), -10, 10,                              \
-       "asqtad, hisq: long links count 1 + E times, and fat ones follow"},                         \
-      {CLI_TEXT, "fat-links", "FILE", NULL, AT(fat_links), 0, 0, PROBLEM_FAT_TEXT},                \
-      {CLI_TEXT, "long-links", "FILE", NULL, AT(long_links), 0, 0, "the long ones"},               \
-      {CLI_REAL, "csw", "C", NULL,                                                                 \
-       AT(csw),  -10,   10,  "clover coefficient; needed by --action clover"},                     \
-      {CLI_REAL,       "anisotropy", "F", "1",                                                     \
-       AT(anisotropy), 1e-3,         1e3, "factor nu / xi_0 on the spatial hops"},                 \
-      {CLI_CHOICE,                                                                                 \
-       "boundary-t",                                                                               \
-       "antiperiodic|periodic",                                                                    \
-       "antiperiodic",                                                                             \
-       AT(boundary_t),                                                                             \
-       0,                                                                                          \
-       0,                                                                                          \
-       "boundary condition of the fermions in t"},                                                 \
-  {                                                                                                \
-    CLI_TEXT, "source", PROBLEM_SOURCES, "point:0,0,0,0", AT(source), 0, 0,                        \
-        "right-hand sides: a unit at one site, ones on one slice (corner: staggered, on every "    \
-        "second site of each direction), or noise on all sites"                                    \
+#define PROBLEM_OPTIONS_PROBLEM(AT)                                                                 \
+  {CLI_GROUP, "The problem:", NULL, NULL, 0, 0, 0, NULL},                                           \
+      {CLI_TEXT,                                                                                    \
+       "gauge",                                                                                     \
+       "FILE|unit|random:SEED|weak:EPS[:SEED]",                                                     \
+       NULL,                                                                                        \
+       AT(gauge),                                                                                   \
+       0,                                                                                           \
+       0,                                                                                           \
+       "links: a configuration file (its format is recognised), or a synthetic field"},             \
+      {CLI_EXTENTS, "lattice",                                                                      \
+       "X Y Z T",   NULL,                                                                           \
+       AT(lattice), 0,                                                                              \
+       0,           "extents, each even; needed where --gauge does not say them"},                  \
+      {CLI_FLAG,                                                                                    \
+       "ignore-checksum",                                                                           \
+       NULL,                                                                                        \
+       NULL,                                                                                        \
+       AT(ignore_checksum),                                                                         \
+       0,                                                                                           \
+       0,                                                                                           \
+       "go on, with warnings, where checksum, stored plaquette or unitarity fail"},                 \
+      {CLI_CHOICE, "action", PROBLEM_ACTIONS, "clover", AT(action), 0, 0, PROBLEM_ACTION_TEXT},     \
+      {CLI_REAL, "kappa", "K", NULL, AT(kappa), 1e-6, 10, "hopping parameter; needed, or --mass"},  \
+      {CLI_REAL, "mass", "M", NULL, AT(mass), -3.9, 1e5, "bare mass: kappa = 1 / (2 M + 8)"},       \
+      {CLI_TEXT, "u0", "U|auto", "1",                                                               \
+       AT(u0),   0,    0,        "asqtad: tadpole factor; auto: the fourth root of the plaquette"}, \
+      {CLI_REAL,                                                                                    \
+       "naik-epsilon",                                                                              \
+       "E",                                                                                         \
+       "0",                                                                                         \
+       AT(naik_epsilon),                                                                            \
+       -10,                                                                                         \
+       10,                                                                                          \
+       "asqtad, hisq: long links count 1 + E times, and fat ones follow"},                          \
+      {CLI_TEXT, "fat-links", "FILE", NULL, AT(fat_links), 0, 0, PROBLEM_FAT_TEXT},                 \
+      {CLI_TEXT, "long-links", "FILE", NULL, AT(long_links), 0, 0, "the long ones"},                \
+      {CLI_REAL, "csw", "C", NULL,                                                                  \
+       AT(csw),  -10,   10,  "clover coefficient; needed by --action clover"},                      \
+      {CLI_REAL,       "anisotropy", "F", "1",                                                      \
+       AT(anisotropy), 1e-3,         1e3, "factor nu / xi_0 on the spatial hops"},                  \
+      {CLI_CHOICE,                                                                                  \
+       "boundary-t",                                                                                \
+       "antiperiodic|periodic",                                                                     \
+       "antiperiodic",                                                                              \
+       AT(boundary_t),                                                                              \
+       0,                                                                                           \
+       0,                                                                                           \
+       "boundary condition of the fermions in t"},                                                  \
+  {                                                                                                 \
+    CLI_TEXT, "source", PROBLEM_SOURCES, "point:0,0,0,0", AT(source), 0, 0,                         \
+        "right-hand sides: a unit at one site, ones on one slice (corner: staggered, on every "     \
+        "second site of each direction), or noise on all sites"                                     \
   }
 
 #define PROBLEM_OPTIONS_SCHWARZ(AT)                                                                \

@@ -16,12 +16,12 @@ static const double same_plaquette = 1e-12; /* the rounding of a mean of O(1) nu
 static json_t *equation(const invert_job *job) {
   const problem_args *a = &job->args->problem;
   char name[32];
-  json_t *e = json_pack("{s:o s:o s:s s:o s:o s:o s:s s:s}", "lattice",
-                   report_ints(job->p.field.extents, 4), "plaquette",
-                   report_real(job->links.plaquette), "action",
-                   cli_choice(PROBLEM_ACTIONS, a->action, name), "kappa", report_real(job->p.kappa),
-                   "csw", report_real(job->p.csw), "anisotropy", report_real(a->anisotropy),
-                   "boundary_t", a->boundary_t ? "periodic" : "antiperiodic", "source", a->source);
+  json_t *e = json_pack(
+      "{s:o s:o s:s s:o s:o s:o s:s s:s}", "lattice", report_ints(job->p.field.extents, 4),
+      "plaquette", report_real(job->links.plaquette), "action",
+      cli_choice(PROBLEM_ACTIONS, a->action, name), "kappa", report_real(job->p.kappa), "csw",
+      report_real(job->p.csw), "anisotropy", report_real(a->anisotropy), "boundary_t",
+      a->boundary_t ? "periodic" : "antiperiodic", "source", a->source);
   if (job->shifts.writing) json_object_set_new(e, "shift", report_real(*job->shifts.writing));
   return e;
 }

@@ -40,8 +40,9 @@ int staggered_check(const problem_args *a, problem *p) {
   if (a->action == STAGGERED && (a->fat_links || a->long_links))
     return cli_wrong("--fat-links and --long-links are for --action asqtad and hisq");
   if (!a->fat_links != !a->long_links)
-    return cli_wrong("--fat-links and --long-links belong together: give both, or neither and the "
-                     "links of --gauge are fattened");
+    return cli_wrong(
+        "--fat-links and --long-links belong together: give both, or neither and the "
+        "links of --gauge are fattened");
   if (read_u0(a, p) != EXIT_DONE) return EXIT_USAGE;
   p->staggered = 1;
   p->mass = a->mass;
@@ -50,17 +51,16 @@ int staggered_check(const problem_args *a, problem *p) {
 
 /* A is Hermitian and positive definite: no normal equations of it. */
 kaon_method staggered_method(const problem_args *a, kaon_method method) {
-  static const kaon_method methods[] = {KAON_CG,  KAON_CGNR, KAON_CGNE,    KAON_BICGSTAB,
-                                        KAON_GCR, KAON_MR,   KAON_BLOCKCG, KAON_PIPECG,
-                                        KAON_PIPEBICGSTAB};
+  static const kaon_method methods[] = {KAON_CG,       KAON_CGNR,   KAON_CGNE,
+                                        KAON_BICGSTAB, KAON_GCR,    KAON_MR,
+                                        KAON_BLOCKCG,  KAON_PIPECG, KAON_PIPEBICGSTAB};
   return staggered_action(a) && a->even_odd != KAON_EVEN_ODD_NONE ? methods[a->solver] : method;
 }
 
 /* A file's links without MILC's signs. */
 static kaon_status read_links(const problem_args *a, const problem *p, const char *path, int steps,
                               kaon_gauge **links) {
-  kaon_status status =
-      kaon_gauge_create(p->field.lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, links);
+  kaon_status status = kaon_gauge_create(p->field.lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, links);
   if (status == KAON_OK) status = kaon_staggered_read_links(*links, path, a->ignore_checksum);
   if (status == KAON_OK) status = kaon_staggered_fold(*links, steps, KAON_PHASES_MILC);
   return status;
@@ -70,8 +70,8 @@ static kaon_status read_links(const problem_args *a, const problem *p, const cha
 static kaon_status turned(const kaon_gauge *from, double factor, int turns, kaon_gauge *to) {
   int extents[4];
   kaon_lattice_part(kaon_gauge_lattice(from), extents, NULL, NULL);
-  const size_t links = 4 * (size_t)extents[0] * (size_t)extents[1] * (size_t)extents[2] *
-                       (size_t)extents[3];
+  const size_t links =
+      4 * (size_t)extents[0] * (size_t)extents[1] * (size_t)extents[2] * (size_t)extents[3];
   double *u = malloc(18 * links * sizeof *u);
   void *out[1] = {u};
   const void *in[1] = {u};
@@ -106,8 +106,7 @@ static kaon_status fatten(const problem_args *a, problem *p) {
   kaon_status status = kaon_gauge_create(lattice, p->precision, KAON_RECONSTRUCT_18, &p->fat);
   if (status == KAON_OK)
     status = kaon_gauge_create(lattice, p->precision, KAON_RECONSTRUCT_18, &p->naik);
-  if (status == KAON_OK)
-    status = kaon_fatten(p->field.gauge, &o, p->fat, p->naik, &p->fattening);
+  if (status == KAON_OK) status = kaon_fatten(p->field.gauge, &o, p->fat, p->naik, &p->fattening);
   if (status == KAON_OK && a->action == ASQTAD) p->u0 = p->fattening.u0;
   return status;
 }

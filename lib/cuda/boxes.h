@@ -157,10 +157,10 @@ static inline KAON_HD kaon_here kaon_sender_of(const kaon_sites *s, const kaon_f
   return kaon_here_in_slice(s, f, parity, mu, dir < 4 ? 0 : s->extents[mu] - 1, n);
 }
 
-/* Hops of up to three sites: a face of a direction has layers, slices of the neighbour, counted from
- * the face on, and ghost n of a slice is number layer * ghosts + n of them all. The layer in which
- * the hop of `steps` sites from h in direction dir (both best known when compiled) ends; negative:
- * it stays here. Extents are at least as many as layers. */
+/* Hops of up to three sites: a face of a direction has layers, slices of the neighbour, counted
+ * from the face on, and ghost n of a slice is number layer * ghosts + n of them all. The layer in
+ * which the hop of `steps` sites from h in direction dir (both best known when compiled) ends;
+ * negative: it stays here. Extents are at least as many as layers. */
 static inline KAON_HD int kaon_layer_of(const kaon_sites *s, const kaon_here *h, const int dir,
                                         const int steps) {
   const int mu = dir % 4;

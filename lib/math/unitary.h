@@ -29,8 +29,7 @@
 static inline KAON_HD void unitary_mul(double *c, const double *a, const int dagger,
                                        const double *b) {
   UNITARY_UNROLL
-  for (int i = 0; i < 3; i++)
-    UNITARY_UNROLL
+  for (int i = 0; i < 3; i++) UNITARY_UNROLL
   for (int j = 0; j < 3; j++) {
     double re = 0, im = 0;
     UNITARY_UNROLL

@@ -1,8 +1,9 @@
 /* test_staggered.c - staggered operators on a lattice divided among ranks: hops of one and of three
  * sites, of one column and of several, in every subset of directions (those that the grid does not
  * divide go through messages to oneself) and every way of hiding messages, and solves, against one
- * rank with the whole lattice, which every process has too. Double and single: the same bits; so half
- * on devices, whose ghosts are what is stored. Half on a CPU: test_staggered_partition.c's bound. */
+ * rank with the whole lattice, which every process has too. Double and single: the same bits; so
+ * half on devices, whose ghosts are what is stored. Half on a CPU: test_staggered_partition.c's
+ * bound. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -73,8 +74,8 @@ static double *random_links(const side *whole, uint64_t seed) {
 
 static void import_links(side *s, const double *u, kaon_gauge **links) {
   must(s->ctx, kaon_gauge_create(s->lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, links));
-  must(s->ctx, kaon_staggered_import_links(*links, KAON_ORDER_NATURAL, KAON_DOUBLE,
-                                           (const void *[]){u}));
+  must(s->ctx,
+       kaon_staggered_import_links(*links, KAON_ORDER_NATURAL, KAON_DOUBLE, (const void *[]){u}));
 }
 
 /* Fat links are no unitary matrices; long ones a number times U(3). */
@@ -143,8 +144,7 @@ static int open_pair(pair *p, int mask, int first, const way *how) {
   open_side(&p->part, mask);
   make_links(p);
   snprintf(p->name, sizeof p->name, "%s, subset %d on %dx%dx%dx%d, way %d",
-           p->part.ctx->backend->name, mask, grid[0], grid[1], grid[2], grid[3],
-           (int)(how - ways));
+           p->part.ctx->backend->name, mask, grid[0], grid[1], grid[2], grid[3], (int)(how - ways));
   return 1;
 }
 
@@ -166,8 +166,8 @@ static kaon_operator *operator_of(side *s, int improved, kaon_precision precisio
   o.mass = mass;
   o.precision = precision;
   o.reconstruct = reconstruct;
-  must(s->ctx, kaon_staggered_create(improved ? s->fat : s->thin, improved ? s->naik : NULL, &o,
-                                     &M));
+  must(s->ctx,
+       kaon_staggered_create(improved ? s->fat : s->thin, improved ? s->naik : NULL, &o, &M));
   return M;
 }
 
@@ -292,8 +292,8 @@ static void solve(side *s, kaon_operator *A, kaon_precision inner, const kaon_ve
   kaon_solver_destroy(&solver);
 }
 
-/* |x - x'| <= (|r| + |r'|) / (2 mass), since D is anti-Hermitian: 2.2e-10 |b| / (2 mass). Again: the
- * same bits. */
+/* |x - x'| <= (|r| + |r'|) / (2 mass), since D is anti-Hermitian: 2.2e-10 |b| / (2 mass). Again:
+ * the same bits. */
 static void check_solve(pair *p, int improved, kaon_precision inner) {
   side *const sides[2] = {&p->whole, &p->part};
   double *all = noise(&p->whole, 2 * SITE, 41), norm = 0;

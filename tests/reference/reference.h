@@ -117,8 +117,8 @@ void ref_temporal_gauge(const ref_lattice *L, const ref_complex *u, ref_complex 
 /* Coulomb gauge, in place, until the gradient of sum Re tr U_i is <= tol (rms over sites); returns
  * the sweeps, or 0 if max_sweeps were not enough. */
 int ref_coulomb_gauge(const ref_lattice *L, ref_complex *u, double tol, int max_sweeps);
-/* As MILC does it (milc_gauge.c): the step, counted from 0, whose functional grows by less than tol,
- * and that functional, the mean of Re tr U_i / 3. */
+/* As MILC does it (milc_gauge.c): the step, counted from 0, whose functional grows by less than
+ * tol, and that functional, the mean of Re tr U_i / 3. */
 int ref_milc_coulomb(const ref_lattice *L, ref_complex *u, double boost, double tol, double *last);
 /* Constant diagonal field: U = exp(i diag(q) angle), flux angles 2 pi n_xy / (X Y) in the (x, y)
  * plane and 2 pi n_zt / (Z T) in the (z, t) plane; charges q integer. F_xy, F_zt = sin(q angle). */

@@ -104,8 +104,8 @@ static void compare_vectors(const partition_pair *pair, const kaon_vector *whole
   free(b);
 }
 
-void partition_compare_links(const partition_pair *pair, const char *what,
-                             const kaon_gauge *whole, const kaon_gauge *part) {
+void partition_compare_links(const partition_pair *pair, const char *what, const kaon_gauge *whole,
+                             const kaon_gauge *part) {
   double *a = room(&pair->whole, 72), *b = room(&pair->part, 72);
   difference d = {0, 0, 0};
   char text[160];

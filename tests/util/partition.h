@@ -44,8 +44,8 @@ void partition_check_hops(partition_pair *pair, double anisotropy);
 void partition_check_sums(partition_pair *pair, kaon_precision precision);
 /* Clover and Wilson, even-odd and not, in the temporal gauge and not; source and solution. */
 void partition_check_operators(partition_pair *pair, kaon_precision precision);
-/* Links after random, weak, heatbath and temporal gauge, fat and long ones, bit by bit; observables;
- * log det A. */
+/* Links after random, weak, heatbath and temporal gauge, fat and long ones, bit by bit;
+ * observables; log det A. */
 void partition_check_links(partition_pair *pair);
 void partition_check_fatten(partition_pair *pair); /* of those */
 /* Two fields of equal links, bit by bit. */
