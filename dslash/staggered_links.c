@@ -47,11 +47,21 @@ static int threads_of(const kaon_lattice *lattice) {
 
 /* ---- figures ---- */
 
+/* The sum is sum + low, good to twice a double's digits: the coefficient of a whole field is made
+ * of it, whose error would be one of all links alike, and whose bits are not to depend on how many
+ * ranks share the field. */
 typedef struct figures {
-  double largest, sum, carry; /* what the sum has lost so far: the coefficient of a whole field is
-                                 made of it, whose error would be one of all links alike */
+  double largest, sum, low;
   int bad;
 } figures;
+
+/* Knuth's sum of two numbers with its error; `term` has been rounded, no part of a fused one. */
+static void add_exactly(figures *f, double term) {
+  const volatile double given = term;
+  const double sum = f->sum + given, other = sum - f->sum;
+  f->low += (f->sum - (sum - other)) + (given - other);
+  f->sum = sum;
+}
 
 static void note(void *user, const visit *v, double u[18]) {
   figures *f = user;
@@ -59,9 +69,7 @@ static void note(void *user, const visit *v, double u[18]) {
   for (int c = 0; c < 18; c++) {
     if (!isfinite(u[c])) f->bad = 1;
     f->largest = fmax(f->largest, fabs(u[c]));
-    const double term = u[c] * u[c] - f->carry, sum = f->sum + term;
-    f->carry = (sum - f->sum) - term;
-    f->sum = sum;
+    add_exactly(f, u[c] * u[c]);
   }
 }
 
@@ -69,17 +77,20 @@ static void note(void *user, const visit *v, double u[18]) {
 static kaon_status join_ranks(kaon_context *ctx, figures *f) {
   kaon_comm *comm = ctx->comm;
   if (comm->ranks == 1) return KAON_OK;
-  const double mine[3] = {f->largest, f->sum, f->bad};
+  enum { NUMBERS = 4 };
+  const double mine[NUMBERS] = {f->largest, f->sum, f->low, f->bad};
   double *all = malloc((size_t)comm->ranks * sizeof mine);
   kaon_status status = KAON_OK;
   if (all == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "staggered: no host memory");
   status = kaon_agree(ctx, status);
-  if (status == KAON_OK) status = comm->ops->gather(comm, mine, 3, all);
+  if (status == KAON_OK) status = comm->ops->gather(comm, mine, NUMBERS, all);
   *f = (figures){0};
   for (int r = 0; r < comm->ranks && status == KAON_OK; r++) {
-    f->largest = fmax(f->largest, all[3 * r]);
-    f->sum += all[3 * r + 1];
-    f->bad |= all[3 * r + 2] != 0;
+    const double *its = all + (size_t)NUMBERS * (size_t)r;
+    f->largest = fmax(f->largest, its[0]);
+    add_exactly(f, its[1]);
+    f->low += its[2];
+    f->bad |= its[3] != 0;
   }
   free(all);
   return status;
@@ -100,7 +111,7 @@ kaon_status kaon_staggered_measure(const kaon_gauge *from, double *largest, doub
     return kaon_fail(from->ctx, KAON_ERR_NOT_FINITE,
                      "staggered: the links hold NaN or infinity; read or compute them anew");
   *largest = f.largest;
-  *row = sqrt(f.sum / (12 * (double)from->lattice->global_volume));
+  *row = sqrt((f.sum + f.low) / (12 * (double)from->lattice->global_volume));
   return KAON_OK;
 }
 
@@ -197,8 +208,7 @@ static kaon_status store_phases(const double *theta, size_t count, kaon_staggere
   kaon_status status = KAON_OK;
   if (to->phase[0] == NULL) status = kaon_pool_take(ctx, bytes, "phases of long links", &device);
   if (to->phase[0] == NULL) to->phase[0] = device;
-  if (status == KAON_OK)
-    status = ctx->backend->memory->to_device(ctx, to->phase[0], host, bytes);
+  if (status == KAON_OK) status = ctx->backend->memory->to_device(ctx, to->phase[0], host, bytes);
   to->phase[1] = (char *)to->phase[0] + bytes / 2;
   free(host);
   return status;
