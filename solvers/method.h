@@ -60,6 +60,10 @@ typedef struct kaon_method_ops {
   kaon_status (*finish)(kaon_solver *s, int gate);
 } kaon_method_ops;
 
+/* For methods that keep nothing between steps and defer no update. */
+kaon_status kaon_start_nothing(kaon_solver *s);
+kaon_status kaon_finish_nothing(kaon_solver *s, int gate);
+
 extern const kaon_method_ops kaon_method_cg, kaon_method_cgnr, kaon_method_cgne,
     kaon_method_bicgstab, kaon_method_mr, kaon_method_gcr, kaon_method_blockcg,
     kaon_method_blockcgnr, kaon_method_pipecg, kaon_method_pipecgnr, kaon_method_pipebicgstab,

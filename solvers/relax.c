@@ -103,17 +103,11 @@ static kaon_status inject(kaon_solver *s) {
   return take_source(s, KAON_GATE_INJECT);
 }
 
-static kaon_status finish(kaon_solver *s, int gate) {
-  (void)s;
-  (void)gate;
-  return KAON_OK;
-}
-
 #define KAON_RELAX_METHOD(title)                                                        \
   {                                                                                     \
     .name = title, .vectors = VECTORS, .scratch = Z, .applications = 1, .no_half = 1,   \
     .relaxes = 1, .delta = {0, 0.1, 0.1}, .delta_restart = {0, 0.1, 0.1}, .step = step, \
-    .start = start, .inject = inject, .finish = finish                                  \
+    .start = start, .inject = inject, .finish = kaon_finish_nothing                     \
   }
 const kaon_method_ops kaon_method_jacobi = KAON_RELAX_METHOD("jacobi"),
                       kaon_method_gs = KAON_RELAX_METHOD("gs"),

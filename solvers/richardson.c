@@ -16,16 +16,6 @@ static kaon_status step(kaon_solver *s, int position) {
   return kaon_blas_axpy(KAON_MINUS(KAON_S_RELAXATION), q, r, &residual);
 }
 
-static kaon_status nothing(kaon_solver *s) {
-  (void)s;
-  return KAON_OK;
-}
-
-static kaon_status finish(kaon_solver *s, int gate) {
-  (void)gate;
-  return nothing(s);
-}
-
 const kaon_method_ops kaon_method_richardson = {
     .name = "richardson",
     .vectors = VECTORS,
@@ -34,7 +24,7 @@ const kaon_method_ops kaon_method_richardson = {
     .delta = {0, 0.1, 0.1},
     .delta_restart = {0, 0.1, 0.1},
     .step = step,
-    .start = nothing,
-    .inject = nothing,
-    .finish = finish,
+    .start = kaon_start_nothing,
+    .inject = kaon_start_nothing,
+    .finish = kaon_finish_nothing,
 };
