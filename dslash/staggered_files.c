@@ -58,6 +58,11 @@ static kaon_status read_field(const kaon_lattice *lattice, const char *path, int
                        "%s: the file is %dx%dx%dx%d but the lattice is %dx%dx%dx%d", path,
                        field.extents[0], field.extents[1], field.extents[2], field.extents[3],
                        n[0], n[1], n[2], n[3]);
+  if (status == KAON_OK && field.ildg)
+    status = kaon_fail(lattice->ctx, KAON_ERR_FORMAT,
+                       "%s: a gauge configuration (ildg-binary-data), not fat or long links, which "
+                       "SciDAC files hold; read it as the thin links",
+                       path);
   if (status != KAON_OK) {
     free(in.part);
     return status;

@@ -279,6 +279,7 @@ kaon_status kaon_scidac_field_bytes_read(const kaon_context *ctx, const kaon_byt
   memcpy(field->checksum_stored, record.checksum, sizeof field->checksum_stored);
   field->has_checksum = record.has_checksum;
   field->precision = layout.bits;
+  field->ildg = record.ildg;
   field_reader reader = {field, kaon_site_bytes(&layout), reals, -1, put, sink};
   KAON_TRY(kaon_sites_read(ctx, bytes, &layout, take_site, &reader));
   return field_verdict(&scan, &record, &reader, ignore_checksum);

@@ -56,6 +56,7 @@ kaon_status kaon_scidac_layout(const kaon_scidac_scan *scan, const kaon_scidac_r
 typedef struct kaon_scidac_field {
   int extents[4];
   int precision;
+  int ildg; /* 1: a gauge configuration */
   char datatype[64];
   int has_checksum;
   uint32_t checksum_stored[2], checksum_computed[2];

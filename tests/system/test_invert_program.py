@@ -96,9 +96,12 @@ class Invert(system.Case):
         report = self.report()
         self.assertAlmostEqual(report["u0"], report["plaquette"] ** 0.25, delta=1e-14)
         self.succeeds("invert", *lattice, "--action", "hisq", "--dry-run")
+        self.succeeds("generate", "--lattice", "4", "4", "4", "8", "--beta", "6", "--sweeps", "1", "--output", "thin.lime")
         for more, words in ((["--action", "hisq", "--u0", "0.9"], ["--u0", "asqtad"]),
                             (["--action", "asqtad", "--u0", "low"], ["--u0", "auto"]),
-                            (["--action", "hisq", "--fat-links", "x"], ["--long-links"])):
+                            (["--action", "hisq", "--fat-links", "x"], ["--long-links"]),
+                            (["--action", "hisq", "--fat-links", "thin.lime", "--long-links", "thin.lime"],
+                             ["thin.lime", "gauge configuration", "thin links"])):
             with self.subTest(more=more):
                 self.refused("invert", *lattice, *more, words=words)
 
