@@ -436,9 +436,10 @@ static kaon_status find_node(kaon_comm *comm) {
   return KAON_OK;
 }
 
-/* Open MPI and MPICH say whether they were built for CUDA and have it at work. */
+/* Open MPI and MPICH say whether they were built for CUDA and have it at work. The library that is
+ * loaded is asked, not the header: an application may run with another build of the same MPI. */
 static int takes_device_memory(void) {
-#if defined(MPIX_CUDA_AWARE_SUPPORT) && MPIX_CUDA_AWARE_SUPPORT
+#if defined(MPIX_CUDA_AWARE_SUPPORT)
   return MPIX_Query_cuda_support();
 #else
   return 0;
