@@ -152,6 +152,10 @@ const char *cli_choice(const char *choices, int index, char name[32]);
 void cli_say(const cli_common *common, const char *format, ...) CLI_PRINTF(2, 3);
 void cli_error(const char *format, ...) CLI_PRINTF(1, 2);
 
+/* Begins the program once more with threads that spin but shortly at barriers, unless the
+ * environment says how long (threads.c). First in main; returns where nothing has to change. */
+void cli_spin_shortly(char **argv);
+
 /* Flushes stdout. `code`, or EXIT_DEVICE after a sentence where that is EXIT_DONE but what was
  * printed did not arrive: a full disk or a closed pipe is an error like any other. */
 int cli_printed(int code);

@@ -1,10 +1,14 @@
 """Usage: wrong command lines are refused in a sentence with status 2, what is not built with 3; help teaches."""
 import os
 import re
+import signal
 import subprocess
 import unittest
 
 import system
+
+SMALL_FIELD = ["--lattice", "8", "8", "8", "8", "--sweeps", "100000", "--output", "never.lime"]
+GNU_OPENMP = b"libgomp" in open(system.PROGRAM, "rb").read()
 
 
 class Usage(system.Case):
@@ -222,6 +226,24 @@ class Usage(system.Case):
             self.assertRegex(said, "driver|device")
         self.refused(*small, status=3, words=["backend"])
         self.assertIn("cpu backend", self.succeeds("info"))  # by rule
+
+    @unittest.skipUnless(os.path.exists("/proc/self/environ"), "no /proc")
+    def test_threads_spin_shortly_unless_told_otherwise(self):
+        """The program begins once more with GNU's GOMP_SPINCOUNT set; what the user set stays, and Ctrl-C still ends it."""
+        for given, expected in (({}, "1000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "passive"}, None)):
+            env = {k: v for k, v in system.environment().items() if k not in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")} | given
+            running = subprocess.Popen([system.PROGRAM, "generate", *SMALL_FIELD], cwd=self.folder, env=env, stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE, text=True, preexec_fn=system.default_signals)
+            self.addCleanup(running.kill)
+            line = running.stdout.readline()  # it is at work, so it has begun for good
+            with open(f"/proc/{running.pid}/environ", "rb") as there:
+                names = dict(word.split(b"=", 1) for word in there.read().split(b"\0") if b"=" in word)
+            running.send_signal(signal.SIGINT)
+            err = running.communicate(timeout=60)[1]
+            self.assertTrue(line)
+            self.assertEqual(running.returncode, 130, err)
+            if expected is None or GNU_OPENMP:
+                self.assertEqual(names.get(b"GOMP_SPINCOUNT", b"").decode() or None, expected)
 
     def test_info_report(self):
         out = self.succeeds("info", "--report", "report.json")
