@@ -37,14 +37,18 @@ typedef struct moments {
   double first, sum, sum2, low, high; /* sums of what is beyond the first run's */
 } moments;
 
-/* Runs of one machine differ by what comes first; on a CPU blocks begin in another order each time,
- * and all but one read before one of them writes, as on a device that holds them at once. */
-static relax_run stat_run(const relax_bench *r, int steps, int number) {
+/* Runs differ by the order in which blocks begin, another one each time. All but one are at work at
+ * once, on a CPU: have read before one of them writes. Without barriers runs differ by themselves;
+ * a residual is taken at the table's iterations alone. */
+static relax_run stat_run(const relax_bench *r, int steps, int every, int number, int driver) {
   relax_run run = relax_run_of(r, KAON_ASYNC, 0, steps);
   const int64_t blocks = (r->l.info.rows + run.options.block - 1) / run.options.block;
-  if (!bench_on_host(r->b)) return run;
+  run.options.driver = (kaon_relax_driver)driver;
+  run.options.stride = every;
+  if (driver == KAON_RELAX_FREE) return run;
   run.options.seed = (uint64_t)number + 1;
   run.options.together = blocks > 1 ? (int)blocks - 1 : 1;
+  if (getenv("KAON_X_TOGETHER")) run.options.together = atoi(getenv("KAON_X_TOGETHER"));
   return run;
 }
 
@@ -54,9 +58,10 @@ static void print_stat(relax_bench *r, const moments *m, const int *at, int poin
   char name[64];
   cli_say(
       common,
-      "\n%s: %d runs, blocks of %d rows, %d local sweeps; shifts %d to %d, %.1f %% of the reads "
+      "\n%s, %s: %d runs, blocks of %d rows, %d local sweeps; shifts %d to %d, %.1f %% of the reads "
       "not synchronous (last run)\n",
-      relax_bench_name(r, name), runs, last->options.block, last->options.local_sweeps,
+      relax_bench_name(r, name),
+      last->options.driver == KAON_RELAX_FREE ? "free" : "a launch an iteration", runs, last->options.block, last->options.local_sweeps,
       last->relaxation.newest, last->relaxation.oldest, 100 * last->relaxation.asynchronous);
   cli_say(common, "%9s %11s %11s %11s %11s %11s %11s %11s %11s\n", "iteration", "average",
           "maximum", "minimum", "abs. var.", "rel. var.", "variance", "deviation", "std. error");
@@ -69,7 +74,9 @@ static void print_stat(relax_bench *r, const moments *m, const int *at, int poin
             m[i].high, m[i].low, range, range / mean, variance, deviation, error);
     json_t *row = relax_bench_row(r, "async-stat", last->solve.seconds);
     json_t *figures =
-        json_pack("{s:i s:i s:i s:i s:o s:o s:o s:o s:o s:o s:i s:i s:o}", "runs", runs, "block",
+        json_pack("{s:s s:i s:i s:i s:i s:i s:o s:o s:o s:o s:o s:o s:i s:i s:o}", "driver",
+                  last->options.driver == KAON_RELAX_FREE ? "free" : "launch", "together",
+                  last->options.together, "runs", runs, "block",
                   last->options.block, "local_sweeps", last->options.local_sweeps, "iteration",
                   at[i], "average", report_real(mean), "maximum", report_real(m[i].high), "minimum",
                   report_real(m[i].low), "variance", report_real(variance), "deviation",
@@ -87,7 +94,7 @@ static double residual_at(const column_history *h, int at) {
   return h->count > 0 && h->residual[h->count - 1] == 0 ? 0 : NAN;
 }
 
-static int stat(relax_bench *r) {
+static int stat_of(relax_bench *r, int driver) {
   moments m[POINTS_MAX] = {{0}};
   int at[POINTS_MAX], every, last, points = 0, code = EXIT_DONE;
   const int runs = r->b->args->runs;
@@ -96,7 +103,7 @@ static int stat(relax_bench *r) {
   for (int i = every; i <= last; i += every) at[points++] = i;
   for (int n = 0; n < runs && code == EXIT_DONE; n++) {
     relax_run_clear(&run);
-    run = stat_run(r, last, n);
+    run = stat_run(r, last, every, n, driver);
     code = relax_run_solve(r, &run);
     for (int i = 0; i < points && code == EXIT_DONE; i++) {
       const double residual = residual_at(&run.history, at[i]);
@@ -112,6 +119,11 @@ static int stat(relax_bench *r) {
   if (code == EXIT_DONE) print_stat(r, m, at, points, runs, &run);
   relax_run_clear(&run);
   return code;
+}
+
+static int stat(relax_bench *r) {
+  const int code = stat_of(r, KAON_RELAX_LAUNCH);
+  return code == EXIT_DONE ? stat_of(r, KAON_RELAX_FREE) : code;
 }
 
 /* ---- rate ---- */

@@ -25,10 +25,13 @@
 
 #include "lib/math/relax.h"
 
+#include <stdlib.h>
+
 typedef struct relax_call {
   kaon_row_blocks rows;
   int nrhs, columns, column; /* columns: of this launch; column: the only one, or -1 */
   int inner, cut, rounds, lag;
+  int together; /* rounds = 1: thread blocks that take blocks by tickets; 0: each has its own */
   real factor;
   uint64_t shuffle;
   double goal, limit;
@@ -36,6 +39,7 @@ typedef struct relax_call {
   int32_t *count;
   double *seen;
   int32_t *stop;
+  uint64_t *ticket;
   int64_t *shifts;
   const real *b;
   real *x;
@@ -214,53 +218,92 @@ static __device__ __forceinline__ void tell(const relax_call &a, int64_t block, 
     store_far((int32_t *)__ldg((const unsigned long long *)g.tell + n) + column, count);
 }
 
-/* Couplings within the block that stay in registers: as many as 64 have room for, without spills.
- */
-template <int REALS>
+/* Couplings within the block that stay in registers, as many as there is room for without spills:
+ * GROUP of them always, and as many again where the slice has them. Columns are distances in bytes
+ * from the block's first number. Registers without an entry hold 0 times that number. */
+template <int REALS, int THREADS>
 struct held {
-  enum { MOST = REALS == 1 ? (sizeof(real) == 4 ? 8 : 6) : (sizeof(real) == 4 ? 4 : 1) };
+  enum {
+    WIDE = THREADS <= 512, /* 128 registers a thread, else 64 */
+    GROUP = REALS * sizeof(real) == 4   ? 8
+            : REALS * sizeof(real) == 8 ? (WIDE ? 8 : REALS == 1 ? 6 : 4)
+                                        : (WIDE ? 4 : 1),
+    MOST = WIDE ? 2 * GROUP : GROUP
+  };
   real value[MOST][REALS];
-  int column[MOST];
-  int64_t begin, end; /* of the others */
+  uint16_t at[MOST];
+  int entries;
+  int64_t first; /* of those that are not here */
 };
 
-template <int REALS>
-static __device__ __forceinline__ held<REALS> hold(const relax_call &a, const seat &s) {
+template <int REALS, int THREADS>
+static __device__ __forceinline__ void hold(const relax_call &a, const seat &s,
+                                            held<REALS, THREADS> &h) {
+  enum { MOST = held<REALS, THREADS>::MOST };
   const kaon_block_entries &e = a.rows.inside;
-  held<REALS> h;
   const int64_t begin = __ldg(e.start + s.slice);
-  h.end = __ldg(e.start + s.slice + 1);
-  h.begin = begin + held<REALS>::MOST < h.end ? begin + held<REALS>::MOST : h.end;
+  h.entries = (int)(__ldg(e.start + s.slice + 1) - begin);
+  h.first = (begin + MOST) * 32 + s.lane;
 #pragma unroll
-  for (int k = 0; k < held<REALS>::MOST; k++) {
-    h.column[k] = 0;
+  for (int k = 0; k < MOST; k++) {
+    h.at[k] = 0;
 #pragma unroll
     for (int c = 0; c < REALS; c++) h.value[k][c] = 0;
-    if (begin + k < h.end) {
-      h.column[k] = __ldg(e.column + (begin + k) * 32 + s.lane);
-      value_of<REALS>(e.value, (begin + k) * 32 + s.lane, h.value[k]);
+    if (k < h.entries) {
+      const int64_t n = (begin + k) * 32 + s.lane;
+      h.at[k] = (uint16_t)(__ldg(e.column + n) * (int)(REALS * sizeof(real)));
+      value_of<REALS>(e.value, n, h.value[k]);
     }
   }
-  return h;
 }
 
-/* t -= what the block itself has, in shared memory. Registers without an entry hold 0 times the
- * first row. */
-template <int REALS>
-static __device__ __forceinline__ void read_inside(const relax_call &a, const seat &s,
-                                                   const held<REALS> &h, const real *y, real *t) {
-  const kaon_block_entries &e = a.rows.inside;
-  const int64_t first = h.begin; /* = end: there are MOST or fewer */
+template <int REALS, int THREADS>
+static __device__ __forceinline__ void read_group(const held<REALS, THREADS> &h, int first,
+                                                  const real *y, real *t) {
+  enum { GROUP = held<REALS, THREADS>::GROUP };
+  kaon_packet<real, REALS> x[GROUP];
 #pragma unroll
-  for (int k = 0; k < held<REALS>::MOST; k++)
-    kaon_relax_subtract(t, h.value[k], y + h.column[k] * REALS, REALS);
+  for (int k = 0; k < GROUP; k++)
+    x[k] = *(const kaon_packet<real, REALS> *)((const char *)y + h.at[first + k]);
+#pragma unroll
+  for (int k = 0; k < GROUP; k++) kaon_relax_subtract(t, h.value[first + k], x[k].v, REALS);
+}
+
+/* t -= what the block itself has, in shared memory. */
+template <int REALS, int THREADS>
+static __device__ __forceinline__ void read_inside(const relax_call &a,
+                                                   const held<REALS, THREADS> &h, const real *y,
+                                                   real *t) {
+  enum { GROUP = held<REALS, THREADS>::GROUP, MOST = held<REALS, THREADS>::MOST };
+  const kaon_block_entries &e = a.rows.inside;
+  read_group<REALS, THREADS>(h, 0, y, t);
+  if (h.entries <= GROUP) return;
+  if (MOST > GROUP) read_group<REALS, THREADS>(h, MOST - GROUP, y, t);
 #pragma unroll 2
-  for (int64_t j = first; j < h.end; j++) {
-    const int64_t n = j * 32 + s.lane;
+  for (int j = 0; j < h.entries - MOST; j++) {
+    const int64_t n = h.first + j * 32;
     real v[REALS];
     value_of<REALS>(e.value, n, v);
     kaon_relax_subtract(t, v, y + __ldg(e.column + n) * REALS, REALS);
   }
+}
+
+/* A local sweep of this thread's row: x from what the block had in y, into `to`. */
+template <int REALS, int THREADS>
+static __device__ __forceinline__ void sweep_row(const relax_call &a,
+                                                 const held<REALS, THREADS> &h, bool mine,
+                                                 bool moves, const real *t, const real *inverse,
+                                                 const real *y, real *to, real *x) {
+  if (mine) {
+    real u[REALS];
+#pragma unroll
+    for (int c = 0; c < REALS; c++) u[c] = t[c];
+    read_inside<REALS, THREADS>(a, h, y, u);
+    if (moves) kaon_relax_row(x, u, inverse, a.factor, REALS);
+#pragma unroll
+    for (int c = 0; c < REALS; c++) to[c] = x[c];
+  }
+  __syncthreads();
 }
 
 /* The sum over the block's threads, in thread 0. All threads. */
@@ -275,15 +318,18 @@ static __device__ __forceinline__ double block_sum(double x) {
   return warp == 0 ? warp_sum(x) : 0;
 }
 
-/* One global iteration of a block, from its reading to its writing. */
-template <int REALS>
+/* One global iteration of a block, from its reading to its writing. room: the block's numbers,
+ * twice, at a distance that is known here, for a sweep reads the one and writes the other. */
+template <int REALS, int THREADS>
 static __device__ __forceinline__ void relax_block(const relax_call &a, int64_t block, int column,
-                                                   real *y, real *next) {
+                                                   real *room) {
+  enum { FAR = THREADS * REALS };
   const kaon_row_blocks &m = a.rows;
   const seat s = seat_of<REALS>(a, block, column);
+  real *own = room + threadIdx.x * REALS;
   real t[REALS], x[REALS], inverse[REALS];
   double residual2 = 0;
-  held<REALS> h;
+  held<REALS, THREADS> h;
   bool moves = s.mine;
 #pragma unroll
   for (int c = 0; c < REALS; c++) t[c] = x[c] = inverse[c] = 0;
@@ -293,33 +339,38 @@ static __device__ __forceinline__ void relax_block(const relax_call &a, int64_t 
     for (int c = 0; c < REALS; c++) {
       t[c] = a.b[s.at + c];
       if (!a.cut) x[c] = kaon_race_load(a.x + s.at + c);
-      y[threadIdx.x * REALS + c] = x[c];
+      own[c] = x[c];
     }
     if (!a.cut) read_outside<REALS>(a, s, column, t);
     if (a.ghosts.start != NULL) read_ghosts<REALS>(a, s, column, t);
     value_of<REALS>(m.inverse, s.place, inverse);
-    h = hold<REALS>(a, s);
+    hold<REALS, THREADS>(a, s, h);
   }
   __syncthreads();
-  for (int k = 0; k < a.inner; k++) {
-    if (s.mine) {
-      real u[REALS];
+  if (s.mine) { /* the first sweep, which sees the residual */
+    real u[REALS];
 #pragma unroll
-      for (int c = 0; c < REALS; c++) u[c] = t[c];
-      if (!a.cut || k > 0) read_inside<REALS>(a, s, h, y, u);
-      if (a.rounds > 1 && k == 0) {
-        real diagonal[REALS];
-        value_of<REALS>(m.diagonal, s.place, diagonal);
-        residual2 = kaon_relax_residual2(u, diagonal, x, REALS);
-      }
-      if (moves) kaon_relax_row(x, u, inverse, a.factor, REALS);
-#pragma unroll
-      for (int c = 0; c < REALS; c++) next[threadIdx.x * REALS + c] = x[c];
+    for (int c = 0; c < REALS; c++) u[c] = t[c];
+    if (!a.cut) read_inside<REALS, THREADS>(a, h, room, u);
+    if (a.rounds > 1) {
+      real diagonal[REALS];
+      value_of<REALS>(m.diagonal, s.place, diagonal);
+      residual2 = kaon_relax_residual2(u, diagonal, x, REALS);
     }
-    __syncthreads();
-    real *swap = y;
-    y = next;
-    next = swap;
+    if (moves) kaon_relax_row(x, u, inverse, a.factor, REALS);
+#pragma unroll
+    for (int c = 0; c < REALS; c++) own[FAR + c] = x[c];
+  }
+  __syncthreads();
+  int k = 1;
+  for (; k + 1 < a.inner; k += 2) {
+    sweep_row<REALS, THREADS>(a, h, s.mine, moves, t, inverse, room + FAR, own, x);
+    sweep_row<REALS, THREADS>(a, h, s.mine, moves, t, inverse, room, own + FAR, x);
+  }
+  real *y = room + FAR;
+  if (k < a.inner) {
+    sweep_row<REALS, THREADS>(a, h, s.mine, moves, t, inverse, room + FAR, own, x);
+    y = room;
   }
   if (s.mine)
 #pragma unroll
@@ -433,15 +484,30 @@ static __device__ __forceinline__ void monitor(const relax_call &a, int column) 
     store_relaxed(a.stop + column, 1);
 }
 
-template <int REALS>
-static __global__ void __launch_bounds__(KAON_ROW_BLOCK)
+/* The next block of rows of this launch, -1: there is none. All threads. A launch hands out a
+ * ticket a block and one more to each thread block that asks in vain, so tickets alone tell which
+ * launch it is, and with it the order. */
+static __device__ __forceinline__ int64_t next_block(const relax_call &a, int column) {
+  __shared__ unsigned long long ticket;
+  const uint64_t blocks = (uint64_t)a.rows.blocks, each = blocks + (uint64_t)a.together;
+  __syncthreads();
+  if (threadIdx.x == 0) ticket = atomicAdd((unsigned long long *)a.ticket + column, 1ull);
+  __syncthreads();
+  const uint64_t launch = ticket / each, n = ticket % each;
+  if (n >= blocks) return -1;
+  const uint64_t seed = (a.shuffle + 2 * launch) * UINT64_C(0x9e3779b97f4a7c15) | 1;
+  return kaon_relax_turn((int64_t)n, (int64_t)blocks, a.shuffle != 0 ? seed : 0);
+}
+
+template <int REALS, int THREADS>
+static __global__ void __launch_bounds__(THREADS)
     relax_kernel(const __grid_constant__ relax_call a) {
   extern __shared__ double2 room[];
   __shared__ int shifts[2 * KAON_SHIFT_BINS]; /* of this rank's blocks, of others' */
   const int column = a.column >= 0 ? a.column : (int)(blockIdx.x % (unsigned)a.columns);
   const int64_t mine = a.column >= 0 ? blockIdx.x : blockIdx.x / (unsigned)a.columns;
   const int64_t step = a.rounds > 1 ? (int64_t)gridDim.x : a.rows.blocks;
-  real *y = (real *)room, *next = y + a.rows.block * REALS;
+  real *y = (real *)room;
   kaon_wait_for_previous();
   if (!gate_open(a.gate, column)) return;
   for (int i = threadIdx.x; i < 2 * KAON_SHIFT_BINS; i += blockDim.x) shifts[i] = 0;
@@ -453,10 +519,13 @@ static __global__ void __launch_bounds__(KAON_ROW_BLOCK)
   bool on = true;
   for (int round = 0; round < a.rounds && on; round++) {
     if (a.ghosts.start != NULL && a.pause > 0) take_pause(a);
-    for (int64_t n = mine; n < a.rows.blocks && on; n += step) {
-      const int64_t block = kaon_relax_turn(n, a.rows.blocks, a.shuffle);
+    for (int64_t n = mine; on; n += step) {
+      const int64_t block = a.together > 0         ? next_block(a, column)
+                            : n < a.rows.blocks ? kaon_relax_turn(n, a.rows.blocks, a.shuffle)
+                                                : -1;
+      if (block < 0) break;
       if (!a.cut) on = may_begin(a, block, column, round, shifts);
-      if (on) relax_block<REALS>(a, block, column, y, next);
+      if (on) relax_block<REALS, THREADS>(a, block, column, y);
     }
     if (a.rounds > 1 && on && mine == 0) monitor(a, column);
   }
@@ -479,7 +548,7 @@ static __global__ void __launch_bounds__(KAON_ROW_BLOCK)
 /* ---- launches ---- */
 
 /* All blocks of threads at once on the device, or none. */
-template <int REALS>
+template <int REALS, int THREADS>
 static void launch_free(const kaon_launch *launch, const relax_call &a, unsigned threads,
                         unsigned shared) {
   int device = 0, places = 0, each = 0;
@@ -487,7 +556,7 @@ static void launch_free(const kaon_launch *launch, const relax_call &a, unsigned
   cudaLaunchAttribute together = {};
   cudaGetDevice(&device);
   cudaDeviceGetAttribute(&places, cudaDevAttrMultiProcessorCount, device);
-  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, relax_kernel<REALS>, (int)threads, shared);
+  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, relax_kernel<REALS, THREADS>, (int)threads, shared);
   const int64_t most = (int64_t)places * (each > 0 ? each : 1);
   together.id = cudaLaunchAttributeCooperative;
   together.val.cooperative = 1;
@@ -497,19 +566,19 @@ static void launch_free(const kaon_launch *launch, const relax_call &a, unsigned
   config.stream = (cudaStream_t)launch->queue;
   config.attrs = &together;
   config.numAttrs = 1;
-  cudaLaunchKernelEx(&config, relax_kernel<REALS>, a);
+  cudaLaunchKernelEx(&config, relax_kernel<REALS, THREADS>, a);
 }
 
-template <int REALS>
+template <int REALS, int THREADS>
 static void launch_relax(const kaon_launch *launch, const relax_call &a) {
   const unsigned threads = (unsigned)(a.rows.block + 31) / 32 * 32;
-  const unsigned shared = 2u * (unsigned)a.rows.block * REALS * (unsigned)sizeof(real);
+  const unsigned shared = 2u * THREADS * REALS * (unsigned)sizeof(real);
+  const int64_t blocks = a.together > 0 ? a.together : a.rows.blocks;
   if (a.rounds > 1)
-    launch_free<REALS>(launch, a, threads, shared);
+    launch_free<REALS, THREADS>(launch, a, threads, shared);
   else
-    kaon_cuda_launch(launch, relax_kernel<REALS>,
-                     (unsigned)(a.rows.blocks * (a.column >= 0 ? 1 : a.columns)), threads, a,
-                     shared);
+    kaon_cuda_launch(launch, relax_kernel<REALS, THREADS>,
+                     (unsigned)(blocks * (a.column >= 0 ? 1 : a.columns)), threads, a, shared);
 }
 
 extern "C" void KAON_EXPORT(kaon_sparse_relax)(const kaon_launch *launch,
@@ -530,6 +599,7 @@ extern "C" void KAON_EXPORT(kaon_sparse_relax)(const kaon_launch *launch,
   a.count = args->count;
   a.seen = args->seen;
   a.stop = args->stop;
+  a.ticket = args->ticket;
   a.shifts = args->shifts;
   a.b = (const real *)args->b.data;
   a.x = (real *)args->x.data;
@@ -540,8 +610,15 @@ extern "C" void KAON_EXPORT(kaon_sparse_relax)(const kaon_launch *launch,
   a.patience = args->patience;
   a.rank_shifts = args->rank_shifts;
   if (a.rows.blocks == 0) return;
-  if (a.rows.reals == 1)
-    launch_relax<1>(launch, a);
+  if (a.rounds == 1 && !a.cut && args->ghosts == NULL && args->together > 0)
+    a.together = args->together < a.rows.blocks ? args->together : (int)a.rows.blocks;
+  const bool wide = a.rows.block <= 512 && getenv("KAON_X_NARROW") == NULL;
+  if (a.rows.reals == 1 && wide)
+    launch_relax<1, 512>(launch, a);
+  else if (a.rows.reals == 1)
+    launch_relax<1, KAON_ROW_BLOCK>(launch, a);
+  else if (wide)
+    launch_relax<2, 512>(launch, a);
   else
-    launch_relax<2>(launch, a);
+    launch_relax<2, KAON_ROW_BLOCK>(launch, a);
 }
