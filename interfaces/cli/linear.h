@@ -137,6 +137,8 @@ void spectrum_print(const cli_common *common, const kaon_spectrum *spectrum);
 /* Of the last solve; null of other methods. */
 void relax_print(const cli_common *common, const linear *l);
 json_t *relax_describe(const linear *l);
+/* {"shift": reads} of a histogram of kaon_relax_report. */
+json_t *relax_shifts_describe(const int64_t count[2 * KAON_RELAX_SHIFTS + 1]);
 const char *relax_exchange_name(kaon_relax_exchange exchange);
 /* --- projections.c: methods of row projections (kaon/kaczmarz.h) --- */
 /* Of options that the chosen method does not look at. Exit status. */
