@@ -85,10 +85,24 @@ def properties(rows, words):
         words.markdown(["matrix", "n", "nnz", "cond(D^-1 A)", "rho(B)", "rho(abs B)", "paper's rho"], lines)
 
 
+A_BANDS = {"Trefethen_2000": 0.10, "fv1": 0.03}  # how far averages may be from the paper's
+
+
+def band(name, own):
+    """Whether averages are within the bands, "" where the paper prints none of them."""
+    off = [row["average"] / A_STAT[name, row["iteration"]] - 1 for row in own if (name, row["iteration"]) in A_STAT]
+    if not off:
+        return ""
+    worst = max(off, key=abs)
+    return f" Averages at most {100 * abs(worst):.1f} % {'above' if worst > 0 else 'below'} the paper's (band: {100 * A_BANDS[name]:.0f} %)."
+
+
 def statistics(rows, words):
     """Tables 2 and 3, Figure 5."""
     parts = []
-    for name, own in each_matrix(rows, words):
+    drivers = [(name, row.get("driver", "launch")) for name, own in each_matrix(rows, words) for row in own]
+    for name, driver in words.unique(drivers):
+        own = [row for row in rows if name_of(row) == name and row.get("driver", "launch") == driver]
         first, last = own[0], own[-1]
         lines = []
         for row in own:
@@ -97,14 +111,21 @@ def statistics(rows, words):
                           exponent(row["minimum"]), exponent(span), exponent(span / mean if mean else None), exponent(row["variance"]),
                           exponent(row["deviation"]), exponent(row["error"])])
         share = first.get("asynchronous")
-        about = f"**Table {'3' if 'refethen' in name else '2'}**, {name}: residuals of {first['runs']} runs, blocks of {first['block']} rows, " \
+        how = "without barriers" if driver == "free" else "a launch an iteration"
+        about = f"**Table {'3' if 'refethen' in name else '2'}**, {name}, {how}: residuals of {first['runs']} runs, blocks of {first['block']} rows, " \
                 f"{first['local_sweeps']} local sweeps; shifts {last['newest']} to {last['oldest']}" + \
-                (f", {100 * share:.1f} % of the reads not those of a synchronous iteration" if share is not None else "") + ".\n\n"
+                (f", {100 * share:.1f} % of the reads not those of a synchronous iteration" if share is not None else "") + "." + band(name, own) + "\n\n"
         parts.append(about + words.markdown(["iterations", "average", "paper", "max.", "min.", "abs. var.", "rel. var.", "variance",
                                              "std. deviation", "std. error"], lines))
-        if first["backend"] == "cpu":
+        if first.get("shifts"):
+            parts.append("Reads by shift (the reader's iterations less those of the block it reads): " +
+                         ", ".join(f"{shift}: {reads}" for shift, reads in sorted(first["shifts"].items(), key=lambda item: int(item[0]))) + ".\n")
+        if driver == "launch" and first["backend"] == "cpu":
             parts.append("Processors hold no such number of blocks at once: in each run the blocks begin in another order, drawn by its seed, and all but one of them read before "
                          "one writes.\n")
+        if driver == "launch" and first["backend"] == "cuda" and "together" in first:
+            parts.append(f"{first['together']} thread blocks, one fewer than there are blocks of rows, take these by tickets in an order that is another one in each launch: "
+                         "the device would hold them all at once, and then all read before one writes (variance 0: the synchronous two-stage method).\n")
         if all(row["variance"] == 0 for row in own) and first["backend"] == "cuda":
             blocks = -(-first["rows"] // first["block"])
             parts.append(f"**Another conclusion than the paper's:** all {blocks} blocks of {name} are resident on this device at once and read before any of them "
