@@ -39,16 +39,19 @@ typedef struct moments {
 
 /* Runs differ by the order in which blocks begin, another one each time. All but one are at work at
  * once, on a CPU: have read before one of them writes. Without barriers runs differ by themselves;
- * a residual is taken at the table's iterations alone. */
+ * a residual is taken at the table's iterations alone, and the tolerance is one that is not
+ * reached, since fixed steps have barriers. */
 static relax_run stat_run(const relax_bench *r, int steps, int every, int number,
                           kaon_relax_driver driver) {
-  relax_run run = relax_run_of(r, KAON_ASYNC, 0, steps);
+  const double never = 1e-30;
+  relax_run run = relax_run_of(r, KAON_ASYNC, driver == KAON_RELAX_FREE ? never : 0, steps);
   const int64_t blocks = (r->l.info.rows + run.options.block - 1) / run.options.block;
   run.options.driver = driver;
   run.options.stride = every;
   if (driver == KAON_RELAX_FREE) return run;
   run.options.seed = (uint64_t)number + 1;
   run.options.together = blocks > 1 ? (int)blocks - 1 : 1;
+  if (getenv("KAON_X_SEED")) run.options.seed = (uint64_t)atoi(getenv("KAON_X_SEED"));
   if (getenv("KAON_X_TOGETHER")) run.options.together = atoi(getenv("KAON_X_TOGETHER"));
   return run;
 }
@@ -109,16 +112,19 @@ static void print_stat(relax_bench *r, const statistics *s, const relax_run *las
   }
 }
 
-/* Runs end before the last iteration where the residual is 0, or diverges: then it is NaN. */
-static double residual_at(const column_history *h, int at) {
+/* Runs end before the last iteration where the residual is 0 or falls no more, which it then is, or
+ * where it diverges: NaN. */
+static double residual_at(const relax_run *run, int at) {
+  const column_history *h = &run->history;
   if (at < h->count) return h->residual[at];
-  return h->count > 0 && h->residual[h->count - 1] == 0 ? 0 : NAN;
+  const double last = h->count > 0 ? h->residual[h->count - 1] : NAN;
+  return last == 0 || run->report.reason == KAON_STAGNATED ? last : NAN;
 }
 
 static void add_run(statistics *s, const relax_run *run, int number) {
   for (int i = 0; i < s->points; i++) {
     moments *m = &s->m[i];
-    const double residual = residual_at(&run->history, s->at[i]);
+    const double residual = residual_at(run, s->at[i]);
     if (number == 0) m->first = residual;
     const double beyond = residual - m->first;
     m->sum += beyond;

@@ -31,6 +31,7 @@ typedef struct relax_call {
   kaon_row_blocks rows;
   int nrhs, columns, column; /* columns: of this launch; column: the only one, or -1 */
   int inner, cut, rounds, lag;
+  int early;
   int together; /* rounds = 1: thread blocks that take blocks by tickets; 0: each has its own */
   real factor;
   uint64_t shuffle;
@@ -225,8 +226,8 @@ template <int REALS, int THREADS>
 struct held {
   enum {
     WIDE = THREADS <= 512, /* 128 registers a thread, else 64 */
-    GROUP = REALS * sizeof(real) == 4   ? 8
-            : REALS * sizeof(real) == 8 ? (WIDE ? 8 : REALS == 1 ? 6 : 4)
+    GROUP = REALS * sizeof(real) == 4   ? (WIDE ? 8 : 6)
+            : REALS * sizeof(real) == 8 ? (WIDE ? 8 : REALS == 1 ? 4 : 3)
                                         : (WIDE ? 4 : 1),
     MOST = WIDE ? 2 * GROUP : GROUP
   };
@@ -318,21 +319,46 @@ static __device__ __forceinline__ double block_sum(double x) {
   return warp == 0 ? warp_sum(x) : 0;
 }
 
+/* What a thread knows of its row whatever x is. Nobody writes it, so it is read before the kernel
+ * before has ended. */
+template <int REALS, int THREADS>
+struct prepared {
+  int64_t block; /* -1: none yet */
+  seat s;
+  real inverse[REALS];
+  held<REALS, THREADS> h;
+};
+
+template <int REALS, int THREADS>
+static __device__ __forceinline__ void prepare(const relax_call &a, int64_t block, int column,
+                                               prepared<REALS, THREADS> &p) {
+  p.block = block;
+  p.s = seat_of<REALS>(a, block, column);
+#pragma unroll
+  for (int c = 0; c < REALS; c++) p.inverse[c] = 0;
+  if (!p.s.mine) return;
+  hold<REALS, THREADS>(a, p.s, p.h);
+  value_of<REALS>(a.rows.inverse, p.s.place, p.inverse);
+}
+
 /* One global iteration of a block, from its reading to its writing. room: the block's numbers,
  * twice, at a distance that is known here, for a sweep reads the one and writes the other. */
 template <int REALS, int THREADS>
-static __device__ __forceinline__ void relax_block(const relax_call &a, int64_t block, int column,
+static __device__ __forceinline__ void relax_block(const relax_call &a,
+                                                   const prepared<REALS, THREADS> &p, int column,
                                                    real *room) {
   enum { FAR = THREADS * REALS };
   const kaon_row_blocks &m = a.rows;
-  const seat s = seat_of<REALS>(a, block, column);
+  const seat &s = p.s;
+  const int64_t block = p.block;
+  const held<REALS, THREADS> &h = p.h;
+  const real *inverse = p.inverse;
   real *own = room + threadIdx.x * REALS;
-  real t[REALS], x[REALS], inverse[REALS];
+  real t[REALS], x[REALS];
   double residual2 = 0;
-  held<REALS, THREADS> h;
   bool moves = s.mine;
 #pragma unroll
-  for (int c = 0; c < REALS; c++) t[c] = x[c] = inverse[c] = 0;
+  for (int c = 0; c < REALS; c++) t[c] = x[c] = 0;
   if (s.mine) {
     if (a.frozen != NULL && a.frozen[s.row]) moves = false;
 #pragma unroll
@@ -343,8 +369,6 @@ static __device__ __forceinline__ void relax_block(const relax_call &a, int64_t 
     }
     if (!a.cut) read_outside<REALS>(a, s, column, t);
     if (a.ghosts.start != NULL) read_ghosts<REALS>(a, s, column, t);
-    value_of<REALS>(m.inverse, s.place, inverse);
-    hold<REALS, THREADS>(a, s, h);
   }
   __syncthreads();
   if (s.mine) { /* the first sweep, which sees the residual */
@@ -508,9 +532,15 @@ static __global__ void __launch_bounds__(THREADS)
   const int64_t mine = a.column >= 0 ? blockIdx.x : blockIdx.x / (unsigned)a.columns;
   const int64_t step = a.rounds > 1 ? (int64_t)gridDim.x : a.rows.blocks;
   real *y = (real *)room;
-  kaon_wait_for_previous();
-  if (!gate_open(a.gate, column)) return;
+  prepared<REALS, THREADS> p;
+  p.block = -1;
   for (int i = threadIdx.x; i < 2 * KAON_SHIFT_BINS; i += blockDim.x) shifts[i] = 0;
+  if (a.early & 1)
+    if (a.rounds > 0 && a.together == 0)
+      prepare<REALS, THREADS>(a, kaon_relax_turn(mine, a.rows.blocks, a.shuffle), column, p);
+  kaon_wait_for_previous();
+  if (a.early & 2) kaon_let_next_start();
+  if (!gate_open(a.gate, column)) return;
   __syncthreads();
   if (a.rounds == 0) {
     give_block<REALS>(a, mine, column, y);
@@ -524,8 +554,9 @@ static __global__ void __launch_bounds__(THREADS)
                             : n < a.rows.blocks ? kaon_relax_turn(n, a.rows.blocks, a.shuffle)
                                                 : -1;
       if (block < 0) break;
+      if (block != p.block) prepare<REALS, THREADS>(a, block, column, p);
       if (!a.cut) on = may_begin(a, block, column, round, shifts);
-      if (on) relax_block<REALS, THREADS>(a, block, column, y);
+      if (on) relax_block<REALS, THREADS>(a, p, column, y);
     }
     if (a.rounds > 1 && on && mine == 0) monitor(a, column);
   }
@@ -610,6 +641,7 @@ extern "C" void KAON_EXPORT(kaon_sparse_relax)(const kaon_launch *launch,
   a.patience = args->patience;
   a.rank_shifts = args->rank_shifts;
   if (a.rows.blocks == 0) return;
+  a.early = getenv("KAON_X_EARLY") != NULL ? atoi(getenv("KAON_X_EARLY")) : 0;
   if (a.rounds == 1 && !a.cut && args->ghosts == NULL && args->together > 0)
     a.together = args->together < a.rows.blocks ? args->together : (int)a.rows.blocks;
   const bool wide = a.rows.block <= 512 && getenv("KAON_X_NARROW") == NULL;
