@@ -192,8 +192,9 @@ static void work_block(const job *j, int64_t block) {
   else
     work_rows(j, block, 2);
   if (j->a->cut) return;
-  __atomic_store_n(&j->count[block], j->count[block] + 1, __ATOMIC_RELEASE);
-  if (j->a->ghosts != NULL) tell(j, block, j->count[block]);
+  const int32_t count = j->count[block] + 1;
+  if (j->a->ghosts != NULL) tell(j, block, count);
+  __atomic_store_n(&j->count[block], count, __ATOMIC_RELEASE); /* whose the block is next may tell */
 }
 
 /* What a block begins with, to those who read it. */
