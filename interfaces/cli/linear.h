@@ -360,7 +360,8 @@ json_t *precond_describe(const linear *l);
        AT(relax_together),                                                                         \
        1,                                                                                          \
        1e9,                                                                                        \
-       "on a CPU: blocks that a thread reads for before it writes the first (default 1)"},         \
+       "blocks at work at once: on a CPU a thread reads for so many before it writes the first "  \
+       "(default 1); on a GPU so many thread blocks take them in turn (default: all of them)"},    \
       {CLI_SEED,                                                                                   \
        "order-seed",                                                                               \
        "N",                                                                                        \
