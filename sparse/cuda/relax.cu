@@ -642,8 +642,8 @@ extern "C" void KAON_EXPORT(kaon_sparse_relax)(const kaon_launch *launch,
   a.rank_shifts = args->rank_shifts;
   if (a.rows.blocks == 0) return;
   a.early = getenv("KAON_X_EARLY") != NULL ? atoi(getenv("KAON_X_EARLY")) : 0;
-  if (a.rounds == 1 && !a.cut && args->ghosts == NULL && args->together > 0)
-    a.together = args->together < a.rows.blocks ? args->together : (int)a.rows.blocks;
+  if (a.rounds == 1 && !a.cut && args->ghosts == NULL && args->together < a.rows.blocks)
+    a.together = args->together;
   const bool wide = a.rows.block <= 512 && getenv("KAON_X_NARROW") == NULL;
   if (a.rows.reals == 1 && wide)
     launch_relax<1, 512>(launch, a);
