@@ -51,8 +51,6 @@ static relax_run stat_run(const relax_bench *r, int steps, int every, int number
   if (driver == KAON_RELAX_FREE) return run;
   run.options.seed = (uint64_t)number + 1;
   run.options.together = blocks > 1 ? (int)blocks - 1 : 1;
-  if (getenv("KAON_X_SEED")) run.options.seed = (uint64_t)atoi(getenv("KAON_X_SEED"));
-  if (getenv("KAON_X_TOGETHER")) run.options.together = atoi(getenv("KAON_X_TOGETHER"));
   return run;
 }
 

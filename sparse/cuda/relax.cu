@@ -27,8 +27,6 @@
  * counters; and patience ends a wait for a rank that has failed. */
 #include "sparse/cuda/relax_block.h"
 
-#include <stdlib.h>
-
 /* ---- who reads whom ---- */
 
 static __device__ __forceinline__ void note_shift(int *shifts, int32_t shift) {
@@ -128,6 +126,7 @@ static __device__ __forceinline__ int64_t next_block(const relax_call &a, int co
 template <int REALS, int THREADS>
 static __global__ void __launch_bounds__(THREADS)
     relax_kernel(const __grid_constant__ relax_call a) {
+  enum { WIDE = held<REALS, THREADS>::WIDE }; /* else it would be too much to keep */
   extern __shared__ double2 room[];
   __shared__ int shifts[2 * KAON_SHIFT_BINS]; /* of this rank's blocks, of others' */
   const int column = a.column >= 0 ? a.column : (int)(blockIdx.x % (unsigned)a.columns);
@@ -137,11 +136,10 @@ static __global__ void __launch_bounds__(THREADS)
   prepared<REALS, THREADS> p;
   p.block = -1;
   for (int i = threadIdx.x; i < 2 * KAON_SHIFT_BINS; i += blockDim.x) shifts[i] = 0;
-  if (a.early & 1)
-    if (a.rounds > 0 && a.together == 0)
-      prepare<REALS, THREADS>(a, kaon_relax_turn(mine, a.rows.blocks, a.shuffle), column, p);
+  if (WIDE && a.rounds > 0 && a.together == 0)
+    prepare<REALS, THREADS>(a, kaon_relax_turn(mine, a.rows.blocks, a.shuffle), column, y, p);
   kaon_wait_for_previous();
-  if (a.early & 2) kaon_let_next_start();
+  kaon_let_next_start();
   if (!gate_open(a.gate, column)) return;
   __syncthreads();
   if (a.rounds == 0) {
@@ -152,12 +150,13 @@ static __global__ void __launch_bounds__(THREADS)
   for (int round = 0; round < a.rounds && on; round++) {
     if (a.ghosts.start != NULL && a.pause > 0) take_pause(a);
     for (int64_t n = mine; on; n += step) {
-      const int64_t block = a.together > 0         ? next_block(a, column)
+      const int64_t block = a.together > 0      ? next_block(a, column)
                             : n < a.rows.blocks ? kaon_relax_turn(n, a.rows.blocks, a.shuffle)
                                                 : -1;
       if (block < 0) break;
-      if (block != p.block) prepare<REALS, THREADS>(a, block, column, p);
+      if (WIDE && block != p.block) prepare<REALS, THREADS>(a, block, column, y, p);
       if (!a.cut) on = may_begin(a, block, column, round, shifts);
+      if (!WIDE && on) prepare<REALS, THREADS>(a, block, column, y, p);
       if (on) relax_block<REALS, THREADS>(a, p, column, y);
     }
     if (a.rounds > 1 && on && mine == 0) monitor(a, column);
@@ -189,7 +188,8 @@ static void launch_free(const kaon_launch *launch, const relax_call &a, unsigned
   cudaLaunchAttribute together = {};
   cudaGetDevice(&device);
   cudaDeviceGetAttribute(&places, cudaDevAttrMultiProcessorCount, device);
-  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, relax_kernel<REALS, THREADS>, (int)threads, shared);
+  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, relax_kernel<REALS, THREADS>, (int)threads,
+                                                shared);
   const int64_t most = (int64_t)places * (each > 0 ? each : 1);
   together.id = cudaLaunchAttributeCooperative;
   together.val.cooperative = 1;
@@ -200,6 +200,17 @@ static void launch_free(const kaon_launch *launch, const relax_call &a, unsigned
   config.attrs = &together;
   config.numAttrs = 1;
   cudaLaunchKernelEx(&config, relax_kernel<REALS, THREADS>, a);
+}
+
+/* Whether the device has 128 registers for each thread of all blocks at once: of more blocks twice
+ * as many are at work with 64. */
+static bool holds_wide(const relax_call &a) {
+  int device = 0, places = 0;
+  if (a.rows.block > 512) return false;
+  cudaGetDevice(&device);
+  cudaDeviceGetAttribute(&places, cudaDevAttrMultiProcessorCount, device);
+  const int64_t threads = (a.rows.block + 31) / 32 * 32;
+  return a.rows.blocks * (a.column >= 0 ? 1 : a.columns) <= places * (512 / threads);
 }
 
 template <int REALS, int THREADS>
@@ -243,10 +254,9 @@ extern "C" void KAON_EXPORT(kaon_sparse_relax)(const kaon_launch *launch,
   a.patience = args->patience;
   a.rank_shifts = args->rank_shifts;
   if (a.rows.blocks == 0) return;
-  a.early = getenv("KAON_X_EARLY") != NULL ? atoi(getenv("KAON_X_EARLY")) : 0;
   if (a.rounds == 1 && !a.cut && args->ghosts == NULL && args->together < a.rows.blocks)
     a.together = args->together;
-  const bool wide = a.rows.block <= 512 && getenv("KAON_X_NARROW") == NULL;
+  const bool wide = holds_wide(a);
   if (a.rows.reals == 1 && wide)
     launch_relax<1, 512>(launch, a);
   else if (a.rows.reals == 1)

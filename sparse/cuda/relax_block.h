@@ -10,7 +10,6 @@ typedef struct relax_call {
   kaon_row_blocks rows;
   int nrhs, columns, column; /* columns: of this launch; column: the only one, or -1 */
   int inner, cut, rounds, lag;
-  int early;
   int together; /* rounds = 1: thread blocks that take blocks by tickets; 0: each has its own */
   real factor;
   uint64_t shuffle;
@@ -198,26 +197,72 @@ static __device__ __forceinline__ void tell(const relax_call &a, int64_t block, 
     store_far((int32_t *)__ldg((const unsigned long long *)g.tell + n) + column, count);
 }
 
+/* A number in shared memory, `far` bytes beyond an address there. By addresses of 32 bits, for the
+ * compiler makes generic ones anew in each sweep, which asks who the block is. */
+template <int FAR>
+static __device__ __forceinline__ void shared_read(uint32_t at, double *v, const int reals) {
+  if (reals == 1)
+    asm volatile("ld.shared.f64 %0, [%1+%2];" : "=d"(v[0]) : "r"(at), "n"(FAR) : "memory");
+  else
+    asm volatile("ld.shared.v2.f64 {%0, %1}, [%2+%3];"
+                 : "=d"(v[0]), "=d"(v[reals - 1])
+                 : "r"(at), "n"(FAR)
+                 : "memory");
+}
+
+template <int FAR>
+static __device__ __forceinline__ void shared_read(uint32_t at, float *v, const int reals) {
+  if (reals == 1)
+    asm volatile("ld.shared.f32 %0, [%1+%2];" : "=f"(v[0]) : "r"(at), "n"(FAR) : "memory");
+  else
+    asm volatile("ld.shared.v2.f32 {%0, %1}, [%2+%3];"
+                 : "=f"(v[0]), "=f"(v[reals - 1])
+                 : "r"(at), "n"(FAR)
+                 : "memory");
+}
+
+template <int FAR>
+static __device__ __forceinline__ void shared_write(uint32_t at, const double *v, const int reals) {
+  if (reals == 1)
+    asm volatile("st.shared.f64 [%0+%1], %2;" ::"r"(at), "n"(FAR), "d"(v[0]) : "memory");
+  else
+    asm volatile("st.shared.v2.f64 [%0+%1], {%2, %3};" ::"r"(at), "n"(FAR), "d"(v[0]),
+                 "d"(v[reals - 1])
+                 : "memory");
+}
+
+template <int FAR>
+static __device__ __forceinline__ void shared_write(uint32_t at, const float *v, const int reals) {
+  if (reals == 1)
+    asm volatile("st.shared.f32 [%0+%1], %2;" ::"r"(at), "n"(FAR), "f"(v[0]) : "memory");
+  else
+    asm volatile("st.shared.v2.f32 [%0+%1], {%2, %3};" ::"r"(at), "n"(FAR), "f"(v[0]),
+                 "f"(v[reals - 1])
+                 : "memory");
+}
+
 /* Couplings within the block that stay in registers, as many as there is room for without spills:
- * GROUP of them always, and as many again where the slice has them. Columns are distances in bytes
- * from the block's first number. Registers without an entry hold 0 times that number. */
+ * GROUP of them always, and as many again where the slice has them. Columns are addresses of
+ * numbers in shared memory. Registers without an entry hold 0 times the block's first one. */
 template <int REALS, int THREADS>
 struct held {
   enum {
     WIDE = THREADS <= 512, /* 128 registers a thread, else 64 */
     GROUP = REALS * sizeof(real) == 4   ? (WIDE ? 8 : 6)
-            : REALS * sizeof(real) == 8 ? (WIDE ? 8 : REALS == 1 ? 4 : 3)
+            : REALS * sizeof(real) == 8 ? (WIDE         ? 8
+                                           : REALS == 1 ? 4
+                                                        : 3)
                                         : (WIDE ? 4 : 1),
     MOST = WIDE ? 2 * GROUP : GROUP
   };
   real value[MOST][REALS];
-  uint16_t at[MOST];
+  uint32_t at[MOST];
   int entries;
   int64_t first; /* of those that are not here */
 };
 
 template <int REALS, int THREADS>
-static __device__ __forceinline__ void hold(const relax_call &a, const seat &s,
+static __device__ __forceinline__ void hold(const relax_call &a, const seat &s, uint32_t room,
                                             held<REALS, THREADS> &h) {
   enum { MOST = held<REALS, THREADS>::MOST };
   const kaon_block_entries &e = a.rows.inside;
@@ -226,62 +271,62 @@ static __device__ __forceinline__ void hold(const relax_call &a, const seat &s,
   h.first = (begin + MOST) * 32 + s.lane;
 #pragma unroll
   for (int k = 0; k < MOST; k++) {
-    h.at[k] = 0;
+    h.at[k] = room;
 #pragma unroll
     for (int c = 0; c < REALS; c++) h.value[k][c] = 0;
     if (k < h.entries) {
       const int64_t n = (begin + k) * 32 + s.lane;
-      h.at[k] = (uint16_t)(__ldg(e.column + n) * (int)(REALS * sizeof(real)));
+      h.at[k] += (uint32_t)__ldg(e.column + n) * (uint32_t)(REALS * sizeof(real));
       value_of<REALS>(e.value, n, h.value[k]);
     }
   }
 }
 
-template <int REALS, int THREADS>
+template <int REALS, int THREADS, int FAR>
 static __device__ __forceinline__ void read_group(const held<REALS, THREADS> &h, int first,
-                                                  const real *y, real *t) {
+                                                  real *t) {
   enum { GROUP = held<REALS, THREADS>::GROUP };
-  kaon_packet<real, REALS> x[GROUP];
+  real x[GROUP][REALS];
 #pragma unroll
-  for (int k = 0; k < GROUP; k++)
-    x[k] = *(const kaon_packet<real, REALS> *)((const char *)y + h.at[first + k]);
+  for (int k = 0; k < GROUP; k++) shared_read<FAR>(h.at[first + k], x[k], REALS);
 #pragma unroll
-  for (int k = 0; k < GROUP; k++) kaon_relax_subtract(t, h.value[first + k], x[k].v, REALS);
+  for (int k = 0; k < GROUP; k++) kaon_relax_subtract(t, h.value[first + k], x[k], REALS);
 }
 
-/* t -= what the block itself has, in shared memory. */
-template <int REALS, int THREADS>
+/* t -= what the block itself has, in shared memory FAR bytes beyond `room`. */
+template <int REALS, int THREADS, int FAR>
 static __device__ __forceinline__ void read_inside(const relax_call &a,
-                                                   const held<REALS, THREADS> &h, const real *y,
+                                                   const held<REALS, THREADS> &h, uint32_t room,
                                                    real *t) {
   enum { GROUP = held<REALS, THREADS>::GROUP, MOST = held<REALS, THREADS>::MOST };
   const kaon_block_entries &e = a.rows.inside;
-  read_group<REALS, THREADS>(h, 0, y, t);
+  read_group<REALS, THREADS, FAR>(h, 0, t);
   if (h.entries <= GROUP) return;
-  if (MOST > GROUP) read_group<REALS, THREADS>(h, MOST - GROUP, y, t);
+  if (MOST > GROUP) read_group<REALS, THREADS, FAR>(h, MOST - GROUP, t);
 #pragma unroll 2
   for (int j = 0; j < h.entries - MOST; j++) {
     const int64_t n = h.first + j * 32;
-    real v[REALS];
+    real v[REALS], x[REALS];
     value_of<REALS>(e.value, n, v);
-    kaon_relax_subtract(t, v, y + __ldg(e.column + n) * REALS, REALS);
+    shared_read<FAR>(room + (uint32_t)__ldg(e.column + n) * (uint32_t)(REALS * sizeof(real)), x,
+                     REALS);
+    kaon_relax_subtract(t, v, x, REALS);
   }
 }
 
-/* A local sweep of this thread's row: x from what the block had in y, into `to`. */
-template <int REALS, int THREADS>
-static __device__ __forceinline__ void sweep_row(const relax_call &a,
-                                                 const held<REALS, THREADS> &h, bool mine,
-                                                 bool moves, const real *t, const real *inverse,
-                                                 const real *y, real *to, real *x) {
+/* A local sweep of this thread's row, at `own`: x from the numbers FROM bytes beyond `room`, to
+ * those TO bytes beyond it. */
+template <int REALS, int THREADS, int FROM, int TO>
+static __device__ __forceinline__ void sweep_row(const relax_call &a, const held<REALS, THREADS> &h,
+                                                 uint32_t room, uint32_t own, bool mine, bool moves,
+                                                 const real *t, const real *inverse, real *x) {
   if (mine) {
     real u[REALS];
 #pragma unroll
     for (int c = 0; c < REALS; c++) u[c] = t[c];
-    read_inside<REALS, THREADS>(a, h, y, u);
+    read_inside<REALS, THREADS, FROM>(a, h, room, u);
     if (moves) kaon_relax_row(x, u, inverse, a.factor, REALS);
-#pragma unroll
-    for (int c = 0; c < REALS; c++) to[c] = x[c];
+    shared_write<TO>(own, x, REALS);
   }
   __syncthreads();
 }
@@ -302,7 +347,8 @@ static __device__ __forceinline__ double block_sum(double x) {
  * before has ended. */
 template <int REALS, int THREADS>
 struct prepared {
-  int64_t block; /* -1: none yet */
+  int64_t block;      /* -1: none yet */
+  uint32_t room, own; /* addresses in shared memory: of the block's first number, of its own */
   seat s;
   real inverse[REALS];
   held<REALS, THREADS> h;
@@ -310,13 +356,15 @@ struct prepared {
 
 template <int REALS, int THREADS>
 static __device__ __forceinline__ void prepare(const relax_call &a, int64_t block, int column,
-                                               prepared<REALS, THREADS> &p) {
+                                               const real *room, prepared<REALS, THREADS> &p) {
   p.block = block;
+  p.room = (uint32_t)__cvta_generic_to_shared(room);
+  p.own = p.room + threadIdx.x * (uint32_t)(REALS * sizeof(real));
   p.s = seat_of<REALS>(a, block, column);
 #pragma unroll
   for (int c = 0; c < REALS; c++) p.inverse[c] = 0;
   if (!p.s.mine) return;
-  hold<REALS, THREADS>(a, p.s, p.h);
+  hold<REALS, THREADS>(a, p.s, p.room, p.h);
   value_of<REALS>(a.rows.inverse, p.s.place, p.inverse);
 }
 
@@ -326,13 +374,12 @@ template <int REALS, int THREADS>
 static __device__ __forceinline__ void relax_block(const relax_call &a,
                                                    const prepared<REALS, THREADS> &p, int column,
                                                    real *room) {
-  enum { FAR = THREADS * REALS };
+  enum { FAR = THREADS * REALS * (int)sizeof(real) };
   const kaon_row_blocks &m = a.rows;
   const seat &s = p.s;
   const int64_t block = p.block;
   const held<REALS, THREADS> &h = p.h;
   const real *inverse = p.inverse;
-  real *own = room + threadIdx.x * REALS;
   real t[REALS], x[REALS];
   double residual2 = 0;
   bool moves = s.mine;
@@ -344,8 +391,8 @@ static __device__ __forceinline__ void relax_block(const relax_call &a,
     for (int c = 0; c < REALS; c++) {
       t[c] = a.b[s.at + c];
       if (!a.cut) x[c] = kaon_race_load(a.x + s.at + c);
-      own[c] = x[c];
     }
+    shared_write<0>(p.own, x, REALS);
     if (!a.cut) read_outside<REALS>(a, s, column, t);
     if (a.ghosts.start != NULL) read_ghosts<REALS>(a, s, column, t);
   }
@@ -354,27 +401,24 @@ static __device__ __forceinline__ void relax_block(const relax_call &a,
     real u[REALS];
 #pragma unroll
     for (int c = 0; c < REALS; c++) u[c] = t[c];
-    if (!a.cut) read_inside<REALS, THREADS>(a, h, room, u);
+    if (!a.cut) read_inside<REALS, THREADS, 0>(a, h, p.room, u);
     if (a.rounds > 1) {
       real diagonal[REALS];
       value_of<REALS>(m.diagonal, s.place, diagonal);
       residual2 = kaon_relax_residual2(u, diagonal, x, REALS);
     }
     if (moves) kaon_relax_row(x, u, inverse, a.factor, REALS);
-#pragma unroll
-    for (int c = 0; c < REALS; c++) own[FAR + c] = x[c];
+    shared_write<FAR>(p.own, x, REALS);
   }
   __syncthreads();
   int k = 1;
   for (; k + 1 < a.inner; k += 2) {
-    sweep_row<REALS, THREADS>(a, h, s.mine, moves, t, inverse, room + FAR, own, x);
-    sweep_row<REALS, THREADS>(a, h, s.mine, moves, t, inverse, room, own + FAR, x);
+    sweep_row<REALS, THREADS, FAR, 0>(a, h, p.room, p.own, s.mine, moves, t, inverse, x);
+    sweep_row<REALS, THREADS, 0, FAR>(a, h, p.room, p.own, s.mine, moves, t, inverse, x);
   }
-  real *y = room + FAR;
-  if (k < a.inner) {
-    sweep_row<REALS, THREADS>(a, h, s.mine, moves, t, inverse, room + FAR, own, x);
-    y = room;
-  }
+  if (k < a.inner)
+    sweep_row<REALS, THREADS, FAR, 0>(a, h, p.room, p.own, s.mine, moves, t, inverse, x);
+  const real *y = k < a.inner ? room : room + THREADS * REALS;
   if (s.mine)
 #pragma unroll
     for (int c = 0; c < REALS; c++) kaon_race_store(a.x + s.at + c, x[c]);
