@@ -50,7 +50,8 @@ typedef struct kaon_row_sweep {
   double damping; /* tau: x += tau omega ..., 1: none */
   int rounds, lag;
   int together;     /* on a CPU: blocks that read before the first of them writes (on a thread); 0:
-                       one. As many as there are: Jacobi between blocks */
+                       one. As many as there are: Jacobi between blocks. CUDA, rounds = 1, no
+                       exchange: blocks at work at once; 0: all */
   uint64_t shuffle; /* seed of the order in which blocks begin; 0: as they stand */
   const double *goal, *limit; /* [column], rounds > 1 */
   /* Several ranks, all of which make the call (collective, agreed on): `rounds` iterations of each

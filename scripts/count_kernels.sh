@@ -30,7 +30,7 @@ count "divided lattices" 36 "$divided"
 listed='/kaon_sparse_cuda_\(chain\|resident\)_cu'
 count "sparse" 48 '/kaon_sparse_cuda_\(csr\|levels\|sell\|sell_columns\|shared\)_cu'
 count "listed steps" 6 "$listed"
-count "relaxation" 4 '/kaon_sparse_cuda_relax_cu'
+count "relaxation" 8 '/kaon_sparse_cuda_relax_cu'
 count "row projections" 4 '/kaon_sparse_cuda_kaczmarz_cu'
 count "Schwarz domains" 20 "$domains"
 count "preconditioned methods" 4 '/kaon_blas_cuda_precond_cu'

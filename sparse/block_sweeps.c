@@ -19,6 +19,7 @@ typedef struct sweeps_blocks {
   int32_t *count;  /* device memory, as all of these: [column][block] */
   double *seen;    /* [column][block] */
   int32_t *stop;   /* [column] */
+  uint64_t *ticket; /* [column] never cleared while launches follow one another */
   int64_t *shifts; /* [2 * KAON_SHIFT_BINS]: of this rank's blocks, then of other ranks' */
   void *work;
   kaon_arrivals *arrivals; /* NULL: no other rank's rows are read */
@@ -42,10 +43,12 @@ static void let_go(kaon_row_sweeps *S) {
   kaon_pool_give(S->ctx, self->count);
   kaon_pool_give(S->ctx, self->seen);
   kaon_pool_give(S->ctx, self->stop);
+  kaon_pool_give(S->ctx, self->ticket);
   free(self->host);
   free(self->total);
   self->count = self->stop = self->host = NULL;
   self->seen = NULL;
+  self->ticket = NULL;
   self->total = NULL;
   self->columns = 0;
 }
@@ -59,7 +62,7 @@ static kaon_status clear(const kaon_row_sweeps *S) {
 
 static kaon_status take(kaon_row_sweeps *S, int columns) {
   sweeps_blocks *self = self_of(S);
-  void *p[3] = {NULL};
+  void *p[4] = {NULL};
   self->columns = columns;
   const size_t n = counters(self);
   kaon_status status =
@@ -68,13 +71,18 @@ static kaon_status take(kaon_row_sweeps *S, int columns) {
     status = kaon_pool_take(S->ctx, n * sizeof *self->seen + 8, "residuals of blocks", &p[1]);
   if (status == KAON_OK)
     status = kaon_pool_take(S->ctx, (size_t)columns * sizeof *self->stop, "ends of columns", &p[2]);
+  if (status == KAON_OK)
+    status = kaon_pool_take(S->ctx, (size_t)columns * sizeof *self->ticket, "tickets", &p[3]);
   self->count = p[0];
   self->seen = p[1];
   self->stop = p[2];
+  self->ticket = p[3];
   self->host = calloc(n + 1, sizeof *self->host);
   self->total = calloc(n + 1, sizeof *self->total);
   if (status == KAON_OK && (self->host == NULL || self->total == NULL))
     status = kaon_fail(S->ctx, KAON_ERR_MEMORY, "blocks of rows: no host memory for %zu counts", n);
+  if (status == KAON_OK)
+    status = S->ctx->backend->memory->clear(S->ctx, p[3], (size_t)columns * sizeof *self->ticket);
   return status == KAON_OK ? clear(S) : status;
 }
 
@@ -186,6 +194,7 @@ static kaon_relax_args args_of(const kaon_row_sweeps *S, const kaon_row_sweep *h
                            .count = self->count,
                            .seen = self->seen,
                            .stop = self->stop,
+                           .ticket = self->ticket,
                            .shifts = self->shifts,
                            .work = self->work,
                            .b = kaon_view_of(b),

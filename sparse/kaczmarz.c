@@ -14,7 +14,7 @@
 #include "lib/vector_door.h"
 
 enum { WORK = 2, BLOCK_ROWS = 128, POWER_STEPS = 30 };
-static const double CIMMINO_SHARE = 1.8; /* of the 2 below which it converges */
+static const double LAMBDA_SHARE = 1.8; /* of the 2 below which it converges */
 
 typedef struct kaczmarz {
   kaon_matrix *matrix; /* kept alive */
@@ -284,6 +284,12 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Blocks of one row each project all rows at once, as Cimmino's method does, and average by the
+ * copies of an unknown (Censor, Gordon, Gordon, Parallel Computing 27 (2001) 777). */
+static int rows_alone(const kaon_kaczmarz_options *o, const kaon_matrix *matrix) {
+  return o->kind == KAON_KACZMARZ_CARP && o->blocks == matrix->rows->rows->rows;
+}
+
 static kaon_status check(const kaon_operator *A, const kaon_matrix *matrix,
                          const kaon_kaczmarz_options *o) {
   kaon_context *ctx = A->ctx;
@@ -295,7 +301,7 @@ static kaon_status check(const kaon_operator *A, const kaon_matrix *matrix,
                      "kaon_matrix_operator",
                      A->ops->name);
   const int cimmino = o->kind == KAON_KACZMARZ_CIMMINO;
-  if (!cimmino && !(o->lambda < 2))
+  if (!cimmino && !rows_alone(o, matrix) && !(o->lambda < 2))
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                      "kaczmarz: lambda is %g; sweeps converge for 0 < lambda < 2 (0: by rule)",
                      o->lambda);
@@ -308,6 +314,30 @@ static kaon_status check(const kaon_operator *A, const kaon_matrix *matrix,
     return kaon_fail(ctx, KAON_ERR_ARGUMENT, "carp: %d blocks of %lld rows; at most one a row",
                      o->blocks, (long long)matrix->rows->rows->rows);
   return KAON_OK;
+}
+
+/* LAMBDA_SHARE over the largest eigenvalue of A^H D^-1 A, by columns over their copies where `average`:
+ * below 2 over it 1 - Q is positive. */
+static kaon_status choose_lambda(const kaon_operator *R, int average, double *lambda) {
+  const kaon_matrix *matrix = self_of(R)->matrix;
+  kaon_csr *rows = NULL;
+  double largest = 0, *copies = NULL;
+  KAON_TRY(kaon_scaled_rows(matrix, 1, &rows, NULL));
+  const int64_t entries = rows->start[rows->rows];
+  kaon_status status = KAON_OK;
+  if (average) {
+    copies = calloc((size_t)rows->columns + 1, sizeof *copies);
+    if (copies == NULL) status = kaon_fail(R->ctx, KAON_ERR_MEMORY, "kaczmarz: no host memory");
+  }
+  for (int64_t n = 0; n < entries && copies != NULL; n++) copies[rows->column[n]]++;
+  for (int64_t n = 0; n < entries && copies != NULL; n++)
+    for (int c = 0; c < rows->reals; c++)
+      rows->value[n * rows->reals + c] /= sqrt(copies[rows->column[n]]);
+  if (status == KAON_OK) status = kaon_power_estimate(R->ctx, rows, POWER_STEPS, &largest);
+  if (status == KAON_OK) *lambda = LAMBDA_SHARE / largest;
+  kaon_csr_destroy(&rows);
+  free(copies);
+  return status;
 }
 
 /* A vector of one column from numbers in the space's order. */
@@ -332,14 +362,9 @@ static kaon_status build_cimmino(kaon_operator *R) {
   kaczmarz *self = self_of(R);
   kaon_kaczmarz_options *o = &self->info.options;
   kaon_csr *rows = NULL;
-  double *factor = NULL, largest = 0;
+  double *factor = NULL;
   kaon_status status = KAON_OK;
-  if (o->lambda == 0) {
-    status = kaon_scaled_rows(self->matrix, 1, &rows, NULL);
-    if (status == KAON_OK) status = kaon_power_estimate(R->ctx, rows, POWER_STEPS, &largest);
-    if (status == KAON_OK) o->lambda = CIMMINO_SHARE / largest;
-    kaon_csr_destroy(&rows);
-  }
+  if (o->lambda == 0) status = choose_lambda(R, 0, &o->lambda);
   if (status == KAON_OK) status = kaon_scaled_rows(self->matrix, o->lambda, &rows, &factor);
   status = kaon_agree(R->ctx, status);
   if (status == KAON_OK)
@@ -373,10 +398,12 @@ static kaon_status build_sweeps(kaon_operator *R) {
   kaon_csr *rows = NULL;
   kaon_sweep_rows *order = NULL;
   double *factor = NULL;
-  if (o->lambda == 0) o->lambda = 1;
   if (o->kind == KAON_KACZMARZ_CARP && o->blocks == 0)
     o->blocks = n > 0 ? (int)((n + BLOCK_ROWS - 1) / BLOCK_ROWS) : 1;
-  kaon_status status = kaon_scaled_rows(self->matrix, o->lambda, &rows, &factor);
+  kaon_status status = KAON_OK;
+  if (o->lambda == 0 && rows_alone(o, self->matrix)) status = choose_lambda(R, 1, &o->lambda);
+  if (o->lambda == 0) o->lambda = 1;
+  if (status == KAON_OK) status = kaon_scaled_rows(self->matrix, o->lambda, &rows, &factor);
   if (status == KAON_OK)
     status = o->kind == KAON_KACZMARZ_CARP
                  ? kaon_sweep_rows_blocks(self->matrix, o->blocks, o->colour, &order)

@@ -54,8 +54,9 @@ typedef struct kaon_kaczmarz_options {
   kaon_kaczmarz_kind kind;
   kaon_sweep_order order;
   double lambda; /* 0: by rule: 1; CIMMINO 1.8 over the largest eigenvalue of A^H D^-1 A, which 30
-                    steps of the power method estimate (below 2 of them it converges). Else above
-                    0, below 2 (CIMMINO: below 1e3) */
+                    steps of the power method estimate (below 2 of them it converges); CARP of one
+                    row a block the same of S^-1 A^H D^-1 A, S the copies of each unknown. Else
+                    above 0, below 2 (CIMMINO, CARP of one row a block: below 1e3) */
   int blocks;    /* CARP: of consecutive numbers, equal to one row; 0: of 128 rows each */
   int colour;    /* CARP: 1: rows of a block by colour, so that a device projects many at once */
   int groups;    /* GROUPS; 0: as many as there can be */

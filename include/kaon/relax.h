@@ -91,10 +91,11 @@ typedef struct kaon_relax_options {
   kaon_relax_driver driver;
   int lag;    /* FREE: 0 to 1000000 */
   int stride; /* FREE, and exchanges but SYNC: iterations at most between two residuals, 1 to 255 */
-  int together;  /* CPU: blocks that a thread reads for before it writes the first, as a GPU does
-                    with those that it holds at once; 0: one */
-  uint64_t seed; /* CPU: blocks begin in an order that changes with every iteration; 0: as they
-                    stand */
+  int together;  /* LAUNCH on one rank: blocks at work at once; 0: CPU one, CUDA all that the device
+                    holds. CPU: a thread reads for so many before it writes the first. CUDA: so many
+                    thread blocks take blocks of rows as they get done */
+  uint64_t seed; /* blocks begin in an order that changes with every iteration (CUDA: where
+                    `together` is set); 0: as they stand */
   const kaon_fault_options *faults; /* NULL: none; copied */
   kaon_relax_exchange exchange;     /* several ranks */
   int rank_lag; /* iterations that a block may be ahead of other ranks' that it reads, from 0 on;

@@ -37,81 +37,124 @@ typedef struct moments {
   double first, sum, sum2, low, high; /* sums of what is beyond the first run's */
 } moments;
 
-/* Runs of one machine differ by what comes first; on a CPU blocks begin in another order each time,
- * and all but one read before one of them writes, as on a device that holds them at once. */
-static relax_run stat_run(const relax_bench *r, int steps, int number) {
-  relax_run run = relax_run_of(r, KAON_ASYNC, 0, steps);
+/* Runs differ by the order in which blocks begin, another one each time. All but one are at work at
+ * once, on a CPU: have read before one of them writes. Without barriers runs differ by themselves;
+ * a residual is taken at the table's iterations alone, and the tolerance is one that is not
+ * reached, since fixed steps have barriers. */
+static relax_run stat_run(const relax_bench *r, int steps, int every, int number,
+                          kaon_relax_driver driver) {
+  const double never = 1e-30;
+  relax_run run = relax_run_of(r, KAON_ASYNC, driver == KAON_RELAX_FREE ? never : 0, steps);
   const int64_t blocks = (r->l.info.rows + run.options.block - 1) / run.options.block;
-  if (!bench_on_host(r->b)) return run;
+  run.options.driver = driver;
+  run.options.stride = every;
+  if (driver == KAON_RELAX_FREE) return run;
   run.options.seed = (uint64_t)number + 1;
   run.options.together = blocks > 1 ? (int)blocks - 1 : 1;
   return run;
 }
 
-static void print_stat(relax_bench *r, const moments *m, const int *at, int points, int runs,
-                       const relax_run *last) {
+/* What all runs of a kind came to. */
+typedef struct statistics {
+  moments m[POINTS_MAX];
+  int at[POINTS_MAX], points, runs;
+  int64_t shifts[2 * KAON_RELAX_SHIFTS + 1];
+} statistics;
+
+/* Smallest and largest shift of all runs; the share of the reads with another one than 0. */
+static double shifts_seen(const statistics *s, int *newest, int *oldest) {
+  int64_t reads = 0;
+  *newest = *oldest = 0;
+  for (int i = 0; i < 2 * KAON_RELAX_SHIFTS + 1; i++) {
+    if (s->shifts[i] == 0) continue;
+    if (reads == 0) *newest = i - KAON_RELAX_SHIFTS;
+    *oldest = i - KAON_RELAX_SHIFTS;
+    reads += s->shifts[i];
+  }
+  return reads > 0 ? 1 - (double)s->shifts[KAON_RELAX_SHIFTS] / (double)reads : 0;
+}
+
+static void print_stat(relax_bench *r, const statistics *s, const relax_run *last) {
   const cli_common *common = &r->b->args->common;
+  const int runs = s->runs;
+  const char *driver = last->options.driver == KAON_RELAX_FREE ? "free" : "launch";
   char name[64];
-  cli_say(
-      common,
-      "\n%s: %d runs, blocks of %d rows, %d local sweeps; shifts %d to %d, %.1f %% of the reads "
-      "not synchronous (last run)\n",
-      relax_bench_name(r, name), runs, last->options.block, last->options.local_sweeps,
-      last->relaxation.newest, last->relaxation.oldest, 100 * last->relaxation.asynchronous);
+  int newest, oldest;
+  const double asynchronous = shifts_seen(s, &newest, &oldest);
+  cli_say(common,
+          "\n%s, driver %s: %d runs, blocks of %d rows, %d local sweeps; shifts %d to %d, %.1f %% "
+          "of the reads not synchronous\n",
+          relax_bench_name(r, name), driver, runs, last->options.block, last->options.local_sweeps,
+          newest, oldest, 100 * asynchronous);
   cli_say(common, "%9s %11s %11s %11s %11s %11s %11s %11s %11s\n", "iteration", "average",
           "maximum", "minimum", "abs. var.", "rel. var.", "variance", "deviation", "std. error");
-  for (int i = 0; i < points; i++) {
-    const double mean = m[i].first + m[i].sum / runs, range = m[i].high - m[i].low;
-    const double square = m[i].sum2 - m[i].sum * m[i].sum / runs;
+  for (int i = 0; i < s->points; i++) {
+    const moments *m = &s->m[i];
+    const double mean = m->first + m->sum / runs, range = m->high - m->low;
+    const double square = m->sum2 - m->sum * m->sum / runs;
     const double variance = runs > 1 && !(square < 0) ? square / (runs - 1) : 0;
     const double deviation = sqrt(variance), error = runs > 1 ? deviation / sqrt(runs - 1) : 0;
-    cli_say(common, "%9d %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e\n", at[i], mean,
-            m[i].high, m[i].low, range, range / mean, variance, deviation, error);
+    cli_say(common, "%9d %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e\n", s->at[i], mean,
+            m->high, m->low, range, range / mean, variance, deviation, error);
     json_t *row = relax_bench_row(r, "async-stat", last->solve.seconds);
-    json_t *figures =
-        json_pack("{s:i s:i s:i s:i s:o s:o s:o s:o s:o s:o s:i s:i s:o}", "runs", runs, "block",
-                  last->options.block, "local_sweeps", last->options.local_sweeps, "iteration",
-                  at[i], "average", report_real(mean), "maximum", report_real(m[i].high), "minimum",
-                  report_real(m[i].low), "variance", report_real(variance), "deviation",
-                  report_real(deviation), "error", report_real(error), "newest",
-                  last->relaxation.newest, "oldest", last->relaxation.oldest, "asynchronous",
-                  report_real(last->relaxation.asynchronous));
+    json_t *figures = json_pack(
+        "{s:s s:i s:i s:i s:i s:i s:o s:o s:o s:o s:o s:o s:i s:i s:o s:o}", "driver", driver,
+        "together", last->options.together, "runs", runs, "block", last->options.block,
+        "local_sweeps", last->options.local_sweeps, "iteration", s->at[i], "average",
+        report_real(mean), "maximum", report_real(m->high), "minimum", report_real(m->low),
+        "variance", report_real(variance), "deviation", report_real(deviation), "error",
+        report_real(error), "newest", newest, "oldest", oldest, "asynchronous",
+        report_real(asynchronous), "shifts", relax_shifts_describe(s->shifts));
     json_object_update(row, figures);
     json_decref(figures);
   }
 }
 
-/* Runs end before the last iteration where the residual is 0, or diverges: then it is NaN. */
-static double residual_at(const column_history *h, int at) {
+/* Runs end before the last iteration where the residual is 0 or falls no more, which it then is, or
+ * where it diverges: NaN. */
+static double residual_at(const relax_run *run, int at) {
+  const column_history *h = &run->history;
   if (at < h->count) return h->residual[at];
-  return h->count > 0 && h->residual[h->count - 1] == 0 ? 0 : NAN;
+  const double last = h->count > 0 ? h->residual[h->count - 1] : NAN;
+  return last == 0 || run->report.reason == KAON_STAGNATED ? last : NAN;
+}
+
+static void add_run(statistics *s, const relax_run *run, int number) {
+  for (int i = 0; i < s->points; i++) {
+    moments *m = &s->m[i];
+    const double residual = residual_at(run, s->at[i]);
+    if (number == 0) m->first = residual;
+    const double beyond = residual - m->first;
+    m->sum += beyond;
+    m->sum2 += beyond * beyond;
+    m->low = number == 0 || residual < m->low ? residual : m->low;
+    m->high = number == 0 || residual > m->high ? residual : m->high;
+  }
+  for (int i = 0; i < 2 * KAON_RELAX_SHIFTS + 1; i++) s->shifts[i] += run->relaxation.shifts[i];
+}
+
+static int stat_of(relax_bench *r, kaon_relax_driver driver) {
+  statistics s = {.runs = r->b->args->runs};
+  int every, last, code = EXIT_DONE;
+  relax_run run = {.method = KAON_ASYNC};
+  relax_bench_points(r, &every, &last);
+  for (int i = every; i <= last; i += every) s.at[s.points++] = i;
+  for (int n = 0; n < s.runs && code == EXIT_DONE; n++) {
+    relax_run_clear(&run);
+    run = stat_run(r, last, every, n, driver);
+    code = relax_run_solve(r, &run);
+    if (code == EXIT_DONE) add_run(&s, &run, n);
+  }
+  for (int i = 0; i < s.points; i++)
+    if (isnan(s.m[i].first + s.m[i].sum)) r->b->unconverged = 1;
+  if (code == EXIT_DONE) print_stat(r, &s, &run);
+  relax_run_clear(&run);
+  return code;
 }
 
 static int stat(relax_bench *r) {
-  moments m[POINTS_MAX] = {{0}};
-  int at[POINTS_MAX], every, last, points = 0, code = EXIT_DONE;
-  const int runs = r->b->args->runs;
-  relax_run run = {.method = KAON_ASYNC};
-  relax_bench_points(r, &every, &last);
-  for (int i = every; i <= last; i += every) at[points++] = i;
-  for (int n = 0; n < runs && code == EXIT_DONE; n++) {
-    relax_run_clear(&run);
-    run = stat_run(r, last, n);
-    code = relax_run_solve(r, &run);
-    for (int i = 0; i < points && code == EXIT_DONE; i++) {
-      const double residual = residual_at(&run.history, at[i]);
-      if (n == 0) m[i].first = residual;
-      const double beyond = residual - m[i].first;
-      m[i].sum += beyond;
-      m[i].low = n == 0 || residual < m[i].low ? residual : m[i].low;
-      m[i].high = n == 0 || residual > m[i].high ? residual : m[i].high;
-      m[i].sum2 += beyond * beyond;
-      if (isnan(residual)) r->b->unconverged = 1;
-    }
-  }
-  if (code == EXIT_DONE) print_stat(r, m, at, points, runs, &run);
-  relax_run_clear(&run);
-  return code;
+  const int code = stat_of(r, KAON_RELAX_LAUNCH);
+  return code == EXIT_DONE ? stat_of(r, KAON_RELAX_FREE) : code;
 }
 
 /* ---- rate ---- */

@@ -269,7 +269,8 @@ static const solve_way carps[] = {{"cgmnc", KAON_KACZMARZ_DOUBLE + 1, KAON_CG, 1
                                   {"cgmnc-colours", KAON_KACZMARZ_DOUBLE + 1, KAON_CG, 1, 1, 0},
                                   {"carpcg-128-rows", KAON_KACZMARZ_CARP + 1, KAON_CG, 1, 1, 0},
                                   {"carpcg-16-blocks", KAON_KACZMARZ_CARP + 1, KAON_CG, 1, 0, 16},
-                                  {"carpcg-a-row", KAON_KACZMARZ_CARP + 1, KAON_CG, 1, 0, -1}};
+                                  {"carpcg-a-row", KAON_KACZMARZ_CARP + 1, KAON_CG, 1, 0, -1},
+                                  {"carpcg-a-row-rule", KAON_KACZMARZ_CARP + 1, KAON_CG, 0, 0, -1}};
 enum { CARPS = sizeof carps / sizeof *carps };
 
 /* On the processor: steps do not depend on where they are taken. */

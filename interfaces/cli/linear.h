@@ -137,6 +137,8 @@ void spectrum_print(const cli_common *common, const kaon_spectrum *spectrum);
 /* Of the last solve; null of other methods. */
 void relax_print(const cli_common *common, const linear *l);
 json_t *relax_describe(const linear *l);
+/* {"shift": reads} of a histogram of kaon_relax_report. */
+json_t *relax_shifts_describe(const int64_t count[2 * KAON_RELAX_SHIFTS + 1]);
 const char *relax_exchange_name(kaon_relax_exchange exchange);
 /* --- projections.c: methods of row projections (kaon/kaczmarz.h) --- */
 /* Of options that the chosen method does not look at. Exit status. */
@@ -358,7 +360,8 @@ json_t *precond_describe(const linear *l);
        AT(relax_together),                                                                         \
        1,                                                                                          \
        1e9,                                                                                        \
-       "on a CPU: blocks that a thread reads for before it writes the first (default 1)"},         \
+       "blocks at work at once: on a CPU a thread reads for so many before it writes the first "  \
+       "(default 1); on a GPU so many thread blocks take them in turn (default: all of them)"},    \
       {CLI_SEED,                                                                                   \
        "order-seed",                                                                               \
        "N",                                                                                        \

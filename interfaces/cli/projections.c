@@ -39,7 +39,9 @@ int projections_check(const linear_args *a, const linear *l) {
     return cli_wrong("--carp-blocks is for --method carpcg, but --method is %s; leave it out",
                      name);
   if (kind < 0) return EXIT_DONE;
-  if (kind != KAON_KACZMARZ_CIMMINO && !isnan(a->lambda) && !(a->lambda < 2))
+  const int all_at_once = /* if the blocks are as many as the rows, which the library sees */
+      kind == KAON_KACZMARZ_CIMMINO || (kind == KAON_KACZMARZ_CARP && a->carp_blocks > 0);
+  if (!all_at_once && !isnan(a->lambda) && !(a->lambda < 2))
     return cli_wrong("--lambda %g: %s converges for 0 < lambda < 2 (0: by rule)", a->lambda, name);
   if (a->precond)
     return cli_wrong(

@@ -147,7 +147,7 @@ const char *relax_exchange_name(kaon_relax_exchange exchange) {
   return names[exchange];
 }
 
-static json_t *shifts_describe(const int64_t *count) {
+json_t *relax_shifts_describe(const int64_t count[2 * KAON_RELAX_SHIFTS + 1]) {
   json_t *shifts = json_object();
   for (int i = 0; i < 2 * KAON_RELAX_SHIFTS + 1; i++) {
     char name[16];
@@ -166,14 +166,14 @@ json_t *relax_describe(const linear *l) {
   json_t *figures =
       json_pack("{s:s s:s s:i s:o s:i s:i s:o}", "exchange", relax_exchange_name(r.exchange),
                 "exchange_note", r.exchange_note, "rank_lag", o->rank_lag, "rank_shifts",
-                shifts_describe(r.rank_shifts), "rank_newest", r.rank_newest, "rank_oldest",
+                relax_shifts_describe(r.rank_shifts), "rank_newest", r.rank_newest, "rank_oldest",
                 r.rank_oldest, "rank_asynchronous", report_real(r.rank_asynchronous));
   json_t *all = json_pack(
       "{s:o s:o s:b s:i s:i s:i s:i s:s s:i s:i s:i s:I s:I s:o s:i s:i s:o s:i s:i}", "omega",
       report_real(o->omega), "tau", report_real(r.tau), "coloring", o->by_colour, "colours",
       r.colours, "levels", r.levels, "block", o->block, "local_sweeps", o->local_sweeps, "driver",
       drivers[o->driver], "lag", o->lag, "stride", o->stride, "together", o->together, "blocks",
-      (json_int_t)r.blocks, "updates", (json_int_t)r.updates, "shifts", shifts_describe(r.shifts),
+      (json_int_t)r.blocks, "updates", (json_int_t)r.updates, "shifts", relax_shifts_describe(r.shifts),
       "newest", r.newest, "oldest", r.oldest, "asynchronous", report_real(r.asynchronous), "least",
       r.least, "most", r.most);
   json_object_update(all, figures);

@@ -93,7 +93,8 @@ class Relax(system.Case):
         kinds = {row["bench"] for row in rows}
         self.assertEqual(kinds, {"async-props", "async-stat", "async-rate", "async-overhead", "async-time", "relax-history"})
         stat = [row for row in rows if row["bench"] == "async-stat"]
-        self.assertEqual([row["iteration"] for row in stat], list(range(5, 51, 5)))
+        self.assertEqual([(row["driver"], row["iteration"]) for row in stat],
+                         [(driver, at) for driver in ("launch", "free") for at in range(5, 51, 5)])
         for row in stat:
             self.assertLessEqual(row["minimum"], row["average"])
             self.assertLessEqual(row["average"], row["maximum"])

@@ -1,0 +1,453 @@
+/* relax_block.h - a block of rows on the GPU: what its threads read of it and of other blocks, its
+ * local sweeps, and what it gives to other ranks (relax.cu: who waits for whom). */
+#ifndef KAON_SPARSE_CUDA_RELAX_BLOCK_H
+#define KAON_SPARSE_CUDA_RELAX_BLOCK_H
+
+#include "lib/math/relax.h"
+#include "sparse/cuda/rows.h"
+
+typedef struct relax_call {
+  kaon_row_blocks rows;
+  int nrhs, columns, column; /* columns: of this launch; column: the only one, or -1 */
+  int inner, cut, rounds, lag;
+  int together; /* rounds = 1: thread blocks that take blocks by tickets; 0: each has its own */
+  real factor;
+  uint64_t shuffle;
+  double goal, limit;
+  const uint8_t *frozen;
+  int32_t *count;
+  double *seen;
+  int32_t *stop;
+  uint64_t *ticket;
+  int64_t *shifts;
+  const real *b;
+  real *x;
+  kaon_gate gate;
+  kaon_block_ghosts ghosts; /* start NULL: none */
+  int rank_lag;
+  int64_t pause;
+  uint64_t patience;
+  int64_t *rank_shifts;
+} relax_call;
+
+/* ---- numbers that other blocks write meanwhile ---- */
+
+static __device__ __forceinline__ int32_t load_acquire(const int32_t *p) {
+  int32_t v;
+  asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
+  return v;
+}
+
+static __device__ __forceinline__ int32_t load_relaxed(const int32_t *p) {
+  int32_t v;
+  asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(v) : "l"(p));
+  return v;
+}
+
+static __device__ __forceinline__ void store_release(int32_t *p, int32_t v) {
+  asm volatile("st.release.gpu.global.s32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
+}
+
+static __device__ __forceinline__ void store_relaxed(int32_t *p, int32_t v) {
+  asm volatile("st.relaxed.gpu.global.s32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
+}
+
+static __device__ __forceinline__ double load_seen(const double *p) {
+  double v;
+  asm volatile("ld.relaxed.gpu.global.f64 %0, [%1];" : "=d"(v) : "l"(p));
+  return v;
+}
+
+static __device__ __forceinline__ void store_seen(double *p, double v) {
+  asm volatile("st.relaxed.gpu.global.f64 [%0], %1;" ::"l"(p), "d"(v) : "memory");
+}
+
+static __device__ __forceinline__ int32_t load_far(const int32_t *p) {
+  int32_t v;
+  asm volatile("ld.acquire.sys.global.s32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
+  return v;
+}
+
+/* Acquires nothing: that would empty the first-level cache, which other blocks use, each time. */
+static __device__ __forceinline__ int32_t peek_far(const int32_t *p) {
+  int32_t v;
+  asm volatile("ld.relaxed.sys.global.s32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
+  return v;
+}
+
+static __device__ __forceinline__ void store_far(int32_t *p, int32_t v) {
+  asm volatile("fence.acq_rel.sys;" ::: "memory");
+  asm volatile("st.relaxed.sys.global.s32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
+}
+
+/* ---- a block of rows ---- */
+
+/* Where this thread works: the row's place and slice, and its numbers in a vector. */
+typedef struct seat {
+  int64_t place, slice, at; /* at: reals from the column's first one */
+  int row, lane, mine;      /* mine: there is a row */
+} seat;
+
+template <int REALS>
+static __device__ __forceinline__ int64_t number_of(const relax_call &a, int row, int column) {
+  return (((int64_t)(row >> 5) * a.nrhs + column) * KAON_LANES + (row & 31)) * REALS;
+}
+
+template <int REALS>
+static __device__ __forceinline__ seat seat_of(const relax_call &a, int64_t block, int column) {
+  const kaon_row_blocks &m = a.rows;
+  seat s;
+  s.place = block * m.block + threadIdx.x;
+  s.slice = block * m.slices + threadIdx.x / 32;
+  s.lane = threadIdx.x & 31;
+  s.mine = (int)threadIdx.x < m.block && s.place < m.rows;
+  s.row = s.mine ? __ldg(m.row + s.place) : 0;
+  s.at = number_of<REALS>(a, s.row, column);
+  return s;
+}
+
+template <int REALS>
+static __device__ __forceinline__ void value_of(const void *values, int64_t n, real *v) {
+  const kaon_packet<real, REALS> p = ((const kaon_packet<real, REALS> *)values)[n];
+#pragma unroll
+  for (int c = 0; c < REALS; c++) v[c] = p.v[c];
+}
+
+/* t -= what other blocks have. Some at a time, so that their ways to memory overlap. */
+template <int REALS>
+static __device__ __forceinline__ void read_outside(const relax_call &a, const seat &s, int column,
+                                                    real *t) {
+  enum { AHEAD = REALS * sizeof(real) <= 8 ? 4 : 2 };
+  const kaon_block_entries &e = a.rows.outside;
+  const int64_t begin = __ldg(e.start + s.slice), end = __ldg(e.start + s.slice + 1);
+  for (int64_t j = begin; j < end; j += AHEAD) {
+    real v[AHEAD][REALS], x[AHEAD][REALS];
+    int64_t from[AHEAD];
+#pragma unroll
+    for (int k = 0; k < AHEAD; k++) {
+      const int64_t n = (j + k) * 32 + s.lane;
+      const bool there = j + k < end;
+      from[k] = number_of<REALS>(a, there ? __ldg(e.column + n) : s.row, column);
+#pragma unroll
+      for (int c = 0; c < REALS; c++) v[k][c] = 0;
+      if (there) value_of<REALS>(e.value, n, v[k]);
+    }
+#pragma unroll
+    for (int k = 0; k < AHEAD; k++)
+#pragma unroll
+      for (int c = 0; c < REALS; c++) x[k][c] = kaon_race_load(a.x + from[k] + c);
+#pragma unroll
+    for (int k = 0; k < AHEAD; k++) kaon_relax_subtract(t, v[k], x[k], REALS);
+  }
+}
+
+/* t -= what other ranks have. Some at a time here as well: the ways may be links between devices.
+ */
+template <int REALS>
+static __device__ __forceinline__ void read_ghosts(const relax_call &a, const seat &s, int column,
+                                                   real *t) {
+  enum { AHEAD = REALS * sizeof(real) <= 8 ? 4 : 2 };
+  const kaon_block_ghosts &g = a.ghosts;
+  const int64_t begin = __ldg(g.start + s.slice), end = __ldg(g.start + s.slice + 1);
+#pragma unroll 1
+  for (int64_t j = begin; j < end; j += AHEAD) {
+    const real *from[AHEAD];
+    real v[AHEAD][REALS], x[AHEAD][REALS];
+#pragma unroll
+    for (int k = 0; k < AHEAD; k++) {
+      const int64_t n = (j + k) * 32 + s.lane;
+      uint64_t there = 0;
+      if (j + k < end) there = __ldg((const unsigned long long *)g.from + n);
+      from[k] = there != 0 ? (const real *)there + column * REALS : a.x + s.at; /* times 0 */
+#pragma unroll
+      for (int c = 0; c < REALS; c++) v[k][c] = 0;
+      if (there != 0) value_of<REALS>(g.value, n, v[k]);
+    }
+#pragma unroll
+    for (int k = 0; k < AHEAD; k++)
+#pragma unroll
+      for (int c = 0; c < REALS; c++) x[k][c] = kaon_far_load(from[k] + c);
+#pragma unroll
+    for (int k = 0; k < AHEAD; k++) kaon_relax_subtract(t, v[k], x[k], REALS);
+  }
+}
+
+/* The block's rows, in shared memory, to the ranks that read them. */
+template <int REALS>
+static __device__ __forceinline__ void give_rows(const relax_call &a, int64_t block, int column,
+                                                 const real *y) {
+  const kaon_block_ghosts &g = a.ghosts;
+  const int64_t end = __ldg(g.sends + block + 1);
+#pragma unroll 1
+  for (int64_t n = __ldg(g.sends + block) + threadIdx.x; n < end; n += blockDim.x) {
+    real *to = (real *)__ldg((const unsigned long long *)g.to + n) + column * REALS;
+    const real *from = y + __ldg(g.place + n) * REALS;
+#pragma unroll
+    for (int c = 0; c < REALS; c++) kaon_far_store(to + c, from[c]);
+  }
+}
+
+/* The block's counter, to the same. All threads, behind a barrier after give_rows. */
+static __device__ __forceinline__ void tell(const relax_call &a, int64_t block, int column,
+                                            int32_t count) {
+  const kaon_block_ghosts &g = a.ghosts;
+  const int64_t end = __ldg(g.tells + block + 1);
+#pragma unroll 1
+  for (int64_t n = __ldg(g.tells + block) + threadIdx.x; n < end; n += blockDim.x)
+    store_far((int32_t *)__ldg((const unsigned long long *)g.tell + n) + column, count);
+}
+
+/* A number in shared memory, `far` bytes beyond an address there. By addresses of 32 bits, for the
+ * compiler makes generic ones anew in each sweep, which asks who the block is. */
+template <int FAR>
+static __device__ __forceinline__ void shared_read(uint32_t at, double *v, const int reals) {
+  if (reals == 1)
+    asm volatile("ld.shared.f64 %0, [%1+%2];" : "=d"(v[0]) : "r"(at), "n"(FAR) : "memory");
+  else
+    asm volatile("ld.shared.v2.f64 {%0, %1}, [%2+%3];"
+                 : "=d"(v[0]), "=d"(v[reals - 1])
+                 : "r"(at), "n"(FAR)
+                 : "memory");
+}
+
+template <int FAR>
+static __device__ __forceinline__ void shared_read(uint32_t at, float *v, const int reals) {
+  if (reals == 1)
+    asm volatile("ld.shared.f32 %0, [%1+%2];" : "=f"(v[0]) : "r"(at), "n"(FAR) : "memory");
+  else
+    asm volatile("ld.shared.v2.f32 {%0, %1}, [%2+%3];"
+                 : "=f"(v[0]), "=f"(v[reals - 1])
+                 : "r"(at), "n"(FAR)
+                 : "memory");
+}
+
+template <int FAR>
+static __device__ __forceinline__ void shared_write(uint32_t at, const double *v, const int reals) {
+  if (reals == 1)
+    asm volatile("st.shared.f64 [%0+%1], %2;" ::"r"(at), "n"(FAR), "d"(v[0]) : "memory");
+  else
+    asm volatile("st.shared.v2.f64 [%0+%1], {%2, %3};" ::"r"(at), "n"(FAR), "d"(v[0]),
+                 "d"(v[reals - 1])
+                 : "memory");
+}
+
+template <int FAR>
+static __device__ __forceinline__ void shared_write(uint32_t at, const float *v, const int reals) {
+  if (reals == 1)
+    asm volatile("st.shared.f32 [%0+%1], %2;" ::"r"(at), "n"(FAR), "f"(v[0]) : "memory");
+  else
+    asm volatile("st.shared.v2.f32 [%0+%1], {%2, %3};" ::"r"(at), "n"(FAR), "f"(v[0]),
+                 "f"(v[reals - 1])
+                 : "memory");
+}
+
+/* Couplings within the block that stay in registers, as many as there is room for without spills:
+ * GROUP of them always, and as many again where the slice has them. Columns are addresses of
+ * numbers in shared memory. Registers without an entry hold 0 times the block's first one. */
+template <int REALS, int THREADS>
+struct held {
+  enum {
+    WIDE = THREADS <= 512, /* 128 registers a thread, else 64 */
+    GROUP = REALS * sizeof(real) == 4   ? (WIDE ? 8 : 6)
+            : REALS * sizeof(real) == 8 ? (WIDE         ? 8
+                                           : REALS == 1 ? 4
+                                                        : 3)
+                                        : (WIDE ? 4 : 1),
+    MOST = WIDE ? 2 * GROUP : GROUP
+  };
+  real value[MOST][REALS];
+  uint32_t at[MOST];
+  int entries;
+  int64_t first; /* of those that are not here */
+};
+
+template <int REALS, int THREADS>
+static __device__ __forceinline__ void hold(const relax_call &a, const seat &s, uint32_t room,
+                                            held<REALS, THREADS> &h) {
+  enum { MOST = held<REALS, THREADS>::MOST };
+  const kaon_block_entries &e = a.rows.inside;
+  const int64_t begin = __ldg(e.start + s.slice);
+  h.entries = (int)(__ldg(e.start + s.slice + 1) - begin);
+  h.first = (begin + MOST) * 32 + s.lane;
+#pragma unroll
+  for (int k = 0; k < MOST; k++) {
+    h.at[k] = room;
+#pragma unroll
+    for (int c = 0; c < REALS; c++) h.value[k][c] = 0;
+    if (k < h.entries) {
+      const int64_t n = (begin + k) * 32 + s.lane;
+      h.at[k] += (uint32_t)__ldg(e.column + n) * (uint32_t)(REALS * sizeof(real));
+      value_of<REALS>(e.value, n, h.value[k]);
+    }
+  }
+}
+
+template <int REALS, int THREADS, int FAR>
+static __device__ __forceinline__ void read_group(const held<REALS, THREADS> &h, int first,
+                                                  real *t) {
+  enum { GROUP = held<REALS, THREADS>::GROUP };
+  real x[GROUP][REALS];
+#pragma unroll
+  for (int k = 0; k < GROUP; k++) shared_read<FAR>(h.at[first + k], x[k], REALS);
+#pragma unroll
+  for (int k = 0; k < GROUP; k++) kaon_relax_subtract(t, h.value[first + k], x[k], REALS);
+}
+
+/* t -= what the block itself has, in shared memory FAR bytes beyond `room`. */
+template <int REALS, int THREADS, int FAR>
+static __device__ __forceinline__ void read_inside(const relax_call &a,
+                                                   const held<REALS, THREADS> &h, uint32_t room,
+                                                   real *t) {
+  enum { GROUP = held<REALS, THREADS>::GROUP, MOST = held<REALS, THREADS>::MOST };
+  const kaon_block_entries &e = a.rows.inside;
+  read_group<REALS, THREADS, FAR>(h, 0, t);
+  if (h.entries <= GROUP) return;
+  if (MOST > GROUP) read_group<REALS, THREADS, FAR>(h, MOST - GROUP, t);
+#pragma unroll 2
+  for (int j = 0; j < h.entries - MOST; j++) {
+    const int64_t n = h.first + j * 32;
+    real v[REALS], x[REALS];
+    value_of<REALS>(e.value, n, v);
+    shared_read<FAR>(room + (uint32_t)__ldg(e.column + n) * (uint32_t)(REALS * sizeof(real)), x,
+                     REALS);
+    kaon_relax_subtract(t, v, x, REALS);
+  }
+}
+
+/* A local sweep of this thread's row, at `own`: x from the numbers FROM bytes beyond `room`, to
+ * those TO bytes beyond it. */
+template <int REALS, int THREADS, int FROM, int TO>
+static __device__ __forceinline__ void sweep_row(const relax_call &a, const held<REALS, THREADS> &h,
+                                                 uint32_t room, uint32_t own, bool mine, bool moves,
+                                                 const real *t, const real *inverse, real *x) {
+  if (mine) {
+    real u[REALS];
+#pragma unroll
+    for (int c = 0; c < REALS; c++) u[c] = t[c];
+    read_inside<REALS, THREADS, FROM>(a, h, room, u);
+    if (moves) kaon_relax_row(x, u, inverse, a.factor, REALS);
+    shared_write<TO>(own, x, REALS);
+  }
+  __syncthreads();
+}
+
+/* The sum over the block's threads, in thread 0. All threads. */
+static __device__ __forceinline__ double block_sum(double x) {
+  __shared__ double warps[32];
+  const int warp = threadIdx.x / 32, lane = threadIdx.x & 31;
+  x = warp_sum(x);
+  __syncthreads(); /* the one before has been read */
+  if (lane == 0) warps[warp] = x;
+  __syncthreads();
+  x = lane < (int)(blockDim.x / 32) ? warps[lane] : 0;
+  return warp == 0 ? warp_sum(x) : 0;
+}
+
+/* What a thread knows of its row whatever x is. Nobody writes it, so it is read before the kernel
+ * before has ended. */
+template <int REALS, int THREADS>
+struct prepared {
+  int64_t block;      /* -1: none yet */
+  uint32_t room, own; /* addresses in shared memory: of the block's first number, of its own */
+  seat s;
+  real inverse[REALS];
+  held<REALS, THREADS> h;
+};
+
+template <int REALS, int THREADS>
+static __device__ __forceinline__ void prepare(const relax_call &a, int64_t block, int column,
+                                               const real *room, prepared<REALS, THREADS> &p) {
+  p.block = block;
+  p.room = (uint32_t)__cvta_generic_to_shared(room);
+  p.own = p.room + threadIdx.x * (uint32_t)(REALS * sizeof(real));
+  p.s = seat_of<REALS>(a, block, column);
+#pragma unroll
+  for (int c = 0; c < REALS; c++) p.inverse[c] = 0;
+  if (!p.s.mine) return;
+  hold<REALS, THREADS>(a, p.s, p.room, p.h);
+  value_of<REALS>(a.rows.inverse, p.s.place, p.inverse);
+}
+
+/* One global iteration of a block, from its reading to its writing. room: the block's numbers,
+ * twice, at a distance that is known here, for a sweep reads the one and writes the other. */
+template <int REALS, int THREADS>
+static __device__ __forceinline__ void relax_block(const relax_call &a,
+                                                   const prepared<REALS, THREADS> &p, int column,
+                                                   real *room) {
+  enum { FAR = THREADS * REALS * (int)sizeof(real) };
+  const kaon_row_blocks &m = a.rows;
+  const seat &s = p.s;
+  const int64_t block = p.block;
+  const held<REALS, THREADS> &h = p.h;
+  const real *inverse = p.inverse;
+  real t[REALS], x[REALS];
+  double residual2 = 0;
+  bool moves = s.mine;
+#pragma unroll
+  for (int c = 0; c < REALS; c++) t[c] = x[c] = 0;
+  if (s.mine) {
+    if (a.frozen != NULL && a.frozen[s.row]) moves = false;
+#pragma unroll
+    for (int c = 0; c < REALS; c++) {
+      t[c] = a.b[s.at + c];
+      if (!a.cut) x[c] = kaon_race_load(a.x + s.at + c);
+    }
+    shared_write<0>(p.own, x, REALS);
+    if (!a.cut) read_outside<REALS>(a, s, column, t);
+    if (a.ghosts.start != NULL) read_ghosts<REALS>(a, s, column, t);
+  }
+  __syncthreads();
+  if (s.mine) { /* the first sweep, which sees the residual */
+    real u[REALS];
+#pragma unroll
+    for (int c = 0; c < REALS; c++) u[c] = t[c];
+    if (!a.cut) read_inside<REALS, THREADS, 0>(a, h, p.room, u);
+    if (a.rounds > 1) {
+      real diagonal[REALS];
+      value_of<REALS>(m.diagonal, s.place, diagonal);
+      residual2 = kaon_relax_residual2(u, diagonal, x, REALS);
+    }
+    if (moves) kaon_relax_row(x, u, inverse, a.factor, REALS);
+    shared_write<FAR>(p.own, x, REALS);
+  }
+  __syncthreads();
+  int k = 1;
+  for (; k + 1 < a.inner; k += 2) {
+    sweep_row<REALS, THREADS, FAR, 0>(a, h, p.room, p.own, s.mine, moves, t, inverse, x);
+    sweep_row<REALS, THREADS, 0, FAR>(a, h, p.room, p.own, s.mine, moves, t, inverse, x);
+  }
+  if (k < a.inner)
+    sweep_row<REALS, THREADS, FAR, 0>(a, h, p.room, p.own, s.mine, moves, t, inverse, x);
+  const real *y = k < a.inner ? room : room + THREADS * REALS;
+  if (s.mine)
+#pragma unroll
+    for (int c = 0; c < REALS; c++) kaon_race_store(a.x + s.at + c, x[c]);
+  if (a.cut) return;
+  const int64_t at = (int64_t)column * m.blocks + block;
+  if (a.ghosts.start != NULL) give_rows<REALS>(a, block, column, y);
+  if (a.rounds > 1) residual2 = block_sum(residual2);
+  int32_t count = 0; /* before the barrier, behind which it is raised */
+  if (a.ghosts.start != NULL || threadIdx.x == 0) count = load_relaxed(a.count + at) + 1;
+  __syncthreads();
+  if (a.ghosts.start != NULL) tell(a, block, column, count);
+  if (threadIdx.x == 0) {
+    if (a.rounds > 1) store_seen(a.seen + at, residual2);
+    store_release(a.count + at, count);
+  }
+}
+
+/* What a block begins with, to those who read it. */
+template <int REALS>
+static __device__ __forceinline__ void give_block(const relax_call &a, int64_t block, int column,
+                                                  real *y) {
+  const seat s = seat_of<REALS>(a, block, column);
+  if (s.mine)
+#pragma unroll
+    for (int c = 0; c < REALS; c++) y[threadIdx.x * REALS + c] = kaon_race_load(a.x + s.at + c);
+  __syncthreads();
+  give_rows<REALS>(a, block, column, y);
+  __syncthreads();
+  tell(a, block, column, load_relaxed(a.count + (int64_t)column * a.rows.blocks + block));
+}
+
+#endif
