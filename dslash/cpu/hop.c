@@ -30,7 +30,7 @@ static __attribute__((noinline)) void hop_end(const hop_plan *plan, int64_t bloc
 
 /* What all kinds of sites end with. */
 KAON_INLINE void hop_leave(const hop_plan *plan, int64_t block, int part, int column, vspinor *d,
-                           double *sums, const hop_at *next, site_late *late) {
+                           double *sums, site_late *late) {
   if (plan->bare) {
 #if KAON_HALF
     site_quantise(&plan->site, block, part, column, d);
@@ -38,7 +38,6 @@ KAON_INLINE void hop_leave(const hop_plan *plan, int64_t block, int part, int co
     site_store(&plan->site, block, part, column, d, late);
   } else {
     vspinor result = *d; /* so that d itself can live in registers */
-    hop_fetch_rest(plan, next);
     hop_end(plan, block, part, column, &result, sums, late);
   }
 }
@@ -47,29 +46,34 @@ KAON_INLINE void hop_leave(const hop_plan *plan, int64_t block, int part, int co
 #define HOP_ALL(step) \
   step(3, 0) step(7, 1) step(2, 2) step(6, 3) step(1, 4) step(5, 5) step(0, 6) step(4, 7)
 
-KAON_INLINE void hop_site(const hop_plan *plan, int64_t block, int part, int column, const int kind,
-                          const real *decoded, double *sums, const hop_at *next, site_late *late) {
+KAON_INLINE void hop_site(const hop_plan *plan, const hop_place *place, int column, const int kind,
+                          const int many, const real *decoded, double *sums, const hop_at *next,
+                          site_late *late) {
   vspinor d;
-#define HOP_DIRECTION(dir, piece) \
-  hop_fetch(plan, next, dir);     \
-  site_drain(late, piece);        \
-  hop_direction(plan, dir, block, part, column, kind, decoded, &d);
+#define HOP_DIRECTION(dir, piece)    \
+  hop_fetch(plan, next, dir, many);  \
+  hop_fetch_rest(plan, next, piece); \
+  site_drain(late, piece);           \
+  hop_direction(plan, dir, place, column, kind, many, decoded, &d);
   HOP_ALL(HOP_DIRECTION)
 #undef HOP_DIRECTION
-  hop_leave(plan, block, part, column, &d, sums, next, late);
+  hop_fetch_rest(plan, next, SITE_PIECES);
+  hop_leave(plan, place->block, place->part, column, &d, sums, late);
 }
 
 /* A site of a block that meets ghosts, whose place in the list of those is `place`. */
 static __attribute__((noinline)) void hop_site_at_face(const hop_plan *plan, const hop_at *at,
                                                        int64_t place, const real *decoded,
                                                        double *sums, site_late *late) {
+  const int64_t block = at->place->block;
+  const int part = at->place->part;
   vspinor d;
   site_drain_all(late);
 #define HOP_DIRECTION(dir, piece) \
-  hop_direction_at_face(plan, dir, at->block, place, at->part, at->column, decoded, &d);
+  hop_direction_at_face(plan, dir, block, place, part, at->column, decoded, &d);
   HOP_ALL(HOP_DIRECTION)
 #undef HOP_DIRECTION
-  hop_leave(plan, at->block, at->part, at->column, &d, sums, at, late);
+  hop_leave(plan, block, part, at->column, &d, sums, late);
 }
 
 KAON_INLINE void hop_decode_direction(const hop_plan *plan, int64_t block, int part, int dir,
@@ -104,13 +108,15 @@ KAON_INLINE void hop_decode_cut(const hop_plan *plan, int64_t block, int part, c
 static __attribute__((noinline)) void hop_site_cut(const hop_plan *plan, const hop_at *at,
                                                    const real *decoded, double *sums,
                                                    site_late *late) {
+  const int64_t block = at->place->block;
+  const int part = at->place->part;
   vspinor d;
   site_drain_all(late);
 #define HOP_DIRECTION(dir, piece) \
-  hop_direction_cut(plan, dir, at->block, at->part, at->column, decoded, &d);
+  hop_direction_cut(plan, dir, block, part, at->column, decoded, &d);
   HOP_ALL(HOP_DIRECTION)
 #undef HOP_DIRECTION
-  hop_leave(plan, at->block, at->part, at->column, &d, sums, at, late);
+  hop_leave(plan, block, part, at->column, &d, sums, late);
 }
 
 /* chunk: where its sums stand. */
@@ -120,6 +126,7 @@ static __attribute__((noinline)) void hop_block_cut(const hop_plan *plan, int64_
   real decoded[KAON_DIRS * 18 * KAON_VL] __attribute__((aligned(64)));
   double *sums = NULL;
   for (int part = 0; part < KAON_PARTS; part++) {
+    const hop_place here = {.block = block, .part = part};
     if (plan->recon == 18)
       hop_decode_cut(plan, block, part, 18, decoded);
     else if (plan->recon == 12)
@@ -128,7 +135,7 @@ static __attribute__((noinline)) void hop_block_cut(const hop_plan *plan, int64_
       hop_decode_cut(plan, block, part, 8, decoded);
     for (int k = 0; k < args->nrhs; k++) {
       if (!kaon_gate_open(&args->gate, k)) continue;
-      const hop_at at = {block, part, k};
+      const hop_at at = {&here, k, 0};
       if (args->sum.state) sums = kaon_partial(partials, chunk, k, args->nrhs, 2);
       hop_site_cut(plan, &at, decoded, sums, late);
     }
@@ -141,14 +148,12 @@ static __attribute__((noinline)) int hop_open_after(const hop_plan *plan, int co
   return column;
 }
 
-/* The turn after this one; the last one is followed by itself. after: the block after this one. */
-KAON_INLINE hop_at hop_next(const hop_plan *plan, int64_t block, int64_t after, int part,
+/* The turn after this one: the next column here, or the first one there. */
+KAON_INLINE hop_at hop_next(const hop_plan *plan, const hop_place *here, const hop_place *there,
                             int column) {
-  const hop_at next = {block, part, plan->all ? column + 1 : hop_open_after(plan, column)};
+  const hop_at next = {here, plan->all ? column + 1 : hop_open_after(plan, column), 0};
   if (next.column < plan->args->nrhs) return next;
-  if (part + 1 < KAON_PARTS) return (hop_at){block, part + 1, plan->first};
-  if (after != block) return (hop_at){after, 0, plan->first};
-  return (hop_at){block, part, column};
+  return (hop_at){there, plan->first, 1};
 }
 
 /* Chunks of a part of a partitioned lattice, of which there are two. */
@@ -173,7 +178,7 @@ KAON_INLINE int64_t hop_block(const hop_plan *plan, int64_t place) {
 
 /* A chunk of blocks. kind: how the hops read their links. */
 KAON_INLINE void hop_chunk(const hop_plan *plan, int chunk, double *partials, const int recon,
-                           const int kind) {
+                           const int kind, const int many) {
   const kaon_hop_args *args = plan->args;
   const int64_t end = hop_chunk_begin(plan, chunk + 1);
   real decoded[kind == KAON_LINK_BUFFER ? KAON_DIRS * 18 * KAON_VL : 1]
@@ -182,20 +187,29 @@ KAON_INLINE void hop_chunk(const hop_plan *plan, int chunk, double *partials, co
   site_late late = {.to = NULL};
   chunk += plan->chunk_first;
   if (args->sum.state) kaon_partial_clear(partials, chunk, args->nrhs, 2);
-  for (int64_t place = hop_chunk_begin(plan, chunk - plan->chunk_first); place < end; place++) {
-    const int64_t block = hop_block(plan, place), after = hop_block(plan, place + 1);
+  int64_t place = hop_chunk_begin(plan, chunk - plan->chunk_first);
+  hop_place places[2], *here = places, *there = places + 1;
+  hop_look(plan, hop_block(plan, place), 0, many, here);
+  for (; place < end; place++) {
+    const int64_t block = here->block, after = hop_block(plan, place + 1);
     if (plan->cut_dirs != NULL && plan->cut_dirs[block] != 0) {
       hop_block_cut(plan, block, chunk, partials, &late);
+      hop_look(plan, after, 0, many, here);
       continue;
     }
     for (int part = 0; part < KAON_PARTS; part++) {
+      const int last = part + 1 == KAON_PARTS;
+      hop_look(plan, last ? after : block, last ? 0 : part + 1, many, there);
       if (kind == KAON_LINK_BUFFER) hop_decode(plan, block, part, recon, decoded);
       for (int k = 0; k < args->nrhs; k++) {
         if (!kaon_gate_open(&args->gate, k)) continue;
-        const hop_at next = hop_next(plan, block, after, part, k);
+        const hop_at next = hop_next(plan, here, there, k);
         if (args->sum.state) sums = kaon_partial(partials, chunk, k, args->nrhs, 2);
-        hop_site(plan, block, part, k, kind, decoded, sums, &next, &late);
+        hop_site(plan, here, k, kind, many, decoded, sums, &next, &late);
       }
+      hop_place *left = here;
+      here = there;
+      there = left;
     }
   }
   site_drain_all(&late);
@@ -214,10 +228,11 @@ KAON_INLINE void hop_chunk_at_faces(const hop_plan *plan, int chunk, double *par
   for (int64_t place = hop_chunk_begin(plan, chunk); place < end; place++)
     for (int part = 0; part < KAON_PARTS; part++) {
       const int64_t block = hop_block(plan, place);
+      const hop_place here = {.block = block, .part = part};
       hop_decode(plan, block, part, recon, decoded);
       for (int k = 0; k < args->nrhs; k++) {
         if (!kaon_gate_open(&args->gate, k)) continue;
-        const hop_at at = {block, part, k};
+        const hop_at at = {&here, k, 0};
         if (args->sum.state) sums = kaon_partial(partials, slot, k, args->nrhs, 2);
         hop_site_at_face(plan, &at, place, decoded, sums, &late);
       }
@@ -237,29 +252,22 @@ static void hop_faces_8(const hop_plan *plan, int chunk, double *partials) {
   hop_chunk_at_faces(plan, chunk, partials, 8);
 }
 
-static void hop_chunk_18(const hop_plan *plan, int chunk, double *partials) {
-  hop_chunk(plan, chunk, partials, 18, KAON_LINK_18);
-}
-
-static void hop_chunk_12(const hop_plan *plan, int chunk, double *partials) {
-  hop_chunk(plan, chunk, partials, 12, KAON_LINK_12);
-}
-
-static void hop_chunk_8(const hop_plan *plan, int chunk, double *partials) {
-  hop_chunk(plan, chunk, partials, 8, KAON_LINK_BUFFER);
-}
-
-static void hop_chunk_12_many(const hop_plan *plan, int chunk, double *partials) {
-  hop_chunk(plan, chunk, partials, 12, KAON_LINK_BUFFER);
-}
-
+/* Of one column and of many; kind of many: decoded, but for what is stored as it is used. */
 #if KAON_HALF
-static void hop_chunk_18_many(const hop_plan *plan, int chunk, double *partials) {
-  hop_chunk(plan, chunk, partials, 18, KAON_LINK_BUFFER);
-}
+#define HOP_MANY_18 KAON_LINK_BUFFER
 #else
-#define hop_chunk_18_many hop_chunk_18
+#define HOP_MANY_18 KAON_LINK_18
 #endif
+#define HOP_CHUNK(name, recon, kind, many)                                          \
+  static void hop_chunk_##name(const hop_plan *plan, int chunk, double *partials) { \
+    hop_chunk(plan, chunk, partials, recon, kind, many);                            \
+  }
+HOP_CHUNK(18, 18, KAON_LINK_18, 0)
+HOP_CHUNK(12, 12, KAON_LINK_12, 0)
+HOP_CHUNK(8, 8, KAON_LINK_BUFFER, 0)
+HOP_CHUNK(18_many, 18, HOP_MANY_18, 1)
+HOP_CHUNK(12_many, 12, KAON_LINK_BUFFER, 1)
+HOP_CHUNK(8_many, 8, KAON_LINK_BUFFER, 1)
 
 /* Factors of the hops: the coefficient, the 2 that t's projector is left without, boundary signs.
  */
@@ -323,8 +331,12 @@ void KAON_EXPORT(kaon_dslash_hop)(const kaon_launch *launch, const kaon_hop_args
   const kaon_cuts *cuts = args->stencil->cuts;
   plan.cut_dirs = cuts != NULL ? cuts->dirs[args->parity] : NULL;
   plan.cut_lanes = cuts != NULL ? cuts->lanes[args->parity] : NULL;
-  plan.links[0] = args->links[args->parity];
-  plan.links[1] = args->links[1 - args->parity];
+  for (int dir = 0; dir < KAON_DIRS; dir++)
+    plan.link[dir] =
+        (const stored *)args->links[dir < 4 ? args->parity : 1 - args->parity] +
+        kaon_link_index(0, dir & 3, 0, 0, kaon_matrix_blocks(args->stencil), args->recon, KAON_W);
+  plan.spinors = (int64_t)args->nrhs * 24 * KAON_W;
+  plan.reals = (int64_t)args->recon * KAON_W;
   plan.in = args->in.data;
   plan.recon = args->recon;
   plan.bare = args->b == 1 && args->x.data == NULL && args->sum.state == NULL &&
@@ -335,7 +347,7 @@ void KAON_EXPORT(kaon_dslash_hop)(const kaon_launch *launch, const kaon_hop_args
   plan.all = open == args->nrhs;
   plan.prefetch = launch->prefetch && plan.gather == NULL;
   hop_factors(&plan);
-  void (*run)(const hop_plan *, int, double *) = hop_chunk_8;
+  void (*run)(const hop_plan *, int, double *) = args->nrhs > 1 ? hop_chunk_8_many : hop_chunk_8;
   if (args->recon == 18) run = args->nrhs > 1 ? hop_chunk_18_many : hop_chunk_18;
   if (args->recon == 12) run = args->nrhs > 1 ? hop_chunk_12_many : hop_chunk_12;
   hop_part(&plan);

@@ -13,8 +13,9 @@ typedef struct hop_plan {
   site_plan site;
   const uint32_t *table;
   const int32_t *gather;
-  const stored *links[2]; /* of the result's parity, of the other */
+  const stored *link[KAON_DIRS]; /* of block 0: of the result's parity, of the other one */
   const stored *in;
+  int64_t spinors, reals; /* from block to block: of `in`, of links of one direction */
   int recon;
   int bare; /* out = D in and nothing else */
   int prefetch;
@@ -34,29 +35,65 @@ typedef struct hop_plan {
   real ghost_factor[4]; /* of forward hops that meet ghosts */
 } hop_plan;
 
-/* One turn of a chunk's loops. */
-typedef struct hop_at {
-  int64_t block;
-  int part, column;
-} hop_at;
-
-/* Where a direction's neighbours are. */
+/* Where a direction's neighbours are, the same for all columns. */
 typedef struct hop_from {
+  const stored *psi;  /* the neighbour's spinor, column 0 */
+  const stored *link; /* as it stands in memory; not where lanes are gathered */
+#if KAON_HALF
+  const float *scale; /* column 0 */
+#endif
   uint32_t entry;
-  int64_t block;
-  int part;
   int permute; /* exchange lanes inside a vreal */
 } hop_from;
+
+/* What is worked on: a part of a block, with its neighbours. */
+typedef struct hop_place {
+  int64_t block;
+  int part;
+  hop_from from[KAON_DIRS];
+} hop_place;
+
+/* One turn of a chunk's loops. */
+typedef struct hop_at {
+  const hop_place *place;
+  int column;
+  int links; /* the first column there: links come with it */
+} hop_at;
 
 KAON_INLINE hop_from hop_neighbour(const hop_plan *plan, int64_t block, int part, const int dir) {
   hop_from from;
   from.entry = plan->table[block * KAON_DIRS + dir];
-  from.block = from.entry >> KAON_NB_SHIFT;
+  const int64_t there = from.entry >> KAON_NB_SHIFT;
   const int exchanged = (from.entry & KAON_NB_EXCHANGE) != 0;
   const int whole = KAON_PARTS > 1 && plan->top[dir & 3];
-  from.part = exchanged && whole ? !part : part;
+  const int part_there = exchanged && whole ? !part : part;
   from.permute = KAON_W > 1 && exchanged && !whole;
+  from.psi = plan->in + there * plan->spinors + part_there * KAON_VL;
+  from.link = plan->link[dir] + (dir < 4 ? block : there) * plan->reals +
+              (dir < 4 ? part : part_there) * KAON_VL;
+#if KAON_HALF
+  from.scale = plan->args->in.scale + there * plan->site.nrhs * KAON_W + part_there * KAON_VL;
+#endif
   return from;
+}
+
+static __attribute__((noinline)) void hop_look_all(const hop_plan *plan, hop_place *place) {
+#pragma GCC unroll 1
+  for (int dir = 0; dir < KAON_DIRS; dir++)
+    place->from[dir] = hop_neighbour(plan, place->block, place->part, dir);
+}
+
+/* many: columns, for all of which neighbours are looked up once; else where they are needed. */
+KAON_INLINE void hop_look(const hop_plan *plan, int64_t block, int part, const int many,
+                          hop_place *place) {
+  place->block = block;
+  place->part = part;
+  if (many) hop_look_all(plan, place);
+}
+
+KAON_INLINE hop_from hop_from_place(const hop_plan *plan, const hop_place *place, const int dir,
+                                    const int many) {
+  return many ? place->from[dir] : hop_neighbour(plan, place->block, place->part, dir);
 }
 
 /* Plain order: `count` numbers a site of `field`, from the sites that the lanes of (block, part)
@@ -90,34 +127,42 @@ static __attribute__((noinline)) void hop_gather_scale(const hop_plan *plan, int
 /* The link of a hop as it stands in memory; `room` is used where lanes must be gathered. */
 KAON_INLINE const stored *hop_link(const hop_plan *plan, const hop_from *from, int64_t block,
                                    int part, const int dir, stored *room) {
-  const int64_t stride = (int64_t)plan->recon * KAON_W;
-  const int64_t nblocks = kaon_matrix_blocks(plan->args->stencil);
-  const int64_t first = kaon_link_index(0, dir & 3, 0, 0, nblocks, plan->recon, KAON_W);
-  if (dir < 4) return plan->links[0] + block * stride + first + part * KAON_VL;
-  if (from->entry & KAON_NB_GATHER) {
-    hop_gather(plan, block, part, dir, plan->links[1], stride, first, plan->recon, 0, room);
-    return room;
-  }
-  return plan->links[1] + from->block * stride + first + from->part * KAON_VL;
+  if (dir < 4 || !(from->entry & KAON_NB_GATHER)) return from->link;
+  hop_gather(plan, block, part, dir, plan->link[dir], plan->reals, 0, plan->recon, 0, room);
+  return room;
 }
 
 /* Asks for what direction dir will read at `next`. */
-KAON_INLINE void hop_fetch(const hop_plan *plan, const hop_at *next, const int dir) {
+KAON_INLINE void hop_fetch(const hop_plan *plan, const hop_at *next, const int dir,
+                           const int many) {
   if (!plan->prefetch) return;
-  const hop_from from = hop_neighbour(plan, next->block, next->part, dir);
-  if (next->column == plan->first && !(from.entry & KAON_NB_UNIT))
-    site_fetch(hop_link(plan, &from, next->block, next->part, dir, NULL), plan->recon, 0);
-  site_fetch(plan->in + site_spinor(&plan->site, from.block, from.part, next->column), 24, 1);
+  const hop_from from = hop_from_place(plan, next->place, dir, many);
+  if (next->links && !(from.entry & KAON_NB_UNIT))
+    site_fetch(from.link, 0, plan->recon, many && !KAON_HALF);
+  site_fetch(from.psi + next->column * 24 * KAON_W, 0, 24, 1);
+#if KAON_HALF
+  __builtin_prefetch(from.scale + next->column * KAON_W);
+#endif
 }
 
-/* The same for what is read besides. */
-KAON_INLINE void hop_fetch_rest(const hop_plan *plan, const hop_at *next) {
-  const int64_t at = site_spinor(&plan->site, next->block, next->part, next->column);
-  if (!plan->prefetch) return;
-  if (plan->args->x.data != NULL) site_fetch((const stored *)plan->args->x.data + at, 24, 1);
-  if (plan->site.dot) site_fetch((const stored *)plan->site.w.data + at, 24, 1);
-  if (plan->args->clover_on != KAON_CLOVER_NONE && next->column == plan->first)
-    site_fetch(site_clover_block(&plan->site, next->block, next->part), KAON_CLOVER_REALS, 0);
+/* The same for what is read besides, a piece (0 .. 7) or all of it. Processors drop requests where
+ * too many come at once, so they are spread; but double precision, which takes every other line of
+ * a block at a time, has no room left for them in the first level of cache until its hops are done.
+ */
+KAON_INLINE void hop_fetch_rest(const hop_plan *plan, const hop_at *next, const int piece) {
+  enum { whole = KAON_PARTS > 1, near = !KAON_HALF && !whole };
+  if (!plan->prefetch || plan->bare || (whole && piece != SITE_PIECES)) return;
+  if (!whole && piece == SITE_PIECES) return;
+  const kaon_hop_args *args = plan->args;
+  const int begin = whole ? 0 : piece, end = whole ? SITE_PIECES : piece + 1;
+  const int64_t block = next->place->block;
+  const int part = next->place->part, column = next->column;
+  if (args->x.data != NULL)
+    site_fetch_spinor(&plan->site, args->x, block, part, column, begin, end, near);
+  if (plan->site.dot)
+    site_fetch_spinor(&plan->site, plan->site.w, block, part, column, begin, end, near);
+  if (args->clover_on != KAON_CLOVER_NONE && next->links)
+    site_fetch_clover(&plan->site, block, part, begin, end, near);
 }
 
 KAON_INLINE void hop_exchange(vcomplex *a, vperm index) {
@@ -130,11 +175,10 @@ KAON_INLINE void hop_project(const hop_plan *plan, const hop_from *from, int64_t
                              int column, const int dir, const int kind, vhalf *h) {
   const int mu = dir & 3, s = dir < 4 ? 1 : -1;
   const int boundary = (from->entry & KAON_NB_BOUNDARY) != 0;
-  const stored *psi = plan->in + site_spinor(&plan->site, from->block, from->part, column);
+  const stored *psi = from->psi + column * 24 * KAON_W;
   stored room[24 * KAON_W] __attribute__((aligned(64)));
   if (from->entry & KAON_NB_GATHER) {
-    const int64_t stride = (int64_t)plan->site.nrhs * 24 * KAON_W;
-    hop_gather(plan, block, part, dir, plan->in, stride, column * 24 * KAON_W, 24, 1, room);
+    hop_gather(plan, block, part, dir, plan->in, plan->spinors, column * 24 * KAON_W, 24, 1, room);
     psi = room;
   }
   spin_project(mu, s, psi + plan->site.upper, psi + plan->site.lower, h);
@@ -142,7 +186,7 @@ KAON_INLINE void hop_project(const hop_plan *plan, const hop_from *from, int64_t
   vreal f = v_load_real(plan->factor[dir][boundary] + part * KAON_VL);
   if (boundary && from->permute) f = v_exchange(f, plan->exchange[mu]);
 #if KAON_HALF
-  vreal unit = site_unit(&plan->site, plan->args->in.scale, from->block, from->part, column);
+  vreal unit = v_load_float(from->scale + column * KAON_W) * v_set(KAON_HALF_STEP);
   if (from->entry & KAON_NB_GATHER) {
     float scale[KAON_W] __attribute__((aligned(64)));
     hop_gather_scale(plan, block, dir, column, scale);
@@ -236,10 +280,13 @@ KAON_INLINE void hop_direction_at_face(const hop_plan *plan, const int dir, int6
 }
 
 /* Adds the hop from direction dir. decoded: the links of all directions, kind KAON_LINK_BUFFER. */
-KAON_INLINE void hop_direction(const hop_plan *plan, const int dir, int64_t block, int part,
-                               int column, const int kind, const real *decoded, vspinor *d) {
+KAON_INLINE void hop_direction(const hop_plan *plan, const int dir, const hop_place *place,
+                               int column, const int kind, const int many, const real *decoded,
+                               vspinor *d) {
   const int mu = dir & 3, s = dir < 4 ? 1 : -1;
-  const hop_from from = hop_neighbour(plan, block, part, dir);
+  const hop_from from = hop_from_place(plan, place, dir, many);
+  const int64_t block = place->block;
+  const int part = place->part;
   stored room[KAON_LINK_18 * KAON_W] __attribute__((aligned(64)));
   const void *u = kind == KAON_LINK_BUFFER
                       ? (const void *)(decoded + dir * 18 * KAON_VL)

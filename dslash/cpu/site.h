@@ -63,11 +63,13 @@ KAON_INLINE void site_load(const site_plan *plan, kaon_view view, int64_t block,
 #endif
 }
 
-/* Asks for `count` numbers of VL sites: into the first level of cache, or into the second what
- * comes from afar. */
-KAON_INLINE void site_fetch(const stored *p, const int count, const int near) {
+/* Asks for numbers begin .. end - 1 of VL sites: into the first level of cache, or into the second
+ * what comes from afar. In a loop of few bytes: kernels of a hop fill the cache of decoded
+ * instructions. */
+KAON_INLINE void site_fetch(const stored *p, const int begin, const int end, const int near) {
   enum { step = KAON_W * sizeof(stored) < 64 ? 64 / (KAON_W * sizeof(stored)) : 1 };
-  for (int c = 0; c < count; c += step) {
+#pragma GCC unroll 1
+  for (int c = (begin + step - 1) / step * step; c < end; c += step) {
     if (near)
       __builtin_prefetch(p + c * KAON_W, 0, 3);
     else
@@ -75,8 +77,26 @@ KAON_INLINE void site_fetch(const stored *p, const int count, const int near) {
   }
 }
 
+/* Pieces begin .. end - 1 of eight of a spinor, or of a block of the clover term. */
+KAON_INLINE void site_fetch_spinor(const site_plan *plan, kaon_view view, int64_t block, int part,
+                                   int column, const int begin, const int end, const int near) {
+  const stored *p = (const stored *)view.data + site_spinor(plan, block, part, column);
+  site_fetch(p, 3 * begin, 3 * end, near);
+#if KAON_HALF
+  if (begin == 0) __builtin_prefetch(view.scale + (block * plan->nrhs + column) * KAON_W);
+#endif
+}
+
 KAON_INLINE const stored *site_clover_block(const site_plan *plan, int64_t block, int part) {
   return plan->clover + block * KAON_CLOVER_REALS * KAON_W + part * KAON_VL;
+}
+
+KAON_INLINE void site_fetch_clover(const site_plan *plan, int64_t block, int part, const int begin,
+                                   const int end, const int near) {
+  site_fetch(site_clover_block(plan, block, part), 9 * begin, 9 * end, near);
+#if KAON_HALF
+  if (begin < 2) __builtin_prefetch(plan->clover_scale + (block * 2 + begin) * KAON_W);
+#endif
 }
 
 /* d = 2 C d */
