@@ -15,12 +15,12 @@
 typedef struct sweeps_blocks {
   kaon_blocked *rows;
   double omega;
-  int columns;     /* that there is room for */
-  int32_t *count;  /* device memory, as all of these: [column][block] */
-  double *seen;    /* [column][block] */
-  int32_t *stop;   /* [column] */
+  int columns;      /* that there is room for */
+  int32_t *count;   /* device memory, as all of these: [column][block] */
+  double *seen;     /* [column][block] */
+  int32_t *stop;    /* [column] */
   uint64_t *ticket; /* [column] never cleared while launches follow one another */
-  int64_t *shifts; /* [2 * KAON_SHIFT_BINS]: of this rank's blocks, then of other ranks' */
+  int64_t *shifts;  /* [2 * KAON_SHIFT_BINS]: of this rank's blocks, then of other ranks' */
   void *work;
   kaon_arrivals *arrivals; /* NULL: no other rank's rows are read */
   uint8_t *frozen;         /* [row of the space, of whole blocks] */

@@ -129,14 +129,15 @@ static kaon_status apply(kaon_operator *R, kaon_mode mode, const kaon_vector *x,
   return kaon_pass_sum_apart(y, pass);
 }
 
-/* y = R b + Q y (CARP: in its unknowns u); `fresh`: y = 0 before. */
+/* y = R b + Q y (CARP: in its unknowns u); `fresh`: y = 0 before; else the call before was for the
+ * same b, which CIMMINO has scaled. */
 static kaon_status sweeps_with(kaon_operator *R, const kaon_vector *b, kaon_vector *y, int fresh,
                                const kaon_pass *gate) {
   kaczmarz *self = self_of(R);
   KAON_TRY(reserve(R, b->nrhs));
   if (self->kind == KAON_KACZMARZ_CIMMINO) {
     kaon_vector *u = self->work[0], *scaled = self->work[1];
-    KAON_TRY(kaon_blas_scaled(self->weights, 0, b, scaled, gate));
+    if (fresh) KAON_TRY(kaon_blas_scaled(self->weights, 0, b, scaled, gate));
     for (int i = 0; i < 2; i++) {
       if (fresh && i == 0)
         KAON_TRY(kaon_blas_copy(scaled, u, gate));
@@ -316,8 +317,8 @@ static kaon_status check(const kaon_operator *A, const kaon_matrix *matrix,
   return KAON_OK;
 }
 
-/* LAMBDA_SHARE over the largest eigenvalue of A^H D^-1 A, by columns over their copies where `average`:
- * below 2 over it 1 - Q is positive. */
+/* LAMBDA_SHARE over the largest eigenvalue of A^H D^-1 A, by columns over their copies where
+ * `average`: below 2 over it 1 - Q is positive. */
 static kaon_status choose_lambda(const kaon_operator *R, int average, double *lambda) {
   const kaon_matrix *matrix = self_of(R)->matrix;
   kaon_csr *rows = NULL;

@@ -240,7 +240,8 @@ static void rule_of_lambda(void **state) {
 }
 
 /* One row a block, at the rule's lambda, which is above 1 because nothing there is projected twice
- * between two averages: at most 2.5 times the steps of CGMNC where an unknown has 7 or 12 copies. */
+ * between two averages: at most 2.5 times the steps of CGMNC where an unknown has 7 or 12 copies.
+ */
 static void rows_alone_by_rule(void **state) {
   (void)state;
   static const char *const names[] = {"fem:1,1,3", "fem:1,2,3", "fem:3,2,3"};
@@ -254,8 +255,8 @@ static void rows_alone_by_rule(void **state) {
     const int ruled = steps_of(&p, &o, 1e-9);
     o.lambda = 1;
     const int plain = steps_of(&p, &o, 1e-9);
-    print_message("%s: cgmnc %d, a row a block %d at lambda 1, %d by rule\n", names[i], whole, plain,
-                  ruled);
+    print_message("%s: cgmnc %d, a row a block %d at lambda 1, %d by rule\n", names[i], whole,
+                  plain, ruled);
     assert_true(ruled < plain);
     test_below("over cgmnc's", (double)ruled / whole, 2.5);
     problem_close(&p);
@@ -294,7 +295,8 @@ static void sweeps_precondition(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(counts_equal_those_of_others),
                                      cmocka_unit_test(blocks_with_weighted_products),
-                                     cmocka_unit_test(figure_6), cmocka_unit_test(rule_of_lambda),
+                                     cmocka_unit_test(figure_6),
+                                     cmocka_unit_test(rule_of_lambda),
                                      cmocka_unit_test(rows_alone_by_rule),
                                      cmocka_unit_test(sweeps_precondition)};
   return cmocka_run_group_tests(tests, NULL, NULL);

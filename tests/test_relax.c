@@ -276,10 +276,10 @@ static void note(const char *what, const kaon_column_report *report, const kaon_
 
 /* Blocks begin in another order each time, fifteen of sixteen before one of them writes; one thread
  * takes them, so what a block has read follows from the seed and not from which thread was awake.
- * (A device has fifteen thread blocks, and the first that is done takes the sixteenth block of rows.)
- * Trefethen_2000, blocks of 128, 6 sweeps: the paper's means at 5, 10, 20 and 30 iterations, within
- * 10 %. A synchronous run has them too, so it must also differ from run to run, and blocks must
- * have read what was not of the iteration before. */
+ * (A device has fifteen thread blocks, and the first that is done takes the sixteenth block of
+ * rows.) Trefethen_2000, blocks of 128, 6 sweeps: the paper's means at 5, 10, 20 and 30 iterations,
+ * within 10 %. A synchronous run has them too, so it must also differ from run to run, and blocks
+ * must have read what was not of the iteration before. */
 enum { BAND_RUNS = 12, BAND_POINTS = 4 };
 static const int band_at[BAND_POINTS] = {5, 10, 20, 30};
 
@@ -296,8 +296,8 @@ static int vary_orders(int machine, double low[], double high[], double sum[]) {
     o.local_sweeps = 6;
     o.together = 15; /* of 16 */
     o.seed = (uint64_t)run + 1;
-    double *h = relax_case_history(&c, KAON_ASYNC, &o, 0, band_at[BAND_POINTS - 1], &length,
-                                   &relaxation);
+    double *h =
+        relax_case_history(&c, KAON_ASYNC, &o, 0, band_at[BAND_POINTS - 1], &length, &relaxation);
     for (int i = 0; i < BAND_POINTS; i++) {
       const double r = h[band_at[i]];
       sum[i] += r;

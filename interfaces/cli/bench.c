@@ -114,6 +114,12 @@ static const cli_option options[] = {
      "Jacobi sweeps in a block an iteration (default: 5; there: the paper's 6)"},
     {CLI_INT, "lag", "N", "-1", OWN(relax_lag), -1, 1000000,
      "async, free: iterations that a block may be ahead of those it reads (default 2)"},
+    {CLI_INT, "together", "N", NULL, OWN(relax_together), 1, 1000000,
+     "async, table stat, launches: blocks at work at once (default: all but one, on a GPU but a "
+     "sixteenth)"},
+    {CLI_INT, "order-seed", "N", "-1", OWN(relax_seed), -1, 1000000,
+     "there: a run's blocks begin in an order of its own, drawn by this and the run's number; 0: "
+     "as they stand (default, -1: on a GPU as they stand, on a CPU 1)"},
     {CLI_SET, "exchange", RELAX_EXCHANGES, "amc,dc,dk,push,sync", OWN(exchanges), 0, 0,
      "async, table figure11: a list with commas; auto: all"},
     {CLI_INT, "rank-lag", "N", "-1", OWN(relax_rank_lag), -1, 1000000,

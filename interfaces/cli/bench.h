@@ -61,10 +61,11 @@ typedef struct bench_args {
   const char *csv;  /* of kaczmarz, async, faults as well */
   cli_texts joined; /* files of earlier runs */
   /* async, faults */
-  unsigned tables;                                /* bits: BENCH_TABLES */
-  int runs, relax_block, relax_sweeps, relax_lag; /* block, sweeps 0, lag -1: by rule */
-  unsigned exchanges;                             /* bits: kaon_relax_exchange */
-  int relax_rank_lag;                             /* -1: no bound */
+  unsigned tables; /* bits: BENCH_TABLES */
+  int runs, relax_block, relax_sweeps, relax_lag, relax_together, relax_seed; /* block, sweeps,
+                                                 together 0, lag, seed -1: by rule */
+  unsigned exchanges; /* bits: kaon_relax_exchange */
+  int relax_rank_lag; /* -1: no bound */
   const char *histories;
   /* kaczmarz */
   unsigned kaczmarz_tables; /* bits: fig4, table3, fig5, fig6, fig7, counts */

@@ -37,20 +37,24 @@ typedef struct moments {
   double first, sum, sum2, low, high; /* sums of what is beyond the first run's */
 } moments;
 
-/* Runs differ by the order in which blocks begin, another one each time. All but one are at work at
- * once, on a CPU: have read before one of them writes. Without barriers runs differ by themselves;
- * a residual is taken at the table's iterations alone, and the tolerance is one that is not
- * reached, since fixed steps have barriers. */
+/* A device's runs differ by what comes first, where it does not hold all blocks at once; on a CPU
+ * by the order in which blocks begin, all but some of which have read before one of them writes.
+ * Without barriers runs differ by themselves; a residual is taken at the table's iterations alone,
+ * and the tolerance is one that is not reached, since fixed steps have barriers. */
 static relax_run stat_run(const relax_bench *r, int steps, int every, int number,
                           kaon_relax_driver driver) {
   const double never = 1e-30;
+  const bench_args *a = r->b->args;
   relax_run run = relax_run_of(r, KAON_ASYNC, driver == KAON_RELAX_FREE ? never : 0, steps);
   const int64_t blocks = (r->l.info.rows + run.options.block - 1) / run.options.block;
   run.options.driver = driver;
   run.options.stride = every;
   if (driver == KAON_RELAX_FREE) return run;
-  run.options.seed = (uint64_t)number + 1;
-  run.options.together = blocks > 1 ? (int)blocks - 1 : 1;
+  const int64_t late = blocks > 32 && !bench_on_host(r->b) ? blocks / 16 : 1;
+  const int seed = a->relax_seed >= 0 ? a->relax_seed : bench_on_host(r->b);
+  if (seed > 0) run.options.seed = (uint64_t)seed + (uint64_t)number;
+  run.options.together = blocks > 1 ? (int)(blocks - late) : 1;
+  if (a->relax_together) run.options.together = a->relax_together;
   return run;
 }
 

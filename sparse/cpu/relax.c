@@ -194,7 +194,8 @@ static void work_block(const job *j, int64_t block) {
   if (j->a->cut) return;
   const int32_t count = j->count[block] + 1;
   if (j->a->ghosts != NULL) tell(j, block, count);
-  __atomic_store_n(&j->count[block], count, __ATOMIC_RELEASE); /* whose the block is next may tell */
+  __atomic_store_n(&j->count[block], count,
+                   __ATOMIC_RELEASE); /* whose the block is next may tell */
 }
 
 /* What a block begins with, to those who read it. */
