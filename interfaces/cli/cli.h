@@ -180,8 +180,9 @@ int cli_context(const cli_common *common, kaon_context **ctx);
 
 /* --- several ranks (ranks.c) --- */
 /* Looks whether a launcher (mpirun, srun) started this process as one of several; all but the first
- * fall silent. */
-void ranks_start(void);
+ * fall silent. argv as main got it, before anything changes it: ranks_context refuses ranks that
+ * were given different words (the program's name apart). */
+void ranks_start(char *const *argv);
 /* 1 if so. */
 int ranks_launched(void);
 /* The context of all ranks with the grid of --grid (zeros: chosen); of this process alone where no

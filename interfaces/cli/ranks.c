@@ -3,6 +3,7 @@
  * from it. */
 #include <fcntl.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@ enum { ROOM = RANKS_TEXT > 2 * RANKS_NUMBERS ? RANKS_TEXT : 2 * RANKS_NUMBERS };
 /* By process, like signals: there is one launcher. */
 static struct {
   int launched, rank, launchers; /* ranks by the launcher; 0: it does not say */
+  double command;                /* a hash of the words after the program's name, exact */
   kaon_context *ctx;             /* of all ranks, while there is one; not ours */
   int several;
   int ended;          /* nothing is left to be waited for, or said */
@@ -61,8 +63,20 @@ static const char *const variables[][2] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_W
                                            {"PMI_RANK", "PMI_SIZE"},
                                            {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"}};
 
+/* FNV-1a over the words, each with its end; 52 bits, which a double holds. */
+static double hash_of(char *const *words) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (; *words != NULL; words++) {
+    const char *at = *words;
+    do hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
+    while (*at++ != '\0');
+  }
+  return (double)(hash >> 12);
+}
+
 /* One process of a launcher's is a process by itself. */
-void ranks_start(void) {
+void ranks_start(char *const *argv) {
+  world.command = argv[0] != NULL ? hash_of(argv + 1) : 0;
   for (size_t i = 0; i < sizeof variables / sizeof *variables && !world.launched; i++) {
     const char *rank = getenv(variables[i][0]), *ranks = getenv(variables[i][1]);
     if (rank == NULL || *rank == '\0') continue;
@@ -157,6 +171,19 @@ static kaon_status look_round(void) {
   return status;
 }
 
+/* Ranks that were told different things would go separate ways: to a wrong result, or to a wait for
+ * ever. All ranks come to the same verdict. */
+static int told_alike(void) {
+  const int code =
+      cli_status(world.ctx, kaon_context_gather(world.ctx, &world.command, 1, world.room), NULL);
+  if (code != EXIT_DONE) return code;
+  for (int r = 1; r < world.count; r++)
+    if (world.room[r] != world.room[0])
+      return cli_wrong(
+          "rank %d was started with other options than rank 0; give all ranks the same command", r);
+  return EXIT_DONE;
+}
+
 static int started_alone(const int grid[4]) {
   double places = 1;
   for (int mu = 0; mu < 4; mu++) places *= grid[mu] > 0 ? grid[mu] : 1;
@@ -208,6 +235,7 @@ int ranks_context(const cli_common *common, const int grid[4], kaon_context **ct
   world.count = info.ranks;
   world.ctx = *ctx;
   if (world.several) code = cli_status(*ctx, look_round(), NULL);
+  if (world.several && code == EXIT_DONE) code = told_alike();
   if (code != EXIT_DONE) return code;
   return common->tuning ? ranks_agree(tuning_use(*ctx, common->tuning)) : EXIT_DONE;
 }

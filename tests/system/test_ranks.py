@@ -231,6 +231,17 @@ class Ranks(rank_jobs.Case):
         self.assertEqual(len(said), 1, done.stderr)
         self.assertIn("rank 1: --lattice and --local-lattice", said[0])
 
+    def test_ranks_that_were_told_different_things_are_refused(self):
+        """other grids and solvers made ranks wait for each other for ever, another kappa solved no one's system"""
+        words = ["invert", *system.SMALL, "--columns", "1"]
+        for other in (["--grid", "1", "1", "2", "1"], ["--solver", "bicgstab"], ["--kappa", "0.11"], ["--output", "x.lime"]):
+            with self.subTest(other=other):
+                launch = [*self.launch(1, *words), ":", *self.launch(1, *words, *other)[len(MPIRUN[:1]):]]
+                done = subprocess.run(launch, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder, timeout=120)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertEqual(done.stderr.count("rank 1 was started with other options"), 1, done.stderr)
+                self.assertEqual(os.listdir(self.folder), [])
+
     def test_a_dry_run_speaks_of_each_rank_and_all(self):
         common = ["invert", "--gauge", "weak:0.3", "--lattice", "8", "8", "8", "16", "--kappa", "0.12", "--csw", "1", "--dry-run"]
         out, _ = self.ranks(2, *common, "--report", "two.json")
