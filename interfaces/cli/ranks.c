@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 #include <time.h>
 #include <unistd.h>
 
@@ -30,8 +33,18 @@ static struct {
   double *room;       /* [count][ROOM] */
   int waited;         /* the others had their time to come to the end */
   int voice;          /* of a silent rank: stderr as it was */
+  int overheard;      /* a file in memory of what went to its stderr instead */
   char held[1024];    /* what it would have said there */
 } world;
+
+/* What others than cli_error have said: the parser of options. */
+static void recall(void) {
+  const int used = snprintf(world.held, sizeof world.held, "rank %d: ", world.rank);
+  fflush(stderr);
+  const ssize_t got =
+      pread(world.overheard, world.held + used, sizeof world.held - 1 - (size_t)used, 0);
+  world.held[got > 0 ? used + got : 0] = '\0';
+}
 
 /* The launcher ends all ranks when one fails: a silent one that fails waits until the first, which
  * mostly fails alike, has said why. If it has not been told to end by then, or the first ended
@@ -41,6 +54,7 @@ static void let_first_speak(void) {
   if (world.ended) return;
   for (int i = 0; i < 100 * PATIENCE && !world.waited && !signals_interrupted(); i++)
     nanosleep(&moment, NULL);
+  if (world.held[0] == '\0' && world.overheard > 0) recall();
   if (world.voice > 0 && world.held[0] && !signals_interrupted())
     (void)!write(world.voice, world.held, strlen(world.held));
 }
@@ -90,6 +104,10 @@ void ranks_start(char *const *argv) {
   world.voice = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
   if (freopen("/dev/null", "w", stdout) == NULL || freopen("/dev/null", "w", stderr) == NULL)
     world.rank = world.voice = -1; /* and is heard */
+#ifdef MFD_CLOEXEC
+  else if ((world.overheard = memfd_create("kaon", MFD_CLOEXEC)) >= 0)
+    dup2(world.overheard, STDERR_FILENO);
+#endif
 }
 
 int ranks_launched(void) {
@@ -160,6 +178,8 @@ kaon_status ranks_texts(const char *mine, char (*all)[RANKS_TEXT]) {
 static kaon_status look_round(void) {
   char mine[RANKS_TEXT] = "";
   char(*hosts)[RANKS_TEXT] = calloc((size_t)world.count, sizeof *hosts);
+  free(world.room);
+  world.on_node = 0;
   world.room = calloc((size_t)world.count, ROOM * sizeof *world.room);
   kaon_status status =
       kaon_context_agree(world.ctx, hosts && world.room ? KAON_OK : KAON_ERR_MEMORY);

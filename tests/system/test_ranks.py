@@ -242,6 +242,13 @@ class Ranks(rank_jobs.Case):
                 self.assertEqual(done.stderr.count("rank 1 was started with other options"), 1, done.stderr)
                 self.assertEqual(os.listdir(self.folder), [])
 
+    def test_a_word_that_only_one_rank_cannot_read_is_named(self):
+        words = ["invert", *system.SMALL, "--columns", "1"]
+        launch = [*self.launch(1, *words), ":", *self.launch(1, *words, "--nosuch")[len(MPIRUN[:1]):]]
+        done = subprocess.run(launch, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder, timeout=120)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("rank 1: kaon invert: unrecognized option '--nosuch'", done.stderr)
+
     def test_a_dry_run_speaks_of_each_rank_and_all(self):
         common = ["invert", "--gauge", "weak:0.3", "--lattice", "8", "8", "8", "16", "--kappa", "0.12", "--csw", "1", "--dry-run"]
         out, _ = self.ranks(2, *common, "--report", "two.json")
