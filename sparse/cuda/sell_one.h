@@ -26,7 +26,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, RESIDENT)
 #pragma unroll
   for (int i = 0; i < ROW_SUMS; i++)
     if (sums) waiting[i * KAON_THREADS + threadIdx.x] = 0;
-  sell_rows<REALS, HALF, BATCH, KIND, KAON_THREADS>(a, first, a.chunks * KAON_WARPS,
+  sell_rows<REALS, HALF, BATCH, KIND, KAON_THREADS>(a, first, a.chunks * KAON_WARPS, a.last,
                                                     waiting + threadIdx.x);
 #pragma unroll
   for (int i = 0; i < ROW_SUMS; i++) sum[0][i] = sums ? waiting[i * KAON_THREADS + threadIdx.x] : 0;
