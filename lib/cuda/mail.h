@@ -4,7 +4,6 @@
 #ifndef KAON_LIB_CUDA_MAIL_H
 #define KAON_LIB_CUDA_MAIL_H
 
-#include <stdio.h> /* EXPERIMENT */
 #include "lib/cuda/rank_sums.h"
 
 /* A double in two words, a half of it in each below the mark that says which sum it is of. */
@@ -121,9 +120,6 @@ static __device__ __noinline__ void mail_sum(const kaon_mailbox *from, const int
   const uint32_t mark = mail_mark(*(volatile uint32_t *)box.turn);
   const bool other = lane < ranks && lane != box.rank;
   int wanted = 0;
-  uint64_t x_begin = 0; /* EXPERIMENT */
-  const bool x_stamp = (box.patience & 1) != 0 && mark - 400u < 36u && threadIdx.x == 0;
-  if (x_stamp) x_begin = nanoseconds();
   for (int i = 0; i < nslots; i++) wanted += slot[i] >= 0;
   for (int v = (int)threadIdx.x / 32; v < 2 * nslots; v += warps)
     if (other && slot[v / 2] >= 0)
@@ -146,9 +142,6 @@ static __device__ __noinline__ void mail_sum(const kaon_mailbox *from, const int
   mail_sweep(box, mark, 2 * wanted);
   __syncthreads(); /* all have read the turn */
   if (threadIdx.x == 0) *(volatile uint32_t *)box.turn = mark;
-  if (x_stamp)
-    printf("mail %d %u %d %llu %llu\n", box.rank, mark, wanted, (unsigned long long)x_begin,
-           (unsigned long long)nanoseconds());
 }
 
 #endif

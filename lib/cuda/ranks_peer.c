@@ -268,7 +268,7 @@ static kaon_status open_peer(kaon_context *ctx) {
   KAON_TRY(prove(ctx));
   KAON_TRY(take_complaint(ctx));
   char *mine = r->mail.mine;
-  r->box = (kaon_mailbox){.patience = (kaon_cuda_patience(ctx) & ~(uint64_t)1) | (getenv("KAON_X_STAMP") != NULL),
+  r->box = (kaon_mailbox){.patience = kaon_cuda_patience(ctx),
                           .turn = (uint32_t *)mine,
                           .ticket = (uint32_t *)(mine + TICKETS),
                           .complaint = kaon_cuda_machine_of(ctx)->complaint,

@@ -99,7 +99,10 @@ static __global__ void __launch_bounds__(KAON_THREADS, HELD)
   columns cols = {0, 1, 0};
   int block = own * KAON_WARPS + (int)threadIdx.x / 32 - p.shift;
   if (block < 0) block += step;
-  if (a.early) slice_prefetch<1, HALF, AHEAD>(a, block);
+  if (a.early && a.x_ahead != 0)
+    values_ahead<1, HALF>(a, block);
+  else if (a.early)
+    slice_prefetch<1, HALF, AHEAD>(a, block);
   kaon_wait_for_previous();
   columns_ask<1>(a, &cols);
   const bool sums = a.sums.sum.state != NULL;
@@ -128,7 +131,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, HELD)
 #include <stdlib.h>
 static int x_posted(void) {
   const char *text = getenv("KAON_X_POSTED");
-  return text != NULL ? atoi(text) : 0;
+  return text != NULL ? atoi(text) : 1;
 }
 
 template <int HALF>
@@ -136,7 +139,7 @@ static void launch_posted(const kaon_launch *launch, const posted_call &p) {
   const unsigned room = p.rows.sums.sum.state != NULL ? ROW_SUMS * KAON_THREADS * sizeof(double) : 0;
   if constexpr (!HALF)
     if (x_posted() != 0 && p.rows.columns == KAON_COLUMNS_SHARED) {
-      kaon_cuda_launch(launch, x_posted() > 2 ? sell_turned_kernel<HALF, SELL_SHARED, 5> : sell_turned_kernel<HALF, SELL_SHARED, 6>, (unsigned)p.rows.chunks, KAON_THREADS, p, room);
+      kaon_cuda_launch(launch, x_posted() == 3 ? sell_turned_kernel<HALF, SELL_SHARED, 5> : sell_turned_kernel<HALF, SELL_SHARED, 6>, (unsigned)p.rows.chunks, KAON_THREADS, p, room);
       return;
     }
   kaon_cuda_launch(launch, sell_posted_kernel<HALF>, (unsigned)p.rows.chunks, KAON_THREADS, p);
@@ -154,7 +157,7 @@ extern "C" int KAON_EXPORT(kaon_spmv_posted)(const kaon_launch *launch, const ka
   p.rows = rows_of(launch, args);
   sell_warps(m, &p.rows);
   if (m->form == KAON_STORED_CSR || m->reals != 1 || args->nrhs != 1 || p.rows.lanes > 1) return 0;
-  p.rows.most = (x_posted() == 2 ? 6 : RESIDENT) * MULTIPROCESSORS;
+  p.rows.most = (getenv("KAON_X_BLOCKS") != NULL ? atoi(getenv("KAON_X_BLOCKS")) : RESIDENT) * MULTIPROCESSORS;
   rows_share_out(launch, args, KAON_THREADS, &p.rows);
   p.rows.ghosts = post->message[0].arrived;
   p.post = *post;

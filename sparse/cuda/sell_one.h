@@ -18,7 +18,10 @@ static __global__ void __launch_bounds__(KAON_THREADS, RESIDENT)
   double sum[1][ROW_SUMS];
   columns cols = {0, 1, 0};
   const int first = a.first + (int)(blockIdx.x * KAON_WARPS + threadIdx.x / 32);
-  if (a.early) slice_prefetch<REALS, HALF, BATCH>(a, first);
+  if (a.early && a.x_ahead != 0)
+    values_ahead<REALS, HALF>(a, first);
+  else if (a.early)
+    slice_prefetch<REALS, HALF, BATCH>(a, first);
   kaon_wait_for_previous();
   columns_ask<1>(a, &cols);
   if (cols.open == 0) return;
@@ -37,6 +40,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, RESIDENT)
 template <int REALS, int HALF, int RESIDENT, int BATCH, int KIND>
 static void sell_launch(const kaon_launch *launch, const kaon_spmv_args *args, int resident,
                         rows_call *a) {
+  if (getenv("KAON_X_BLOCKS") != NULL) resident = atoi(getenv("KAON_X_BLOCKS"));
   const unsigned room = args->sum.state != NULL ? ROW_SUMS * KAON_THREADS * sizeof(double) : 0;
   /* parts of one pass, which other kernels may do, count their chunks alike */
   a->most = (args->part == KAON_ROWS_ALL ? resident : SELL_SHARED_RESIDENT) * SELL_MULTIPROCESSORS;
