@@ -50,8 +50,7 @@ static void pack(const kaon_market_job *job, const kaon_market_part *parts, int 
         char *to = items + (size_t)next[owner[o]]++ * bytes;
         memcpy(to, &parts[p].row[e], sizeof(int32_t));
         memcpy(to + sizeof(int32_t), &parts[p].column[e], sizeof(int32_t));
-        if (value > 0)
-          memcpy(to + 2 * sizeof(int32_t), parts[p].value + e * job->reals, value);
+        if (value > 0) memcpy(to + 2 * sizeof(int32_t), parts[p].value + e * job->reals, value);
       }
     }
 }
