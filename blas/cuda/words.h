@@ -155,6 +155,7 @@ struct words_call {
   int op;   /* pipelined.cu, precond.cu: which update it is */
   int kind; /* precond.cu: of products d x */
   int x_stream; /* EXPERIMENT */
+  uint64_t x_first, x_last;
   int few;  /* blocks that the device holds all at once: the next kernel may come in beside them */
   kaon_view v[N];
   const kaon_column_state *state;
@@ -170,7 +171,9 @@ static words_call<N> words_call_of(const kaon_launch *launch, const kaon_update_
   words_call<N> a = {};
   a.w = walk_of(&args->shape);
   a.complex_space = args->shape.complex_space;
-  a.x_stream = getenv("KAON_X_STREAM") != NULL;
+  a.x_stream = getenv("KAON_X_STREAM") != NULL ? atoi(getenv("KAON_X_STREAM")) : 0;
+  a.x_first = UINT64_C(0x12f0000000000000);
+  a.x_last = a.x_stream == 2 ? UINT64_C(0x14f0000000000000) : UINT64_C(0x1000000000000000);
   a.op = op;
   for (int i = 0; i < N; i++) a.v[i] = args->v[i];
   a.state = args->c.state;
@@ -311,23 +314,24 @@ static __host__ __device__ constexpr int streams_of(int op) {
   return op == AXPY_XPAY ? 0x4 : op == RESIDUAL_SCALED ? 0x1 : op == PIPECG_SCALED ? 0x6b : 0;
 }
 
-static __device__ __forceinline__ word word_read_first(const kaon_view &v, int64_t at) {
+static __device__ __forceinline__ word word_read_first(const kaon_view &v, int64_t at,
+                                                       uint64_t policy) {
   word x;
   uint64_t half[2];
   asm volatile("ld.global.L2::cache_hint.v2.b64 {%0,%1}, [%2], %3;"
                : "=l"(half[0]), "=l"(half[1])
-               : "l"((const word *)v.data + at), "l"(UINT64_C(0x12f0000000000000))
+               : "l"((const word *)v.data + at), "l"(policy)
                : "memory");
   memcpy(&x, half, sizeof x);
   return x;
 }
 
 static __device__ __forceinline__ void word_write_first(const kaon_view &v, int64_t at,
-                                                        const word &x) {
+                                                        const word &x, uint64_t policy) {
   uint64_t half[2];
   memcpy(half, &x, sizeof x);
   asm volatile("st.global.L2::cache_hint.v2.b64 [%0], {%1,%2}, %3;" ::"l"((word *)v.data + at),
-               "l"(half[0]), "l"(half[1]), "l"(UINT64_C(0x12f0000000000000))
+               "l"(half[0]), "l"(half[1]), "l"(policy)
                : "memory");
 }
 
@@ -348,8 +352,8 @@ static __device__ __forceinline__ void update_words(const words_call<N> &a, cons
     for (int o = 0; o < operands; o++)
       if (t.reads >> o & 1) {
         const int64_t x_at = t.shared && o == 0 ? i + n * step : at[n];
-        if ((streams_of(OP) >> o & 1) && a.x_stream)
-          x[n][o] = word_read_first(a.v[o], x_at);
+        if (streams_of(OP) != 0 && a.x_stream)
+          x[n][o] = word_read_first(a.v[o], x_at, (streams_of(OP) >> o & 1) ? a.x_first : a.x_last);
         else
           x[n][o] = word_read(a.v[o], x_at);
       }
@@ -360,8 +364,8 @@ static __device__ __forceinline__ void update_words(const words_call<N> &a, cons
 #pragma unroll
     for (int o = 0; o < operands; o++)
       if (t.writes >> o & 1) {
-        if ((streams_of(OP) >> o & 1) && a.x_stream)
-          word_write_first(a.v[o], at[n], x[n][o]);
+        if (streams_of(OP) != 0 && a.x_stream)
+          word_write_first(a.v[o], at[n], x[n][o], (streams_of(OP) >> o & 1) ? a.x_first : a.x_last);
         else
           ((word *)a.v[o].data)[at[n]] = x[n][o];
       }
