@@ -155,7 +155,6 @@ struct words_call {
   int op;   /* pipelined.cu, precond.cu: which update it is */
   int kind; /* precond.cu: of products d x */
   int x_stream; /* EXPERIMENT */
-  uint64_t x_first, x_last;
   int few;  /* blocks that the device holds all at once: the next kernel may come in beside them */
   kaon_view v[N];
   const kaon_column_state *state;
@@ -172,8 +171,6 @@ static words_call<N> words_call_of(const kaon_launch *launch, const kaon_update_
   a.w = walk_of(&args->shape);
   a.complex_space = args->shape.complex_space;
   a.x_stream = getenv("KAON_X_STREAM") != NULL ? atoi(getenv("KAON_X_STREAM")) : 0;
-  a.x_first = UINT64_C(0x12f0000000000000);
-  a.x_last = a.x_stream == 2 ? UINT64_C(0x14f0000000000000) : UINT64_C(0x1000000000000000);
   a.op = op;
   for (int i = 0; i < N; i++) a.v[i] = args->v[i];
   a.state = args->c.state;
@@ -353,7 +350,7 @@ static __device__ __forceinline__ void update_words(const words_call<N> &a, cons
       if (t.reads >> o & 1) {
         const int64_t x_at = t.shared && o == 0 ? i + n * step : at[n];
         if (streams_of(OP) != 0 && a.x_stream)
-          x[n][o] = word_read_first(a.v[o], x_at, (streams_of(OP) >> o & 1) ? a.x_first : a.x_last);
+          x[n][o] = word_read_first(a.v[o], x_at, (streams_of(OP) >> o & 1) ? UINT64_C(0x12f0000000000000) : a.x_stream == 2 ? UINT64_C(0x14f0000000000000) : UINT64_C(0x1000000000000000));
         else
           x[n][o] = word_read(a.v[o], x_at);
       }
@@ -365,7 +362,7 @@ static __device__ __forceinline__ void update_words(const words_call<N> &a, cons
     for (int o = 0; o < operands; o++)
       if (t.writes >> o & 1) {
         if (streams_of(OP) != 0 && a.x_stream)
-          word_write_first(a.v[o], at[n], x[n][o], (streams_of(OP) >> o & 1) ? a.x_first : a.x_last);
+          word_write_first(a.v[o], at[n], x[n][o], (streams_of(OP) >> o & 1) ? UINT64_C(0x12f0000000000000) : a.x_stream == 2 ? UINT64_C(0x14f0000000000000) : UINT64_C(0x1000000000000000));
         else
           ((word *)a.v[o].data)[at[n]] = x[n][o];
       }
