@@ -6,6 +6,7 @@
 #define KAON_SPARSE_CUDA_SELL_ONE_H
 
 #include "sparse/cuda/sell.h"
+#include "sparse/cuda/sell_bulk.h"
 
 enum { SELL_MULTIPROCESSORS = 132, SELL_SHARED_RESIDENT = 4 };
 
@@ -45,6 +46,13 @@ static void sell_launch(const kaon_launch *launch, const kaon_spmv_args *args, i
   /* parts of one pass, which other kernels may do, count their chunks alike */
   a->most = (args->part == KAON_ROWS_ALL ? resident : SELL_SHARED_RESIDENT) * SELL_MULTIPROCESSORS;
   rows_share_out(launch, args, KAON_THREADS, a);
+  if constexpr (REALS == 1 && !HALF && KIND == SELL_SHARED)
+    if (getenv("KAON_X_BULK") != NULL && bulk_room(a->length) < 47 * 1024 && launch->early) {
+      kaon_cuda_launch_listed(launch, rows_listed<REALS, HALF>(*a, KAON_LISTED_SELL),
+                              atoi(getenv("KAON_X_BULK")) == 8 ? sell_bulk_kernel<8, 5> : sell_bulk_kernel<4, 5>, (unsigned)a->chunks,
+                              KAON_THREADS, *a, NULL, (unsigned)bulk_room(a->length));
+      return;
+    }
   kaon_cuda_launch_listed(launch, rows_listed<REALS, HALF>(*a, KAON_LISTED_SELL),
                           sell_kernel<REALS, HALF, RESIDENT, BATCH, KIND>, (unsigned)a->chunks,
                           KAON_THREADS, *a, NULL, room);
