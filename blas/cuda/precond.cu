@@ -1,7 +1,6 @@
 /* precond.cu - updates of preconditioned methods on the GPU (blas/precond_ops.h), in double and
  * single: all vectors between two sums in one pass, with the sums. Two kernels a precision. An
  * operand of one column is read by all columns' blocks and found in the cache. */
-#include <stdlib.h>
 #include "blas/cuda/words.h"
 #include "blas/precond_ops.h"
 
@@ -51,8 +50,6 @@ static void launch_precond(const kaon_launch *launch, const kaon_update_args *ar
   a.kind = !a.complex_space               ? KAON_SCALED_REAL
            : op == SCALED && args->n == 1 ? KAON_SCALED_CONJ
                                           : KAON_SCALED_COMPLEX;
-  const char *x_text = getenv(op == SCALED || op == RESIDUAL_SCALED || op == SHIFTED ? "KAON_X_FEW" : "KAON_X_MANY");
-  if (x_text != NULL && atoi(x_text) < a.sums.chunks) a.sums.chunks = atoi(x_text);
   const unsigned blocks = (unsigned)a.sums.chunks * (unsigned)args->shape.nrhs;
   void (*kernel)(precond_call) = op == SCALED || op == RESIDUAL_SCALED || op == SHIFTED
                                      ? precond_kernel<1>

@@ -5,7 +5,6 @@
 #ifndef KAON_BLAS_CUDA_WORDS_H
 #define KAON_BLAS_CUDA_WORDS_H
 
-#include <stdlib.h>
 #include "blas/cuda/unit.h"
 #include "lib/cuda/list.h"
 #include "lib/math/precond.h"
@@ -154,7 +153,6 @@ struct words_call {
   int complex_space;
   int op;   /* pipelined.cu, precond.cu: which update it is */
   int kind; /* precond.cu: of products d x */
-  int x_stream; /* EXPERIMENT */
   int few;  /* blocks that the device holds all at once: the next kernel may come in beside them */
   kaon_view v[N];
   const kaon_column_state *state;
@@ -170,7 +168,6 @@ static words_call<N> words_call_of(const kaon_launch *launch, const kaon_update_
   words_call<N> a = {};
   a.w = walk_of(&args->shape);
   a.complex_space = args->shape.complex_space;
-  a.x_stream = getenv("KAON_X_STREAM") != NULL ? atoi(getenv("KAON_X_STREAM")) : 0;
   a.op = op;
   for (int i = 0; i < N; i++) a.v[i] = args->v[i];
   a.state = args->c.state;
@@ -306,32 +303,6 @@ static __device__ __forceinline__ void add_sums(const words_call<N> &a, const wo
   }
 }
 
-/* EXPERIMENT: operands that are not met again before the second-level cache has turned over. */
-static __host__ __device__ constexpr int streams_of(int op) {
-  return op == AXPY_XPAY ? 0x4 : op == RESIDUAL_SCALED ? 0x1 : op == PIPECG_SCALED ? 0x6b : 0;
-}
-
-static __device__ __forceinline__ word word_read_first(const kaon_view &v, int64_t at,
-                                                       uint64_t policy) {
-  word x;
-  uint64_t half[2];
-  asm volatile("ld.global.L2::cache_hint.v2.b64 {%0,%1}, [%2], %3;"
-               : "=l"(half[0]), "=l"(half[1])
-               : "l"((const word *)v.data + at), "l"(policy)
-               : "memory");
-  memcpy(&x, half, sizeof x);
-  return x;
-}
-
-static __device__ __forceinline__ void word_write_first(const kaon_view &v, int64_t at,
-                                                        const word &x, uint64_t policy) {
-  uint64_t half[2];
-  memcpy(half, &x, sizeof x);
-  asm volatile("st.global.L2::cache_hint.v2.b64 [%0], {%1,%2}, %3;" ::"l"((word *)v.data + at),
-               "l"(half[0]), "l"(half[1]), "l"(policy)
-               : "memory");
-}
-
 /* BATCH words, `step` apart: all are read before the first is written. */
 template <int OP, int BATCH, int N>
 static __device__ __forceinline__ void update_words(const words_call<N> &a, const vcomplex *c,
@@ -347,25 +318,14 @@ static __device__ __forceinline__ void update_words(const words_call<N> &a, cons
   for (int n = 0; n < BATCH; n++)
 #pragma unroll
     for (int o = 0; o < operands; o++)
-      if (t.reads >> o & 1) {
-        const int64_t x_at = t.shared && o == 0 ? i + n * step : at[n];
-        if (streams_of(OP) != 0 && a.x_stream)
-          x[n][o] = word_read_first(a.v[o], x_at, (streams_of(OP) >> o & 1) ? UINT64_C(0x12f0000000000000) : a.x_stream == 2 ? UINT64_C(0x14f0000000000000) : UINT64_C(0x1000000000000000));
-        else
-          x[n][o] = word_read(a.v[o], x_at);
-      }
+      if (t.reads >> o & 1) x[n][o] = word_read(a.v[o], t.shared && o == 0 ? i + n * step : at[n]);
 #pragma unroll
   for (int n = 0; n < BATCH; n++) update_word<OP>(c, a.kind, x[n]);
 #pragma unroll
   for (int n = 0; n < BATCH; n++)
 #pragma unroll
     for (int o = 0; o < operands; o++)
-      if (t.writes >> o & 1) {
-        if (streams_of(OP) != 0 && a.x_stream)
-          word_write_first(a.v[o], at[n], x[n][o], (streams_of(OP) >> o & 1) ? UINT64_C(0x12f0000000000000) : a.x_stream == 2 ? UINT64_C(0x14f0000000000000) : UINT64_C(0x1000000000000000));
-        else
-          ((word *)a.v[o].data)[at[n]] = x[n][o];
-      }
+      if (t.writes >> o & 1) ((word *)a.v[o].data)[at[n]] = x[n][o];
 #pragma unroll
   for (int n = 0; n < BATCH; n++) add_sums<OP>(a, x[n], at[n], sum);
 }

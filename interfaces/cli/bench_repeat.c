@@ -21,8 +21,7 @@ int bench_monitor(void *user, int iteration, int column, double residual) {
  * is set. */
 static int goes_on(const bench *b, const energy_meter *meter, int done, double all) {
   enum { repeats = 3 };
-  static const double least_seconds = 0.3, long_seconds = 4;
-  const double counted_seconds = getenv("KAON_X_SECONDS") ? atof(getenv("KAON_X_SECONDS")) : 2;
+  static const double least_seconds = 0.3, counted_seconds = 2, long_seconds = 4;
   if (b->once) return done == 0;
   double more = ranks_first() && (all < least_seconds || (done < repeats && all < long_seconds) ||
                                   energy_span(meter) < counted_seconds);

@@ -77,16 +77,4 @@ void kaon_cuda_meter_destroy(struct kaon_cuda_meter **meter);
  * (probe.cu). */
 cudaError_t kaon_cuda_probe(int *capability);
 
-/* EXPERIMENT */
-extern double x_cpu[16];
-extern long x_calls[16];
-double x_cpu_now(void);
-#define X_CPU(i, statement)          \
-  do {                               \
-    const double x_ = x_cpu_now();   \
-    statement;                       \
-    x_cpu[i] += x_cpu_now() - x_;    \
-    x_calls[i]++;                    \
-  } while (0)
-
 #endif

@@ -22,28 +22,6 @@
 
 enum { COPIES = 2 };
 
-#include <stdio.h>
-double x_cpu[16];
-long x_calls[16];
-static int x_on = -1;
-double x_cpu_now(void) {
-  struct timespec t;
-  if (x_on < 0) x_on = getenv("KAON_X_CPU") != NULL;
-  if (!x_on) return 0;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-__attribute__((destructor)) static void x_report(void) {
-  static const char *const names[] = {"to_host fetch", "to_host await", "to_device await",
-                                      "to_device copy", "loop_start",  "graph launch",
-                                      "post",          "query",       "nanosleep",
-                                      "slack",         "steps launch"};
-  if (x_on != 1) return;
-  for (int i = 0; i < 11; i++)
-    fprintf(stderr, "x_cpu %-16s calls %8ld total %10.6f s each %8.3f us\n", names[i], x_calls[i],
-            x_cpu[i], x_calls[i] ? 1e6 * x_cpu[i] / (double)x_calls[i] : 0);
-}
-
 struct kaon_recorder {
   kaon_context *ctx;
   int columns;
@@ -364,21 +342,18 @@ static kaon_status launch(const kaon_recorder *r, cudaGraphExec_t exec) {
 static kaon_status run(kaon_recorder *r, int blocks) {
   kaon_cuda_enter(r->ctx);
   if (r->form != KAON_ISSUE_REPLAY) {
-    X_CPU(4, kaon_cuda_loop_start(r->control, blocks, stream_of(r)));
-    kaon_status x_status;
-    X_CPU(10, x_status = r->form == KAON_ISSUE_CDP ? kaon_lister_chain(r->lister) : launch(r, r->steps));
-    return x_status;
+    kaon_cuda_loop_start(r->control, blocks, stream_of(r));
+    return r->form == KAON_ISSUE_CDP ? kaon_lister_chain(r->lister) : launch(r, r->steps);
   }
-  kaon_status x_status = KAON_OK;
-  for (int i = 0; i < blocks; i++) X_CPU(5, x_status = launch(r, r->steps));
-  return x_status;
+  for (int i = 0; i < blocks; i++) KAON_TRY(launch(r, r->steps));
+  return KAON_OK;
 }
 
 static kaon_status serve(kaon_recorder *r) {
   return launch(r, r->service);
 }
 
-static kaon_status x_post(kaon_recorder *r, const kaon_column_state *state, int number) {
+static kaon_status post(kaon_recorder *r, const kaon_column_state *state, int number) {
   kaon_cuda_enter(r->ctx);
   KAON_TRY(
       kaon_cuda_check(r->ctx,
@@ -386,12 +361,6 @@ static kaon_status x_post(kaon_recorder *r, const kaon_column_state *state, int 
                                       cudaMemcpyDeviceToHost, stream_of(r)),
                       "a look"));
   return kaon_cuda_check(r->ctx, cudaEventRecord(r->arrived[number], stream_of(r)), "a look");
-}
-
-static kaon_status post(kaon_recorder *r, const kaon_column_state *state, int number) {
-  kaon_status x_status;
-  X_CPU(6, x_status = x_post(r, state, number));
-  return x_status;
 }
 
 static int64_t nanoseconds(void) {
@@ -421,13 +390,13 @@ static kaon_status sleep_until(kaon_recorder *r, cudaEvent_t event) {
     const unsigned long slack = kaon_cuda_timer_slack(1);
     while (error == cudaErrorNotReady) {
       const struct timespec pause = {0, nap(nanoseconds() - begin, r->usual)};
-      X_CPU(8, nanosleep(&pause, NULL));
-      X_CPU(7, error = cudaEventQuery(event));
+      nanosleep(&pause, NULL);
+      error = cudaEventQuery(event);
       if (error == cudaErrorNotReady)
         watched = kaon_cuda_watch(r->ctx, 1e-9 * (double)(nanoseconds() - begin));
       if (watched != KAON_OK) break;
     }
-    X_CPU(9, kaon_cuda_timer_slack(slack));
+    kaon_cuda_timer_slack(slack);
     r->usual = nanoseconds() - begin;
   }
   if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError(); /* no error */

@@ -83,9 +83,7 @@ static kaon_status to_device(kaon_context *ctx, void *device, const void *host, 
   KAON_TRY(stages(ctx));
   for (size_t begin = 0; begin < bytes; begin += KAON_CUDA_STAGE_BYTES) {
     const size_t length = stage_length(bytes, begin);
-    kaon_status x_status;
-    X_CPU(2, x_status = kaon_cuda_await(ctx, machine->passed[i], "a transfer"));
-    KAON_TRY(x_status);
+    KAON_TRY(kaon_cuda_await(ctx, machine->passed[i], "a transfer"));
     copy_on_host(ctx, machine->stage[i], (const char *)host + begin, length);
     KAON_TRY(kaon_cuda_check(ctx,
                              cudaMemcpyAsync((char *)device + begin, machine->stage[i], length,
@@ -116,16 +114,12 @@ static kaon_status to_host(kaon_context *ctx, void *host, const void *device, si
   kaon_cuda_enter(ctx);
   KAON_TRY(kaon_cuda_pending(ctx, "a kernel launch"));
   KAON_TRY(stages(ctx));
-  kaon_status x_fetch = KAON_OK;
-  if (bytes > 0) X_CPU(0, x_fetch = fetch(ctx, 0, from, stage_length(bytes, 0)));
-  KAON_TRY(x_fetch);
+  if (bytes > 0) KAON_TRY(fetch(ctx, 0, from, stage_length(bytes, 0)));
   for (size_t begin = 0; begin < bytes; begin += KAON_CUDA_STAGE_BYTES) {
     const size_t next = begin + KAON_CUDA_STAGE_BYTES;
     const int other = (i + 1) % KAON_CUDA_STAGES;
     if (next < bytes) KAON_TRY(fetch(ctx, other, from + next, stage_length(bytes, next)));
-    kaon_status x_status;
-    X_CPU(1, x_status = kaon_cuda_await(ctx, machine->passed[i], "work on the device"));
-    KAON_TRY(x_status);
+    KAON_TRY(kaon_cuda_await(ctx, machine->passed[i], "work on the device"));
     copy_on_host(ctx, (char *)host + begin, machine->stage[i], stage_length(bytes, begin));
     i = other;
   }

@@ -8,7 +8,6 @@
  * Those flags are the application's and stay as they are. A recorded loop that is not polled for is
  * waited for in naps (graph.c). */
 #include <math.h>
-#include <stdlib.h>
 #include <time.h>
 
 #ifdef __linux__
@@ -91,7 +90,7 @@ static cudaError_t driver_wait(const kaon_context *ctx, aim at) {
 /* In naps, a quarter as long as what has passed, while somebody has to look meanwhile, and for
  * nap_seconds where the host is to sleep; then in the driver. */
 static kaon_status doze(const kaon_context *ctx, aim at, cudaError_t *answer) {
-  const int looks = watched(ctx), naps = ctx->options.sync == KAON_SYNC_BLOCKING && getenv("KAON_X_NAP") != NULL;
+  const int looks = watched(ctx), naps = ctx->options.sync == KAON_SYNC_BLOCKING;
   const double begin = seconds_now();
   kaon_status status = KAON_OK;
   double waited = 0;

@@ -24,7 +24,6 @@ typedef struct posted_call {
   int each, picks;          /* blocks' shares of a message, and of all */
   int waiting;              /* blocks that work on the boundary: the last ones */
   int parts;                /* blocks that need the exchange's turn */
-  int shift;                /* EXPERIMENT */
 } posted_call;
 
 /* A share of a message, into the neighbour's memory. All threads. */
@@ -87,61 +86,8 @@ static __global__ void __launch_bounds__(KAON_THREADS, RESIDENT)
   if (cols.open != 0) columns_finish<1>(a, cols, own, sum);
 }
 
-/* EXPERIMENT */
-template <int HALF, int KIND, int HELD>
-static __global__ void __launch_bounds__(KAON_THREADS, HELD)
-    sell_turned_kernel(const __grid_constant__ posted_call p) {
-  extern __shared__ double waiting[]; /* [sum][thread] */
-  constexpr int AHEAD = KIND == SELL_SHARED && sizeof(real) == 4 ? 8 : 4;
-  const rows_call &a = p.rows;
-  const int own = (int)blockIdx.x, step = a.chunks * KAON_WARPS;
-  double sum[1][ROW_SUMS];
-  columns cols = {0, 1, 0};
-  int block = own * KAON_WARPS + (int)threadIdx.x / 32 - p.shift;
-  if (block < 0) block += step;
-  if (a.early && a.x_ahead != 0)
-    values_ahead<1, HALF>(a, block);
-  else if (a.early)
-    slice_prefetch<1, HALF, AHEAD>(a, block);
-  kaon_wait_for_previous();
-  columns_ask<1>(a, &cols);
-  const bool sums = a.sums.sum.state != NULL;
-#pragma unroll
-  for (int i = 0; i < ROW_SUMS; i++)
-    if (sums) waiting[i * KAON_THREADS + threadIdx.x] = 0;
-  for (int share = own; share < p.picks; share += a.chunks) message_pick(p, share);
-  if (cols.open != 0)
-    block = sell_rows<1, HALF, AHEAD, KIND, KAON_THREADS>(a, block, step, p.interior,
-                                                          waiting + threadIdx.x);
-  const bool waits = a.chunks - 1 - own < p.waiting;
-  if (waits) {
-    rows_call b = a;
-    b.ghosts = (const char *)a.ghosts + peer_receive(p.post.peer);
-    if (cols.open != 0)
-      sell_rows<1, HALF, 4, KIND, KAON_THREADS, true>(b, block, step, a.last,
-                                                      waiting + threadIdx.x);
-  }
-  if (threadIdx.x == 0 && (own < p.picks || waits))
-    peer_leave(p.post.peer, peer_turn(p.post.peer), 1, (uint32_t)p.parts);
-#pragma unroll
-  for (int i = 0; i < ROW_SUMS; i++) sum[0][i] = sums ? waiting[i * KAON_THREADS + threadIdx.x] : 0;
-  if (cols.open != 0) columns_finish<1>(a, cols, own, sum);
-}
-
-#include <stdlib.h>
-static int x_posted(void) {
-  const char *text = getenv("KAON_X_POSTED");
-  return text != NULL ? atoi(text) : 1;
-}
-
 template <int HALF>
 static void launch_posted(const kaon_launch *launch, const posted_call &p) {
-  const unsigned room = p.rows.sums.sum.state != NULL ? ROW_SUMS * KAON_THREADS * sizeof(double) : 0;
-  if constexpr (!HALF)
-    if (x_posted() != 0 && p.rows.columns == KAON_COLUMNS_SHARED) {
-      kaon_cuda_launch(launch, x_posted() == 3 ? sell_turned_kernel<HALF, SELL_SHARED, 5> : sell_turned_kernel<HALF, SELL_SHARED, 6>, (unsigned)p.rows.chunks, KAON_THREADS, p, room);
-      return;
-    }
   kaon_cuda_launch(launch, sell_posted_kernel<HALF>, (unsigned)p.rows.chunks, KAON_THREADS, p);
 }
 
@@ -157,7 +103,7 @@ extern "C" int KAON_EXPORT(kaon_spmv_posted)(const kaon_launch *launch, const ka
   p.rows = rows_of(launch, args);
   sell_warps(m, &p.rows);
   if (m->form == KAON_STORED_CSR || m->reals != 1 || args->nrhs != 1 || p.rows.lanes > 1) return 0;
-  p.rows.most = (getenv("KAON_X_BLOCKS") != NULL ? atoi(getenv("KAON_X_BLOCKS")) : RESIDENT) * MULTIPROCESSORS;
+  p.rows.most = RESIDENT * MULTIPROCESSORS;
   rows_share_out(launch, args, KAON_THREADS, &p.rows);
   p.rows.ghosts = post->message[0].arrived;
   p.post = *post;
@@ -177,8 +123,6 @@ extern "C" int KAON_EXPORT(kaon_spmv_posted)(const kaon_launch *launch, const ka
   p.waiting = ((int)m->blocks - p.interior + KAON_WARPS - 1) / KAON_WARPS;
   if (p.waiting < 1) p.waiting = 1; /* turns may not run ahead of what comes */
   p.waiting = least(p.waiting, p.rows.chunks);
-  const int step = p.rows.chunks * KAON_WARPS;
-  p.shift = ((int)m->blocks + step - 1) / step * step - (int)m->blocks;
   p.parts = least(least(p.picks, p.rows.chunks) + p.waiting, p.rows.chunks);
 #if defined(KAON_PREC_SINGLE)
   if (m->half) {

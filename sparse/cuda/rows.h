@@ -9,7 +9,6 @@
 #define KAON_SPARSE_CUDA_ROWS_H
 
 #include <limits.h>
-#include <stdlib.h>
 
 #include "lib/kernel.h"
 #include "lib/cuda/access.h"
@@ -42,7 +41,6 @@ typedef struct rows_call {
   int w_is_y;
   uint64_t policy; /* whether matrix data may stay in the second-level cache: row_evict_... */
   int early;       /* matrix data may be read before the wait */
-  int x_ahead;     /* EXPERIMENT */
   int lanes; /* CSR: threads a row; SELL: warps a block of rows; a power of two, and its exponent */
   int shift;
   int turns;           /* blocks' worth of rows that a block takes one after another */
@@ -331,7 +329,6 @@ static inline rows_call rows_of(const kaon_launch *launch, const kaon_spmv_args 
   a.w = wants_w && !a.w_is_y ? args->w.data : NULL;
   a.policy = a.groups > 1 || rows_bytes(m) <= row_cache ? row_evict_normal : row_evict_first;
   a.early = launch->early;
-  a.x_ahead = getenv("KAON_X_AHEAD") != NULL ? atoi(getenv("KAON_X_AHEAD")) : 0;
   return a;
 }
 

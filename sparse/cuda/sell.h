@@ -119,47 +119,24 @@ static __device__ __forceinline__ void row_add(const rows_call &a, int block, in
   if (left > 0) rest_add<REALS, HALF, BATCH - 1, KIND, GHOSTS>(a, block, at, list, left, s);
 }
 
-/* EXPERIMENT: asks the second-level cache for all values of a block. */
-template <int REALS, int HALF>
-static __device__ __forceinline__ void values_ahead(const rows_call &a, int block) {
-  constexpr int bytes = REALS * (HALF ? 2 : (int)sizeof(real)), LINE = 128;
-  const slice its = slice_read(a, block);
-  const char *from = (const char *)a.value + its.at * KAON_LANES * bytes;
-  const int size = its.length * KAON_LANES * bytes, lane = threadIdx.x % 32;
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  if (a.x_ahead == 2) {
-    if (lane == 0 && size > 0)
-      asm volatile("cp.async.bulk.prefetch.L2.global.L2::cache_hint [%0], %1, %2;" ::"l"(from),
-                   "r"(size), "l"(a.policy)
-                   : "memory");
-    return;
-  }
-#endif
-  for (int at = lane * LINE; at < size; at += 32 * LINE)
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(from + at));
-}
-
-/* Rows of blocks `block`, block + step, ... below `last`, a warp a block: y and the sums of a
- * thread, which stand APART; GHOSTS: they may meet some. Which list a block has is asked for a turn
- * ahead. Returns the block that comes next. */
-template <int REALS, int HALF, int BATCH, int KIND, int APART, bool GHOSTS = false>
-static __device__ __forceinline__ int sell_rows(const rows_call &a, int block, int step, int last,
-                                                double *sum) {
+/* Rows of blocks `block`, block + step, ... of a part that meets no ghost, a warp a block: y and
+ * the sums of a thread, which stand APART. Which list a block has is asked for a turn ahead. */
+template <int REALS, int HALF, int BATCH, int KIND, int APART>
+static __device__ __forceinline__ void sell_rows(const rows_call &a, int block, int step,
+                                                 double *sum) {
   const int lane = threadIdx.x % 32;
   int next = sell_list<KIND>(a, block);
-  for (; block < last; block += step) {
+  for (; block < a.last; block += step) {
     const int row = block * KAON_LANES + lane, list = next;
     const slice mine = slice_read(a, block);
     const row_others<REALS> others = row_ask<REALS>(a, row);
     next = sell_list<KIND>(a, block + step);
-    if (a.x_ahead != 0) values_ahead<REALS, HALF>(a, block + step);
     kaon_packet<real, REALS> s = {};
-    row_add<REALS, HALF, BATCH, KIND, GHOSTS>(a, block, mine.at * KAON_LANES + lane, list,
-                                              mine.length, 0, &s);
+    row_add<REALS, HALF, BATCH, KIND, false>(a, block, mine.at * KAON_LANES + lane, list,
+                                             mine.length, 0, &s);
     if (row >= a.rows) s = {};
     row_put<REALS, APART>(a, row, row_scale<HALF>(a, row), s, others, sum);
   }
-  return block;
 }
 
 /* Adds the sums of the a.lanes warps that share a block of rows; those of the first have them. All
@@ -189,7 +166,7 @@ static __host__ __device__ constexpr int sell_batch() {
 template <int REALS, int HALF>
 static __device__ __forceinline__ void sell_chunk(const rows_call &a, int chunk, double *sum) {
   sell_rows<REALS, HALF, sell_batch<REALS>(), SELL_ANY, 1>(
-      a, a.first + chunk * KAON_WARPS + (int)(threadIdx.x / 32), a.chunks * KAON_WARPS, a.last, sum);
+      a, a.first + chunk * KAON_WARPS + (int)(threadIdx.x / 32), a.chunks * KAON_WARPS, sum);
 }
 
 /* The same where rows meet ghosts, or a.lanes warps share a block of rows. */

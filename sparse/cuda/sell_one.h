@@ -6,7 +6,6 @@
 #define KAON_SPARSE_CUDA_SELL_ONE_H
 
 #include "sparse/cuda/sell.h"
-#include "sparse/cuda/sell_bulk.h"
 
 enum { SELL_MULTIPROCESSORS = 132, SELL_SHARED_RESIDENT = 4 };
 
@@ -19,10 +18,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, RESIDENT)
   double sum[1][ROW_SUMS];
   columns cols = {0, 1, 0};
   const int first = a.first + (int)(blockIdx.x * KAON_WARPS + threadIdx.x / 32);
-  if (a.early && a.x_ahead != 0)
-    values_ahead<REALS, HALF>(a, first);
-  else if (a.early)
-    slice_prefetch<REALS, HALF, BATCH>(a, first);
+  if (a.early) slice_prefetch<REALS, HALF, BATCH>(a, first);
   kaon_wait_for_previous();
   columns_ask<1>(a, &cols);
   if (cols.open == 0) return;
@@ -30,7 +26,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, RESIDENT)
 #pragma unroll
   for (int i = 0; i < ROW_SUMS; i++)
     if (sums) waiting[i * KAON_THREADS + threadIdx.x] = 0;
-  sell_rows<REALS, HALF, BATCH, KIND, KAON_THREADS>(a, first, a.chunks * KAON_WARPS, a.last,
+  sell_rows<REALS, HALF, BATCH, KIND, KAON_THREADS>(a, first, a.chunks * KAON_WARPS,
                                                     waiting + threadIdx.x);
 #pragma unroll
   for (int i = 0; i < ROW_SUMS; i++) sum[0][i] = sums ? waiting[i * KAON_THREADS + threadIdx.x] : 0;
@@ -41,18 +37,10 @@ static __global__ void __launch_bounds__(KAON_THREADS, RESIDENT)
 template <int REALS, int HALF, int RESIDENT, int BATCH, int KIND>
 static void sell_launch(const kaon_launch *launch, const kaon_spmv_args *args, int resident,
                         rows_call *a) {
-  if (getenv("KAON_X_BLOCKS") != NULL) resident = atoi(getenv("KAON_X_BLOCKS"));
   const unsigned room = args->sum.state != NULL ? ROW_SUMS * KAON_THREADS * sizeof(double) : 0;
   /* parts of one pass, which other kernels may do, count their chunks alike */
   a->most = (args->part == KAON_ROWS_ALL ? resident : SELL_SHARED_RESIDENT) * SELL_MULTIPROCESSORS;
   rows_share_out(launch, args, KAON_THREADS, a);
-  if constexpr (REALS == 1 && !HALF && KIND == SELL_SHARED)
-    if (getenv("KAON_X_BULK") != NULL && bulk_room(a->length) < 47 * 1024 && launch->early) {
-      kaon_cuda_launch_listed(launch, rows_listed<REALS, HALF>(*a, KAON_LISTED_SELL),
-                              atoi(getenv("KAON_X_BULK")) == 8 ? sell_bulk_kernel<8, 5> : sell_bulk_kernel<4, 5>, (unsigned)a->chunks,
-                              KAON_THREADS, *a, NULL, (unsigned)bulk_room(a->length));
-      return;
-    }
   kaon_cuda_launch_listed(launch, rows_listed<REALS, HALF>(*a, KAON_LISTED_SELL),
                           sell_kernel<REALS, HALF, RESIDENT, BATCH, KIND>, (unsigned)a->chunks,
                           KAON_THREADS, *a, NULL, room);
