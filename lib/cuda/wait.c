@@ -23,7 +23,7 @@ static const double watch_seconds = 1e-3;
 
 /* BLOCKING asks between naps for so long before it sleeps in the driver, which costs the processor
  * some 100 us however soon the end comes. */
-static const double nap_seconds = 1e-3, shortest_nap = 20e-6, longest_nap = 1e-3;
+static const double nap_seconds = 100e-6, shortest_nap = 20e-6, longest_nap = 1e-3;
 
 unsigned long kaon_cuda_timer_slack(unsigned long wanted) {
 #ifdef __linux__
@@ -96,7 +96,7 @@ static kaon_status doze(const kaon_context *ctx, aim at, cudaError_t *answer) {
   double waited = 0;
   *answer = ask(at);
   if (*answer != cudaErrorNotReady) return KAON_OK;
-  const unsigned long slack = kaon_cuda_timer_slack(1);
+  const unsigned long slack = kaon_cuda_timer_slack(looks || naps ? 1 : 0);
   while (*answer == cudaErrorNotReady && status == KAON_OK &&
          (looks || (naps && waited < nap_seconds))) {
     const double wanted = fmin(fmax(waited / 4, shortest_nap), longest_nap);
@@ -106,7 +106,7 @@ static kaon_status doze(const kaon_context *ctx, aim at, cudaError_t *answer) {
     *answer = ask(at);
     waited = seconds_now() - begin;
   }
-  kaon_cuda_timer_slack(slack);
+  if (looks || naps) kaon_cuda_timer_slack(slack);
   if (*answer == cudaErrorNotReady && status == KAON_OK) *answer = driver_wait(ctx, at);
   return status;
 }
