@@ -28,8 +28,8 @@ static __global__ void __launch_bounds__(KAON_THREADS, SELL_SHARED_RESIDENT)
 }
 
 /* Of short rows in double whose sums are wanted four blocks a multiprocessor are launched: fewer
- * sums are left to be added, and on one H200 a step of CG on 1e6 to 4e6 rows of 7 entries took 2 to
- * 7 us less than with six. Without sums six are faster. */
+ * sums are left to be added, and on one H200 a step of CG on 1e6 to 4e6 rows of 7 entries took 4 to
+ * 6 us less than with six. Without sums six are faster. */
 template <int REALS, int HALF>
 static void launch_sell(const kaon_launch *launch, const kaon_spmv_args *args, rows_call *a) {
   const kaon_stored_matrix *m = args->matrix;
