@@ -220,15 +220,15 @@ static kaon_status look(kaon_solver *s, kaon_status status, kaon_pace *p, int nu
 
 /* A look tells of the time before the next launch was queued: what a service behind that launch has
  * mended, the look after it still calls waiting. Where the last solve was over at the first look,
- * no second launch is queued before it, but the end of the solve. */
+ * no second launch is queued before it, but the end of the solve where that is launched at all. */
 static kaon_status drive(kaon_solver *s, int *cancel, int *over) {
   const int serves = host_serves(s);
-  const int brief = s->brief && !serves && s->ctx->comm->ranks == 1 && kaon_solver_can_end_early(s);
+  const int brief = s->brief && !serves && s->ctx->comm->ranks == 1;
   int patience = 0, served = 0, issued = 1;
   kaon_pace p = kaon_pace_begin();
   p.rate = s->rate;
   s->brief = 0;
-  kaon_status status = issue(s, &p, 0, brief);
+  kaon_status status = issue(s, &p, 0, brief && kaon_solver_can_end_early(s));
   for (int number = 0;; number = 1 - number) {
     if (status == KAON_OK && (issued > 1 || !brief)) status = issue(s, &p, 1 - number, 0);
     KAON_TRY(look(s, status, &p, number, cancel));

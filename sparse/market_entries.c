@@ -1,10 +1,11 @@
 /* market_entries.c - entries of a Matrix Market file collected in its order. Contract:
- * market_job.h. Text is read in blocks of whole lines, a part a thread; parts are collected in the
- * file's order, so nothing depends on how many there are. */
+ * market_job.h. Text is read in blocks of whole lines, a part a thread and, in coordinate files, a
+ * rank (market_shared.c); parts are collected in the file's order, so nothing depends on how many
+ * there are. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/comm.h"
+#include "lib/context.h"
 #include "sparse/market_job.h"
 
 typedef kaon_market_entries entries;
@@ -53,14 +54,17 @@ static kaon_status give_room(const kaon_market_job *job, entries *e, int64_t roo
   return KAON_OK;
 }
 
+kaon_status kaon_market_make_room(const kaon_market_job *job, entries *e, int64_t need) {
+  if (need <= e->room) return KAON_OK;
+  int64_t room = e->room + e->room / 2;
+  if (room < need) room = need;
+  if (room > job->header.stored && need <= job->header.stored) room = job->header.stored;
+  return give_room(job, e, room);
+}
+
 static kaon_status append(const kaon_market_job *job, const kaon_market_part *part, entries *e) {
   const int64_t need = e->count + part->kept;
-  if (need > e->room) {
-    int64_t room = e->room + e->room / 2;
-    if (room < need) room = need;
-    if (room > job->header.stored && need <= job->header.stored) room = job->header.stored;
-    KAON_TRY(give_room(job, e, room));
-  }
+  KAON_TRY(kaon_market_make_room(job, e, need));
   const size_t n = (size_t)part->kept, reals = (size_t)job->reals;
   if (kaon_market_is_indexed(job) && n > 0) {
     memcpy(e->row + e->count, part->row, n * sizeof *e->row);
@@ -84,7 +88,7 @@ static void release_parts(kaon_market_part *parts, int n) {
 
 /* A part ends with the line that its share of the text ends in; longer lines are refused. */
 static kaon_status make_parts(const kaon_market_job *job, kaon_market_part *parts, int n) {
-  const size_t text = job->room / (size_t)n + job->longest_line + 2;
+  const size_t text = job->room / (size_t)(n * job->sharers) + job->longest_line + 2;
   const size_t most = text / (size_t)kaon_market_shortest(&job->header) + 1;
   int failed = 0;
   memset(parts, 0, (size_t)n * sizeof *parts);
@@ -105,16 +109,21 @@ static kaon_status make_parts(const kaon_market_job *job, kaon_market_part *part
                    job->bytes->name, most);
 }
 
+/* This rank's parts of those of all sharers. */
 static void share_out(const kaon_market_job *job, kaon_market_part *parts, int n, int64_t room) {
   const char *at = job->buffer + job->at, *const end = job->buffer + job->cut;
-  const size_t each = (size_t)(end - at) / (size_t)n + 1;
-  for (int i = 0; i < n; i++) {
-    const char *stop = (size_t)(end - at) > each && i < n - 1 ? at + each : end;
+  const int all = n * job->sharers, first = job->sharers > 1 ? n * job->options->rank : 0;
+  const size_t each = (size_t)(end - at) / (size_t)all + 1;
+  for (int i = 0; i < first + n; i++) {
+    const char *stop = (size_t)(end - at) > each && i < all - 1 ? at + each : end;
     while (stop < end && stop[-1] != '\n') stop++;
-    parts[i].text = at;
-    parts[i].end = stop;
-    parts[i].room = room;
-    parts[i].report = 0;
+    if (i >= first) {
+      kaon_market_part *part = &parts[i - first];
+      part->text = at;
+      part->end = stop;
+      part->room = room;
+      part->report = 0;
+    }
     at = stop;
   }
 }
@@ -135,6 +144,18 @@ static kaon_status collect(kaon_market_job *job, kaon_market_part *part, int64_t
   return append(job, part, e);
 }
 
+/* Of all sharers. */
+static kaon_status collect_shares(kaon_market_job *job, const kaon_market_part *parts, int n,
+                                  int64_t *seen, entries *e) {
+  const int64_t rest = job->header.stored - *seen;
+  kaon_market_verdict v;
+  KAON_TRY(kaon_market_weigh(job, parts, n, rest, &v));
+  if (v.bad) return kaon_market_explain(job, rest);
+  *seen += v.seen;
+  job->line += v.lines;
+  return kaon_market_send(job, parts, n, e);
+}
+
 /* All ranks see the same text, but memory may lack on one. */
 static kaon_status read_block(kaon_market_job *job, kaon_market_part *parts, int n, int64_t *seen,
                               entries *e) {
@@ -142,7 +163,9 @@ static kaon_status read_block(kaon_market_job *job, kaon_market_part *parts, int
 #pragma omp parallel for num_threads(n) schedule(static, 1)
   for (int i = 0; i < n; i++) kaon_market_parse(job, &parts[i]);
   kaon_status status = KAON_OK;
-  for (int i = 0; i < n && status == KAON_OK; i++) status = collect(job, &parts[i], seen, e);
+  if (job->sharers > 1) status = collect_shares(job, parts, n, seen, e);
+  for (int i = 0; i < n && status == KAON_OK && job->sharers == 1; i++)
+    status = collect(job, &parts[i], seen, e);
   job->at = job->cut;
   return kaon_agree(job->ctx, status);
 }
@@ -163,14 +186,28 @@ static kaon_status read_parts(kaon_market_job *job, kaon_market_part *parts, int
   return KAON_OK;
 }
 
+/* Of a file of coordinates that the ranks of a job read for their own rows: what a rank parses is
+ * all kept until it is sent. */
+static void share_lines(kaon_market_job *job) {
+  const kaon_comm *comm = job->ctx != NULL ? job->ctx->comm : NULL;
+  if (comm == NULL || comm->ranks == 1 || !kaon_market_is_indexed(job) ||
+      job->options->ranks != comm->ranks || job->options->rank != comm->rank)
+    return;
+  job->sharers = comm->ranks;
+  job->first = 0;
+  job->last = job->header.rows;
+}
+
 kaon_status kaon_market_collect(kaon_market_job *job, kaon_market_entries *e) {
   kaon_market_part parts[KAON_MARKET_PARTS];
   const int n = job->parts;
+  const int64_t first = job->first, last = job->last;
   int64_t room = kaon_market_expected(job) + 1;
   if (kaon_reader_is_compressed(job->reader)) { /* a bold promise is believed bit by bit */
     const int64_t likely = job->bytes->size;
     if (room > likely) room = likely;
   }
+  share_lines(job);
   kaon_status status = make_parts(job, parts, n);
   if (status == KAON_OK) {
     status = kaon_agree(job->ctx, give_room(job, e, room));
@@ -179,5 +216,7 @@ kaon_status kaon_market_collect(kaon_market_job *job, kaon_market_entries *e) {
   } else {
     status = kaon_agree(job->ctx, status);
   }
+  job->first = first;
+  job->last = last;
   return status;
 }

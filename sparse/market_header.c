@@ -284,7 +284,7 @@ static void choose_room(kaon_market_job *job) {
 
 kaon_status kaon_market_begin(const kaon_context *ctx, const kaon_bytes *bytes,
                               const kaon_market_options *options, kaon_market_job *job) {
-  *job = (kaon_market_job){.ctx = ctx, .bytes = bytes, .options = options};
+  *job = (kaon_market_job){.ctx = ctx, .bytes = bytes, .options = options, .sharers = 1};
   KAON_TRY(kaon_reader_open(ctx, bytes, &job->reader));
   choose_room(job);
   job->buffer = malloc(job->room);

@@ -193,11 +193,16 @@ kaon_status kaon_market_look(const kaon_bytes *bytes, const kaon_market_options 
   const kaon_status status = kaon_market_begin(NULL, bytes, options, &job);
   *header = job.header;
   if (status == KAON_OK) {
-    /* a block of text and its entries besides, at the file's mean length of a line */
+    /* a block of text and its entries besides, at the file's mean length of a line; of a rank its
+     * share of them, and what is sent and comes four times over, of a triangle to two ranks */
     const double text = (double)job.room,
                  entries_a_byte = (double)header->stored / ((double)bytes->size + 1);
+    const int sent = options->ranks == 1 || header->array      ? 0
+                     : header->symmetry == KAON_MARKET_GENERAL ? 1
+                                                               : 2;
+    const double share = sent > 0 ? (1.0 + 4 * sent) / options->ranks : 1;
     count_bytes(&job, collecting, keep);
-    *collecting += text + text * fmin(entries_a_byte, 1.0 / kaon_market_shortest(header)) *
+    *collecting += text + share * text * fmin(entries_a_byte, 1.0 / kaon_market_shortest(header)) *
                               (double)kaon_market_bytes_each(&job);
   }
   kaon_market_end(&job);

@@ -173,10 +173,10 @@ sanitizer() {
     return
   fi
   for tool in memcheck racecheck; do
-    for program in test_context test_other_spaces test_update_calls; do
+    for program in test_context test_other_spaces test_update_calls test_sparse_kernels; do
       [ -x "$build/tests/$program" ] || continue
       # a refused allocation is what test_context asks for
-      KAON_TEST_MACHINE=cuda timeout 60 compute-sanitizer --tool "$tool" --error-exitcode 99 \
+      KAON_TEST_BRIEF=1 KAON_TEST_MACHINE=cuda timeout 60 compute-sanitizer --tool "$tool" --error-exitcode 99 \
         $([ $tool = memcheck ] && echo --report-api-errors no) "$build/tests/$program" >"$one" 2>&1
       status=$?
       if grep -qE "Device not supported|not supported on this|Unable to" "$one"; then

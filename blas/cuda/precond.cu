@@ -44,16 +44,22 @@ static __global__ void __launch_bounds__(KAON_THREADS, FEW ? 3 : 2)
 #undef UPDATE
 }
 
+/* Blocks of a column, where sums are taken: as many as a device of 132 multiprocessors holds at
+ * once, or twice as many of the kernel that has much on its way, whatever the device, so that sums
+ * have the same bits. Each begins by reading gate and coefficients, and leaves sums to be added. */
+enum { FEW_CHUNKS = 3 * 132, MANY_CHUNKS = 2 * 2 * 132 };
+
 static void launch_precond(const kaon_launch *launch, const kaon_update_args *args, int op,
                            int sums) {
   precond_call a = words_call_of<PRECOND_OPERANDS>(launch, args, op, sums);
   a.kind = !a.complex_space               ? KAON_SCALED_REAL
            : op == SCALED && args->n == 1 ? KAON_SCALED_CONJ
                                           : KAON_SCALED_COMPLEX;
+  const bool few = op == SCALED || op == RESIDUAL_SCALED || op == SHIFTED;
+  const int most = few ? FEW_CHUNKS : MANY_CHUNKS;
+  if (a.sums.sum.state != NULL && a.sums.chunks > most) a.sums.chunks = most;
   const unsigned blocks = (unsigned)a.sums.chunks * (unsigned)args->shape.nrhs;
-  void (*kernel)(precond_call) = op == SCALED || op == RESIDUAL_SCALED || op == SHIFTED
-                                     ? precond_kernel<1>
-                                     : precond_kernel<0>;
+  void (*kernel)(precond_call) = few ? precond_kernel<1> : precond_kernel<0>;
   kaon_cuda_launch_listed(launch, listed_of(op), kernel, blocks, KAON_THREADS, a, a.state);
 }
 

@@ -84,6 +84,23 @@ static __device__ __forceinline__ word word_read(const kaon_view &v, int64_t at)
   return ((const word *)v.data)[at];
 }
 
+/* Of a vector that is not met again before the second-level cache has turned over: its lines are
+ * the first to leave. */
+static __device__ __forceinline__ word word_read_once(const kaon_view &v, int64_t at) {
+  const ulonglong2 x = __ldcs((const ulonglong2 *)((const word *)v.data + at));
+  word w;
+  static_assert(sizeof w == sizeof x, "an access is 16 bytes");
+  memcpy(&w, &x, sizeof w);
+  return w;
+}
+
+static __device__ __forceinline__ void word_write_once(const kaon_view &v, int64_t at,
+                                                       const word &w) {
+  ulonglong2 x;
+  memcpy(&x, &w, sizeof x);
+  __stcs((ulonglong2 *)((word *)v.data + at), x);
+}
+
 static __device__ __forceinline__ void add_words(double *sum, const word &x, const word &y) {
 #pragma unroll
   for (int p = 0; p < PAIRS; p++)

@@ -48,6 +48,10 @@ kaon_status kaon_cuda_await(const kaon_context *ctx, cudaEvent_t event, const ch
 kaon_status kaon_cuda_wait_stream(const kaon_context *ctx, cudaStream_t stream, const char *what);
 /* What a wait elsewhere asks from time to time (kaon_cuda_transport in ranks.h). */
 kaon_status kaon_cuda_watch(const kaon_context *ctx, double waited);
+/* Has the system wake this thread `wanted` nanoseconds late at most (0: as it was); returns what it
+ * was, 0: it is not known, or not to be changed. It is 50 us unless it was set, and comes on top of
+ * every nap. */
+unsigned long kaon_cuda_timer_slack(unsigned long wanted);
 
 /* UNSUPPORTED while the stream is captured: then nothing is done that an answer could come from. */
 kaon_status kaon_cuda_refuse_recorded(const kaon_context *ctx, const char *what);

@@ -16,10 +16,6 @@
 #include <string.h>
 #include <time.h>
 
-#ifdef __linux__
-#include <sys/prctl.h>
-#endif
-
 #include "lib/cuda/device.h"
 #include "lib/cuda/list.h"
 #include "lib/cuda/loop.h"
@@ -382,19 +378,6 @@ static int64_t nap(int64_t passed, int64_t usual) {
   return wanted < shortest ? shortest : wanted < longest ? wanted : longest;
 }
 
-/* How late the system may wake this thread, in nanoseconds; 0: not known, or not to be changed. It
- * is 50 us unless it was set, and comes on top of every nap. */
-static unsigned long timer_slack(unsigned long wanted) {
-#ifdef __linux__
-  const int now = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
-  if (now > 0 && wanted > 0) prctl(PR_SET_TIMERSLACK, wanted, 0, 0, 0);
-  return now > 0 ? (unsigned long)now : 0;
-#else
-  (void)wanted;
-  return 0;
-#endif
-}
-
 /* The driver's own blocking wait costs the processor some 100 us however long it is, and wakes up
  * no sooner. */
 static kaon_status sleep_until(kaon_recorder *r, cudaEvent_t event) {
@@ -404,7 +387,7 @@ static kaon_status sleep_until(kaon_recorder *r, cudaEvent_t event) {
   cudaError_t error = cudaEventQuery(event);
   kaon_status watched = KAON_OK;
   if (error == cudaErrorNotReady) {
-    const unsigned long slack = timer_slack(1);
+    const unsigned long slack = kaon_cuda_timer_slack(1);
     while (error == cudaErrorNotReady) {
       const struct timespec pause = {0, nap(nanoseconds() - begin, r->usual)};
       nanosleep(&pause, NULL);
@@ -413,7 +396,7 @@ static kaon_status sleep_until(kaon_recorder *r, cudaEvent_t event) {
         watched = kaon_cuda_watch(r->ctx, 1e-9 * (double)(nanoseconds() - begin));
       if (watched != KAON_OK) break;
     }
-    timer_slack(slack);
+    kaon_cuda_timer_slack(slack);
     r->usual = nanoseconds() - begin;
   }
   if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError(); /* no error */

@@ -1,13 +1,18 @@
 /* wait.c - how the host waits for its device (the option `sync`).
  *   POLLING   asks without pause
- *   BLOCKING  sleeps in the driver until an interrupt comes (events made with
- *             cudaEventBlockingSync)
+ *   BLOCKING  in naps, and if that takes long asleep in the driver until an interrupt comes
+ *             (events made with cudaEventBlockingSync)
  *   AUTO      for an event short waits as POLLING, long ones as BLOCKING, since a sleeping thread
  *             takes some 50 us to wake; for a stream as the driver does, which polls unless the
  *             application has set the device's flags (cudaSetDeviceFlags) otherwise
  * Those flags are the application's and stay as they are. A recorded loop that is not polled for is
  * waited for in naps (graph.c). */
+#include <math.h>
 #include <time.h>
+
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
 #include "lib/cuda/ranks.h"
 
@@ -15,6 +20,21 @@
 static const double brief_seconds = 300e-6;
 /* A host that polls looks after its transport so often, one that sleeps after each of its naps. */
 static const double watch_seconds = 1e-3;
+
+/* BLOCKING asks between naps for so long before it sleeps in the driver, which costs the processor
+ * some 100 us however soon the end comes. */
+static const double nap_seconds = 100e-6, shortest_nap = 20e-6, longest_nap = 1e-3;
+
+unsigned long kaon_cuda_timer_slack(unsigned long wanted) {
+#ifdef __linux__
+  const int now = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
+  if (now > 0 && wanted > 0) prctl(PR_SET_TIMERSLACK, wanted, 0, 0, 0);
+  return now > 0 ? (unsigned long)now : 0;
+#else
+  (void)wanted;
+  return 0;
+#endif
+}
 
 static double seconds_now(void) {
   struct timespec t;
@@ -67,18 +87,28 @@ static cudaError_t driver_wait(const kaon_context *ctx, aim at) {
   return error == cudaSuccess ? cudaEventSynchronize(here) : error;
 }
 
-/* In naps where somebody has to look meanwhile, else in the driver, which costs the processor
- * least. */
+/* In naps, a quarter as long as what has passed, while somebody has to look meanwhile, and for
+ * nap_seconds where the host is to sleep; then in the driver. */
 static kaon_status doze(const kaon_context *ctx, aim at, cudaError_t *answer) {
-  const struct timespec nap = {0, 1000000};
-  *answer = watched(ctx) ? cudaErrorNotReady : driver_wait(ctx, at);
-  for (double waited = 0; *answer == cudaErrorNotReady; waited += 1e-9 * (double)nap.tv_nsec) {
-    *answer = ask(at);
-    if (*answer != cudaErrorNotReady) break;
-    KAON_TRY(kaon_cuda_watch(ctx, waited));
+  const int looks = watched(ctx), naps = ctx->options.sync == KAON_SYNC_BLOCKING;
+  const double begin = seconds_now();
+  kaon_status status = KAON_OK;
+  double waited = 0;
+  *answer = ask(at);
+  if (*answer != cudaErrorNotReady) return KAON_OK;
+  const unsigned long slack = kaon_cuda_timer_slack(looks || naps ? 1 : 0);
+  while (*answer == cudaErrorNotReady && status == KAON_OK &&
+         (looks || (naps && waited < nap_seconds))) {
+    const double wanted = fmin(fmax(waited / 4, shortest_nap), longest_nap);
+    const struct timespec nap = {0, (long)(1e9 * wanted)};
+    if (looks) status = kaon_cuda_watch(ctx, waited);
     nanosleep(&nap, NULL);
+    *answer = ask(at);
+    waited = seconds_now() - begin;
   }
-  return KAON_OK;
+  if (looks || naps) kaon_cuda_timer_slack(slack);
+  if (*answer == cudaErrorNotReady && status == KAON_OK) *answer = driver_wait(ctx, at);
+  return status;
 }
 
 static kaon_status wait_for(const kaon_context *ctx, aim at, double brief, const char *what) {

@@ -214,10 +214,134 @@ static void all_ranks_return_one_failure(void **state) {
   assert_int_equal(kaon_matrix_generate(ctx, "fem:1,1,99", NULL, &matrix, NULL), KAON_ERR_ARGUMENT);
 }
 
+/* ---- lines that the ranks parse together ---- */
+
+typedef struct text {
+  char *at;
+  size_t size, room;
+} text;
+
+static void say(text *t, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  t->size += (size_t)vsnprintf(t->at + t->size, t->room - t->size, format, args);
+  va_end(args);
+  assert_true(t->size < t->room);
+}
+
+/* A file of `entries` entries in no order, some of one place, among comments and empty lines; the
+ * first entry from line `wrong` on is none (0: all are right), and `more` entries follow that the
+ * sizes do not promise. */
+static text make_text(const char *field, const char *symmetry, int rows, int entries, int wrong,
+                      int more) {
+  text t = {malloc(1 << 18), 0, 1 << 18};
+  uint32_t seed = 12345;
+  int lines = 2;
+  assert_non_null(t.at);
+  say(&t, "%%%%MatrixMarket matrix coordinate %s %s\n%d %d %d\n", field, symmetry, rows, rows,
+      entries);
+  for (int n = 0; n < entries + more; n++) {
+    int i = (int)((seed = seed * 1664525u + 1013904223u) >> 8) % rows + 1;
+    int j = (int)((seed = seed * 1664525u + 1013904223u) >> 8) % rows + 1;
+    if (strcmp(symmetry, "general") != 0 && j > i) {
+      const int other = i;
+      i = j;
+      j = other;
+    }
+    if (strcmp(symmetry, "skew-symmetric") == 0 && i == j) i == rows ? j-- : i++;
+    if (n % 7 == 3 && ++lines) say(&t, n % 2 ? "\n" : "%% a comment\n");
+    if (++lines >= wrong && wrong > 0) {
+      say(&t, "%d x\n", i);
+      wrong = 0;
+      continue;
+    }
+    say(&t, "%d %d", i, j);
+    if (strcmp(field, "pattern") != 0) say(&t, " %.17g", sin(n));
+    if (strcmp(field, "complex") == 0)
+      say(&t, " %.17g", i == j && strcmp(symmetry, "hermitian") == 0 ? 0 : cos(n));
+    say(&t, "\n");
+  }
+  return t;
+}
+
+/* What this rank gets of a text: with the others, and by itself. */
+static kaon_status read_text(const kaon_context *with, const text *t, size_t block, int threads,
+                             kaon_csr **csr) {
+  kaon_market_options options = KAON_MARKET_OPTIONS_INIT;
+  kaon_market_header header;
+  kaon_bytes bytes;
+  options.rank = world_rank();
+  options.ranks = world_size();
+  options.block = block;
+  options.threads = threads;
+  kaon_bytes_from_memory("text.mtx", t->at, t->size, &bytes);
+  return kaon_market_read(with, &bytes, &options, &header, csr);
+}
+
+static void must_be_same(const kaon_csr *a, const kaon_csr *b) {
+  assert_int_equal(a->rows, b->rows);
+  assert_int_equal(a->columns, b->columns);
+  assert_int_equal(a->reals, b->reals);
+  assert_memory_equal(a->start, b->start, (size_t)(a->rows + 1) * sizeof *a->start);
+  const size_t entries = (size_t)a->start[a->rows];
+  if (entries == 0) return;
+  assert_memory_equal(a->column, b->column, entries * sizeof *a->column);
+  assert_memory_equal(a->value, b->value, entries * (size_t)a->reals * sizeof *a->value);
+}
+
+static const size_t blocks[] = {512, 4096, 0};
+
+/* Sums of entries of one place have the bits of the file's order. */
+static void lines_are_parsed_by_shares(void **state) {
+  (void)state;
+  static const char *const forms[][2] = {{"real", "general"},        {"real", "symmetric"},
+                                         {"pattern", "general"},     {"pattern", "symmetric"},
+                                         {"real", "skew-symmetric"}, {"complex", "general"},
+                                         {"complex", "hermitian"},   {"complex", "symmetric"}};
+  static const int sizes[][2] = {{37, 200}, {3, 60}, {1000, 100}, {5, 0}};
+  for (size_t f = 0; f < sizeof forms / sizeof *forms; f++)
+    for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++) {
+      const text t = make_text(forms[f][0], forms[f][1], sizes[n][0], sizes[n][1], 0, 0);
+      for (int b = 0; b < 3; b++) {
+        kaon_csr *mine = NULL, *alone = NULL;
+        must(NULL, read_text(NULL, &t, blocks[b], 1, &alone));
+        must(ctx, read_text(ctx, &t, blocks[b], 1 + b % 2, &mine));
+        must_be_same(mine, alone);
+        kaon_csr_destroy(&mine);
+        kaon_csr_destroy(&alone);
+      }
+      free(t.at);
+    }
+}
+
+/* The sentence and the line of one rank by itself, on all. */
+static void what_is_wrong_is_said_by_all_ranks(void **state) {
+  (void)state;
+  static const int cases[][2] = {{3, 0},   {4, 0}, {57, 0},  {250, 0}, {440, 0},
+                                 {457, 0}, {0, 1}, {0, 300}, {0, -1},  {0, -399}};
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+    for (int b = 0; b < 3; b++) {
+      const text t =
+          make_text("real", c % 2 ? "symmetric" : "general", 100, 400, cases[c][0], cases[c][1]);
+      kaon_csr *csr = NULL;
+      char said[500];
+      const kaon_status alone = read_text(NULL, &t, blocks[b], 1, &csr);
+      assert_null(csr);
+      snprintf(said, sizeof said, "%s", kaon_last_error(NULL));
+      assert_int_equal(alone, KAON_ERR_FORMAT);
+      assert_int_equal(read_text(ctx, &t, blocks[b], 1 + b % 2, &csr), alone);
+      assert_null(csr);
+      assert_string_equal(kaon_last_error(ctx), said);
+      free(t.at);
+    }
+}
+
 static const struct CMUnitTest matrix_files[] = {
     cmocka_unit_test(rows_are_written_and_read_as_by_one_rank),
     cmocka_unit_test(matrices_are_written_in_the_callers_order),
     cmocka_unit_test(columns_are_joined_and_known_to_all),
     cmocka_unit_test(all_ranks_return_one_failure),
+    cmocka_unit_test(lines_are_parsed_by_shares),
+    cmocka_unit_test(what_is_wrong_is_said_by_all_ranks),
 };
 RANKS_MAIN_WITH(matrix_files, setup, teardown)
