@@ -1,9 +1,8 @@
 /* staggered_18.cu - the staggered hop whose thin links, or long ones, are stored in 18 reals. */
-#include "dslash/cuda/staggered_try.h"
+#include "dslash/cuda/staggered_kernel.h"
 
 extern "C" void KAON_EXPORT(kaon_staggered_18)(const kaon_launch *launch,
                                               const kaon_staggered_args *args) {
-  if (try_many(launch, args)) return;
   if (args->naik.links[0] != NULL)
     run_recon<18, true>(launch, args);
   else

@@ -1,9 +1,8 @@
 /* staggered_8.cu - the staggered hop whose thin links, or long ones, are stored in 8 reals. */
-#include "dslash/cuda/staggered_try8.h"
+#include "dslash/cuda/staggered_kernel.h"
 
 extern "C" void KAON_EXPORT(kaon_staggered_8)(const kaon_launch *launch,
                                               const kaon_staggered_args *args) {
-  if (try8(launch, args)) return;
   if (args->naik.links[0] != NULL)
     run_recon<8, true>(launch, args);
   else
