@@ -36,6 +36,7 @@ typedef struct staggered_call {
   int groups;   /* in so many groups */
   int beside;   /* of which a block has so many */
   int each;     /* of so many, the last one of what is left */
+  int full;     /* all of as many as a thread takes */
   int tiles;    /* blocks of a column that its sites make */
   int overlaps; /* the next kernel may start before the results are written (site_overlaps) */
   int phased;   /* long links have phases */
@@ -411,17 +412,16 @@ static __global__ void __launch_bounds__(staggered_threads<COLUMNS>(),
   const column_group c = group_begin<COLUMNS, SUMS>(a, group);
   if (grouped ? !__syncthreads_or((int)c.open) : c.open == 0) return;
   const kaon_view in = colour_view(a.in, c.first);
-  for (int tile = chunk; tile < a.tiles && c.open != 0; tile += a.sums.chunks) {
-    const uint32_t at = (uint32_t)tile * sites + thread;
-    if (at >= (uint32_t)a.sites.nsites) break;
-    const kaon_here here = kaon_here_of(&a.sites, a.parity, (int32_t)at);
+  for (int tile = chunk; tile < a.tiles; tile += a.sums.chunks) {
+    const uint32_t at = (uint32_t)tile * sites + thread, last = (uint32_t)a.sites.nsites - 1;
+    const kaon_here here = kaon_here_of(&a.sites, a.parity, (int32_t)min(at, last));
     vcolour d[COLUMNS], far[IMPROVED ? COLUMNS : 1];
-    if (c.count == COLUMNS) /* where columns are is known when compiled */
+    if (!many || a.full) /* where columns are is known when compiled */
       site_hops<RECON, IMPROVED, COLUMNS, grouped>(a, here, in, COLUMNS, d, far);
     else
       site_hops<RECON, IMPROVED, COLUMNS, grouped>(a, here, in, c.count, d, far);
     if (a.overlaps) kaon_let_next_start();
-    columns_end<IMPROVED, COLUMNS, SUMS>(a, at, c, d, far);
+    if (at <= last) columns_end<IMPROVED, COLUMNS, SUMS>(a, at, c, d, far);
     if (!SUMS) break;
   }
   if constexpr (SUMS) columns_finish(a, first, c, chunk);
@@ -439,6 +439,7 @@ template <int COLUMNS>
 static void share_columns(staggered_call *a) {
   a->groups = (a->columns + COLUMNS - 1) / COLUMNS;
   a->each = (a->columns + a->groups - 1) / a->groups;
+  a->full = a->columns == a->groups * COLUMNS;
   a->beside = 1;
   static int most = 0;
   if (most == 0) most = getenv("KAON_X_BESIDE") != NULL ? atoi(getenv("KAON_X_BESIDE")) : 4;
