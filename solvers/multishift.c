@@ -225,8 +225,9 @@ static kaon_stop_reason reason_of(const kaon_column_state *base) {
   }
 }
 
-/* Takes the residuals of s->norm2 into the reports. missed[m]: beyond 1.1 times the tolerance, which
- * counts as in the other solvers, although its process came down. Returns how many those are. */
+/* Takes the residuals of s->norm2 into the reports. missed[m]: beyond 1.1 times the tolerance,
+ * which counts as in the other solvers, although its process came down. Returns how many those are.
+ */
 static int take_residuals(kaon_multishift *s) {
   int count = 0;
   for (int m = 0; m < kaon_shift_all(s); m++) {

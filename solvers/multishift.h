@@ -54,16 +54,16 @@ struct kaon_multishift {
   kaon_column_state *host;
   kaon_scalars *sums; /* norms of vectors, every column open */
   kaon_column_state *sums_host;
-  double *norm2;               /* by columns of X, as are: */
+  double *norm2; /* by columns of X, as are: */
   kaon_column_report *reports;
   int *missed;
   kaon_shift_source *source;
-  int columns; /* right-hand sides that there is room for; 0: none */
+  int columns;  /* right-hand sides that there is room for; 0: none */
   double flops; /* of an application to one column, on all ranks, whose parts may be unequal */
 
   /* of the solve under way */
   const kaon_vector *b;
-  int applications; /* of all columns at once */
+  int applications;      /* of all columns at once */
   kaon_traffic repeated; /* what recordings asked of the network */
   kaon_issue issued;
 };

@@ -215,8 +215,8 @@ static void missed_shifts_are_refined(void **state) {
 
 /* ---- several right-hand sides ---- */
 
-/* The same bits as one by one, shift by shift in x, for applications to all of them at once: as many
- * as the slowest takes. One of them is 0. */
+/* The same bits as one by one, shift by shift in x, for applications to all of them at once: as
+ * many as the slowest takes. One of them is 0. */
 static void right_hand_sides_are_solved_together(void **state) {
   enum { COLUMNS = 3 };
   const chain a = {0.02, 0, 0.3};

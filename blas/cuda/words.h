@@ -151,10 +151,10 @@ template <int N>
 struct words_call {
   walk w;
   int complex_space;
-  int op;   /* pipelined.cu, precond.cu: which update it is */
-  int kind; /* precond.cu: of products d x */
+  int op;     /* pipelined.cu, precond.cu: which update it is */
+  int kind;   /* precond.cu: of products d x */
   int shared; /* precond.cu: columns of operand 0 where columns share it */
-  int few;  /* blocks that the device holds all at once: the next kernel may come in beside them */
+  int few; /* blocks that the device holds all at once: the next kernel may come in beside them */
   kaon_view v[N];
   const kaon_column_state *state;
   int slot[COEFFICIENTS];
@@ -330,8 +330,8 @@ static __device__ __forceinline__ void update_words(const words_call<N> &a, cons
 #pragma unroll
     for (int o = 0; o < operands; o++)
       if (t.reads >> o & 1)
-        x[n][o] = word_read(a.v[o], t.shared && o == 0 ? shared_at<OP>(a, i + n * step, column)
-                                                       : at[n]);
+        x[n][o] =
+            word_read(a.v[o], t.shared && o == 0 ? shared_at<OP>(a, i + n * step, column) : at[n]);
 #pragma unroll
   for (int n = 0; n < BATCH; n++) update_word<OP>(c, a.kind, x[n]);
 #pragma unroll

@@ -50,9 +50,9 @@ typedef struct divided_call {
 /* A cap on registers (staggered_blocks): with sums those of half do not fit into six blocks'. */
 template <bool IMPROVED, int COLUMNS, bool SUMS>
 static __device__ __forceinline__ constexpr int divided_blocks() {
-  return COLUMNS > 1                ? (sizeof(real) == 8 ? 2 : 3)
+  return COLUMNS > 1         ? (sizeof(real) == 8 ? 2 : 3)
          : KAON_HALF && SUMS ? 5
-                                    : staggered_blocks<COLUMNS>();
+                             : staggered_blocks<COLUMNS>();
 }
 
 /* Whether one column has a kernel without sums: where that with them takes more registers. */
@@ -142,8 +142,9 @@ static __device__ __forceinline__ void face_hop(const divided_call &a, const sta
   kaon_view seen;
   seen.data = leaves ? there.data : in.data;
   seen.scale = leaves ? there.scale : in.scale;
-  hop_add<RECON, DIR, FAR, COLUMNS, false>(a.h, links, phases, backward ? from : (uint32_t)s.here.at, seen,
-                                    from, minus ? -s.eta[mu] : s.eta[mu], c.count, d);
+  hop_add<RECON, DIR, FAR, COLUMNS, false>(a.h, links, phases,
+                                           backward ? from : (uint32_t)s.here.at, seen, from,
+                                           minus ? -s.eta[mu] : s.eta[mu], c.count, d);
 }
 
 template <int RECON, bool FAR, int COLUMNS>

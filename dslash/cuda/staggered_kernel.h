@@ -10,8 +10,6 @@
 #ifndef KAON_DSLASH_CUDA_STAGGERED_KERNEL_H
 #define KAON_DSLASH_CUDA_STAGGERED_KERNEL_H
 
-#include <stdlib.h>
-
 #include "dslash/cuda/kernels.h"
 #include "dslash/cuda/site.h"
 #include "lib/math/recon.h"
@@ -60,13 +58,14 @@ static __device__ __forceinline__ constexpr int staggered_blocks() {
   return sizeof(real) == 8 ? 3 : KAON_HALF ? 6 : 5;
 }
 
-/* A complex number as it is stored. */
+/* A complex number as it is stored. BESIDE, in half: by the conversion unit, in place of two
+ * instructions in those that also multiply and add; it makes 16 a clock, so not for all of them. */
+template <bool BESIDE>
 static __device__ __forceinline__ vcomplex number_load(const stored *p) {
 #if KAON_HALF
-  return c_load_beside(p);
-#else
-  return c_load(p);
+  if constexpr (BESIDE) return c_load_beside(p);
 #endif
+  return c_load(p);
 }
 
 /* ---- a site's colours ---- */
@@ -78,7 +77,19 @@ static __device__ __forceinline__ kaon_view colour_view(const kaon_view &v, int 
   return c;
 }
 
+/* Where the conversion unit has room. Hops of one column with 18-real links wait for memory; of
+ * several it converts the links, which are converted once for all. */
+template <int RECON, int COLUMNS>
+static __device__ __forceinline__ constexpr bool beside_link() {
+  return COLUMNS > 1 || RECON != 18;
+}
+template <int RECON, int COLUMNS>
+static __device__ __forceinline__ constexpr bool beside_colour() {
+  return COLUMNS == 1 && RECON != 18;
+}
+
 /* A column's site behind its first packet and its scale, times `factor`; half: that of integers. */
+template <bool BESIDE>
 static __device__ __forceinline__ vcolour colour_take(const char *first, const float *scale,
                                                       real factor) {
   stored raw[COLOURS];
@@ -86,7 +97,7 @@ static __device__ __forceinline__ vcolour colour_take(const char *first, const f
   packets_read<COLOURS, false>(first, raw);
   if (KAON_HALF) factor *= *scale;
 #pragma unroll
-  for (int i = 0; i < 3; i++) d.c[i] = c_scale(number_load(raw + 2 * i), factor);
+  for (int i = 0; i < 3; i++) d.c[i] = c_scale(number_load<BESIDE>(raw + 2 * i), factor);
   return d;
 }
 
@@ -97,8 +108,8 @@ static __device__ __forceinline__ real colour_unit(real sign) {
 
 static __device__ __forceinline__ vcolour colour_read(const kaon_view &v, uint32_t site,
                                                       int units) {
-  return colour_take(packet_address<COLOURS>(v.data, packet_at<COLOURS>(site, units)),
-                     KAON_HALF ? v.scale + scale_at(site, units) : NULL, colour_unit(1));
+  return colour_take<false>(packet_address<COLOURS>(v.data, packet_at<COLOURS>(site, units)),
+                            KAON_HALF ? v.scale + scale_at(site, units) : NULL, colour_unit(1));
 }
 
 static __device__ __forceinline__ void colour_write(const kaon_view &v, uint32_t site, int units,
@@ -143,13 +154,13 @@ static __device__ __forceinline__ void link_packets(const stored *links, uint32_
 
 /* The link of site `at` in 18 numbers; half: in units of 1 / 32767, but of 8 reals values. 8 reals
  * with `turn`: as its own V (lib/math/recon.h), for chi of colour_turned. */
-template <int RECON, bool SHARED>
+template <int RECON, bool BESIDE>
 static __device__ __forceinline__ void link_numbers(const stored *raw, bool turn, real *numbers) {
   vcomplex u[9];
   if constexpr (RECON == 8) {
     vcomplex z[4];
 #pragma unroll
-    for (int i = 0; i < 4; i++) z[i] = number_load(raw + 2 * i);
+    for (int i = 0; i < 4; i++) z[i] = number_load<BESIDE>(raw + 2 * i);
     if (turn) {
       recon_rows8(raw, z, u);
       recon_row2(u);
@@ -158,7 +169,7 @@ static __device__ __forceinline__ void link_numbers(const stored *raw, bool turn
     }
   } else {
 #pragma unroll
-    for (int i = 0; i < RECON / 2; i++) u[i] = number_load(raw + 2 * i);
+    for (int i = 0; i < RECON / 2; i++) u[i] = number_load<BESIDE>(raw + 2 * i);
     if constexpr (RECON == 12) {
       recon_row2(u); /* half: products of two integers */
 #pragma unroll
@@ -237,7 +248,7 @@ static __device__ __forceinline__ void hop_add(const staggered_call &a, const st
                                                const kaon_view &in, uint32_t from, real eta,
                                                int count, vcolour *d) {
   constexpr bool backward = DIR >= 4, phased = FAR && RECON != 18;
-  constexpr bool turn = RECON == 8 && !backward && COLUMNS == 1;
+  constexpr bool turn = RECON == 8 && !backward && COLUMNS == 1 && sizeof(real) == 4;
   const real factor = colour_unit(backward ? -eta : eta);
   const char *first = packet_address<COLOURS>(in.data, packet_at<COLOURS>(from, a.nrhs));
   const float *scale = KAON_HALF ? in.scale + scale_at(from, a.nrhs) : NULL;
@@ -245,12 +256,13 @@ static __device__ __forceinline__ void hop_add(const staggered_call &a, const st
   real u[18], y = 0;
   link_packets<RECON, SHARED>(links, at, raw);
   if constexpr (phased) y = phase_read(a.phased, phases, at);
-  link_numbers<RECON, SHARED>(raw, turn, u);
+  link_numbers<RECON, beside_link<RECON, COLUMNS>()>(raw, turn, u);
 #pragma unroll
   for (int k = 0; k < COLUMNS; k++) {
     const int column = COLUMNS == 1 ? 0 : min(k, count - 1);
-    vcolour chi = colour_take(first + column * (COLOURS * KAON_LANES * (int)sizeof(stored)),
-                              scale + column * KAON_LANES, factor);
+    vcolour chi = colour_take<beside_colour<RECON, COLUMNS>()>(
+        first + column * (COLOURS * KAON_LANES * (int)sizeof(stored)), scale + column * KAON_LANES,
+        factor);
     if constexpr (turn) chi = colour_turned(raw, &chi);
     if constexpr (phased) chi = colour_turn(y, backward, &chi);
     colour_add_link(u, KAON_LINK_BUFFER, backward, &chi, &d[k]);
@@ -406,8 +418,8 @@ static __global__ void __launch_bounds__(staggered_threads<COLUMNS>(),
   const int chunk = (int)(rows == 1 ? blockIdx.x : blockIdx.x / rows);
   const int group = first + (grouped ? (int)(warp % beside) : 0);
   const uint32_t sites = blockDim.x / beside;
-  const uint32_t thread = grouped ? warp / beside * KAON_LANES + threadIdx.x % KAON_LANES
-                                  : threadIdx.x;
+  const uint32_t thread =
+      grouped ? warp / beside * KAON_LANES + threadIdx.x % KAON_LANES : threadIdx.x;
   kaon_wait_for_previous();
   const column_group c = group_begin<COLUMNS, SUMS>(a, group);
   if (grouped ? !__syncthreads_or((int)c.open) : c.open == 0) return;
@@ -441,10 +453,7 @@ static void share_columns(staggered_call *a) {
   a->each = (a->columns + a->groups - 1) / a->groups;
   a->full = a->columns == a->groups * COLUMNS;
   a->beside = 1;
-  static int most = 0;
-  if (most == 0) most = getenv("KAON_X_BESIDE") != NULL ? atoi(getenv("KAON_X_BESIDE")) : 4;
-  for (int n = 2; n <= most && COLUMNS > 1 && GROUPED; n++)
-    if (a->groups % n == 0) a->beside = n;
+  if (COLUMNS > 1 && GROUPED && a->groups % 2 == 0) a->beside = 2;
 }
 
 /* Sites of a block. */

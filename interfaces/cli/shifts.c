@@ -33,9 +33,9 @@ int shifts_parse(const char *text, shifts *s) {
 /* ---- what is refused ---- */
 
 static int check_options(const invert_job *job) {
-  static const char *const others[] = {"stop",   "preconditioner", "correlators",
-                                       "history", "plot",          "resume",
-                                       "refinement", "set",        "temporal-gauge"};
+  static const char *const others[] = {"stop",          "preconditioner", "correlators", "history",
+                                       "plot",          "resume",         "refinement",  "set",
+                                       "temporal-gauge"};
   const invert_args *a = job->args;
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (cli_given(&a->common, others[i]))
