@@ -27,7 +27,8 @@ typedef struct kaon_coefficients {
 
 typedef struct kaon_update_args {
   kaon_shape shape;
-  int n; /* operands of the multi_ entries */
+  int n;      /* operands of the multi_ entries */
+  int shared; /* columns of an operand that columns share (precond_ops.h) */
   kaon_view v[KAON_MAX_OPERANDS];
   kaon_coefficients c;
   kaon_gate gate;

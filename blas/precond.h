@@ -14,7 +14,8 @@ kaon_status kaon_blas_residual_scaled(kaon_coefficient a, const kaon_vector *q, 
                                       const kaon_vector *d, kaon_vector *z, const int slot[2],
                                       const kaon_pass *pass);
 
-/* x += a p, then p = r + b p, of which r is one column for all columns of p and x; no sums */
+/* x += a p, then p = r + b p; no sums. r has one column, or as many as divide those of p and x:
+ * column k of these goes with its column k modulo their number */
 kaon_status kaon_blas_shifted(kaon_coefficient a, kaon_vector *p, kaon_vector *x,
                               const kaon_vector *r, kaon_coefficient b, const kaon_pass *pass);
 

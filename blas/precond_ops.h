@@ -14,7 +14,7 @@
     "d; v1' = v0 v2, conj(v0) v2 where n = 1; slot0: |v1|^2, slot1: (v3, v1) if v3 is "       \
     "given")                                                                                  \
   X(residual_scaled, "d; v1' = v1 + c0 v3, v2' = v0 v1'; slot0: |v1|^2, slot1: (v1, v2)")     \
-  X(shifted, "v0 of one column; v2' = v2 + c0 v1, v1' = v0 + c1 v1; no sums")                 \
+  X(shifted, "v0 of `shared` columns, in turn; v2' = v2 + c0 v1, v1' = v0 + c1 v1; no sums")  \
   X(pipepcg,                                                                                  \
     "v1' = v0 + c0 v1, v8' = v7 + c0 v8, v3' = v2 + c0 v3, v5' = v9 + c0 v5, v6' = v6 + c1 "  \
     "v5', v4' = v4 + c2 v3', v9' = v9 + c2 v8', v2' = v2 + c2 v1'; slot0: |v4|^2, slot1: "    \

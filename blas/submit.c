@@ -92,6 +92,17 @@ void kaon_update_read(kaon_update *u, int number, const char *name, const kaon_v
 
 void kaon_update_read_shared(kaon_update *u, int number, const char *name, const kaon_vector *v) {
   add_operand(u, number, name, v, 1);
+  u->args.shared = 1;
+}
+
+void kaon_update_read_in_turn(kaon_update *u, int number, const char *name, const kaon_vector *v) {
+  const int columns = v != NULL && u->shape != NULL ? v->nrhs : 1;
+  if (u->status == KAON_OK && u->shape->nrhs % columns != 0)
+    u->status = kaon_fail(u->ctx, KAON_ERR_SHAPE,
+                          "%s: vector %s has %d columns, which do not divide the result's %d",
+                          u->name, name, columns, u->shape->nrhs);
+  add_operand(u, number, name, v, columns);
+  u->args.shared = columns;
 }
 
 void kaon_update_write(kaon_update *u, int number, const char *name, kaon_vector *v) {

@@ -33,8 +33,10 @@ typedef struct kaon_update {
 void kaon_update_begin(kaon_update *u, const char *name, const kaon_vector *shape,
                        const kaon_pass *pass);
 void kaon_update_read(kaon_update *u, int number, const char *name, const kaon_vector *v);
-/* An operand of one column, which all columns meet. */
+/* An operand of one column, which all columns meet; or, where it may have several, of as many as
+ * divide the others': column k meets its column k modulo their number. */
 void kaon_update_read_shared(kaon_update *u, int number, const char *name, const kaon_vector *v);
+void kaon_update_read_in_turn(kaon_update *u, int number, const char *name, const kaon_vector *v);
 void kaon_update_write(kaon_update *u, int number, const char *name, kaon_vector *v);
 void kaon_update_coefficient(kaon_update *u, int number, kaon_coefficient c);
 /* Asks for a sum in sum.slot[number]; KAON_NO_SLOT: not wanted. */

@@ -6,6 +6,8 @@
  *   x_i += a_i p_i, p_i = r + b_i p_i   for all i, columns of two vectors, in one pass
  *   p = r + beta p
  * A column whose own residual has come down is closed. The process itself ends last.
+ * Several right-hand sides are as many processes side by side, which share applications and end
+ * each by itself.
  *
  * Several precisions. Shifted residuals cannot be replaced: what is computed anew of b - (A +
  * sigma_i) x_i is a multiple of r no more. But an error of an application counts by the size of the
@@ -14,7 +16,6 @@
  * to half likewise. Shifts that miss the tolerance nevertheless are refined one by one
  * (multishift_refine.c). */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "blas/precond.h"
@@ -28,26 +29,14 @@ static const double sloppy_margin = 8, sloppy_least = 128;
 
 /* ---- the run ---- */
 
-/* All states at the beginning: r = p = p_i = b, x_i = 0. */
-static void begin_states(kaon_multishift *s, double b2, double relative) {
-  memset(s->host, 0, (size_t)(s->n + 1) * sizeof *s->host);
-  for (int k = 0; k <= s->n; k++) {
-    kaon_column_state *state = &s->host[k];
-    state->gate = KAON_GATE_STEP;
-    state->reference = b2;
-    state->scale = 1 / b2;
-    state->first = 1;
-    state->lowest = b2;
-    state->max_iterations = s->options.max_iterations;
-    state->threshold = s->options.tol * s->options.tol * b2;
-    state->aux = k;
-    if (k == 0) continue;
-    kaon_set(state, KAON_S_SIGMA, s->sigma[k - 1] - s->sigma0, 0);
-    kaon_set(state, KAON_S_SIGMA_WHOLE, s->sigma[k - 1], 0);
-    kaon_set(state, KAON_S_ZETA, 1, 1);
-    kaon_set(state, KAON_S_OLD, 1, 0);
-  }
-  kaon_column_state *base = &s->host[0];
+/* The residual that process j is to come down to at this level. */
+static double aim(const kaon_multishift *s, int j) {
+  return fmax(s->source[j].between, s->options.tol);
+}
+
+static void begin_process(kaon_multishift *s, int j) {
+  kaon_column_state *base = &s->host[j];
+  const double b2 = s->source[j].b2, relative = aim(s, j);
   base->threshold = relative * relative * b2;
   kaon_set(base, KAON_S_SIGMA, s->sigma0, 0);
   kaon_set(base, KAON_S_DIRECTION2, b2, 0);
@@ -55,27 +44,62 @@ static void begin_states(kaon_multishift *s, double b2, double relative) {
   kaon_set(base, KAON_S_R2, b2, 0);
 }
 
-/* The process, which has ended, is to go on to another residual. */
-static void resume_states(kaon_multishift *s, double relative) {
-  kaon_column_state *base = &s->host[0];
-  for (int k = 0; k <= s->n; k++) {
+/* All states at the beginning: r = p = p_i = b, x_i = 0. Right-hand sides of 0 stay closed. */
+static void begin_states(kaon_multishift *s) {
+  const int c = s->columns;
+  memset(s->host, 0, (size_t)(c + kaon_shift_all(s)) * sizeof *s->host);
+  for (int k = 0; k < c + kaon_shift_all(s); k++) {
     kaon_column_state *state = &s->host[k];
-    if (k > 0 && (state->reason == KAON_WAIT_STOP || state->reason == KAON_END_CONVERGED)) {
-      kaon_finish(state, KAON_END_CONVERGED);
+    const int j = k % c, i = k / c - 1;
+    const double b2 = s->source[j].b2;
+    state->aux = k - j;
+    if (b2 == 0) continue;
+    state->gate = KAON_GATE_STEP;
+    state->reference = b2;
+    state->scale = 1 / b2;
+    state->first = 1;
+    state->lowest = b2;
+    state->max_iterations = s->options.max_iterations;
+    state->threshold = s->options.tol * s->options.tol * b2;
+    if (k < c) {
+      begin_process(s, j);
       continue;
     }
-    state->gate = KAON_GATE_STEP;
-    state->reason = 0;
+    kaon_set(state, KAON_S_SIGMA, s->sigma[i] - s->sigma0, 0);
+    kaon_set(state, KAON_S_SIGMA_WHOLE, s->sigma[i], 0);
+    kaon_set(state, KAON_S_ZETA, 1, 1);
+    kaon_set(state, KAON_S_OLD, 1, 0);
   }
+}
+
+static void resume_process(kaon_multishift *s, int j) {
+  kaon_column_state *base = &s->host[j];
+  const double relative = aim(s, j);
   base->threshold = relative * relative * base->reference;
   kaon_set(base, KAON_S_BETA, base->slot[KAON_S_R2][0] / base->slot[KAON_S_RHO][0], 0);
   kaon_set(base, KAON_S_RHO, base->slot[KAON_S_R2][0], 0);
 }
 
-/* Goes on with the precision of `to`, the step that ended it before made whole. */
-static kaon_status go_on(kaon_multishift *s, const kaon_shift_level *from, kaon_shift_level *to,
-                         double relative) {
-  resume_states(s, relative);
+/* Processes that run, which have ended, are to go on to another residual. The others' columns stay
+ * closed, and keep why they ended. */
+static void resume_states(kaon_multishift *s) {
+  const int c = s->columns;
+  for (int k = 0; k < c + kaon_shift_all(s); k++) {
+    kaon_column_state *state = &s->host[k];
+    if (k >= c && (state->reason == KAON_WAIT_STOP || state->reason == KAON_END_CONVERGED)) {
+      kaon_finish(state, KAON_END_CONVERGED);
+      continue;
+    }
+    state->gate = s->source[k % c].runs ? KAON_GATE_STEP : 0;
+    if (!s->source[k % c].runs) continue;
+    state->reason = 0;
+    if (k < c) resume_process(s, k);
+  }
+}
+
+/* What runs goes on with the precision of `to`, the step that ended it before made whole. */
+static kaon_status go_on(kaon_multishift *s, const kaon_shift_level *from, kaon_shift_level *to) {
+  resume_states(s);
   KAON_TRY(kaon_scalars_write(s->scalars, s->host));
   KAON_TRY(kaon_shift_next_direction(s, from->v));
   KAON_TRY(kaon_shift_look(s));
@@ -91,20 +115,23 @@ static kaon_status go_on(kaon_multishift *s, const kaon_shift_level *from, kaon_
 /* What roundings of one unit in all applications from here on leave in the residual, over the
  * residual: |A| times what x has still to go. The first by the diagonal of Lanczos' matrix; of the
  * second a step goes alpha |p|, and the residual falls by e in so many steps as it did so far, on
- * the average. Larger shifts have shorter ways. */
-static kaon_status find_spread(kaon_multishift *s, const kaon_shift_level *w, double *spread) {
-  const kaon_column_state *base = &s->host[0];
-  const double r2 = base->slot[KAON_S_R2][0], largest = base->slot[KAON_S_LARGEST][0];
-  const double steps = 2 * base->iterations / log(s->b2 / r2);
-  double p2;
-  KAON_TRY(kaon_shift_norms(s, w->v->p, &p2));
-  *spread = largest * base->slot[KAON_S_ALPHA][0] * sqrt(p2 / r2) * steps;
+ * the average. Larger shifts have shorter ways. Of processes that have further to go. */
+static kaon_status find_spread(kaon_multishift *s, const kaon_shift_level *w) {
+  KAON_TRY(kaon_shift_norms(s, w->v->p, s->norm2));
+  for (int j = 0; j < s->columns; j++) {
+    const kaon_column_state *base = &s->host[j];
+    kaon_shift_source *source = &s->source[j];
+    if (!source->runs) continue;
+    const double r2 = base->slot[KAON_S_R2][0], largest = base->slot[KAON_S_LARGEST][0];
+    const double steps = 2 * base->iterations / log(source->b2 / r2);
+    source->spread = largest * base->slot[KAON_S_ALPHA][0] * sqrt(s->norm2[j] / r2) * steps;
+  }
   return KAON_OK;
 }
 
-static kaon_status begin(kaon_multishift *s, double relative) {
+static kaon_status begin(kaon_multishift *s) {
   const kaon_shift_vectors *v = &s->outer;
-  begin_states(s, s->b2, relative);
+  begin_states(s);
   KAON_TRY(kaon_vector_zero(v->X));
   KAON_TRY(kaon_vector_zero(v->P));
   KAON_TRY(kaon_vector_copy(v->r, s->b));
@@ -113,9 +140,16 @@ static kaon_status begin(kaon_multishift *s, double relative) {
   return kaon_shift_process(s, &s->level[0]);
 }
 
-/* 1: the process came down to `relative`, and has further to go. */
-static int goes_on(const kaon_multishift *s, double relative) {
-  return s->host[0].reason == KAON_WAIT_STOP && relative > s->options.tol;
+/* Processes that came down to where they leave this level, and have further to go, are those that
+ * run from here on. Returns their number. */
+static int choose_next(kaon_multishift *s) {
+  int count = 0;
+  for (int j = 0; j < s->columns; j++) {
+    kaon_shift_source *source = &s->source[j];
+    source->runs = s->host[j].reason == KAON_WAIT_STOP && source->between > s->options.tol;
+    count += source->runs;
+  }
+  return count;
 }
 
 /* The residual at which a process at this level may begin. */
@@ -124,22 +158,34 @@ static double begins_at(const kaon_multishift *s, const kaon_shift_level *w, dou
   return fmin(1, bound / fmax(sloppy_least, sloppy_margin * spread));
 }
 
+/* By what the process has shown some have to come down further before they leave level w: these
+ * alone run then. Returns their number. */
+static int choose_again(kaon_multishift *s, const kaon_shift_level *next) {
+  int count = 0;
+  for (int j = 0; j < s->columns; j++) {
+    kaon_shift_source *source = &s->source[j];
+    const double between = begins_at(s, next, source->spread);
+    source->runs = source->runs && between < source->between;
+    if (source->runs) source->between = between;
+    count += source->runs;
+  }
+  return count;
+}
+
 static kaon_status run(kaon_multishift *s) {
-  const double tol = s->options.tol;
-  double spread = 0;
   for (int l = 0; l < s->levels; l++) {
     kaon_shift_level *w = &s->level[l], *next = l + 1 < s->levels ? w + 1 : NULL;
-    double between = next != NULL ? begins_at(s, next, spread) : 0;
-    KAON_TRY(l == 0 ? begin(s, fmax(between, tol)) : go_on(s, w - 1, w, fmax(between, tol)));
-    if (next != NULL && goes_on(s, between)) {
-      KAON_TRY(find_spread(s, w, &spread));
-      if (begins_at(s, next, spread) < between) {
-        between = begins_at(s, next, spread);
-        KAON_TRY(go_on(s, w, w, fmax(between, tol)));
-      }
+    for (int j = 0; j < s->columns; j++) {
+      kaon_shift_source *source = &s->source[j];
+      source->between = next != NULL ? begins_at(s, next, source->spread) : 0;
+    }
+    KAON_TRY(l == 0 ? begin(s) : go_on(s, w - 1, w));
+    if (next != NULL && choose_next(s) > 0) {
+      KAON_TRY(find_spread(s, w));
+      if (choose_again(s, next) > 0) KAON_TRY(go_on(s, w, w));
     }
     KAON_TRY(kaon_shift_gather(s, w, NULL));
-    if (!goes_on(s, between)) break;
+    if (choose_next(s) == 0) break;
   }
   return KAON_OK;
 }
@@ -150,7 +196,7 @@ kaon_status kaon_shift_residuals(kaon_multishift *s) {
   const kaon_shift_vectors *v = &s->outer;
   kaon_operator *A = s->level[0].A;
   kaon_pass pass = kaon_shift_pass(&s->shifts, KAON_NO_SLOT, KAON_REC_NONE);
-  for (int k = 1; k <= s->n; k++) s->host[k].gate = KAON_GATE_STEP;
+  for (int m = 0; m < kaon_shift_all(s); m++) kaon_shift_state(s, m)->gate = KAON_GATE_STEP;
   KAON_TRY(kaon_scalars_write(s->scalars, s->host));
   if (s->options.normal) {
     KAON_TRY(kaon_operator_run(A, KAON_PLAIN, v->X, s->several, NULL));
@@ -179,81 +225,51 @@ static kaon_stop_reason reason_of(const kaon_column_state *base) {
   }
 }
 
-/* Takes the residuals of s->norm2 into the reports; missed[i]: beyond 1.1 times the tolerance,
- * which counts as in the other solvers. Returns how many those are. */
-static int take_residuals(const kaon_multishift *s, int *missed, kaon_column_report *reports) {
+/* Takes the residuals of s->norm2 into the reports. missed[m]: beyond 1.1 times the tolerance,
+ * which counts as in the other solvers, although its process came down. Returns how many those are.
+ */
+static int take_residuals(kaon_multishift *s) {
   int count = 0;
-  for (int i = 0; i < s->n; i++) {
-    kaon_column_report *r = &reports[i];
-    r->residual = r->stop_residual = sqrt(s->norm2[i] / s->b2);
-    missed[i] = !(r->residual <= 1.1 * s->options.tol);
-    if (!missed[i]) r->reason = KAON_CONVERGED;
-    count += missed[i];
+  for (int m = 0; m < kaon_shift_all(s); m++) {
+    kaon_column_report *r = &s->reports[m];
+    const int j = m % s->columns;
+    const double b2 = s->source[j].b2;
+    r->residual = r->stop_residual = b2 > 0 ? sqrt(s->norm2[m] / b2) : 0;
+    const int reached = r->residual <= 1.1 * s->options.tol;
+    if (reached) r->reason = KAON_CONVERGED;
+    s->missed[m] = !reached && s->host[j].reason == KAON_WAIT_STOP;
+    count += s->missed[m];
   }
   return count;
 }
 
-/* One right-hand side. */
-static kaon_status solve(kaon_multishift *s, const kaon_vector *b, double b2, kaon_vector *x,
-                         kaon_column_report *reports) {
-  int missed[KAON_MULTISHIFT_MAX];
-  memset(reports, 0, (size_t)s->n * sizeof *reports);
-  if (b2 == 0) {
-    for (int i = 0; i < s->n; i++) reports[i].reason = KAON_CONVERGED;
-    return kaon_vector_zero(x);
-  }
+/* b = 0 in all columns, and x too. */
+static kaon_status solve_nothing(kaon_multishift *s, kaon_vector *x) {
+  for (int m = 0; m < kaon_shift_all(s); m++) s->reports[m].reason = KAON_CONVERGED;
+  return kaon_vector_zero(x);
+}
+
+static kaon_status solve(kaon_multishift *s, const kaon_vector *b, kaon_vector *x) {
+  double all2 = 0;
+  memset(s->reports, 0, (size_t)kaon_shift_all(s) * sizeof *s->reports);
+  for (int j = 0; j < s->columns; j++) all2 = fmax(all2, s->source[j].b2);
+  if (all2 == 0) return solve_nothing(s, x);
   s->b = b;
-  s->b2 = b2;
   s->outer.X = x;
   KAON_TRY(run(s));
-  const kaon_column_state ended = s->host[0];
-  for (int i = 0; i < s->n; i++) {
-    reports[i].iterations = s->host[1 + i].iterations;
-    reports[i].reason = reason_of(&ended);
-    if (reports[i].reason == KAON_BREAKDOWN) reports[i].breakdown = (kaon_breakdown)ended.cause;
+  for (int m = 0; m < kaon_shift_all(s); m++) {
+    const kaon_column_state *base = &s->host[m % s->columns];
+    kaon_column_report *r = &s->reports[m];
+    r->iterations = kaon_shift_state(s, m)->iterations;
+    r->reason = reason_of(base);
+    if (r->reason == KAON_BREAKDOWN) r->breakdown = (kaon_breakdown)base->cause;
   }
   KAON_TRY(kaon_shift_residuals(s));
-  if (take_residuals(s, missed, reports) == 0 || ended.reason != KAON_WAIT_STOP || s->levels == 1)
-    return KAON_OK;
-  KAON_TRY(kaon_shift_refine(s, missed, reports));
+  if (take_residuals(s) == 0 || s->levels == 1) return KAON_OK;
+  KAON_TRY(kaon_shift_refine(s));
   KAON_TRY(kaon_shift_residuals(s));
-  take_residuals(s, missed, reports);
+  take_residuals(s);
   return KAON_OK;
-}
-
-/* Right-hand side j of several, by vectors of one. x has shift i's solution of it in column i c +
- * j, c being their number. */
-static kaon_status solve_turn(kaon_multishift *s, const kaon_vector *b, int j, double b2,
-                              kaon_vector *x, double *room, kaon_column_report *reports) {
-  kaon_column_report own[KAON_MULTISHIFT_MAX];
-  KAON_TRY(kaon_shift_move(b, j, s->one, 0, room));
-  KAON_TRY(solve(s, s->one, b2, s->all, own));
-  for (int i = 0; i < s->n; i++) {
-    KAON_TRY(kaon_shift_move(s->all, i, x, i * b->nrhs + j, room));
-    if (reports != NULL) reports[i * b->nrhs + j] = own[i];
-  }
-  return KAON_OK;
-}
-
-static kaon_status take_turns_memory(kaon_multishift *s, const kaon_vector *b, double **room) {
-  const kaon_operator *A = s->level[0].A;
-  void *memory = NULL;
-  if (s->one == NULL) KAON_TRY(kaon_vector_create(s->ctx, A->space, A->precision, 1, &s->one));
-  if (s->all == NULL) KAON_TRY(kaon_vector_create(s->ctx, A->space, A->precision, s->n, &s->all));
-  KAON_TRY(kaon_pool_take(s->ctx, kaon_shift_room(b->space) * sizeof **room, "a column on its way",
-                          &memory));
-  *room = memory;
-  return KAON_OK;
-}
-
-static kaon_status solve_turns(kaon_multishift *s, const kaon_vector *b, const double *b2,
-                               kaon_vector *x, kaon_column_report *reports) {
-  double *room = NULL;
-  kaon_status status = kaon_agree(s->ctx, take_turns_memory(s, b, &room));
-  for (int j = 0; j < b->nrhs && status == KAON_OK; j++)
-    status = solve_turn(s, b, j, b2[j], x, room, reports);
-  kaon_pool_give(s->ctx, room);
-  return status;
 }
 
 static kaon_status check_vectors(const kaon_multishift *s, const kaon_vector *b,
@@ -278,26 +294,29 @@ static kaon_status check_vectors(const kaon_multishift *s, const kaon_vector *b,
   return KAON_OK;
 }
 
-static kaon_status check_norms(const kaon_multishift *s, const double *b2, int columns) {
-  for (int j = 0; j < columns; j++)
-    if (!isfinite(b2[j]))
+static kaon_status take_norms(kaon_multishift *s, const kaon_vector *b) {
+  KAON_TRY(kaon_shift_norms(s, b, s->norm2));
+  for (int j = 0; j < b->nrhs; j++) {
+    s->source[j] = (kaon_shift_source){.b2 = s->norm2[j]};
+    if (!isfinite(s->norm2[j]))
       return kaon_fail(s->ctx, KAON_ERR_NOT_FINITE,
                        "multishift: column %d of b holds NaN or infinity, or its norm overflows",
                        j);
+  }
   return KAON_OK;
 }
 
-static kaon_status solve_columns(kaon_multishift *s, const kaon_vector *b, double *b2,
-                                 kaon_vector *x, kaon_column_report *reports) {
-  kaon_column_report own[KAON_MULTISHIFT_MAX];
-  KAON_TRY(b->nrhs > 1 ? kaon_vector_norm2(b, b2) : kaon_shift_norms(s, b, b2));
-  KAON_TRY(check_norms(s, b2, b->nrhs));
+static kaon_status solve_columns(kaon_multishift *s, const kaon_vector *b, kaon_vector *x,
+                                 kaon_column_report *reports) {
+  if (b->nrhs != s->columns) KAON_TRY(kaon_shift_make_room(s, b->nrhs));
+  KAON_TRY(take_norms(s, b));
   s->applications = 0;
   s->repeated = (kaon_traffic){0};
   s->issued = kaon_separate(s->ctx) ? s->ctx->options.issue : KAON_ISSUE_PLAIN;
-  const kaon_status status = b->nrhs > 1 ? solve_turns(s, b, b2, x, reports)
-                                         : solve(s, b, b2[0], x, reports != NULL ? reports : own);
+  const kaon_status status = solve(s, b, x);
   s->outer.X = NULL;
+  if (reports != NULL && status == KAON_OK)
+    memcpy(reports, s->reports, (size_t)kaon_shift_all(s) * sizeof *reports);
   return status;
 }
 
@@ -307,14 +326,7 @@ kaon_status kaon_multishift_solve(kaon_multishift *s, const kaon_vector *b, kaon
   const double begin_time = kaon_solver_clock();
   const kaon_traffic before = s->ctx->comm->traffic;
   KAON_TRY(kaon_agree(s->ctx, check_vectors(s, b, x)));
-  double *b2 = calloc((size_t)b->nrhs, sizeof *b2);
-  kaon_status status = b2 != NULL ? KAON_OK
-                                  : kaon_fail(s->ctx, KAON_ERR_MEMORY,
-                                              "multishift: no host memory for %d norms", b->nrhs);
-  status = kaon_agree(s->ctx, status);
-  if (status == KAON_OK) status = solve_columns(s, b, b2, x, reports);
-  free(b2);
-  KAON_TRY(status);
+  KAON_TRY(solve_columns(s, b, x, reports));
   if (report == NULL) return KAON_OK;
   *report = (kaon_solve_report){.seconds = kaon_solver_clock() - begin_time,
                                 .applications = s->applications,

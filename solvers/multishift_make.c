@@ -27,11 +27,12 @@ static kaon_status check_options(const kaon_operator *A, int n, const double *si
 
 static kaon_status take_vectors(kaon_multishift *s, const kaon_space *space,
                                 kaon_precision precision, kaon_shift_vectors *v, int own_solution) {
-  KAON_TRY(kaon_vector_create(s->ctx, space, precision, 1, &v->r));
-  KAON_TRY(kaon_vector_create(s->ctx, space, precision, 1, &v->p));
-  KAON_TRY(kaon_vector_create(s->ctx, space, precision, 1, &v->q));
-  KAON_TRY(kaon_vector_create(s->ctx, space, precision, s->n, &v->P));
-  return own_solution ? kaon_vector_create(s->ctx, space, precision, s->n, &v->X) : KAON_OK;
+  const int c = s->columns, all = kaon_shift_all(s);
+  KAON_TRY(kaon_vector_create(s->ctx, space, precision, c, &v->r));
+  KAON_TRY(kaon_vector_create(s->ctx, space, precision, c, &v->p));
+  KAON_TRY(kaon_vector_create(s->ctx, space, precision, c, &v->q));
+  KAON_TRY(kaon_vector_create(s->ctx, space, precision, all, &v->P));
+  return own_solution ? kaon_vector_create(s->ctx, space, precision, all, &v->X) : KAON_OK;
 }
 
 /* Unit roundoffs; half: half a step of a site's largest number. */
@@ -39,34 +40,35 @@ static double roundoff(kaon_precision precision) {
   return precision == KAON_DOUBLE ? 0x1p-53 : precision == KAON_SINGLE ? 0x1p-24 : 0x1p-16;
 }
 
-/* The next level, on vectors v: A's twin, and what it needs beside these. */
-static kaon_status take_level(kaon_multishift *s, kaon_precision precision, kaon_shift_vectors *v) {
+/* The next level, on vectors v: A's twin. */
+static kaon_status add_level(kaon_multishift *s, kaon_precision precision, kaon_shift_vectors *v) {
   kaon_operator *A = s->level[0].A;
   kaon_shift_level *w = &s->level[s->levels++];
-  *w = (kaon_shift_level){.v = v, .unit = roundoff(precision)};
-  KAON_TRY(A->ops->at_precision(A, precision, s->options.reconstruct, &w->A));
-  if (s->options.normal) KAON_TRY(kaon_vector_create(s->ctx, A->space, precision, 1, &w->t));
-  if (precision != KAON_HALF) return KAON_OK;
-  KAON_TRY(kaon_vector_create(s->ctx, A->space, precision, 1, &w->in));
-  return kaon_vector_create(s->ctx, A->space, precision, 1, &w->out);
+  *w = (kaon_shift_level){.v = v, .owner = s, .unit = roundoff(precision)};
+  return A->ops->at_precision(A, precision, s->options.reconstruct, &w->A);
 }
 
-static kaon_status take_levels(kaon_multishift *s, kaon_operator *A) {
+static kaon_status add_levels(kaon_multishift *s, kaon_operator *A) {
   const kaon_precision sloppy = s->options.sloppy;
   kaon_shift_vectors *v = &s->outer;
   s->levels = 1;
-  s->level[0] = (kaon_shift_level){.A = A, .v = v, .unit = roundoff(A->precision)};
-  KAON_TRY(take_vectors(s, A->space, A->precision, v, 0));
-  if (s->options.normal) {
-    KAON_TRY(kaon_vector_create(s->ctx, A->space, A->precision, 1, &s->level[0].t));
-    KAON_TRY(kaon_vector_create(s->ctx, A->space, A->precision, s->n, &s->several));
-  }
+  s->level[0] = (kaon_shift_level){.A = A, .v = v, .owner = s, .unit = roundoff(A->precision)};
   if (A->precision == KAON_DOUBLE && sloppy > KAON_DOUBLE) {
     v = &s->inner;
-    KAON_TRY(take_vectors(s, A->space, KAON_SINGLE, v, 1));
-    KAON_TRY(take_level(s, KAON_SINGLE, v));
+    KAON_TRY(add_level(s, KAON_SINGLE, v));
   }
-  return sloppy == KAON_HALF ? take_level(s, KAON_HALF, v) : KAON_OK;
+  return sloppy == KAON_HALF ? add_level(s, KAON_HALF, v) : KAON_OK;
+}
+
+/* What a level needs beside its vectors. */
+static kaon_status take_copies(kaon_multishift *s, kaon_shift_level *w) {
+  const kaon_space *space = w->A->space;
+  const kaon_precision precision = w->A->precision;
+  const int c = s->columns;
+  if (s->options.normal) KAON_TRY(kaon_vector_create(s->ctx, space, precision, c, &w->t));
+  if (precision != KAON_HALF) return KAON_OK;
+  KAON_TRY(kaon_vector_create(s->ctx, space, precision, c, &w->in));
+  return kaon_vector_create(s->ctx, space, precision, c, &w->out);
 }
 
 static kaon_status reserve(const kaon_multishift *s, kaon_operator *A, int columns) {
@@ -75,13 +77,9 @@ static kaon_status reserve(const kaon_multishift *s, kaon_operator *A, int colum
                                                              : KAON_OK;
 }
 
-static kaon_status take_host_memory(kaon_multishift *s, const double *sigma) {
-  const size_t n = (size_t)s->n;
-  s->sigma = calloc(n, sizeof *s->sigma);
-  s->norm2 = calloc(n, sizeof *s->norm2);
-  s->host = calloc(n + 1, sizeof *s->host);
-  s->sums_host = calloc(n, sizeof *s->sums_host);
-  if (s->sigma == NULL || s->norm2 == NULL || s->host == NULL || s->sums_host == NULL)
+static kaon_status take_shifts(kaon_multishift *s, const double *sigma) {
+  s->sigma = calloc((size_t)s->n, sizeof *s->sigma);
+  if (s->sigma == NULL)
     return kaon_fail(s->ctx, KAON_ERR_MEMORY, "multishift: no host memory for %d shifts", s->n);
   s->sigma0 = sigma[0];
   for (int i = 0; i < s->n; i++) {
@@ -91,35 +89,126 @@ static kaon_status take_host_memory(kaon_multishift *s, const double *sigma) {
   return KAON_OK;
 }
 
-static kaon_status take_recorders(kaon_multishift *s) {
-  const kaon_record_ops *record = s->ctx->backend->record;
-  kaon_launch unused;
-  KAON_TRY(kaon_launch_prepare(s->ctx, s->n + 1, 0,
-                               &unused)); /* room for sums, so that none is taken later */
-  for (int l = 0; l < s->levels; l++) s->level[l].owner = s;
-  if (record == NULL || s->ctx->options.issue == KAON_ISSUE_PLAIN || kaon_separate(s->ctx))
-    return KAON_OK;
-  for (int l = 0; l < s->levels; l++)
-    KAON_TRY(record->create(s->ctx, s->n + 1, &s->level[l].recorder));
+/* ---- room for right-hand sides ---- */
+
+static kaon_status take_host_memory(kaon_multishift *s) {
+  const size_t c = (size_t)s->columns, all = (size_t)kaon_shift_all(s);
+  s->norm2 = calloc(all, sizeof *s->norm2);
+  s->host = calloc(c + all, sizeof *s->host);
+  s->sums_host = calloc(all, sizeof *s->sums_host);
+  s->reports = calloc(all, sizeof *s->reports);
+  s->missed = calloc(all, sizeof *s->missed);
+  s->source = calloc(c, sizeof *s->source);
+  if (s->norm2 == NULL || s->host == NULL || s->sums_host == NULL || s->reports == NULL ||
+      s->missed == NULL || s->source == NULL)
+    return kaon_fail(s->ctx, KAON_ERR_MEMORY,
+                     "multishift: no host memory for %d shifts of %d columns", s->n, s->columns);
   return KAON_OK;
 }
 
-static kaon_status build(kaon_multishift *s, kaon_operator *A, const double *sigma) {
-  KAON_TRY(kaon_agree(s->ctx, take_host_memory(s, sigma)));
-  s->flops = A->ops->cost(A, 1).flops;
-  KAON_TRY(kaon_comm_sum(s->ctx, &s->flops, 1));
-  KAON_TRY(take_levels(s, A));
-  KAON_TRY(kaon_scalars_create(s->ctx, s->n + 1, &s->scalars));
-  KAON_TRY(kaon_scalars_create(s->ctx, s->n, &s->sums));
-  for (int k = 0; k < s->n; k++) s->sums_host[k].gate = KAON_GATE_STEP;
+static kaon_status take_recorders(kaon_multishift *s) {
+  const kaon_record_ops *record = s->ctx->backend->record;
+  const int states = s->columns + kaon_shift_all(s);
+  kaon_launch unused;
+  KAON_TRY(kaon_launch_prepare(s->ctx, states, 0,
+                               &unused)); /* room for sums, so that none is taken later */
+  if (record == NULL || s->ctx->options.issue == KAON_ISSUE_PLAIN || kaon_separate(s->ctx))
+    return KAON_OK;
+  for (int l = 0; l < s->levels; l++)
+    KAON_TRY(record->create(s->ctx, states, &s->level[l].recorder));
+  return KAON_OK;
+}
+
+static kaon_status take_scalars(kaon_multishift *s) {
+  const int c = s->columns, all = kaon_shift_all(s);
+  KAON_TRY(kaon_scalars_create(s->ctx, c + all, &s->scalars));
+  KAON_TRY(kaon_scalars_create(s->ctx, all, &s->sums));
+  for (int m = 0; m < all; m++) s->sums_host[m].gate = KAON_GATE_STEP;
   KAON_TRY(kaon_scalars_write(s->sums, s->sums_host));
   s->base = s->shifts = *s->scalars;
-  s->base.columns = 1;
-  s->shifts.columns = s->n;
-  s->shifts.state = s->scalars->state + 1;
-  KAON_TRY(reserve(s, A, s->n));
-  for (int l = 0; l < s->levels; l++) KAON_TRY(reserve(s, s->level[l].A, 1));
+  s->base.columns = c;
+  s->shifts.columns = all;
+  s->shifts.state = s->scalars->state + c;
+  return KAON_OK;
+}
+
+static kaon_status take_memory(kaon_multishift *s) {
+  const kaon_operator *A = s->level[0].A;
+  KAON_TRY(take_host_memory(s));
+  KAON_TRY(take_vectors(s, A->space, A->precision, &s->outer, 0));
+  if (s->level[s->levels - 1].v == &s->inner)
+    KAON_TRY(take_vectors(s, A->space, KAON_SINGLE, &s->inner, 1));
+  for (int l = 0; l < s->levels; l++) KAON_TRY(take_copies(s, &s->level[l]));
+  if (s->options.normal)
+    KAON_TRY(kaon_vector_create(s->ctx, A->space, A->precision, kaon_shift_all(s), &s->several));
+  return take_scalars(s);
+}
+
+static kaon_status reserve_operators(kaon_multishift *s) {
+  KAON_TRY(reserve(s, s->level[0].A, kaon_shift_all(s)));
+  for (int l = 0; l < s->levels; l++) KAON_TRY(reserve(s, s->level[l].A, s->columns));
   return take_recorders(s);
+}
+
+static void give_vectors(kaon_shift_vectors *v) {
+  kaon_vector_destroy(&v->r);
+  kaon_vector_destroy(&v->p);
+  kaon_vector_destroy(&v->q);
+  kaon_vector_destroy(&v->P);
+  kaon_vector_destroy(&v->X);
+}
+
+static void give_host_memory(kaon_multishift *s) {
+  free(s->norm2);
+  free(s->host);
+  free(s->sums_host);
+  free(s->reports);
+  free(s->missed);
+  free(s->source);
+  s->norm2 = NULL;
+  s->host = s->sums_host = NULL;
+  s->reports = NULL;
+  s->missed = NULL;
+  s->source = NULL;
+}
+
+static void give_room(kaon_multishift *s) {
+  for (int l = 0; l < s->levels; l++) {
+    kaon_shift_level *w = &s->level[l];
+    if (w->recorder != NULL) s->ctx->backend->record->destroy(&w->recorder);
+    w->recorded = (kaon_recorded){.form = KAON_ISSUE_AUTO};
+    w->unrecordable = 0;
+    kaon_vector_destroy(&w->t);
+    kaon_vector_destroy(&w->in);
+    kaon_vector_destroy(&w->out);
+  }
+  s->outer.X = NULL; /* the user's */
+  give_vectors(&s->outer);
+  give_vectors(&s->inner);
+  kaon_vector_destroy(&s->several);
+  kaon_scalars_destroy(&s->scalars);
+  kaon_scalars_destroy(&s->sums);
+  give_host_memory(s);
+  s->columns = 0;
+}
+
+kaon_status kaon_shift_make_room(kaon_multishift *s, int columns) {
+  give_room(s);
+  s->columns = columns;
+  kaon_status status = kaon_agree(s->ctx, take_memory(s));
+  if (status == KAON_OK) status = kaon_agree(s->ctx, reserve_operators(s));
+  if (status != KAON_OK) give_room(s);
+  return status;
+}
+
+/* ---- creation ---- */
+
+static kaon_status build(kaon_multishift *s, kaon_operator *A, const double *sigma) {
+  KAON_TRY(kaon_agree(s->ctx, take_shifts(s, sigma)));
+  s->flops = A->ops->cost(A, 1).flops;
+  KAON_TRY(kaon_comm_sum(s->ctx, &s->flops, 1));
+  KAON_TRY(add_levels(s, A));
+  return kaon_shift_make_room(s, 1);
 }
 
 kaon_status kaon_multishift_create(kaon_operator *A, int shifts, const double *sigma,
@@ -146,38 +235,15 @@ kaon_status kaon_multishift_create(kaon_operator *A, int shifts, const double *s
   return status;
 }
 
-static void give_vectors(kaon_shift_vectors *v) {
-  kaon_vector_destroy(&v->r);
-  kaon_vector_destroy(&v->p);
-  kaon_vector_destroy(&v->q);
-  kaon_vector_destroy(&v->P);
-  kaon_vector_destroy(&v->X);
-}
-
 void kaon_multishift_destroy(kaon_multishift **solver) {
   if (solver == NULL || *solver == NULL) return;
   kaon_multishift *s = *solver;
   kaon_context *ctx = s->ctx;
   *solver = NULL;
-  for (int l = 0; l < s->levels; l++) {
-    kaon_shift_level *w = &s->level[l];
-    if (w->recorder != NULL) ctx->backend->record->destroy(&w->recorder);
-    kaon_vector_destroy(&w->t);
-    kaon_vector_destroy(&w->in);
-    kaon_vector_destroy(&w->out);
-    if (l > 0) kaon_operator_destroy(&w->A); /* the first one is the user's */
-  }
-  give_vectors(&s->outer);
-  give_vectors(&s->inner);
-  kaon_vector_destroy(&s->several);
-  kaon_vector_destroy(&s->one);
-  kaon_vector_destroy(&s->all);
-  kaon_scalars_destroy(&s->scalars);
-  kaon_scalars_destroy(&s->sums);
+  give_room(s);
+  for (int l = 1; l < s->levels; l++)
+    kaon_operator_destroy(&s->level[l].A); /* the first one is the user's */
   free(s->sigma);
-  free(s->norm2);
-  free(s->host);
-  free(s->sums_host);
   free(s);
   kaon_context_release(ctx);
 }

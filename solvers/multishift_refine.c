@@ -141,8 +141,10 @@ static kaon_status take(kaon_multishift *s, refinement *f) {
   return KAON_OK;
 }
 
-/* Column i of P, its residual, becomes d. Half of the tolerance is left to what adding d costs. */
-static kaon_status correct(kaon_multishift *s, int i, refinement *f, kaon_column_report *report) {
+/* Column m of P, its residual, becomes d. Half of the tolerance is left to what adding d costs. */
+static kaon_status correct(kaon_multishift *s, int m, refinement *f) {
+  kaon_column_report *report = &s->reports[m];
+  const double sigma = s->sigma[m / s->columns];
   kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
   const int left = s->options.max_iterations - report->iterations;
   kaon_operator *S = NULL;
@@ -156,9 +158,9 @@ static kaon_status correct(kaon_multishift *s, int i, refinement *f, kaon_column
   o.sloppy = s->options.sloppy;
   o.reconstruct = s->options.reconstruct;
   o.check_interval = s->options.check_interval;
-  KAON_TRY(kaon_shift_move(s->outer.P, i, f->r, 0, f->room));
+  KAON_TRY(kaon_shift_move(s->outer.P, m, f->r, 0, f->room));
   KAON_TRY(kaon_vector_zero(f->d));
-  kaon_status status = shifted_create(s->level[0].A, s->sigma[i], s->options.normal, &S);
+  kaon_status status = shifted_create(s->level[0].A, sigma, s->options.normal, &S);
   if (status == KAON_OK) status = kaon_solver_create(S, 1, &o, &solver);
   if (status == KAON_OK) status = kaon_solver_solve(solver, f->r, f->d, &column, &solve);
   kaon_solver_destroy(&solver);
@@ -169,16 +171,16 @@ static kaon_status correct(kaon_multishift *s, int i, refinement *f, kaon_column
   report->updates++;
   report->reason = column.reason == KAON_CONVERGED ? KAON_STAGNATED : column.reason;
   report->breakdown = column.breakdown;
-  return kaon_shift_move(f->d, 0, s->outer.P, i, f->room);
+  return kaon_shift_move(f->d, 0, s->outer.P, m, f->room);
 }
 
-kaon_status kaon_shift_refine(kaon_multishift *s, const int *missed, kaon_column_report *reports) {
+kaon_status kaon_shift_refine(kaon_multishift *s) {
   kaon_pass corrected = kaon_shift_pass(&s->shifts, KAON_NO_SLOT, KAON_REC_NONE);
   refinement f = {NULL, NULL, NULL};
   kaon_status status = kaon_agree(s->ctx, take(s, &f));
-  for (int i = 0; i < s->n && status == KAON_OK; i++) {
-    s->host[1 + i].gate = missed[i] ? KAON_GATE_STEP : 0;
-    if (missed[i]) status = correct(s, i, &f, &reports[i]);
+  for (int m = 0; m < kaon_shift_all(s) && status == KAON_OK; m++) {
+    kaon_shift_state(s, m)->gate = s->missed[m] ? KAON_GATE_STEP : 0;
+    if (s->missed[m]) status = correct(s, m, &f);
   }
   if (status == KAON_OK) status = kaon_scalars_write(s->scalars, s->host);
   if (status == KAON_OK)

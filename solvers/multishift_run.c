@@ -1,4 +1,4 @@
-/* multishift_run.c - a step of CG for several shifts (multishift.c), and the process: step after
+/* multishift_run.c - a step of CG for several shifts (multishift.c), and the processes: step after
  * step, or in recorded blocks as other solvers (replay.c) where the machine offers it. A block is
  * the steps from one addition of x to the next. A recorded loop ends when no column has anything
  * left: columns that wait are closed by the block's service, and the host reads from their reasons
@@ -92,12 +92,28 @@ static kaon_status counted_step(kaon_multishift *s, const kaon_shift_level *w, i
   return number % POUR_STEPS == 0 ? kaon_shift_gather(s, w, &going) : KAON_OK;
 }
 
+static int some_process_runs(const kaon_multishift *s) {
+  int gates = 0;
+  for (int j = 0; j < s->columns; j++) gates |= s->host[j].gate;
+  return gates & KAON_GATE_STEP;
+}
+
+/* Steps of the longest process since kaon_shift_process found them. */
+static int steps_taken(const kaon_multishift *s) {
+  int most = 0;
+  for (int j = 0; j < s->columns; j++) {
+    const int steps = s->host[j].iterations - s->source[j].begun;
+    if (steps > most) most = steps;
+  }
+  return most;
+}
+
 static kaon_status run_plainly(kaon_multishift *s, const kaon_shift_level *w) {
   int steps = 0;
   do {
     for (int i = 0; i < s->options.check_interval; i++) KAON_TRY(counted_step(s, w, ++steps));
     KAON_TRY(kaon_shift_look(s));
-  } while (s->host[0].gate & KAON_GATE_STEP);
+  } while (some_process_runs(s));
   return KAON_OK;
 }
 
@@ -184,11 +200,10 @@ static kaon_status launch(kaon_multishift *s, kaon_shift_level *w) {
 }
 
 static kaon_status run_recorded(kaon_multishift *s, kaon_shift_level *w) {
-  const int begin = s->host[0].iterations;
   do {
     KAON_TRY(kaon_agree(s->ctx, launch(s, w)));
-  } while (s->host[0].gate & KAON_GATE_STEP);
-  const int64_t steps = s->host[0].iterations - begin;
+  } while (some_process_runs(s));
+  const int64_t steps = steps_taken(s);
   s->repeated.sums += w->of_block.sums * steps / POUR_STEPS;
   s->repeated.exchanges += w->of_block.exchanges * steps / POUR_STEPS;
   s->repeated.bytes += w->of_block.bytes * steps / POUR_STEPS;
@@ -197,11 +212,11 @@ static kaon_status run_recorded(kaon_multishift *s, kaon_shift_level *w) {
 }
 
 kaon_status kaon_shift_process(kaon_multishift *s, kaon_shift_level *w) {
-  const int begin = s->host[0].iterations;
   int recorded = 0;
+  for (int j = 0; j < s->columns; j++) s->source[j].begun = s->host[j].iterations;
   KAON_TRY(kaon_scalars_write(s->scalars, s->host));
   KAON_TRY(prepare(s, w, &recorded));
   KAON_TRY(recorded ? run_recorded(s, w) : run_plainly(s, w));
-  s->applications += (1 + s->options.normal) * (s->host[0].iterations - begin);
+  s->applications += (1 + s->options.normal) * steps_taken(s);
   return KAON_OK;
 }

@@ -84,13 +84,13 @@ struct kaon_rational_function {
   kaon_rational r;
   kaon_multishift *solver;
   kaon_operator *A;
-  kaon_vector *b, *x, *term, *sum; /* one column, one a pole; a solution, and what they add up to */
+  kaon_vector *x;          /* as of kaon_multishift_solve; NULL before the first of its columns */
+  kaon_vector *term, *sum; /* a solution, and what they add up to */
 };
 
 static kaon_status take(kaon_rational_function *f, kaon_operator *A,
                         const kaon_multishift_options *options) {
   KAON_TRY(kaon_multishift_create(A, f->r.terms, f->r.pole, options, &f->solver));
-  KAON_TRY(kaon_vector_create(f->ctx, A->space, A->precision, 1, &f->b));
   KAON_TRY(kaon_vector_create(f->ctx, A->space, A->precision, f->r.terms, &f->x));
   KAON_TRY(kaon_vector_create(f->ctx, A->space, A->precision, 1, &f->term));
   return kaon_vector_create(f->ctx, A->space, A->precision, 1, &f->sum);
@@ -130,7 +130,6 @@ void kaon_rational_destroy(kaon_rational_function **function) {
   kaon_context *ctx = f->ctx;
   *function = NULL;
   kaon_multishift_destroy(&f->solver);
-  kaon_vector_destroy(&f->b);
   kaon_vector_destroy(&f->x);
   kaon_vector_destroy(&f->term);
   kaon_vector_destroy(&f->sum);
@@ -138,24 +137,29 @@ void kaon_rational_destroy(kaon_rational_function **function) {
   kaon_context_release(ctx);
 }
 
-/* Column j of y. */
-static kaon_status apply_column(kaon_rational_function *f, const kaon_vector *b, int j,
-                                kaon_vector *y, double *room, kaon_column_report *reports,
-                                kaon_solve_report *total) {
-  kaon_column_report own[KAON_MULTISHIFT_MAX];
-  kaon_solve_report solve;
-  KAON_TRY(kaon_shift_move(b, j, f->b, 0, room));
-  KAON_TRY(kaon_multishift_solve(f->solver, f->b, f->x, own, &solve));
-  KAON_TRY(kaon_vector_copy(f->sum, f->b));
+/* Column j of y, of the solutions in x. */
+static kaon_status add_up(kaon_rational_function *f, const kaon_vector *b, int j, kaon_vector *y,
+                          double *room) {
+  KAON_TRY(kaon_shift_move(b, j, f->sum, 0, room));
   KAON_TRY(kaon_blas_scale(KAON_NUMBER(f->r.constant), f->sum, NULL));
   for (int i = 0; i < f->r.terms; i++) {
-    KAON_TRY(kaon_shift_move(f->x, i, f->term, 0, room));
+    KAON_TRY(kaon_shift_move(f->x, i * b->nrhs + j, f->term, 0, room));
     KAON_TRY(kaon_blas_axpy(KAON_NUMBER(f->r.residue[i]), f->term, f->sum, NULL));
-    if (reports != NULL) reports[i * b->nrhs + j] = own[i];
   }
-  total->applications += solve.applications;
-  total->flops += solve.flops;
   return kaon_shift_move(f->sum, 0, y, j, room);
+}
+
+/* x for as many right-hand sides, and room for a column on its way. */
+static kaon_status take_room(kaon_rational_function *f, int columns, double **room) {
+  const kaon_operator *A = f->A;
+  const int all = f->r.terms * columns;
+  void *memory = NULL;
+  if (f->x != NULL && f->x->nrhs != all) kaon_vector_destroy(&f->x);
+  if (f->x == NULL) KAON_TRY(kaon_vector_create(f->ctx, A->space, A->precision, all, &f->x));
+  KAON_TRY(kaon_pool_take(f->ctx, kaon_shift_room(A->space) * sizeof **room, "a column on its way",
+                          &memory));
+  *room = memory;
+  return KAON_OK;
 }
 
 static kaon_status check_vectors(const kaon_rational_function *f, const kaon_vector *b,
@@ -178,22 +182,14 @@ static kaon_status check_vectors(const kaon_rational_function *f, const kaon_vec
 
 kaon_status kaon_rational_apply(kaon_rational_function *f, const kaon_vector *b, kaon_vector *y,
                                 kaon_column_report *reports, kaon_solve_report *report) {
-  kaon_solve_report total = {0};
-  void *room = NULL;
+  double *room = NULL;
   if (f == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "rational: the function is NULL");
   const double begin = kaon_solver_clock();
-  const kaon_traffic before = f->ctx->comm->traffic;
   KAON_TRY(kaon_agree(f->ctx, check_vectors(f, b, y)));
-  kaon_status status =
-      kaon_agree(f->ctx, kaon_pool_take(f->ctx, kaon_shift_room(b->space) * sizeof(double),
-                                        "a column on its way", &room));
-  for (int j = 0; j < b->nrhs && status == KAON_OK; j++)
-    status = apply_column(f, b, j, y, room, reports, &total);
+  kaon_status status = kaon_agree(f->ctx, take_room(f, b->nrhs, &room));
+  if (status == KAON_OK) status = kaon_multishift_solve(f->solver, b, f->x, reports, report);
+  for (int j = 0; j < b->nrhs && status == KAON_OK; j++) status = add_up(f, b, j, y, room);
   kaon_pool_give(f->ctx, room);
-  KAON_TRY(status);
-  if (report == NULL) return KAON_OK;
-  total.seconds = kaon_solver_clock() - begin;
-  total.traffic = kaon_traffic_since(f->ctx, &before);
-  *report = total;
-  return KAON_OK;
+  if (report != NULL && status == KAON_OK) report->seconds = kaon_solver_clock() - begin;
+  return status;
 }

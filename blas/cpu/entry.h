@@ -44,7 +44,7 @@ KAON_INLINE void update_components(unit *u, const vcomplex *c, int ncomp, const 
       update_pair(u, c, k * KAON_W + part * KAON_VL, 0, reads, writes, f);
 }
 
-/* shared: an operand of one column, which all columns meet; -1: there is none. */
+/* shared: an operand that columns share; -1: there is none. */
 KAON_INLINE void update_unit(const kaon_update_args *args, int64_t block, int column,
                              const int shared, const int reads, const int writes,
                              const int ncoefficients, formula *f) {
@@ -52,7 +52,7 @@ KAON_INLINE void update_unit(const kaon_update_args *args, int64_t block, int co
   vcomplex c[COEFFICIENTS];
   for (int i = 0; i < OPERANDS; i++)
     if ((reads | writes) >> i & 1)
-      u[i] = i == shared ? unit_shared(args, i, block) : unit_at(args, i, block, column);
+      u[i] = i == shared ? unit_shared(args, i, block, column) : unit_at(args, i, block, column);
   for (int i = 0; i < ncoefficients; i++) c[i] = coefficient(args, i, column);
 #if KAON_HALF
   scratch results[WRITTEN];

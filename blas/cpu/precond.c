@@ -56,7 +56,7 @@ enum { OPERANDS = 10, COEFFICIENTS = 4, WRITTEN = 8 };
 
 /* sum d |v|^2 over a unit with d real: of a complex space the real parts. */
 static double unit_weighted(const kaon_update_args *args, int d, int v, int64_t block, int column) {
-  const unit ud = unit_shared(args, d, block), uv = unit_at(args, v, block, column);
+  const unit ud = unit_shared(args, d, block, column), uv = unit_at(args, v, block, column);
   accumulator re = sum_zero(), im = sum_zero();
   const int complex_space = args->shape.complex_space;
   for (int k = 0; k < args->shape.ncomp; k++)

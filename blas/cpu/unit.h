@@ -55,9 +55,11 @@ KAON_INLINE unit unit_at(const kaon_update_args *args, int operand, int64_t bloc
   return unit_number(args, operand, block * args->shape.nrhs + column);
 }
 
-/* Of an operand of one column. */
-KAON_INLINE unit unit_shared(const kaon_update_args *args, int operand, int64_t block) {
-  return unit_number(args, operand, block);
+/* Of an operand that columns share. */
+KAON_INLINE unit unit_shared(const kaon_update_args *args, int operand, int64_t block, int column) {
+  const int columns = args->shared;
+  return unit_number(args, operand,
+                     columns <= 1 ? block : block * columns + (int64_t)(column % columns));
 }
 
 KAON_INLINE vreal unit_load(const unit *u, int64_t i) {

@@ -1,6 +1,6 @@
 /* precond.cu - updates of preconditioned methods on the GPU (blas/precond_ops.h), in double and
  * single: all vectors between two sums in one pass, with the sums. Two kernels a precision. An
- * operand of one column is read by all columns' blocks and found in the cache. */
+ * operand that columns share is read by their blocks and found in the cache. */
 #include "blas/cuda/words.h"
 #include "blas/precond_ops.h"
 
@@ -18,12 +18,22 @@ static __device__ __forceinline__ void update_share(const precond_call &a, share
   sums_finish<t.sums, 8, false>(a.sums, mine.column, mine.chunk, sum);
 }
 
+/* A block's column. Those that share a column of operand 0 follow one another, so that it is found
+ * in the cache. */
+static __device__ __forceinline__ share share_in_turn(const precond_call &a) {
+  share mine = share_of(a.sums);
+  if (a.shared <= 1) return mine;
+  const int each = (int)(gridDim.x / (unsigned)(a.sums.chunks * a.shared));
+  mine.column = mine.column % each * a.shared + mine.column / each;
+  return mine;
+}
+
 /* Updates of preconditioned CG have few operands: of their own kernel, half as many warps again fit
  * a multiprocessor as of one that has to hold the registers of the others too. */
 template <int FEW>
 static __global__ void __launch_bounds__(KAON_THREADS, FEW ? 3 : 2)
     precond_kernel(const __grid_constant__ precond_call a) {
-  const share mine = share_of(a.sums);
+  const share mine = FEW ? share_in_turn(a) : share_of(a.sums);
   kaon_wait_for_previous();
   if (!gate_open(a.sums.gate, mine.column)) return;
 #define UPDATE(op, few)                                  \

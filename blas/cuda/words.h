@@ -40,7 +40,7 @@ enum word_op {
 enum { COEFFICIENTS = 4, UPDATE_OPERANDS = 5, PIPE_OPERANDS = 8, PRECOND_OPERANDS = 10 };
 
 /* What a formula reads (for its sums too) and writes (bit masks of operands), how many coefficients
- * and sums it has, whether operand 0 has one column. Of those in update.cu: which operand's norm
+ * and sums it has, whether columns share operand 0. Of those in update.cu: which operand's norm
  * goes to slot 0, and which operand's product with that to slot 1 (-1: none). */
 typedef struct traits {
   int reads, writes, coefficients, sums, shared, norm, dot;
@@ -158,9 +158,10 @@ template <int N>
 struct words_call {
   walk w;
   int complex_space;
-  int op;   /* pipelined.cu, precond.cu: which update it is */
-  int kind; /* precond.cu: of products d x */
-  int few;  /* blocks that the device holds all at once: the next kernel may come in beside them */
+  int op;     /* pipelined.cu, precond.cu: which update it is */
+  int kind;   /* precond.cu: of products d x */
+  int shared; /* precond.cu: columns of operand 0 where columns share it */
+  int few; /* blocks that the device holds all at once: the next kernel may come in beside them */
   kaon_view v[N];
   const kaon_column_state *state;
   int slot[COEFFICIENTS];
@@ -175,6 +176,7 @@ static words_call<N> words_call_of(const kaon_launch *launch, const kaon_update_
   words_call<N> a = {};
   a.w = walk_of(&args->shape);
   a.complex_space = args->shape.complex_space;
+  a.shared = args->shared;
   a.op = op;
   for (int i = 0; i < N; i++) a.v[i] = args->v[i];
   a.state = args->c.state;
@@ -310,6 +312,15 @@ static __device__ __forceinline__ void add_sums(const words_call<N> &a, const wo
   }
 }
 
+/* Where word i of the column of operand 0 stands that `column` shares. */
+template <int OP, int N>
+static __device__ __forceinline__ int64_t shared_at(const words_call<N> &a, int64_t i, int column) {
+  if (OP != SHIFTED || a.shared <= 1) return i;
+  walk w = a.w;
+  w.gap = (a.shared - 1) * a.w.unit;
+  return word_at(w, i, column % a.shared);
+}
+
 /* BATCH words, `step` apart: all are read before the first is written. */
 template <int OP, int BATCH, int N>
 static __device__ __forceinline__ void update_words(const words_call<N> &a, const vcomplex *c,
@@ -326,7 +337,8 @@ static __device__ __forceinline__ void update_words(const words_call<N> &a, cons
 #pragma unroll
     for (int o = 0; o < operands; o++)
       if (t.reads >> o & 1) {
-        const int64_t from = t.shared && o == 0 ? i + n * step : at[n];
+        const int64_t from =
+            t.shared && o == 0 ? shared_at<OP>(a, i + n * step, column) : at[n];
         x[n][o] = once_of(OP) >> o & 1 ? word_read_once(a.v[o], from) : word_read(a.v[o], from);
       }
 #pragma unroll

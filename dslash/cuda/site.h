@@ -79,6 +79,21 @@ static __device__ __forceinline__ words<BYTES> read_once(const void *p) {
   return x;
 }
 
+/* What other warps of the block read, too, and nothing writes. Volatile likewise. */
+template <int BYTES>
+static __device__ __forceinline__ words<BYTES> read_shared(const void *p) {
+  words<BYTES> x;
+  if constexpr (BYTES == 16)
+    asm volatile("ld.global.nc.v4.u32 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(x.w[0]), "=r"(x.w[1]), "=r"(x.w[2]), "=r"(x.w[3])
+                 : "l"(p));
+  else if constexpr (BYTES == 8)
+    asm volatile("ld.global.nc.v2.u32 {%0,%1}, [%2];" : "=r"(x.w[0]), "=r"(x.w[1]) : "l"(p));
+  else
+    asm volatile("ld.global.nc.u32 %0, [%1];" : "=r"(x.w[0]) : "l"(p));
+  return x;
+}
+
 /* The same where `wanted`; else *x stays: no branch, so that the loads after it need not wait. */
 template <int BYTES>
 static __device__ __forceinline__ void read_once_if(bool wanted, const void *p, words<BYTES> *x) {

@@ -50,19 +50,15 @@ typedef struct divided_call {
 /* A cap on registers (staggered_blocks): with sums those of half do not fit into six blocks'. */
 template <bool IMPROVED, int COLUMNS, bool SUMS>
 static __device__ __forceinline__ constexpr int divided_blocks() {
-  return KAON_HALF && SUMS && COLUMNS == 1 ? 5 : staggered_blocks<IMPROVED, COLUMNS>();
+  return COLUMNS > 1         ? (sizeof(real) == 8 ? 2 : 3)
+         : KAON_HALF && SUMS ? 5
+                             : staggered_blocks<COLUMNS>();
 }
 
 /* Whether one column has a kernel without sums: where that with them takes more registers. */
 static constexpr bool divided_plain() {
   return KAON_HALF;
 }
-
-/* The open ones of a block's columns. */
-typedef struct column_group {
-  int first, count;
-  unsigned open; /* a bit a column */
-} column_group;
 
 /* A column of a message, `half` bytes on. */
 static __device__ __forceinline__ kaon_view ghost_view(const kaon_view &v, int64_t half,
@@ -125,7 +121,7 @@ static __device__ __forceinline__ void gather_block(const divided_call &a, const
 /* add_hop of staggered_kernel.h; where the hop leaves, the same from the ghosts. No branches. */
 template <int RECON, int DIR, bool FAR, int COLUMNS>
 static __device__ __forceinline__ void face_hop(const divided_call &a, const staggered_site &s,
-                                                const kaon_view *in, const column_group &c,
+                                                const kaon_view &in, const column_group &c,
                                                 int64_t half, vcolour *d) {
   constexpr int mu = DIR & 3;
   constexpr bool backward = DIR >= 4;
@@ -142,20 +138,18 @@ static __device__ __forceinline__ void face_hop(const divided_call &a, const sta
     phases = leaves ? a.phase_ghosts[mu] : phases;
   }
   const bool minus = mu == 3 && (leaves ? a.changes_sign[backward] != 0 : boundary < 0);
-  kaon_view seen[COLUMNS];
-#pragma unroll
-  for (int k = 0; k < COLUMNS; k++) {
-    const kaon_view there = ghost_view(a.ghosts[DIR], half, c.first + k);
-    seen[k].data = leaves ? there.data : in[k].data;
-    seen[k].scale = leaves ? there.scale : in[k].scale;
-  }
-  hop_add<RECON, DIR, FAR, COLUMNS>(a.h, links, phases, backward ? from : (uint32_t)s.here.at, seen,
-                                    from, minus ? -s.eta[mu] : s.eta[mu], c.count, d);
+  const kaon_view there = ghost_view(a.ghosts[DIR], half, c.first);
+  kaon_view seen;
+  seen.data = leaves ? there.data : in.data;
+  seen.scale = leaves ? there.scale : in.scale;
+  hop_add<RECON, DIR, FAR, COLUMNS, false>(a.h, links, phases,
+                                           backward ? from : (uint32_t)s.here.at, seen, from,
+                                           minus ? -s.eta[mu] : s.eta[mu], c.count, d);
 }
 
 template <int RECON, bool FAR, int COLUMNS>
 static __device__ __forceinline__ void face_all(const divided_call &a, const staggered_site &s,
-                                                const kaon_view *in, const column_group &c,
+                                                const kaon_view &in, const column_group &c,
                                                 int64_t half, vcolour *d) {
   face_hop<RECON, 3, FAR, COLUMNS>(a, s, in, c, half, d);
   face_hop<RECON, 7, FAR, COLUMNS>(a, s, in, c, half, d);
@@ -167,31 +161,36 @@ static __device__ __forceinline__ void face_all(const divided_call &a, const sta
   face_hop<RECON, 4, FAR, COLUMNS>(a, s, in, c, half, d);
 }
 
+/* site_hops of staggered_kernel.h, some of them from ghosts. */
+template <int RECON, bool IMPROVED, int COLUMNS>
+static __device__ __forceinline__ void face_hops(const divided_call &a, const kaon_here &here,
+                                                 const kaon_view &in, const column_group &c,
+                                                 int64_t half, vcolour *d, vcolour *far) {
+  const staggered_site s = site_of(a.h, here);
+#pragma unroll
+  for (int k = 0; k < COLUMNS; k++) d[k] = colour_zero();
+  face_all<IMPROVED ? 18 : RECON, false, COLUMNS>(a, s, in, c, half, d);
+  if constexpr (IMPROVED) {
+#pragma unroll
+    for (int k = 0; k < COLUMNS; k++) far[k] = colour_zero();
+    face_all<RECON, true, COLUMNS>(a, s, in, c, half, far);
+  }
+}
+
 /* ---- INTERIOR and BOUNDARY ---- */
 
 /* A site's hops and what follows them. FACE: some may meet ghosts. */
 template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS, bool FACE>
 static __device__ __forceinline__ void divided_site(const divided_call &a, const kaon_here &here,
-                                                    const kaon_view *in, const column_group &c,
-                                                    int64_t half, site_room *room) {
-  const staggered_site s = site_of(a.h, here);
+                                                    const kaon_view &in, const column_group &c,
+                                                    int64_t half) {
   vcolour d[COLUMNS], far[IMPROVED ? COLUMNS : 1];
-#pragma unroll
-  for (int k = 0; k < COLUMNS; k++) d[k] = colour_zero();
   if constexpr (FACE)
-    face_all<IMPROVED ? 18 : RECON, false, COLUMNS>(a, s, in, c, half, d);
+    face_hops<RECON, IMPROVED, COLUMNS>(a, here, in, c, half, d, far);
   else
-    add_all<IMPROVED ? 18 : RECON, false, COLUMNS>(a.h, s, in, c.count, d);
-  if constexpr (IMPROVED) {
-#pragma unroll
-    for (int k = 0; k < COLUMNS; k++) far[k] = colour_zero();
-    if constexpr (FACE)
-      face_all<RECON, true, COLUMNS>(a, s, in, c, half, far);
-    else
-      add_all<RECON, true, COLUMNS>(a.h, s, in, c.count, far);
-  }
+    site_hops<RECON, IMPROVED, COLUMNS, false>(a.h, here, in, c.count, d, far);
   if (a.h.overlaps) kaon_let_next_start();
-  columns_end<IMPROVED, COLUMNS, SUMS>(a.h, (uint32_t)here.at, c.first, c.open, d, far, room);
+  columns_end<IMPROVED, COLUMNS, SUMS>(a.h, (uint32_t)here.at, c, d, far);
 }
 
 /* The thread's site of a tile of the boundary, if there is one. */
@@ -208,8 +207,7 @@ static __device__ __forceinline__ bool face_here(const divided_call &a, uint32_t
 
 template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS>
 static __device__ __forceinline__ void boundary_block(const divided_call &a, int chunk,
-                                                      const kaon_view *in, const column_group &c,
-                                                      site_room *room) {
+                                                      const kaon_view &in, const column_group &c) {
   const int64_t half = a.peered ? peer_receive(a.peer) : 0;
   uint32_t tiles = 0;
   for (uint32_t tile = (uint32_t)chunk; tile < a.boundary_tiles;
@@ -217,7 +215,7 @@ static __device__ __forceinline__ void boundary_block(const divided_call &a, int
     kaon_here here;
     tiles++;
     if (c.open != 0 && face_here(a, tile, &here))
-      divided_site<RECON, IMPROVED, COLUMNS, SUMS, true>(a, here, in, c, half, room);
+      divided_site<RECON, IMPROVED, COLUMNS, SUMS, true>(a, here, in, c, half);
     if (!SUMS) break;
   }
   if (a.peered && threadIdx.x == 0)
@@ -227,8 +225,7 @@ static __device__ __forceinline__ void boundary_block(const divided_call &a, int
 
 template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS>
 static __device__ __forceinline__ void interior_block(const divided_call &a, int chunk,
-                                                      const kaon_view *in, const column_group &c,
-                                                      site_room *room) {
+                                                      const kaon_view &in, const column_group &c) {
   if (a.hold) peer_receive(a.peer);
   if (c.open == 0) return;
   for (uint32_t tile = (uint32_t)chunk; tile < a.interior_tiles;
@@ -238,7 +235,7 @@ static __device__ __forceinline__ void interior_block(const divided_call &a, int
         (there < a.interior_tiles ? there : there - a.interior_tiles) * blockDim.x + threadIdx.x;
     if (n < a.boxes.box[0].sites) { /* the last tile need not come last */
       const kaon_here here = kaon_here_in_box(&a.h.sites, &a.boxes.box[0], a.h.parity, n);
-      divided_site<RECON, IMPROVED, COLUMNS, SUMS, false>(a, here, in, c, 0, room);
+      divided_site<RECON, IMPROVED, COLUMNS, SUMS, false>(a, here, in, c, 0);
     }
     if (!SUMS) break;
   }
@@ -249,24 +246,13 @@ static __device__ __forceinline__ void interior_block(const divided_call &a, int
 template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS>
 static __global__ void __launch_bounds__(SITE_THREADS, (divided_blocks<IMPROVED, COLUMNS, SUMS>()))
     staggered_faces(const __grid_constant__ divided_call a) {
-  __shared__ site_room room[SUMS ? COLUMNS : 1];
   const unsigned groups = (unsigned)a.h.groups;
   const int group = groups == 1 ? 0 : (int)(blockIdx.x % groups);
   const int block = (int)(groups == 1 ? blockIdx.x : blockIdx.x / groups);
   const int work = block - a.gather, behind = work - a.before;
-  column_group c;
-  c.first = group * a.h.each;
-  c.count = min(a.h.each, a.h.columns - group * a.h.each);
-  c.open = 0;
   kaon_wait_for_previous();
-  kaon_view in[COLUMNS];
-#pragma unroll
-  for (int k = 0; k < COLUMNS; k++) {
-    in[k] = colour_view(a.h.in, c.first + k);
-    if (COLUMNS > 1 && k >= c.count) continue;
-    c.open |= (unsigned)gate_open(a.h.sums.gate, c.first + k) << k;
-    if (SUMS) site_sums_begin(a.h.sums, room[k]);
-  }
+  const column_group c = group_begin<COLUMNS, SUMS>(a.h, group);
+  const kaon_view in = colour_view(a.h.in, c.first);
   if (work < 0) {
     gather_block<COLUMNS>(a, c, (uint32_t)block);
     return;
@@ -274,12 +260,12 @@ static __global__ void __launch_bounds__(SITE_THREADS, (divided_blocks<IMPROVED,
   int chunk;
   if (behind >= 0 && behind < a.boundary) {
     chunk = a.interior_chunks + behind;
-    boundary_block<RECON, IMPROVED, COLUMNS, SUMS>(a, behind, in, c, room);
+    boundary_block<RECON, IMPROVED, COLUMNS, SUMS>(a, behind, in, c);
   } else {
     chunk = behind < 0 ? work : work - a.boundary;
-    interior_block<RECON, IMPROVED, COLUMNS, SUMS>(a, chunk, in, c, room);
+    interior_block<RECON, IMPROVED, COLUMNS, SUMS>(a, chunk, in, c);
   }
-  if constexpr (SUMS) columns_finish<COLUMNS>(a.h, c.first, c.open, chunk, room);
+  if constexpr (SUMS) columns_finish(a.h, group, c, chunk);
 }
 
 /* ---- launches ---- */
@@ -352,8 +338,8 @@ static void run_faces(const kaon_launch *launch, const kaon_staggered_gather_arg
   divided_call a = {};
   a.h = call_of(args);
   const int threads = site_threads((uint32_t)a.h.sites.nsites);
-  a.h.groups = (a.h.columns + COLUMNS - 1) / COLUMNS;
-  a.h.each = (a.h.columns + a.h.groups - 1) / a.h.groups;
+  share_columns<COLUMNS>(&a.h);
+  a.h.beside = 1;
   divided_share(&a, args->stencil, args->faces[0], IMPROVED ? 3 : 1, threads);
   divided_chunks(&a, launch, args);
   divided_links(&a, args);
@@ -375,7 +361,9 @@ static void run_faces(const kaon_launch *launch, const kaon_staggered_gather_arg
   auto kernel = staggered_faces<RECON, IMPROVED, COLUMNS, true>;
   if constexpr (COLUMNS == 1 && divided_plain())
     if (args->sum.state == NULL) kernel = staggered_faces<RECON, IMPROVED, 1, false>;
-  if (blocks > 0) kaon_cuda_launch(launch, kernel, blocks, (unsigned)threads, a);
+  if (blocks > 0)
+    kaon_cuda_launch(launch, kernel, blocks, (unsigned)threads, a,
+                     sums_room(args->sum.state != NULL, COLUMNS, threads));
 }
 
 template <int RECON, bool IMPROVED>

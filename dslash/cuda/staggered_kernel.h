@@ -15,8 +15,15 @@
 #include "lib/math/recon.h"
 #include "lib/math/staggered.h"
 
-/* How many columns a thread takes at most; in double as many as registers hold. */
-enum { STAGGERED_MANY = sizeof(real) == 8 ? 4 : 8, COLOURS = KAON_STAGGERED_REALS };
+/* How many columns a thread takes at most. In half a block has several groups of them side by side,
+ * a warp each, which find links in the first-level cache: there links are most of what passes from
+ * the second-level one. */
+enum {
+  STAGGERED_MANY = 4,
+  MANY_THREADS = KAON_HALF ? 2 * SITE_THREADS : SITE_THREADS,
+  GROUPED = KAON_HALF,
+  COLOURS = KAON_STAGGERED_REALS
+};
 
 typedef struct staggered_call {
   kaon_sites sites;
@@ -25,7 +32,9 @@ typedef struct staggered_call {
   int column;   /* the first one of this launch */
   int columns;  /* of this launch, */
   int groups;   /* in so many groups */
+  int beside;   /* of which a block has so many */
   int each;     /* of so many, the last one of what is left */
+  int full;     /* all of as many as a thread takes */
   int tiles;    /* blocks of a column that its sites make */
   int overlaps; /* the next kernel may start before the results are written (site_overlaps) */
   int phased;   /* long links have phases */
@@ -37,11 +46,26 @@ typedef struct staggered_call {
   kaon_cuda_sums sums;
 } staggered_call;
 
-/* A cap on registers: blocks of SITE_THREADS that a multiprocessor must have room for. */
-template <bool IMPROVED, int COLUMNS>
+template <int COLUMNS>
+static __host__ __device__ constexpr int staggered_threads() {
+  return COLUMNS > 1 ? (int)MANY_THREADS : (int)SITE_THREADS;
+}
+
+/* A cap on registers: blocks of staggered_threads that a multiprocessor must have room for. */
+template <int COLUMNS>
 static __device__ __forceinline__ constexpr int staggered_blocks() {
-  if (COLUMNS > 1) return sizeof(real) == 8 ? 2 : 3;
+  if (COLUMNS > 1) return sizeof(real) == 8 || KAON_HALF ? 2 : 4;
   return sizeof(real) == 8 ? 3 : KAON_HALF ? 6 : 5;
+}
+
+/* A complex number as it is stored. BESIDE, in half: by the conversion unit, in place of two
+ * instructions in those that also multiply and add; it makes 16 a clock, so not for all of them. */
+template <bool BESIDE>
+static __device__ __forceinline__ vcomplex number_load(const stored *p) {
+#if KAON_HALF
+  if constexpr (BESIDE) return c_load_beside(p);
+#endif
+  return c_load(p);
 }
 
 /* ---- a site's colours ---- */
@@ -53,17 +77,39 @@ static __device__ __forceinline__ kaon_view colour_view(const kaon_view &v, int 
   return c;
 }
 
-/* Times `factor`. */
-static __device__ __forceinline__ vcolour colour_read(const kaon_view &v, uint32_t site, int units,
+/* Where the conversion unit has room. Hops of one column with 18-real links wait for memory; of
+ * several it converts the links, which are converted once for all. */
+template <int RECON, int COLUMNS>
+static __device__ __forceinline__ constexpr bool beside_link() {
+  return COLUMNS > 1 || RECON != 18;
+}
+template <int RECON, int COLUMNS>
+static __device__ __forceinline__ constexpr bool beside_colour() {
+  return COLUMNS == 1 && RECON != 18;
+}
+
+/* A column's site behind its first packet and its scale, times `factor`; half: that of integers. */
+template <bool BESIDE>
+static __device__ __forceinline__ vcolour colour_take(const char *first, const float *scale,
                                                       real factor) {
   stored raw[COLOURS];
   vcolour d;
-  packets_read<COLOURS, false>(packet_address<COLOURS>(v.data, packet_at<COLOURS>(site, units)),
-                               raw);
-  if (KAON_HALF) factor *= kaon_half_unit(v.scale[scale_at(site, units)]);
+  packets_read<COLOURS, false>(first, raw);
+  if (KAON_HALF) factor *= *scale;
 #pragma unroll
-  for (int i = 0; i < 3; i++) d.c[i] = c_scale(c_load(raw + 2 * i), factor);
+  for (int i = 0; i < 3; i++) d.c[i] = c_scale(number_load<BESIDE>(raw + 2 * i), factor);
   return d;
+}
+
+/* What integers are worth beside their scale. */
+static __device__ __forceinline__ real colour_unit(real sign) {
+  return KAON_HALF ? sign * KAON_HALF_STEP : sign;
+}
+
+static __device__ __forceinline__ vcolour colour_read(const kaon_view &v, uint32_t site,
+                                                      int units) {
+  return colour_take<false>(packet_address<COLOURS>(v.data, packet_at<COLOURS>(site, units)),
+                            KAON_HALF ? v.scale + scale_at(site, units) : NULL, colour_unit(1));
 }
 
 static __device__ __forceinline__ void colour_write(const kaon_view &v, uint32_t site, int units,
@@ -93,18 +139,37 @@ static __device__ __forceinline__ void colour_write(const kaon_view &v, uint32_t
 
 /* ---- links ---- */
 
-/* The link of site `at` in 18 numbers; half: in units of 1 / 32767, but of 8 reals values. */
-template <int RECON>
-static __device__ __forceinline__ void link_read(const stored *links, uint32_t at, real *numbers) {
-  const uint32_t packet = packet_at<RECON>(at, 1);
-  stored raw[RECON];
+/* Packets of a link: past the first-level cache where one warp alone reads them. */
+template <int RECON, bool SHARED>
+static __device__ __forceinline__ void link_packets(const stored *links, uint32_t at, stored *raw) {
+  typedef packets<RECON> p;
+  const char *first = packet_address<RECON>(links, packet_at<RECON>(at, 1));
+#pragma unroll
+  for (int g = 0; g < p::count; g++) {
+    const char *from = first + g * (KAON_LANES * p::bytes);
+    const words<p::bytes> x = SHARED ? read_shared<p::bytes>(from) : read_once<p::bytes>(from);
+    memcpy(raw + g * p::group, &x, p::bytes);
+  }
+}
+
+/* The link of site `at` in 18 numbers; half: in units of 1 / 32767, but of 8 reals values. 8 reals
+ * with `turn`: as its own V (lib/math/recon.h), for chi of colour_turned. */
+template <int RECON, bool BESIDE>
+static __device__ __forceinline__ void link_numbers(const stored *raw, bool turn, real *numbers) {
   vcomplex u[9];
-  packets_read<RECON, true>(packet_address<RECON>(links, packet), raw);
   if constexpr (RECON == 8) {
-    recon_decode8(raw, u);
+    vcomplex z[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++) z[i] = number_load<BESIDE>(raw + 2 * i);
+    if (turn) {
+      recon_rows8(raw, z, u);
+      recon_row2(u);
+    } else {
+      recon_finish8(raw, z, u);
+    }
   } else {
 #pragma unroll
-    for (int i = 0; i < RECON / 2; i++) u[i] = c_load(raw + 2 * i);
+    for (int i = 0; i < RECON / 2; i++) u[i] = number_load<BESIDE>(raw + 2 * i);
     if constexpr (RECON == 12) {
       recon_row2(u); /* half: products of two integers */
 #pragma unroll
@@ -116,6 +181,14 @@ static __device__ __forceinline__ void link_read(const stored *links, uint32_t a
     numbers[2 * i] = u[i].re;
     numbers[2 * i + 1] = u[i].im;
   }
+}
+
+/* chi as V meets it, U chi = V colour_turned(chi): six choices in the place of twelve. */
+static __device__ __forceinline__ vcolour colour_turned(const stored *raw, const vcolour *chi) {
+  vcolour d;
+#pragma unroll
+  for (int i = 0; i < 3; i++) d.c[i] = recon_choose8(raw, chi->c[i], chi->c[(i + 1) % 3]);
+  return d;
 }
 
 /* What a long link's phase is stored as; 0, the phase 1, where there are none: no branch. */
@@ -166,22 +239,32 @@ static __device__ __forceinline__ staggered_site site_of(const staggered_call &a
   return s;
 }
 
-/* d += a hop over the link of site `at` in `links`, of phase `phases`, from site `from` of each of
- * `count` columns; eta: the hop's sign. */
-template <int RECON, int DIR, bool FAR, int COLUMNS>
+/* d += a hop over the link of site `at` in `links`, of phase `phases`, from site `from` of `count`
+ * columns, in the first one's view; eta: the hop's sign. No branches: what is behind the last
+ * column is that column once more. SHARED: other warps of the block read the link too. */
+template <int RECON, int DIR, bool FAR, int COLUMNS, bool SHARED>
 static __device__ __forceinline__ void hop_add(const staggered_call &a, const stored *links,
                                                const stored *phases, uint32_t at,
-                                               const kaon_view *in, uint32_t from, real eta,
+                                               const kaon_view &in, uint32_t from, real eta,
                                                int count, vcolour *d) {
-  constexpr bool backward = DIR >= 4, turns = FAR && RECON != 18;
+  constexpr bool backward = DIR >= 4, phased = FAR && RECON != 18;
+  constexpr bool turn = RECON == 8 && !backward && COLUMNS == 1 && sizeof(real) == 4;
+  const real factor = colour_unit(backward ? -eta : eta);
+  const char *first = packet_address<COLOURS>(in.data, packet_at<COLOURS>(from, a.nrhs));
+  const float *scale = KAON_HALF ? in.scale + scale_at(from, a.nrhs) : NULL;
+  stored raw[RECON];
   real u[18], y = 0;
-  link_read<RECON>(links, at, u);
-  if constexpr (turns) y = phase_read(a.phased, phases, at);
+  link_packets<RECON, SHARED>(links, at, raw);
+  if constexpr (phased) y = phase_read(a.phased, phases, at);
+  link_numbers<RECON, beside_link<RECON, COLUMNS>()>(raw, turn, u);
 #pragma unroll
   for (int k = 0; k < COLUMNS; k++) {
-    if (COLUMNS > 1 && k >= count) continue;
-    vcolour chi = colour_read(in[k], from, a.nrhs, backward ? -eta : eta);
-    if constexpr (turns) chi = colour_turn(y, backward, &chi);
+    const int column = COLUMNS == 1 ? 0 : min(k, count - 1);
+    vcolour chi = colour_take<beside_colour<RECON, COLUMNS>()>(
+        first + column * (COLOURS * KAON_LANES * (int)sizeof(stored)), scale + column * KAON_LANES,
+        factor);
+    if constexpr (turn) chi = colour_turned(raw, &chi);
+    if constexpr (phased) chi = colour_turn(y, backward, &chi);
     colour_add_link(u, KAON_LINK_BUFFER, backward, &chi, &d[k]);
   }
 }
@@ -196,131 +279,204 @@ static __device__ __forceinline__ uint32_t hop_from(const staggered_call &a, con
 }
 
 /* d += the hop of one site (FAR: of three) from direction DIR, `count` columns of it. */
-template <int RECON, int DIR, bool FAR, int COLUMNS>
+template <int RECON, int DIR, bool FAR, int COLUMNS, bool SHARED>
 static __device__ __forceinline__ void add_hop(const staggered_call &a, const staggered_site &s,
-                                               const kaon_view *in, int count, vcolour *d) {
+                                               const kaon_view &in, int count, vcolour *d) {
   int boundary;
   const uint32_t from = hop_from<DIR, FAR>(a, s.here, &boundary);
   const real eta = DIR % 4 == 3 && boundary < 0 ? -s.eta[3] : s.eta[DIR % 4];
-  hop_add<RECON, DIR, FAR, COLUMNS>(a, FAR ? a.naik[DIR] : a.fat[DIR], a.phase[DIR],
-                                    DIR < 4 ? (uint32_t)s.here.at : from, in, from, eta, count, d);
+  hop_add<RECON, DIR, FAR, COLUMNS, SHARED>(a, FAR ? a.naik[DIR] : a.fat[DIR], a.phase[DIR],
+                                            DIR < 4 ? (uint32_t)s.here.at : from, in, from, eta,
+                                            count, d);
 }
 
 /* Both hops in mu, t first: its neighbours are the farthest in memory. */
-template <int RECON, bool FAR, int COLUMNS>
+template <int RECON, bool FAR, int COLUMNS, bool SHARED>
 static __device__ __forceinline__ void add_all(const staggered_call &a, const staggered_site &s,
-                                               const kaon_view *in, int count, vcolour *d) {
-  add_hop<RECON, 3, FAR, COLUMNS>(a, s, in, count, d);
-  add_hop<RECON, 7, FAR, COLUMNS>(a, s, in, count, d);
-  add_hop<RECON, 2, FAR, COLUMNS>(a, s, in, count, d);
-  add_hop<RECON, 6, FAR, COLUMNS>(a, s, in, count, d);
-  add_hop<RECON, 1, FAR, COLUMNS>(a, s, in, count, d);
-  add_hop<RECON, 5, FAR, COLUMNS>(a, s, in, count, d);
-  add_hop<RECON, 0, FAR, COLUMNS>(a, s, in, count, d);
-  add_hop<RECON, 4, FAR, COLUMNS>(a, s, in, count, d);
+                                               const kaon_view &in, int count, vcolour *d) {
+  add_hop<RECON, 3, FAR, COLUMNS, SHARED>(a, s, in, count, d);
+  add_hop<RECON, 7, FAR, COLUMNS, SHARED>(a, s, in, count, d);
+  add_hop<RECON, 2, FAR, COLUMNS, SHARED>(a, s, in, count, d);
+  add_hop<RECON, 6, FAR, COLUMNS, SHARED>(a, s, in, count, d);
+  add_hop<RECON, 1, FAR, COLUMNS, SHARED>(a, s, in, count, d);
+  add_hop<RECON, 5, FAR, COLUMNS, SHARED>(a, s, in, count, d);
+  add_hop<RECON, 0, FAR, COLUMNS, SHARED>(a, s, in, count, d);
+  add_hop<RECON, 4, FAR, COLUMNS, SHARED>(a, s, in, count, d);
 }
 
-/* out = a x + d in a column, with its sums. */
+/* Sum `i` of a thread's column k, in shared memory as site_room: taken with the launch where sums
+ * are wanted, since the cache has what it leaves. */
+static __device__ __forceinline__ double *sum_at(int k, int i) {
+  extern __shared__ double staggered_room[];
+  return staggered_room + (k * SITE_SUMS + i) * (int)blockDim.x + (int)threadIdx.x;
+}
+
+/* out = a x + d in a column, with its sums as the thread's of number k. */
 template <bool SUMS>
 static __device__ __forceinline__ void hop_end(const staggered_call &a, uint32_t site, int column,
-                                               vcolour *d, site_room *room) {
+                                               int k, vcolour *d) {
   if (a.x.data != NULL) {
-    const vcolour x = colour_read(colour_view(a.x, column), site, a.nrhs, 1);
+    const vcolour x = colour_read(colour_view(a.x, column), site, a.nrhs);
     colour_add(d, a.a, &x);
   }
   colour_write(colour_view(a.out, column), site, a.nrhs, d);
   if (!SUMS || a.sums.sum.state == NULL) return;
-  if (sums_want(a.sums, 0)) (*room)[0][threadIdx.x] += (double)colour_norm2(d);
+  if (sums_want(a.sums, 0)) *sum_at(k, 0) += (double)colour_norm2(d);
   if (a.w.data == NULL || !sums_want(a.sums, 1)) return;
-  const vcolour w = colour_read(colour_view(a.w, column), site, a.nrhs, 1);
+  const vcolour w = colour_read(colour_view(a.w, column), site, a.nrhs);
   const vcomplex dot = colour_dot(&w, d);
-  (*room)[1][threadIdx.x] += (double)dot.re;
-  (*room)[2][threadIdx.x] += (double)dot.im;
+  *sum_at(k, 1) += (double)dot.re;
+  *sum_at(k, 2) += (double)dot.im;
 }
 
-/* The ends of the open ones of columns from `first` on; far: what long links brought. */
-template <bool IMPROVED, int COLUMNS, bool SUMS>
-static __device__ __forceinline__ void columns_end(const staggered_call &a, uint32_t site,
-                                                   int first, unsigned open, vcolour *d,
-                                                   const vcolour *far, site_room *room) {
+/* A thread's columns. */
+typedef struct column_group {
+  int first, count;
+  unsigned open; /* a bit for each that is */
+} column_group;
+
+/* The group of a block's columns from `begin` on that `beside` groups after the first one is; its
+ * sums are cleared. */
+template <int COLUMNS, bool SUMS>
+static __device__ __forceinline__ column_group group_begin(const staggered_call &a, int group) {
+  column_group c;
+  c.first = a.column + group * a.each;
+  c.count = min(a.each, a.columns - group * a.each);
+  c.open = 0;
 #pragma unroll
   for (int k = 0; k < COLUMNS; k++) {
-    if (!(open >> k & 1)) continue;
+    if (SUMS && a.sums.sum.state != NULL)
+      for (int i = 0; i < SITE_SUMS; i++) *sum_at(k, i) = 0;
+    if (COLUMNS > 1 && k >= c.count) continue;
+    c.open |= (unsigned)gate_open(a.sums.gate, c.first + k) << k;
+  }
+  return c;
+}
+
+/* The ends of the open ones; far: what long links brought. */
+template <bool IMPROVED, int COLUMNS, bool SUMS>
+static __device__ __forceinline__ void columns_end(const staggered_call &a, uint32_t site,
+                                                   const column_group &c, vcolour *d,
+                                                   const vcolour *far) {
+#pragma unroll
+  for (int k = 0; k < COLUMNS; k++) {
+    if (!(c.open >> k & 1)) continue;
     colour_join(a.fat_factor, &d[k], IMPROVED, a.naik_factor, &far[IMPROVED ? k : 0]);
-    hop_end<SUMS>(a, site, first + k, &d[k], &room[SUMS ? k : 0]);
+    hop_end<SUMS>(a, site, c.first + k, k, &d[k]);
   }
 }
 
-/* Their sums, of the block's part `chunk`. All threads of a block. */
-template <int COLUMNS>
-static __device__ __forceinline__ void columns_finish(const staggered_call &a, int first,
-                                                      unsigned open, int chunk,
-                                                      const site_room *room) {
+/* The sums of a block's columns, of which c are this thread's, from the groups from number `group`
+ * on; of the block's part `chunk`. All threads of a block. */
+static __device__ __forceinline__ void columns_finish(const staggered_call &a, int group,
+                                                      const column_group &c, int chunk) {
   if (a.sums.sum.state == NULL) return;
+  const int begin = a.column + group * a.each;
+  const int end = min(begin + a.beside * a.each, a.column + a.columns);
 #pragma unroll 1
-  for (int k = 0; k < COLUMNS; k++) {
-    if (open >> k & 1) site_sums_finish(a.sums, first + k, chunk, room[k]);
+  for (int column = begin; column < end; column++) {
+    const int k = column - c.first;
+    const bool own = k >= 0 && k < c.count;
+    double sum[4] = {0, 0, 0, 0};
+    if (own) {
+      sum[0] = *sum_at(k, 0);
+      sum[2] = *sum_at(k, 1);
+      sum[3] = *sum_at(k, 2);
+    }
+    if (gate_open(a.sums.gate, column)) sums_finish<2, 8, true, false>(a.sums, column, chunk, sum);
     __syncthreads();
   }
 }
 
-/* SUMS: sums may be wanted, and a block may have several tiles. RECON: of long links where there
- * are some, else of thin ones. */
-template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS>
-static __global__ void __launch_bounds__(SITE_THREADS, (staggered_blocks<IMPROVED, COLUMNS>()))
-    staggered_kernel(const __grid_constant__ staggered_call a) {
-  __shared__ site_room room[SUMS ? COLUMNS : 1];
-  const unsigned groups = (unsigned)a.groups;
-  const int group = groups == 1 ? 0 : (int)(blockIdx.x % groups);
-  const int chunk = (int)(groups == 1 ? blockIdx.x : blockIdx.x / groups);
-  const int first = a.column + group * a.each;
-  const int count = min(a.each, a.columns - group * a.each);
-  kaon_wait_for_previous();
-  unsigned open = 0;
-  kaon_view in[COLUMNS];
+/* d and far: the hops to a site. */
+template <int RECON, bool IMPROVED, int COLUMNS, bool SHARED>
+static __device__ __forceinline__ void site_hops(const staggered_call &a, const kaon_here &here,
+                                                 const kaon_view &in, int count, vcolour *d,
+                                                 vcolour *far) {
+  const staggered_site s = site_of(a, here);
 #pragma unroll
-  for (int k = 0; k < COLUMNS; k++) {
-    in[k] = colour_view(a.in, first + k);
-    if (COLUMNS > 1 && k >= count) continue;
-    open |= (unsigned)gate_open(a.sums.gate, first + k) << k;
-    if (SUMS) site_sums_begin(a.sums, room[k]);
+  for (int k = 0; k < COLUMNS; k++) d[k] = colour_zero();
+  add_all<IMPROVED ? 18 : RECON, false, COLUMNS, SHARED>(a, s, in, count, d);
+  if constexpr (IMPROVED) {
+#pragma unroll
+    for (int k = 0; k < COLUMNS; k++) far[k] = colour_zero();
+    add_all<RECON, true, COLUMNS, SHARED>(a, s, in, count, far);
   }
-  if (open == 0) return;
+}
+
+/* SUMS: sums may be wanted, and a block may have several tiles. RECON: of long links where there
+ * are some, else of thin ones. Warps of one site follow one another in a block. */
+template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS>
+static __global__ void __launch_bounds__(staggered_threads<COLUMNS>(),
+                                         (staggered_blocks<COLUMNS>()))
+    staggered_kernel(const __grid_constant__ staggered_call a) {
+  constexpr bool many = COLUMNS > 1, grouped = many && GROUPED;
+  const unsigned rows = many ? (unsigned)(a.groups / a.beside) : 1;
+  const unsigned beside = grouped ? (unsigned)a.beside : 1;
+  const unsigned warp = threadIdx.x / KAON_LANES;
+  const int first = rows == 1 ? 0 : (int)(blockIdx.x % rows * beside);
+  const int chunk = (int)(rows == 1 ? blockIdx.x : blockIdx.x / rows);
+  const int group = first + (grouped ? (int)(warp % beside) : 0);
+  const uint32_t sites = blockDim.x / beside;
+  const uint32_t thread =
+      grouped ? warp / beside * KAON_LANES + threadIdx.x % KAON_LANES : threadIdx.x;
+  kaon_wait_for_previous();
+  const column_group c = group_begin<COLUMNS, SUMS>(a, group);
+  if (grouped ? !__syncthreads_or((int)c.open) : c.open == 0) return;
+  const kaon_view in = colour_view(a.in, c.first);
   for (int tile = chunk; tile < a.tiles; tile += a.sums.chunks) {
-    const uint32_t at = (uint32_t)tile * blockDim.x + threadIdx.x;
-    if (at >= (uint32_t)a.sites.nsites) break;
-    const staggered_site s = site_of(a, kaon_here_of(&a.sites, a.parity, (int32_t)at));
+    const uint32_t at = (uint32_t)tile * sites + thread, last = (uint32_t)a.sites.nsites - 1;
+    const kaon_here here = kaon_here_of(&a.sites, a.parity, (int32_t)min(at, last));
     vcolour d[COLUMNS], far[IMPROVED ? COLUMNS : 1];
-#pragma unroll
-    for (int k = 0; k < COLUMNS; k++) d[k] = colour_zero();
-    add_all<IMPROVED ? 18 : RECON, false, COLUMNS>(a, s, in, count, d);
-    if constexpr (IMPROVED) {
-#pragma unroll
-      for (int k = 0; k < COLUMNS; k++) far[k] = colour_zero();
-      add_all<RECON, true, COLUMNS>(a, s, in, count, far);
-    }
+    if (!many || a.full) /* where columns are is known when compiled */
+      site_hops<RECON, IMPROVED, COLUMNS, grouped>(a, here, in, COLUMNS, d, far);
+    else
+      site_hops<RECON, IMPROVED, COLUMNS, grouped>(a, here, in, c.count, d, far);
     if (a.overlaps) kaon_let_next_start();
-    columns_end<IMPROVED, COLUMNS, SUMS>(a, at, first, open, d, far, room);
+    if (at <= last) columns_end<IMPROVED, COLUMNS, SUMS>(a, at, c, d, far);
     if (!SUMS) break;
   }
-  if constexpr (SUMS) columns_finish<COLUMNS>(a, first, open, chunk, room);
+  if constexpr (SUMS) columns_finish(a, first, c, chunk);
 }
 
 /* ---- launches ---- */
 
+/* Shared memory of a block for its threads' sums. */
+static unsigned sums_room(int wants, int columns, int threads) {
+  return wants ? (unsigned)(columns * SITE_SUMS * threads) * (unsigned)sizeof(double) : 0;
+}
+
+/* Shares columns out: groups, and how many of them a block has. */
+template <int COLUMNS>
+static void share_columns(staggered_call *a) {
+  a->groups = (a->columns + COLUMNS - 1) / COLUMNS;
+  a->each = (a->columns + a->groups - 1) / a->groups;
+  a->full = a->columns == a->groups * COLUMNS;
+  a->beside = 1;
+  if (COLUMNS > 1 && GROUPED && a->groups % 2 == 0) a->beside = 2;
+}
+
+/* Sites of a block. */
+template <int COLUMNS>
+static int block_sites(const staggered_call *a) {
+  const int small = site_threads((uint32_t)a->sites.nsites) < SITE_THREADS;
+  const int warps = staggered_threads<COLUMNS>() / KAON_LANES / a->beside;
+  return KAON_LANES * (small ? (warps + 1) / 2 : warps);
+}
+
 /* Columns a->column to a->column + a->columns. */
 template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS>
 static void run(const kaon_launch *launch, staggered_call *a, const kaon_staggered_args *args) {
-  const int threads = site_threads((uint32_t)a->sites.nsites);
   const int wants = SUMS && args->sum.state != NULL;
-  const int chunks = site_chunks((uint32_t)a->sites.nsites, threads, wants);
-  a->groups = (a->columns + COLUMNS - 1) / COLUMNS;
-  a->each = (a->columns + a->groups - 1) / a->groups;
-  a->tiles = (int)(((int64_t)a->sites.nsites + threads - 1) / threads);
+  share_columns<COLUMNS>(a);
+  const int sites = block_sites<COLUMNS>(a), threads = sites * a->beside;
+  const int chunks = site_chunks((uint32_t)a->sites.nsites, sites, wants);
+  a->tiles = (int)(((int64_t)a->sites.nsites + sites - 1) / sites);
   a->sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
   if (args->w.data == NULL) a->sums.sum.slot[1] = KAON_NO_SLOT;
   kaon_cuda_launch(launch, staggered_kernel<RECON, IMPROVED, COLUMNS, SUMS>,
-                   (unsigned)(chunks * a->groups), (unsigned)threads, *a);
+                   (unsigned)(chunks * (a->groups / a->beside)), (unsigned)threads, *a,
+                   sums_room(wants, COLUMNS, threads));
 }
 
 /* The links of one length by direction, and their factor. */

@@ -33,8 +33,9 @@ enum { KAON_MULTISHIFT_MAX = 64 };
  *   A       in double or single. Referred to: it must outlive the solver
  *   sigma   `shifts` numbers, 1 to KAON_MULTISHIFT_MAX, in any order; copied. A mass squared, a
  *           pole of a rational approximation
- * Takes 3 vectors of one column and one of `shifts` columns in A's precision (normal: one of each
- * more), and with a sloppy precision 3 and 2 in single; twins of A in single and half. *solver is
+ * Takes, for each right-hand side, 3 vectors of one column and one of `shifts` columns in A's
+ * precision (normal: one of each more), and with a sloppy precision 3 and 2 in single; at first for
+ * one right-hand side. Twins of A in single and half. *solver is
  * NULL on failure. Collective. Source: Jegerlehner, hep-lat/9612014; a coarser precision behind a
  * small residual: van den Eshof, Sleijpen, SIAM J. Matrix Anal. Appl. 26 (2004) 125. Errors:
  * ARGUMENT (no shift, one that is no number, an option out of range), UNSUPPORTED (A in half; it
@@ -47,17 +48,19 @@ kaon_status kaon_multishift_create(kaon_operator *A, int shifts, const double *s
 void kaon_multishift_destroy(kaon_multishift **solver);
 
 /* Solves for every shift, from x = 0.
- *   b            c columns, one or more, of A's space and precision; unchanged. Each is a process
- * of its own, one after another: columns side by side would share links, but not a Krylov space x
- * c times `shifts` columns, likewise: shift i, in the order of sigma, of right-hand side j is
- * column i c + j; overwritten; must not alias b columns_out  one report a column of x, or NULL:
- * iterations until its own residual had come down by the recurrence, and the residual recomputed in
- * A's precision. A shift that a sloppy precision left above 1.1 tol is refined by a mixed-precision
- * CG of its own: its steps are added to iterations, and `updates` is 1 report       NULL allowed;
- * applications: of A, columns together counted once Takes memory where c > 1 (the first time 1 +
- * `shifts` columns) and where a shift is refined. Not converging is no error: see the reasons.
- * Collective. Errors: ARGUMENT, SHAPE, PRECISION, ALIAS, STALE, NOT_FINITE (b), MEMORY, NOT_BUILT.
- */
+ *   b            c columns, one or more, of A's space and precision; unchanged. Side by side they
+ *                share applications; bits and counts of each are those of a solve of its own on one
+ *                rank of a CPU
+ *   x            c times `shifts` columns, likewise: shift i, in the order of sigma, of right-hand
+ *                side j is column i c + j; overwritten; must not alias b
+ *   columns_out  one report a column of x, or NULL: iterations until its own residual had come down
+ *                by the recurrence, and the residual recomputed in A's precision. A shift that a
+ *                sloppy precision left above 1.1 tol is refined by a mixed-precision CG of its own:
+ *                its steps are added to iterations, and `updates` is 1
+ *   report       NULL allowed; applications: of A, columns together counted once
+ * Takes memory where c is not that of the call before, and where a shift is refined. Not converging
+ * is no error: see the reasons. Collective. Errors: ARGUMENT, SHAPE, PRECISION, ALIAS, STALE,
+ * NOT_FINITE (b), MEMORY, NOT_BUILT. */
 kaon_status kaon_multishift_solve(kaon_multishift *solver, const kaon_vector *b, kaon_vector *x,
                                   kaon_column_report *columns_out, kaon_solve_report *report);
 

@@ -49,9 +49,8 @@ static const cli_option options[] = {
     {CLI_FLAG, "ignore-checksum", NULL, NULL, AT(ignore_checksum), 0, 0,
      "go on, with warnings, where checksum, stored plaquette or unitarity fail"},
     {CLI_CHOICE, "action", PROBLEM_ACTIONS, "clover", AT(action), 0, 0,
-     "the Dirac operator; dslash: staggered, asqtad and hisq have their own hops. Links of asqtad "
-     "and "
-     "hisq are made up here"},
+     "the Dirac operator; dslash: staggered, asqtad and hisq have their own hops, whose fat and "
+     "long links are made up, where solve fattens those of --gauge"},
     {CLI_REAL, "kappa", "K", "0.125", AT(kappa), 1e-6, 10, "hopping parameter"},
     {CLI_REAL, "mass", "M", NULL, AT(mass), -3.9, 1e5, "solve: bare mass, instead of --kappa"},
     {CLI_REAL, "csw", "C", NULL, AT(csw), -10, 10, "clover coefficient (default 1 with clover)"},

@@ -52,7 +52,7 @@ static int add_row(bench *b, const problem *p, int columns, const bench_figures 
   schwarz_add(&b->args->problem, p, json);
   schwarz_add_traffic(&s->traffic, json);
   json_object_set_new(json, "gauge", report_string(cli_name(b->args->problem.gauge)));
-  if (p->staggered) json_object_set_new(json, "mass", report_real(p->mass));
+  if (p->staggered) staggered_describe(&b->args->problem, p, json);
   json_object_set_new(json, "kappa", p->staggered ? json_null() : report_real(p->kappa));
   json_object_set_new(json, "csw", report_real(p->csw));
   if (b->args->effective)
@@ -86,6 +86,7 @@ static int add_row(bench *b, const problem *p, int columns, const bench_figures 
 static int one(bench *b, const problem_args *args, problem *p, int *all_converged) {
   const cli_counts *columns = &b->args->columns;
   int code = problem_operator(b->ctx, args, p);
+  if (code == EXIT_DONE && p->staggered) staggered_say(&b->args->common, p, 0);
   p->options.monitor = bench_monitor;
   for (int i = 0; i < columns->count && code == EXIT_DONE; i++) {
     bench_figures figures;
@@ -100,6 +101,8 @@ static int one(bench *b, const problem_args *args, problem *p, int *all_converge
   kaon_operator_destroy(&p->K);
   kaon_operator_destroy(&p->R);
   kaon_operator_destroy(&p->M);
+  kaon_gauge_destroy(&p->fat);
+  kaon_gauge_destroy(&p->naik);
   return code;
 }
 
@@ -141,7 +144,6 @@ static int solve_lattice(bench *b, const int extents[4], int *all_converged) {
   args.source = gauss; /* a point source leaves noise unexercised */
   args.precision = args.sloppy = b->args->outer;
   args.anisotropy = 1;
-  args.synthetic_links = 1;
   if (!isnan(args.mass) && !cli_given(&b->args->common, "kappa")) args.kappa = NAN;
   args.grid[0] = args.grid[1] = args.grid[2] = args.grid[3] = 1;
   memcpy(args.lattice, extents, sizeof args.lattice);

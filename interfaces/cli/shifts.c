@@ -33,9 +33,9 @@ int shifts_parse(const char *text, shifts *s) {
 /* ---- what is refused ---- */
 
 static int check_options(const invert_job *job) {
-  static const char *const others[] = {"stop", "preconditioner", "correlators", "history",
-                                       "plot", "batch",          "resume",      "refinement",
-                                       "set",  "temporal-gauge"};
+  static const char *const others[] = {"stop",          "preconditioner", "correlators", "history",
+                                       "plot",          "resume",         "refinement",  "set",
+                                       "temporal-gauge"};
   const invert_args *a = job->args;
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (cli_given(&a->common, others[i]))
@@ -113,6 +113,17 @@ static const kaon_space *solved_space(const invert_job *job) {
   return job->p.staggered ? kaon_lattice_staggered(l, parity) : kaon_lattice_spinors(l, parity);
 }
 
+static kaon_status take_batch(invert_job *job, int columns) {
+  shifts *s = &job->shifts;
+  const kaon_precision precision = job->p.precision;
+  kaon_vector_destroy(&s->b);
+  kaon_vector_destroy(&s->x);
+  const kaon_status status =
+      kaon_vector_create(job->ctx, solved_space(job), precision, columns, &s->b);
+  if (status != KAON_OK) return status;
+  return kaon_vector_create(job->ctx, solved_space(job), precision, s->count * columns, &s->x);
+}
+
 static kaon_status take(invert_job *job) {
   shifts *s = &job->shifts;
   const kaon_precision precision = job->p.precision;
@@ -122,9 +133,7 @@ static kaon_status take(invert_job *job) {
   o.sloppy = job->p.options.sloppy;
   o.reconstruct = job->p.options.reconstruct;
   o.normal = takes_normal(job);
-  kaon_status status = kaon_vector_create(job->ctx, solved_space(job), precision, 1, &s->b);
-  if (status == KAON_OK)
-    status = kaon_vector_create(job->ctx, solved_space(job), precision, s->count, &s->x);
+  kaon_status status = take_batch(job, job->batch);
   for (int i = 0; job->args->output && i < s->count && status == KAON_OK; i++)
     status =
         kaon_vector_create(job->ctx, problem_space(&job->p), precision, job->columns, &s->kept[i]);
@@ -137,7 +146,8 @@ int shifts_take(invert_job *job) {
   shifts *s = &job->shifts;
   const size_t all = (size_t)s->count * (size_t)job->columns;
   s->solves = calloc(all, sizeof *s->solves);
-  const int code = ranks_agree(s->solves ? EXIT_DONE : EXIT_DEVICE);
+  s->batch = calloc((size_t)s->count * (size_t)job->batch, sizeof *s->batch);
+  const int code = ranks_agree(s->solves && s->batch ? EXIT_DONE : EXIT_DEVICE);
   if (code != EXIT_DONE) return code;
   for (size_t k = 0; k < all; k++) /* until it is solved */
     s->solves[k] = (kaon_column_report){.reason = KAON_CANCELLED, .residual = 1};
@@ -152,34 +162,49 @@ static kaon_status carry(invert_job *job, const kaon_vector *from, int i, kaon_v
   return status == KAON_OK ? kaon_vector_import(to, j, job->host, KAON_BASIS_UKQCD) : status;
 }
 
-/* Nothing on the even sites would be solved by 0, which nobody asks for. */
-static int check_source(const invert_job *job) {
-  double norm2 = 0;
-  const int code = cli_status(job->ctx, kaon_vector_norm2(job->shifts.b, &norm2), NULL);
-  if (code != EXIT_DONE || norm2 > 0) return code;
-  return cli_wrong(
-      "--source %s has nothing on the even sites, which --shifts is solved on; give --even-odd "
-      "none, or a source with an even x + y + z + t",
-      job->args->problem.source);
+/* Nothing on the even sites would be solved by 0, which nobody asks for. norm2: of a batch. */
+static int check_source(const invert_job *job, double *norm2) {
+  const int columns = kaon_vector_columns(job->shifts.b);
+  int code = cli_status(job->ctx, kaon_vector_norm2(job->shifts.b, norm2), NULL);
+  for (int j = 0; j < columns && code == EXIT_DONE; j++)
+    if (!(norm2[j] > 0))
+      code = cli_wrong(
+          "--source %s has nothing on the even sites, which --shifts is solved on; give --even-odd "
+          "none, or a source with an even x + y + z + t",
+          job->args->problem.source);
+  return code;
 }
 
-static int solve_column(invert_job *job, int column) {
+/* Columns first .. first + count - 1 of the sources into a batch of their own. */
+static int take_sources(invert_job *job, int first, int count) {
   shifts *s = &job->shifts;
-  kaon_column_report reports[KAON_MULTISHIFT_MAX];
+  kaon_status status = KAON_OK;
+  if (kaon_vector_columns(s->b) != count) status = take_batch(job, count);
+  for (int j = 0; j < count && status == KAON_OK; j++)
+    status = carry(job, job->b, first + j, s->b, j);
+  double *norm2 = calloc((size_t)count, sizeof *norm2);
+  int code = cli_status(job->ctx, status, NULL);
+  if (code == EXIT_DONE) code = ranks_agree(norm2 ? EXIT_DONE : EXIT_DEVICE);
+  if (code == EXIT_DONE) code = check_source(job, norm2);
+  free(norm2);
+  return code;
+}
+
+static int solve_batch(invert_job *job, int first, int count) {
+  shifts *s = &job->shifts;
   kaon_solve_report report = {0};
   char loss[96];
-  snprintf(loss, sizeof loss, "no shift of column %d and the columns behind it was written",
-           column);
+  snprintf(loss, sizeof loss, "no shift of column %d and the columns behind it was written", first);
   signals_stage("solving", loss);
-  int code = cli_status(job->ctx, carry(job, job->b, column, s->b, 0), NULL);
-  if (code == EXIT_DONE) code = check_source(job);
+  const int code = take_sources(job, first, count);
   if (code != EXIT_DONE) return code;
   const energy_meter meter = energy_start(job->ctx);
-  kaon_status status = kaon_multishift_solve(s->solver, s->b, s->x, reports, &report);
+  kaon_status status = kaon_multishift_solve(s->solver, s->b, s->x, s->batch, &report);
   job->joules += energy_since(&meter);
-  for (int i = 0; i < s->count && status == KAON_OK; i++) {
-    s->solves[i * job->columns + column] = reports[i];
-    if (s->kept[i]) status = carry(job, s->x, i, s->kept[i], column);
+  for (int m = 0; m < s->count * count && status == KAON_OK; m++) {
+    const int i = m / count, column = first + m % count;
+    s->solves[i * job->columns + column] = s->batch[m];
+    if (s->kept[i]) status = carry(job, s->x, m, s->kept[i], column);
   }
   job->seconds += report.seconds;
   job->flops += report.flops;
@@ -192,8 +217,8 @@ static int solve_column(invert_job *job, int column) {
 
 int shifts_solve(invert_job *job) {
   int code = EXIT_DONE;
-  for (int k = 0; k < job->columns && code == EXIT_DONE && !signals_interrupted(); k++)
-    code = solve_column(job, k);
+  for (int k = 0; k < job->columns && code == EXIT_DONE && !signals_interrupted(); k += job->batch)
+    code = solve_batch(job, k, job->columns - k < job->batch ? job->columns - k : job->batch);
   return code;
 }
 
@@ -287,5 +312,6 @@ void shifts_close(invert_job *job) {
   kaon_vector_destroy(&s->x);
   for (int i = 0; i < KAON_MULTISHIFT_MAX; i++) kaon_vector_destroy(&s->kept[i]);
   free(s->solves);
-  s->solves = NULL;
+  free(s->batch);
+  s->solves = s->batch = NULL;
 }

@@ -13,7 +13,8 @@ typedef struct shifts {
   int count; /* 0: --shifts was not given */
   double sigma[KAON_MULTISHIFT_MAX];
   kaon_multishift *solver;
-  kaon_vector *b, *x;                     /* of the solved space: one column, one a shift */
+  kaon_vector *b, *x; /* of the solved space: a batch's columns, that times `count`; shifts.c */
+  kaon_column_report *batch;              /* of x */
   kaon_vector *kept[KAON_MULTISHIFT_MAX]; /* --output: all columns of a shift, on all sites */
   kaon_column_report *solves;             /* [shift * columns + column] */
   const double *writing;                  /* the shift whose file is under way, or NULL */
@@ -27,7 +28,7 @@ int shifts_parse(const char *text, shifts *s);
 int shifts_check(struct invert_job *job);
 /* Solver and vectors; once the operator is there. Exit status. */
 int shifts_take(struct invert_job *job);
-/* All columns, one after another. Exit status. */
+/* All columns, batch after batch. Exit status. */
 int shifts_solve(struct invert_job *job);
 /* What is printed, reported and written. Exit status. */
 int shifts_conclude(struct invert_job *job);

@@ -35,6 +35,12 @@ KAON_MATH vcomplex c_from_raw(craw a) {
   return c_make(packed_pick(a, PACKED_RE), packed_pick(a, PACKED_IM));
 }
 
+/* The numbers at p by conversions, which a multiprocessor makes beside its other work but few at a
+ * time. */
+KAON_MATH vcomplex c_load_beside(const stored *p) {
+  return c_make((float)p[0], (float)p[1]);
+}
+
 KAON_MATH vcomplex raw_add_signed(craw a, craw b, const int s) {
   return s > 0 ? c_make(packed_add(a, PACKED_RE, b, PACKED_RE),
                         packed_add(a, PACKED_IM, b, PACKED_IM))

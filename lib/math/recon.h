@@ -48,39 +48,53 @@ KAON_MATH void recon_row2(vcomplex *u) {
   }
 }
 
-/* u[9] from 8 reals, KAON_W apart. */
-KAON_MATH void recon_decode8(const stored *p, vcomplex *u) {
-  const vreal one = v_set(1);
-  vreal y[8];
-  for (int i = 0; i < 4; i++) {
-    const vcomplex z = c_load(p + 2 * i * KAON_W);
-    y[2 * i] = z.re * v_set(KAON_LINK_UNIT);
-    y[2 * i + 1] = z.im * v_set(KAON_LINK_UNIT);
-  }
+/* Rows a and b of V from 8 reals, loaded from p as z[4] (half: integers, whose unit is in the
+ * factors that follow). */
+KAON_MATH void recon_rows8(const stored *p, const vcomplex *z, vcomplex *v) {
+  const vreal one = v_set(1 / (KAON_LINK_UNIT * KAON_LINK_UNIT)), two = v_set(2 / KAON_LINK_UNIT);
+  const vreal y[8] = {z[0].re, z[0].im, z[1].re, z[1].im, z[2].re, z[2].im, z[3].re, z[3].im};
   vreal s = y[0] * y[0];
   for (int i = 1; i < 5; i++) s = v_fma(y[i], y[i], s);
   vreal r = v_inverse(one + s);
   r = v_select_odd(p, -r, r);
-  vreal twice = r + r;
+  vreal twice = two * r;
   const vcomplex a0 = c_make(y[0] * twice, y[1] * twice), a1 = c_make(y[2] * twice, y[3] * twice);
   const vcomplex a2 = c_make((one - s) * r, y[4] * twice);
   const vreal n2 = v_fma(a2.re, a2.re, v_fma(a2.im, a2.im, v_fma(a1.re, a1.re, a1.im * a1.im)));
   s = v_fma(y[7], y[7], v_fma(y[6], y[6], y[5] * y[5]));
   r = v_inverse_root(one + s, n2);
   r = v_select_odd(p + KAON_W, -r, r);
-  twice = r + r;
+  twice = two * r;
   const vcomplex alpha = c_make((one - s) * r, y[5] * twice); /* over n, as is beta */
   const vcomplex beta = c_make(y[6] * twice, y[7] * twice);
   const vcomplex t = c_conj_mul(a0, alpha);
   const vcomplex b1 = c_fma(t, a1, c_conj_mul(a2, beta));
-  const vcomplex v[6] = {
-      a0, a1, a2, c_scale(alpha, n2), c_make(-b1.re, -b1.im), c_fnma(t, a2, c_conj_mul(a1, beta))};
-  for (int i = 0; i < 6; i++) {
-    const vcomplex turned = v[i / 3 * 3 + (i + 2) % 3];
-    u[i].re = v_select_odd(p + 2 * KAON_W, v[i].re, turned.re);
-    u[i].im = v_select_odd(p + 2 * KAON_W, v[i].im, turned.im);
-  }
+  v[0] = a0;
+  v[1] = a1;
+  v[2] = a2;
+  v[3] = c_scale(alpha, n2);
+  v[4] = c_make(-b1.re, -b1.im);
+  v[5] = c_fnma(t, a2, c_conj_mul(a1, beta));
+}
+
+/* `turned` where V's columns are the link's turned by one, else `plain`. */
+KAON_MATH vcomplex recon_choose8(const stored *p, vcomplex plain, vcomplex turned) {
+  return c_make(v_select_odd(p + 2 * KAON_W, plain.re, turned.re),
+                v_select_odd(p + 2 * KAON_W, plain.im, turned.im));
+}
+
+/* u[9] from 8 reals, KAON_W apart, loaded as z[4]. */
+KAON_MATH void recon_finish8(const stored *p, const vcomplex *z, vcomplex *u) {
+  vcomplex v[6];
+  recon_rows8(p, z, v);
+  for (int i = 0; i < 6; i++) u[i] = recon_choose8(p, v[i], v[i / 3 * 3 + (i + 2) % 3]);
   recon_row2(u);
+}
+
+KAON_MATH void recon_decode8(const stored *p, vcomplex *u) {
+  vcomplex z[4];
+  for (int i = 0; i < 4; i++) z[i] = c_load(p + 2 * i * KAON_W);
+  recon_finish8(p, z, u);
 }
 
 /* u[9] of a link stored in `recon` reals, KAON_W apart. */

@@ -68,6 +68,17 @@ class Shifts(system.Case):
             for i in range(2):
                 self.assertIn(b"shift", self.read(f"x.{i}"))
 
+    def test_batches_share_applications(self):
+        """Columns by batches of one or two are the same files; all together take fewer applications."""
+        run = ["invert", *STAGGERED, "--mass", "0.1", "--shifts", "0,0.3", "--columns", "3", "--report", "report.json", "--output"]
+        self.succeeds(*run, "together")
+        together = self.report()["applications"]
+        for batch in ("1", "2"):
+            self.succeeds(*run, "x", "--batch", batch)
+            self.assertLess(1.3 * together, self.report()["applications"])
+            for i in range(2):
+                self.assertEqual(self.columns(f"x.{i}"), self.columns(f"together.{i}"))
+
     def test_noise_gives_the_condensate(self):
         """Of M = 2 mass + D with a large mass: 3 / (2 mass) and corrections of order 1 / mass^3; errors fall with sources."""
         for action, more in (("staggered", []), ("staggered", ["--even-odd", "none"])):
@@ -90,7 +101,7 @@ class Shifts(system.Case):
                               ("0,", ["comma"]), ("0.1,-0.04", ["-0.04", "0.04"]), (",".join(["1"] * 65), ["64"])):
             with self.subTest(shifts=shifts):
                 self.refused("invert", *STAGGERED, *m, "--shifts", shifts, words=words)
-        for more in (["--stop", "normal"], ["--correlators", "c"], ["--history", "h"], ["--plot", "p.png"], ["--batch", "1"],
+        for more in (["--stop", "normal"], ["--correlators", "c"], ["--history", "h"], ["--plot", "p.png"],
                      ["--solver", "bicgstab"], ["--set", "delta=0.1"]):
             with self.subTest(more=more):
                 self.refused("invert", *STAGGERED, *m, "--shifts", "0,1", *more, words=["--shifts"])
