@@ -126,8 +126,8 @@ def statistics(rows, words):
             parts.append("Processors hold no such number of blocks at once: in each run the blocks begin in another order, drawn by its seed, and all but one of them read before "
                          "one writes.\n")
         if driver == "launch" and first["backend"] == "cuda" and "together" in first:
-            parts.append(f"{first['together']} thread blocks, one fewer than there are blocks of rows, take these by tickets in an order that is another one in each launch: "
-                         "the device would hold them all at once, and then all read before one writes (variance 0: the synchronous two-stage method).\n")
+            parts.append(f"{first['together']} thread blocks, fewer than there are blocks of rows, take these by tickets as they get done: the device would hold them all at "
+                         "once, and then all read before one writes (variance 0: the synchronous two-stage method).\n")
         if all(row["variance"] == 0 for row in own) and first["backend"] == "cuda":
             blocks = -(-first["rows"] // first["block"])
             parts.append(f"**Another conclusion than the paper's:** all {blocks} blocks of {name} are resident on this device at once and read before any of them "
