@@ -15,8 +15,8 @@
 #include "lib/math/recon.h"
 #include "lib/math/staggered.h"
 
-/* How many columns a thread takes at most. In half a block has several groups of them side by side,
- * a warp each, which find links in the first-level cache: there links are most of what passes from
+/* How many columns a thread takes at most. In half a block has two groups of them side by side, a
+ * warp each, which find links in the first-level cache: there links are most of what passes from
  * the second-level one. */
 enum {
   STAGGERED_MANY = 4,
@@ -335,8 +335,7 @@ typedef struct column_group {
   unsigned open; /* a bit for each that is */
 } column_group;
 
-/* The group of a block's columns from `begin` on that `beside` groups after the first one is; its
- * sums are cleared. */
+/* Group number `group` of the launch's columns; the thread's sums are cleared. */
 template <int COLUMNS, bool SUMS>
 static __device__ __forceinline__ column_group group_begin(const staggered_call &a, int group) {
   column_group c;
