@@ -1,5 +1,7 @@
 /* multi.cu - sums of products without an update, and the entries of any number of operands, on the
  * GPU (blas_ops.h). */
+#include <stdlib.h>
+
 #include "blas/cuda/words.h"
 
 /* Operands that multi_dot takes in one block: y is read once for them. */
@@ -10,6 +12,7 @@ enum { DOT_GROUP = 8 };
 typedef struct dot_call {
   walk w;
   int complex_space;
+  int rows;  /* EXPERIMENT */
   int ahead; /* what is read first comes to the second-level cache while the kernel before ends */
   kaon_view v[2];
   kaon_cuda_sums sums;
@@ -125,7 +128,7 @@ static __device__ __forceinline__ void prefetch_row(const void *at, uint32_t byt
 template <int WANTS>
 static __device__ __forceinline__ void dot_prefetch(const dot_call &a, share mine) {
   const int64_t row = (int64_t)(mine.chunk + (int)threadIdx.x * a.sums.chunks) * KAON_THREADS;
-  if ((int)threadIdx.x >= dot_batch<WANTS>() || row + KAON_THREADS > a.w.count) return;
+  if ((int)threadIdx.x >= a.rows || row + KAON_THREADS > a.w.count) return;
 #pragma unroll
   for (int o = 0; o < 2; o++) {
     if (!(WANTS & (o == 0 ? 3 : 5))) continue;
@@ -188,7 +191,9 @@ static int dot_chunks(int64_t work) {
   const int64_t blocks = (work + KAON_THREADS - 1) / KAON_THREADS;
   int64_t chunks = blocks / TURNS;
   if (chunks < LEAST) chunks = blocks < LEAST ? blocks : LEAST;
-  if (chunks > KAON_FEW_CHUNKS) chunks = KAON_FEW_CHUNKS;
+  const char *x = getenv("KAON_X_CHUNKS"); /* EXPERIMENT */
+  const int most = x != NULL ? atoi(x) : KAON_FEW_CHUNKS;
+  if (chunks > most) chunks = most;
   return chunks > 0 ? (int)chunks : 1;
 }
 
@@ -206,6 +211,9 @@ extern "C" void KAON_EXPORT(kaon_dot)(const kaon_launch *launch, const kaon_upda
   const unsigned blocks = (unsigned)chunks * (unsigned)args->shape.nrhs;
   a.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
   a.ahead = launch->dependent && args->shape.nrhs == 1 && args->shape.ncomp == SPINOR;
+  const char *x = getenv("KAON_X_ROWS"); /* EXPERIMENT */
+  a.rows = wants == 1 ? dot_batch<1>() : dot_batch<2>();
+  if (x != NULL) a.rows = atoi(x) * a.rows / 2;
   void (*kernel)(dot_call) = wants == 1   ? dot_kernel<1>
                              : wants == 2 ? dot_kernel<2>
                              : wants == 4 ? dot_kernel<4>

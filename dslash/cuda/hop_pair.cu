@@ -8,12 +8,15 @@
  * no kernel before changes (kaon_launch.early), are read before the wait for the previous kernel
  * where registers hold them, and spinors are on their way to the first-level cache while the gate
  * is asked. Against hop_kernel.h the sum over directions is taken in another order. */
+#include <stdlib.h>
+
 #include "dslash/cuda/hop_kernel.h"
 
 enum {
   PAIR_THREADS = 2 * KAON_LANES,
   PAIR_CHOICE = KAON_LANES, /* what a tuning calls it: sites of a block */
   PAIR_BLOCKS = sizeof(real) == 8 ? 6 : 8,
+  QUAD_BLOCKS = sizeof(real) == 8 ? 3 : 4,
   HALF_REALS = 12,
   PIECE = KAON_HALF ? 4 : packets<24>::group, /* reals of half a spinor in one access */
   PIECES = HALF_REALS / PIECE,
@@ -27,10 +30,17 @@ typedef struct pair_call {
   const kaon_column_state *state;
   int slot;
   double sign;
+  int let; /* EXPERIMENT: where the next kernel is let in */
 } pair_call;
+
+/* The first two warps meet. EXPERIMENT */
+static __device__ __forceinline__ void pair_barrier(void) {
+  asm volatile("bar.sync 1, 64;" ::: "memory");
+}
 
 /* What the two warps leave for each other. */
 typedef real pair_room[2][HALF_REALS][KAON_LANES];
+typedef real quad_room[6][HALF_REALS][KAON_LANES]; /* EXPERIMENT */
 
 /* Half a spinor: two spins. */
 typedef struct half_spinor {
@@ -48,7 +58,7 @@ static __device__ __forceinline__ pair_site pair_site_of(const hop_call &a) {
   pair_site e;
   e.column = columns == 1 ? 0 : (int)(blockIdx.x % columns);
   e.chunk = (int)(columns == 1 ? blockIdx.x : blockIdx.x / columns);
-  e.warp = (int)threadIdx.x / KAON_LANES;
+  e.warp = (int)threadIdx.x / KAON_LANES % 2;
   e.lane = (int)threadIdx.x % KAON_LANES;
   const uint32_t site = (uint32_t)e.chunk * KAON_LANES + (uint32_t)e.lane;
   e.is_site = site < nsites;
@@ -125,10 +135,10 @@ struct pair_link {
   real factor;
 };
 
-/* Whether a warp's four links are read before the wait, all at once. */
-template <int RECON>
+/* Whether a warp's COUNT links are read before the wait, all at once. */
+template <int RECON, int COUNT>
 static __device__ __forceinline__ constexpr bool links_fit() {
-  return RECON * sizeof(stored) <= 48;
+  return RECON * sizeof(stored) * COUNT <= 192;
 }
 
 template <int RECON, int DIR>
@@ -139,56 +149,82 @@ static __device__ __forceinline__ void link_way(const hop_call &a, const kaon_he
   link->factor = hop_factor<DIR>(a, sign);
 }
 
-template <int RECON, int DIR, int SIGN>
+template <int RECON, int DIR, int SIGN, int COUNT>
 static __device__ __forceinline__ void pair_direction(const hop_call &a, const kaon_here &here,
                                                       const kaon_view &in, pair_link<RECON> *link,
                                                       vspinor *d) {
   real u[18];
   raw_spinor psi;
-  if (!links_fit<RECON>()) hop_link<RECON, DIR>(a, here, link->from, link->raw);
+  if (!links_fit<RECON, COUNT>()) hop_link<RECON, DIR>(a, here, link->from, link->raw);
   link_numbers<RECON>(link->raw, u);
   raw_load(in, link->from, a.nrhs, &psi);
   hop_add<RECON, DIR, SIGN, false>(a, psi, u, link->factor, d);
 }
 
-/* The sum over directions BACK + 0..3, BACK = 0 or 4; false where the column is closed. */
-template <int RECON, int BACK, int SIGN>
-static __device__ __forceinline__ bool pair_directions(const hop_call &a, const pair_site &e,
+/* The sum over directions BACK + FIRST .. FIRST + COUNT - 1, BACK = 0 or 4; false where the column is closed. */
+template <int RECON, int BACK, int SIGN, int FIRST, int COUNT>
+static __device__ __forceinline__ bool pair_directions(const pair_call &call, const pair_site &e,
                                                        vspinor *d) {
+  const hop_call &a = call.h;
+  constexpr bool t = FIRST + COUNT == 4;
   constexpr int set = (BACK == 0 ? 1 : -1) * SIGN > 0 ? 2 : 0; /* the half that t fills */
   const kaon_here here = kaon_here_of(&a.sites, a.parity, (int32_t)e.at);
   pair_link<RECON> link[4];
-  link_way<RECON, BACK + 0>(a, here, &link[0]);
-  link_way<RECON, BACK + 1>(a, here, &link[1]);
-  link_way<RECON, BACK + 2>(a, here, &link[2]);
-  link_way<RECON, BACK + 3>(a, here, &link[3]);
-  if (links_fit<RECON>()) {
-    hop_link<RECON, BACK + 3>(a, here, link[3].from, link[3].raw);
-    hop_link<RECON, BACK + 2>(a, here, link[2].from, link[2].raw);
-    hop_link<RECON, BACK + 1>(a, here, link[1].from, link[1].raw);
-    hop_link<RECON, BACK + 0>(a, here, link[0].from, link[0].raw);
+  if constexpr (COUNT == 4 || !t) {
+    link_way<RECON, BACK + 0>(a, here, &link[0]);
+    link_way<RECON, BACK + 1>(a, here, &link[1]);
+  }
+  if constexpr (t) {
+    link_way<RECON, BACK + 2>(a, here, &link[2]);
+    link_way<RECON, BACK + 3>(a, here, &link[3]);
+  }
+  if (links_fit<RECON, COUNT>()) {
+    if constexpr (t) {
+      hop_link<RECON, BACK + 3>(a, here, link[3].from, link[3].raw);
+      hop_link<RECON, BACK + 2>(a, here, link[2].from, link[2].raw);
+    }
+    if constexpr (COUNT == 4 || !t) {
+      hop_link<RECON, BACK + 1>(a, here, link[1].from, link[1].raw);
+      hop_link<RECON, BACK + 0>(a, here, link[0].from, link[0].raw);
+    }
   }
   kaon_wait_for_previous();
   const int gate = read_gate(a.sums.gate, e.column);
   const kaon_view in = column_view(a.in, e.column);
 #pragma unroll
-  for (int mu = 3; mu >= 0; mu--) spinor_touch(in, link[mu].from, a.nrhs);
+  for (int mu = FIRST + COUNT - 1; mu >= FIRST; mu--) spinor_touch(in, link[mu].from, a.nrhs);
   if (a.x.data != NULL) spinor_touch(column_view(a.x, e.column), e.at, a.nrhs);
-  kaon_let_next_start();
+  if (call.let == 0 || (call.let < 3 && a.sums.sum.state == NULL)) kaon_let_next_start();
   if (gate == 0) return false;
 #pragma unroll
-  for (int c = 0; c < 3; c++) d->s[2 - set][c] = d->s[3 - set][c] = c_make(0, 0);
-  pair_direction<RECON, BACK + 3, SIGN>(a, here, in, &link[3], d);
-  pair_direction<RECON, BACK + 2, SIGN>(a, here, in, &link[2], d);
-  pair_direction<RECON, BACK + 1, SIGN>(a, here, in, &link[1], d);
-  pair_direction<RECON, BACK + 0, SIGN>(a, here, in, &link[0], d);
+  for (int c = 0; c < 3; c++) {
+    d->s[2 - set][c] = d->s[3 - set][c] = c_make(0, 0);
+    if (!t) d->s[set][c] = d->s[set + 1][c] = c_make(0, 0);
+  }
+  if constexpr (t) {
+    pair_direction<RECON, BACK + 3, SIGN, COUNT>(a, here, in, &link[3], d);
+    pair_direction<RECON, BACK + 2, SIGN, COUNT>(a, here, in, &link[2], d);
+  }
+  if constexpr (COUNT == 4 || !t) {
+    pair_direction<RECON, BACK + 1, SIGN, COUNT>(a, here, in, &link[1], d);
+    pair_direction<RECON, BACK + 0, SIGN, COUNT>(a, here, in, &link[0], d);
+  }
   return true;
 }
 
 template <int RECON, int SIGN>
-static __device__ __forceinline__ bool pair_hop(const hop_call &a, const pair_site &e, vspinor *d) {
-  return e.warp == 0 ? pair_directions<RECON, 0, SIGN>(a, e, d)
-                     : pair_directions<RECON, 4, SIGN>(a, e, d);
+static __device__ __forceinline__ bool pair_hop(const pair_call &a, const pair_site &e, vspinor *d) {
+  return e.warp == 0 ? pair_directions<RECON, 0, SIGN, 0, 4>(a, e, d)
+                     : pair_directions<RECON, 4, SIGN, 0, 4>(a, e, d);
+}
+
+template <int RECON, int SIGN>
+static __device__ __forceinline__ bool quad_hop(const pair_call &a, const pair_site &e, vspinor *d) {
+  if (threadIdx.x < 2 * KAON_LANES)
+    return e.warp == 0 ? pair_directions<RECON, 0, SIGN, 2, 2>(a, e, d)
+                       : pair_directions<RECON, 4, SIGN, 2, 2>(a, e, d);
+  return e.warp == 0 ? pair_directions<RECON, 0, SIGN, 0, 2>(a, e, d)
+                     : pair_directions<RECON, 4, SIGN, 0, 2>(a, e, d);
 }
 
 /* ---- the clover blocks ---- */
@@ -233,7 +269,7 @@ static __device__ __forceinline__ void pair_clover(const pair_site &e, const pai
 #pragma unroll
   for (int i = 0; i < 6; i++) own->c[i] = KAON_HALF ? c_scale(out.c[i], block.unit) : out.c[i];
   half_leave(e, *own, room);
-  __syncthreads();
+  pair_barrier();
   half_take(e, room, &other);
 #pragma unroll
   for (int i = 0; i < 6; i++)
@@ -276,7 +312,7 @@ static __device__ __forceinline__ void half_write(const kaon_view &v, const pair
 #pragma unroll
   for (int i = 0; i < HALF_REALS; i++) most = quantise_largest(most, value[i]);
   largest[e.warp][e.lane] = most;
-  __syncthreads();
+  pair_barrier();
   most = quantise_largest(most, largest[1 - e.warp][e.lane]);
   const float factor = kaon_half_factor(most);
   if (e.is_site && e.warp == 0) v.scale[scale_at(e.at, units)] = fmaf(most, 0.0f, most);
@@ -298,10 +334,10 @@ static __device__ __forceinline__ void half_write(const kaon_view &v, const pair
 }
 
 /* out = a x + b own, b the factor that is left to it, and its sums. All threads call it. */
-static __device__ __forceinline__ void pair_finish(const hop_call &a, const pair_site &e, double b,
-                                                   half_spinor *own) {
+static __device__ __forceinline__ void pair_finish(const pair_call &call, const pair_site &e,
+                                                   double b, half_spinor *own, double *sum) {
+  const hop_call &a = call.h;
   const real rounded = (real)b, rest = (real)(b - (double)rounded), factor_x = (real)a.a;
-  double sum[4] = {0, 0, 0, 0};
   half_spinor x;
   if (a.x.data != NULL) half_read(column_view(a.x, e.column), e, a.nrhs, &x);
   if (b != 1)
@@ -312,6 +348,7 @@ static __device__ __forceinline__ void pair_finish(const hop_call &a, const pair
                          v_fma(factor_x, x.c[i].im, own->c[i].im));
   half_write(column_view(a.out, e.column), e, a.nrhs, *own);
   if (a.sums.sum.state == NULL) return;
+  if (call.let == 2) kaon_let_next_start();
   if (e.is_site) {
     vreal re = 0, im = 0;
     for (int i = 0; i < 6; i++) {
@@ -327,7 +364,12 @@ static __device__ __forceinline__ void pair_finish(const hop_call &a, const pair
       sum[3] = (double)dot.im;
     }
   }
-  sums_finish<2, 16, true, false>(a.sums, e.column, e.chunk, sum);
+}
+
+static __device__ __forceinline__ void pair_sums(const hop_call &a, const pair_site &e,
+                                                 const double *sum) {
+  if (a.sums.sum.state != NULL)
+    sums_finish<2, 16, true, false>(a.sums, e.column, e.chunk, sum);
 }
 
 /* ---- the kernels ---- */
@@ -342,9 +384,10 @@ static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
   pair_block block;
   vspinor d;
   half_spinor own, other;
+  double sum[4] = {0, 0, 0, 0};
   if (!call.early) kaon_wait_for_previous();
   if (clover && KAON_HALF) block_read(a, e, &block);
-  const bool open = a.dagger ? pair_hop<RECON, -1>(a, e, &d) : pair_hop<RECON, 1>(a, e, &d);
+  const bool open = a.dagger ? pair_hop<RECON, -1>(call, e, &d) : pair_hop<RECON, 1>(call, e, &d);
   if (!open) return;
   if (clover && !KAON_HALF) block_read(a, e, &block);
   if (clover) {
@@ -359,7 +402,56 @@ static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
   half_take(e, room[0], &other);
   half_add(&own, other);
   if (clover) pair_clover(e, block, room[1], &own);
-  pair_finish(a, e, clover ? 0.5 * a.b : a.b, &own);
+  pair_finish(call, e, clover ? 0.5 * a.b : a.b, &own, sum);
+  pair_sums(a, e, sum);
+}
+
+/* EXPERIMENT: four warps share 32 sites, two directions each; the first two end as above. */
+template <int RECON>
+static __global__ void __launch_bounds__(4 * KAON_LANES, QUAD_BLOCKS)
+    hop_quad_kernel(const __grid_constant__ pair_call call) {
+  __shared__ quad_room room;
+  __shared__ pair_room after;
+  const hop_call &a = call.h;
+  const pair_site e = pair_site_of(a);
+  const bool clover = a.clover_on != KAON_CLOVER_NONE, first = threadIdx.x < 2 * KAON_LANES;
+  pair_block block;
+  vspinor d;
+  half_spinor own, other;
+  double sum[4] = {0, 0, 0, 0};
+  if (!call.early) kaon_wait_for_previous();
+  if (clover && KAON_HALF && first) block_read(a, e, &block);
+  const bool open = a.dagger ? quad_hop<RECON, -1>(call, e, &d) : quad_hop<RECON, 1>(call, e, &d);
+  if (!open) return;
+  if (clover && !KAON_HALF && first) block_read(a, e, &block);
+  if (clover) {
+    own = chiral_of(&d, e.warp == 0 ? 1 : -1);
+    other = chiral_of(&d, e.warp == 0 ? -1 : 1);
+  } else {
+    own = half_of(&d, e.warp);
+    other = half_of(&d, 1 - e.warp);
+  }
+  real(*const left)[KAON_LANES] = room[(first ? 0 : 2) + 1 - e.warp]; /* for that half */
+#pragma unroll
+  for (int i = 0; i < 6; i++) {
+    left[2 * i][e.lane] = other.c[i].re;
+    left[2 * i + 1][e.lane] = other.c[i].im;
+    if (first) continue;
+    room[4 + e.warp][2 * i][e.lane] = own.c[i].re;
+    room[4 + e.warp][2 * i + 1][e.lane] = own.c[i].im;
+  }
+  __syncthreads();
+  if (first) {
+#pragma unroll
+    for (int k = 0; k < 6; k += 2)
+#pragma unroll
+      for (int i = 0; i < 6; i++)
+        own.c[i] = c_add(own.c[i], c_make(room[k + e.warp][2 * i][e.lane],
+                                          room[k + e.warp][2 * i + 1][e.lane]));
+    if (clover) pair_clover(e, block, after, &own);
+    pair_finish(call, e, clover ? 0.5 * a.b : a.b, &own, sum);
+  }
+  pair_sums(a, e, sum);
 }
 
 static_assert(sizeof(kaon_column_state) % 16 == 0, "a slot is read in one access");
@@ -435,6 +527,7 @@ static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
   const pair_site e = pair_site_of(a);
   pair_block block;
   vspinor d;
+  double sum[4] = {0, 0, 0, 0};
   if (!call.early) kaon_wait_for_previous();
   block_read(a, e, &block);
   kaon_wait_for_previous();
@@ -444,7 +537,7 @@ static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
   if (updates) c = read_coefficient(call, e.column);
   spinor_touch(column_view(a.in, e.column), e.at, a.nrhs);
   if (updates) spinor_touch(column_view(call.w, e.column), e.at, a.nrhs);
-  kaon_let_next_start();
+  if (call.let < 3) kaon_let_next_start();
   if (gate == 0) return;
   if (updates)
     pair_update(call, e, c, &d);
@@ -452,7 +545,18 @@ static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
     spinor_load(column_view(a.in, e.column), e.at, a.nrhs, &d);
   half_spinor own = chiral_of(&d, e.warp == 0 ? 1 : -1);
   pair_clover(e, block, room, &own);
-  pair_finish(a, e, 0.5, &own);
+  pair_finish(call, e, 0.5, &own, sum);
+  pair_sums(a, e, sum);
+}
+
+/* EXPERIMENT */
+static int x_let(void) {
+  const char *s = getenv("KAON_X_LET");
+  return s != NULL ? atoi(s) : 0;
+}
+static int x_quad(void) {
+  const char *s = getenv("KAON_X_QUAD");
+  return s != NULL ? atoi(s) : 0;
 }
 
 /* By rule, or as kaon tune found. */
@@ -475,6 +579,14 @@ extern "C" int KAON_EXPORT(kaon_hop_pair)(const kaon_launch *launch, const kaon_
   if (!shares_sites(launch, args->stencil->nsites, args->nrhs)) return 0;
   if (args->clover_on == KAON_CLOVER_ON_X || (a.h.split && sizeof(real) < 8)) return 0;
   const unsigned blocks = pair_blocks(launch, &a.h, &args->gate, &args->sum);
+  a.let = x_let();
+  if (x_quad()) {
+    kaon_cuda_launch(launch, args->recon == 18   ? hop_quad_kernel<18>
+                             : args->recon == 12 ? hop_quad_kernel<12>
+                                                 : hop_quad_kernel<8>,
+                     blocks, 4 * KAON_LANES, a);
+    return 1;
+  }
   if (args->recon == 18)
     kaon_cuda_launch(launch, hop_pair_kernel<18>, blocks, PAIR_THREADS, a);
   else if (args->recon == 12)
@@ -494,6 +606,7 @@ static int launch_clover(const kaon_launch *launch, const kaon_clover_args *args
     a.sign = args->sign;
   }
   a.early = launch->early;
+  a.let = x_let();
   a.h.sites.nsites = (int32_t)args->stencil->nsites;
   a.h.nrhs = args->nrhs;
   a.h.clover = args->clover;

@@ -341,8 +341,67 @@ static void times_of_blocks(void) {
   }
 }
 
+/* EXPERIMENT */
+static void x_parts(void) {
+  static const int sizes[] = {8, 16};
+  static const part_kind kinds[] = {AXPY, AXPY_NORM, APPLY, APPLY_NORM, APPLY_DAGGER};
+  static const char *const ways[][2] = {{"0", "0"}, {"1", "0"}, {"2", "0"}, {"3", "0"},
+                                        {"0", "1"}, {"1", "1"}, {"2", "1"}};
+  for (int i = 0; i < 2; i++)
+    for (int precision = KAON_HALF; precision >= KAON_DOUBLE; precision--) {
+      const int extents[4] = {sizes[i], sizes[i], sizes[i], sizes[i]};
+      world w;
+      parts p = {0};
+      const kaon_column_state start = {
+          .gate = KAON_GATE_STEP, .threshold = -1, .max_iterations = 1 << 30, .first = 1e300};
+      if (!open_world(&w, extents, KAON_RECONSTRUCT_12)) return;
+      must(w.c.ctx,
+           w.R->ops->at_precision(w.R, (kaon_precision)precision, KAON_RECONSTRUCT_12, &p.A));
+      if (p.A->ops->reserve != NULL) must(w.c.ctx, p.A->ops->reserve(p.A, 1));
+      must(w.c.ctx, kaon_scalars_create(w.c.ctx, 1, &p.scalars));
+      for (int k = 0; k < 3; k++)
+        must(w.c.ctx, kaon_vector_create(w.c.ctx, p.A->space, p.A->precision, 1, &p.v[k]));
+      for (size_t way = 0; way < sizeof ways / sizeof ways[0]; way++) {
+        setenv("KAON_X_LET", ways[way][0], 1);
+        setenv("KAON_X_QUAD", ways[way][1], 1);
+        printf("  %2d^4 %-6s let %s quad %s:", sizes[i], precision_names[precision], ways[way][0],
+               ways[way][1]);
+        for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+          p.kind = kinds[k];
+          for (int v = 0; v < 3; v++) must(w.c.ctx, kaon_vector_zero(p.v[v]));
+          must(w.c.ctx, kaon_scalars_write(p.scalars, &start));
+          double best = 1e30;
+          for (int n = 0; n < 3; n++) {
+            const double seconds = time_part(&w, &p);
+            if (seconds < best) best = seconds;
+          }
+          printf(" %s %.2f us;", part_names[p.kind], 1e6 * best);
+        }
+        printf("\n");
+        fflush(stdout);
+      }
+      for (int k = 0; k < 3; k++) kaon_vector_destroy(&p.v[k]);
+      kaon_scalars_destroy(&p.scalars);
+      kaon_operator_destroy(&p.A);
+      for (size_t way = 0; way < 6; way++) {
+        if (way == 3) continue;
+        setenv("KAON_X_LET", ways[way][0], 1);
+        setenv("KAON_X_QUAD", ways[way][1], 1);
+        const timing t = time_one(&w, (kaon_precision)precision, KAON_ISSUE_AUTO, 0, 0);
+        printf("  let %s quad %s", ways[way][0], ways[way][1]);
+        print_time(&w, (kaon_precision)precision, &t);
+        fflush(stdout);
+      }
+      close_world(&w);
+    }
+}
+
 int main(void) {
   if (machine_lacks(MACHINE_CUDA)) return 1;
+  if (getenv("KAON_X_PARTS") != NULL) {
+    x_parts();
+    return 0;
+  }
   times_of_sums();
   times_of_blocks();
   times_of_parts();

@@ -220,6 +220,20 @@ static void sweep(bed *b, const int extents[4], int columns) {
     for (int i = 0; i < (int)(sizeof entries / sizeof *entries); i++) {
       double seconds[SAMPLES];
       if (entries[i].block != (columns > 1)) continue;
+      if (getenv("KAON_X_DOTS") != NULL) { /* EXPERIMENT */
+        static const char *const ways[][2] = {{"2", "1056"},  {"4", "1056"},  {"8", "1056"},
+                                              {"16", "1056"}, {"2", "528"},   {"2", "1584"},
+                                              {"2", "2112"},  {"8", "1584"},  {"8", "2112"}, {"8", "528"}};
+        for (size_t k = 0; k < sizeof ways / sizeof ways[0]; k++) {
+          setenv("KAON_X_ROWS", ways[k][0], 1);
+          setenv("KAON_X_CHUNKS", ways[k][1], 1);
+          printf("rows %s chunks %s: ", ways[k][0], ways[k][1]);
+          const int calls = measure(b, entries[i].work, seconds);
+          write_row(b, i, calls, seconds);
+          fflush(stdout);
+        }
+        continue;
+      }
       write_row(b, i, measure(b, entries[i].work, seconds), seconds);
     }
     close_vectors(b);
@@ -247,6 +261,11 @@ int main(int argc, char **argv) {
   printf("reads %.0f GB/s, copies %.0f GB/s\n", b.machine.read_gbs, b.machine.copy_gbs);
   if (b.json != NULL) fprintf(b.json, "[\n");
   sweep(&b, large, 1);
+  if (getenv("KAON_X_DOTS") != NULL) {
+    static const int four[4] = {24, 24, 24, 48};
+    sweep(&b, four, 1);
+    return EXIT_SUCCESS;
+  }
   sweep(&b, middle, 12);
   sweep(&b, small, 12);
   if (b.json != NULL) {
