@@ -385,6 +385,7 @@ static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
   vspinor d;
   half_spinor own, other;
   double sum[4] = {0, 0, 0, 0};
+  sums_rehearse(a.sums, e.column, e.chunk);
   if (!call.early) kaon_wait_for_previous();
   if (clover && KAON_HALF) block_read(a, e, &block);
   const bool open = a.dagger ? pair_hop<RECON, -1>(call, e, &d) : pair_hop<RECON, 1>(call, e, &d);
@@ -419,6 +420,7 @@ static __global__ void __launch_bounds__(4 * KAON_LANES, QUAD_BLOCKS)
   vspinor d;
   half_spinor own, other;
   double sum[4] = {0, 0, 0, 0};
+  sums_rehearse(a.sums, e.column, e.chunk);
   if (!call.early) kaon_wait_for_previous();
   if (clover && KAON_HALF && first) block_read(a, e, &block);
   const bool open = a.dagger ? quad_hop<RECON, -1>(call, e, &d) : quad_hop<RECON, 1>(call, e, &d);
@@ -528,6 +530,7 @@ static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
   pair_block block;
   vspinor d;
   double sum[4] = {0, 0, 0, 0};
+  sums_rehearse(a.sums, e.column, e.chunk);
   if (!call.early) kaon_wait_for_previous();
   block_read(a, e, &block);
   kaon_wait_for_previous();

@@ -342,13 +342,57 @@ static void times_of_blocks(void) {
 }
 
 /* EXPERIMENT */
+static const char *const x_names[] = {"LET", "QUAD", "REHEARSE", "CARVE"};
+static const char *const x_ways[][4] = {
+    {"0", "0", "0", NULL}, {"1", "0", "0", NULL}, {"2", "0", "0", NULL}, {"3", "0", "0", NULL},
+    {"0", "1", "0", NULL}, {"2", "1", "0", NULL}, {"0", "0", "1", NULL}, {"0", "1", "1", NULL},
+    {"0", "0", "0", "50"}, {"0", "0", "0", "100"}, {"0", "1", "1", "50"}, {"2", "1", "1", NULL}};
+enum { X_WAYS = sizeof x_ways / sizeof x_ways[0] };
+
+static void x_set(int way) {
+  for (int i = 0; i < 4; i++) {
+    char name[32];
+    snprintf(name, sizeof name, "KAON_X_%s", x_names[i]);
+    if (x_ways[way][i] != NULL)
+      setenv(name, x_ways[way][i], 1);
+    else
+      unsetenv(name);
+    printf(" %s %s", x_names[i], x_ways[way][i] != NULL ? x_ways[way][i] : "-");
+  }
+  printf(":");
+}
+
+static double x_slope(world *w, kaon_precision sloppy, int block, double delta) {
+  double seconds[2];
+  for (int k = 0; k < 2; k++) {
+    kaon_solver_options o = options_of(sloppy);
+    kaon_solver *s = NULL;
+    o.max_iterations = k == 0 ? 8 : 40;
+    o.delta = delta;
+    w->c.ctx->options.issue = KAON_ISSUE_AUTO;
+    must(w->c.ctx, kaon_solver_create(w->R, 1, &o, &s));
+    s->block = block;
+    seconds[k] = 1e30;
+    for (int i = 0; i < 7; i++) {
+      kaon_column_report r;
+      must(w->c.ctx, kaon_vector_zero(w->x));
+      must(w->c.ctx, kaon_context_synchronise(w->c.ctx));
+      const double begin = seconds_of(CLOCK_MONOTONIC);
+      must(w->c.ctx, kaon_solver_solve(s, w->b, w->x, &r, NULL));
+      const double time = seconds_of(CLOCK_MONOTONIC) - begin;
+      if (time < seconds[k]) seconds[k] = time;
+    }
+    kaon_solver_destroy(&s);
+  }
+  return 1e6 * (seconds[1] - seconds[0]) / 32;
+}
+
 static void x_parts(void) {
   static const int sizes[] = {8, 16};
-  static const part_kind kinds[] = {AXPY, AXPY_NORM, APPLY, APPLY_NORM, APPLY_DAGGER};
-  static const char *const ways[][2] = {{"0", "0"}, {"1", "0"}, {"2", "0"}, {"3", "0"},
-                                        {"0", "1"}, {"1", "1"}, {"2", "1"}};
-  for (int i = 0; i < 2; i++)
-    for (int precision = KAON_HALF; precision >= KAON_DOUBLE; precision--) {
+  static const part_kind kinds[] = {AXPY,       AXPY_NORM,   AXPY_END, AXPY_XPAY, APPLY,
+                                    APPLY_NORM, APPLY_DAGGER};
+  for (int precision = KAON_HALF; precision >= KAON_DOUBLE; precision--)
+    for (int i = 0; i < 2; i++) {
       const int extents[4] = {sizes[i], sizes[i], sizes[i], sizes[i]};
       world w;
       parts p = {0};
@@ -361,11 +405,9 @@ static void x_parts(void) {
       must(w.c.ctx, kaon_scalars_create(w.c.ctx, 1, &p.scalars));
       for (int k = 0; k < 3; k++)
         must(w.c.ctx, kaon_vector_create(w.c.ctx, p.A->space, p.A->precision, 1, &p.v[k]));
-      for (size_t way = 0; way < sizeof ways / sizeof ways[0]; way++) {
-        setenv("KAON_X_LET", ways[way][0], 1);
-        setenv("KAON_X_QUAD", ways[way][1], 1);
-        printf("  %2d^4 %-6s let %s quad %s:", sizes[i], precision_names[precision], ways[way][0],
-               ways[way][1]);
+      for (int way = 0; way < X_WAYS; way++) {
+        printf("  %2d^4 %-6s", sizes[i], precision_names[precision]);
+        x_set(way);
         for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
           p.kind = kinds[k];
           for (int v = 0; v < 3; v++) must(w.c.ctx, kaon_vector_zero(p.v[v]));
@@ -383,13 +425,16 @@ static void x_parts(void) {
       for (int k = 0; k < 3; k++) kaon_vector_destroy(&p.v[k]);
       kaon_scalars_destroy(&p.scalars);
       kaon_operator_destroy(&p.A);
-      for (size_t way = 0; way < 6; way++) {
-        if (way == 3) continue;
-        setenv("KAON_X_LET", ways[way][0], 1);
-        setenv("KAON_X_QUAD", ways[way][1], 1);
+      for (int way = 0; way < X_WAYS; way++) {
+        printf(" ");
+        x_set(way);
         const timing t = time_one(&w, (kaon_precision)precision, KAON_ISSUE_AUTO, 0, 0);
-        printf("  let %s quad %s", ways[way][0], ways[way][1]);
         print_time(&w, (kaon_precision)precision, &t);
+        printf("    a step without updates:");
+        for (int block = 2; block <= 16; block *= 2)
+          printf(" block %d %.1f us;", block,
+                 x_slope(&w, (kaon_precision)precision, block, 1e-12));
+        printf("\n");
         fflush(stdout);
       }
       close_world(&w);
