@@ -16,7 +16,7 @@ enum {
   PAIR_THREADS = 2 * KAON_LANES,
   PAIR_CHOICE = KAON_LANES, /* what a tuning calls it: sites of a block */
   PAIR_BLOCKS = sizeof(real) == 8 ? 6 : 8,
-  QUAD_BLOCKS = sizeof(real) == 8 ? 3 : 4,
+  QUAD_BLOCKS = sizeof(real) == 8 ? 3 : 5,
   HALF_REALS = 12,
   PIECE = KAON_HALF ? 4 : packets<24>::group, /* reals of half a spinor in one access */
   PIECES = HALF_REALS / PIECE,
@@ -40,7 +40,6 @@ static __device__ __forceinline__ void pair_barrier(void) {
 
 /* What the two warps leave for each other. */
 typedef real pair_room[2][HALF_REALS][KAON_LANES];
-typedef real quad_room[6][HALF_REALS][KAON_LANES]; /* EXPERIMENT */
 
 /* Half a spinor: two spins. */
 typedef struct half_spinor {
@@ -216,15 +215,6 @@ template <int RECON, int SIGN>
 static __device__ __forceinline__ bool pair_hop(const pair_call &a, const pair_site &e, vspinor *d) {
   return e.warp == 0 ? pair_directions<RECON, 0, SIGN, 0, 4>(a, e, d)
                      : pair_directions<RECON, 4, SIGN, 0, 4>(a, e, d);
-}
-
-template <int RECON, int SIGN>
-static __device__ __forceinline__ bool quad_hop(const pair_call &a, const pair_site &e, vspinor *d) {
-  if (threadIdx.x < 2 * KAON_LANES)
-    return e.warp == 0 ? pair_directions<RECON, 0, SIGN, 2, 2>(a, e, d)
-                       : pair_directions<RECON, 4, SIGN, 2, 2>(a, e, d);
-  return e.warp == 0 ? pair_directions<RECON, 0, SIGN, 0, 2>(a, e, d)
-                     : pair_directions<RECON, 4, SIGN, 0, 2>(a, e, d);
 }
 
 /* ---- the clover blocks ---- */
@@ -407,55 +397,6 @@ static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
   pair_sums(a, e, sum);
 }
 
-/* EXPERIMENT: four warps share 32 sites, two directions each; the first two end as above. */
-template <int RECON>
-static __global__ void __launch_bounds__(4 * KAON_LANES, QUAD_BLOCKS)
-    hop_quad_kernel(const __grid_constant__ pair_call call) {
-  __shared__ quad_room room;
-  __shared__ pair_room after;
-  const hop_call &a = call.h;
-  const pair_site e = pair_site_of(a);
-  const bool clover = a.clover_on != KAON_CLOVER_NONE, first = threadIdx.x < 2 * KAON_LANES;
-  pair_block block;
-  vspinor d;
-  half_spinor own, other;
-  double sum[4] = {0, 0, 0, 0};
-  sums_rehearse(a.sums, e.column, e.chunk);
-  if (!call.early) kaon_wait_for_previous();
-  if (clover && KAON_HALF && first) block_read(a, e, &block);
-  const bool open = a.dagger ? quad_hop<RECON, -1>(call, e, &d) : quad_hop<RECON, 1>(call, e, &d);
-  if (!open) return;
-  if (clover && !KAON_HALF && first) block_read(a, e, &block);
-  if (clover) {
-    own = chiral_of(&d, e.warp == 0 ? 1 : -1);
-    other = chiral_of(&d, e.warp == 0 ? -1 : 1);
-  } else {
-    own = half_of(&d, e.warp);
-    other = half_of(&d, 1 - e.warp);
-  }
-  real(*const left)[KAON_LANES] = room[(first ? 0 : 2) + 1 - e.warp]; /* for that half */
-#pragma unroll
-  for (int i = 0; i < 6; i++) {
-    left[2 * i][e.lane] = other.c[i].re;
-    left[2 * i + 1][e.lane] = other.c[i].im;
-    if (first) continue;
-    room[4 + e.warp][2 * i][e.lane] = own.c[i].re;
-    room[4 + e.warp][2 * i + 1][e.lane] = own.c[i].im;
-  }
-  __syncthreads();
-  if (first) {
-#pragma unroll
-    for (int k = 0; k < 6; k += 2)
-#pragma unroll
-      for (int i = 0; i < 6; i++)
-        own.c[i] = c_add(own.c[i], c_make(room[k + e.warp][2 * i][e.lane],
-                                          room[k + e.warp][2 * i + 1][e.lane]));
-    if (clover) pair_clover(e, block, after, &own);
-    pair_finish(call, e, clover ? 0.5 * a.b : a.b, &own, sum);
-  }
-  pair_sums(a, e, sum);
-}
-
 static_assert(sizeof(kaon_column_state) % 16 == 0, "a slot is read in one access");
 
 /* A slot of the column, read behind the wait. */
@@ -552,6 +493,8 @@ static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
   pair_sums(a, e, sum);
 }
 
+#include "dslash/cuda/hop_quad.h"
+
 /* EXPERIMENT */
 static int x_let(void) {
   const char *s = getenv("KAON_X_LET");
@@ -617,7 +560,10 @@ static int launch_clover(const kaon_launch *launch, const kaon_clover_args *args
   a.h.in = args->in;
   a.h.out = args->out;
   const unsigned blocks = pair_blocks(launch, &a.h, &args->gate, &args->sum);
-  kaon_cuda_launch(launch, clover_pair_kernel, blocks, PAIR_THREADS, a);
+  if (x_quad())
+    kaon_cuda_launch(launch, clover_quad_kernel, blocks, QUAD_THREADS, a);
+  else
+    kaon_cuda_launch(launch, clover_pair_kernel, blocks, PAIR_THREADS, a);
   return 1;
 }
 
