@@ -16,7 +16,7 @@ enum {
   PAIR_THREADS = 2 * KAON_LANES,
   PAIR_CHOICE = KAON_LANES, /* what a tuning calls it: sites of a block */
   PAIR_BLOCKS = sizeof(real) == 8 ? 6 : 8,
-  QUAD_BLOCKS = sizeof(real) == 8 ? 3 : 5,
+  QUAD_BLOCKS = sizeof(real) == 8 ? 3 : KAON_HALF ? 5 : 4,
   HALF_REALS = 12,
   PIECE = KAON_HALF ? 4 : packets<24>::group, /* reals of half a spinor in one access */
   PIECES = HALF_REALS / PIECE,
