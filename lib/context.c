@@ -322,9 +322,7 @@ kaon_status kaon_field_check(const kaon_context *ctx, const char *what, size_t b
 /* Marked sums and tickets stand behind the partials; both begin at zero, and kernels leave tickets
  * there. */
 static kaon_status grow_partials(kaon_context *ctx, int nrhs, size_t bytes) {
-  const size_t marked = ctx->backend->host_accessible
-                            ? 0
-                            : KAON_MARKED * sizeof *ctx->marked + sizeof(kaon_column_state);
+  const size_t marked = ctx->backend->host_accessible ? 0 : KAON_MARKED * sizeof *ctx->marked;
   const size_t besides = marked + (size_t)nrhs * sizeof *ctx->tickets;
   void *buffer = NULL;
   kaon_pool_give(ctx, ctx->partials);

@@ -12,7 +12,7 @@ enum { DOT_GROUP = 8 };
 typedef struct dot_call {
   walk w;
   int complex_space;
-  int rows;  /* EXPERIMENT */
+  int rows, late; /* EXPERIMENT */
   int ahead; /* what is read first comes to the second-level cache while the kernel before ends */
   kaon_view v[2];
   kaon_cuda_sums sums;
@@ -161,7 +161,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, dot_blocks<WANTS>())
   const share mine = share_of(a.sums);
   if (WANTS != 7 && a.ahead) dot_prefetch<WANTS>(a, mine);
   kaon_wait_for_previous();
-  kaon_let_next_start(); /* its blocks take the places that these leave */
+  if (!a.late) kaon_let_next_start(); /* its blocks take the places that these leave */
   if (!gate_open(a.sums.gate, mine.column)) return;
   double sum[6] = {0, 0, 0, 0, 0, 0};
   dot_column<WANTS>(a, mine, sum);
@@ -214,6 +214,7 @@ extern "C" void KAON_EXPORT(kaon_dot)(const kaon_launch *launch, const kaon_upda
   const char *x = getenv("KAON_X_ROWS"); /* EXPERIMENT */
   a.rows = wants == 1 ? dot_batch<1>() : dot_batch<2>();
   if (x != NULL) a.rows = atoi(x) * a.rows / 2;
+  a.late = getenv("KAON_X_LATE") != NULL && atoi(getenv("KAON_X_LATE"));
   void (*kernel)(dot_call) = wants == 1   ? dot_kernel<1>
                              : wants == 2 ? dot_kernel<2>
                              : wants == 4 ? dot_kernel<4>

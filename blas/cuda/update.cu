@@ -175,7 +175,6 @@ static __global__ void __launch_bounds__(KAON_THREADS, update_blocks<OP>())
   const share mine = share_of(a.sums);
   vcomplex c[COEFFICIENTS];
   double slot[COEFFICIENTS][2];
-  sums_rehearse(a.sums, mine.column, mine.chunk);
   kaon_wait_for_previous();
   if (a.few) kaon_let_next_start();
 #pragma unroll

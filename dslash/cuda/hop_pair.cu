@@ -31,6 +31,7 @@ typedef struct pair_call {
   int slot;
   double sign;
   int let; /* EXPERIMENT: where the next kernel is let in */
+  int pass; /* EXPERIMENT: 0: a pass without results before the wait */
 } pair_call;
 
 /* The first two warps meet. EXPERIMENT */
@@ -57,6 +58,11 @@ static __device__ __forceinline__ pair_site pair_site_of(const hop_call &a) {
   pair_site e;
   e.column = columns == 1 ? 0 : (int)(blockIdx.x % columns);
   e.chunk = (int)(columns == 1 ? blockIdx.x : blockIdx.x / columns);
+  if (a.each > 0) { /* EXPERIMENT: a multiprocessor's blocks are neighbours */
+    const int n = (int)gridDim.x, full = n / a.each, rest = n % a.each;
+    const int r = e.chunk % a.each, k = e.chunk / a.each;
+    e.chunk = r * full + (r < rest ? r : rest) + k;
+  }
   e.warp = (int)threadIdx.x / KAON_LANES % 2;
   e.lane = (int)threadIdx.x % KAON_LANES;
   const uint32_t site = (uint32_t)e.chunk * KAON_LANES + (uint32_t)e.lane;
@@ -163,7 +169,7 @@ static __device__ __forceinline__ void pair_direction(const hop_call &a, const k
 /* The sum over directions BACK + FIRST .. FIRST + COUNT - 1, BACK = 0 or 4; false where the column is closed. */
 template <int RECON, int BACK, int SIGN, int FIRST, int COUNT>
 static __device__ __forceinline__ bool pair_directions(const pair_call &call, const pair_site &e,
-                                                       vspinor *d) {
+                                                       vspinor *d, const bool last = true) {
   const hop_call &a = call.h;
   constexpr bool t = FIRST + COUNT == 4;
   constexpr int set = (BACK == 0 ? 1 : -1) * SIGN > 0 ? 2 : 0; /* the half that t fills */
@@ -187,13 +193,19 @@ static __device__ __forceinline__ bool pair_directions(const pair_call &call, co
       hop_link<RECON, BACK + 0>(a, here, link[0].from, link[0].raw);
     }
   }
-  kaon_wait_for_previous();
-  const int gate = read_gate(a.sums.gate, e.column);
-  const kaon_view in = column_view(a.in, e.column);
+  if (last) kaon_wait_for_previous();
+  kaon_gate open = a.sums.gate;
+  if (!last) open.state = NULL;
+  const int gate = read_gate(open, e.column);
+  kaon_view in = column_view(a.in, e.column);
+  if (!last) {
+    in.data = (void *)a.links[0];
+    in.scale = (float *)a.links[0];
+  }
 #pragma unroll
   for (int mu = FIRST + COUNT - 1; mu >= FIRST; mu--) spinor_touch(in, link[mu].from, a.nrhs);
-  if (a.x.data != NULL) spinor_touch(column_view(a.x, e.column), e.at, a.nrhs);
-  if (call.let == 0 || (call.let < 3 && a.sums.sum.state == NULL)) kaon_let_next_start();
+  if (last && a.x.data != NULL) spinor_touch(column_view(a.x, e.column), e.at, a.nrhs);
+  if (last && (call.let == 0 || (call.let < 3 && a.sums.sum.state == NULL))) kaon_let_next_start();
   if (gate == 0) return false;
 #pragma unroll
   for (int c = 0; c < 3; c++) {
@@ -212,9 +224,10 @@ static __device__ __forceinline__ bool pair_directions(const pair_call &call, co
 }
 
 template <int RECON, int SIGN>
-static __device__ __forceinline__ bool pair_hop(const pair_call &a, const pair_site &e, vspinor *d) {
-  return e.warp == 0 ? pair_directions<RECON, 0, SIGN, 0, 4>(a, e, d)
-                     : pair_directions<RECON, 4, SIGN, 0, 4>(a, e, d);
+static __device__ __forceinline__ bool pair_hop(const pair_call &a, const pair_site &e, vspinor *d,
+                                                const bool last) {
+  return e.warp == 0 ? pair_directions<RECON, 0, SIGN, 0, 4>(a, e, d, last)
+                     : pair_directions<RECON, 4, SIGN, 0, 4>(a, e, d, last);
 }
 
 /* ---- the clover blocks ---- */
@@ -325,11 +338,17 @@ static __device__ __forceinline__ void half_write(const kaon_view &v, const pair
 
 /* out = a x + b own, b the factor that is left to it, and its sums. All threads call it. */
 static __device__ __forceinline__ void pair_finish(const pair_call &call, const pair_site &e,
-                                                   double b, half_spinor *own, double *sum) {
+                                                   double b, half_spinor *own, double *sum,
+                                                   const bool last) {
   const hop_call &a = call.h;
   const real rounded = (real)b, rest = (real)(b - (double)rounded), factor_x = (real)a.a;
   half_spinor x;
-  if (a.x.data != NULL) half_read(column_view(a.x, e.column), e, a.nrhs, &x);
+  kaon_view from = column_view(a.x, e.column);
+  if (!last) {
+    from.data = (void *)a.links[0];
+    from.scale = (float *)a.links[0];
+  }
+  if (a.x.data != NULL) half_read(from, e, a.nrhs, &x);
   if (b != 1)
     for (int i = 0; i < 6; i++) own->c[i] = c_scale_split(own->c[i], rounded, rest);
   if (a.x.data != NULL)
@@ -337,7 +356,7 @@ static __device__ __forceinline__ void pair_finish(const pair_call &call, const 
       own->c[i] = c_make(v_fma(factor_x, x.c[i].re, own->c[i].re),
                          v_fma(factor_x, x.c[i].im, own->c[i].im));
   half_write(column_view(a.out, e.column), e, a.nrhs, *own);
-  if (a.sums.sum.state == NULL) return;
+  if (!last || a.sums.sum.state == NULL) return;
   if (call.let == 2) kaon_let_next_start();
   if (e.is_site) {
     vreal re = 0, im = 0;
@@ -364,8 +383,8 @@ static __device__ __forceinline__ void pair_sums(const hop_call &a, const pair_s
 
 /* ---- the kernels ---- */
 
-template <int RECON>
-static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
+template <int RECON, bool TWICE>
+static __global__ void __launch_bounds__(PAIR_THREADS, TWICE ? 4 : PAIR_BLOCKS)
     hop_pair_kernel(const __grid_constant__ pair_call call) {
   __shared__ pair_room room[2];
   const hop_call &a = call.h;
@@ -375,25 +394,31 @@ static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
   vspinor d;
   half_spinor own, other;
   double sum[4] = {0, 0, 0, 0};
-  sums_rehearse(a.sums, e.column, e.chunk);
   if (!call.early) kaon_wait_for_previous();
-  if (clover && KAON_HALF) block_read(a, e, &block);
-  const bool open = a.dagger ? pair_hop<RECON, -1>(call, e, &d) : pair_hop<RECON, 1>(call, e, &d);
-  if (!open) return;
-  if (clover && !KAON_HALF) block_read(a, e, &block);
-  if (clover) {
-    own = chiral_of(&d, e.warp == 0 ? 1 : -1);
-    other = chiral_of(&d, e.warp == 0 ? -1 : 1);
-  } else {
-    own = half_of(&d, e.warp);
-    other = half_of(&d, 1 - e.warp);
+#pragma unroll 1
+  for (int pass = TWICE ? call.pass : 1; pass < 2; pass++) {
+    const bool last = !TWICE || pass == 1;
+    pair_site f = e;
+    f.is_site = e.is_site && last;
+    if (clover && KAON_HALF) block_read(a, e, &block);
+    const bool open = a.dagger ? pair_hop<RECON, -1>(call, e, &d, last)
+                               : pair_hop<RECON, 1>(call, e, &d, last);
+    if (!open) return;
+    if (clover && !KAON_HALF) block_read(a, e, &block);
+    if (clover) {
+      own = chiral_of(&d, e.warp == 0 ? 1 : -1);
+      other = chiral_of(&d, e.warp == 0 ? -1 : 1);
+    } else {
+      own = half_of(&d, e.warp);
+      other = half_of(&d, 1 - e.warp);
+    }
+    half_leave(e, other, room[0]);
+    __syncthreads();
+    half_take(e, room[0], &other);
+    half_add(&own, other);
+    if (clover) pair_clover(e, block, room[1], &own);
+    pair_finish(call, f, clover ? 0.5 * a.b : a.b, &own, sum, last);
   }
-  half_leave(e, other, room[0]);
-  __syncthreads();
-  half_take(e, room[0], &other);
-  half_add(&own, other);
-  if (clover) pair_clover(e, block, room[1], &own);
-  pair_finish(call, e, clover ? 0.5 * a.b : a.b, &own, sum);
   pair_sums(a, e, sum);
 }
 
@@ -471,7 +496,6 @@ static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
   pair_block block;
   vspinor d;
   double sum[4] = {0, 0, 0, 0};
-  sums_rehearse(a.sums, e.column, e.chunk);
   if (!call.early) kaon_wait_for_previous();
   block_read(a, e, &block);
   kaon_wait_for_previous();
@@ -489,7 +513,7 @@ static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
     spinor_load(column_view(a.in, e.column), e.at, a.nrhs, &d);
   half_spinor own = chiral_of(&d, e.warp == 0 ? 1 : -1);
   pair_clover(e, block, room, &own);
-  pair_finish(call, e, 0.5, &own, sum);
+  pair_finish(call, e, 0.5, &own, sum, true);
   pair_sums(a, e, sum);
 }
 
@@ -500,9 +524,12 @@ static int x_let(void) {
   const char *s = getenv("KAON_X_LET");
   return s != NULL ? atoi(s) : 0;
 }
-static int x_quad(void) {
-  const char *s = getenv("KAON_X_QUAD");
+static int x_number(const char *name) {
+  const char *s = getenv(name);
   return s != NULL ? atoi(s) : 0;
+}
+static int x_quad(void) {
+  return x_number("KAON_X_QUAD");
 }
 
 /* By rule, or as kaon tune found. */
@@ -526,6 +553,9 @@ extern "C" int KAON_EXPORT(kaon_hop_pair)(const kaon_launch *launch, const kaon_
   if (args->clover_on == KAON_CLOVER_ON_X || (a.h.split && sizeof(real) < 8)) return 0;
   const unsigned blocks = pair_blocks(launch, &a.h, &args->gate, &args->sum);
   a.let = x_let();
+  a.pass = 1;
+  if (x_number("KAON_X_PASS") && launch->early && launch->dependent && a.h.nrhs == 1) a.pass = 0;
+  a.h.each = a.h.nrhs == 1 ? x_number("KAON_X_MAP") : 0;
   if (x_quad()) {
     kaon_cuda_launch(launch, args->recon == 18   ? hop_quad_kernel<18>
                              : args->recon == 12 ? hop_quad_kernel<12>
@@ -534,11 +564,11 @@ extern "C" int KAON_EXPORT(kaon_hop_pair)(const kaon_launch *launch, const kaon_
     return 1;
   }
   if (args->recon == 18)
-    kaon_cuda_launch(launch, hop_pair_kernel<18>, blocks, PAIR_THREADS, a);
+    kaon_cuda_launch(launch, a.pass ? hop_pair_kernel<18, false> : hop_pair_kernel<18, true>, blocks, PAIR_THREADS, a);
   else if (args->recon == 12)
-    kaon_cuda_launch(launch, hop_pair_kernel<12>, blocks, PAIR_THREADS, a);
+    kaon_cuda_launch(launch, a.pass ? hop_pair_kernel<12, false> : hop_pair_kernel<12, true>, blocks, PAIR_THREADS, a);
   else
-    kaon_cuda_launch(launch, hop_pair_kernel<8>, blocks, PAIR_THREADS, a);
+    kaon_cuda_launch(launch, a.pass ? hop_pair_kernel<8, false> : hop_pair_kernel<8, true>, blocks, PAIR_THREADS, a);
   return 1;
 }
 
@@ -553,6 +583,9 @@ static int launch_clover(const kaon_launch *launch, const kaon_clover_args *args
   }
   a.early = launch->early;
   a.let = x_let();
+  a.pass = 1;
+  if (x_number("KAON_X_PASS") && launch->early && launch->dependent && a.h.nrhs == 1) a.pass = 0;
+  a.h.each = a.h.nrhs == 1 ? x_number("KAON_X_MAP") : 0;
   a.h.sites.nsites = (int32_t)args->stencil->nsites;
   a.h.nrhs = args->nrhs;
   a.h.clover = args->clover;

@@ -210,7 +210,6 @@ static __global__ void __launch_bounds__(QUAD_THREADS, QUAD_BLOCKS)
   vspinor d;
   half_spinor own, other;
   spin_part s;
-  sums_rehearse(a.sums, q.e.column, q.e.chunk);
   if (!call.early) kaon_wait_for_previous();
   if (clover && KAON_HALF) block_read(a, q.e, &block);
   const bool open = a.dagger ? quad_hop<RECON, -1>(call, q, &d) : quad_hop<RECON, 1>(call, q, &d);
@@ -271,7 +270,6 @@ static __global__ void __launch_bounds__(QUAD_THREADS, QUAD_BLOCKS)
   const quad_site q = quad_site_of(a);
   pair_block block;
   spin_part s;
-  sums_rehearse(a.sums, q.e.column, q.e.chunk);
   if (!call.early) kaon_wait_for_previous();
   block_read(a, q.e, &block);
   kaon_wait_for_previous();

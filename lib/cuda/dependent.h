@@ -12,8 +12,6 @@
 #ifndef KAON_LIB_CUDA_DEPENDENT_H
 #define KAON_LIB_CUDA_DEPENDENT_H
 
-#include <stdlib.h>
-
 #include "lib/cuda/list.h"
 
 static __device__ __forceinline__ void kaon_wait_for_previous(void) {
@@ -39,18 +37,15 @@ static void kaon_cuda_launch(const kaon_launch *launch, void (*kernel)(CALL), un
     return;
   }
   cudaLaunchConfig_t config = {};
-  cudaLaunchAttribute early[2] = {};
-  early[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early[0].val.programmaticStreamSerializationAllowed = 1;
-  const char *x = getenv("KAON_X_CARVE"); /* EXPERIMENT */
-  early[1].id = cudaLaunchAttributePreferredSharedMemoryCarveout;
-  if (x != NULL) early[1].val.sharedMemCarveout = (unsigned)atoi(x);
+  cudaLaunchAttribute early = {};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
   config.gridDim = dim3(blocks);
   config.blockDim = dim3(threads);
   config.dynamicSmemBytes = shared;
   config.stream = (cudaStream_t)launch->queue;
-  config.attrs = early;
-  config.numAttrs = launch->dependent ? x != NULL ? 2 : 1 : 0;
+  config.attrs = &early;
+  config.numAttrs = launch->dependent ? 1 : 0;
   cudaLaunchKernelEx(&config, kernel, call);
 }
 

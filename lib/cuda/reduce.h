@@ -21,8 +21,6 @@
 #ifndef KAON_LIB_CUDA_REDUCE_H
 #define KAON_LIB_CUDA_REDUCE_H
 
-#include <stdlib.h>
-
 #include "lib/cuda/mail.h"
 #include "lib/launch.h"
 #include "lib/math/recurrences.h"
@@ -38,7 +36,6 @@ typedef struct kaon_cuda_sums {
   double *partials; /* [column][value][chunk] */
   uint32_t *tickets;
   uint64_t *marked;         /* NULL: by tickets */
-  kaon_column_state *rehearsal; /* EXPERIMENT */
   const kaon_mailbox *mail; /* one column: who ends the sum adds it up over ranks; NULL: not */
   int chunks;               /* of a column */
   kaon_gate gate;
@@ -67,10 +64,6 @@ static inline kaon_cuda_sums kaon_cuda_sums_of(const kaon_launch *launch, const 
   s.partials = launch->partials;
   s.tickets = launch->tickets;
   s.marked = launch->marked;
-  const char *x = getenv("KAON_X_REHEARSE"); /* EXPERIMENT */
-  s.rehearsal = x != NULL && atoi(x) != 0 && launch->dependent && launch->marked != NULL
-                    ? (kaon_column_state *)(launch->marked + KAON_MARKED)
-                    : NULL;
   s.mail = sum->ranks ? (const kaon_mailbox *)launch->mailbox : NULL;
   s.chunks = chunks;
   s.gate = *gate;
@@ -172,28 +165,6 @@ static __device__ __forceinline__ void sums_collect(const kaon_cuda_sums &s, int
  * kernel its registers. */
 static __device__ __noinline__ void recurrence_run(int id, kaon_column_state *state) {
   kaon_recurrence_run(id, state);
-}
-
-/* The recurrence on a copy of the state, before the kernel before has ended: its instructions are
- * near when they are wanted. */
-static __device__ __forceinline__ void sums_rehearse(const kaon_cuda_sums &s, int column,
-                                                     int chunk) {
-  enum { SLOTS = 24 };
-  const int lane = (int)threadIdx.x;
-  if (s.rehearsal == NULL || s.sum.state == NULL || s.sum.then == 0 || chunk != s.chunks - 1 ||
-      lane >= 32)
-    return;
-  const kaon_column_state *from = &s.sum.state[column];
-  kaon_column_state *to = s.rehearsal;
-  if (lane < SLOTS) {
-    to->slot[lane][0] = __ldcg(&from->slot[lane][0]);
-    to->slot[lane][1] = __ldcg(&from->slot[lane][1]);
-  }
-  const uint32_t *tail = (const uint32_t *)&from->reference;
-  for (int i = lane; tail + i < (const uint32_t *)(from + 1); i += 32)
-    ((uint32_t *)&to->reference)[i] = __ldcg(tail + i);
-  __syncwarp();
-  if (lane == 0) recurrence_run(s.sum.then, to);
 }
 
 /* Over ranks, where that is this kernel's affair. All threads of the block that has `total`. */

@@ -342,11 +342,11 @@ static void times_of_blocks(void) {
 }
 
 /* EXPERIMENT */
-static const char *const x_names[] = {"LET", "QUAD", "REHEARSE", "CARVE"};
+static const char *const x_names[] = {"LET", "QUAD", "PASS", "MAP"};
 static const char *const x_ways[][4] = {
-    {"0", "0", "0", NULL}, {"1", "0", "0", NULL}, {"2", "0", "0", NULL}, {"3", "0", "0", NULL},
-    {"0", "1", "0", NULL}, {"2", "1", "0", NULL}, {"0", "0", "1", NULL}, {"0", "1", "1", NULL},
-    {"0", "0", "0", "50"}, {"0", "0", "0", "100"}, {"0", "1", "1", "50"}, {"2", "1", "1", NULL}};
+    {"0", "0", "0", "0"}, {"2", "0", "0", "0"}, {"0", "0", "1", "0"},   {"2", "0", "1", "0"},
+    {"0", "1", "0", "0"}, {"2", "1", "0", "0"}, {"0", "0", "0", "132"}, {"3", "0", "0", "132"},
+    {"3", "0", "0", "0"}, {"0", "1", "0", "132"}};
 enum { X_WAYS = sizeof x_ways / sizeof x_ways[0] };
 
 static void x_set(int way) {

@@ -221,13 +221,17 @@ static void sweep(bed *b, const int extents[4], int columns) {
       double seconds[SAMPLES];
       if (entries[i].block != (columns > 1)) continue;
       if (getenv("KAON_X_DOTS") != NULL) { /* EXPERIMENT */
-        static const char *const ways[][2] = {{"2", "1056"},  {"4", "1056"},  {"8", "1056"},
-                                              {"16", "1056"}, {"2", "528"},   {"2", "1584"},
-                                              {"2", "2112"},  {"8", "1584"},  {"8", "2112"}, {"8", "528"}};
+        static const char *const ways[][3] = {
+            {"2", "528", "0"},  {"0", "528", "0"},  {"1", "528", "0"},  {"0", "528", "1"},
+            {"2", "528", "1"},  {"2", "396", "0"},  {"2", "264", "0"},  {"2", "792", "0"},
+            {"2", "1188", "0"}, {"0", "1188", "0"}, {"2", "1584", "0"}, {"0", "1584", "0"}};
         for (size_t k = 0; k < sizeof ways / sizeof ways[0]; k++) {
           setenv("KAON_X_ROWS", ways[k][0], 1);
           setenv("KAON_X_CHUNKS", ways[k][1], 1);
-          printf("rows %s chunks %s: ", ways[k][0], ways[k][1]);
+          setenv("KAON_X_LATE", ways[k][2], 1);
+          if (i == 0 && k > 7) continue;
+          if (i == 1 && b->precision != KAON_HALF) continue;
+          printf("rows %s chunks %s late %s: ", ways[k][0], ways[k][1], ways[k][2]);
           const int calls = measure(b, entries[i].work, seconds);
           write_row(b, i, calls, seconds);
           fflush(stdout);
