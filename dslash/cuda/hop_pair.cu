@@ -356,6 +356,7 @@ static __device__ __forceinline__ void pair_finish(const pair_call &call, const 
       own->c[i] = c_make(v_fma(factor_x, x.c[i].re, own->c[i].re),
                          v_fma(factor_x, x.c[i].im, own->c[i].im));
   half_write(column_view(a.out, e.column), e, a.nrhs, *own);
+  if (last && call.let == 4) kaon_let_next_start();
   if (!last || a.sums.sum.state == NULL) return;
   if (call.let == 2) kaon_let_next_start();
   if (e.is_site) {

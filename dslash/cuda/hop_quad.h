@@ -168,6 +168,7 @@ static __device__ __forceinline__ void quad_finish(const pair_call &call, const 
                          v_fma(factor_x, x.c[i].im, own->c[i].im));
   }
   spin_write(column_view(a.out, q.e.column), q, a.nrhs, *own);
+  if (call.let == 4) kaon_let_next_start();
   if (a.sums.sum.state == NULL) return;
   if (call.let == 2) kaon_let_next_start();
   if (q.e.is_site) {
