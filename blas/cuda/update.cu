@@ -1,5 +1,7 @@
 /* update.cu - vector updates of a fixed number of operands on the GPU (blas_ops.h): one kernel,
  * made for each formula. Sums are over what is stored, in the same pass. */
+#include <stdlib.h>
+
 #include "blas/cuda/words.h"
 
 enum { OPERANDS = UPDATE_OPERANDS, FEW_BLOCKS = 264 };
@@ -15,6 +17,24 @@ static __device__ __forceinline__ void sum_site(const update_call &a, int64_t un
   if (sums_want(a.sums, 0)) add_sites(sum, a.v[t.norm], a.v[t.norm], a.w, unit, lane);
   if (t.dot >= 0 && sums_want(a.sums, 1))
     add_sites(sum + 2, a.v[t.dot >= 0 ? t.dot : 0], a.v[t.norm], a.w, unit, lane);
+}
+
+enum { PACKET = 8, PACKETS = SPINOR / PACKET };
+typedef kaon_packet<stored, PACKET> packet;
+
+static __device__ __forceinline__ void packet_read(const stored *site, int part, int lane,
+                                                   stored *q) {
+  const packet x = ((const packet *)site)[part * KAON_LANES + lane];
+#pragma unroll
+  for (int i = 0; i < PACKET; i++) q[i] = x.v[i];
+}
+
+static __device__ __forceinline__ void packet_write(stored *site, int part, int lane,
+                                                    const stored *q) {
+  packet x;
+#pragma unroll
+  for (int i = 0; i < PACKET; i++) x.v[i] = q[i];
+  ((packet *)site)[part * KAON_LANES + lane] = x;
 }
 
 /* A site of NCOMP reals, in registers. */
@@ -58,6 +78,77 @@ static __device__ __forceinline__ void update_held(const update_call &a, const v
     stored late[NCOMP];
     site_read<stored, NCOMP>(integers_of(w, a.w, unit), lane, late);
     add_spinors<NCOMP>(sum + 2, late, *scale_at(w, unit, lane), q[t.norm], scale[t.norm]);
+  }
+}
+
+/* The same with a thread a packet, where sites are too few to fill the device: a third of the way.
+ * A block has 32 sites; each of its warps one of their packets. All threads call it. */
+template <int OP>
+static __device__ __forceinline__ void update_packet(const update_call &a, const vcomplex *c,
+                                                     share mine, double *sum) {
+  constexpr traits t = traits_of<OP>();
+  __shared__ float largest[OPERANDS][PACKETS][KAON_LANES];
+  const int lane = (int)threadIdx.x % KAON_LANES, part = (int)threadIdx.x / KAON_LANES;
+  const int64_t unit = (int64_t)mine.chunk * a.w.nrhs + mine.column;
+  stored q[OPERANDS][PACKET];
+  float value[OPERANDS][PACKET], step[OPERANDS], scale[OPERANDS];
+#pragma unroll
+  for (int o = 0; o < OPERANDS; o++)
+    if (t.reads >> o & 1) {
+      packet_read(integers_of(a.v[o], a.w, unit), part, lane, q[o]);
+      step[o] = kaon_half_unit(*scale_at(a.v[o], unit, lane));
+    }
+#pragma unroll
+  for (int i = 0; i < PACKET; i += 2) {
+    vcomplex v[OPERANDS];
+#pragma unroll
+    for (int o = 0; o < OPERANDS; o++)
+      if (t.reads >> o & 1) v[o] = c_scale(c_load(q[o] + i), step[o]);
+    formula<OP>(v, c, 0);
+#pragma unroll
+    for (int o = 0; o < OPERANDS; o++)
+      if (t.writes >> o & 1) {
+        value[o][i] = v[o].re;
+        value[o][i + 1] = v[o].im;
+      }
+  }
+#pragma unroll
+  for (int o = 0; o < OPERANDS; o++)
+    if (t.writes >> o & 1) {
+      scale[o] = 0;
+#pragma unroll
+      for (int i = 0; i < PACKET; i++) scale[o] = quantise_largest(scale[o], value[o][i]);
+      largest[o][part][lane] = scale[o];
+    }
+  __syncthreads();
+#pragma unroll
+  for (int o = 0; o < OPERANDS; o++)
+    if (t.writes >> o & 1) {
+#pragma unroll
+      for (int k = 0; k < PACKETS; k++)
+        scale[o] = quantise_largest(scale[o], largest[o][k][lane]);
+      const float factor = kaon_half_factor(scale[o]);
+#pragma unroll
+      for (int i = 0; i < PACKET; i += 2) {
+        const uint32_t pair = quantise_pair<false>(value[o][i], value[o][i + 1], factor);
+        memcpy(q[o] + i, &pair, sizeof pair);
+      }
+      scale[o] = fmaf(scale[o], 0.0f, scale[o]);
+      packet_write(integers_of(a.v[o], a.w, unit), part, lane, q[o]);
+      if (part == 0) *scale_at(a.v[o], unit, lane) = scale[o];
+    }
+  if (a.sums.sum.state == NULL) return;
+  if (sums_want(a.sums, 0))
+    add_spinors<PACKET>(sum, q[t.norm], scale[t.norm], q[t.norm], scale[t.norm]);
+  if (t.dot >= 0 && sums_want(a.sums, 1)) {
+    const kaon_view &w = a.v[t.dot >= 0 ? t.dot : 0];
+    stored late[PACKET];
+    float late_scale = *scale_at(w, unit, lane);
+#pragma unroll
+    for (int o = 0; o < OPERANDS; o++) /* another warp may have written it */
+      if ((t.writes >> o & 1) && a.v[o].data == w.data) late_scale = scale[o];
+    packet_read(integers_of(w, a.w, unit), part, lane, late);
+    add_spinors<PACKET>(sum + 2, late, late_scale, q[t.norm], scale[t.norm]);
   }
 }
 
@@ -188,11 +279,28 @@ static __global__ void __launch_bounds__(KAON_THREADS, update_blocks<OP>())
     c[i] =
         c_make(v_set(a.sign[i] * slot[i][0]), v_set(a.complex_space ? a.sign[i] * slot[i][1] : 0));
   double sum[4] = {0, 0, 0, 0};
-  update_column<OP>(a, c, mine, sum);
+#if KAON_HALF
+  if constexpr (OP != ZERO && OP != COPY) {
+    if (a.packets)
+      update_packet<OP>(a, c, mine, sum);
+    else
+      update_column<OP>(a, c, mine, sum);
+  } else
+#endif
+    update_column<OP>(a, c, mine, sum);
   if (!a.few) kaon_let_next_start();
   if (a.sums.sum.state == NULL) return;
   sums_real<OP>(a.complex_space, sum);
   sums_finish<2>(a.sums, mine.column, mine.chunk, sum);
+}
+
+/* Where a thread a site leaves most of the device idle. */
+static bool takes_packets(const kaon_launch *launch, const kaon_update_args *args, int op) {
+  const kaon_shape *s = &args->shape;
+  const char *x = getenv("KAON_X_PACKETS"); /* EXPERIMENT */
+  if (x == NULL || atoi(x) == 0) return false;
+  return KAON_HALF && op != ZERO && op != COPY && s->ncomp == SPINOR && launch->tuned.blocks == 0 &&
+         s->nblocks * s->nrhs <= 2 * FEW_BLOCKS;
 }
 
 template <int OP>
@@ -200,9 +308,15 @@ static void launch_update(const kaon_launch *launch, const kaon_update_args *arg
   constexpr traits t = traits_of<OP>();
   update_call a = words_call_of<OPERANDS>(launch, args, OP, t.sums);
   if (t.dot > 0 && args->v[t.dot > 0 ? t.dot : 0].data == NULL) a.sums.sum.slot[1] = KAON_NO_SLOT;
+  unsigned threads = KAON_THREADS;
+  if (takes_packets(launch, args, OP)) {
+    a.packets = 1;
+    a.sums.chunks = (int)args->shape.nblocks;
+    threads = SPINOR / 8 * KAON_LANES;
+  }
   const unsigned blocks = (unsigned)a.sums.chunks * (unsigned)args->shape.nrhs;
   a.few = blocks <= FEW_BLOCKS;
-  kaon_cuda_launch_listed(launch, listed_of(OP), update_kernel<OP>, blocks, KAON_THREADS, a,
+  kaon_cuda_launch_listed(launch, listed_of(OP), update_kernel<OP>, blocks, threads, a,
                           a.state);
 }
 
