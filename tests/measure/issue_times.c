@@ -342,15 +342,15 @@ static void times_of_blocks(void) {
 }
 
 /* EXPERIMENT */
-static const char *const x_names[] = {"LET", "QUAD", "PASS", "MAP", "PACKETS"};
-static const char *const x_ways[][5] = {
-    {"0", "0", "0", "0"}, {"2", "0", "0", "0"}, {"4", "0", "0", "0"}, {"2", "0", "0", "0", "1"}, {"0", "0", "1", "0"},   {"2", "0", "1", "0"},
+static const char *const x_names[] = {"LET", "QUAD", "PASS", "MAP", "PACKETS", "TURNS", "DECIDE"};
+static const char *const x_ways[][7] = {
+    {"0", "0", "0", "0"}, {"2", "0", "0", "0"}, {"4", "0", "0", "0"}, {"2", "0", "0", "0", "1"}, {"2", "0", "0", "0", "1", NULL, "1"}, {"2", "0", "0", "0", "1", "2"}, {"2", "0", "0", "0", "1", "2", "1"}, {"0", "0", "1", "0"},   {"2", "0", "1", "0"},
     {"0", "1", "0", "0"}, {"4", "1", "0", "0"}, {"0", "0", "0", "132"}, {"3", "0", "0", "132"},
     {"3", "0", "0", "0"}, {"0", "1", "0", "132"}};
 enum { X_WAYS = sizeof x_ways / sizeof x_ways[0] };
 
 static void x_set(int way) {
-  for (int i = 0; i < 5; i++) {
+  for (int i = 0; i < 7; i++) {
     char name[32];
     snprintf(name, sizeof name, "KAON_X_%s", x_names[i]);
     if (x_ways[way][i] != NULL)
