@@ -1,10 +1,8 @@
 /* update.cu - vector updates of a fixed number of operands on the GPU (blas_ops.h): one kernel,
  * made for each formula. Sums are over what is stored, in the same pass. */
-#include <stdlib.h>
-
 #include "blas/cuda/words.h"
 
-enum { OPERANDS = UPDATE_OPERANDS, FEW_BLOCKS = 264 };
+enum { OPERANDS = UPDATE_OPERANDS, FEW_BLOCKS = 264, MANY_PACKETS = 1056 };
 typedef words_call<OPERANDS> update_call;
 
 #if KAON_HALF
@@ -19,26 +17,43 @@ static __device__ __forceinline__ void sum_site(const update_call &a, int64_t un
     add_sites(sum + 2, a.v[t.dot >= 0 ? t.dot : 0], a.v[t.norm], a.w, unit, lane);
 }
 
-enum { PACKET = 8, PACKETS = SPINOR / PACKET };
-typedef kaon_packet<stored, PACKET> packet;
+enum { PACKET = KAON_ACCESS / (int)sizeof(stored), PACKETS = SPINOR / PACKET };
 
-static __device__ __forceinline__ void packet_read(const stored *site, int part, int lane,
-                                                   stored *q) {
-  const packet x = ((const packet *)site)[part * KAON_LANES + lane];
-#pragma unroll
-  for (int i = 0; i < PACKET; i++) q[i] = x.v[i];
+/* NCOMP components of a site: all of them, or, PARTS, the packet that this warp takes. */
+template <int NCOMP, bool PARTS>
+static __device__ __forceinline__ void part_read(stored *integers, int lane, stored *q) {
+  if constexpr (PARTS)
+    site_read<stored, NCOMP>(integers + threadIdx.x / KAON_LANES * (NCOMP * KAON_LANES), lane, q);
+  else
+    site_read<stored, NCOMP>(integers, lane, q);
 }
 
-static __device__ __forceinline__ void packet_write(stored *site, int part, int lane,
-                                                    const stored *q) {
-  packet x;
-#pragma unroll
-  for (int i = 0; i < PACKET; i++) x.v[i] = q[i];
-  ((packet *)site)[part * KAON_LANES + lane] = x;
+template <int NCOMP, bool PARTS>
+static __device__ __forceinline__ void part_write(stored *integers, int lane, const stored *q) {
+  if constexpr (PARTS)
+    site_write<stored, NCOMP>(integers + threadIdx.x / KAON_LANES * (NCOMP * KAON_LANES), lane, q);
+  else
+    site_write<stored, NCOMP>(integers, lane, q);
 }
 
-/* A site of NCOMP reals, in registers. */
-template <int OP, int NCOMP>
+/* The largest of the parts of each operand that is written. All threads call it. */
+template <int OP>
+static __device__ __forceinline__ void largest_of_parts(int lane, float *scale) {
+  constexpr traits t = traits_of<OP>();
+  __shared__ float room[OPERANDS][PACKETS][KAON_LANES];
+#pragma unroll
+  for (int o = 0; o < OPERANDS; o++)
+    if (t.writes >> o & 1) room[o][threadIdx.x / KAON_LANES][lane] = scale[o];
+  __syncthreads();
+#pragma unroll
+  for (int o = 0; o < OPERANDS; o++)
+    for (int k = 0; k < PACKETS; k++)
+      if (t.writes >> o & 1) scale[o] = quantise_largest(scale[o], room[o][k][lane]);
+}
+
+/* A site of NCOMP reals, in registers; PARTS: one of its packets of so many, all threads of the
+ * block call it then. */
+template <int OP, int NCOMP, bool PARTS = false>
 static __device__ __forceinline__ void update_held(const update_call &a, const vcomplex *c,
                                                    int64_t unit, int lane, double *sum) {
   constexpr traits t = traits_of<OP>();
@@ -47,7 +62,7 @@ static __device__ __forceinline__ void update_held(const update_call &a, const v
 #pragma unroll
   for (int o = 0; o < OPERANDS; o++)
     if (t.reads >> o & 1) {
-      site_read<stored, NCOMP>(integers_of(a.v[o], a.w, unit), lane, q[o]);
+      part_read<NCOMP, PARTS>(integers_of(a.v[o], a.w, unit), lane, q[o]);
       step[o] = kaon_half_unit(*scale_at(a.v[o], unit, lane));
     }
 #pragma unroll
@@ -64,91 +79,32 @@ static __device__ __forceinline__ void update_held(const update_call &a, const v
         value[o][i + 1] = v[o].im;
       }
   }
+  if constexpr (PARTS) {
+#pragma unroll
+    for (int o = 0; o < OPERANDS; o++)
+      if (t.writes >> o & 1) scale[o] = quantise_most<NCOMP>(value[o]);
+    largest_of_parts<OP>(lane, scale);
+  }
 #pragma unroll
   for (int o = 0; o < OPERANDS; o++)
     if (t.writes >> o & 1) {
-      scale[o] = quantise_site<NCOMP>(value[o], q[o]);
-      site_write<stored, NCOMP>(integers_of(a.v[o], a.w, unit), lane, q[o]);
-      *scale_at(a.v[o], unit, lane) = scale[o];
+      if (!PARTS) scale[o] = quantise_most<NCOMP>(value[o]);
+      scale[o] = quantise_by<NCOMP>(value[o], scale[o], q[o]);
+      part_write<NCOMP, PARTS>(integers_of(a.v[o], a.w, unit), lane, q[o]);
+      if (!PARTS || threadIdx.x < KAON_LANES) *scale_at(a.v[o], unit, lane) = scale[o];
     }
   if (OP == ZERO || a.sums.sum.state == NULL) return;
-  if (sums_want(a.sums, 0)) add_spinors<NCOMP>(sum, q[t.norm], scale[t.norm], q[t.norm], scale[t.norm]);
+  if (sums_want(a.sums, 0))
+    add_spinors<NCOMP>(sum, q[t.norm], scale[t.norm], q[t.norm], scale[t.norm]);
   if (t.dot >= 0 && sums_want(a.sums, 1)) { /* after the store: it may be an operand */
     const kaon_view &w = a.v[t.dot >= 0 ? t.dot : 0];
     stored late[NCOMP];
-    site_read<stored, NCOMP>(integers_of(w, a.w, unit), lane, late);
-    add_spinors<NCOMP>(sum + 2, late, *scale_at(w, unit, lane), q[t.norm], scale[t.norm]);
-  }
-}
-
-/* The same with a thread a packet, where sites are too few to fill the device: a third of the way.
- * A block has 32 sites; each of its warps one of their packets. All threads call it. */
-template <int OP>
-static __device__ __forceinline__ void update_packet(const update_call &a, const vcomplex *c,
-                                                     share mine, double *sum) {
-  constexpr traits t = traits_of<OP>();
-  __shared__ float largest[OPERANDS][PACKETS][KAON_LANES];
-  const int lane = (int)threadIdx.x % KAON_LANES, part = (int)threadIdx.x / KAON_LANES;
-  const int64_t unit = (int64_t)mine.chunk * a.w.nrhs + mine.column;
-  stored q[OPERANDS][PACKET];
-  float value[OPERANDS][PACKET], step[OPERANDS], scale[OPERANDS];
-#pragma unroll
-  for (int o = 0; o < OPERANDS; o++)
-    if (t.reads >> o & 1) {
-      packet_read(integers_of(a.v[o], a.w, unit), part, lane, q[o]);
-      step[o] = kaon_half_unit(*scale_at(a.v[o], unit, lane));
-    }
-#pragma unroll
-  for (int i = 0; i < PACKET; i += 2) {
-    vcomplex v[OPERANDS];
-#pragma unroll
-    for (int o = 0; o < OPERANDS; o++)
-      if (t.reads >> o & 1) v[o] = c_scale(c_load(q[o] + i), step[o]);
-    formula<OP>(v, c, 0);
-#pragma unroll
-    for (int o = 0; o < OPERANDS; o++)
-      if (t.writes >> o & 1) {
-        value[o][i] = v[o].re;
-        value[o][i + 1] = v[o].im;
-      }
-  }
-#pragma unroll
-  for (int o = 0; o < OPERANDS; o++)
-    if (t.writes >> o & 1) {
-      scale[o] = 0;
-#pragma unroll
-      for (int i = 0; i < PACKET; i++) scale[o] = quantise_largest(scale[o], value[o][i]);
-      largest[o][part][lane] = scale[o];
-    }
-  __syncthreads();
-#pragma unroll
-  for (int o = 0; o < OPERANDS; o++)
-    if (t.writes >> o & 1) {
-#pragma unroll
-      for (int k = 0; k < PACKETS; k++)
-        scale[o] = quantise_largest(scale[o], largest[o][k][lane]);
-      const float factor = kaon_half_factor(scale[o]);
-#pragma unroll
-      for (int i = 0; i < PACKET; i += 2) {
-        const uint32_t pair = quantise_pair<false>(value[o][i], value[o][i + 1], factor);
-        memcpy(q[o] + i, &pair, sizeof pair);
-      }
-      scale[o] = fmaf(scale[o], 0.0f, scale[o]);
-      packet_write(integers_of(a.v[o], a.w, unit), part, lane, q[o]);
-      if (part == 0) *scale_at(a.v[o], unit, lane) = scale[o];
-    }
-  if (a.sums.sum.state == NULL) return;
-  if (sums_want(a.sums, 0))
-    add_spinors<PACKET>(sum, q[t.norm], scale[t.norm], q[t.norm], scale[t.norm]);
-  if (t.dot >= 0 && sums_want(a.sums, 1)) {
-    const kaon_view &w = a.v[t.dot >= 0 ? t.dot : 0];
-    stored late[PACKET];
+    part_read<NCOMP, PARTS>(integers_of(w, a.w, unit), lane, late);
     float late_scale = *scale_at(w, unit, lane);
-#pragma unroll
-    for (int o = 0; o < OPERANDS; o++) /* another warp may have written it */
-      if ((t.writes >> o & 1) && a.v[o].data == w.data) late_scale = scale[o];
-    packet_read(integers_of(w, a.w, unit), part, lane, late);
-    add_spinors<PACKET>(sum + 2, late, late_scale, q[t.norm], scale[t.norm]);
+    if constexpr (PARTS) /* which another warp may be about to write */
+      for (int o = 0; o < OPERANDS; o++)
+        if ((t.writes >> o & 1) && a.v[o].data == w.data) late_scale = scale[o];
+    add_spinors<NCOMP>(sum + 2, late, late_scale, q[t.norm], scale[t.norm]);
   }
 }
 
@@ -225,6 +181,13 @@ static __device__ __forceinline__ void copy_site(const update_call &a, int64_t u
 template <int OP>
 static __device__ __forceinline__ void update_column(const update_call &a, const vcomplex *c,
                                                      share mine, double *sum) {
+  if constexpr (OP != ZERO && OP != COPY) {
+    if (a.packets) { /* a block has 32 sites, each of its warps a packet of them */
+      const int64_t i = (int64_t)mine.chunk * KAON_LANES + threadIdx.x % KAON_LANES;
+      update_held<OP, PACKET, true>(a, c, unit_of(a.w, i, mine.column), lane_of(i), sum);
+      return;
+    }
+  }
   const int64_t step = (int64_t)a.sums.chunks * KAON_THREADS;
   for (int64_t i = (int64_t)mine.chunk * KAON_THREADS + threadIdx.x; i < a.w.count; i += step) {
     const int64_t unit = unit_of(a.w, i, mine.column);
@@ -255,8 +218,8 @@ static __host__ __device__ constexpr int update_blocks() {
   return OP == SCALE || OP == AXPY || OP == XPAY || (KAON_HALF && (OP == COPY || OP == AXPBY)) ||
                  (OP == AXPY_XPAY && wide) || (OP == BICGSTAB_DIRECTION && (wide || KAON_HALF))
              ? 4
-         : OP == BICGSTAB_SOLUTION && wide ? 3
-                                           : 0;
+         : (OP == BICGSTAB_SOLUTION && wide) || (OP == AXPY_XPAY && KAON_HALF) ? 3
+                                                                               : 0;
 }
 
 template <int OP>
@@ -279,29 +242,23 @@ static __global__ void __launch_bounds__(KAON_THREADS, update_blocks<OP>())
     c[i] =
         c_make(v_set(a.sign[i] * slot[i][0]), v_set(a.complex_space ? a.sign[i] * slot[i][1] : 0));
   double sum[4] = {0, 0, 0, 0};
-#if KAON_HALF
-  if constexpr (OP != ZERO && OP != COPY) {
-    if (a.packets)
-      update_packet<OP>(a, c, mine, sum);
-    else
-      update_column<OP>(a, c, mine, sum);
-  } else
-#endif
-    update_column<OP>(a, c, mine, sum);
+  update_column<OP>(a, c, mine, sum);
   if (!a.few) kaon_let_next_start();
   if (a.sums.sum.state == NULL) return;
   sums_real<OP>(a.complex_space, sum);
   sums_finish<2>(a.sums, mine.column, mine.chunk, sum);
 }
 
-/* Where a thread a site leaves most of the device idle. */
+#if KAON_HALF
+/* Where a thread a site leaves most of the device idle; with sums, whose parts grow in number, not
+ * as far. */
 static bool takes_packets(const kaon_launch *launch, const kaon_update_args *args, int op) {
   const kaon_shape *s = &args->shape;
-  const char *x = getenv("KAON_X_PACKETS"); /* EXPERIMENT */
-  if (x == NULL || atoi(x) == 0) return false;
-  return KAON_HALF && op != ZERO && op != COPY && s->ncomp == SPINOR && launch->tuned.blocks == 0 &&
-         s->nblocks * s->nrhs <= 2 * FEW_BLOCKS;
+  const int most = args->sum.state != NULL ? MANY_PACKETS / 2 : MANY_PACKETS;
+  return op != ZERO && op != COPY && s->ncomp == SPINOR && launch->tuned.blocks == 0 &&
+         s->nblocks * s->nrhs <= most;
 }
+#endif
 
 template <int OP>
 static void launch_update(const kaon_launch *launch, const kaon_update_args *args) {
@@ -309,15 +266,16 @@ static void launch_update(const kaon_launch *launch, const kaon_update_args *arg
   update_call a = words_call_of<OPERANDS>(launch, args, OP, t.sums);
   if (t.dot > 0 && args->v[t.dot > 0 ? t.dot : 0].data == NULL) a.sums.sum.slot[1] = KAON_NO_SLOT;
   unsigned threads = KAON_THREADS;
+#if KAON_HALF
   if (takes_packets(launch, args, OP)) {
     a.packets = 1;
     a.sums.chunks = (int)args->shape.nblocks;
-    threads = SPINOR / 8 * KAON_LANES;
+    threads = PACKETS * KAON_LANES;
   }
+#endif
   const unsigned blocks = (unsigned)a.sums.chunks * (unsigned)args->shape.nrhs;
   a.few = blocks <= FEW_BLOCKS;
-  kaon_cuda_launch_listed(launch, listed_of(OP), update_kernel<OP>, blocks, threads, a,
-                          a.state);
+  kaon_cuda_launch_listed(launch, listed_of(OP), update_kernel<OP>, blocks, threads, a, a.state);
 }
 
 #define ENTRY(entry, op)                                                    \

@@ -7,16 +7,14 @@
  * A launch of this size takes as long as its way through memory. So links and clover blocks, which
  * no kernel before changes (kaon_launch.early), are read before the wait for the previous kernel
  * where registers hold them, and spinors are on their way to the first-level cache while the gate
- * is asked. Against hop_kernel.h the sum over directions is taken in another order. */
-#include <stdlib.h>
-
+ * is asked. The next kernel is let in at once where this one leaves no sums, else behind the stores
+ * (pair_lets). Against hop_kernel.h the sum over directions is taken in another order. */
 #include "dslash/cuda/hop_kernel.h"
 
 enum {
   PAIR_THREADS = 2 * KAON_LANES,
   PAIR_CHOICE = KAON_LANES, /* what a tuning calls it: sites of a block */
   PAIR_BLOCKS = sizeof(real) == 8 ? 6 : 8,
-  QUAD_BLOCKS = sizeof(real) == 8 ? 3 : KAON_HALF ? 5 : 4,
   HALF_REALS = 12,
   PIECE = KAON_HALF ? 4 : packets<24>::group, /* reals of half a spinor in one access */
   PIECES = HALF_REALS / PIECE,
@@ -25,19 +23,12 @@ enum {
 
 typedef struct pair_call {
   hop_call h;
-  int early; /* links and clover blocks may be read before the previous kernel has ended */
+  int early;   /* links and clover blocks may be read before the previous kernel has ended */
   kaon_view w; /* clover blocks: in += sign * slot w before they are applied; NULL: no update */
   const kaon_column_state *state;
   int slot;
   double sign;
-  int let; /* EXPERIMENT: where the next kernel is let in */
-  int pass; /* EXPERIMENT: 0: a pass without results before the wait */
 } pair_call;
-
-/* The first two warps meet. EXPERIMENT */
-static __device__ __forceinline__ void pair_barrier(void) {
-  asm volatile("bar.sync 1, 64;" ::: "memory");
-}
 
 /* What the two warps leave for each other. */
 typedef real pair_room[2][HALF_REALS][KAON_LANES];
@@ -58,12 +49,7 @@ static __device__ __forceinline__ pair_site pair_site_of(const hop_call &a) {
   pair_site e;
   e.column = columns == 1 ? 0 : (int)(blockIdx.x % columns);
   e.chunk = (int)(columns == 1 ? blockIdx.x : blockIdx.x / columns);
-  if (a.each > 0) { /* EXPERIMENT: a multiprocessor's blocks are neighbours */
-    const int n = (int)gridDim.x, full = n / a.each, rest = n % a.each;
-    const int r = e.chunk % a.each, k = e.chunk / a.each;
-    e.chunk = r * full + (r < rest ? r : rest) + k;
-  }
-  e.warp = (int)threadIdx.x / KAON_LANES % 2;
+  e.warp = (int)threadIdx.x / KAON_LANES;
   e.lane = (int)threadIdx.x % KAON_LANES;
   const uint32_t site = (uint32_t)e.chunk * KAON_LANES + (uint32_t)e.lane;
   e.is_site = site < nsites;
@@ -89,6 +75,14 @@ static __device__ __forceinline__ void spinor_touch(const kaon_view &v, uint32_t
 #pragma unroll
   for (int g = 0; g < packets<24>::count; g++) touch(first + g * (KAON_LANES * 16));
   if (KAON_HALF) touch(v.scale + scale_at(site, units));
+}
+
+/* Whether the next kernel is let in at once, else behind the stores: what comes in delays a kernel,
+ * and while a sum is completed there is time enough. Nor where links, clover blocks and vectors
+ * just fit the second-level cache: kernels that come in by and by have their sites on other
+ * multiprocessors each time, and the cache's two halves then hold much of it twice. */
+static __device__ __forceinline__ bool pair_lets(const hop_call &a) {
+  return a.overlaps && a.sums.sum.state == NULL;
 }
 
 /* ---- the exchange ---- */
@@ -140,10 +134,10 @@ struct pair_link {
   real factor;
 };
 
-/* Whether a warp's COUNT links are read before the wait, all at once. */
-template <int RECON, int COUNT>
+/* Whether a warp's four links are read before the wait, all at once. */
+template <int RECON>
 static __device__ __forceinline__ constexpr bool links_fit() {
-  return RECON * sizeof(stored) * COUNT <= 192;
+  return RECON * sizeof(stored) <= 48;
 }
 
 template <int RECON, int DIR>
@@ -154,80 +148,56 @@ static __device__ __forceinline__ void link_way(const hop_call &a, const kaon_he
   link->factor = hop_factor<DIR>(a, sign);
 }
 
-template <int RECON, int DIR, int SIGN, int COUNT>
+template <int RECON, int DIR, int SIGN>
 static __device__ __forceinline__ void pair_direction(const hop_call &a, const kaon_here &here,
                                                       const kaon_view &in, pair_link<RECON> *link,
                                                       vspinor *d) {
   real u[18];
   raw_spinor psi;
-  if (!links_fit<RECON, COUNT>()) hop_link<RECON, DIR>(a, here, link->from, link->raw);
+  if (!links_fit<RECON>()) hop_link<RECON, DIR>(a, here, link->from, link->raw);
   link_numbers<RECON>(link->raw, u);
   raw_load(in, link->from, a.nrhs, &psi);
   hop_add<RECON, DIR, SIGN, false>(a, psi, u, link->factor, d);
 }
 
-/* The sum over directions BACK + FIRST .. FIRST + COUNT - 1, BACK = 0 or 4; false where the column is closed. */
-template <int RECON, int BACK, int SIGN, int FIRST, int COUNT>
-static __device__ __forceinline__ bool pair_directions(const pair_call &call, const pair_site &e,
-                                                       vspinor *d, const bool last = true) {
-  const hop_call &a = call.h;
-  constexpr bool t = FIRST + COUNT == 4;
+/* The sum over directions BACK + 0..3, BACK = 0 or 4; false where the column is closed. */
+template <int RECON, int BACK, int SIGN>
+static __device__ __forceinline__ bool pair_directions(const hop_call &a, const pair_site &e,
+                                                       vspinor *d) {
   constexpr int set = (BACK == 0 ? 1 : -1) * SIGN > 0 ? 2 : 0; /* the half that t fills */
   const kaon_here here = kaon_here_of(&a.sites, a.parity, (int32_t)e.at);
   pair_link<RECON> link[4];
-  if constexpr (COUNT == 4 || !t) {
-    link_way<RECON, BACK + 0>(a, here, &link[0]);
-    link_way<RECON, BACK + 1>(a, here, &link[1]);
+  link_way<RECON, BACK + 0>(a, here, &link[0]);
+  link_way<RECON, BACK + 1>(a, here, &link[1]);
+  link_way<RECON, BACK + 2>(a, here, &link[2]);
+  link_way<RECON, BACK + 3>(a, here, &link[3]);
+  if (links_fit<RECON>()) {
+    hop_link<RECON, BACK + 3>(a, here, link[3].from, link[3].raw);
+    hop_link<RECON, BACK + 2>(a, here, link[2].from, link[2].raw);
+    hop_link<RECON, BACK + 1>(a, here, link[1].from, link[1].raw);
+    hop_link<RECON, BACK + 0>(a, here, link[0].from, link[0].raw);
   }
-  if constexpr (t) {
-    link_way<RECON, BACK + 2>(a, here, &link[2]);
-    link_way<RECON, BACK + 3>(a, here, &link[3]);
-  }
-  if (links_fit<RECON, COUNT>()) {
-    if constexpr (t) {
-      hop_link<RECON, BACK + 3>(a, here, link[3].from, link[3].raw);
-      hop_link<RECON, BACK + 2>(a, here, link[2].from, link[2].raw);
-    }
-    if constexpr (COUNT == 4 || !t) {
-      hop_link<RECON, BACK + 1>(a, here, link[1].from, link[1].raw);
-      hop_link<RECON, BACK + 0>(a, here, link[0].from, link[0].raw);
-    }
-  }
-  if (last) kaon_wait_for_previous();
-  kaon_gate open = a.sums.gate;
-  if (!last) open.state = NULL;
-  const int gate = read_gate(open, e.column);
-  kaon_view in = column_view(a.in, e.column);
-  if (!last) {
-    in.data = (void *)a.links[0];
-    in.scale = (float *)a.links[0];
-  }
+  kaon_wait_for_previous();
+  const int gate = read_gate(a.sums.gate, e.column);
+  const kaon_view in = column_view(a.in, e.column);
 #pragma unroll
-  for (int mu = FIRST + COUNT - 1; mu >= FIRST; mu--) spinor_touch(in, link[mu].from, a.nrhs);
-  if (last && a.x.data != NULL) spinor_touch(column_view(a.x, e.column), e.at, a.nrhs);
-  if (last && (call.let == 0 || (call.let < 3 && a.sums.sum.state == NULL))) kaon_let_next_start();
+  for (int mu = 3; mu >= 0; mu--) spinor_touch(in, link[mu].from, a.nrhs);
+  if (a.x.data != NULL) spinor_touch(column_view(a.x, e.column), e.at, a.nrhs);
+  if (pair_lets(a)) kaon_let_next_start();
   if (gate == 0) return false;
 #pragma unroll
-  for (int c = 0; c < 3; c++) {
-    d->s[2 - set][c] = d->s[3 - set][c] = c_make(0, 0);
-    if (!t) d->s[set][c] = d->s[set + 1][c] = c_make(0, 0);
-  }
-  if constexpr (t) {
-    pair_direction<RECON, BACK + 3, SIGN, COUNT>(a, here, in, &link[3], d);
-    pair_direction<RECON, BACK + 2, SIGN, COUNT>(a, here, in, &link[2], d);
-  }
-  if constexpr (COUNT == 4 || !t) {
-    pair_direction<RECON, BACK + 1, SIGN, COUNT>(a, here, in, &link[1], d);
-    pair_direction<RECON, BACK + 0, SIGN, COUNT>(a, here, in, &link[0], d);
-  }
+  for (int c = 0; c < 3; c++) d->s[2 - set][c] = d->s[3 - set][c] = c_make(0, 0);
+  pair_direction<RECON, BACK + 3, SIGN>(a, here, in, &link[3], d);
+  pair_direction<RECON, BACK + 2, SIGN>(a, here, in, &link[2], d);
+  pair_direction<RECON, BACK + 1, SIGN>(a, here, in, &link[1], d);
+  pair_direction<RECON, BACK + 0, SIGN>(a, here, in, &link[0], d);
   return true;
 }
 
 template <int RECON, int SIGN>
-static __device__ __forceinline__ bool pair_hop(const pair_call &a, const pair_site &e, vspinor *d,
-                                                const bool last) {
-  return e.warp == 0 ? pair_directions<RECON, 0, SIGN, 0, 4>(a, e, d, last)
-                     : pair_directions<RECON, 4, SIGN, 0, 4>(a, e, d, last);
+static __device__ __forceinline__ bool pair_hop(const hop_call &a, const pair_site &e, vspinor *d) {
+  return e.warp == 0 ? pair_directions<RECON, 0, SIGN>(a, e, d)
+                     : pair_directions<RECON, 4, SIGN>(a, e, d);
 }
 
 /* ---- the clover blocks ---- */
@@ -272,7 +242,7 @@ static __device__ __forceinline__ void pair_clover(const pair_site &e, const pai
 #pragma unroll
   for (int i = 0; i < 6; i++) own->c[i] = KAON_HALF ? c_scale(out.c[i], block.unit) : out.c[i];
   half_leave(e, *own, room);
-  pair_barrier();
+  __syncthreads();
   half_take(e, room, &other);
 #pragma unroll
   for (int i = 0; i < 6; i++)
@@ -315,7 +285,7 @@ static __device__ __forceinline__ void half_write(const kaon_view &v, const pair
 #pragma unroll
   for (int i = 0; i < HALF_REALS; i++) most = quantise_largest(most, value[i]);
   largest[e.warp][e.lane] = most;
-  pair_barrier();
+  __syncthreads();
   most = quantise_largest(most, largest[1 - e.warp][e.lane]);
   const float factor = kaon_half_factor(most);
   if (e.is_site && e.warp == 0) v.scale[scale_at(e.at, units)] = fmaf(most, 0.0f, most);
@@ -337,18 +307,12 @@ static __device__ __forceinline__ void half_write(const kaon_view &v, const pair
 }
 
 /* out = a x + b own, b the factor that is left to it, and its sums. All threads call it. */
-static __device__ __forceinline__ void pair_finish(const pair_call &call, const pair_site &e,
-                                                   double b, half_spinor *own, double *sum,
-                                                   const bool last) {
-  const hop_call &a = call.h;
+static __device__ __forceinline__ void pair_finish(const hop_call &a, const pair_site &e, double b,
+                                                   half_spinor *own) {
   const real rounded = (real)b, rest = (real)(b - (double)rounded), factor_x = (real)a.a;
+  double sum[4] = {0, 0, 0, 0};
   half_spinor x;
-  kaon_view from = column_view(a.x, e.column);
-  if (!last) {
-    from.data = (void *)a.links[0];
-    from.scale = (float *)a.links[0];
-  }
-  if (a.x.data != NULL) half_read(from, e, a.nrhs, &x);
+  if (a.x.data != NULL) half_read(column_view(a.x, e.column), e, a.nrhs, &x);
   if (b != 1)
     for (int i = 0; i < 6; i++) own->c[i] = c_scale_split(own->c[i], rounded, rest);
   if (a.x.data != NULL)
@@ -356,9 +320,8 @@ static __device__ __forceinline__ void pair_finish(const pair_call &call, const 
       own->c[i] = c_make(v_fma(factor_x, x.c[i].re, own->c[i].re),
                          v_fma(factor_x, x.c[i].im, own->c[i].im));
   half_write(column_view(a.out, e.column), e, a.nrhs, *own);
-  if (last && call.let == 4) kaon_let_next_start();
-  if (!last || a.sums.sum.state == NULL) return;
-  if (call.let == 2) kaon_let_next_start();
+  if (!pair_lets(a)) kaon_let_next_start();
+  if (a.sums.sum.state == NULL) return;
   if (e.is_site) {
     vreal re = 0, im = 0;
     for (int i = 0; i < 6; i++) {
@@ -374,18 +337,13 @@ static __device__ __forceinline__ void pair_finish(const pair_call &call, const 
       sum[3] = (double)dot.im;
     }
   }
-}
-
-static __device__ __forceinline__ void pair_sums(const hop_call &a, const pair_site &e,
-                                                 const double *sum) {
-  if (a.sums.sum.state != NULL)
-    sums_finish<2, 16, true, false>(a.sums, e.column, e.chunk, sum);
+  sums_finish<2, 16, true, false>(a.sums, e.column, e.chunk, sum);
 }
 
 /* ---- the kernels ---- */
 
-template <int RECON, bool TWICE>
-static __global__ void __launch_bounds__(PAIR_THREADS, TWICE ? 4 : PAIR_BLOCKS)
+template <int RECON>
+static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
     hop_pair_kernel(const __grid_constant__ pair_call call) {
   __shared__ pair_room room[2];
   const hop_call &a = call.h;
@@ -394,33 +352,24 @@ static __global__ void __launch_bounds__(PAIR_THREADS, TWICE ? 4 : PAIR_BLOCKS)
   pair_block block;
   vspinor d;
   half_spinor own, other;
-  double sum[4] = {0, 0, 0, 0};
   if (!call.early) kaon_wait_for_previous();
-#pragma unroll 1
-  for (int pass = TWICE ? call.pass : 1; pass < 2; pass++) {
-    const bool last = !TWICE || pass == 1;
-    pair_site f = e;
-    f.is_site = e.is_site && last;
-    if (clover && KAON_HALF) block_read(a, e, &block);
-    const bool open = a.dagger ? pair_hop<RECON, -1>(call, e, &d, last)
-                               : pair_hop<RECON, 1>(call, e, &d, last);
-    if (!open) return;
-    if (clover && !KAON_HALF) block_read(a, e, &block);
-    if (clover) {
-      own = chiral_of(&d, e.warp == 0 ? 1 : -1);
-      other = chiral_of(&d, e.warp == 0 ? -1 : 1);
-    } else {
-      own = half_of(&d, e.warp);
-      other = half_of(&d, 1 - e.warp);
-    }
-    half_leave(e, other, room[0]);
-    __syncthreads();
-    half_take(e, room[0], &other);
-    half_add(&own, other);
-    if (clover) pair_clover(e, block, room[1], &own);
-    pair_finish(call, f, clover ? 0.5 * a.b : a.b, &own, sum, last);
+  if (clover && KAON_HALF) block_read(a, e, &block);
+  const bool open = a.dagger ? pair_hop<RECON, -1>(a, e, &d) : pair_hop<RECON, 1>(a, e, &d);
+  if (!open) return;
+  if (clover && !KAON_HALF) block_read(a, e, &block);
+  if (clover) {
+    own = chiral_of(&d, e.warp == 0 ? 1 : -1);
+    other = chiral_of(&d, e.warp == 0 ? -1 : 1);
+  } else {
+    own = half_of(&d, e.warp);
+    other = half_of(&d, 1 - e.warp);
   }
-  pair_sums(a, e, sum);
+  half_leave(e, other, room[0]);
+  __syncthreads();
+  half_take(e, room[0], &other);
+  half_add(&own, other);
+  if (clover) pair_clover(e, block, room[1], &own);
+  pair_finish(a, e, clover ? 0.5 * a.b : a.b, &own);
 }
 
 static_assert(sizeof(kaon_column_state) % 16 == 0, "a slot is read in one access");
@@ -496,7 +445,6 @@ static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
   const pair_site e = pair_site_of(a);
   pair_block block;
   vspinor d;
-  double sum[4] = {0, 0, 0, 0};
   if (!call.early) kaon_wait_for_previous();
   block_read(a, e, &block);
   kaon_wait_for_previous();
@@ -506,7 +454,7 @@ static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
   if (updates) c = read_coefficient(call, e.column);
   spinor_touch(column_view(a.in, e.column), e.at, a.nrhs);
   if (updates) spinor_touch(column_view(call.w, e.column), e.at, a.nrhs);
-  if (call.let < 3) kaon_let_next_start();
+  if (pair_lets(a)) kaon_let_next_start();
   if (gate == 0) return;
   if (updates)
     pair_update(call, e, c, &d);
@@ -514,23 +462,7 @@ static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
     spinor_load(column_view(a.in, e.column), e.at, a.nrhs, &d);
   half_spinor own = chiral_of(&d, e.warp == 0 ? 1 : -1);
   pair_clover(e, block, room, &own);
-  pair_finish(call, e, 0.5, &own, sum, true);
-  pair_sums(a, e, sum);
-}
-
-#include "dslash/cuda/hop_quad.h"
-
-/* EXPERIMENT */
-static int x_let(void) {
-  const char *s = getenv("KAON_X_LET");
-  return s != NULL ? atoi(s) : 0;
-}
-static int x_number(const char *name) {
-  const char *s = getenv(name);
-  return s != NULL ? atoi(s) : 0;
-}
-static int x_quad(void) {
-  return x_number("KAON_X_QUAD");
+  pair_finish(a, e, 0.5, &own);
 }
 
 /* By rule, or as kaon tune found. */
@@ -540,8 +472,12 @@ static bool shares_sites(const kaon_launch *launch, int64_t nsites, int columns)
   return nsites * columns <= (sizeof(real) == 8 ? 1 << 14 : 1 << 15);
 }
 
+/* Half at 16^4 fits with much to spare, single just so. */
+enum { PAIR_OVERLAPS = 1 << 16 }; /* sites times bytes of a real */
+
 static unsigned pair_blocks(const kaon_launch *launch, hop_call *a, const kaon_gate *gate,
                             const kaon_sum *sum) {
+  a->overlaps = a->sites.nsites * (int64_t)sizeof(stored) <= PAIR_OVERLAPS;
   const int chunks = (a->sites.nsites + KAON_LANES - 1) / KAON_LANES;
   a->sums = kaon_cuda_sums_of(launch, gate, sum, chunks);
   if (a->w.data == NULL) a->sums.sum.slot[1] = KAON_NO_SLOT;
@@ -553,23 +489,12 @@ extern "C" int KAON_EXPORT(kaon_hop_pair)(const kaon_launch *launch, const kaon_
   if (!shares_sites(launch, args->stencil->nsites, args->nrhs)) return 0;
   if (args->clover_on == KAON_CLOVER_ON_X || (a.h.split && sizeof(real) < 8)) return 0;
   const unsigned blocks = pair_blocks(launch, &a.h, &args->gate, &args->sum);
-  a.let = x_let();
-  a.pass = 1;
-  if (x_number("KAON_X_PASS") && launch->early && launch->dependent && a.h.nrhs == 1) a.pass = 0;
-  a.h.each = a.h.nrhs == 1 ? x_number("KAON_X_MAP") : 0;
-  if (x_quad()) {
-    kaon_cuda_launch(launch, args->recon == 18   ? hop_quad_kernel<18>
-                             : args->recon == 12 ? hop_quad_kernel<12>
-                                                 : hop_quad_kernel<8>,
-                     blocks, 4 * KAON_LANES, a);
-    return 1;
-  }
   if (args->recon == 18)
-    kaon_cuda_launch(launch, a.pass ? hop_pair_kernel<18, false> : hop_pair_kernel<18, true>, blocks, PAIR_THREADS, a);
+    kaon_cuda_launch(launch, hop_pair_kernel<18>, blocks, PAIR_THREADS, a);
   else if (args->recon == 12)
-    kaon_cuda_launch(launch, a.pass ? hop_pair_kernel<12, false> : hop_pair_kernel<12, true>, blocks, PAIR_THREADS, a);
+    kaon_cuda_launch(launch, hop_pair_kernel<12>, blocks, PAIR_THREADS, a);
   else
-    kaon_cuda_launch(launch, a.pass ? hop_pair_kernel<8, false> : hop_pair_kernel<8, true>, blocks, PAIR_THREADS, a);
+    kaon_cuda_launch(launch, hop_pair_kernel<8>, blocks, PAIR_THREADS, a);
   return 1;
 }
 
@@ -583,10 +508,6 @@ static int launch_clover(const kaon_launch *launch, const kaon_clover_args *args
     a.sign = args->sign;
   }
   a.early = launch->early;
-  a.let = x_let();
-  a.pass = 1;
-  if (x_number("KAON_X_PASS") && launch->early && launch->dependent && a.h.nrhs == 1) a.pass = 0;
-  a.h.each = a.h.nrhs == 1 ? x_number("KAON_X_MAP") : 0;
   a.h.sites.nsites = (int32_t)args->stencil->nsites;
   a.h.nrhs = args->nrhs;
   a.h.clover = args->clover;
@@ -594,10 +515,7 @@ static int launch_clover(const kaon_launch *launch, const kaon_clover_args *args
   a.h.in = args->in;
   a.h.out = args->out;
   const unsigned blocks = pair_blocks(launch, &a.h, &args->gate, &args->sum);
-  if (x_quad())
-    kaon_cuda_launch(launch, clover_quad_kernel, blocks, QUAD_THREADS, a);
-  else
-    kaon_cuda_launch(launch, clover_pair_kernel, blocks, PAIR_THREADS, a);
+  kaon_cuda_launch(launch, clover_pair_kernel, blocks, PAIR_THREADS, a);
   return 1;
 }
 

@@ -63,7 +63,7 @@ static kaon_status issue_part(const part *p) {
     kaon_cuda_loop_tail(r->control, p->loop->state, r->columns, p->stage, stream_of(r));
   if (p->decides)
     kaon_cuda_loop_decide(r->control, p->loop->state, r->columns, p->stage, p->handles,
-                          r->ctx->dependent, stream_of(r));
+                          stream_of(r));
   return kaon_cuda_pending(r->ctx, "recording");
 }
 
@@ -153,16 +153,13 @@ static cudaError_t last_captured(cudaStream_t stream, cudaGraphNode_t *last) {
   return cudaSuccess;
 }
 
-/* Appends what the part issues to a graph, behind *after (NULL: the graph is empty); *last: its last
- * node. */
-static kaon_status record_into(const part *p, cudaGraph_t graph, const cudaGraphNode_t *after,
-                               cudaGraphNode_t *last) {
+/* Appends what the part issues to an empty graph; *last: its last node. */
+static kaon_status record_into(const part *p, cudaGraph_t graph, cudaGraphNode_t *last) {
   const kaon_recorder *r = p->recorder;
   kaon_cuda_machine *machine = kaon_cuda_machine_of(r->ctx);
   cudaGraph_t same = NULL;
   KAON_TRY(kaon_cuda_check(r->ctx,
-                           cudaStreamBeginCaptureToGraph(machine->stream, graph, after, NULL,
-                                                         after != NULL,
+                           cudaStreamBeginCaptureToGraph(machine->stream, graph, NULL, NULL, 0,
                                                          cudaStreamCaptureModeThreadLocal),
                            "recording"));
   machine->recording = 1;
@@ -175,18 +172,19 @@ static kaon_status record_into(const part *p, cudaGraph_t graph, const cudaGraph
   return status;
 }
 
-/* A conditional node behind `after`; *added: itself; *body: the graph that it runs. */
+/* A conditional node behind `after`; *body: the graph that it runs. */
 static kaon_status add_condition(const kaon_recorder *r, cudaGraph_t graph, cudaGraphNode_t after,
                                  unsigned long long handle, enum cudaGraphConditionalNodeType type,
-                                 cudaGraphNode_t *added, cudaGraph_t *body) {
+                                 cudaGraph_t *body) {
   struct cudaGraphNodeParams node = {.type = cudaGraphNodeTypeConditional};
+  cudaGraphNode_t added;
   node.conditional.handle = handle;
   node.conditional.type = type;
   node.conditional.size = 1;
 #if CUDART_VERSION >= 13000
-  const cudaError_t error = cudaGraphAddNode(added, graph, &after, NULL, 1, &node);
+  const cudaError_t error = cudaGraphAddNode(&added, graph, &after, NULL, 1, &node);
 #else
-  const cudaError_t error = cudaGraphAddNode(added, graph, &after, 1, &node);
+  const cudaError_t error = cudaGraphAddNode(&added, graph, &after, 1, &node);
 #endif
   KAON_TRY(kaon_cuda_check(r->ctx, error, "a conditional node"));
   *body = node.conditional.phGraph_out[0];
@@ -205,22 +203,17 @@ static kaon_status condition(const kaon_recorder *r, cudaGraph_t graph,
 static kaon_status build_while(kaon_recorder *r, const kaon_loop *loop, cudaGraph_t graph) {
   part p = {.recorder = r, .loop = loop, .decides = 1};
   cudaGraph_t body = NULL, served = NULL;
-  cudaGraphNode_t last, node;
+  cudaGraphNode_t last;
   KAON_TRY(condition(r, graph, &p.handles.again));
   p.stage = KAON_LOOP_ENTRY;
-  KAON_TRY(record_into(&p, graph, NULL, &last));
-  KAON_TRY(add_condition(r, graph, last, p.handles.again, cudaGraphCondTypeWhile, &node, &body));
-  const char *x = getenv("KAON_X_TURNS"); /* EXPERIMENT */
-  const int turns = x != NULL ? atoi(x) : 1;
-  for (int turn = 0; turn < turns; turn++) {
-    KAON_TRY(condition(r, body, &p.handles.serve));
-    p.stage = KAON_LOOP_STEPPED;
-    KAON_TRY(record_into(&p, body, turn > 0 ? &node : NULL, &last));
-    KAON_TRY(add_condition(r, body, last, p.handles.serve, cudaGraphCondTypeIf, &node, &served));
-    p.stage = KAON_LOOP_SERVED;
-    KAON_TRY(record_into(&p, served, NULL, &last));
-  }
-  return KAON_OK;
+  KAON_TRY(record_into(&p, graph, &last));
+  KAON_TRY(add_condition(r, graph, last, p.handles.again, cudaGraphCondTypeWhile, &body));
+  KAON_TRY(condition(r, body, &p.handles.serve));
+  p.stage = KAON_LOOP_STEPPED;
+  KAON_TRY(record_into(&p, body, &last));
+  KAON_TRY(add_condition(r, body, last, p.handles.serve, cudaGraphCondTypeIf, &served));
+  p.stage = KAON_LOOP_SERVED;
+  return record_into(&p, served, &last);
 }
 
 static kaon_status record_while(kaon_recorder *r, const kaon_loop *loop) {

@@ -1,8 +1,5 @@
 /* loop.cu - a recorded loop's decisions: whether another block of steps follows, and whether
  * columns that wait are served now (lib/math/stopping.h). */
-#include <stdlib.h>
-
-#include "lib/cuda/dependent.h"
 #include "lib/cuda/loop.h"
 #include "lib/math/stopping.h"
 
@@ -20,22 +17,13 @@ static __device__ __forceinline__ int warp_count(int x) {
 }
 
 #if CUDART_VERSION >= 12040
-typedef struct decide_call {
-  kaon_loop_control *control;
-  const kaon_column_state *state;
-  int columns;
-  kaon_loop_stage stage;
-  kaon_loop_handles handles;
-} decide_call;
-
 /* One warp. */
-static __global__ void decide_kernel(const __grid_constant__ decide_call call) {
-  kaon_loop_control *control = call.control;
-  const kaon_loop_stage stage = call.stage;
+static __global__ void decide_kernel(kaon_loop_control *control, const kaon_column_state *state,
+                                     int columns, kaon_loop_stage stage,
+                                     kaon_loop_handles handles) {
   int stepping = 0, waiting = 0;
-  kaon_wait_for_previous();
-  for (int k = threadIdx.x; k < call.columns; k += WARP) {
-    const int gate = call.state[k].gate;
+  for (int k = threadIdx.x; k < columns; k += WARP) {
+    const int gate = state[k].gate;
     stepping += (gate & KAON_GATE_STEP) != 0;
     waiting += (gate & KAON_GATE_SERVICE) != 0;
   }
@@ -45,10 +33,10 @@ static __global__ void decide_kernel(const __grid_constant__ decide_call call) {
   const int blocks = control->blocks + (stage == KAON_LOOP_STEPPED);
   if (stage == KAON_LOOP_STEPPED) {
     control->blocks = blocks;
-    cudaGraphSetConditional(call.handles.serve,
+    cudaGraphSetConditional(handles.serve,
                             (unsigned)kaon_serve_now(stepping, waiting, &control->patience));
   }
-  cudaGraphSetConditional(call.handles.again, stepping + waiting > 0 && blocks < control->limit);
+  cudaGraphSetConditional(handles.again, stepping + waiting > 0 && blocks < control->limit);
 }
 #endif
 
@@ -58,16 +46,10 @@ extern "C" void kaon_cuda_loop_start(kaon_loop_control *control, int limit, cuda
 
 extern "C" void kaon_cuda_loop_decide(kaon_loop_control *control, const kaon_column_state *state,
                                       int columns, kaon_loop_stage stage, kaon_loop_handles handles,
-                                      int dependent, cudaStream_t stream) {
+                                      cudaStream_t stream) {
 #if CUDART_VERSION >= 12040
-  const decide_call call = {control, state, columns, stage, handles};
-  kaon_launch launch = {};
-  const char *x = getenv("KAON_X_DECIDE"); /* EXPERIMENT */
-  launch.queue = stream;
-  launch.dependent = dependent && x != NULL && atoi(x);
-  kaon_cuda_launch(&launch, decide_kernel, 1, WARP, call);
+  decide_kernel<<<1, WARP, 0, stream>>>(control, state, columns, stage, handles);
 #else
-  (void)control, (void)state, (void)columns, (void)stage, (void)handles, (void)dependent;
-  (void)stream;
+  (void)control, (void)state, (void)columns, (void)stage, (void)handles, (void)stream;
 #endif
 }

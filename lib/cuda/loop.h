@@ -32,10 +32,9 @@ extern "C" {
 
 /* The next run of the loop may take `limit` blocks. */
 void kaon_cuda_loop_start(kaon_loop_control *control, int limit, cudaStream_t stream);
-/* Sets the conditions from the gates of `columns` states. dependent: lib/cuda/dependent.h. */
+/* Sets the conditions from the gates of `columns` states. */
 void kaon_cuda_loop_decide(kaon_loop_control *control, const kaon_column_state *state, int columns,
-                           kaon_loop_stage stage, kaon_loop_handles handles, int dependent,
-                           cudaStream_t stream);
+                           kaon_loop_stage stage, kaon_loop_handles handles, cudaStream_t stream);
 
 /* TAIL (tail.cu): the last kernel of a block or a service, which launches what comes next. */
 void kaon_cuda_loop_tail(kaon_loop_control *control, const kaon_column_state *state, int columns,

@@ -220,24 +220,6 @@ static void sweep(bed *b, const int extents[4], int columns) {
     for (int i = 0; i < (int)(sizeof entries / sizeof *entries); i++) {
       double seconds[SAMPLES];
       if (entries[i].block != (columns > 1)) continue;
-      if (getenv("KAON_X_DOTS") != NULL) { /* EXPERIMENT */
-        static const char *const ways[][3] = {
-            {"2", "528", "0"},  {"0", "528", "0"},  {"1", "528", "0"},  {"0", "528", "1"},
-            {"2", "528", "1"},  {"2", "396", "0"},  {"2", "264", "0"},  {"2", "792", "0"},
-            {"2", "1188", "0"}, {"0", "1188", "0"}, {"2", "1584", "0"}, {"0", "1584", "0"}};
-        for (size_t k = 0; k < sizeof ways / sizeof ways[0]; k++) {
-          setenv("KAON_X_ROWS", ways[k][0], 1);
-          setenv("KAON_X_CHUNKS", ways[k][1], 1);
-          setenv("KAON_X_LATE", ways[k][2], 1);
-          if (i == 0 && k > 7) continue;
-          if (i == 1 && b->precision != KAON_HALF) continue;
-          printf("rows %s chunks %s late %s: ", ways[k][0], ways[k][1], ways[k][2]);
-          const int calls = measure(b, entries[i].work, seconds);
-          write_row(b, i, calls, seconds);
-          fflush(stdout);
-        }
-        continue;
-      }
       write_row(b, i, measure(b, entries[i].work, seconds), seconds);
     }
     close_vectors(b);
@@ -265,11 +247,6 @@ int main(int argc, char **argv) {
   printf("reads %.0f GB/s, copies %.0f GB/s\n", b.machine.read_gbs, b.machine.copy_gbs);
   if (b.json != NULL) fprintf(b.json, "[\n");
   sweep(&b, large, 1);
-  if (getenv("KAON_X_DOTS") != NULL) {
-    static const int four[4] = {24, 24, 24, 48};
-    sweep(&b, four, 1);
-    return EXIT_SUCCESS;
-  }
   sweep(&b, middle, 12);
   sweep(&b, small, 12);
   if (b.json != NULL) {
