@@ -13,6 +13,8 @@
 
 #include <math.h>
 
+#include <kaon/tuning.h>
+
 #include "blas/blas_ops.h"
 #include "lib/math/half.h"
 #include "util/vector_bed.h"
@@ -318,6 +320,17 @@ static uint64_t chain_device(uint64_t hash, kaon_context *ctx, const void *data,
   return hash;
 }
 
+static uint64_t chain_vectors(uint64_t hash, const bed *b) {
+  for (int i = 0; i < VECTORS; i++) {
+    const size_t bytes = (size_t)b->space->nblocks * (size_t)(b->space->width * NCOMP * b->nrhs) *
+                         kaon_precision_bytes(b->precision);
+    hash = chain_device(hash, b->ctx, b->v[i]->data, bytes);
+    if (b->precision == KAON_HALF)
+      hash = chain_device(hash, b->ctx, b->v[i]->scale, bytes / NCOMP * 2);
+  }
+  return hash;
+}
+
 static uint64_t fingerprint(int isa, int threads, const shape_case *shape,
                             kaon_precision precision) {
   uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -327,13 +340,7 @@ static uint64_t fingerprint(int isa, int threads, const shape_case *shape,
   for (int op = 0; op < OPS; op++) {
     run_op(&b, (enum op)op);
     ok(b.ctx, kaon_scalars_read(b.scalars, b.state));
-    for (int i = 0; i < VECTORS; i++) {
-      const size_t bytes = (size_t)b.space->nblocks * (size_t)(b.space->width * NCOMP * b.nrhs) *
-                           kaon_precision_bytes(precision);
-      hash = chain_device(hash, b.ctx, b.v[i]->data, bytes);
-      if (precision == KAON_HALF)
-        hash = chain_device(hash, b.ctx, b.v[i]->scale, bytes / NCOMP * 2);
-    }
+    hash = chain_vectors(hash, &b);
     hash = chain(hash, b.state, 3 * sizeof *b.state);
   }
   bed_close(&b);
@@ -355,6 +362,39 @@ static void bits_do_not_depend_on_the_number_of_threads(void **state) {
                       (unsigned long long)hash[2]);
         assert_true(hash[1] == hash[0] && hash[2] == hash[0]);
       }
+  }
+}
+
+/* On a device small lattices take a thread a packet, large ones, and tuned ones, a thread a site.
+ */
+static void half_by_sites_agrees_and_has_the_bits_of_packets(void **state) {
+  (void)state;
+  if (lacks(MACHINE_CUDA)) return;
+  for (int nrhs = 1; nrhs <= 3; nrhs += 2) {
+    uint64_t hash[2];
+    for (int by_sites = 0; by_sites < 2; by_sites++) {
+      bed b;
+      bed_open(&b, MACHINE_CUDA, 1, &shapes[1], KAON_HALF, nrhs);
+      kaon_tuning_entry e = {.kernel = KAON_TUNED_VECTOR,
+                             .precision = KAON_HALF,
+                             .columns = nrhs,
+                             .sites = kaon_lattice_volume(b.lattice),
+                             .blocks = 3};
+      const kaon_tuning tuning = {
+          kaon_version(), b.ctx->backend->name, b.ctx->device, b.ctx->backend->isa, 1, &e};
+      ok(b.ctx, kaon_context_set_tuning(b.ctx, by_sites ? &tuning : NULL));
+      hash[by_sites] = UINT64_C(0xcbf29ce484222325);
+      for (int op = 0; op < OPS; op++) {
+        run_op(&b, (enum op)op);
+        assert_true(check_vectors(&b, (enum op)op, 1) <= 1);
+        assert_true(check_sums(&b, (enum op)op) <= 1);
+        hash[by_sites] = chain_vectors(hash[by_sites], &b);
+      }
+      bed_close(&b);
+    }
+    print_message("%d columns: %016llx %016llx\n", nrhs, (unsigned long long)hash[0],
+                  (unsigned long long)hash[1]);
+    assert_true(hash[0] == hash[1]);
   }
 }
 
@@ -393,6 +433,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_entry_agrees_with_plain_c),
       cmocka_unit_test(bits_do_not_depend_on_the_number_of_threads),
+      cmocka_unit_test(half_by_sites_agrees_and_has_the_bits_of_packets),
       cmocka_unit_test(entries_that_a_backend_lacks_are_composed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
