@@ -254,9 +254,9 @@ static __global__ void __launch_bounds__(KAON_THREADS, update_blocks<OP>())
  * as far. */
 static bool takes_packets(const kaon_launch *launch, const kaon_update_args *args, int op) {
   const kaon_shape *s = &args->shape;
-  const int most = args->sum.state != NULL ? MANY_PACKETS / 2 : MANY_PACKETS;
-  return op != ZERO && op != COPY && s->ncomp == SPINOR && launch->tuned.blocks == 0 &&
-         s->nblocks * s->nrhs <= most;
+  const bool sums = args->sum.state != NULL; /* whose bits a tuning does not change */
+  return op != ZERO && op != COPY && s->ncomp == SPINOR && (sums || launch->tuned.blocks == 0) &&
+         s->nblocks * s->nrhs <= (sums ? MANY_PACKETS / 2 : MANY_PACKETS);
 }
 #endif
 
