@@ -318,6 +318,17 @@ static uint64_t chain_device(uint64_t hash, kaon_context *ctx, const void *data,
   return hash;
 }
 
+static uint64_t chain_vectors(uint64_t hash, const bed *b) {
+  for (int i = 0; i < VECTORS; i++) {
+    const size_t bytes = (size_t)b->space->nblocks * (size_t)(b->space->width * NCOMP * b->nrhs) *
+                         kaon_precision_bytes(b->precision);
+    hash = chain_device(hash, b->ctx, b->v[i]->data, bytes);
+    if (b->precision == KAON_HALF)
+      hash = chain_device(hash, b->ctx, b->v[i]->scale, bytes / NCOMP * 2);
+  }
+  return hash;
+}
+
 static uint64_t fingerprint(int isa, int threads, const shape_case *shape,
                             kaon_precision precision) {
   uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -327,13 +338,7 @@ static uint64_t fingerprint(int isa, int threads, const shape_case *shape,
   for (int op = 0; op < OPS; op++) {
     run_op(&b, (enum op)op);
     ok(b.ctx, kaon_scalars_read(b.scalars, b.state));
-    for (int i = 0; i < VECTORS; i++) {
-      const size_t bytes = (size_t)b.space->nblocks * (size_t)(b.space->width * NCOMP * b.nrhs) *
-                           kaon_precision_bytes(precision);
-      hash = chain_device(hash, b.ctx, b.v[i]->data, bytes);
-      if (precision == KAON_HALF)
-        hash = chain_device(hash, b.ctx, b.v[i]->scale, bytes / NCOMP * 2);
-    }
+    hash = chain_vectors(hash, &b);
     hash = chain(hash, b.state, 3 * sizeof *b.state);
   }
   bed_close(&b);
@@ -355,6 +360,22 @@ static void bits_do_not_depend_on_the_number_of_threads(void **state) {
                       (unsigned long long)hash[2]);
         assert_true(hash[1] == hash[0] && hash[2] == hash[0]);
       }
+  }
+}
+
+/* On a device in half: small lattices take a thread a packet, this one a thread a site where it
+ * sums. */
+static void larger_lattices_agree_with_plain_c(void **state) {
+  (void)state;
+  static const shape_case larger = {{8, 8, 16, 18}, KAON_FULL};
+  if (lacks(MACHINE_CUDA)) return;
+  for (int nrhs = 1; nrhs <= 2; nrhs++) {
+    double worst[OPS][2] = {{0}};
+    bed b;
+    bed_open(&b, MACHINE_CUDA, 1, &larger, KAON_HALF, nrhs);
+    run_all(&b, worst);
+    bed_close(&b);
+    for (int op = 0; op < OPS; op++) assert_true(worst[op][0] <= 1 && worst[op][1] <= 1);
   }
 }
 
@@ -393,6 +414,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_entry_agrees_with_plain_c),
       cmocka_unit_test(bits_do_not_depend_on_the_number_of_threads),
+      cmocka_unit_test(larger_lattices_agree_with_plain_c),
       cmocka_unit_test(entries_that_a_backend_lacks_are_composed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,7 @@ enum { DOT_GROUP = 8 };
 typedef struct dot_call {
   walk w;
   int complex_space;
-  int ahead; /* what is read first comes to the second-level cache while the kernel before ends */
+  int ahead; /* of a product: its first batch is asked for while the kernel before ends */
   kaon_view v[2];
   kaon_cuda_sums sums;
 } dot_call;
@@ -23,8 +23,8 @@ static __host__ __device__ constexpr int dot_batch() {
   return (one_operand ? 8 : 4) / (KAON_HALF ? 4 : 1);
 }
 
-/* Blocks that a multiprocessor holds at least where one sum is left: four are two full turns of
- * KAON_FEW_CHUNKS on 132 of them, but products of half spill registers then. */
+/* Blocks that a multiprocessor holds at least where one sum is left: four, but products of half
+ * spill registers then. */
 template <int WANTS>
 static __host__ __device__ constexpr int dot_blocks() {
   return WANTS == 7 ? 1 : KAON_HALF && WANTS == 1 ? 3 : 4;
@@ -122,13 +122,11 @@ static __device__ __forceinline__ void prefetch_row(const void *at, uint32_t byt
 }
 
 /* A block's first batch, of a column that stands alone: rows of KAON_THREADS items. */
-template <int WANTS>
 static __device__ __forceinline__ void dot_prefetch(const dot_call &a, share mine) {
   const int64_t row = (int64_t)(mine.chunk + (int)threadIdx.x * a.sums.chunks) * KAON_THREADS;
-  if ((int)threadIdx.x >= dot_batch<WANTS>() || row + KAON_THREADS > a.w.count) return;
+  if ((int)threadIdx.x >= dot_batch<1>() || row + KAON_THREADS > a.w.count) return;
 #pragma unroll
   for (int o = 0; o < 2; o++) {
-    if (!(WANTS & (o == 0 ? 3 : 5))) continue;
 #if !KAON_HALF
     prefetch_row((const word *)a.v[o].data + row, KAON_THREADS * sizeof(word));
 #else
@@ -156,7 +154,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, dot_blocks<WANTS>())
   enum { VALUES = WANTS == 7 ? 6 : WANTS == 1 ? 2 : 1 };
   __shared__ double total[6];
   const share mine = share_of(a.sums);
-  if (WANTS != 7 && a.ahead) dot_prefetch<WANTS>(a, mine);
+  if (WANTS == 1 && a.ahead) dot_prefetch(a, mine);
   kaon_wait_for_previous();
   kaon_let_next_start(); /* its blocks take the places that these leave */
   if (!gate_open(a.sums.gate, mine.column)) return;
@@ -181,14 +179,16 @@ static __global__ void __launch_bounds__(KAON_THREADS, dot_blocks<WANTS>())
   if (a.sums.marked != NULL) marked_end(a.sums, mark);
 }
 
-/* For one sum: as many blocks as marks are for, which the device holds in two or three turns, so
- * that few of them end while others read; where the work is little no fewer than it can hold. */
-static int dot_chunks(int64_t work) {
-  enum { LEAST = KAON_FEW_CHUNKS / 2, TURNS = 2 * dot_batch<2>() };
+/* For one sum: whole turns of what 132 multiprocessors hold (dot_blocks), one of a norm, two of a
+ * product, so that few blocks end while others read; where the work is little no fewer than they
+ * hold. */
+static int dot_chunks(int64_t work, int wants) {
+  enum { HELD = KAON_FEW_CHUNKS / 2, TURNS = 2 * dot_batch<2>() };
+  const int64_t most = wants != 1 ? HELD : KAON_HALF ? 2 * (HELD / 4 * 3) : 2 * HELD;
   const int64_t blocks = (work + KAON_THREADS - 1) / KAON_THREADS;
   int64_t chunks = blocks / TURNS;
-  if (chunks < LEAST) chunks = blocks < LEAST ? blocks : LEAST;
-  if (chunks > KAON_FEW_CHUNKS) chunks = KAON_FEW_CHUNKS;
+  if (chunks < HELD) chunks = blocks < HELD ? blocks : HELD;
+  if (chunks > most) chunks = most;
   return chunks > 0 ? (int)chunks : 1;
 }
 
@@ -202,10 +202,10 @@ extern "C" void KAON_EXPORT(kaon_dot)(const kaon_launch *launch, const kaon_upda
   int wants = 0;
   for (int i = 0; i < 3; i++) wants |= (args->sum.slot[i] != KAON_NO_SLOT) << i;
   const bool one = wants == 1 || wants == 2 || wants == 4;
-  const int chunks = one ? dot_chunks(a.w.count) : kaon_cuda_chunks(a.w.count, 6);
+  const int chunks = one ? dot_chunks(a.w.count, wants) : kaon_cuda_chunks(a.w.count, 6);
   const unsigned blocks = (unsigned)chunks * (unsigned)args->shape.nrhs;
   a.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
-  a.ahead = launch->dependent && args->shape.nrhs == 1 && args->shape.ncomp == SPINOR;
+  a.ahead = wants == 1 && launch->dependent && args->shape.nrhs == 1 && args->shape.ncomp == SPINOR;
   void (*kernel)(dot_call) = wants == 1   ? dot_kernel<1>
                              : wants == 2 ? dot_kernel<2>
                              : wants == 4 ? dot_kernel<4>

@@ -2,7 +2,7 @@
  * made for each formula. Sums are over what is stored, in the same pass. */
 #include "blas/cuda/words.h"
 
-enum { OPERANDS = UPDATE_OPERANDS, FEW_BLOCKS = 264 };
+enum { OPERANDS = UPDATE_OPERANDS, FEW_BLOCKS = 264, MANY_PACKETS = 1056 };
 typedef words_call<OPERANDS> update_call;
 
 #if KAON_HALF
@@ -17,8 +17,43 @@ static __device__ __forceinline__ void sum_site(const update_call &a, int64_t un
     add_sites(sum + 2, a.v[t.dot >= 0 ? t.dot : 0], a.v[t.norm], a.w, unit, lane);
 }
 
-/* A site of NCOMP reals, in registers. */
-template <int OP, int NCOMP>
+enum { PACKET = KAON_ACCESS / (int)sizeof(stored), PACKETS = SPINOR / PACKET };
+
+/* NCOMP components of a site: all of them, or, PARTS, the packet that this warp takes. */
+template <int NCOMP, bool PARTS>
+static __device__ __forceinline__ void part_read(stored *integers, int lane, stored *q) {
+  if constexpr (PARTS)
+    site_read<stored, NCOMP>(integers + threadIdx.x / KAON_LANES * (NCOMP * KAON_LANES), lane, q);
+  else
+    site_read<stored, NCOMP>(integers, lane, q);
+}
+
+template <int NCOMP, bool PARTS>
+static __device__ __forceinline__ void part_write(stored *integers, int lane, const stored *q) {
+  if constexpr (PARTS)
+    site_write<stored, NCOMP>(integers + threadIdx.x / KAON_LANES * (NCOMP * KAON_LANES), lane, q);
+  else
+    site_write<stored, NCOMP>(integers, lane, q);
+}
+
+/* The largest of the parts of each operand that is written. All threads call it. */
+template <int OP>
+static __device__ __forceinline__ void largest_of_parts(int lane, float *scale) {
+  constexpr traits t = traits_of<OP>();
+  __shared__ float room[OPERANDS][PACKETS][KAON_LANES];
+#pragma unroll
+  for (int o = 0; o < OPERANDS; o++)
+    if (t.writes >> o & 1) room[o][threadIdx.x / KAON_LANES][lane] = scale[o];
+  __syncthreads();
+#pragma unroll
+  for (int o = 0; o < OPERANDS; o++)
+    for (int k = 0; k < PACKETS; k++)
+      if (t.writes >> o & 1) scale[o] = quantise_largest(scale[o], room[o][k][lane]);
+}
+
+/* A site of NCOMP reals, in registers; PARTS: one of its packets of so many, all threads of the
+ * block call it then. */
+template <int OP, int NCOMP, bool PARTS = false>
 static __device__ __forceinline__ void update_held(const update_call &a, const vcomplex *c,
                                                    int64_t unit, int lane, double *sum) {
   constexpr traits t = traits_of<OP>();
@@ -27,7 +62,7 @@ static __device__ __forceinline__ void update_held(const update_call &a, const v
 #pragma unroll
   for (int o = 0; o < OPERANDS; o++)
     if (t.reads >> o & 1) {
-      site_read<stored, NCOMP>(integers_of(a.v[o], a.w, unit), lane, q[o]);
+      part_read<NCOMP, PARTS>(integers_of(a.v[o], a.w, unit), lane, q[o]);
       step[o] = kaon_half_unit(*scale_at(a.v[o], unit, lane));
     }
 #pragma unroll
@@ -44,20 +79,32 @@ static __device__ __forceinline__ void update_held(const update_call &a, const v
         value[o][i + 1] = v[o].im;
       }
   }
+  if constexpr (PARTS) {
+#pragma unroll
+    for (int o = 0; o < OPERANDS; o++)
+      if (t.writes >> o & 1) scale[o] = quantise_most<NCOMP>(value[o]);
+    largest_of_parts<OP>(lane, scale);
+  }
 #pragma unroll
   for (int o = 0; o < OPERANDS; o++)
     if (t.writes >> o & 1) {
-      scale[o] = quantise_site<NCOMP>(value[o], q[o]);
-      site_write<stored, NCOMP>(integers_of(a.v[o], a.w, unit), lane, q[o]);
-      *scale_at(a.v[o], unit, lane) = scale[o];
+      if (!PARTS) scale[o] = quantise_most<NCOMP>(value[o]);
+      scale[o] = quantise_by<NCOMP>(value[o], scale[o], q[o]);
+      part_write<NCOMP, PARTS>(integers_of(a.v[o], a.w, unit), lane, q[o]);
+      if (!PARTS || threadIdx.x < KAON_LANES) *scale_at(a.v[o], unit, lane) = scale[o];
     }
   if (OP == ZERO || a.sums.sum.state == NULL) return;
-  if (sums_want(a.sums, 0)) add_spinors<NCOMP>(sum, q[t.norm], scale[t.norm], q[t.norm], scale[t.norm]);
+  if (sums_want(a.sums, 0))
+    add_spinors<NCOMP>(sum, q[t.norm], scale[t.norm], q[t.norm], scale[t.norm]);
   if (t.dot >= 0 && sums_want(a.sums, 1)) { /* after the store: it may be an operand */
     const kaon_view &w = a.v[t.dot >= 0 ? t.dot : 0];
     stored late[NCOMP];
-    site_read<stored, NCOMP>(integers_of(w, a.w, unit), lane, late);
-    add_spinors<NCOMP>(sum + 2, late, *scale_at(w, unit, lane), q[t.norm], scale[t.norm]);
+    part_read<NCOMP, PARTS>(integers_of(w, a.w, unit), lane, late);
+    float late_scale = *scale_at(w, unit, lane);
+    if constexpr (PARTS) /* which another warp may be about to write */
+      for (int o = 0; o < OPERANDS; o++)
+        if ((t.writes >> o & 1) && a.v[o].data == w.data) late_scale = scale[o];
+    add_spinors<NCOMP>(sum + 2, late, late_scale, q[t.norm], scale[t.norm]);
   }
 }
 
@@ -134,6 +181,13 @@ static __device__ __forceinline__ void copy_site(const update_call &a, int64_t u
 template <int OP>
 static __device__ __forceinline__ void update_column(const update_call &a, const vcomplex *c,
                                                      share mine, double *sum) {
+  if constexpr (OP != ZERO && OP != COPY) {
+    if (a.packets) { /* a block has 32 sites, each of its warps a packet of them */
+      const int64_t i = (int64_t)mine.chunk * KAON_LANES + threadIdx.x % KAON_LANES;
+      update_held<OP, PACKET, true>(a, c, unit_of(a.w, i, mine.column), lane_of(i), sum);
+      return;
+    }
+  }
   const int64_t step = (int64_t)a.sums.chunks * KAON_THREADS;
   for (int64_t i = (int64_t)mine.chunk * KAON_THREADS + threadIdx.x; i < a.w.count; i += step) {
     const int64_t unit = unit_of(a.w, i, mine.column);
@@ -164,8 +218,8 @@ static __host__ __device__ constexpr int update_blocks() {
   return OP == SCALE || OP == AXPY || OP == XPAY || (KAON_HALF && (OP == COPY || OP == AXPBY)) ||
                  (OP == AXPY_XPAY && wide) || (OP == BICGSTAB_DIRECTION && (wide || KAON_HALF))
              ? 4
-         : OP == BICGSTAB_SOLUTION && wide ? 3
-                                           : 0;
+         : (OP == BICGSTAB_SOLUTION && wide) || (OP == AXPY_XPAY && KAON_HALF) ? 3
+                                                                               : 0;
 }
 
 template <int OP>
@@ -195,15 +249,33 @@ static __global__ void __launch_bounds__(KAON_THREADS, update_blocks<OP>())
   sums_finish<2>(a.sums, mine.column, mine.chunk, sum);
 }
 
+#if KAON_HALF
+/* Where a thread a site leaves most of the device idle; with sums, whose parts grow in number, not
+ * as far. */
+static bool takes_packets(const kaon_launch *launch, const kaon_update_args *args, int op) {
+  const kaon_shape *s = &args->shape;
+  const bool sums = args->sum.state != NULL; /* whose bits a tuning does not change */
+  return op != ZERO && op != COPY && s->ncomp == SPINOR && (sums || launch->tuned.blocks == 0) &&
+         s->nblocks * s->nrhs <= (sums ? MANY_PACKETS / 2 : MANY_PACKETS);
+}
+#endif
+
 template <int OP>
 static void launch_update(const kaon_launch *launch, const kaon_update_args *args) {
   constexpr traits t = traits_of<OP>();
   update_call a = words_call_of<OPERANDS>(launch, args, OP, t.sums);
   if (t.dot > 0 && args->v[t.dot > 0 ? t.dot : 0].data == NULL) a.sums.sum.slot[1] = KAON_NO_SLOT;
+  unsigned threads = KAON_THREADS;
+#if KAON_HALF
+  if (takes_packets(launch, args, OP)) {
+    a.packets = 1;
+    a.sums.chunks = (int)args->shape.nblocks;
+    threads = PACKETS * KAON_LANES;
+  }
+#endif
   const unsigned blocks = (unsigned)a.sums.chunks * (unsigned)args->shape.nrhs;
   a.few = blocks <= FEW_BLOCKS;
-  kaon_cuda_launch_listed(launch, listed_of(OP), update_kernel<OP>, blocks, KAON_THREADS, a,
-                          a.state);
+  kaon_cuda_launch_listed(launch, listed_of(OP), update_kernel<OP>, blocks, threads, a, a.state);
 }
 
 #define ENTRY(entry, op)                                                    \

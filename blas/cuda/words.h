@@ -158,9 +158,10 @@ template <int N>
 struct words_call {
   walk w;
   int complex_space;
-  int op;     /* pipelined.cu, precond.cu: which update it is */
-  int kind;   /* precond.cu: of products d x */
-  int shared; /* precond.cu: columns of operand 0 where columns share it */
+  int op;      /* pipelined.cu, precond.cu: which update it is */
+  int kind;    /* precond.cu: of products d x */
+  int shared;  /* precond.cu: columns of operand 0 where columns share it */
+  int packets; /* half, update.cu: a thread a packet */
   int few; /* blocks that the device holds all at once: the next kernel may come in beside them */
   kaon_view v[N];
   const kaon_column_state *state;

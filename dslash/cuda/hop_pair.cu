@@ -7,7 +7,8 @@
  * A launch of this size takes as long as its way through memory. So links and clover blocks, which
  * no kernel before changes (kaon_launch.early), are read before the wait for the previous kernel
  * where registers hold them, and spinors are on their way to the first-level cache while the gate
- * is asked. Against hop_kernel.h the sum over directions is taken in another order. */
+ * is asked. The next kernel is let in at once where this one leaves no sums, else behind the stores
+ * (pair_lets). Against hop_kernel.h the sum over directions is taken in another order. */
 #include "dslash/cuda/hop_kernel.h"
 
 enum {
@@ -22,7 +23,7 @@ enum {
 
 typedef struct pair_call {
   hop_call h;
-  int early; /* links and clover blocks may be read before the previous kernel has ended */
+  int early;   /* links and clover blocks may be read before the previous kernel has ended */
   kaon_view w; /* clover blocks: in += sign * slot w before they are applied; NULL: no update */
   const kaon_column_state *state;
   int slot;
@@ -74,6 +75,14 @@ static __device__ __forceinline__ void spinor_touch(const kaon_view &v, uint32_t
 #pragma unroll
   for (int g = 0; g < packets<24>::count; g++) touch(first + g * (KAON_LANES * 16));
   if (KAON_HALF) touch(v.scale + scale_at(site, units));
+}
+
+/* Whether the next kernel is let in at once, else behind the stores: what comes in delays a kernel,
+ * and while a sum is completed there is time enough. Nor where links, clover blocks and vectors
+ * just fit the second-level cache: kernels that come in by and by have their sites on other
+ * multiprocessors each time, and the cache's two halves then hold much of it twice. */
+static __device__ __forceinline__ bool pair_lets(const hop_call &a) {
+  return a.overlaps && a.sums.sum.state == NULL;
 }
 
 /* ---- the exchange ---- */
@@ -174,7 +183,7 @@ static __device__ __forceinline__ bool pair_directions(const hop_call &a, const 
 #pragma unroll
   for (int mu = 3; mu >= 0; mu--) spinor_touch(in, link[mu].from, a.nrhs);
   if (a.x.data != NULL) spinor_touch(column_view(a.x, e.column), e.at, a.nrhs);
-  kaon_let_next_start();
+  if (pair_lets(a)) kaon_let_next_start();
   if (gate == 0) return false;
 #pragma unroll
   for (int c = 0; c < 3; c++) d->s[2 - set][c] = d->s[3 - set][c] = c_make(0, 0);
@@ -311,6 +320,7 @@ static __device__ __forceinline__ void pair_finish(const hop_call &a, const pair
       own->c[i] = c_make(v_fma(factor_x, x.c[i].re, own->c[i].re),
                          v_fma(factor_x, x.c[i].im, own->c[i].im));
   half_write(column_view(a.out, e.column), e, a.nrhs, *own);
+  if (!pair_lets(a)) kaon_let_next_start();
   if (a.sums.sum.state == NULL) return;
   if (e.is_site) {
     vreal re = 0, im = 0;
@@ -444,7 +454,7 @@ static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
   if (updates) c = read_coefficient(call, e.column);
   spinor_touch(column_view(a.in, e.column), e.at, a.nrhs);
   if (updates) spinor_touch(column_view(call.w, e.column), e.at, a.nrhs);
-  kaon_let_next_start();
+  if (pair_lets(a)) kaon_let_next_start();
   if (gate == 0) return;
   if (updates)
     pair_update(call, e, c, &d);
@@ -462,8 +472,12 @@ static bool shares_sites(const kaon_launch *launch, int64_t nsites, int columns)
   return nsites * columns <= (sizeof(real) == 8 ? 1 << 14 : 1 << 15);
 }
 
+/* Half at 16^4 fits with much to spare, single just so. */
+enum { PAIR_OVERLAPS = 1 << 16 }; /* sites times bytes of a real */
+
 static unsigned pair_blocks(const kaon_launch *launch, hop_call *a, const kaon_gate *gate,
                             const kaon_sum *sum) {
+  a->overlaps = a->sites.nsites * (int64_t)sizeof(stored) <= PAIR_OVERLAPS;
   const int chunks = (a->sites.nsites + KAON_LANES - 1) / KAON_LANES;
   a->sums = kaon_cuda_sums_of(launch, gate, sum, chunks);
   if (a->w.data == NULL) a->sums.sum.slot[1] = KAON_NO_SLOT;

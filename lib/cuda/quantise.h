@@ -23,12 +23,19 @@ static __device__ __forceinline__ uint32_t quantise_pair(float x, float y, float
   return __byte_perm(__float_as_uint(low), __float_as_uint(high), 0x5410);
 }
 
-/* N values, N even, to integers; returns their scale: NaN where one is not finite. */
-template <int N, bool FUSED = false>
-static __device__ __forceinline__ float quantise_site(const float *value, int16_t *q) {
+/* The largest of N values. */
+template <int N>
+static __device__ __forceinline__ float quantise_most(const float *value) {
   float largest = 0;
 #pragma unroll
   for (int c = 0; c < N; c++) largest = quantise_largest(largest, value[c]);
+  return largest;
+}
+
+/* N values, N even, to integers, of a site whose largest is known; returns the site's scale: NaN
+ * where one is not finite. */
+template <int N, bool FUSED = false>
+static __device__ __forceinline__ float quantise_by(const float *value, float largest, int16_t *q) {
   const float factor = kaon_half_factor(largest);
 #pragma unroll
   for (int c = 0; c < N; c += 2) {
@@ -36,6 +43,12 @@ static __device__ __forceinline__ float quantise_site(const float *value, int16_
     memcpy(q + c, &pair, sizeof pair);
   }
   return fmaf(largest, 0.0f, largest);
+}
+
+/* The same with all values of a site. */
+template <int N, bool FUSED = false>
+static __device__ __forceinline__ float quantise_site(const float *value, int16_t *q) {
+  return quantise_by<N, FUSED>(value, quantise_most<N>(value), q);
 }
 
 #endif
