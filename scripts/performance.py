@@ -408,11 +408,6 @@ def by_volume(device, rows, peers):
     return plot_script(f"{device}: Wilson hop, one column", axes, curves)
 
 
-def quark(row):
-    """Which quark a solve was for."""
-    return f"{row.get('action', '')} mass {row['mass']:g}" if row.get("kappa") is None and "mass" in row else f"kappa {row.get('kappa', 0):g}"
-
-
 def solution_time(device, rows, peers):
     rows = [row for row in rows if row["bench"].startswith("solve-")]
     if not rows:
@@ -421,8 +416,8 @@ def solution_time(device, rows, peers):
     for i, row in enumerate(rows):
         name, other = peer_of(row, peers)
         columns = f" {row['columns']} columns" if row["columns"] > 1 else ""
-        gauge = os.path.basename(row.get("gauge", ""))
-        names.append(f"{extents(row['lattice'])} {row['bench'][6:]} {row['precision']}{columns}, {gauge} {quark(row)}")
+        quark = f"kappa {row['kappa']:g}" if row.get("kappa") is not None else f"{row.get('action', '')} mass {row.get('mass', 0):g}"
+        names.append(f"{extents(row['lattice'])} {row['bench'][6:]} {row['precision']}{columns}, {os.path.basename(row.get('gauge', ''))} {quark}")
         ours.append((len(rows) - i, row["seconds"] / row["columns"]))
         if other:
             peer_name = name
