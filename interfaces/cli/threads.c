@@ -2,7 +2,8 @@
  *
  * GNU's OpenMP spins 300000 turns at a barrier unless told otherwise (libgomp's manual,
  * GOMP_SPINCOUNT): with another program on the same processors the thread that is waited for is kept
- * off them by the one that waits, and a solve of 0.02 s took up to 8 s. 1000 turns, some
+ * off them by the one that waits, and a solve of 0.02 s took seconds (README.md,
+ * The program, has the command). 1000 turns, some
  * microseconds, cover the barriers of a solve that has its processors to itself and give them away
  * soon where it has not. The runtime reads its environment while the program is being loaded, before
  * main: so the program begins once more, with the count set. What a user has set stays. */
