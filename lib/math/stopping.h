@@ -71,6 +71,10 @@ enum {
 #define KAON_DRIFT 5e-5      /* drift of a replacement that an adapting delta aims at */
 #define KAON_DELTA2_MIN 1e-4 /* of delta squared: 0.01 to 0.5 */
 #define KAON_DELTA2_MAX 0.25
+/* A replacement costs as much as several steps: where delta follows the drift, this many steps lie
+ * between two of them, or a drop of the residual squared by this. */
+enum { KAON_UPDATE_STEPS = 24 };
+#define KAON_UPDATE_DROP2 1e-5
 #define KAON_TRUST 1e-2  /* drift beyond which the inner process is not believed */
 #define KAON_GROWTH2 1e8 /* residual squared over its first value: diverging */
 #define KAON_CLOSE2 1.21 /* (1.1 tol)^2 is still converged when no better can be had */
@@ -124,6 +128,13 @@ static inline KAON_HD int kaon_watch_lost(kaon_column_state *s, double relative)
   return lost && !progress;
 }
 
+/* 1: the residual has dropped by so much since it was last replaced that it is to be replaced again. */
+static inline KAON_HD int kaon_update_due(const kaon_column_state *s, double watched) {
+  const int early =
+      (s->flags & KAON_FLAG_ADAPT) && s->iterations - s->renewed < KAON_UPDATE_STEPS;
+  return watched < s->delta2 * s->peak && !(early && watched >= KAON_UPDATE_DROP2 * s->peak);
+}
+
 /* The end of a step that left `watched` = residual norm squared. */
 static inline KAON_HD_CALLED void kaon_step_end(kaon_column_state *s, double watched) {
   if (!kaon_finite(watched)) {
@@ -151,7 +162,7 @@ static inline KAON_HD_CALLED void kaon_step_end(kaon_column_state *s, double wat
     kaon_wait(s, KAON_WAIT_LIMIT, 1);
   else if (watched * s->scale > KAON_GROWTH2 * s->first)
     kaon_wait(s, KAON_WAIT_GROWTH, 1);
-  else if (watched < s->delta2 * s->peak)
+  else if (kaon_update_due(s, watched))
     kaon_wait(s, KAON_WAIT_UPDATE, 1);
   else if (s->iterations - s->lowest_at >= KAON_STALL_STEPS)
     kaon_wait(s, KAON_WAIT_STALL, 1);
