@@ -40,6 +40,9 @@ static const cli_option options[] = {
      "dslash, vector, spmv: samples, whose median counts; solve and krylov keep the best of 3 "
      "solves, or of 2 "
      "seconds of them where joules are counted"},
+    {CLI_FLAG, "in-turn", NULL, NULL, OWN(in_turn), 0, 0,
+     "dslash: a sample of each row of a lattice in turn, so that ratios between rows do not hang on "
+     "what else a machine does meanwhile; all their operators and vectors are in memory at once"},
     {CLI_FILE, "json", "FILE", NULL, OWN(json), 0, 0, "write the rows as a JSON list"},
     {CLI_FLAG, "temporal-gauge", NULL, NULL, AT(temporal_gauge), 0, 0,
      "solve in the temporal gauge; dslash: the clover matrix in it as well"},

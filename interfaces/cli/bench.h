@@ -40,7 +40,7 @@ typedef struct bench_args {
   unsigned precision;    /* bits: double, single, half */
   unsigned reconstruct;  /* bits: 18, 12, 8 */
   cli_counts columns;
-  int calls, samples;
+  int calls, samples, in_turn;
   const char *json;
   problem_args problem; /* solve */
   const char *reduce_delay;
@@ -113,6 +113,15 @@ typedef struct bench_row {
  * belongs to them. work: one call. */
 typedef kaon_status bench_work(void *user);
 kaon_status bench_time(bench *b, bench_work *work, void *user, bench_row *row);
+/* The same of several rows, each with its own work, a sample of each in turn, so that ratios between
+ * them saw the same moments; triad, read: GB/s of the machine beside the row's samples. */
+typedef struct bench_timed {
+  bench_work *work;
+  void *user;
+  bench_row row;
+  double triad, read;
+} bench_timed;
+kaon_status bench_time_in_turn(bench *b, bench_timed timed[], int count);
 /* 1: the operations run on the processor, 0: on a device. */
 int bench_on_host(const bench *b);
 void bench_header(const bench *b);

@@ -34,6 +34,7 @@ static const struct {
                   {"grid", ON_LATTICES},
                   {"reconstruct", OF_LINKS},
                   {"calls", SAMPLED},
+                  {"in-turn", BIT(BENCH_DSLASH)},
                   {"samples", SAMPLED | BIT(BENCH_ASYNC) | PROJECT},
                   {"gauge", SOLVE},
                   {"action", OF_ACTIONS | BIT(BENCH_DSLASH)},

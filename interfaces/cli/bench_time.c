@@ -85,29 +85,42 @@ static kaon_status sample(bench *b, bench_work *work, void *user, int calls, dou
   return status == KAON_OK && bench_stopped() ? KAON_ERR_CANCELLED : status;
 }
 
-kaon_status bench_time(bench *b, bench_work *work, void *user, bench_row *row) {
-  int samples = b->args->samples;
-  size_t room = (size_t)samples;
-  double *seconds = malloc(4 * room * sizeof *seconds);
-  double *issue = seconds + room, *triad = issue + room, *read = triad + room;
-  kaon_status status = seconds ? warm_up(b, work, user, &row->calls) : KAON_ERR_MEMORY;
-  for (int s = 0; s < samples && status == KAON_OK; s++) {
-    double figures[4] = {0};
-    status = sample(b, work, user, row->calls, figures);
-    seconds[s] = figures[0];
-    issue[s] = figures[1];
-    triad[s] = figures[2];
-    read[s] = figures[3];
+/* What sample s gave for row i stands at [4 * (i * samples + s)]; medians of each of the four. */
+static void take_medians(bench_timed *t, double *figures, double *sorted, int samples) {
+  double *of[4] = {&t->row.seconds, &t->row.issue, &t->triad, &t->read};
+  for (int k = 0; k < 4; k++) {
+    for (int s = 0; s < samples; s++) sorted[s] = figures[4 * s + k];
+    *of[k] = median(sorted, samples); /* sorted by it */
+    if (k > 0) continue;
+    t->row.least = sorted[0];
+    t->row.most = sorted[samples - 1];
   }
-  if (status == KAON_OK) {
-    row->seconds = median(seconds, samples); /* sorted by it */
-    row->least = seconds[0];
-    row->most = seconds[samples - 1];
-    row->issue = median(issue, samples);
-    row->samples = samples;
-    b->all.triad_gbs = median(triad, samples);
-    b->all.read_gbs = median(read, samples);
+  t->row.samples = samples;
+}
+
+kaon_status bench_time_in_turn(bench *b, bench_timed timed[], int count) {
+  const int samples = b->args->samples;
+  double *figures = calloc((size_t)(4 * count + 1) * (size_t)samples, sizeof *figures);
+  kaon_status status = figures ? KAON_OK : KAON_ERR_MEMORY;
+  for (int i = 0; i < count && status == KAON_OK; i++)
+    status = warm_up(b, timed[i].work, timed[i].user, &timed[i].row.calls);
+  for (int n = 0; n < samples * count && status == KAON_OK; n++) {
+    const int i = n % count, s = n / count;
+    status = sample(b, timed[i].work, timed[i].user, timed[i].row.calls,
+                    &figures[4 * (i * samples + s)]);
   }
-  free(seconds);
+  for (int i = 0; i < count && status == KAON_OK; i++)
+    take_medians(&timed[i], &figures[4 * i * samples], &figures[4 * count * samples], samples);
+  free(figures);
   return status;
+}
+
+kaon_status bench_time(bench *b, bench_work *work, void *user, bench_row *row) {
+  bench_timed timed = {.work = work, .user = user, .row = *row};
+  const kaon_status status = bench_time_in_turn(b, &timed, 1);
+  if (status != KAON_OK) return status;
+  *row = timed.row;
+  b->all.triad_gbs = timed.triad;
+  b->all.read_gbs = timed.read;
+  return KAON_OK;
 }
