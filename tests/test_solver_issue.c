@@ -331,12 +331,14 @@ static void a_monitor_ends_recorded_solves(void **state) {
       kaon_solver *s = solver_of(&w, o, (kaon_issue)issue, 0);
       must(w.c.ctx, kaon_vector_zero(w.x));
       must(w.c.ctx, kaon_solver_solve(s, w.b, w.x, r, NULL));
-      int count = 0;
+      int count = 0, most = 0;
       must(w.c.ctx, kaon_solver_history(s, 0, NULL, &count));
+      for (int k = 0; k < COLUMNS; k++)
+        if (r[k].iterations > most) most = r[k].iterations;
       printf("  %-8s %-6s told to end at step 12, ended at %d\n", method_names[m],
-             issue_names[issue], r[0].iterations);
+             issue_names[issue], most);
       assert_int_equal(count, r[0].iterations + 1);
-      assert_true(r[0].iterations >= 12);
+      assert_true(most >= 12); /* some column was there; another may have waited for its residual */
       /* what is at work and what is queued when the host hears of step 12 */
       assert_true(r[0].reason == KAON_CANCELLED || r[0].reason == KAON_CONVERGED);
       kaon_solver_destroy(&s);

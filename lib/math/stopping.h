@@ -53,6 +53,7 @@ enum {
   KAON_FLAG_TRUST = 16,   /* NORMAL: updates may do without A^dag r in the outer precision */
   KAON_FLAG_EITHER = 32,  /* |r|^2 is worked out, not taken: drift counts whatever its sign */
   KAON_FLAG_PRINTED = 64, /* reordered BiCGStab: rho as in the paper */
+  KAON_FLAG_APART = 256,  /* replacements keep a distance (kaon_update_due) */
   KAON_FLAG_WATCH = 128   /* the chosen residual does not follow from the recurrence's: it is looked
                              at now and then (kaon_watch_due), and ends the column alone */
 };
@@ -71,8 +72,8 @@ enum {
 #define KAON_DRIFT 5e-5      /* drift of a replacement that an adapting delta aims at */
 #define KAON_DELTA2_MIN 1e-4 /* of delta squared: 0.01 to 0.5 */
 #define KAON_DELTA2_MAX 0.25
-/* A replacement costs as much as several steps: where delta follows the drift, this many steps lie
- * between two of them, or a drop of the residual squared by this. */
+/* A replacement costs as much as several steps. APART: this many steps lie between two of them, or a
+ * drop of the residual squared by this. */
 enum { KAON_UPDATE_STEPS = 24 };
 #define KAON_UPDATE_DROP2 1e-5
 #define KAON_TRUST 1e-2  /* drift beyond which the inner process is not believed */
@@ -131,7 +132,7 @@ static inline KAON_HD int kaon_watch_lost(kaon_column_state *s, double relative)
 /* 1: the residual has dropped by so much since it was last replaced that it is to be replaced again. */
 static inline KAON_HD int kaon_update_due(const kaon_column_state *s, double watched) {
   const int early =
-      (s->flags & KAON_FLAG_ADAPT) && s->iterations - s->renewed < KAON_UPDATE_STEPS;
+      (s->flags & KAON_FLAG_APART) && s->iterations - s->renewed < KAON_UPDATE_STEPS;
   return watched < s->delta2 * s->peak && !(early && watched >= KAON_UPDATE_DROP2 * s->peak);
 }
 
