@@ -11,8 +11,6 @@
 #include "lib/error.h"
 #include "lib/layout.h"
 
-enum { MESSAGES_MAX = KAON_DIRS };
-
 typedef struct qmp_self {
   QMP_comm_t comm;
   double *values; /* of the sum under way */
@@ -23,8 +21,8 @@ typedef struct qmp_self {
 struct kaon_exchange {
   kaon_comm *comm;
   int n;
-  QMP_msgmem_t memory[2 * MESSAGES_MAX];
-  QMP_msghandle_t all; /* receives, then sends; NULL: none */
+  QMP_msghandle_t all;   /* receives, then sends; NULL: none */
+  QMP_msgmem_t memory[]; /* [2 n] */
 };
 
 static int began;
@@ -112,10 +110,11 @@ static int receive_order(const kaon_message *m) {
 }
 
 /* QMP tells messages between two ranks apart by their order alone: all are sent in the order of
- * their directions, and received in that of the directions in which they were sent. */
-static void declare(kaon_exchange *exchange, const kaon_message *messages, int n) {
+ * their directions, and received in that of the directions in which they were sent. handles: room
+ * for 2 n. */
+static void declare(kaon_exchange *exchange, const kaon_message *messages, int n,
+                    QMP_msghandle_t *handles) {
   QMP_comm_t qmp = self_of(exchange->comm)->comm;
-  QMP_msghandle_t handles[2 * MESSAGES_MAX];
   int count = 0;
   for (int pass_number = 0; pass_number < 2; pass_number++)
     for (int dir = 0; dir < KAON_DIRS; dir++)
@@ -145,8 +144,6 @@ static void exchange_destroy(kaon_exchange **exchange) {
 static kaon_status exchange_create(kaon_comm *comm, const kaon_message *messages, int n,
                                    kaon_exchange **exchange) {
   *exchange = NULL;
-  if (n > MESSAGES_MAX)
-    return kaon_fail(comm->ctx, KAON_ERR_INTERNAL, "QMP: an exchange of %d messages", n);
   for (int i = 0; i < n; i++)
     if (messages[i].bytes > INT_MAX)
       return kaon_fail(
@@ -154,12 +151,18 @@ static kaon_status exchange_create(kaon_comm *comm, const kaon_message *messages
           "exchange: a message of %zu bytes, but over QMP at most %d go into one; take "
           "fewer columns at once, more ranks, or MPI",
           messages[i].bytes, INT_MAX);
-  kaon_exchange *made = calloc(1, sizeof *made);
-  if (made == NULL)
+  const size_t count = 2 * (size_t)n;
+  kaon_exchange *made = calloc(1, sizeof *made + count * sizeof made->memory[0]);
+  QMP_msghandle_t *handles = calloc(count + 1, sizeof *handles);
+  if (made == NULL || handles == NULL) {
+    free(made);
+    free(handles);
     return kaon_fail(comm->ctx, KAON_ERR_MEMORY, "exchange: no host memory for %d messages", n);
+  }
   made->comm = comm;
   made->n = n;
-  if (n > 0) declare(made, messages, n);
+  if (n > 0) declare(made, messages, n, handles); /* copies them */
+  free(handles);
   *exchange = made;
   if (n == 0 || made->all != NULL) return KAON_OK;
   exchange_destroy(exchange);

@@ -179,9 +179,11 @@ static kaon_status same_machine(kaon_context *ctx) {
   return kaon_agree(ctx, status);
 }
 
-static kaon_status join(kaon_context *ctx, const void *communicator, const int grid[4]) {
+/* wrong: what this rank's options were refused for, or OK. */
+static kaon_status join(kaon_context *ctx, kaon_status wrong, const void *communicator,
+                        const int grid[4]) {
   KAON_TRY(kaon_comm_ranks_create(ctx, communicator, &ctx->comm));
-  kaon_status status = take_grid(ctx, grid);
+  kaon_status status = wrong == KAON_OK ? take_grid(ctx, grid) : wrong;
   kaon_launch unused; /* the buffer for sums, before any rank waits for another */
   if (status == KAON_OK) status = build(ctx);
   if (status == KAON_OK) status = kaon_launch_prepare(ctx, 1, 0, &unused);
@@ -194,8 +196,14 @@ static kaon_status join(kaon_context *ctx, const void *communicator, const int g
 
 kaon_status kaon_context_create_ranks(const kaon_context_options *options, const void *communicator,
                                       const int grid[4], kaon_context **ctx) {
-  KAON_TRY(begin(options, ctx));
-  return end(join(*ctx, communicator, grid), ctx);
+  const kaon_status status = begin(options, ctx);
+  if (status != KAON_OK) { /* the others wait to hear of it, over a context by the defaults */
+    char sentence[512];
+    snprintf(sentence, sizeof sentence, "%s", kaon_last_error(NULL));
+    if (begin(NULL, ctx) != KAON_OK) return status;
+    kaon_fail(*ctx, status, "%s", sentence);
+  }
+  return end(join(*ctx, status, communicator, grid), ctx);
 }
 
 kaon_status kaon_context_agree(kaon_context *ctx, kaon_status mine) {

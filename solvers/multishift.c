@@ -205,6 +205,8 @@ kaon_status kaon_shift_residuals(kaon_multishift *s) {
     KAON_TRY(kaon_operator_run(A, KAON_PLAIN, v->X, v->P, NULL));
   }
   s->applications += 1 + s->options.normal;
+  for (int j = 0; j < s->columns; j++)
+    s->work += s->source[j].b2 > 0 ? s->n * kaon_shift_flops(s) : 0;
   KAON_TRY(kaon_blas_axpy(KAON_PLUS(KAON_S_SIGMA_WHOLE), v->X, v->P, &pass));
   KAON_TRY(kaon_blas_shifted(KAON_NUMBER(0), v->P, v->X, s->b, KAON_NUMBER(-1), NULL));
   return kaon_shift_norms(s, v->P, s->norm2);
@@ -311,6 +313,7 @@ static kaon_status solve_columns(kaon_multishift *s, const kaon_vector *b, kaon_
   if (b->nrhs != s->columns) KAON_TRY(kaon_shift_make_room(s, b->nrhs));
   KAON_TRY(take_norms(s, b));
   s->applications = 0;
+  s->work = 0;
   s->repeated = (kaon_traffic){0};
   s->issued = kaon_separate(s->ctx) ? s->ctx->options.issue : KAON_ISSUE_PLAIN;
   const kaon_status status = solve(s, b, x);
@@ -330,7 +333,7 @@ kaon_status kaon_multishift_solve(kaon_multishift *s, const kaon_vector *b, kaon
   if (report == NULL) return KAON_OK;
   *report = (kaon_solve_report){.seconds = kaon_solver_clock() - begin_time,
                                 .applications = s->applications,
-                                .flops = s->flops * s->applications,
+                                .flops = s->work,
                                 .traffic = kaon_traffic_since(s->ctx, &before),
                                 .issue = s->issued,
                                 .fused = s->issued < KAON_ISSUE_SEPARATE};

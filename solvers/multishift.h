@@ -64,12 +64,18 @@ struct kaon_multishift {
   /* of the solve under way */
   const kaon_vector *b;
   int applications;      /* of all columns at once */
+  double work;           /* flops of applications, to every column that they were for */
   kaon_traffic repeated; /* what recordings asked of the network */
   kaon_issue issued;
 };
 
 static inline int kaon_shift_all(const kaon_multishift *s) {
   return s->n * s->columns;
+}
+
+/* Flops of a step's applications to one column. */
+static inline double kaon_shift_flops(const kaon_multishift *s) {
+  return (1 + s->options.normal) * s->flops;
 }
 
 /* The state of column `m` of X; those of processes come first. */

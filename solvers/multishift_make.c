@@ -222,12 +222,18 @@ kaon_status kaon_multishift_create(kaon_operator *A, int shifts, const double *s
   if (options == NULL) options = &defaults;
   KAON_TRY(kaon_agree(A->ctx, check_options(A, shifts, sigma, options)));
   kaon_multishift *s = calloc(1, sizeof *s);
-  if (s == NULL) return kaon_fail(A->ctx, KAON_ERR_MEMORY, "multishift: no host memory");
+  kaon_status status = KAON_OK;
+  if (s == NULL) status = kaon_fail(A->ctx, KAON_ERR_MEMORY, "multishift: no host memory");
+  status = kaon_agree(A->ctx, status);
+  if (status != KAON_OK) {
+    free(s);
+    return status;
+  }
   s->ctx = A->ctx;
   s->options = *options;
   s->n = shifts;
   kaon_context_retain(s->ctx);
-  const kaon_status status = kaon_agree(s->ctx, build(s, A, sigma));
+  status = kaon_agree(s->ctx, build(s, A, sigma));
   if (status != KAON_OK)
     kaon_multishift_destroy(&s);
   else

@@ -158,20 +158,22 @@ static kaon_status correct(kaon_multishift *s, int m, refinement *f) {
   o.sloppy = s->options.sloppy;
   o.reconstruct = s->options.reconstruct;
   o.check_interval = s->options.check_interval;
-  KAON_TRY(kaon_shift_move(s->outer.P, m, f->r, 0, f->room));
-  KAON_TRY(kaon_vector_zero(f->d));
-  kaon_status status = shifted_create(s->level[0].A, sigma, s->options.normal, &S);
+  kaon_status status = kaon_shift_move(s->outer.P, m, f->r, 0, f->room);
+  if (status == KAON_OK) status = kaon_vector_zero(f->d);
+  if (status == KAON_OK) status = shifted_create(s->level[0].A, sigma, s->options.normal, &S);
+  status = kaon_agree(s->ctx, status); /* the solver is all ranks' */
   if (status == KAON_OK) status = kaon_solver_create(S, 1, &o, &solver);
   if (status == KAON_OK) status = kaon_solver_solve(solver, f->r, f->d, &column, &solve);
   kaon_solver_destroy(&solver);
   kaon_operator_destroy(&S);
   KAON_TRY(status);
   s->applications += (1 + s->options.normal) * solve.applications;
+  s->work += solve.flops;
   report->iterations += column.iterations;
   report->updates++;
   report->reason = column.reason == KAON_CONVERGED ? KAON_STAGNATED : column.reason;
   report->breakdown = column.breakdown;
-  return kaon_shift_move(f->d, 0, s->outer.P, m, f->room);
+  return kaon_agree(s->ctx, kaon_shift_move(f->d, 0, s->outer.P, m, f->room));
 }
 
 kaon_status kaon_shift_refine(kaon_multishift *s) {

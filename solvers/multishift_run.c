@@ -98,13 +98,16 @@ static int some_process_runs(const kaon_multishift *s) {
   return gates & KAON_GATE_STEP;
 }
 
-/* Steps of the longest process since kaon_shift_process found them. */
+/* Steps of process j since kaon_shift_process found it. */
+static int steps_of(const kaon_multishift *s, int j) {
+  return s->host[j].iterations - s->source[j].begun;
+}
+
+/* Of the longest one. */
 static int steps_taken(const kaon_multishift *s) {
   int most = 0;
-  for (int j = 0; j < s->columns; j++) {
-    const int steps = s->host[j].iterations - s->source[j].begun;
-    if (steps > most) most = steps;
-  }
+  for (int j = 0; j < s->columns; j++)
+    if (steps_of(s, j) > most) most = steps_of(s, j);
   return most;
 }
 
@@ -218,5 +221,6 @@ kaon_status kaon_shift_process(kaon_multishift *s, kaon_shift_level *w) {
   KAON_TRY(prepare(s, w, &recorded));
   KAON_TRY(recorded ? run_recorded(s, w) : run_plainly(s, w));
   s->applications += (1 + s->options.normal) * steps_taken(s);
+  for (int j = 0; j < s->columns; j++) s->work += steps_of(s, j) * kaon_shift_flops(s);
   return KAON_OK;
 }

@@ -86,9 +86,11 @@ static void release_parts(kaon_market_part *parts, int n) {
   }
 }
 
-/* A part ends with the line that its share of the text ends in; longer lines are refused. */
+/* A part ends with the line that its share of the text ends in; longer lines are refused. Shares
+ * are rounded (share_out). */
 static kaon_status make_parts(const kaon_market_job *job, kaon_market_part *parts, int n) {
-  const size_t text = job->room / (size_t)(n * job->sharers) + job->longest_line + 2;
+  const size_t text =
+      job->room / (size_t)job->sharers / (size_t)n + job->longest_line + KAON_MARKET_PARTS + 4;
   const size_t most = text / (size_t)kaon_market_shortest(&job->header) + 1;
   int failed = 0;
   memset(parts, 0, (size_t)n * sizeof *parts);
@@ -109,22 +111,25 @@ static kaon_status make_parts(const kaon_market_job *job, kaon_market_part *part
                    job->bytes->name, most);
 }
 
-/* This rank's parts of those of all sharers. */
+/* The end of the line that the first `each` bytes of [at, end) end in. */
+static const char *cut(const char *at, const char *end, size_t each) {
+  const char *stop = (size_t)(end - at) > each ? at + each : end;
+  while (stop < end && stop[-1] != '\n') stop++;
+  return stop;
+}
+
+/* This rank's share of a block, in parts: ranks may have unequal numbers of these. */
 static void share_out(const kaon_market_job *job, kaon_market_part *parts, int n, int64_t room) {
-  const char *at = job->buffer + job->at, *const end = job->buffer + job->cut;
-  const int all = n * job->sharers, first = job->sharers > 1 ? n * job->options->rank : 0;
-  const size_t each = (size_t)(end - at) / (size_t)all + 1;
-  for (int i = 0; i < first + n; i++) {
-    const char *stop = (size_t)(end - at) > each && i < all - 1 ? at + each : end;
-    while (stop < end && stop[-1] != '\n') stop++;
-    if (i >= first) {
-      kaon_market_part *part = &parts[i - first];
-      part->text = at;
-      part->end = stop;
-      part->room = room;
-      part->report = 0;
-    }
-    at = stop;
+  const char *at = job->buffer + job->at, *end = job->buffer + job->cut;
+  const size_t share = (size_t)(end - at) / (size_t)job->sharers + 1, each = share / (size_t)n + 1;
+  for (int r = 0; r < job->options->rank && job->sharers > 1; r++) at = cut(at, end, share);
+  if (job->sharers > 1 && job->options->rank < job->sharers - 1) end = cut(at, end, share);
+  for (int i = 0; i < n; i++) {
+    kaon_market_part *part = &parts[i];
+    part->text = at;
+    part->end = at = i < n - 1 ? cut(at, end, each) : end;
+    part->room = room;
+    part->report = 0;
   }
 }
 

@@ -270,23 +270,27 @@ static kaon_status read_sizes(kaon_market_job *job) {
   return check_sizes(job);
 }
 
-/* A block for each thread, but no more than a plain file holds. */
-static void choose_room(kaon_market_job *job) {
+/* A block for each of the first rank's threads, whose reads all ranks share, but no more than a
+ * plain file holds. */
+static kaon_status choose_room(kaon_market_job *job) {
   const size_t block = job->options->block > 0 ? job->options->block : BLOCK;
   job->parts =
       job->options->threads < KAON_MARKET_PARTS ? job->options->threads : KAON_MARKET_PARTS;
-  job->room = block * (size_t)job->parts;
+  int blocks = job->parts;
+  KAON_TRY(kaon_share(job->ctx, &blocks, sizeof blocks));
+  job->room = block * (size_t)blocks;
   job->longest_line = block / 4;
   job->text_limit = HEAD_TEXT + (int64_t)job->room;
   if (!kaon_reader_is_compressed(job->reader) && job->bytes->size < (int64_t)job->room)
     job->room = (size_t)job->bytes->size + 1;
+  return KAON_OK;
 }
 
 kaon_status kaon_market_begin(const kaon_context *ctx, const kaon_bytes *bytes,
                               const kaon_market_options *options, kaon_market_job *job) {
   *job = (kaon_market_job){.ctx = ctx, .bytes = bytes, .options = options, .sharers = 1};
   KAON_TRY(kaon_reader_open(ctx, bytes, &job->reader));
-  choose_room(job);
+  KAON_TRY(choose_room(job));
   job->buffer = malloc(job->room);
   KAON_TRY(kaon_agree(
       ctx, job->buffer != NULL

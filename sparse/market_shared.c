@@ -114,12 +114,12 @@ kaon_status kaon_market_weigh(const kaon_market_job *job, const kaon_market_part
     mine[SEEN] += (double)parts[p].seen;
     mine[BAD] += parts[p].status != KAON_OK;
   }
-  kaon_comm *comm = job->ctx->comm;
-  KAON_TRY(kaon_agree(job->ctx, all != NULL ? KAON_OK
-                                            : kaon_fail(job->ctx, KAON_ERR_MEMORY,
-                                                        "%s: no host memory for %d ranks",
-                                                        job->bytes->name, job->sharers)));
-  const kaon_status status = comm->ops->gather(comm, mine, NUMBERS, all);
+  kaon_status status = KAON_OK;
+  if (all == NULL)
+    status = kaon_fail(job->ctx, KAON_ERR_MEMORY, "%s: no host memory for %d ranks",
+                       job->bytes->name, job->sharers);
+  status = kaon_agree(job->ctx, status);
+  if (status == KAON_OK) status = job->ctx->comm->ops->gather(job->ctx->comm, mine, NUMBERS, all);
   *verdict = (kaon_market_verdict){0, 0, 0};
   for (int r = 0; r < job->sharers && status == KAON_OK; r++) {
     verdict->lines += (int64_t)all[r * NUMBERS + LINES];

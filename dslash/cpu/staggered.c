@@ -117,7 +117,7 @@ KAON_INLINE vcolour neighbour_of(const staggered_plan *plan, const hop_from *fro
 #if KAON_HALF
   float unit[KAON_W] __attribute__((aligned(64)));
   for (int l = 0; l < KAON_VL; l++)
-    unit[l] = a->in.scale[(from->lanes[l] / KAON_W * a->nrhs + column) * KAON_W +
+    unit[l] = a->in.scale[((int64_t)(from->lanes[l] / KAON_W) * a->nrhs + column) * KAON_W +
                           from->lanes[l] % KAON_W];
   chi = colour_scale(&chi, v_load_float(unit) * v_set(KAON_HALF_STEP));
 #endif

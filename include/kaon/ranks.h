@@ -1,12 +1,13 @@
 /* ranks.h - several processes ("ranks") that work on one lattice, a part of it each.
  *
- * Every rank makes the same calls in the same order with the same arguments. Functions marked
- * collective return the same status on all ranks, with the sentence of the first rank that failed.
- * Devices wait for each other: a rank whose part of a collective function has not begun a time
- * after another one's ends that one's work with COMM (the context's option patience, 120 s). Over
- * stores into each other's memory (transport peer) it is a kernel that waits, and what else the
- * process has on its device, in kaon and outside, ends with it. This header needs no MPI of
- * its own; functions that need it return NOT_BUILT without. */
+ * Every rank makes the same calls in the same order with the same arguments; of a context's options
+ * threads and memory_limit may be each rank's own. Functions marked collective return the same
+ * status on all ranks, with the sentence of the first rank that failed. Devices wait for each
+ * other: a rank whose part of a collective function has not begun a time after another one's ends
+ * that one's work with COMM (the context's option patience, 120 s). Over stores into each other's
+ * memory (transport peer) it is a kernel that waits, and what else the process has on its device,
+ * in kaon and outside, ends with it. This header needs no MPI of its own; functions that need it
+ * return NOT_BUILT without. */
 #ifndef KAON_RANKS_H
 #define KAON_RANKS_H
 

@@ -180,9 +180,11 @@ int cli_context(const cli_common *common, kaon_context **ctx);
 
 /* --- several ranks (ranks.c) --- */
 /* Looks whether a launcher (mpirun, srun) started this process as one of several; all but the first
- * fall silent. argv as main got it, before anything changes it: ranks_context refuses ranks that
- * were given different words (the program's name apart). */
-void ranks_start(char *const *argv);
+ * fall silent. */
+void ranks_start(void);
+/* A word of the command line that all ranks need alike, in its order: ranks_context refuses ranks
+ * that were told different ones. */
+void ranks_told(const char *word);
 /* 1 if so. */
 int ranks_launched(void);
 /* The context of all ranks with the grid of --grid (zeros: chosen); of this process alone where no

@@ -94,7 +94,7 @@ static int dispatch(int argc, char **argv) {
 int main(int argc, char **argv) {
   cli_spin_shortly(argv);
   signal(SIGXFSZ, SIG_IGN); /* a file-size limit becomes an error of write, which is handled */
-  ranks_start(argv);
+  ranks_start();
   const int code = cli_printed(dispatch(argc, argv));
   ranks_end(code);
   return code;

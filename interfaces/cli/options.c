@@ -29,6 +29,11 @@ static const cli_option common_options[] = {
     {CLI_FLAG, "quiet", NULL, NULL, offsetof(cli_common, quiet), 0, 0, "print errors only"},
     {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
 
+/* What concerns a rank's own machine alone. */
+static int may_differ(const cli_option *o) {
+  return strcmp(o->name, "threads") == 0 || strcmp(o->name, "memory-limit") == 0;
+}
+
 enum { FIRST_KEY = 1024, OPTIONS_MAX = CLI_OPTIONS_MAX, HELP_KEY = '?', USAGE_KEY = 512 };
 
 /* argp's own would leave by exit(0) whether or not the help could be printed. */
@@ -248,6 +253,15 @@ static void set(const cli_option *o, char *word, void *to, struct argp_state *st
   }
 }
 
+/* The option's full name, and its words from the one at `from` on, which followed the first. */
+static void tell_ranks(const cli_option *o, const char *word, int from,
+                       const struct argp_state *state) {
+  if (may_differ(o)) return;
+  ranks_told(o->name);
+  if (word) ranks_told(word);
+  for (; from < state->next; from++) ranks_told(state->argv[from]);
+}
+
 enum { HELP_PARTS = ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC };
 
 static error_t on_option(int key, char *word, struct argp_state *state) {
@@ -255,7 +269,9 @@ static error_t on_option(int key, char *word, struct argp_state *state) {
   cli_common *common = (cli_common *)p->arguments;
   if (key >= FIRST_KEY && key < FIRST_KEY + p->count) {
     const cli_option *o = p->table[key - FIRST_KEY];
+    const int next = state->next;
     set(o, word, p->arguments + o->offset, state);
+    tell_ranks(o, word, next, state);
     common->given[key - FIRST_KEY] = o->name;
     return 0;
   }
@@ -270,6 +286,7 @@ static error_t on_option(int key, char *word, struct argp_state *state) {
       argp_error(state, "it takes one %s; found %s and %s", p->command->operand, common->operand,
                  word);
     common->operand = word;
+    ranks_told(word);
     return 0;
   }
   if (key == ARGP_KEY_END && p->command->operand && !common->operand)
@@ -358,6 +375,7 @@ void cli_parse(const cli_command *command, int argc, char **argv, void *argument
   parse p = {.command = command, .arguments = arguments};
   int group = 0;
   memset(arguments, 0, command->arguments);
+  ranks_told(command->name);
   keep_line(arguments, argc, argv);
   if (command->options) add_table(&p, command->options, &group);
   add_table(&p, common_options, &group);

@@ -25,7 +25,7 @@ enum { ROOM = RANKS_TEXT > 2 * RANKS_NUMBERS ? RANKS_TEXT : 2 * RANKS_NUMBERS };
 /* By process, like signals: there is one launcher. */
 static struct {
   int launched, rank, launchers; /* ranks by the launcher; 0: it does not say */
-  double command;                /* a hash of the words after the program's name, exact */
+  uint64_t command;              /* a hash of the command and its options as given */
   kaon_context *ctx;             /* of all ranks, while there is one; not ours */
   int several;
   int ended;          /* nothing is left to be waited for, or said */
@@ -71,34 +71,37 @@ int ranks_hold_back(const char *format, va_list args) {
 }
 
 /* What launchers leave in the environment: Open MPI, PMIx (srun --mpi=pmix), PMI (MPICH's and
- * Intel's mpiexec, srun --mpi=pmi2), MVAPICH. */
+ * Intel's mpiexec, srun --mpi=pmi2, Flux), MVAPICH, HPE's PALS, which has a count only beside PMI.
+ */
 static const char *const variables[][2] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
                                            {"PMIX_RANK", "SLURM_STEP_NUM_TASKS"},
                                            {"PMI_RANK", "PMI_SIZE"},
-                                           {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"}};
+                                           {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
+                                           {"PALS_RANKID", "PMI_SIZE"}};
 
-/* FNV-1a over the words, each with its end; 52 bits, which a double holds. */
-static double hash_of(char *const *words) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (; *words != NULL; words++) {
-    const char *at = *words;
-    do hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
-    while (*at++ != '\0');
-  }
-  return (double)(hash >> 12);
+/* FNV-1a over words, each with its end. */
+void ranks_told(const char *word) {
+  do world.command = (world.command ^ (unsigned char)*word) * 0x100000001b3u;
+  while (*word++ != '\0');
 }
 
-/* One process of a launcher's is a process by itself. */
-void ranks_start(char *const *argv) {
-  world.command = argv[0] != NULL ? hash_of(argv + 1) : 0;
-  for (size_t i = 0; i < sizeof variables / sizeof *variables && !world.launched; i++) {
+/* The first launcher that started several processes, else the first that does not say how many. One
+ * process of a launcher's is a process by itself, whatever was started within it: a shell that srun
+ * began may call mpiexec. */
+static void find_launcher(void) {
+  for (size_t i = 0; i < sizeof variables / sizeof *variables && world.launchers == 0; i++) {
     const char *rank = getenv(variables[i][0]), *ranks = getenv(variables[i][1]);
-    if (rank == NULL || *rank == '\0') continue;
-    world.launchers = ranks != NULL ? atoi(ranks) : 0;
-    if (world.launchers == 1) return;
+    const int count = ranks != NULL ? atoi(ranks) : 0;
+    if (rank == NULL || *rank == '\0' || count == 1 || (world.launched && count < 1)) continue;
     world.launched = 1;
+    world.launchers = count > 1 ? count : 0;
     world.rank = atoi(rank);
   }
+}
+
+void ranks_start(void) {
+  world.command = 0xcbf29ce484222325u;
+  find_launcher();
   if (world.rank == 0) return;
   atexit(let_first_speak);
   world.voice = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
@@ -194,13 +197,16 @@ static kaon_status look_round(void) {
 /* Ranks that were told different things would go separate ways: to a wrong result, or to a wait for
  * ever. All ranks come to the same verdict. */
 static int told_alike(void) {
+  const double told = (double)(world.command >> 12); /* exact */
   const int code =
-      cli_status(world.ctx, kaon_context_gather(world.ctx, &world.command, 1, world.room), NULL);
+      cli_status(world.ctx, kaon_context_gather(world.ctx, &told, 1, world.room), NULL);
   if (code != EXIT_DONE) return code;
   for (int r = 1; r < world.count; r++)
     if (world.room[r] != world.room[0])
       return cli_wrong(
-          "rank %d was started with other options than rank 0; give all ranks the same command", r);
+          "rank %d was started with other options than rank 0; give all ranks the same command "
+          "(--threads and --memory-limit may differ)",
+          r);
   return EXIT_DONE;
 }
 
@@ -231,6 +237,18 @@ static int started_for(const int grid[4]) {
       grid[0], grid[1], grid[2], grid[3], places, world.launchers, places);
 }
 
+/* Processes that do not know of each other would all do the whole job, into the same files. Where a
+ * launcher does not say how many there are, a rank's number may still be too large. */
+static int same_launcher(const kaon_context_info *info) {
+  const int least = world.launchers > 0 ? world.launchers : world.rank + 1;
+  if (world.launchers > 0 ? least == info->ranks : least <= info->ranks) return EXIT_DONE;
+  cli_error(
+      "the launcher started %s%d processes, but kaon's MPI knows of %d: it belongs to another MPI "
+      "than kaon was built with (kaon info); use that one's mpirun",
+      world.launchers > 0 ? "" : "at least ", least, info->ranks);
+  return EXIT_DEVICE;
+}
+
 int ranks_context(const cli_common *common, const int grid[4], kaon_context **ctx) {
   if (!world.launched) {
     const int code = started_alone(grid);
@@ -244,13 +262,7 @@ int ranks_context(const cli_common *common, const int grid[4], kaon_context **ct
       NULL, kaon_context_create_ranks(&options, NULL, grid[0] > 0 ? grid : NULL, ctx), NULL);
   if (code != EXIT_DONE) return code;
   kaon_context_query(*ctx, &info);
-  if (world.launchers > 0 && world.launchers != info.ranks) {
-    cli_error(
-        "the launcher started %d processes, but kaon's MPI knows of %d: it belongs to another MPI "
-        "than kaon was built with (kaon info); use that one's mpirun",
-        world.launchers, info.ranks);
-    return EXIT_DEVICE;
-  }
+  if (same_launcher(&info) != EXIT_DONE) return EXIT_DEVICE;
   world.several = info.ranks > 1;
   world.count = info.ranks;
   world.ctx = *ctx;

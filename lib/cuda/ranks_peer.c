@@ -394,7 +394,7 @@ static kaon_status create(kaon_device_exchange *e) {
 
 static void destroy(kaon_device_exchange *e) {
   kaon_cuda_unshare(e->ctx, &e->shared);
-  if (e->buffers != NULL) cudaFree(e->buffers);
+  kaon_cuda_give_back(e->ctx, e->buffers, 2 * e->half + LINE);
 }
 
 static kaon_status start(kaon_device_exchange *e) {

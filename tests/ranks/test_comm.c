@@ -308,6 +308,17 @@ static void a_grid_that_does_not_fit_is_refused(void **state) {
 }
 
 /* One rank with other options: all are told, with that rank's number. */
+/* The others do not wait for ever for who never came to them. */
+static void options_that_one_rank_cannot_take_fail_all(void **state) {
+  kaon_context_options options = ranks_options(KAON_ISA_AUTO);
+  kaon_context *ctx = NULL;
+  (void)state;
+  if (world_rank() == world_size() - 1) options.threads = -1;
+  must_refuse(NULL, KAON_ERR_ARGUMENT, kaon_context_create_ranks(&options, NULL, NULL, &ctx));
+  assert_null(ctx);
+  assert_non_null(strstr(kaon_last_error(NULL), "threads"));
+}
+
 static void machines_that_differ_are_refused(void **state) {
   (void)state;
   kaon_context_options options = ranks_options(KAON_ISA_X86_64);
@@ -384,6 +395,7 @@ static const struct CMUnitTest comm[] = {
     cmocka_unit_test(a_tolerated_failure_is_not_the_next_one),
     cmocka_unit_test(one_rank_without_an_array_fails_all),
     cmocka_unit_test(a_grid_that_does_not_fit_is_refused),
+    cmocka_unit_test(options_that_one_rank_cannot_take_fail_all),
     cmocka_unit_test(machines_that_differ_are_refused),
     cmocka_unit_test(one_rank_without_memory_fails_all),
     cmocka_unit_test(an_application_hands_in_its_communicator),

@@ -291,6 +291,11 @@ static void must_be_same(const kaon_csr *a, const kaon_csr *b) {
 
 static const size_t blocks[] = {512, 4096, 0};
 
+/* Ranks whose machines have unequal numbers of threads, which b tells apart. */
+static int threads_here(int b) {
+  return 1 + (b + world_rank()) % 3;
+}
+
 /* Sums of entries of one place have the bits of the file's order. */
 static void lines_are_parsed_by_shares(void **state) {
   (void)state;
@@ -305,13 +310,47 @@ static void lines_are_parsed_by_shares(void **state) {
       for (int b = 0; b < 3; b++) {
         kaon_csr *mine = NULL, *alone = NULL;
         must(NULL, read_text(NULL, &t, blocks[b], 1, &alone));
-        must(ctx, read_text(ctx, &t, blocks[b], 1 + b % 2, &mine));
+        must(ctx, read_text(ctx, &t, blocks[b], threads_here(b), &mine));
         must_be_same(mine, alone);
         kaon_csr_destroy(&mine);
         kaon_csr_destroy(&alone);
       }
       free(t.at);
     }
+}
+
+/* The first rank reads for all, as much as each of them is to have. */
+static void files_are_read_whatever_threads_ranks_have(void **state) {
+  (void)state;
+  const path file = at("threads.mtx");
+  const text t = make_text("real", "general", 50, 3000, 0, 0);
+  if (world_rank() == 0) {
+    FILE *f = fopen(file.text, "w");
+    assert_non_null(f);
+    assert_int_equal(fwrite(t.at, 1, t.size, f), t.size);
+    fclose(f);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int b = 0; b < 3; b++) {
+    kaon_csr *mine = NULL, *alone = NULL;
+    kaon_market_options options = KAON_MARKET_OPTIONS_INIT;
+    kaon_market_header header;
+    kaon_bytes bytes;
+    options.rank = world_rank();
+    options.ranks = world_size();
+    options.block = blocks[b];
+    options.threads = threads_here(b);
+    must(NULL, read_text(NULL, &t, blocks[b], 1, &alone));
+    must(ctx, kaon_bytes_open(ctx, file.text, &bytes));
+    must(ctx, kaon_market_read(ctx, &bytes, &options, &header, &mine));
+    kaon_bytes_close(&bytes);
+    must_be_same(mine, alone);
+    kaon_csr_destroy(&mine);
+    kaon_csr_destroy(&alone);
+  }
+  free(t.at);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (world_rank() == 0) unlink(file.text);
 }
 
 /* The sentence and the line of one rank by itself, on all. */
@@ -329,7 +368,7 @@ static void what_is_wrong_is_said_by_all_ranks(void **state) {
       assert_null(csr);
       snprintf(said, sizeof said, "%s", kaon_last_error(NULL));
       assert_int_equal(alone, KAON_ERR_FORMAT);
-      assert_int_equal(read_text(ctx, &t, blocks[b], 1 + b % 2, &csr), alone);
+      assert_int_equal(read_text(ctx, &t, blocks[b], threads_here(b), &csr), alone);
       assert_null(csr);
       assert_string_equal(kaon_last_error(ctx), said);
       free(t.at);
@@ -342,6 +381,7 @@ static const struct CMUnitTest matrix_files[] = {
     cmocka_unit_test(columns_are_joined_and_known_to_all),
     cmocka_unit_test(all_ranks_return_one_failure),
     cmocka_unit_test(lines_are_parsed_by_shares),
+    cmocka_unit_test(files_are_read_whatever_threads_ranks_have),
     cmocka_unit_test(what_is_wrong_is_said_by_all_ranks),
 };
 RANKS_MAIN_WITH(matrix_files, setup, teardown)

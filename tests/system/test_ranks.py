@@ -172,12 +172,17 @@ class Ranks(rank_jobs.Case):
             self.assertIn(device, out)
 
     def test_another_launcher_is_noticed(self):
-        environment = {name: value for name, value in os.environ.items()}
-        environment.update(PMI_RANK="0", PMI_SIZE="2")
-        done = subprocess.run([system.PROGRAM, "invert", *map(str, system.SMALL)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              text=True, cwd=self.folder, timeout=60, env=environment)
-        self.assertEqual(done.returncode, 3, done.stderr)
-        self.assertIn("another MPI", done.stderr)
+        """PMI's count counts though a step of srun around it has one process; PALS' rank may be alone"""
+        for said, word in (({"PMI_RANK": "0", "PMI_SIZE": "2"}, "started 2 processes"),
+                           ({"PMIX_RANK": "0", "SLURM_STEP_NUM_TASKS": "1", "PMI_RANK": "0", "PMI_SIZE": "2"}, "started 2 processes"),
+                           ({"PALS_RANKID": "0", "PMI_SIZE": "4"}, "started 4 processes"),
+                           ({"PALS_RANKID": "2"}, "started at least 3 processes")):
+            with self.subTest(said=said):
+                done = subprocess.run([system.PROGRAM, "invert", *map(str, system.SMALL)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                      text=True, cwd=self.folder, timeout=60, env={**os.environ, **said})
+                self.assertEqual(done.returncode, 3, done.stderr)
+                self.assertIn("another MPI", done.stderr)
+                self.assertIn(word, done.stderr)
 
     def test_gauge_reads_on_all_ranks(self):
         self.succeeds("generate", "--lattice", "4", "4", "4", "8", "--sweeps", "2", "--output", "x.lime")
@@ -241,6 +246,17 @@ class Ranks(rank_jobs.Case):
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertEqual(done.stderr.count("rank 1 was started with other options"), 1, done.stderr)
                 self.assertEqual(os.listdir(self.folder), [])
+
+    def test_ranks_may_have_machines_of_their_own(self):
+        """threads and memory are a rank's own; how an option is written is nobody's"""
+        words = ["invert", *system.SMALL, "--columns", "1"]
+        for other in (["--threads", "2"], ["--thr=1", "--memory-limit=1"]):
+            with self.subTest(other=other):
+                launch = [*self.launch(1, *words, "--tol", "1e-8", "--threads", "1", "--report", "r.json"), ":",
+                          *self.launch(1, *words, *other, "--tol=1e-8", "--report", "r.json")[len(MPIRUN[:1]):]]
+                done = subprocess.run(launch, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder, timeout=120)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(self.report("r.json")["ranks"], 2)
 
     def test_a_word_that_only_one_rank_cannot_read_is_named(self):
         words = ["invert", *system.SMALL, "--columns", "1"]
