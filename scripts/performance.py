@@ -137,7 +137,7 @@ def put_together(rows):
     words += ["--precision", ",".join(unique(row["precision"].split("/")[-1] for row in rows))]
     if kind != "vector":
         words += ["--reconstruct", listed(rows, "links")]
-    words += ["--columns", listed(rows, "columns")]
+    words += ["--columns", listed(rows, "columns"), *["--in-turn"] * bool(first.get("in_turn"))]
     if any(row["bench"] == "clover-temporal" for row in rows):
         words += ["--temporal-gauge"]
     if kind == "solve":

@@ -305,6 +305,7 @@ json_t *bench_add(bench *b, const bench_row *r) {
                 r->samples ? r->samples : 1);
   json_object_update(row, figures);
   json_decref(figures);
+  if (b->args->in_turn) json_object_set_new(row, "in_turn", json_true());
   json_array_append_new(b->rows, row);
   return row;
 }

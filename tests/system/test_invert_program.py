@@ -285,6 +285,7 @@ class Invert(system.Case):
         same = "bench lattice precision links columns calls samples resident_bytes".split()
         self.assertEqual(*([[row[key] for key in same] for row in part] for part in rows))
         self.assertEqual(len(rows[0]), 2 * 2 * 2 * 2 * 3)
+        self.assertEqual(["in_turn" in row for row in rows[0] + rows[1]], [False] * 48 + [True] * 48)
         for row in rows[1]:
             self.assertGreater(min(row["seconds"], row["triad_gbs"], row["gflops"]), 0)
 
