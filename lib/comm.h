@@ -91,6 +91,8 @@ struct kaon_comm {
   int partitioned[4];          /* 1: exchanged along mu though the grid is 1 there (for tests) */
   int local_rank, local_ranks; /* among those of one node: a device each */
   int device_memory;           /* messages of exchanges may be in device memory (CUDA-aware MPI) */
+  double patience; /* > 0: an exchange or a sum fails with COMM after so many seconds (MPI); of
+                      devices, whose errors one rank alone may meet in between */
   int room;                    /* numbers of a sum that there is memory for */
   int late;      /* loose exchanges take no message of the last so many rounds (for tests) */
   size_t piece;  /* longer messages of exchanges go in pieces (for tests: short) */

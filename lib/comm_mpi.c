@@ -36,6 +36,7 @@ typedef struct mpi_self {
   kaon_lags *lags;
   struct loose *loosened; /* exchanges that have memory for it */
   kaon_status prepared;
+  int gave_up; /* a sum: what it works on stays */
 } mpi_self;
 
 struct kaon_exchange {
@@ -43,6 +44,7 @@ struct kaon_exchange {
   struct loose *loose; /* NULL: not prepared for that */
   int count;           /* messages */
   kaon_message *messages;
+  int gave_up;
   int n; /* requests: receives, then sends */
   MPI_Request requests[];
 };
@@ -72,6 +74,22 @@ void *kaon_mpi_of(const kaon_comm *comm, kaon_boards ***boards) {
   return &self->comm;
 }
 
+/* Until all are done, or COMM: another rank was waited for so long that it has failed. */
+static kaon_status await(const kaon_comm *comm, int n, MPI_Request *requests, const char *what) {
+  enum { LOOKS = 64 }; /* between two at the clock */
+  if (!(comm->patience > 0))
+    return check(comm, MPI_Waitall(n, requests, MPI_STATUSES_IGNORE), what);
+  const double begin = MPI_Wtime();
+  for (int looks = 1, done = 0;; looks++) {
+    KAON_TRY(check(comm, MPI_Testall(n, requests, &done, MPI_STATUSES_IGNORE), what));
+    if (done) return KAON_OK;
+    if (looks % LOOKS == 0 && MPI_Wtime() - begin > comm->patience) break;
+  }
+  return kaon_fail(comm->ctx, KAON_ERR_COMM,
+                   "MPI: rank %d of %d gave up %s after %g s; has another rank failed?", comm->rank,
+                   comm->ranks, what, comm->patience);
+}
+
 /* ---- sums ---- */
 
 static kaon_status reserve(kaon_comm *comm, int n) {
@@ -90,6 +108,10 @@ static kaon_status sum_start(kaon_comm *comm, double *values, int n) {
   mpi_self *self = self_of(comm);
   if (self->values != NULL)
     return kaon_fail(comm->ctx, KAON_ERR_INTERNAL, "MPI: a sum is begun before the last one ended");
+  if (self->gave_up)
+    return kaon_fail(comm->ctx, KAON_ERR_COMM,
+                     "MPI: rank %d of %d has given up a sum over ranks; make a new context",
+                     comm->rank, comm->ranks);
   KAON_TRY(reserve(comm, n));
   self->values = values;
   self->n = n;
@@ -100,8 +122,8 @@ static kaon_status sum_start(kaon_comm *comm, double *values, int n) {
 
 static kaon_status sum_finish(kaon_comm *comm) {
   mpi_self *self = self_of(comm);
-  const kaon_status status =
-      check(comm, MPI_Wait(&self->sum, MPI_STATUS_IGNORE), "waiting for a sum");
+  const kaon_status status = await(comm, 1, &self->sum, "waiting for a sum");
+  self->gave_up = status != KAON_OK;
   if (status == KAON_OK) kaon_comm_add(comm, self->all, self->n, self->values);
   self->values = NULL;
   return status;
@@ -308,12 +330,23 @@ static kaon_status loose_end(kaon_comm *comm) {
   return first;
 }
 
+/* Of an exchange that was given up: nothing is to arrive where its messages were. */
+static void cancel(kaon_exchange *exchange) {
+  for (int i = 0; i < exchange->n / 2; i++) {
+    int done = 1;
+    if (exchange->requests[i] == MPI_REQUEST_NULL) continue;
+    MPI_Request_get_status(exchange->requests[i], &done, MPI_STATUS_IGNORE);
+    if (!done) MPI_Cancel(&exchange->requests[i]);
+  }
+}
+
 static void exchange_destroy(kaon_exchange **exchange) {
   kaon_exchange *gone = *exchange;
   *exchange = NULL;
   if (gone == NULL) return;
   int finalised = 0; /* then they are gone */
   MPI_Finalized(&finalised);
+  if (gone->gave_up && !finalised) cancel(gone);
   for (int i = 0; i < gone->n && !finalised; i++)
     if (gone->requests[i] != MPI_REQUEST_NULL) MPI_Request_free(&gone->requests[i]);
   loose_free(gone);
@@ -362,8 +395,10 @@ static kaon_status exchange_finish(kaon_exchange *exchange) {
   const mpi_self *self = self_of(exchange->comm);
   if (self->mode == LOOSE) return loose_finish(exchange);
   if (self->mode == PREPARING) return KAON_OK;
-  return check(exchange->comm, MPI_Waitall(exchange->n, exchange->requests, MPI_STATUSES_IGNORE),
-               "waiting for an exchange");
+  const kaon_status status =
+      await(exchange->comm, exchange->n, exchange->requests, "waiting for an exchange");
+  exchange->gave_up = status != KAON_OK;
+  return status;
 }
 
 /* ---- beginning and end ---- */
@@ -377,7 +412,7 @@ static void destroy(kaon_comm **comm) {
   MPI_Finalized(&finalised);
   if (!finalised) kaon_boards_end(gone);
   if (!finalised && self->comm != MPI_COMM_NULL) MPI_Comm_free(&self->comm);
-  free(self->all);
+  if (!self->gave_up) free(self->all);
   free(self);
   free(gone);
 }

@@ -121,8 +121,9 @@ typedef struct kaon_context_options {
   kaon_overlap overlap;     /* of several ranks */
   double patience; /* seconds that a device waits for another rank's before it ends its own work
                       with COMM: a rank that failed does not come. PEER: in a kernel, for a message
-                      or a sum; NCCL: for the work of its queue. Longer than any rank is at work
-                      elsewhere between two operations, reading a file for instance */
+                      or a sum; NCCL: for the work of its queue; HOST, DIRECT over MPI: for a
+                      message or a sum. Longer than any rank is at work elsewhere between two
+                      operations, reading a file for instance */
   kaon_sync sync;  /* how the host waits for its device */
 } kaon_context_options;
 

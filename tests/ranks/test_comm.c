@@ -245,6 +245,46 @@ static void all_ranks_return_the_first_failure(void **state) {
   kaon_context_destroy(&ctx);
 }
 
+/* The last rank, as if it had failed, neither sends nor adds: with patience the others' failure is
+ * then agreed on, and without they would wait for ever. */
+static void who_is_waited_for_in_vain_is_given_up(void **state) {
+  (void)state;
+  double number = 1, arrived = 0, begin = MPI_Wtime();
+  kaon_context *ctx = ranks_open(KAON_ISA_AUTO, NULL);
+  kaon_comm *comm = ctx->comm;
+  const int last = comm->ranks - 1, absent = comm->rank == last;
+  kaon_message message = {0, absent ? 0 : last, &number, &arrived, sizeof number};
+  kaon_exchange *exchange = NULL;
+  if (comm->ranks == 1 || strcmp(comm->ops->name, "MPI") != 0) {
+    printf("  of several ranks over MPI: skipped\n");
+    kaon_context_destroy(&ctx);
+    return;
+  }
+  const int paired = absent || comm->rank == 0;
+  message.dir = absent ? 4 : 0;
+  must(ctx, comm->ops->exchange_create(comm, &message, paired, &exchange));
+  comm->patience = 0.2;
+  kaon_status status = KAON_OK;
+  if (!absent) {
+    must(ctx, comm->ops->exchange_start(exchange));
+    status = comm->ops->exchange_finish(exchange);
+    assert_int_equal(status, paired ? KAON_ERR_COMM : KAON_OK);
+    if (paired) assert_non_null(strstr(kaon_last_error(ctx), "gave up waiting for an exchange"));
+  }
+  assert_int_equal(kaon_agree(ctx, status), KAON_ERR_COMM);
+  assert_true(MPI_Wtime() - begin > 0.2);
+  assert_non_null(strstr(kaon_last_error(ctx), "rank 0 of"));
+  status = KAON_OK;
+  if (!absent) {
+    must(ctx, comm->ops->sum_start(comm, &number, 1));
+    status = comm->ops->sum_finish(comm);
+    assert_int_equal(comm->ops->sum_start(comm, &number, 1), KAON_ERR_COMM);
+  }
+  assert_int_equal(kaon_agree(ctx, status), KAON_ERR_COMM);
+  comm->ops->exchange_destroy(&exchange);
+  kaon_context_destroy(&ctx);
+}
+
 /* A failure that the application lives with says nothing of what it asks next. */
 static void a_tolerated_failure_is_not_the_next_one(void **state) {
   (void)state;
@@ -392,6 +432,7 @@ static const struct CMUnitTest comm[] = {
     cmocka_unit_test(what_is_put_on_a_board_is_whole_and_in_order),
     cmocka_unit_test(boards_come_and_go),
     cmocka_unit_test(all_ranks_return_the_first_failure),
+    cmocka_unit_test(who_is_waited_for_in_vain_is_given_up),
     cmocka_unit_test(a_tolerated_failure_is_not_the_next_one),
     cmocka_unit_test(one_rank_without_an_array_fails_all),
     cmocka_unit_test(a_grid_that_does_not_fit_is_refused),
