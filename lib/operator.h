@@ -6,6 +6,7 @@
 #include <kaon/operator.h>
 
 #include "lib/domains.h"
+#include "lib/free_blocks.h"
 #include "lib/row_sweeps.h"
 
 /* Scalars of a batch of columns, in the context's memory (lib/math/recurrence.h). */
@@ -81,6 +82,11 @@ typedef struct kaon_operator_ops {
    * NULL: not asked for. NULL: not offered. Collective. */
   kaon_status (*local_part)(kaon_operator *A, const kaon_local *how, kaon_operator **local,
                             kaon_domains **domains);
+  /* The domains of `local`, which was cut from A in A's precision, for threads that go on by
+   * themselves; keeps neither. *blocks NULL: not on this backend, or they cannot be told apart.
+   * NULL: not offered. Not collective. Errors: MEMORY. */
+  kaon_status (*free_blocks)(kaon_operator *A, kaon_operator *local, const kaon_domains *domains,
+                             kaon_free_blocks **blocks);
   kaon_status (*diagonal)(kaon_operator *A, kaon_vector *d); /* NULL: not offered */
   /* A's rows on this rank as relaxation and Kaczmarz methods work on them (lib/row_sweeps.h), in
    * A's precision: a new object. NULL: not offered. Collective. */

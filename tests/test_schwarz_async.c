@@ -223,7 +223,7 @@ static void lags_are_of_schwarz_alone(void **state) {
   (void)state;
   system_of s;
   kaon_operator *K = NULL;
-  kaon_schwarz_lags lags = {1, 1, 1};
+  kaon_schwarz_lags lags = {1, 1, 1, 1};
   open_system(&s, KAON_ISA_AUTO, 0.12, 1, 0);
   const kaon_schwarz_options loose = options_of(KAON_SCHWARZ_ASYNCHRONOUS, 2, 2, 1);
   must(s.c.ctx, kaon_schwarz_create(s.A, &loose, &K));
