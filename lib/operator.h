@@ -128,6 +128,12 @@ typedef struct kaon_reduction {
    * where it is near the tolerance (KAON_FLAG_WATCH). */
   kaon_status (*residual)(kaon_operator *R, const kaon_vector *reduced_x, const kaon_vector *b,
                           kaon_vector *r, const kaon_pass *pass);
+  /* Our residual of the parent's, for operators with `residual`: what prepare would make of r as a
+   * source, on the gate's columns, summed like lift. Its error is in proportion to r, that of
+   * b - A x in our operator to x: by more than the residual itself, near the end, where our operator
+   * is the parent's squared. NULL: not offered. */
+  kaon_status (*reduce)(kaon_operator *R, const kaon_vector *r, kaon_vector *reduced_r,
+                        const kaon_pass *pass);
   /* An initial guess of the parent's space -> ours (NULL: guesses of the parent's space are not
    * used, the solve starts from zero). */
   kaon_status (*guess)(kaon_operator *R, const kaon_vector *x, kaon_vector *reduced_x);
