@@ -294,7 +294,7 @@ static void gcr_converges_with_blocks_that_go_on_by_themselves(void **state) {
       case_import(&s.c, x, s.b);
       must(s.c.ctx, kaon_operator_apply(K, KAON_PLAIN, x, y));
       must(s.c.ctx, kaon_schwarz_describe_lags(K, &lags));
-      assert_true(lags.parts > 1 && lags.parts <= (wide ? 16 : BLOCKS));
+      assert_true(lags.parts > 1 && lags.parts <= (wide ? 4 * BLOCKS : BLOCKS));
       assert_true(lags.reads >= 5 * lags.parts && lags.late <= lags.reads);
       assert_true(lags.oldest <= lag);
       kaon_vector_destroy(&x);
