@@ -22,6 +22,10 @@ typedef struct kaon_domain_args {
   double *work; /* mr: KAON_DOMAIN_WORK doubles a site, masked lanes too, and column, then 2 a
                    domain and column */
   kaon_gate gate;
+  /* CPU, mr: these domains, which have these blocks of lanes for themselves; NULL: all */
+  const int32_t *blocks, *list;
+  int64_t nblocks;
+  int listed;
 } kaon_domain_args;
 
 enum { KAON_DOMAIN_WORK = 3 };

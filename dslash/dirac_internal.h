@@ -34,6 +34,13 @@ typedef struct kaon_blocks {
 
 typedef struct kaon_dirac_fields kaon_dirac_fields;
 
+/* Hops taken down, with all that they would be launched with; `count` may end above the room. */
+enum { KAON_HOPS_TAKEN = 2 };
+typedef struct kaon_hops_taken {
+  int count;
+  kaon_hop_args hop[KAON_HOPS_TAKEN];
+} kaon_hops_taken;
+
 typedef struct kaon_dirac_family {
   int references; /* one a set of fields */
   kaon_context *ctx;
@@ -42,6 +49,7 @@ typedef struct kaon_dirac_family {
   double kappa, csw, anisotropy;
   int backward; /* how the last hop walked the lattice: one that mostly finds its links in a core's
                    cache turns round, so that it meets first what the last one met last */
+  kaon_hops_taken *taken; /* not NULL: hops are taken down there, and do not take place */
   kaon_dirac_fields *first;
 } kaon_dirac_family;
 
@@ -138,6 +146,11 @@ kaon_status kaon_dirac_cut_check(const kaon_operator *A, const kaon_local *how);
 /* Cuts a new operator, which nobody has applied yet. domains: NULL allowed. */
 kaon_status kaon_dirac_cut_make(kaon_operator *A, const int block[4], kaon_domains **domains);
 void kaon_dirac_cut_destroy(kaon_context *ctx, kaon_dirac_cut **cut);
+
+/* ---- blocks that go on by themselves (free_blocks.c): `free_blocks` of their operators ---- */
+
+kaon_status kaon_dirac_free_blocks(kaon_operator *A, kaon_operator *local,
+                                   const kaon_domains *domains, kaon_free_blocks **blocks);
 
 /* ---- kernel launches (hop.c) ---- */
 

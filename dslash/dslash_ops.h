@@ -2,6 +2,9 @@
 #ifndef KAON_DSLASH_OPS_H
 #define KAON_DSLASH_OPS_H
 
+#include "blas/blas_ops.h"
+#include "lib/domain_view.h"
+#include "lib/free_view.h"
 #include "lib/launch.h"
 
 /* Where the clover blocks act in the fused hop. */
@@ -39,6 +42,8 @@ typedef struct kaon_hop_args {
                                      is there already */
   kaon_gate gate;
   kaon_sum sum;
+  const int32_t *list; /* CPU, no sums, no faces: these blocks alone, `listed`; NULL: all */
+  int64_t listed;
 } kaon_hop_args;
 
 /* What the neighbours' hops to the sites of `parity` meet here, into messages (kaon_faces): of
@@ -73,6 +78,41 @@ typedef struct kaon_clover_args {
   double sign;
 } kaon_clover_args;
 
+/* Lists of parts: that of part i is list[first[i]] to list[first[i + 1]]. */
+typedef struct kaon_part_lists {
+  int64_t *first;
+  int32_t *list;
+} kaon_part_lists;
+
+/* Blocks that go on by themselves (lib/free_blocks.h). Blocks of lanes are numbered as the vectors
+ * have them, in lists of hops as their parity has them. All memory is the host's. */
+typedef struct kaon_free_tables {
+  int parts;
+  kaon_part_lists own, domains;      /* blocks that it writes; its domains */
+  kaon_part_lists others;            /* parts that it reads, itself among them */
+  kaon_part_lists copied;            /* by place in others.list: which blocks of these */
+  kaon_part_lists whole[2], local[2]; /* that a hop works out for it */
+} kaon_free_tables;
+
+/* whole: z -> r, by way of `between` where that is given; local: r -> q. copies, betweens: a vector
+ * like z and one like `between` for each thread. */
+typedef struct kaon_free_args {
+  const kaon_free_tables *tables;
+  kaon_hop_args whole[2], local[2];
+  kaon_shape shape;
+  kaon_domain_view domains;
+  const struct kaon_domain_ops *domain;
+  const struct kaon_blas_ops *blas;
+  kaon_view b, z, r, q, between;
+  const kaon_view *copies, *betweens;
+  double *work;
+  int32_t *count;   /* [part]: cycles that it has ended; 0 before */
+  int32_t *version; /* [part]: odd while it writes; any even number before */
+  kaon_free_how how;
+  kaon_free_lags *lags; /* added to */
+  kaon_gate gate;
+} kaon_free_args;
+
 typedef struct kaon_dslash_ops {
   /* From so many sites on, a hop of one column takes longer with (w, out) than both apart do; 0:
    * never. */
@@ -86,6 +126,8 @@ typedef struct kaon_dslash_ops {
                     const kaon_hop_args *args);
   /* 0, and nothing done: not for this call. NULL: for none. */
   int (*updated_clover)(const kaon_launch *launch, const kaon_clover_args *args);
+  /* NULL: blocks do not go on by themselves here */
+  void (*free_blocks)(const kaon_launch *launch, const kaon_free_args *args);
 } kaon_dslash_ops;
 
 #endif

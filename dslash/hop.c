@@ -138,6 +138,11 @@ kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mo
     args.clover = fields->blocks[fused->kind][parity].data;
     args.clover_scale = fields->blocks[fused->kind][parity].scale;
   }
+  if (family->taken != NULL) {
+    const int at = family->taken->count++;
+    if (at < KAON_HOPS_TAKEN) family->taken->hop[at] = args;
+    return KAON_OK;
+  }
   const double bytes = kaon_dirac_traffic(fields, args.clover_on != KAON_CLOVER_NONE, out->nrhs,
                                           2 + (args.x.data != NULL) + (args.w.data != NULL)) *
                        (double)fields->stencil.nsites;

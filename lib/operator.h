@@ -6,6 +6,7 @@
 #include <kaon/operator.h>
 
 #include "lib/domains.h"
+#include "lib/free_blocks.h"
 #include "lib/row_sweeps.h"
 
 /* Scalars of a batch of columns, in the context's memory (lib/math/recurrence.h). */
@@ -81,6 +82,11 @@ typedef struct kaon_operator_ops {
    * NULL: not asked for. NULL: not offered. Collective. */
   kaon_status (*local_part)(kaon_operator *A, const kaon_local *how, kaon_operator **local,
                             kaon_domains **domains);
+  /* The domains of `local`, which was cut from A in A's precision, for threads that go on by
+   * themselves; keeps neither. *blocks NULL: not on this backend, or they cannot be told apart.
+   * NULL: not offered. Not collective. Errors: MEMORY. */
+  kaon_status (*free_blocks)(kaon_operator *A, kaon_operator *local, const kaon_domains *domains,
+                             kaon_free_blocks **blocks);
   kaon_status (*diagonal)(kaon_operator *A, kaon_vector *d); /* NULL: not offered */
   /* A's rows on this rank as relaxation and Kaczmarz methods work on them (lib/row_sweeps.h), in
    * A's precision: a new object. NULL: not offered. Collective. */
@@ -122,6 +128,12 @@ typedef struct kaon_reduction {
    * where it is near the tolerance (KAON_FLAG_WATCH). */
   kaon_status (*residual)(kaon_operator *R, const kaon_vector *reduced_x, const kaon_vector *b,
                           kaon_vector *r, const kaon_pass *pass);
+  /* Our residual of the parent's, for operators with `residual`: what prepare would make of r as a
+   * source, on the gate's columns, summed like lift. Its error is in proportion to r, that of
+   * b - A x in our operator to x: by more than the residual itself, near the end, where our operator
+   * is the parent's squared. NULL: not offered. */
+  kaon_status (*reduce)(kaon_operator *R, const kaon_vector *r, kaon_vector *reduced_r,
+                        const kaon_pass *pass);
   /* An initial guess of the parent's space -> ours (NULL: guesses of the parent's space are not
    * used, the solve starts from zero). */
   kaon_status (*guess)(kaon_operator *R, const kaon_vector *x, kaon_vector *reduced_x);

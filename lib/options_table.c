@@ -225,8 +225,9 @@ static const kaon_field schwarz_fields[] = {
     F(S, relaxation, KAON_FIELD_DOUBLE, 1.0, 1e-3, 1.99, "factor of the MR step lengths"),
     E(S, precision, KAON_HALF, precisions, "of all vectors in it"),
     E(S, reconstruct, KAON_RECONSTRUCT_18, reconstructs, "reals stored a link"),
-    F(S, groups, KAON_FIELD_INT, 0, 0, 64, "asynchronous: turns of a rank's blocks; 0: 2"),
+    F(S, groups, KAON_FIELD_INT, 0, 0, 64, "asynchronous: turns of a rank's blocks; 0: by rule"),
     F(S, seed, KAON_FIELD_UINT64, 1, 0, 1.8446744073709551e19, "and of their order"),
+    F(S, lag, KAON_FIELD_INT, 2, 0, 1000, "cycles that a block may be ahead of its neighbours"),
     END};
 #undef BLOCK
 #undef S

@@ -4,7 +4,8 @@
  *   multiplicative   for each turn: z += sum over blocks of that turn of (A_b)^-1 (b - A z)
  *   asynchronous     the same with turns drawn by lot for each cycle, and with A z of what has come
  *                    of other ranks' faces (loose exchanges, lib/comm.h): one that does not wait is
- *                    as fast as its own processor, and its neighbours have its latest faces
+ *                    as fast as its own processor, and its neighbours have its latest faces. On the
+ *                    threads of one rank blocks go on by themselves (lib/free_blocks.h)
  * (A_b)^-1: a fixed number of minimal-residual steps from 0, with a step length for each block, so
  * that a block's solution depends on nothing outside it, and neither on how blocks are shared out
  * among ranks (Luscher, Comput. Phys. Commun. 156 (2004) 209, has the same; Babich et al.,
@@ -39,6 +40,7 @@ typedef struct schwarz {
   kaon_operator *whole;         /* A in our precision, for residuals; NULL: none is taken */
   kaon_operator *local;         /* and cut */
   kaon_domains *domains;
+  kaon_free_blocks *free; /* asynchronous: they go on by themselves; NULL: in turns */
   int stages; /* local solves of an application */
   int loose;  /* residuals are taken without waiting for other ranks */
   kaon_lags lags;
@@ -109,6 +111,7 @@ static kaon_status take(const schwarz *self, room *made) {
   if (local->ops->reserve != NULL) KAON_TRY(local->ops->reserve(self->local, columns));
   if (self->whole == NULL) return KAON_OK;
   if (self->whole->ops->reserve != NULL) KAON_TRY(self->whole->ops->reserve(self->whole, columns));
+  if (self->free != NULL) KAON_TRY(self->free->ops->reserve(self->free, columns));
   return self->loose ? prepare_loose(self, made) : KAON_OK;
 }
 
@@ -202,6 +205,14 @@ static kaon_status stage(schwarz *self, int number, const kaon_vector *b, kaon_v
   return solve_blocks(self, in->r, in->q, z, number == 0);
 }
 
+static kaon_status apply_free(schwarz *self, const kaon_vector *b, kaon_vector *z) {
+  const kaon_schwarz_options *o = &self->options;
+  const kaon_free_how how = {o->steps, o->cycles, o->lag, o->relaxation, o->seed};
+  const kaon_pass gate = plain(self);
+  const room *in = self->rooms;
+  return self->free->ops->run(self->free, &how, b, z, in->r, in->q, in->work, &gate);
+}
+
 static kaon_status apply(kaon_operator *K, kaon_mode mode, const kaon_vector *x, kaon_vector *y,
                          const kaon_pass *pass) {
   schwarz *self = K->self;
@@ -211,7 +222,9 @@ static kaon_status apply(kaon_operator *K, kaon_mode mode, const kaon_vector *x,
   KAON_TRY(reserve(K, x->nrhs));
   const room *in = self->rooms;
   KAON_TRY(kaon_blas_follow(pass, self->rooms->scalars));
-  if (self->stages == 1) {
+  if (self->free != NULL) {
+    KAON_TRY(apply_free(self, x, y));
+  } else if (self->stages == 1) {
     const kaon_pass gate = plain(self);
     KAON_TRY(kaon_blas_copy(x, in->r, &gate));
     KAON_TRY(solve_blocks(self, in->r, in->q, y, 1));
@@ -262,6 +275,7 @@ static void destroy(kaon_operator *K) {
     let_go(self, gone);
   }
   for (int i = 0; i < ORDERS; i++) kaon_pool_give(K->ctx, (void *)self->orders[i]);
+  if (self->free != NULL) self->free->ops->destroy(self->free);
   kaon_domains_destroy(&self->domains);
   kaon_operator_destroy(&self->local);
   kaon_operator_destroy(&self->whole);
@@ -353,6 +367,31 @@ static kaon_status build_asynchronous(schwarz *self) {
   return status;
 }
 
+/* A in our precision. */
+static kaon_status take_whole(schwarz *self) {
+  kaon_operator *A = self->A;
+  if (A->precision != self->local->precision)
+    return A->ops->at_precision(A, self->options.precision, self->options.reconstruct,
+                                &self->whole);
+  self->whole = A;
+  kaon_operator_retain(A);
+  return KAON_OK;
+}
+
+/* Blocks of one rank that go on by themselves, where no turns are asked for and they can. */
+static kaon_status set_free(schwarz *self) {
+  const kaon_schwarz_options *o = &self->options;
+  const kaon_operator *A = self->A;
+  if (o->kind != KAON_SCHWARZ_ASYNCHRONOUS || o->groups != 0 || A->ctx->comm->ranks > 1 ||
+      A->ops->free_blocks == NULL || !by_domains(self))
+    return KAON_OK;
+  KAON_TRY(take_whole(self));
+  KAON_TRY(A->ops->free_blocks(self->whole, self->local, self->domains, &self->free));
+  if (self->free == NULL) kaon_operator_destroy(&self->whole);
+  self->stages = o->cycles + 1; /* each takes a residual */
+  return KAON_OK;
+}
+
 static kaon_status build(schwarz *self) {
   const kaon_schwarz_options *o = &self->options;
   kaon_operator *A = self->A;
@@ -362,6 +401,8 @@ static kaon_status build(schwarz *self) {
                           o->kind == KAON_SCHWARZ_MULTIPLICATIVE};
   KAON_TRY(cut(A, &how, &self->local, &self->domains));
   self->stages = o->cycles * turns(self);
+  KAON_TRY(set_free(self));
+  if (self->free != NULL) return KAON_OK;
   if (o->kind == KAON_SCHWARZ_ASYNCHRONOUS) KAON_TRY(build_asynchronous(self));
   const kaon_precision vectors = self->local->precision; /* of rows: single where values are half */
   if (by_domains(self) && !kaon_domains_served(A->ctx, vectors))
@@ -369,12 +410,7 @@ static kaon_status build(schwarz *self) {
                      "schwarz: backend %s works on a rank's whole part alone; leave the blocks' "
                      "extents 0",
                      A->ctx->backend->name);
-  if (self->stages == 1) return KAON_OK;
-  if (A->precision != vectors)
-    return A->ops->at_precision(A, o->precision, o->reconstruct, &self->whole);
-  self->whole = A;
-  kaon_operator_retain(A);
-  return KAON_OK;
+  return self->stages == 1 ? KAON_OK : take_whole(self);
 }
 
 kaon_status kaon_schwarz_create(kaon_operator *A, const kaon_schwarz_options *options,
@@ -421,7 +457,12 @@ kaon_status kaon_schwarz_describe_lags(const kaon_operator *K, kaon_schwarz_lags
   if (K == NULL || lags == NULL || K->ops != &schwarz_ops)
     return kaon_fail(K != NULL ? K->ctx : NULL, KAON_ERR_ARGUMENT,
                      "schwarz: lags are asked for of something that is no Schwarz preconditioner");
-  const kaon_lags *seen = &((const schwarz *)K->self)->lags;
-  *lags = (kaon_schwarz_lags){seen->reads, seen->late, seen->oldest};
+  const schwarz *self = K->self;
+  const kaon_lags *seen = &self->lags;
+  *lags = (kaon_schwarz_lags){seen->reads, seen->late, seen->oldest, 0};
+  if (self->free != NULL) {
+    const kaon_free_lags *own = &self->free->lags;
+    *lags = (kaon_schwarz_lags){own->reads, own->late, own->oldest, self->free->parts};
+  }
   return KAON_OK;
 }

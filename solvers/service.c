@@ -23,6 +23,15 @@ static kaon_status recompute_residual(kaon_solver *s, int gate, int slot, int th
   return kaon_blas_xpay(s->b, KAON_NUMBER(-1), s->outer_r, &sums);
 }
 
+/* The same where the parent's residual is taken as well: ours follows from it, more exactly. */
+static kaon_status reduce_residual(kaon_solver *s, int gate) {
+  const kaon_reduction *reduction = s->system->reduction;
+  if (reduction->reduce == NULL || s->zero_guess)
+    return recompute_residual(s, gate, KAON_S_OUTER, KAON_REC_NONE);
+  const kaon_pass sums = kaon_gated_norm(s, gate, KAON_S_OUTER, KAON_REC_NONE);
+  return reduction->reduce(s->system, s->full_r, s->outer_r, &sums);
+}
+
 /* The residual that the tolerance is for, then kaon_stop_verify. */
 static kaon_status verify(kaon_solver *s) {
   kaon_pass chosen = kaon_gated_norm(s, KAON_GATE_SERVICE, KAON_S_TRUE, KAON_REC_VERIFY);
@@ -38,9 +47,10 @@ static kaon_status verify(kaon_solver *s) {
   if (kaon_solver_watches(s)) {
     const kaon_vector *b = s->A->precision != s->system->precision ? s->user_b : s->end_b;
     const int gate = s->mixed ? KAON_GATE_SERVICE : KAON_GATE_VERIFY;
-    if (!kaon_gate_shut(s, gate))
-      KAON_TRY(recompute_residual(s, gate, KAON_S_OUTER, KAON_REC_NONE));
-    return s->system->reduction->residual(s->system, s->x, b, s->full_r, &chosen);
+    chosen.then = KAON_REC_NONE; /* after both */
+    KAON_TRY(s->system->reduction->residual(s->system, s->x, b, s->full_r, &chosen));
+    if (!kaon_gate_shut(s, gate)) KAON_TRY(reduce_residual(s, gate));
+    return kaon_recur(s, KAON_GATE_SERVICE, KAON_REC_VERIFY);
   }
   if (s->options.stop == KAON_STOP_FULL && s->reduces && s->system->reduction->lift != NULL) {
     KAON_TRY(recompute_residual(s, KAON_GATE_SERVICE, KAON_S_OUTER, KAON_REC_NONE));

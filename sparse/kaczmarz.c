@@ -190,6 +190,13 @@ static kaon_status residual(kaon_operator *R, const kaon_vector *reduced_x, cons
   return kaon_rows_affine(self->A, KAON_PLAIN, -1, b, x, r, pass);
 }
 
+static kaon_status reduce(kaon_operator *R, const kaon_vector *r, kaon_vector *reduced_r,
+                          const kaon_pass *pass) {
+  const kaon_pass gate = kaon_pass_gate_only(pass);
+  KAON_TRY(sweeps_with(R, r, reduced_r, 1, &gate));
+  return kaon_pass_sum_apart(reduced_r, pass);
+}
+
 /* ---- the preconditioner ---- */
 
 static kaon_status apply_sweeps(kaon_operator *K, kaon_mode mode, const kaon_vector *x,
@@ -467,6 +474,7 @@ static kaon_status make(kaon_operator *A, const kaon_kaczmarz_options *options, 
                                      .prepare = prepare,
                                      .reconstruct = reconstruct,
                                      .residual = residual,
+                                     .reduce = reduce,
                                      .guess = guess};
   *R = (kaon_operator){.ops = sweeps > 0 ? &sweeps_ops : &reduction_ops,
                        .reduction = sweeps > 0 ? NULL : &self->reduction,

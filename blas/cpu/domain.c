@@ -161,19 +161,24 @@ typedef void block_work(const domain_plan *plan, int64_t block, int column);
 static void every_block(const kaon_launch *launch, const domain_plan *plan, block_work *work) {
   const kaon_shape *s = &plan->args->shape;
   const int threads = launch->threads;
+  const int32_t *blocks = plan->args->blocks;
+  const int64_t count = blocks != NULL ? plan->args->nblocks : s->nblocks;
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
-  for (int64_t block = 0; block < s->nblocks; block++)
+  for (int64_t i = 0; i < count; i++)
     for (int k = 0; k < s->nrhs; k++)
-      if (kaon_gate_open(&plan->args->gate, k)) work(plan, block, k);
+      if (kaon_gate_open(&plan->args->gate, k)) work(plan, blocks != NULL ? blocks[i] : i, k);
 }
 
 static void domain_mr(const kaon_launch *launch, const kaon_domain_args *args) {
   const domain_plan plan = make_plan(args);
-  const int count = args->domains.count, nrhs = args->shape.nrhs, threads = launch->threads;
+  const int32_t *list = args->list;
+  const int count = list != NULL ? args->listed : args->domains.count;
+  const int nrhs = args->shape.nrhs, threads = launch->threads;
   every_block(launch, &plan, site_products);
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
   for (int i = 0; i < count * nrhs; i++)
-    if (kaon_gate_open(&args->gate, i % nrhs)) domain_step(&plan, i / nrhs, i % nrhs);
+    if (kaon_gate_open(&args->gate, i % nrhs))
+      domain_step(&plan, list != NULL ? list[i / nrhs] : i / nrhs, i % nrhs);
   every_block(launch, &plan, update);
 }
 

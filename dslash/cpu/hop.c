@@ -298,6 +298,11 @@ static void hop_part(hop_plan *plan) {
   plan->blocks = NULL;
   plan->count = args->stencil->nblocks;
   plan->chunk_first = 0;
+  if (args->list != NULL) {
+    plan->blocks = args->list;
+    plan->count = args->listed;
+    return;
+  }
   if (args->part == KAON_PART_ALL) return;
   const int inside = args->part == KAON_PART_INTERIOR;
   plan->blocks = inside ? faces->interior[p] : faces->boundary[p];
@@ -370,4 +375,6 @@ void KAON_EXPORT(kaon_dslash_hop)(const kaon_launch *launch, const kaon_hop_args
 
 const kaon_dslash_ops KAON_EXPORT(kaon_dslash_ops) = {.hop = KAON_EXPORT(kaon_dslash_hop),
                                                       .clover = KAON_EXPORT(kaon_dslash_clover),
-                                                      .gather = KAON_EXPORT(kaon_dslash_gather)};
+                                                      .gather = KAON_EXPORT(kaon_dslash_gather),
+                                                      .free_blocks =
+                                                          KAON_EXPORT(kaon_dslash_free_blocks)};

@@ -29,9 +29,13 @@ typedef enum kaon_schwarz_kind {
    * lattice has 1 block or an even number of them: else the last one and the first, neighbours
    * across the boundary, would have one colour. */
   KAON_SCHWARZ_MULTIPLICATIVE,
-  /* As additive, but nobody waits for anybody: a rank's blocks take turns in an order drawn anew
-   * for each cycle, each with the residual of what the others last wrote, and of other ranks with
-   * what has come of their faces by then, however old. On ranks results differ from run to run. */
+  /* As additive, but nobody waits for anybody. On one rank of the CPU blocks go on by themselves:
+   * threads take them by tickets, each with the residual of what the others have written by then,
+   * none more than `lag` cycles ahead of a neighbour. Where `groups` says so, on devices, and on
+   * several ranks, blocks take turns in an order drawn anew for each cycle, each with the residual
+   * of what the others last wrote, and of other ranks with what has come of their faces by then,
+   * however old. Results differ from run to run on ranks, and where blocks go on by themselves on
+   * more than one thread. */
   KAON_SCHWARZ_ASYNCHRONOUS
 } kaon_schwarz_kind;
 
@@ -46,14 +50,15 @@ typedef struct kaon_schwarz_options {
                         one with w = 1 takes off |r|^2, at 2 nothing */
   kaon_precision precision; /* of all vectors in it */
   kaon_reconstruct reconstruct;
-  int groups;    /* asynchronous: turns that a rank's blocks take in a cycle; 0: 2, 1: all at once
-                    (always where a rank is one block) */
+  int groups;    /* asynchronous: turns that a rank's blocks take in a cycle; 1: all at once (always
+                    where a rank is one block); 0: none, by themselves where they can, else 2 */
   uint64_t seed; /* and of their order */
+  int lag;       /* by themselves: cycles that a block may be ahead of those that it reads */
 } kaon_schwarz_options;
 #define KAON_SCHWARZ_OPTIONS_INIT                                                               \
   {                                                                                             \
     sizeof(kaon_schwarz_options), 1, KAON_SCHWARZ_ADDITIVE, {0, 0, 0, 0}, 0, 0, 1.0, KAON_HALF, \
-        KAON_RECONSTRUCT_18, 0, 1                                                               \
+        KAON_RECONSTRUCT_18, 0, 1, 2                                                            \
   }
 
 /* K ~ A^-1 on vectors of A's space in the options' precision: each block solves its cut operator
@@ -71,12 +76,16 @@ typedef struct kaon_schwarz_options {
 kaon_status kaon_schwarz_create(kaon_operator *A, const kaon_schwarz_options *options,
                                 kaon_operator **K);
 
-/* What an asynchronous K's applications so far took of other ranks' messages; all 0 where there are
- * none. A message is a face of one hop. Not collective: of this rank. */
+/* What an asynchronous K's applications so far took of other ranks' messages, or, where blocks go on
+ * by themselves, of each other; all 0 where there is neither. A message is a face of one hop. Not
+ * collective: of this rank. */
 typedef struct kaon_schwarz_lags {
   int64_t reads; /* faces that were looked for */
   int64_t late;  /* of them those whose newest message had not come: older ones were taken, or 0 */
   int oldest;    /* how many residuals back the oldest was that was taken */
+  int parts;     /* > 0: blocks go on by themselves, in so many parts (those that share vector lanes
+                    go together). reads: of other parts; late: of such as had not ended as many
+                    cycles as the reader; oldest: by how many cycles at most */
 } kaon_schwarz_lags;
 /* Errors: ARGUMENT (K is no Schwarz preconditioner). */
 kaon_status kaon_schwarz_describe_lags(const kaon_operator *K, kaon_schwarz_lags *lags);

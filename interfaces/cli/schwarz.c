@@ -111,13 +111,14 @@ void schwarz_add(const problem_args *a, const problem *p, json_t *to) {
                            : 5,
                 "relaxation", report_real(o->relaxation), "precision", precisions[o->precision],
                 "links", (int)o->reconstruct));
-  kaon_schwarz_lags lags = {0, 0, 0};
+  kaon_schwarz_lags lags = {0, 0, 0, 0};
   if (p->K == NULL || schwarz_asked(a) != ASYNC) return;
   (void)kaon_schwarz_describe_lags(p->K, &lags);
   json_object_update_new(
       json_object_get(to, "preconditioner"),
-      json_pack("{s:i s:I s:I s:i}", "groups", o->groups, "reads", (json_int_t)lags.reads, "late",
-                (json_int_t)lags.late, "oldest", lags.oldest));
+      json_pack("{s:i s:i s:i s:I s:I s:i}", "groups", o->groups, "parts", lags.parts, "lag",
+                o->lag, "reads", (json_int_t)lags.reads, "late", (json_int_t)lags.late, "oldest",
+                lags.oldest));
 }
 
 void schwarz_add_traffic(const kaon_traffic *traffic, json_t *to) {
