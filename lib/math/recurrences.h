@@ -541,18 +541,22 @@ static inline KAON_HD void kaon_gcr_alpha(kaon_column_state *s) {
 }
 
 /* |r - alpha q|^2 = |r|^2 - |(q, r)|^2 / (q, q), which saves a sum. Nothing is known below some
- * roundings of what |r|^2 was when the cycle began: then it is taken anew, as at a cycle's end. */
+ * roundings squared of what |r|^2 was when the cycle began: then it is taken anew, as at a cycle's
+ * end. Where few sites make up the sums (a point source) their roundings do not average out, and
+ * what is left below some roundings may be theirs: a step that wins little there asks for it too. */
 static inline KAON_HD void kaon_gcr_residual(kaon_column_state *s) {
   const double *alpha = s->slot[KAON_S_ALPHA], norm = s->slot[KAON_S_GCR_NORM + s->aux][0];
   if (s->aux == 0) kaon_set(s, KAON_S_ANCHOR, s->slot[KAON_S_R2][0], 0);
   const double known = s->epsilon2 > 0x1p-44 ? s->epsilon2 : 0x1p-44;
-  const double floor = known * s->slot[KAON_S_ANCHOR][0];
-  const double r2 = s->slot[KAON_S_R2][0] - (alpha[0] * alpha[0] + alpha[1] * alpha[1]) * norm;
+  const double floor = known * s->slot[KAON_S_ANCHOR][0], before = s->slot[KAON_S_R2][0];
+  const double anchor = s->slot[KAON_S_ANCHOR][0], doubtful2 = 1024 * s->epsilon2 * anchor * anchor;
+  const double r2 = before - (alpha[0] * alpha[0] + alpha[1] * alpha[1]) * norm;
   kaon_set(s, KAON_S_R2, r2 < floor ? floor : r2, 0);
   s->aux++;
   kaon_step_end(s, s->slot[KAON_S_R2][0]);
   const int goes_on = (s->gate & KAON_GATE_STEP) && !(s->flags & KAON_FLAG_FIXED);
-  if (r2 < floor && goes_on) kaon_wait(s, KAON_WAIT_UPDATE, 1);
+  const int doubtful = r2 * r2 < doubtful2 && r2 > 0.5 * before;
+  if ((r2 < floor || doubtful) && goes_on) kaon_wait(s, KAON_WAIT_UPDATE, 1);
 }
 
 /* Coefficients of the z_j in x: q_j = A z_j - sum_i c_ij q_i turned round, last first. */
