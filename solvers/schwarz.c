@@ -387,8 +387,10 @@ static kaon_status set_free(schwarz *self) {
     return KAON_OK;
   KAON_TRY(take_whole(self));
   KAON_TRY(A->ops->free_blocks(self->whole, self->local, self->domains, &self->free));
-  if (self->free == NULL) kaon_operator_destroy(&self->whole);
-  self->stages = o->cycles + 1; /* each takes a residual */
+  if (self->free == NULL)
+    kaon_operator_destroy(&self->whole);
+  else
+    self->stages = o->cycles + 1; /* each takes a residual */
   return KAON_OK;
 }
 

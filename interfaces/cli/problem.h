@@ -151,7 +151,8 @@ int problem_slice(const problem *p);
 #define PROBLEM_PRECONDITIONERS "none|schwarz|sap|async-schwarz"
 #define PROBLEM_PRECONDITIONER_TEXT                                                                \
   "of --solver gcr: approximate solves in blocks, all at once (schwarz, which sends nothing), in " \
-  "red-black order (sap), or with neighbours' data as it arrives, without waiting (async-schwarz)"
+  "red-black order (sap), or with neighbours' data as it arrives, without waiting (async-schwarz, " \
+  "no two runs alike)"
 
 #define PROBLEM_BLOCK_TEXT                                                                      \
   "extents of a block, even divisors of the rank's part; 0, the default, in a direction: hops " \
@@ -243,7 +244,8 @@ int problem_slice(const problem *p);
        AT(schwarz_groups),                                                                         \
        1,                                                                                          \
        64,                                                                                         \
-       "async-schwarz: turns that a rank's blocks take in a cycle, drawn by lot (default 2)"},     \
+       "async-schwarz: turns that a rank's blocks take in a cycle, drawn by lot (default: on one "   \
+       "rank of a CPU none, its threads' blocks go on by themselves; else 2)"},                    \
       {CLI_REAL,                                                                                   \
        "schwarz-relaxation",                                                                       \
        "OMEGA",                                                                                    \
