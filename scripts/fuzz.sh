@@ -10,7 +10,7 @@ harnesses="nersc lime milc openqcd detect scidac propagator market rational"
 compiler=${CLANG:-clang}
 flags="-std=gnu11 -D_GNU_SOURCE -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=undefined -I$source -I$source/include"
 sources="$(ls "$source"/lib/io/*.c) $source/lib/comm.c $source/lib/error.c"
-matrices="$(ls "$source"/sparse/market_*.c) $source/sparse/csr.c"
+matrices="$(ls "$source"/sparse/market_*.c) $source/sparse/csr.c $source/sparse/ranks.c"
 
 command -v "$compiler" >/dev/null || { echo "fuzz.sh: no $compiler; install clang and libclang-rt-dev" >&2; exit 3; }
 mkdir -p "$folder/findings"
