@@ -250,7 +250,7 @@ static void prepare_states(kaon_solver *s) {
                      o->method == KAON_PIPECGNR; /* methods that see A^dag r */
   if (o->delta == 0 && s->delta > 0 && s->mixed && s->cycle == 0 && !flags)
     flags |= KAON_FLAG_ADAPT;
-  /* classic CG alone: the others' recurrences lose more between two replacements */
+  /* classic CG alone: with others a solve in single stagnated (test_preconditioned) */
   if ((flags & KAON_FLAG_ADAPT) && (o->method == KAON_CG || o->method == KAON_CGNR))
     flags |= KAON_FLAG_APART;
   if (o->stop == KAON_STOP_NORMAL && normal) flags |= KAON_FLAG_NORMAL;
