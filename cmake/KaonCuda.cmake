@@ -70,9 +70,11 @@ function(kaon_cuda_object name file prec)
   target_compile_definitions(${name} PRIVATE KAON_PREC_${KAON_PREC_NAME_${prec}})
 endfunction()
 
-# kaon_add_cuda_kernels(target PRECISIONS <d|s|h|all>... FILES file.cu...): each file once for every precision.
+# kaon_add_cuda_kernels(target PRECISIONS <d|s|h|all>... FILES file.cu...): each file once for every precision, and only where the
+# target is built.
 function(kaon_add_cuda_kernels target)
   cmake_parse_arguments(ARG "" "" "PRECISIONS;FILES" ${ARGN})
+  get_target_property(by_hand ${target} EXCLUDE_FROM_ALL)
   foreach(file ${ARG_FILES})
     if(NOT EXISTS ${PROJECT_SOURCE_DIR}/${file})
       continue()
@@ -80,6 +82,7 @@ function(kaon_add_cuda_kernels target)
     string(REGEX REPLACE "[/.]" "_" stem ${file})
     foreach(prec ${ARG_PRECISIONS})
       kaon_cuda_object(${target}_${stem}_${prec} ${file} ${prec})
+      set_target_properties(${target}_${stem}_${prec} PROPERTIES EXCLUDE_FROM_ALL "${by_hand}")
       target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_${stem}_${prec}>)
     endforeach()
   endforeach()

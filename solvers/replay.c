@@ -3,10 +3,11 @@
  * the look arrives. Beside a sleeping host the device is never without work, and steps that follow
  * the end find every gate closed.
  *
- * A block is a cycle, or half of the steps that lie between two flushes: a column that waits idles
- * to the end of its block. Columns are served between blocks alone, and count the steps to their
- * next flush from there, so it is due at the end of a block for all of them, and no step pays for
- * asking.
+ * A block is a cycle, or the steps that lie between two flushes, of several columns half of them: a
+ * column that waits idles to the end of its block, which costs a launch or two where it is alone,
+ * and steps where others go on. Columns are served between blocks alone, and count the steps to
+ * their next flush from there, so it is due at the end of a block for all of them, and no step pays
+ * for asking.
  *
  * Recorded addresses are good as long as the same vectors are bound and no block of memory has been
  * given back, recorded launches as long as the context's tuning stays. Operators are asked once a
@@ -23,7 +24,8 @@ enum { BLOCK_STEPS = 8 };
 static const double look_seconds = 0.01, patience_seconds = 0.2;
 
 int kaon_solver_block(const kaon_solver *s) {
-  return s->cycle > 0 ? s->cycle : s->flush > 0 ? s->flush / 2 : BLOCK_STEPS;
+  const int half = s->columns > 1 ? 2 : 1;
+  return s->cycle > 0 ? s->cycle : s->flush > 0 ? s->flush / half : BLOCK_STEPS;
 }
 
 static kaon_status steps(void *user) {

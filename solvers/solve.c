@@ -86,6 +86,14 @@ static kaon_status ask_norms(const kaon_solver *s, const kaon_vector *u, int slo
   return kaon_blas_dot(u, v, slots, &pass);
 }
 
+/* For a pass that leaves its result's norm there as it goes. */
+static kaon_pass with_norm(const kaon_solver *s, int slot) {
+  kaon_pass pass = KAON_PASS_INIT;
+  pass.scalars = s->sums;
+  pass.norm = slot;
+  return pass;
+}
+
 /* norm2[k] = what was asked for; the host waits in kaon_scalars_read. */
 static void take_norms(const kaon_solver *s, int slot, double *norm2) {
   for (int k = 0; k < s->columns; k++) norm2[k] = s->sums_host[k].slot[slot][0];
@@ -171,8 +179,8 @@ static kaon_status prepare_source(kaon_solver *s) {
     KAON_TRY(kaon_vector_copy(s->own_b, b));
   }
   if (s->options.stop == KAON_STOP_NORMAL) {
-    KAON_TRY(kaon_operator_run(s->system, KAON_DAGGER, s->b, s->chosen_r, NULL));
-    return ask_norms(s, s->chosen_r, 0, s->chosen_r, OF_SOURCE);
+    const kaon_pass norm = with_norm(s, OF_SOURCE);
+    return kaon_operator_run(s->system, KAON_DAGGER, s->b, s->chosen_r, &norm);
   }
   return s->options.stop == KAON_STOP_REDUCED && s->reduces ? ask_norms(s, s->b, 0, s->b, OF_SOURCE)
                                                             : KAON_OK;
@@ -322,6 +330,7 @@ static kaon_status run_fixed(kaon_solver *s) {
 /* Solution to the user; |b - A x|^2 of the system as the user posed it into OF_B of s->sums, where
  * the run has not left it. */
 kaon_status kaon_solver_issue_end(kaon_solver *s) {
+  const kaon_pass norm = with_norm(s, OF_B);
   const int other_precision = s->A->precision != s->system->precision;
   const kaon_vector *b = s->end_b;
   kaon_vector *x = s->end_x;
@@ -334,15 +343,13 @@ kaon_status kaon_solver_issue_end(kaon_solver *s) {
       KAON_TRY(kaon_vector_copy(full_x, x));
     }
     KAON_TRY(kaon_operator_run(s->system->reduction->parent, KAON_PLAIN, full_x, s->full_r, NULL));
-    KAON_TRY(kaon_blas_xpay(full_b, KAON_NUMBER(-1), s->full_r, NULL));
-    return ask_norms(s, s->full_r, 0, s->full_r, OF_B);
+    return kaon_blas_xpay(full_b, KAON_NUMBER(-1), s->full_r, &norm);
   }
   if (!other_precision) return KAON_OK;
   KAON_TRY(kaon_vector_copy(x, s->own_x));
   KAON_TRY(kaon_vector_copy(s->own_x, x));
   KAON_TRY(kaon_operator_run(s->system, KAON_PLAIN, s->own_x, s->outer_r, NULL));
-  KAON_TRY(kaon_blas_xpay(s->own_b, KAON_NUMBER(-1), s->outer_r, NULL));
-  return ask_norms(s, s->outer_r, 0, s->outer_r, OF_B);
+  return kaon_blas_xpay(s->own_b, KAON_NUMBER(-1), s->outer_r, &norm);
 }
 
 static kaon_status queue_end(kaon_solver *s) {

@@ -261,9 +261,9 @@ static __device__ __forceinline__ void face_direction(const faces_call &a, const
     for (int i = 0; i < 2; i++) {
       if (DIR >= 4)
         g.s[i] = c_make(leaves ? seen.s[i][c].re : g.s[i].re, leaves ? seen.s[i][c].im : g.s[i].im);
-      if constexpr (SPLIT) g.s[i] = c_scale_split(g.s[i], fc, fc * a.h.rest[mu]);
+      if constexpr (SPLIT) g.s[i] = split_scale(a.h, mu, g.s[i], fc);
     }
-    spin_accumulate_scaled(mu, s, SPLIT ? 1 : fc, g, c, d);
+    spin_accumulate_scaled(mu, s, SPLIT ? split_factor(a.h, fc) : fc, g, c, d);
   }
 }
 
@@ -293,6 +293,12 @@ static __device__ __forceinline__ bool face_here(const faces_call &a, uint32_t t
   return true;
 }
 
+/* Whether a kernel's factors may have a rest. */
+template <int SUMS>
+static __device__ __forceinline__ constexpr bool may_split() {
+  return SUMS == SUMS_ALL && sizeof(real) < 8;
+}
+
 /* ALL: sums may be wanted, a block may have several tiles, and a factor a rest. */
 template <int RECON, int SUMS>
 static __device__ __forceinline__ void boundary_block(const faces_call &a, int column, int chunk,
@@ -311,20 +317,10 @@ static __device__ __forceinline__ void boundary_block(const faces_call &a, int c
     tiles++;
     if (open && face_here(a, tile, &here)) {
       vspinor d;
-      if constexpr (SUMS == SUMS_ALL && sizeof(real) < 8) {
-        if (a.h.split) {
-          if (!EXCHANGES && a.h.dagger)
-            face_all<RECON, -1, true>(a, here, in, column, half, &d);
-          else
-            face_all<RECON, 1, true>(a, here, in, column, half, &d);
-        }
-      }
-      if (SUMS != SUMS_ALL || sizeof(real) == 8 || !a.h.split) {
-        if (!EXCHANGES && a.h.dagger)
-          face_all<RECON, -1, false>(a, here, in, column, half, &d);
-        else
-          face_all<RECON, 1, false>(a, here, in, column, half, &d);
-      }
+      if (!EXCHANGES && a.h.dagger)
+        face_all<RECON, -1, may_split<SUMS>()>(a, here, in, column, half, &d);
+      else
+        face_all<RECON, 1, may_split<SUMS>()>(a, here, in, column, half, &d);
       if (a.h.overlaps) kaon_let_next_start();
       hop_end<true, SUMS>(a.h, (uint32_t)here.at, column, 0, &d, room, norm);
     }
@@ -359,20 +355,10 @@ static __device__ __forceinline__ void interior_block(const faces_call &a, int c
     }
     const kaon_here here = kaon_here_in_box(&a.h.sites, &a.boxes.box[0], a.h.parity, n);
     vspinor d;
-    if constexpr (SUMS == SUMS_ALL && sizeof(real) < 8) {
-      if (a.h.split) {
-        if (!EXCHANGES && a.h.dagger)
-          hop_all<RECON, 1, -1, true>(a.h, here, &in, &d);
-        else
-          hop_all<RECON, 1, 1, true>(a.h, here, &in, &d);
-      }
-    }
-    if (SUMS != SUMS_ALL || sizeof(real) == 8 || !a.h.split) {
-      if (!EXCHANGES && a.h.dagger)
-        hop_all<RECON, 1, -1, false>(a.h, here, &in, &d);
-      else
-        hop_all<RECON, 1, 1, false>(a.h, here, &in, &d);
-    }
+    if (!EXCHANGES && a.h.dagger)
+      hop_all<RECON, 1, -1, may_split<SUMS>()>(a.h, here, &in, &d);
+    else
+      hop_all<RECON, 1, 1, may_split<SUMS>()>(a.h, here, &in, &d);
     if (a.h.overlaps) kaon_let_next_start();
     hop_end<true, SUMS>(a.h, (uint32_t)here.at, column, 0, &d, room, norm);
     if (SUMS != SUMS_ALL) break;

@@ -51,6 +51,7 @@ typedef struct hop_call {
   int parity, dagger, nrhs, column, temporal, clover_on; /* column: the first one of this launch */
   int last_t;   /* temporal gauge: the slice whose forward links are not the identity */
   int split;    /* a rest is not 0 */
+  real first;   /* the same as a number (split_scale) */
   int groups;   /* of columns: COLUMNS times as many are worked on */
   int each;     /* columns of a group (hop_staged.h) */
   int tiles;    /* blocks of a column that its sites make */
@@ -102,7 +103,18 @@ static __device__ __forceinline__ void link_unit(stored *raw) {
     raw[i] = (stored)(RECON != 8 && i % 8 == 0 ? (KAON_HALF ? 32767 : 1) : 0);
 }
 
-/* Adds the hop of spinor psi from direction DIR, over link u. */
+/* Where factors have a rest, hops are multiplied by both before they are added, else as they are
+ * added. Numbers that do either, so that no kernel has both ways in full: `first` is 1 or 0. */
+static __device__ __forceinline__ vcomplex split_scale(const hop_call &a, int mu, vcomplex z,
+                                                       real f) {
+  return c_scale_split(z, v_fma(a.first, f, 1 - a.first), f * a.rest[mu]);
+}
+
+static __device__ __forceinline__ real split_factor(const hop_call &a, real f) {
+  return v_fma(1 - a.first, f, a.first);
+}
+
+/* Adds the hop of spinor psi from direction DIR, over link u. SPLIT: factors may have a rest. */
 template <int RECON, int DIR, int SIGN, bool SPLIT>
 static __device__ __forceinline__ void hop_add(const hop_call &a, const raw_spinor &psi,
                                                const real *u, real factor, vspinor *d) {
@@ -118,8 +130,8 @@ static __device__ __forceinline__ void hop_add(const hop_call &a, const raw_spin
     vpair g = link_times_half(u, KAON_LINK_BUFFER, DIR >= 4, c, &h);
     const real fc = c == 2 ? f2 : f;
     if constexpr (SPLIT)
-      for (int i = 0; i < 2; i++) g.s[i] = c_scale_split(g.s[i], fc, fc * a.rest[mu]);
-    spin_accumulate_scaled(mu, s, SPLIT ? 1 : fc, g, c, d);
+      for (int i = 0; i < 2; i++) g.s[i] = split_scale(a, mu, g.s[i], fc);
+    spin_accumulate_scaled(mu, s, SPLIT ? split_factor(a, fc) : fc, g, c, d);
   }
 }
 
@@ -328,6 +340,7 @@ static hop_call call_of(const kaon_hop_args *args) {
     a.split |= a.rest[mu] != 0;
     if (KAON_HALF && args->recon != 8) a.factor[mu] *= KAON_HALF_STEP; /* of the link's integers */
   }
+  a.first = (real)a.split;
   const int64_t stride = kaon_link_blocks(kaon_matrix_blocks(st)) * args->recon * KAON_LANES;
   for (int dir = 0; dir < 8; dir++)
     a.links[dir] =

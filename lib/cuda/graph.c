@@ -369,12 +369,12 @@ static int64_t nanoseconds(void) {
   return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* How long to sleep before asking again, `passed` nanoseconds into a wait: seven eighths of what is
- * left if it is like the last one, or half where that would be much if it is shorter; a quarter of
- * what has passed if it is longer. Then a few questions do: each costs the processor some 6 us. */
+/* How long to sleep before asking again, `passed` nanoseconds into a wait: nearly all of what is left
+ * if it is like the last one, or half where that would be much if it is shorter; a quarter of what it
+ * is longer by. Then a few questions do: each costs the processor some 6 us. */
 static int64_t nap(int64_t passed, int64_t usual) {
   const int64_t shortest = 20000, longest = 5000000, much = 3000000, left = usual - passed;
-  const int64_t wanted = left <= 0 ? passed / 4 : left > much ? left / 2 : left / 8 * 7;
+  const int64_t wanted = left <= 0 ? -left / 4 : left > much ? left / 2 : left / 32 * 31 - shortest;
   return wanted < shortest ? shortest : wanted < longest ? wanted : longest;
 }
 
