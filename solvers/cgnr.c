@@ -48,6 +48,11 @@ static kaon_status renew(kaon_solver *s) {
   const kaon_pass sums = kaon_gated_dot(s, KAON_GOES_ON, KAON_S_S2, s->work[P], KAON_S_OVERLAP,
                                         KAON_REC_CGNR_RENEW);
   if (!kaon_gate_shut(s, KAON_GATE_START)) KAON_TRY(kaon_blas_zero(s->work[P], &fresh));
+  if (s->knows_dagger) { /* p = 0, and (p, s), which nothing has written yet */
+    const kaon_pass known = kaon_gated_norm(s, KAON_GOES_ON, KAON_S_S2, KAON_REC_CGNR_RENEW);
+    KAON_TRY(kaon_blas_convert(s->chosen_r, s->work[W], 0, &known));
+    return kaon_recur(s, KAON_GOES_ON, KAON_REC_RESUME);
+  }
   KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, s->r, s->work[W], &sums)); /* (p, s), (s, s) */
   return kaon_blas_axpy(KAON_MINUS(KAON_S_OVERLAP), s->work[W], s->work[P], &last);
 }
@@ -69,6 +74,7 @@ const kaon_method_ops kaon_method_cgnr = {
     .at_inject = 1,
     .saved = 1,
     .late_norm = 1,
+    .takes_dagger = 1,
     .delta = {0, 0.1, 0.3},
     .delta_restart = {0, 1e-3, 1e-2},
     .step = step,

@@ -36,6 +36,7 @@ typedef struct kaon_method_ops {
   int cooks_at_finish; /* once a service */
   int no_half;         /* its recurrences do not bear a process in half precision */
   int late_norm;       /* where A^dag r is watched, finish sums |r|^2, which is not needed before */
+  int takes_dagger;    /* renew takes A^dag r from chosen_r where knows_dagger says so */
   int fused;           /* its updates are entries of their own, composed of nothing else */
   int dagger;          /* applies A^dagger, and K^dagger */
   int relaxes; /* a relaxation: s->relax is made; r is recomputed from x_inner in each step */
@@ -108,6 +109,7 @@ struct kaon_solver {
   int reduces;                /* this solve's b and x are of the space that A is a reduction of */
   int from_zero;              /* x = 0 at the start in every column */
   int zero_guess;             /* the same until the first residual is taken */
+  int knows_dagger;           /* chosen_r is A^dag r of the residual that has just been taken */
 
   kaon_scalars *scalars;
   kaon_column_state *host; /* copies, for looks and services */
@@ -118,7 +120,8 @@ struct kaon_solver {
   const kaon_vector *b; /* outer; set by a solve */
   kaon_vector *x;
   kaon_vector *outer_r,
-      *chosen_r; /* chosen_r: A^dag r or the parent's residual, squared and forgotten */
+      *chosen_r; /* chosen_r: A^dag r or the parent's residual, squared and, but at the first
+                    service from 0, forgotten */
   kaon_vector *x_inner, *r;
   kaon_vector *work[KAON_SOLVER_WORK];
   int nwork;
@@ -209,6 +212,12 @@ kaon_status kaon_precondition(kaon_solver *s, kaon_mode mode, const kaon_vector 
  * (kaon_reduction.residual). */
 static inline int kaon_solver_watches(const kaon_solver *s) {
   return s->options.stop == KAON_STOP_FULL && s->reduces && s->system->reduction->residual != NULL;
+}
+
+/* 1: a solve from 0 begins with A^dag b as it was worked out for |A^dag b|, once rounded, and
+ * applies nothing to b again. */
+static inline int kaon_solver_takes_dagger(const kaon_solver *s) {
+  return s->mixed && s->method->takes_dagger && s->options.stop == KAON_STOP_NORMAL;
 }
 
 /* runner.c: everything between the first residual and the last column's end. */

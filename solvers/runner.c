@@ -49,11 +49,13 @@ static int block_length(const kaon_solver *s, int position) {
 }
 
 /* Every step rounds all of x_inner again, which soon outweighs the updates: every few steps it goes
- * to the outer solution and begins at 0. The residual does not change, so nothing waits for it. */
+ * to the outer solution and begins at 0. The residual does not change, so nothing waits for it. The
+ * end of the next step closes the gate: this is issued behind each step that can have opened it
+ * (replay.c), so that no column's turn is missed. */
 kaon_status kaon_runner_flush(kaon_solver *s) {
-  const kaon_pass done = kaon_gated_norm(s, KAON_GATE_FLUSH, KAON_NO_SLOT, KAON_REC_FLUSHED);
+  const kaon_pass due = kaon_gated(s, KAON_GATE_FLUSH);
   if (s->flush == 0 || kaon_gate_shut(s, KAON_GATE_FLUSH)) return KAON_OK;
-  return kaon_blas_pour(s->x_inner, s->x, &done);
+  return kaon_blas_pour(s->x_inner, s->x, &due);
 }
 
 /* Issues up to n steps; *position: of the first, then of the next one in its cycle. */

@@ -40,8 +40,8 @@ static kaon_status verify(kaon_solver *s) {
     chosen.gate = KAON_GATE_VERIFY;
     KAON_TRY(recompute_residual(s, KAON_GATE_SERVICE, KAON_S_OUTER,
                                 first ? KAON_REC_VERIFY_ZERO : KAON_REC_OUTER));
-    if (first) return KAON_OK;
-    if (kaon_gate_shut(s, KAON_GATE_VERIFY)) return KAON_OK;
+    s->knows_dagger = first && kaon_solver_takes_dagger(s);
+    if (first || kaon_gate_shut(s, KAON_GATE_VERIFY)) return KAON_OK;
     return kaon_operator_run(s->system, KAON_DAGGER, s->outer_r, s->chosen_r, &chosen);
   }
   if (kaon_solver_watches(s)) {
@@ -76,6 +76,7 @@ kaon_status kaon_service_run(kaon_solver *s) {
     KAON_TRY(s->method->finish(s, KAON_GATE_KEEP));
     if (s->mixed) KAON_TRY(kaon_blas_pour(s->x_inner, s->x, &keep));
   }
+  s->knows_dagger = 0;
   KAON_TRY(verify(s));
   if (s->method->block) KAON_TRY(kaon_recur(s, KAON_GATE_ANY, KAON_REC_BLOCK_VERIFIED));
   KAON_TRY(replace_residual(s));

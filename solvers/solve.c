@@ -408,7 +408,8 @@ static int inner_applications(const kaon_solver *s, const kaon_column_state *sta
   const int restart = s->options.refinement == KAON_REFINE_RESTART;
   const int renewed = state->updates > 1 ? state->updates - 1 : 0;
   const int saved = m->hidden > 0 ? m->hidden * !kaon_comm_sums(s->ctx->comm) : m->saved * !normal;
-  return state->iterations * m->applications + m->at_start +
+  const int known = s->options.tol > 0 && s->from_zero && kaon_solver_takes_dagger(s);
+  return state->iterations * m->applications + m->at_start - known +
          renewed * (restart ? m->at_start : m->at_inject) - state->updates * saved;
 }
 

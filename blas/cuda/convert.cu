@@ -1,22 +1,48 @@
 /* convert.cu - vectors from one precision to another on the GPU: the only kernels that see two. A
  * thread takes a site: groups of components differ with the precision, so each side is read or
- * written in its own. A value is widened to double, added if asked for, and rounded once; what it
- * came from may be set to zero. The norm is of the stored values. */
+ * written in its own. Where that leaves most of the device idle, and one side is in half, warps of a
+ * block share 32 sites, each with as many components as half has in one access. A value is widened
+ * to double, added if asked for, and rounded once; what it came from may be set to zero. The norm is
+ * of the stored values. */
 #define KAON_PREC_SINGLE /* unit.h's `real`, which is not used here */
 #undef KAON_PREC_ALL
 #include "blas/cuda/convert.h"
 #include "lib/cuda/list.h"
 
-/* A site of NCOMP reals, in registers. */
-template <int FROM, int TO, int NCOMP>
+enum {
+  PART = KAON_ACCESS / (int)sizeof(int16_t),
+  PARTS = SPINOR / PART,
+  PART_THREADS = PARTS * KAON_LANES,
+  MOST_PARTED = 1056, /* blocks of 32 sites, that is */
+  MOST_SUMMED = MOST_PARTED / 2
+};
+
+/* The largest of what the warps of a block found at their parts of a site; what they read has been
+ * read when they have it. All threads call it. */
+static __device__ __forceinline__ float largest_of_parts(int lane, float own) {
+  __shared__ float room[PARTS][KAON_LANES];
+  room[threadIdx.x / KAON_LANES][lane] = own;
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < PARTS; k++) own = quantise_largest(own, room[k][lane]);
+  return own;
+}
+
+/* A site of NCOMP reals, in registers; PARTED: PART of a spinor's, and the block's other warps have
+ * the others. All threads of the block call it then. */
+template <int FROM, int TO, int NCOMP, bool PARTED = false>
 static __device__ __forceinline__ void convert_held(const convert_call &a, int64_t unit, int lane,
                                                     double *sum) {
   typedef typename number_of<FROM>::type source;
   typedef typename number_of<TO>::type target;
   source x[NCOMP];
   target y[NCOMP];
-  target *to = (target *)a.v[1].data + unit * NCOMP * KAON_LANES;
-  site_read<source, NCOMP>((const source *)a.v[0].data + unit * NCOMP * KAON_LANES, lane, x);
+  const int part = PARTED ? (int)threadIdx.x / KAON_LANES : 0;
+  const int64_t first =
+      PARTED ? (unit * PARTS + part) * PART * KAON_LANES : unit * NCOMP * KAON_LANES;
+  target *to = (target *)a.v[1].data + first;
+  source *from = (source *)a.v[0].data + first;
+  site_read<source, NCOMP>(from, lane, x);
   const float x_step = step_of<FROM>(a.v[0], unit, lane);
   float y_step = a.add ? step_of<TO>(a.v[1], unit, lane) : 1.0f;
   if (a.add) site_read<target, NCOMP>(to, lane, y);
@@ -28,10 +54,11 @@ static __device__ __forceinline__ void convert_held(const convert_call &a, int64
       value[c] = (float)(old + value_of<FROM>(x[c], x_step));
       largest = quantise_largest(largest, value[c]);
     }
+    if (PARTED) largest = largest_of_parts(lane, largest);
     const float factor = kaon_half_factor(largest);
 #pragma unroll
     for (int c = 0; c < NCOMP; c++) y[c] = (int16_t)__float2int_rn(value[c] * factor);
-    a.v[1].scale[unit * KAON_LANES + lane] = largest;
+    if (part == 0) a.v[1].scale[unit * KAON_LANES + lane] = largest;
     y_step = kaon_half_unit(largest);
   } else {
 #pragma unroll
@@ -44,8 +71,9 @@ static __device__ __forceinline__ void convert_held(const convert_call &a, int64
   if (a.clear) {
 #pragma unroll
     for (int c = 0; c < NCOMP; c++) x[c] = 0;
-    site_write<source, NCOMP>((source *)a.v[0].data + unit * NCOMP * KAON_LANES, lane, x);
-    if (FROM == HALF) a.v[0].scale[unit * KAON_LANES + lane] = 0;
+    site_write<source, NCOMP>(from, lane, x);
+    if (PARTED && FROM == HALF && TO != HALF) __syncthreads(); /* all have read the scale */
+    if (FROM == HALF && part == 0) a.v[0].scale[unit * KAON_LANES + lane] = 0;
   }
   if (!sums_want(a.sums, 0)) return;
 #pragma unroll
@@ -62,8 +90,13 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   kaon_wait_for_previous();
   if (!gate_open(a.sums.gate, mine.column)) return;
   double sum[2] = {0, 0};
+  if constexpr ((FROM == HALF) != (TO == HALF))
+    if (a.parted)
+      convert_held<FROM, TO, PART, true>(a, (int64_t)mine.chunk * a.nrhs + mine.column,
+                                         (int)threadIdx.x % KAON_LANES, sum);
   const int64_t step = (int64_t)a.sums.chunks * KAON_THREADS;
-  for (int64_t i = (int64_t)mine.chunk * KAON_THREADS + threadIdx.x; i < a.sites; i += step) {
+  for (int64_t i = (int64_t)mine.chunk * KAON_THREADS + threadIdx.x; !a.parted && i < a.sites;
+       i += step) {
     const int64_t unit = i / KAON_LANES * a.nrhs + mine.column;
     if (a.ncomp == SPINOR)
       convert_held<FROM, TO, SPINOR>(a, unit, (int)(i % KAON_LANES), sum);
@@ -77,6 +110,13 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   sums_finish<1>(a.sums, mine.column, mine.chunk, sum);
 }
 
+/* With sums, whose parts grow in number, not as far. */
+static bool takes_parts(const kaon_convert_args *args) {
+  const kaon_shape *s = &args->shape;
+  return (args->from == HALF) != (args->to == HALF) && s->ncomp == SPINOR &&
+         s->nblocks * s->nrhs <= (args->sum.state != NULL ? MOST_SUMMED : MOST_PARTED);
+}
+
 extern "C" void kaon_convert_cuda(const kaon_launch *launch, const kaon_convert_args *args) {
   const kaon_shape *s = &args->shape;
   convert_call a = {};
@@ -86,12 +126,15 @@ extern "C" void kaon_convert_cuda(const kaon_launch *launch, const kaon_convert_
   a.add = args->add;
   a.clear = args->clear;
   for (int i = 0; i < 2; i++) a.v[i] = args->v[i];
-  const int chunks = chunks_of(launch, a.sites, args->sum.state != NULL ? 2 : 0);
+  a.parted = takes_parts(args);
+  const int chunks = a.parted ? (int)s->nblocks
+                              : chunks_of(launch, a.sites, args->sum.state != NULL ? 2 : 0);
+  const unsigned threads = a.parted ? (unsigned)PART_THREADS : (unsigned)KAON_THREADS;
   a.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
   const unsigned blocks = (unsigned)chunks * (unsigned)s->nrhs;
 #define PAIR(from_, to_)                                                            \
   case 3 * from_ + to_:                                                             \
-    kaon_cuda_launch(launch, convert_kernel<from_, to_>, blocks, KAON_THREADS, a);  \
+    kaon_cuda_launch(launch, convert_kernel<from_, to_>, blocks, threads, a);       \
     break;
   if (launch->list != NULL && args->from == SINGLE && args->to == DOUBLE) {
     kaon_cuda_launch_listed(launch, KAON_LISTED_POUR, convert_kernel<SINGLE, DOUBLE>, blocks,

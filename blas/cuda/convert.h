@@ -9,6 +9,7 @@
 typedef struct convert_call {
   int64_t sites; /* masked ones too */
   int ncomp, nrhs, add, clear;
+  int parted; /* a block has 32 sites of a column */
   kaon_view v[2];
   kaon_cuda_sums sums;
 } convert_call;

@@ -357,6 +357,7 @@ enum {
 static inline KAON_HD int kaon_block_column_end(kaon_column_state *s, double watched,
                                                 double moving) {
   int asks = KAON_BLOCK_AT_WORK;
+  s->gate &= ~KAON_GATE_FLUSH; /* what was due has been done */
   if (!kaon_finite(watched)) return KAON_BLOCK_BROKEN;
   if (s->lowest <= s->threshold) return 0;
   s->iterations++;

@@ -17,7 +17,6 @@
   X(KAON_REC_OUTER, kaon_stop_outer)                  \
   X(KAON_REC_RESUME, kaon_stop_resume)                \
   X(KAON_REC_CANCEL, kaon_stop_cancel)                \
-  X(KAON_REC_FLUSHED, kaon_flushed)                   \
   X(KAON_REC_FIXED_BEGIN, kaon_fixed_begin)           \
   X(KAON_REC_FIXED_RESUME, kaon_fixed_resume)         \
   X(KAON_REC_CG_START, kaon_cg_start)                 \

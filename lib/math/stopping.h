@@ -142,6 +142,7 @@ static inline KAON_HD_CALLED void kaon_step_end(kaon_column_state *s, double wat
     kaon_broken(s, KAON_CAUSE_NOT_FINITE, 0);
     return;
   }
+  s->gate &= ~KAON_GATE_FLUSH; /* what was due has been done */
   s->iterations++;
   s->history[s->iterations % KAON_HISTORY] = watched * s->scale;
   if (watched < s->lowest) {
@@ -171,10 +172,6 @@ static inline KAON_HD_CALLED void kaon_step_end(kaon_column_state *s, double wat
     kaon_wait(s, KAON_WAIT_PERIOD, 1);
   else if (s->flush > 0 && (s->iterations - s->renewed) % s->flush == 0)
     s->gate |= KAON_GATE_FLUSH;
-}
-
-static inline KAON_HD void kaon_flushed(kaon_column_state *s) {
-  s->gate &= ~KAON_GATE_FLUSH;
 }
 
 /* Counts verifications without progress; 1: too many. A cycle may win little and be useful; where

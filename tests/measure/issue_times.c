@@ -134,9 +134,10 @@ static kaon_status issue_copy(parts *p) {
   const kaon_coefficient a = KAON_NUMBER(1e-9);
   pass.scalars = p->scalars;
   pass.gate = p->kind == CLOSED ? 0 : KAON_GATE_ANY;
-  const int sums = p->kind != CLOSED && p->kind != AXPY && p->kind != AXPY_XPAY && p->kind != APPLY;
-  if (sums && p->kind != POUR) pass.norm = KAON_S_R2;
-  if (sums) pass.then = p->kind == AXPY_END ? KAON_REC_CG_BETA : KAON_REC_FLUSHED;
+  if (p->kind == AXPY_NORM || p->kind == AXPY_END || p->kind == APPLY_NORM ||
+      p->kind == APPLY_DAGGER)
+    pass.norm = KAON_S_R2;
+  if (p->kind == AXPY_END) pass.then = KAON_REC_CG_BETA;
   switch (p->kind) {
     case AXPY_XPAY:
       return kaon_blas_axpy_xpay(a, p->v[0], p->v[1], p->v[2], a, &pass);
