@@ -199,15 +199,17 @@ static double flops_of(const kaon_solver *s, const kaon_operator *A) {
   return A != NULL ? A->ops->cost(A, s->columns).flops : 0;
 }
 
-/* Once: no solve needs another message for its report. */
+/* And unknowns. Once: no solve needs another message for its report. */
 static kaon_status count_flops(kaon_solver *s) {
+  const kaon_space *space = s->system->space;
   double flops[] = {flops_of(s, s->inner), flops_of(s, s->system), flops_of(s, s->K),
-                    kaon_relax_flops(s)};
-  KAON_TRY(kaon_comm_sum(s->ctx, flops, 4));
+                    kaon_relax_flops(s), (double)space->nsites * space->ncomp};
+  KAON_TRY(kaon_comm_sum(s->ctx, flops, 5));
   s->flops.inner = flops[0];
   s->flops.outer = flops[1];
   s->flops.preconditioner = flops[2];
   s->flops.sweep = flops[3];
+  s->unknowns = flops[4] < INT32_MAX ? (int)flops[4] : INT32_MAX;
   return KAON_OK;
 }
 

@@ -96,6 +96,7 @@ struct kaon_solver {
   struct {
     double inner, outer, preconditioner, sweep; /* sweep: of a relaxation's step, beside these */
   } flops;
+  int unknowns; /* kaon_column_state */
   int cycle; /* steps of a cycle in which columns stay in lockstep; 0: none */
   int flush; /* steps between additions of x_inner to x; 0: only in services */
   double delta;

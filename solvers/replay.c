@@ -5,7 +5,8 @@
  *
  * A block is a cycle, or the steps that lie between two flushes, of several columns half of them: a
  * column that waits idles to the end of its block, which costs a launch or two where it is alone,
- * and steps where others go on. Columns are served between blocks alone, and count the steps to
+ * and steps where others go on. Half of them where kernels are listed, too, whose number is limited
+ * (lib/cuda/list.h). Columns are served between blocks alone, and count the steps to
  * their next flush from there, so it is due at the end of a block for all of them, and no step pays
  * for asking.
  *
@@ -23,8 +24,13 @@ enum { BLOCK_STEPS = 8 };
  * longer than a user waits for an answer. */
 static const double look_seconds = 0.01, patience_seconds = 0.2;
 
+/* Forms that go through a list of a step's kernels, which not every step has: then AUTO. */
+static int is_listed(kaon_issue form) {
+  return form == KAON_ISSUE_CDP || form == KAON_ISSUE_PERSISTENT;
+}
+
 int kaon_solver_block(const kaon_solver *s) {
-  const int half = s->columns > 1 ? 2 : 1;
+  const int half = s->columns > 1 || is_listed(s->ctx->options.issue) ? 2 : 1;
   return s->cycle > 0 ? s->cycle : s->flush > 0 ? s->flush / half : BLOCK_STEPS;
 }
 
@@ -97,11 +103,6 @@ int kaon_replay_possible(const kaon_solver *s) {
 /* Whether columns that wait are served when the host sees it. */
 static int host_serves(const kaon_solver *s) {
   return s->recorded.form == KAON_ISSUE_REPLAY || s->recorded.form == KAON_ISSUE_CDP;
-}
-
-/* Forms that go through a list of a step's kernels, which not every step has: then AUTO. */
-static int is_listed(kaon_issue form) {
-  return form == KAON_ISSUE_CDP || form == KAON_ISSUE_PERSISTENT;
 }
 
 /* The form that is asked for, or does in its place. */

@@ -243,6 +243,7 @@ void kaon_solver_idle(kaon_solver *s) {
     state->max_iterations = s->options.max_iterations;
     state->flags = s->options.as_printed ? KAON_FLAG_PRINTED : 0;
     state->cycle = s->cycle;
+    state->unknowns = s->unknowns;
     state->flush = s->flush;
     state->period = s->method->period[s->inner->precision];
     state->gate = KAON_GATE_SERVICE;

@@ -77,12 +77,16 @@ static __device__ __forceinline__ void spinor_touch(const kaon_view &v, uint32_t
   if (KAON_HALF) touch(v.scale + scale_at(site, units));
 }
 
+/* Half at 16^4 fits with much to spare, single just so. */
+enum { PAIR_OVERLAPS = 1 << 16, PAIR_MANY = 512 }; /* sites times bytes of a real; blocks */
+
 /* Whether the next kernel is let in at once, else behind the stores: what comes in delays a kernel,
- * and while a sum is completed there is time enough. Nor where links, clover blocks and vectors
+ * and while a sum is completed there is time enough; but where this one's blocks fill the device it
+ * comes in by and by (half at 16^4: 0.3 us of a step). Nor where links, clover blocks and vectors
  * just fit the second-level cache: kernels that come in by and by have their sites on other
  * multiprocessors each time, and the cache's two halves then hold much of it twice. */
 static __device__ __forceinline__ bool pair_lets(const hop_call &a) {
-  return a.overlaps && a.sums.sum.state == NULL;
+  return a.overlaps && (a.sums.sum.state == NULL || a.sums.chunks > PAIR_MANY);
 }
 
 /* ---- the exchange ---- */
@@ -471,9 +475,6 @@ static bool shares_sites(const kaon_launch *launch, int64_t nsites, int columns)
   if (launch->tuned.threads != 0) return launch->tuned.threads == PAIR_CHOICE && nsites <= room;
   return nsites * columns <= (sizeof(real) == 8 ? 1 << 14 : 1 << 15);
 }
-
-/* Half at 16^4 fits with much to spare, single just so. */
-enum { PAIR_OVERLAPS = 1 << 16 }; /* sites times bytes of a real */
 
 static unsigned pair_blocks(const kaon_launch *launch, hop_call *a, const kaon_gate *gate,
                             const kaon_sum *sum) {
