@@ -336,7 +336,10 @@ def plots_a(folder, rows, words):
 # ---- paper C ----
 
 def figure(rows, name):
-    return [row for row in rows if row["bench"] == "kaczmarz" and row["figure"] == name]
+    """Of figure 7, which one command measures, those of the command that ran last."""
+    own = [row for row in rows if row["bench"] == "kaczmarz" and row["figure"] == name]
+    last = max(own, key=lambda row: row["measured"])["command"] if own and name == "fig7" else None
+    return [row for row in own if last is None or row["command"] == last]
 
 
 def share_of(row, words):
@@ -393,7 +396,7 @@ def against_serial(rows):
     """From how many rows on the device's projections are ahead of CGMNC on one core; "" without a device."""
     best, serial = {}, {row["rows"]: row["value"] for row in rows if (row["machine"], row["what"]) == ("cpu-serial", "cgmnc") and row["value"]}
     for row in rows:
-        if row["machine"] == "cuda" and row["value"] and row["what"].startswith(("cgmnc", "carpcg", "cimmino")) and row["rows"] in serial:
+        if row["machine"] == "cuda" and row["value"] and row["status"] == "converged" and row["what"].startswith(("cgmnc", "carpcg", "cimmino")) and row["rows"] in serial:
             best[row["rows"]] = min(best.get(row["rows"], (math.inf, "")), (row["value"], row["what"]))
     if not best:
         return ""
@@ -414,6 +417,8 @@ def solves(rows, words):
                 line.append("-")
             elif row["value"] is None:
                 line.append(f"over time at {row['iterations']}, {residual(row)}")
+            elif row["status"] != "converged":
+                line.append(f"{row['status']} at {row['iterations']}, {residual(row)}")
             else:
                 line.append(f"{row['value']:.3g}" + (f" ({row['iterations']})" if row["iterations"] else ""))
         lines.append(line + ([f"{x:g}" for x in C_MEDIANS[n]] if n in C_MEDIANS else ["-"] * len(C_CURVES)))
@@ -470,13 +475,19 @@ def plots_c(folder, rows, words):
 
 # ---- the page ----
 
+def started(row):
+    """The row's command, and what started its ranks."""
+    ranks = row.get("ranks") or 1
+    return f"mpirun -np {ranks} {row['command']}" if ranks > 1 else row["command"]
+
+
 def block(folder, runs, parts, plots, busy):
     """Commands and files, tables, pictures of one device."""
     every = [row for run in runs for row in run.rows]
     device = next((row["device"] for row in every if row["backend"] == "cuda"), every[0]["device"])
     text = [f"### {device} (`bench/results/{folder}`)\n"] + ([BUSY] if busy else [])
     for run in runs:
-        commands = list(dict.fromkeys(row["command"] for row in run.rows if row.get("command")))
+        commands = list(dict.fromkeys(started(row) for row in run.rows if row.get("command")))
         text.append(f"Commit {run.commit}, {run.date}; `{run.path}`:\n\n```\n" + "\n".join(commands) + "\n```\n")
     text += parts
     text += [f"![{device}: {what}](plots/{name})\n" for name, what, _ in plots]

@@ -148,7 +148,7 @@ def put_together(rows):
 
 def commands(run):
     """(the commands, a remark on them)"""
-    given = unique(row["command"] for row in run.rows if row.get("command"))
+    given = unique(papers.started(row) for row in run.rows if row.get("command"))
     if given:
         return given, ""
     remark = " The command is put together from the rows"

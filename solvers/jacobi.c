@@ -121,8 +121,8 @@ static kaon_status invert(const kaon_operator *K, double *d, int64_t count, int 
                        (long long)i);
     if (largest == 0)
       return kaon_fail(ctx, KAON_ERR_SINGULAR,
-                       "jacobi: the diagonal is 0 in row %lld (from 0) of this rank; use another "
-                       "preconditioner",
+                       "jacobi: the diagonal is 0 in row %lld (from 0) of this rank; choose "
+                       "another method or preconditioner",
                        (long long)i);
     const double a = re / largest, b = im / largest, norm = (a * a + b * b) * largest;
     z[0] = a / norm;

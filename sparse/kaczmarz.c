@@ -315,8 +315,8 @@ static kaon_status check(const kaon_operator *A, const kaon_matrix *matrix,
                      o->lambda);
   if (ctx->comm->ranks > 1 && !(cimmino && o->lambda > 0))
     return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
-                     "kaczmarz: on %d ranks there is kind cimmino with a lambda of its own; rows "
-                     "are not swept, nor lambda chosen, across ranks",
+                     "kaczmarz: rows are not swept, nor lambda chosen, across %d ranks; take kind "
+                     "cimmino with a lambda, or one rank",
                      ctx->comm->ranks);
   if (o->kind == KAON_KACZMARZ_CARP && o->blocks > matrix->rows->rows->rows)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT, "carp: %d blocks of %lld rows; at most one a row",

@@ -48,7 +48,7 @@ static kaon_status give_room(const kaon_market_job *job, entries *e, int64_t roo
   }
   if (failed)
     return kaon_fail(job->ctx, KAON_ERR_MEMORY,
-                     "%s: %lld entries of %zu bytes find no host memory to be collected in",
+                     "%s: there is no host memory to collect %lld entries of %zu bytes in",
                      job->bytes->name, (long long)room, kaon_market_bytes_each(job));
   e->room = room;
   return KAON_OK;

@@ -101,7 +101,7 @@ static kaon_status make_rows(const kaon_market_job *job, const entries *e, kaon_
   const int64_t rows = job->last - job->first;
   int64_t *at = calloc((size_t)rows + 1, sizeof *at);
   if (at == NULL)
-    return kaon_fail(job->ctx, KAON_ERR_MEMORY, "%s: %lld rows find no host memory",
+    return kaon_fail(job->ctx, KAON_ERR_MEMORY, "%s: there is no host memory for %lld rows",
                      job->bytes->name, (long long)rows);
   rows_made made = {job, NULL, at};
   each_entry(job, e, count_entry, &made);
@@ -269,7 +269,7 @@ static kaon_status make_columns(const kaon_market_job *job, entries *e, double *
   }
   *values = calloc(count > 0 ? count : 1, sizeof **values);
   if (*values == NULL)
-    return kaon_fail(job->ctx, KAON_ERR_MEMORY, "%s: %zu numbers find no host memory",
+    return kaon_fail(job->ctx, KAON_ERR_MEMORY, "%s: there is no host memory for %zu numbers",
                      job->bytes->name, count);
   columns_made made = {h->rows, job->reals, *values};
   each_entry(job, e, put_in_column, &made);

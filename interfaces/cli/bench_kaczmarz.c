@@ -59,6 +59,8 @@ int project_line(const project *m, const char *figure, const char *matrix, int64
       json_pack("{s:s s:s s:I s:s s:s s:o s:o s:s s:o}", "figure", figure, "matrix", matrix, "rows",
                 (json_int_t)rows, "machine", place, "what", what, "x", report_real(x), "value",
                 report_real(value), "unit", unit, "seconds", report_real(seconds));
+  static const char *const none[] = {"gflops", "ideal_gbs", "limit_gbs"}; /* where not measured */
+  for (int i = 0; i < 3; i++) json_object_set_new(row, none[i], json_null());
   json_object_update(row, figures);
   json_decref(figures);
   if (more) json_object_update(row, more);

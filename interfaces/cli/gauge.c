@@ -1,4 +1,5 @@
 /* gauge.c - kaon gauge FILE: what a configuration is, and conversion between formats. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,8 +52,11 @@ static void print(const cli_common *common, const field *f, const kaon_observabl
   cli_say(common, "file          %s\n", f->spec.text);
   cli_say(common, "lattice       %d %d %d %d\n", e[0], e[1], e[2], e[3]);
   print_file(common, &f->file);
-  cli_say(common, "plaquette     %.12f  (space %.12f, time %.12f)\n", o->plaquette,
-          o->plaquette_space, o->plaquette_time);
+  const int usual = fabs(o->plaquette_space) < 10 && fabs(o->plaquette_time) < 10;
+  cli_say(common,
+          usual ? "plaquette     %.12f  (space %.12f, time %.12f)\n"
+                : "plaquette     %.6g  (space %.6g, time %.6g)\n",
+          o->plaquette, o->plaquette_space, o->plaquette_time);
   cli_say(common, "link trace    %.12g\n", o->link_trace);
   cli_say(common, "Polyakov      %.12g %+.12g i\n", o->polyakov[0], o->polyakov[1]);
   cli_say(common, "charge        %.8g  (clover leaf, not cooled)\n", o->charge);
@@ -114,12 +118,12 @@ static int check_format(const gauge_args *a) {
   const int bits = a->bits < 0 ? 0 : 32 * a->bits;
   if ((format == KAON_FORMAT_MILC && bits == 64) || (format == KAON_FORMAT_OPENQCD && bits == 32))
     return cli_wrong(
-        "--bits is %d, but a %s file stores %d bits; leave --bits out, or choose "
+        "--bits is %d, but files of format %s store %d bits; leave --bits out, or choose "
         "another --format",
         bits, name, 96 - bits);
   if (a->rows == 1 && format != KAON_FORMAT_NERSC) /* auto|2|3 */
-    return cli_wrong("--rows is 2, but a %s file stores 3; leave --rows out, or add --format nersc",
-                     name);
+    return cli_wrong(
+        "--rows is 2, but files of format %s store 3; leave --rows out, or add --format nersc", name);
   return EXIT_DONE;
 }
 
@@ -148,7 +152,12 @@ static int run(void *arguments) {
   if (code == EXIT_DONE) code = cli_status(ctx, kaon_gauge_measure(f.gauge, &o), NULL);
   if (code == EXIT_DONE) {
     print(&a->common, &f, &o);
-    if (a->convert) code = convert(ctx, a, &f);
+    if (!isfinite(o.plaquette)) {
+      cli_error("%s: links are so large that their products are no numbers; get a sound copy",
+                f.spec.text);
+      code = EXIT_USAGE;
+    }
+    if (code == EXIT_DONE && a->convert) code = convert(ctx, a, &f);
     json_t *report = describe(ctx, &f, &o);
     int written = code == EXIT_DONE ? report_write(a->common.report, report) : code;
     json_decref(report);

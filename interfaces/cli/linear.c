@@ -313,11 +313,14 @@ static int read_file(const linear *l, double **numbers, int *found) {
       cli_status(l->ctx, kaon_array_read(l->ctx, path, &rows, &columns, &parts, &all), "--rhs");
   if (code != EXIT_DONE) return code;
   if (rows != all_rows)
-    code = cli_wrong("--rhs %s has %lld rows, but --matrix %s has %lld", path, (long long)rows,
-                     l->args->matrix, (long long)all_rows);
+    code = cli_wrong(
+        "--rhs %s has %lld rows, but --matrix %s has %lld; give a b of as many rows as the matrix",
+        path, (long long)rows, l->args->matrix, (long long)all_rows);
   else if (parts > reals)
     code = cli_wrong("--rhs %s is complex, but --matrix %s is real; solve for its parts", path,
                      l->args->matrix);
+  else if (columns < 1)
+    code = cli_wrong("--rhs %s has 0 columns, but b is at least 1; give a file with one", path);
   else if (columns > l->args->columns)
     code = cli_wrong("--rhs %s has %lld columns, but --columns is %d; pass --columns %lld", path,
                      (long long)columns, l->args->columns, (long long)columns);

@@ -126,11 +126,16 @@ const char *linear_remedy(const void *user, kaon_stop_reason reason) {
     case KAON_BREAKDOWN:
       if (l->projections == KAON_KACZMARZ_CIMMINO)
         return "lambda is too large for this matrix: give a smaller --lambda, or 0 for the rule";
+      if (l->options.method == KAON_CGNR)
+        return "A may be singular: its rows or columns depend on each other; check the matrix";
+      if (l->options.method == KAON_GCR) return "try --method cgnr, which takes any matrix";
       return "try --method gcr, or cgnr, which takes any matrix";
     case KAON_DIVERGING:
       if (relax_is(l->options.method))
         return "relaxation does not converge for this matrix (kaon info --spectrum); give --tau 0, "
                "or --method gcr";
+      if (l->options.method == KAON_CGNR || l->options.method == KAON_GCR)
+        return "the residual grows; try another --precond, or give --sloppy double";
       return "the residual grows; try --method gcr or cgnr, or another --precond";
     default:
       return "it was ended before its time";

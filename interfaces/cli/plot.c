@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -47,7 +48,9 @@ static int draw(const plot *p, const char *part) {
   if (!pipe) return 0;
   script(pipe, p, part);
   int status = pclose(pipe);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  struct stat drawn; /* gnuplot says nothing of a full disk, and leaves a file of no bytes */
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0 && stat(part, &drawn) == 0 &&
+         drawn.st_size > 0;
 }
 
 char *plot_csv(const char *path, const char *history) {
@@ -75,8 +78,8 @@ int plot_convergence(const plot *p) {
   if (csv && !p->history) code = histories_write(p->histories, p->columns, csv);
   if (code == EXIT_DONE)
     cli_error(
-        "%s was not drawn: gnuplot is missing or failed; install gnuplot-nox, or plot %s, "
-        "which has the numbers",
+        "%s was not drawn: gnuplot is missing, or failed, or the disk is full; install "
+        "gnuplot-nox or make room, or plot %s, which has the numbers",
         p->path, csv);
   free(csv);
   return code;

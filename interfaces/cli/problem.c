@@ -39,6 +39,10 @@ static int read_action(const problem_args *a, problem *p) {
   if (staggered_action(a)) return staggered_check(a, p);
   if (a->fat_links || a->long_links)
     return cli_wrong("--fat-links and --long-links are for --action asqtad and hisq");
+  if (a->naik_epsilon != 0)
+    return cli_wrong("--naik-epsilon %g is for --action asqtad and hisq", a->naik_epsilon);
+  if (a->u0 && strcmp(a->u0, "1") != 0)
+    return cli_wrong("--u0 %s is for --action asqtad", a->u0);
   if (isnan(a->kappa) == isnan(a->mass))
     return cli_wrong("give one of --kappa and --mass (kappa = 1 / (2 mass + 8)); found %s",
                      isnan(a->kappa) ? "neither" : "both");

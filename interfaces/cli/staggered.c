@@ -39,6 +39,9 @@ int staggered_check(const problem_args *a, problem *p) {
     return cli_wrong("--preconditioner is not for --action %s; leave it out", name);
   if (a->action == STAGGERED && (a->fat_links || a->long_links))
     return cli_wrong("--fat-links and --long-links are for --action asqtad and hisq");
+  if (a->action == STAGGERED && a->naik_epsilon != 0)
+    return cli_wrong("--naik-epsilon %g is for --action asqtad and hisq, which have long links",
+                     a->naik_epsilon);
   if (!a->fat_links != !a->long_links)
     return cli_wrong(
         "--fat-links and --long-links belong together: give both, or neither and the "

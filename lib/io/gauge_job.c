@@ -229,6 +229,10 @@ kaon_status kaon_gauge_verdict(kaon_gauge_job *job) {
   info->unitarity_violations = job->off_su3;
   info->link_trace_computed = job->trace_sum / (12.0 * (double)kaon_gauge_volume(job));
   KAON_TRY(check_checksums(job));
+  if (job->not_finite == 1)
+    return kaon_fail(job->ctx, KAON_ERR_NOT_FINITE,
+                     "%s: %s holds NaN or infinity; get a sound copy", job->bytes->name,
+                     place(job, job->not_finite_site, job->not_finite_mu, where));
   if (job->not_finite) {
     return kaon_fail(job->ctx, KAON_ERR_NOT_FINITE,
                      "%s: %s and %lld more links hold NaN or infinity; get a sound copy",
