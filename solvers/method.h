@@ -97,8 +97,8 @@ struct kaon_solver {
     double inner, outer, preconditioner, sweep; /* sweep: of a relaxation's step, beside these */
   } flops;
   int unknowns; /* kaon_column_state */
-  int cycle; /* steps of a cycle in which columns stay in lockstep; 0: none */
-  int flush; /* steps between additions of x_inner to x; 0: only in services */
+  int cycle;    /* steps of a cycle in which columns stay in lockstep; 0: none */
+  int flush;    /* steps between additions of x_inner to x; 0: only in services */
   double delta;
 
   kaon_operator *A;      /* the user's; not owned */

@@ -6,7 +6,7 @@
  * A block is a cycle, or the steps that lie between two flushes, of several columns half of them: a
  * column that waits idles to the end of its block, which costs a launch or two where it is alone,
  * and steps where others go on. Half of them where kernels are listed, too, whose number is limited
- * (lib/cuda/list.h). Columns are served between blocks alone, and count the steps to
+ * (lib/backend.h). Columns are served between blocks alone, and count the steps to
  * their next flush from there, so it is due at the end of a block for all of them, and no step pays
  * for asking.
  *

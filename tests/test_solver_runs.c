@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "blas/blas.h"
+#include "lib/math/stopping.h"
 #include "tests/util/dirac_case.h"
 #include "tests/util/shell_operator.h"
 #include "tests/util/test_util.h"
@@ -345,6 +346,28 @@ static void a_solver_that_does_not_fit_is_refused_at_once(void **state) {
   }
 }
 
+/* A process that is watched is not called stalled before its residual was below a tenth of the
+ * first, but for as many steps as there are unknowns; from then on it is. */
+static void a_plateau_is_no_stall(void **state) {
+  (void)state;
+  static const struct {
+    double best;
+    int steps, plateau;
+  } cases[] = {{1, 100, 1}, {0.011, 4999, 1}, {0.009, 100, 0}, {1, 5000, 0}};
+  for (int i = 0; i < 4; i++) {
+    kaon_column_state *s = calloc(1, sizeof *s);
+    s->flags = KAON_FLAG_WATCH;
+    s->first = 1;
+    s->best = cases[i].best;
+    s->iterations = cases[i].steps;
+    s->unknowns = 5000;
+    int turns = 0;
+    while (turns < 1000 && !kaon_stalled(s, 1)) turns++;
+    assert_int_equal(turns, cases[i].plateau ? 1000 : KAON_STALLED_CYCLES - 1);
+    free(s);
+  }
+}
+
 int main(void) {
   shell_machine = MACHINE_CPU; /* ranks are played, memory is read here */
   const struct CMUnitTest tests[] = {
@@ -353,6 +376,7 @@ int main(void) {
       cmocka_unit_test(one_ranks_monitor_ends_the_solve_on_all),
       cmocka_unit_test(ranks_look_after_the_same_steps),
       cmocka_unit_test(lift_honours_the_gate),
+      cmocka_unit_test(a_plateau_is_no_stall),
       cmocka_unit_test(a_solve_takes_no_memory),
       cmocka_unit_test(a_solver_that_does_not_fit_is_refused_at_once),
   };

@@ -1,9 +1,9 @@
 /* convert.cu - vectors from one precision to another on the GPU: the only kernels that see two. A
  * thread takes a site: groups of components differ with the precision, so each side is read or
- * written in its own. Where that leaves most of the device idle, and one side is in half, warps of a
- * block share 32 sites, each with as many components as half has in one access. A value is widened
- * to double, added if asked for, and rounded once; what it came from may be set to zero. The norm is
- * of the stored values. */
+ * written in its own. Where that leaves most of the device idle, and one side is in half, warps of
+ * a block share 32 sites, each with as many components as half has in one access. A value is
+ * widened to double, added if asked for, and rounded once; what it came from may be set to zero.
+ * The norm is of the stored values. */
 #define KAON_PREC_SINGLE /* unit.h's `real`, which is not used here */
 #undef KAON_PREC_ALL
 #include "blas/cuda/convert.h"
@@ -12,20 +12,16 @@
 enum {
   PART = KAON_ACCESS / (int)sizeof(int16_t),
   PARTS = SPINOR / PART,
-  PART_THREADS = PARTS * KAON_LANES,
-  MOST_PARTED = 1056, /* blocks of 32 sites, that is */
-  MOST_SUMMED = MOST_PARTED / 2
+  PART_THREADS = PARTS * KAON_LANES
 };
 
 /* The largest of what the warps of a block found at their parts of a site; what they read has been
  * read when they have it. All threads call it. */
 static __device__ __forceinline__ float largest_of_parts(int lane, float own) {
-  __shared__ float room[PARTS][KAON_LANES];
+  __shared__ quantise_room<PARTS> room;
   room[threadIdx.x / KAON_LANES][lane] = own;
   __syncthreads();
-#pragma unroll
-  for (int k = 0; k < PARTS; k++) own = quantise_largest(own, room[k][lane]);
-  return own;
+  return quantise_over_parts<PARTS>(room, lane);
 }
 
 /* A site of NCOMP reals, in registers; PARTED: PART of a spinor's, and the block's other warps have
@@ -110,11 +106,10 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   sums_finish<1>(a.sums, mine.column, mine.chunk, sum);
 }
 
-/* With sums, whose parts grow in number, not as far. */
 static bool takes_parts(const kaon_convert_args *args) {
   const kaon_shape *s = &args->shape;
   return (args->from == HALF) != (args->to == HALF) && s->ncomp == SPINOR &&
-         s->nblocks * s->nrhs <= (args->sum.state != NULL ? MOST_SUMMED : MOST_PARTED);
+         s->nblocks * s->nrhs <= (args->sum.state != NULL ? QUANTISE_BLOCKS / 2 : QUANTISE_BLOCKS);
 }
 
 extern "C" void kaon_convert_cuda(const kaon_launch *launch, const kaon_convert_args *args) {

@@ -2,7 +2,7 @@
  * made for each formula. Sums are over what is stored, in the same pass. */
 #include "blas/cuda/words.h"
 
-enum { OPERANDS = UPDATE_OPERANDS, FEW_BLOCKS = 264, MANY_PACKETS = 1056 };
+enum { OPERANDS = UPDATE_OPERANDS, FEW_BLOCKS = 264 };
 typedef words_call<OPERANDS> update_call;
 
 #if KAON_HALF
@@ -40,15 +40,14 @@ static __device__ __forceinline__ void part_write(stored *integers, int lane, co
 template <int OP>
 static __device__ __forceinline__ void largest_of_parts(int lane, float *scale) {
   constexpr traits t = traits_of<OP>();
-  __shared__ float room[OPERANDS][PACKETS][KAON_LANES];
+  __shared__ quantise_room<PACKETS> room[OPERANDS];
 #pragma unroll
   for (int o = 0; o < OPERANDS; o++)
     if (t.writes >> o & 1) room[o][threadIdx.x / KAON_LANES][lane] = scale[o];
   __syncthreads();
 #pragma unroll
   for (int o = 0; o < OPERANDS; o++)
-    for (int k = 0; k < PACKETS; k++)
-      if (t.writes >> o & 1) scale[o] = quantise_largest(scale[o], room[o][k][lane]);
+    if (t.writes >> o & 1) scale[o] = quantise_over_parts<PACKETS>(room[o], lane);
 }
 
 /* A site of NCOMP reals, in registers; PARTS: one of its packets of so many, all threads of the
@@ -256,7 +255,7 @@ static bool takes_packets(const kaon_launch *launch, const kaon_update_args *arg
   const kaon_shape *s = &args->shape;
   const bool sums = args->sum.state != NULL; /* whose bits a tuning does not change */
   return op != ZERO && op != COPY && s->ncomp == SPINOR && (sums || launch->tuned.blocks == 0) &&
-         s->nblocks * s->nrhs <= (sums ? MANY_PACKETS / 2 : MANY_PACKETS);
+         s->nblocks * s->nrhs <= (sums ? QUANTISE_BLOCKS / 2 : QUANTISE_BLOCKS);
 }
 #endif
 

@@ -123,7 +123,8 @@ static int check_format(const gauge_args *a) {
         bits, name, 96 - bits);
   if (a->rows == 1 && format != KAON_FORMAT_NERSC) /* auto|2|3 */
     return cli_wrong(
-        "--rows is 2, but files of format %s store 3; leave --rows out, or add --format nersc", name);
+        "--rows is 2, but files of format %s store 3; leave --rows out, or add --format nersc",
+        name);
   return EXIT_DONE;
 }
 

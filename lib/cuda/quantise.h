@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "lib/cuda/lanes.h"
 #include "lib/math/half.h"
 
 /* The larger of `largest` and |x|, compared as integers: they order like the numbers, with infinity
@@ -29,6 +30,23 @@ static __device__ __forceinline__ float quantise_most(const float *value) {
   float largest = 0;
 #pragma unroll
   for (int c = 0; c < N; c++) largest = quantise_largest(largest, value[c]);
+  return largest;
+}
+
+/* Where a thread a site leaves most of a device idle, warps of a block share 32 sites, each with as
+ * many of a spinor's components as one access has integers. So up to so many such blocks, and half
+ * of them where each leaves a part of a sum. */
+enum { QUANTISE_BLOCKS = 1056 };
+template <int PARTS>
+using quantise_room = float[PARTS][KAON_LANES];
+
+/* The largest of a site's parts, once each warp has left its own behind a barrier of the block. */
+template <int PARTS>
+static __device__ __forceinline__ float quantise_over_parts(const quantise_room<PARTS> &room,
+                                                            int lane) {
+  float largest = 0;
+#pragma unroll
+  for (int k = 0; k < PARTS; k++) largest = quantise_largest(largest, room[k][lane]);
   return largest;
 }
 

@@ -99,6 +99,7 @@ class Invert(system.Case):
         self.succeeds("generate", "--lattice", "4", "4", "4", "8", "--beta", "6", "--sweeps", "1", "--output", "thin.lime")
         for more, words in ((["--action", "hisq", "--u0", "0.9"], ["--u0", "asqtad"]),
                             (["--action", "asqtad", "--u0", "low"], ["--u0", "auto"]),
+                            (["--action", "staggered", "--naik-epsilon", "0.1"], ["--naik-epsilon", "hisq"]),
                             (["--action", "hisq", "--fat-links", "x"], ["--long-links"]),
                             (["--action", "hisq", "--fat-links", "thin.lime", "--long-links", "thin.lime"],
                              ["thin.lime", "gauge configuration", "thin links"])):

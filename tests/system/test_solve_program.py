@@ -202,6 +202,11 @@ class Solve(system.Case):
         code, _, err = system.kaon("solve", "--matrix", "A.mtx", "--rhs", "x.mtx.gz", cwd=self.folder)
         self.assertEqual(code, 2)
         self.assertIn("--rhs x.mtx.gz has 3 columns, but --columns is 1; pass --columns 3", err)
+        with open(os.path.join(self.folder, "none.mtx"), "w") as f:
+            f.write("%%MatrixMarket matrix array real general\n40 0\n")
+        code, _, err = system.kaon("solve", "--matrix", "A.mtx", "--rhs", "none.mtx", cwd=self.folder)
+        self.assertEqual(code, 2)
+        self.assertIn("--rhs none.mtx has 0 columns", err)
         self.solve("--matrix", "A.mtx", "--rhs", "ones", "--output", "ones.mtx")
         self.assertAlmostEqual(self.vector("ones.mtx")[0][0], 20, delta=1e-4)
 
