@@ -234,7 +234,7 @@ static int run(void *arguments) {
   kaon_context *ctx = NULL;
   int code = cli_distinct(paths, 3);
   if (code == EXIT_DONE && !args->linear.matrix)
-    for (int i = 0; i < 4; i++)
+    for (size_t i = 0; i < sizeof of_matrices / sizeof *of_matrices; i++)
       if (cli_given(&args->common, of_matrices[i]))
         return cli_wrong("--%s is for --matrix, which is missing; leave it out", of_matrices[i]);
   if (code == EXIT_DONE) code = ranks_context(&args->common, args->grid, &ctx);

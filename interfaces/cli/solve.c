@@ -302,7 +302,8 @@ static int run(void *arguments) {
   if (code == EXIT_DONE) code = ranks_check(&a->common, job.ctx);
   if (code == EXIT_DONE) {
     signals_output(a->output);
-    code = prepare(&job);
+    code = solve_fits(&job);
+    if (code == EXIT_DONE) code = prepare(&job);
     if (code == EXIT_DONE) code = solve_columns(&job);
     if (code == EXIT_DONE) code = conclude(&job);
   }

@@ -36,5 +36,7 @@ void solve_close(solve_job *job);
 
 /* --dry-run: what the run would take. Called before any context exists: it forks. Exit status. */
 int plan_solve(const solve_job *job);
+/* Refuses a job whose fields will not fit where it runs, before any work. On one rank. Exit status. */
+int solve_fits(const solve_job *job);
 
 #endif

@@ -22,6 +22,7 @@ enum { DEAREST_LEVEL = 7 /* of fem: 361345 rows where the degree is 1 */ };
 
 typedef struct trial {
   const solve_args *args;
+  int inside; /* in this process: fields alone, since a process with a device cannot be divided */
   int method; /* linear_args.method where none was given */
   char matrix[256];
   char file[256];   /* not empty: of a grid of `edge` points a side, written there and read back */
@@ -122,13 +123,25 @@ static double bytes_of_rows(const kaon_matrix_info *i) {
   return (double)i->entries * (4 + 8.0 * i->reals) + 8.0 * (double)(i->rows + 1);
 }
 
+/* A grid's, as if it had been read. */
+static int scattered_matrix(const trial *t, linear *l, kaon_context *ctx) {
+  l->ctx = ctx;
+  kaon_status status = scattered(ctx, t, &l->matrix);
+  if (status == KAON_OK) status = kaon_matrix_describe(l->matrix, &l->info);
+  if (status == KAON_OK) status = kaon_matrix_describe_shares(l->matrix, &l->shares);
+  return cli_status(ctx, status, NULL);
+}
+
 /* A few steps, so that every page has been touched. */
 static int set_up(void *user, sample *s) {
-  const solve_args own = arguments_of(user);
+  const trial *t = user;
+  const solve_args own = arguments_of(t);
   solve_job job = {.args = &own, .columns = own.linear.columns};
   int code = linear_check(&own.linear, &job.l);
   if (code == EXIT_DONE) code = cli_context(&own.common, &job.ctx);
-  if (code == EXIT_DONE) code = linear_matrix(job.ctx, &job.l);
+  if (code == EXIT_DONE)
+    code = t->inside && t->edge > 0 ? scattered_matrix(t, &job.l, job.ctx)
+                                    : linear_matrix(job.ctx, &job.l);
   if (code == EXIT_DONE) code = linear_decide(&job.l);
   if (code == EXIT_DONE) {
     s->size = (double)job.l.info.global_rows;
@@ -156,8 +169,11 @@ static int set_up(void *user, sample *s) {
 
 static int measure(const trial *t, sample *s) {
   sample none = {0};
-  int code = t->file[0] ? sample_process(write_matrix, (void *)(uintptr_t)t, &none) : EXIT_DONE;
-  if (code == EXIT_DONE) code = sample_process(set_up, (void *)(uintptr_t)t, s);
+  void *user = (void *)(uintptr_t)t;
+  int code = EXIT_DONE;
+  if (t->inside) return set_up(user, s);
+  if (t->file[0]) code = sample_process(write_matrix, user, &none);
+  if (code == EXIT_DONE) code = sample_process(set_up, user, s);
   if (t->file[0]) unlink(t->file);
   return code;
 }
@@ -204,10 +220,10 @@ static int find_number(const family *f, const char *name, int *before, long *n,
   return end != word && *n > 0;
 }
 
-static int predict_generated(const solve_args *args, sample *all) {
+static int predict_generated(const solve_args *args, int inside, sample *all) {
   const char *name = args->linear.matrix, *after = "";
   const family *f = family_of(name);
-  trial t = {.args = args, .method = -1};
+  trial t = {.args = args, .inside = inside, .method = -1};
   sample a = {0}, b = {0};
   int before = 0;
   long n = 0, small = 0;
@@ -249,7 +265,7 @@ static int threads_of(const solve_args *args) {
 }
 
 /* *reading: bytes that each rank takes while it reads. */
-static int predict_file(const solve_args *args, sample *all, double *reading) {
+static int predict_file(const solve_args *args, int inside, sample *all, double *reading) {
   /* more rows than 16 bits know; and next to nothing, for the program by itself */
   static const int edge[4] = {42, 52, 42, 4}, points[4] = {7, 7, 27, 7};
   const char *folder = getenv("TMPDIR");
@@ -261,12 +277,13 @@ static int predict_file(const solve_args *args, sample *all, double *reading) {
   int code =
       cli_status(NULL, kaon_matrix_file_query(path, ranks_started(), threads, &file), "--matrix");
   for (int i = 0; i < 4 && code == EXIT_DONE; i++) {
-    trial t = {.args = args, .method = file.halves ? -1 : general_method()};
+    trial t = {.args = args, .inside = inside, .method = file.halves ? -1 : general_method()};
     t.edge = edge[i];
     t.points = points[i];
-    snprintf(t.file, sizeof t.file, "%.200s/kaon-%ld.mtx", folder && *folder ? folder : "/tmp",
-             (long)getpid());
-    signals_output(t.file);
+    if (!inside)
+      snprintf(t.file, sizeof t.file, "%.200s/kaon-%ld.mtx", folder && *folder ? folder : "/tmp",
+               (long)getpid());
+    if (!inside) signals_output(t.file);
     code = measure(&t, &s[i]);
     rows[i] = pow(edge[i], 3);
     entries[i] = entries_of(&t);
@@ -311,7 +328,8 @@ int plan_solve(const solve_job *job) {
     code = cli_wrong("--matrix %s: there is no such file, or it cannot be read; it takes %s", name,
                      LINEAR_MATRIX);
   if (code == EXIT_DONE)
-    code = linear_is_file(name) ? predict_file(args, &s, &reading) : predict_generated(args, &s);
+    code =
+        linear_is_file(name) ? predict_file(args, 0, &s, &reading) : predict_generated(args, 0, &s);
   if (code == EXIT_DONE) code = cli_context(&args->common, &ctx);
   if (code != EXIT_DONE) return code;
   cli_say(&args->common,
@@ -340,4 +358,53 @@ int plan_solve(const solve_job *job) {
   json_decref(report);
   kaon_context_destroy(&ctx);
   return code;
+}
+
+/* The rough size of a system, many times over, spares small ones the samples. */
+enum { PLENTY = 16 };
+
+/* Of A in double, with as many entries as the file has or those of 27 points, and ten vectors. 0:
+ * not known here, and what is wrong with the matrix is said where it is read. */
+static double rough_size(const solve_args *args) {
+  const char *name = args->linear.matrix, *after = "";
+  const double vectors = 10 * sizeof(double) * fmax(args->linear.columns, 1), entry = 20;
+  kaon_matrix_file_info file;
+  int before = 0;
+  long n = 0;
+  if (linear_is_file(name)) {
+    if (kaon_matrix_file_query(name, 1, threads_of(args), &file) != KAON_OK) return 0;
+    return file.reals * (entry * (double)file.entries + vectors * (double)file.rows);
+  }
+  const family *f = family_of(name);
+  if (!f || !find_number(f, name, &before, &n, &after)) return 0;
+  return (27 * entry + vectors) * size_of(f, n) * f->rows;
+}
+
+/* A file's blocks of rows may share their columns, and then take half of what samples do. */
+static double least_need(const solve_args *args, const sample *s) {
+  return linear_is_file(args->linear.matrix) ? 0.5 * s->most : s->most;
+}
+
+int solve_fits(const solve_job *job) {
+  const solve_args *args = job->args;
+  const kaon_context_info info = sample_info(job->ctx);
+  char need[32], there[32];
+  sample s = {0};
+  double reading = 0;
+  if (info.memory_free < 0 || info.ranks > 1) return EXIT_DONE; /* nobody knows; not foretold */
+  if (PLENTY * rough_size(args) < (double)info.memory_free) return EXIT_DONE;
+  signals_stage("predicting the memory", "nothing was computed or written");
+  const int code = linear_is_file(args->linear.matrix) ? predict_file(args, 1, &s, &reading)
+                                                       : predict_generated(args, 1, &s);
+  const double least = least_need(args, &s);
+  if (code != EXIT_DONE || least <= (double)info.memory_free) return EXIT_DONE;
+  cli_error(
+      "%s with %d column%s needs at least %s (%.0f bytes) on %s, where %s (%lld bytes) are "
+      "free%s; solve fewer columns at a time (--columns), take --precision single, or share "
+      "the rows among ranks",
+      cli_name(args->linear.matrix), args->linear.columns, args->linear.columns == 1 ? "" : "s",
+      cli_bytes(least, need), least, info.device, cli_bytes((double)info.memory_free, there),
+      (long long)info.memory_free,
+      isnan(args->common.memory_limit) ? "" : " within --memory-limit");
+  return EXIT_DEVICE;
 }

@@ -228,8 +228,8 @@ static void sweep(bed *b, const int extents[4], int columns) {
 }
 
 int main(int argc, char **argv) {
-  static const int large[4] = {48, 48, 48, 64}, middle[4] = {32, 32, 32, 64},
-                   small[4] = {16, 16, 16, 32};
+  static const int larger[4] = {48, 48, 48, 128}, large[4] = {48, 48, 48, 64},
+                   middle[4] = {32, 32, 32, 64}, small[4] = {16, 16, 16, 32};
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
   bed b = {0};
   options.backend = KAON_BACKEND_CUDA;
@@ -246,6 +246,7 @@ int main(int argc, char **argv) {
   }
   printf("reads %.0f GB/s, copies %.0f GB/s\n", b.machine.read_gbs, b.machine.copy_gbs);
   if (b.json != NULL) fprintf(b.json, "[\n");
+  sweep(&b, larger, 1);
   sweep(&b, large, 1);
   sweep(&b, middle, 12);
   sweep(&b, small, 12);

@@ -43,6 +43,23 @@ class Memory(system.Case):
                 self.succeeds(*job, "--memory-limit", 1.01 * needs / 2**30)
                 os.remove(self.path("p.lime"))
 
+    def test_a_system_that_does_not_fit_is_refused_before_it_is_read(self):
+        n = 300000
+        with open(self.path("A.mtx"), "w") as f:
+            f.write(f"%%MatrixMarket matrix coordinate real symmetric\n{n} {n} {2 * n - 1}\n")
+            f.writelines(f"{i + 1} {i + 1} 2\n" + (f"{i + 2} {i + 1} -1\n" if i + 1 < n else "") for i in range(n))
+        for matrix, more in (("laplace3d:80", []), ("laplace3d:80", ["--columns", "3", "--precond", "jacobi"]), ("A.mtx", [])):
+            with self.subTest(matrix=matrix, more=more):
+                job = ["solve", "--matrix", matrix, *more, "--max-iter", "5", "--output", "x.mtx"]
+                said = self.refused(*job, "--memory-limit", "0.01", status=3,
+                                    words=[matrix, "needs at least", "free within --memory-limit", "--columns"])
+                self.assertNotIn("entries a row", said)
+                needs, free = map(int, re.search(r"\((\d+) bytes\).*\((\d+) bytes\) are free", said).groups())
+                self.assertEqual(free, int(0.01 * 2**30))
+                code, out, err = system.kaon(*job, "--memory-limit", str(2.5 * needs / 2**30), cwd=self.folder)
+                self.assertEqual(code, 1, out + err)  # five steps are too few
+                self.assertIn("max-iterations", out)
+
     def test_a_dry_run_of_what_cannot_fit_still_answers(self):
         out = self.succeeds("invert", "--gauge", "unit", "--lattice", "96", "96", "96", "192", "--kappa", "0.1", "--csw", "1",
                             "--dry-run", "--output", "p.lime")

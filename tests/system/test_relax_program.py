@@ -69,6 +69,7 @@ class Relax(system.Case):
         self.assertAlmostEqual(report["relaxation"]["tau"], 0.75, places=6)
         self.succeeds("info", "--matrix", "A.mtx", "--spectrum", "--report", "info.json")
         self.assertAlmostEqual(self.report("info.json")["spectrum"]["rho_absolute"], 4 / 3, places=4)
+        self.refused("info", "--spectrum", words=["--spectrum is for --matrix"])
 
     def test_options_of_other_methods_are_refused(self):
         for arguments, words in ((("--method", "cg", "--block", "10"), "--block is for --method two-stage and async"),
