@@ -353,8 +353,16 @@ static kaon_status serve(kaon_recorder *r) {
   return launch(r, r->service);
 }
 
+/* The last number of a copy while it is on its way: no state has it. */
+enum { NOT_YET = -1 };
+
+static volatile int32_t *last_number(const kaon_recorder *r, int number) {
+  return &((kaon_column_state *)(void *)r->copy[number])[r->columns - 1].unknowns;
+}
+
 static kaon_status post(kaon_recorder *r, const kaon_column_state *state, int number) {
   kaon_cuda_enter(r->ctx);
+  *last_number(r, number) = NOT_YET;
   KAON_TRY(
       kaon_cuda_check(r->ctx,
                       cudaMemcpyAsync(r->copy[number], state, (size_t)r->columns * sizeof *state,
@@ -369,35 +377,51 @@ static int64_t nanoseconds(void) {
   return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* How long to sleep before asking again, `passed` nanoseconds into a wait: nearly all of what is left
- * if it is like the last one, or half where that would be much if it is shorter; a quarter of what it
- * is longer by. Then a few questions do: each costs the processor some 6 us. */
+/* How long to sleep before asking again, `passed` nanoseconds into a wait: nearly all of what is
+ * left if it is like the last one, or half where that would be much if it is shorter; a quarter of
+ * what it is longer by. Then few naps do: each costs the processor some 5 us. */
 static int64_t nap(int64_t passed, int64_t usual) {
   const int64_t shortest = 20000, longest = 5000000, much = 3000000, left = usual - passed;
   const int64_t wanted = left <= 0 ? -left / 4 : left > much ? left / 2 : left / 32 * 31 - shortest;
   return wanted < shortest ? shortest : wanted < longest ? wanted : longest;
 }
 
+/* 1 once, or as soon as, the event has come or cannot come any more. Where the copy's last number
+ * has not arrived the event has not either, so the driver is asked only now and then, in case of an
+ * error. */
+static int came(const kaon_recorder *r, int number, int64_t passed, int64_t *asked,
+                cudaError_t *answer) {
+  static const int64_t often_enough = 1000000; /* nanoseconds */
+  const int arrived = *last_number(r, number) != NOT_YET;
+  if (!arrived && passed - *asked < often_enough) return 0;
+  *asked = passed;
+  do *answer = cudaEventQuery(r->arrived[number]);
+  while (arrived && *answer == cudaErrorNotReady);
+  return *answer != cudaErrorNotReady;
+}
+
 /* The driver's own blocking wait costs the processor some 100 us however long it is, and wakes up
  * no sooner. */
-static kaon_status sleep_until(kaon_recorder *r, cudaEvent_t event) {
+static kaon_status sleep_until(kaon_recorder *r, int number) {
   if (r->ctx->options.sync == KAON_SYNC_POLLING)
-    return kaon_cuda_await(r->ctx, event, "work on the device");
+    return kaon_cuda_await(r->ctx, r->arrived[number], "work on the device");
   const int64_t begin = nanoseconds();
-  cudaError_t error = cudaEventQuery(event);
+  int64_t passed = 0, asked = 0;
+  cudaError_t error = cudaErrorNotReady;
   kaon_status watched = KAON_OK;
-  if (error == cudaErrorNotReady) {
-    const unsigned long slack = kaon_cuda_timer_slack(1);
-    while (error == cudaErrorNotReady) {
-      const struct timespec pause = {0, nap(nanoseconds() - begin, r->usual)};
-      nanosleep(&pause, NULL);
-      error = cudaEventQuery(event);
-      if (error == cudaErrorNotReady)
-        watched = kaon_cuda_watch(r->ctx, 1e-9 * (double)(nanoseconds() - begin));
-      if (watched != KAON_OK) break;
-    }
+  unsigned long slack = 0;
+  while (!came(r, number, passed, &asked, &error)) {
+    if (passed == asked && passed > 0) /* the driver was asked */
+      watched = kaon_cuda_watch(r->ctx, 1e-9 * (double)passed);
+    if (watched != KAON_OK) break;
+    const struct timespec pause = {0, nap(passed, r->usual)};
+    if (passed == 0) slack = kaon_cuda_timer_slack(1);
+    nanosleep(&pause, NULL);
+    passed = nanoseconds() - begin;
+  }
+  if (passed > 0) {
     kaon_cuda_timer_slack(slack);
-    r->usual = nanoseconds() - begin;
+    r->usual = passed;
   }
   if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError(); /* no error */
   return watched != KAON_OK ? watched : kaon_cuda_check(r->ctx, error, "work on the device");
@@ -405,7 +429,7 @@ static kaon_status sleep_until(kaon_recorder *r, cudaEvent_t event) {
 
 static kaon_status wait(kaon_recorder *r, int number, kaon_column_state *host) {
   KAON_TRY(kaon_cuda_pending(r->ctx, "a kernel launch"));
-  KAON_TRY(sleep_until(r, r->arrived[number]));
+  KAON_TRY(sleep_until(r, number));
   memcpy(host, r->copy[number], (size_t)r->columns * sizeof *host);
   return KAON_OK;
 }
