@@ -1,9 +1,11 @@
-/* describe.c - what can be asked of a matrix: its rows' lengths, and which rows and columns say at
- * once that it is singular, having no entry other than 0. A column's entries are other ranks' too,
- * so these send the numbers of those that they meet to the rank that has the row of that number. */
+/* describe.c - what can be asked of a matrix: its rows' lengths, its structural rank, and which
+ * rows and columns say at once that it is singular, having no entry other than 0. A column's
+ * entries are other ranks' too, so these send the numbers of those that they meet to the rank that
+ * has the row of that number. */
 #include <math.h>
 #include <stdlib.h>
 
+#include "sparse/matching.h"
 #include "sparse/move.h"
 #include "sparse/ranks.h"
 
@@ -160,6 +162,24 @@ static kaon_status join(kaon_context *ctx, const double *mine, double *all_of_th
   return status;
 }
 
+/* Of a matrix that one rank has, some of whose rows lack a diagonal entry. */
+static kaon_status find_structural_rank(const kaon_matrix *matrix, kaon_matrix_info *info) {
+  const kaon_csr *a = matrix->rows->rows;
+  char *taken = malloc((size_t)a->rows + 1);
+  kaon_status status =
+      taken != NULL
+          ? kaon_csr_structural_rank(matrix->ctx, a, &info->structural_rank, taken)
+          : kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "matrix describe: no host memory for %lld rows",
+                      (long long)a->rows);
+  for (int64_t i = 0; i < a->rows && status == KAON_OK; i++) {
+    const int64_t row = kaon_matrix_given_row(matrix, matrix->order != NULL ? matrix->order[i] : i);
+    if (!taken[i] && (info->first_unmatched < 0 || row < info->first_unmatched))
+      info->first_unmatched = row;
+  }
+  free(taken);
+  return status;
+}
+
 /* A row's number, or -1 where there is none. */
 static int64_t number_of(double least) {
   return isfinite(least) ? (int64_t)least : -1;
@@ -179,24 +199,29 @@ kaon_status kaon_matrix_describe(const kaon_matrix *matrix, kaon_matrix_info *in
   KAON_TRY(join(matrix->ctx, mine, sum));
   const double rows = matrix->global_rows > 0 ? (double)matrix->global_rows : 1;
   const double mean = sum[ENTRIES] / rows;
-  *info = (kaon_matrix_info){.global_rows = matrix->global_rows,
-                             .rows = matrix->moves != NULL ? matrix->moves->rows : a->rows,
-                             .first_row =
-                                 matrix->moves != NULL ? matrix->moves->first : matrix->first_row,
-                             .global_entries = (int64_t)sum[ENTRIES],
-                             .entries = a->start[a->rows],
-                             .reals = a->reals,
-                             .hermitian = matrix->hermitian,
-                             .shortest = isfinite(sum[SHORTEST]) ? (int64_t)sum[SHORTEST] : 0,
-                             .longest = (int64_t)sum[LONGEST],
-                             .mean = mean,
-                             .deviation = sqrt(fmax(sum[SQUARES] / rows - mean * mean, 0)),
-                             .bandwidth = bandwidth,
-                             .empty_rows = (int64_t)sum[EMPTY_ROWS],
-                             .no_diagonal = (int64_t)sum[NO_DIAGONAL],
-                             .empty_columns = (int64_t)sum[EMPTY_COLUMNS],
-                             .first_empty_row = number_of(sum[FIRST_ROW]),
-                             .first_empty_column = number_of(sum[FIRST_COLUMN]),
-                             .first_no_diagonal = number_of(sum[FIRST_DIAGONAL])};
+  *info = (kaon_matrix_info){
+      .global_rows = matrix->global_rows,
+      .rows = matrix->moves != NULL ? matrix->moves->rows : a->rows,
+      .first_row = matrix->moves != NULL ? matrix->moves->first : matrix->first_row,
+      .global_entries = (int64_t)sum[ENTRIES],
+      .entries = a->start[a->rows],
+      .reals = a->reals,
+      .hermitian = matrix->hermitian,
+      .shortest = isfinite(sum[SHORTEST]) ? (int64_t)sum[SHORTEST] : 0,
+      .longest = (int64_t)sum[LONGEST],
+      .mean = mean,
+      .deviation = sqrt(fmax(sum[SQUARES] / rows - mean * mean, 0)),
+      .bandwidth = bandwidth,
+      .empty_rows = (int64_t)sum[EMPTY_ROWS],
+      .no_diagonal = (int64_t)sum[NO_DIAGONAL],
+      .empty_columns = (int64_t)sum[EMPTY_COLUMNS],
+      .first_empty_row = number_of(sum[FIRST_ROW]),
+      .first_empty_column = number_of(sum[FIRST_COLUMN]),
+      .first_no_diagonal = number_of(sum[FIRST_DIAGONAL]),
+      .structural_rank = -1,
+      .first_unmatched = -1};
+  if (info->no_diagonal > 0 && matrix->ctx->comm->ranks == 1)
+    return find_structural_rank(matrix, info);
+  if (info->no_diagonal == 0) info->structural_rank = info->global_rows;
   return KAON_OK;
 }

@@ -130,6 +130,11 @@ typedef struct kaon_matrix_info {
   int64_t empty_columns;           /* columns without an entry other than 0 */
   int64_t first_empty_row, first_empty_column, first_no_diagonal; /* the least number of each, from
                                       0 in the caller's order of the whole matrix; -1: none */
+  /* The most rows that can each be given a column of its own in which they have an entry other than
+   * 0 (fewer than all: the matrix is singular, whatever its numbers), and the least row that such a
+   * choice leaves without one; -1: none. Of several ranks -1 where a row lacks its diagonal entry:
+   * it is not looked for. */
+  int64_t structural_rank, first_unmatched;
 } kaon_matrix_info;
 /* Collective. Errors: ARGUMENT. */
 kaon_status kaon_matrix_describe(const kaon_matrix *matrix, kaon_matrix_info *info);

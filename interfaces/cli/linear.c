@@ -159,6 +159,14 @@ static int check_file(const char *path, const char *option, const char *takes) {
 static int check_singular(const linear *l) {
   const kaon_matrix_info *i = &l->info;
   const int rows = i->empty_rows > 0;
+  if (!rows && i->empty_columns == 0 && i->first_unmatched >= 0)
+    return cli_wrong(
+        "--matrix %s is structurally singular, whatever its numbers: at most %lld of its %lld rows "
+        "can each be given a column of its own in which they have an entry other than 0, and row "
+        "%lld (counted from 1) is left over; check the pattern, or leave such rows out of the "
+        "system",
+        l->args->matrix, (long long)i->structural_rank, (long long)i->global_rows,
+        (long long)i->first_unmatched + 1);
   if (!rows && i->empty_columns == 0) return EXIT_DONE;
   return cli_wrong(
       "--matrix %s is structurally singular: %lld of its %lld %s have no entries other than 0, the "

@@ -61,6 +61,10 @@ void linear_print(const cli_common *common, const linear *l) {
               i->first_empty_column);
   say_lacking(common, "rows have no diagonal entry or 0 there", "row", i->no_diagonal,
               i->first_no_diagonal);
+  if (i->first_unmatched >= 0)
+    cli_say(common,
+            "structurally singular: at most %lld rows can each be given a column of its own\n",
+            (long long)i->structural_rank);
   linear_print_shares(common, l);
   if (l->A)
     cli_say(common, "--format %s: %s\n", cli_choice(LINEAR_FORMATS, l->args->format, name),
@@ -78,6 +82,9 @@ json_t *linear_describe(const linear *l) {
       report_real(i->mean), "deviation", report_real(i->deviation), "bandwidth",
       (json_int_t)i->bandwidth, "empty_rows", (json_int_t)i->empty_rows, "empty_columns",
       (json_int_t)i->empty_columns, "no_diagonal", (json_int_t)i->no_diagonal);
+  json_object_set_new(
+      d, "structural_rank",
+      i->structural_rank >= 0 ? json_integer((json_int_t)i->structural_rank) : json_null());
   const kaon_matrix_shares *s = &l->shares;
   json_object_set_new(
       d, "shares",

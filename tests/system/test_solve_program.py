@@ -293,6 +293,7 @@ class Solve(system.Case):
         self.write("skewed.mtx", market(20, tridiagonal(20, below=-0.5)))
         self.write("beyond.mtx", market(2, [(1, 1, 1), (3, 2, 1)]))
         self.write("short.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n2 2 1\n")
+        self.write("dependent.mtx", market(3, [(1, 1, 2), (2, 1, 3), (3, 2, 1), (3, 3, 1)]))  # rows 1 and 2 in column 1
         self.write("word.mtx", market(2, [(1, 1, "one"), (2, 2, 1)]))
         self.write("text.mtx", "hello\n")
         self.write("A.mtx", market(4, tridiagonal(4)))
@@ -306,6 +307,7 @@ class Solve(system.Case):
                 (["structurally singular", "1 of its 3 rows", "row 2 "], ["--matrix", "zero-row.mtx"]),
                 (["structurally singular", "1 of its 3 columns", "column 2 "], ["--matrix", "empty-column.mtx"]),
                 (["structurally singular", "1 of its 3 columns", "column 2 "], ["--matrix", "zero-column.mtx"]),
+                (["structurally singular", "at most 2 of its 3 rows", "counted from 1"], ["--matrix", "dependent.mtx"]),
                 *((["--precond " + kind, "1 of the 2 rows", "row 1 "], ["--matrix", "zero-diagonal.mtx", "--precond", kind])
                   for kind in ("jacobi", "chebyshev", "dic", "ic0", "ssor", "gs", "ainv")),
                 (["--precond jacobi", "diagonal", "row"], ["--matrix", "no-diagonal.mtx", "--method", "bicgstab", "--precond", "jacobi"]),
