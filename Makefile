@@ -47,7 +47,7 @@ run: setup
 
 check: setup
 	@$(MAKE) --no-print-directory build
-	ctest --test-dir $(BUILD) --output-on-failure
+	ctest --test-dir $(BUILD) --parallel $(JOBS) --output-on-failure
 
 bench:
 	@$(MAKE) --no-print-directory build
