@@ -1,5 +1,6 @@
 /* pass.c - what a pass asks for (lib/operator.h): gate, sums, what runs after them. */
 #include "blas/blas.h"
+#include "lib/math/recurrences.h"
 
 /* A gate that the host can see and that is open needs no look of the kernel's, over the bus. */
 kaon_gate kaon_pass_gate(const kaon_pass *pass) {
@@ -28,20 +29,26 @@ int kaon_pass_apart(const kaon_context *ctx, const kaon_pass *pass) {
   return kaon_separate(ctx) && wants_sum(pass);
 }
 
+/* What is left to run behind a product's kernel on the rank that has all of the sums. */
+static int runs_behind(const kaon_context *ctx, const kaon_pass *pass) {
+  return !kaon_recurrence_of_product(kaon_blas_then(ctx, pass));
+}
+
 kaon_sum kaon_pass_sum(const kaon_context *ctx, const kaon_pass *pass) {
   kaon_sum sum = {NULL, {KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT}, 0, 0};
   if (!wants_sum(pass)) return sum;
   sum.state = pass->scalars->state;
   sum.slot[0] = pass->norm;
   sum.slot[1] = pass->dot;
-  sum.then = kaon_blas_then(ctx, pass);
+  sum.then = runs_behind(ctx, pass) ? 0 : kaon_blas_then(ctx, pass);
   return sum;
 }
 
 kaon_status kaon_pass_complete(kaon_context *ctx, const kaon_pass *pass) {
   if (!wants_sum(pass)) return KAON_OK;
   const int slots[2] = {pass->norm, pass->dot}; /* KAON_NO_SLOT is skipped */
-  return kaon_blas_complete(ctx, pass, slots, 2);
+  KAON_TRY(kaon_blas_complete(ctx, pass, slots, 2));
+  return runs_behind(ctx, pass) ? kaon_blas_recur(ctx, pass) : KAON_OK;
 }
 
 kaon_sum kaon_pass_sum_mailed(const kaon_context *ctx, const kaon_pass *pass) {

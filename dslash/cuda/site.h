@@ -6,6 +6,8 @@
 #ifndef KAON_DSLASH_CUDA_SITE_H
 #define KAON_DSLASH_CUDA_SITE_H
 
+#define KAON_PRODUCT_KERNELS /* lib/cuda/reduce.h */
+
 #include "lib/kernel.h"
 #include "lib/cuda/access.h"
 #include "lib/cuda/dependent.h"

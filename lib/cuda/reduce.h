@@ -162,9 +162,14 @@ static __device__ __forceinline__ void sums_collect(const kaon_cuda_sums &s, int
 }
 
 /* One copy a file, not one a kernel: a single thread runs it, and inlined it would cost every
- * kernel its registers. */
+ * kernel its registers. KAON_PRODUCT_KERNELS, defined by who includes this: the file's launches run
+ * recurrences of products alone. */
 static __device__ __noinline__ void recurrence_run(int id, kaon_column_state *state) {
+#if defined(KAON_PRODUCT_KERNELS)
+  kaon_recurrence_run_product(id, state);
+#else
   kaon_recurrence_run(id, state);
+#endif
 }
 
 /* Over ranks, where that is this kernel's affair. All threads of the block that has `total`. */
