@@ -37,11 +37,11 @@ static const cli_option options[] = {
      "more, "
      "nowhere more than half a second of them)"},
     {CLI_INT, "samples", "N", "7", OWN(samples), 1, 1000,
-     "dslash, vector, spmv: samples, whose median counts; solve and krylov keep the best of 3 "
-     "solves, or of 2 "
-     "seconds of them where joules are counted"},
+     "dslash, vector, spmv: samples, whose median counts; solve and krylov take the median of 3 "
+     "solves, or of 2 seconds of them where joules are counted"},
     {CLI_FLAG, "in-turn", NULL, NULL, OWN(in_turn), 0, 0,
-     "dslash: a sample of each row of a lattice in turn, so that ratios between rows do not hang on "
+     "dslash: a sample of each row of a lattice in turn, so that ratios between rows do not hang "
+     "on "
      "what else a machine does meanwhile; all their operators and vectors are in memory at once"},
     {CLI_FILE, "json", "FILE", NULL, OWN(json), 0, 0, "write the rows as a JSON list"},
     {CLI_FLAG, "temporal-gauge", NULL, NULL, AT(temporal_gauge), 0, 0,

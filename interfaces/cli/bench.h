@@ -113,8 +113,8 @@ typedef struct bench_row {
  * belongs to them. work: one call. */
 typedef kaon_status bench_work(void *user);
 kaon_status bench_time(bench *b, bench_work *work, void *user, bench_row *row);
-/* The same of several rows, each with its own work, a sample of each in turn, so that ratios between
- * them saw the same moments; triad, read: GB/s of the machine beside the row's samples. */
+/* The same of several rows, each with its own work, a sample of each in turn, so that ratios
+ * between them saw the same moments; triad, read: GB/s of the machine beside the row's samples. */
 typedef struct bench_timed {
   bench_work *work;
   void *user;
@@ -135,21 +135,22 @@ json_t *bench_describe(const bench *b, const bench_row *row);
 kaon_status bench_keep(bench *b);
 double bench_size(kaon_precision precision); /* bytes of a stored real */
 typedef struct bench_figures {
-  double seconds, flops; /* of the best solve */
-  double cpu;            /* seconds of a process' threads, of all processors; mean over ranks */
-  int iterations;        /* of the slowest column */
-  double residual;       /* the largest */
+  double seconds; /* of a solve: the median over all repeats */
+  double flops;
+  int iterations;  /* of the slowest column */
+  double residual; /* the largest */
   kaon_stop_reason reason;
-  double joules;  /* of one solve, all ranks together: the mean over all repeats */
-  double slowest; /* seconds of a repeat */
+  double joules;           /* of one solve, all ranks together: the mean over all repeats */
+  double fastest, slowest; /* seconds of a repeat */
   int repeats;
-  /* of a solve, the mean over all repeats: wall seconds, processor seconds (a rank's), and what the
-   * processors beside a device drew (NaN: not known, or they are the device) */
+  /* of a solve, the mean over all repeats: wall seconds, processor seconds (of a process' threads,
+   * of all processors, the mean over ranks), and what the processors beside a device drew (NaN: not
+   * known, or they are the device) */
   double mean, cpu_mean, host_joules;
   kaon_issue issue;     /* how steps were issued */
   kaon_traffic traffic; /* of one solve, of this rank */
 } bench_figures;
-/* Solves from x = 0 a few times and keeps the best. */
+/* Solves from x = 0 a few times, or until the time is worth a median. */
 kaon_status bench_best(bench *b, kaon_solver *solver, const kaon_vector *source, kaon_vector *x,
                        bench_figures *best);
 /* A monitor that ends a solve on Ctrl-C. */

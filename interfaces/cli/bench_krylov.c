@@ -1,6 +1,6 @@
 /* bench_krylov.c - Krylov methods on sparse matrices: microseconds a step, and what a step moves.
- * b = A * ones, x = 0 at first, to the tolerance; the best of a few solves. The parts that regimes
- * and pipelined share as well: systems, their solves and rows. */
+ * b = A * ones, x = 0 at first, to the tolerance; the median of a few solves. The parts that
+ * regimes and pipelined share as well: systems, their solves and rows. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,7 +122,7 @@ static json_t *describe_solve(const bench *b, const linear *l, const bench_figur
       "{s:s s:o s:i s:o s:o s:o s:s s:o s:o s:o s:o s:o s:I s:I s:I}", "method",
       linear_method_name(l), "preconditioner", precond_describe(l), "iterations", f->iterations,
       "residual", report_real(f->residual), "step_microseconds", report_real(1e6 * seconds),
-      "cpu_share", report_real(f->cpu / f->seconds), "status", kaon_stop_reason_name(f->reason),
+      "cpu_share", report_real(f->cpu_mean / f->mean), "status", kaon_stop_reason_name(f->reason),
       "joules", report_real(f->joules), "tol", report_real(l->options.tol), "reduce_delay",
       report_real(common->reduce_delay), "vectors_read",
       report_real(step->read > 0 ? step->read : NAN), "vectors_written",
@@ -159,7 +159,8 @@ static void print_solve(const bench *b, const linear *l, const bench_figures *f,
           "%s%lld sums over ranks, %lld of them hidden, %lld exchanges; processor time "
           "%.0f %%\n",
           step->read > 0 ? "\n    " : "    ", (long long)f->traffic.sums,
-          (long long)f->traffic.hidden, (long long)f->traffic.exchanges, 100 * f->cpu / f->seconds);
+          (long long)f->traffic.hidden, (long long)f->traffic.exchanges,
+          100 * f->cpu_mean / f->mean);
 }
 
 json_t *bench_add_solve(bench *b, const linear *l, int columns, const bench_figures *f,
@@ -177,7 +178,7 @@ json_t *bench_add_solve(bench *b, const linear *l, int columns, const bench_figu
                    .precision_text = precision,
                    .columns = columns,
                    .seconds = f->seconds,
-                   .least = f->seconds,
+                   .least = f->fastest,
                    .most = f->slowest,
                    .samples = f->repeats,
                    .flops = f->flops,

@@ -1,4 +1,4 @@
-/* bench_repeat.c - one solve again and again: the best time, and the mean energy. Contract:
+/* bench_repeat.c - one solve again and again: the median time, and the mean energy. Contract:
  * bench.h.
  */
 #include <math.h>
@@ -50,13 +50,13 @@ static kaon_status repeat(bench *b, kaon_solver *solver, const kaon_vector *sour
   return status == KAON_OK ? ranks_sum(cpu, 1) : status;
 }
 
-static void keep_if_best(bench_figures *best, const kaon_solve_report *report, double cpu,
+/* What is said of all repeats is the fastest one's, but for times and energy. */
+static void keep_if_best(bench_figures *best, const kaon_solve_report *report,
                          const kaon_column_report *reports, int columns) {
   const double slowest = fmax(best->slowest, report->seconds);
-  if (report->seconds < best->seconds) {
-    *best = (bench_figures){.seconds = report->seconds,
+  if (report->seconds < best->fastest) {
+    *best = (bench_figures){.fastest = report->seconds,
                             .flops = report->flops,
-                            .cpu = cpu,
                             .reason = KAON_CONVERGED,
                             .traffic = report->traffic,
                             .issue = report->issue};
@@ -80,34 +80,53 @@ static energy_meter start_beside(const bench *b) {
   return energy_start(b->processor ? b->processor : b->ctx);
 }
 
-/* Sums over the repeats. */
+/* Sums over the repeats, and the seconds of each of the first so many. */
+enum { REPEATS_KEPT = 8192 };
 typedef struct totals {
-  double seconds, cpu;
+  double seconds, cpu, *each;
   int done;
 } totals;
 
-static void take_means(const bench *b, const totals *t, const energy_meter *meter,
+static int compare(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double median(totals *t) {
+  const int n = t->done < REPEATS_KEPT ? t->done : REPEATS_KEPT;
+  qsort(t->each, (size_t)n, sizeof *t->each, compare);
+  return n % 2 ? t->each[n / 2] : 0.5 * (t->each[n / 2 - 1] + t->each[n / 2]);
+}
+
+static void count(totals *t, double seconds, double cpu) {
+  if (t->done < REPEATS_KEPT) t->each[t->done] = seconds;
+  t->seconds += seconds;
+  t->cpu += cpu;
+  t->done++;
+}
+
+static void take_means(const bench *b, totals *t, const energy_meter *meter,
                        const energy_meter *beside, bench_figures *best) {
   best->joules = joules_of_all(b, meter) / t->done;
   best->host_joules = b->processor ? joules_of_processors(b, beside) / t->done : NAN;
   best->mean = t->seconds / t->done;
+  best->seconds = median(t);
   best->cpu_mean = t->cpu / t->done;
   best->repeats = t->done;
 }
 
-/* The median of --samples solves would take long for what it tells; the best of `repeats` is kept,
- * or of fewer once they have taken long_seconds. */
+/* As many as goes_on says; --samples of them would take long for what they tell. */
 kaon_status bench_best(bench *b, kaon_solver *solver, const kaon_vector *source, kaon_vector *x,
                        bench_figures *best) {
   const int columns = kaon_vector_columns(source);
   kaon_column_report *reports = calloc((size_t)columns, sizeof *reports);
-  kaon_status status = kaon_context_agree(b->ctx, reports ? KAON_OK : KAON_ERR_MEMORY);
+  totals t = {.each = calloc(REPEATS_KEPT, sizeof *t.each)};
+  kaon_status status = kaon_context_agree(b->ctx, reports && t.each ? KAON_OK : KAON_ERR_MEMORY);
   kaon_solve_report report;
-  totals t = {0};
   double cpu;
   int first = b->least_seconds > 0; /* records what is recorded; counts where it is long */
   energy_meter meter = energy_start(b->ctx), beside = start_beside(b);
-  *best = (bench_figures){.seconds = 1e300};
+  *best = (bench_figures){.fastest = 1e300};
   while (status == KAON_OK && goes_on(b, &meter, t.done, t.seconds)) {
     status = repeat(b, solver, source, x, reports, &report, &cpu);
     if (status != KAON_OK) break;
@@ -115,14 +134,13 @@ kaon_status bench_best(bench *b, kaon_solver *solver, const kaon_vector *source,
       meter = energy_start(b->ctx);
       beside = start_beside(b);
     } else {
-      t.seconds += report.seconds;
-      t.cpu += cpu;
-      t.done++;
-      keep_if_best(best, &report, cpu, reports, columns);
+      count(&t, report.seconds, cpu);
+      keep_if_best(best, &report, reports, columns);
     }
     first = 0;
   }
   if (status == KAON_OK) take_means(b, &t, &meter, &beside, best);
   free(reports);
+  free(t.each);
   return status;
 }

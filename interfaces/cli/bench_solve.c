@@ -35,7 +35,7 @@ static int add_row(bench *b, const problem *p, int columns, const bench_figures 
                    .links = (int)p->options.reconstruct,
                    .columns = columns,
                    .seconds = s->seconds,
-                   .least = s->seconds,
+                   .least = s->fastest,
                    .most = s->slowest,
                    .samples = s->repeats,
                    .flops = s->flops};
@@ -46,7 +46,7 @@ static int add_row(bench *b, const problem *p, int columns, const bench_figures 
   json_object_set_new(json, "residual", report_real(s->residual));
   json_object_set_new(json, "step_microseconds",
                       report_real(s->iterations > 0 ? 1e6 * s->seconds / s->iterations : NAN));
-  json_object_set_new(json, "cpu_share", report_real(s->cpu / s->seconds));
+  json_object_set_new(json, "cpu_share", report_real(s->cpu_mean / s->mean));
   json_object_set_new(json, "status", json_string(kaon_stop_reason_name(s->reason)));
   json_object_set_new(json, "joules", report_real(s->joules));
   schwarz_add(&b->args->problem, p, json);
@@ -72,7 +72,7 @@ static int add_row(bench *b, const problem *p, int columns, const bench_figures 
   cli_say(&b->args->common,
           "    %d iterations of %.1f us, residual %.2e, %s; processor time %.1f %% of the wall's\n",
           s->iterations, s->iterations > 0 ? 1e6 * s->seconds / s->iterations : 0, s->residual,
-          kaon_stop_reason_name(s->reason), 100 * s->cpu / s->seconds);
+          kaon_stop_reason_name(s->reason), 100 * s->cpu_mean / s->mean);
   if (b->reference_flops > 0)
     cli_say(&b->args->common, "    effective: %.1f GFLOPS\n",
             1e-9 * b->reference_flops * columns / s->seconds);
