@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bench_async_condition.h"
 #include "bench_relax.h"
 #include "report.h"
 
@@ -19,14 +20,20 @@
 static int props(relax_bench *r) {
   kaon_spectrum s;
   char name[64];
-  const int code = cli_status(r->l.ctx, kaon_spectrum_estimate(r->l.A, 0, &s), NULL);
+  condition c;
+  int code = cli_status(r->l.ctx, kaon_spectrum_estimate(r->l.A, 0, &s), NULL);
+  if (code == EXIT_DONE) code = condition_estimate(r, &c);
   if (code != EXIT_DONE) return code;
   cli_say(&r->b->args->common,
-          "%-16s n %lld, nnz %lld, cond_2(D^-1 A) %.5g, rho(B) %.4f, rho(|B|) %.4f, tau %.4f\n",
+          "%-16s n %lld, nnz %lld, cond_1(A) %.5g, cond_1(D^-1 A) %.5g, cond_2(D^-1 A) %.5g, "
+          "rho(B) %.4f, rho(|B|) %.4f, tau %.4f\n",
           relax_bench_name(r, name), (long long)r->l.info.global_rows,
-          (long long)r->l.info.global_entries, s.high / s.low, s.rho, s.rho_absolute, s.tau);
+          (long long)r->l.info.global_entries, c.plain, c.scaled, s.high / s.low, s.rho,
+          s.rho_absolute, s.tau);
   json_t *row = relax_bench_row(r, "async-props", NAN);
   json_object_set_new(row, "spectrum", spectrum_describe(&s));
+  json_object_set_new(row, "cond1", report_real(c.plain));
+  json_object_set_new(row, "cond1_scaled", report_real(c.scaled));
   return EXIT_DONE;
 }
 

@@ -126,7 +126,7 @@ static kaon_kaczmarz_options sweeps_in(const project_system *s, kaon_sweep_order
   return o;
 }
 
-/* A trial of two (double) sweeps, after one that takes memory: seconds of one. */
+/* A trial of two (double) sweeps, the first of two that take memory: seconds of one. */
 static kaon_status time_trial(project_system *s, const kaon_kaczmarz_options *o, double *seconds) {
   kaon_operator *trial = NULL;
   kaon_status status = kaon_kaczmarz_preconditioner(s->A, o, 2, &trial);
@@ -140,21 +140,32 @@ static kaon_status time_trial(project_system *s, const kaon_kaczmarz_options *o,
   return status;
 }
 
-/* *sweeps from x = 0, or as many as fit into `most` seconds: seconds, and the residual's sum after
- * them. */
-static int time_sweeps(project_system *s, const kaon_kaczmarz_options *o, double most, int *sweeps,
-                       double *seconds, double *sum, kaon_kaczmarz_info *info) {
+/* Seconds of the runs of one line, in order. */
+typedef struct timings {
+  double seconds[MOST_RUNS];
+  int runs;
+} timings;
+
+static void keep_timing(timings *t, double taken) {
+  int at = t->runs++;
+  for (; at > 0 && t->seconds[at - 1] > taken; at--) t->seconds[at] = t->seconds[at - 1];
+  t->seconds[at] = taken;
+}
+
+/* `runs` times `sweeps` from x = 0: what they took, and the residual's sum after the last. */
+static int time_sweeps(project_system *s, const kaon_kaczmarz_options *o, int sweeps, int runs,
+                       timings *t, double *sum, kaon_kaczmarz_info *info) {
   kaon_operator *K = NULL;
-  double one = 0;
-  kaon_status status = time_trial(s, o, &one);
-  const double fit = one > 0 ? fmin(floor(most / one), 1e9) : 1e9;
-  if (*sweeps > fit) *sweeps = fit > 2 ? (int)fit : 2;
-  if (status == KAON_OK) status = kaon_kaczmarz_preconditioner(s->A, o, *sweeps, &K);
+  kaon_status status = kaon_kaczmarz_preconditioner(s->A, o, sweeps, &K);
+  t->runs = 0;
   if (status == KAON_OK) status = kaon_kaczmarz_describe(K, info);
-  const double begun = clock_now();
-  if (status == KAON_OK) status = kaon_operator_apply(K, KAON_PLAIN, s->b, s->x);
-  if (status == KAON_OK) status = kaon_context_synchronise(s->ctx);
-  *seconds = clock_now() - begun;
+  for (int n = 0; n < runs && status == KAON_OK && !(n > 0 && bench_stopped()); n++) {
+    status = kaon_context_synchronise(s->ctx);
+    const double begun = clock_now();
+    if (status == KAON_OK) status = kaon_operator_apply(K, KAON_PLAIN, s->b, s->x);
+    if (status == KAON_OK) status = kaon_context_synchronise(s->ctx);
+    if (status == KAON_OK) keep_timing(t, clock_now() - begun);
+  }
   if (status == KAON_OK) status = residual_sum(s, sum);
   kaon_operator_destroy(&K);
   return cli_status(s->ctx, status, NULL);
@@ -169,6 +180,16 @@ typedef struct way {
   kaon_kaczmarz_kind kind;
 } way;
 
+/* What one figure compares: each way on each matrix and machine, all over as many sweeps. */
+typedef struct comparison {
+  const char *figure;
+  const char *matrices[2]; /* the second may be NULL */
+  int rcm[2];
+  const way *ways;
+  int count;
+  int wanted, sweeps; /* of --kaczmarz-sweeps; as many as the slowest line has time for */
+} comparison;
+
 /* What streaming reads reach there, 0: not measured: of all threads, or of the device. */
 static double limit_of(const project *m, int place) {
   const int measured = bench_on_host(m->b) ? PROJECT_OPENMP : PROJECT_DEVICE;
@@ -177,61 +198,103 @@ static double limit_of(const project *m, int place) {
              : 0;
 }
 
-static int rate(const project *m, const char *figure, int place, project_system *s, int rcm,
-                int wanted, const way *w) {
-  const int pairs = w->kind != KAON_KACZMARZ_SWEEP;
+static kaon_kaczmarz_options options_of(const project_system *s, const way *w) {
   kaon_kaczmarz_options o = sweeps_in(s, w->order);
-  kaon_kaczmarz_info info;
-  double seconds, sum;
-  int done = pairs ? (wanted + 1) / 2 : wanted;
-  if (pairs) o.kind = w->kind;
+  if (w->kind != KAON_KACZMARZ_SWEEP) o.kind = w->kind;
   if (o.kind == KAON_KACZMARZ_CARP) o.colour = 1;
   if (o.kind == KAON_KACZMARZ_CIMMINO) o.lambda = 0.35;
-  const int code = time_sweeps(s, &o, m->seconds, &done, &seconds, &sum, &info);
+  return o;
+}
+
+/* What one line is about. */
+typedef struct place_way {
+  int place, rcm;
+  const way *w;
+} place_way;
+
+/* Fewer sweeps where this line's runs would take longer than it may. */
+static int fit_sweeps(const project *m, comparison *c, project_system *s, const place_way *at) {
+  const kaon_kaczmarz_options o = options_of(s, at->w);
+  double one = 0;
+  const int code = cli_status(s->ctx, time_trial(s, &o, &one), NULL);
+  if (code != EXIT_DONE || !(one > 0)) return code;
+  if (at->w->kind != KAON_KACZMARZ_SWEEP) one /= 2;
+  const double fit = fmin(floor(m->seconds / m->b->args->samples / one / 2) * 2, 1e9);
+  if (c->sweeps > fit) c->sweeps = fit > 2 ? (int)fit : 2;
+  return code;
+}
+
+static int rate(const project *m, comparison *c, project_system *s, const place_way *at) {
+  const int place = at->place, sweeps = c->sweeps;
+  const kaon_kaczmarz_options o = options_of(s, at->w);
+  const int pairs = at->w->kind != KAON_KACZMARZ_SWEEP;
+  kaon_kaczmarz_info info;
+  timings t;
+  double sum;
+  const int code =
+      time_sweeps(s, &o, pairs ? sweeps / 2 : sweeps, m->b->args->samples, &t, &sum, &info);
   if (code != EXIT_DONE) return code;
-  const int sweeps = pairs ? 2 * done : done;
-  const double gbs = 1e-9 * info.bytes * sweeps / seconds, limit = limit_of(m, place);
+  const double seconds = t.seconds[t.runs / 2], gbs = 1e-9 * info.bytes * sweeps / seconds;
+  const double limit = limit_of(m, place);
   char share[32] = "";
   if (limit > 0) snprintf(share, sizeof share, " (%.0f %% of reads)", 100 * gbs / limit);
   cli_say(&m->b->args->common,
-          "%-8s %-18s %-10s %-11s %8lld rows, %3d classes: %10.1f sweeps/s, %7.2f GB/s%s, |b - A "
-          "x|_1 = %.6g after %d\n",
-          figure, s->name, project_machines[place], w->name, (long long)s->info.rows, info.classes,
-          sweeps / seconds, gbs, share, sum, sweeps);
-  json_t *more =
-      json_pack("{s:i s:i s:i s:o s:o s:o s:o s:b}", "sweeps", sweeps, "sweeps_asked", wanted,
-                "classes", info.classes, "residual_l1", report_real(sum), "ideal_gbs",
-                report_real(gbs), "limit_gbs", report_real(limit > 0 ? limit : NAN),
-                "seconds_sweep", report_real(seconds / sweeps), "rcm", rcm);
-  return project_line(m, figure, s->name, s->info.rows, project_machines[place], w->name, sweeps,
-                      sweeps / seconds, "sweeps/s", seconds, more);
+          "%-8s %-18s %-10s %-11s %8lld rows, %3d classes: %10.1f sweeps/s (%.1f to %.1f of %d "
+          "runs), %7.2f GB/s%s, |b - A x|_1 = %.6g after %d\n",
+          c->figure, s->name, project_machines[place], at->w->name, (long long)s->info.rows,
+          info.classes, sweeps / seconds, sweeps / t.seconds[t.runs - 1], sweeps / t.seconds[0],
+          t.runs, gbs, share, sum, sweeps);
+  json_t *more = json_pack(
+      "{s:i s:i s:i s:o s:o s:o s:o s:b s:i s:o s:o}", "sweeps", sweeps, "sweeps_asked", c->wanted,
+      "classes", info.classes, "residual_l1", report_real(sum), "ideal_gbs", report_real(gbs),
+      "limit_gbs", report_real(limit > 0 ? limit : NAN), "seconds_sweep",
+      report_real(seconds / sweeps), "rcm", at->rcm, "runs", t.runs, "seconds_min",
+      report_real(t.seconds[0]), "seconds_max", report_real(t.seconds[t.runs - 1]));
+  return project_line(m, c->figure, s->name, s->info.rows, project_machines[place], at->w->name,
+                      sweeps, sweeps / seconds, "sweeps/s", seconds, more);
 }
+
+typedef int line_work(const project *m, comparison *c, project_system *s, const place_way *at);
 
 /* Each way on each machine; row order is one thread's whatever the machine, so it is measured once.
  */
-static int rates(const project *m, const char *figure, const char *name, int rcm, int sweeps,
-                 const way *ways, int count) {
+static int each_line(const project *m, comparison *c, int matrix, line_work *work) {
   int code = EXIT_DONE;
   for (int i = 0; i < PROJECT_MACHINES && code == EXIT_DONE; i++) {
     project_system s;
     if (!m->ctx[i]) continue;
-    code = project_open(m->ctx[i], name, rcm, &s);
-    for (int k = 0; k < count && code == EXIT_DONE && !bench_stopped(); k++) {
-      const int in_turn = ways[k].order == KAON_SWEEP_ROWS || ways[k].order == KAON_SWEEP_RANDOM;
+    code = project_open(m->ctx[i], c->matrices[matrix], c->rcm[matrix], &s);
+    for (int k = 0; k < c->count && code == EXIT_DONE && !bench_stopped(); k++) {
+      const place_way at = {i, c->rcm[matrix], &c->ways[k]};
+      const int in_turn = at.w->order == KAON_SWEEP_ROWS || at.w->order == KAON_SWEEP_RANDOM;
       if (in_turn && i != PROJECT_SERIAL) continue;
-      if (ways[k].order == KAON_SWEEP_SECTIONS && !s.points) continue;
-      code = rate(m, figure, i, &s, rcm, sweeps, &ways[k]);
+      if (at.w->order == KAON_SWEEP_SECTIONS && !s.points) continue;
+      code = work(m, c, &s, &at);
     }
     project_close(&s);
   }
   return code;
 }
 
+/* Residuals compare only after as many sweeps, so all lines are tried before the first is measured.
+ */
+static int rates(const project *m, comparison *c) {
+  const int count = c->matrices[1] ? 2 : 1;
+  int code = EXIT_DONE;
+  c->sweeps = c->wanted + c->wanted % 2; /* some sweeps come in pairs */
+  for (int n = 0; n < count && code == EXIT_DONE; n++) code = each_line(m, c, n, fit_sweeps);
+  if (code == EXIT_DONE)
+    cli_say(&m->b->args->common, "%-8s %d sweeps a run in every line, %d runs%s\n", c->figure,
+            c->sweeps, m->b->args->samples,
+            c->sweeps < c->wanted ? ": the slowest line has no time for more, by --seconds" : "");
+  for (int n = 0; n < count && code == EXIT_DONE; n++) code = each_line(m, c, n, rate);
+  return code;
+}
+
 static int figure_4(const project *m, int sweeps) {
   static const way schemes[] = {{"S1", KAON_SWEEP_GROUPS, 0}, {"S2", KAON_SWEEP_STRIDES, 0}};
-  int code = rates(m, "fig4", "banded:200000,2", 0, sweeps, schemes, 2);
-  if (code == EXIT_DONE) code = rates(m, "fig4", "fem:1,1,7", 1, sweeps, schemes, 2);
-  return code;
+  comparison c = {"fig4", {"banded:200000,2", "fem:1,1,7"}, {0, 1}, schemes, 2, sweeps, 0};
+  return rates(m, &c);
 }
 
 /* The first ones are the paper's and Figure 5's; the others follow in Table 3. */
@@ -242,6 +305,11 @@ static const way permutations[] = {{"none", KAON_SWEEP_ROWS, 0},
                                    {"carp-blocks", KAON_SWEEP_COLOURS, KAON_KACZMARZ_CARP},
                                    {"averaged", KAON_SWEEP_COLOURS, KAON_KACZMARZ_CIMMINO}};
 enum { PERMUTATIONS = 4, SWEEPS = 6, LOOKS = 20 };
+
+static int table_3(const project *m, const char *name, int sweeps) {
+  comparison c = {"table3", {name, NULL}, {0, 0}, permutations, SWEEPS, sweeps, 0};
+  return rates(m, &c);
+}
 
 /* ---- Figure 5 ---- */
 
@@ -318,8 +386,7 @@ int bench_kaczmarz(bench *b) {
   code = open_machines(&m);
   const unsigned tables = a->kaczmarz_tables;
   if (code == EXIT_DONE && tables & 1) code = figure_4(&m, a->kaczmarz_sweeps);
-  if (code == EXIT_DONE && tables & 2)
-    code = rates(&m, "table3", fem, 0, a->kaczmarz_sweeps, permutations, SWEEPS);
+  if (code == EXIT_DONE && tables & 2) code = table_3(&m, fem, a->kaczmarz_sweeps);
   if (code == EXIT_DONE && tables & 4) code = figure_5(&m, fem, a->kaczmarz_sweeps);
   if (code == EXIT_DONE && tables & 8) code = project_figure_6(&m, level);
   if (code == EXIT_DONE && tables & 16) code = project_figure_7(&m);

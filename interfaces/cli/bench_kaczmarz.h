@@ -7,6 +7,7 @@
 #include "bench.h"
 
 enum { PROJECT_SERIAL, PROJECT_OPENMP, PROJECT_DEVICE, PROJECT_MACHINES };
+enum { MOST_RUNS = 1000 }; /* of a line: what --samples takes at most */
 extern const char *const project_machines[PROJECT_MACHINES];
 
 typedef struct project {

@@ -60,8 +60,6 @@ static kaon_status make_solver(project_system *s, const solve_way *w, deadline *
   return status;
 }
 
-enum { MOST_RUNS = 64 };
-
 /* Sorted, then the figures. */
 static void keep_time(double *seconds, outcome *o, double taken) {
   int at = o->runs++;
@@ -92,7 +90,7 @@ static int solve_once(const project *m, project_system *s, const solve_way *w, i
     if (status != KAON_OK || d.over) break;
     keep_time(seconds, o, whole.seconds);
     all += whole.seconds;
-    if (all > m->seconds) break;
+    if (all + whole.seconds > m->seconds) break; /* no time for one more */
   }
   kaon_solver_destroy(&solver);
   kaon_operator_destroy(&R);
@@ -100,38 +98,80 @@ static int solve_once(const project *m, project_system *s, const solve_way *w, i
   return cli_status(s->ctx, status, NULL);
 }
 
+/* A system of the paper's finite elements. */
+typedef struct element {
+  int problem, degree, level;
+} element;
+
+static const char *name_of(const element *e, char name[32]) {
+  snprintf(name, 32, "fem:%d,%d,%d", e->problem, e->degree, e->level);
+  return name;
+}
+
+static void add_element(json_t *more, const element *e) {
+  json_object_set_new(more, "problem", json_integer(e->problem));
+  json_object_set_new(more, "degree", json_integer(e->degree));
+  json_object_set_new(more, "level", json_integer(e->level));
+}
+
 /* ---- Figure 6 ---- */
 
-int project_figure_6(const project *m, int most) {
-  const int i = m->ctx[PROJECT_DEVICE] ? PROJECT_DEVICE : PROJECT_SERIAL;
-  int code = EXIT_DONE;
-  for (int n = 0; n < 9 && code == EXIT_DONE; n++) {
-    const int pde = 1 + n / 3, degree = 1 + n % 3, level = degree == 1 ? 4 : 3;
-    char name[32];
-    int steps[11], least = 0;
-    project_system s;
-    if (level > most) continue;
-    snprintf(name, sizeof name, "fem:%d,%d,%d", pde, degree, level);
-    code = project_open(m->ctx[i], name, 0, &s);
-    for (int k = 0; k < 11 && code == EXIT_DONE && !bench_stopped(); k++) {
-      const solve_way w = {"cimmino", KAON_KACZMARZ_CIMMINO + 1, KAON_CG, 0.2 + 0.05 * k, 0, 0};
-      outcome o;
-      code = solve_once(m, &s, &w, 1, &o);
-      steps[k] = code == EXIT_DONE && o.report.reason == KAON_CONVERGED ? o.report.iterations : 0;
-      if (steps[k] && (!least || steps[k] < least)) least = steps[k];
-      if (code == EXIT_DONE)
-        code = project_line(m, "fig6", name, s.info.rows, project_machines[i], "cimmino", w.lambda,
-                            steps[k] ? steps[k] : NAN, "iterations", o.median, NULL);
-    }
-    cli_say(&m->b->args->common,
-            "fig6     %-10s %7lld rows, steps (over the least) by lambda:", name,
-            (long long)s.info.rows);
-    for (int k = 0; k < 11 && code == EXIT_DONE; k++)
-      cli_say(&m->b->args->common, " %.2f: %d (%.2f)", 0.2 + 0.05 * k, steps[k],
-              least ? (double)steps[k] / least : 0.0);
-    cli_say(&m->b->args->common, "\n");
-    project_close(&s);
+enum { LAMBDAS = 21, HOPELESS = 3 };
+
+static double lambda_of(int k) {
+  return (8 + k) / 40.0; /* as files of the paper print them */
+}
+
+static int line_6(const project *m, const project_system *s, int place, const element *e,
+                  double lambda, const outcome *o) {
+  const int converged = o->report.reason == KAON_CONVERGED && !o->over;
+  const char *status = o->over ? "out of time" : kaon_stop_reason_name(o->report.reason);
+  json_t *more =
+      json_pack("{s:o s:s}", "residual", report_real(o->report.residual), "status", status);
+  add_element(more, e);
+  return project_line(m, "fig6", s->name, s->info.rows, project_machines[place], "cimmino", lambda,
+                      converged ? o->report.iterations : NAN, "iterations", o->median, more);
+}
+
+/* Steps by lambda. Beyond the best one they soar: after HOPELESS ones in turn that do not
+ * converge the larger ones are left out. */
+static int lambdas_of(const project *m, int place, const element *e) {
+  const cli_common *common = &m->b->args->common;
+  char name[32];
+  int steps[LAMBDAS] = {0}, least = 0, failed = 0, tried = 0;
+  project_system s;
+  int code = project_open(m->ctx[place], name_of(e, name), 0, &s);
+  for (; tried < LAMBDAS && failed < HOPELESS && code == EXIT_DONE && !bench_stopped(); tried++) {
+    const solve_way w = {"cimmino", KAON_KACZMARZ_CIMMINO + 1, KAON_CG, lambda_of(tried), 0, 0};
+    outcome o;
+    code = solve_once(m, &s, &w, 1, &o);
+    if (code != EXIT_DONE) break;
+    if (o.report.reason == KAON_CONVERGED && !o.over) steps[tried] = o.report.iterations;
+    if (steps[tried] && (!least || steps[tried] < least)) least = steps[tried];
+    failed = steps[tried] || !least ? 0 : failed + 1;
+    code = line_6(m, &s, place, e, w.lambda, &o);
   }
+  if (code == EXIT_DONE)
+    cli_say(common, "fig6     %-10s %7lld rows, steps (over the least) by lambda:", name,
+            (long long)s.info.rows);
+  for (int k = 0; k < tried && code == EXIT_DONE; k++)
+    if (steps[k])
+      cli_say(common, " %.3f: %d (%.2f)", lambda_of(k), steps[k], (double)steps[k] / least);
+    else
+      cli_say(common, " %.3f: -", lambda_of(k));
+  cli_say(common, "%s\n", tried < LAMBDAS ? "; larger ones left out" : "");
+  project_close(&s);
+  return code;
+}
+
+int project_figure_6(const project *m, int most) {
+  const int place = m->ctx[PROJECT_DEVICE] ? PROJECT_DEVICE : PROJECT_SERIAL;
+  int code = EXIT_DONE;
+  for (int level = 1; level <= most && code == EXIT_DONE; level++)
+    for (int n = 0; n < 9 && code == EXIT_DONE && !bench_stopped(); n++) {
+      const element e = {1 + n / 3, 1 + n % 3, level};
+      code = lambdas_of(m, place, &e);
+    }
   return code;
 }
 
@@ -141,6 +181,7 @@ static const solve_way solvers[] = {
     {"cgmnc", KAON_KACZMARZ_DOUBLE + 1, KAON_CG, 1, 0, 0},
     {"cgmnc-colours", KAON_KACZMARZ_DOUBLE + 1, KAON_CG, 1, 1, 0},
     {"carpcg", KAON_KACZMARZ_CARP + 1, KAON_CG, 1, 1, 0},
+    {"carpcg-16-blocks", KAON_KACZMARZ_CARP + 1, KAON_CG, 1, 1, 16},
     {"cimmino-0.35", KAON_KACZMARZ_CIMMINO + 1, KAON_CG, 0.35, 0, 0},
     {"cimmino-rule", KAON_KACZMARZ_CIMMINO + 1, KAON_CG, 0, 0, 0},
     {"bicgstab-jacobi", 0, KAON_BICGSTAB, 0, 0, 0},
@@ -184,9 +225,10 @@ static int solve_directly(const project *m, project_system *s, const direct_solv
     const double begun = cli_now();
     wrong = with->solve(&system);
     if (wrong) break;
-    keep_time(seconds, o, cli_now() - begun);
-    all += cli_now() - begun;
-    if (all > m->seconds) break;
+    const double taken = cli_now() - begun;
+    keep_time(seconds, o, taken);
+    all += taken;
+    if (all + taken > m->seconds) break;
   }
   o->report.reason = KAON_CONVERGED;
   if (wrong) cli_error("%s on %s: %s; the line is left out", with->name, s->name, wrong);
@@ -199,8 +241,9 @@ static int solve_directly(const project *m, project_system *s, const direct_solv
   return cli_status(s->ctx, status, NULL);
 }
 
-static int line_7(const project *m, const project_system *s, int place, const char *what,
-                  const outcome *o) {
+/* Quantiles of one run alone would be no quantiles. */
+static int line_7(const project *m, const project_system *s, int place, const element *e,
+                  const char *what, const outcome *o) {
   const cli_common *common = &m->b->args->common;
   const char *status = o->over ? "out of time" : kaon_stop_reason_name(o->report.reason);
   cli_say(common,
@@ -210,23 +253,26 @@ static int line_7(const project *m, const project_system *s, int place, const ch
           o->quantiles[0], o->quantiles[1], o->runs, o->report.iterations, o->report.residual,
           status);
   if (o->report.reason != KAON_CONVERGED && !o->over) m->b->unconverged = 1;
-  json_t *more =
-      json_pack("{s:i s:o s:o s:o s:s s:i}", "iterations", o->report.iterations, "residual",
-                report_real(o->report.residual), "quantile5", report_real(o->quantiles[0]),
-                "quantile95", report_real(o->quantiles[1]), "status", status, "runs", o->runs);
+  json_t *more = json_pack("{s:i s:o s:o s:o s:s s:i}", "iterations", o->report.iterations,
+                           "residual", report_real(o->report.residual), "quantile5",
+                           report_real(o->runs > 1 ? o->quantiles[0] : NAN), "quantile95",
+                           report_real(o->runs > 1 ? o->quantiles[1] : NAN), "status", status,
+                           "runs", o->runs);
+  add_element(more, e);
   return project_line(m, "fig7", s->name, s->info.rows, project_machines[place], what,
                       (double)s->info.rows, o->median, "seconds", o->median, more);
 }
 
 /* All solvers of a machine. last: seconds of each on the size before, infinite where its time was
  * over: four times as many rows take four times as many steps at least, so some need not begin. */
-static int solves_7(const project *m, project_system *s, int place, double last[SOLVERS]) {
+static int solves_7(const project *m, project_system *s, int place, const element *e,
+                    double last[SOLVERS]) {
   const int samples = m->b->args->samples;
   int code = EXIT_DONE;
   for (int k = 0; k < SOLVERS && code == EXIT_DONE && !bench_stopped(); k++) {
     const direct_solver *direct = k == DIRECT ? direct_find(place == PROJECT_DEVICE) : NULL;
     outcome o;
-    if (!wanted(place, k)) continue;
+    if (!wanted(place, k) || solvers[k].blocks > s->info.rows) continue;
     if (4 * last[k] > m->seconds) {
       cli_say(&m->b->args->common,
               "fig7     %-10s %7lld rows %-10s %-15s left out: more than the %g s of --seconds\n",
@@ -241,26 +287,29 @@ static int solves_7(const project *m, project_system *s, int place, double last[
     if (code != EXIT_DONE) break;
     last[k] = isnan(o.median) ? INFINITY : o.median;
     if (o.runs > 0 || o.over)
-      code = line_7(m, s, place, direct ? direct->name : solvers[k].name, &o);
+      code = line_7(m, s, place, e, direct ? direct->name : solvers[k].name, &o);
   }
   return code;
 }
 
-int project_figure_7(const project *m) {
-  const bench_args *a = m->b->args;
+static int sizes_7(const project *m, int pde, int degree) {
   double last[PROJECT_MACHINES][SOLVERS] = {{0}};
   int code = EXIT_DONE;
-  for (int level = 1; level <= a->kaczmarz_level && code == EXIT_DONE; level++)
+  for (int level = 1; level <= m->b->args->kaczmarz_level && code == EXIT_DONE; level++)
     for (int i = 0; i < PROJECT_MACHINES && code == EXIT_DONE && !bench_stopped(); i++) {
+      const element e = {pde, degree, level};
       char name[32];
       project_system s;
       if (!m->ctx[i]) continue;
-      snprintf(name, sizeof name, "fem:%d,%d,%d", a->kaczmarz_problem, a->kaczmarz_degree, level);
-      code = project_open(m->ctx[i], name, 0, &s);
-      if (code == EXIT_DONE) code = solves_7(m, &s, i, last[i]);
+      code = project_open(m->ctx[i], name_of(&e, name), 0, &s);
+      if (code == EXIT_DONE) code = solves_7(m, &s, i, &e, last[i]);
       project_close(&s);
     }
   return code;
+}
+
+int project_figure_7(const project *m) {
+  return sizes_7(m, m->b->args->kaczmarz_problem, m->b->args->kaczmarz_degree);
 }
 
 /* ---- steps of CARP-CG ---- */
@@ -273,29 +322,54 @@ static const solve_way carps[] = {{"cgmnc", KAON_KACZMARZ_DOUBLE + 1, KAON_CG, 1
                                   {"carpcg-a-row-rule", KAON_KACZMARZ_CARP + 1, KAON_CG, 0, 0, -1}};
 enum { CARPS = sizeof carps / sizeof *carps };
 
-/* On the processor: steps do not depend on where they are taken. */
-static int counts_of(const project *m, const char *name) {
-  project_system s;
-  double first = NAN;
-  int code = project_open(m->ctx[PROJECT_OPENMP], name, 0, &s);
-  cli_say(&m->b->args->common, "counts   %-10s %7lld rows, steps to 1e-9 (over CGMNC's):", name,
-          (long long)s.info.rows);
+/* Row order is the processor's; a device has blocks by colours alone, as rows one after another
+ * would take it long. */
+static int counts_place(const project *m, solve_way *w) {
+  const int device = m->ctx[PROJECT_DEVICE] != NULL;
+  if (w->projections == KAON_KACZMARZ_DOUBLE + 1 && !w->colour)
+    return device ? PROJECT_SERIAL : PROJECT_OPENMP;
+  if (device && w->blocks == 16) w->colour = 1;
+  return device ? PROJECT_DEVICE : PROJECT_OPENMP;
+}
+
+/* Steps of one way, and what they are held against: CGMNC's in row order, else by colours. */
+static int count_of(const project *m, project_system *s, int place, const element *e,
+                    const solve_way *w, double base[2]) {
+  outcome o;
+  int code = solve_once(m, s, w, 1, &o);
+  if (code != EXIT_DONE) return code;
+  const int converged = o.report.reason == KAON_CONVERGED && !o.over;
+  const double steps = converged ? o.report.iterations : NAN;
+  const char *status = o.over ? "out of time" : kaon_stop_reason_name(o.report.reason);
+  if (w->projections == KAON_KACZMARZ_DOUBLE + 1) base[w->colour] = steps;
+  const int by = isnan(base[0]);
+  cli_say(&m->b->args->common, " %s %.0f (%.2f)%s%s", w->name, steps, steps / base[by],
+          converged ? "" : " ", converged ? "" : status);
+  json_t *more = json_pack("{s:o s:s s:s s:b}", "over_cgmnc", report_real(steps / base[by]), "over",
+                           by ? "cgmnc-colours" : "cgmnc", "status", status, "coloured", w->colour);
+  add_element(more, e);
+  return project_line(m, "counts", s->name, s->info.rows, project_machines[place], w->name,
+                      (double)s->info.rows, steps, "iterations", o.median, more);
+}
+
+static int counts_of(const project *m, const element *e) {
+  char name[32];
+  project_system s[PROJECT_MACHINES];
+  double base[2] = {NAN, NAN};
+  int code = EXIT_DONE, open[PROJECT_MACHINES] = {0};
+  cli_say(&m->b->args->common, "counts   %-10s steps to 1e-9 (over CGMNC's):", name_of(e, name));
   for (int k = 0; k < CARPS && code == EXIT_DONE && !bench_stopped(); k++) {
     solve_way w = carps[k];
-    outcome o;
-    if (w.blocks < 0) w.blocks = (int)s.info.rows;
-    if (w.blocks > s.info.rows) continue;
-    code = solve_once(m, &s, &w, 1, &o);
+    const int place = counts_place(m, &w);
+    if (!open[place]) code = project_open(m->ctx[place], name, 0, &s[place]);
+    open[place] = 1;
     if (code != EXIT_DONE) break;
-    const double steps = o.report.reason == KAON_CONVERGED ? o.report.iterations : NAN;
-    if (k == 0) first = steps;
-    cli_say(&m->b->args->common, " %s %.0f (%.2f)", w.name, steps, steps / first);
-    code = project_line(m, "counts", name, s.info.rows, project_machines[PROJECT_OPENMP], w.name,
-                        (double)s.info.rows, steps, "iterations", o.median,
-                        json_pack("{s:o}", "over_cgmnc", report_real(steps / first)));
+    if (w.blocks < 0) w.blocks = (int)s[place].info.rows;
+    if (w.blocks <= s[place].info.rows) code = count_of(m, &s[place], place, e, &w, base);
   }
   cli_say(&m->b->args->common, "\n");
-  project_close(&s);
+  for (int i = 0; i < PROJECT_MACHINES; i++)
+    if (open[i]) project_close(&s[i]);
   return code;
 }
 
@@ -303,11 +377,9 @@ int project_counts(const project *m, int most) {
   int code = EXIT_DONE;
   for (int n = 0; n < 9 && code == EXIT_DONE; n++)
     for (int level = 2; level <= most && code == EXIT_DONE && !bench_stopped(); level++) {
-      const int pde = 1 + n / 3, degree = 1 + n % 3;
-      char name[32];
-      if (level + degree - 1 > most) continue; /* about as many rows as the largest of degree 1 */
-      snprintf(name, sizeof name, "fem:%d,%d,%d", pde, degree, level);
-      code = counts_of(m, name);
+      const element e = {1 + n / 3, 1 + n % 3, level};
+      if (level + e.degree - 1 > most) continue; /* about as many rows as the largest of degree 1 */
+      code = counts_of(m, &e);
     }
   return code;
 }

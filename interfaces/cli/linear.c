@@ -246,7 +246,8 @@ int linear_fits(const linear *l) {
 
 int linear_decide(linear *l) {
   const linear_args *a = l->args;
-  if (a->method < 0) l->options.method = l->info.hermitian ? KAON_CG : KAON_BICGSTAB;
+  if (a->method < 0)
+    l->options.method = precond_varies(a) ? KAON_GCR : l->info.hermitian ? KAON_CG : KAON_BICGSTAB;
   if (!a->rhs) l->rhs = l->own ? RHS_OWN : RHS_A_ONES;
   if (l->rhs == RHS_OWN && !l->own)
     return cli_wrong("--rhs own: %s brings no right-hand side; take ones, A*ones or a file",
@@ -288,7 +289,8 @@ int linear_solver(linear *l, int columns) {
   int code = EXIT_DONE;
   l->options.preconditioner = l->K;
   l->options.relax = &l->relax;
-  if (l->projections >= 0 && !l->R) code = make_projections(l);
+  if (l->K) code = precond_suits(l);
+  if (code == EXIT_DONE && l->projections >= 0 && !l->R) code = make_projections(l);
   if (code != EXIT_DONE) return code;
   kaon_operator *system = l->projections >= 0 ? l->R : l->A;
   return cli_status(l->ctx, kaon_solver_create(system, columns, &l->options, &l->solver), NULL);

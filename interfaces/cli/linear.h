@@ -6,6 +6,7 @@
 #include <kaon/kaczmarz.h>
 #include <kaon/precond.h>
 #include <kaon/relax.h>
+#include <kaon/schwarz.h>
 #include <kaon/sparse_precond.h>
 
 #include "solving.h"
@@ -14,7 +15,8 @@
   "cg|pipecg|groppcg|bicg|bicgstab|rbicgstab|pipebicgstab|gcr|cgnr|cgne|mr|blockcg|" \
   "jacobi|gs|sor|two-stage|async|kaczmarz|cgmnc|carpcg|cimmino"
 #define LINEAR_SWEEP_ORDERS "rows|random|colours|groups|strides|sections"
-#define LINEAR_PRECONDS "none|jacobi|block-jacobi|dic|dilu|ssor|gs|ic0|ilu0|ainv|chebyshev"
+#define LINEAR_PRECONDS \
+  "none|jacobi|block-jacobi|dic|dilu|ssor|gs|ic0|ilu0|ainv|chebyshev|schwarz|sap"
 #define LINEAR_FORMATS "auto|csr|ell|sell"
 #define LINEAR_ORDERINGS "none|rcm"
 #define LINEAR_PARTITIONS "blocks|metis|auto"
@@ -35,7 +37,9 @@ typedef enum linear_precond {
   PRECOND_IC0,
   PRECOND_ILU0,
   PRECOND_AINV,
-  PRECOND_CHEBYSHEV
+  PRECOND_CHEBYSHEV,
+  PRECOND_SCHWARZ,
+  PRECOND_SAP
 } linear_precond;
 
 /* What the options fill; tables refer to it by LINEAR_OPTIONS. */
@@ -56,10 +60,12 @@ typedef struct linear_args {
   double precond_drop, precond_omega, precond_low, precond_high, precond_shift; /* NaN: not given */
   int precond_degree, precond_block, precond_sweeps, precond_fill;              /* 0: not given */
   int precond_order, precond_precision;                                         /* -1: not given */
-  double relax_tau;                                                             /* NaN: not given */
-  int relax_colour, relax_block, relax_sweeps, relax_stride, relax_together;    /* 0: not given */
-  int relax_driver, relax_lag;                                                  /* -1: not given */
-  int relax_exchange, relax_rank_lag;                                           /* -1: not given */
+  int schwarz_block, schwarz_steps, schwarz_cycles; /* 0: by the library's rule */
+  double schwarz_relaxation;                        /* 0, NaN: not given */
+  double relax_tau;                                 /* NaN: not given */
+  int relax_colour, relax_block, relax_sweeps, relax_stride, relax_together; /* 0: not given */
+  int relax_driver, relax_lag;                                               /* -1: not given */
+  int relax_exchange, relax_rank_lag;                                        /* -1: not given */
   uint64_t relax_seed;
   int spectrum;
   int relax_absent; /* 1: the command has none of these */
@@ -130,7 +136,8 @@ int relax_is(kaon_method method);
 void relax_defaults(linear_args *args);
 /* Of options that the chosen method does not look at; fills l->relax. Exit status. */
 int relax_check(const linear_args *args, linear *l);
-/* --spectrum: estimates it, and warns of methods that will not converge. Exit status. */
+/* --spectrum: estimates it, and warns of methods that will not converge; without it a short look
+ * that warns alone. Exit status. */
 int relax_spectrum(linear *l);
 json_t *spectrum_describe(const kaon_spectrum *spectrum);
 void spectrum_print(const cli_common *common, const kaon_spectrum *spectrum);
@@ -150,8 +157,13 @@ void projections_print(const cli_common *common, const linear *l);
 json_t *projections_describe(const linear *l);
 
 /* --- precond.c --- */
-/* Of options that the chosen preconditioner does not look at. Exit status. */
-int precond_check(const linear_args *args);
+/* Of options that the chosen preconditioner does not look at, and of a method that was asked for
+ * and cannot take it. Exit status. */
+int precond_check(const linear *l);
+/* 1: its applications are not one linear operator, and gcr alone takes it. */
+int precond_varies(const linear_args *args);
+/* Refuses it under another method. Exit status. */
+int precond_suits(const linear *l);
 /* Refuses a diagonal without entries, or with 0, under what divides by it: by row. */
 int precond_fits(const linear *l);
 kaon_status precond_make(linear *l);
@@ -213,8 +225,41 @@ json_t *precond_describe(const linear *l);
    0,                                                                            \
    0,                                                                            \
    "jacobi and block-jacobi scale; dic, dilu, ic0, ilu0 factorise; ssor and gs " \
-   "sweep; ainv is an approximate inverse, chebyshev a polynomial in A"},        \
-      LINEAR_OPTIONS_PRECOND_FIGURES(AT)
+   "sweep; ainv is an approximate inverse, chebyshev a polynomial in A; of "     \
+   "--method gcr: approximate solves in blocks of rows, all at once (schwarz, "  \
+   "which sends nothing) or by colours (sap)"},                                  \
+      LINEAR_OPTIONS_PRECOND_FIGURES(AT), LINEAR_OPTIONS_SCHWARZ(AT)
+
+/* bench has options of these names for lattices. */
+#define LINEAR_OPTIONS_SCHWARZ(AT)                                                     \
+  {CLI_INT,                                                                            \
+   "schwarz-block",                                                                    \
+   "N",                                                                                \
+   NULL,                                                                               \
+   AT(schwarz_block),                                                                  \
+   1,                                                                                  \
+   2147483647.0,                                                                       \
+   "schwarz, sap: rows of a block (default: a block is all that a rank has)"},         \
+      {CLI_INT,                                                                        \
+       "schwarz-steps",                                                                \
+       "N",                                                                            \
+       NULL,                                                                           \
+       AT(schwarz_steps),                                                              \
+       1,                                                                              \
+       1000,                                                                           \
+       "minimal-residual steps in a block (default: schwarz 10, sap 4)"},              \
+      {CLI_INT,                                                                        \
+       "schwarz-cycles",                                                               \
+       "N",                                                                            \
+       NULL,                                                                           \
+       AT(schwarz_cycles),                                                             \
+       1,                                                                              \
+       1000,                                                                           \
+       "cycles over blocks (default: schwarz 1, sap 5)"},                              \
+  {                                                                                    \
+    CLI_REAL, "schwarz-relaxation", "OMEGA", NULL, AT(schwarz_relaxation), 1e-3, 1.99, \
+        "factor of the step lengths in blocks (default 1)"                             \
+  }
 
 #define LINEAR_OPTIONS_PRECOND_FIGURES(AT)                                                     \
   {CLI_INT,                                                                                    \
@@ -290,7 +335,8 @@ json_t *precond_describe(const linear *l);
        AT(precond_high), 0,      0,   "chebyshev: the largest eigenvalue of D^-1 A"},          \
   {                                                                                            \
     CLI_CHOICE, "precond-precision", "double|single|half", NULL, AT(precond_precision), 0, 0,  \
-        "of block-jacobi to ainv (default: that of --sloppy; half: 16 bits an entry)"          \
+        "of block-jacobi to ainv, schwarz, sap (default: that of --sloppy; half: 16 bits an "  \
+        "entry)"                                                                               \
   }
 
 #define RELAX_EXCHANGES "auto|amc|dc|dk|push|sync"
@@ -360,7 +406,7 @@ json_t *precond_describe(const linear *l);
        AT(relax_together),                                                                         \
        1,                                                                                          \
        1e9,                                                                                        \
-       "blocks at work at once: on a CPU a thread reads for so many before it writes the first "  \
+       "blocks at work at once: on a CPU a thread reads for so many before it writes the first "   \
        "(default 1); on a GPU so many thread blocks take them in turn (default: all of them)"},    \
       {CLI_SEED,                                                                                   \
        "order-seed",                                                                               \
@@ -372,7 +418,8 @@ json_t *precond_describe(const linear *l);
        "blocks begin in another order each iteration (default: as they stand)"},                   \
   {                                                                                                \
     CLI_FLAG, "spectrum", NULL, NULL, AT(spectrum), 0, 0,                                          \
-        "estimate the spectral radii that decide whether relaxation converges, and warn"           \
+        "estimate the spectral radii that decide whether relaxation converges, and warn (without " \
+        "it jacobi, two-stage and async look shortly, in some 180 products, and warn alone)"       \
   }
 
 #define LINEAR_OPTIONS_PROJECTIONS(AT)                                                           \
@@ -418,7 +465,8 @@ json_t *precond_describe(const linear *l);
    AT(method),                                                                                     \
    0,                                                                                              \
    0,                                                                                              \
-   "default: cg where A = A^H, else bicgstab. cg, pipecg, groppcg and blockcg need a Hermitian "   \
+   "default: gcr under --precond schwarz and sap, else cg where A = A^H, else bicgstab. cg, "      \
+   "pipecg, groppcg and blockcg need a Hermitian "                                                 \
    "positive definite A; cgnr and cgne take any, on the normal equations; pipecg, groppcg, "       \
    "rbicgstab and pipebicgstab hide their sums over ranks; jacobi to async are relaxation; "       \
    "kaczmarz projects onto row after row, cgmnc, carpcg and cimmino do cg on such sweeps"},        \

@@ -22,11 +22,14 @@ static const struct {
              [PRECOND_IC0] = {"IC(0)", 1, KAON_PRECOND_IC0},
              [PRECOND_ILU0] = {"ILU(0)", 1, KAON_PRECOND_ILU0},
              [PRECOND_AINV] = {"AINV", 1, KAON_PRECOND_AINV},
-             [PRECOND_CHEBYSHEV] = {"Chebyshev polynomials", 0, 0}};
+             [PRECOND_CHEBYSHEV] = {"Chebyshev polynomials", 0, 0},
+             [PRECOND_SCHWARZ] = {"additive Schwarz", 0, 0},
+             [PRECOND_SAP] = {"SAP", 0, 0}};
 
 #define BIT(kind) (1u << (kind))
 static const unsigned factors =
     BIT(PRECOND_DIC) | BIT(PRECOND_DILU) | BIT(PRECOND_SSOR) | BIT(PRECOND_IC0) | BIT(PRECOND_ILU0);
+static const unsigned in_blocks = BIT(PRECOND_SCHWARZ) | BIT(PRECOND_SAP);
 
 /* A figure, and the preconditioners that look at it. */
 typedef struct figure {
@@ -35,7 +38,23 @@ typedef struct figure {
   int given;
 } figure;
 
-int precond_check(const linear_args *a) {
+int precond_varies(const linear_args *a) {
+  return in_blocks >> a->precond & 1;
+}
+
+/* The library lets methods take what they are given; of a K that changes they make no solution. */
+int precond_suits(const linear *l) {
+  char name[32];
+  if (!precond_varies(l->args) || (l->options.method == KAON_GCR && l->projections < 0))
+    return EXIT_DONE;
+  return cli_wrong(
+      "--precond %s changes from step to step, which --method gcr alone allows, but --method is "
+      "%s; take gcr, or another preconditioner",
+      cli_choice(LINEAR_PRECONDS, l->args->precond, name), linear_method_name(l));
+}
+
+int precond_check(const linear *l) {
+  const linear_args *a = l->args;
   const unsigned sweeping = factors & ~BIT(PRECOND_SSOR), rows = factors | BIT(PRECOND_GS);
   const figure figures[] = {
       {"precond-block", "block-jacobi", BIT(PRECOND_BLOCK_JACOBI), a->precond_block != 0},
@@ -45,10 +64,14 @@ int precond_check(const linear_args *a) {
       {"fill", "ainv", BIT(PRECOND_AINV), a->precond_fill != 0},
       {"precond-order", "dic, dilu, ssor, ic0 and ilu0", factors, a->precond_order >= 0},
       {"sweeps", "dic, dilu, ic0 and ilu0", sweeping, a->precond_sweeps != 0},
+      {"schwarz-block", "schwarz and sap", in_blocks, a->schwarz_block != 0},
+      {"schwarz-steps", "schwarz and sap", in_blocks, a->schwarz_steps != 0},
+      {"schwarz-cycles", "schwarz and sap", in_blocks, a->schwarz_cycles != 0},
+      {"schwarz-relaxation", "schwarz and sap", in_blocks, a->schwarz_relaxation > 0},
       {"shift", "block-jacobi to ainv", rows | BIT(PRECOND_BLOCK_JACOBI) | BIT(PRECOND_AINV),
        !isnan(a->precond_shift)},
-      {"precond-precision", "block-jacobi to ainv",
-       rows | BIT(PRECOND_BLOCK_JACOBI) | BIT(PRECOND_AINV), a->precond_precision >= 0},
+      {"precond-precision", "block-jacobi to ainv, schwarz and sap",
+       rows | BIT(PRECOND_BLOCK_JACOBI) | BIT(PRECOND_AINV) | in_blocks, a->precond_precision >= 0},
       {"degree", "chebyshev", BIT(PRECOND_CHEBYSHEV), a->precond_degree != 0},
       {"low", "chebyshev", BIT(PRECOND_CHEBYSHEV), !isnan(a->precond_low)},
       {"high", "chebyshev", BIT(PRECOND_CHEBYSHEV), !isnan(a->precond_high)}};
@@ -62,7 +85,7 @@ int precond_check(const linear_args *a) {
     return cli_wrong(
         "--low and --high are the ends of one interval; give both, or none: they are then "
         "estimated");
-  return EXIT_DONE;
+  return a->method < 0 ? EXIT_DONE : precond_suits(l); /* else linear_decide chooses one for it */
 }
 
 int precond_fits(const linear *l) {
@@ -90,13 +113,30 @@ static kaon_status make_chebyshev(linear *l) {
   return kaon_precond_chebyshev(l->A, &options, &l->K);
 }
 
+static kaon_precision precision_of(const linear *l) {
+  if (l->args->precond_precision >= 0) return (kaon_precision)l->args->precond_precision;
+  return l->options.sloppy == KAON_DOUBLE ? KAON_DOUBLE : KAON_SINGLE;
+}
+
+/* With the library's rules for what was not given, which reports name. */
+static kaon_schwarz_options schwarz_options(const linear *l) {
+  const linear_args *a = l->args;
+  const int additive = a->precond == PRECOND_SCHWARZ;
+  kaon_schwarz_options o = KAON_SCHWARZ_OPTIONS_INIT;
+  o.kind = additive ? KAON_SCHWARZ_ADDITIVE : KAON_SCHWARZ_MULTIPLICATIVE;
+  o.block[0] = a->schwarz_block;
+  o.steps = a->schwarz_steps ? a->schwarz_steps : additive ? 10 : 4;
+  o.cycles = a->schwarz_cycles ? a->schwarz_cycles : additive ? 1 : 5;
+  if (a->schwarz_relaxation > 0) o.relaxation = a->schwarz_relaxation;
+  o.precision = precision_of(l);
+  return o;
+}
+
 static kaon_status make_of_rows(linear *l) {
   const linear_args *a = l->args;
   kaon_precond_options options = KAON_PRECOND_OPTIONS_INIT;
   options.kind = kinds[a->precond].kind;
-  options.precision = a->precond_precision >= 0          ? (kaon_precision)a->precond_precision
-                      : l->options.sloppy == KAON_DOUBLE ? KAON_DOUBLE
-                                                         : KAON_SINGLE;
+  options.precision = precision_of(l);
   options.tries = isnan(a->precond_shift) ? TRIES : 0;
   if (a->precond_order >= 0) options.order = (kaon_precond_order)a->precond_order;
   if (a->precond_sweeps) options.sweeps = a->precond_sweeps;
@@ -112,12 +152,22 @@ kaon_status precond_make(linear *l) {
   const int kind = l->args->precond;
   if (kind == PRECOND_NONE) return KAON_OK;
   if (kind == PRECOND_JACOBI) return kaon_precond_jacobi(l->A, &l->K);
+  if (precond_varies(l->args)) {
+    const kaon_schwarz_options options = schwarz_options(l);
+    return kaon_schwarz_create(l->A, &options, &l->K);
+  }
   return kinds[kind].of_rows ? make_of_rows(l) : make_chebyshev(l);
 }
 
 const char *precond_text(const linear *l, char text[96]) {
+  const int rows = l->args->schwarz_block;
   text[0] = '\0';
-  if (l->args->precond)
+  if (precond_varies(l->args) && rows > 0)
+    snprintf(text, 96, ", preconditioned by %s in blocks of %d row%s,",
+             kinds[l->args->precond].title, rows, rows == 1 ? "" : "s");
+  else if (precond_varies(l->args))
+    snprintf(text, 96, ", preconditioned by %s, a block a rank,", kinds[l->args->precond].title);
+  else if (l->args->precond)
     snprintf(text, 96, ", preconditioned by %s,", kinds[l->args->precond].title);
   return text;
 }
@@ -153,6 +203,16 @@ static void describe_rows(const linear *l, json_t *d) {
   json_decref(more);
 }
 
+/* A block of 0 rows is all that a rank has. */
+static void describe_schwarz(const linear *l, json_t *d) {
+  const kaon_schwarz_options o = schwarz_options(l);
+  json_t *more =
+      json_pack("{s:i s:i s:i s:o s:s}", "block", o.block[0], "steps", o.steps, "cycles", o.cycles,
+                "relaxation", report_real(o.relaxation), "precision", precision_name(o.precision));
+  json_object_update(d, more);
+  json_decref(more);
+}
+
 json_t *precond_describe(const linear *l) {
   const linear_args *a = l->args;
   char name[32];
@@ -160,6 +220,7 @@ json_t *precond_describe(const linear *l) {
   if (!a->precond) return json_null();
   json_t *d = json_pack("{s:s}", "kind", cli_choice(LINEAR_PRECONDS, a->precond, name));
   if (kinds[a->precond].of_rows) describe_rows(l, d);
+  if (precond_varies(a)) describe_schwarz(l, d);
   if (a->precond == PRECOND_CHEBYSHEV) {
     const kaon_chebyshev_options usual = KAON_CHEBYSHEV_OPTIONS_INIT;
     json_object_set_new(d, "degree",

@@ -91,6 +91,8 @@ void spectrum_print(const cli_common *common, const kaon_spectrum *s) {
   cli_say(common, "\n");
 }
 
+enum { SHORT_STEPS = 20 };
+
 /* What --tau changes is known of Hermitian matrices: 1 - tau D^-1 A. */
 static void warn(const linear *l, const kaon_spectrum *s) {
   const kaon_method method = l->options.method;
@@ -112,8 +114,21 @@ static void warn(const linear *l, const kaon_spectrum *s) {
   }
 }
 
+/* Without --spectrum: few steps (20 products, and up to 160 with |A|), of those methods alone whose
+ * divergence they can show. What they cannot estimate, such as a matrix without a diagonal, the
+ * solver refuses in its own words. */
+static void look_ahead(const linear *l) {
+  const kaon_method method = l->options.method;
+  kaon_spectrum s;
+  if (method != KAON_JACOBI && method != KAON_TWO_STAGE && method != KAON_ASYNC) return;
+  if (kaon_spectrum_estimate(l->A, SHORT_STEPS, &s) == KAON_OK) warn(l, &s);
+}
+
 int relax_spectrum(linear *l) {
-  if (!l->args->spectrum) return EXIT_DONE;
+  if (!l->args->spectrum) {
+    look_ahead(l);
+    return EXIT_DONE;
+  }
   const int code = cli_status(l->ctx, kaon_spectrum_estimate(l->A, 0, &l->spectrum), "--spectrum");
   if (code == EXIT_DONE && relax_is(l->options.method)) warn(l, &l->spectrum);
   return code;
@@ -173,9 +188,9 @@ json_t *relax_describe(const linear *l) {
       report_real(o->omega), "tau", report_real(r.tau), "coloring", o->by_colour, "colours",
       r.colours, "levels", r.levels, "block", o->block, "local_sweeps", o->local_sweeps, "driver",
       drivers[o->driver], "lag", o->lag, "stride", o->stride, "together", o->together, "blocks",
-      (json_int_t)r.blocks, "updates", (json_int_t)r.updates, "shifts", relax_shifts_describe(r.shifts),
-      "newest", r.newest, "oldest", r.oldest, "asynchronous", report_real(r.asynchronous), "least",
-      r.least, "most", r.most);
+      (json_int_t)r.blocks, "updates", (json_int_t)r.updates, "shifts",
+      relax_shifts_describe(r.shifts), "newest", r.newest, "oldest", r.oldest, "asynchronous",
+      report_real(r.asynchronous), "least", r.least, "most", r.most);
   json_object_update(all, figures);
   json_decref(figures);
   return all;

@@ -292,7 +292,7 @@ static int run(void *arguments) {
   solve_args *a = arguments;
   solve_job job = {.args = a, .columns = a->linear.columns};
   int code = linear_check(&a->linear, &job.l);
-  if (code == EXIT_DONE) code = precond_check(&a->linear);
+  if (code == EXIT_DONE) code = precond_check(&job.l);
   if (code == EXIT_DONE) code = projections_check(&a->linear, &job.l);
   if (code == EXIT_DONE) code = check_paths(a, &job.l);
   if (code == EXIT_DONE)
@@ -320,7 +320,8 @@ const cli_command command_solve = {
     "  kaon solve --matrix A.mtx --rhs b.mtx --method bicgstab --precond ilu0 \\\n"
     "      --output x.mtx --report report.json\n"
     "  kaon solve --matrix trefethen:2000 --method pipecg --reduce-delay 100us\n"
-    "  mpirun -np 4 kaon solve --matrix A.mtx.gz --precond ainv --drop 0.05\n\n"
+    "  mpirun -np 4 kaon solve --matrix A.mtx.gz --precond ainv --drop 0.05\n"
+    "  mpirun -np 4 kaon solve --matrix A.mtx --precond sap --schwarz-block 1000\n\n"
     "The residual that is printed is |b - A x| / |b|, without preconditioner, recomputed in "
     "double. A matrix that the method cannot take is refused by name (not square, NaN, an empty "
     "row, a zero diagonal under jacobi, not Hermitian under cg); one that is not positive definite "

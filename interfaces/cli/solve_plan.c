@@ -277,7 +277,8 @@ static int predict_file(const solve_args *args, int inside, sample *all, double 
   int code =
       cli_status(NULL, kaon_matrix_file_query(path, ranks_started(), threads, &file), "--matrix");
   for (int i = 0; i < 4 && code == EXIT_DONE; i++) {
-    trial t = {.args = args, .inside = inside, .method = file.halves ? -1 : general_method()};
+    trial t = {.args = args, .inside = inside, .method = -1};
+    if (!file.halves && !precond_varies(&args->linear)) t.method = general_method();
     t.edge = edge[i];
     t.points = points[i];
     if (!inside)

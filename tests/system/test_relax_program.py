@@ -64,7 +64,12 @@ class Relax(system.Case):
         self.assertEqual(report["solves"][0]["status"], "diverging")
         self.assertAlmostEqual(report["spectrum"]["rho"], 4 / 3, places=6)
         self.assertAlmostEqual(report["spectrum"]["tau"], 2 / (1 / 3 + 7 / 3), places=6)
+        for method, warned in (("jacobi", True), ("two-stage", True), ("async", True), ("gs", False)):
+            block = ["--block", "1"] if method in ("two-stage", "async") else []
+            _, _, err = system.kaon("solve", "--matrix", "A.mtx", "--rhs", "ones", "--method", method, *block, cwd=self.folder)
+            self.assertEqual("will diverge" in err, warned, (method, err))
         report = self.solve("--matrix", "A.mtx", "--method", "jacobi", "--tau", "0")
+        self.assertIsNone(report.get("spectrum"))
         self.assertEqual(report["solves"][0]["status"], "converged")
         self.assertAlmostEqual(report["relaxation"]["tau"], 0.75, places=6)
         self.succeeds("info", "--matrix", "A.mtx", "--spectrum", "--report", "info.json")
@@ -104,6 +109,17 @@ class Relax(system.Case):
         self.assertEqual(sum(row["bench"] == "async-overhead" for row in rows), 45)
         self.assertTrue(os.path.exists(self.path("h-trefethen:300-rate.csv")), out)
 
+    def test_condition_numbers_are_the_papers(self):
+        for matrix, plain, scaled in (("fv1", 12.761, 12.761), ("fv3", 4420.5, 4420.5), ("Trefethen_2000", 22525, 5.1565)):
+            path = os.path.join(DATA, matrix + ".mtx")
+            if not os.path.exists(path):
+                self.skipTest(f"no {path}")
+            self.succeeds("bench", "async", "--table", "props", "--matrix", path, "--json", "rows.json")
+            with open(self.path("rows.json"), encoding="utf-8") as file:
+                row = json.load(file)[0]
+            self.assertAlmostEqual(row["cond1"] / plain, 1, places=4)
+            self.assertAlmostEqual(row["cond1_scaled"] / scaled, 1, places=4)
+
     def test_bench_faults_prints_the_table(self):
         self.succeeds("bench", "faults", "--matrix", "trefethen:300", "--block", "32", "--threads", "1", "--json", "rows.json",
                       "--csv", "rows.csv")
@@ -141,11 +157,30 @@ class Relax(system.Case):
         for row in (row for row in rows if row["figure"] == "counts" and row["what"] in ("carpcg-128-rows", "carpcg-16-blocks")):
             self.assertLessEqual(row["over_cgmnc"], 2.5)
 
+    def test_bench_kaczmarz_compares_after_as_many_sweeps(self):
+        out = self.succeeds("bench", "kaczmarz", "--tables", "table3,fig6", "--kaczmarz-level", "2", "--kaczmarz-sweeps", "21", "--samples", "3",
+                            "--threads", "1", "--seconds", "20", "--json", "rows.json")
+        with open(self.path("rows.json"), encoding="utf-8") as file:
+            rows = json.load(file)
+        self.assertIn("22 sweeps a run in every line, 3 runs", out)
+        sweeps = [row for row in rows if row["figure"] == "table3"]
+        self.assertEqual({(row["sweeps"], row["runs"]) for row in sweeps}, {(22, 3)})
+        for row in sweeps:
+            self.assertLessEqual(row["seconds_min"], row["seconds"])
+            self.assertLessEqual(row["seconds"], row["seconds_max"])
+        lambdas = [row for row in rows if row["figure"] == "fig6"]
+        self.assertEqual({(row["problem"], row["degree"], row["level"]) for row in lambdas},
+                         {(problem, degree, level) for problem in (1, 2, 3) for degree in (1, 2, 3) for level in (1, 2)})
+        own = {round(row["x"], 3): row["value"] for row in lambdas if row["matrix"] == "fem:1,1,2"}
+        self.assertEqual(len(own), 21)
+        self.assertEqual((own[0.2], own[0.225], own[0.35]), (65, 64, 58))
+
     def test_bench_kaczmarz_keeps_to_its_time(self):
         out = self.succeeds("bench", "kaczmarz", "--tables", "table3,fig7", "--kaczmarz-level", "4", "--kaczmarz-sweeps", "100000000", "--samples", "1",
                             "--threads", "1", "--seconds", "0.002", "--json", "rows.json")
         with open(self.path("rows.json"), encoding="utf-8") as file:
             rows = json.load(file)
+        self.assertEqual(len({row["sweeps"] for row in rows if row["figure"] == "table3"}), 1)
         for row in (row for row in rows if row["figure"] == "table3"):
             self.assertLess(row["sweeps"], 100000)
             self.assertGreaterEqual(row["sweeps"], 2)

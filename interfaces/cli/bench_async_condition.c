@@ -1,0 +1,147 @@
+/* bench_async_condition.c - |M|_1 |M^-1|_1 of M = A and of M = D^-1 A, as the paper on asynchronous
+ * relaxation has them. |M|_1 is exact; |M^-1|_1 is estimated, from below, by solves with CG.
+ * Source: Hager, SIAM J. Sci. Stat. Comput. 5 (1984) 311; Higham, ACM Trans. Math. Softw. 14 (1988)
+ * 381. */
+#include "bench_async_condition.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct estimate {
+  relax_bench *r;
+  kaon_solver *solver;
+  const double *scale; /* the diagonal, or NULL: M = A */
+  int64_t rows;
+  double *x, *y;
+  int *solves;
+  int failed; /* a solve did not converge */
+} estimate;
+
+/* y = M^-1 x, or M^-T x; with M = D^-1 A and A = A^T these are A^-1 D x and D A^-1 x. */
+static kaon_status solve(estimate *e, int transposed) {
+  kaon_column_report report;
+  const double *given = e->x;
+  if (e->scale && !transposed)
+    for (int64_t i = 0; i < e->rows; i++) e->y[i] = e->scale[i] * e->x[i];
+  if (e->scale && !transposed) given = e->y;
+  kaon_status status = kaon_vector_import(e->r->right, 0, given, KAON_BASIS_UKQCD);
+  if (status == KAON_OK) status = kaon_vector_zero(e->r->x);
+  if (status == KAON_OK) status = kaon_solver_solve(e->solver, e->r->right, e->r->x, &report, NULL);
+  if (status == KAON_OK && report.reason != KAON_CONVERGED) e->failed = 1;
+  if (status == KAON_OK) status = kaon_vector_export(e->r->x, 0, e->y, KAON_BASIS_UKQCD);
+  if (e->scale && transposed)
+    for (int64_t i = 0; i < e->rows; i++) e->y[i] *= e->scale[i];
+  ++*e->solves;
+  return status;
+}
+
+static double sum_of(const estimate *e) {
+  double sum = 0;
+  for (int64_t i = 0; i < e->rows; i++) sum += fabs(e->y[i]);
+  return sum;
+}
+
+/* Higham's further vector, which the ascent can miss little of. */
+static kaon_status alternating(estimate *e, double *norm) {
+  const double n = (double)e->rows;
+  for (int64_t i = 0; i < e->rows; i++)
+    e->x[i] = (i % 2 ? -1 : 1) * (1 + (n > 1 ? (double)i / (n - 1) : 0));
+  const kaon_status status = solve(e, 0);
+  if (status == KAON_OK) *norm = fmax(*norm, 2 * sum_of(e) / (3 * n));
+  return status;
+}
+
+/* *norm = |M^-1|_1, by ascent over unit vectors. */
+static kaon_status inverse_norm(estimate *e, double *norm) {
+  enum { ASCENTS = 5 };
+  int64_t at = -1; /* x is unit vector `at`; -1: 1 / n everywhere */
+  *norm = 0;
+  for (int64_t i = 0; i < e->rows; i++) e->x[i] = 1 / (double)e->rows;
+  for (int n = 0; n < ASCENTS && !e->failed; n++) {
+    double now, mean = 0;
+    int64_t best = 0;
+    kaon_status status = solve(e, 0);
+    if (status != KAON_OK) return status;
+    now = sum_of(e);
+    if (n > 0 && now <= *norm) break;
+    *norm = now;
+    for (int64_t i = 0; i < e->rows; i++) e->x[i] = e->y[i] < 0 ? -1 : 1;
+    status = solve(e, 1);
+    if (status != KAON_OK) return status;
+    for (int64_t i = 0; i < e->rows; i++) {
+      mean += e->y[i] / (double)e->rows;
+      if (fabs(e->y[i]) > fabs(e->y[best])) best = i;
+    }
+    if (best == at || fabs(e->y[best]) <= (at < 0 ? mean : e->y[at])) break;
+    at = best;
+    for (int64_t i = 0; i < e->rows; i++) e->x[i] = i == at;
+  }
+  return e->failed ? KAON_OK : alternating(e, norm);
+}
+
+/* |A|_1, |D^-1 A|_1 and the diagonal. */
+static kaon_status norms_of(const relax_bench *r, double *diagonal, double norms[2]) {
+  const size_t rows = (size_t)r->l.info.rows, entries = (size_t)r->l.info.entries;
+  int64_t *start = malloc((rows + 1) * sizeof *start);
+  int32_t *column = malloc((entries + 1) * sizeof *column);
+  double *value = malloc((entries + 1) * sizeof *value);
+  double *sums = calloc(2 * rows + 1, sizeof *sums);
+  kaon_status status = start && column && value && sums ? KAON_OK : KAON_ERR_MEMORY;
+  if (status == KAON_OK) status = kaon_matrix_rows(r->l.matrix, start, column, value);
+  for (size_t i = 0; i < rows && status == KAON_OK; i++) {
+    diagonal[i] = 0;
+    for (int64_t k = start[i]; k < start[i + 1]; k++)
+      if (column[k] == (int32_t)i) diagonal[i] = value[k];
+    for (int64_t k = start[i]; k < start[i + 1]; k++) {
+      sums[column[k]] += fabs(value[k]);
+      sums[rows + (size_t)column[k]] += fabs(value[k] / diagonal[i]);
+    }
+  }
+  norms[0] = norms[1] = 0;
+  for (size_t i = 0; i < rows && status == KAON_OK; i++) {
+    norms[0] = fmax(norms[0], sums[i]);
+    norms[1] = fmax(norms[1], sums[rows + i]);
+  }
+  free(start);
+  free(column);
+  free(value);
+  free(sums);
+  return status;
+}
+
+static kaon_status make_solver(relax_bench *r, kaon_operator **K, kaon_solver **solver) {
+  kaon_solver_options options = KAON_SOLVER_OPTIONS_INIT;
+  options.method = KAON_CG;
+  options.tol = 1e-10;
+  options.max_iterations = 100000;
+  options.monitor = bench_monitor;
+  kaon_status status = kaon_precond_jacobi(r->l.A, K);
+  options.preconditioner = *K;
+  return status == KAON_OK ? kaon_solver_create(r->l.A, 1, &options, solver) : status;
+}
+
+int condition_estimate(relax_bench *r, condition *c) {
+  const size_t rows = (size_t)r->l.info.rows;
+  double norms[2] = {NAN, NAN};
+  kaon_operator *K = NULL;
+  *c = (condition){NAN, NAN, 0};
+  if (r->b->info.ranks > 1 || !r->l.info.hermitian || r->l.info.reals != 1) return EXIT_DONE;
+  double *work = malloc((3 * rows + 1) * sizeof *work);
+  estimate e = {.r = r, .rows = r->l.info.rows, .x = work, .solves = &c->solves};
+  kaon_status status = work ? norms_of(r, work, norms) : KAON_ERR_MEMORY;
+  if (status == KAON_OK) status = make_solver(r, &K, &e.solver);
+  for (int k = 0; k < 2 && status == KAON_OK; k++) {
+    double inverse = NAN;
+    e.scale = k ? work : NULL;
+    e.x = work + rows;
+    e.y = work + 2 * rows;
+    e.failed = 0;
+    status = inverse_norm(&e, &inverse);
+    *(k ? &c->scaled : &c->plain) = e.failed ? NAN : norms[k] * inverse;
+  }
+  kaon_solver_destroy(&e.solver);
+  kaon_operator_destroy(&K);
+  free(work);
+  const int code = cli_status(r->l.ctx, status, "condition numbers");
+  return code == EXIT_DONE ? linear_source(&r->l, r->right) : code;
+}
