@@ -521,7 +521,7 @@ def page(folders, peers):
 def pages(root):
     """({page's file name: text}, {plot's file name: gnuplot script})"""
     folders = find_runs(root)
-    (text, scripts), (other, more) = page(folders, find_peers(root)), papers.page(folders, sys.modules[__name__])
+    (text, scripts), (other, more) = page(folders, find_peers(root)), papers.page(folders, sys.modules[__name__], root)
     return {"performance.md": text, "papers.md": other}, {**scripts, **more}
 
 

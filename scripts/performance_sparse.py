@@ -74,8 +74,8 @@ def regimes(rows, words):
     for row in rows:
         rate = words.number(1e-9 * row["bytes_step"] * row["iterations"] / row["seconds_mean"]) if row.get("bytes_step") else "-"
         lines.append([*case(row), ran(row), row["sync"], str(row["iterations"]), str(row["samples"]),
-                      words.number(row["seconds_mean"]), signed(row["time_percent"]),
-                      "n/a" if energy(row) is None else words.number(energy(row)), signed(row["energy_percent"]),
+                      words.number(row["seconds_mean"]), signed(row.get("time_percent")),
+                      "n/a" if energy(row) is None else words.number(energy(row)), signed(row.get("energy_percent")),
                       words.percent(row["cpu_seconds"] / row["seconds_mean"]), rate, row["status"]])
     return words.markdown(["matrix", "precision", "method", "preconditioner", "regime", "waiting", "steps", "solves", "seconds",
                            "%", "joules", "%", "CPU", "GB/s", "status"], lines)
@@ -100,7 +100,7 @@ def bars(title, what, rows, key, words):
     """The paper's Figure 7: a group of bars a case, a bar a regime and way of waiting; None where nothing is known."""
     cases = words.unique(case(row) for row in rows)
     names = words.unique((row["regime_asked"], row["sync"]) for row in rows)
-    found = {(case(row), row["regime_asked"], row["sync"]): row[key] for row in rows}
+    found = {(case(row), row["regime_asked"], row["sync"]): row.get(key) for row in rows}
     if not any(x for x in found.values()):
         return None
     text = ["set terminal svg size 1000,520 font 'sans,12' background 'white'", f"set title {words.quoted(title)} noenhanced",

@@ -166,14 +166,16 @@ ranks() {
 # compute-sanitizer on what touches every entry of the tables, on the device alone.
 sanitizer() {
   step "compute-sanitizer"
-  local tool program status log=$out/sanitizer.log one=$build/sanitizer.one
+  local tool program programs status log=$out/sanitizer.log one=$build/sanitizer.one
   : >"$log"
   if ! command -v compute-sanitizer >/dev/null; then
     say "SKIPPED  compute-sanitizer: not installed"
     return
   fi
   for tool in memcheck racecheck; do
-    for program in test_context test_other_spaces test_update_calls test_sparse_kernels; do
+    programs="test_context test_other_spaces test_update_calls test_sparse_kernels"
+    [ $tool = memcheck ] || programs="$programs test_relax test_kaczmarz"
+    for program in $programs; do
       [ -x "$build/tests/$program" ] || continue
       # a refused allocation is what test_context asks for
       KAON_TEST_BRIEF=1 KAON_TEST_MACHINE=cuda timeout 60 compute-sanitizer --tool "$tool" --error-exitcode 99 \
