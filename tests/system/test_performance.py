@@ -70,7 +70,7 @@ class Page(system.Case):
         with open(path, "w", encoding="utf-8") as file:
             json.dump(rows, file)
         self.stale("docs/papers.md")
-        self.assertNotIn("async", self.read("docs/performance.md").decode())
+        self.assertNotIn("### async", self.read("docs/performance.md").decode())
 
     def test_the_last_run_of_a_topic_counts(self):
         self.copy()
