@@ -330,7 +330,7 @@ kaon_status kaon_fatten_action_coefficients(const kaon_fatten_options *options, 
 }
 
 static kaon_status mean_link(const kaon_gauge *thin, double *u0) {
-  double mean[KAON_PLAQUETTE_RESULTS];
+  double mean[KAON_PLAQUETTE_MEANS];
   kaon_wide_links wide;
   KAON_TRY(kaon_wide_open(thin, 0, &wide));
   const kaon_status status = kaon_wide_plaquette(&wide, mean);

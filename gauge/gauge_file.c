@@ -67,7 +67,7 @@ static kaon_status read_links(const kaon_wide_links *wide, const char *path,
 static kaon_status plaquette_deviation(const kaon_wide_links *wide,
                                        const kaon_gauge_file_info *info, double *plaquette,
                                        int *agrees) {
-  double mean[KAON_PLAQUETTE_RESULTS];
+  double mean[KAON_PLAQUETTE_MEANS];
   KAON_TRY(kaon_wide_plaquette(wide, mean));
   *plaquette = (mean[0] + mean[1]) / 2;
   *agrees = !info->has_plaquette || fabs(*plaquette - info->plaquette) <= info->plaquette_tolerance;
@@ -140,7 +140,7 @@ static kaon_status write_links(const kaon_wide_links *wide, const char *path,
                                const kaon_gauge_write_options *options) {
   const kaon_lattice *lattice = wide->lattice;
   outgoing out = {.slices.status = KAON_OK};
-  double mean[KAON_PLAQUETTE_RESULTS];
+  double mean[KAON_PLAQUETTE_MEANS];
   KAON_TRY(kaon_wide_plaquette(wide, mean));
   kaon_gauge_content content = {.plaquette = (mean[0] + mean[1]) / 2, .link_trace = mean[2]};
   for (int mu = 0; mu < 4; mu++) content.extents[mu] = lattice->global[mu];

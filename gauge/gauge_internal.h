@@ -58,8 +58,8 @@ kaon_status kaon_wide_inspect(const kaon_wide_links *wide, double result[KAON_IN
 /* Errors with a sentence where a link is off SU(3) by more than KAON_UNITARITY_TOLERANCE. */
 kaon_status kaon_wide_check(const kaon_wide_links *wide, const char *what);
 /* Plaquette sums over all ranks, from both parities: means of Re tr / 3 over space planes, time
- * planes, links. */
-kaon_status kaon_wide_plaquette(const kaon_wide_links *wide, double mean[KAON_PLAQUETTE_RESULTS]);
+ * planes, links. The same bits for any ranks and threads (exact_sum.h), where links are SU(3). */
+kaon_status kaon_wide_plaquette(const kaon_wide_links *wide, double mean[KAON_PLAQUETTE_MEANS]);
 
 /* Host access to wide links for import, export and files: device links brought to host memory and
  * back; no copy where the host can read device memory. `load`: bring the present links. */

@@ -11,6 +11,7 @@
 
 #include <stddef.h>
 
+#include "gauge/exact_sum.h"
 #include "lib/launch.h"
 #include "lib/math/fatten_factors.h"
 
@@ -67,6 +68,7 @@ typedef struct kaon_links_args {
   void *links[2];
   const int64_t *sites; /* of `parity`; NULL where the kernel does not ask for it */
   double *result;
+  kaon_exact_scale scale; /* plaquette */
 } kaon_links_args;
 
 enum { KAON_UPDATE_HEATBATH, KAON_UPDATE_OVERRELAX };
@@ -160,14 +162,15 @@ typedef struct kaon_unitarise_args {
 
 /* Numbers of `result` that a kernel fills. */
 enum {
-  KAON_PLAQUETTE_RESULTS = 3, /* sums of Re tr over space planes, time planes, links */
+  KAON_PLAQUETTE_MEANS = 3,   /* Re tr of space planes, time planes, links */
+  KAON_PLAQUETTE_RESULTS = 6, /* their sums: coarse parts, then fine ones (exact_sum.h) */
   KAON_CHARGE_RESULTS = 1,    /* sum of q(x) */
   KAON_POLYAKOV_RESULTS = 2,  /* sum of tr over the lines that end at the parity's last slice */
   KAON_INSPECT_RESULTS = 3,   /* max |U U^dag - 1| entry; max of that and |det U - 1| (infinite
                                  where a link is not finite); 4 * site + mu of the latter */
   KAON_INVERT_RESULTS = 4,
   KAON_UNITARISE_RESULTS = 4,
-  KAON_GAUGE_RESULTS = 4
+  KAON_GAUGE_RESULTS = 6
 };
 
 typedef struct kaon_gauge_ops {

@@ -35,7 +35,7 @@ static kaon_status polyakov(const kaon_wide_links *wide, double mean[2]) {
 }
 
 static kaon_status measure(const kaon_wide_links *wide, kaon_observables *o) {
-  double mean[KAON_PLAQUETTE_RESULTS], deviation[KAON_INSPECT_RESULTS];
+  double mean[KAON_PLAQUETTE_MEANS], deviation[KAON_INSPECT_RESULTS];
   KAON_TRY(kaon_wide_plaquette(wide, mean));
   o->plaquette_space = mean[0];
   o->plaquette_time = mean[1];

@@ -163,8 +163,16 @@ kaon_status kaon_wide_check(const kaon_wide_links *wide, const char *what) {
                    what, x[0], x[1], x[2], x[3], mu, result[1], KAON_UNITARITY_TOLERANCE);
 }
 
-kaon_status kaon_wide_plaquette(const kaon_wide_links *wide, double mean[KAON_PLAQUETTE_RESULTS]) {
-  static const double terms[KAON_PLAQUETTE_RESULTS] = {3, 3, 4}; /* a site */
+kaon_exact_scale kaon_exact_scale_of(int64_t sites) {
+  enum { VALUE = 4, DOUBLE = 53 };
+  int w = 4; /* of the smallest lattice */
+  while (w < 62 && (int64_t)1 << w < sites) w++;
+  const int coarse = DOUBLE - VALUE - w, fine = DOUBLE + 1 + coarse - w;
+  return (kaon_exact_scale){ldexp(1.5, DOUBLE - 1 - coarse), ldexp(1.5, DOUBLE - 1 - fine)};
+}
+
+kaon_status kaon_wide_plaquette(const kaon_wide_links *wide, double mean[KAON_PLAQUETTE_MEANS]) {
+  static const double terms[KAON_PLAQUETTE_MEANS] = {3, 3, 4}; /* a site */
   kaon_context *ctx = wide->lattice->ctx;
   const kaon_gauge_ops *ops = NULL;
   kaon_launch launch;
@@ -176,7 +184,8 @@ kaon_status kaon_wide_plaquette(const kaon_wide_links *wide, double mean[KAON_PL
   status = kaon_wide_ghosts(wide, status);
   for (int parity = 0; parity < 2 && status == KAON_OK; parity++) {
     double found[KAON_PLAQUETTE_RESULTS];
-    const kaon_links_args args = kaon_links_on(wide, parity, NULL, room.device);
+    kaon_links_args args = kaon_links_on(wide, parity, NULL, room.device);
+    args.scale = kaon_exact_scale_of(wide->lattice->global_volume);
     ops->plaquette(&launch, &args);
     status = kaon_results_read(&room, KAON_PLAQUETTE_RESULTS, found);
     for (int i = 0; i < KAON_PLAQUETTE_RESULTS && status == KAON_OK; i++) sum[i] += found[i];
@@ -184,8 +193,9 @@ kaon_status kaon_wide_plaquette(const kaon_wide_links *wide, double mean[KAON_PL
   kaon_results_release(&room);
   status = kaon_agree(ctx, status);
   if (status == KAON_OK) status = kaon_comm_sum(ctx, sum, KAON_PLAQUETTE_RESULTS);
-  for (int i = 0; i < KAON_PLAQUETTE_RESULTS; i++)
-    mean[i] = sum[i] / (3.0 * terms[i] * (double)wide->lattice->global_volume);
+  for (int i = 0; i < KAON_PLAQUETTE_MEANS; i++)
+    mean[i] = (sum[i] + sum[KAON_PLAQUETTE_MEANS + i]) /
+              (3.0 * terms[i] * (double)wide->lattice->global_volume);
   return status;
 }
 

@@ -135,7 +135,7 @@ static double mean_plaquette(dirac_case *c, kaon_heatbath_options *heatbath, int
     must(c->ctx, kaon_gauge_heatbath(c->gauge, heatbath, 1));
     heatbath->sweep++;
     kaon_wide_links wide;
-    double p[KAON_PLAQUETTE_RESULTS];
+    double p[KAON_PLAQUETTE_MEANS];
     must(c->ctx, kaon_wide_open(c->gauge, 0, &wide));
     must(c->ctx, kaon_wide_plaquette(&wide, p));
     block[i * BLOCKS / sweeps] += (p[0] + p[1]) / 2 * BLOCKS / sweeps;

@@ -7,6 +7,9 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <math.h>
+
+#include "gauge/exact_sum.h"
 #include "tests/util/partition.h"
 
 /* What is tried on the CPU's best alone, and on a device. */
@@ -120,16 +123,51 @@ static void everything_on_every_shape(void **state) {
     }
 }
 
-static void links_across_every_subset_of_faces(void **state) {
+static void links_and_operators_across_every_subset(void **state) {
   (void)state;
   for (int i = 0; i < 14 * MACHINES; i++) {
     const int mask = i % 14 + 1;
     partition_pair pair;
     if (!open_pair(&pair, machines[i / 14], shapes[mask % 4], mask, KAON_ANTIPERIODIC, 0)) continue;
     partition_check_links(&pair);
-    partition_check_operators(&pair, KAON_DOUBLE);
+    for (int p = 0; p < 3; p++) partition_check_operators(&pair, (kaon_precision)p);
     partition_close(&pair);
   }
+}
+
+/* Sums forward, backward and of two halves, beside all that the largest numbers of the other sites
+ * can have summed up to; and the parts make up the number but for the last step. */
+static void sums_do_not_depend_on_the_order(void **state) {
+  (void)state;
+  enum { N = 1 << 14 };
+  double *value = calloc(N, sizeof *value);
+  assert_non_null(value);
+  srand(1);
+  for (int i = 0; i < N; i++) value[i] = 32.0 * rand() / RAND_MAX - 16;
+  value[0] = 16;
+  value[1] = -16;
+  for (int w = 14; w <= 40; w++) {
+    const kaon_exact_scale scale = kaon_exact_scale_of((int64_t)1 << w);
+    const int s = 49 - w, f = 54 + s - w;
+    const double others = ldexp(1, w) - N, most[2] = {16 * others, ldexp(others, -s - 1)};
+    double sum[3][2] = {{most[0], most[1]}, {most[0], most[1]}, {0, 0}}, half[2] = {0, 0};
+    for (int i = 0; i < N; i++) {
+      double parts[2];
+      KAON_EXACT_SPLIT(scale, value[i], parts);
+      assert_true(fabs(value[i] - parts[0] - parts[1]) <= ldexp(1, -f - 1));
+      for (int p = 0; p < 2; p++) {
+        sum[0][p] += parts[p];
+        *(i < N / 2 ? &sum[2][p] : &half[p]) += parts[p];
+      }
+      KAON_EXACT_SPLIT(scale, value[N - 1 - i], parts);
+      for (int p = 0; p < 2; p++) sum[1][p] += parts[p];
+    }
+    for (int p = 0; p < 2; p++) {
+      sum[2][p] = half[p] + sum[2][p] + most[p];
+      assert_true(sum[0][p] == sum[1][p] && sum[0][p] == sum[2][p]);
+    }
+  }
+  free(value);
 }
 
 static void solvers_across_faces(void **state) {
@@ -149,7 +187,8 @@ int main(void) {
       cmocka_unit_test(every_way_of_messages),
       cmocka_unit_test(fused_hops_need_a_device),
       cmocka_unit_test(everything_on_every_shape),
-      cmocka_unit_test(links_across_every_subset_of_faces),
+      cmocka_unit_test(links_and_operators_across_every_subset),
+      cmocka_unit_test(sums_do_not_depend_on_the_order),
       cmocka_unit_test(solvers_across_faces),
   };
   return cmocka_run_group_tests_name("partition", partition, NULL, NULL);

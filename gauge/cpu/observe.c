@@ -11,14 +11,20 @@ static const void *const *links_of(const kaon_links_args *a) {
   return (const void *const *)a->links;
 }
 
+enum { MEANS = KAON_PLAQUETTE_MEANS };
+
 static void plaquette_chunk(const void *args, int64_t begin, int64_t end, double *partial) {
   const kaon_links_args *a = args;
   for (int64_t block = begin; block < end; block++)
     for (int part = 0; part < KAON_PARTS; part++) {
       const vsites x = sites_home(a->stencil, a->parity, block, part);
-      vreal sum[3] = {v_set(0), v_set(0), v_set(0)};
+      vreal sum[MEANS] = {v_set(0), v_set(0), v_set(0)};
       path_add_plaquettes(a->stencil, links_of(a), &x, sum);
-      for (int i = 0; i < 3; i++) partial[i] += v_sum(sum[i]);
+      for (int i = 0; i < MEANS; i++) {
+        vreal parts[KAON_EXACT_PARTS];
+        KAON_EXACT_SPLIT(a->scale, sum[i], parts);
+        for (int p = 0; p < KAON_EXACT_PARTS; p++) partial[p * MEANS + i] += v_sum(parts[p]);
+      }
     }
 }
 

@@ -5,37 +5,46 @@
 
 typedef struct observe_call {
   links_call on;
-  void *g[2];           /* polyakov */
-  int64_t first, count; /* the sites that take part */
+  void *g[2];             /* polyakov */
+  int64_t first, count;   /* the sites that take part */
+  kaon_exact_scale scale; /* plaquette */
   kaon_cuda_sums sums;
 } observe_call;
 
 static observe_call observe_call_of(const kaon_launch *launch, const kaon_links_args *args,
-                                    int64_t first) {
+                                    int64_t first, int values = RESULTS) {
   observe_call a = {};
   a.on = links_call_of(args);
   a.first = first;
   a.count = a.on.stencil.nsites - first;
-  a.sums = results_of(launch, a.count);
+  a.sums = results_of(launch, a.count, values);
   return a;
 }
 
 static __global__ void __launch_bounds__(KAON_THREADS)
     plaquette_kernel(const __grid_constant__ observe_call a) {
-  double value[RESULTS];
-  results_begin<SUM>(value);
+  double value[KAON_PLAQUETTE_RESULTS];
+  results_begin<SUM, KAON_PLAQUETTE_RESULTS>(value);
 #pragma unroll 1
   for (int64_t i = results_first(); i < a.count; i += results_step(a.sums)) {
     const vsites x = sites_home(&a.on.stencil, a.on.parity, i);
-    path_add_plaquettes(&a.on.stencil, links_of(a.on), &x, value);
+    double site[KAON_PLAQUETTE_MEANS] = {0, 0, 0}, parts[KAON_EXACT_PARTS];
+    path_add_plaquettes(&a.on.stencil, links_of(a.on), &x, site);
+#pragma unroll
+    for (int m = 0; m < KAON_PLAQUETTE_MEANS; m++) {
+      KAON_EXACT_SPLIT(a.scale, site[m], parts);
+      value[m] += parts[0];
+      value[KAON_PLAQUETTE_MEANS + m] += parts[1];
+    }
   }
-  if (!results_finish<SUM>(a.sums, value)) return;
+  if (!results_finish<SUM, KAON_PLAQUETTE_RESULTS>(a.sums, value)) return;
   for (int r = 0; r < KAON_PLAQUETTE_RESULTS; r++) a.on.result[r] = value[r];
 }
 
 extern "C" void KAON_EXPORT(kaon_plaquette)(const kaon_launch *launch,
                                             const kaon_links_args *args) {
-  const observe_call a = observe_call_of(launch, args, 0);
+  observe_call a = observe_call_of(launch, args, 0, KAON_PLAQUETTE_RESULTS);
+  a.scale = args->scale;
   plaquette_kernel<<<(unsigned)a.sums.chunks, KAON_THREADS, 0, (cudaStream_t)launch->queue>>>(a);
 }
 

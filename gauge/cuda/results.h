@@ -1,7 +1,7 @@
 /* results.h - sums and extremes of link kernels on the GPU. Threads leave up to four numbers each;
  * they are merged in a fixed tree over a block, then, by the last block to finish, in the order of
  * the blocks, whose number depends on the shape alone: the same bits in every run
- * (lib/cuda/reduce.h). A kernel:
+ * (lib/cuda/reduce.h). Of SUM there may be N of them. A kernel:
  *     double value[RESULTS];
  *     results_begin<HOW>(value);
  *     for (each i of results_first ... step) merge into value;
@@ -18,10 +18,11 @@ enum { RESULTS = 4 };
  * equal ones the lowest); a sum. */
 enum merge { SUM, WORST, PIVOT };
 
-static inline kaon_cuda_sums results_of(const kaon_launch *launch, int64_t work) {
+static inline kaon_cuda_sums results_of(const kaon_launch *launch, int64_t work,
+                                        int values = RESULTS) {
   const kaon_gate gate = {};
   const kaon_sum sum = {};
-  return kaon_cuda_sums_of(launch, &gate, &sum, kaon_cuda_chunks(work, RESULTS));
+  return kaon_cuda_sums_of(launch, &gate, &sum, kaon_cuda_chunks(work, values));
 }
 
 static __device__ __forceinline__ int64_t results_first(void) {
@@ -32,10 +33,10 @@ static __device__ __forceinline__ int64_t results_step(const kaon_cuda_sums &s) 
   return (int64_t)s.chunks * KAON_THREADS;
 }
 
-template <int HOW>
+template <int HOW, int N = RESULTS>
 static __device__ __forceinline__ void results_begin(double *value) {
 #pragma unroll
-  for (int i = 0; i < RESULTS; i++) value[i] = 0;
+  for (int i = 0; i < N; i++) value[i] = 0;
   if (HOW == WORST) value[1] = -1;
   if (HOW == PIVOT) value[1] = HUGE_VAL;
 }
@@ -47,11 +48,11 @@ static __device__ __forceinline__ void keep_pivot(double ratio, double site, dou
   }
 }
 
-template <int HOW>
+template <int HOW, int N = RESULTS>
 static __device__ __forceinline__ void results_merge(double *value, const double *other) {
   if (HOW == SUM) {
 #pragma unroll
-    for (int i = 0; i < RESULTS; i++) value[i] += other[i];
+    for (int i = 0; i < N; i++) value[i] += other[i];
   } else if (HOW == WORST) {
     if (other[0] > value[0]) value[0] = other[0];
     kaon_keep_worst(other[1], other[2], value);
@@ -63,42 +64,42 @@ static __device__ __forceinline__ void results_merge(double *value, const double
 }
 
 /* Thread 0 has what all threads of the block gave. */
-template <int HOW>
+template <int HOW, int N = RESULTS>
 static __device__ __forceinline__ void results_of_block(double *value) {
-  __shared__ double warps[KAON_WARPS][RESULTS];
-  double other[RESULTS];
+  __shared__ double warps[KAON_WARPS][N];
+  double other[N];
   for (int step = 16; step > 0; step /= 2) {
 #pragma unroll
-    for (int i = 0; i < RESULTS; i++) other[i] = __shfl_down_sync(0xffffffffu, value[i], step);
-    results_merge<HOW>(value, other);
+    for (int i = 0; i < N; i++) other[i] = __shfl_down_sync(0xffffffffu, value[i], step);
+    results_merge<HOW, N>(value, other);
   }
   __syncthreads(); /* the turn before has been read */
 #pragma unroll
-  for (int i = 0; i < RESULTS; i++)
+  for (int i = 0; i < N; i++)
     if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32][i] = value[i];
   __syncthreads();
   if (threadIdx.x != 0) return;
-  for (int w = 1; w < KAON_WARPS; w++) results_merge<HOW>(value, warps[w]);
+  for (int w = 1; w < KAON_WARPS; w++) results_merge<HOW, N>(value, warps[w]);
 }
 
 /* All threads call it; true in one thread of all, which then has the result. */
-template <int HOW>
+template <int HOW, int N = RESULTS>
 static __device__ __forceinline__ bool results_finish(const kaon_cuda_sums &s, double *value) {
-  results_of_block<HOW>(value);
+  results_of_block<HOW, N>(value);
   if (threadIdx.x == 0) {
 #pragma unroll
-    for (int i = 0; i < RESULTS; i++) s.partials[i * s.chunks + blockIdx.x] = value[i];
+    for (int i = 0; i < N; i++) s.partials[i * s.chunks + blockIdx.x] = value[i];
     __threadfence();
   }
   if (!sums_last(s, 0, s.chunks)) return false;
-  results_begin<HOW>(value);
+  results_begin<HOW, N>(value);
   for (int chunk = threadIdx.x; chunk < s.chunks; chunk += KAON_THREADS) {
-    double other[RESULTS];
+    double other[N];
 #pragma unroll
-    for (int i = 0; i < RESULTS; i++) other[i] = __ldcg(s.partials + i * s.chunks + chunk);
-    results_merge<HOW>(value, other);
+    for (int i = 0; i < N; i++) other[i] = __ldcg(s.partials + i * s.chunks + chunk);
+    results_merge<HOW, N>(value, other);
   }
-  results_of_block<HOW>(value);
+  results_of_block<HOW, N>(value);
   return threadIdx.x == 0;
 }
 

@@ -88,7 +88,7 @@ static void sums_across_faces(void **state) {
     }
 }
 
-static void links_and_operators_across_faces(void **state) {
+static void links_across_faces(void **state) {
   (void)state;
   static const int masks[] = {1, 2, 4, 8, 6, 9, 12, 15};
   for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
@@ -98,8 +98,20 @@ static void links_and_operators_across_faces(void **state) {
                    mask % 3 ? KAON_ANTIPERIODIC : KAON_PERIODIC))
       continue;
     partition_check_links(&pair);
-    partition_check_operators(&pair, (kaon_precision)(mask % 3));
     partition_check_measurements(&pair);
+    partition_close(&pair);
+  }
+}
+
+/* Another first direction than the hops have, so that other grids of the same faces come. */
+static void operators_across_every_subset_of_faces(void **state) {
+  (void)state;
+  for (int mask = 0; mask < 16; mask++) {
+    partition_pair pair;
+    if (!open_pair(&pair, mask % 2 ? KAON_ISA_AUTO : KAON_ISA_X86_64, mask, 3 - mask % 4,
+                   mask % 3 ? KAON_ANTIPERIODIC : KAON_PERIODIC))
+      continue;
+    for (int p = 0; p < 3; p++) partition_check_operators(&pair, (kaon_precision)p);
     partition_close(&pair);
   }
 }
@@ -348,7 +360,8 @@ static const struct CMUnitTest partition[] = {
     cmocka_unit_test(hops_across_every_subset_of_faces),
     cmocka_unit_test(every_way_of_hiding_messages),
     cmocka_unit_test(sums_across_faces),
-    cmocka_unit_test(links_and_operators_across_faces),
+    cmocka_unit_test(links_across_faces),
+    cmocka_unit_test(operators_across_every_subset_of_faces),
     cmocka_unit_test(solvers_on_two_grids),
     cmocka_unit_test(sums_of_a_solve_take_no_memory),
     cmocka_unit_test(a_grid_is_chosen),

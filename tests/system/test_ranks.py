@@ -75,7 +75,8 @@ class Ranks(rank_jobs.Case):
                 self.assertGreater(report["exchanges"], 0)
 
     def test_preconditioners_of_several_ranks_are_those_of_each(self):
-        for precond, method in (("ic0", "cg"), ("ilu0", "bicgstab"), ("ainv", "cg"), ("ssor", "cg"), ("chebyshev", "cg")):
+        for precond, method in (("ic0", "cg"), ("ilu0", "bicgstab"), ("ainv", "cg"), ("ssor", "cg"), ("chebyshev", "cg"),
+                                ("schwarz", "gcr"), ("sap", "gcr")):
             with self.subTest(precond=precond):
                 for partition in ("blocks", "metis"):
                     self.ranks(2, "solve", "--matrix", "laplace3d:12", "--method", method, "--precond", precond, "--partition", partition,

@@ -132,6 +132,30 @@ class Solve(system.Case):
             print(f"  {method}: {ours}, PETSc {theirs}")
             self.assertLessEqual(statistics.median(ours), 1.1 * statistics.median(theirs))
 
+    def test_blocks_of_rows_precondition(self):
+        """approximate solves in blocks, of gcr, which is the method where none is given"""
+        for matrix in ("laplace3d:12", "convdiff3d:12,50"):
+            alone = self.solve("--matrix", matrix, "--method", "gcr")["solves"][0]["iterations"]
+            for more, text, used in (
+                    (["--precond", "schwarz"], "GCR, preconditioned by additive Schwarz, a block a rank, to 1e-08",
+                     {"kind": "schwarz", "block": 0, "steps": 10, "cycles": 1, "relaxation": 1, "precision": "double"}),
+                    (["--precond", "schwarz", "--schwarz-block", "144", "--schwarz-relaxation", "0.9", "--precond-precision", "half"],
+                     "GCR, preconditioned by additive Schwarz in blocks of 144 rows, to 1e-08",
+                     {"kind": "schwarz", "block": 144, "steps": 10, "cycles": 1, "relaxation": 0.9, "precision": "half"}),
+                    (["--precond", "sap", "--method", "gcr", "--schwarz-block", "288", "--schwarz-steps", "3", "--schwarz-cycles", "2",
+                      "--sloppy", "single"],
+                     "GCR, preconditioned by SAP in blocks of 288 rows, to 1e-08",
+                     {"kind": "sap", "block": 288, "steps": 3, "cycles": 2, "relaxation": 1, "precision": "single"})):
+                with self.subTest(matrix=matrix, more=more):
+                    out = self.succeeds("solve", "--matrix", matrix, *more, "--report", "report.json")
+                    report = self.report()
+                    self.assertIn(text, out)
+                    self.assertEqual((report["method"], report["preconditioner"]), ("gcr", used))
+                    self.assertLessEqual(report["solves"][0]["residual"], 1.1e-8)
+                    self.assertLess(report["error"], 1e-5)
+                    self.assertLess(report["solves"][0]["iterations"], alone)
+                    print(f"  {matrix} {' '.join(more)}: {report['solves'][0]['iterations']} steps, {alone} without")
+
     def test_every_preconditioner_takes_no_more_steps_than_none(self):
         file = system.data("sparse", "fv3.mtx")
         counts = {}
@@ -346,6 +370,12 @@ class Solve(system.Case):
                 (["--drop", "ainv"], [*SMALL, "--drop", "0.1"]),
                 (["--degree", "chebyshev", "jacobi"], [*SMALL, "--precond", "jacobi", "--degree", "3"]),
                 (["--omega", "ssor"], [*SMALL, "--precond", "ic0", "--omega", "1.2"]),
+                *((["--precond " + kind, "--method gcr", "--method is " + method], [*SMALL, "--precond", kind, "--method", method])
+                  for kind, method in (("schwarz", "cg"), ("sap", "bicgstab"), ("schwarz", "pipecg"), ("sap", "carpcg"))),
+                (["--schwarz-block", "schwarz and sap", "is none"], [*SMALL, "--schwarz-block", "8"]),
+                (["--schwarz-steps", "schwarz and sap", "is jacobi"], [*SMALL, "--precond", "jacobi", "--schwarz-steps", "8"]),
+                (["--schwarz-relaxation", "between"], [*SMALL, "--precond", "sap", "--schwarz-relaxation", "2"]),
+                (["--drop", "ainv"], [*SMALL, "--precond", "schwarz", "--drop", "0.1"]),
                 (["--omega", "between"], [*SMALL, "--precond", "ssor", "--omega", "2"]),
                 (["--precond-block", "block-jacobi"], [*SMALL, "--precond", "jacobi", "--precond-block", "3"]),
                 (["--set", "tol"], [*SMALL, "--set", "tol=1e-3"]),
