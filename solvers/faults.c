@@ -2,7 +2,7 @@
  * residuals alone (kaon_fault_options). A fault is put into x or into the rows that are updated
  * between two iterations; nothing else is told of it.
  *   Alarm: |r|^2 grows by more than GROWN, or over WINDOW iterations falls by less than half as
- * much, in the logarithm, as it did before anything was found.
+ * much, in the logarithm, as it did before anything was found, or not at all.
  *   Repair: x goes back to the last copy where |r|^2 has grown or is no number; frozen rows are
  * given back where it no longer falls. */
 #include <math.h>
@@ -17,6 +17,7 @@
 enum { WINDOW = 6, COPY_EVERY = 10, SETTLED = 4, STRETCH = 4 };
 static const double GROWN = 4;      /* of |r|^2 in one iteration */
 static const double FLOOR2 = 1e-28; /* of |r|^2 / |b|^2: below it is rounding alone */
+static const double STILL = 1e-6;   /* of log |r|^2 an iteration: it stands still to roundings */
 
 static uint64_t next_random(uint64_t *state) { /* splitmix64 */
   uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
@@ -183,7 +184,10 @@ static kaon_status keep_copy(kaon_solver *s, double now) {
   return kaon_blas_copy(s->x_inner, f->safe, &open);
 }
 
-/* Residuals newest first; 1: over the window the decrease is less than half of what it was. */
+/* Residuals newest first; 1: over the window the decrease is less than half of what it was, or there
+ * is none. What it was is learned from the first few looks, and until it is known, though they may
+ * follow a fault: so it is held against the look before as well, and a standstill is never what a
+ * residual was like. */
 static int slowed(kaon_faults *f, double now) {
   for (int i = WINDOW; i > 0; i--) {
     f->best[i] = f->best[i - 1];
@@ -194,11 +198,10 @@ static int slowed(kaon_faults *f, double now) {
   f->known++;
   if (f->known <= WINDOW || now < FLOOR2) return 0;
   const double rate = log(f->best[WINDOW] / now) / (f->at - f->when[WINDOW]);
-  if (f->noted.alarms == 0 && f->known <= WINDOW + SETTLED) {
-    f->rate = rate;
-    return 0;
-  }
-  return rate < 0.5 * f->rate;
+  const int slow = !(rate > STILL) || rate < 0.5 * f->rate;
+  const int learns = f->rate <= 0 || (f->noted.alarms == 0 && f->known <= WINDOW + SETTLED);
+  if (learns && !slow) f->rate = rate;
+  return slow;
 }
 
 kaon_status kaon_faults_after(kaon_solver *s, int done, int *again) {
