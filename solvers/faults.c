@@ -184,10 +184,10 @@ static kaon_status keep_copy(kaon_solver *s, double now) {
   return kaon_blas_copy(s->x_inner, f->safe, &open);
 }
 
-/* Residuals newest first; 1: over the window the decrease is less than half of what it was, or there
- * is none. What it was is learned from the first few looks, and until it is known, though they may
- * follow a fault: so it is held against the look before as well, and a standstill is never what a
- * residual was like. */
+/* Residuals newest first; 1: over the window the decrease is less than half of what it was, or
+ * there is none. What it was is learned from the first few looks, and until it is known, though
+ * they may follow a fault: so it is held against the look before as well, and a standstill is never
+ * what a residual was like. */
 static int slowed(kaon_faults *f, double now) {
   for (int i = WINDOW; i > 0; i--) {
     f->best[i] = f->best[i - 1];
