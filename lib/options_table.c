@@ -208,10 +208,11 @@ static const kaon_field heatbath_fields[] = {
 #undef S
 
 #define S kaon_schwarz_options
-#define BLOCK(mu, letter)                                                       \
-  {                                                                             \
-    "block_" #letter, KAON_FIELD_INT, offsetof(S, block[mu]), 0, 0, 4096, NULL, \
-        "extent of the blocks in " #letter ", even; 0: the rank's part"         \
+#define BLOCK(mu, letter)                                                                 \
+  {                                                                                       \
+    "block_" #letter, KAON_FIELD_INT, offsetof(S, block[mu]), 0, 0, 2147483647.0, NULL,   \
+        "extent of the blocks in " #letter                                                \
+        ", even, or, of a matrix, x: rows of a block; 0: the rank's part, or all of them" \
   }
 static const kaon_field schwarz_fields[] = {
     E(S, kind, KAON_SCHWARZ_ADDITIVE, schwarz_kinds,
