@@ -155,6 +155,10 @@ kaon_pass kaon_pass_gate_only(const kaon_pass *pass);
 /* For a kernel that leaves |result|^2 in slot 0 and (w, result) in slot 1. */
 kaon_sum kaon_pass_sum(const kaon_context *ctx, const kaon_pass *pass);
 kaon_status kaon_pass_complete(kaon_context *ctx, const kaon_pass *pass);
+/* The same for kernels of lattice products, which run the recurrences alone that follow products
+ * (lib/math/recurrences.h): others are left to a launch behind them. */
+kaon_sum kaon_pass_sum_of_product(const kaon_context *ctx, const kaon_pass *pass);
+kaon_status kaon_pass_complete_product(kaon_context *ctx, const kaon_pass *pass);
 /* The same for kernels that offer to sum over ranks by themselves (kaon_blas_mails): a sum to
  * launch with, and what is left to do behind that launch. */
 kaon_sum kaon_pass_sum_mailed(const kaon_context *ctx, const kaon_pass *pass);

@@ -11,11 +11,16 @@
  * among 2^24 sites, 2^-44 among 2^30.
  *
  * Plaquettes and links of SU(3) give |v| <= 12. Larger numbers, of links that are off SU(3), and
- * NaN pass through: their sums round as ordinary ones do. */
+ * NaN pass through: their sums round as ordinary ones do; an infinity becomes NaN. One instruction
+ * set and one backend: another has other last bits in v itself. */
 #ifndef KAON_GAUGE_EXACT_SUM_H
 #define KAON_GAUGE_EXACT_SUM_H
 
 #include <stdint.h>
+
+#if defined(__FAST_MATH__)
+#error "(v + c) - c is not v here: compile without -ffast-math"
+#endif
 
 enum { KAON_EXACT_PARTS = 2 };
 

@@ -45,6 +45,10 @@ static double rounding_of(const relax_case *c, int column, kaon_precision precis
   return eps * c->csr->reals * sqrt(sum / of_b);
 }
 
+/* Roundings of an x that is right are no more than this part of the tolerances asked for here: wild
+ * numbers in x would make any bound that is taken from x true. */
+static const double ROUNDING = 0.5;
+
 static uint64_t next(uint64_t *state) { /* splitmix64 */
   uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
   z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -87,6 +91,7 @@ static void check_honest(const kaon_column_report *report, double truth, double 
                          double tol, tally *t) {
   t->reasons[report->reason]++;
   if (report->reason == KAON_CONVERGED) {
+    assert_true(isfinite(truth) && rounding <= ROUNDING * tol); /* as of an x that is right */
     if ((truth - rounding) / tol > t->worst) t->worst = (truth - rounding) / tol;
     assert_true(truth <= 1.1 * tol + rounding);
   } else if (isfinite(truth) && isfinite(report->residual)) {
@@ -254,7 +259,9 @@ static const way ways[] = {{"double, launch", KAON_DOUBLE, KAON_RELAX_LAUNCH},
 enum { WAYS = sizeof ways / sizeof *ways };
 
 static void check_truth(const relax_case *c, const way *w, double tol) {
-  test_below(w->name, relax_case_residual(c, 0), 1.1 * tol + rounding_of(c, 0, w->precision));
+  const double rounding = rounding_of(c, 0, w->precision);
+  assert_true(rounding <= ROUNDING * tol);
+  test_below(w->name, relax_case_residual(c, 0), 1.1 * tol + rounding);
 }
 
 /* In single the residual is at its end after some twenty iterations, so rows are lost early. */
@@ -324,7 +331,8 @@ static void check_flips(int machine, const way *w, int repair) {
       machine_name(machine), w->name, repair, (long long)r.flips, r.alarms, r.first_alarm,
       r.rollbacks, report.iterations, kaon_stop_reason_name(report.reason));
   /* of all three iterations, unless a number that is none ends the solve after one */
-  assert_true(r.flips >= (repair ? 3 : 1) * 45);
+  const int cut = report.reason == KAON_BREAKDOWN || report.reason == KAON_DIVERGING;
+  assert_true(r.flips >= (cut ? 1 : 3) * 45);
   assert_true(r.alarms > 0 && r.first_alarm > f.flip_begin && r.first_alarm <= f.flip_end);
   assert_int_equal(r.rollbacks > 0, repair);
   if (repair) assert_int_equal(report.reason, KAON_CONVERGED);

@@ -6,6 +6,9 @@
 #ifndef KAON_DSLASH_CUDA_SITE_H
 #define KAON_DSLASH_CUDA_SITE_H
 
+#if defined(KAON_LIB_CUDA_REDUCE_H)
+#error "lib/cuda/reduce.h comes by way of this file"
+#endif
 #define KAON_PRODUCT_KERNELS /* lib/cuda/reduce.h */
 
 #include "lib/kernel.h"

@@ -135,7 +135,7 @@ json_t *bench_describe(const bench *b, const bench_row *row);
 kaon_status bench_keep(bench *b);
 double bench_size(kaon_precision precision); /* bytes of a stored real */
 typedef struct bench_figures {
-  double seconds; /* of a solve: the median over all repeats */
+  double seconds; /* of a solve: the median over all repeats, of the first 8192 of more */
   double flops;
   int iterations;  /* of the slowest column */
   double residual; /* the largest */

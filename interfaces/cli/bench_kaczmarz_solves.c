@@ -159,7 +159,7 @@ static int lambdas_of(const project *m, int place, const element *e) {
       cli_say(common, " %.3f: %d (%.2f)", lambda_of(k), steps[k], (double)steps[k] / least);
     else
       cli_say(common, " %.3f: -", lambda_of(k));
-  cli_say(common, "%s\n", tried < LAMBDAS ? "; larger ones left out" : "");
+  if (code == EXIT_DONE) cli_say(common, "%s\n", tried < LAMBDAS ? "; larger ones left out" : "");
   project_close(&s);
   return code;
 }

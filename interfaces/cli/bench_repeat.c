@@ -50,23 +50,26 @@ static kaon_status repeat(bench *b, kaon_solver *solver, const kaon_vector *sour
   return status == KAON_OK ? ranks_sum(cpu, 1) : status;
 }
 
-/* What is said of all repeats is the fastest one's, but for times and energy. */
+/* What is said of all repeats is the fastest one's, but for times, energy and why they ended: one
+ * that did not converge speaks for all. */
 static void keep_if_best(bench_figures *best, const kaon_solve_report *report,
                          const kaon_column_report *reports, int columns) {
   const double slowest = fmax(best->slowest, report->seconds);
+  kaon_stop_reason reason = best->reason;
+  for (int k = 0; k < columns; k++)
+    if (reports[k].reason != KAON_CONVERGED) reason = reports[k].reason;
   if (report->seconds < best->fastest) {
     *best = (bench_figures){.fastest = report->seconds,
                             .flops = report->flops,
-                            .reason = KAON_CONVERGED,
                             .traffic = report->traffic,
                             .issue = report->issue};
     for (int k = 0; k < columns; k++) {
       if (reports[k].iterations > best->iterations) best->iterations = reports[k].iterations;
       if (!(reports[k].residual <= best->residual)) best->residual = reports[k].residual;
-      if (reports[k].reason != KAON_CONVERGED) best->reason = reports[k].reason;
     }
   }
   best->slowest = slowest;
+  best->reason = reason;
 }
 
 /* Of all nodes' processors, where they are not what the solves ran on. */
@@ -126,7 +129,7 @@ kaon_status bench_best(bench *b, kaon_solver *solver, const kaon_vector *source,
   double cpu;
   int first = b->least_seconds > 0; /* records what is recorded; counts where it is long */
   energy_meter meter = energy_start(b->ctx), beside = start_beside(b);
-  *best = (bench_figures){.fastest = 1e300};
+  *best = (bench_figures){.fastest = 1e300, .reason = KAON_CONVERGED};
   while (status == KAON_OK && goes_on(b, &meter, t.done, t.seconds)) {
     status = repeat(b, solver, source, x, reports, &report, &cpu);
     if (status != KAON_OK) break;

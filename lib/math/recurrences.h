@@ -11,7 +11,8 @@
 
 /* X(id, function). Kernels of lattice products, of which there are many, have a copy of those alone
  * that methods run behind products (of which a device's compiler makes one a kernel: half of its
- * time); what else is asked for there follows as a launch of its own (kaon_pass_complete). */
+ * time); what else is asked for there follows as a launch of its own (kaon_pass_complete_product).
+ */
 #define KAON_RECURRENCES_OF_PRODUCTS(X)           \
   X(KAON_REC_VERIFY, kaon_rec_verify)             \
   X(KAON_REC_CG_ALPHA, kaon_cg_alpha)             \
@@ -551,7 +552,8 @@ static inline KAON_HD void kaon_gcr_alpha(kaon_column_state *s) {
 /* |r - alpha q|^2 = |r|^2 - |(q, r)|^2 / (q, q), which saves a sum. Nothing is known below some
  * roundings squared of what |r|^2 was when the cycle began: then it is taken anew, as at a cycle's
  * end. Where few sites make up the sums (a point source) their roundings do not average out, and
- * what is left below some roundings may be theirs: a step that wins little there asks for it too. */
+ * what is left below some roundings may be theirs: a step that wins little there asks for it too.
+ */
 static inline KAON_HD void kaon_gcr_residual(kaon_column_state *s) {
   const double *alpha = s->slot[KAON_S_ALPHA], norm = s->slot[KAON_S_GCR_NORM + s->aux][0];
   if (s->aux == 0) kaon_set(s, KAON_S_ANCHOR, s->slot[KAON_S_R2][0], 0);
