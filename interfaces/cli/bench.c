@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "linear_options.h"
 #include "report.h"
 #include "signals.h"
 

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "bench/machine.h"
-#include "linear.h"
+#include "linear_options.h"
 #include "report.h"
 #include "signals.h"
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "energy.h"
+#include "linear_options.h"
 #include "plot.h"
 #include "progress.h"
 #include "report.h"
