@@ -455,6 +455,14 @@ kaon_status kaon_schwarz_create(kaon_operator *A, const kaon_schwarz_options *op
   return status;
 }
 
+kaon_status kaon_schwarz_describe(const kaon_operator *K, kaon_schwarz_options *options) {
+  if (K == NULL || options == NULL || K->ops != &schwarz_ops)
+    return kaon_fail(K != NULL ? K->ctx : NULL, KAON_ERR_ARGUMENT,
+                     "schwarz: describe wants a Schwarz preconditioner and room for its options");
+  *options = ((const schwarz *)K->self)->options;
+  return KAON_OK;
+}
+
 kaon_status kaon_schwarz_describe_lags(const kaon_operator *K, kaon_schwarz_lags *lags) {
   if (K == NULL || lags == NULL || K->ops != &schwarz_ops)
     return kaon_fail(K != NULL ? K->ctx : NULL, KAON_ERR_ARGUMENT,

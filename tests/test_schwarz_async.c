@@ -262,8 +262,8 @@ static void gcr_takes_no_more_steps_than_with_additive(void **state) {
   }
 }
 
-/* More threads than blocks can keep in step: GCR corrects whatever order they took, the lag keeps to
- * its bound, and what was asked of other blocks was counted. */
+/* More threads than blocks can keep in step: GCR corrects whatever order they took, the lag keeps
+ * to its bound, and what was asked of other blocks was counted. */
 static void gcr_converges_with_blocks_that_go_on_by_themselves(void **state) {
   (void)state;
   const int isa[2] = {KAON_ISA_SCALAR, MACHINE_CPU};
@@ -322,6 +322,35 @@ static void lags_are_of_schwarz_alone(void **state) {
   close_system(&s);
 }
 
+/* What was left to the rule is written out. */
+static void options_are_described_as_they_were_chosen(void **state) {
+  static const struct {
+    kaon_schwarz_kind kind;
+    int steps, cycles;
+  } rules[] = {{KAON_SCHWARZ_ADDITIVE, 10, 1},
+               {KAON_SCHWARZ_MULTIPLICATIVE, 4, 5},
+               {KAON_SCHWARZ_ASYNCHRONOUS, 4, 5}};
+  (void)state;
+  system_of s;
+  open_system(&s, KAON_ISA_AUTO, 0.12, 1, 0);
+  for (int i = 0; i < 3; i++) {
+    kaon_operator *K = NULL;
+    kaon_schwarz_options made = options_of(rules[i].kind, 0, 1, 1), found;
+    made.steps = 0;
+    must(s.c.ctx, kaon_schwarz_create(s.A, &made, &K));
+    must(s.c.ctx, kaon_schwarz_describe(K, &found));
+    assert_int_equal(found.kind, rules[i].kind);
+    assert_int_equal(found.steps, rules[i].steps);
+    assert_int_equal(found.cycles, rules[i].cycles);
+    must_refuse(s.c.ctx, KAON_ERR_ARGUMENT, kaon_schwarz_describe(K, NULL));
+    kaon_operator_destroy(&K);
+  }
+  kaon_schwarz_options none;
+  must_refuse(s.c.ctx, KAON_ERR_ARGUMENT, kaon_schwarz_describe(s.A, &none));
+  must_refuse(NULL, KAON_ERR_ARGUMENT, kaon_schwarz_describe(NULL, &none));
+  close_system(&s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(all_at_once_it_is_additive),
@@ -330,6 +359,7 @@ int main(void) {
       cmocka_unit_test(one_thread_goes_through_blocks_in_some_order),
       cmocka_unit_test(gcr_converges_with_blocks_that_go_on_by_themselves),
       cmocka_unit_test(lags_are_of_schwarz_alone),
+      cmocka_unit_test(options_are_described_as_they_were_chosen),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -118,15 +118,15 @@ static kaon_precision precision_of(const linear *l) {
   return l->options.sloppy == KAON_DOUBLE ? KAON_DOUBLE : KAON_SINGLE;
 }
 
-/* With the library's rules for what was not given, which reports name. */
+/* 0 steps or cycles: by the library's rule. */
 static kaon_schwarz_options schwarz_options(const linear *l) {
   const linear_args *a = l->args;
   const int additive = a->precond == PRECOND_SCHWARZ;
   kaon_schwarz_options o = KAON_SCHWARZ_OPTIONS_INIT;
   o.kind = additive ? KAON_SCHWARZ_ADDITIVE : KAON_SCHWARZ_MULTIPLICATIVE;
   o.block[0] = a->schwarz_block;
-  o.steps = a->schwarz_steps ? a->schwarz_steps : additive ? 10 : 4;
-  o.cycles = a->schwarz_cycles ? a->schwarz_cycles : additive ? 1 : 5;
+  o.steps = a->schwarz_steps;
+  o.cycles = a->schwarz_cycles;
   if (a->schwarz_relaxation > 0) o.relaxation = a->schwarz_relaxation;
   o.precision = precision_of(l);
   return o;
@@ -205,7 +205,8 @@ static void describe_rows(const linear *l, json_t *d) {
 
 /* A block of 0 rows is all that a rank has. */
 static void describe_schwarz(const linear *l, json_t *d) {
-  const kaon_schwarz_options o = schwarz_options(l);
+  kaon_schwarz_options o;
+  if (kaon_schwarz_describe(l->K, &o) != KAON_OK) return;
   json_t *more =
       json_pack("{s:i s:i s:i s:o s:s}", "block", o.block[0], "steps", o.steps, "cycles", o.cycles,
                 "relaxation", report_real(o.relaxation), "precision", precision_name(o.precision));

@@ -84,41 +84,33 @@ kaon_status schwarz_make(const problem_args *a, problem *p) {
 
 void schwarz_add(const problem_args *a, const problem *p, json_t *to) {
   static const char *const precisions[] = {"double", "single", "half"};
-  const kaon_schwarz_options *o = &p->schwarz;
+  kaon_schwarz_options o = p->schwarz;
   if (schwarz_asked(a) == 0) {
     json_object_set_new(to, "preconditioner", json_null());
     return;
   }
   static const char *const names[] = {"x", "y", "z", "t"};
-  const int additive = o->kind == KAON_SCHWARZ_ADDITIVE;
   int block[4], grid[4];
+  if (p->K != NULL) (void)kaon_schwarz_describe(p->K, &o);
   json_t *cut = json_array();
   kaon_lattice_part(p->field.lattice, block, NULL, grid);
   for (int mu = 0; mu < 4; mu++) {
-    if (o->block[mu] || grid[mu] > 1) json_array_append_new(cut, json_string(names[mu]));
-    if (o->block[mu]) block[mu] = o->block[mu];
+    if (o.block[mu] || grid[mu] > 1) json_array_append_new(cut, json_string(names[mu]));
+    if (o.block[mu]) block[mu] = o.block[mu];
   }
   json_object_set_new(
       to, "preconditioner",
       json_pack("{s:s s:o s:o s:i s:i s:o s:s s:i}", "kind", kinds[schwarz_asked(a)], "block",
-                report_ints(block, 4), "cut", cut, "steps",
-                o->steps   ? o->steps
-                : additive ? 10
-                           : 4,
-                "cycles",
-                o->cycles  ? o->cycles
-                : additive ? 1
-                           : 5,
-                "relaxation", report_real(o->relaxation), "precision", precisions[o->precision],
-                "links", (int)o->reconstruct));
+                report_ints(block, 4), "cut", cut, "steps", o.steps, "cycles", o.cycles,
+                "relaxation", report_real(o.relaxation), "precision", precisions[o.precision],
+                "links", (int)o.reconstruct));
   kaon_schwarz_lags lags = {0, 0, 0, 0};
   if (p->K == NULL || schwarz_asked(a) != ASYNC) return;
   (void)kaon_schwarz_describe_lags(p->K, &lags);
-  json_object_update_new(
-      json_object_get(to, "preconditioner"),
-      json_pack("{s:i s:i s:i s:I s:I s:i}", "groups", o->groups, "parts", lags.parts, "lag",
-                o->lag, "reads", (json_int_t)lags.reads, "late", (json_int_t)lags.late, "oldest",
-                lags.oldest));
+  json_object_update_new(json_object_get(to, "preconditioner"),
+                         json_pack("{s:i s:i s:i s:I s:I s:i}", "groups", o.groups, "parts",
+                                   lags.parts, "lag", o.lag, "reads", (json_int_t)lags.reads,
+                                   "late", (json_int_t)lags.late, "oldest", lags.oldest));
 }
 
 void schwarz_add_traffic(const kaon_traffic *traffic, json_t *to) {
