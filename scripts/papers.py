@@ -9,7 +9,7 @@ import os
 
 import papers_project
 import papers_relax
-from papers_rows import Row, data_folder, kept_text, newest
+from papers_rows import Row, data_folder, kept_text, newest, renamed
 
 KINDS = ("async-", "faults-", "relax-history", "kaczmarz")
 
@@ -42,7 +42,7 @@ def rows_of(folder, root, words):
     for path in sorted(glob.glob(os.path.join(root, "bench", "results", folder, "*.json"))):
         run = words.Run(path, root)
         if is_paper(run):
-            found += [Row(row, folder=folder, file=run.path, date=run.date, age=run.age) for row in run.rows]
+            found += [renamed(Row(row, folder=folder, file=run.path, date=run.date, age=run.age)) for row in run.rows]
     return newest(found)
 
 

@@ -16,6 +16,13 @@ class Row(dict):
         return None
 
 
+def renamed(row):
+    """Older counts of a device call 16 blocks by colours as those without colours are called."""
+    if row["what"] == "carpcg-16-blocks" and row["coloured"]:
+        row["what"] = "carpcg-16-blocks-colours"
+    return row
+
+
 def order_seed(row):
     """The seed by which the order of blocks was drawn, None by default."""
     found = re.search(r"--order-seed[ =](\d+)", row.get("command") or "")

@@ -69,7 +69,8 @@ typedef struct bench_args {
   const char *histories;
   /* kaczmarz */
   unsigned kaczmarz_tables; /* bits: fig4, table3, fig5, fig6, fig7, counts */
-  int kaczmarz_sweeps, kaczmarz_level, kaczmarz_problem, kaczmarz_degree;
+  int kaczmarz_sweeps, kaczmarz_level;
+  cli_counts kaczmarz_problems, kaczmarz_degrees;
 } bench_args;
 
 typedef struct bench {

@@ -181,7 +181,7 @@ static const solve_way solvers[] = {
     {"cgmnc", KAON_KACZMARZ_DOUBLE + 1, KAON_CG, 1, 0, 0},
     {"cgmnc-colours", KAON_KACZMARZ_DOUBLE + 1, KAON_CG, 1, 1, 0},
     {"carpcg", KAON_KACZMARZ_CARP + 1, KAON_CG, 1, 1, 0},
-    {"carpcg-16-blocks", KAON_KACZMARZ_CARP + 1, KAON_CG, 1, 1, 16},
+    {"carpcg-16-blocks-colours", KAON_KACZMARZ_CARP + 1, KAON_CG, 1, 1, 16},
     {"cimmino-0.35", KAON_KACZMARZ_CIMMINO + 1, KAON_CG, 0.35, 0, 0},
     {"cimmino-rule", KAON_KACZMARZ_CIMMINO + 1, KAON_CG, 0, 0, 0},
     {"bicgstab-jacobi", 0, KAON_BICGSTAB, 0, 0, 0},
@@ -247,7 +247,7 @@ static int line_7(const project *m, const project_system *s, int place, const el
   const cli_common *common = &m->b->args->common;
   const char *status = o->over ? "out of time" : kaon_stop_reason_name(o->report.reason);
   cli_say(common,
-          "fig7     %-10s %7lld rows %-10s %-15s %10.4g s (%.4g to %.4g of %d), %d steps, %.2e, "
+          "fig7     %-10s %7lld rows %-10s %-24s %10.4g s (%.4g to %.4g of %d), %d steps, %.2e, "
           "%s\n",
           s->name, (long long)s->info.rows, project_machines[place], what, o->median,
           o->quantiles[0], o->quantiles[1], o->runs, o->report.iterations, o->report.residual,
@@ -275,7 +275,7 @@ static int solves_7(const project *m, project_system *s, int place, const elemen
     if (!wanted(place, k) || solvers[k].blocks > s->info.rows) continue;
     if (4 * last[k] > m->seconds) {
       cli_say(&m->b->args->common,
-              "fig7     %-10s %7lld rows %-10s %-15s left out: more than the %g s of --seconds\n",
+              "fig7     %-10s %7lld rows %-10s %-24s left out: more than the %g s of --seconds\n",
               s->name, (long long)s->info.rows, project_machines[place], solvers[k].name,
               m->seconds);
       continue;
@@ -309,26 +309,34 @@ static int sizes_7(const project *m, int pde, int degree) {
 }
 
 int project_figure_7(const project *m) {
-  return sizes_7(m, m->b->args->kaczmarz_problem, m->b->args->kaczmarz_degree);
+  const cli_counts *problems = &m->b->args->kaczmarz_problems;
+  const cli_counts *degrees = &m->b->args->kaczmarz_degrees;
+  int code = EXIT_DONE;
+  for (int p = 0; p < problems->count; p++)
+    for (int d = 0; d < degrees->count && code == EXIT_DONE && !bench_stopped(); d++)
+      code = sizes_7(m, problems->value[p], degrees->value[d]);
+  return code;
 }
 
 /* ---- steps of CARP-CG ---- */
 
-static const solve_way carps[] = {{"cgmnc", KAON_KACZMARZ_DOUBLE + 1, KAON_CG, 1, 0, 0},
-                                  {"cgmnc-colours", KAON_KACZMARZ_DOUBLE + 1, KAON_CG, 1, 1, 0},
-                                  {"carpcg-128-rows", KAON_KACZMARZ_CARP + 1, KAON_CG, 1, 1, 0},
-                                  {"carpcg-16-blocks", KAON_KACZMARZ_CARP + 1, KAON_CG, 1, 0, 16},
-                                  {"carpcg-a-row", KAON_KACZMARZ_CARP + 1, KAON_CG, 1, 0, -1},
-                                  {"carpcg-a-row-rule", KAON_KACZMARZ_CARP + 1, KAON_CG, 0, 0, -1}};
+static const solve_way carps[] = {
+    {"cgmnc", KAON_KACZMARZ_DOUBLE + 1, KAON_CG, 1, 0, 0},
+    {"cgmnc-colours", KAON_KACZMARZ_DOUBLE + 1, KAON_CG, 1, 1, 0},
+    {"carpcg-128-rows", KAON_KACZMARZ_CARP + 1, KAON_CG, 1, 1, 0},
+    {"carpcg-16-blocks", KAON_KACZMARZ_CARP + 1, KAON_CG, 1, 0, 16},
+    {"carpcg-16-blocks-colours", KAON_KACZMARZ_CARP + 1, KAON_CG, 1, 1, 16},
+    {"carpcg-a-row", KAON_KACZMARZ_CARP + 1, KAON_CG, 1, 0, -1},
+    {"carpcg-a-row-rule", KAON_KACZMARZ_CARP + 1, KAON_CG, 0, 0, -1}};
 enum { CARPS = sizeof carps / sizeof *carps };
 
-/* Row order is the processor's; a device has blocks by colours alone, as rows one after another
- * would take it long. */
-static int counts_place(const project *m, solve_way *w) {
+/* Row order is the processor's; a device has 16 blocks by colours alone, as rows one after another
+ * would take it long. -1: not there. */
+static int counts_place(const project *m, const solve_way *w) {
   const int device = m->ctx[PROJECT_DEVICE] != NULL;
   if (w->projections == KAON_KACZMARZ_DOUBLE + 1 && !w->colour)
     return device ? PROJECT_SERIAL : PROJECT_OPENMP;
-  if (device && w->blocks == 16) w->colour = 1;
+  if (w->blocks == 16 && w->colour != device) return -1;
   return device ? PROJECT_DEVICE : PROJECT_OPENMP;
 }
 
@@ -361,6 +369,7 @@ static int counts_of(const project *m, const element *e) {
   for (int k = 0; k < CARPS && code == EXIT_DONE && !bench_stopped(); k++) {
     solve_way w = carps[k];
     const int place = counts_place(m, &w);
+    if (place < 0) continue;
     if (!open[place]) code = project_open(m->ctx[place], name, 0, &s[place]);
     open[place] = 1;
     if (code != EXIT_DONE) break;

@@ -157,6 +157,21 @@ class Relax(system.Case):
         for row in (row for row in rows if row["figure"] == "counts" and row["what"] in ("carpcg-128-rows", "carpcg-16-blocks")):
             self.assertLessEqual(row["over_cgmnc"], 2.5)
 
+    def test_bench_kaczmarz_takes_lists_of_problems_and_degrees(self):
+        self.succeeds("bench", "kaczmarz", "--tables", "fig7,counts", "--kaczmarz-problem", "1,3", "--kaczmarz-degree", "2,1", "--kaczmarz-level", "2",
+                      "--samples", "1", "--threads", "1", "--json", "rows.json")
+        with open(self.path("rows.json"), encoding="utf-8") as file:
+            rows = json.load(file)
+        solves = [row for row in rows if row["figure"] == "fig7"]
+        self.assertEqual(list(dict.fromkeys((row["problem"], row["degree"], row["level"]) for row in solves)),
+                         [(problem, degree, level) for problem in (1, 3) for degree in (2, 1) for level in (1, 2)])
+        # one name, one order of the rows in a block
+        self.assertIn("carpcg-16-blocks-colours", {row["what"] for row in solves})
+        self.assertNotIn("carpcg-16-blocks", {row["what"] for row in solves})
+        self.assertEqual({row["coloured"] for row in rows if row["figure"] == "counts" and row["what"] == "carpcg-16-blocks"}, {False})
+        for wrong in ("", "1,4", "1,,2", "1,"):
+            self.refused("bench", "kaczmarz", "--kaczmarz-problem", wrong, words=["--kaczmarz-problem", "from 1 to 3, with commas"])
+
     def test_bench_kaczmarz_compares_after_as_many_sweeps(self):
         out = self.succeeds("bench", "kaczmarz", "--tables", "table3,fig6", "--kaczmarz-level", "2", "--kaczmarz-sweeps", "21", "--samples", "3",
                             "--threads", "1", "--seconds", "20", "--json", "rows.json")
