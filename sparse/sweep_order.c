@@ -289,19 +289,21 @@ static kaon_status fill_blocks(const kaon_matrix *matrix, const int32_t *numbere
   return status;
 }
 
-kaon_status kaon_sweep_rows_blocks(const kaon_matrix *matrix, int64_t blocks, int colour,
+kaon_status kaon_sweep_rows_blocks(const kaon_matrix *matrix, const kaon_kaczmarz_options *options,
                                    kaon_sweep_rows **made) {
-  const int64_t n = matrix->rows->rows->rows;
-  int32_t *numbered = NULL;
+  const int64_t n = matrix->rows->rows->rows, blocks = options->blocks;
+  int32_t *row = NULL;
   *made = NULL;
-  kaon_status status = kaon_sweep_by_number(matrix, &numbered);
+  kaon_status status = kaon_sweep_by_number(matrix, &row);
+  if (status == KAON_OK && options->order == KAON_SWEEP_PERMUTATION)
+    status = by_permutation(matrix, options->permutation, row);
   if (status == KAON_OK)
-    status = kaon_sweep_rows_new(matrix->ctx, n, 1, blocks, colour && n > 0 ? n : 0, made);
+    status = kaon_sweep_rows_new(matrix->ctx, n, 1, blocks, options->colour && n > 0 ? n : 0, made);
   if (status == KAON_OK) {
     (*made)->launch[1] = blocks;
-    status = fill_blocks(matrix, numbered, colour, *made);
+    status = fill_blocks(matrix, row, options->colour, *made);
   }
-  free(numbered);
+  free(row);
   if (status != KAON_OK) kaon_sweep_rows_destroy(made);
   return status;
 }

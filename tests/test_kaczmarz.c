@@ -145,7 +145,10 @@ static void orders_hold_what_they_promise(void **state) {
       }
       for (int colour = 0; colour < 2; colour++) {
         kaon_sweep_rows *rows = NULL;
-        must(ctx, kaon_sweep_rows_blocks(matrix, 7, colour, &rows));
+        kaon_kaczmarz_options o = {.order = KAON_SWEEP_PERMUTATION, .permutation = backwards};
+        o.blocks = 7;
+        o.colour = colour;
+        must(ctx, kaon_sweep_rows_blocks(matrix, &o, &rows));
         check_order(matrix->rows->rows, rows, 1);
         kaon_sweep_rows_destroy(&rows);
       }
@@ -181,18 +184,21 @@ typedef struct trial {
   int blocks, colour;
 } trial;
 
-static const trial trials[] = {{"one sweep", KAON_KACZMARZ_SWEEP, KAON_SWEEP_ROWS, 0, 0},
-                               {"rows", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_ROWS, 0, 0},
-                               {"random", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_RANDOM, 0, 0},
-                               {"permuted", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_PERMUTATION, 0, 0},
-                               {"sections", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_SECTIONS, 0, 0},
-                               {"colours", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_COLOURS, 0, 0},
-                               {"groups", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_GROUPS, 0, 0},
-                               {"strides", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_STRIDES, 0, 0},
-                               {"blocks", KAON_KACZMARZ_CARP, KAON_SWEEP_ROWS, 5, 0},
-                               {"blocks of a row", KAON_KACZMARZ_CARP, KAON_SWEEP_ROWS, -1, 0},
-                               {"blocks by colour", KAON_KACZMARZ_CARP, KAON_SWEEP_ROWS, 5, 1},
-                               {"cimmino", KAON_KACZMARZ_CIMMINO, KAON_SWEEP_ROWS, 0, 0}};
+static const trial trials[] = {
+    {"one sweep", KAON_KACZMARZ_SWEEP, KAON_SWEEP_ROWS, 0, 0},
+    {"rows", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_ROWS, 0, 0},
+    {"random", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_RANDOM, 0, 0},
+    {"permuted", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_PERMUTATION, 0, 0},
+    {"sections", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_SECTIONS, 0, 0},
+    {"colours", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_COLOURS, 0, 0},
+    {"groups", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_GROUPS, 0, 0},
+    {"strides", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_STRIDES, 0, 0},
+    {"blocks", KAON_KACZMARZ_CARP, KAON_SWEEP_ROWS, 5, 0},
+    {"blocks of a row", KAON_KACZMARZ_CARP, KAON_SWEEP_ROWS, -1, 0},
+    {"blocks by colour", KAON_KACZMARZ_CARP, KAON_SWEEP_ROWS, 5, 1},
+    {"blocks, permuted", KAON_KACZMARZ_CARP, KAON_SWEEP_PERMUTATION, 5, 0},
+    {"both", KAON_KACZMARZ_CARP, KAON_SWEEP_PERMUTATION, 5, 1},
+    {"cimmino", KAON_KACZMARZ_CIMMINO, KAON_SWEEP_ROWS, 0, 0}};
 enum { TRIALS = sizeof trials / sizeof *trials, MOST_ROWS = 2900 };
 
 /* Points on a line, of which banded rows have sections; every row once, as the prime is none of the
@@ -220,7 +226,7 @@ static void order_of(kaon_matrix *matrix, const trial *t, const kaon_kaczmarz_op
   kaon_kaczmarz_options o = *options;
   kaon_sweep_rows *rows = NULL;
   if (t->kind == KAON_KACZMARZ_CARP)
-    must(NULL, kaon_sweep_rows_blocks(matrix, o.blocks, o.colour, &rows));
+    must(NULL, kaon_sweep_rows_blocks(matrix, &o, &rows));
   else
     must(NULL, kaon_sweep_rows_create(matrix, &o, &rows));
   for (int64_t i = 0; i < rows->rows; i++)
@@ -542,6 +548,8 @@ static void what_cannot_be_done_is_refused(void **state) {
   o.permutation = twice;
   must_refuse(ctx, KAON_ERR_ARGUMENT, kaon_kaczmarz_reduce(A, &o, &R));
   twice[1] = 40;
+  must_refuse(ctx, KAON_ERR_ARGUMENT, kaon_kaczmarz_reduce(A, &o, &R));
+  o.kind = KAON_KACZMARZ_CARP;
   must_refuse(ctx, KAON_ERR_ARGUMENT, kaon_kaczmarz_reduce(A, &o, &R));
   double places[80];
   for (int i = 0; i < 80; i++) places[i] = i == 33 ? NAN : i;
