@@ -210,6 +210,7 @@ kaon_status kaon_relax_create(kaon_solver *s) {
   relax->options = *o;
   relax->options.faults = NULL;
   KAON_TRY(choose_tau(s));
+  relax->report.tau = relax->tau;
   KAON_TRY(take_rows(s));
   return o->faults != NULL ? kaon_faults_create(s, o->faults) : KAON_OK;
 }

@@ -105,6 +105,7 @@ static const struct {
                   {"lambda", BIT(BENCH_KRYLOV)},
                   {"coloring", BIT(BENCH_KRYLOV)},
                   {"sweep-order", BIT(BENCH_KRYLOV)},
+                  {"permutation", BIT(BENCH_KRYLOV)},
                   {"carp-blocks", BIT(BENCH_KRYLOV)}};
 
 /* "krylov or regimes" */

@@ -247,7 +247,9 @@ int linear_fits(const linear *l) {
 int linear_decide(linear *l) {
   const linear_args *a = l->args;
   if (a->method < 0)
-    l->options.method = precond_varies(a) ? KAON_GCR : l->info.hermitian ? KAON_CG : KAON_BICGSTAB;
+    l->options.method = precond_varies(a)                        ? KAON_GCR
+                        : l->info.hermitian && !precond_skews(a) ? KAON_CG
+                                                                 : KAON_BICGSTAB;
   if (!a->rhs) l->rhs = l->own ? RHS_OWN : RHS_A_ONES;
   if (l->rhs == RHS_OWN && !l->own)
     return cli_wrong("--rhs own: %s brings no right-hand side; take ones, A*ones or a file",
@@ -266,6 +268,13 @@ static int make_projections(linear *l) {
   return cli_status(l->ctx, projections_make(l), option);
 }
 
+static int precond_status(const linear *l, kaon_status status) {
+  char name[32], option[48];
+  snprintf(option, sizeof option, "--precond %s",
+           cli_choice(LINEAR_PRECONDS, l->args->precond, name));
+  return cli_status(l->ctx, status, option);
+}
+
 int linear_operator(linear *l) {
   kaon_matrix_operator_options options = KAON_MATRIX_OPERATOR_OPTIONS_INIT;
   options.precision = l->precision;
@@ -273,12 +282,8 @@ int linear_operator(linear *l) {
   signals_enter("preparing operator and preconditioner", "nothing was computed or written");
   int code = cli_status(l->ctx, kaon_matrix_operator(l->matrix, &options, &l->A), NULL);
   if (code == EXIT_DONE) code = linear_fits(l);
-  if (code == EXIT_DONE) {
-    char name[32], option[48];
-    snprintf(option, sizeof option, "--precond %s",
-             cli_choice(LINEAR_PRECONDS, l->args->precond, name));
-    code = cli_status(l->ctx, precond_make(l), option);
-  }
+  if (code == EXIT_DONE) code = projections_order(l);
+  if (code == EXIT_DONE) code = precond_status(l, precond_make(l));
   if (code == EXIT_DONE) code = relax_spectrum(l);
   if (code == EXIT_DONE && l->projections >= 0) code = make_projections(l);
   signals_leave(NULL);
@@ -287,9 +292,10 @@ int linear_operator(linear *l) {
 
 int linear_solver(linear *l, int columns) {
   int code = EXIT_DONE;
+  if (l->K) code = precond_suits(l);
+  if (code == EXIT_DONE) code = precond_status(l, precond_columns(l, columns));
   l->options.preconditioner = l->K;
   l->options.relax = &l->relax;
-  if (l->K) code = precond_suits(l);
   if (code == EXIT_DONE && l->projections >= 0 && !l->R) code = make_projections(l);
   if (code != EXIT_DONE) return code;
   kaon_operator *system = l->projections >= 0 ? l->R : l->A;
@@ -398,8 +404,11 @@ int linear_source(const linear *l, kaon_vector *b) {
 void linear_clear(linear *l) {
   kaon_solver_destroy(&l->solver);
   kaon_operator_destroy(&l->R);
+  sweeps_clear(l);
   kaon_operator_destroy(&l->K);
   kaon_operator_destroy(&l->A);
+  free(l->permutation);
+  l->permutation = NULL;
 }
 
 void linear_close(linear *l) {

@@ -15,8 +15,10 @@
   "cg|pipecg|groppcg|bicg|bicgstab|rbicgstab|pipebicgstab|gcr|cgnr|cgne|mr|blockcg|" \
   "jacobi|gs|sor|two-stage|async|kaczmarz|cgmnc|carpcg|cimmino"
 #define LINEAR_SWEEP_ORDERS "rows|random|colours|groups|strides|sections"
-#define LINEAR_PRECONDS \
-  "none|jacobi|block-jacobi|dic|dilu|ssor|gs|ic0|ilu0|ainv|chebyshev|schwarz|sap"
+#define LINEAR_PRECONDS                                                            \
+  "none|jacobi|block-jacobi|dic|dilu|ssor|gs|ic0|ilu0|ainv|chebyshev|schwarz|sap|" \
+  "jacobi-sweeps|gs-sweeps|sor-sweeps|two-stage|async|kaczmarz|kaczmarz-double|carp|cimmino"
+#define LINEAR_FAULTS "rows|block"
 #define LINEAR_FORMATS "auto|csr|ell|sell"
 #define LINEAR_ORDERINGS "none|rcm"
 #define LINEAR_PARTITIONS "blocks|metis|auto"
@@ -39,7 +41,16 @@ typedef enum linear_precond {
   PRECOND_AINV,
   PRECOND_CHEBYSHEV,
   PRECOND_SCHWARZ,
-  PRECOND_SAP
+  PRECOND_SAP,
+  PRECOND_JACOBI_SWEEPS, /* these five by relaxation */
+  PRECOND_GS_SWEEPS,
+  PRECOND_SOR_SWEEPS,
+  PRECOND_TWO_STAGE,
+  PRECOND_ASYNC,
+  PRECOND_KACZMARZ, /* and these by row projections */
+  PRECOND_KACZMARZ_DOUBLE,
+  PRECOND_CARP,
+  PRECOND_CIMMINO
 } linear_precond;
 
 /* What the options fill; their rows: linear_options.h */
@@ -72,6 +83,13 @@ typedef struct linear_args {
   double lambda;    /* NaN: not given */
   int sweep_order;  /* of LINEAR_SWEEP_ORDERS; -1: not given */
   int carp_blocks;  /* 0: not given */
+  const char *permutation;
+  double fault_share, flip_rate;            /* NaN: not given */
+  int fault_kind;                           /* of LINEAR_FAULTS; -1: not given */
+  int fault_rank, fault_begin;              /* -1: not given */
+  int fault_recovery, flip_begin, flip_end; /* 0: not given */
+  int no_repair;
+  uint64_t fault_seed;
 } linear_args;
 
 typedef enum linear_rhs { RHS_ONES, RHS_A_ONES, RHS_OWN, RHS_FILE } linear_rhs;
@@ -86,12 +104,18 @@ typedef struct linear {
   double *own;      /* what a generator brought, or NULL */
   kaon_operator *A; /* in the precision of the solution */
   kaon_operator *K; /* the preconditioner, or NULL */
-  kaon_operator *R; /* what is solved in A's place by a method of projections, or NULL */
-  int projections;  /* kaon_kaczmarz_kind of the method, -1: it is none of these */
+  kaon_operator *S; /* A as sweeps of the preconditioner take it, in another precision; NULL: A */
+  kaon_solver *smoother; /* that K is, by relaxation, for `smoothed` columns; or NULL */
+  int smoothed;
+  kaon_operator *R;     /* what is solved in A's place by a method of projections, or NULL */
+  int projections;      /* kaon_kaczmarz_kind of the method, -1: it is none of these */
+  int32_t *permutation; /* of --permutation, or NULL */
   kaon_solver_options options;
   kaon_solver *solver;
   kaon_precision precision;
-  kaon_relax_options relax;
+  kaon_relax_options relax; /* of the method or of the preconditioner */
+  kaon_fault_options faults;
+  int64_t flips;          /* of the last solve, all ranks */
   kaon_spectrum spectrum; /* where --spectrum asked for it */
 } linear;
 
@@ -134,8 +158,12 @@ remedy_fn linear_remedy;
 int relax_is(kaon_method method);
 /* Of commands that have no options of relaxation. */
 void relax_defaults(linear_args *args);
-/* Of options that the chosen method does not look at; fills l->relax. Exit status. */
+/* What relaxes: the method or the preconditioner, as a kaon_method; -1: neither. */
+int relax_used(const linear *l);
+/* Of options that neither looks at; fills l->relax and l->faults. Exit status. */
 int relax_check(const linear_args *args, linear *l);
+/* What was chosen, for reports. */
+json_t *relax_options_describe(const kaon_relax_options *options, const kaon_relax_report *report);
 /* --spectrum: estimates it, and warns of methods that will not converge; without it a short look
  * that warns alone. Exit status. */
 int relax_spectrum(linear *l);
@@ -147,14 +175,39 @@ json_t *relax_describe(const linear *l);
 /* {"shift": reads} of a histogram of kaon_relax_report. */
 json_t *relax_shifts_describe(const int64_t count[2 * KAON_RELAX_SHIFTS + 1]);
 const char *relax_exchange_name(kaon_relax_exchange exchange);
-/* --- projections.c: methods of row projections (kaon/kaczmarz.h) --- */
-/* Of options that the chosen method does not look at. Exit status. */
+
+/* --- faults.c: rows that are lost and bits that flip (kaon_fault_options) --- */
+/* As LINEAR_OPTIONS_FAULTS say; refuses what has no effect. Exit status. */
+int faults_options(const linear_args *args, kaon_fault_options *options);
+/* The same into l->faults, and l->relax.faults where there are some, of a method that has them.
+ * Exit status. */
+int faults_check(const linear_args *args, linear *l);
+/* After a solve; collective. */
+kaon_status faults_count(linear *l);
+/* What was lost, found and repaired, in lines; as JSON, null where nothing was asked for. */
+void faults_print(const cli_common *common, const linear *l, const kaon_relax_report *report);
+json_t *faults_describe(const linear *l, const kaon_relax_report *report);
+/* What keeps a solve from ending, "" where they do not. */
+const char *faults_remedy(const linear *l);
+
+/* --- projections.c: methods and preconditioners of row projections (kaon/kaczmarz.h) --- */
+/* What projects: the method or the preconditioner, as a kaon_kaczmarz_kind; -1: neither. */
+int projections_used(const linear *l);
+/* Of options that neither looks at. Exit status. */
 int projections_check(const linear_args *args, const linear *l);
-/* l->R from l->A. */
+/* Reads --permutation, once the rows are known. Exit status. */
+int projections_order(linear *l);
+/* l->R from l->A; l->K from A. */
 kaon_status projections_make(linear *l);
-/* What making it gave, in a line; as JSON, or null. */
-void projections_print(const cli_common *common, const linear *l);
-json_t *projections_describe(const linear *l);
+kaon_status projections_precondition(linear *l, kaon_operator *A, int sweeps);
+/* What making R or K gave, in a line; as JSON, or null. */
+void projections_print(const cli_common *common, const kaon_operator *made);
+json_t *projections_describe(const linear *l, const kaon_operator *made);
+
+/* --- permutation.c --- */
+/* order[n]: row, from 0, that comes n-th; the caller's. A sentence says what is wrong with a file,
+ * by its line. Exit status. */
+int permutation_read(const char *path, const char *matrix, int64_t rows, int32_t **order);
 
 /* --- precond.c --- */
 /* Of options that the chosen preconditioner does not look at, and of a method that was asked for
@@ -162,16 +215,32 @@ json_t *projections_describe(const linear *l);
 int precond_check(const linear *l);
 /* 1: its applications are not one linear operator, and gcr alone takes it. */
 int precond_varies(const linear_args *args);
-/* Refuses it under another method. Exit status. */
+/* 1: it is not Hermitian whatever A is. */
+int precond_skews(const linear_args *args);
+/* Refuses it under a method that it is none for. Exit status. */
 int precond_suits(const linear *l);
 /* Refuses a diagonal without entries, or with 0, under what divides by it: by row. */
 int precond_fits(const linear *l);
+/* l->K for l->args->columns columns; precond_columns: for others, where they matter. */
 kaon_status precond_make(linear *l);
+kaon_status precond_columns(linear *l, int columns);
+kaon_precision precond_precision(const linear *l);
 /* ", preconditioned by ..." or "". */
 const char *precond_text(const linear *l, char text[96]);
 /* What making it gave: entries, levels, colours; nothing for those without. */
 void precond_print(const cli_common *common, const linear *l);
 /* What was used, or null. */
 json_t *precond_describe(const linear *l);
+
+/* --- precond_sweeps.c: preconditioners of some sweeps, by relaxation and by projections --- */
+/* The kaon_method and the kaon_kaczmarz_kind of such a preconditioner; -1: it is none. */
+int sweeps_method(int precond);
+int sweeps_kind(int precond);
+int sweeps_count(const linear_args *args);
+/* "3 sweeps of Jacobi" */
+const char *sweeps_text(const linear_args *args, char text[64]);
+kaon_status sweeps_make(linear *l, int columns);
+void sweeps_clear(linear *l);
+json_t *sweeps_describe(const linear *l);
 
 #endif

@@ -45,18 +45,20 @@
         "rows that may change places for sell (default: by rule; 1: none)"           \
   }
 
-#define LINEAR_OPTIONS_PRECOND(AT)                                               \
-  {CLI_CHOICE,                                                                   \
-   "precond",                                                                    \
-   LINEAR_PRECONDS,                                                              \
-   "none",                                                                       \
-   AT(precond),                                                                  \
-   0,                                                                            \
-   0,                                                                            \
-   "jacobi and block-jacobi scale; dic, dilu, ic0, ilu0 factorise; ssor and gs " \
-   "sweep; ainv is an approximate inverse, chebyshev a polynomial in A; of "     \
-   "--method gcr: approximate solves in blocks of rows, all at once (schwarz, "  \
-   "which sends nothing) or by colours (sap)"},                                  \
+#define LINEAR_OPTIONS_PRECOND(AT)                                                                 \
+  {CLI_CHOICE,                                                                                     \
+   "precond",                                                                                      \
+   LINEAR_PRECONDS,                                                                                \
+   "none",                                                                                         \
+   AT(precond),                                                                                    \
+   0,                                                                                              \
+   0,                                                                                              \
+   "jacobi and block-jacobi scale; dic, dilu, ic0, ilu0 factorise; ssor and gs "                   \
+   "sweep; ainv is an approximate inverse, chebyshev a polynomial in A; jacobi-sweeps to cimmino " \
+   "are --sweeps of relaxation and of row projections, with the options of these (gs-sweeps, "     \
+   "sor-sweeps and kaczmarz to cimmino not Hermitian, so for gcr and the bicgstab methods); of "   \
+   "--method gcr alone: async, and approximate solves in blocks of rows, all at once (schwarz, "   \
+   "which sends nothing) or by colours (sap)"},                                                    \
       LINEAR_OPTIONS_PRECOND_FIGURES(AT), LINEAR_OPTIONS_SCHWARZ(AT)
 
 /* bench has options of these names for lattices. */
@@ -90,82 +92,91 @@
         "factor of the step lengths in blocks (default 1)"                             \
   }
 
-#define LINEAR_OPTIONS_PRECOND_FIGURES(AT)                                                     \
-  {CLI_INT,                                                                                    \
-   "precond-block",                                                                            \
-   "N",                                                                                        \
-   NULL,                                                                                       \
-   AT(precond_block),                                                                          \
-   1,                                                                                          \
-   32,                                                                                         \
-   "block-jacobi: rows of a block (default 4)"},                                               \
-      {CLI_REAL,          "omega", "W",   NULL,                                                \
-       AT(precond_omega), 1e-3,    1.999, "ssor, sor: relaxation (default 1)"},                \
-      {CLI_REAL,                                                                               \
-       "drop",                                                                                 \
-       "TAU",                                                                                  \
-       NULL,                                                                                   \
-       AT(precond_drop),                                                                       \
-       0,                                                                                      \
-       1,                                                                                      \
-       "ainv: entries below this are dropped, the diagonal being 1 (default 0.1)"},            \
-      {CLI_INT,                                                                                \
-       "fill",                                                                                 \
-       "N",                                                                                    \
-       NULL,                                                                                   \
-       AT(precond_fill),                                                                       \
-       1,                                                                                      \
-       100000,                                                                                 \
-       "ainv: at most so many entries a direction (default: no limit)"},                       \
-      {CLI_CHOICE,                                                                             \
-       "precond-order",                                                                        \
-       "natural|colour",                                                                       \
-       NULL,                                                                                   \
-       AT(precond_order),                                                                      \
-       0,                                                                                      \
-       0,                                                                                      \
-       "dic to ilu0, ssor: rows as --ordering has them, or by colours: few levels, so faster " \
-       "sweeps on many cores, but more steps (default natural)"},                              \
-      {CLI_INT,                                                                                \
-       "sweeps",                                                                               \
-       "N",                                                                                    \
-       NULL,                                                                                   \
-       AT(precond_sweeps),                                                                     \
-       1,                                                                                      \
-       100,                                                                                    \
-       "dic to ilu0: solve triangles by so many Jacobi sweeps (default: exactly)"},            \
-      {CLI_REAL,                                                                               \
-       "shift",                                                                                \
-       "S",                                                                                    \
-       NULL,                                                                                   \
-       AT(precond_shift),                                                                      \
-       0,                                                                                      \
-       1000,                                                                                   \
-       "factors are those of A with its diagonal times 1 + S (default: 0, and after a "        \
-       "breakdown 0.001, doubled up to 10 times)"},                                            \
-      {CLI_INT,                                                                                \
-       "degree",                                                                               \
-       "N",                                                                                    \
-       NULL,                                                                                   \
-       AT(precond_degree),                                                                     \
-       1,                                                                                      \
-       64,                                                                                     \
-       "chebyshev: products with A (default 4)"},                                              \
-      {CLI_REAL,                                                                               \
-       "low",                                                                                  \
-       "L",                                                                                    \
-       NULL,                                                                                   \
-       AT(precond_low),                                                                        \
-       0,                                                                                      \
-       0,                                                                                      \
-       "chebyshev: smallest eigenvalue of D^-1 A to damp, D its diagonal; goes with --high "   \
-       "(default: both are estimated)"},                                                       \
-      {CLI_REAL,         "high", "H", NULL,                                                    \
-       AT(precond_high), 0,      0,   "chebyshev: the largest eigenvalue of D^-1 A"},          \
-  {                                                                                            \
-    CLI_CHOICE, "precond-precision", "double|single|half", NULL, AT(precond_precision), 0, 0,  \
-        "of block-jacobi to ainv, schwarz, sap (default: that of --sloppy; half: 16 bits an "  \
-        "entry)"                                                                               \
+#define LINEAR_OPTIONS_PRECOND_FIGURES(AT)                                                        \
+  {CLI_INT,                                                                                       \
+   "precond-block",                                                                               \
+   "N",                                                                                           \
+   NULL,                                                                                          \
+   AT(precond_block),                                                                             \
+   1,                                                                                             \
+   32,                                                                                            \
+   "block-jacobi: rows of a block (default 4)"},                                                  \
+      {CLI_REAL,                                                                                  \
+       "omega",                                                                                   \
+       "W",                                                                                       \
+       NULL,                                                                                      \
+       AT(precond_omega),                                                                         \
+       1e-3,                                                                                      \
+       1.999,                                                                                     \
+       "ssor, sor, sor-sweeps, two-stage, async: relaxation (default 1)"},                        \
+      {CLI_REAL,                                                                                  \
+       "drop",                                                                                    \
+       "TAU",                                                                                     \
+       NULL,                                                                                      \
+       AT(precond_drop),                                                                          \
+       0,                                                                                         \
+       1,                                                                                         \
+       "ainv: entries below this are dropped, the diagonal being 1 (default 0.1)"},               \
+      {CLI_INT,                                                                                   \
+       "fill",                                                                                    \
+       "N",                                                                                       \
+       NULL,                                                                                      \
+       AT(precond_fill),                                                                          \
+       1,                                                                                         \
+       100000,                                                                                    \
+       "ainv: at most so many entries a direction (default: no limit)"},                          \
+      {CLI_CHOICE,                                                                                \
+       "precond-order",                                                                           \
+       "natural|colour",                                                                          \
+       NULL,                                                                                      \
+       AT(precond_order),                                                                         \
+       0,                                                                                         \
+       0,                                                                                         \
+       "dic to ilu0, ssor: rows as --ordering has them, or by colours: few levels, so faster "    \
+       "sweeps on many cores, but more steps (default natural)"},                                 \
+      {CLI_INT,                                                                                   \
+       "sweeps",                                                                                  \
+       "N",                                                                                       \
+       NULL,                                                                                      \
+       AT(precond_sweeps),                                                                        \
+       1,                                                                                         \
+       100,                                                                                       \
+       "dic to ilu0: solve triangles by so many Jacobi sweeps (default: exactly); jacobi-sweeps " \
+       "to "                                                                                      \
+       "cimmino: sweeps of an application (default 3)"},                                          \
+      {CLI_REAL,                                                                                  \
+       "shift",                                                                                   \
+       "S",                                                                                       \
+       NULL,                                                                                      \
+       AT(precond_shift),                                                                         \
+       0,                                                                                         \
+       1000,                                                                                      \
+       "factors are those of A with its diagonal times 1 + S (default: 0, and after a "           \
+       "breakdown 0.001, doubled up to 10 times)"},                                               \
+      {CLI_INT,                                                                                   \
+       "degree",                                                                                  \
+       "N",                                                                                       \
+       NULL,                                                                                      \
+       AT(precond_degree),                                                                        \
+       1,                                                                                         \
+       64,                                                                                        \
+       "chebyshev: products with A (default 4)"},                                                 \
+      {CLI_REAL,                                                                                  \
+       "low",                                                                                     \
+       "L",                                                                                       \
+       NULL,                                                                                      \
+       AT(precond_low),                                                                           \
+       0,                                                                                         \
+       0,                                                                                         \
+       "chebyshev: smallest eigenvalue of D^-1 A to damp, D its diagonal; goes with --high "      \
+       "(default: both are estimated)"},                                                          \
+      {CLI_REAL,         "high", "H", NULL,                                                       \
+       AT(precond_high), 0,      0,   "chebyshev: the largest eigenvalue of D^-1 A"},             \
+  {                                                                                               \
+    CLI_CHOICE, "precond-precision", "double|single|half", NULL, AT(precond_precision), 0, 0,     \
+        "of block-jacobi to ainv, schwarz to cimmino (default: that of --sloppy; half, but of "   \
+        "sweeps: 16 bits an "                                                                     \
+        "entry)"                                                                                  \
   }
 
 #define RELAX_EXCHANGES "auto|amc|dc|dk|push|sync"
@@ -251,39 +262,117 @@
         "it jacobi, two-stage and async look shortly, in some 180 products, and warn alone)"       \
   }
 
-#define LINEAR_OPTIONS_PROJECTIONS(AT)                                                           \
-  {CLI_REAL,                                                                                     \
-   "lambda",                                                                                     \
-   "L",                                                                                          \
-   NULL,                                                                                         \
-   AT(lambda),                                                                                   \
-   0,                                                                                            \
-   1000,                                                                                         \
-   "kaczmarz, cgmnc, carpcg, cimmino: relaxation of the projections (default 1; cimmino 0.35; "  \
-   "0: by a rule of the matrix)"},                                                               \
-      {CLI_FLAG,                                                                                 \
-       "coloring",                                                                               \
-       NULL,                                                                                     \
-       NULL,                                                                                     \
-       AT(relax_colour),                                                                         \
-       0,                                                                                        \
-       0,                                                                                        \
-       "gs, sor, kaczmarz, cgmnc: rows by colours, those of a colour at once; carpcg: within "   \
-       "blocks"},                                                                                \
-      {CLI_CHOICE,                                                                               \
-       "sweep-order",                                                                            \
-       LINEAR_SWEEP_ORDERS,                                                                      \
-       NULL,                                                                                     \
-       AT(sweep_order),                                                                          \
-       0,                                                                                        \
-       0,                                                                                        \
-       "kaczmarz, cgmnc: rows as --ordering has them, at random (--seed), or in classes worked " \
-       "on at once: by colour, in groups of a banded matrix (S1), in strides (S2), in sections " \
-       "of "                                                                                     \
-       "space (of a NAME that has points)"},                                                     \
-  {                                                                                              \
-    CLI_INT, "carp-blocks", "N", NULL, AT(carp_blocks), 1, 2147483647.0,                         \
-        "carpcg: blocks of rows with copies of their own (default: of 128 rows each)"            \
+#define LINEAR_OPTIONS_PROJECTIONS(AT)                                                            \
+  {CLI_REAL,                                                                                      \
+   "lambda",                                                                                      \
+   "L",                                                                                           \
+   NULL,                                                                                          \
+   AT(lambda),                                                                                    \
+   0,                                                                                             \
+   1000,                                                                                          \
+   "kaczmarz, cgmnc, carpcg, cimmino: relaxation of the projections (default 1; cimmino 0.35; "   \
+   "0: by a rule of the matrix)"},                                                                \
+      {CLI_FLAG,                                                                                  \
+       "coloring",                                                                                \
+       NULL,                                                                                      \
+       NULL,                                                                                      \
+       AT(relax_colour),                                                                          \
+       0,                                                                                         \
+       0,                                                                                         \
+       "gs, sor, kaczmarz, cgmnc: rows by colours, those of a colour at once; carpcg: within "    \
+       "blocks"},                                                                                 \
+      {CLI_CHOICE,                                                                                \
+       "sweep-order",                                                                             \
+       LINEAR_SWEEP_ORDERS,                                                                       \
+       NULL,                                                                                      \
+       AT(sweep_order),                                                                           \
+       0,                                                                                         \
+       0,                                                                                         \
+       "kaczmarz, cgmnc: rows as --ordering has them, at random (--seed), or in classes worked "  \
+       "on at once: by colour, in groups of a banded matrix (S1), in strides (S2), in sections "  \
+       "of "                                                                                      \
+       "space (of a NAME that has points)"},                                                      \
+      {CLI_TEXT,                                                                                  \
+       "permutation",                                                                             \
+       "FILE",                                                                                    \
+       NULL,                                                                                      \
+       AT(permutation),                                                                           \
+       0,                                                                                         \
+       0,                                                                                         \
+       "kaczmarz, cgmnc: rows in the order of this text, a row number a line, counted from 1 as " \
+       "in Matrix Market files (lines that begin with # or % are comments); carpcg: its blocks "  \
+       "are of rows that follow one another there"},                                              \
+  {                                                                                               \
+    CLI_INT, "carp-blocks", "N", NULL, AT(carp_blocks), 1, 2147483647.0,                          \
+        "carpcg: blocks of rows with copies of their own (default: of 128 rows each)"             \
+  }
+
+/* Of solve; bench faults can take the same (faults_options). */
+#define LINEAR_OPTIONS_FAULTS(AT)                                                              \
+  {CLI_REAL,        "fault-share", "S", NULL,                                                  \
+   AT(fault_share), 1e-9,          1,   "this share of the rows is lost: no longer updated"},  \
+      {CLI_CHOICE,                                                                             \
+       "fault-kind",                                                                           \
+       LINEAR_FAULTS,                                                                          \
+       NULL,                                                                                   \
+       AT(fault_kind),                                                                         \
+       0,                                                                                      \
+       0,                                                                                      \
+       "lost rows are drawn at random, or follow one another (default rows)"},                 \
+      {CLI_INT,                                                                                \
+       "fault-rank",                                                                           \
+       "N",                                                                                    \
+       "-1",                                                                                   \
+       AT(fault_rank),                                                                         \
+       -1,                                                                                     \
+       1e6,                                                                                    \
+       "all rows of this rank are lost instead; counted from 0 (default: of none)"},           \
+      {CLI_INT,                                                                                \
+       "fault-begin",                                                                          \
+       "T0",                                                                                   \
+       "-1",                                                                                   \
+       AT(fault_begin),                                                                        \
+       -1,                                                                                     \
+       1e9,                                                                                    \
+       "iterations before rows are lost (default 10)"},                                        \
+      {CLI_INT,                                                                                \
+       "fault-recovery",                                                                       \
+       "TR",                                                                                   \
+       NULL,                                                                                   \
+       AT(fault_recovery),                                                                     \
+       1,                                                                                      \
+       1e9,                                                                                    \
+       "iterations until lost rows are given back (default: never, but by the monitor, which " \
+       "sees residuals alone)"},                                                               \
+      {CLI_REAL,                                                                               \
+       "flip-rate",                                                                            \
+       "P",                                                                                    \
+       NULL,                                                                                   \
+       AT(flip_rate),                                                                          \
+       1e-12,                                                                                  \
+       1,                                                                                      \
+       "bits of x flip unseen, one of a row in an iteration with this probability"},           \
+      {CLI_INT,                                                                                \
+       "flip-begin",                                                                           \
+       "N",                                                                                    \
+       NULL,                                                                                   \
+       AT(flip_begin),                                                                         \
+       1,                                                                                      \
+       1e9,                                                                                    \
+       "iteration from which on bits flip (default: the first)"},                              \
+      {CLI_INT,      "flip-end", "N", NULL,                                                    \
+       AT(flip_end), 1,          1e9, "iteration until which bits flip (default: the last)"},  \
+      {CLI_FLAG,                                                                               \
+       "no-repair",                                                                            \
+       NULL,                                                                                   \
+       NULL,                                                                                   \
+       AT(no_repair),                                                                          \
+       0,                                                                                      \
+       0,                                                                                      \
+       "the monitor raises alarms, but neither goes back to a copy of x nor gives rows back"}, \
+  {                                                                                            \
+    CLI_SEED, "fault-seed", "N", "1", AT(fault_seed), 0, 0,                                    \
+        "of which rows are lost and which bits flip"                                           \
   }
 
 #define LINEAR_OPTIONS_SOLVER(AT)                                                                  \
@@ -294,7 +383,8 @@
    AT(method),                                                                                     \
    0,                                                                                              \
    0,                                                                                              \
-   "default: gcr under --precond schwarz and sap, else cg where A = A^H, else bicgstab. cg, "      \
+   "default: gcr under --precond schwarz, sap and async, else cg where A = A^H (and the "          \
+   "preconditioner is Hermitian), else bicgstab. cg, "                                             \
    "pipecg, groppcg and blockcg need a Hermitian "                                                 \
    "positive definite A; cgnr and cgne take any, on the normal equations; pipecg, groppcg, "       \
    "rbicgstab and pipebicgstab hide their sums over ranks; jacobi to async are relaxation; "       \

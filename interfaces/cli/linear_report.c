@@ -108,7 +108,7 @@ void linear_add(const linear *l, json_t *report) {
       cli_choice(LINEAR_PARTITIONS, a->partition, partition), "rhs",
       report_string(linear_rhs_text(l)), "columns", a->columns, "max_iter", o->max_iterations,
       "tol", report_real(o->tol), "preconditioner", precond_describe(l), "set", a->set);
-  json_object_set_new(how, "projections", projections_describe(l));
+  json_object_set_new(how, "projections", projections_describe(l, l->R));
   json_object_set_new(how, "seed",
                       a->columns > 1 ? json_integer((json_int_t)a->seed) : json_null());
   json_object_update(report, how);
@@ -117,6 +117,8 @@ void linear_add(const linear *l, json_t *report) {
 
 const char *linear_remedy(const void *user, kaon_stop_reason reason) {
   const linear *l = user;
+  const char *faults = reason == KAON_CANCELLED ? "" : faults_remedy(l);
+  if (*faults) return faults;
   switch (reason) {
     case KAON_MAX_ITERATIONS:
       if (l->projections >= 0)

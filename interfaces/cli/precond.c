@@ -24,12 +24,22 @@ static const struct {
              [PRECOND_AINV] = {"AINV", 1, KAON_PRECOND_AINV},
              [PRECOND_CHEBYSHEV] = {"Chebyshev polynomials", 0, 0},
              [PRECOND_SCHWARZ] = {"additive Schwarz", 0, 0},
-             [PRECOND_SAP] = {"SAP", 0, 0}};
+             [PRECOND_SAP] = {"SAP", 0, 0},
+             [PRECOND_CIMMINO] = {NULL, 0, 0}}; /* those of sweeps: precond_sweeps.c */
 
 #define BIT(kind) (1u << (kind))
 static const unsigned factors =
     BIT(PRECOND_DIC) | BIT(PRECOND_DILU) | BIT(PRECOND_SSOR) | BIT(PRECOND_IC0) | BIT(PRECOND_ILU0);
 static const unsigned in_blocks = BIT(PRECOND_SCHWARZ) | BIT(PRECOND_SAP);
+static const unsigned relaxing = BIT(PRECOND_JACOBI_SWEEPS) | BIT(PRECOND_GS_SWEEPS) |
+                                 BIT(PRECOND_SOR_SWEEPS) | BIT(PRECOND_TWO_STAGE) |
+                                 BIT(PRECOND_ASYNC);
+static const unsigned projecting =
+    BIT(PRECOND_KACZMARZ) | BIT(PRECOND_KACZMARZ_DOUBLE) | BIT(PRECOND_CARP) | BIT(PRECOND_CIMMINO);
+/* Not Hermitian, even where A is. */
+static const unsigned skew = BIT(PRECOND_GS_SWEEPS) | BIT(PRECOND_SOR_SWEEPS) |
+                             BIT(PRECOND_KACZMARZ) | BIT(PRECOND_KACZMARZ_DOUBLE) |
+                             BIT(PRECOND_CARP) | BIT(PRECOND_CIMMINO);
 
 /* A figure, and the preconditioners that look at it. */
 typedef struct figure {
@@ -38,19 +48,45 @@ typedef struct figure {
   int given;
 } figure;
 
-int precond_varies(const linear_args *a) {
+static int is_schwarz(const linear_args *a) {
   return in_blocks >> a->precond & 1;
 }
 
-/* The library lets methods take what they are given; of a K that changes they make no solution. */
+static int of_sweeps(const linear_args *a) {
+  return (relaxing | projecting) >> a->precond & 1;
+}
+
+int precond_varies(const linear_args *a) {
+  return is_schwarz(a) || a->precond == PRECOND_ASYNC;
+}
+
+int precond_skews(const linear_args *a) {
+  return skew >> a->precond & 1;
+}
+
+/* The library lets methods take what they are given; of a K that is none for them they make no
+ * solution. */
 int precond_suits(const linear *l) {
+  const linear_args *a = l->args;
+  const kaon_method method = l->options.method;
   char name[32];
-  if (!precond_varies(l->args) || (l->options.method == KAON_GCR && l->projections < 0))
-    return EXIT_DONE;
-  return cli_wrong(
-      "--precond %s changes from step to step, which --method gcr alone allows, but --method is "
-      "%s; take gcr, or another preconditioner",
-      cli_choice(LINEAR_PRECONDS, l->args->precond, name), linear_method_name(l));
+  if (precond_varies(a) && (method != KAON_GCR || l->projections >= 0))
+    return cli_wrong(
+        "--precond %s changes from step to step, which --method gcr alone allows, but --method is "
+        "%s; take gcr, or another preconditioner",
+        cli_choice(LINEAR_PRECONDS, a->precond, name), linear_method_name(l));
+  if (l->projections >= 0) return EXIT_DONE;
+  if (precond_skews(a) && (method == KAON_CG || method == KAON_PIPECG || method == KAON_GROPPCG))
+    return cli_wrong(
+        "--precond %s is not Hermitian, as --method %s needs it, whatever the matrix; take gcr or "
+        "bicgstab, or --precond %s",
+        cli_choice(LINEAR_PRECONDS, a->precond, name), linear_method_name(l),
+        projecting >> a->precond & 1 ? "jacobi-sweeps" : "ssor");
+  if (of_sweeps(a) && method == KAON_BICG)
+    return cli_wrong(
+        "--precond %s has no adjoint, which --method bicg applies as well; take bicgstab or gcr",
+        cli_choice(LINEAR_PRECONDS, a->precond, name));
+  return EXIT_DONE;
 }
 
 int precond_check(const linear *l) {
@@ -58,20 +94,23 @@ int precond_check(const linear *l) {
   const unsigned sweeping = factors & ~BIT(PRECOND_SSOR), rows = factors | BIT(PRECOND_GS);
   const figure figures[] = {
       {"precond-block", "block-jacobi", BIT(PRECOND_BLOCK_JACOBI), a->precond_block != 0},
-      {"omega", "ssor", BIT(PRECOND_SSOR),
+      {"omega", "ssor, sor-sweeps, two-stage and async",
+       BIT(PRECOND_SSOR) | BIT(PRECOND_SOR_SWEEPS) | BIT(PRECOND_TWO_STAGE) | BIT(PRECOND_ASYNC),
        !isnan(a->precond_omega) && (a->precond != PRECOND_NONE || a->relax_absent)},
       {"drop", "ainv", BIT(PRECOND_AINV), !isnan(a->precond_drop)},
       {"fill", "ainv", BIT(PRECOND_AINV), a->precond_fill != 0},
       {"precond-order", "dic, dilu, ssor, ic0 and ilu0", factors, a->precond_order >= 0},
-      {"sweeps", "dic, dilu, ic0 and ilu0", sweeping, a->precond_sweeps != 0},
+      {"sweeps", "dic, dilu, ic0, ilu0 and jacobi-sweeps to cimmino",
+       sweeping | relaxing | projecting, a->precond_sweeps != 0},
       {"schwarz-block", "schwarz and sap", in_blocks, a->schwarz_block != 0},
       {"schwarz-steps", "schwarz and sap", in_blocks, a->schwarz_steps != 0},
       {"schwarz-cycles", "schwarz and sap", in_blocks, a->schwarz_cycles != 0},
       {"schwarz-relaxation", "schwarz and sap", in_blocks, a->schwarz_relaxation > 0},
       {"shift", "block-jacobi to ainv", rows | BIT(PRECOND_BLOCK_JACOBI) | BIT(PRECOND_AINV),
        !isnan(a->precond_shift)},
-      {"precond-precision", "block-jacobi to ainv, schwarz and sap",
-       rows | BIT(PRECOND_BLOCK_JACOBI) | BIT(PRECOND_AINV) | in_blocks, a->precond_precision >= 0},
+      {"precond-precision", "block-jacobi to ainv, and schwarz to cimmino",
+       rows | BIT(PRECOND_BLOCK_JACOBI) | BIT(PRECOND_AINV) | in_blocks | relaxing | projecting,
+       a->precond_precision >= 0},
       {"degree", "chebyshev", BIT(PRECOND_CHEBYSHEV), a->precond_degree != 0},
       {"low", "chebyshev", BIT(PRECOND_CHEBYSHEV), !isnan(a->precond_low)},
       {"high", "chebyshev", BIT(PRECOND_CHEBYSHEV), !isnan(a->precond_high)}};
@@ -85,13 +124,18 @@ int precond_check(const linear *l) {
     return cli_wrong(
         "--low and --high are the ends of one interval; give both, or none: they are then "
         "estimated");
+  if (of_sweeps(a) && a->precond_precision == KAON_HALF)
+    return cli_wrong(
+        "--precond-precision half: sweeps of --precond %s are done in double or single; give one "
+        "of these",
+        cli_choice(LINEAR_PRECONDS, a->precond, name));
   return a->method < 0 ? EXIT_DONE : precond_suits(l); /* else linear_decide chooses one for it */
 }
 
 int precond_fits(const linear *l) {
   const unsigned hermitian = BIT(PRECOND_DIC) | BIT(PRECOND_IC0) | BIT(PRECOND_AINV);
   const unsigned dividing =
-      BIT(PRECOND_JACOBI) | BIT(PRECOND_CHEBYSHEV) | BIT(PRECOND_SSOR) | BIT(PRECOND_GS);
+      BIT(PRECOND_JACOBI) | BIT(PRECOND_CHEBYSHEV) | BIT(PRECOND_SSOR) | BIT(PRECOND_GS) | relaxing;
   const kaon_matrix_info *i = &l->info;
   const unsigned needing = l->info.hermitian ? dividing | hermitian : dividing;
   char name[32];
@@ -113,7 +157,7 @@ static kaon_status make_chebyshev(linear *l) {
   return kaon_precond_chebyshev(l->A, &options, &l->K);
 }
 
-static kaon_precision precision_of(const linear *l) {
+kaon_precision precond_precision(const linear *l) {
   if (l->args->precond_precision >= 0) return (kaon_precision)l->args->precond_precision;
   return l->options.sloppy == KAON_DOUBLE ? KAON_DOUBLE : KAON_SINGLE;
 }
@@ -128,7 +172,7 @@ static kaon_schwarz_options schwarz_options(const linear *l) {
   o.steps = a->schwarz_steps;
   o.cycles = a->schwarz_cycles;
   if (a->schwarz_relaxation > 0) o.relaxation = a->schwarz_relaxation;
-  o.precision = precision_of(l);
+  o.precision = precond_precision(l);
   return o;
 }
 
@@ -136,7 +180,7 @@ static kaon_status make_of_rows(linear *l) {
   const linear_args *a = l->args;
   kaon_precond_options options = KAON_PRECOND_OPTIONS_INIT;
   options.kind = kinds[a->precond].kind;
-  options.precision = precision_of(l);
+  options.precision = precond_precision(l);
   options.tries = isnan(a->precond_shift) ? TRIES : 0;
   if (a->precond_order >= 0) options.order = (kaon_precond_order)a->precond_order;
   if (a->precond_sweeps) options.sweeps = a->precond_sweeps;
@@ -152,23 +196,31 @@ kaon_status precond_make(linear *l) {
   const int kind = l->args->precond;
   if (kind == PRECOND_NONE) return KAON_OK;
   if (kind == PRECOND_JACOBI) return kaon_precond_jacobi(l->A, &l->K);
-  if (precond_varies(l->args)) {
+  if (of_sweeps(l->args)) return sweeps_make(l, l->args->columns);
+  if (is_schwarz(l->args)) {
     const kaon_schwarz_options options = schwarz_options(l);
     return kaon_schwarz_create(l->A, &options, &l->K);
   }
   return kinds[kind].of_rows ? make_of_rows(l) : make_chebyshev(l);
 }
 
+kaon_status precond_columns(linear *l, int columns) {
+  return l->smoother && l->smoothed != columns ? sweeps_make(l, columns) : KAON_OK;
+}
+
 const char *precond_text(const linear *l, char text[96]) {
-  const int rows = l->args->schwarz_block;
+  const linear_args *a = l->args;
+  const int rows = a->schwarz_block;
+  char sweeps[64];
   text[0] = '\0';
-  if (precond_varies(l->args) && rows > 0)
-    snprintf(text, 96, ", preconditioned by %s in blocks of %d row%s,",
-             kinds[l->args->precond].title, rows, rows == 1 ? "" : "s");
-  else if (precond_varies(l->args))
-    snprintf(text, 96, ", preconditioned by %s, a block a rank,", kinds[l->args->precond].title);
-  else if (l->args->precond)
-    snprintf(text, 96, ", preconditioned by %s,", kinds[l->args->precond].title);
+  if (is_schwarz(a) && rows > 0)
+    snprintf(text, 96, ", preconditioned by %s in blocks of %d row%s,", kinds[a->precond].title,
+             rows, rows == 1 ? "" : "s");
+  else if (is_schwarz(a))
+    snprintf(text, 96, ", preconditioned by %s, a block a rank,", kinds[a->precond].title);
+  else if (a->precond)
+    snprintf(text, 96, ", preconditioned by %s,",
+             of_sweeps(a) ? sweeps_text(a, sweeps) : kinds[a->precond].title);
   return text;
 }
 
@@ -182,6 +234,8 @@ void precond_print(const cli_common *common, const linear *l) {
     if (info.colours) cli_say(common, ", %d colours", info.colours);
     if (info.shift != 0) cli_say(common, ", diagonal times %g", 1 + info.shift);
     cli_say(common, ", made in %.3g s\n", info.seconds);
+  } else if (projecting >> l->args->precond & 1) {
+    projections_print(common, l->K);
   } else if (l->args->precond == PRECOND_CHEBYSHEV &&
              kaon_precond_chebyshev_interval(l->K, &low, &high) == KAON_OK) {
     cli_say(common, "%s: eigenvalues of D^-1 A from %.4g to %.4g\n", title, low, high);
@@ -221,7 +275,12 @@ json_t *precond_describe(const linear *l) {
   if (!a->precond) return json_null();
   json_t *d = json_pack("{s:s}", "kind", cli_choice(LINEAR_PRECONDS, a->precond, name));
   if (kinds[a->precond].of_rows) describe_rows(l, d);
-  if (precond_varies(a)) describe_schwarz(l, d);
+  if (is_schwarz(a)) describe_schwarz(l, d);
+  if (of_sweeps(a)) {
+    json_t *more = sweeps_describe(l);
+    json_object_update(d, more);
+    json_decref(more);
+  }
   if (a->precond == PRECOND_CHEBYSHEV) {
     const kaon_chebyshev_options usual = KAON_CHEBYSHEV_OPTIONS_INIT;
     json_object_set_new(d, "degree",

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "linear.h"
 #include "report.h"
@@ -14,89 +15,161 @@ static const kaon_sweep_order orders[] = {KAON_SWEEP_ROWS,    KAON_SWEEP_RANDOM,
                                           KAON_SWEEP_STRIDES, KAON_SWEEP_SECTIONS};
 enum { COLOURS = 2 };
 
-int projections_check(const linear_args *a, const linear *l) {
-  const int kind = l->projections,
-            swept = kind == KAON_KACZMARZ_SWEEP || kind == KAON_KACZMARZ_DOUBLE;
-  const char *name = linear_method_name(l);
-  if (kind < 0 && !isnan(a->lambda))
-    return cli_wrong(
-        "--lambda is for --method kaczmarz, cgmnc, carpcg and cimmino, but --method is "
-        "%s; leave it out",
-        name);
+int projections_used(const linear *l) {
+  return l->projections >= 0 ? l->projections : sweeps_kind(l->args->precond);
+}
+
+/* An option, and the kinds that look at it. */
+typedef struct figure {
+  const char *option, *of;
+  unsigned used;
+  int given;
+} figure;
+#define BIT(kind) (1u << (kind))
+
+static int check_idle(const linear_args *a, const linear *l) {
+  const unsigned swept = BIT(KAON_KACZMARZ_SWEEP) | BIT(KAON_KACZMARZ_DOUBLE),
+                 carp = BIT(KAON_KACZMARZ_CARP);
+  const figure figures[] = {
+      {"lambda", "kaczmarz, cgmnc, carpcg and cimmino", swept | carp | BIT(KAON_KACZMARZ_CIMMINO),
+       !isnan(a->lambda)},
+      {"sweep-order", "kaczmarz and cgmnc", swept, a->sweep_order >= 0},
+      {"permutation", "kaczmarz, cgmnc and carpcg", swept | carp, a->permutation != NULL},
+      {"carp-blocks", "carpcg", carp, a->carp_blocks != 0}};
+  const int kind = projections_used(l);
+  char name[32];
+  for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+    if (figures[i].given && (kind < 0 || !(figures[i].used & BIT(kind))))
+      return cli_wrong(
+          "--%s is for --method %s, and for a --precond of such sweeps, but --method is %s and "
+          "--precond %s; leave it out",
+          figures[i].option, figures[i].of,
+          a->method >= 0 ? linear_method_name(l) : "not one of these",
+          cli_choice(LINEAR_PRECONDS, a->precond, name));
   if (a->relax_colour && kind == KAON_KACZMARZ_CIMMINO)
     return cli_wrong(
-        "--coloring orders the rows of a sweep, but cimmino takes all at once; leave it "
-        "out");
-  if (a->sweep_order >= 0 && !swept)
-    return cli_wrong(
-        "--sweep-order is for --method kaczmarz and cgmnc, but --method is %s; leave it "
-        "out",
-        name);
+        "--coloring orders the rows of a sweep, but cimmino takes all at once; leave it out");
+  return EXIT_DONE;
+}
+
+/* Two orders at once. In CARP's blocks rows of --permutation may go by colour. */
+static int check_order(const linear_args *a, int kind) {
   if (a->sweep_order >= 0 && a->sweep_order != COLOURS && a->relax_colour)
     return cli_wrong(
         "--coloring is --sweep-order colours, but another one is given; leave one out");
-  if (a->carp_blocks && kind != KAON_KACZMARZ_CARP)
-    return cli_wrong("--carp-blocks is for --method carpcg, but --method is %s; leave it out",
-                     name);
+  if (a->permutation && a->sweep_order >= 0)
+    return cli_wrong(
+        "--permutation is an order of the rows, and --sweep-order another one; leave one out");
+  if (a->permutation && a->relax_colour && kind != KAON_KACZMARZ_CARP)
+    return cli_wrong(
+        "--permutation is an order of the rows, and --coloring another one; leave one out");
+  if (a->permutation && access(a->permutation, R_OK) != 0)
+    return cli_wrong(
+        "--permutation %s: there is no such file, or it cannot be read; it takes a text of row "
+        "numbers, one a line, counted from 1",
+        a->permutation);
+  return EXIT_DONE;
+}
+
+int projections_check(const linear_args *a, const linear *l) {
+  const int kind = projections_used(l);
+  char name[32];
+  const char *user =
+      l->projections >= 0 ? linear_method_name(l) : cli_choice(LINEAR_PRECONDS, a->precond, name);
+  if (check_idle(a, l) != EXIT_DONE || check_order(a, kind) != EXIT_DONE) return EXIT_USAGE;
   if (kind < 0) return EXIT_DONE;
   const int all_at_once = /* if the blocks are as many as the rows, which the library sees */
       kind == KAON_KACZMARZ_CIMMINO || (kind == KAON_KACZMARZ_CARP && a->carp_blocks > 0);
   if (!all_at_once && !isnan(a->lambda) && !(a->lambda < 2))
-    return cli_wrong("--lambda %g: %s converges for 0 < lambda < 2 (0: by rule)", a->lambda, name);
-  if (a->precond)
+    return cli_wrong("--lambda %g: %s converges for 0 < lambda < 2 (0: by rule)", a->lambda, user);
+  if (l->projections >= 0 && a->precond)
     return cli_wrong(
         "--method %s solves a system made of sweeps, of which --precond knows nothing; "
         "leave it out",
-        name);
-  if (l->options.sloppy == KAON_HALF)
-    return cli_wrong("--method %s takes no half precision; give --sloppy single", name);
+        user);
+  if (l->projections >= 0 && l->options.sloppy == KAON_HALF)
+    return cli_wrong("--method %s takes no half precision; give --sloppy single", user);
   return EXIT_DONE;
 }
 
-kaon_status projections_make(linear *l) {
+/* On several ranks the library sweeps no rows in any order, and says so. */
+int projections_order(linear *l) {
   const linear_args *a = l->args;
-  kaon_kaczmarz_options o = KAON_KACZMARZ_OPTIONS_INIT;
-  o.kind = (kaon_kaczmarz_kind)l->projections;
-  if (a->sweep_order >= 0) o.order = orders[a->sweep_order];
-  if (a->relax_colour && o.kind != KAON_KACZMARZ_CARP) o.order = KAON_SWEEP_COLOURS;
-  o.colour = a->relax_colour && o.kind == KAON_KACZMARZ_CARP;
-  o.blocks = o.kind == KAON_KACZMARZ_CARP ? a->carp_blocks : 0;
-  o.seed = a->seed;
-  if (!isnan(a->lambda))
-    o.lambda = a->lambda;
-  else if (o.kind == KAON_KACZMARZ_CIMMINO)
-    o.lambda = cimmino_lambda;
-  double *points = NULL;
+  if (!a->permutation || l->permutation || ranks_count() > 1) return EXIT_DONE;
+  return permutation_read(a->permutation, a->matrix, l->info.global_rows, &l->permutation);
+}
+
+/* *points: where the rows are, the caller's to free. */
+static kaon_status options_of(const linear *l, int kind, kaon_kaczmarz_options *o,
+                              double **points) {
+  const linear_args *a = l->args;
   kaon_status status = KAON_OK;
-  if (o.order == KAON_SWEEP_SECTIONS)
-    status = kaon_matrix_generate_points(l->ctx, a->matrix, &o.dimensions, &points);
-  o.coordinates = points;
+  *points = NULL;
+  *o = (kaon_kaczmarz_options)KAON_KACZMARZ_OPTIONS_INIT;
+  o->kind = (kaon_kaczmarz_kind)kind;
+  if (a->sweep_order >= 0) o->order = orders[a->sweep_order];
+  if (a->relax_colour && o->kind != KAON_KACZMARZ_CARP) o->order = KAON_SWEEP_COLOURS;
+  if (a->permutation) o->order = KAON_SWEEP_PERMUTATION;
+  o->permutation = l->permutation;
+  o->colour = a->relax_colour && o->kind == KAON_KACZMARZ_CARP;
+  o->blocks = o->kind == KAON_KACZMARZ_CARP ? a->carp_blocks : 0;
+  o->seed = a->seed;
+  if (!isnan(a->lambda))
+    o->lambda = a->lambda;
+  else if (o->kind == KAON_KACZMARZ_CIMMINO)
+    o->lambda = cimmino_lambda;
+  if (o->order == KAON_SWEEP_SECTIONS)
+    status = kaon_matrix_generate_points(l->ctx, a->matrix, &o->dimensions, points);
+  o->coordinates = *points;
+  return status;
+}
+
+kaon_status projections_make(linear *l) {
+  kaon_kaczmarz_options o;
+  double *points;
+  kaon_status status = options_of(l, l->projections, &o, &points);
   if (status == KAON_OK) status = kaon_kaczmarz_reduce(l->A, &o, &l->R);
   free(points);
   return status;
 }
 
-void projections_print(const cli_common *common, const linear *l) {
+kaon_status projections_precondition(linear *l, kaon_operator *A, int sweeps) {
+  kaon_kaczmarz_options o;
+  double *points;
+  kaon_status status = options_of(l, sweeps_kind(l->args->precond), &o, &points);
+  if (status == KAON_OK) status = kaon_kaczmarz_preconditioner(A, &o, sweeps, &l->K);
+  free(points);
+  return status;
+}
+
+void projections_print(const cli_common *common, const kaon_operator *made) {
   kaon_kaczmarz_info info;
-  if (!l->R || kaon_kaczmarz_describe(l->R, &info) != KAON_OK) return;
+  if (!made || kaon_kaczmarz_describe(made, &info) != KAON_OK) return;
   cli_say(common, "lambda %.4g", info.options.lambda);
   if (info.options.kind == KAON_KACZMARZ_CARP)
     cli_say(common, ", %d blocks, %.2f copies of an unknown", info.options.blocks, info.copies);
   else if (info.options.kind != KAON_KACZMARZ_CIMMINO && info.classes > 1)
     cli_say(common, ", %d classes of rows at once, %lld groups", info.classes,
             (long long)info.groups);
+  if (info.options.order == KAON_SWEEP_PERMUTATION) cli_say(common, ", rows by --permutation");
   cli_say(common, ", made in %.3g s\n", info.seconds);
 }
 
-json_t *projections_describe(const linear *l) {
+json_t *projections_describe(const linear *l, const kaon_operator *made) {
   kaon_kaczmarz_info info;
-  if (!l->R || kaon_kaczmarz_describe(l->R, &info) != KAON_OK) return json_null();
+  if (!made || kaon_kaczmarz_describe(made, &info) != KAON_OK) return json_null();
   static const char *const names[] = {"rows",   "permutation", "random",  "colours",
                                       "groups", "strides",     "sections"};
-  const int carp = info.options.kind == KAON_KACZMARZ_CARP;
+  const int carp = info.options.kind == KAON_KACZMARZ_CARP,
+            permuted = info.options.order == KAON_SWEEP_PERMUTATION;
+  const int ordered = !carp && info.options.kind != KAON_KACZMARZ_CIMMINO;
   return json_pack(
-      "{s:o s:s? s:i s:I s:i s:o s:b s:o s:o}", "lambda", report_real(info.options.lambda), "order",
-      carp || info.options.kind == KAON_KACZMARZ_CIMMINO ? NULL : names[info.options.order],
+      "{s:o s:s? s:o s:o s:i s:I s:i s:o s:b s:o s:o}", "lambda", report_real(info.options.lambda),
+      "order", ordered || permuted ? names[info.options.order] : NULL, "permutation",
+      permuted ? report_string(cli_name(l->args->permutation)) : json_null(), "seed",
+      ordered && info.options.order == KAON_SWEEP_RANDOM
+          ? json_integer((json_int_t)info.options.seed)
+          : json_null(),
       "classes", info.classes, "groups", (json_int_t)info.groups, "blocks", info.options.blocks,
       "copies", report_real(carp ? info.copies : NAN), "colour", info.options.colour, "sweep_bytes",
       report_real(info.bytes), "seconds", report_real(info.seconds));

@@ -16,41 +16,63 @@ void relax_defaults(linear_args *args) {
   args->relax_absent = 1;
 }
 
+int relax_used(const linear *l) {
+  if (l->args->method >= 0 && relax_is(l->options.method)) return (int)l->options.method;
+  return sweeps_method(l->args->precond);
+}
+
 #define BIT(method) (1u << ((method)-KAON_JACOBI))
 
-/* A figure, and the methods that look at it. */
+/* A figure, and the methods that look at it; solves: a few sweeps as a preconditioner do not. */
 typedef struct figure {
   const char *option, *of;
   unsigned used;
-  int given;
+  int given, solves;
 } figure;
 
-int relax_check(const linear_args *a, linear *l) {
-  const kaon_method method = l->options.method;
-  const unsigned blocks = BIT(KAON_TWO_STAGE) | BIT(KAON_ASYNC),
+/* omega: it was given for relaxation. */
+static int check_idle(const linear_args *a, const linear *l, int omega) {
+  const unsigned blocks = BIT(KAON_TWO_STAGE) | BIT(KAON_ASYNC), async = BIT(KAON_ASYNC),
                  rows = BIT(KAON_GS) | BIT(KAON_SOR);
-  const int omega = !isnan(a->precond_omega) && a->precond == PRECOND_NONE && !a->relax_absent;
+  const int used = relax_used(l), coloured = a->relax_colour && !a->relax_absent;
   const figure figures[] = {
-      {"omega", "sor, two-stage and async", BIT(KAON_SOR) | blocks, omega},
-      {"tau", "jacobi, two-stage and async", BIT(KAON_JACOBI) | blocks, !isnan(a->relax_tau)},
-      {"coloring", "gs, sor, kaczmarz, cgmnc and carpcg", rows,
-       a->relax_colour && l->projections < 0 && !a->relax_absent},
-      {"block", "two-stage and async", blocks, a->relax_block != 0},
-      {"local-sweeps", "two-stage and async", blocks, a->relax_sweeps != 0},
-      {"async-driver", "async", BIT(KAON_ASYNC), a->relax_driver >= 0},
-      {"lag", "async", BIT(KAON_ASYNC), a->relax_lag >= 0},
-      {"stride", "async", BIT(KAON_ASYNC), a->relax_stride != 0},
-      {"exchange", "async", BIT(KAON_ASYNC), a->relax_exchange >= 0},
-      {"rank-lag", "async", BIT(KAON_ASYNC), a->relax_rank_lag >= 0},
-      {"together", "async", BIT(KAON_ASYNC), a->relax_together != 0},
-      {"order-seed", "async", BIT(KAON_ASYNC), a->relax_seed != 0}};
+      {"omega", "sor, two-stage and async", BIT(KAON_SOR) | blocks, omega, 0},
+      {"tau", "jacobi, two-stage and async", BIT(KAON_JACOBI) | blocks, !isnan(a->relax_tau), 0},
+      {"coloring", "gs, sor, kaczmarz, cgmnc and carpcg", rows, coloured && projections_used(l) < 0,
+       0},
+      {"block", "two-stage and async", blocks, a->relax_block != 0, 0},
+      {"local-sweeps", "two-stage and async", blocks, a->relax_sweeps != 0, 0},
+      {"async-driver", "async", async, a->relax_driver >= 0, 1},
+      {"lag", "async", async, a->relax_lag >= 0, 1},
+      {"stride", "async", async, a->relax_stride != 0, 1},
+      {"exchange", "async", async, a->relax_exchange >= 0, 1},
+      {"rank-lag", "async", async, a->relax_rank_lag >= 0, 1},
+      {"together", "async", async, a->relax_together != 0, 0},
+      {"order-seed", "async", async, a->relax_seed != 0, 0}};
+  char name[32];
+  for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+    const figure *f = &figures[i];
+    if (!f->given) continue;
+    if (used < 0 || !(f->used & BIT(used)))
+      return cli_wrong(
+          "--%s is for --method %s%s, but --method is %s and --precond %s; leave it out", f->option,
+          f->of, f->solves ? "" : ", and for a --precond of such sweeps",
+          a->method >= 0 ? linear_method_name(l) : "not one of these",
+          cli_choice(LINEAR_PRECONDS, a->precond, name));
+    if (f->solves && !relax_is(l->options.method))
+      return cli_wrong(
+          "--%s is for solves by --method async; in --precond async each block comes once a sweep; "
+          "leave it out",
+          f->option);
+  }
+  return EXIT_DONE;
+}
+
+int relax_check(const linear_args *a, linear *l) {
+  const int alone = a->precond == PRECOND_NONE && !a->relax_absent;
+  const int omega = !isnan(a->precond_omega) && (alone || sweeps_method(a->precond) >= 0);
   kaon_relax_options o = KAON_RELAX_OPTIONS_INIT;
-  for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-    if (figures[i].given &&
-        !(relax_is(method) && a->method >= 0 && (figures[i].used & BIT(method))))
-      return cli_wrong("--%s is for --method %s, but --method is %s; leave it out",
-                       figures[i].option, figures[i].of,
-                       a->method >= 0 ? linear_method_name(l) : "not one of these");
+  if (check_idle(a, l, omega) != EXIT_DONE) return EXIT_USAGE;
   if (omega) o.omega = a->precond_omega;
   if (!isnan(a->relax_tau)) o.tau = a->relax_tau;
   if (a->relax_colour) o.by_colour = 1;
@@ -64,7 +86,7 @@ int relax_check(const linear_args *a, linear *l) {
   if (a->relax_together) o.together = a->relax_together;
   if (a->relax_seed) o.seed = a->relax_seed;
   l->relax = o;
-  return EXIT_DONE;
+  return faults_check(a, l);
 }
 
 /* ---- beforehand ---- */
@@ -155,6 +177,7 @@ void relax_print(const cli_common *common, const linear *l) {
             "synchronous\n",
             relax_exchange_name(r.exchange), r.rank_newest, r.rank_oldest,
             100 * r.rank_asynchronous);
+  faults_print(common, l, &r);
 }
 
 const char *relax_exchange_name(kaon_relax_exchange exchange) {
@@ -172,25 +195,33 @@ json_t *relax_shifts_describe(const int64_t count[2 * KAON_RELAX_SHIFTS + 1]) {
   return shifts;
 }
 
+json_t *relax_options_describe(const kaon_relax_options *o, const kaon_relax_report *r) {
+  return json_pack("{s:o s:o s:b s:i s:i s:i s:i s:i s:I s:I}", "omega", report_real(o->omega),
+                   "tau", report_real(r->tau), "coloring", o->by_colour, "colours", r->colours,
+                   "levels", r->levels, "block", o->block, "local_sweeps", o->local_sweeps,
+                   "together", o->together, "order_seed", (json_int_t)o->seed, "blocks",
+                   (json_int_t)r->blocks);
+}
+
 json_t *relax_describe(const linear *l) {
   static const char *const drivers[] = {"launch", "free"};
   const kaon_relax_options *o = &l->relax;
   kaon_relax_report r;
   if (!relax_is(l->options.method) || kaon_solver_relaxation(l->solver, &r) != KAON_OK)
     return json_null();
+  json_t *all = relax_options_describe(o, &r);
   json_t *figures =
       json_pack("{s:s s:s s:i s:o s:i s:i s:o}", "exchange", relax_exchange_name(r.exchange),
                 "exchange_note", r.exchange_note, "rank_lag", o->rank_lag, "rank_shifts",
                 relax_shifts_describe(r.rank_shifts), "rank_newest", r.rank_newest, "rank_oldest",
                 r.rank_oldest, "rank_asynchronous", report_real(r.rank_asynchronous));
-  json_t *all = json_pack(
-      "{s:o s:o s:b s:i s:i s:i s:i s:s s:i s:i s:i s:I s:I s:o s:i s:i s:o s:i s:i}", "omega",
-      report_real(o->omega), "tau", report_real(r.tau), "coloring", o->by_colour, "colours",
-      r.colours, "levels", r.levels, "block", o->block, "local_sweeps", o->local_sweeps, "driver",
-      drivers[o->driver], "lag", o->lag, "stride", o->stride, "together", o->together, "blocks",
-      (json_int_t)r.blocks, "updates", (json_int_t)r.updates, "shifts",
-      relax_shifts_describe(r.shifts), "newest", r.newest, "oldest", r.oldest, "asynchronous",
-      report_real(r.asynchronous), "least", r.least, "most", r.most);
+  json_object_update(all, figures);
+  json_decref(figures);
+  figures = json_pack("{s:s s:i s:i s:I s:o s:i s:i s:o s:i s:i s:o}", "driver", drivers[o->driver],
+                      "lag", o->lag, "stride", o->stride, "updates", (json_int_t)r.updates,
+                      "shifts", relax_shifts_describe(r.shifts), "newest", r.newest, "oldest",
+                      r.oldest, "asynchronous", report_real(r.asynchronous), "least", r.least,
+                      "most", r.most, "faults", faults_describe(l, &r));
   json_object_update(all, figures);
   json_decref(figures);
   return all;

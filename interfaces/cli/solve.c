@@ -26,12 +26,16 @@ static const cli_option options[] = {
     {CLI_INT, "columns", "N", "1", AT(columns), 1, 4096,
      "right-hand sides, solved together: column 0 as --rhs says (all that a FILE has), the others "
      "uniform in [-1, 1] by --seed"},
-    {CLI_SEED, "seed", "N", "1", AT(seed), 0, 0, "of those other columns"},
+    {CLI_SEED, "seed", "N", "1", AT(seed), 0, 0,
+     "of those other columns, and of --sweep-order random"},
     {CLI_GROUP, "The solver:", NULL, NULL, 0, 0, 0, NULL},
     LINEAR_OPTIONS_SOLVER(AT),
     {CLI_GROUP, "Relaxation:", NULL, NULL, 0, 0, 0, NULL},
     LINEAR_OPTIONS_RELAX(AT),
     LINEAR_OPTIONS_PROJECTIONS(AT),
+    {CLI_GROUP, "Faults of --method two-stage and async, for experiments:", NULL, NULL, 0, 0, 0,
+     NULL},
+    LINEAR_OPTIONS_FAULTS(AT),
     {CLI_GROUP, "The preconditioner:", NULL, NULL, 0, 0, 0, NULL},
     LINEAR_OPTIONS_PRECOND(AT),
     {CLI_GROUP, "Results:", NULL, NULL, 0, 0, 0, NULL},
@@ -99,7 +103,7 @@ int solve_columns(solve_job *job) {
         kaon_solver_solve(job->l.solver, job->b, job->x, job->solves, &report);
     job->cpu = cli_cpu_seconds() - before;
     job->joules = energy_since(&meter);
-    code = cli_status(job->ctx, status, NULL);
+    code = cli_status(job->ctx, status == KAON_OK ? faults_count(&job->l) : status, NULL);
   }
   progress_end(&p);
   if (code != EXIT_DONE) return code;
@@ -125,7 +129,7 @@ static void announce(const solve_job *job) {
           linear_rhs_text(l), others);
   precond_print(common, l);
   solving_warn(common, l->precision, l->options.tol);
-  projections_print(common, l);
+  projections_print(common, l->R);
 }
 
 static void print_columns(const solve_job *job, double error) {
@@ -243,10 +247,17 @@ static int conclude(solve_job *job) {
 static int check_idle(const solve_job *job) {
   const cli_common *common = &job->args->common;
   const linear *l = &job->l;
-  if (job->columns == 1 && cli_given(common, "seed"))
+  char name[32];
+  const char *order =
+      l->args->sweep_order < 0 ? "" : cli_choice(LINEAR_SWEEP_ORDERS, l->args->sweep_order, name);
+  if (job->columns == 1 && cli_given(common, "seed") && strcmp(order, "random") != 0)
     return cli_wrong(
-        "--seed is of the columns behind the first one, but there is one alone; leave it out, or "
-        "raise --columns");
+        "--seed is of the columns behind the first one, and of --sweep-order random, but there is "
+        "one column alone; leave it out, or raise --columns");
+  if (cli_given(common, "fault-seed") && !l->relax.faults)
+    return cli_wrong(
+        "--fault-seed has no effect without --fault-share, --fault-rank or --flip-rate; give one, "
+        "or leave it out");
   if (l->options.sloppy == l->precision && cli_given(common, "refinement"))
     return cli_wrong(
         "--refinement corrects an inner iteration in a coarser precision, but both are %s; leave "
@@ -277,6 +288,7 @@ static int check_paths(const solve_args *a, const linear *l) {
   const cli_path paths[] = {
       {"--matrix", linear_is_file(a->linear.matrix) ? a->linear.matrix : NULL},
       {"--rhs", l->rhs == RHS_FILE ? a->linear.rhs : NULL},
+      {"--permutation", a->linear.permutation},
       {"--output", a->output},
       {"--history", a->history},
       {"--plot", a->plot},
@@ -321,6 +333,8 @@ const cli_command command_solve = {
     "  kaon solve --matrix A.mtx --rhs b.mtx --method bicgstab --precond ilu0 \\\n"
     "      --output x.mtx --report report.json\n"
     "  kaon solve --matrix trefethen:2000 --method pipecg --reduce-delay 100us\n"
+    "  kaon solve --matrix laplace3d:32 --precond two-stage --sweeps 2 --block 64\n"
+    "  kaon solve --matrix trefethen:2000 --method async --fault-share 0.25\n"
     "  mpirun -np 4 kaon solve --matrix A.mtx.gz --precond ainv --drop 0.05\n"
     "  mpirun -np 4 kaon solve --matrix A.mtx --precond sap --schwarz-block 1000\n\n"
     "The residual that is printed is |b - A x| / |b|, without preconditioner, recomputed in "

@@ -76,7 +76,7 @@ class Ranks(rank_jobs.Case):
 
     def test_preconditioners_of_several_ranks_are_those_of_each(self):
         for precond, method in (("ic0", "cg"), ("ilu0", "bicgstab"), ("ainv", "cg"), ("ssor", "cg"), ("chebyshev", "cg"),
-                                ("schwarz", "gcr"), ("sap", "gcr")):
+                                ("schwarz", "gcr"), ("sap", "gcr"), ("two-stage", "cg"), ("gs-sweeps", "bicgstab"), ("async", "gcr"), ("cimmino", "bicgstab")):
             with self.subTest(precond=precond):
                 for partition in ("blocks", "metis"):
                     self.ranks(2, "solve", "--matrix", "laplace3d:12", "--method", method, "--precond", precond, "--partition", partition,
@@ -84,6 +84,23 @@ class Ranks(rank_jobs.Case):
                     report = self.report("r.json")
                     self.assertEqual(report["solves"][0]["status"], "converged")
                     self.assertLess(report["error"], 1e-5)
+
+    def test_faults_of_all_ranks_are_reported(self):
+        words = ["solve", "--matrix", "trefethen:600", "--rhs", "ones", "--method", "two-stage", "--block", "32", "--report", "r.json"]
+        self.ranks(2, *words, "--fault-rank", "1", "--fault-recovery", "8")
+        f = self.report("r.json")["relaxation"]["faults"]
+        self.assertEqual((f["kind"], f["rank"], f["frozen"], f["frozen_at"], f["restored_at"]), ("rank", 1, 300, 10, 18))
+        self.ranks(2, *words, "--flip-rate", "1e-2", "--flip-begin", "2", "--flip-end", "4")
+        self.assertEqual(self.report("r.json")["relaxation"]["faults"]["flips"], 12)  # 3 a rank and iteration
+        _, err = self.ranks(2, *words, "--fault-rank", "2", status=2)
+        self.assertEqual(err.count("rank 2 is to lose its rows"), 1, err)
+
+    def test_rows_are_swept_on_one_rank(self):
+        with open(self.path("order.txt"), "w", encoding="utf-8") as file:
+            file.write("".join(f"{i}\n" for i in range(25, 0, -1)))
+        for words in (["--method", "cgmnc", "--permutation", "order.txt"], ["--precond", "kaczmarz", "--permutation", "order.txt"]):
+            _, err = self.ranks(2, "solve", "--matrix", "laplace2d:5", *words, status=2)
+            self.assertEqual(err.count("rows are not swept"), 1, err)
 
     def test_a_wrong_system_ends_all_ranks_with_one_sentence(self):
         _, err = self.ranks(2, "solve", "--matrix", "laplace9d:3", status=2)

@@ -87,6 +87,186 @@ class Relax(system.Case):
             self.assertNotEqual(code, 0)
             self.assertIn(words, err)
 
+    # --- faults ---
+
+    FAULTED = ["--matrix", "trefethen:600", "--method", "async", "--block", "32", "--threads", "1"]
+
+    def test_lost_rows_are_reported_and_given_back(self):
+        plain = self.solve(*self.FAULTED)
+        self.assertIsNone(plain["relaxation"]["faults"])
+        whole = plain["solves"][0]["iterations"]
+        for more, (begin, back, by_monitor) in ((["--fault-recovery", "10", "--fault-begin", "5"], (5, 15, False)), ([], (10, None, True)),
+                                                (["--fault-kind", "block"], (10, None, True))):
+            out = self.succeeds("solve", "--rhs", "ones", *self.FAULTED, "--fault-share", "0.25", *more, "--report", "report.json")
+            report = self.report()
+            f = report["relaxation"]["faults"]
+            self.assertEqual(report["solves"][0]["status"], "converged")
+            self.assertGreaterEqual(report["solves"][0]["iterations"], whole)
+            self.assertEqual((f["share"], f["frozen"], f["frozen_at"], f["restored_by_monitor"]), (0.25, 150, begin, by_monitor))
+            self.assertEqual(f["kind"], "block" if "block" in more else "rows")
+            self.assertGreaterEqual(f["alarms"], 1)
+            if back:
+                self.assertEqual(f["restored_at"], back)
+            self.assertIn(f"lost: 150 rows from iteration {begin} on, given back at {f['restored_at']} by ", out)
+            self.assertIn(f"found: {f['alarms']} alarm", out)
+
+    def test_lost_rows_that_are_never_given_back_keep_it_from_converging(self):
+        out = self.succeeds("solve", "--rhs", "ones", *self.FAULTED, "--fault-share", "0.25", "--no-repair", "--max-iter", "200",
+                            "--report", "report.json", status=1)
+        f = self.report()["relaxation"]["faults"]
+        self.assertEqual((f["restored_at"], f["rollbacks"], f["repair"]), (-1, 0, False))
+        self.assertIn("never given back", out)
+        self.assertIn("give --fault-recovery, or leave --no-repair out", out)
+
+    def test_flipped_bits_are_counted_and_repaired(self):
+        seeds = {}
+        for seed in ("1", "2"):
+            report = self.solve(*self.FAULTED, "--flip-rate", "2e-3", "--fault-seed", seed)
+            f = report["relaxation"]["faults"]
+            self.assertEqual(report["solves"][0]["status"], "converged")
+            self.assertGreater(f["flips"], 10)
+            self.assertEqual((f["seed"], f["frozen_at"]), (int(seed), -1))
+            seeds[seed] = (report["solves"][0]["residual"], f["rollbacks"])
+        self.assertNotEqual(seeds["1"], seeds["2"])
+        self.assertGreater(seeds["1"][1] + seeds["2"][1], 0)
+        few = self.solve(*self.FAULTED, "--flip-rate", "2e-3", "--flip-begin", "4", "--flip-end", "6")["relaxation"]["faults"]
+        self.assertIn(few["flips"], (2, 3, 4))  # 1.2 an iteration
+
+    def test_faults_without_effect_are_refused(self):
+        small = ["--matrix", "laplace2d:5"]
+        faulted = [*small, "--method", "async", "--block", "5"]
+        for words, arguments in ((["--fault-share", "two-stage and async", "is jacobi"], [*small, "--method", "jacobi", "--fault-share", "0.1"]),
+                                 (["--flip-rate", "two-stage and async", "not one of these"], [*small, "--precond", "two-stage", "--flip-rate", "0.1"]),
+                                 (["--fault-kind", "without --fault-share"], [*faulted, "--fault-rank", "0", "--fault-kind", "block"]),
+                                 (["--fault-begin", "--fault-share or --fault-rank"], [*faulted, "--flip-rate", "0.1", "--fault-begin", "3"]),
+                                 (["--fault-recovery", "--fault-share or --fault-rank"], [*faulted, "--fault-recovery", "3"]),
+                                 (["--flip-begin", "--flip-rate"], [*faulted, "--fault-share", "0.1", "--flip-begin", "3"]),
+                                 (["--flip-end 3", "--flip-begin 3"], [*faulted, "--flip-rate", "0.1", "--flip-begin", "3", "--flip-end", "3"]),
+                                 (["--no-repair", "no effect"], [*faulted, "--no-repair"]),
+                                 (["--fault-seed", "no effect"], [*faulted, "--fault-seed", "3"]),
+                                 (["--fault-rank 0", "--fault-share 0.1"], [*faulted, "--fault-rank", "0", "--fault-share", "0.1"]),
+                                 (["rank 3", "1 ranks"], [*faulted, "--fault-rank", "3"]),
+                                 (["--fault-share", "between"], [*faulted, "--fault-share", "0"]),
+                                 (["--flip-rate", "between"], [*faulted, "--flip-rate", "1.5"])):
+            with self.subTest(arguments=arguments):
+                self.refused("solve", *arguments, words=words)
+
+    # --- rows in an order of one's own ---
+
+    def write(self, name, lines):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write("".join(f"{line}\n" for line in lines))
+        return name
+
+    def test_a_permutation_is_the_order_of_a_sweep(self):
+        rows = 144
+        self.write("forward.txt", ["# as they stand", "% the same", "", *range(1, rows + 1)])
+        self.write("mixed.txt", [1 + i * 7 % 144 for i in range(144)])
+        for method in (["kaczmarz", "--max-iter", "5000", "--tol", "1e-2"], ["cgmnc"], ["carpcg", "--carp-blocks", "5"], ["carpcg", "--carp-blocks", "5", "--coloring"]):
+            common = ["--matrix", "laplace2d:12", "--method", *method]
+            plain, same, other = (self.solve(*common, *more) for more in ([], ["--permutation", "forward.txt"], ["--permutation", "mixed.txt"]))
+            self.assertEqual(plain["solves"], same["solves"])
+            self.assertNotEqual(plain["solves"][0]["residual"], other["solves"][0]["residual"])
+            self.assertEqual(other["solves"][0]["status"], "converged")
+            self.assertIsNone(plain["projections"]["permutation"])
+            self.assertEqual((other["projections"]["order"], other["projections"]["permutation"]), ("permutation", "mixed.txt"))
+        # of the rows as the caller has them, whatever order they are kept in
+        kept = self.solve("--matrix", "laplace2d:12", "--method", "cgmnc", "--permutation", "mixed.txt", "--ordering", "rcm")
+        self.assertEqual(kept["solves"][0]["iterations"], self.solve("--matrix", "laplace2d:12", "--method", "cgmnc", "--permutation", "mixed.txt")["solves"][0]["iterations"])
+        self.succeeds("solve", "--matrix", "laplace2d:300", "--method", "cgmnc", "--permutation", "mixed.txt", "--dry-run")
+
+    def test_wrong_permutations_are_refused_by_line(self):
+        right = list(range(1, 26))
+        for lines, words in ((right[:-1], ["24 row numbers", "25 rows"]), ([*right, 7], ["26 row numbers", "25 rows"]), ([], ["0 row numbers", "25 rows"]),
+                             ([*right[:-1], 3], ["line 25", "row 3 was on line 3"]), ([0, *right[1:]], ["line 1", "0 is not a row", "1 to 25"]),
+                             (["# a", *right[:-1], 26], ["line 26", "26 is not a row", "1 to 25"]), ([-2], ["line 1", "-2 is not a row"]),
+                             ([1, 2, "three"], ["line 3", "'three'"]), (["1 2"], ["line 1", "'1 2'"]), (["1.5"], ["line 1", "'1.5'"]),
+                             ([1, "9" * 40], ["line 2", "is not a row"]), (["1\0 2"], ["line 1", "'1'"])):
+            with self.subTest(words=words):
+                self.write("order.txt", lines)
+                self.refused("solve", "--matrix", "laplace2d:5", "--method", "cgmnc", "--permutation", "order.txt", words=["--permutation order.txt", *words])
+        os.mkdir(self.path("folder"))
+        self.write("order.txt", right)
+        for arguments, words in ((["cgmnc", "--permutation", "folder"], ["--permutation folder", "cannot be read"]),
+                                 (["cgmnc", "--permutation", "none.txt"], ["--permutation none.txt", "no such file"]),
+                                 (["cgmnc", "--permutation", "order.txt", "--coloring"], ["--permutation", "--coloring"]),
+                                 (["kaczmarz", "--permutation", "order.txt", "--sweep-order", "random"], ["--permutation", "--sweep-order"]),
+                                 (["cimmino", "--permutation", "order.txt"], ["--permutation", "kaczmarz, cgmnc and carpcg", "is cimmino"]),
+                                 (["cg", "--permutation", "order.txt"], ["--permutation", "kaczmarz, cgmnc and carpcg", "is cg"]),
+                                 (["cgmnc", "--permutation", "order.txt", "--output", "order.txt"], ["--permutation", "--output"])):
+            with self.subTest(arguments=arguments):
+                self.refused("solve", "--matrix", "laplace2d:5", "--method", *arguments, words=words)
+
+    def test_random_orders_go_by_the_seed(self):
+        first, second = (self.solve("--matrix", "laplace2d:12", "--method", "cgmnc", "--sweep-order", "random", "--seed", seed) for seed in "34")
+        self.assertNotEqual(first["solves"][0]["residual"], second["solves"][0]["residual"])
+        self.assertEqual((first["projections"]["seed"], second["projections"]["seed"]), (3, 4))
+
+    # --- as preconditioners ---
+
+    def test_sweeps_precondition(self):
+        matrix = ["--matrix", "laplace3d:12", "--threads", "1"]
+        alone = self.succeeds("solve", *matrix, "--report", "report.json") and self.report()["solves"][0]["iterations"]
+        self.write("order.txt", [1 + i * 7 % 1728 for i in range(1728)])
+        # the method that is chosen, and its steps over those of cg alone
+        for precond, more, method, share in (("jacobi-sweeps", [], "cg", 0.7), ("jacobi-sweeps", ["--sweeps", "1", "--tau", "0"], "cg", 1.01),
+                                             ("gs-sweeps", ["--coloring"], "bicgstab", 0.6), ("sor-sweeps", ["--omega", "1.2"], "bicgstab", 0.6),
+                                             ("two-stage", ["--block", "100", "--local-sweeps", "3"], "cg", 0.6), ("async", ["--block", "100", "--sweeps", "2"], "gcr", 0.6),
+                                             ("kaczmarz", ["--sweep-order", "colours"], "bicgstab", 3), ("kaczmarz-double", ["--permutation", "order.txt"], "bicgstab", 3),
+                                             ("carp", ["--carp-blocks", "7"], "bicgstab", 3), ("cimmino", ["--lambda", "0"], "bicgstab", 3)):
+            for columns in ("1", "3"):
+                with self.subTest(precond=precond, columns=columns):
+                    out = self.succeeds("solve", *matrix, "--precond", precond, *more, "--columns", columns, "--report", "report.json")
+                    report = self.report()
+                    self.assertEqual({s["status"] for s in report["solves"]}, {"converged"})
+                    self.assertEqual(report["method"], method)
+                    self.assertLessEqual(report["solves"][0]["iterations"], share * alone)
+                    used = report["preconditioner"]
+                    sweeps = int(more[more.index("--sweeps") + 1]) if "--sweeps" in more else 3
+                    self.assertEqual((used["kind"], used["sweeps"], used["precision"]), (precond, sweeps, "double"))
+                    self.assertIn(f"preconditioned by {sweeps} sweep", out)
+        self.assertEqual((used["lambda"] > 0, used["order"]), (True, None))
+        for precond in ("two-stage", "kaczmarz"):
+            for sloppy in ("single", "half"):
+                self.succeeds("solve", *matrix, "--precond", precond, "--sloppy", sloppy, "--report", "report.json")
+                self.assertEqual(self.report()["preconditioner"]["precision"], "single")
+
+    def test_relaxation_that_diverges_is_no_preconditioner_for_cg(self):
+        with open(self.path("A.mtx"), "w", encoding="utf-8") as file:
+            file.write("%%MatrixMarket matrix coordinate real symmetric\n3 3 6\n" +
+                       "".join(f"{i} {j} {3 if i == j else 2}\n" for i in (1, 2, 3) for j in range(1, i + 1)))
+        out = self.succeeds("solve", "--matrix", "A.mtx", "--rhs", "ones", "--precond", "jacobi-sweeps", "--sweeps", "2", status=1)
+        self.assertIn("not Hermitian positive definite", out)
+        self.succeeds("solve", "--matrix", "A.mtx", "--rhs", "ones", "--precond", "jacobi-sweeps")
+        self.succeeds("solve", "--matrix", "A.mtx", "--rhs", "ones", "--precond", "jacobi-sweeps", "--sweeps", "2", "--tau", "0")
+
+    def test_sweeps_that_are_no_preconditioner_are_refused(self):
+        small = ["--matrix", "laplace2d:5"]
+        for words, arguments in ((["gs-sweeps is not Hermitian", "--method cg", "ssor"], ["--precond", "gs-sweeps", "--method", "cg"]),
+                                 (["carp is not Hermitian", "--method pipecg"], ["--precond", "carp", "--method", "pipecg"]),
+                                 (["async changes from step to step", "--method is bicgstab"], ["--precond", "async", "--method", "bicgstab"]),
+                                 (["jacobi-sweeps has no adjoint", "bicg"], ["--precond", "jacobi-sweeps", "--method", "bicg"]),
+                                 (["mr takes no preconditioner"], ["--precond", "two-stage", "--method", "mr"]),
+                                 (["--precond knows nothing"], ["--precond", "kaczmarz", "--method", "cgmnc"]),
+                                 (["--block is for --method two-stage and async", "--precond jacobi-sweeps"], ["--precond", "jacobi-sweeps", "--block", "3"]),
+                                 (["--lag is for solves", "once a sweep"], ["--precond", "async", "--lag", "1"]),
+                                 (["--lambda", "is cg"], ["--precond", "two-stage", "--method", "cg", "--lambda", "1"]),
+                                 (["--lambda 2", "kaczmarz converges"], ["--precond", "kaczmarz", "--lambda", "2"]),
+                                 (["--sweeps", "jacobi-sweeps to cimmino", "is jacobi"], ["--precond", "jacobi", "--sweeps", "2"]),
+                                 (["--precond-precision half", "two-stage"], ["--precond", "two-stage", "--precond-precision", "half"])):
+            with self.subTest(arguments=arguments):
+                self.refused("solve", *small, *arguments, words=words)
+
+    def test_bench_krylov_takes_sweeps_for_every_number_of_columns(self):
+        self.succeeds("bench", "krylov", "--matrix", "laplace3d:8", "--method", "cg,bicgstab", "--precond", "two-stage", "--columns", "1,2", "--threads", "1",
+                      "--json", "rows.json")
+        with open(self.path("rows.json"), encoding="utf-8") as file:
+            rows = json.load(file)
+        self.assertEqual([(row["method"], row["columns"], row["preconditioner"]["kind"], row["status"]) for row in rows],
+                         [(method, columns, "two-stage", "converged") for method in ("cg", "bicgstab") for columns in (1, 2)])
+
+    # --- benchmarks ---
+
     def test_bench_async_prints_the_tables(self):
         out = self.succeeds("bench", "async", "--matrix", "trefethen:300", "--runs", "5", "--block", "32", "--samples", "1",
                             "--threads", "1", "--json", "rows.json", "--histories", "h.csv")

@@ -1,0 +1,117 @@
+/* permutation.c - --permutation FILE: the rows of a matrix in the order of a sweep. A row number a
+ * line, counted from 1 as in Matrix Market files; empty lines and those that begin with # or %
+ * count for nothing. Contract: linear.h. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "linear.h"
+
+typedef struct order_file {
+  const char *path, *matrix;
+  int64_t rows;
+  int64_t found; /* numbers in the file */
+  int64_t *row;  /* of the first `rows` of them: the number as it stands there */
+  int64_t *line; /* and where */
+} order_file;
+
+/* The word that is no number, as far as it can be shown. */
+static void show(const char *word, char text[40]) {
+  int n = 0;
+  for (; n < 36 && word[n] && word[n] != '\n' && word[n] != '\r'; n++)
+    text[n] = isprint((unsigned char)word[n]) ? word[n] : '?';
+  text[n] = '\0';
+}
+
+/* The number of one line, if it has one. Exit status. */
+static int take_line(order_file *f, const char *text, size_t length, int64_t line) {
+  const char *word = text + strspn(text, " \t\r\n\v\f");
+  char *end = NULL, shown[40];
+  if (word == text + length || *word == '#' || *word == '%') return EXIT_DONE;
+  errno = 0;
+  const long long number = strtoll(word, &end, 10);
+  const int whole = end != word && end + strspn(end, " \t\r\n\v\f") == text + length;
+  show(word, shown);
+  if (!whole)
+    return cli_wrong(
+        "--permutation %s, line %lld: '%s' is not a row number; give one a line, the rows of "
+        "--matrix %s counted from 1 to %lld",
+        f->path, (long long)line, shown, f->matrix, (long long)f->rows);
+  if (errno || number < 1 || number > f->rows)
+    return cli_wrong(
+        "--permutation %s, line %lld: %s is not a row of --matrix %s; its rows are counted from 1 "
+        "to %lld",
+        f->path, (long long)line, shown, f->matrix, (long long)f->rows);
+  if (f->found < f->rows) {
+    f->row[f->found] = number;
+    f->line[f->found] = line;
+  }
+  f->found++;
+  return EXIT_DONE;
+}
+
+static int take_lines(order_file *f, FILE *in) {
+  char *text = NULL;
+  size_t room = 0;
+  ssize_t length;
+  int code = EXIT_DONE;
+  errno = 0;
+  for (int64_t line = 1; code == EXIT_DONE && (length = getline(&text, &room, in)) >= 0; line++)
+    code = take_line(f, text, (size_t)length, line);
+  if (code == EXIT_DONE && !feof(in))
+    code = cli_wrong("--permutation %s cannot be read: %s", f->path, strerror(errno));
+  free(text);
+  return code;
+}
+
+/* Each row once; order[n]: the n-th row, from 0. */
+static int take_order(const order_file *f, int32_t *order) {
+  int64_t *first = calloc((size_t)f->rows + 1, sizeof *first);
+  int code = EXIT_DONE;
+  if (!first) {
+    cli_error("out of memory for the %lld rows of --permutation", (long long)f->rows);
+    return EXIT_DEVICE;
+  }
+  for (int64_t n = 0; n < f->found && n < f->rows && code == EXIT_DONE; n++) {
+    const int64_t row = f->row[n];
+    if (first[row])
+      code = cli_wrong(
+          "--permutation %s, line %lld: row %lld was on line %lld already; each row comes once",
+          f->path, (long long)f->line[n], (long long)row, (long long)first[row]);
+    first[row] = f->line[n];
+    order[n] = (int32_t)(row - 1);
+  }
+  free(first);
+  return code;
+}
+
+int permutation_read(const char *path, const char *matrix, int64_t rows, int32_t **order) {
+  const size_t room = (size_t)rows + 1;
+  order_file f = {
+      path, matrix, rows, 0, malloc(room * sizeof *f.row), malloc(room * sizeof *f.line)};
+  FILE *in = fopen(path, "r");
+  int code = EXIT_DONE;
+  *order = malloc(room * sizeof **order);
+  if (!in) {
+    code = cli_wrong("--permutation %s cannot be opened: %s", path, strerror(errno));
+  } else if (!f.row || !f.line || !*order) {
+    cli_error("out of memory for the %lld rows of --permutation", (long long)rows);
+    code = EXIT_DEVICE;
+  }
+  if (code == EXIT_DONE) code = take_lines(&f, in);
+  if (code == EXIT_DONE && f.found != rows)
+    code = cli_wrong(
+        "--permutation %s has %lld row numbers, but --matrix %s has %lld rows; give each row once",
+        path, (long long)f.found, matrix, (long long)rows);
+  if (code == EXIT_DONE) code = take_order(&f, *order);
+  if (in) fclose(in);
+  free(f.row);
+  free(f.line);
+  if (code != EXIT_DONE) {
+    free(*order);
+    *order = NULL;
+  }
+  return code;
+}
