@@ -19,6 +19,7 @@ HEAD = """# Tables and figures of the papers on relaxation and on projections
 The papers: **A**, Anzt, Tomov, Dongarra, Heuveline, *A block-asynchronous relaxation method for graphics processing units* (2012): Fermi C2070,
 two Xeon E5540. **C**, Faroux, Fukala, Herfarth, Hug, Zeiter, *Kaczmarz-inspired CUDA solvers for LSEs arising from PDEs* (ETH Zurich 2024): RTX A1000
 notebook GPU, Ryzen 7 PRO 7840HS. Numbers of theirs stand beside ours where the same thing was measured; other programs' machines are other machines.
+A time in a row of relaxation that has `seconds_min` is the median of its `samples` solves, of files without that field the fastest of them.
 Above each table stand the device, the commit and the commands that made its rows; the file holds all digits. Of rows with the same parameters those of the newest
 file count. Made from `bench/results` by `make performance`; the same rows as CSV: `--csv FILE`, and every iteration of the histories: `--histories FILE.csv` (async, faults).
 """

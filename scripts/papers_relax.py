@@ -26,6 +26,11 @@ A_RECOVERY = {("fv1", 10): 8.16, ("fv1", 20): 19.50, ("fv1", 30): 31.66, ("Trefe
               ("Trefethen_2000", 30): 16.61}
 
 
+def condition(row, key, text):
+    """A condition number, or a lower bound said as such."""
+    return (">= " if row.get(key + "_bound") else "") + blank(row.get(key), text)
+
+
 def properties(rows, words):
     """Table 1."""
     lines = []
@@ -34,10 +39,12 @@ def properties(rows, words):
         low, high = s.get("lambda_low", s.get("low")), s.get("lambda_high", s.get("high"))
         printed = name_of(row).replace("trefethen:", "Trefethen_")
         paper = A_CONDITION.get(printed, (None, None))
-        lines.append([name_of(row), str(row["rows"]), str(row["entries"]), blank(row.get("cond1"), "{:.4g}"), blank(paper[0], "{:.2g}"),
-                      blank(row.get("cond1_scaled"), "{:.5g}"), blank(paper[1], "{:.5g}"), f"{high / low:.4g}" if low and high else "-", blank(s.get("rho"), "{:.4f}"),
+        lines.append([name_of(row), str(row["rows"]), str(row["entries"]), condition(row, "cond1", "{:.4g}"), blank(paper[0], "{:.2g}"),
+                      condition(row, "cond1_scaled", "{:.5g}"), blank(paper[1], "{:.5g}"), f"{high / low:.4g}" if low and high else "-", blank(s.get("rho"), "{:.4f}"),
                       blank(s.get("rho_absolute"), "{:.4f}"), blank(A_RHO.get(printed), "{:.4f}")])
     norms = [] if all("cond1" in row for row in rows) else ["Conditions in the 1-norm: not measured where there is a `-`.\n"]
+    norms += [f"{name_of(row)}, {key}: {row[key + '_note']}{', a lower bound' if row.get(key + '_bound') else ''}.\n"
+              for row in rows for key in ("cond1", "cond1_scaled") if row.get(key + "_note")]
     return [words.markdown(["matrix", "n", "nnz", "cond_1(A)", "paper's", "cond_1(D^-1 A)", "paper's", "cond_2(D^-1 A)", "rho(B)", "rho(abs B)", "paper's rho"], lines)] + norms
 
 

@@ -41,7 +41,7 @@ all its digits. What the figures mean: [conventions.md](conventions.md#benchmark
   block once - against the bandwidth of streaming reads that the same run measured; what fits in a cache may pass 100 %. `*`: the
   call is so short that the host's launches, not the device, set the pace.
 - A vector cell is GB/s (share of the limit).
-- A solve's time is the median of its repeats (the fastest in files before 0f19248, and of relaxation), without set-up; joules are their mean, by the device's own counter. A step
+- A solve's time is the median of its repeats (the fastest in files before 0f19248), without set-up; joules are their mean, by the device's own counter. A step
   is one of all columns together. CPU: the processor's time as a share of the solve's, where a row has it.
 - Several ranks, a device each: a hop cell is **GFLOPS a rank (efficiency, times a peer)**, the efficiency against one rank with as
   many sites as each has there (the same file). Times are the slowest rank's. "In terms of BiCGStab": the GFLOPS that

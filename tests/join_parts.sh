@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # join_parts.sh - sourced by the scripts that measure: benchmarks' parts in one file.
 
 # join_parts PREFIX FILE: the lists in PREFIX.*.json become one in FILE, if there are any. Each begins with a line [ and ends

@@ -8,21 +8,30 @@
 # packages (zlib1g-dev libcmocka-dev libcmocka0 libjansson-dev libjansson4), or a folder of the .deb files themselves.
 #   KAON_CUDA_ARCHS  compute capabilities; default: the device's
 #   KAON_BUILD       build folder; default build-gpu
-#   KAON_BENCH_SECONDS  what the benchmarks may take together; default 240. What is left out for time is said.
-#   KAON_TEST_SECONDS   what the tests may take together; default 270
+#   KAON_GPU_SECONDS    what all of it may take; default 530 where nothing is named, else no end. Each part gets what is left,
+#                    what is cut off by it is said to be out of time, and what has no turn not to have run.
+#   KAON_BENCH_SECONDS  what the benchmarks may take together; default 240
+#   KAON_TEST_SECONDS   what tests, ranks and sanitizer may take together, as far as they follow one another; default 270
+#   KAON_TEST_LIMIT  what one test may take; default 200
+#   KAON_TEST_JOBS   programs of tests, ranks and sanitizer at a time on the device; default 4. Those that look at the
+#                    device's free memory or at a clock have it alone
+#   KAON_TEST_MACHINE   default cuda: tests of the device; all: those of the processor's instruction sets as well
 #   KAON_MPIRUN      how ranks are started; default: mpirun with Open MPI's flags for more ranks than cores
 #   KAON_RANKS       numbers of ranks; default: 1 2 4, and 8 where there are as many devices
-#   OUT              where results go; default <build>/results. summary.txt is also printed; the benchmarks' files, by
-#                    the names that bench/results/DEVICE/ wants, and their tables are in OUT/bench.
-# Status: 0 all passed. What a machine refuses (a sanitizer, say) is reported as skipped with its reason, never as passed.
+#   OUT              where results go; default <build>/results. summary.txt is also printed; each program's output is in
+#                    OUT/tests; the benchmarks' files, by the names that bench/results/DEVICE/ wants, and their tables are
+#                    in OUT/bench.
+# Status: 0 all passed, 1 something failed, 4 nothing failed but not everything had its time, 130 ended by a signal. What a
+# machine refuses (a sanitizer, say) is reported as skipped with its reason, never as passed.
+# shellcheck disable=SC2317 # functions that run_jobs.sh calls
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 . tests/join_parts.sh
+. tests/run_jobs.sh
 root=$PWD
 build=${KAON_BUILD:-build-gpu}
 out=${OUT:-$build/results}
-jobs=$(nproc)
-failures=0
+cores=$(nproc)
 mkdir -p "$out" "$build"
 out=$(cd "$out" && pwd)
 build=$(cd "$build" && pwd)
@@ -30,9 +39,36 @@ build=$(cd "$build" && pwd)
 
 say() { printf '%s\n' "$*" | tee -a "$out/summary.txt"; }
 step() { printf '\n== %s (%ss)\n' "$*" "$SECONDS"; }
-failed() {
-  say "FAILED   $*"
-  failures=$((failures + 1))
+
+# What the summary ends with: how many of each, and which.
+declare -A count=([PASSED]=0 [FAILED]=0 [LATE]=0 ["NOT RUN"]=0 [SKIPPED]=0) which=()
+# verdict KIND WHAT TEXT: a line of the summary about WHAT.
+verdict() {
+  count[$1]=$((${count[$1]} + 1))
+  which[$1]+=" $2,"
+  say "$(printf '%-8s %s' "$1" "$2$3")"
+}
+passed() { verdict PASSED "$1" "${2:-}"; }
+failed() { verdict FAILED "$1" "${2:-}"; }
+late() { verdict LATE "$1" "${2:-}"; }
+not_run() { verdict "NOT RUN" "$1" "${2:-}"; }
+skipped() { verdict SKIPPED "$1" "${2:-}"; }
+
+# end_of SECONDS: when something ends that may take so long.
+end_of() { echo $((SECONDS + $1 < deadline ? SECONDS + $1 : deadline)); }
+
+# run_one NAME END FOLDER words...: a command that has the machine alone, its output in FOLDER/NAME.log. Its status; 124: it was
+# ended, 125: there was no time to begin it.
+run_one() {
+  local name=$1 end=$2 folder=$3
+  shift 3
+  job_add "$name" 1000000 alone "$@"
+  jobs_run 1 "$end" "$folder" :
+  case ${job_state[$name]} in
+    cut) return 124 ;;
+    unrun) return 125 ;;
+    *) return "${job_status[$name]}" ;;
+  esac
 }
 
 find_nvcc() {
@@ -48,7 +84,7 @@ unpack() {
   prefix=
   [ -n "${KAON_DEPS:-}" ] || return 0
   if ls "$KAON_DEPS"/*.deb >/dev/null 2>&1; then
-    for package in "$KAON_DEPS"/*.deb; do dpkg -x "$package" "$build/deps" || failed "unpacking $package"; done
+    for package in "$KAON_DEPS"/*.deb; do dpkg -x "$package" "$build/deps" || failed "unpacking of $package"; done
     prefix=$build/deps/usr
   else
     prefix=$(cd "$KAON_DEPS" && pwd)
@@ -60,22 +96,23 @@ machine() {
   step "machine"
   say "commit   $(git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)"
   say "device   $(nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>/dev/null || echo none)"
-  say "nvcc     $(nvcc --version | tail -1)"
-  say "cpu      $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $jobs cores"
+  say "nvcc     $(nvcc --version 2>/dev/null | tail -1)"
+  say "cpu      $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $cores cores"
 }
+
+configure() { run_one configure "$deadline" "$out" cmake -S . -B "$build" "$@"; }
 
 build_all() {
   step "build"
-  local begin=$SECONDS generator=() options=(-DCMAKE_BUILD_TYPE=Release -DKAON_CUDA=ON)
-  command -v ninja >/dev/null && generator=(-G Ninja)
+  local begin=$SECONDS options=(-DCMAKE_BUILD_TYPE=Release -DKAON_CUDA=ON)
+  command -v ninja >/dev/null && options+=(-G Ninja)
   [ -n "${KAON_CUDA_ARCHS:-}" ] && options+=("-DKAON_CUDA_ARCHS=$KAON_CUDA_ARCHS")
   [ -n "$prefix" ] && options+=("-DCMAKE_PREFIX_PATH=$prefix")
-  if ! cmake -S . -B "$build" "${generator[@]}" "${options[@]}" >"$out/configure.log" 2>&1; then
+  if ! configure "${options[@]}"; then
     # the program is the only part that needs jansson
     if grep -q jansson "$out/configure.log"; then
-      say "SKIPPED  the kaon program: no jansson here"
-      options+=(-DKAON_BUILD_PROGRAM=OFF)
-      cmake -S . -B "$build" "${generator[@]}" "${options[@]}" >"$out/configure.log" 2>&1
+      skipped "the kaon program" ": no jansson here"
+      configure "${options[@]}" -DKAON_BUILD_PROGRAM=OFF
     fi
   fi
   if [ ! -e "$build/build.ninja" ] && [ ! -e "$build/Makefile" ]; then
@@ -83,118 +120,159 @@ build_all() {
     tail -20 "$out/configure.log"
     return 1
   fi
-  if ! cmake --build "$build" --parallel "$jobs" >"$out/build.log" 2>&1; then
-    failed "build"
-    grep -E -A5 "error|FAILED" "$out/build.log" | head -60
-    return 1
-  fi
-  say "PASSED   build, $((SECONDS - begin)) s"
+  run_one build "$deadline" "$out" cmake --build "$build" --parallel "$cores"
+  case $? in
+    0) passed "build" ", $((SECONDS - begin)) s" ;;
+    124 | 125) late "build" ": did not end in $((SECONDS - begin)) s" && return 1 ;;
+    *)
+      failed "build"
+      grep -E -A5 "error|FAILED" "$out/build.log" | head -60
+      return 1
+      ;;
+  esac
   [ -x "$build/kaon" ] && "$build/kaon" info | tee "$out/info.txt"
   return 0
 }
 
-# A test program that says "cuda: skipped" has not seen the device. One at a time: several share a device badly. Those
-# that take longest come last, so that a time limit costs the fewest.
+# ---- tests, ranks, sanitizer: one queue, since a device that several share has seldom nothing to do ----
+
+# Those that another program beside them could fail: test_context asks for more memory than is free, the others look at clocks.
+alone=" test_context test_energy ranks_patience "
+beside() { case $alone in *" $1 "*) echo alone ;; *) echo beside ;; esac; }
+
+# How many there may be at a time, and threads of each. A device that takes one process takes one.
+share_out() {
+  at_a_time=${KAON_TEST_JOBS:-$((cores < 4 ? cores : 4))}
+  if nvidia-smi --query-gpu=compute_mode --format=csv,noheader 2>/dev/null | grep -qi exclusive; then
+    say "device   takes one process at a time, so one test"
+    at_a_time=1
+  fi
+  threads=${OMP_NUM_THREADS:-$((cores > at_a_time ? cores / at_a_time : 1))}
+}
+
+# Names from standard input, the longest first by what was recorded last; the unknown count as long ones.
+longest_first() {
+  local files=()
+  mapfile -t files < <(find bench/results -name '*-tests.txt' -printf '%f %p\n' 2>/dev/null | sort | cut -d' ' -f2)
+  awk '
+    names { printf "%d %s\n", $1 in seconds ? seconds[$1] : 60, $1; next }
+    match($0, /(test|ranks)_[a-z0-9_]+/) && / [0-9]+ s$/ { seconds[substr($0, RSTART, RLENGTH)] = $(NF - 1) }
+  ' "${files[@]}" names=1 - | sort -k1,1nr -k2 | cut -d' ' -f2
+}
+
+# What the summary calls a job.
+declare -A label=()
+
 tests() {
-  step "tests"
-  local log=$out/tests.log slow="test_hop_columns test_update_kernels test_block_kernels test_solver_ends test_solvers test_blockcg"
-  local name program begin left end=$((SECONDS + ${KAON_TEST_SECONDS:-270})) status
-  : >"$log"
-  export OMP_WAIT_POLICY=passive
-  for name in $(find "$build/tests" -maxdepth 1 -type f -name 'test_*' -perm -u+x -printf '%f\n' | sort |
-    grep -vxF "$(printf '%s\n' $slow)") $slow; do
-    program=$build/tests/$name begin=$SECONDS left=$((end - SECONDS)) status=0
-    [ "$left" -lt 150 ] || left=150
-    [ -x "$program" ] || continue
-    if [ "$left" -lt 5 ]; then
-      say "SKIPPED  $name: no time left"
-      continue
-    fi
-    printf '\n#### %s\n' "$name" >>"$log"
-    timeout "$left" "$program" >"$out/one.log" 2>&1 || status=$?
-    if [ $status = 124 ] && { [ "$left" -ge 150 ] || grep -q "\[  FAILED" "$out/one.log"; }; then
-      failed "$name: did not end in $left s; $(grep -E -m3 'FAILED|ERROR|error: ' "$out/one.log" | tr '\n' ';' | cut -c1-300)"
-    elif [ $status = 124 ]; then
-      say "SKIPPED  $name: over its time; $(grep -c '^\[       OK' "$out/one.log") tests passed, $(grep -c 'FAILED' "$out/one.log") failed till then"
-    elif [ $status != 0 ]; then
-      failed "$name (status $status): $(grep -E -m3 'FAILED|ERROR|error: ' "$out/one.log" | tr '\n' ';' | cut -c1-300)"
-      tail -15 "$out/one.log"
-    elif grep -q "cuda: skipped" "$out/one.log"; then
-      say "SKIPPED  $name: passed, but $(grep -m1 -o 'cuda: skipped.*' "$out/one.log" | cut -c1-120)"
-    else
-      say "PASSED   $name, $((SECONDS - begin)) s"
-    fi
-    cat "$out/one.log" >>"$log"
+  local name machine=(KAON_TEST_MACHINE="${KAON_TEST_MACHINE:-cuda}") limit=${KAON_TEST_LIMIT:-200}
+  compgen -G "$build/tests/test_*" >/dev/null || failed tests ": there are none in $build/tests; run_gpu.sh build makes them"
+  [ "${KAON_TEST_MACHINE:-}" != all ] || machine=(-u KAON_TEST_MACHINE)
+  for name in $(find "$build/tests" -maxdepth 1 -type f -name 'test_*' -perm -u+x -printf '%f\n' 2>/dev/null | longest_first); do
+    label[$name]=$name
+    job_add "$name" "$limit" "$(beside "$name")" env "${machine[@]}" OMP_WAIT_POLICY=passive OMP_NUM_THREADS="$threads" "$build/tests/$name"
   done
-  rm -f "$out/one.log"
 }
 
 # Tests on several ranks, which take the devices in turn: more ranks than devices share them.
 ranks() {
-  step "ranks"
-  local log=$out/ranks.log one=$out/one.log launcher name number begin status devices numbers=${KAON_RANKS:-}
-  launcher=${KAON_MPIRUN:-mpirun --allow-run-as-root --oversubscribe --bind-to none}
-  : >"$log"
-  if ! command -v "${launcher%% *}" >/dev/null; then
-    say "SKIPPED  ranks: ${launcher%% *} is not installed"
+  local name number devices numbers=${KAON_RANKS:-} launcher=()
+  read -r -a launcher <<<"${KAON_MPIRUN:-mpirun --allow-run-as-root --oversubscribe --bind-to none}"
+  if ! command -v "${launcher[0]}" >/dev/null; then
+    skipped ranks ": ${launcher[0]} is not installed"
     return
   fi
   devices=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
   [ -n "$numbers" ] || { numbers="1 2 4"; [ "$devices" -lt 8 ] || numbers="$numbers 8"; }
-  export OMP_WAIT_POLICY=passive OMP_NUM_THREADS=1 CMOCKA_TEST_ABORT=1
-  for name in $(find "$build/tests/ranks" -maxdepth 1 -type f -name 'ranks_*' -perm -u+x -printf '%f\n' | sort); do
+  for name in $(find "$build/tests/ranks" -maxdepth 1 -type f -name 'ranks_*' -perm -u+x -printf '%f\n' 2>/dev/null | longest_first); do
     for number in $numbers; do
-      begin=$SECONDS status=0
-      printf '\n#### %s, %d ranks\n' "$name" "$number" >>"$log"
-      KAON_TEST_MACHINE=cuda timeout 200 $launcher -n "$number" "$build/tests/ranks/$name" >"$one" 2>&1 || status=$?
-      cat "$one" >>"$log"
-      if [ $status = 124 ]; then
-        failed "$name on $number ranks: did not end in 200 s; $(grep -E 'RUN' "$one" | tail -1)"
-      elif [ $status != 0 ]; then
-        failed "$name on $number ranks (status $status): $(grep -E -m3 'FAILED|ERROR|error: ' "$one" | tr '\n' ';' | cut -c1-400)"
-        tail -15 "$one"
-      elif grep -q "cuda: skipped" "$one"; then
-        say "SKIPPED  $name on $number ranks: $(grep -m1 -o 'cuda: skipped.*' "$one" | cut -c1-120)"
-      else
-        say "PASSED   $name on $number ranks and $devices devices, $((SECONDS - begin)) s"
-      fi
+      label[$name-$number]="$name on $number ranks and $devices devices"
+      job_add "$name-$number" "${KAON_TEST_LIMIT:-200}" "$(beside "$name")" env KAON_TEST_MACHINE=cuda OMP_WAIT_POLICY=passive OMP_NUM_THREADS=1 \
+        CMOCKA_TEST_ABORT=1 "${launcher[@]}" -n "$number" "$build/tests/ranks/$name"
     done
   done
-  rm -f "$one"
 }
 
 # compute-sanitizer on what touches every entry of the tables, on the device alone.
 sanitizer() {
-  step "compute-sanitizer"
-  local tool program programs status log=$out/sanitizer.log one=$build/sanitizer.one
-  : >"$log"
+  local tool program programs more
   if ! command -v compute-sanitizer >/dev/null; then
-    say "SKIPPED  compute-sanitizer: not installed"
+    skipped compute-sanitizer ": not installed"
     return
   fi
   for tool in memcheck racecheck; do
-    programs="test_context test_other_spaces test_update_calls test_sparse_kernels"
-    [ $tool = memcheck ] || programs="$programs test_relax test_kaczmarz"
+    programs="test_context test_other_spaces test_update_calls test_sparse_kernels" more=(--report-api-errors no) # test_context is refused memory
+    [ "$tool" = memcheck ] || programs="$programs test_relax test_kaczmarz" more=()
     for program in $programs; do
       [ -x "$build/tests/$program" ] || continue
-      # a refused allocation is what test_context asks for
-      KAON_TEST_BRIEF=1 KAON_TEST_MACHINE=cuda timeout 60 compute-sanitizer --tool "$tool" --error-exitcode 99 \
-        $([ $tool = memcheck ] && echo --report-api-errors no) "$build/tests/$program" >"$one" 2>&1
-      status=$?
-      if grep -qE "Device not supported|not supported on this|Unable to" "$one"; then
-        say "SKIPPED  $tool $program: $(grep -m1 -E 'not supported|Unable' "$one" | cut -c1-120)"
-      elif [ $status = 124 ]; then
-        say "SKIPPED  $tool $program: over its time"
-      elif [ $status = 0 ] && grep -q "ERROR SUMMARY: 0 errors\|RACECHECK SUMMARY: 0 hazards" "$one"; then
-        say "PASSED   $tool $program"
-      else
-        failed "$tool $program (status $status)"
-        grep -m12 "=========" "$one"
-      fi
-      { printf '\n#### %s %s\n' "$tool" "$program" && tail -200 "$one"; } >>"$log"
+      label[$tool-$program]="$tool $program"
+      job_add "$tool-$program" 90 "$(beside "$program")" env KAON_TEST_BRIEF=1 KAON_TEST_MACHINE=cuda \
+        compute-sanitizer --tool "$tool" --error-exitcode 99 "${more[@]}" "$build/tests/$program"
     done
   done
 }
+
+complaints() { grep -E -m3 'FAILED|ERROR|error: ' "$1" | tr '\n' ';' | cut -c1-300; }
+
+# Its output as a whole, with a head.
+print_whole() {
+  printf '\n#### %s: %s\n' "$1" "$2"
+  cat "$2"
+  printf '#### end of %s\n\n' "$1"
+}
+
+# A test program that says "cuda: skipped" has not seen the device.
+test_ended() {
+  local what=${label[$1]} log=$out/tests/$1.log took=${job_took[$1]}
+  case ${job_state[$1]} in
+    unrun) not_run "$what" ": no time left" ;;
+    passed)
+      if grep -q "cuda: skipped" "$log"; then
+        skipped "$what" ": passed, but $(grep -m1 -o 'cuda: skipped.*' "$log" | cut -c1-120)"
+      else
+        passed "$what" ", $took s"
+      fi
+      ;;
+    failed) failed "$what" " (status ${job_status[$1]}): $(complaints "$log")" && print_whole "$what" "$log" ;;
+    over) failed "$what" ": did not end in ${job_limit[$1]} s; $(complaints "$log")" && print_whole "$what" "$log" ;;
+    cut)
+      if grep -q "\[  FAILED" "$log"; then
+        failed "$what" ": $(complaints "$log")" && print_whole "$what" "$log"
+      else
+        late "$what" ": ended after $took s; $(grep -c '^\[       OK' "$log") tests passed, none failed till then"
+      fi
+      ;;
+  esac
+}
+
+sanitizer_ended() {
+  local what=${label[$1]} log=$out/tests/$1.log
+  if [ "${job_state[$1]}" = unrun ]; then
+    not_run "$what" ": no time left"
+  elif grep -qE "Device not supported|not supported on this|Unable to" "$log"; then
+    skipped "$what" ": $(grep -m1 -E 'not supported|Unable' "$log" | cut -c1-120)"
+  elif [ "${job_state[$1]}" = over ] || [ "${job_state[$1]}" = cut ]; then
+    late "$what" ": ended after ${job_took[$1]} s"
+  elif [ "${job_state[$1]}" = passed ] && grep -q "ERROR SUMMARY: 0 errors\|RACECHECK SUMMARY: 0 hazards" "$log"; then
+    passed "$what" ", ${job_took[$1]} s"
+  else
+    failed "$what" " (status ${job_status[$1]})" && print_whole "$what" "$log"
+  fi
+}
+
+ended() {
+  case $1 in
+    memcheck-* | racecheck-*) sanitizer_ended "$1" ;;
+    *) test_ended "$1" ;;
+  esac
+}
+
+run_queue() {
+  [ ${#job_queue[@]} -gt 0 ] || return
+  step "${#job_queue[@]} programs, $at_a_time at a time"
+  jobs_run "$at_a_time" "$(end_of "${KAON_TEST_SECONDS:-270}")" "$out/tests" ended
+}
+
+# ---- benchmarks, one at a time ----
 
 # bench_one TOPIC SECONDS what...: one benchmark, as a part of its topic's file, if about SECONDS are left for it.
 bench_one() {
@@ -202,29 +280,34 @@ bench_one() {
   shift 2
   left=$((bench_end - SECONDS))
   if [ "$left" -lt "$needs" ]; then
-    say "SKIPPED  kaon bench $*: no time left ($left s, it takes about $needs)"
+    not_run "kaon bench $*" ": no time left ($left s, it takes about $needs)"
     return
   fi
   bench_count=$((bench_count + 1))
-  part=$(printf '%s/%s.%03d.json' "$parts" "$topic" $bench_count)
+  part=$(printf '%s.%03d' "$topic" $bench_count)
   printf '\n$ kaon bench %s\n' "$*" | tee -a "$bench_log"
-  timeout "$left" "$build/kaon" bench "$@" --backend cuda --json "$part" 2>&1 | tee -a "$bench_log"
-  status=${PIPESTATUS[0]}
+  run_one "$part" "$bench_end" "$parts" "$build/kaon" bench "$@" --backend cuda --json "$parts/$part.json"
+  status=$?
+  tee -a "$bench_log" <"$parts/$part.log"
   case $status in
-    0) say "PASSED   bench $topic, $((SECONDS - begin)) s" ;;
-    124) say "SKIPPED  kaon bench $*: over its time" ;;
-    *) failed "kaon bench $* (status $status)" ;;
+    0) passed "bench $topic" ", $((SECONDS - begin)) s" ;;
+    124 | 125) late "kaon bench $*" ": over its time" ;;
+    *) failed "kaon bench $*" " (status $status)" ;;
   esac
 }
 
 # Sums into slots and the kernels of block methods, which the program cannot call: rows of the topic slots.
 slots() {
-  if cmake --build "$build" --target vector_times >>"$out/build.log" 2>&1 &&
-    timeout 60 "$build/tests/vector_times" "$parts/slots.001.json" >>"$bench_log" 2>&1; then
-    say "PASSED   vector_times"
+  if [ $((bench_end - SECONDS)) -lt 20 ]; then
+    not_run "vector_times" ": no time left"
+  elif run_one build-vector_times "$bench_end" "$out" cmake --build "$build" --target vector_times &&
+    run_one vector_times "$(end_of 60)" "$parts" "$build/tests/vector_times" "$parts/slots.001.json"; then
+    passed "vector_times"
   else
     failed "vector_times"
+    tail -20 "$out/build-vector_times.log"
   fi
+  cat "$parts/vector_times.log" >>"$bench_log" 2>/dev/null
 }
 
 bench_join() {
@@ -233,17 +316,21 @@ bench_join() {
 
 # A thermalised configuration (60 sweeps from a cold start) and a solve on it near the light quark's kappa.
 critical() {
-  local field=$build/critical.ildg report=$build/critical.json sweeps=60 overrelax=4 left=$((bench_end - SECONDS))
+  local field=$build/critical.ildg report=$build/critical.json sweeps=60 overrelax=4 left=$((bench_end - SECONDS)) status
   if [ "$left" -lt 40 ]; then
-    say "SKIPPED  the thermalised configuration: no time left ($left s, it takes about 40)"
+    not_run "the thermalised configuration" ": no time left ($left s, it takes about 40)"
     return
   fi
   printf '\n$ kaon generate --lattice 32 32 32 64 --sweeps %d --overrelax %d\n' $sweeps $overrelax | tee -a "$bench_log"
-  if ! timeout "$left" "$build/kaon" generate --backend cuda --lattice 32 32 32 64 --sweeps $sweeps --overrelax $overrelax --every 20 \
-    --output "$field" --report "$report" 2>&1 | tee -a "$bench_log"; then
-    failed "kaon generate"
-    return
-  fi
+  run_one generate "$bench_end" "$parts" "$build/kaon" generate --backend cuda --lattice 32 32 32 64 --sweeps $sweeps --overrelax $overrelax \
+    --every 20 --output "$field" --report "$report"
+  status=$?
+  tee -a "$bench_log" <"$parts/generate.log"
+  case $status in
+    0) ;;
+    124 | 125) late "kaon generate" ": over its time" && return ;;
+    *) failed "kaon generate" " (status $status)" && return ;;
+  esac
   say "heatbath and over-relaxation: $(sed -n 's/^ *"seconds": *\([0-9.e+-]*\),*$/\1/p' "$report" |
     awk -v n=$((32 * 32 * 32 * 64 * 4 * sweeps * (overrelax + 1))) '{printf "%.2f ns a link update in double, %.2f s", 1e9 * $1 / n, $1}')"
   local problem=(--gauge "$field" --kappa 0.1345 --csw 1.769 --tol 1e-10 --reconstruct 12)
@@ -258,10 +345,10 @@ critical() {
 benchmarks() {
   step "bench"
   if [ ! -x "$build/kaon" ]; then
-    say "SKIPPED  bench: the kaon program was not built"
+    skipped bench ": the kaon program was not built"
     return
   fi
-  parts=$build/bench-parts bench_log=$out/bench/bench.log bench_end=$((SECONDS + ${KAON_BENCH_SECONDS:-240})) bench_count=0
+  parts=$build/bench-parts bench_log=$out/bench/bench.log bench_end=$(end_of "${KAON_BENCH_SECONDS:-240}") bench_count=0
   rm -rf "$parts"
   mkdir -p "$parts" "$out/bench"
   : >"$bench_log"
@@ -282,7 +369,9 @@ benchmarks() {
   bench_one columns 30 dslash --lattice 48 48 48 64 --columns 12 --precision single,half --reconstruct 12
   for topic in dslash columns vector slots solve-cg solve-bicgstab solve-columns small critical; do bench_join "$topic"; done
   if ! command -v python3 >/dev/null; then
-    say "SKIPPED  the benchmarks' tables: no python3 here; scripts/performance.py --table makes them of OUT/bench/*.json"
+    skipped "the benchmarks' tables" ": no python3 here; scripts/performance.py --table makes them of OUT/bench/*.json"
+  elif ! compgen -G "$out/bench/*.json" >/dev/null; then
+    not_run "the benchmarks' tables" ": nothing was measured"
   elif python3 scripts/performance.py --table "$out"/bench/*.json >"$out/bench/tables.md"; then
     cat "$out/bench/tables.md"
   else
@@ -296,42 +385,82 @@ profile() {
   local metrics=dram__bytes_read.sum,dram__bytes_write.sum,lts__t_sectors_srcunit_tex.sum,l1tex__t_sector_hit_rate.pct
   metrics=$metrics,sm__warps_active.avg.pct_of_peak_sustained_active,smsp__issue_active.avg.pct_of_peak_sustained_active
   metrics=$metrics,gpu__time_duration.sum
-  local precision columns one=$build/profile.one
+  local precision columns what end one=$build/profile.log
   : >"$out/profile.txt"
   if ! command -v ncu >/dev/null; then
-    say "SKIPPED  profile: ncu is not installed"
+    skipped profile ": ncu is not installed"
     return
   fi
   for columns in 1 12; do
     for precision in double single half; do
       printf '\n$ ncu kaon bench dslash --lattice 32 32 32 32 --precision %s --reconstruct 12 --columns %d\n' $precision $columns >>"$out/profile.txt"
-      timeout 40 ncu --clock-control none -k regex:^hop_ -c 1 --metrics $metrics "$build/kaon" bench dslash --backend cuda \
-        --lattice 32 32 32 32 --precision $precision --reconstruct 12 --columns $columns --samples 1 --calls 1 >"$one" 2>&1
+      what="profile $precision, $columns columns" end=$(end_of 40)
+      if [ $((end - SECONDS)) -lt 10 ]; then
+        not_run "$what" ": no time left"
+        continue
+      fi
+      run_one profile "$end" "$build" ncu --clock-control none -k regex:^hop_ -c 1 --metrics $metrics "$build/kaon" bench dslash --backend cuda \
+        --lattice 32 32 32 32 --precision $precision --reconstruct 12 --columns $columns --samples 1 --calls 1
       if grep -q dram__bytes "$one"; then
         grep -E '^ *(void )?hop_[a-z]+<|__.*(sum|pct)' "$one" >>"$out/profile.txt"
-        say "PASSED   profile $precision, $columns columns"
+        passed "$what"
+      elif [ "${job_state[profile]}" = cut ]; then
+        late "$what" ": over its time"
       else
-        say "SKIPPED  profile $precision, $columns columns: $(grep -m1 -E 'ERROR|error' "$one" | cut -c1-120)"
+        skipped "$what" ": $(grep -m1 -E 'ERROR|error' "$one" | cut -c1-120)"
       fi
     done
   done
 }
 
-find_nvcc || { echo "run_gpu.sh: nvcc is not on the path nor below /usr/local/cuda; set CUDA_HOME" >&2; exit 3; }
-unpack
-machine
-[ $# -gt 0 ] || set -- build tests ranks sanitizer bench profile
+# How it all went, and the status.
+conclude() {
+  local kind
+  say "TOTAL    $SECONDS s, ${count[FAILED]} failed, ${count[LATE]} out of time, ${count["NOT RUN"]} not run, ${count[SKIPPED]} skipped, ${count[PASSED]} passed"
+  for kind in FAILED LATE "NOT RUN" SKIPPED; do
+    [ "${count[$kind]}" = 0 ] || say "$(printf '%-8s%s' "$kind:" "${which[$kind]%,}")"
+  done
+  [ "${count[FAILED]}" = 0 ] || exit 1
+  [ "${count[LATE]} ${count["NOT RUN"]}" = "0 0" ] || exit 4
+  exit 0
+}
+
+trap 'jobs_kill; say "STOPPED  by a signal after $SECONDS s"; exit 130' INT TERM HUP
+deadline=${KAON_GPU_SECONDS:-1000000}
+[ $# -gt 0 ] || { set -- build tests ranks sanitizer bench profile; deadline=${KAON_GPU_SECONDS:-530}; }
 for what in "$@"; do
   case $what in
-    build) build_all || break ;;
-    tests) tests ;;
-    ranks) ranks ;;
-    sanitizer) sanitizer ;;
-    bench) benchmarks ;;
-    profile) profile ;;
+    build | tests | ranks | sanitizer | bench | profile) ;;
     *) echo "run_gpu.sh: $what is none of build, tests, ranks, sanitizer, bench, profile" >&2; exit 2 ;;
   esac
 done
+if ! find_nvcc && [[ " $* " == *" build "* ]]; then
+  echo "run_gpu.sh: nvcc is not on the path nor below /usr/local/cuda; set CUDA_HOME" >&2
+  exit 3
+fi
+unpack
+machine
+share_out
+built=yes
+for what in "$@"; do
+  if [ $built = no ]; then
+    not_run "$what" ": nothing was built"
+    continue
+  fi
+  case $what in
+    tests) tests ;; # these three: into the queue
+    ranks) ranks ;;
+    sanitizer) sanitizer ;;
+    *)
+      run_queue
+      case $what in
+        build) build_all || built=no ;;
+        bench) benchmarks ;;
+        profile) profile ;;
+      esac
+      ;;
+  esac
+done
+run_queue
 cd "$root" || exit 2
-say "TOTAL    $SECONDS s, $failures failed"
-[ $failures = 0 ]
+conclude

@@ -38,8 +38,9 @@ static const cli_option options[] = {
      "more, "
      "nowhere more than half a second of them)"},
     {CLI_INT, "samples", "N", "7", OWN(samples), 1, 1000,
-     "dslash, vector, spmv: samples, whose median counts; solve and krylov take the median of 3 "
-     "solves, or of 2 seconds of them where joules are counted"},
+     "dslash, vector, spmv, async: samples, whose median counts (async: no more after 10 seconds); "
+     "solve and krylov take the median of 3 solves, or of 2 seconds of them where joules are "
+     "counted"},
     {CLI_FLAG, "in-turn", NULL, NULL, OWN(in_turn), 0, 0,
      "dslash: a sample of each row of a lattice in turn, so that ratios between rows do not hang "
      "on "

@@ -86,7 +86,7 @@ typedef struct bench {
   int once;             /* a solve is not repeated */
   int matrices;         /* rows are about matrices, not lattices */
   int unconverged;      /* of matrices' solves: some were */
-  double least_seconds; /* bench_best goes on for so long, after a first solve that counts only if
+  double least_seconds; /* bench_median goes on for so long, after a first solve that counts only if
                            it takes as long; 0: by rule */
   kaon_context *processor; /* whose counter is that of the processors beside a device; or NULL */
   double reference_flops;  /* bench solve --effective: of BiCGStab, one column; 0: not known */
@@ -152,8 +152,15 @@ typedef struct bench_figures {
   kaon_traffic traffic; /* of one solve, of this rank */
 } bench_figures;
 /* Solves from x = 0 a few times, or until the time is worth a median. */
-kaon_status bench_best(bench *b, kaon_solver *solver, const kaon_vector *source, kaon_vector *x,
-                       bench_figures *best);
+kaon_status bench_median(bench *b, kaon_solver *solver, const kaon_vector *source, kaon_vector *x,
+                         bench_figures *figures);
+/* Seconds of one thing done `count` times. */
+typedef struct bench_spread {
+  double median, least, most;
+  int count;
+} bench_spread;
+/* It sorts them; the median of an even count is the mean of the two in the middle. */
+bench_spread bench_spread_of(double *seconds, int count);
 /* A monitor that ends a solve on Ctrl-C. */
 kaon_monitor_fn bench_monitor;
 /* Fills every column with the same numbers of order 1 (timings of zeros would flatter). */

@@ -17,23 +17,37 @@
 
 /* ---- props ---- */
 
+/* KEY, KEY_bound and KEY_note: the number, whether it is no more than a lower bound, and why. */
+static void add_condition(const relax_bench *r, json_t *row, const char *key,
+                          const condition_number *n) {
+  char text[32];
+  json_object_set_new(row, key, report_real(n->value));
+  snprintf(text, sizeof text, "%s_bound", key);
+  json_object_set_new(row, text, json_boolean(n->bound));
+  snprintf(text, sizeof text, "%s_note", key);
+  json_object_set_new(row, text, *n->why ? json_string(n->why) : json_null());
+  if (*n->why)
+    cli_say(&r->b->args->common, "  %s: %s, %s\n", key,
+            n->bound ? "a lower bound" : "not estimated", n->why);
+}
+
 static int props(relax_bench *r) {
   kaon_spectrum s;
-  char name[64];
+  char name[64], plain[32], scaled[32];
   condition c;
   int code = cli_status(r->l.ctx, kaon_spectrum_estimate(r->l.A, 0, &s), NULL);
   if (code == EXIT_DONE) code = condition_estimate(r, &c);
   if (code != EXIT_DONE) return code;
   cli_say(&r->b->args->common,
-          "%-16s n %lld, nnz %lld, cond_1(A) %.5g, cond_1(D^-1 A) %.5g, cond_2(D^-1 A) %.5g, "
+          "%-16s n %lld, nnz %lld, cond_1(A) %s, cond_1(D^-1 A) %s, cond_2(D^-1 A) %.5g, "
           "rho(B) %.4f, rho(|B|) %.4f, tau %.4f\n",
           relax_bench_name(r, name), (long long)r->l.info.global_rows,
-          (long long)r->l.info.global_entries, c.plain, c.scaled, s.high / s.low, s.rho,
-          s.rho_absolute, s.tau);
+          (long long)r->l.info.global_entries, condition_text(&c.plain, plain),
+          condition_text(&c.scaled, scaled), s.high / s.low, s.rho, s.rho_absolute, s.tau);
   json_t *row = relax_bench_row(r, "async-props", NAN);
   json_object_set_new(row, "spectrum", spectrum_describe(&s));
-  json_object_set_new(row, "cond1", report_real(c.plain));
-  json_object_set_new(row, "cond1_scaled", report_real(c.scaled));
+  add_condition(r, row, "cond1", &c.plain);
+  add_condition(r, row, "cond1_scaled", &c.scaled);
   return EXIT_DONE;
 }
 
@@ -224,10 +238,12 @@ static int rate(relax_bench *r) {
 
 /* ---- sweeps alone ---- */
 
-/* Seconds of `steps` sweeps from 0 and nothing else, the best of `samples`: the solver as an
- * operator takes no residual. */
-static int time_sweeps(relax_bench *r, const relax_run *run, int steps, double *seconds) {
+/* Seconds of `steps` sweeps from 0 and nothing else: the solver as an operator takes no residual.
+ * Of several ranks the slowest one's. */
+static int time_sweeps(relax_bench *r, const relax_run *run, int steps, bench_spread *times) {
   kaon_context *ctx = r->l.ctx;
+  const int samples = r->b->args->samples;
+  double *seconds = calloc((size_t)samples, sizeof *seconds);
   kaon_solver *solver = NULL;
   kaon_operator *sweeps = NULL;
   kaon_solver_options options = r->l.options;
@@ -235,17 +251,20 @@ static int time_sweeps(relax_bench *r, const relax_run *run, int steps, double *
   options.tol = 0;
   options.max_iterations = steps;
   options.relax = &run->options;
-  kaon_status status = kaon_solver_create(r->l.A, 1, &options, &solver);
+  kaon_status status = kaon_context_agree(ctx, seconds ? KAON_OK : KAON_ERR_MEMORY);
+  if (status == KAON_OK) status = kaon_solver_create(r->l.A, 1, &options, &solver);
   if (status == KAON_OK) status = kaon_solver_as_operator(solver, &sweeps);
-  *seconds = 1e300;
-  for (int n = 0; n < r->b->args->samples && status == KAON_OK; n++) {
+  for (int n = 0; n < samples && status == KAON_OK; n++) {
     status = kaon_context_synchronise(ctx);
     const double before = cli_now();
     if (status == KAON_OK) status = kaon_operator_apply(sweeps, KAON_PLAIN, r->right, r->x);
     if (status == KAON_OK) status = kaon_context_synchronise(ctx);
-    *seconds = fmin(*seconds, cli_now() - before);
+    seconds[n] = cli_now() - before;
     if (status == KAON_OK && bench_stopped()) status = KAON_ERR_CANCELLED;
+    if (status == KAON_OK) status = ranks_most(&seconds[n], 1);
   }
+  if (status == KAON_OK) *times = bench_spread_of(seconds, samples);
+  free(seconds);
   kaon_operator_destroy(&sweeps);
   kaon_solver_destroy(&solver);
   return cli_status(ctx, status, NULL);
@@ -266,16 +285,16 @@ static int overhead(relax_bench *r) {
     cli_say(common, "  async-(%d)", k);
     for (int n = 0; n < LENGTHS && code == EXIT_DONE; n++) {
       const int steps = 100 * (n + 1);
-      double seconds;
-      code = time_sweeps(r, &run, steps, &seconds);
+      bench_spread times;
+      code = time_sweeps(r, &run, steps, &times);
       if (code != EXIT_DONE) break;
-      if (k == 1) alone[n] = seconds;
-      cli_say(common, " %10.3e %+6.1f %%", seconds, 100 * (seconds / alone[n] - 1));
-      json_t *row = relax_bench_row(r, "async-overhead", seconds);
+      if (k == 1) alone[n] = times.median;
+      cli_say(common, " %10.3e %+6.1f %%", times.median, 100 * (times.median / alone[n] - 1));
+      json_t *row = relax_bench_row_of(r, "async-overhead", &times);
       json_object_set_new(row, "block", json_integer(run.options.block));
       json_object_set_new(row, "local_sweeps", json_integer(k));
       json_object_set_new(row, "iterations", json_integer(steps));
-      json_object_set_new(row, "overhead", report_real(seconds / alone[n] - 1));
+      json_object_set_new(row, "overhead", report_real(times.median / alone[n] - 1));
     }
     cli_say(common, "\n");
   }
@@ -292,36 +311,29 @@ typedef struct contender {
 
 static int time_one(relax_bench *r, const contender *c, double tol) {
   enum { SWEEPS = 100 };
-  relax_run run = relax_run_of(r, c->method, tol, 200000), best;
-  double sweeps = NAN;
-  int code = EXIT_DONE;
+  relax_run run = relax_run_of(r, c->method, tol, 200000);
+  bench_spread times, sweeps = {.median = NAN};
   if (!r->b->args->relax_block) run.options.block = 448;
   if (!r->b->args->relax_sweeps) run.options.local_sweeps = 5;
   run.options.driver = c->driver;
-  best = run;
-  best.solve.seconds = 1e300;
-  for (int n = 0; n < r->b->args->samples && code == EXIT_DONE; n++) {
-    code = relax_run_solve(r, &run);
-    relax_run_clear(&run);
-    if (code == EXIT_DONE && run.solve.seconds < best.solve.seconds) best = run;
-    if (run.solve.seconds * n > 10) break;
-  }
+  int code = relax_run_repeat(r, &run, r->b->args->samples, &times);
+  relax_run_clear(&run);
   if (code == EXIT_DONE && relax_is(c->method) && c->driver == KAON_RELAX_LAUNCH)
     code = time_sweeps(r, &run, SWEEPS, &sweeps);
   if (code != EXIT_DONE) return code;
   cli_say(&r->b->args->common,
           "  %-22s %7d iterations %10.3e s, %9.3e an iteration, %9.3e without residuals; %s\n",
-          c->name, best.report.iterations, best.solve.seconds,
-          best.solve.seconds / fmax(1, best.report.iterations), sweeps / SWEEPS,
-          kaon_stop_reason_name(best.report.reason));
-  json_t *row = relax_bench_row(r, "async-time", best.solve.seconds);
+          c->name, run.report.iterations, times.median,
+          times.median / fmax(1, run.report.iterations), sweeps.median / SWEEPS,
+          kaon_stop_reason_name(run.report.reason));
+  json_t *row = relax_bench_row_of(r, "async-time", &times);
   json_t *figures = json_pack(
       "{s:s s:i s:i s:i s:o s:o s:o s:s s:i s:i s:o}", "method", c->name, "block",
-      best.options.block, "local_sweeps", best.options.local_sweeps, "iterations",
-      best.report.iterations, "tol", report_real(tol), "residual",
-      report_real(best.report.residual), "seconds_sweep", report_real(sweeps / SWEEPS), "status",
-      kaon_stop_reason_name(best.report.reason), "newest", best.relaxation.newest, "oldest",
-      best.relaxation.oldest, "asynchronous", report_real(best.relaxation.asynchronous));
+      run.options.block, "local_sweeps", run.options.local_sweeps, "iterations",
+      run.report.iterations, "tol", report_real(tol), "residual", report_real(run.report.residual),
+      "seconds_sweep", report_real(sweeps.median / SWEEPS), "status",
+      kaon_stop_reason_name(run.report.reason), "newest", run.relaxation.newest, "oldest",
+      run.relaxation.oldest, "asynchronous", report_real(run.relaxation.asynchronous));
   json_object_update(row, figures);
   json_decref(figures);
   return EXIT_DONE;

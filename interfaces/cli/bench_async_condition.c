@@ -1,21 +1,34 @@
 /* bench_async_condition.c - |M|_1 |M^-1|_1 of M = A and of M = D^-1 A, as the paper on asynchronous
- * relaxation has them. |M|_1 is exact; |M^-1|_1 is estimated, from below, by solves with CG.
+ * relaxation has them. |M|_1 is exact; |M^-1|_1 is estimated, from below, by solves with CG, for
+ * some time at most: an estimate that was ended is that of the solves till then.
  * Source: Hager, SIAM J. Sci. Stat. Comput. 5 (1984) 311; Higham, ACM Trans. Math. Softw. 14 (1988)
  * 381. */
 #include "bench_async_condition.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+#include "signals.h"
 
 typedef struct estimate {
   relax_bench *r;
   kaon_solver *solver;
+  double end;          /* cli_now() at which solves are ended */
   const double *scale; /* the diagonal, or NULL: M = A */
   int64_t rows;
   double *x, *y;
   int *solves;
-  int failed; /* a solve did not converge */
+  const char *why; /* of a solve that did not converge; or "" */
 } estimate;
+
+static int is_over(void *user, int iteration, int column, double residual) {
+  const estimate *e = user;
+  (void)iteration;
+  (void)column;
+  (void)residual;
+  return signals_interrupted() || cli_now() >= e->end;
+}
 
 /* y = M^-1 x, or M^-T x; with M = D^-1 A and A = A^T these are A^-1 D x and D A^-1 x. */
 static kaon_status solve(estimate *e, int transposed) {
@@ -27,7 +40,10 @@ static kaon_status solve(estimate *e, int transposed) {
   kaon_status status = kaon_vector_import(e->r->right, 0, given, KAON_BASIS_UKQCD);
   if (status == KAON_OK) status = kaon_vector_zero(e->r->x);
   if (status == KAON_OK) status = kaon_solver_solve(e->solver, e->r->right, e->r->x, &report, NULL);
-  if (status == KAON_OK && report.reason != KAON_CONVERGED) e->failed = 1;
+  if (status == KAON_OK && bench_stopped()) status = KAON_ERR_CANCELLED;
+  if (status == KAON_OK && report.reason == KAON_CANCELLED) e->why = "out of time";
+  if (status == KAON_OK && report.reason != KAON_CONVERGED && !*e->why)
+    e->why = "a solve did not converge";
   if (status == KAON_OK) status = kaon_vector_export(e->r->x, 0, e->y, KAON_BASIS_UKQCD);
   if (e->scale && transposed)
     for (int64_t i = 0; i < e->rows; i++) e->y[i] *= e->scale[i];
@@ -47,27 +63,27 @@ static kaon_status alternating(estimate *e, double *norm) {
   for (int64_t i = 0; i < e->rows; i++)
     e->x[i] = (i % 2 ? -1 : 1) * (1 + (n > 1 ? (double)i / (n - 1) : 0));
   const kaon_status status = solve(e, 0);
-  if (status == KAON_OK) *norm = fmax(*norm, 2 * sum_of(e) / (3 * n));
+  if (status == KAON_OK && !*e->why) *norm = fmax(*norm, 2 * sum_of(e) / (3 * n));
   return status;
 }
 
-/* *norm = |M^-1|_1, by ascent over unit vectors. */
+/* *norm = |M^-1|_1, by ascent over unit vectors; where that was ended what it had reached, or 0. */
 static kaon_status inverse_norm(estimate *e, double *norm) {
   enum { ASCENTS = 5 };
   int64_t at = -1; /* x is unit vector `at`; -1: 1 / n everywhere */
   *norm = 0;
   for (int64_t i = 0; i < e->rows; i++) e->x[i] = 1 / (double)e->rows;
-  for (int n = 0; n < ASCENTS && !e->failed; n++) {
+  for (int n = 0; n < ASCENTS; n++) {
     double now, mean = 0;
     int64_t best = 0;
     kaon_status status = solve(e, 0);
-    if (status != KAON_OK) return status;
+    if (status != KAON_OK || *e->why) return status;
     now = sum_of(e);
     if (n > 0 && now <= *norm) break;
     *norm = now;
     for (int64_t i = 0; i < e->rows; i++) e->x[i] = e->y[i] < 0 ? -1 : 1;
     status = solve(e, 1);
-    if (status != KAON_OK) return status;
+    if (status != KAON_OK || *e->why) return status;
     for (int64_t i = 0; i < e->rows; i++) {
       mean += e->y[i] / (double)e->rows;
       if (fabs(e->y[i]) > fabs(e->y[best])) best = i;
@@ -76,7 +92,7 @@ static kaon_status inverse_norm(estimate *e, double *norm) {
     at = best;
     for (int64_t i = 0; i < e->rows; i++) e->x[i] = i == at;
   }
-  return e->failed ? KAON_OK : alternating(e, norm);
+  return alternating(e, norm);
 }
 
 /* |A|_1, |D^-1 A|_1 and the diagonal. */
@@ -109,36 +125,60 @@ static kaon_status norms_of(const relax_bench *r, double *diagonal, double norms
   return status;
 }
 
-static kaon_status make_solver(relax_bench *r, kaon_operator **K, kaon_solver **solver) {
+static kaon_status make_solver(estimate *e, kaon_operator **K) {
+  const relax_bench *r = e->r;
   kaon_solver_options options = KAON_SOLVER_OPTIONS_INIT;
   options.method = KAON_CG;
   options.tol = 1e-10;
   options.max_iterations = 100000;
-  options.monitor = bench_monitor;
+  options.monitor = is_over;
+  options.monitor_user = e;
   kaon_status status = kaon_precond_jacobi(r->l.A, K);
   options.preconditioner = *K;
-  return status == KAON_OK ? kaon_solver_create(r->l.A, 1, &options, solver) : status;
+  return status == KAON_OK ? kaon_solver_create(r->l.A, 1, &options, &e->solver) : status;
+}
+
+/* In `work`: the diagonal, and room for two vectors. scale: as estimate's. */
+static kaon_status number_of(estimate *e, const double *scale, double norm, double *work,
+                             condition_number *n) {
+  double inverse = 0;
+  e->scale = scale;
+  e->x = work + e->rows;
+  e->y = work + 2 * e->rows;
+  e->why = "";
+  e->end = cli_now() + CONDITION_SECONDS;
+  const kaon_status status = inverse_norm(e, &inverse);
+  n->value = inverse > 0 ? norm * inverse : NAN;
+  n->why = e->why;
+  n->bound = *e->why && inverse > 0;
+  return status;
+}
+
+static const char *refusal_of(const relax_bench *r) {
+  if (r->b->info.ranks > 1) return "estimated on one rank alone";
+  if (!r->l.info.hermitian) return "estimated of Hermitian matrices alone";
+  return r->l.info.reals != 1 ? "estimated of real matrices alone" : "";
+}
+
+const char *condition_text(const condition_number *n, char text[32]) {
+  if (isnan(n->value)) return "n/a";
+  snprintf(text, 32, "%s%.5g", n->bound ? "at least " : "", n->value);
+  return text;
 }
 
 int condition_estimate(relax_bench *r, condition *c) {
   const size_t rows = (size_t)r->l.info.rows;
   double norms[2] = {NAN, NAN};
   kaon_operator *K = NULL;
-  *c = (condition){NAN, NAN, 0};
-  if (r->b->info.ranks > 1 || !r->l.info.hermitian || r->l.info.reals != 1) return EXIT_DONE;
+  const char *why = refusal_of(r);
+  *c = (condition){{NAN, 0, why}, {NAN, 0, why}, 0};
+  if (*why) return EXIT_DONE;
   double *work = malloc((3 * rows + 1) * sizeof *work);
-  estimate e = {.r = r, .rows = r->l.info.rows, .x = work, .solves = &c->solves};
+  estimate e = {.r = r, .rows = r->l.info.rows, .solves = &c->solves, .why = ""};
   kaon_status status = work ? norms_of(r, work, norms) : KAON_ERR_MEMORY;
-  if (status == KAON_OK) status = make_solver(r, &K, &e.solver);
-  for (int k = 0; k < 2 && status == KAON_OK; k++) {
-    double inverse = NAN;
-    e.scale = k ? work : NULL;
-    e.x = work + rows;
-    e.y = work + 2 * rows;
-    e.failed = 0;
-    status = inverse_norm(&e, &inverse);
-    *(k ? &c->scaled : &c->plain) = e.failed ? NAN : norms[k] * inverse;
-  }
+  if (status == KAON_OK) status = make_solver(&e, &K);
+  if (status == KAON_OK) status = number_of(&e, NULL, norms[0], work, &c->plain);
+  if (status == KAON_OK) status = number_of(&e, work, norms[1], work, &c->scaled);
   kaon_solver_destroy(&e.solver);
   kaon_operator_destroy(&K);
   free(work);

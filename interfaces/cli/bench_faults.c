@@ -22,10 +22,10 @@ static relax_run run_of(const relax_bench *r, const kaon_fault_options *faults) 
   return run;
 }
 
-static void add_row(relax_bench *r, const char *name, const relax_run *run,
-                    const kaon_fault_options *f, double more_time, double more) {
+/* Into a row of what `run` took. */
+static void describe(json_t *row, const relax_run *run, const kaon_fault_options *f,
+                     double more_time, double more) {
   const kaon_relax_report *x = &run->relaxation;
-  json_t *row = relax_bench_row(r, name, run->solve.seconds);
   json_t *figures = json_pack(
       "{s:i s:i s:f s:i s:i s:o s:i s:i s:o s:s s:I s:i s:i s:b s:I s:i s:i s:i s:o s:o}", "block",
       run->options.block, "local_sweeps", run->options.local_sweeps, "share", f->share, "begin",
@@ -40,25 +40,8 @@ static void add_row(relax_bench *r, const char *name, const relax_run *run,
   json_decref(figures);
 }
 
-/* The fastest of some runs: the same iterations on one machine but for their order. */
-static int best_run(relax_bench *r, const kaon_fault_options *f, relax_run *best) {
-  enum { RUNS = 4 }; /* the first one takes memory */
-  int code = EXIT_DONE;
-  for (int n = 0; n < RUNS && code == EXIT_DONE; n++) {
-    relax_run run = run_of(r, f);
-    code = relax_run_solve(r, &run);
-    if (n > 0 && (code != EXIT_DONE || run.solve.seconds >= best->solve.seconds)) {
-      relax_run_clear(&run);
-      continue;
-    }
-    if (n > 0) relax_run_clear(best);
-    *best = run;
-  }
-  return code;
-}
-
 static int recovery(relax_bench *r) {
-  enum { KINDS = 6 };
+  enum { KINDS = 6, SAMPLES = 5 }; /* the same iterations on one machine but for their order */
   static const char *const names[KINDS] = {"no fault",     "recover-(10)", "recover-(20)",
                                            "recover-(30)", "by monitor",   "no recovery"};
   static const int after[KINDS] = {0, 10, 20, 30, 0, 0};
@@ -74,20 +57,21 @@ static int recovery(relax_bench *r) {
     f.share = i > 0 ? 0.25 : 0;
     f.recovery = after[i];
     f.repair = i == 4;
-    relax_run run;
-    code = best_run(r, &f, &run);
+    relax_run run = run_of(r, &f);
+    bench_spread times;
+    code = relax_run_repeat(r, &run, SAMPLES, &times);
     if (code != EXIT_DONE) break;
-    if (i == 0) seconds = run.solve.seconds;
+    if (i == 0) seconds = times.median;
     if (i == 0) steps = run.report.iterations;
-    const double more_time = 100 * (run.solve.seconds / seconds - 1);
+    const double more_time = 100 * (times.median / seconds - 1);
     const double more = 100.0 * (run.report.iterations - steps) / (steps > 0 ? steps : 1);
     cli_say(common,
             "  %-13s %4d iterations %+6.1f %%, %9.3e s %+6.1f %%, residual %.2e, %s; back at %d, "
             "%d alarms, the first at %d\n",
-            names[i], run.report.iterations, more, run.solve.seconds, more_time,
-            run.report.residual, kaon_stop_reason_name(run.report.reason),
-            run.relaxation.restored_at, run.relaxation.alarms, run.relaxation.first_alarm);
-    add_row(r, "faults-recovery", &run, &f, more_time, more);
+            names[i], run.report.iterations, more, times.median, more_time, run.report.residual,
+            kaon_stop_reason_name(run.report.reason), run.relaxation.restored_at,
+            run.relaxation.alarms, run.relaxation.first_alarm);
+    describe(relax_bench_row_of(r, "faults-recovery", &times), &run, &f, more_time, more);
     histories[i] = run.history;
   }
   if (code == EXIT_DONE) code = relax_bench_histories(r, "faults", histories, names, KINDS);
@@ -116,7 +100,7 @@ static int flips(relax_bench *r) {
             f.flip_rate, f.repair ? "repaired  " : "unrepaired", run.report.iterations,
             run.report.residual, kaon_stop_reason_name(run.report.reason),
             (long long)run.relaxation.flips, run.relaxation.alarms, run.relaxation.rollbacks);
-    add_row(r, "faults-flips", &run, &f, NAN, NAN);
+    describe(relax_bench_row(r, "faults-flips", run.solve.seconds), &run, &f, NAN, NAN);
   }
   return code;
 }

@@ -13,60 +13,52 @@ enum { RANKS = 64 };
 
 /* ---- a row ---- */
 
-static void keep_row(relax_bench *r, const relax_run *best, double tol) {
-  const kaon_relax_report *x = &best->relaxation;
-  const int iterations = best->report.iterations;
-  json_t *row = relax_bench_row(r, ROWS, best->solve.seconds);
+static void keep_row(relax_bench *r, const relax_run *run, const bench_spread *times, double tol) {
+  const kaon_relax_report *x = &run->relaxation;
+  const int iterations = run->report.iterations;
+  json_t *row = relax_bench_row_of(r, ROWS, times);
   json_t *figures = json_pack(
       "{s:s s:s s:i s:i s:i s:i s:o s:o s:o s:s s:i s:i s:o}", "exchange",
       r->b->info.ranks > 1 ? relax_exchange_name(x->exchange) : "none", "driver",
-      best->options.driver == KAON_RELAX_FREE ? "free" : "launch", "block", best->options.block,
-      "local_sweeps", best->options.local_sweeps, "rank_lag", best->options.rank_lag, "iterations",
-      iterations, "tol", report_real(tol), "residual", report_real(best->report.residual),
-      "seconds_iteration", report_real(best->solve.seconds / fmax(1, iterations)), "status",
-      kaon_stop_reason_name(best->report.reason), "rank_newest", x->rank_newest, "rank_oldest",
+      run->options.driver == KAON_RELAX_FREE ? "free" : "launch", "block", run->options.block,
+      "local_sweeps", run->options.local_sweeps, "rank_lag", run->options.rank_lag, "iterations",
+      iterations, "tol", report_real(tol), "residual", report_real(run->report.residual),
+      "seconds_iteration", report_real(times->median / fmax(1, iterations)), "status",
+      kaon_stop_reason_name(run->report.reason), "rank_newest", x->rank_newest, "rank_oldest",
       x->rank_oldest, "rank_asynchronous", report_real(x->rank_asynchronous));
   json_object_update(row, figures);
   json_decref(figures);
 }
 
-/* The best of --samples solves, none more once they have taken 10 s. *there: the way is. */
+/* *there: the way is. */
 static int measure(relax_bench *r, kaon_relax_exchange exchange, kaon_relax_driver driver,
                    double tol, int *there) {
   const bench_args *a = r->b->args;
   const cli_common *common = &a->common;
-  relax_run run = relax_run_of(r, KAON_ASYNC, tol, 100000), best;
-  double all = 0;
-  int code = EXIT_DONE;
+  relax_run run = relax_run_of(r, KAON_ASYNC, tol, 100000);
+  bench_spread times;
   if (!a->relax_block) run.options.block = 448;
   if (!a->relax_sweeps) run.options.local_sweeps = 5;
   run.options.exchange = exchange;
   run.options.driver = driver;
   run.options.rank_lag = a->relax_rank_lag;
-  best = run;
-  best.solve.seconds = 1e300;
-  for (int n = 0; n < a->samples && all < 10 && code == EXIT_DONE; n++) {
-    code = relax_run_solve(r, &run);
-    relax_run_clear(&run);
-    if (code == EXIT_DONE) code = cli_status(r->l.ctx, ranks_most(&run.solve.seconds, 1), NULL);
-    all += run.solve.seconds;
-    *there = r->b->info.ranks == 1 || run.relaxation.exchange == exchange;
-    if (code == EXIT_DONE && !*there) {
-      cli_say(common, "  %s\n", run.relaxation.exchange_note);
-      return EXIT_DONE;
-    }
-    if (code == EXIT_DONE && run.solve.seconds < best.solve.seconds) best = run;
-  }
+  const int code = relax_run_repeat(r, &run, a->samples, &times);
+  relax_run_clear(&run);
   if (code != EXIT_DONE) return code;
-  if (best.report.reason != KAON_CONVERGED) r->b->unconverged = 1;
+  *there = r->b->info.ranks == 1 || run.relaxation.exchange == exchange;
+  if (!*there) {
+    cli_say(common, "  %s\n", run.relaxation.exchange_note);
+    return EXIT_DONE;
+  }
+  if (run.report.reason != KAON_CONVERGED) r->b->unconverged = 1;
   cli_say(common,
           "  %-5s %-6s %7d iterations %10.3e s, %9.3e an iteration; shifts across ranks %d to %d; "
           "%s\n",
-          r->b->info.ranks > 1 ? relax_exchange_name(best.relaxation.exchange) : "none",
-          driver ? "free" : "launch", best.report.iterations, best.solve.seconds,
-          best.solve.seconds / fmax(1, best.report.iterations), best.relaxation.rank_newest,
-          best.relaxation.rank_oldest, kaon_stop_reason_name(best.report.reason));
-  keep_row(r, &best, tol);
+          r->b->info.ranks > 1 ? relax_exchange_name(run.relaxation.exchange) : "none",
+          driver ? "free" : "launch", run.report.iterations, times.median,
+          times.median / fmax(1, run.report.iterations), run.relaxation.rank_newest,
+          run.relaxation.rank_oldest, kaon_stop_reason_name(run.report.reason));
+  keep_row(r, &run, &times, tol);
   return EXIT_DONE;
 }
 

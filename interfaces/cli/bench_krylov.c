@@ -99,7 +99,7 @@ int bench_solve_system(bench *b, linear *l, int columns, bench_figures *figures)
   code = cli_status(b->ctx, status, NULL);
   if (code == EXIT_DONE) code = linear_source(l, source);
   if (code == EXIT_DONE)
-    code = cli_status(b->ctx, bench_best(b, l->solver, source, x, figures), NULL);
+    code = cli_status(b->ctx, bench_median(b, l->solver, source, x, figures), NULL);
   if (code == EXIT_DONE && figures->reason != KAON_CONVERGED) b->unconverged = 1;
   kaon_vector_destroy(&source);
   kaon_vector_destroy(&x);

@@ -98,6 +98,56 @@ int relax_run_solve(relax_bench *r, relax_run *run) {
   return cli_status(ctx, status, NULL);
 }
 
+/* 0: on several ranks, by another exchange than was asked for. */
+static int is_as_asked(const relax_bench *r, const relax_run *run) {
+  const kaon_relax_exchange asked = run->options.exchange;
+  return r->b->info.ranks == 1 || asked == KAON_EXCHANGE_AUTO || run->relaxation.exchange == asked;
+}
+
+static int by_seconds(const void *a, const void *b) {
+  const double x = ((const relax_run *)a)->solve.seconds, y = ((const relax_run *)b)->solve.seconds;
+  return (x > y) - (x < y);
+}
+
+/* *run = the middle one of `runs`, whose histories but its own are freed. */
+static void take_middle(relax_run *run, relax_run *runs, int count, double *seconds) {
+  kaon_stop_reason reason = KAON_CONVERGED;
+  qsort(runs, (size_t)count, sizeof *runs, by_seconds);
+  for (int i = 0; i < count; i++) {
+    seconds[i] = runs[i].solve.seconds;
+    if (runs[i].report.reason != KAON_CONVERGED) reason = runs[i].report.reason;
+    if (i != (count - 1) / 2) relax_run_clear(&runs[i]);
+  }
+  *run = runs[(count - 1) / 2];
+  run->report.reason = reason;
+}
+
+int relax_run_repeat(relax_bench *r, relax_run *run, int samples, bench_spread *times) {
+  static const double long_seconds = 10;
+  relax_run *runs = calloc((size_t)samples, sizeof *runs);
+  double *seconds = calloc((size_t)samples, sizeof *seconds), all = 0;
+  int done = 0, more = 1;
+  kaon_status status = kaon_context_agree(r->l.ctx, runs && seconds ? KAON_OK : KAON_ERR_MEMORY);
+  int code = cli_status(r->l.ctx, status, NULL);
+  for (; done < samples && all < long_seconds && more && code == EXIT_DONE; done++) {
+    runs[done] = *run;
+    runs[done].history = (column_history){NULL, 0};
+    code = relax_run_solve(r, &runs[done]);
+    if (code == EXIT_DONE)
+      code = cli_status(r->l.ctx, ranks_most(&runs[done].solve.seconds, 1), NULL);
+    all += runs[done].solve.seconds;
+    more = is_as_asked(r, &runs[done]);
+  }
+  if (code == EXIT_DONE) {
+    take_middle(run, runs, done, seconds);
+    *times = bench_spread_of(seconds, done);
+  }
+  for (int i = 0; i < done && code != EXIT_DONE; i++) relax_run_clear(&runs[i]);
+  free(runs);
+  free(seconds);
+  return code;
+}
+
 void relax_run_clear(relax_run *run) {
   free(run->history.residual);
   run->history = (column_history){NULL, 0};
@@ -117,6 +167,14 @@ json_t *relax_bench_row(relax_bench *r, const char *name, double seconds) {
   json_object_set_new(json, "ideal_gbs", json_null());
   json_object_set_new(json, "limit_gbs", report_real(b->all.read_gbs));
   json_array_append_new(b->rows, json);
+  return json;
+}
+
+json_t *relax_bench_row_of(relax_bench *r, const char *name, const bench_spread *times) {
+  json_t *json = relax_bench_row(r, name, times->median);
+  json_object_set_new(json, "seconds_min", report_real(times->least));
+  json_object_set_new(json, "seconds_max", report_real(times->most));
+  json_object_set_new(json, "samples", json_integer(times->count));
   return json;
 }
 

@@ -29,9 +29,16 @@ void relax_bench_close(relax_bench *r);
 /* The options that the command line gives, else block and local sweeps as in the paper's tables. */
 relax_run relax_run_of(const relax_bench *r, kaon_method method, double tol, int steps);
 int relax_run_solve(relax_bench *r, relax_run *run);
+/* The same `samples` times, none more once they have taken 10 s, one where other ranks' rows came
+ * by another exchange than was asked for. *run: the one whose time is in the middle, with its
+ * history; a reason is that of one that did not converge, if there is one. Seconds are the slowest
+ * rank's. */
+int relax_run_repeat(relax_bench *r, relax_run *run, int samples, bench_spread *times);
 void relax_run_clear(relax_run *run);
 /* A row about r's matrix: what all rows have; name: of the row. The object is the list's. */
 json_t *relax_bench_row(relax_bench *r, const char *name, double seconds);
+/* The same of several samples: the median, the fastest and the slowest. */
+json_t *relax_bench_row_of(relax_bench *r, const char *name, const bench_spread *times);
 /* "fv1" of ".../fv1.mtx". */
 const char *relax_bench_name(const relax_bench *r, char name[64]);
 /* Iterations between two lines of a table of this matrix, and the last line (paper A: tables 2, 3).

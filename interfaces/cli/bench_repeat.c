@@ -90,17 +90,6 @@ typedef struct totals {
   int done;
 } totals;
 
-static int compare(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static double median(totals *t) {
-  const int n = t->done < REPEATS_KEPT ? t->done : REPEATS_KEPT;
-  qsort(t->each, (size_t)n, sizeof *t->each, compare);
-  return n % 2 ? t->each[n / 2] : 0.5 * (t->each[n / 2 - 1] + t->each[n / 2]);
-}
-
 static void count(totals *t, double seconds, double cpu) {
   if (t->done < REPEATS_KEPT) t->each[t->done] = seconds;
   t->seconds += seconds;
@@ -109,18 +98,19 @@ static void count(totals *t, double seconds, double cpu) {
 }
 
 static void take_means(const bench *b, totals *t, const energy_meter *meter,
-                       const energy_meter *beside, bench_figures *best) {
-  best->joules = joules_of_all(b, meter) / t->done;
-  best->host_joules = b->processor ? joules_of_processors(b, beside) / t->done : NAN;
-  best->mean = t->seconds / t->done;
-  best->seconds = median(t);
-  best->cpu_mean = t->cpu / t->done;
-  best->repeats = t->done;
+                       const energy_meter *beside, bench_figures *figures) {
+  const int kept = t->done < REPEATS_KEPT ? t->done : REPEATS_KEPT;
+  figures->joules = joules_of_all(b, meter) / t->done;
+  figures->host_joules = b->processor ? joules_of_processors(b, beside) / t->done : NAN;
+  figures->mean = t->seconds / t->done;
+  figures->seconds = bench_spread_of(t->each, kept).median;
+  figures->cpu_mean = t->cpu / t->done;
+  figures->repeats = t->done;
 }
 
 /* As many as goes_on says; --samples of them would take long for what they tell. */
-kaon_status bench_best(bench *b, kaon_solver *solver, const kaon_vector *source, kaon_vector *x,
-                       bench_figures *best) {
+kaon_status bench_median(bench *b, kaon_solver *solver, const kaon_vector *source, kaon_vector *x,
+                         bench_figures *figures) {
   const int columns = kaon_vector_columns(source);
   kaon_column_report *reports = calloc((size_t)columns, sizeof *reports);
   totals t = {.each = calloc(REPEATS_KEPT, sizeof *t.each)};
@@ -129,7 +119,7 @@ kaon_status bench_best(bench *b, kaon_solver *solver, const kaon_vector *source,
   double cpu;
   int first = b->least_seconds > 0; /* records what is recorded; counts where it is long */
   energy_meter meter = energy_start(b->ctx), beside = start_beside(b);
-  *best = (bench_figures){.fastest = 1e300, .reason = KAON_CONVERGED};
+  *figures = (bench_figures){.fastest = 1e300, .reason = KAON_CONVERGED};
   while (status == KAON_OK && goes_on(b, &meter, t.done, t.seconds)) {
     status = repeat(b, solver, source, x, reports, &report, &cpu);
     if (status != KAON_OK) break;
@@ -138,11 +128,11 @@ kaon_status bench_best(bench *b, kaon_solver *solver, const kaon_vector *source,
       beside = start_beside(b);
     } else {
       count(&t, report.seconds, cpu);
-      keep_if_best(best, &report, reports, columns);
+      keep_if_best(figures, &report, reports, columns);
     }
     first = 0;
   }
-  if (status == KAON_OK) take_means(b, &t, &meter, &beside, best);
+  if (status == KAON_OK) take_means(b, &t, &meter, &beside, figures);
   free(reports);
   free(t.each);
   return status;

@@ -9,13 +9,13 @@
 #include "report.h"
 #include "signals.h"
 
-static kaon_status solve(bench *b, problem *p, int columns, bench_figures *best) {
+static kaon_status solve(bench *b, problem *p, int columns, bench_figures *figures) {
   const kaon_space *full = problem_space(p);
   kaon_vector *source = NULL, *x = NULL;
   kaon_status status = kaon_vector_create(b->ctx, full, p->precision, columns, &source);
   if (status == KAON_OK) status = kaon_vector_create(b->ctx, full, p->precision, columns, &x);
   if (status == KAON_OK) status = problem_source(p, source);
-  if (status == KAON_OK) status = bench_best(b, p->solver, source, x, best);
+  if (status == KAON_OK) status = bench_median(b, p->solver, source, x, figures);
   kaon_vector_destroy(&source);
   kaon_vector_destroy(&x);
   return status;

@@ -25,9 +25,12 @@ static int by_size(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static double median(double *sample, int count) {
-  qsort(sample, (size_t)count, sizeof *sample, by_size);
-  return 0.5 * (sample[count / 2] + sample[(count - 1) / 2]);
+bench_spread bench_spread_of(double *seconds, int count) {
+  qsort(seconds, (size_t)count, sizeof *seconds, by_size);
+  return (bench_spread){.median = 0.5 * (seconds[count / 2] + seconds[(count - 1) / 2]),
+                        .least = seconds[0],
+                        .most = seconds[count - 1],
+                        .count = count};
 }
 
 /* Seconds a call of `calls` in a row; *issue: of them, what the host needed before it waited. Both
@@ -90,10 +93,11 @@ static void take_medians(bench_timed *t, double *figures, double *sorted, int sa
   double *of[4] = {&t->row.seconds, &t->row.issue, &t->triad, &t->read};
   for (int k = 0; k < 4; k++) {
     for (int s = 0; s < samples; s++) sorted[s] = figures[4 * s + k];
-    *of[k] = median(sorted, samples); /* sorted by it */
+    const bench_spread spread = bench_spread_of(sorted, samples);
+    *of[k] = spread.median;
     if (k > 0) continue;
-    t->row.least = sorted[0];
-    t->row.most = sorted[samples - 1];
+    t->row.least = spread.least;
+    t->row.most = spread.most;
   }
   t->row.samples = samples;
 }

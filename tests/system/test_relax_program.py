@@ -266,9 +266,13 @@ class Relax(system.Case):
                          [(method, columns, "two-stage", "converged") for method in ("cg", "bicgstab") for columns in (1, 2)])
 
     # --- benchmarks ---
+    def check_spread(self, row, samples):
+        self.assertEqual(row["samples"], samples)
+        self.assertLessEqual(row["seconds_min"], row["seconds"])
+        self.assertLessEqual(row["seconds"], row["seconds_max"])
 
     def test_bench_async_prints_the_tables(self):
-        out = self.succeeds("bench", "async", "--matrix", "trefethen:300", "--runs", "5", "--block", "32", "--samples", "1",
+        out = self.succeeds("bench", "async", "--matrix", "trefethen:300", "--runs", "5", "--block", "32", "--samples", "3",
                             "--threads", "1", "--json", "rows.json", "--histories", "h.csv")
         with open(self.path("rows.json"), encoding="utf-8") as file:
             rows = json.load(file)
@@ -287,6 +291,9 @@ class Relax(system.Case):
         self.assertGreater(stat[0]["variance"], 0)
         self.assertGreater(stat[0]["asynchronous"], 0)
         self.assertEqual(sum(row["bench"] == "async-overhead" for row in rows), 45)
+        for row in rows:
+            if row["bench"] in ("async-overhead", "async-time"):
+                self.check_spread(row, 3)
         self.assertTrue(os.path.exists(self.path("h-trefethen:300-rate.csv")), out)
 
     def test_condition_numbers_are_the_papers(self):
@@ -299,6 +306,14 @@ class Relax(system.Case):
                 row = json.load(file)[0]
             self.assertAlmostEqual(row["cond1"] / plain, 1, places=4)
             self.assertAlmostEqual(row["cond1_scaled"] / scaled, 1, places=4)
+            self.assertEqual((row["cond1_bound"], row["cond1_note"]), (False, None))
+
+    def test_condition_numbers_that_are_not_estimated_say_why(self):
+        out = self.succeeds("bench", "async", "--table", "props", "--matrix", "convdiff3d:5,50", "--json", "rows.json")
+        with open(self.path("rows.json"), encoding="utf-8") as file:
+            row = json.load(file)[0]
+        self.assertEqual((row["cond1"], row["cond1_scaled"], row["cond1_note"]), (None, None, "estimated of Hermitian matrices alone"))
+        self.assertIn("cond_1(A) n/a", out)
 
     def test_bench_faults_prints_the_table(self):
         self.succeeds("bench", "faults", "--matrix", "trefethen:300", "--block", "32", "--threads", "1", "--json", "rows.json",
@@ -314,6 +329,8 @@ class Relax(system.Case):
         self.assertEqual([row["status"] for row in recovery], ["converged"] * 5 + [recovery[5]["status"]])
         self.assertNotEqual(recovery[5]["status"], "converged")
         self.assertEqual([row["frozen"] for row in recovery], [0] + [75] * 5)
+        for row in recovery:
+            self.check_spread(row, 5)
         self.assertLessEqual(recovery[1]["iterations"], recovery[2]["iterations"])
 
     def test_bench_kaczmarz_prints_lines_as_they_come(self):
@@ -385,13 +402,14 @@ class Relax(system.Case):
             self.assertIsNone(row["value"])
 
     def test_figure_11_takes_in_the_rows_of_other_jobs(self):
-        self.succeeds("bench", "async", "--table", "figure11", "--matrix", "trefethen:300", "--block", "32", "--samples", "1",
+        self.succeeds("bench", "async", "--table", "figure11", "--matrix", "trefethen:300", "--block", "32", "--samples", "2",
                       "--json", "one.json")
         with open(self.path("one.json"), encoding="utf-8") as file:
             rows = json.load(file)
         self.assertEqual([(row["bench"], row["exchange"], row["driver"], row["status"]) for row in rows],
                          [("async-figure11", "none", driver, "converged") for driver in ("launch", "free")])
         for row in rows:
+            self.check_spread(row, 2)
             row.update(ranks=2, exchange="push", seconds=0.125)
         with open(self.path("two.json"), "w", encoding="utf-8") as file:
             json.dump(rows, file)

@@ -1,0 +1,103 @@
+# shellcheck shell=bash disable=SC2034 # what is found out is for who sources it
+# run_jobs.sh - sourced by run_gpu.sh: several programs at a time, each in a process group of its own, its output in a file of
+# its own, with a limit of its own and one end for all.
+#
+# job_add NAME SECONDS WITH words...   puts a command into the queue; it may take so long. WITH: beside (others) or alone
+# jobs_run MOST END FOLDER FUNCTION    runs the queue in its order, MOST at a time, until SECONDS is END. Each one's output is in
+#                                      FOLDER/NAME.log; FUNCTION NAME is called when it has ended, or had no turn
+# jobs_kill                            ends those that run, and what they started
+# job_state[NAME]: passed, failed (job_status[NAME] says how), over (it took longer than it may), cut (by the end of all),
+# unrun (it had no turn). job_took[NAME]: seconds. job_limit[NAME]: as given.
+declare -A job_words=() job_limit=() job_with=() job_pid=() job_begin=() job_killed=() job_state=() job_status=() job_took=()
+job_queue=() job_folder=. job_is_alone=
+
+job_add() {
+  job_queue+=("$1") job_limit[$1]=$2 job_with[$1]=$3 job_state[$1]=unrun job_took[$1]=0
+  local name=$1
+  shift 3
+  job_words[$name]=$(printf '%q ' "$@")
+}
+
+# setsid's process group has the number of the process itself, since that leads none yet.
+job_start() {
+  (eval "exec setsid ${job_words[$1]}") >"$job_folder/$1.log" 2>&1 </dev/null &
+  job_pid[$1]=$! job_begin[$1]=$SECONDS
+}
+
+# job_end NAME STATE: asks it to end, and makes it three seconds later.
+job_end() {
+  if [ -z "${job_killed[$1]:-}" ]; then
+    job_state[$1]=$2 job_killed[$1]=$SECONDS
+    kill -TERM -- "-${job_pid[$1]}" 2>/dev/null
+  elif [ $((SECONDS - job_killed[$1])) -gt 3 ]; then
+    kill -KILL -- "-${job_pid[$1]}" 2>/dev/null
+  fi
+}
+
+job_ended() {
+  local pid=${job_pid[$1]}
+  wait "$pid" 2>/dev/null
+  job_status[$1]=$? job_took[$1]=$((SECONDS - job_begin[$1]))
+  kill -KILL -- "-$pid" 2>/dev/null # what it left behind
+  if [ -z "${job_killed[$1]:-}" ]; then
+    job_state[$1]=passed
+    [ "${job_status[$1]}" = 0 ] || job_state[$1]=failed
+  fi
+  [ "${job_with[$1]}" = beside ] || job_is_alone=
+  unset "job_pid[$1]" "job_killed[$1]"
+}
+
+# jobs_look END FUNCTION: which have ended, and which have to.
+jobs_look() {
+  local name
+  for name in "${!job_pid[@]}"; do
+    if ! kill -0 "${job_pid[$name]}" 2>/dev/null; then
+      job_ended "$name"
+      "$2" "$name" 2>&"$job_stderr"
+    elif [ $((SECONDS - job_begin[$name])) -ge "${job_limit[$name]}" ]; then
+      job_end "$name" over
+    elif [ "$SECONDS" -ge "$1" ]; then
+      job_end "$name" cut
+    fi
+  done
+}
+
+# jobs_fill MOST END
+jobs_fill() {
+  local name
+  while [ ${#job_queue[@]} -gt 0 ] && [ "$SECONDS" -lt "$2" ] && [ ${#job_pid[@]} -lt "$1" ]; do
+    name=${job_queue[0]}
+    if [ ${#job_pid[@]} -gt 0 ] && { [ -n "$job_is_alone" ] || [ "${job_with[$name]}" = alone ]; }; then return; fi
+    [ "${job_with[$name]}" = beside ] || job_is_alone=1
+    job_queue=("${job_queue[@]:1}")
+    job_start "$name"
+  done
+}
+
+# What bash says of a program that a signal ended is not shown.
+jobs_run() {
+  local name
+  job_folder=$3
+  mkdir -p "$job_folder"
+  exec {job_stderr}>&2 2>/dev/null
+  while :; do
+    jobs_look "$2" "$4"
+    jobs_fill "$1" "$2"
+    [ ${#job_pid[@]} -gt 0 ] || break
+    sleep 0.1
+  done
+  exec 2>&"$job_stderr" {job_stderr}>&-
+  for name in "${job_queue[@]}"; do "$4" "$name"; done
+  job_queue=()
+}
+
+jobs_kill() {
+  local name pid
+  for pid in "${job_pid[@]}"; do kill -TERM -- "-$pid" 2>/dev/null; done
+  [ ${#job_pid[@]} = 0 ] || sleep 1
+  for name in "${!job_pid[@]}"; do
+    kill -KILL -- "-${job_pid[$name]}" 2>/dev/null
+    wait "${job_pid[$name]}" 2>/dev/null
+  done
+  job_pid=() job_queue=()
+}

@@ -1,0 +1,136 @@
+"""tests/run_gpu.sh handles programs as it says: several at a time, longest first, alone where need be, all of them killed in the
+end. Programs are shell scripts here, in the folder that KAON_BUILD names; no device is needed."""
+import os
+import signal
+import subprocess
+import time
+
+import system
+
+SCRIPT = os.path.join(os.environ.get("KAON_SOURCE", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")), "tests", "run_gpu.sh")
+FOREVER = "trap '' TERM; sleep 300 & echo $$ $! >%s; while :; do sleep 1; done"
+NOTED = "echo begin $0 >>%s; sleep 0.5; echo end $0 >>%s"
+
+
+class RunGpu(system.Case):
+    def program(self, name, text):
+        os.makedirs(self.path("tests/ranks"), exist_ok=True)
+        path = self.path(os.path.join("tests", name))
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("#!/bin/bash\n" + text + "\n")
+        os.chmod(path, 0o755)
+
+    def environment(self, **settings):
+        return dict({key: value for key, value in os.environ.items() if not key.startswith("KAON_")},
+                    KAON_BUILD=self.folder, OUT=self.path("out"), **{key: str(value) for key, value in settings.items()})
+
+    def run_script(self, *what, **settings):
+        """(status, output, summary)"""
+        done = subprocess.run(["bash", SCRIPT, *what], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              env=self.environment(**settings), timeout=120, check=False)
+        return done.returncode, done.stdout, self.read("out/summary.txt").decode()
+
+    def assert_gone(self, name):
+        """Nobody of those whose numbers the file holds is there any more."""
+        for pid in map(int, self.read(name).split()):
+            for _ in range(50):
+                state = subprocess.run(["ps", "-o", "state=", "-p", str(pid)], stdout=subprocess.PIPE, text=True, check=False).stdout.strip()
+                if state in ("", "Z"):
+                    break
+                time.sleep(0.1)
+            else:
+                self.fail(f"process {pid} still runs")
+
+    def order(self):
+        """[(begin or end, name)]"""
+        return [(word, os.path.basename(path)) for word, path in (line.split() for line in self.read("noted").decode().splitlines())]
+
+    def test_each_ends_as_it_is_said(self):
+        self.program("test_good", "echo fine")
+        self.program("test_bad", "echo first; echo '[  FAILED  ] b'; echo last; exit 3")
+        self.program("test_lots", "seq 100000; exit 1")
+        self.program("test_hangs", FOREVER % self.path("pids"))
+        self.program("test_dies", "kill -SEGV $$")
+        self.program("test_blind", "echo 'cuda: skipped: no device'")
+        status, out, summary = self.run_script("tests", KAON_TEST_LIMIT=4)
+        self.assertEqual(status, 1, out)
+        for line in ("PASSED   test_good, ", "FAILED   test_bad (status 3): [  FAILED  ] b;", "FAILED   test_lots (status 1)", "FAILED   test_dies (status 139)",
+                     "FAILED   test_hangs: did not end in 4 s", "SKIPPED  test_blind: passed, but cuda: skipped: no device"):
+            self.assertIn(line, summary)
+        self.assertRegex(summary, r"(?m)^TOTAL +\d+ s, 4 failed, 0 out of time, 0 not run, 1 skipped, 1 passed$")
+        self.assertRegex(summary, r"(?m)^FAILED: .*\btest_lots\b")
+        self.assertIn("first\n[  FAILED  ] b\nlast\n", out)
+        self.assertIn("\n99999\n100000\n", out)
+        self.assertNotIn("fine", out)
+        self.assertEqual(self.read("out/tests/test_good.log"), b"fine\n")
+        self.assertNotIn("run_jobs.sh: line", out)
+        self.assert_gone("pids")
+
+    def test_what_has_no_time_is_never_called_passed(self):
+        self.program("test_a", FOREVER % self.path("pids"))
+        self.program("test_b", "echo '[       OK ] one'; sleep 60")
+        self.program("test_c", "echo never")
+        status, out, summary = self.run_script("tests", "bench", "profile", KAON_GPU_SECONDS=4, KAON_TEST_JOBS=2)
+        self.assertEqual(status, 4, out)
+        self.assertRegex(summary, r"(?m)^LATE     test_b: ended after \d s; 1 tests passed, none failed till then$")
+        self.assertIn("NOT RUN  test_c: no time left", summary)
+        self.assertNotIn("PASSED", summary)
+        self.assertRegex(summary, r"(?m)^LATE:    test_a, test_b$|^LATE:    test_b, test_a$")
+        self.assertFalse(os.path.exists(self.path("out/tests/test_c.log")))
+        self.assert_gone("pids")
+
+    def test_the_longest_come_first_and_some_come_alone(self):
+        noted = NOTED % (self.path("noted"), self.path("noted"))
+        for name in ("test_vector", "test_solvers", "test_context"):
+            self.program(name, noted)
+        status, out, summary = self.run_script("tests", KAON_TEST_JOBS=2)
+        self.assertEqual((status, summary.count("PASSED ")), (0, 3), out)
+        order = self.order()
+        self.assertEqual({name for _, name in order[:2]}, {"test_solvers", "test_vector"}, "two at a time, but for those alone")
+        self.assertEqual([word for word, _ in order[:4]], ["begin", "begin", "end", "end"])
+        self.assertEqual(order[4:], [("begin", "test_context"), ("end", "test_context")])
+        os.remove(self.path("noted"))
+        self.run_script("tests", KAON_TEST_JOBS=1)
+        self.assertEqual([name for word, name in self.order() if word == "begin"], ["test_solvers", "test_vector", "test_context"])
+
+    def test_ranks_are_started_by_the_launcher(self):
+        self.program("ranks/ranks_good", "echo $KAON_TEST_MACHINE $OMP_NUM_THREADS; [ $KAON_NUMBER != 2 ]")
+        self.program("launch", "[ $1 = -n ] && KAON_NUMBER=$2 exec $3")
+        status, out, summary = self.run_script("ranks", KAON_MPIRUN=self.path("tests/launch"), KAON_RANKS="1 2")
+        self.assertEqual(status, 1, out)
+        self.assertIn("PASSED   ranks_good on 1 ranks", summary)
+        self.assertIn("FAILED   ranks_good on 2 ranks", summary)
+        self.assertEqual(self.read("out/tests/ranks_good-1.log"), b"cuda 1\n")
+
+    def test_a_signal_ends_all_of_it(self):
+        for name in ("test_a", "test_b"):
+            self.program(name, FOREVER % self.path(name))
+        for number in (signal.SIGINT, signal.SIGTERM):
+            process = subprocess.Popen(["bash", SCRIPT, "tests"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                       env=self.environment(KAON_TEST_JOBS=2), preexec_fn=system.default_signals)
+            self.addCleanup(process.kill)
+            for _ in range(100):
+                if os.path.exists(self.path("test_a")) and os.path.exists(self.path("test_b")):
+                    break
+                time.sleep(0.1)
+            process.send_signal(number)
+            out, _ = process.communicate(timeout=20)
+            self.assertEqual(process.returncode, 130, out)
+            self.assertIn("STOPPED  by a signal", out)
+            for name in ("test_a", "test_b"):
+                self.assert_gone(name)
+                os.remove(self.path(name))
+
+    def test_no_programs_are_no_success(self):
+        status, out, summary = self.run_script("tests")
+        self.assertEqual(status, 1, out)
+        self.assertIn("FAILED   tests: there are none in ", summary)
+
+    def test_parts_are_named_and_nothing_else(self):
+        status, out, _ = self.run_script("tests", "test")
+        self.assertEqual(status, 2)
+        self.assertIn("test is none of build, tests, ranks, sanitizer, bench, profile", out)
+
+
+if __name__ == "__main__":
+    system.main()
