@@ -14,12 +14,6 @@
 #include "tests/util/precond_case.h"
 #include "tests/util/relax_case.h"
 
-static int lacks(int machine) {
-  const char *only = getenv("KAON_TEST_MACHINE");
-  if (machine == MACHINE_CUDA) return machine_lacks(machine);
-  return only != NULL && strcmp(only, machine_name(MACHINE_CUDA)) == 0;
-}
-
 /* Iterations of GCR with K = 4 sweeps of the method. */
 static int precondition(relax_case *c, kaon_method method, double tol) {
   kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT, inner = o;
@@ -55,7 +49,7 @@ static void sweeps_precondition_gcr(void **state) {
   static const kaon_method methods[] = {KAON_JACOBI, KAON_GS, KAON_SOR, KAON_TWO_STAGE, KAON_ASYNC};
   (void)state;
   for (int machine = MACHINE_CPU; machine <= MACHINE_CUDA; machine += MACHINE_CUDA - MACHINE_CPU) {
-    for (int kind = 0; kind < 2 && !lacks(machine); kind++) {
+    for (int kind = 0; kind < 2 && !machine_lacks(machine); kind++) {
       relax_case c;
       kaon_column_report alone;
       const kaon_precision precision = kind ? KAON_SINGLE : KAON_DOUBLE;
