@@ -163,14 +163,6 @@ kaon_status kaon_wide_check(const kaon_wide_links *wide, const char *what) {
                    what, x[0], x[1], x[2], x[3], mu, result[1], KAON_UNITARITY_TOLERANCE);
 }
 
-kaon_exact_scale kaon_exact_scale_of(int64_t sites) {
-  enum { VALUE = 4, DOUBLE = 53 };
-  int w = 4; /* of the smallest lattice */
-  while (w < 62 && (int64_t)1 << w < sites) w++;
-  const int coarse = DOUBLE - VALUE - w, fine = DOUBLE + 1 + coarse - w;
-  return (kaon_exact_scale){ldexp(1.5, DOUBLE - 1 - coarse), ldexp(1.5, DOUBLE - 1 - fine)};
-}
-
 kaon_status kaon_wide_plaquette(const kaon_wide_links *wide, double mean[KAON_PLAQUETTE_MEANS]) {
   static const double terms[KAON_PLAQUETTE_MEANS] = {3, 3, 4}; /* a site */
   kaon_context *ctx = wide->lattice->ctx;

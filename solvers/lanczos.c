@@ -85,7 +85,8 @@ static kaon_status product(const kaon_vector *x, const kaon_vector *y, double *r
 
 enum { R, Z, P, Q, WORK };
 
-/* Up to `steps` steps of conjugate gradients; *n of them give the matrix d, s. */
+/* Up to `steps` steps of conjugate gradients; *n of them give the matrix d, s. Where A is found not
+ * to be for it, *n products were made. */
 static kaon_status process(const job *self, kaon_vector *const *v, int steps, double *d, double *s,
                            int *n) {
   kaon_context *ctx = self->A->ctx;
@@ -108,12 +109,14 @@ static kaon_status process(const job *self, kaon_vector *const *v, int steps, do
     KAON_TRY(kaon_blas_xpay(v[Z], KAON_NUMBER(beta), v[P], NULL));
     KAON_TRY(kaon_operator_run(self->A, KAON_PLAIN, v[P], v[Q], NULL));
     KAON_TRY(product(v[P], v[Q], &pq));
-    if (!(pq > 0))
+    if (!(pq > 0)) {
+      const int step = (*n)++;
       return kaon_fail(
           ctx, KAON_ERR_ARGUMENT,
           "%s: (p, A p) = %g in step %d of the estimate: the operator is not Hermitian "
           "positive definite",
-          self->name, pq, *n);
+          self->name, pq, step);
+    }
     const double alpha = next / pq;
     d[*n] = 1 / alpha + (*n > 0 ? beta / alpha_old : 0);
     if (*n > 0) s[*n - 1] = beta / (alpha_old * alpha_old);
@@ -138,6 +141,7 @@ kaon_status kaon_lanczos(kaon_operator *A, kaon_operator *jacobi, int steps, con
   status = kaon_agree(A->ctx, status);
   if (status == KAON_OK) status = process(&self, v, steps, d, d + steps, &n);
   for (int i = 0; i < WORK; i++) kaon_vector_destroy(&v[i]);
+  extremes->steps = n;
   if (status == KAON_OK)
     *extremes =
         (kaon_extremes){eigenvalue(n, d, d + steps, 0), eigenvalue(n, d, d + steps, n - 1), n};

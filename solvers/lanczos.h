@@ -6,7 +6,7 @@
 
 typedef struct kaon_extremes {
   double low, high;
-  int steps; /* taken */
+  int steps; /* taken; of a failure with ARGUMENT the products that were made */
 } kaon_extremes;
 
 /* Smallest and largest eigenvalue of D^-1 A (jacobi: D^-1; NULL: of A) as `steps` steps of

@@ -5,7 +5,8 @@
  * that makes it self-adjoint (|D|) errs by the square of the vector's error. It can stay for long
  * at the radius of most of a matrix whose largest one is a few rows' alone, so the largest growth
  * of a row is found as well, which is no less than the radius (Collatz, Wielandt).
- *   B of a matrix that is not Hermitian: growth of |B^k x|, by the mean of the last half.
+ *   B of a matrix that is not Hermitian: growth of |B^k x|, by the mean of the last half. For a
+ * while such a B may let vectors grow beyond its radius, so the bound on that of |B| bounds it too.
  * Source: Saad, Numerical Methods for Large Eigenvalue Problems, 2nd edition, section 4.1. */
 #include <math.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 #include "lib/space.h"
 #include "solvers/lanczos.h"
 
-enum { DEFAULT_STEPS = 300, POWER_FACTOR = 8 };
+enum { DEFAULT_STEPS = 300, DEFAULT_POWERS = 2400 };
 static const double SETTLED = 1e-7; /* change of an estimate in ten steps */
 static const double ROUNDING = 1e-10;
 
@@ -163,32 +164,39 @@ static kaon_status power_general(kaon_operator *A, kaon_operator *jacobi, kaon_v
   return KAON_OK;
 }
 
+/* steps: of each process; 0: their own. */
 static kaon_status estimate(kaon_operator *A, kaon_operator *jacobi, int steps,
                             kaon_vector *const *v, kaon_spectrum *to) {
+  const int most = steps > 0 ? steps : DEFAULT_STEPS;
   kaon_extremes e;
   KAON_TRY(look_hermitian(A, v, &to->hermitian));
   to->steps = 2;
   if (to->hermitian) {
-    const kaon_status status = kaon_lanczos(A, jacobi, steps, "spectrum", &e);
-    if (status == KAON_ERR_ARGUMENT)
+    const kaon_status status = kaon_lanczos(A, jacobi, most, "spectrum", &e);
+    if (status != KAON_ERR_ARGUMENT) KAON_TRY(status);
+    to->steps += e.steps;
+    if (status == KAON_ERR_ARGUMENT) {
       to->hermitian = 0; /* not positive definite after all */
-    else
-      KAON_TRY(status);
-    if (status == KAON_ERR_ARGUMENT) kaon_error_forget(A->ctx);
+      kaon_error_forget(A->ctx);
+    }
   }
   if (to->hermitian) {
     to->low = e.low;
     to->high = e.high;
     to->tau = 2 / (e.low + e.high);
     to->rho = fmax(fabs(1 - e.low), fabs(e.high - 1));
-    to->steps += e.steps;
   } else {
-    KAON_TRY(power_general(A, jacobi, v, steps, &to->rho, &to->steps));
+    KAON_TRY(power_general(A, jacobi, v, most, &to->rho, &to->steps));
   }
   if (A->ops->absolute == NULL) return KAON_OK;
-  KAON_TRY(power_absolute(A, v, POWER_FACTOR * steps, &to->rho_absolute, &to->most_absolute,
-                          &to->steps));
-  if (to->hermitian) to->rho_absolute = fmax(to->rho_absolute, to->rho); /* both from below */
+  KAON_TRY(power_absolute(A, v, steps > 0 ? steps : DEFAULT_POWERS, &to->rho_absolute,
+                          &to->most_absolute, &to->steps));
+  if (to->hermitian) { /* both are from below */
+    to->rho_absolute = fmax(to->rho_absolute, to->rho);
+  } else {
+    to->rho_absolute = fmin(to->rho_absolute, to->most_absolute);
+    to->rho = fmin(to->rho, to->most_absolute);
+  }
   return KAON_OK;
 }
 
@@ -206,8 +214,7 @@ kaon_status kaon_spectrum_estimate(kaon_operator *A, int steps, kaon_spectrum *s
   for (int i = 0; i < WORK && status == KAON_OK; i++)
     status = kaon_vector_create(A->ctx, A->space, A->precision, 1, &v[i]);
   status = kaon_agree(A->ctx, status);
-  if (status == KAON_OK)
-    status = estimate(A, jacobi, steps > 0 ? steps : DEFAULT_STEPS, v, spectrum);
+  if (status == KAON_OK) status = estimate(A, jacobi, steps, v, spectrum);
   for (int i = 0; i < WORK; i++) kaon_vector_destroy(&v[i]);
   kaon_operator_destroy(&jacobi);
   return status;

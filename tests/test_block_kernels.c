@@ -23,6 +23,7 @@
 #include "blas/blas.h"
 #include "lib/math/block.h"
 #include "tests/util/machine.h"
+#include "tests/util/test_util.h"
 
 typedef double complex number;
 enum {
@@ -59,17 +60,7 @@ typedef struct bed {
   kaon_column_state *state;
 } bed;
 
-static void ok(kaon_context *ctx, kaon_status status) {
-  if (status != KAON_OK) print_message("%s\n", kaon_last_error(ctx));
-  assert_int_equal(status, KAON_OK);
-}
-
 static uint64_t seed;
-static double uniform(void) { /* [-1, 1) */
-  seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-  return (double)(int64_t)(seed ^ seed >> 31) * 0x1p-63;
-}
-
 static int is_open(const bed *b, int k) {
   return b->s->closed == 0 || k % b->s->closed != 1;
 }
@@ -77,7 +68,7 @@ static int is_open(const bed *b, int k) {
 static void export_all(const bed *b, double *const *to) {
   for (int i = 0; i < VECTORS; i++)
     for (int k = 0; k < b->s->columns; k++)
-      ok(b->ctx, kaon_vector_export(b->v[i], k, to[i] + (size_t)k * b->count, KAON_BASIS_UKQCD));
+      must(b->ctx, kaon_vector_export(b->v[i], k, to[i] + (size_t)k * b->count, KAON_BASIS_UKQCD));
 }
 
 /* Random vectors whose rows differ in size, random matrices; the same at every call. */
@@ -86,19 +77,19 @@ static void fill(bed *b) {
   seed = 4711;
   for (int i = 0; i < VECTORS; i++) {
     for (size_t n = 0; n < b->count * (size_t)b->s->columns; n++)
-      b->before[i][n] = uniform() * pow(10, (double)(n / (size_t)nc % 4) - 2);
+      b->before[i][n] = test_uniform(&seed) * pow(10, (double)(n / (size_t)nc % 4) - 2);
     for (int k = 0; k < b->s->columns; k++)
-      ok(b->ctx,
-         kaon_vector_import(b->v[i], k, b->before[i] + (size_t)k * b->count, KAON_BASIS_UKQCD));
+      must(b->ctx,
+           kaon_vector_import(b->v[i], k, b->before[i] + (size_t)k * b->count, KAON_BASIS_UKQCD));
   }
   for (int k = 0; k < b->s->columns; k++) {
     kaon_column_state *s = &b->state[k];
     memset(s, 0, sizeof *s);
     s->gate = is_open(b, k) ? KAON_GATE_STEP : KAON_GATE_SERVICE;
     for (int n = 0; n < KAON_SLOTS; n++)
-      for (int c = 0; c < 2; c++) s->slot[n][c] = n < 3 * MATRIX ? uniform() : SENTINEL;
+      for (int c = 0; c < 2; c++) s->slot[n][c] = n < 3 * MATRIX ? test_uniform(&seed) : SENTINEL;
   }
-  ok(b->ctx, kaon_scalars_write(b->scalars, b->state));
+  must(b->ctx, kaon_scalars_write(b->scalars, b->state));
   export_all(b, b->before);
 }
 
@@ -106,7 +97,7 @@ static void open_bed(bed *b, int machine, int threads, const shape *s, kaon_prec
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
   options.threads = threads;
   *b = (bed){.s = s, .precision = precision};
-  ok(NULL, machine_open(machine, options, &b->ctx));
+  must(NULL, machine_open(machine, options, &b->ctx));
   const int width = b->ctx->backend->width;
   b->space = (kaon_space){.ctx = b->ctx,
                           .nblocks = (s->rows + width - 1) / width,
@@ -116,11 +107,11 @@ static void open_bed(bed *b, int machine, int threads, const shape *s, kaon_prec
                           .complex_space = s->complex_space};
   b->count = (size_t)s->rows * (size_t)s->ncomp;
   for (int i = 0; i < VECTORS; i++) {
-    ok(b->ctx, kaon_vector_create(b->ctx, &b->space, precision, s->columns, &b->v[i]));
+    must(b->ctx, kaon_vector_create(b->ctx, &b->space, precision, s->columns, &b->v[i]));
     b->before[i] = calloc(b->count * (size_t)s->columns, sizeof(double));
     b->after[i] = calloc(b->count * (size_t)s->columns, sizeof(double));
   }
-  ok(b->ctx, kaon_scalars_create(b->ctx, s->columns, &b->scalars));
+  must(b->ctx, kaon_scalars_create(b->ctx, s->columns, &b->scalars));
   b->state = calloc((size_t)s->columns, sizeof *b->state);
   fill(b);
 }
@@ -248,7 +239,7 @@ static double check_sum(const bed *b, int slot, const double *x, int i, const do
 
 static double check_gram(bed *b, const double *x, const double *y) {
   double worst = 0;
-  ok(b->ctx, kaon_scalars_read(b->scalars, b->state));
+  must(b->ctx, kaon_scalars_read(b->scalars, b->state));
   for (int j = 0; j < b->s->columns; j++)
     for (int i = 0; i < MATRIX; i++) {
       if (i < b->s->columns && is_open(b, i) && is_open(b, j))
@@ -262,7 +253,7 @@ static double check_gram(bed *b, const double *x, const double *y) {
 static double run_gram(bed *b, int x, int y, int hermitian) {
   const kaon_pass pass = pass_of(b);
   fill(b);
-  ok(b->ctx, kaon_blas_gram(b->v[x], b->v[y], hermitian, GRAM, &pass));
+  must(b->ctx, kaon_blas_gram(b->v[x], b->v[y], hermitian, GRAM, &pass));
   return check_gram(b, b->before[x], b->before[y]);
 }
 
@@ -270,9 +261,9 @@ static double run_axpy(bed *b, double *sums) {
   kaon_pass pass = pass_of(b);
   pass.norm = NORM;
   fill(b);
-  ok(b->ctx, kaon_blas_block_axpy(KAON_MINUS(0), b->v[0], b->v[1], &pass));
+  must(b->ctx, kaon_blas_block_axpy(KAON_MINUS(0), b->v[0], b->v[1], &pass));
   const double worst = check_update(b, 0);
-  ok(b->ctx, kaon_scalars_read(b->scalars, b->state));
+  must(b->ctx, kaon_scalars_read(b->scalars, b->state));
   *sums = 0;
   for (int j = 0; j < b->s->columns; j++) {
     if (is_open(b, j))
@@ -286,9 +277,9 @@ static double run_axpy(bed *b, double *sums) {
 static double run_rotate(bed *b, int vectors) {
   const kaon_pass pass = pass_of(b);
   fill(b);
-  ok(b->ctx,
-     kaon_blas_block_rotate(KAON_PLUS(0), b->v[0], KAON_PLUS(MATRIX), vectors > 1 ? b->v[1] : NULL,
-                            KAON_MINUS(2 * MATRIX), vectors > 2 ? b->v[2] : NULL, &pass));
+  must(b->ctx, kaon_blas_block_rotate(KAON_PLUS(0), b->v[0], KAON_PLUS(MATRIX),
+                                      vectors > 1 ? b->v[1] : NULL, KAON_MINUS(2 * MATRIX),
+                                      vectors > 2 ? b->v[2] : NULL, &pass));
   return check_update(b, vectors);
 }
 
@@ -368,9 +359,9 @@ static void what_does_not_fit_is_refused(void **state) {
   open_bed(&b, KAON_ISA_AUTO, 1, &shapes[3], KAON_DOUBLE);
   const kaon_pass pass = pass_of(&b);
   kaon_vector *many = NULL;
-  ok(b.ctx, kaon_vector_create(b.ctx, &b.space, KAON_DOUBLE, MOST + 1, &many));
+  must(b.ctx, kaon_vector_create(b.ctx, &b.space, KAON_DOUBLE, MOST + 1, &many));
   kaon_scalars *scalars = NULL;
-  ok(b.ctx, kaon_scalars_create(b.ctx, MOST + 1, &scalars));
+  must(b.ctx, kaon_scalars_create(b.ctx, MOST + 1, &scalars));
   kaon_pass wide = pass;
   wide.scalars = scalars;
   assert_int_equal(kaon_blas_gram(many, many, 1, 0, &wide), KAON_ERR_UNSUPPORTED);

@@ -16,13 +16,9 @@
 #include "sparse/csr.h"
 #include "sparse/stored.h"
 #include "tests/util/machine.h"
+#include "tests/util/test_util.h"
 
 enum { GHOSTS = 64, NORM = 30, MOST_COLUMNS = 3 };
-
-static void ok(kaon_context *ctx, kaon_status status) {
-  if (status != KAON_OK) print_message("%s\n", kaon_last_error(ctx));
-  assert_int_equal(status, KAON_OK);
-}
 
 static void *room(size_t bytes) {
   void *p = calloc(bytes + 1, 1);
@@ -129,8 +125,8 @@ static void check_columns(const kaon_csr *a, const kaon_stored_matrix *m, int wi
 static void expect(kaon_context *ctx, const kaon_csr *a, int64_t interior, int asked, int found) {
   kaon_stored *s = NULL;
   for (int form = KAON_STORE_ELL; form <= KAON_STORE_SELL; form++) {
-    ok(ctx, kaon_stored_create_as(ctx, a, interior, KAON_DOUBLE, 0, (kaon_matrix_format)form, asked,
-                                  &s));
+    must(ctx, kaon_stored_create_as(ctx, a, interior, KAON_DOUBLE, 0, (kaon_matrix_format)form,
+                                    asked, &s));
     if (s->matrix.columns != found) print_message("%s\n", s->text);
     assert_int_equal(s->matrix.columns, found);
     check_columns(a, &s->matrix, ctx->backend->width);
@@ -144,7 +140,7 @@ static void columns_are_read_back(void **state) {
     if (machine_lacks(isa)) continue;
     kaon_context *ctx = NULL;
     const kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
-    ok(NULL, machine_open(isa, options, &ctx));
+    must(NULL, machine_open(isa, options, &ctx));
     const int width = ctx->backend->width;
     for (int ghosts = 0; ghosts < 2; ghosts++) {
       const int64_t rows = 2003, interior = ghosts ? rows / 2 / width * width : rows;
@@ -174,7 +170,7 @@ static void ghosts_share_no_list_with_own_columns(void **state) {
   (void)state;
   kaon_context *ctx = NULL;
   const kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
-  ok(NULL, kaon_context_create(&options, &ctx));
+  must(NULL, kaon_context_create(&options, &ctx));
   const int width = ctx->backend->width;
   if (ctx->backend->host_accessible && width > 1) {
     kaon_csr a = {.rows = 2 * width, .columns = 3 * width, .reals = 1};
@@ -186,8 +182,8 @@ static void ghosts_share_no_list_with_own_columns(void **state) {
       a.column[i] = i + width; /* from row `width` on: ghosts */
     }
     kaon_stored *s = NULL;
-    ok(ctx, kaon_stored_create_as(ctx, &a, width, KAON_SINGLE, 0, KAON_STORE_ELL,
-                                  KAON_COLUMNS_SHARED, &s));
+    must(ctx, kaon_stored_create_as(ctx, &a, width, KAON_SINGLE, 0, KAON_STORE_ELL,
+                                    KAON_COLUMNS_SHARED, &s));
     assert_int_equal(s->matrix.columns, KAON_COLUMNS_SHARED);
     assert_int_not_equal(s->matrix.pattern[0], s->matrix.pattern[1]);
     assert_int_equal(s->matrix.line[s->matrix.pattern[0]], width);
@@ -230,17 +226,17 @@ static outcome run(kaon_context *ctx, const kaon_csr *a, const kaon_stored *s, i
   kaon_scalars *scalars = NULL;
   kaon_column_state state[MOST_COLUMNS];
   outcome o = {.y = room(n * (size_t)nrhs * sizeof *o.y)};
-  ok(ctx, kaon_vector_create(ctx, &space, s->precision, nrhs, &x));
-  ok(ctx, kaon_vector_create(ctx, &space, s->precision, nrhs, &y));
+  must(ctx, kaon_vector_create(ctx, &space, s->precision, nrhs, &x));
+  must(ctx, kaon_vector_create(ctx, &space, s->precision, nrhs, &y));
   for (size_t i = 0; i < n; i++) o.y[i] = (double)(i * 7 % 101) / 101 - 0.5;
-  for (int k = 0; k < nrhs; k++) ok(ctx, kaon_vector_import(x, k, o.y, KAON_BASIS_UKQCD));
-  ok(ctx, kaon_scalars_create(ctx, nrhs, &scalars));
-  ok(ctx, kaon_scalars_read(scalars, state));
+  for (int k = 0; k < nrhs; k++) must(ctx, kaon_vector_import(x, k, o.y, KAON_BASIS_UKQCD));
+  must(ctx, kaon_scalars_create(ctx, nrhs, &scalars));
+  must(ctx, kaon_scalars_read(scalars, state));
   for (int k = 0; k < nrhs; k++) state[k].gate = KAON_GATE_STEP;
-  ok(ctx, kaon_scalars_write(scalars, state));
+  must(ctx, kaon_scalars_write(scalars, state));
   void *ghosts = make_ghosts(ctx, reals, s->precision, nrhs);
   kaon_launch launch;
-  ok(ctx, kaon_launch_prepare(ctx, nrhs, 0, &launch));
+  must(ctx, kaon_launch_prepare(ctx, nrhs, 0, &launch));
   kaon_spmv_args args = {.matrix = &s->matrix, .nrhs = nrhs, .a = 1};
   args.x = args.w = kaon_view_of(x);
   args.y = kaon_view_of(y);
@@ -252,9 +248,9 @@ static outcome run(kaon_context *ctx, const kaon_csr *a, const kaon_stored *s, i
   ctx->backend->sparse[s->precision]->spmv(&launch, &args);
   args.part = KAON_ROWS_BOUNDARY;
   if (parts) ctx->backend->sparse[s->precision]->spmv(&launch, &args);
-  ok(ctx, kaon_scalars_read(scalars, state));
+  must(ctx, kaon_scalars_read(scalars, state));
   for (int k = 0; k < nrhs; k++) {
-    ok(ctx, kaon_vector_export(y, k, o.y + (size_t)k * n, KAON_BASIS_UKQCD));
+    must(ctx, kaon_vector_export(y, k, o.y + (size_t)k * n, KAON_BASIS_UKQCD));
     for (int i = 0; i < 6; i++) o.sum[k][i] = state[k].slot[NORM + i / 2][i % 2];
   }
   machine_array_free(ctx, ghosts);
@@ -270,8 +266,8 @@ static void compare_kinds(kaon_context *ctx, const kaon_csr *a, int64_t interior
   outcome whole = {0};
   for (int kind = KAON_COLUMNS_WHOLE; kind <= KAON_COLUMNS_SHARED; kind++) {
     kaon_stored *s = NULL;
-    ok(ctx, kaon_stored_create_as(ctx, a, interior, type == 0 ? KAON_DOUBLE : KAON_SINGLE,
-                                  type == 2, form, kind, &s));
+    must(ctx, kaon_stored_create_as(ctx, a, interior, type == 0 ? KAON_DOUBLE : KAON_SINGLE,
+                                    type == 2, form, kind, &s));
     assert_int_equal(s->matrix.columns, kind);
     outcome o = run(ctx, a, s, nrhs, parts);
     kaon_stored_destroy(&s);
@@ -295,7 +291,7 @@ static void bits_are_those_of_whole_columns(void **state) {
     if (machine_lacks(machine)) continue;
     kaon_context *ctx = NULL;
     const kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
-    ok(NULL, machine_open(machine, options, &ctx));
+    must(NULL, machine_open(machine, options, &ctx));
     for (int i = 0; i < 2 * 2 * 2 && ctx->backend->sparse[KAON_DOUBLE] != NULL; i++) {
       const int64_t width = ctx->backend->width, rows = 2003;
       const int64_t interior = i / 2 % 2 ? rows / 2 / width * width : rows;

@@ -11,16 +11,12 @@
 #include <string.h>
 
 #include "sparse/csr.h"
+#include "tests/util/test_util.h"
 
 static uint64_t seed = 1;
 static uint32_t draw(uint32_t below) {
   seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
   return (uint32_t)(seed >> 33) % below;
-}
-
-static void ok(kaon_status status) {
-  if (status != KAON_OK) print_message("%s\n", kaon_last_error(NULL));
-  assert_int_equal(status, KAON_OK);
 }
 
 static void refused(kaon_status status, kaon_status expected, const char *const words[3]) {
@@ -92,7 +88,7 @@ static void check_permuted(const kaon_csr *csr, const triplets *t) {
     order[j] = old;
   }
   kaon_csr *permuted = NULL;
-  ok(kaon_csr_permute(NULL, csr, order, &permuted));
+  must(NULL, kaon_csr_permute(NULL, csr, order, &permuted));
   check(permuted, t, 0, order);
   kaon_csr_destroy(&permuted);
   if (n > 1) {
@@ -119,14 +115,14 @@ static void triplets_become_rows(void **state) {
       triplets t =
           make(cases[i].rows, cases[i].columns, reals, cases[i].entries, cases[i].dense_row);
       kaon_csr *csr = NULL, *other = NULL;
-      ok(kaon_csr_from_triplets(NULL, t.rows, t.columns, reals, t.entries, t.row, t.column, t.value,
-                                KAON_CSR_ADD, &csr));
+      must(NULL, kaon_csr_from_triplets(NULL, t.rows, t.columns, reals, t.entries, t.row, t.column,
+                                        t.value, KAON_CSR_ADD, &csr));
       check(csr, &t, 0, NULL);
-      ok(kaon_csr_copy(NULL, csr, &other));
+      must(NULL, kaon_csr_copy(NULL, csr, &other));
       check(other, &t, 0, NULL);
       kaon_csr_destroy(&other);
       for (int conjugate = 0; conjugate < 2; conjugate++) {
-        ok(kaon_csr_transpose(NULL, csr, conjugate, &other));
+        must(NULL, kaon_csr_transpose(NULL, csr, conjugate, &other));
         check(other, &t, 1 + conjugate, NULL);
         kaon_csr_destroy(&other);
       }
@@ -148,7 +144,8 @@ static void columns_of_many_digits_are_sorted(void **state) {
     value[n] = (double)column[n];
   }
   kaon_csr *csr = NULL;
-  ok(kaon_csr_from_triplets(NULL, 1, INT32_MAX, 1, N, row, column, value, KAON_CSR_REFUSE, &csr));
+  must(NULL,
+       kaon_csr_from_triplets(NULL, 1, INT32_MAX, 1, N, row, column, value, KAON_CSR_REFUSE, &csr));
   assert_int_equal(csr->start[1], N);
   for (int n = 0; n < N; n++) {
     assert_true(n == 0 || csr->column[n] > csr->column[n - 1]);

@@ -6,19 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
 #include <kaon/kaon.h>
 
 #include "tests/util/machine.h"
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+#include "tests/util/test_util.h"
 
 static void a_counter_needs_a_context_and_a_place(void **state) {
   (void)state;
@@ -42,10 +36,10 @@ static double joules_of_a_second(kaon_context *ctx, double *seconds) {
       kaon_vector_create(ctx, kaon_lattice_spinors(lattice, KAON_FULL), KAON_DOUBLE, 1, &v),
       KAON_OK);
   assert_int_equal(kaon_context_energy(ctx, &before), KAON_OK);
-  const double begin = now();
-  while (now() - begin < 1) assert_int_equal(kaon_vector_norm2(v, &norm2), KAON_OK);
+  const double begin = test_now();
+  while (test_now() - begin < 1) assert_int_equal(kaon_vector_norm2(v, &norm2), KAON_OK);
   assert_int_equal(kaon_context_energy(ctx, &after), KAON_OK);
-  *seconds = now() - begin;
+  *seconds = test_now() - begin;
   kaon_vector_destroy(&v);
   kaon_lattice_destroy(&lattice);
   return after - before;

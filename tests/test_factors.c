@@ -22,11 +22,6 @@
 #include <lapacke.h>
 #endif
 
-static void ok(kaon_status status) {
-  if (status != KAON_OK) print_message("%s\n", kaon_last_error(NULL));
-  assert_int_equal(status, KAON_OK);
-}
-
 typedef double complex number;
 
 static number *dense_room(int64_t n) {
@@ -69,7 +64,7 @@ static kaon_factors *factors_of(const kaon_csr *A, kaon_factor_kind kind, int he
   const kaon_factor_how how = {kind, hermitian, 0, omega};
   kaon_factors *f = NULL;
   kaon_bad_pivot where;
-  ok(kaon_factors_create(NULL, A, &how, &f, &where));
+  must(NULL, kaon_factors_create(NULL, A, &how, &f, &where));
   return f;
 }
 
@@ -98,7 +93,7 @@ static void check_form(const kaon_csr *A, const kaon_factors *f, int hermitian) 
   assert_int_equal(entries, A->start[A->rows]);
   if (!hermitian) return;
   kaon_csr *adjoint = NULL;
-  ok(kaon_csr_transpose(NULL, f->lower, 1, &adjoint));
+  must(NULL, kaon_csr_transpose(NULL, f->lower, 1, &adjoint));
   assert_memory_equal(adjoint->value, f->upper->value,
                       (size_t)(adjoint->start[A->rows] * A->reals) * sizeof(double));
   for (int64_t i = 0; i < A->rows; i++) {
@@ -153,7 +148,7 @@ static void test_lu0(void **state) {
  * are diagonally dominant, so LAPACK exchanges none. */
 static kaon_csr *full_case(int n, int reals, int hermitian, uint64_t seed) {
   kaon_csr *A = NULL, *sparse = row_case_random(n, 40 * n, reals, hermitian, seed);
-  ok(kaon_csr_copy(NULL, sparse, &A));
+  must(NULL, kaon_csr_copy(NULL, sparse, &A));
   assert_int_equal(A->start[n], n * n);
   for (int i = 0; i < n; i++) A->value[kaon_csr_find(A, i, i) * reals] *= 4;
   kaon_csr_destroy(&sparse);
@@ -257,13 +252,13 @@ static kaon_inverse_factors inverse_of(const kaon_csr *A, int hermitian, double 
   const kaon_ainv_how how = {hermitian, 0, drop, fill};
   kaon_inverse_factors f;
   kaon_bad_pivot where;
-  ok(kaon_ainv_create(NULL, A, &how, &f, &where));
+  must(NULL, kaon_ainv_create(NULL, A, &how, &f, &where));
   return f;
 }
 
 static void check_adjoint(const kaon_inverse_factors *f) {
   kaon_csr *adjoint = NULL;
-  ok(kaon_csr_transpose(NULL, f->first, 1, &adjoint));
+  must(NULL, kaon_csr_transpose(NULL, f->first, 1, &adjoint));
   const size_t entries = (size_t)adjoint->start[adjoint->rows];
   assert_int_equal(f->second->start[adjoint->rows], entries);
   assert_memory_equal(adjoint->column, f->second->column, entries * sizeof(int32_t));
@@ -295,7 +290,7 @@ static void test_ainv(void **state) {
 
     f = inverse_of(A, hermitian, 0, 3);
     kaon_csr *columns = NULL;
-    ok(kaon_csr_transpose(NULL, f.second, 0, &columns));
+    must(NULL, kaon_csr_transpose(NULL, f.second, 0, &columns));
     for (int i = 0; i < 90; i++) {
       assert_true(f.first->start[i + 1] - f.first->start[i] <= 4);
       assert_true(columns->start[i + 1] - columns->start[i] <= 4);
@@ -310,7 +305,7 @@ static void test_ainv(void **state) {
 static void test_ainv_scale(void **state) {
   (void)state;
   kaon_csr *A = row_case_laplace(9, 8, 1), *B = NULL;
-  ok(kaon_csr_copy(NULL, A, &B));
+  must(NULL, kaon_csr_copy(NULL, A, &B));
   for (int64_t i = 0; i < B->rows; i++)
     for (int64_t n = B->start[i]; n < B->start[i + 1]; n++)
       B->value[n] *= ldexp(1, (int)(2 * (i % 7) + 2 * (B->column[n] % 7))); /* D A D */
@@ -368,7 +363,7 @@ static void test_block_inverses(void **state) {
     number *a = row_case_dense(A);
     for (int block = 1; block <= KAON_DENSE_MAX; block += 10) {
       kaon_bad_pivot where;
-      ok(kaon_block_inverses(NULL, A, block, hermitian, 0, &inverses, &where));
+      must(NULL, kaon_block_inverses(NULL, A, block, hermitian, 0, &inverses, &where));
       number *x = row_case_dense(inverses);
       double worst = 0;
       for (int i = 0; i < n; i++)
@@ -398,7 +393,7 @@ static kaon_csr *two_by_two(double a, double b, double c, double d) {
   const int64_t row[4] = {0, 0, 1, 1}, column[4] = {0, 1, 0, 1};
   const double value[4] = {a, b, c, d};
   kaon_csr *csr = NULL;
-  ok(kaon_csr_from_triplets(NULL, 2, 2, 1, 4, row, column, value, KAON_CSR_ADD, &csr));
+  must(NULL, kaon_csr_from_triplets(NULL, 2, 2, 1, 4, row, column, value, KAON_CSR_ADD, &csr));
   return csr;
 }
 
@@ -428,7 +423,7 @@ static void test_breakdown(void **state) {
   kaon_factors_destroy(&f);
   const kaon_factor_how shifted = {KAON_FACTOR_LU0, 1, 0.5, 0}; /* 1.5, 4.5 - 4 / 1.5 */
   kaon_bad_pivot where;
-  ok(kaon_factors_create(NULL, negative, &shifted, &f, &where));
+  must(NULL, kaon_factors_create(NULL, negative, &shifted, &f, &where));
   test_close("shifted pivot", f->pivot[1], 4.5 - 4 / 1.5, 1e-15);
   kaon_factors_destroy(&f);
 
@@ -439,7 +434,7 @@ static void test_breakdown(void **state) {
   check_broken(nan, KAON_FACTOR_LU0, 1, 0, 1, NAN);
   const int64_t row[2] = {0, 1}, column[2] = {0, 0};
   const double value[2] = {1, 1};
-  ok(kaon_csr_from_triplets(NULL, 2, 2, 1, 2, row, column, value, KAON_CSR_ADD, &empty));
+  must(NULL, kaon_csr_from_triplets(NULL, 2, 2, 1, 2, row, column, value, KAON_CSR_ADD, &empty));
   for (int kind = 0; kind < 3; kind++) check_broken(empty, (kaon_factor_kind)kind, 0, 0, 1, 0);
 
   kaon_inverse_factors inverse;
@@ -472,7 +467,7 @@ static void test_ghosts(void **state) {
       row[n] = i, column[n] = A->column[m], value[n++] = A->value[m];
     row[n] = i, column[n] = N + i % 7, value[n++] = 100;
   }
-  ok(kaon_csr_from_triplets(NULL, N, N + 7, 1, n, row, column, value, KAON_CSR_ADD, &B));
+  must(NULL, kaon_csr_from_triplets(NULL, N, N + 7, 1, n, row, column, value, KAON_CSR_ADD, &B));
   for (int kind = 0; kind < 3; kind++) {
     kaon_factors *f = factors_of(A, (kaon_factor_kind)kind, 1, 1.2);
     kaon_factors *g = factors_of(B, (kaon_factor_kind)kind, 1, 1.2);

@@ -19,32 +19,6 @@
 static const int machines[] = {MACHINE_CPU, MACHINE_CUDA};
 enum { MACHINES = sizeof machines / sizeof *machines };
 
-static int lacks(int machine) {
-  const char *only = getenv("KAON_TEST_MACHINE");
-  if (machine == MACHINE_CUDA) return machine_lacks(machine);
-  return only != NULL && strcmp(only, machine_name(MACHINE_CUDA)) == 0;
-}
-
-/* Of |b - A x| / |b| as it is worked out in this precision: a row's sum of k products and b errs by
- * at most k + 3 roundings (complex numbers: twice as many) of the sum of its terms' magnitudes,
- * values and b having been rounded themselves. The norm, taken in double, adds nothing to speak of.
- */
-static double rounding_of(const relax_case *c, int column, kaon_precision precision) {
-  const double eps = precision == KAON_DOUBLE ? 0x1p-53 : 0x1p-24;
-  const ref_complex *b = c->b + (size_t)column * c->rows.rows;
-  const ref_complex *x = c->x + (size_t)column * c->rows.rows;
-  double sum = 0, of_b = 0;
-  for (size_t i = 0; i < c->rows.rows; i++) {
-    double terms = cabs(b[i]);
-    for (int64_t n = c->rows.start[i]; n < c->rows.start[i + 1]; n++)
-      terms += cabs(c->values[n]) * cabs(x[c->rows.column[n]]);
-    terms *= (double)(c->rows.start[i + 1] - c->rows.start[i] + 3);
-    sum += terms * terms;
-    of_b += cabs(b[i]) * cabs(b[i]);
-  }
-  return eps * c->csr->reals * sqrt(sum / of_b);
-}
-
 /* Roundings of an x that is right are no more than this part of the tolerances asked for here: wild
  * numbers in x would make any bound that is taken from x true. */
 static const double ROUNDING = 0.5;
@@ -123,7 +97,7 @@ static void check_one(relax_case *c, uint64_t *state, tally *t) {
   t->rollbacks += r.rollbacks;
   t->restored += r.restored_by_monitor;
   for (int k = 0; k < c->columns; k++)
-    check_honest(&report[k], relax_case_residual(c, k), rounding_of(c, k, precision), tol, t);
+    check_honest(&report[k], relax_case_residual(c, k), relax_case_rounding(c, k), tol, t);
 }
 
 enum { SYSTEMS = 5 };
@@ -171,7 +145,7 @@ static void no_faulted_solve_ends_silently_wrong(void **state) {
   (void)state;
   for (int m = 0; m < MACHINES; m++) {
     const int usual = machines[m] == MACHINE_CUDA ? 60 : 400;
-    if (!lacks(machines[m])) make_solves(machines[m], asked != NULL ? atoi(asked) : usual);
+    if (!machine_lacks(machines[m])) make_solves(machines[m], asked != NULL ? atoi(asked) : usual);
   }
 }
 
@@ -240,7 +214,7 @@ static void check_recovery(const char *name, int block, int machine) {
 static void rows_that_come_back_cost_iterations_alone(void **state) {
   (void)state;
   for (int m = 0; m < MACHINES; m++) {
-    if (lacks(machines[m])) continue;
+    if (machine_lacks(machines[m])) continue;
     check_recovery("fv1", 112, machines[m]);
     check_recovery("Trefethen_2000", 128, machines[m]);
   }
@@ -259,7 +233,7 @@ static const way ways[] = {{"double, launch", KAON_DOUBLE, KAON_RELAX_LAUNCH},
 enum { WAYS = sizeof ways / sizeof *ways };
 
 static void check_truth(const relax_case *c, const way *w, double tol) {
-  const double rounding = rounding_of(c, 0, w->precision);
+  const double rounding = relax_case_rounding(c, 0);
   assert_true(rounding <= ROUNDING * tol);
   test_below(w->name, relax_case_residual(c, 0), 1.1 * tol + rounding);
 }
@@ -295,7 +269,7 @@ static void check_monitor(int machine, const way *w, int begin) {
 static void the_monitor_gives_frozen_rows_back(void **state) {
   (void)state;
   for (int m = 0; m < MACHINES; m++)
-    for (int i = 0; i < WAYS && !lacks(machines[m]); i++)
+    for (int i = 0; i < WAYS && !machine_lacks(machines[m]); i++)
       check_monitor(machines[m], &ways[i], ways[i].precision == KAON_SINGLE ? 11 : 20);
 }
 
@@ -304,7 +278,7 @@ static void rows_lost_early_are_given_back(void **state) {
   static const int begins[] = {3, 6, 8, 9};
   (void)state;
   for (int m = 0; m < MACHINES; m++)
-    for (int i = 0; i < WAYS && !lacks(machines[m]); i++)
+    for (int i = 0; i < WAYS && !machine_lacks(machines[m]); i++)
       for (int k = 0; k < (int)(sizeof begins / sizeof *begins); k++)
         check_monitor(machines[m], &ways[i], begins[k]);
 }
@@ -344,7 +318,7 @@ static void check_flips(int machine, const way *w, int repair) {
 static void flipped_bits_are_found_and_undone(void **state) {
   (void)state;
   for (int m = 0; m < MACHINES; m++)
-    for (int i = 0; i < 2 * WAYS && !lacks(machines[m]); i++)
+    for (int i = 0; i < 2 * WAYS && !machine_lacks(machines[m]); i++)
       check_flips(machines[m], &ways[i / 2], i % 2);
 }
 
@@ -380,7 +354,7 @@ static void check_repeat(int machine, kaon_precision precision) {
 static void faults_repeat_by_their_seed(void **state) {
   (void)state;
   for (int m = 0; m < MACHINES; m++) {
-    if (lacks(machines[m])) continue;
+    if (machine_lacks(machines[m])) continue;
     check_repeat(machines[m], KAON_DOUBLE);
     check_repeat(machines[m], KAON_SINGLE);
   }

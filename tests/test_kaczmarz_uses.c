@@ -14,13 +14,6 @@
 #include "tests/util/precond_case.h"
 #include "tests/util/relax_case.h"
 
-/* The CPU as it is, then the device. */
-static int lacks(int machine) {
-  const char *only = getenv("KAON_TEST_MACHINE");
-  if (machine == MACHINE_CUDA) return machine_lacks(machine);
-  return only != NULL && strcmp(only, machine_name(MACHINE_CUDA)) == 0;
-}
-
 typedef struct trial {
   const char *name;
   kaon_kaczmarz_kind kind;
@@ -67,24 +60,6 @@ static int solve(relax_case *c, kaon_method method, const trial *t, double tol) 
   return report[0].iterations;
 }
 
-/* Of |b - A x| / |b|: a row's k products and b err by at most k + 3 roundings (complex numbers:
- * twice as many) of the sum of their magnitudes, values and b having been rounded themselves. */
-static double rounding_of(const relax_case *c, int column) {
-  const double eps = c->right->precision == KAON_DOUBLE ? 0x1p-53 : 0x1p-24;
-  const ref_complex *b = c->b + (size_t)column * c->rows.rows;
-  const ref_complex *x = c->x + (size_t)column * c->rows.rows;
-  double sum = 0, of_b = 0;
-  for (size_t i = 0; i < c->rows.rows; i++) {
-    double terms = cabs(b[i]);
-    for (int64_t n = c->rows.start[i]; n < c->rows.start[i + 1]; n++)
-      terms += cabs(c->values[n]) * cabs(x[c->rows.column[n]]);
-    terms *= (double)(c->rows.start[i + 1] - c->rows.start[i] + 3);
-    sum += terms * terms;
-    of_b += cabs(b[i]) * cabs(b[i]);
-  }
-  return eps * c->csr->reals * sqrt(sum / of_b);
-}
-
 static void check_method(relax_case *c, kaon_method method, const char *name) {
   const double tol = c->right->precision == KAON_SINGLE ? 1e-4 : 1e-10;
   const int alone = solve(c, method, NULL, tol);
@@ -93,7 +68,7 @@ static void check_method(relax_case *c, kaon_method method, const char *name) {
     printf("%s, %s: %d steps, alone %d\n", name, trials[i].name, steps, alone);
     assert_true(steps < alone);
     for (int k = 0; k < c->columns; k++)
-      test_below("true residual", relax_case_residual(c, k), 1.1 * tol + rounding_of(c, k));
+      test_below("true residual", relax_case_residual(c, k), 1.1 * tol + relax_case_rounding(c, k));
   }
 }
 
@@ -102,7 +77,7 @@ static void check_method(relax_case *c, kaon_method method, const char *name) {
 static void sweeps_precondition(void **state) {
   (void)state;
   for (int machine = MACHINE_CPU; machine <= MACHINE_CUDA; machine += MACHINE_CUDA - MACHINE_CPU) {
-    for (int kind = 0; kind < 4 && !lacks(machine); kind++) {
+    for (int kind = 0; kind < 4 && !machine_lacks(machine); kind++) {
       relax_case c;
       const kaon_precision precision = kind & 1 ? KAON_SINGLE : KAON_DOUBLE;
       if (!relax_case_open(&c, machine, 2, row_case_random(900, 6, 1 + kind / 2, kind / 2, 5),

@@ -25,10 +25,6 @@ static int close_all(void **state) {
   return remove_scratch(state);
 }
 
-static void must(kaon_status status) {
-  if (status != KAON_OK) fail_msg("%s", kaon_last_error(ctx));
-}
-
 static void must_be_equal_files(const char *a, const char *b) {
   size_t na, nb;
   unsigned char *x = load_file(a, &na), *y = load_file(b, &nb);
@@ -75,16 +71,16 @@ static void matrices_come_back_bit_by_bit(void **state) {
         print_message("  %s\n", kaon_last_error(ctx));
         continue;
       }
-      must(status);
-      must(kaon_matrix_write(made, plain.text));
-      must(kaon_matrix_write(made, gz.text));
+      must(ctx, status);
+      must(ctx, kaon_matrix_write(made, plain.text));
+      must(ctx, kaon_matrix_write(made, gz.text));
       kaon_matrix_destroy(&made);
-      must(kaon_matrix_read(ctx, gz.text, &options, &back));
-      must(kaon_matrix_write(back, again.text));
+      must(ctx, kaon_matrix_read(ctx, gz.text, &options, &back));
+      must(ctx, kaon_matrix_write(back, again.text));
       kaon_matrix_destroy(&back);
       must_be_equal_files(plain.text, again.text);
       if (o == 0)
-        must(rename(plain.text, first.text) == 0 ? KAON_OK : KAON_ERR_IO);
+        must(ctx, rename(plain.text, first.text) == 0 ? KAON_OK : KAON_ERR_IO);
       else
         must_be_equal_files(first.text, plain.text);
       unlink(plain.text);
@@ -121,9 +117,9 @@ static void complex_matrices_keep_their_symmetry(void **state) {
                                     .values = values};
     kaon_matrix *made = NULL, *back = NULL;
     size_t size;
-    must(kaon_matrix_create_csr(ctx, &arrays, NULL, &made));
+    must(ctx, kaon_matrix_create_csr(ctx, &arrays, NULL, &made));
     const path file = at("complex.mtx"), again = at("again.mtx");
-    must(kaon_matrix_write(made, file.text));
+    must(ctx, kaon_matrix_write(made, file.text));
     unsigned char *text = load_file(file.text, &size);
     const char *banner = hermitian
                              ? "%%MatrixMarket matrix coordinate complex hermitian\n40 40 79\n"
@@ -134,13 +130,13 @@ static void complex_matrices_keep_their_symmetry(void **state) {
     const kaon_market_options options = KAON_MARKET_OPTIONS_INIT;
     kaon_bytes bytes;
     kaon_csr *csr = NULL;
-    must(kaon_bytes_open(NULL, file.text, &bytes));
-    must(kaon_market_read(NULL, &bytes, &options, &header, &csr));
+    must(ctx, kaon_bytes_open(NULL, file.text, &bytes));
+    must(ctx, kaon_market_read(NULL, &bytes, &options, &header, &csr));
     kaon_bytes_close(&bytes);
     assert_memory_equal(csr->value, values, (size_t)(2 * count) * sizeof *values);
     kaon_csr_destroy(&csr);
-    must(kaon_matrix_read(ctx, file.text, NULL, &back));
-    must(kaon_matrix_write(back, again.text));
+    must(ctx, kaon_matrix_read(ctx, file.text, NULL, &back));
+    must(ctx, kaon_matrix_write(back, again.text));
     must_be_equal_files(file.text, again.text);
     kaon_matrix_destroy(&made);
     kaon_matrix_destroy(&back);
@@ -163,9 +159,9 @@ static void own_sides_come_where_there_are_some(void **state) {
     kaon_matrix *matrix = NULL;
     double *own = NULL;
     kaon_matrix_info info;
-    must(kaon_matrix_generate(ctx, cases[c].name, NULL, &matrix, &own));
+    must(ctx, kaon_matrix_generate(ctx, cases[c].name, NULL, &matrix, &own));
     assert_int_equal(own != NULL, cases[c].own);
-    must(kaon_matrix_describe(matrix, &info));
+    must(ctx, kaon_matrix_describe(matrix, &info));
     if (own != NULL) { /* all are there */
       double sum = 0;
       for (int64_t i = 0; i < info.rows; i++) sum += own[i] * own[i];
@@ -190,8 +186,8 @@ static void columns_come_back_bit_by_bit(void **state) {
       int64_t rows = 0, columns = 0;
       int found = 0;
       double *back = NULL;
-      must(kaon_array_write(ctx, file.text, ROWS, COLUMNS, reals, values));
-      must(kaon_array_read(ctx, file.text, &rows, &columns, &found, &back));
+      must(ctx, kaon_array_write(ctx, file.text, ROWS, COLUMNS, reals, values));
+      must(ctx, kaon_array_read(ctx, file.text, &rows, &columns, &found, &back));
       assert_int_equal(rows, ROWS);
       assert_int_equal(columns, COLUMNS);
       assert_int_equal(found, reals);
@@ -216,13 +212,13 @@ static void sparse_columns_are_filled_up(void **state) {
   int reals;
   double *values = NULL;
   save(file.text, "%%MatrixMarket matrix coordinate real general\n4 2 3\n2 1 5\n4 2 7\n2 1 1\n");
-  must(kaon_array_read(ctx, file.text, &rows, &columns, &reals, &values));
+  must(ctx, kaon_array_read(ctx, file.text, &rows, &columns, &reals, &values));
   const double expected[] = {0, 6, 0, 0, 0, 0, 0, 7};
   assert_int_equal(rows * columns * reals, 8);
   assert_memory_equal(values, expected, sizeof expected);
   free(values);
   save(file.text, "%%MatrixMarket matrix array complex hermitian\n2 2\n1 0\n2 3\n4 0\n");
-  must(kaon_array_read(ctx, file.text, &rows, &columns, &reals, &values));
+  must(ctx, kaon_array_read(ctx, file.text, &rows, &columns, &reals, &values));
   const double full[] = {1, 0, 2, 3, 2, -3, 4, 0};
   assert_int_equal(reals, 2);
   assert_memory_equal(values, full, sizeof full);
@@ -253,7 +249,7 @@ static void what_cannot_be_is_refused(void **state) {
   save(file.text, "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n1 1 2\n");
   options.refuse_duplicates = 1;
   refused(kaon_matrix_read(ctx, file.text, &options, &matrix), KAON_ERR_FORMAT, "line 4", "line 3");
-  must(kaon_matrix_read(ctx, file.text, NULL, &matrix));
+  must(ctx, kaon_matrix_read(ctx, file.text, NULL, &matrix));
   refused(kaon_matrix_write(matrix, folder.text), KAON_ERR_IO, "none/out.mtx", "folder");
   refused(kaon_matrix_write(matrix, NULL), KAON_ERR_ARGUMENT, "no output file", "path");
   kaon_matrix_destroy(&matrix);

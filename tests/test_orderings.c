@@ -14,11 +14,6 @@
 #include "tests/util/row_case.h"
 #include "tests/util/test_util.h"
 
-static void ok(kaon_status status) {
-  if (status != KAON_OK) print_message("%s\n", kaon_last_error(NULL));
-  assert_int_equal(status, KAON_OK);
-}
-
 static const char *const files[] = {"Chem97ZtZ", "Trefethen_2000", "add32", "bar", "fv1",
                                     "fv3",       "ldg_diffusion"};
 enum { FILES = sizeof files / sizeof *files };
@@ -53,19 +48,19 @@ static int32_t *numbers(int64_t rows) {
 /* Of the matrix as it stands and in random order: bandwidths before and after. */
 static void check_rcm(const char *name, const kaon_csr *csr) {
   int32_t *order = numbers(csr->rows), *again = numbers(csr->rows);
-  ok(kaon_order_rcm(NULL, csr, order));
-  ok(kaon_order_rcm(NULL, csr, again));
+  must(NULL, kaon_order_rcm(NULL, csr, order));
+  must(NULL, kaon_order_rcm(NULL, csr, again));
   assert_memory_equal(order, again, (size_t)csr->rows * sizeof *order);
   int32_t *where = inverse_of(csr->rows, order);
   const int64_t before = kaon_bandwidth(csr, NULL), after = kaon_bandwidth(csr, where);
   kaon_csr *permuted = NULL;
-  ok(kaon_csr_permute(NULL, csr, order, &permuted));
+  must(NULL, kaon_csr_permute(NULL, csr, order, &permuted));
   assert_int_equal(kaon_bandwidth(permuted, NULL), after);
   kaon_csr_destroy(&permuted);
 
   row_case_shuffle((int)csr->rows, 5, order);
-  ok(kaon_csr_permute(NULL, csr, order, &permuted));
-  ok(kaon_order_rcm(NULL, permuted, again));
+  must(NULL, kaon_csr_permute(NULL, csr, order, &permuted));
+  must(NULL, kaon_order_rcm(NULL, permuted, again));
   int32_t *back = inverse_of(csr->rows, again);
   const int64_t shuffled = kaon_bandwidth(permuted, NULL);
   const int64_t restored = kaon_bandwidth(permuted, back);
@@ -95,8 +90,8 @@ static void test_rcm_known(void **state) {
   kaon_csr *path = row_case_tridiagonal(200, 2, 0), *shuffled = NULL;
   int32_t *order = numbers(2000);
   row_case_shuffle(200, 3, order);
-  ok(kaon_csr_permute(NULL, path, order, &shuffled));
-  ok(kaon_order_rcm(NULL, shuffled, order));
+  must(NULL, kaon_csr_permute(NULL, path, order, &shuffled));
+  must(NULL, kaon_order_rcm(NULL, shuffled, order));
   int32_t *where = inverse_of(200, order);
   assert_true(kaon_bandwidth(shuffled, NULL) > 100);
   assert_int_equal(kaon_bandwidth(shuffled, where), 1);
@@ -106,8 +101,8 @@ static void test_rcm_known(void **state) {
 
   kaon_csr *plane = row_case_laplace(50, 20, 1);
   row_case_shuffle(1000, 4, order);
-  ok(kaon_csr_permute(NULL, plane, order, &shuffled));
-  ok(kaon_order_rcm(NULL, shuffled, order));
+  must(NULL, kaon_csr_permute(NULL, plane, order, &shuffled));
+  must(NULL, kaon_order_rcm(NULL, shuffled, order));
   where = inverse_of(1000, order);
   assert_in_range(kaon_bandwidth(shuffled, where), 20, 21);
   kaon_csr_destroy(&plane);
@@ -124,17 +119,17 @@ static void test_rcm_parts(void **state) {
     if (i % 3 < 2 && i + 3 < 30) row[n] = i, column[n] = i + 3, value[n++] = 1;
   row[n] = 7, column[n] = 33, value[n++] = 1; /* a ghost */
   kaon_csr *csr = NULL;
-  ok(kaon_csr_from_triplets(NULL, 30, 40, 1, n, row, column, value, KAON_CSR_REFUSE, &csr));
+  must(NULL, kaon_csr_from_triplets(NULL, 30, 40, 1, n, row, column, value, KAON_CSR_REFUSE, &csr));
   int32_t order[30];
-  ok(kaon_order_rcm(NULL, csr, order));
+  must(NULL, kaon_order_rcm(NULL, csr, order));
   int32_t *where = inverse_of(30, order);
   assert_int_equal(kaon_bandwidth(csr, where), 1);
   free(where);
   kaon_csr_destroy(&csr);
-  ok(kaon_csr_create(NULL, 0, 0, 1, 0, &csr));
-  ok(kaon_order_rcm(NULL, csr, order));
+  must(NULL, kaon_csr_create(NULL, 0, 0, 1, 0, &csr));
+  must(NULL, kaon_order_rcm(NULL, csr, order));
   kaon_csr_destroy(&csr);
-  ok(kaon_csr_from_triplets(NULL, 3, 2, 1, 0, NULL, NULL, NULL, KAON_CSR_ADD, &csr));
+  must(NULL, kaon_csr_from_triplets(NULL, 3, 2, 1, 0, NULL, NULL, NULL, KAON_CSR_ADD, &csr));
   assert_int_equal(kaon_order_rcm(NULL, csr, order), KAON_ERR_ARGUMENT);
   kaon_csr_destroy(&csr);
 }
@@ -146,7 +141,7 @@ static void test_rcm_parts(void **state) {
 static void check_colours(const kaon_csr *csr, int distance, const int32_t *colour, int colours) {
   int32_t *used = calloc((size_t)colours + 1, sizeof *used);
   kaon_csr *other = NULL;
-  ok(kaon_csr_transpose(NULL, csr, 0, &other));
+  must(NULL, kaon_csr_transpose(NULL, csr, 0, &other));
   const kaon_csr *both[2] = {csr, other};
   for (int64_t i = 0; i < csr->rows; i++) {
     assert_in_range(colour[i], 0, colours - 1);
@@ -170,7 +165,7 @@ static void check_colours(const kaon_csr *csr, int distance, const int32_t *colo
 static int colours_of(const kaon_csr *csr, int distance) {
   int32_t *colour = numbers(csr->rows);
   int colours = 0;
-  ok(kaon_colour(NULL, csr, distance, colour, &colours));
+  must(NULL, kaon_colour(NULL, csr, distance, colour, &colours));
   check_colours(csr, distance, colour, colours);
   free(colour);
   return colours;
@@ -223,7 +218,7 @@ static void test_order_by_colour(void **state) {
   const int32_t colour[7] = {2, 0, 1, 0, 2, 2, 1}, expected[7] = {1, 3, 2, 6, 0, 4, 5};
   int32_t order[7];
   int64_t first[4];
-  ok(kaon_order_by_colour(NULL, 7, colour, 3, order, first));
+  must(NULL, kaon_order_by_colour(NULL, 7, colour, 3, order, first));
   assert_memory_equal(order, expected, sizeof order);
   assert_int_equal(first[0], 0);
   assert_int_equal(first[1], 2);
@@ -236,7 +231,7 @@ static void test_order_by_colour(void **state) {
 /* Each row once, behind all rows that it needs, and directly behind one of them. */
 static void check_levels(const kaon_csr *csr, int upper, const int32_t *names) {
   kaon_level_sets *sets = NULL;
-  ok(kaon_level_sets_create(NULL, csr, upper, names, &sets));
+  must(NULL, kaon_level_sets_create(NULL, csr, upper, names, &sets));
   int32_t *level = numbers(csr->rows);
   free(inverse_of(csr->rows, sets->row));
   assert_int_equal(sets->first[0], 0);
@@ -277,7 +272,7 @@ static void test_levels(void **state) {
     free(names);
   }
   kaon_level_sets *sets = NULL;
-  ok(kaon_level_sets_create(NULL, cases[1], 0, NULL, &sets));
+  must(NULL, kaon_level_sets_create(NULL, cases[1], 0, NULL, &sets));
   assert_int_equal(sets->levels, 10 + 7 + 6 - 2); /* x + y + z */
   kaon_level_sets_destroy(&sets);
   for (int n = 0; n < 3; n++) kaon_csr_destroy(&cases[n]);
@@ -307,13 +302,13 @@ static void test_partition(void **state) {
   kaon_csr *plane = row_case_laplace(60, 60, 1), *shuffled = NULL;
   int32_t *part = numbers(plane->rows), *order = numbers(plane->rows);
   row_case_shuffle(3600, 6, order);
-  ok(kaon_csr_permute(NULL, plane, order, &shuffled));
+  must(NULL, kaon_csr_permute(NULL, plane, order, &shuffled));
   int64_t cut = 0, by_blocks = 0;
   for (int parts = 1; parts <= 7; parts += 3) {
-    ok(kaon_partition_rows(NULL, plane, KAON_PARTITION_BLOCKS, parts, part));
+    must(NULL, kaon_partition_rows(NULL, plane, KAON_PARTITION_BLOCKS, parts, part));
     for (int i = 1; i < 3600; i++) assert_true(part[i] >= part[i - 1]);
     check_parts(plane, parts, part, 1.01, &cut);
-    ok(kaon_partition_rows(NULL, shuffled, KAON_PARTITION_BLOCKS, parts, part));
+    must(NULL, kaon_partition_rows(NULL, shuffled, KAON_PARTITION_BLOCKS, parts, part));
     check_parts(shuffled, parts, part, 1.01, &by_blocks);
     if (!kaon_partition_by_graph()) {
       assert_int_equal(kaon_partition_rows(NULL, plane, KAON_PARTITION_GRAPH, parts, part),
@@ -321,18 +316,18 @@ static void test_partition(void **state) {
       assert_non_null(strstr(kaon_last_error(NULL), "libmetis-dev"));
       continue;
     }
-    ok(kaon_partition_rows(NULL, shuffled, KAON_PARTITION_GRAPH, parts, part));
+    must(NULL, kaon_partition_rows(NULL, shuffled, KAON_PARTITION_GRAPH, parts, part));
     check_parts(shuffled, parts, part, 1.05, &cut);
     if (parts > 1) assert_true(cut < by_blocks / 10);
     int32_t *again = numbers(plane->rows);
-    ok(kaon_partition_rows(NULL, shuffled, KAON_PARTITION_GRAPH, parts, again));
+    must(NULL, kaon_partition_rows(NULL, shuffled, KAON_PARTITION_GRAPH, parts, again));
     assert_memory_equal(part, again, 3600 * sizeof *part);
     free(again);
   }
   assert_int_equal(kaon_partition_rows(NULL, plane, KAON_PARTITION_BLOCKS, 0, part),
                    KAON_ERR_ARGUMENT);
   kaon_csr *few = row_case_tridiagonal(5, 1, 1);
-  ok(kaon_partition_rows(NULL, few, KAON_PARTITION_BLOCKS, 9, part));
+  must(NULL, kaon_partition_rows(NULL, few, KAON_PARTITION_BLOCKS, 9, part));
   for (int i = 0; i < 5; i++) assert_in_range(part[i], 0, 8);
   kaon_csr_destroy(&few);
   kaon_csr_destroy(&plane);

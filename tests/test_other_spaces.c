@@ -16,6 +16,7 @@
 
 #include "blas/blas.h"
 #include "tests/util/machine.h"
+#include "tests/util/test_util.h"
 
 enum { ROWS = 77, COLUMNS = 2, N = 4, NORM = 10, DOT = 11, FIRST = 20 };
 
@@ -30,28 +31,18 @@ typedef struct rows {
   kaon_column_state state[COLUMNS];
 } rows;
 
-static void ok(kaon_context *ctx, kaon_status status) {
-  if (status != KAON_OK) print_message("%s\n", kaon_last_error(ctx));
-  assert_int_equal(status, KAON_OK);
-}
-
 static uint64_t seed;
-static double uniform(void) { /* [-1, 1) */
-  seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-  return (double)(int64_t)(seed ^ seed >> 31) * 0x1p-63;
-}
-
 static void export_all(const rows *r, double *const *to) {
   for (int i = 0; i < N; i++)
     for (int k = 0; k < COLUMNS; k++)
-      ok(r->ctx, kaon_vector_export(r->v[i], k, to[i] + (size_t)k * r->count, KAON_BASIS_UKQCD));
+      must(r->ctx, kaon_vector_export(r->v[i], k, to[i] + (size_t)k * r->count, KAON_BASIS_UKQCD));
 }
 
 static void open_rows(rows *r, int machine, int ncomp, int complex_space,
                       kaon_precision precision) {
   const kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
   memset(r, 0, sizeof *r);
-  ok(NULL, machine_open(machine, options, &r->ctx));
+  must(NULL, machine_open(machine, options, &r->ctx));
   const int width = r->ctx->backend->width;
   r->space = (kaon_space){.ctx = r->ctx,
                           .nblocks = (ROWS + width - 1) / width,
@@ -62,20 +53,20 @@ static void open_rows(rows *r, int machine, int ncomp, int complex_space,
   r->precision = precision;
   r->count = (size_t)ROWS * (size_t)ncomp;
   for (int i = 0; i < N; i++) {
-    ok(r->ctx, kaon_vector_create(r->ctx, &r->space, precision, COLUMNS, &r->v[i]));
+    must(r->ctx, kaon_vector_create(r->ctx, &r->space, precision, COLUMNS, &r->v[i]));
     r->before[i] = calloc(r->count * COLUMNS, sizeof(double));
     r->after[i] = calloc(r->count * COLUMNS, sizeof(double));
-    for (size_t n = 0; n < r->count * COLUMNS; n++) r->before[i][n] = uniform();
+    for (size_t n = 0; n < r->count * COLUMNS; n++) r->before[i][n] = test_uniform(&seed);
     for (int k = 0; k < COLUMNS; k++)
-      ok(r->ctx,
-         kaon_vector_import(r->v[i], k, r->before[i] + (size_t)k * r->count, KAON_BASIS_UKQCD));
+      must(r->ctx,
+           kaon_vector_import(r->v[i], k, r->before[i] + (size_t)k * r->count, KAON_BASIS_UKQCD));
   }
-  ok(r->ctx, kaon_scalars_create(r->ctx, COLUMNS, &r->scalars));
-  ok(r->ctx, kaon_scalars_read(r->scalars, r->state));
+  must(r->ctx, kaon_scalars_create(r->ctx, COLUMNS, &r->scalars));
+  must(r->ctx, kaon_scalars_read(r->scalars, r->state));
   for (int k = 0; k < COLUMNS; k++)
     for (int s = 0; s < N; s++)
-      for (int c = 0; c < 2; c++) r->state[k].slot[s][c] = uniform();
-  ok(r->ctx, kaon_scalars_write(r->scalars, r->state));
+      for (int c = 0; c < 2; c++) r->state[k].slot[s][c] = test_uniform(&seed);
+  must(r->ctx, kaon_scalars_write(r->scalars, r->state));
   export_all(r, r->before);
 }
 
@@ -149,7 +140,7 @@ static double check_sum(const rows *r, int slot, int x, int y) {
 
 static void look(rows *r) {
   export_all(r, r->after);
-  ok(r->ctx, kaon_scalars_read(r->scalars, r->state));
+  must(r->ctx, kaon_scalars_read(r->scalars, r->state));
 }
 
 static double check_multi(rows *r) {
@@ -157,10 +148,10 @@ static double check_multi(rows *r) {
   const kaon_coefficient c[N - 1] = {KAON_PLUS(0), KAON_PLUS(1), KAON_PLUS(2)};
   pass.scalars = r->scalars;
   pass.norm = NORM;
-  ok(r->ctx, kaon_blas_multi_axpy(N - 1, c, r->v, r->v[N - 1], &pass));
+  must(r->ctx, kaon_blas_multi_axpy(N - 1, c, r->v, r->v[N - 1], &pass));
   look(r);
   double worst = fmax(check_combination(r, N - 1, 1), check_sum(r, NORM, N - 1, N - 1));
-  ok(r->ctx, kaon_blas_multi_dot(N - 1, r->v, r->v[N - 1], FIRST, &pass));
+  must(r->ctx, kaon_blas_multi_dot(N - 1, r->v, r->v[N - 1], FIRST, &pass));
   look(r);
   for (int i = 0; i < N - 1; i++) worst = fmax(worst, check_sum(r, FIRST + i, i, N - 1));
   return fmax(worst, check_sum(r, NORM, N - 1, N - 1));
@@ -174,9 +165,9 @@ static double check_conversion(rows *r) {
     kaon_pass pass = KAON_PASS_INIT;
     pass.scalars = r->scalars;
     pass.norm = NORM;
-    ok(r->ctx, kaon_vector_create(r->ctx, &r->space, (kaon_precision)p, COLUMNS, &other));
-    ok(r->ctx, kaon_blas_convert(r->v[0], other, 0, NULL));
-    ok(r->ctx, kaon_blas_convert(other, r->v[1], 0, &pass));
+    must(r->ctx, kaon_vector_create(r->ctx, &r->space, (kaon_precision)p, COLUMNS, &other));
+    must(r->ctx, kaon_blas_convert(r->v[0], other, 0, NULL));
+    must(r->ctx, kaon_blas_convert(other, r->v[1], 0, &pass));
     look(r);
     double bound = 0;
     if (p != (int)r->precision)
@@ -197,11 +188,11 @@ static double check_updates(rows *r) {
   pass.norm = NORM;
   pass.dot = DOT;
   pass.w = r->v[3];
-  ok(r->ctx, kaon_blas_zero(r->v[1], NULL));
+  must(r->ctx, kaon_blas_zero(r->v[1], NULL));
   look(r);
   for (size_t n = 0; n < r->count * COLUMNS; n++) assert_true(r->after[1][n] == 0);
-  ok(r->ctx, kaon_blas_copy(r->v[0], r->v[1], NULL));
-  ok(r->ctx, kaon_blas_axpy(KAON_NUMBER(1), r->v[2], r->v[1], &pass));
+  must(r->ctx, kaon_blas_copy(r->v[0], r->v[1], NULL));
+  must(r->ctx, kaon_blas_axpy(KAON_NUMBER(1), r->v[2], r->v[1], &pass));
   look(r);
   double worst = fmax(check_sum(r, NORM, 1, 1), check_sum(r, DOT, 3, 1));
   for (size_t n = 0; n < r->count * COLUMNS; n++) {

@@ -16,12 +16,6 @@
 static const int machines[] = {MACHINE_CPU, MACHINE_CUDA};
 enum { MACHINES = sizeof machines / sizeof *machines };
 
-static int lacks(int machine) {
-  const char *only = getenv("KAON_TEST_MACHINE");
-  if (machine != MACHINE_CPU) return machine_lacks(machine);
-  return only != NULL && strcmp(only, machine_name(MACHINE_CUDA)) == 0;
-}
-
 /* How messages go and are hidden. A CPU has no transport to choose, and no fused hops. */
 typedef struct {
   kaon_transport transport;
@@ -41,7 +35,7 @@ static int open_pair_way(partition_pair *pair, int isa, const int extents[4], in
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
   kaon_context *whole = NULL, *part = NULL;
   options.threads = 2;
-  if (lacks(isa) || (isa != MACHINE_CUDA && !how->on_cpu)) return 0;
+  if (machine_lacks(isa) || (isa != MACHINE_CUDA && !how->on_cpu)) return 0;
   must(NULL, machine_open(isa, options, &whole));
   options.check = check;
   options.transport = how->transport;

@@ -34,17 +34,7 @@ typedef struct {
   kaon_column_state state[COLUMNS];
 } bench;
 
-static void ok(kaon_context *ctx, kaon_status status) {
-  if (status != KAON_OK) print_message("%s\n", kaon_last_error(ctx));
-  assert_int_equal(status, KAON_OK);
-}
-
 static uint64_t seed;
-static double uniform(void) { /* [-1, 1) */
-  seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-  return (double)(int64_t)(seed ^ seed >> 31) * 0x1p-63;
-}
-
 static int reals(const bench *b) {
   return b->space.complex_space ? 2 : 1;
 }
@@ -53,7 +43,7 @@ static void take(const bench *b, number *const *to) {
   double *host = calloc((size_t)(b->numbers * reals(b)), sizeof *host);
   for (int i = 0; i < VECTORS; i++)
     for (int k = 0; k < b->v[i]->nrhs; k++) {
-      ok(b->ctx, kaon_vector_export(b->v[i], k, host, KAON_BASIS_UKQCD));
+      must(b->ctx, kaon_vector_export(b->v[i], k, host, KAON_BASIS_UKQCD));
       for (int n = 0; n < b->numbers; n++)
         to[i][k * b->numbers + n] =
             reals(b) == 2 ? host[2 * n] + I * host[2 * n + 1] : (number)host[n];
@@ -65,7 +55,7 @@ static void open_bench(bench *b, int machine, int ncomp, int complex_space,
                        kaon_precision precision) {
   const kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
   memset(b, 0, sizeof *b);
-  ok(NULL, machine_open(machine, options, &b->ctx));
+  must(NULL, machine_open(machine, options, &b->ctx));
   const int width = b->ctx->backend->width;
   b->space = (kaon_space){.ctx = b->ctx,
                           .nblocks = (ROWS + width - 1) / width,
@@ -78,24 +68,24 @@ static void open_bench(bench *b, int machine, int ncomp, int complex_space,
   double *host = calloc((size_t)(ROWS * ncomp), sizeof *host);
   for (int i = 0; i < VECTORS; i++) {
     const int columns = i == D ? 1 : COLUMNS;
-    ok(b->ctx, kaon_vector_create(b->ctx, &b->space, precision, columns, &b->v[i]));
+    must(b->ctx, kaon_vector_create(b->ctx, &b->space, precision, columns, &b->v[i]));
     b->before[i] = calloc((size_t)(b->numbers * COLUMNS), sizeof(number));
     b->after[i] = calloc((size_t)(b->numbers * COLUMNS), sizeof(number));
     b->want[i] = calloc((size_t)(b->numbers * COLUMNS), sizeof(number));
     for (int k = 0; k < columns; k++) {
-      for (int n = 0; n < ROWS * ncomp; n++) host[n] = uniform();
-      ok(b->ctx, kaon_vector_import(b->v[i], k, host, KAON_BASIS_UKQCD));
+      for (int n = 0; n < ROWS * ncomp; n++) host[n] = test_uniform(&seed);
+      must(b->ctx, kaon_vector_import(b->v[i], k, host, KAON_BASIS_UKQCD));
     }
   }
   free(host);
-  ok(b->ctx, kaon_scalars_create(b->ctx, COLUMNS, &b->scalars));
-  ok(b->ctx, kaon_scalars_read(b->scalars, b->state));
+  must(b->ctx, kaon_scalars_create(b->ctx, COLUMNS, &b->scalars));
+  must(b->ctx, kaon_scalars_read(b->scalars, b->state));
   for (int k = 0; k < COLUMNS; k++) {
     b->state[k].gate = k == 1 ? KAON_GATE_SERVICE : KAON_GATE_STEP;
     for (int s = 0; s < 3; s++)
-      for (int c = 0; c < 2; c++) b->state[k].slot[s][c] = uniform();
+      for (int c = 0; c < 2; c++) b->state[k].slot[s][c] = test_uniform(&seed);
   }
-  ok(b->ctx, kaon_scalars_write(b->scalars, b->state));
+  must(b->ctx, kaon_scalars_write(b->scalars, b->state));
   take(b, b->before);
 }
 
@@ -112,7 +102,7 @@ static void close_bench(bench *b) {
 static void make_scaling_real(bench *b) {
   double *host = calloc((size_t)(b->numbers * reals(b)), sizeof *host);
   for (int n = 0; n < b->numbers; n++) host[n * reals(b)] = creal(b->before[D][n]);
-  ok(b->ctx, kaon_vector_import(b->v[D], 0, host, KAON_BASIS_UKQCD));
+  must(b->ctx, kaon_vector_import(b->v[D], 0, host, KAON_BASIS_UKQCD));
   free(host);
   take(b, b->before);
 }
@@ -173,16 +163,16 @@ static void run(bench *b, enum op op) {
     pass.norm = FIRST;
     pass.dot = FIRST + 1;
     pass.w = v[W];
-    ok(b->ctx, kaon_blas_scaled(v[D], op == ADJOINT, v[X], v[Z], &pass));
+    must(b->ctx, kaon_blas_scaled(v[D], op == ADJOINT, v[X], v[Z], &pass));
   }
   if (op == RESIDUAL)
-    ok(b->ctx, kaon_blas_residual_scaled(KAON_MINUS(A), v[Q], v[R], v[D], v[Z], slots, &pass));
-  if (op == PIPEPCG) ok(b->ctx, kaon_blas_pipepcg(A, B, &pipe, slots, &pass));
-  if (op == PIPEPCG_D) ok(b->ctx, kaon_blas_pipepcg(A, B, &with_d, slots, &pass));
-  if (op == GROPP_DIRECTION) ok(b->ctx, kaon_blas_groppcg_direction(B, &gropp, slots[0], &pass));
-  if (op == GROPP_RESIDUAL) ok(b->ctx, kaon_blas_groppcg_residual(A, &gropp, slots, &pass));
-  if (op == RBI_HALF) ok(b->ctx, kaon_blas_rbicgstab_half(A, &rbi, slots, &pass));
-  if (op == RBI_END) ok(b->ctx, kaon_blas_rbicgstab_end(A, O, B, &rbi, slots[0], &pass));
+    must(b->ctx, kaon_blas_residual_scaled(KAON_MINUS(A), v[Q], v[R], v[D], v[Z], slots, &pass));
+  if (op == PIPEPCG) must(b->ctx, kaon_blas_pipepcg(A, B, &pipe, slots, &pass));
+  if (op == PIPEPCG_D) must(b->ctx, kaon_blas_pipepcg(A, B, &with_d, slots, &pass));
+  if (op == GROPP_DIRECTION) must(b->ctx, kaon_blas_groppcg_direction(B, &gropp, slots[0], &pass));
+  if (op == GROPP_RESIDUAL) must(b->ctx, kaon_blas_groppcg_residual(A, &gropp, slots, &pass));
+  if (op == RBI_HALF) must(b->ctx, kaon_blas_rbicgstab_half(A, &rbi, slots, &pass));
+  if (op == RBI_END) must(b->ctx, kaon_blas_rbicgstab_end(A, O, B, &rbi, slots[0], &pass));
 }
 
 /* The same of one number. */
@@ -263,7 +253,7 @@ static void check(const bench *b, enum op op) {
   const double eps = b->precision == KAON_DOUBLE ? 0x1p-53 : 0x1p-24;
   double worst = 0, apart = 0;
   kaon_column_state state[COLUMNS];
-  ok(b->ctx, kaon_scalars_read(b->scalars, state));
+  must(b->ctx, kaon_scalars_read(b->scalars, state));
   for (int k = 0; k < COLUMNS; k++) {
     const int complex_space = b->space.complex_space;
     number slot[3], total[3] = {0, 0, 0};

@@ -17,17 +17,6 @@
 #include "tests/util/precond_case.h"
 #include "tests/util/relax_case.h"
 
-static int lacks(int machine) {
-  const char *only = getenv("KAON_TEST_MACHINE");
-  if (machine == MACHINE_CUDA) return machine_lacks(machine);
-  return only != NULL && strcmp(only, machine_name(MACHINE_CUDA)) == 0;
-}
-
-/* Under tools that take a hundred times as long: every kernel on few rows, once or twice. */
-static int brief(void) {
-  return getenv("KAON_TEST_BRIEF") != NULL;
-}
-
 /* ---- the same x as the reference ---- */
 
 typedef struct trial {
@@ -146,8 +135,8 @@ static void sweeps_are_the_reference_s(void **state) {
       const kaon_precision precision = kind & 1 ? KAON_SINGLE : KAON_DOUBLE;
       const int reals = kind & 2 ? 2 : 1, columns = kind & 4 ? 3 : 1;
       relax_case c;
-      if (brief() && (kind ^ kind >> 1 ^ kind >> 2) & 1) continue; /* one number of columns */
-      kaon_csr *csr = row_case_random(brief() ? 70 : 201, 6, reals, 0, 11);
+      if (test_brief() && (kind ^ kind >> 1 ^ kind >> 2) & 1) continue; /* one number of columns */
+      kaon_csr *csr = row_case_random(test_brief() ? 70 : 201, 6, reals, 0, 11);
       if (!relax_case_open(&c, machine, 1, csr, precision, columns)) break;
       for (int i = 0; i < TRIALS; i++) {
         const int ordered = trials[i].method == KAON_ASYNC;
@@ -211,7 +200,7 @@ static void check_two_colours(int machine) {
 static void colours_are_an_order(void **state) {
   (void)state;
   for (int machine = MACHINE_CPU; machine <= MACHINE_CUDA; machine += MACHINE_CUDA - MACHINE_CPU)
-    if (!lacks(machine)) check_two_colours(machine);
+    if (!machine_lacks(machine)) check_two_colours(machine);
 }
 
 /* ---- counts that others have worked out ---- */
@@ -267,8 +256,8 @@ static void counts_are_the_known_ones(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
     for (int machine = MACHINE_CPU; machine <= MACHINE_CUDA; machine += MACHINE_CUDA - MACHINE_CPU)
-      if (!lacks(machine)) check_count(&counts[i], machine);
-  if (!lacks(MACHINE_CPU)) check_count(&in_order, MACHINE_CPU);
+      if (!machine_lacks(machine)) check_count(&counts[i], machine);
+  if (!machine_lacks(MACHINE_CPU)) check_count(&in_order, MACHINE_CPU);
 }
 
 /* Paper A's "max. res." of table 3 is the synchronous method (blocks of 128, 6 sweeps); fv1
@@ -356,7 +345,7 @@ static void orders_vary_within_the_paper_s_bands(void **state) {
   (void)state;
   for (int machine = MACHINE_CPU; machine <= MACHINE_CUDA; machine += MACHINE_CUDA - MACHINE_CPU) {
     double sum[BAND_POINTS] = {0}, low[BAND_POINTS], high[BAND_POINTS];
-    if (lacks(machine)) continue;
+    if (machine_lacks(machine)) continue;
     if (!vary_orders(machine, low, high, sum)) skip();
     for (int i = 0; i < BAND_POINTS; i++) {
       char what[64];
@@ -408,7 +397,7 @@ static void free_blocks_converge_within_their_lag(void **state) {
   (void)state;
   for (int machine = MACHINE_CPU; machine <= MACHINE_CUDA; machine += MACHINE_CUDA - MACHINE_CPU) {
     double asynchronous = 0;
-    if (lacks(machine)) continue;
+    if (machine_lacks(machine)) continue;
     for (size_t i = 0; i < sizeof run / sizeof *run; i++)
       asynchronous += check_free(run[i].name, run[i].block, run[i].lag, run[i].most, machine);
     /* Blocks of fv1 read two others each, and may go in step. Those of Trefethen_2000 read all:
@@ -422,7 +411,7 @@ static void columns_and_precisions_converge(void **state) {
   static const kaon_method methods[] = {KAON_JACOBI, KAON_GS, KAON_SOR, KAON_TWO_STAGE, KAON_ASYNC};
   (void)state;
   for (int machine = MACHINE_CPU; machine <= MACHINE_CUDA; machine += MACHINE_CUDA - MACHINE_CPU) {
-    if (lacks(machine)) continue;
+    if (machine_lacks(machine)) continue;
     for (int kind = 0; kind < 12; kind++) {
       relax_case c;
       kaon_column_report report[3];
@@ -449,7 +438,7 @@ static void corrections_in_single_reach_double(void **state) {
   static const kaon_method methods[] = {KAON_JACOBI, KAON_GS, KAON_TWO_STAGE, KAON_ASYNC};
   (void)state;
   for (int machine = MACHINE_CPU; machine <= MACHINE_CUDA; machine += MACHINE_CUDA - MACHINE_CPU) {
-    if (lacks(machine)) continue;
+    if (machine_lacks(machine)) continue;
     for (int i = 0; i < 8; i++) {
       relax_case c;
       kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
@@ -519,7 +508,7 @@ static void check_operator(relax_case *c, const trial *t) {
 static void an_operator_is_sweeps_from_zero(void **state) {
   (void)state;
   for (int machine = MACHINE_CPU; machine <= MACHINE_CUDA; machine += MACHINE_CUDA - MACHINE_CPU) {
-    if (lacks(machine)) continue;
+    if (machine_lacks(machine)) continue;
     for (int kind = 0; kind < 2; kind++) {
       relax_case c;
       const kaon_precision precision = kind ? KAON_SINGLE : KAON_DOUBLE;
@@ -549,6 +538,6 @@ int main(void) {
   const struct CMUnitTest few[] = {
       cmocka_unit_test(sweeps_are_the_reference_s),
   };
-  if (brief()) return cmocka_run_group_tests(few, NULL, NULL);
+  if (test_brief()) return cmocka_run_group_tests(few, NULL, NULL);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

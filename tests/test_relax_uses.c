@@ -14,12 +14,6 @@
 #include "tests/util/precond_case.h"
 #include "tests/util/relax_case.h"
 
-static int lacks(int machine) {
-  const char *only = getenv("KAON_TEST_MACHINE");
-  if (machine == MACHINE_CUDA) return machine_lacks(machine);
-  return only != NULL && strcmp(only, machine_name(MACHINE_CUDA)) == 0;
-}
-
 /* Iterations of GCR with K = 4 sweeps of the method. */
 static int precondition(relax_case *c, kaon_method method, double tol) {
   kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT, inner = o;
@@ -55,7 +49,7 @@ static void sweeps_precondition_gcr(void **state) {
   static const kaon_method methods[] = {KAON_JACOBI, KAON_GS, KAON_SOR, KAON_TWO_STAGE, KAON_ASYNC};
   (void)state;
   for (int machine = MACHINE_CPU; machine <= MACHINE_CUDA; machine += MACHINE_CUDA - MACHINE_CPU) {
-    for (int kind = 0; kind < 2 && !lacks(machine); kind++) {
+    for (int kind = 0; kind < 2 && !machine_lacks(machine); kind++) {
       relax_case c;
       kaon_column_report alone;
       const kaon_precision precision = kind ? KAON_SINGLE : KAON_DOUBLE;
@@ -171,6 +165,108 @@ static void a_rare_block_is_not_overlooked(void **state) {
   free(value);
 }
 
+/* ---- what a look beforehand takes ---- */
+
+/* An operator's applications are counted, and those of its |A|. */
+enum { ITSELF, ABSOLUTE };
+static struct {
+  const kaon_operator_ops *own[2];
+  kaon_operator_ops ops[2];
+  int products;
+} counted;
+
+static kaon_status count_apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
+                               kaon_vector *y, const kaon_pass *pass) {
+  counted.products++;
+  return counted.own[A->ops == &counted.ops[ABSOLUTE]]->apply(A, mode, x, y, pass);
+}
+
+static void count_products(kaon_operator *A, int which) {
+  counted.own[which] = A->ops;
+  counted.ops[which] = *A->ops;
+  counted.ops[which].apply = count_apply;
+  A->ops = &counted.ops[which];
+}
+
+static kaon_status count_absolute(kaon_operator *A, kaon_operator **absolute) {
+  const kaon_status status = counted.own[ITSELF]->absolute(A, absolute);
+  if (status == KAON_OK) count_products(*absolute, ABSOLUTE);
+  return status;
+}
+
+/* Blocks of [1 c; c 1], by which noise x may have (x, A x) > 0 with c > 1 as well. */
+static kaon_csr *pairs(int n, double c) {
+  int64_t *row = malloc(4 * (size_t)n * sizeof *row), *column = malloc(4 * (size_t)n * sizeof *row);
+  double *value = malloc(4 * (size_t)n * sizeof *value);
+  kaon_csr *csr = NULL;
+  for (int64_t i = 0; i < 4 * n; i++) {
+    row[i] = i / 4 * 2 + i / 2 % 2;
+    column[i] = i / 4 * 2 + i % 2;
+    value[i] = row[i] == column[i] ? 1 : c;
+  }
+  precond_ok(NULL, kaon_csr_from_triplets(NULL, 2 * n, 2 * n, 1, 4 * n, row, column, value,
+                                          KAON_CSR_ADD, &csr));
+  free(row);
+  free(column);
+  free(value);
+  return csr;
+}
+
+/* Two products to see whether A is Hermitian, up to `steps` of Lanczos' process, as many powers of
+ * B where that fails, and of |B|, and one for the bound. */
+static void few_steps_are_few_products(void **state) {
+  enum { STEPS = 20 };
+  static const struct {
+    const char *name;
+    int hermitian, most;
+  } looked_at[] = {{"positive", 1, 2 * STEPS + 3},
+                   {"indefinite", 0, 3 * STEPS + 3},
+                   {"not Hermitian", 0, 2 * STEPS + 3}};
+  (void)state;
+  for (int i = 0; i < 3; i++) {
+    relax_case c;
+    kaon_spectrum s;
+    kaon_csr *csr = i == 0   ? row_case_laplace(30, 30, 1)
+                    : i == 1 ? pairs(300, 1.5)
+                             : row_case_random(400, 5, 1, 0, 3);
+    assert_true(relax_case_open(&c, MACHINE_CPU, 1, csr, KAON_DOUBLE, 1));
+    count_products(c.A, ITSELF);
+    counted.ops[ITSELF].absolute = count_absolute;
+    counted.products = 0;
+    precond_ok(c.ctx, kaon_spectrum_estimate(c.A, STEPS, &s));
+    c.A->ops = counted.own[ITSELF];
+    assert_int_equal(s.hermitian, looked_at[i].hermitian);
+    assert_int_equal(s.steps, counted.products);
+    test_below(looked_at[i].name, counted.products, looked_at[i].most);
+    if (i == 1) test_close("radius of pairs", s.rho, 1.5, 1e-6);
+    relax_case_close(&c);
+  }
+}
+
+/* Vectors grow by powers of this B by more than its radius, still after 300 of them. */
+static void growth_is_within_the_bound(void **state) {
+  static const int steps[] = {20, 0};
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    kaon_context *ctx = NULL;
+    kaon_matrix *matrix = NULL;
+    kaon_operator *A = NULL;
+    kaon_spectrum s;
+    kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+    options.threads = 1;
+    precond_ok(NULL, machine_open(MACHINE_CPU, options, &ctx));
+    precond_ok(ctx, kaon_matrix_generate(ctx, "convdiff3d:14,20", NULL, &matrix, NULL));
+    precond_ok(ctx, kaon_matrix_operator(matrix, NULL, &A));
+    precond_ok(ctx, kaon_spectrum_estimate(A, steps[i], &s));
+    assert_false(s.hermitian);
+    test_below("radius of |B|", s.rho_absolute, s.most_absolute);
+    test_below("radius of B", s.rho, s.most_absolute);
+    kaon_operator_destroy(&A);
+    kaon_matrix_destroy(&matrix);
+    kaon_context_destroy(&ctx);
+  }
+}
+
 static void refusals_say_why(void **state) {
   relax_case c;
   kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
@@ -222,6 +318,8 @@ int main(void) {
       cmocka_unit_test(divergence_is_reported_and_damped),
       cmocka_unit_test(spectra_are_the_known_ones),
       cmocka_unit_test(a_rare_block_is_not_overlooked),
+      cmocka_unit_test(few_steps_are_few_products),
+      cmocka_unit_test(growth_is_within_the_bound),
       cmocka_unit_test(refusals_say_why),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

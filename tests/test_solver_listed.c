@@ -32,11 +32,6 @@ typedef struct {
   int warnings;
 } world;
 
-static void count_warnings(void *user, kaon_log_level level, const char *line) {
-  (void)line;
-  if (level <= KAON_LOG_WARNING) ++*(int *)user;
-}
-
 /* 1 + i mod 7, another number for each column. */
 static void make_source(world *w) {
   kaon_matrix_info info;
@@ -56,7 +51,7 @@ static int open_world(world *w, int machine, const char *name, kaon_matrix_forma
   memset(w, 0, sizeof *w);
   if (machine_lacks(machine)) return 0;
   options.threads = 1;
-  options.log = count_warnings;
+  options.log = test_count_warnings;
   options.log_user = &w->warnings;
   options.log_level = KAON_LOG_WARNING;
   must(NULL, machine_open(machine, options, &w->ctx));

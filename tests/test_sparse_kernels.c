@@ -15,25 +15,11 @@
 #include "lib/space.h"
 #include "tests/util/machine.h"
 #include "tests/util/stored_rows.h"
+#include "tests/util/test_util.h"
 
 enum { MOST_COLUMNS = 5, GHOSTS = 70, NORM = 30, DOT = 31, NORM_W = 32 };
 
 static uint64_t seed = 1;
-static double uniform(void) { /* [-1, 1) */
-  seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-  return (double)(int64_t)(seed ^ seed >> 31) * 0x1p-63;
-}
-
-/* Under tools that take a hundred times as long: every kernel on few rows, once or twice. */
-static int brief(void) {
-  return getenv("KAON_TEST_BRIEF") != NULL;
-}
-
-static void ok(kaon_context *ctx, kaon_status status) {
-  if (status != KAON_OK) print_message("%s\n", kaon_last_error(ctx));
-  assert_int_equal(status, KAON_OK);
-}
-
 /* ---- rows ---- */
 
 /* EVEN: about 9 entries a row near the diagonal, some rows empty; SKEWED: most rows short, some of
@@ -48,16 +34,16 @@ static int entry_wanted(enum kind kind, int64_t rows, int64_t i, int64_t j) {
     return j == i || j == i - 50 || j == i + 50;
   }
   if (i % 41 == 5) return 0;
-  if (kind == EVEN) return llabs(i - j) < 12 && uniform() > -0.2;
+  if (kind == EVEN) return llabs(i - j) < 12 && test_uniform(&seed) > -0.2;
   if (i == rows / 3) return 1;
-  if (i % 97 == 0) return uniform() > 0;
+  if (i % 97 == 0) return test_uniform(&seed) > 0;
   return llabs(i - j) < 3;
 }
 
 static void add_entry(kaon_csr *csr, int64_t column) {
   const int64_t at = csr->start[csr->rows]++;
   csr->column[at] = (int32_t)column;
-  for (int c = 0; c < csr->reals; c++) csr->value[at * csr->reals + c] = uniform();
+  for (int c = 0; c < csr->reals; c++) csr->value[at * csr->reals + c] = test_uniform(&seed);
 }
 
 static kaon_csr make_rows(enum kind kind, int64_t rows, int reals, int64_t interior) {
@@ -72,7 +58,7 @@ static kaon_csr make_rows(enum kind kind, int64_t rows, int reals, int64_t inter
     for (int64_t j = 0; j < rows; j++)
       if (entry_wanted(kind, rows, i, j)) add_entry(&csr, j);
     for (int64_t g = 0; i >= interior && g < GHOSTS; g++)
-      if (kind == GRID ? i % GHOSTS == g : uniform() > 0.9) add_entry(&csr, rows + g);
+      if (kind == GRID ? i % GHOSTS == g : test_uniform(&seed) > 0.9) add_entry(&csr, rows + g);
   }
   assert_true((size_t)csr.start[rows] <= most);
   return csr;
@@ -117,7 +103,7 @@ static void make_ghosts(bed *b) {
     for (int n = 0; n < GHOSTS; n++)
       for (int c = 0; c < reals; c++) {
         const int64_t at = kaon_packed_index(n / width, k, c, n % width, nrhs, reals, width, pack);
-        const float value = (float)uniform();
+        const float value = (float)test_uniform(&seed);
         b->ghosts[(k * GHOSTS + n) * reals + c] = value;
         if (size == 8)
           ((double *)(void *)data)[at] = value;
@@ -130,8 +116,8 @@ static void make_ghosts(bed *b) {
 
 static void export_vector(const bed *b, int i) {
   for (int k = 0; k < b->nrhs; k++)
-    ok(b->ctx,
-       kaon_vector_export(b->v[i], k, b->host[i] + (size_t)k * column_count(b), KAON_BASIS_UKQCD));
+    must(b->ctx, kaon_vector_export(b->v[i], k, b->host[i] + (size_t)k * column_count(b),
+                                    KAON_BASIS_UKQCD));
 }
 
 static void bed_open(bed *b, kaon_context *ctx, const kaon_csr *csr, const stored_shape *shape,
@@ -146,20 +132,20 @@ static void bed_open(bed *b, kaon_context *ctx, const kaon_csr *csr, const store
                           .ncomp = csr->reals,
                           .complex_space = csr->reals == 2};
   for (int i = 0; i < VECTORS; i++) {
-    ok(ctx, kaon_vector_create(ctx, &b->space, shape->precision, nrhs, &b->v[i]));
+    must(ctx, kaon_vector_create(ctx, &b->space, shape->precision, nrhs, &b->v[i]));
     b->host[i] = stored_room(column_count(b) * (size_t)nrhs * sizeof(double));
-    for (size_t n = 0; n < column_count(b) * (size_t)nrhs; n++) b->host[i][n] = uniform();
+    for (size_t n = 0; n < column_count(b) * (size_t)nrhs; n++) b->host[i][n] = test_uniform(&seed);
     for (int k = 0; k < nrhs; k++)
-      ok(ctx, kaon_vector_import(b->v[i], k, b->host[i] + (size_t)k * column_count(b),
-                                 KAON_BASIS_UKQCD));
+      must(ctx, kaon_vector_import(b->v[i], k, b->host[i] + (size_t)k * column_count(b),
+                                   KAON_BASIS_UKQCD));
     export_vector(b, i); /* as it is stored */
   }
   make_ghosts(b);
-  ok(ctx, kaon_scalars_create(ctx, nrhs, &b->scalars));
-  ok(ctx, kaon_scalars_read(b->scalars, b->state));
+  must(ctx, kaon_scalars_create(ctx, nrhs, &b->scalars));
+  must(ctx, kaon_scalars_read(b->scalars, b->state));
   for (int k = 0; k < nrhs; k++)
     b->state[k].gate = k == 1 || k == 4 ? KAON_GATE_SERVICE : KAON_GATE_STEP;
-  ok(ctx, kaon_scalars_write(b->scalars, b->state));
+  must(ctx, kaon_scalars_write(b->scalars, b->state));
 }
 
 static void bed_close(bed *b) {
@@ -188,7 +174,7 @@ typedef struct call {
 
 static void product(bed *b, const call *c) {
   kaon_launch launch;
-  ok(b->ctx, kaon_launch_prepare(b->ctx, b->nrhs, 0, &launch));
+  must(b->ctx, kaon_launch_prepare(b->ctx, b->nrhs, 0, &launch));
   kaon_spmv_args args = {.matrix = &b->stored.matrix, .nrhs = b->nrhs, .a = c->a};
   args.x = kaon_view_of(b->v[X]);
   args.ghosts.data = b->ghost_data;
@@ -209,7 +195,7 @@ static void product(bed *b, const call *c) {
   ops->spmv(&launch, &args);
   args.part = KAON_ROWS_BOUNDARY;
   if (c->parts) ops->spmv(&launch, &args);
-  ok(b->ctx, kaon_context_synchronise(b->ctx));
+  must(b->ctx, kaon_context_synchronise(b->ctx));
 }
 
 /* Error / bound of row i of column k; y: what it held before. */
@@ -272,10 +258,10 @@ static double check_product(bed *b, const call *c) {
   memcpy(y, b->host[Y], n * sizeof *y);
   for (int k = 0; k < b->nrhs; k++)
     for (int s = NORM; s <= NORM_W; s++) b->state[k].slot[s][0] = b->state[k].slot[s][1] = -77;
-  ok(b->ctx, kaon_scalars_write(b->scalars, b->state));
+  must(b->ctx, kaon_scalars_write(b->scalars, b->state));
   product(b, c);
   export_vector(b, Y);
-  ok(b->ctx, kaon_scalars_read(b->scalars, b->state));
+  must(b->ctx, kaon_scalars_read(b->scalars, b->state));
   for (int k = 0; k < b->nrhs; k++) {
     const size_t first = (size_t)k * column_count(b);
     const double *from[3] = {b->host[Y], b->host[c->w], b->host[c->w]};
@@ -307,11 +293,11 @@ static void check_bits(bed *b, call c) {
   kaon_column_state once[MOST_COLUMNS];
   product(b, &c);
   export_vector(b, Y);
-  ok(b->ctx, kaon_scalars_read(b->scalars, once));
+  must(b->ctx, kaon_scalars_read(b->scalars, once));
   memcpy(first, b->host[Y], n * sizeof *first);
   product(b, &c);
   export_vector(b, Y);
-  ok(b->ctx, kaon_scalars_read(b->scalars, b->state));
+  must(b->ctx, kaon_scalars_read(b->scalars, b->state));
   assert_memory_equal(first, b->host[Y], n * sizeof *first);
   assert_memory_equal(once, b->state, (size_t)b->nrhs * sizeof *once);
   c.parts = !c.parts;
@@ -351,17 +337,17 @@ static double check_forms(kaon_context *ctx, enum kind kind, int64_t rows, int r
                                                             : (type + f) % 3,
                                   .wide = turn % 2,
                                   .interior = interior};
-      for (int n = 0; n < (brief() ? 1 : 2); n++) {
+      for (int n = 0; n < (test_brief() ? 1 : 2); n++) {
         bed b;
         bed_open(&b, ctx, &csr, &shape, columns[(turn + 3 * n) % 6]);
-        for (int i = 0; i < (brief() ? 2 : CALLS); i++) {
+        for (int i = 0; i < (test_brief() ? 2 : CALLS); i++) {
           const double error = check_product(&b, &calls[i]);
           if (!(error <= 1))
             print_message("form %d, columns %d, lanes %d, type %d, %d columns, call %d: %g\n",
                           shape.form, shape.columns, shape.lanes, type, b.nrhs, i, error);
           worst = fmax(worst, error);
         }
-        if (!brief()) check_bits(&b, calls[turn % 2]);
+        if (!test_brief()) check_bits(&b, calls[turn % 2]);
         bed_close(&b);
       }
     }
@@ -376,8 +362,8 @@ static void products_and_their_sums(void **state) {
     if (machine_lacks(machine)) continue;
     kaon_context *ctx = NULL;
     const kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
-    ok(NULL, machine_open(machine, options, &ctx));
-    for (int i = 0; i < (brief() ? 6 : 24) && !lacks_table(ctx, machine); i++) {
+    must(NULL, machine_open(machine, options, &ctx));
+    for (int i = 0; i < (test_brief() ? 6 : 24) && !lacks_table(ctx, machine); i++) {
       const double worst = check_forms(ctx, (enum kind)(i % 3), rows[i / 6], 1 + i / 3 % 2);
       print_message("%s, %lld rows, kind %d, %d reals: error / bound %.3f\n", machine_name(machine),
                     (long long)rows[i / 6], i % 3, 1 + i / 3 % 2, worst);
@@ -397,7 +383,7 @@ static void rows_are_picked(void **state) {
     if (machine_lacks(machine)) continue;
     kaon_context *ctx = NULL;
     const kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
-    ok(NULL, machine_open(machine, options, &ctx));
+    must(NULL, machine_open(machine, options, &ctx));
     for (int p = KAON_DOUBLE; p <= KAON_SINGLE && !lacks_table(ctx, machine); p++) {
       const stored_shape shape = {.precision = (kaon_precision)p, .form = KAON_STORED_SELL};
       const int width = ctx->backend->width;
@@ -409,10 +395,10 @@ static void rows_are_picked(void **state) {
       places.nsites = COUNT;
       places.nblocks = (COUNT + width - 1) / width;
       kaon_vector *to = NULL;
-      ok(ctx, kaon_vector_create(ctx, &places, (kaon_precision)p, 3, &to));
+      must(ctx, kaon_vector_create(ctx, &places, (kaon_precision)p, 3, &to));
       for (int n = 0; n < COUNT; n++) row[n] = (int32_t)(n * 7919 % ROWS);
       void *device = machine_array(ctx, row, sizeof row);
-      ok(ctx, kaon_launch_prepare(ctx, 3, 0, &launch));
+      must(ctx, kaon_launch_prepare(ctx, 3, 0, &launch));
       const kaon_pick_args args = {.nrhs = 3,
                                    .reals = 2,
                                    .count = COUNT,
@@ -423,7 +409,7 @@ static void rows_are_picked(void **state) {
       ctx->backend->sparse[p]->pick(&launch, &args);
       for (int k = 0; k < 3; k++) {
         double found[2 * COUNT];
-        ok(ctx, kaon_vector_export(to, k, found, KAON_BASIS_UKQCD));
+        must(ctx, kaon_vector_export(to, k, found, KAON_BASIS_UKQCD));
         for (int n = 0; n < 2 * COUNT; n++)
           assert_true(
               found[n] ==
@@ -455,9 +441,10 @@ static kaon_csr make_triangle(int64_t rows, int reals, int backward, int64_t fre
     int64_t n = csr.start[i];
     for (int64_t back = 4; back > 0 && place >= free_ones; back--) {
       const int64_t far = back * (back < 3 ? 17 : 201), other = backward ? i + far : i - far;
-      if (other < 0 || other >= rows || uniform() < -0.5) continue;
+      if (other < 0 || other >= rows || test_uniform(&seed) < -0.5) continue;
       csr.column[n] = (int32_t)other;
-      for (int c = 0; c < reals; c++) csr.value[n * reals + c] = uniform() / (8.1 * reals);
+      for (int c = 0; c < reals; c++)
+        csr.value[n * reals + c] = test_uniform(&seed) / (8.1 * reals);
       n++;
     }
     csr.start[i + 1] = n;
@@ -539,7 +526,7 @@ static double sweep(kaon_context *ctx, const kaon_csr *csr, const stored_shape *
   double *diagonal = stored_room(n * sizeof *diagonal);
   float *single = stored_room(n * sizeof *single);
   bed_open(&b, ctx, csr, shape, nrhs);
-  for (size_t i = 0; i < n; i++) diagonal[i] = single[i] = (float)(0.7 * uniform());
+  for (size_t i = 0; i < n; i++) diagonal[i] = single[i] = (float)(0.7 * test_uniform(&seed));
   const int levels = make_levels(csr, backward, level, row);
   assert_true(levels > 20);
   void *on_device[3] = {machine_array(ctx, level, (size_t)(levels + 1) * sizeof *level),
@@ -547,7 +534,7 @@ static double sweep(kaon_context *ctx, const kaon_csr *csr, const stored_shape *
                         shape->precision == KAON_DOUBLE
                             ? machine_array(ctx, diagonal, n * sizeof *diagonal)
                             : machine_array(ctx, single, n * sizeof *single)};
-  ok(ctx, kaon_launch_prepare(ctx, nrhs, 0, &launch));
+  must(ctx, kaon_launch_prepare(ctx, nrhs, 0, &launch));
   const kaon_levels_args args = {.matrix = &b.stored.matrix,
                                  .nrhs = nrhs,
                                  .backward = backward,
@@ -573,8 +560,8 @@ static void sweeps_level_by_level(void **state) {
     if (machine_lacks(machine)) continue;
     kaon_context *ctx = NULL;
     const kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
-    ok(NULL, machine_open(machine, options, &ctx));
-    for (int i = 0; i < 12 && !lacks_table(ctx, machine); i += brief() ? 6 : 1) {
+    must(NULL, machine_open(machine, options, &ctx));
+    for (int i = 0; i < 12 && !lacks_table(ctx, machine); i += test_brief() ? 6 : 1) {
       const int type = i % 3, reals = 1 + i / 3 % 2, backward = i / 6;
       const stored_shape shape = {.precision = type == 0 ? KAON_DOUBLE : KAON_SINGLE,
                                   .half = type == 2,

@@ -39,8 +39,8 @@ static void slots_are_summed_over_ranks_once(void **state) {
     two.ctx->comm->ranks = 2;
     run_op(&one, summed[i]);
     run_op(&two, summed[i]);
-    ok(one.ctx, kaon_scalars_read(one.scalars, one.state));
-    ok(two.ctx, kaon_scalars_read(two.scalars, two.state));
+    must(one.ctx, kaon_scalars_read(one.scalars, one.state));
+    must(two.ctx, kaon_scalars_read(two.scalars, two.state));
     for (int k = 0; k < 3; k++)
       for (int s = 0; s < KAON_SLOTS; s++)
         for (int c = 0; c < 2; c++) {
@@ -57,7 +57,7 @@ static void slots_are_summed_over_ranks_once(void **state) {
 /* Column 0 and 2 open; KAON_REC_CG_BETA as an example. Scalar kernels: no fused multiply-adds, so
  * the recurrence has the same bits here. */
 static void after_recurrence(bed *b) {
-  ok(b->ctx, kaon_scalars_read(b->scalars, b->state));
+  must(b->ctx, kaon_scalars_read(b->scalars, b->state));
   for (int k = 0; k < b->nrhs; k += 2) kaon_recurrence_run(KAON_REC_CG_BETA, &b->state[k]);
 }
 
@@ -95,12 +95,12 @@ static void recurrences_run_where_their_sums_are_complete(void **state) {
     reset_scalars(&then);
     pass.scalars = plain.scalars;
     pass.norm = KAON_S_R2;
-    ok(plain.ctx, call_with_norm(&plain, which, &pass));
+    must(plain.ctx, call_with_norm(&plain, which, &pass));
     pass.scalars = then.scalars;
     pass.then = KAON_REC_CG_BETA;
-    ok(then.ctx, call_with_norm(&then, which, &pass));
+    must(then.ctx, call_with_norm(&then, which, &pass));
     after_recurrence(&plain);
-    ok(then.ctx, kaon_scalars_read(then.scalars, then.state));
+    must(then.ctx, kaon_scalars_read(then.scalars, then.state));
     assert_memory_equal(plain.state, then.state, 3 * sizeof *then.state);
   }
   bed_close(&plain);
@@ -139,18 +139,18 @@ static void convert_case(bed *b, kaon_precision to, int add, double worst[2]) {
   kaon_pass pass = KAON_PASS_INIT;
   pass.scalars = b->scalars;
   pass.norm = NORM;
-  ok(b->ctx, kaon_vector_create(b->ctx, b->space, to, b->nrhs, &target));
+  must(b->ctx, kaon_vector_create(b->ctx, b->space, to, b->nrhs, &target));
   reset_scalars(b);
   number *from = calloc(b->count, sizeof *from), *old = calloc(b->count, sizeof *from),
          *found = calloc(b->count, sizeof *from);
   for (int k = 0; k < b->nrhs; k++)
-    ok(b->ctx, kaon_vector_import(target, k, (const double *)b->noise, KAON_BASIS_UKQCD));
-  ok(b->ctx, kaon_vector_export(target, 0, (double *)old, KAON_BASIS_UKQCD));
-  ok(b->ctx, kaon_blas_convert(b->v[0], target, add, &pass));
-  ok(b->ctx, kaon_scalars_read(b->scalars, b->state));
+    must(b->ctx, kaon_vector_import(target, k, (const double *)b->noise, KAON_BASIS_UKQCD));
+  must(b->ctx, kaon_vector_export(target, 0, (double *)old, KAON_BASIS_UKQCD));
+  must(b->ctx, kaon_blas_convert(b->v[0], target, add, &pass));
+  must(b->ctx, kaon_scalars_read(b->scalars, b->state));
   for (int k = 0; k < b->nrhs; k++) {
-    ok(b->ctx, kaon_vector_export(b->v[0], k, (double *)from, KAON_BASIS_UKQCD));
-    ok(b->ctx, kaon_vector_export(target, k, (double *)found, KAON_BASIS_UKQCD));
+    must(b->ctx, kaon_vector_export(b->v[0], k, (double *)from, KAON_BASIS_UKQCD));
+    must(b->ctx, kaon_vector_export(target, k, (double *)found, KAON_BASIS_UKQCD));
     if (k % 3 == 1) {
       assert_memory_equal(found, old, b->count * sizeof *old);
       assert_true(b->state[k].slot[NORM][0] == SENTINEL);
@@ -175,7 +175,7 @@ static void convert_case(bed *b, kaon_precision to, int add, double worst[2]) {
 static void precision_changes_round_once(void **state) {
   (void)state;
   for (int isa = KAON_ISA_SCALAR; isa <= MACHINE_LAST; isa++) {
-    if (lacks(isa)) continue;
+    if (machine_lacks(isa)) continue;
     for (int from = KAON_DOUBLE; from <= KAON_HALF; from++)
       for (int to = KAON_DOUBLE; to <= KAON_HALF; to++)
         for (int add = 0; add < 2; add++) {
@@ -213,30 +213,30 @@ static double half_error(const number *stored, const number *value, size_t count
 static void half_vectors_keep_to_their_bound(void **state) {
   (void)state;
   for (int isa = KAON_ISA_SCALAR; isa <= MACHINE_LAST; isa++) {
-    if (lacks(isa)) continue;
+    if (machine_lacks(isa)) continue;
     bed b;
     kaon_vector *half = NULL;
     bed_open(&b, isa, 1, &shapes[0], KAON_DOUBLE, 1);
-    ok(b.ctx, kaon_vector_create(b.ctx, b.space, KAON_HALF, 1, &half));
+    must(b.ctx, kaon_vector_create(b.ctx, b.space, KAON_HALF, 1, &half));
     const size_t lanes = (size_t)(b.space->nblocks * b.space->width);
     number *psi = calloc(b.count, sizeof *psi);
     memcpy(psi, b.noise, b.count * sizeof *psi);
     for (size_t i = 0; i < 8 * NUMBERS; i++) psi[i] *= i / NUMBERS % 4 < 2 ? 0 : 1e-37;
-    ok(b.ctx, kaon_vector_import(half, 0, (const double *)psi, KAON_BASIS_UKQCD));
+    must(b.ctx, kaon_vector_import(half, 0, (const double *)psi, KAON_BASIS_UKQCD));
     float *scale = machine_read(b.ctx, half->scale, lanes * sizeof *scale);
     int16_t *data = machine_read(b.ctx, half->data, lanes * NCOMP * sizeof *data);
-    ok(b.ctx, kaon_vector_import(b.v[0], 0, (const double *)psi, KAON_BASIS_UKQCD));
-    ok(b.ctx, kaon_vector_copy(half, b.v[0]));
+    must(b.ctx, kaon_vector_import(b.v[0], 0, (const double *)psi, KAON_BASIS_UKQCD));
+    must(b.ctx, kaon_vector_copy(half, b.v[0]));
     float *kernel_scale = machine_read(b.ctx, half->scale, lanes * sizeof *scale);
     int16_t *kernel_data = machine_read(b.ctx, half->data, lanes * NCOMP * sizeof *data);
     assert_memory_equal(scale, kernel_scale, lanes * sizeof *scale);
     assert_memory_equal(data, kernel_data, lanes * NCOMP * sizeof *data);
     free(kernel_scale), free(kernel_data);
     number *found = calloc(b.count, sizeof *found);
-    ok(b.ctx, kaon_vector_export(half, 0, (double *)found, KAON_BASIS_UKQCD));
+    must(b.ctx, kaon_vector_export(half, 0, (double *)found, KAON_BASIS_UKQCD));
     for (size_t i = 0; i < 8 * NUMBERS; i++) assert_true(cabs(found[i]) < KAON_HALF_TINY);
     memset(psi, 0, b.count * sizeof *psi); /* the other parity is left alone */
-    ok(b.ctx, kaon_vector_export(b.v[0], 0, (double *)psi, KAON_BASIS_UKQCD));
+    must(b.ctx, kaon_vector_export(b.v[0], 0, (double *)psi, KAON_BASIS_UKQCD));
     const double worst = half_error(found + 8 * NUMBERS, psi + 8 * NUMBERS, b.count - 8 * NUMBERS);
     print_message("%s: half error %.4f of scale / 32767, bound 0.51\n", machine_name(isa), worst);
     assert_true(worst <= 0.51);
@@ -251,11 +251,11 @@ static void numbers_that_are_not_finite_stay_so_in_half(void **state) {
   (void)state;
   const double bad[] = {NAN, INFINITY, -INFINITY};
   for (int isa = KAON_ISA_SCALAR; isa <= MACHINE_LAST; isa++) {
-    if (lacks(isa)) continue;
+    if (machine_lacks(isa)) continue;
     bed b;
     bed_open(&b, isa, 1, &shapes[0], KAON_SINGLE, 1);
     kaon_vector *half = NULL;
-    ok(b.ctx, kaon_vector_create(b.ctx, b.space, KAON_HALF, 1, &half));
+    must(b.ctx, kaon_vector_create(b.ctx, b.space, KAON_HALF, 1, &half));
     number *found = calloc(b.count, sizeof *found);
     for (int i = 0; i < 3 * NCOMP; i++) {
       fill(&b);
@@ -264,10 +264,10 @@ static void numbers_that_are_not_finite_stay_so_in_half(void **state) {
       const float spoiler = (float)bad[i / NCOMP];
       machine_write(b.ctx, (float *)b.v[0]->data + at, &spoiler, sizeof spoiler);
       double norm2;
-      ok(b.ctx, kaon_vector_copy(half, b.v[0]));
-      ok(b.ctx, kaon_vector_norm2(half, &norm2));
+      must(b.ctx, kaon_vector_copy(half, b.v[0]));
+      must(b.ctx, kaon_vector_norm2(half, &norm2));
       assert_true(!isfinite(norm2));
-      ok(b.ctx, kaon_vector_export(half, 0, (double *)found, KAON_BASIS_UKQCD));
+      must(b.ctx, kaon_vector_export(half, 0, (double *)found, KAON_BASIS_UKQCD));
       int spoilt = 0;
       for (size_t n = 0; n < b.count; n++)
         spoilt += !isfinite(creal(found[n])) && !isfinite(cimag(found[n]));
@@ -299,7 +299,7 @@ static void overlapping_operands_are_refused(void **state) {
                    KAON_ERR_ALIAS);
   assert_int_equal(kaon_blas_multi_axpy(2, ones, list, v[1], NULL), KAON_ERR_ALIAS);
   assert_int_equal(kaon_blas_convert(v[0], v[0], 1, NULL), KAON_ERR_ALIAS);
-  ok(b.ctx, kaon_vector_view(v[0], KAON_EVEN, &part));
+  must(b.ctx, kaon_vector_view(v[0], KAON_EVEN, &part));
   assert_int_equal(kaon_blas_copy(&part, &part, NULL), KAON_ERR_ALIAS);
   assert_int_equal(
       kaon_blas_dot(v[0], v[0], (int[3]){KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT}, NULL), KAON_OK);
@@ -312,8 +312,8 @@ static void misuse_is_named(void **state) {
   bed_open(&b, KAON_ISA_AUTO, 1, &shapes[0], KAON_DOUBLE, 3);
   bed_open(&other, KAON_ISA_AUTO, 1, &shapes[2], KAON_DOUBLE, 3);
   kaon_vector *narrow = NULL, *single = NULL;
-  ok(b.ctx, kaon_vector_create(b.ctx, b.space, KAON_DOUBLE, 2, &narrow));
-  ok(b.ctx, kaon_vector_create(b.ctx, b.space, KAON_SINGLE, 3, &single));
+  must(b.ctx, kaon_vector_create(b.ctx, b.space, KAON_DOUBLE, 2, &narrow));
+  must(b.ctx, kaon_vector_create(b.ctx, b.space, KAON_SINGLE, 3, &single));
   const kaon_coefficient one = KAON_NUMBER(1);
   kaon_pass pass = KAON_PASS_INIT;
   pass.scalars = b.scalars;
@@ -349,7 +349,7 @@ static void kernels_stay_inside_their_operands(void **state) {
   (void)state;
   check_mode = 1;
   for (int isa = KAON_ISA_SCALAR; isa <= MACHINE_LAST; isa++) {
-    if (lacks(isa)) continue;
+    if (machine_lacks(isa)) continue;
     for (int precision = KAON_DOUBLE; precision <= KAON_HALF; precision++) {
       bed b;
       double norm2[3], worst[2] = {0};
@@ -357,7 +357,7 @@ static void kernels_stay_inside_their_operands(void **state) {
       for (int op = 0; op < OPS; op++) run_op(&b, (enum op)op);
       for (int to = KAON_DOUBLE; to <= KAON_HALF; to++)
         convert_case(&b, (kaon_precision)to, to % 2, worst);
-      ok(b.ctx, kaon_vector_norm2(b.v[1], norm2));
+      must(b.ctx, kaon_vector_norm2(b.v[1], norm2));
       for (int k = 0; k < 3; k++) assert_true(isfinite(norm2[k]));
       bed_close(&b);
     }

@@ -256,7 +256,7 @@ static double check_column_sums(const bed *b, enum op op, int k) {
 
 static double check_sums(bed *b, enum op op) {
   double worst = 0;
-  ok(b->ctx, kaon_scalars_read(b->scalars, b->state));
+  must(b->ctx, kaon_scalars_read(b->scalars, b->state));
   for (int k = 0; k < b->nrhs; k++) {
     if (open_column(b, k)) {
       worst = fmax(worst, check_column_sums(b, op, k));
@@ -281,7 +281,7 @@ static void every_entry_agrees_with_plain_c(void **state) {
   (void)state;
   static const int columns[] = {1, 3, 12};
   for (int isa = KAON_ISA_SCALAR; isa <= MACHINE_LAST; isa++) {
-    if (lacks(isa)) continue;
+    if (machine_lacks(isa)) continue;
     for (int precision = KAON_DOUBLE; precision <= KAON_HALF; precision++) {
       double worst[OPS][2] = {{0}};
       for (int i = 0; i < 9; i++) {
@@ -337,7 +337,7 @@ static uint64_t fingerprint(int isa, int threads, const shape_case *shape,
   b.bits_only = 1;
   for (int op = 0; op < OPS; op++) {
     run_op(&b, (enum op)op);
-    ok(b.ctx, kaon_scalars_read(b.scalars, b.state));
+    must(b.ctx, kaon_scalars_read(b.scalars, b.state));
     hash = chain_vectors(hash, &b);
     hash = chain(hash, b.state, 3 * sizeof *b.state);
   }
@@ -349,7 +349,7 @@ static void bits_do_not_depend_on_the_number_of_threads(void **state) {
   (void)state;
   static const shape_case small[] = {{{4, 6, 2, 10}, KAON_ODD}, {{4, 4, 8, 16}, KAON_EVEN}};
   for (int isa = KAON_ISA_SCALAR; isa <= MACHINE_LAST; isa++) {
-    if (lacks(isa)) continue;
+    if (machine_lacks(isa)) continue;
     for (int precision = KAON_DOUBLE; precision <= KAON_HALF; precision++)
       for (int i = 0; i < 2; i++) {
         uint64_t hash[3];
@@ -368,7 +368,7 @@ static void bits_do_not_depend_on_the_number_of_threads(void **state) {
 static void larger_lattices_agree_with_plain_c(void **state) {
   (void)state;
   static const shape_case larger = {{8, 8, 16, 18}, KAON_FULL};
-  if (lacks(MACHINE_CUDA)) return;
+  if (machine_lacks(MACHINE_CUDA)) return;
   for (int nrhs = 1; nrhs <= 2; nrhs++) {
     double worst[OPS][2] = {{0}};
     bed b;

@@ -70,8 +70,8 @@ static double round_trip(const bed *b, const shape_case *shape, int in, int out)
   for (int i = 0; i < 16; i++) m[i] = conj(t[4 * (i % 4) + i / 4]);
   ref_mul4(m, m, s);
   for (size_t n = 0; n < b->count; n++) back[n] = 1e9;
-  ok(b->ctx, kaon_vector_import(b->v[0], 1, (const double *)b->noise, bases[in]));
-  ok(b->ctx, kaon_vector_export(b->v[0], 1, (double *)back, bases[out]));
+  must(b->ctx, kaon_vector_import(b->v[0], 1, (const double *)b->noise, bases[in]));
+  must(b->ctx, kaon_vector_export(b->v[0], 1, (double *)back, bases[out]));
   const double u = b->precision == KAON_DOUBLE ? 0x1p-53 : 0x1p-24;
   double worst = 0;
   for (size_t site = 0; site < b->count / NUMBERS; site++) {
@@ -96,7 +96,7 @@ static void host_arrays_survive_the_door_in_every_basis(void **state) {
   (void)state;
   static const shape_case more[] = {{{4, 6, 2, 10}, KAON_FULL}, {{8, 4, 4, 8}, KAON_ODD}};
   for (int isa = KAON_ISA_SCALAR; isa <= MACHINE_LAST; isa++) {
-    if (lacks(isa)) continue;
+    if (machine_lacks(isa)) continue;
     for (int precision = KAON_DOUBLE; precision <= KAON_HALF; precision++) {
       double worst = 0;
       for (int i = 0; i < 5 * 9; i++) {
@@ -117,11 +117,11 @@ static void host_arrays_survive_the_door_in_every_basis(void **state) {
 static void import_touches_its_column_and_true_sites_alone(void **state) {
   (void)state;
   for (int isa = KAON_ISA_SCALAR; isa <= MACHINE_LAST; isa++) {
-    if (lacks(isa)) continue;
+    if (machine_lacks(isa)) continue;
     for (int threads = 1; threads <= 3; threads++) {
       bed b;
       bed_open(&b, isa, threads, &shapes[0], KAON_DOUBLE, 3);
-      ok(b.ctx, kaon_vector_import(b.v[0], 1, (const double *)b.noise, KAON_BASIS_UKQCD));
+      must(b.ctx, kaon_vector_import(b.v[0], 1, (const double *)b.noise, KAON_BASIS_UKQCD));
       const int64_t total = b.space->nblocks * b.space->width * NCOMP * 3;
       double *data = machine_read(b.ctx, b.v[0]->data, (size_t)total * sizeof *data);
       int64_t filled = 0, stray = 0;
@@ -133,7 +133,7 @@ static void import_touches_its_column_and_true_sites_alone(void **state) {
       assert_true(stray == 0 && filled == b.space->nsites * NCOMP);
       number *back = malloc(b.count * sizeof *back);
       memcpy(back, b.noise, b.count * sizeof *back);
-      ok(b.ctx, kaon_vector_export(b.v[0], 1, (double *)back, KAON_BASIS_UKQCD));
+      must(b.ctx, kaon_vector_export(b.v[0], 1, (double *)back, KAON_BASIS_UKQCD));
       assert_memory_equal(back, b.noise, b.count * sizeof *back);
       free(back);
       bed_close(&b);
@@ -146,15 +146,15 @@ static void import_touches_its_column_and_true_sites_alone(void **state) {
 static void through_door(const bed *b, int device, kaon_basis in, kaon_basis out, number *back) {
   const size_t bytes = b->count * sizeof(number);
   for (size_t n = 0; n < b->count; n++) back[n] = 1e9;
-  ok(b->ctx, kaon_vector_zero(b->v[0]));
+  must(b->ctx, kaon_vector_zero(b->v[0]));
   if (!device) {
-    ok(b->ctx, kaon_vector_import(b->v[0], 1, (const double *)b->noise, in));
-    ok(b->ctx, kaon_vector_export(b->v[0], 1, (double *)back, out));
+    must(b->ctx, kaon_vector_import(b->v[0], 1, (const double *)b->noise, in));
+    must(b->ctx, kaon_vector_export(b->v[0], 1, (double *)back, out));
     return;
   }
   double *from = machine_array(b->ctx, b->noise, bytes), *to = machine_array(b->ctx, back, bytes);
-  ok(b->ctx, kaon_vector_import_device(b->v[0], 1, from, in));
-  ok(b->ctx, kaon_vector_export_device(b->v[0], 1, to, out));
+  must(b->ctx, kaon_vector_import_device(b->v[0], 1, from, in));
+  must(b->ctx, kaon_vector_export_device(b->v[0], 1, to, out));
   void *found = machine_read(b->ctx, to, bytes);
   memcpy(back, found, bytes);
   free(found);
@@ -172,7 +172,7 @@ static void every_machine_and_both_memories_give_the_same_bits(void **state) {
                                     {{4, 6, 2, 10}, KAON_EVEN},
                                     {{64, 32, 32, 8}, KAON_FULL}};
   for (int isa = KAON_ISA_SCALAR; isa <= MACHINE_LAST; isa++) {
-    if (lacks(isa)) continue;
+    if (machine_lacks(isa)) continue;
     for (int precision = KAON_DOUBLE; precision <= KAON_HALF; precision++)
       for (int i = 0; i < 5 * 9; i++) {
         bed b, yardstick;
@@ -199,7 +199,7 @@ static void every_machine_and_both_memories_give_the_same_bits(void **state) {
 static void the_other_memory_is_refused(void **state) {
   (void)state;
   bed b;
-  if (lacks(MACHINE_CUDA)) skip();
+  if (machine_lacks(MACHINE_CUDA)) skip();
   bed_open(&b, MACHINE_CUDA, 1, &shapes[2], KAON_SINGLE, 1);
   const size_t bytes = b.count * sizeof(number);
   double *device = machine_array(b.ctx, b.noise, bytes), *host = (double *)b.noise;
@@ -221,7 +221,7 @@ static void numbers_that_cannot_be_stored_are_named(void **state) {
   for (int precision = KAON_DOUBLE; precision <= KAON_HALF; precision++) {
     bed b;
     bed_open(&b, KAON_ISA_AUTO, 2, &shapes[0], (kaon_precision)precision, 1);
-    ok(b.ctx, kaon_vector_import(b.v[0], 0, (const double *)b.noise, KAON_BASIS_UKQCD));
+    must(b.ctx, kaon_vector_import(b.v[0], 0, (const double *)b.noise, KAON_BASIS_UKQCD));
     export_all(&b, b.before);
     double *psi = malloc(b.count * sizeof(number));
     for (int i = 0; i < 4; i++) {
@@ -260,9 +260,9 @@ static void sums_and_axpy_are_those_of_the_reference(void **state) {
     bed_open(&b, KAON_ISA_AUTO, 2, &shapes[0], (kaon_precision)precision, 3);
     fill(&b);
     export_all(&b, b.before);
-    ok(b.ctx, kaon_vector_norm2(b.v[0], norm2));
-    ok(b.ctx, kaon_vector_dot(b.v[0], b.v[1], dot));
-    ok(b.ctx, kaon_vector_axpy(0.25, -2, b.v[0], b.v[1]));
+    must(b.ctx, kaon_vector_norm2(b.v[0], norm2));
+    must(b.ctx, kaon_vector_dot(b.v[0], b.v[1], dot));
+    must(b.ctx, kaon_vector_axpy(0.25, -2, b.v[0], b.v[1]));
     export_all(&b, b.after);
     const double n =
         (double)b.space->nsites * NCOMP + (precision == KAON_HALF ? (NCOMP + 2) * 0x1p29 : 0);
@@ -302,21 +302,21 @@ static void parities_are_views_of_the_full_lattice(void **state) {
     for (int parity = 0; parity < 2; parity++) {
       kaon_vector view, nested;
       number *part = calloc(b.count, sizeof *part);
-      ok(b.ctx, kaon_vector_view(b.v[0], (kaon_parity)parity, &view));
+      must(b.ctx, kaon_vector_view(b.v[0], (kaon_parity)parity, &view));
       assert_ptr_equal(kaon_vector_space(&view),
                        kaon_lattice_spinors(b.lattice, (kaon_parity)parity));
-      ok(b.ctx, kaon_vector_export(&view, 2, (double *)part, KAON_BASIS_UKQCD));
+      must(b.ctx, kaon_vector_export(&view, 2, (double *)part, KAON_BASIS_UKQCD));
       for (size_t n = 0; n < b.count; n++) {
         const int mine = parity_of(b.lattice->extents, n / NUMBERS) == parity;
         assert_true(part[n] == (mine ? b.before[0][2 * b.count + n] : 0));
       }
-      ok(b.ctx, kaon_vector_zero(&view));
+      must(b.ctx, kaon_vector_zero(&view));
       assert_int_equal(kaon_vector_view(&view, KAON_EVEN, &nested), KAON_ERR_SHAPE);
       assert_int_equal(kaon_vector_view(b.v[0], KAON_FULL, &nested), KAON_ERR_SHAPE);
       free(part);
     }
     double norm2[3];
-    ok(b.ctx, kaon_vector_norm2(b.v[0], norm2));
+    must(b.ctx, kaon_vector_norm2(b.v[0], norm2));
     assert_true(norm2[0] == 0 && norm2[1] == 0 && norm2[2] == 0);
     bed_close(&b);
   }
@@ -328,8 +328,8 @@ static void vectors_keep_their_lattice_and_context_alive(void **state) {
   kaon_lattice *lattice = NULL;
   kaon_vector *v = NULL;
   double norm2 = -1;
-  ok(ctx, kaon_lattice_create(ctx, (int[4]){4, 4, 4, 4}, KAON_PERIODIC, &lattice));
-  ok(ctx, kaon_vector_create(ctx, kaon_lattice_spinors(lattice, KAON_ODD), KAON_HALF, 1, &v));
+  must(ctx, kaon_lattice_create(ctx, (int[4]){4, 4, 4, 4}, KAON_PERIODIC, &lattice));
+  must(ctx, kaon_vector_create(ctx, kaon_lattice_spinors(lattice, KAON_ODD), KAON_HALF, 1, &v));
   kaon_lattice_destroy(&lattice);
   kaon_context_destroy(&ctx);
   assert_int_equal(kaon_vector_norm2(v, &norm2), KAON_OK);
@@ -348,7 +348,7 @@ static void misuse_is_refused_with_a_sentence(void **state) {
   double norm2[3], psi[1] = {0};
   bed_open(&b, KAON_ISA_AUTO, 1, &shapes[2], KAON_DOUBLE, 3);
   bed_open(&other, KAON_ISA_AUTO, 1, &shapes[2], KAON_DOUBLE, 3);
-  ok(b.ctx, kaon_vector_create(b.ctx, b.space, KAON_SINGLE, 2, &wide));
+  must(b.ctx, kaon_vector_create(b.ctx, b.space, KAON_SINGLE, 2, &wide));
 #define REFUSED(call, code)                        \
   do {                                             \
     assert_int_equal((call), code);                \
@@ -375,7 +375,7 @@ static void misuse_is_refused_with_a_sentence(void **state) {
   kaon_backend narrow = *backend;
   narrow.field_bytes = kaon_vector_bytes(b.v[0]);
   b.ctx->backend = &narrow;
-  ok(b.ctx, kaon_vector_create(b.ctx, b.space, KAON_DOUBLE, 3, &v));
+  must(b.ctx, kaon_vector_create(b.ctx, b.space, KAON_DOUBLE, 3, &v));
   kaon_vector_destroy(&v);
   if (b.space->lattice != NULL) {
     assert_int_equal(kaon_vector_create(b.ctx, b.space, KAON_DOUBLE, 4, &v), KAON_ERR_UNSUPPORTED);

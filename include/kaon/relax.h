@@ -151,8 +151,10 @@ typedef struct kaon_spectrum {
       most_absolute; /* no class of rows that read each other has a radius of |B| above this, as
                         far as its rows still count beside the largest ones; NaN as rho_absolute */
 } kaon_spectrum;
-/* steps: of each process at most (0: 300). An estimate: rho is from below where A is Hermitian, and
- * rho_absolute is; most_absolute is the bound of Collatz and Wielandt, max (|B| x)_i / x_i.
+/* steps: of each process at most, so 3 steps + 3 products in all (0: 300; 2400 of |A|, which takes
+ * more). An estimate. Where A is Hermitian rho and rho_absolute are from below. Elsewhere rho is
+ * the growth of vectors by powers of B, which few steps can overestimate, but never beyond
+ * most_absolute, the bound of Collatz and Wielandt, max (|B| x)_i / x_i: below 1 it is certain.
  * Collective. Errors: ARGUMENT, UNSUPPORTED (A does not know its diagonal), SINGULAR, MEMORY, those
  * of A. */
 kaon_status kaon_spectrum_estimate(kaon_operator *A, int steps, kaon_spectrum *spectrum);

@@ -49,6 +49,12 @@ static inline kaon_context *ranks_open(int isa, const int grid[4]) {
   return ctx;
 }
 
+/* Equal shares; with `skewed` those of the later ranks are larger, the first one's may be empty. */
+static inline int64_t ranks_first_row(int64_t rows, int rank, int ranks, int skewed) {
+  const int64_t r = rank, n = ranks;
+  return skewed && n > 1 ? rows * r * (r - 1) / (n * (n - 1)) : rows * r / n;
+}
+
 /* The tests of `group` between MPI's beginning and end; only rank 0 is heard. */
 #define RANKS_MAIN_WITH(group, setup, teardown)                                     \
   int main(int argc, char **argv) {                                                 \

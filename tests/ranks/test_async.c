@@ -25,12 +25,6 @@ typedef struct part {
   kaon_vector *right, *x;
 } part;
 
-/* Equal shares; with `skewed` those of the later ranks are larger, the first one's is empty. */
-static int64_t first_of(int64_t rows, int rank, int ranks, int skewed) {
-  const int64_t r = rank, n = ranks;
-  return skewed && n > 1 ? rows * r * (r - 1) / (n * (n - 1)) : rows * r / n;
-}
-
 /* Takes `whole` over. b = 1 in every row of column 0, noise in the others. */
 static part open_part(kaon_csr *whole, int skewed, int columns, int threads) {
   kaon_context_options options = ranks_options(KAON_ISA_AUTO);
@@ -40,8 +34,8 @@ static part open_part(kaon_csr *whole, int skewed, int columns, int threads) {
   options.threads = threads;
   options.patience = 20;
   must(NULL, kaon_context_create_ranks(&options, NULL, NULL, &p.ctx));
-  p.first = first_of(whole->rows, rank, ranks, skewed);
-  p.rows = first_of(whole->rows, rank + 1, ranks, skewed) - p.first;
+  p.first = ranks_first_row(whole->rows, rank, ranks, skewed);
+  p.rows = ranks_first_row(whole->rows, rank + 1, ranks, skewed) - p.first;
   int64_t *start = calloc((size_t)p.rows + 1, sizeof *start);
   for (int64_t i = 0; i <= p.rows; i++)
     start[i] = whole->start[p.first + i] - whole->start[p.first];
@@ -318,7 +312,7 @@ static void a_frozen_rank_comes_back(void **state) {
   (void)state;
   part p = open_part(row_case_random(301, 5, 1, 1, 3), 0, 1, 1);
   const int last = world_size() - 1;
-  const int64_t rows = p.whole->rows - first_of(p.whole->rows, last, world_size(), 0);
+  const int64_t rows = p.whole->rows - ranks_first_row(p.whole->rows, last, world_size(), 0);
   for (int kind = 0; kind < 6; kind++) {
     const int recovery = kind % 2 ? 15 : 0;
     const kaon_relax_exchange way = kind < 2   ? KAON_EXCHANGE_SYNC

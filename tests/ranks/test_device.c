@@ -7,7 +7,6 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include <time.h>
 
 #include "blas/blas.h"
 #include "lib/math/recurrences.h"
@@ -175,12 +174,6 @@ static double times_ranks(double x, int ranks) {
   return y;
 }
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* So many sums in a row, nobody looking. */
 static void check_many_sums(kaon_context *ctx) {
   enum { SUMS = 300, SLOT = 3 };
@@ -192,13 +185,13 @@ static void check_many_sums(kaon_context *ctx) {
   must(ctx, kaon_scalars_write(b.scalars, b.state));
   must(ctx, kaon_context_agree(ctx, kaon_context_synchronise(ctx)));
   double expected = 1;
-  const double begin = now();
+  const double begin = test_now();
   for (int i = 0; i < SUMS; i++) {
     expected = times_ranks(expected, ranks);
     must(ctx, sum(&b, &slot, 1));
   }
   must(ctx, kaon_scalars_read(b.scalars, b.state));
-  printf("  %.1f us a sum\n", 1e6 * (now() - begin) / SUMS);
+  printf("  %.1f us a sum\n", 1e6 * (test_now() - begin) / SUMS);
   test_close("a number after 300 sums over its own", b.state[0].slot[SLOT][0] / expected, 1, 0);
   bed_close(&b);
 }

@@ -8,7 +8,6 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include <time.h>
 
 #include "blas/blas.h"
 #include "lib/math/recurrences.h"
@@ -34,17 +33,11 @@ static kaon_context *open_by(kaon_transport transport) {
   return NULL;
 }
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Of all ranks but the last, which did nothing: the device's work ended in time, by this error. */
 static void check_end(kaon_context *ctx, const char *text) {
-  const double begin = now();
+  const double begin = test_now();
   assert_int_equal(kaon_context_synchronise(ctx), KAON_ERR_COMM);
-  const double waited = now() - begin;
+  const double waited = test_now() - begin;
   printf("  after %.2f s: %s\n", waited, kaon_last_error(ctx));
   assert_non_null(strstr(kaon_last_error(ctx), text));
   assert_true(waited > 0.5 * patience && waited < 10 * patience);

@@ -23,17 +23,11 @@ typedef struct part {
   int64_t first, rows;
 } part;
 
-/* Equal shares; with `skewed` those of the later ranks are larger, the first one's may be empty. */
-static int64_t first_of(int64_t rows, int rank, int ranks, int skewed) {
-  const int64_t r = rank, n = ranks;
-  return skewed && n > 1 ? rows * r * (r - 1) / (n * (n - 1)) : rows * r / n;
-}
-
 static part open_part(const kaon_csr *whole, int skewed) {
   part p = {.ctx = ranks_open(KAON_ISA_AUTO, any_grid), .whole = whole};
   const int rank = world_rank(), ranks = world_size();
-  p.first = first_of(whole->rows, rank, ranks, skewed);
-  p.rows = first_of(whole->rows, rank + 1, ranks, skewed) - p.first;
+  p.first = ranks_first_row(whole->rows, rank, ranks, skewed);
+  p.rows = ranks_first_row(whole->rows, rank + 1, ranks, skewed) - p.first;
   int64_t *start = calloc((size_t)p.rows + 1, sizeof *start), at = 0;
   for (int64_t i = 0; i <= p.rows; i++)
     start[i] = whole->start[p.first + i] - whole->start[p.first];

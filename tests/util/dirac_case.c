@@ -15,24 +15,6 @@
 const char *const isa_names[] = {"default", "scalar", "x86-64", "avx2", "avx512", "cuda"};
 const char *const precision_names[] = {"double", "single", "half"};
 
-void must_at(const kaon_context *ctx, kaon_status status, const char *call, const char *file,
-             int line) {
-  if (status == KAON_OK) return;
-  print_error("%s: %s: %s\n", call, kaon_status_name(status), kaon_last_error(ctx));
-  _fail(file, line);
-}
-
-void must_refuse_at(const kaon_context *ctx, kaon_status expected, kaon_status status,
-                    const char *call, const char *file, int line) {
-  if (status == expected) {
-    printf("  refused: %s\n", kaon_last_error(ctx));
-    return;
-  }
-  print_error("%s: returned %s, expected %s\n", call, kaon_status_name(status),
-              kaon_status_name(expected));
-  _fail(file, line);
-}
-
 void case_import_links(dirac_case *c) {
   const void *arrays[1] = {c->u};
   must(c->ctx, kaon_gauge_import(c->gauge, KAON_ORDER_NATURAL, KAON_DOUBLE, arrays));

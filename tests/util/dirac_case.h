@@ -8,16 +8,7 @@
 
 #include "tests/reference/reference.h"
 #include "tests/util/machine.h"
-
-/* Fails the test with the library's sentence when `call` does not return KAON_OK. */
-#define must(ctx, call) must_at((ctx), (call), #call, __FILE__, __LINE__)
-void must_at(const kaon_context *ctx, kaon_status status, const char *call, const char *file,
-             int line);
-/* The call must return `expected`; its sentence is printed. */
-#define must_refuse(ctx, expected, call) \
-  must_refuse_at((ctx), (expected), (call), #call, __FILE__, __LINE__)
-void must_refuse_at(const kaon_context *ctx, kaon_status expected, kaon_status status,
-                    const char *call, const char *file, int line);
+#include "tests/util/test_util.h"
 
 typedef enum { LINKS_UNIT, LINKS_RANDOM, LINKS_WEAK } links_kind;
 

@@ -33,11 +33,12 @@ static inline kaon_status machine_open(int machine, kaon_context_options options
 }
 
 /* 1, and says why, where it cannot be used. The environment's KAON_TEST_MACHINE names the only one
- * that is wanted. */
+ * that is wanted; MACHINE_CPU stands for any but the device. */
 static inline int machine_lacks(int machine) {
   static int lacks_device = -1;
   static char why[512];
   const char *only = getenv("KAON_TEST_MACHINE");
+  if (machine == MACHINE_CPU) return only != NULL && strcmp(only, machine_name(MACHINE_CUDA)) == 0;
   if (only != NULL && strcmp(only, machine_name(machine)) != 0) return 1;
   if (machine != MACHINE_CUDA) {
     if (kaon_cpu_has((kaon_isa)machine)) return 0;

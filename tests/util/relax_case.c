@@ -102,3 +102,19 @@ double relax_case_residual(const relax_case *c, int column) {
   const size_t offset = (size_t)column * c->rows.rows;
   return ref_relax_residual(&c->rows, c->b + offset, c->x + offset);
 }
+
+double relax_case_rounding(const relax_case *c, int column) {
+  const double eps = c->right->precision == KAON_DOUBLE ? 0x1p-53 : 0x1p-24;
+  const ref_complex *b = c->b + (size_t)column * c->rows.rows;
+  const ref_complex *x = c->x + (size_t)column * c->rows.rows;
+  double sum = 0, of_b = 0;
+  for (size_t i = 0; i < c->rows.rows; i++) {
+    double terms = cabs(b[i]);
+    for (int64_t n = c->rows.start[i]; n < c->rows.start[i + 1]; n++)
+      terms += cabs(c->values[n]) * cabs(x[c->rows.column[n]]);
+    terms *= (double)(c->rows.start[i + 1] - c->rows.start[i] + 3);
+    sum += terms * terms;
+    of_b += cabs(b[i]) * cabs(b[i]);
+  }
+  return eps * c->csr->reals * sqrt(sum / of_b);
+}

@@ -36,5 +36,10 @@ double *relax_case_history(relax_case *c, kaon_method method, const kaon_relax_o
                            double tol, int steps, int *count, kaon_relax_report *relaxation);
 /* |b - A x| / |b| of a column, on the host. */
 double relax_case_residual(const relax_case *c, int column);
+/* What it errs by where it is worked out in the case's precision: a row's sum of k products and b
+ * by at most k + 3 roundings (complex numbers: twice as many) of the sum of its terms' magnitudes,
+ * values and b having been rounded themselves. The norm, taken in double, adds nothing to speak of.
+ */
+double relax_case_rounding(const relax_case *c, int column);
 
 #endif

@@ -17,7 +17,7 @@ typedef struct triplets {
   double *value; /* re, im */
 } triplets;
 
-static void *must(void *p) {
+static void *held(void *p) {
   if (p == NULL) abort();
   return p;
 }
@@ -25,9 +25,9 @@ static void *must(void *p) {
 static void add(triplets *t, int64_t row, int64_t column, double complex value) {
   if (t->count == t->room) {
     t->room = t->room < 64 ? 64 : 2 * t->room;
-    t->row = must(realloc(t->row, (size_t)t->room * sizeof *t->row));
-    t->column = must(realloc(t->column, (size_t)t->room * sizeof *t->column));
-    t->value = must(realloc(t->value, (size_t)t->room * 2 * sizeof *t->value));
+    t->row = held(realloc(t->row, (size_t)t->room * sizeof *t->row));
+    t->column = held(realloc(t->column, (size_t)t->room * sizeof *t->column));
+    t->value = held(realloc(t->value, (size_t)t->room * 2 * sizeof *t->value));
   }
   t->row[t->count] = row;
   t->column[t->count] = column;
@@ -86,7 +86,7 @@ static kaon_csr *read_triplets(FILE *f) {
 kaon_csr *row_case_file(const char *name) {
   char path[1024];
   if (test_data(name, path) == NULL) return NULL;
-  FILE *f = must(fopen(path, "r"));
+  FILE *f = held(fopen(path, "r"));
   kaon_csr *csr = strstr(name, ".mtx") != NULL ? read_market(f) : read_triplets(f);
   fclose(f);
   return csr;
@@ -129,7 +129,7 @@ static double uniform(uint64_t *seed) { /* [-1, 1) */
 
 kaon_csr *row_case_random(int n, int each, int reals, int hermitian, uint64_t seed) {
   triplets t = {0};
-  double *sum = must(calloc((size_t)n, sizeof *sum));
+  double *sum = held(calloc((size_t)n, sizeof *sum));
   for (int i = 0; i < n; i++)
     for (int e = 0; e < (hermitian ? (each + 1) / 2 : each); e++) {
       const int j = (int)(fabs(uniform(&seed)) * n) % n;
@@ -162,7 +162,7 @@ static double complex value_at(const kaon_csr *A, int64_t n) {
 }
 
 double complex *row_case_dense(const kaon_csr *csr) {
-  double complex *dense = must(calloc((size_t)(csr->rows * csr->rows) + 1, sizeof *dense));
+  double complex *dense = held(calloc((size_t)(csr->rows * csr->rows) + 1, sizeof *dense));
   for (int64_t i = 0; i < csr->rows; i++)
     for (int64_t n = csr->start[i]; n < csr->start[i + 1]; n++)
       if (csr->column[n] < csr->rows) dense[i * csr->rows + csr->column[n]] += value_at(csr, n);

@@ -1,4 +1,4 @@
-/* test_util.c - bounds with figures, data files (see test_util.h). */
+/* test_util.c - see test_util.h. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -9,7 +9,26 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
+
+void must_at(const kaon_context *ctx, kaon_status status, const char *call, const char *file,
+             int line) {
+  if (status == KAON_OK) return;
+  print_error("%s: %s: %s\n", call, kaon_status_name(status), kaon_last_error(ctx));
+  _fail(file, line);
+}
+
+void must_refuse_at(const kaon_context *ctx, kaon_status expected, kaon_status status,
+                    const char *call, const char *file, int line) {
+  if (status == expected) {
+    printf("  refused: %s\n", kaon_last_error(ctx));
+    return;
+  }
+  print_error("%s: returned %s, expected %s\n", call, kaon_status_name(status),
+              kaon_status_name(expected));
+  _fail(file, line);
+}
 
 void test_below_at(const char *what, double measured, double bound, const char *file, int line) {
   int ok = measured <= bound;
@@ -35,4 +54,24 @@ const char *test_data(const char *name, char buffer[1024]) {
   if (test_data_path(name, buffer, 1024)) return buffer;
   printf("  no %s: set KAON_TEST_DATA to the data folder; skipped\n", buffer);
   return NULL;
+}
+
+int test_brief(void) {
+  return getenv("KAON_TEST_BRIEF") != NULL;
+}
+
+double test_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+double test_uniform(uint64_t *seed) {
+  *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+  return (double)(int64_t)(*seed ^ *seed >> 31) * 0x1p-63;
+}
+
+void test_count_warnings(void *user, kaon_log_level level, const char *line) {
+  (void)line;
+  if (level <= KAON_LOG_WARNING) ++*(int *)user;
 }

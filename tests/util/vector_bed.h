@@ -10,6 +10,7 @@
 
 #include "blas/blas.h"
 #include "tests/util/machine.h"
+#include "tests/util/test_util.h"
 
 typedef double complex number;
 
@@ -58,16 +59,11 @@ static inline kaon_context *context_of(int machine, int threads) {
   return ctx;
 }
 
-static inline void ok(kaon_context *ctx, kaon_status status) {
-  if (status != KAON_OK) print_message("%s\n", kaon_last_error(ctx));
-  assert_int_equal(status, KAON_OK);
-}
-
 static inline void export_all(const bed *b, number *const *to) {
   for (int i = 0; i < VECTORS; i++)
     for (int k = 0; k < b->nrhs; k++)
-      ok(b->ctx, kaon_vector_export(b->v[i], k, (double *)(to[i] + (size_t)k * b->count),
-                                    KAON_BASIS_UKQCD));
+      must(b->ctx, kaon_vector_export(b->v[i], k, (double *)(to[i] + (size_t)k * b->count),
+                                      KAON_BASIS_UKQCD));
 }
 
 /* Random vectors; sites differ in magnitude by up to 10^3, as half's scales must. */
@@ -75,7 +71,7 @@ static inline void fill(const bed *b) {
   for (int i = 0; i < VECTORS; i++)
     for (int k = 0; k < b->nrhs; k++) {
       const number *psi = b->noise + (size_t)(i * b->nrhs + k) * 7 * NUMBERS;
-      ok(b->ctx, kaon_vector_import(b->v[i], k, (const double *)psi, KAON_BASIS_UKQCD));
+      must(b->ctx, kaon_vector_import(b->v[i], k, (const double *)psi, KAON_BASIS_UKQCD));
     }
 }
 
@@ -97,23 +93,23 @@ static inline void reset_scalars(bed *b) {
     for (int s = 0; s < KAON_SLOTS; s++)
       for (int c = 0; c < 2; c++) b->state[k].slot[s][c] = s < 64 ? uniform() : SENTINEL;
   }
-  ok(b->ctx, kaon_scalars_write(b->scalars, b->state));
+  must(b->ctx, kaon_scalars_write(b->scalars, b->state));
 }
 
 static inline void bed_open(bed *b, int machine, int threads, const shape_case *shape,
                             kaon_precision precision, int nrhs) {
   *b = (bed){.precision = precision, .nrhs = nrhs};
   b->ctx = context_of(machine, threads);
-  ok(b->ctx, kaon_lattice_create(b->ctx, shape->extents, KAON_PERIODIC, &b->lattice));
+  must(b->ctx, kaon_lattice_create(b->ctx, shape->extents, KAON_PERIODIC, &b->lattice));
   b->space = kaon_lattice_spinors(b->lattice, shape->parity);
   b->count = (size_t)kaon_lattice_volume(b->lattice) * NUMBERS;
   b->noise = make_noise(b->count + (size_t)(VECTORS * nrhs) * 7 * NUMBERS);
   for (int i = 0; i < VECTORS; i++) {
-    ok(b->ctx, kaon_vector_create(b->ctx, b->space, precision, nrhs, &b->v[i]));
+    must(b->ctx, kaon_vector_create(b->ctx, b->space, precision, nrhs, &b->v[i]));
     b->before[i] = calloc(b->count * (size_t)nrhs, sizeof(number));
     b->after[i] = calloc(b->count * (size_t)nrhs, sizeof(number));
   }
-  ok(b->ctx, kaon_scalars_create(b->ctx, nrhs, &b->scalars));
+  must(b->ctx, kaon_scalars_create(b->ctx, nrhs, &b->scalars));
   b->state = calloc((size_t)nrhs, sizeof *b->state);
 }
 
@@ -128,10 +124,6 @@ static inline void bed_close(bed *b) {
   kaon_scalars_destroy(&b->scalars);
   kaon_lattice_destroy(&b->lattice);
   kaon_context_destroy(&b->ctx);
-}
-
-static inline int lacks(int machine) {
-  return machine_lacks(machine);
 }
 
 enum op {
@@ -243,7 +235,7 @@ static inline void run_op(bed *b, enum op op) {
   fill(b);
   b->ctx->threads = threads;
   if (!b->bits_only) export_all(b, b->before);
-  ok(b->ctx, call(b, op, pass));
+  must(b->ctx, call(b, op, pass));
   if (!b->bits_only) export_all(b, b->after);
 }
 
