@@ -413,9 +413,8 @@ static kaon_status build_sweeps(kaon_operator *R) {
   if (o->lambda == 0) o->lambda = 1;
   if (status == KAON_OK) status = kaon_scaled_rows(self->matrix, o->lambda, &rows, &factor);
   if (status == KAON_OK)
-    status = o->kind == KAON_KACZMARZ_CARP
-                 ? kaon_sweep_rows_blocks(self->matrix, o->blocks, o->colour, &order)
-                 : kaon_sweep_rows_create(self->matrix, o, &order);
+    status = o->kind == KAON_KACZMARZ_CARP ? kaon_sweep_rows_blocks(self->matrix, o, &order)
+                                           : kaon_sweep_rows_create(self->matrix, o, &order);
   if (status == KAON_OK && o->kind == KAON_KACZMARZ_CARP) status = build_copies(R, &rows, order);
   if (status == KAON_OK)
     status = kaon_projector_create(R->ctx, rows, factor, order, R->precision, &self->rows);

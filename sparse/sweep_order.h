@@ -20,9 +20,10 @@ typedef struct kaon_sweep_rows {
  * MEMORY. */
 kaon_status kaon_sweep_rows_create(const kaon_matrix *matrix, kaon_kaczmarz_options *options,
                                    kaon_sweep_rows **made);
-/* CARP: one launch whose groups are `blocks` blocks of consecutive numbers, block k from row n k /
- * blocks on; colour: a block's steps are the colours of its rows, else they are its rows. */
-kaon_status kaon_sweep_rows_blocks(const kaon_matrix *matrix, int64_t blocks, int colour,
+/* CARP: one launch whose groups are options->blocks blocks of rows as options->block_rows says,
+ * block k from place n k / blocks on; options->colour: a block's steps are the colours of its rows,
+ * else they are its rows. Errors: MEMORY. */
+kaon_status kaon_sweep_rows_blocks(const kaon_matrix *matrix, const kaon_kaczmarz_options *options,
                                    kaon_sweep_rows **made);
 void kaon_sweep_rows_destroy(kaon_sweep_rows **gone); /* NULL allowed */
 

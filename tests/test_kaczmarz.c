@@ -143,9 +143,13 @@ static void orders_hold_what_they_promise(void **state) {
                            ROWS - 1);
         kaon_sweep_rows_destroy(&rows);
       }
-      for (int colour = 0; colour < 2; colour++) {
+      for (int kind = 0; kind < 4; kind++) {
+        kaon_kaczmarz_options o = KAON_KACZMARZ_OPTIONS_INIT;
         kaon_sweep_rows *rows = NULL;
-        must(ctx, kaon_sweep_rows_blocks(matrix, 7, colour, &rows));
+        o.blocks = 7;
+        o.colour = kind & 1;
+        o.block_rows = kind & 2 ? KAON_CARP_CONSECUTIVE : KAON_CARP_NEAR;
+        must(ctx, kaon_sweep_rows_blocks(matrix, &o, &rows));
         check_order(matrix->rows->rows, rows, 1);
         kaon_sweep_rows_destroy(&rows);
       }
@@ -179,20 +183,23 @@ typedef struct trial {
   kaon_kaczmarz_kind kind;
   kaon_sweep_order order;
   int blocks, colour;
+  kaon_carp_rows block_rows;
 } trial;
 
-static const trial trials[] = {{"one sweep", KAON_KACZMARZ_SWEEP, KAON_SWEEP_ROWS, 0, 0},
-                               {"rows", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_ROWS, 0, 0},
-                               {"random", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_RANDOM, 0, 0},
-                               {"permuted", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_PERMUTATION, 0, 0},
-                               {"sections", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_SECTIONS, 0, 0},
-                               {"colours", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_COLOURS, 0, 0},
-                               {"groups", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_GROUPS, 0, 0},
-                               {"strides", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_STRIDES, 0, 0},
-                               {"blocks", KAON_KACZMARZ_CARP, KAON_SWEEP_ROWS, 5, 0},
-                               {"blocks of a row", KAON_KACZMARZ_CARP, KAON_SWEEP_ROWS, -1, 0},
-                               {"blocks by colour", KAON_KACZMARZ_CARP, KAON_SWEEP_ROWS, 5, 1},
-                               {"cimmino", KAON_KACZMARZ_CIMMINO, KAON_SWEEP_ROWS, 0, 0}};
+static const trial trials[] = {
+    {"one sweep", KAON_KACZMARZ_SWEEP, KAON_SWEEP_ROWS, 0, 0, 0},
+    {"rows", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_ROWS, 0, 0, 0},
+    {"random", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_RANDOM, 0, 0, 0},
+    {"permuted", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_PERMUTATION, 0, 0, 0},
+    {"sections", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_SECTIONS, 0, 0, 0},
+    {"colours", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_COLOURS, 0, 0, 0},
+    {"groups", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_GROUPS, 0, 0, 0},
+    {"strides", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_STRIDES, 0, 0, 0},
+    {"blocks", KAON_KACZMARZ_CARP, KAON_SWEEP_ROWS, 5, 0, KAON_CARP_NEAR},
+    {"blocks by number", KAON_KACZMARZ_CARP, KAON_SWEEP_ROWS, 5, 0, KAON_CARP_CONSECUTIVE},
+    {"blocks of a row", KAON_KACZMARZ_CARP, KAON_SWEEP_ROWS, -1, 0, KAON_CARP_NEAR},
+    {"blocks by colour", KAON_KACZMARZ_CARP, KAON_SWEEP_ROWS, 5, 1, KAON_CARP_NEAR},
+    {"cimmino", KAON_KACZMARZ_CIMMINO, KAON_SWEEP_ROWS, 0, 0, 0}};
 enum { TRIALS = sizeof trials / sizeof *trials, MOST_ROWS = 2900 };
 
 /* Points on a line, of which banded rows have sections; every row once, as the prime is none of the
@@ -210,6 +217,7 @@ static kaon_kaczmarz_options options_of(const trial *t, size_t rows) {
   o.lambda = t->kind == KAON_KACZMARZ_CIMMINO ? 0.2 : 0.9;
   o.blocks = t->blocks < 0 ? (int)rows : t->blocks;
   o.colour = t->colour;
+  o.block_rows = t->block_rows;
   return o;
 }
 
@@ -220,7 +228,7 @@ static void order_of(kaon_matrix *matrix, const trial *t, const kaon_kaczmarz_op
   kaon_kaczmarz_options o = *options;
   kaon_sweep_rows *rows = NULL;
   if (t->kind == KAON_KACZMARZ_CARP)
-    must(NULL, kaon_sweep_rows_blocks(matrix, o.blocks, o.colour, &rows));
+    must(NULL, kaon_sweep_rows_blocks(matrix, &o, &rows));
   else
     must(NULL, kaon_sweep_rows_create(matrix, &o, &rows));
   for (int64_t i = 0; i < rows->rows; i++)

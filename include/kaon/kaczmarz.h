@@ -48,6 +48,13 @@ typedef enum kaon_sweep_order {
   KAON_SWEEP_SECTIONS
 } kaon_sweep_order;
 
+/* Which rows a block of CARP has. A block's rows are projected by number, and as many as n k /
+ * blocks to n (k + 1) / blocks whichever they are.
+ *   NEAR         rows that have columns in common: the pattern is halved along a breadth-first
+ *                search, and the halves again. Few unknowns have copies
+ *   CONSECUTIVE  consecutive numbers */
+typedef enum kaon_carp_rows { KAON_CARP_NEAR, KAON_CARP_CONSECUTIVE } kaon_carp_rows;
+
 typedef struct kaon_kaczmarz_options {
   size_t size;
   int version;
@@ -57,7 +64,7 @@ typedef struct kaon_kaczmarz_options {
                     steps of the power method estimate (below 2 of them it converges); CARP of one
                     row a block the same of S^-1 A^H D^-1 A, S the copies of each unknown. Else
                     above 0, below 2 (CIMMINO, CARP of one row a block: below 1e3) */
-  int blocks;    /* CARP: of consecutive numbers, equal to one row; 0: of 128 rows each */
+  int blocks;    /* CARP: equal to one row; 0: of 128 rows each */
   int colour;    /* CARP: 1: rows of a block by colour, so that a device projects many at once */
   int groups;    /* GROUPS; 0: as many as there can be */
   uint64_t seed; /* RANDOM */
@@ -65,11 +72,12 @@ typedef struct kaon_kaczmarz_options {
       *permutation;          /* PERMUTATION: this matrix' rows in the caller's numbers, each once */
   const double *coordinates; /* SECTIONS: [row * dimensions + d], rows in the caller's order */
   int dimensions;            /* 1 to 3 */
+  kaon_carp_rows block_rows; /* CARP */
 } kaon_kaczmarz_options;
 #define KAON_KACZMARZ_OPTIONS_INIT                                                            \
   {                                                                                           \
     sizeof(kaon_kaczmarz_options), 1, KAON_KACZMARZ_DOUBLE, KAON_SWEEP_ROWS, 0.0, 0, 0, 0, 1, \
-        NULL, NULL, 0                                                                         \
+        NULL, NULL, 0, KAON_CARP_NEAR                                                         \
   }
 
 /* The reduction (1 - Q) x = R b of A x = b, where Q x + R b is what the sweeps make of x: solvers

@@ -71,14 +71,18 @@ static void sweep(const table *t, const int64_t *order, size_t first, size_t las
   }
 }
 
-/* How many of the blocks meet column j; 1 where none does. */
-static int *count_blocks(const table *t, size_t blocks) {
+static size_t row_at(const int64_t *order, size_t place) {
+  return order != NULL ? (size_t)order[place] : place;
+}
+
+/* How many of the blocks, of consecutive places in the order, meet column j; 1 where none does. */
+static int *count_blocks(const table *t, size_t blocks, const int64_t *order) {
   int *s = calloc(t->rows + 1, sizeof *s);
   long long *last = malloc((t->rows + 1) * sizeof *last);
   for (size_t j = 0; j < t->rows; j++) last[j] = -1;
   for (size_t k = 0; k < blocks; k++)
     for (size_t i = t->rows * k / blocks; i < t->rows * (k + 1) / blocks; i++)
-      for (size_t n = t->start[i]; n < t->start[i + 1]; n++)
+      for (size_t n = t->start[row_at(order, i)]; n < t->start[row_at(order, i) + 1]; n++)
         if (last[t->column[n]] != (long long)k) {
           last[t->column[n]] = (long long)k;
           s[t->column[n]]++;
@@ -99,7 +103,7 @@ static void block_sweep(const table *t, size_t blocks, const int64_t *order, con
     memcpy(own, x, t->rows * sizeof *own);
     sweep(t, order, first, last, backward, lambda, b, own);
     for (size_t i = first; i < last; i++)
-      for (size_t n = t->start[i]; n < t->start[i + 1]; n++) {
+      for (size_t n = t->start[row_at(order, i)]; n < t->start[row_at(order, i) + 1]; n++) {
         const int64_t j = t->column[n];
         if (seen[j] == (int)k + 1) continue;
         seen[j] = (int)k + 1;
@@ -139,7 +143,7 @@ static void sweeps(const table *t, const ref_projection *p, const int *s, const 
 void ref_project(const ref_sparse *a, const ref_projection *p, const ref_complex *b,
                  ref_complex *x) {
   table t = make_table(a);
-  int *s = p->kind == REF_BLOCK_SWEEPS ? count_blocks(&t, p->blocks) : NULL;
+  int *s = p->kind == REF_BLOCK_SWEEPS ? count_blocks(&t, p->blocks, p->order) : NULL;
   sweeps(&t, p, s, b, x);
   free(s);
   free_table(&t);
@@ -165,7 +169,7 @@ int ref_projection_cg(const ref_sparse *a, const ref_projection *how, const ref_
                       double tol, int most, ref_complex *x) {
   table t = make_table(a);
   const size_t n = a->rows;
-  int *s = how->kind == REF_BLOCK_SWEEPS ? count_blocks(&t, how->blocks) : NULL;
+  int *s = how->kind == REF_BLOCK_SWEEPS ? count_blocks(&t, how->blocks, how->order) : NULL;
   ref_complex *r = calloc(n, sizeof *r), *p = malloc(n * sizeof *p), *q = malloc(n * sizeof *q);
   int steps = 0;
   memset(x, 0, n * sizeof *x);
