@@ -123,6 +123,8 @@ static const kaon_field_name kaczmarz_kinds[] = {{"sweep", KAON_KACZMARZ_SWEEP},
                                                  {"carp", KAON_KACZMARZ_CARP},
                                                  {"cimmino", KAON_KACZMARZ_CIMMINO},
                                                  {NULL, 0}};
+static const kaon_field_name carp_rows[] = {
+    {"near", KAON_CARP_NEAR}, {"consecutive", KAON_CARP_CONSECUTIVE}, {NULL, 0}};
 static const kaon_field_name sweep_orders[] = {
     {"rows", KAON_SWEEP_ROWS},         {"permutation", KAON_SWEEP_PERMUTATION},
     {"random", KAON_SWEEP_RANDOM},     {"colours", KAON_SWEEP_COLOURS},
@@ -341,6 +343,7 @@ static const kaon_field kaczmarz_fields[] = {
     F(S, groups, KAON_FIELD_INT, 0, 0, 1073741823.0, "GROUPS: groups a class; 0: all there can be"),
     F(S, seed, KAON_FIELD_UINT64, 1, 0, 1.8446744073709551e19, "RANDOM: of the permutation"),
     F(S, dimensions, KAON_FIELD_INT, 0, 0, 3, "SECTIONS: of the coordinates"),
+    E(S, block_rows, KAON_CARP_NEAR, carp_rows, "CARP: which rows a block has"),
     END};
 #undef S
 

@@ -40,6 +40,13 @@ kaon_status kaon_colour(const kaon_context *ctx, const kaon_csr *csr, int distan
 kaon_status kaon_order_by_colour(const kaon_context *ctx, int64_t rows, const int32_t *colour,
                                  int colours, int32_t *order, int64_t *first);
 
+/* `blocks` (1 to csr->rows) blocks of neighbours: row order[i] of place i = rows k / blocks ... is
+ * block k's, a block's rows ascending. Blocks are equal to one row. The pattern is halved along a
+ * breadth-first search from a row at its rim, and the halves again. Simon, Computing Systems in
+ * Engineering 2 (1991) 135. Errors: ARGUMENT (not square), MEMORY. */
+kaon_status kaon_order_by_blocks(const kaon_context *ctx, const kaon_csr *csr, int64_t blocks,
+                                 int32_t *order);
+
 /* Rows of a triangular matrix by level: those of a level have entries in columns of lower levels
  * alone, so they can be solved for at once. */
 typedef struct kaon_level_sets {

@@ -289,6 +289,24 @@ static kaon_status fill_blocks(const kaon_matrix *matrix, const int32_t *numbere
   return status;
 }
 
+/* Rows block by block, each block's by number: in place of rows by number. */
+static kaon_status near_rows(const kaon_matrix *matrix, int64_t blocks, int32_t *numbered) {
+  const int64_t n = matrix->rows->rows->rows;
+  kaon_csr *natural = NULL;
+  int32_t *order = malloc((size_t)(n + 1) * sizeof *order);
+  kaon_status status = order != NULL ? KAON_OK : no_memory(matrix->ctx, n);
+  if (status == KAON_OK)
+    status = kaon_csr_permute(matrix->ctx, matrix->rows->rows, numbered, &natural);
+  if (status == KAON_OK) status = kaon_order_by_blocks(matrix->ctx, natural, blocks, order);
+  if (status == KAON_OK) {
+    for (int64_t i = 0; i < n; i++) order[i] = numbered[order[i]];
+    memcpy(numbered, order, (size_t)n * sizeof *order);
+  }
+  kaon_csr_destroy(&natural);
+  free(order);
+  return status;
+}
+
 kaon_status kaon_sweep_rows_blocks(const kaon_matrix *matrix, const kaon_kaczmarz_options *options,
                                    kaon_sweep_rows **made) {
   const int64_t n = matrix->rows->rows->rows, blocks = options->blocks;
@@ -297,6 +315,8 @@ kaon_status kaon_sweep_rows_blocks(const kaon_matrix *matrix, const kaon_kaczmar
   kaon_status status = kaon_sweep_by_number(matrix, &row);
   if (status == KAON_OK && options->order == KAON_SWEEP_PERMUTATION)
     status = by_permutation(matrix, options->permutation, row);
+  else if (status == KAON_OK && options->block_rows == KAON_CARP_NEAR && blocks > 1 && blocks < n)
+    status = near_rows(matrix, blocks, row);
   if (status == KAON_OK)
     status = kaon_sweep_rows_new(matrix->ctx, n, 1, blocks, options->colour && n > 0 ? n : 0, made);
   if (status == KAON_OK) {

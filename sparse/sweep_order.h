@@ -20,9 +20,10 @@ typedef struct kaon_sweep_rows {
  * MEMORY. */
 kaon_status kaon_sweep_rows_create(const kaon_matrix *matrix, kaon_kaczmarz_options *options,
                                    kaon_sweep_rows **made);
-/* CARP: one launch whose groups are options->blocks blocks of rows that follow one another by
- * number or in the caller's permutation (order PERMUTATION), block k from row n k / blocks on;
- * colour: a block's steps are the colours of its rows, else they are its rows. Errors: the same. */
+/* CARP: one launch whose groups are options->blocks blocks of rows as options->block_rows says, or
+ * of rows that follow one another in the caller's permutation (order PERMUTATION), block k from
+ * place n k / blocks on; colour: a block's steps are the colours of its rows, else they are its
+ * rows. Errors: the same. */
 kaon_status kaon_sweep_rows_blocks(const kaon_matrix *matrix, const kaon_kaczmarz_options *options,
                                    kaon_sweep_rows **made);
 void kaon_sweep_rows_destroy(kaon_sweep_rows **gone); /* NULL allowed */

@@ -138,11 +138,14 @@ static void orders_hold_what_they_promise(void **state) {
                            ROWS - 1);
         kaon_sweep_rows_destroy(&rows);
       }
-      for (int colour = 0; colour < 2; colour++) {
+      for (int kind = 0; kind < 6; kind++) {
+        kaon_kaczmarz_options o = KAON_KACZMARZ_OPTIONS_INIT;
         kaon_sweep_rows *rows = NULL;
-        kaon_kaczmarz_options o = {.order = KAON_SWEEP_PERMUTATION, .permutation = backwards};
         o.blocks = 7;
-        o.colour = colour;
+        o.colour = kind & 1;
+        o.block_rows = kind & 2 ? KAON_CARP_CONSECUTIVE : KAON_CARP_NEAR;
+        if (kind >= 4) o.order = KAON_SWEEP_PERMUTATION;
+        if (kind >= 4) o.permutation = backwards;
         must(ctx, kaon_sweep_rows_blocks(matrix, &o, &rows));
         check_order(matrix->rows->rows, rows, 1);
         kaon_sweep_rows_destroy(&rows);
@@ -177,23 +180,25 @@ typedef struct trial {
   kaon_kaczmarz_kind kind;
   kaon_sweep_order order;
   int blocks, colour;
+  kaon_carp_rows block_rows;
 } trial;
 
 static const trial trials[] = {
-    {"one sweep", KAON_KACZMARZ_SWEEP, KAON_SWEEP_ROWS, 0, 0},
-    {"rows", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_ROWS, 0, 0},
-    {"random", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_RANDOM, 0, 0},
-    {"permuted", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_PERMUTATION, 0, 0},
-    {"sections", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_SECTIONS, 0, 0},
-    {"colours", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_COLOURS, 0, 0},
-    {"groups", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_GROUPS, 0, 0},
-    {"strides", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_STRIDES, 0, 0},
-    {"blocks", KAON_KACZMARZ_CARP, KAON_SWEEP_ROWS, 5, 0},
-    {"blocks of a row", KAON_KACZMARZ_CARP, KAON_SWEEP_ROWS, -1, 0},
-    {"blocks by colour", KAON_KACZMARZ_CARP, KAON_SWEEP_ROWS, 5, 1},
-    {"blocks, permuted", KAON_KACZMARZ_CARP, KAON_SWEEP_PERMUTATION, 5, 0},
-    {"both", KAON_KACZMARZ_CARP, KAON_SWEEP_PERMUTATION, 5, 1},
-    {"cimmino", KAON_KACZMARZ_CIMMINO, KAON_SWEEP_ROWS, 0, 0}};
+    {"one sweep", KAON_KACZMARZ_SWEEP, KAON_SWEEP_ROWS, 0, 0, 0},
+    {"rows", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_ROWS, 0, 0, 0},
+    {"random", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_RANDOM, 0, 0, 0},
+    {"permuted", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_PERMUTATION, 0, 0, 0},
+    {"sections", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_SECTIONS, 0, 0, 0},
+    {"colours", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_COLOURS, 0, 0, 0},
+    {"groups", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_GROUPS, 0, 0, 0},
+    {"strides", KAON_KACZMARZ_DOUBLE, KAON_SWEEP_STRIDES, 0, 0, 0},
+    {"blocks", KAON_KACZMARZ_CARP, KAON_SWEEP_ROWS, 5, 0, KAON_CARP_NEAR},
+    {"blocks by number", KAON_KACZMARZ_CARP, KAON_SWEEP_ROWS, 5, 0, KAON_CARP_CONSECUTIVE},
+    {"blocks of a row", KAON_KACZMARZ_CARP, KAON_SWEEP_ROWS, -1, 0, KAON_CARP_NEAR},
+    {"blocks by colour", KAON_KACZMARZ_CARP, KAON_SWEEP_ROWS, 5, 1, KAON_CARP_NEAR},
+    {"blocks, permuted", KAON_KACZMARZ_CARP, KAON_SWEEP_PERMUTATION, 5, 0, KAON_CARP_NEAR},
+    {"both", KAON_KACZMARZ_CARP, KAON_SWEEP_PERMUTATION, 5, 1, KAON_CARP_NEAR},
+    {"cimmino", KAON_KACZMARZ_CIMMINO, KAON_SWEEP_ROWS, 0, 0, 0}};
 enum { TRIALS = sizeof trials / sizeof *trials, MOST_ROWS = 2900 };
 
 /* Points on a line, of which banded rows have sections; every row once, as the prime is none of the
@@ -211,6 +216,7 @@ static kaon_kaczmarz_options options_of(const trial *t, size_t rows) {
   o.lambda = t->kind == KAON_KACZMARZ_CIMMINO ? 0.2 : 0.9;
   o.blocks = t->blocks < 0 ? (int)rows : t->blocks;
   o.colour = t->colour;
+  o.block_rows = t->block_rows;
   return o;
 }
 

@@ -131,6 +131,7 @@ static void blocks_with_weighted_products(void **state) {
       problem_open(&p, machine, known[i].name);
       kaon_kaczmarz_options o = of_kind(KAON_KACZMARZ_CARP, 1);
       o.blocks = known[i].blocks;
+      o.block_rows = KAON_CARP_CONSECUTIVE;
       const int steps = steps_of(&p, &o, 1e-9);
       snprintf(what, sizeof what, "%s %s: carpcg, %d blocks", machine_name(machine), known[i].name,
                known[i].blocks);
@@ -140,8 +141,35 @@ static void blocks_with_weighted_products(void **state) {
       const int coloured = steps_of(&p, &o, 1e-9);
       print_message("%s by colour: %d\n", what, coloured);
       assert_true(coloured <= 2.5 * known[i].cgmnc);
-      o.blocks = 0;
-      assert_true(steps_of(&p, &o, 1e-9) <= 2.5 * known[i].cgmnc);
+      problem_close(&p);
+    }
+}
+
+/* Blocks of neighbours, which have few copies: at most 2.5 times CGMNC's steps whatever the
+ * elements' degree, which numbers a cell's rows far apart. Blocks of consecutive numbers are beyond
+ * it there.
+ */
+static void blocks_of_neighbours(void **state) {
+  (void)state;
+  static const char *const names[] = {"fem:1,1,5", "fem:1,2,4", "fem:2,3,3", "fem:3,3,3"};
+  for (int machine = MACHINE_CPU; machine <= MACHINE_LAST; machine += MACHINE_CUDA - MACHINE_CPU)
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+      problem p;
+      char what[96];
+      if (machine != MACHINE_CPU && machine_lacks(machine)) continue;
+      problem_open(&p, machine, names[i]);
+      kaon_kaczmarz_options o = of_kind(KAON_KACZMARZ_DOUBLE, 0);
+      o.order = in_turn(machine, &p) ? KAON_SWEEP_ROWS : KAON_SWEEP_COLOURS;
+      const int whole = steps_of(&p, &o, 1e-9);
+      o = of_kind(KAON_KACZMARZ_CARP, 1);
+      for (int kind = 0; kind < 3; kind++) {
+        static const char *const kinds[] = {"128 rows", "128 rows by colour", "16 blocks"};
+        o.colour = kind == 1;
+        o.blocks = kind == 2 ? 16 : 0;
+        snprintf(what, sizeof what, "%s %s: carpcg over cgmnc, %s", machine_name(machine), names[i],
+                 kinds[kind]);
+        test_below(what, (double)steps_of(&p, &o, 1e-9) / whole, 2.5);
+      }
       problem_close(&p);
     }
 }
@@ -295,6 +323,7 @@ static void sweeps_precondition(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(counts_equal_those_of_others),
                                      cmocka_unit_test(blocks_with_weighted_products),
+                                     cmocka_unit_test(blocks_of_neighbours),
                                      cmocka_unit_test(figure_6),
                                      cmocka_unit_test(rule_of_lambda),
                                      cmocka_unit_test(rows_alone_by_rule),

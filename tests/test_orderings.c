@@ -335,12 +335,85 @@ static void test_partition(void **state) {
   free(part), free(order);
 }
 
+/* ---- blocks of neighbours ---- */
+
+/* Couplings between blocks, rows in this order. */
+static int64_t cut_of(const kaon_csr *csr, int64_t blocks, const int32_t *order) {
+  int32_t *block = numbers(csr->rows);
+  int64_t cut = 0;
+  for (int64_t k = 0; k < blocks; k++)
+    for (int64_t i = csr->rows * k / blocks; i < csr->rows * (k + 1) / blocks; i++)
+      block[order != NULL ? order[i] : i] = (int32_t)k;
+  for (int64_t i = 0; i < csr->rows; i++)
+    for (int64_t n = csr->start[i]; n < csr->start[i + 1]; n++)
+      cut += block[i] != block[csr->column[n]];
+  free(block);
+  return cut;
+}
+
+/* A permutation, the same each time, blocks ascending. The couplings that it cuts. */
+static int64_t check_blocks(const kaon_csr *csr, int64_t blocks) {
+  int32_t *order = numbers(csr->rows), *again = numbers(csr->rows);
+  ok(kaon_order_by_blocks(NULL, csr, blocks, order));
+  ok(kaon_order_by_blocks(NULL, csr, blocks, again));
+  assert_memory_equal(order, again, (size_t)csr->rows * sizeof *order);
+  free(inverse_of(csr->rows, order));
+  for (int64_t k = 0; k < blocks; k++)
+    for (int64_t i = csr->rows * k / blocks + 1; i < csr->rows * (k + 1) / blocks; i++)
+      assert_true(order[i - 1] < order[i]);
+  const int64_t cut = cut_of(csr, blocks, order);
+  free(order);
+  free(again);
+  return cut;
+}
+
+static kaon_csr *shuffled_case(const kaon_csr *csr) {
+  kaon_csr *shuffled = NULL;
+  int32_t *order = numbers(csr->rows);
+  row_case_shuffle((int)csr->rows, 5, order);
+  ok(kaon_csr_permute(NULL, csr, order, &shuffled));
+  free(order);
+  return shuffled;
+}
+
+/* A line's blocks are pieces of it, in any order of its rows, so that each end of a block cuts one
+ * coupling, which is two entries. On a grid many blocks cut less than as many strips of consecutive
+ * numbers do. */
+static void test_blocks(void **state) {
+  (void)state;
+  static const int64_t blocks[] = {1, 2, 7, 16, 100, 600};
+  for (int64_t k = 0; k < 6; k++) {
+    kaon_csr *line = row_case_laplace(600, 1, 1), *grid = row_case_laplace(40, 40, 1);
+    kaon_csr *mixed = shuffled_case(line), *shuffled = shuffled_case(grid);
+    assert_int_equal(check_blocks(line, blocks[k]), 2 * (blocks[k] - 1));
+    assert_int_equal(check_blocks(mixed, blocks[k]), 2 * (blocks[k] - 1));
+    const int64_t by_number = cut_of(grid, blocks[k], NULL);
+    const int64_t whole = check_blocks(grid, blocks[k]), other = check_blocks(shuffled, blocks[k]);
+    print_message("40 x 40, %d blocks: cut %d and %d, by number %d\n", (int)blocks[k], (int)whole,
+                  (int)other, (int)by_number);
+    if (blocks[k] == 1) assert_int_equal(whole, 0);
+    if (blocks[k] == 16 || blocks[k] == 100) assert_true(whole < by_number && other < by_number);
+    kaon_csr_destroy(&line);
+    kaon_csr_destroy(&grid);
+    kaon_csr_destroy(&mixed);
+    kaon_csr_destroy(&shuffled);
+  }
+  for (int f = 0; f < FILES; f++) {
+    kaon_csr *csr = file_case(f);
+    if (csr == NULL) continue;
+    print_message("%s, 64 blocks: cut %d, by number %d\n", files[f], (int)check_blocks(csr, 64),
+                  (int)cut_of(csr, 64, NULL));
+    kaon_csr_destroy(&csr);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_rcm),         cmocka_unit_test(test_rcm_known),
       cmocka_unit_test(test_rcm_parts),   cmocka_unit_test(test_colours),
       cmocka_unit_test(test_colours_fem), cmocka_unit_test(test_order_by_colour),
       cmocka_unit_test(test_levels),      cmocka_unit_test(test_partition),
+      cmocka_unit_test(test_blocks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,15 +25,17 @@ typedef enum kaon_kaczmarz_kind {
   KAON_KACZMARZ_CIMMINO
 } kaon_kaczmarz_kind;
 
-/* The order of the rows, of SWEEP and DOUBLE; of CARP, whose blocks are of rows that follow one
- * another, PERMUTATION alone, the others being as ROWS. "Number" of a row: where the caller gave
- * it, or where the matrix' ordering (RCM) put it. Rows of one class do not overlap, so they are
- * projected at once, and results depend neither on threads nor on the machine's way of sharing them
- * out. ROWS         by number, one after another PERMUTATION  the same in the caller's order:
- * permutation[n] is the n-th row RANDOM       the same in an order drawn by `seed` COLOURS greedy
- * distance-2 colours, rows of a colour at once GROUPS       a banded matrix' rows by number in 2 *
- * `groups` groups of at least 2 b rows, b = bandwidth; every other group at once, a group's rows
- * one after another (S1) STRIDES      rows whose numbers are equal modulo 2 b + 1 at once (S2)
+/* The order of the rows, of SWEEP and DOUBLE; CARP knows PERMUTATION, and takes the others as ROWS.
+ * "Number" of a row: where the caller gave it, or where the matrix' ordering (RCM) put it. Rows of
+ * one class do not overlap, so they are projected at once, and results depend neither on threads
+ * nor on the machine's way of sharing them out.
+ *   ROWS         by number, one after another
+ *   PERMUTATION  the same in the caller's order: permutation[n] is the n-th row
+ *   RANDOM       the same in an order drawn by `seed`
+ *   COLOURS      greedy distance-2 colours, rows of a colour at once
+ *   GROUPS       a banded matrix' rows by number in 2 * `groups` groups of at least 2 b rows, b =
+ *                bandwidth; every other group at once, a group's rows one after another (S1)
+ *   STRIDES      rows whose numbers are equal modulo 2 b + 1 at once (S2)
  *   SECTIONS     by `coordinates`: sections of space wider than any two overlapping rows are apart,
  *                in 2^dimensions classes; those of a class at once, a section's rows by number
  * Source of the last three: Faroux et al., Kaczmarz-inspired CUDA solvers, ETH Zurich (2024). */
@@ -47,6 +49,13 @@ typedef enum kaon_sweep_order {
   KAON_SWEEP_SECTIONS
 } kaon_sweep_order;
 
+/* Which rows a block of CARP has: as many as the others, to one, and by number within it.
+ *   NEAR         rows that have columns in common: the pattern is halved along a breadth-first
+ *                search, and the halves again, so that few unknowns have copies
+ *   CONSECUTIVE  consecutive numbers
+ * With order PERMUTATION: rows that follow one another there, whatever this says. */
+typedef enum kaon_carp_rows { KAON_CARP_NEAR, KAON_CARP_CONSECUTIVE } kaon_carp_rows;
+
 typedef struct kaon_kaczmarz_options {
   size_t size;
   int version;
@@ -56,7 +65,7 @@ typedef struct kaon_kaczmarz_options {
                     steps of the power method estimate (below 2 of them it converges); CARP of one
                     row a block the same of S^-1 A^H D^-1 A, S the copies of each unknown. Else
                     above 0, below 2 (CIMMINO, CARP of one row a block: below 1e3) */
-  int blocks;    /* CARP: of rows that follow one another, equal to one row; 0: of 128 rows each */
+  int blocks;    /* CARP: equal to one row; 0: of 128 rows each */
   int colour;    /* CARP: 1: rows of a block by colour, so that a device projects many at once */
   int groups;    /* GROUPS; 0: as many as there can be */
   uint64_t seed; /* RANDOM */
@@ -64,11 +73,12 @@ typedef struct kaon_kaczmarz_options {
       *permutation;          /* PERMUTATION: this matrix' rows in the caller's numbers, each once */
   const double *coordinates; /* SECTIONS: [row * dimensions + d], rows in the caller's order */
   int dimensions;            /* 1 to 3 */
+  kaon_carp_rows block_rows; /* CARP, but for PERMUTATION */
 } kaon_kaczmarz_options;
 #define KAON_KACZMARZ_OPTIONS_INIT                                                            \
   {                                                                                           \
     sizeof(kaon_kaczmarz_options), 1, KAON_KACZMARZ_DOUBLE, KAON_SWEEP_ROWS, 0.0, 0, 0, 0, 1, \
-        NULL, NULL, 0                                                                         \
+        NULL, NULL, 0, KAON_CARP_NEAR                                                         \
   }
 
 /* The reduction (1 - Q) x = R b of A x = b, where Q x + R b is what the sweeps make of x: solvers
