@@ -106,7 +106,18 @@ static const struct {
                   {"coloring", BIT(BENCH_KRYLOV)},
                   {"sweep-order", BIT(BENCH_KRYLOV)},
                   {"permutation", BIT(BENCH_KRYLOV)},
-                  {"carp-blocks", BIT(BENCH_KRYLOV)}};
+                  {"carp-blocks", BIT(BENCH_KRYLOV)},
+                  {"carp-rows", BIT(BENCH_KRYLOV)},
+                  {"fault-share", BIT(BENCH_FAULTS)},
+                  {"fault-kind", BIT(BENCH_FAULTS)},
+                  {"fault-rank", BIT(BENCH_FAULTS)},
+                  {"fault-begin", BIT(BENCH_FAULTS)},
+                  {"fault-recovery", BIT(BENCH_FAULTS)},
+                  {"flip-rate", BIT(BENCH_FAULTS)},
+                  {"flip-begin", BIT(BENCH_FAULTS)},
+                  {"flip-end", BIT(BENCH_FAULTS)},
+                  {"fault-seed", BIT(BENCH_FAULTS)},
+                  {"no-repair", 0}};
 
 /* "krylov or regimes" */
 static void users_of(unsigned used, char text[96]) {
@@ -126,6 +137,9 @@ static int check_idle(const bench_args *a, bench_kind kind) {
   char name[32], users[96];
   for (size_t i = 0; i < sizeof options_of / sizeof *options_of; i++) {
     if (options_of[i].used >> kind & 1 || !cli_given(&a->common, options_of[i].option)) continue;
+    if (!options_of[i].used)
+      return cli_wrong("--%s has no effect on a benchmark; leave it out, or run kaon solve",
+                       options_of[i].option);
     users_of(options_of[i].used, users);
     return cli_wrong("--%s has no effect on bench %s; leave it out, or run bench %s",
                      options_of[i].option, cli_choice(BENCH_NAMES, (int)kind, name), users);

@@ -1,13 +1,21 @@
 /* bench_faults.c - relaxation with faults, in the form of table 6 and figure 10 of Anzt, Tomov,
  * Dongarra, Heuveline (2012): a quarter of the rows is no longer updated from iteration 10 on and
  * given back after 10, 20 and 30 more, or never. Then bits that flip unseen, at several rates, with
- * the monitor's repair and without. */
+ * the monitor's repair and without. Options put other faults in their places. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "bench_relax.h"
 #include "report.h"
+
+/* The options, with the paper's quarter of the rows and some rate of flips where none is given. */
+static int asked_for(const relax_bench *r, kaon_fault_options *f) {
+  linear_args a = r->b->args->linear;
+  if (isnan(a.fault_share) && a.fault_rank < 0) a.fault_share = 0.25;
+  if (isnan(a.flip_rate)) a.flip_rate = 1e-6;
+  return faults_options(&a, f);
+}
 
 static relax_run run_of(const relax_bench *r, const kaon_fault_options *faults) {
   const bench_args *a = r->b->args;
@@ -40,55 +48,99 @@ static void describe(json_t *row, const relax_run *run, const kaon_fault_options
   json_decref(figures);
 }
 
-static int recovery(relax_bench *r) {
-  enum { KINDS = 6, SAMPLES = 5 }; /* the same iterations on one machine but for their order */
-  static const char *const names[KINDS] = {"no fault",     "recover-(10)", "recover-(20)",
-                                           "recover-(30)", "by monitor",   "no recovery"};
-  static const int after[KINDS] = {0, 10, 20, 30, 0, 0};
-  const cli_common *common = &r->b->args->common;
-  column_history histories[KINDS] = {{NULL, 0}};
-  double seconds = 0;
-  int steps = 0, code = EXIT_DONE;
-  char name[64];
-  cli_say(common, "\n%s: 25 %% of the rows frozen from iteration 10 on; more than without faults\n",
-          relax_bench_name(r, name));
-  for (int i = 0; i < KINDS && code == EXIT_DONE; i++) {
-    kaon_fault_options f = KAON_FAULT_OPTIONS_INIT;
-    f.share = i > 0 ? 0.25 : 0;
-    f.recovery = after[i];
-    f.repair = i == 4;
-    relax_run run = run_of(r, &f);
-    bench_spread times;
-    code = relax_run_repeat(r, &run, SAMPLES, &times);
-    if (code != EXIT_DONE) break;
-    if (i == 0) seconds = times.median;
-    if (i == 0) steps = run.report.iterations;
-    const double more_time = 100 * (times.median / seconds - 1);
-    const double more = 100.0 * (run.report.iterations - steps) / (steps > 0 ? steps : 1);
-    cli_say(common,
-            "  %-13s %4d iterations %+6.1f %%, %9.3e s %+6.1f %%, residual %.2e, %s; back at %d, "
-            "%d alarms, the first at %d\n",
-            names[i], run.report.iterations, more, times.median, more_time, run.report.residual,
-            kaon_stop_reason_name(run.report.reason), run.relaxation.restored_at,
-            run.relaxation.alarms, run.relaxation.first_alarm);
-    describe(relax_bench_row_of(r, "faults-recovery", &times), &run, &f, more_time, more);
-    histories[i] = run.history;
+/* A line of the table, and what it is held against: the first one's. */
+typedef struct fault_line {
+  char name[24];
+  kaon_fault_options faults;
+  column_history history;
+} fault_line;
+
+typedef struct fault_base {
+  double seconds;
+  int steps;
+} fault_base;
+
+static int line_of(relax_bench *r, fault_line *line, fault_base *base) {
+  enum { SAMPLES = 5 }; /* the same iterations on one machine but for their order */
+  relax_run run = run_of(r, &line->faults);
+  bench_spread times;
+  const int code = relax_run_repeat(r, &run, SAMPLES, &times);
+  if (code != EXIT_DONE) return code;
+  line->history = run.history;
+  if (base->steps < 0) *base = (fault_base){times.median, run.report.iterations};
+  const double more_time = 100 * (times.median / base->seconds - 1);
+  const double more =
+      100.0 * (run.report.iterations - base->steps) / (base->steps > 0 ? base->steps : 1);
+  cli_say(&r->b->args->common,
+          "  %-13s %4d iterations %+6.1f %%, %9.3e s %+6.1f %%, residual %.2e, %s; back at %d, "
+          "%d alarms, the first at %d\n",
+          line->name, run.report.iterations, more, times.median, more_time, run.report.residual,
+          kaon_stop_reason_name(run.report.reason), run.relaxation.restored_at,
+          run.relaxation.alarms, run.relaxation.first_alarm);
+  describe(relax_bench_row_of(r, "faults-recovery", &times), &run, &line->faults, more_time, more);
+  return EXIT_DONE;
+}
+
+enum { MOST_LINES = 6 };
+
+/* No fault; given back after each of the times; by the monitor; never. How many. */
+static int lines_of(const kaon_fault_options *asked, fault_line lines[MOST_LINES]) {
+  static const int papers[] = {10, 20, 30};
+  const int own = asked->recovery > 0, times = own ? 1 : 3, count = times + 3;
+  for (int i = 0; i < count; i++) {
+    kaon_fault_options *f = &lines[i].faults;
+    *f = *asked;
+    f->flip_rate = 0;
+    f->recovery = i == 0 || i > times ? 0 : own ? asked->recovery : papers[i - 1];
+    f->repair = i == times + 1;
+    snprintf(lines[i].name, sizeof lines[i].name, "recover-(%d)", f->recovery);
   }
-  if (code == EXIT_DONE) code = relax_bench_histories(r, "faults", histories, names, KINDS);
-  for (int i = 0; i < KINDS; i++) free(histories[i].residual);
+  lines[0].faults.share = 0;
+  lines[0].faults.kind = KAON_FAULT_ROWS;
+  snprintf(lines[0].name, sizeof lines[0].name, "no fault");
+  snprintf(lines[count - 2].name, sizeof lines[0].name, "by monitor");
+  snprintf(lines[count - 1].name, sizeof lines[0].name, "no recovery");
+  return count;
+}
+
+static int recovery(relax_bench *r) {
+  fault_line lines[MOST_LINES] = {{{0}, KAON_FAULT_OPTIONS_INIT, {NULL, 0}}};
+  fault_base base = {0, -1};
+  kaon_fault_options asked;
+  column_history histories[MOST_LINES];
+  const char *names[MOST_LINES];
+  char name[64], which[32] = "";
+  int code = asked_for(r, &asked);
+  if (code != EXIT_DONE) return code;
+  if (asked.kind == KAON_FAULT_RANK) snprintf(which, sizeof which, " of rank %d", asked.rank);
+  cli_say(&r->b->args->common,
+          "\n%s: %.3g %% of the rows%s frozen from iteration %d on; more than without faults\n",
+          relax_bench_name(r, name), 100 * asked.share, which, asked.begin);
+  const int count = lines_of(&asked, lines);
+  for (int i = 0; i < count && code == EXIT_DONE; i++) {
+    code = line_of(r, &lines[i], &base);
+    histories[i] = lines[i].history;
+    names[i] = lines[i].name;
+  }
+  if (code == EXIT_DONE) code = relax_bench_histories(r, "faults", histories, names, count);
+  for (int i = 0; i < count; i++) free(lines[i].history.residual);
   return code;
 }
 
 static int flips(relax_bench *r) {
   static const double rates[] = {1e-6, 1e-5, 1e-4, 1e-3};
+  const double own = r->b->args->linear.flip_rate;
   const cli_common *common = &r->b->args->common;
   char name[64];
-  int code = EXIT_DONE;
+  kaon_fault_options f;
+  int code = asked_for(r, &f);
   cli_say(common, "\n%s: bits of x that flip, of a row in an iteration\n",
           relax_bench_name(r, name));
-  for (int i = 0; i < 8 && code == EXIT_DONE; i++) {
-    kaon_fault_options f = KAON_FAULT_OPTIONS_INIT;
-    f.flip_rate = rates[i / 2];
+  f.kind = KAON_FAULT_ROWS;
+  f.share = 0;
+  f.recovery = 0;
+  for (int i = 0; i < (isnan(own) ? 8 : 2) && code == EXIT_DONE; i++) {
+    f.flip_rate = isnan(own) ? rates[i / 2] : own;
     f.repair = i % 2;
     relax_run run = run_of(r, &f);
     code = relax_run_solve(r, &run);

@@ -302,7 +302,7 @@ static const way permutations[] = {{"none", KAON_SWEEP_ROWS, 0},
                                    {"sections", KAON_SWEEP_SECTIONS, 0},
                                    {"colours", KAON_SWEEP_COLOURS, 0},
                                    {"random", KAON_SWEEP_RANDOM, 0},
-                                   {"carp-blocks", KAON_SWEEP_COLOURS, KAON_KACZMARZ_CARP},
+                                   {"carp-near", KAON_SWEEP_COLOURS, KAON_KACZMARZ_CARP},
                                    {"averaged", KAON_SWEEP_COLOURS, KAON_KACZMARZ_CIMMINO}};
 enum { PERMUTATIONS = 4, SWEEPS = 6, LOOKS = 20 };
 

@@ -16,6 +16,7 @@ typedef struct solve_way {
   double lambda;
   int colour;
   int blocks; /* of CARP; 0: of 128 rows each */
+  kaon_carp_rows rows;
 } solve_way;
 
 /* Ends a solve on Ctrl-C or when its time is over. */
@@ -49,6 +50,7 @@ static kaon_status make_solver(project_system *s, const solve_way *w, deadline *
   o.kind = (kaon_kaczmarz_kind)(w->projections - 1);
   o.lambda = w->lambda;
   o.blocks = w->blocks;
+  o.block_rows = w->rows;
   if (w->colour && o.kind == KAON_KACZMARZ_CARP) o.colour = 1;
   if (w->colour && o.kind == KAON_KACZMARZ_DOUBLE) o.order = KAON_SWEEP_COLOURS;
   if (w->projections)
@@ -142,7 +144,7 @@ static int lambdas_of(const project *m, int place, const element *e) {
   project_system s;
   int code = project_open(m->ctx[place], name_of(e, name), 0, &s);
   for (; tried < LAMBDAS && failed < HOPELESS && code == EXIT_DONE && !bench_stopped(); tried++) {
-    const solve_way w = {"cimmino", KAON_KACZMARZ_CIMMINO + 1, KAON_CG, lambda_of(tried), 0, 0};
+    const solve_way w = {"cimmino", KAON_KACZMARZ_CIMMINO + 1, KAON_CG, lambda_of(tried), 0, 0, 0};
     outcome o;
     code = solve_once(m, &s, &w, 1, &o);
     if (code != EXIT_DONE) break;
@@ -178,14 +180,14 @@ int project_figure_6(const project *m, int most) {
 /* ---- Figure 7 ---- */
 
 static const solve_way solvers[] = {
-    {"cgmnc", KAON_KACZMARZ_DOUBLE + 1, KAON_CG, 1, 0, 0},
-    {"cgmnc-colours", KAON_KACZMARZ_DOUBLE + 1, KAON_CG, 1, 1, 0},
-    {"carpcg", KAON_KACZMARZ_CARP + 1, KAON_CG, 1, 1, 0},
-    {"carpcg-16-blocks-colours", KAON_KACZMARZ_CARP + 1, KAON_CG, 1, 1, 16},
-    {"cimmino-0.35", KAON_KACZMARZ_CIMMINO + 1, KAON_CG, 0.35, 0, 0},
-    {"cimmino-rule", KAON_KACZMARZ_CIMMINO + 1, KAON_CG, 0, 0, 0},
-    {"bicgstab-jacobi", 0, KAON_BICGSTAB, 0, 0, 0},
-    {"direct", 0, KAON_BICGSTAB, 0, 0, 0}};
+    {"cgmnc", KAON_KACZMARZ_DOUBLE + 1, KAON_CG, 1, 0, 0, 0},
+    {"cgmnc-colours", KAON_KACZMARZ_DOUBLE + 1, KAON_CG, 1, 1, 0, 0},
+    {"carpcg-near-128", KAON_KACZMARZ_CARP + 1, KAON_CG, 1, 1, 0, KAON_CARP_NEAR},
+    {"carpcg-near-16-colours", KAON_KACZMARZ_CARP + 1, KAON_CG, 1, 1, 16, KAON_CARP_NEAR},
+    {"cimmino-0.35", KAON_KACZMARZ_CIMMINO + 1, KAON_CG, 0.35, 0, 0, 0},
+    {"cimmino-rule", KAON_KACZMARZ_CIMMINO + 1, KAON_CG, 0, 0, 0, 0},
+    {"bicgstab-jacobi", 0, KAON_BICGSTAB, 0, 0, 0, 0},
+    {"direct", 0, KAON_BICGSTAB, 0, 0, 0, 0}};
 enum { SOLVERS = sizeof solvers / sizeof *solvers, BICGSTAB = SOLVERS - 2, DIRECT = SOLVERS - 1 };
 
 /* The serial CPU has CGMNC in row order, BiCGStab and a direct solver, as in the paper; the others
@@ -321,13 +323,16 @@ int project_figure_7(const project *m) {
 /* ---- steps of CARP-CG ---- */
 
 static const solve_way carps[] = {
-    {"cgmnc", KAON_KACZMARZ_DOUBLE + 1, KAON_CG, 1, 0, 0},
-    {"cgmnc-colours", KAON_KACZMARZ_DOUBLE + 1, KAON_CG, 1, 1, 0},
-    {"carpcg-128-rows", KAON_KACZMARZ_CARP + 1, KAON_CG, 1, 1, 0},
-    {"carpcg-16-blocks", KAON_KACZMARZ_CARP + 1, KAON_CG, 1, 0, 16},
-    {"carpcg-16-blocks-colours", KAON_KACZMARZ_CARP + 1, KAON_CG, 1, 1, 16},
-    {"carpcg-a-row", KAON_KACZMARZ_CARP + 1, KAON_CG, 1, 0, -1},
-    {"carpcg-a-row-rule", KAON_KACZMARZ_CARP + 1, KAON_CG, 0, 0, -1}};
+    {"cgmnc", KAON_KACZMARZ_DOUBLE + 1, KAON_CG, 1, 0, 0, 0},
+    {"cgmnc-colours", KAON_KACZMARZ_DOUBLE + 1, KAON_CG, 1, 1, 0, 0},
+    {"carpcg-near-128", KAON_KACZMARZ_CARP + 1, KAON_CG, 1, 1, 0, KAON_CARP_NEAR},
+    {"carpcg-near-16", KAON_KACZMARZ_CARP + 1, KAON_CG, 1, 0, 16, KAON_CARP_NEAR},
+    {"carpcg-near-16-colours", KAON_KACZMARZ_CARP + 1, KAON_CG, 1, 1, 16, KAON_CARP_NEAR},
+    {"carpcg-128-rows", KAON_KACZMARZ_CARP + 1, KAON_CG, 1, 1, 0, KAON_CARP_CONSECUTIVE},
+    {"carpcg-16-blocks", KAON_KACZMARZ_CARP + 1, KAON_CG, 1, 0, 16, KAON_CARP_CONSECUTIVE},
+    {"carpcg-16-blocks-colours", KAON_KACZMARZ_CARP + 1, KAON_CG, 1, 1, 16, KAON_CARP_CONSECUTIVE},
+    {"carpcg-a-row", KAON_KACZMARZ_CARP + 1, KAON_CG, 1, 0, -1, 0},
+    {"carpcg-a-row-rule", KAON_KACZMARZ_CARP + 1, KAON_CG, 0, 0, -1, 0}};
 enum { CARPS = sizeof carps / sizeof *carps };
 
 /* Row order is the processor's; a device has 16 blocks by colours alone, as rows one after another

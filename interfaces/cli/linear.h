@@ -19,6 +19,7 @@
   "none|jacobi|block-jacobi|dic|dilu|ssor|gs|ic0|ilu0|ainv|chebyshev|schwarz|sap|" \
   "jacobi-sweeps|gs-sweeps|sor-sweeps|two-stage|async|kaczmarz|kaczmarz-double|carp|cimmino"
 #define LINEAR_FAULTS "rows|block"
+#define LINEAR_CARP_ROWS "near|consecutive"
 #define LINEAR_FORMATS "auto|csr|ell|sell"
 #define LINEAR_ORDERINGS "none|rcm"
 #define LINEAR_PARTITIONS "blocks|metis|auto"
@@ -83,6 +84,7 @@ typedef struct linear_args {
   double lambda;    /* NaN: not given */
   int sweep_order;  /* of LINEAR_SWEEP_ORDERS; -1: not given */
   int carp_blocks;  /* 0: not given */
+  int carp_rows;    /* of LINEAR_CARP_ROWS; -1: not given */
   const char *permutation;
   double fault_share, flip_rate;            /* NaN: not given */
   int fault_kind;                           /* of LINEAR_FAULTS; -1: not given */

@@ -302,12 +302,21 @@
        "kaczmarz, cgmnc: rows in the order of this text, a row number a line, counted from 1 as " \
        "in Matrix Market files (lines that begin with # or % are comments); carpcg: its blocks "  \
        "are of rows that follow one another there"},                                              \
+      {CLI_INT,                                                                                   \
+       "carp-blocks",                                                                             \
+       "N",                                                                                       \
+       NULL,                                                                                      \
+       AT(carp_blocks),                                                                           \
+       1,                                                                                         \
+       2147483647.0,                                                                              \
+       "carpcg: blocks of rows with copies of their own (default: of 128 rows each)"},            \
   {                                                                                               \
-    CLI_INT, "carp-blocks", "N", NULL, AT(carp_blocks), 1, 2147483647.0,                          \
-        "carpcg: blocks of rows with copies of their own (default: of 128 rows each)"             \
+    CLI_CHOICE, "carp-rows", LINEAR_CARP_ROWS, NULL, AT(carp_rows), 0, 0,                         \
+        "carpcg: its blocks are of rows near one another in the matrix, with few copies, or of "  \
+        "consecutive numbers (default near)"                                                      \
   }
 
-/* Of solve; bench faults can take the same (faults_options). */
+/* Of solve and bench faults. */
 #define LINEAR_OPTIONS_FAULTS(AT)                                                              \
   {CLI_REAL,        "fault-share", "S", NULL,                                                  \
    AT(fault_share), 1e-9,          1,   "this share of the rows is lost: no longer updated"},  \

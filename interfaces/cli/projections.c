@@ -35,7 +35,8 @@ static int check_idle(const linear_args *a, const linear *l) {
        !isnan(a->lambda)},
       {"sweep-order", "kaczmarz and cgmnc", swept, a->sweep_order >= 0},
       {"permutation", "kaczmarz, cgmnc and carpcg", swept | carp, a->permutation != NULL},
-      {"carp-blocks", "carpcg", carp, a->carp_blocks != 0}};
+      {"carp-blocks", "carpcg", carp, a->carp_blocks != 0},
+      {"carp-rows", "carpcg", carp, a->carp_rows >= 0}};
   const int kind = projections_used(l);
   char name[32];
   for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
@@ -63,6 +64,10 @@ static int check_order(const linear_args *a, int kind) {
   if (a->permutation && a->relax_colour && kind != KAON_KACZMARZ_CARP)
     return cli_wrong(
         "--permutation is an order of the rows, and --coloring another one; leave one out");
+  if (a->permutation && a->carp_rows >= 0)
+    return cli_wrong(
+        "--carp-rows says which rows a block has, but with --permutation it has rows that follow "
+        "one another there; leave one out");
   if (a->permutation && access(a->permutation, R_OK) != 0)
     return cli_wrong(
         "--permutation %s: there is no such file, or it cannot be read; it takes a text of row "
@@ -113,6 +118,7 @@ static kaon_status options_of(const linear *l, int kind, kaon_kaczmarz_options *
   o->permutation = l->permutation;
   o->colour = a->relax_colour && o->kind == KAON_KACZMARZ_CARP;
   o->blocks = o->kind == KAON_KACZMARZ_CARP ? a->carp_blocks : 0;
+  if (a->carp_rows >= 0) o->block_rows = (kaon_carp_rows)a->carp_rows; /* LINEAR_CARP_ROWS' order */
   o->seed = a->seed;
   if (!isnan(a->lambda))
     o->lambda = a->lambda;
@@ -147,7 +153,9 @@ void projections_print(const cli_common *common, const kaon_operator *made) {
   if (!made || kaon_kaczmarz_describe(made, &info) != KAON_OK) return;
   cli_say(common, "lambda %.4g", info.options.lambda);
   if (info.options.kind == KAON_KACZMARZ_CARP)
-    cli_say(common, ", %d blocks, %.2f copies of an unknown", info.options.blocks, info.copies);
+    cli_say(common, ", %d blocks%s, %.2f copies of an unknown", info.options.blocks,
+            info.options.block_rows == KAON_CARP_CONSECUTIVE ? " of consecutive rows" : "",
+            info.copies);
   else if (info.options.kind != KAON_KACZMARZ_CIMMINO && info.classes > 1)
     cli_say(common, ", %d classes of rows at once, %lld groups", info.classes,
             (long long)info.groups);
@@ -160,17 +168,20 @@ json_t *projections_describe(const linear *l, const kaon_operator *made) {
   if (!made || kaon_kaczmarz_describe(made, &info) != KAON_OK) return json_null();
   static const char *const names[] = {"rows",   "permutation", "random",  "colours",
                                       "groups", "strides",     "sections"};
+  static const char *const carp_rows[] = {"near", "consecutive"};
   const int carp = info.options.kind == KAON_KACZMARZ_CARP,
             permuted = info.options.order == KAON_SWEEP_PERMUTATION;
   const int ordered = !carp && info.options.kind != KAON_KACZMARZ_CIMMINO;
-  return json_pack(
-      "{s:o s:s? s:o s:o s:i s:I s:i s:o s:b s:o s:o}", "lambda", report_real(info.options.lambda),
-      "order", ordered || permuted ? names[info.options.order] : NULL, "permutation",
-      permuted ? report_string(cli_name(l->args->permutation)) : json_null(), "seed",
-      ordered && info.options.order == KAON_SWEEP_RANDOM
-          ? json_integer((json_int_t)info.options.seed)
-          : json_null(),
-      "classes", info.classes, "groups", (json_int_t)info.groups, "blocks", info.options.blocks,
-      "copies", report_real(carp ? info.copies : NAN), "colour", info.options.colour, "sweep_bytes",
-      report_real(info.bytes), "seconds", report_real(info.seconds));
+  return json_pack("{s:o s:s? s:o s:o s:i s:I s:i s:s? s:o s:b s:o s:o}", "lambda",
+                   report_real(info.options.lambda), "order",
+                   ordered || permuted ? names[info.options.order] : NULL, "permutation",
+                   permuted ? report_string(cli_name(l->args->permutation)) : json_null(), "seed",
+                   ordered && info.options.order == KAON_SWEEP_RANDOM
+                       ? json_integer((json_int_t)info.options.seed)
+                       : json_null(),
+                   "classes", info.classes, "groups", (json_int_t)info.groups, "blocks",
+                   info.options.blocks, "block_rows",
+                   carp && !permuted ? carp_rows[info.options.block_rows] : NULL, "copies",
+                   report_real(carp ? info.copies : NAN), "colour", info.options.colour,
+                   "sweep_bytes", report_real(info.bytes), "seconds", report_real(info.seconds));
 }

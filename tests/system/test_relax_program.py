@@ -68,6 +68,12 @@ class Relax(system.Case):
             block = ["--block", "1"] if method in ("two-stage", "async") else []
             _, _, err = system.kaon("solve", "--matrix", "A.mtx", "--rhs", "ones", "--method", method, *block, cwd=self.folder)
             self.assertEqual("will diverge" in err, warned, (method, err))
+        with open(self.path("B.mtx"), "w", encoding="utf-8") as file:  # not Hermitian: |B| says nothing for sure
+            file.write("%%MatrixMarket matrix coordinate real general\n3 3 9\n" +
+                       "".join(f"{i} {j} {3 if i == j else 2 if i < j else 2.1}\n" for i in (1, 2, 3) for j in (1, 2, 3)))
+        _, _, err = system.kaon("solve", "--matrix", "B.mtx", "--rhs", "ones", "--method", "jacobi", cwd=self.folder)
+        self.assertIn("warning: jacobi may diverge", err)
+        self.assertIn("take gcr or bicgstab", err)
         report = self.solve("--matrix", "A.mtx", "--method", "jacobi", "--tau", "0")
         self.assertIsNone(report.get("spectrum"))
         self.assertEqual(report["solves"][0]["status"], "converged")
@@ -151,6 +157,24 @@ class Relax(system.Case):
             with self.subTest(arguments=arguments):
                 self.refused("solve", *arguments, words=words)
 
+    def test_bench_faults_takes_other_faults(self):
+        out = self.succeeds("bench", "faults", "--matrix", "trefethen:300", "--block", "50", "--threads", "1", "--fault-share", "0.1", "--fault-kind", "block",
+                            "--fault-begin", "5", "--fault-recovery", "4", "--flip-rate", "1e-4", "--json", "rows.json")
+        self.assertIn("10 % of the rows frozen from iteration 5 on", out)
+        with open(self.path("rows.json"), encoding="utf-8") as file:
+            rows = json.load(file)
+        back = [(row["share"], row["begin"], row["recovery"], row["repair"]) for row in rows if row["bench"] == "faults-recovery"]
+        self.assertEqual(back, [(0, 5, 0, 0), (0.1, 5, 4, 0), (0.1, 5, 0, 1), (0.1, 5, 0, 0)])
+        self.assertEqual([(row["flip_rate"], row["repair"]) for row in rows if row["bench"] == "faults-flips"], [(1e-4, 0), (1e-4, 1)])
+        for words, arguments in ((["--no-repair", "kaon solve"], ["--no-repair"]), (["rank 1", "0 to 0"], ["--fault-rank", "1"]),
+                                 (["--flip-end 3", "--flip-begin 3"], ["--flip-begin", "3", "--flip-end", "3"])):
+            with self.subTest(arguments=arguments):
+                code, _, err = system.kaon("bench", "faults", "--matrix", "laplace2d:5", *arguments)
+                self.assertNotEqual(code, 0)
+                for word in words:
+                    self.assertIn(word, err)
+        self.refused("bench", "async", "--fault-share", "0.1", words=["--fault-share", "bench faults"])
+
     # --- rows in an order of one's own ---
 
     def write(self, name, lines):
@@ -164,7 +188,8 @@ class Relax(system.Case):
         self.write("mixed.txt", [1 + i * 7 % 144 for i in range(144)])
         for method in (["kaczmarz", "--max-iter", "5000", "--tol", "1e-2"], ["cgmnc"], ["carpcg", "--carp-blocks", "5"], ["carpcg", "--carp-blocks", "5", "--coloring"]):
             common = ["--matrix", "laplace2d:12", "--method", *method]
-            plain, same, other = (self.solve(*common, *more) for more in ([], ["--permutation", "forward.txt"], ["--permutation", "mixed.txt"]))
+            by_number = ["--carp-rows", "consecutive"] if method[0] == "carpcg" else []
+            plain, same, other = (self.solve(*common, *more) for more in (by_number, ["--permutation", "forward.txt"], ["--permutation", "mixed.txt"]))
             self.assertEqual(plain["solves"], same["solves"])
             self.assertNotEqual(plain["solves"][0]["residual"], other["solves"][0]["residual"])
             self.assertEqual(other["solves"][0]["status"], "converged")
@@ -193,9 +218,22 @@ class Relax(system.Case):
                                  (["kaczmarz", "--permutation", "order.txt", "--sweep-order", "random"], ["--permutation", "--sweep-order"]),
                                  (["cimmino", "--permutation", "order.txt"], ["--permutation", "kaczmarz, cgmnc and carpcg", "is cimmino"]),
                                  (["cg", "--permutation", "order.txt"], ["--permutation", "kaczmarz, cgmnc and carpcg", "is cg"]),
+                                 (["cgmnc", "--carp-rows", "near"], ["--carp-rows", "carpcg", "is cgmnc"]),
+                                 (["carpcg", "--carp-rows", "near", "--permutation", "order.txt"], ["--carp-rows", "--permutation", "leave one out"]),
                                  (["cgmnc", "--permutation", "order.txt", "--output", "order.txt"], ["--permutation", "--output"])):
             with self.subTest(arguments=arguments):
                 self.refused("solve", "--matrix", "laplace2d:5", "--method", *arguments, words=words)
+
+    def test_blocks_of_near_rows_have_few_copies(self):
+        shares = {}
+        for rows in ("near", "consecutive"):
+            report = self.solve("--matrix", "fem:1,3,3", "--rhs", "own", "--method", "carpcg", "--tol", "1e-9", "--max-iter", "100000", "--carp-rows", rows)
+            shares[rows] = (report["projections"]["copies"], report["solves"][0]["iterations"])
+            self.assertEqual(report["projections"]["block_rows"], rows)
+            self.assertEqual(report["solves"][0]["status"], "converged")
+        self.assertLess(shares["near"][0], shares["consecutive"][0])
+        self.assertLess(shares["near"][1], shares["consecutive"][1])
+        self.assertIn("blocks of consecutive rows", self.succeeds("solve", "--matrix", "laplace2d:20", "--method", "carpcg", "--carp-rows", "consecutive"))
 
     def test_random_orders_go_by_the_seed(self):
         first, second = (self.solve("--matrix", "laplace2d:12", "--method", "cgmnc", "--sweep-order", "random", "--seed", seed) for seed in "34")
@@ -351,7 +389,7 @@ class Relax(system.Case):
         self.assertTrue({"cgmnc", "bicgstab-jacobi"} <= {row["what"] for row in solves if row["machine"] == "cpu-serial"})
         for row in (row for row in solves if row["what"] == "umfpack"):
             self.assertLess(row["residual"], 1e-12)
-        for row in (row for row in rows if row["figure"] == "counts" and row["what"] in ("carpcg-128-rows", "carpcg-16-blocks")):
+        for row in (row for row in rows if row["figure"] == "counts" and row["what"].startswith("carpcg-near")):
             self.assertLessEqual(row["over_cgmnc"], 2.5)
 
     def test_bench_kaczmarz_takes_lists_of_problems_and_degrees(self):
@@ -363,8 +401,8 @@ class Relax(system.Case):
         self.assertEqual(list(dict.fromkeys((row["problem"], row["degree"], row["level"]) for row in solves)),
                          [(problem, degree, level) for problem in (1, 3) for degree in (2, 1) for level in (1, 2)])
         # one name, one order of the rows in a block
-        self.assertIn("carpcg-16-blocks-colours", {row["what"] for row in solves})
-        self.assertNotIn("carpcg-16-blocks", {row["what"] for row in solves})
+        self.assertIn("carpcg-near-16-colours", {row["what"] for row in solves})
+        self.assertNotIn("carpcg-near-16", {row["what"] for row in solves})
         self.assertEqual({row["coloured"] for row in rows if row["figure"] == "counts" and row["what"] == "carpcg-16-blocks"}, {False})
         for wrong in ("", "1,4", "1,,2", "1,"):
             self.refused("bench", "kaczmarz", "--kaczmarz-problem", wrong, words=["--kaczmarz-problem", "from 1 to 3, with commas"])
