@@ -6,6 +6,7 @@
 
 #include "blas/cpu/unit.h"
 #include "lib/cpu/reduce.h"
+#include "lib/cpu/team.h"
 
 typedef void formula(vcomplex *v, const vcomplex *c);
 typedef void chunk_work(const kaon_launch *launch, const kaon_update_args *args, int64_t begin,
@@ -83,6 +84,8 @@ static inline void unit_sum(const kaon_update_args *args, int s, int a, int b, i
     unit_dot(args, a, b, block, column, partial + 2 * s);
 }
 
+enum { ALONE = 49152 }; /* bytes of a vector below which one thread does the work alone */
+
 /* Chunks are of whole runs of blocks: one block where it has many components, else as many as make
  * it about as long as one of spinors, so that a chunk of a matrix' vector is worth its sums. */
 static inline int64_t blocks_of_run(const kaon_update_args *args) {
@@ -101,26 +104,35 @@ static inline int64_t run_begin(const kaon_update_args *args, int chunk) {
   return block < args->shape.nblocks ? block : args->shape.nblocks;
 }
 
+/* A thread's chunks. */
+static inline void run_share(const kaon_launch *launch, const kaon_update_args *args, int nslots,
+                             chunk_work *work, int t, int threads) {
+  const int64_t runs = runs_in(args);
+  const int nrhs = args->shape.nrhs, last = kaon_chunk_of_thread(runs, t + 1, threads);
+  for (int chunk = kaon_chunk_of_thread(runs, t, threads); chunk < last; chunk++) {
+    double *partial = NULL;
+    if (args->sum.state != NULL && nslots > 0) {
+      kaon_partial_clear(launch->partials, chunk, nrhs, nslots);
+      partial = kaon_partial(launch->partials, chunk, 0, nrhs, nslots);
+    }
+    work(launch, args, run_begin(args, chunk), run_begin(args, chunk + 1), partial);
+  }
+  v_stream_fence();
+}
+
 /* Chunks are shared out to the team; `work` gets a chunk's blocks and its cleared partial sums
  * (NULL: no sums wanted). */
 static inline void run_chunks(const kaon_launch *launch, const kaon_update_args *args, int nslots,
                               chunk_work *work) {
-  const int64_t runs = runs_in(args);
-  const int nrhs = args->shape.nrhs;
-  const int threads = runs < launch->threads ? (runs > 1 ? (int)runs : 1) : launch->threads;
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
-  for (int t = 0; t < threads; t++) {
-    const int last = kaon_chunk_of_thread(runs, t + 1, threads);
-    for (int chunk = kaon_chunk_of_thread(runs, t, threads); chunk < last; chunk++) {
-      double *partial = NULL;
-      if (args->sum.state != NULL && nslots > 0) {
-        kaon_partial_clear(launch->partials, chunk, nrhs, nslots);
-        partial = kaon_partial(launch->partials, chunk, 0, nrhs, nslots);
-      }
-      work(launch, args, run_begin(args, chunk), run_begin(args, chunk + 1), partial);
-    }
-    v_stream_fence();
+  const int64_t bytes =
+      args->shape.nblocks * args->shape.ncomp * args->shape.nrhs * KAON_W * (int64_t)sizeof(real);
+  const int threads = kaon_team(launch, bytes >= ALONE);
+  if (threads == 1) {
+    run_share(launch, args, nslots, work, 0, 1);
+    return;
   }
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (int t = 0; t < threads; t++) run_share(launch, args, nslots, work, t, threads);
 }
 
 /* An entry of the table: its chunks, then the sums of `nslots` slots and the recurrence. */

@@ -8,9 +8,10 @@
 #include "sparse/cpu/kernels.h"
 
 #include "lib/cpu/reduce.h"
+#include "lib/cpu/team.h"
 #include "sparse/cpu/lanes.h"
 
-enum { TILE = 16, GROUP = 4, SLOTS = 3, ALONE = 8192 };
+enum { TILE = 16, GROUP = 4, SLOTS = 3, ALONE = 49152 };
 
 typedef struct call {
   const kaon_stored_matrix *m;
@@ -350,24 +351,31 @@ static int chunk_of(const kaon_stored_matrix *m, int thread, int threads) {
   return low;
 }
 
+static void run_share(const job *j, int64_t first, int64_t last, int clear, int t, int threads) {
+  const kaon_stored_matrix *m = j->c.m;
+  const int end_chunk = chunk_of(m, t + 1, threads);
+  for (int chunk = chunk_of(m, t, threads); chunk < end_chunk; chunk++) {
+    int64_t begin = chunk_begin(m, chunk), end = chunk_begin(m, chunk + 1);
+    if (j->sums && clear) kaon_partial_clear(j->launch->partials, chunk, j->c.nrhs, SLOTS);
+    if (begin < first) begin = first;
+    if (end > last) end = last;
+    for (; begin < end; begin += TILE)
+      tile_columns(j, begin, begin + TILE < end ? begin + TILE : end, chunk);
+  }
+  if (j->c.stream) v_stream_fence();
+}
+
+/* By all threads, or by this one alone where waking the others takes longer (lib/cpu/team.h). */
 static void run_part(const job *j, int64_t first, int64_t last, int clear) {
   const kaon_stored_matrix *m = j->c.m;
-  const int nrhs = j->c.nrhs;
-  const int64_t work = (m->entries + 4 * m->rows) * nrhs / ALONE;
-  const int threads = work < j->launch->threads ? (work > 1 ? (int)work : 1) : j->launch->threads;
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
-  for (int t = 0; t < threads; t++) {
-    const int end_chunk = chunk_of(m, t + 1, threads);
-    for (int chunk = chunk_of(m, t, threads); chunk < end_chunk; chunk++) {
-      int64_t begin = chunk_begin(m, chunk), end = chunk_begin(m, chunk + 1);
-      if (j->sums && clear) kaon_partial_clear(j->launch->partials, chunk, nrhs, SLOTS);
-      if (begin < first) begin = first;
-      if (end > last) end = last;
-      for (; begin < end; begin += TILE)
-        tile_columns(j, begin, begin + TILE < end ? begin + TILE : end, chunk);
-    }
-    if (j->c.stream) v_stream_fence();
+  const int64_t work = (m->entries + 4 * m->rows) * j->c.nrhs;
+  const int threads = kaon_team(j->launch, work >= ALONE);
+  if (threads == 1) {
+    run_share(j, first, last, clear, 0, 1);
+    return;
   }
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (int t = 0; t < threads; t++) run_share(j, first, last, clear, t, threads);
 }
 
 void KAON_EXPORT(kaon_spmv)(const kaon_launch *launch, const kaon_spmv_args *args) {
