@@ -65,22 +65,23 @@ def made_by(rows):
 def block(folder, device, rows, parts, drawn):
     """What made them, tables and pictures of one device."""
     head = f"#### {device} (`bench/results/{folder}`)\n"
-    if not rows:
-        return [head, "Not measured.\n"]
     pictures = [f"![{device}: {what}](plots/{name})\n" for name, what, _ in drawn]
     return [head] + ([BUSY] if folder.startswith("cpu-") else []) + [made_by(rows)] + parts + pictures
 
 
 def section(about, own, devices, words, compare):
-    """One heading, with every device below it."""
+    """One heading, with every device below it that has rows; the others are named."""
     title, form, wanted, table, plots = about
-    parts, scripts = [f"### {title}\n", form + "\n"], {}
+    parts, scripts, lacking = [f"### {title}\n", form + "\n"], {}, []
     for folder, device in devices.items():
         rows = [row for row in own[folder] if wanted(row)] if any(map(wanted, own[folder])) else []
-        drawn = [plot for plot in plots(folder, rows, words) if plot[2]] if plots and rows else []
-        parts += block(folder, device, rows, table(rows, words) + compare(folder, rows) if rows else [], drawn)
+        if not rows:
+            lacking.append(device)
+            continue
+        drawn = [plot for plot in plots(folder, rows, words) if plot[2]] if plots else []
+        parts += block(folder, device, rows, table(rows, words) + compare(folder, rows), drawn)
         scripts.update({name: script for name, _, script in drawn})
-    return parts, scripts
+    return parts + ([f"Not measured on {', '.join(lacking)}.\n"] if lacking else []), scripts
 
 
 def paper_a(own, devices, words, _):

@@ -170,14 +170,23 @@ def delayed(rows, words):
                            "its bytes", "CPU"], lines)
 
 
+def beside_petsc(rows, words):
+    """Medians of rounds in which both ran in turn, and the fastest of each over one another."""
+    middle = lambda values: words.number(sorted(values)[len(values) // 2])
+    return words.markdown(["matrix", "method", "preconditioner", "cores", "steps", "PETSc's steps", "us a step", "PETSc's", "times faster"],
+                          [[row["matrix"], row["method"], row["preconditioner"], str(row["threads"]), str(row["iterations"]), str(row["petsc_iterations"]),
+                            middle(row["microseconds"]), middle(row["petsc_microseconds"]), f"{row['ratio']:.2f}"] for row in rows])
+
+
 # ---- all ----
 
 def tables(rows, words):
     """words: the module with number, percent, share, unique, quoted and markdown."""
-    of = {kind: [row for row in rows if row["bench"] == kind] for kind in ("spmv", "regimes", "regimes-variation", "pipelined")}
+    of = {kind: [row for row in rows if row["bench"] == kind] for kind in ("spmv", "regimes", "regimes-variation", "pipelined", "against-petsc")}
     others = [row for row in rows if row["bench"] not in of]
     others = [row for row in others if "step_microseconds" in row]  # tables of relaxation and projections are the program's own
     parts = ([products(of["spmv"], words)] if of["spmv"] else []) + ([solves(others, words)] if others else [])
     parts += variations(of["regimes-variation"], words) + ([regimes(of["regimes"], words)] if of["regimes"] else [])
     late = [row for row in of["pipelined"] if not row["solver"]]
+    parts += [beside_petsc(of["against-petsc"], words)] if of["against-petsc"] else []
     return parts + by_processors(of["pipelined"], words) + ([delayed(late, words)] if late else [])

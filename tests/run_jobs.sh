@@ -20,7 +20,7 @@ job_add() {
 
 # setsid's process group has the number of the process itself, since that leads none yet.
 job_start() {
-  (eval "exec setsid ${job_words[$1]}") >"$job_folder/$1.log" 2>&1 </dev/null &
+  (eval "exec setsid ${job_words[$1]}") >"$job_folder/$1.log" 2>&1 </dev/null {job_stderr}>&- &
   job_pid[$1]=$! job_begin[$1]=$SECONDS
 }
 
@@ -94,7 +94,13 @@ jobs_run() {
 jobs_kill() {
   local name pid
   for pid in "${job_pid[@]}"; do kill -TERM -- "-$pid" 2>/dev/null; done
-  [ ${#job_pid[@]} = 0 ] || sleep 1
+  local wait=30 left=1 # three seconds: a launcher ends its ranks, which are in groups of their own
+  while [ "$wait" -gt 0 ] && [ -n "$left" ]; do
+    left=''
+    for pid in "${job_pid[@]}"; do if kill -0 -- "-$pid" 2>/dev/null; then left=1; fi; done
+    wait=$((wait - 1))
+    [ -z "$left" ] || sleep 0.1
+  done
   for name in "${!job_pid[@]}"; do
     kill -KILL -- "-${job_pid[$name]}" 2>/dev/null
     wait "${job_pid[$name]}" 2>/dev/null

@@ -1,6 +1,6 @@
-/* test_kaczmarz.c - sweeps of row projections: orders hold what they promise, sweeps of every kind
- * equal the reference's, reductions are Hermitian and positive, solves reach the true residual
- * whatever the columns beside them, what cannot be done is refused by name. */
+/* test_kaczmarz.c - sweeps of row projections: sweeps of every kind equal the reference's,
+ * reductions are Hermitian and positive, solves reach the true residual whatever the columns beside
+ * them, what cannot be done is refused by name. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 
 #include "sparse/sweep_order.h"
 #include "tests/util/machine.h"
-#include "tests/util/sparse_case.h"
+#include "tests/util/sweep_case.h"
 #include "tests/util/test_util.h"
 
 static kaon_context *open_machine(int machine, int threads) {
@@ -25,152 +25,10 @@ static kaon_context *open_machine(int machine, int threads) {
   return ctx;
 }
 
-/* Random, with rows of all lengths up to 12 and a band of 5 points that keeps rows from vanishing;
- * banded: the band alone. */
-static ref_sparse make_system(size_t rows, int complex_values, int banded) {
-  ref_sparse a = ref_sparse_new(rows);
-  ref_rng rng;
-  ref_rng_seed(&rng, 7 + rows);
-  for (size_t i = 0; i < rows; i++) {
-    for (int d = -2; d <= 2; d++) {
-      if ((d < 0 && i < (size_t)-d) || i + (size_t)(d > 0 ? d : 0) >= rows) continue;
-      const double re = 2 * ref_uniform(&rng) - 1, im = 2 * ref_uniform(&rng) - 1;
-      ref_sparse_add(&a, i, i + (size_t)d, (d == 0 ? 3 : 0) + re + (complex_values ? I * im : 0));
-    }
-    for (size_t n = 0; n < i % 8 && !banded; n++) {
-      const size_t j = (size_t)(ref_uniform(&rng) * (double)rows);
-      const double re = 2 * ref_uniform(&rng) - 1, im = 2 * ref_uniform(&rng) - 1;
-      if (j + 2 < i || j > i + 2) ref_sparse_add(&a, i, j, re + (complex_values ? I * im : 0));
-    }
-  }
-  return a;
-}
-
 static double size_of(size_t n, const ref_complex *x) {
   double sum = 0;
   for (size_t i = 0; i < n; i++) sum += creal(x[i]) * creal(x[i]) + cimag(x[i]) * cimag(x[i]);
   return sqrt(sum);
-}
-
-/* ---- orders ---- */
-
-/* Marks what the rows of steps [first, last) of a launch touch; 1: something twice by two of those
- * that are worked on at once. owner: of a column, -1: nobody. */
-static int touch(const kaon_csr *a, const kaon_sweep_rows *o, int64_t first, int64_t last,
-                 int64_t as, int64_t *owner) {
-  int twice = 0;
-  for (int64_t r = first; r < last; r++)
-    for (int64_t n = a->start[o->row[r]]; n < a->start[o->row[r] + 1]; n++) {
-      int64_t *mine = &owner[a->column[n]];
-      twice |= *mine >= 0 && *mine != as;
-      *mine = as;
-    }
-  return twice;
-}
-
-static int64_t begin_of(const kaon_sweep_rows *o, int64_t group) {
-  const int64_t step = o->group != NULL ? o->group[group] : group;
-  return o->step != NULL ? o->step[step] : step;
-}
-
-/* blocks: they may overlap, their steps' rows may not. */
-static void check_order(const kaon_csr *a, const kaon_sweep_rows *o, int blocks) {
-  int64_t *owner = malloc((size_t)(a->columns + 1) * sizeof *owner);
-  int *times = calloc((size_t)a->rows + 1, sizeof *times), twice = 0;
-  assert_int_equal(o->rows, a->rows);
-  assert_int_equal(o->launch[0], 0);
-  assert_int_equal(o->launch[o->launches], o->groups);
-  assert_int_equal(begin_of(o, o->groups), a->rows);
-  for (int64_t i = 0; i < a->rows; i++) times[o->row[i]]++;
-  for (int64_t i = 0; i < a->rows; i++) assert_int_equal(times[i], 1);
-  for (int l = 0; l < o->launches && !blocks; l++) {
-    for (int64_t j = 0; j < a->columns; j++) owner[j] = -1;
-    for (int64_t g = o->launch[l]; g < o->launch[l + 1]; g++)
-      twice |= touch(a, o, begin_of(o, g), begin_of(o, g + 1), g, owner);
-  }
-  for (int64_t s = 0; s < o->steps && o->step != NULL; s++) {
-    for (int64_t j = 0; j < a->columns; j++) owner[j] = -1;
-    for (int64_t r = o->step[s]; r < o->step[s + 1]; r++) twice |= touch(a, o, r, r + 1, r, owner);
-  }
-  assert_false(twice);
-  free(owner);
-  free(times);
-}
-
-static kaon_kaczmarz_options with_order(kaon_sweep_order order, const int32_t *permutation,
-                                        const double *coordinates) {
-  kaon_kaczmarz_options o = KAON_KACZMARZ_OPTIONS_INIT;
-  o.order = order;
-  o.permutation = permutation;
-  o.coordinates = coordinates;
-  o.dimensions = 2;
-  return o;
-}
-
-static void orders_hold_what_they_promise(void **state) {
-  (void)state;
-  enum { N = 24, ROWS = N * N };
-  kaon_context *ctx = open_machine(MACHINE_CPU, 2);
-  ref_sparse systems[3] = {ref_sparse_laplace(N, 2, 0.1, 0.3), make_system(ROWS, 0, 0),
-                           make_system(ROWS, 0, 1)};
-  double at[ROWS][2];
-  int32_t backwards[ROWS];
-  for (int i = 0; i < ROWS; i++) {
-    at[i][0] = i % N;
-    at[i][1] = i / N;
-    backwards[i] = ROWS - 1 - i;
-  }
-  for (int s = 0; s < 3; s++)
-    for (int rcm = 0; rcm < 2; rcm++) {
-      kaon_matrix_options options = KAON_MATRIX_OPTIONS_INIT;
-      options.ordering = rcm ? KAON_ORDERING_RCM : KAON_ORDERING_NONE;
-      kaon_matrix *matrix = sparse_matrix(ctx, &systems[s], 1, &options);
-      for (int order = KAON_SWEEP_ROWS; order <= KAON_SWEEP_SECTIONS; order++) {
-        kaon_kaczmarz_options o = with_order((kaon_sweep_order)order, backwards, &at[0][0]);
-        kaon_sweep_rows *rows = NULL;
-        must(ctx, kaon_sweep_rows_create(matrix, &o, &rows));
-        check_order(matrix->rows->rows, rows, 0);
-        if (order == KAON_SWEEP_SECTIONS && s == 0) assert_int_equal(rows->launches, 4);
-        if (order == KAON_SWEEP_STRIDES && s == 2 && !rcm) assert_int_equal(rows->launches, 5);
-        if (order == KAON_SWEEP_GROUPS && s == 2 && !rcm) assert_int_equal(o.groups, ROWS / 8);
-        if (order == KAON_SWEEP_PERMUTATION && !rcm)
-          assert_int_equal(matrix->order != NULL ? matrix->order[rows->row[0]] : rows->row[0],
-                           ROWS - 1);
-        kaon_sweep_rows_destroy(&rows);
-      }
-      for (int kind = 0; kind < 6; kind++) {
-        kaon_kaczmarz_options o = KAON_KACZMARZ_OPTIONS_INIT;
-        kaon_sweep_rows *rows = NULL;
-        o.blocks = 7;
-        o.colour = kind & 1;
-        o.block_rows = kind & 2 ? KAON_CARP_CONSECUTIVE : KAON_CARP_NEAR;
-        if (kind >= 4) o.order = KAON_SWEEP_PERMUTATION;
-        if (kind >= 4) o.permutation = backwards;
-        must(ctx, kaon_sweep_rows_blocks(matrix, &o, &rows));
-        check_order(matrix->rows->rows, rows, 1);
-        kaon_sweep_rows_destroy(&rows);
-      }
-      kaon_matrix_destroy(&matrix);
-    }
-  for (int s = 0; s < 3; s++) ref_sparse_free(&systems[s]);
-  kaon_matrix *mesh = NULL; /* the paper's sections of the domain */
-  kaon_sweep_rows *rows = NULL;
-  double *points = NULL;
-  kaon_kaczmarz_options o = with_order(KAON_SWEEP_SECTIONS, NULL, NULL);
-  must(ctx, kaon_matrix_generate(ctx, "fem:2,1,5", NULL, &mesh, NULL));
-  must(ctx, kaon_matrix_generate_points(ctx, "fem:2,1,5", &o.dimensions, &points));
-  o.coordinates = points;
-  must(ctx, kaon_sweep_rows_create(mesh, &o, &rows));
-  free(points);
-  check_order(mesh->rows->rows, rows, 0);
-  print_message("fem:2,1,5: %lld sections in %d classes\n", (long long)rows->groups,
-                rows->launches);
-  assert_true(rows->groups >= 36);
-  must_refuse(ctx, KAON_ERR_UNSUPPORTED,
-              kaon_matrix_generate_points(ctx, "fem:2,2,5", &o.dimensions, &points));
-  kaon_sweep_rows_destroy(&rows);
-  kaon_matrix_destroy(&mesh);
-  kaon_context_destroy(&ctx);
 }
 
 /* ---- sweeps ---- */
@@ -590,8 +448,7 @@ static void what_cannot_be_done_is_refused(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(orders_hold_what_they_promise),
-                                     cmocka_unit_test(sweeps_equal_the_reference),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(sweeps_equal_the_reference),
                                      cmocka_unit_test(reductions_are_hermitian_and_positive),
                                      cmocka_unit_test(solves_reach_the_true_residual),
                                      cmocka_unit_test(threads_change_no_bit),

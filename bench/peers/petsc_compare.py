@@ -91,6 +91,7 @@ def main():
     arguments = parser.parse_args()
     arguments.kaon = os.path.abspath(arguments.kaon)
     results = []
+    command = " ".join(["bench/peers/petsc_compare.py", *(os.path.basename(word) if "/" in word else word for word in sys.argv[1:])])
     with tempfile.TemporaryDirectory() as folder:
         program = compile_peer(folder)
         if not program:
@@ -111,9 +112,12 @@ def main():
                     print(f"{os.path.basename(matrix):14s} {solve:18s} {cores:5d} {steps:5d}/{other:5d} "
                           f"{min(ours):7.1f}/{statistics.median(ours):8.1f} {min(theirs):7.1f}/{statistics.median(theirs):8.1f} "
                           f"{best:6.2f}", flush=True)
-                    results.append({"matrix": os.path.basename(matrix), "method": method, "preconditioner": precond, "cores": cores,
-                                    "rounds": arguments.rounds, "device": row["device"], "commit": row["commit"],
-                                    "stored": row["stored"], "iterations": steps, "microseconds": ours, "petsc": version,
+                    results.append({"bench": "against-petsc", "command": command, "measured": row["measured"], "backend": "cpu",
+                                    "device": row["device"], "commit": row["commit"], "ranks": 1, "threads": cores,
+                                    "matrix": os.path.basename(matrix), "method": method, "preconditioner": precond,
+                                    "precision": "double", "columns": 1, "rounds": arguments.rounds, "stored": row["stored"],
+                                    "iterations": steps, "residual": row["residual"],
+                                    "seconds": 1e-6 * steps * statistics.median(ours), "microseconds": ours, "petsc": version,
                                     "petsc_iterations": other, "petsc_microseconds": theirs, "ratio": best})
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:

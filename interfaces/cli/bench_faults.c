@@ -14,6 +14,9 @@ static int asked_for(const relax_bench *r, kaon_fault_options *f) {
   linear_args a = r->b->args->linear;
   if (isnan(a.fault_share) && a.fault_rank < 0) a.fault_share = 0.25;
   if (isnan(a.flip_rate)) a.flip_rate = 1e-6;
+  if (a.fault_rank >= r->b->info.ranks)
+    return cli_wrong("--fault-rank is %d, but there are %d ranks; give one from 0 to %d",
+                     a.fault_rank, r->b->info.ranks, r->b->info.ranks - 1);
   return faults_options(&a, f);
 }
 

@@ -202,6 +202,12 @@ static int add_row(bench *b, const linear *l, int columns, const bench_figures *
 
 /* --- bench krylov --- */
 
+/* Of lists what fits together is measured; the one pair that was asked for is refused if it does
+ * not. */
+static int several(const bench_args *a) {
+  return (a->methods & (a->methods - 1)) != 0 || (a->preconds & (a->preconds - 1)) != 0;
+}
+
 /* One preconditioner and inner precision: operator and preconditioner are there, methods and
  * columns follow one another. */
 static int methods(bench *b, linear *l) {
@@ -214,6 +220,12 @@ static int methods(bench *b, linear *l) {
     kaon_operator_destroy(&l->R);
     linear_choose(l, m);
     if (l->projections >= 0 && l->K) continue; /* its sweeps take the place of one */
+    if (l->K && several(a) && !precond_takes(l)) {
+      char name[32];
+      cli_say(&a->common, "%s with --precond %s: left out, no preconditioner for it\n",
+              linear_method_name(l), cli_choice(LINEAR_PRECONDS, l->args->precond, name));
+      continue;
+    }
     code = linear_fits(l);
     for (int i = 0; i < columns->count && code == EXIT_DONE; i++) {
       bench_figures figures;
@@ -249,7 +261,35 @@ static int matrix(bench *b, const char *name) {
   return code;
 }
 
+/* Options of projections where nothing projects, or two orders of rows at once. */
+static int check_projections(const bench_args *a) {
+  static const char *const options[] = {"lambda",      "coloring",    "sweep-order",
+                                        "permutation", "carp-blocks", "carp-rows"};
+  unsigned kinds = 0;
+  int colours = 0; /* methods whose rows go by colours, too */
+  for (int m = 0; m < BENCH_BITS; m++) {
+    linear l = {0};
+    if (!(a->methods >> m & 1)) continue;
+    linear_choose(&l, m);
+    if (l.projections >= 0) kinds |= 1u << l.projections;
+    colours |= l.options.method == KAON_GS || l.options.method == KAON_SOR;
+  }
+  for (int k = 0; k < BENCH_BITS; k++)
+    if ((a->preconds >> k & 1) && sweeps_kind(k) >= 0) kinds |= 1u << sweeps_kind(k);
+  for (size_t i = 0; i < sizeof options / sizeof *options && !kinds; i++)
+    if (cli_given(&a->common, options[i]) && !(colours && strcmp(options[i], "coloring") == 0))
+      return cli_wrong(
+          "--%s is for --method kaczmarz, cgmnc, carpcg and cimmino and for a --precond of such "
+          "sweeps, of which none is given; leave it out",
+          options[i]);
+  for (int kind = 0; kind <= KAON_KACZMARZ_CIMMINO; kind++)
+    if ((kinds >> kind & 1) && projections_orders(&a->linear, kind) != EXIT_DONE) return EXIT_USAGE;
+  return EXIT_DONE;
+}
+
 int bench_krylov(bench *b) {
+  const int wrong = check_projections(b->args);
+  if (wrong != EXIT_DONE) return wrong;
   const int code = bench_matrices(b, matrix);
   return code == EXIT_DONE && b->unconverged ? EXIT_NOT_CONVERGED : code;
 }

@@ -75,6 +75,16 @@ relax_run relax_run_of(const relax_bench *r, kaon_method method, double tol, int
   return run;
 }
 
+/* What came of a solve; flips of all ranks. */
+static kaon_status count_flips(kaon_solver *solver, kaon_relax_report *report) {
+  kaon_status status = kaon_solver_relaxation(solver, report);
+  if (status != KAON_OK) return status;
+  double flips = (double)report->flips;
+  status = ranks_sum(&flips, 1);
+  report->flips = (int64_t)flips;
+  return status;
+}
+
 int relax_run_solve(relax_bench *r, relax_run *run) {
   kaon_context *ctx = r->l.ctx;
   kaon_solver *solver = NULL;
@@ -91,8 +101,7 @@ int relax_run_solve(relax_bench *r, relax_run *run) {
   if (status == KAON_OK)
     status = kaon_solver_solve(solver, r->right, r->x, &run->report, &run->solve);
   if (status == KAON_OK && bench_stopped()) status = KAON_ERR_CANCELLED;
-  if (status == KAON_OK && relax_is(run->method))
-    status = kaon_solver_relaxation(solver, &run->relaxation);
+  if (status == KAON_OK && relax_is(run->method)) status = count_flips(solver, &run->relaxation);
   if (status == KAON_OK) histories_keep(solver, 1, &run->history);
   kaon_solver_destroy(&solver);
   return cli_status(ctx, status, NULL);

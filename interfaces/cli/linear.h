@@ -86,6 +86,7 @@ typedef struct linear_args {
   int carp_blocks;  /* 0: not given */
   int carp_rows;    /* of LINEAR_CARP_ROWS; -1: not given */
   const char *permutation;
+  int shuffled; /* rows in some order in the place of --permutation's: memory is all that counts */
   double fault_share, flip_rate;            /* NaN: not given */
   int fault_kind;                           /* of LINEAR_FAULTS; -1: not given */
   int fault_rank, fault_begin;              /* -1: not given */
@@ -115,7 +116,8 @@ typedef struct linear {
   kaon_solver_options options;
   kaon_solver *solver;
   kaon_precision precision;
-  kaon_relax_options relax; /* of the method or of the preconditioner */
+  kaon_relax_options relax;          /* of the method or of the preconditioner */
+  kaon_relax_options smoother_relax; /* of the preconditioner, without faults */
   kaon_fault_options faults;
   int64_t flips;          /* of the last solve, all ranks */
   kaon_spectrum spectrum; /* where --spectrum asked for it */
@@ -197,6 +199,8 @@ const char *faults_remedy(const linear *l);
 int projections_used(const linear *l);
 /* Of options that neither looks at. Exit status. */
 int projections_check(const linear_args *args, const linear *l);
+/* Refuses two orders of rows at once. Exit status. */
+int projections_orders(const linear_args *a, int kind);
 /* Reads --permutation, once the rows are known. Exit status. */
 int projections_order(linear *l);
 /* l->R from l->A; l->K from A. */
@@ -210,6 +214,8 @@ json_t *projections_describe(const linear *l, const kaon_operator *made);
 /* order[n]: row, from 0, that comes n-th; the caller's. A sentence says what is wrong with a file,
  * by its line. Exit status. */
 int permutation_read(const char *path, const char *matrix, int64_t rows, int32_t **order);
+/* Some order. */
+int permutation_draw(int64_t rows, int32_t **order);
 
 /* --- precond.c --- */
 /* Of options that the chosen preconditioner does not look at, and of a method that was asked for
@@ -221,6 +227,8 @@ int precond_varies(const linear_args *args);
 int precond_skews(const linear_args *args);
 /* Refuses it under a method that it is none for. Exit status. */
 int precond_suits(const linear *l);
+/* The same without a word: 1, or 0. */
+int precond_takes(const linear *l);
 /* Refuses a diagonal without entries, or with 0, under what divides by it: by row. */
 int precond_fits(const linear *l);
 /* l->K for l->args->columns columns; precond_columns: for others, where they matter. */

@@ -259,7 +259,7 @@
   {                                                                                                \
     CLI_FLAG, "spectrum", NULL, NULL, AT(spectrum), 0, 0,                                          \
         "estimate the spectral radii that decide whether relaxation converges, and warn (without " \
-        "it jacobi, two-stage and async look shortly, in some 180 products, and warn alone)"       \
+        "it jacobi, two-stage and async look shortly, in some 50 products, and warn alone)"        \
   }
 
 #define LINEAR_OPTIONS_PROJECTIONS(AT)                                                            \

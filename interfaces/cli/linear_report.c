@@ -141,8 +141,11 @@ const char *linear_remedy(const void *user, kaon_stop_reason reason) {
       return "try --method gcr, or cgnr, which takes any matrix";
     case KAON_DIVERGING:
       if (relax_is(l->options.method))
-        return "relaxation does not converge for this matrix (kaon info --spectrum); give --tau 0, "
-               "or --method gcr";
+        return l->info.hermitian
+                   ? "relaxation does not converge for this matrix (kaon info --spectrum); give "
+                     "--tau 0, or --method gcr"
+                   : "relaxation does not converge for this matrix; leave --tau out, or give "
+                     "--method gcr";
       if (l->options.method == KAON_CGNR || l->options.method == KAON_GCR)
         return "the residual grows; try another --precond, or give --sloppy double";
       return "the residual grows; try --method gcr or cgnr, or another --precond";

@@ -115,3 +115,21 @@ int permutation_read(const char *path, const char *matrix, int64_t rows, int32_t
   }
   return code;
 }
+
+int permutation_draw(int64_t rows, int32_t **order) {
+  uint64_t state = 1;
+  *order = malloc(((size_t)rows + 1) * sizeof **order);
+  if (!*order) {
+    cli_error("out of memory for an order of %lld rows", (long long)rows);
+    return EXIT_DEVICE;
+  }
+  for (int64_t i = 0; i < rows; i++) (*order)[i] = (int32_t)i;
+  for (int64_t i = rows - 1; i > 0; i--) { /* Fisher and Yates, with Knuth's MMIX generator */
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    const int64_t other = (int64_t)((state >> 33) % (uint64_t)(i + 1));
+    const int32_t was = (*order)[i];
+    (*order)[i] = (*order)[other];
+    (*order)[other] = was;
+  }
+  return EXIT_DONE;
+}

@@ -66,23 +66,38 @@ int precond_skews(const linear_args *a) {
 
 /* The library lets methods take what they are given; of a K that is none for them they make no
  * solution. */
-int precond_suits(const linear *l) {
+typedef enum misfit { FITS, VARIES, SKEWS, NO_ADJOINT } misfit;
+
+static misfit misfit_of(const linear *l) {
   const linear_args *a = l->args;
   const kaon_method method = l->options.method;
+  if (precond_varies(a) && (method != KAON_GCR || l->projections >= 0)) return VARIES;
+  if (l->projections >= 0) return FITS;
+  if (precond_skews(a) && (method == KAON_CG || method == KAON_PIPECG || method == KAON_GROPPCG))
+    return SKEWS;
+  return of_sweeps(a) && method == KAON_BICG ? NO_ADJOINT : FITS;
+}
+
+int precond_takes(const linear *l) {
+  return misfit_of(l) == FITS;
+}
+
+int precond_suits(const linear *l) {
+  const linear_args *a = l->args;
+  const misfit why = misfit_of(l);
   char name[32];
-  if (precond_varies(a) && (method != KAON_GCR || l->projections >= 0))
+  if (why == VARIES)
     return cli_wrong(
         "--precond %s changes from step to step, which --method gcr alone allows, but --method is "
         "%s; take gcr, or another preconditioner",
         cli_choice(LINEAR_PRECONDS, a->precond, name), linear_method_name(l));
-  if (l->projections >= 0) return EXIT_DONE;
-  if (precond_skews(a) && (method == KAON_CG || method == KAON_PIPECG || method == KAON_GROPPCG))
+  if (why == SKEWS)
     return cli_wrong(
         "--precond %s is not Hermitian, as --method %s needs it, whatever the matrix; take gcr or "
         "bicgstab, or --precond %s",
         cli_choice(LINEAR_PRECONDS, a->precond, name), linear_method_name(l),
         projecting >> a->precond & 1 ? "jacobi-sweeps" : "ssor");
-  if (of_sweeps(a) && method == KAON_BICG)
+  if (why == NO_ADJOINT)
     return cli_wrong(
         "--precond %s has no adjoint, which --method bicg applies as well; take bicgstab or gcr",
         cli_choice(LINEAR_PRECONDS, a->precond, name));

@@ -58,7 +58,9 @@ static kaon_status make_relaxation(linear *l, kaon_operator *A, int columns) {
   o.tol = 0;
   o.max_iterations = sweeps_count(l->args);
   o.sloppy = precond_precision(l);
-  o.relax = &l->relax;
+  l->smoother_relax = l->relax;
+  l->smoother_relax.faults = NULL; /* of solves alone */
+  o.relax = &l->smoother_relax;
   l->smoothed = columns;
   const kaon_status status = kaon_solver_create(A, columns, &o, &l->smoother);
   return status == KAON_OK ? kaon_solver_as_operator(l->smoother, &l->K) : status;

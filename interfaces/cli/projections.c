@@ -54,7 +54,7 @@ static int check_idle(const linear_args *a, const linear *l) {
 }
 
 /* Two orders at once. In CARP's blocks rows of --permutation may go by colour. */
-static int check_order(const linear_args *a, int kind) {
+int projections_orders(const linear_args *a, int kind) {
   if (a->sweep_order >= 0 && a->sweep_order != COLOURS && a->relax_colour)
     return cli_wrong(
         "--coloring is --sweep-order colours, but another one is given; leave one out");
@@ -81,7 +81,7 @@ int projections_check(const linear_args *a, const linear *l) {
   char name[32];
   const char *user =
       l->projections >= 0 ? linear_method_name(l) : cli_choice(LINEAR_PRECONDS, a->precond, name);
-  if (check_idle(a, l) != EXIT_DONE || check_order(a, kind) != EXIT_DONE) return EXIT_USAGE;
+  if (check_idle(a, l) != EXIT_DONE || projections_orders(a, kind) != EXIT_DONE) return EXIT_USAGE;
   if (kind < 0) return EXIT_DONE;
   const int all_at_once = /* if the blocks are as many as the rows, which the library sees */
       kind == KAON_KACZMARZ_CIMMINO || (kind == KAON_KACZMARZ_CARP && a->carp_blocks > 0);
@@ -100,7 +100,9 @@ int projections_check(const linear_args *a, const linear *l) {
 /* On several ranks the library sweeps no rows in any order, and says so. */
 int projections_order(linear *l) {
   const linear_args *a = l->args;
-  if (!a->permutation || l->permutation || ranks_count() > 1) return EXIT_DONE;
+  if (l->permutation || ranks_count() > 1) return EXIT_DONE;
+  if (a->shuffled) return permutation_draw(l->info.global_rows, &l->permutation);
+  if (!a->permutation) return EXIT_DONE;
   return permutation_read(a->permutation, a->matrix, l->info.global_rows, &l->permutation);
 }
 
@@ -114,7 +116,7 @@ static kaon_status options_of(const linear *l, int kind, kaon_kaczmarz_options *
   o->kind = (kaon_kaczmarz_kind)kind;
   if (a->sweep_order >= 0) o->order = orders[a->sweep_order];
   if (a->relax_colour && o->kind != KAON_KACZMARZ_CARP) o->order = KAON_SWEEP_COLOURS;
-  if (a->permutation) o->order = KAON_SWEEP_PERMUTATION;
+  if (a->permutation || a->shuffled) o->order = KAON_SWEEP_PERMUTATION;
   o->permutation = l->permutation;
   o->colour = a->relax_colour && o->kind == KAON_KACZMARZ_CARP;
   o->blocks = o->kind == KAON_KACZMARZ_CARP ? a->carp_blocks : 0;

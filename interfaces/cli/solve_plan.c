@@ -18,7 +18,6 @@
 
 /* Rows of the smaller sample, so that what does not grow with it is a small part. */
 static const double sample_rows = 60000;
-enum { RANDOM_ORDER = 1 }; /* in LINEAR_SWEEP_ORDERS */
 enum { DEAREST_LEVEL = 7 /* of fem: 361345 rows where the degree is 1 */ };
 
 typedef struct trial {
@@ -39,7 +38,7 @@ static solve_args arguments_of(const trial *t) {
   own.common.tuning = NULL;
   own.common.reduce_delay = 0;
   if (own.linear.method < 0) own.linear.method = t->method;
-  if (own.linear.permutation) own.linear.sweep_order = RANDOM_ORDER; /* as much, of any rows */
+  own.linear.shuffled = own.linear.permutation != NULL; /* the file is of other rows */
   own.linear.permutation = NULL;
   if (own.linear.rhs && own.linear.columns > 0) own.linear.rhs = "ones";
   return own;

@@ -2,6 +2,7 @@
  * row order is one thread's altogether; threads share the groups of a launch, of which a result
  * does not depend, as they touch nothing in common. */
 #include "lib/cpu/reduce.h"
+#include "lib/cpu/team.h"
 #include "sparse/cpu/kernels.h"
 #include "sparse/cpu/lanes.h"
 #include "lib/math/projection.h"
@@ -66,6 +67,14 @@ static int64_t group_begin(const kaon_sweep_order_view *o, int64_t group) {
   return o->step != NULL ? o->step[step] : step;
 }
 
+static void project_groups(const projections *p, int64_t first, int64_t last) {
+  const kaon_sweep_order_view *o = p->args->order;
+  if (o->group == NULL) /* rows in any order: one loop */
+    project_any(p, group_begin(o, first), group_begin(o, last));
+  else
+    for (int64_t g = first; g < last; g++) project_any(p, group_begin(o, g), group_begin(o, g + 1));
+}
+
 void KAON_EXPORT(kaon_row_project)(const kaon_launch *launch, const kaon_project_args *args) {
   const kaon_sweep_order_view *o = args->order;
   const projections p = {.args = args,
@@ -77,16 +86,14 @@ void KAON_EXPORT(kaon_row_project)(const kaon_launch *launch, const kaon_project
     const int64_t first = o->launch[l], last = o->launch[l + 1];
     const int64_t rows = group_begin(o, last) - group_begin(o, first);
     const int shared = last - first > 1 && rows * args->nrhs >= SHARED_ROWS;
-    const int threads = shared ? launch->threads : 1;
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (int t = 0; t < threads; t++) {
-      const int64_t from = first + (last - first) * t / threads;
-      const int64_t to = first + (last - first) * (t + 1) / threads;
-      if (o->group == NULL) { /* rows in any order: one loop */
-        project_any(&p, group_begin(o, from), group_begin(o, to));
-        continue;
-      }
-      for (int64_t g = from; g < to; g++) project_any(&p, group_begin(o, g), group_begin(o, g + 1));
+    const int threads = kaon_team(launch, shared);
+    if (threads == 1) {
+      project_groups(&p, first, last);
+      continue;
     }
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int t = 0; t < threads; t++)
+      project_groups(&p, first + (last - first) * t / threads,
+                     first + (last - first) * (t + 1) / threads);
   }
 }

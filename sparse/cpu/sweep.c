@@ -2,24 +2,35 @@
  * not depend on each other, so they are shared out; a level that is too short for that is left to
  * one thread, and so is a sweep of such levels. */
 #include "lib/cpu/reduce.h"
+#include "lib/cpu/team.h"
 #include "sparse/cpu/kernels.h"
 #include "sparse/cpu/lanes.h"
 
+enum { PICKED_ALONE = 8192 };
 enum { SHARED_ROWS = 256 }; /* of a level on average, from which on threads share them */
 
-void KAON_EXPORT(kaon_pick)(const kaon_launch *launch, const kaon_pick_args *args) {
-  const int64_t stride = (int64_t)args->nrhs * args->reals * KAON_W;
-  const source from = {.stride = stride};
+static void pick(const kaon_pick_args *args, int column, int64_t first, int64_t last) {
+  const source from = {.stride = (int64_t)args->nrhs * args->reals * KAON_W};
   const real *x = args->x.data;
   real *to = args->to.data;
+  for (int64_t n = first; n < last; n++)
+    for (int i = 0; i < args->reals; i++) {
+      const int64_t skip = ((int64_t)column * args->reals + i) * KAON_W;
+      to[skip + source_offset(&from, n)] = x[skip + source_offset(&from, args->row[n])];
+    }
+}
+
+void KAON_EXPORT(kaon_pick)(const kaon_launch *launch, const kaon_pick_args *args) {
   for (int k = 0; k < args->nrhs; k++) {
     if (!kaon_gate_open(&args->gate, k)) continue;
-#pragma omp parallel for num_threads(launch->threads) schedule(static) if (args->count > 8192)
-    for (int64_t n = 0; n < args->count; n++)
-      for (int i = 0; i < args->reals; i++) {
-        const int64_t skip = ((int64_t)k * args->reals + i) * KAON_W;
-        to[skip + source_offset(&from, n)] = x[skip + source_offset(&from, args->row[n])];
-      }
+    const int threads = kaon_team(launch, args->count > PICKED_ALONE);
+    if (threads == 1) {
+      pick(args, k, 0, args->count);
+      continue;
+    }
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int t = 0; t < threads; t++)
+      pick(args, k, args->count * t / threads, args->count * (t + 1) / threads);
   }
 }
 
@@ -94,7 +105,7 @@ void KAON_EXPORT(kaon_levels)(const kaon_launch *launch, const kaon_levels_args 
                    .y = args->y.data,
                    .stride = (int64_t)args->nrhs * m->reals * KAON_W};
   const int shared = m->rows / SHARED_ROWS * args->nrhs >= args->levels;
-  const int threads = shared ? launch->threads : 1;
+  const int threads = kaon_team(launch, shared);
   for (int i = 0; i < args->levels && threads == 1; i++) { /* a level may be one row */
     const int level = args->backward ? args->levels - 1 - i : i;
     solve_any(&s, args->level_host[level], args->level_host[level + 1]);

@@ -166,7 +166,7 @@ class Relax(system.Case):
         back = [(row["share"], row["begin"], row["recovery"], row["repair"]) for row in rows if row["bench"] == "faults-recovery"]
         self.assertEqual(back, [(0, 5, 0, 0), (0.1, 5, 4, 0), (0.1, 5, 0, 1), (0.1, 5, 0, 0)])
         self.assertEqual([(row["flip_rate"], row["repair"]) for row in rows if row["bench"] == "faults-flips"], [(1e-4, 0), (1e-4, 1)])
-        for words, arguments in ((["--no-repair", "kaon solve"], ["--no-repair"]), (["rank 1", "0 to 0"], ["--fault-rank", "1"]),
+        for words, arguments in ((["--no-repair", "kaon solve"], ["--no-repair"]), (["--fault-rank is 1", "0 to 0"], ["--fault-rank", "1"]),
                                  (["--flip-end 3", "--flip-begin 3"], ["--flip-begin", "3", "--flip-end", "3"])):
             with self.subTest(arguments=arguments):
                 code, _, err = system.kaon("bench", "faults", "--matrix", "laplace2d:5", *arguments)
