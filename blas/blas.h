@@ -156,7 +156,7 @@ kaon_pass kaon_pass_gate_only(const kaon_pass *pass);
 kaon_sum kaon_pass_sum(const kaon_context *ctx, const kaon_pass *pass);
 kaon_status kaon_pass_complete(kaon_context *ctx, const kaon_pass *pass);
 /* The same for kernels of lattice products, which run the recurrences alone that follow products
- * (lib/math/recurrences.h): others are left to a launch behind them. */
+ * (lib/math/recurrence_ids.h): others are left to a launch behind them. */
 kaon_sum kaon_pass_sum_of_product(const kaon_context *ctx, const kaon_pass *pass);
 kaon_status kaon_pass_complete_product(kaon_context *ctx, const kaon_pass *pass);
 /* The same for kernels that offer to sum over ranks by themselves (kaon_blas_mails): a sum to

@@ -40,7 +40,7 @@ enum {
 _Static_assert((int)KAON_S_Y + (int)KAON_BLOCK_MAX <= (int)KAON_SLOTS, "the matrices fit a state");
 #endif
 
-/* X(id, function): sequel to the lists of lib/math/recurrences.h, run once for all columns. */
+/* X(id, function): sequel to the lists of lib/math/recurrence_ids.h, run once for all columns. */
 #define KAON_BLOCK_RECURRENCES(X)                 \
   X(KAON_REC_BLOCK_VERIFIED, kaon_block_verified) \
   X(KAON_REC_BLOCK_START, kaon_block_start)       \
