@@ -18,6 +18,7 @@
 
 /* Rows of the smaller sample, so that what does not grow with it is a small part. */
 static const double sample_rows = 60000;
+static const double program_bytes = 48e6; /* with MPI, before it reads a matrix */
 enum { DEAREST_LEVEL = 7 /* of fem: 361345 rows where the degree is 1 */ };
 
 typedef struct trial {
@@ -317,6 +318,13 @@ static int predict_file(const solve_args *args, int inside, sample *all, double 
   return code;
 }
 
+/* Of a rank: the program itself is there on each. */
+static double share_of(const sample *s) {
+  const double rest = s->peak - s->input - s->operator- s->vectors - s->solver;
+  const double program = fmax(fmin(rest, program_bytes), 0);
+  return program + (s->peak - program) / ranks_started();
+}
+
 int plan_solve(const solve_job *job) {
   const solve_args *args = job->args;
   const char *name = args->linear.matrix;
@@ -343,7 +351,10 @@ int plan_solve(const solve_job *job) {
           cli_bytes(s.input, text[1]), cli_bytes(s.operator, text[2]), cli_bytes(s.solver, text[3]),
           cli_bytes(s.vectors, text[4]));
   if (ranks_started() > 1)
-    cli_say(&args->common, "  of %d ranks each holds its share of the rows\n", ranks_started());
+    cli_say(
+        &args->common,
+        "  of %d ranks each holds its share of the rows, about %s, and what it needs of others'\n",
+        ranks_started(), cli_bytes(share_of(&s), text[0]));
   if (ranks_started() > 1 && reading > 0)
     cli_say(&args->common, "  while the file is read each takes %s\n", cli_bytes(reading, text[0]));
   if (sample_info(ctx).memory_free >= 0)
@@ -354,6 +365,8 @@ int plan_solve(const solve_job *job) {
   json_object_set_new(report, "matrix", report_string(cli_name(name)));
   json_object_set_new(report, "predicted_peak", report_real(s.peak));
   json_object_set_new(report, "predicted_fields", report_real(s.most));
+  json_object_set_new(report, "predicted_share",
+                      ranks_started() > 1 ? report_real(share_of(&s)) : json_null());
   json_object_set_new(report, "predicted_matrix", report_real(s.input));
   json_object_set_new(report, "predicted_reading",
                       reading > 0 ? report_real(reading) : json_null());

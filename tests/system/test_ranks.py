@@ -294,6 +294,14 @@ class Ranks(rank_jobs.Case):
         self.assertEqual((four["ranks"], four["local_lattice"]), (4, [8, 8, 4, 8]))
         self.assertLess(four["predicted_fields"], two["predicted_fields"])
 
+    def test_a_dry_run_of_a_matrix_says_what_a_rank_takes(self):
+        out, _ = self.ranks(4, "solve", "--matrix", "laplace3d:300", "--dry-run", "--report", "four.json")
+        self.assertRegex(out, r"of 4 ranks each holds its share of the rows, about .*iB")
+        self.succeeds("solve", "--matrix", "laplace3d:300", "--dry-run", "--report", "one.json")
+        one, four = self.report("one.json"), self.report("four.json")
+        self.assertIsNone(one["predicted_share"])
+        self.assertTrue(0.25 < four["predicted_share"] / one["predicted_peak"] < 0.27, (one, four))
+
     def test_a_dry_run_counts_what_faces_take(self):
         """What is left out, buffers that carry links to ghosts once, is some per cent of so small a part."""
         common = ["invert", "--gauge", "weak:0.3", "--lattice", "8", "8", "8", "16", "--kappa", "0.12", "--csw", "1", "--sloppy", "half",
