@@ -321,10 +321,12 @@ static int time_one(relax_bench *r, const contender *c, double tol) {
   if (code == EXIT_DONE && relax_is(c->method) && c->driver == KAON_RELAX_LAUNCH)
     code = time_sweeps(r, &run, SWEEPS, &sweeps);
   if (code != EXIT_DONE) return code;
+  char without[16] = "-";
+  if (!isnan(sweeps.median)) snprintf(without, sizeof without, "%.3e", sweeps.median / SWEEPS);
   cli_say(&r->b->args->common,
-          "  %-22s %7d iterations %10.3e s, %9.3e an iteration, %9.3e without residuals; %s\n",
+          "  %-22s %7d iterations %10.3e s, %9.3e an iteration, %9s without residuals; %s\n",
           c->name, run.report.iterations, times.median,
-          times.median / fmax(1, run.report.iterations), sweeps.median / SWEEPS,
+          times.median / fmax(1, run.report.iterations), without,
           kaon_stop_reason_name(run.report.reason));
   json_t *row = relax_bench_row_of(r, "async-time", &times);
   json_t *figures = json_pack(

@@ -66,9 +66,11 @@ int project_line(const project *m, const char *figure, const char *matrix, int64
   if (more) json_object_update(row, more);
   json_decref(more);
   json_array_append_new(m->b->rows, row);
+  char number[32] = ""; /* of none */
+  if (!isnan(value)) snprintf(number, sizeof number, "%.10g", value);
   if (m->csv)
-    fprintf(m->csv, "%s,\"%s\",%lld,%s,%s,%.10g,%.10g,%s\n", figure, matrix, (long long)rows, place,
-            what, x, value, unit);
+    fprintf(m->csv, "%s,\"%s\",%lld,%s,%s,%.10g,%s,%s\n", figure, matrix, (long long)rows, place,
+            what, x, number, unit);
   if (m->csv) fflush(m->csv);
   return bench_keep(m->b) == KAON_OK ? EXIT_DONE : EXIT_DEVICE;
 }

@@ -36,8 +36,7 @@ static const cli_option options[] = {
      "unit links, random links, or a configuration to go on from"},
     {CLI_INT, "first-sweep", "N", "0", AT(first_sweep), 0, 1e9,
      "number of the first sweep: a run that goes on from sweep N with the same seed gives the "
-     "links "
-     "of an uninterrupted one"},
+     "links of an uninterrupted one, if --start has them in 64 bits (milc has 32)"},
     {CLI_INT, "every", "N", "10", AT(every), 1, 1e9, "print the plaquette every N sweeps"},
     {CLI_EXTENTS, "grid", "a b c d", NULL, AT(grid), 0, 0, CLI_GRID_TEXT},
     CLI_RANKS_OPTIONS,
@@ -106,11 +105,15 @@ static int save(const kaon_context *ctx, const generate_args *a, const field *f,
   signals_enter("writing the configuration", "the file was not written");
   int code = cli_write_status(ctx, kaon_gauge_write(f->gauge, a->output, &write), NULL);
   signals_leave(code == EXIT_DONE ? a->output : NULL);
-  if (code == EXIT_DONE)
+  if (code == EXIT_DONE) cli_say(&a->common, "written: %s\n", a->output);
+  if (code == EXIT_DONE && write.format == KAON_FORMAT_MILC)
     cli_say(&a->common,
-            "written: %s\nto go on: kaon generate --start %s --first-sweep %d --beta %.15g "
+            "in 32 bits, from which a run cannot go on as it would have; another --format can\n");
+  else if (code == EXIT_DONE)
+    cli_say(&a->common,
+            "to go on: kaon generate --start %s --first-sweep %d --beta %.15g "
             "--overrelax %d --seed %llu --output NEXT\n",
-            a->output, a->output, reached, a->beta, a->overrelax, (unsigned long long)a->seed);
+            a->output, reached, a->beta, a->overrelax, (unsigned long long)a->seed);
   return code;
 }
 

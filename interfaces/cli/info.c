@@ -211,7 +211,10 @@ static int describe_matrix(info_args *args, kaon_context *ctx) {
     linear_print(&args->common, &l);
     json_object_set_new(report, "matrix", linear_describe(&l));
     json_object_set_new(report, "stored", json_string(kaon_matrix_operator_format(l.A)));
-    if (args->linear.spectrum) {
+    if (args->linear.spectrum && l.info.global_rows == 0) {
+      code = cli_wrong("--spectrum: --matrix %s has no rows, and so no spectrum; leave it out",
+                       args->linear.matrix);
+    } else if (args->linear.spectrum) {
       code = cli_status(ctx, kaon_spectrum_estimate(l.A, 0, &l.spectrum), "--spectrum");
       if (code == EXIT_DONE) spectrum_print(&args->common, &l.spectrum);
       if (code == EXIT_DONE)
@@ -227,6 +230,7 @@ static int describe_matrix(info_args *args, kaon_context *ctx) {
 static int run(void *arguments) {
   static const char *const of_matrices[] = {"format", "ordering", "partition", "window",
                                             "spectrum"};
+  static const char *const of_lattices[] = {"lattice", "grid"};
   info_args *args = arguments;
   const cli_path paths[] = {{"--matrix", args->linear.matrix},
                             {"--tuning", args->common.tuning},
@@ -237,6 +241,9 @@ static int run(void *arguments) {
     for (size_t i = 0; i < sizeof of_matrices / sizeof *of_matrices; i++)
       if (cli_given(&args->common, of_matrices[i]))
         return cli_wrong("--%s is for --matrix, which is missing; leave it out", of_matrices[i]);
+  for (size_t i = 0; i < sizeof of_lattices / sizeof *of_lattices && code == EXIT_DONE; i++)
+    if (args->linear.matrix && cli_given(&args->common, of_lattices[i]))
+      return cli_wrong("--%s is for lattices, but --matrix is given; leave it out", of_lattices[i]);
   if (code == EXIT_DONE) code = ranks_context(&args->common, args->grid, &ctx);
   if (code != EXIT_DONE) return code;
   if (args->linear.matrix) {

@@ -1,8 +1,11 @@
 /* main.c - the kaon program: finds the subcommand, hands it its arguments. */
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "signals.h"
@@ -91,7 +94,16 @@ static int dispatch(int argc, char **argv) {
   return run(command, argc - 1, argv + 1);
 }
 
+/* A descriptor that the caller closed would go to the next file that is opened, which would then be
+ * read or printed to. What is printed there fails, as it does where it is closed. */
+static void keep_descriptors(void) {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+      (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY); /* the lowest: fd */
+}
+
 int main(int argc, char **argv) {
+  keep_descriptors();
   cli_spin_shortly(argv);
   signal(SIGXFSZ, SIG_IGN); /* a file-size limit becomes an error of write, which is handled */
   ranks_start();

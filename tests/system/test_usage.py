@@ -13,6 +13,7 @@ GNU_OPENMP = b"libgomp" in open(system.PROGRAM, "rb").read()
 
 # What stands in the sentence, and the command line that it refuses.
 WRONG = (
+    (["--lattice", "--matrix"], ["info", "--matrix", "laplace2d:5", "--lattice", "4", "4", "4", "4"]),
     (["inverse"], ["inverse"]),
     (["inverse"], ["help", "inverse"]),
     (["--lattice", "even"], ["bench", "dslash", "--lattice", "4x4x4x4", "--lattice", "4x4x4x5"]),
@@ -159,6 +160,18 @@ class Usage(system.Case):
                 done = subprocess.run([system.PROGRAM, *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
                 self.assertEqual(done.returncode, 3, done.stderr)
                 self.assertIn("standard output", done.stderr)
+
+    def test_descriptors_that_the_caller_closed_are_taken_by_no_file(self):
+        """The pipe by which signals wake the program would else be what is printed to."""
+        words = f"'{system.PROGRAM}' generate --lattice 4 4 4 4 --sweeps 1 --output field <&- >&-"
+        done = subprocess.run(["sh", "-c", words], cwd=self.folder, env=system.environment(), stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("standard output could not be written", done.stderr)
+        self.assertGreater(os.path.getsize(self.path("field")), 1000)
+        words = f"'{system.PROGRAM}' solve --matrix laplace2d:12 --max-iter 2 --report report.json <&- 2>&-"
+        done = subprocess.run(["sh", "-c", words], cwd=self.folder, env=system.environment(), stdout=subprocess.PIPE)
+        self.assertEqual(done.returncode, 1)
+        self.assertTrue(os.path.exists(self.path("report.json")))
 
     def test_options_without_effect_are_refused(self):
         for bench, option, value in (("dslash", "kappa", ["0.1"]), ("vector", "temporal-gauge", []),
