@@ -76,7 +76,7 @@ int faults_check(const linear_args *a, linear *l) {
         flips_asked(a)       ? "flip-rate"
         : a->fault_rank >= 0 ? "fault-rank"
                              : "fault-share",
-        a->method >= 0 ? linear_method_name(l) : "not one of these");
+        a->method >= 0 ? linear_method_name(l) : "not given");
   if (faults_options(a, &l->faults) != EXIT_DONE) return EXIT_USAGE;
   if (asked) l->relax.faults = &l->faults;
   return EXIT_DONE;

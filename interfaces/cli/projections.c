@@ -44,8 +44,7 @@ static int check_idle(const linear_args *a, const linear *l) {
       return cli_wrong(
           "--%s is for --method %s, and for a --precond of such sweeps, but --method is %s and "
           "--precond %s; leave it out",
-          figures[i].option, figures[i].of,
-          a->method >= 0 ? linear_method_name(l) : "not one of these",
+          figures[i].option, figures[i].of, a->method >= 0 ? linear_method_name(l) : "not given",
           cli_choice(LINEAR_PRECONDS, a->precond, name));
   if (a->relax_colour && kind == KAON_KACZMARZ_CIMMINO)
     return cli_wrong(

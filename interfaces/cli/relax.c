@@ -30,13 +30,28 @@ typedef struct figure {
   int given, solves;
 } figure;
 
+/* What others decide: blocks that wait for each other have no lag, one rank has nobody to exchange
+ * rows with. LINEAR_DRIVERS: free is 1. */
+static int check_company(const linear_args *a) {
+  if (a->relax_absent) return EXIT_DONE;
+  if (a->relax_lag >= 0 && a->relax_driver != 1)
+    return cli_wrong(
+        "--lag is for blocks that go on by themselves; give --async-driver free, or leave it out");
+  if ((a->relax_exchange >= 0 || a->relax_rank_lag >= 0) && ranks_started() <= 1)
+    return cli_wrong(
+        "--%s is for rows of other ranks, but there is one rank; leave it out, or start several by "
+        "mpirun",
+        a->relax_exchange >= 0 ? "exchange" : "rank-lag");
+  return EXIT_DONE;
+}
+
 /* omega: it was given for relaxation. */
 static int check_idle(const linear_args *a, const linear *l, int omega) {
   const unsigned blocks = BIT(KAON_TWO_STAGE) | BIT(KAON_ASYNC), async = BIT(KAON_ASYNC),
                  rows = BIT(KAON_GS) | BIT(KAON_SOR);
   const int used = relax_used(l), coloured = a->relax_colour && !a->relax_absent;
   const figure figures[] = {
-      {"omega", "sor, two-stage and async", BIT(KAON_SOR) | blocks, omega, 0},
+      {"omega", "sor, two-stage and async (and --precond ssor)", BIT(KAON_SOR) | blocks, omega, 0},
       {"tau", "jacobi, two-stage and async", BIT(KAON_JACOBI) | blocks, !isnan(a->relax_tau), 0},
       {"coloring", "gs, sor, kaczmarz, cgmnc and carpcg", rows, coloured && projections_used(l) < 0,
        0},
@@ -57,7 +72,7 @@ static int check_idle(const linear_args *a, const linear *l, int omega) {
       return cli_wrong(
           "--%s is for --method %s%s, but --method is %s and --precond %s; leave it out", f->option,
           f->of, f->solves ? "" : ", and for a --precond of such sweeps",
-          a->method >= 0 ? linear_method_name(l) : "not one of these",
+          a->method >= 0 ? linear_method_name(l) : "not given",
           cli_choice(LINEAR_PRECONDS, a->precond, name));
     if (f->solves && !relax_is(l->options.method))
       return cli_wrong(
@@ -65,7 +80,7 @@ static int check_idle(const linear_args *a, const linear *l, int omega) {
           "leave it out",
           f->option);
   }
-  return EXIT_DONE;
+  return check_company(a);
 }
 
 int relax_check(const linear_args *a, linear *l) {

@@ -142,7 +142,7 @@ class Relax(system.Case):
         small = ["--matrix", "laplace2d:5"]
         faulted = [*small, "--method", "async", "--block", "5"]
         for words, arguments in ((["--fault-share", "two-stage and async", "is jacobi"], [*small, "--method", "jacobi", "--fault-share", "0.1"]),
-                                 (["--flip-rate", "two-stage and async", "not one of these"], [*small, "--precond", "two-stage", "--flip-rate", "0.1"]),
+                                 (["--flip-rate", "two-stage and async", "not given"], [*small, "--precond", "two-stage", "--flip-rate", "0.1"]),
                                  (["--fault-kind", "without --fault-share"], [*faulted, "--fault-rank", "0", "--fault-kind", "block"]),
                                  (["--fault-begin", "--fault-share or --fault-rank"], [*faulted, "--flip-rate", "0.1", "--fault-begin", "3"]),
                                  (["--fault-recovery", "--fault-share or --fault-rank"], [*faulted, "--fault-recovery", "3"]),
@@ -288,6 +288,9 @@ class Relax(system.Case):
                                  (["--precond knows nothing"], ["--precond", "kaczmarz", "--method", "cgmnc"]),
                                  (["--block is for --method two-stage and async", "--precond jacobi-sweeps"], ["--precond", "jacobi-sweeps", "--block", "3"]),
                                  (["--lag is for solves", "once a sweep"], ["--precond", "async", "--lag", "1"]),
+                                 (["--lag", "--async-driver free"], ["--method", "async", "--lag", "1"]),
+                                 (["--exchange", "there is one rank"], ["--method", "async", "--exchange", "push"]),
+                                 (["--rank-lag", "there is one rank"], ["--method", "async", "--rank-lag", "1"]),
                                  (["--lambda", "is cg"], ["--precond", "two-stage", "--method", "cg", "--lambda", "1"]),
                                  (["--lambda 2", "kaczmarz converges"], ["--precond", "kaczmarz", "--lambda", "2"]),
                                  (["--sweeps", "jacobi-sweeps to cimmino", "is jacobi"], ["--precond", "jacobi", "--sweeps", "2"]),
