@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/error.h"
+#include "lib/io/decimal.h"
 #include "lib/options_table.h"
 
 enum { STRUCT_MAX = 512, TOKEN_MAX = 128 };
@@ -120,7 +121,7 @@ static kaon_status parse_number(const kaon_options_table *table, const kaon_fiel
                                 const char *text, void *options) {
   char *end = NULL;
   errno = 0;
-  double value = strtod(text, &end);
+  double value = kaon_decimal_strtod(text, &end);
   int whole = field->type != KAON_FIELD_DOUBLE;
   if (end == text || *end != '\0' || errno == ERANGE || (whole && value != floor(value)) ||
       !isfinite(value))
@@ -197,12 +198,12 @@ static void format_value(const kaon_field *field, double value, char *text, size
   } else if (field->type != KAON_FIELD_DOUBLE) {
     snprintf(text, room, "%.0f", value);
   } else {
-    snprintf(text, room, "%.17g", value);
+    kaon_decimal_printf(text, room, "%.17g", value);
     double back = NAN;
     for (int digits = 1; digits < 17 && back != value;
          digits++) { /* the shortest text that reads back equal */
-      snprintf(text, room, "%.*g", digits, value);
-      back = strtod(text, NULL);
+      kaon_decimal_printf(text, room, "%.*g", digits, value);
+      back = kaon_decimal_strtod(text, NULL);
     }
   }
 }

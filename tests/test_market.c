@@ -10,6 +10,7 @@
 #include "lib/io/decimal.h"
 #include "lib/math/philox.h"
 #include "sparse/market.h"
+#include "tests/util/comma_locale.h"
 
 #define NAME "matrix-file"
 #define REAL "%%MatrixMarket matrix coordinate real general\n"
@@ -528,10 +529,7 @@ static void decimals_are_rounded_as_strtod_rounds_them(void **state) {
 
 static void the_locale_changes_nothing(void **state) {
   (void)state;
-  static const char *const locales[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "nl_NL.UTF-8"};
-  const char *found = NULL;
-  for (int i = 0; i < 4 && found == NULL; i++) found = setlocale(LC_ALL, locales[i]);
-  if (found == NULL) skip();
+  if (!comma_locale()) skip();
   kaon_csr *a = must_read(REAL "1 1 1\n1 1 1.2345678901234567890123\n");
   char text[KAON_DECIMAL_ROOM];
   const int length = kaon_decimal_write(0.125, text);

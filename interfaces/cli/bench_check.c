@@ -205,26 +205,33 @@ static int check_tables(const bench_args *a, bench_kind kind) {
   if (a->joined.count && !a->matrices.count && cli_given(&a->common, "seconds"))
     return cli_wrong(
         "--seconds has no effect on --join without --matrix, which measures nothing; leave it out");
-  for (int i = 0; i < a->joined.count; i++) {
-    const cli_path paths[] = {{"--join", a->joined.text[i]},
-                              {"--json", a->json},
-                              {"--csv", a->csv},
-                              {"--report", a->common.report}};
-    if (cli_distinct(paths, 4) != EXIT_DONE) return EXIT_USAGE;
-  }
   return EXIT_DONE;
 }
 
+/* Nothing that is read is written over, and nothing written twice. */
+static int check_paths(const bench_args *a) {
+  const cli_path outputs[] = {{"--json", a->json},
+                              {"--csv", a->csv},
+                              {"--histories", a->histories},
+                              {"--report", a->common.report}};
+  const int count = (int)(sizeof outputs / sizeof *outputs);
+  int code = cli_distinct(outputs, count);
+  if (code == EXIT_DONE) code = cli_spared("--gauge", a->problem.gauge, outputs, count);
+  if (code == EXIT_DONE) code = cli_spared("--tuning", a->common.tuning, outputs, count);
+  if (code == EXIT_DONE) code = cli_spared("--permutation", a->linear.permutation, outputs, count);
+  for (int i = 0; i < a->matrices.count && code == EXIT_DONE; i++)
+    if (linear_is_file(a->matrices.text[i]))
+      code = cli_spared("--matrix", a->matrices.text[i], outputs, count);
+  for (int i = 0; i < a->joined.count && code == EXIT_DONE; i++)
+    code = cli_spared("--join", a->joined.text[i], outputs, count);
+  return code;
+}
+
 int bench_check(const bench_args *a, bench_kind kind) {
-  const cli_path paths[] = {{"--gauge", a->problem.gauge},
-                            {"--tuning", a->common.tuning},
-                            {"--json", a->json},
-                            {"--csv", a->csv},
-                            {"--report", a->common.report}};
   int code = check_idle(a, kind);
   if (code == EXIT_DONE) code = check_model_idle(a);
   if (code == EXIT_DONE) code = check_model(a);
   if (code == EXIT_DONE) code = check_parts(a);
   if (code == EXIT_DONE) code = check_tables(a, kind);
-  return code == EXIT_DONE ? cli_distinct(paths, (int)(sizeof paths / sizeof *paths)) : code;
+  return code == EXIT_DONE ? check_paths(a) : code;
 }

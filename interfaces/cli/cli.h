@@ -239,5 +239,7 @@ typedef struct cli_path {
 } cli_path;
 /* Refuses two options that name one file, whatever way it is spelled. Exit status. */
 int cli_distinct(const cli_path *paths, int count);
+/* The same of a file that is read and each of those that are written. */
+int cli_spared(const char *option, const char *input, const cli_path *outputs, int count);
 
 #endif

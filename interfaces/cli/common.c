@@ -208,13 +208,19 @@ static int same_file(const char *a, const char *b) {
   return same;
 }
 
-int cli_distinct(const cli_path *paths, int count) {
+int cli_spared(const char *option, const char *input, const cli_path *outputs, int count) {
   for (int i = 0; i < count; i++)
-    for (int k = i + 1; k < count; k++)
-      if (paths[i].path && paths[k].path && same_file(paths[i].path, paths[k].path))
-        return cli_wrong(
-            "%s and %s name the same file, %s, which would be overwritten; "
-            "give another name",
-            paths[i].option, paths[k].option, paths[k].path);
+    if (input && outputs[i].path && same_file(input, outputs[i].path))
+      return cli_wrong(
+          "%s and %s name the same file, %s, which would be overwritten; "
+          "give another name",
+          option, outputs[i].option, outputs[i].path);
   return EXIT_DONE;
+}
+
+int cli_distinct(const cli_path *paths, int count) {
+  int code = EXIT_DONE;
+  for (int i = 0; i < count && code == EXIT_DONE; i++)
+    code = cli_spared(paths[i].option, paths[i].path, paths + i + 1, count - i - 1);
+  return code;
 }

@@ -363,16 +363,22 @@ static int prepare(invert_job *job, const field_spec *spec) {
 static int check_paths(const invert_args *a, const field_spec *spec) {
   char *partial = NULL, *csv = plot_csv(a->plot, a->history);
   if (a->output && asprintf(&partial, "%s.partial", a->output) < 0) return EXIT_DEVICE;
-  const cli_path paths[] = {{"--gauge", spec->kind == FIELD_FILE ? spec->text : NULL},
+  enum { READ = 2 };
+  const cli_path paths[] = {{"--tuning", a->common.tuning},
+                            {"--gauge", spec->kind == FIELD_FILE ? spec->text : NULL},
                             {"--output", a->output},
                             {"the unfinished --output", partial},
                             {"--correlators", a->correlators},
                             {"--history", a->history},
                             {"--plot", a->plot},
                             {"--report", a->common.report},
-                            {"--tuning", a->common.tuning},
                             {"the numbers of --plot", a->history ? NULL : csv}};
-  int code = cli_distinct(paths, (int)(sizeof paths / sizeof *paths));
+  const int count = (int)(sizeof paths / sizeof *paths);
+  int code = cli_distinct(paths, count);
+  if (code == EXIT_DONE)
+    code = cli_spared("--fat-links", a->problem.fat_links, paths + READ, count - READ);
+  if (code == EXIT_DONE)
+    code = cli_spared("--long-links", a->problem.long_links, paths + READ, count - READ);
   free(partial);
   free(csv);
   return code;

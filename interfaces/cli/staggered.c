@@ -46,6 +46,11 @@ int staggered_check(const problem_args *a, problem *p) {
     return cli_wrong(
         "--fat-links and --long-links belong together: give both, or neither and the "
         "links of --gauge are fattened");
+  if (a->fat_links && a->boundary_t)
+    return cli_wrong(
+        "--boundary-t periodic is not for links that were made already: those of --fat-links %s "
+        "and --long-links carry the sign of an antiperiodic t; leave it out",
+        a->fat_links);
   if (read_u0(a, p) != EXIT_DONE) return EXIT_USAGE;
   p->staggered = 1;
   p->mass = a->mass;
@@ -160,7 +165,7 @@ void staggered_describe(const problem_args *a, const problem *p, json_t *report)
   const kaon_fatten_report *f = &p->fattening;
   json_object_set_new(report, "mass", report_real(p->mass));
   json_object_set_new(report, "naik_epsilon", report_real(a->naik_epsilon));
-  if (a->action == ASQTAD) json_object_set_new(report, "u0", report_real(p->u0));
+  if (a->action == ASQTAD && !a->fat_links) json_object_set_new(report, "u0", report_real(p->u0));
   if (f->levels == 0) return;
   json_t *made = json_object();
   json_object_set_new(made, "seconds", report_real(f->seconds));

@@ -6,6 +6,7 @@
 
 #include <locale.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +93,40 @@ static int nearest(uint64_t m, int e, double *value) {
   return 1;
 }
 
+/* This thread's locale from enter to leave is C's; its fields are 0 where there is no memory. */
+typedef struct c_locale {
+  locale_t c, before;
+} c_locale;
+
+static c_locale enter_c_locale(void) {
+  c_locale l = {newlocale(LC_ALL_MASK, "C", (locale_t)0), (locale_t)0};
+  if (l.c != (locale_t)0) l.before = uselocale(l.c);
+  return l;
+}
+
+static void leave_c_locale(c_locale l) {
+  if (l.c == (locale_t)0) return;
+  uselocale(l.before);
+  freelocale(l.c);
+}
+
+double kaon_decimal_strtod(const char *text, char **end) {
+  const c_locale l = enter_c_locale();
+  const double value = strtod(text, end);
+  leave_c_locale(l);
+  return value;
+}
+
+int kaon_decimal_printf(char *to, size_t room, const char *format, ...) {
+  va_list arguments;
+  const c_locale l = enter_c_locale();
+  va_start(arguments, format);
+  const int n = vsnprintf(to, room, format, arguments);
+  va_end(arguments);
+  leave_c_locale(l);
+  return n;
+}
+
 /* The number in [begin, end), whose shape is known to be right and which is not too long. */
 static double by_strtod(const char *begin, const char *end) {
   static const char exponents[] = "dDqQ";
@@ -101,14 +136,7 @@ static double by_strtod(const char *begin, const char *end) {
   text[n] = '\0';
   for (size_t i = 0; i < n; i++)
     if (strchr(exponents, text[i]) != NULL) text[i] = 'e';
-  const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-  const locale_t before = c != (locale_t)0 ? uselocale(c) : (locale_t)0;
-  const double value = strtod(text, NULL);
-  if (c != (locale_t)0) {
-    uselocale(before);
-    freelocale(c);
-  }
-  return value;
+  return kaon_decimal_strtod(text, NULL);
 }
 
 static int begins_with(const char *at, const char *end, const char *word) {

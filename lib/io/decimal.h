@@ -2,7 +2,10 @@
 #ifndef KAON_LIB_IO_DECIMAL_H
 #define KAON_LIB_IO_DECIMAL_H
 
+#include <stddef.h>
 #include <stdint.h>
+
+#include "lib/error.h"
 
 /* What stands at the beginning of a text. */
 typedef enum kaon_decimal {
@@ -40,5 +43,9 @@ enum { KAON_DECIMAL_ROOM = 40 };
 int kaon_decimal_write(double value, char to[KAON_DECIMAL_ROOM]);
 /* The same of a whole number of 0 and more. */
 int kaon_decimal_write_count(int64_t value, char to[KAON_DECIMAL_ROOM]);
+
+/* strtod and snprintf as they are in the C locale, whatever the program's is. */
+double kaon_decimal_strtod(const char *text, char **end);
+int kaon_decimal_printf(char *to, size_t room, const char *format, ...) KAON_PRINTF(3, 4);
 
 #endif

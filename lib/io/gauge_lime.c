@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/io/checksum.h"
+#include "lib/io/decimal.h"
 #include "lib/io/gauge_job.h"
 #include "lib/io/scidac.h"
 
@@ -124,11 +125,11 @@ static kaon_status write_lime(kaon_gauge_output *out, int ildg) {
   KAON_TRY(kaon_scidac_write_file(
       out->file, out->content->extents,
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?><title>kaon gauge configuration</title>"));
-  snprintf(xml, sizeof xml,
-           "<?xml version=\"1.0\" "
-           "encoding=\"UTF-8\"?><usqcdInfo><version>1.0</version><plaq>%.12e</plaq>"
-           "<linktr>%.12e</linktr><info>%s</info></usqcdInfo>",
-           out->content->plaquette, out->content->link_trace, label);
+  kaon_decimal_printf(xml, sizeof xml,
+                      "<?xml version=\"1.0\" "
+                      "encoding=\"UTF-8\"?><usqcdInfo><version>1.0</version><plaq>%.12e</plaq>"
+                      "<linktr>%.12e</linktr><info>%s</info></usqcdInfo>",
+                      out->content->plaquette, out->content->link_trace, label);
   return kaon_scidac_write_field(&lime, &type, xml, ildg, o->lfn, get_site, out);
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "lib/io/checksum.h"
+#include "lib/io/decimal.h"
 #include "lib/io/gauge_job.h"
 #include "lib/io/sites.h"
 #include "lib/io/xml.h"
@@ -250,7 +251,7 @@ static void one_line(const char *text, char *to, size_t to_size) {
 static kaon_status write_header(kaon_gauge_output *out, int big, int64_t *checksum_at) {
   const kaon_gauge_write_options *o = &out->options;
   const kaon_gauge_content *c = out->content;
-  char ensemble[128], label[512];
+  char ensemble[128], label[512], means[96];
   one_line(o->ensemble ? o->ensemble : "kaon", ensemble, sizeof ensemble);
   one_line(o->label ? o->label : "", label, sizeof label);
   KAON_TRY(kaon_atomic_printf(
@@ -259,8 +260,9 @@ static kaon_status write_header(kaon_gauge_output *out, int big, int64_t *checks
   for (int d = 0; d < 4; d++) {
     KAON_TRY(kaon_atomic_printf(out->file, "DIMENSION_%d = %d\n", d + 1, c->extents[d]));
   }
-  KAON_TRY(kaon_atomic_printf(out->file, "LINK_TRACE = %.12f\nPLAQUETTE = %.12f\n", c->link_trace,
-                              c->plaquette));
+  kaon_decimal_printf(means, sizeof means, "LINK_TRACE = %.12f\nPLAQUETTE = %.12f\n", c->link_trace,
+                      c->plaquette);
+  KAON_TRY(kaon_atomic_printf(out->file, "%s", means));
   for (int d = 0; d < 4; d++)
     KAON_TRY(kaon_atomic_printf(out->file, "BOUNDARY_%d = PERIODIC\n", d + 1));
   KAON_TRY(kaon_atomic_printf(out->file, "CHECKSUM = "));

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "lib/io/decimal.h"
+
 static int is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\0';
 }
@@ -113,7 +115,7 @@ int kaon_text_decimal(kaon_text t, double *value, double *last_digit) {
   char s[64], *end;
   if (!token(kaon_text_trim(t), s)) return 0;
   if (s[strspn(s, "+-.0123456789eE")] != '\0') return 0; /* strtod would take "inf", "nan", hex */
-  *value = strtod(s, &end);
+  *value = kaon_decimal_strtod(s, &end);
   if (end == s || *end != '\0' || !isfinite(*value)) return 0;
   const char *point = strchr(s, '.'), *exponent = strpbrk(s, "eE");
   const char *mantissa_end = exponent ? exponent : s + strlen(s);

@@ -16,6 +16,7 @@ FILES = (("gauge/ddalphaamg_4x4x4x4b6.0000id3n1", [], 0.595565289703),
          ("gauge/openqcd_gen_8x8x8x8_b6.0", [], 0.591657673492),
          ("milc/milc_lat.sample.l8888", [], 0.593560240433),
          ("milc/milc_lat.sample.l4444.scidac", [], 0.594850158947))
+STAPLES = ["invert", "--gauge", "unit", "--lattice", "4", "4", "4", "4", "--action", "hisq", "--mass", "0.5"]
 FORMATS = ("nersc", "ildg", "scidac", "milc", "openqcd")
 
 
@@ -103,9 +104,14 @@ class Gauge(system.Case):
     def test_the_configuration_is_not_overwritten(self):
         self.succeeds("generate", "--lattice", "4", "4", "4", "4", "--sweeps", "1", "--output", "c.lime")
         os.symlink("c.lime", self.path("link"))
+        self.refused(*STAPLES, "--fat-links", "f", "--long-links", "l", "--boundary-t", "periodic", words=["--boundary-t periodic", "antiperiodic"])
         before = self.read("c.lime")
         for option, arguments in (("--output", ["invert", "--gauge", "c.lime", "--kappa", "0.1", "--csw", "1", "--output"]),
                                   ("--convert", ["gauge", "c.lime", "--convert"]),
+                                  ("--fat-links", [*STAPLES, "--fat-links", "c.lime", "--long-links", "l", "--output"]),
+                                  ("--long-links", [*STAPLES, "--fat-links", "f", "--long-links", "c.lime", "--report"]),
+                                  ("--long-links", [*STAPLES, "--fat-links", "f", "--long-links", "c.lime", "--history"]),
+                                  ("--fat-links", [*STAPLES, "--fat-links", "c.lime", "--long-links", "l", "--plot"]),
                                   ("--start", ["generate", "--start", "c.lime", "--output"])):
             for name in ("c.lime", "./c.lime", "link"):
                 with self.subTest(arguments=arguments, name=name):

@@ -248,6 +248,30 @@ class Tables(system.Case):
             with self.subTest(arguments=arguments):
                 self.refused("bench", *arguments, words=words)
 
+    def test_what_is_read_is_not_written_over(self):
+        system_of_two = "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 2\n2 2 2\n"
+        for name, text in (("m.mtx", system_of_two), ("perm", "1\n0\n")):
+            with open(self.path(name), "w") as file:
+                file.write(text)
+        os.symlink("m.mtx", self.path("link"))
+        for bench in ("spmv", "krylov", "async", "faults", "regimes", "pipelined"):
+            outputs = ["--json", "--report"]
+            outputs += ["--csv"] if bench in ("async", "faults", "regimes") else []
+            outputs += ["--histories"] if bench in ("async", "faults") else []
+            for output in outputs:
+                for name in ("m.mtx", "./m.mtx", "link"):
+                    with self.subTest(bench=bench, output=output, name=name):
+                        self.refused("bench", bench, "--matrix", "laplace2d:4", "--matrix", "m.mtx", output, name,
+                                     words=["--matrix", output, "same file"])
+        self.refused("bench", "krylov", "--matrix", "m.mtx", "--method", "cgmnc", "--permutation", "perm", "--json", "perm",
+                     words=["--permutation", "--json", "same file"])
+        for option, name in (("--matrix", "m.mtx"), ("--rhs", "b.mtx"), ("--permutation", "perm")):
+            for output in ("--output", "--report", "--history", "--plot"):
+                with self.subTest(option=option, output=output):
+                    self.refused("solve", "--matrix", "m.mtx", "--rhs", "b.mtx", "--method", "cgmnc", "--permutation", "perm",
+                                 output, name, words=[option, output, "same file"])
+        self.assertEqual(self.read("m.mtx").decode(), system_of_two)
+
 
 if __name__ == "__main__":
     system.main()
