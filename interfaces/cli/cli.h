@@ -232,6 +232,12 @@ double cli_peak_resident(void);
 int cli_can_write(const char *path);
 /* 1 if `path` is not there yet or an ordinary file: folders and devices are not replaced. */
 int cli_can_replace(const char *path);
+/* Bytes of the last part of a path; with what is put behind it for a file that is written aside
+ * (".PID-N.part", ".partial") a file system's 255 hold. */
+enum { CLI_NAME_MAX = 220 };
+int cli_name_length(const char *path);
+/* The file that a symbolic link leads to, or the path itself: the caller's, NULL without memory. */
+char *cli_target(const char *path);
 
 /* A file that a command reads or writes, and the option that names it. */
 typedef struct cli_path {

@@ -173,6 +173,11 @@ double cli_peak_resident(void) {
   return getrusage(RUSAGE_SELF, &usage) == 0 ? 1024.0 * (double)usage.ru_maxrss : 0;
 }
 
+int cli_name_length(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return (int)strlen(slash ? slash + 1 : path);
+}
+
 int cli_can_write(const char *path) {
   const char *slash = strrchr(path, '/');
   size_t length = strlen(path);
@@ -185,9 +190,22 @@ int cli_can_write(const char *path) {
   return writable;
 }
 
+/* What is printed may go to the same file, by /dev/stdout or by its name, and would be lost. */
+static int is_printed_to(const struct stat *st) {
+  struct stat out;
+  for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
+    if (fstat(fd, &out) == 0 && out.st_dev == st->st_dev && out.st_ino == st->st_ino) return 1;
+  return 0;
+}
+
 int cli_can_replace(const char *path) {
   struct stat st;
-  return stat(path, &st) != 0 || S_ISREG(st.st_mode);
+  return stat(path, &st) != 0 || (S_ISREG(st.st_mode) && !is_printed_to(&st));
+}
+
+char *cli_target(const char *path) {
+  char *target = realpath(path, NULL);
+  return target ? target : strdup(path);
 }
 
 static int same_inode(const char *a, const char *b) {

@@ -213,11 +213,19 @@ static void set(const cli_option *o, char *word, void *to, struct argp_state *st
     case CLI_FILE:
       if (!word[0])
         argp_error(state, "--%s is empty; it takes the name of a file to write", o->name);
+      if (cli_name_length(word) > CLI_NAME_MAX)
+        argp_error(state,
+                   "--%s: the file's name has %d bytes, but %d at most can be written aside; "
+                   "give a shorter one",
+                   o->name, cli_name_length(word), CLI_NAME_MAX);
       if (!cli_can_write(word))
         argp_error(state, "--%s %s: its folder does not exist or cannot be written to", o->name,
                    word);
       if (!cli_can_replace(word))
-        argp_error(state, "--%s %s: it exists and is not an ordinary file; give another name",
+        argp_error(state,
+                   "--%s %s: it exists and is not an ordinary file, or is where this is printed; "
+                   "give another "
+                   "name",
                    o->name, word); /* fallthrough */
     case CLI_TEXT:
       *(const char **)to = word;

@@ -63,15 +63,20 @@ char *plot_csv(const char *path, const char *history) {
 }
 
 int plot_convergence(const plot *p) {
-  char part[4096];
-  int n = snprintf(part, sizeof part, "%s.%ld-0.part", p->path, (long)getpid());
-  if (n >= (int)sizeof part) return cli_wrong("%s: the path is too long", p->path);
-  signals_output(p->path);
+  char part[4096], *target = cli_target(p->path); /* a symbolic link stays */
+  const char *path = target ? target : p->path;
+  int n = snprintf(part, sizeof part, "%s.%ld-0.part", path, (long)getpid());
+  if (n >= (int)sizeof part) {
+    free(target);
+    return cli_wrong("%s: the path is too long", p->path);
+  }
+  signals_output(path);
   void (*before)(int) = signal(SIGPIPE, SIG_IGN); /* gnuplot may be missing or give up */
   int drawn = ranks_first() ? draw(p, part) : 1;
   signal(SIGPIPE, before);
-  if (drawn && ranks_first()) drawn = rename(part, p->path) == 0;
+  if (drawn && ranks_first()) drawn = rename(part, path) == 0;
   if (!drawn) unlink(part);
+  free(target);
   if (ranks_agree(drawn ? EXIT_DONE : EXIT_DEVICE) == EXIT_DONE) return EXIT_DONE;
   char *csv = plot_csv(p->path, p->history);
   int code = csv ? EXIT_DONE : EXIT_DEVICE;

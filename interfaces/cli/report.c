@@ -75,7 +75,7 @@ static int write_all(int fd, const char *text, size_t length) {
   return 1;
 }
 
-static int write_text(const char *path, const char *text, size_t length) {
+static int write_aside(const char *path, const char *text, size_t length) {
   char part[4096];
   int n = snprintf(part, sizeof part, "%s.%ld-0.part", path, (long)getpid());
   if (n >= (int)sizeof part) return cli_wrong("%s: the path is too long", path);
@@ -87,6 +87,14 @@ static int write_text(const char *path, const char *text, size_t length) {
   cli_error("%s: writing failed: %s; free disk space or write elsewhere", path, strerror(errno));
   if (fd >= 0) unlink(part);
   return EXIT_DEVICE;
+}
+
+/* A symbolic link stays; its target is replaced. */
+static int write_text(const char *path, const char *text, size_t length) {
+  char *target = cli_target(path);
+  const int code = write_aside(target ? target : path, text, length);
+  free(target);
+  return code;
 }
 
 int report_text(const char *path, const char *text, size_t length) {

@@ -13,6 +13,7 @@ GNU_OPENMP = b"libgomp" in open(system.PROGRAM, "rb").read()
 
 # What stands in the sentence, and the command line that it refuses.
 WRONG = (
+    (["--output", "250 bytes", "220"], ["generate", "--lattice", "4", "4", "4", "4", "--output", "n" * 250]),
     (["--lattice", "--matrix"], ["info", "--matrix", "laplace2d:5", "--lattice", "4", "4", "4", "4"]),
     (["inverse"], ["inverse"]),
     (["inverse"], ["help", "inverse"]),
@@ -172,6 +173,22 @@ class Usage(system.Case):
         done = subprocess.run(["sh", "-c", words], cwd=self.folder, env=system.environment(), stdout=subprocess.PIPE)
         self.assertEqual(done.returncode, 1)
         self.assertTrue(os.path.exists(self.path("report.json")))
+
+    def test_links_stay_and_their_targets_are_replaced(self):
+        for name in ("target.json", "target.csv"):
+            with open(self.path(name), "w", encoding="utf-8") as file:
+                file.write("old")
+        os.symlink("target.json", self.path("report"))
+        os.symlink("target.csv", self.path("history"))
+        self.succeeds("solve", "--matrix", "laplace2d:5", "--report", "report", "--history", "history")
+        for link, target in (("report", "target.json"), ("history", "target.csv")):
+            self.assertTrue(os.path.islink(self.path(link)))
+            self.assertNotEqual(self.read(target), b"old")
+        done = subprocess.run(["sh", "-c", f"'{system.PROGRAM}' solve --matrix laplace2d:5 --report log > log"], cwd=self.folder, env=system.environment(),
+                              stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--report log", done.stderr)
+        self.assertIn("printed", done.stderr)
 
     def test_options_without_effect_are_refused(self):
         for bench, option, value in (("dslash", "kappa", ["0.1"]), ("vector", "temporal-gauge", []),
