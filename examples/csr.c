@@ -1,6 +1,5 @@
-/* csr.c [N] - a sparse system that an application holds in CSR arrays, by conjugate gradients with
- * its diagonal as preconditioner: heat on N x N cells, 1 everywhere on the right, 0 outside. Memory
- * is left to the end of the process; ldu.c shows how to give it back. */
+/* csr.c [N] - an application's system in CSR arrays, by conjugate gradients with its diagonal as
+ * preconditioner: heat on N x N cells, 1 on the right, 0 outside. ldu.c gives memory back. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <kaon/kaon.h>
@@ -29,11 +28,12 @@ int main(int argc, char **argv) {
   static kaon_operator *A, *jacobi;
   static kaon_solver *solver;
   static kaon_vector *b, *x;
-  const int n = argc > 1 ? atoi(argv[1]) : 100, rows = n * n; /* N up to 20000 */
+  const int n = argc > 1 ? atoi(argv[1]) : 100, rows = n > 0 && n <= 20000 ? n * n : 0;
   int32_t *start = malloc(((size_t)rows + 1) * sizeof *start);
   int32_t *column = malloc(5 * (size_t)rows * sizeof *column);
   double *value = malloc(5 * (size_t)rows * sizeof *value);
   double *numbers = malloc((size_t)rows * sizeof *numbers);
+  if (rows == 0) return fprintf(stderr, "csr N: N is 1 to 20000, not %s\n", argv[1]), 2;
   if (!start || !column || !value || !numbers) return 3;
   const int entries = assemble(n, start, column, value);
   for (int i = 0; i < rows; i++) numbers[i] = 1;
