@@ -19,6 +19,11 @@ kaon_status kaon_lime_next(const kaon_context *ctx, const kaon_bytes *bytes, int
   KAON_TRY(kaon_bytes_read(ctx, bytes, at, sizeof h, h));
   uint32_t magic = kaon_u32_at(h, 1);
   int version = h[4] << 8 | h[5];
+  if (at == 0 && magic != KAON_LIME_MAGIC)
+    return kaon_fail(ctx, KAON_ERR_FORMAT,
+                     "%s: it begins with %08x where a LIME file has %08x: it is a file of another "
+                     "kind; give one in LIME (ILDG, SciDAC)",
+                     bytes->name, magic, KAON_LIME_MAGIC);
   if (magic != KAON_LIME_MAGIC || version != 1) {
     return kaon_fail(
         ctx, KAON_ERR_FORMAT,
