@@ -38,23 +38,25 @@ static kaon_status step(kaon_solver *s, int position) {
   return kaon_blas_finish(s->ctx, &sums);
 }
 
-/* u = A^dag A r, |A r|^2 */
-static kaon_status apply_normal(kaon_solver *s, int gate) {
+/* u = A^dag A r, |A r|^2, `then`: sums are started as in a step, those kept before with them. */
+static kaon_status apply_normal(kaon_solver *s, int gate, int then) {
   const kaon_pass plain = kaon_gated(s, gate);
-  const kaon_pass rw = kaon_gated_norm(s, gate, KAON_S_RW, KAON_REC_NONE);
-  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, s->work[R], s->r, &rw));
-  return kaon_operator_run(s->inner, KAON_DAGGER, s->r, s->work[U], &plain);
+  kaon_pass sums = kaon_gated_norm(s, gate, KAON_S_RW, then);
+  sums.split = KAON_SUM_START;
+  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, s->work[R], s->r, &sums));
+  KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, s->r, s->work[U], &plain));
+  return kaon_blas_finish(s->ctx, &sums);
 }
 
 static kaon_status start(kaon_solver *s) {
   kaon_vector **v = s->work;
   const kaon_pass plain = kaon_gated(s, KAON_GATE_START);
-  const kaon_pass sums = kaon_gated_norm(s, KAON_GATE_START, KAON_S_S2, KAON_REC_NONE);
+  kaon_pass s2 = kaon_gated_norm(s, KAON_GATE_START, KAON_S_S2, KAON_REC_NONE);
+  s2.split = KAON_SUM_KEEP;
   KAON_TRY(kaon_blas_zero(v[P], &plain));
   KAON_TRY(kaon_blas_zero(v[S], &plain));
-  KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, s->r, v[R], &sums));
-  KAON_TRY(apply_normal(s, KAON_GATE_START));
-  return kaon_recur(s, KAON_GATE_START, KAON_REC_PIPECGNR_START);
+  KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, s->r, v[R], &s2));
+  return apply_normal(s, KAON_GATE_START, KAON_REC_PIPECGNR_START);
 }
 
 /* p is made orthogonal to the new r, and s, u are made anew. */
@@ -64,15 +66,15 @@ static kaon_status inject(kaon_solver *s) {
   const kaon_pass plain = kaon_gated(s, gate);
   const kaon_pass overlap =
       kaon_gated_dot(s, gate, KAON_S_S2, v[P], KAON_S_OVERLAP, KAON_REC_CGNR_RENEW);
-  const kaon_pass pnp = kaon_gated_norm(s, gate, KAON_S_DENOMINATOR, KAON_REC_NONE);
-  const kaon_pass rs = kaon_gated_dot(s, gate, KAON_NO_SLOT, v[R], KAON_S_RS, KAON_REC_NONE);
+  kaon_pass pnp = kaon_gated_norm(s, gate, KAON_S_DENOMINATOR, KAON_REC_NONE);
+  kaon_pass rs = kaon_gated_dot(s, gate, KAON_NO_SLOT, v[R], KAON_S_RS, KAON_REC_NONE);
+  pnp.split = rs.split = KAON_SUM_KEEP;
   if (kaon_gate_shut(s, gate)) return KAON_OK;
   KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, s->r, v[R], &overlap)); /* (p, r), (r, r) */
   KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_OVERLAP), v[R], v[P], &plain));
   KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[P], s->r, &pnp));
   KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, s->r, v[S], &rs));
-  KAON_TRY(apply_normal(s, gate));
-  return kaon_recur(s, gate, KAON_REC_PIPECGNR_INJECT);
+  return apply_normal(s, gate, KAON_REC_PIPECGNR_INJECT);
 }
 
 static kaon_status finish(kaon_solver *s, int gate) {

@@ -224,6 +224,54 @@ static void a_delayed_sum_takes_its_time(void **state) {
   assert_int_equal(machine_open(MACHINE_CPU, options, &ctx), KAON_ERR_ARGUMENT);
 }
 
+/* ---- sums of services ---- */
+
+/* Sums of a solve of one column that wait, and those that are hidden but for its steps', one each.
+ * Some delay, so that recurrences stand behind their sums as on several ranks. */
+static void count_services(int method, double delta, int *updates, int sums[2]) {
+  shell_case c;
+  kaon_solver *s = NULL;
+  kaon_column_report column;
+  kaon_solve_report report = {0};
+  shell_open(&c, extents, 1);
+  must(c.ctx, kaon_comm_delay(c.ctx->comm, 1e-9));
+  kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_chain, chain_of(method));
+  kaon_vector *b = shell_random_vector(&c, KAON_DOUBLE, 1, 3),
+              *x = shell_vector(&c, KAON_DOUBLE, 1);
+  kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
+  o.method = (kaon_method)method;
+  o.sloppy = KAON_SINGLE;
+  o.stop = KAON_STOP_NORMAL;
+  o.delta = delta;
+  o.tol = 1e-10;
+  must(c.ctx, kaon_solver_create(A, 1, &o, &s));
+  must(c.ctx, kaon_solver_solve(s, b, x, &column, &report));
+  assert_int_equal(column.reason, KAON_CONVERGED);
+  *updates = column.updates;
+  sums[0] = (int)(report.traffic.sums - report.traffic.hidden);
+  sums[1] = (int)report.traffic.hidden - column.iterations;
+  kaon_solver_destroy(&s);
+  kaon_operator_destroy(&A);
+  kaon_vector_destroy(&b);
+  kaon_vector_destroy(&x);
+  shell_close(&c);
+}
+
+/* A residual that is replaced: |b - A x|, |A^dag (b - A x)|, |r| and (p, r) wait; the three sums of
+ * the vectors that are made anew go as one message behind A^dag. */
+static void a_replacement_hides_its_last_sums(void **state) {
+  (void)state;
+  enum { EXPOSED = 4, HIDDEN = 1 };
+  int few, many, of_few[2], of_many[2];
+  count_services(KAON_PIPECGNR, 1e-2, &few, of_few);
+  count_services(KAON_PIPECGNR, 0.3, &many, of_many);
+  printf("  pipecgnr: %d and %d replacements: %d and %d sums wait, %d and %d are hidden\n", few,
+         many, of_few[0], of_many[0], of_few[1], of_many[1]);
+  assert_true(many > few);
+  assert_int_equal(of_many[0] - of_few[0], EXPOSED * (many - few));
+  assert_int_equal(of_many[1] - of_few[1], HIDDEN * (many - few));
+}
+
 /* ---- the way of CG ---- */
 
 /* Eight distinct eigenvalues of condition 10: rounding grows by at most the square of the condition
@@ -284,6 +332,7 @@ int main(void) {
       cmocka_unit_test(sums_are_hidden_behind_operators),
       cmocka_unit_test(a_delay_changes_no_bit),
       cmocka_unit_test(a_delayed_sum_takes_its_time),
+      cmocka_unit_test(a_replacement_hides_its_last_sums),
       cmocka_unit_test(pipelined_cg_follows_cg),
       cmocka_unit_test(replacements_keep_the_count_of_steps),
   };
