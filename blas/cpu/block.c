@@ -10,6 +10,7 @@
 #include "blas/cpu/block.h"
 #include "blas/cpu/unit.h"
 #include "lib/cpu/reduce.h"
+#include "lib/cpu/team.h"
 
 /* GRAM_CHUNKS * 2 n^2 sums fit the partials' KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX * n. */
 enum { GRAM_CHUNKS = 128, MATRICES = 3 };
@@ -75,15 +76,30 @@ static void gram_slots(const kaon_update_args *args, const columns *c, const dou
     }
 }
 
+typedef struct gram_job {
+  const kaon_update_args *args;
+  const columns *c;
+  double *partials;
+} gram_job;
+
+static void gram_share(const void *job, int t, int threads) {
+  const gram_job *j = job;
+  const int count = gram_chunks(j->args->shape.nblocks), n = j->c->n;
+  for (int chunk = count * t / threads; chunk < count * (t + 1) / threads; chunk++)
+    gram_chunk(j->args, j->c, chunk, j->partials + (size_t)chunk * 2 * (size_t)(n * n));
+}
+
+/* Numbers of a vector, whose columns a block method keeps at work together. */
+static int team_of(const kaon_launch *launch, const kaon_shape *s) {
+  return kaon_team_of(launch, s->nblocks * s->ncomp * s->nrhs * KAON_W);
+}
+
 void KAON_EXPORT(kaon_gram)(const kaon_launch *launch, const kaon_update_args *args) {
   const columns c = open_columns(args);
-  const int threads = launch->threads, count = gram_chunks(args->shape.nblocks);
   double *partials = launch->partials;
+  const gram_job j = {args, &c, partials};
   if (args->v[0].data != NULL && c.n > 0) {
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
-    for (int t = 0; t < threads; t++)
-      for (int chunk = count * t / threads; chunk < count * (t + 1) / threads; chunk++)
-        gram_chunk(args, &c, chunk, partials + (size_t)chunk * 2 * (size_t)(c.n * c.n));
+    kaon_team_run(team_of(launch, &args->shape), gram_share, &j);
     gram_slots(args, &c, partials);
   }
   if (args->sum.then == 0) return;
@@ -235,25 +251,39 @@ static void update_chunk(const matrices *m, const kaon_update_args *args, int ch
   }
 }
 
+typedef struct update_job {
+  const matrices *m;
+  const kaon_update_args *args;
+  int first_written;
+  numbers_formula *f;
+  double *partials; /* NULL: no sums wanted */
+} update_job;
+
+static void update_share(const void *job, int t, int threads) {
+  const update_job *j = job;
+  const int64_t nblocks = j->args->shape.nblocks;
+  const int nrhs = j->args->shape.nrhs, last = kaon_chunk_of_thread(nblocks, t + 1, threads);
+  for (int chunk = kaon_chunk_of_thread(nblocks, t, threads); chunk < last; chunk++) {
+    double *partial = NULL;
+    if (j->partials != NULL) {
+      kaon_partial_clear(j->partials, chunk, nrhs, 1);
+      partial = kaon_partial(j->partials, chunk, 0, nrhs, 1);
+    }
+    update_chunk(j->m, j->args, chunk, j->first_written, j->f, partial);
+  }
+}
+
 static void update(const kaon_launch *launch, const kaon_update_args *args, int count, int vectors,
                    int first_written, numbers_formula *f) {
   matrices m; /* large: only what is used is set */
-  const int64_t nblocks = args->shape.nblocks;
-  const int nrhs = args->shape.nrhs, threads = launch->threads;
   const int wants = args->sum.state != NULL && args->sum.slot[0] != KAON_NO_SLOT;
+  const update_job j = {&m, args, first_written, f, wants ? launch->partials : NULL};
   m.c = open_columns(args);
   m.vectors = vectors;
   for (int k = 0; k < count; k++) read_matrix(&m, args, k);
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
-  for (int t = 0; t < threads; t++) {
-    const int last = kaon_chunk_of_thread(nblocks, t + 1, threads);
-    for (int chunk = kaon_chunk_of_thread(nblocks, t, threads); chunk < last; chunk++) {
-      if (wants) kaon_partial_clear(launch->partials, chunk, nrhs, 1);
-      update_chunk(&m, args, chunk, first_written, f,
-                   wants ? kaon_partial(launch->partials, chunk, 0, nrhs, 1) : NULL);
-    }
-  }
-  kaon_reduce_finish(launch->partials, nblocks, nrhs, &args->gate, &args->sum, wants);
+  kaon_team_run(team_of(launch, &args->shape), update_share, &j);
+  kaon_reduce_finish(launch->partials, args->shape.nblocks, args->shape.nrhs, &args->gate,
+                     &args->sum, wants);
 }
 
 void KAON_EXPORT(kaon_block_axpy)(const kaon_launch *launch, const kaon_update_args *args) {

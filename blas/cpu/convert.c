@@ -11,6 +11,7 @@
 #include "blas/blas_ops.h"
 #include "lib/kernel.h"
 #include "lib/cpu/reduce.h"
+#include "lib/cpu/team.h"
 #include "lib/math/vreal.h"
 #include "lib/cpu/quantise.h"
 #include "lib/cpu/wide.h"
@@ -138,24 +139,32 @@ static void convert_chunk(const kaon_convert_args *args, int64_t begin, int64_t 
 #undef PAIR
 }
 
-static void convert(const kaon_launch *launch, const kaon_convert_args *args) {
-  const int64_t nblocks = args->shape.nblocks;
-  const int nrhs = args->shape.nrhs, threads = launch->threads;
-  const int wanted = args->sum.state != NULL && args->sum.slot[0] != KAON_NO_SLOT;
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
-  for (int t = 0; t < threads; t++) {
-    const int last = kaon_chunk_of_thread(nblocks, t + 1, threads);
-    for (int chunk = kaon_chunk_of_thread(nblocks, t, threads); chunk < last; chunk++) {
-      double *partial = NULL;
-      if (wanted) {
-        kaon_partial_clear(launch->partials, chunk, nrhs, 1);
-        partial = kaon_partial(launch->partials, chunk, 0, nrhs, 1);
-      }
-      convert_chunk(args, kaon_chunk_begin(nblocks, chunk), kaon_chunk_begin(nblocks, chunk + 1),
-                    partial);
+typedef struct job {
+  const kaon_convert_args *args;
+  double *partials; /* NULL: no sums wanted */
+} job;
+
+static void convert_share(const void *job_, int t, int threads) {
+  const job *j = job_;
+  const int64_t nblocks = j->args->shape.nblocks;
+  const int nrhs = j->args->shape.nrhs, last = kaon_chunk_of_thread(nblocks, t + 1, threads);
+  for (int chunk = kaon_chunk_of_thread(nblocks, t, threads); chunk < last; chunk++) {
+    double *partial = NULL;
+    if (j->partials != NULL) {
+      kaon_partial_clear(j->partials, chunk, nrhs, 1);
+      partial = kaon_partial(j->partials, chunk, 0, nrhs, 1);
     }
+    convert_chunk(j->args, kaon_chunk_begin(nblocks, chunk), kaon_chunk_begin(nblocks, chunk + 1),
+                  partial);
   }
-  kaon_reduce_finish(launch->partials, nblocks, nrhs, &args->gate, &args->sum, 1);
+}
+
+static void convert(const kaon_launch *launch, const kaon_convert_args *args) {
+  const kaon_shape *s = &args->shape;
+  const int wanted = args->sum.state != NULL && args->sum.slot[0] != KAON_NO_SLOT;
+  const job j = {args, wanted ? launch->partials : NULL};
+  kaon_team_run(kaon_team_of(launch, s->nblocks * s->ncomp * s->nrhs * KAON_W), convert_share, &j);
+  kaon_reduce_finish(launch->partials, s->nblocks, s->nrhs, &args->gate, &args->sum, 1);
 }
 
 const kaon_convert_ops KAON_PASTE3(kaon, convert_ops, KAON_ISA_NAME) = {.convert = convert};

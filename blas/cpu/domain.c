@@ -9,6 +9,7 @@
 #include "blas/domain_ops.h"
 #include "blas/cpu/unit.h"
 #include "lib/cpu/reduce.h"
+#include "lib/cpu/team.h"
 #include "lib/math/domain.h"
 
 enum { X, R, Q };
@@ -158,33 +159,53 @@ static void mask(const domain_plan *plan, int64_t block, int column) {
 
 typedef void block_work(const domain_plan *plan, int64_t block, int column);
 
-static void every_block(const kaon_launch *launch, const domain_plan *plan, block_work *work) {
-  const kaon_shape *s = &plan->args->shape;
-  const int threads = launch->threads;
-  const int32_t *blocks = plan->args->blocks;
-  const int64_t count = blocks != NULL ? plan->args->nblocks : s->nblocks;
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
-  for (int64_t i = 0; i < count; i++)
-    for (int k = 0; k < s->nrhs; k++)
-      if (kaon_gate_open(&plan->args->gate, k)) work(plan, blocks != NULL ? blocks[i] : i, k);
+typedef struct job {
+  const domain_plan *plan;
+  block_work *work;
+} job;
+
+static void block_share(const void *job_, int t, int threads) {
+  const job *j = job_;
+  const kaon_domain_args *args = j->plan->args;
+  const int32_t *blocks = args->blocks;
+  const int64_t count = blocks != NULL ? args->nblocks : args->shape.nblocks;
+  for (int64_t i = count * t / threads; i < count * (t + 1) / threads; i++)
+    for (int k = 0; k < args->shape.nrhs; k++)
+      if (kaon_gate_open(&args->gate, k)) j->work(j->plan, blocks != NULL ? blocks[i] : i, k);
+}
+
+static void every_block(int threads, const domain_plan *plan, block_work *work) {
+  const job j = {plan, work};
+  kaon_team_run(threads, block_share, &j);
+}
+
+static void domain_share(const void *plan_, int t, int threads) {
+  const domain_plan *plan = plan_;
+  const kaon_domain_args *args = plan->args;
+  const int32_t *list = args->list;
+  const int nrhs = args->shape.nrhs;
+  const int64_t count = (int64_t)(list != NULL ? args->listed : args->domains.count) * nrhs;
+  const int end = (int)(count * (t + 1) / threads);
+  for (int i = (int)(count * t / threads); i < end; i++)
+    if (kaon_gate_open(&args->gate, i % nrhs))
+      domain_step(plan, list != NULL ? list[i / nrhs] : i / nrhs, i % nrhs);
+}
+
+static int team_of(const kaon_launch *launch, const kaon_shape *s) {
+  return kaon_team_of(launch, s->nblocks * s->ncomp * s->nrhs * KAON_W);
 }
 
 static void domain_mr(const kaon_launch *launch, const kaon_domain_args *args) {
   const domain_plan plan = make_plan(args);
-  const int32_t *list = args->list;
-  const int count = list != NULL ? args->listed : args->domains.count;
-  const int nrhs = args->shape.nrhs, threads = launch->threads;
-  every_block(launch, &plan, site_products);
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
-  for (int i = 0; i < count * nrhs; i++)
-    if (kaon_gate_open(&args->gate, i % nrhs))
-      domain_step(&plan, list != NULL ? list[i / nrhs] : i / nrhs, i % nrhs);
-  every_block(launch, &plan, update);
+  const int threads = team_of(launch, &args->shape);
+  every_block(threads, &plan, site_products);
+  kaon_team_run(threads, domain_share, &plan);
+  every_block(threads, &plan, update);
 }
 
 static void domain_mask(const kaon_launch *launch, const kaon_domain_args *args) {
   const domain_plan plan = make_plan(args);
-  every_block(launch, &plan, mask);
+  every_block(team_of(launch, &args->shape), &plan, mask);
 }
 
 const kaon_domain_ops KAON_EXPORT(kaon_domain_ops) = {domain_mr, domain_mask};

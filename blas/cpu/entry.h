@@ -84,8 +84,6 @@ static inline void unit_sum(const kaon_update_args *args, int s, int a, int b, i
     unit_dot(args, a, b, block, column, partial + 2 * s);
 }
 
-enum { ALONE = 49152 }; /* bytes of a vector below which one thread does the work alone */
-
 /* Chunks are of whole runs of blocks: one block where it has many components, else as many as make
  * it about as long as one of spinors, so that a chunk of a matrix' vector is worth its sums. */
 static inline int64_t blocks_of_run(const kaon_update_args *args) {
@@ -124,9 +122,8 @@ static inline void run_share(const kaon_launch *launch, const kaon_update_args *
  * (NULL: no sums wanted). */
 static inline void run_chunks(const kaon_launch *launch, const kaon_update_args *args, int nslots,
                               chunk_work *work) {
-  const int64_t bytes =
-      args->shape.nblocks * args->shape.ncomp * args->shape.nrhs * KAON_W * (int64_t)sizeof(real);
-  const int threads = kaon_team(launch, bytes >= ALONE);
+  const kaon_shape *s = &args->shape;
+  const int threads = kaon_team_of(launch, s->nblocks * s->ncomp * s->nrhs * KAON_W);
   if (threads == 1) {
     run_share(launch, args, nslots, work, 0, 1);
     return;

@@ -1,6 +1,7 @@
 /* clover.c - clover blocks on a spinor, site by site, on the CPU (dslash_ops.h). */
 #include "dslash/cpu/kernels.h"
 #include "dslash/cpu/site.h"
+#include "lib/cpu/team.h"
 
 static void clover_chunk(const kaon_clover_args *args, const site_plan *plan, int chunk,
                          double *partials) {
@@ -26,18 +27,27 @@ static void clover_chunk(const kaon_clover_args *args, const site_plan *plan, in
   site_drain_all(&late);
 }
 
+typedef struct job {
+  const kaon_clover_args *args;
+  site_plan plan;
+  double *partials;
+} job;
+
+static void clover_share(const void *job_, int t, int threads) {
+  const job *j = job_;
+  const int64_t nblocks = j->args->stencil->nblocks;
+  const int end = kaon_chunk_of_thread(nblocks, t + 1, threads);
+  for (int chunk = kaon_chunk_of_thread(nblocks, t, threads); chunk < end; chunk++)
+    clover_chunk(j->args, &j->plan, chunk, j->partials);
+  v_stream_fence();
+}
+
 void KAON_EXPORT(kaon_dslash_clover)(const kaon_launch *launch, const kaon_clover_args *args) {
-  site_plan plan = site_plan_make(launch, args->stencil, args->nrhs, args->out, &args->sum);
-  plan.clover = args->clover;
-  plan.clover_scale = args->clover_scale;
-  const int threads = launch->threads;
   const int64_t nblocks = args->stencil->nblocks;
-#pragma omp parallel for num_threads(threads) schedule(static)
-  for (int t = 0; t < threads; t++) {
-    const int end = kaon_chunk_of_thread(nblocks, t + 1, threads);
-    for (int chunk = kaon_chunk_of_thread(nblocks, t, threads); chunk < end; chunk++)
-      clover_chunk(args, &plan, chunk, launch->partials);
-    v_stream_fence();
-  }
+  job j = {args, site_plan_make(launch, args->stencil, args->nrhs, args->out, &args->sum),
+           launch->partials};
+  j.plan.clover = args->clover;
+  j.plan.clover_scale = args->clover_scale;
+  kaon_team_run(kaon_team_of(launch, 24 * KAON_W * nblocks * args->nrhs), clover_share, &j);
   kaon_reduce_finish(launch->partials, nblocks, args->nrhs, &args->gate, &args->sum, 2);
 }

@@ -9,6 +9,7 @@
 
 #include "dslash/cpu/hop_direction.h"
 #include "dslash/cpu/kernels.h"
+#include "lib/cpu/team.h"
 
 /* out = a [C] x + b [C] d, and what every kernel ends with. Not inlined into every kind of hop: the
  * code would be several times as long. */
@@ -317,6 +318,23 @@ static void hop_sum(const hop_plan *plan, const double *partials) {
                             &args->sum, 2);
 }
 
+typedef void hop_chunk_work(const hop_plan *plan, int chunk, double *partials);
+
+typedef struct job {
+  const hop_plan *plan;
+  hop_chunk_work *run;
+  double *partials;
+} job;
+
+static void hop_share(const void *job_, int t, int threads) {
+  const job *j = job_;
+  const int64_t chunks = hop_chunks(j->plan);
+  const int begin = (int)(chunks * t / threads), end = (int)(chunks * (t + 1) / threads);
+  for (int i = begin; i < end; i++)
+    j->run(j->plan, j->plan->args->backward ? end - 1 - (i - begin) : i, j->partials);
+  v_stream_fence();
+}
+
 void KAON_EXPORT(kaon_dslash_hop)(const kaon_launch *launch, const kaon_hop_args *args) {
   hop_plan plan;
   plan.args = args;
@@ -352,7 +370,7 @@ void KAON_EXPORT(kaon_dslash_hop)(const kaon_launch *launch, const kaon_hop_args
   plan.all = open == args->nrhs;
   plan.prefetch = launch->prefetch && plan.gather == NULL;
   hop_factors(&plan);
-  void (*run)(const hop_plan *, int, double *) = args->nrhs > 1 ? hop_chunk_8_many : hop_chunk_8;
+  hop_chunk_work *run = args->nrhs > 1 ? hop_chunk_8_many : hop_chunk_8;
   if (args->recon == 18) run = args->nrhs > 1 ? hop_chunk_18_many : hop_chunk_18;
   if (args->recon == 12) run = args->nrhs > 1 ? hop_chunk_12_many : hop_chunk_12;
   hop_part(&plan);
@@ -360,16 +378,9 @@ void KAON_EXPORT(kaon_dslash_hop)(const kaon_launch *launch, const kaon_hop_args
     run = args->recon == 18 ? hop_faces_18 : args->recon == 12 ? hop_faces_12 : hop_faces_8;
     plan.prefetch = 0;
   }
-  const int threads = launch->threads;
-  const int64_t chunks = hop_chunks(&plan);
-#pragma omp parallel for num_threads(threads) schedule(static)
-  for (int t = 0; t < threads; t++) {
-    const int begin = (int)(chunks * t / threads);
-    const int end = (int)(chunks * (t + 1) / threads);
-    for (int i = begin; i < end; i++)
-      run(&plan, args->backward ? end - 1 - (i - begin) : i, launch->partials);
-    v_stream_fence();
-  }
+  const job j = {&plan, run, launch->partials};
+  kaon_team_run(kaon_team_of(launch, 24 * KAON_W * args->stencil->nblocks * args->nrhs), hop_share,
+                &j);
   hop_sum(&plan, launch->partials);
 }
 

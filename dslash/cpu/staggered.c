@@ -6,6 +6,7 @@
  * the product on a backward one. */
 #include "dslash/cpu/colour.h"
 #include "dslash/dslash_ops.h"
+#include "lib/cpu/team.h"
 #include "lib/math/recon.h"
 
 /* Hops of one length. */
@@ -316,6 +317,19 @@ static void choose_part(staggered_plan *plan) {
   if (!inside) plan->chunk_first = part_chunks(faces->interior_blocks[a->parity]);
 }
 
+typedef struct job {
+  const staggered_plan *plan;
+  int chunks;
+  double *partials;
+} job;
+
+static void hop_share(const void *job_, int t, int threads) {
+  const job *j = job_;
+  const int end = (int)((int64_t)j->chunks * (t + 1) / threads);
+  for (int chunk = (int)((int64_t)j->chunks * t / threads); chunk < end; chunk++)
+    hop_chunk(j->plan, chunk, j->partials);
+}
+
 static void KAON_EXPORT(staggered_hop)(const kaon_launch *launch,
                                        const kaon_staggered_args *args) {
   staggered_plan plan = {.args = args, .improved = args->naik.links[0] != NULL};
@@ -330,8 +344,8 @@ static void KAON_EXPORT(staggered_hop)(const kaon_launch *launch,
     plan.exchange[mu] = v_exchange_index(bit >= 0 && (1 << bit) < KAON_VL ? bit : 0);
   }
   const int chunks = chunks_of(&plan);
-#pragma omp parallel for num_threads(launch->threads) schedule(static)
-  for (int chunk = 0; chunk < chunks; chunk++) hop_chunk(&plan, chunk, launch->partials);
+  const job j = {&plan, chunks, launch->partials};
+  kaon_team_run(kaon_team_of(launch, 6 * KAON_W * st->nblocks * args->nrhs), hop_share, &j);
   if (args->part != KAON_PART_INTERIOR)
     kaon_reduce_finish_chunks(launch->partials, plan.chunk_first + chunks, args->nrhs, &args->gate,
                               &args->sum, 2);

@@ -8,9 +8,31 @@
 #include "lib/launch.h"
 
 /* worthwhile: the work outweighs waking the others and waiting for them, 3 to 4 us with two threads
- * (kaon bench krylov --matrix laplace2d:N --threads 1, 2: one is as fast until N = 80). */
+ * that have not gone to sleep. */
 static inline int kaon_team(const kaon_launch *launch, int worthwhile) {
   return worthwhile ? launch->threads : 1;
+}
+
+/* Numbers of a vector from which on all threads take part. All of a solver's operations go by the
+ * same number, whatever the precision: a team that sits out every other operation goes to sleep,
+ * and is woken in 25 us. Two threads are as fast as one at 8000 to 10000 numbers of laplace2d:N and
+ * laplace3d:N (kaon bench krylov --threads 1, 2). */
+enum { KAON_TEAM_REALS = 8192 };
+
+static inline int kaon_team_of(const kaon_launch *launch, int64_t reals) {
+  return kaon_team(launch, reals >= KAON_TEAM_REALS);
+}
+
+/* Share t of so many of `job`. */
+typedef void kaon_share(const void *job, int t, int threads);
+
+static inline void kaon_team_run(int threads, kaon_share *share, const void *job) {
+  if (threads == 1) {
+    share(job, 0, 1);
+    return;
+  }
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (int t = 0; t < threads; t++) share(job, t, threads);
 }
 
 #endif

@@ -11,7 +11,8 @@
 #include "lib/cpu/team.h"
 #include "sparse/cpu/lanes.h"
 
-enum { TILE = 16, GROUP = 4, SLOTS = 3, ALONE = 49152 };
+enum { TILE = 16, GROUP = 4, SLOTS = 3 };
+enum { LONG = 1 << 19 }; /* entries, which take longer than a thread is asleep */
 
 typedef struct call {
   const kaon_stored_matrix *m;
@@ -365,11 +366,12 @@ static void run_share(const job *j, int64_t first, int64_t last, int clear, int 
   if (j->c.stream) v_stream_fence();
 }
 
-/* By all threads, or by this one alone where waking the others takes longer (lib/cpu/team.h). */
+/* By all threads, or by this one alone as the updates of such vectors are (lib/cpu/team.h), unless
+ * the rows are so long that the others are worth waking. */
 static void run_part(const job *j, int64_t first, int64_t last, int clear) {
   const kaon_stored_matrix *m = j->c.m;
-  const int64_t work = (m->entries + 4 * m->rows) * j->c.nrhs;
-  const int threads = kaon_team(j->launch, work >= ALONE);
+  const int64_t reals = m->rows * m->reals * j->c.nrhs, entries = m->entries * j->c.nrhs;
+  const int threads = entries >= LONG ? j->launch->threads : kaon_team_of(j->launch, reals);
   if (threads == 1) {
     run_share(j, first, last, clear, 0, 1);
     return;
