@@ -184,7 +184,9 @@ kaon_status kaon_blas_complete(kaon_context *ctx, const kaon_pass *pass, const i
     ctx->comm->traffic.hidden += pass->split == KAON_SUM_START;
   }
   if (!kaon_comm_sums(ctx->comm)) return KAON_OK;
-  if (pass->split != KAON_SUM_WHOLE) return split_sum(ctx, pass, slots, nslots);
+  if (pass->split != KAON_SUM_WHOLE) KAON_TRY(split_sum(ctx, pass, slots, nslots));
+  if (pass->split == KAON_SUM_JOIN) return kaon_blas_finish(ctx, pass);
+  if (pass->split != KAON_SUM_WHOLE) return KAON_OK;
   if (!ctx->backend->host_accessible) return device_whole(ctx, pass, slots, nslots);
   if (nslots > 0) KAON_TRY(sum_over_ranks(ctx, pass, slots, nslots));
   return pass->then != 0 ? kaon_blas_recur(ctx, pass) : KAON_OK;

@@ -37,8 +37,9 @@ kaon_status kaon_scalars_write(kaon_scalars *scalars, const kaon_column_state *h
  *          them and runs `then`. Work comes in between that needs neither the sums nor what `then`
  *          makes of them; on columns that `then` closes it may take place or not, as there are
  *          ranks or not, so nothing may depend on what it leaves there. One a context at a time.
- *          KEEP: the slots hold this rank's sums until the next START, which takes them along */
-enum { KAON_SUM_WHOLE, KAON_SUM_KEEP, KAON_SUM_START };
+ *          KEEP: the slots hold this rank's sums until the next START, which takes them along, or
+ *          JOIN, which does as well and waits for them */
+enum { KAON_SUM_WHOLE, KAON_SUM_KEEP, KAON_SUM_START, KAON_SUM_JOIN };
 typedef struct kaon_pass {
   kaon_scalars *scalars;
   int gate;

@@ -36,6 +36,7 @@ typedef struct kaon_method_ops {
   int cooks_at_finish; /* once a service */
   int no_half;         /* its recurrences do not bear a process in half precision */
   int late_norm;       /* where A^dag r is watched, finish sums |r|^2, which is not needed before */
+  int keeps_norm;      /* renew sends |r|^2 of a replaced residual with its first sum */
   int takes_dagger;    /* renew takes A^dag r from chosen_r where knows_dagger says so */
   int fused;           /* its updates are entries of their own, composed of nothing else */
   int dagger;          /* applies A^dagger, and K^dagger */

@@ -56,25 +56,33 @@ static kaon_status start(kaon_solver *s) {
   KAON_TRY(kaon_blas_zero(v[P], &plain));
   KAON_TRY(kaon_blas_zero(v[S], &plain));
   KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, s->r, v[R], &s2));
-  return apply_normal(s, KAON_GATE_START, KAON_REC_PIPECGNR_START);
+  return apply_normal(s, KAON_GATE_START, KAON_REC_PIPECGNR_RENEWED);
 }
 
-/* p is made orthogonal to the new r, and s, u are made anew. */
-static kaon_status inject(kaon_solver *s) {
+/* p is made orthogonal to the new r, and s, u are made anew; a process that begins has p = s = 0.
+ * The norm of the replaced residual goes with (p, r), (r, r), the sums of s and u with each other. */
+static kaon_status renew(kaon_solver *s) {
   kaon_vector **v = s->work;
-  const int gate = KAON_GATE_INJECT;
-  const kaon_pass plain = kaon_gated(s, gate);
-  const kaon_pass overlap =
-      kaon_gated_dot(s, gate, KAON_S_S2, v[P], KAON_S_OVERLAP, KAON_REC_CGNR_RENEW);
-  kaon_pass pnp = kaon_gated_norm(s, gate, KAON_S_DENOMINATOR, KAON_REC_NONE);
-  kaon_pass rs = kaon_gated_dot(s, gate, KAON_NO_SLOT, v[R], KAON_S_RS, KAON_REC_NONE);
+  const kaon_pass fresh = kaon_gated(s, KAON_GATE_START), old = kaon_gated(s, KAON_GATE_INJECT);
+  kaon_pass overlap =
+      kaon_gated_dot(s, KAON_GOES_ON, KAON_S_S2, v[P], KAON_S_OVERLAP, KAON_REC_CGNR_RENEW);
+  kaon_pass pnp = kaon_gated_norm(s, KAON_GATE_INJECT, KAON_S_DENOMINATOR, KAON_REC_NONE);
+  kaon_pass rs =
+      kaon_gated_dot(s, KAON_GATE_INJECT, KAON_NO_SLOT, v[R], KAON_S_RS, KAON_REC_NONE);
+  overlap.split = KAON_SUM_JOIN;
   pnp.split = rs.split = KAON_SUM_KEEP;
-  if (kaon_gate_shut(s, gate)) return KAON_OK;
-  KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, s->r, v[R], &overlap)); /* (p, r), (r, r) */
-  KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_OVERLAP), v[R], v[P], &plain));
-  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[P], s->r, &pnp));
-  KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, s->r, v[S], &rs));
-  return apply_normal(s, gate, KAON_REC_PIPECGNR_INJECT);
+  if (!kaon_gate_shut(s, KAON_GATE_START)) {
+    KAON_TRY(kaon_blas_zero(v[P], &fresh));
+    KAON_TRY(kaon_blas_zero(v[S], &fresh));
+  }
+  KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, s->r, v[R], &overlap));
+  if (!kaon_gate_shut(s, KAON_GATE_INJECT)) {
+    KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_OVERLAP), v[R], v[P], &old));
+    KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[P], s->r, &pnp));
+    KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, s->r, v[S], &rs));
+  }
+  KAON_TRY(apply_normal(s, KAON_GOES_ON, KAON_REC_PIPECGNR_RENEWED));
+  return kaon_recur(s, KAON_GOES_ON, KAON_REC_RESUME);
 }
 
 static kaon_status finish(kaon_solver *s, int gate) {
@@ -93,11 +101,12 @@ const kaon_method_ops kaon_method_pipecgnr = {
     .at_start = 3,
     .at_inject = 5,
     .hidden = 1,
+    .keeps_norm = 1,
     .delta = {0, 0.1, 0.3},
     .delta_restart = {0, 1e-2, 0.1},
     .delta_alone = 1e-4,
     .step = step,
     .start = start,
-    .inject = inject,
+    .renew = renew,
     .finish = finish,
 };

@@ -56,8 +56,7 @@
   X(KAON_REC_PIPECG_START, kaon_pipecg_start)         \
   X(KAON_REC_PIPECG_STEP, kaon_pipecg_step)           \
   X(KAON_REC_PIPECG_INJECT, kaon_pipecg_inject)       \
-  X(KAON_REC_PIPECGNR_START, kaon_pipecgnr_start)     \
-  X(KAON_REC_PIPECGNR_INJECT, kaon_pipecgnr_inject)   \
+  X(KAON_REC_PIPECGNR_RENEWED, kaon_pipecgnr_renewed) \
   X(KAON_REC_PIPEBI_START, kaon_pipebi_start)         \
   X(KAON_REC_PIPEBI_OMEGA, kaon_pipebi_omega)         \
   X(KAON_REC_PIPEBI_STEP, kaon_pipebi_step)           \

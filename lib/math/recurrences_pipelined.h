@@ -76,10 +76,6 @@ static inline KAON_HD void kaon_pipepcg_inject(kaon_column_state *s) {
   kaon_pipecg_go_on(s, KAON_S_RZ);
 }
 
-static inline KAON_HD void kaon_pipecgnr_start(kaon_column_state *s) {
-  kaon_pipecg_begin(s, KAON_S_S2);
-}
-
 /* After x += alpha p, r -= alpha s with s = N p: |b - A x|^2 has changed by -2 alpha (p, r) -
  * alpha^2 (p, s), r as it is now, and the coming (p, N p) follows from products with the old p and
  * s: neither takes orthogonality for granted, whose loss feeds on itself where |r| grows. The
@@ -98,8 +94,11 @@ static inline KAON_HD void kaon_pipecgnr_step(kaon_column_state *s) {
   kaon_pipecg_alpha(s, gamma, kaon_pipecg_denominator(s), KAON_WAIT_UPDATE);
 }
 
-static inline KAON_HD void kaon_pipecgnr_inject(kaon_column_state *s) {
-  kaon_pipecg_go_on(s, KAON_S_S2);
+static inline KAON_HD void kaon_pipecgnr_renewed(kaon_column_state *s) {
+  if (s->gate & KAON_GATE_INJECT)
+    kaon_pipecg_go_on(s, KAON_S_S2);
+  else
+    kaon_pipecg_begin(s, KAON_S_S2);
 }
 
 /* ---- pipelined BiCGStab ---- */
