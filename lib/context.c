@@ -62,13 +62,13 @@ static kaon_status check_library(kaon_context *ctx) {
     return kaon_fail(NULL, KAON_ERR_UNSUPPORTED,
                      "context: issue=library (--regime cublas) is cuBLAS's, but the backend is %s; "
                      "choose backend "
-                     "cuda, or issue=separate",
+                     "cuda, or issue=separate (--regime kernels)",
                      ctx->backend->name);
   if (ctx->comm->ranks > 1 || ctx->options.reduce_delay > 0)
     return kaon_fail(
         NULL, KAON_ERR_UNSUPPORTED,
-        "context: issue=library is for one rank without reduce_delay, but there are %d "
-        "and %g s; choose issue=separate",
+        "context: issue=library (--regime cublas) is for one rank without reduce_delay "
+        "(--reduce-delay), but there are %d and %g s; choose issue=separate (--regime kernels)",
         ctx->comm->ranks, ctx->options.reduce_delay);
   return KAON_OK;
 }
