@@ -153,8 +153,8 @@ typedef struct kaon_context_info {
   int64_t memory_peak; /* the most there were */
   const char *details; /* CUDA: memory, compute capability and driver in words; "" on the CPU */
   int64_t memory_held; /* bytes taken from the system, those kept for reuse too */
-  int64_t memory_free; /* bytes that could still be had of the device, or of memory_limit; -1: not
-                          known (the CPU without a limit) */
+  int64_t memory_free; /* bytes that could still be had of the device, of which ranks that share it
+                          are each told all, or of memory_limit; -1: not known */
   const char *communicator; /* "single", "MPI" or "QMP" */
   int rank;                 /* of `ranks`, from 0 */
   int local_rank;           /* among those of this node, from 0 */
