@@ -48,7 +48,8 @@ static const cli_option options[] = {
      "draw every residual of every column, by gnuplot; without gnuplot the numbers are kept as CSV "
      "beside it"},
     {CLI_FLAG, "dry-run", NULL, NULL, OWN(dry_run), 0, 0,
-     "say how much memory it would take, and stop; nothing is solved"},
+     "say how much memory it would take, and stop; nothing is solved; status 3 where there is not "
+     "so much, or --memory-limit is less"},
     {CLI_GROUP, "Several ranks, under mpirun:", NULL, NULL, 0, 0, 0, NULL},
     CLI_RANKS_OPTIONS,
     CLI_REGIME_OPTION,

@@ -325,10 +325,52 @@ static double share_of(const sample *s) {
   return program + (s->peak - program) / ranks_started();
 }
 
+/* A file's blocks of rows may share their columns, and then take half of what samples do. */
+static double least_need(const solve_args *args, const sample *s) {
+  return linear_is_file(args->linear.matrix) ? 0.5 * s->most : s->most;
+}
+
+/* The sentence of a job that is not begun. Exit status. */
+static int refuse(const solve_args *args, double least, const kaon_context_info *info) {
+  char need[32], there[32];
+  cli_error(
+      "%s with %d column%s needs at least %s (%.0f bytes) on %s, where %s (%lld bytes) are "
+      "free%s; solve fewer columns at a time (--columns), take --precision single, or share "
+      "the rows among ranks",
+      cli_name(args->linear.matrix), args->linear.columns, args->linear.columns == 1 ? "" : "s",
+      cli_bytes(least, need), least, info->device, cli_bytes((double)info->memory_free, there),
+      (long long)info->memory_free,
+      isnan(args->common.memory_limit) ? "" : " within --memory-limit");
+  return EXIT_DEVICE;
+}
+
+/* reading: bytes that each rank takes while it reads; 0: not known. */
+static void print_plan(const solve_args *args, const sample *s, double reading,
+                       const kaon_context_info *info) {
+  const cli_common *common = &args->common;
+  char text[5][32];
+  cli_say(common,
+          "%s, %d columns, would take about %s of memory at its peak on one rank:\n"
+          "  matrix %s, operator and preconditioner %s, solver %s, sources and solutions %s, the "
+          "rest the program and what reads the matrix\n",
+          cli_name(args->linear.matrix), args->linear.columns, cli_bytes(s->peak, text[0]),
+          cli_bytes(s->input, text[1]), cli_bytes(s->operator, text[2]),
+          cli_bytes(s->solver, text[3]), cli_bytes(s->vectors, text[4]));
+  if (ranks_started() > 1)
+    cli_say(
+        common,
+        "  of %d ranks each holds its share of the rows, about %s, and what it needs of others'\n",
+        ranks_started(), cli_bytes(share_of(s), text[0]));
+  if (ranks_started() > 1 && reading > 0)
+    cli_say(common, "  while the file is read each takes %s\n", cli_bytes(reading, text[0]));
+  if (info->memory_free >= 0)
+    cli_say(common, "  on %s: fields %s, where %s are free\n", info->device,
+            cli_bytes(s->most, text[0]), cli_bytes((double)info->memory_free, text[1]));
+}
+
 int plan_solve(const solve_job *job) {
   const solve_args *args = job->args;
   const char *name = args->linear.matrix;
-  char text[5][32];
   sample s = {0};
   double reading = 0;
   if (!ranks_first()) return EXIT_DONE; /* the first one says it for all */
@@ -343,23 +385,8 @@ int plan_solve(const solve_job *job) {
         linear_is_file(name) ? predict_file(args, 0, &s, &reading) : predict_generated(args, 0, &s);
   if (code == EXIT_DONE) code = cli_context(&args->common, &ctx);
   if (code != EXIT_DONE) return code;
-  cli_say(&args->common,
-          "%s, %d columns, would take about %s of memory at its peak on one rank:\n"
-          "  matrix %s, operator and preconditioner %s, solver %s, sources and solutions %s, the "
-          "rest the program and what reads the matrix\n",
-          cli_name(name), args->linear.columns, cli_bytes(s.peak, text[0]),
-          cli_bytes(s.input, text[1]), cli_bytes(s.operator, text[2]), cli_bytes(s.solver, text[3]),
-          cli_bytes(s.vectors, text[4]));
-  if (ranks_started() > 1)
-    cli_say(
-        &args->common,
-        "  of %d ranks each holds its share of the rows, about %s, and what it needs of others'\n",
-        ranks_started(), cli_bytes(share_of(&s), text[0]));
-  if (ranks_started() > 1 && reading > 0)
-    cli_say(&args->common, "  while the file is read each takes %s\n", cli_bytes(reading, text[0]));
-  if (sample_info(ctx).memory_free >= 0)
-    cli_say(&args->common, "  on %s: fields %s, of which %s are free\n", sample_info(ctx).device,
-            cli_bytes(s.most, text[0]), cli_bytes((double)sample_info(ctx).memory_free, text[1]));
+  const kaon_context_info info = sample_info(ctx);
+  print_plan(args, &s, reading, &info);
   json_t *report = report_new(ctx, "solve");
   json_object_set_new(report, "dry_run", json_true());
   json_object_set_new(report, "matrix", report_string(cli_name(name)));
@@ -372,6 +399,10 @@ int plan_solve(const solve_job *job) {
                       reading > 0 ? report_real(reading) : json_null());
   code = report_write(args->common.report, report);
   json_decref(report);
+  const int ranks = ranks_started();
+  const double least = least_need(args, &s) / (ranks > 1 ? ranks : 1);
+  if (code == EXIT_DONE && ranks > 0 && sample_exceeds(&args->common, &info, ranks, least))
+    code = refuse(args, least, &info);
   kaon_context_destroy(&ctx);
   return code;
 }
@@ -396,15 +427,9 @@ static double rough_size(const solve_args *args) {
   return (27 * entry + vectors) * size_of(f, n) * f->rows;
 }
 
-/* A file's blocks of rows may share their columns, and then take half of what samples do. */
-static double least_need(const solve_args *args, const sample *s) {
-  return linear_is_file(args->linear.matrix) ? 0.5 * s->most : s->most;
-}
-
 int solve_fits(const solve_job *job) {
   const solve_args *args = job->args;
   const kaon_context_info info = sample_info(job->ctx);
-  char need[32], there[32];
   sample s = {0};
   double reading = 0;
   if (info.memory_free < 0 || info.ranks > 1) return EXIT_DONE; /* nobody knows; not foretold */
@@ -414,13 +439,5 @@ int solve_fits(const solve_job *job) {
                                                        : predict_generated(args, 1, &s);
   const double least = least_need(args, &s);
   if (code != EXIT_DONE || least <= (double)info.memory_free) return EXIT_DONE;
-  cli_error(
-      "%s with %d column%s needs at least %s (%.0f bytes) on %s, where %s (%lld bytes) are "
-      "free%s; solve fewer columns at a time (--columns), take --precision single, or share "
-      "the rows among ranks",
-      cli_name(args->linear.matrix), args->linear.columns, args->linear.columns == 1 ? "" : "s",
-      cli_bytes(least, need), least, info.device, cli_bytes((double)info.memory_free, there),
-      (long long)info.memory_free,
-      isnan(args->common.memory_limit) ? "" : " within --memory-limit");
-  return EXIT_DEVICE;
+  return refuse(args, least, &info);
 }
