@@ -151,7 +151,7 @@ int shifts_take(invert_job *job) {
   if (code != EXIT_DONE) return code;
   for (size_t k = 0; k < all; k++) /* until it is solved */
     s->solves[k] = (kaon_column_report){.reason = KAON_CANCELLED, .residual = 1};
-  return cli_status(job->ctx, take(job), NULL);
+  return problem_status(job->ctx, &job->p, take(job));
 }
 
 /* A column between vectors that have different sites: the others' are 0 where they come in. */
