@@ -21,10 +21,6 @@ const char *kaon_version(void) {
   return KAON_VERSION;
 }
 
-const char *kaon_commit(void) {
-  return KAON_COMMIT;
-}
-
 static kaon_status choose_cpu(kaon_context *ctx, kaon_isa isa) {
   KAON_TRY(kaon_cpu_backend(isa, ctx->options.check, &ctx->backend));
   kaon_cpu_describe(ctx->device, sizeof ctx->device);

@@ -198,7 +198,8 @@ typedef struct kaon_traffic {
  * rank. Errors: ARGUMENT. */
 kaon_status kaon_context_traffic(const kaon_context *ctx, kaon_traffic *traffic);
 
-/* "0.1.0" and the commit it was built from ("unknown" outside a git checkout). */
+/* "0.1.0" and the commit it was built from: 12 hexadecimal digits, "-dirty" behind them where the
+ * sources were not those of the commit; "unknown" outside a git checkout. */
 const char *kaon_version(void);
 const char *kaon_commit(void);
 
