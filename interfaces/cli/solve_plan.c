@@ -318,6 +318,59 @@ static int predict_file(const solve_args *args, int inside, sample *all, double 
   return code;
 }
 
+/* --- the order of rows --- */
+
+static int make_and_count(void *user, sample *s) {
+  const solve_args *args = user;
+  linear l = {.args = &args->linear};
+  kaon_context *ctx = NULL;
+  int code = cli_context(&args->common, &ctx);
+  if (code == EXIT_DONE) code = linear_matrix(ctx, &l);
+  if (code == EXIT_DONE) s->size = (double)l.info.global_rows;
+  linear_close(&l);
+  kaon_context_destroy(&ctx);
+  return code;
+}
+
+/* *rows of the matrix; 0: not known without making a large one, or not its name. Exit status. */
+static int count_rows(const solve_args *args, int64_t *rows) {
+  const char *name = args->linear.matrix, *after = "";
+  kaon_matrix_file_info file;
+  sample s = {0};
+  int before = 0, code = EXIT_DONE;
+  long n = 0;
+  *rows = 0;
+  if (linear_is_file(name)) {
+    code = cli_status(NULL, kaon_matrix_file_query(name, 1, threads_of(args), &file), "--matrix");
+    if (code == EXIT_DONE) *rows = file.rows;
+    return code;
+  }
+  const family *f = family_of(name);
+  if (!f || !find_number(f, name, &before, &n, &after)) return EXIT_DONE;
+  if (f->power > 0) {
+    const int beams = strcmp(f->name, "elasticity:") == 0; /* fixed at one end */
+    *rows = (int64_t)(f->rows *
+                      (beams ? pow((double)n, 2) * (double)(n - 1) : pow((double)n, f->power)));
+    return EXIT_DONE;
+  }
+  if (n > DEAREST_LEVEL) return EXIT_DONE;
+  code = sample_process(make_and_count, (void *)(uintptr_t)args, &s);
+  *rows = (int64_t)s.size;
+  return code;
+}
+
+/* What is wrong with --permutation is said now, not by the run. Exit status. */
+static int check_order(const solve_args *args) {
+  int32_t *order = NULL;
+  int64_t rows = 0;
+  if (!args->linear.permutation || ranks_started() > 1) return EXIT_DONE;
+  int code = count_rows(args, &rows);
+  if (code == EXIT_DONE && rows > 0 && rows <= INT32_MAX) /* a larger one is refused by its name */
+    code = permutation_read(args->linear.permutation, args->linear.matrix, rows, &order);
+  free(order);
+  return code;
+}
+
 /* Of a rank: the program itself is there on each. */
 static double share_of(const sample *s) {
   const double rest = s->peak - s->input - s->operator- s->vectors - s->solver;
@@ -380,6 +433,7 @@ int plan_solve(const solve_job *job) {
   if (linear_is_file(name) && access(name, R_OK) != 0)
     code = cli_wrong("--matrix %s: there is no such file, or it cannot be read; it takes %s", name,
                      LINEAR_MATRIX);
+  if (code == EXIT_DONE) code = check_order(args);
   if (code == EXIT_DONE)
     code =
         linear_is_file(name) ? predict_file(args, 0, &s, &reading) : predict_generated(args, 0, &s);
