@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "report.h"
@@ -349,8 +350,9 @@ static int count_rows(const solve_args *args, int64_t *rows) {
   if (!f || !find_number(f, name, &before, &n, &after)) return EXIT_DONE;
   if (f->power > 0) {
     const int beams = strcmp(f->name, "elasticity:") == 0; /* fixed at one end */
-    *rows = (int64_t)(f->rows *
-                      (beams ? pow((double)n, 2) * (double)(n - 1) : pow((double)n, f->power)));
+    const double all =
+        f->rows * (beams ? pow((double)n, 2) * (double)(n - 1) : pow((double)n, f->power));
+    if (all <= INT32_MAX) *rows = (int64_t)all; /* a larger one is refused by its name */
     return EXIT_DONE;
   }
   if (n > DEAREST_LEVEL) return EXIT_DONE;
@@ -365,7 +367,7 @@ static int check_order(const solve_args *args) {
   int64_t rows = 0;
   if (!args->linear.permutation || ranks_started() > 1) return EXIT_DONE;
   int code = count_rows(args, &rows);
-  if (code == EXIT_DONE && rows > 0 && rows <= INT32_MAX) /* a larger one is refused by its name */
+  if (code == EXIT_DONE && rows > 0)
     code = permutation_read(args->linear.permutation, args->linear.matrix, rows, &order);
   free(order);
   return code;
@@ -464,15 +466,28 @@ int plan_solve(const solve_job *job) {
 /* The rough size of a system, many times over, spares small ones the samples. */
 enum { PLENTY = 16 };
 
+/* Most entries that a file's text can have: those of a pattern take 4 bytes and stand for two,
+ * numbers of an array 2. 0: not known without reading, as of what is compressed. */
+static double entries_at_most(const char *path) {
+  struct stat st;
+  const char *dot = strrchr(path, '.');
+  if (!dot || strcmp(dot, ".mtx") != 0 || stat(path, &st) != 0) return 0;
+  return 0.5 * (double)st.st_size;
+}
+
 /* Of A in double, with as many entries as the file has or those of 27 points, and ten vectors. 0:
- * not known here, and what is wrong with the matrix is said where it is read. */
-static double rough_size(const solve_args *args) {
+ * not known here, and what is wrong with the matrix is said where it is read. `there`: bytes that
+ * are free. Where a file is so short that these are plenty, it is not even opened. */
+static double rough_size(const solve_args *args, double there) {
   const char *name = args->linear.matrix, *after = "";
   const double vectors = 10 * sizeof(double) * fmax(args->linear.columns, 1), entry = 20;
   kaon_matrix_file_info file;
   int before = 0;
   long n = 0;
   if (linear_is_file(name)) {
+    const double most =
+        entries_at_most(name) * (entry + 0.5 * vectors); /* no more rows than lines */
+    if (most > 0 && PLENTY * most < there) return most;
     if (kaon_matrix_file_query(name, 1, threads_of(args), &file) != KAON_OK) return 0;
     return file.reals * (entry * (double)file.entries + vectors * (double)file.rows);
   }
@@ -487,7 +502,8 @@ int solve_fits(const solve_job *job) {
   sample s = {0};
   double reading = 0;
   if (info.memory_free < 0 || info.ranks > 1) return EXIT_DONE; /* nobody knows; not foretold */
-  if (PLENTY * rough_size(args) < (double)info.memory_free) return EXIT_DONE;
+  if (PLENTY * rough_size(args, (double)info.memory_free) < (double)info.memory_free)
+    return EXIT_DONE;
   signals_stage("predicting the memory", "nothing was computed or written");
   const int code = linear_is_file(args->linear.matrix) ? predict_file(args, 1, &s, &reading)
                                                        : predict_generated(args, 1, &s);
