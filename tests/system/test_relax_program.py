@@ -384,12 +384,16 @@ class Relax(system.Case):
         self.assertLessEqual(recovery[1]["iterations"], recovery[2]["iterations"])
 
     def test_bench_kaczmarz_prints_lines_as_they_come(self):
+        self.write("rows.csv", ["earlier"])
+        os.link(self.path("rows.csv"), self.path("kept.csv"))
         out = self.succeeds("bench", "kaczmarz", "--tables", "table3,fig7,counts", "--kaczmarz-level", "3", "--kaczmarz-sweeps", "20", "--samples", "2",
                             "--threads", "1", "--seconds", "20", "--json", "rows.json", "--csv", "rows.csv")
         with open(self.path("rows.json"), encoding="utf-8") as file:
             rows = json.load(file)
         self.assertEqual({row["figure"] for row in rows}, {"table3", "fig7", "counts"})
         self.assertEqual(len(self.read("rows.csv").decode().splitlines()), 1 + len(rows))
+        self.assertEqual(self.read("kept.csv"), b"earlier\n")  # it is replaced, not written into
+        self.assertEqual(sorted(os.listdir(self.folder)), ["kept.csv", "rows.csv", "rows.json"])
         for row in rows:
             self.assertTrue(row["command"] and row["commit"] and row["device"])
         for row in (row for row in rows if row["figure"] == "table3" and row["machine"] == "cpu-openmp"):
