@@ -376,6 +376,7 @@ static int check_paths(const invert_args *a, const field_spec *spec) {
                             {"the numbers of --plot", a->history ? NULL : csv}};
   const int count = (int)(sizeof paths / sizeof *paths);
   int code = cli_distinct(paths, count);
+  if (code == EXIT_DONE) code = cli_writable("the numbers of --plot", csv);
   if (code == EXIT_DONE)
     code = cli_spared("--fat-links", a->problem.fat_links, paths + READ, count - READ);
   if (code == EXIT_DONE)

@@ -82,8 +82,7 @@ static int check_files(const invert_job *job) {
         {"--long-links", a->problem.long_links}, {"--report", a->common.report},
         {"--tuning", a->common.tuning},          {"a shift's --output", name}};
     code = !name ? EXIT_DEVICE : cli_distinct(paths, (int)(sizeof paths / sizeof *paths));
-    if (code == EXIT_DONE && !cli_can_replace(name))
-      code = cli_wrong("--output: %s is there and no ordinary file; choose another name", name);
+    if (code == EXIT_DONE) code = cli_writable("a shift's --output", name);
     free(name);
   }
   return code;

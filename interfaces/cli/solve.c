@@ -296,7 +296,8 @@ static int check_paths(const solve_args *a, const linear *l) {
       {"--report", a->common.report},
       {"--tuning", a->common.tuning},
       {"the numbers of --plot", a->history ? NULL : csv}};
-  const int code = cli_distinct(paths, (int)(sizeof paths / sizeof *paths));
+  int code = cli_distinct(paths, (int)(sizeof paths / sizeof *paths));
+  if (code == EXIT_DONE) code = cli_writable("the numbers of --plot", csv);
   free(csv);
   return code;
 }
