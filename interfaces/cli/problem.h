@@ -138,12 +138,10 @@ int problem_slice(const problem *p);
   "ranks behind the operator; async-schwarz is gcr with --preconditioner async-schwarz"
 #define PROBLEM_ACTION_TEXT \
   "the Dirac operator; links of asqtad and hisq are made from --gauge, or read: --fat-links"
-#define PROBLEM_U0_TEXT                                                                     \
-  "asqtad: tadpole factor; auto: the fourth root of the plaquette; of --fat-links for "      \
-  "--reconstruct 12 and 8 alone, where auto takes the size of long links as it is found"
-#define PROBLEM_FAT_TEXT                                                                    \
-  "asqtad, hisq: ready-made fat links as MILC writes them, SciDAC, with its signs, for an " \
-  "antiperiodic t; --long-links likewise"
+#define PROBLEM_FAT_TEXT                                                                        \
+  "asqtad, hisq: ready-made fat links as MILC writes them, SciDAC, with its signs, for an "     \
+  "antiperiodic t; --long-links likewise; with --reconstruct 12 or 8 asqtad needs the --u0 of " \
+  "the long ones, or --u0 auto, which takes their size as it is found"
 #define PROBLEM_REFINEMENT_TEXT \
   "how a coarser inner iteration is corrected: its residual replaced on the way, or restarted"
 #define PROBLEM_EVEN_ODD_TEXT \
@@ -195,7 +193,7 @@ int problem_slice(const problem *p);
       {CLI_REAL, "kappa", "K", NULL, AT(kappa), 1e-6, 10, "hopping parameter; needed, or --mass"},  \
       {CLI_REAL, "mass", "M", NULL, AT(mass), -3.9, 1e5, "bare mass: kappa = 1 / (2 M + 8)"},       \
       {CLI_TEXT, "u0", "U|auto", "1",                                                               \
-       AT(u0),   0,    0,        PROBLEM_U0_TEXT}, \
+       AT(u0),   0,    0,        "asqtad: tadpole factor; auto: the fourth root of the plaquette"}, \
       {CLI_REAL,                                                                                    \
        "naik-epsilon",                                                                              \
        "E",                                                                                         \
