@@ -34,8 +34,9 @@ typedef struct kaon_memory_ops {
   kaon_status (*clear)(kaon_context *ctx, void *device, size_t bytes);
   kaon_status (*synchronise)(
       kaon_context *ctx); /* waits, and reports the first error of asynchronous work */
-  kaon_status (*available)(kaon_context *ctx, size_t *bytes); /* not yet taken; NULL: unknown */
-  int (*place)(kaon_context *ctx, const void *pointer);       /* KAON_AT_...; NULL: both, always */
+  /* Bytes not yet taken, by anybody; NULL, or a failure: unknown */
+  kaon_status (*available)(kaon_context *ctx, size_t *bytes);
+  int (*place)(kaon_context *ctx, const void *pointer); /* KAON_AT_...; NULL: both, always */
   /* Memory of the host that kernels reach too; NULL: not offered */
   kaon_status (*shared)(kaon_context *ctx, size_t bytes, void **pointer);
   void (*unshare)(kaon_context *ctx, void *pointer);

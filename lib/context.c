@@ -21,10 +21,6 @@ const char *kaon_version(void) {
   return KAON_VERSION;
 }
 
-const char *kaon_commit(void) {
-  return KAON_COMMIT;
-}
-
 static kaon_status choose_cpu(kaon_context *ctx, kaon_isa isa) {
   KAON_TRY(kaon_cpu_backend(isa, ctx->options.check, &ctx->backend));
   kaon_cpu_describe(ctx->device, sizeof ctx->device);
@@ -62,13 +58,13 @@ static kaon_status check_library(kaon_context *ctx) {
     return kaon_fail(NULL, KAON_ERR_UNSUPPORTED,
                      "context: issue=library (--regime cublas) is cuBLAS's, but the backend is %s; "
                      "choose backend "
-                     "cuda, or issue=separate",
+                     "cuda, or issue=separate (--regime kernels)",
                      ctx->backend->name);
   if (ctx->comm->ranks > 1 || ctx->options.reduce_delay > 0)
     return kaon_fail(
         NULL, KAON_ERR_UNSUPPORTED,
-        "context: issue=library is for one rank without reduce_delay, but there are %d "
-        "and %g s; choose issue=separate",
+        "context: issue=library (--regime cublas) is for one rank without reduce_delay "
+        "(--reduce-delay), but there are %d and %g s; choose issue=separate (--regime kernels)",
         ctx->comm->ranks, ctx->options.reduce_delay);
   return KAON_OK;
 }

@@ -105,7 +105,8 @@ static kaon_status refused(kaon_context *ctx, const kaon_pool *pool, size_t byte
                            const char *what) {
   const kaon_memory_ops *memory = ctx->backend->memory;
   size_t available = 0;
-  if (memory->available != NULL && memory->available(ctx, &available) == KAON_OK)
+  if (memory->available != NULL && memory->available(ctx, &available) == KAON_OK &&
+      available < bytes)
     return kaon_fail(ctx, KAON_ERR_MEMORY,
                      "memory: %s needs %zu bytes, but %zu are free on %s beside the %lld that this "
                      "context holds; solve fewer columns at once, or take a lower precision",

@@ -139,7 +139,8 @@ static kaon_status bad_number(const kaon_door *d, int64_t site, const double *va
   int c = 0;
   while (c + 1 < ncomp && fabs(value[c]) <= d->limit) c++;
   if (d->space->lattice == NULL) {
-    snprintf(place, sizeof place, "row %lld, component %d", (long long)site, c);
+    snprintf(place, sizeof place, "row %lld (counted from 1), component %d", (long long)site + 1,
+             c);
   } else {
     const int *n = d->space->lattice->extents;
     const int x = (int)(site % n[0]), y = (int)(site / n[0] % n[1]);

@@ -71,7 +71,7 @@ class Run:
     def __init__(self, path, root):
         self.path = os.path.relpath(path, root)
         self.rows = read_json(path)
-        name = re.fullmatch(r"(\d{4}-\d\d-\d\d)-([0-9a-f]+)-(.+)\.json", os.path.basename(path))
+        name = re.fullmatch(r"(\d{4}-\d\d-\d\d)-([0-9a-f]+(?:-dirty)?)-(.+)\.json", os.path.basename(path))
         self.date, self.commit, self.topic = name.groups() if name else ("", "", os.path.basename(path)[:-5])
         if not isinstance(self.rows, list) or not self.rows or not all("bench" in row for row in self.rows):
             raise Wrong(f"{path}: not a list of benchmark rows")

@@ -116,24 +116,26 @@ static kaon_status invert(const kaon_operator *K, double *d, int64_t count, int 
     double *z = d + i * reals;
     const double re = z[0], im = reals == 2 ? z[1] : 0, largest = fmax(fabs(re), fabs(im));
     if (!isfinite(re) || !isfinite(im))
-      return kaon_fail(ctx, KAON_ERR_NOT_FINITE,
-                       "jacobi: the diagonal is not finite in row %lld (from 0) of this rank",
-                       (long long)i);
+      return kaon_fail(
+          ctx, KAON_ERR_NOT_FINITE,
+          "jacobi: the diagonal is not finite in row %lld (counted from 1) of this rank",
+          (long long)i + 1);
     if (largest == 0)
-      return kaon_fail(ctx, KAON_ERR_SINGULAR,
-                       "jacobi: the diagonal is 0 in row %lld (from 0) of this rank; choose "
-                       "another method or preconditioner",
-                       (long long)i);
+      return kaon_fail(
+          ctx, KAON_ERR_SINGULAR,
+          "jacobi: the diagonal is 0 in row %lld (counted from 1) of this rank; choose "
+          "another method or preconditioner",
+          (long long)i + 1);
     const double a = re / largest, b = im / largest, norm = (a * a + b * b) * largest;
     z[0] = a / norm;
     if (reals == 2) z[1] = -b / norm;
     const double part = fmax(fabs(z[0]), fabs(z[reals - 1]));
     *most = fmax(*most, part);
     if (!(part <= limit))
-      return kaon_fail(
-          ctx, KAON_ERR_SINGULAR,
-          "jacobi: the diagonal of row %lld (from 0) of this rank is %g, too small to divide by",
-          (long long)i, largest);
+      return kaon_fail(ctx, KAON_ERR_SINGULAR,
+                       "jacobi: the diagonal of row %lld (counted from 1) of this rank is %g, too "
+                       "small to divide by",
+                       (long long)i + 1, largest);
   }
   return KAON_OK;
 }

@@ -387,10 +387,10 @@ static kaon_status run(const kaon_context *ctx, work *s, const double *scale,
                        "drop, or set a limit by fill",
                        (long long)s->rows);
   if (end == BROKEN)
-    status =
-        kaon_fail(ctx, KAON_ERR_SINGULAR,
-                  "ainv: the pivot of row %lld is %g%+gi (the row's diagonal entry scaled to 1)",
-                  (long long)where->row, where->pivot[0], where->pivot[1]);
+    status = kaon_fail(ctx, KAON_ERR_SINGULAR,
+                       "ainv: the pivot of row %lld (counted from 1) is %g%+gi (the row's diagonal "
+                       "entry scaled to 1)",
+                       (long long)where->row + 1, where->pivot[0], where->pivot[1]);
   if (status == KAON_OK) status = finish(ctx, s, scale, factors);
   close_work(s);
   kaon_csr_destroy(&columns);

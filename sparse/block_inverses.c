@@ -43,9 +43,9 @@ static kaon_status invert_all(const kaon_context *ctx, const kaon_csr *A, int bl
     if (kaon_dense_invert(n, reals, dense, &pivot) != 0) {
       *where = (kaon_bad_pivot){first, {pivot, 0}};
       return kaon_fail(ctx, KAON_ERR_SINGULAR,
-                       "block inverses: the block of %d rows from row %lld on is singular (%g left "
-                       "for a pivot)",
-                       n, (long long)first, pivot);
+                       "block inverses: the block of %d rows from row %lld (counted from 1) on is "
+                       "singular (%g left for a pivot)",
+                       n, (long long)first + 1, pivot);
     }
     if (hermitian) make_hermitian(n, reals, dense);
     for (int i = 0; i < n; i++) {

@@ -249,20 +249,21 @@ kaon_status kaon_csr_sort(const kaon_context *ctx, kaon_csr *csr, kaon_csr_dupli
   KAON_TRY(sort_rows(ctx, csr, longest));
   if (!has_duplicates(csr, &row, &entry)) return KAON_OK;
   if (duplicates == KAON_CSR_REFUSE)
-    return kaon_fail(ctx, KAON_ERR_FORMAT,
-                     "sparse rows: row %lld has more than one entry in column %lld (%g and %g are "
-                     "two of them); remove them, or let them be added",
-                     (long long)row, (long long)csr->column[entry],
-                     csr->value[(entry - 1) * csr->reals], csr->value[entry * csr->reals]);
+    return kaon_fail(
+        ctx, KAON_ERR_FORMAT,
+        "sparse rows: row %lld has more than one entry in column %lld, both counted from "
+        "0 (%g and %g are two of them); remove them, or let them be added",
+        (long long)row, (long long)csr->column[entry], csr->value[(entry - 1) * csr->reals],
+        csr->value[entry * csr->reals]);
   add_duplicates(csr);
   for (int64_t i = 0; i < csr->rows; i++)
     for (int64_t n = csr->start[i] * csr->reals; n < csr->start[i + 1] * csr->reals; n++)
       if (!isfinite(csr->value[n]))
-        return kaon_fail(
-            ctx, KAON_ERR_NOT_FINITE,
-            "sparse rows: the entries of row %lld in column %lld add up to %g, which is "
-            "no number",
-            (long long)i, (long long)csr->column[n / csr->reals], csr->value[n]);
+        return kaon_fail(ctx, KAON_ERR_NOT_FINITE,
+                         "sparse rows: the entries of row %lld in column %lld, both counted from "
+                         "0, add up to %g, "
+                         "which is no number",
+                         (long long)i, (long long)csr->column[n / csr->reals], csr->value[n]);
   return KAON_OK;
 }
 

@@ -193,8 +193,9 @@ kaon_status kaon_factors_create(const kaon_context *ctx, const kaon_csr *A,
   if (status == KAON_OK) {
     made->scale = 1;
     if (!factorise(A, made, how, at, filled, where))
-      status = kaon_fail(ctx, KAON_ERR_SINGULAR, "factors: the pivot of row %lld is %g%+gi",
-                         (long long)where->row, where->pivot[0], where->pivot[1]);
+      status = kaon_fail(ctx, KAON_ERR_SINGULAR,
+                         "factors: the pivot of row %lld (counted from 1) is %g%+gi",
+                         (long long)where->row + 1, where->pivot[0], where->pivot[1]);
   }
   free(at);
   free(filled);

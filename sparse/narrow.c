@@ -23,10 +23,10 @@ static kaon_status refuse(const kaon_matrix *matrix, const kaon_row_set *set, co
   const int large = size_of(a, n) > FLT_MAX;
   return kaon_fail(
       matrix->ctx, KAON_ERR_PRECISION,
-      "%s: the %s %g in row %lld, column %lld (from 0, as given) %s single precision, "
+      "%s: the %s %g in row %lld, column %lld (counted from 1, as given) %s single precision, "
       "which holds %.2g to %.2g; scale the system, or take double precision inside",
       name, large ? "entry" : "row's largest entry", size_of(a, n),
-      (long long)caller_row(matrix, i), (long long)caller_column(matrix, set, a->column[n]),
+      (long long)caller_row(matrix, i) + 1, (long long)caller_column(matrix, set, a->column[n]) + 1,
       large ? "does not fit into" : "is too small for", (double)FLT_MIN, (double)FLT_MAX);
 }
 

@@ -76,10 +76,10 @@ static kaon_status broken(const workshop *w, const kaon_bad_pivot *bad) {
   if (w->from->reals == 2) snprintf(imaginary, sizeof imaginary, " %+.3g i", bad->pivot[1]);
   return kaon_fail(
       w->ctx, KAON_ERR_SINGULAR,
-      "%s: breakdown in row %lld (from 0, as it was given) with pivot %.3g%s and the "
+      "%s: breakdown in row %lld (counted from 1, as it was given) with pivot %.3g%s and the "
       "diagonal times %.4g, where it must be %s; give a larger 'shift', or choose another "
       "kind",
-      names[info->options.kind], (long long)row, bad->pivot[0], imaginary, 1 + info->shift,
+      names[info->options.kind], (long long)row + 1, bad->pivot[0], imaginary, 1 + info->shift,
       w->self->hermitian ? "positive" : "nonzero");
 }
 

@@ -116,9 +116,9 @@ static kaon_status singular(const work *w, int64_t row) {
       kaon_matrix_given_row(matrix, matrix->order != NULL ? matrix->order[row] : row);
   return kaon_fail(
       matrix->ctx, KAON_ERR_SINGULAR,
-      "relaxation: row %lld (from 0, as it was given) has no diagonal entry or 0 "
+      "relaxation: row %lld (counted from 1, as it was given) has no diagonal entry or 0 "
       "there, but is divided by it; reorder the rows, or take a method that needs none",
-      (long long)given);
+      (long long)given + 1);
 }
 
 static kaon_status fill_diagonal(const work *w, int64_t row, int64_t place) {

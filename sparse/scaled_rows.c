@@ -26,16 +26,17 @@ kaon_status kaon_scaled_rows(const kaon_matrix *matrix, double lambda, kaon_csr 
   for (int64_t i = 0; i < rows->rows && status == KAON_OK; i++) {
     const double norm = norm_of(rows, i);
     const long long name =
-        (long long)kaon_matrix_given_row(matrix, matrix->order != NULL ? matrix->order[i] : i);
+        (long long)kaon_matrix_given_row(matrix, matrix->order != NULL ? matrix->order[i] : i) + 1;
     factors[i] = sqrt(lambda) / norm;
     if (norm == 0)
       status = kaon_fail(matrix->ctx, KAON_ERR_SINGULAR,
-                         "kaczmarz: row %lld has %s, so it is no equation to project onto; leave "
-                         "it out of the system",
+                         "kaczmarz: row %lld (counted from 1) has %s, so it is no equation to "
+                         "project onto; leave it out of the system",
                          name, rows->start[i] == rows->start[i + 1] ? "no entries" : "zeros alone");
     else if (!isfinite(norm) || !isfinite(factors[i]))
       status = kaon_fail(matrix->ctx, KAON_ERR_NOT_FINITE,
-                         "kaczmarz: the norm of row %lld is %g; scale the system", name, norm);
+                         "kaczmarz: the norm of row %lld (counted from 1) is %g; scale the system",
+                         name, norm);
   }
   if (status == KAON_OK) status = kaon_csr_copy(matrix->ctx, rows, scaled);
   for (int64_t i = 0; i < rows->rows && status == KAON_OK; i++)

@@ -32,8 +32,8 @@ static kaon_status measure(sections *s) {
       const double x = place(s, i)[d];
       if (!isfinite(x))
         return kaon_fail(s->matrix->ctx, KAON_ERR_NOT_FINITE,
-                         "kaczmarz: coordinate %d of row %lld is %g", d,
-                         (long long)(s->matrix->order != NULL ? s->matrix->order[i] : i), x);
+                         "kaczmarz: coordinate %d of row %lld (counted from 1) is %g", d,
+                         (long long)(s->matrix->order != NULL ? s->matrix->order[i] : i) + 1, x);
       s->low[d] = fmin(s->low[d], x);
       s->high[d] = fmax(s->high[d], x);
     }

@@ -102,10 +102,10 @@ static kaon_status diagonal_of(const kaon_matrix *matrix, double omega, double *
     if (!(kaon_number_size(e, a->reals) > 0))
       return kaon_fail(
           matrix->ctx, KAON_ERR_SINGULAR,
-          "relaxation: row %lld (from 0, as it was given) has no diagonal entry or 0 "
+          "relaxation: row %lld (counted from 1, as it was given) has no diagonal entry or 0 "
           "there, but is divided by it; reorder the rows, or take a method that needs "
           "none",
-          (long long)kaon_matrix_given_row(matrix, matrix->order ? matrix->order[i] : i));
+          (long long)kaon_matrix_given_row(matrix, matrix->order ? matrix->order[i] : i) + 1);
     e = kaon_number_inverse(e, a->reals);
     kaon_number_put(d, i, a->reals, (kaon_number){omega * e.re, omega * e.im});
   }

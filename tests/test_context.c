@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -14,6 +15,7 @@
 #include <kaon/options.h>
 
 #include "lib/context.h"
+#include "lib/cpu/free_memory.h"
 #include "lib/options_table.h"
 #include "tests/util/machine.h"
 
@@ -209,6 +211,108 @@ static void the_memory_limit_is_kept_and_named(void **state) {
   kaon_context_destroy(&ctx);
 }
 
+/* By the names that the library's users and the program's have for it. */
+static void library_calls_that_there_are_not_are_refused(void **state) {
+  (void)state;
+  kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  kaon_context *ctx = NULL;
+  options.backend = KAON_BACKEND_CPU;
+  options.issue = KAON_ISSUE_LIBRARY;
+  assert_int_equal(kaon_context_create(&options, &ctx), KAON_ERR_UNSUPPORTED);
+  assert_null(ctx);
+  assert_non_null(strstr(kaon_last_error(NULL), "issue=separate (--regime kernels)"));
+}
+
+/* ---- free memory, as files of Linux tell it ---- */
+
+/* Writes a file below `root`, with the folders on its way. */
+static void put(const char *root, const char *name, const char *text) {
+  char path[512];
+  snprintf(path, sizeof path, "%s%s", root, name);
+  for (char *slash = strchr(path + strlen(root) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+    *slash = '\0';
+    mkdir(path, 0777);
+    *slash = '/';
+  }
+  FILE *file = fopen(path, "w");
+  assert_non_null(file);
+  fputs(text, file);
+  fclose(file);
+}
+
+#define MEMINFO "MemTotal:       24684084 kB\nMemFree: 5 kB\nMemAvailable:   1000 kB\n"
+#define V1_LIST "4:cpu,memory:/docker/abc\n1:name=systemd:/x\n"
+#define V2_STAT "anon 7\ninactive_file 20000\nactive_file 10000\n"
+#define V1_STAT "inactive_file 1\ntotal_inactive_file 3000\ntotal_active_file 2000\n"
+#define V2 "/sys/fs/cgroup"
+#define V1 "/sys/fs/cgroup/memory"
+
+static void free_memory_is_the_least_of_what_bounds_it(void **state) {
+  (void)state;
+  static const struct {
+    const char *what;
+    const char *files[20]; /* name, text, ... */
+    int64_t bytes;
+  } cases[] = {
+      {"nothing known", {NULL}, -1},
+      {"no groups", {"/proc/meminfo", MEMINFO}, 1024000},
+      {"an old kernel", {"/proc/meminfo", "MemTotal: 7 kB\nMemFree: 5 kB\n"}, -1},
+      {"no number", {"/proc/meminfo", "MemAvailable: much kB\n"}, -1},
+      {"no unit", {"/proc/meminfo", "MemAvailable: 1000\n"}, -1},
+      {"version 2, a parent's limit",
+       {"/proc/meminfo", MEMINFO, "/proc/self/cgroup", "0::/a/b\n", V2 "/a/b/memory.max", "max\n",
+        V2 "/a/b/memory.current", "60000\n", V2 "/a/b/memory.stat", V2_STAT, V2 "/a/memory.max",
+        "500000\n", V2 "/a/memory.current", "100000\n", V2 "/a/memory.stat", V2_STAT},
+       430000},
+      {"version 2, a container's root; more than the machine has",
+       {"/proc/meminfo", MEMINFO, "/proc/self/cgroup", "0::/\n", V2 "/memory.max", "5000000\n",
+        V2 "/memory.current", "100000\n", V2 "/memory.stat", V2_STAT},
+       1024000},
+      {"used up",
+       {"/proc/meminfo", MEMINFO, "/proc/self/cgroup", "0::/\n", V2 "/memory.max", "50000\n",
+        V2 "/memory.current", "90000\n", V2 "/memory.stat", V2_STAT},
+       0},
+      {"a group that cannot be understood",
+       {"/proc/meminfo", MEMINFO, "/proc/self/cgroup", "0::/\n", V2 "/memory.max", "5\n",
+        V2 "/memory.current", "90000\n", V2 "/memory.stat", "anon 7\n"},
+       1024000},
+      {"version 1, whose group leads nowhere in a container; nothing of the machine",
+       {"/proc/self/cgroup", V1_LIST, V1 "/memory.limit_in_bytes", "20000\n",
+        V1 "/memory.usage_in_bytes", "15000\n", V1 "/memory.stat", V1_STAT},
+       10000},
+      {"version 1 without a limit",
+       {"/proc/meminfo", MEMINFO, "/proc/self/cgroup", V1_LIST,
+        V1 "/docker/abc/memory.limit_in_bytes", "9223372036854771712\n",
+        V1 "/docker/abc/memory.usage_in_bytes", "15000\n", V1 "/docker/abc/memory.stat", V1_STAT},
+       1024000}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char root[] = "/tmp/kaon-free-XXXXXX", command[64];
+    assert_non_null(mkdtemp(root));
+    for (int k = 0; cases[i].files[k]; k += 2) put(root, cases[i].files[k], cases[i].files[k + 1]);
+    print_message("%s: %lld\n", cases[i].what, (long long)kaon_cpu_free_memory(root));
+    assert_int_equal(kaon_cpu_free_memory(root), cases[i].bytes);
+    snprintf(command, sizeof command, "rm -r %s", root);
+    assert_int_equal(system(command), 0);
+  }
+}
+
+static void the_cpu_says_what_is_free(void **state) {
+  (void)state;
+  const int64_t there = kaon_cpu_free_memory("");
+  kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  kaon_context_info info;
+  kaon_context *ctx = NULL;
+  options.backend = KAON_BACKEND_CPU;
+  assert_int_equal(kaon_context_create(&options, &ctx), KAON_OK);
+  kaon_context_query(ctx, &info);
+  if (there < 0) assert_int_equal(info.memory_free, -1);
+  if (there >= 0) assert_true(info.memory_free > 0);
+  if (there >= 0) assert_int_equal(kaon_pool_expect(ctx, SIZE_MAX / 4, "all"), KAON_ERR_MEMORY);
+  if (there >= 0) assert_non_null(strstr(kaon_last_error(ctx), "all needs 4611686018427387903"));
+  assert_int_equal(kaon_pool_expect(ctx, 4096, "a page"), KAON_OK);
+  kaon_context_destroy(&ctx);
+}
+
 /* A child must die on the access; its exit is by a signal (or the sanitizer's report). */
 static void dies(int overrun) {
   fflush(stdout);
@@ -333,6 +437,9 @@ int main(void) {
       cmocka_unit_test(unusable_backends_are_refused_with_a_sentence),
       cmocka_unit_test(the_pool_reuses_and_counts),
       cmocka_unit_test(the_memory_limit_is_kept_and_named),
+      cmocka_unit_test(library_calls_that_there_are_not_are_refused),
+      cmocka_unit_test(free_memory_is_the_least_of_what_bounds_it),
+      cmocka_unit_test(the_cpu_says_what_is_free),
       cmocka_unit_test(check_mode_traps_overruns_and_late_uses),
       cmocka_unit_test(the_device_says_what_it_is),
       cmocka_unit_test(transfers_keep_every_byte),

@@ -161,7 +161,7 @@ static void malformed_arrays_are_refused(void **state) {
   values[3] = 4;
   column[1] = 0;
   options.refuse_duplicates = 1;
-  REFUSED(KAON_ERR_FORMAT, "row 0", "column 0 (1 and 2");
+  REFUSED(KAON_ERR_FORMAT, "row 0", "(1 and 2");
   column[1] = 1;
   options.ordering = 7;
   REFUSED(KAON_ERR_ARGUMENT, "ordering", "7");
@@ -222,7 +222,7 @@ static void vectors_keep_the_callers_order(void **state) {
     double *numbers = calloc(2 * a.rows, sizeof *numbers);
     numbers[2 * 333 + 1] = NAN;
     refused(ctx, KAON_ERR_NOT_FINITE, kaon_vector_import(v, 0, numbers, KAON_BASIS_UKQCD),
-            "row 333", "component 1");
+            "row 334 (counted from 1)", "component 1");
     free(numbers);
     free(in);
     free(out);
@@ -309,9 +309,9 @@ static void what_single_precision_cannot_hold_is_refused_by_place(void **state) 
   static const struct {
     double value;
     const char *words[3];
-  } cases[] = {{-1e300, {"1e+300", "row 70, column 71 ", "single precision"}},
-               {1e39, {"1e+39", "row 70, column 71 ", "scale the system"}},
-               {1e-60, {"1e-60", "row 70, column 71 ", "too small"}}};
+  } cases[] = {{-1e300, {"1e+300", "row 71, column 72 (counted from 1", "single precision"}},
+               {1e39, {"1e+39", "row 71, column 72 (counted from 1", "scale the system"}},
+               {1e-60, {"1e-60", "row 71, column 72 (counted from 1", "too small"}}};
   kaon_context *ctx = open_default();
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
     for (int reals = 1; reals <= 2; reals++) {

@@ -2,6 +2,7 @@
  * caller's order whatever order the library keeps; what cannot be a system is refused. */
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "test_io_common.h"
 
@@ -236,7 +237,8 @@ static void refused(kaon_status status, kaon_status expected, const char *first,
 
 static void what_cannot_be_is_refused(void **state) {
   (void)state;
-  const path file = at("bad.mtx"), none = at("none.mtx"), folder = at("none/out.mtx");
+  const path file = at("bad.mtx"), none = at("none.mtx"), folder = at("none/out.mtx"),
+             nowhere = at("nowhere.mtx");
   kaon_matrix *matrix = NULL;
   kaon_matrix_options options = KAON_MATRIX_OPTIONS_INIT;
   int64_t rows, columns;
@@ -252,6 +254,12 @@ static void what_cannot_be_is_refused(void **state) {
   must(ctx, kaon_matrix_read(ctx, file.text, NULL, &matrix));
   refused(kaon_matrix_write(matrix, folder.text), KAON_ERR_IO, "none/out.mtx", "folder");
   refused(kaon_matrix_write(matrix, NULL), KAON_ERR_ARGUMENT, "no output file", "path");
+  assert_int_equal(symlink(none.text, nowhere.text), 0);
+  refused(kaon_matrix_write(matrix, nowhere.text), KAON_ERR_IO, "nowhere.mtx", "symbolic link");
+  save(none.text, "old"); /* a link that leads somewhere stays */
+  must(ctx, kaon_matrix_write(matrix, nowhere.text));
+  must_be_equal_files(none.text, nowhere.text);
+  assert_int_equal(unlink(none.text) + unlink(nowhere.text), 0);
   kaon_matrix_destroy(&matrix);
   refused(kaon_matrix_read(ctx, none.text, NULL, &matrix), KAON_ERR_IO, "none.mtx", "path");
   refused(kaon_matrix_read(ctx, NULL, NULL, &matrix), KAON_ERR_ARGUMENT, "no file name", "path");

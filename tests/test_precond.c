@@ -431,7 +431,7 @@ static void test_breakdown(void **state) {
     kaon_precond_info info;
     kaon_operator *K = NULL;
     options.kind = kinds[k];
-    expect(ctx, matrix, &options, KAON_ERR_SINGULAR, "row 37 ");
+    expect(ctx, matrix, &options, KAON_ERR_SINGULAR, "row 38 (counted from 1");
     options.tries = 8; /* up to 0.128 */
     expect(ctx, matrix, &options, KAON_ERR_SINGULAR, "times 1.128");
     options.tries = 9;

@@ -80,10 +80,10 @@ static kaon_status load(kaon_context *ctx, library *l) {
     l->code = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
   if (l->code == NULL || !find_all(l) || !find(l->code, "cublasCreate_v2", &make) ||
       !find(l->code, "cublasSetStream_v2", &set_stream))
-    return kaon_fail(
-        ctx, KAON_ERR_UNSUPPORTED,
-        "context: issue=library needs cuBLAS of CUDA 12 or later, but no libcublas.so.13 "
-        "or .12 is found; name its folder in LD_LIBRARY_PATH");
+    return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
+                     "context: issue=library (--regime cublas) needs cuBLAS of CUDA 12 or later, "
+                     "but no libcublas.so.13 "
+                     "or .12 is found; name its folder in LD_LIBRARY_PATH");
   if (make(&l->handle) != BLAS_OK ||
       set_stream(l->handle, kaon_cuda_machine_of(ctx)->stream) != BLAS_OK)
     return kaon_fail(ctx, KAON_ERR_DEVICE, "context: cuBLAS does not start on %s", ctx->device);

@@ -153,8 +153,8 @@ typedef struct kaon_context_info {
   int64_t memory_peak; /* the most there were */
   const char *details; /* CUDA: memory, compute capability and driver in words; "" on the CPU */
   int64_t memory_held; /* bytes taken from the system, those kept for reuse too */
-  int64_t memory_free; /* bytes that could still be had of the device, or of memory_limit; -1: not
-                          known (the CPU without a limit) */
+  int64_t memory_free; /* bytes that could still be had of the device, of which ranks that share it
+                          are each told all, or of memory_limit; -1: not known */
   const char *communicator; /* "single", "MPI" or "QMP" */
   int rank;                 /* of `ranks`, from 0 */
   int local_rank;           /* among those of this node, from 0 */
@@ -198,7 +198,8 @@ typedef struct kaon_traffic {
  * rank. Errors: ARGUMENT. */
 kaon_status kaon_context_traffic(const kaon_context *ctx, kaon_traffic *traffic);
 
-/* "0.1.0" and the commit it was built from ("unknown" outside a git checkout). */
+/* "0.1.0" and the commit it was built from: 12 hexadecimal digits, "-dirty" behind them where the
+ * sources were not those of the commit; "unknown" outside a git checkout. */
 const char *kaon_version(void);
 const char *kaon_commit(void);
 

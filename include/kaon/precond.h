@@ -13,8 +13,8 @@ extern "C" {
 /* Jacobi: K x = x / d, component by component, d = the diagonal of A as it is now, in A's precision
  * (double or single); has twins in both. Needs nothing of A afterwards. *K is NULL on failure.
  * Collective. Errors: ARGUMENT, UNSUPPORTED (A does not know its diagonal; half precision),
- * SINGULAR (a zero on the diagonal; the row, counted on its rank in the caller's order), NOT_FINITE
- * (likewise), MEMORY, and those of A. */
+ * SINGULAR (a zero on the diagonal; the row, counted on its rank from 1 in the caller's order),
+ * NOT_FINITE (likewise), MEMORY, and those of A. */
 kaon_status kaon_precond_jacobi(kaon_operator *A, kaon_operator **K);
 
 typedef struct kaon_chebyshev_options {

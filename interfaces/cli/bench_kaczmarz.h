@@ -13,7 +13,9 @@ extern const char *const project_machines[PROJECT_MACHINES];
 typedef struct project {
   bench *b;
   kaon_context *ctx[PROJECT_MACHINES]; /* NULL: not there */
-  FILE *csv;
+  FILE *csv; /* lines so far, in csv_text of csv_length once it is flushed; NULL: not asked for */
+  char *csv_text;
+  size_t csv_length;
   double seconds; /* that a line may take: fewer sweeps and repeats, longer solves left out */
 } project;
 
@@ -33,7 +35,8 @@ int project_open(kaon_context *ctx, const char *name, int rcm, project_system *s
 void project_close(project_system *s);
 
 /* One line: to the list and to the CSV file (figure, matrix, rows, machine, what, x, value, unit),
- * both of which are written at once. more: further members, taken over; may be NULL. Exit status.
+ * both of which are written anew at once. more: further members, taken over; may be NULL. Exit
+ * status.
  */
 int project_line(const project *m, const char *figure, const char *matrix, int64_t rows,
                  const char *place, const char *what, double x, double value, const char *unit,

@@ -228,14 +228,14 @@ double cli_now(void); /* seconds of a monotonic clock */
 const char *cli_bytes(double bytes, char text[32]);
 /* Peak resident set of this process, bytes. */
 double cli_peak_resident(void);
-/* 1 if the folder of `path` can be written to. */
-int cli_can_write(const char *path);
-/* 1 if `path` is not there yet or an ordinary file: folders and devices are not replaced. */
-int cli_can_replace(const char *path);
 /* Bytes of the last part of a path; with what is put behind it for a file that is written aside
  * (".PID-N.part", ".partial") a file system's 255 hold. */
 enum { CLI_NAME_MAX = 220 };
-int cli_name_length(const char *path);
+/* What keeps a file from being written, of the name and of what it leads to: "NAME: its folder does
+ * not exist ...", the caller's. NULL: nothing. */
+char *cli_file_trouble(const char *path);
+/* The same as a sentence about an option; path NULL: not given. Exit status. */
+int cli_writable(const char *option, const char *path);
 /* The file that a symbolic link leads to, or the path itself: the caller's, NULL without memory. */
 char *cli_target(const char *path);
 

@@ -173,12 +173,13 @@ double cli_peak_resident(void) {
   return getrusage(RUSAGE_SELF, &usage) == 0 ? 1024.0 * (double)usage.ru_maxrss : 0;
 }
 
-int cli_name_length(const char *path) {
+static int name_length(const char *path) {
   const char *slash = strrchr(path, '/');
   return (int)strlen(slash ? slash + 1 : path);
 }
 
-int cli_can_write(const char *path) {
+/* 1 if the folder of `path` can be written to. */
+static int can_write(const char *path) {
   const char *slash = strrchr(path, '/');
   size_t length = strlen(path);
   if (length == 0 || path[length - 1] == '/') return 0;
@@ -198,7 +199,8 @@ static int is_printed_to(const struct stat *st) {
   return 0;
 }
 
-int cli_can_replace(const char *path) {
+/* 1 if `path` is not there yet or an ordinary file: folders and devices are not replaced. */
+static int can_replace(const char *path) {
   struct stat st;
   return stat(path, &st) != 0 || (S_ISREG(st.st_mode) && !is_printed_to(&st));
 }
@@ -206,6 +208,46 @@ int cli_can_replace(const char *path) {
 char *cli_target(const char *path) {
   char *target = realpath(path, NULL);
   return target ? target : strdup(path);
+}
+
+/* 1 if it would be replaced itself, since what it leads to is not there. */
+static int leads_nowhere(const char *path) {
+  struct stat st;
+  return lstat(path, &st) == 0 && S_ISLNK(st.st_mode) && stat(path, &st) != 0;
+}
+
+char *cli_file_trouble(const char *path) {
+  char *target = cli_target(path), *text = NULL;
+  const char *file = target ? target : path;
+  const size_t length = strlen(path), shown = 40;
+  int n = 0;
+  if (leads_nowhere(path))
+    n = asprintf(&text,
+                 "%s: it is a symbolic link to a file that is not there; make that file first, or "
+                 "give another name",
+                 path);
+  else if (name_length(file) > CLI_NAME_MAX)
+    n = asprintf(&text,
+                 "%s%s: the file's name has %d bytes, but %d at most can be written aside; give a "
+                 "shorter one",
+                 length > shown ? "..." : "", length > shown ? path + length - shown : path,
+                 name_length(file), CLI_NAME_MAX);
+  else if (!can_write(file))
+    n = asprintf(&text, "%s: its folder does not exist or cannot be written to", path);
+  else if (!can_replace(file))
+    n = asprintf(&text,
+                 "%s: it exists and is not an ordinary file, or is where this is printed; give "
+                 "another name",
+                 path);
+  free(target);
+  return n < 0 ? NULL : text;
+}
+
+int cli_writable(const char *option, const char *path) {
+  char *trouble = path ? cli_file_trouble(path) : NULL;
+  const int code = trouble ? cli_wrong("%s %s", option, trouble) : EXIT_DONE;
+  free(trouble);
+  return code;
 }
 
 static int same_inode(const char *a, const char *b) {

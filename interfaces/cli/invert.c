@@ -38,7 +38,8 @@ static const cli_option options[] = {
      "draw every residual of every column, by gnuplot; without gnuplot the numbers are kept as CSV "
      "beside it"},
     {CLI_FLAG, "dry-run", NULL, NULL, OWN(dry_run), 0, 0,
-     "say how much memory it would take, and stop; nothing is solved"},
+     "say how much memory it would take, and stop; nothing is solved; status 3 where there is not "
+     "so much, or --memory-limit is less"},
     {CLI_FLAG, "resume", NULL, NULL, OWN(resume), 0, 0,
      "take over the columns that an earlier run with this --output left in OUTPUT.partial or "
      "OUTPUT"},
@@ -375,6 +376,7 @@ static int check_paths(const invert_args *a, const field_spec *spec) {
                             {"the numbers of --plot", a->history ? NULL : csv}};
   const int count = (int)(sizeof paths / sizeof *paths);
   int code = cli_distinct(paths, count);
+  if (code == EXIT_DONE) code = cli_writable("the numbers of --plot", csv);
   if (code == EXIT_DONE)
     code = cli_spared("--fat-links", a->problem.fat_links, paths + READ, count - READ);
   if (code == EXIT_DONE)

@@ -196,6 +196,12 @@ static void set_counts(const cli_option *o, const char *words, cli_counts *to,
   }
 }
 
+static void check_file(const cli_option *o, const char *word, struct argp_state *state) {
+  char *trouble = cli_file_trouble(word);
+  if (trouble) argp_error(state, "--%s %s", o->name, trouble);
+  free(trouble);
+}
+
 static void set(const cli_option *o, char *word, void *to, struct argp_state *state) {
   switch (o->kind) {
     case CLI_GROUP:
@@ -213,20 +219,7 @@ static void set(const cli_option *o, char *word, void *to, struct argp_state *st
     case CLI_FILE:
       if (!word[0])
         argp_error(state, "--%s is empty; it takes the name of a file to write", o->name);
-      if (cli_name_length(word) > CLI_NAME_MAX)
-        argp_error(state,
-                   "--%s: the file's name has %d bytes, but %d at most can be written aside; "
-                   "give a shorter one",
-                   o->name, cli_name_length(word), CLI_NAME_MAX);
-      if (!cli_can_write(word))
-        argp_error(state, "--%s %s: its folder does not exist or cannot be written to", o->name,
-                   word);
-      if (!cli_can_replace(word))
-        argp_error(state,
-                   "--%s %s: it exists and is not an ordinary file, or is where this is printed; "
-                   "give another "
-                   "name",
-                   o->name, word); /* fallthrough */
+      check_file(o, word, state); /* fallthrough */
     case CLI_TEXT:
       *(const char **)to = word;
       break;

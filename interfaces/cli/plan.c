@@ -232,9 +232,37 @@ static void say_ranks(const invert_args *args, const problem *p, const int grid[
           part[2], part[3]);
 }
 
+/* The sentence of a job that is not begun, on e or a rank's part of that. Exit status. */
+static int refuse(const invert_job *job, const field_spec *spec, const int e[4], double most,
+                  const kaon_context_info *info) {
+  char need[32], there[32];
+  cli_error(
+      "%s on %dx%dx%dx%d with %d columns, %d at a time, needs %s (%.0f bytes) on %s, where %s "
+      "(%lld bytes) are free%s; solve fewer columns at a time (--batch) or at all "
+      "(--columns), or take --sloppy half, --reconstruct 12 or --precision single",
+      spec->text, e[0], e[1], e[2], e[3], job->columns, job->batch, cli_bytes(most, need), most,
+      info->device, cli_bytes((double)info->memory_free, there), (long long)info->memory_free,
+      isnan(job->args->common.memory_limit) ? "" : " within --memory-limit");
+  return EXIT_DEVICE;
+}
+
+static void print_plan(const invert_job *job, const field_spec *spec, const int part[4],
+                       const sample *s, const kaon_context_info *info) {
+  const cli_common *common = &job->args->common;
+  char text[5][32];
+  cli_say(common,
+          "%s on %dx%dx%dx%d, %d columns would take %s of memory at its peak:\n"
+          "  links %s, operator %s, solver %s, sources and solutions %s, the rest the program\n",
+          spec->text, part[0], part[1], part[2], part[3], job->columns, cli_bytes(s->peak, text[0]),
+          cli_bytes(s->input, text[1]), cli_bytes(s->operator, text[2]),
+          cli_bytes(s->solver, text[3]), cli_bytes(s->vectors, text[4]));
+  if (info->memory_free >= 0)
+    cli_say(common, "  on %s: fields %s, where %s are free\n", info->device,
+            cli_bytes(s->most, text[0]), cli_bytes((double)info->memory_free, text[1]));
+}
+
 int plan_invert(const invert_job *job, const field_spec *spec) {
   const invert_args *args = job->args;
-  char text[5][32];
   int extents[4], grid[4], part[4];
   sample s = {0};
   if (!ranks_first()) return EXIT_DONE; /* the first one says it for all */
@@ -251,26 +279,21 @@ int plan_invert(const invert_job *job, const field_spec *spec) {
   if (code == EXIT_DONE) code = cli_context(&args->common, &ctx);
   if (code != EXIT_DONE) return code;
   say_ranks(args, &job->p, grid, part, &s);
-  cli_say(&args->common,
-          "%s on %dx%dx%dx%d, %d columns would take %s of memory at its peak:\n"
-          "  links %s, operator %s, solver %s, sources and solutions %s, the rest the program\n",
-          spec->text, part[0], part[1], part[2], part[3], job->columns, cli_bytes(s.peak, text[0]),
-          cli_bytes(s.input, text[1]), cli_bytes(s.operator, text[2]), cli_bytes(s.solver, text[3]),
-          cli_bytes(s.vectors, text[4]));
-  if (sample_info(ctx).memory_free >= 0)
-    cli_say(&args->common, "  on %s: fields %s, of which %s are free\n", sample_info(ctx).device,
-            cli_bytes(s.most, text[0]), cli_bytes((double)sample_info(ctx).memory_free, text[1]));
+  const kaon_context_info info = sample_info(ctx);
+  const int ranks = grid[0] * grid[1] * grid[2] * grid[3];
+  print_plan(job, spec, part, &s, &info);
   json_t *report = report_new(ctx, "invert");
   json_object_set_new(report, "dry_run", json_true());
   json_object_set_new(report, "lattice", report_ints(extents, 4));
   json_object_set_new(report, "grid", report_ints(grid, 4));
   json_object_set_new(report, "local_lattice", report_ints(part, 4));
-  json_object_set_new(report, "ranks",
-                      json_integer((json_int_t)grid[0] * grid[1] * grid[2] * grid[3]));
+  json_object_set_new(report, "ranks", json_integer(ranks));
   json_object_set_new(report, "predicted_peak", report_real(s.peak)); /* a rank's */
   json_object_set_new(report, "predicted_fields", report_real(s.most));
   code = report_write(args->common.report, report);
   json_decref(report);
+  if (code == EXIT_DONE && sample_exceeds(&args->common, &info, ranks, s.most))
+    code = refuse(job, spec, part, s.most, &info);
   kaon_context_destroy(&ctx);
   return code;
 }
@@ -281,7 +304,6 @@ enum { PLENTY = 16 };
 int plan_fits(const invert_job *job, const field_spec *spec) {
   const invert_args *args = job->args;
   const kaon_context_info info = sample_info(job->ctx);
-  char need[32], there[32];
   int extents[4];
   sample s = {0};
   if (info.memory_free < 0 || info.ranks > 1) return EXIT_DONE; /* nobody knows; not foretold */
@@ -294,13 +316,5 @@ int plan_fits(const invert_job *job, const field_spec *spec) {
   signals_stage("predicting the memory", "nothing was computed or written");
   code = predict(args, extents, measure_fields, &s);
   if (code != EXIT_DONE || s.most <= (double)info.memory_free) return code;
-  cli_error(
-      "%s on %dx%dx%dx%d with %d columns, %d at a time, needs %s (%.0f bytes) on %s, where %s "
-      "(%lld bytes) are free%s; solve fewer columns at a time (--batch) or at all "
-      "(--columns), or take --sloppy half, --reconstruct 12 or --precision single",
-      spec->text, extents[0], extents[1], extents[2], extents[3], job->columns, job->batch,
-      cli_bytes(s.most, need), s.most, info.device, cli_bytes((double)info.memory_free, there),
-      (long long)info.memory_free,
-      isnan(args->common.memory_limit) ? "" : " within --memory-limit");
-  return EXIT_DEVICE;
+  return refuse(job, spec, extents, s.most, &info);
 }

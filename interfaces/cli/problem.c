@@ -160,17 +160,23 @@ static kaon_status wilson_make(const problem_args *a, problem *p) {
   return status;
 }
 
+int problem_status(const kaon_context *ctx, const problem *p, kaon_status status) {
+  const int code = cli_status(ctx, status, NULL);
+  if (status == KAON_ERR_UNITARITY) staggered_hint(p);
+  return code;
+}
+
 int problem_operator(kaon_context *ctx, const problem_args *a, problem *p) {
   signals_enter("preparing the operator", "nothing was computed or written");
   kaon_status status = p->staggered ? staggered_make(a, p) : wilson_make(a, p);
   if (status == KAON_OK) status = schwarz_make(a, p);
   signals_leave(NULL);
-  return cli_status(ctx, status, NULL);
+  return problem_status(ctx, p, status);
 }
 
 int problem_solver(kaon_context *ctx, int columns, problem *p) {
   kaon_operator *A = p->R ? p->R : p->M;
-  return cli_status(ctx, kaon_solver_create(A, columns, &p->options, &p->solver), NULL);
+  return problem_status(ctx, p, kaon_solver_create(A, columns, &p->options, &p->solver));
 }
 
 kaon_status problem_source(const problem *p, kaon_vector *b) {

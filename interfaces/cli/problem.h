@@ -56,6 +56,7 @@ typedef struct problem {
   int staggered; /* the vectors are staggered ones, of this mass: */
   double mass;
   double u0;                    /* asqtad; 0: from the plaquette */
+  int ready_made;               /* links were read: PROBLEM_ACTIONS' index; else 0 */
   kaon_gauge *fat, *naik;       /* staggered.c: links of improved actions */
   kaon_fatten_report fattening; /* levels 0: they were not made here */
   kaon_operator *M, *R;         /* R NULL: solved without reduction */
@@ -78,6 +79,8 @@ int problem_check_source(const problem_args *args, const problem *p, const int e
 int problem_links(kaon_context *ctx, const problem_args *args, const field_spec *spec, problem *p);
 int problem_operator(kaon_context *ctx, const problem_args *args, problem *p);
 int problem_solver(kaon_context *ctx, int columns, problem *p);
+/* cli_status of what was made of the links, and what may help. */
+int problem_status(const kaon_context *ctx, const problem *p, kaon_status status);
 /* What its vectors are, and how many reals a site they have. */
 const kaon_space *problem_space(const problem *p);
 int problem_reals(const problem *p);
@@ -92,6 +95,8 @@ int staggered_check(const problem_args *args, problem *p);
 /* Links that cost what those of asqtad or hisq (with phases) do: fat ones are the field's, long
  * ones -1/24 times them. */
 kaon_status staggered_synthetic(const field *f, int action, kaon_gauge **fat, kaon_gauge **naik);
+/* Of ready-made links that are not what a few reals of each need. */
+void staggered_hint(const problem *p);
 kaon_status staggered_make(const problem_args *args, problem *p);
 /* How the links were fattened, or what that took beside `seconds` of solving; nothing where they
  * were not. */
@@ -133,9 +138,10 @@ int problem_slice(const problem *p);
   "ranks behind the operator; async-schwarz is gcr with --preconditioner async-schwarz"
 #define PROBLEM_ACTION_TEXT \
   "the Dirac operator; links of asqtad and hisq are made from --gauge, or read: --fat-links"
-#define PROBLEM_FAT_TEXT                                                                    \
-  "asqtad, hisq: ready-made fat links as MILC writes them, SciDAC, with its signs, for an " \
-  "antiperiodic t; --long-links likewise"
+#define PROBLEM_FAT_TEXT                                                                        \
+  "asqtad, hisq: ready-made fat links as MILC writes them, SciDAC, with its signs, for an "     \
+  "antiperiodic t; --long-links likewise; with --reconstruct 12 or 8 asqtad needs the --u0 of " \
+  "the long ones, or --u0 auto, which takes their size as it is found"
 #define PROBLEM_REFINEMENT_TEXT \
   "how a coarser inner iteration is corrected: its residual replaced on the way, or restarted"
 #define PROBLEM_EVEN_ODD_TEXT \

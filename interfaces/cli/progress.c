@@ -19,7 +19,12 @@ int progress_start(const cli_common *common, int first, int columns, double tol,
                   .tol = tol,
                   .started = cli_now()};
   p->residual = malloc((size_t)columns * sizeof *p->residual);
-  if (!p->residual) return 0;
+  p->seen = calloc((size_t)columns, sizeof *p->seen);
+  if (!p->residual || !p->seen) {
+    free(p->residual);
+    free(p->seen);
+    return 0;
+  }
   for (int k = 0; k < columns; k++) p->residual[k] = 1;
   return 1;
 }
@@ -36,7 +41,7 @@ static void time_left(const progress *p, double worst, char text[16]) {
     snprintf(text, 16, "%d:%02d:%02d", (int)left / 3600, (int)left / 60 % 60, (int)left % 60);
 }
 
-static void draw(progress *p, double worst, int converged) {
+static void draw(progress *p, double worst, int finished) {
   char bar[BAR + 1], left[16];
   double done = log(worst) / log(p->tol);
   int filled = done > 1 ? BAR : done > 0 ? (int)(done * BAR) : 0;
@@ -45,34 +50,40 @@ static void draw(progress *p, double worst, int converged) {
   time_left(p, worst, left);
   if (p->terminal) {
     fprintf(stderr, "\r  [%s] step %d, residual %.1e, columns %d/%d, left %s \033[K", bar,
-            p->iteration, worst, converged, p->columns, left);
+            p->iteration, worst, finished, p->columns, left);
   } else {
     if (log10(worst) > p->decade - 1) return;
     p->decade = ceil(log10(worst));
     fprintf(stderr, "  step %6d, residual %.1e, columns %d/%d, left %s\n", p->iteration, worst,
-            converged, p->columns, left);
+            finished, p->columns, left);
   }
   fflush(stderr);
 }
 
+/* What is seen is the recurrence's residual. A column at the tolerance goes on where its true one
+ * is not yet there, so it is finished once the others have gone on without it. */
 static void look(progress *p) {
   double worst = 0;
-  int converged = 0;
+  int finished = 0;
   for (int k = 0; k < p->columns; k++) {
     if (p->residual[k] > worst) worst = p->residual[k];
-    if (p->residual[k] <= p->tol) converged++;
+    if (p->residual[k] <= p->tol && p->seen[k] < p->iteration) finished++;
   }
-  if (worst > 0) draw(p, worst, converged);
+  if (worst > 0) draw(p, worst, finished);
 }
 
+/* Columns are heard of step by step: with the next one's first call a step is complete. */
 int progress_monitor(void *user, int iteration, int column, double residual) {
   progress *p = user;
-  if (column >= 0 && column < p->columns) p->residual[column] = residual;
-  if (iteration > p->iteration) p->iteration = iteration;
-  double now = cli_now();
-  if (p->shown && now - p->drawn >= redraw_seconds) {
+  const double now = cli_now();
+  if (p->shown && iteration > p->iteration && now - p->drawn >= redraw_seconds) {
     p->drawn = now;
     look(p);
+  }
+  if (iteration > p->iteration) p->iteration = iteration;
+  if (column >= 0 && column < p->columns) {
+    p->residual[column] = residual;
+    p->seen[column] = p->iteration;
   }
   return signals_interrupted();
 }
@@ -81,5 +92,7 @@ void progress_end(progress *p) {
   if (p->shown && p->terminal && p->residual) fputs("\r\033[K", stderr);
   fflush(stderr);
   free(p->residual);
+  free(p->seen);
   p->residual = NULL;
+  p->seen = NULL;
 }

@@ -1,5 +1,5 @@
 /* progress.h - what a solve shows while it runs: on a terminal one line that is redrawn (columns
- * converged, residual bar, time left), elsewhere a line a decade. Also the monitor that Ctrl-C
+ * done, residual bar, time left), elsewhere a line a decade. Also the monitor that Ctrl-C
  * works through. */
 #ifndef KAON_CLI_PROGRESS_H
 #define KAON_CLI_PROGRESS_H
@@ -12,6 +12,7 @@ typedef struct progress {
   int columns, first;
   double tol;
   double *residual; /* last seen, of each column */
+  int *seen;        /* and the last step of any column at that time */
   double started, drawn;
   double decade; /* of the last plain line */
   int iteration;

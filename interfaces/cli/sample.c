@@ -2,6 +2,7 @@
 #include "sample.h"
 
 #include <malloc.h>
+#include <math.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -12,6 +13,12 @@ kaon_context_info sample_info(const kaon_context *ctx) {
   kaon_context_info info = {.memory_free = -1};
   (void)kaon_context_query(ctx, &info);
   return info;
+}
+
+int sample_exceeds(const cli_common *common, const kaon_context_info *info, int ranks,
+                   double most) {
+  if (ranks > 1) return !isnan(common->memory_limit) && most > 0x1p30 * common->memory_limit;
+  return info->memory_free >= 0 && most > (double)info->memory_free;
 }
 
 double sample_in_use(const kaon_context *ctx) {

@@ -20,6 +20,11 @@ int sample_process(sample_fn *work, void *user, sample *s);
 /* The line through a and b, at `size`. */
 sample sample_follow(const sample *a, const sample *b, double size);
 
+/* 1: a job of `ranks` whose fields take so many bytes, a rank's own, ends where it would run for
+ * want of memory. Other ranks may have machines of their own, so of several the limit alone counts.
+ */
+int sample_exceeds(const cli_common *common, const kaon_context_info *info, int ranks, double most);
+
 kaon_context_info sample_info(const kaon_context *ctx);
 /* Bytes of kaon's objects now, and the most there were. */
 double sample_in_use(const kaon_context *ctx);

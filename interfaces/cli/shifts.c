@@ -82,8 +82,7 @@ static int check_files(const invert_job *job) {
         {"--long-links", a->problem.long_links}, {"--report", a->common.report},
         {"--tuning", a->common.tuning},          {"a shift's --output", name}};
     code = !name ? EXIT_DEVICE : cli_distinct(paths, (int)(sizeof paths / sizeof *paths));
-    if (code == EXIT_DONE && !cli_can_replace(name))
-      code = cli_wrong("--output: %s is there and no ordinary file; choose another name", name);
+    if (code == EXIT_DONE) code = cli_writable("a shift's --output", name);
     free(name);
   }
   return code;
@@ -151,7 +150,7 @@ int shifts_take(invert_job *job) {
   if (code != EXIT_DONE) return code;
   for (size_t k = 0; k < all; k++) /* until it is solved */
     s->solves[k] = (kaon_column_report){.reason = KAON_CANCELLED, .residual = 1};
-  return cli_status(job->ctx, take(job), NULL);
+  return problem_status(job->ctx, &job->p, take(job));
 }
 
 /* A column between vectors that have different sites: the others' are 0 where they come in. */

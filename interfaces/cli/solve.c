@@ -48,7 +48,8 @@ static const cli_option options[] = {
      "draw every residual of every column, by gnuplot; without gnuplot the numbers are kept as CSV "
      "beside it"},
     {CLI_FLAG, "dry-run", NULL, NULL, OWN(dry_run), 0, 0,
-     "say how much memory it would take, and stop; nothing is solved"},
+     "say how much memory it would take, and stop; nothing is solved; status 3 where there is not "
+     "so much, or --memory-limit is less"},
     {CLI_GROUP, "Several ranks, under mpirun:", NULL, NULL, 0, 0, 0, NULL},
     CLI_RANKS_OPTIONS,
     CLI_REGIME_OPTION,
@@ -295,7 +296,8 @@ static int check_paths(const solve_args *a, const linear *l) {
       {"--report", a->common.report},
       {"--tuning", a->common.tuning},
       {"the numbers of --plot", a->history ? NULL : csv}};
-  const int code = cli_distinct(paths, (int)(sizeof paths / sizeof *paths));
+  int code = cli_distinct(paths, (int)(sizeof paths / sizeof *paths));
+  if (code == EXIT_DONE) code = cli_writable("the numbers of --plot", csv);
   free(csv);
   return code;
 }

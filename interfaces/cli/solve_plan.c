@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "report.h"
@@ -318,6 +319,60 @@ static int predict_file(const solve_args *args, int inside, sample *all, double 
   return code;
 }
 
+/* --- the order of rows --- */
+
+static int make_and_count(void *user, sample *s) {
+  const solve_args *args = user;
+  linear l = {.args = &args->linear};
+  kaon_context *ctx = NULL;
+  int code = cli_context(&args->common, &ctx);
+  if (code == EXIT_DONE) code = linear_matrix(ctx, &l);
+  if (code == EXIT_DONE) s->size = (double)l.info.global_rows;
+  linear_close(&l);
+  kaon_context_destroy(&ctx);
+  return code;
+}
+
+/* *rows of the matrix; 0: not known without making a large one, or not its name. Exit status. */
+static int count_rows(const solve_args *args, int64_t *rows) {
+  const char *name = args->linear.matrix, *after = "";
+  kaon_matrix_file_info file;
+  sample s = {0};
+  int before = 0, code = EXIT_DONE;
+  long n = 0;
+  *rows = 0;
+  if (linear_is_file(name)) {
+    code = cli_status(NULL, kaon_matrix_file_query(name, 1, threads_of(args), &file), "--matrix");
+    if (code == EXIT_DONE) *rows = file.rows;
+    return code;
+  }
+  const family *f = family_of(name);
+  if (!f || !find_number(f, name, &before, &n, &after)) return EXIT_DONE;
+  if (f->power > 0) {
+    const int beams = strcmp(f->name, "elasticity:") == 0; /* fixed at one end */
+    const double all =
+        f->rows * (beams ? pow((double)n, 2) * (double)(n - 1) : pow((double)n, f->power));
+    if (all <= INT32_MAX) *rows = (int64_t)all; /* a larger one is refused by its name */
+    return EXIT_DONE;
+  }
+  if (n > DEAREST_LEVEL) return EXIT_DONE;
+  code = sample_process(make_and_count, (void *)(uintptr_t)args, &s);
+  *rows = (int64_t)s.size;
+  return code;
+}
+
+/* What is wrong with --permutation is said now, not by the run. Exit status. */
+static int check_order(const solve_args *args) {
+  int32_t *order = NULL;
+  int64_t rows = 0;
+  if (!args->linear.permutation || ranks_started() > 1) return EXIT_DONE;
+  int code = count_rows(args, &rows);
+  if (code == EXIT_DONE && rows > 0)
+    code = permutation_read(args->linear.permutation, args->linear.matrix, rows, &order);
+  free(order);
+  return code;
+}
+
 /* Of a rank: the program itself is there on each. */
 static double share_of(const sample *s) {
   const double rest = s->peak - s->input - s->operator- s->vectors - s->solver;
@@ -325,10 +380,52 @@ static double share_of(const sample *s) {
   return program + (s->peak - program) / ranks_started();
 }
 
+/* A file's blocks of rows may share their columns, and then take half of what samples do. */
+static double least_need(const solve_args *args, const sample *s) {
+  return linear_is_file(args->linear.matrix) ? 0.5 * s->most : s->most;
+}
+
+/* The sentence of a job that is not begun. Exit status. */
+static int refuse(const solve_args *args, double least, const kaon_context_info *info) {
+  char need[32], there[32];
+  cli_error(
+      "%s with %d column%s needs at least %s (%.0f bytes) on %s, where %s (%lld bytes) are "
+      "free%s; solve fewer columns at a time (--columns), take --precision single, or share "
+      "the rows among ranks",
+      cli_name(args->linear.matrix), args->linear.columns, args->linear.columns == 1 ? "" : "s",
+      cli_bytes(least, need), least, info->device, cli_bytes((double)info->memory_free, there),
+      (long long)info->memory_free,
+      isnan(args->common.memory_limit) ? "" : " within --memory-limit");
+  return EXIT_DEVICE;
+}
+
+/* reading: bytes that each rank takes while it reads; 0: not known. */
+static void print_plan(const solve_args *args, const sample *s, double reading,
+                       const kaon_context_info *info) {
+  const cli_common *common = &args->common;
+  char text[5][32];
+  cli_say(common,
+          "%s, %d columns, would take about %s of memory at its peak on one rank:\n"
+          "  matrix %s, operator and preconditioner %s, solver %s, sources and solutions %s, the "
+          "rest the program and what reads the matrix\n",
+          cli_name(args->linear.matrix), args->linear.columns, cli_bytes(s->peak, text[0]),
+          cli_bytes(s->input, text[1]), cli_bytes(s->operator, text[2]),
+          cli_bytes(s->solver, text[3]), cli_bytes(s->vectors, text[4]));
+  if (ranks_started() > 1)
+    cli_say(
+        common,
+        "  of %d ranks each holds its share of the rows, about %s, and what it needs of others'\n",
+        ranks_started(), cli_bytes(share_of(s), text[0]));
+  if (ranks_started() > 1 && reading > 0)
+    cli_say(common, "  while the file is read each takes %s\n", cli_bytes(reading, text[0]));
+  if (info->memory_free >= 0)
+    cli_say(common, "  on %s: fields %s, where %s are free\n", info->device,
+            cli_bytes(s->most, text[0]), cli_bytes((double)info->memory_free, text[1]));
+}
+
 int plan_solve(const solve_job *job) {
   const solve_args *args = job->args;
   const char *name = args->linear.matrix;
-  char text[5][32];
   sample s = {0};
   double reading = 0;
   if (!ranks_first()) return EXIT_DONE; /* the first one says it for all */
@@ -338,28 +435,14 @@ int plan_solve(const solve_job *job) {
   if (linear_is_file(name) && access(name, R_OK) != 0)
     code = cli_wrong("--matrix %s: there is no such file, or it cannot be read; it takes %s", name,
                      LINEAR_MATRIX);
+  if (code == EXIT_DONE) code = check_order(args);
   if (code == EXIT_DONE)
     code =
         linear_is_file(name) ? predict_file(args, 0, &s, &reading) : predict_generated(args, 0, &s);
   if (code == EXIT_DONE) code = cli_context(&args->common, &ctx);
   if (code != EXIT_DONE) return code;
-  cli_say(&args->common,
-          "%s, %d columns, would take about %s of memory at its peak on one rank:\n"
-          "  matrix %s, operator and preconditioner %s, solver %s, sources and solutions %s, the "
-          "rest the program and what reads the matrix\n",
-          cli_name(name), args->linear.columns, cli_bytes(s.peak, text[0]),
-          cli_bytes(s.input, text[1]), cli_bytes(s.operator, text[2]), cli_bytes(s.solver, text[3]),
-          cli_bytes(s.vectors, text[4]));
-  if (ranks_started() > 1)
-    cli_say(
-        &args->common,
-        "  of %d ranks each holds its share of the rows, about %s, and what it needs of others'\n",
-        ranks_started(), cli_bytes(share_of(&s), text[0]));
-  if (ranks_started() > 1 && reading > 0)
-    cli_say(&args->common, "  while the file is read each takes %s\n", cli_bytes(reading, text[0]));
-  if (sample_info(ctx).memory_free >= 0)
-    cli_say(&args->common, "  on %s: fields %s, of which %s are free\n", sample_info(ctx).device,
-            cli_bytes(s.most, text[0]), cli_bytes((double)sample_info(ctx).memory_free, text[1]));
+  const kaon_context_info info = sample_info(ctx);
+  print_plan(args, &s, reading, &info);
   json_t *report = report_new(ctx, "solve");
   json_object_set_new(report, "dry_run", json_true());
   json_object_set_new(report, "matrix", report_string(cli_name(name)));
@@ -372,6 +455,10 @@ int plan_solve(const solve_job *job) {
                       reading > 0 ? report_real(reading) : json_null());
   code = report_write(args->common.report, report);
   json_decref(report);
+  const int ranks = ranks_started();
+  const double least = least_need(args, &s) / (ranks > 1 ? ranks : 1);
+  if (code == EXIT_DONE && ranks > 0 && sample_exceeds(&args->common, &info, ranks, least))
+    code = refuse(args, least, &info);
   kaon_context_destroy(&ctx);
   return code;
 }
@@ -379,15 +466,28 @@ int plan_solve(const solve_job *job) {
 /* The rough size of a system, many times over, spares small ones the samples. */
 enum { PLENTY = 16 };
 
+/* Most entries that a file's text can have: those of a pattern take 4 bytes and stand for two,
+ * numbers of an array 2. 0: not known without reading, as of what is compressed. */
+static double entries_at_most(const char *path) {
+  struct stat st;
+  const char *dot = strrchr(path, '.');
+  if (!dot || strcmp(dot, ".mtx") != 0 || stat(path, &st) != 0) return 0;
+  return 0.5 * (double)st.st_size;
+}
+
 /* Of A in double, with as many entries as the file has or those of 27 points, and ten vectors. 0:
- * not known here, and what is wrong with the matrix is said where it is read. */
-static double rough_size(const solve_args *args) {
+ * not known here, and what is wrong with the matrix is said where it is read. `there`: bytes that
+ * are free. Where a file is so short that these are plenty, it is not even opened. */
+static double rough_size(const solve_args *args, double there) {
   const char *name = args->linear.matrix, *after = "";
   const double vectors = 10 * sizeof(double) * fmax(args->linear.columns, 1), entry = 20;
   kaon_matrix_file_info file;
   int before = 0;
   long n = 0;
   if (linear_is_file(name)) {
+    const double most =
+        entries_at_most(name) * (entry + 0.5 * vectors); /* no more rows than lines */
+    if (most > 0 && PLENTY * most < there) return most;
     if (kaon_matrix_file_query(name, 1, threads_of(args), &file) != KAON_OK) return 0;
     return file.reals * (entry * (double)file.entries + vectors * (double)file.rows);
   }
@@ -396,31 +496,18 @@ static double rough_size(const solve_args *args) {
   return (27 * entry + vectors) * size_of(f, n) * f->rows;
 }
 
-/* A file's blocks of rows may share their columns, and then take half of what samples do. */
-static double least_need(const solve_args *args, const sample *s) {
-  return linear_is_file(args->linear.matrix) ? 0.5 * s->most : s->most;
-}
-
 int solve_fits(const solve_job *job) {
   const solve_args *args = job->args;
   const kaon_context_info info = sample_info(job->ctx);
-  char need[32], there[32];
   sample s = {0};
   double reading = 0;
   if (info.memory_free < 0 || info.ranks > 1) return EXIT_DONE; /* nobody knows; not foretold */
-  if (PLENTY * rough_size(args) < (double)info.memory_free) return EXIT_DONE;
+  if (PLENTY * rough_size(args, (double)info.memory_free) < (double)info.memory_free)
+    return EXIT_DONE;
   signals_stage("predicting the memory", "nothing was computed or written");
   const int code = linear_is_file(args->linear.matrix) ? predict_file(args, 1, &s, &reading)
                                                        : predict_generated(args, 1, &s);
   const double least = least_need(args, &s);
   if (code != EXIT_DONE || least <= (double)info.memory_free) return EXIT_DONE;
-  cli_error(
-      "%s with %d column%s needs at least %s (%.0f bytes) on %s, where %s (%lld bytes) are "
-      "free%s; solve fewer columns at a time (--columns), take --precision single, or share "
-      "the rows among ranks",
-      cli_name(args->linear.matrix), args->linear.columns, args->linear.columns == 1 ? "" : "s",
-      cli_bytes(least, need), least, info.device, cli_bytes((double)info.memory_free, there),
-      (long long)info.memory_free,
-      isnan(args->common.memory_limit) ? "" : " within --memory-limit");
-  return EXIT_DEVICE;
+  return refuse(args, least, &info);
 }

@@ -52,6 +52,12 @@ int staggered_check(const problem_args *a, problem *p) {
         "and --long-links carry the sign of an antiperiodic t; leave it out",
         a->fat_links);
   if (read_u0(a, p) != EXIT_DONE) return EXIT_USAGE;
+  if (a->fat_links && a->reconstruct == 0 && a->u0 && strcmp(a->u0, "1") != 0)
+    return cli_wrong(
+        "--u0 %s says how large ready-made long links are with --reconstruct 12 or 8 alone; here "
+        "it is 18, so there is no effect on those beside --fat-links %s; leave it out",
+        a->u0, a->fat_links);
+  p->ready_made = a->fat_links ? a->action : 0;
   p->staggered = 1;
   p->mass = a->mass;
   return EXIT_DONE;
@@ -143,6 +149,19 @@ kaon_status staggered_make(const problem_args *a, problem *p) {
   if (status == KAON_OK && a->even_odd != KAON_EVEN_ODD_NONE)
     status = kaon_staggered_even_odd(p->M, KAON_EVEN, &p->R);
   return status;
+}
+
+void staggered_hint(const problem *p) {
+  if (p->ready_made == ASQTAD)
+    cli_error(
+        "--reconstruct 12 and 8 take those of --long-links for -1/(24 u0^2) times matrices of "
+        "U(3), with the u0 of --u0, here %g; give the u0 that they were made with, or --u0 auto "
+        "to take their size from the file, or leave --reconstruct out",
+        p->u0);
+  else if (p->ready_made)
+    cli_error(
+        "--reconstruct 12 and 8 take those of --long-links for -1/24 times matrices of U(3); leave "
+        "--reconstruct out");
 }
 
 void staggered_say(const cli_common *common, const problem *p, double seconds) {

@@ -9,6 +9,7 @@
 
 #include "lib/context.h"
 #include "lib/cpu/backend.h"
+#include "lib/cpu/free_memory.h"
 #include "lib/error.h"
 
 enum { PAGE = 4096, HUGE_PAGE = 2 << 20 };
@@ -50,6 +51,14 @@ static kaon_status synchronise(kaon_context *ctx) {
   return KAON_OK;
 }
 
+static kaon_status available(kaon_context *ctx, size_t *bytes) {
+  const int64_t there = kaon_cpu_free_memory("");
+  (void)ctx;
+  if (there < 0) return KAON_ERR_UNSUPPORTED; /* not known, and nobody is told */
+  *bytes = (size_t)there;
+  return KAON_OK;
+}
+
 /* bytes is a multiple of PAGE (the pool's granule). */
 static kaon_status allocate_guarded(kaon_context *ctx, size_t bytes, void **pointer) {
   (void)ctx;
@@ -76,6 +85,7 @@ const kaon_memory_ops kaon_cpu_memory = {
     .to_host = to_host,
     .clear = clear,
     .synchronise = synchronise,
+    .available = available,
 };
 
 const kaon_memory_ops kaon_cpu_memory_checked = {
@@ -85,4 +95,5 @@ const kaon_memory_ops kaon_cpu_memory_checked = {
     .to_host = to_host,
     .clear = clear,
     .synchronise = synchronise,
+    .available = available,
 };

@@ -95,6 +95,12 @@ static kaon_status set_names(kaon_atomic_file *f, const char *path) {
   return KAON_OK;
 }
 
+/* 1 if the link itself would be replaced, since what it leads to is not there. */
+static int leads_nowhere(const char *path) {
+  struct stat st;
+  return lstat(path, &st) == 0 && S_ISLNK(st.st_mode) && stat(path, &st) != 0;
+}
+
 kaon_status kaon_atomic_open(const kaon_context *ctx, const char *path, kaon_atomic_file **file) {
   *file = NULL;
   size_t length = path ? strlen(path) : 0;
@@ -109,6 +115,11 @@ kaon_status kaon_atomic_open(const kaon_context *ctx, const char *path, kaon_ato
   f->fd = -1;
   kaon_status status = set_names(f, path);
   struct stat st;
+  if (status == KAON_OK && leads_nowhere(path))
+    status = kaon_fail(ctx, KAON_ERR_IO,
+                       "%s: is a symbolic link to a file that is not there; make that file first, "
+                       "or choose another name",
+                       kaon_short_path(path));
   int exists = status == KAON_OK && stat(f->path, &st) == 0;
   if (exists && !S_ISREG(st.st_mode)) {
     status =

@@ -328,7 +328,7 @@ static void bad_numbers_are_named_by_the_callers_row(void **state) {
   if (last) numbers[p.rows - 1] = NAN;
   assert_int_equal(kaon_vector_import(x, 0, numbers, KAON_BASIS_UKQCD), KAON_ERR_NOT_FINITE);
   char row[32];
-  snprintf(row, sizeof row, "row %zu", p.rows - 1);
+  snprintf(row, sizeof row, "row %zu ", p.rows);
   if (last) assert_non_null(strstr(kaon_last_error(p.ctx), row));
   free(numbers);
   kaon_vector_destroy(&x);

@@ -45,6 +45,48 @@ class Install(system.Case):
                                  include, os.path.join(include, "kaon", name))
 
 
+class Commit(system.Case):
+    """What reports call the source that was built, looked up at every build."""
+
+    def commit(self, git):
+        script = os.path.join(system.SOURCE, "cmake", "KaonCommit.cmake")
+        code, out = run("cmake", "-DKAON_SOURCE=" + self.path("source"), "-DKAON_GIT=" + git, "-DKAON_HEADER=" + self.path("commit.h"), "-P", script)
+        self.assertEqual((code, out), (0, ""))
+        return re.search('#define KAON_COMMIT "(.*)"', self.read("commit.h").decode()).group(1)
+
+    def test_the_commit_is_that_of_the_sources(self):
+        git = shutil.which("git")
+        if not git:
+            raise unittest.SkipTest("no git here")
+        os.makedirs(self.path("source/docs"))
+        source, page = self.path("source/a.c"), self.path("source/docs/page.md")
+
+        def write(name, text):
+            with open(name, "w", encoding="utf-8") as file:
+                file.write(text)
+
+        def said(*words):
+            code, out = run(git, "-c", "user.name=a", "-c", "user.email=a@b", *words, cwd=self.path("source"))
+            self.assertEqual(code, 0, out)
+            return out.strip()
+
+        self.assertEqual(self.commit(git), "unknown")  # a tarball's folder
+        write(source, "int a;"), write(page, "a")
+        said("init", "-q"), said("add", "."), said("commit", "-qm", "a")
+        clean = said("rev-parse", "--short=12", "HEAD")
+        self.assertEqual(self.commit(git), clean)
+        self.assertRegex(clean, "^[0-9a-f]{12}$")
+        os.utime(self.path("commit.h"), (1, 1))
+        write(page, "b"), write(self.path("source/new.json"), "{}")  # what is measured and written about it
+        self.assertEqual(self.commit(git), clean)
+        self.assertEqual(os.path.getmtime(self.path("commit.h")), 1)  # nothing is compiled anew
+        write(source, "int b;")
+        self.assertEqual(self.commit(git), clean + "-dirty")
+        said("commit", "-qam", "b")
+        self.assertEqual(self.commit(git), said("rev-parse", "--short=12", "HEAD"))
+        self.assertEqual(self.commit("KAON-NOTFOUND"), "unknown")
+
+
 class Examples(system.Case):
     def example(self, name, *arguments):
         return run(os.path.join(system.BUILD, "examples", name), *arguments, cwd=self.folder)

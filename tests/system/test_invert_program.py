@@ -106,6 +106,18 @@ class Invert(system.Case):
             with self.subTest(more=more):
                 self.refused("invert", *lattice, *more, words=words)
 
+    def test_ready_made_links_of_few_reals_hang_on_u0(self):
+        fat, long = system.data("milc", "milc_fat.l8"), system.data("milc", "milc_long.l8")
+        job = ["invert", "--gauge", system.data("milc", "milc_lat.sample.l8"), "--action", "asqtad", "--mass", "0.5", "--columns", "1", "--tol", "1e-6",
+               "--fat-links", fat, "--long-links", long]
+        self.succeeds(*job)
+        self.refused(*job, "--u0", "0.502", words=["--u0 0.502", "--reconstruct 12 or 8", "leave it out"])
+        self.succeeds(*job, "--reconstruct", "12", "--u0", "0.502")
+        self.succeeds(*job, "--reconstruct", "8", "--u0", "auto")
+        for more in ([], ["--sloppy", "double"], ["--shifts", "0,0.1"], ["--u0", "0.8"]):
+            with self.subTest(more=more):
+                self.refused(*job, "--reconstruct", "12", *more, words=["--u0 auto", "here 0.8" if "0.8" in more else "here 1;", "leave --reconstruct out"])
+
     def test_the_method_is_named(self):
         for solver, name, word in (("cg", "CGNR", "cgnr"), ("bicgstab", "BiCGStab", "bicgstab"), ("mr", "MR", "mr"),
                                    ("blockcg", "block CGNR", "blockcgnr"), ("pipecg", "pipelined CGNR", "pipecgnr"),

@@ -60,10 +60,25 @@ class Memory(system.Case):
                 self.assertEqual(code, 1, out + err)  # five steps are too few
                 self.assertIn("max-iterations", out)
 
-    def test_a_dry_run_of_what_cannot_fit_still_answers(self):
-        out = self.succeeds("invert", "--gauge", "unit", "--lattice", "96", "96", "96", "192", "--kappa", "0.1", "--csw", "1",
-                            "--dry-run", "--output", "p.lime")
-        self.assertIn("TiB", out)
+    def test_a_dry_run_of_what_cannot_fit_answers_and_ends_as_the_job_would(self):
+        lattice = ["invert", "--gauge", "unit", "--lattice", "96", "96", "96", "192", "--kappa", "0.1", "--csw", "1", "--output", "p.lime"]
+        for job, limit, size in ((lattice, [], "TiB"), (lattice, ["--memory-limit", "1"], "TiB"), (["solve", "--matrix", "laplace3d:1200"], [], "GiB"),
+                                 (["invert", *system.SMALL], ["--memory-limit", "0.001"], "MiB"),
+                                 (["solve", "--matrix", "laplace3d:60"], ["--memory-limit", "0.01"], "MiB")):
+            with self.subTest(job=job, limit=limit):
+                said = "free within --memory-limit" if limit else "are free;"
+                out = self.succeeds(*job, *limit, "--dry-run", "--report", "report.json", status=3)
+                self.assertIn(size, out)
+                self.assertIn("needs ", out)
+                self.assertIn(said, out)
+                self.assertGreater(self.report()["predicted_fields"], 1e-3 * 2**30)
+                os.remove(self.path("report.json"))
+                self.refused(*job, *limit, status=3, words=["needs ", said])
+
+    def test_a_dry_run_of_ranks_knows_of_the_limit_alone(self):
+        job = ["invert", "--gauge", "unit", "--lattice", "96", "96", "96", "192", "--kappa", "0.1", "--csw", "1", "--grid", "2", "2", "2", "2", "--dry-run"]
+        self.assertNotIn("--batch", self.succeeds(*job))  # the ranks may have machines of their own
+        self.assertIn("free within --memory-limit", self.succeeds(*job, "--memory-limit", "1", status=3))
 
     def test_a_dry_run_reads_the_extents_of_a_file(self):
         name = system.data("milc", "milc_lat.sample.l8888")

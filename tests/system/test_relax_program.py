@@ -198,7 +198,7 @@ class Relax(system.Case):
         # of the rows as the caller has them, whatever order they are kept in
         kept = self.solve("--matrix", "laplace2d:12", "--method", "cgmnc", "--permutation", "mixed.txt", "--ordering", "rcm")
         self.assertEqual(kept["solves"][0]["iterations"], self.solve("--matrix", "laplace2d:12", "--method", "cgmnc", "--permutation", "mixed.txt")["solves"][0]["iterations"])
-        self.succeeds("solve", "--matrix", "laplace2d:300", "--method", "cgmnc", "--permutation", "mixed.txt", "--dry-run")
+        self.succeeds("solve", "--matrix", "laplace2d:12", "--method", "cgmnc", "--permutation", "mixed.txt", "--dry-run")
 
     def test_wrong_permutations_are_refused_by_line(self):
         right = list(range(1, 26))
@@ -209,7 +209,16 @@ class Relax(system.Case):
                              ([1, "9" * 40], ["line 2", "is not a row"]), (["1\0 2"], ["line 1", "'1'"])):
             with self.subTest(words=words):
                 self.write("order.txt", lines)
-                self.refused("solve", "--matrix", "laplace2d:5", "--method", "cgmnc", "--permutation", "order.txt", words=["--permutation order.txt", *words])
+                for more in ([], ["--dry-run"]):
+                    self.refused("solve", "--matrix", "laplace2d:5", "--method", "cgmnc", "--permutation", "order.txt", *more, words=["--permutation order.txt", *words])
+        self.write("A.mtx", ["%%MatrixMarket matrix coordinate real symmetric", "30 30 30", *(f"{i} {i} 1" for i in range(1, 31))])
+        for matrix, rows in (("A.mtx", 30), ("elasticity:5", 300), ("fem:2,1,1", 30), ("cavity3d:4", 64), ("banded:50,3", 50)):
+            with self.subTest(matrix=matrix):  # a dry run knows how many rows there are
+                job = ["solve", "--matrix", matrix, "--method", "cgmnc", "--permutation", "order.txt", "--dry-run"]
+                self.write("order.txt", list(range(rows, 0, -1)))
+                self.succeeds(*job)
+                self.write("order.txt", list(range(rows - 1, 0, -1)))
+                self.refused(*job, words=[f"{rows - 1} row numbers", f"has {rows} rows"])
         os.mkdir(self.path("folder"))
         self.write("order.txt", right)
         for arguments, words in ((["cgmnc", "--permutation", "folder"], ["--permutation folder", "cannot be read"]),
@@ -375,12 +384,16 @@ class Relax(system.Case):
         self.assertLessEqual(recovery[1]["iterations"], recovery[2]["iterations"])
 
     def test_bench_kaczmarz_prints_lines_as_they_come(self):
+        self.write("rows.csv", ["earlier"])
+        os.link(self.path("rows.csv"), self.path("kept.csv"))
         out = self.succeeds("bench", "kaczmarz", "--tables", "table3,fig7,counts", "--kaczmarz-level", "3", "--kaczmarz-sweeps", "20", "--samples", "2",
                             "--threads", "1", "--seconds", "20", "--json", "rows.json", "--csv", "rows.csv")
         with open(self.path("rows.json"), encoding="utf-8") as file:
             rows = json.load(file)
         self.assertEqual({row["figure"] for row in rows}, {"table3", "fig7", "counts"})
         self.assertEqual(len(self.read("rows.csv").decode().splitlines()), 1 + len(rows))
+        self.assertEqual(self.read("kept.csv"), b"earlier\n")  # it is replaced, not written into
+        self.assertEqual(sorted(os.listdir(self.folder)), ["kept.csv", "rows.csv", "rows.json"])
         for row in rows:
             self.assertTrue(row["command"] and row["commit"] and row["device"])
         for row in (row for row in rows if row["figure"] == "table3" and row["machine"] == "cpu-openmp"):

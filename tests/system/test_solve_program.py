@@ -2,6 +2,7 @@
 import gzip
 import json
 import os
+import re
 import shutil
 import signal
 import statistics
@@ -524,6 +525,14 @@ class Solve(system.Case):
         self.assertIn("interrupted", err)
         self.assertLess(took, 1.0)
         self.assertNotIn("x.mtx", os.listdir(self.folder))
+
+    def test_a_column_that_is_watched_is_not_done(self):
+        for more, columns in (["--columns", "1"], 1), (["--columns", "3"], 3):
+            out = self.succeeds("solve", "--matrix", "laplace3d:6", "--tol", "1e-8", "--reduce-delay", "50ms", "--sloppy", "single", *more)
+            done = [tuple(map(int, found)) for found in re.findall(r"step +\d+, .* columns (\d+)/(\d+),", out)]
+            print(f"  {done}")
+            self.assertGreater(len(done), 2)
+            self.assertTrue(all(k < columns and of == columns for k, of in done))
 
     def test_quiet_prints_nothing(self):
         self.assertEqual(system.kaon("solve", *SMALL, "--quiet"), (0, "", ""))

@@ -184,6 +184,20 @@ class Usage(system.Case):
         for link, target in (("report", "target.json"), ("history", "target.csv")):
             self.assertTrue(os.path.islink(self.path(link)))
             self.assertNotEqual(self.read(target), b"old")
+        os.symlink("absent.json", self.path("nowhere")), os.symlink("loop", self.path("loop"))
+        os.mkdir(self.path("closed")), os.mkdir(self.path("plots.csv"))
+        with open(self.path("closed/report"), "w", encoding="utf-8") as file:
+            file.write("old")
+        os.symlink("closed/report", self.path("into")), os.chmod(self.path("closed"), 0o555)
+        self.addCleanup(os.chmod, self.path("closed"), 0o755)
+        for option in ("--report", "--history", "--plot", "--output"):
+            for name in ("nowhere", "loop"):
+                self.refused("solve", "--matrix", "laplace2d:5", option, name, words=[f"{option} {name}", "symbolic link", "not there"])
+            if os.getuid() != 0:  # who may write everywhere
+                self.refused("solve", "--matrix", "laplace2d:5", option, "into", words=[f"{option} into", "its folder"])
+        for job in (["solve", "--matrix", "laplace2d:5"], ["invert", *system.SMALL]):
+            self.refused(*job, "--plot", "plots.png", words=["the numbers of --plot plots.csv", "not an ordinary file"])
+            self.refused(*job, "--plot", "p" * 218, words=["the numbers of --plot ...ppp", "222 bytes", "220 at most"])
         done = subprocess.run(["sh", "-c", f"'{system.PROGRAM}' solve --matrix laplace2d:5 --report log > log"], cwd=self.folder, env=system.environment(),
                               stderr=subprocess.PIPE, text=True)
         self.assertEqual(done.returncode, 2)
