@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # run_gpu.sh - builds kaon on a machine with a CUDA device and without network, and runs tests and benchmarks there.
 #
-#   tests/run_gpu.sh [what...]      what: build tests ranks sanitizer bench profile (default: all of them, in this order)
+#   tests/run_gpu.sh [what...]      what: build tests ranks sanitizer bench more profile; default: build tests sanitizer bench
+#                                   profile. ranks: tests of several ranks, which run_gpu_ranks.sh runs on devices of their own;
+#                                   more: a thermalised configuration and 12 columns of 48^3x64
 #
 # Needs a C compiler with OpenMP, nvcc, CMake 3.22, ninja or make, and the headers of zlib, cmocka and, for the kaon
 # program, jansson. Where these are not installed, KAON_DEPS names a folder to look in besides: unpacked Debian or Ubuntu
@@ -11,10 +13,10 @@
 #   KAON_GPU_SECONDS    what all of it may take; default 530 where nothing is named, else no end. Each part gets what is left,
 #                    what is cut off by it is said to be out of time, and what has no turn not to have run.
 #   KAON_BENCH_SECONDS  what the benchmarks may take together; default 240
-#   KAON_TEST_SECONDS   what tests, ranks and sanitizer may take together, as far as they follow one another; default 270
+#   KAON_TEST_SECONDS   what tests, ranks and sanitizer may take together, as far as they follow one another; default 320
 #   KAON_TEST_LIMIT  what one test may take; default 200
-#   KAON_TEST_JOBS   programs of tests, ranks and sanitizer at a time on the device; default 4. Those that look at the
-#                    device's free memory or at a clock have it alone
+#   KAON_TEST_JOBS   programs of tests, ranks and sanitizer at a time; default 3, of which one at a time is of those that keep the
+#                    device at work. Those that look at the device's free memory or at a clock have it alone
 #   KAON_TEST_MACHINE   default cuda: tests of the device; all: those of the processor's instruction sets as well
 #   KAON_MPIRUN      how ranks are started; default: mpirun with Open MPI's flags for more ranks than cores
 #   KAON_RANKS       numbers of ranks; default: 1 2 4, and 8 where there are as many devices
@@ -138,11 +140,22 @@ build_all() {
 
 # Those that another program beside them could fail: test_context asks for more memory than is free, the others look at clocks.
 alone=" test_context test_energy ranks_patience "
-beside() { case $alone in *" $1 "*) echo alone ;; *) echo beside ;; esac; }
+# Those that wait for the device all the time: processes that share one wait for each other's slices of time, so that four at once
+# take as long as one after another, or longer. The others mostly compute references on the host.
+turns=" test_blockcg test_kaczmarz test_kaczmarz_counts test_multishift_issue test_partition test_precond_counts test_preconditioned
+  test_reference_solve test_relax test_relax_uses test_schwarz test_schwarz_async test_solver_ends test_solver_histories
+  test_solver_issue test_solver_listed test_solver_regimes test_solver_runs test_solvers test_solvers_dirac test_sync "
+turns=${turns//$'\n'/}
+beside() {
+  case $alone in *" $1 "*) echo alone && return ;; esac
+  case $turns in *" $1 "*) echo turn ;; *) echo beside ;; esac
+}
+
+turn_of() { case $alone in *" $1 "*) echo alone ;; *) echo turn ;; esac; }
 
 # How many there may be at a time, and threads of each. A device that takes one process takes one.
 share_out() {
-  at_a_time=${KAON_TEST_JOBS:-$((cores < 4 ? cores : 4))}
+  at_a_time=${KAON_TEST_JOBS:-$((cores < 3 ? cores : 3))}
   if nvidia-smi --query-gpu=compute_mode --format=csv,noheader 2>/dev/null | grep -qi exclusive; then
     say "device   takes one process at a time, so one test"
     at_a_time=1
@@ -186,7 +199,7 @@ ranks() {
   for name in $(find "$build/tests/ranks" -maxdepth 1 -type f -name 'ranks_*' -perm -u+x -printf '%f\n' 2>/dev/null | longest_first); do
     for number in $numbers; do
       label[$name-$number]="$name on $number ranks and $devices devices"
-      job_add "$name-$number" "${KAON_TEST_LIMIT:-200}" "$(beside "$name")" env KAON_TEST_MACHINE=cuda OMP_WAIT_POLICY=passive OMP_NUM_THREADS=1 \
+      job_add "$name-$number" "${KAON_TEST_LIMIT:-200}" "$(turn_of "$name")" env KAON_TEST_MACHINE=cuda OMP_WAIT_POLICY=passive OMP_NUM_THREADS=1 \
         CMOCKA_TEST_ABORT=1 "${launcher[@]}" -n "$number" "$build/tests/ranks/$name"
     done
   done
@@ -205,7 +218,7 @@ sanitizer() {
     for program in $programs; do
       [ -x "$build/tests/$program" ] || continue
       label[$tool-$program]="$tool $program"
-      job_add "$tool-$program" 90 "$(beside "$program")" env KAON_TEST_BRIEF=1 KAON_TEST_MACHINE=cuda \
+      job_add "$tool-$program" 90 "$(turn_of "$program")" env KAON_TEST_BRIEF=1 KAON_TEST_MACHINE=cuda \
         compute-sanitizer --tool "$tool" --error-exitcode 99 "${more[@]}" "$build/tests/$program"
     done
   done
@@ -269,7 +282,7 @@ ended() {
 run_queue() {
   [ ${#job_queue[@]} -gt 0 ] || return
   step "${#job_queue[@]} programs, $at_a_time at a time"
-  jobs_run "$at_a_time" "$(end_of "${KAON_TEST_SECONDS:-270}")" "$out/tests" ended
+  jobs_run "$at_a_time" "$(end_of "${KAON_TEST_SECONDS:-320}")" "$out/tests" ended
 }
 
 # ---- benchmarks, one at a time ----
@@ -341,17 +354,21 @@ critical() {
   rm -f "$field"
 }
 
+bench_begin() {
+  if [ ! -x "$build/kaon" ]; then
+    skipped bench ": the kaon program was not built"
+    return 1
+  fi
+  rm -rf "$build/bench-parts"
+  mkdir -p "$build/bench-parts" "$out/bench"
+  [ -n "${bench_log:-}" ] || : >"$out/bench/bench.log"
+  parts=$build/bench-parts bench_log=$out/bench/bench.log bench_end=$(end_of "${KAON_BENCH_SECONDS:-240}") bench_count=0
+}
+
 # Sizes from one that a cache holds to one far past it; solves of a size that others have figures for. What matters most comes first.
 benchmarks() {
   step "bench"
-  if [ ! -x "$build/kaon" ]; then
-    skipped bench ": the kaon program was not built"
-    return
-  fi
-  parts=$build/bench-parts bench_log=$out/bench/bench.log bench_end=$(end_of "${KAON_BENCH_SECONDS:-240}") bench_count=0
-  rm -rf "$parts"
-  mkdir -p "$parts" "$out/bench"
-  : >"$bench_log"
+  bench_begin || return
   local problem=(--lattice 32 32 32 64 --gauge weak:0.3 --kappa 0.130 --csw 1 --tol 1e-10 --reconstruct 12)
   bench_one solve-cg 10 solve "${problem[@]}" --solver cg --stop normal --columns 1
   bench_one dslash 8 dslash --lattice 16 16 16 16 --columns 1
@@ -364,10 +381,22 @@ benchmarks() {
   bench_one small 14 solve --lattice 8 8 8 8 --lattice 16 16 16 16 --gauge weak:0.3 --kappa 0.130 --csw 1 --solver cg --stop normal --reconstruct 12 --columns 1
   bench_one solve-columns 20 solve "${problem[@]}" --solver cg --stop normal --precision half --columns 12
   bench_one solve-columns 25 solve "${problem[@]}" --solver blockcg --stop normal --precision single,half --columns 12
-  critical
   bench_one dslash 7 dslash --lattice 24 24 24 48 --columns 1
-  bench_one columns 30 dslash --lattice 48 48 48 64 --columns 12 --precision single,half --reconstruct 12
-  for topic in dslash columns vector slots solve-cg solve-bicgstab solve-columns small critical; do bench_join "$topic"; done
+  bench_end_all dslash columns vector slots solve-cg solve-bicgstab solve-columns small
+}
+
+# What takes long, and is measured when it is asked for.
+more() {
+  step "more"
+  bench_begin || return
+  critical
+  bench_one columns-large 30 dslash --lattice 48 48 48 64 --columns 12 --reconstruct 12
+  bench_end_all critical columns-large
+}
+
+bench_end_all() {
+  local topic
+  for topic in "$@"; do bench_join "$topic"; done
   if ! command -v python3 >/dev/null; then
     skipped "the benchmarks' tables" ": no python3 here; scripts/performance.py --table makes them of OUT/bench/*.json"
   elif ! compgen -G "$out/bench/*.json" >/dev/null; then
@@ -427,11 +456,11 @@ conclude() {
 
 trap 'jobs_kill; say "STOPPED  by a signal after $SECONDS s"; exit 130' INT TERM HUP
 deadline=${KAON_GPU_SECONDS:-1000000}
-[ $# -gt 0 ] || { set -- build tests ranks sanitizer bench profile; deadline=${KAON_GPU_SECONDS:-530}; }
+[ $# -gt 0 ] || { set -- build tests sanitizer bench profile; deadline=${KAON_GPU_SECONDS:-530}; }
 for what in "$@"; do
   case $what in
-    build | tests | ranks | sanitizer | bench | profile) ;;
-    *) echo "run_gpu.sh: $what is none of build, tests, ranks, sanitizer, bench, profile" >&2; exit 2 ;;
+    build | tests | ranks | sanitizer | bench | more | profile) ;;
+    *) echo "run_gpu.sh: $what is none of build, tests, ranks, sanitizer, bench, more, profile" >&2; exit 2 ;;
   esac
 done
 if ! find_nvcc && [[ " $* " == *" build "* ]]; then
@@ -456,6 +485,7 @@ for what in "$@"; do
       case $what in
         build) build_all || built=no ;;
         bench) benchmarks ;;
+        more) more ;;
         profile) profile ;;
       esac
       ;;

@@ -2,14 +2,15 @@
 # run_jobs.sh - sourced by run_gpu.sh: several programs at a time, each in a process group of its own, its output in a file of
 # its own, with a limit of its own and one end for all.
 #
-# job_add NAME SECONDS WITH words...   puts a command into the queue; it may take so long. WITH: beside (others) or alone
-# jobs_run MOST END FOLDER FUNCTION    runs the queue in its order, MOST at a time, until SECONDS is END. Each one's output is in
+# job_add NAME SECONDS WITH words...   puts a command into the queue; it may take so long. WITH: beside (others), turn (not beside
+#                                      another of that kind) or alone
+# jobs_run MOST END FOLDER FUNCTION    runs the queue, the first first that may begin, MOST at a time, until SECONDS is END. Each one's output is in
 #                                      FOLDER/NAME.log; FUNCTION NAME is called when it has ended, or had no turn
 # jobs_kill                            ends those that run, and what they started
 # job_state[NAME]: passed, failed (job_status[NAME] says how), over (it took longer than it may), cut (by the end of all),
 # unrun (it had no turn). job_took[NAME]: seconds. job_limit[NAME]: as given.
 declare -A job_words=() job_limit=() job_with=() job_pid=() job_begin=() job_killed=() job_state=() job_status=() job_took=()
-job_queue=() job_folder=. job_is_alone=
+job_queue=() job_folder=. job_is_alone='' job_has_turn=''
 
 job_add() {
   job_queue+=("$1") job_limit[$1]=$2 job_with[$1]=$3 job_state[$1]=unrun job_took[$1]=0
@@ -43,7 +44,8 @@ job_ended() {
     job_state[$1]=passed
     [ "${job_status[$1]}" = 0 ] || job_state[$1]=failed
   fi
-  [ "${job_with[$1]}" = beside ] || job_is_alone=
+  [ "${job_with[$1]}" != alone ] || job_is_alone=
+  [ "${job_with[$1]}" != turn ] || job_has_turn=
   unset "job_pid[$1]" "job_killed[$1]"
 }
 
@@ -63,13 +65,31 @@ jobs_look() {
 }
 
 # jobs_fill MOST END
+# job_may NAME: whether it may begin beside those that run.
+job_may() {
+  case ${job_with[$1]} in
+    alone) [ ${#job_pid[@]} -eq 0 ] ;;
+    turn) [ -z "$job_has_turn" ] ;;
+  esac
+}
+
 jobs_fill() {
-  local name
-  while [ ${#job_queue[@]} -gt 0 ] && [ "$SECONDS" -lt "$2" ] && [ ${#job_pid[@]} -lt "$1" ]; do
-    name=${job_queue[0]}
-    if [ ${#job_pid[@]} -gt 0 ] && { [ -n "$job_is_alone" ] || [ "${job_with[$name]}" = alone ]; }; then return; fi
-    [ "${job_with[$name]}" = beside ] || job_is_alone=1
-    job_queue=("${job_queue[@]:1}")
+  local i name
+  while [ "$SECONDS" -lt "$2" ] && [ ${#job_pid[@]} -lt "$1" ] && [ -z "$job_is_alone" ]; do
+    name=
+    for i in "${!job_queue[@]}"; do
+      if job_may "${job_queue[i]}"; then
+        name=${job_queue[i]}
+        break
+      fi
+    done
+    [ -n "$name" ] || return
+    unset "job_queue[$i]"
+    job_queue=("${job_queue[@]}")
+    case ${job_with[$name]} in
+      alone) job_is_alone=1 ;;
+      turn) job_has_turn=1 ;;
+    esac
     job_start "$name"
   done
 }

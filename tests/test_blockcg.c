@@ -470,8 +470,9 @@ int main(void) {
       cmocka_unit_test(too_many_columns_are_refused),
   };
   const struct CMUnitTest physics[] = {cmocka_unit_test(wilson_clover_by_the_reference)};
-  int failed = cmocka_run_group_tests_name("default", tests, NULL, NULL);
-  failed += cmocka_run_group_tests_name("machines", physics, NULL, NULL);
+  int failed = cmocka_run_group_tests_name("machines", physics, NULL, NULL);
+  shell_machine = MACHINE_CPU;
+  if (!machine_lacks(MACHINE_CPU)) failed += cmocka_run_group_tests_name("cpu", tests, NULL, NULL);
   shell_machine = MACHINE_CUDA; /* the methods run there, the operator on the host */
   if (machine_lacks(MACHINE_CUDA)) return failed;
   return failed + cmocka_run_group_tests_name("cuda", tests, NULL, NULL);

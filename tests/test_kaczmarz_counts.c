@@ -156,7 +156,7 @@ static void blocks_of_neighbours(void **state) {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
       problem p;
       char what[96];
-      if (machine != MACHINE_CPU && machine_lacks(machine)) continue;
+      if (machine_lacks(machine)) continue;
       problem_open(&p, machine, names[i]);
       kaon_kaczmarz_options o = of_kind(KAON_KACZMARZ_DOUBLE, 0);
       o.order = in_turn(machine, &p) ? KAON_SWEEP_ROWS : KAON_SWEEP_COLOURS;

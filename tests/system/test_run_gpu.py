@@ -93,6 +93,17 @@ class RunGpu(system.Case):
         self.run_script("tests", KAON_TEST_JOBS=1)
         self.assertEqual([name for word, name in self.order() if word == "begin"], ["test_solvers", "test_vector", "test_context"])
 
+    def test_those_that_keep_the_device_at_work_take_turns(self):
+        noted = NOTED % (self.path("noted"), self.path("noted"))
+        for name in ("test_solvers", "test_blockcg", "test_vector"):
+            self.program(name, noted)
+        status, out, _ = self.run_script("tests", KAON_TEST_JOBS=3)
+        self.assertEqual(status, 0, out)
+        order = self.order()
+        turns = [event for event in order if event[1] != "test_vector"]
+        self.assertEqual([word for word, _ in turns], ["begin", "end", "begin", "end"])
+        self.assertIn(("begin", "test_vector"), order[:2], "beside the first of them")
+
     def test_ranks_are_started_by_the_launcher(self):
         self.program("ranks/ranks_good", "echo $KAON_TEST_MACHINE $OMP_NUM_THREADS; [ $KAON_NUMBER != 2 ]")
         self.program("launch", "[ $1 = -n ] && KAON_NUMBER=$2 exec $3")
@@ -129,7 +140,7 @@ class RunGpu(system.Case):
     def test_parts_are_named_and_nothing_else(self):
         status, out, _ = self.run_script("tests", "test")
         self.assertEqual(status, 2)
-        self.assertIn("test is none of build, tests, ranks, sanitizer, bench, profile", out)
+        self.assertIn("test is none of build, tests, ranks, sanitizer, bench, more, profile", out)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ void case_import_links(dirac_case *c) {
 static int open_case(dirac_case *c, int isa, int check, const int extents[4], int antiperiodic,
                      links_kind kind, uint64_t seed) {
   memset(c, 0, sizeof *c);
+  if (isa > KAON_ISA_AUTO && machine_lacks(isa)) return 0;
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
   /* one thread where every instruction set is tried on small lattices: teams are tested elsewhere
    */
