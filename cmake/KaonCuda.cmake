@@ -62,12 +62,13 @@ else()
 endif()
 
 # kaon_cuda_object(name file precision): an object library of the file in one precision.
-# 177: functions of the shared headers that a file does not use.
+# 177: functions of the shared headers that a file does not use. _GLIBCXX_BITS_SPECFUN_H is the guard of the header by which <cmath>,
+# that nvcc includes everywhere, brings C++17's special functions: 0.24 of the 0.65 s that an empty file takes.
 function(kaon_cuda_object name file prec)
   add_library(${name} OBJECT ${PROJECT_SOURCE_DIR}/${file})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR})
   target_compile_options(${name} PRIVATE -diag-suppress=177 -Xcompiler=-fno-exceptions,-fno-threadsafe-statics)
-  target_compile_definitions(${name} PRIVATE KAON_PREC_${KAON_PREC_NAME_${prec}})
+  target_compile_definitions(${name} PRIVATE KAON_PREC_${KAON_PREC_NAME_${prec}} _GLIBCXX_BITS_SPECFUN_H=1)
 endfunction()
 
 # kaon_add_cuda_kernels(target PRECISIONS <d|s|h|all>... FILES file.cu...): each file once for every precision, and only where the

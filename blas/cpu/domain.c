@@ -117,7 +117,7 @@ KAON_INLINE void update_part(unit *x, unit *r, const unit *q, vcomplex a, int pa
   }
 }
 
-static void update(const domain_plan *plan, int64_t block, int column) {
+static void domain_update(const domain_plan *plan, int64_t block, int column) {
   unit x = unit_at(&plan->views, X, block, column), r = unit_at(&plan->views, R, block, column);
   const unit q = unit_at(&plan->views, Q, block, column);
   const int ncomp = plan->args->shape.ncomp;
@@ -179,7 +179,7 @@ static void domain_mr(const kaon_launch *launch, const kaon_domain_args *args) {
   for (int i = 0; i < count * nrhs; i++)
     if (kaon_gate_open(&args->gate, i % nrhs))
       domain_step(&plan, list != NULL ? list[i / nrhs] : i / nrhs, i % nrhs);
-  every_block(launch, &plan, update);
+  every_block(launch, &plan, domain_update);
 }
 
 static void domain_mask(const kaon_launch *launch, const kaon_domain_args *args) {
