@@ -62,24 +62,33 @@ else()
 endif()
 
 # kaon_cuda_object(name file precision): an object library of the file in one precision.
-# 177: functions of the shared headers that a file does not use.
+# 177: functions of the shared headers that a file does not use. _GLIBCXX_BITS_SPECFUN_H is the guard of the header by which <cmath>,
+# that nvcc includes everywhere, brings C++17's special functions: 0.24 of the 0.65 s that an empty file takes.
 function(kaon_cuda_object name file prec)
-  add_library(${name} OBJECT ${PROJECT_SOURCE_DIR}/${file})
+  get_filename_component(file ${file} ABSOLUTE BASE_DIR ${PROJECT_SOURCE_DIR})
+  add_library(${name} OBJECT ${file})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR})
   target_compile_options(${name} PRIVATE -diag-suppress=177 -Xcompiler=-fno-exceptions,-fno-threadsafe-statics)
-  target_compile_definitions(${name} PRIVATE KAON_PREC_${KAON_PREC_NAME_${prec}})
+  target_compile_definitions(${name} PRIVATE KAON_PREC_${KAON_PREC_NAME_${prec}} _GLIBCXX_BITS_SPECFUN_H=1)
 endfunction()
 
-# kaon_add_cuda_kernels(target PRECISIONS <d|s|h|all>... FILES file.cu...): each file once for every precision, and only where the
-# target is built.
+# kaon_add_cuda_kernels(target [JOINED name] PRECISIONS <d|s|h|all>... FILES file.cu...): each file once for every precision, and only
+# where the target is built. JOINED: all of them as one file, in the order they are named in, since what every file includes takes longer
+# than short kernels do; what is static in them needs a name of its own in all of them.
 function(kaon_add_cuda_kernels target)
-  cmake_parse_arguments(ARG "" "" "PRECISIONS;FILES" ${ARGN})
+  cmake_parse_arguments(ARG "" "JOINED" "PRECISIONS;FILES" ${ARGN})
   get_target_property(by_hand ${target} EXCLUDE_FROM_ALL)
+  if(ARG_JOINED)
+    list(TRANSFORM ARG_FILES REPLACE "(.+)" "#include \"\\1\"\n" OUTPUT_VARIABLE includes)
+    set(ARG_FILES ${PROJECT_BINARY_DIR}/joined/${ARG_JOINED}.cu)
+    string(CONCAT includes ${includes})
+    file(CONFIGURE OUTPUT ${ARG_FILES} CONTENT "${includes}" @ONLY)
+  endif()
   foreach(file ${ARG_FILES})
-    if(NOT EXISTS ${PROJECT_SOURCE_DIR}/${file})
-      continue()
-    endif()
     string(REGEX REPLACE "[/.]" "_" stem ${file})
+    if(ARG_JOINED)
+      set(stem ${ARG_JOINED})
+    endif()
     foreach(prec ${ARG_PRECISIONS})
       kaon_cuda_object(${target}_${stem}_${prec} ${file} ${prec})
       set_target_properties(${target}_${stem}_${prec} PROPERTIES EXCLUDE_FROM_ALL "${by_hand}")

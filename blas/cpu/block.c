@@ -10,7 +10,6 @@
 #include "blas/cpu/block.h"
 #include "blas/cpu/unit.h"
 #include "lib/cpu/reduce.h"
-#include "lib/cpu/team.h"
 
 /* GRAM_CHUNKS * 2 n^2 sums fit the partials' KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX * n. */
 enum { GRAM_CHUNKS = 128, MATRICES = 3 };
@@ -76,30 +75,25 @@ static void gram_slots(const kaon_update_args *args, const columns *c, const dou
     }
 }
 
-typedef struct gram_job {
+typedef struct block_gram_job {
   const kaon_update_args *args;
   const columns *c;
   double *partials;
-} gram_job;
+} block_gram_job;
 
-static void gram_share(const void *job, int t, int threads) {
-  const gram_job *j = job;
+static void block_gram_share(const void *job, int t, int threads) {
+  const block_gram_job *j = job;
   const int count = gram_chunks(j->args->shape.nblocks), n = j->c->n;
   for (int chunk = count * t / threads; chunk < count * (t + 1) / threads; chunk++)
     gram_chunk(j->args, j->c, chunk, j->partials + (size_t)chunk * 2 * (size_t)(n * n));
 }
 
-/* Numbers of a vector, whose columns a block method keeps at work together. */
-static int team_of(const kaon_launch *launch, const kaon_shape *s) {
-  return kaon_team_of(launch, s->nblocks * s->ncomp * s->nrhs * KAON_W);
-}
-
 void KAON_EXPORT(kaon_gram)(const kaon_launch *launch, const kaon_update_args *args) {
   const columns c = open_columns(args);
   double *partials = launch->partials;
-  const gram_job j = {args, &c, partials};
+  const block_gram_job j = {args, &c, partials};
   if (args->v[0].data != NULL && c.n > 0) {
-    kaon_team_run(team_of(launch, &args->shape), gram_share, &j);
+    kaon_team_run(unit_team(launch, &args->shape), block_gram_share, &j);
     gram_slots(args, &c, partials);
   }
   if (args->sum.then == 0) return;
@@ -251,16 +245,16 @@ static void update_chunk(const matrices *m, const kaon_update_args *args, int ch
   }
 }
 
-typedef struct update_job {
+typedef struct block_update_job {
   const matrices *m;
   const kaon_update_args *args;
   int first_written;
   numbers_formula *f;
   double *partials; /* NULL: no sums wanted */
-} update_job;
+} block_update_job;
 
-static void update_share(const void *job, int t, int threads) {
-  const update_job *j = job;
+static void block_update_share(const void *job, int t, int threads) {
+  const block_update_job *j = job;
   const int64_t nblocks = j->args->shape.nblocks;
   const int nrhs = j->args->shape.nrhs, last = kaon_chunk_of_thread(nblocks, t + 1, threads);
   for (int chunk = kaon_chunk_of_thread(nblocks, t, threads); chunk < last; chunk++) {
@@ -277,11 +271,11 @@ static void update(const kaon_launch *launch, const kaon_update_args *args, int 
                    int first_written, numbers_formula *f) {
   matrices m; /* large: only what is used is set */
   const int wants = args->sum.state != NULL && args->sum.slot[0] != KAON_NO_SLOT;
-  const update_job j = {&m, args, first_written, f, wants ? launch->partials : NULL};
+  const block_update_job j = {&m, args, first_written, f, wants ? launch->partials : NULL};
   m.c = open_columns(args);
   m.vectors = vectors;
   for (int k = 0; k < count; k++) read_matrix(&m, args, k);
-  kaon_team_run(team_of(launch, &args->shape), update_share, &j);
+  kaon_team_run(unit_team(launch, &args->shape), block_update_share, &j);
   kaon_reduce_finish(launch->partials, args->shape.nblocks, args->shape.nrhs, &args->gate,
                      &args->sum, wants);
 }

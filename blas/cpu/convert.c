@@ -139,13 +139,13 @@ static void convert_chunk(const kaon_convert_args *args, int64_t begin, int64_t 
 #undef PAIR
 }
 
-typedef struct job {
+typedef struct convert_job {
   const kaon_convert_args *args;
   double *partials; /* NULL: no sums wanted */
-} job;
+} convert_job;
 
 static void convert_share(const void *job_, int t, int threads) {
-  const job *j = job_;
+  const convert_job *j = job_;
   const int64_t nblocks = j->args->shape.nblocks;
   const int nrhs = j->args->shape.nrhs, last = kaon_chunk_of_thread(nblocks, t + 1, threads);
   for (int chunk = kaon_chunk_of_thread(nblocks, t, threads); chunk < last; chunk++) {
@@ -162,7 +162,7 @@ static void convert_share(const void *job_, int t, int threads) {
 static void convert(const kaon_launch *launch, const kaon_convert_args *args) {
   const kaon_shape *s = &args->shape;
   const int wanted = args->sum.state != NULL && args->sum.slot[0] != KAON_NO_SLOT;
-  const job j = {args, wanted ? launch->partials : NULL};
+  const convert_job j = {args, wanted ? launch->partials : NULL};
   kaon_team_run(kaon_team_of(launch, s->nblocks * s->ncomp * s->nrhs * KAON_W), convert_share, &j);
   kaon_reduce_finish(launch->partials, s->nblocks, s->nrhs, &args->gate, &args->sum, 1);
 }

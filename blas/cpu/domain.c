@@ -9,7 +9,6 @@
 #include "blas/domain_ops.h"
 #include "blas/cpu/unit.h"
 #include "lib/cpu/reduce.h"
-#include "lib/cpu/team.h"
 #include "lib/math/domain.h"
 
 enum { X, R, Q };
@@ -118,7 +117,7 @@ KAON_INLINE void update_part(unit *x, unit *r, const unit *q, vcomplex a, int pa
   }
 }
 
-static void update(const domain_plan *plan, int64_t block, int column) {
+static void domain_update(const domain_plan *plan, int64_t block, int column) {
   unit x = unit_at(&plan->views, X, block, column), r = unit_at(&plan->views, R, block, column);
   const unit q = unit_at(&plan->views, Q, block, column);
   const int ncomp = plan->args->shape.ncomp;
@@ -159,13 +158,13 @@ static void mask(const domain_plan *plan, int64_t block, int column) {
 
 typedef void block_work(const domain_plan *plan, int64_t block, int column);
 
-typedef struct job {
+typedef struct domain_job {
   const domain_plan *plan;
   block_work *work;
-} job;
+} domain_job;
 
 static void block_share(const void *job_, int t, int threads) {
-  const job *j = job_;
+  const domain_job *j = job_;
   const kaon_domain_args *args = j->plan->args;
   const int32_t *blocks = args->blocks;
   const int64_t count = blocks != NULL ? args->nblocks : args->shape.nblocks;
@@ -175,7 +174,7 @@ static void block_share(const void *job_, int t, int threads) {
 }
 
 static void every_block(int threads, const domain_plan *plan, block_work *work) {
-  const job j = {plan, work};
+  const domain_job j = {plan, work};
   kaon_team_run(threads, block_share, &j);
 }
 
@@ -191,21 +190,17 @@ static void domain_share(const void *plan_, int t, int threads) {
       domain_step(plan, list != NULL ? list[i / nrhs] : i / nrhs, i % nrhs);
 }
 
-static int team_of(const kaon_launch *launch, const kaon_shape *s) {
-  return kaon_team_of(launch, s->nblocks * s->ncomp * s->nrhs * KAON_W);
-}
-
 static void domain_mr(const kaon_launch *launch, const kaon_domain_args *args) {
   const domain_plan plan = make_plan(args);
-  const int threads = team_of(launch, &args->shape);
+  const int threads = unit_team(launch, &args->shape);
   every_block(threads, &plan, site_products);
   kaon_team_run(threads, domain_share, &plan);
-  every_block(threads, &plan, update);
+  every_block(threads, &plan, domain_update);
 }
 
 static void domain_mask(const kaon_launch *launch, const kaon_domain_args *args) {
   const domain_plan plan = make_plan(args);
-  every_block(team_of(launch, &args->shape), &plan, mask);
+  every_block(unit_team(launch, &args->shape), &plan, mask);
 }
 
 const kaon_domain_ops KAON_EXPORT(kaon_domain_ops) = {domain_mr, domain_mask};

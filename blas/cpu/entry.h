@@ -6,7 +6,6 @@
 
 #include "blas/cpu/unit.h"
 #include "lib/cpu/reduce.h"
-#include "lib/cpu/team.h"
 
 typedef void formula(vcomplex *v, const vcomplex *c);
 typedef void chunk_work(const kaon_launch *launch, const kaon_update_args *args, int64_t begin,
@@ -122,8 +121,7 @@ static inline void run_share(const kaon_launch *launch, const kaon_update_args *
  * (NULL: no sums wanted). */
 static inline void run_chunks(const kaon_launch *launch, const kaon_update_args *args, int nslots,
                               chunk_work *work) {
-  const kaon_shape *s = &args->shape;
-  const int threads = kaon_team_of(launch, s->nblocks * s->ncomp * s->nrhs * KAON_W);
+  const int threads = unit_team(launch, &args->shape);
   if (threads == 1) {
     run_share(launch, args, nslots, work, 0, 1);
     return;

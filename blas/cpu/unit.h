@@ -5,6 +5,7 @@
 #define KAON_BLAS_CPU_UNIT_H
 
 #include "blas/blas_ops.h"
+#include "lib/cpu/team.h"
 #include "lib/kernel.h"
 #include "lib/math/vreal.h"
 #include "lib/cpu/wide.h"
@@ -34,6 +35,11 @@ enum { DOT_GROUP = 2 };
 
 /* A unit in float, before its one rounding. */
 typedef real scratch[KAON_HALF_COMPONENTS * KAON_W] __attribute__((aligned(64)));
+
+/* Threads for a vector of this shape. */
+static inline int unit_team(const kaon_launch *launch, const kaon_shape *s) {
+  return kaon_team_of(launch, s->nblocks * s->ncomp * s->nrhs * KAON_W);
+}
 
 /* Unit `at` of an operand, in units of one column and block. */
 KAON_INLINE unit unit_number(const kaon_update_args *args, int operand, int64_t at) {

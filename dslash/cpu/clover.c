@@ -27,14 +27,14 @@ static void clover_chunk(const kaon_clover_args *args, const site_plan *plan, in
   site_drain_all(&late);
 }
 
-typedef struct job {
+typedef struct clover_job {
   const kaon_clover_args *args;
   site_plan plan;
   double *partials;
-} job;
+} clover_job;
 
 static void clover_share(const void *job_, int t, int threads) {
-  const job *j = job_;
+  const clover_job *j = job_;
   const int64_t nblocks = j->args->stencil->nblocks;
   const int end = kaon_chunk_of_thread(nblocks, t + 1, threads);
   for (int chunk = kaon_chunk_of_thread(nblocks, t, threads); chunk < end; chunk++)
@@ -44,7 +44,7 @@ static void clover_share(const void *job_, int t, int threads) {
 
 void KAON_EXPORT(kaon_dslash_clover)(const kaon_launch *launch, const kaon_clover_args *args) {
   const int64_t nblocks = args->stencil->nblocks;
-  job j = {args, site_plan_make(launch, args->stencil, args->nrhs, args->out, &args->sum),
+  clover_job j = {args, site_plan_make(launch, args->stencil, args->nrhs, args->out, &args->sum),
            launch->partials};
   j.plan.clover = args->clover;
   j.plan.clover_scale = args->clover_scale;

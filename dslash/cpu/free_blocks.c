@@ -18,7 +18,7 @@
 #include "dslash/cpu/kernels.h"
 #include "lib/math/relax.h"
 
-typedef uint64_t __attribute__((may_alias)) word; /* numbers that lie side by side */
+typedef uint64_t __attribute__((may_alias)) wide_word; /* numbers that lie side by side */
 typedef uint32_t __attribute__((may_alias)) half_word;
 
 typedef struct job {
@@ -45,8 +45,8 @@ static kaon_view block_of(const kaon_free_args *a, kaon_view v, int64_t block) {
  * for a number's own access is never torn by them. */
 static void copy_block(const kaon_free_args *a, kaon_view from, kaon_view to) {
   const size_t bytes = (size_t)reals_of(a) * sizeof(stored);
-  const word *source = from.data;
-  word *target = to.data;
+  const wide_word *source = from.data;
+  wide_word *target = to.data;
   for (size_t i = 0; i < bytes / sizeof *source; i++)
     __atomic_store_n(&target[i], __atomic_load_n(&source[i], __ATOMIC_RELAXED), __ATOMIC_RELAXED);
   if (from.scale == NULL) return;

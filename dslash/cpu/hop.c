@@ -320,14 +320,14 @@ static void hop_sum(const hop_plan *plan, const double *partials) {
 
 typedef void hop_chunk_work(const hop_plan *plan, int chunk, double *partials);
 
-typedef struct job {
+typedef struct hop_job {
   const hop_plan *plan;
   hop_chunk_work *run;
   double *partials;
-} job;
+} hop_job;
 
 static void hop_share(const void *job_, int t, int threads) {
-  const job *j = job_;
+  const hop_job *j = job_;
   const int64_t chunks = hop_chunks(j->plan);
   const int begin = (int)(chunks * t / threads), end = (int)(chunks * (t + 1) / threads);
   for (int i = begin; i < end; i++)
@@ -378,7 +378,7 @@ void KAON_EXPORT(kaon_dslash_hop)(const kaon_launch *launch, const kaon_hop_args
     run = args->recon == 18 ? hop_faces_18 : args->recon == 12 ? hop_faces_12 : hop_faces_8;
     plan.prefetch = 0;
   }
-  const job j = {&plan, run, launch->partials};
+  const hop_job j = {&plan, run, launch->partials};
   kaon_team_run(kaon_team_of(launch, 24 * KAON_W * args->stencil->nblocks * args->nrhs), hop_share,
                 &j);
   hop_sum(&plan, launch->partials);

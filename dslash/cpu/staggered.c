@@ -317,14 +317,14 @@ static void choose_part(staggered_plan *plan) {
   if (!inside) plan->chunk_first = part_chunks(faces->interior_blocks[a->parity]);
 }
 
-typedef struct job {
+typedef struct staggered_job {
   const staggered_plan *plan;
   int chunks;
   double *partials;
-} job;
+} staggered_job;
 
-static void hop_share(const void *job_, int t, int threads) {
-  const job *j = job_;
+static void staggered_share(const void *job_, int t, int threads) {
+  const staggered_job *j = job_;
   const int end = (int)((int64_t)j->chunks * (t + 1) / threads);
   for (int chunk = (int)((int64_t)j->chunks * t / threads); chunk < end; chunk++)
     hop_chunk(j->plan, chunk, j->partials);
@@ -344,8 +344,8 @@ static void KAON_EXPORT(staggered_hop)(const kaon_launch *launch,
     plan.exchange[mu] = v_exchange_index(bit >= 0 && (1 << bit) < KAON_VL ? bit : 0);
   }
   const int chunks = chunks_of(&plan);
-  const job j = {&plan, chunks, launch->partials};
-  kaon_team_run(kaon_team_of(launch, 6 * KAON_W * st->nblocks * args->nrhs), hop_share, &j);
+  const staggered_job j = {&plan, chunks, launch->partials};
+  kaon_team_run(kaon_team_of(launch, 6 * KAON_W * st->nblocks * args->nrhs), staggered_share, &j);
   if (args->part != KAON_PART_INTERIOR)
     kaon_reduce_finish_chunks(launch->partials, plan.chunk_first + chunks, args->nrhs, &args->gate,
                               &args->sum, 2);

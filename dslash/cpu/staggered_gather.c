@@ -6,14 +6,14 @@
 #include "lib/math/recon.h"
 
 /* Ghosts of one direction. */
-typedef struct gather_plan {
+typedef struct colour_plan {
   const kaon_staggered_gather_args *args;
   const stored *links, *phase; /* of the direction, at the senders' own parity */
   int dir;
-} gather_plan;
+} colour_plan;
 
 /* chi = U^dag chi, as a backward hop has it (staggered.c). */
-KAON_INLINE vcolour multiply(const gather_plan *plan, int64_t block, int part, const int recon,
+KAON_INLINE vcolour multiply(const colour_plan *plan, int64_t block, int part, const int recon,
                              vcolour chi) {
   real decoded[18 * KAON_VL] __attribute__((aligned(64)));
   vcolour product = colour_zero();
@@ -32,7 +32,7 @@ KAON_INLINE vcolour multiply(const gather_plan *plan, int64_t block, int part, c
 }
 
 /* The lanes of a part of a block to their places in the message. */
-KAON_INLINE void store_lanes(const gather_plan *plan, const int32_t *target, int column,
+KAON_INLINE void store_lanes(const colour_plan *plan, const int32_t *target, int column,
                              const vcolour *d) {
   const kaon_staggered_gather_args *a = plan->args;
   const int group = a->faces->group[plan->dir & 3];
@@ -55,7 +55,7 @@ KAON_INLINE void store_lanes(const gather_plan *plan, const int32_t *target, int
   }
 }
 
-static void gather_block(const gather_plan *plan, int64_t place) {
+static void colour_block(const colour_plan *plan, int64_t place) {
   const kaon_staggered_gather_args *a = plan->args;
   const int64_t block = a->faces->sender[a->parity][plan->dir][place];
   const int32_t *target = a->faces->target[a->parity][plan->dir] + place * KAON_W;
@@ -82,7 +82,7 @@ void KAON_EXPORT(kaon_staggered_gather)(const kaon_launch *launch,
     const int mu = dir & 3, other = 1 - args->parity, threads = launch->threads;
     const kaon_hop_links *l = &args->links;
     if (!args->faces->partitioned[mu]) continue;
-    const gather_plan plan = {
+    const colour_plan plan = {
         .args = args,
         .dir = dir,
         .links = (const stored *)l->links[other] + mu * blocks * l->recon * KAON_W,
@@ -91,6 +91,6 @@ void KAON_EXPORT(kaon_staggered_gather)(const kaon_launch *launch,
                      : NULL};
     const int64_t n = args->faces->senders[args->parity][dir];
 #pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t place = 0; place < n; place++) gather_block(&plan, place);
+    for (int64_t place = 0; place < n; place++) colour_block(&plan, place);
   }
 }

@@ -7,7 +7,7 @@
 #include "lib/cuda/reduce.h"
 #include "lib/math/su3_matrix.h"
 
-enum { THREADS = 128, SPINOR = 24 };
+enum { ROTATE_THREADS = 128, SPINOR = 24 };
 
 static __device__ __forceinline__ void rotate_column(const kaon_rotate_args &a, const vsu3 *g,
                                                      int64_t unit, int lane) {
@@ -38,9 +38,9 @@ static __device__ __forceinline__ void rotate_column(const kaon_rotate_args &a, 
 #endif
 }
 
-static __global__ void __launch_bounds__(THREADS)
+static __global__ void __launch_bounds__(ROTATE_THREADS)
     rotate_kernel(const __grid_constant__ kaon_rotate_args a) {
-  const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x, block = i / KAON_LANES;
+  const int64_t i = (int64_t)blockIdx.x * ROTATE_THREADS + threadIdx.x, block = i / KAON_LANES;
   const int lane = (int)(i % KAON_LANES);
   if (block >= a.nblocks) return;
   vsu3 g;
@@ -51,6 +51,6 @@ static __global__ void __launch_bounds__(THREADS)
 }
 
 extern "C" void KAON_EXPORT(kaon_rotate)(const kaon_launch *launch, const kaon_rotate_args *a) {
-  const unsigned blocks = (unsigned)((a->nblocks * KAON_LANES + THREADS - 1) / THREADS);
-  rotate_kernel<<<blocks, THREADS, 0, (cudaStream_t)launch->queue>>>(*a);
+  const unsigned blocks = (unsigned)((a->nblocks * KAON_LANES + ROTATE_THREADS - 1) / ROTATE_THREADS);
+  rotate_kernel<<<blocks, ROTATE_THREADS, 0, (cudaStream_t)launch->queue>>>(*a);
 }

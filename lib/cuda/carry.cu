@@ -5,12 +5,12 @@
 #include "lib/cuda/access.h"
 #include "lib/cuda/records.h"
 
-enum { THREADS = 128, MATRIX = 18 };
+enum { CARRY_THREADS = 128, MATRIX = 18 };
 
-static __global__ void __launch_bounds__(THREADS)
+static __global__ void __launch_bounds__(CARRY_THREADS)
     carry_kernel(const __grid_constant__ kaon_carry_args a) {
-  __shared__ double room[THREADS / 32][RECORDS_ROOM(MATRIX)];
-  const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  __shared__ double room[CARRY_THREADS / 32][RECORDS_ROOM(MATRIX)];
+  const int64_t i = (int64_t)blockIdx.x * CARRY_THREADS + threadIdx.x;
   double *record = i < a.count ? a.memory + MATRIX * i : NULL;
   const int site = i < a.count ? a.sites[i] : 0, lane = site % KAON_LANES;
   double *block = a.field + (int64_t)(site / KAON_LANES) * MATRIX * KAON_LANES;
@@ -25,6 +25,6 @@ static __global__ void __launch_bounds__(THREADS)
 }
 
 extern "C" void kaon_carry_cuda(const kaon_launch *launch, const kaon_carry_args *args) {
-  const unsigned blocks = (unsigned)((args->count + THREADS - 1) / THREADS);
-  carry_kernel<<<blocks, THREADS, 0, (cudaStream_t)launch->queue>>>(*args);
+  const unsigned blocks = (unsigned)((args->count + CARRY_THREADS - 1) / CARRY_THREADS);
+  carry_kernel<<<blocks, CARRY_THREADS, 0, (cudaStream_t)launch->queue>>>(*args);
 }

@@ -288,16 +288,16 @@ static tile_function *const *tiles_of(const kaon_stored_matrix *m) {
 
 /* ---- chunks ---- */
 
-typedef struct job {
+typedef struct product_job {
   call c;
   const kaon_spmv_args *args;
   const kaon_launch *launch;
   tile_function *const *tiles;
   int beyond, sums;
-} job;
+} product_job;
 
 /* All open columns of a tile, in groups. */
-static void tile_columns(const job *j, int64_t begin, int64_t end, int chunk) {
+static void tile_columns(const product_job *j, int64_t begin, int64_t end, int chunk) {
   const kaon_stored_matrix *m = j->c.m;
   const int nrhs = j->c.nrhs, csr = m->form == KAON_STORED_CSR;
   const int most = csr || j->beyond ? 1 : GROUP / m->reals;
@@ -352,7 +352,8 @@ static int chunk_of(const kaon_stored_matrix *m, int thread, int threads) {
   return low;
 }
 
-static void run_share(const job *j, int64_t first, int64_t last, int clear, int t, int threads) {
+static void run_share(const product_job *j, int64_t first, int64_t last, int clear, int t,
+                      int threads) {
   const kaon_stored_matrix *m = j->c.m;
   const int end_chunk = chunk_of(m, t + 1, threads);
   for (int chunk = chunk_of(m, t, threads); chunk < end_chunk; chunk++) {
@@ -368,7 +369,7 @@ static void run_share(const job *j, int64_t first, int64_t last, int clear, int 
 
 /* By all threads, or by this one alone as the updates of such vectors are (lib/cpu/team.h), unless
  * the rows are so long that the others are worth waking. */
-static void run_part(const job *j, int64_t first, int64_t last, int clear) {
+static void run_part(const product_job *j, int64_t first, int64_t last, int clear) {
   const kaon_stored_matrix *m = j->c.m;
   const int64_t reals = m->rows * m->reals * j->c.nrhs, entries = m->entries * j->c.nrhs;
   const int threads = entries >= LONG ? j->launch->threads : kaon_team_of(j->launch, reals);
@@ -383,7 +384,7 @@ static void run_part(const job *j, int64_t first, int64_t last, int clear) {
 void KAON_EXPORT(kaon_spmv)(const kaon_launch *launch, const kaon_spmv_args *args) {
   const kaon_stored_matrix *m = args->matrix;
   const int64_t stride = (int64_t)args->nrhs * m->reals * KAON_W;
-  job j = {.args = args, .launch = launch, .tiles = tiles_of(m)};
+  product_job j = {.args = args, .launch = launch, .tiles = tiles_of(m)};
   j.sums = args->sum.state != NULL;
   j.c = (call){.m = m,
                .from = {.x = args->x.data,

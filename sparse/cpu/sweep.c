@@ -7,9 +7,9 @@
 #include "sparse/cpu/lanes.h"
 
 enum { PICKED_ALONE = 8192 };
-enum { SHARED_ROWS = 256 }; /* of a level on average, from which on threads share them */
+enum { LEVEL_ROWS = 256 }; /* of a level on average, from which on threads share them */
 
-static void pick(const kaon_pick_args *args, int column, int64_t first, int64_t last) {
+static void pick_some(const kaon_pick_args *args, int column, int64_t first, int64_t last) {
   const source from = {.stride = (int64_t)args->nrhs * args->reals * KAON_W};
   const real *x = args->x.data;
   real *to = args->to.data;
@@ -25,12 +25,12 @@ void KAON_EXPORT(kaon_pick)(const kaon_launch *launch, const kaon_pick_args *arg
     if (!kaon_gate_open(&args->gate, k)) continue;
     const int threads = kaon_team(launch, args->count > PICKED_ALONE);
     if (threads == 1) {
-      pick(args, k, 0, args->count);
+      pick_some(args, k, 0, args->count);
       continue;
     }
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int t = 0; t < threads; t++)
-      pick(args, k, args->count * t / threads, args->count * (t + 1) / threads);
+      pick_some(args, k, args->count * t / threads, args->count * (t + 1) / threads);
   }
 }
 
@@ -104,7 +104,7 @@ void KAON_EXPORT(kaon_levels)(const kaon_launch *launch, const kaon_levels_args 
                    .x = args->x.data,
                    .y = args->y.data,
                    .stride = (int64_t)args->nrhs * m->reals * KAON_W};
-  const int shared = m->rows / SHARED_ROWS * args->nrhs >= args->levels;
+  const int shared = m->rows / LEVEL_ROWS * args->nrhs >= args->levels;
   const int threads = kaon_team(launch, shared);
   for (int i = 0; i < args->levels && threads == 1; i++) { /* a level may be one row */
     const int level = args->backward ? args->levels - 1 - i : i;
