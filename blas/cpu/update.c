@@ -247,14 +247,15 @@ static void multi_dot(const kaon_launch *launch, const kaon_update_args *args) {
       slot[0] = total[2 * i];
       slot[1] = total[2 * i + 1];
     }
-    if (args->sum.then != 0) kaon_recurrence_run(args->sum.then, state);
+    if (args->sum.then != 0) KAON_EXPORT_ISA(kaon_run_recurrence)(args->sum.then, state);
   }
 }
 
 static void recur(const kaon_launch *launch, const kaon_update_args *args) {
   (void)launch;
   for (int k = 0; k < args->shape.nrhs; k++)
-    if (kaon_gate_open(&args->gate, k)) kaon_recurrence_run(args->sum.then, &args->sum.state[k]);
+    if (kaon_gate_open(&args->gate, k))
+      KAON_EXPORT_ISA(kaon_run_recurrence)(args->sum.then, &args->sum.state[k]);
 }
 
 /* block.c's, under the names of the table. */

@@ -8,8 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/kernel.h"
 #include "lib/launch.h"
-#include "lib/math/recurrences.h"
+#include "lib/math/recurrence.h"
+
+/* Runs recurrence `id` on a column (recurrences.c). */
+void KAON_EXPORT_ISA(kaon_run_recurrence)(int id, kaon_column_state *state);
 
 /* Number of chunks of `nblocks` blocks, and the first block of a chunk (chunk == count: the end).
  */
@@ -60,7 +64,7 @@ static inline void kaon_reduce_finish_chunks(const double *partials, int count, 
       sum->state[k].slot[sum->slot[s]][0] = total[2 * s];
       sum->state[k].slot[sum->slot[s]][1] = total[2 * s + 1];
     }
-    if (sum->then != 0) kaon_recurrence_run(sum->then, &sum->state[k]);
+    if (sum->then != 0) KAON_EXPORT_ISA(kaon_run_recurrence)(sum->then, &sum->state[k]);
   }
 }
 
