@@ -103,6 +103,7 @@ def bars(title, what, rows, key, words):
     found = {(case(row), row["regime_asked"], row["sync"]): row.get(key) for row in rows}
     if not any(x for x in found.values()):
         return None
+    names = [name for name in names if any(found.get((one, *name)) is not None for one in cases)]
     text = ["set terminal svg size 1000,520 font 'sans,12' background 'white'", f"set title {words.quoted(title)} noenhanced",
             "set style data histogram", "set style histogram clustered gap 2", "set style fill solid 0.8 noborder", "set grid ytics",
             "set key outside right noenhanced", "set xtics noenhanced rotate by 20 right", f"set ylabel {words.quoted(what)}"]

@@ -215,7 +215,7 @@ static void refusals(void **state) {
   staggered_case s;
   kaon_condensate c;
   (void)state;
-  assert_true(staggered_open(&s, KAON_ISA_SCALAR, extents, 1, 0));
+  assert_true(staggered_open(&s, KAON_ISA_AUTO, extents, 1, 0));
   kaon_vector *b = staggered_vector(&s, KAON_FULL, KAON_DOUBLE, 2),
               *x = staggered_vector(&s, KAON_FULL, KAON_DOUBLE, 3),
               *even = staggered_vector(&s, KAON_EVEN, KAON_DOUBLE, 2),
