@@ -47,11 +47,13 @@ void kaon_pool_destroy(kaon_context *ctx, kaon_pool **pool) {
 }
 
 /* What the device has beside, and idle blocks, which are given back when something else is asked
- * for; at most what the limit leaves. */
+ * for; at most what the limit leaves. What a host tells of itself counts where no limit is named:
+ * it knows neither of swapping nor of memory that grows. */
 static int64_t free_bytes(kaon_context *ctx, const kaon_pool *pool) {
   const kaon_memory_ops *memory = ctx->backend->memory;
   const int64_t limit = ctx->options.memory_limit, left = limit - pool->now;
   size_t available = 0;
+  if (limit > 0 && ctx->backend->host_accessible) return left > 0 ? left : 0;
   if (memory->available == NULL || memory->available(ctx, &available) != KAON_OK)
     return limit == 0 ? -1 : left > 0 ? left : 0;
   const int64_t there = (int64_t)available + pool->held - pool->now;
@@ -69,10 +71,13 @@ kaon_status kaon_pool_expect(kaon_context *ctx, size_t bytes, const char *what) 
   if (there < 0 || bytes <= (size_t)there) return KAON_OK;
   return kaon_fail(ctx, KAON_ERR_MEMORY,
                    "memory: %s needs %zu bytes, but %lld are free on %s%s beside the %lld in use; "
-                   "take fewer columns at once, or a lower precision",
+                   "take fewer columns at once, or a lower precision%s",
                    what, bytes, (long long)there, ctx->device,
                    ctx->options.memory_limit > 0 ? " within the limit" : "",
-                   (long long)ctx->pool->now);
+                   (long long)ctx->pool->now,
+                   ctx->backend->host_accessible && ctx->options.memory_limit == 0
+                       ? ", or name a memory limit where there is more than that"
+                       : "");
 }
 
 uint64_t kaon_pool_given(const kaon_pool *pool) {

@@ -112,7 +112,8 @@ typedef struct kaon_context_options {
   kaon_log_level log_level;
   kaon_log_fn *log; /* NULL: the library is silent */
   void *log_user;
-  int64_t memory_limit; /* bytes that the pool may hold; 0: no limit */
+  int64_t memory_limit; /* bytes that the pool may hold, on a CPU whatever seems to be free; 0: no
+                           limit, but jobs that ask for more than is free are refused */
   kaon_issue issue;     /* how solvers issue steps on a device */
   double reduce_delay;  /* seconds: a sum over ranks, of a single rank too, takes at least so long,
                            to measure what methods wait for and what they hide; 0: no longer than

@@ -239,7 +239,8 @@ static int refuse(const invert_job *job, const field_spec *spec, const int e[4],
   cli_error(
       "%s on %dx%dx%dx%d with %d columns, %d at a time, needs %s (%.0f bytes) on %s, where %s "
       "(%lld bytes) are free%s; solve fewer columns at a time (--batch) or at all "
-      "(--columns), or take --sloppy half, --reconstruct 12 or --precision single",
+      "(--columns), take --sloppy half, --reconstruct 12 or --precision single, or, on a CPU "
+      "that has more, say so by --memory-limit",
       spec->text, e[0], e[1], e[2], e[3], job->columns, job->batch, cli_bytes(most, need), most,
       info->device, cli_bytes((double)info->memory_free, there), (long long)info->memory_free,
       isnan(job->args->common.memory_limit) ? "" : " within --memory-limit");

@@ -390,8 +390,8 @@ static int refuse(const solve_args *args, double least, const kaon_context_info 
   char need[32], there[32];
   cli_error(
       "%s with %d column%s needs at least %s (%.0f bytes) on %s, where %s (%lld bytes) are "
-      "free%s; solve fewer columns at a time (--columns), take --precision single, or share "
-      "the rows among ranks",
+      "free%s; solve fewer columns at a time (--columns), take --precision single, share the "
+      "rows among ranks, or, on a CPU that has more, say so by --memory-limit",
       cli_name(args->linear.matrix), args->linear.columns, args->linear.columns == 1 ? "" : "s",
       cli_bytes(least, need), least, info->device, cli_bytes((double)info->memory_free, there),
       (long long)info->memory_free,
