@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "lib/context.h"
+#include "solvers/method.h"
 #include "tests/util/dirac_case.h"
 #include "tests/util/machine.h"
 #include "tests/util/shell_operator.h"
@@ -272,6 +273,54 @@ static void a_replacement_hides_its_last_sums(void **state) {
   assert_int_equal(of_many[1] - of_few[1], HIDDEN * (many - few));
 }
 
+/* The real operation, until it is called for the last time. */
+static kaon_status (*true_apply)(kaon_operator *, kaon_mode, const kaon_vector *, kaon_vector *,
+                                 const kaon_pass *);
+static int calls_left;
+
+static kaon_status failing_apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
+                                 kaon_vector *y, const kaon_pass *pass) {
+  if (--calls_left < 0) return kaon_fail(A->ctx, KAON_ERR_STATE, "this product fails");
+  return true_apply(A, mode, x, y, pass);
+}
+
+/* Sums that were kept for a message when the operator failed are not in the next solve's way. */
+static void a_failed_step_leaves_nothing_behind(void **state) {
+  (void)state;
+  shell_case c;
+  kaon_solver *s = NULL;
+  kaon_column_report column;
+  shell_open(&c, extents, 1);
+  must(c.ctx, kaon_comm_delay(c.ctx->comm, 1e-9));
+  kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_chain, chain_of(KAON_PIPECGNR));
+  kaon_vector *b = shell_random_vector(&c, KAON_DOUBLE, 1, 3),
+              *x = shell_vector(&c, KAON_DOUBLE, 1);
+  kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
+  o.method = KAON_PIPECGNR;
+  o.sloppy = KAON_SINGLE;
+  o.tol = 1e-9;
+  must(c.ctx, kaon_solver_create(A, 1, &o, &s));
+  const kaon_operator_ops *own = s->inner->ops;
+  kaon_operator_ops failing = *own;
+  true_apply = own->apply;
+  failing.apply = failing_apply;
+  for (int calls = 3; calls < 11; calls++) {
+    s->inner->ops = &failing;
+    calls_left = calls;
+    must(c.ctx, kaon_vector_zero(x));
+    must_refuse(c.ctx, KAON_ERR_STATE, kaon_solver_solve(s, b, x, &column, NULL));
+    s->inner->ops = own;
+    must(c.ctx, kaon_vector_zero(x));
+    must(c.ctx, kaon_solver_solve(s, b, x, &column, NULL));
+    assert_int_equal(column.reason, KAON_CONVERGED);
+  }
+  kaon_solver_destroy(&s);
+  kaon_operator_destroy(&A);
+  kaon_vector_destroy(&b);
+  kaon_vector_destroy(&x);
+  shell_close(&c);
+}
+
 /* ---- the way of CG ---- */
 
 /* Eight distinct eigenvalues of condition 10: rounding grows by at most the square of the condition
@@ -333,6 +382,7 @@ int main(void) {
       cmocka_unit_test(a_delay_changes_no_bit),
       cmocka_unit_test(a_delayed_sum_takes_its_time),
       cmocka_unit_test(a_replacement_hides_its_last_sums),
+      cmocka_unit_test(a_failed_step_leaves_nothing_behind),
       cmocka_unit_test(pipelined_cg_follows_cg),
       cmocka_unit_test(replacements_keep_the_count_of_steps),
   };

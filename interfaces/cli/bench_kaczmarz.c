@@ -391,7 +391,10 @@ int bench_kaczmarz(bench *b) {
     return cli_wrong("bench kaczmarz runs on one rank, but there are %d", b->info.ranks);
   snprintf(fem, sizeof fem, "fem:2,1,%d", level);
   if (a->csv) m.csv = open_memstream(&m.csv_text, &m.csv_length);
-  if (a->csv && !m.csv) return EXIT_DEVICE;
+  if (a->csv && !m.csv) {
+    cli_error("out of memory for the lines of --csv %s", cli_name(a->csv));
+    return EXIT_DEVICE;
+  }
   if (m.csv) fprintf(m.csv, "figure,matrix,rows,machine,what,x,value,unit\n");
   code = keep_csv(&m);
   if (code == EXIT_DONE) code = open_machines(&m);

@@ -21,8 +21,7 @@ int progress_start(const cli_common *common, int first, int columns, double tol,
   p->residual = malloc((size_t)columns * sizeof *p->residual);
   p->seen = calloc((size_t)columns, sizeof *p->seen);
   if (!p->residual || !p->seen) {
-    free(p->residual);
-    free(p->seen);
+    progress_end(p);
     return 0;
   }
   for (int k = 0; k < columns; k++) p->residual[k] = 1;

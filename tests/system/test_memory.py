@@ -62,7 +62,7 @@ class Memory(system.Case):
 
     def test_a_dry_run_of_what_cannot_fit_answers_and_ends_as_the_job_would(self):
         lattice = ["invert", "--gauge", "unit", "--lattice", "96", "96", "96", "192", "--kappa", "0.1", "--csw", "1", "--output", "p.lime"]
-        for job, limit, size in ((lattice, [], "TiB"), (lattice, ["--memory-limit", "1"], "TiB"), (["solve", "--matrix", "laplace3d:1200"], [], "GiB"),
+        for job, limit, size in ((lattice, [], "TiB"), (lattice, ["--memory-limit", "1"], "TiB"), (["solve", "--matrix", "laplace3d:1200", "--columns", "100"], [], "TiB"),
                                  (["invert", *system.SMALL], ["--memory-limit", "0.001"], "MiB"),
                                  (["solve", "--matrix", "laplace3d:60"], ["--memory-limit", "0.01"], "MiB")):
             with self.subTest(job=job, limit=limit):
