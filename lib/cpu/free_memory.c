@@ -1,8 +1,8 @@
 /* free_memory.c - free memory as Linux tells it. Contract: free_memory.h.
- * A control group counts the pages of files that its processes have read, which the kernel takes
- * back when memory is wanted: those are free. A limit of a parent holds for all its groups
- * together, so the way up is followed to the root; in a container the group's own name may lead
- * nowhere, and the root is the container's. */
+ * A control group counts the pages of files that its processes have read, and the kernel's notes
+ * about files, which it takes back when memory is wanted: those are free. A limit of a parent holds
+ * for all its groups together, so the way up is followed to the root; in a container the group's
+ * own name may lead nowhere, and the root is the container's. */
 #include "lib/cpu/free_memory.h"
 
 #include <inttypes.h>
@@ -70,15 +70,18 @@ static int read_group_file(const char *folder, const char *name, char text[TEXT]
 /* What the limit of one group leaves; a group without one, or that is not there, bounds nothing. */
 static void bound_by_group(const char *folder, const group_files *files, int64_t *bytes) {
   char text[TEXT];
-  int64_t limit = 0, used = 0, inactive = 0, active = 0;
+  int64_t limit = 0, used = 0, inactive = 0, active = 0, slab = 0;
   if (!read_group_file(folder, files->limit, text) || !read_number(text, "\n", &limit)) return;
   if (!read_group_file(folder, files->used, text) || !read_number(text, "\n", &used)) return;
   if (!read_group_file(folder, "memory.stat", text) ||
       !find_number(text, files->inactive, "\n", &inactive) ||
       !find_number(text, files->active, "\n", &active))
     return;
-  const int64_t cached = inactive < used - active ? inactive + active : used;
-  const int64_t taken = used - cached;
+  find_number(text, "slab_reclaimable", "\n", &slab); /* version 2 alone tells */
+  int64_t taken = used; /* step by step: the sum of three numbers of a file may overflow */
+  taken -= inactive < taken ? inactive : taken;
+  taken -= active < taken ? active : taken;
+  taken -= slab < taken ? slab : taken;
   bound(bytes, taken < limit ? limit - taken : 0);
 }
 
