@@ -140,8 +140,8 @@ build_all() {
 
 # Those that another program beside them could fail: test_context asks for more memory than is free, the others look at clocks.
 alone=" test_context test_energy ranks_patience "
-# Those that wait for the device all the time: processes that share one wait for each other's slices of time, so that four at once
-# take as long as one after another, or longer. The others mostly compute references on the host.
+# Those that wait for the device all the time: processes that share one wait for each other's slices of time. The others mostly
+# compute references on the host.
 turns=" test_blockcg test_kaczmarz test_kaczmarz_counts test_multishift_issue test_partition test_precond_counts test_preconditioned
   test_reference_solve test_relax test_relax_uses test_schwarz test_schwarz_async test_solver_ends test_solver_histories
   test_solver_issue test_solver_listed test_solver_regimes test_solver_runs test_solvers test_solvers_dirac test_sync "

@@ -234,50 +234,39 @@ static void update_block(const matrices *m, const kaon_update_args *args, int64_
 #endif
 }
 
-static void update_chunk(const matrices *m, const kaon_update_args *args, int chunk,
-                         int first_written, numbers_formula *f, double *partial) {
-  const int64_t nblocks = args->shape.nblocks;
-  const int64_t end = kaon_chunk_begin(nblocks, chunk + 1);
-  for (int64_t block = kaon_chunk_begin(nblocks, chunk); block < end; block++) {
-    update_block(m, args, block, first_written, f);
-    for (int j = 0; partial != NULL && j < m->c.n; j++)
-      partial[2 * m->c.at[j]] += unit_norm(args, 1, block, m->c.at[j]);
-  }
-}
-
 typedef struct block_update_job {
-  const matrices *m;
+  matrices m; /* large: only what is used is set */
   const kaon_update_args *args;
   int first_written;
   numbers_formula *f;
-  double *partials; /* NULL: no sums wanted */
 } block_update_job;
 
-static void block_update_share(const void *job, int t, int threads) {
+static void update_chunk(const void *job, int chunk, double *partial) {
   const block_update_job *j = job;
-  const int64_t nblocks = j->args->shape.nblocks;
-  const int nrhs = j->args->shape.nrhs, last = kaon_chunk_of_thread(nblocks, t + 1, threads);
-  for (int chunk = kaon_chunk_of_thread(nblocks, t, threads); chunk < last; chunk++) {
-    double *partial = NULL;
-    if (j->partials != NULL) {
-      kaon_partial_clear(j->partials, chunk, nrhs, 1);
-      partial = kaon_partial(j->partials, chunk, 0, nrhs, 1);
-    }
-    update_chunk(j->m, j->args, chunk, j->first_written, j->f, partial);
+  const columns *c = &j->m.c;
+  const int64_t nblocks = j->args->shape.nblocks, end = kaon_chunk_begin(nblocks, chunk + 1);
+  for (int64_t block = kaon_chunk_begin(nblocks, chunk); block < end; block++) {
+    update_block(&j->m, j->args, block, j->first_written, j->f);
+    for (int k = 0; partial != NULL && k < c->n; k++)
+      partial[2 * c->at[k]] += unit_norm(j->args, 1, block, c->at[k]);
   }
 }
 
 static void update(const kaon_launch *launch, const kaon_update_args *args, int count, int vectors,
                    int first_written, numbers_formula *f) {
-  matrices m; /* large: only what is used is set */
+  const kaon_shape *s = &args->shape;
   const int wants = args->sum.state != NULL && args->sum.slot[0] != KAON_NO_SLOT;
-  const block_update_job j = {&m, args, first_written, f, wants ? launch->partials : NULL};
-  m.c = open_columns(args);
-  m.vectors = vectors;
-  for (int k = 0; k < count; k++) read_matrix(&m, args, k);
-  kaon_team_run(unit_team(launch, &args->shape), block_update_share, &j);
-  kaon_reduce_finish(launch->partials, args->shape.nblocks, args->shape.nrhs, &args->gate,
-                     &args->sum, wants);
+  block_update_job j;
+  j.m.c = open_columns(args);
+  j.m.vectors = vectors;
+  for (int k = 0; k < count; k++) read_matrix(&j.m, args, k);
+  j.args = args;
+  j.first_written = first_written;
+  j.f = f;
+  const kaon_chunks chunks = {s->nblocks,   s->nrhs, 1, wants ? launch->partials : NULL,
+                              update_chunk, &j};
+  kaon_team_run(unit_team(launch, s), kaon_chunks_share, &chunks);
+  kaon_reduce_finish(launch->partials, s->nblocks, s->nrhs, &args->gate, &args->sum, wants);
 }
 
 void KAON_EXPORT(kaon_block_axpy)(const kaon_launch *launch, const kaon_update_args *args) {

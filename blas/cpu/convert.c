@@ -119,8 +119,10 @@ KAON_INLINE void convert_blocks(const kaon_convert_args *args, const int from, c
                      partial == NULL ? NULL : partial + 2 * k);
 }
 
-static void convert_chunk(const kaon_convert_args *args, int64_t begin, int64_t end,
-                          double *partial) {
+static void convert_chunk(const void *job, int chunk, double *partial) {
+  const kaon_convert_args *args = job;
+  const int64_t begin = kaon_chunk_begin(args->shape.nblocks, chunk),
+                end = kaon_chunk_begin(args->shape.nblocks, chunk + 1);
 #define PAIR(from_, to_)                                   \
   case 3 * from_ + to_:                                    \
     convert_blocks(args, from_, to_, begin, end, partial); \
@@ -139,31 +141,13 @@ static void convert_chunk(const kaon_convert_args *args, int64_t begin, int64_t 
 #undef PAIR
 }
 
-typedef struct convert_job {
-  const kaon_convert_args *args;
-  double *partials; /* NULL: no sums wanted */
-} convert_job;
-
-static void convert_share(const void *job_, int t, int threads) {
-  const convert_job *j = job_;
-  const int64_t nblocks = j->args->shape.nblocks;
-  const int nrhs = j->args->shape.nrhs, last = kaon_chunk_of_thread(nblocks, t + 1, threads);
-  for (int chunk = kaon_chunk_of_thread(nblocks, t, threads); chunk < last; chunk++) {
-    double *partial = NULL;
-    if (j->partials != NULL) {
-      kaon_partial_clear(j->partials, chunk, nrhs, 1);
-      partial = kaon_partial(j->partials, chunk, 0, nrhs, 1);
-    }
-    convert_chunk(j->args, kaon_chunk_begin(nblocks, chunk), kaon_chunk_begin(nblocks, chunk + 1),
-                  partial);
-  }
-}
-
 static void convert(const kaon_launch *launch, const kaon_convert_args *args) {
   const kaon_shape *s = &args->shape;
   const int wanted = args->sum.state != NULL && args->sum.slot[0] != KAON_NO_SLOT;
-  const convert_job j = {args, wanted ? launch->partials : NULL};
-  kaon_team_run(kaon_team_of(launch, s->nblocks * s->ncomp * s->nrhs * KAON_W), convert_share, &j);
+  const kaon_chunks chunks = {s->nblocks,    s->nrhs, 1, wanted ? launch->partials : NULL,
+                              convert_chunk, args};
+  const int threads = kaon_team_of(launch, s->nblocks * s->ncomp * s->nrhs * KAON_W);
+  kaon_team_run(threads, kaon_chunks_share, &chunks);
   kaon_reduce_finish(launch->partials, s->nblocks, s->nrhs, &args->gate, &args->sum, 1);
 }
 

@@ -475,9 +475,27 @@ static double entries_at_most(const char *path) {
   return 0.5 * (double)st.st_size;
 }
 
+/* The number of rows that the file itself claims, in its first line that is no comment. 0: not
+ * known. What else is wrong there is said where it is read. */
+static double rows_claimed(const char *path) {
+  char line[256];
+  int whole = 1; /* the line before had its end */
+  double rows = 0;
+  FILE *file = fopen(path, "r");
+  while (file && fgets(line, sizeof line, file)) {
+    const int begins = whole;
+    whole = strchr(line, '\n') != NULL;
+    if (!begins || line[0] == '%' || line[strspn(line, " \t\r\n")] == '\0') continue;
+    rows = (double)strtoll(line, NULL, 10);
+    break;
+  }
+  if (file) fclose(file);
+  return rows > 0 ? rows : 0;
+}
+
 /* Of A in double, with as many entries as the file has or those of 27 points, and ten vectors. 0:
  * not known here, and what is wrong with the matrix is said where it is read. `there`: bytes that
- * are free. Where a file is so short that these are plenty, it is not even opened. */
+ * are free. Where these are plenty by a file's length and the rows it claims, no more is read. */
 static double rough_size(const solve_args *args, double there) {
   const char *name = args->linear.matrix, *after = "";
   const double vectors = 10 * sizeof(double) * fmax(args->linear.columns, 1), entry = 20;
@@ -485,9 +503,9 @@ static double rough_size(const solve_args *args, double there) {
   int before = 0;
   long n = 0;
   if (linear_is_file(name)) {
-    const double most =
-        entries_at_most(name) * (entry + 0.5 * vectors); /* no more rows than lines */
-    if (most > 0 && PLENTY * most < there) return most;
+    const double entries = entries_at_most(name), rows = entries > 0 ? rows_claimed(name) : 0;
+    const double most = entry * entries + vectors * rows;
+    if (rows > 0 && PLENTY * most < there) return most;
     if (kaon_matrix_file_query(name, 1, threads_of(args), &file) != KAON_OK) return 0;
     return file.reals * (entry * (double)file.entries + vectors * (double)file.rows);
   }

@@ -5,6 +5,7 @@
 #ifndef KAON_LIB_CPU_TEAM_H
 #define KAON_LIB_CPU_TEAM_H
 
+#include "lib/cpu/reduce.h"
 #include "lib/launch.h"
 
 /* worthwhile: the work outweighs waking the others and waiting for them, 3 to 4 us with two threads
@@ -33,6 +34,28 @@ static inline void kaon_team_run(int threads, kaon_share *share, const void *job
   }
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (int t = 0; t < threads; t++) share(job, t, threads);
+}
+
+/* Chunks of a vector that are shared out to a team, each with its cleared partial sums. */
+typedef struct kaon_chunks {
+  int64_t nblocks;
+  int nrhs, nslots;
+  double *partials; /* NULL: no sums wanted, and none are handed on */
+  void (*work)(const void *job, int chunk, double *partial);
+  const void *job;
+} kaon_chunks;
+
+static inline void kaon_chunks_share(const void *chunks, int t, int threads) {
+  const kaon_chunks *c = chunks;
+  const int last = kaon_chunk_of_thread(c->nblocks, t + 1, threads);
+  for (int chunk = kaon_chunk_of_thread(c->nblocks, t, threads); chunk < last; chunk++) {
+    double *partial = NULL;
+    if (c->partials != NULL) {
+      kaon_partial_clear(c->partials, chunk, c->nrhs, c->nslots);
+      partial = kaon_partial(c->partials, chunk, 0, c->nrhs, c->nslots);
+    }
+    c->work(c->job, chunk, partial);
+  }
 }
 
 #endif

@@ -60,6 +60,11 @@ class Memory(system.Case):
                 self.assertEqual(code, 1, out + err)  # five steps are too few
                 self.assertIn("max-iterations", out)
 
+    def test_a_file_that_claims_more_rows_than_it_has_lines_is_refused(self):
+        with open(self.path("huge.mtx"), "w", encoding="utf-8") as file:
+            file.write("%%MatrixMarket matrix coordinate real general\n% a comment\n2000000000 2000000000 1\n1 1 1.0\n")
+        self.refused("solve", "--matrix", "huge.mtx", "--memory-limit", "1", status=3, words=["huge.mtx", "needs at least", "free within --memory-limit"])
+
     def test_a_dry_run_of_what_cannot_fit_answers_and_ends_as_the_job_would(self):
         lattice = ["invert", "--gauge", "unit", "--lattice", "96", "96", "96", "192", "--kappa", "0.1", "--csw", "1", "--output", "p.lime"]
         for job, limit, size in ((lattice, [], "TiB"), (lattice, ["--memory-limit", "1"], "TiB"), (["solve", "--matrix", "laplace3d:1200", "--columns", "100"], [], "TiB"),
