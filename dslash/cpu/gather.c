@@ -138,7 +138,8 @@ void KAON_EXPORT(kaon_dslash_gather)(const kaon_launch *launch, const kaon_gathe
   for (plan.dir = 0; plan.dir < KAON_DIRS; plan.dir++) {
     const int mu = plan.dir & 3, threads = launch->threads;
     if (!plan.faces->partitioned[mu]) continue;
-    const double f = plan.dir < 4 ? 1 : args->coefficient[mu] * (mu == 3 ? 2 : 1);
+    const double space = hop_space(args->coefficient);
+    const double f = plan.dir < 4 ? 1 : args->coefficient[mu] / space * (mu == 3 ? 2 : 1);
     plan.factor = (real)(f * (double)(plan.dir < 4 ? 1 : plan.faces->sign[plan.dir]));
     plan.rest = (real)((f - (double)(real)f) / f);
     const int64_t n = plan.faces->senders[args->parity][plan.dir];

@@ -19,7 +19,7 @@ static __attribute__((noinline)) void hop_end(const hop_plan *plan, int64_t bloc
   const kaon_hop_args *args = plan->args;
   const double half_on_hop = args->clover_on == KAON_CLOVER_ON_HOP ? 0.5 : 1;
   if (args->clover_on == KAON_CLOVER_ON_HOP) site_clover(&plan->site, block, part, d);
-  spinor_scale(d, args->b * half_on_hop);
+  spinor_scale(d, plan->b * half_on_hop);
   if (args->x.data != NULL) {
     vspinor x;
     site_load(&plan->site, args->x, block, part, column, &x);
@@ -50,11 +50,14 @@ KAON_INLINE void hop_leave(const hop_plan *plan, int64_t block, int part, int co
 KAON_INLINE void hop_site(const hop_plan *plan, const hop_place *place, int column, const int kind,
                           const int many, const real *decoded, double *sums, const hop_at *next,
                           site_late *late) {
+  const int ahead = plan->prefetch | plan->site.stream;
   vspinor d;
-#define HOP_DIRECTION(dir, piece)    \
-  hop_fetch(plan, next, dir, many);  \
-  hop_fetch_rest(plan, next, piece); \
-  site_drain(late, piece);           \
+#define HOP_DIRECTION(dir, piece)           \
+  if (__builtin_expect(ahead, 0)) {         \
+    hop_fetch(plan, next, dir, kind, many); \
+    hop_fetch_rest(plan, next, piece);      \
+    site_drain(late, piece);                \
+  }                                         \
   hop_direction(plan, dir, place, column, kind, many, decoded, &d);
   HOP_ALL(HOP_DIRECTION)
 #undef HOP_DIRECTION
@@ -62,39 +65,25 @@ KAON_INLINE void hop_site(const hop_plan *plan, const hop_place *place, int colu
   hop_leave(plan, place->block, place->part, column, &d, sums, late);
 }
 
-/* A site of a block that meets ghosts, whose place in the list of those is `place`. */
-static __attribute__((noinline)) void hop_site_at_face(const hop_plan *plan, const hop_at *at,
-                                                       int64_t place, const real *decoded,
-                                                       double *sums, site_late *late) {
+/* A site whose hops are not plain; `place` as in hop_direction_any. */
+static __attribute__((noinline)) void hop_site_any(const hop_plan *plan, const hop_at *at,
+                                                   int64_t place, const real *decoded, double *sums,
+                                                   site_late *late) {
   const int64_t block = at->place->block;
   const int part = at->place->part;
   vspinor d;
   site_drain_all(late);
 #define HOP_DIRECTION(dir, piece) \
-  hop_direction_at_face(plan, dir, block, place, part, at->column, decoded, &d);
+  hop_direction_any(plan, dir, block, place, part, at->column, decoded, &d);
   HOP_ALL(HOP_DIRECTION)
 #undef HOP_DIRECTION
   hop_leave(plan, block, part, at->column, &d, sums, late);
 }
 
-KAON_INLINE void hop_decode_direction(const hop_plan *plan, int64_t block, int part, int dir,
-                                      const int recon, real *decoded) {
-  const hop_from from = hop_neighbour(plan, block, part, dir);
-  stored room[KAON_LINK_18 * KAON_W] __attribute__((aligned(64)));
-  if (from.entry & KAON_NB_UNIT) return;
-  vcomplex u[9];
-  recon_decode(hop_link(plan, &from, block, part, dir, room), recon, u);
-  real *to = decoded + dir * 18 * KAON_VL;
-  for (int i = 0; i < 9; i++) {
-    v_store_real(to + 2 * i * KAON_VL, u[i].re);
-    v_store_real(to + (2 * i + 1) * KAON_VL, u[i].im);
-  }
-}
-
 KAON_INLINE void hop_decode(const hop_plan *plan, int64_t block, int part, const int recon,
                             real *decoded) {
   for (int dir = 0; dir < KAON_DIRS; dir++)
-    hop_decode_direction(plan, block, part, dir, recon, decoded);
+    hop_decode_direction(plan, block, part, dir, recon, decoded + dir * 18 * KAON_VL);
 }
 
 /* A block where hops are left out: links that are needed are decoded once for all columns. */
@@ -103,7 +92,7 @@ KAON_INLINE void hop_decode_cut(const hop_plan *plan, int64_t block, int part, c
   const uint32_t all = (UINT32_C(1) << KAON_VL) - 1;
   for (int dir = 0; dir < KAON_DIRS; dir++)
     if (hop_left_out(plan, block, part, dir) != all)
-      hop_decode_direction(plan, block, part, dir, recon, decoded);
+      hop_decode_direction(plan, block, part, dir, recon, decoded + dir * 18 * KAON_VL);
 }
 
 static __attribute__((noinline)) void hop_site_cut(const hop_plan *plan, const hop_at *at,
@@ -151,11 +140,20 @@ static __attribute__((noinline)) int hop_open_after(const hop_plan *plan, int co
 
 /* The turn after this one: the next column here, or the first one there. */
 KAON_INLINE hop_at hop_next(const hop_plan *plan, const hop_place *here, const hop_place *there,
-                            int column) {
+                            int column, const int many) {
+  if (!many) return (hop_at){there, 0, 1};
   const hop_at next = {here, plan->all ? column + 1 : hop_open_after(plan, column), 0};
   if (next.column < plan->args->nrhs) return next;
   return (hop_at){there, plan->first, 1};
 }
+
+/* Blocks of the part, `count` from the one at `place` on, a step of 1 or -1 apart; their sums go to
+ * `chunk`. */
+typedef struct hop_walk {
+  int chunk;
+  int64_t place, count;
+  int step;
+} hop_walk;
 
 /* Chunks of a part of a partitioned lattice, of which there are two. */
 static inline int hop_part_chunks(int64_t blocks) {
@@ -171,28 +169,29 @@ static inline int64_t hop_chunk_begin(const hop_plan *plan, int chunk) {
   return plan->count * chunk / (chunks > 0 ? chunks : 1);
 }
 
-/* The part's block at `place`, and its last one beyond. */
+/* The part's block at `place`, and the last one on that side beyond. */
 KAON_INLINE int64_t hop_block(const hop_plan *plan, int64_t place) {
   if (place >= plan->count) place = plan->count - 1;
+  if (place < 0) place = 0;
   return plan->blocks != NULL ? plan->blocks[place] : place;
 }
 
-/* A chunk of blocks. kind: how the hops read their links. */
-KAON_INLINE void hop_chunk(const hop_plan *plan, int chunk, double *partials, const int recon,
-                           const int kind, const int many) {
+/* `count` blocks of the part, from the one at `place` on, whose sums go to `chunk`. kind: how the
+ * hops read their links. */
+KAON_INLINE void hop_run(const hop_plan *plan, const hop_walk *walk, double *partials,
+                         const int recon, const int kind, const int many) {
   const kaon_hop_args *args = plan->args;
-  const int64_t end = hop_chunk_begin(plan, chunk + 1);
+  const int chunk = walk->chunk + plan->chunk_first;
   real decoded[kind == KAON_LINK_BUFFER ? KAON_DIRS * 18 * KAON_VL : 1]
       __attribute__((aligned(64)));
   double *sums = NULL;
-  site_late late = {.to = NULL};
-  chunk += plan->chunk_first;
+  site_late late;
+  late.to = NULL;
   if (args->sum.state) kaon_partial_clear(partials, chunk, args->nrhs, 2);
-  int64_t place = hop_chunk_begin(plan, chunk - plan->chunk_first);
   hop_place places[2], *here = places, *there = places + 1;
-  hop_look(plan, hop_block(plan, place), 0, many, here);
-  for (; place < end; place++) {
-    const int64_t block = here->block, after = hop_block(plan, place + 1);
+  hop_look(plan, hop_block(plan, walk->place), 0, many, here);
+  for (int64_t i = 1; i <= walk->count; i++) {
+    const int64_t block = here->block, after = hop_block(plan, walk->place + i * walk->step);
     if (plan->cut_dirs != NULL && plan->cut_dirs[block] != 0) {
       hop_block_cut(plan, block, chunk, partials, &late);
       hop_look(plan, after, 0, many, here);
@@ -202,9 +201,9 @@ KAON_INLINE void hop_chunk(const hop_plan *plan, int chunk, double *partials, co
       const int last = part + 1 == KAON_PARTS;
       hop_look(plan, last ? after : block, last ? 0 : part + 1, many, there);
       if (kind == KAON_LINK_BUFFER) hop_decode(plan, block, part, recon, decoded);
-      for (int k = 0; k < args->nrhs; k++) {
+      for (int k = 0; k < (many ? args->nrhs : 1); k++) {
         if (!kaon_gate_open(&args->gate, k)) continue;
-        const hop_at next = hop_next(plan, here, there, k);
+        const hop_at next = hop_next(plan, here, there, k, many);
         if (args->sum.state) sums = kaon_partial(partials, chunk, k, args->nrhs, 2);
         hop_site(plan, here, k, kind, many, decoded, sums, &next, &late);
       }
@@ -216,41 +215,34 @@ KAON_INLINE void hop_chunk(const hop_plan *plan, int chunk, double *partials, co
   site_drain_all(&late);
 }
 
-/* The same for blocks that meet ghosts. */
-KAON_INLINE void hop_chunk_at_faces(const hop_plan *plan, int chunk, double *partials,
-                                    const int recon) {
+/* The same where hops are not plain. */
+KAON_INLINE void hop_run_any(const hop_plan *plan, const hop_walk *walk, double *partials,
+                             const int recon) {
   const kaon_hop_args *args = plan->args;
   real decoded[KAON_DIRS * 18 * KAON_VL] __attribute__((aligned(64)));
-  const int64_t end = hop_chunk_begin(plan, chunk + 1);
-  const int slot = chunk + plan->chunk_first;
+  const int slot = walk->chunk + plan->chunk_first;
   double *sums = NULL;
-  site_late late = {.to = NULL};
+  site_late late;
+  late.to = NULL;
   if (args->sum.state) kaon_partial_clear(partials, slot, args->nrhs, 2);
-  for (int64_t place = hop_chunk_begin(plan, chunk); place < end; place++)
+  for (int64_t i = 0; i < walk->count; i++) {
+    const int64_t place = walk->place + i * walk->step, block = hop_block(plan, place);
+    if (plan->cut_dirs != NULL && plan->cut_dirs[block] != 0) {
+      hop_block_cut(plan, block, slot, partials, &late);
+      continue;
+    }
     for (int part = 0; part < KAON_PARTS; part++) {
-      const int64_t block = hop_block(plan, place);
       const hop_place here = {.block = block, .part = part};
       hop_decode(plan, block, part, recon, decoded);
       for (int k = 0; k < args->nrhs; k++) {
         if (!kaon_gate_open(&args->gate, k)) continue;
         const hop_at at = {&here, k, 0};
         if (args->sum.state) sums = kaon_partial(partials, slot, k, args->nrhs, 2);
-        hop_site_at_face(plan, &at, place, decoded, sums, &late);
+        hop_site_any(plan, &at, place, decoded, sums, &late);
       }
     }
+  }
   site_drain_all(&late);
-}
-
-static void hop_faces_18(const hop_plan *plan, int chunk, double *partials) {
-  hop_chunk_at_faces(plan, chunk, partials, 18);
-}
-
-static void hop_faces_12(const hop_plan *plan, int chunk, double *partials) {
-  hop_chunk_at_faces(plan, chunk, partials, 12);
-}
-
-static void hop_faces_8(const hop_plan *plan, int chunk, double *partials) {
-  hop_chunk_at_faces(plan, chunk, partials, 8);
 }
 
 /* Of one column and of many; kind of many: decoded, but for what is stored as it is used. */
@@ -259,33 +251,46 @@ static void hop_faces_8(const hop_plan *plan, int chunk, double *partials) {
 #else
 #define HOP_MANY_18 KAON_LINK_18
 #endif
-#define HOP_CHUNK(name, recon, kind, many)                                          \
-  static void hop_chunk_##name(const hop_plan *plan, int chunk, double *partials) { \
-    hop_chunk(plan, chunk, partials, recon, kind, many);                            \
+#define HOP_RUN(name, recon, kind, many)                                                     \
+  static void hop_run_##name(const hop_plan *plan, const hop_walk *walk, double *partials) { \
+    hop_run(plan, walk, partials, recon, kind, many);                                        \
   }
-HOP_CHUNK(18, 18, KAON_LINK_18, 0)
-HOP_CHUNK(12, 12, KAON_LINK_12, 0)
-HOP_CHUNK(8, 8, KAON_LINK_BUFFER, 0)
-HOP_CHUNK(18_many, 18, HOP_MANY_18, 1)
-HOP_CHUNK(12_many, 12, KAON_LINK_BUFFER, 1)
-HOP_CHUNK(8_many, 8, KAON_LINK_BUFFER, 1)
+HOP_RUN(18, 18, KAON_LINK_18, 0)
+HOP_RUN(12, 12, KAON_LINK_12, 0)
+HOP_RUN(8, 8, KAON_LINK_BUFFER, 0)
+HOP_RUN(18_many, 18, HOP_MANY_18, 1)
+HOP_RUN(12_many, 12, KAON_LINK_BUFFER, 1)
+HOP_RUN(8_many, 8, KAON_LINK_BUFFER, 1)
 
-/* Factors of the hops: the coefficient, the 2 that t's projector is left without, boundary signs.
- */
+static void hop_run_any_recon(const hop_plan *plan, const hop_walk *walk, double *partials) {
+  if (plan->recon == 18)
+    hop_run_any(plan, walk, partials, 18);
+  else if (plan->recon == 12)
+    hop_run_any(plan, walk, partials, 12);
+  else
+    hop_run_any(plan, walk, partials, 8);
+}
+
+/* Factors of the hops: the coefficient, relative to that of space, the 2 that t's projector is left
+ * without, boundary signs. */
 static void hop_factors(hop_plan *plan) {
   const kaon_stencil *st = plan->args->stencil;
+  const double *coefficient = plan->args->coefficient, space = hop_space(coefficient);
+  plan->b = plan->args->b * space;
   for (int dir = 0; dir < KAON_DIRS; dir++) {
     const int mu = dir & 3, bit = st->exchange_bit[mu];
-    const double f = plan->args->coefficient[mu] * (mu == 3 ? 2 : 1);
+    const double f = coefficient[mu] / space * (mu == 3 ? 2 : 1);
     plan->scaled[mu] = f != 1;
     if (dir < 4 && st->faces != NULL)
       plan->ghost_factor[mu] = (real)(f * (double)st->faces->sign[dir]);
     plan->rest[mu] = (real)((f - (double)(real)f) / f);
     plan->top[mu] = bit >= 0 && (1 << bit) == KAON_VL;
+    plan->exchanges[mu] = plan->top[mu] ? 0 : KAON_NB_EXCHANGE;
     plan->exchange[mu] = v_exchange_index(bit >= 0 && (1 << bit) < KAON_VL ? bit : 0);
     for (int l = 0; l < KAON_W; l++) {
       plan->factor[dir][0][l] = (real)f;
-      plan->factor[dir][1][l] = (real)(f * (double)st->boundary_sign[dir][l]);
+      const int meets = plan->top[mu] || bit < 0 ? l : l ^ (1 << bit);
+      plan->factor[dir][1][meets] = (real)(f * (double)st->boundary_sign[dir][l]);
     }
   }
 }
@@ -318,20 +323,31 @@ static void hop_sum(const hop_plan *plan, const double *partials) {
                             &args->sum, 2);
 }
 
-typedef void hop_chunk_work(const hop_plan *plan, int chunk, double *partials);
+typedef void hop_work(const hop_plan *plan, const hop_walk *walk, double *partials);
 
 typedef struct hop_job {
   const hop_plan *plan;
-  hop_chunk_work *run;
+  hop_work *run;
   double *partials;
 } hop_job;
 
+/* Chunks begin .. end - 1, the last one first where the call goes backward. Sums are kept apart by
+ * chunks; without any, blocks follow each other to the end of the share. */
 static void hop_share(const void *job_, int t, int threads) {
   const hop_job *j = job_;
-  const int64_t chunks = hop_chunks(j->plan);
+  const hop_plan *plan = j->plan;
+  const int64_t chunks = hop_chunks(plan);
   const int begin = (int)(chunks * t / threads), end = (int)(chunks * (t + 1) / threads);
-  for (int i = begin; i < end; i++)
-    j->run(j->plan, j->plan->args->backward ? end - 1 - (i - begin) : i, j->partials);
+  const int step = plan->args->backward ? -1 : 1, apart = plan->args->sum.state != NULL;
+  const int pieces = apart ? end - begin : end > begin;
+  for (int i = 0; i < pieces; i++) {
+    const int chunk = step > 0 ? begin + i : end - 1 - i;
+    const int64_t first = hop_chunk_begin(plan, apart ? chunk : begin);
+    const int64_t last = hop_chunk_begin(plan, apart ? chunk + 1 : end) - 1;
+    const hop_walk walk = {chunk, apart || step > 0 ? first : last, last - first + 1,
+                           apart ? 1 : step};
+    j->run(plan, &walk, j->partials);
+  }
   v_stream_fence();
 }
 
@@ -362,30 +378,29 @@ void KAON_EXPORT(kaon_dslash_hop)(const kaon_launch *launch, const kaon_hop_args
   plan.reals = (int64_t)args->recon * KAON_W;
   plan.in = args->in.data;
   plan.recon = args->recon;
-  plan.bare = args->b == 1 && args->x.data == NULL && args->sum.state == NULL &&
-              args->clover_on == KAON_CLOVER_NONE && args->stencil->tail_lanes == KAON_W;
+  plan.bare = args->b * hop_space(args->coefficient) == 1 && args->x.data == NULL &&
+              args->sum.state == NULL && args->clover_on == KAON_CLOVER_NONE &&
+              args->stencil->tail_lanes == KAON_W;
   int open = 0;
   for (int k = args->nrhs - 1; k >= 0; k--)
     if (kaon_gate_open(&args->gate, k)) plan.first = k, open++;
   plan.all = open == args->nrhs;
   plan.prefetch = launch->prefetch && plan.gather == NULL;
   hop_factors(&plan);
-  hop_chunk_work *run = args->nrhs > 1 ? hop_chunk_8_many : hop_chunk_8;
-  if (args->recon == 18) run = args->nrhs > 1 ? hop_chunk_18_many : hop_chunk_18;
-  if (args->recon == 12) run = args->nrhs > 1 ? hop_chunk_12_many : hop_chunk_12;
+  hop_work *run = args->nrhs > 1 ? hop_run_8_many : hop_run_8;
+  if (args->recon == 18) run = args->nrhs > 1 ? hop_run_18_many : hop_run_18;
+  if (args->recon == 12) run = args->nrhs > 1 ? hop_run_12_many : hop_run_12;
   hop_part(&plan);
-  if (args->part == KAON_PART_BOUNDARY) {
-    run = args->recon == 18 ? hop_faces_18 : args->recon == 12 ? hop_faces_12 : hop_faces_8;
-    plan.prefetch = 0;
-  }
+  plan.faced = args->part == KAON_PART_BOUNDARY;
+  if (plan.faced || !hop_plain(&plan)) run = hop_run_any_recon;
   const hop_job j = {&plan, run, launch->partials};
   kaon_team_run(kaon_team_of(launch, 24 * KAON_W * args->stencil->nblocks * args->nrhs), hop_share,
                 &j);
   hop_sum(&plan, launch->partials);
 }
 
-const kaon_dslash_ops KAON_EXPORT(kaon_dslash_ops) = {.hop = KAON_EXPORT(kaon_dslash_hop),
-                                                      .clover = KAON_EXPORT(kaon_dslash_clover),
-                                                      .gather = KAON_EXPORT(kaon_dslash_gather),
-                                                      .free_blocks =
-                                                          KAON_EXPORT(kaon_dslash_free_blocks)};
+const kaon_dslash_ops KAON_EXPORT(kaon_dslash_ops) = {
+    .hop = KAON_EXPORT(kaon_dslash_hop),
+    .clover = KAON_EXPORT(kaon_dslash_clover),
+    .gather = KAON_EXPORT(kaon_dslash_gather),
+    .free_blocks = KAON_EXPORT(kaon_dslash_free_blocks)};

@@ -17,7 +17,8 @@ typedef struct hop_plan {
   const stored *in;
   int64_t spinors, reals; /* from block to block: of `in`, of links of one direction */
   int recon;
-  int bare; /* out = D in and nothing else */
+  int bare;  /* out = D in and nothing else */
+  int faced; /* the blocks are those that meet ghosts */
   int prefetch;
   const uint8_t *cut_dirs;   /* where hops are left out (kaon_cuts); NULL: nowhere */
   const uint32_t *cut_lanes; /* and in which lanes */
@@ -27,8 +28,10 @@ typedef struct hop_plan {
   int first;                 /* the first open column */
   int all;                   /* 1: all columns are open */
   int top[4];                /* mu is cut by the lane bit that tells the parts of a block apart */
-  int scaled[4];             /* hops of mu carry a factor other than 1 everywhere */
-  real rest[4];              /* what rounding took from that factor, relative to it */
+  uint32_t exchanges[4]; /* KAON_NB_EXCHANGE where such hops exchange lanes of a vreal, else 0 */
+  int scaled[4];         /* hops of mu carry a factor other than 1 everywhere */
+  real rest[4];          /* what rounding took from that factor, relative to it */
+  double b;              /* of d, once space has no factor */
   vperm exchange[4];
   /* by direction, whether the block touches the boundary, and lane */
   real factor[KAON_DIRS][2][KAON_W] __attribute__((aligned(64)));
@@ -60,19 +63,31 @@ typedef struct hop_at {
   int links; /* the first column there: links come with it */
 } hop_at;
 
-KAON_INLINE hop_from hop_neighbour(const hop_plan *plan, int64_t block, int part, const int dir) {
+/* From block to block; with one column, and where links are read as they stand, the compiler knows
+ * them. */
+KAON_INLINE int64_t hop_spinors(const hop_plan *plan, const int many) {
+  return many ? plan->spinors : 24 * KAON_W;
+}
+
+KAON_INLINE int64_t hop_reals(const hop_plan *plan, const int kind) {
+  return kind == KAON_LINK_BUFFER ? plan->reals : kind * KAON_W;
+}
+
+/* kind, many: as far as known when compiled; KAON_LINK_BUFFER and 1 do for all. */
+KAON_INLINE hop_from hop_neighbour(const hop_plan *plan, int64_t block, int part, const int dir,
+                                   const int kind, const int many) {
   hop_from from;
   from.entry = plan->table[block * KAON_DIRS + dir];
   const int64_t there = from.entry >> KAON_NB_SHIFT;
-  const int exchanged = (from.entry & KAON_NB_EXCHANGE) != 0;
-  const int whole = KAON_PARTS > 1 && plan->top[dir & 3];
-  const int part_there = exchanged && whole ? !part : part;
-  from.permute = KAON_W > 1 && exchanged && !whole;
-  from.psi = plan->in + there * plan->spinors + part_there * KAON_VL;
-  from.link = plan->link[dir] + (dir < 4 ? block : there) * plan->reals +
-              (dir < 4 ? part : part_there) * KAON_VL;
+  const int64_t lane = part * KAON_VL;
+  const int64_t lane_there =
+      KAON_PARTS > 1 ? lane ^ (int64_t)(from.entry & (uint32_t)plan->top[dir & 3]) * KAON_VL : lane;
+  from.permute = KAON_W > 1 ? (int)(from.entry & plan->exchanges[dir & 3]) : 0;
+  from.psi = plan->in + there * hop_spinors(plan, many) + lane_there;
+  from.link = plan->link[dir] + (dir < 4 ? block : there) * hop_reals(plan, kind) +
+              (dir < 4 ? lane : lane_there);
 #if KAON_HALF
-  from.scale = plan->args->in.scale + there * plan->site.nrhs * KAON_W + part_there * KAON_VL;
+  from.scale = plan->args->in.scale + there * (many ? plan->site.nrhs : 1) * KAON_W + lane_there;
 #endif
   return from;
 }
@@ -80,7 +95,7 @@ KAON_INLINE hop_from hop_neighbour(const hop_plan *plan, int64_t block, int part
 static __attribute__((noinline)) void hop_look_all(const hop_plan *plan, hop_place *place) {
 #pragma GCC unroll 1
   for (int dir = 0; dir < KAON_DIRS; dir++)
-    place->from[dir] = hop_neighbour(plan, place->block, place->part, dir);
+    place->from[dir] = hop_neighbour(plan, place->block, place->part, dir, KAON_LINK_BUFFER, 1);
 }
 
 /* many: columns, for all of which neighbours are looked up once; else where they are needed. */
@@ -92,8 +107,8 @@ KAON_INLINE void hop_look(const hop_plan *plan, int64_t block, int part, const i
 }
 
 KAON_INLINE hop_from hop_from_place(const hop_plan *plan, const hop_place *place, const int dir,
-                                    const int many) {
-  return many ? place->from[dir] : hop_neighbour(plan, place->block, place->part, dir);
+                                    const int kind, const int many) {
+  return many ? place->from[dir] : hop_neighbour(plan, place->block, place->part, dir, kind, many);
 }
 
 /* Plain order: `count` numbers a site of `field`, from the sites that the lanes of (block, part)
@@ -103,13 +118,23 @@ static __attribute__((noinline)) void hop_gather(const hop_plan *plan, int64_t b
                                                  int64_t first, int count, int with_sign,
                                                  stored *to) {
   const int32_t *at = plan->gather + (block * KAON_DIRS + dir) * KAON_W + part * KAON_VL;
+  int64_t place[KAON_VL] __attribute__((aligned(64)));
+  real sign[KAON_VL] __attribute__((aligned(64)));
   for (int l = 0; l < KAON_VL; l++) {
     const int64_t site = at[l] < 0 ? ~at[l] : at[l];
-    const int negative = with_sign && at[l] < 0;
-    const stored *p = field + site / KAON_W * stride + first + site % KAON_W;
-    for (int c = 0; c < count; c++)
-      to[c * KAON_W + l] = negative ? (stored)-p[c * KAON_W] : p[c * KAON_W];
+    place[l] = site / KAON_W * stride + first + site % KAON_W;
+    sign[l] = with_sign && at[l] < 0 ? -1 : 1;
   }
+#if KAON_HALF
+  for (int l = 0; l < KAON_VL; l++)
+    for (int c = 0; c < count; c++)
+      to[c * KAON_W + l] = (stored)(field[place[l] + c * KAON_W] * (int)sign[l]);
+#else
+  const vreal signs = v_load_real(sign);
+#pragma GCC unroll 1
+  for (int c = 0; c < count; c++)
+    v_store_real(to + c * KAON_W, v_gather_far(field + c * KAON_W, place) * signs);
+#endif
 }
 
 #if KAON_HALF
@@ -132,11 +157,25 @@ KAON_INLINE const stored *hop_link(const hop_plan *plan, const hop_from *from, i
   return room;
 }
 
+/* to: 18 vreal, KAON_VL apart. */
+KAON_INLINE void hop_decode_direction(const hop_plan *plan, int64_t block, int part, const int dir,
+                                      const int recon, real *to) {
+  const hop_from from = hop_neighbour(plan, block, part, dir, KAON_LINK_BUFFER, 1);
+  stored room[KAON_LINK_18 * KAON_W] __attribute__((aligned(64)));
+  if (from.entry & KAON_NB_UNIT) return;
+  vcomplex u[9];
+  recon_decode(hop_link(plan, &from, block, part, dir, room), recon, u);
+  for (int i = 0; i < 9; i++) {
+    v_store_real(to + 2 * i * KAON_VL, u[i].re);
+    v_store_real(to + (2 * i + 1) * KAON_VL, u[i].im);
+  }
+}
+
 /* Asks for what direction dir will read at `next`. */
-KAON_INLINE void hop_fetch(const hop_plan *plan, const hop_at *next, const int dir,
+KAON_INLINE void hop_fetch(const hop_plan *plan, const hop_at *next, const int dir, const int kind,
                            const int many) {
   if (!plan->prefetch) return;
-  const hop_from from = hop_from_place(plan, next->place, dir, many);
+  const hop_from from = hop_from_place(plan, next->place, dir, kind, many);
   if (next->links && !(from.entry & KAON_NB_UNIT))
     site_fetch(from.link, 0, plan->recon, many && !KAON_HALF);
   site_fetch(from.psi + next->column * 24 * KAON_W, 0, 24, 1);
@@ -170,9 +209,9 @@ KAON_INLINE void hop_exchange(vcomplex *a, vperm index) {
   a->im = v_exchange(a->im, index);
 }
 
-/* Projects the neighbour's spinor and brings in every factor of the hop. */
+/* Projects the neighbour's spinor and brings in every factor of the hop; of decoded links. */
 KAON_INLINE void hop_project(const hop_plan *plan, const hop_from *from, int64_t block, int part,
-                             int column, const int dir, const int kind, vhalf *h) {
+                             int column, const int dir, vhalf *h) {
   const int mu = dir & 3, s = dir < 4 ? 1 : -1;
   const int boundary = (from->entry & KAON_NB_BOUNDARY) != 0;
   const stored *psi = from->psi + column * 24 * KAON_W;
@@ -184,7 +223,6 @@ KAON_INLINE void hop_project(const hop_plan *plan, const hop_from *from, int64_t
   spin_project(mu, s, psi + plan->site.upper, psi + plan->site.lower, h);
   if (!KAON_HALF && mu != 3 && !boundary && !plan->scaled[mu]) return;
   vreal f = v_load_real(plan->factor[dir][boundary] + part * KAON_VL);
-  if (boundary && from->permute) f = v_exchange(f, plan->exchange[mu]);
 #if KAON_HALF
   vreal unit = v_load_float(from->scale + column * KAON_W) * v_set(KAON_HALF_STEP);
   if (from->entry & KAON_NB_GATHER) {
@@ -193,9 +231,6 @@ KAON_INLINE void hop_project(const hop_plan *plan, const hop_from *from, int64_t
     unit = v_load_float(scale) * v_set(KAON_HALF_STEP);
   }
   f = f * unit;
-  if (kind != KAON_LINK_BUFFER && !(from->entry & KAON_NB_UNIT)) f = f * v_set(KAON_HALF_STEP);
-#else
-  (void)kind;
 #endif
   const vreal rest = f * v_set(plan->rest[mu]);
   for (int i = 0; i < 2; i++)
@@ -251,17 +286,26 @@ static __attribute__((noinline)) void hop_ghosts(const hop_plan *plan, int64_t p
   }
 }
 
-/* The same as hop_direction where some lanes meet ghosts. */
-KAON_INLINE void hop_direction_at_face(const hop_plan *plan, const int dir, int64_t block,
-                                       int64_t place, int part, int column, const real *decoded,
-                                       vspinor *d) {
+/* ---- any hop, and the plain ones ---- */
+
+/* Hops are plain but where lanes must be gathered or directions in space differ by a factor: then,
+ * and where lanes meet ghosts, hop_direction_any does them. */
+static inline int hop_plain(const hop_plan *plan) {
+  return plan->gather == NULL && !plan->scaled[0] && !plan->scaled[1] && !plan->scaled[2];
+}
+
+/* Adds the hop from direction dir, whatever there is to it. place: of the block, in the list of
+ * those that meet ghosts. decoded: the links of all directions. */
+KAON_INLINE void hop_direction_any(const hop_plan *plan, const int dir, int64_t block,
+                                   int64_t place, int part, int column, const real *decoded,
+                                   vspinor *d) {
   const int mu = dir & 3, s = dir < 4 ? 1 : -1;
-  const hop_from from = hop_neighbour(plan, block, part, dir);
+  const hop_from from = hop_neighbour(plan, block, part, dir, KAON_LINK_BUFFER, 1);
   const kaon_faces *faces = plan->args->stencil->faces;
-  const int ghosts = faces->lanes[plan->args->parity][place * KAON_DIRS + dir] != 0;
+  const int ghosts = plan->faced && faces->lanes[plan->args->parity][place * KAON_DIRS + dir] != 0;
   const real *u = decoded + dir * 18 * KAON_VL;
   vhalf h, g;
-  hop_project(plan, &from, block, part, column, dir, KAON_LINK_BUFFER, &h);
+  hop_project(plan, &from, block, part, column, dir, &h);
   if (s > 0 && from.permute)
     for (int i = 0; i < 2; i++)
       for (int c = 0; c < 3; c++) hop_exchange(&h.s[i][c], plan->exchange[mu]);
@@ -279,31 +323,48 @@ KAON_INLINE void hop_direction_at_face(const hop_plan *plan, const int dir, int6
   for (int c = 0; c < 3; c++) spin_accumulate(mu, s, (vpair){{g.s[0][c], g.s[1][c]}}, c, d);
 }
 
-/* Adds the hop from direction dir. decoded: the links of all directions, kind KAON_LINK_BUFFER. */
+/* Projects a plain hop's spinor. Only t has factors: of the projector, of another anisotropy than
+ * 1, signs. */
+KAON_INLINE void hop_project_plain(const hop_plan *plan, const hop_from *from, int part, int column,
+                                   const int dir, const int kind, vhalf *h) {
+  const int mu = dir & 3, s = dir < 4 ? 1 : -1;
+  const stored *psi = from->psi + column * 24 * KAON_W;
+  spin_project(mu, s, psi + plan->site.upper, psi + plan->site.lower, h);
+  if (!KAON_HALF && mu != 3) return;
+  const int boundary = (from->entry & KAON_NB_BOUNDARY) != 0;
+  vreal f = v_load_real(plan->factor[dir][boundary] + part * KAON_VL);
+#if KAON_HALF
+  f = f * (v_load_float(from->scale + column * KAON_W) * v_set(KAON_HALF_STEP));
+  const int whole = kind == KAON_LINK_BUFFER || (mu == 3 && (from->entry & KAON_NB_UNIT) != 0);
+  f = f * v_set(whole ? 1 : KAON_HALF_STEP);
+#else
+  (void)kind;
+#endif
+  const vreal rest = f * v_set(plan->rest[mu]);
+  const int split = mu == 3 && __builtin_expect(plan->rest[mu] != 0, 0);
+  for (int i = 0; i < 2; i++)
+    for (int c = 0; c < 3; c++)
+      h->s[i][c] = split ? c_scale_split(h->s[i][c], f, rest) : c_scale(h->s[i][c], f);
+}
+
+/* The same for a plain hop; kind KAON_LINK_BUFFER: of decoded links. Nothing is called and no way
+ * parts from this one but to exchange lanes: where ways join, numbers move between registers, and
+ * a call, however seldom, has all of them stored. */
 KAON_INLINE void hop_direction(const hop_plan *plan, const int dir, const hop_place *place,
                                int column, const int kind, const int many, const real *decoded,
                                vspinor *d) {
   const int mu = dir & 3, s = dir < 4 ? 1 : -1;
-  const hop_from from = hop_from_place(plan, place, dir, many);
-  const int64_t block = place->block;
-  const int part = place->part;
-  stored room[KAON_LINK_18 * KAON_W] __attribute__((aligned(64)));
-  const void *u = kind == KAON_LINK_BUFFER
-                      ? (const void *)(decoded + dir * 18 * KAON_VL)
-                      : (const void *)hop_link(plan, &from, block, part, dir, room);
+  const hop_from from = hop_from_place(plan, place, dir, kind, many);
+  const void *u = kind == KAON_LINK_BUFFER ? (const void *)(decoded + dir * 18 * KAON_VL)
+                                           : (const void *)from.link;
   vhalf h;
-  hop_project(plan, &from, block, part, column, dir, kind, &h);
+  hop_project_plain(plan, &from, place->part, column, dir, kind, &h);
   if (s > 0 && from.permute)
     for (int i = 0; i < 2; i++)
       for (int c = 0; c < 3; c++) hop_exchange(&h.s[i][c], plan->exchange[mu]);
   for (int c = 0; c < 3; c++) {
-    vpair g;
-    if (from.entry & KAON_NB_UNIT) {
-      g.s[0] = h.s[0][c];
-      g.s[1] = h.s[1][c];
-    } else {
-      g = link_times_half(u, kind, s < 0, c, &h);
-    }
+    vpair g = {{h.s[0][c], h.s[1][c]}};
+    if (mu != 3 || !(from.entry & KAON_NB_UNIT)) g = link_times_half(u, kind, s < 0, c, &h);
     if (s < 0 && from.permute) {
       hop_exchange(&g.s[0], plan->exchange[mu]);
       hop_exchange(&g.s[1], plan->exchange[mu]);
@@ -343,10 +404,10 @@ KAON_INLINE void hop_direction_cut(const hop_plan *plan, const int dir, int64_t 
     for (int c = 0; c < 3 && mu == 3; c++) spin_accumulate(mu, s, none, c, d); /* t sets d */
     return;
   }
-  const hop_from from = hop_neighbour(plan, block, part, dir);
+  const hop_from from = hop_neighbour(plan, block, part, dir, KAON_LINK_BUFFER, 1);
   const real *u = decoded + dir * 18 * KAON_VL;
   vhalf h;
-  hop_project(plan, &from, block, part, column, dir, KAON_LINK_BUFFER, &h);
+  hop_project(plan, &from, block, part, column, dir, &h);
   if (s > 0 && from.permute)
     for (int i = 0; i < 2; i++)
       for (int c = 0; c < 3; c++) hop_exchange(&h.s[i][c], plan->exchange[mu]);

@@ -26,6 +26,9 @@ KAON_INLINE vreal v_load_real(const real *p) {
 KAON_INLINE void v_store_real(real *p, vreal a) {
   *p = a;
 }
+KAON_INLINE vreal v_gather_far(const real *p, const int64_t *at) {
+  return p[at[0]];
+}
 KAON_INLINE void v_stream_real(real *p, vreal a) {
   *p = a;
 }
@@ -248,6 +251,26 @@ KAON_INLINE vreal v_sqrt(vreal a) {
 }
 KAON_INLINE void v_stream_real(real *p, vreal a) {
   KAON_MM(stream)(p, a);
+}
+/* p[at[l]] in lane l, from however far apart. */
+KAON_INLINE vreal v_gather_far(const real *p, const int64_t *at) {
+#if defined(KAON_ISA_AVX512) && defined(KAON_PREC_DOUBLE)
+  return _mm512_i64gather_pd(_mm512_loadu_si512(at), p, 8);
+#elif defined(KAON_ISA_AVX512)
+  const __m256 low = _mm512_i64gather_ps(_mm512_loadu_si512(at), p, 4);
+  const __m256 high = _mm512_i64gather_ps(_mm512_loadu_si512(at + 8), p, 4);
+  return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
+#elif defined(KAON_ISA_AVX2) && defined(KAON_PREC_DOUBLE)
+  return _mm256_i64gather_pd(p, _mm256_loadu_si256((const __m256i *)at), 8);
+#elif defined(KAON_ISA_AVX2)
+  const __m128 low = _mm256_i64gather_ps(p, _mm256_loadu_si256((const __m256i *)at), 4);
+  const __m128 high = _mm256_i64gather_ps(p, _mm256_loadu_si256((const __m256i *)(at + 4)), 4);
+  return _mm256_insertf128_ps(_mm256_castps128_ps256(low), high, 1);
+#else
+  vreal a;
+  for (int l = 0; l < KAON_VL; l++) a[l] = p[at[l]];
+  return a;
+#endif
 }
 /* Copies the VL numbers of a vreal past the cache. */
 KAON_INLINE void v_stream_copy(stored *to, const stored *from) {

@@ -8,6 +8,7 @@ import unittest
 import system
 
 SMALL_FIELD = ["--lattice", "8", "8", "8", "8", "--sweeps", "100000", "--output", "never.lime"]
+ONE_SWEEP = ["--lattice", "8", "8", "8", "8", "--sweeps", "1", "--output", "once.lime"]
 GNU_OPENMP = b"libgomp" in open(system.PROGRAM, "rb").read()
 
 
@@ -291,6 +292,17 @@ class Usage(system.Case):
             self.assertEqual(running.returncode, 130, err)
             if expected is None or GNU_OPENMP:
                 self.assertEqual(names.get(b"GOMP_SPINCOUNT", b"").decode() or None, expected)
+
+    @unittest.skipUnless(GNU_OPENMP and len(os.sched_getaffinity(0)) >= 2, "GNU's OpenMP and two processors are needed")
+    def test_bound_threads_keep_their_processors(self):
+        """Beginning once more must not take the first thread's place for the whole machine."""
+        for bound in ({"OMP_PROC_BIND": "close"}, {"OMP_PROC_BIND": "spread", "OMP_PLACES": "threads"}, {"OMP_PLACES": "cores"}):
+            env = {k: v for k, v in system.environment().items() if not k.startswith(("OMP_", "GOMP_"))} | bound
+            env |= {"OMP_DISPLAY_AFFINITY": "true", "OMP_AFFINITY_FORMAT": "at %A", "OMP_NUM_THREADS": "2"}
+            run = subprocess.run([system.PROGRAM, "generate", *ONE_SWEEP, "--threads", "2"], cwd=self.folder, env=env,
+                                 capture_output=True, text=True, timeout=300)
+            places = {line for line in run.stderr.splitlines() if line.startswith("at ")}
+            self.assertEqual(len(places), 2, f"{bound}: threads run {places}\n{run.stderr}")
 
     def test_info_report(self):
         out = self.succeeds("info", "--report", "report.json")
