@@ -173,7 +173,7 @@ staggered() {
     for n in $(printf '%s\n' "${sizes[@]}" | sort -rn); do
       [ "$n" -gt 1 ] || continue
       for overlap in fused staged; do
-        step staggered "$n" 25 "${common[@]}" --lattice "${base[@]}" --lattice "$x" "$y" "$z" $((t * n)) --grid 1 1 1 "$n" --overlap $overlap
+        step staggered "$n" 45 "${common[@]}" --lattice "${base[@]}" --lattice "$x" "$y" "$z" $((t * n)) --grid 1 1 1 "$n" --overlap $overlap
       done
     done
   done
