@@ -392,7 +392,6 @@ static void unit_links_are_skipped(void **state) {
           kaon_stencil marked = p.lattice->stencil;
           uint32_t *table = mark_unit_links(&p, 0);
           marked.neighbour[0] = table;
-          marked.temporal = KAON_TEMPORAL_BELOW_LAST;
           kaon_hop_args args = hop_args(&p, &s, 0, 0, KAON_CLOVER_NONE, 0, 1);
           args.stencil = &marked;
           p.ctx->backend->dslash[precision]->hop(&launch, &args);

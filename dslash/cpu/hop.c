@@ -378,15 +378,14 @@ void KAON_EXPORT(kaon_dslash_hop)(const kaon_launch *launch, const kaon_hop_args
   plan.reals = (int64_t)args->recon * KAON_W;
   plan.in = args->in.data;
   plan.recon = args->recon;
-  plan.bare = args->b * hop_space(args->coefficient) == 1 && args->x.data == NULL &&
-              args->sum.state == NULL && args->clover_on == KAON_CLOVER_NONE &&
-              args->stencil->tail_lanes == KAON_W;
   int open = 0;
   for (int k = args->nrhs - 1; k >= 0; k--)
     if (kaon_gate_open(&args->gate, k)) plan.first = k, open++;
   plan.all = open == args->nrhs;
   plan.prefetch = launch->prefetch && plan.gather == NULL;
   hop_factors(&plan);
+  plan.bare = plan.b == 1 && args->x.data == NULL && args->sum.state == NULL &&
+              args->clover_on == KAON_CLOVER_NONE && args->stencil->tail_lanes == KAON_W;
   hop_work *run = args->nrhs > 1 ? hop_run_8_many : hop_run_8;
   if (args->recon == 18) run = args->nrhs > 1 ? hop_run_18_many : hop_run_18;
   if (args->recon == 12) run = args->nrhs > 1 ? hop_run_12_many : hop_run_12;

@@ -347,9 +347,10 @@ KAON_INLINE void hop_project_plain(const hop_plan *plan, const hop_from *from, i
       h->s[i][c] = split ? c_scale_split(h->s[i][c], f, rest) : c_scale(h->s[i][c], f);
 }
 
-/* The same for a plain hop; kind KAON_LINK_BUFFER: of decoded links. Nothing is called and no way
- * parts from this one but to exchange lanes: where ways join, numbers move between registers, and
- * a call, however seldom, has all of them stored. */
+/* Adds a plain hop from direction dir; kind KAON_LINK_BUFFER: of decoded links. Nothing is called,
+ * and ways part but to exchange lanes and, in t, for links that are 1 and factors that `real` does
+ * not hold: where ways join, numbers move between registers, and a call, however seldom, has all of
+ * them stored. */
 KAON_INLINE void hop_direction(const hop_plan *plan, const int dir, const hop_place *place,
                                int column, const int kind, const int many, const real *decoded,
                                vspinor *d) {

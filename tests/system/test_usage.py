@@ -301,8 +301,10 @@ class Usage(system.Case):
             env |= {"OMP_DISPLAY_AFFINITY": "true", "OMP_AFFINITY_FORMAT": "at %A", "OMP_NUM_THREADS": "2"}
             run = subprocess.run([system.PROGRAM, "generate", *ONE_SWEEP, "--threads", "2"], cwd=self.folder, env=env,
                                  capture_output=True, text=True, timeout=300)
-            places = {line for line in run.stderr.splitlines() if line.startswith("at ")}
-            self.assertEqual(len(places), 2, f"{bound}: threads run {places}\n{run.stderr}")
+            places = {line[3:] for line in run.stderr.splitlines() if line.startswith("at ")}
+            ends = [[int(n) for n in part.split("-")] for place in places for part in place.split(",")]
+            processors = {n for end in ends for n in range(end[0], end[-1] + 1)}  # a place may have several
+            self.assertGreaterEqual(len(processors), 2, f"{bound}: threads run at {places}\n{run.stderr}")
 
     def test_info_report(self):
         out = self.succeeds("info", "--report", "report.json")
