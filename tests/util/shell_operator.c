@@ -12,9 +12,11 @@
 #include <string.h>
 
 #include "blas/blas.h"
+#include "lib/workspace.h"
 #include "tests/reference/reference.h"
 #include "tests/util/dirac_case.h"
 #include "tests/util/machine.h"
+#include "tests/util/sparse_case.h"
 
 typedef struct {
   shell_map *map;
@@ -41,16 +43,6 @@ void shell_open(shell_case *c, const int extents[4], int threads) {
 void shell_close(shell_case *c) {
   kaon_lattice_destroy(&c->lattice);
   kaon_context_destroy(&c->ctx);
-}
-
-/* Sums in a sweep of their own, as an operator without fused sums would take them. */
-static kaon_status sum(const kaon_vector *y, const kaon_pass *pass) {
-  const int slots[3] = {pass->dot, KAON_NO_SLOT, pass->norm};
-  kaon_pass plain = *pass;
-  plain.norm = plain.dot = KAON_NO_SLOT;
-  if (pass->norm == KAON_NO_SLOT && pass->dot == KAON_NO_SLOT)
-    return pass->scalars != NULL ? kaon_blas_recur(y->ctx, &plain) : KAON_OK;
-  return kaon_blas_dot(pass->w != NULL ? pass->w : y, y, slots, &plain);
 }
 
 /* out = the map of in, or of each block of it alone. */
@@ -87,7 +79,7 @@ static kaon_status apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
     KAON_TRY(kaon_vector_import(y, k, (double *)self->out, KAON_BASIS_UKQCD));
   }
   *self->applications += any;
-  return pass != NULL ? sum(y, pass) : KAON_OK;
+  return kaon_pass_sum_apart(y, pass); /* as an operator without fused sums would take them */
 }
 
 static kaon_operator *make(kaon_context *ctx, const kaon_space *space, kaon_precision precision,
@@ -192,7 +184,7 @@ static kaon_operator *make(kaon_context *ctx, const kaon_space *space, kaon_prec
 kaon_operator *shell_operator(shell_case *c, kaon_precision precision, shell_map *map,
                               const void *user) {
   const shell like = {.map = map, .user = user, .n = c->n, .applications = calloc(1, sizeof(int))};
-  kaon_operator *A = make(c->ctx, c->space, precision, &like);
+  kaon_operator *A = make(c->ctx, kaon_lattice_spinors(c->lattice, KAON_FULL), precision, &like);
   ((shell *)A->self)->own = 1;
   return A;
 }
@@ -200,6 +192,116 @@ kaon_operator *shell_operator(shell_case *c, kaon_precision precision, shell_map
 int shell_applications(const kaon_operator *A) {
   return *((const shell *)A->self)->applications;
 }
+
+/* ---- the map as a matrix ---- */
+
+typedef struct {
+  kaon_operator *A; /* the library's; half: in single */
+  kaon_workspace *wide;
+} carried;
+
+static kaon_precision carried_in(kaon_precision asked) {
+  return asked == KAON_HALF ? KAON_SINGLE : asked;
+}
+
+/* Twins in half round what goes in and what comes out, as a shell's do. */
+static kaon_status apply_carried(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
+                                 kaon_vector *y, const kaon_pass *pass) {
+  carried *self = A->self;
+  const kaon_pass gate = kaon_pass_gate_only(pass);
+  kaon_workspace *wide;
+  if (A->precision != KAON_HALF) {
+    KAON_TRY(kaon_operator_run(self->A, mode, x, y, &gate));
+    return kaon_pass_sum_apart(y, pass);
+  }
+  KAON_TRY(kaon_workspace_get(self->A, 2, x->nrhs, &self->wide, &wide));
+  KAON_TRY(kaon_blas_convert(x, wide->vector[0], 0, &gate));
+  KAON_TRY(kaon_operator_run(self->A, mode, wide->vector[0], wide->vector[1], &gate));
+  KAON_TRY(kaon_blas_convert(wide->vector[1], y, 0, &gate));
+  return kaon_pass_sum_apart(y, pass);
+}
+
+static kaon_operator *carry(kaon_operator *inner, kaon_precision precision);
+
+static kaon_status carried_at_precision(kaon_operator *A, kaon_precision precision,
+                                        kaon_reconstruct reconstruct, kaon_operator **twin) {
+  const carried *self = A->self;
+  kaon_operator *inner = NULL;
+  *twin = NULL;
+  KAON_TRY(self->A->ops->at_precision(self->A, carried_in(precision), reconstruct, &inner));
+  *twin = carry(inner, precision);
+  return KAON_OK;
+}
+
+static kaon_status reserve_carried(kaon_operator *A, int columns) {
+  carried *self = A->self;
+  kaon_workspace *unused;
+  KAON_TRY(self->A->ops->reserve(self->A, columns));
+  return A->precision == KAON_HALF ? kaon_workspace_get(self->A, 2, columns, &self->wide, &unused)
+                                   : KAON_OK;
+}
+
+static kaon_status reserve_carried_dagger(kaon_operator *A, int columns) {
+  const carried *self = A->self;
+  return self->A->ops->reserve_dagger(self->A, columns);
+}
+
+static kaon_cost cost_carried(const kaon_operator *A, int columns) {
+  const carried *self = A->self;
+  return self->A->ops->cost(self->A, columns);
+}
+
+static void destroy_carried(kaon_operator *A) {
+  carried *self = A->self;
+  kaon_workspace_free(&self->wide);
+  kaon_operator_destroy(&self->A);
+  free(self);
+  free(A);
+}
+
+static const kaon_operator_ops carried_ops = {.name = "map as a matrix",
+                                              .apply = apply_carried,
+                                              .at_precision = carried_at_precision,
+                                              .reserve = reserve_carried,
+                                              .reserve_dagger = reserve_carried_dagger,
+                                              .cost = cost_carried,
+                                              .destroy = destroy_carried};
+
+/* Takes `inner` over. */
+static kaon_operator *carry(kaon_operator *inner, kaon_precision precision) {
+  carried *self = calloc(1, sizeof *self);
+  kaon_operator *A = calloc(1, sizeof *A);
+  self->A = inner;
+  *A = (kaon_operator){.ops = &carried_ops,
+                       .ctx = inner->ctx,
+                       .space = inner->space,
+                       .precision = precision,
+                       .references = 1,
+                       .self = self};
+  return A;
+}
+
+kaon_operator *shell_matrix(shell_case *c, kaon_precision precision, shell_map *map,
+                            const void *user) {
+  ref_sparse entries = ref_sparse_new(c->n);
+  shell_complex *unit = calloc(c->n, sizeof *unit), *image = calloc(c->n, sizeof *image);
+  for (size_t j = 0; j < c->n; j++) {
+    unit[j] = 1;
+    map(user, 0, c->n, unit, image);
+    unit[j] = 0;
+    for (size_t i = 0; i < c->n; i++)
+      if (image[i] != 0) ref_sparse_add(&entries, i, j, image[i]);
+  }
+  kaon_matrix *matrix = sparse_matrix(c->ctx, &entries, 2, NULL);
+  kaon_operator *inner = sparse_operator(matrix, carried_in(precision), KAON_STORE_AUTO);
+  kaon_matrix_destroy(&matrix); /* the operator keeps it */
+  ref_sparse_free(&entries);
+  free(unit);
+  free(image);
+  return carry(inner, precision);
+}
+
+/* ---- vectors ---- */
 
 kaon_vector *shell_vector(shell_case *c, kaon_precision precision, int columns) {
   kaon_vector *v = NULL;
@@ -255,6 +357,8 @@ double shell_residual(shell_case *c, shell_map *map, const void *user, const kao
   free(ax);
   return sqrt(r2 / b2);
 }
+
+/* ---- maps ---- */
 
 void map_diagonal(const void *user, int dagger, size_t n, const shell_complex *x,
                   shell_complex *y) {

@@ -1,9 +1,9 @@
 /* shell_operator.h - operators that are not Dirac operators: any linear map on host arrays, as a
- * kaon_operator in any precision, so that solvers are tested without physics. A shell acts on the
- * numbers of a spinor space in lexicographic order; its twins in lower precision round what they
- * read and write, exactly as stored vectors do.
- * Their local parts are of blocks of block[0] sites in that order, in two colours by turns.
- * Needs the cmocka preamble included before. */
+ * kaon_operator in any precision, so that solvers are tested without physics.
+ * A shell acts on the numbers of a spinor space in lexicographic order; its twins in lower
+ * precision round what they read and write, exactly as stored vectors do. It works on the host,
+ * whither each application exports its columns. Its local parts are of blocks of block[0] sites in
+ * that order, in two colours by turns. Needs the cmocka preamble included before. */
 #ifndef SHELL_OPERATOR_H
 #define SHELL_OPERATOR_H
 
@@ -18,7 +18,8 @@ typedef double complex shell_complex;
 typedef void shell_map(const void *user, int dagger, size_t n, const shell_complex *x,
                        shell_complex *y);
 
-/* A lattice whose full spinor space is the vector space; n = 12 sites. */
+/* A lattice whose full spinor space is the shells' vector space; n = 12 sites. space: of the
+ * vectors that are made below, which a test sets where its operator is no shell. */
 typedef struct {
   kaon_context *ctx;
   kaon_lattice *lattice;
@@ -34,7 +35,13 @@ void shell_close(shell_case *c);
 /* `user` must outlive the operator and its twins. */
 kaon_operator *shell_operator(shell_case *c, kaon_precision precision, shell_map *map,
                               const void *user);
-/* Applications so far (columns together count once), of the operator and all its twins. */
+/* The same map as a matrix of the library's, which asks it for its entries here: applications stay
+ * where vectors are, so a device repeats steps by itself. Vectors are of its kaon_operator_space.
+ * The library's matrices have none in half: twins in half round what a single one reads and writes.
+ */
+kaon_operator *shell_matrix(shell_case *c, kaon_precision precision, shell_map *map,
+                            const void *user);
+/* Applications so far (columns together count once), of a shell and all its twins. */
 int shell_applications(const kaon_operator *A);
 
 kaon_vector *shell_vector(shell_case *c, kaon_precision precision, int columns);
