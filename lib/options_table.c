@@ -196,6 +196,8 @@ static const kaon_field solver_fields[] = {
     F(S, check_interval, KAON_FIELD_INT, 10, 1, 256, "steps between looks of the host"),
     F(S, subspace, KAON_FIELD_INT, 16, 1, 32, "GCR: directions kept"),
     F(S, relaxation, KAON_FIELD_DOUBLE, 1.0, 1e-3, 2.0, "MR, RICHARDSON: step factor omega"),
+    F(S, deflation, KAON_FIELD_INT, -1, -1, 24,
+      "CG, CGNR: pairs kept against rounding near criticality; -1: by rule, 0: none"),
     F(S, as_printed, KAON_FIELD_INT, 0, 0, 1, "RBICGSTAB: 1: rho as the paper prints it"),
     END};
 #undef S

@@ -13,7 +13,7 @@
  * A and 1 K with its dot; vectors besides K's: read 5, written 3. Where K multiplies by a vector d
  * (Jacobi), r, z and both sums are one pass; with d: read 6, written 4. */
 #include "blas/precond.h"
-#include "solvers/method.h"
+#include "solvers/deflate.h"
 
 enum { P, Q, Z, VECTORS = Z };
 
@@ -63,7 +63,7 @@ static kaon_status renew(kaon_solver *s) {
   const int slots[3] = {KAON_S_OVERLAP, KAON_NO_SLOT, KAON_S_R2}; /* (p, r), (r, r) */
   const int then = s->K != NULL ? KAON_REC_PCG_RENEW : KAON_REC_CG_RENEW;
   const kaon_pass fresh = kaon_gated(s, KAON_GATE_START);
-  const kaon_pass last = kaon_gated_norm(s, KAON_GOES_ON, KAON_NO_SLOT, KAON_REC_RESUME);
+  kaon_pass last = kaon_gated_norm(s, KAON_GOES_ON, KAON_NO_SLOT, KAON_REC_RESUME);
   const kaon_pass sums = kaon_gated_norm(s, KAON_GOES_ON, KAON_NO_SLOT, then);
   const kaon_pass rz =
       kaon_gated_dot(s, KAON_GOES_ON, KAON_NO_SLOT, s->r, KAON_S_RZ, KAON_REC_NONE);
@@ -71,8 +71,10 @@ static kaon_status renew(kaon_solver *s) {
   if (s->K != NULL && !kaon_gate_shut(s, KAON_GOES_ON))
     KAON_TRY(kaon_precondition(s, KAON_PLAIN, s->r, s->work[Z], &rz));
   KAON_TRY(kaon_blas_dot(s->work[P], s->r, slots, &sums));
-  return kaon_blas_axpy(KAON_MINUS(KAON_S_OVERLAP), s->K != NULL ? s->work[Z] : s->r, s->work[P],
-                        &last);
+  if (s->deflation != NULL) last.then = KAON_REC_NONE;
+  KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_OVERLAP), s->K != NULL ? s->work[Z] : s->r, s->work[P],
+                          &last));
+  return s->deflation != NULL ? kaon_deflation_renew(s, s->work[P], s->r) : KAON_OK;
 }
 
 static kaon_status finish(kaon_solver *s, int gate) {
@@ -91,6 +93,7 @@ const kaon_method_ops kaon_method_cg = {
     .cooks = 1,
     .cooks_at_start = 1,
     .cooks_at_inject = 1,
+    .deflates = KAON_DEFLATES_ERROR,
     .delta = {0, 0.1, 0.1},
     .delta_restart = {0, 1e-3, 1e-2},
     .step = step,

@@ -9,7 +9,7 @@
  * before A^dag; where s does, |r| is not summed before it is asked for. Storage: p, w (q, then s).
  * A step: 1 A and 1 A^dag, each with its norm in the same pass; vectors read 5, written 3 by
  * kernels 2, the least as in cg.c. */
-#include "solvers/method.h"
+#include "solvers/deflate.h"
 
 enum { P, W, VECTORS };
 
@@ -44,9 +44,9 @@ static kaon_status start(kaon_solver *s) {
 
 static kaon_status renew(kaon_solver *s) {
   const kaon_pass fresh = kaon_gated(s, KAON_GATE_START);
-  const kaon_pass last = kaon_gated_norm(s, KAON_GOES_ON, KAON_NO_SLOT, KAON_REC_RESUME);
-  const kaon_pass sums = kaon_gated_dot(s, KAON_GOES_ON, KAON_S_S2, s->work[P], KAON_S_OVERLAP,
-                                        KAON_REC_CGNR_RENEW);
+  kaon_pass last = kaon_gated_norm(s, KAON_GOES_ON, KAON_NO_SLOT, KAON_REC_RESUME);
+  const kaon_pass sums =
+      kaon_gated_dot(s, KAON_GOES_ON, KAON_S_S2, s->work[P], KAON_S_OVERLAP, KAON_REC_CGNR_RENEW);
   if (!kaon_gate_shut(s, KAON_GATE_START)) KAON_TRY(kaon_blas_zero(s->work[P], &fresh));
   if (s->knows_dagger) { /* p = 0, and (p, s), which nothing has written yet */
     const kaon_pass known = kaon_gated_norm(s, KAON_GOES_ON, KAON_S_S2, KAON_REC_CGNR_RENEW);
@@ -54,7 +54,9 @@ static kaon_status renew(kaon_solver *s) {
     return kaon_recur(s, KAON_GOES_ON, KAON_REC_RESUME);
   }
   KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, s->r, s->work[W], &sums)); /* (p, s), (s, s) */
-  return kaon_blas_axpy(KAON_MINUS(KAON_S_OVERLAP), s->work[W], s->work[P], &last);
+  if (s->deflation != NULL) last.then = KAON_REC_NONE;
+  KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_OVERLAP), s->work[W], s->work[P], &last));
+  return s->deflation != NULL ? kaon_deflation_renew(s, s->work[P], s->work[W]) : KAON_OK;
 }
 
 static kaon_status finish(kaon_solver *s, int gate) {
@@ -75,6 +77,7 @@ const kaon_method_ops kaon_method_cgnr = {
     .saved = 1,
     .late_norm = 1,
     .takes_dagger = 1,
+    .deflates = KAON_DEFLATES_RESIDUAL,
     .delta = {0, 0.1, 0.3},
     .delta_restart = {0, 1e-3, 1e-2},
     .step = step,

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "solvers/deflate.h"
 #include "solvers/relax.h"
 
 /* Rounding of x_inner within n steps from 0 is about eps n^(3/2) / sqrt(3) of a step's size, and
@@ -161,13 +162,17 @@ static kaon_status take_inner_vectors(kaon_solver *s) {
 
 /* All or nothing: a solver that does not fit is refused before its first vector is taken. */
 static kaon_status take_vectors(kaon_solver *s) {
+  int pairs;
+  KAON_TRY(kaon_deflation_choose(s, &pairs));
   s->counting = 1;
   KAON_TRY(take_outer_vectors(s));
   KAON_TRY(take_inner_vectors(s));
+  KAON_TRY(kaon_deflation_create(s, pairs));
   s->counting = 0;
   KAON_TRY(kaon_pool_expect(s->ctx, s->bytes, "the solver"));
   KAON_TRY(take_outer_vectors(s));
-  return take_inner_vectors(s);
+  KAON_TRY(take_inner_vectors(s));
+  return kaon_deflation_create(s, pairs);
 }
 
 static kaon_status take_host_memory(kaon_solver *s) {
@@ -188,9 +193,11 @@ static kaon_status reserve(kaon_solver *s, kaon_operator *A) {
 }
 
 /* A sum over ranks within the solve takes no memory: at most all products of a cycle's directions,
- * or of a block's columns, and two norms. */
+ * of the deflated ones, or of a block's columns, and two norms. */
 static kaon_status reserve_sums(kaon_solver *s) {
-  const int products = s->method->block ? s->columns : s->cycle;
+  const int deflated = s->deflation != NULL ? KAON_RITZ_MAX : 0;
+  const int cycle = s->cycle > deflated ? s->cycle : deflated;
+  const int products = s->method->block ? s->columns : cycle;
   const int slots = (products > KAON_SPLIT_SLOTS ? products : KAON_SPLIT_SLOTS) + 2;
   return kaon_comm_reserve(s->ctx, 2 * slots * s->columns);
 }
@@ -291,6 +298,7 @@ void kaon_solver_destroy(kaon_solver **solver) {
   }
   for (int i = 0; i < s->nwork; i++) kaon_vector_destroy(&s->work[i]);
   if (s->mixed) kaon_vector_destroy(&s->r);
+  kaon_deflation_destroy(s);
   kaon_relax_destroy(s);
   kaon_vector_destroy(&s->raw);
   kaon_vector_destroy(&s->cooked);

@@ -49,8 +49,10 @@ static kaon_status end(void *user) {
 
 static kaon_status first_service(void *user) {
   kaon_solver *s = user;
-  s->zero_guess = 1;
-  return kaon_service_run(s);
+  s->zero_guess = s->recording = 1;
+  const kaon_status status = kaon_service_run(s);
+  s->recording = 0;
+  return status;
 }
 
 static kaon_status nothing(void *user) {

@@ -17,6 +17,9 @@
 
 enum { KAON_SOLVER_WORK = 2 * KAON_GCR_MAX };
 
+/* Whose error deflation makes least (deflate.h): in the norm of A, or the residual. */
+enum { KAON_DEFLATES_NOT, KAON_DEFLATES_ERROR, KAON_DEFLATES_RESIDUAL };
+
 typedef struct kaon_method_ops {
   const char *name;
   int vectors;             /* inner vectors beside x and r */
@@ -40,8 +43,9 @@ typedef struct kaon_method_ops {
   int takes_dagger;    /* renew takes A^dag r from chosen_r where knows_dagger says so */
   int fused;           /* its updates are entries of their own, composed of nothing else */
   int dagger;          /* applies A^dagger, and K^dagger */
-  int relaxes; /* a relaxation: s->relax is made; r is recomputed from x_inner in each step */
-  int block;   /* columns are joined: they step, wait and go on as one */
+  int relaxes;  /* a relaxation: s->relax is made; r is recomputed from x_inner in each step */
+  int deflates; /* KAON_DEFLATES_ */
+  int block;    /* columns are joined: they step, wait and go on as one */
   double delta[KAON_PRECISIONS];         /* by rule: reliable updates with this inner precision */
   double delta_restart[KAON_PRECISIONS]; /* by rule: restarted refinement */
   int period[KAON_PRECISIONS]; /* by inner precision: steps after which the residual is replaced
@@ -121,9 +125,8 @@ struct kaon_solver {
 
   const kaon_vector *b; /* outer; set by a solve */
   kaon_vector *x;
-  kaon_vector *outer_r,
-      *chosen_r; /* chosen_r: A^dag r or the parent's residual, squared and, but at the first
-                    service from 0, forgotten */
+  kaon_vector *outer_r, *chosen_r; /* chosen_r: A^dag r or the parent's residual, squared and, but
+                                      at the first service from 0, forgotten */
   kaon_vector *x_inner, *r;
   kaon_vector *work[KAON_SOLVER_WORK];
   int nwork;
@@ -136,7 +139,8 @@ struct kaon_solver {
   kaon_vector *full_r;          /* the parent's residual */
   kaon_vector *own_chosen_r, *own_x_inner;
 
-  struct kaon_relaxation *relax; /* of relaxation methods (relax.h); else NULL */
+  struct kaon_deflation *deflation; /* deflate.h; NULL: none */
+  struct kaon_relaxation *relax;    /* of relaxation methods (relax.h); else NULL */
 
   int counting; /* vectors are counted, not made */
   size_t bytes; /* that they will take */
@@ -159,6 +163,7 @@ struct kaon_solver {
   kaon_traffic of_block, of_service; /* what a recorded block and service ask of the network */
   kaon_traffic of_ends;              /* and recorded begin, first service and end (ends.c) */
   kaon_traffic repeated;             /* and what the device has asked in this solve, see replay.c */
+  int recording;                     /* a service is: numbers cannot be asked for */
   int unrecordable;                  /* tried in vain */
   int unlisted;                      /* so were the forms that go through lists of kernels */
   double rate;                       /* seconds a step, as the last looks saw it; 0: not known */

@@ -49,9 +49,11 @@ static kaon_status steps(void *user) {
 static kaon_status service(void *user) {
   kaon_solver *s = user;
   const kaon_traffic before = s->ctx->comm->traffic;
-  KAON_TRY(kaon_service_run(s));
+  s->recording = 1;
+  const kaon_status status = kaon_service_run(s);
+  s->recording = 0;
   s->of_service = kaon_traffic_since(s->ctx, &before);
-  return KAON_OK;
+  return status;
 }
 
 /* Of the steps and services of the column that took most of them; those behind its end, which find
@@ -60,7 +62,7 @@ static void count_traffic(kaon_solver *s) {
   int64_t most = 0, served = 0;
   for (int k = 0; k < s->columns; k++) {
     if (s->host[k].iterations > most) most = s->host[k].iterations;
-    if (s->host[k].updates > served) served = s->host[k].updates;
+    if (s->host[k].updates > served && s->deflation == NULL) served = s->host[k].updates;
   }
   const kaon_traffic *b = &s->of_block, *v = &s->of_service;
   s->repeated.sums += b->sums * most / s->block + v->sums * served;
@@ -125,6 +127,7 @@ static kaon_status record(kaon_solver *s) {
   const kaon_issue first = most == KAON_ISSUE_WHILE && beyond ? wanted : most;
   for (int form = first; form >= KAON_ISSUE_REPLAY && status != KAON_OK; form--) {
     if (wanted != KAON_ISSUE_AUTO && (int)wanted != form) continue;
+    if (s->deflation != NULL && form != KAON_ISSUE_REPLAY) continue; /* the host serves */
     status = kaon_agree(s->ctx, ops->record(s->recorder, &loop, (kaon_issue)form));
     if (status != KAON_OK) continue;
     s->recorded = now(s);
@@ -221,6 +224,11 @@ static kaon_status look(kaon_solver *s, kaon_status status, kaon_pace *p, int nu
   return kaon_runner_agree(s, status, p, cancel);
 }
 
+/* Deflation asks for numbers, so its services are not recorded ones. */
+static kaon_status serve(kaon_solver *s) {
+  return s->deflation != NULL ? kaon_service_run(s) : s->ctx->backend->record->serve(s->recorder);
+}
+
 /* A look tells of the time before the next launch was queued: what a service behind that launch has
  * mended, the look after it still calls waiting. Where the last solve was over at the first look,
  * no second launch is queued before it, but the end of the solve where that is launched at all. */
@@ -247,7 +255,7 @@ static kaon_status drive(kaon_solver *s, int *cancel, int *over) {
     if (issued++ == 1 && brief) status = issue(s, &p, 1 - number, 0);
     const int old = served;
     served = serves && !old && kaon_runner_serve_now(s, n, 1, &patience);
-    if (served) status = s->ctx->backend->record->serve(s->recorder);
+    if (served) status = serve(s);
   }
 }
 

@@ -9,7 +9,7 @@
  * Replacing r by the true residual bounds what the inner precision can lose between two services:
  * van der Vorst, Ye, SIAM J. Sci. Comput. 22 (2000) 835; in lattice QCD Clark, Babich, Barros,
  * Brower, Rebbi, Comput. Phys. Commun. 181 (2010) 1517. */
-#include "solvers/method.h"
+#include "solvers/deflate.h"
 
 /* outer_r = b - A x, its norm into `slot`. A zero guess needs no A; b - A 0 gives the same bits. */
 static kaon_status recompute_residual(kaon_solver *s, int gate, int slot, int then) {
@@ -63,8 +63,7 @@ static kaon_status verify(kaon_solver *s) {
 static kaon_status replace_residual(kaon_solver *s) {
   const kaon_pass fresh = kaon_gated(s, KAON_GATE_START);
   const int late = s->method->late_norm && s->options.stop == KAON_STOP_NORMAL;
-  kaon_pass sums =
-      kaon_gated_norm(s, KAON_GOES_ON, late ? KAON_NO_SLOT : KAON_S_R2, KAON_REC_NONE);
+  kaon_pass sums = kaon_gated_norm(s, KAON_GOES_ON, late ? KAON_NO_SLOT : KAON_S_R2, KAON_REC_NONE);
   if (s->method->keeps_norm) sums.split = KAON_SUM_KEEP;
   if (!s->mixed) return KAON_OK;
   KAON_TRY(kaon_blas_convert(s->outer_r, s->r, 0, &sums));
@@ -81,6 +80,7 @@ kaon_status kaon_service_run(kaon_solver *s) {
   KAON_TRY(verify(s));
   if (s->method->block) KAON_TRY(kaon_recur(s, KAON_GATE_ANY, KAON_REC_BLOCK_VERIFIED));
   KAON_TRY(replace_residual(s));
+  KAON_TRY(kaon_deflation_run(s));
   if (s->method->renew != NULL) return s->method->renew(s);
   KAON_TRY(s->method->start(s));
   KAON_TRY(s->method->inject(s));

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "solvers/deflate.h"
 #include "solvers/relax.h"
 
 _Static_assert((int)KAON_CONVERGED == KAON_END_CONVERGED &&
@@ -251,7 +252,9 @@ void kaon_solver_idle(kaon_solver *s) {
     state->cycle = s->cycle;
     state->unknowns = s->unknowns;
     state->flush = s->flush;
-    state->period = s->method->period[s->inner->precision];
+    state->period =
+        s->deflation != NULL ? (int)KAON_DEFLATION_STEPS : s->method->period[s->inner->precision];
+    state->period_begin = s->deflation != NULL ? (int)KAON_DEFLATION_BEGIN : 0;
     state->gate = KAON_GATE_SERVICE;
     state->reason = KAON_WAIT_BEGIN;
   }
@@ -274,6 +277,8 @@ static void prepare_states(kaon_solver *s) {
     flags |= KAON_FLAG_TRUST;
   if (o->method == KAON_PIPECGNR || o->method == KAON_GCR) flags |= KAON_FLAG_EITHER;
   if (kaon_solver_watches(s)) flags |= KAON_FLAG_WATCH;
+  if (s->deflation != NULL) flags |= KAON_FLAG_DEFLATED;
+  kaon_deflation_forget(s);
   kaon_solver_idle(s);
   for (int k = 0; k < s->columns; k++) {
     kaon_column_state *state = &s->host[k];
@@ -417,7 +422,8 @@ static int inner_applications(const kaon_solver *s, const kaon_column_state *sta
   const int saved = m->hidden > 0 ? m->hidden * !kaon_comm_sums(s->ctx->comm) : m->saved * !normal;
   const int known = s->options.tol > 0 && s->from_zero && kaon_solver_takes_dagger(s);
   return state->iterations * m->applications + m->at_start - known +
-         renewed * (restart ? m->at_start : m->at_inject) - state->updates * saved;
+         renewed * (restart ? m->at_start : m->at_inject + kaon_deflation_applications(s)) -
+         state->updates * saved;
 }
 
 /* And of the outer one: residuals, the first one free where the guess is 0; where A^dag r is chosen

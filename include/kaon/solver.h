@@ -33,8 +33,8 @@ typedef enum kaon_method {
   KAON_SOR,       /* successive over-relaxation */
   KAON_TWO_STAGE, /* block Jacobi with Jacobi sweeps in the blocks */
   KAON_ASYNC,     /* the same, blocks at work at once and reading what the others have by then */
-  KAON_RICHARDSON    /* x += omega r; A whose 1 - omega A contracts, as reductions by sweeps do
-                        (kaon/kaczmarz.h) */
+  KAON_RICHARDSON /* x += omega r; A whose 1 - omega A contracts, as reductions by sweeps do
+                     (kaon/kaczmarz.h) */
 } kaon_method;
 
 /* Which residual the tolerance is for. FULL: of the system as posed, by the space of b: A's, or
@@ -106,13 +106,22 @@ typedef struct kaon_solver_options {
   void *monitor_user;
   const struct kaon_relax_options *relax; /* of JACOBI to ASYNC (kaon/relax.h); NULL: the defaults;
                                              copied */
+  int deflation; /* CG, CGNR in two precisions, RELIABLE, without a preconditioner: so many pairs of
+                    vectors of a column are kept, up to 24, whose smallest Ritz vectors rounding
+                    does not bring back. Near criticality a process in half then takes about the
+                    steps of one in double. Takes 2 vectors in the sloppy precision a pair, and 2
+                    and 2 in the outer one besides; from step 48 on the residual is replaced every
+                    48 steps at least. 0: none; -1: 16 where steps are not recorded (on
+                    processors) and this is no more than 1 GiB on any rank, else none. A device
+                    that is asked for them repeats blocks of steps and waits for the host at each
+                    service */
   int as_printed; /* RBICGSTAB: 1: rho as the paper prints it, by a product that rounding spoils; 0:
                      from one sum more in the same message */
 } kaon_solver_options;
-#define KAON_SOLVER_OPTIONS_INIT                                                               \
-  {                                                                                            \
-    sizeof(kaon_solver_options), 1, KAON_CGNR, 1e-10, 10000, KAON_STOP_FULL, KAON_DOUBLE,      \
-        KAON_RECONSTRUCT_18, KAON_REFINE_RELIABLE, 0.0, 10, 16, 1.0, NULL, NULL, NULL, NULL, 0 \
+#define KAON_SOLVER_OPTIONS_INIT                                                                   \
+  {                                                                                                \
+    sizeof(kaon_solver_options), 1, KAON_CGNR, 1e-10, 10000, KAON_STOP_FULL, KAON_DOUBLE,          \
+        KAON_RECONSTRUCT_18, KAON_REFINE_RELIABLE, 0.0, 10, 16, 1.0, NULL, NULL, NULL, NULL, -1, 0 \
   }
 
 /* What a column that ended with BREAKDOWN broke down at, the last time. */

@@ -41,8 +41,7 @@ static int read_action(const problem_args *a, problem *p) {
     return cli_wrong("--fat-links and --long-links are for --action asqtad and hisq");
   if (a->naik_epsilon != 0)
     return cli_wrong("--naik-epsilon %g is for --action asqtad and hisq", a->naik_epsilon);
-  if (a->u0 && strcmp(a->u0, "1") != 0)
-    return cli_wrong("--u0 %s is for --action asqtad", a->u0);
+  if (a->u0 && strcmp(a->u0, "1") != 0) return cli_wrong("--u0 %s is for --action asqtad", a->u0);
   if (isnan(a->kappa) == isnan(a->mass))
     return cli_wrong("give one of --kappa and --mass (kappa = 1 / (2 mass + 8)); found %s",
                      isnan(a->kappa) ? "neither" : "both");
@@ -57,15 +56,17 @@ static int read_action(const problem_args *a, problem *p) {
 
 /* A key that has an option of its own would override it unseen. */
 static int check_set(const char *text) {
-  static const char *const keys[] = {"delta", "check_interval", "subspace", "relaxation"};
+  static const char *const keys[] = {"delta", "check_interval", "subspace", "relaxation",
+                                     "deflation"};
+  enum { KEYS = sizeof keys / sizeof *keys };
   for (text += strspn(text, " ,"); *text; text += strspn(text, " ,")) {
     int length = (int)strcspn(text, "= ,"), known = 0;
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < KEYS; i++)
       known |= (int)strlen(keys[i]) == length && strncmp(text, keys[i], (size_t)length) == 0;
     if (!known)
       return cli_wrong(
-          "--set has %.*s; it takes delta, check_interval, subspace and relaxation, the others "
-          "have options of their own",
+          "--set has %.*s; it takes delta, check_interval, subspace, relaxation and deflation, the "
+          "others have options of their own",
           length, text);
     text += strcspn(text, ",");
   }

@@ -69,9 +69,10 @@ typedef struct kaon_column_state {
   int32_t renewed;   /* iteration at which the inner process last began or went on */
   int32_t trusted;   /* replacements whose chosen residual was not recomputed */
   int32_t period;    /* steps after which the residual is replaced anyway; 0: never */
-  int32_t cause;     /* KAON_CAUSE_: what the recurrence last broke down at; 0: it did not */
-  int32_t best_at;   /* WATCH: iteration of `best`, when it was last well below the one before */
-  int32_t unknowns;  /* of the system, or the largest number there is */
+  int32_t period_begin; /* from this iteration on */
+  int32_t cause;        /* KAON_CAUSE_: what the recurrence last broke down at; 0: it did not */
+  int32_t best_at;      /* WATCH: iteration of `best`, when it was last well below the one before */
+  int32_t unknowns;     /* of the system, or the largest number there is */
 } kaon_column_state;
 
 #endif

@@ -220,6 +220,15 @@ static inline KAON_HD void kaon_pcg_renew(kaon_column_state *s) {
   kaon_pcg_positive(s);
 }
 
+/* Deflated CG, CGNR (solvers/deflate.c): the next direction is made conjugate to p by what the
+ * operator makes of both. In: DENOMINATOR = (p, A p), OVERLAP = (A p, r); of CGNR |A p|^2 and
+ * (A p, A s). The imaginary part is rounding, and what is left of (p, r). */
+static inline KAON_HD void kaon_cg_deflated(kaon_column_state *s) {
+  const double beta = -s->slot[KAON_S_OVERLAP][0] / s->slot[KAON_S_DENOMINATOR][0];
+  if (!(s->gate & KAON_GATE_INJECT) || s->iterations < s->period_begin) return;
+  kaon_set(s, KAON_S_BETA, kaon_finite(beta) ? beta : 0, 0);
+}
+
 /* ---- CGNR: the same with s = A^dag r in the place of r; the residual is watched on the way ----
  */
 

@@ -54,8 +54,10 @@ enum {
   KAON_FLAG_EITHER = 32,  /* |r|^2 is worked out, not taken: drift counts whatever its sign */
   KAON_FLAG_PRINTED = 64, /* reordered BiCGStab: rho as in the paper */
   KAON_FLAG_APART = 256,  /* replacements keep a distance (kaon_update_due) */
-  KAON_FLAG_WATCH = 128   /* the chosen residual does not follow from the recurrence's: it is looked
-                             at now and then (kaon_watch_due), and ends the column alone */
+  KAON_FLAG_DEFLATED =
+      512,              /* services of a period are many, and leave the search for a stall alone */
+  KAON_FLAG_WATCH = 128 /* the chosen residual does not follow from the recurrence's: it is looked
+                           at now and then (kaon_watch_due), and ends the column alone */
 };
 
 /* Slots of all methods. TRUE, OUTER: the chosen and the plain residual squared in the outer
@@ -72,8 +74,8 @@ enum {
 #define KAON_DRIFT 5e-5      /* drift of a replacement that an adapting delta aims at */
 #define KAON_DELTA2_MIN 1e-4 /* of delta squared: 0.01 to 0.5 */
 #define KAON_DELTA2_MAX 0.25
-/* A replacement costs as much as several steps. APART: this many steps lie between two of them, or a
- * drop of the residual squared by this. */
+/* A replacement costs as much as several steps. APART: this many steps lie between two of them, or
+ * a drop of the residual squared by this. */
 enum { KAON_UPDATE_STEPS = 24 };
 #define KAON_UPDATE_DROP2 1e-5
 #define KAON_TRUST 1e-2  /* drift beyond which the inner process is not believed */
@@ -134,10 +136,10 @@ static inline KAON_HD int kaon_watch_lost(kaon_column_state *s, double relative)
   return lost && !progress;
 }
 
-/* 1: the residual has dropped by so much since it was last replaced that it is to be replaced again. */
+/* 1: the residual has dropped by so much since it was last replaced that it is to be replaced
+ * again. */
 static inline KAON_HD int kaon_update_due(const kaon_column_state *s, double watched) {
-  const int early =
-      (s->flags & KAON_FLAG_APART) && s->iterations - s->renewed < KAON_UPDATE_STEPS;
+  const int early = (s->flags & KAON_FLAG_APART) && s->iterations - s->renewed < KAON_UPDATE_STEPS;
   return watched < s->delta2 * s->peak && !(early && watched >= KAON_UPDATE_DROP2 * s->peak);
 }
 
@@ -173,7 +175,8 @@ static inline KAON_HD_CALLED void kaon_step_end(kaon_column_state *s, double wat
     kaon_wait(s, KAON_WAIT_UPDATE, 1);
   else if (s->iterations - s->lowest_at >= KAON_STALL_STEPS)
     kaon_wait(s, KAON_WAIT_STALL, 1);
-  else if (s->period > 0 && s->iterations - s->renewed >= s->period)
+  else if (s->period > 0 && s->iterations - s->renewed >= s->period &&
+           s->iterations >= s->period_begin)
     kaon_wait(s, KAON_WAIT_PERIOD, 1);
   else if (s->flush > 0 && (s->iterations - s->renewed) % s->flush == 0)
     s->gate |= KAON_GATE_FLUSH;
@@ -284,8 +287,12 @@ static inline KAON_HD double kaon_watched(const kaon_column_state *s) {
 }
 
 static inline KAON_HD void kaon_renew(kaon_column_state *s, double watched) {
-  s->peak = s->lowest = watched;
-  s->lowest_at = s->renewed = s->iterations;
+  s->peak = watched;
+  if (!((s->flags & KAON_FLAG_DEFLATED) && s->reason == KAON_WAIT_PERIOD)) {
+    s->lowest = watched;
+    s->lowest_at = s->iterations;
+  }
+  s->renewed = s->iterations;
   s->aux = 0;
   s->gate = KAON_GATE_STEP;
 }
