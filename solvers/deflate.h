@@ -26,7 +26,7 @@ kaon_status kaon_deflation_run(kaon_solver *s);
 /* The end of `renew`, in the place of KAON_REC_RESUME: the direction that p and z = r (CG) or A^dag
  * r (CGNR) lead to becomes conjugate to p. */
 kaon_status kaon_deflation_renew(kaon_solver *s, const kaon_vector *p, const kaon_vector *z);
-/* Applications of the inner operator in it. */
+/* Applications of the inner operator in it, to a column that it is for. */
 int kaon_deflation_applications(const kaon_solver *s);
 
 #endif

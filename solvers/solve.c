@@ -422,8 +422,8 @@ static int inner_applications(const kaon_solver *s, const kaon_column_state *sta
   const int saved = m->hidden > 0 ? m->hidden * !kaon_comm_sums(s->ctx->comm) : m->saved * !normal;
   const int known = s->options.tol > 0 && s->from_zero && kaon_solver_takes_dagger(s);
   return state->iterations * m->applications + m->at_start - known +
-         renewed * (restart ? m->at_start : m->at_inject + kaon_deflation_applications(s)) -
-         state->updates * saved;
+         renewed * (restart ? m->at_start : m->at_inject) - state->updates * saved +
+         state->deflated * kaon_deflation_applications(s);
 }
 
 /* And of the outer one: residuals, the first one free where the guess is 0; where A^dag r is chosen

@@ -140,7 +140,7 @@ static void columns_help_each_other(void **state) {
   for (int m = 0; m < 2; m++)
     for (int p = KAON_DOUBLE; p <= KAON_HALF; p++) {
       int before = 1 << 30;
-      kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_chain, chain_of(m));
+      kaon_operator *A = shell_placed(&c, map_chain, chain_of(m));
       for (int i = 0; i < 3; i++) {
         result out;
         kaon_vector *b = shell_random_vector(&c, KAON_DOUBLE, columns[i], 9);
@@ -184,11 +184,11 @@ static void dependent_columns_converge(void **state) {
   (void)state;
   shell_case c;
   shell_open(&c, extents, 2);
-  kaon_vector *b = dependent_columns(&c);
   for (int m = 0; m < 2; m++)
     for (int p = KAON_DOUBLE; p <= KAON_HALF; p++) {
       result out, plain;
-      kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_chain, chain_of(m));
+      kaon_operator *A = shell_placed(&c, map_chain, chain_of(m));
+      kaon_vector *b = dependent_columns(&c);
       kaon_vector *x = solve(&c, A, methods[m], 1e-10, (kaon_precision)p, 10, b, &out);
       kaon_vector *y = solve(&c, A, plain_methods[m], 1e-10, (kaon_precision)p, 10, b, &plain);
       printf("  %-9s double/%-6s %d steps (alone %d), %d updates\n", names[m], precision_names[p],
@@ -202,9 +202,9 @@ static void dependent_columns_converge(void **state) {
       assert_true(out.most <= plain.most + (p == KAON_DOUBLE ? -1 : plain.most / 10));
       kaon_vector_destroy(&x);
       kaon_vector_destroy(&y);
+      kaon_vector_destroy(&b);
       kaon_operator_destroy(&A);
     }
-  kaon_vector_destroy(&b);
   shell_close(&c);
 }
 
@@ -254,7 +254,7 @@ static void easy_columns_do_not_end_hard_ones(void **state) {
   (void)state;
   shell_case c;
   shell_open(&c, extents, 2);
-  kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_easy_and_hard, NULL);
+  kaon_operator *A = shell_placed(&c, map_easy_and_hard, NULL);
   kaon_vector *b = shell_random_vector(&c, KAON_DOUBLE, 3, 9);
   for (int k = 0; k < 3; k++) {
     shell_complex *z = shell_random(&c, 3 + (uint64_t)k);
@@ -347,8 +347,8 @@ static void bits_do_not_depend_on_looks_or_threads(void **state) {
         shell_case c;
         result out;
         shell_open(&c, tiny_extents, threads[i]);
+        kaon_operator *A = shell_placed(&c, map_chain, chain_of(m));
         kaon_vector *b = dependent_columns(&c);
-        kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_chain, chain_of(m));
         kaon_vector *x = solve(&c, A, methods[m], 1e-9, (kaon_precision)p, intervals[i], b, &out);
         shell_complex *all = calloc(c.n * DEPENDENT, sizeof *all);
         for (int k = 0; k < DEPENDENT; k++) shell_export(&c, x, k, all + (size_t)k * c.n);
@@ -473,7 +473,7 @@ int main(void) {
   int failed = cmocka_run_group_tests_name("machines", physics, NULL, NULL);
   shell_machine = MACHINE_CPU;
   if (!machine_lacks(MACHINE_CPU)) failed += cmocka_run_group_tests_name("cpu", tests, NULL, NULL);
-  shell_machine = MACHINE_CUDA; /* the methods run there, the operator on the host */
+  shell_machine = MACHINE_CUDA; /* the methods run there, and in long cases the operator too */
   if (machine_lacks(MACHINE_CUDA)) return failed;
   return failed + cmocka_run_group_tests_name("cuda", tests, NULL, NULL);
 }

@@ -77,8 +77,7 @@ static kaon_operator *make_operator(maker *make, shell_case *c, shell_map *map, 
 
 /* The chain that suits the method, where the machine has its vectors. */
 static kaon_operator *chain_operator(shell_case *c, kaon_method method) {
-  return make_operator(shell_machine == MACHINE_CUDA ? shell_matrix : shell_operator, c, map_chain,
-                       chain_of(method));
+  return shell_placed(c, map_chain, chain_of(method));
 }
 
 /* Solves from zero; x is new. */

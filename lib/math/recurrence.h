@@ -67,6 +67,7 @@ typedef struct kaon_column_state {
   int32_t restarts;  /* after breakdowns */
   int32_t flush;     /* steps between additions of the inner solution to the outer one; 0: never */
   int32_t renewed;   /* iteration at which the inner process last began or went on */
+  int32_t deflated;  /* services that worked beta out (kaon_cg_deflated) */
   int32_t trusted;   /* replacements whose chosen residual was not recomputed */
   int32_t period;    /* steps after which the residual is replaced anyway; 0: never */
   int32_t period_begin; /* from this iteration on */

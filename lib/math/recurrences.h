@@ -227,6 +227,7 @@ static inline KAON_HD void kaon_cg_deflated(kaon_column_state *s) {
   const double beta = -s->slot[KAON_S_OVERLAP][0] / s->slot[KAON_S_DENOMINATOR][0];
   if (!(s->gate & KAON_GATE_INJECT) || s->iterations < s->period_begin) return;
   kaon_set(s, KAON_S_BETA, kaon_finite(beta) ? beta : 0, 0);
+  s->deflated++;
 }
 
 /* ---- CGNR: the same with s = A^dag r in the place of r; the residual is watched on the way ----

@@ -301,6 +301,13 @@ kaon_operator *shell_matrix(shell_case *c, kaon_precision precision, shell_map *
   return carry(inner, precision);
 }
 
+kaon_operator *shell_placed(shell_case *c, shell_map *map, const void *user) {
+  kaon_operator *A = shell_machine == MACHINE_CUDA ? shell_matrix(c, KAON_DOUBLE, map, user)
+                                                   : shell_operator(c, KAON_DOUBLE, map, user);
+  c->space = kaon_operator_space(A);
+  return A;
+}
+
 /* ---- vectors ---- */
 
 kaon_vector *shell_vector(shell_case *c, kaon_precision precision, int columns) {

@@ -41,6 +41,8 @@ kaon_operator *shell_operator(shell_case *c, kaon_precision precision, shell_map
  */
 kaon_operator *shell_matrix(shell_case *c, kaon_precision precision, shell_map *map,
                             const void *user);
+/* A matrix where shell_machine is a device, else a shell, in double; c->space becomes its space. */
+kaon_operator *shell_placed(shell_case *c, shell_map *map, const void *user);
 /* Applications so far (columns together count once), of a shell and all its twins. */
 int shell_applications(const kaon_operator *A);
 
