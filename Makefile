@@ -12,10 +12,10 @@ RUN_SWEEPS ?= 200
 RUN_KAPPA ?= 0.130
 RUN_CSW ?= 1.769
 
-.PHONY: help setup build run check bench performance install format clean
+.PHONY: help setup build program run check bench performance install format clean
 
 help:
-	@echo "make run      install what is missing, build, make a configuration, compute its propagator (run/)"
+	@echo "make run      install what is missing, build the program, make a configuration, compute its propagator (run/)"
 	@echo "make check    build and pass every test"
 	@echo "make build    build library, program and tests in $(BUILD)/"
 	@echo "make bench    measure the kernels beside what the machine can do"
@@ -28,14 +28,21 @@ help:
 setup:
 	@scripts/setup.sh
 
-$(BUILD)/CMakeCache.txt:
-	cmake -S . -B $(BUILD) -G "$(GENERATOR)" -DCMAKE_BUILD_TYPE=$(TYPE)
+CONFIGURE = cmake -S . -B $(BUILD) -G "$(GENERATOR)" -DCMAKE_BUILD_TYPE=$(TYPE)
 
-build: $(BUILD)/CMakeCache.txt
+# Everything. What `make run` has left out follows now.
+build:
+	@if [ ! -e $(BUILD)/CMakeCache.txt ]; then $(CONFIGURE); \
+	elif grep -q '^KAON_CUDA:[A-Z]*=DEVICE$$' $(BUILD)/CMakeCache.txt; then cmake -DKAON_CUDA=AUTO $(BUILD); fi
 	cmake --build $(BUILD) --parallel $(JOBS)
 
+# The program alone, and kernels for devices only where there is a device: these take many minutes to compile.
+program:
+	@[ -e $(BUILD)/CMakeCache.txt ] || $(CONFIGURE) -DKAON_CUDA=DEVICE
+	cmake --build $(BUILD) --parallel $(JOBS) --target kaon_program
+
 run: setup
-	@$(MAKE) --no-print-directory build
+	@$(MAKE) --no-print-directory program
 	@mkdir -p run
 	$(KAON) generate --lattice $(RUN_LATTICE) --beta 6.0 --sweeps $(RUN_SWEEPS) --every 20 \
 	  --output run/config.lime

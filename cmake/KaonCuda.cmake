@@ -1,7 +1,7 @@
 # CUDA: whether it is built, for which devices, and how its kernels are compiled.
 #   KAON_NCCL        AUTO (default): NCCL is loaded at run time where it is found, by the loader or where it is now (below
 #                    NCCL_ROOT first); ON: it has to be there now; OFF: never
-#   KAON_CUDA        default: ON where a CUDA compiler is found
+#   KAON_CUDA        AUTO (default): ON where a CUDA compiler is found; DEVICE: ON where there is a device, too; ON, OFF
 #   KAON_CUDA_ARCHS  compute capabilities without the dot; default: those of the devices present, else 80 and 90. PTX
 #                    goes along, so that newer devices run too (compiled by the driver at the first start).
 include(CheckLanguage)
@@ -10,16 +10,10 @@ set(KAON_CUDA_FOUND OFF)
 if(CMAKE_CUDA_COMPILER)
   set(KAON_CUDA_FOUND ON)
 endif()
-option(KAON_CUDA "the CUDA backend" ${KAON_CUDA_FOUND})
-if(NOT KAON_CUDA)
-  return()
-endif()
-if(NOT KAON_CUDA_FOUND)
-  message(FATAL_ERROR "KAON_CUDA=ON, but no CUDA compiler was found; set CUDACXX to nvcc, or KAON_CUDA=OFF")
-endif()
 
+# The compute capabilities of the devices present, or none.
 function(kaon_cuda_devices result)
-  set(archs 80 90)
+  set(archs "")
   find_program(KAON_NVIDIA_SMI nvidia-smi)
   mark_as_advanced(KAON_NVIDIA_SMI)
   if(KAON_NVIDIA_SMI)
@@ -33,8 +27,32 @@ function(kaon_cuda_devices result)
   endif()
   set(${result} ${archs} PARENT_SCOPE)
 endfunction()
+
+set(KAON_CUDA AUTO CACHE STRING "the CUDA backend: AUTO, DEVICE, ON, OFF")
+set_property(CACHE KAON_CUDA PROPERTY STRINGS AUTO DEVICE ON OFF)
+if(KAON_CUDA STREQUAL AUTO)
+  set(KAON_CUDA ${KAON_CUDA_FOUND})
+elseif(KAON_CUDA STREQUAL DEVICE)
+  kaon_cuda_devices(KAON_CUDA_PRESENT)
+  set(KAON_CUDA OFF)
+  if(KAON_CUDA_FOUND AND KAON_CUDA_PRESENT)
+    set(KAON_CUDA ON)
+  elseif(KAON_CUDA_FOUND)
+    message(STATUS "no CUDA device here: kernels for devices are left out (-DKAON_CUDA=ON compiles them)")
+  endif()
+endif()
+if(NOT KAON_CUDA)
+  return()
+endif()
+if(NOT KAON_CUDA_FOUND)
+  message(FATAL_ERROR "KAON_CUDA=ON, but no CUDA compiler was found; set CUDACXX to nvcc, or KAON_CUDA=OFF")
+endif()
+
 if(NOT DEFINED KAON_CUDA_ARCHS)
   kaon_cuda_devices(KAON_CUDA_ARCHS)
+  if(NOT KAON_CUDA_ARCHS)
+    set(KAON_CUDA_ARCHS 80 90)
+  endif()
 endif()
 set(KAON_CUDA_ARCHS "${KAON_CUDA_ARCHS}" CACHE STRING "compute capabilities to compile for, as in 80;90")
 set(CMAKE_CUDA_ARCHITECTURES ${KAON_CUDA_ARCHS})
