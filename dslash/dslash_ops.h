@@ -28,10 +28,10 @@ typedef struct kaon_hop_args {
   int dagger;
   int nrhs;
   int recon;    /* 18, 12 or 8 */
-  int backward; /* CPU: chunks from the last to the first; the same result */
+  int backward; /* CPU: from the last block to the first; the same result */
   int clover_on;
   double a, b;
-  double coefficient[4];
+  double coefficient[4]; /* of the hops in x, y, z, which are equal, and t */
   const void *links[2];
   const void *clover;        /* 72 reals a site: [block][72][W], see lib/math/clover.h */
   const float *clover_scale; /* half: [block][chirality 2][W] */

@@ -72,7 +72,8 @@ static inline KAON_HD int64_t kaon_link_index(int64_t block, int mu, int compone
 enum {
   KAON_NB_EXCHANGE = 1, /* split order: the neighbour sits in lane ^ (1 << bit[mu]) */
   KAON_NB_GATHER = 2,   /* plain order: look up every lane in the gather table */
-  KAON_NB_BOUNDARY = 4, /* some lanes cross the antiperiodic boundary: multiply by the lane signs */
+  KAON_NB_BOUNDARY = 4, /* some lanes cross the antiperiodic boundary: multiply by the lane signs;
+                           in t alone, as UNIT */
   KAON_NB_UNIT = 8,     /* the link on this hop is the identity in every lane (temporal gauge) */
   KAON_NB_SHIFT = 4
 };

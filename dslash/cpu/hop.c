@@ -4,7 +4,9 @@
  * half of the result each. A backward hop multiplies in the neighbour's lanes and exchanges lanes
  * afterwards, so links are never moved. With many columns links that must be decoded are decoded
  * once for all of them. What the next site reads is asked for, a direction at a time, while this
- * one is computed: the pieces are too short and too many for the processor to guess. */
+ * one is computed: the pieces are too short and too many for the processor to guess. Plain hops,
+ * whose neighbours are the rank's own and at most exchange lanes, call nothing and hardly branch;
+ * all others go another way (`_any`), since what they need costs registers wherever it stands. */
 #include <string.h>
 
 #include "dslash/cpu/hop_direction.h"

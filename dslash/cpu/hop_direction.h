@@ -56,7 +56,7 @@ typedef struct hop_place {
   hop_from from[KAON_DIRS];
 } hop_place;
 
-/* One turn of a chunk's loops. */
+/* One turn of a walk's loops. */
 typedef struct hop_at {
   const hop_place *place;
   int column;
@@ -74,6 +74,7 @@ KAON_INLINE int64_t hop_reals(const hop_plan *plan, const int kind) {
 }
 
 /* kind, many: as far as known when compiled; KAON_LINK_BUFFER and 1 do for all. */
+_Static_assert(KAON_NB_EXCHANGE == 1, "entry & top is 0 or 1");
 KAON_INLINE hop_from hop_neighbour(const hop_plan *plan, int64_t block, int part, const int dir,
                                    const int kind, const int many) {
   hop_from from;
@@ -118,6 +119,15 @@ static __attribute__((noinline)) void hop_gather(const hop_plan *plan, int64_t b
                                                  int64_t first, int count, int with_sign,
                                                  stored *to) {
   const int32_t *at = plan->gather + (block * KAON_DIRS + dir) * KAON_W + part * KAON_VL;
+#if KAON_HALF
+  for (int l = 0; l < KAON_VL; l++) {
+    const int64_t site = at[l] < 0 ? ~at[l] : at[l];
+    const stored *p = field + site / KAON_W * stride + first + site % KAON_W;
+    const int negative = with_sign && at[l] < 0;
+    for (int c = 0; c < count; c++)
+      to[c * KAON_W + l] = (stored)(negative ? -p[c * KAON_W] : p[c * KAON_W]);
+  }
+#else
   int64_t place[KAON_VL] __attribute__((aligned(64)));
   real sign[KAON_VL] __attribute__((aligned(64)));
   for (int l = 0; l < KAON_VL; l++) {
@@ -125,11 +135,6 @@ static __attribute__((noinline)) void hop_gather(const hop_plan *plan, int64_t b
     place[l] = site / KAON_W * stride + first + site % KAON_W;
     sign[l] = with_sign && at[l] < 0 ? -1 : 1;
   }
-#if KAON_HALF
-  for (int l = 0; l < KAON_VL; l++)
-    for (int c = 0; c < count; c++)
-      to[c * KAON_W + l] = (stored)(field[place[l] + c * KAON_W] * (int)sign[l]);
-#else
   const vreal signs = v_load_real(sign);
 #pragma GCC unroll 1
   for (int c = 0; c < count; c++)

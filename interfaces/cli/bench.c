@@ -34,9 +34,8 @@ static const cli_option options[] = {
     {CLI_COUNTS, "columns", "N,...", "1,12", OWN(columns), 1, 256,
      "a list with commas: right-hand sides at once"},
     {CLI_INT, "calls", "N", NULL, OWN(calls), 1, 1000000,
-     "dslash, vector, spmv: calls a sample (default: 100, on a device 20 ms of them if those are "
-     "more, "
-     "nowhere more than half a second of them)"},
+     "dslash, vector, spmv: calls a sample (default: 100, 20 ms of them if those are more, at most "
+     "half a second of them), after a tenth as many to warm up"},
     {CLI_INT, "samples", "N", "7", OWN(samples), 1, 1000,
      "dslash, vector, spmv, async: samples, whose median counts (async: no more after 10 seconds); "
      "solve and krylov take the median of 3 solves, or of 2 seconds of them where joules are "
