@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # run_gpu.sh - builds kaon on a machine with a CUDA device and without network, and runs tests and benchmarks there.
 #
-#   tests/run_gpu.sh [what...]      what: build tests ranks sanitizer bench more profile; default: build tests sanitizer bench
-#                                   profile. ranks: tests of several ranks, which run_gpu_ranks.sh runs on devices of their own;
-#                                   more: a thermalised configuration and 12 columns of 48^3x64
+#   tests/run_gpu.sh [what...]      what: build tests ranks sanitizer races bench more profile; default: build tests sanitizer
+#                                   bench profile. ranks: tests of several ranks, which run_gpu_ranks.sh runs on devices of their
+#                                   own; races: racecheck of programs that take minutes under it; more: a thermalised
+#                                   configuration and 12 columns of 48^3x64
 #
 # Needs a C compiler with OpenMP, nvcc, CMake 3.22, ninja or make, and the headers of zlib, cmocka and, for the kaon
 # program, jansson. Where these are not installed, KAON_DEPS names a folder to look in besides: unpacked Debian or Ubuntu
@@ -13,7 +14,7 @@
 #   KAON_GPU_SECONDS    what all of it may take; default 530 where nothing is named, else no end. Each part gets what is left,
 #                    what is cut off by it is said to be out of time, and what has no turn not to have run.
 #   KAON_BENCH_SECONDS  what the benchmarks may take together; default 240
-#   KAON_TEST_SECONDS   what tests, ranks and sanitizer may take together, as far as they follow one another; default 320
+#   KAON_TEST_SECONDS   what tests, ranks, sanitizer and races may take together, as far as they follow one another; default 320
 #   KAON_TEST_LIMIT  what one test may take; default 200
 #   KAON_TEST_JOBS   programs of tests, ranks and sanitizer at a time; default 3, of which one at a time is of those that keep the
 #                    device at work. Those that look at the device's free memory or at a clock have it alone
@@ -205,24 +206,30 @@ ranks() {
   done
 }
 
-# compute-sanitizer on what touches every entry of the tables, on the device alone.
-sanitizer() {
-  local tool program programs more
+# sanitize TOOL LIMIT programs...: compute-sanitizer's TOOL on them, each for LIMIT seconds at most.
+sanitize() {
+  local tool=$1 limit=$2 program more=()
+  shift 2
   if ! command -v compute-sanitizer >/dev/null; then
-    skipped compute-sanitizer ": not installed"
+    skipped "$tool" ": compute-sanitizer is not installed"
     return
   fi
-  for tool in memcheck racecheck; do
-    programs="test_context test_other_spaces test_update_calls test_sparse_kernels" more=(--report-api-errors no) # test_context is refused memory
-    [ "$tool" = memcheck ] || programs="$programs test_relax test_kaczmarz" more=()
-    for program in $programs; do
-      [ -x "$build/tests/$program" ] || continue
-      label[$tool-$program]="$tool $program"
-      job_add "$tool-$program" 90 "$(turn_of "$program")" env KAON_TEST_BRIEF=1 KAON_TEST_MACHINE=cuda \
-        compute-sanitizer --tool "$tool" --error-exitcode 99 "${more[@]}" "$build/tests/$program"
-    done
+  [ "$tool" != memcheck ] || more=(--report-api-errors no) # test_context is refused memory
+  for program in "$@"; do
+    [ -x "$build/tests/$program" ] || continue
+    label[$tool-$program]="$tool $program"
+    job_add "$tool-$program" "$limit" "$(turn_of "$program")" env KAON_TEST_BRIEF=1 KAON_TEST_MACHINE=cuda \
+      compute-sanitizer --tool "$tool" --error-exitcode 99 "${more[@]}" "$build/tests/$program"
   done
 }
+
+# What touches every entry of the tables, on the device alone. racecheck sees shared memory, and takes minutes where launches are
+# many.
+sanitizer() {
+  sanitize memcheck 90 test_context test_other_spaces test_update_calls test_sparse_kernels
+  sanitize racecheck 90 test_context test_sparse_kernels test_kaczmarz test_other_spaces
+}
+races() { sanitize racecheck 500 test_update_calls test_relax; }
 
 complaints() { grep -E -m3 'FAILED|ERROR|error: ' "$1" | tr '\n' ';' | cut -c1-300; }
 
@@ -459,8 +466,8 @@ deadline=${KAON_GPU_SECONDS:-1000000}
 [ $# -gt 0 ] || { set -- build tests sanitizer bench profile; deadline=${KAON_GPU_SECONDS:-530}; }
 for what in "$@"; do
   case $what in
-    build | tests | ranks | sanitizer | bench | more | profile) ;;
-    *) echo "run_gpu.sh: $what is none of build, tests, ranks, sanitizer, bench, more, profile" >&2; exit 2 ;;
+    build | tests | ranks | sanitizer | races | bench | more | profile) ;;
+    *) echo "run_gpu.sh: $what is none of build, tests, ranks, sanitizer, races, bench, more, profile" >&2; exit 2 ;;
   esac
 done
 if ! find_nvcc && [[ " $* " == *" build "* ]]; then
@@ -477,9 +484,10 @@ for what in "$@"; do
     continue
   fi
   case $what in
-    tests) tests ;; # these three: into the queue
+    tests) tests ;; # these four: into the queue
     ranks) ranks ;;
     sanitizer) sanitizer ;;
+    races) races ;;
     *)
       run_queue
       case $what in
