@@ -140,7 +140,7 @@ class RunGpu(system.Case):
     def test_parts_are_named_and_nothing_else(self):
         status, out, _ = self.run_script("tests", "test")
         self.assertEqual(status, 2)
-        self.assertIn("test is none of build, tests, ranks, sanitizer, bench, more, profile", out)
+        self.assertIn("test is none of build, tests, ranks, sanitizer, races, bench, more, profile", out)
 
 
 if __name__ == "__main__":
