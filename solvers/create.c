@@ -226,10 +226,11 @@ static int records(const kaon_solver *s) {
          !kaon_separate(s->ctx) && s->options.tol > 0 && !kaon_relax_led(s);
 }
 
-static kaon_status build(kaon_solver *s) {
+/* Operators, and what the host keeps: all that can fail on one rank alone before ranks agree on the
+ * rest of the memory. */
+static kaon_status prepare(kaon_solver *s) {
   const kaon_method_ops *m = s->method;
   const kaon_solver_options *o = &s->options;
-  kaon_launch unused;
   KAON_TRY(choose_operators(s));
   KAON_TRY(choose_preconditioner(s));
   const double *rule = o->refinement == KAON_REFINE_RESTART ? m->delta_restart : m->delta;
@@ -239,7 +240,12 @@ static kaon_status build(kaon_solver *s) {
   s->flush = s->mixed && !gathers ? FLUSH_STEPS : 0; /* else x changes in services alone */
   KAON_TRY(take_host_memory(s));
   KAON_TRY(kaon_scalars_create(s->ctx, s->columns, &s->scalars));
-  KAON_TRY(kaon_scalars_create(s->ctx, s->columns, &s->sums));
+  return kaon_scalars_create(s->ctx, s->columns, &s->sums);
+}
+
+static kaon_status build(kaon_solver *s) {
+  kaon_launch unused;
+  KAON_TRY(kaon_agree(s->ctx, prepare(s)));
   KAON_TRY(take_vectors(s));
   KAON_TRY(kaon_relax_create(s));
   KAON_TRY(reserve_sums(s));

@@ -7,11 +7,16 @@
  * two services x moves by d and the residual by -e, e = A d, both known in the outer precision for
  * nothing. At each service, which is due KAON_DEFLATION_STEPS steps after the last one, x takes the
  * step within the span of the d that makes the error least in the sense of the method, and r
- * follows: CG   (d_i, r) = 0   G_ij = (d_i, e_j) CGNR (e_i, r) = 0   G_ij = (e_i, e_j) When all
- * places are taken, the space of the smallest Ritz values of G v = theta (d, d) v stays, of three
- * quarters as many vectors (a thick restart: Wu, Simon, SIAM J. Matrix Anal. Appl. 22 (2000) 602;
- * eigCG, which sees every step's residual: Stathopoulos, Orginos, SIAM J. Sci. Comput. 32 (2010)
- * 439). Any basis of it does: those that stay take the others in, in place (ritz.h).
+ * follows.
+ *
+ *   CG:   (d_i, r) = 0, G_ij = (d_i, e_j)
+ *
+ *   CGNR: (e_i, r) = 0, G_ij = (e_i, e_j)
+ *
+ * When all places are taken, the space of the smallest Ritz values of G v = theta (d, d) v stays,
+ * of three quarters as many vectors (a thick restart: Wu, Simon, SIAM J. Matrix Anal. Appl. 22
+ * (2000) 602; eigCG, which sees every step's residual: Stathopoulos, Orginos, SIAM J. Sci. Comput.
+ * 32 (2010) 439). Any basis of it does: those that stay take the others in, in place (ritz.h).
  *
  * A direction that follows a recurrence is conjugate to the one before only for the r that the
  * recurrence knew. Where r is replaced this often that costs steps by itself, so beta is worked out
@@ -264,6 +269,8 @@ static kaon_status make_pairs(kaon_solver *s, kaon_vector *room) {
   KAON_TRY(kaon_blas_xpay(s->x, KAON_NUMBER(-1), f->mark_x, &plain));
   KAON_TRY(kaon_blas_convert(f->mark_x, room, 0, &norm));
   KAON_TRY(multiply(f, f->d, room, OF_D, KAON_NO_SLOT));
+  for (int k = 0; k < f->columns; k++) /* what is not finite here would be in every combination */
+    if (makes_pair(f, k) && !isfinite(f->host[k].slot[NORM][0])) f->column[k].place = -1;
   for (int k = 0; k < f->columns; k++)
     if (makes_pair(f, k))
       enter(f->column[k].b, n, f->column[k].place, &f->host[k], OF_D, f->host[k].slot[NORM][0]);
@@ -276,6 +283,10 @@ static kaon_status make_pairs(kaon_solver *s, kaon_vector *room) {
     deflated_column *c = &f->column[k];
     if (!makes_pair(f, k)) continue;
     const double own = f->host[k].slot[by_error ? OF_TEST + c->place : NORM][0];
+    if (!isfinite(own) || !isfinite(f->host[k].slot[NORM][0])) {
+      c->place = -1;
+      continue;
+    }
     enter(c->g, n, c->place, &f->host[k], OF_TEST, own);
   }
   KAON_TRY(put(f, room, f->e));
@@ -309,8 +320,9 @@ static kaon_status project(kaon_solver *s) {
     for (int i = 0; i < n; i++) c[i] = slot_of(&f->host[k], OF_R + i);
     kaon_ritz_solve(n, g, c);
     for (int i = 0; i < n; i++) {
-      f->host[k].slot[COEFFICIENT + i][0] = creal(c[i]);
-      f->host[k].slot[COEFFICIENT + i][1] = cimag(c[i]);
+      const int good = isfinite(creal(c[i])) && isfinite(cimag(c[i]));
+      f->host[k].slot[COEFFICIENT + i][0] = good ? creal(c[i]) : 0;
+      f->host[k].slot[COEFFICIENT + i][1] = good ? cimag(c[i]) : 0;
     }
   }
   for (int i = 0; i < n; i++) {

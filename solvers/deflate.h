@@ -8,7 +8,7 @@
 
 /* RULE: pairs by the rule; STEPS: between two services at most, from iteration BEGIN on. With 56
  * steps, or half of the places kept at a restart, 16^4 at kappa 0.1350 takes 1034 to 1074 steps in
- * single, now 1006 to 1024 (996 in double). */
+ * single, now 1005 to 1024 (996 in double). */
 enum { KAON_DEFLATION_RULE = 16, KAON_DEFLATION_STEPS = 48, KAON_DEFLATION_BEGIN = 48 };
 
 /* How many pairs a solver of these options keeps: the user's number, or the rule's; 0: none.
@@ -20,7 +20,7 @@ void kaon_deflation_destroy(kaon_solver *s);
 /* A solve begins: nothing is known of its operator and source. */
 void kaon_deflation_forget(kaon_solver *s);
 /* In a service, after r = b - A x has been replaced: a pair more of each column that goes on, and
- * its x_inner and r without what the pairs span. Asks the scalars for numbers, so it cannot be
+ * the step within their span, into x_inner and r. Asks the scalars for numbers, so it cannot be
  * recorded. */
 kaon_status kaon_deflation_run(kaon_solver *s);
 /* The end of `renew`, in the place of KAON_REC_RESUME: the direction that p and z = r (CG) or A^dag

@@ -161,9 +161,11 @@ int kaon_ritz_choose(int n, const kaon_z *g, const kaon_z *b, int keep, int *kep
   memset(w, 0, (size_t)(n * keep) * sizeof *w);
   for (int k = 0; k < keep; k++) {
     backward(m, l, u + order[k], MAX);
-    for (int i = 0; i < m; i++) w[rows[i] * keep + k] = u[i * MAX + order[k]] * scale[rows[i]];
+    for (int i = 0; i < m; i++) w[rows[i] * keep + k] = u[i * MAX + order[k]];
   }
-  eliminate(n, keep, w, kept);
+  eliminate(n, keep, w, kept); /* among vectors of length 1 */
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < keep; k++) w[i * keep + k] *= scale[i] / scale[kept[k]];
   for (int k = 0; k < keep; k++)
     for (int j = 0; j < keep; j++) w[kept[k] * keep + j] = 0;
   return keep;

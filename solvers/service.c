@@ -1,6 +1,6 @@
 /* service.c - what happens to columns that wait: verification, residual replacement, restart, end.
- * One sequence of gated operations for all of them; columns that iterate are not touched, and no
- * number is asked for, so the whole sequence could be recorded like a step.
+ * One sequence of gated operations for all of them; columns that iterate are not touched, and, but
+ * for deflation, no number is asked for, so the whole sequence could be recorded like a step.
  *
  *   x += x_inner; x_inner = 0;  outer_r = b - A x  in the outer precision
  *   the chosen residual's norm -> kaon_stop_verify: finished, or START or INJECT
