@@ -430,6 +430,7 @@
   {                                                                                                \
     CLI_TEXT, "set", "KEY=VALUE,...", NULL, AT(set), 0, 0,                                         \
         "further solver options: delta, check_interval, subspace (of gcr), relaxation (of mr), "   \
+        "deflation (of cg), "                                                                      \
         "as_printed (of rbicgstab)"                                                                \
   }
 

@@ -150,14 +150,17 @@ int problem_slice(const problem *p);
   "whose residual --tol is for: the system as posed, the even-odd one, the normal equations"
 #define PROBLEM_TEMPORAL_TEXT \
   "solve in temporal gauge: t links are the identity on all slices but one"
-#define PROBLEM_SET_TEXT                                                                   \
-  "further solver options: delta (drop of the residual between corrections; 0: by rule), " \
-  "check_interval (steps between looks), subspace (of gcr), relaxation (of mr)"
+#define PROBLEM_SET_TEXT                                                                        \
+  "further solver options: delta (drop of the residual between corrections; 0: by rule), "      \
+  "check_interval (steps between looks), subspace (of gcr), relaxation (of mr), deflation (of " \
+  "cg: "                                                                                        \
+  "pairs kept against rounding near criticality; -1: by rule, 0: none)"
 
 #define PROBLEM_PRECONDITIONERS "none|schwarz|sap|async-schwarz"
 #define PROBLEM_PRECONDITIONER_TEXT                                                                \
   "of --solver gcr: approximate solves in blocks, all at once (schwarz, which sends nothing), in " \
-  "red-black order (sap), or with neighbours' data as it arrives, without waiting (async-schwarz, " \
+  "red-black order (sap), or with neighbours' data as it arrives, without waiting "                \
+  "(async-schwarz, "                                                                               \
   "no two runs alike)"
 
 #define PROBLEM_BLOCK_TEXT                                                                      \
@@ -250,7 +253,7 @@ int problem_slice(const problem *p);
        AT(schwarz_groups),                                                                         \
        1,                                                                                          \
        64,                                                                                         \
-       "async-schwarz: turns that a rank's blocks take in a cycle, drawn by lot (default: on one "   \
+       "async-schwarz: turns that a rank's blocks take in a cycle, drawn by lot (default: on one " \
        "rank of a CPU none, its threads' blocks go on by themselves; else 2)"},                    \
       {CLI_REAL,                                                                                   \
        "schwarz-relaxation",                                                                       \
