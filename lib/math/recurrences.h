@@ -222,7 +222,7 @@ static inline KAON_HD void kaon_pcg_renew(kaon_column_state *s) {
 
 /* Deflated CG, CGNR (solvers/deflate.c): the next direction is made conjugate to p by what the
  * operator makes of both. In: DENOMINATOR = (p, A p), OVERLAP = (A p, r); of CGNR |A p|^2 and
- * (A p, A s). The imaginary part is rounding, and what is left of (p, r). */
+ * (A p, A s). Of its imaginary part, which exact arithmetic has not, nothing is taken. */
 static inline KAON_HD void kaon_cg_deflated(kaon_column_state *s) {
   const double beta = -s->slot[KAON_S_OVERLAP][0] / s->slot[KAON_S_DENOMINATOR][0];
   if (!(s->gate & KAON_GATE_INJECT) || s->iterations < s->period_begin) return;
