@@ -31,7 +31,7 @@ typedef struct kaon_hop_args {
   int backward; /* CPU: from the last block to the first; the same result */
   int clover_on;
   double a, b;
-  double coefficient[4]; /* of the hops in x, y, z, which are equal, and t */
+  double coefficient[4]; /* of the hops in x, y, z, which are equal and not 0, and t */
   const void *links[2];
   const void *clover;        /* 72 reals a site: [block][72][W], see lib/math/clover.h */
   const float *clover_scale; /* half: [block][chirality 2][W] */
@@ -55,7 +55,7 @@ typedef struct kaon_gather_args {
   int dagger;
   int nrhs;
   int recon;
-  double coefficient[4];
+  double coefficient[4]; /* as kaon_hop_args has them */
   const void *links[2];
   kaon_view in;
   kaon_view to[KAON_DIRS];

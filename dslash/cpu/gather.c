@@ -11,7 +11,7 @@ typedef struct gather_plan {
   site_plan site;
   const kaon_faces *faces;
   int dir;
-  real factor, rest; /* of backward hops: the coefficient and what rounding took from it */
+  real factor, rest; /* of backward hops in t, else 1; what rounding took from it */
 } gather_plan;
 
 KAON_INLINE void gather_scale(const gather_plan *plan, vreal f, vhalf *h) {
@@ -90,7 +90,7 @@ KAON_INLINE void gather_block(const gather_plan *plan, int64_t place, const int 
 #if KAON_HALF
       f = f * site_unit(&plan->site, a->in.scale, block, part, k);
 #endif
-      if (KAON_HALF || dir >= 4) gather_scale(plan, f, &h);
+      if (KAON_HALF || dir == 7) gather_scale(plan, f, &h);
       if (dir >= 4) gather_multiply(plan, block, part, recon, &h);
       gather_store(plan, target + part * KAON_VL, k, &h);
     }
@@ -138,8 +138,7 @@ void KAON_EXPORT(kaon_dslash_gather)(const kaon_launch *launch, const kaon_gathe
   for (plan.dir = 0; plan.dir < KAON_DIRS; plan.dir++) {
     const int mu = plan.dir & 3, threads = launch->threads;
     if (!plan.faces->partitioned[mu]) continue;
-    const double space = hop_space(args->coefficient);
-    const double f = plan.dir < 4 ? 1 : args->coefficient[mu] / space * (mu == 3 ? 2 : 1);
+    const double f = plan.dir == 7 ? 2 * args->coefficient[3] / args->coefficient[0] : 1;
     plan.factor = (real)(f * (double)(plan.dir < 4 ? 1 : plan.faces->sign[plan.dir]));
     plan.rest = (real)((f - (double)(real)f) / f);
     const int64_t n = plan.faces->senders[args->parity][plan.dir];

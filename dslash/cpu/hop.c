@@ -67,71 +67,32 @@ KAON_INLINE void hop_site(const hop_plan *plan, const hop_place *place, int colu
   hop_leave(plan, place->block, place->part, column, &d, sums, late);
 }
 
-/* A site whose hops are not plain; `place` as in hop_direction_any. */
-static __attribute__((noinline)) void hop_site_any(const hop_plan *plan, const hop_at *at,
-                                                   int64_t place, const real *decoded, double *sums,
-                                                   site_late *late) {
-  const int64_t block = at->place->block;
-  const int part = at->place->part;
-  vspinor d;
-  site_drain_all(late);
-#define HOP_DIRECTION(dir, piece) \
-  hop_direction_any(plan, dir, block, place, part, at->column, decoded, &d);
-  HOP_ALL(HOP_DIRECTION)
-#undef HOP_DIRECTION
-  hop_leave(plan, block, part, at->column, &d, sums, late);
-}
-
 KAON_INLINE void hop_decode(const hop_plan *plan, int64_t block, int part, const int recon,
                             real *decoded) {
   for (int dir = 0; dir < KAON_DIRS; dir++)
-    hop_decode_direction(plan, block, part, dir, recon, decoded + dir * 18 * KAON_VL);
-}
-
-/* A block where hops are left out: links that are needed are decoded once for all columns. */
-KAON_INLINE void hop_decode_cut(const hop_plan *plan, int64_t block, int part, const int recon,
-                                real *decoded) {
-  const uint32_t all = (UINT32_C(1) << KAON_VL) - 1;
-  for (int dir = 0; dir < KAON_DIRS; dir++)
-    if (hop_left_out(plan, block, part, dir) != all)
+    if (hop_left_out(plan, block, part, dir) != HOP_ALL_LANES)
       hop_decode_direction(plan, block, part, dir, recon, decoded + dir * 18 * KAON_VL);
 }
 
-static __attribute__((noinline)) void hop_site_cut(const hop_plan *plan, const hop_at *at,
-                                                   const real *decoded, double *sums,
-                                                   site_late *late) {
-  const int64_t block = at->place->block;
-  const int part = at->place->part;
-  vspinor d;
-  site_drain_all(late);
-#define HOP_DIRECTION(dir, piece) \
-  hop_direction_cut(plan, dir, block, part, at->column, decoded, &d);
-  HOP_ALL(HOP_DIRECTION)
-#undef HOP_DIRECTION
-  hop_leave(plan, block, part, at->column, &d, sums, late);
+static __attribute__((noinline)) void hop_decode_any(const hop_plan *plan, int64_t block, int part,
+                                                     real *decoded) {
+  if (plan->recon == 18)
+    hop_decode(plan, block, part, 18, decoded);
+  else if (plan->recon == 12)
+    hop_decode(plan, block, part, 12, decoded);
+  else
+    hop_decode(plan, block, part, 8, decoded);
 }
 
-/* chunk: where its sums stand. */
-static __attribute__((noinline)) void hop_block_cut(const hop_plan *plan, int64_t block, int chunk,
-                                                    double *partials, site_late *late) {
-  const kaon_hop_args *args = plan->args;
-  real decoded[KAON_DIRS * 18 * KAON_VL] __attribute__((aligned(64)));
-  double *sums = NULL;
-  for (int part = 0; part < KAON_PARTS; part++) {
-    const hop_place here = {.block = block, .part = part};
-    if (plan->recon == 18)
-      hop_decode_cut(plan, block, part, 18, decoded);
-    else if (plan->recon == 12)
-      hop_decode_cut(plan, block, part, 12, decoded);
-    else
-      hop_decode_cut(plan, block, part, 8, decoded);
-    for (int k = 0; k < args->nrhs; k++) {
-      if (!kaon_gate_open(&args->gate, k)) continue;
-      const hop_at at = {&here, k, 0};
-      if (args->sum.state) sums = kaon_partial(partials, chunk, k, args->nrhs, 2);
-      hop_site_cut(plan, &at, decoded, sums, late);
-    }
-  }
+/* A site of a block whose hops are not plain. */
+KAON_INLINE void hop_site_any(const hop_plan *plan, const hop_part_of *here, int column,
+                              const int kind, const real *decoded, double *sums, site_late *late) {
+  vspinor d;
+  site_drain_all(late);
+#define HOP_DIRECTION(dir, piece) hop_direction_any(plan, dir, here, column, kind, decoded, &d);
+  HOP_ALL(HOP_DIRECTION)
+#undef HOP_DIRECTION
+  hop_leave(plan, here->block, here->part, column, &d, sums, late);
 }
 
 static __attribute__((noinline)) int hop_open_after(const hop_plan *plan, int column) {
@@ -149,13 +110,41 @@ KAON_INLINE hop_at hop_next(const hop_plan *plan, const hop_place *here, const h
   return (hop_at){there, plan->first, 1};
 }
 
-/* Blocks of the part, `count` from the one at `place` on, a step of 1 or -1 apart; their sums go to
- * `chunk`. */
+/* Blocks of the part, `count` from the one at `place` on, a step of 1 or -1 apart; slot: where
+ * their sums stand in `partials`. */
 typedef struct hop_walk {
-  int chunk;
+  int slot;
   int64_t place, count;
   int step;
 } hop_walk;
+
+/* A column's sums; NULL: none are wanted. */
+KAON_INLINE double *hop_sums(const hop_plan *plan, double *partials, int slot, int column) {
+  if (plan->args->sum.state == NULL) return NULL;
+  return kaon_partial(partials, slot, column, plan->args->nrhs, 2);
+}
+
+/* A block whose hops are not plain. kind: how its links are read, decoded once for all columns or
+ * by the column. */
+KAON_INLINE void hop_block_any(const hop_plan *plan, int64_t block, int64_t place, int slot,
+                               const int kind, double *partials, site_late *late) {
+  real decoded[kind == KAON_LINK_BUFFER ? KAON_DIRS * 18 * KAON_VL : 1]
+      __attribute__((aligned(64)));
+  for (int part = 0; part < KAON_PARTS; part++) {
+    const hop_part_of here = {block, place, part};
+    if (kind == KAON_LINK_BUFFER) hop_decode_any(plan, block, part, decoded);
+    for (int k = 0; k < plan->args->nrhs; k++) {
+      if (!kaon_gate_open(&plan->args->gate, k)) continue;
+      hop_site_any(plan, &here, k, kind, decoded, hop_sums(plan, partials, slot, k), late);
+    }
+  }
+}
+
+/* One among others that are plain. */
+static __attribute__((noinline)) void hop_block_cut(const hop_plan *plan, int64_t block, int slot,
+                                                    double *partials, site_late *late) {
+  hop_block_any(plan, block, 0, slot, KAON_LINK_BUFFER, partials, late);
+}
 
 /* Chunks of a part of a partitioned lattice, of which there are two. */
 static inline int hop_part_chunks(int64_t blocks) {
@@ -178,24 +167,20 @@ KAON_INLINE int64_t hop_block(const hop_plan *plan, int64_t place) {
   return plan->blocks != NULL ? plan->blocks[place] : place;
 }
 
-/* `count` blocks of the part, from the one at `place` on, whose sums go to `chunk`. kind: how the
- * hops read their links. */
+/* kind: how the hops read their links. */
 KAON_INLINE void hop_run(const hop_plan *plan, const hop_walk *walk, double *partials,
                          const int recon, const int kind, const int many) {
   const kaon_hop_args *args = plan->args;
-  const int chunk = walk->chunk + plan->chunk_first;
   real decoded[kind == KAON_LINK_BUFFER ? KAON_DIRS * 18 * KAON_VL : 1]
       __attribute__((aligned(64)));
-  double *sums = NULL;
   site_late late;
   late.to = NULL;
-  if (args->sum.state) kaon_partial_clear(partials, chunk, args->nrhs, 2);
   hop_place places[2], *here = places, *there = places + 1;
   hop_look(plan, hop_block(plan, walk->place), 0, many, here);
   for (int64_t i = 1; i <= walk->count; i++) {
     const int64_t block = here->block, after = hop_block(plan, walk->place + i * walk->step);
     if (plan->cut_dirs != NULL && plan->cut_dirs[block] != 0) {
-      hop_block_cut(plan, block, chunk, partials, &late);
+      hop_block_cut(plan, block, walk->slot, partials, &late);
       hop_look(plan, after, 0, many, here);
       continue;
     }
@@ -206,8 +191,8 @@ KAON_INLINE void hop_run(const hop_plan *plan, const hop_walk *walk, double *par
       for (int k = 0; k < (many ? args->nrhs : 1); k++) {
         if (!kaon_gate_open(&args->gate, k)) continue;
         const hop_at next = hop_next(plan, here, there, k, many);
-        if (args->sum.state) sums = kaon_partial(partials, chunk, k, args->nrhs, 2);
-        hop_site(plan, here, k, kind, many, decoded, sums, &next, &late);
+        hop_site(plan, here, k, kind, many, decoded, hop_sums(plan, partials, walk->slot, k), &next,
+                 &late);
       }
       hop_place *left = here;
       here = there;
@@ -219,30 +204,12 @@ KAON_INLINE void hop_run(const hop_plan *plan, const hop_walk *walk, double *par
 
 /* The same where hops are not plain. */
 KAON_INLINE void hop_run_any(const hop_plan *plan, const hop_walk *walk, double *partials,
-                             const int recon) {
-  const kaon_hop_args *args = plan->args;
-  real decoded[KAON_DIRS * 18 * KAON_VL] __attribute__((aligned(64)));
-  const int slot = walk->chunk + plan->chunk_first;
-  double *sums = NULL;
+                             const int kind) {
   site_late late;
   late.to = NULL;
-  if (args->sum.state) kaon_partial_clear(partials, slot, args->nrhs, 2);
   for (int64_t i = 0; i < walk->count; i++) {
-    const int64_t place = walk->place + i * walk->step, block = hop_block(plan, place);
-    if (plan->cut_dirs != NULL && plan->cut_dirs[block] != 0) {
-      hop_block_cut(plan, block, slot, partials, &late);
-      continue;
-    }
-    for (int part = 0; part < KAON_PARTS; part++) {
-      const hop_place here = {.block = block, .part = part};
-      hop_decode(plan, block, part, recon, decoded);
-      for (int k = 0; k < args->nrhs; k++) {
-        if (!kaon_gate_open(&args->gate, k)) continue;
-        const hop_at at = {&here, k, 0};
-        if (args->sum.state) sums = kaon_partial(partials, slot, k, args->nrhs, 2);
-        hop_site_any(plan, &at, place, decoded, sums, &late);
-      }
-    }
+    const int64_t place = walk->place + i * walk->step;
+    hop_block_any(plan, hop_block(plan, place), place, walk->slot, kind, partials, &late);
   }
   site_drain_all(&late);
 }
@@ -264,37 +231,48 @@ HOP_RUN(18_many, 18, HOP_MANY_18, 1)
 HOP_RUN(12_many, 12, KAON_LINK_BUFFER, 1)
 HOP_RUN(8_many, 8, KAON_LINK_BUFFER, 1)
 
-static void hop_run_any_recon(const hop_plan *plan, const hop_walk *walk, double *partials) {
-  if (plan->recon == 18)
-    hop_run_any(plan, walk, partials, 18);
-  else if (plan->recon == 12)
-    hop_run_any(plan, walk, partials, 12);
-  else
-    hop_run_any(plan, walk, partials, 8);
+#define HOP_RUN_ANY(name, kind)                                                                  \
+  static void hop_run_any_##name(const hop_plan *plan, const hop_walk *walk, double *partials) { \
+    hop_run_any(plan, walk, partials, kind);                                                     \
+  }
+HOP_RUN_ANY(decoded, KAON_LINK_BUFFER)
+HOP_RUN_ANY(18, KAON_LINK_18)
+HOP_RUN_ANY(12, KAON_LINK_12)
+
+typedef void hop_work(const hop_plan *plan, const hop_walk *walk, double *partials);
+
+/* Hops are plain but where lanes must be gathered or meet ghosts. */
+static hop_work *hop_choose(const hop_plan *plan) {
+  const int many = plan->args->nrhs > 1;
+  if (plan->faced || (plan->gather != NULL && (many || plan->recon == 8)))
+    return hop_run_any_decoded;
+  if (plan->gather != NULL) return plan->recon == 18 ? hop_run_any_18 : hop_run_any_12;
+  if (plan->recon == 18) return many ? hop_run_18_many : hop_run_18;
+  if (plan->recon == 12) return many ? hop_run_12_many : hop_run_12;
+  return many ? hop_run_8_many : hop_run_8;
 }
 
-/* Factors of the hops: the coefficient, relative to that of space, the 2 that t's projector is left
- * without, boundary signs. */
+/* Factors of the hops. Space's is left for the end; t has its own over that, the 2 that its
+ * projector is left without, and boundary signs. */
 static void hop_factors(hop_plan *plan) {
   const kaon_stencil *st = plan->args->stencil;
-  const double *coefficient = plan->args->coefficient, space = hop_space(coefficient);
+  const double space = plan->args->coefficient[0], f = 2 * plan->args->coefficient[3] / space;
   plan->b = plan->args->b * space;
-  for (int dir = 0; dir < KAON_DIRS; dir++) {
-    const int mu = dir & 3, bit = st->exchange_bit[mu];
-    const double f = coefficient[mu] / space * (mu == 3 ? 2 : 1);
-    plan->scaled[mu] = f != 1;
-    if (dir < 4 && st->faces != NULL)
-      plan->ghost_factor[mu] = (real)(f * (double)st->faces->sign[dir]);
-    plan->rest[mu] = (real)((f - (double)(real)f) / f);
+  plan->rest = (real)((f - (double)(real)f) / f);
+  if (st->faces != NULL) plan->ghost_factor = (real)(f * (double)st->faces->sign[3]);
+  for (int mu = 0; mu < 4; mu++) {
+    const int bit = st->exchange_bit[mu];
     plan->top[mu] = bit >= 0 && (1 << bit) == KAON_VL;
     plan->exchanges[mu] = plan->top[mu] ? 0 : KAON_NB_EXCHANGE;
     plan->exchange[mu] = v_exchange_index(bit >= 0 && (1 << bit) < KAON_VL ? bit : 0);
-    for (int l = 0; l < KAON_W; l++) {
-      plan->factor[dir][0][l] = (real)f;
-      const int meets = plan->top[mu] || bit < 0 ? l : l ^ (1 << bit);
-      plan->factor[dir][1][meets] = (real)(f * (double)st->boundary_sign[dir][l]);
-    }
   }
+  const int bit = st->exchange_bit[3];
+  for (int back = 0; back < 2; back++)
+    for (int l = 0; l < KAON_W; l++) {
+      const int meets = plan->top[3] || bit < 0 ? l : l ^ (1 << bit);
+      plan->factor[back][0][l] = (real)f;
+      plan->factor[back][1][meets] = (real)(f * (double)st->boundary_sign[3 + 4 * back][l]);
+    }
 }
 
 /* The part's blocks. Interior and boundary leave their sums side by side, each in half the chunks.
@@ -325,29 +303,30 @@ static void hop_sum(const hop_plan *plan, const double *partials) {
                             &args->sum, 2);
 }
 
-typedef void hop_work(const hop_plan *plan, const hop_walk *walk, double *partials);
-
 typedef struct hop_job {
   const hop_plan *plan;
   hop_work *run;
   double *partials;
 } hop_job;
 
-/* Chunks begin .. end - 1, the last one first where the call goes backward. Sums are kept apart by
- * chunks; without any, blocks follow each other to the end of the share. */
+/* A thread's share: without sums of blocks, which follow each other to its end, backward where the
+ * call goes so; else of chunks, whose sums are kept apart, each forward, the last chunk first. */
 static void hop_share(const void *job_, int t, int threads) {
   const hop_job *j = job_;
   const hop_plan *plan = j->plan;
-  const int64_t chunks = hop_chunks(plan);
-  const int begin = (int)(chunks * t / threads), end = (int)(chunks * (t + 1) / threads);
-  const int step = plan->args->backward ? -1 : 1, apart = plan->args->sum.state != NULL;
-  const int pieces = apart ? end - begin : end > begin;
-  for (int i = 0; i < pieces; i++) {
-    const int chunk = step > 0 ? begin + i : end - 1 - i;
-    const int64_t first = hop_chunk_begin(plan, apart ? chunk : begin);
-    const int64_t last = hop_chunk_begin(plan, apart ? chunk + 1 : end) - 1;
-    const hop_walk walk = {chunk, apart || step > 0 ? first : last, last - first + 1,
-                           apart ? 1 : step};
+  const int forward = !plan->args->backward, sums = plan->args->sum.state != NULL;
+  const int64_t shared = sums ? hop_chunks(plan) : plan->count;
+  const int64_t begin = shared * t / threads, end = shared * (t + 1) / threads;
+  if (!sums && end > begin) {
+    const hop_walk walk = {0, forward ? begin : end - 1, end - begin, forward ? 1 : -1};
+    j->run(plan, &walk, j->partials);
+  }
+  for (int64_t i = begin; sums && i < end; i++) {
+    const int chunk = (int)(forward ? i : begin + end - 1 - i);
+    const int64_t first = hop_chunk_begin(plan, chunk);
+    const hop_walk walk = {chunk + plan->chunk_first, first,
+                           hop_chunk_begin(plan, chunk + 1) - first, 1};
+    kaon_partial_clear(j->partials, walk.slot, plan->args->nrhs, 2);
     j->run(plan, &walk, j->partials);
   }
   v_stream_fence();
@@ -388,13 +367,9 @@ void KAON_EXPORT(kaon_dslash_hop)(const kaon_launch *launch, const kaon_hop_args
   hop_factors(&plan);
   plan.bare = plan.b == 1 && args->x.data == NULL && args->sum.state == NULL &&
               args->clover_on == KAON_CLOVER_NONE && args->stencil->tail_lanes == KAON_W;
-  hop_work *run = args->nrhs > 1 ? hop_run_8_many : hop_run_8;
-  if (args->recon == 18) run = args->nrhs > 1 ? hop_run_18_many : hop_run_18;
-  if (args->recon == 12) run = args->nrhs > 1 ? hop_run_12_many : hop_run_12;
   hop_part(&plan);
   plan.faced = args->part == KAON_PART_BOUNDARY;
-  if (plan.faced || !hop_plain(&plan)) run = hop_run_any_recon;
-  const hop_job j = {&plan, run, launch->partials};
+  const hop_job j = {&plan, hop_choose(&plan), launch->partials};
   kaon_team_run(kaon_team_of(launch, 24 * KAON_W * args->stencil->nblocks * args->nrhs), hop_share,
                 &j);
   hop_sum(&plan, launch->partials);

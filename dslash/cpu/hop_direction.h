@@ -4,6 +4,7 @@
 #ifndef KAON_DSLASH_CPU_HOP_DIRECTION_H
 #define KAON_DSLASH_CPU_HOP_DIRECTION_H
 
+#include "dslash/cpu/gathered.h"
 #include "dslash/cpu/site.h"
 #include "dslash/dslash_ops.h"
 #include "lib/math/recon.h"
@@ -29,13 +30,12 @@ typedef struct hop_plan {
   int all;                   /* 1: all columns are open */
   int top[4];                /* mu is cut by the lane bit that tells the parts of a block apart */
   uint32_t exchanges[4]; /* KAON_NB_EXCHANGE where such hops exchange lanes of a vreal, else 0 */
-  int scaled[4];         /* hops of mu carry a factor other than 1 everywhere */
-  real rest[4];          /* what rounding took from that factor, relative to it */
-  double b;              /* of d, once space has no factor */
   vperm exchange[4];
-  /* by direction, whether the block touches the boundary, and lane */
-  real factor[KAON_DIRS][2][KAON_W] __attribute__((aligned(64)));
-  real ghost_factor[4]; /* of forward hops that meet ghosts */
+  double b; /* of d, space's factor with it; left to the hops are those of t: */
+  /* forward and backward, whether the block touches the boundary, and lane */
+  real factor[2][2][KAON_W] __attribute__((aligned(64)));
+  real ghost_factor; /* of forward hops that meet ghosts */
+  real rest;         /* what rounding took from the factor, relative to it */
 } hop_plan;
 
 /* Where a direction's neighbours are, the same for all columns. */
@@ -112,34 +112,12 @@ KAON_INLINE hop_from hop_from_place(const hop_plan *plan, const hop_place *place
   return many ? place->from[dir] : hop_neighbour(plan, place->block, place->part, dir, kind, many);
 }
 
-/* Plain order: `count` numbers a site of `field`, from the sites that the lanes of (block, part)
- * meet in direction dir, to KAON_W apart. first: of the column or direction; stride: of a block. */
-static __attribute__((noinline)) void hop_gather(const hop_plan *plan, int64_t block, int part,
-                                                 int dir, const stored *field, int64_t stride,
-                                                 int64_t first, int count, int with_sign,
-                                                 stored *to) {
-  const int32_t *at = plan->gather + (block * KAON_DIRS + dir) * KAON_W + part * KAON_VL;
-#if KAON_HALF
-  for (int l = 0; l < KAON_VL; l++) {
-    const int64_t site = at[l] < 0 ? ~at[l] : at[l];
-    const stored *p = field + site / KAON_W * stride + first + site % KAON_W;
-    const int negative = with_sign && at[l] < 0;
-    for (int c = 0; c < count; c++)
-      to[c * KAON_W + l] = (stored)(negative ? -p[c * KAON_W] : p[c * KAON_W]);
-  }
-#else
-  int64_t place[KAON_VL] __attribute__((aligned(64)));
-  real sign[KAON_VL] __attribute__((aligned(64)));
-  for (int l = 0; l < KAON_VL; l++) {
-    const int64_t site = at[l] < 0 ? ~at[l] : at[l];
-    place[l] = site / KAON_W * stride + first + site % KAON_W;
-    sign[l] = with_sign && at[l] < 0 ? -1 : 1;
-  }
-  const vreal signs = v_load_real(sign);
-#pragma GCC unroll 1
-  for (int c = 0; c < count; c++)
-    v_store_real(to + c * KAON_W, v_gather_far(field + c * KAON_W, place) * signs);
-#endif
+/* Plain order: of the sites that the lanes of (block, part) meet in direction dir (gathered.h). */
+KAON_INLINE void hop_gather(const hop_plan *plan, int64_t block, int part, int dir,
+                            const stored *field, int64_t stride, int64_t first, int count,
+                            int with_sign, stored *to) {
+  gathered(plan->gather + (block * KAON_DIRS + dir) * KAON_W + part * KAON_VL, field, stride, first,
+           count, with_sign, to);
 }
 
 #if KAON_HALF
@@ -154,10 +132,12 @@ static __attribute__((noinline)) void hop_gather_scale(const hop_plan *plan, int
 }
 #endif
 
-/* The link of a hop as it stands in memory; `room` is used where lanes must be gathered. */
+/* The link of a hop as it stands in memory; `room` is used where lanes must be gathered. One that
+ * is 1 is not looked at. */
 KAON_INLINE const stored *hop_link(const hop_plan *plan, const hop_from *from, int64_t block,
                                    int part, const int dir, stored *room) {
-  if (dir < 4 || !(from->entry & KAON_NB_GATHER)) return from->link;
+  if (dir < 4 || (from->entry & (KAON_NB_GATHER | KAON_NB_UNIT)) != KAON_NB_GATHER)
+    return from->link;
   hop_gather(plan, block, part, dir, plan->link[dir], plan->reals, 0, plan->recon, 0, room);
   return room;
 }
@@ -214,34 +194,59 @@ KAON_INLINE void hop_exchange(vcomplex *a, vperm index) {
   a->im = v_exchange(a->im, index);
 }
 
-/* Projects the neighbour's spinor and brings in every factor of the hop; of decoded links. */
+/* What a half spinor's integers stand for; 1 in other precisions. */
+KAON_INLINE vreal hop_unit(const hop_from *from, int column) {
+#if KAON_HALF
+  return v_load_float(from->scale + column * KAON_W) * v_set(KAON_HALF_STEP);
+#else
+  (void)from, (void)column;
+  return v_set(1);
+#endif
+}
+
+/* Brings in every factor of a hop. Only t has any: of the projector, of another anisotropy than 1,
+ * signs; half: units of spinors, and of links where kind has them. */
+KAON_INLINE void hop_scale(const hop_plan *plan, uint32_t entry, int part, const int dir,
+                           const int kind, vreal unit, vhalf *h) {
+  const int t = (dir & 3) == 3;
+  vreal f = unit;
+  if (!KAON_HALF && !t) return;
+  if (t) {
+    const int boundary = (entry & KAON_NB_BOUNDARY) != 0;
+    f = v_load_real(plan->factor[dir / 4][boundary] + part * KAON_VL) * f;
+  }
+#if KAON_HALF
+  const int whole = kind == KAON_LINK_BUFFER || (t && (entry & KAON_NB_UNIT) != 0);
+  f = f * v_set(whole ? 1 : KAON_HALF_STEP);
+#else
+  (void)kind;
+#endif
+  const vreal rest = f * v_set(plan->rest);
+  const int split = t && __builtin_expect(plan->rest != 0, 0);
+  for (int i = 0; i < 2; i++)
+    for (int c = 0; c < 3; c++)
+      h->s[i][c] = split ? c_scale_split(h->s[i][c], f, rest) : c_scale(h->s[i][c], f);
+}
+
+/* Projects the neighbour's spinor, wherever its lanes are. */
 KAON_INLINE void hop_project(const hop_plan *plan, const hop_from *from, int64_t block, int part,
-                             int column, const int dir, vhalf *h) {
-  const int mu = dir & 3, s = dir < 4 ? 1 : -1;
-  const int boundary = (from->entry & KAON_NB_BOUNDARY) != 0;
+                             int column, const int dir, const int kind, vhalf *h) {
   const stored *psi = from->psi + column * 24 * KAON_W;
   stored room[24 * KAON_W] __attribute__((aligned(64)));
+  vreal unit = v_set(1);
   if (from->entry & KAON_NB_GATHER) {
     hop_gather(plan, block, part, dir, plan->in, plan->spinors, column * 24 * KAON_W, 24, 1, room);
     psi = room;
-  }
-  spin_project(mu, s, psi + plan->site.upper, psi + plan->site.lower, h);
-  if (!KAON_HALF && mu != 3 && !boundary && !plan->scaled[mu]) return;
-  vreal f = v_load_real(plan->factor[dir][boundary] + part * KAON_VL);
 #if KAON_HALF
-  vreal unit = v_load_float(from->scale + column * KAON_W) * v_set(KAON_HALF_STEP);
-  if (from->entry & KAON_NB_GATHER) {
     float scale[KAON_W] __attribute__((aligned(64)));
     hop_gather_scale(plan, block, dir, column, scale);
     unit = v_load_float(scale) * v_set(KAON_HALF_STEP);
-  }
-  f = f * unit;
 #endif
-  const vreal rest = f * v_set(plan->rest[mu]);
-  for (int i = 0; i < 2; i++)
-    for (int c = 0; c < 3; c++)
-      h->s[i][c] =
-          plan->rest[mu] == 0 ? c_scale(h->s[i][c], f) : c_scale_split(h->s[i][c], f, rest);
+  } else {
+    unit = hop_unit(from, column);
+  }
+  spin_project(dir & 3, dir < 4 ? 1 : -1, psi + plan->site.upper, psi + plan->site.lower, h);
+  hop_scale(plan, from->entry, part, dir, kind, unit, h);
 }
 
 /* ---- hops across the faces of a partitioned lattice ---- */
@@ -273,16 +278,15 @@ static __attribute__((noinline)) void hop_ghosts(const hop_plan *plan, int64_t p
         from->scale[kaon_ghost_index(n, column, 0, plan->site.nrhs, 1, group)] * KAON_HALF_STEP;
 #endif
   }
-  if (dir < 4) f = v_set(plan->ghost_factor[mu]); /* who sends for backward hops puts it in */
+  if (dir == 3) f = v_set(plan->ghost_factor); /* who sends for backward hops puts it in */
 #if KAON_HALF
   f = f * v_load_real(unit);
 #endif
-  const vreal rest = f * v_set(plan->rest[mu]);
+  const vreal rest = f * v_set(plan->rest);
   for (int i = 0; i < KAON_GHOST_REALS; i++) {
     real mine[KAON_VL] __attribute__((aligned(64)));
     vreal x = v_load_real(room[i]);
-    if (KAON_HALF || dir < 4)
-      x = dir >= 4 || plan->rest[mu] == 0 ? x * f : v_scale_split(x, f, rest);
+    if (KAON_HALF || dir == 3) x = dir != 3 || plan->rest == 0 ? x * f : v_scale_split(x, f, rest);
     v_store_real(room[i], x);
     v_store_real(mine, values[i]);
     for (int l = 0; l < KAON_VL; l++)
@@ -291,100 +295,14 @@ static __attribute__((noinline)) void hop_ghosts(const hop_plan *plan, int64_t p
   }
 }
 
-/* ---- any hop, and the plain ones ---- */
-
-/* Hops are plain but where lanes must be gathered or directions in space differ by a factor: then,
- * and where lanes meet ghosts, hop_direction_any does them. */
-static inline int hop_plain(const hop_plan *plan) {
-  return plan->gather == NULL && !plan->scaled[0] && !plan->scaled[1] && !plan->scaled[2];
-}
-
-/* Adds the hop from direction dir, whatever there is to it. place: of the block, in the list of
- * those that meet ghosts. decoded: the links of all directions. */
-KAON_INLINE void hop_direction_any(const hop_plan *plan, const int dir, int64_t block,
-                                   int64_t place, int part, int column, const real *decoded,
-                                   vspinor *d) {
-  const int mu = dir & 3, s = dir < 4 ? 1 : -1;
-  const hop_from from = hop_neighbour(plan, block, part, dir, KAON_LINK_BUFFER, 1);
-  const kaon_faces *faces = plan->args->stencil->faces;
-  const int ghosts = plan->faced && faces->lanes[plan->args->parity][place * KAON_DIRS + dir] != 0;
-  const real *u = decoded + dir * 18 * KAON_VL;
-  vhalf h, g;
-  hop_project(plan, &from, block, part, column, dir, &h);
-  if (s > 0 && from.permute)
-    for (int i = 0; i < 2; i++)
-      for (int c = 0; c < 3; c++) hop_exchange(&h.s[i][c], plan->exchange[mu]);
-  if (s > 0 && ghosts) hop_ghosts(plan, place, part, column, dir, &h);
-  for (int c = 0; c < 3; c++) {
-    const vpair product = from.entry & KAON_NB_UNIT
-                              ? (vpair){{h.s[0][c], h.s[1][c]}}
-                              : link_times_half(u, KAON_LINK_BUFFER, s < 0, c, &h);
-    for (int i = 0; i < 2; i++) {
-      g.s[i][c] = product.s[i];
-      if (s < 0 && from.permute) hop_exchange(&g.s[i][c], plan->exchange[mu]);
-    }
-  }
-  if (s < 0 && ghosts) hop_ghosts(plan, place, part, column, dir, &g);
-  for (int c = 0; c < 3; c++) spin_accumulate(mu, s, (vpair){{g.s[0][c], g.s[1][c]}}, c, d);
-}
-
-/* Projects a plain hop's spinor. Only t has factors: of the projector, of another anisotropy than
- * 1, signs. */
-KAON_INLINE void hop_project_plain(const hop_plan *plan, const hop_from *from, int part, int column,
-                                   const int dir, const int kind, vhalf *h) {
-  const int mu = dir & 3, s = dir < 4 ? 1 : -1;
-  const stored *psi = from->psi + column * 24 * KAON_W;
-  spin_project(mu, s, psi + plan->site.upper, psi + plan->site.lower, h);
-  if (!KAON_HALF && mu != 3) return;
-  const int boundary = (from->entry & KAON_NB_BOUNDARY) != 0;
-  vreal f = v_load_real(plan->factor[dir][boundary] + part * KAON_VL);
-#if KAON_HALF
-  f = f * (v_load_float(from->scale + column * KAON_W) * v_set(KAON_HALF_STEP));
-  const int whole = kind == KAON_LINK_BUFFER || (mu == 3 && (from->entry & KAON_NB_UNIT) != 0);
-  f = f * v_set(whole ? 1 : KAON_HALF_STEP);
-#else
-  (void)kind;
-#endif
-  const vreal rest = f * v_set(plan->rest[mu]);
-  const int split = mu == 3 && __builtin_expect(plan->rest[mu] != 0, 0);
-  for (int i = 0; i < 2; i++)
-    for (int c = 0; c < 3; c++)
-      h->s[i][c] = split ? c_scale_split(h->s[i][c], f, rest) : c_scale(h->s[i][c], f);
-}
-
-/* Adds a plain hop from direction dir; kind KAON_LINK_BUFFER: of decoded links. Nothing is called,
- * and ways part but to exchange lanes and, in t, for links that are 1 and factors that `real` does
- * not hold: where ways join, numbers move between registers, and a call, however seldom, has all of
- * them stored. */
-KAON_INLINE void hop_direction(const hop_plan *plan, const int dir, const hop_place *place,
-                               int column, const int kind, const int many, const real *decoded,
-                               vspinor *d) {
-  const int mu = dir & 3, s = dir < 4 ? 1 : -1;
-  const hop_from from = hop_from_place(plan, place, dir, kind, many);
-  const void *u = kind == KAON_LINK_BUFFER ? (const void *)(decoded + dir * 18 * KAON_VL)
-                                           : (const void *)from.link;
-  vhalf h;
-  hop_project_plain(plan, &from, place->part, column, dir, kind, &h);
-  if (s > 0 && from.permute)
-    for (int i = 0; i < 2; i++)
-      for (int c = 0; c < 3; c++) hop_exchange(&h.s[i][c], plan->exchange[mu]);
-  for (int c = 0; c < 3; c++) {
-    vpair g = {{h.s[0][c], h.s[1][c]}};
-    if (mu != 3 || !(from.entry & KAON_NB_UNIT)) g = link_times_half(u, kind, s < 0, c, &h);
-    if (s < 0 && from.permute) {
-      hop_exchange(&g.s[0], plan->exchange[mu]);
-      hop_exchange(&g.s[1], plan->exchange[mu]);
-    }
-    spin_accumulate(mu, s, g, c, d);
-  }
-}
-
 /* ---- hops that are left out (kaon_stencil.cut) ---- */
+
+enum { HOP_ALL_LANES = (1 << KAON_VL) - 1 };
 
 /* The lanes of `part` whose hop in direction dir is left out, a bit each. */
 KAON_INLINE uint32_t hop_left_out(const hop_plan *plan, int64_t block, int part, const int dir) {
-  const uint32_t lanes = plan->cut_lanes[block * KAON_DIRS + dir];
-  return lanes >> part * KAON_VL & ((UINT32_C(1) << KAON_VL) - 1);
+  if (plan->cut_lanes == NULL) return 0;
+  return plan->cut_lanes[block * KAON_DIRS + dir] >> part * KAON_VL & HOP_ALL_LANES;
 }
 
 /* 0 in `lanes`, whatever is there. */
@@ -399,30 +317,79 @@ static __attribute__((noinline)) void hop_clear_lanes(uint32_t lanes, vpair *g) 
   }
 }
 
-/* The same as hop_direction where some lanes may be left out; where all are, neither spinor nor
- * link is read. */
-KAON_INLINE void hop_direction_cut(const hop_plan *plan, const int dir, int64_t block, int part,
-                                   int column, const real *decoded, vspinor *d) {
-  const int mu = dir & 3, s = dir < 4 ? 1 : -1;
-  const uint32_t lanes = hop_left_out(plan, block, part, dir);
+/* ---- any hop, and the plain ones ---- */
+
+/* A part of a block; place: the block's, in the list of those that meet ghosts. */
+typedef struct hop_part_of {
+  int64_t block, place;
+  int part;
+} hop_part_of;
+
+/* Adds the hop from direction dir, whatever there is to it: lanes that must be gathered, meet
+ * ghosts (those with decoded links alone), or whose hop is left out; where all are, neither spinor
+ * nor link is read. kind KAON_LINK_BUFFER: decoded, of all directions. */
+KAON_INLINE void hop_direction_any(const hop_plan *plan, const int dir, const hop_part_of *here,
+                                   int column, const int kind, const real *decoded, vspinor *d) {
+  const int mu = dir & 3, s = dir < 4 ? 1 : -1, part = here->part;
+  const int64_t block = here->block;
+  const uint32_t out = hop_left_out(plan, block, part, dir);
   const vpair none = {{{v_set(0), v_set(0)}, {v_set(0), v_set(0)}}};
-  if (lanes == (UINT32_C(1) << KAON_VL) - 1) {
+  if (out == HOP_ALL_LANES) {
     for (int c = 0; c < 3 && mu == 3; c++) spin_accumulate(mu, s, none, c, d); /* t sets d */
     return;
   }
   const hop_from from = hop_neighbour(plan, block, part, dir, KAON_LINK_BUFFER, 1);
-  const real *u = decoded + dir * 18 * KAON_VL;
+  const kaon_faces *faces = plan->args->stencil->faces;
+  const int ghosts = kind == KAON_LINK_BUFFER && plan->faced &&
+                     faces->lanes[plan->args->parity][here->place * KAON_DIRS + dir] != 0;
+  stored room[KAON_LINK_18 * KAON_W] __attribute__((aligned(64)));
+  const void *u = decoded + dir * 18 * KAON_VL;
+  if (kind != KAON_LINK_BUFFER) u = hop_link(plan, &from, block, part, dir, room);
+  vhalf h, g;
+  hop_project(plan, &from, block, part, column, dir, kind, &h);
+  if (s > 0 && from.permute)
+    for (int i = 0; i < 2; i++)
+      for (int c = 0; c < 3; c++) hop_exchange(&h.s[i][c], plan->exchange[mu]);
+  if (s > 0 && ghosts) hop_ghosts(plan, here->place, part, column, dir, &h);
+  for (int c = 0; c < 3; c++) {
+    vpair product = {{h.s[0][c], h.s[1][c]}};
+    if (mu != 3 || !(from.entry & KAON_NB_UNIT)) product = link_times_half(u, kind, s < 0, c, &h);
+    for (int i = 0; i < 2; i++) {
+      if (s < 0 && from.permute) hop_exchange(&product.s[i], plan->exchange[mu]);
+      g.s[i][c] = product.s[i];
+    }
+  }
+  if (s < 0 && ghosts) hop_ghosts(plan, here->place, part, column, dir, &g);
+  for (int c = 0; c < 3; c++) {
+    vpair product = {{g.s[0][c], g.s[1][c]}};
+    if (out != 0) hop_clear_lanes(out, &product);
+    spin_accumulate(mu, s, product, c, d);
+  }
+}
+
+/* Adds a plain hop from direction dir; kind KAON_LINK_BUFFER: of decoded links. Nothing is called,
+ * and ways part but to exchange lanes and, in t, for links that are 1 and factors that `real` does
+ * not hold: where ways join, numbers move between registers, and a call, however seldom, has all of
+ * them stored. */
+KAON_INLINE void hop_direction(const hop_plan *plan, const int dir, const hop_place *place,
+                               int column, const int kind, const int many, const real *decoded,
+                               vspinor *d) {
+  const int mu = dir & 3, s = dir < 4 ? 1 : -1;
+  const hop_from from = hop_from_place(plan, place, dir, kind, many);
+  const void *u = kind == KAON_LINK_BUFFER ? (const void *)(decoded + dir * 18 * KAON_VL)
+                                           : (const void *)from.link;
+  const stored *psi = from.psi + column * 24 * KAON_W;
   vhalf h;
-  hop_project(plan, &from, block, part, column, dir, &h);
+  spin_project(mu, s, psi + plan->site.upper, psi + plan->site.lower, &h);
+  hop_scale(plan, from.entry, place->part, dir, kind, hop_unit(&from, column), &h);
   if (s > 0 && from.permute)
     for (int i = 0; i < 2; i++)
       for (int c = 0; c < 3; c++) hop_exchange(&h.s[i][c], plan->exchange[mu]);
   for (int c = 0; c < 3; c++) {
-    vpair g = from.entry & KAON_NB_UNIT ? (vpair){{h.s[0][c], h.s[1][c]}}
-                                        : link_times_half(u, KAON_LINK_BUFFER, s < 0, c, &h);
+    vpair g = {{h.s[0][c], h.s[1][c]}};
+    if (mu != 3 || !(from.entry & KAON_NB_UNIT)) g = link_times_half(u, kind, s < 0, c, &h);
     if (s < 0 && from.permute)
       for (int i = 0; i < 2; i++) hop_exchange(&g.s[i], plan->exchange[mu]);
-    if (lanes != 0) hop_clear_lanes(lanes, &g);
     spin_accumulate(mu, s, g, c, d);
   }
 }

@@ -34,12 +34,6 @@ typedef struct site_plan {
   int norm, dot; /* the sums that are wanted */
 } site_plan;
 
-/* The factor of all hops in space, which is left for the end; 1 where they have no common one. */
-static inline double hop_space(const double coefficient[4]) {
-  const int common = coefficient[0] == coefficient[1] && coefficient[1] == coefficient[2];
-  return common && coefficient[0] != 0 ? coefficient[0] : 1;
-}
-
 KAON_INLINE int64_t site_spinor(const site_plan *plan, int64_t block, int part, int column) {
   return (block * plan->nrhs + column) * 24 * KAON_W + part * KAON_VL;
 }

@@ -26,9 +26,6 @@ KAON_INLINE vreal v_load_real(const real *p) {
 KAON_INLINE void v_store_real(real *p, vreal a) {
   *p = a;
 }
-KAON_INLINE vreal v_gather_far(const real *p, const int64_t *at) {
-  return p[at[0]];
-}
 KAON_INLINE void v_stream_real(real *p, vreal a) {
   *p = a;
 }
@@ -133,6 +130,8 @@ KAON_INLINE double v_sum(vreal a) {
   return sum;
 }
 
+/* AVX2 and AVX-512: v_lanes_index(lanes): for v_exchange, which then brings lane lanes[l] to lane
+ * l; v_mask: a bit a lane, of lanes that are all ones or 0. */
 #if defined(KAON_ISA_AVX512)
 #if defined(KAON_PREC_DOUBLE)
 #define KAON_MM(op) _mm512_##op##_pd
@@ -142,6 +141,9 @@ KAON_INLINE vperm v_exchange_index(int bit) {
 }
 KAON_INLINE vreal v_exchange(vreal a, vperm index) {
   return _mm512_permutexvar_pd(index, a);
+}
+KAON_INLINE uint32_t v_mask(vint lanes) {
+  return _mm512_movepi64_mask((__m512i)lanes);
 }
 #else
 #define KAON_MM(op) _mm512_##op##_ps
@@ -153,6 +155,9 @@ KAON_INLINE vperm v_exchange_index(int bit) {
 KAON_INLINE vreal v_exchange(vreal a, vperm index) {
   return _mm512_permutexvar_ps(index, a);
 }
+KAON_INLINE uint32_t v_mask(vint lanes) {
+  return _mm512_movepi32_mask((__m512i)lanes);
+}
 KAON_INLINE vint v_load_int16(const int16_t *p) {
   return (vint)_mm512_cvtepi16_epi32(_mm256_loadu_si256((const __m256i *)p));
 }
@@ -163,6 +168,9 @@ KAON_INLINE void v_store_int16(int16_t *p, vreal a) {
   _mm256_storeu_si256((__m256i *)p, _mm512_cvtsepi32_epi16(_mm512_cvtps_epi32(a)));
 }
 #endif
+KAON_INLINE vperm v_lanes_index(vint lanes) {
+  return (vperm)lanes;
+}
 KAON_INLINE vreal v_fma(vreal a, vreal b, vreal c) {
   return KAON_MM(fmadd)(a, b, c);
 }
@@ -196,6 +204,16 @@ KAON_INLINE vperm v_exchange_index(int bit) {
 }
 KAON_INLINE vreal v_exchange(vreal a, vperm index) {
   return (vreal)_mm256_permutevar8x32_epi32((__m256i)a, index);
+}
+KAON_INLINE vperm v_lanes_index(vint lanes) {
+#if defined(KAON_PREC_DOUBLE)
+  return (vperm)(lanes * 2 | (lanes * 2 + 1) << 32);
+#else
+  return (vperm)lanes;
+#endif
+}
+KAON_INLINE uint32_t v_mask(vint lanes) {
+  return (uint32_t)KAON_MM(movemask)((vreal)lanes);
 }
 KAON_INLINE vreal v_fma(vreal a, vreal b, vreal c) {
   return KAON_MM(fmadd)(a, b, c);
@@ -252,26 +270,12 @@ KAON_INLINE vreal v_sqrt(vreal a) {
 KAON_INLINE void v_stream_real(real *p, vreal a) {
   KAON_MM(stream)(p, a);
 }
-/* p[at[l]] in lane l, from however far apart. */
-KAON_INLINE vreal v_gather_far(const real *p, const int64_t *at) {
-#if defined(KAON_ISA_AVX512) && defined(KAON_PREC_DOUBLE)
-  return _mm512_i64gather_pd(_mm512_loadu_si512(at), p, 8);
-#elif defined(KAON_ISA_AVX512)
-  const __m256 low = _mm512_i64gather_ps(_mm512_loadu_si512(at), p, 4);
-  const __m256 high = _mm512_i64gather_ps(_mm512_loadu_si512(at + 8), p, 4);
-  return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
-#elif defined(KAON_ISA_AVX2) && defined(KAON_PREC_DOUBLE)
-  return _mm256_i64gather_pd(p, _mm256_loadu_si256((const __m256i *)at), 8);
-#elif defined(KAON_ISA_AVX2)
-  const __m128 low = _mm256_i64gather_ps(p, _mm256_loadu_si256((const __m256i *)at), 4);
-  const __m128 high = _mm256_i64gather_ps(p, _mm256_loadu_si256((const __m256i *)(at + 4)), 4);
-  return _mm256_insertf128_ps(_mm256_castps128_ps256(low), high, 1);
-#else
-  vreal a;
-  for (int l = 0; l < KAON_VL; l++) a[l] = p[at[l]];
-  return a;
-#endif
+#if KAON_HALF
+KAON_INLINE void v_store_raw(int16_t *p, vraw a) {
+  typedef int16_t vint16 __attribute__((vector_size(2 * KAON_VL), aligned(2)));
+  *(vint16 *)p = __builtin_convertvector(a, vint16);
 }
+#endif
 /* Copies the VL numbers of a vreal past the cache. */
 KAON_INLINE void v_stream_copy(stored *to, const stored *from) {
 #if !KAON_HALF
