@@ -52,11 +52,13 @@ typedef struct kaon_memory_ops {
  *   CDP     the device repeats the block, the host serves
  *   PERSISTENT  as WHILE, steps by one kernel */
 typedef struct kaon_recorder kaon_recorder;
+struct kaon_start;
 typedef struct kaon_loop {
   kaon_status (*steps)(void *user);   /* issue gated work alone: no number asked for, no memory */
   kaon_status (*service)(void *user); /* taken or given */
   void *user;
   const kaon_column_state *state; /* device memory: its gates say who steps, who waits */
+  int guarded; /* REPLAY: the service is left out where a column was never opened (start.h) */
 } kaon_loop;
 
 /* NULL: this machine does work when it is asked. A recorder belongs to one batch of columns. */
@@ -73,6 +75,8 @@ typedef struct kaon_record_ops {
    * 1); and their arrival. The waiting thread sleeps. */
   kaon_status (*post)(kaon_recorder *recorder, const kaon_column_state *state, int number);
   kaon_status (*wait)(kaon_recorder *recorder, int number, kaon_column_state *host);
+  /* States of a solve from what was prepared and the norms there are by then (lib/math/start.h). */
+  kaon_status (*start)(kaon_context *ctx, const struct kaon_start *start);
 } kaon_record_ops;
 
 /* What several ranks do on memory that the host does not reach: exchanges of messages and sums of

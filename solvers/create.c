@@ -262,6 +262,8 @@ static kaon_status build(kaon_solver *s) {
     if (s->ctx->comm->ranks == 1) { /* ends.c */
       KAON_TRY(record->create(s->ctx, s->columns, &s->before_after));
       KAON_TRY(record->create(s->ctx, s->columns, &s->first));
+      KAON_TRY(record->create(s->ctx, s->columns, &s->whole));
+      KAON_TRY(kaon_scalars_create(s->ctx, s->columns, &s->prepared));
     }
   }
   return kaon_scalars_write(s->scalars, s->host);
@@ -298,6 +300,7 @@ void kaon_solver_destroy(kaon_solver **solver) {
   kaon_solver *s = *solver;
   *solver = NULL;
   if (s->recorder != NULL) {
+    s->ctx->backend->record->destroy(&s->whole);
     s->ctx->backend->record->destroy(&s->first);
     s->ctx->backend->record->destroy(&s->before_after);
     s->ctx->backend->record->destroy(&s->recorder);
@@ -318,6 +321,7 @@ void kaon_solver_destroy(kaon_solver **solver) {
   kaon_vector_destroy(&s->full_r);
   kaon_scalars_destroy(&s->scalars);
   kaon_scalars_destroy(&s->sums);
+  kaon_scalars_destroy(&s->prepared);
   kaon_history_destroy(s);
   free(s->host);
   free(s->sums_host);

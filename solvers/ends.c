@@ -2,8 +2,15 @@
  * the same vectors issues its beginning, its first service (from x = 0) and its end as one launch
  * each. A short solve is full of such launches: they cost the processor more than all of its steps.
  *
+ * Where such a solve's last one began from x = 0 and was over at the first look, the next is issued
+ * in one go (straight), and the host waits once, for the end: what it would do between (states,
+ * from the norms) is done where the norms are, from states prepared beforehand (lib/math/start.h).
+ * Where the norms are not what was expected nothing is done, x included, and the solve begins as
+ * others.
+ *
  * Recordings hold for the same vectors, memory and launch choices (replay.c), and are made when
  * these are met for the second time. Whether operators are stale is asked at each solve. */
+#include "lib/math/start.h"
 #include "solvers/runner.h"
 
 static kaon_recorded now(const kaon_solver *s) {
@@ -55,6 +62,24 @@ static kaon_status first_service(void *user) {
   return status;
 }
 
+static kaon_status all_before_the_steps(void *user) {
+  kaon_solver *s = user;
+  const kaon_start start = {
+      .prepared = s->prepared->state,
+      .norms = s->sums->state,
+      .b = KAON_OF_B,
+      .x = KAON_OF_X,
+      .source = kaon_solver_source_slot(s),
+      .least = s->end_b->precision == KAON_DOUBLE ? kaon_solver_least_norm2(s) : 0x1p-1022,
+      .state = s->scalars->state,
+      .columns = s->columns};
+  s->zero_guess = 1;
+  KAON_TRY(kaon_solver_issue_begin(s));
+  KAON_TRY(kaon_solver_issue_guess(s));
+  KAON_TRY(s->ctx->backend->record->start(s->ctx, &start));
+  return first_service(s);
+}
+
 static kaon_status nothing(void *user) {
   (void)user;
   return KAON_OK;
@@ -62,8 +87,9 @@ static kaon_status nothing(void *user) {
 
 static kaon_status record(kaon_solver *s) {
   const kaon_record_ops *ops = s->ctx->backend->record;
-  const kaon_loop ends = {begin, end, s, s->scalars->state};
-  const kaon_loop first = {first_service, nothing, s, s->scalars->state};
+  const kaon_loop ends = {.steps = begin, .service = end, .user = s, .state = s->scalars->state};
+  const kaon_loop first = {
+      .steps = first_service, .service = nothing, .user = s, .state = s->scalars->state};
   const kaon_traffic before = s->ctx->comm->traffic; /* recording sends nothing */
   kaon_status status = ops->record(s->before_after, &ends, KAON_ISSUE_REPLAY);
   if (status == KAON_OK) status = ops->record(s->first, &first, KAON_ISSUE_REPLAY);
@@ -72,14 +98,68 @@ static kaon_status record(kaon_solver *s) {
   return status;
 }
 
+/* Norms are put into the prepared states by whoever has them. */
+static kaon_status record_whole(kaon_solver *s) {
+  const int ends = kaon_solver_can_end_early(s);
+  const kaon_loop whole = {.steps = all_before_the_steps,
+                           .service = ends ? end : nothing,
+                           .user = s,
+                           .state = s->scalars->state,
+                           .guarded = ends};
+  const kaon_traffic before = s->ctx->comm->traffic;
+  for (int k = 0; k < s->columns; k++) s->norm2[k] = 1;
+  kaon_solver_prepare_states(s);
+  KAON_TRY(kaon_scalars_write(s->prepared, s->host));
+  const kaon_status status = s->ctx->backend->record->record(s->whole, &whole, KAON_ISSUE_REPLAY);
+  s->ctx->comm->traffic = before;
+  return status;
+}
+
+/* 1: this solve can be issued in one go, if it is as the one before. */
+static int can_go_straight(kaon_solver *s) {
+  if (!s->brief || !s->from_zero || s->deflation != NULL || !kaon_replay_loops(s)) return 0;
+  if (s->has_whole == 0) {
+    s->has_whole = record_whole(s) == KAON_OK ? 1 : -1;
+    if (s->has_whole < 0) {
+      kaon_log(s->ctx, KAON_LOG_DEBUG, "solver: solves are not issued in one go: %s",
+               kaon_last_error(s->ctx));
+      kaon_error_forget(s->ctx);
+    }
+  }
+  return s->has_whole > 0;
+}
+
 static void replays(kaon_solver *s) {
   s->replays_ends = 1;
+  s->straight = can_go_straight(s);
   s->repeated.sums += s->of_ends.sums; /* one rank sends nothing */
+}
+
+kaon_status kaon_ends_issue(kaon_solver *s, int blocks) {
+  const kaon_record_ops *ops = s->ctx->backend->record;
+  KAON_TRY(ops->run(s->whole, 1));
+  KAON_TRY(ops->run(s->recorder, blocks));
+  s->ended_early = kaon_solver_can_end_early(s);
+  if (s->ended_early) {
+    KAON_TRY(ops->serve(s->whole));
+    KAON_TRY(ops->post(s->recorder, s->sums->state, 1));
+  }
+  return ops->post(s->recorder, s->scalars->state, 0);
+}
+
+void kaon_ends_look(kaon_solver *s, int *refused) {
+  *refused = 0;
+  for (int k = 0; k < s->columns; k++) *refused |= kaon_start_refused(&s->host[k]);
+  if (*refused) s->straight = s->ended_early = 0;
+  for (int k = 0; k < s->columns; k++) {
+    s->norm2_full[k] = s->host[k].source;
+    s->norm2[k] = s->host[k].reference;
+  }
 }
 
 kaon_status kaon_ends_begin(kaon_solver *s) {
   const kaon_recorded this = now(s);
-  s->replays_ends = 0;
+  s->replays_ends = s->straight = 0;
   if (!possible(s)) return KAON_OK;
   if (s->ends.form != KAON_ISSUE_AUTO && kaon_recorded_same(&s->ends, &this)) {
     replays(s);
@@ -88,6 +168,7 @@ kaon_status kaon_ends_begin(kaon_solver *s) {
   const int again = kaon_recorded_same(&s->seen, &this);
   s->seen = this;
   s->ends.form = KAON_ISSUE_AUTO;
+  s->has_whole = 0;
   if (!again) return KAON_OK;
   const kaon_status status = record(s);
   if (status != KAON_OK) {

@@ -150,11 +150,14 @@ struct kaon_solver {
 
   const kaon_vector *end_b; /* the user's, for the end of the solve */
   kaon_vector *end_x;
-  int ended_early; /* the end was queued behind the last step */
-  kaon_recorder *before_after,
-      *first;               /* of begin and end, of the first service (ends.c); or NULL */
+  int ended_early;                     /* the end was queued behind the last step */
+  kaon_recorder *before_after, *first; /* of begin and end, of the first service; or NULL */
+  kaon_recorder *whole;     /* of all that comes before the steps, of the end (all in ends.c) */
+  kaon_scalars *prepared;   /* states that a solve in one go begins with; or NULL */
   kaon_recorded seen, ends; /* the last solve's vectors; what the recordings hold for */
   int replays_ends;         /* in this solve */
+  int straight;             /* it is issued in one go (ends.c) */
+  int has_whole;            /* whole is recorded; -1: tried in vain */
   int ends_unrecordable;
 
   kaon_recorder *recorder; /* of steps and services; NULL: the machine offers none */
@@ -169,6 +172,15 @@ struct kaon_solver {
   double rate;                       /* seconds a step, as the last looks saw it; 0: not known */
   int brief;                         /* the last solve was over at the first look */
   kaon_issue issued;                 /* how this solve's steps are */
+};
+
+/* Slots of sums: squares of the user's b and x, of what residuals are relative to, where that is
+ * not b, and of the residual at the end. */
+enum {
+  KAON_OF_B = KAON_S_R2,
+  KAON_OF_X = KAON_S_S2,
+  KAON_OF_SOURCE = KAON_S_TRUE,
+  KAON_OF_RESIDUAL = KAON_S_OUTER
 };
 
 /* Columns that a service has verified and that go on. */
@@ -253,9 +265,20 @@ void kaon_solver_idle(kaon_solver *s);
 /* solve.c: what a solve issues before its first wait, and after its last step. */
 kaon_status kaon_solver_issue_begin(kaon_solver *s);
 kaon_status kaon_solver_issue_end(kaon_solver *s);
+/* solve.c: the system's guess; the host's copies of states for sources whose squares are in norm2;
+ * in which slot of sums these are; |b|^2 below which b is too small. */
+kaon_status kaon_solver_issue_guess(kaon_solver *s);
+void kaon_solver_prepare_states(kaon_solver *s);
+int kaon_solver_source_slot(const kaon_solver *s);
+double kaon_solver_least_norm2(const kaon_solver *s);
 /* ends.c: finds out whether this solve (end_b, end_x, bound) has recordings of these, or makes them
- * (replays_ends). */
+ * (replays_ends), and whether it can be issued in one go (straight). */
 kaon_status kaon_ends_begin(kaon_solver *s);
+/* ends.c: issues a solve that is straight, with up to so many blocks of steps, and a look behind
+ * it; and, once that has come, takes norms from it: *refused where the solve has to be begun as
+ * others are. */
+kaon_status kaon_ends_issue(kaon_solver *s, int blocks);
+void kaon_ends_look(kaon_solver *s, int *refused);
 /* solve.c: where a recorded loop is expected to be over soon, the end of the solve may be queued
  * behind it before the host looks. If the loop goes on, it is queued again later. */
 int kaon_solver_can_end_early(const kaon_solver *s);

@@ -107,6 +107,11 @@ static int host_serves(const kaon_solver *s) {
   return s->recorded.form == KAON_ISSUE_REPLAY || s->recorded.form == KAON_ISSUE_CDP;
 }
 
+int kaon_replay_loops(const kaon_solver *s) {
+  const kaon_issue form = s->recorded.form;
+  return still_good(s) && (form == KAON_ISSUE_WHILE || form == KAON_ISSUE_PERSISTENT);
+}
+
 /* The form that is asked for, or does in its place. */
 static kaon_issue wanted_form(const kaon_solver *s) {
   const kaon_issue wanted = s->ctx->options.issue;
@@ -206,6 +211,13 @@ static kaon_status issue(kaon_solver *s, const kaon_pace *p, int number, int end
   return KAON_OK;
 }
 
+/* The first launch, and a look behind it; the solve's end and its norms between the two where all
+ * is expected to be over by then. */
+static kaon_status issue_first(kaon_solver *s, const kaon_pace *p, int brief) {
+  if (s->straight) return kaon_ends_issue(s, blocks_ahead(s, p));
+  return issue(s, p, 0, brief && kaon_solver_can_end_early(s));
+}
+
 /* Steps of the column that took most of them since the last look. */
 static int new_steps(const kaon_solver *s) {
   int most = 0;
@@ -216,9 +228,15 @@ static int new_steps(const kaon_solver *s) {
   return most;
 }
 
-/* status: of what was issued since the last look; ranks fail together. */
-static kaon_status look(kaon_solver *s, kaon_status status, kaon_pace *p, int number, int *cancel) {
+/* status: of what was issued since the last look; ranks fail together. refused: of the first look,
+ * else NULL. */
+static kaon_status look(kaon_solver *s, kaon_status status, kaon_pace *p, int number, int *cancel,
+                        int *refused) {
   if (status == KAON_OK) status = s->ctx->backend->record->wait(s->recorder, number, s->host);
+  if (status == KAON_OK && refused != NULL && s->straight) { /* of one rank alone */
+    kaon_ends_look(s, refused);
+    if (*refused) return KAON_OK;
+  }
   if (status == KAON_OK) p->steps = new_steps(s);
   if (status == KAON_OK) status = kaon_history_drain(s, cancel);
   return kaon_runner_agree(s, status, p, cancel);
@@ -239,10 +257,11 @@ static kaon_status drive(kaon_solver *s, int *cancel, int *over) {
   kaon_pace p = kaon_pace_begin();
   p.rate = s->rate;
   s->brief = 0;
-  kaon_status status = issue(s, &p, 0, brief && kaon_solver_can_end_early(s));
+  kaon_status status = issue_first(s, &p, brief);
   for (int number = 0;; number = 1 - number) {
     if (status == KAON_OK && (issued > 1 || !brief)) status = issue(s, &p, 1 - number, 0);
-    KAON_TRY(look(s, status, &p, number, cancel));
+    KAON_TRY(look(s, status, &p, number, cancel, issued == 1 ? over : NULL));
+    if (*over) return KAON_OK;
     s->rate = p.rate;
     const kaon_columns_now n = kaon_columns_count(s);
     if (n.stepping + n.waiting == 0) {

@@ -107,7 +107,9 @@ int kaon_runner_serve_now(const kaon_solver *s, kaon_columns_now n, int begins, 
 
 kaon_status kaon_runner_run(kaon_solver *s) {
   int cancel = 0, position = 0, patience = 0;
-  if (s->replays_ends && s->zero_guess) {
+  if (s->straight) {
+    /* issued with the beginning */
+  } else if (s->replays_ends && s->zero_guess) {
     s->zero_guess = 0;
     KAON_TRY(s->ctx->backend->record->run(s->first, 1));
   } else {

@@ -32,11 +32,15 @@ int kaon_runner_serve_now(const kaon_solver *s, kaon_columns_now n, int begins, 
 int kaon_replay_possible(const kaon_solver *s);
 /* Steps and serves until no column is left or the monitor said no (*cancel), or not at all where
  * the operators cannot be recorded. What is left to do is the plain loop's, whatever comes back.
- * *over: no column is left, by the last look. */
+ * *over: no column is left, by the last look; or, of a solve in one go (straight), nothing was done,
+ * and it is straight no more. */
 kaon_status kaon_replay_run(kaon_solver *s, int *cancel, int *over);
 
 /* The most independent form that what passes between ranks can be recorded in. */
 kaon_issue kaon_replay_most(const kaon_context *ctx);
+
+/* Whether the loop is recorded for this solve, in a form that the device repeats by itself. */
+int kaon_replay_loops(const kaon_solver *s);
 
 /* Whether what was recorded for `a` holds for `b`: vectors, memory, launch choices, block. */
 int kaon_recorded_same(const kaon_recorded *a, const kaon_recorded *b);

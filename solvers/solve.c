@@ -74,9 +74,6 @@ static kaon_status check_vectors(const kaon_solver *s, const kaon_vector *b, con
   return KAON_OK;
 }
 
-/* Slots of s->sums: norms before and after the run. */
-enum { OF_B = KAON_S_R2, OF_X = KAON_S_S2, OF_SOURCE = KAON_S_TRUE };
-
 /* |u|^2 and |v|^2 into slots, by scalars that the solver keeps: a solve takes no memory. u may be
  * v. */
 static kaon_status ask_norms(const kaon_solver *s, const kaon_vector *u, int slot_u,
@@ -124,7 +121,7 @@ static int any_zero(const kaon_solver *s, const double *norm2) {
 
 /* Squares of what the tolerance asks for, below which sums of squares lose bits: far above the
  * least number of full length, of which there may be one a component. */
-static double least_norm2(const kaon_solver *s) {
+double kaon_solver_least_norm2(const kaon_solver *s) {
   const double smallest = 1e10 * DBL_MIN, tol = s->options.tol;
   return tol > 0 ? smallest / (tol * tol) : smallest;
 }
@@ -134,11 +131,11 @@ static kaon_status look_for_lost(const kaon_solver *s, const kaon_vector *b, int
   kaon_vector *scaled = s->reduces ? s->full_r : s->outer_r;
   KAON_TRY(kaon_blas_copy(b, scaled, NULL));
   KAON_TRY(kaon_blas_scale(KAON_NUMBER(0x1p600), scaled, NULL));
-  KAON_TRY(ask_norms(s, scaled, 0, scaled, OF_B));
+  KAON_TRY(ask_norms(s, scaled, 0, scaled, KAON_OF_B));
   KAON_TRY(kaon_scalars_read(s->sums, s->sums_host));
   *lost = -1;
   for (int k = 0; k < s->columns && *lost < 0; k++)
-    if (s->norm2_full[k] == 0 && s->sums_host[k].slot[OF_B][0] != 0) *lost = k;
+    if (s->norm2_full[k] == 0 && s->sums_host[k].slot[KAON_OF_B][0] != 0) *lost = k;
   return KAON_OK;
 }
 
@@ -149,7 +146,7 @@ static kaon_status check_small(const kaon_solver *s, const kaon_vector *b) {
   if (b->precision != KAON_DOUBLE) return KAON_OK;
   if (any_zero(s, s->norm2_full)) KAON_TRY(look_for_lost(s, b, &lost));
   for (int k = 0; k < s->columns && lost < 0; k++)
-    if (s->norm2_full[k] != 0 && s->norm2_full[k] < least_norm2(s)) lost = k;
+    if (s->norm2_full[k] != 0 && s->norm2_full[k] < kaon_solver_least_norm2(s)) lost = k;
   if (lost < 0) return KAON_OK;
   return kaon_fail(
       s->ctx, KAON_ERR_NOT_FINITE,
@@ -168,8 +165,8 @@ static void bind(kaon_solver *s, const kaon_vector *b, kaon_vector *x) {
   if (!s->mixed) s->x_inner = s->x;
 }
 
-/* The system's source, and the square of what the chosen residual is relative to into OF_SOURCE,
- * where that is not |b|. */
+/* The system's source, and the square of what the chosen residual is relative to into
+ * KAON_OF_SOURCE, where that is not |b|. */
 static kaon_status prepare_source(kaon_solver *s) {
   const int other_precision = s->A->precision != s->system->precision;
   const kaon_vector *b = s->end_b;
@@ -180,31 +177,38 @@ static kaon_status prepare_source(kaon_solver *s) {
     KAON_TRY(kaon_vector_copy(s->own_b, b));
   }
   if (s->options.stop == KAON_STOP_NORMAL) {
-    const kaon_pass norm = with_norm(s, OF_SOURCE);
+    const kaon_pass norm = with_norm(s, KAON_OF_SOURCE);
     return kaon_operator_run(s->system, KAON_DAGGER, s->b, s->chosen_r, &norm);
   }
-  return s->options.stop == KAON_STOP_REDUCED && s->reduces ? ask_norms(s, s->b, 0, s->b, OF_SOURCE)
-                                                            : KAON_OK;
+  if (kaon_solver_source_slot(s) == KAON_OF_B) return KAON_OK;
+  return ask_norms(s, s->b, 0, s->b, KAON_OF_SOURCE);
+}
+
+int kaon_solver_source_slot(const kaon_solver *s) {
+  const int own =
+      s->options.stop == KAON_STOP_NORMAL || (s->options.stop == KAON_STOP_REDUCED && s->reduces);
+  return own ? KAON_OF_SOURCE : KAON_OF_B;
 }
 
 kaon_status kaon_solver_issue_begin(kaon_solver *s) {
-  KAON_TRY(ask_norms(s, s->end_x, OF_X, s->end_b, OF_B));
+  KAON_TRY(ask_norms(s, s->end_x, KAON_OF_X, s->end_b, KAON_OF_B));
   return prepare_source(s);
 }
 
 /* norm2: of the source that the chosen residual is relative to. */
 static kaon_status source_norms(kaon_solver *s) {
   const int normal = s->options.stop == KAON_STOP_NORMAL;
-  if (normal || (s->options.stop == KAON_STOP_REDUCED && s->reduces)) {
-    take_norms(s, OF_SOURCE, s->norm2);
-    return check_finite(s, normal ? "A^dag b" : "reduced b", s->norm2);
+  if (kaon_solver_source_slot(s) == KAON_OF_B) { /* where a scaled b may have left its own since */
+    memcpy(s->norm2, s->norm2_full, (size_t)s->columns * sizeof *s->norm2);
+    return KAON_OK;
   }
-  memcpy(s->norm2, s->norm2_full, (size_t)s->columns * sizeof *s->norm2);
-  return KAON_OK;
+  take_norms(s, KAON_OF_SOURCE, s->norm2);
+  return check_finite(s, normal ? "A^dag b" : "reduced b", s->norm2);
 }
 
 /* The system's guess from the user's x. */
-static kaon_status prepare_guess(kaon_solver *s, const kaon_vector *x) {
+kaon_status kaon_solver_issue_guess(kaon_solver *s) {
+  kaon_vector *x = s->end_x;
   const int other_precision = s->A->precision != s->system->precision;
   if (!s->reduces) return other_precision ? kaon_vector_copy(s->own_x, x) : KAON_OK;
   if (s->zero_guess) return kaon_vector_zero(s->own_x);
@@ -223,20 +227,18 @@ static kaon_status replay_begin(kaon_solver *s) {
 
 /* Everything before the run; norm2_full: of the user's b. All norms come in one wait, which the
  * source does not need. */
-static kaon_status begin(kaon_solver *s, const kaon_vector *b, kaon_vector *x) {
-  bind(s, b, x);
-  KAON_TRY(kaon_ends_begin(s));
+static kaon_status begin(kaon_solver *s, const kaon_vector *b) {
   KAON_TRY(s->replays_ends ? replay_begin(s) : kaon_solver_issue_begin(s));
   if (!s->replays_ends) KAON_TRY(kaon_scalars_read(s->sums, s->sums_host));
-  take_norms(s, OF_X, s->norm2);
-  take_norms(s, OF_B, s->norm2_full);
+  take_norms(s, KAON_OF_X, s->norm2);
+  take_norms(s, KAON_OF_B, s->norm2_full);
   KAON_TRY(check_finite(s, "x", s->norm2));
   KAON_TRY(check_finite(s, "b", s->norm2_full));
   KAON_TRY(check_small(s, b));
   s->from_zero = all_zero(s, s->norm2) || (s->reduces && s->system->reduction->guess == NULL);
   s->zero_guess = s->from_zero;
   KAON_TRY(source_norms(s));
-  return prepare_guess(s, x);
+  return kaon_solver_issue_guess(s);
 }
 
 /* State of columns that no solve works on, open to a run of fixed steps. */
@@ -260,7 +262,7 @@ void kaon_solver_idle(kaon_solver *s) {
   }
 }
 
-static void prepare_states(kaon_solver *s) {
+void kaon_solver_prepare_states(kaon_solver *s) {
   const kaon_solver_options *o = &s->options;
   int flags = (o->refinement == KAON_REFINE_RESTART ? KAON_FLAG_RESTART : 0) |
               (o->as_printed ? KAON_FLAG_PRINTED : 0);
@@ -311,8 +313,16 @@ static kaon_status run(kaon_solver *s) {
   kaon_history_clear(s);
   s->monitored = 1;
   KAON_TRY(clear_zero_columns(s));
-  prepare_states(s);
+  kaon_solver_prepare_states(s);
   KAON_TRY(kaon_scalars_write(s->scalars, s->host));
+  return kaon_runner_run(s);
+}
+
+/* All of it in one go, where the solve before was over at the first look. */
+static kaon_status run_straight(kaon_solver *s) {
+  kaon_history_clear(s);
+  s->monitored = s->from_zero = 1;
+  s->zero_guess = 0; /* the first residual is taken with the beginning */
   return kaon_runner_run(s);
 }
 
@@ -325,7 +335,7 @@ static kaon_status run_fixed(kaon_solver *s) {
   kaon_solver_idle(s);
   KAON_TRY(kaon_scalars_write(s->scalars, s->host));
   KAON_TRY(kaon_runner_fixed(s, kaon_solver_fixed_steps(s), &cancelled));
-  prepare_states(s);
+  kaon_solver_prepare_states(s);
   for (int k = 0; k < s->columns; k++) {
     s->host[k].iterations = s->history[k].count - 1;
     s->host[k].max_iterations = 0;
@@ -339,10 +349,10 @@ static kaon_status run_fixed(kaon_solver *s) {
   return KAON_OK;
 }
 
-/* Solution to the user; |b - A x|^2 of the system as the user posed it into OF_B of s->sums, where
- * the run has not left it. */
+/* Solution to the user; |b - A x|^2 of the system as the user posed it into KAON_OF_RESIDUAL of
+ * s->sums, where the run has not left it. */
 kaon_status kaon_solver_issue_end(kaon_solver *s) {
-  const kaon_pass norm = with_norm(s, OF_B);
+  const kaon_pass norm = with_norm(s, KAON_OF_RESIDUAL);
   const int other_precision = s->A->precision != s->system->precision;
   const kaon_vector *b = s->end_b;
   kaon_vector *x = s->end_x;
@@ -389,7 +399,7 @@ static kaon_status end(kaon_solver *s, double *norm2_r) {
       KAON_TRY(queue_end(s));
       KAON_TRY(kaon_scalars_read(s->sums, s->sums_host));
     }
-    take_norms(s, OF_B, norm2_r);
+    take_norms(s, KAON_OF_RESIDUAL, norm2_r);
     return KAON_OK;
   }
   for (int k = 0; k < s->columns; k++) norm2_r[k] = s->host[k].slot[KAON_S_OUTER][0];
@@ -486,8 +496,13 @@ kaon_status kaon_solver_solve(kaon_solver *s, const kaon_vector *b, kaon_vector 
   forget_kept_sums(s->scalars);
   s->issued = kaon_separate(s->ctx) ? s->ctx->options.issue : KAON_ISSUE_PLAIN;
   KAON_TRY(kaon_relax_begin(s));
-  KAON_TRY(begin(s, b, x));
-  KAON_TRY(s->options.tol > 0 ? run(s) : run_fixed(s));
+  bind(s, b, x);
+  KAON_TRY(kaon_ends_begin(s));
+  if (s->straight) KAON_TRY(run_straight(s));
+  if (!s->straight) {
+    KAON_TRY(begin(s, b));
+    KAON_TRY(s->options.tol > 0 ? run(s) : run_fixed(s));
+  }
   double *norm2_r = s->norm2; /* the sources' norms are no longer needed */
   KAON_TRY(end(s, norm2_r));
   KAON_TRY(kaon_relax_end(s));

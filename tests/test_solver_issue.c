@@ -35,24 +35,31 @@ typedef struct {
   kaon_backend backend;
   kaon_operator *M, *R;
   kaon_vector *b, *x, *guess;
+  kaon_precision outer;
 } world;
 
-static int open_world(world *w, const int extents[4], int columns, double kappa) {
+static int open_world_in(world *w, const int extents[4], int columns, double kappa,
+                         kaon_precision outer) {
   memset(w, 0, sizeof *w);
+  w->outer = outer;
   if (!case_open(&w->c, machine, extents, 1, LINKS_WEAK, 5)) return 0;
   w->backend = *w->c.ctx->backend;
   if (w->backend.record == NULL) {
     w->backend.record = &stand_in;
     w->c.ctx->backend = &w->backend;
   }
-  w->M = case_dirac(&w->c, kappa, 1, 1, KAON_DOUBLE, KAON_RECONSTRUCT_18);
+  w->M = case_dirac(&w->c, kappa, 1, 1, outer, KAON_RECONSTRUCT_18);
   w->R = case_even_odd(&w->c, w->M, KAON_EVEN_ODD_SYMMETRIC, KAON_EVEN, 0);
-  w->b = case_vector(&w->c, KAON_FULL, KAON_DOUBLE, columns);
-  w->x = case_vector(&w->c, KAON_FULL, KAON_DOUBLE, columns);
-  w->guess = case_vector(&w->c, KAON_FULL, KAON_DOUBLE, columns);
+  w->b = case_vector(&w->c, KAON_FULL, outer, columns);
+  w->x = case_vector(&w->c, KAON_FULL, outer, columns);
+  w->guess = case_vector(&w->c, KAON_FULL, outer, columns);
   must(w->c.ctx, kaon_source_gauss(w->b, 3));
   must(w->c.ctx, kaon_vector_zero(w->guess));
   return 1;
+}
+
+static int open_world(world *w, const int extents[4], int columns, double kappa) {
+  return open_world_in(w, extents, columns, kappa, KAON_DOUBLE);
 }
 
 static void close_world(world *w) {
@@ -300,6 +307,145 @@ static void a_recording_of_changed_links_is_stale(void **state) {
   close_world(&w);
 }
 
+/* ---- solves in one go: from the third one on, of the same vectors, from x = 0 ---- */
+
+enum { TURNS = 15 };
+
+/* What a turn's solve is given; refused: b has a NaN. */
+typedef enum { FROM_ZERO, GUESSED, NO_SOURCE, SPOILT, KINDS } kind;
+
+typedef struct {
+  kaon_vector *b[KINDS], *guess[KINDS], *source; /* source: what is solved for, at one address */
+  kaon_vector *kept[TURNS];                      /* solutions */
+  kaon_column_report report[TURNS][COLUMNS];
+  int straight[TURNS];
+} series;
+
+static void write_first(world *w, kaon_vector *v, double value) {
+  const float narrow = (float)value;
+  if (w->outer == KAON_DOUBLE)
+    machine_write(w->c.ctx, v->data, &value, sizeof value);
+  else
+    machine_write(w->c.ctx, v->data, &narrow, sizeof narrow);
+}
+
+static kaon_vector *copy_of(world *w, kaon_vector *v) {
+  kaon_vector *copy = case_vector(&w->c, KAON_FULL, w->outer, COLUMNS);
+  must(w->c.ctx, kaon_vector_copy(copy, v));
+  return copy;
+}
+
+static void open_series(world *w, series *t) {
+  ref_complex *nothing = calloc(ref_spinor_size(&w->c.L), sizeof *nothing);
+  for (int k = 0; k < KINDS; k++) {
+    t->b[k] = copy_of(w, w->b);
+    t->guess[k] = case_vector(&w->c, KAON_FULL, w->outer, COLUMNS);
+    must(w->c.ctx, kaon_vector_zero(t->guess[k]));
+  }
+  must(w->c.ctx, kaon_vector_import(t->b[NO_SOURCE], 1, (const double *)nothing, KAON_BASIS_UKQCD));
+  write_first(w, t->b[SPOILT], NAN);
+  write_first(w, t->guess[GUESSED], 0.25);
+  for (int i = 0; i < TURNS; i++) t->kept[i] = copy_of(w, w->b);
+  t->source = copy_of(w, w->b);
+  free(nothing);
+}
+
+static void close_series(series *t) {
+  for (int k = 0; k < KINDS; k++) {
+    kaon_vector_destroy(&t->b[k]);
+    kaon_vector_destroy(&t->guess[k]);
+  }
+  for (int i = 0; i < TURNS; i++) kaon_vector_destroy(&t->kept[i]);
+  kaon_vector_destroy(&t->source);
+}
+
+/* One solve; memory goes back to the pool in none, or recordings would not hold. */
+static void turn(world *w, series *t, kaon_solver *s, kind of, int i) {
+  must(w->c.ctx, kaon_vector_copy(t->source, t->b[of]));
+  must(w->c.ctx, kaon_vector_copy(w->x, t->guess[of]));
+  const kaon_status status = kaon_solver_solve(s, t->source, w->x, t->report[i], NULL);
+  assert_int_equal(status, of == SPOILT ? KAON_ERR_NOT_FINITE : KAON_OK);
+  must(w->c.ctx, kaon_vector_copy(t->kept[i], w->x));
+  t->straight[i] = s->straight;
+}
+
+/* Of turn i and of a plain solve, the same bits. */
+static void compare(world *w, const series *t, int i, const series *plain) {
+  for (int k = 0; k < COLUMNS; k++) {
+    ref_complex *a = case_export(&w->c, t->kept[i], k), *b = case_export(&w->c, plain->kept[0], k);
+    assert_memory_equal(a, b, ref_spinor_size(&w->c.L) * sizeof *a);
+    assert_memory_equal(&t->report[i][k], &plain->report[0][k], sizeof t->report[i][k]);
+    free(a);
+    free(b);
+  }
+}
+
+/* In the turn SLOW a look comes long before the end; so the next solve is not expected to be over
+ * by its first one. */
+static void one_straight(world *w, const kaon_solver_options *o) {
+  static const kind kinds[] = {FROM_ZERO, FROM_ZERO, FROM_ZERO, FROM_ZERO, FROM_ZERO,
+                               FROM_ZERO, GUESSED,   FROM_ZERO, FROM_ZERO, NO_SOURCE,
+                               FROM_ZERO, FROM_ZERO, SPOILT,    FROM_ZERO, FROM_ZERO};
+  static const char *const went = "001101001011001"; /* a refused one is straight no more */
+  enum { N = sizeof kinds / sizeof *kinds, SLOW = 3 };
+  kaon_solver *plain = solver_of(w, *o, KAON_ISSUE_PLAIN, 0);
+  kaon_solver *s = solver_of(w, *o, KAON_ISSUE_WHILE, 0);
+  series *t = calloc(1, sizeof *t), *u = calloc(1, sizeof *u);
+  char straight[N + 1] = "";
+  open_series(w, t);
+  open_series(w, u);
+  for (int i = 0; i < N; i++) {
+    if (i == SLOW) s->rate = 1;
+    turn(w, t, s, kinds[i], i);
+    straight[i] = (char)('0' + t->straight[i]);
+  }
+  printf("  %-8s stop %d, %s/%-6s in one go: %s\n", method_names[o->method], (int)o->stop,
+         precision_names[w->outer], precision_names[o->sloppy], straight);
+  for (int of = 0; of < KINDS; of++) {
+    memset(u->report, 0, sizeof u->report);
+    turn(w, u, plain, (kind)of, 0);
+    for (int i = 0; i < N; i++)
+      if ((int)kinds[i] == of) compare(w, t, i, u);
+  }
+  assert_string_equal(straight, went);
+  close_series(t);
+  close_series(u);
+  free(t);
+  free(u);
+  kaon_solver_destroy(&s);
+  kaon_solver_destroy(&plain);
+}
+
+static void solves_in_one_go(kaon_precision outer) {
+  static const kaon_method methods[] = {KAON_CGNR, KAON_BICGSTAB, KAON_GCR, KAON_BLOCKCGNR};
+  static const kaon_stop stops[] = {KAON_STOP_FULL, KAON_STOP_REDUCED, KAON_STOP_NORMAL};
+  world w;
+  if (!open_world_in(&w, small, COLUMNS, 0.12, outer)) return;
+  const int before = calls.starts;
+  for (size_t m = 0; m < sizeof methods / sizeof *methods; m++)
+    for (int i = 0; i < 3; i++) {
+      kaon_solver_options o = options_of(methods[m], (kaon_precision)((m + i) % 3));
+      o.stop = stops[i];
+      o.tol = outer == KAON_DOUBLE ? 1e-8 : 1e-5;
+      if (o.sloppy < outer) o.sloppy = outer;
+      o.check_interval = 256;                             /* all of a solve before the first look */
+      if (methods[m] == KAON_BLOCKCGNR) o.sloppy = outer; /* few steps */
+      one_straight(&w, &o);
+    }
+  if (machine == MACHINE_CPU) assert_true(calls.starts >= before + 12 * 7);
+  close_world(&w);
+}
+
+static void solves_in_one_go_in_double(void **state) {
+  (void)state;
+  solves_in_one_go(KAON_DOUBLE);
+}
+
+static void solves_in_one_go_in_single(void **state) {
+  (void)state;
+  solves_in_one_go(KAON_SINGLE);
+}
+
 /* ---- what the monitor says ---- */
 
 typedef struct {
@@ -401,6 +547,8 @@ int main(void) {
       cmocka_unit_test(recordings_follow_the_memory),
       cmocka_unit_test(recordings_follow_the_tuning),
       cmocka_unit_test(a_recording_of_changed_links_is_stale),
+      cmocka_unit_test(solves_in_one_go_in_double),
+      cmocka_unit_test(solves_in_one_go_in_single),
       cmocka_unit_test(a_monitor_ends_recorded_solves),
       cmocka_unit_test(nested_solvers),
       cmocka_unit_test(the_recorder_was_used),

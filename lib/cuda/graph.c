@@ -33,6 +33,7 @@ struct kaon_recorder {
   char *copy[COPIES];             /* pinned */
   cudaEvent_t arrived[COPIES];
   int64_t usual; /* nanoseconds that the last wait took */
+  int limit;     /* of blocks, as the device knows it; 0: it does not */
 };
 
 static cudaStream_t stream_of(const kaon_recorder *r) {
@@ -111,10 +112,19 @@ static kaon_status record_service(kaon_recorder *r, const kaon_loop *loop) {
   return record_part(&service, &r->service);
 }
 
+#if CUDART_VERSION >= 12040
+static kaon_status record_guarded(kaon_recorder *r, const kaon_loop *loop);
+#else
+static kaon_status record_guarded(kaon_recorder *r, const kaon_loop *loop) {
+  (void)loop;
+  return kaon_fail(r->ctx, KAON_ERR_UNSUPPORTED, "cuda: conditions on the device need CUDA 12.4");
+}
+#endif
+
 static kaon_status record_replay(kaon_recorder *r, const kaon_loop *loop) {
   const part steps = {.recorder = r, .loop = loop, .stage = KAON_LOOP_STEPPED};
   KAON_TRY(record_part(&steps, &r->steps));
-  return record_service(r, loop);
+  return loop->guarded ? record_guarded(r, loop) : record_service(r, loop);
 }
 
 #if CUDART_VERSION >= 12040
@@ -216,6 +226,25 @@ static kaon_status record_while(kaon_recorder *r, const kaon_loop *loop) {
   cudaGraph_t graph = NULL;
   KAON_TRY(kaon_cuda_check(r->ctx, cudaGraphCreate(&graph, 0), "a graph"));
   return finish(r, graph, build_while(r, loop, graph), &r->steps);
+}
+
+/* A decision, and the service behind it or not. */
+static kaon_status build_guarded(kaon_recorder *r, const kaon_loop *loop, cudaGraph_t graph) {
+  part p = {.recorder = r, .loop = loop, .stage = KAON_LOOP_GUARD, .decides = 1};
+  cudaGraph_t served = NULL;
+  cudaGraphNode_t last;
+  KAON_TRY(condition(r, graph, &p.handles.serve));
+  KAON_TRY(record_into(&p, graph, &last));
+  KAON_TRY(add_condition(r, graph, last, p.handles.serve, cudaGraphCondTypeIf, &served));
+  p.stage = KAON_LOOP_SERVED;
+  p.decides = 0;
+  return record_into(&p, served, &last);
+}
+
+static kaon_status record_guarded(kaon_recorder *r, const kaon_loop *loop) {
+  cudaGraph_t graph = NULL;
+  KAON_TRY(kaon_cuda_check(r->ctx, cudaGraphCreate(&graph, 0), "a graph"));
+  return finish(r, graph, build_guarded(r, loop, graph), &r->service);
 }
 
 #else
@@ -323,6 +352,7 @@ static kaon_status record(kaon_recorder *r, const kaon_loop *loop, kaon_issue fo
   drop(&r->steps);
   drop(&r->service);
   r->form = form;
+  r->limit = 0;
   const kaon_status status = form == KAON_ISSUE_PERSISTENT ? record_resident(r, loop)
                              : form == KAON_ISSUE_CDP      ? record_chain(r, loop)
                              : form == KAON_ISSUE_TAIL     ? record_tail(r, loop)
@@ -342,7 +372,9 @@ static kaon_status launch(const kaon_recorder *r, cudaGraphExec_t exec) {
 static kaon_status run(kaon_recorder *r, int blocks) {
   kaon_cuda_enter(r->ctx);
   if (r->form != KAON_ISSUE_REPLAY) {
-    kaon_cuda_loop_start(r->control, blocks, stream_of(r));
+    const int counts = r->form == KAON_ISSUE_WHILE || r->form == KAON_ISSUE_PERSISTENT;
+    if (!counts || blocks != r->limit) kaon_cuda_loop_start(r->control, blocks, stream_of(r));
+    r->limit = blocks;
     return r->form == KAON_ISSUE_CDP ? kaon_lister_chain(r->lister) : launch(r, r->steps);
   }
   for (int i = 0; i < blocks; i++) KAON_TRY(launch(r, r->steps));
@@ -434,6 +466,12 @@ static kaon_status wait(kaon_recorder *r, int number, kaon_column_state *host) {
   return KAON_OK;
 }
 
+static kaon_status start(kaon_context *ctx, const kaon_start *what) {
+  kaon_cuda_enter(ctx);
+  kaon_cuda_loop_begin(what, kaon_cuda_machine_of(ctx)->stream);
+  return kaon_cuda_pending(ctx, "a kernel launch");
+}
+
 const kaon_record_ops kaon_cuda_record = {
     .create = create,
     .destroy = destroy,
@@ -442,4 +480,5 @@ const kaon_record_ops kaon_cuda_record = {
     .serve = serve,
     .post = post,
     .wait = wait,
+    .start = start,
 };

@@ -4,7 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "lib/math/recurrence.h"
+#include "lib/math/start.h"
 
 /* A recorder's own words in device memory. */
 typedef struct kaon_loop_control {
@@ -18,7 +18,8 @@ typedef struct kaon_loop_control {
 typedef enum kaon_loop_stage {
   KAON_LOOP_ENTRY,
   KAON_LOOP_STEPPED,
-  KAON_LOOP_SERVED
+  KAON_LOOP_SERVED,
+  KAON_LOOP_GUARD /* of a service by itself (kaon_loop.guarded) */
 } kaon_loop_stage;
 
 /* Handles of the loop's two conditions, as the runtime numbers them. */
@@ -30,11 +31,14 @@ typedef struct kaon_loop_handles {
 extern "C" {
 #endif
 
-/* The next run of the loop may take `limit` blocks. */
+/* The next runs of the loop may take `limit` blocks. */
 void kaon_cuda_loop_start(kaon_loop_control *control, int limit, cudaStream_t stream);
 /* Sets the conditions from the gates of `columns` states. */
 void kaon_cuda_loop_decide(kaon_loop_control *control, const kaon_column_state *state, int columns,
                            kaon_loop_stage stage, kaon_loop_handles handles, cudaStream_t stream);
+
+/* States from prepared ones (kaon_record_ops.start). */
+void kaon_cuda_loop_begin(const kaon_start *start, cudaStream_t stream);
 
 /* TAIL (tail.cu): the last kernel of a block or a service, which launches what comes next. */
 void kaon_cuda_loop_tail(kaon_loop_control *control, const kaon_column_state *state, int columns,

@@ -53,6 +53,7 @@ typedef struct kaon_column_state {
   double first;     /* true / reference at the start */
   double best;      /* the smallest so far */
   double mark;      /* at the last restart after a breakdown */
+  double source;    /* |b|^2 of the user's b, where the host did not ask for it (start.h) */
 
   int32_t gate;       /* KAON_GATE_ bits; 0: finished */
   int32_t reason;     /* why it finished (kaon_stop_reason) or waits (KAON_WAIT_) */

@@ -6,7 +6,7 @@
 
 #include "lib/backend.h"
 #include "lib/error.h"
-#include "lib/math/recurrence.h"
+#include "lib/math/start.h"
 
 struct kaon_recorder {
   kaon_loop loop;
@@ -17,7 +17,8 @@ struct kaon_recorder {
 
 static struct {
   int records, runs, serves, refuse;
-  int loops; /* of the recordings, those of steps that are repeated (WHILE) */
+  int loops;  /* of the recordings, those of steps that are repeated (WHILE) */
+  int starts; /* solves begun without a wait for norms */
 } calls;
 
 static kaon_status stand_in_create(kaon_context *ctx, int columns, kaon_recorder **recorder) {
@@ -64,6 +65,8 @@ static kaon_status stand_in_run(kaon_recorder *r, int blocks) {
 
 static kaon_status stand_in_serve(kaon_recorder *r) {
   calls.serves++;
+  for (int k = 0; r->loop.guarded && k < r->columns; k++)
+    if (kaon_start_refused(&r->loop.state[k])) return KAON_OK;
   return r->loop.service(r->loop.user);
 }
 
@@ -77,12 +80,23 @@ static kaon_status stand_in_wait(kaon_recorder *r, int number, kaon_column_state
   return KAON_OK;
 }
 
+static kaon_status stand_in_start(kaon_context *ctx, const kaon_start *start) {
+  int odd = 0;
+  (void)ctx;
+  calls.starts++;
+  memcpy(start->state, start->prepared, (size_t)start->columns * sizeof *start->state);
+  for (int k = 0; k < start->columns; k++) odd |= !kaon_start_ordinary(start, k);
+  for (int k = 0; k < start->columns; k++) kaon_start_column(start, k, !odd);
+  return KAON_OK;
+}
+
 static const kaon_record_ops stand_in = {.create = stand_in_create,
                                          .destroy = stand_in_destroy,
                                          .record = stand_in_record,
                                          .run = stand_in_run,
                                          .serve = stand_in_serve,
                                          .post = stand_in_post,
-                                         .wait = stand_in_wait};
+                                         .wait = stand_in_wait,
+                                         .start = stand_in_start};
 
 #endif
