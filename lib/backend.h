@@ -58,7 +58,11 @@ typedef struct kaon_loop {
   kaon_status (*service)(void *user); /* taken or given */
   void *user;
   const kaon_column_state *state; /* device memory: its gates say who steps, who waits */
-  int guarded; /* REPLAY: the service is left out where a column was never opened (start.h) */
+  /* WHILE, PERSISTENT: what goes ahead of the first block, so that a run is a whole solve; what
+   * goes behind the last, unless a column was never opened (lib/math/start.h), or NULL; and what
+   * each run brings to the host by itself, as copy 1, besides the states, as copy 0 */
+  kaon_status (*before)(void *user), (*after)(void *user);
+  const kaon_column_state *norms;
 } kaon_loop;
 
 /* NULL: this machine does work when it is asked. A recorder belongs to one batch of columns. */

@@ -100,19 +100,11 @@ static kaon_status record(kaon_solver *s) {
 
 /* Norms are put into the prepared states by whoever has them. */
 static kaon_status record_whole(kaon_solver *s) {
-  const int ends = kaon_solver_can_end_early(s);
-  const kaon_loop whole = {.steps = all_before_the_steps,
-                           .service = ends ? end : nothing,
-                           .user = s,
-                           .state = s->scalars->state,
-                           .guarded = ends};
-  const kaon_traffic before = s->ctx->comm->traffic;
   for (int k = 0; k < s->columns; k++) s->norm2[k] = 1;
   kaon_solver_prepare_states(s);
   KAON_TRY(kaon_scalars_write(s->prepared, s->host));
-  const kaon_status status = s->ctx->backend->record->record(s->whole, &whole, KAON_ISSUE_REPLAY);
-  s->ctx->comm->traffic = before;
-  return status;
+  return kaon_replay_record_whole(s, all_before_the_steps,
+                                  kaon_solver_can_end_early(s) ? end : NULL);
 }
 
 /* 1: this solve can be issued in one go, if it is as the one before. */
@@ -136,15 +128,8 @@ static void replays(kaon_solver *s) {
 }
 
 kaon_status kaon_ends_issue(kaon_solver *s, int blocks) {
-  const kaon_record_ops *ops = s->ctx->backend->record;
-  KAON_TRY(ops->run(s->whole, 1));
-  KAON_TRY(ops->run(s->recorder, blocks));
   s->ended_early = kaon_solver_can_end_early(s);
-  if (s->ended_early) {
-    KAON_TRY(ops->serve(s->whole));
-    KAON_TRY(ops->post(s->recorder, s->sums->state, 1));
-  }
-  return ops->post(s->recorder, s->scalars->state, 0);
+  return s->ctx->backend->record->run(s->whole, blocks);
 }
 
 void kaon_ends_look(kaon_solver *s, int *refused) {

@@ -152,12 +152,12 @@ struct kaon_solver {
   kaon_vector *end_x;
   int ended_early;                     /* the end was queued behind the last step */
   kaon_recorder *before_after, *first; /* of begin and end, of the first service; or NULL */
-  kaon_recorder *whole;     /* of all that comes before the steps, of the end (all in ends.c) */
-  kaon_scalars *prepared;   /* states that a solve in one go begins with; or NULL */
-  kaon_recorded seen, ends; /* the last solve's vectors; what the recordings hold for */
-  int replays_ends;         /* in this solve */
-  int straight;             /* it is issued in one go (ends.c) */
-  int has_whole;            /* whole is recorded; -1: tried in vain */
+  kaon_recorder *whole;                /* of all of a solve (all in ends.c) */
+  kaon_scalars *prepared;              /* states that a solve in one go begins with; or NULL */
+  kaon_recorded seen, ends;            /* the last solve's vectors; what the recordings hold for */
+  int replays_ends;                    /* in this solve */
+  int straight;                        /* it is issued in one go (ends.c) */
+  int has_whole;                       /* whole is recorded; -1: tried in vain */
   int ends_unrecordable;
 
   kaon_recorder *recorder; /* of steps and services; NULL: the machine offers none */

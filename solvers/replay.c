@@ -118,6 +118,21 @@ static kaon_issue wanted_form(const kaon_solver *s) {
   return is_listed(wanted) && s->unlisted ? KAON_ISSUE_AUTO : wanted;
 }
 
+kaon_status kaon_replay_record_whole(kaon_solver *s, kaon_status (*before)(void *),
+                                     kaon_status (*after)(void *)) {
+  const kaon_loop loop = {.steps = steps,
+                          .service = service,
+                          .user = s,
+                          .state = s->scalars->state,
+                          .before = before,
+                          .after = after,
+                          .norms = s->sums->state};
+  const kaon_traffic sent = s->ctx->comm->traffic; /* recording sends nothing */
+  const kaon_status status = s->ctx->backend->record->record(s->whole, &loop, s->recorded.form);
+  s->ctx->comm->traffic = sent;
+  return status;
+}
+
 /* In the most independent of the forms that are allowed and possible. */
 static kaon_status record(kaon_solver *s) {
   const kaon_record_ops *ops = s->ctx->backend->record;
@@ -232,7 +247,8 @@ static int new_steps(const kaon_solver *s) {
  * else NULL. */
 static kaon_status look(kaon_solver *s, kaon_status status, kaon_pace *p, int number, int *cancel,
                         int *refused) {
-  if (status == KAON_OK) status = s->ctx->backend->record->wait(s->recorder, number, s->host);
+  kaon_recorder *posted = refused != NULL && s->straight ? s->whole : s->recorder;
+  if (status == KAON_OK) status = s->ctx->backend->record->wait(posted, number, s->host);
   if (status == KAON_OK && refused != NULL && s->straight) { /* of one rank alone */
     kaon_ends_look(s, refused);
     if (*refused) return KAON_OK;

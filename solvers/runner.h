@@ -32,8 +32,8 @@ int kaon_runner_serve_now(const kaon_solver *s, kaon_columns_now n, int begins, 
 int kaon_replay_possible(const kaon_solver *s);
 /* Steps and serves until no column is left or the monitor said no (*cancel), or not at all where
  * the operators cannot be recorded. What is left to do is the plain loop's, whatever comes back.
- * *over: no column is left, by the last look; or, of a solve in one go (straight), nothing was done,
- * and it is straight no more. */
+ * *over: no column is left, by the last look; or, of a solve in one go (straight), nothing was
+ * done, and it is straight no more. */
 kaon_status kaon_replay_run(kaon_solver *s, int *cancel, int *over);
 
 /* The most independent form that what passes between ranks can be recorded in. */
@@ -41,6 +41,10 @@ kaon_issue kaon_replay_most(const kaon_context *ctx);
 
 /* Whether the loop is recorded for this solve, in a form that the device repeats by itself. */
 int kaon_replay_loops(const kaon_solver *s);
+/* Records a whole solve into s->whole, in the same form: what goes ahead of the loop and behind it
+ * (NULL: nothing). */
+kaon_status kaon_replay_record_whole(kaon_solver *s, kaon_status (*before)(void *),
+                                     kaon_status (*after)(void *));
 
 /* Whether what was recorded for `a` holds for `b`: vectors, memory, launch choices, block. */
 int kaon_recorded_same(const kaon_recorded *a, const kaon_recorded *b);

@@ -394,7 +394,8 @@ kaon_status kaon_solver_end_early(kaon_solver *s) {
 static kaon_status end(kaon_solver *s, double *norm2_r) {
   if (s->reduces || s->A->precision != s->system->precision) {
     if (s->ended_early) { /* and the norms have come with the last look */
-      KAON_TRY(s->ctx->backend->record->wait(s->recorder, 1, s->sums_host));
+      kaon_recorder *posted = s->straight ? s->whole : s->recorder;
+      KAON_TRY(s->ctx->backend->record->wait(posted, 1, s->sums_host));
     } else {
       KAON_TRY(queue_end(s));
       KAON_TRY(kaon_scalars_read(s->sums, s->sums_host));

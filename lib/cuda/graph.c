@@ -3,7 +3,8 @@
  *   REPLAY  two graphs: the steps of a block, the service
  *   WHILE   one graph, whose body the device repeats:
  *             decide; while (again) { steps; decide; if (serve) { service; decide } }
- *           by conditional nodes (CUDA 12.4; the decisions are in loop.cu)
+ *           by conditional nodes (CUDA 12.4; the decisions are in loop.cu); of a whole solve
+ *             before; decide; while ...; if (begun) { after }; look
  *   TAIL    the two graphs of REPLAY, each of which launches what follows it (tail.cu)
  *   CDP     a list of the block's launches, which the device goes through (list.c, chain.c), and
  *           the service's graph
@@ -34,6 +35,7 @@ struct kaon_recorder {
   cudaEvent_t arrived[COPIES];
   int64_t usual; /* nanoseconds that the last wait took */
   int limit;     /* of blocks, as the device knows it; 0: it does not */
+  int looks;     /* a run ends in a look by itself (kaon_loop.before) */
 };
 
 static cudaStream_t stream_of(const kaon_recorder *r) {
@@ -50,12 +52,26 @@ typedef struct part {
   int decides; /* ends with a decision */
 } part;
 
+static kaon_status copy_states(const kaon_recorder *r, const kaon_column_state *state, int number) {
+  return kaon_cuda_check(r->ctx,
+                         cudaMemcpyAsync(r->copy[number], state, (size_t)r->columns * sizeof *state,
+                                         cudaMemcpyDeviceToHost, stream_of(r)),
+                         "a look");
+}
+
 static kaon_status issue_part(const part *p) {
   kaon_recorder *r = p->recorder;
   if (p->stage == KAON_LOOP_STEPPED)
     KAON_TRY(r->form == KAON_ISSUE_PERSISTENT ? kaon_lister_resident(r->lister, r->cooperative)
                                               : p->loop->steps(p->loop->user));
   if (p->stage == KAON_LOOP_SERVED) KAON_TRY(p->loop->service(p->loop->user));
+  if (p->stage == KAON_LOOP_ENTRY && p->loop->before != NULL)
+    KAON_TRY(p->loop->before(p->loop->user));
+  if (p->stage == KAON_LOOP_END) KAON_TRY(p->loop->after(p->loop->user));
+  if (p->stage == KAON_LOOP_LOOK) {
+    KAON_TRY(copy_states(r, p->loop->norms, 1));
+    KAON_TRY(copy_states(r, p->loop->state, 0));
+  }
   if (r->form == KAON_ISSUE_TAIL)
     kaon_cuda_loop_tail(r->control, p->loop->state, r->columns, p->stage, stream_of(r));
   if (p->decides)
@@ -112,19 +128,10 @@ static kaon_status record_service(kaon_recorder *r, const kaon_loop *loop) {
   return record_part(&service, &r->service);
 }
 
-#if CUDART_VERSION >= 12040
-static kaon_status record_guarded(kaon_recorder *r, const kaon_loop *loop);
-#else
-static kaon_status record_guarded(kaon_recorder *r, const kaon_loop *loop) {
-  (void)loop;
-  return kaon_fail(r->ctx, KAON_ERR_UNSUPPORTED, "cuda: conditions on the device need CUDA 12.4");
-}
-#endif
-
 static kaon_status record_replay(kaon_recorder *r, const kaon_loop *loop) {
   const part steps = {.recorder = r, .loop = loop, .stage = KAON_LOOP_STEPPED};
   KAON_TRY(record_part(&steps, &r->steps));
-  return loop->guarded ? record_guarded(r, loop) : record_service(r, loop);
+  return record_service(r, loop);
 }
 
 #if CUDART_VERSION >= 12040
@@ -159,15 +166,18 @@ static cudaError_t last_captured(cudaStream_t stream, cudaGraphNode_t *last) {
   return cudaSuccess;
 }
 
-/* Appends what the part issues to an empty graph; *last: its last node. */
-static kaon_status record_into(const part *p, cudaGraph_t graph, cudaGraphNode_t *last) {
+/* Appends what the part issues to a graph, behind `after`, or NULL where that is empty; *last: its
+ * last node. */
+static kaon_status record_into(const part *p, cudaGraph_t graph, const cudaGraphNode_t *after,
+                               cudaGraphNode_t *last) {
   const kaon_recorder *r = p->recorder;
   kaon_cuda_machine *machine = kaon_cuda_machine_of(r->ctx);
   cudaGraph_t same = NULL;
-  KAON_TRY(kaon_cuda_check(r->ctx,
-                           cudaStreamBeginCaptureToGraph(machine->stream, graph, NULL, NULL, 0,
-                                                         cudaStreamCaptureModeThreadLocal),
-                           "recording"));
+  KAON_TRY(kaon_cuda_check(
+      r->ctx,
+      cudaStreamBeginCaptureToGraph(machine->stream, graph, after, NULL, after != NULL,
+                                    cudaStreamCaptureModeThreadLocal),
+      "recording"));
   machine->recording = 1;
   kaon_status status = issue_part(p);
   machine->recording = 0;
@@ -178,19 +188,19 @@ static kaon_status record_into(const part *p, cudaGraph_t graph, cudaGraphNode_t
   return status;
 }
 
-/* A conditional node behind `after`; *body: the graph that it runs. */
-static kaon_status add_condition(const kaon_recorder *r, cudaGraph_t graph, cudaGraphNode_t after,
+/* A conditional node behind *last, which it becomes; *body: the graph that it runs. */
+static kaon_status add_condition(const kaon_recorder *r, cudaGraph_t graph, cudaGraphNode_t *last,
                                  unsigned long long handle, enum cudaGraphConditionalNodeType type,
                                  cudaGraph_t *body) {
   struct cudaGraphNodeParams node = {.type = cudaGraphNodeTypeConditional};
-  cudaGraphNode_t added;
+  const cudaGraphNode_t after = *last;
   node.conditional.handle = handle;
   node.conditional.type = type;
   node.conditional.size = 1;
 #if CUDART_VERSION >= 13000
-  const cudaError_t error = cudaGraphAddNode(&added, graph, &after, NULL, 1, &node);
+  const cudaError_t error = cudaGraphAddNode(last, graph, &after, NULL, 1, &node);
 #else
-  const cudaError_t error = cudaGraphAddNode(&added, graph, &after, 1, &node);
+  const cudaError_t error = cudaGraphAddNode(last, graph, &after, 1, &node);
 #endif
   KAON_TRY(kaon_cuda_check(r->ctx, error, "a conditional node"));
   *body = node.conditional.phGraph_out[0];
@@ -206,45 +216,44 @@ static kaon_status condition(const kaon_recorder *r, cudaGraph_t graph,
   return KAON_OK;
 }
 
+/* What goes behind the loop, or not, and the look; *last: the loop's node. */
+static kaon_status build_end(kaon_recorder *r, const kaon_loop *loop, cudaGraph_t graph,
+                             cudaGraphNode_t *last) {
+  part p = {.recorder = r, .loop = loop, .stage = KAON_LOOP_LOOK};
+  part guard = {.recorder = r, .loop = loop, .stage = KAON_LOOP_GUARD, .decides = 1};
+  const part end = {.recorder = r, .loop = loop, .stage = KAON_LOOP_END};
+  cudaGraph_t body = NULL;
+  cudaGraphNode_t inner;
+  if (loop->after != NULL) {
+    KAON_TRY(condition(r, graph, &guard.handles.serve));
+    KAON_TRY(record_into(&guard, graph, last, last));
+    KAON_TRY(add_condition(r, graph, last, guard.handles.serve, cudaGraphCondTypeIf, &body));
+    KAON_TRY(record_into(&end, body, NULL, &inner));
+  }
+  return record_into(&p, graph, last, last);
+}
+
 static kaon_status build_while(kaon_recorder *r, const kaon_loop *loop, cudaGraph_t graph) {
   part p = {.recorder = r, .loop = loop, .decides = 1};
   cudaGraph_t body = NULL, served = NULL;
-  cudaGraphNode_t last;
+  cudaGraphNode_t last, inner;
   KAON_TRY(condition(r, graph, &p.handles.again));
   p.stage = KAON_LOOP_ENTRY;
-  KAON_TRY(record_into(&p, graph, &last));
-  KAON_TRY(add_condition(r, graph, last, p.handles.again, cudaGraphCondTypeWhile, &body));
+  KAON_TRY(record_into(&p, graph, NULL, &last));
+  KAON_TRY(add_condition(r, graph, &last, p.handles.again, cudaGraphCondTypeWhile, &body));
   KAON_TRY(condition(r, body, &p.handles.serve));
   p.stage = KAON_LOOP_STEPPED;
-  KAON_TRY(record_into(&p, body, &last));
-  KAON_TRY(add_condition(r, body, last, p.handles.serve, cudaGraphCondTypeIf, &served));
+  KAON_TRY(record_into(&p, body, NULL, &inner));
+  KAON_TRY(add_condition(r, body, &inner, p.handles.serve, cudaGraphCondTypeIf, &served));
   p.stage = KAON_LOOP_SERVED;
-  return record_into(&p, served, &last);
+  KAON_TRY(record_into(&p, served, NULL, &inner));
+  return loop->before != NULL ? build_end(r, loop, graph, &last) : KAON_OK;
 }
 
 static kaon_status record_while(kaon_recorder *r, const kaon_loop *loop) {
   cudaGraph_t graph = NULL;
   KAON_TRY(kaon_cuda_check(r->ctx, cudaGraphCreate(&graph, 0), "a graph"));
   return finish(r, graph, build_while(r, loop, graph), &r->steps);
-}
-
-/* A decision, and the service behind it or not. */
-static kaon_status build_guarded(kaon_recorder *r, const kaon_loop *loop, cudaGraph_t graph) {
-  part p = {.recorder = r, .loop = loop, .stage = KAON_LOOP_GUARD, .decides = 1};
-  cudaGraph_t served = NULL;
-  cudaGraphNode_t last;
-  KAON_TRY(condition(r, graph, &p.handles.serve));
-  KAON_TRY(record_into(&p, graph, &last));
-  KAON_TRY(add_condition(r, graph, last, p.handles.serve, cudaGraphCondTypeIf, &served));
-  p.stage = KAON_LOOP_SERVED;
-  p.decides = 0;
-  return record_into(&p, served, &last);
-}
-
-static kaon_status record_guarded(kaon_recorder *r, const kaon_loop *loop) {
-  cudaGraph_t graph = NULL;
-  KAON_TRY(kaon_cuda_check(r->ctx, cudaGraphCreate(&graph, 0), "a graph"));
-  return finish(r, graph, build_guarded(r, loop, graph), &r->service);
 }
 
 #else
@@ -353,6 +362,7 @@ static kaon_status record(kaon_recorder *r, const kaon_loop *loop, kaon_issue fo
   drop(&r->service);
   r->form = form;
   r->limit = 0;
+  r->looks = loop->before != NULL;
   const kaon_status status = form == KAON_ISSUE_PERSISTENT ? record_resident(r, loop)
                              : form == KAON_ISSUE_CDP      ? record_chain(r, loop)
                              : form == KAON_ISSUE_TAIL     ? record_tail(r, loop)
@@ -369,12 +379,27 @@ static kaon_status launch(const kaon_recorder *r, cudaGraphExec_t exec) {
   return kaon_cuda_check(r->ctx, cudaGraphLaunch(exec, stream_of(r)), "launching a graph");
 }
 
+/* The last number of a copy while it is on its way: no state has it. */
+enum { NOT_YET = -1 };
+
+static volatile int32_t *last_number(const kaon_recorder *r, int number) {
+  return &((kaon_column_state *)(void *)r->copy[number])[r->columns - 1].unknowns;
+}
+
+/* All of a solve, which ends in a look. */
+static kaon_status run_whole(kaon_recorder *r) {
+  *last_number(r, 0) = *last_number(r, 1) = NOT_YET;
+  KAON_TRY(launch(r, r->steps));
+  return kaon_cuda_check(r->ctx, cudaEventRecord(r->arrived[0], stream_of(r)), "a look");
+}
+
 static kaon_status run(kaon_recorder *r, int blocks) {
   kaon_cuda_enter(r->ctx);
   if (r->form != KAON_ISSUE_REPLAY) {
     const int counts = r->form == KAON_ISSUE_WHILE || r->form == KAON_ISSUE_PERSISTENT;
     if (!counts || blocks != r->limit) kaon_cuda_loop_start(r->control, blocks, stream_of(r));
     r->limit = blocks;
+    if (r->looks) return run_whole(r);
     return r->form == KAON_ISSUE_CDP ? kaon_lister_chain(r->lister) : launch(r, r->steps);
   }
   for (int i = 0; i < blocks; i++) KAON_TRY(launch(r, r->steps));
@@ -385,21 +410,10 @@ static kaon_status serve(kaon_recorder *r) {
   return launch(r, r->service);
 }
 
-/* The last number of a copy while it is on its way: no state has it. */
-enum { NOT_YET = -1 };
-
-static volatile int32_t *last_number(const kaon_recorder *r, int number) {
-  return &((kaon_column_state *)(void *)r->copy[number])[r->columns - 1].unknowns;
-}
-
 static kaon_status post(kaon_recorder *r, const kaon_column_state *state, int number) {
   kaon_cuda_enter(r->ctx);
   *last_number(r, number) = NOT_YET;
-  KAON_TRY(
-      kaon_cuda_check(r->ctx,
-                      cudaMemcpyAsync(r->copy[number], state, (size_t)r->columns * sizeof *state,
-                                      cudaMemcpyDeviceToHost, stream_of(r)),
-                      "a look"));
+  KAON_TRY(copy_states(r, state, number));
   return kaon_cuda_check(r->ctx, cudaEventRecord(r->arrived[number], stream_of(r)), "a look");
 }
 
@@ -461,7 +475,7 @@ static kaon_status sleep_until(kaon_recorder *r, int number) {
 
 static kaon_status wait(kaon_recorder *r, int number, kaon_column_state *host) {
   KAON_TRY(kaon_cuda_pending(r->ctx, "a kernel launch"));
-  KAON_TRY(sleep_until(r, number));
+  KAON_TRY(sleep_until(r, r->looks ? 0 : number)); /* the states come last */
   memcpy(host, r->copy[number], (size_t)r->columns * sizeof *host);
   return KAON_OK;
 }

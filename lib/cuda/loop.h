@@ -19,7 +19,9 @@ typedef enum kaon_loop_stage {
   KAON_LOOP_ENTRY,
   KAON_LOOP_STEPPED,
   KAON_LOOP_SERVED,
-  KAON_LOOP_GUARD /* of a service by itself (kaon_loop.guarded) */
+  KAON_LOOP_GUARD, /* whether what goes behind the loop is done (kaon_loop.after) */
+  KAON_LOOP_END,
+  KAON_LOOP_LOOK /* copies of states and norms */
 } kaon_loop_stage;
 
 /* Handles of the loop's two conditions, as the runtime numbers them. */

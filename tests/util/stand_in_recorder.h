@@ -40,7 +40,7 @@ static kaon_status stand_in_record(kaon_recorder *r, const kaon_loop *loop, kaon
   r->loop = *loop;
   r->form = form;
   calls.records++;
-  calls.loops += form != KAON_ISSUE_REPLAY;
+  calls.loops += form != KAON_ISSUE_REPLAY && loop->before == NULL;
   return calls.refuse ? KAON_ERR_UNSUPPORTED : KAON_OK;
 }
 
@@ -50,8 +50,12 @@ static int columns_with(const kaon_recorder *r, int gate) {
   return n;
 }
 
-static kaon_status stand_in_run(kaon_recorder *r, int blocks) {
-  calls.runs++;
+static kaon_status stand_in_post(kaon_recorder *r, const kaon_column_state *state, int number) {
+  memcpy(r->copy[number], state, (size_t)r->columns * sizeof *state);
+  return KAON_OK;
+}
+
+static kaon_status stand_in_blocks(kaon_recorder *r, int blocks) {
   for (int i = 0; i < blocks; i++) {
     if (r->form != KAON_ISSUE_REPLAY && columns_with(r, KAON_GATE_STEP | KAON_GATE_SERVICE) == 0)
       return KAON_OK;
@@ -63,16 +67,22 @@ static kaon_status stand_in_run(kaon_recorder *r, int blocks) {
   return KAON_OK;
 }
 
-static kaon_status stand_in_serve(kaon_recorder *r) {
-  calls.serves++;
-  for (int k = 0; r->loop.guarded && k < r->columns; k++)
-    if (kaon_start_refused(&r->loop.state[k])) return KAON_OK;
-  return r->loop.service(r->loop.user);
+static kaon_status stand_in_run(kaon_recorder *r, int blocks) {
+  const kaon_loop *loop = &r->loop;
+  int refused = 0;
+  calls.runs++;
+  if (loop->before == NULL) return stand_in_blocks(r, blocks);
+  KAON_TRY(loop->before(loop->user));
+  KAON_TRY(stand_in_blocks(r, blocks));
+  for (int k = 0; k < r->columns; k++) refused |= kaon_start_refused(&loop->state[k]);
+  if (loop->after != NULL && !refused) KAON_TRY(loop->after(loop->user));
+  KAON_TRY(stand_in_post(r, loop->norms, 1));
+  return stand_in_post(r, loop->state, 0);
 }
 
-static kaon_status stand_in_post(kaon_recorder *r, const kaon_column_state *state, int number) {
-  memcpy(r->copy[number], state, (size_t)r->columns * sizeof *state);
-  return KAON_OK;
+static kaon_status stand_in_serve(kaon_recorder *r) {
+  calls.serves++;
+  return r->loop.service(r->loop.user);
 }
 
 static kaon_status stand_in_wait(kaon_recorder *r, int number, kaon_column_state *host) {
