@@ -8,10 +8,9 @@
 #include <string.h>
 
 enum { MAX = KAON_RITZ_MAX };
-static const double dependent = 1e-12;
 
 /* l: the lower factor of g, of the rows that `rows` then lists; their number. */
-static int factor(int n, const kaon_z *g, kaon_z *l, int *rows) {
+static int factor(int n, const kaon_z *g, double dependent, kaon_z *l, int *rows) {
   int m = 0;
   for (int i = 0; i < n; i++) {
     const double diagonal = creal(g[i * n + i]);
@@ -45,10 +44,10 @@ static void backward(int m, const kaon_z *l, kaon_z *x, int stride) {
   }
 }
 
-void kaon_ritz_solve(int n, const kaon_z *g, kaon_z *c) {
+void kaon_ritz_solve(int n, const kaon_z *g, double dependent, kaon_z *c) {
   kaon_z l[MAX * MAX], x[MAX];
   int rows[MAX];
-  const int m = factor(n, g, l, rows);
+  const int m = factor(n, g, dependent, l, rows);
   for (int i = 0; i < m; i++) x[i] = c[rows[i]];
   forward(m, l, x, 1);
   backward(m, l, x, 1);
@@ -130,15 +129,15 @@ static void eliminate(int n, int keep, kaon_z *v, int *kept) {
 }
 
 /* b's vectors are first scaled to length 1. */
-int kaon_ritz_choose(int n, const kaon_z *g, const kaon_z *b, int keep, int *kept, kaon_z *w,
-                     double *least) {
+int kaon_ritz_choose(int n, const kaon_z *g, const kaon_z *b, double dependent, int keep, int *kept,
+                     kaon_z *w, double *least) {
   kaon_z scaled[MAX * MAX], l[MAX * MAX], a[MAX * MAX], u[MAX * MAX];
   double scale[MAX];
   int rows[MAX], order[MAX];
   for (int i = 0; i < n; i++)
     scale[i] = creal(b[i * n + i]) > 0 ? 1 / sqrt(creal(b[i * n + i])) : 0;
   for (int i = 0; i < n * n; i++) scaled[i] = b[i] * scale[i / n] * scale[i % n];
-  const int m = factor(n, scaled, l, rows);
+  const int m = factor(n, scaled, dependent, l, rows);
   if (keep > m) keep = m;
   if (keep == 0) return 0;
   for (int i = 0; i < m; i++)
@@ -169,4 +168,22 @@ int kaon_ritz_choose(int n, const kaon_z *g, const kaon_z *b, int keep, int *kep
   for (int k = 0; k < keep; k++)
     for (int j = 0; j < keep; j++) w[kept[k] * keep + j] = 0;
   return keep;
+}
+
+/* w^dagger m w with w's kept rows the identity's. */
+void kaon_ritz_restrict(int n, int keep, const int *kept, const kaon_z *w, kaon_z *m) {
+  kaon_z full[MAX * MAX], half[MAX * MAX];
+  memcpy(full, w, (size_t)(n * keep) * sizeof *w);
+  for (int k = 0; k < keep; k++) full[kept[k] * keep + k] = 1;
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < keep; k++) {
+      half[i * keep + k] = 0;
+      for (int j = 0; j < n; j++) half[i * keep + k] += m[i * n + j] * full[j * keep + k];
+    }
+  for (int l = 0; l < keep; l++)
+    for (int k = 0; k < keep; k++) {
+      kaon_z sum = 0;
+      for (int i = 0; i < n; i++) sum += conj(full[i * keep + l]) * half[i * keep + k];
+      m[kept[l] * n + kept[k]] = sum;
+    }
 }

@@ -18,11 +18,7 @@
 #include <lapacke.h>
 #endif
 
-#include "solvers/deflate.h"
-#include "tests/util/dirac_case.h"
-#include "tests/util/machine.h"
-#include "tests/util/shell_operator.h"
-#include "tests/util/test_util.h"
+#include "tests/util/deflation_case.h"
 
 /* ---- dense problems ---- */
 
@@ -58,7 +54,7 @@ static void small_systems_are_solved(void **state) {
         for (int j = 0; j < n; j++) t[i] += g[i * n + j] * (1 + I * j);
         c[i] = t[i];
       }
-      kaon_ritz_solve(n, g, c);
+      kaon_ritz_solve(n, g, 1e-12, c);
       double error = 0, size = 0;
       for (int i = 0; i < n; i++) {
         kaon_z left = t[i];
@@ -87,13 +83,14 @@ static void lapack_values(int n, const kaon_z *g, const kaon_z *b, double *value
 static void the_smallest_ritz_values_are_kept(void **state) {
   (void)state;
   for (int n = 2; n <= N; n += 2) {
-    kaon_z g[N * N], b[N * N], w[N * N], rg[N * N], rb[N * N];
-    double all[N], some[N], least = 0, worst = 0;
+    kaon_z g[N * N], b[N * N], w[N * N], given[N * N], rg[N * N], rb[N * N];
+    double all[N], some[N], least = 0, worst = 0, off = 0;
     int kept[N];
     random_gram(n, 0, 11, g);
     random_gram(n, 0, 12, b);
-    const int keep = kaon_ritz_choose(n, g, b, 3 * n / 4, kept, w, &least);
+    const int keep = kaon_ritz_choose(n, g, b, 1e-12, 3 * n / 4, kept, w, &least);
     assert_int_equal(keep, 3 * n / 4);
+    memcpy(given, w, sizeof w);
     lapack_values(n, g, b, all);
     for (int m = 0; m < keep; m++) {
       for (int j = 0; j < keep; j++) assert_true(w[kept[m] * keep + j] == 0);
@@ -109,6 +106,11 @@ static void the_smallest_ritz_values_are_kept(void **state) {
             rb[l * keep + m] += factor * b[i * n + j];
           }
       }
+    kaon_ritz_restrict(n, keep, kept, given, g);
+    for (int l = 0; l < keep; l++)
+      for (int m = 0; m < keep; m++)
+        off = fmax(off, cabs(g[kept[l] * n + kept[m]] - rg[l * keep + m]));
+    test_below("g restricted, by the library", off / cabs(rg[0]), 1e-12);
     lapack_values(keep, rg, rb, some);
     for (int m = 0; m < keep; m++) worst = fmax(worst, fabs(some[m] - all[m]) / all[m]);
     char text[80];
@@ -126,21 +128,57 @@ static void vectors_that_depend_on_others_are_not_kept(void **state) {
   double least;
   random_gram(8, 3, 3, g);
   random_gram(8, 3, 4, b);
-  assert_int_equal(kaon_ritz_choose(8, g, b, 6, kept, w, &least), 5);
+  assert_int_equal(kaon_ritz_choose(8, g, b, 1e-12, 6, kept, w, &least), 5);
   memset(b, 0, sizeof b);
-  assert_int_equal(kaon_ritz_choose(8, g, b, 6, kept, w, &least), 0);
+  assert_int_equal(kaon_ritz_choose(8, g, b, 1e-12, 6, kept, w, &least), 0);
+}
+
+/* Vector n - 1 of n: the sum of the others, stored with roundings of eps of its largest number, and
+ * `far` eps times its length away from them in a number that they have not. */
+static void gram_of_a_sum(int n, double eps, double far, kaon_z *m) {
+  kaon_z v[N][N + 8] = {{0}};
+  double largest = 0, length2 = 0;
+  uint64_t seed = 5;
+  for (int i = 0; i < n - 1; i++)
+    for (int l = 1; l < n + 8; l++) {
+      v[i][l] = test_uniform(&seed) + I * test_uniform(&seed);
+      v[n - 1][l] += v[i][l];
+    }
+  for (int l = 0; l < n + 8; l++) {
+    largest = fmax(largest, cabs(v[n - 1][l]));
+    length2 += creal(v[n - 1][l] * conj(v[n - 1][l]));
+  }
+  for (int l = 1; l < n + 8; l++)
+    v[n - 1][l] += eps * largest * (test_uniform(&seed) + I * test_uniform(&seed)) / sqrt(2);
+  v[n - 1][0] = far * eps * sqrt(length2);
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) {
+      m[i * n + j] = 0;
+      for (int l = 0; l < n + 8; l++) m[i * n + j] += conj(v[i][l]) * v[j][l];
+    }
+}
+
+/* Roundings of eps of the largest of 16 numbers are 4 eps of the length at most, below 16 eps; a
+ * direction of 20 eps is one. */
+static void roundings_are_no_directions(void **state) {
+  (void)state;
+  static const double epsilon[] = {0x1p-24, 0x1p-16};
+  enum { n = 8 };
+  for (int i = 0; i < 4; i++) {
+    const double eps = epsilon[i / 2], dependent = kaon_ritz_dependent(eps * eps);
+    const int is_one = i % 2;
+    kaon_z g[N * N], w[N * N], c[N] = {0};
+    int kept[N];
+    double least;
+    gram_of_a_sum(n, eps, is_one ? 20 : 0, g);
+    c[n - 1] = 1;
+    kaon_ritz_solve(n, g, dependent, c);
+    assert_int_equal(c[n - 1] != 0, is_one);
+    assert_int_equal(kaon_ritz_choose(n, g, g, dependent, n, kept, w, &least), n - 1 + is_one);
+  }
 }
 
 /* ---- solves ---- */
-
-static kaon_solver_options options_of(kaon_method method, kaon_precision sloppy, int deflation) {
-  kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
-  o.method = method;
-  o.sloppy = sloppy;
-  o.deflation = deflation;
-  o.max_iterations = 20000;
-  return o;
-}
 
 /* Solves `columns` of b from zero; the last column's steps. */
 static int solve(kaon_context *ctx, kaon_operator *A, const kaon_solver_options *o,
@@ -152,34 +190,6 @@ static int solve(kaon_context *ctx, kaon_operator *A, const kaon_solver_options 
   must(ctx, kaon_solver_solve(s, b, x, columns, NULL));
   kaon_solver_destroy(&s);
   return columns[n - 1].iterations;
-}
-
-typedef struct {
-  dirac_case c;
-  kaon_operator *M, *schur;
-  kaon_vector *b, *x;
-} critical;
-
-/* Clover on rough links of 4^3x8, close to a singular matrix. */
-static int critical_open(critical *t, int machine, double kappa, int columns) {
-  static const int extents[4] = {4, 4, 4, 8};
-  memset(t, 0, sizeof *t);
-  if (!case_open(&t->c, machine, extents, 1, LINKS_UNIT, 1)) return 0;
-  must(t->c.ctx, kaon_gauge_weak(t->c.gauge, 1, 2));
-  t->M = case_dirac(&t->c, kappa, 1, 1, KAON_DOUBLE, KAON_RECONSTRUCT_18);
-  t->schur = case_even_odd(&t->c, t->M, KAON_EVEN_ODD_SYMMETRIC, KAON_EVEN, 0);
-  t->b = case_vector(&t->c, KAON_FULL, KAON_DOUBLE, columns);
-  t->x = case_vector(&t->c, KAON_FULL, KAON_DOUBLE, columns);
-  must(t->c.ctx, kaon_source_z4(t->b, 1));
-  return 1;
-}
-
-static void critical_close(critical *t) {
-  kaon_vector_destroy(&t->b);
-  kaon_vector_destroy(&t->x);
-  kaon_operator_destroy(&t->schur);
-  kaon_operator_destroy(&t->M);
-  case_close(&t->c);
 }
 
 static int critical_steps(critical *t, kaon_precision sloppy, int deflation) {
@@ -264,23 +274,6 @@ static void looks_change_nothing(void **state) {
 
 /* ---- Hermitian operators ---- */
 
-/* Diagonal: `small` values from `least` to 0.05, in equal ratios, the others evenly in 0.1 to 1. */
-typedef struct {
-  int small;
-  double least;
-} two_scales;
-
-static void map_two_scales(const void *user, int dagger, size_t n, const shell_complex *x,
-                           shell_complex *y) {
-  const two_scales *s = user;
-  (void)dagger;
-  for (size_t i = 0; i < n; i++) {
-    const size_t j = i * 37 % n; /* n has no factor 37 */
-    const double ratio = s->small > 1 ? pow(0.05 / s->least, (double)j / (s->small - 1)) : 1;
-    y[i] = x[i] * (j < (size_t)s->small ? s->least * ratio : 0.1 + 0.9 * (double)j / (double)n);
-  }
-}
-
 /* Steps of a solve, or max_iterations where it did not converge. */
 static int two_scale_steps(shell_case *c, kaon_solver_options o, const two_scales *s) {
   kaon_operator *A = shell_operator(c, KAON_DOUBLE, map_two_scales, s);
@@ -320,14 +313,15 @@ static void a_few_small_values_cost_less(void **state) {
 }
 
 /* x of columns `first` to first + n - 1 of a source, in out[0] on. */
-static void few_values(int threads, int first, int n, shell_complex **out) {
+static void few_values(kaon_method method, int threads, int first, int n, shell_complex **out) {
   static const int extents[4] = {4, 4, 4, 4};
-  static const two_scales few = {2, 1e-3};
-  const kaon_solver_options o = options_of(KAON_CGNR, KAON_HALF, 6);
+  static const two_scales of_cg = {16, 1e-3}, of_cgnr = {2, 1e-3};
+  const two_scales *few = method == KAON_CG ? &of_cg : &of_cgnr;
+  const kaon_solver_options o = options_of(method, KAON_HALF, method == KAON_CG ? 2 : 6);
   kaon_column_report r[3];
   shell_case c;
   shell_open(&c, extents, threads);
-  kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_two_scales, &few);
+  kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_two_scales, few);
   kaon_vector *b = shell_random_vector(&c, KAON_DOUBLE, n, 40 + (uint64_t)first),
               *x = shell_vector(&c, KAON_DOUBLE, n);
   solve(c.ctx, A, &o, b, x, r);
@@ -347,16 +341,19 @@ static void few_values(int threads, int first, int n, shell_complex **out) {
 static void company_and_threads_change_nothing(void **state) {
   (void)state;
   enum { COLUMNS = 3, N_OF = 4 * 4 * 4 * 4 * 12 };
+  static const kaon_method methods[] = {KAON_CG, KAON_CGNR};
   shell_complex *together[COLUMNS], *other[COLUMNS];
-  few_values(1, 0, COLUMNS, together);
-  few_values(2, 0, COLUMNS, other);
-  for (int k = 0; k < COLUMNS; k++) {
-    assert_memory_equal(together[k], other[k], N_OF * sizeof **other);
-    free(other[k]);
-    few_values(1, k, 1, other);
-    assert_memory_equal(together[k], other[0], N_OF * sizeof **other);
-    free(other[0]);
-    free(together[k]);
+  for (int m = 0; m < 2; m++) {
+    few_values(methods[m], 1, 0, COLUMNS, together);
+    few_values(methods[m], 2, 0, COLUMNS, other);
+    for (int k = 0; k < COLUMNS; k++) {
+      assert_memory_equal(together[k], other[k], N_OF * sizeof **other);
+      free(other[k]);
+      few_values(methods[m], 1, k, 1, other);
+      assert_memory_equal(together[k], other[0], N_OF * sizeof **other);
+      free(other[0]);
+      free(together[k]);
+    }
   }
 }
 
@@ -392,6 +389,7 @@ int main(void) {
       cmocka_unit_test(the_smallest_ritz_values_are_kept),
 #endif
       cmocka_unit_test(vectors_that_depend_on_others_are_not_kept),
+      cmocka_unit_test(roundings_are_no_directions),
       cmocka_unit_test(inner_precision_costs_few_steps),
       cmocka_unit_test(the_rule_deflates_on_processors),
       cmocka_unit_test(looks_change_nothing),

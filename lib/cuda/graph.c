@@ -427,8 +427,8 @@ static int64_t nanoseconds(void) {
  * left if it is like the last one, or half where that would be much if it is shorter; a quarter of
  * what it is longer by. Then few naps do: each costs the processor some 5 us. */
 static int64_t nap(int64_t passed, int64_t usual) {
-  const int64_t shortest = 20000, longest = 5000000, much = 3000000, left = usual - passed;
-  const int64_t wanted = left <= 0 ? -left / 4 : left > much ? left / 2 : left / 32 * 31 - shortest;
+  const int64_t shortest = 10000, longest = 5000000, much = 3000000, left = usual - passed;
+  const int64_t wanted = left <= 0 ? -left / 4 : left > much ? left / 2 : left / 64 * 63 - shortest;
   return wanted < shortest ? shortest : wanted < longest ? wanted : longest;
 }
 

@@ -48,6 +48,8 @@
   X(KAON_REC_BICGSTAB_INJECT, kaon_bicgstab_inject)   \
   X(KAON_REC_RBICGSTAB_START, kaon_rbicgstab_start)   \
   X(KAON_REC_CG_DEFLATED, kaon_cg_deflated)           \
+  X(KAON_REC_DEFLATED_SCALE, kaon_deflated_scale)     \
+  X(KAON_REC_DEFLATED_RESUME, kaon_deflated_resume)   \
   X(KAON_REC_RBICGSTAB_OMEGA, kaon_rbicgstab_omega)   \
   X(KAON_REC_RBICGSTAB_INJECT, kaon_rbicgstab_inject) \
   X(KAON_REC_BICG_START, kaon_bicg_start)             \

@@ -157,10 +157,11 @@ static inline KAON_HD void kaon_cg_advance(kaon_column_state *s, int norm) {
 }
 
 /* The old direction p goes on under a replaced residual r: p -= (r, p) / (r, r) r restores what
- * exact arithmetic guarantees, then p = r + beta p with beta = |r|^2 / rho. In: (p, r). */
+ * exact arithmetic guarantees, then p = r + beta p with beta = |r|^2 / rho. In: (p, r). Of r = 0
+ * nothing is to be taken: p stays finite, as 0 times it is still added to x. */
 static inline KAON_HD_CALLED void kaon_cg_conjugate(kaon_column_state *s, int norm) {
   const double r2 = s->slot[norm][0], *overlap = s->slot[KAON_S_OVERLAP];
-  kaon_set(s, KAON_S_OVERLAP, overlap[0] / r2, -overlap[1] / r2);
+  kaon_set(s, KAON_S_OVERLAP, r2 != 0 ? overlap[0] / r2 : 0, r2 != 0 ? -overlap[1] / r2 : 0);
   kaon_set(s, KAON_S_BETA, r2 / s->slot[KAON_S_RHO][0], 0);
   kaon_set(s, KAON_S_RHO, r2, 0);
   kaon_set(s, KAON_S_ALPHA, 0, 0);
@@ -228,6 +229,28 @@ static inline KAON_HD void kaon_cg_deflated(kaon_column_state *s) {
   if (!(s->gate & KAON_GATE_INJECT) || s->iterations < s->period_begin) return;
   kaon_set(s, KAON_S_BETA, kaon_finite(beta) ? beta : 0, 0);
   s->deflated++;
+}
+
+/* Between a replacement and a projection, after which `relative` is of another residual than what
+ * is watched. A^dag r is not known here, but where it is watched it is what the tolerance is for,
+ * and the operator's rounding, which adds to it, makes a column ask late rather than early. */
+static inline KAON_HD void kaon_deflated_scale(kaon_column_state *s) {
+  s->scale = s->flags & KAON_FLAG_NORMAL ? 1 / s->reference : s->relative / s->slot[KAON_S_R2][0];
+}
+
+/* The end of a service with a projection, by that scale. A projection that left nothing (CGNR: of
+ * A^dag r, as |r|^2 is that of before) has put all into the inner solution: the column asks at once
+ * whether that is the end. A begin has no projection. */
+static inline KAON_HD void kaon_deflated_resume(kaon_column_state *s) {
+  const double watched = kaon_watched(s);
+  const int nothing = watched == 0 || s->slot[KAON_S_RHO][0] == 0;
+  if (nothing && s->reason != KAON_WAIT_BEGIN) {
+    kaon_renew(s, watched);
+    kaon_wait(s, KAON_WAIT_STOP, 1);
+    return;
+  }
+  if (watched > 0 && kaon_finite(watched)) s->relative = watched * s->scale;
+  kaon_stop_resume(s);
 }
 
 /* ---- CGNR: the same with s = A^dag r in the place of r; the residual is watched on the way ----

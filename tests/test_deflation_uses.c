@@ -1,0 +1,454 @@
+/* test_deflation_uses.c - deflation as solves use it: what is kept are pairs of the solve's own
+ * operator and their products, whatever was solved before and wherever a solve begins; what the
+ * recurrence says of the residual is true behind a projection, which may leave nothing of it; every
+ * stop and guess, several columns. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "blas/blas.h"
+#include "lib/math/recurrences.h"
+#include "tests/util/deflation_case.h"
+
+enum { COLUMNS = 3 };
+
+/* ---- a solver of either method that is used several times ---- */
+
+typedef struct {
+  critical t; /* CGNR's */
+  shell_case shell;
+  two_scales spectrum; /* CG's */
+  kaon_context *ctx;
+  kaon_operator *A;
+  kaon_vector *b, *x;
+  int columns;
+  double size;     /* |A| at most */
+  double rounding; /* of A in double, in |A| */
+} bed;
+
+static int open_bed(bed *v, kaon_method method, int columns) {
+  static const int extents[4] = {4, 4, 4, 4};
+  memset(v, 0, sizeof *v);
+  v->columns = columns;
+  if (method == KAON_CG) {
+    v->spectrum = (two_scales){8, 1e-3};
+    shell_open(&v->shell, extents, 1);
+    v->ctx = v->shell.ctx;
+    v->A = shell_operator(&v->shell, KAON_DOUBLE, map_two_scales, &v->spectrum);
+    v->b = shell_random_vector(&v->shell, KAON_DOUBLE, columns, 5);
+    v->x = shell_vector(&v->shell, KAON_DOUBLE, columns);
+    v->size = 1;
+    v->rounding = 0x1p-53;
+    return 1;
+  }
+  if (!critical_open(&v->t, MACHINE_CPU, 0.198, columns)) return 0;
+  v->ctx = v->t.c.ctx;
+  v->A = v->t.schur;
+  const rounding e = case_rounding(KAON_DOUBLE, KAON_RECONSTRUCT_18);
+  const kaon_space *even = kaon_operator_space(v->A);
+  must(v->ctx, kaon_vector_create(v->ctx, even, KAON_DOUBLE, columns, &v->b));
+  must(v->ctx, kaon_vector_create(v->ctx, even, KAON_DOUBLE, columns, &v->x));
+  kaon_vector even_b;
+  must(v->ctx, kaon_vector_view(v->t.b, KAON_EVEN, &even_b));
+  must(v->ctx, kaon_vector_copy(v->b, &even_b));
+  v->size = 4;
+  v->rounding = 4 * (e.e_hop + e.e_clover);
+  return 1;
+}
+
+static void close_bed(bed *v) {
+  const int own = v->shell.ctx != NULL;
+  kaon_vector_destroy(&v->b);
+  kaon_vector_destroy(&v->x);
+  if (own) {
+    kaon_operator_destroy(&v->A);
+    shell_close(&v->shell);
+  } else {
+    critical_close(&v->t);
+  }
+}
+
+static kaon_vector *new_vector(const bed *v) {
+  kaon_vector *u = NULL;
+  must(v->ctx, kaon_vector_create(v->ctx, v->b->space, KAON_DOUBLE, v->columns, &u));
+  return u;
+}
+
+static void norms(const bed *v, const kaon_vector *u, double *norm) {
+  must(v->ctx, kaon_vector_norm2(u, norm));
+  for (int k = 0; k < v->columns; k++) norm[k] = sqrt(norm[k]);
+}
+
+/* The worst image of a pair and the worst product, over what a rounding of all vectors involved
+ * comes to; how often the pairs were restarted, at most. */
+typedef struct {
+  double image, g, b;
+  int pairs, restarts;
+} quality;
+
+static void measure_images(const bed *v, const struct kaon_deflation *f, double store, quality *q) {
+  kaon_vector *d = new_vector(v), *e = new_vector(v), *image = new_vector(v);
+  double of_d[COLUMNS], of_e[COLUMNS], of_b[COLUMNS], of_x[COLUMNS], off[COLUMNS];
+  norms(v, v->b, of_b);
+  norms(v, v->x, of_x);
+  for (int i = 0; i < f->pairs; i++) {
+    must(v->ctx, kaon_vector_copy(d, f->d[i]));
+    must(v->ctx, kaon_vector_copy(e, f->e[i]));
+    must(v->ctx, kaon_operator_apply(v->A, KAON_PLAIN, d, image));
+    must(v->ctx, kaon_vector_axpy(-1, 0, e, image));
+    norms(v, d, of_d);
+    norms(v, e, of_e);
+    norms(v, image, off);
+    for (int k = 0; k < v->columns; k++) {
+      if (!(f->column[k].used >> i & 1)) continue;
+      const double inner = store * (of_e[k] + v->size * of_d[k]);
+      const double outer = 2 * v->rounding * (of_b[k] + v->size * of_x[k]); /* of two residuals */
+      q->image = fmax(q->image, off[k] / (inner + outer));
+      q->pairs++;
+    }
+  }
+  kaon_vector_destroy(&d);
+  kaon_vector_destroy(&e);
+  kaon_vector_destroy(&image);
+}
+
+/* m against the products of vectors as they are stored, over what a rounding of both vectors does
+ * to them; (d, e) stands for (d, A d), and has that of all four. */
+static double measure_products(const bed *v, const struct kaon_deflation *f, int by_error,
+                               kaon_vector *const *left, const kaon_z *const *m, double store) {
+  double worst = 0, dot[COLUMNS][2], d[KAON_RITZ_MAX][COLUMNS], e[KAON_RITZ_MAX][COLUMNS];
+  kaon_vector *const *right = by_error ? f->e : left;
+  const int n = f->pairs;
+  for (int i = 0; i < n; i++) {
+    norms(v, left[i], d[i]);
+    norms(v, right[i], e[i]);
+  }
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) {
+      must(v->ctx, kaon_vector_dot(left[i], right[j], dot));
+      for (int k = 0; k < v->columns; k++) {
+        if (!(f->column[k].used >> i & 1) || !(f->column[k].used >> j & 1)) continue;
+        const double image_i = e[i][k] + v->size * d[i][k], image_j = e[j][k] + v->size * d[j][k];
+        const double one = by_error ? store * (d[i][k] * image_j + d[j][k] * image_i)
+                                    : 2 * store * d[i][k] * e[j][k];
+        worst = fmax(worst, cabs(m[k][i * n + j] - (dot[k][0] + I * dot[k][1])) / one);
+      }
+    }
+  return worst;
+}
+
+static quality measure_pairs(const bed *v, const kaon_solver *s) {
+  const struct kaon_deflation *f = s->deflation;
+  const int by_error = s->method->deflates == KAON_DEFLATES_ERROR, n = f->pairs;
+  const double store = case_rounding(s->options.sloppy, KAON_RECONSTRUCT_18).e_store;
+  const kaon_z *g[COLUMNS], *b[COLUMNS];
+  quality q = {0, 0, 0, 0, 0};
+  for (int k = 0; k < v->columns; k++) {
+    const int services = s->host[k].updates;
+    const int restarts = services < n ? 0 : 1 + (services - n) / (n - 3 * n / 4);
+    if (restarts > q.restarts) q.restarts = restarts;
+    g[k] = f->column[k].g;
+    b[k] = f->column[k].b;
+  }
+  measure_images(v, f, store, &q);
+  q.g = measure_products(v, f, by_error, by_error ? f->d : f->e, g, store);
+  q.b = measure_products(v, f, 0, f->d, b, store);
+  return q;
+}
+
+/* e is A d and the products are the vectors', but for a rounding of both, and one more a restart;
+ * products, where no rounding of a stored vector is in them (all but CG's (d, e)), for those of a
+ * restart alone, and half's of a site's 24 reals. */
+static void check_pairs(const bed *v, const kaon_solver *s) {
+  const quality q = measure_pairs(v, s);
+  const int by_error = s->method->deflates == KAON_DEFLATES_ERROR;
+  printf("    %d pairs, at most %d restarts\n", q.pairs, q.restarts);
+  assert_true(q.pairs > 0);
+  test_below("A d off e, over a rounding", q.image, 1 + q.restarts);
+  test_below("products of G off, over a rounding", q.g, by_error + q.restarts + 0.01);
+  test_below("products of B off, over a rounding", q.b, q.restarts + 0.01);
+}
+
+/* ---- one solver, several solves ---- */
+
+static void solve_by(const bed *v, kaon_solver *s, kaon_column_report *r) {
+  must(v->ctx, kaon_solver_solve(s, v->b, v->x, r, NULL));
+  for (int k = 0; k < v->columns; k++) {
+    assert_int_equal(r[k].reason, KAON_CONVERGED);
+    assert_true(r[k].residual <= 1.1e-10);
+  }
+}
+
+/* The second source is the first one's solution. Its bits are those of a solver that has solved
+ * nothing before. */
+static void use_twice(const bed *v, const kaon_solver_options *o) {
+  kaon_column_report r[COLUMNS], fresh[COLUMNS];
+  kaon_vector *first = new_vector(v);
+  kaon_solver *s = NULL, *other = NULL;
+  must(v->ctx, kaon_solver_create(v->A, v->columns, o, &s));
+  must(v->ctx, kaon_solver_create(v->A, v->columns, o, &other));
+  must(v->ctx, kaon_vector_zero(v->x));
+  solve_by(v, s, r);
+  check_pairs(v, s);
+  must(v->ctx, kaon_vector_copy(v->b, v->x));
+  must(v->ctx, kaon_vector_zero(v->x));
+  solve_by(v, s, r);
+  check_pairs(v, s);
+  must(v->ctx, kaon_vector_copy(first, v->x));
+  must(v->ctx, kaon_vector_zero(v->x));
+  solve_by(v, other, fresh);
+  must(v->ctx, kaon_vector_axpy(-1, 0, first, v->x));
+  double off[COLUMNS];
+  norms(v, v->x, off);
+  for (int k = 0; k < v->columns; k++) {
+    printf("    column %d: %d steps\n", k, r[k].iterations);
+    assert_int_equal(r[k].iterations, fresh[k].iterations);
+    assert_true(off[k] == 0);
+  }
+  kaon_solver_destroy(&s);
+  kaon_solver_destroy(&other);
+  kaon_vector_destroy(&first);
+}
+
+static void pairs_are_of_the_solve_at_hand(void **state) {
+  (void)state;
+  static const int pairs[] = {4, 16, 24};
+  for (int m = 0; m < 2; m++)
+    for (int p = KAON_SINGLE; p <= KAON_HALF; p++)
+      for (int i = 0; i < 3; i++) {
+        bed v;
+        const kaon_solver_options o =
+            options_of(m ? KAON_CGNR : KAON_CG, (kaon_precision)p, pairs[i]);
+        if (!open_bed(&v, o.method, COLUMNS)) skip();
+        printf("  %s, double/%s, %d pairs\n", m ? "cgnr" : "cg", precision_names[p], pairs[i]);
+        use_twice(&v, &o);
+        close_bed(&v);
+      }
+}
+
+/* ---- guesses and stops ---- */
+
+/* Steps of column 0 from x = factor b. */
+static int steps_from(const bed *v, kaon_solver_options o, double factor, kaon_precision sloppy) {
+  kaon_column_report r[COLUMNS];
+  kaon_solver *s = NULL;
+  o.sloppy = sloppy;
+  o.deflation = sloppy == KAON_DOUBLE ? 0 : 16;
+  must(v->ctx, kaon_vector_zero(v->x));
+  must(v->ctx, kaon_vector_axpy(factor, 0, v->b, v->x));
+  must(v->ctx, kaon_solver_create(v->A, v->columns, &o, &s));
+  must(v->ctx, kaon_solver_solve(s, v->b, v->x, r, NULL));
+  assert_int_equal(r[0].reason, KAON_CONVERGED);
+  assert_true(r[0].stop_residual <= 1.1e-10);
+  if (s->deflation != NULL) check_pairs(v, s);
+  printf("    %s: %d steps\n", precision_names[sloppy], r[0].iterations);
+  kaon_solver_destroy(&s);
+  return r[0].iterations;
+}
+
+/* As many steps more than in double as from 0 (test_deflation). */
+static void guesses_and_stops_cost_no_more(void **state) {
+  (void)state;
+  static const double factors[] = {0, 1e-3, 1, 1e3};
+  for (int normal = 0; normal < 2; normal++)
+    for (int i = 0; i < 4; i++) {
+      bed v;
+      kaon_solver_options o = options_of(KAON_CGNR, KAON_DOUBLE, 16);
+      if (normal) o.stop = KAON_STOP_NORMAL;
+      if (!open_bed(&v, KAON_CGNR, 1)) skip();
+      printf("  from %g b%s\n", factors[i], normal ? ", A^dag r" : "");
+      const double full = steps_from(&v, o, factors[i], KAON_DOUBLE);
+      test_below("single", steps_from(&v, o, factors[i], KAON_SINGLE) / full, 1.05);
+      test_below("half", steps_from(&v, o, factors[i], KAON_HALF) / full, 1.15);
+      close_bed(&v);
+    }
+}
+
+/* ---- what is said of the residual ---- */
+
+enum { SEEN = 4096 };
+
+static int see(void *user, int iteration, int column, double residual) {
+  (void)column;
+  ((double *)user)[iteration % SEEN] = residual;
+  return 0;
+}
+
+/* The last residual that the recurrence names is the one that is then found. A step moves it by
+ * the roundings of q's two sides, of r, and of x_inner, which is of 8 steps at most: 12 u |alpha p|
+ * with |A| = 1, and |alpha p| <= |r| / least, since (p, A p) >= least |p|^2 and |p| >= |r|. */
+static void the_residual_is_named_right_behind_a_projection(void **state) {
+  (void)state;
+  static const int extents[4] = {4, 4, 4, 4};
+  static const two_scales many = {16, 1e-3};
+  static double seen[SEEN];
+  shell_case c;
+  kaon_column_report r;
+  kaon_solver *s = NULL;
+  kaon_solver_options o = options_of(KAON_CG, KAON_SINGLE, 16);
+  double sum = 0;
+  shell_open(&c, extents, 1);
+  kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_two_scales, &many);
+  kaon_vector *b = shell_random_vector(&c, KAON_DOUBLE, 1, 3),
+              *x = shell_vector(&c, KAON_DOUBLE, 1);
+  o.monitor = see;
+  o.monitor_user = seen;
+  must(c.ctx, kaon_vector_zero(x));
+  must(c.ctx, kaon_solver_create(A, 1, &o, &s));
+  must(c.ctx, kaon_solver_solve(s, b, x, &r, NULL));
+  assert_int_equal(r.reason, KAON_CONVERGED);
+  assert_in_range(r.iterations, KAON_DEFLATION_BEGIN + KAON_DEFLATION_STEPS, SEEN - 1);
+  const double last = seen[r.iterations];
+  for (int i = s->host[0].renewed; i < r.iterations; i++) sum += seen[i];
+  printf("  %d steps, %d of them since the last service\n", r.iterations,
+         r.iterations - s->host[0].renewed);
+  test_below("the recurrence's last residual over the true one, less 1",
+             fabs(last / r.residual - 1), 12 * 0x1p-24 / many.least * sum / last);
+  kaon_solver_destroy(&s);
+  kaon_vector_destroy(&b);
+  kaon_vector_destroy(&x);
+  kaon_operator_destroy(&A);
+  shell_close(&c);
+}
+
+/* The stopping logic itself: |r|^2 = 2 was verified as 4e-4 of |b|^2, and a projection leaves 1.
+ * Where A^dag r is watched, it is what the tolerance is for. */
+static void a_threshold_is_of_the_residual_that_is_left(void **state) {
+  (void)state;
+  for (int normal = 0; normal < 2; normal++) {
+    kaon_column_state *s = calloc(1, sizeof *s);
+    s->flags = KAON_FLAG_DEFLATED | (normal ? KAON_FLAG_NORMAL : 0);
+    s->reason = KAON_WAIT_UPDATE;
+    s->gate = KAON_GATE_SERVICE | KAON_GATE_INJECT;
+    s->reference = normal ? 8 : 5e3;
+    s->limit = 1e-8;
+    s->relative = 4e-4;
+    s->slot[KAON_S_R2][0] = 2;
+    kaon_recurrence_run(KAON_REC_DEFLATED_SCALE, s);
+    s->slot[normal ? KAON_S_S2 : KAON_S_R2][0] = s->slot[KAON_S_RHO][0] = 1;
+    kaon_recurrence_run(KAON_REC_DEFLATED_RESUME, s);
+    assert_int_equal(s->gate, KAON_GATE_STEP);
+    assert_true(fabs(s->scale * (normal ? 8 : 5e3) - 1) < 1e-15);
+    assert_true(fabs(s->relative * (normal ? 8 : 5e3) - 1) < 1e-15);
+    assert_true(fabs(s->threshold / (1e-8 * (normal ? 8 : 5e3)) - 1) < 1e-15);
+    free(s);
+  }
+}
+
+/* ---- nothing left ---- */
+
+static shell_case *halving; /* its operator's twins are twice as large */
+
+static void map_once(const void *user, int dagger, size_t n, const shell_complex *x,
+                     shell_complex *y) {
+  (void)user;
+  (void)dagger;
+  memcpy(y, x, n * sizeof *x);
+}
+
+static void map_twice(const void *user, int dagger, size_t n, const shell_complex *x,
+                      shell_complex *y) {
+  (void)user;
+  (void)dagger;
+  for (size_t i = 0; i < n; i++) y[i] = 2 * x[i];
+}
+
+static kaon_status twice(kaon_operator *A, kaon_precision precision, kaon_reconstruct reconstruct,
+                         kaon_operator **twin) {
+  (void)A;
+  (void)reconstruct;
+  *twin = shell_operator(halving, precision, map_twice, NULL);
+  return KAON_OK;
+}
+
+/* A = 1 whose twin is 2: each step makes the inner residual 0 and halves the true one, exactly.
+ * Behind step 48, d = b and e = b in single, as 1 - 2^-48 is not in it, r = 2^-48 b, and the
+ * projection takes all of it. The solution is b, to the last bit; no step is made of nothing. */
+static void a_projection_that_leaves_nothing_is_the_end(void **state) {
+  (void)state;
+  static const int extents[4] = {4, 4, 4, 4};
+  static const struct {
+    kaon_method method;
+    kaon_stop stop;
+  } cases[] = {
+      {KAON_CG, KAON_STOP_FULL}, {KAON_CGNR, KAON_STOP_FULL}, {KAON_CGNR, KAON_STOP_NORMAL}};
+  for (int i = 0; i < 3; i++) {
+    shell_case c;
+    kaon_column_report r;
+    kaon_solver *s = NULL;
+    kaon_solver_options o = options_of(cases[i].method, KAON_SINGLE, 16);
+    shell_open(&c, extents, 1);
+    halving = &c;
+    kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_once, NULL);
+    const kaon_operator_ops *plain = A->ops;
+    kaon_operator_ops ops = *plain;
+    ops.at_precision = twice;
+    A->ops = &ops;
+    kaon_vector *b = shell_vector(&c, KAON_DOUBLE, 1), *x = shell_vector(&c, KAON_DOUBLE, 1);
+    shell_complex *ones = calloc(c.n, sizeof *ones);
+    for (size_t j = 0; j < c.n; j++) ones[j] = j % 3 ? 1 : -1;
+    shell_import(&c, b, 0, ones);
+    o.tol = 1e-15;
+    o.stop = cases[i].stop;
+    must(c.ctx, kaon_vector_zero(x));
+    must(c.ctx, kaon_solver_create(A, 1, &o, &s));
+    must(c.ctx, kaon_solver_solve(s, b, x, &r, NULL));
+    printf("  %s: %d steps, residual %.2e, %s\n", i ? "cgnr" : "cg", r.iterations, r.residual,
+           kaon_stop_reason_name(r.reason));
+    assert_int_equal(r.reason, KAON_CONVERGED);
+    assert_int_equal(r.iterations, KAON_DEFLATION_BEGIN);
+    assert_true(r.residual == 0 && r.stop_residual == 0);
+    kaon_solver_destroy(&s);
+    kaon_vector_destroy(&b);
+    kaon_vector_destroy(&x);
+    A->ops = plain;
+    kaon_operator_destroy(&A);
+    free(ones);
+    shell_close(&c);
+  }
+}
+
+/* The same where the old directions go on: nothing is divided by what is 0, and the direction that
+ * 0 times is added to x is finite. */
+static void nothing_is_divided_by_nothing(void **state) {
+  (void)state;
+  static const int renews[] = {KAON_REC_CG_RENEW, KAON_REC_CGNR_RENEW};
+  for (int i = 0; i < 2; i++) {
+    kaon_column_state *s = calloc(1, sizeof *s);
+    s->flags = KAON_FLAG_DEFLATED;
+    s->reason = KAON_WAIT_PERIOD;
+    s->gate = KAON_GATE_SERVICE | KAON_GATE_INJECT;
+    s->relative = s->limit = 1e-20;
+    s->slot[KAON_S_R2][0] = i; /* CGNR: as it was before */
+    s->slot[KAON_S_RHO][0] = 1;
+    kaon_recurrence_run(renews[i], s);
+    kaon_recurrence_run(KAON_REC_CG_DEFLATED, s);
+    kaon_recurrence_run(KAON_REC_DEFLATED_RESUME, s);
+    assert_int_equal(s->gate, KAON_GATE_SERVICE | KAON_GATE_KEEP);
+    assert_int_equal(s->reason, KAON_WAIT_STOP);
+    for (int slot = KAON_S_ALPHA; slot <= KAON_S_OVERLAP; slot++)
+      assert_true(isfinite(s->slot[slot][0]) && isfinite(s->slot[slot][1]));
+    assert_true(s->slot[KAON_S_ALPHA][0] == 0);
+    free(s);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(pairs_are_of_the_solve_at_hand),
+      cmocka_unit_test(guesses_and_stops_cost_no_more),
+      cmocka_unit_test(the_residual_is_named_right_behind_a_projection),
+      cmocka_unit_test(a_threshold_is_of_the_residual_that_is_left),
+      cmocka_unit_test(a_projection_that_leaves_nothing_is_the_end),
+      cmocka_unit_test(nothing_is_divided_by_nothing),
+  };
+  if (machine_lacks(MACHINE_CPU)) return 0;
+  shell_machine = MACHINE_CPU;
+  return cmocka_run_group_tests_name("uses of deflation", tests, NULL, NULL);
+}
