@@ -26,7 +26,7 @@ static const cli_option options[] = {
     {CLI_TEXT, "shifts", "S1,S2,...", NULL, OWN(shifts), 0, 0, SHIFTS_TEXT},
     {CLI_INT, "batch", "N", NULL, OWN(batch), 1, 4096,
      "columns solved at a time (default: all of them together, which is fastest); with --output, "
-     "finished batches are kept in OUTPUT.partial"},
+     "finished batches are kept in OUTPUT.partial, but for staggered actions"},
     {CLI_GROUP, "Results:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_FILE, "output", "FILE", NULL, OWN(output), 0, 0,
      "write the solutions, as SciDAC/LIME (USQCD propagator)"},
@@ -88,8 +88,7 @@ void invert_close(invert_job *job) {
   kaon_context_destroy(&job->ctx);
 }
 
-/* Columns first .. first + count - 1 between the whole vector and a batch's. */
-static kaon_status transfer(invert_job *job, const kaon_vector *from, int from_first,
+kaon_status invert_transfer(const invert_job *job, const kaon_vector *from, int from_first,
                             kaon_vector *to, int to_first, int count) {
   kaon_status status = KAON_OK;
   for (int k = 0; k < count && status == KAON_OK; k++) {
@@ -105,10 +104,12 @@ static int solve(invert_job *job, int first, int count, const kaon_vector *b, ka
   char loss[256], part[160] = "";
   int kept = 0;
   for (int k = 0; k < first; k++) kept += job->done[k];
-  if (kept && job->args->output)
+  const int keeps = checkpoint_keeps(job);
+  if (kept && keeps)
     snprintf(part, sizeof part, "; %d finished columns are in %.90s.partial (--resume)", kept,
              job->args->output);
-  snprintf(loss, sizeof loss, "columns %d to %d are lost%s", first, first + count - 1, part);
+  snprintf(loss, sizeof loss, "columns %d to %d are lost%s", keeps ? first : 0, first + count - 1,
+           part);
   signals_stage("solving", loss);
   const energy_meter meter = energy_start(job->ctx);
   kaon_status status = kaon_solver_solve(job->p.solver, b, x, job->solves + first, &report);
@@ -138,7 +139,7 @@ static int solve_batch(invert_job *job, int first, int count) {
   if (!whole) {
     status = kaon_vector_create(job->ctx, full, job->p.precision, count, &b);
     if (status == KAON_OK) status = kaon_vector_create(job->ctx, full, job->p.precision, count, &x);
-    if (status == KAON_OK) status = transfer(job, job->b, first, b, 0, count);
+    if (status == KAON_OK) status = invert_transfer(job, job->b, first, b, 0, count);
   }
   code = cli_status(job->ctx, status, NULL);
   if (code == EXIT_DONE) code = problem_solver(job->ctx, count, &job->p);
@@ -146,7 +147,7 @@ static int solve_batch(invert_job *job, int first, int count) {
   progress_end(&p);
   kaon_solver_destroy(&job->p.solver);
   if (code == EXIT_DONE && !whole)
-    code = cli_status(job->ctx, transfer(job, x, 0, job->x, first, count), NULL);
+    code = cli_status(job->ctx, invert_transfer(job, x, 0, job->x, first, count), NULL);
   kaon_vector_destroy(&b);
   kaon_vector_destroy(&x);
   return code;
@@ -339,8 +340,12 @@ static int conclude(invert_job *job) {
                    remedy, job);
   int written = report_write(a->common.report, report);
   json_decref(report);
-  if (written == EXIT_DONE) written = histories_write(job->histories, job->columns, a->history);
-  if (written == EXIT_DONE && a->plot && !signals_interrupted())
+  const int none = all && job->seconds == 0 && (a->history || a->plot);
+  if (none)
+    cli_say(&a->common, "all columns were taken over: there is no history to write or to plot\n");
+  if (written == EXIT_DONE && !none)
+    written = histories_write(job->histories, job->columns, a->history);
+  if (written == EXIT_DONE && !none && a->plot && !signals_interrupted())
     written = plot_convergence(&(plot){a->plot, a->history, a->problem.gauge, job->p.options.tol,
                                        job->histories, job->columns});
   if (code != EXIT_DONE || written != EXIT_DONE) return code != EXIT_DONE ? code : written;
@@ -357,6 +362,7 @@ static int prepare(invert_job *job, const field_spec *spec) {
   if (code == EXIT_DONE) code = problem_operator(job->ctx, a, &job->p);
   if (code == EXIT_DONE) announce(job);
   if (code == EXIT_DONE && job->args->resume) code = checkpoint_load(job);
+  if (code == EXIT_DONE && !job->args->resume) checkpoint_warn(job);
   return code;
 }
 

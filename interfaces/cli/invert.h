@@ -37,6 +37,9 @@ typedef struct invert_job {
 int invert_allocate(invert_job *job);
 /* Sites of this rank. */
 int64_t invert_sites(const invert_job *job);
+/* Columns from_first .. from_first + count - 1 of one vector into those of another. */
+kaon_status invert_transfer(const invert_job *job, const kaon_vector *from, int from_first,
+                            kaon_vector *to, int to_first, int count);
 /* Solves all columns that are not done, batch by batch. Exit status. */
 int invert_solve(invert_job *job);
 void invert_close(invert_job *job);
@@ -67,11 +70,16 @@ int condensate_measured(const invert_job *job);
 int condensate_conclude(const invert_job *job, json_t *report);
 
 /* --- checkpoint.c --- */
-/* Keeps the finished columns in OUTPUT.partial (nothing without --output). Exit status. */
+/* 1: finished columns of an unfinished run are kept: there is an --output, and the action is none
+ * of the staggered ones, whose files hold all columns or none. */
+int checkpoint_keeps(const invert_job *job);
+/* Keeps the finished columns in OUTPUT.partial, where it does. Exit status. */
 int checkpoint_save(invert_job *job);
 /* --resume: takes over what OUTPUT.partial or OUTPUT hold of this problem. Exit status. */
 int checkpoint_load(invert_job *job);
 void checkpoint_remove(const invert_job *job);
+/* Without --resume: says that columns of an earlier run are going to be lost. */
+void checkpoint_warn(const invert_job *job);
 
 /* --- plan.c --- */
 /* --dry-run: what the run would take. Called before any context exists: it forks. Exit status. */

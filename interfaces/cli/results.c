@@ -211,10 +211,9 @@ const char *results_action(const invert_job *job, char text[96]) {
   return text;
 }
 
-/* All columns of a staggered solve, a record each; nothing is kept half done. */
-static int staggered_solutions(invert_job *job, const char *path, int checkpoint) {
+/* All columns of a staggered solve, a record each. */
+static int staggered_solutions(invert_job *job, const char *path) {
   char text[96];
-  if (checkpoint) return EXIT_DONE;
   signals_enter("writing the solutions", "the file was not written");
   const int code = cli_write_status(
       job->ctx,
@@ -227,7 +226,7 @@ static int staggered_solutions(invert_job *job, const char *path, int checkpoint
 
 int results_propagator(invert_job *job, const char *path, int checkpoint) {
   const int *e = job->p.field.extents;
-  if (job->p.staggered) return staggered_solutions(job, path, checkpoint);
+  if (job->p.staggered) return staggered_solutions(job, path);
   int count = 0, *map = calloc((size_t)job->columns, sizeof *map);
   outgoing o = {.job = job, .map = map, .slice_sites = (int64_t)e[0] * e[1] * e[2]};
   const size_t slice = (size_t)o.slice_sites * 24 * sizeof **o.slice;
@@ -275,6 +274,7 @@ static kaon_status take_over(invert_job *job, const char *path, const int *colum
                              const int *iterations, int count, incoming *in) {
   kaon_propagator_read_options options = KAON_PROPAGATOR_READ_OPTIONS_INIT;
   memcpy(options.extents, job->p.field.extents, sizeof options.extents);
+  options.ignore_checksum = job->args->problem.ignore_checksum; /* residuals are made anew */
   kaon_status status =
       kaon_propagator_file_read(job->ctx, path, &options, NULL, put_solution, NULL, in);
   for (int i = 0; i < count && status == KAON_OK; i++) {

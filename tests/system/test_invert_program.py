@@ -217,6 +217,46 @@ class Invert(system.Case):
         out = self.succeeds(*job, "--resume", "--tol", "1e-12")
         self.assertIn("0 of 12 columns taken over", out)
 
+    def test_resume_by_another_residual(self):
+        """what --stop chooses decides whether a column is taken over, and is what is reported"""
+        job = ["invert", *SMALL, "--columns", "3", "--output", "p.lime"]
+        self.succeeds(*job, "--tol", "1e-2")
+        for stop in ("schur", "normal"):
+            out = self.succeeds(*job, "--tol", "1e-12", "--stop", stop, "--resume", "--report", "r.json")
+            taken = [s for s in self.report("r.json")["solves"] if s["stop_residual"] > 1.1e-12]
+            self.assertEqual(taken, [])
+            self.assertIn("of 3 columns taken over", out)
+            if stop == "schur":
+                self.assertIn("0 of 3 columns taken over", out)
+        # taken over by the residual that a solve reports, to its roundings
+        self.succeeds(*job, "--tol", "1e-6", "--stop", "normal", "--report", "a.json")
+        out = self.succeeds(*job, "--tol", "1e-6", "--stop", "normal", "--resume", "--report", "b.json")
+        self.assertIn("3 of 3 columns taken over", out)
+        for a, b in zip(self.report("a.json")["solves"], self.report("b.json")["solves"]):
+            self.assertLess(abs(a["stop_residual"] / b["stop_residual"] - 1), 1e-6)
+            self.assertGreater(abs(b["stop_residual"] / b["residual"] - 1), 1e-3)
+
+    def test_a_run_that_solves_nothing_leaves_histories_alone(self):
+        job = ["invert", *SMALL, "--columns", "2", "--output", "p.lime", "--history", "h.csv", "--plot", "p.png"]
+        self.succeeds(*job)
+        before = [open(self.path(name), "rb").read() for name in ("h.csv", "p.png") if os.path.exists(self.path(name))]
+        out = self.succeeds(*job, "--resume")
+        self.assertIn("there is no history to write or to plot", out)
+        after = [open(self.path(name), "rb").read() for name in ("h.csv", "p.png") if os.path.exists(self.path(name))]
+        self.assertEqual(before, after)
+
+    def test_staggered_columns_are_not_said_to_be_kept(self):
+        out = self.succeeds("invert", "--gauge", "weak:0.3", "--lattice", "4", "4", "4", "4", "--action", "staggered",
+                            "--mass", "0.1", "--batch", "1", "--output", "s.lime")
+        self.assertNotIn("kept", out)
+        self.assertFalse(os.path.exists(self.path("s.lime.partial")))
+
+    def test_earlier_columns_are_not_replaced_unsaid(self):
+        with open(self.path("p.lime.partial"), "w") as file:
+            file.write("x")
+        out = self.succeeds("invert", *SMALL, "--columns", "1", "--output", "p.lime")
+        self.assertIn("p.lime.partial holds columns of an earlier run", out)
+
     def test_resume_from_a_partial_file(self):
         """some columns of a run that converge sooner than others are kept"""
         job = ["invert", *SMALL, "--output", "p.lime", "--batch", "4"]
