@@ -33,7 +33,7 @@ struct kaon_recorder {
   int cooperative;                /* PERSISTENT: launched as such */
   char *copy[COPIES];             /* pinned */
   cudaEvent_t arrived[COPIES];
-  int64_t usual; /* nanoseconds that the last wait took */
+  int64_t usual; /* nanoseconds that waits take */
   int limit;     /* of blocks, as the device knows it; 0: it does not */
   int looks;     /* a run ends in a look by itself (kaon_loop.before) */
 };
@@ -424,11 +424,13 @@ static int64_t nanoseconds(void) {
 }
 
 /* How long to sleep before asking again, `passed` nanoseconds into a wait: nearly all of what is
- * left if it is like the last one, or half where that would be much if it is shorter; a quarter of
- * what it is longer by. Then few naps do: each costs the processor some 5 us. */
+ * left if it is like the ones before, or half where that would be much if it is shorter; a quarter
+ * of what it is longer by. Then few naps do: each costs the processor some 5 us. What is usual
+ * falls at once and rises slowly: no wait is shorter than its naps, so one that a sleep of ours
+ * made long would make the next ones long as well. */
 static int64_t nap(int64_t passed, int64_t usual) {
   const int64_t shortest = 10000, longest = 5000000, much = 3000000, left = usual - passed;
-  const int64_t wanted = left <= 0 ? -left / 4 : left > much ? left / 2 : left / 64 * 63 - shortest;
+  const int64_t wanted = left <= 0 ? -left / 4 : left > much ? left / 2 : left / 32 * 31 - shortest;
   return wanted < shortest ? shortest : wanted < longest ? wanted : longest;
 }
 
@@ -467,7 +469,7 @@ static kaon_status sleep_until(kaon_recorder *r, int number) {
   }
   if (passed > 0) {
     kaon_cuda_timer_slack(slack);
-    r->usual = passed;
+    r->usual += r->usual > 0 && passed > r->usual ? (passed - r->usual) / 4 : passed - r->usual;
   }
   if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError(); /* no error */
   return watched != KAON_OK ? watched : kaon_cuda_check(r->ctx, error, "work on the device");
