@@ -314,10 +314,11 @@ static kaon_status check(const kaon_operator *A, const kaon_matrix *matrix,
                      "kaczmarz: lambda is %g; sweeps converge for 0 < lambda < 2 (0: by rule)",
                      o->lambda);
   if (ctx->comm->ranks > 1 && !(cimmino && o->lambda > 0))
-    return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
-                     "kaczmarz: rows are not swept, nor lambda chosen, across %d ranks; take kind "
-                     "cimmino with a lambda, or one rank",
-                     ctx->comm->ranks);
+    return kaon_fail(
+        ctx, KAON_ERR_UNSUPPORTED,
+        "kaczmarz: rows are not swept, nor lambda chosen, across %d ranks; take cimmino "
+        "(the program's --method) with a lambda above 0, or one rank",
+        ctx->comm->ranks);
   if (o->kind == KAON_KACZMARZ_CARP && o->blocks > matrix->rows->rows->rows)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT, "carp: %d blocks of %lld rows; at most one a row",
                      o->blocks, (long long)matrix->rows->rows->rows);

@@ -118,8 +118,8 @@ kaon_status kaon_projector_sweep(const kaon_projector *p, int backward, const ka
   kaon_launch launch;
   if (ops->project == NULL)
     return kaon_fail(ctx, KAON_ERR_NOT_BUILT,
-                     "kaczmarz: backend %s has no kernel for sweeps; take kind cimmino, or another "
-                     "backend",
+                     "kaczmarz: backend %s has no kernel for sweeps; take cimmino (the program's "
+                     "--method), or another backend",
                      ctx->backend->name);
   KAON_TRY(kaon_launch_prepare(ctx, nrhs, (size_t)kaon_projector_bytes(p), &launch));
   ops->project(&launch, &args);

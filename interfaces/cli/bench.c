@@ -256,15 +256,15 @@ json_t *bench_describe(const bench *b, const bench_row *r) {
   time_t now = time(NULL);
   struct tm utc;
   if (gmtime_r(&now, &utc)) strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  char overlap[32];
+  char overlap[32], transport[64];
   return json_pack(
       "{s:s s:o s:s s:s s:s s:s s:i s:o s:s s:s s:i s:s s:o s:s s:o s:i}", "bench", r->name,
       "command", report_string(b->args->common.line), "measured", when, "backend", b->info.backend,
       "device", b->info.device, "commit", kaon_commit(), "ranks", b->info.ranks, "grid",
-      r->extents ? report_ints(r->grid, 4) : json_null(), "transport", bench_transport(b),
-      "overlap", cli_choice(CLI_OVERLAPS, b->args->common.overlap, overlap), "threads",
-      b->info.threads, "isa", b->info.isa, "lattice",
-      r->extents ? report_ints(r->extents, 4) : json_null(), "precision",
+      r->extents ? report_ints(r->grid, 4) : json_null(), "transport",
+      report_transport(&b->info, transport), "overlap",
+      cli_choice(CLI_OVERLAPS, b->args->common.overlap, overlap), "threads", b->info.threads, "isa",
+      b->info.isa, "lattice", r->extents ? report_ints(r->extents, 4) : json_null(), "precision",
       r->precision_text ? r->precision_text : precision_name(r->precision), "links",
       r->extents ? json_integer(r->links) : json_null(), "columns", r->columns);
 }
@@ -436,13 +436,15 @@ const cli_command command_bench = {
     "  kaon bench dslash\n"
     "  kaon bench dslash --lattice 16 16 16 32 --precision single --columns 1\n"
     "  kaon bench solve --gauge config.lime --kappa 0.13 --csw 1.769\n"
-    "  kaon bench scaling --json one.json; mpirun -np 4 kaon bench scaling --json four.json\n"
+    "  kaon bench scaling --json one.json; \\\n"
+    "      mpirun -np 4 kaon bench scaling --json four.json\n"
     "  kaon bench scaling --model one.json --model four.json --bandwidth 45\n"
     "  kaon bench spmv --matrix laplace3d:128 --matrix A.mtx --format csr,sell\n"
     "  kaon bench krylov --matrix laplace3d:64 --method cg,pipecg --precond jacobi\n"
-    "  kaon bench regimes --matrix laplace3d:252 --precision single --csv regimes.csv\n"
+    "  kaon bench regimes --matrix laplace3d:252 --precision single \\\n"
+    "      --csv regimes.csv\n"
     "  kaon bench pipelined --json one.json; \\\n"
-    "      mpirun -np 2 kaon bench pipelined --matrix cavity3d:126 --join one.json\n\n"
+    "      mpirun -np 2 kaon bench pipelined --matrix cavity3d:126 --join one.json\n"
     "  kaon bench kaczmarz --tables fig7 --kaczmarz-level 8 --csv fig7.csv\n\n"
     "Under mpirun all ranks measure together: mpirun -np 4 kaon bench dslash --grid 1 1 1 4 "
     "--local-lattice 32 32 32 64. hop: one parity from the other. ideal GB/s counts every link, "

@@ -141,6 +141,7 @@ static int check(const gauge_args *a) {
 }
 
 static int run(void *arguments) {
+  static const char all_done[] = "all was done by then";
   const gauge_args *a = arguments;
   const field_spec spec = field_file(a->common.operand, "FILE", "a configuration file");
   kaon_context *ctx = NULL;
@@ -152,7 +153,9 @@ static int run(void *arguments) {
     code = field_open(ctx, &spec, a->lattice, KAON_PERIODIC, a->ignore_checksum, &f);
   if (code == EXIT_DONE) code = cli_status(ctx, kaon_gauge_measure(f.gauge, &o), NULL);
   if (code == EXIT_DONE) {
+    signals_stage("printing what was found", "no file was written");
     print(&a->common, &f, &o);
+    signals_stage("", a->convert || a->common.report ? "no file was written" : all_done);
     if (!isfinite(o.plaquette)) {
       cli_error("%s: links are so large that their products are no numbers; get a sound copy",
                 f.spec.text);
@@ -163,6 +166,7 @@ static int run(void *arguments) {
     int written = code == EXIT_DONE ? report_write(a->common.report, report) : code;
     json_decref(report);
     code = written;
+    if (code == EXIT_DONE) signals_stage("", all_done);
   }
   field_close(&f);
   kaon_context_destroy(&ctx);

@@ -156,9 +156,7 @@ static void print_ranks(const cli_common *common, const json_t *r) {
   if (part) print_extents(common, ", each rank with ", part);
   if (!json_is_null(grid)) cli_say(common, "\n");
   if (*text_of(r, "transport"))
-    cli_say(common, "transport  %s, overlap %s\n", text_of(r, "transport"), text_of(r, "overlap"));
-  else if (ranks > 1)
-    cli_say(common, "transport  %s, by hosts; overlap %s\n", library, text_of(r, "overlap"));
+    cli_say(common, "transport  %s; overlap %s\n", text_of(r, "transport"), text_of(r, "overlap"));
   json_array_foreach(json_object_get(r, "devices"), i, device) {
     if (ranks > 1) cli_say(common, "rank %-5d %s\n", (int)i, json_string_value(device));
   }

@@ -305,17 +305,30 @@ static int finish(invert_job *job, json_t *report) {
   return code;
 }
 
-static const char *remedy(const void *user, kaon_stop_reason reason) {
+static const char *stuck(const problem *p, double residual) {
+  const int fine = p->options.sloppy == KAON_DOUBLE;
+  if (!solving_rounds(residual) && p->options.method != KAON_CG && p->options.method != KAON_CGNR)
+    return "the method gets no further, and rounding is not why; another --solver may, cg is the "
+           "safest";
+  if (!solving_rounds(residual))
+    return fine ? "the method gets no further: the operator is singular or nearly so; give another "
+                  "--kappa or --mass"
+                : "the method gets no further: the operator is singular or nearly so; try --sloppy "
+                  "double, or give another --kappa or --mass";
+  if (p->precision != KAON_DOUBLE)
+    return "rounding of x in single precision keeps it above --tol; give --precision double "
+           "--sloppy single, or a larger --tol";
+  return fine ? "rounding keeps it above --tol; give a larger --tol"
+              : "rounding keeps it above --tol; give a larger --tol, or --sloppy double";
+}
+
+static const char *remedy(const void *user, kaon_stop_reason reason, double residual) {
   const invert_job *job = user;
   switch (reason) {
     case KAON_MAX_ITERATIONS:
       return "--max-iter allows more steps";
     case KAON_STAGNATED:
-      return job->p.precision == KAON_DOUBLE
-                 ? "rounding keeps it above --tol; give a larger --tol, or --sloppy double"
-                 : "rounding of x in single precision keeps it above --tol; give --precision "
-                   "double "
-                   "--sloppy single, or a larger --tol";
+      return stuck(&job->p, residual);
     case KAON_BREAKDOWN:
       return "the method cannot go on here; another --solver may, cg is the safest";
     case KAON_DIVERGING:
@@ -387,6 +400,7 @@ static int check_paths(const invert_args *a, const field_spec *spec) {
     code = cli_spared("--fat-links", a->problem.fat_links, paths + READ, count - READ);
   if (code == EXIT_DONE)
     code = cli_spared("--long-links", a->problem.long_links, paths + READ, count - READ);
+  if (code == EXIT_DONE) code = plot_check(a->plot);
   free(partial);
   free(csv);
   return code;
@@ -448,8 +462,8 @@ const cli_command command_invert = {
     "  kaon invert --gauge weak:0.3 --lattice 8 8 8 16 --kappa 0.120 --csw 1\n"
     "  kaon invert --gauge config.lime --kappa 0.130 --csw 1.769 --sloppy half \\\n"
     "      --output propagator.lime --correlators correlators.txt\n"
-    "  kaon invert --gauge config.lime --action staggered --mass 0.05 --source z4:1 --columns "
-    "20\n\n"
+    "  kaon invert --gauge config.lime --action staggered --mass 0.05 \\\n"
+    "      --source z4:1 --columns 20\n\n"
     "The residual that is printed is |b - A x| / |b| of the full system, recomputed in double. "
     "Solutions and correlators are written when every column converged. Noise sources of staggered "
     "actions give the quark condensate.",

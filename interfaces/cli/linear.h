@@ -121,6 +121,7 @@ typedef struct linear {
   kaon_fault_options faults;
   int64_t flips;          /* of the last solve, all ranks */
   kaon_spectrum spectrum; /* where --spectrum asked for it */
+  int diverges;           /* relaxation was foretold to */
 } linear;
 
 /* All that can be refused without the matrix. Fills the plain members of *l. Exit status. */

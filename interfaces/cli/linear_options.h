@@ -397,7 +397,8 @@
    "pipecg, groppcg and blockcg need a Hermitian "                                                 \
    "positive definite A; cgnr and cgne take any, on the normal equations; pipecg, groppcg, "       \
    "rbicgstab and pipebicgstab hide their sums over ranks; jacobi to async are relaxation; "       \
-   "kaczmarz projects onto row after row, cgmnc, carpcg and cimmino do cg on such sweeps"},        \
+   "kaczmarz projects onto row after row, cgmnc, carpcg and cimmino do cg on such sweeps; of "     \
+   "these four cimmino alone runs on several ranks"},                                              \
       {CLI_REAL, "tol", "EPS", "1e-8",                                                             \
        AT(tol),  1e-16, 1,     "stop at this |b - A x| / |b|, without preconditioner"},            \
       {CLI_INT, "max-iter", "N", "10000", AT(max_iter), 1, 1e9, "steps allowed a column"},         \

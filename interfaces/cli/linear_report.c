@@ -115,23 +115,58 @@ void linear_add(const linear *l, json_t *report) {
   json_decref(how);
 }
 
-const char *linear_remedy(const void *user, kaon_stop_reason reason) {
+/* --tau 0 chooses a step that converges where A is positive definite. */
+static const char *divergence(const linear *l) {
+  if (!l->info.hermitian)
+    return isnan(l->args->relax_tau)
+               ? "relaxation does not converge for this matrix; give --method gcr"
+               : "relaxation does not converge for this matrix; leave --tau out, or give "
+                 "--method gcr";
+  return l->relax.tau == 0 || l->options.method == KAON_GS || l->options.method == KAON_SOR
+             ? "relaxation does not converge for this matrix (kaon info --spectrum); give --method "
+               "gcr"
+             : "relaxation does not converge for this matrix (kaon info --spectrum); give --tau 0, "
+               "or --method gcr";
+}
+
+static const char *more_steps(const linear *l, double residual) {
+  if (l->projections >= 0)
+    return "--max-iter allows more steps; sweeps of single rows need many (cgmnc the fewest)";
+  if (relax_is(l->options.method)) {
+    if (l->diverges) return divergence(l);
+    if (!(residual < 1))
+      return "the residual has not fallen; --max-iter allows more steps, but --method gcr is safer";
+    return l->info.hermitian ? "--max-iter allows more steps; --method cg may need fewer"
+                             : "--max-iter allows more steps; --method gcr may need fewer";
+  }
+  return l->args->precond ? "--max-iter allows more steps, another --precond may need fewer"
+                          : "--max-iter allows more steps, a --precond may need fewer";
+}
+
+static const char *stuck(const linear *l, double residual) {
+  const kaon_method method = l->options.method;
+  if (!solving_rounds(residual))
+    return l->projections >= 0 || method == KAON_CGNR
+               ? "the method gets no further: A is singular or nearly so; check the matrix"
+               : "the method gets no further; A may be singular, or --method cgnr, which takes any "
+                 "matrix, may get on";
+  if (l->precision == KAON_SINGLE)
+    return "rounding of x in single precision keeps it above --tol; give --precision double "
+           "--sloppy single, or a larger --tol";
+  return l->options.sloppy == KAON_DOUBLE
+             ? "rounding keeps it above --tol, or A is singular; give a larger --tol"
+             : "rounding keeps it above --tol; give --sloppy double, or a larger --tol";
+}
+
+const char *linear_remedy(const void *user, kaon_stop_reason reason, double residual) {
   const linear *l = user;
   const char *faults = reason == KAON_CANCELLED ? "" : faults_remedy(l);
   if (*faults) return faults;
   switch (reason) {
     case KAON_MAX_ITERATIONS:
-      if (l->projections >= 0)
-        return "--max-iter allows more steps; sweeps of single rows need many (cgmnc the fewest)";
-      return "--max-iter allows more steps, a --precond may need fewer";
+      return more_steps(l, residual);
     case KAON_STAGNATED:
-      return l->precision == KAON_DOUBLE && l->options.sloppy == KAON_DOUBLE
-                 ? "rounding keeps it above --tol, or A is singular; give a larger --tol"
-             : l->precision == KAON_SINGLE
-                 ? "rounding of x in single precision keeps it above --tol; give --precision "
-                   "double "
-                   "--sloppy single, or a larger --tol"
-                 : "rounding keeps it above --tol; give --sloppy double, or a larger --tol";
+      return stuck(l, residual);
     case KAON_BREAKDOWN:
       if (l->projections == KAON_KACZMARZ_CIMMINO)
         return "lambda is too large for this matrix: give a smaller --lambda, or 0 for the rule";
@@ -140,12 +175,7 @@ const char *linear_remedy(const void *user, kaon_stop_reason reason) {
       if (l->options.method == KAON_GCR) return "try --method cgnr, which takes any matrix";
       return "try --method gcr, or cgnr, which takes any matrix";
     case KAON_DIVERGING:
-      if (relax_is(l->options.method))
-        return l->info.hermitian
-                   ? "relaxation does not converge for this matrix (kaon info --spectrum); give "
-                     "--tau 0, or --method gcr"
-                   : "relaxation does not converge for this matrix; leave --tau out, or give "
-                     "--method gcr";
+      if (relax_is(l->options.method)) return divergence(l);
       if (l->options.method == KAON_CGNR || l->options.method == KAON_GCR)
         return "the residual grows; try another --precond, or give --sloppy double";
       return "the residual grows; try --method gcr or cgnr, or another --precond";

@@ -53,11 +53,22 @@ static int draw(const plot *p, const char *part) {
          drawn.st_size > 0;
 }
 
+static int is_png(const char *path) {
+  const size_t length = strlen(path);
+  return length > 4 && strcmp(path + length - 4, ".png") == 0;
+}
+
+int plot_check(const char *path) {
+  if (!path || is_png(path)) return EXIT_DONE;
+  return cli_wrong("--plot %s: the picture is a PNG; give a name that ends in .png",
+                   cli_name(path));
+}
+
 char *plot_csv(const char *path, const char *history) {
   char *name = NULL;
   if (history) return strdup(history);
   size_t length = path ? strlen(path) : 0;
-  if (length > 4 && strcmp(path + length - 4, ".png") == 0) length -= 4;
+  if (path && is_png(path)) length -= 4;
   if (!path || asprintf(&name, "%.*s.csv", (int)length, path) < 0) return NULL;
   return name;
 }

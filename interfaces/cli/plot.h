@@ -15,6 +15,8 @@ typedef struct plot {
 /* residual against iteration, a line a column, the tolerance dashed, as PNG. Where gnuplot is
  * absent the CSV takes its place, and it says so; that is no failure. Exit status. */
 int plot_convergence(const plot *p);
+/* Refuses a name that does not end in .png; NULL is allowed. Exit status. */
+int plot_check(const char *path);
 /* The CSV of the same numbers: --history, else beside the plot. NULL: no plot, or no memory. The
  * caller frees it. */
 char *plot_csv(const char *path, const char *history);

@@ -90,6 +90,9 @@ static int read_solver(const problem_args *a, problem *p) {
   options.refinement = (kaon_refinement)a->refinement;
   if (options.sloppy < p->precision)
     return cli_wrong("--sloppy double is finer than --precision single; use --precision double");
+  if (options.stop == KAON_STOP_REDUCED && a->even_odd == KAON_EVEN_ODD_NONE)
+    return cli_wrong(
+        "--stop schur is of the even-odd system, but --even-odd is none; leave one of them out");
   p->options = options;
   const int code = schwarz_check(a, p);
   if (code != EXIT_DONE || !a->set) return code;
@@ -99,6 +102,12 @@ static int read_solver(const problem_args *a, problem *p) {
 
 int problem_check(const problem_args *a, problem *p, field_spec *spec) {
   memset(p, 0, sizeof *p);
+  if (!a->gauge && a->fat_links)
+    return cli_wrong(
+        "--gauge is missing, which says the extents beside --fat-links %s: the thin links' file, "
+        "or "
+        "unit with --lattice X Y Z T",
+        a->fat_links);
   if (!a->gauge)
     return cli_wrong("--gauge is missing: a configuration file, unit, random:SEED or weak:EPS");
   int code = field_parse(a->gauge, spec);
@@ -164,6 +173,11 @@ static kaon_status wilson_make(const problem_args *a, problem *p) {
 int problem_status(const kaon_context *ctx, const problem *p, kaon_status status) {
   const int code = cli_status(ctx, status, NULL);
   if (status == KAON_ERR_UNITARITY) staggered_hint(p);
+  if (status == KAON_ERR_UNITARITY && !p->ready_made &&
+      p->options.reconstruct != KAON_RECONSTRUCT_18)
+    cli_error(
+        "--reconstruct %d keeps SU(3) matrices alone; give --reconstruct 18, which keeps any links",
+        (int)p->options.reconstruct);
   return code;
 }
 

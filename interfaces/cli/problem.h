@@ -138,10 +138,11 @@ int problem_slice(const problem *p);
   "ranks behind the operator; async-schwarz is gcr with --preconditioner async-schwarz"
 #define PROBLEM_ACTION_TEXT \
   "the Dirac operator; links of asqtad and hisq are made from --gauge, or read: --fat-links"
-#define PROBLEM_FAT_TEXT                                                                        \
-  "asqtad, hisq: ready-made fat links as MILC writes them, SciDAC, with its signs, for an "     \
-  "antiperiodic t; --long-links likewise; with --reconstruct 12 or 8 asqtad needs the --u0 of " \
-  "the long ones, or --u0 auto, which takes their size as it is found"
+#define PROBLEM_FAT_TEXT                                                                          \
+  "asqtad, hisq: ready-made fat links as MILC writes them, SciDAC, with its signs, for an "       \
+  "antiperiodic t; give --long-links likewise, --gauge for the extents, and no --u0, but for "    \
+  "asqtad with --reconstruct 12 or 8: that of the long ones, or auto, which takes their size as " \
+  "it is found"
 #define PROBLEM_REFINEMENT_TEXT \
   "how a coarser inner iteration is corrected: its residual replaced on the way, or restarted"
 #define PROBLEM_EVEN_ODD_TEXT \

@@ -131,7 +131,7 @@ void spectrum_print(const cli_common *common, const kaon_spectrum *s) {
 enum { SHORT_STEPS = 20 };
 
 /* What --tau changes is known of Hermitian matrices: 1 - tau D^-1 A. */
-static void warn(const linear *l, const kaon_spectrum *s) {
+static void warn(linear *l, const kaon_spectrum *s) {
   const kaon_method method = l->options.method;
   const double tau = l->relax.tau == 0 ? s->tau : l->relax.tau;
   double rho = s->rho;
@@ -144,6 +144,7 @@ static void warn(const linear *l, const kaon_spectrum *s) {
       cli_error("warning: nothing says that %s converges: |B| has spectral radius %.4f",
                 method_name(method), s->rho_absolute);
   } else if (rho >= 1 && s->hermitian) {
+    l->diverges = 1;
     cli_error(
         "warning: %s will diverge: the spectral radius of 1 - tau D^-1 A is %.4f; give --tau 0",
         method_name(method), rho);
@@ -161,7 +162,7 @@ static void warn(const linear *l, const kaon_spectrum *s) {
 /* Without --spectrum: few steps (43 products, 63 where A is Hermitian but not positive), of those
  * methods alone whose divergence they can show. What they cannot estimate, such as a matrix without
  * a diagonal, the solver refuses in its own words. */
-static void look_ahead(const linear *l) {
+static void look_ahead(linear *l) {
   const kaon_method method = l->options.method;
   kaon_spectrum s;
   if (method != KAON_JACOBI && method != KAON_TWO_STAGE && method != KAON_ASYNC) return;

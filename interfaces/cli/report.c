@@ -37,13 +37,20 @@ json_t *report_ints(const int *x, int count) {
   return list;
 }
 
+const char *report_transport(const kaon_context_info *info, char text[64]) {
+  if (info->transport && *info->transport) return info->transport;
+  snprintf(text, 64, "%.48s, by hosts", kaon_ranks_library());
+  return info->ranks > 1 ? text : "";
+}
+
 json_t *report_new(const kaon_context *ctx, const char *command) {
+  char text[64];
   kaon_context_info info = {.backend = "", .device = "", .isa = ""};
   if (ctx) kaon_context_query(ctx, &info);
   return json_pack("{s:s s:s s:s s:s s:s s:s s:i s:i s:s s:n s:n s:n s:[]}", "kaon", kaon_version(),
                    "commit", kaon_commit(), "command", command, "backend", info.backend, "device",
                    info.device, "isa", info.isa, "threads", info.threads, "ranks", info.ranks,
-                   "transport", info.transport ? info.transport : "", "seconds", "gflops", "joules",
+                   "transport", report_transport(&info, text), "seconds", "gflops", "joules",
                    "solves");
 }
 

@@ -15,6 +15,9 @@ json_t *report_ints(const int *x, int count);
 /* The fields that every report has; seconds, gflops and joules null, solves empty. The caller owns
  * it (json_decref). */
 json_t *report_new(const kaon_context *ctx, const char *command);
+/* How ranks talk, in words, where there are several, else "": as devices do (kaon_context_info), or
+ * by their hosts. */
+const char *report_transport(const kaon_context_info *info, char text[64]);
 /* How ranks divide the lattice: "grid" and "local_lattice". */
 void report_part(json_t *report, const kaon_lattice *lattice);
 /* Appends {column, iterations, residual, status} (and stop_residual if the stop was not on the full

@@ -272,12 +272,16 @@ static int write_files(invert_job *job) {
   return code;
 }
 
-static const char *remedy(const void *user, kaon_stop_reason reason) {
+static const char *remedy(const void *user, kaon_stop_reason reason, double residual) {
   (void)user;
   switch (reason) {
     case KAON_MAX_ITERATIONS:
       return "--max-iter allows more steps";
     case KAON_STAGNATED:
+      if (!solving_rounds(residual))
+        return "the method gets no further: the system is singular or nearly so; give other "
+               "shifts, "
+               "or another --kappa or --mass";
       return "rounding keeps it above --tol; give a larger --tol, or --precision double --sloppy "
              "double";
     case KAON_BREAKDOWN:

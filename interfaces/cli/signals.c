@@ -43,7 +43,8 @@ static void remove_parts(void) {
 static void say_loss(void) {
   char text[512];
   if (atomic_exchange(&now.said, 1)) return;
-  int n = snprintf(text, sizeof text, "\nkaon: interrupted while %s; %s\n", now.doing, now.loss);
+  int n = snprintf(text, sizeof text, "\nkaon: interrupted%s%s; %s\n", *now.doing ? " while " : "",
+                   now.doing, now.loss);
   if (n > 0) (void)!write(STDERR_FILENO, text, (size_t)n);
 }
 
@@ -126,7 +127,7 @@ void signals_leave(const char *written) {
   memcpy(now.doing, now.outer_doing, sizeof now.doing);
   memcpy(now.loss, now.outer_loss, sizeof now.loss);
   if (written) {
-    snprintf(now.doing, sizeof now.doing, "going on after a write");
+    now.doing[0] = '\0';
     snprintf(now.loss, sizeof now.loss, "%.200s is complete", written);
   }
   pthread_mutex_unlock(&now.lock);

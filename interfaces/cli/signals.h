@@ -11,7 +11,7 @@ int signals_start(void);
 /* 1 once the user asked to stop. */
 int signals_interrupted(void);
 /* What is being done and what is lost if it stops here: "reading the configuration", "nothing was
- * written". Copied. */
+ * written". An empty `doing`: `loss` says it all. Copied. */
 void signals_stage(const char *doing, const char *loss);
 /* A stage within the stage, and its end: the earlier stage holds again. `written`: a file that is
  * now complete and what the sentence is about from here on, or NULL. Not nested. */

@@ -297,6 +297,7 @@ static int check_paths(const solve_args *a, const linear *l) {
       {"--tuning", a->common.tuning},
       {"the numbers of --plot", a->history ? NULL : csv}};
   int code = cli_distinct(paths, (int)(sizeof paths / sizeof *paths));
+  if (code == EXIT_DONE) code = plot_check(a->plot);
   if (code == EXIT_DONE) code = cli_writable("the numbers of --plot", csv);
   free(csv);
   return code;

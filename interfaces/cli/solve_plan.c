@@ -333,6 +333,19 @@ static int make_and_count(void *user, sample *s) {
   return code;
 }
 
+/* 0: not by its name alone, or not its name. */
+static int64_t rows_by_name(const char *name) {
+  const family *f = family_of(name);
+  const char *after = "";
+  int before = 0;
+  long n = 0;
+  if (!f || f->power == 0 || !find_number(f, name, &before, &n, &after)) return 0;
+  const int beams = strcmp(f->name, "elasticity:") == 0; /* fixed at one end */
+  const double all =
+      f->rows * (beams ? pow((double)n, 2) * (double)(n - 1) : pow((double)n, f->power));
+  return all <= INT32_MAX ? (int64_t)all : 0; /* a larger one is refused by its name */
+}
+
 /* *rows of the matrix; 0: not known without making a large one, or not its name. Exit status. */
 static int count_rows(const solve_args *args, int64_t *rows) {
   const char *name = args->linear.matrix, *after = "";
@@ -347,15 +360,9 @@ static int count_rows(const solve_args *args, int64_t *rows) {
     return code;
   }
   const family *f = family_of(name);
-  if (!f || !find_number(f, name, &before, &n, &after)) return EXIT_DONE;
-  if (f->power > 0) {
-    const int beams = strcmp(f->name, "elasticity:") == 0; /* fixed at one end */
-    const double all =
-        f->rows * (beams ? pow((double)n, 2) * (double)(n - 1) : pow((double)n, f->power));
-    if (all <= INT32_MAX) *rows = (int64_t)all; /* a larger one is refused by its name */
+  *rows = rows_by_name(name);
+  if (!f || f->power > 0 || !find_number(f, name, &before, &n, &after) || n > DEAREST_LEVEL)
     return EXIT_DONE;
-  }
-  if (n > DEAREST_LEVEL) return EXIT_DONE;
   code = sample_process(make_and_count, (void *)(uintptr_t)args, &s);
   *rows = (int64_t)s.size;
   return code;
@@ -423,6 +430,23 @@ static void print_plan(const solve_args *args, const sample *s, double reading,
             cli_bytes(s->most, text[0]), cli_bytes((double)info->memory_free, text[1]));
 }
 
+/* The report's "matrix" as far as it is known without reading or making it; else null. */
+static json_t *describe_matrix(const solve_args *args) {
+  const char *name = args->linear.matrix;
+  kaon_matrix_file_info file = {0};
+  int64_t rows = 0;
+  if (linear_is_file(name) && kaon_matrix_file_query(name, 1, threads_of(args), &file) == KAON_OK)
+    rows = file.rows;
+  if (!linear_is_file(name)) rows = rows_by_name(name);
+  const int all = file.rows > 0 && !file.halves; /* else entries of the diagonal may be missing */
+  return json_pack("{s:o s:o s:o s:o}", "name", report_string(cli_name(name)), "rows",
+                   rows > 0 ? json_integer((json_int_t)rows) : json_null(), "entries",
+                   all ? json_integer((json_int_t)file.entries) : json_null(), "field",
+                   file.rows > 0           ? json_string(file.reals == 2 ? "complex" : "real")
+                   : !linear_is_file(name) ? json_string("real")
+                                           : json_null());
+}
+
 int plan_solve(const solve_job *job) {
   const solve_args *args = job->args;
   const char *name = args->linear.matrix;
@@ -445,7 +469,7 @@ int plan_solve(const solve_job *job) {
   print_plan(args, &s, reading, &info);
   json_t *report = report_new(ctx, "solve");
   json_object_set_new(report, "dry_run", json_true());
-  json_object_set_new(report, "matrix", report_string(cli_name(name)));
+  json_object_set_new(report, "matrix", describe_matrix(args));
   json_object_set_new(report, "predicted_peak", report_real(s.peak));
   json_object_set_new(report, "predicted_fields", report_real(s.most));
   json_object_set_new(report, "predicted_share",

@@ -114,16 +114,24 @@ int histories_write(const column_history *histories, int columns, const char *pa
   return code;
 }
 
+int solving_rounds(double residual) {
+  return residual < 1e-2; /* not NaN */
+}
+
 /* Those that ended so, in a sentence. */
 static void advise(const kaon_column_report *solves, int columns, kaon_stop_reason reason,
-                   kaon_breakdown cause, const char *remedy) {
+                   kaon_breakdown cause, remedy_fn *remedy, const void *user) {
   const char *text = kaon_breakdown_text(cause);
+  double worst = 0;
   int count = 0;
-  for (int k = 0; k < columns; k++)
-    count += solves[k].reason == reason && solves[k].breakdown == cause;
+  for (int k = 0; k < columns; k++) {
+    if (solves[k].reason != reason || solves[k].breakdown != cause) continue;
+    count++;
+    if (!(solves[k].residual <= worst)) worst = solves[k].residual; /* NaN stays */
+  }
   if (count)
     cli_error("%d ended with %s: %s%s%s", count, kaon_stop_reason_name(reason), text,
-              *text ? "; " : "", remedy);
+              *text ? "; " : "", remedy(user, reason, worst));
 }
 
 void solving_advise(const kaon_column_report *solves, int columns, const char *lost,
@@ -134,5 +142,5 @@ void solving_advise(const kaon_column_report *solves, int columns, const char *l
   for (kaon_stop_reason reason = KAON_RUNNING; reason <= KAON_CANCELLED; reason++)
     for (kaon_breakdown cause = KAON_BREAKDOWN_NONE; cause <= KAON_BREAKDOWN_PRECONDITIONER;
          cause++)
-      if (reason != KAON_CONVERGED) advise(solves, columns, reason, cause, remedy(user, reason));
+      if (reason != KAON_CONVERGED) advise(solves, columns, reason, cause, remedy, user);
 }

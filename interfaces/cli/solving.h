@@ -33,8 +33,12 @@ void histories_free(column_history *histories, int columns);
 /* As CSV: a line an iteration, a column each. path NULL: nothing to do. Exit status. */
 int histories_write(const column_history *histories, int columns, const char *path);
 
-/* What can be done about columns that ended for a reason other than convergence. */
-typedef const char *remedy_fn(const void *user, kaon_stop_reason reason);
+/* What can be done about columns that ended for a reason other than convergence; `residual`: the
+ * largest of theirs. */
+typedef const char *remedy_fn(const void *user, kaon_stop_reason reason, double residual);
+/* 1 where rounding may be what keeps it there. That of x in single precision leaves 6e-8 |A| |x| /
+ * |b|: a hundredth takes an |x| of more than 1e5 |b| / |A|, and in double far more. */
+int solving_rounds(double residual);
 /* Says how many columns did not converge, that `lost` was not written, and the remedy for each way
  * in which they failed. */
 void solving_advise(const kaon_column_report *solves, int columns, const char *lost,

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "report.h"
 
@@ -160,9 +161,19 @@ static int use(kaon_context *ctx, const char *path, json_t *file) {
 
 int tuning_use(kaon_context *ctx, const char *path) {
   json_error_t error;
+  struct stat st;
   json_t *file = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-  if (!file && error.line < 0) return cli_wrong("--tuning %s: %s", path, error.text);
-  if (!file) return cli_wrong("--tuning %s, line %d: %s", path, error.line, error.text);
+  if (!file && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+    return cli_wrong(
+        "--tuning %s is a directory; give a tuning file, which kaon tune --output FILE makes",
+        path);
+  if (!file && error.line < 0)
+    return cli_wrong("--tuning %s: %s; give a file that kaon tune --output FILE made", path,
+                     error.text);
+  if (!file)
+    return cli_wrong(
+        "--tuning %s is no tuning file (line %d: %s); give one that kaon tune --output FILE made",
+        path, error.line, error.text);
   const int code = use(ctx, path, file);
   json_decref(file);
   return code;

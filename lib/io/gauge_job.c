@@ -240,10 +240,13 @@ kaon_status kaon_gauge_verdict(kaon_gauge_job *job) {
                      (long long)job->not_finite - 1);
   }
   if (job->off_su3) {
-    KAON_TRY(doubt(job, KAON_ERR_UNITARITY,
-                   "%s: %s is %.3g away from SU(3) (allowed is %.0e), and so are %lld more links",
+    char more[64] = "";
+    if (job->off_su3 > 1)
+      snprintf(more, sizeof more, ", and so %s %lld more link%s", job->off_su3 > 2 ? "are" : "is",
+               (long long)job->off_su3 - 1, job->off_su3 > 2 ? "s" : "");
+    KAON_TRY(doubt(job, KAON_ERR_UNITARITY, "%s: %s is %.3g away from SU(3) (allowed is %.0e)%s",
                    job->bytes->name, place(job, job->off_su3_site, job->off_su3_mu, where),
-                   job->off_su3_size, KAON_UNITARITY_TOLERANCE, (long long)job->off_su3 - 1));
+                   job->off_su3_size, KAON_UNITARITY_TOLERANCE, more));
   }
   double off = fabs(info->link_trace_computed - info->link_trace);
   if (info->has_link_trace && !(off <= info->link_trace_tolerance)) {

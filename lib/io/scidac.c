@@ -195,6 +195,13 @@ kaon_status kaon_scidac_layout(const kaon_scidac_scan *scan, const kaon_scidac_r
   } else if (bits == 0) {
     bits = record->length == per_bit * 64 ? 64 : 32;
   }
+  if (record->precision == 0 && record->typesize == 0 && record->length != per_bit * bits)
+    return kaon_fail(
+        scan->ctx, KAON_ERR_FORMAT,
+        "%s: %lld sites of %d reals need %lld bytes in 32 bits and %lld in 64, but the "
+        "data record has %lld: the extents do not belong to these data; check them",
+        scan->bytes->name, (long long)sites, reals, (long long)(per_bit * 32),
+        (long long)(per_bit * 64), (long long)record->length);
   if (bits == 0 || record->length != per_bit * bits) {
     return kaon_fail(scan->ctx, KAON_ERR_FORMAT,
                      "%s: %lld sites of %d reals in %d bits need %lld bytes but the data record "

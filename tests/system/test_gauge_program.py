@@ -107,6 +107,10 @@ class Gauge(system.Case):
         self.refused(*go_on, words=["--ignore-checksum"])
         self.assertEqual(self.succeeds(*go_on, "--ignore-checksum").count("warning:"), 3)
 
+    def test_wrong_extents_are_refused_with_all_sizes(self):
+        name = system.data("gauge/julia_conf_08080808.ildg")
+        self.refused("gauge", name, "--lattice", "8", "8", "8", "4", words=["589824 bytes in 32 bits", "1179648 in 64", "has 2359296"])
+
     def test_the_configuration_is_not_overwritten(self):
         self.succeeds("generate", "--lattice", "4", "4", "4", "4", "--sweeps", "1", "--output", "c.lime")
         os.symlink("c.lime", self.path("link"))

@@ -1,6 +1,10 @@
 """Ctrl-C: the program ends within a second with status 130, says what was lost, leaves nothing half-written."""
+import fcntl
 import os
 import signal
+import subprocess
+import sys
+import termios
 import time
 
 import system
@@ -62,6 +66,31 @@ class Interrupt(system.Case):
                          ready="CGNR to")
         self.assertEqual(self.read("p.lime"), b"older")
         self.assertEqual(os.listdir(self.folder), ["p.lime"])
+
+    def test_at_the_end_nothing_is_said_to_be_lost(self):
+        """the program waits for room to print; Ctrl-C meanwhile finds all of the work done"""
+        self.assertEqual(system.kaon("generate", "--lattice", "4", "4", "4", "4", "--sweeps", "1", "--output", "c.lime", cwd=self.folder)[0], 0)
+        for more in ([], ["--convert", "d.lime"]):
+            out, into = os.pipe()
+            fcntl.fcntl(into, fcntl.F_SETPIPE_SZ, 4096)
+            os.write(into, b" " * 3996)  # there is room for a line or two
+            process = subprocess.Popen([system.PROGRAM, "gauge", "c.lime", *more], stdout=into, stderr=subprocess.PIPE, text=True,
+                                       cwd=self.folder, env=system.environment(), preexec_fn=system.default_signals)
+            self.addCleanup(process.kill)
+            os.close(into)
+            there = bytes(4)
+            while int.from_bytes(there, sys.byteorder) <= 3996 and process.poll() is None:
+                there = fcntl.ioctl(out, termios.FIONREAD, bytes(4))
+                time.sleep(0.01)
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.05)
+            with os.fdopen(out) as file:
+                file.read()
+            err = process.communicate(timeout=30)[1]
+            print(f"  gauge {' '.join(more)}: {err.strip()}")
+            self.assertEqual(process.returncode, 130, err)
+            self.assertIn("interrupted; all was done by then", err)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["c.lime", "d.lime"])
 
     def test_twice_is_at_once(self):
         self.interrupted(0.5, "generate", "--lattice", "16", "16", "16", "16", "--sweeps", "1000000", "--output", "c.lime",

@@ -200,6 +200,27 @@ class Invert(system.Case):
         self.assertEqual({s["status"] for s in self.report()["solves"]}, {"max-iterations"})
         self.assertEqual(sorted(os.listdir(self.folder)), ["report.json"])
 
+    def test_advice_is_of_the_residual(self):
+        """far above rounding it is not rounding that keeps it there"""
+        hopeless = ["invert", "--gauge", "random:1", "--lattice", "4", "4", "4", "8", "--kappa", "0.25", "--csw", "1", "--columns", "1"]
+        out = self.succeeds(*hopeless, "--solver", "bicgstab", "--max-iter", "5000", status=1)
+        self.assertRegex(out, "stagnated: the method gets no further.*cg is the safest")
+        for more, words in ((["--sloppy", "double"], "rounding keeps it above --tol; give a larger --tol"), ([], "or --sloppy double")):
+            out = self.succeeds("invert", *SMALL, "--columns", "1", "--tol", "1e-16", *more, status=1)
+            self.assertIn(words + "\n", out)
+
+    def test_links_off_su3_want_18_reals(self):
+        self.succeeds("generate", "--lattice", "4", "4", "4", "4", "--sweeps", "1", "--output", "c.lime")
+        data = bytearray(self.read("c.lime"))
+        at = data.index(b"ildg-binary-data") - 16 + 144
+        job = ["invert", "--gauge", "bad", "--kappa", "0.1", "--csw", "1", "--columns", "1", "--ignore-checksum", "--reconstruct"]
+        for bad, more in enumerate((r"1e-04\)\n", "and so is 1 more link\n", "and so are 2 more links\n")):
+            data[at + 1440 * bad:at + 1440 * bad + 8] = b"\0" * 8  # a link's first real
+            with open(self.path("bad"), "wb") as file:
+                file.write(data)
+            self.assertRegex(self.succeeds(*job, "18"), r"away from SU\(3\) \(allowed is .*" + more)
+        self.refused(*job, "12", words=["--reconstruct 12", "give --reconstruct 18"])
+
     def test_resume_takes_over_finished_columns(self):
         job = ["invert", *SMALL, "--output", "p.lime"]
         self.succeeds(*job, "--report", "first.json", "--correlators", "first")

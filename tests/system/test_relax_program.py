@@ -82,6 +82,17 @@ class Relax(system.Case):
         self.assertAlmostEqual(self.report("info.json")["spectrum"]["rho_absolute"], 4 / 3, places=4)
         self.refused("info", "--spectrum", words=["--spectrum is for --matrix"])
 
+    def test_too_few_steps_get_advice_that_is_taken(self):
+        """relaxation takes no --precond; one that diverges is not helped by more steps"""
+        for method in ("jacobi", "gs", "async"):
+            out = self.succeeds("solve", "--matrix", "laplace2d:16", "--method", method, "--max-iter", "3", status=1)
+            self.assertIn("max-iterations: --max-iter allows more steps; --method cg may need fewer", out)
+        out = self.succeeds("solve", "--matrix", "elasticity:4", "--method", "jacobi", "--max-iter", "3", status=1)
+        self.assertIn("jacobi will diverge", out)
+        self.assertIn("max-iterations: relaxation does not converge for this matrix", out)
+        self.assertNotIn("--max-iter allows", out)
+        self.succeeds("solve", "--matrix", "elasticity:4", "--method", "cg")
+
     def test_options_of_other_methods_are_refused(self):
         for arguments, words in ((("--method", "cg", "--block", "10"), "--block is for --method two-stage and async"),
                                  (("--method", "jacobi", "--coloring"), "--coloring is for --method gs, sor, kaczmarz"),

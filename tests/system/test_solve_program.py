@@ -428,6 +428,8 @@ class Solve(system.Case):
                 ratio = plan["predicted_peak"] / real["peak_resident"]
                 print(f"  {matrix}: foretold {plan['predicted_peak'] / 2 ** 20:.0f} MiB, ratio {ratio:.2f}")
                 self.assertTrue(0.8 < ratio < 1.25, ratio)
+                self.assertEqual((plan["matrix"]["name"], plan["matrix"]["rows"], plan["matrix"]["field"]),
+                                 (matrix, real["matrix"]["rows"], real["matrix"]["field"]))
         self.assertEqual(sorted(os.listdir(self.folder)), ["plan.json", "report.json"])
 
     def test_a_dry_run_of_a_file_reads_its_size_alone(self):

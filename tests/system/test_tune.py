@@ -88,7 +88,10 @@ class Tune(system.Case):
         with open(self.path("changed.json"), "w") as out:
             out.write('{"kaon": ')
         self.refused("bench", "vector", "--tuning", "changed.json", words=["--tuning changed.json"])
-        self.refused("info", "--tuning", "absent.json", words=["absent.json"])
+        self.refused("info", "--tuning", "absent.json", words=["absent.json", "kaon tune --output"])
+        with open(self.path("text"), "w") as out:
+            out.write("hello\n")
+        self.refused("info", "--tuning", "text", words=["--tuning text is no tuning file", "kaon tune --output"])
 
     def test_a_tuning_is_not_written_over(self):
         self.tune("--columns", "1", "--precision", "single", "--reconstruct", "18")

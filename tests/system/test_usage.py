@@ -32,6 +32,10 @@ WRONG = (
     (["--csw", "wilson"], ["invert", *system.SMALL, "--action", "wilson"]),
     (["--tol", "zero"], ["invert", *system.SMALL, "--tol", "zero"]),
     (["--tol", "between"], ["invert", *system.SMALL, "--tol", "7"]),
+    (["--stop schur", "--even-odd is none"], ["invert", *system.SMALL, "--even-odd", "none", "--stop", "schur"]),
+    (["--gauge is missing", "extents beside --fat-links f"],
+     ["invert", "--action", "asqtad", "--mass", "0.05", "--fat-links", "f", "--long-links", "l"]),
+    (["--tuning . is a directory", "kaon tune --output"], ["info", "--tuning", "."]),
     (["--action", "overlap"], ["invert", *system.SMALL, "--action", "overlap"]),
     (["--source", "line"], ["invert", *system.SMALL, "--source", "line:3"]),
     (["source"], ["invert", *system.SMALL, "--source", "point:9,0,0,0"]),
@@ -144,6 +148,15 @@ class Usage(system.Case):
                 example += ["--sweeps", "1"]
             self.succeeds(*example[1:])
 
+    def test_examples_can_be_pasted(self):
+        """no line of them is broken but behind a backslash"""
+        for command in ("info", "gauge", "generate", "invert", "solve", "bench", "tune"):
+            lines = re.search(r"\nExamples?:\n(.*?)\n\n", system.kaon(command, "--help")[1] + "\n", re.DOTALL).group(1).split("\n")
+            for line, before in zip(lines, ["", *lines]):
+                with self.subTest(line=line):
+                    self.assertRegex(line, r"^  (kaon|mpirun) " if not before.endswith("\\") else r"^      \S")
+            self.assertFalse(lines[-1].endswith("\\"))
+
     def test_help_fits_80_columns(self):
         """and argp, which miscounts some long texts, has every option at its place"""
         for command in ([], ["invert"], ["generate"], ["gauge"], ["solve"], ["bench"], ["info"], ["tune"]):
@@ -198,7 +211,9 @@ class Usage(system.Case):
                 self.refused("solve", "--matrix", "laplace2d:5", option, "into", words=[f"{option} into", "its folder"])
         for job in (["solve", "--matrix", "laplace2d:5"], ["invert", *system.SMALL]):
             self.refused(*job, "--plot", "plots.png", words=["the numbers of --plot plots.csv", "not an ordinary file"])
-            self.refused(*job, "--plot", "p" * 218, words=["the numbers of --plot ...ppp", "222 bytes", "220 at most"])
+            self.refused(*job, "--plot", "p" * 218 + ".png", words=["--plot ...ppp", "222 bytes", "220 at most"])
+            for name in ("plot", "plot.pdf", "plot.PNG", ".png"):
+                self.refused(*job, "--plot", name, words=[f"--plot {name}:", "ends in .png"])
         done = subprocess.run(["sh", "-c", f"'{system.PROGRAM}' solve --matrix laplace2d:5 --report log > log"], cwd=self.folder, env=system.environment(),
                               stderr=subprocess.PIPE, text=True)
         self.assertEqual(done.returncode, 2)
