@@ -118,7 +118,8 @@ def main():
                                     "precision": "double", "columns": 1, "rounds": arguments.rounds, "stored": row["stored"],
                                     "iterations": steps, "residual": row["residual"],
                                     "seconds": 1e-6 * steps * statistics.median(ours), "microseconds": ours, "petsc": version,
-                                    "petsc_iterations": other, "petsc_microseconds": theirs, "ratio": best})
+                                    "petsc_iterations": other, "petsc_microseconds": theirs, "ratio": best,
+                                    "lattice": None, "links": None, "gflops": None, "ideal_gbs": None, "limit_gbs": None})
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:
             json.dump(results, file, indent=1)

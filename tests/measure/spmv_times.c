@@ -288,7 +288,8 @@ static void write_row(bed *b, const char *form, int lanes, int type, int columns
   fflush(stdout);
   if (b->json == NULL) return;
   fprintf(b->json,
-          "%s  {\"bench\": \"spmv\", \"command\": \"spmv_times\", \"device\": \"%s\", "
+          "%s  {\"bench\": \"spmv\", \"command\": \"spmv_times\", \"backend\": \"cuda\", "
+          "\"ranks\": 1, \"lattice\": null, \"links\": null, \"device\": \"%s\", "
           "\"commit\": \"%s\", \"matrix\": \"%s\", \"rows\": %lld, \"entries\": %.0f, "
           "\"precision\": \"%s\", \"form\": \"%s\", \"lanes\": %d, \"columns\": %d, "
           "\"sums\": %d, \"bytes\": %.0f, \"seconds\": %.9g, \"seconds_min\": %.9g, "
