@@ -9,27 +9,12 @@
 
 #include <math.h>
 
-#include "ranks.h"
+#include "pair.h"
 #include "solvers/deflate.h"
-#include "tests/util/partition.h"
 
 static const int extents[4] = {8, 4, 8, 8};
 static const double tol = 1e-10;
 enum { COLUMNS = 2 };
-
-static partition_pair open_pair(void) {
-  static const int grids[4][4] = {{1, 1, 1, 1}, {1, 1, 1, 2}, {2, 1, 1, 2}, {2, 1, 2, 2}};
-  const kaon_context_options options = ranks_options(KAON_ISA_AUTO);
-  partition_pair pair;
-  kaon_context *whole = NULL;
-  const int size = world_size(), row = size == 8 ? 3 : size / 2; /* of 1, 2, 4, 8 */
-  must(NULL, kaon_context_create(&options, &whole));
-  kaon_context *part = ranks_open(KAON_ISA_AUTO, grids[row]);
-  partition_open(&pair, whole, part, extents, 0, KAON_ANTIPERIODIC);
-  must(whole, kaon_gauge_weak(pair.whole.gauge, 1, 2));
-  must(part, kaon_gauge_weak(pair.part.gauge, 1, 2));
-  return pair;
-}
 
 /* Clover near criticality for CGNR, light staggered quarks for CG. */
 static kaon_operator *make(const partition_side *side, kaon_method method) {
@@ -128,7 +113,7 @@ static void solve(const partition_side *side, kaon_method method, kaon_precision
 static void steps_are_those_of_one_rank(void **state) {
   static const kaon_method methods[] = {KAON_CG, KAON_CGNR};
   static const double bounds[] = {1, 1.05, 1.15};
-  partition_pair pair = open_pair();
+  partition_pair pair = ranks_pair(extents, 1, 2);
   (void)state;
   for (int m = 0; m < 2; m++) {
     int full[COLUMNS] = {0};
@@ -151,7 +136,7 @@ static void steps_are_those_of_one_rank(void **state) {
 
 /* The rule looks at the largest share, so that all ranks take the same services. */
 static void the_rule_is_the_same_on_all_ranks(void **state) {
-  partition_pair pair = open_pair();
+  partition_pair pair = ranks_pair(extents, 1, 2);
   kaon_solver_options o = options_of(KAON_CGNR, KAON_HALF);
   bed v = open_bed(&pair.part, KAON_CGNR);
   kaon_solver *s = NULL;

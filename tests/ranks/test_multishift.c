@@ -11,8 +11,7 @@
 #include <kaon/rational.h>
 #include <math.h>
 
-#include "ranks.h"
-#include "tests/util/partition.h"
+#include "pair.h"
 
 static const int extents[4] = {8, 4, 8, 8};
 static const double tol = 1e-10;
@@ -20,20 +19,6 @@ enum { SHIFTS = 12, COLUMNS = 2 };
 
 typedef enum { NAIVE, IMPROVED, CLOVER, SYSTEMS } which;
 static const char *const names[] = {"staggered", "improved staggered", "clover, normal equations"};
-
-static partition_pair open_pair(void) {
-  static const int grids[4][4] = {{1, 1, 1, 1}, {1, 1, 1, 2}, {2, 1, 1, 2}, {2, 1, 2, 2}};
-  const kaon_context_options options = ranks_options(KAON_ISA_AUTO);
-  partition_pair pair;
-  kaon_context *whole = NULL;
-  const int size = world_size(), row = size == 8 ? 3 : size / 2; /* of 1, 2, 4, 8 */
-  must(NULL, kaon_context_create(&options, &whole));
-  kaon_context *part = ranks_open(KAON_ISA_AUTO, grids[row]);
-  partition_open(&pair, whole, part, extents, 0, KAON_ANTIPERIODIC);
-  must(whole, kaon_gauge_weak(pair.whole.gauge, 0.3, 6));
-  must(part, kaon_gauge_weak(pair.part.gauge, 0.3, 6));
-  return pair;
-}
 
 /* The even-odd operator on one side. Long links: the thin ones, which are SU(3), count -1 / 24
  * times. */
@@ -117,7 +102,7 @@ static void compare(const outcome *one, const outcome *ranks, const double *sigm
 
 static void shifts_are_those_of_one_rank(void **state) {
   const double mass = 0.05;
-  partition_pair pair = open_pair();
+  partition_pair pair = ranks_pair(extents, 0.3, 6);
   double sigma[SHIFTS];
   (void)state;
   for (int i = 0; i < SHIFTS; i++) sigma[(5 * i + 3) % SHIFTS] = 1e-3 * pow(2, i);
@@ -164,7 +149,7 @@ static void root(const partition_side *side, kaon_rational *r, double norm2[COLU
 
 /* Each is off by tol sum |residue| / (lo + pole) |b| at most. */
 static void roots_are_those_of_one_rank(void **state) {
-  partition_pair pair = open_pair();
+  partition_pair pair = ranks_pair(extents, 0.3, 6);
   kaon_rational r;
   double one[COLUMNS], ranks[COLUMNS], b2[COLUMNS], sum = 0;
   (void)state;
