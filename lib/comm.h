@@ -28,8 +28,9 @@ typedef struct kaon_lags {
 } kaon_lags;
 
 /* Memory of each rank that the others reach while it is busy with something else: they put numbers
- * of 4 or 8 bytes into it, each of which is whole whenever it is read, or, where it is mapped, work
- * on it as on their own. Puts to one rank take place in their order; nothing else is ordered. */
+ * of 4 or 8 bytes into it, each of which is whole whenever it is read; where it is mapped, they may
+ * also work on it as on their own. Puts to one rank take place in their order; nothing else is
+ * ordered. */
 typedef struct kaon_board {
   kaon_comm *comm;
   size_t bytes;
@@ -93,11 +94,11 @@ struct kaon_comm {
   int device_memory;           /* messages of exchanges may be in device memory (CUDA-aware MPI) */
   double patience; /* > 0: an exchange or a sum fails with COMM after so many seconds (MPI); of
                       devices, whose errors one rank alone may meet in between */
-  int room;                    /* numbers of a sum that there is memory for */
-  int late;      /* loose exchanges take no message of the last so many rounds (for tests) */
-  size_t piece;  /* longer messages of exchanges go in pieces (for tests: short) */
-  int64_t pause; /* nanoseconds before each iteration of asynchronous blocks here (for tests) */
-  void *self;    /* the implementation's own */
+  int room;        /* numbers of a sum that there is memory for */
+  int late;        /* loose exchanges take no message of the last so many rounds (for tests) */
+  size_t piece;    /* longer messages of exchanges go in pieces (for tests: short) */
+  int64_t pause;   /* nanoseconds before each iteration of asynchronous blocks here (for tests) */
+  void *self;      /* the implementation's own */
   struct kaon_comm_delay *delay; /* comm_delay.c; NULL: none */
   kaon_traffic traffic;          /* so far, of what is issued (not of what a device repeats) */
 };

@@ -44,12 +44,14 @@ void kaon_arrivals_clear(kaon_arrivals *a) {
   a->columns = 0;
 }
 
-/* A board that both kinds of machine put on, and boxes of each rank's own. */
+/* A board that both kinds of machine put on, in shared memory where ranks have that, and boxes of
+ * each rank's own. */
 static kaon_status take_board(kaon_arrivals *a) {
   kaon_context *ctx = a->ctx;
+  const int mapped = ctx->comm->local_ranks == ctx->comm->ranks;
   size_t most = a->box.bytes;
   void *box = NULL;
-  KAON_TRY(ctx->comm->ops->board_create(ctx->comm, most, 0, &a->board));
+  KAON_TRY(ctx->comm->ops->board_create(ctx->comm, most, mapped, &a->board));
   a->stage = calloc(most, 1);
   kaon_status status = KAON_OK;
   if (a->stage == NULL)
