@@ -48,36 +48,39 @@ void kaon_comm_host(char *name, size_t room) {
   name[room - 1] = '\0';
 }
 
-/* The first rank that failed, -1: none. *all: whether every rank did. */
-static kaon_status first_failed(kaon_comm *comm, kaon_status mine, int *first, kaon_status *status,
-                                int *all) {
-  double number = (double)mine, *numbers = malloc((size_t)comm->ranks * sizeof *numbers);
-  int failed = 0;
-  *first = -1;
-  if (numbers == NULL) return kaon_fail(comm->ctx, KAON_ERR_MEMORY, "ranks: no host memory");
-  const kaon_status sent = comm->ops->gather(comm, &number, 1, numbers);
-  for (int r = comm->ranks - 1; r >= 0 && sent == KAON_OK; r--)
-    if (numbers[r] != KAON_OK) *first = r, failed++;
-  if (*first >= 0) *status = (kaon_status)(int)numbers[*first];
-  *all = failed == comm->ranks;
-  free(numbers);
-  return sent;
+/* Of the ranks that failed the first, -1: none; one that waited in vain for another (COMM) after
+ * those that had a reason of their own. *alike: every rank failed, with the same status. */
+static int first_failed(const double *numbers, int ranks, kaon_status *status, int *alike) {
+  int first = -1;
+  *alike = 1;
+  for (int r = ranks - 1; r >= 0; r--) {
+    if (numbers[r] != numbers[0] || numbers[r] == KAON_OK) *alike = 0;
+    if (numbers[r] == KAON_OK) continue;
+    if (first < 0 || numbers[r] != KAON_ERR_COMM || numbers[first] == KAON_ERR_COMM) first = r;
+  }
+  if (first >= 0) *status = (kaon_status)(int)numbers[first];
+  return first;
 }
 
 kaon_status kaon_comm_agree(kaon_comm *comm, kaon_status mine) {
   enum { SENTENCE = 1024 };
   char text[SENTENCE] = "";
-  int first, all;
+  const double number = (double)mine;
+  double *numbers = malloc((size_t)comm->ranks * sizeof *numbers);
   kaon_status status = KAON_OK;
-  KAON_TRY(first_failed(comm, mine, &first, &status, &all));
-  if (first < 0) return KAON_OK;
+  int first = -1, alike = 0;
+  if (numbers == NULL) return kaon_fail(comm->ctx, KAON_ERR_MEMORY, "ranks: no host memory");
+  const kaon_status sent = comm->ops->gather(comm, &number, 1, numbers);
+  if (sent == KAON_OK) first = first_failed(numbers, comm->ranks, &status, &alike);
+  free(numbers);
+  if (sent != KAON_OK || first < 0) return sent;
   if (comm->rank == first) {
     const char *sentence = kaon_last_error(comm->ctx);
     if (sentence[0] == '\0') sentence = kaon_status_text(mine);
     strncpy(text, sentence, sizeof text - 1);
   }
   KAON_TRY(comm->ops->broadcast(comm, text, sizeof text, first));
-  if (all) /* alike: the place says nothing */
+  if (alike) /* the place says nothing */
     kaon_fail(comm->ctx, status, "%s", text);
   else
     kaon_fail(comm->ctx, status, "rank %d: %s", first, text);

@@ -140,7 +140,7 @@ build_all() {
 # ---- tests, ranks, sanitizer: one queue, since a device that several share has seldom nothing to do ----
 
 # Those that another program beside them could fail: test_context asks for more memory than is free, the others look at clocks.
-alone=" test_context test_energy ranks_patience "
+alone=" test_context test_energy ranks_patience ranks_device_error "
 # Those that wait for the device all the time: processes that share one wait for each other's slices of time. The others mostly
 # compute references on the host.
 turns=" test_blockcg test_kaczmarz test_kaczmarz_counts test_multishift_issue test_partition test_precond_counts test_preconditioned

@@ -146,49 +146,51 @@ static void an_empty_exchange_does_nothing(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* Whoever fails first, all ranks return its status with its sentence; a second agreement on the
- * same failure on the way out sends nothing, on whichever rank. */
 /* Every rank puts numbers whose two halves are equal, then says how far it is, into everybody's
  * board, while all of them read: no number is torn, and none is older than what was said of it. */
-static void what_is_put_on_a_board_is_whole_and_in_order(void **state) {
-  (void)state;
+static void put_and_read(kaon_comm *comm, int mapped) {
   enum { N = 500, TURNS = 200, ROOM = (N + 1) * 8 };
-  kaon_context *ctx = ranks_open(KAON_ISA_AUTO, NULL);
-  kaon_comm *comm = ctx->comm;
+  kaon_context *ctx = comm->ctx;
   kaon_board *board = NULL;
   uint64_t *numbers = calloc(2 * N, sizeof *numbers), *there = numbers + N;
   int64_t torn = 0, early = 0;
-  if (comm->ops->board_create == NULL) printf("  no boards: skipped\n");
-  if (comm->ops->board_create != NULL) {
-    const size_t room = (size_t)comm->ranks * ROOM;
-    must(ctx, comm->ops->board_create(comm, room, 0, &board));
-    for (uint64_t turn = 1; turn <= TURNS; turn++) {
-      for (int i = 0; i < N; i++) numbers[i] = turn << 32 | turn;
-      for (int r = 0; r < comm->ranks; r++) {
-        const size_t at = (size_t)comm->rank * ROOM;
-        const uint32_t said = (uint32_t)turn;
-        must(ctx, comm->ops->board_put(board, r, at, numbers, 8, N));
-        must(ctx, comm->ops->board_put(board, r, at + N * 8, &said, 4, 1));
-      }
-      for (int r = 0; r < comm->ranks; r++) {
-        uint32_t said = 0;
-        must(ctx, comm->ops->board_get(board, (size_t)r * ROOM + N * 8, &said, 4, 1));
-        must(ctx, comm->ops->board_get(board, (size_t)r * ROOM, there, 8, N));
-        for (int i = 0; i < N; i++) torn += there[i] >> 32 != (uint32_t)there[i];
-        for (int i = 0; i < N; i++) early += (uint32_t)there[i] < said;
-        assert_true(r != comm->rank || said == turn);
-      }
-    }
-    MPI_Barrier(MPI_COMM_WORLD);
+  const size_t room = (size_t)comm->ranks * ROOM;
+  must(ctx, comm->ops->board_create(comm, room, mapped, &board));
+  for (uint64_t turn = 1; turn <= TURNS; turn++) {
+    for (int i = 0; i < N; i++) numbers[i] = turn << 32 | turn;
     for (int r = 0; r < comm->ranks; r++) {
-      must(ctx, comm->ops->board_get(board, (size_t)r * ROOM, there, 8, N));
-      assert_true(there[0] == ((uint64_t)TURNS << 32 | TURNS) && there[N - 1] == there[0]);
+      const size_t at = (size_t)comm->rank * ROOM;
+      const uint32_t said = (uint32_t)turn;
+      must(ctx, comm->ops->board_put(board, r, at, numbers, 8, N));
+      must(ctx, comm->ops->board_put(board, r, at + N * 8, &said, 4, 1));
     }
-    comm->ops->board_destroy(&board);
+    for (int r = 0; r < comm->ranks; r++) {
+      uint32_t said = 0;
+      must(ctx, comm->ops->board_get(board, (size_t)r * ROOM + N * 8, &said, 4, 1));
+      must(ctx, comm->ops->board_get(board, (size_t)r * ROOM, there, 8, N));
+      for (int i = 0; i < N; i++) torn += there[i] >> 32 != (uint32_t)there[i];
+      for (int i = 0; i < N; i++) early += (uint32_t)there[i] < said;
+      assert_true(r != comm->rank || said == turn);
+    }
   }
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int r = 0; r < comm->ranks; r++) {
+    must(ctx, comm->ops->board_get(board, (size_t)r * ROOM, there, 8, N));
+    assert_true(there[0] == ((uint64_t)TURNS << 32 | TURNS) && there[N - 1] == there[0]);
+  }
+  comm->ops->board_destroy(&board);
   assert_int_equal(torn, 0);
   assert_int_equal(early, 0);
   free(numbers);
+}
+
+static void what_is_put_on_a_board_is_whole_and_in_order(void **state) {
+  (void)state;
+  kaon_context *ctx = ranks_open(KAON_ISA_AUTO, NULL);
+  kaon_comm *comm = ctx->comm;
+  if (comm->ops->board_create == NULL) printf("  no boards: skipped\n");
+  for (int mapped = 0; mapped < 2 && comm->ops->board_create != NULL; mapped++)
+    if (!mapped || comm->local_ranks == comm->ranks) put_and_read(comm, mapped);
   kaon_context_destroy(&ctx);
 }
 
@@ -215,6 +217,8 @@ static void boards_come_and_go(void **state) {
   kaon_context_destroy(&ctx);
 }
 
+/* Whoever fails first, all ranks return its status with its sentence; a second agreement on the
+ * same failure on the way out sends nothing, on whichever rank. */
 static void all_ranks_return_the_first_failure(void **state) {
   (void)state;
   kaon_context *ctx = ranks_open(KAON_ISA_AUTO, NULL);
@@ -242,6 +246,28 @@ static void all_ranks_return_the_first_failure(void **state) {
   char expected[100];
   snprintf(expected, sizeof expected, "rank %d: the disk is full", ranks - 1);
   assert_string_equal(kaon_last_error(ctx), ranks > 1 ? expected : "the disk is full");
+  kaon_context_destroy(&ctx);
+}
+
+/* Who waited in vain for a rank that failed says less than that rank does, wherever it stands. */
+static void the_reason_comes_before_those_who_waited(void **state) {
+  (void)state;
+  kaon_context *ctx = ranks_open(KAON_ISA_AUTO, NULL);
+  const int ranks = ctx->comm->ranks, rank = ctx->comm->rank;
+  char expected[100];
+  for (int failing = 0; failing < ranks; failing++) {
+    must(ctx, kaon_context_agree(ctx, KAON_OK));
+    kaon_status status = rank == failing
+                             ? kaon_fail(ctx, KAON_ERR_DEVICE, "the device of %d is gone", rank)
+                             : kaon_fail(ctx, KAON_ERR_COMM, "%d waited in vain", rank);
+    assert_int_equal(kaon_agree(ctx, status), KAON_ERR_DEVICE);
+    snprintf(expected, sizeof expected, "rank %d: the device of %d is gone", failing, failing);
+    assert_string_equal(kaon_last_error(ctx), expected + (ranks > 1 ? 0 : strlen("rank 0: ")));
+  }
+  must(ctx, kaon_context_agree(ctx, KAON_OK));
+  assert_int_equal(kaon_agree(ctx, kaon_fail(ctx, KAON_ERR_COMM, "the network is down")),
+                   KAON_ERR_COMM);
+  assert_string_equal(kaon_last_error(ctx), "the network is down");
   kaon_context_destroy(&ctx);
 }
 
@@ -432,6 +458,7 @@ static const struct CMUnitTest comm[] = {
     cmocka_unit_test(what_is_put_on_a_board_is_whole_and_in_order),
     cmocka_unit_test(boards_come_and_go),
     cmocka_unit_test(all_ranks_return_the_first_failure),
+    cmocka_unit_test(the_reason_comes_before_those_who_waited),
     cmocka_unit_test(who_is_waited_for_in_vain_is_given_up),
     cmocka_unit_test(a_tolerated_failure_is_not_the_next_one),
     cmocka_unit_test(one_rank_without_an_array_fails_all),
