@@ -21,8 +21,6 @@ typedef struct kaon_update {
   const char *operand_name[KAON_MAX_OPERANDS];
   uint64_t written; /* bit masks of operands: written; read after the update, so free to overlap */
   uint64_t late;
-  int of;     /* the recurrences that the kernel runs (lib/math/recurrence_ids.h) */
-  int behind; /* the pass' is none of them: a launch of its own */
   int apart;  /* the pass' sums are taken over `shape` afterwards */
   int summed; /* sums that were asked for in sum.slot */
   int joined; /* the kernel's sums are not those of one column (blas/block.c) */

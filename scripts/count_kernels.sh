@@ -4,34 +4,34 @@
 set -eu # a kernel leaves one guarded static of its launch stub in its object
 library=$1/libkaon.a
 [ -e "$library" ] || { echo "count_kernels.sh: no $library" >&2; exit 2; }
-# objects by their folders, since files of one name stand in several; kernels by their names, where an object has several families
+# objects by their folders: files of one name stand in several
 kernels=$(find "$1/CMakeFiles" -path '*/kaon_*_cuda_*' -name '*.cu.o' -exec nm -A {} + 2>/dev/null | grep ' _ZGV.*__device_stub__' || true)
 if [ -z "$kernels" ]; then
   echo "built without CUDA"
   exit 0
 fi
 bad=0
-# family, budget, pattern of its objects' paths or its kernels' names
+# family, budget, pattern of its objects' paths
 count() {
   n=$(printf '%s\n' "$kernels" | grep -c "$3" || true)
   printf '%-32s %3d of %3d\n' "$1" "$n" "$2"
   if [ "$n" -gt "$2" ]; then bad=1; fi
 }
-block='/kaon_blas_cuda_blocks_'
+block='/kaon_blas_cuda_\(block\|gram\)_cu'
 domains='/kaon_blas_cuda_domain_cu'
-count "vectors and reductions" 60 '/kaon_blas_cuda_\(convert_cu\|vectors\)_'
+count "vectors and reductions" 60 '/kaon_blas_cuda_\(convert\|multi\|pipelined\|update\)_cu'
 count "block methods" 30 "$block"
-divided='__Z[0-9]*hop_\(faces\|cut\)'
-count "Wilson and clover" 81 '/kaon_dslash_cuda_hop_[^f]\|__Z[0-9]*\(clover\(_pair\)*\|meson\|source\)_kernel'
+divided='/kaon_dslash_cuda_hop_\(faces\|cut\)_'
+count "Wilson and clover" 81 '/kaon_dslash_cuda_\([^hs]\|hop_[^fc]\)'
 count "gauge" 50 '/kaon_gauge_cuda_'
 count "staggered" 54 '/kaon_dslash_cuda_staggered_[0-9]'
-count "divided lattices, staggered" 45 '__Z[0-9]*\(staggered_faces\|face_links\)'
+count "divided lattices, staggered" 45 '/kaon_dslash_cuda_staggered_face'
 count "divided lattices" 36 "$divided"
 listed='/kaon_sparse_cuda_\(chain\|resident\)_cu'
-count "sparse" 48 '/kaon_sparse_cuda_\(one\|sell_columns_cu\)_\|__Z[0-9]*\(pick\|carries\|levels\|shared\)_kernel'
+count "sparse" 48 '/kaon_sparse_cuda_\(csr_cu\|levels_shared\|sell_cu\|sell_columns_cu\)'
 count "listed steps" 6 "$listed"
-count "relaxation" 8 '__Z[0-9]*relax_kernel'
-count "row projections" 4 '/kaon_sparse_cuda_others_.*__Z[0-9]*project_kernel'
+count "relaxation" 8 '/kaon_sparse_cuda_relax_cu'
+count "row projections" 4 '/kaon_sparse_cuda_kaczmarz_cu'
 count "Schwarz domains" 20 "$domains"
 count "preconditioned methods" 4 '/kaon_blas_cuda_precond_cu'
 count "all" 465 ''

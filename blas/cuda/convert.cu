@@ -103,7 +103,7 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   }
   kaon_let_next_start();
   if (a.sums.sum.state == NULL) return;
-  sums_finish<1, 8, true, true, KAON_OF_CONVERT>(a.sums, mine.column, mine.chunk, sum);
+  sums_finish<1>(a.sums, mine.column, mine.chunk, sum);
 }
 
 static bool takes_parts(const kaon_convert_args *args) {

@@ -12,11 +12,7 @@
 enum { TILES = 3, SIDE = 4 * TILES };
 /* Items of a column that a lane has of a step, pairs of complex numbers in them, places of a step.
  */
-enum {
-  STEP_ITEMS = NUMBERS == 2 ? 2 : 1,
-  PAIRS_OF_STEP = STEP_ITEMS * NUMBERS / 4,
-  STEP_PLACES = 4 * STEP_ITEMS
-};
+enum { ITEMS = NUMBERS == 2 ? 2 : 1, PAIRS_OF_STEP = ITEMS * NUMBERS / 4, PLACES = 4 * ITEMS };
 enum { GRAM_CHUNKS = 264, GROUPS = 16 };
 /* Products of tiles at a time: rows are two tiles (-1: none), columns one. Those of a Hermitian
  * piece on the diagonal cover each pair of tiles in one order. */
@@ -61,7 +57,7 @@ static __device__ __forceinline__ bool is_open(const side &s, int tile) {
 
 /* A lane's items at a step, and what a site's integers are worth. */
 typedef struct lane_items {
-  item x[TILES][STEP_ITEMS];
+  item x[TILES][ITEMS];
 } lane_items;
 
 /* at: where the lane's first item of tile 0 stands. */
@@ -71,7 +67,7 @@ static __device__ __forceinline__ void read_items(const gram_call &a, const kaon
 #pragma unroll
   for (int i = 0; i < TILES; i++)
 #pragma unroll
-    for (int c = 0; c < STEP_ITEMS; c++) {
+    for (int c = 0; c < ITEMS; c++) {
       const item zero = {};
       x->x[i][c] =
           is_open(s, i) ? item_read(v, a.w, at + (int64_t)(4 * i) * a.w.unit + 4 * c, whole) : zero;
@@ -163,7 +159,7 @@ static __device__ __forceinline__ void add_items(double sum[][4], const lane_ite
 #if !KAON_HALF
 template <bool ALL, bool SAME>
 static __host__ __device__ constexpr int steps_of_turn() {
-  return ALL ? 1 : (SAME ? 4 : 2) / STEP_ITEMS;
+  return ALL ? 1 : (SAME ? 4 : 2) / ITEMS;
 }
 
 template <bool ALL, bool SAME>
@@ -174,7 +170,7 @@ static __device__ __forceinline__ void add_turn(const gram_call &a, int64_t turn
   tile_scale none[TILES];
 #pragma unroll
   for (int s = 0; s < steps; s++) {
-    const int64_t place = (turn * steps + s) * STEP_PLACES + threadIdx.x % 4;
+    const int64_t place = (turn * steps + s) * PLACES + threadIdx.x % 4;
     if (place >= a.w.count) {
       x[s] = y[s] = lane_items{};
       continue;
@@ -396,7 +392,7 @@ static void launch_gram(const kaon_launch *launch, const kaon_update_args *args)
   a.complex_space = args->shape.complex_space;
   a.w.nrhs = n;
   if (args->v[0].data != NULL)
-    pieces = gram_shape(args, STEP_PLACES * steps_of_turn<ALL, SAME>(), &a, &chunks);
+    pieces = gram_shape(args, PLACES * steps_of_turn<ALL, SAME>(), &a, &chunks);
   a.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, (int)chunks);
   size_t bytes = (size_t)(KAON_WARPS * 2 * products<ALL>() * TILE_ENTRIES) * sizeof(double2);
   const size_t room = (size_t)kaon_block_room(n) * sizeof(double);

@@ -175,7 +175,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, dot_blocks<WANTS>())
   sums_over_ranks(a.sums, 3, total);
   if (threadIdx.x != 0) return;
   if (WANTS == 2 || WANTS == 4) total[FIRST + 1] = 0;
-  sums_conclude<KAON_OF_SUMS>(a.sums, mine.column, 3, total);
+  sums_conclude(a.sums, mine.column, 3, total);
   if (a.sums.marked != NULL) marked_end(a.sums, mark);
 }
 
@@ -336,7 +336,7 @@ static __global__ void __launch_bounds__(KAON_THREADS)
     multi_axpy_item(a, c, i, mine.column, sum);
   if (a.sums.sum.state == NULL) return;
   sum[1] = 0;
-  sums_finish<1, 8, true, true, KAON_OF_MULTI>(a.sums, mine.column, mine.chunk, sum);
+  sums_finish<1>(a.sums, mine.column, mine.chunk, sum);
 }
 
 static multi_call multi_call_of(const kaon_launch *launch, const kaon_update_args *args,
@@ -421,7 +421,7 @@ static __device__ __forceinline__ void multi_dot_conclude(const multi_call &a, i
     slot[0] = total[2 * i];
     slot[1] = total[2 * i + 1];
   }
-  if (a.sums.sum.then != 0) recurrence_run<KAON_OF_MULTI>(a.sums.sum.then, state);
+  if (a.sums.sum.then != 0) recurrence_run(a.sums.sum.then, state);
 }
 
 static __global__ void __launch_bounds__(KAON_THREADS)
@@ -466,8 +466,7 @@ extern "C" void KAON_EXPORT(kaon_multi_dot)(const kaon_launch *launch,
 
 static __global__ void recur_kernel(kaon_gate gate, kaon_sum sum, int columns) {
   const int column = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-  if (column < columns && gate_open(gate, column))
-    recurrence_run<KAON_OF_ANY>(sum.then, &sum.state[column]);
+  if (column < columns && gate_open(gate, column)) recurrence_run(sum.then, &sum.state[column]);
 }
 
 extern "C" void KAON_EXPORT(kaon_recur)(const kaon_launch *launch, const kaon_update_args *args) {

@@ -4,7 +4,8 @@
  * thread has up to sixteen accesses on their way. */
 #include "blas/cuda/words.h"
 
-typedef words_call<PIPE_OPERANDS> pipe_call;
+enum { OPERANDS = PIPE_OPERANDS };
+typedef words_call<OPERANDS> pipe_call;
 
 #if KAON_HALF
 
@@ -18,10 +19,10 @@ template <int OP>
 static __device__ __forceinline__ void update_spinor(const pipe_call &a, const vcomplex *c,
                                                      int64_t unit, int lane, double *sum) {
   constexpr traits t = traits_of<OP>();
-  stored q[PIPE_OPERANDS][SPINOR];
-  float step[PIPE_OPERANDS], scale[PIPE_OPERANDS], factor[PIPE_OPERANDS];
+  stored q[OPERANDS][SPINOR];
+  float step[OPERANDS], scale[OPERANDS], factor[OPERANDS];
 #pragma unroll
-  for (int o = 0; o < PIPE_OPERANDS; o++)
+  for (int o = 0; o < OPERANDS; o++)
     if (t.reads >> o & 1) {
       site_read<stored, SPINOR>(integers_of(a.v[o], a.w, unit), lane, q[o]);
       scale[o] = *scale_at(a.v[o], unit, lane);
@@ -32,13 +33,13 @@ static __device__ __forceinline__ void update_spinor(const pipe_call &a, const v
   for (int round = 0; round < 2; round++) {
 #pragma unroll
     for (int i = 0; i < SPINOR; i += 2) {
-      vcomplex v[PIPE_OPERANDS];
+      vcomplex v[OPERANDS];
 #pragma unroll
-      for (int o = 0; o < PIPE_OPERANDS; o++)
+      for (int o = 0; o < OPERANDS; o++)
         if (t.reads >> o & 1) v[o] = c_make(q[o][i] * step[o], q[o][i + 1] * step[o]);
       formula<OP>(v, c, 0);
 #pragma unroll
-      for (int o = 0; o < PIPE_OPERANDS; o++)
+      for (int o = 0; o < OPERANDS; o++)
         if (t.writes >> o & 1) {
           if (round == 0) {
             scale[o] = quantise_largest(quantise_largest(scale[o], v[o].re), v[o].im);
@@ -49,11 +50,11 @@ static __device__ __forceinline__ void update_spinor(const pipe_call &a, const v
         }
     }
 #pragma unroll
-    for (int o = 0; o < PIPE_OPERANDS; o++)
+    for (int o = 0; o < OPERANDS; o++)
       if (t.writes >> o & 1) factor[o] = kaon_half_factor(scale[o]);
   }
 #pragma unroll
-  for (int o = 0; o < PIPE_OPERANDS; o++)
+  for (int o = 0; o < OPERANDS; o++)
     if (t.writes >> o & 1) {
       site_write<stored, SPINOR>(integers_of(a.v[o], a.w, unit), lane, q[o]);
       *scale_at(a.v[o], unit, lane) = scale[o];
@@ -76,7 +77,7 @@ static __device__ __forceinline__ void update_pair(const pipe_call &a, const vco
                                                    vcomplex *v) {
   constexpr traits t = traits_of<OP>();
 #pragma unroll
-  for (int o = 0; o < PIPE_OPERANDS; o++)
+  for (int o = 0; o < OPERANDS; o++)
     if (t.reads >> o & 1) {
       v[o].re = *integer_at(a.v[o], a.w, unit, lane, i) * step[o];
       v[o].im = i + 1 < a.w.ncomp ? *integer_at(a.v[o], a.w, unit, lane, i + 1) * step[o] : 0;
@@ -89,28 +90,28 @@ template <int OP>
 static __device__ __forceinline__ void update_site(const pipe_call &a, const vcomplex *c,
                                                    int64_t unit, int lane, double *sum) {
   constexpr traits t = traits_of<OP>();
-  float step[PIPE_OPERANDS], scale[PIPE_OPERANDS] = {0, 0, 0, 0, 0, 0, 0, 0}, factor[PIPE_OPERANDS];
-  vcomplex v[PIPE_OPERANDS];
+  float step[OPERANDS], scale[OPERANDS] = {0, 0, 0, 0, 0, 0, 0, 0}, factor[OPERANDS];
+  vcomplex v[OPERANDS];
 #pragma unroll
-  for (int o = 0; o < PIPE_OPERANDS; o++)
+  for (int o = 0; o < OPERANDS; o++)
     if (t.reads >> o & 1) step[o] = kaon_half_unit(*scale_at(a.v[o], unit, lane));
 #pragma unroll 1
   for (int i = 0; i < a.w.ncomp; i += 2) {
     update_pair<OP>(a, c, step, unit, lane, i, v);
 #pragma unroll
-    for (int o = 0; o < PIPE_OPERANDS; o++)
+    for (int o = 0; o < OPERANDS; o++)
       if (t.writes >> o & 1) {
         scale[o] = quantise_largest(scale[o], v[o].re);
         if (i + 1 < a.w.ncomp) scale[o] = quantise_largest(scale[o], v[o].im);
       }
   }
 #pragma unroll
-  for (int o = 0; o < PIPE_OPERANDS; o++) factor[o] = kaon_half_factor(scale[o]);
+  for (int o = 0; o < OPERANDS; o++) factor[o] = kaon_half_factor(scale[o]);
 #pragma unroll 1
   for (int i = 0; i < a.w.ncomp; i += 2) {
     update_pair<OP>(a, c, step, unit, lane, i, v);
 #pragma unroll
-    for (int o = 0; o < PIPE_OPERANDS; o++)
+    for (int o = 0; o < OPERANDS; o++)
       if (t.writes >> o & 1) {
         v_store_int16(integer_at(a.v[o], a.w, unit, lane, i), v[o].re * factor[o]);
         if (i + 1 < a.w.ncomp)
@@ -118,7 +119,7 @@ static __device__ __forceinline__ void update_site(const pipe_call &a, const vco
       }
   }
 #pragma unroll
-  for (int o = 0; o < PIPE_OPERANDS; o++)
+  for (int o = 0; o < OPERANDS; o++)
     if (t.writes >> o & 1) *scale_at(a.v[o], unit, lane) = scale[o];
 #define PRODUCT(to, i, j) add_sites(to, a.v[i], a.v[j], a.w, unit, lane)
   PIPE_SUMS(OP, sum, NORM, PRODUCT);
@@ -151,7 +152,7 @@ static __device__ __forceinline__ void update_share(const pipe_call &a, share mi
   sums_real<OP>(a.complex_space, sum);
   kaon_let_next_start();
   if (a.sums.sum.state == NULL) return;
-  sums_finish<t.sums, 8, false, true, KAON_OF_PIPELINED>(a.sums, mine.column, mine.chunk, sum);
+  sums_finish<t.sums, 8, false>(a.sums, mine.column, mine.chunk, sum);
 }
 
 static __global__ void __launch_bounds__(KAON_THREADS)
@@ -177,7 +178,7 @@ static __global__ void __launch_bounds__(KAON_THREADS)
 
 static void launch_pipelined(const kaon_launch *launch, const kaon_update_args *args, int op,
                              int sums) {
-  const pipe_call a = words_call_of<PIPE_OPERANDS>(launch, args, op, sums);
+  const pipe_call a = words_call_of<OPERANDS>(launch, args, op, sums);
   const unsigned blocks = (unsigned)a.sums.chunks * (unsigned)args->shape.nrhs;
   kaon_cuda_launch_listed(launch, listed_of(op), pipelined_kernel, blocks, KAON_THREADS, a,
                           a.state);

@@ -15,7 +15,7 @@ static __device__ __forceinline__ void update_share(const precond_call &a, share
   update_chunk<OP>(a, a.state, mine, sum);
   kaon_let_next_start();
   if (a.sums.sum.state == NULL) return;
-  sums_finish<t.sums, 8, false, true, KAON_OF_PRECOND>(a.sums, mine.column, mine.chunk, sum);
+  sums_finish<t.sums, 8, false>(a.sums, mine.column, mine.chunk, sum);
 }
 
 /* A block's column. Those that share a column of operand 0 follow one another, so that it is found

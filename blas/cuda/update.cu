@@ -221,15 +221,6 @@ static __host__ __device__ constexpr int update_blocks() {
                                                                                : 0;
 }
 
-/* Which recurrences the kernel runs (blas/blas.c says the same). Without any AXPBY spills. */
-template <int OP>
-static __host__ __device__ constexpr int recurrences_of() {
-  return OP == AXPY                                                   ? KAON_OF_ADDITION
-         : OP == COPY || OP == XPAY || OP == AXPBY || OP == AXPY_XPAY ? KAON_OF_XPAY
-         : OP == BICGSTAB_SOLUTION                                    ? KAON_OF_SOLUTION
-                                                                      : KAON_OF_NONE;
-}
-
 template <int OP>
 static __global__ void __launch_bounds__(KAON_THREADS, update_blocks<OP>())
     update_kernel(const __grid_constant__ update_call a) {
@@ -254,7 +245,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, update_blocks<OP>())
   if (!a.few) kaon_let_next_start();
   if (a.sums.sum.state == NULL) return;
   sums_real<OP>(a.complex_space, sum);
-  sums_finish<2, 8, true, true, recurrences_of<OP>()>(a.sums, mine.column, mine.chunk, sum);
+  sums_finish<2>(a.sums, mine.column, mine.chunk, sum);
 }
 
 #if KAON_HALF
@@ -301,4 +292,3 @@ ENTRY(axpby, AXPBY)
 ENTRY(axpy_xpay, AXPY_XPAY)
 ENTRY(bicgstab_direction, BICGSTAB_DIRECTION)
 ENTRY(bicgstab_solution, BICGSTAB_SOLUTION)
-#undef ENTRY

@@ -9,7 +9,7 @@
 #if defined(KAON_LIB_CUDA_REDUCE_H)
 #error "lib/cuda/reduce.h comes by way of this file"
 #endif
-#define KAON_RECURRENCES_HERE KAON_OF_PRODUCT /* lib/cuda/reduce.h */
+#define KAON_PRODUCT_KERNELS /* lib/cuda/reduce.h */
 
 #include "lib/kernel.h"
 #include "lib/cuda/access.h"

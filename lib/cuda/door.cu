@@ -9,7 +9,7 @@
 #include "lib/cuda/quantise.h"
 #include "lib/cuda/records.h"
 
-enum { DOOR_THREADS = 128, SPINOR = 24, FIND_BLOCKS = 4096 };
+enum { THREADS = 128, SPINOR = 24, FIND_BLOCKS = 4096 };
 
 typedef struct door_call {
   kaon_sites sites;
@@ -37,7 +37,7 @@ typedef struct here {
 
 /* False for whole warps alone. */
 static __device__ __forceinline__ bool find_here(const door_call &a, here *h) {
-  const int64_t at = a.first + (int64_t)blockIdx.x * DOOR_THREADS + threadIdx.x;
+  const int64_t at = a.first + (int64_t)blockIdx.x * THREADS + threadIdx.x;
   const int parity = a.lattice && a.parity > 1 ? (int)blockIdx.y : a.parity;
   const int64_t block = at / KAON_LANES + (a.lattice && a.parity > 1 ? parity * a.nblocks : 0);
   if (at / KAON_LANES * KAON_LANES >= a.end) return false;
@@ -102,9 +102,8 @@ static __device__ __forceinline__ void load_spinor(const door_call &a, const her
 }
 
 template <int PRECISION>
-static __global__ void __launch_bounds__(DOOR_THREADS)
-    take_kernel(const __grid_constant__ door_call a) {
-  __shared__ double room[DOOR_THREADS / 32][RECORDS_ROOM(SPINOR)];
+static __global__ void __launch_bounds__(THREADS) take_kernel(const __grid_constant__ door_call a) {
+  __shared__ double room[THREADS / 32][RECORDS_ROOM(SPINOR)];
   double value[SPINOR];
   here h;
   if (!find_here(a, &h)) return;
@@ -114,9 +113,8 @@ static __global__ void __launch_bounds__(DOOR_THREADS)
 }
 
 template <int PRECISION>
-static __global__ void __launch_bounds__(DOOR_THREADS)
-    give_kernel(const __grid_constant__ door_call a) {
-  __shared__ double room[DOOR_THREADS / 32][RECORDS_ROOM(SPINOR)];
+static __global__ void __launch_bounds__(THREADS) give_kernel(const __grid_constant__ door_call a) {
+  __shared__ double room[THREADS / 32][RECORDS_ROOM(SPINOR)];
   double value[SPINOR];
   here h;
   if (!find_here(a, &h)) return;
@@ -127,7 +125,7 @@ static __global__ void __launch_bounds__(DOOR_THREADS)
 
 /* Sites of any size, component by component. */
 template <int PRECISION>
-static __global__ void __launch_bounds__(DOOR_THREADS)
+static __global__ void __launch_bounds__(THREADS)
     take_any_kernel(const __grid_constant__ door_call a) {
   typedef typename number_of<PRECISION>::type number;
   here h;
@@ -147,7 +145,7 @@ static __global__ void __launch_bounds__(DOOR_THREADS)
 }
 
 template <int PRECISION>
-static __global__ void __launch_bounds__(DOOR_THREADS)
+static __global__ void __launch_bounds__(THREADS)
     give_any_kernel(const __grid_constant__ door_call a) {
   typedef typename number_of<PRECISION>::type number;
   here h;
@@ -163,11 +161,10 @@ static __global__ void __launch_bounds__(DOOR_THREADS)
 }
 
 /* Number by number, as they stand in memory: where a site is matters for bad ones alone. */
-static __global__ void __launch_bounds__(DOOR_THREADS)
-    find_kernel(const __grid_constant__ door_call a) {
+static __global__ void __launch_bounds__(THREADS) find_kernel(const __grid_constant__ door_call a) {
   const int64_t numbers = (a.pairs ? 2 : 1) * (a.end - a.first) * a.ncomp;
-  const int64_t step = (int64_t)gridDim.x * DOOR_THREADS;
-  for (int64_t i = (int64_t)blockIdx.x * DOOR_THREADS + threadIdx.x; i < numbers; i += step) {
+  const int64_t step = (int64_t)gridDim.x * THREADS;
+  for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < numbers; i += step) {
     if (fabs(a.psi[i]) <= a.limit) continue;
     const int64_t site = i / a.ncomp;
     if (a.pairs && a.parity < 2) { /* the other parity's are nobody's business */
@@ -208,33 +205,32 @@ static door_call call_of(const kaon_door_args *args, bool back) {
 
 static dim3 grid_of(const door_call &a) {
   const int64_t count = a.end - a.first;
-  return dim3((unsigned)((count + DOOR_THREADS - 1) / DOOR_THREADS),
-              a.lattice && a.parity > 1 ? 2 : 1);
+  return dim3((unsigned)((count + THREADS - 1) / THREADS), a.lattice && a.parity > 1 ? 2 : 1);
 }
 
-#define ENTRY(entry, back)                                                       \
-  template <int PRECISION>                                                       \
-  static void entry##_in(const kaon_launch *launch, const door_call &a) {        \
-    const cudaStream_t stream = (cudaStream_t)launch->queue;                     \
-    if (a.ncomp == SPINOR)                                                       \
-      entry##_kernel<PRECISION><<<grid_of(a), DOOR_THREADS, 0, stream>>>(a);     \
-    else                                                                         \
-      entry##_any_kernel<PRECISION><<<grid_of(a), DOOR_THREADS, 0, stream>>>(a); \
-  }                                                                              \
-  extern "C" void kaon_door_##entry##_cuda(const kaon_launch *launch,            \
-                                           const kaon_door_args *args) {         \
-    const door_call a = call_of(args, back);                                     \
-    if (args->precision == DOUBLE)                                               \
-      entry##_in<DOUBLE>(launch, a);                                             \
-    else if (args->precision == SINGLE)                                          \
-      entry##_in<SINGLE>(launch, a);                                             \
-    else                                                                         \
-      entry##_in<HALF>(launch, a);                                               \
+#define ENTRY(entry, back)                                                  \
+  template <int PRECISION>                                                  \
+  static void entry##_in(const kaon_launch *launch, const door_call &a) {   \
+    const cudaStream_t stream = (cudaStream_t)launch->queue;                \
+    if (a.ncomp == SPINOR)                                                  \
+      entry##_kernel<PRECISION><<<grid_of(a), THREADS, 0, stream>>>(a);     \
+    else                                                                    \
+      entry##_any_kernel<PRECISION><<<grid_of(a), THREADS, 0, stream>>>(a); \
+  }                                                                         \
+  extern "C" void kaon_door_##entry##_cuda(const kaon_launch *launch,       \
+                                           const kaon_door_args *args) {    \
+    const door_call a = call_of(args, back);                                \
+    if (args->precision == DOUBLE)                                          \
+      entry##_in<DOUBLE>(launch, a);                                        \
+    else if (args->precision == SINGLE)                                     \
+      entry##_in<SINGLE>(launch, a);                                        \
+    else                                                                    \
+      entry##_in<HALF>(launch, a);                                          \
   }
 ENTRY(take, false)
 ENTRY(give, true)
 
 extern "C" void kaon_door_find_cuda(const kaon_launch *launch, const kaon_door_args *args) {
   const door_call a = call_of(args, false);
-  find_kernel<<<FIND_BLOCKS, DOOR_THREADS, 0, (cudaStream_t)launch->queue>>>(a);
+  find_kernel<<<FIND_BLOCKS, THREADS, 0, (cudaStream_t)launch->queue>>>(a);
 }

@@ -38,7 +38,7 @@ static __device__ __forceinline__ void conclude(const kaon_sum_call &c, int colu
   }
   if (c.then == 0) return;
   __syncthreads(); /* the gate, too, has been read by all */
-  if (threadIdx.x == 0) recurrence_run<KAON_OF_ANY>(c.then, state);
+  if (threadIdx.x == 0) recurrence_run(c.then, state);
 }
 
 static __global__ void __launch_bounds__(THREADS) mail_kernel(const __grid_constant__ mail_call a) {

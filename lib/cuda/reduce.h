@@ -25,11 +25,6 @@
 #include "lib/launch.h"
 #include "lib/math/recurrences.h"
 
-/* Which recurrences a file's kernels run where they do not say; defined by who includes this. */
-#if !defined(KAON_RECURRENCES_HERE)
-#define KAON_RECURRENCES_HERE KAON_OF_ANY
-#endif
-
 enum { KAON_THREADS = 256, KAON_WARPS = KAON_THREADS / 32 };
 /* Chunks at most, without and with sums. A device runs some hundred blocks at a time and is idle in
  * part while the last ones run, so there should be many times that; but the last block adds up the
@@ -166,20 +161,15 @@ static __device__ __forceinline__ void sums_collect(const kaon_cuda_sums &s, int
   __syncthreads();
 }
 
-/* Called, since a single thread runs it and inlined it would cost every kernel its registers. OF:
- * the recurrences that there are (lib/math/recurrence_ids.h); no other is asked for. */
-template <int OF>
+/* One copy a file, not one a kernel: a single thread runs it, and inlined it would cost every
+ * kernel its registers. KAON_PRODUCT_KERNELS, defined by who includes this: the file's launches run
+ * recurrences of products alone. */
 static __device__ __noinline__ void recurrence_run(int id, kaon_column_state *state) {
-  switch (id) {
-#define KAON_X(id, function, of)                                     \
-  case id:                                                           \
-    if constexpr ((((of) | KAON_OF_ANY) & OF) != 0) function(state); \
-    break;
-    KAON_RECURRENCES(KAON_X)
-#undef KAON_X
-    default:
-      break;
-  }
+#if defined(KAON_PRODUCT_KERNELS)
+  kaon_recurrence_run_product(id, state);
+#else
+  kaon_recurrence_run(id, state);
+#endif
 }
 
 /* Over ranks, where that is this kernel's affair. All threads of the block that has `total`. */
@@ -190,7 +180,6 @@ static __device__ __forceinline__ void sums_over_ranks(const kaon_cuda_sums &s, 
 
 /* Writes slot[i] = (total[2 i], total[2 i + 1]) for the wanted ones of the first `nslots`, then the
  * recurrence. One thread. */
-template <int OF = KAON_RECURRENCES_HERE>
 static __device__ __forceinline__ void sums_conclude(const kaon_cuda_sums &s, int column,
                                                      int nslots, const double *total) {
   kaon_column_state *state = &s.sum.state[column];
@@ -199,7 +188,7 @@ static __device__ __forceinline__ void sums_conclude(const kaon_cuda_sums &s, in
     state->slot[s.sum.slot[i]][0] = total[2 * i];
     state->slot[s.sum.slot[i]][1] = total[2 * i + 1];
   }
-  if (OF != KAON_OF_NONE && s.sum.then != 0) recurrence_run<OF>(s.sum.then, state);
+  if (s.sum.then != 0) recurrence_run(s.sum.then, state);
 }
 
 /* ---- marked sums ---- */
@@ -346,7 +335,7 @@ static __device__ __forceinline__ void marked_end(const kaon_cuda_sums &s, uint3
   *(volatile uint64_t *)s.marked = mark;
 }
 
-template <int NSLOTS, int AHEAD, bool NORM, bool MAIL = true, int OF = KAON_RECURRENCES_HERE>
+template <int NSLOTS, int AHEAD, bool NORM, bool MAIL = true>
 static __device__ __forceinline__ void sums_finish_marked(const kaon_cuda_sums &s, int column,
                                                           int chunk, const double *value) {
   __shared__ double total[2 * NSLOTS];
@@ -356,27 +345,26 @@ static __device__ __forceinline__ void sums_finish_marked(const kaon_cuda_sums &
   if (!sums_marked<2 * NSLOTS, AHEAD>(s, column, chunk, wanted, value, total, &mark)) return;
   if (MAIL) sums_over_ranks(s, NSLOTS, total);
   if (threadIdx.x != 0) return;
-  sums_conclude<OF>(s, column, NSLOTS, total);
+  sums_conclude(s, column, NSLOTS, total);
   marked_end(s, mark);
 }
 
 /* All of it for a kernel whose blocks have NSLOTS complex sums each, NORM: the first of them real;
  * MAIL: it offers to sum over ranks (kaon_sum.ranks). All threads call it, unless sum.state is
  * NULL: then nothing is to be done. */
-template <int NSLOTS, int AHEAD = 8, bool NORM = true, bool MAIL = true,
-          int OF = KAON_RECURRENCES_HERE>
+template <int NSLOTS, int AHEAD = 8, bool NORM = true, bool MAIL = true>
 static __device__ __forceinline__ void sums_finish(const kaon_cuda_sums &s, int column, int chunk,
                                                    const double *value) {
   __shared__ double total[2 * NSLOTS];
   if (s.marked != NULL) {
-    sums_finish_marked<NSLOTS, AHEAD, NORM, MAIL, OF>(s, column, chunk, value);
+    sums_finish_marked<NSLOTS, AHEAD, NORM, MAIL>(s, column, chunk, value);
     return;
   }
   sums_leave<2 * NSLOTS>(s, column, chunk, 2 * NSLOTS, 0, value);
   if (!sums_last(s, column, s.chunks)) return;
   sums_collect(s, column, 2 * NSLOTS, total);
   if (MAIL) sums_over_ranks(s, NSLOTS, total);
-  if (threadIdx.x == 0) sums_conclude<OF>(s, column, NSLOTS, total);
+  if (threadIdx.x == 0) sums_conclude(s, column, NSLOTS, total);
 }
 
 #endif

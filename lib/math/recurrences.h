@@ -539,17 +539,27 @@ static inline KAON_HD void kaon_gcr_solve(kaon_column_state *s) {
   s->aux = 0;
 }
 
-#define KAON_X(id, function, of) \
-  case id:                       \
-    function(s);                 \
-    break;
-static inline KAON_HD void kaon_recurrence_run(int id, kaon_column_state *s) {
+/* Of products' own alone. */
+static inline KAON_HD void kaon_recurrence_run_product(int id, kaon_column_state *s) {
   switch (id) {
-    KAON_RECURRENCES(KAON_X)
+#define KAON_X(id, function) \
+  case id:                   \
+    function(s);             \
+    break;
+    KAON_RECURRENCES_OF_PRODUCTS(KAON_X)
     default:
       break;
   }
 }
+
+static inline KAON_HD void kaon_recurrence_run(int id, kaon_column_state *s) {
+  switch (id) {
+    KAON_RECURRENCES_OF_PRODUCTS(KAON_X)
+    KAON_OTHER_RECURRENCES(KAON_X)
 #undef KAON_X
+    default:
+      break;
+  }
+}
 
 #endif

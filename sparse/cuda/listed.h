@@ -11,8 +11,6 @@
 #ifndef KAON_SPARSE_CUDA_LISTED_H
 #define KAON_SPARSE_CUDA_LISTED_H
 
-#define KAON_RECURRENCES_HERE KAON_OF_ANY /* lib/cuda/reduce.h */
-
 #include "blas/cuda/convert.h"
 #include "blas/cuda/words.h"
 #include "sparse/cuda/csr.h"

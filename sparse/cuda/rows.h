@@ -8,10 +8,6 @@
 #ifndef KAON_SPARSE_CUDA_ROWS_H
 #define KAON_SPARSE_CUDA_ROWS_H
 
-#if !defined(KAON_RECURRENCES_HERE)
-#define KAON_RECURRENCES_HERE KAON_OF_ROWS /* lib/cuda/reduce.h */
-#endif
-
 #include <limits.h>
 
 #include "lib/kernel.h"
