@@ -67,10 +67,11 @@ typedef struct kaon_row_sweep {
  * iterations less that of the block it reads, as it begins: 0 as in a synchronous method, < 0
  * fresher, > 0 older; one count for each iteration of a block and each block that it reads. */
 typedef struct kaon_row_record {
-  int64_t updates;                      /* global iterations of blocks, all columns */
-  int64_t shifts[KAON_SHIFT_BINS];      /* [shift + KAON_SHIFTS] */
-  int64_t rank_shifts[KAON_SHIFT_BINS]; /* of reads of other ranks' blocks, which are not above */
-  int least, most;                      /* iterations of the slowest and the fastest block */
+  int64_t updates;                       /* global iterations of blocks, all columns */
+  int64_t shifts[KAON_SHIFT_BINS];       /* [shift + KAON_SHIFTS], as the block begins */
+  int64_t shifts_after[KAON_SHIFT_BINS]; /* when it has read what others have */
+  int64_t rank_shifts[KAON_SHIFT_BINS];  /* of reads of other ranks' blocks, which are not above */
+  int least, most;                       /* iterations of the slowest and the fastest block */
 } kaon_row_record;
 
 typedef struct kaon_row_info {

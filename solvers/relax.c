@@ -291,6 +291,9 @@ kaon_status kaon_relax_end(kaon_solver *s) {
   r->most = record.most;
   memcpy(r->shifts, record.shifts, sizeof r->shifts);
   summarise(r->shifts, &r->newest, &r->oldest, &r->asynchronous);
+  int oldest_after;
+  memcpy(r->shifts_after, record.shifts_after, sizeof r->shifts_after);
+  summarise(r->shifts_after, &r->newest_after, &oldest_after, &r->asynchronous_after);
   return relax->ranks ? add_rank_shifts(s, &record) : KAON_OK;
 }
 

@@ -20,7 +20,8 @@ typedef struct sweeps_blocks {
   double *seen;     /* [column][block] */
   int32_t *stop;    /* [column] */
   uint64_t *ticket; /* [column] never cleared while launches follow one another */
-  int64_t *shifts;  /* [2 * KAON_SHIFT_BINS]: of this rank's blocks, then of other ranks' */
+  int64_t *shifts;  /* [3 * KAON_SHIFT_BINS]: of this rank's blocks, of other ranks', of this
+                     * rank's when they have been read */
   void *work;
   kaon_arrivals *arrivals; /* NULL: no other rank's rows are read */
   uint8_t *frozen;         /* [row of the space, of whole blocks] */
@@ -131,7 +132,7 @@ static kaon_status reset(kaon_row_sweeps *S) {
   self->fresh = 0;
   memset(self->total, 0, counters(self) * sizeof *self->total);
   KAON_TRY(S->ctx->backend->memory->clear(S->ctx, self->shifts,
-                                          2 * KAON_SHIFT_BINS * sizeof *self->shifts));
+                                          3 * KAON_SHIFT_BINS * sizeof *self->shifts));
   return clear(S);
 }
 
@@ -140,10 +141,11 @@ static kaon_status record(kaon_row_sweeps *S, kaon_row_record *to) {
   memset(to, 0, sizeof *to);
   if (self->columns == 0) return KAON_OK;
   KAON_TRY(harvest(S));
-  int64_t shifts[2 * KAON_SHIFT_BINS];
+  int64_t shifts[3 * KAON_SHIFT_BINS];
   KAON_TRY(S->ctx->backend->memory->to_host(S->ctx, shifts, self->shifts, sizeof shifts));
   memcpy(to->shifts, shifts, sizeof to->shifts);
   memcpy(to->rank_shifts, shifts + KAON_SHIFT_BINS, sizeof to->rank_shifts);
+  memcpy(to->shifts_after, shifts + 2 * KAON_SHIFT_BINS, sizeof to->shifts_after);
   for (size_t i = 0; i < counters(self); i++) {
     to->updates += self->total[i];
     if (i == 0 || self->total[i] < to->least) to->least = (int)self->total[i];
@@ -196,6 +198,7 @@ static kaon_relax_args args_of(const kaon_row_sweeps *S, const kaon_row_sweep *h
                            .stop = self->stop,
                            .ticket = self->ticket,
                            .shifts = self->shifts,
+                           .shifts_after = self->shifts + 2 * KAON_SHIFT_BINS,
                            .work = self->work,
                            .b = kaon_view_of(b),
                            .x = kaon_view_of(x),
@@ -329,9 +332,9 @@ kaon_status kaon_sweeps_blocks(kaon_matrix *matrix, const kaon_row_how *how,
   sweeps->self = self;
   self->omega = how->omega;
   KAON_TRY(kaon_blocked_create(matrix, how->block, sweeps->precision, &self->rows));
-  KAON_TRY(kaon_pool_take(ctx, 2 * KAON_SHIFT_BINS * sizeof *self->shifts, "shifts", &p));
+  KAON_TRY(kaon_pool_take(ctx, 3 * KAON_SHIFT_BINS * sizeof *self->shifts, "shifts", &p));
   self->shifts = p;
-  KAON_TRY(ctx->backend->memory->clear(ctx, p, 2 * KAON_SHIFT_BINS * sizeof *self->shifts));
+  KAON_TRY(ctx->backend->memory->clear(ctx, p, 3 * KAON_SHIFT_BINS * sizeof *self->shifts));
   if (!ctx->backend->host_accessible) return KAON_OK;
   const size_t numbers = (size_t)(self->rows->rows.rows * self->rows->rows.reals);
   KAON_TRY(kaon_pool_take(ctx, 2 * numbers * kaon_precision_bytes(sweeps->precision) + 64,

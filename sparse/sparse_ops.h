@@ -157,7 +157,8 @@ typedef struct kaon_relax_args {
   double *seen;          /* [column][block] |b - A x|^2 of the block, in passing; rounds > 1 */
   int32_t *stop;         /* [column] 1: over; 0 before */
   uint64_t *ticket;      /* [column] CUDA, `together` > 0: blocks handed out, of all launches */
-  int64_t *shifts;       /* [KAON_SHIFT_BINS] */
+  int64_t *shifts;       /* [KAON_SHIFT_BINS], as blocks begin */
+  int64_t *shifts_after; /* the same when they have read what others have */
   void *work;            /* CPU: [place * reals] twice, of one column */
   kaon_view b, x;
   kaon_gate gate;

@@ -406,6 +406,53 @@ static void free_blocks_converge_within_their_lag(void **state) {
   }
 }
 
+/* A run that needs other iterations than the synchronous method has read what that one does not, so
+ * its shifts must say so, as blocks begin or when they have read: block 5 of Chem97ZtZ, to which
+ * all others are coupled, reads for so long that others have gone on. Where shifts are 0 at both
+ * times, the history is the synchronous one. */
+static void check_shifts(const char *name, int threads, int machine, kaon_relax_driver driver) {
+  relax_case c;
+  kaon_csr *csr = row_case_file(name);
+  kaon_relax_options o = KAON_RELAX_OPTIONS_INIT;
+  kaon_column_report report, synchronous;
+  kaon_relax_report r;
+  int64_t before = 0, after = 0;
+  if (csr == NULL) skip();
+  if (!relax_case_open(&c, machine, threads, csr, KAON_DOUBLE, 1)) return;
+  relax_case_solve(&c, KAON_TWO_STAGE, &o, 1e-12, 5000, &synchronous, NULL);
+  o.driver = driver;
+  relax_case_solve(&c, KAON_ASYNC, &o, 1e-12, 5000, &report, &r);
+  note(name, &report, &r);
+  printf("  synchronous %d iterations; shifts from %d when blocks have read, %.1f %% not 0\n",
+         synchronous.iterations, r.newest_after, 100 * r.asynchronous_after);
+  for (int i = 0; i < 2 * KAON_RELAX_SHIFTS + 1; i++) {
+    before += r.shifts[i];
+    after += r.shifts_after[i];
+  }
+  assert_int_equal(report.reason, KAON_CONVERGED);
+  assert_true(before > 0);
+  assert_true(after > 0 && after <= before); /* a block that is ended before it reads notes one */
+  if (driver == KAON_RELAX_LAUNCH) assert_int_equal(before, after);
+  assert_true(r.newest_after <= r.newest);
+  if (threads == 1) assert_true(r.newest_after == r.newest && r.newest < 0);
+  if (driver == KAON_RELAX_LAUNCH && report.iterations < synchronous.iterations)
+    assert_true(r.newest_after < 0);
+  relax_case_close(&c);
+}
+
+static void shifts_tell_what_was_read(void **state) {
+  (void)state;
+  for (int machine = MACHINE_CPU; machine <= MACHINE_CUDA; machine += MACHINE_CUDA - MACHINE_CPU)
+    for (int i = 0; i < 6; i++) {
+      static const char *const names[] = {"sparse/Chem97ZtZ.mtx", "sparse/fv1.mtx",
+                                          "sparse/Trefethen_2000.mtx"};
+      const int threads = machine == MACHINE_CPU ? 1 + i % 2 : 2;
+      if (machine_lacks(machine)) continue;
+      check_shifts(names[i / 2], threads, machine,
+                   machine == MACHINE_CUDA && i % 2 ? KAON_RELAX_FREE : KAON_RELAX_LAUNCH);
+    }
+}
+
 /* Three columns on the device's and the CPU's ways alike, in mixed precision too. */
 static void columns_and_precisions_converge(void **state) {
   static const kaon_method methods[] = {KAON_JACOBI, KAON_GS, KAON_SOR, KAON_TWO_STAGE, KAON_ASYNC};
@@ -530,6 +577,7 @@ int main(void) {
       cmocka_unit_test(synchronous_residuals_are_the_known_ones),
       cmocka_unit_test(orders_vary_within_the_paper_s_bands),
       cmocka_unit_test(free_blocks_converge_within_their_lag),
+      cmocka_unit_test(shifts_tell_what_was_read),
       cmocka_unit_test(columns_and_precisions_converge),
       cmocka_unit_test(corrections_in_single_reach_double),
       cmocka_unit_test(an_operator_is_sweeps_from_zero),

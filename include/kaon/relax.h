@@ -113,13 +113,19 @@ typedef struct kaon_relax_report {
   double tau;          /* that was used */
   int colours, levels; /* GS, SOR */
   int64_t blocks;      /* two-stage, asynchronous */
-  /* ASYNC. A shift: the reader's number of iterations less that of the block it reads, as it
-   * begins: 0 as in a synchronous method, < 0 newer, > 0 older; those beyond +-32 count there. */
+  /* ASYNC. A shift: the reader's number of iterations less that of the block it reads: 0 as in a
+   * synchronous method, < 0 newer, > 0 older; those beyond +-32 count there. Noted twice: as the
+   * reader begins, and when it has read what others have. What it read is no older than the first
+   * says and, but for what a block has written of an iteration that it has not ended, no newer than
+   * the second. */
   int64_t updates;                           /* iterations of single blocks, all columns */
   int64_t shifts[2 * KAON_RELAX_SHIFTS + 1]; /* [shift + 32] */
   int newest, oldest;                        /* smallest and largest shift seen */
   double asynchronous;                       /* share of reads with another shift than 0 */
-  int least, most;                           /* iterations of the slowest and the fastest block */
+  int64_t shifts_after[2 * KAON_RELAX_SHIFTS + 1];
+  int newest_after;          /* smallest shift when the reader has read */
+  double asynchronous_after; /* share of those other than 0 */
+  int least, most;           /* iterations of the slowest and the fastest block */
   /* Several ranks: the exchange that was used, why it is another than was asked for ("": it is
    * not), and the shifts of reads of other ranks' blocks, of all ranks; they are not among the
    * above. */

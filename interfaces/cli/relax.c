@@ -189,10 +189,10 @@ void relax_print(const cli_common *common, const linear *l) {
   if (r.tau != 1) cli_say(common, "tau = %.6g\n", r.tau);
   if (r.blocks && l->options.method == KAON_ASYNC)
     cli_say(common,
-            "%lld blocks, %lld iterations of them (%d to %d each); shifts seen from %d to %d, "
-            "%.1f %% of the reads not synchronous\n",
+            "%lld blocks, %lld iterations of them (%d to %d each); shifts from %d to %d as they "
+            "begin, from %d when they have read, %.1f and %.1f %% of them not 0\n",
             (long long)r.blocks, (long long)r.updates, r.least, r.most, r.newest, r.oldest,
-            100 * r.asynchronous);
+            r.newest_after, 100 * r.asynchronous, 100 * r.asynchronous_after);
   if (r.exchange_note[0]) cli_say(common, "%s\n", r.exchange_note);
   if (r.exchange != KAON_EXCHANGE_SYNC && l->options.method == KAON_ASYNC)
     cli_say(common,
@@ -245,6 +245,11 @@ json_t *relax_describe(const linear *l) {
                       "shifts", relax_shifts_describe(r.shifts), "newest", r.newest, "oldest",
                       r.oldest, "asynchronous", report_real(r.asynchronous), "least", r.least,
                       "most", r.most, "faults", faults_describe(l, &r));
+  json_object_update(all, figures);
+  json_decref(figures);
+  figures = json_pack("{s:o s:i s:o}", "shifts_after", relax_shifts_describe(r.shifts_after),
+                      "newest_after", r.newest_after, "asynchronous_after",
+                      report_real(r.asynchronous_after));
   json_object_update(all, figures);
   json_decref(figures);
   return all;

@@ -5,7 +5,8 @@
  * a thread may have read for many blocks before it writes for the first: what a GPU does with the
  * blocks that it holds at once. Counts of global iterations are raised after what they count was
  * written (release), and read before what they are about (acquire): what is read is at least as
- * new as its count says, so the lag is bounded in truth, and the recorded shifts are upper bounds.
+ * new as its count says, so the lag is bounded in truth, and the shifts noted before a block reads
+ * are upper bounds; those noted behind its reads are lower ones, but for iterations that end later.
  *
  * Without barriers threads take blocks by tickets, round after round, so a thread that the machine
  * puts off for a while holds back one block. (Where each had blocks of its own, it held back all
@@ -38,7 +39,8 @@ typedef struct job {
   double *seen;
   int32_t *stop;
   int column, first; /* first: this thread is the one that moves */
-  int64_t shifts[KAON_SHIFT_BINS], rank_shifts[KAON_SHIFT_BINS]; /* of this thread */
+  /* of this thread */
+  int64_t shifts[KAON_SHIFT_BINS], shifts_after[KAON_SHIFT_BINS], rank_shifts[KAON_SHIFT_BINS];
 } job;
 
 static job job_of(const kaon_relax_args *a, int column) {
@@ -87,6 +89,15 @@ static void note_shifts(job *j, int64_t block) {
   if (g == NULL) return;
   for (int64_t n = g->reads[block]; n < g->reads[block + 1]; n++)
     j->rank_shifts[bin_of(own - (count_there(j, g->there[n]) & ~KAON_BLOCK_LEFT))]++;
+}
+
+/* Behind its reads: what others have done by now may have been read. */
+static void note_shifts_after(job *j, int64_t block) {
+  const kaon_row_blocks *m = j->m;
+  const int32_t own = j->count[block];
+  __atomic_thread_fence(__ATOMIC_ACQUIRE); /* the counters come after the values */
+  for (int64_t n = m->reads[block]; n < m->reads[block + 1]; n++)
+    j->shifts_after[bin_of(own - __atomic_load_n(&j->count[m->other[n]], __ATOMIC_RELAXED))]++;
 }
 
 /* t -= what row i of the block has of other ranks'. */
@@ -184,6 +195,7 @@ static void read_block(job *j, int64_t block) {
     read_rows(j, block, 1);
   else
     read_rows(j, block, 2);
+  if (!j->a->cut) note_shifts_after(j, block);
 }
 
 static void work_block(const job *j, int64_t block) {
@@ -267,6 +279,8 @@ static void take_pause(const kaon_relax_args *a) {
 static void leave_shifts(const job *j) {
   for (int i = 0; i < KAON_SHIFT_BINS; i++) {
     if (j->shifts[i] != 0) __atomic_fetch_add(&j->a->shifts[i], j->shifts[i], __ATOMIC_RELAXED);
+    if (j->shifts_after[i] != 0)
+      __atomic_fetch_add(&j->a->shifts_after[i], j->shifts_after[i], __ATOMIC_RELAXED);
     if (j->rank_shifts[i] != 0)
       __atomic_fetch_add(&j->a->rank_shifts[i], j->rank_shifts[i], __ATOMIC_RELAXED);
   }

@@ -29,11 +29,6 @@
 
 /* ---- who reads whom ---- */
 
-static __device__ __forceinline__ void note_shift(int *shifts, int32_t shift) {
-  const int bin = shift + KAON_SHIFTS;
-  atomicAdd(&shifts[bin < 0 ? 0 : bin >= KAON_SHIFT_BINS ? KAON_SHIFT_BINS - 1 : bin], 1);
-}
-
 /* The same of other ranks' blocks: true: all is over. */
 static __device__ __forceinline__ bool await_ranks(const relax_call &a, int64_t block, int column,
                                                    int32_t own, int *shifts) {
@@ -71,15 +66,17 @@ static __device__ __forceinline__ void take_pause(const relax_call &a) {
 /* Waits until no block that this one reads is more than `lag` behind, notes the shifts; false in
  * all threads: all is over. The slowest block of all never waits, so some block always goes on. */
 static __device__ __forceinline__ bool may_begin(const relax_call &a, int64_t block, int column,
-                                                 int round, int *shifts) {
+                                                 int round, int *shifts, witness *w) {
   const kaon_row_blocks &m = a.rows;
   const int32_t *count = a.count + (int64_t)column * m.blocks;
   /* of rounds counts begin at 0; the first thread may not have stored this one yet */
   const int32_t own = a.rounds > 1 ? round : load_relaxed(count + block);
   const int64_t end = __ldg(m.reads + block + 1);
   bool over = a.rounds > 1 && load_relaxed(a.stop + column) != 0;
+  w->own = own;
   for (int64_t n = __ldg(m.reads + block) + threadIdx.x; n < end && !over; n += blockDim.x) {
     const int32_t *other = count + __ldg(m.other + n);
+    if (w->other == NULL) w->other = other;
     int32_t there = load_acquire(other);
     while (a.rounds > 1 && there < own - a.lag && !over) {
       __nanosleep(20);
@@ -128,14 +125,15 @@ static __global__ void __launch_bounds__(THREADS)
     relax_kernel(const __grid_constant__ relax_call a) {
   enum { WIDE = held<REALS, THREADS>::WIDE }; /* else it would be too much to keep */
   extern __shared__ double2 room[];
-  __shared__ int shifts[2 * KAON_SHIFT_BINS]; /* of this rank's blocks, of others' */
+  /* of this rank's blocks, of others', of this rank's when they have been read */
+  __shared__ int shifts[3 * KAON_SHIFT_BINS];
   const int column = a.column >= 0 ? a.column : (int)(blockIdx.x % (unsigned)a.columns);
   const int64_t mine = a.column >= 0 ? blockIdx.x : blockIdx.x / (unsigned)a.columns;
   const int64_t step = a.rounds > 1 ? (int64_t)gridDim.x : a.rows.blocks;
   real *y = (real *)room;
   prepared<REALS, THREADS> p;
   p.block = -1;
-  for (int i = threadIdx.x; i < 2 * KAON_SHIFT_BINS; i += blockDim.x) shifts[i] = 0;
+  for (int i = threadIdx.x; i < 3 * KAON_SHIFT_BINS; i += blockDim.x) shifts[i] = 0;
   if (WIDE && a.rounds > 0 && a.together == 0)
     prepare<REALS, THREADS>(a, kaon_relax_turn(mine, a.rows.blocks, a.shuffle), column, y, p);
   kaon_wait_for_previous();
@@ -155,9 +153,10 @@ static __global__ void __launch_bounds__(THREADS)
                                                 : -1;
       if (block < 0) break;
       if (WIDE && block != p.block) prepare<REALS, THREADS>(a, block, column, y, p);
-      if (!a.cut) on = may_begin(a, block, column, round, shifts);
+      witness w = {NULL, 0};
+      if (!a.cut) on = may_begin(a, block, column, round, shifts, &w);
       if (!WIDE && on) prepare<REALS, THREADS>(a, block, column, y, p);
-      if (on) relax_block<REALS, THREADS>(a, p, column, y);
+      if (on) relax_block<REALS, THREADS>(a, p, column, w, shifts + 2 * KAON_SHIFT_BINS, y);
     }
     if (a.rounds > 1 && on && mine == 0) monitor(a, column);
   }
@@ -174,6 +173,9 @@ static __global__ void __launch_bounds__(THREADS)
     if (shifts[KAON_SHIFT_BINS + i] != 0)
       atomicAdd((unsigned long long *)a.rank_shifts + i,
                 (unsigned long long)shifts[KAON_SHIFT_BINS + i]);
+    if (shifts[2 * KAON_SHIFT_BINS + i] != 0)
+      atomicAdd((unsigned long long *)a.shifts_after + i,
+                (unsigned long long)shifts[2 * KAON_SHIFT_BINS + i]);
   }
 }
 
@@ -245,6 +247,7 @@ extern "C" void KAON_EXPORT(kaon_sparse_relax)(const kaon_launch *launch,
   a.stop = args->stop;
   a.ticket = args->ticket;
   a.shifts = args->shifts;
+  a.shifts_after = args->shifts_after;
   a.b = (const real *)args->b.data;
   a.x = (real *)args->x.data;
   a.gate = args->gate;

@@ -19,7 +19,7 @@ typedef struct relax_call {
   double *seen;
   int32_t *stop;
   uint64_t *ticket;
-  int64_t *shifts;
+  int64_t *shifts, *shifts_after;
   const real *b;
   real *x;
   kaon_gate gate;
@@ -368,12 +368,35 @@ static __device__ __forceinline__ void prepare(const relax_call &a, int64_t bloc
   value_of<REALS>(a.rows.inverse, p.s.place, p.inverse);
 }
 
-/* One global iteration of a block, from its reading to its writing. room: the block's numbers,
+/* A block that this one reads, for this thread to look at its counter again. */
+typedef struct witness {
+  const int32_t *other; /* NULL: none */
+  int32_t own;          /* iterations of the block itself */
+} witness;
+
+static __device__ __forceinline__ void note_shift(int *shifts, int32_t shift) {
+  const int bin = shift + KAON_SHIFTS;
+  atomicAdd(&shifts[bin < 0 ? 0 : bin >= KAON_SHIFT_BINS ? KAON_SHIFT_BINS - 1 : bin], 1);
+}
+
+/* Of the blocks that are read those that have no thread of their own, behind the reads. */
+static __device__ __forceinline__ void look_again(const relax_call &a, int64_t block, int column,
+                                                  int32_t own, int *after) {
+  const int32_t *count = a.count + (int64_t)column * a.rows.blocks;
+  const int64_t end = __ldg(a.rows.reads + block + 1);
+#pragma unroll 1
+  for (int64_t n = __ldg(a.rows.reads + block) + threadIdx.x + blockDim.x; n < end; n += blockDim.x)
+    note_shift(after, own - load_relaxed(count + __ldg(a.rows.other + n)));
+}
+
+/* One global iteration of a block, from its reading to its writing. after: the shifts when it has
+ * read what others have; a counter is asked for there and looked at in the end, since who waits for
+ * it is late. room: the block's numbers,
  * twice, at a distance that is known here, for a sweep reads the one and writes the other. */
 template <int REALS, int THREADS>
 static __device__ __forceinline__ void relax_block(const relax_call &a,
                                                    const prepared<REALS, THREADS> &p, int column,
-                                                   real *room) {
+                                                   const witness &w, int *after, real *room) {
   enum { FAR = THREADS * REALS * (int)sizeof(real) };
   const kaon_row_blocks &m = a.rows;
   const seat &s = p.s;
@@ -397,6 +420,11 @@ static __device__ __forceinline__ void relax_block(const relax_call &a,
     if (a.ghosts.start != NULL) read_ghosts<REALS>(a, s, column, t);
   }
   __syncthreads();
+  int32_t there = 0;
+  if (w.other != NULL) {
+    there = load_relaxed(w.other);
+    look_again(a, block, column, w.own, after);
+  }
   if (s.mine) { /* the first sweep, which sees the residual */
     real u[REALS];
 #pragma unroll
@@ -423,6 +451,7 @@ static __device__ __forceinline__ void relax_block(const relax_call &a,
 #pragma unroll
     for (int c = 0; c < REALS; c++) kaon_race_store(a.x + s.at + c, x[c]);
   if (a.cut) return;
+  if (w.other != NULL) note_shift(after, w.own - there);
   const int64_t at = (int64_t)column * m.blocks + block;
   if (a.ghosts.start != NULL) give_rows<REALS>(a, block, column, y);
   if (a.rounds > 1) residual2 = block_sum(residual2);
