@@ -21,7 +21,8 @@ two Xeon E5540. **C**, Faroux, Fukala, Herfarth, Hug, Zeiter, *Kaczmarz-inspired
 notebook GPU, Ryzen 7 PRO 7840HS. Numbers of theirs stand beside ours where the same thing was measured; other programs' machines are other machines.
 A time in a row of relaxation that has `seconds_min` is the median of its `samples` solves, of files without that field the fastest of them.
 Above each table stand the device, the commit and the commands that made its rows; the file holds all digits. Of rows with the same parameters those of the newest
-file count. Made from `bench/results` by `make performance`; the same rows as CSV: `--csv FILE`, and every iteration of the histories: `--histories FILE.csv` (async, faults).
+file count. `kaon bench` writes rows and draws nothing: `make performance` makes tables and plots from `bench/results` (with gnuplot); the same rows
+as CSV: `--csv FILE`, and every iteration of the histories: `--histories FILE.csv` (async, faults).
 """
 
 BUSY = "Measured on two cores that other work shared, so **counts are to be trusted here and times are not**.\n"

@@ -9,9 +9,13 @@ import math
 import os
 import re
 
-from papers_rows import blank, residual
+from papers_rows import against, blank, residual
+
+OTHER = "**Another conclusion than the paper's:** "
 
 C_TABLE3 = {"none": 53.0, "sections": 78.4, "random": 132.0, "cuda": 77.6}  # seconds of 10000 sweeps
+
+C_SWEEPS = 30000  # of Figure 5
 
 C_MEDIANS = {  # problem 1, degree 1: rows: GPU CARP-CG, CGMNC, BiCGStab (Eigen), direct (Eigen), direct (cuDSS)
     30: (0.0156, 6.45e-06, 2.17e-06, 7.24e-06, 0.0101), 103: (0.0763, 6.45e-05, 1.56e-05, 4.59e-05, 0.0107),
@@ -52,6 +56,20 @@ def sweeps(rows, words):
                             "L1 of b - A x"], lines)]
 
 
+def table_3(rows, words):
+    """Table 3, and whether a device is ahead of one core, as the paper's was not."""
+    order = {row["what"]: row for row in rows if row["machine"] == "cuda" and row["value"]}
+    serial = {row["what"]: row for row in rows if row["machine"] == "cpu-serial" and row["value"]}
+    table = sweeps(rows, words)
+    if "sections" not in order or not {"none", "sections"} <= serial.keys():
+        return table
+    took = {name: 1e4 / row["value"] for name, row in (("cuda", order["sections"]), ("none", serial["none"]), ("sections", serial["sections"]))}
+    text = f"the paper's GPU, by sections, takes {C_TABLE3['cuda']:g} s, {against(C_TABLE3['cuda'], C_TABLE3['none'])} than its serial code in the rows' order ({C_TABLE3['none']:g} s)" \
+           f" and about what that takes by sections ({C_TABLE3['sections']:g} s); the device here takes {took['cuda']:.1f} s by sections, {against(took['cuda'], took['none'])} than one core " \
+           f"in the rows' order ({took['none']:.1f} s), {against(took['cuda'], took['sections'])} than by sections ({took['sections']:.1f} s)."
+    return table + [(OTHER + text if took["cuda"] < took["none"] else text[0].upper() + text[1:]) + "\n"]
+
+
 def runs_of(row):
     runs, low, high = (row.get(key) for key in ("runs", "seconds_min", "seconds_max"))
     return "-" if not runs else f"{runs} ({100 * (high / low - 1):.1f} %)" if runs > 1 and low and high else str(runs)
@@ -67,7 +85,28 @@ def banded(rows, words):
         texts.append(f"{name[0]}{', RCM' if name[1] else ''}: {same}; L1 residuals within {100 * (max(sums) / min(sums) - 1):.2f} % of each other (the paper's: 3 %).")
     machines = {row["machine"] for row in rows}
     texts += [f"Not measured here: {name}." for name in MACHINES if name not in machines]
-    return [" ".join(texts) + "\n"] + sweeps(rows, words)
+    return [" ".join(texts) + "\n"] + sweeps(rows, words) + banded_speeds(rows, words)
+
+
+def banded_speeds(rows, words):
+    """The device against the processor, as the paper has them: there threads of the processor are ahead."""
+    texts = []
+    for matrix, rcm in words.unique((row["matrix"], bool(row.get("rcm"))) for row in rows):
+        own = {(row["machine"], row["what"]): row for row in rows if (row["matrix"], bool(row.get("rcm"))) == (matrix, rcm) and row["value"]}
+        parts, ahead = [], []
+        for scheme in ("S1", "S2"):
+            device, threads, serial = (own.get((machine, scheme)) for machine in ("cuda", "cpu-openmp", "cpu-serial"))
+            if device and threads and serial:
+                ahead.append(device["value"] > threads["value"])
+                parts.append(f"{scheme} {words.number(device['value'])} sweeps/s, {against(1 / device['value'], 1 / threads['value'])} than threads ({words.number(threads['value'])}) and "
+                             f"{against(1 / device['value'], 1 / serial['value'])} than one core ({words.number(serial['value'])})")
+        if parts:
+            second = own.get(("cuda", "S2"))
+            few = f" The band leaves little to do at once: {second['classes']} classes of about {second['rows'] // second['classes']} rows in S2." if second and not any(ahead) else ""
+            texts.append(f"- {OTHER if all(ahead) else ''}{matrix}{', RCM' if rcm else ''}, the device: {'; '.join(parts)}.{few}")
+    if not texts:
+        return []
+    return ["The paper's threads of a processor are faster than its GPU on banded matrices. Here:\n\n" + "\n".join(texts) + "\n"]
 
 
 def plots_banded(folder, rows, words):
@@ -85,13 +124,30 @@ def by_order(rows, words):
     return [(*key, sorted((row["x"], row["value"]) for row in rows if (row["what"], row["machine"]) == key and row["value"] is not None)) for key in keys]
 
 
+def orders_hold(curves):
+    """Whether what reached the paper's number of sweeps fell as little as there."""
+    falls = [points[max(points)] / points[min(x for x in points if x > 0)] - 1 for _, _, points in curves if points and max(points) >= C_SWEEPS]
+    if not falls:
+        return ""
+    return " The paper's conclusion, less than 10 % in so many sweeps, holds." if all(-0.1 < fall < 0 for fall in falls) else " Not as in the paper."
+
+
 def orders(rows, words):
     """Figure 5."""
     curves = [(what, machine, dict(points)) for what, machine, points in by_order(rows, words)]
     xs = sorted({x for _, _, points in curves for x in points})
-    text = "; ".join(f"{what} {100 * (points[max(points)] / points[min(points)] - 1):+.1f} %" for what, _, points in curves if points and points[min(points)])
+    text, last = [], max(xs, default=0)
+    for what, _, points in curves:
+        later = [x for x in points if x > 0 and points[x]]
+        if later:
+            low, high = min(later), max(later)
+            ends = "" if high == last else f" (to {high:.0f}, where its time was over)" if high > low else f" (its time was over at {low:.0f})"
+            text.append(f"{what} " + (f"{100 * (points[high] / points[low] - 1):+.1f} %" if high > low else "one point") + ends)
+    first = min((x for x in xs if x > 0), default=0)
+    rises = [f"{what} {100 * (points[first] / points[0] - 1):+.1f} %" for what, _, points in curves if points.get(first) and points.get(0)]
     lines = [[f"{x:.0f}", *(blank(points.get(x), "{:.5g}") for _, _, points in curves)] for x in xs]
-    return [f"{rows[0]['matrix']}, L1 norm of b - A x by sweeps; from first to last: {text}.\n\n" + words.markdown(["sweeps", *(f"{what} ({machine})" for what, machine, _ in curves)], lines)]
+    return [f"{rows[0]['matrix']}, L1 norm of b - A x by sweeps; from {first:.0f} sweeps to {last:.0f}: {', '.join(text)}. The sweeps before the first recorded ones raise it from x = 0: "
+            f"{', '.join(rises)}.{orders_hold(curves)}\n\n" + words.markdown(["sweeps", *(f"{what} ({machine})" for what, machine, _ in curves)], lines)]
 
 
 def plots_orders(folder, rows, words):
@@ -200,7 +256,40 @@ def how_often(rows):
     number = str(high) if low == high else f"{low} to {high}"
     if high == 1:
         return "seconds to 1e-9 (steps) of one run each"
-    return ("median seconds" if low > 1 else "seconds") + f" to 1e-9 [5th, 95th percentile] (steps) of {number} runs" + ("" if low > 1 else ", the median where there are several")
+    spread = "[least, most]" if high < 20 else "[5th, 95th percentile]"  # the indices of these are the first and the last below 20 runs
+    return ("median seconds" if low > 1 else "seconds") + f" to 1e-9 {spread} (steps) of {number} runs" + ("" if low > 1 else ", the median where there are several")
+
+
+def crossings(rows):
+    """From how many rows on projections of a device pass serial CGMNC, and iterative solvers direct ones, beside the paper's medians; problem 1, degree 1."""
+    done = [row for row in rows if row["value"] and row["status"] == "converged"]
+    def least(test):
+        found = {}
+        for row in done:
+            if test(row):
+                found[row["rows"]] = min(row["value"], found.get(row["rows"], row["value"]))
+        return found
+    def passed(fast, slow):
+        both = sorted(fast.keys() & slow.keys())
+        ahead = [n for n in both if all(fast[m] < slow[m] for m in both if m >= n)]
+        return min(ahead, default=None)
+    device = least(lambda row: row["machine"] == "cuda" and row["what"].startswith(("cgmnc", "carpcg", "cimmino")))
+    serial = least(lambda row: (row["machine"], row["what"]) == ("cpu-serial", "cgmnc"))
+    stabilised = least(lambda row: row["what"].startswith("bicgstab"))
+    direct = least(lambda row: not row["what"].startswith(("bicgstab", "carpcg", "cimmino", "cgmnc")))
+    if not device or not serial or not passed(device, serial):
+        return []
+    theirs = passed({n: found[0] for n, found in C_MEDIANS.items()}, {n: found[1] for n, found in C_MEDIANS.items()})
+    n = max(device.keys() & serial.keys())
+    texts = [f"projections of the device pass serial CGMNC from {passed(device, serial)} rows on (the paper's GPU from {theirs} of the same sizes), and at {n} rows are "
+             f"{against(device[n], serial[n])} (the paper's: {against(C_MEDIANS[n][0], C_MEDIANS[n][1])})" if n in C_MEDIANS else ""]
+    both = device.keys() & stabilised.keys() & direct.keys() & C_MEDIANS.keys()
+    if both:
+        n = max(both)
+        paper = C_MEDIANS[n]
+        texts.append(f"at {n} rows they stay {against(device[n], direct[n])} than the fastest direct solver (the paper's: {against(paper[0], min(paper[3:]))}), and "
+                     f"BiCGStab is {against(stabilised[n], direct[n])} than that (the paper's: {against(paper[2], min(paper[3:]))})")
+    return [OTHER + "; ".join(text for text in texts if text) + ".\n"]
 
 
 def solves(rows, words):
@@ -214,6 +303,8 @@ def solves(rows, words):
             lines.append([str(n), *(solve_cell(cells.get(key)) for key in names), *(paper if theirs else [])])
         text = f"**Problem {problem}, degree {degree}**: {how_often(own)}. Direct solvers: analysis, factors and solution. {against_serial(own)}"
         parts.append(text.rstrip() + "\n\n" + words.markdown(["rows", *(f"{machine} {what}" for machine, what in names), *theirs], lines))
+        if (problem, degree) == (1, 1):
+            parts += crossings(own)
     have = {key for key, _ in each_problem(rows)}
     lacking = [f"problem {p}, degree {d}" for p in (1, 2, 3) for d in (1, 2, 3) if (p, d) not in have]
     return parts + ([f"Not measured here: {'; '.join(lacking)}.\n"] if lacking else [])
@@ -347,7 +438,7 @@ def of_steps(row):
 SECTIONS = [
     ("Figure 4: banded matrices", "Sweeps a second of a banded matrix (d = 200000, b = 2, the paper: 50000 sweeps, means of 5 runs) and of one made banded by reverse Cuthill-McKee, in "
      "schemes S1 and S2; L1 residuals after the sweeps.", of_figure("fig4"), banded, plots_banded, None),
-    ("Table 3: sweeps by the order of the rows", "Problem 2, degree 1, n = 361345, 10000 sweeps. GB/s: the sweep's own least traffic.", of_figure("table3"), sweeps, None, None),
+    ("Table 3: sweeps by the order of the rows", "Problem 2, degree 1, n = 361345, 10000 sweeps. GB/s: the sweep's own least traffic.", of_figure("table3"), table_3, None, None),
     ("Figure 5: the residual by the order of the rows", "L1 norm of the residual; the paper: down by less than 10 % in 30000 sweeps.", of_figure("fig5"), orders, plots_orders, None),
     ("Figure 6: steps by lambda", "The paper: least between 0.35 and 0.6, lower for higher degrees.", of_figure("fig6"), lambdas, plots_lambdas, ("figure 6 against the shared steps", compared)),
     ("Figure 7: time by size", "Seconds to 1e-9; the paper: medians of 10 to 1000 runs, with 5th and 95th percentiles.", of_figure("fig7"), solves, plots_solves,
