@@ -81,7 +81,8 @@ static kaon_status pass_on_host(const kaon_wide_links *wide, const passage *p, i
 #pragma omp parallel for num_threads(lattice->ctx->threads) schedule(static)
   for (int64_t matrix = 0; matrix < p->matrices; matrix++) {
     int site[4];
-    const int mu = kaon_order_link(p->order, lattice->extents, p->array, matrix, site);
+    const int mu = kaon_order_link(p->order, lattice->extents, lattice->stencil.odd_origin,
+                                   p->array, matrix, site);
     const kaon_host_link link = kaon_host_link_at(&host, site, mu);
     if (take)
       take_link(p, matrix, link);

@@ -81,18 +81,21 @@ static void list_blocks(const kaon_lattice *lattice, int parity, hop_length leng
   }
 }
 
-/* Where what the ghosts of direction dir are made of stands here. */
+/* Where what the ghosts of direction dir are made of stands here. The neighbour that meets them is
+ * the one in the opposite direction: where the extent is odd, its sites of a parity are where the
+ * other parity's are here. */
 static void list_senders(const kaon_lattice *lattice, int parity, int dir, int steps,
                          kaon_faces *faces, workshop *w) {
   const kaon_stencil *st = &lattice->stencil;
   const int mu = dir % 4, width = st->width;
+  const int theirs = parity ^ (lattice->extents[mu] & 1);
   int64_t ghost = 0, *count = &faces->senders[parity][dir];
   memset(w->slot, -1, (size_t)st->nblocks * sizeof *w->slot);
   *count = 0;
   for (int32_t block = 0; block < st->nblocks; block++)
     for (int lane = 0; lane < width; lane++) {
       int site[4];
-      if (!kaon_lattice_site(lattice, parity, block, lane, site)) continue;
+      if (!kaon_lattice_site(lattice, theirs, block, lane, site)) continue;
       if (!leaves(lattice, site, dir, steps)) continue;
       site[mu] += dir < 4 ? steps - lattice->extents[mu] : lattice->extents[mu] - steps;
       const kaon_place from = kaon_lattice_place(lattice, site);
@@ -201,10 +204,10 @@ kaon_status kaon_faces_create(kaon_lattice *lattice) {
 kaon_status kaon_faces_far(kaon_lattice *lattice) {
   if (lattice->far[1] != NULL) return KAON_OK;
   for (int mu = 0; mu < 4; mu++)
-    if (lattice->partitioned[mu] && lattice->extents[mu] < 4)
+    if (lattice->partitioned[mu] && lattice->extents[mu] < 3)
       return kaon_fail(lattice->ctx, KAON_ERR_UNSUPPORTED,
                        "lattice: a rank has %d sites in %c, but hops of three sites need at least "
-                       "4 in a divided direction; take another grid",
+                       "3 in a divided direction; take another grid",
                        lattice->extents[mu], "XYZT"[mu]);
   kaon_status status = make(lattice, (hop_length){1, 3}, &lattice->far[0]);
   if (status == KAON_OK) status = make(lattice, (hop_length){3, 3}, &lattice->far[1]);

@@ -40,10 +40,6 @@ static int64_t box_index(const box *b, const int x[4]) {
   return i;
 }
 
-static int parity_of(const int x[4]) {
-  return (x[0] + x[1] + x[2] + x[3]) & 1;
-}
-
 static int outside(const kaon_lattice *lattice, const int x[4]) {
   int n = 0;
   for (int mu = 0; mu < 4; mu++) n += x[mu] < 0 || x[mu] >= lattice->extents[mu];
@@ -72,7 +68,7 @@ static kaon_status box_open(const kaon_lattice *lattice, box *b) {
                      (long long)volume);
   int x[4];
   FOR_BOX(x, b->begin, b->end) {
-    const int beyond = outside(lattice, x), parity = parity_of(x);
+    const int beyond = outside(lattice, x), parity = kaon_lattice_parity(lattice, x);
     int64_t number = -1;
     if (beyond == 0) {
       const kaon_place at = kaon_lattice_place(lattice, x);
@@ -127,7 +123,7 @@ static void fill_walk(const kaon_lattice *lattice, const box *b, int parity, int
   memset(edge, 0, (size_t)kaon_matrix_blocks(st));
   FOR_BOX(x, b->begin, b->end) {
     const int64_t site = b->site[box_index(b, x)];
-    if (site < 0 || parity_of(x) != parity) continue;
+    if (site < 0 || kaon_lattice_parity(lattice, x) != parity) continue;
     const int64_t block = site / st->width, lane = site % st->width;
     for (int dir = 0; dir < KAON_DIRS; dir++)
       walk[(block * KAON_DIRS + dir) * st->width + lane] = neighbour(lattice, b, x, dir);
@@ -184,10 +180,10 @@ static int64_t list_face(const kaon_lattice *lattice, const box *b, int mu, int 
     memcpy(others, x, sizeof others);
     others[mu] = 0;
     if (outside(lattice, others) > 1) continue;
-    const int p = parity_of(x);
+    const int p = kaon_lattice_parity(lattice, x);
     sites[p][count[p]++] = b->site[box_index(b, x)];
   }
-  return count[0]; /* extents are even: so many on either parity */
+  return count[0]; /* so many on either parity: a row of x is even, and of faces in x another one */
 }
 
 /* Sites that list_face may list of a parity: all of a slice with its margins. */

@@ -136,9 +136,11 @@ typedef struct kaon_stencil {
   /* Where kernels work neighbours out themselves, both tables are NULL: lanes are consecutive
    * checkerboard sites in the order x / 2, y, z, t. */
   int extents[4];
-  int global[4]; /* of the whole lattice, and where in it this rank's first site is: what a site is
-                  */
-  int origin[4]; /* numbered by for random numbers and sources */
+  int global[4];  /* of the whole lattice, and where in it this rank's first site is: what a site is
+                   */
+  int origin[4];  /* numbered by for random numbers and sources */
+  int odd_origin; /* 1: the sum of origin's coordinates is odd, and a site's parity, which is the
+                     whole lattice's, the other one than its coordinates on the rank would give */
   int antiperiodic; /* in t */
   int temporal;     /* temporal gauge: which t links are the identity, KAON_TEMPORAL_* */
   int cut[4];       /* hops that leave a block of so many sites in mu are left out; 0: none are */

@@ -65,7 +65,7 @@ kaon_place kaon_lattice_place(const kaon_lattice *lattice, const int site[4]) {
   rank = rank * tile[1] + local[1] % tile[1];
   rank = rank * extent[0] + local[0];
   kaon_place place = {
-      .parity = (site[0] + site[1] + site[2] + site[3]) & 1, .block = rank / 2, .lane = lane};
+      .parity = kaon_lattice_parity(lattice, site), .block = rank / 2, .lane = lane};
   if (!lattice->split) {
     place.lane = (int)(place.block % lattice->stencil.width);
     place.block /= lattice->stencil.width;
@@ -90,7 +90,7 @@ int kaon_lattice_site(const kaon_lattice *lattice, int parity, int64_t block, in
   local[1] += tile[1] * (int)(rank % (extent[1] / tile[1]));
   rank /= extent[1] / tile[1];
   local[2] += tile[2] * (int)rank;
-  local[0] += (local[1] + local[2] + local[3] + parity) & 1;
+  local[0] += kaon_lattice_parity(lattice, local) ^ parity; /* sub-extents of halves are even */
   for (int mu = 0; mu < 4; mu++) {
     int upper = lattice->cut[mu] == 2 ? (lane >> lattice->stencil.exchange_bit[mu]) & 1 : 0;
     site[mu] = local[mu] + upper * extent[mu];
@@ -103,8 +103,9 @@ static int has_signs(const kaon_lattice *lattice) {
   return lattice->boundary_t == KAON_ANTIPERIODIC && !lattice->partitioned[3];
 }
 
-/* The neighbour of `site` in direction dir, across a face the one on the opposite face; 1 if the
- * step leaves the lattice in t. */
+/* The neighbour of `site` in direction dir; 1 if the step leaves the lattice in t. Across a face
+ * the one on the opposite face: where that is another rank's site it stands for the ghost, and
+ * where the extent is odd it has the parity of `site` itself. */
 static int step(const kaon_lattice *lattice, const int site[4], int dir, int to[4]) {
   int mu = dir % 4, extent = lattice->extents[mu];
   memcpy(to, site, 4 * sizeof to[0]);
@@ -209,6 +210,7 @@ kaon_status kaon_site_order_build(kaon_lattice *lattice) {
   memcpy(st->extents, lattice->extents, sizeof st->extents);
   memcpy(st->global, lattice->global, sizeof st->global);
   memcpy(st->origin, lattice->origin, sizeof st->origin);
+  st->odd_origin = (st->origin[0] + st->origin[1] + st->origin[2] + st->origin[3]) & 1;
   st->antiperiodic = lattice->boundary_t == KAON_ANTIPERIODIC;
   choose_tile(lattice);
   st->nsites = lattice->volume / 2;

@@ -51,8 +51,8 @@ struct kaon_vector {
   int owns;     /* 0: a view into another vector, which must outlive it */
 };
 
-/* The one home of a site on its rank: parity, block and lane. Parity is the whole lattice's: local
- * extents are even. */
+/* The one home of a site on its rank: parity, block and lane. Parity is the whole lattice's
+ * (kaon_lattice_parity). */
 typedef struct kaon_place {
   int parity;
   int64_t block;
@@ -78,16 +78,22 @@ struct kaon_lattice {
   int split;   /* 1 split order, 0 plain order */
   kaon_stencil stencil;
   uint32_t *neighbour[2];
-  int32_t *gather[2];    /* plain order, else NULL */
+  int32_t *gather[2];      /* plain order, else NULL */
   kaon_space spinors[3];   /* even, odd, full */
   kaon_space staggered[3]; /* the same: three colours a site */
-  kaon_faces *faces;     /* of a partitioned lattice, as all below; else NULL */
-  kaon_faces *far[2];    /* of operators with hops of one and of three sites: NULL until asked for */
+  kaon_faces *faces;       /* of a partitioned lattice, as all below; else NULL */
+  kaon_faces *far[2]; /* of operators with hops of one and of three sites: NULL until asked for */
   kaon_ghosts *ghosts;
   struct kaon_halo *halos; /* those in use so far, a list */
 };
 
-/* Site <-> place (lib/site_order.c). coordinates x, y, z, t. */
+/* Parity, in the whole lattice, of the site with these coordinates on the rank; -1 is the site
+ * before the first one. Where extents are odd, neighbouring ranks differ in odd_origin. */
+static inline int kaon_lattice_parity(const kaon_lattice *lattice, const int site[4]) {
+  return (site[0] + site[1] + site[2] + site[3] + lattice->stencil.odd_origin) & 1;
+}
+
+/* Site <-> place (lib/site_order.c). coordinates x, y, z, t on the rank. */
 kaon_place kaon_lattice_place(const kaon_lattice *lattice, const int site[4]);
 /* 0 where (parity, block, lane) is a masked tail lane, else 1 and the coordinates. */
 int kaon_lattice_site(const kaon_lattice *lattice, int parity, int64_t block, int lane,

@@ -164,8 +164,10 @@ static int64_t find_bad(const kaon_door *d, const double *psi, int64_t matrix_ro
 #pragma omp parallel for num_threads(d->vector->ctx->threads) schedule(static) reduction(min : bad)
   for (int64_t row = 0; row < rows; row++) {
     const int64_t plane = row / n[1];
-    const int odd = (int)(row % n[1] + plane % n[2] + plane / n[2] + (int)space->parity) & 1;
-    for (int x = one_parity ? odd : 0; x < n[0]; x += 1 + one_parity) {
+    const int row_of[4] = {0, (int)(row % n[1]), (int)(plane % n[2]), (int)(plane / n[2])};
+    const int odd =
+        one_parity ? kaon_lattice_parity(space->lattice, row_of) ^ (int)space->parity : 0;
+    for (int x = odd; x < n[0]; x += 1 + one_parity) {
       const double *value = psi + (row * n[0] + x) * ncomp;
       int fits = 1;
       for (int c = 0; c < ncomp; c++) fits &= fabs(value[c]) <= d->limit;

@@ -113,12 +113,14 @@ static void aim(passage *p, int64_t first) {
 /* The piece's sites between psi, of the whole lattice, and p->host. Site i of a parity is one of
  * the neighbours in x numbered 2 i and 2 i + 1. */
 static void sift(const kaon_door *d, const passage *p, double *psi, int gather) {
-  const int *n = d->space->lattice->extents, parity = (int)d->space->parity;
+  const kaon_lattice *lattice = d->space->lattice;
+  const int *n = lattice->extents, parity = (int)d->space->parity;
   const size_t ncomp = (size_t)d->space->ncomp;
 #pragma omp parallel for num_threads(d->vector->ctx->threads) schedule(static)
   for (int64_t i = 0; i < p->args.count; i++) {
     const int64_t row = (p->args.first + i) / (n[0] / 2), plane = row / n[1];
-    const int odd = (int)(row % n[1] + plane % n[2] + plane / n[2] + parity) & 1;
+    const int row_of[4] = {0, (int)(row % n[1]), (int)(plane % n[2]), (int)(plane / n[2])};
+    const int odd = kaon_lattice_parity(lattice, row_of) ^ parity;
     double *there = psi + (size_t)(2 * (p->args.first + i) + odd) * ncomp;
     double *here = p->host + (size_t)i * ncomp;
     memcpy(gather ? here : there, gather ? there : here, ncomp * sizeof *here);

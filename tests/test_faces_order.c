@@ -1,7 +1,8 @@
 /* test_faces_order.c - how a GPU divides the sites of a lattice with faces (lib/cuda/boxes.h), on
  * the host: boxes have every site once, the interior meets no ghost, and who sends and who receives
- * give a ghost the same number. Every subset of directions, hops of one site (extents from 2 on)
- * and of three (from 4 on in divided directions). */
+ * give a ghost the same number. Every subset of directions (odd extents: those that a rank may
+ * have, lib/rank_grid.c), hops of one site and of three (extents from 3 on in divided directions).
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,8 +14,10 @@
 
 #include "lib/cuda/boxes.h"
 
-static const int shapes[][4] = {{2, 2, 2, 2}, {2, 4, 6, 2},  {4, 2, 2, 6}, {6, 4, 2, 4},
-                                {8, 6, 4, 2}, {4, 6, 2, 10}, {8, 8, 4, 8}, {10, 2, 8, 4}};
+static const int shapes[][4] = {
+    {2, 2, 2, 2}, {2, 4, 6, 2},  {4, 2, 2, 6}, {6, 4, 2, 4}, {8, 6, 4, 2}, {4, 6, 2, 10},
+    {8, 8, 4, 8}, {10, 2, 8, 4}, {4, 3, 2, 4}, {4, 4, 5, 6}, {6, 4, 6, 3}, {4, 3, 3, 4},
+    {8, 3, 4, 5}, {4, 2, 3, 7},  {4, 1, 4, 2}, {4, 5, 1, 4}, {6, 3, 3, 3}, {4, 1, 1, 1}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 static kaon_sites sites_of(const int extents[4]) {
@@ -25,6 +28,12 @@ static kaon_sites sites_of(const int extents[4]) {
   }
   st.nsites /= 2;
   return kaon_sites_of(&st);
+}
+
+/* The sites that a hop across mu leads to: where the extent is odd, the other rank has the parities
+ * the other way round (kaon_here). */
+static int parity_beyond(const kaon_sites *s, int parity, int mu) {
+  return (1 - parity) ^ (s->extents[mu] & 1);
 }
 
 static int coordinate(const kaon_here *h, int mu) {
@@ -53,8 +62,10 @@ static void for_all(checker *check) {
     int partitioned[4], possible = 1;
     for (int mu = 0; mu < 4; mu++) {
       partitioned[mu] = mask >> mu & 1;
-      if (steps == 3 && partitioned[mu] && s.extents[mu] < 4) possible = 0;
+      if (steps == 3 && partitioned[mu] && s.extents[mu] < 3) possible = 0;
+      if (!partitioned[mu] && s.extents[mu] % 2 != 0) possible = 0;
     }
+    if (partitioned[0] && s.extents[1] % 2 && s.extents[2] % 2 && s.extents[3] % 2) possible = 0;
     if (possible) check(&s, partitioned, parity, steps);
   }
 }
@@ -113,8 +124,9 @@ static void check_ghosts(const kaon_sites *s, const int partitioned[4], int pari
       const uint32_t n = kaon_ghost_of(s, &h, mu);
       assert_true(n < face.ghosts);
       assert_int_equal(seen[n]++, 0);
-      const kaon_here from = kaon_sender_of(s, &face, 1 - parity, dir, n);
-      const kaon_here there = kaon_here_of(s, 1 - parity, kaon_neighbour_of(s, &h, dir, &sign));
+      const int theirs = parity_beyond(s, parity, mu);
+      const kaon_here from = kaon_sender_of(s, &face, theirs, dir, n);
+      const kaon_here there = kaon_here_of(s, theirs, kaon_neighbour_of(s, &h, dir, &sign));
       same_site(&from, &there);
     }
     for (uint32_t n = 0; n < face.ghosts; n++) assert_int_equal(seen[n], 1);
@@ -142,10 +154,11 @@ static void check_layers(const kaon_sites *s, const int partitioned[4], int pari
         const uint32_t n = (uint32_t)layer * face.ghosts + kaon_ghost_of(s, &h, mu);
         assert_true(n < ghosts);
         if (hop == steps) assert_int_equal(seen[n]++, 0);
-        const kaon_here from = kaon_far_sender_of(s, &face, 1 - parity, dir, n);
+        const int theirs = parity_beyond(s, parity, mu);
+        const kaon_here from = kaon_far_sender_of(s, &face, theirs, dir, n);
         const int32_t to = hop == 1 ? kaon_neighbour_of(s, &h, dir, &sign)
                                     : kaon_far_neighbour_of(s, &far, &h, dir, &sign);
-        const kaon_here there = kaon_here_of(s, 1 - parity, to);
+        const kaon_here there = kaon_here_of(s, theirs, to);
         same_site(&from, &there);
       }
     for (uint32_t n = 0; n < ghosts; n++) assert_int_equal(seen[n], 1);

@@ -48,7 +48,8 @@ static constexpr bool has_norm() {
 
 typedef struct hop_call {
   kaon_sites sites;
-  int parity, dagger, nrhs, column, temporal, clover_on; /* column: the first one of this launch */
+  int parity;                                    /* by the coordinates on the rank (kaon_here) */
+  int dagger, nrhs, column, temporal, clover_on; /* column: the first one of this launch */
   int last_t;   /* temporal gauge: the slice whose forward links are not the identity */
   int split;    /* a rest is not 0 */
   real first;   /* the same as a number (split_scale) */
@@ -324,7 +325,7 @@ static hop_call call_of(const kaon_hop_args *args) {
   hop_call a = {};
   a.sites = kaon_sites_of(st);
   a.overlaps = site_overlaps((uint32_t)st->nsites);
-  a.parity = args->parity;
+  a.parity = args->parity ^ st->odd_origin;
   a.dagger = args->dagger;
   a.exchange = exchange_of(args->dagger);
   a.nrhs = args->nrhs;

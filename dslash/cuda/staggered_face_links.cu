@@ -7,7 +7,8 @@
 typedef struct face_links_call {
   kaon_sites sites;
   kaon_face face;
-  int parity, dir, recon, pack;
+  int parity; /* by the coordinates on the rank (kaon_here) */
+  int dir, recon, pack;
   uint32_t ghosts;
   const stored *links, *phase; /* of the direction; phase NULL: none */
   stored *to, *to_phase;
@@ -34,7 +35,7 @@ extern "C" void KAON_EXPORT(kaon_staggered_face_links)(const kaon_launch *launch
   face_links_call a = {};
   a.sites = kaon_sites_of(args->stencil);
   a.face = kaon_face_of(&a.sites, args->mu);
-  a.parity = args->parity;
+  a.parity = args->parity ^ args->stencil->odd_origin;
   a.dir = args->mu + 4;
   a.recon = l->recon;
   a.pack = kaon_pack(KAON_ACCESS, l->recon, (int)sizeof(stored));

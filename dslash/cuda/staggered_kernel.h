@@ -28,17 +28,18 @@ enum {
 typedef struct staggered_call {
   kaon_sites sites;
   kaon_far far;
-  int parity, nrhs;
-  int column;   /* the first one of this launch */
-  int columns;  /* of this launch, */
-  int groups;   /* in so many groups */
-  int beside;   /* of which a block has so many */
-  int each;     /* of so many, the last one of what is left */
-  int full;     /* all of as many as a thread takes */
-  int tiles;    /* blocks of a column that its sites make */
-  int overlaps; /* the next kernel may start before the results are written (site_overlaps) */
-  int phased;   /* long links have phases */
-  uint8_t masks[4];
+  int parity; /* by the coordinates on the rank (kaon_here) */
+  int nrhs;
+  int column;       /* the first one of this launch */
+  int columns;      /* of this launch, */
+  int groups;       /* in so many groups */
+  int beside;       /* of which a block has so many */
+  int each;         /* of so many, the last one of what is left */
+  int full;         /* all of as many as a thread takes */
+  int tiles;        /* blocks of a column that its sites make */
+  int overlaps;     /* the next kernel may start before the results are written (site_overlaps) */
+  int phased;       /* long links have phases */
+  uint8_t masks[4]; /* mask_of */
   real a;
   kaon_factor fat_factor, naik_factor;
   const stored *fat[8], *naik[8], *phase[8]; /* by direction */
@@ -232,8 +233,8 @@ static __device__ __forceinline__ staggered_site site_of(const staggered_call &a
                                                          const kaon_here &here) {
   staggered_site s;
   s.here = here;
-  const unsigned odd =
-      (unsigned)s.here.odd_x | (s.here.y & 1) << 1 | (s.here.z & 1) << 2 | (s.here.t & 1) << 3;
+  const unsigned odd = 16u | (unsigned)s.here.odd_x | (s.here.y & 1) << 1 | (s.here.z & 1) << 2 |
+                       (s.here.t & 1) << 3; /* 16: mask_of */
 #pragma unroll
   for (int mu = 0; mu < 4; mu++) s.eta[mu] = __popc(odd & a.masks[mu]) & 1 ? (real)-1 : (real)1;
   return s;
@@ -488,16 +489,24 @@ static kaon_factor links_of(const kaon_staggered_args *args, const kaon_hop_link
   return kaon_factor_of(args->b * l->factor * (l->recon == 8 ? 1 : KAON_LINK_UNIT));
 }
 
+/* The coordinates whose sum is a sign's exponent; and a bit for 1, as they are the whole lattice's
+ * and a kernel has those on the rank. */
+static uint8_t mask_of(const kaon_stencil *st, uint8_t phases) {
+  int odd = 0;
+  for (int nu = 0; nu < 4; nu++) odd ^= phases >> nu & st->origin[nu] & 1;
+  return (uint8_t)(phases | odd << 4);
+}
+
 static staggered_call call_of(const kaon_staggered_args *args) {
   const kaon_stencil *st = args->stencil;
   staggered_call a = {};
   a.sites = kaon_sites_of(st);
   a.far = kaon_far_of(&a.sites);
   a.overlaps = site_overlaps((uint32_t)st->nsites);
-  a.parity = args->parity;
+  a.parity = args->parity ^ st->odd_origin;
   a.nrhs = a.columns = args->nrhs;
   a.a = (real)args->a;
-  for (int mu = 0; mu < 4; mu++) a.masks[mu] = args->phases[mu];
+  for (int mu = 0; mu < 4; mu++) a.masks[mu] = mask_of(st, args->phases[mu]);
   a.fat_factor = links_of(args, &args->fat, a.fat);
   a.in = args->in;
   a.x = args->x;

@@ -24,8 +24,8 @@ static __global__ void __launch_bounds__(KAON_LINK_THREADS)
   const bool transposed = kaon_order_transposed(a.order);
   double value[18], u[18];
   int x[4];
-  const int mu = kaon_order_link(a.order, st->extents, a.array, matrix, x);
-  const int parity = (x[0] + x[1] + x[2] + x[3]) & 1;
+  const int mu = kaon_order_link(a.order, st->extents, st->odd_origin, a.array, matrix, x);
+  const int parity = (x[0] + x[1] + x[2] + x[3] + st->odd_origin) & 1;
   const unsigned rank = sites_rank_at(st, x);
   double *block = sites_link_block(st, parity ? a.links[1] : a.links[0], rank, mu);
   const int lane = (int)(rank % KAON_LANES);

@@ -13,8 +13,9 @@ enum { THREADS = 128, SPINOR = 24, FIND_BLOCKS = 4096 };
 
 typedef struct door_call {
   kaon_sites sites;
-  int lattice; /* 0: rows */
-  int pairs;   /* psi has the other parity's sites between ours */
+  int lattice;    /* 0: rows */
+  int pairs;      /* psi has the other parity's sites between ours */
+  int odd_origin; /* a stencil's */
   int parity, ncomp, nrhs, column;
   int64_t nblocks, nsites, first, end;
   kaon_view vector;
@@ -47,7 +48,7 @@ static __device__ __forceinline__ bool find_here(const door_call &a, here *h) {
   if (at >= a.nsites) return true;
   int64_t number = a.order != NULL ? a.order[at] : at - a.first;
   if (a.pairs) {
-    const kaon_here site = kaon_here_of(&a.sites, parity, (int32_t)at);
+    const kaon_here site = kaon_here_of(&a.sites, parity ^ a.odd_origin, (int32_t)at);
     number = kaon_here_number(&site) - 2 * a.first;
   }
   h->record = a.psi + number * a.ncomp;
@@ -168,7 +169,8 @@ static __global__ void __launch_bounds__(THREADS) find_kernel(const __grid_const
     if (fabs(a.psi[i]) <= a.limit) continue;
     const int64_t site = i / a.ncomp;
     if (a.pairs && a.parity < 2) { /* the other parity's are nobody's business */
-      const kaon_here h = kaon_here_of(&a.sites, a.parity, (int32_t)(a.first + site / 2));
+      const kaon_here h =
+          kaon_here_of(&a.sites, a.parity ^ a.odd_origin, (int32_t)(a.first + site / 2));
       if (kaon_here_number(&h) != 2 * a.first + site) continue;
     }
     atomicMax(a.found, ~(unsigned long long)site);
@@ -179,7 +181,10 @@ static __global__ void __launch_bounds__(THREADS) find_kernel(const __grid_const
 static door_call call_of(const kaon_door_args *args, bool back) {
   door_call a = {};
   a.lattice = args->stencil != NULL;
-  if (a.lattice) a.sites = kaon_sites_of(args->stencil);
+  if (a.lattice) {
+    a.sites = kaon_sites_of(args->stencil);
+    a.odd_origin = args->stencil->odd_origin;
+  }
   a.pairs = a.lattice && !args->alone;
   a.parity = args->parity;
   a.ncomp = args->ncomp;

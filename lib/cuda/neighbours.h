@@ -86,7 +86,9 @@ static inline void kaon_sites_tile(kaon_sites *s, const uint8_t warp_bits[4],
   }
 }
 
-/* A site: its number and parity, x / 2 and the coordinates. */
+/* A site: its number and parity, x / 2 and the coordinates, on the rank. `parity` here and below is
+ * that of those coordinates: the whole lattice's is parity ^ kaon_stencil.odd_origin, which the
+ * host puts in where it calls a kernel. */
 typedef struct kaon_here {
   int32_t at;
   int parity, half, odd_x; /* x = 2 half + odd_x */
@@ -177,8 +179,8 @@ static inline KAON_HD int32_t kaon_neighbour_of(const kaon_sites *s, const kaon_
   return mu == 0 && forward != h->odd_x ? h->at : h->at + step;
 }
 
-/* Hops of three sites. step: sites in y, z, t, reduced to less than the extent; x_step: in x / 2, by
- * odd_x of a hop forward (backward: of the other one); round: how often a hop in t goes round a
+/* Hops of three sites. step: sites in y, z, t, reduced to less than the extent; x_step: in x / 2,
+ * by odd_x of a hop forward (backward: of the other one); round: how often a hop in t goes round a
  * lattice of two slices before it is reduced. */
 typedef struct kaon_far {
   int step[4], x_step[2], round;

@@ -29,7 +29,8 @@ static inline KAON_HD int sites_walked(const kaon_stencil *st) {
   return st->walk[0] != NULL;
 }
 
-/* The coordinates of the rank's own site i. */
+/* The coordinates of the rank's own site i, `parity` being theirs: on an undivided lattice its own.
+ */
 static inline KAON_HD void sites_coordinates(const kaon_stencil *st, int parity, int64_t i,
                                              int x[4]) {
   const unsigned half_x = (unsigned)st->extents[0] / 2, y = (unsigned)st->extents[1],
@@ -89,7 +90,7 @@ static inline KAON_HD vsites sites_step(const kaon_stencil *st, const vsites *fr
 static inline KAON_HD int64_t sites_number(const kaon_stencil *st, int parity, int64_t i) {
   const int *o = st->origin, *g = st->global;
   int x[4];
-  sites_coordinates(st, parity, i, x);
+  sites_coordinates(st, parity ^ st->odd_origin, i, x);
   const int64_t row = x[2] + o[2] + (int64_t)g[2] * (x[3] + o[3]);
   return x[0] + o[0] + g[0] * (x[1] + o[1] + g[1] * row);
 }

@@ -33,11 +33,13 @@ static inline KAON_HD void kaon_order_site(const int n[4], int parity, int64_t r
   site[0] = 2 * (int)(rank % half) + ((site[1] + site[2] + site[3] + parity) & 1);
 }
 
-/* Even sites first, then odd. */
-static inline KAON_HD void kaon_order_even_odd(const int n[4], int64_t number, int site[4]) {
+/* Even sites first, then odd. `odd`: 1 where the sites whose coordinates here are odd are the even
+ * ones of the whole lattice (kaon_stencil.odd_origin). */
+static inline KAON_HD void kaon_order_even_odd(const int n[4], int odd, int64_t number,
+                                               int site[4]) {
   const int64_t half = (int64_t)n[0] * n[1] * n[2] * n[3] / 2;
   const int parity = number >= half;
-  kaon_order_site(n, parity, number - parity * half, site);
+  kaon_order_site(n, parity ^ odd, number - parity * half, site);
 }
 
 static inline KAON_HD void kaon_order_natural(const int n[4], int64_t number, int site[4]) {
@@ -47,7 +49,7 @@ static inline KAON_HD void kaon_order_natural(const int n[4], int64_t number, in
 }
 
 /* Odd sites alone, t slowest, then x, y, z fastest; 8 links each: U_mu(x), U_mu(x - mu) for mu = t,
- * x, y, z. A link belongs to its odd end. */
+ * x, y, z. A link belongs to its odd end. Extents are even. */
 static inline KAON_HD int kaon_order_openqcd(const int n[4], int64_t matrix, int site[4]) {
   const int which = (int)(matrix % 8), mu = (which / 2 + 3) % 4, half = n[2] / 2;
   const int64_t pair = matrix / 8, row = pair / half, plane = row / n[1];
@@ -60,14 +62,14 @@ static inline KAON_HD int kaon_order_openqcd(const int n[4], int64_t matrix, int
   return mu;
 }
 
-/* The direction; site[] <- the link's site. */
-static inline KAON_HD int kaon_order_link(int order, const int n[4], int array, int64_t matrix,
-                                          int site[4]) {
+/* The direction; site[] <- the link's site. odd: kaon_order_even_odd's. */
+static inline KAON_HD int kaon_order_link(int order, const int n[4], int odd, int array,
+                                          int64_t matrix, int site[4]) {
   if (order == KAON_ORDER_OPENQCD) return kaon_order_openqcd(n, matrix, site);
   if (order == KAON_ORDER_NATURAL)
     kaon_order_natural(n, matrix / 4, site);
   else
-    kaon_order_even_odd(n, order == KAON_ORDER_QDP ? matrix : matrix / 4, site);
+    kaon_order_even_odd(n, odd, order == KAON_ORDER_QDP ? matrix : matrix / 4, site);
   return order == KAON_ORDER_QDP ? array : (int)(matrix % 4);
 }
 

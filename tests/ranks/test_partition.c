@@ -201,18 +201,13 @@ static void a_grid_is_chosen(void **state) {
 
 static void a_lattice_that_the_grid_does_not_divide_is_refused(void **state) {
   (void)state;
-  const int grid[4] = {1, 1, world_size(), 1}, odd[4] = {4, 4, 6 * world_size() / 2, 4};
-  const int small[4] = {2, 2, 2, 2};
+  const int grid[4] = {1, 1, world_size(), 1}, uneven[4] = {4, 4, 3 * world_size() + 2, 4};
   kaon_lattice *lattice = NULL;
-  if (world_size() == 1) skip();
+  if (world_size() < 3) skip();
   kaon_context *ctx = ranks_open(KAON_ISA_AUTO, grid);
-  must_refuse(ctx, KAON_ERR_ARGUMENT, kaon_lattice_create(ctx, odd, KAON_PERIODIC, &lattice));
+  must_refuse(ctx, KAON_ERR_ARGUMENT, kaon_lattice_create(ctx, uneven, KAON_PERIODIC, &lattice));
   assert_null(lattice);
   assert_non_null(strstr(kaon_last_error(ctx), "extent Z"));
-  kaon_context_destroy(&ctx);
-  ctx = ranks_open(KAON_ISA_AUTO, NULL);
-  must_refuse(ctx, KAON_ERR_ARGUMENT, kaon_lattice_create(ctx, small, KAON_PERIODIC, &lattice));
-  assert_non_null(strstr(kaon_last_error(ctx), "2 x 2 x 2 x 2"));
   kaon_context_destroy(&ctx);
 }
 

@@ -1,0 +1,276 @@
+/* test_odd_parts.c - lattices divided into parts of odd extents in y, z and t, where neighbouring
+ * ranks have the two parities of the whole lattice in each other's places: what one rank computes
+ * on the whole lattice, on grids of several forms; those that cannot be taken; arrays in the orders
+ * of applications. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "ranks.h"
+#include "tests/util/partition.h"
+
+/* Parts with one, two and three odd extents, of one site and more; with even extents in halves for
+ * the lanes of CPUs (8 8 4 6: t is whole) and without. */
+typedef struct {
+  int extents[4], grid[4];
+} shape;
+static const shape shapes[] = {
+    {{4, 6, 6, 6}, {1, 1, 1, 2}},   {{4, 6, 6, 4}, {1, 1, 2, 1}},  {{4, 6, 4, 6}, {1, 2, 1, 1}},
+    {{8, 8, 8, 6}, {1, 1, 1, 2}},   {{8, 8, 6, 8}, {1, 1, 2, 1}},  {{8, 10, 8, 8}, {1, 2, 1, 1}},
+    {{4, 4, 4, 2}, {1, 1, 1, 2}},   {{4, 6, 6, 12}, {1, 1, 2, 2}}, {{4, 6, 6, 12}, {1, 2, 1, 2}},
+    {{8, 4, 4, 12}, {1, 1, 1, 4}},  {{4, 6, 6, 6}, {1, 1, 2, 2}},  {{4, 10, 6, 4}, {1, 2, 2, 1}},
+    {{8, 6, 4, 4}, {2, 2, 1, 1}},   {{8, 4, 6, 4}, {2, 1, 2, 1}},  {{8, 8, 6, 6}, {1, 1, 2, 2}},
+    {{4, 4, 2, 2}, {1, 1, 2, 2}},   {{4, 6, 6, 6}, {1, 2, 2, 2}},  {{8, 6, 6, 4}, {2, 2, 2, 1}},
+    {{12, 4, 6, 10}, {2, 1, 2, 2}}, {{8, 12, 4, 6}, {1, 4, 1, 2}}, {{8, 8, 8, 24}, {1, 1, 1, 8}}};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+/* mask: directions that go through messages to oneself too. 0: not for so many ranks. */
+static int open_pair(partition_pair *pair, int which, int mask, kaon_overlap overlap) {
+  const shape *s = &shapes[which];
+  kaon_context_options options =
+      ranks_options(which % 3 == 1 ? KAON_ISA_X86_64 : KAON_ISA_AUTO); /* narrow vectors too */
+  kaon_context *whole = NULL, *part = NULL;
+  if (s->grid[0] * s->grid[1] * s->grid[2] * s->grid[3] != world_size()) return 0;
+  int whole_face = 0; /* of all odd extents but x: no faces across x */
+  for (int mu = 1; mu < 4; mu++) whole_face |= s->extents[mu] / s->grid[mu] % 2 == 0;
+  must(NULL, kaon_context_create(&options, &whole));
+  options.overlap = overlap;
+  must(NULL, kaon_context_create_ranks(&options, NULL, s->grid, &part));
+  partition_open(pair, whole, part, s->extents, whole_face ? mask : mask & 14,
+                 which % 4 ? KAON_ANTIPERIODIC : KAON_PERIODIC);
+  return 1;
+}
+
+static void parities_are_the_whole_lattice_s(void **state) {
+  (void)state;
+  for (int i = 0; i < SHAPES; i++) {
+    partition_pair pair;
+    if (!open_pair(&pair, i, 0, KAON_OVERLAP_AUTO)) continue;
+    const kaon_lattice *l = pair.part.lattice;
+    const int *o = l->origin;
+    int64_t odd = 0;
+    for (int64_t n = 0; n < l->volume; n++) {
+      const int *e = l->extents;
+      const int x[4] = {(int)(n % e[0]), (int)(n / e[0] % e[1]), (int)(n / e[0] / e[1] % e[2]),
+                        (int)(n / e[0] / e[1] / e[2])};
+      const kaon_place place = kaon_lattice_place(l, x);
+      int back[4];
+      assert_int_equal(place.parity, (x[0] + o[0] + x[1] + o[1] + x[2] + o[2] + x[3] + o[3]) % 2);
+      assert_true(kaon_lattice_site(l, place.parity, place.block, place.lane, back));
+      assert_memory_equal(back, x, sizeof x);
+      odd += place.parity;
+    }
+    assert_int_equal(2 * odd, l->volume);
+    partition_close(&pair);
+  }
+}
+
+static void hops(void **state) {
+  (void)state;
+  static const kaon_overlap overlaps[] = {KAON_OVERLAP_AUTO, KAON_OVERLAP_STAGED,
+                                          KAON_OVERLAP_NONE};
+  for (int i = 0; i < SHAPES; i++)
+    for (int way = 0; way < 3; way++) {
+      partition_pair pair;
+      if (!open_pair(&pair, i, way == 0 ? 0 : 15, overlaps[way])) continue;
+      partition_check_hops(&pair, 1);
+      partition_close(&pair);
+    }
+}
+
+static void sums(void **state) {
+  (void)state;
+  for (int i = 0; i < SHAPES; i++) {
+    partition_pair pair;
+    if (!open_pair(&pair, i, 0, KAON_OVERLAP_AUTO)) continue;
+    partition_check_sums(&pair, (kaon_precision)(i % 3));
+    partition_close(&pair);
+  }
+}
+
+static void operators(void **state) {
+  (void)state;
+  for (int i = 0; i < SHAPES; i++) {
+    partition_pair pair;
+    if (!open_pair(&pair, i, i % 2 ? 15 : 0, KAON_OVERLAP_AUTO)) continue;
+    for (int p = 0; p < 3; p++) partition_check_operators(&pair, (kaon_precision)p);
+    partition_close(&pair);
+  }
+}
+
+static void links(void **state) {
+  (void)state;
+  for (int i = 0; i < SHAPES; i++) {
+    partition_pair pair;
+    if (!open_pair(&pair, i, i % 2 ? 0 : 15, KAON_OVERLAP_AUTO)) continue;
+    partition_check_links(&pair);
+    partition_check_measurements(&pair);
+    partition_close(&pair);
+  }
+}
+
+static void solvers(void **state) {
+  (void)state;
+  for (int i = 0; i < SHAPES; i += 3) {
+    partition_pair pair;
+    if (!open_pair(&pair, i, 0, KAON_OVERLAP_AUTO)) continue;
+    partition_check_solvers(&pair);
+    partition_close(&pair);
+  }
+}
+
+/* ---- arrays ---- */
+
+/* Links in the order of `order` of this rank's part, whose even sites are the whole lattice's: what
+ * the order without parities says of each. */
+static void check_even_odd(const partition_side *s, kaon_gauge_order order) {
+  const kaon_lattice *l = s->lattice;
+  const int *n = l->extents, *o = l->origin;
+  const size_t all = (size_t)l->volume * 72;
+  double *natural = malloc(all * sizeof *natural), *other = malloc(all * sizeof *other);
+  kaon_gauge *again = NULL;
+  assert_true(natural != NULL && other != NULL);
+  void *arrays[4];
+  for (int mu = 0; mu < 4; mu++) arrays[mu] = other + (size_t)mu * all / 4;
+  must(s->ctx, kaon_gauge_export(s->gauge, KAON_ORDER_NATURAL, KAON_DOUBLE, (void *[]){natural}));
+  must(s->ctx, kaon_gauge_export(s->gauge, order, KAON_DOUBLE, arrays));
+  int64_t seen[2] = {0, l->volume / 2};
+  for (int64_t i = 0; i < l->volume; i++) {
+    const int64_t x = i % n[0], y = i / n[0] % n[1], z = i / n[0] / n[1] % n[2];
+    const int odd = (int)(x + y + z + i / n[0] / n[1] / n[2] + o[0] + o[1] + o[2] + o[3]) % 2;
+    const int64_t at = seen[odd]++;
+    for (int mu = 0; mu < 4; mu++) {
+      const double *u =
+          order == KAON_ORDER_QDP ? (double *)arrays[mu] + 18 * at : other + 18 * (4 * at + mu);
+      assert_memory_equal(u, natural + 72 * i + 18 * mu, 18 * sizeof *u);
+    }
+  }
+  must(s->ctx, kaon_gauge_create(s->lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &again));
+  must(s->ctx, kaon_gauge_import(again, order, KAON_DOUBLE, (const void *const *)arrays));
+  must(s->ctx, kaon_gauge_export(again, KAON_ORDER_NATURAL, KAON_DOUBLE, (void *[]){other}));
+  assert_memory_equal(other, natural, all * sizeof *other);
+  kaon_gauge_destroy(&again);
+  free(natural);
+  free(other);
+}
+
+/* Refused on every divided lattice. */
+static void check_openqcd(const partition_side *s) {
+  double *u = calloc((size_t)s->lattice->volume * 72, sizeof *u);
+  assert_non_null(u);
+  must_refuse(s->ctx, KAON_ERR_UNSUPPORTED,
+              kaon_gauge_export(s->gauge, KAON_ORDER_OPENQCD, KAON_DOUBLE, (void *[]){u}));
+  assert_non_null(strstr(kaon_last_error(s->ctx), "use another order"));
+  must_refuse(s->ctx, KAON_ERR_UNSUPPORTED,
+              kaon_gauge_import(s->gauge, KAON_ORDER_OPENQCD, KAON_DOUBLE, (const void *[]){u}));
+  free(u);
+}
+
+/* A vector of one parity takes and gives the whole lattice's sites of it, and no other's. */
+static void check_one_parity(const partition_side *s, kaon_parity parity) {
+  const kaon_lattice *l = s->lattice;
+  const int *n = l->extents, *o = l->origin;
+  const size_t all = (size_t)l->volume * 24;
+  double *psi = malloc(all * sizeof *psi), *back = malloc(all * sizeof *back);
+  kaon_vector *v = NULL;
+  assert_true(psi != NULL && back != NULL);
+  for (size_t i = 0; i < all; i++) {
+    const int64_t site = (int64_t)(i / 24), x = site % n[0], y = site / n[0] % n[1];
+    const int64_t z = site / n[0] / n[1] % n[2], t = site / n[0] / n[1] / n[2];
+    const int mine = (x + y + z + t + o[0] + o[1] + o[2] + o[3]) % 2 == (int64_t)parity;
+    psi[i] = mine ? (double)i : (double)NAN;
+    back[i] = -1;
+  }
+  must(s->ctx,
+       kaon_vector_create(s->ctx, kaon_lattice_spinors(s->lattice, parity), KAON_DOUBLE, 1, &v));
+  must(s->ctx, kaon_vector_import(v, 0, psi, KAON_BASIS_UKQCD));
+  must(s->ctx, kaon_vector_export(v, 0, back, KAON_BASIS_UKQCD));
+  for (size_t i = 0; i < all; i++) assert_true(back[i] == (isnan(psi[i]) ? -1 : psi[i]));
+  const size_t hit = isnan(psi[0]) ? 24 : 0; /* the first site or its neighbour in x */
+  if (world_rank() == world_size() - 1) psi[hit] = INFINITY;
+  must_refuse(s->ctx, KAON_ERR_NOT_FINITE, kaon_vector_import(v, 0, psi, KAON_BASIS_UKQCD));
+  kaon_vector_destroy(&v);
+  free(psi);
+  free(back);
+}
+
+static void arrays_of_applications(void **state) {
+  (void)state;
+  for (int i = 0; i < SHAPES; i++) {
+    partition_pair pair;
+    if (!open_pair(&pair, i, 0, KAON_OVERLAP_AUTO)) continue;
+    check_even_odd(&pair.part, KAON_ORDER_QDP);
+    check_even_odd(&pair.part, KAON_ORDER_MILC);
+    check_openqcd(&pair.part);
+    for (int p = 0; p < 2; p++) check_one_parity(&pair.part, (kaon_parity)p);
+    partition_close(&pair);
+  }
+}
+
+/* ---- grids ---- */
+
+static void must_not_divide(const int grid[4], const int extents[4], int mask, const char *says) {
+  kaon_context *ctx = ranks_open(KAON_ISA_AUTO, grid);
+  kaon_lattice *lattice = NULL;
+  for (int mu = 0; mu < 4; mu++) ctx->comm->partitioned[mu] = mask >> mu & 1;
+  must_refuse(ctx, KAON_ERR_ARGUMENT, kaon_lattice_create(ctx, extents, KAON_PERIODIC, &lattice));
+  assert_null(lattice);
+  if (strstr(kaon_last_error(ctx), says) == NULL) fail_msg("%s", kaon_last_error(ctx));
+  kaon_context_destroy(&ctx);
+}
+
+static void grids_that_cannot_be_taken(void **state) {
+  (void)state;
+  const int n = world_size();
+  if (n == 1) skip();
+  must_not_divide((int[4]){n, 1, 1, 1}, (int[4]){3 * n, 4, 4, 4}, 0, "parts of the odd extent 3");
+  if (n > 2)
+    must_not_divide((int[4]){1, 1, 1, n}, (int[4]){4, 4, 4, 3 * n + 2}, 0, "not divide into equal");
+  if (n == 8)
+    must_not_divide((int[4]){1, 2, 2, 2}, (int[4]){4, 6, 6, 6}, 1,
+                    "3 x 3 x 3 sites on a face across X");
+}
+
+static void check_choice(const int extents[4], const int expected[4]) {
+  kaon_context *ctx = ranks_open(KAON_ISA_AUTO, NULL);
+  kaon_lattice *lattice = NULL;
+  int grid[4];
+  must(ctx, kaon_lattice_create(ctx, extents, KAON_PERIODIC, &lattice));
+  kaon_lattice_part(lattice, NULL, NULL, grid);
+  assert_memory_equal(grid, expected, sizeof grid);
+  kaon_lattice_destroy(&lattice);
+  kaon_context_destroy(&ctx);
+}
+
+/* Even parts where there are some; else odd ones, but never in x. */
+static void a_grid_is_chosen(void **state) {
+  (void)state;
+  if (world_size() == 2) {
+    check_choice((int[4]){4, 6, 6, 6}, (int[4]){2, 1, 1, 1});
+    check_choice((int[4]){6, 6, 6, 6}, (int[4]){1, 1, 1, 2});
+    check_choice((int[4]){6, 6, 6, 2}, (int[4]){1, 1, 2, 1});
+  } else if (world_size() == 4) {
+    check_choice((int[4]){4, 4, 4, 12}, (int[4]){1, 1, 2, 2});
+    check_choice((int[4]){2, 2, 2, 12}, (int[4]){1, 1, 1, 4});
+    check_choice((int[4]){6, 2, 6, 6}, (int[4]){1, 1, 2, 2});
+  } else if (world_size() == 8) {
+    check_choice((int[4]){6, 6, 6, 6}, (int[4]){1, 2, 2, 2});
+  }
+}
+
+static const struct CMUnitTest odd_parts[] = {
+    cmocka_unit_test(parities_are_the_whole_lattice_s),
+    cmocka_unit_test(hops),
+    cmocka_unit_test(sums),
+    cmocka_unit_test(operators),
+    cmocka_unit_test(links),
+    cmocka_unit_test(solvers),
+    cmocka_unit_test(arrays_of_applications),
+    cmocka_unit_test(grids_that_cannot_be_taken),
+    cmocka_unit_test(a_grid_is_chosen),
+};
+RANKS_MAIN(odd_parts)
