@@ -138,10 +138,11 @@ static double per_site(const invert_args *args) {
   return site_bytes_links + site_bytes_column * args->problem.columns;
 }
 
-static int predict(const invert_args *args, const int extents[4], measure_fn *measure,
-                   sample *all) {
+/* Odd extents are a rank's: what is measured, alone, is the part with even ones above them. */
+static int predict(const invert_args *args, const int part[4], measure_fn *measure, sample *all) {
   sample a = {0}, b = {0};
-  int e[4];
+  int e[4], extents[4];
+  for (int mu = 0; mu < 4; mu++) extents[mu] = part[mu] + part[mu] % 2;
   for (int mu = 0; mu < 4; mu++) e[mu] = extents[mu] < 4 ? extents[mu] : 4 + extents[mu] % 4;
   int two = grow(e, extents, sample_bytes / per_site(args));
   int code = measure(args, e, &a);
@@ -150,7 +151,7 @@ static int predict(const invert_args *args, const int extents[4], measure_fn *me
   *all = a;
   if (!two || code != EXIT_DONE) return code;
   code = measure(args, e, &b);
-  *all = sample_follow(&a, &b, volume_of(extents));
+  *all = sample_follow(&a, &b, volume_of(part));
   return code;
 }
 
@@ -161,16 +162,24 @@ static int divide(const invert_args *args, const int extents[4], int grid[4], in
   if (!grid[0] && started < 1)
     return cli_wrong("--dry-run needs --grid: the launcher does not say how many ranks it started");
   if (!grid[0] && !model_grid(extents, started, grid))
-    return cli_wrong("no grid of %d ranks divides %dx%dx%dx%d into equal parts of even extents",
-                     started, extents[0], extents[1], extents[2], extents[3]);
-  for (int mu = 0; mu < 4; mu++) {
-    part[mu] = extents[mu] / grid[mu];
-    if (part[mu] * grid[mu] != extents[mu] || part[mu] % 2 != 0)
-      return cli_wrong("--grid %d %d %d %d does not divide %dx%dx%dx%d into parts of even extents",
-                       grid[0], grid[1], grid[2], grid[3], extents[0], extents[1], extents[2],
-                       extents[3]);
-  }
+    return cli_wrong(
+        "no grid of %d ranks divides %dx%dx%dx%d into equal parts that are even in X; take another "
+        "number of ranks",
+        started, extents[0], extents[1], extents[2], extents[3]);
+  if (model_parts(extents, grid) == 0)
+    return cli_wrong(
+        "--grid %d %d %d %d does not divide %dx%dx%dx%d into equal parts that are even in X and, "
+        "where X is divided, in Y, Z or T; take another grid",
+        grid[0], grid[1], grid[2], grid[3], extents[0], extents[1], extents[2], extents[3]);
+  for (int mu = 0; mu < 4; mu++) part[mu] = extents[mu] / grid[mu];
   return EXIT_DONE;
+}
+
+/* Whether the extents can be a lattice's, and a rank holds its part. Exit status. */
+static int check_part(const int extents[4], const int part[4]) {
+  int e[4];
+  for (int mu = 0; mu < 4; mu++) e[mu] = extents[mu] % 2 ? extents[mu] : part[mu] + part[mu] % 2;
+  return cli_status(NULL, kaon_lattice_check(NULL, e), NULL);
 }
 
 /* Applications of an asynchronous preconditioner's operator whose messages may be under way at
@@ -273,7 +282,7 @@ int plan_invert(const invert_job *job, const field_spec *spec) {
       field_extents(NULL, spec, args->problem.lattice, args->problem.ignore_checksum, extents);
   /* What a run refuses is refused here; the lattice itself may be larger than this machine. */
   if (code == EXIT_DONE) code = divide(args, extents, grid, part);
-  if (code == EXIT_DONE) code = cli_status(NULL, kaon_lattice_check(NULL, part), NULL);
+  if (code == EXIT_DONE) code = check_part(extents, part);
   if (code == EXIT_DONE) code = problem_check_source(&args->problem, &job->p, extents);
   if (code == EXIT_DONE) code = schwarz_fits(&args->problem, part, extents);
   if (code == EXIT_DONE) code = predict(args, part, measure_process, &s);

@@ -42,7 +42,7 @@ int schwarz_idle(const cli_common *common, const problem_args *a) {
 int schwarz_fits(const problem_args *a, const int part[4], const int extents[4]) {
   for (int mu = 0; mu < 4 && schwarz_asked(a) != 0; mu++) {
     const int n = a->schwarz_block[mu], one = n ? n : part[mu], blocks = extents[mu] / one;
-    if (part[mu] % one != 0 || one % 2 != 0)
+    if (n && (part[mu] % n != 0 || n % 2 != 0))
       return cli_wrong(
           "--schwarz-block: a block has extent %d in %c, but an even divisor of the rank's %d is "
           "needed (0: all of it)",

@@ -61,6 +61,23 @@ class Results(rank_jobs.Case):
                 print(f"  {ranks} ranks, column {k}: {apart:.1e} apart, bound {bound:.1e}")
                 self.assertLessEqual(apart, bound)
 
+    def test_parts_of_odd_extents(self):
+        """in y, z and t: propagators of one rank, and in domains that are whole parts the same system's"""
+        words = ["invert", "--gauge", "weak:0.3", "--lattice", "4", "6", "6", "6", "--action", "wilson", "--kappa", str(KAPPA)]
+        words += ["--sloppy", "single", "--tol", "1e-11"]
+        self.succeeds(*words, "--output", "one.lime", "--correlators", "one.txt", "--report", "one.json")
+        for ranks, grid, more in ((2, "1 1 1 2", ""), (4, "1 1 2 2", ""), (4, "1 2 1 2", ""), (2, "1 1 2 1", "schwarz"),
+                                  (4, "1 2 2 1", "sap"), (2, "1 1 1 2", "async-schwarz")):
+            extra = ["--solver", "gcr", "--preconditioner", more] if more else []
+            self.ranks(ranks, *words, *extra, "--grid", *grid.split(), "--output", "more.lime", "--correlators", "more.txt",
+                       "--report", "more.json")
+            report, part = self.report("more.json"), [n // int(g) for n, g in zip((4, 6, 6, 6), grid.split())]
+            self.assertEqual(report["local_lattice"], part)
+            self.assertTrue(any(n % 2 for n in part))
+            bound = self.distances("one.json", "more.json")
+            self.check_propagators("one.lime", "more.lime", bound)
+            self.check_correlators("one.txt", "more.txt", math.hypot(*bound))
+
     def check_propagators(self, one, other, bound):
         a, b = (rank_jobs.records(self.read(name)) for name in (one, other))
         self.assertEqual([kind for kind, _ in a], [kind for kind, _ in b])

@@ -24,6 +24,16 @@ class Ranks(rank_jobs.Case):
             self.assertEqual(one[head:], four[head:])
             self.assertEqual(one[:16], four[:16])
 
+    def test_generate_on_parts_of_odd_extents(self):
+        common = ["generate", "--lattice", "4", "6", "6", "12", "--sweeps", "3"]
+        for form in ("openqcd", "nersc", "milc"):
+            self.succeeds(*common, "--format", form, "--output", "one")
+            for ranks, grid in ((2, "1 1 2 1"), (4, "1 1 1 4"), (4, "1 2 1 2")):
+                self.ranks(ranks, *common, "--format", form, "--grid", *grid.split(), "--output", "more")
+                links = 4 * 6 * 6 * 12 * 4 * 9 * 2  # behind a head with the plaquette, and a date
+                size = links * 8 if form == "openqcd" else len(self.read("one")) - 4096
+                self.assertEqual(self.read("one")[-size:], self.read("more")[-size:])
+
     def test_invert_says_where_it_ran(self):
         common = ["invert", *system.SMALL, "--tol", "1e-11"]
         self.ranks(4, *common, "--grid", "1", "1", "2", "2", "--output", "four.lime", "--report", "four.json", "--history", "four.csv")
@@ -225,7 +235,8 @@ class Ranks(rank_jobs.Case):
                 (4, ["invert", *system.SMALL, "--grid", "1", "1", "1", "2"], "for 2 ranks, but 4 processes were started; write: mpirun -n 2"),
                 (4, ["invert", *system.SMALL, "--grid", "4", "1", "1", "1"], "extent X"),
                 (2, ["invert", *system.SMALL, "--kappa", "-3"], "kappa"),
-                (2, ["bench", "dslash", "--lattice", "4", "4", "4", "6", "--grid", "1", "1", "1", "2"], "extent T"),
+                (2, ["bench", "dslash", "--lattice", "6", "4", "4", "4", "--grid", "2", "1", "1", "1"], "parts of the odd extent 3"),
+                (4, ["bench", "dslash", "--lattice", "4", "4", "4", "6", "--grid", "1", "1", "1", "4"], "extent T"),
                 (2, ["bench", "scaling", "--lattice", "4", "4", "4", "8", "--local-lattice", "4", "4", "5", "4"], "in Z is 5"),
                 (2, ["bench", "dslash", "--lattice", "4", "4", "4", "8", "--local-lattice", "4", "4", "4", "4"], "leave one"),
                 (2, ["tune", "--lattice", "4", "4", "4", "8", "--grid", "2", "2", "1", "1", "--output", "t.json"], "grid")):
@@ -301,6 +312,20 @@ class Ranks(rank_jobs.Case):
         self.assertEqual((two["ranks"], two["local_lattice"]), (2, [8, 8, 8, 8]))
         self.assertEqual((four["ranks"], four["local_lattice"]), (4, [8, 8, 4, 8]))
         self.assertLess(four["predicted_fields"], two["predicted_fields"])
+
+    def test_a_dry_run_of_odd_parts_says_no_less_than_they_take(self):
+        common = ["invert", "--gauge", "weak:0.3", "--lattice", "8", "8", "8", "18", "--kappa", "0.12", "--csw", "1", "--columns", "4"]
+        self.succeeds(*common, "--grid", "1", "1", "1", "2", "--dry-run", "--report", "plan.json")
+        self.ranks(2, *common, "--grid", "1", "1", "1", "2", "--max-iter", "20", "--tol", "1e-2", "--report", "run.json")
+        plan, run = self.report("plan.json"), self.report("run.json")
+        self.assertEqual(plan["local_lattice"], [8, 8, 8, 9])
+        ratio = plan["predicted_fields"] / run["peak_fields"]
+        print(f"  foretold {ratio:.3f} of what fields took")
+        self.assertTrue(0.95 < ratio < 1.15, ratio)
+        for lattice, grid, word in (("12 4 4 4", "4 1 1 1", "even in X"), ("4 4 4 9", "1 1 1 3", "extent T is 9")):
+            _, err = self.ranks(1, "invert", "--gauge", "unit", "--lattice", *lattice.split(), "--kappa", "0.1", "--csw", "1", "--grid",
+                                *grid.split(), "--dry-run", status=2)
+            self.assertIn(word, err)
 
     def test_a_dry_run_of_a_matrix_says_what_a_rank_takes(self):
         out, _ = self.ranks(4, "solve", "--matrix", "laplace3d:300", "--dry-run", "--report", "four.json")
