@@ -117,7 +117,7 @@ kaon_status kaon_faces_create(kaon_lattice *lattice);
 void kaon_faces_destroy(kaon_lattice *lattice);
 /* lattice->far, made when it is first asked for: hops of one and of three sites, with one list of
  * boundary blocks, those that meet a ghost of either. Collective. Errors: UNSUPPORTED (a divided
- * direction of less than four sites a rank), MEMORY. */
+ * direction of less than three sites a rank), MEMORY. */
 kaon_status kaon_faces_far(kaon_lattice *lattice);
 
 /* Host copies on demand of device tables are not kept: on a GPU the stencil's tables live in device

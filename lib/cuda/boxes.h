@@ -130,7 +130,7 @@ static inline kaon_face kaon_face_of(const kaon_sites *s, int mu) {
 static inline KAON_HD uint32_t kaon_ghost_of(const kaon_sites *s, const kaon_here *h,
                                              const int mu) {
   const int y = s->extents[1], z = s->extents[2];
-  if (mu == 0) return (uint32_t)(h->y + y * (h->z + z * h->t)) / 2;
+  if (mu == 0) return (uint32_t)((h->y + y * (h->z + z * h->t)) / 2);
   if (mu == 1) return (uint32_t)(h->half + s->half_x * (h->z + z * h->t));
   if (mu == 2) return (uint32_t)(h->half + s->half_x * (h->y + y * h->t));
   return (uint32_t)(h->half + s->half_x * (h->y + y * h->z));

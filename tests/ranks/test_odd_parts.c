@@ -10,6 +10,8 @@
 
 #include <math.h>
 
+#include <kaon/staggered.h>
+
 #include "ranks.h"
 #include "tests/util/partition.h"
 
@@ -109,6 +111,21 @@ static void links(void **state) {
     if (!open_pair(&pair, i, i % 2 ? 0 : 15, KAON_OVERLAP_AUTO)) continue;
     partition_check_links(&pair);
     partition_check_measurements(&pair);
+    partition_close(&pair);
+  }
+}
+
+/* Staggered signs in links, by coordinates in the whole lattice. */
+static void signs_in_links(void **state) {
+  (void)state;
+  for (int i = 0; i < 4 * SHAPES; i++) {
+    partition_pair pair;
+    if (!open_pair(&pair, i / 4, 0, KAON_OVERLAP_AUTO)) continue;
+    const kaon_staggered_phases phases = i % 2 ? KAON_PHASES_CHROMA : KAON_PHASES_MILC;
+    const int steps = i / 2 % 2 ? 3 : 1;
+    must(pair.whole.ctx, kaon_staggered_fold(pair.whole.gauge, steps, phases));
+    must(pair.part.ctx, kaon_staggered_fold(pair.part.gauge, steps, phases));
+    partition_compare_links(&pair, "signs", pair.whole.gauge, pair.part.gauge);
     partition_close(&pair);
   }
 }
@@ -268,6 +285,7 @@ static const struct CMUnitTest odd_parts[] = {
     cmocka_unit_test(sums),
     cmocka_unit_test(operators),
     cmocka_unit_test(links),
+    cmocka_unit_test(signs_in_links),
     cmocka_unit_test(solvers),
     cmocka_unit_test(arrays_of_applications),
     cmocka_unit_test(grids_that_cannot_be_taken),

@@ -29,7 +29,7 @@ typedef struct side {
 
 typedef struct pair {
   side whole, part;
-  char name[64];
+  char name[96];
 } pair;
 
 /* ---- the whole lattice's numbers, and this rank's ---- */
@@ -125,26 +125,32 @@ static const way ways[] = {{KAON_TRANSPORT_AUTO, KAON_OVERLAP_AUTO},
                            {KAON_TRANSPORT_HOST, KAON_OVERLAP_STAGED}};
 enum { WAYS = sizeof ways / sizeof *ways };
 
-static void open_side(side *s, int mask) {
+static void open_side(side *s, const int sites[4], int mask) {
   for (int mu = 0; mu < 4; mu++) s->ctx->comm->partitioned[mu] = mask >> mu & 1;
-  must(s->ctx, kaon_lattice_create(s->ctx, extents, KAON_ANTIPERIODIC, &s->lattice));
+  must(s->ctx, kaon_lattice_create(s->ctx, sites, KAON_ANTIPERIODIC, &s->lattice));
   must(s->ctx, kaon_gauge_create(s->lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &s->thin));
 }
 
-static int open_pair(pair *p, int mask, int first, const way *how) {
-  int grid[4];
+static void open_on(pair *p, const int sites[4], const int grid[4], int mask, const way *how) {
   kaon_context_options options = ranks_options(KAON_ISA_AUTO);
   memset(p, 0, sizeof *p);
-  if (!grid_of(mask, first, grid)) return 0;
   must(NULL, kaon_context_create(&options, &p->whole.ctx));
   options.transport = how->transport;
   options.overlap = how->overlap;
   must(NULL, kaon_context_create_ranks(&options, NULL, grid, &p->part.ctx));
-  open_side(&p->whole, 0);
-  open_side(&p->part, mask);
+  open_side(&p->whole, sites, 0);
+  open_side(&p->part, sites, mask);
   make_links(p);
-  snprintf(p->name, sizeof p->name, "%s, subset %d on %dx%dx%dx%d, way %d",
-           p->part.ctx->backend->name, mask, grid[0], grid[1], grid[2], grid[3], (int)(how - ways));
+  const int *n = p->part.lattice->extents;
+  snprintf(p->name, sizeof p->name, "%s, subset %d on %dx%dx%dx%d, %dx%dx%dx%d sites, way %d",
+           p->part.ctx->backend->name, mask, grid[0], grid[1], grid[2], grid[3], n[0], n[1], n[2],
+           n[3], (int)(how - ways));
+}
+
+static int open_pair(pair *p, int mask, int first, const way *how) {
+  int grid[4];
+  if (!grid_of(mask, first, grid)) return 0;
+  open_on(p, extents, grid, mask, how);
   return 1;
 }
 
@@ -164,6 +170,7 @@ static kaon_operator *operator_of(side *s, int improved, kaon_precision precisio
   kaon_staggered_options o = KAON_STAGGERED_OPTIONS_INIT;
   kaon_operator *M = NULL;
   o.mass = mass;
+  o.phases = reconstruct == KAON_RECONSTRUCT_12 ? KAON_PHASES_CHROMA : KAON_PHASES_MILC;
   o.precision = precision;
   o.reconstruct = reconstruct;
   must(s->ctx,
@@ -220,7 +227,7 @@ static void check_hops(pair *p, int improved, kaon_precision precision,
   double *all = noise(&p->whole, SITE * COLUMNS, 31);
   kaon_operator *M[2];
   difference d = {0, 0, 0};
-  char what[128];
+  char what[192];
   for (int i = 0; i < 2; i++) M[i] = operator_of(sides[i], improved, precision, reconstruct);
   for (int turn = 0; turn < 4; turn++) {
     const kaon_parity parity = (kaon_parity)(turn % 2), other = (kaon_parity)(1 - turn % 2);
@@ -270,6 +277,49 @@ static void every_way_of_hiding_messages(void **state) {
     for (int mask = 7; mask < 16; mask += 4) check_all_hops(mask, 3 - i, &ways[i]);
 }
 
+/* Parts of odd extents, three sites and more: where neighbours' signs and parities are the other
+ * way round. */
+static const struct {
+  int extents[4], grid[4], mask;
+} odd_parts[] = {{{8, 8, 8, 6}, {1, 1, 1, 2}, 0},  {{4, 6, 6, 10}, {1, 1, 2, 1}, 15},
+                 {{8, 10, 8, 8}, {1, 2, 1, 1}, 0}, {{4, 6, 6, 12}, {1, 1, 2, 2}, 0},
+                 {{8, 6, 6, 4}, {2, 2, 1, 1}, 15}, {{8, 4, 4, 12}, {1, 1, 1, 4}, 7},
+                 {{4, 6, 6, 6}, {1, 2, 2, 2}, 0},  {{8, 6, 10, 4}, {2, 2, 2, 1}, 15}};
+enum { ODD_PARTS = sizeof odd_parts / sizeof *odd_parts };
+
+static int open_odd(pair *p, int which, const way *how) {
+  const int *grid = odd_parts[which].grid;
+  if (grid[0] * grid[1] * grid[2] * grid[3] != world_size()) return 0;
+  open_on(p, odd_parts[which].extents, grid, odd_parts[which].mask, how);
+  return 1;
+}
+
+static void hops_of_odd_parts(void **state) {
+  (void)state;
+  for (int i = 0; i < ODD_PARTS * WAYS; i++) {
+    pair p;
+    if (!open_odd(&p, i / WAYS, &ways[i % WAYS])) continue;
+    for (int k = 0; k < 6; k++)
+      check_hops(&p, k / 3, (kaon_precision)(k % 3), storages[(k + i) % 3]);
+    close_pair(&p);
+  }
+}
+
+/* Naik's hops go no further than the next rank. */
+static void parts_of_two_sites_are_refused(void **state) {
+  (void)state;
+  const int sites[4] = {4, 4, 4, 2 * world_size()}, grid[4] = {1, 1, 1, world_size()};
+  kaon_staggered_options o = KAON_STAGGERED_OPTIONS_INIT;
+  kaon_operator *M = NULL;
+  pair p;
+  if (world_size() == 1) skip();
+  open_on(&p, sites, grid, 0, &ways[0]);
+  must_refuse(p.part.ctx, KAON_ERR_UNSUPPORTED,
+              kaon_staggered_create(p.part.fat, p.part.naik, &o, &M));
+  assert_non_null(strstr(kaon_last_error(p.part.ctx), "2 sites in T"));
+  close_pair(&p);
+}
+
 /* ---- solves ---- */
 
 static void solve(side *s, kaon_operator *A, kaon_precision inner, const kaon_vector *b,
@@ -301,7 +351,7 @@ static void check_solve(pair *p, int improved, kaon_precision inner) {
   kaon_vector *x[3], *b[2];
   int steps[3][2];
   difference d = {0, 0, 0};
-  char what[128];
+  char what[192];
   for (size_t i = 0; i < 2 * SITE * sites_of(&p->whole); i++) norm += all[i] * all[i];
   for (int i = 0; i < 2; i++) {
     M = operator_of(sides[i], improved, KAON_DOUBLE, KAON_RECONSTRUCT_18);
@@ -350,6 +400,16 @@ static void solves_on_two_grids(void **state) {
   }
 }
 
+static void solves_of_odd_parts(void **state) {
+  (void)state;
+  for (int i = 0; i < ODD_PARTS; i++) {
+    pair p;
+    if (!open_odd(&p, i, &ways[0])) continue;
+    check_solve(&p, i % 2, i % 2 ? KAON_SINGLE : KAON_HALF);
+    close_pair(&p);
+  }
+}
+
 /* Links that change: what stands beyond the faces is brought anew. */
 static void updates_reach_beyond_the_faces(void **state) {
   (void)state;
@@ -382,6 +442,9 @@ static void updates_reach_beyond_the_faces(void **state) {
 static const struct CMUnitTest staggered[] = {
     cmocka_unit_test(hops_across_every_subset_of_faces),
     cmocka_unit_test(every_way_of_hiding_messages),
+    cmocka_unit_test(hops_of_odd_parts),
+    cmocka_unit_test(parts_of_two_sites_are_refused),
+    cmocka_unit_test(solves_of_odd_parts),
     cmocka_unit_test(solves_on_two_grids),
     cmocka_unit_test(updates_reach_beyond_the_faces),
 };

@@ -48,7 +48,7 @@ class Results(rank_jobs.Case):
         words = ["invert", "--gauge", "weak:0.3", "--lattice", "4", "4", "4", "8", "--action", "staggered", "--mass", str(mass),
                  "--source", "corner:1", "--tol", "1e-11", "--sloppy", "half", "--reconstruct", "8"]
         self.succeeds(*words, "--output", "one.lime", "--report", "one.json")
-        for ranks, grid in ((2, "1 1 1 2"), (4, "1 1 2 2")):
+        for ranks, grid in ((2, "1 1 1 2"), (4, "1 1 2 2"), (8, "1 1 1 8")):
             self.ranks(ranks, *words, "--grid", *grid.split(), "--output", "more.lime", "--report", "more.json")
             solves = [self.report(name)["solves"] for name in ("one.json", "more.json")]
             a, b = ([x for x in rank_jobs.payload(self.read(name)) if len(x) == 512 * 6 * 8] for name in ("one.lime", "more.lime"))
