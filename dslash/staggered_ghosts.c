@@ -23,7 +23,7 @@ static parcel parcel_of(const kaon_staggered_links *l, size_t sites) {
 
 static size_t sites_of(const kaon_lattice *lattice, int mu, int steps) {
   const size_t width = (size_t)lattice->stencil.width;
-  const size_t ghosts = (size_t)steps * (size_t)(lattice->volume / lattice->extents[mu] / 2);
+  const size_t ghosts = (size_t)steps * (size_t)lattice->faces->ghosts[mu];
   return (ghosts + width - 1) / width * width;
 }
 

@@ -19,7 +19,7 @@ typedef struct kaon_door_args {
   int64_t first, count;
   int ncomp, nrhs, column, precision;
   kaon_view vector;
-  double *psi;                    /* [site][ncomp] */
+  double *psi;          /* [site][ncomp] */
   const int32_t *order; /* rows: [row] its number in psi, which then holds all; NULL: the same */
   const kaon_basis_change *basis; /* NULL: components go through unchanged */
   double limit;                   /* find: the largest number that can be stored */
@@ -30,7 +30,7 @@ typedef struct kaon_door_args {
 /* 3x3 matrices of doubles on some sites of a field of one parity, [block][18][W], to memory [site]
  * [18] and back. */
 typedef struct kaon_carry_args {
-  const int32_t *sites; /* block * W + lane */
+  const int32_t *sites; /* block * W + lane; -1: none, whose place in memory stays as it is */
   int64_t count;
   double *field, *memory;
   int take; /* 1: memory to field */

@@ -107,7 +107,7 @@ static void list_senders(const kaon_lattice *lattice, int parity, int dir, int s
       }
       w->target[w->slot[from.block] * (int64_t)width + from.lane] = (int32_t)ghost++;
     }
-  faces->ghosts[mu] = ghost;
+  if (ghost > faces->ghosts[mu]) faces->ghosts[mu] = ghost; /* the other parity may have more */
 }
 
 /* Tables on their way to device memory; after a failure nothing more is done. */
@@ -144,11 +144,14 @@ static kaon_status fill(kaon_lattice *lattice, int parity, hop_length length, ka
   return to.status;
 }
 
-/* Where kernels work neighbours out they work ghosts out too (lib/cuda/boxes.h). */
+/* Where kernels work neighbours out they work ghosts out too (lib/cuda/boxes.h: kaon_face). */
 static void count_ghosts(const kaon_lattice *lattice, int steps, kaon_faces *faces) {
-  for (int mu = 0; mu < 4; mu++)
-    if (lattice->partitioned[mu])
-      faces->ghosts[mu] = steps * (lattice->volume / lattice->extents[mu] / 2);
+  const int *n = lattice->extents;
+  for (int mu = 0; mu < 4; mu++) {
+    const int64_t slice =
+        mu == 0 ? (int64_t)((n[1] + 1) / 2) * n[2] * n[3] : lattice->volume / n[mu] / 2;
+    if (lattice->partitioned[mu]) faces->ghosts[mu] = steps * slice;
+  }
 }
 
 static kaon_status fill_tables(kaon_lattice *lattice, hop_length length, kaon_faces *faces) {

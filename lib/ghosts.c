@@ -12,8 +12,8 @@ enum { MATRIX = 18 };
  * first half of what is sent and received is the forward neighbour's, the second the backward
  * one's. Sites are block * W + lane. */
 typedef struct stage {
-  int64_t count;           /* sites of a parity, on both faces */
-  int32_t *from[2];        /* [parity]: what is sent */
+  int64_t count;           /* sites of a parity, on both faces, at most */
+  int32_t *from[2];        /* [parity]: what is sent; -1: nothing */
   int32_t *to[2];          /* and the ghosts for what arrives; tables in device memory */
   double *send, *receive;  /* on the host */
   kaon_exchange *exchange; /* NULL: not partitioned */
@@ -167,10 +167,10 @@ static kaon_status build_walk(kaon_lattice *lattice, const box *b) {
 
 /* Lists the sites with coordinate x_mu = at in the order that both sides of a face share: the own
  * ones, and the ghosts of the directions before mu. */
-static int64_t list_face(const kaon_lattice *lattice, const box *b, int mu, int at,
-                         int32_t *sites[2]) {
+static void list_face(const kaon_lattice *lattice, const box *b, int mu, int at, int32_t *sites[2],
+                      int64_t count[2]) {
   int begin[4], end[4], x[4];
-  int64_t count[2] = {0, 0};
+  count[0] = count[1] = 0;
   for (int nu = 0; nu < 4; nu++) {
     begin[nu] = nu < mu ? b->begin[nu] : nu == mu ? at : 0;
     end[nu] = nu < mu ? b->end[nu] : nu == mu ? at + 1 : lattice->extents[nu];
@@ -183,7 +183,6 @@ static int64_t list_face(const kaon_lattice *lattice, const box *b, int mu, int 
     const int p = kaon_lattice_parity(lattice, x);
     sites[p][count[p]++] = b->site[box_index(b, x)];
   }
-  return count[0]; /* so many on either parity: a row of x is even, and of faces in x another one */
 }
 
 /* Sites that list_face may list of a parity: all of a slice with its margins. */
@@ -193,6 +192,25 @@ static int64_t face_room(const box *b, int mu) {
   return most;
 }
 
+/* Both faces, the second one's sites behind the first one's; how many there are, room for which the
+ * faces and parities have alike: where y, z and t are odd one has a site less across x, and -1. */
+static int64_t list_both(const kaon_lattice *lattice, const box *b, int mu, const int at[2],
+                         int32_t *sites[2], int64_t most) {
+  int64_t count[2][2], half = 0;
+  for (int side = 0; side < 2; side++) {
+    list_face(lattice, b, mu, at[side],
+              (int32_t *[2]){sites[0] + side * most, sites[1] + side * most}, count[side]);
+    for (int p = 0; p < 2; p++)
+      if (count[side][p] > half) half = count[side][p];
+  }
+  for (int p = 0; p < 2; p++) {
+    for (int side = 0; side < 2; side++)
+      for (int64_t i = count[side][p]; i < half; i++) sites[p][side * most + i] = -1;
+    memmove(sites[p] + half, sites[p] + most, (size_t)half * sizeof **sites);
+  }
+  return 2 * half;
+}
+
 /* Tables of the sites that are sent across mu (at[]: forward, backward), or of the ghosts. */
 static kaon_status list_faces(kaon_lattice *lattice, const box *b, int mu, const int at[2],
                               int32_t *tables[2], int64_t *count) {
@@ -200,11 +218,7 @@ static kaon_status list_faces(kaon_lattice *lattice, const box *b, int mu, const
   int32_t *sites[2] = {malloc((size_t)most * 2 * sizeof **sites),
                        malloc((size_t)most * 2 * sizeof **sites)};
   kaon_status status = sites[0] != NULL && sites[1] != NULL ? KAON_OK : no_memory(lattice);
-  if (status == KAON_OK) {
-    const int64_t half = list_face(lattice, b, mu, at[0], sites);
-    *count =
-        half + list_face(lattice, b, mu, at[1], (int32_t *[2]){sites[0] + half, sites[1] + half});
-  }
+  if (status == KAON_OK) *count = list_both(lattice, b, mu, at, sites, most);
   for (int p = 0; p < 2 && status == KAON_OK; p++) {
     void *device = NULL;
     status = kaon_table_upload(lattice->ctx, sites[p], (size_t)*count * sizeof **sites,
@@ -222,7 +236,7 @@ static kaon_status build_stage(kaon_lattice *lattice, const box *b, int mu) {
   KAON_TRY(list_faces(lattice, b, mu, (int[2]){extent - 1, 0}, s->from, &s->count));
   KAON_TRY(list_faces(lattice, b, mu, (int[2]){extent, -1}, s->to, &s->count));
   const size_t reals = (size_t)s->count * MATRIX;
-  s->send = malloc(reals * sizeof *s->send);
+  s->send = calloc(reals, sizeof *s->send); /* what is nobody's is 0 */
   s->receive = malloc(reals * sizeof *s->receive);
   return s->send != NULL && s->receive != NULL ? KAON_OK : no_memory(lattice);
 }
@@ -302,6 +316,7 @@ static void carry_on_host(const kaon_lattice *lattice, const kaon_carry_args *a)
 #pragma omp parallel for num_threads(lattice->ctx->threads) schedule(static)
   for (int64_t i = 0; i < a->count; i++) {
     const int64_t site = a->sites[i];
+    if (site < 0) continue;
     double *p =
         a->field + kaon_field_index(site / width, 0, 0, (int)(site % width), 1, MATRIX, width);
     double *q = a->memory + i * MATRIX;

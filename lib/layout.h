@@ -89,7 +89,9 @@ enum { KAON_DIRS = 8 };
 typedef struct kaon_faces {
   int partitioned[4];
   int group[4];          /* ghosts side by side: W, or W / 2 where the split order cuts mu */
-  int64_t ghosts[4];     /* of a parity, on each of the two faces across mu; 0: not partitioned */
+  int64_t ghosts[4];     /* of a parity, on each of the two faces across mu, at most (where y, z, t
+                            are odd, a face across x has one more of one of them); 0: not partitioned
+                          */
   float sign[KAON_DIRS]; /* -1: this rank's hops (forward), or what it sends for the hops of its
                             neighbour (backward), cross the antiperiodic boundary */
   int64_t interior_blocks[2], boundary_blocks[2];

@@ -4,18 +4,17 @@
 #include "lib/space.h"
 
 /* What a grid makes of a lattice, from bad to good. */
-typedef enum division { DIVIDES_NOT, ODD_X, ODD_FACES, ODD_PARTS, EVEN_PARTS } division;
+typedef enum division { DIVIDES_NOT, ODD_X, ODD_PARTS, EVEN_PARTS } division;
 
 /* Parts are equal. Their sites stand in pairs along x, of which one is even: extents in x are even.
- * And of a face as many sites are even as odd: one across x needs another even extent. */
-static division divide(const int global[4], const int grid[4], int to_itself_in_x) {
+ */
+static division divide(const int global[4], const int grid[4]) {
   int odd[4];
   for (int mu = 0; mu < 4; mu++) {
     if (global[mu] % grid[mu] != 0) return DIVIDES_NOT;
     odd[mu] = global[mu] / grid[mu] % 2;
   }
   if (odd[0]) return ODD_X;
-  if ((grid[0] > 1 || to_itself_in_x) && odd[1] && odd[2] && odd[3]) return ODD_FACES;
   return odd[1] || odd[2] || odd[3] ? ODD_PARTS : EVEN_PARTS;
 }
 
@@ -31,17 +30,16 @@ static int64_t surface(const int global[4], const int grid[4]) {
 /* Of the grids that divide the lattice the one with the smallest faces, if there are any with even
  * parts one of those: CPUs cut even extents into halves for their vectors. Of equal ones the one
  * that divides t more, then z, then y: their faces are the longest pieces of memory. */
-static int choose(const int global[4], const kaon_comm *comm, int best[4]) {
-  const int ranks = comm->ranks;
+static int choose(const int global[4], int ranks, int best[4]) {
   int64_t least = -1;
-  division found = ODD_FACES;
+  division found = ODD_X;
   int grid[4];
   for (grid[3] = ranks; grid[3] >= 1; grid[3]--)
     for (grid[2] = ranks / grid[3]; grid[2] >= 1; grid[2]--)
       for (grid[1] = ranks / grid[3] / grid[2]; grid[1] >= 1; grid[1]--) {
         grid[0] = ranks / grid[3] / grid[2] / grid[1];
         if (grid[0] * grid[1] * grid[2] * grid[3] != ranks) continue;
-        const division parts = divide(global, grid, comm->partitioned[0]);
+        const division parts = divide(global, grid);
         if (parts < ODD_PARTS || parts < found) continue;
         const int64_t faces = surface(global, grid);
         if (parts == found && faces >= least) continue;
@@ -53,7 +51,7 @@ static int choose(const int global[4], const kaon_comm *comm, int best[4]) {
 }
 
 static kaon_status check(const kaon_context *ctx, const int n[4], const int g[4]) {
-  const division parts = divide(n, g, ctx->comm->partitioned[0]);
+  const division parts = divide(n, g);
   for (int mu = 0; mu < 4; mu++) {
     if (n[mu] % g[mu] == 0) continue;
     return kaon_fail(
@@ -68,13 +66,6 @@ static kaon_status check(const kaon_context *ctx, const int n[4], const int g[4]
                      "%d; parts are odd in Y, Z and T alone: divide another direction, or take a "
                      "grid whose number in X divides %d",
                      n[0], g[0], n[0] / g[0], n[0] / 2);
-  if (parts == ODD_FACES)
-    return kaon_fail(
-        ctx, KAON_ERR_ARGUMENT,
-        "lattice: the grid %d x %d x %d x %d divides %d x %d x %d x %d sites into parts "
-        "with %d x %d x %d sites on a face across X, an odd number; leave X whole, or "
-        "take a grid that leaves one of the other extents even",
-        g[0], g[1], g[2], g[3], n[0], n[1], n[2], n[3], n[1] / g[1], n[2] / g[2], n[3] / g[3]);
   return KAON_OK;
 }
 
@@ -82,7 +73,7 @@ static kaon_status find_grid(kaon_lattice *lattice) {
   const kaon_comm *comm = lattice->ctx->comm;
   const int *n = lattice->global, *g = comm->grid;
   if (g[0] == 0) {
-    if (choose(n, comm, lattice->grid)) return KAON_OK;
+    if (choose(n, comm->ranks, lattice->grid)) return KAON_OK;
     return kaon_fail(
         lattice->ctx, KAON_ERR_ARGUMENT,
         "lattice: no grid of %d ranks divides %d x %d x %d x %d sites into equal parts "

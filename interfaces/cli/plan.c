@@ -168,8 +168,8 @@ static int divide(const invert_args *args, const int extents[4], int grid[4], in
         started, extents[0], extents[1], extents[2], extents[3]);
   if (model_parts(extents, grid) == 0)
     return cli_wrong(
-        "--grid %d %d %d %d does not divide %dx%dx%dx%d into equal parts that are even in X and, "
-        "where X is divided, in Y, Z or T; take another grid",
+        "--grid %d %d %d %d does not divide %dx%dx%dx%d into equal parts that are even in X; "
+        "take another grid",
         grid[0], grid[1], grid[2], grid[3], extents[0], extents[1], extents[2], extents[3]);
   for (int mu = 0; mu < 4; mu++) part[mu] = extents[mu] / grid[mu];
   return EXIT_DONE;

@@ -221,7 +221,7 @@ int model_parts(const int lattice[4], const int grid[4]) {
     if (lattice[mu] % grid[mu] != 0) return 0;
     odd[mu] = lattice[mu] / grid[mu] % 2;
   }
-  if (odd[0] || (grid[0] > 1 && odd[1] && odd[2] && odd[3])) return 0;
+  if (odd[0]) return 0;
   return odd[1] || odd[2] || odd[3] ? 1 : 2;
 }
 

@@ -108,8 +108,8 @@ static inline KAON_HD int kaon_leaves(const kaon_sites *s, const kaon_here *h, c
 
 /* Ghosts of a face across mu, of one parity: as many as sites of a slice. Who receives and who
  * sends have the other three coordinates in common, which make the number: those sites in the order
- * x / 2, y, z, t without mu; across x the pairs of the sites in the order y, z, t, of which one is
- * of either parity (lib/rank_grid.c: their number is even). */
+ * x / 2, y, z, t without mu; across x in the order y / 2, z, t, where a row of an odd extent in y
+ * ends with a ghost that sites of one parity have and those of the other do not. */
 typedef struct kaon_face {
   uint32_t ghosts;
   kaon_divisor divisor[2]; /* by the first two extents of that order */
@@ -120,8 +120,8 @@ static inline kaon_face kaon_face_of(const kaon_sites *s, int mu) {
   int extent[3], n = 0;
   for (int i = 0; i < 4; i++)
     if (i != mu) extent[n++] = i == 0 ? s->half_x : s->extents[i];
+  if (mu == 0) extent[0] = s->face_row;
   f.ghosts = (uint32_t)extent[0] * (uint32_t)extent[1] * (uint32_t)extent[2];
-  if (mu == 0) f.ghosts /= 2;
   for (int i = 0; i < 2; i++) f.divisor[i] = kaon_divisor_of((uint32_t)extent[i]);
   return f;
 }
@@ -130,24 +130,23 @@ static inline kaon_face kaon_face_of(const kaon_sites *s, int mu) {
 static inline KAON_HD uint32_t kaon_ghost_of(const kaon_sites *s, const kaon_here *h,
                                              const int mu) {
   const int y = s->extents[1], z = s->extents[2];
-  if (mu == 0) return (uint32_t)((h->y + y * (h->z + z * h->t)) / 2);
+  if (mu == 0) return (uint32_t)(h->y / 2 + s->face_row * (h->z + z * h->t));
   if (mu == 1) return (uint32_t)(h->half + s->half_x * (h->z + z * h->t));
   if (mu == 2) return (uint32_t)(h->half + s->half_x * (h->y + y * h->t));
   return (uint32_t)(h->half + s->half_x * (h->y + y * h->z));
 }
 
-/* The n-th site of `parity` of a slice across mu, in the order of the ghosts. */
+/* The n-th site of `parity` of a slice across mu, in the order of the ghosts; for one that no site
+ * of the parity has, some site beside it. */
 static inline KAON_HD kaon_here kaon_here_in_slice(const kaon_sites *s, const kaon_face *f,
                                                    int parity, int mu, int slice, uint32_t n) {
-  const uint32_t number = mu == 0 ? 2 * n : n, row = kaon_divide_by(number, &f->divisor[0]);
+  const uint32_t row = kaon_divide_by(n, &f->divisor[0]);
   const uint32_t plane = kaon_divide_by(row, &f->divisor[1]);
-  int a = (int)(number - row * f->divisor[0].d), b = (int)(row - plane * f->divisor[1].d);
-  int c = (int)plane;
-  if (mu == 0) { /* the pair's other site may be in the next row: that of an odd extent in y */
-    a += (slice + a + b + c + parity) & 1;
-    if (a == s->extents[1]) a = 0, b++;
-    if (b == s->extents[2]) b = 0, c++;
-    return kaon_here_at(s, parity, slice / 2, a, b, c);
+  const int a = (int)(n - row * f->divisor[0].d), b = (int)(row - plane * f->divisor[1].d);
+  const int c = (int)plane;
+  if (mu == 0) {
+    const int y = 2 * a + ((slice + b + c + parity) & 1), last = s->extents[1] - 1;
+    return kaon_here_at(s, parity, slice / 2, y < last ? y : last, b, c);
   }
   if (mu == 1) return kaon_here_at(s, parity, a, slice, b, c);
   if (mu == 2) return kaon_here_at(s, parity, a, b, slice, c);

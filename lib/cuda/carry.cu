@@ -11,8 +11,9 @@ static __global__ void __launch_bounds__(CARRY_THREADS)
     carry_kernel(const __grid_constant__ kaon_carry_args a) {
   __shared__ double room[CARRY_THREADS / 32][RECORDS_ROOM(MATRIX)];
   const int64_t i = (int64_t)blockIdx.x * CARRY_THREADS + threadIdx.x;
-  double *record = i < a.count ? a.memory + MATRIX * i : NULL;
-  const int site = i < a.count ? a.sites[i] : 0, lane = site % KAON_LANES;
+  const int listed = i < a.count ? a.sites[i] : -1, site = listed < 0 ? 0 : listed;
+  const int lane = site % KAON_LANES;
+  double *record = listed < 0 ? NULL : a.memory + MATRIX * i;
   double *block = a.field + (int64_t)(site / KAON_LANES) * MATRIX * KAON_LANES;
   double value[MATRIX];
   if (a.take) {

@@ -21,13 +21,14 @@ typedef struct {
   int extents[4], grid[4];
 } shape;
 static const shape shapes[] = {
-    {{4, 6, 6, 6}, {1, 1, 1, 2}},   {{4, 6, 6, 4}, {1, 1, 2, 1}},  {{4, 6, 4, 6}, {1, 2, 1, 1}},
-    {{8, 8, 8, 6}, {1, 1, 1, 2}},   {{8, 8, 6, 8}, {1, 1, 2, 1}},  {{8, 10, 8, 8}, {1, 2, 1, 1}},
-    {{4, 4, 4, 2}, {1, 1, 1, 2}},   {{4, 6, 6, 12}, {1, 1, 2, 2}}, {{4, 6, 6, 12}, {1, 2, 1, 2}},
-    {{8, 4, 4, 12}, {1, 1, 1, 4}},  {{4, 6, 6, 6}, {1, 1, 2, 2}},  {{4, 10, 6, 4}, {1, 2, 2, 1}},
-    {{8, 6, 4, 4}, {2, 2, 1, 1}},   {{8, 4, 6, 4}, {2, 1, 2, 1}},  {{8, 8, 6, 6}, {1, 1, 2, 2}},
-    {{4, 4, 2, 2}, {1, 1, 2, 2}},   {{4, 6, 6, 6}, {1, 2, 2, 2}},  {{8, 6, 6, 4}, {2, 2, 2, 1}},
-    {{12, 4, 6, 10}, {2, 1, 2, 2}}, {{8, 12, 4, 6}, {1, 4, 1, 2}}, {{8, 8, 8, 24}, {1, 1, 1, 8}}};
+    {{4, 6, 6, 6}, {1, 1, 1, 2}},  {{4, 6, 6, 4}, {1, 1, 2, 1}},   {{4, 6, 4, 6}, {1, 2, 1, 1}},
+    {{8, 8, 8, 6}, {1, 1, 1, 2}},  {{8, 8, 6, 8}, {1, 1, 2, 1}},   {{8, 10, 8, 8}, {1, 2, 1, 1}},
+    {{4, 4, 4, 2}, {1, 1, 1, 2}},  {{4, 6, 6, 12}, {1, 1, 2, 2}},  {{4, 6, 6, 12}, {1, 2, 1, 2}},
+    {{8, 4, 4, 12}, {1, 1, 1, 4}}, {{4, 6, 6, 6}, {1, 1, 2, 2}},   {{4, 10, 6, 4}, {1, 2, 2, 1}},
+    {{8, 6, 4, 4}, {2, 2, 1, 1}},  {{8, 4, 6, 4}, {2, 1, 2, 1}},   {{8, 8, 6, 6}, {1, 1, 2, 2}},
+    {{4, 4, 2, 2}, {1, 1, 2, 2}},  {{4, 2, 2, 2}, {1, 2, 2, 2}},   {{4, 6, 6, 6}, {1, 2, 2, 2}},
+    {{8, 6, 6, 4}, {2, 2, 2, 1}},  {{12, 4, 6, 10}, {2, 1, 2, 2}}, {{8, 12, 4, 6}, {1, 4, 1, 2}},
+    {{8, 8, 8, 24}, {1, 1, 1, 8}}, {{8, 6, 6, 6}, {2, 2, 2, 2}}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 /* mask: directions that go through messages to oneself too. 0: not for so many ranks. */
@@ -37,12 +38,10 @@ static int open_pair(partition_pair *pair, int which, int mask, kaon_overlap ove
       ranks_options(which % 3 == 1 ? KAON_ISA_X86_64 : KAON_ISA_AUTO); /* narrow vectors too */
   kaon_context *whole = NULL, *part = NULL;
   if (s->grid[0] * s->grid[1] * s->grid[2] * s->grid[3] != world_size()) return 0;
-  int whole_face = 0; /* of all odd extents but x: no faces across x */
-  for (int mu = 1; mu < 4; mu++) whole_face |= s->extents[mu] / s->grid[mu] % 2 == 0;
   must(NULL, kaon_context_create(&options, &whole));
   options.overlap = overlap;
   must(NULL, kaon_context_create_ranks(&options, NULL, s->grid, &part));
-  partition_open(pair, whole, part, s->extents, whole_face ? mask : mask & 14,
+  partition_open(pair, whole, part, s->extents, mask,
                  which % 4 ? KAON_ANTIPERIODIC : KAON_PERIODIC);
   return 1;
 }
@@ -230,10 +229,9 @@ static void arrays_of_applications(void **state) {
 
 /* ---- grids ---- */
 
-static void must_not_divide(const int grid[4], const int extents[4], int mask, const char *says) {
+static void must_not_divide(const int grid[4], const int extents[4], const char *says) {
   kaon_context *ctx = ranks_open(KAON_ISA_AUTO, grid);
   kaon_lattice *lattice = NULL;
-  for (int mu = 0; mu < 4; mu++) ctx->comm->partitioned[mu] = mask >> mu & 1;
   must_refuse(ctx, KAON_ERR_ARGUMENT, kaon_lattice_create(ctx, extents, KAON_PERIODIC, &lattice));
   assert_null(lattice);
   if (strstr(kaon_last_error(ctx), says) == NULL) fail_msg("%s", kaon_last_error(ctx));
@@ -244,12 +242,9 @@ static void grids_that_cannot_be_taken(void **state) {
   (void)state;
   const int n = world_size();
   if (n == 1) skip();
-  must_not_divide((int[4]){n, 1, 1, 1}, (int[4]){3 * n, 4, 4, 4}, 0, "parts of the odd extent 3");
+  must_not_divide((int[4]){n, 1, 1, 1}, (int[4]){3 * n, 4, 4, 4}, "parts of the odd extent 3");
   if (n > 2)
-    must_not_divide((int[4]){1, 1, 1, n}, (int[4]){4, 4, 4, 3 * n + 2}, 0, "not divide into equal");
-  if (n == 8)
-    must_not_divide((int[4]){1, 2, 2, 2}, (int[4]){4, 6, 6, 6}, 1,
-                    "3 x 3 x 3 sites on a face across X");
+    must_not_divide((int[4]){1, 1, 1, n}, (int[4]){4, 4, 4, 3 * n + 2}, "not divide into equal");
 }
 
 static void check_choice(const int extents[4], const int expected[4]) {
