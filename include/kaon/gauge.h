@@ -20,7 +20,9 @@ typedef enum kaon_reconstruct {
 
 /* Orders of host link arrays. Sites are lexicographic, x fastest; "even-odd": the even sites in
  * that order, then the odd ones, by coordinates in the whole lattice where ranks have parts of it.
- * A matrix is [row][col][re, im]. NATURAL  u[site][mu] QDP      four arrays u[mu][even-odd site]
+ * A matrix is [row][col][re, im].
+ *   NATURAL  u[site][mu]
+ *   QDP      four arrays u[mu][even-odd site]
  *   MILC     u[even-odd site][mu]
  *   CPS      as MILC, but a matrix is [col][row]
  *   OPENQCD  odd sites alone, t slowest, then x, y, z fastest; 8 matrices each: U(x, mu) and
