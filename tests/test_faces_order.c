@@ -39,7 +39,7 @@ static int parity_beyond(const kaon_sites *s, int parity, int mu) {
 /* Ghosts across x of which one parity has no site: rows of an odd extent in y end with them. */
 static void check_seen(const kaon_sites *s, int mu, const uint8_t *seen, uint32_t ghosts,
                        int64_t sites) {
-  const uint32_t row = (uint32_t)s->face_row;
+  const uint32_t row = (uint32_t)(s->extents[1] + 1) / 2;
   for (uint32_t n = 0; n < ghosts; n++) {
     sites -= seen[n];
     if (mu != 0 || s->extents[1] % 2 == 0 || n % row != row - 1) assert_int_equal(seen[n], 1);
@@ -132,7 +132,7 @@ static void check_ghosts(const kaon_sites *s, const int partitioned[4], int pari
       int sign;
       if (!kaon_leaves(s, &h, dir)) continue;
       sites++;
-      const uint32_t n = kaon_ghost_of(s, &h, mu);
+      const uint32_t n = kaon_ghost_of(s, &face, &h, mu);
       assert_true(n < face.ghosts);
       assert_int_equal(seen[n]++, 0);
       const int theirs = parity_beyond(s, parity, mu);
@@ -168,7 +168,7 @@ static void check_layers(const kaon_sites *s, const int partitioned[4], int pari
         int sign;
         if (layer < 0) continue;
         assert_true(layer < hop);
-        const uint32_t n = (uint32_t)layer * face.ghosts + kaon_ghost_of(s, &h, mu);
+        const uint32_t n = (uint32_t)layer * face.ghosts + kaon_ghost_of(s, &face, &h, mu);
         assert_true(n < ghosts);
         if (hop == steps) assert_int_equal(seen[n]++, 0);
         sites += hop == steps;

@@ -120,17 +120,17 @@ static inline kaon_face kaon_face_of(const kaon_sites *s, int mu) {
   int extent[3], n = 0;
   for (int i = 0; i < 4; i++)
     if (i != mu) extent[n++] = i == 0 ? s->half_x : s->extents[i];
-  if (mu == 0) extent[0] = s->face_row;
+  if (mu == 0) extent[0] = (extent[0] + 1) / 2;
   f.ghosts = (uint32_t)extent[0] * (uint32_t)extent[1] * (uint32_t)extent[2];
   for (int i = 0; i < 2; i++) f.divisor[i] = kaon_divisor_of((uint32_t)extent[i]);
   return f;
 }
 
-/* The ghost that site h meets across mu. */
-static inline KAON_HD uint32_t kaon_ghost_of(const kaon_sites *s, const kaon_here *h,
-                                             const int mu) {
+/* The ghost that site h meets across mu, whose face is f. */
+static inline KAON_HD uint32_t kaon_ghost_of(const kaon_sites *s, const kaon_face *f,
+                                             const kaon_here *h, const int mu) {
   const int y = s->extents[1], z = s->extents[2];
-  if (mu == 0) return (uint32_t)(h->y / 2 + s->face_row * (h->z + z * h->t));
+  if (mu == 0) return (uint32_t)(h->y / 2 + (int)f->divisor[0].d * (h->z + z * h->t));
   if (mu == 1) return (uint32_t)(h->half + s->half_x * (h->z + z * h->t));
   if (mu == 2) return (uint32_t)(h->half + s->half_x * (h->y + y * h->t));
   return (uint32_t)(h->half + s->half_x * (h->y + y * h->z));

@@ -34,7 +34,6 @@ typedef struct kaon_sites {
   int extents[4];
   int half_x;
   int antiperiodic;
-  int face_row;            /* ghosts of a face across x that a row in y has (lib/cuda/boxes.h) */
   int stride[4];           /* sites from a neighbour in y, z, t (x: in x / 2) to the next */
   int wrap[4];             /* and back round the lattice */
   kaon_divisor divisor[3]; /* by half_x, extents[1], extents[2]; of tiles: by what counts them in x
@@ -51,7 +50,6 @@ static inline kaon_sites kaon_sites_of(const kaon_stencil *stencil) {
   for (int mu = 0; mu < 4; mu++) s.extents[mu] = stencil->extents[mu];
   s.half_x = stencil->extents[0] / 2;
   s.antiperiodic = stencil->antiperiodic;
-  s.face_row = (s.extents[1] + 1) / 2;
   for (int mu = 0, stride = 1; mu < 4; mu++) {
     const int extent = mu == 0 ? s.half_x : s.extents[mu];
     s.stride[mu] = stride;
