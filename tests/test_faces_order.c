@@ -132,7 +132,7 @@ static void check_ghosts(const kaon_sites *s, const int partitioned[4], int pari
       int sign;
       if (!kaon_leaves(s, &h, dir)) continue;
       sites++;
-      const uint32_t n = kaon_ghost_of(s, &face, &h, mu);
+      const uint32_t n = kaon_ghost_of(s, &h, mu);
       assert_true(n < face.ghosts);
       assert_int_equal(seen[n]++, 0);
       const int theirs = parity_beyond(s, parity, mu);
@@ -168,7 +168,7 @@ static void check_layers(const kaon_sites *s, const int partitioned[4], int pari
         int sign;
         if (layer < 0) continue;
         assert_true(layer < hop);
-        const uint32_t n = (uint32_t)layer * face.ghosts + kaon_ghost_of(s, &face, &h, mu);
+        const uint32_t n = (uint32_t)layer * face.ghosts + kaon_ghost_of(s, &h, mu);
         assert_true(n < ghosts);
         if (hop == steps) assert_int_equal(seen[n]++, 0);
         sites += hop == steps;

@@ -225,7 +225,7 @@ static __device__ __forceinline__ void face_direction(const faces_call &a, const
                                                       vspinor *d) {
   constexpr int mu = DIR & 3, s = (DIR < 4 ? 1 : -1) * SIGN;
   const bool leaves = (a.partitioned >> DIR & 1) && kaon_leaves(&a.h.sites, &here, DIR);
-  const uint32_t n = leaves ? kaon_ghost_of(&a.h.sites, &a.face[mu], &here, mu) : 0;
+  const uint32_t n = leaves ? kaon_ghost_of(&a.h.sites, &here, mu) : 0;
   int sign;
   const uint32_t there = (uint32_t)kaon_neighbour_of(&a.h.sites, &here, DIR, &sign);
   const uint32_t from = leaves ? (uint32_t)here.at : there;

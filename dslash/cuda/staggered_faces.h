@@ -130,7 +130,7 @@ static __device__ __forceinline__ void face_hop(const divided_call &a, const sta
   const int layer = kaon_layer_of(&a.h.sites, &s.here, DIR, FAR ? 3 : 1);
   const bool leaves = (a.partitioned >> mu & 1) && layer >= 0;
   const uint32_t ghost =
-      (uint32_t)layer * a.face[mu].ghosts + kaon_ghost_of(&a.h.sites, &a.face[mu], &s.here, mu);
+      (uint32_t)layer * a.face[mu].ghosts + kaon_ghost_of(&a.h.sites, &s.here, mu);
   const uint32_t from = leaves ? ghost : near;
   const stored *links = FAR ? a.h.naik[DIR] : a.h.fat[DIR], *phases = a.h.phase[DIR];
   if (backward) {
