@@ -72,6 +72,24 @@ class Page(system.Case):
         self.stale("docs/papers.md")
         self.assertNotIn("### async", self.read("docs/performance.md").decode())
 
+    def test_averages_of_the_synchronous_iteration_are_not_called_asynchronous(self):
+        sys.path.insert(0, os.path.dirname(SCRIPT))
+        import papers_relax
+        def rows(off, **more):
+            return [dict({"bench": "async-stat", "matrix": "Trefethen_2000.mtx", "driver": "free", "runs": 2, "block": 128, "local_sweeps": 6, "iteration": at,
+                          "average": mean * (1 + off), "maximum": mean * (1 + off + 1e-7), "minimum": mean * (1 + off - 1e-7), "variance": mean * mean * 1e-14,
+                          "newest": 0, "oldest": 1, "asynchronous": 0.077, "shifts": {"0": 923, "1": 77}}, **more)
+                    for at, mean in ((5, 8.152005429e-04), (10, 8.682517232e-06))]
+        for more in ({}, {"synchronous": 8.152005429e-04}):
+            own = rows(1e-7, **more)[:1]
+            self.assertIn("synchronous in effect, not counted as asynchronous; 7.70 % of the reads", papers_relax.synchrony(own))
+            text = papers_relax.synchrony(rows(3e-3, **more)[:1])
+            self.assertTrue(text.startswith("asynchronous: 7.70 % of the reads"), text)
+            self.assertIn("averages up to 3.0e-03 of them off", text)
+        self.assertIn("blocks came in one order", papers_relax.synchrony(rows(3e-3, variance=0)))
+        self.assertIn("synchronous in effect", papers_relax.synchrony(rows(1e-7, variance=0)))
+        self.assertTrue(papers_relax.synchrony(rows(1e-7, block=64)).startswith("asynchronous: "))  # nothing is known of these
+
     def test_the_last_run_of_a_topic_counts(self):
         self.copy()
         path = self.first_result()

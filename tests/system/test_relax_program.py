@@ -357,6 +357,20 @@ class Relax(system.Case):
                 self.check_spread(row, 3)
         self.assertTrue(os.path.exists(self.path("h-trefethen:300-rate.csv")), out)
 
+    def test_asynchronous_is_what_differs_from_the_synchronous_iteration(self):
+        """all of 10 blocks that read before one writes are a two-stage sweep, whatever the runs' orders are"""
+        for together, effect in ((10, "synchronous"), (4, "asynchronous")):
+            out = self.succeeds("bench", "async", "--table", "stat", "--matrix", "trefethen:300", "--block", "32", "--runs", "4", "--threads", "1",
+                                "--together", str(together), "--json", "rows.json")
+            with open(self.path("rows.json"), encoding="utf-8") as file:
+                rows = [row for row in json.load(file) if row["driver"] == "launch"]
+            self.assertEqual({row["in_effect"] for row in rows}, {effect}, out)
+            self.assertIn(f"{effect} in effect", out)
+            off = max(abs(row["average"] / row["synchronous"] - 1) for row in rows if row["synchronous"] > 1e-11)
+            self.assertEqual(off <= 1e-4, effect == "synchronous", off)
+        report = self.solve("--matrix", "trefethen:300", "--method", "two-stage", "--block", "32", "--local-sweeps", "6", "--max-iter", "5", status=1)
+        self.assertAlmostEqual(rows[0]["synchronous"] / report["solves"][0]["residual"], 1, places=9)
+
     def test_condition_numbers_are_the_papers(self):
         for matrix, plain, scaled in (("fv1", 12.761, 12.761), ("fv3", 4420.5, 4420.5), ("Trefethen_2000", 22525, 6.1579)):
             path = os.path.join(DATA, matrix + ".mtx")
