@@ -345,14 +345,15 @@ def falling(points):
 
 
 def rate_curves(rows, matrix):
-    """Residuals by iteration: the histories where rows have them, else the three points of a table."""
+    """Residuals by iteration: the histories where rows have them, of table rate before those of time, else the three points of a table."""
     made = {}
     for row in of(rows, "async-rate"):
         if name_of(row) == matrix:
             made[row["method"]] = [(0, 1.0)] + [(row[f"to_{y}"], float(y)) for y in ("1e-4", "1e-8", "1e-12") if row[f"to_{y}"]]
-    for row in of(rows, "relax-history"):
-        if row["what"] in ("rate", "time") and name_of(row) == matrix:
-            made.update({name: falling(curve) for name, curve in row["curves"].items() if row["what"] == "rate" or name not in made})
+    for what in ("time", "rate"):
+        for row in of(rows, "relax-history"):
+            if row["what"] == what and name_of(row) == matrix:
+                made.update({name: falling(curve) for name, curve in row["curves"].items()})
     return made
 
 

@@ -371,13 +371,15 @@ static int overhead(relax_bench *r) {
 
 /* ---- time ---- */
 
+/* curve: of its history, as table rate names it. */
 typedef struct contender {
-  const char *name;
+  const char *name, *curve;
   kaon_method method;
   kaon_relax_driver driver;
 } contender;
 
-static int time_one(relax_bench *r, const contender *c, double tol) {
+/* *history: the caller's to free. */
+static int time_one(relax_bench *r, const contender *c, double tol, column_history *history) {
   enum { SWEEPS = 100 };
   relax_run run = relax_run_of(r, c->method, tol, 200000);
   bench_spread times, sweeps = {.median = NAN};
@@ -385,7 +387,7 @@ static int time_one(relax_bench *r, const contender *c, double tol) {
   if (!r->b->args->relax_sweeps) run.options.local_sweeps = 5;
   run.options.driver = c->driver;
   int code = relax_run_repeat(r, &run, r->b->args->samples, &times);
-  relax_run_clear(&run);
+  *history = run.history;
   if (code == EXIT_DONE && relax_is(c->method) && c->driver == KAON_RELAX_LAUNCH)
     code = time_sweeps(r, &run, SWEEPS, &sweeps);
   if (code != EXIT_DONE) return code;
@@ -411,9 +413,11 @@ static int time_one(relax_bench *r, const contender *c, double tol) {
 
 /* Gauss-Seidel row by row on one thread of the processor, whatever the backend. */
 static int time_on_host(relax_bench *r, double tol) {
-  static const contender gs = {"gauss-seidel, one core", KAON_GS, KAON_RELAX_LAUNCH};
+  static const contender gs = {"gauss-seidel, one core", "gauss-seidel", KAON_GS,
+                               KAON_RELAX_LAUNCH};
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
   kaon_context *ctx = NULL;
+  column_history same = {NULL, 0}; /* as gauss-seidel's */
   relax_bench own;
   options.backend = KAON_BACKEND_CPU;
   options.threads = 1;
@@ -421,27 +425,38 @@ static int time_on_host(relax_bench *r, double tol) {
   int code = cli_status(NULL, kaon_context_create(&options, &ctx), NULL);
   if (code != EXIT_DONE) return code;
   code = relax_bench_open(&own, r->b, ctx, r->l.args->matrix);
-  if (code == EXIT_DONE) code = time_one(&own, &gs, tol);
+  if (code == EXIT_DONE) code = time_one(&own, &gs, tol, &same);
+  free(same.residual);
   relax_bench_close(&own);
   kaon_context_destroy(&ctx);
   return code;
 }
 
 static int times(relax_bench *r) {
-  static const contender all[] = {{"jacobi", KAON_JACOBI, KAON_RELAX_LAUNCH},
-                                  {"gauss-seidel", KAON_GS, KAON_RELAX_LAUNCH},
-                                  {"two-stage", KAON_TWO_STAGE, KAON_RELAX_LAUNCH},
-                                  {"async, launches", KAON_ASYNC, KAON_RELAX_LAUNCH},
-                                  {"async, free", KAON_ASYNC, KAON_RELAX_FREE},
-                                  {"cg", KAON_CG, KAON_RELAX_LAUNCH}};
+  enum { KINDS = 6 };
+  static const contender all[KINDS] = {
+      {"jacobi", "jacobi", KAON_JACOBI, KAON_RELAX_LAUNCH},
+      {"gauss-seidel", "gauss-seidel", KAON_GS, KAON_RELAX_LAUNCH},
+      {"two-stage", "two-stage", KAON_TWO_STAGE, KAON_RELAX_LAUNCH},
+      {"async, launches", "async-(k)", KAON_ASYNC, KAON_RELAX_LAUNCH},
+      {"async, free", "async-(k) free", KAON_ASYNC, KAON_RELAX_FREE},
+      {"cg", "cg", KAON_CG, KAON_RELAX_LAUNCH}};
   const bench_args *a = r->b->args;
   const double tol = cli_given(&a->common, "tol") ? a->problem.tol : 1e-8;
+  const int kinds = r->l.info.hermitian ? KINDS : KINDS - 1; /* CG is the last */
+  column_history histories[KINDS] = {{NULL, 0}};
+  const char *names[KINDS];
   char name[64];
   int code = EXIT_DONE;
   cli_say(&a->common, "\n%s: to %g\n", relax_bench_name(r, name), tol);
-  for (size_t i = 0; i < sizeof all / sizeof *all && code == EXIT_DONE; i++)
-    if (all[i].method != KAON_CG || r->l.info.hermitian) code = time_one(r, &all[i], tol);
-  return code == EXIT_DONE ? time_on_host(r, tol) : code;
+  for (int i = 0; i < kinds && code == EXIT_DONE; i++) {
+    names[i] = all[i].curve;
+    code = time_one(r, &all[i], tol, &histories[i]);
+  }
+  if (code == EXIT_DONE) code = time_on_host(r, tol);
+  if (code == EXIT_DONE) code = relax_bench_histories(r, "time", histories, names, kinds);
+  for (int i = 0; i < kinds; i++) free(histories[i].residual);
+  return code;
 }
 
 /* ---- all ---- */

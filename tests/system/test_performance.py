@@ -90,6 +90,21 @@ class Page(system.Case):
         self.assertIn("synchronous in effect", papers_relax.synchrony(rows(1e-7, variance=0)))
         self.assertTrue(papers_relax.synchrony(rows(1e-7, block=64)).startswith("asynchronous: "))  # nothing is known of these
 
+    def test_figure_9_has_the_curve_of_cg(self):
+        sys.path.insert(0, os.path.dirname(SCRIPT))
+        import performance as words
+        import papers_relax
+        own = {"matrix": "fv1.mtx", "device": "a device"}
+        rows = [dict(own, bench="async-time", method=method, iterations=4, seconds=8e-3, residual=1e-9) for method in ("jacobi", "cg")]
+        history = dict(own, bench="relax-history", what="time", curves={"jacobi": [[0, 1.0], [4, 0.5]], "cg": [[0, 1.0], [2, 1e-3], [4, 1e-9]]})
+        (_, _, script), = papers_relax.plots_time("a", rows + [history], words)
+        self.assertIn("title 'cg'", script)
+        self.assertNotIn("its end alone", script)
+        self.assertRegex(script, r"(?m)^4 0?\.001\n8 1e-09$")  # milliseconds of its own steps
+        self.assertEqual(papers_relax.no_history(rows + [history], words), [])
+        (_, _, script), = papers_relax.plots_time("a", rows, words)
+        self.assertIn("its end alone", script)
+
     def test_the_last_run_of_a_topic_counts(self):
         self.copy()
         path = self.first_result()

@@ -356,6 +356,14 @@ class Relax(system.Case):
             if row["bench"] in ("async-overhead", "async-time"):
                 self.check_spread(row, 3)
         self.assertTrue(os.path.exists(self.path("h-trefethen:300-rate.csv")), out)
+        curves = next(row["curves"] for row in rows if row["bench"] == "relax-history" and row["what"] == "time")
+        self.assertEqual(list(curves), ["jacobi", "gauss-seidel", "two-stage", "async-(k)", "async-(k) free", "cg"])
+        cg = next(row for row in rows if row["bench"] == "async-time" and row["method"] == "cg")
+        self.assertEqual(curves["cg"][0], [0, 1.0])
+        self.assertEqual(curves["cg"][-1][0], cg["iterations"])
+        self.assertLessEqual(curves["cg"][-1][1], 1e-8)
+        with open(self.path("h-trefethen:300-time.csv"), encoding="utf-8") as file:
+            self.assertEqual(file.readline().strip().split(","), ["iteration", *curves])
 
     def test_asynchronous_is_what_differs_from_the_synchronous_iteration(self):
         """all of 10 blocks that read before one writes are a two-stage sweep, whatever the runs' orders are"""
@@ -370,6 +378,13 @@ class Relax(system.Case):
             self.assertEqual(off <= 1e-4, effect == "synchronous", off)
         report = self.solve("--matrix", "trefethen:300", "--method", "two-stage", "--block", "32", "--local-sweeps", "6", "--max-iter", "5", status=1)
         self.assertAlmostEqual(rows[0]["synchronous"] / report["solves"][0]["residual"], 1, places=9)
+
+    def test_times_of_a_matrix_that_is_not_hermitian_are_without_cg(self):
+        self.succeeds("bench", "async", "--table", "time", "--matrix", "convdiff3d:6,1", "--block", "36", "--samples", "1", "--threads", "1", "--json", "rows.json")
+        with open(self.path("rows.json"), encoding="utf-8") as file:
+            rows = json.load(file)
+        self.assertNotIn("cg", [row["method"] for row in rows if row["bench"] == "async-time"])
+        self.assertEqual([len(row["curves"]) for row in rows if row["bench"] == "relax-history"], [5])
 
     def test_condition_numbers_are_the_papers(self):
         for matrix, plain, scaled in (("fv1", 12.761, 12.761), ("fv3", 4420.5, 4420.5), ("Trefethen_2000", 22525, 6.1579)):
