@@ -402,6 +402,7 @@ int linear_source(const linear *l, kaon_vector *b) {
 }
 
 void linear_clear(linear *l) {
+  l->lambda_most = 0;
   kaon_solver_destroy(&l->solver);
   kaon_operator_destroy(&l->R);
   sweeps_clear(l);

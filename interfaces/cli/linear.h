@@ -112,6 +112,7 @@ typedef struct linear {
   int smoothed;
   kaon_operator *R;     /* what is solved in A's place by a method of projections, or NULL */
   int projections;      /* kaon_kaczmarz_kind of the method, -1: it is none of these */
+  double lambda_most;   /* where --lambda is beyond it: what projections converge below; else 0 */
   int32_t *permutation; /* of --permutation, or NULL */
   kaon_solver_options options;
   kaon_solver *solver;

@@ -271,7 +271,7 @@
    0,                                                                                             \
    1000,                                                                                          \
    "kaczmarz, cgmnc, carpcg, cimmino: relaxation of the projections (default 1; cimmino 0.35; "   \
-   "0: by a rule of the matrix)"},                                                                \
+   "0, and carpcg with as many --carp-blocks as rows: by a rule of the matrix)"},                 \
       {CLI_FLAG,                                                                                  \
        "coloring",                                                                                \
        NULL,                                                                                      \

@@ -162,6 +162,8 @@ const char *linear_remedy(const void *user, kaon_stop_reason reason, double resi
   const linear *l = user;
   const char *faults = reason == KAON_CANCELLED ? "" : faults_remedy(l);
   if (*faults) return faults;
+  if (l->lambda_most > 0 && reason != KAON_CANCELLED)
+    return "--lambda is too large for this matrix: give a smaller one, or 0 for the rule";
   switch (reason) {
     case KAON_MAX_ITERATIONS:
       return more_steps(l, residual);

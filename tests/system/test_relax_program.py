@@ -318,6 +318,25 @@ class Relax(system.Case):
             with self.subTest(arguments=arguments):
                 self.refused("solve", *small, *arguments, words=words)
 
+    def test_a_lambda_beyond_what_converges_is_warned_of(self):
+        """fem:1,1,3 has 381 rows; its rule takes 0.5185 for cimmino, 1.8 for a row a block"""
+        small = ["--matrix", "fem:1,1,3", "--rhs", "own"]
+        advice = "max-iterations: --lambda is too large for this matrix"
+        for arguments, most in ((["--method", "cimmino", "--lambda", "5"], "0.5761"), (["--method", "carpcg", "--carp-blocks", "381", "--lambda", "5"], "2"),
+                                (["--method", "gcr", "--precond", "cimmino", "--lambda", "9"], "0.5761")):
+            _, _, err = system.kaon("solve", *small, *arguments, "--max-iter", "50", cwd=self.folder)
+            self.assertIn(f"--lambda is {arguments[-1]}, but for this matrix it converges below {most}; give --lambda 0", err)
+            self.assertIn(advice, err)
+        for arguments in (["--method", "cimmino", "--lambda", "0.57"], ["--method", "cimmino"], ["--method", "cimmino", "--lambda", "0"],
+                          ["--method", "carpcg", "--carp-blocks", "381", "--lambda", "1.9"], ["--method", "cgmnc", "--lambda", "1.5"]):
+            _, _, err = system.kaon("solve", *small, *arguments, "--max-iter", "3", cwd=self.folder)
+            self.assertNotIn("warning", err)
+            self.assertIn("--max-iter allows more steps", err)
+        report = self.solve("--matrix", "fem:1,1,3", "--method", "carpcg", "--carp-blocks", "381")
+        self.assertAlmostEqual(report["projections"]["lambda"], 1.8, places=6)
+        out = " ".join(self.succeeds("solve", "--help").split())
+        self.assertIn("0, and carpcg with as many --carp-blocks as rows: by a rule of the matrix", out)
+
     def test_bench_krylov_takes_sweeps_for_every_number_of_columns(self):
         self.succeeds("bench", "krylov", "--matrix", "laplace3d:8", "--method", "cg,bicgstab", "--precond", "two-stage", "--columns", "1,2", "--threads", "1",
                       "--json", "rows.json")
