@@ -653,7 +653,7 @@ def of_bench(*names, what=None):
 
 # (heading, about the paper's form, which rows, of which there must be some, table, plots)
 SECTIONS = [
-    ("Table 1: properties of the matrices", "The paper's conditions of D^-1 A are those of the 1-norm; that of A and that of D^-1 A ought to be one number for fv1, whose diagonal is constant.", of_bench("async-props"), "async-props", properties, None),
+    ("Table 1: properties of the matrices", "The paper's conditions of D^-1 A are those of the 1-norm; that of A and that of D^-1 A ought to be one number for fv1, whose diagonal is constant. cond_2, rho(B) and rho(abs B) are estimates from below.", of_bench("async-props"), "async-props", properties, None),
     ("Tables 2 and 3, Figure 5: variations between runs", "The paper: 1000 runs on 14 multiprocessors, fv1 (Table 2) and Trefethen_2000 (Table 3)." + COUNTED,
      of_bench("async-stat"), "async-stat", statistics, plots_statistics),
     ("Figure 6: iterations of async-(1)", "Iterations to a residual. The paper's, to 1e-12: fv1 175 Jacobi, 94 Gauss-Seidel; Trefethen_2000 167, 18; fv3 41701, 20851; Chem97ZtZ 110, 55; "

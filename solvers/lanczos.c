@@ -13,6 +13,7 @@ static const double SPENT = 1e-60;
 typedef struct job {
   kaon_operator *A, *jacobi;
   const char *name;
+  int indefinite;
 } job;
 
 /* out = D^-1 in; without D in itself stands for it. */
@@ -87,7 +88,7 @@ enum { R, Z, P, Q, WORK };
 
 /* Up to `steps` steps of conjugate gradients; *n of them give the matrix d, s. Where A is found not
  * to be for it, *n products were made. */
-static kaon_status process(const job *self, kaon_vector *const *v, int steps, double *d, double *s,
+static kaon_status process(job *self, kaon_vector *const *v, int steps, double *d, double *s,
                            int *n) {
   kaon_context *ctx = self->A->ctx;
   double rho = 0, first = 0, alpha_old = 1, beta = 0;
@@ -111,6 +112,7 @@ static kaon_status process(const job *self, kaon_vector *const *v, int steps, do
     KAON_TRY(product(v[P], v[Q], &pq));
     if (!(pq > 0)) {
       const int step = (*n)++;
+      self->indefinite = isfinite(pq);
       return kaon_fail(
           ctx, KAON_ERR_ARGUMENT,
           "%s: (p, A p) = %g in step %d of the estimate: the operator is not Hermitian "
@@ -129,7 +131,7 @@ static kaon_status process(const job *self, kaon_vector *const *v, int steps, do
 
 kaon_status kaon_lanczos(kaon_operator *A, kaon_operator *jacobi, int steps, const char *name,
                          kaon_extremes *extremes) {
-  const job self = {A, jacobi, name};
+  job self = {A, jacobi, name, 0};
   kaon_vector *v[WORK] = {NULL};
   double *d = malloc(2 * (size_t)steps * sizeof *d);
   int n = 0;
@@ -141,10 +143,16 @@ kaon_status kaon_lanczos(kaon_operator *A, kaon_operator *jacobi, int steps, con
   status = kaon_agree(A->ctx, status);
   if (status == KAON_OK) status = process(&self, v, steps, d, d + steps, &n);
   for (int i = 0; i < WORK; i++) kaon_vector_destroy(&v[i]);
-  extremes->steps = n;
-  if (status == KAON_OK)
-    *extremes =
-        (kaon_extremes){eigenvalue(n, d, d + steps, 0), eigenvalue(n, d, d + steps, n - 1), n};
+  *extremes = (kaon_extremes){.steps = n, .indefinite = self.indefinite};
+  if (status == KAON_OK) {
+    const int half = n > 1 ? n / 2 : n;
+    extremes->low = eigenvalue(n, d, d + steps, 0);
+    extremes->high = eigenvalue(n, d, d + steps, n - 1);
+    if (n == steps || n > KAON_LANCZOS_SOON) {
+      extremes->low_error = eigenvalue(half, d, d + steps, 0) - extremes->low;
+      extremes->high_error = extremes->high - eigenvalue(half, d, d + steps, half - 1);
+    }
+  }
   free(d);
   return status;
 }

@@ -4,9 +4,16 @@
 
 #include "lib/operator.h"
 
+/* Errors: how far the estimates moved in the second half of the steps, which is more than what is
+ * left to the true ones where they close in on these as fast as 1 / steps or faster; 0 where the
+ * process ended by itself after KAON_LANCZOS_SOON steps or fewer, for it has found all eigenvalues
+ * there. */
+enum { KAON_LANCZOS_SOON = 16 };
 typedef struct kaon_extremes {
   double low, high;
-  int steps; /* taken; of a failure with ARGUMENT the products that were made */
+  double low_error, high_error;
+  int steps;      /* taken; of a failure with ARGUMENT the products that were made */
+  int indefinite; /* of such a failure: there is a p with (p, A p) <= 0 */
 } kaon_extremes;
 
 /* Smallest and largest eigenvalue of D^-1 A (jacobi: D^-1; NULL: of A) as `steps` steps of

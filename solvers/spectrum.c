@@ -7,6 +7,8 @@
  * of a row is found as well, which is no less than the radius (Collatz, Wielandt).
  *   B of a matrix that is not Hermitian: growth of |B^k x|, by the mean of the last half. For a
  * while such a B may let vectors grow beyond its radius, so the bound on that of |B| bounds it too.
+ *   A = A^H with a positive diagonal that is not positive definite has an eigenvalue of D^-1 A that
+ * is 0 or less, and B one of 1 or more, however slowly powers of B come to show it.
  * Source: Saad, Numerical Methods for Large Eigenvalue Problems, 2nd edition, section 4.1. */
 #include <math.h>
 #include <stdlib.h>
@@ -139,11 +141,13 @@ static kaon_status power_absolute(kaon_operator *A, kaon_vector *const *v, int s
   return status;
 }
 
-/* *rho: of B, by the growth of powers on noise. */
+/* *rho: of B, by the growth of powers on noise in the last half of the steps; *error: what it was
+ * in the quarter before that less it, which is what is left where growth closes in as 1 / steps. */
 static kaon_status power_general(kaon_operator *A, kaon_operator *jacobi, kaon_vector *const *v,
-                                 int steps, double *rho, int *taken) {
-  double size, sum = 0;
-  int counted = 0;
+                                 int steps, double *rho, double *error, int *taken) {
+  double size, sum[2] = {0};
+  int counted[2] = {0};
+  *rho = *error = 0;
   KAON_TRY(kaon_noise_fill(v[Y]));
   KAON_TRY(normalise(v[Y], v[X], &size));
   for (int n = 0; n < steps; n++) {
@@ -152,15 +156,55 @@ static kaon_status power_general(kaon_operator *A, kaon_operator *jacobi, kaon_v
     KAON_TRY(kaon_blas_xpay(v[X], KAON_NUMBER(-1), v[Z], NULL));
     KAON_TRY(normalise(v[Z], v[X], &size));
     (*taken)++;
-    if (!(size > 0)) {
-      *rho = 0;
-      return KAON_OK;
-    }
-    if (2 * n < steps) continue;
-    sum += log(size);
-    counted++;
+    if (!(size > 0)) return KAON_OK;
+    if (4 * n < steps) continue;
+    const int last = 2 * n >= steps;
+    sum[last] += log(size);
+    counted[last]++;
   }
-  *rho = counted > 0 ? exp(sum / counted) : NAN;
+  *rho = counted[1] > 0 ? exp(sum[1] / counted[1]) : NAN;
+  if (counted[0] > 0) *error = fabs(exp(sum[0] / counted[0]) - *rho);
+  return KAON_OK;
+}
+
+/* *positive: D is, whose inverse then is |D|'s, number by number. */
+static kaon_status look_at_diagonal(kaon_operator *A, kaon_operator *jacobi, kaon_vector *const *v,
+                                    int *positive) {
+  kaon_operator *absolute = NULL, *other = NULL;
+  double off = 1;
+  *positive = 0;
+  if (A->ops->absolute == NULL) return KAON_OK;
+  KAON_TRY(A->ops->absolute(A, &absolute));
+  kaon_status status = kaon_precond_jacobi(absolute, &other);
+  if (status == KAON_OK) status = fill_ones(v[X]);
+  if (status == KAON_OK) status = kaon_operator_run(jacobi, KAON_PLAIN, v[X], v[Y], NULL);
+  if (status == KAON_OK) status = kaon_operator_run(other, KAON_PLAIN, v[X], v[Z], NULL);
+  if (status == KAON_OK) status = kaon_blas_axpy(KAON_NUMBER(-1), v[Y], v[Z], NULL);
+  if (status == KAON_OK) status = product(v[Z], v[Z], &off, NULL);
+  *positive = status == KAON_OK && off == 0;
+  kaon_operator_destroy(&other);
+  kaon_operator_destroy(&absolute);
+  return status;
+}
+
+/* Of D^-1 A by Lanczos' process. Where that finds A not positive definite after all, hermitian is 0
+ * and nothing else said. */
+static kaon_status extremes(kaon_operator *A, kaon_operator *jacobi, int steps,
+                            kaon_vector *const *v, kaon_spectrum *to) {
+  kaon_extremes e;
+  const kaon_status status = kaon_lanczos(A, jacobi, steps, "spectrum", &e);
+  if (status != KAON_OK && status != KAON_ERR_ARGUMENT) return status;
+  to->steps += e.steps;
+  if (status == KAON_ERR_ARGUMENT) {
+    to->hermitian = 0;
+    kaon_error_forget(A->ctx);
+    return e.indefinite ? look_at_diagonal(A, jacobi, v, &to->indefinite) : KAON_OK;
+  }
+  to->low = e.low;
+  to->high = e.high;
+  to->tau = 2 / (e.low + e.high);
+  to->rho = fmax(fabs(1 - e.low), fabs(e.high - 1));
+  to->rho_error = fmax(1 - e.low + e.low_error, e.high + e.high_error - 1) - to->rho;
   return KAON_OK;
 }
 
@@ -168,35 +212,22 @@ static kaon_status power_general(kaon_operator *A, kaon_operator *jacobi, kaon_v
 static kaon_status estimate(kaon_operator *A, kaon_operator *jacobi, int steps,
                             kaon_vector *const *v, kaon_spectrum *to) {
   const int most = steps > 0 ? steps : DEFAULT_STEPS;
-  kaon_extremes e;
   KAON_TRY(look_hermitian(A, v, &to->hermitian));
   to->steps = 2;
-  if (to->hermitian) {
-    const kaon_status status = kaon_lanczos(A, jacobi, most, "spectrum", &e);
-    if (status != KAON_ERR_ARGUMENT) KAON_TRY(status);
-    to->steps += e.steps;
-    if (status == KAON_ERR_ARGUMENT) {
-      to->hermitian = 0; /* not positive definite after all */
-      kaon_error_forget(A->ctx);
-    }
-  }
-  if (to->hermitian) {
-    to->low = e.low;
-    to->high = e.high;
-    to->tau = 2 / (e.low + e.high);
-    to->rho = fmax(fabs(1 - e.low), fabs(e.high - 1));
-  } else {
-    KAON_TRY(power_general(A, jacobi, v, most, &to->rho, &to->steps));
-  }
+  if (to->hermitian) KAON_TRY(extremes(A, jacobi, most, v, to));
+  if (!to->hermitian)
+    KAON_TRY(power_general(A, jacobi, v, most, &to->rho, &to->rho_error, &to->steps));
+  if (to->indefinite) to->rho = fmax(to->rho, 1);
   if (A->ops->absolute == NULL) return KAON_OK;
   KAON_TRY(power_absolute(A, v, steps > 0 ? steps : DEFAULT_POWERS, &to->rho_absolute,
                           &to->most_absolute, &to->steps));
-  if (to->hermitian) { /* both are from below */
+  if (to->hermitian || to->indefinite) { /* both are from below */
     to->rho_absolute = fmax(to->rho_absolute, to->rho);
   } else {
     to->rho_absolute = fmin(to->rho_absolute, to->most_absolute);
     to->rho = fmin(to->rho, to->most_absolute);
   }
+  to->rho_error = fmin(to->rho_error, fmax(to->most_absolute - to->rho, 0));
   return KAON_OK;
 }
 

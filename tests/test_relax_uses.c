@@ -165,6 +165,77 @@ static void a_rare_block_is_not_overlooked(void **state) {
   free(value);
 }
 
+/* ---- radii near 1 ---- */
+
+/* 1 on the diagonal, c beside it: the radius of B and of |B| is 2 |c| cos(pi / (n + 1)). */
+static kaon_csr *chain(int64_t n, double c) {
+  int64_t *row = malloc(3 * (size_t)n * sizeof *row), *column = malloc(3 * (size_t)n * sizeof *row);
+  double *value = malloc(3 * (size_t)n * sizeof *value);
+  kaon_csr *csr = NULL;
+  int64_t entries = 0;
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t j = i - 1; j <= i + 1; j++) {
+      if (j < 0 || j >= n) continue;
+      row[entries] = i;
+      column[entries] = j;
+      value[entries++] = i == j ? 1 : c;
+    }
+  precond_ok(
+      NULL, kaon_csr_from_triplets(NULL, n, n, 1, entries, row, column, value, KAON_CSR_ADD, &csr));
+  free(row);
+  free(column);
+  free(value);
+  return csr;
+}
+
+/* Radii are from below, or say how far above they may be; where Lanczos' process meets a direction
+ * that tells that A is not positive definite, the radius is 1 or more for sure. */
+static void radii_near_one_are_no_promise(void **state) {
+  static const struct {
+    const char *name;
+    int64_t rows;
+    double beside;
+    int steps, indefinite;
+  } chains[] = {{"seen to be indefinite", 1000, -0.5002, 0, 1},
+                {"by few steps", 1000, -0.5002, 20, 0},
+                {"not seen", 20000, -0.5000002, 0, 0},
+                {"positive, near 1", 1000, -0.49999, 20, 0},
+                {"positive", 300, -0.45, 0, 0}};
+  const double pi = acos(-1);
+  (void)state;
+  for (size_t i = 0; i < sizeof chains / sizeof *chains; i++) {
+    relax_case c;
+    kaon_spectrum s;
+    const double radius = 2 * fabs(chains[i].beside) * cos(pi / (double)(chains[i].rows + 1));
+    assert_true(relax_case_open(&c, MACHINE_CPU, 2, chain(chains[i].rows, chains[i].beside),
+                                KAON_DOUBLE, 1));
+    precond_ok(c.ctx, kaon_spectrum_estimate(c.A, chains[i].steps, &s));
+    printf("  %s: radius %.6f, estimate %.6f + %.2g, of |B| %.6f to %.6f\n", chains[i].name, radius,
+           s.rho, s.rho_error, s.rho_absolute, s.most_absolute);
+    assert_int_equal(s.indefinite, chains[i].indefinite);
+    assert_int_equal(s.hermitian, !chains[i].indefinite);
+    assert_true(s.rho <= radius + 1e-9 && s.rho_absolute <= radius + 1e-9);
+    assert_true(s.rho + s.rho_error >= radius - 1e-9);
+    assert_true(!s.indefinite || s.rho >= 1);
+    if (radius < 0.95) test_below("error", s.rho_error, 1e-4);
+    relax_case_close(&c);
+  }
+}
+
+/* -A of a positive definite A has a negative diagonal: D^-1 A is the same, and Jacobi converges. */
+static void a_negative_diagonal_is_not_called_indefinite(void **state) {
+  relax_case c;
+  kaon_spectrum s;
+  kaon_csr *csr = chain(300, -0.45);
+  (void)state;
+  for (int64_t n = 0; n < csr->start[csr->rows]; n++) csr->value[n] = -csr->value[n];
+  assert_true(relax_case_open(&c, MACHINE_CPU, 1, csr, KAON_DOUBLE, 1));
+  precond_ok(c.ctx, kaon_spectrum_estimate(c.A, 0, &s));
+  assert_false(s.indefinite);
+  test_close("radius", s.rho, 0.9, 1e-2);
+  relax_case_close(&c);
+}
+
 /* ---- what a look beforehand takes ---- */
 
 /* An operator's applications are counted, and those of its |A|. */
@@ -318,6 +389,8 @@ int main(void) {
       cmocka_unit_test(divergence_is_reported_and_damped),
       cmocka_unit_test(spectra_are_the_known_ones),
       cmocka_unit_test(a_rare_block_is_not_overlooked),
+      cmocka_unit_test(radii_near_one_are_no_promise),
+      cmocka_unit_test(a_negative_diagonal_is_not_called_indefinite),
       cmocka_unit_test(few_steps_are_few_products),
       cmocka_unit_test(growth_is_within_the_bound),
       cmocka_unit_test(refusals_say_why),

@@ -156,13 +156,16 @@ typedef struct kaon_spectrum {
   double
       most_absolute; /* no class of rows that read each other has a radius of |B| above this, as
                         far as its rows still count beside the largest ones; NaN as rho_absolute */
+  double rho_error;  /* rho may be larger by so much, as the process' last steps tell */
+  int indefinite;    /* A = A^H has a positive diagonal, but is not positive definite: D^-1 A has an
+                        eigenvalue <= 0, so rho is 1 or more, and no damping helps */
 } kaon_spectrum;
 /* steps: of each process at most, so 3 steps + 3 products in all (0: 300; 2400 of |A|, which takes
- * more). An estimate. Where A is Hermitian rho and rho_absolute are from below. Elsewhere rho is
- * the growth of vectors by powers of B, which few steps can overestimate, but never beyond
- * most_absolute, the bound of Collatz and Wielandt, max (|B| x)_i / x_i: below 1 it is certain.
- * Collective. Errors: ARGUMENT, UNSUPPORTED (A does not know its diagonal), SINGULAR, MEMORY, those
- * of A. */
+ * more). An estimate. Where A is hermitian or indefinite rho and rho_absolute are from below: below
+ * 1 alone they promise nothing. Elsewhere rho is the growth of vectors by powers of B, which few
+ * steps can overestimate, but never beyond most_absolute, the bound of Collatz and Wielandt, max
+ * (|B| x)_i / x_i: below 1 it is certain. Collective. Errors: ARGUMENT, UNSUPPORTED (A does not
+ * know its diagonal), SINGULAR, MEMORY, those of A. */
 kaon_status kaon_spectrum_estimate(kaon_operator *A, int steps, kaon_spectrum *spectrum);
 
 #ifdef __cplusplus

@@ -123,6 +123,7 @@ typedef struct linear {
   int64_t flips;          /* of the last solve, all ranks */
   kaon_spectrum spectrum; /* where --spectrum asked for it */
   int diverges;           /* relaxation was foretold to */
+  int indefinite;         /* and no damping helps, for A is not positive definite */
 } linear;
 
 /* All that can be refused without the matrix. Fills the plain members of *l. Exit status. */
@@ -174,6 +175,8 @@ json_t *relax_options_describe(const kaon_relax_options *options, const kaon_rel
  * that warns alone. Exit status. */
 int relax_spectrum(linear *l);
 json_t *spectrum_describe(const kaon_spectrum *spectrum);
+/* "at least" where radii are from below, else "about". */
+const char *spectrum_how(const kaon_spectrum *spectrum);
 void spectrum_print(const cli_common *common, const kaon_spectrum *spectrum);
 /* Of the last solve; null of other methods. */
 void relax_print(const cli_common *common, const linear *l);

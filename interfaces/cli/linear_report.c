@@ -117,6 +117,9 @@ void linear_add(const linear *l, json_t *report) {
 
 /* --tau 0 chooses a step that converges where A is positive definite. */
 static const char *divergence(const linear *l) {
+  if (l->indefinite)
+    return "relaxation does not converge for this matrix, which is not positive definite; give "
+           "--method cgnr, or gcr with a --precond";
   if (!l->info.hermitian)
     return isnan(l->args->relax_tau)
                ? "relaxation does not converge for this matrix; give --method gcr"
@@ -145,6 +148,7 @@ static const char *more_steps(const linear *l, double residual) {
 
 static const char *stuck(const linear *l, double residual) {
   const kaon_method method = l->options.method;
+  if (relax_is(method) && (l->diverges || !(residual < 1))) return divergence(l);
   if (!solving_rounds(residual))
     return l->projections >= 0 || method == KAON_CGNR
                ? "the method gets no further: A is singular or nearly so; check the matrix"

@@ -107,22 +107,44 @@ int relax_check(const linear_args *a, linear *l) {
 /* ---- beforehand ---- */
 
 json_t *spectrum_describe(const kaon_spectrum *s) {
-  return json_pack("{s:b s:o s:o s:o s:o s:o s:o s:i}", "hermitian", s->hermitian, "low",
-                   report_real(s->low), "high", report_real(s->high), "rho", report_real(s->rho),
-                   "rho_absolute", report_real(s->rho_absolute), "most_absolute",
-                   report_real(s->most_absolute), "tau", report_real(s->tau), "products", s->steps);
+  return json_pack("{s:b s:b s:o s:o s:o s:o s:o s:o s:o s:i}", "hermitian", s->hermitian,
+                   "indefinite", s->indefinite, "low", report_real(s->low), "high",
+                   report_real(s->high), "rho", report_real(s->rho), "rho_error",
+                   report_real(s->rho_error), "rho_absolute", report_real(s->rho_absolute),
+                   "most_absolute", report_real(s->most_absolute), "tau", report_real(s->tau),
+                   "products", s->steps);
+}
+
+const char *spectrum_how(const kaon_spectrum *s) {
+  return s->hermitian || s->indefinite ? "at least" : "about";
+}
+
+/* Below 1 by an estimate that may be off by more than what is left to 1. */
+static int is_open(const kaon_spectrum *s) {
+  return s->rho < 1 && s->rho + s->rho_error >= 1;
 }
 
 void spectrum_print(const cli_common *common, const kaon_spectrum *s) {
   if (s->hermitian)
-    cli_say(common, "eigenvalues of D^-1 A from %.6g to %.6g (condition %.5g); tau = %.6g\n",
-            s->low, s->high, s->high / s->low, s->tau);
-  cli_say(common, "spectral radius of B = 1 - D^-1 A: %.4f%s", s->rho,
-          s->rho < 1 ? "" : ", so Jacobi's iteration diverges");
+    cli_say(
+        common,
+        "eigenvalues of D^-1 A from %.6g or less to %.6g or more (condition at least %.5g); tau "
+        "= %.6g\n",
+        s->low, s->high, s->high / s->low, s->tau);
+  cli_say(common, "spectral radius of B = 1 - D^-1 A: %s %.4f%s", spectrum_how(s), s->rho,
+          s->indefinite
+              ? ", for A is not positive definite, so Jacobi's iteration does not converge "
+                "for most right-hand sides"
+          : s->rho < 1 ? ""
+                       : ", so Jacobi's iteration diverges");
+  if (is_open(s))
+    cli_say(common, ", but the estimate's error is %.2g, so Jacobi's iteration may diverge",
+            s->rho_error);
   if (!isnan(s->rho_absolute))
-    cli_say(common, "; of |B|: %.4f, at most %.4f%s", s->rho_absolute, s->most_absolute,
+    cli_say(common, "; of |B|: %s %.4f, at most %.4f%s", spectrum_how(s), s->rho_absolute,
+            s->most_absolute,
             s->most_absolute < 1 ? ", so asynchronous iteration converges whatever the order"
-            : s->rho_absolute < 1 && s->rho < 1
+            : s->rho_absolute < 1 && s->rho < 1 && !is_open(s)
                 ? ": as far as this tells, asynchronous iteration converges"
                 : ": nothing says that asynchronous iteration converges");
   cli_say(common, "\n");
@@ -130,23 +152,50 @@ void spectrum_print(const cli_common *common, const kaon_spectrum *s) {
 
 enum { SHORT_STEPS = 20 };
 
+/* A sweep of Jacobi's takes K = tau D^-1, which is positive, so K A has an eigenvalue <= 0 as A
+ * has; Gauss-Seidel's and SOR's converge for positive definite A alone (Ostrowski, Reich). */
+static void warn_indefinite(linear *l, const kaon_spectrum *s) {
+  const kaon_method method = l->options.method;
+  const char *sure = method == KAON_TWO_STAGE || method == KAON_ASYNC ? "may not" : "will not";
+  l->diverges = l->indefinite = 1;
+  cli_error(
+      "warning: %s %s converge for most right-hand sides: A is Hermitian, but not positive "
+      "definite, so the spectral radius of 1 - D^-1 A is at least %.4f; give --method cgnr, or gcr "
+      "with a --precond",
+      method_name(method), sure, s->rho);
+}
+
+/* |B| promises nothing, and B not enough. */
+static void warn_open(kaon_method method, const kaon_spectrum *s) {
+  cli_error(
+      "warning: %s may diverge: the spectral radius of 1 - D^-1 A is %s %.4f, with an error of %.2g"
+      " left after %d products, and that of its absolute values %s %.4f; give --method gcr%s",
+      method_name(method), spectrum_how(s), s->rho, s->rho_error, s->steps, spectrum_how(s),
+      s->rho_absolute, s->hermitian ? ", or --tau 0 if A is positive definite" : "");
+}
+
 /* What --tau changes is known of Hermitian matrices: 1 - tau D^-1 A. */
 static void warn(linear *l, const kaon_spectrum *s) {
   const kaon_method method = l->options.method;
   const double tau = l->relax.tau == 0 ? s->tau : l->relax.tau;
   double rho = s->rho;
+  if (s->indefinite) {
+    warn_indefinite(l, s);
+    return;
+  }
   if (s->hermitian)
     rho = fmax(fabs(1 - tau * s->low), fabs(1 - tau * s->high));
   else if (tau != 1)
     return;
   if (method == KAON_GS || method == KAON_SOR) {
     if (!s->hermitian && s->rho_absolute >= 1)
-      cli_error("warning: nothing says that %s converges: |B| has spectral radius %.4f",
-                method_name(method), s->rho_absolute);
+      cli_error("warning: nothing says that %s converges: |B| has spectral radius %s %.4f",
+                method_name(method), spectrum_how(s), s->rho_absolute);
   } else if (rho >= 1 && s->hermitian) {
     l->diverges = 1;
     cli_error(
-        "warning: %s will diverge: the spectral radius of 1 - tau D^-1 A is %.4f; give --tau 0",
+        "warning: %s will diverge: the spectral radius of 1 - tau D^-1 A is at least %.4f; give "
+        "--tau 0",
         method_name(method), rho);
   } else if (rho > 1) {
     cli_error(
@@ -154,8 +203,10 @@ static void warn(linear *l, const kaon_spectrum *s) {
         "let a vector grow by %.4f a step; take gcr or bicgstab (--tau 0 is for Hermitian ones)",
         method_name(method), rho);
   } else if (method == KAON_ASYNC && s->rho_absolute >= 1) {
-    cli_error("warning: %s may diverge: the spectral radius of |B| is %.4f", method_name(method),
-              s->rho_absolute);
+    cli_error("warning: %s may diverge: the spectral radius of |B| is %s %.4f", method_name(method),
+              spectrum_how(s), s->rho_absolute);
+  } else if (tau == 1 && is_open(s) && s->rho_absolute >= 1) {
+    warn_open(method, s);
   }
 }
 
@@ -170,6 +221,7 @@ static void look_ahead(linear *l) {
 }
 
 int relax_spectrum(linear *l) {
+  l->diverges = l->indefinite = 0;
   if (!l->args->spectrum) {
     look_ahead(l);
     return EXIT_DONE;

@@ -82,6 +82,37 @@ class Relax(system.Case):
         self.assertAlmostEqual(self.report("info.json")["spectrum"]["rho_absolute"], 4 / 3, places=4)
         self.refused("info", "--spectrum", words=["--spectrum is for --matrix"])
 
+    def test_radii_that_are_below_one_by_too_few_steps_promise_nothing(self):
+        """off-diagonal -c of 1: the radius of B is 2 c cos(pi / (n + 1)), of which an estimate is below 1 for long"""
+        def chain(n, c):
+            with open(self.path("A.mtx"), "w", encoding="utf-8") as file:
+                file.write(f"%%MatrixMarket matrix coordinate real symmetric\n{n} {n} {2 * n - 1}\n" + "".join(f"{i} {i} 1\n" for i in range(1, n + 1)) +
+                           "".join(f"{i + 1} {i} {-c}\n" for i in range(1, n)))
+
+        def told(*arguments):
+            code, out, err = system.kaon("solve", "--matrix", "A.mtx", "--rhs", "ones", *arguments, "--max-iter", "100", cwd=self.folder)
+            self.assertEqual(code, 1, out + err)
+            return out + err
+        chain(1000, 0.5002)
+        out = self.succeeds("info", "--matrix", "A.mtx", "--spectrum", "--report", "info.json")
+        self.assertIn("1 - D^-1 A: at least 1.0000, for A is not positive definite", out)
+        self.assertIn("of |B|: at least 1.0004, at most 1.0004", out)
+        self.assertEqual([self.report("info.json")["spectrum"][key] for key in ("hermitian", "indefinite")], [False, True])
+        for method in ("jacobi", "gs", "sor"):
+            out = told("--method", method, "--spectrum")
+            self.assertIn(f"warning: {method} will not converge for most right-hand sides", out)
+            self.assertIn("not positive definite; give --method cgnr", out)
+        self.succeeds("solve", "--matrix", "A.mtx", "--rhs", "ones", "--method", "gcr", "--precond", "ilu0")
+        self.assertRegex(told("--method", "jacobi"), r"warning: jacobi may diverge: .* is at least 0\.99\d\d, with an error of 0\.00\d+ left after \d+ products")
+        chain(20000, 0.5000002)  # not seen to be indefinite
+        out = self.succeeds("info", "--matrix", "A.mtx", "--spectrum")
+        self.assertIn("at least 1.0000, but the estimate's error is", out)
+        self.assertNotIn("converges", out.replace("nothing says that asynchronous iteration converges", ""))
+        chain(1000, 0.48)
+        out = told("--method", "jacobi", "--spectrum")
+        self.assertIn("at least 0.9600; of |B|: at least 0.9600, at most 0.9600, so asynchronous iteration converges whatever the order", out)
+        self.assertNotIn("warning", out)
+
     def test_too_few_steps_get_advice_that_is_taken(self):
         """relaxation takes no --precond; one that diverges is not helped by more steps"""
         for method in ("jacobi", "gs", "async"):
