@@ -122,6 +122,12 @@ OTHER = "**Another conclusion than the paper's:** "
 SAME, COMPARED = 1e-4, 1e-11  # as in_effect of kaon bench async has them (interfaces/cli/bench_async.c argues them)
 
 
+def shifts_of(row):
+    """Smallest and largest shift as blocks begin; where what was read may be newer, that too."""
+    text = f"{row.get('newest', '-')} to {row.get('oldest', '-')}"
+    return text + (f" ({row['newest_after']} when read)" if row.get("newest_after", 0) < row.get("newest", 0) else "")
+
+
 def driver_of(row):
     return row.get("driver") or "launch"
 
@@ -307,7 +313,7 @@ def beside_synchronous(rows, words, synchronous, asynchronous):
             if counts[0] == counts[1]:
                 same.append(f"{name} {counts[0]}")
             else:
-                seen = " with no shift counted, so values newer than that were read" if counts[1] < counts[0] and row["newest"] == row["oldest"] == 0 else ""
+                seen = " with no shift counted, so values newer than that were read" if counts[1] < counts[0] and row["newest"] == row["oldest"] == row.get("newest_after", 0) == 0 else ""
                 early = " (the same to 1e-8)" if row["to_1e-8"] == by[synchronous]["to_1e-8"] else ""
                 apart.append(f"{name} {counts[1]} to {counts[0]}{early}{seen}")
     if not same or rows[0]["backend"] != "cuda":
@@ -326,7 +332,7 @@ def beside_synchronous(rows, words, synchronous, asynchronous):
 def iterations(wanted, synchronous, asynchronous):
     def table(rows, words):
         lines = [[name_of(row), row["method"] + (f", {row['block']} x {row['local_sweeps']}" if row["method"].startswith(A_BLOCKS) else ""),
-                  count(row["to_1e-4"]), count(row["to_1e-8"]), count(row["to_1e-12"]), f"{row['newest']} to {row['oldest']}", residual(row),
+                  count(row["to_1e-4"]), count(row["to_1e-8"]), count(row["to_1e-12"]), shifts_of(row), residual(row),
                   row["status"]] for row in rows if row["bench"] == "async-rate" and row["method"] in wanted]
         return [words.markdown(["matrix", "method", "to 1e-4", "1e-8", "1e-12", "shifts seen", "residual", "status"], lines)] + \
             beside_synchronous(rows, words, synchronous, asynchronous) + lacking(of(rows, "async-rate"))
@@ -488,7 +494,7 @@ def times(rows, words):
             paper = theirs.get(row["method"])
             lines.append([name, row["method"], str(row["iterations"]), words.number(1e3 * row["seconds"]), words.number(1e6 * seconds_of(row)) if row["iterations"] else "-",
                           "-" if not row.get("seconds_sweep") else words.number(1e6 * row["seconds_sweep"]), "-" if paper is None else words.number(1e6 * paper),
-                          f"{row.get('newest', '-')} to {row.get('oldest', '-')}", row["status"]])
+                          shifts_of(row), row["status"]])
     table = words.markdown(["matrix", "method", "iterations", "ms", "us an iteration", "us a sweep alone", "paper's us an iteration", "shifts seen", "status"], lines)
     if all(row["backend"] == "cpu" for row in rows):
         return [table] + lacking(of(rows, "async-time"))

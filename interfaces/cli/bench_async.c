@@ -87,7 +87,7 @@ typedef struct statistics {
   moments m[POINTS_MAX];
   double synchronous[POINTS_MAX];
   int at[POINTS_MAX], points, runs;
-  int64_t shifts[2 * KAON_RELAX_SHIFTS + 1];
+  int64_t shifts[2 * KAON_RELAX_SHIFTS + 1], after[2 * KAON_RELAX_SHIFTS + 1];
 } statistics;
 
 static double mean_of(const statistics *s, int i) {
@@ -113,16 +113,16 @@ static const char *in_effect(const statistics *s, double *furthest) {
 }
 
 /* Smallest and largest shift of all runs; the share of the reads with another one than 0. */
-static double shifts_seen(const statistics *s, int *newest, int *oldest) {
+static double shifts_seen(const int64_t *shifts, int *newest, int *oldest) {
   int64_t reads = 0;
   *newest = *oldest = 0;
   for (int i = 0; i < 2 * KAON_RELAX_SHIFTS + 1; i++) {
-    if (s->shifts[i] == 0) continue;
+    if (shifts[i] == 0) continue;
     if (reads == 0) *newest = i - KAON_RELAX_SHIFTS;
     *oldest = i - KAON_RELAX_SHIFTS;
-    reads += s->shifts[i];
+    reads += shifts[i];
   }
-  return reads > 0 ? 1 - (double)s->shifts[KAON_RELAX_SHIFTS] / (double)reads : 0;
+  return reads > 0 ? 1 - (double)shifts[KAON_RELAX_SHIFTS] / (double)reads : 0;
 }
 
 static const char *driver_name(const relax_run *run) {
@@ -135,7 +135,9 @@ static void add_stat_row(relax_bench *r, const statistics *s, int i, const relax
   const moments *m = &s->m[i];
   int newest, oldest;
   double furthest;
-  const double asynchronous = shifts_seen(s, &newest, &oldest), deviation = sqrt(variance);
+  const double asynchronous = shifts_seen(s->shifts, &newest, &oldest), deviation = sqrt(variance);
+  int newest_after, oldest_after;
+  const double after = shifts_seen(s->after, &newest_after, &oldest_after);
   json_t *row = relax_bench_row(r, "async-stat", last->solve.seconds);
   json_t *figures = json_pack(
       "{s:s s:i s:i s:i s:i s:i s:o s:o s:o s:o s:o s:o s:o s:s? s:i s:i s:o s:o}", "driver",
@@ -149,6 +151,8 @@ static void add_stat_row(relax_bench *r, const statistics *s, int i, const relax
       relax_shifts_describe(s->shifts));
   json_object_update(row, figures);
   json_decref(figures);
+  json_object_set_new(row, "newest_after", json_integer(newest_after));
+  json_object_set_new(row, "asynchronous_after", report_real(after));
 }
 
 static void print_effect(const cli_common *common, const statistics *s) {
@@ -168,13 +172,15 @@ static void print_stat(relax_bench *r, const statistics *s, const relax_run *las
   const cli_common *common = &r->b->args->common;
   const int runs = s->runs;
   char name[64];
-  int newest, oldest;
-  const double asynchronous = shifts_seen(s, &newest, &oldest);
+  int newest, oldest, newest_after, oldest_after;
+  const double asynchronous = shifts_seen(s->shifts, &newest, &oldest);
+  const double after = shifts_seen(s->after, &newest_after, &oldest_after);
   cli_say(common,
-          "\n%s, driver %s: %d runs, blocks of %d rows, %d local sweeps; shifts %d to %d, %.1f %% "
-          "of the reads not synchronous\n",
+          "\n%s, driver %s: %d runs, blocks of %d rows, %d local sweeps; shifts %d to %d as "
+          "blocks begin, from %d when they have read, %.1f and %.1f %% not 0\n",
           relax_bench_name(r, name), driver_name(last), runs, last->options.block,
-          last->options.local_sweeps, newest, oldest, 100 * asynchronous);
+          last->options.local_sweeps, newest, oldest, newest_after, 100 * asynchronous,
+          100 * after);
   cli_say(common, "%9s %11s %11s %11s %11s %11s %11s %11s %11s %11s\n", "iteration", "average",
           "synchronous", "maximum", "minimum", "abs. var.", "rel. var.", "variance", "deviation",
           "std. error");
@@ -212,7 +218,10 @@ static void add_run(statistics *s, const relax_run *run, int number) {
     m->low = number == 0 || residual < m->low ? residual : m->low;
     m->high = number == 0 || residual > m->high ? residual : m->high;
   }
-  for (int i = 0; i < 2 * KAON_RELAX_SHIFTS + 1; i++) s->shifts[i] += run->relaxation.shifts[i];
+  for (int i = 0; i < 2 * KAON_RELAX_SHIFTS + 1; i++) {
+    s->shifts[i] += run->relaxation.shifts[i];
+    s->after[i] += run->relaxation.shifts_after[i];
+  }
 }
 
 /* The same blocks and sweeps, all of which read before one writes. */
@@ -299,6 +308,7 @@ static int rate(relax_bench *r) {
         run.relaxation.oldest);
     json_object_update(row, figures);
     json_decref(figures);
+    json_object_set_new(row, "newest_after", json_integer(run.relaxation.newest_after));
     histories[i] = run.history;
   }
   if (code == EXIT_DONE) code = relax_bench_histories(r, "rate", histories, names, KINDS);
@@ -410,6 +420,7 @@ static int time_one(relax_bench *r, const contender *c, double tol, column_histo
       run.relaxation.oldest, "asynchronous", report_real(run.relaxation.asynchronous));
   json_object_update(row, figures);
   json_decref(figures);
+  json_object_set_new(row, "newest_after", json_integer(run.relaxation.newest_after));
   return EXIT_DONE;
 }
 
