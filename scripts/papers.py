@@ -1,7 +1,7 @@
 """papers.py - docs/papers.md: the tables and figures of two papers, from rows of kaon bench async, faults and kaczmarz.
 
 Used by performance.py, whose helpers it is handed as `words`; it makes no file of its own accord. Paper A stands in
-papers_relax.py, paper C in papers_project.py; which rows count in papers_rows.py.
+papers_relax.py (its variations in papers_variations.py), paper C in papers_project.py; which rows count in papers_rows.py.
 """
 
 import glob

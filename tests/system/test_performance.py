@@ -74,7 +74,7 @@ class Page(system.Case):
 
     def test_averages_of_the_synchronous_iteration_are_not_called_asynchronous(self):
         sys.path.insert(0, os.path.dirname(SCRIPT))
-        import papers_relax
+        import papers_variations
         def rows(off, **more):
             return [dict({"bench": "async-stat", "matrix": "Trefethen_2000.mtx", "driver": "free", "runs": 2, "block": 128, "local_sweeps": 6, "iteration": at,
                           "average": mean * (1 + off), "maximum": mean * (1 + off + 1e-7), "minimum": mean * (1 + off - 1e-7), "variance": mean * mean * 1e-14,
@@ -82,18 +82,18 @@ class Page(system.Case):
                     for at, mean in ((5, 8.152005429e-04), (10, 8.682517232e-06))]
         for more in ({}, {"synchronous": 8.152005429e-04}):
             own = rows(1e-7, **more)[:1]
-            self.assertIn("synchronous in effect, not counted as asynchronous; 7.70 % of the reads", papers_relax.synchrony(own))
-            text = papers_relax.synchrony(rows(3e-3, **more)[:1])
+            self.assertIn("synchronous in effect, not counted as asynchronous; 7.70 % of the reads", papers_variations.synchrony(own))
+            text = papers_variations.synchrony(rows(3e-3, **more)[:1])
             self.assertTrue(text.startswith("asynchronous: 7.70 % of the reads"), text)
             self.assertIn("averages up to 3.0e-03 of them off", text)
-        self.assertIn("blocks came in one order", papers_relax.synchrony(rows(3e-3, variance=0)))
-        self.assertIn("synchronous in effect", papers_relax.synchrony(rows(1e-7, variance=0)))
-        self.assertTrue(papers_relax.synchrony(rows(1e-7, block=64)).startswith("asynchronous: "))  # nothing is known of these
+        self.assertIn("blocks came in one order", papers_variations.synchrony(rows(3e-3, variance=0)))
+        self.assertIn("synchronous in effect", papers_variations.synchrony(rows(1e-7, variance=0)))
+        self.assertTrue(papers_variations.synchrony(rows(1e-7, block=64)).startswith("asynchronous: "))  # nothing is known of these
 
     def test_figure_9_has_the_curve_of_cg(self):
         sys.path.insert(0, os.path.dirname(SCRIPT))
         import performance as words
-        import papers_relax
+        import papers_variations
         own = {"matrix": "fv1.mtx", "device": "a device"}
         rows = [dict(own, bench="async-time", method=method, iterations=4, seconds=8e-3, residual=1e-9) for method in ("jacobi", "cg")]
         history = dict(own, bench="relax-history", what="time", curves={"jacobi": [[0, 1.0], [4, 0.5]], "cg": [[0, 1.0], [2, 1e-3], [4, 1e-9]]})
