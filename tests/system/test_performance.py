@@ -93,7 +93,7 @@ class Page(system.Case):
     def test_figure_9_has_the_curve_of_cg(self):
         sys.path.insert(0, os.path.dirname(SCRIPT))
         import performance as words
-        import papers_variations
+        import papers_relax
         own = {"matrix": "fv1.mtx", "device": "a device"}
         rows = [dict(own, bench="async-time", method=method, iterations=4, seconds=8e-3, residual=1e-9) for method in ("jacobi", "cg")]
         history = dict(own, bench="relax-history", what="time", curves={"jacobi": [[0, 1.0], [4, 0.5]], "cg": [[0, 1.0], [2, 1e-3], [4, 1e-9]]})
