@@ -79,7 +79,8 @@ typedef struct kaon_comm_ops {
                            int64_t n);
   kaon_status (*board_get)(kaon_board *board, size_t at, void *numbers, int width, int64_t n);
   void (*board_destroy)(kaon_board **board); /* NULL allowed */
-  /* The status of the first rank that failed, with its sentence kept on every rank. */
+  /* The status of the first rank that failed, those with COMM after all others, with its sentence
+   * kept on every rank. */
   kaon_status (*agree)(kaon_comm *comm, kaon_status mine);
   void (*destroy)(kaon_comm **comm);
 } kaon_comm_ops;
@@ -122,9 +123,9 @@ void kaon_comm_add(const kaon_comm *comm, const double *all, int n, double *sum)
 void kaon_comm_host(char *name, size_t room);
 
 /* What every collective function returns through: all ranks leave it with the status and sentence
- * of the first that failed. A failure that was agreed on further down passes through without
- * another message, so nested functions may each do this; but a rank must not fail alone between
- * two messages of any other kind. */
+ * of the first that failed (kaon_comm_ops.agree). A failure that was agreed on further down passes
+ * through without another message, so nested functions may each do this; but a rank must not fail
+ * alone between two messages of any other kind. */
 kaon_status kaon_agree(const kaon_context *ctx, kaon_status mine);
 
 /* Memory for sums of up to n numbers, before something begins that must not fail on one rank. */

@@ -2,11 +2,11 @@
  * own atomic accesses work (of 4 and 8 bytes they need no lock, so it makes no difference that
  * processes differ): puts and gets are such accesses there, with a fence that keeps them in their
  * order, which Open MPI's emulation of atomic sums took milliseconds for among four ranks. The
- * others are written by MPI_Accumulate with MPI_REPLACE and read, also by
- * their owner, by MPI_Get_accumulate with MPI_NO_OP, which are atomic number by number whatever
- * else is under way (MPI 3.1, section 11.7.1); each put is flushed, so that the next one comes
- * later. To free a window is collective, but a rank that failed may come to it alone: so it is done
- * when all are known to be there. */
+ * others are written by MPI_Accumulate with MPI_REPLACE and read, also by their owner, by
+ * MPI_Get_accumulate with MPI_NO_OP, which are atomic number by number whatever else is under way
+ * (MPI 3.1, section 11.7.1); each put is flushed, so that the next one comes later. To free a
+ * window is collective, but a rank that failed may come to it alone: so it is done when all are
+ * known to be there. */
 #include "lib/comm_boards.h"
 
 #include <limits.h>

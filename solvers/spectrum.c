@@ -221,11 +221,12 @@ static kaon_status estimate(kaon_operator *A, kaon_operator *jacobi, int steps,
   if (A->ops->absolute == NULL) return KAON_OK;
   KAON_TRY(power_absolute(A, v, steps > 0 ? steps : DEFAULT_POWERS, &to->rho_absolute,
                           &to->most_absolute, &to->steps));
-  if (to->hermitian || to->indefinite) { /* both are from below */
+  if (to->hermitian) { /* both are from below */
     to->rho_absolute = fmax(to->rho_absolute, to->rho);
-  } else {
+  } else { /* vectors may grow by more than the radius for some steps */
     to->rho_absolute = fmin(to->rho_absolute, to->most_absolute);
     to->rho = fmin(to->rho, to->most_absolute);
+    if (to->indefinite) to->rho = fmax(to->rho, 1);
   }
   to->rho_error = fmin(to->rho_error, fmax(to->most_absolute - to->rho, 0));
   return KAON_OK;

@@ -2,12 +2,12 @@
  *
  * Every rank makes the same calls in the same order with the same arguments; of a context's options
  * threads and memory_limit may be each rank's own. Functions marked collective return the same
- * status on all ranks, with the sentence of the first rank that failed. Devices wait for each
- * other: a rank whose part of a collective function has not begun a time after another one's ends
- * that one's work with COMM (the context's option patience, 120 s). Over stores into each other's
- * memory (transport peer) it is a kernel that waits, and what else the process has on its device,
- * in kaon and outside, ends with it. This header needs no MPI of its own; functions that need it
- * return NOT_BUILT without. */
+ * status on all ranks, with the sentence of the first rank that failed, of those that failed for
+ * another reason than COMM if there are some. Devices wait for each other: a rank whose part of a
+ * collective function has not begun a time after another one's ends that one's work with COMM (the
+ * context's option patience, 120 s). Over stores into each other's memory (transport peer) it is a
+ * kernel that waits, and what else the process has on its device, in kaon and outside, ends with
+ * it. This header needs no MPI of its own; functions that need it return NOT_BUILT without. */
 #ifndef KAON_RANKS_H
 #define KAON_RANKS_H
 
@@ -39,9 +39,10 @@ kaon_status kaon_context_create_ranks(const kaon_context_options *options, const
 const char *kaon_ranks_library(void);
 
 /* For an application's own steps that may fail on one rank alone: hands in each rank's status and
- * returns that of the first rank that failed, whose sentence kaon_last_error(ctx) then has on all
- * ranks; OK if none did. `mine` other than OK should be the status of the last kaon function that
- * failed on ctx. Collective. */
+ * returns that of the first rank that failed (one with COMM, which may have waited for another,
+ * after all others), whose sentence kaon_last_error(ctx) then has on all ranks; OK if none did.
+ * `mine` other than OK should be the status of the last kaon function that failed on ctx.
+ * Collective. */
 kaon_status kaon_context_agree(kaon_context *ctx, kaon_status mine);
 
 /* all[r * n + i] = mine[i] of rank r, on all ranks; none leaves before the last one has entered, so

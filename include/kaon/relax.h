@@ -116,8 +116,8 @@ typedef struct kaon_relax_report {
   /* ASYNC. A shift: the reader's number of iterations less that of the block it reads: 0 as in a
    * synchronous method, < 0 newer, > 0 older; those beyond +-32 count there. Noted twice: as the
    * reader begins, and when it has read what others have. What it read is no older than the first
-   * says and, but for what a block has written of an iteration that it has not ended, no newer than
-   * the second. */
+   * says and as a rule, but for what a block has written of an iteration that it has not ended, no
+   * newer than the second. */
   int64_t updates;                           /* iterations of single blocks, all columns */
   int64_t shifts[2 * KAON_RELAX_SHIFTS + 1]; /* [shift + 32] */
   int newest, oldest;                        /* smallest and largest shift seen */
@@ -161,11 +161,11 @@ typedef struct kaon_spectrum {
                         eigenvalue <= 0, so rho is 1 or more, and no damping helps */
 } kaon_spectrum;
 /* steps: of each process at most, so 3 steps + 3 products in all (0: 300; 2400 of |A|, which takes
- * more). An estimate. Where A is hermitian or indefinite rho and rho_absolute are from below: below
- * 1 alone they promise nothing. Elsewhere rho is the growth of vectors by powers of B, which few
- * steps can overestimate, but never beyond most_absolute, the bound of Collatz and Wielandt, max
- * (|B| x)_i / x_i: below 1 it is certain. Collective. Errors: ARGUMENT, UNSUPPORTED (A does not
- * know its diagonal), SINGULAR, MEMORY, those of A. */
+ * more). An estimate. Where A is hermitian rho and rho_absolute are from below: below 1 alone they
+ * promise nothing. Where it is indefinite rho is 1 or more. There and elsewhere rho is the growth
+ * of vectors by powers of B, which few steps can overestimate, but never beyond most_absolute, the
+ * bound of Collatz and Wielandt, max (|B| x)_i / x_i: below 1 it is certain. Collective. Errors:
+ * ARGUMENT, UNSUPPORTED (A does not know its diagonal), SINGULAR, MEMORY, those of A. */
 kaon_status kaon_spectrum_estimate(kaon_operator *A, int steps, kaon_spectrum *spectrum);
 
 #ifdef __cplusplus

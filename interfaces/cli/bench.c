@@ -346,7 +346,14 @@ static int check_lattices(const kaon_context *ctx, const bench_args *a) {
 
 /* --local-lattice times --grid is --lattice. */
 static int place_lattices(bench_args *a, int scaling) {
-  if (!a->local.count || scaling) return EXIT_DONE; /* bench scaling takes both */
+  if (!a->local.count) return EXIT_DONE;
+  if (scaling) { /* which takes both, and a part that is odd as it stands: ranks stand in t then */
+    for (int i = 0; i < a->local.count && !a->grid[0] && ranks_started() > 0; i++)
+      for (int mu = 1; mu < 4; mu++)
+        if (a->local.extents[i][mu] % 2 != 0)
+          memcpy(a->grid, (const int[]){1, 1, 1, ranks_started()}, sizeof a->grid);
+    return EXIT_DONE;
+  }
   if (a->lattices.count)
     return cli_wrong("--lattice and --local-lattice both say the extents; leave one of them out");
   if (!a->grid[0] && ranks_started() < 1)

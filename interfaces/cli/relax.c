@@ -116,7 +116,7 @@ json_t *spectrum_describe(const kaon_spectrum *s) {
 }
 
 const char *spectrum_how(const kaon_spectrum *s) {
-  return s->hermitian || s->indefinite ? "at least" : "about";
+  return s->hermitian ? "at least" : "about";
 }
 
 /* Below 1 by an estimate that may be off by more than what is left to 1. */
@@ -131,7 +131,8 @@ void spectrum_print(const cli_common *common, const kaon_spectrum *s) {
         "eigenvalues of D^-1 A from %.6g or less to %.6g or more (condition at least %.5g); tau "
         "= %.6g\n",
         s->low, s->high, s->high / s->low, s->tau);
-  cli_say(common, "spectral radius of B = 1 - D^-1 A: %s %.4f%s", spectrum_how(s), s->rho,
+  cli_say(common, "spectral radius of B = 1 - D^-1 A: %s%s %.4f%s",
+          s->indefinite ? "1 or more, " : "", spectrum_how(s), s->rho,
           s->indefinite
               ? ", for A is not positive definite, so Jacobi's iteration does not converge "
                 "for most right-hand sides"
@@ -160,8 +161,9 @@ static void warn_indefinite(linear *l, const kaon_spectrum *s) {
   l->diverges = l->indefinite = 1;
   cli_error(
       "warning: %s %s converge for most right-hand sides: A is Hermitian, but not positive "
-      "definite, so the spectral radius of 1 - D^-1 A is at least %.4f; give --method cgnr, or gcr "
-      "with a --precond",
+      "definite, so the spectral radius of 1 - D^-1 A is 1 or more (about %.4f); give --method "
+      "cgnr, "
+      "or gcr with a --precond",
       method_name(method), sure, s->rho);
 }
 

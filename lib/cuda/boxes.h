@@ -5,8 +5,8 @@
  * Boxes are disjoint. In x they count pairs of sites, of which one is of either parity: a pair at a
  * face is in a slab though one of its two sites has its neighbour here. A slab at a face across mu
  * is the whole lattice in the directions after mu and their interior in those before. With an
- * extent of 2 (x: a pair, or two) there is no interior; with hops of three sites slabs are three
- * sites thick (x: two pairs), or what is left of them. */
+ * extent of 1 or 2 (x: a pair, or two) there is no interior; with hops of three sites slabs are
+ * three sites thick (x: two pairs), or what is left of them. */
 #ifndef KAON_LIB_CUDA_BOXES_H
 #define KAON_LIB_CUDA_BOXES_H
 

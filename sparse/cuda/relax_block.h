@@ -391,8 +391,8 @@ static __device__ __forceinline__ void look_again(const relax_call &a, int64_t b
 
 /* One global iteration of a block, from its reading to its writing. after: the shifts when it has
  * read what others have; a counter is asked for there and looked at in the end, since who waits for
- * it is late. room: the block's numbers,
- * twice, at a distance that is known here, for a sweep reads the one and writes the other. */
+ * it is late. room: the block's numbers, twice, at a distance that is known here, for a sweep reads
+ * the one and writes the other. */
 template <int REALS, int THREADS>
 static __device__ __forceinline__ void relax_block(const relax_call &a,
                                                    const prepared<REALS, THREADS> &p, int column,

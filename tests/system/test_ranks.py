@@ -234,6 +234,8 @@ class Ranks(rank_jobs.Case):
                 (2, ["invert", "--gauge", "bad.lime", "--kappa", "0.1", "--csw", "1"], "bad.lime"),
                 (4, ["invert", *system.SMALL, "--grid", "1", "1", "1", "2"], "for 2 ranks, but 4 processes were started; write: mpirun -n 2"),
                 (4, ["invert", *system.SMALL, "--grid", "4", "1", "1", "1"], "extent X"),
+                (3, ["invert", *system.SMALL], "no grid of 3 ranks divides"),
+                (3, ["invert", *system.SMALL, "--dry-run"], "no grid of 3 ranks divides"),
                 (2, ["invert", *system.SMALL, "--kappa", "-3"], "kappa"),
                 (2, ["bench", "dslash", "--lattice", "6", "4", "4", "4", "--grid", "2", "1", "1", "1"], "parts of the odd extent 3"),
                 (4, ["bench", "dslash", "--lattice", "4", "4", "4", "6", "--grid", "1", "1", "1", "4"], "extent T"),

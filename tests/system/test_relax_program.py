@@ -95,8 +95,8 @@ class Relax(system.Case):
             return out + err
         chain(1000, 0.5002)
         out = self.succeeds("info", "--matrix", "A.mtx", "--spectrum", "--report", "info.json")
-        self.assertIn("1 - D^-1 A: at least 1.0000, for A is not positive definite", out)
-        self.assertIn("of |B|: at least 1.0004, at most 1.0004", out)
+        self.assertIn("1 - D^-1 A: 1 or more, about 1.0000, for A is not positive definite", out)
+        self.assertIn("of |B|: about 1.0004, at most 1.0004", out)
         self.assertEqual([self.report("info.json")["spectrum"][key] for key in ("hermitian", "indefinite")], [False, True])
         for method in ("jacobi", "gs", "sor"):
             out = told("--method", method, "--spectrum")
