@@ -162,8 +162,7 @@ static void warn_indefinite(linear *l, const kaon_spectrum *s) {
   cli_error(
       "warning: %s %s converge for most right-hand sides: A is Hermitian, but not positive "
       "definite, so the spectral radius of 1 - D^-1 A is 1 or more (about %.4f); give --method "
-      "cgnr, "
-      "or gcr with a --precond",
+      "cgnr, or gcr with a --precond",
       method_name(method), sure, s->rho);
 }
 
