@@ -3,6 +3,18 @@
 # Says what and why first. sudo only if not root. KAON_NO_INSTALL=1: only prints the list.
 set -eu
 
+usage() {
+  echo "usage: scripts/setup.sh"
+  echo "Installs with apt-get what building and running kaon needs and this machine lacks; names each package and why first."
+  echo "  KAON_NO_INSTALL=1 scripts/setup.sh   only prints the list"
+}
+
+case ${1-} in
+  "") ;;
+  -h | --help) usage; exit 0 ;;
+  *) echo "setup: unknown argument '$1' (it takes none; --help)" >&2; exit 2 ;;
+esac
+
 # package | why it is needed
 needs() {
   cat <<'LIST'

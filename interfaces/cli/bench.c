@@ -145,6 +145,8 @@ static const cli_option options[] = {
      "fig7: a list with commas: of the paper's"},
     {CLI_COUNTS, "kaczmarz-degree", "D,...", "1", OWN(kaczmarz_degrees), 1, 3,
      "fig7: a list with commas: of the elements, each with each problem"},
+    {CLI_REAL, "cpu-seconds", "S", NULL, OWN(kaczmarz_cpu_seconds), 1e-3, 3600,
+     "fig6, fig7, counts: what a solve on the processor may take (default: --seconds)"},
     {CLI_GROUP, "For bench scaling alone:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_TEXTS, "model", "FILE.json", NULL, OWN(models), 0, 0,
      "repeatable: fit a model to these rows and foretell strong scaling; measure nothing"},

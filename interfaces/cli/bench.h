@@ -70,6 +70,7 @@ typedef struct bench_args {
   /* kaczmarz */
   unsigned kaczmarz_tables; /* bits: fig4, table3, fig5, fig6, fig7, counts */
   int kaczmarz_sweeps, kaczmarz_level;
+  double kaczmarz_cpu_seconds;
   cli_counts kaczmarz_problems, kaczmarz_degrees;
 } bench_args;
 

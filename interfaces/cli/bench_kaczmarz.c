@@ -384,6 +384,7 @@ static int figure_5(const project *m, const char *name, int sweeps) {
 int bench_kaczmarz(bench *b) {
   const bench_args *a = b->args;
   project m = {.b = b, .seconds = cli_given(&a->common, "seconds") ? a->seconds : 30};
+  m.cpu_seconds = cli_given(&a->common, "cpu-seconds") ? a->kaczmarz_cpu_seconds : m.seconds;
   const int level = a->kaczmarz_level;
   char fem[32];
   int code = EXIT_DONE;

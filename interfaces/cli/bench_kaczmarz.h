@@ -16,7 +16,8 @@ typedef struct project {
   FILE *csv; /* lines so far, in csv_text of csv_length once it is flushed; NULL: not asked for */
   char *csv_text;
   size_t csv_length;
-  double seconds; /* that a line may take: fewer sweeps and repeats, longer solves left out */
+  double seconds;     /* that a line may take: fewer sweeps and repeats, longer solves left out */
+  double cpu_seconds; /* the same for a solve on the processor */
 } project;
 
 typedef struct project_system {

@@ -72,6 +72,11 @@ static void keep_time(double *seconds, outcome *o, double taken) {
   o->quantiles[1] = seconds[o->runs * 95 / 100];
 }
 
+/* Seconds that a line of a context's machine may take. */
+static double limit_of(const project *m, const kaon_context *ctx) {
+  return ctx == m->ctx[PROJECT_DEVICE] ? m->seconds : m->cpu_seconds;
+}
+
 static const outcome nothing = {NAN, {NAN, NAN}, 0, 0, {0}};
 
 static int solve_once(const project *m, project_system *s, const solve_way *w, int repeats,
@@ -86,13 +91,13 @@ static int solve_once(const project *m, project_system *s, const solve_way *w, i
     kaon_solve_report whole;
     status = kaon_vector_zero(s->x);
     if (status == KAON_OK) status = kaon_context_synchronise(s->ctx);
-    d.at = cli_now() + m->seconds;
+    d.at = cli_now() + limit_of(m, s->ctx);
     if (status == KAON_OK) status = kaon_solver_solve(solver, s->b, s->x, &o->report, &whole);
     o->over = d.over;
     if (status != KAON_OK || d.over) break;
     keep_time(seconds, o, whole.seconds);
     all += whole.seconds;
-    if (all + whole.seconds > m->seconds) break; /* no time for one more */
+    if (all + whole.seconds > limit_of(m, s->ctx)) break; /* no time for one more */
   }
   kaon_solver_destroy(&solver);
   kaon_operator_destroy(&R);
@@ -230,7 +235,7 @@ static int solve_directly(const project *m, project_system *s, const direct_solv
     const double taken = cli_now() - begun;
     keep_time(seconds, o, taken);
     all += taken;
-    if (all + taken > m->seconds) break;
+    if (all + taken > limit_of(m, s->ctx)) break;
   }
   o->report.reason = KAON_CONVERGED;
   if (wrong) cli_error("%s on %s: %s; the line is left out", with->name, s->name, wrong);
@@ -270,16 +275,17 @@ static int line_7(const project *m, const project_system *s, int place, const el
 static int solves_7(const project *m, project_system *s, int place, const element *e,
                     double last[SOLVERS]) {
   const int samples = m->b->args->samples;
+  const double limit = limit_of(m, s->ctx);
   int code = EXIT_DONE;
   for (int k = 0; k < SOLVERS && code == EXIT_DONE && !bench_stopped(); k++) {
     const direct_solver *direct = k == DIRECT ? direct_find(place == PROJECT_DEVICE) : NULL;
     outcome o;
     if (!wanted(place, k) || solvers[k].blocks > s->info.rows) continue;
-    if (4 * last[k] > m->seconds) {
+    if (4 * last[k] > limit) {
       cli_say(&m->b->args->common,
-              "fig7     %-10s %7lld rows %-10s %-24s left out: more than the %g s of --seconds\n",
-              s->name, (long long)s->info.rows, project_machines[place], solvers[k].name,
-              m->seconds);
+              "fig7     %-10s %7lld rows %-10s %-24s left out: more than the %g s of %s\n", s->name,
+              (long long)s->info.rows, project_machines[place], solvers[k].name, limit,
+              limit == m->seconds ? "--seconds" : "--cpu-seconds");
       continue;
     }
     if (direct)
