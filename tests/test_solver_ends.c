@@ -225,31 +225,6 @@ static void skew_operators_break_what_needs_a_positive_part(void **state) {
   }
 }
 
-/* The stopping logic itself: growth of the recurrence asks for a look; true growth ends. */
-static void growth_is_called_diverging(void **state) {
-  (void)state;
-  kaon_column_state *s = calloc(1, sizeof *s);
-  s->reference = 1;
-  s->limit = 1e-20;
-  s->max_iterations = 1000;
-  s->gate = KAON_GATE_SERVICE;
-  s->reason = KAON_WAIT_BEGIN;
-  s->slot[KAON_S_OUTER][0] = 1;
-  kaon_recurrence_run(KAON_REC_VERIFY_OUTER, s);
-  assert_int_equal(s->gate, KAON_GATE_SERVICE | KAON_GATE_START);
-  kaon_recurrence_run(KAON_REC_RESUME, s);
-  kaon_step_end(s, 1e7);
-  assert_int_equal(s->gate, KAON_GATE_STEP);
-  kaon_step_end(s, 1e9);
-  assert_int_equal(s->gate, KAON_GATE_SERVICE | KAON_GATE_KEEP);
-  assert_int_equal(s->reason, KAON_WAIT_GROWTH);
-  s->slot[KAON_S_OUTER][0] = 1e9;
-  kaon_recurrence_run(KAON_REC_VERIFY_OUTER, s);
-  assert_int_equal(s->gate, 0);
-  assert_int_equal(s->reason, KAON_DIVERGING);
-  free(s);
-}
-
 typedef struct {
   int calls, stop_at;
   double seen[3][512];
@@ -571,7 +546,6 @@ int main(void) {
       cmocka_unit_test(asking_for_too_much_stagnates),
       cmocka_unit_test(indefinite_operators_break_cg),
       cmocka_unit_test(skew_operators_break_what_needs_a_positive_part),
-      cmocka_unit_test(growth_is_called_diverging),
       cmocka_unit_test(the_monitor_sees_the_history_in_order),
       cmocka_unit_test(the_monitor_can_cancel),
       cmocka_unit_test(fixed_steps_know_zero_and_the_monitor),

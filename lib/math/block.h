@@ -368,7 +368,7 @@ static inline KAON_HD int kaon_block_column_end(kaon_column_state *s, double wat
   }
   if (watched > s->peak && !(s->flags & KAON_FLAG_RESTART)) s->peak = watched;
   if (watched <= s->threshold) return 0;
-  if (s->iterations - s->lowest_at < KAON_STALL_STEPS) asks |= KAON_BLOCK_ALIVE;
+  if (s->iterations - s->lowest_at < kaon_stall_steps(s)) asks |= KAON_BLOCK_ALIVE;
   if (s->flags & KAON_FLAG_FIXED) return asks;
   if (s->iterations >= s->max_iterations) asks |= KAON_BLOCK_LIMIT;
   if (watched * s->scale > KAON_GROWTH2 * s->first) asks |= KAON_BLOCK_GROWTH;

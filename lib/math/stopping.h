@@ -30,7 +30,7 @@ enum {
   KAON_WAIT_COMPANY,    /* of another column of the block: says nothing of this one's progress */
   KAON_WAIT_CYCLE,      /* the cycle is full */
   KAON_WAIT_LIMIT,      /* all steps done */
-  KAON_WAIT_STALL,      /* no new minimum for KAON_STALL_STEPS steps */
+  KAON_WAIT_STALL,      /* no new minimum for kaon_stall_steps */
   KAON_WAIT_GROWTH,     /* the residual grew */
   KAON_WAIT_BROKEN,     /* a denominator of the recurrence is 0 or not finite */
   KAON_WAIT_CANCEL
@@ -66,7 +66,8 @@ enum { KAON_S_TRUE, KAON_S_OUTER, KAON_S_R2, KAON_S_S2, KAON_S_METHOD };
 
 enum {
   KAON_STALL_STEPS = 1000,
-  KAON_STALLS = 3, /* verifications in a row without progress */
+  KAON_STALL_SHARE = 16, /* a part of the steps till then, which is waited for besides */
+  KAON_STALLS = 3,       /* verifications in a row without progress */
   KAON_STALLED_CYCLES = 10,
   KAON_RESTARTS = 8 /* after breakdowns */
 };
@@ -143,6 +144,13 @@ static inline KAON_HD int kaon_update_due(const kaon_column_state *s, double wat
   return watched < s->delta2 * s->peak && !(early && watched >= KAON_UPDATE_DROP2 * s->peak);
 }
 
+/* Steps without a new minimum after which a column is looked into. A process of many steps has
+ * plateaus in proportion: CG on Cimmino's system of 361345 unknowns (fem:3,2,7) stood at 0.09 for
+ * more than 10000 of its 290000. */
+static inline KAON_HD int kaon_stall_steps(const kaon_column_state *s) {
+  return KAON_STALL_STEPS + s->iterations / KAON_STALL_SHARE;
+}
+
 /* The end of a step that left `watched` = residual norm squared. */
 static inline KAON_HD_CALLED void kaon_step_end(kaon_column_state *s, double watched) {
   if (!kaon_finite(watched)) {
@@ -173,7 +181,7 @@ static inline KAON_HD_CALLED void kaon_step_end(kaon_column_state *s, double wat
     kaon_wait(s, KAON_WAIT_GROWTH, 1);
   else if (kaon_update_due(s, watched))
     kaon_wait(s, KAON_WAIT_UPDATE, 1);
-  else if (s->iterations - s->lowest_at >= KAON_STALL_STEPS)
+  else if (s->iterations - s->lowest_at >= kaon_stall_steps(s))
     kaon_wait(s, KAON_WAIT_STALL, 1);
   else if (s->period > 0 && s->iterations - s->renewed >= s->period &&
            s->iterations >= s->period_begin)

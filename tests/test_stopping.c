@@ -1,0 +1,116 @@
+/* test_stopping.c - the stopping logic itself (lib/math/stopping.h), driven by residuals that are
+ * made up: growth, plateaus, floors. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/math/recurrences.h"
+#include "solvers/method.h"
+
+/* Growth of the recurrence asks for a look; true growth ends. */
+static void growth_is_called_diverging(void **state) {
+  (void)state;
+  kaon_column_state *s = calloc(1, sizeof *s);
+  s->reference = 1;
+  s->limit = 1e-20;
+  s->max_iterations = 1000;
+  s->gate = KAON_GATE_SERVICE;
+  s->reason = KAON_WAIT_BEGIN;
+  s->slot[KAON_S_OUTER][0] = 1;
+  kaon_recurrence_run(KAON_REC_VERIFY_OUTER, s);
+  assert_int_equal(s->gate, KAON_GATE_SERVICE | KAON_GATE_START);
+  kaon_recurrence_run(KAON_REC_RESUME, s);
+  kaon_step_end(s, 1e7);
+  assert_int_equal(s->gate, KAON_GATE_STEP);
+  kaon_step_end(s, 1e9);
+  assert_int_equal(s->gate, KAON_GATE_SERVICE | KAON_GATE_KEEP);
+  assert_int_equal(s->reason, KAON_WAIT_GROWTH);
+  s->slot[KAON_S_OUTER][0] = 1e9;
+  kaon_recurrence_run(KAON_REC_VERIFY_OUTER, s);
+  assert_int_equal(s->gate, 0);
+  assert_int_equal(s->reason, KAON_DIVERGING);
+  free(s);
+}
+
+enum { FALL = 1 << 17, REST = FALL / 8 };
+
+/* Residuals squared. They fall to `to` (squared) in FALL steps, ... */
+static double fall(int n, double to) {
+  return pow(to, (double)n / FALL);
+}
+
+/* ... rest there, a little above their least, and fall on; ... */
+static double plateau(int n, double to) {
+  if (n <= FALL) return fall(n, to);
+  if (n <= FALL + REST) return 1.001 * to;
+  return to * pow(10, -(n - FALL - REST) / 1000.0);
+}
+
+/* ... or stay. */
+static double floored(int n, double to) {
+  return n <= FALL ? fall(n, to) : 1.001 * to;
+}
+
+/* A column whose recurrence tells the truth. */
+static void drive(int flags, double (*at)(int, double), double to, kaon_column_state *s) {
+  *s = (kaon_column_state){.reference = 1,
+                           .limit = 1e-20,
+                           .max_iterations = 1 << 24,
+                           .unknowns = 4 * FALL,
+                           .flags = flags,
+                           .gate = KAON_GATE_SERVICE,
+                           .reason = KAON_WAIT_BEGIN};
+  s->slot[KAON_S_TRUE][0] = s->slot[KAON_S_R2][0] = 1;
+  while (s->gate != 0) {
+    const double now = at(s->iterations + ((s->gate & KAON_GATE_STEP) != 0), to);
+    s->slot[KAON_S_R2][0] = now;
+    if (s->gate & KAON_GATE_STEP) {
+      kaon_step_end(s, now);
+    } else {
+      s->slot[KAON_S_TRUE][0] = now;
+      kaon_stop_verify(s);
+      if (s->gate & (KAON_GATE_START | KAON_GATE_INJECT)) kaon_stop_resume(s);
+    }
+  }
+}
+
+/* Many steps may rest in proportion: ones of 0.09, where preconditioned CG had been given up, and
+ * of 1e-5. A floor ends the column, and in a bounded multiple of the steps that it took: one stall
+ * is (n + 1000) 16 / 15 - n steps, of which 3 or, where the chosen residual is watched apart, 10
+ * are a verdict, and one more finds the floor. */
+static void plateaus_are_waited_for_and_floors_are_not(void **state) {
+  (void)state;
+  static const int flags[] = {0, KAON_FLAG_WATCH, KAON_FLAG_EITHER};
+  static const double levels[] = {0.09 * 0.09, 1e-10};
+  kaon_column_state *s = calloc(1, sizeof *s);
+  assert_non_null(s);
+  for (int f = 0; f < 3; f++)
+    for (int l = 0; l < 2; l++) {
+      double most = FALL;
+      for (int k = 0; k < (flags[f] ? 11 : 4); k++) most = (most + 1000) * 16 / 15 + 1;
+      drive(flags[f], plateau, levels[l], s);
+      printf("  flags %3d, rest at %.0e: %d steps, reason %d", flags[f], sqrt(levels[l]),
+             s->iterations, s->reason);
+      assert_int_equal(s->reason, KAON_CONVERGED);
+      assert_true(s->iterations > FALL + REST);
+      drive(flags[f], floored, levels[l], s);
+      printf("; floor there: %d steps of at most %.0f\n", s->iterations, most);
+      assert_int_equal(s->reason, KAON_STAGNATED);
+      assert_true(s->iterations <= most);
+    }
+  free(s);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(growth_is_called_diverging),
+      cmocka_unit_test(plateaus_are_waited_for_and_floors_are_not),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
