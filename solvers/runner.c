@@ -12,6 +12,11 @@
 /* Where the host shares memory with the kernels a look costs nothing: look at least so often, so
  * that a monitor can end a solve with slow steps in good time. */
 static const double look_seconds = 0.2;
+/* Elsewhere it costs some tens of microseconds, and over ranks two messages: so many steps at a
+ * time take at least so long. Steps issued beyond a column's end find every gate closed, but hosts
+ * that carry messages carry those of such steps too: 14 steps of SAP on two devices took as long
+ * as 48 (docs/architecture.md, "Schwarz"). */
+static const double apart_seconds = 2e-3;
 
 double kaon_solver_clock(void) {
   struct timespec t;
@@ -23,12 +28,13 @@ kaon_pace kaon_pace_begin(void) {
   return (kaon_pace){.begin = kaon_solver_clock(), .limit = 1};
 }
 
-/* One rank asks the clock after every step. Several have to issue the same steps: at each look they
- * agree how many the next one is away. */
+/* One rank of a processor asks the clock after every step. Several have to issue the same steps: at
+ * each look they agree how many the next one is away. On a device the clock says nothing of steps
+ * that are queued. */
 static int late(const kaon_solver *s, const kaon_pace *p) {
-  if (!s->ctx->backend->host_accessible) return 0;
-  if (s->ctx->comm->ranks > 1) return p->steps >= p->limit;
-  return kaon_solver_clock() - p->begin > look_seconds;
+  if (s->ctx->backend->host_accessible && s->ctx->comm->ranks == 1)
+    return kaon_solver_clock() - p->begin > look_seconds;
+  return p->steps >= p->limit;
 }
 
 kaon_columns_now kaon_columns_count(const kaon_solver *s) {
@@ -85,7 +91,8 @@ kaon_status kaon_runner_agree(const kaon_solver *s, kaon_status status, kaon_pac
   }
   if (p->steps > 0) {
     p->rate = sum[1] / ranks;
-    const double steps = look_seconds / p->rate;
+    const double steps =
+        (s->ctx->backend->host_accessible ? look_seconds : apart_seconds) / p->rate;
     p->limit = steps < 1 ? 1 : steps < KAON_HISTORY ? (int)steps : KAON_HISTORY;
   }
   p->begin = now;
