@@ -9,10 +9,10 @@ usage() {
   echo "  KAON_NO_INSTALL=1 scripts/setup.sh   only prints the list"
 }
 
-case ${1-} in
-  "") ;;
-  -h | --help) usage; exit 0 ;;
-  *) echo "setup: unknown argument '$1' (it takes none; --help)" >&2; exit 2 ;;
+case $#:${1-} in
+  0:) ;;
+  1:-h | 1:--help) usage; exit 0 ;;
+  *) echo "setup: takes no arguments but --help; found: $*" >&2; exit 2 ;;
 esac
 
 # package | why it is needed

@@ -78,6 +78,7 @@ static kaon_status step(kaon_solver *s, int position) {
 static kaon_status start(kaon_solver *s) {
   kaon_vector **v = s->work;
   const kaon_pass plain = kaon_gated(s, KAON_GATE_START);
+  if (kaon_gate_shut(s, KAON_GATE_START)) return KAON_OK;
   KAON_TRY(kaon_blas_copy(s->r, v[R_], &plain));
   KAON_TRY(kaon_blas_zero(v[P], &plain));
   KAON_TRY(kaon_blas_zero(v[P_], &plain));

@@ -63,6 +63,7 @@ static kaon_status start(kaon_solver *s) {
   const kaon_pass plain = kaon_gated(s, KAON_GATE_START);
   const kaon_pass rz =
       kaon_gated_dot(s, KAON_GATE_START, KAON_NO_SLOT, s->r, KAON_S_RZ, KAON_REC_NONE);
+  if (kaon_gate_shut(s, KAON_GATE_START)) return KAON_OK;
   KAON_TRY(kaon_blas_zero(v[P], &plain));
   KAON_TRY(kaon_blas_zero(v[S], &plain));
   if (s->K != NULL) KAON_TRY(kaon_precondition(s, KAON_PLAIN, s->r, v[Z], &rz));

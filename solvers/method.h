@@ -210,13 +210,11 @@ static inline kaon_pass kaon_gated_dot(const kaon_solver *s, int gate, int norm,
   return pass;
 }
 
-/* 1: the host can see, without asking a device, that no column is open to `gate`. */
-static inline int kaon_gate_shut(const kaon_solver *s, int gate) {
-  if (!s->ctx->backend->host_accessible) return 0;
-  for (int k = 0; k < s->columns; k++)
-    if (s->scalars->state[k].gate & gate) return 0;
-  return 1;
-}
+/* runner.c: 1: the host sees that no column is open to `gate`, so that nothing need be issued; 0
+ * where to ask a device would cost more than it saves. */
+int kaon_gate_shut(const kaon_solver *s, int gate);
+/* The same of any states; host: room for a copy of theirs. */
+int kaon_states_shut(const kaon_scalars *scalars, kaon_column_state *host, int gate);
 
 static inline kaon_status kaon_recur(const kaon_solver *s, int gate, int then) {
   const kaon_pass pass = kaon_gated_norm(s, gate, KAON_NO_SLOT, then);

@@ -114,7 +114,10 @@ static int steps_taken(const kaon_multishift *s) {
 static kaon_status run_plainly(kaon_multishift *s, const kaon_shift_level *w) {
   int steps = 0;
   do {
-    for (int i = 0; i < s->options.check_interval; i++) KAON_TRY(counted_step(s, w, ++steps));
+    for (int i = 0; i < s->options.check_interval; i++) {
+      KAON_TRY(counted_step(s, w, ++steps));
+      if (kaon_states_shut(s->scalars, s->host, KAON_GATE_STEP)) break;
+    }
     KAON_TRY(kaon_shift_look(s));
   } while (some_process_runs(s));
   return KAON_OK;

@@ -77,6 +77,7 @@ static kaon_status apply(kaon_solver *s, int gate, const kaon_vector *x, kaon_ve
 static kaon_status start(kaon_solver *s) {
   kaon_vector **v = s->work;
   const kaon_pass plain = kaon_gated(s, KAON_GATE_START);
+  if (kaon_gate_shut(s, KAON_GATE_START)) return KAON_OK;
   KAON_TRY(kaon_blas_copy(s->r, v[R0], &plain));
   for (int i = P; i <= V; i++) KAON_TRY(kaon_blas_zero(v[i], &plain));
   if (s->K != NULL) KAON_TRY(kaon_blas_zero(v[Y], &plain));

@@ -85,6 +85,7 @@ static kaon_status start(kaon_solver *s) {
       kaon_gated_dot(s, KAON_GATE_START, KAON_NO_SLOT, s->r, KAON_S_RZ, KAON_REC_NONE);
   const kaon_pass uw =
       kaon_gated_dot(s, KAON_GATE_START, KAON_NO_SLOT, u, KAON_S_RW, KAON_REC_NONE);
+  if (kaon_gate_shut(s, KAON_GATE_START)) return KAON_OK;
   for (int i = P; i <= Z; i++) KAON_TRY(kaon_blas_zero(v[i], &plain));
   if (s->K != NULL && s->scaling == NULL) KAON_TRY(kaon_blas_zero(v[Q], &plain));
   if (s->K != NULL) KAON_TRY(kaon_precondition(s, KAON_PLAIN, s->r, u, &ru));

@@ -60,15 +60,15 @@ static kaon_status start(kaon_solver *s) {
 }
 
 /* p is made orthogonal to the new r, and s, u are made anew; a process that begins has p = s = 0.
- * The norm of the replaced residual goes with (p, r), (r, r), the sums of s and u with each other. */
+ * The norm of the replaced residual goes with (p, r), (r, r), the sums of s and u with each other.
+ */
 static kaon_status renew(kaon_solver *s) {
   kaon_vector **v = s->work;
   const kaon_pass fresh = kaon_gated(s, KAON_GATE_START), old = kaon_gated(s, KAON_GATE_INJECT);
   kaon_pass overlap =
       kaon_gated_dot(s, KAON_GOES_ON, KAON_S_S2, v[P], KAON_S_OVERLAP, KAON_REC_CGNR_RENEW);
   kaon_pass pnp = kaon_gated_norm(s, KAON_GATE_INJECT, KAON_S_DENOMINATOR, KAON_REC_NONE);
-  kaon_pass rs =
-      kaon_gated_dot(s, KAON_GATE_INJECT, KAON_NO_SLOT, v[R], KAON_S_RS, KAON_REC_NONE);
+  kaon_pass rs = kaon_gated_dot(s, KAON_GATE_INJECT, KAON_NO_SLOT, v[R], KAON_S_RS, KAON_REC_NONE);
   overlap.split = KAON_SUM_JOIN;
   pnp.split = rs.split = KAON_SUM_KEEP;
   if (!kaon_gate_shut(s, KAON_GATE_START)) {

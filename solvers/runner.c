@@ -12,11 +12,6 @@
 /* Where the host shares memory with the kernels a look costs nothing: look at least so often, so
  * that a monitor can end a solve with slow steps in good time. */
 static const double look_seconds = 0.2;
-/* Elsewhere it costs some tens of microseconds, and over ranks two messages: so many steps at a
- * time take at least so long. Steps issued beyond a column's end find every gate closed, but hosts
- * that carry messages carry those of such steps too: 14 steps of SAP on two devices took as long
- * as 48 (docs/architecture.md, "Schwarz"). */
-static const double apart_seconds = 2e-3;
 
 double kaon_solver_clock(void) {
   struct timespec t;
@@ -28,13 +23,31 @@ kaon_pace kaon_pace_begin(void) {
   return (kaon_pace){.begin = kaon_solver_clock(), .limit = 1};
 }
 
-/* One rank of a processor asks the clock after every step. Several have to issue the same steps: at
- * each look they agree how many the next one is away. On a device the clock says nothing of steps
- * that are queued. */
+/* One rank asks the clock after every step. Several have to issue the same steps: at each look they
+ * agree how many the next one is away. */
 static int late(const kaon_solver *s, const kaon_pace *p) {
-  if (s->ctx->backend->host_accessible && s->ctx->comm->ranks == 1)
-    return kaon_solver_clock() - p->begin > look_seconds;
-  return p->steps >= p->limit;
+  if (!s->ctx->backend->host_accessible) return 0;
+  if (s->ctx->comm->ranks > 1) return p->steps >= p->limit;
+  return kaon_solver_clock() - p->begin > look_seconds;
+}
+
+/* Where hosts carry the messages of devices, each of them costs more than to ask. The states are
+ * the same on all ranks, but a device that fails is found at the next look. */
+int kaon_states_shut(const kaon_scalars *scalars, kaon_column_state *host, int gate) {
+  const kaon_context *ctx = scalars->ctx;
+  const kaon_column_state *state = scalars->state;
+  if (!ctx->backend->host_accessible) {
+    if (ctx->comm->ranks == 1 || kaon_replay_most(ctx) > KAON_ISSUE_PLAIN) return 0;
+    if (kaon_scalars_read(scalars, host) != KAON_OK) return 0;
+    state = host;
+  }
+  for (int k = 0; k < scalars->columns; k++)
+    if (state[k].gate & gate) return 0;
+  return 1;
+}
+
+int kaon_gate_shut(const kaon_solver *s, int gate) {
+  return kaon_states_shut(s->scalars, s->host, gate);
 }
 
 kaon_columns_now kaon_columns_count(const kaon_solver *s) {
@@ -60,18 +73,21 @@ static int block_length(const kaon_solver *s, int position) {
  * (replay.c), so that no column's turn is missed. */
 kaon_status kaon_runner_flush(kaon_solver *s) {
   const kaon_pass due = kaon_gated(s, KAON_GATE_FLUSH);
-  if (s->flush == 0 || kaon_gate_shut(s, KAON_GATE_FLUSH)) return KAON_OK;
+  if (s->flush == 0) return KAON_OK;
+  if (s->ctx->backend->host_accessible && kaon_gate_shut(s, KAON_GATE_FLUSH)) return KAON_OK;
   return kaon_blas_pour(s->x_inner, s->x, &due);
 }
 
-/* Issues up to n steps; *position: of the first, then of the next one in its cycle. */
+/* Issues up to n steps, none behind the last one that a column takes as far as that can be seen:
+ * they would compute nothing, but send messages. *position: of the first, then of the next one in
+ * its cycle. */
 static kaon_status issue_block(kaon_solver *s, int n, kaon_pace *p, int *position) {
   for (int i = 0; i < n; i++) {
     KAON_TRY(s->method->step(s, *position));
     KAON_TRY(kaon_runner_flush(s));
     *position = s->cycle > 0 ? (*position + 1) % s->cycle : 0;
     p->steps++;
-    if (late(s, p)) break;
+    if (late(s, p) || kaon_gate_shut(s, KAON_GATE_STEP)) break;
   }
   return KAON_OK;
 }
@@ -91,8 +107,7 @@ kaon_status kaon_runner_agree(const kaon_solver *s, kaon_status status, kaon_pac
   }
   if (p->steps > 0) {
     p->rate = sum[1] / ranks;
-    const double steps =
-        (s->ctx->backend->host_accessible ? look_seconds : apart_seconds) / p->rate;
+    const double steps = look_seconds / p->rate;
     p->limit = steps < 1 ? 1 : steps < KAON_HISTORY ? (int)steps : KAON_HISTORY;
   }
   p->begin = now;

@@ -66,7 +66,8 @@ enum { KAON_S_TRUE, KAON_S_OUTER, KAON_S_R2, KAON_S_S2, KAON_S_METHOD };
 
 enum {
   KAON_STALL_STEPS = 1000,
-  KAON_STALL_SHARE = 16, /* a part of the steps till then, which is waited for besides */
+  KAON_STALL_SHARE = 16, /* a part of the steps till then, where that is longer, of those whose
+                          verdict takes KAON_STALLS; half of it of the others */
   KAON_STALLS = 3,       /* verifications in a row without progress */
   KAON_STALLED_CYCLES = 10,
   KAON_RESTARTS = 8 /* after breakdowns */
@@ -148,7 +149,9 @@ static inline KAON_HD int kaon_update_due(const kaon_column_state *s, double wat
  * plateaus in proportion: CG on Cimmino's system of 361345 unknowns (fem:3,2,7) stood at 0.09 for
  * more than 10000 of its 290000. */
 static inline KAON_HD int kaon_stall_steps(const kaon_column_state *s) {
-  return KAON_STALL_STEPS + s->iterations / KAON_STALL_SHARE;
+  const int patient = (s->flags & (KAON_FLAG_EITHER | KAON_FLAG_WATCH)) != 0;
+  const int part = s->iterations / (patient ? 2 * KAON_STALL_SHARE : KAON_STALL_SHARE);
+  return part > KAON_STALL_STEPS ? part : KAON_STALL_STEPS;
 }
 
 /* The end of a step that left `watched` = residual norm squared. */
