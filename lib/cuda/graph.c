@@ -448,15 +448,6 @@ static int came(const kaon_recorder *r, int number, int64_t passed, int64_t *ask
   return *answer != cudaErrorNotReady;
 }
 
-/* Behind a nap what is waited for is seldom far: to look for it for so long costs less than another
- * nap. */
-static void linger(const kaon_recorder *r, int number) {
-  static const int64_t briefly = 4000; /* nanoseconds */
-  const int64_t begin = nanoseconds();
-  while (*last_number(r, number) == NOT_YET && nanoseconds() - begin < briefly) {
-  }
-}
-
 /* The driver's own blocking wait costs the processor some 100 us however long it is, and wakes up
  * no sooner. */
 static kaon_status sleep_until(kaon_recorder *r, int number) {
@@ -474,11 +465,10 @@ static kaon_status sleep_until(kaon_recorder *r, int number) {
     const struct timespec pause = {0, nap(passed, r->usual)};
     if (passed == 0) slack = kaon_cuda_timer_slack(1);
     nanosleep(&pause, NULL);
-    linger(r, number);
     passed = nanoseconds() - begin;
   }
   if (passed > 0) {
-    kaon_cuda_timer_slack_back(slack);
+    kaon_cuda_timer_slack(slack);
     r->usual += r->usual > 0 && passed > r->usual ? (passed - r->usual) / 4 : passed - r->usual;
   }
   if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError(); /* no error */

@@ -36,14 +36,6 @@ unsigned long kaon_cuda_timer_slack(unsigned long wanted) {
 #endif
 }
 
-void kaon_cuda_timer_slack_back(unsigned long before) {
-#ifdef __linux__
-  if (before > 0) prctl(PR_SET_TIMERSLACK, before, 0, 0, 0);
-#else
-  (void)before;
-#endif
-}
-
 static double seconds_now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -114,7 +106,7 @@ static kaon_status doze(const kaon_context *ctx, aim at, cudaError_t *answer) {
     *answer = ask(at);
     waited = seconds_now() - begin;
   }
-  if (looks || naps) kaon_cuda_timer_slack_back(slack);
+  if (looks || naps) kaon_cuda_timer_slack(slack);
   if (*answer == cudaErrorNotReady && status == KAON_OK) *answer = driver_wait(ctx, at);
   return status;
 }
