@@ -278,6 +278,7 @@ void kaon_solver_prepare_states(kaon_solver *s) {
       o->method == KAON_CGNR)
     flags |= KAON_FLAG_TRUST;
   if (o->method == KAON_PIPECGNR || o->method == KAON_GCR) flags |= KAON_FLAG_EITHER;
+  if (o->method == KAON_PIPECG) flags |= KAON_FLAG_AFRESH;
   if (kaon_solver_watches(s)) flags |= KAON_FLAG_WATCH;
   if (s->deflation != NULL) flags |= KAON_FLAG_DEFLATED;
   kaon_deflation_forget(s);

@@ -55,7 +55,8 @@ enum {
   KAON_FLAG_PRINTED = 64, /* reordered BiCGStab: rho as in the paper */
   KAON_FLAG_APART = 256,  /* replacements keep a distance (kaon_update_due) */
   KAON_FLAG_DEFLATED =
-      512,              /* services of a period are many, and leave the search for a stall alone */
+      512, /* services of a period are many, and leave the search for a stall alone */
+  KAON_FLAG_AFRESH = 1024, /* a replacement that finds no progress begins a fresh process */
   KAON_FLAG_WATCH = 128 /* the chosen residual does not follow from the recurrence's: it is looked
                            at now and then (kaon_watch_due), and ends the column alone */
 };
@@ -149,7 +150,7 @@ static inline KAON_HD int kaon_update_due(const kaon_column_state *s, double wat
  * plateaus in proportion: CG on Cimmino's system of 361345 unknowns (fem:3,2,7) stood at 0.09 for
  * more than 10000 of its 290000. */
 static inline KAON_HD int kaon_stall_steps(const kaon_column_state *s) {
-  const int patient = (s->flags & (KAON_FLAG_EITHER | KAON_FLAG_WATCH)) != 0;
+  const int patient = (s->flags & (KAON_FLAG_EITHER | KAON_FLAG_AFRESH | KAON_FLAG_WATCH)) != 0;
   const int part = s->iterations / (patient ? 2 * KAON_STALL_SHARE : KAON_STALL_SHARE);
   return part > KAON_STALL_STEPS ? part : KAON_STALL_STEPS;
 }
@@ -198,7 +199,7 @@ static inline KAON_HD_CALLED void kaon_step_end(kaon_column_state *s, double wat
  * drop that was worked out may have been none. */
 static inline KAON_HD int kaon_stalled(kaon_column_state *s, double relative) {
   const int cycle = s->reason == KAON_WAIT_CYCLE;
-  const int patient = cycle || (s->flags & (KAON_FLAG_EITHER | KAON_FLAG_WATCH));
+  const int patient = cycle || (s->flags & (KAON_FLAG_EITHER | KAON_FLAG_AFRESH | KAON_FLAG_WATCH));
   const int progress = relative < s->best * (cycle ? 1 - 1e-4 : 0.98);
   const int plateau = (s->flags & KAON_FLAG_WATCH) && s->best > KAON_PLATEAU2 * s->first &&
                       s->iterations < s->unknowns;
@@ -219,7 +220,8 @@ static inline KAON_HD int kaon_beyond_repair(kaon_column_state *s, double relati
  * the true residual, so that scalars of the old process would mix two scales. */
 static inline KAON_HD int kaon_fresh(const kaon_column_state *s) {
   return (s->flags & KAON_FLAG_RESTART) || s->reason == KAON_WAIT_BEGIN ||
-         s->reason == KAON_WAIT_BROKEN || s->reason == KAON_WAIT_GROWTH || s->drift > KAON_LOST;
+         ((s->flags & KAON_FLAG_AFRESH) && s->stalls > 0) || s->reason == KAON_WAIT_BROKEN ||
+         s->reason == KAON_WAIT_GROWTH || s->drift > KAON_LOST;
 }
 
 /* A replacement moves the residual by J = sqrt(drift) of its size against the directions that the
