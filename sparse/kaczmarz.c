@@ -342,7 +342,8 @@ static kaon_status choose_lambda(const kaon_operator *R, int average, double *la
   for (int64_t n = 0; n < entries && copies != NULL; n++)
     for (int c = 0; c < rows->reals; c++)
       rows->value[n * rows->reals + c] /= sqrt(copies[rows->column[n]]);
-  if (status == KAON_OK) status = kaon_power_estimate(R->ctx, rows, POWER_STEPS, &largest);
+  const int32_t *number = rows->columns == rows->rows ? matrix->order : NULL;
+  if (status == KAON_OK) status = kaon_power_estimate(R->ctx, rows, number, POWER_STEPS, &largest);
   if (status == KAON_OK) *lambda = LAMBDA_SHARE / largest;
   kaon_csr_destroy(&rows);
   free(copies);

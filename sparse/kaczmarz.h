@@ -37,9 +37,10 @@ kaon_status kaon_copies_spread(const kaon_copies *c, const kaon_vector *x, kaon_
 kaon_status kaon_copies_gather(const kaon_copies *c, const kaon_vector *x, kaon_view z,
                                kaon_vector *y, const kaon_pass *pass);
 
-/* The largest eigenvalue of R^H R by `steps` steps of the power method, on the host. Errors:
- * MEMORY. */
-kaon_status kaon_power_estimate(const kaon_context *ctx, const kaon_csr *R, int steps,
-                                double *largest);
+/* The largest eigenvalue of R^H R by `steps` steps of the power method, on the host. number: of
+ * each column, by which the first vector is drawn, so that the estimate does not hang on the
+ * columns' order; NULL: their own. Errors: MEMORY. */
+kaon_status kaon_power_estimate(const kaon_context *ctx, const kaon_csr *R, const int32_t *number,
+                                int steps, double *largest);
 
 #endif

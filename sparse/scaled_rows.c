@@ -75,22 +75,30 @@ static void multiply(const kaon_csr *R, double *x, double *y) {
     }
 }
 
-kaon_status kaon_power_estimate(const kaon_context *ctx, const kaon_csr *R, int steps,
-                                double *largest) {
-  const int64_t n = R->columns * R->reals;
-  double *x = malloc((size_t)(n + 1) * sizeof *x);
-  double *y = malloc((size_t)(R->rows * R->reals + 1) * sizeof *y);
+/* x[column] of the column's number: Knuth's MMIX generator, in the order of the numbers. */
+static void begin_by_number(const kaon_csr *R, const int32_t *number, double *room, double *x) {
   uint64_t state = 1;
+  for (int64_t i = 0; i < R->columns * R->reals; i++) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    room[i] = (double)(state >> 40) / (double)(1 << 23) - 1;
+  }
+  for (int64_t j = 0; j < R->columns; j++)
+    for (int c = 0; c < R->reals; c++)
+      x[j * R->reals + c] = room[(number != NULL ? number[j] : j) * R->reals + c];
+}
+
+kaon_status kaon_power_estimate(const kaon_context *ctx, const kaon_csr *R, const int32_t *number,
+                                int steps, double *largest) {
+  const int64_t n = R->columns * R->reals, m = R->rows * R->reals;
+  double *x = malloc((size_t)(n + 1) * sizeof *x);
+  double *y = malloc((size_t)((m > n ? m : n) + 1) * sizeof *y);
   *largest = 1; /* of no rows */
   if (x == NULL || y == NULL) {
     free(x);
     free(y);
     return kaon_fail(ctx, KAON_ERR_MEMORY, "kaczmarz: no host memory for the power method");
   }
-  for (int64_t i = 0; i < n; i++) { /* Knuth's MMIX generator */
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    x[i] = (double)(state >> 40) / (double)(1 << 23) - 1;
-  }
+  begin_by_number(R, number, y, x);
   for (int step = 0; step < steps; step++) {
     double before = 0, after = 0;
     for (int64_t i = 0; i < n; i++) before += x[i] * x[i];

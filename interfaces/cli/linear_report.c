@@ -117,6 +117,10 @@ void linear_add(const linear *l, json_t *report) {
 
 /* --tau 0 chooses a step that converges where A is positive definite. */
 static const char *divergence(const linear *l) {
+  const kaon_method method = l->options.method;
+  if ((method == KAON_TWO_STAGE || method == KAON_ASYNC) && l->relax.omega > 1)
+    return "with this --omega relaxation does not converge for this matrix; leave --omega out, or "
+           "give --method gcr";
   if (l->indefinite)
     return "relaxation does not converge for this matrix, which is not positive definite; give "
            "--method cgnr, or gcr with a --precond";
@@ -125,7 +129,7 @@ static const char *divergence(const linear *l) {
                ? "relaxation does not converge for this matrix; give --method gcr"
                : "relaxation does not converge for this matrix; leave --tau out, or give "
                  "--method gcr";
-  return l->relax.tau == 0 || l->options.method == KAON_GS || l->options.method == KAON_SOR
+  return l->relax.tau == 0 || method == KAON_GS || method == KAON_SOR
              ? "relaxation does not converge for this matrix (kaon info --spectrum); give --method "
                "gcr"
              : "relaxation does not converge for this matrix (kaon info --spectrum); give --tau 0, "

@@ -179,11 +179,17 @@ static void warn_open(kaon_method method, const kaon_spectrum *s) {
 static void warn(linear *l, const kaon_spectrum *s) {
   const kaon_method method = l->options.method;
   const double tau = l->relax.tau == 0 ? s->tau : l->relax.tau;
+  const int blocks = method == KAON_TWO_STAGE || method == KAON_ASYNC;
   double rho = s->rho;
   if (s->indefinite) {
     warn_indefinite(l, s);
     return;
   }
+  if (blocks && l->relax.omega > 1) /* of the steps within blocks nothing is estimated */
+    cli_error(
+        "warning: %s may diverge: --omega %g lengthens every update within blocks, of which "
+        "the spectral radius of 1 - D^-1 A says nothing; leave --omega out",
+        method_name(method), l->relax.omega);
   if (s->hermitian)
     rho = fmax(fabs(1 - tau * s->low), fabs(1 - tau * s->high));
   else if (tau != 1)
