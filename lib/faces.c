@@ -207,7 +207,7 @@ kaon_status kaon_faces_create(kaon_lattice *lattice) {
 kaon_status kaon_faces_far(kaon_lattice *lattice) {
   if (lattice->far[1] != NULL) return KAON_OK;
   for (int mu = 0; mu < 4; mu++)
-    if (lattice->partitioned[mu] && lattice->extents[mu] < 3)
+    if (lattice->partitioned[mu] && lattice->extents[mu] < KAON_FAR_SITES)
       return kaon_fail(lattice->ctx, KAON_ERR_UNSUPPORTED,
                        "lattice: a rank has %d sites in %c, but hops of three sites need at least "
                        "3 in a divided direction; take another grid",

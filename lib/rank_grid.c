@@ -4,17 +4,19 @@
 #include "lib/space.h"
 
 /* What a grid makes of a lattice, from bad to good. */
-typedef enum division { DIVIDES_NOT, ODD_X, ODD_PARTS, EVEN_PARTS } division;
+typedef enum division { DIVIDES_NOT, ODD_X, THIN_PARTS, ODD_PARTS, EVEN_PARTS } division;
 
 /* Parts are equal. Their sites stand in pairs along x, of which one is even: extents in x are even.
- */
+ * Thin ones are too thin for hops of three sites (lib/faces.c). */
 static division divide(const int global[4], const int grid[4]) {
-  int odd[4];
+  int odd[4], thin = 0;
   for (int mu = 0; mu < 4; mu++) {
     if (global[mu] % grid[mu] != 0) return DIVIDES_NOT;
     odd[mu] = global[mu] / grid[mu] % 2;
+    if (grid[mu] > 1 && global[mu] / grid[mu] < KAON_FAR_SITES) thin = 1;
   }
   if (odd[0]) return ODD_X;
+  if (thin) return THIN_PARTS;
   return odd[1] || odd[2] || odd[3] ? ODD_PARTS : EVEN_PARTS;
 }
 
@@ -27,9 +29,10 @@ static int64_t surface(const int global[4], const int grid[4]) {
   return sum;
 }
 
-/* Of the grids that divide the lattice the one with the smallest faces, if there are any with even
- * parts one of those: CPUs cut even extents into halves for their vectors. Of equal ones the one
- * that divides t more, then z, then y: their faces are the longest pieces of memory. */
+/* Of the grids that divide the lattice the one with the smallest faces; if there are any whose
+ * parts serve every operator one of those, and of these one with even parts: CPUs cut even extents
+ * into halves for their vectors. Of equal ones the one that divides t more, then z, then y: their
+ * faces are the longest pieces of memory. */
 static int choose(const int global[4], int ranks, int best[4]) {
   int64_t least = -1;
   division found = ODD_X;
@@ -40,14 +43,14 @@ static int choose(const int global[4], int ranks, int best[4]) {
         grid[0] = ranks / grid[3] / grid[2] / grid[1];
         if (grid[0] * grid[1] * grid[2] * grid[3] != ranks) continue;
         const division parts = divide(global, grid);
-        if (parts < ODD_PARTS || parts < found) continue;
+        if (parts < THIN_PARTS || parts < found) continue;
         const int64_t faces = surface(global, grid);
         if (parts == found && faces >= least) continue;
         found = parts;
         least = faces;
         memcpy(best, grid, sizeof grid);
       }
-  return found >= ODD_PARTS;
+  return found >= THIN_PARTS;
 }
 
 static kaon_status check(const kaon_context *ctx, const int n[4], const int g[4]) {

@@ -43,6 +43,13 @@ class Ranks(rank_jobs.Case):
         out = self.succeeds(*common, "--output", "four.lime", "--resume")
         self.assertIn("12 of 12 columns taken over", out)
 
+    def test_the_grid_that_is_chosen_serves_every_action(self):
+        """hops of three sites need three on a rank, which the grid of the smallest faces does not leave here"""
+        for ranks, lattice, grid in ((4, "8 8 4 8", [1, 2, 1, 2]), (2, "6 6 6 4", [1, 1, 2, 1]), (4, "4 4 4 12", [1, 1, 1, 4])):
+            self.ranks(ranks, "invert", "--gauge", "weak:0.3", "--lattice", *lattice.split(), "--action", "hisq", "--mass", "0.2", "--columns", "1",
+                       "--report", "thick.json")
+            self.assertEqual(self.report("thick.json")["grid"], grid)
+
     def test_ranks_resume_what_ranks_left(self):
         common = ["invert", *system.SMALL, "--output", "x.lime"]
         self.ranks(2, *common)
