@@ -307,6 +307,13 @@ static int finish(invert_job *job, json_t *report) {
 
 static const char *stuck(const problem *p, double residual) {
   const int fine = p->options.sloppy == KAON_DOUBLE;
+  if (p->off_group > p->options.tol)
+    return "--temporal-gauge rotates by links that are not SU(3) to within --tol; leave it out, or "
+           "give a larger --tol";
+  if (!fine && (p->options.method == KAON_PIPECG || p->options.method == KAON_PIPECGNR) &&
+      !solving_rounds(residual))
+    return "the method gets no further in this precision; give --solver cg, which is the safest, "
+           "or --sloppy double";
   if (!solving_rounds(residual) && p->options.method != KAON_CG && p->options.method != KAON_CGNR)
     return "the method gets no further, and rounding is not why; another --solver may, cg is the "
            "safest";

@@ -65,6 +65,7 @@ typedef struct problem {
   kaon_solver_options options;
   kaon_solver *solver;
   kaon_precision precision;
+  double off_group; /* with --temporal-gauge: largest entry of |U U^dag - 1|; else 0 */
 } problem;
 
 /* All that can be refused without reading the links: notation, ranges, what is not built yet. Fills
@@ -149,8 +150,9 @@ int problem_slice(const problem *p);
   "form of the Schur complement that is solved on the even sites; none: all sites"
 #define PROBLEM_STOP_TEXT \
   "whose residual --tol is for: the system as posed, the even-odd one, the normal equations"
-#define PROBLEM_TEMPORAL_TEXT \
-  "solve in temporal gauge: t links are the identity on all slices but one"
+#define PROBLEM_TEMPORAL_TEXT                                                                    \
+  "solve in temporal gauge: t links are the identity on all slices but one; for links that are " \
+  "SU(3) to within --tol"
 #define PROBLEM_SET_TEXT                                                                        \
   "further solver options: delta (drop of the residual between corrections; 0: by rule), "      \
   "check_interval (steps between looks), subspace (of gcr), relaxation (of mr), deflation (of " \

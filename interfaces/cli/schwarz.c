@@ -22,6 +22,12 @@ int schwarz_asked(const problem_args *a) {
 
 /* A value may be what it is without the option: what counts is that it was given. */
 int schwarz_idle(const cli_common *common, const problem_args *a) {
+  if (a->solver == SOLVER_ASYNC && cli_given(common, "preconditioner") &&
+      a->preconditioner != ASYNC)
+    return cli_wrong(
+        "--solver async-schwarz is gcr with --preconditioner async-schwarz, but --preconditioner "
+        "is %s; leave it out, or give --solver gcr",
+        kinds[a->preconditioner]);
   static const char *const options[] = {"schwarz-block",     "schwarz-steps",
                                         "schwarz-cycles",    "schwarz-relaxation",
                                         "schwarz-precision", "schwarz-groups"};

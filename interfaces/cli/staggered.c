@@ -37,6 +37,8 @@ int staggered_check(const problem_args *a, problem *p) {
     return cli_wrong("--mass 0 leaves the odd sites undetermined; give a mass, or --even-odd none");
   if (a->preconditioner)
     return cli_wrong("--preconditioner is not for --action %s; leave it out", name);
+  if (schwarz_asked(a))
+    return cli_wrong("--solver async-schwarz is not for --action %s; give --solver cg", name);
   if (a->action == STAGGERED && (a->fat_links || a->long_links))
     return cli_wrong("--fat-links and --long-links are for --action asqtad and hisq");
   if (a->action == STAGGERED && a->naik_epsilon != 0)

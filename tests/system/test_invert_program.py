@@ -155,10 +155,27 @@ class Invert(system.Case):
         for wrong, why in ((["--preconditioner", "sap", "--solver", "cg"], "--preconditioner sap needs --solver gcr; --solver is cg"),
                            (["--schwarz-steps", "3"], "--schwarz-steps is for --preconditioner schwarz, sap and async-schwarz"),
                            (["--preconditioner", "schwarz", "--schwarz-block", "3", "4", "4", "4"], "an even divisor"),
-                           (["--preconditioner", "sap", "--schwarz-groups", "3"], "--schwarz-groups is for --preconditioner async-schwarz, but it is sap")):
+                           (["--preconditioner", "sap", "--schwarz-groups", "3"], "--schwarz-groups is for --preconditioner async-schwarz, but it is sap"),
+                           (["--solver", "async-schwarz", "--preconditioner", "sap"], "but --preconditioner is sap; leave it out, or give --solver gcr"),
+                           (["--solver", "async-schwarz", "--preconditioner", "none"], "but --preconditioner is none")):
             code, _, err = system.kaon("invert", *small, *wrong)
             self.assertEqual(code, 2)
             self.assertIn(why, err)
+
+    def test_staggered_actions_refuse_schwarz_by_its_name(self):
+        self.refused("invert", "--gauge", "weak:0.3", "--lattice", "4", "4", "4", "4", "--action", "staggered", "--mass", "0.1", "--solver", "async-schwarz",
+                     words=("--solver async-schwarz is not for --action staggered",))
+
+    def test_the_temporal_gauge_of_links_that_are_off_the_group(self):
+        """MILC's links are in single precision: what is off SU(3) by 5e-7 has no solution to 1e-10 there, and that is said"""
+        name = system.data("milc/milc_lat.sample.l8888")
+        common = ["invert", "--gauge", name, "--kappa", "0.12", "--csw", "1", "--columns", "1", "--temporal-gauge"]
+        code, _, err = system.kaon(*common)
+        self.assertEqual(code, 1)
+        self.assertIn("warning: --temporal-gauge is for SU(3) links, but these are off it by 5", err)
+        self.assertIn("--temporal-gauge rotates by links that are not SU(3) to within --tol", err)
+        self.assertNotIn("warning", self.succeeds(*common, "--tol", "1e-6"))
+        self.assertNotIn("warning", self.succeeds("invert", *system.SMALL, "--columns", "1", "--temporal-gauge"))
 
     def test_names_that_are_not_utf8_leave_the_reports_whole(self):
         name = b"links\xff.lime"

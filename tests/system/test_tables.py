@@ -27,6 +27,11 @@ def pipelined_row(ranks, solver, method, seconds, iterations=100, **more):
 
 
 class Tables(system.Case):
+    def test_what_a_benchmark_does_not_look_at_is_refused(self):
+        for kind, option, value in (("async", "columns", "2"), ("faults", "columns", "3,4"), ("async", "precision", "single"), ("krylov", "cpu-seconds", "3"),
+                                    ("krylov", "together", "3"), ("spmv", "order-seed", "3"), ("dslash", "regime", "merged"), ("vector", "regime", "merged")):
+            self.refused("bench", kind, "--" + option, value, words=(f"--{option} has no effect on bench {kind}",))
+
     def write_rows(self, name, rows):
         with open(self.path(name), "w", encoding="utf-8") as file:
             json.dump(rows, file)
