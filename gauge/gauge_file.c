@@ -1,6 +1,7 @@
 /* gauge_file.c - link fields from and to files (formats: lib/io). The reader verifies checksum,
  * link trace, SU(3) and length as the bytes pass; the plaquette, which needs the whole field, is
  * compared here. */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -136,12 +137,69 @@ kaon_status kaon_gauge_read(kaon_gauge *gauge, const char *path,
   return status;
 }
 
+/* What of a link a file keeps. */
+typedef struct kept {
+  int rows, bits;
+} kept;
+
+static kept kept_of(const kaon_gauge_write_options *options) {
+  static const kaon_gauge_write_options defaults = KAON_GAUGE_WRITE_OPTIONS_INIT;
+  const kaon_gauge_write_options *o = options != NULL ? options : &defaults;
+  const int bits = o->format == KAON_FORMAT_MILC ? 32 : 64;
+  return (kept){o->rows == 2 ? 2 : 3, o->precision != 0 ? o->precision : bits};
+}
+
+/* The link that a reader makes of it. Numbers beyond a float are the writer's to refuse. */
+static void read_back(kept k, double u[18]) {
+  for (int c = 0; c < 18 && k.bits == 32; c++)
+    if (fabs(u[c]) <= FLT_MAX) u[c] = (float)u[c];
+  if (k.rows == 2) kaon_su3_third_row(u);
+}
+
+static kaon_status make_read_back(const kaon_wide_links *wide, kept k,
+                                  const kaon_wide_links *stored) {
+  const kaon_lattice *lattice = wide->lattice;
+  kaon_host_links from, to = {0};
+  kaon_status status = kaon_host_open(wide, 1, &from);
+  if (status == KAON_OK) status = kaon_host_open(stored, 1, &to);
+  if (status == KAON_OK) {
+#pragma omp parallel for num_threads(lattice->ctx->threads) schedule(static)
+    for (int64_t number = 0; number < 4 * lattice->volume; number++) {
+      const int mu = (int)(number % 4);
+      int site[4];
+      double u[18];
+      kaon_site_coordinates(lattice->extents, number / 4, site);
+      read_link(&from, site, mu, u);
+      read_back(k, u);
+      const kaon_host_link link = kaon_host_link_at(&to, site, mu);
+      for (int c = 0; c < 18; c++) *kaon_host_link_real(&link, c) = u[c];
+    }
+    status = kaon_host_upload(&to);
+  }
+  kaon_host_close(&to);
+  kaon_host_close(&from);
+  return status;
+}
+
+/* Means of the links that the file will hold, which its readers compare with their own. */
+static kaon_status stored_means(const kaon_wide_links *wide, kept k,
+                                double mean[KAON_PLAQUETTE_MEANS]) {
+  kaon_context *ctx = wide->lattice->ctx;
+  if (k.rows == 3 && k.bits == 64) return kaon_wide_plaquette(wide, mean);
+  kaon_wide_links stored;
+  kaon_status status = kaon_agree(ctx, kaon_wide_create(wide->lattice, &stored));
+  if (status == KAON_OK) status = kaon_agree(ctx, make_read_back(wide, k, &stored));
+  if (status == KAON_OK) status = kaon_wide_plaquette(&stored, mean);
+  kaon_wide_close(&stored);
+  return status;
+}
+
 static kaon_status write_links(const kaon_wide_links *wide, const char *path,
                                const kaon_gauge_write_options *options) {
   const kaon_lattice *lattice = wide->lattice;
   outgoing out = {.slices.status = KAON_OK};
   double mean[KAON_PLAQUETTE_MEANS];
-  KAON_TRY(kaon_wide_plaquette(wide, mean));
+  KAON_TRY(stored_means(wide, kept_of(options), mean));
   kaon_gauge_content content = {.plaquette = (mean[0] + mean[1]) / 2, .link_trace = mean[2]};
   for (int mu = 0; mu < 4; mu++) content.extents[mu] = lattice->global[mu];
   kaon_status status = kaon_agree(lattice->ctx, kaon_host_open(wide, 1, &out.host));

@@ -148,11 +148,51 @@ static void written_fields_read_back(void **state) {
   case_close(&c);
 }
 
+/* A field of floats, unitary to 1e-7 alone: the header of each NERSC file must be that of the links
+ * that it holds, which are not quite the field's, or reading it back refuses it. */
+static void nersc_headers_are_those_of_the_links_they_hold(void **state) {
+  (void)state;
+  static const int extents[4] = {4, 6, 2, 10};
+  dirac_case c;
+  kaon_gauge *rough = NULL, *back = NULL;
+  kaon_observables o, p;
+  char folder[] = "/tmp/kaon-gauge-XXXXXX", path[64];
+  assert_non_null(mkdtemp(folder));
+  snprintf(path, sizeof path, "%s/links", folder);
+  assert_true(case_open(&c, KAON_ISA_AUTO, extents, 0, LINKS_RANDOM, 5));
+  must(c.ctx, kaon_gauge_create(c.lattice, KAON_SINGLE, KAON_RECONSTRUCT_18, &rough));
+  must(c.ctx, kaon_gauge_create(c.lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &back));
+  must(c.ctx, kaon_gauge_copy(rough, c.gauge));
+  must(c.ctx, kaon_gauge_measure(rough, &p));
+  assert_true(p.unitarity > 1e-8);
+  for (int variant = 0; variant < 8; variant++) {
+    kaon_gauge_write_options options = KAON_GAUGE_WRITE_OPTIONS_INIT;
+    kaon_gauge_file_info info;
+    options.format = KAON_FORMAT_NERSC;
+    options.rows = 2 + variant % 2;
+    options.precision = variant / 2 % 2 ? 64 : 32;
+    must(c.ctx, kaon_gauge_write(variant / 4 ? c.gauge : rough, path, &options));
+    must(c.ctx, kaon_gauge_read(back, path, NULL, &info));
+    must(c.ctx, kaon_gauge_measure(back, &o));
+    printf(" %d rows, %d bits\n", info.rows, info.precision);
+    assert_int_equal(info.rows, options.rows);
+    assert_int_equal(info.precision, options.precision);
+    test_close("plaquette", info.plaquette, o.plaquette, 0.51e-12); /* twelve decimals */
+    test_close("link trace", info.link_trace, o.link_trace, 0.51e-12);
+  }
+  unlink(path);
+  rmdir(folder);
+  kaon_gauge_destroy(&rough);
+  kaon_gauge_destroy(&back);
+  case_close(&c);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(recorded_plaquettes_are_reproduced),
       cmocka_unit_test(a_damaged_file_needs_a_word),
       cmocka_unit_test(written_fields_read_back),
+      cmocka_unit_test(nersc_headers_are_those_of_the_links_they_hold),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

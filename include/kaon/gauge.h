@@ -146,11 +146,12 @@ kaon_status kaon_gauge_heatbath(kaon_gauge *gauge, const kaon_heatbath_options *
 kaon_status kaon_gauge_read(kaon_gauge *gauge, const char *path,
                             const kaon_gauge_read_options *options, kaon_gauge_file_info *info);
 /* Writes a configuration in double or float as options say (NULL: ILDG, 64 bits), whatever the
- * field's storage; plaquette and link trace of its header are those before that rounding. The file
- * is written aside and then renamed: a file of this name is whole or untouched, after an error too.
- * The field is unchanged. Collective. Errors: ARGUMENT (options that the format cannot hold), IO,
- * UNSUPPORTED (a format that is only read), NOT_FINITE, UNITARITY (two rows of a link off SU(3)),
- * MEMORY, NOT_BUILT. */
+ * field's storage; plaquette and link trace of its header are those of the links that a reader
+ * makes of it: rounded, and the third row rebuilt where two are stored. The file is written aside
+ * and then renamed: a file of this name is whole or untouched, after an error too. The field is
+ * unchanged. Collective. Errors: ARGUMENT (options that the format cannot hold), IO, UNSUPPORTED (a
+ * format that is only read), NOT_FINITE, UNITARITY (two rows of a link off SU(3)), MEMORY,
+ * NOT_BUILT. */
 kaon_status kaon_gauge_write(const kaon_gauge *gauge, const char *path,
                              const kaon_gauge_write_options *options);
 

@@ -106,6 +106,7 @@ int main(int argc, char **argv) {
   keep_descriptors();
   cli_spin_shortly(argv);
   signal(SIGXFSZ, SIG_IGN); /* a file-size limit becomes an error of write, which is handled */
+  signal(SIGPIPE, SIG_IGN); /* and so does a reader of what is printed that has gone */
   ranks_start();
   const int code = cli_printed(dispatch(argc, argv));
   ranks_end(code);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXACT_POWER = 27, MOST_DIGITS = 19, LONG_NUMBER = 1100, EXPONENT_LIMIT = 100000 };
+enum { EXACT_POWER = 27, MOST_DIGITS = 19, DECIDING_DIGITS = 800, EXPONENT_LIMIT = 100000000 };
 
 __extension__ typedef unsigned __int128 wide;
 
@@ -127,15 +127,26 @@ int kaon_decimal_printf(char *to, size_t room, const char *format, ...) {
   return n;
 }
 
-/* The number in [begin, end), whose shape is known to be right and which is not too long. */
-static double by_strtod(const char *begin, const char *end) {
-  static const char exponents[] = "dDqQ";
-  char text[LONG_NUMBER + 1];
-  const size_t n = (size_t)(end - begin);
-  memcpy(text, begin, n);
-  text[n] = '\0';
-  for (size_t i = 0; i < n; i++)
-    if (strchr(exponents, text[i]) != NULL) text[i] = 'e';
+/* The number [p, end) * 10^e, whose digits stand there without an exponent. What is half way
+ * between two doubles has 767 digits at most, so of those beyond 800 it matters alone whether all
+ * are 0. */
+static double by_strtod(const char *p, const char *end, int e) {
+  char text[DECIDING_DIGITS + 32];
+  int n = 0, digits = 0, behind = 0, rest = 0;
+  if (*p == '-') text[n++] = '-';
+  for (; p < end; p++) {
+    if (*p == '.') behind = 1;
+    if ((unsigned char)(*p - '0') >= 10) continue;
+    if (digits == DECIDING_DIGITS) {
+      rest |= *p != '0';
+      e += !behind;
+      continue;
+    }
+    e -= behind;
+    if (digits > 0 || *p != '0') digits++, text[n++] = *p;
+  }
+  if (rest) text[n++] = '1', e--;
+  snprintf(text + n, sizeof text - (size_t)n, "e%d", e);
   return kaon_decimal_strtod(text, NULL);
 }
 
@@ -203,12 +214,12 @@ kaon_decimal kaon_decimal_read(const char **at, const char *end, double *value) 
   const char *q = after_whole;
   if (q < end && *q == '.') q = take_digits(q + 1, end, 1, &d);
   if (d.count == 0) return word(at, p, end);
+  const char *const after_digits = q;
   q = take_exponent(q, end, &e);
-  if (q - begin > LONG_NUMBER) return KAON_DECIMAL_NONE;
   *at = q;
   double found;
   if (d.significant > MOST_DIGITS || !nearest(d.m, e - d.behind, &found)) {
-    found = by_strtod(begin, q);
+    found = by_strtod(begin, after_digits, e);
     if (!isfinite(found)) return KAON_DECIMAL_INFINITE;
     *value = found;
   } else {

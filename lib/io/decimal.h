@@ -12,12 +12,12 @@ typedef enum kaon_decimal {
   KAON_DECIMAL_WHOLE,    /* a number: an optional sign and digits */
   KAON_DECIMAL_FRACTION, /* a number with a point or an exponent (e, E, d, D, q, Q) */
   KAON_DECIMAL_INFINITE, /* too large for a double, or the word inf or nan */
-  KAON_DECIMAL_NONE      /* no number, or one of more than 1100 characters */
+  KAON_DECIMAL_NONE      /* no number */
 } kaon_decimal;
 
 /* Reads the number at *at, not beyond `end`: the double nearest to it (ties to even). *at is set
  * behind it (left alone on NONE), *value on WHOLE and FRACTION. What follows is the caller's
- * matter. */
+ * matter. Of any length up to 2^30 characters. */
 kaon_decimal kaon_decimal_read(const char **at, const char *end, double *value);
 
 /* Digits at *at as a whole number without a sign: 1 and *at behind them; 0: there is no digit;
