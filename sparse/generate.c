@@ -182,15 +182,31 @@ static void fill_rows(const kaon_generator *g, int64_t first, int threads, kaon_
   }
 }
 
+static double bytes_of(int64_t rows, int64_t entries, int brings_rhs) {
+  return 12.0 * (double)entries + (brings_rhs ? 16.0 : 8.0) * (double)rows;
+}
+
 static kaon_status expect_memory(const kaon_context *ctx, int64_t rows, int64_t entries,
                                  int brings_rhs) {
-  const double need = 12.0 * (double)entries + (brings_rhs ? 16.0 : 8.0) * (double)rows;
-  const double have = (double)kaon_host_memory();
+  const double need = bytes_of(rows, entries, brings_rhs), have = (double)kaon_host_memory();
   if (need <= have) return KAON_OK;
   return kaon_fail(ctx, KAON_ERR_MEMORY,
                    "a generated matrix of %lld rows and %lld entries needs %.3f GB of host memory, "
                    "but the machine has %.3f GB; take a smaller one, or more ranks",
                    (long long)rows, (long long)entries, need * 1e-9, have * 1e-9);
+}
+
+/* Before rows are counted: all of them have the entries that are known, a part one a row at least.
+ */
+static kaon_status expect_rows(const kaon_context *ctx, const kaon_generator *g, int64_t rows,
+                               int brings_rhs) {
+  if (rows == g->rows) return expect_memory(ctx, rows, g->entries, brings_rhs);
+  const double need = bytes_of(rows, rows, brings_rhs), have = (double)kaon_host_memory();
+  if (need <= have) return KAON_OK;
+  return kaon_fail(ctx, KAON_ERR_MEMORY,
+                   "%lld of the %lld rows of a generated matrix need at least %.3f GB of host "
+                   "memory, but the machine has %.3f GB; take a smaller one, or more ranks",
+                   (long long)rows, (long long)g->rows, need * 1e-9, have * 1e-9);
 }
 
 /* Starts from lengths, in place. */
@@ -224,7 +240,7 @@ kaon_status kaon_generate_rows(const kaon_context *ctx, const kaon_generator *g,
   const int rhs = own != NULL && g->brings_rhs;
   *csr = NULL;
   if (own != NULL) *own = NULL;
-  KAON_TRY(expect_memory(ctx, rows, rows, rhs)); /* an entry a row at least */
+  KAON_TRY(expect_rows(ctx, g, rows, rhs));
   int64_t *start = malloc(((size_t)rows + 1) * sizeof *start);
   double *values = rhs ? malloc(((size_t)rows + 1) * sizeof *values) : NULL;
   kaon_status status = KAON_OK;

@@ -13,7 +13,7 @@ typedef int kaon_generator_row(const kaon_generator *g, int64_t i, int32_t *colu
                                double *rhs);
 
 struct kaon_generator {
-  int64_t rows;
+  int64_t rows, entries; /* of the whole matrix */
   int longest;
   int brings_rhs;
   kaon_generator_row *row;
@@ -37,8 +37,8 @@ void kaon_generator_destroy(kaon_generator **generator); /* NULL allowed */
 kaon_status kaon_generate_rows(const kaon_context *ctx, const kaon_generator *g, int64_t first,
                                int64_t last, int threads, kaon_csr **csr, double **own);
 
-/* The names' makers: numbers[count] are those behind the colon, in range. Each fills rows, longest,
- * row and what row needs. */
+/* The names' makers: numbers[count] are those behind the colon, in range. Each fills rows,
+ * entries, longest, row and what row needs. */
 kaon_status kaon_generate_laplace2d(const kaon_context *ctx, const double *numbers, int count,
                                     kaon_generator *g);
 kaon_status kaon_generate_laplace3d(const kaon_context *ctx, const double *numbers, int count,

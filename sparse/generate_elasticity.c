@@ -118,6 +118,7 @@ kaon_status kaon_generate_elasticity(const kaon_context *ctx, const double *numb
   make_element(e);
   g->n = (int64_t)numbers[0];
   g->rows = 3 * g->n * g->n * (g->n - 1);
+  g->entries = 9 * (3 * g->n - 5) * (3 * g->n - 2) * (3 * g->n - 2);
   g->longest = 3 * 27;
   g->brings_rhs = 1;
   g->table = e;

@@ -384,6 +384,7 @@ kaon_status kaon_generate_fem(const kaon_context *ctx, const double *numbers, in
   KAON_TRY(kaon_fem_mesh_create(ctx, (int)numbers[2], &s->mesh));
   KAON_TRY(assemble(ctx, s));
   g->rows = s->csr->rows;
+  g->entries = s->csr->start[g->rows];
   g->longest = longest_row(s->csr);
   g->brings_rhs = 1;
   g->row = row_fem;

@@ -93,10 +93,12 @@ static int row_laplace3d27(const kaon_generator *g, int64_t i, int32_t *column, 
   return count;
 }
 
-static kaon_status grid(kaon_generator *g, double n, int dimensions, int longest,
+static kaon_status grid(kaon_generator *g, double edge, int dimensions, int longest,
                         kaon_generator_row *row) {
-  g->n = (int64_t)n;
-  g->rows = g->n * g->n * (dimensions == 3 ? g->n : 1);
+  const int64_t n = g->n = (int64_t)edge, face = dimensions == 3 ? n * n : n;
+  g->rows = face * n;
+  g->entries = longest == 27 ? (3 * n - 2) * (3 * n - 2) * (3 * n - 2)
+                             : longest * g->rows - 2 * dimensions * face;
   g->longest = longest;
   g->row = row;
   return KAON_OK;

@@ -52,6 +52,8 @@ kaon_status kaon_generate_trefethen(const kaon_context *ctx, const double *numbe
                                     kaon_generator *g) {
   (void)count;
   g->rows = (int64_t)numbers[0];
+  g->entries = g->rows;
+  for (int64_t power = 1; power < g->rows; power *= 2) g->entries += 2 * (g->rows - power);
   g->longest = 64;
   g->row = row_trefethen;
   g->table = malloc((size_t)g->rows * sizeof(int32_t));
@@ -85,6 +87,8 @@ kaon_status kaon_generate_banded(const kaon_context *ctx, const double *numbers,
   (void)ctx;
   g->rows = (int64_t)numbers[0];
   g->band = (int64_t)numbers[1];
+  g->entries = g->rows * g->rows;
+  if (g->band < g->rows) g->entries = g->rows + g->band * (2 * g->rows - g->band - 1);
   g->seed = count > 2 ? (uint64_t)numbers[2] : 1;
   g->longest = 2 * (int)g->band + 1;
   g->brings_rhs = 1;

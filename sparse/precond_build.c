@@ -66,20 +66,51 @@ static kaon_status factorise(workshop *w, double shift, kaon_bad_pivot *bad) {
   return kaon_factors_create(w->ctx, w->way.rows, &how, &w->factors, bad);
 }
 
-static kaon_status broken(const workshop *w, const kaon_bad_pivot *bad) {
+/* The number, from 1, that a row of the factorisation's order was given with. */
+static long long given_row(const workshop *w, int64_t i) {
   const kaon_matrix *matrix = w->self->matrix;
+  const int64_t mine = w->way.order[i];
+  return (long long)kaon_matrix_given_row(matrix,
+                                          matrix->order != NULL ? matrix->order[mine] : mine) +
+         1;
+}
+
+/* Of the rows that broke down, the first with 0 or nothing on the diagonal; -1: none has. *there:
+ * whether an entry stands there. A block of block Jacobi breaks down as a whole. */
+static int64_t zero_diagonal(const workshop *w, const kaon_bad_pivot *bad, int *there) {
+  const kaon_precond_options *o = &w->self->info.options;
+  const kaon_csr *A = w->way.rows;
+  const int rows = o->kind == KAON_PRECOND_BLOCK_JACOBI ? o->block : 1;
+  for (int64_t i = bad->row; i < A->rows && i < bad->row + rows; i++) {
+    const int64_t n = kaon_csr_find(A, i, (int32_t)i);
+    *there = n >= 0;
+    if (n < 0) return i;
+    const kaon_number d = kaon_number_at(A->value, n, A->reals);
+    if (d.re == 0 && d.im == 0) return i;
+  }
+  return -1;
+}
+
+static kaon_status broken(const workshop *w, const kaon_bad_pivot *bad) {
   const kaon_precond_info *info = &w->self->info;
-  const int64_t mine = w->way.order[bad->row];
-  const int64_t row =
-      kaon_matrix_given_row(matrix, matrix->order != NULL ? matrix->order[mine] : mine);
+  int there = 0;
+  const int64_t zero = zero_diagonal(w, bad, &there);
   char imaginary[40] = "";
+  if (zero >= 0)
+    return kaon_fail(
+        w->ctx, KAON_ERR_SINGULAR,
+        "%s: breakdown with pivot %.3g: row %lld (counted from 1, as it was given) has "
+        "%s on the diagonal, which 'shift' only multiplies; take no preconditioner "
+        "(--precond none), with gcr or cgnr for the method, or exchange rows so that no "
+        "0 is there",
+        names[info->options.kind], bad->pivot[0], given_row(w, zero), there ? "0" : "no entry");
   if (w->from->reals == 2) snprintf(imaginary, sizeof imaginary, " %+.3g i", bad->pivot[1]);
   return kaon_fail(
       w->ctx, KAON_ERR_SINGULAR,
       "%s: breakdown in row %lld (counted from 1, as it was given) with pivot %.3g%s and the "
       "diagonal times %.4g, where it must be %s; give a larger 'shift', or choose another "
       "kind",
-      names[info->options.kind], (long long)row + 1, bad->pivot[0], imaginary, 1 + info->shift,
+      names[info->options.kind], given_row(w, bad->row), bad->pivot[0], imaginary, 1 + info->shift,
       w->self->hermitian ? "positive" : "nonzero");
 }
 

@@ -66,6 +66,7 @@ static void rows_are_the_same_in_parts_and_by_threads(void **state) {
     double *own = NULL, *part_own = NULL;
     kaon_csr *all = make(small[s], &own), *part = NULL;
     assert_int_equal(all->start[0], 0);
+    const int64_t entries = all->start[all->rows];
     for (int64_t n = 0; n < all->start[all->rows]; n++) {
       assert_in_range(all->column[n], 0, all->rows - 1);
       assert_true(isfinite(all->value[n]));
@@ -75,6 +76,7 @@ static void rows_are_the_same_in_parts_and_by_threads(void **state) {
         assert_true(all->column[n] > all->column[n - 1]);
     assert_ok(kaon_generator_create(NULL, small[s], &g));
     assert_int_equal(all->rows, g->rows);
+    assert_int_equal(entries, g->entries); /* what refusals for memory say */
     const int64_t cuts[] = {0, g->rows / 3, g->rows / 3, g->rows * 2 / 3, g->rows};
     for (int c = 0; c < 4; c++) {
       assert_ok(kaon_generate_rows(NULL, g, cuts[c], cuts[c + 1], c + 1, &part, &part_own));
@@ -401,6 +403,34 @@ static void bad_names_are_answered(void **state) {
   }
 }
 
+/* The numbers said are the matrix', or bounds that are called so; nothing is taken before. */
+static void what_no_machine_holds_is_refused_with_true_numbers(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *entries;
+  } known[] = {{"laplace2d:46340", "10736792640"}, {"elasticity:890", "170730602640"}};
+  for (int k = 0; k < 2; k++) {
+    kaon_generator *g = NULL;
+    assert_ok(kaon_generator_create(NULL, known[k].name, &g));
+    assert_true(g->entries == strtoll(known[k].entries, NULL, 10));
+    kaon_generator_destroy(&g);
+  }
+  const int64_t rows = INT64_C(1) << 50;
+  const kaon_generator huge = {.rows = rows, .entries = 5 * rows - 4, .longest = 5};
+  kaon_csr *csr = NULL;
+  assert_int_equal(kaon_generate_rows(NULL, &huge, 0, rows, 1, &csr, NULL), KAON_ERR_MEMORY);
+  print_message("  %s\n", kaon_last_error(NULL));
+  assert_non_null(
+      strstr(kaon_last_error(NULL), "of 1125899906842624 rows and 5629499534213116 ent"));
+  assert_non_null(
+      strstr(kaon_last_error(NULL), "needs 76561193.665 GB")); /* 12 an entry, 8 a row */
+  assert_int_equal(kaon_generate_rows(NULL, &huge, 0, rows / 2, 1, &csr, NULL), KAON_ERR_MEMORY);
+  print_message("  %s\n", kaon_last_error(NULL));
+  assert_non_null(strstr(kaon_last_error(NULL), "562949953421312 of the 1125899906842624 rows"));
+  assert_non_null(strstr(kaon_last_error(NULL), "at least 11258999.068 GB"));
+  assert_null(strstr(kaon_last_error(NULL), "entries"));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rows_are_the_same_in_parts_and_by_threads),
@@ -414,6 +444,7 @@ int main(void) {
       cmocka_unit_test(finite_elements_agree_with_the_papers_files),
       cmocka_unit_test(finite_elements_integrate_their_load),
       cmocka_unit_test(bad_names_are_answered),
+      cmocka_unit_test(what_no_machine_holds_is_refused_with_true_numbers),
   };
   return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
 }

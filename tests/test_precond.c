@@ -448,12 +448,50 @@ static void test_breakdown(void **state) {
   kaon_context_destroy(&ctx);
 }
 
+/* No shift makes anything of a 0 on the diagonal, so none is recommended. Rows 4 and 7 of 9, from
+ * 1, have each other's entries alone, and there 0 or no entry; the colours turn the order. */
+static void test_zero_diagonal(void **state) {
+  (void)state;
+  enum { N = 9 };
+  static const kaon_precond_kind kinds[] = {KAON_PRECOND_ILU0, KAON_PRECOND_DILU, KAON_PRECOND_SSOR,
+                                            KAON_PRECOND_AINV, KAON_PRECOND_BLOCK_JACOBI};
+  kaon_context *ctx = open_machine(KAON_ISA_AUTO);
+  for (int variant = 0; variant < 4; variant++) {
+    const int reals = 1 + variant % 2, stored = variant / 2;
+    int64_t row[N + 4], column[N + 4], n = 0;
+    double value[2 * (N + 4)] = {0};
+    for (int i = 0; i < N; i++)
+      if (i != 3 && i != 6) row[n] = column[n] = i, value[reals * n++] = 2;
+    row[n] = 3, column[n] = 6, value[reals * n++] = 2;
+    row[n] = 6, column[n] = 3, value[reals * n++] = 3;
+    for (int i = 3; i < 9 && stored; i += 3)
+      if (i < 7) row[n] = column[n] = i, value[reals * n++] = 0;
+    kaon_csr *csr = NULL;
+    precond_ok(
+        NULL, kaon_csr_from_triplets(NULL, N, N, reals, n, row, column, value, KAON_CSR_ADD, &csr));
+    kaon_matrix *matrix = precond_matrix(ctx, csr, 0);
+    for (int k = 0; k < 5; k++) {
+      kaon_precond_options options = defaults;
+      options.kind = kinds[k], options.block = 4, options.tries = 3;
+      expect(ctx, matrix, &options, KAON_ERR_SINGULAR, stored ? "has 0 on" : "has no entry on");
+      assert_non_null(strstr(kaon_last_error(ctx), "row 4 (counted from 1"));
+      assert_non_null(strstr(kaon_last_error(ctx), "--precond none"));
+      assert_non_null(strstr(kaon_last_error(ctx), "cgnr"));
+      assert_null(strstr(kaon_last_error(ctx), "larger"));
+    }
+    kaon_matrix_destroy(&matrix);
+    kaon_csr_destroy(&csr);
+  }
+  kaon_context_destroy(&ctx);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_against_host), cmocka_unit_test(test_kept_order),
-      cmocka_unit_test(test_exact),        cmocka_unit_test(test_adjoint),
-      cmocka_unit_test(test_pass),         cmocka_unit_test(test_twin),
-      cmocka_unit_test(test_refusals),     cmocka_unit_test(test_breakdown),
+      cmocka_unit_test(test_against_host),  cmocka_unit_test(test_kept_order),
+      cmocka_unit_test(test_exact),         cmocka_unit_test(test_adjoint),
+      cmocka_unit_test(test_pass),          cmocka_unit_test(test_twin),
+      cmocka_unit_test(test_refusals),      cmocka_unit_test(test_breakdown),
+      cmocka_unit_test(test_zero_diagonal),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

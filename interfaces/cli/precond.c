@@ -157,8 +157,8 @@ int precond_fits(const linear *l) {
   if (i->no_diagonal == 0 || !(needing >> l->args->precond & 1)) return EXIT_DONE;
   return cli_wrong(
       "--precond %s needs a diagonal without 0, but %lld of the %lld rows of --matrix %s have 0 or "
-      "no entry there, the first being row %lld (counted from 1); take --precond none, ilu0 or "
-      "block-jacobi",
+      "no entry there, the first being row %lld (counted from 1); take --precond none, or exchange "
+      "rows so that no 0 is there; ilu0 and block-jacobi may break down on it",
       cli_choice(LINEAR_PRECONDS, l->args->precond, name), (long long)i->no_diagonal,
       (long long)i->global_rows, l->args->matrix, (long long)i->first_no_diagonal + 1);
 }

@@ -335,6 +335,9 @@ class Solve(system.Case):
                 (["structurally singular", "at most 2 of its 3 rows", "counted from 1"], ["--matrix", "dependent.mtx"]),
                 *((["--precond " + kind, "1 of the 2 rows", "row 1 "], ["--matrix", "zero-diagonal.mtx", "--precond", kind])
                   for kind in ("jacobi", "chebyshev", "dic", "ic0", "ssor", "gs", "ainv")),
+                (["--precond jacobi", "take --precond none", "ilu0 and block-jacobi may break down"], ["--matrix", "no-diagonal.mtx", "--precond", "jacobi"]),
+                *(([kind, "row 1 ", "has no entry on the diagonal", "--precond none", "cgnr"], ["--matrix", "no-diagonal.mtx", "--method", "gcr", "--precond", kind])
+                  for kind in ("ilu0", "dilu")),
                 (["--precond jacobi", "diagonal", "row"], ["--matrix", "no-diagonal.mtx", "--method", "bicgstab", "--precond", "jacobi"]),
                 (["--precond jacobi", "diagonal", "row"], ["--matrix", "zero-diagonal.mtx", "--method", "gcr", "--precond", "jacobi"]),
                 (["square", "2", "3"], ["--matrix", "wide.mtx"]),
