@@ -71,7 +71,7 @@ kaon_status kaon_pool_expect(kaon_context *ctx, size_t bytes, const char *what) 
   if (there < 0 || bytes <= (size_t)there) return KAON_OK;
   return kaon_fail(ctx, KAON_ERR_MEMORY,
                    "memory: %s needs %zu bytes, but %lld are free on %s%s beside the %lld in use; "
-                   "take fewer columns at once, or a lower precision%s",
+                   "take fewer columns at once, a lower precision or a smaller problem%s",
                    what, bytes, (long long)there, ctx->device,
                    ctx->options.memory_limit > 0 ? " within the limit" : "",
                    (long long)ctx->pool->now,
@@ -112,13 +112,14 @@ static kaon_status refused(kaon_context *ctx, const kaon_pool *pool, size_t byte
   size_t available = 0;
   if (memory->available != NULL && memory->available(ctx, &available) == KAON_OK &&
       available < bytes)
-    return kaon_fail(ctx, KAON_ERR_MEMORY,
-                     "memory: %s needs %zu bytes, but %zu are free on %s beside the %lld that this "
-                     "context holds; solve fewer columns at once, or take a lower precision",
-                     what, bytes, available, ctx->device, (long long)pool->held);
+    return kaon_fail(
+        ctx, KAON_ERR_MEMORY,
+        "memory: %s needs %zu bytes, but %zu are free on %s beside the %lld that this "
+        "context holds; take fewer columns at once, a lower precision or a smaller problem",
+        what, bytes, available, ctx->device, (long long)pool->held);
   return kaon_fail(ctx, KAON_ERR_MEMORY,
                    "memory: %s needs %zu bytes beyond the %lld in use, and the system refuses; "
-                   "solve fewer columns at once, or take a lower precision",
+                   "take fewer columns at once, a lower precision or a smaller problem",
                    what, bytes, (long long)pool->held);
 }
 
@@ -126,7 +127,7 @@ static kaon_status beyond(kaon_context *ctx, int64_t bytes, const char *what) {
   return kaon_fail(ctx, KAON_ERR_MEMORY,
                    "memory: %s needs %lld bytes, but %lld of the limit of %lld bytes are in use; "
                    "raise memory_limit (the program: --memory-limit) "
-                   "or solve fewer columns at once",
+                   "or take fewer columns at once or a smaller problem",
                    what, (long long)bytes, (long long)ctx->pool->held,
                    (long long)ctx->options.memory_limit);
 }

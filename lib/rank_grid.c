@@ -4,7 +4,14 @@
 #include "lib/space.h"
 
 /* What a grid makes of a lattice, from bad to good. */
-typedef enum division { DIVIDES_NOT, ODD_X, THIN_PARTS, ODD_PARTS, EVEN_PARTS } division;
+typedef enum division {
+  DIVIDES_NOT,
+  ODD_X,
+  THIN_ODD_PARTS,
+  THIN_PARTS,
+  ODD_PARTS,
+  EVEN_PARTS
+} division;
 
 /* Parts are equal. Their sites stand in pairs along x, of which one is even: extents in x are even.
  * Thin ones are too thin for hops of three sites (lib/faces.c). */
@@ -16,8 +23,8 @@ static division divide(const int global[4], const int grid[4]) {
     if (grid[mu] > 1 && global[mu] / grid[mu] < KAON_FAR_SITES) thin = 1;
   }
   if (odd[0]) return ODD_X;
-  if (thin) return THIN_PARTS;
-  return odd[1] || odd[2] || odd[3] ? ODD_PARTS : EVEN_PARTS;
+  if (odd[1] || odd[2] || odd[3]) return thin ? THIN_ODD_PARTS : ODD_PARTS;
+  return thin ? THIN_PARTS : EVEN_PARTS;
 }
 
 /* Sites that a rank sends: those on the faces across the directions that are divided. */
@@ -43,14 +50,14 @@ static int choose(const int global[4], int ranks, int best[4]) {
         grid[0] = ranks / grid[3] / grid[2] / grid[1];
         if (grid[0] * grid[1] * grid[2] * grid[3] != ranks) continue;
         const division parts = divide(global, grid);
-        if (parts < THIN_PARTS || parts < found) continue;
+        if (parts < THIN_ODD_PARTS || parts < found) continue;
         const int64_t faces = surface(global, grid);
         if (parts == found && faces >= least) continue;
         found = parts;
         least = faces;
         memcpy(best, grid, sizeof grid);
       }
-  return found >= THIN_PARTS;
+  return found >= THIN_ODD_PARTS;
 }
 
 static kaon_status check(const kaon_context *ctx, const int n[4], const int g[4]) {

@@ -90,7 +90,8 @@ static void warn(const kaon_gauge_file_info *file) {
 int field_open(kaon_context *ctx, const field_spec *spec, const int given[4],
                kaon_boundary boundary, int ignore_checksum, field *f) {
   *f = (field){.spec = *spec};
-  signals_stage("reading the configuration", "nothing was computed or written");
+  signals_stage(spec->kind == FIELD_FILE ? "reading the configuration" : "making the links",
+                "nothing was computed or written");
   int code = field_extents(ctx, spec, given, ignore_checksum, f->extents);
   if (code != EXIT_DONE) return code;
   code = cli_status(ctx, kaon_lattice_create(ctx, f->extents, boundary, &f->lattice), NULL);

@@ -111,6 +111,9 @@ int problem_check(const problem_args *a, problem *p, field_spec *spec) {
   if (!a->gauge)
     return cli_wrong("--gauge is missing: a configuration file, unit, random:SEED or weak:EPS");
   int code = field_parse(a->gauge, spec);
+  if (code == EXIT_DONE && a->ignore_checksum && spec->kind != FIELD_FILE && !a->fat_links)
+    code = cli_wrong("--ignore-checksum is for a file of --gauge, which is %s; leave it out",
+                     a->gauge);
   if (code == EXIT_DONE) code = read_action(a, p);
   if (code == EXIT_DONE) code = read_source(a->source, &p->source);
   if (code == EXIT_DONE) code = read_solver(a, p);

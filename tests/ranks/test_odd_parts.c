@@ -258,15 +258,20 @@ static void check_choice(const int extents[4], const int expected[4]) {
   kaon_context_destroy(&ctx);
 }
 
-/* Even parts where there are some; else odd ones, but never in x. */
+/* Parts of three sites or more in divided directions, which hops of three need; of these even ones
+ * where there are some; else odd ones, but never in x. */
 static void a_grid_is_chosen(void **state) {
   (void)state;
   if (world_size() == 2) {
-    check_choice((int[4]){4, 6, 6, 6}, (int[4]){2, 1, 1, 1});
+    check_choice((int[4]){8, 6, 6, 6}, (int[4]){2, 1, 1, 1});
+    check_choice((int[4]){4, 6, 6, 6}, (int[4]){1, 1, 1, 2});
+    check_choice((int[4]){4, 4, 4, 4}, (int[4]){1, 1, 1, 2});
     check_choice((int[4]){6, 6, 6, 6}, (int[4]){1, 1, 1, 2});
     check_choice((int[4]){6, 6, 6, 2}, (int[4]){1, 1, 2, 1});
   } else if (world_size() == 4) {
-    check_choice((int[4]){4, 4, 4, 12}, (int[4]){1, 1, 2, 2});
+    check_choice((int[4]){4, 4, 8, 12}, (int[4]){1, 1, 2, 2});
+    check_choice((int[4]){4, 4, 4, 12}, (int[4]){1, 1, 1, 4});
+    check_choice((int[4]){4, 4, 4, 4}, (int[4]){1, 1, 2, 2});
     check_choice((int[4]){2, 2, 2, 12}, (int[4]){1, 1, 1, 4});
     check_choice((int[4]){6, 2, 6, 6}, (int[4]){1, 1, 2, 2});
   } else if (world_size() == 8) {

@@ -89,6 +89,7 @@ WRONG = (
     (["64", "65"], ["bench", "solve", "--lattice", "4x4x4x4", "--columns", "1,65", "--solver", "blockcg"]),
     (["--precision", "empty"], ["bench", "dslash", "--precision", ""]),
     (["--threads"], ["invert", *system.SMALL, "--threads", "0"]),
+    (["--ignore-checksum", "weak:0.3"], ["invert", "--gauge", "weak:0.3", "--lattice", "4x4x4x4", "--kappa", "0.1", "--csw", "1", "--ignore-checksum"]),
     (["--ignore-checksum", "hot"], ["generate", "--lattice", "4x4x4x4", "--output", "x", "--start", "hot",
                                     "--ignore-checksum"]),
     (["FILE"], ["gauge"]),
