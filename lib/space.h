@@ -115,7 +115,7 @@ kaon_status kaon_table_upload(kaon_context *ctx, const void *host, size_t bytes,
 /* The tables of hops across faces (lib/faces.c): lattice->faces, of one site. */
 kaon_status kaon_faces_create(kaon_lattice *lattice);
 void kaon_faces_destroy(kaon_lattice *lattice);
-enum { KAON_FAR_SITES = 3 }; /* what such hops need of a rank in a divided direction */
+enum { KAON_FAR_SITES = 3 }; /* hops of three sites: what a rank has in a divided direction */
 /* lattice->far, made when it is first asked for: hops of one and of three sites, with one list of
  * boundary blocks, those that meet a ghost of either. Collective. Errors: UNSUPPORTED (a divided
  * direction of less than three sites a rank), MEMORY. */
