@@ -381,7 +381,8 @@ static void compare(world *w, const series *t, int i, const series *plain) {
 }
 
 /* In the turn SLOW a look comes long before the end; so the next solve is not expected to be over
- * by its first one. */
+ * by its first one. From the second turn on the rate by which looks are set is given, whatever this
+ * machine's is. */
 static void one_straight(world *w, const kaon_solver_options *o) {
   static const kind kinds[] = {FROM_ZERO, FROM_ZERO, FROM_ZERO, FROM_ZERO, FROM_ZERO,
                                FROM_ZERO, GUESSED,   FROM_ZERO, FROM_ZERO, NO_SOURCE,
@@ -395,7 +396,7 @@ static void one_straight(world *w, const kaon_solver_options *o) {
   open_series(w, t);
   open_series(w, u);
   for (int i = 0; i < N; i++) {
-    if (i == SLOW) s->rate = 1;
+    if (i > 0) s->rate = i == SLOW ? 1 : 1e-6;
     turn(w, t, s, kinds[i], i);
     straight[i] = (char)('0' + t->straight[i]);
   }
