@@ -291,6 +291,7 @@ static void entries_agree_with_plain_c(void **state) {
       for (int i = 0; i < SHAPES; i++) {
         bed b;
         const shape *s = &shapes[i];
+        if (TEST_SLOWED && (i + precision + machine) % 2) continue;
         double sums;
         open_bed(&b, machine, 1, s, (kaon_precision)precision);
         const double gram = run_gram(&b, 0, 1, 0), hermitian = run_gram(&b, 2, 2, 1);

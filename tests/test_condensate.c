@@ -54,9 +54,10 @@ static int parity_of(int i) {
   return (site + site / 4 + site / 16 + site / 64) & 1;
 }
 
-/* The reference's M^-1, column by column: inverse[row + N column]. */
+/* The reference's M^-1, column by column: inverse[row + N column]; and a column more, which
+ * OpenBLAS 0.3.21's zgemv_n for Zen reads. */
 static ref_complex *dense_inverse(const ref_staggered *d) {
-  ref_complex *a = ref_new((size_t)N * N), *unit = ref_new(N);
+  ref_complex *a = ref_new((size_t)N * (N + 1)), *unit = ref_new(N);
   lapack_int *pivot = calloc(N, sizeof *pivot);
   for (int k = 0; k < N; k++) {
     memset(unit, 0, N * sizeof *unit);
@@ -129,7 +130,7 @@ static void noise(staggered_case *s, kaon_operator *M, const double trace[2],
 
 static void noise_finds_the_trace_of_the_inverse(void **state) {
   (void)state;
-  for (int improved = 0; improved < 2; improved++) {
+  for (int improved = 0; improved < (TEST_SLOWED ? 1 : 2); improved++) {
     staggered_case s;
     double trace[2] = {0, 0};
     assert_true(staggered_open(&s, KAON_ISA_AUTO, extents, 1, improved));

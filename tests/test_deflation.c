@@ -211,6 +211,7 @@ static void inner_precision_costs_few_steps(void **state) {
   (void)state;
   for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
     critical t;
+    if (TEST_SLOWED && machine != KAON_ISA_AVX2) continue;
     if (!critical_open(&t, machine, 0.198, 1)) continue;
     printf("%s\n", machine_name(machine));
     const int full = critical_steps(&t, KAON_DOUBLE, 0);
@@ -300,7 +301,7 @@ static void a_few_small_values_cost_less(void **state) {
   shell_case c;
   shell_open(&c, extents, 1);
   for (int m = 0; m < 2; m++)
-    for (int i = 0; i < (shell_machine == MACHINE_CUDA ? 1 : 4); i++)
+    for (int i = 0; i < (shell_machine == MACHINE_CUDA || TEST_SLOWED ? 1 : 4); i++)
       for (int p = KAON_SINGLE; p <= KAON_HALF; p++) {
         const kaon_solver_options without = options_of(methods[m], (kaon_precision)p, 0),
                                   with = options_of(methods[m], (kaon_precision)p, 16);

@@ -406,7 +406,7 @@ static void check_broken(const kaon_csr *A, kaon_factor_kind kind, int hermitian
   assert_null(f);
   assert_int_equal(where.row, row);
   if (pivot == pivot) assert_true(fabs(where.pivot[0] - pivot) < 1e-15);
-  char named[32];
+  char named[48];
   snprintf(named, sizeof named, "row %lld (counted from 1)", (long long)row + 1);
   assert_non_null(strstr(kaon_last_error(NULL), named));
 }

@@ -141,17 +141,11 @@ static void make_solves(int machine, int solves) {
   assert_true(t.restored > 0 || solves < 200); /* one solve in ten, or in twenty */
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { SLOWED = 1 };
-#else
-enum { SLOWED = 0 };
-#endif
-
 static void no_faulted_solve_ends_silently_wrong(void **state) {
   const char *asked = getenv("KAON_TEST_FAULTED_SOLVES");
   (void)state;
   for (int m = 0; m < MACHINES; m++) {
-    const int usual = machines[m] == MACHINE_CUDA ? 60 : SLOWED || test_brief() ? 400 : 10000;
+    const int usual = machines[m] == MACHINE_CUDA ? 60 : TEST_SLOWED || test_brief() ? 400 : 10000;
     if (!machine_lacks(machines[m])) make_solves(machines[m], asked != NULL ? atoi(asked) : usual);
   }
 }

@@ -194,6 +194,7 @@ static void small_lattice_agrees_with_metropolis(void **state) {
   dirac_case c;
   kaon_heatbath_options heatbath = KAON_HEATBATH_OPTIONS_INIT;
   double error;
+  if (TEST_SLOWED) skip(); /* statistics alone */
   assert_true(case_open(&c, KAON_ISA_AUTO, shape, 0, LINKS_UNIT, 1));
   const double mean = mean_plaquette(&c, &heatbath, 100, 2000, &error);
   printf("  error from 10 blocks: %.1e\n", error);

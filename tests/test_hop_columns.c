@@ -184,8 +184,10 @@ static void columns_match_reference(const int extents[4], int antiperiodic) {
       while (variants[same].anisotropy != variants[i].anisotropy) same++;
       if (e[same].x == NULL) e[same] = expect(&c, variants[same].anisotropy);
       for (int p = KAON_DOUBLE; p <= KAON_HALF; p++)
-        for (int s = 0; s < STORAGES; s++)
+        for (int s = 0; s < STORAGES; s++) {
+          if (TEST_SLOWED && s != (p + i) % STORAGES) continue;
           compare(&c, &variants[i], &e[same], (kaon_precision)p, storages[s]);
+        }
     }
     case_close(&c);
   }

@@ -71,7 +71,7 @@ static void every_way_of_messages(void **state) {
   for (int i = 1; i < WAYS * MACHINES; i++)
     for (int mask = 1; mask < 16; mask++) {
       const way *how = &ways[i % WAYS];
-      const int *shape = mask == 12 ? larger : shapes[(mask + i) % 4];
+      const int *shape = mask == 12 && !TEST_SLOWED ? larger : shapes[(mask + i) % 4];
       partition_pair pair;
       if (!open_pair_way(&pair, machines[i / WAYS], shape, mask, KAON_ANTIPERIODIC, 0, how))
         continue;
@@ -124,7 +124,8 @@ static void links_and_operators_across_every_subset(void **state) {
     partition_pair pair;
     if (!open_pair(&pair, machines[i / 14], shapes[mask % 4], mask, KAON_ANTIPERIODIC, 0)) continue;
     partition_check_links(&pair);
-    for (int p = 0; p < 3; p++) partition_check_operators(&pair, (kaon_precision)p);
+    for (int p = 0; p < 3; p++)
+      if (!TEST_SLOWED || p == mask % 3) partition_check_operators(&pair, (kaon_precision)p);
     partition_close(&pair);
   }
 }

@@ -141,12 +141,13 @@ static shell_complex *dense_matrix(const shell_case *c, double shift, int hermit
   return a;
 }
 
-/* |A^-1|, by the singular values. */
+/* |A^-1|, by the singular values (those of the transposed matrix). OpenBLAS 0.3.21's zgemv_n for
+ * Zen reads beyond the last column: there is another behind it. */
 static double inverse_norm(const shell_complex *a, size_t n) {
-  shell_complex *copy = calloc(n * n, sizeof *copy), unused;
+  shell_complex *copy = calloc(n * (n + 1), sizeof *copy), unused;
   double *s = calloc(n, sizeof *s), *work = calloc(n, sizeof *work);
   memcpy(copy, a, n * n * sizeof *copy);
-  assert_int_equal(LAPACKE_zgesvd(LAPACK_ROW_MAJOR, 'N', 'N', (int)n, (int)n, copy, (int)n, s,
+  assert_int_equal(LAPACKE_zgesvd(LAPACK_COL_MAJOR, 'N', 'N', (int)n, (int)n, copy, (int)n, s,
                                   &unused, 1, &unused, 1, work),
                    0);
   const double result = 1 / s[n - 1];

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -28,6 +29,7 @@ static struct {
   char *outputs[OUTPUTS_MAX];
   int count;
   int wake[2]; /* a pipe: a byte for each signal */
+  sem_t waits; /* the thread is past its beginning */
 } now = {.lock = PTHREAD_MUTEX_INITIALIZER, .doing = "starting", .loss = "nothing was written"};
 
 static void remove_parts(void) {
@@ -60,6 +62,7 @@ static void *wait_for_signal(void *set) {
   char byte;
   struct pollfd again = {.fd = now.wake[0], .events = POLLIN};
   pthread_sigmask(SIG_UNBLOCK, set, NULL);
+  sem_post(&now.waits);
   while (read(now.wake[0], &byte, 1) != 1) {
   }
   atomic_store(&now.interrupted, 1);
@@ -95,11 +98,16 @@ int signals_start(void) {
     return 0;
   }
   pthread_sigmask(SIG_BLOCK, &set, NULL);
+  sem_init(&now.waits, 0, 0);
   if (pthread_create(&thread, NULL, wait_for_signal, &set) != 0) {
     cli_error("cannot start a thread; is the process limit (ulimit -u) reached?");
     return 0;
   }
   pthread_detach(thread);
+  /* a thread that begins may hold the allocator's lock (AddressSanitizer's), which the child of a
+   * fork (sample.c) would find held for good */
+  while (sem_wait(&now.waits) != 0) {
+  }
   return 1;
 }
 

@@ -14,6 +14,8 @@ import unittest
 SOURCE = os.environ.get("KAON_SOURCE", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 BUILD = os.environ.get("KAON_BUILD", os.path.join(SOURCE, "build"))
 PROGRAM = os.environ.get("KAON_PROGRAM", os.path.join(BUILD, "kaon"))
+# Sanitizers watch the program, which takes several times as long: tests of figures, whose ways others take as well, are left out.
+SLOWED = os.environ.get("KAON_TEST_SLOWED") == "ON"
 DATA = os.environ.get("KAON_TEST_DATA") or os.environ.get("KAON_TEST_DATA_DEFAULT", "")
 
 # A small problem that every test can afford: light enough to take some iterations, solved in well under a second.

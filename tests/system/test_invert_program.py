@@ -366,17 +366,18 @@ class Invert(system.Case):
                     for key in ("iterations", "residual", "joules"):
                         self.assertIn(key, row)
 
+    @unittest.skipIf(system.SLOWED, "sanitizers watch")
     def test_bench_dslash_in_turn_has_the_same_rows(self):
         rows = []
         for turns in ([], ["--in-turn"]):
             self.succeeds("bench", "dslash", "--lattice", "4", "4", "4", "8", "--lattice", "4", "4", "2", "4", "--calls", "2", "--samples",
-                          "2", "--precision", "double,half", "--reconstruct", "18,12", "--columns", "1,2", "--temporal-gauge",
+                          "2", "--precision", "half", "--reconstruct", "18,12", "--columns", "1,2", "--temporal-gauge",
                           *turns, "--json", "rows.json")
             rows.append(json.loads(self.read("rows.json")))
         same = "bench lattice precision links columns calls samples resident_bytes".split()
         self.assertEqual(*([[row[key] for key in same] for row in part] for part in rows))
-        self.assertEqual(len(rows[0]), 2 * 2 * 2 * 2 * 3)
-        self.assertEqual(["in_turn" in row for row in rows[0] + rows[1]], [False] * 48 + [True] * 48)
+        self.assertEqual(len(rows[0]), 2 * 2 * 2 * 3)
+        self.assertEqual(["in_turn" in row for row in rows[0] + rows[1]], [False] * 24 + [True] * 24)
         for row in rows[1]:
             self.assertGreater(min(row["seconds"], row["triad_gbs"], row["gflops"]), 0)
 

@@ -2,6 +2,7 @@
 import csv
 import json
 import os
+import unittest
 
 import system
 
@@ -284,6 +285,7 @@ class Relax(system.Case):
             with self.subTest(arguments=arguments):
                 self.refused("solve", "--matrix", "laplace2d:5", "--method", *arguments, words=words)
 
+    @unittest.skipIf(system.SLOWED, "sanitizers watch")
     def test_blocks_of_near_rows_have_few_copies(self):
         shares = {}
         for rows in ("near", "consecutive"):
@@ -445,6 +447,7 @@ class Relax(system.Case):
         self.assertNotIn("cg", [row["method"] for row in rows if row["bench"] == "async-time"])
         self.assertEqual([len(row["curves"]) for row in rows if row["bench"] == "relax-history"], [5])
 
+    @unittest.skipIf(system.SLOWED, "sanitizers watch")
     def test_condition_numbers_are_the_papers(self):
         for matrix, plain, scaled in (("fv1", 12.761, 12.761), ("fv3", 4420.5, 4420.5), ("Trefethen_2000", 22525, 6.1579)):
             path = os.path.join(DATA, matrix + ".mtx")
@@ -522,6 +525,7 @@ class Relax(system.Case):
         for wrong in ("", "1,4", "1,,2", "1,"):
             self.refused("bench", "kaczmarz", "--kaczmarz-problem", wrong, words=["--kaczmarz-problem", "from 1 to 3, with commas"])
 
+    @unittest.skipIf(system.SLOWED, "sanitizers watch")
     def test_bench_kaczmarz_compares_after_as_many_sweeps(self):
         out = self.succeeds("bench", "kaczmarz", "--tables", "table3,fig6", "--kaczmarz-level", "2", "--kaczmarz-sweeps", "21", "--samples", "3",
                             "--threads", "1", "--seconds", "20", "--json", "rows.json")

@@ -40,6 +40,13 @@ const char *test_data(const char *name, char buffer[1024]);
 /* Under tools that take a hundred times as long (KAON_TEST_BRIEF): every kernel on few rows, once
  * or twice. */
 int test_brief(void);
+/* 1: sanitizers watch, which take several times as long. Then cases that take the paths of others
+ * once more are left out. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { TEST_SLOWED = 1 };
+#else
+enum { TEST_SLOWED = 0 };
+#endif
 /* Seconds, of a clock that nobody sets. */
 double test_now(void);
 /* [-1, 1) */
