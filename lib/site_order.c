@@ -73,24 +73,32 @@ kaon_place kaon_lattice_place(const kaon_lattice *lattice, const int site[4]) {
   return place;
 }
 
+/* Coordinates in the sub-lattice of `extent` of its site `number`, tile by tile. */
+static void site_of_number(const kaon_lattice *lattice, const int extent[4], int64_t number,
+                           int local[4]) {
+  const int *tile = lattice->tile;
+  local[0] = (int)(number % extent[0]);
+  number /= extent[0];
+  for (int mu = 1; mu < 4; mu++) {
+    local[mu] = (int)(number % tile[mu]);
+    number /= tile[mu]; /* a tile has all of t */
+  }
+  local[1] += tile[1] * (int)(number % (extent[1] / tile[1]));
+  number /= extent[1] / tile[1];
+  local[2] += tile[2] * (int)number;
+}
+
+/* Of sites 2 n and 2 n + 1 one is even: where they do not stand side by side, all counts that begin
+ * anew between them are odd, and their coordinates change by an odd number in all. */
 int kaon_lattice_site(const kaon_lattice *lattice, int parity, int64_t block, int lane,
                       int site[4]) {
   int extent[4], local[4];
   int64_t rank = lattice->split ? block : block * lattice->stencil.width + lane;
   if (!lattice->split && rank >= lattice->stencil.nsites) return 0;
   for (int mu = 0; mu < 4; mu++) extent[mu] = lattice->extents[mu] / lattice->cut[mu];
-  int half_x = extent[0] / 2;
-  local[0] = 2 * (int)(rank % half_x);
-  rank /= half_x;
-  const int *tile = lattice->tile;
-  for (int mu = 1; mu < 4; mu++) {
-    local[mu] = (int)(rank % tile[mu]);
-    rank /= tile[mu]; /* a tile has all of t */
-  }
-  local[1] += tile[1] * (int)(rank % (extent[1] / tile[1]));
-  rank /= extent[1] / tile[1];
-  local[2] += tile[2] * (int)rank;
-  local[0] += kaon_lattice_parity(lattice, local) ^ parity; /* sub-extents of halves are even */
+  site_of_number(lattice, extent, 2 * rank, local);
+  if (kaon_lattice_parity(lattice, local) != parity) /* sub-extents of halves are even */
+    site_of_number(lattice, extent, 2 * rank + 1, local);
   for (int mu = 0; mu < 4; mu++) {
     int upper = lattice->cut[mu] == 2 ? (lane >> lattice->stencil.exchange_bit[mu]) & 1 : 0;
     site[mu] = local[mu] + upper * extent[mu];

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include <kaon/lattice.h>
+#include <kaon/ranks.h>
 
 #include "lib/cuda/neighbours.h"
 #include "lib/space.h"
@@ -134,7 +135,8 @@ static void check_neighbours(kaon_lattice *lattice) {
   }
 }
 
-/* A walk in tiles, which warps of a GPU take: every site once, at the place it has by its number. */
+/* A walk in tiles, which warps of a GPU take: every site once, at the place it has by its number.
+ */
 static void tiles_cover_every_site_once(void **state) {
   (void)state;
   static const int extents[][4] = {{16, 8, 8, 8}, {48, 4, 2, 10}, {16, 12, 6, 4}};
@@ -221,6 +223,28 @@ static void bad_extents_are_refused_with_a_sentence(void **state) {
   kaon_context_destroy(&ctx);
 }
 
+/* By as many ranks as nobody has started. */
+static void grids_are_foretold(void **state) {
+  (void)state;
+  const int six[4] = {6, 6, 6, 6}, thin[4] = {4, 4, 4, 8};
+  int all[4] = {2, 2, 2, 2}, x[4] = {2, 1, 1, 1}, found[4] = {0}, none[4] = {0},
+      bad[4] = {1, 0, 1, 1};
+  assert_int_equal(kaon_ranks_grid(six, 16, KAON_BACKEND_CPU, all), KAON_ERR_ARGUMENT);
+  assert_non_null(
+      strstr(kaon_last_error(NULL), "parts of 3 x 3 x 3 x 3, but a part needs an even"));
+  assert_int_equal(kaon_ranks_grid(six, 0, KAON_BACKEND_CPU, x), KAON_OK);
+  assert_int_equal(kaon_ranks_grid(six, 2, KAON_BACKEND_CUDA, x), KAON_ERR_ARGUMENT);
+  assert_non_null(strstr(kaon_last_error(NULL), "parts of the odd extent 3; on a GPU"));
+  assert_int_equal(kaon_ranks_grid(six, 4, KAON_BACKEND_CPU, bad), KAON_ERR_ARGUMENT);
+  assert_int_equal(kaon_ranks_grid(six, 0, KAON_BACKEND_CPU, found), KAON_ERR_ARGUMENT);
+  assert_int_equal(kaon_ranks_grid(NULL, 2, KAON_BACKEND_CPU, found), KAON_ERR_ARGUMENT);
+  assert_int_equal(kaon_ranks_grid(six, 5, KAON_BACKEND_CPU, none), KAON_ERR_ARGUMENT);
+  assert_non_null(strstr(kaon_last_error(NULL), "no grid of 5 ranks divides 6 x 6 x 6 x 6"));
+  assert_int_equal(kaon_ranks_grid(thin, 2, KAON_BACKEND_AUTO, found), KAON_OK);
+  assert_memory_equal(found, ((int[4]){1, 1, 1, 2}), sizeof found);
+  assert_int_equal(kaon_ranks_grid(six, 16, KAON_BACKEND_CPU, none), KAON_ERR_ARGUMENT);
+}
+
 /* Without a device too: the plain order of a CPU table is that of the GPU. */
 static void neighbours_are_worked_out_where_there_are_no_tables(void **state) {
   (void)state;
@@ -297,6 +321,7 @@ int main(void) {
       cmocka_unit_test(neighbours_are_worked_out_where_there_are_no_tables),
       cmocka_unit_test(production_extents_use_the_split_order),
       cmocka_unit_test(bad_extents_are_refused_with_a_sentence),
+      cmocka_unit_test(grids_are_foretold),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

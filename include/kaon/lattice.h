@@ -21,8 +21,8 @@ typedef enum kaon_parity { KAON_EVEN, KAON_ODD, KAON_FULL } kaon_parity;
 kaon_status kaon_lattice_check(const kaon_context *ctx, const int extents[4]);
 
 /* Creates the lattice of `extents` = X, Y, Z, T sites, which kaon_lattice_check accepts. With
- * several ranks each has an equal part, of an even extent in x, by the context's grid or, if it was
- * given none, by the one with the smallest faces, of those with even extents if there are some. A
+ * several ranks each has an equal part with an even number of sites (on a GPU: with an even extent
+ * in x), by the context's grid or, if it was given none, by kaon_ranks_grid's (kaon/ranks.h). A
  * site's parity is that of its coordinates in the whole lattice. boundary_t is what fermions see in
  * t; links never carry it. Immutable; objects made from it keep it alive. *lattice is NULL on
  * failure. Collective. Errors: ARGUMENT (a NULL, extents, boundary_t, extents that the grid does

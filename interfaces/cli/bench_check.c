@@ -187,17 +187,17 @@ static int check_model(const bench_args *a) {
   return EXIT_DONE;
 }
 
-/* The whole lattice's extents are even, and in x the part's, too (lib/rank_grid.c). Without a grid
+/* The whole lattice's extents are even; what else a grid must do the library says. Without a grid
  * ranks stand in t. */
 static int check_parts(const bench_args *a) {
   const int started = ranks_started() > 0 ? ranks_started() : 1;
   for (int i = 0; i < a->local.count; i++)
     for (int mu = 0; mu < 4; mu++) {
       const int *e = a->local.extents[i], ranks = a->grid[0] ? a->grid[mu] : mu == 3 ? started : 1;
-      if (e[mu] % 2 != 0 && (mu == 0 || ranks % 2 != 0))
+      if (e[mu] % 2 != 0 && ranks % 2 != 0)
         return cli_wrong(
             "--local-lattice %d %d %d %d: the part of a rank in %c is %d, but odd extents are for "
-            "an even number of ranks in Y, Z or T, and in %c there are %d; take %d",
+            "an even number of ranks, and in %c there are %d; take %d",
             e[0], e[1], e[2], e[3], "XYZT"[mu], e[mu], "XYZT"[mu], ranks, e[mu] + 1);
     }
   return EXIT_DONE;

@@ -10,10 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <kaon/ranks.h>
+
 #include "invert.h"
 #include "report.h"
 #include "sample.h"
-#include "scaling_model.h"
 #include "signals.h"
 
 /* Bytes that the smaller lattice should take, so that what does not grow with it is a small part;
@@ -161,16 +162,8 @@ static int divide(const invert_args *args, const int extents[4], int grid[4], in
   memcpy(grid, args->problem.grid, 4 * sizeof *grid);
   if (!grid[0] && started < 1)
     return cli_wrong("--dry-run needs --grid: the launcher does not say how many ranks it started");
-  if (!grid[0] && !model_grid(extents, started, grid))
-    return cli_wrong(
-        "no grid of %d ranks divides %dx%dx%dx%d into equal parts that are even in X; take another "
-        "number of ranks",
-        started, extents[0], extents[1], extents[2], extents[3]);
-  if (model_parts(extents, grid) == 0)
-    return cli_wrong(
-        "--grid %d %d %d %d does not divide %dx%dx%dx%d into equal parts that are even in X; "
-        "take another grid",
-        grid[0], grid[1], grid[2], grid[3], extents[0], extents[1], extents[2], extents[3]);
+  if (kaon_ranks_grid(extents, started, (kaon_backend_kind)args->common.backend, grid) != KAON_OK)
+    return cli_wrong("%s", kaon_last_error(NULL));
   for (int mu = 0; mu < 4; mu++) part[mu] = extents[mu] / grid[mu];
   return EXIT_DONE;
 }

@@ -212,36 +212,3 @@ double model_steps(const model_method *method, const model_place *at) {
     return method->steps * exp(method->growth * log2(sites / method->at_sites));
   return fabs(sites / method->at_sites - 1) < 1e-6 ? method->steps : NAN;
 }
-
-/* ---- grids ---- */
-
-int model_parts(const int lattice[4], const int grid[4]) {
-  int odd[4];
-  for (int mu = 0; mu < 4; mu++) {
-    if (lattice[mu] % grid[mu] != 0) return 0;
-    odd[mu] = lattice[mu] / grid[mu] % 2;
-  }
-  if (odd[0]) return 0;
-  return odd[1] || odd[2] || odd[3] ? 1 : 2;
-}
-
-int model_grid(const int lattice[4], int ranks, int grid[4]) {
-  double least = INFINITY;
-  int g[4], found = 0;
-  for (g[3] = ranks; g[3] >= 1; g[3]--)
-    for (g[2] = ranks / g[3]; g[2] >= 1; g[2]--)
-      for (g[1] = ranks / g[3] / g[2]; g[1] >= 1; g[1]--) {
-        g[0] = ranks / g[3] / g[2] / g[1];
-        const int parts = g[0] * g[1] * g[2] * g[3] == ranks ? model_parts(lattice, g) : 0;
-        double faces = 0;
-        if (parts == 0 || parts < found) continue;
-        for (int mu = 0; mu < 4; mu++)
-          if (g[mu] > 1) faces += (double)g[mu] / lattice[mu];
-        if (parts > found || faces < least) {
-          found = parts;
-          least = faces;
-          memcpy(grid, g, sizeof g);
-        }
-      }
-  return found > 0;
-}

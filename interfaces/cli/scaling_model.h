@@ -87,11 +87,5 @@ double model_step_seconds(const model *m, const model_network *network, const mo
 int model_in_domains(const model_method *method);
 /* Steps there; NaN: a method in domains that was measured on one size of them, and not on this. */
 double model_steps(const model_method *method, const model_place *at);
-/* What the library makes of a grid: 2: parts of even extents; 1: of some odd ones in y, z, t; 0: it
- * takes it not. */
-int model_parts(const int lattice[4], const int grid[4]);
-/* The grid with the smallest faces, of those with even parts if there are some, as the library
- * chooses it; 0: none divides the lattice. */
-int model_grid(const int lattice[4], int ranks, int grid[4]);
 
 #endif

@@ -23,14 +23,23 @@ static inline KAON_HD int kaon_order_element(int transposed, int c) {
   return transposed ? (c / 2 % 3 * 3 + c / 6) * 2 + c % 2 : c;
 }
 
-/* Site `rank` of a parity, in lexicographic order, x fastest: of neighbours in x one is even. */
-static inline KAON_HD void kaon_order_site(const int n[4], int parity, int64_t rank, int site[4]) {
-  const int half = n[0] / 2;
-  const int64_t row = rank / half, plane = row / n[1];
+static inline KAON_HD void kaon_order_natural(const int n[4], int64_t number, int site[4]) {
+  const int64_t row = number / n[0], plane = row / n[1];
+  site[0] = (int)(number - row * n[0]);
   site[1] = (int)(row % n[1]);
   site[2] = (int)(plane % n[2]);
   site[3] = (int)(plane / n[2]);
-  site[0] = 2 * (int)(rank % half) + ((site[1] + site[2] + site[3] + parity) & 1);
+}
+
+/* Site `rank` of a parity, in lexicographic order, x fastest: of sites 2 rank and 2 rank + 1 one is
+ * even (lib/site_order.c). */
+static inline KAON_HD void kaon_order_site(const int n[4], int parity, int64_t rank, int site[4]) {
+  kaon_order_natural(n, 2 * rank, site);
+  if (((site[0] + site[1] + site[2] + site[3]) & 1) == parity) return;
+  if (n[0] & 1)
+    kaon_order_natural(n, 2 * rank + 1, site);
+  else
+    site[0]++;
 }
 
 /* Even sites first, then odd. `odd`: 1 where the sites whose coordinates here are odd are the even
@@ -40,12 +49,6 @@ static inline KAON_HD void kaon_order_even_odd(const int n[4], int odd, int64_t 
   const int64_t half = (int64_t)n[0] * n[1] * n[2] * n[3] / 2;
   const int parity = number >= half;
   kaon_order_site(n, parity ^ odd, number - parity * half, site);
-}
-
-static inline KAON_HD void kaon_order_natural(const int n[4], int64_t number, int site[4]) {
-  const int64_t pair = number / 2;
-  kaon_order_site(n, 0, pair, site);
-  site[0] = site[0] / 2 * 2 + (int)(number & 1);
 }
 
 /* Odd sites alone, t slowest, then x, y, z fastest; 8 links each: U_mu(x), U_mu(x - mu) for mu = t,

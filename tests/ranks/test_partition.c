@@ -111,7 +111,8 @@ static void operators_across_every_subset_of_faces(void **state) {
     if (!open_pair(&pair, mask % 2 ? KAON_ISA_AUTO : KAON_ISA_X86_64, mask, 3 - mask % 4,
                    mask % 3 ? KAON_ANTIPERIODIC : KAON_PERIODIC))
       continue;
-    for (int p = 0; p < 3; p++) partition_check_operators(&pair, (kaon_precision)p);
+    for (int p = 0; p < 3; p++)
+      if (!test_brief() || p == mask % 3) partition_check_operators(&pair, (kaon_precision)p);
     partition_close(&pair);
   }
 }

@@ -240,11 +240,11 @@ class Ranks(rank_jobs.Case):
         for ranks, arguments, word in (
                 (2, ["invert", "--gauge", "bad.lime", "--kappa", "0.1", "--csw", "1"], "bad.lime"),
                 (4, ["invert", *system.SMALL, "--grid", "1", "1", "1", "2"], "for 2 ranks, but 4 processes were started; write: mpirun -n 2"),
-                (4, ["invert", *system.SMALL, "--grid", "4", "1", "1", "1"], "extent X"),
+                (3, ["invert", *system.SMALL, "--grid", "1", "1", "1", "3"], "extent T"),
                 (3, ["invert", *system.SMALL], "no grid of 3 ranks divides"),
                 (3, ["invert", *system.SMALL, "--dry-run"], "no grid of 3 ranks divides"),
                 (2, ["invert", *system.SMALL, "--kappa", "-3"], "kappa"),
-                (2, ["bench", "dslash", "--lattice", "6", "4", "4", "4", "--grid", "2", "1", "1", "1"], "parts of the odd extent 3"),
+                (2, ["bench", "dslash", "--lattice", "6", "4", "4", "4", "--grid", "4", "1", "1", "1"], "for 4 ranks"),
                 (4, ["bench", "dslash", "--lattice", "4", "4", "4", "6", "--grid", "1", "1", "1", "4"], "extent T"),
                 (2, ["bench", "scaling", "--lattice", "4", "4", "4", "8", "--local-lattice", "4", "4", "5", "4"], "in Z is 5"),
                 (2, ["bench", "dslash", "--lattice", "4", "4", "4", "8", "--local-lattice", "4", "4", "4", "4"], "leave one"),
@@ -331,7 +331,7 @@ class Ranks(rank_jobs.Case):
         ratio = plan["predicted_fields"] / run["peak_fields"]
         print(f"  foretold {ratio:.3f} of what fields took")
         self.assertTrue(0.95 < ratio < 1.15, ratio)
-        for lattice, grid, word in (("12 4 4 4", "4 1 1 1", "even in X"), ("4 4 4 9", "1 1 1 3", "extent T is 9")):
+        for lattice, grid, word in (("6 6 6 6", "2 2 2 2", "parts of 3 x 3 x 3 x 3"), ("10 4 4 4", "4 1 1 1", "extent X"), ("4 4 4 9", "1 1 1 3", "extent T is 9")):
             _, err = self.ranks(1, "invert", "--gauge", "unit", "--lattice", *lattice.split(), "--kappa", "0.1", "--csw", "1", "--grid",
                                 *grid.split(), "--dry-run", status=2)
             self.assertIn(word, err)
