@@ -351,6 +351,7 @@ class Relax(system.Case):
                                  (["--block is for --method two-stage and async", "--precond jacobi-sweeps"], ["--precond", "jacobi-sweeps", "--block", "3"]),
                                  (["--lag is for solves", "once a sweep"], ["--precond", "async", "--lag", "1"]),
                                  (["--lag", "--async-driver free"], ["--method", "async", "--lag", "1"]),
+                                 (["--stride", "--async-driver free"], ["--method", "async", "--stride", "8"]),
                                  (["--exchange", "there is one rank"], ["--method", "async", "--exchange", "push"]),
                                  (["--rank-lag", "there is one rank"], ["--method", "async", "--rank-lag", "1"]),
                                  (["--lambda", "is cg"], ["--precond", "two-stage", "--method", "cg", "--lambda", "1"]),
