@@ -97,8 +97,9 @@ int kaon_lattice_site(const kaon_lattice *lattice, int parity, int64_t block, in
   if (!lattice->split && rank >= lattice->stencil.nsites) return 0;
   for (int mu = 0; mu < 4; mu++) extent[mu] = lattice->extents[mu] / lattice->cut[mu];
   site_of_number(lattice, extent, 2 * rank, local);
-  if (kaon_lattice_parity(lattice, local) != parity) /* sub-extents of halves are even */
-    site_of_number(lattice, extent, 2 * rank + 1, local);
+  if (kaon_lattice_parity(lattice, local) != parity) { /* sub-extents of halves are even */
+    if (++local[0] == extent[0]) site_of_number(lattice, extent, 2 * rank + 1, local);
+  }
   for (int mu = 0; mu < 4; mu++) {
     int upper = lattice->cut[mu] == 2 ? (lane >> lattice->stencil.exchange_bit[mu]) & 1 : 0;
     site[mu] = local[mu] + upper * extent[mu];
