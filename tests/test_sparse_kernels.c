@@ -337,7 +337,7 @@ static double check_forms(kaon_context *ctx, enum kind kind, int64_t rows, int r
                                                             : (type + f) % 3,
                                   .wide = turn % 2,
                                   .interior = interior};
-      for (int n = 0; n < (test_brief() ? 1 : 2); n++) {
+      for (int n = 0; n < (test_brief() || TEST_SLOWED ? 1 : 2); n++) {
         bed b;
         bed_open(&b, ctx, &csr, &shape, columns[(turn + 3 * n) % 6]);
         for (int i = 0; i < (test_brief() ? 2 : CALLS); i++) {
