@@ -193,7 +193,7 @@ static int64_t face_room(const box *b, int mu) {
 }
 
 /* Both faces, the second one's sites behind the first one's; how many there are, room for which the
- * faces and parities have alike: where y, z and t are odd one has a site less across x, and -1. */
+ * faces and parities have alike: where the other extents are odd one has a site less, and -1. */
 static int64_t list_both(const kaon_lattice *lattice, const box *b, int mu, const int at[2],
                          int32_t *sites[2], int64_t most) {
   int64_t count[2][2], half = 0;

@@ -18,10 +18,8 @@ static kaon_status too_large(const kaon_context *ctx, const int extents[4]) {
                    INT32_MAX / KAON_DIRS * 2);
 }
 
-kaon_status kaon_lattice_check(const kaon_context *ctx, const int extents[4]) {
+kaon_status kaon_extents_check(const kaon_context *ctx, const int extents[4]) {
   static const char names[] = "XYZT";
-  int64_t volume = 1;
-  if (extents == NULL) return kaon_fail(ctx, KAON_ERR_ARGUMENT, "lattice: the extents are needed");
   for (int mu = 0; mu < 4; mu++) {
     if (extents[mu] < 2 || extents[mu] % 2 != 0)
       return kaon_fail(ctx, KAON_ERR_ARGUMENT,
@@ -31,8 +29,15 @@ kaon_status kaon_lattice_check(const kaon_context *ctx, const int extents[4]) {
       return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                        "lattice: extent %c is %d, but at most 4096 is supported", names[mu],
                        extents[mu]);
-    volume *= extents[mu];
   }
+  return KAON_OK;
+}
+
+kaon_status kaon_lattice_check(const kaon_context *ctx, const int extents[4]) {
+  int64_t volume = 1;
+  if (extents == NULL) return kaon_fail(ctx, KAON_ERR_ARGUMENT, "lattice: the extents are needed");
+  KAON_TRY(kaon_extents_check(ctx, extents));
+  for (int mu = 0; mu < 4; mu++) volume *= extents[mu];
   return volume / 2 > (INT32_MAX / KAON_DIRS) * (int64_t)ranks_of(ctx) ? too_large(ctx, extents)
                                                                        : KAON_OK;
 }

@@ -9,9 +9,10 @@
 typedef enum division {
   DIVIDES_NOT,
   ODD_NUMBER,
-  ODD_X,
+  THIN_ODD_X,
   THIN_ODD_PARTS,
   THIN_PARTS,
+  ODD_X,
   ODD_PARTS,
   EVEN_PARTS
 } division;
@@ -26,15 +27,15 @@ static division divide(const int global[4], const int grid[4]) {
     if (grid[mu] > 1 && global[mu] / grid[mu] < KAON_FAR_SITES) thin = 1;
   }
   if (odd[0] && odd[1] && odd[2] && odd[3]) return ODD_NUMBER;
-  if (odd[0]) return ODD_X;
+  if (odd[0]) return thin ? THIN_ODD_X : ODD_X;
   if (odd[1] || odd[2] || odd[3]) return thin ? THIN_ODD_PARTS : ODD_PARTS;
   return thin ? THIN_PARTS : EVEN_PARTS;
 }
 
-/* The worst that can be had: where kernels work neighbours out, on a GPU, sites stand in pairs
- * along x, of which one is even. */
-static division worst_of(int on_gpu) {
-  return on_gpu ? THIN_ODD_PARTS : ODD_X;
+/* Where kernels work neighbours out, on a GPU, sites stand in pairs along x, of which one is even.
+ */
+static int can_be(division parts, int on_gpu) {
+  return parts >= THIN_ODD_X && !(on_gpu && (parts == ODD_X || parts == THIN_ODD_X));
 }
 
 /* Sites that a rank sends: those on the faces across the directions that are divided. */
@@ -50,7 +51,7 @@ static int64_t surface(const int global[4], const int grid[4]) {
  * parts serve every operator one of those, and of these one with even parts: CPUs cut even extents
  * into halves for their vectors. Of equal ones the one that divides t more, then z, then y: their
  * faces are the longest pieces of memory. */
-static int choose(const int global[4], int ranks, division worst, int best[4]) {
+static int choose(const int global[4], int ranks, int on_gpu, int best[4]) {
   int64_t least = -1;
   division found = DIVIDES_NOT;
   int grid[4];
@@ -60,7 +61,7 @@ static int choose(const int global[4], int ranks, division worst, int best[4]) {
         grid[0] = ranks / grid[3] / grid[2] / grid[1];
         if (grid[0] * grid[1] * grid[2] * grid[3] != ranks) continue;
         const division parts = divide(global, grid);
-        if (parts < worst || parts < found) continue;
+        if (!can_be(parts, on_gpu) || parts < found) continue;
         const int64_t faces = surface(global, grid);
         if (parts == found && faces >= least) continue;
         found = parts;
@@ -85,10 +86,10 @@ static kaon_status check(const kaon_context *ctx, const int n[4], const int g[4]
         ctx, KAON_ERR_ARGUMENT,
         "lattice: a grid of %d %d %d %d ranks divides %d x %d x %d x %d sites into parts "
         "of %d x %d x %d x %d, but a part needs an even number of sites; take a grid "
-        "that leaves one extent even",
+        "that leaves %s even",
         g[0], g[1], g[2], g[3], n[0], n[1], n[2], n[3], n[0] / g[0], n[1] / g[1], n[2] / g[2],
-        n[3] / g[3]);
-  if (parts < worst_of(on_gpu))
+        n[3] / g[3], on_gpu ? "X" : "one extent");
+  if (!can_be(parts, on_gpu))
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                      "lattice: extent X is %d, which %d ranks divide into parts of the odd extent "
                      "%d; on a GPU parts are odd in Y, Z and T alone: divide another direction, or "
@@ -99,7 +100,7 @@ static kaon_status check(const kaon_context *ctx, const int n[4], const int g[4]
 
 static kaon_status find(const kaon_context *ctx, const int n[4], int ranks, int on_gpu,
                         int grid[4]) {
-  if (choose(n, ranks, worst_of(on_gpu), grid)) return KAON_OK;
+  if (choose(n, ranks, on_gpu, grid)) return KAON_OK;
   return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                    "lattice: no grid of %d ranks divides %d x %d x %d x %d sites into equal parts "
                    "that are even in %s; take another number of ranks or another lattice",
@@ -109,17 +110,17 @@ static kaon_status find(const kaon_context *ctx, const int n[4], int ranks, int 
 kaon_status kaon_ranks_grid(const int extents[4], int ranks, kaon_backend_kind backend,
                             int grid[4]) {
   const int on_gpu = backend == KAON_BACKEND_CUDA;
-  if (extents == NULL || grid == NULL || (grid[0] == 0 && ranks < 1))
+  if (extents == NULL || grid == NULL)
+    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "grid of ranks: extents and a grid are needed");
+  if (grid[0] == 0 && ranks < 1)
     return kaon_fail(NULL, KAON_ERR_ARGUMENT,
-                     "grid of ranks: extents, a grid and at least 1 rank are needed, but there are "
-                     "%d ranks",
-                     ranks);
-  for (int mu = 0; mu < 4; mu++)
-    if (extents[mu] < 1 || (grid[0] != 0 && grid[mu] < 1))
+                     "grid of ranks: at least 1 rank is needed, but there are %d", ranks);
+  KAON_TRY(kaon_extents_check(NULL, extents));
+  for (int mu = 0; grid[0] != 0 && mu < 4; mu++)
+    if (grid[mu] < 1)
       return kaon_fail(NULL, KAON_ERR_ARGUMENT,
-                       "grid of ranks: in %c there are %d sites and %d ranks, but at least 1 is "
-                       "needed",
-                       "XYZT"[mu], extents[mu], grid[mu]);
+                       "grid of ranks: in %c there are %d ranks, but at least 1 is needed",
+                       "XYZT"[mu], grid[mu]);
   if (grid[0] == 0) return find(NULL, extents, ranks, on_gpu, grid);
   return check(NULL, extents, grid, on_gpu);
 }

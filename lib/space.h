@@ -105,6 +105,8 @@ void kaon_lattice_retain(kaon_lattice *lattice);
 /* Grid, origin, local extents and neighbours from the global extents (lib/rank_grid.c). Errors:
  * ARGUMENT (the grid does not divide them evenly). */
 kaon_status kaon_rank_grid_place(kaon_lattice *lattice);
+/* Whether extents of a whole lattice are even and within bounds (lib/lattice.c). */
+kaon_status kaon_extents_check(const kaon_context *ctx, const int extents[4]);
 static inline int kaon_lattice_partitioned(const kaon_lattice *lattice) {
   const int *p = lattice->partitioned;
   return p[0] || p[1] || p[2] || p[3];

@@ -240,6 +240,10 @@ static void grids_are_foretold(void **state) {
   assert_int_equal(kaon_ranks_grid(NULL, 2, KAON_BACKEND_CPU, found), KAON_ERR_ARGUMENT);
   assert_int_equal(kaon_ranks_grid(six, 5, KAON_BACKEND_CPU, none), KAON_ERR_ARGUMENT);
   assert_non_null(strstr(kaon_last_error(NULL), "no grid of 5 ranks divides 6 x 6 x 6 x 6"));
+  assert_int_equal(kaon_ranks_grid((int[4]){5, 4, 4, 4}, 1, KAON_BACKEND_CPU, none),
+                   KAON_ERR_ARGUMENT);
+  assert_int_equal(kaon_ranks_grid((int[4]){4, 4, 4, 9}, 3, KAON_BACKEND_CPU, none),
+                   KAON_ERR_ARGUMENT);
   assert_int_equal(kaon_ranks_grid(thin, 2, KAON_BACKEND_AUTO, found), KAON_OK);
   assert_memory_equal(found, ((int[4]){1, 1, 1, 2}), sizeof found);
   assert_int_equal(kaon_ranks_grid(six, 16, KAON_BACKEND_CPU, none), KAON_ERR_ARGUMENT);

@@ -168,6 +168,14 @@ static int divide(const invert_args *args, const int extents[4], int grid[4], in
   return EXIT_DONE;
 }
 
+/* The same where the backend was not given by name. */
+static int divides_there(const kaon_context *ctx, const int extents[4], int grid[4]) {
+  const int cuda = strcmp(sample_info(ctx).backend, "cuda") == 0;
+  if (kaon_ranks_grid(extents, 0, cuda ? KAON_BACKEND_CUDA : KAON_BACKEND_CPU, grid) != KAON_OK)
+    return cli_wrong("%s", kaon_last_error(NULL));
+  return EXIT_DONE;
+}
+
 /* Whether the extents can be a lattice's, and a rank holds its part. Exit status. */
 static int check_part(const int extents[4], const int part[4]) {
   int e[4];
@@ -280,7 +288,11 @@ int plan_invert(const invert_job *job, const field_spec *spec) {
   if (code == EXIT_DONE) code = schwarz_fits(&args->problem, part, extents);
   if (code == EXIT_DONE) code = predict(args, part, measure_process, &s);
   if (code == EXIT_DONE) code = cli_context(&args->common, &ctx);
-  if (code != EXIT_DONE) return code;
+  if (code == EXIT_DONE) code = divides_there(ctx, extents, grid);
+  if (code != EXIT_DONE) {
+    kaon_context_destroy(&ctx);
+    return code;
+  }
   say_ranks(args, &job->p, grid, part, &s);
   const kaon_context_info info = sample_info(ctx);
   const int ranks = grid[0] * grid[1] * grid[2] * grid[3];
