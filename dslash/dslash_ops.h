@@ -66,7 +66,7 @@ typedef struct kaon_gather_args {
 /* out = C in, site by site (C: clover term or inverse). in and out may be the same. */
 typedef struct kaon_clover_args {
   const kaon_stencil *stencil;
-  int nrhs;
+  int parity, nrhs;
   const void *clover;
   const float *clover_scale;
   kaon_view in, out;
@@ -88,9 +88,9 @@ typedef struct kaon_part_lists {
  * have them, in lists of hops as their parity has them. All memory is the host's. */
 typedef struct kaon_free_tables {
   int parts;
-  kaon_part_lists own, domains;      /* blocks that it writes; its domains */
-  kaon_part_lists others;            /* parts that it reads, itself among them */
-  kaon_part_lists copied;            /* by place in others.list: which blocks of these */
+  kaon_part_lists own, domains;       /* blocks that it writes; its domains */
+  kaon_part_lists others;             /* parts that it reads, itself among them */
+  kaon_part_lists copied;             /* by place in others.list: which blocks of these */
   kaon_part_lists whole[2], local[2]; /* that a hop works out for it */
 } kaon_free_tables;
 

@@ -31,7 +31,7 @@ typedef struct map {
   const kaon_stencil *whole, *cut;
   const kaon_space *space;
   const kaon_domain_view *domains;
-  int64_t blocks; /* of one parity */
+  int64_t blocks;      /* of one parity */
   int first, parities; /* of the vectors' sites */
   int64_t nodes;
   int32_t *owner;    /* [node]: a node of the same part; in the end the part */
@@ -46,7 +46,7 @@ typedef struct map {
 static int64_t neighbour(const map *m, const kaon_stencil *st, int parity, int64_t block, int dir,
                          int lane) {
   const int64_t at = block * KAON_DIRS + dir;
-  const int tail = block == m->blocks - 1 ? st->tail_lanes : st->width;
+  const int tail = block == m->blocks - 1 ? st->tail_lanes[parity] : st->width;
   int64_t there = st->neighbour[parity][at] >> KAON_NB_SHIFT;
   if (lane >= tail) return -1;
   if (st->cuts != NULL && st->cuts->lanes[parity][at] >> lane & 1) return -1;
@@ -224,8 +224,10 @@ static int list_part(const map *m, lists *l, int part) {
 }
 
 static int make_tables(map *m, kaon_free_tables *t) {
-  lists l = {.own = {.to = &t->own},         .domains = {.to = &t->domains},
-             .others = {.to = &t->others},   .copied = {.to = &t->copied},
+  lists l = {.own = {.to = &t->own},
+             .domains = {.to = &t->domains},
+             .others = {.to = &t->others},
+             .copied = {.to = &t->copied},
              .whole = {{.to = &t->whole[0]}, {.to = &t->whole[1]}},
              .local = {{.to = &t->local[0]}, {.to = &t->local[1]}}};
   const size_t nodes = (size_t)(m->nodes = 2 * m->blocks + m->domains->count);
@@ -396,7 +398,8 @@ kaon_status kaon_dirac_free_blocks(kaon_operator *A, kaon_operator *local,
     f->count = calloc((size_t)parts, sizeof *f->count);
     f->version = calloc((size_t)parts, sizeof *f->version);
     f->views = calloc(2 * (size_t)threads, sizeof *f->views);
-    fine = f->views != NULL && f->z != NULL && f->between != NULL && f->count != NULL && f->version != NULL;
+    fine = f->views != NULL && f->z != NULL && f->between != NULL && f->count != NULL &&
+           f->version != NULL;
     f->base.threads = threads;
   }
   if (!fine || parts < 2) {

@@ -179,6 +179,7 @@ kaon_status kaon_dslash_clover(const kaon_dirac_fields *fields, int parity, kaon
   const kaon_pass *sums = apart ? &gate : pass;
   const kaon_blocks *blocks = &fields->blocks[kind][parity];
   kaon_clover_args args = {.stencil = &fields->stencil,
+                           .parity = parity,
                            .nrhs = out->nrhs,
                            .clover = blocks->data,
                            .clover_scale = blocks->scale,
@@ -205,6 +206,7 @@ kaon_status kaon_dslash_updated_clover(const kaon_dirac_fields *fields, int pari
   if (ops != NULL && ops->updated_clover != NULL && fields->family->csw != 0) {
     const kaon_blocks *blocks = &fields->blocks[kind][parity];
     const kaon_clover_args args = {.stencil = &fields->stencil,
+                                   .parity = parity,
                                    .nrhs = out->nrhs,
                                    .clover = blocks->data,
                                    .clover_scale = blocks->scale,

@@ -50,7 +50,7 @@ static void fill_block(const kaon_lattice *lattice, const uint8_t masks[4], int 
     for (int lane = 0; lane < width; lane++) {
       int site[4], to[4];
       if (t->gather != NULL)
-        t->gather[at * width + lane] = (int32_t)(block * width + lane); /* masked: its own zeros */
+        t->gather[at * width + lane] = (int32_t)(block * width + lane); /* masked: no matter */
       if (!kaon_lattice_site(lattice, parity, block, lane, site)) continue;
       const int sign = hop_of(lattice, masks, steps, dir, site, to);
       if (sign < 0) t->negative[at] |= UINT32_C(1) << lane;
@@ -94,9 +94,9 @@ kaon_status kaon_reach_create(kaon_lattice *lattice, int steps, const uint8_t ma
   if (!lattice->split) t.gather = malloc(entries * (size_t)st->width * sizeof *t.gather);
   kaon_status status = KAON_OK;
   if (t.neighbour == NULL || t.negative == NULL || (t.gather == NULL && !lattice->split))
-    status = kaon_fail(lattice->ctx, KAON_ERR_MEMORY,
-                       "staggered: no host memory for tables of %lld sites",
-                       (long long)lattice->volume);
+    status =
+        kaon_fail(lattice->ctx, KAON_ERR_MEMORY,
+                  "staggered: no host memory for tables of %lld sites", (long long)lattice->volume);
   for (int parity = 0; parity < 2 && status == KAON_OK; parity++) {
     for (int64_t block = 0; block < st->nblocks; block++)
       fill_block(lattice, masks, steps, parity, block, &t);

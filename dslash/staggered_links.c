@@ -28,7 +28,7 @@ static void visit_all(const kaon_host_links *host, int write, int threads, visit
     visit v = {.lattice = lattice, .block = i % st->nblocks};
     v.mu = (int)(i / st->nblocks % 4);
     v.parity = (int)(i / st->nblocks / 4);
-    const int lanes = v.block == st->nblocks - 1 ? st->tail_lanes : width;
+    const int lanes = v.block == st->nblocks - 1 ? st->tail_lanes[v.parity] : width;
     for (v.lane = 0; v.lane < lanes; v.lane++) {
       double *p = host->links[v.parity] +
                   kaon_packed_link_index(v.block, v.mu, 0, v.lane, all, 18, width, pack);

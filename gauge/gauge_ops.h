@@ -19,9 +19,9 @@
  * between wide doubles and the table's precision in `recon` = 18, 12 or 8 reals. Masked lanes stay
  * zero in wide form. */
 typedef struct kaon_recode_args {
-  int64_t nblocks; /* of one parity that hold sites */
-  int64_t stride;  /* blocks from one matrix of a parity to the next; beyond nblocks: idle */
-  int tail_lanes;  /* true lanes of a parity's last block */
+  int64_t nblocks;   /* of one parity that hold sites */
+  int64_t stride;    /* blocks from one matrix of a parity to the next; beyond nblocks: idle */
+  int tail_lanes[2]; /* true lanes of each parity's last block */
   int matrices;
   int recon;
   void *wide;

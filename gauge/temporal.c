@@ -143,12 +143,13 @@ kaon_status kaon_gauge_temporal(kaon_gauge *to, const kaon_gauge *from) {
 
 static kaon_status keep(kaon_temporal *rotation, const kaon_transporter *transporter) {
   kaon_lattice *lattice = rotation->lattice;
+  const int *tail = lattice->stencil.tail_lanes;
   kaon_launch launch;
   KAON_TRY(kaon_launch_prepare(lattice->ctx, 1, 0, &launch));
   for (int p = KAON_DOUBLE; p <= KAON_SINGLE; p++) {
     const kaon_recode_args args = {.nblocks = lattice->stencil.nblocks,
                                    .stride = kaon_matrix_blocks(&lattice->stencil),
-                                   .tail_lanes = lattice->stencil.tail_lanes,
+                                   .tail_lanes = {tail[0], tail[1]},
                                    .matrices = 1,
                                    .recon = 18,
                                    .wide = transporter->g[0],

@@ -32,7 +32,7 @@ static kaon_recode_args recode_args(const kaon_gauge *gauge, const kaon_wide_lin
   const kaon_stencil *st = &gauge->lattice->stencil;
   return (kaon_recode_args){.nblocks = st->nblocks,
                             .stride = kaon_link_blocks(kaon_matrix_blocks(st)),
-                            .tail_lanes = st->tail_lanes,
+                            .tail_lanes = {st->tail_lanes[0], st->tail_lanes[1]},
                             .matrices = 4,
                             .recon = (int)gauge->reconstruct,
                             .wide = wide->links[0],

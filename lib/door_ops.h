@@ -9,14 +9,16 @@
 #include "lib/layout.h"
 #include "lib/math/basis.h"
 
-/* Sites first .. first + count - 1 of each parity of the vector (or rows); `first` is a multiple of
- * the width. psi begins at the first of them. */
+/* Sites first .. first + count - 1 of each parity of the vector (or rows), of which a parity may
+ * have one less; `first` is a multiple of the width. psi begins at the first of them. */
 typedef struct kaon_door_args {
   const kaon_stencil *stencil; /* NULL: rows of a matrix */
   int parity;                  /* kaon_parity */
   int alone;                   /* psi holds the sites of the vector's one parity and no others */
-  int64_t nblocks, nsites;     /* of one parity, or of the rows */
+  int64_t nblocks;             /* of one parity, or of the rows */
+  int64_t sites[2];            /* of each parity; rows: both the same */
   int64_t first, count;
+  int64_t numbers; /* records that psi has for these */
   int ncomp, nrhs, column, precision;
   kaon_view vector;
   double *psi;          /* [site][ncomp] */

@@ -148,8 +148,10 @@ static kaon_status fill(kaon_lattice *lattice, int parity, hop_length length, ka
 static void count_ghosts(const kaon_lattice *lattice, int steps, kaon_faces *faces) {
   const int *n = lattice->extents;
   for (int mu = 0; mu < 4; mu++) {
-    const int64_t slice =
-        mu == 0 ? (int64_t)((n[1] + 1) / 2) * n[2] * n[3] : lattice->volume / n[mu] / 2;
+    const int row = mu == 0 ? 1 : 0; /* whose pairs are counted: of y or of x */
+    int64_t slice = (n[row] + 1) / 2;
+    for (int nu = 0; nu < 4; nu++)
+      if (nu != mu && nu != row) slice *= n[nu];
     if (lattice->partitioned[mu]) faces->ghosts[mu] = steps * slice;
   }
 }

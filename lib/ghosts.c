@@ -112,14 +112,15 @@ static kaon_status too_many(const kaon_lattice *lattice, int64_t sites) {
       (long long)sites, INT32_MAX / KAON_DIRS);
 }
 
-/* The walk from the sites of one parity, and which of its blocks are at a face. */
+/* The walk from the sites of one parity, and which of its blocks are at a face. From masked lanes
+ * it leads to the last place of all, which no site has (build_walk): a field's matrix there is
+ * zero. */
 static void fill_walk(const kaon_lattice *lattice, const box *b, int parity, int32_t *walk,
                       uint8_t *edge) {
   const kaon_stencil *st = &lattice->stencil;
   const int64_t entries = kaon_matrix_blocks(st) * st->width * KAON_DIRS;
   int x[4];
-  for (int64_t i = 0; i < entries; i++) /* masked lanes: themselves */
-    walk[i] = (int32_t)(i / (KAON_DIRS * st->width) * st->width + i % st->width);
+  for (int64_t i = 0; i < entries; i++) walk[i] = (int32_t)(entries / KAON_DIRS - 1);
   memset(edge, 0, (size_t)kaon_matrix_blocks(st));
   FOR_BOX(x, b->begin, b->end) {
     const int64_t site = b->site[box_index(b, x)];
@@ -150,7 +151,7 @@ static kaon_status upload_walk(kaon_lattice *lattice, int parity, const int32_t 
 static kaon_status build_walk(kaon_lattice *lattice, const box *b) {
   kaon_stencil *st = &lattice->stencil;
   const int64_t most = b->ghosts[0] > b->ghosts[1] ? b->ghosts[0] : b->ghosts[1];
-  st->ghost_blocks = (most + st->width - 1) / st->width;
+  st->ghost_blocks = most / st->width + 1; /* the last place is nobody's */
   const int64_t sites = kaon_matrix_blocks(st) * st->width;
   if (sites > INT32_MAX / KAON_DIRS) return too_many(lattice, sites);
   int32_t *walk = malloc((size_t)sites * KAON_DIRS * sizeof *walk);

@@ -44,13 +44,14 @@ kaon_status kaon_lattice_check(const kaon_context *ctx, const int extents[4]) {
 
 static void define_spaces(kaon_lattice *lattice, kaon_parity parity) {
   int halves = parity == KAON_FULL ? 2 : 1;
-  const kaon_space space = {.ctx = lattice->ctx,
-                            .lattice = lattice,
-                            .parity = parity,
-                            .nblocks = halves * lattice->stencil.nblocks,
-                            .nsites = halves * lattice->stencil.nsites,
-                            .width = lattice->stencil.width,
-                            .complex_space = 1};
+  const kaon_space space = {
+      .ctx = lattice->ctx,
+      .lattice = lattice,
+      .parity = parity,
+      .nblocks = halves * lattice->stencil.nblocks,
+      .nsites = parity == KAON_FULL ? lattice->volume : lattice->stencil.sites[parity],
+      .width = lattice->stencil.width,
+      .complex_space = 1};
   lattice->spinors[parity] = lattice->staggered[parity] = space;
   lattice->spinors[parity].ncomp = 24;
   lattice->staggered[parity].ncomp = 6;

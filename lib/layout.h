@@ -129,15 +129,18 @@ typedef struct kaon_cuts {
  * hop crosses the antiperiodic boundary. */
 typedef struct kaon_stencil {
   int64_t nblocks;              /* blocks of one parity */
-  int64_t nsites;               /* true sites of one parity */
+  int64_t nsites;               /* sites of the parity that has more: by one, where their number on
+                                   the rank is odd, else both have as many */
+  int64_t sites[2];             /* of each parity */
   int width;                    /* lanes of a block */
   int access;                   /* bytes that a lane reads at once: kaon_pack's */
-  int tail_lanes;               /* true lanes of the last block (= width when nothing is masked) */
+  int tail_lanes[2];            /* true lanes of the last block, of each parity (= width where none
+                                   is masked; 0 may be) */
   int exchange_bit[4];          /* split order: lane bit of mu, -1 when mu is not cut */
   const uint32_t *neighbour[2]; /* [parity of the centre][block * 8 + dir] */
   const int32_t *gather[2]; /* plain order: [parity][(block * 8 + dir) * width + lane], else NULL */
   /* Where kernels work neighbours out themselves, both tables are NULL: lanes are consecutive
-   * checkerboard sites in the order x / 2, y, z, t. */
+   * sites of a parity in the order of their numbers x + X (y + Y (z + Z t)). */
   int extents[4];
   int global[4];  /* of the whole lattice, and where in it this rank's first site is: what a site is
                    */

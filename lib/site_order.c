@@ -89,7 +89,8 @@ static void site_of_number(const kaon_lattice *lattice, const int extent[4], int
 }
 
 /* Of sites 2 n and 2 n + 1 one is even: where they do not stand side by side, all counts that begin
- * anew between them are odd, and their coordinates change by an odd number in all. */
+ * anew between them are odd, and their coordinates change by an odd number in all. The last site of
+ * an odd number of them is alone. */
 int kaon_lattice_site(const kaon_lattice *lattice, int parity, int64_t block, int lane,
                       int site[4]) {
   int extent[4], local[4];
@@ -98,6 +99,7 @@ int kaon_lattice_site(const kaon_lattice *lattice, int parity, int64_t block, in
   for (int mu = 0; mu < 4; mu++) extent[mu] = lattice->extents[mu] / lattice->cut[mu];
   site_of_number(lattice, extent, 2 * rank, local);
   if (kaon_lattice_parity(lattice, local) != parity) { /* sub-extents of halves are even */
+    if (!lattice->split && 2 * rank + 1 >= lattice->volume) return 0;
     if (++local[0] == extent[0]) site_of_number(lattice, extent, 2 * rank + 1, local);
   }
   for (int mu = 0; mu < 4; mu++) {
@@ -153,7 +155,7 @@ static void plain_entries(kaon_lattice *lattice, int parity, int64_t block, uint
     for (int lane = 0; lane < width; lane++) {
       int site[4], to[4];
       int32_t *entry = &gather[(block * KAON_DIRS + dir) * width + lane];
-      *entry = (int32_t)(block * width + lane); /* a masked lane meets its own zeros */
+      *entry = (int32_t)(block * width + lane); /* what a masked lane meets does not matter */
       if (!kaon_lattice_site(lattice, parity, block, lane, site)) continue;
       int crosses = step(lattice, site, dir, to);
       kaon_place there = kaon_lattice_place(lattice, to);
@@ -222,9 +224,13 @@ kaon_status kaon_site_order_build(kaon_lattice *lattice) {
   st->odd_origin = (st->origin[0] + st->origin[1] + st->origin[2] + st->origin[3]) & 1;
   st->antiperiodic = lattice->boundary_t == KAON_ANTIPERIODIC;
   choose_tile(lattice);
-  st->nsites = lattice->volume / 2;
+  st->nsites = (lattice->volume + 1) / 2;
   st->nblocks = (st->nsites + width - 1) / width;
-  st->tail_lanes = (int)(st->nsites - (st->nblocks - 1) * width);
+  for (int p = 0; p < 2;
+       p++) { /* all extents of an odd number are odd: its last site is even here */
+    st->sites[p] = (lattice->volume + ((p ^ st->odd_origin) == 0)) / 2;
+    st->tail_lanes[p] = (int)(st->sites[p] - (st->nblocks - 1) * width);
+  }
   split_signs(lattice);
   return backend->computed_neighbours ? KAON_OK : build_tables(lattice);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/door_ops.h"
+#include "lib/site_table.h"
 #include "lib/vector_door.h"
 
 static kaon_status begin(const kaon_door *d, kaon_launch *launch, const kaon_door_ops **ops) {
@@ -20,21 +21,23 @@ static kaon_status begin(const kaon_door *d, kaon_launch *launch, const kaon_doo
 /* All of the column, between it and an array of the whole lattice in device memory. */
 static kaon_door_args args_of(const kaon_door *d, double *psi) {
   const kaon_space *s = d->space;
-  const int parities = s->lattice != NULL && s->parity == KAON_FULL ? 2 : 1;
-  return (kaon_door_args){.stencil = s->lattice != NULL ? &s->lattice->stencil : NULL,
-                          .parity = (int)s->parity,
-                          .nblocks = s->nblocks / parities,
-                          .nsites = s->nsites / parities,
-                          .count = s->nsites / parities,
-                          .ncomp = s->ncomp,
-                          .nrhs = d->vector->nrhs,
-                          .column = d->column,
-                          .precision = (int)d->vector->precision,
-                          .vector = kaon_view_of(d->vector),
-                          .psi = psi,
-                          .basis = d->basis,
-                          .order = s->rows.there,
-                          .limit = d->limit};
+  const kaon_stencil *st = s->lattice != NULL ? &s->lattice->stencil : NULL;
+  return (kaon_door_args){
+      .stencil = st,
+      .parity = (int)s->parity,
+      .nblocks = st != NULL ? st->nblocks : s->nblocks,
+      .sites = {st != NULL ? st->sites[0] : s->nsites, st != NULL ? st->sites[1] : s->nsites},
+      .count = st != NULL ? st->nsites : s->nsites,
+      .numbers = st != NULL ? s->lattice->volume : s->nsites,
+      .ncomp = s->ncomp,
+      .nrhs = d->vector->nrhs,
+      .column = d->column,
+      .precision = (int)d->vector->precision,
+      .vector = kaon_view_of(d->vector),
+      .psi = psi,
+      .basis = d->basis,
+      .order = s->rows.there,
+      .limit = d->limit};
 }
 
 kaon_status kaon_door_take(const kaon_door *d, const double *psi) {
@@ -74,7 +77,9 @@ kaon_status kaon_door_find(const kaon_door *d, const double *psi, int64_t *site)
 typedef struct passage {
   kaon_door_args args;
   int64_t sites, piece; /* all, and those of a piece: of a parity */
-  size_t site_bytes;    /* of one of these in psi */
+  int64_t numbers;      /* all records of psi */
+  size_t site_bytes;    /* of one */
+  int records;          /* of psi a site: 2 where it has both parities' */
   double *host;         /* one parity: its sites of a piece; else NULL */
 } passage;
 
@@ -84,13 +89,15 @@ static kaon_status passage_open(const kaon_door *d, passage *p) {
   void *room = NULL;
   *p = (passage){.args = args_of(d, NULL)};
   const int one_parity = p->args.stencil != NULL && d->space->parity != KAON_FULL;
-  p->sites = p->args.nsites;
+  p->sites = p->numbers = one_parity ? d->space->nsites : p->args.count;
   p->args.alone = one_parity;
-  p->site_bytes = p->args.stencil != NULL && !one_parity ? 2 * site : site;
+  p->site_bytes = site;
+  p->records = p->args.stencil != NULL && !one_parity ? 2 : 1;
+  if (p->records == 2) p->numbers = p->args.numbers;
   const int64_t width = d->space->width, whole = (p->sites + width - 1) / width * width;
-  p->piece = (int64_t)(KAON_DOOR_BYTES / p->site_bytes) / width * width;
+  p->piece = (int64_t)(KAON_DOOR_BYTES / site) / p->records / width * width;
   if (p->piece > whole || p->args.order != NULL) p->piece = whole; /* rows are all over psi */
-  const size_t bytes = (size_t)p->piece * p->site_bytes;
+  const size_t bytes = (size_t)p->piece * (size_t)p->records * site;
   KAON_TRY(kaon_pool_take(ctx, bytes, "room for a transfer", &room));
   p->args.psi = room;
   if (!one_parity) return KAON_OK;
@@ -108,21 +115,28 @@ static void passage_close(const kaon_door *d, passage *p) {
 static void aim(passage *p, int64_t first) {
   p->args.first = first;
   p->args.count = p->sites - first < p->piece ? p->sites - first : p->piece;
+  const int64_t end = p->records * (first + p->args.count); /* the last site may be alone */
+  p->args.numbers = (end < p->numbers ? end : p->numbers) - p->records * first;
 }
 
-/* The piece's sites between psi, of the whole lattice, and p->host. Site i of a parity is one of
- * the neighbours in x numbered 2 i and 2 i + 1. */
+/* Where its records begin in psi. */
+static size_t begin_of(const passage *p, int64_t first) {
+  return (size_t)(p->records * first) * p->site_bytes;
+}
+
+/* The piece's sites between psi, of the whole lattice, and p->host. */
 static void sift(const kaon_door *d, const passage *p, double *psi, int gather) {
   const kaon_lattice *lattice = d->space->lattice;
-  const int *n = lattice->extents, parity = (int)d->space->parity;
+  const int *n = lattice->extents, width = d->space->width;
   const size_t ncomp = (size_t)d->space->ncomp;
 #pragma omp parallel for num_threads(d->vector->ctx->threads) schedule(static)
   for (int64_t i = 0; i < p->args.count; i++) {
-    const int64_t row = (p->args.first + i) / (n[0] / 2), plane = row / n[1];
-    const int row_of[4] = {0, (int)(row % n[1]), (int)(plane % n[2]), (int)(plane / n[2])};
-    const int odd = kaon_lattice_parity(lattice, row_of) ^ parity;
-    double *there = psi + (size_t)(2 * (p->args.first + i) + odd) * ncomp;
+    const int64_t at = p->args.first + i;
     double *here = p->host + (size_t)i * ncomp;
+    int x[4];
+    if (!kaon_lattice_site(lattice, (int)d->space->parity, at / width, (int)(at % width), x))
+      continue;
+    double *there = psi + (size_t)kaon_site_number(n, x) * ncomp;
     memcpy(gather ? here : there, gather ? there : here, ncomp * sizeof *here);
   }
 }
@@ -140,9 +154,9 @@ kaon_status kaon_door_send(const kaon_door *d, const double *psi) {
     if (p.host != NULL)
       sift(d, &p, (double *)(uintptr_t)psi, 1);
     else
-      from = (const char *)psi + (size_t)first * p.site_bytes;
-    status =
-        ctx->backend->memory->to_device(ctx, p.args.psi, from, (size_t)p.args.count * p.site_bytes);
+      from = (const char *)psi + begin_of(&p, first);
+    status = ctx->backend->memory->to_device(ctx, p.args.psi, from,
+                                             (size_t)p.args.numbers * p.site_bytes);
     if (status == KAON_OK) ops->take(&launch, &p.args);
   }
   if (status == KAON_OK) status = ctx->backend->memory->synchronise(ctx);
@@ -159,10 +173,10 @@ kaon_status kaon_door_fetch(const kaon_door *d, double *psi) {
   kaon_status status = passage_open(d, &p);
   for (int64_t first = 0; status == KAON_OK && first < p.sites; first += p.piece) {
     aim(&p, first);
-    void *to = p.host != NULL ? (char *)p.host : (char *)psi + (size_t)first * p.site_bytes;
+    void *to = p.host != NULL ? (char *)p.host : (char *)psi + begin_of(&p, first);
     ops->give(&launch, &p.args);
     status =
-        ctx->backend->memory->to_host(ctx, to, p.args.psi, (size_t)p.args.count * p.site_bytes);
+        ctx->backend->memory->to_host(ctx, to, p.args.psi, (size_t)p.args.numbers * p.site_bytes);
     if (status == KAON_OK && p.host != NULL) sift(d, &p, psi, 0);
   }
   passage_close(d, &p);

@@ -150,7 +150,7 @@ static void links_put(const problem *p, storage *s, const kaon_launch *launch) {
   s->links[1] = (char *)s->links[0] + bytes;
   const kaon_recode_args args = {.nblocks = st->nblocks,
                                  .stride = kaon_link_blocks(st->nblocks),
-                                 .tail_lanes = st->tail_lanes,
+                                 .tail_lanes = {st->tail_lanes[0], st->tail_lanes[1]},
                                  .matrices = 4,
                                  .recon = s->recon,
                                  .wide = wide,

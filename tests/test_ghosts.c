@@ -131,7 +131,7 @@ static void open_world(world *w, kaon_context *ctx, const int extents[4], int ma
     must(ctx, kaon_pool_take(ctx, bytes, "a test's field", &device));
     w->field[p] = device;
     memset(host_of(device), 0xff, bytes); /* NaN */
-    for (int64_t i = 0; i < w->stencil.nsites; i++) {
+    for (int64_t i = 0; i < w->stencil.sites[p]; i++) {
       int x[4];
       sites_coordinates(&w->stencil, p, i, x);
       for (int c = 0; c < MATRIX; c++) *component(host_of(device), i, c) = value_at(x, c);
@@ -182,10 +182,11 @@ static int64_t misnamed(const world *w, int parity, int64_t i) {
   int x[4];
   sites_coordinates(st, parity, i, x);
   const kaon_place place = kaon_lattice_place(w->lattice, x);
-  const int64_t first = sites_of_slice(st, x[3]);
+  const int t = x[3] + st->origin[3];
+  const int64_t first = sites_of_slice(st, parity, t), end = sites_of_slice(st, parity, t + 1);
   return (place.parity != parity || place.block * KAON_LANES + place.lane != i) +
          (sites_number(st, parity, i) != kaon_site_number(w->lattice->global, x)) +
-         (sites_rank_at(st, x) != (unsigned)i) + (i < first || i >= first + sites_slice(st));
+         (sites_rank_at(st, x) != (unsigned)i) + (i < first || i >= end);
 }
 
 static void ways_lead_to_ghosts(void **state) {
@@ -201,7 +202,7 @@ static void ways_lead_to_ghosts(void **state) {
       open_world(&w, ctx, shapes[shape], mask);
       for (int p = 0; p < 2; p++) must(ctx, kaon_ghosts_fill(w.lattice, p, w.field[p]));
       for (int p = 0; p < 2; p++)
-        for (int64_t i = 0; i < w.stencil.nsites; i++)
+        for (int64_t i = 0; i < w.stencil.sites[p]; i++)
           wrong += walk_from(&w, p, i) + misnamed(&w, p, i);
       close_world(&w, ctx);
     }
@@ -213,22 +214,56 @@ static void ways_lead_to_ghosts(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* The part of a whole lattice: numbers and slices are the whole's. */
+/* The slow way: the sites of a parity of the whole lattice in the order of their numbers on the
+ * rank, and how many of them come before slice t. */
+static void check_part(const kaon_stencil *st) {
+  const int *n = st->extents;
+  for (int p = 0; p < 2; p++) {
+    int64_t i = 0, before[64] = {0};
+    int x[4], y[4], whole[4];
+    for (x[3] = 0; x[3] < n[3]; x[3]++) {
+      before[x[3]] = i;
+      for (x[2] = 0; x[2] < n[2]; x[2]++)
+        for (x[1] = 0; x[1] < n[1]; x[1]++)
+          for (x[0] = 0; x[0] < n[0]; x[0]++) {
+            if (((x[0] + x[1] + x[2] + x[3] + st->odd_origin) & 1) != p) continue;
+            for (int mu = 0; mu < 4; mu++) whole[mu] = x[mu] + st->origin[mu];
+            sites_coordinates(st, p ^ st->odd_origin, i, y);
+            for (int mu = 0; mu < 4; mu++) assert_int_equal(x[mu], y[mu]);
+            assert_int_equal(sites_rank_at(st, x), i);
+            assert_int_equal(sites_number(st, p, i), kaon_site_number(st->global, whole));
+            i++;
+          }
+    }
+    assert_int_equal(i, st->sites[p]);
+    for (int t = 0; t < st->global[3]; t++) {
+      const int local = t - st->origin[3];
+      const int64_t expected = local < 0 ? 0 : local < n[3] ? before[local] : st->sites[p];
+      assert_int_equal(sites_of_slice(st, p, t), expected);
+    }
+  }
+}
+
+/* The part of a whole lattice: numbers and slices are the whole's. Extents odd where the whole
+ * lattice is divided. */
 static void sites_are_numbered_in_the_whole_lattice(void **state) {
   (void)state;
-  kaon_stencil st = {.extents = {4, 2, 6, 4}, .global = {8, 2, 18, 12}, .origin = {4, 0, 12, 4}};
-  st.nsites = 4 * 2 * 6 * 4 / 2;
-  for (int p = 0; p < 2; p++)
-    for (int64_t i = 0; i < st.nsites; i++) {
-      int x[4];
-      sites_coordinates(&st, p, i, x);
-      for (int mu = 0; mu < 4; mu++) x[mu] += st.origin[mu];
-      assert_int_equal(sites_number(&st, p, i), kaon_site_number(st.global, x));
+  static const int parts[][4] = {{4, 2, 6, 4}, {3, 2, 6, 4}, {5, 3, 2, 4}, {3, 5, 3, 4},
+                                 {3, 4, 3, 5}, {4, 3, 5, 3}, {1, 1, 1, 4}, {1, 3, 2, 3},
+                                 {3, 3, 3, 3}, {3, 5, 1, 7}, {1, 1, 1, 1}};
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    for (int at = 0; at < 16; at++) {
+      kaon_stencil st = {.nsites = 1};
+      for (int mu = 0; mu < 4; mu++) {
+        st.extents[mu] = parts[i][mu];
+        st.global[mu] = 4 * parts[i][mu];
+        st.origin[mu] = (1 + (at >> mu & 1)) * parts[i][mu];
+        st.odd_origin ^= st.origin[mu] & 1;
+        st.nsites *= parts[i][mu];
+      }
+      for (int p = 0; p < 2; p++) st.sites[p] = (st.nsites + ((p ^ st.odd_origin) == 0)) / 2;
+      check_part(&st);
     }
-  for (int t = 0; t < st.global[3]; t++) {
-    const int64_t expected = t < 4 ? 0 : t < 8 ? (t - 4) * 24 : st.nsites;
-    assert_int_equal(sites_of_slice(&st, t), expected);
-  }
 }
 
 int main(void) {

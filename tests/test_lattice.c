@@ -58,7 +58,8 @@ static void check_bijection(kaon_lattice *lattice) {
     for (int64_t block = 0; block < lattice->stencil.nblocks; block++)
       for (int lane = 0; lane < lattice->stencil.width; lane++) {
         int site[4];
-        int masked = block == lattice->stencil.nblocks - 1 && lane >= lattice->stencil.tail_lanes;
+        int masked =
+            block == lattice->stencil.nblocks - 1 && lane >= lattice->stencil.tail_lanes[parity];
         assert_int_equal(kaon_lattice_site(lattice, parity, block, lane, site), !masked);
         if (masked) continue;
         kaon_place place = kaon_lattice_place(lattice, site);
@@ -100,7 +101,7 @@ static kaon_place follow(const kaon_lattice *lattice, int parity, int64_t block,
 /* What a GPU kernel does: work the neighbour out. */
 static kaon_place work_out(const kaon_lattice *lattice, kaon_place from, int dir, int *sign) {
   const int width = lattice->stencil.width;
-  const kaon_sites sites = kaon_sites_of(&lattice->stencil);
+  const kaon_sites sites = kaon_sites_of(&lattice->stencil, 0);
   const kaon_here here =
       kaon_here_of(&sites, from.parity, (int32_t)(from.block * width + from.lane));
   const int32_t to = kaon_neighbour_of(&sites, &here, dir, sign);
@@ -145,7 +146,8 @@ static void tiles_cover_every_site_once(void **state) {
     kaon_stencil stencil = {.nsites = 1, .antiperiodic = 1};
     for (int mu = 0; mu < 4; mu++) stencil.nsites *= stencil.extents[mu] = extents[i][mu];
     stencil.nsites /= 2;
-    const kaon_sites plain = kaon_sites_of(&stencil);
+    stencil.sites[0] = stencil.sites[1] = stencil.nsites;
+    const kaon_sites plain = kaon_sites_of(&stencil, 0);
     kaon_sites tiled = plain;
     kaon_sites_tile(&tiled, warp, block);
     assert_true(tiled.tiled);
@@ -167,7 +169,7 @@ static void tiles_cover_every_site_once(void **state) {
   }
   /* extents that no tile divides stay as they are */
   kaon_stencil odd = {.nsites = 4 * 6 * 2 * 10 / 2, .extents = {4, 6, 2, 10}};
-  kaon_sites sites = kaon_sites_of(&odd);
+  kaon_sites sites = kaon_sites_of(&odd, 0);
   kaon_sites_tile(&sites, warp, block);
   assert_false(sites.tiled);
 }
@@ -227,26 +229,23 @@ static void bad_extents_are_refused_with_a_sentence(void **state) {
 static void grids_are_foretold(void **state) {
   (void)state;
   const int six[4] = {6, 6, 6, 6}, thin[4] = {4, 4, 4, 8};
-  int all[4] = {2, 2, 2, 2}, x[4] = {2, 1, 1, 1}, found[4] = {0}, none[4] = {0},
-      bad[4] = {1, 0, 1, 1};
-  assert_int_equal(kaon_ranks_grid(six, 16, KAON_BACKEND_CPU, all), KAON_ERR_ARGUMENT);
-  assert_non_null(
-      strstr(kaon_last_error(NULL), "parts of 3 x 3 x 3 x 3, but a part needs an even"));
-  assert_int_equal(kaon_ranks_grid(six, 0, KAON_BACKEND_CPU, x), KAON_OK);
-  assert_int_equal(kaon_ranks_grid(six, 2, KAON_BACKEND_CUDA, x), KAON_ERR_ARGUMENT);
-  assert_non_null(strstr(kaon_last_error(NULL), "parts of the odd extent 3; on a GPU"));
-  assert_int_equal(kaon_ranks_grid(six, 4, KAON_BACKEND_CPU, bad), KAON_ERR_ARGUMENT);
-  assert_int_equal(kaon_ranks_grid(six, 0, KAON_BACKEND_CPU, found), KAON_ERR_ARGUMENT);
-  assert_int_equal(kaon_ranks_grid(NULL, 2, KAON_BACKEND_CPU, found), KAON_ERR_ARGUMENT);
-  assert_int_equal(kaon_ranks_grid(six, 5, KAON_BACKEND_CPU, none), KAON_ERR_ARGUMENT);
+  int all[4] = {2, 2, 2, 2}, x[4] = {2, 1, 1, 1}, found[4] = {0}, none[4] = {0}, most[4] = {0},
+      bad[4] = {1, 0, 1, 1}, four[4] = {4, 1, 1, 1};
+  assert_int_equal(kaon_ranks_grid(six, 0, all), KAON_OK);
+  assert_int_equal(kaon_ranks_grid(six, 0, x), KAON_OK);
+  assert_int_equal(kaon_ranks_grid(six, 0, four), KAON_ERR_ARGUMENT);
+  assert_non_null(strstr(kaon_last_error(NULL), "extent X is 6, which 4 ranks do not divide"));
+  assert_int_equal(kaon_ranks_grid(six, 4, bad), KAON_ERR_ARGUMENT);
+  assert_int_equal(kaon_ranks_grid(six, 0, found), KAON_ERR_ARGUMENT);
+  assert_int_equal(kaon_ranks_grid(NULL, 2, found), KAON_ERR_ARGUMENT);
+  assert_int_equal(kaon_ranks_grid(six, 5, none), KAON_ERR_ARGUMENT);
   assert_non_null(strstr(kaon_last_error(NULL), "no grid of 5 ranks divides 6 x 6 x 6 x 6"));
-  assert_int_equal(kaon_ranks_grid((int[4]){5, 4, 4, 4}, 1, KAON_BACKEND_CPU, none),
-                   KAON_ERR_ARGUMENT);
-  assert_int_equal(kaon_ranks_grid((int[4]){4, 4, 4, 9}, 3, KAON_BACKEND_CPU, none),
-                   KAON_ERR_ARGUMENT);
-  assert_int_equal(kaon_ranks_grid(thin, 2, KAON_BACKEND_AUTO, found), KAON_OK);
+  assert_int_equal(kaon_ranks_grid((int[4]){5, 4, 4, 4}, 1, none), KAON_ERR_ARGUMENT);
+  assert_int_equal(kaon_ranks_grid((int[4]){4, 4, 4, 9}, 3, none), KAON_ERR_ARGUMENT);
+  assert_int_equal(kaon_ranks_grid(thin, 2, found), KAON_OK);
   assert_memory_equal(found, ((int[4]){1, 1, 1, 2}), sizeof found);
-  assert_int_equal(kaon_ranks_grid(six, 16, KAON_BACKEND_CPU, none), KAON_ERR_ARGUMENT);
+  assert_int_equal(kaon_ranks_grid(six, 16, most), KAON_OK);
+  assert_memory_equal(most, all, sizeof most);
 }
 
 /* Without a device too: the plain order of a CPU table is that of the GPU. */

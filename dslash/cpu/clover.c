@@ -44,8 +44,9 @@ static void clover_share(const void *job_, int t, int threads) {
 
 void KAON_EXPORT(kaon_dslash_clover)(const kaon_launch *launch, const kaon_clover_args *args) {
   const int64_t nblocks = args->stencil->nblocks;
-  clover_job j = {args, site_plan_make(launch, args->stencil, args->nrhs, args->out, &args->sum),
-           launch->partials};
+  clover_job j = {
+      args, site_plan_make(launch, args->stencil, args->parity, args->nrhs, args->out, &args->sum),
+      launch->partials};
   j.plan.clover = args->clover;
   j.plan.clover_scale = args->clover_scale;
   kaon_team_run(kaon_team_of(launch, 24 * KAON_W * nblocks * args->nrhs), clover_share, &j);

@@ -336,7 +336,8 @@ void KAON_EXPORT(kaon_dslash_hop)(const kaon_launch *launch, const kaon_hop_args
   hop_plan plan;
   plan.args = args;
   plan.first = 0;
-  plan.site = site_plan_make(launch, args->stencil, args->nrhs, args->out, &args->sum);
+  plan.site =
+      site_plan_make(launch, args->stencil, args->parity, args->nrhs, args->out, &args->sum);
   plan.site.w = args->w;
   plan.site.dot =
       args->sum.state != NULL && args->w.data != NULL && args->sum.slot[1] != KAON_NO_SLOT;
@@ -366,7 +367,8 @@ void KAON_EXPORT(kaon_dslash_hop)(const kaon_launch *launch, const kaon_hop_args
   plan.prefetch = launch->prefetch && plan.gather == NULL;
   hop_factors(&plan);
   plan.bare = plan.b == 1 && args->x.data == NULL && args->sum.state == NULL &&
-              args->clover_on == KAON_CLOVER_NONE && args->stencil->tail_lanes == KAON_W;
+              args->clover_on == KAON_CLOVER_NONE &&
+              args->stencil->tail_lanes[args->parity] == KAON_W;
   hop_part(&plan);
   plan.faced = args->part == KAON_PART_BOUNDARY;
   const hop_job j = {&plan, hop_choose(&plan), launch->partials};

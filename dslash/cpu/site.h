@@ -25,6 +25,7 @@ typedef struct site_late {
 typedef struct site_plan {
   const kaon_stencil *stencil;
   int nrhs;
+  int tail;         /* true lanes of the last block */
   int upper, lower; /* offsets of a spinor's halves: exchanged for the dagger */
   int stream;       /* store past the cache */
   const stored *clover;
@@ -203,12 +204,11 @@ KAON_INLINE void site_quantise(const site_plan *plan, int64_t block, int part, i
 /* The end of every kernel: masked lanes to zero, sums, store. late: what waited before is gone. */
 KAON_INLINE void site_finish(const site_plan *plan, int64_t block, int part, int column, vspinor *d,
                              double *sums, site_late *late) {
-  const kaon_stencil *st = plan->stencil;
-  if (block == st->nblocks - 1 && st->tail_lanes < KAON_W)
+  if (block == plan->stencil->nblocks - 1 && plan->tail < KAON_W)
     for (int s = 0; s < 4; s++)
       for (int c = 0; c < 3; c++) {
-        d->s[s][c].re = v_keep(d->s[s][c].re, st->tail_lanes - part * KAON_VL);
-        d->s[s][c].im = v_keep(d->s[s][c].im, st->tail_lanes - part * KAON_VL);
+        d->s[s][c].re = v_keep(d->s[s][c].re, plan->tail - part * KAON_VL);
+        d->s[s][c].im = v_keep(d->s[s][c].im, plan->tail - part * KAON_VL);
       }
   if (sums) site_sums(plan, block, part, column, d, sums);
 #if KAON_HALF
@@ -222,9 +222,11 @@ static inline int site_may_stream(const kaon_launch *launch) {
   return launch->stream_stores && (KAON_PARTS == 1 || KAON_VL * sizeof(stored) >= 64);
 }
 
+/* For results on the sites of `parity`. */
 static inline site_plan site_plan_make(const kaon_launch *launch, const kaon_stencil *stencil,
-                                       int nrhs, kaon_view out, const kaon_sum *sum) {
+                                       int parity, int nrhs, kaon_view out, const kaon_sum *sum) {
   site_plan plan = {.stencil = stencil, .nrhs = nrhs, .out = out, .sum = *sum};
+  plan.tail = stencil->tail_lanes[parity];
   plan.lower = 12 * KAON_W;
   plan.stream = site_may_stream(launch);
   plan.norm = sum->state != NULL && sum->slot[0] != KAON_NO_SLOT;

@@ -2,8 +2,8 @@
  * x-pay and sums (staggered_ops.h). A block at a time, of a block a part (VL lanes), of that a
  * column. Links that must be rebuilt, or that several columns share, are decoded once a part into
  * first-level cache. A backward hop multiplies in the neighbour's lanes and exchanges lanes
- * afterwards, so links are never moved; signs go with the neighbour's colours on a forward hop, with
- * the product on a backward one. */
+ * afterwards, so links are never moved; signs go with the neighbour's colours on a forward hop,
+ * with the product on a backward one. */
 #include "dslash/cpu/colour.h"
 #include "dslash/dslash_ops.h"
 #include "lib/cpu/team.h"
@@ -58,8 +58,7 @@ KAON_INLINE hop_from from_of(const staggered_plan *plan, const reach_plan *r, in
                    .part = exchanged && whole ? !part : part,
                    .permute = KAON_W > 1 && exchanged && !whole,
                    .gather = (entry & KAON_NB_GATHER) != 0};
-  if (from.gather)
-    from.lanes = r->gather + (block * KAON_DIRS + dir) * KAON_W + part * KAON_VL;
+  if (from.gather) from.lanes = r->gather + (block * KAON_DIRS + dir) * KAON_W + part * KAON_VL;
   return from;
 }
 
@@ -222,8 +221,7 @@ KAON_INLINE vcolour add_all(const staggered_plan *plan, const reach_plan *r, int
   for (int dir = 0; dir < KAON_DIRS; dir++) {
     const hop_from from = from_of(plan, r, block, part, dir);
     const void *u = decoded + dir * LINK;
-    if (kind != KAON_LINK_BUFFER)
-      u = field_at(r, r->links, &from, block, part, dir, kind, room);
+    if (kind != KAON_LINK_BUFFER) u = field_at(r, r->links, &from, block, part, dir, kind, room);
     add_hop(plan, r, &from, place, part, column, dir, u, kind, &d);
   }
   return d;
@@ -247,9 +245,9 @@ static void hop_site(const staggered_plan *plan, int64_t place, int part, int co
     const vcolour x = colour_load(a->x, a->nrhs, block, part, column);
     colour_add(&d, v_set(a->a), &x);
   }
-  if (block == st->nblocks - 1 && st->tail_lanes < KAON_W)
+  if (block == st->nblocks - 1 && st->tail_lanes[a->parity] < KAON_W)
     for (int i = 0; i < KAON_STAGGERED_REALS; i++)
-      ((vreal *)&d)[i] = v_keep(((vreal *)&d)[i], st->tail_lanes - part * KAON_VL);
+      ((vreal *)&d)[i] = v_keep(((vreal *)&d)[i], st->tail_lanes[a->parity] - part * KAON_VL);
   if (plan->dot) w = colour_load(a->w, a->nrhs, block, part, column);
   if (sums != NULL) colour_sums(&a->sum, plan->dot ? &w : NULL, &d, sums);
   colour_store(a->out, a->nrhs, block, part, column, &d);
@@ -276,8 +274,7 @@ static void hop_chunk(const staggered_plan *plan, int chunk, double *partials) {
     for (int part = 0; part < KAON_PARTS; part++) {
       const int64_t block = block_at(plan, place);
       if (plan->fat.decode) decode_all(plan, &plan->fat, block, part, links[0]);
-      if (plan->improved && plan->naik.decode)
-        decode_all(plan, &plan->naik, block, part, links[1]);
+      if (plan->improved && plan->naik.decode) decode_all(plan, &plan->naik, block, part, links[1]);
       for (int k = 0; k < a->nrhs; k++) {
         if (!kaon_gate_open(&a->gate, k)) continue;
         if (a->sum.state) sums = kaon_partial(partials, chunk, k, a->nrhs, 2);
@@ -287,8 +284,7 @@ static void hop_chunk(const staggered_plan *plan, int chunk, double *partials) {
 }
 
 /* Integers of links that are not decoded are worth a step more. */
-static reach_plan reach_plan_of(const kaon_staggered_args *a, const kaon_hop_links *l,
-                                int number) {
+static reach_plan reach_plan_of(const kaon_staggered_args *a, const kaon_hop_links *l, int number) {
   const int p = a->parity, boundary = a->part == KAON_PART_BOUNDARY;
   const kaon_reach *reach = a->reach[number];
   reach_plan r = {.reach = reach,
@@ -330,8 +326,7 @@ static void staggered_share(const void *job_, int t, int threads) {
     hop_chunk(j->plan, chunk, j->partials);
 }
 
-static void KAON_EXPORT(staggered_hop)(const kaon_launch *launch,
-                                       const kaon_staggered_args *args) {
+static void KAON_EXPORT(staggered_hop)(const kaon_launch *launch, const kaon_staggered_args *args) {
   staggered_plan plan = {.args = args, .improved = args->naik.links[0] != NULL};
   const kaon_stencil *st = args->stencil;
   plan.fat = reach_plan_of(args, &args->fat, 0);

@@ -36,7 +36,7 @@ static __global__ void __launch_bounds__(SITE_THREADS)
 extern "C" void KAON_EXPORT(kaon_dslash_clover)(const kaon_launch *launch,
                                                 const kaon_clover_args *args) {
   clover_call a = {};
-  a.nsites = (uint32_t)args->stencil->nsites;
+  a.nsites = (uint32_t)args->stencil->sites[args->parity];
   a.nrhs = args->nrhs;
   a.overlaps = site_overlaps(a.nsites);
   a.clover = args->clover;

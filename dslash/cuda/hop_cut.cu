@@ -13,7 +13,7 @@ typedef struct cut_call {
 /* A bit for each direction whose hop is left out. */
 static __device__ __forceinline__ uint32_t cut_directions(const cut_call &a,
                                                           const kaon_here &here) {
-  const int site[4] = {2 * here.half + here.odd_x, here.y, here.z, here.t};
+  const int site[4] = {here.x, here.y, here.z, here.t};
   uint32_t out = 0;
 #pragma unroll
   for (int mu = 0; mu < 4; mu++) {

@@ -290,7 +290,7 @@ static __device__ __forceinline__ bool face_here(const faces_call &a, uint32_t t
   const uint32_t n = (tile - a.first[slab]) * blockDim.x + threadIdx.x;
   if (n >= box.sites) return false;
   *here = kaon_here_in_box(&a.h.sites, &box, a.h.parity, n);
-  return true;
+  return kaon_here_exists(&a.h.sites, here);
 }
 
 /* Whether a kernel's factors may have a rest. */
@@ -354,6 +354,10 @@ static __device__ __forceinline__ void interior_block(const faces_call &a, int c
       break;
     }
     const kaon_here here = kaon_here_in_box(&a.h.sites, &a.boxes.box[0], a.h.parity, n);
+    if (!kaon_here_exists(&a.h.sites, &here)) {
+      if (SUMS == SUMS_ALL) continue;
+      break;
+    }
     vspinor d;
     if (!EXCHANGES && a.h.dagger)
       hop_all<RECON, 1, -1, may_split<SUMS>()>(a.h, here, &in, &d);

@@ -323,7 +323,7 @@ static void run_clover(const kaon_launch *launch, hop_call *a, const kaon_hop_ar
 static hop_call call_of(const kaon_hop_args *args) {
   const kaon_stencil *st = args->stencil;
   hop_call a = {};
-  a.sites = kaon_sites_of(st);
+  a.sites = kaon_sites_of(st, args->parity);
   a.overlaps = site_overlaps((uint32_t)st->nsites);
   a.parity = args->parity ^ st->odd_origin;
   a.dagger = args->dagger;

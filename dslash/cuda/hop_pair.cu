@@ -40,7 +40,7 @@ typedef struct half_spinor {
 
 typedef struct pair_site {
   int column, chunk, warp, lane;
-  uint32_t at; /* the site, or the last one where there is none */
+  uint32_t at; /* the site, or the last one where there is none; 0 where none is at all */
   bool is_site;
 } pair_site;
 
@@ -53,7 +53,7 @@ static __device__ __forceinline__ pair_site pair_site_of(const hop_call &a) {
   e.lane = (int)threadIdx.x % KAON_LANES;
   const uint32_t site = (uint32_t)e.chunk * KAON_LANES + (uint32_t)e.lane;
   e.is_site = site < nsites;
-  e.at = e.is_site ? site : nsites - 1;
+  e.at = e.is_site ? site : nsites - (nsites > 0);
   return e;
 }
 
@@ -479,7 +479,7 @@ static bool shares_sites(const kaon_launch *launch, int64_t nsites, int columns)
 static unsigned pair_blocks(const kaon_launch *launch, hop_call *a, const kaon_gate *gate,
                             const kaon_sum *sum) {
   a->overlaps = a->sites.nsites * (int64_t)sizeof(stored) <= PAIR_OVERLAPS;
-  const int chunks = (a->sites.nsites + KAON_LANES - 1) / KAON_LANES;
+  const int chunks = a->sites.nsites > 0 ? (a->sites.nsites + KAON_LANES - 1) / KAON_LANES : 1;
   a->sums = kaon_cuda_sums_of(launch, gate, sum, chunks);
   if (a->w.data == NULL) a->sums.sum.slot[1] = KAON_NO_SLOT;
   return (unsigned)chunks * (unsigned)a->nrhs;
@@ -509,7 +509,7 @@ static int launch_clover(const kaon_launch *launch, const kaon_clover_args *args
     a.sign = args->sign;
   }
   a.early = launch->early;
-  a.h.sites.nsites = (int32_t)args->stencil->nsites;
+  a.h.sites.nsites = (int32_t)args->stencil->sites[args->parity];
   a.h.nrhs = args->nrhs;
   a.h.clover = args->clover;
   a.h.clover_scale = args->clover_scale;

@@ -72,7 +72,8 @@ template <int MU>
 static __device__ __forceinline__ void stage_direction(const hop_call &a, stage_place *p) {
   constexpr int bits = stage_bits[MU], shift = stage_shift(MU), last = (1 << bits) - 1;
   const int i = p->cell, c = i >> shift & last;
-  const bool moves[2] = {MU > 0 || p->here.odd_x, MU > 0 || !p->here.odd_x}; /* to another cell */
+  const bool odd_x = p->here.x & 1;
+  const bool moves[2] = {MU > 0 || odd_x, MU > 0 || !odd_x}; /* to another cell */
   const bool ahead = c == last && moves[0], behind = c == 0 && moves[1];
   int position = stage_begin(MU), sign;
   if constexpr (MU == 0)

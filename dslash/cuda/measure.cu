@@ -10,7 +10,7 @@
 static __device__ __forceinline__ int64_t number_of_site(const kaon_stencil &st, int64_t i) {
   const int parity = i >= st.nblocks * KAON_LANES;
   const int64_t at = i - parity * (st.nblocks * KAON_LANES);
-  return at < st.nsites ? sites_number(&st, parity, at) : -1;
+  return at < st.sites[parity] ? sites_number(&st, parity, at) : -1;
 }
 
 static __global__ void __launch_bounds__(KAON_THREADS)

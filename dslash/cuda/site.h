@@ -322,9 +322,10 @@ static inline int site_overlaps(uint32_t nsites) {
   return nsites <= (1u << 20);
 }
 
-/* Blocks of a column: every site its own thread, unless the sums would not find room. */
+/* Blocks of a column: every site its own thread, unless the sums would not find room. One where
+ * there is no site: who waits for sums waits for it. */
 static inline int site_chunks(uint32_t nsites, int threads, int wants_sum) {
-  const int64_t all = ((int64_t)nsites + threads - 1) / threads;
+  const int64_t all = nsites > 0 ? ((int64_t)nsites + threads - 1) / threads : 1;
   const int64_t room = (int64_t)KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX / 4;
   return (int)(wants_sum && all > room ? room : all);
 }

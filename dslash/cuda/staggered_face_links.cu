@@ -33,7 +33,7 @@ extern "C" void KAON_EXPORT(kaon_staggered_face_links)(const kaon_launch *launch
   const int64_t blocks = kaon_link_blocks(kaon_matrix_blocks(args->stencil));
   const int64_t first = args->mu * blocks * KAON_LANES;
   face_links_call a = {};
-  a.sites = kaon_sites_of(args->stencil);
+  a.sites = kaon_sites_of(args->stencil, args->parity);
   a.face = kaon_face_of(&a.sites, args->mu);
   a.parity = args->parity ^ args->stencil->odd_origin;
   a.dir = args->mu + 4;

@@ -202,7 +202,7 @@ static __device__ __forceinline__ bool face_here(const divided_call &a, uint32_t
   const uint32_t n = (tile - a.first[slab]) * blockDim.x + threadIdx.x;
   if (n >= box.sites) return false;
   *here = kaon_here_in_box(&a.h.sites, &box, a.h.parity, n);
-  return true;
+  return kaon_here_exists(&a.h.sites, here);
 }
 
 template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS>
@@ -235,7 +235,8 @@ static __device__ __forceinline__ void interior_block(const divided_call &a, int
         (there < a.interior_tiles ? there : there - a.interior_tiles) * blockDim.x + threadIdx.x;
     if (n < a.boxes.box[0].sites) { /* the last tile need not come last */
       const kaon_here here = kaon_here_in_box(&a.h.sites, &a.boxes.box[0], a.h.parity, n);
-      divided_site<RECON, IMPROVED, COLUMNS, SUMS, false>(a, here, in, c, 0);
+      if (kaon_here_exists(&a.h.sites, &here))
+        divided_site<RECON, IMPROVED, COLUMNS, SUMS, false>(a, here, in, c, 0);
     }
     if (!SUMS) break;
   }

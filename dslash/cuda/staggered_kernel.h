@@ -233,7 +233,7 @@ static __device__ __forceinline__ staggered_site site_of(const staggered_call &a
                                                          const kaon_here &here) {
   staggered_site s;
   s.here = here;
-  const unsigned odd = 16u | (unsigned)s.here.odd_x | (s.here.y & 1) << 1 | (s.here.z & 1) << 2 |
+  const unsigned odd = 16u | (s.here.x & 1) | (s.here.y & 1) << 1 | (s.here.z & 1) << 2 |
                        (s.here.t & 1) << 3; /* 16: mask_of */
 #pragma unroll
   for (int mu = 0; mu < 4; mu++) s.eta[mu] = __popc(odd & a.masks[mu]) & 1 ? (real)-1 : (real)1;
@@ -500,7 +500,7 @@ static uint8_t mask_of(const kaon_stencil *st, uint8_t phases) {
 static staggered_call call_of(const kaon_staggered_args *args) {
   const kaon_stencil *st = args->stencil;
   staggered_call a = {};
-  a.sites = kaon_sites_of(st);
+  a.sites = kaon_sites_of(st, args->parity);
   a.far = kaon_far_of(&a.sites);
   a.overlaps = site_overlaps((uint32_t)st->nsites);
   a.parity = args->parity ^ st->odd_origin;

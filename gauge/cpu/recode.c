@@ -10,8 +10,8 @@
 
 /* Lanes of a block of matrices that hold sites. */
 static int lanes_of(const kaon_recode_args *a, int64_t block) {
-  const int64_t at = block % a->stride;
-  return at < a->nblocks - 1 ? KAON_W : at == a->nblocks - 1 ? a->tail_lanes : 0;
+  const int64_t at = block % a->stride, parity = block / (a->stride * a->matrices);
+  return at < a->nblocks - 1 ? KAON_W : at == a->nblocks - 1 ? a->tail_lanes[parity] : 0;
 }
 
 /* Masked lanes: zeros, which any kernel decodes to finite numbers. */

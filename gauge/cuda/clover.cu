@@ -19,7 +19,7 @@ static __global__ void __launch_bounds__(KAON_LINK_THREADS)
   if (i >= st->nblocks * KAON_LANES) return;
   vsu3 b[3], e[3];
   double block[CLOVER];
-  if (i < st->nsites) {
+  if (i < st->sites[a.on.parity]) {
     const vsites x = sites_home(st, a.on.parity, i);
     clover_fields(st, links_of(a.on), &x, b, e);
   } else {
@@ -83,7 +83,7 @@ extern "C" void KAON_EXPORT(kaon_clover_invert)(const kaon_launch *launch,
                                                 const kaon_clover_invert_args *args) {
   invert_call a = {};
   a.lanes = args->stencil->nblocks * KAON_LANES;
-  a.nsites = args->stencil->nsites;
+  a.nsites = args->stencil->sites[args->parity];
   a.stencil = *args->stencil;
   a.parity = args->parity;
   a.blocks = args->blocks;

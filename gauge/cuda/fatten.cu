@@ -40,7 +40,7 @@ static __global__ void __launch_bounds__(KAON_LINK_THREADS)
   const kaon_stencil *st = &a.stencil;
   const int parity = pair_parity();
   const int64_t i = pair_site();
-  if (i >= st->nsites) return;
+  if (i >= st->sites[parity]) return;
   const vsites x = sites_home(st, parity, i);
   vsu3 u;
   if (STAGE == KAON_FATTEN_LINK) {
@@ -92,7 +92,7 @@ static __global__ void __launch_bounds__(KAON_LINK_THREADS)
   const kaon_stencil *st = &a.stencil;
   const int parity = pair_parity(), mu = blockIdx.y;
   const int64_t i = pair_site();
-  if (i >= st->nsites) return;
+  if (i >= st->sites[parity]) return;
   const vsites x = sites_home(st, parity, i);
   vsu3 u;
   fat_line(st, a.left, a.right, v_set(a.factor), &x, mu, &u);
@@ -149,7 +149,7 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   for (int64_t n = results_first(); n < 8 * a.lanes; n += results_step(a.sums)) {
     const int64_t i = n % a.lanes;
     const int which = (int)(n / a.lanes);
-    if (i < a.stencil.nsites) unitarise_link(a, which / 4, which % 4, i, value);
+    if (i < a.stencil.sites[which / 4]) unitarise_link(a, which / 4, which % 4, i, value);
   }
   if (!results_finish<PIVOT>(a.sums, value)) return;
   for (int r = 0; r < KAON_UNITARISE_RESULTS; r++) a.result[r] = value[r];

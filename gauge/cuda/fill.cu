@@ -15,7 +15,7 @@ static __global__ void __launch_bounds__(KAON_LINK_THREADS)
   const int64_t i = link_thread();
   const int mu = blockIdx.y;
   const kaon_stencil *st = &a.on.stencil;
-  if (i >= st->nsites) return;
+  if (i >= st->sites[a.on.parity]) return;
   vsu3 u;
   su3_unit(&u);
   if (a.kind != KAON_FILL_UNIT) {
@@ -42,7 +42,7 @@ static __global__ void __launch_bounds__(KAON_LINK_THREADS)
     project_kernel(const __grid_constant__ links_call a) {
   const int64_t i = link_thread();
   const int mu = blockIdx.y;
-  if (i >= a.stencil.nsites) return;
+  if (i >= a.stencil.sites[a.parity]) return;
   const vsites x = sites_home(&a.stencil, a.parity, i);
   vsu3 u;
   sites_link(&a.stencil, links_of(a), &x, mu, &u);

@@ -16,7 +16,7 @@ static observe_call observe_call_of(const kaon_launch *launch, const kaon_links_
   observe_call a = {};
   a.on = links_call_of(args);
   a.first = first;
-  a.count = a.on.stencil.nsites - first;
+  a.count = a.on.stencil.sites[args->parity] - first;
   a.sums = results_of(launch, a.count, values);
   return a;
 }
@@ -90,7 +90,8 @@ static __global__ void __launch_bounds__(KAON_THREADS)
 
 extern "C" void KAON_EXPORT(kaon_polyakov)(const kaon_launch *launch,
                                            const kaon_transport_args *args) {
-  observe_call a = observe_call_of(launch, &args->on, sites_of_slice(args->on.stencil, args->t));
+  const int64_t first = sites_of_slice(args->on.stencil, args->on.parity, args->t);
+  observe_call a = observe_call_of(launch, &args->on, first);
   for (int p = 0; p < 2; p++) a.g[p] = args->g[p];
   polyakov_kernel<<<(unsigned)a.sums.chunks, KAON_THREADS, 0, (cudaStream_t)launch->queue>>>(a);
 }

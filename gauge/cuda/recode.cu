@@ -17,7 +17,8 @@ static inline unsigned blocks_of(int64_t count) {
 static __device__ __forceinline__ bool holds_site(const kaon_recode_args &a, int64_t block,
                                                   int lane) {
   const int64_t at = block % a.stride;
-  return at < a.nblocks - 1 || (at == a.nblocks - 1 && lane < a.tail_lanes);
+  const int tail = a.tail_lanes[block >= a.stride * a.matrices ? 1 : 0];
+  return at < a.nblocks - 1 || (at == a.nblocks - 1 && lane < tail);
 }
 
 /* Masked lanes: zeros, which any kernel decodes to finite numbers. */

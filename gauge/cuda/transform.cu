@@ -33,9 +33,10 @@ extern "C" void KAON_EXPORT(kaon_transport)(const kaon_launch *launch,
   transport_call a = {};
   a.on = links_call_of(&args->on);
   for (int p = 0; p < 2; p++) a.g[p] = args->g[p];
-  a.count = sites_slice(args->on.stencil);
-  a.first = sites_of_slice(args->on.stencil, args->t);
+  a.first = sites_of_slice(args->on.stencil, args->on.parity, args->t);
+  a.count = sites_of_slice(args->on.stencil, args->on.parity, args->t + 1) - a.first;
   a.start = args->t == 0;
+  if (a.count == 0) return; /* a slice of one site has one parity */
   transport_kernel<<<link_blocks(a.count), KAON_LINK_THREADS, 0, (cudaStream_t)launch->queue>>>(a);
 }
 
@@ -52,7 +53,7 @@ static __global__ void __launch_bounds__(KAON_LINK_THREADS)
   const int64_t i = link_thread();
   const int mu = blockIdx.y;
   const kaon_stencil *st = &a.on.stencil;
-  if (i >= st->nsites) return;
+  if (i >= st->sites[a.on.parity]) return;
   const vsites x = sites_home(st, a.on.parity, i);
   vsu3 u;
   if (mu == 3 && sites_number(st, a.on.parity, i) < a.unit_below) {

@@ -18,7 +18,7 @@ static __global__ void __launch_bounds__(KAON_LINK_THREADS)
     update_kernel(const __grid_constant__ update_call a) {
   const int64_t i = link_thread();
   const kaon_stencil *st = &a.on.stencil;
-  if (i >= st->nsites) return;
+  if (i >= st->sites[a.on.parity]) return;
   const vsites x = sites_home(st, a.on.parity, i);
   vsu3 u, staple;
   su3_zero(&staple);

@@ -21,12 +21,12 @@ typedef enum kaon_parity { KAON_EVEN, KAON_ODD, KAON_FULL } kaon_parity;
 kaon_status kaon_lattice_check(const kaon_context *ctx, const int extents[4]);
 
 /* Creates the lattice of `extents` = X, Y, Z, T sites, which kaon_lattice_check accepts. With
- * several ranks each has an equal part with an even number of sites (on a GPU: with an even extent
- * in x), by the context's grid or, if it was given none, by kaon_ranks_grid's (kaon/ranks.h). A
- * site's parity is that of its coordinates in the whole lattice. boundary_t is what fermions see in
- * t; links never carry it. Immutable; objects made from it keep it alive. *lattice is NULL on
- * failure. Collective. Errors: ARGUMENT (a NULL, extents, boundary_t, extents that the grid does
- * not divide into such parts), MEMORY, UNSUPPORTED (too large for its tables), COMM. */
+ * several ranks each has an equal part, whose extents and number of sites may be odd, by the
+ * context's grid or, if it was given none, by kaon_ranks_grid's (kaon/ranks.h). A site's parity is
+ * that of its coordinates in the whole lattice. boundary_t is what fermions see in t; links never
+ * carry it. Immutable; objects made from it keep it alive. *lattice is NULL on failure. Collective.
+ * Errors: ARGUMENT (a NULL, extents, boundary_t, extents that the grid does not divide into such
+ * parts), MEMORY, UNSUPPORTED (too large for its tables), COMM. */
 kaon_status kaon_lattice_create(kaon_context *ctx, const int extents[4], kaon_boundary boundary_t,
                                 kaon_lattice **lattice);
 /* Lets go of it and sets *lattice to NULL; NULL is allowed. */

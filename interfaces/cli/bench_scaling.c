@@ -236,7 +236,7 @@ static void foretell(const bench_args *a, const model *m, const rows *r, const m
   for (at.ranks = 1; at.ranks <= 256 && count < COUNTS; at.ranks *= 2) {
     char grid[64];
     memset(at.grid, 0, sizeof at.grid);
-    if (kaon_ranks_grid(at.lattice, at.ranks, KAON_BACKEND_CUDA, at.grid) != KAON_OK) break;
+    if (kaon_ranks_grid(at.lattice, at.ranks, at.grid) != KAON_OK) break;
     ranks[count] = at.ranks;
     snprintf(grid, sizeof grid, "%dx%dx%dx%d", at.grid[0], at.grid[1], at.grid[2], at.grid[3]);
     cli_say(common, "%5d %-12s %10.0f", at.ranks, grid, model_sites(&at));

@@ -162,17 +162,9 @@ static int divide(const invert_args *args, const int extents[4], int grid[4], in
   memcpy(grid, args->problem.grid, 4 * sizeof *grid);
   if (!grid[0] && started < 1)
     return cli_wrong("--dry-run needs --grid: the launcher does not say how many ranks it started");
-  if (kaon_ranks_grid(extents, started, (kaon_backend_kind)args->common.backend, grid) != KAON_OK)
+  if (kaon_ranks_grid(extents, started, grid) != KAON_OK)
     return cli_wrong("%s", kaon_last_error(NULL));
   for (int mu = 0; mu < 4; mu++) part[mu] = extents[mu] / grid[mu];
-  return EXIT_DONE;
-}
-
-/* The same where the backend was not given by name. */
-static int divides_there(const kaon_context *ctx, const int extents[4], int grid[4]) {
-  const int cuda = strcmp(sample_info(ctx).backend, "cuda") == 0;
-  if (kaon_ranks_grid(extents, 0, cuda ? KAON_BACKEND_CUDA : KAON_BACKEND_CPU, grid) != KAON_OK)
-    return cli_wrong("%s", kaon_last_error(NULL));
   return EXIT_DONE;
 }
 
@@ -288,7 +280,6 @@ int plan_invert(const invert_job *job, const field_spec *spec) {
   if (code == EXIT_DONE) code = schwarz_fits(&args->problem, part, extents);
   if (code == EXIT_DONE) code = predict(args, part, measure_process, &s);
   if (code == EXIT_DONE) code = cli_context(&args->common, &ctx);
-  if (code == EXIT_DONE) code = divides_there(ctx, extents, grid);
   if (code != EXIT_DONE) {
     kaon_context_destroy(&ctx);
     return code;

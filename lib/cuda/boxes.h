@@ -3,7 +3,8 @@
  * sites at a face meet. No tables; for the host and for kernels.
  *
  * Boxes are disjoint. In x they count pairs of sites, of which one is of either parity: a pair at a
- * face is in a slab though one of its two sites has its neighbour here. A slab at a face across mu
+ * face is in a slab though one of its two sites has its neighbour here. The last pair of an odd
+ * extent has one site: a place of a box may have none. A slab at a face across mu
  * is the whole lattice in the directions after mu and their interior in those before. With an
  * extent of 1 or 2 (x: a pair, or two) there is no interior; with hops of three sites slabs are
  * three sites thick (x: two pairs), or what is left of them. */
@@ -74,20 +75,25 @@ static inline kaon_boxes kaon_boxes_of(const kaon_sites *s, const int partitione
   return kaon_boxes_deep(s, partitioned, 1);
 }
 
+/* The site of a pair in x; beyond the end of an odd row (kaon_here_exists), none. */
 static inline KAON_HD kaon_here kaon_here_at(const kaon_sites *s, int parity, int half, int y,
                                              int z, int t) {
   kaon_here h;
-  h.at = half + y * s->stride[1] + z * s->stride[2] + t * s->stride[3];
   h.parity = parity;
-  h.half = half;
+  h.x = 2 * half + ((y + z + t + parity) & 1);
   h.y = y;
   h.z = z;
   h.t = t;
-  h.odd_x = (y + z + t + parity) & 1;
+  h.number = h.x + y * s->stride[1] + z * s->stride[2] + t * s->stride[3];
+  h.at = h.number >> 1;
   return h;
 }
 
-/* The n-th site of a box. */
+static inline KAON_HD int kaon_here_exists(const kaon_sites *s, const kaon_here *h) {
+  return h->x < s->extents[0];
+}
+
+/* The site of the n-th place of a box, if one exists. */
 static inline KAON_HD kaon_here kaon_here_in_box(const kaon_sites *s, const kaon_box *b, int parity,
                                                  uint32_t n) {
   const uint32_t row = kaon_divide_by(n, &b->divisor[0]);
@@ -101,15 +107,13 @@ static inline KAON_HD kaon_here kaon_here_in_box(const kaon_sites *s, const kaon
 /* 1 where the hop in direction dir (best known when compiled) leaves the lattice. */
 static inline KAON_HD int kaon_leaves(const kaon_sites *s, const kaon_here *h, const int dir) {
   const int mu = dir % 4, forward = dir < 4;
-  const int c = mu == 0 ? h->half : mu == 1 ? h->y : mu == 2 ? h->z : h->t;
-  const int edge = forward ? (mu == 0 ? s->half_x : s->extents[mu]) - 1 : 0;
-  return c == edge && (mu != 0 || h->odd_x == forward);
+  return kaon_here_coordinate(h, mu) == (forward ? s->extents[mu] - 1 : 0);
 }
 
 /* Ghosts of a face across mu, of one parity: as many as sites of a slice. Who receives and who
  * sends have the other three coordinates in common, which make the number: those sites in the order
- * x / 2, y, z, t without mu; across x in the order y / 2, z, t, where a row of an odd extent in y
- * ends with a ghost that sites of one parity have and those of the other do not. */
+ * x / 2, y, z, t without mu; across x in the order y / 2, z, t. A row of an odd extent, in x or in
+ * y, ends with a ghost that sites of one parity have and those of the other do not. */
 typedef struct kaon_face {
   uint32_t ghosts;
   kaon_divisor divisor[2]; /* by the first two extents of that order */
@@ -130,28 +134,39 @@ static inline kaon_face kaon_face_of(const kaon_sites *s, int mu) {
  * costs the kernels of double precision spills. */
 static inline KAON_HD uint32_t kaon_ghost_of(const kaon_sites *s, const kaon_here *h,
                                              const int mu) {
-  const int y = s->extents[1], z = s->extents[2];
+  const int half = h->x / 2, y = s->extents[1], z = s->extents[2];
   if (mu == 0) return (uint32_t)(h->y / 2 + (y + 1) / 2 * (h->z + z * h->t));
-  if (mu == 1) return (uint32_t)(h->half + s->half_x * (h->z + z * h->t));
-  if (mu == 2) return (uint32_t)(h->half + s->half_x * (h->y + y * h->t));
-  return (uint32_t)(h->half + s->half_x * (h->y + y * h->z));
+  if (mu == 1) return (uint32_t)(half + s->half_x * (h->z + z * h->t));
+  if (mu == 2) return (uint32_t)(half + s->half_x * (h->y + y * h->t));
+  return (uint32_t)(half + s->half_x * (h->y + y * h->z));
 }
 
 /* The n-th site of `parity` of a slice across mu, in the order of the ghosts; for one that no site
- * of the parity has, some site beside it. */
+ * of the parity has, some site of the other one beside it. */
 static inline KAON_HD kaon_here kaon_here_in_slice(const kaon_sites *s, const kaon_face *f,
                                                    int parity, int mu, int slice, uint32_t n) {
   const uint32_t row = kaon_divide_by(n, &f->divisor[0]);
   const uint32_t plane = kaon_divide_by(row, &f->divisor[1]);
   const int a = (int)(n - row * f->divisor[0].d), b = (int)(row - plane * f->divisor[1].d);
   const int c = (int)plane;
+  kaon_here h;
   if (mu == 0) {
     const int y = 2 * a + ((slice + b + c + parity) & 1), last = s->extents[1] - 1;
-    return kaon_here_at(s, parity, slice / 2, y < last ? y : last, b, c);
+    h = kaon_here_at(s, y <= last ? parity : 1 - parity, slice / 2, y <= last ? y : last, b, c);
+  } else if (mu == 1) {
+    h = kaon_here_at(s, parity, a, slice, b, c);
+  } else if (mu == 2) {
+    h = kaon_here_at(s, parity, a, b, slice, c);
+  } else {
+    h = kaon_here_at(s, parity, a, b, c, slice);
   }
-  if (mu == 1) return kaon_here_at(s, parity, a, slice, b, c);
-  if (mu == 2) return kaon_here_at(s, parity, a, b, slice, c);
-  return kaon_here_at(s, parity, a, b, c, slice);
+  if (!kaon_here_exists(s, &h)) {
+    h.x--;
+    h.number--;
+    h.at = h.number >> 1;
+    h.parity = 1 - h.parity;
+  }
+  return h;
 }
 
 /* The site of `parity` here that the n-th ghost of hops in direction dir is made of, at the
@@ -169,7 +184,7 @@ static inline KAON_HD kaon_here kaon_sender_of(const kaon_sites *s, const kaon_f
 static inline KAON_HD int kaon_layer_of(const kaon_sites *s, const kaon_here *h, const int dir,
                                         const int steps) {
   const int mu = dir % 4;
-  const int c = mu == 0 ? 2 * h->half + h->odd_x : mu == 1 ? h->y : mu == 2 ? h->z : h->t;
+  const int c = kaon_here_coordinate(h, mu);
   return dir < 4 ? c + steps - s->extents[mu] : steps - 1 - c;
 }
 

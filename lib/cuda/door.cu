@@ -17,7 +17,8 @@ typedef struct door_call {
   int pairs;      /* psi has the other parity's sites between ours */
   int odd_origin; /* a stencil's */
   int parity, ncomp, nrhs, column;
-  int64_t nblocks, nsites, first, end;
+  int64_t nblocks, own[2], first, end; /* own: sites of each parity */
+  int64_t numbers;                     /* records of psi */
   kaon_view vector;
   double *psi;
   const int32_t *order;
@@ -45,11 +46,11 @@ static __device__ __forceinline__ bool find_here(const door_call &a, here *h) {
   h->lane = (int)(at % KAON_LANES);
   h->unit = block * a.nrhs + a.column;
   h->record = NULL;
-  if (at >= a.nsites) return true;
+  if (at >= a.own[parity & 1]) return true;
   int64_t number = a.order != NULL ? a.order[at] : at - a.first;
   if (a.pairs) {
     const kaon_here site = kaon_here_of(&a.sites, parity ^ a.odd_origin, (int32_t)at);
-    number = kaon_here_number(&site) - 2 * a.first;
+    number = site.number - 2 * a.first;
   }
   h->record = a.psi + number * a.ncomp;
   return true;
@@ -163,7 +164,7 @@ static __global__ void __launch_bounds__(THREADS)
 
 /* Number by number, as they stand in memory: where a site is matters for bad ones alone. */
 static __global__ void __launch_bounds__(THREADS) find_kernel(const __grid_constant__ door_call a) {
-  const int64_t numbers = (a.pairs ? 2 : 1) * (a.end - a.first) * a.ncomp;
+  const int64_t numbers = a.numbers * a.ncomp;
   const int64_t step = (int64_t)gridDim.x * THREADS;
   for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < numbers; i += step) {
     if (fabs(a.psi[i]) <= a.limit) continue;
@@ -171,7 +172,7 @@ static __global__ void __launch_bounds__(THREADS) find_kernel(const __grid_const
     if (a.pairs && a.parity < 2) { /* the other parity's are nobody's business */
       const kaon_here h =
           kaon_here_of(&a.sites, a.parity ^ a.odd_origin, (int32_t)(a.first + site / 2));
-      if (kaon_here_number(&h) != 2 * a.first + site) continue;
+      if (h.number != 2 * a.first + site) continue; /* nobody's, of a parity with one less */
     }
     atomicMax(a.found, ~(unsigned long long)site);
   }
@@ -182,7 +183,7 @@ static door_call call_of(const kaon_door_args *args, bool back) {
   door_call a = {};
   a.lattice = args->stencil != NULL;
   if (a.lattice) {
-    a.sites = kaon_sites_of(args->stencil);
+    a.sites = kaon_sites_of(args->stencil, args->parity & 1); /* of both, where they are */
     a.odd_origin = args->stencil->odd_origin;
   }
   a.pairs = a.lattice && !args->alone;
@@ -191,7 +192,8 @@ static door_call call_of(const kaon_door_args *args, bool back) {
   a.nrhs = args->nrhs;
   a.column = args->column;
   a.nblocks = args->nblocks;
-  a.nsites = args->nsites;
+  for (int p = 0; p < 2; p++) a.own[p] = args->sites[p];
+  a.numbers = args->numbers;
   a.first = args->first;
   a.end = args->first + args->count;
   a.vector = args->vector;

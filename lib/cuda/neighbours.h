@@ -1,7 +1,9 @@
 /* neighbours.h - where a site is and who its neighbours are, on a GPU: no tables, a few
- * multiplications. Site `at` = block * KAON_LANES + lane of one parity is the at-th checkerboard
- * site in the order x / 2, y, z, t (lib/layout.h, kaon_stencil.extents). Make a kaon_sites on the
- * host, hand it to the kernel by value. */
+ * multiplications. Site `at` = block * KAON_LANES + lane of one parity is the at-th of its parity
+ * in the order of numbers x + X (y + Y (z + Z t)) (lib/layout.h, kaon_stencil.extents). Of numbers
+ * 2 n and 2 n + 1 one is even and one is odd (lib/site_order.c), so a site's place is half its
+ * number, whatever the extents are. Make a kaon_sites on the host, hand it to the kernel by value.
+ */
 #ifndef KAON_LIB_CUDA_NEIGHBOURS_H
 #define KAON_LIB_CUDA_NEIGHBOURS_H
 
@@ -30,32 +32,32 @@ static inline KAON_HD uint32_t kaon_divide_by(uint32_t n, const kaon_divisor *by
 }
 
 typedef struct kaon_sites {
-  int32_t nsites; /* true sites of a parity; lanes beyond are masked */
+  int32_t nsites; /* of the parity; lanes beyond are masked */
   int extents[4];
-  int half_x;
+  int half_x; /* pairs of sites in a row of x; the last one of an odd extent has one site */
   int antiperiodic;
-  int stride[4];           /* sites from a neighbour in y, z, t (x: in x / 2) to the next */
+  int stride[4];           /* of numbers, from a neighbour to the next */
   int wrap[4];             /* and back round the lattice */
-  kaon_divisor divisor[3]; /* by half_x, extents[1], extents[2]; of tiles: by what counts them in x
-                              and boxes of them in y and z */
+  kaon_divisor divisor[3]; /* by extents[0], extents[1], extents[2]; of tiles: by what counts them
+                              in x and boxes of them in y and z */
   int tiled;               /* threads walk tiles */
   uint8_t warp_bits[4];    /* bits of the lane number that count x / 2, y, z, t of a warp's tile */
   uint8_t block_bits[4];   /* bits of the warp's number that count warps' tiles of a block */
   uint8_t near_bits[4];    /* bits of the tile's number, above x, that count tiles of a box */
 } kaon_sites;
 
-static inline kaon_sites kaon_sites_of(const kaon_stencil *stencil) {
+/* parity: the whole lattice's, of the sites that are numbered. */
+static inline kaon_sites kaon_sites_of(const kaon_stencil *stencil, int parity) {
   kaon_sites s = {0};
-  s.nsites = (int32_t)stencil->nsites;
+  s.nsites = (int32_t)stencil->sites[parity];
   for (int mu = 0; mu < 4; mu++) s.extents[mu] = stencil->extents[mu];
-  s.half_x = stencil->extents[0] / 2;
+  s.half_x = (stencil->extents[0] + 1) / 2;
   s.antiperiodic = stencil->antiperiodic;
   for (int mu = 0, stride = 1; mu < 4; mu++) {
-    const int extent = mu == 0 ? s.half_x : s.extents[mu];
     s.stride[mu] = stride;
-    s.wrap[mu] = (extent - 1) * stride;
-    stride *= extent;
-    if (mu < 3) s.divisor[mu] = kaon_divisor_of((uint32_t)extent);
+    s.wrap[mu] = (s.extents[mu] - 1) * stride;
+    stride *= s.extents[mu];
+    if (mu < 3) s.divisor[mu] = kaon_divisor_of((uint32_t)s.extents[mu]);
   }
   return s;
 }
@@ -69,6 +71,7 @@ static inline kaon_sites kaon_sites_of(const kaon_stencil *stencil) {
 static inline void kaon_sites_tile(kaon_sites *s, const uint8_t warp_bits[4],
                                    const uint8_t block_bits[4]) {
   static const uint8_t box_bits[4] = {0, 2, 2, 3};
+  if (s->extents[0] % 2 != 0) return;
   for (int mu = 0; mu < 4; mu++)
     if ((mu == 0 ? s->half_x : s->extents[mu]) % (1 << (warp_bits[mu] + block_bits[mu])) != 0)
       return;
@@ -86,13 +89,13 @@ static inline void kaon_sites_tile(kaon_sites *s, const uint8_t warp_bits[4],
   }
 }
 
-/* A site: its number and parity, x / 2 and the coordinates, on the rank. `parity` here and below is
- * that of those coordinates: the whole lattice's is parity ^ kaon_stencil.odd_origin, which the
- * host puts in where it calls a kernel. */
+/* A site: its place among those of its parity, its number, and its coordinates on the rank.
+ * `parity` here and below is that of those coordinates: the whole lattice's is parity ^
+ * kaon_stencil.odd_origin, which the host puts in where it calls a kernel. */
 typedef struct kaon_here {
-  int32_t at;
-  int parity, half, odd_x; /* x = 2 half + odd_x */
-  int y, z, t;
+  int32_t at, number;
+  int parity;
+  int x, y, z, t;
 } kaon_here;
 
 /* row = (c[3] * d2 + c[2]) * d1 + c[1] taken apart by the divisors. */
@@ -104,25 +107,34 @@ static inline KAON_HD void kaon_rows_split(const kaon_sites *s, uint32_t row, in
   c[3] = (int)slice;
 }
 
-/* n = row * d0 + c[0] likewise. */
-static inline KAON_HD void kaon_sites_split(const kaon_sites *s, uint32_t n, int c[4]) {
-  const uint32_t row = kaon_divide_by(n, &s->divisor[0]);
-  c[0] = (int)(n - row * s->divisor[0].d);
-  kaon_rows_split(s, row, c);
+/* Where the coordinates may be one site beyond the end of a row of x: that is the first one of the
+ * next row. */
+static inline KAON_HD void kaon_here_carry(const kaon_sites *s, kaon_here *h) {
+  if (h->x < s->extents[0]) return;
+  h->x = 0;
+  if (++h->y < s->extents[1]) return;
+  h->y = 0;
+  if (++h->z < s->extents[2]) return;
+  h->z = 0;
+  h->t++;
 }
 
-/* The site with number `at`. Only for sites that are not tiled. */
+/* The site with number `at` of its parity. Only for sites that are not tiled. */
 static inline KAON_HD kaon_here kaon_here_of(const kaon_sites *s, int parity, int32_t at) {
   kaon_here h;
   int c[4];
-  kaon_sites_split(s, (uint32_t)at, c);
+  const uint32_t first = 2 * (uint32_t)at, row = kaon_divide_by(first, &s->divisor[0]);
+  kaon_rows_split(s, row, c);
+  c[0] = (int)(first - row * s->divisor[0].d);
+  const int second = (c[0] + c[1] + c[2] + c[3] + parity) & 1; /* of the pair */
   h.at = at;
+  h.number = (int32_t)first + second;
   h.parity = parity;
-  h.half = c[0];
+  h.x = c[0] + second;
   h.y = c[1];
   h.z = c[2];
   h.t = c[3];
-  h.odd_x = (h.y + h.z + h.t + parity) & 1;
+  kaon_here_carry(s, &h);
   return h;
 }
 
@@ -148,20 +160,18 @@ static inline KAON_HD kaon_here kaon_here_in_tile(const kaon_sites *s, int parit
     c[mu] = c[mu] << s->block_bits[mu] | kaon_take_bits(&warp, s->block_bits[mu]);
     c[mu] = c[mu] << s->warp_bits[mu] | kaon_take_bits(&lane, s->warp_bits[mu]);
   }
-  h.at = c[0] + c[1] * s->stride[1] + c[2] * s->stride[2] + c[3] * s->stride[3];
   h.parity = parity;
-  h.half = c[0];
+  h.x = 2 * c[0] + ((c[1] + c[2] + c[3] + parity) & 1);
   h.y = c[1];
   h.z = c[2];
   h.t = c[3];
-  h.odd_x = (h.y + h.z + h.t + parity) & 1;
+  h.number = h.x + h.y * s->stride[1] + h.z * s->stride[2] + h.t * s->stride[3];
+  h.at = h.number >> 1;
   return h;
 }
 
-/* x + X (y + Y (z + Z t)): of two neighbours in x one is even, so the pairs are numbered by `at`.
- */
-static inline KAON_HD int64_t kaon_here_number(const kaon_here *h) {
-  return 2 * (int64_t)h->at + h->odd_x;
+static inline KAON_HD int kaon_here_coordinate(const kaon_here *h, const int mu) {
+  return mu == 0 ? h->x : mu == 1 ? h->y : mu == 2 ? h->z : h->t;
 }
 
 /* The number, on the other parity, of the neighbour in direction dir (0..3 forward x, y, z, t; 4..7
@@ -170,25 +180,23 @@ static inline KAON_HD int64_t kaon_here_number(const kaon_here *h) {
 static inline KAON_HD int32_t kaon_neighbour_of(const kaon_sites *s, const kaon_here *h,
                                                 const int dir, int *sign) {
   const int mu = dir % 4, forward = dir < 4;
-  const int c = mu == 0 ? h->half : mu == 1 ? h->y : mu == 2 ? h->z : h->t;
-  const int edge = forward ? (mu == 0 ? s->half_x : s->extents[mu]) - 1 : 0;
+  const int c = kaon_here_coordinate(h, mu);
+  const int edge = forward ? s->extents[mu] - 1 : 0;
   const int step = c == edge ? (forward ? -s->wrap[mu] : s->wrap[mu])
                              : (forward ? s->stride[mu] : -s->stride[mu]);
   *sign = mu == 3 && s->antiperiodic && c == edge ? -1 : 1;
-  /* in x the neighbour shares x / 2, or is the next pair's */
-  return mu == 0 && forward != h->odd_x ? h->at : h->at + step;
+  return (h->number + step) >> 1;
 }
 
-/* Hops of three sites. step: sites in y, z, t, reduced to less than the extent; x_step: in x / 2,
- * by odd_x of a hop forward (backward: of the other one); round: how often a hop in t goes round a
- * lattice of two slices before it is reduced. */
+/* Hops of three sites. step: reduced to less than the extent; round: how often a hop in t goes
+ * round a lattice of two slices before it is reduced. */
 typedef struct kaon_far {
-  int step[4], x_step[2], round;
+  int step[4], round;
 } kaon_far;
 
 static inline kaon_far kaon_far_of(const kaon_sites *s) {
-  kaon_far f = {{0, 0, 0, 0}, {1 % s->half_x, 2 % s->half_x}, 3 / s->extents[3]};
-  for (int mu = 1; mu < 4; mu++) f.step[mu] = 3 % s->extents[mu];
+  kaon_far f = {{0, 0, 0, 0}, 3 / s->extents[3]};
+  for (int mu = 0; mu < 4; mu++) f.step[mu] = 3 % s->extents[mu];
   return f;
 }
 
@@ -196,13 +204,11 @@ static inline kaon_far kaon_far_of(const kaon_sites *s) {
 static inline KAON_HD int32_t kaon_far_neighbour_of(const kaon_sites *s, const kaon_far *f,
                                                     const kaon_here *h, const int dir, int *sign) {
   const int mu = dir % 4, forward = dir < 4;
-  const int c = mu == 0 ? h->half : mu == 1 ? h->y : mu == 2 ? h->z : h->t;
-  const int extent = mu == 0 ? s->half_x : s->extents[mu];
-  const int far = mu == 0 ? f->x_step[h->odd_x == forward] : f->step[mu];
+  const int c = kaon_here_coordinate(h, mu), extent = s->extents[mu], far = f->step[mu];
   const int crosses = forward ? c >= extent - far : c < far;
   const int to = (forward ? far : -far) + (crosses ? (forward ? -extent : extent) : 0);
   *sign = mu == 3 && s->antiperiodic && ((crosses + f->round) & 1) ? -1 : 1;
-  return h->at + to * s->stride[mu];
+  return (h->number + to * s->stride[mu]) >> 1;
 }
 
 #endif

@@ -1,8 +1,10 @@
 /* way.h - a thread's site on the GPU and the way to its neighbours along paths of links. Plain
- * order (lib/layout.h): site i of a parity is lane i % 32 of block i / 32, and i = ((t Z + z) Y +
- * y) X / 2 + x / 2. So an undivided lattice needs no tables; on a divided one a step may lead to a
- * ghost, and goes by the table that all of its steps are in (kaon_stencil.walk). Periodic: the
- * fermions' boundary sign is ignored. Common subset of C and CUDA C. */
+ * order (lib/layout.h): site i of a parity is lane i % 32 of block i / 32, and has number 2 i or 2
+ * i
+ * + 1 of x + X (y + Y (z + Z t)), of which one is even. So an undivided lattice needs no tables; on
+ * a divided one a step may lead to a ghost, and goes by the table that all of its steps are in
+ * (kaon_stencil.walk). Periodic: the fermions' boundary sign is ignored. Common subset of C and
+ * CUDA C. */
 #ifndef KAON_LIB_CUDA_WAY_H
 #define KAON_LIB_CUDA_WAY_H
 
@@ -33,22 +35,24 @@ static inline KAON_HD int sites_walked(const kaon_stencil *st) {
  */
 static inline KAON_HD void sites_coordinates(const kaon_stencil *st, int parity, int64_t i,
                                              int x[4]) {
-  const unsigned half_x = (unsigned)st->extents[0] / 2, y = (unsigned)st->extents[1],
-                 z = (unsigned)st->extents[2];
-  unsigned rank = (unsigned)i;
-  x[0] = (int)(2 * (rank % half_x));
-  rank /= half_x;
-  x[1] = (int)(rank % y);
-  rank /= y;
-  x[2] = (int)(rank % z);
-  x[3] = (int)(rank / z);
-  x[0] += (x[1] + x[2] + x[3] + parity) & 1;
+  unsigned rank = 2 * (unsigned)i;
+  for (int mu = 0; mu < 3; mu++) {
+    x[mu] = (int)(rank % (unsigned)st->extents[mu]);
+    rank /= (unsigned)st->extents[mu];
+  }
+  x[3] = (int)rank;
+  x[0] += (x[0] + x[1] + x[2] + x[3] + parity) & 1;
+  for (int mu = 0; mu < 3; mu++) { /* the second of a pair may begin a row */
+    if (x[mu] < st->extents[mu]) break;
+    x[mu] = 0;
+    x[mu + 1]++;
+  }
 }
 
 /* Which site of its parity it is. */
 static inline KAON_HD unsigned sites_rank_at(const kaon_stencil *st, const int x[4]) {
-  const int row = (x[3] * st->extents[2] + x[2]) * st->extents[1] + x[1];
-  return (unsigned)row * ((unsigned)st->extents[0] / 2) + (unsigned)x[0] / 2;
+  const int *n = st->extents;
+  return (unsigned)(x[0] + n[0] * (x[1] + n[1] * (x[2] + n[2] * x[3]))) / 2;
 }
 
 static inline KAON_HD unsigned sites_rank(const kaon_stencil *st, const vsites *s) {
@@ -95,15 +99,15 @@ static inline KAON_HD int64_t sites_number(const kaon_stencil *st, int parity, i
   return x[0] + o[0] + g[0] * (x[1] + o[1] + g[1] * row);
 }
 
-/* Sites of a parity in a slice of the rank, and the first of those on slice t of the whole lattice:
- * a slice's sites stand in a row. A slice that is not the rank's: one before or after all. */
-static inline KAON_HD int64_t sites_slice(const kaon_stencil *st) {
-  return st->nsites / st->extents[3];
-}
-
-static inline KAON_HD int64_t sites_of_slice(const kaon_stencil *st, int t) {
+/* The first site of a parity on slice t of the whole lattice: a slice's sites stand in a row, up to
+ * the first one of the next slice. A slice that is not the rank's: one before or after all. Where a
+ * slice has an odd number of sites, those at even t on the rank have one more of the parity of
+ * their first and their last site. */
+static inline KAON_HD int64_t sites_of_slice(const kaon_stencil *st, int parity, int t) {
+  const int64_t slice = (int64_t)st->extents[0] * st->extents[1] * st->extents[2];
   const int local = t - st->origin[3];
-  return sites_slice(st) * (local < 0 ? 0 : local < st->extents[3] ? local : st->extents[3]);
+  const int64_t before = slice * (local < 0 ? 0 : local < st->extents[3] ? local : st->extents[3]);
+  return (before + ((parity ^ st->odd_origin) == 0)) / 2;
 }
 
 #endif

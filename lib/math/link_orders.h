@@ -46,9 +46,9 @@ static inline KAON_HD void kaon_order_site(const int n[4], int parity, int64_t r
  * ones of the whole lattice (kaon_stencil.odd_origin). */
 static inline KAON_HD void kaon_order_even_odd(const int n[4], int odd, int64_t number,
                                                int site[4]) {
-  const int64_t half = (int64_t)n[0] * n[1] * n[2] * n[3] / 2;
-  const int parity = number >= half;
-  kaon_order_site(n, parity ^ odd, number - parity * half, site);
+  const int64_t even = ((int64_t)n[0] * n[1] * n[2] * n[3] + !odd) / 2; /* an odd number's last */
+  const int parity = number >= even;
+  kaon_order_site(n, parity ^ odd, number - parity * even, site);
 }
 
 /* Odd sites alone, t slowest, then x, y, z fastest; 8 links each: U_mu(x), U_mu(x - mu) for mu = t,

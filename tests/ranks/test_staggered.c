@@ -286,15 +286,14 @@ static const struct {
                  {{8, 6, 6, 4}, {2, 2, 1, 1}, 15}, {{8, 4, 4, 12}, {1, 1, 1, 4}, 7},
                  {{4, 6, 6, 6}, {1, 2, 2, 2}, 15}, {{8, 6, 10, 4}, {2, 2, 2, 1}, 15},
                  {{6, 8, 8, 8}, {2, 1, 1, 1}, 0},  {{10, 6, 4, 4}, {2, 2, 1, 1}, 15},
-                 {{12, 4, 4, 6}, {4, 1, 1, 1}, 0}, {{6, 6, 10, 4}, {2, 2, 2, 1}, 15}};
+                 {{12, 4, 4, 6}, {4, 1, 1, 1}, 0}, {{6, 6, 10, 4}, {2, 2, 2, 1}, 15},
+                 {{6, 10, 6, 6}, {2, 2, 2, 2}, 15}};
 enum { ODD_PARTS = sizeof odd_parts / sizeof *odd_parts };
 
 static int open_odd(pair *p, int which, const way *how) {
   int grid[4];
   memcpy(grid, odd_parts[which].grid, sizeof grid);
   if (grid[0] * grid[1] * grid[2] * grid[3] != world_size()) return 0;
-  if (kaon_ranks_grid(odd_parts[which].extents, 0, ranks_options(KAON_ISA_AUTO).backend, grid))
-    return 0; /* odd in x, on a device */
   open_on(p, odd_parts[which].extents, grid, odd_parts[which].mask, how);
   return 1;
 }
