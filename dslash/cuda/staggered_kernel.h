@@ -12,7 +12,7 @@
 
 #include "dslash/cuda/kernels.h"
 #include "dslash/cuda/site.h"
-#include "lib/math/recon.h"
+#include "lib/math/recon8.h"
 #include "lib/math/staggered.h"
 
 /* How many columns a thread takes at most. In half a block has two groups of them side by side, a
@@ -153,21 +153,15 @@ static __device__ __forceinline__ void link_packets(const stored *links, uint32_
   }
 }
 
-/* The link of site `at` in 18 numbers; half: in units of 1 / 32767, but of 8 reals values. 8 reals
- * with `turn`: as its own V (lib/math/recon.h), for chi of colour_turned. */
+/* The link of site `at` in 18 numbers; half: in units of 1 / 32767, but of 8 reals values. */
 template <int RECON, bool BESIDE>
-static __device__ __forceinline__ void link_numbers(const stored *raw, bool turn, real *numbers) {
+static __device__ __forceinline__ void link_numbers(const stored *raw, real *numbers) {
   vcomplex u[9];
   if constexpr (RECON == 8) {
     vcomplex z[4];
 #pragma unroll
     for (int i = 0; i < 4; i++) z[i] = number_load<BESIDE>(raw + 2 * i);
-    if (turn) {
-      recon_rows8(raw, z, u);
-      recon_row2(u);
-    } else {
-      recon_finish8(raw, z, u);
-    }
+    recon_finish8(raw, z, u);
   } else {
 #pragma unroll
     for (int i = 0; i < RECON / 2; i++) u[i] = number_load<BESIDE>(raw + 2 * i);
@@ -184,12 +178,21 @@ static __device__ __forceinline__ void link_numbers(const stored *raw, bool turn
   }
 }
 
-/* chi as V meets it, U chi = V colour_turned(chi): six choices in the place of twelve. */
-static __device__ __forceinline__ vcolour colour_turned(const stored *raw, const vcolour *chi) {
-  vcolour d;
+/* d += U chi, or U^dagger chi, of a link in 8 reals, as lib/math/recon8.h applies it. */
+template <bool BACKWARD, bool BESIDE>
+static __device__ __forceinline__ void link_apply8(const stored *raw, const vcolour *chi,
+                                                   vcolour *d) {
+  vcomplex z[4];
 #pragma unroll
-  for (int i = 0; i < 3; i++) d.c[i] = recon_choose8(raw, chi->c[i], chi->c[(i + 1) % 3]);
-  return d;
+  for (int i = 0; i < 4; i++) z[i] = number_load<BESIDE>(raw + 2 * i);
+  const vlink8 u = link8_of(raw, z);
+  if constexpr (BACKWARD) {
+    link8_add_adjoint(raw, &u, chi->c, d->c);
+  } else {
+    vcomplex turned[3];
+    link8_turned(raw, chi->c, turned);
+    link8_add(&u, turned, d->c);
+  }
 }
 
 /* What a long link's phase is stored as; 0, the phase 1, where there are none: no branch. */
@@ -249,7 +252,7 @@ static __device__ __forceinline__ void hop_add(const staggered_call &a, const st
                                                const kaon_view &in, uint32_t from, real eta,
                                                int count, vcolour *d) {
   constexpr bool backward = DIR >= 4, phased = FAR && RECON != 18;
-  constexpr bool turn = RECON == 8 && !backward && COLUMNS == 1 && sizeof(real) == 4;
+  constexpr bool applied = RECON == 8 && COLUMNS == 1, beside = beside_link<RECON, COLUMNS>();
   const real factor = colour_unit(backward ? -eta : eta);
   const char *first = packet_address<COLOURS>(in.data, packet_at<COLOURS>(from, a.nrhs));
   const float *scale = KAON_HALF ? in.scale + scale_at(from, a.nrhs) : NULL;
@@ -257,16 +260,18 @@ static __device__ __forceinline__ void hop_add(const staggered_call &a, const st
   real u[18], y = 0;
   link_packets<RECON, SHARED>(links, at, raw);
   if constexpr (phased) y = phase_read(a.phased, phases, at);
-  link_numbers<RECON, beside_link<RECON, COLUMNS>()>(raw, turn, u);
+  if constexpr (!applied) link_numbers<RECON, beside>(raw, u);
 #pragma unroll
   for (int k = 0; k < COLUMNS; k++) {
     const int column = COLUMNS == 1 ? 0 : min(k, count - 1);
     vcolour chi = colour_take<beside_colour<RECON, COLUMNS>()>(
         first + column * (COLOURS * KAON_LANES * (int)sizeof(stored)), scale + column * KAON_LANES,
         factor);
-    if constexpr (turn) chi = colour_turned(raw, &chi);
     if constexpr (phased) chi = colour_turn(y, backward, &chi);
-    colour_add_link(u, KAON_LINK_BUFFER, backward, &chi, &d[k]);
+    if constexpr (applied)
+      link_apply8<backward, beside>(raw, &chi, &d[k]);
+    else
+      colour_add_link(u, KAON_LINK_BUFFER, backward, &chi, &d[k]);
   }
 }
 
