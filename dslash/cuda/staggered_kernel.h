@@ -59,8 +59,8 @@ static __device__ __forceinline__ constexpr int staggered_blocks() {
   return sizeof(real) == 8 ? 3 : KAON_HALF ? 6 : 5;
 }
 
-/* A complex number as it is stored. BESIDE, in half: by the conversion unit, in place of two
- * instructions in those that also multiply and add; it makes 16 a clock, so not for all of them. */
+/* A complex number of a link as it is stored. BESIDE, in half: by the conversion unit, in place of
+ * two instructions in those that also multiply and add; it makes 16 a clock. */
 template <bool BESIDE>
 static __device__ __forceinline__ vcomplex number_load(const stored *p) {
 #if KAON_HALF
@@ -84,21 +84,35 @@ template <int RECON, int COLUMNS>
 static __device__ __forceinline__ constexpr bool beside_link() {
   return COLUMNS > 1 || RECON != 18;
 }
-template <int RECON, int COLUMNS>
-static __device__ __forceinline__ constexpr bool beside_colour() {
-  return COLUMNS == 1 && RECON != 18;
+
+/* A column's site as it is stored. */
+typedef struct raw_colour {
+  craw c[3];
+} raw_colour;
+
+/* Behind its first packet. */
+static __device__ __forceinline__ raw_colour colour_load(const char *first) {
+  stored raw[COLOURS];
+  raw_colour d;
+  packets_read<COLOURS, false>(first, raw);
+#pragma unroll
+  for (int i = 0; i < 3; i++) d.c[i] = c_load_raw(raw + 2 * i);
+  return d;
 }
 
-/* A column's site behind its first packet and its scale, times `factor`; half: that of integers. */
-template <bool BESIDE>
-static __device__ __forceinline__ vcolour colour_take(const char *first, const float *scale,
-                                                      real factor) {
-  stored raw[COLOURS];
+/* Times `factor`; half: that of integers. */
+static __device__ __forceinline__ vcolour colour_scaled(const raw_colour &raw, real factor) {
   vcolour d;
-  packets_read<COLOURS, false>(first, raw);
-  if (KAON_HALF) factor *= *scale;
+#if KAON_HALF
+  const real offset = PACKED_OFFSET * factor;
+#endif
 #pragma unroll
-  for (int i = 0; i < 3; i++) d.c[i] = c_scale(number_load<BESIDE>(raw + 2 * i), factor);
+  for (int i = 0; i < 3; i++)
+#if KAON_HALF
+    d.c[i] = c_from_raw_scaled(raw.c[i], factor, offset);
+#else
+    d.c[i] = c_scale(c_from_raw(raw.c[i]), factor);
+#endif
   return d;
 }
 
@@ -109,8 +123,10 @@ static __device__ __forceinline__ real colour_unit(real sign) {
 
 static __device__ __forceinline__ vcolour colour_read(const kaon_view &v, uint32_t site,
                                                       int units) {
-  return colour_take<false>(packet_address<COLOURS>(v.data, packet_at<COLOURS>(site, units)),
-                            KAON_HALF ? v.scale + scale_at(site, units) : NULL, colour_unit(1));
+  real factor = colour_unit(1);
+  if (KAON_HALF) factor *= v.scale[scale_at(site, units)];
+  return colour_scaled(
+      colour_load(packet_address<COLOURS>(v.data, packet_at<COLOURS>(site, units))), factor);
 }
 
 static __device__ __forceinline__ void colour_write(const kaon_view &v, uint32_t site, int units,
@@ -153,8 +169,28 @@ static __device__ __forceinline__ void link_packets(const stored *links, uint32_
   }
 }
 
-/* The link of site `at` in 18 numbers; half: in units of 1 / 32767, but of 8 reals values. */
-template <int RECON, bool BESIDE>
+/* A link's numbers times its phase: for several columns, of which each would take a third of that.
+ */
+static __device__ __forceinline__ void link_turn(real y, real *numbers) {
+  const vcomplex phase = phase_of(y);
+#pragma unroll
+  for (int i = 0; i < 18; i += 2) {
+    const vcomplex z = c_mul(phase, c_make(numbers[i], numbers[i + 1]));
+    numbers[i] = z.re;
+    numbers[i + 1] = z.im;
+  }
+}
+
+/* Row 2 of a link in 12 half-precision reals comes out as a product of two integers. One column
+ * owes the step once more, four multiplications fewer (link_add_owing). */
+template <int RECON, int COLUMNS>
+static __device__ __forceinline__ constexpr bool row2_owes() {
+  return KAON_HALF && RECON == 12 && COLUMNS == 1;
+}
+
+/* The link of site `at` in 18 numbers; half: in units of 1 / 32767, but of 8 reals values. OWES:
+ * row 2 in their squares. */
+template <int RECON, bool BESIDE, bool OWES>
 static __device__ __forceinline__ void link_numbers(const stored *raw, real *numbers) {
   vcomplex u[9];
   if constexpr (RECON == 8) {
@@ -166,9 +202,9 @@ static __device__ __forceinline__ void link_numbers(const stored *raw, real *num
 #pragma unroll
     for (int i = 0; i < RECON / 2; i++) u[i] = number_load<BESIDE>(raw + 2 * i);
     if constexpr (RECON == 12) {
-      recon_row2(u); /* half: products of two integers */
+      recon_row2(u);
 #pragma unroll
-      for (int i = 6; i < 9 && KAON_HALF; i++) u[i] = c_scale(u[i], KAON_HALF_STEP);
+      for (int i = 6; i < 9 && KAON_HALF && !OWES; i++) u[i] = c_scale(u[i], KAON_HALF_STEP);
     }
   }
 #pragma unroll
@@ -178,21 +214,47 @@ static __device__ __forceinline__ void link_numbers(const stored *raw, real *num
   }
 }
 
-/* d += U chi, or U^dagger chi, of a link in 8 reals, as lib/math/recon8.h applies it. */
-template <bool BACKWARD, bool BESIDE>
-static __device__ __forceinline__ void link_apply8(const stored *raw, const vcolour *chi,
-                                                   vcolour *d) {
+/* d += U chi, or U^dagger chi, of a link whose row 2 owes a step. */
+template <bool BACKWARD>
+static __device__ __forceinline__ void link_add_owing(const real *u, vcolour *chi, vcolour *d) {
+  vcolour owing = *d;
+  if constexpr (BACKWARD)
+    chi->c[2] = c_scale(chi->c[2], KAON_HALF_STEP);
+  else
+    owing.c[2] = c_make(0, 0);
+  colour_add_link(u, KAON_LINK_BUFFER, BACKWARD, chi, &owing);
+  if constexpr (!BACKWARD) {
+    owing.c[2].re = v_fma(owing.c[2].re, KAON_HALF_STEP, d->c[2].re);
+    owing.c[2].im = v_fma(owing.c[2].im, KAON_HALF_STEP, d->c[2].im);
+  }
+  *d = owing;
+}
+
+/* The link in 8 reals as lib/math/recon8.h applies it. */
+template <bool BESIDE>
+static __device__ __forceinline__ vlink8 link_applied(const stored *raw) {
   vcomplex z[4];
 #pragma unroll
   for (int i = 0; i < 4; i++) z[i] = number_load<BESIDE>(raw + 2 * i);
-  const vlink8 u = link8_of(raw, z);
-  if constexpr (BACKWARD) {
-    link8_add_adjoint(raw, &u, chi->c, d->c);
-  } else {
-    vcomplex turned[3];
-    link8_turned(raw, chi->c, turned);
-    link8_add(&u, turned, d->c);
+  return link8_of(raw, z);
+}
+
+/* chi as such a link's V meets it in hops forward; half: chosen as one word. */
+static __device__ __forceinline__ raw_colour colour_turned(const stored *link,
+                                                           const raw_colour &chi) {
+  raw_colour d;
+#pragma unroll
+  for (int i = 0; i < 3; i++) {
+    const craw plain = chi.c[i], turned = chi.c[(i + 1) % 3];
+#if KAON_HALF
+    d.c[i] = link[2] & 1 ? plain : turned;
+#else
+    const vcomplex z = recon_choose8(link, c_from_raw(plain), c_from_raw(turned));
+    d.c[i].re = z.re;
+    d.c[i].im = z.im;
+#endif
   }
+  return d;
 }
 
 /* What a long link's phase is stored as; 0, the phase 1, where there are none: no branch. */
@@ -253,25 +315,41 @@ static __device__ __forceinline__ void hop_add(const staggered_call &a, const st
                                                int count, vcolour *d) {
   constexpr bool backward = DIR >= 4, phased = FAR && RECON != 18;
   constexpr bool applied = RECON == 8 && COLUMNS == 1, beside = beside_link<RECON, COLUMNS>();
+  constexpr bool owes = row2_owes<RECON, COLUMNS>();
   const real factor = colour_unit(backward ? -eta : eta);
   const char *first = packet_address<COLOURS>(in.data, packet_at<COLOURS>(from, a.nrhs));
   const float *scale = KAON_HALF ? in.scale + scale_at(from, a.nrhs) : NULL;
   stored raw[RECON];
   real u[18], y = 0;
+  vlink8 v;
   link_packets<RECON, SHARED>(links, at, raw);
   if constexpr (phased) y = phase_read(a.phased, phases, at);
-  if constexpr (!applied) link_numbers<RECON, beside>(raw, u);
+  if constexpr (applied)
+    v = link_applied<beside>(raw);
+  else
+    link_numbers<RECON, beside, owes>(raw, u);
+  if constexpr (phased && COLUMNS > 1) link_turn(y, u);
+  real units[COLUMNS]; /* ahead of the columns, or registers do not last */
+#pragma unroll
+  for (int k = 0; k < COLUMNS; k++)
+    units[k] =
+        KAON_HALF ? factor * scale[(COLUMNS == 1 ? 0 : min(k, count - 1)) * KAON_LANES] : factor;
 #pragma unroll
   for (int k = 0; k < COLUMNS; k++) {
     const int column = COLUMNS == 1 ? 0 : min(k, count - 1);
-    vcolour chi = colour_take<beside_colour<RECON, COLUMNS>()>(
-        first + column * (COLOURS * KAON_LANES * (int)sizeof(stored)), scale + column * KAON_LANES,
-        factor);
-    if constexpr (phased) chi = colour_turn(y, backward, &chi);
-    if constexpr (applied)
-      link_apply8<backward, beside>(raw, &chi, &d[k]);
-    else
+    raw_colour stored_chi =
+        colour_load(first + column * (COLOURS * KAON_LANES * (int)sizeof(stored)));
+    if constexpr (applied && !backward) stored_chi = colour_turned(raw, stored_chi);
+    vcolour chi = colour_scaled(stored_chi, units[k]);
+    if constexpr (phased && COLUMNS == 1) chi = colour_turn(y, backward, &chi);
+    if constexpr (owes)
+      link_add_owing<backward>(u, &chi, &d[k]);
+    else if constexpr (!applied)
       colour_add_link(u, KAON_LINK_BUFFER, backward, &chi, &d[k]);
+    else if constexpr (backward)
+      link8_add_adjoint(raw, &v, chi.c, d[k].c);
+    else
+      link8_add(&v, chi.c, d[k].c);
   }
 }
 
