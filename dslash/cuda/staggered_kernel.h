@@ -1,6 +1,7 @@
 /* staggered_kernel.h - the staggered hop on the GPU, with thin links or with fat and long ones in
  * one kernel, fused with x-pay and sums (staggered_ops.h). A thread a site; COLUMNS columns of it
- * at most side by side, for which a link is loaded and rebuilt once. Neighbours and signs are
+ * at most side by side, for which a link is loaded and rebuilt once; one column applies links of 8
+ * reals without their elements (lib/math/recon8.h). Neighbours and signs are
  * worked out from the site's coordinates. Fat links' and long links' hops add up apart (6 registers
  * each) and meet once. Included by one file for each link storage.
  *
@@ -239,21 +240,24 @@ static __device__ __forceinline__ vlink8 link_applied(const stored *raw) {
   return link8_of(raw, z);
 }
 
-/* chi as such a link's V meets it in hops forward; half: chosen as one word. */
+/* link8_turned of what is stored; half: a complex number is chosen as one word. */
 static __device__ __forceinline__ raw_colour colour_turned(const stored *link,
                                                            const raw_colour &chi) {
   raw_colour d;
+#if KAON_HALF
+#pragma unroll
+  for (int i = 0; i < 3; i++) d.c[i] = link[2] & 1 ? chi.c[i] : chi.c[(i + 1) % 3];
+#else
+  vcomplex plain[3], turned[3];
+#pragma unroll
+  for (int i = 0; i < 3; i++) plain[i] = c_from_raw(chi.c[i]);
+  link8_turned(link, plain, turned);
 #pragma unroll
   for (int i = 0; i < 3; i++) {
-    const craw plain = chi.c[i], turned = chi.c[(i + 1) % 3];
-#if KAON_HALF
-    d.c[i] = link[2] & 1 ? plain : turned;
-#else
-    const vcomplex z = recon_choose8(link, c_from_raw(plain), c_from_raw(turned));
-    d.c[i].re = z.re;
-    d.c[i].im = z.im;
-#endif
+    d.c[i].re = turned[i].re;
+    d.c[i].im = turned[i].im;
   }
+#endif
   return d;
 }
 

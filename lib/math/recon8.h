@@ -1,7 +1,7 @@
 /* recon8.h - SU(3) links of 8 reals (recon.h) as they are applied: V chi and V^dagger chi without
  * V's elements, in 44 multiplications and additions beside 31 of the link, where decoding takes 76
- * and a product of nine elements 36. So for a link that meets one vector; from four on elements are
- * cheaper, since the choice between turned and plain columns falls on each vector here.
+ * and a product of nine elements 36. So for a link that meets one vector; where several do,
+ * elements are cheaper, since here the choice between turned and plain columns falls on each.
  *
  * Row a of V is t A: A is what projection leaves beside its factor t = 1 / h, h = (1 + y^2) / 2.
  * With s = A_1 chi_1 + A_2 chi_2, nu = t h^2 n^2 and the numbers alpha and beta below
