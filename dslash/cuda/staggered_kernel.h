@@ -321,9 +321,8 @@ static __device__ __forceinline__ void hop_add(const staggered_call &a, const st
   constexpr bool applied = RECON == 8 && COLUMNS == 1, beside = beside_link<RECON, COLUMNS>();
   constexpr bool owes = row2_owes<RECON, COLUMNS>();
   const real factor = colour_unit(backward ? -eta : eta);
-  const int of = COLUMNS == 1 ? 1 : a.nrhs; /* columns of a vector */
-  const char *first = packet_address<COLOURS>(in.data, packet_at<COLOURS>(from, of));
-  const float *scale = KAON_HALF ? in.scale + scale_at(from, of) : NULL;
+  const char *first = packet_address<COLOURS>(in.data, packet_at<COLOURS>(from, a.nrhs));
+  const float *scale = KAON_HALF ? in.scale + scale_at(from, a.nrhs) : NULL;
   stored raw[RECON];
   real u[18], y = 0;
   vlink8 v;
