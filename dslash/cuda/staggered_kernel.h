@@ -1,6 +1,7 @@
 /* staggered_kernel.h - the staggered hop on the GPU, with thin links or with fat and long ones in
  * one kernel, fused with x-pay and sums (staggered_ops.h). A thread a site; COLUMNS columns of it
- * at most side by side, for which a link is loaded and rebuilt once. Neighbours and signs are
+ * at most side by side, for which a link is loaded and rebuilt once; one column applies links of 8
+ * reals without their elements (lib/math/recon8.h). Neighbours and signs are
  * worked out from the site's coordinates. Fat links' and long links' hops add up apart (6 registers
  * each) and meet once. Included by one file for each link storage.
  *
@@ -11,9 +12,7 @@
 #define KAON_DSLASH_CUDA_STAGGERED_KERNEL_H
 
 #include "dslash/cuda/kernels.h"
-#include "dslash/cuda/site.h"
-#include "lib/math/recon.h"
-#include "lib/math/staggered.h"
+#include "dslash/cuda/staggered_site.h"
 
 /* How many columns a thread takes at most. In half a block has two groups of them side by side, a
  * warp each, which find links in the first-level cache: there links are most of what passes from
@@ -21,8 +20,7 @@
 enum {
   STAGGERED_MANY = 4,
   MANY_THREADS = KAON_HALF ? 2 * SITE_THREADS : SITE_THREADS,
-  GROUPED = KAON_HALF,
-  COLOURS = KAON_STAGGERED_REALS
+  GROUPED = KAON_HALF
 };
 
 typedef struct staggered_call {
@@ -59,168 +57,6 @@ static __device__ __forceinline__ constexpr int staggered_blocks() {
   return sizeof(real) == 8 ? 3 : KAON_HALF ? 6 : 5;
 }
 
-/* A complex number as it is stored. BESIDE, in half: by the conversion unit, in place of two
- * instructions in those that also multiply and add; it makes 16 a clock, so not for all of them. */
-template <bool BESIDE>
-static __device__ __forceinline__ vcomplex number_load(const stored *p) {
-#if KAON_HALF
-  if constexpr (BESIDE) return c_load_beside(p);
-#endif
-  return c_load(p);
-}
-
-/* ---- a site's colours ---- */
-
-static __device__ __forceinline__ kaon_view colour_view(const kaon_view &v, int column) {
-  kaon_view c;
-  c.data = (stored *)v.data + (int64_t)column * (COLOURS * KAON_LANES);
-  c.scale = KAON_HALF ? v.scale + column * KAON_LANES : NULL;
-  return c;
-}
-
-/* Where the conversion unit has room. Hops of one column with 18-real links wait for memory; of
- * several it converts the links, which are converted once for all. */
-template <int RECON, int COLUMNS>
-static __device__ __forceinline__ constexpr bool beside_link() {
-  return COLUMNS > 1 || RECON != 18;
-}
-template <int RECON, int COLUMNS>
-static __device__ __forceinline__ constexpr bool beside_colour() {
-  return COLUMNS == 1 && RECON != 18;
-}
-
-/* A column's site behind its first packet and its scale, times `factor`; half: that of integers. */
-template <bool BESIDE>
-static __device__ __forceinline__ vcolour colour_take(const char *first, const float *scale,
-                                                      real factor) {
-  stored raw[COLOURS];
-  vcolour d;
-  packets_read<COLOURS, false>(first, raw);
-  if (KAON_HALF) factor *= *scale;
-#pragma unroll
-  for (int i = 0; i < 3; i++) d.c[i] = c_scale(number_load<BESIDE>(raw + 2 * i), factor);
-  return d;
-}
-
-/* What integers are worth beside their scale. */
-static __device__ __forceinline__ real colour_unit(real sign) {
-  return KAON_HALF ? sign * KAON_HALF_STEP : sign;
-}
-
-static __device__ __forceinline__ vcolour colour_read(const kaon_view &v, uint32_t site,
-                                                      int units) {
-  return colour_take<false>(packet_address<COLOURS>(v.data, packet_at<COLOURS>(site, units)),
-                            KAON_HALF ? v.scale + scale_at(site, units) : NULL, colour_unit(1));
-}
-
-static __device__ __forceinline__ void colour_write(const kaon_view &v, uint32_t site, int units,
-                                                    const vcolour *d) {
-  typedef packets<COLOURS> p;
-  char *to = (char *)packet_address<COLOURS>(v.data, packet_at<COLOURS>(site, units));
-  const real *value = (const real *)d;
-  stored q[COLOURS];
-#if KAON_HALF
-  v.scale[scale_at(site, units)] = quantise_site<COLOURS, true>(value, q);
-#else
-#pragma unroll
-  for (int i = 0; i < COLOURS; i++) q[i] = value[i];
-#endif
-#pragma unroll
-  for (int g = 0; g < p::count; g++, to += KAON_LANES * p::bytes) {
-    words<p::bytes> x;
-    memcpy(&x, q + g * p::group, p::bytes);
-    if constexpr (p::bytes == 16)
-      __stcs((uint4 *)to, make_uint4(x.w[0], x.w[1], x.w[2], x.w[3]));
-    else if constexpr (p::bytes == 8)
-      __stcs((uint2 *)to, make_uint2(x.w[0], x.w[1]));
-    else
-      __stcs((unsigned *)to, x.w[0]);
-  }
-}
-
-/* ---- links ---- */
-
-/* Packets of a link: past the first-level cache where one warp alone reads them. */
-template <int RECON, bool SHARED>
-static __device__ __forceinline__ void link_packets(const stored *links, uint32_t at, stored *raw) {
-  typedef packets<RECON> p;
-  const char *first = packet_address<RECON>(links, packet_at<RECON>(at, 1));
-#pragma unroll
-  for (int g = 0; g < p::count; g++) {
-    const char *from = first + g * (KAON_LANES * p::bytes);
-    const words<p::bytes> x = SHARED ? read_shared<p::bytes>(from) : read_once<p::bytes>(from);
-    memcpy(raw + g * p::group, &x, p::bytes);
-  }
-}
-
-/* The link of site `at` in 18 numbers; half: in units of 1 / 32767, but of 8 reals values. 8 reals
- * with `turn`: as its own V (lib/math/recon.h), for chi of colour_turned. */
-template <int RECON, bool BESIDE>
-static __device__ __forceinline__ void link_numbers(const stored *raw, bool turn, real *numbers) {
-  vcomplex u[9];
-  if constexpr (RECON == 8) {
-    vcomplex z[4];
-#pragma unroll
-    for (int i = 0; i < 4; i++) z[i] = number_load<BESIDE>(raw + 2 * i);
-    if (turn) {
-      recon_rows8(raw, z, u);
-      recon_row2(u);
-    } else {
-      recon_finish8(raw, z, u);
-    }
-  } else {
-#pragma unroll
-    for (int i = 0; i < RECON / 2; i++) u[i] = number_load<BESIDE>(raw + 2 * i);
-    if constexpr (RECON == 12) {
-      recon_row2(u); /* half: products of two integers */
-#pragma unroll
-      for (int i = 6; i < 9 && KAON_HALF; i++) u[i] = c_scale(u[i], KAON_HALF_STEP);
-    }
-  }
-#pragma unroll
-  for (int i = 0; i < 9; i++) {
-    numbers[2 * i] = u[i].re;
-    numbers[2 * i + 1] = u[i].im;
-  }
-}
-
-/* chi as V meets it, U chi = V colour_turned(chi): six choices in the place of twelve. */
-static __device__ __forceinline__ vcolour colour_turned(const stored *raw, const vcolour *chi) {
-  vcolour d;
-#pragma unroll
-  for (int i = 0; i < 3; i++) d.c[i] = recon_choose8(raw, chi->c[i], chi->c[(i + 1) % 3]);
-  return d;
-}
-
-/* What a long link's phase is stored as; 0, the phase 1, where there are none: no branch. */
-static __device__ __forceinline__ real phase_read(int phased, const stored *phases, uint32_t at) {
-#if defined(KAON_PREC_DOUBLE)
-  double y = 0;
-  asm volatile(
-      "{.reg .pred w; setp.ne.s32 w, %2, 0;"
-      "@w ld.global.nc.L1::no_allocate.f64 %0, [%1];}"
-      : "+d"(y)
-      : "l"(phases + at), "r"(phased));
-  return y;
-#elif defined(KAON_PREC_SINGLE)
-  float y = 0;
-  asm volatile(
-      "{.reg .pred w; setp.ne.s32 w, %2, 0;"
-      "@w ld.global.nc.L1::no_allocate.f32 %0, [%1];}"
-      : "+f"(y)
-      : "l"(phases + at), "r"(phased));
-  return y;
-#else
-  int16_t y = 0;
-  asm volatile(
-      "{.reg .pred w; setp.ne.s32 w, %2, 0;"
-      "@w ld.global.nc.L1::no_allocate.u16 %0, [%1];}"
-      : "+h"(y)
-      : "l"(phases + at), "r"(phased));
-  return (real)y * KAON_HALF_STEP;
-#endif
-}
-
 /* ---- hops ---- */
 
 /* A site and the signs of its hops. */
@@ -249,24 +85,42 @@ static __device__ __forceinline__ void hop_add(const staggered_call &a, const st
                                                const kaon_view &in, uint32_t from, real eta,
                                                int count, vcolour *d) {
   constexpr bool backward = DIR >= 4, phased = FAR && RECON != 18;
-  constexpr bool turn = RECON == 8 && !backward && COLUMNS == 1 && sizeof(real) == 4;
+  constexpr bool applied = RECON == 8 && COLUMNS == 1, beside = beside_link<RECON, COLUMNS>();
+  constexpr bool owes = row2_owes<RECON, COLUMNS>();
   const real factor = colour_unit(backward ? -eta : eta);
   const char *first = packet_address<COLOURS>(in.data, packet_at<COLOURS>(from, a.nrhs));
   const float *scale = KAON_HALF ? in.scale + scale_at(from, a.nrhs) : NULL;
   stored raw[RECON];
   real u[18], y = 0;
+  vlink8 v;
   link_packets<RECON, SHARED>(links, at, raw);
   if constexpr (phased) y = phase_read(a.phased, phases, at);
-  link_numbers<RECON, beside_link<RECON, COLUMNS>()>(raw, turn, u);
+  if constexpr (applied)
+    v = link_applied<beside>(raw);
+  else
+    link_numbers<RECON, beside, owes>(raw, u);
+  if constexpr (phased && COLUMNS > 1) link_turn(y, u);
+  real units[COLUMNS]; /* ahead of the columns, or registers do not last */
+#pragma unroll
+  for (int k = 0; k < COLUMNS; k++)
+    units[k] =
+        KAON_HALF ? factor * scale[(COLUMNS == 1 ? 0 : min(k, count - 1)) * KAON_LANES] : factor;
 #pragma unroll
   for (int k = 0; k < COLUMNS; k++) {
     const int column = COLUMNS == 1 ? 0 : min(k, count - 1);
-    vcolour chi = colour_take<beside_colour<RECON, COLUMNS>()>(
-        first + column * (COLOURS * KAON_LANES * (int)sizeof(stored)), scale + column * KAON_LANES,
-        factor);
-    if constexpr (turn) chi = colour_turned(raw, &chi);
-    if constexpr (phased) chi = colour_turn(y, backward, &chi);
-    colour_add_link(u, KAON_LINK_BUFFER, backward, &chi, &d[k]);
+    raw_colour stored_chi =
+        colour_load(first + column * (COLOURS * KAON_LANES * (int)sizeof(stored)));
+    if constexpr (applied && !backward) stored_chi = colour_turned(raw, stored_chi);
+    vcolour chi = colour_scaled(stored_chi, units[k]);
+    if constexpr (phased && COLUMNS == 1) chi = colour_turn(y, backward, &chi);
+    if constexpr (owes)
+      link_add_owing<backward>(u, &chi, &d[k]);
+    else if constexpr (!applied)
+      colour_add_link(u, KAON_LINK_BUFFER, backward, &chi, &d[k]);
+    else if constexpr (backward)
+      link8_add_adjoint(raw, &v, chi.c, d[k].c);
+    else
+      link8_add(&v, chi.c, d[k].c);
   }
 }
 

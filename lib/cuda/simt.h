@@ -110,6 +110,18 @@ KAON_MATH vreal v_select_odd(const stored *p, vreal a, vreal b) {
 #endif
 }
 
+/* -a where that bit is 1, else a: the bit moves to the sign's place. */
+KAON_MATH vreal v_flip_odd(const stored *p, vreal a) {
+#if defined(KAON_PREC_DOUBLE)
+  const int sign = (int)((unsigned)__double2loint(*p) << 31);
+  return __hiloint2double(__double2hiint(a) ^ sign, __double2loint(a));
+#elif defined(KAON_PREC_SINGLE)
+  return __uint_as_float(__float_as_uint(a) ^ __float_as_uint(*p) << 31);
+#else
+  return __uint_as_float(__float_as_uint(a) ^ (unsigned)*p << 31);
+#endif
+}
+
 #if KAON_HALF
 typedef int32_t vraw;
 KAON_MATH vraw v_load_int16(const int16_t *p) {

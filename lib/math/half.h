@@ -6,10 +6,13 @@
  * numbers up to 32767, each 2^-9 at most: the factor and the product with it on the way in, the
  * step, the step times the scale and the product with that on the way out. A GPU's hop rounds
  * product and integer in one (lib/cuda/quantise.h): one rounding fewer, so the bound holds there,
- * but a component next to the middle of two integers may become the other one. A site that is zero,
- * or below KAON_HALF_TINY where 32767 / scale overflows, becomes zero within KAON_HALF_TINY. A site
- * with a NaN or an infinity gets a scale that is not finite (the search for the largest must not
- * lose it), and all its values read back as NaN. Common subset of C and CUDA C. */
+ * but a component next to the middle of two integers may become the other one. A GPU's staggered
+ * hops read integers with an offset (lib/cuda/packed.h), whose rounding is 0.006 of a unit more,
+ * the same for a site's components and for those that are zero: 0.5 + 0.014 in all; they read a
+ * finite scale above a third of the largest float as one that is not. A site that is zero, or below
+ * KAON_HALF_TINY where 32767 / scale overflows, becomes zero within KAON_HALF_TINY. A site with a
+ * NaN or an infinity gets a scale that is not finite (the search for the largest must not lose it),
+ * and all its values read back as NaN. Common subset of C and CUDA C. */
 #ifndef KAON_LIB_MATH_HALF_H
 #define KAON_LIB_MATH_HALF_H
 
@@ -21,8 +24,8 @@ enum { KAON_HALF_COMPONENTS = 128 };
 #define KAON_HALF_MAX 32767.0f
 #define KAON_HALF_STEP (1.0f / 32767.0f)
 #define KAON_HALF_TINY 1e-34f
-/* 1.5 * 2^23, a float whose last place is 1: with a number below 2^22 added, its lowest bits are the
- * nearest integer. */
+/* 1.5 * 2^23, a float whose last place is 1: with a number below 2^22 added, its lowest bits are
+ * the nearest integer. */
 #define KAON_HALF_BIAS 12582912.0f
 
 /* What components are multiplied with before rounding. */

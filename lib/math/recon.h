@@ -56,14 +56,14 @@ KAON_MATH void recon_rows8(const stored *p, const vcomplex *z, vcomplex *v) {
   vreal s = y[0] * y[0];
   for (int i = 1; i < 5; i++) s = v_fma(y[i], y[i], s);
   vreal r = v_inverse(one + s);
-  r = v_select_odd(p, -r, r);
+  r = v_flip_odd(p, r);
   vreal twice = two * r;
   const vcomplex a0 = c_make(y[0] * twice, y[1] * twice), a1 = c_make(y[2] * twice, y[3] * twice);
   const vcomplex a2 = c_make((one - s) * r, y[4] * twice);
   const vreal n2 = v_fma(a2.re, a2.re, v_fma(a2.im, a2.im, v_fma(a1.re, a1.re, a1.im * a1.im)));
   s = v_fma(y[7], y[7], v_fma(y[6], y[6], y[5] * y[5]));
   r = v_inverse_root(one + s, n2);
-  r = v_select_odd(p + KAON_W, -r, r);
+  r = v_flip_odd(p + KAON_W, r);
   twice = two * r;
   const vcomplex alpha = c_make((one - s) * r, y[5] * twice); /* over n, as is beta */
   const vcomplex beta = c_make(y[6] * twice, y[7] * twice);

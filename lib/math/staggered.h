@@ -41,10 +41,15 @@ KAON_MATH void colour_add_link(const void *u, const int kind, const int dagger, 
                        : c_fma(link_element(u, kind, i, j), chi->c[j], d->c[i]);
 }
 
-/* chi times e^{i theta} of a stored y, or times its conjugate. */
+/* e^{i theta} of a stored y. By v_fma alone, as v_add_factor. */
+KAON_MATH vcomplex phase_of(vreal y) {
+  const vreal one = v_set(1), r = v_inverse(v_fma(y, y, one));
+  return c_make(v_fnma(y, y, one) * r, (y + y) * r);
+}
+
+/* chi times that, or times its conjugate. */
 KAON_MATH vcolour colour_turn(vreal y, const int conjugate, const vcolour *chi) {
-  const vreal y2 = y * y, r = v_inverse(v_set(1) + y2);
-  const vcomplex phase = c_make((v_set(1) - y2) * r, (y + y) * r);
+  const vcomplex phase = phase_of(y);
   vcolour d;
   for (int i = 0; i < 3; i++)
     d.c[i] = conjugate ? c_conj_mul(phase, chi->c[i]) : c_mul(phase, chi->c[i]);

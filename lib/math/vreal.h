@@ -19,6 +19,10 @@ KAON_MATH vreal v_inverse(vreal a) {
 KAON_MATH vreal v_inverse_root(vreal a, vreal b) {
   return v_set(1) / (a * v_sqrt(b));
 }
+/* -a where the lowest bit of the stored number is 1, else a. */
+KAON_MATH vreal v_flip_odd(const stored *p, vreal a) {
+  return v_select_odd(p, -a, a);
+}
 #endif
 
 /* A value as it stands in memory: half gives the integer -32767 .. 32767, unscaled, as an integer
@@ -88,7 +92,7 @@ KAON_MATH vcomplex c_add_i_signed(vcomplex a, vcomplex b, const int s) {
   return c_make(v_add_signed(a.re, b.im, -s), v_add_signed(a.im, b.re, s));
 }
 
-/* a b, c + a b, conj(a) b, c + conj(a) b, c - a b. */
+/* a b, c + a b, conj(a) b, c + conj(a) b, c - a b, c - conj(a) b. */
 KAON_MATH vcomplex c_mul(vcomplex a, vcomplex b) {
   return c_make(v_fnma(a.im, b.im, a.re * b.re), v_fma(a.im, b.re, a.re * b.im));
 }
@@ -110,6 +114,11 @@ KAON_MATH vcomplex c_conj_fma(vcomplex a, vcomplex b, vcomplex c) {
 KAON_MATH vcomplex c_fnma(vcomplex a, vcomplex b, vcomplex c) {
   return c_make(v_fma(a.im, b.im, v_fnma(a.re, b.re, c.re)),
                 v_fnma(a.im, b.re, v_fnma(a.re, b.im, c.im)));
+}
+
+KAON_MATH vcomplex c_conj_fnma(vcomplex a, vcomplex b, vcomplex c) {
+  return c_make(v_fnma(a.im, b.im, v_fnma(a.re, b.re, c.re)),
+                v_fma(a.im, b.re, v_fnma(a.re, b.im, c.im)));
 }
 
 /* A complex number as it stands in memory: integers in half, whose sums and differences are exact,

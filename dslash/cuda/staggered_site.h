@@ -1,0 +1,242 @@
+/* staggered_site.h - what the GPU's staggered kernels do at a site: its colours between memory and
+ * registers, and links as they are loaded, rebuilt or applied (lib/math/recon8.h). */
+#ifndef KAON_DSLASH_CUDA_STAGGERED_SITE_H
+#define KAON_DSLASH_CUDA_STAGGERED_SITE_H
+
+#include "dslash/cuda/site.h"
+#include "lib/math/recon8.h"
+#include "lib/math/staggered.h"
+
+enum { COLOURS = KAON_STAGGERED_REALS };
+
+/* A complex number of a link as it is stored. BESIDE, in half: by the conversion unit, in place of
+ * two instructions in those that also multiply and add; it makes 16 a clock. */
+template <bool BESIDE>
+static __device__ __forceinline__ vcomplex number_load(const stored *p) {
+#if KAON_HALF
+  if constexpr (BESIDE) return c_load_beside(p);
+#endif
+  return c_load(p);
+}
+
+/* ---- a site's colours ---- */
+
+static __device__ __forceinline__ kaon_view colour_view(const kaon_view &v, int column) {
+  kaon_view c;
+  c.data = (stored *)v.data + (int64_t)column * (COLOURS * KAON_LANES);
+  c.scale = KAON_HALF ? v.scale + column * KAON_LANES : NULL;
+  return c;
+}
+
+/* Where the conversion unit has room. Hops of one column with 18-real links wait for memory; of
+ * several it converts the links, which are converted once for all. */
+template <int RECON, int COLUMNS>
+static __device__ __forceinline__ constexpr bool beside_link() {
+  return COLUMNS > 1 || RECON != 18;
+}
+
+/* A column's site as it is stored. */
+typedef struct raw_colour {
+  craw c[3];
+} raw_colour;
+
+/* Behind its first packet. */
+static __device__ __forceinline__ raw_colour colour_load(const char *first) {
+  stored raw[COLOURS];
+  raw_colour d;
+  packets_read<COLOURS, false>(first, raw);
+#pragma unroll
+  for (int i = 0; i < 3; i++) d.c[i] = c_load_raw(raw + 2 * i);
+  return d;
+}
+
+/* Times `factor`; half: that of integers. */
+static __device__ __forceinline__ vcolour colour_scaled(const raw_colour &raw, real factor) {
+  vcolour d;
+#if KAON_HALF
+  const real offset = PACKED_OFFSET * factor;
+#endif
+#pragma unroll
+  for (int i = 0; i < 3; i++)
+#if KAON_HALF
+    d.c[i] = c_from_raw_scaled(raw.c[i], factor, offset);
+#else
+    d.c[i] = c_scale(c_from_raw(raw.c[i]), factor);
+#endif
+  return d;
+}
+
+/* What integers are worth beside their scale. */
+static __device__ __forceinline__ real colour_unit(real sign) {
+  return KAON_HALF ? sign * KAON_HALF_STEP : sign;
+}
+
+static __device__ __forceinline__ vcolour colour_read(const kaon_view &v, uint32_t site,
+                                                      int units) {
+  real factor = colour_unit(1);
+  if (KAON_HALF) factor *= v.scale[scale_at(site, units)];
+  return colour_scaled(
+      colour_load(packet_address<COLOURS>(v.data, packet_at<COLOURS>(site, units))), factor);
+}
+
+static __device__ __forceinline__ void colour_write(const kaon_view &v, uint32_t site, int units,
+                                                    const vcolour *d) {
+  typedef packets<COLOURS> p;
+  char *to = (char *)packet_address<COLOURS>(v.data, packet_at<COLOURS>(site, units));
+  const real *value = (const real *)d;
+  stored q[COLOURS];
+#if KAON_HALF
+  v.scale[scale_at(site, units)] = quantise_site<COLOURS, true>(value, q);
+#else
+#pragma unroll
+  for (int i = 0; i < COLOURS; i++) q[i] = value[i];
+#endif
+#pragma unroll
+  for (int g = 0; g < p::count; g++, to += KAON_LANES * p::bytes) {
+    words<p::bytes> x;
+    memcpy(&x, q + g * p::group, p::bytes);
+    if constexpr (p::bytes == 16)
+      __stcs((uint4 *)to, make_uint4(x.w[0], x.w[1], x.w[2], x.w[3]));
+    else if constexpr (p::bytes == 8)
+      __stcs((uint2 *)to, make_uint2(x.w[0], x.w[1]));
+    else
+      __stcs((unsigned *)to, x.w[0]);
+  }
+}
+
+/* ---- links ---- */
+
+/* Packets of a link: past the first-level cache where one warp alone reads them. */
+template <int RECON, bool SHARED>
+static __device__ __forceinline__ void link_packets(const stored *links, uint32_t at, stored *raw) {
+  typedef packets<RECON> p;
+  const char *first = packet_address<RECON>(links, packet_at<RECON>(at, 1));
+#pragma unroll
+  for (int g = 0; g < p::count; g++) {
+    const char *from = first + g * (KAON_LANES * p::bytes);
+    const words<p::bytes> x = SHARED ? read_shared<p::bytes>(from) : read_once<p::bytes>(from);
+    memcpy(raw + g * p::group, &x, p::bytes);
+  }
+}
+
+/* A link's numbers times its phase: for several columns, of which each would take a third of that.
+ */
+static __device__ __forceinline__ void link_turn(real y, real *numbers) {
+  const vcomplex phase = phase_of(y);
+#pragma unroll
+  for (int i = 0; i < 18; i += 2) {
+    const vcomplex z = c_mul(phase, c_make(numbers[i], numbers[i + 1]));
+    numbers[i] = z.re;
+    numbers[i + 1] = z.im;
+  }
+}
+
+/* Row 2 of a link in 12 half-precision reals comes out as a product of two integers. One column
+ * owes the step once more, four multiplications fewer (link_add_owing). */
+template <int RECON, int COLUMNS>
+static __device__ __forceinline__ constexpr bool row2_owes() {
+  return KAON_HALF && RECON == 12 && COLUMNS == 1;
+}
+
+/* The link of site `at` in 18 numbers; half: in units of 1 / 32767, but of 8 reals values. OWES:
+ * row 2 in their squares. */
+template <int RECON, bool BESIDE, bool OWES>
+static __device__ __forceinline__ void link_numbers(const stored *raw, real *numbers) {
+  vcomplex u[9];
+  if constexpr (RECON == 8) {
+    vcomplex z[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++) z[i] = number_load<BESIDE>(raw + 2 * i);
+    recon_finish8(raw, z, u);
+  } else {
+#pragma unroll
+    for (int i = 0; i < RECON / 2; i++) u[i] = number_load<BESIDE>(raw + 2 * i);
+    if constexpr (RECON == 12) {
+      recon_row2(u);
+#pragma unroll
+      for (int i = 6; i < 9 && KAON_HALF && !OWES; i++) u[i] = c_scale(u[i], KAON_HALF_STEP);
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < 9; i++) {
+    numbers[2 * i] = u[i].re;
+    numbers[2 * i + 1] = u[i].im;
+  }
+}
+
+/* d += U chi, or U^dagger chi, of a link whose row 2 owes a step. */
+template <bool BACKWARD>
+static __device__ __forceinline__ void link_add_owing(const real *u, vcolour *chi, vcolour *d) {
+  vcolour owing = *d;
+  if constexpr (BACKWARD)
+    chi->c[2] = c_scale(chi->c[2], KAON_HALF_STEP);
+  else
+    owing.c[2] = c_make(0, 0);
+  colour_add_link(u, KAON_LINK_BUFFER, BACKWARD, chi, &owing);
+  if constexpr (!BACKWARD) {
+    owing.c[2].re = v_fma(owing.c[2].re, KAON_HALF_STEP, d->c[2].re);
+    owing.c[2].im = v_fma(owing.c[2].im, KAON_HALF_STEP, d->c[2].im);
+  }
+  *d = owing;
+}
+
+/* The link in 8 reals as lib/math/recon8.h applies it. */
+template <bool BESIDE>
+static __device__ __forceinline__ vlink8 link_applied(const stored *raw) {
+  vcomplex z[4];
+#pragma unroll
+  for (int i = 0; i < 4; i++) z[i] = number_load<BESIDE>(raw + 2 * i);
+  return link8_of(raw, z);
+}
+
+/* link8_turned of what is stored; half: a complex number is chosen as one word. */
+static __device__ __forceinline__ raw_colour colour_turned(const stored *link,
+                                                           const raw_colour &chi) {
+  raw_colour d;
+#if KAON_HALF
+#pragma unroll
+  for (int i = 0; i < 3; i++) d.c[i] = link[2] & 1 ? chi.c[i] : chi.c[(i + 1) % 3];
+#else
+  vcomplex plain[3], turned[3];
+#pragma unroll
+  for (int i = 0; i < 3; i++) plain[i] = c_from_raw(chi.c[i]);
+  link8_turned(link, plain, turned);
+#pragma unroll
+  for (int i = 0; i < 3; i++) {
+    d.c[i].re = turned[i].re;
+    d.c[i].im = turned[i].im;
+  }
+#endif
+  return d;
+}
+
+/* What a long link's phase is stored as; 0, the phase 1, where there are none: no branch. */
+static __device__ __forceinline__ real phase_read(int phased, const stored *phases, uint32_t at) {
+#if defined(KAON_PREC_DOUBLE)
+  double y = 0;
+  asm volatile(
+      "{.reg .pred w; setp.ne.s32 w, %2, 0;"
+      "@w ld.global.nc.L1::no_allocate.f64 %0, [%1];}"
+      : "+d"(y)
+      : "l"(phases + at), "r"(phased));
+  return y;
+#elif defined(KAON_PREC_SINGLE)
+  float y = 0;
+  asm volatile(
+      "{.reg .pred w; setp.ne.s32 w, %2, 0;"
+      "@w ld.global.nc.L1::no_allocate.f32 %0, [%1];}"
+      : "+f"(y)
+      : "l"(phases + at), "r"(phased));
+  return y;
+#else
+  int16_t y = 0;
+  asm volatile(
+      "{.reg .pred w; setp.ne.s32 w, %2, 0;"
+      "@w ld.global.nc.L1::no_allocate.u16 %0, [%1];}"
+      : "+h"(y)
+      : "l"(phases + at), "r"(phased));
+  return (real)y * KAON_HALF_STEP;
+#endif
+}
+
+#endif
