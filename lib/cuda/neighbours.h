@@ -37,7 +37,9 @@ typedef struct kaon_sites {
   int half_x; /* pairs of sites in a row of x; the last one of an odd extent has one site */
   int antiperiodic;
   int stride[4];           /* of numbers, from a neighbour to the next */
-  int wrap[4];             /* and back round the lattice */
+  int step[8], wrap[8];    /* by direction: half of what is added to a number, rounded down, on the
+                              way to a neighbour and on that round the lattice */
+  int odd[4];              /* 1: that is an odd number */
   kaon_divisor divisor[3]; /* by extents[0], extents[1], extents[2]; of tiles: by what counts them
                               in x and boxes of them in y and z */
   int tiled;               /* threads walk tiles */
@@ -54,8 +56,13 @@ static inline kaon_sites kaon_sites_of(const kaon_stencil *stencil, int parity) 
   s.half_x = (stencil->extents[0] + 1) / 2;
   s.antiperiodic = stencil->antiperiodic;
   for (int mu = 0, stride = 1; mu < 4; mu++) {
+    const int round = (s.extents[mu] - 1) * stride;
     s.stride[mu] = stride;
-    s.wrap[mu] = (s.extents[mu] - 1) * stride;
+    s.step[mu] = stride >> 1;
+    s.step[mu + 4] = -stride >> 1;
+    s.wrap[mu] = -round >> 1;
+    s.wrap[mu + 4] = round >> 1;
+    s.odd[mu] = stride & 1;
     stride *= s.extents[mu];
     if (mu < 3) s.divisor[mu] = kaon_divisor_of((uint32_t)s.extents[mu]);
   }
@@ -174,7 +181,7 @@ static inline KAON_HD int kaon_here_coordinate(const kaon_here *h, const int mu)
   return mu == 0 ? h->x : mu == 1 ? h->y : mu == 2 ? h->z : h->t;
 }
 
-/* The number, on the other parity, of the neighbour in direction dir (0..3 forward x, y, z, t; 4..7
+/* The place, in the other parity, of the neighbour in direction dir (0..3 forward x, y, z, t; 4..7
  * backward). *sign: -1 where the hop crosses the antiperiodic boundary, else 1. dir is best known
  * when compiled: then it costs a comparison, a choice and an addition. */
 static inline KAON_HD int32_t kaon_neighbour_of(const kaon_sites *s, const kaon_here *h,
@@ -182,10 +189,8 @@ static inline KAON_HD int32_t kaon_neighbour_of(const kaon_sites *s, const kaon_
   const int mu = dir % 4, forward = dir < 4;
   const int c = kaon_here_coordinate(h, mu);
   const int edge = forward ? s->extents[mu] - 1 : 0;
-  const int step = c == edge ? (forward ? -s->wrap[mu] : s->wrap[mu])
-                             : (forward ? s->stride[mu] : -s->stride[mu]);
   *sign = mu == 3 && s->antiperiodic && c == edge ? -1 : 1;
-  return (h->number + step) >> 1;
+  return h->at + (c == edge ? s->wrap[dir] : s->step[dir]) + (h->number & s->odd[mu]);
 }
 
 /* Hops of three sites. step: reduced to less than the extent; round: how often a hop in t goes
