@@ -182,7 +182,8 @@ static inline KAON_HD int kaon_here_coordinate(const kaon_here *h, const int mu)
 }
 
 /* The place, in the other parity, of the neighbour in direction dir (0..3 forward x, y, z, t; 4..7
- * backward). *sign: -1 where the hop crosses the antiperiodic boundary, else 1. dir is best known
+ * backward); round a lattice of an odd extent, which is divided, no place that may be looked at.
+ * *sign: -1 where the hop crosses the antiperiodic boundary, else 1. dir is best known
  * when compiled: then it costs a comparison, a choice and an addition. */
 static inline KAON_HD int32_t kaon_neighbour_of(const kaon_sites *s, const kaon_here *h,
                                                 const int dir, int *sign) {
