@@ -58,15 +58,15 @@ static kaon_cost hop_cost(const kaon_dirac_fields *fields, int columns) {
 /* Sites: those that M or the Schur complement acts on; hops: 1 or 2 for each. Flops besides the
  * hops: one x-pay (48), and with clover blocks in a Schur complement 144: 1368, 1872, 2688, 3792.
  */
-kaon_cost kaon_dirac_cost(const kaon_dirac_fields *fields, int hops, int columns) {
+kaon_cost kaon_dirac_cost(const kaon_dirac_fields *fields, int64_t sites, int hops, int columns) {
   const kaon_cost hop = hop_cost(fields, columns);
-  const double sites = (double)fields->stencil.nsites * (hops == 1 ? 2 : 1);
   const double rest = hops == 2 && fields->family->csw != 0 ? 144 : 48;
-  return (kaon_cost){.flops = sites * (hops * hop.flops + rest), .bytes = sites * hops * hop.bytes};
+  return (kaon_cost){.flops = (double)sites * (hops * hop.flops + rest),
+                     .bytes = (double)sites * hops * hop.bytes};
 }
 
 static kaon_cost cost(const kaon_operator *M, int columns) {
-  return kaon_dirac_cost(kaon_dirac_of(M)->fields, 1, columns);
+  return kaon_dirac_cost(kaon_dirac_of(M)->fields, M->space->nsites, 1, columns);
 }
 
 kaon_status kaon_dirac_operator_new(const kaon_operator_ops *ops, kaon_dirac_fields *fields,

@@ -134,7 +134,7 @@ int kaon_dirac_is(const kaon_operator *A);
  * links and, with `clover`, a block once. */
 double kaon_dirac_traffic(const kaon_dirac_fields *fields, int clover, int columns, int spinors);
 /* Cost of one application by docs/conventions.md: hops = 1 for M, 2 for a Schur complement. */
-kaon_cost kaon_dirac_cost(const kaon_dirac_fields *fields, int hops, int columns);
+kaon_cost kaon_dirac_cost(const kaon_dirac_fields *fields, int64_t sites, int hops, int columns);
 /* M x or M^dagger x with the operator's fields, on full-lattice vectors. */
 kaon_status kaon_dirac_full(const kaon_dirac *dirac, kaon_mode mode, const kaon_vector *x,
                             kaon_vector *y, const kaon_pass *pass);

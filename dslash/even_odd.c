@@ -224,11 +224,11 @@ static kaon_status guess_schur(kaon_operator *R, const kaon_vector *x, kaon_vect
 /* ---- the operator objects ---- */
 
 static kaon_cost cost_schur(const kaon_operator *A, int columns) {
-  return kaon_dirac_cost(kaon_dirac_of(A)->fields, 2, columns);
+  return kaon_dirac_cost(kaon_dirac_of(A)->fields, A->space->nsites, 2, columns);
 }
 
 static kaon_cost cost_full(const kaon_operator *A, int columns) {
-  return kaon_dirac_cost(kaon_dirac_of(A)->fields, 1, columns);
+  return kaon_dirac_cost(kaon_dirac_of(A)->fields, A->space->nsites, 1, columns);
 }
 
 static kaon_status at_precision(kaon_operator *A, kaon_precision precision,

@@ -205,7 +205,7 @@ static kaon_status apply(kaon_operator *M, kaon_mode mode, const kaon_vector *x,
 
 static kaon_cost cost(const kaon_operator *M, int columns) {
   const kaon_staggered_fields *fields = kaon_staggered_of(M)->fields;
-  return kaon_staggered_cost(fields, 2 * fields->family->lattice->stencil.nsites, 1, columns);
+  return kaon_staggered_cost(fields, fields->family->lattice->volume, 1, columns);
 }
 
 static kaon_status diagonal(kaon_operator *M, kaon_vector *d) {

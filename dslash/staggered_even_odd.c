@@ -90,7 +90,7 @@ static kaon_status guess(kaon_operator *R, const kaon_vector *x, kaon_vector *re
 
 static kaon_cost cost(const kaon_operator *A, int columns) {
   const kaon_staggered_fields *fields = kaon_staggered_of(A)->fields;
-  return kaon_staggered_cost(fields, fields->family->lattice->stencil.nsites, 2, columns);
+  return kaon_staggered_cost(fields, A->space->nsites, 2, columns);
 }
 
 static kaon_status at_precision(kaon_operator *A, kaon_precision precision,

@@ -68,7 +68,7 @@ static kaon_status build(kaon_context *ctx, const int extents[4], kaon_boundary 
   const int *n = made->extents;
   made->volume = (int64_t)n[0] * n[1] * n[2] * n[3];
   made->global_volume = made->volume * ctx->comm->ranks;
-  if (made->volume / 2 > INT32_MAX / KAON_DIRS) return too_large(ctx, n);
+  if ((made->volume + 1) / 2 > INT32_MAX / KAON_DIRS) return too_large(ctx, n);
   KAON_TRY(kaon_site_order_build(made));
   if (kaon_lattice_partitioned(made)) {
     KAON_TRY(kaon_faces_create(made));

@@ -91,8 +91,8 @@ typedef struct kaon_faces {
   int group[4];          /* ghosts side by side: W, or W / 2 where the split order cuts mu */
   int64_t ghosts[4];     /* of a parity, on each of the two faces across mu, at most (a face may
                             have more of one of them: by one where the other three extents are odd; on
-                            CUDA there is room for (y + 1) / 2 in each row of one across x); 0: not
-                            partitioned */
+                            CUDA there is room for (x + 1) / 2 in each of its rows of x, across x for
+                            (y + 1) / 2 in each of y); 0: not partitioned */
   float sign[KAON_DIRS]; /* -1: this rank's hops (forward), or what it sends for the hops of its
                             neighbour (backward), cross the antiperiodic boundary */
   int64_t interior_blocks[2], boundary_blocks[2];

@@ -19,7 +19,8 @@ static void choose_cuts(kaon_lattice *lattice, int width) {
     lattice->cut[mu] = cut ? 2 : 1;
     st->exchange_bit[mu] = cut ? bits++ : -1;
   }
-  lattice->split = bits == wanted;
+  /* one lane wants no bits; but of an odd number of sites one lane is masked */
+  lattice->split = bits == wanted && lattice->volume % 2 == 0;
   if (lattice->split) return;
   for (int mu = 0; mu < 4; mu++) {
     lattice->cut[mu] = 1;
@@ -226,8 +227,7 @@ kaon_status kaon_site_order_build(kaon_lattice *lattice) {
   choose_tile(lattice);
   st->nsites = (lattice->volume + 1) / 2;
   st->nblocks = (st->nsites + width - 1) / width;
-  for (int p = 0; p < 2;
-       p++) { /* all extents of an odd number are odd: its last site is even here */
+  for (int p = 0; p < 2; p++) { /* of an odd number all extents are odd, so its last site even */
     st->sites[p] = (lattice->volume + ((p ^ st->odd_origin) == 0)) / 2;
     st->tail_lanes[p] = (int)(st->sites[p] - (st->nblocks - 1) * width);
   }

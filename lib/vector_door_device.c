@@ -101,7 +101,7 @@ static kaon_status passage_open(const kaon_door *d, passage *p) {
   KAON_TRY(kaon_pool_take(ctx, bytes, "room for a transfer", &room));
   p->args.psi = room;
   if (!one_parity) return KAON_OK;
-  p->host = malloc(bytes);
+  p->host = malloc(bytes + 1); /* a parity may have no site */
   if (p->host == NULL)
     return kaon_fail(ctx, KAON_ERR_MEMORY, "vector: no host memory for %zu bytes", bytes);
   return KAON_OK;

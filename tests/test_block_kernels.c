@@ -188,7 +188,7 @@ static double check_column(const bed *b, int vectors, int o, int j) {
     double largest = 0;
     for (int c = 0; c < numbers; c++) {
       s[c] = expected(b, vectors, o, j, row, c);
-      largest = fmax(largest, fmax(fabs(creal(s[c].value)), fabs(cimag(s[c].value))));
+      largest = larger(largest, fmax(fabs(creal(s[c].value)), fabs(cimag(s[c].value))));
     }
     for (int c = 0; c < numbers; c++) {
       const number d = number_at(b, b->after[o], j, row, c) - s[c].value;
@@ -196,7 +196,7 @@ static double check_column(const bed *b, int vectors, int o, int j) {
       const int roundings = split ? 14 * s[c].terms + 33 : 6 * s[c].terms + 1;
       double bound = roundings * u * s[c].magnitude;
       if (b->precision == KAON_HALF) bound += 0.51 / 32767 * (largest + bound);
-      worst = fmax(worst, fmax(fabs(creal(d)), fabs(cimag(d))) / (bound + 1e-300));
+      worst = larger(worst, fmax(fabs(creal(d)), fabs(cimag(d))) / (bound + 1e-300));
     }
   }
   return worst;
@@ -213,7 +213,7 @@ static double check_update(bed *b, int vectors) {
       if (o < first || o >= end || !is_open(b, j))
         assert_memory_equal(b->before[o] + at, b->after[o] + at, b->count * sizeof(double));
       else
-        worst = fmax(worst, check_column(b, vectors, o, j));
+        worst = larger(worst, check_column(b, vectors, o, j));
     }
   return worst;
 }
@@ -243,7 +243,7 @@ static double check_gram(bed *b, const double *x, const double *y) {
   for (int j = 0; j < b->s->columns; j++)
     for (int i = 0; i < MATRIX; i++) {
       if (i < b->s->columns && is_open(b, i) && is_open(b, j))
-        worst = fmax(worst, check_sum(b, GRAM + i, x, i, y, j));
+        worst = larger(worst, check_sum(b, GRAM + i, x, i, y, j));
       else
         assert_true(b->state[j].slot[GRAM + i][0] == SENTINEL);
     }
@@ -267,7 +267,7 @@ static double run_axpy(bed *b, double *sums) {
   *sums = 0;
   for (int j = 0; j < b->s->columns; j++) {
     if (is_open(b, j))
-      *sums = fmax(*sums, check_sum(b, NORM, b->after[1], j, b->after[1], j));
+      *sums = larger(*sums, check_sum(b, NORM, b->after[1], j, b->after[1], j));
     else
       assert_true(b->state[j].slot[NORM][0] == SENTINEL);
   }

@@ -95,7 +95,8 @@ static void one_column_is_cg(void **state) {
     kaon_vector *x = solve(&c, A, methods[m], 1e-9, KAON_DOUBLE, 10, b, &block);
     kaon_vector *y = solve(&c, A, plain_methods[m], 1e-9, KAON_DOUBLE, 10, b, &plain);
     double worst = 0;
-    for (int i = 0; i < 20; i++) worst = fmax(worst, fabs(block.history[i] / plain.history[i] - 1));
+    for (int i = 0; i < 20; i++)
+      worst = larger(worst, fabs(block.history[i] / plain.history[i] - 1));
     printf("  %-9s %d steps, alone %d\n", names[m], block.most, plain.most);
     test_below("history of one column, relative to CG's", worst, 20 * 20 * 20 * 2.2e-16);
     assert_true(abs(block.most - plain.most) <= 1 + plain.most / 100);
@@ -319,7 +320,7 @@ static void lapack_finds_the_same(void **state) {
           e2 += creal(d * conj(d));
           x2 += creal(hx[i] * conj(hx[i]));
         }
-        worst = fmax(worst, sqrt(e2 / x2));
+        worst = larger(worst, sqrt(e2 / x2));
       }
       char text[80];
       snprintf(text, sizeof text, "%s double/%s: |x - lapack| / |x| (%d steps)", names[m],
@@ -380,7 +381,7 @@ static double reference_residual(dirac_case *c, const ref_dirac *d, ref_complex 
     ref_complex *psi = case_export(c, x, k);
     ref_apply(d, psi, y);
     for (size_t i = 0; i < n; i++) y[i] -= b[k][i];
-    worst = fmax(worst, sqrt(ref_norm2(y, n) / ref_norm2(b[k], n)));
+    worst = larger(worst, sqrt(ref_norm2(y, n) / ref_norm2(b[k], n)));
     free(psi);
   }
   free(y);

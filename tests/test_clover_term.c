@@ -71,7 +71,7 @@ static void compare(dirac_case *c, const double *blocks, size_t x, int chirality
   ref_complex a[36];
   ref_coords(&c->L, x, site);
   block_of(c, blocks, site, chirality, a);
-  *worst = fmax(*worst, ref_max_diff(a, expected, 36));
+  *worst = larger(*worst, ref_max_diff(a, expected, 36));
 }
 
 /* |A^-1 A - 1|, relative to the condition: |A^-1| |A|. */
@@ -86,7 +86,7 @@ static void compare_inverse(dirac_case *c, const double *blocks, size_t x, int c
     for (int j = 0; j < 6; j++) {
       ref_complex sum = -(i == j);
       for (int k = 0; k < 6; k++) sum += a[6 * i + k] * expected[6 * k + j];
-      *worst = fmax(*worst, cabs(sum) / condition);
+      *worst = larger(*worst, cabs(sum) / condition);
     }
 }
 
@@ -151,12 +151,12 @@ static void check_storing(dirac_case *c) {
           for (int p = 0; p < 3; p++)
             at[p] = kaon_packed_index(b, 0, 36 * chirality + i, l, 1, 72, st->width, pack[p]);
           const double element = wide[at[0]];
-          largest = fmax(largest, fabs(element));
-          worst_single = fmax(worst_single, fabs((double)single[at[1]] - element) / 2);
+          largest = larger(largest, fabs(element));
+          worst_single = larger(worst_single, fabs((double)single[at[1]] - element) / 2);
           worst_half =
-              fmax(worst_half, fabs(half[at[2]] * (double)s / 32767 - element) / (double)s);
+              larger(worst_half, fabs(half[at[2]] * (double)s / 32767 - element) / (double)s);
         }
-        worst_scale = fmax(worst_scale, fabs((double)s / largest - 1));
+        worst_scale = larger(worst_scale, fabs((double)s / largest - 1));
       }
   test_below("single", worst_single, 6e-8);
   test_below("half, over scale", worst_half, 0.51 / 32767);

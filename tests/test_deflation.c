@@ -59,8 +59,8 @@ static void small_systems_are_solved(void **state) {
       for (int i = 0; i < n; i++) {
         kaon_z left = t[i];
         for (int j = 0; j < n; j++) left -= g[i * n + j] * c[j];
-        error = fmax(error, cabs(left));
-        size = fmax(size, cabs(t[i]));
+        error = larger(error, cabs(left));
+        size = larger(size, cabs(t[i]));
         if (i >= n - same) assert_true(c[i] == 0);
       }
       char text[80];
@@ -109,10 +109,10 @@ static void the_smallest_ritz_values_are_kept(void **state) {
     kaon_ritz_restrict(n, keep, kept, given, g);
     for (int l = 0; l < keep; l++)
       for (int m = 0; m < keep; m++)
-        off = fmax(off, cabs(g[kept[l] * n + kept[m]] - rg[l * keep + m]));
+        off = larger(off, cabs(g[kept[l] * n + kept[m]] - rg[l * keep + m]));
     test_below("g restricted, by the library", off / cabs(rg[0]), 1e-12);
     lapack_values(keep, rg, rb, some);
-    for (int m = 0; m < keep; m++) worst = fmax(worst, fabs(some[m] - all[m]) / all[m]);
+    for (int m = 0; m < keep; m++) worst = larger(worst, fabs(some[m] - all[m]) / all[m]);
     char text[80];
     snprintf(text, sizeof text, "%d of %d: values off LAPACKE's", keep, n);
     test_below(text, worst, 1e-9);
@@ -145,7 +145,7 @@ static void gram_of_a_sum(int n, double eps, double far, kaon_z *m) {
       v[n - 1][l] += v[i][l];
     }
   for (int l = 0; l < n + 8; l++) {
-    largest = fmax(largest, cabs(v[n - 1][l]));
+    largest = larger(largest, cabs(v[n - 1][l]));
     length2 += creal(v[n - 1][l] * conj(v[n - 1][l]));
   }
   for (int l = 1; l < n + 8; l++)

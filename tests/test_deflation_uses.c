@@ -109,7 +109,7 @@ static void measure_images(const bed *v, const struct kaon_deflation *f, double 
       if (!(f->column[k].used >> i & 1)) continue;
       const double inner = store * (of_e[k] + v->size * of_d[k]);
       const double outer = 2 * v->rounding * (of_b[k] + v->size * of_x[k]); /* of two residuals */
-      q->image = fmax(q->image, off[k] / (inner + outer));
+      q->image = larger(q->image, off[k] / (inner + outer));
       q->pairs++;
     }
   }
@@ -137,7 +137,7 @@ static double measure_products(const bed *v, const struct kaon_deflation *f, int
         const double image_i = e[i][k] + v->size * d[i][k], image_j = e[j][k] + v->size * d[j][k];
         const double one = by_error ? store * (d[i][k] * image_j + d[j][k] * image_i)
                                     : 2 * store * d[i][k] * e[j][k];
-        worst = fmax(worst, cabs(m[k][i * n + j] - (dot[k][0] + I * dot[k][1])) / one);
+        worst = larger(worst, cabs(m[k][i * n + j] - (dot[k][0] + I * dot[k][1])) / one);
       }
     }
   return worst;

@@ -89,7 +89,7 @@ static void compare(dirac_case *c, const expected_set *e, double cs, double an,
     case_import(c, x, e->x);
     for (int mode = 0; mode < 2; mode++) {
       must(c->ctx, kaon_operator_apply(M, (kaon_mode)mode, x, y));
-      worst = fmax(worst, error_over(c, y, e->y[mode], e->x));
+      worst = larger(worst, error_over(c, y, e->y[mode], e->x));
     }
     kaon_vector_destroy(&x);
     kaon_vector_destroy(&y);
@@ -187,7 +187,7 @@ static void logdet_on(const int extents[4]) {
     const double part = creal(ref_log_det(12, d.clover + 144 * site));
     expected[ref_parity(&c.L, site)] += part;
     expected[KAON_FULL] += part;
-    largest = fmax(largest, fabs(part));
+    largest = larger(largest, fabs(part));
   }
   /* 12 pivots a site, each with a relative error of some 12^2 roundings at most */
   const double bound = (double)ref_volume(&c.L) * 12 * 144 * DBL_EPSILON;
@@ -282,8 +282,8 @@ static void test_clover_blocks_match_reference_matrices(void **state) {
       ref_complex *out = case_export(&c, y, 0);
       for (size_t site = 0; site < ref_volume(&c.L); site++)
         for (size_t row = 0; row < 12 && ref_parity(&c.L, site) == parity; row++)
-          worst =
-              fmax(worst, cabs(out[12 * site + row] - d.clover[144 * site + 12 * row + component]));
+          worst = larger(worst,
+                         cabs(out[12 * site + row] - d.clover[144 * site + 12 * row + component]));
       free(psi);
       free(out);
     }

@@ -95,7 +95,7 @@ static void spinor_put(const problem *p, kaon_view v, int precision, int nrhs, i
         const size_t site = site_index(p, x);
         double factor = 1, largest = 0;
         if (precision == 2) {
-          for (int c = 0; c < 24; c++) largest = fmax(largest, fabs(component(psi[k], site, c)));
+          for (int c = 0; c < 24; c++) largest = larger(largest, fabs(component(psi[k], site, c)));
           v.scale[(b * nrhs + k) * st->width + l] = (float)largest;
           factor = largest > 0 ? 32767 / largest : 0;
         }
@@ -313,7 +313,7 @@ static double worst_of_storage(problem *p, storage *s, int parity, const kaon_la
           expect(p, k, dagger, clover_on, a, b);
           const double error =
               spinor_error(p, s->out, s->precision, s->nrhs, parity, k, p->expected);
-          worst = fmax(worst, error / hop_bound(s->precision, s->recon, clover_on));
+          worst = larger(worst, error / hop_bound(s->precision, s->recon, clover_on));
         }
       }
   return worst;

@@ -89,7 +89,7 @@ static double apply_and_compare(dirac_case *c, kaon_operator *S, int shape, int 
     memcpy(in, e->x[k], n * sizeof *in);
     case_restrict(c, parity, in);
     const double size = sqrt(ref_norm2(e->y[shape][k], n) / ref_norm2(in, n));
-    worst = fmax(worst, ref_rel_diff(out, e->y[shape][k], n) * size);
+    worst = larger(worst, ref_rel_diff(out, e->y[shape][k], n) * size);
     free(out);
     free(in);
   }
@@ -106,7 +106,7 @@ static void compare_storage(dirac_case *c, const expected_set *e, double cs,
     kaon_operator *S = case_even_odd(c, M, form_of(shape), (kaon_parity)(shape >> 1 & 1), 0);
     const double bound = schur_bound(shape, precision, storage, cs);
     for (int nrhs = 1; nrhs <= COLUMNS; nrhs += COLUMNS - 1)
-      worst = fmax(worst, apply_and_compare(c, S, shape, nrhs, e) / bound);
+      worst = larger(worst, apply_and_compare(c, S, shape, nrhs, e) / bound);
     tightest = fmin(tightest, bound);
     kaon_operator_destroy(&S);
   }
@@ -247,7 +247,7 @@ static void residual_lifts(dirac_case *c, kaon_operator *M, int shape, int tempo
   const size_t n = ref_spinor_size(&c->L);
   for (int k = 0; k < 2; k++) {
     ref_complex *expected = case_export(c, full_r, k), *got = case_export(c, lifted, k);
-    worst = fmax(worst, ref_rel_diff(got, expected, n));
+    worst = larger(worst, ref_rel_diff(got, expected, n));
     free(expected);
     free(got);
   }
@@ -362,9 +362,9 @@ static void gates_and_sums(const int extents[4]) {
     must(c.ctx, kaon_vector_norm2(v[2], after));
     double worst = 0;
     for (int k = 0; k < 3; k += 2) {
-      worst = fmax(worst, fabs(host[k].slot[3][0] - norm[k]) / norm[k]);
-      worst = fmax(worst,
-                   hypot(host[k].slot[5][0] - dot[k][0], host[k].slot[5][1] - dot[k][1]) / norm[k]);
+      worst = larger(worst, fabs(host[k].slot[3][0] - norm[k]) / norm[k]);
+      worst = larger(
+          worst, hypot(host[k].slot[5][0] - dot[k][0], host[k].slot[5][1] - dot[k][1]) / norm[k]);
       assert_true(after[k] == norm[k]);
     }
     assert_true(after[1] == before[1]);

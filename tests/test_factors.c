@@ -71,7 +71,7 @@ static kaon_factors *factors_of(const kaon_csr *A, kaon_factor_kind kind, int he
 static double largest_of(const kaon_csr *A) {
   double largest = 0;
   for (int64_t n = 0; n < A->start[A->rows] * A->reals; n++)
-    largest = fmax(largest, fabs(A->value[n]));
+    largest = larger(largest, fabs(A->value[n]));
   return largest;
 }
 
@@ -180,7 +180,7 @@ static void test_against_lapack(void **state) {
                                           : (i > j    ? l[i * N + j] / e
                                              : i == j ? e
                                                       : u[i * N + j]);
-        worst = fmax(worst, cabs(a[i * N + j] - expected) / largest_of(A));
+        worst = larger(worst, cabs(a[i * N + j] - expected) / largest_of(A));
       }
     }
     test_below(hermitian ? "ic0 of all entries against zpotrf" : "ilu0 against zgetrf", worst,
@@ -221,7 +221,7 @@ static void test_diagonal_kinds(void **state) {
       product(n, l, u, m);
       number *mine = whole(f);
       double worst = 0;
-      for (int64_t i = 0; i < n * n; i++) worst = fmax(worst, cabs(m[i] - mine[i]));
+      for (int64_t i = 0; i < n * n; i++) worst = larger(worst, cabs(m[i] - mine[i]));
       test_below("ssor: |M - its formula| / largest", worst / largest_of(A), 1e-13);
       free(a), free(l), free(u), free(m), free(mine);
       kaon_factors_destroy(&f);
@@ -242,7 +242,7 @@ static double inverse_error(const kaon_csr *A, const kaon_inverse_factors *f) {
     row_case_multiply(A, 0, x, y);
     row_case_multiply(f->first, 0, y, z);
     row_case_multiply(f->second, 0, z, y);
-    for (int64_t i = 0; i < n; i++) worst = fmax(worst, cabs(y[i] - x[i]));
+    for (int64_t i = 0; i < n; i++) worst = larger(worst, cabs(y[i] - x[i]));
   }
   free(x);
   return worst;
@@ -341,9 +341,9 @@ static void test_dense(void **state) {
         for (int k = 0; k < n; k++) {
           const double *y = a + (k * n + j) * reals;
           sum += x[i * n + k] * (y[0] + (reals == 2 ? I * y[1] : 0));
-          largest = fmax(largest, fabs(y[0]));
+          largest = larger(largest, fabs(y[0]));
         }
-        worst = fmax(worst, cabs(sum));
+        worst = larger(worst, cabs(sum));
       }
     if (n % 8 == 0) test_below("dense inverse: |A X - 1| / largest of X", worst / largest, 1e-13);
     assert_true(worst <= 1e-13 * n * (1 + largest));
@@ -376,7 +376,7 @@ static void test_block_inverses(void **state) {
           number sum = -(i == j);
           for (int k = i / block * block; k < n && k < (i / block + 1) * block; k++)
             sum += a[i * n + k] * x[k * n + j];
-          worst = fmax(worst, cabs(sum));
+          worst = larger(worst, cabs(sum));
         }
       test_below("block inverses: max |A_b X_b - 1|", worst, 1e-13);
       free(x);

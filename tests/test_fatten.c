@@ -244,7 +244,7 @@ static double off_unitarity(const ref_complex w[9]) {
   ref_complex p[9];
   double worst = 0;
   ref_mul_na(p, w, w);
-  for (int i = 0; i < 9; i++) worst = fmax(worst, cabs(p[i] - (i % 4 == 0)));
+  for (int i = 0; i < 9; i++) worst = larger(worst, cabs(p[i] - (i % 4 == 0)));
   return worst;
 }
 
@@ -289,9 +289,9 @@ static void check_unitarise(dirac_case *c) {
     double unitary = 0, off = 0;
     for (size_t i = 0; i < links; i++) {
       const double *s = singular[i % KINDS];
-      unitary = fmax(unitary, off_unitarity(u + 9 * i));
+      unitary = larger(unitary, off_unitarity(u + 9 * i));
       const int eigenvalues = !always && s[0] * s[1] * s[2] > 0.99e-4;
-      off = fmax(off, ref_max_diff(u + 9 * i, w + 9 * i, 9) / factor_bound(s, eigenvalues));
+      off = larger(off, ref_max_diff(u + 9 * i, w + 9 * i, 9) / factor_bound(s, eigenvalues));
     }
     test_below("|W W^dag - 1|", unitary, 32 * ROUND);
     test_below("W: error / bound", off, 1);
@@ -365,7 +365,7 @@ static void singular_links_are_completed(void **state) {
     must(c.ctx, kaon_fatten_unitarise(c.gauge, NULL, &report));
     ref_complex *u = case_links(&c, c.gauge);
     double unitary = 0;
-    for (size_t i = 0; i < links; i++) unitary = fmax(unitary, off_unitarity(u + 9 * i));
+    for (size_t i = 0; i < links; i++) unitary = larger(unitary, off_unitarity(u + 9 * i));
     test_below("|W W^dag - 1| of singular links", unitary, 32 * ROUND);
     assert_true(report.svd_links >= (int64_t)(links * 3 / 4));
     assert_true(report.smallest_det == 0);

@@ -26,7 +26,7 @@ static double mean_bound(double terms) {
 static double deviation(const dirac_case *c) {
   double worst = 0;
   for (size_t i = 0; i < 4 * ref_volume(&c->L); i++)
-    worst = fmax(worst, ref_su3_deviation(c->u + 9 * i));
+    worst = larger(worst, ref_su3_deviation(c->u + 9 * i));
   return worst;
 }
 
@@ -198,9 +198,9 @@ static void weak_links_follow_the_recipe(void **state) {
       const double n2 = sqrt(ref_norm2(row2, 3));
       for (int i = 0; i < 3; i++) row2[i] /= n2;
       const ref_complex *link = u + 9 * (4 * site + (size_t)mu);
-      worst = fmax(worst, ref_max_diff(link + 3, row1, 3));
-      worst = fmax(worst, ref_max_diff(link + 6, row2, 3));
-      worst = fmax(worst, ref_su3_deviation(link));
+      worst = larger(worst, ref_max_diff(link + 3, row1, 3));
+      worst = larger(worst, ref_max_diff(link + 6, row2, 3));
+      worst = larger(worst, ref_su3_deviation(link));
     }
   /* Gram-Schmidt with |row| >= 1 - 3 eps > 0.1: roundings grow at most tenfold */
   test_below("weak links", worst, 10 * 32 * ROUND);

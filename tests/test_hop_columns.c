@@ -156,8 +156,8 @@ static void compare(dirac_case *c, const variant *v, const expected_set *e,
     tune(c, v, precision, (int)storage, count);
     /* none, the first, one in the middle and the last one closed, in turn */
     const int closed = count < 2 ? -1 : i % 4 == 0 ? -1 : (i % 4 - 1) * (count - 1) / 2;
-    worst = fmax(worst, hop_and_compare(c, S, e, count, closed, i % 2, i / 2 % 2));
-    worst = fmax(worst, hop_and_compare(c, S, e, count, -1, 1 - i % 2, i / 2 % 2));
+    worst = larger(worst, hop_and_compare(c, S, e, count, closed, i % 2, i / 2 % 2));
+    worst = larger(worst, hop_and_compare(c, S, e, count, -1, 1 - i % 2, i / 2 % 2));
   }
   must(c->ctx, kaon_context_set_tuning(c->ctx, NULL));
   char what[128];
@@ -292,8 +292,8 @@ static void columns_together_are_those_alone(void **state) {
       double worst = 0, sums = 0;
       for (int f = 0; f < FUSIONS; f++)
         for (int v = 0; v < (machine == MACHINE_CUDA ? 3 : 1); v++) /* by rule; groups of 16, 5 */
-          worst = fmax(worst, fused_distance(&c, M, &variants[v], &fusions[f], f % 2 ? MOST : 5,
-                                             psi, &sums));
+          worst = larger(worst, fused_distance(&c, M, &variants[v], &fusions[f], f % 2 ? MOST : 5,
+                                               psi, &sums));
       char what[128];
       snprintf(what, sizeof what, "%s %s r%d fused", isa_names[c.isa], precision_names[precision],
                (int)storages[i % 3]);

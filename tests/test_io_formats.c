@@ -280,7 +280,7 @@ static void headers_with_a_plaquette_are_recognised(void **state) {
 
 static double largest_difference(const field *a, const field *b) {
   double worst = 0;
-  for (int64_t i = 0; i < a->volume * 72; i++) worst = fmax(worst, fabs(a->u[i] - b->u[i]));
+  for (int64_t i = 0; i < a->volume * 72; i++) worst = larger(worst, fabs(a->u[i] - b->u[i]));
   return worst;
 }
 

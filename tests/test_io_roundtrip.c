@@ -55,7 +55,7 @@ static void compare(const field *f, const field *g, int bits, int rows) {
     if (i % 18 < 6 * rows)
       assert_true(g->u[i] == want);
     else
-      worst = fmax(worst, fabs(g->u[i] - f->u[i]));
+      worst = larger(worst, fabs(g->u[i] - f->u[i]));
   }
   assert_true(worst <= 8 * eps);
 }
@@ -360,7 +360,7 @@ static void propagators_of_every_kind_come_back(void **state) {
      * numbers up to 2: 8 eps of each. Not turned: the bits. */
     double eps = w.precision == 32 ? 0x1p-24 : 0x1p-53, worst = 0;
     for (int64_t i = 0; i < p.volume * w.columns * 24; i++) {
-      worst = fmax(worst, fabs(p.psi[i] - q.psi[i]));
+      worst = larger(worst, fabs(p.psi[i] - q.psi[i]));
     }
     double bound = w.basis == KAON_PROPAGATOR_UKQCD ? 8 * eps : w.precision == 32 ? eps / 2 : 0;
     print_message("kind %d, %d bits, basis %d: off by %.1e (bound %.1e)\n", w.kind, w.precision,

@@ -149,7 +149,7 @@ static double compare(const bed *t, const trial *how) {
     sparse_export(y, k, n, got);
     for (size_t i = 0; i < n; i++) want[i] -= got[i];
     const double second = size_of(n, want) / size;
-    worst = fmax(worst, fmax(first, second));
+    worst = larger(worst, fmax(first, second));
     assert_true(size > 0 && isfinite(size));
     free(right);
     free(want);

@@ -70,7 +70,7 @@ static double check(dirac_case *c, const ref_dirac *d, kaon_operator *local, kao
       memset(out[k], 0, ref_spinor_size(&c->L) * sizeof **out);
       expect(d, form, parity, (kaon_mode)mode, in[k], out[k]);
     }
-    worst = fmax(worst, case_deviation(c, y, out) / allowed(precision, reconstruct));
+    worst = larger(worst, case_deviation(c, y, out) / allowed(precision, reconstruct));
   }
   kaon_vector_destroy(&x);
   kaon_vector_destroy(&y);
@@ -93,7 +93,7 @@ static double check_forms(dirac_case *c, const int block[4], double clover,
     kaon_operator *S = case_even_odd(c, M, (kaon_even_odd)form, (kaon_parity)parity, 0);
     local = local_of(c, S, block, precision, reconstruct);
     kaon_operator_destroy(&S); /* the local part stands by itself */
-    worst = fmax(worst, check(c, &d, local, (kaon_even_odd)form, parity, reconstruct, 2));
+    worst = larger(worst, check(c, &d, local, (kaon_even_odd)form, parity, reconstruct, 2));
     kaon_operator_destroy(&local);
   }
   kaon_operator_destroy(&M);
@@ -112,8 +112,8 @@ static void blocks_of_every_shape(void **state) {
       for (int p = KAON_DOUBLE; p <= KAON_HALF; p++) {
         static const kaon_reconstruct recon[] = {KAON_RECONSTRUCT_18, KAON_RECONSTRUCT_12,
                                                  KAON_RECONSTRUCT_8};
-        worst = fmax(worst, check_forms(&c, shapes[i].block, i % 3 == 2 ? 0 : csw,
-                                        (kaon_precision)p, recon[(p + i) % 3]));
+        worst = larger(worst, check_forms(&c, shapes[i].block, i % 3 == 2 ? 0 : csw,
+                                          (kaon_precision)p, recon[(p + i) % 3]));
       }
       printf("%s %dx%dx%dx%d in blocks of %d %d %d %d: error / bound %.3f\n", machine_name(machine),
              shapes[i].extents[0], shapes[i].extents[1], shapes[i].extents[2], shapes[i].extents[3],

@@ -425,7 +425,7 @@ static double solve(kaon_operator *A, const ref_sparse *a, kaon_method method,
   for (int k = 0; k < 2; k++) {
     const double r = residual(a, b, x, k);
     assert_true(reports[k].residual <= 1e-9 && fabs(r - reports[k].residual) <= 1e-3 * r + 1e-14);
-    worst = fmax(worst, r);
+    worst = larger(worst, r);
   }
   print_message("  method %d, inner %s: %d steps, residual %.2e\n", (int)method,
                 precision_names[sloppy], reports[0].iterations, worst);

@@ -124,7 +124,7 @@ static void noise_is_the_same_on_every_instruction_set(void **state) {
 
 static double worst_of(const double *a, const double *b, int n, const double *scale) {
   double worst = 0;
-  for (int i = 0; i < n; i++) worst = fmax(worst, fabs(a[i] - b[i]) / scale[i]);
+  for (int i = 0; i < n; i++) worst = larger(worst, fabs(a[i] - b[i]) / scale[i]);
   return worst;
 }
 

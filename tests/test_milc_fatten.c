@@ -20,7 +20,8 @@ static const int extents[4] = {8, 8, 8, 8};
 
 static double largest(const ref_complex *u, size_t count) {
   double most = 0;
-  for (size_t i = 0; i < count; i++) most = fmax(most, fmax(fabs(creal(u[i])), fabs(cimag(u[i]))));
+  for (size_t i = 0; i < count; i++)
+    most = larger(most, fmax(fabs(creal(u[i])), fabs(cimag(u[i]))));
   return most;
 }
 

@@ -281,7 +281,7 @@ static void recorded_pions_are_reproduced(void **state) {
     must(c.ctx, kaon_vector_zero(x));
     must(c.ctx, kaon_solver_solve(solver, b, x, NULL, NULL));
     must(c.ctx, kaon_correlator_pion(x, 0, ours));
-    for (int t = 0; t < 8; t++) worst = fmax(worst, fabs(ours[t] / 16 / theirs[kind][t] - 1));
+    for (int t = 0; t < 8; t++) worst = larger(worst, fabs(ours[t] / 16 / theirs[kind][t] - 1));
     printf("  %s:", names[kind]);
     for (int t = 0; t < 8; t++) printf(" %.6f", ours[t] / 16 / theirs[kind][t]);
     printf(" of MILC's\n");

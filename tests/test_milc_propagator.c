@@ -145,7 +145,7 @@ static void recover_links(const fixture *f, ref_complex *u) {
     fit_site(f, gamma, x, rows, &misfit, &norm);
     for (int mu = 0; mu < 4; mu++)
       for (int i = 0; i < 3; i++) {
-        worst = fmax(worst, fabs(sqrt(ref_norm2(rows[i] + 6 * mu, 3)) - kappa));
+        worst = larger(worst, fabs(sqrt(ref_norm2(rows[i] + 6 * mu, 3)) - kappa));
         for (int j = 0; j < 3; j++) {
           u[9 * (4 * x + (size_t)mu) + (size_t)(3 * i + j)] = rows[i][6 * mu + j] / kappa;
           if (mu == 3 && x < 2 * slice)
@@ -213,9 +213,9 @@ static int propagator_gauge(const fixture *wilson, ref_complex **fixed) {
   for (size_t x = 0; x < slice; x++) memcpy(g + 9 * x, h, sizeof h);
   ref_gauge_transform_links(&L, g, *fixed);
   double worst = 0, rotation = 0;
-  for (size_t x = 0; x < volume; x++) rotation = fmax(rotation, ref_su3_deviation(g + 9 * x));
+  for (size_t x = 0; x < volume; x++) rotation = larger(rotation, ref_su3_deviation(g + 9 * x));
   for (size_t i = 0; i < ref_links_size(&L); i++)
-    if (i / 36 >= slice || i / 9 % 4 == 3) worst = fmax(worst, cabs(u[i] - (*fixed)[i]));
+    if (i / 36 >= slice || i / 9 % 4 == 3) worst = larger(worst, cabs(u[i] - (*fixed)[i]));
   test_below("slice rotations in SU(3)", rotation, 1e-3);
   test_below("links from the propagator - rotated .gf file", worst, 1e-2);
   free(u);

@@ -165,7 +165,7 @@ static void compare(const char *path, const ref_lattice *L, ref_complex *const c
     for (int t = 0; t < NT; t++) c[t] += part[t] / count;
   }
   double sign = c[0] * logged[0] > 0 ? 1 : -1, worst = 0;
-  for (int t = 0; t < NT; t++) worst = fmax(worst, fabs(sign * c[t] / logged[t] - 1));
+  for (int t = 0; t < NT; t++) worst = larger(worst, fabs(sign * c[t] / logged[t] - 1));
   printf("  %-8s here", name);
   for (int t = 0; t < NT; t++) printf(" %14.6e", sign * c[t]);
   printf("\n           log ");

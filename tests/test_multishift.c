@@ -318,7 +318,7 @@ static void dirac_on(int machine) {
     double worst = 0;
     for (int i = 0; i < SHIFTS; i++) {
       assert_int_equal(out.columns[i].reason, KAON_CONVERGED);
-      worst = fmax(worst, dirac_residual(&c, R, sigma[i], hb, x, i));
+      worst = larger(worst, dirac_residual(&c, R, sigma[i], hb, x, i));
     }
     printf("  %s, double/%s: %d applications\n", isa_names[machine], precision_names[sloppy],
            out.solve.applications);
@@ -379,7 +379,7 @@ static void staggered_on(int machine, int improved) {
       must(ctx, kaon_vector_axpy(sigma[i], 0, y, z));
       must(ctx, kaon_vector_axpy(-1, 0, b, z));
       must(ctx, kaon_vector_norm2(z, &r2));
-      worst = fmax(worst, sqrt(r2 / b2));
+      worst = larger(worst, sqrt(r2 / b2));
       assert_int_equal(out.columns[i].reason, KAON_CONVERGED);
     }
     printf("  %s, %s, double/%s: %d applications, CG of the smallest shift %d\n",

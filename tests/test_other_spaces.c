@@ -103,13 +103,13 @@ static double check_combination(const rows *r, int target, int keep) {
           value[c] += term;
           magnitude[c] += fabs(x[0]) + (r->space.complex_space ? fabs(x[c % 2 ? -1 : 1]) : 0);
         }
-        largest = fmax(largest, fabs(value[c]));
+        largest = larger(largest, fabs(value[c]));
       }
       for (int c = 0; c < nc; c++) {
         const double found = r->after[target][(size_t)k * r->count + row * (size_t)nc + (size_t)c];
         double bound = 6 * N * roundoff(r->precision) * magnitude[c];
         if (r->precision == KAON_HALF) bound += 0.51 / 32767 * (largest + bound);
-        worst = fmax(worst, fabs(found - value[c]) / bound);
+        worst = larger(worst, fabs(found - value[c]) / bound);
       }
     }
   return worst;
@@ -132,8 +132,8 @@ static double check_sum(const rows *r, int slot, int x, int y) {
     double relative = (r->space.ncomp + 8 + (double)r->space.nblocks) * 0x1p-53;
     if (r->precision == KAON_HALF) relative += (r->space.ncomp + 2) * 0x1p-24;
     const double bound = relative * (double)magnitude;
-    worst = fmax(worst, fabs(r->state[k].slot[slot][0] - (double)re) / bound);
-    worst = fmax(worst, fabs(r->state[k].slot[slot][1] - (double)im) / bound);
+    worst = larger(worst, fabs(r->state[k].slot[slot][0] - (double)re) / bound);
+    worst = larger(worst, fabs(r->state[k].slot[slot][1] - (double)im) / bound);
   }
   return worst;
 }
@@ -150,11 +150,11 @@ static double check_multi(rows *r) {
   pass.norm = NORM;
   must(r->ctx, kaon_blas_multi_axpy(N - 1, c, r->v, r->v[N - 1], &pass));
   look(r);
-  double worst = fmax(check_combination(r, N - 1, 1), check_sum(r, NORM, N - 1, N - 1));
+  double worst = larger(check_combination(r, N - 1, 1), check_sum(r, NORM, N - 1, N - 1));
   must(r->ctx, kaon_blas_multi_dot(N - 1, r->v, r->v[N - 1], FIRST, &pass));
   look(r);
-  for (int i = 0; i < N - 1; i++) worst = fmax(worst, check_sum(r, FIRST + i, i, N - 1));
-  return fmax(worst, check_sum(r, NORM, N - 1, N - 1));
+  for (int i = 0; i < N - 1; i++) worst = larger(worst, check_sum(r, FIRST + i, i, N - 1));
+  return larger(worst, check_sum(r, NORM, N - 1, N - 1));
 }
 
 /* Another precision and back: within a rounding of each of them. Then a copy, bit by bit. */
@@ -174,9 +174,9 @@ static double check_conversion(rows *r) {
       bound = p == KAON_HALF || r->precision == KAON_HALF ? 2 * 0.52 / 32767 : 0x1p-23;
     for (size_t n = 0; n < r->count * COLUMNS; n++) {
       const double error = fabs(r->after[1][n] - r->after[0][n]);
-      if (error > 0) worst = fmax(worst, error / bound);
+      if (error > 0) worst = larger(worst, error / bound);
     }
-    worst = fmax(worst, check_sum(r, NORM, 1, 1));
+    worst = larger(worst, check_sum(r, NORM, 1, 1));
     kaon_vector_destroy(&other);
   }
   return worst;
@@ -194,12 +194,12 @@ static double check_updates(rows *r) {
   must(r->ctx, kaon_blas_copy(r->v[0], r->v[1], NULL));
   must(r->ctx, kaon_blas_axpy(KAON_NUMBER(1), r->v[2], r->v[1], &pass));
   look(r);
-  double worst = fmax(check_sum(r, NORM, 1, 1), check_sum(r, DOT, 3, 1));
+  double worst = larger(check_sum(r, NORM, 1, 1), check_sum(r, DOT, 3, 1));
   for (size_t n = 0; n < r->count * COLUMNS; n++) {
     const double value = r->before[0][n] + r->before[2][n], error = fabs(r->after[1][n] - value);
     const double bound =
         r->precision == KAON_HALF ? 2.1 * 0.51 / 32767 : 2 * roundoff(r->precision) * 2;
-    worst = fmax(worst, error / bound);
+    worst = larger(worst, error / bound);
   }
   return worst;
 }
@@ -217,7 +217,7 @@ static void rows_of_any_size_are_served(void **state) {
         rows r;
         if (complex_space && ncomp % 2) continue;
         open_rows(&r, machine, ncomp, complex_space, (kaon_precision)precision);
-        worst = fmax(worst, checks[i / 18](&r));
+        worst = larger(worst, checks[i / 18](&r));
         close_rows(&r);
       }
       print_message("%s precision %d: error / bound %.3f\n", machine_name(machine), precision,

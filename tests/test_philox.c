@@ -92,9 +92,9 @@ static void elementary_functions_keep_their_bounds(void **state) {
     const long double log_v = logl(v), turn = 2 * acosl(-1.0L) * v;
     double c, s;
     kaon_cos_sin_turn(v, &c, &s);
-    worst_log = fmax(worst_log, (double)fabsl((kaon_ln(v) - log_v) / log_v));
-    worst_cos = fmax(worst_cos, (double)fabsl(c - cosl(turn)));
-    worst_sin = fmax(worst_sin, (double)fabsl(s - sinl(turn)));
+    worst_log = larger(worst_log, (double)fabsl((kaon_ln(v) - log_v) / log_v));
+    worst_cos = larger(worst_cos, (double)fabsl(c - cosl(turn)));
+    worst_sin = larger(worst_sin, (double)fabsl(s - sinl(turn)));
   }
   test_below("log, relative", worst_log, 3 * 0x1p-53);
   test_below("cos", worst_cos, 2 * 0x1p-53);
@@ -131,7 +131,7 @@ static void su2_draws_have_the_right_weight(void **state) {
       square += x[0] * x[0] / N;
       for (int k = 0; k < 3; k++) direction[k] += x[1 + k] / N;
       const double n2 = x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3];
-      norm = fmax(norm, fabs(n2 - 1));
+      norm = larger(norm, fabs(n2 - 1));
     }
     const double exact = exact_mean(alphas[a], 1), exact2 = exact_mean(alphas[a], 2);
     const double sigma = sqrt((exact2 - exact * exact) / N);

@@ -183,7 +183,7 @@ static void test_free_propagator_is_the_analytic_one(void **state) {
       ref_complex *b = ref_new(ref_spinor_size(&c.L));
       ref_point_source(&c.L, b, source, spin, 1);
       ref_complex *s = solved(&c, M, b, tol);
-      size = fmax(size, sqrt(ref_norm2(s, ref_spinor_size(&c.L))));
+      size = larger(size, sqrt(ref_norm2(s, ref_spinor_size(&c.L))));
       for (size_t site = 0; site < ref_volume(&c.L); site += 7) {
         int x[4];
         ref_complex analytic[16];
@@ -191,8 +191,8 @@ static void test_free_propagator_is_the_analytic_one(void **state) {
         ref_free_propagator(&c.L, k, 1, boundary, x, source, analytic);
         for (int row = 0; row < 4; row++)
           for (int colour = 0; colour < 3; colour++)
-            worst = fmax(worst, cabs(s[12 * site + (size_t)(3 * row + colour)] -
-                                     (colour == 1 ? analytic[4 * row + spin] : 0)));
+            worst = larger(worst, cabs(s[12 * site + (size_t)(3 * row + colour)] -
+                                       (colour == 1 ? analytic[4 * row + spin] : 0)));
       }
       free(b);
       free(s);

@@ -268,14 +268,14 @@ static void check(const bench *b, enum op op) {
         stored[i] = b->after[i][at];
       }
       if (k != 1) formula(want, op, slot[A], slot[B], slot[O]);
-      for (int i = 0; i < VECTORS; i++) worst = fmax(worst, cabs(want[i] - stored[i]));
+      for (int i = 0; i < VECTORS; i++) worst = larger(worst, cabs(want[i] - stored[i]));
       count = sums_of(stored, op, sum);
       for (int s = 0; s < count; s++) total[s] += sum[s];
     }
     for (int s = 0; s < count && k != 1; s++) {
       const double *got = state[k].slot[FIRST + s];
       const number value = got[0] + (complex_space ? I * got[1] : 0);
-      apart = fmax(apart, cabs(value - total[s]));
+      apart = larger(apart, cabs(value - total[s]));
     }
   }
   if (!(worst <= 8 * 8 * eps)) print_message("%s: %g off\n", op_names[op], worst);

@@ -120,7 +120,7 @@ static void beside_the_reference(shell_case *c, kaon_operator *A, const equation
   const double truth = ref_system_residual(&system, hb, got.x);
   double worst = 0;
   for (int i = 0; i <= t->way && i < expected.count && i < got.history.count; i++)
-    worst = fmax(worst, fabs(expected.residual[i] - got.history.residual[i]));
+    worst = larger(worst, fabs(expected.residual[i] - got.history.residual[i]));
   printf("  %-10s %-6s %-12s %4d steps, reference %4d, updates %d, residual %.2e, way %.1e, %s\n",
          e->name, cook_names[cook], t->name, got.report.iterations, steps, got.report.updates,
          truth, worst, kaon_stop_reason_name(got.report.reason));

@@ -39,7 +39,7 @@ static double largest_error(const kaon_rational *r, int *alternations) {
   for (int i = 0; i <= POINTS; i++) {
     const double x = r->lo * pow(r->hi / r->lo, (double)i / POINTS);
     const double error = kaon_rational_value(r, x) / pow(x, r->power) - 1;
-    worst = fmax(worst, fabs(error));
+    worst = larger(worst, fabs(error));
     if (fabs(error) > 0.99 * r->error && (error > 0 ? 1 : -1) != sign) {
       sign = error > 0 ? 1 : -1;
       ++*alternations;
@@ -181,7 +181,7 @@ static void components_have_r_of_their_eigenvalue(void **state) {
   for (int k = 0; k < COLUMNS; k++) {
     shell_export(&c, y, k, hy);
     for (size_t i = 0; i < c.n; i++)
-      worst = fmax(worst, cabs(hy[i] - kaon_rational_value(&r, creal(ab[i]))));
+      worst = larger(worst, cabs(hy[i] - kaon_rational_value(&r, creal(ab[i]))));
   }
   printf("  %d applications\n", report.applications);
   test_below("largest difference", worst, 1.1 * tol * spread(&r) * sqrt((double)c.n) + 1e-13);

@@ -45,7 +45,7 @@ static void plane_waves_are_eigenvectors(void **state) {
       }
       ref_apply(&d, in, out);
       ref_spin_multiply(&L, m, in, in);
-      worst = fmax(worst, ref_rel_diff(out, in, n));
+      worst = larger(worst, ref_rel_diff(out, in, n));
       ref_dirac_free(&d);
     }
   test_below("M on plane waves = its symbol", worst, 64 * eps);
@@ -75,7 +75,7 @@ static void free_propagator_is_the_analytic_one(void **state) {
         ref_free_propagator(&L, 0.115, 1, antiperiodic, at, source, s);
         for (int i = 0; i < 12; i++) {
           ref_complex expected = i % 3 == column % 3 ? s[4 * (i / 3) + column / 3] : 0;
-          worst = fmax(worst, cabs(x[12 * site + (size_t)i] - expected));
+          worst = larger(worst, cabs(x[12 * site + (size_t)i] - expected));
         }
       }
       ref_dirac_free(&d);
@@ -280,9 +280,9 @@ static void mesons_in_the_free_field(void **state) {
   for (int t = 0; t < 6; t++) {
     printf("  t %d pion %.8f rho %.8f\n", t, pion[t], rho[t]);
     assert_true(pion[t] > 0 && rho[t] > 0 && rho[t] < pion[t] * (1 + 1e-13));
-    worst = fmax(worst, cabs(c[t] - pion[t]) / pion[t]);
-    symmetry = fmax(symmetry, fabs(pion[t] / pion[(6 - t) % 6] - 1));
-    symmetry = fmax(symmetry, fabs(rho[t] / rho[(6 - t) % 6] - 1));
+    worst = larger(worst, cabs(c[t] - pion[t]) / pion[t]);
+    symmetry = larger(symmetry, fabs(pion[t] / pion[(6 - t) % 6] - 1));
+    symmetry = larger(symmetry, fabs(rho[t] / rho[(6 - t) % 6] - 1));
   }
   test_below("pion = general meson formula", worst, 64 * eps);
   test_below("C(t) = C(T - t)", symmetry, 256 * eps);

@@ -96,9 +96,9 @@ static kaon_relax_options options_of(const trial *t) {
 static double bound_of(const relax_case *c, const trial *t, kaon_precision precision) {
   double largest = 0, longest = 0;
   for (size_t i = 0; i < c->rows.rows * (size_t)c->columns; i++)
-    largest = fmax(largest, cabs(c->x[i]));
+    largest = larger(largest, cabs(c->x[i]));
   for (size_t i = 0; i < c->rows.rows; i++)
-    longest = fmax(longest, (double)(c->rows.start[i + 1] - c->rows.start[i]));
+    longest = larger(longest, (double)(c->rows.start[i + 1] - c->rows.start[i]));
   const double eps = precision == KAON_DOUBLE ? 0x1p-53 : 0x1p-24;
   return 1.1 * SWEEPS * t->sweeps * (longest + 8) * 2 * 2.1 * c->csr->reals * largest * eps;
 }
@@ -115,7 +115,7 @@ static void check_trial(relax_case *c, const trial *t, kaon_precision precision)
   for (int k = 0; k < c->columns; k++) {
     memset(x, 0, n * sizeof *x);
     for (int i = 0; i < SWEEPS; i++) sweep(t, &c->rows, order, c->b + (size_t)k * n, x);
-    for (size_t i = 0; i < n; i++) worst = fmax(worst, cabs(x[i] - c->x[(size_t)k * n + i]));
+    for (size_t i = 0; i < n; i++) worst = larger(worst, cabs(x[i] - c->x[(size_t)k * n + i]));
     assert_int_equal(report[k].iterations, SWEEPS);
   }
   free(x);
@@ -186,8 +186,8 @@ static void check_two_colours(int machine) {
   for (int i = 0; i < 10; i++) ref_relax_sor(&c.rows, 1, order, c.b, x);
   double worst = 0, largest = 0;
   for (size_t i = 0; i < n; i++) {
-    worst = fmax(worst, cabs(x[i] - c.x[i]));
-    largest = fmax(largest, cabs(x[i]));
+    worst = larger(worst, cabs(x[i] - c.x[i]));
+    largest = larger(largest, cabs(x[i]));
   }
   assert_int_equal(relaxation.colours, 2);
   assert_int_equal(relaxation.levels, 2);
@@ -523,7 +523,7 @@ static double compare_operator(relax_case *c, kaon_operator *K, const trial *t) 
     precond_export(c->solution, k, (int64_t)n, got);
     memset(x, 0, n * sizeof *x);
     for (int m = 0; m < SWEEPS; m++) sweep(t, &c->rows, order, c->b + (size_t)k * n, x);
-    for (size_t j = 0; j < n; j++) worst = fmax(worst, cabs(x[j] - got[j]));
+    for (size_t j = 0; j < n; j++) worst = larger(worst, cabs(x[j] - got[j]));
   }
   free(x);
   free(order);

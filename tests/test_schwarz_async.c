@@ -152,8 +152,8 @@ static void later_blocks_see_what_earlier_ones_wrote(void **state) {
         double off = 0, all = 0;
         for (size_t i = 0; i < size; i++) {
           if (first[block_of(&s, i / 12)]) continue;
-          off = fmax(off, cabs(rest[i] - z[i]));
-          all = fmax(all, cabs(z[i]));
+          off = larger(off, cabs(rest[i] - z[i]));
+          all = larger(all, cabs(z[i]));
         }
         assert_true(off <= 1e-14 * all);
         free(half);
@@ -185,7 +185,7 @@ static void one_thread_goes_through_blocks_in_some_order(void **state) {
     ref_complex *z = applied(&s, &loose, s.b), *again = applied(&s, &loose, s.b);
     assert_memory_equal(z, again, size * sizeof *z);
     double all = 0;
-    for (size_t i = 0; i < size; i++) all = fmax(all, cabs(z[i]));
+    for (size_t i = 0; i < size; i++) all = larger(all, cabs(z[i]));
     while (found < BLOCKS) {
       ref_complex *before = calloc(size, sizeof *before), *r, *next;
       double off[BLOCKS] = {0};
@@ -197,7 +197,7 @@ static void one_thread_goes_through_blocks_in_some_order(void **state) {
       next = applied(&s, &additive, &r);
       for (size_t i = 0; i < size; i++) {
         const int block = block_of(&s, i / 12);
-        off[block] = fmax(off[block], cabs(next[i] - z[i]));
+        off[block] = larger(off[block], cabs(next[i] - z[i]));
       }
       for (int block = 0; block < BLOCKS; block++)
         if (!done[block] && off[block] <= 1e-14 * all) done[block] = 1, found++;

@@ -213,8 +213,8 @@ static void find_limits(world *w, kaon_method method, const outcome *plain, doub
     make_source(w, move, (uint64_t)t + 1);
     must(w->ctx, try_solve(w, method, KAON_ISSUE_PLAIN, &moved));
     for (int k = 0; k < plain->count; k++) {
-      if (k < moved.count) reach = fmax(reach, apart(&moved, plain, k));
-      to->bound[k] = fmax(to->bound[k], reach);
+      if (k < moved.count) reach = larger(reach, apart(&moved, plain, k));
+      to->bound[k] = larger(to->bound[k], reach);
     }
     if (moved.column.reason != KAON_CONVERGED) continue;
     if (moved.column.iterations < to->fewest) to->fewest = moved.column.iterations;
@@ -229,7 +229,7 @@ static double worst(const outcome *a, const outcome *b, const double *bound, int
   const int n = a->count < b->count ? a->count : b->count;
   double most = 0;
   for (*steps = 0; *steps < n && bound[*steps] <= LINEAR; ++*steps)
-    most = fmax(most, apart(a, b, *steps) / bound[*steps]);
+    most = larger(most, apart(a, b, *steps) / bound[*steps]);
   return most;
 }
 

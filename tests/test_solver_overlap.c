@@ -341,7 +341,7 @@ static void pipelined_cg_follows_cg(void **state) {
     assert_int_equal(plain->report[0].iterations, pipelined->report[0].iterations);
     for (int n = 0; n < plain->count[0]; n++) {
       const double a = plain->history[0][n], b = pipelined->history[0][n];
-      worst = fmax(worst, fabs(a * a - b * b));
+      worst = larger(worst, fabs(a * a - b * b));
     }
     char text[80];
     snprintf(text, sizeof text, "%s: squared residuals of %d steps beside %s's",

@@ -105,7 +105,7 @@ static double true_residual(world *w) {
   must(w->ctx, kaon_vector_axpy(-1, 0, w->b, r));
   must(w->ctx, kaon_vector_norm2(r, r2));
   must(w->ctx, kaon_vector_norm2(w->b, b2));
-  for (int k = 0; k < columns; k++) worst = fmax(worst, sqrt(r2[k] / b2[k]));
+  for (int k = 0; k < columns; k++) worst = larger(worst, sqrt(r2[k] / b2[k]));
   kaon_vector_destroy(&r);
   return worst;
 }
@@ -126,7 +126,7 @@ static void solve(world *w, kaon_operator *A, const kaon_solver_options *o, kaon
   kaon_solver_destroy(&s);
   double reported = 0;
   for (int k = 0; k < columns; k++) {
-    reported = fmax(reported, r[k].residual);
+    reported = larger(reported, r[k].residual);
     if (r[k].reason != KAON_CONVERGED || r[k].stop_residual > 1.1 * o->tol)
       print_error("column %d: %s, stop residual %.2e\n", k, kaon_stop_reason_name(r[k].reason),
                   r[k].stop_residual);

@@ -231,7 +231,7 @@ static double check_row(const bed *b, const call *c, int64_t i, int k, const dou
     const double factor = c->b == NO_B ? 1 : fabs(c->a);
     const double bound =
         u * ((reals * n + 6) * factor * (double)size + (c->b == NO_B ? 0 : 3 * fabs(before)));
-    if (!(error <= 0)) worst = fmax(worst, bound > 0 ? (double)error / bound : HUGE_VAL);
+    if (!(error <= 0)) worst = larger(worst, bound > 0 ? (double)error / bound : HUGE_VAL);
     if (error != error) worst = HUGE_VAL;
   }
   return worst;
@@ -269,10 +269,10 @@ static double check_product(bed *b, const call *c) {
     if (!is_open(b, k))
       assert_memory_equal(y + first, b->host[Y] + first, column_count(b) * sizeof *y);
     for (int64_t i = 0; is_open(b, k) && i < b->csr->rows; i++)
-      worst = fmax(worst, check_row(b, c, i, k, y));
+      worst = larger(worst, check_row(b, c, i, k, y));
     for (int s = 0; s < 3; s++) {
       if (is_open(b, k) && c->sums >> s & 1)
-        worst = fmax(worst, check_slot(b, k, NORM + s, from[s], with[s]));
+        worst = larger(worst, check_slot(b, k, NORM + s, from[s], with[s]));
       else
         assert_true(b->state[k].slot[NORM + s][0] == -77);
     }
@@ -345,7 +345,7 @@ static double check_forms(kaon_context *ctx, enum kind kind, int64_t rows, int r
           if (!(error <= 1))
             print_message("form %d, columns %d, lanes %d, type %d, %d columns, call %d: %g\n",
                           shape.form, shape.columns, shape.lanes, type, b.nrhs, i, error);
-          worst = fmax(worst, error);
+          worst = larger(worst, error);
         }
         if (!test_brief()) check_bits(&b, calls[turn % 2]);
         bed_close(&b);
@@ -507,9 +507,9 @@ static double check_sweep(bed *b, int backward, const double *diagonal) {
     const double *found = b->host[Y] + (size_t)k * n, *before = b->host[W] + (size_t)k * n;
     expect_sweep(b, backward, diagonal, k, y);
     for (size_t i = 0; i < n; i++)
-      worst = fmax(worst, is_open(b, k)           ? (double)fabsl(found[i] - y[i]) / (60 * u)
-                          : found[i] == before[i] ? 0
-                                                  : HUGE_VAL);
+      worst = larger(worst, is_open(b, k)           ? (double)fabsl(found[i] - y[i]) / (60 * u)
+                            : found[i] == before[i] ? 0
+                                                    : HUGE_VAL);
   }
   free(y);
   return worst;

@@ -104,7 +104,7 @@ static double compare(const product *p, int dagger) {
       const double u = unit_of(p->precision);
       const double bound = (count[i] + 6) * (p->reals == 2 ? 4 : 1) * u * sum[i] + half[i];
       const double error = cabs(p->found[k][i] - p->y[k][i]);
-      if (!(error <= 0)) worst = fmax(worst, bound > 0 ? error / bound : INFINITY);
+      if (!(error <= 0)) worst = larger(worst, bound > 0 ? error / bound : INFINITY);
     }
   }
   free(sum);
@@ -141,7 +141,7 @@ static double both_modes(kaon_matrix *matrix, product *p, kaon_matrix_format for
   for (int dagger = 0; dagger < 2; dagger++) {
     must(A->ctx, kaon_operator_apply(A, dagger ? KAON_DAGGER : KAON_PLAIN, x, y));
     for (int k = 0; k < p->columns; k++) sparse_export(y, k, p->a->rows, p->found[k]);
-    worst = fmax(worst, compare(p, dagger));
+    worst = larger(worst, compare(p, dagger));
   }
   kaon_vector_destroy(&x);
   kaon_vector_destroy(&y);
@@ -183,7 +183,7 @@ static void products_are_the_references(void **state) {
         kaon_matrix *matrix = sparse_matrix(ctx, &a, reals, &options);
         for (int n = 0; n < 3 * 3 * 4; n++) {
           product p = open_product(&a, reals, column_counts[n % 3], (kaon_precision)(n / 3 % 3));
-          worst[p.precision] = fmax(worst[p.precision], both_modes(matrix, &p, forms[n / 9]));
+          worst[p.precision] = larger(worst[p.precision], both_modes(matrix, &p, forms[n / 9]));
           close_product(&p);
         }
         kaon_matrix_destroy(&matrix);
@@ -273,7 +273,8 @@ static void bits_depend_on_the_column_alone(void **state) {
       ref_sparse a = make_case(number, reals);
       for (int f = 1; f < 4; f++) {
         sums first = {0};
-        /* 1 column; 1, 2, 5 threads with 7 columns, whose kernels add up in another order on a GPU */
+        /* 1 column; 1, 2, 5 threads with 7 columns, whose kernels add up in another order on a GPU
+         */
         const int begin = machine == MACHINE_CUDA;
         for (int run = begin; run < 4; run++) {
           kaon_context *ctx = open_machine(machine, run == 0 ? 2 : run == 3 ? 5 : run, 0);
@@ -392,7 +393,7 @@ static double sweep_error(const sweep *w, int backward, const ref_complex *x,
       sum -= (w->t->reals == 2 ? v[0] + I * v[1] : v[0]) * y[w->t->column[e]];
     }
     y[i] = sum * w->d[i];
-    worst = fmax(worst, cabs(found[i] - y[i]));
+    worst = larger(worst, cabs(found[i] - y[i]));
   }
   return worst;
 }
@@ -442,7 +443,7 @@ static void one_sweep(kaon_context *ctx, const sweep *w, int backward, kaon_prec
   ctx->backend->sparse[precision]->levels(&launch, &args);
   for (int k = 0; k < SWEEP_COLUMNS; k++) {
     sparse_export(y, k, SWEEP_ROWS, found);
-    *worst = fmax(*worst, sweep_error(w, backward, in[k], found));
+    *worst = larger(*worst, sweep_error(w, backward, in[k], found));
     free(in[k]);
   }
   machine_array_free(ctx, level);

@@ -60,7 +60,7 @@ static double check_hop(staggered_case *s, kaon_staggered_phases phases, kaon_pr
       memset(out[k], 0, staggered_size(s) * sizeof **out);
       ref_staggered_hop(&d, parity, in[k], out[k]);
     }
-    worst = fmax(worst, staggered_deviation(s, y, out) / allowed(precision, reconstruct));
+    worst = larger(worst, staggered_deviation(s, y, out) / allowed(precision, reconstruct));
     kaon_vector_destroy(&x);
     kaon_vector_destroy(&y);
     case_free_columns(in, columns);
@@ -86,8 +86,8 @@ static void hops_are_those_of_the_reference(void **state) {
             char what[128];
             double worst = 0;
             for (int n = 0; n < (i == 0 ? 4 : 3); n++)
-              worst = fmax(worst, check_hop(&s, (kaon_staggered_phases)((i + r) % 2),
-                                            (kaon_precision)p, storages[r], counts[n]));
+              worst = larger(worst, check_hop(&s, (kaon_staggered_phases)((i + r) % 2),
+                                              (kaon_precision)p, storages[r], counts[n]));
             snprintf(what, sizeof what, "%s %dx%dx%dx%d improved %d %s %d reals: error / bound",
                      isa_names[machine], shapes[i][0], shapes[i][1], shapes[i][2], shapes[i][3],
                      improved, precision_names[p], (int)storages[r]);

@@ -143,15 +143,15 @@ static double compare(staggered_case *s, const answers *a, const answers *b) {
       if (is_closed(pass_columns[i], k))
         assert_true(ref_norm2(a->pass[i][k], n) == 0 && ref_norm2(b->pass[i][k], n) == 0);
       else
-        worst = fmax(worst, ref_rel_diff(a->pass[i][k], b->pass[i][k], n));
+        worst = larger(worst, ref_rel_diff(a->pass[i][k], b->pass[i][k], n));
   return worst;
 }
 
 static double compare_sums(const answers *a, const answers *b) {
   double worst = 0;
   for (int i = 0; i < PASSES; i++) {
-    worst = fmax(worst, fabs(a->norm[i] / b->norm[i] - 1));
-    worst = fmax(worst, fabs(a->dot[i] / b->dot[i] - 1));
+    worst = larger(worst, fabs(a->norm[i] / b->norm[i] - 1));
+    worst = larger(worst, fabs(a->dot[i] / b->dot[i] - 1));
   }
   return worst;
 }
@@ -181,8 +181,8 @@ static void check_subsets(int machine, const int extents[4], int shape, int impr
       if (device && off != 0)
         printf("  subset %d, precision %d, overlap %d: %.3g\n", mask, p,
                (int)s.c.ctx->options.overlap, off);
-      worst[p] = fmax(worst[p], off);
-      sums[p] = fmax(sums[p], compare_sums(&found, &expected[p]));
+      worst[p] = larger(worst[p], off);
+      sums[p] = larger(sums[p], compare_sums(&found, &expected[p]));
       forget(&found);
     }
   }

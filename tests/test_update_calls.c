@@ -125,10 +125,10 @@ static double check_conversion(const number *from, const number *old, const numb
     double largest = 0;
     for (size_t i = 0; i < NUMBERS; i++) {
       value[i] = from[site + i] + (add ? old[site + i] : 0);
-      largest = fmax(largest, fmax(fabs(creal(value[i])), fabs(cimag(value[i]))));
+      largest = larger(largest, fmax(fabs(creal(value[i])), fabs(cimag(value[i]))));
     }
     for (size_t i = 0; i < NUMBERS; i++)
-      worst = fmax(worst, conversion_error(to, found[site + i], value[i], largest));
+      worst = larger(worst, conversion_error(to, found[site + i], value[i], largest));
   }
   return worst;
 }
@@ -156,7 +156,7 @@ static void convert_case(bed *b, kaon_precision to, int add, double worst[2]) {
       assert_true(b->state[k].slot[NORM][0] == SENTINEL);
       continue;
     }
-    worst[0] = fmax(worst[0], check_conversion(from, old, found, b->count, to, add));
+    worst[0] = larger(worst[0], check_conversion(from, old, found, b->count, to, add));
     long double norm = 0;
     for (size_t n = 0; n < b->count; n++)
       norm += (long double)creal(found[n]) * creal(found[n]) +
@@ -166,7 +166,7 @@ static void convert_case(bed *b, kaon_precision to, int add, double worst[2]) {
     const double bound =
         ((NCOMP + 8 + 2 * KAON_REDUCE_CHUNKS) * 0x1p-53 + (own ? (NCOMP + 2) * 0x1p-24 : 0)) *
         (double)norm;
-    worst[1] = fmax(worst[1], fabs(b->state[k].slot[NORM][0] - (double)norm) / bound);
+    worst[1] = larger(worst[1], fabs(b->state[k].slot[NORM][0] - (double)norm) / bound);
   }
   free(from), free(old), free(found);
   kaon_vector_destroy(&target);
@@ -200,11 +200,11 @@ static double half_error(const number *stored, const number *value, size_t count
   for (size_t site = 0; site < count; site += NUMBERS) {
     double scale = 0, error = 0;
     for (size_t i = site; i < site + NUMBERS; i++) {
-      scale = fmax(scale, fmax(fabs(creal(value[i])), fabs(cimag(value[i]))));
+      scale = larger(scale, fmax(fabs(creal(value[i])), fabs(cimag(value[i]))));
       error =
-          fmax(error, fmax(fabs(creal(stored[i] - value[i])), fabs(cimag(stored[i] - value[i]))));
+          larger(error, fmax(fabs(creal(stored[i] - value[i])), fabs(cimag(stored[i] - value[i]))));
     }
-    if (error > 0) worst = fmax(worst, error / scale * 32767);
+    if (error > 0) worst = larger(worst, error / scale * 32767);
   }
   return worst;
 }

@@ -142,7 +142,7 @@ static double check_site(const bed *b, const number *after, const expected e[NUM
   double worst = 0, largest = 0;
   for (int i = 0; i < NUMBERS; i++) {
     const double size = fmax(fabs(creal(e[i].value)), fabs(cimag(e[i].value)));
-    largest = fmax(largest, roundings > 1 ? e[i].magnitude : size);
+    largest = larger(largest, roundings > 1 ? e[i].magnitude : size);
   }
   for (int i = 0; i < NUMBERS; i++) {
     const number difference = after[i] - e[i].value;
@@ -151,7 +151,7 @@ static double check_site(const bed *b, const number *after, const expected e[NUM
     if (e[i].depth == 0) bound = 0;
     if (b->precision == KAON_HALF && e[i].depth > 0)
       bound += roundings * 0.51 / 32767 * (largest + bound);
-    if (error > 0) worst = fmax(worst, error / bound);
+    if (error > 0) worst = larger(worst, error / bound);
   }
   return worst;
 }
@@ -184,7 +184,7 @@ static double check_vectors(const bed *b, enum op op, int roundings) {
       }
       for (int o = 0; o < outputs; o++)
         worst =
-            fmax(worst, check_site(b, b->after[e[o][0].vector] + column + site, e[o], roundings));
+            larger(worst, check_site(b, b->after[e[o][0].vector] + column + site, e[o], roundings));
     }
   }
   return worst;
@@ -233,8 +233,8 @@ static double check_pipelined_sums(const bed *b, enum op op, int k) {
     const int *pair = pipelined_sums[row].pair[i];
     const int joined = op == PIPE_DIRECTION && i == 1; /* |w|^2 and, beside it, |r|^2 */
     const double norms[2][2] = {{slot[0], 0}, {slot[1], 0}};
-    worst = fmax(worst, sum_error(b, joined ? norms[0] : slot, pair[0], pair[1], k));
-    if (joined) worst = fmax(worst, sum_error(b, norms[1], 0, 0, k));
+    worst = larger(worst, sum_error(b, joined ? norms[0] : slot, pair[0], pair[1], k));
+    if (joined) worst = larger(worst, sum_error(b, norms[1], 0, 0, k));
   }
   return worst;
 }
@@ -244,13 +244,13 @@ static double check_column_sums(const bed *b, enum op op, int k) {
   double worst = 0;
   if (is_pipelined(op)) return check_pipelined_sums(b, op, k);
   if (norm_of[op] >= 0) worst = check_sum(b, NORM, norm_of[op], norm_of[op], k);
-  if (op == AXPY || op == SOLUTION) worst = fmax(worst, check_sum(b, DOT, 4, 1, k));
+  if (op == AXPY || op == SOLUTION) worst = larger(worst, check_sum(b, DOT, 4, 1, k));
   if (op == DOTS) {
-    worst = fmax(worst, check_sum(b, DOT, 0, 1, k));
-    worst = fmax(worst, check_sum(b, FIRST, 1, 1, k));
+    worst = larger(worst, check_sum(b, DOT, 0, 1, k));
+    worst = larger(worst, check_sum(b, FIRST, 1, 1, k));
   }
   if (op == MULTI_DOT)
-    for (int i = 0; i < MULTI; i++) worst = fmax(worst, check_sum(b, FIRST + i, i, MULTI, k));
+    for (int i = 0; i < MULTI; i++) worst = larger(worst, check_sum(b, FIRST + i, i, MULTI, k));
   return worst;
 }
 
@@ -259,7 +259,7 @@ static double check_sums(bed *b, enum op op) {
   must(b->ctx, kaon_scalars_read(b->scalars, b->state));
   for (int k = 0; k < b->nrhs; k++) {
     if (open_column(b, k)) {
-      worst = fmax(worst, check_column_sums(b, op, k));
+      worst = larger(worst, check_column_sums(b, op, k));
       continue;
     }
     for (int s = 64; s < KAON_SLOTS; s++) /* a closed column's slots are untouched */
@@ -272,8 +272,8 @@ static double check_sums(bed *b, enum op op) {
 static void run_all(bed *b, double worst[OPS][2]) {
   for (int op = 0; op < OPS; op++) {
     run_op(b, (enum op)op);
-    worst[op][0] = fmax(worst[op][0], check_vectors(b, (enum op)op, 1));
-    worst[op][1] = fmax(worst[op][1], check_sums(b, (enum op)op));
+    worst[op][0] = larger(worst[op][0], check_vectors(b, (enum op)op, 1));
+    worst[op][1] = larger(worst[op][1], check_sums(b, (enum op)op));
   }
 }
 

@@ -33,17 +33,17 @@ static void basis_changes_carry_the_gamma_matrices_over(void **state) {
     matrix_of(bases[b], s);
     for (int i = 0; i < 16; i++) dagger[i] = conj(s[4 * (i % 4) + i / 4]);
     ref_basis_change(ref_bases[b], REF_UKQCD, expected);
-    worst = fmax(worst, ref_max_diff(s, expected, 16));
+    worst = larger(worst, ref_max_diff(s, expected, 16));
     for (int mu = 0; mu < 4; mu++) {
       ref_complex host[16];
       ref_gamma(ref_bases[b], mu, host);
       ref_gamma(REF_UKQCD, mu, expected);
       ref_mul4(found, s, host);
       ref_mul4(found, found, dagger);
-      worst = fmax(worst, ref_max_diff(found, expected, 16));
+      worst = larger(worst, ref_max_diff(found, expected, 16));
     }
     ref_mul4(found, s, dagger);
-    for (int i = 0; i < 16; i++) worst = fmax(worst, cabs(found[i] - (i % 5 == 0)));
+    for (int i = 0; i < 16; i++) worst = larger(worst, cabs(found[i] - (i % 5 == 0)));
     print_message("basis %d: largest deviation %.2e, bound %.2e\n", b, worst, 8 * 0x1p-53);
     assert_true(worst <= 8 * 0x1p-53);
   }
@@ -85,7 +85,7 @@ static double round_trip(const bed *b, const shape_case *shape, int in, int out)
     for (int i = 0; i < NUMBERS; i++) {
       psi[i] = 0;
       for (int j = 0; j < 4; j++) psi[i] += m[4 * (i / 3) + j] * from[3 * j + i % 3];
-      worst = fmax(worst, cabs(psi[i] - to[i]) / bound);
+      worst = larger(worst, cabs(psi[i] - to[i]) / bound);
     }
   }
   free(back);
@@ -103,7 +103,7 @@ static void host_arrays_survive_the_door_in_every_basis(void **state) {
         const shape_case *shape = i < 27 ? &shapes[i / 9] : &more[i / 9 - 3];
         bed b;
         bed_open(&b, isa, 1, shape, (kaon_precision)precision, 3);
-        worst = fmax(worst, round_trip(&b, shape, i % 3, i / 3 % 3));
+        worst = larger(worst, round_trip(&b, shape, i % 3, i / 3 % 3));
         bed_close(&b);
       }
       print_message("%s precision %d: error / bound %.3f\n", machine_name(isa), precision, worst);
@@ -271,8 +271,8 @@ static void sums_and_axpy_are_those_of_the_reference(void **state) {
       const number *x = b.before[0] + (size_t)k * b.count, *y = b.before[1] + (size_t)k * b.count;
       const double x2 = ref_norm2(x, b.count), y2 = ref_norm2(y, b.count);
       const number xy = ref_dot(x, y, b.count);
-      worst = fmax(worst, fabs(norm2[k] - x2) / (n * 0x1p-53 * x2));
-      worst = fmax(worst, cabs(dot[k][0] + I * dot[k][1] - xy) / (n * 0x1p-53 * sqrt(x2 * y2)));
+      worst = larger(worst, fabs(norm2[k] - x2) / (n * 0x1p-53 * x2));
+      worst = larger(worst, cabs(dot[k][0] + I * dot[k][1] - xy) / (n * 0x1p-53 * sqrt(x2 * y2)));
       number *z = malloc(b.count * sizeof *z);
       memcpy(z, y, b.count * sizeof *z);
       ref_axpy(0.25 - 2 * I, x, z, b.count);
@@ -282,7 +282,7 @@ static void sums_and_axpy_are_those_of_the_reference(void **state) {
       const double bound = u * (2.1 * sqrt(x2) + sqrt(y2)) + half * sqrt(ref_norm2(z, b.count));
       number *difference = b.after[1] + (size_t)k * b.count;
       for (size_t i = 0; i < b.count; i++) difference[i] -= z[i];
-      worst = fmax(worst, sqrt(ref_norm2(difference, b.count)) / bound);
+      worst = larger(worst, sqrt(ref_norm2(difference, b.count)) / bound);
       free(z);
     }
     print_message("precision %d: error / bound %.4f\n", precision, worst);

@@ -19,7 +19,8 @@ typedef enum kaon_reconstruct {
 } kaon_reconstruct;
 
 /* Orders of host link arrays. Sites are lexicographic, x fastest; "even-odd": the even sites in
- * that order, then the odd ones, by coordinates in the whole lattice where ranks have parts of it.
+ * that order, then the odd ones, by coordinates in the whole lattice where ranks have parts of it
+ * (of an odd number of sites a part has one more of the parity of its first site).
  * A matrix is [row][col][re, im].
  *   NATURAL  u[site][mu]
  *   QDP      four arrays u[mu][even-odd site]

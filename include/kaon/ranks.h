@@ -39,8 +39,9 @@ kaon_status kaon_context_create_ranks(const kaon_context_options *options, const
  * 2 to 4096) where they were given none (grid[0] = 0; grid is written), else whether they can have
  * `grid` of it (`ranks` is then not looked at). Parts are equal; those of ranks that choose are at
  * least 3 sites thick in divided directions if that can be, of these even ones if that can be (else
- * odd in y, z and t, else in x too), of these those with the smallest faces. Nothing is made, no
- * ranks are needed. Not collective. Errors (kaon_last_error(NULL)): ARGUMENT. */
+ * odd in y, z and t, else in x too, of an odd number of sites last), of these those with the
+ * smallest faces. Nothing is made, no ranks are needed. Not collective. Errors
+ * (kaon_last_error(NULL)): ARGUMENT. */
 kaon_status kaon_ranks_grid(const int extents[4], int ranks, int grid[4]);
 
 /* What several ranks talk by: "MPI" or "QMP", or "" where neither is built in. Not collective. */

@@ -139,6 +139,18 @@ static double per_site(const invert_args *args) {
   return site_bytes_links + site_bytes_column * args->problem.columns;
 }
 
+/* What a part of fewer sites takes, by what fields take. */
+static void shrink(sample *s, double sites) {
+  const double left = sites / s->size, saved = s->most * (1 - left);
+  s->peak -= saved;
+  s->most -= saved;
+  s->input *= left;
+  s->operator*= left;
+  s->solver *= left;
+  s->vectors *= left;
+  s->size = sites;
+}
+
 /* Odd extents are a rank's: what is measured, alone, is the part with even ones above them. */
 static int predict(const invert_args *args, const int part[4], measure_fn *measure, sample *all) {
   sample a = {0}, b = {0};
@@ -149,6 +161,7 @@ static int predict(const invert_args *args, const int part[4], measure_fn *measu
   int code = measure(args, e, &a);
   if (code == EXIT_DONE && two) two = grow(e, extents, 2 * a.size);
   if (!two && code == EXIT_DONE) code = measure(args, extents, &a);
+  if (!two && code == EXIT_DONE) shrink(&a, volume_of(part));
   *all = a;
   if (!two || code != EXIT_DONE) return code;
   code = measure(args, e, &b);
@@ -184,12 +197,20 @@ static int rounds_of(const invert_args *args, const problem *p) {
   return (o->cycles ? o->cycles : 5) * (!blocks ? 1 : o->groups ? o->groups : 2);
 }
 
+/* Ghosts of both parities on a face across mu: on a GPU rows of odd extents have room for one more
+ * (lib/faces.c). */
+static double ghosts_of(const int part[4], int mu, int on_gpu) {
+  const int row = mu == 0 ? 1 : 0;
+  const double all = volume_of(part) / part[mu];
+  return on_gpu ? all / part[row] * (part[row] + part[row] % 2) : all;
+}
+
 /* What a part has for its faces beside what it would have alone. Messages of hops: two a direction
  * that is divided, sent and received, for vectors of each precision that hops see; a ghost is 12
  * numbers, in half a scale more, on one parity's sites. And links of the outer and the inner
  * operator on the sites next to a face and next to an edge of two. */
 static double faces_of(const invert_args *args, const problem *p, const int grid[4],
-                       const int part[4]) {
+                       const int part[4], int on_gpu) {
   static const int ghost_bytes[] = {12 * 8, 12 * 4, 12 * 2 + 4}, real_bytes[] = {8, 4, 2};
   const int columns =
       args->batch && args->batch < args->problem.columns ? args->batch : args->problem.columns;
@@ -203,7 +224,7 @@ static double faces_of(const invert_args *args, const problem *p, const int grid
     for (int nu = mu; nu < 4; nu++) {
       if (grid[mu] == 1 || grid[nu] == 1) continue;
       if (nu == mu)
-        faces += 2 * volume_of(part) / part[mu];
+        faces += 2 * ghosts_of(part, mu, on_gpu);
       else
         edges += 4 * volume_of(part) / part[mu] / part[nu];
     }
@@ -217,13 +238,13 @@ static double faces_of(const invert_args *args, const problem *p, const int grid
 /* Of several ranks: the part of one, as if it were alone, and the slices of the whole lattice that
  * every rank holds on their way into a file. */
 static void say_ranks(const invert_args *args, const problem *p, const int grid[4],
-                      const int part[4], sample *s) {
+                      const int part[4], int on_gpu, sample *s) {
   char text[3][32];
   const int ranks = grid[0] * grid[1] * grid[2] * grid[3];
   if (ranks == 1) return;
   const double whole = (args->output ? 2 : 0) * 24 * sizeof(double) * volume_of(part) / part[3] *
                        (grid[0] * grid[1] * grid[2]);
-  const double faces = faces_of(args, p, grid, part);
+  const double faces = faces_of(args, p, grid, part, on_gpu);
   s->peak += whole + faces;
   s->most += faces;
   cli_say(&args->common,
@@ -284,8 +305,8 @@ int plan_invert(const invert_job *job, const field_spec *spec) {
     kaon_context_destroy(&ctx);
     return code;
   }
-  say_ranks(args, &job->p, grid, part, &s);
   const kaon_context_info info = sample_info(ctx);
+  say_ranks(args, &job->p, grid, part, strcmp(info.backend, "cuda") == 0, &s);
   const int ranks = grid[0] * grid[1] * grid[2] * grid[3];
   print_plan(job, spec, part, &s, &info);
   json_t *report = report_new(ctx, "invert");

@@ -6,9 +6,9 @@
  *
  * Numbers that are multiplied by a factor anyway need no subtraction: the weight -128 on the bits
  * of PACKED_OFFSET = 1.5 * 2^16, whose last place is 2^-7, makes the float PACKED_OFFSET - n of any
- * 16 bits, and n f is one multiplication and addition of it with -f and PACKED_OFFSET f, rounded
- * once for all numbers of a factor. So n f is off by that rounding, 2^-24 PACKED_OFFSET f < 0.006
- * f: half rounded n itself by 0.5 (lib/math/half.h). */
+ * 16 bits, and n f is one multiplication and addition of it with -f and PACKED_OFFSET f. That
+ * product is rounded, once for all numbers of a factor, besides the sum: n f is off by 2^-24
+ * PACKED_OFFSET f < 0.006 f more, where half rounded n itself by 0.5 (lib/math/half.h). */
 #ifndef KAON_LIB_CUDA_PACKED_H
 #define KAON_LIB_CUDA_PACKED_H
 

@@ -8,8 +8,10 @@
  * product and integer in one (lib/cuda/quantise.h): one rounding fewer, so the bound holds there,
  * but a component next to the middle of two integers may become the other one. A GPU's staggered
  * hops read integers with an offset (lib/cuda/packed.h), whose rounding is 0.006 of a unit more,
- * the same for a site's components and for those that are zero: 0.5 + 0.014 in all; they read a
- * finite scale above a third of the largest float as one that is not. A site that is zero, or below
+ * the same for a site's components and for those that are zero: 0.5 + 0.014 in all (1 / 32767 as a
+ * float is off by 2^-30 alone). So they read -x as minus what they read x as within 0.012 of a unit
+ * only, but a site that is zero as zero. Their sums, of integers times integers, are finite for
+ * scales up to 1e29. A site that is zero, or below
  * KAON_HALF_TINY where 32767 / scale overflows, becomes zero within KAON_HALF_TINY. A site with a
  * NaN or an infinity gets a scale that is not finite (the search for the largest must not lose it),
  * and all its values read back as NaN. Common subset of C and CUDA C. */

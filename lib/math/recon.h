@@ -124,7 +124,7 @@ static inline KAON_HD stored recon_plain(double x) {
 static inline KAON_HD stored recon_store(double y, int bit) {
 #if KAON_HALF
   const stored n = recon_plain(y);
-  return (stored)((n & 1) == bit ? n : y * 32767 > n ? n + 1 : n - 1);
+  return (stored)((n & 1) == bit ? n : n < 32767 && y * 32767 > n ? n + 1 : n - 1);
 #else
 #if defined(KAON_PREC_DOUBLE)
   uint64_t word;

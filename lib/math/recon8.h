@@ -1,6 +1,7 @@
 /* recon8.h - SU(3) links of 8 reals (recon.h) as they are applied: V chi and V^dagger chi without
- * V's elements, in 44 multiplications and additions beside 31 of the link, where decoding takes 76
- * and a product of nine elements 36. So for a link that meets one vector; where several do,
+ * V's elements, in 44 multiplications and additions (50 with those that add V^dagger chi to a sum)
+ * beside 23 of the link (31 with Newton's steps, in single), where decoding takes 75 (83) and
+ * adding a product of nine elements 36. So for a link that meets one vector; where several do,
  * elements are cheaper, since here the choice between turned and plain columns falls on each.
  *
  * Row a of V is t A: A is what projection leaves beside its factor t = 1 / h, h = (1 + y^2) / 2.
@@ -17,13 +18,15 @@
  * h^2 - |A_0|^2. Half: y, A, h and h' in units of 1 / 32767, which meet in t and g and are gone.
  *
  * Errors of a component, |chi| = 1. In exact arithmetic this is recon.h's matrix, so stored reals
- * off by e move it by at most 10 e, row c too. Roundings, in eps / 2: y^2 <= 1 is off by 6 of
- * itself, so h by 5 and A_2 by 5 h; h^2 - |A_0|^2 by 13 h^2, at most twice itself since n^2 >= 1 /
- * 2, so its root by 13 of itself. Row a: t 6, A_2 6 (t h = 1), sums 8. Rows b and c: the root 13, t
- * 7, A_2 6 in p and 8.5 in q, at right angles, 10.5; alpha and beta 12; sums 12 sqrt(2), as |alpha|
- * + |beta| <= sqrt(2): 60 if all conspire, 30 eps. With e = eps / 2 that is 35 eps, where elements
- * within KAON_RECON8_BOUND eps are allowed 20 sqrt(3) + 3 = 37: applied links need no bound of
- * their own. In half roundings are single precision's, 250 times as small as e. */
+ * off by e move V chi by at most 10 e a component, row c too, and V^dagger chi, which a column
+ * moves, by sqrt(20 + 2 (2 (sqrt(3) + sqrt(10)))^2) = 14.6 e. Roundings, in eps / 2: y^2 is off by
+ * 5 of itself, so h by 5 y^2 / (1 + y^2) + 1 = 3.5 and A_2 by 4 h; h^2 - |A_0|^2 by 10 h^2, at most
+ * twice itself since n^2 >= 1 / 2, so its root by 10 of itself; t 4.5, p and q together 7, alpha
+ * and beta 10, sums 12 sqrt(2), as |alpha| + |beta| <= sqrt(2): 49, with a GPU's reciprocals (off
+ * by an ulp or two) 57, and with row a beside them for V^dagger chi 60 if all conspire: 30 eps.
+ * With e = eps / 2 that is at most 37.3 eps, where elements within KAON_RECON8_BOUND eps are
+ * allowed 20 sqrt(3) + 3 = 37.6: applied links need no bound of their own. In half roundings are
+ * single precision's, 250 times as small as e. */
 #ifndef KAON_LIB_MATH_RECON8_H
 #define KAON_LIB_MATH_RECON8_H
 

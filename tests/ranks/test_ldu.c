@@ -172,8 +172,8 @@ static void divided_meshes_are_the_undivided_one(void **state) {
     assert_int_equal(info.first_row, p.rank_first);
     use(matrix, p.cells, p.cell, own_x, own_y);
     for (int i = 0; i < p.cells; i++) {
-      worst = fmax(worst, fabs(own_y[i] - y[p.cell[i]]));
-      apart = fmax(apart, fabs(own_x[i] - x[p.cell[i]]));
+      worst = larger(worst, fabs(own_y[i] - y[p.cell[i]]));
+      apart = larger(apart, fabs(own_x[i] - x[p.cell[i]]));
     }
     kaon_matrix_destroy(&matrix);
   }

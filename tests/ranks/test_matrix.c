@@ -98,7 +98,7 @@ static double product_error(const side *s, const ref_sparse *a, kaon_precision p
     const double unit = precision == KAON_DOUBLE ? 0x1p-53 : 0x1p-24;
     for (size_t i = 0; i < s->rows; i++) {
       const double error = cabs(found[i] - wanted[s->first + i]);
-      if (error > 0) worst = fmax(worst, error / (unit * sum[s->first + i]));
+      if (error > 0) worst = larger(worst, error / (unit * sum[s->first + i]));
     }
     const ref_complex dot = ref_dot(in[k], wanted, a->rows);
     const double norm = ref_norm2(wanted, a->rows);
@@ -137,8 +137,8 @@ static void products_are_those_of_one_rank(void **state) {
     assert_int_equal(info.empty_rows, same.empty_rows);
     assert_int_equal(info.no_diagonal, same.no_diagonal);
     for (int n = 0; n < 2 * 3 * 2; n++)
-      worst = fmax(worst, product_error(&s, &a, n / 2 % 2 ? KAON_SINGLE : KAON_DOUBLE,
-                                        (kaon_matrix_format)(1 + n / 4), n % 2));
+      worst = larger(worst, product_error(&s, &a, n / 2 % 2 ? KAON_SINGLE : KAON_DOUBLE,
+                                          (kaon_matrix_format)(1 + n / 4), n % 2));
     close_side(&s);
     close_side(&whole);
     ref_sparse_free(&a);

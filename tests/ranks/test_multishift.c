@@ -89,8 +89,8 @@ static void compare(const outcome *one, const outcome *ranks, const double *sigm
     const double bound = 2.2 * tol * sqrt(one->b2[k % COLUMNS]) / (least + sigma[k / COLUMNS]);
     const int more = abs(one->columns[k].iterations - ranks->columns[k].iterations);
     assert_int_equal(ranks->columns[k].reason, KAON_CONVERGED);
-    residual = fmax(residual, ranks->columns[k].residual);
-    difference = fmax(difference, apart / bound);
+    residual = larger(residual, ranks->columns[k].residual);
+    difference = larger(difference, apart / bound);
     steps = more > steps ? more : steps;
     assert_in_range(more, 0, 2 + one->columns[k].iterations / 50);
   }

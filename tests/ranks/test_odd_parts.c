@@ -31,14 +31,15 @@ static const shape shapes[] = {
     {{8, 8, 8, 24}, {1, 1, 1, 8}}, {{8, 6, 6, 6}, {2, 2, 2, 2}},   {{6, 4, 4, 4}, {2, 1, 1, 1}},
     {{6, 8, 8, 8}, {2, 1, 1, 1}},  {{6, 6, 6, 4}, {2, 2, 1, 1}},   {{6, 4, 4, 6}, {2, 1, 1, 2}},
     {{12, 4, 2, 8}, {4, 1, 1, 1}}, {{6, 6, 6, 4}, {2, 2, 2, 1}},   {{2, 4, 6, 4}, {2, 1, 2, 1}},
-    {{6, 6, 6, 6}, {2, 2, 2, 2}},  {{10, 6, 2, 6}, {2, 2, 2, 2}}};
+    {{6, 6, 6, 6}, {2, 2, 2, 2}},  {{10, 6, 2, 6}, {2, 2, 2, 2}},  {{6, 6, 6, 2}, {2, 2, 2, 2}}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 /* mask: directions that go through messages to oneself too. 0: not for so many ranks. */
 static int open_pair(partition_pair *pair, int which, int mask, kaon_overlap overlap) {
   const shape *s = &shapes[which];
-  kaon_context_options options =
-      ranks_options(which % 3 == 1 ? KAON_ISA_X86_64 : KAON_ISA_AUTO); /* narrow vectors too */
+  static const int isas[3] = {KAON_ISA_AUTO, KAON_ISA_X86_64,
+                              KAON_ISA_SCALAR}; /* narrow ones too */
+  kaon_context_options options = ranks_options(isas[which % 3]);
   kaon_context *whole = NULL, *part = NULL;
   if (s->grid[0] * s->grid[1] * s->grid[2] * s->grid[3] != world_size()) return 0;
   must(NULL, kaon_context_create(&options, &whole));

@@ -134,7 +134,7 @@ static void check_case(const char *name, double inverse) {
   }
   read_part(name, 0, 1, &all);
   read_part(name, ctx->comm->rank, ranks, &p);
-  for (int i = 0; i < all.cells; i++) largest = fmax(largest, fabs(all.diagonal[i]));
+  for (int i = 0; i < all.cells; i++) largest = larger(largest, fabs(all.diagonal[i]));
   for (int i = 0; i < all.cells; i++) norm += all.source[i] * all.source[i];
   must(ctx, kaon_matrix_create_ldu(ctx, &p.arrays, NULL, &matrix));
   kaon_operator *A = sparse_operator(matrix, KAON_DOUBLE, KAON_STORE_AUTO);
@@ -142,9 +142,9 @@ static void check_case(const char *name, double inverse) {
   multiply(A, x, y);
   multiply(A, p.psi, r);
   for (int i = 0; i < p.cells; i++) {
-    worst = fmax(worst, fabs(y[i] - p.product[i]));
-    apart = fmax(apart, fabs(y[i] - all.product[p.cell[i]]));
-    left = fmax(left, fabs(r[i] - p.source[i]));
+    worst = larger(worst, fabs(y[i] - p.product[i]));
+    apart = larger(apart, fabs(y[i] - all.product[p.cell[i]]));
+    left = larger(left, fabs(r[i] - p.source[i]));
   }
   printf("%s, %d ranks: largest diagonal entry %.3g\n", name, ranks, largest);
   test_below("A x against lduMatrix::Amul on as many ranks", worst, 9 * 10 * largest * 0x1p-52);
@@ -152,7 +152,7 @@ static void check_case(const char *name, double inverse) {
   test_below("A psi - source of OpenFOAM's solution", left, 1e-10 * largest);
   solve(A, p.source, x);
   worst = 0;
-  for (int i = 0; i < p.cells; i++) worst = fmax(worst, fabs(x[i] - p.psi[i]));
+  for (int i = 0; i < p.cells; i++) worst = larger(worst, fabs(x[i] - p.psi[i]));
   test_below("x against OpenFOAM's solution", worst, inverse * (1.1e-13 + 2.4e-13) * sqrt(norm));
   kaon_operator_destroy(&A);
   kaon_matrix_destroy(&matrix);

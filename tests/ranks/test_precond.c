@@ -77,7 +77,7 @@ static double apart(const part *p, kaon_operator *K, const kaon_precond_options 
     precond_host_apply(host, dagger, x, z);
     for (int64_t i = 0; i < p->rows; i++) y[i] -= z[i];
     const double size = row_case_norm(p->rows, z);
-    if (size > 0) worst = fmax(worst, row_case_norm(p->rows, y) / size);
+    if (size > 0) worst = larger(worst, row_case_norm(p->rows, y) / size);
   }
   kaon_vector_destroy(&in);
   kaon_vector_destroy(&out);
@@ -110,7 +110,7 @@ static int steps_of(const part *p, kaon_method method, kaon_operator *K) {
   assert_int_equal(report.reason, KAON_CONVERGED);
   precond_export(x, 0, p->rows, right);
   double worst = 0;
-  for (int64_t i = 0; i < p->rows; i++) worst = fmax(worst, cabs(right[i] - 1));
+  for (int64_t i = 0; i < p->rows; i++) worst = larger(worst, cabs(right[i] - 1));
   assert_true(worst < 1e-6);
   kaon_solver_destroy(&solver);
   kaon_vector_destroy(&x);

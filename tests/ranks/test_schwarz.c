@@ -93,8 +93,8 @@ static double compare(const partition_pair *pair, const kaon_vector *whole, cons
   *differ = 0;
   for (int64_t i = 0; i < n; i++) {
     const double off = fabs(p[i] - q[i]);
-    worst = fmax(worst, off);
-    most = fmax(most, fabs(p[i]));
+    worst = larger(worst, off);
+    most = larger(most, fabs(p[i]));
     sum += off * off;
     *differ += p[i] != q[i];
   }

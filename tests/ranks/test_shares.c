@@ -125,7 +125,7 @@ static double product_error(const part *p, const ref_sparse *a, int reals, int d
     sparse_export(y, k, p->rows, found);
     for (size_t i = 0; i < p->rows; i++) {
       const double error = cabs(found[i] - wanted[p->first + i]);
-      if (error > 0) worst = fmax(worst, error / (0x1p-53 * sum[p->first + i]));
+      if (error > 0) worst = larger(worst, error / (0x1p-53 * sum[p->first + i]));
     }
     free(in);
   }
@@ -149,7 +149,7 @@ static void products_are_in_the_callers_order(void **state) {
     part p = open_part(&a, reals, KAON_PARTITION_METIS,
                        i / 2 % 2 ? KAON_ORDERING_RCM : KAON_ORDERING_NONE);
     for (int dagger = 0; dagger < 2; dagger++)
-      worst = fmax(worst, product_error(&p, &a, reals, dagger));
+      worst = larger(worst, product_error(&p, &a, reals, dagger));
     close_part(&p);
     ref_sparse_free(&a);
     ref_sparse_free(&grid);
@@ -198,7 +198,7 @@ static void solutions_are_those_of_unmoved_rows(void **state) {
     ref_complex *now = solve(&p, &a, &steps[i]);
     double worst = 0;
     for (size_t n = 0; first != NULL && n < p.rows; n++)
-      worst = fmax(worst, cabs(now[n] - first[n]));
+      worst = larger(worst, cabs(now[n] - first[n]));
     assert_true(worst <= 1e-9);
     assert_true(abs(steps[i] - steps[0]) <= 2);
     if (i == 2) assert_memory_equal(now, x, p.rows * sizeof *now);
@@ -271,7 +271,7 @@ static void averaged_projections_of_moved_rows(void **state) {
     close_part(&p);
   }
   for (int i = 1; i < 3; i++)
-    for (size_t n = 0; n < rows; n++) worst = fmax(worst, cabs(x[i][n] - x[0][n]));
+    for (size_t n = 0; n < rows; n++) worst = larger(worst, cabs(x[i][n] - x[0][n]));
   printf("  averaged projections: %d steps as given, %d and %d moved; %.1e |b| apart\n", steps[0],
          steps[1], steps[2], worst / norm);
   assert_true(abs(steps[1] - steps[0]) <= 1 + steps[0] / 100);

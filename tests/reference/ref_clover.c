@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "tests/util/larger.h"
+
 void ref_clover_site(const ref_lattice *L, const ref_complex *u, double kappa, double csw,
                      ref_basis basis, size_t site, ref_complex a[144]) {
   for (int i = 0; i < 144; i++) a[i] = i % 13 == 0;
@@ -37,8 +39,8 @@ double ref_chiral_blocks(const ref_complex a[144], ref_complex plus[36], ref_com
     for (int j = 0; j < 6; j++) {
       plus[6 * i + j] = chiral_element(a, 1, i, 1, j);
       minus[6 * i + j] = chiral_element(a, -1, i, -1, j);
-      outside = fmax(outside, cabs(chiral_element(a, 1, i, -1, j)));
-      outside = fmax(outside, cabs(chiral_element(a, -1, i, 1, j)));
+      outside = larger(outside, cabs(chiral_element(a, 1, i, -1, j)));
+      outside = larger(outside, cabs(chiral_element(a, -1, i, 1, j)));
     }
   return outside;
 }

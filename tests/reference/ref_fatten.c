@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "reference.h"
+#include "tests/util/larger.h"
 
 /* p = p times the link of a step in direction dir (0..3 forward, 4..7 backward); the site after. */
 static size_t follow(const ref_lattice *L, const ref_complex *u, size_t x, int dir,
@@ -91,7 +92,7 @@ int ref_unitary_factor(ref_complex w[9]) {
     double moved = 0;
     for (int i = 0; i < 9; i++) {
       const ref_complex next = (s * w[i] + adjoint[i] / s) / 2;
-      moved = fmax(moved, cabs(next - w[i]));
+      moved = larger(moved, cabs(next - w[i]));
       w[i] = next;
     }
     before = change;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/util/larger.h"
+
 void ref_mul(ref_complex c[9], const ref_complex a[9], const ref_complex b[9]) {
   ref_complex r[9];
   for (int i = 0; i < 3; i++)
@@ -47,7 +49,7 @@ double ref_su3_deviation(const ref_complex u[9]) {
   ref_complex p[9];
   ref_mul_na(p, u, u);
   double worst = cabs(ref_det(u) - 1);
-  for (int i = 0; i < 9; i++) worst = fmax(worst, cabs(p[i] - (i % 4 == 0)));
+  for (int i = 0; i < 9; i++) worst = larger(worst, cabs(p[i] - (i % 4 == 0)));
   return worst;
 }
 

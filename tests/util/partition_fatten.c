@@ -24,7 +24,7 @@ static void check_single(partition_pair *pair, const kaon_gauge *fat) {
   must(ctx, kaon_gauge_export(single, KAON_ORDER_NATURAL, KAON_DOUBLE, (void *[]){a}));
   must(ctx, kaon_gauge_export(fat, KAON_ORDER_NATURAL, KAON_DOUBLE, (void *[]){b}));
   for (size_t i = 0; i < reals && i < 72 * (size_t)pair->part.lattice->volume; i++)
-    worst = fmax(worst, fabs(a[i] - b[i]));
+    worst = larger(worst, fabs(a[i] - b[i]));
   if (kaon_lattice_partitioned(pair->part.lattice))
     test_below("fat links in single", worst, 0x1p-24);
   free(a);

@@ -86,14 +86,14 @@ kaon_operator *staggered_operator(staggered_case *s, double mass, double epsilon
 
 ref_staggered staggered_reference(const staggered_case *s, double mass, double epsilon,
                                   kaon_staggered_phases phases) {
-  return (ref_staggered){.L = s->c.L,
-                         .fat = s->u_fat,
-                         .naik = s->u_naik,
-                         .epsilon = epsilon,
-                         .mass = mass,
-                         .antiperiodic = s->c.antiperiodic,
-                         .phases = phases == KAON_PHASES_MILC ? REF_PHASES_MILC
-                                                              : REF_PHASES_CHROMA};
+  return (ref_staggered){
+      .L = s->c.L,
+      .fat = s->u_fat,
+      .naik = s->u_naik,
+      .epsilon = epsilon,
+      .mass = mass,
+      .antiperiodic = s->c.antiperiodic,
+      .phases = phases == KAON_PHASES_MILC ? REF_PHASES_MILC : REF_PHASES_CHROMA};
 }
 
 kaon_vector *staggered_vector(staggered_case *s, kaon_parity parity, kaon_precision precision,
@@ -117,8 +117,7 @@ ref_complex **staggered_columns(const staggered_case *s, kaon_parity parity, int
     chi[k] = ref_new(staggered_size(s));
     for (size_t i = 0; i < staggered_size(s); i++) {
       const double re = ref_gauss(&rng), im = ref_gauss(&rng);
-      if (parity == KAON_FULL || ref_parity(&s->c.L, i / 3) == (int)parity)
-        chi[k][i] = re + I * im;
+      if (parity == KAON_FULL || ref_parity(&s->c.L, i / 3) == (int)parity) chi[k][i] = re + I * im;
     }
   }
   return chi;
@@ -129,14 +128,13 @@ void staggered_import(staggered_case *s, kaon_vector *v, ref_complex *const *chi
     must(s->c.ctx, kaon_vector_import(v, k, (const double *)chi[k], KAON_BASIS_UKQCD));
 }
 
-double staggered_deviation(staggered_case *s, const kaon_vector *v,
-                           ref_complex *const *expected) {
+double staggered_deviation(staggered_case *s, const kaon_vector *v, ref_complex *const *expected) {
   double worst = 0;
   ref_complex *chi = ref_new(staggered_size(s));
   for (int k = 0; k < kaon_vector_columns(v); k++) {
     memset(chi, 0, staggered_size(s) * sizeof *chi);
     must(s->c.ctx, kaon_vector_export(v, k, (double *)chi, KAON_BASIS_UKQCD));
-    worst = fmax(worst, ref_rel_diff(chi, expected[k], staggered_size(s)));
+    worst = larger(worst, ref_rel_diff(chi, expected[k], staggered_size(s)));
   }
   free(chi);
   return worst;

@@ -9,6 +9,8 @@
 
 #include <kaon/kaon.h>
 
+#include "tests/util/larger.h"
+
 /* Fails the test with the library's sentence when `call` does not return KAON_OK. */
 #define must(ctx, call) must_at((ctx), (call), #call, __FILE__, __LINE__)
 void must_at(const kaon_context *ctx, kaon_status status, const char *call, const char *file,
