@@ -249,7 +249,8 @@ static double check_slot(const bed *b, int k, int slot, const double *x, const d
   }
   const double bound = ((double)n + 64) * 0x1p-53 * (double)size;
   const double *found = b->state[k].slot[slot];
-  return fmax((double)fabsl(found[0] - re), (double)fabsl(found[1] - im)) / bound;
+  const double error = larger((double)fabsl(found[0] - re), (double)fabsl(found[1] - im));
+  return error == 0 ? 0 : error / bound; /* of zeros the bound is 0 */
 }
 
 static double check_product(bed *b, const call *c) {

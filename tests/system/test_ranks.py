@@ -331,7 +331,7 @@ class Ranks(rank_jobs.Case):
         ratio = plan["predicted_fields"] / run["peak_fields"]
         print(f"  foretold {ratio:.3f} of what fields took")
         self.assertTrue(0.95 < ratio < 1.15, ratio)
-        self.succeeds(*common[:3], "--lattice", "6", "6", "6", "6", "--kappa", "0.12", "--grid", "2", "2", "2", "2", "--dry-run", "--report", "odd.json")
+        self.succeeds(*common[:3], "--lattice", "6", "6", "6", "6", "--kappa", "0.12", "--csw", "1", "--grid", "2", "2", "2", "2", "--dry-run", "--report", "odd.json")
         self.assertEqual(self.report("odd.json")["local_lattice"], [3, 3, 3, 3])
         for lattice, grid, word in (("10 4 4 4", "4 1 1 1", "extent X"), ("4 4 4 9", "1 1 1 3", "extent T is 9")):
             _, err = self.ranks(1, "invert", "--gauge", "unit", "--lattice", *lattice.split(), "--kappa", "0.1", "--csw", "1", "--grid",
