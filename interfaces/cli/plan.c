@@ -207,13 +207,18 @@ static double ghosts_of(const int part[4], int mu, int on_gpu) {
 
 /* What a part has for its faces beside what it would have alone. Messages of hops: two a direction
  * that is divided, sent and received, for vectors of each precision that hops see; a ghost is 12
- * numbers, in half a scale more, on one parity's sites. And links of the outer and the inner
- * operator on the sites next to a face and next to an edge of two. */
+ * numbers of a spinor, 6 of a staggered vector, of which improved actions send one layer of a face
+ * and three, in half a scale more, on one parity's sites. And links on the sites next to a face and
+ * next to an edge of two: of the outer and the inner operator, or of improved actions in double
+ * thin, fat and long ones and those that fat ones are made by way of. */
 static double faces_of(const invert_args *args, const problem *p, const int grid[4],
                        const int part[4], int on_gpu) {
-  static const int ghost_bytes[] = {12 * 8, 12 * 4, 12 * 2 + 4}, real_bytes[] = {8, 4, 2};
-  const int columns =
-      args->batch && args->batch < args->problem.columns ? args->batch : args->problem.columns;
+  static const int real_bytes[] = {8, 4, 2};
+  const int improved = p->staggered && args->problem.action > 2, layers = improved ? 4 : 1;
+  const int reals = (p->staggered ? 6 : 12) * layers;
+  const int ghost_bytes[] = {reals * 8, reals * 4, reals * 2 + 4 * layers};
+  const int all_columns = problem_columns(&args->common, &args->problem);
+  const int columns = args->batch && args->batch < all_columns ? args->batch : all_columns;
   const kaon_precision sloppy = p->options.sloppy;
   int seen[3] = {1, 0, 0}; /* residuals are taken in double */
   double faces = 0, edges = 0, all = 0;
@@ -230,8 +235,8 @@ static double faces_of(const invert_args *args, const problem *p, const int grid
     }
   for (int i = 0; i < 3; i++) all += seen[i] * faces * ghost_bytes[i] * columns;
   all += 2.0 * rounds_of(args, p) * faces * ghost_bytes[p->schwarz.precision] * columns; /* hops */
-  const int links =
-      4 * (18 * 8 + (sloppy != p->precision) * (int)p->options.reconstruct * real_bytes[sloppy]);
+  const int links = 4 * (layers * 18 * 8 + (sloppy != p->precision) * (int)p->options.reconstruct *
+                                               real_bytes[sloppy]);
   return all + (faces + edges) * links;
 }
 
