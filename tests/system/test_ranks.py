@@ -351,7 +351,7 @@ class Ranks(rank_jobs.Case):
         common = ["invert", "--gauge", "weak:0.3", "--lattice", "8", "8", "8", "16", "--sloppy", "half", "--columns", "3"]
         clover = ["--kappa", "0.12", "--csw", "1"]
         for more in (clover, clover + ["--solver", "gcr", "--preconditioner", "sap", "--schwarz-precision", "single"],
-                     ["--action", "staggered", "--mass", "0.1"], ["--action", "hisq", "--mass", "0.1"]):
+                     ["--action", "staggered", "--mass", "0.5"], ["--action", "hisq", "--mass", "0.5"]):
             for grid, ranks in ((["1", "1", "1", "2"], 2), (["1", "1", "2", "2"], 4)):
                 self.succeeds(*common, *more, "--grid", *grid, "--dry-run", "--report", "plan.json")
                 self.ranks(ranks, *common, *more, "--grid", *grid, "--max-iter", "20", "--tol", "1e-2", "--report", "run.json")
