@@ -158,9 +158,9 @@ static __device__ __forceinline__ real hop_factor(const hop_call &a, int sign) {
   return DIR % 4 == 3 && sign < 0 ? -a.factor[DIR % 4] : a.factor[DIR % 4];
 }
 
-/* Which way to a neighbour's place is faster is not to be foretold. 48^3x64 on H200s, by the number
- * at 99d1dfa and from the place (before and after): half, 12 reals 14179 and 12438 GFLOPS, 8 reals
- * 13183 and 12755; single, 8 reals 10548 and 10423, 12 reals 8664 and 9638. */
+/* Which way to a neighbour's place is faster is not to be foretold. 48^3x64 on two H200, by the
+ * number (99d1dfa) and from the place (54638f1): half, 12 reals 14179 and 12471 GFLOPS, 8 reals
+ * 13183 and 12676; single, 8 reals 10548 and 10319, 12 reals 8664 and 9652. */
 template <int RECON>
 static __device__ __forceinline__ constexpr bool by_number() {
   return KAON_HALF || (sizeof(real) == 4 && RECON == 8);
