@@ -4,7 +4,7 @@
  *   WHILE   one graph, whose body the device repeats:
  *             decide; while (again) { steps; decide; if (serve) { service; decide } }
  *           by conditional nodes (CUDA 12.4; the decisions are in loop.cu); of a whole solve
- *             before; decide; while ...; if (begun) { after }; look
+ *             before; decide; while ...; if (begun and over) { after }; look
  *   TAIL    the two graphs of REPLAY, each of which launches what follows it (tail.cu)
  *   CDP     a list of the block's launches, which the device goes through (list.c, chain.c), and
  *           the service's graph

@@ -33,7 +33,7 @@ static __global__ void decide_kernel(kaon_loop_control *control, const kaon_colu
   refused = warp_count(refused);
   if (threadIdx.x != 0) return;
   if (stage == KAON_LOOP_GUARD) {
-    cudaGraphSetConditional(handles.serve, refused == 0);
+    cudaGraphSetConditional(handles.serve, refused + stepping + waiting == 0);
     return;
   }
   const int before = stage == KAON_LOOP_ENTRY ? 0 : control->blocks;
