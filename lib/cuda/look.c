@@ -15,9 +15,10 @@
  * time; behind a nap the look is seldom far: it is looked for so long before there is another nap;
  * and the driver is asked so often. */
 enum { SHORTEST = 10000, LONGEST = 5000000, MUCH = 3000000, BRIEFLY = 8000, OFTEN = 1000000 };
-/* The lead at first, at most either way, and what it becomes less by where a nap was long enough: a
- * fraction of what an early end costs, so that most naps end just behind the look. */
-enum { FIRST_LEAD = -20000, MOST_LEAD = 200000, LEAD_STEP = 250 };
+/* The lead at first, at most either way; what it becomes less by where a nap was long enough, a
+ * fraction of what an early end costs, so that most naps end just behind the look, and twice as
+ * much with each so many of them in a row; and more by at most, since one wait may be disturbed. */
+enum { FIRST_LEAD = -10000, MOST_LEAD = 200000, LESS = 250, IN_A_ROW = 8, TIMES = 4, MORE = 2000 };
 
 static int64_t nanoseconds(void) {
   struct timespec t;
@@ -86,12 +87,15 @@ static void nap(const kaon_look *look, waiting *w) {
 /* What the device took longer than the last time explains as much of a nap that was too short. */
 static void learn(kaon_look *look, const waiting *w) {
   const int64_t elapsed = *(volatile uint32_t *)&look->arrival->elapsed;
-  const int64_t longer = elapsed - look->lasted;
-  if (w->woke > 0) {
-    const int64_t early = w->late ? 0 : w->passed - w->woke - longer;
-    look->lead += w->late ? -LEAD_STEP : early / 2;
-    if (look->lead > MOST_LEAD) look->lead = MOST_LEAD;
+  const int64_t early = w->passed - w->woke - (elapsed - look->lasted);
+  if (w->woke > 0 && w->late) {
+    const int times = look->late++ / IN_A_ROW;
+    look->lead -= LESS << (times < TIMES ? times : TIMES);
     if (look->lead < -MOST_LEAD) look->lead = -MOST_LEAD;
+  } else if (w->woke > 0) {
+    look->late = 0;
+    if (early > 0) look->lead += early / 2 < MORE ? early / 2 : MORE;
+    if (look->lead > MOST_LEAD) look->lead = MOST_LEAD;
   }
   look->lasted = elapsed > 0 ? elapsed : 1;
 }

@@ -11,6 +11,7 @@ typedef struct kaon_look {
   kaon_loop_arrival *arrival; /* pinned */
   int64_t lasted;             /* the last one, on the device; 0: there was none */
   int64_t lead;               /* how much longer a nap should be than that */
+  int late;                   /* naps in a row by whose end it was there */
 } kaon_look;
 
 /* Before it is issued. */
