@@ -15,7 +15,7 @@
 
 #include <kaon/kaon.h>
 
-enum { SOLVES = 3000, WARM = 200 };
+enum { SOLVES = 1000, WARM = 200 };
 
 static int counting;
 
