@@ -5,7 +5,7 @@
 
 enum { WARP = 32, STARTERS = 256 };
 
-static __device__ __forceinline__ uint64_t nanoseconds(void) {
+static __device__ __forceinline__ uint64_t clock_nanoseconds(void) {
   uint64_t now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
   return now;
@@ -42,7 +42,7 @@ static __global__ void decide_kernel(kaon_loop_control *control, const kaon_colu
     cudaGraphSetConditional(handles.serve, refused + stepping + waiting == 0);
     return;
   }
-  if (stage == KAON_LOOP_ENTRY) control->begun = nanoseconds();
+  if (stage == KAON_LOOP_ENTRY) control->begun = clock_nanoseconds();
   const int before = stage == KAON_LOOP_ENTRY ? 0 : control->blocks;
   const int blocks = before + (stage == KAON_LOOP_STEPPED);
   if (stage != KAON_LOOP_SERVED) control->blocks = blocks;
@@ -97,7 +97,7 @@ static __global__ void look_kernel(const look_call c) {
   }
   __syncthreads();
   if (threadIdx.x != 0) return;
-  const uint64_t elapsed = nanoseconds() - c.control->begun;
+  const uint64_t elapsed = clock_nanoseconds() - c.control->begun;
   volatile kaon_loop_arrival *arrival = c.arrival;
   arrival->elapsed = elapsed < UINT32_MAX ? (uint32_t)elapsed : UINT32_MAX;
   __threadfence_system();
