@@ -1,12 +1,13 @@
 /* hop.c - the Wilson hop on the CPU, fused with x-pay, clover blocks and sums (dslash_ops.h).
- * A block at a time; of a block a part (VL lanes) at a time; of that a column at a time. The eight
- * directions are added up in registers and first-level cache, t first, since its two hops fill one
- * half of the result each. A backward hop multiplies in the neighbour's lanes and exchanges lanes
- * afterwards, so links are never moved. With many columns links that must be decoded are decoded
- * once for all of them. What the next site reads is asked for, a direction at a time, while this
- * one is computed: the pieces are too short and too many for the processor to guess. Plain hops,
- * whose neighbours are the rank's own and at most exchange lanes, call nothing and hardly branch;
- * all others go another way (`_any`), since what they need costs registers wherever it stands. */
+ * A block at a time; of a block a part (VL lanes) at a time. The eight directions are added up in
+ * registers and first-level cache, t first, since its two hops fill one half of the result each. A
+ * backward hop multiplies in the neighbour's lanes and exchanges lanes afterwards, so links are
+ * never moved. With many columns each of the four pairs of directions goes through all of them
+ * before the next pair does (hop_columns), and links that must be decoded are decoded once. What
+ * comes next is asked for, a direction at a time, while this is computed: the pieces are too short
+ * and too many for the processor to guess. Plain hops, whose neighbours are the rank's own and at
+ * most exchange lanes, call nothing and hardly branch; all others go another way (`_any`), since
+ * what they need costs registers wherever it stands. */
 #include <string.h>
 
 #include "dslash/cpu/hop_direction.h"
@@ -49,22 +50,32 @@ KAON_INLINE void hop_leave(const hop_plan *plan, int64_t block, int part, int co
 #define HOP_ALL(step) \
   step(3, 0) step(7, 1) step(2, 2) step(6, 3) step(1, 4) step(5, 5) step(0, 6) step(4, 7)
 
-KAON_INLINE void hop_site(const hop_plan *plan, const hop_place *place, int column, const int kind,
-                          const int many, const real *decoded, double *sums, const hop_at *next,
-                          site_late *late) {
+/* Asks for what direction dir of the only column will read at the next place. */
+KAON_INLINE void hop_fetch(const hop_plan *plan, const hop_place *there, const int dir,
+                           const int kind) {
+  if (!plan->prefetch) return;
+  const hop_from from = hop_from_place(plan, there, dir, kind, 0);
+  if (!(from.entry & KAON_NB_UNIT)) site_fetch(from.link, 0, plan->recon, 0);
+  hop_fetch_spinor(plan, &from, dir, 0);
+}
+
+/* One column; there: the place after this one. */
+KAON_INLINE void hop_site(const hop_plan *plan, const hop_place *here, const hop_place *there,
+                          const int kind, const real *decoded, double *sums, site_late *late) {
+  enum { whole = KAON_PARTS > 1 }; /* hop_fetch_rest */
   const int ahead = plan->prefetch | plan->site.stream;
   vspinor d;
-#define HOP_DIRECTION(dir, piece)           \
-  if (__builtin_expect(ahead, 0)) {         \
-    hop_fetch(plan, next, dir, kind, many); \
-    hop_fetch_rest(plan, next, piece);      \
-    site_drain(late, piece);                \
-  }                                         \
-  hop_direction(plan, dir, place, column, kind, many, decoded, &d);
+#define HOP_DIRECTION(dir, piece)                                    \
+  if (__builtin_expect(ahead, 0)) {                                  \
+    hop_fetch(plan, there, dir, kind);                               \
+    if (!whole) hop_fetch_rest(plan, there, 0, 1, piece, piece + 1); \
+    site_drain(late, piece);                                         \
+  }                                                                  \
+  hop_direction(plan, dir, here, 0, kind, 0, decoded, &d);
   HOP_ALL(HOP_DIRECTION)
 #undef HOP_DIRECTION
-  hop_fetch_rest(plan, next, SITE_PIECES);
-  hop_leave(plan, place->block, place->part, column, &d, sums, late);
+  if (whole) hop_fetch_rest(plan, there, 0, 1, 0, SITE_PIECES);
+  hop_leave(plan, here->block, here->part, 0, &d, sums, late);
 }
 
 KAON_INLINE void hop_decode(const hop_plan *plan, int64_t block, int part, const int recon,
@@ -95,21 +106,6 @@ KAON_INLINE void hop_site_any(const hop_plan *plan, const hop_part_of *here, int
   hop_leave(plan, here->block, here->part, column, &d, sums, late);
 }
 
-static __attribute__((noinline)) int hop_open_after(const hop_plan *plan, int column) {
-  do column++;
-  while (column < plan->args->nrhs && !kaon_gate_open(&plan->args->gate, column));
-  return column;
-}
-
-/* The turn after this one: the next column here, or the first one there. */
-KAON_INLINE hop_at hop_next(const hop_plan *plan, const hop_place *here, const hop_place *there,
-                            int column, const int many) {
-  if (!many) return (hop_at){there, 0, 1};
-  const hop_at next = {here, plan->all ? column + 1 : hop_open_after(plan, column), 0};
-  if (next.column < plan->args->nrhs) return next;
-  return (hop_at){there, plan->first, 1};
-}
-
 /* Blocks of the part, `count` from the one at `place` on, a step of 1 or -1 apart; slot: where
  * their sums stand in `partials`. */
 typedef struct hop_walk {
@@ -123,6 +119,142 @@ KAON_INLINE double *hop_sums(const hop_plan *plan, double *partials, int slot, i
   if (plan->args->sum.state == NULL) return NULL;
   return kaon_partial(partials, slot, column, plan->args->nrhs, 2);
 }
+
+/* ---- many columns ---- */
+
+/* Columns whose sums stay in first-level cache together, and how many of them ahead what is read is
+ * asked for. */
+enum { HOP_GROUP = 12288 / sizeof(vspinor), HOP_LEAD = 3, HOP_LINE = 64 };
+
+/* Columns that are worked on at once: open ones side by side, so that addresses are counted up. */
+typedef struct hop_group {
+  int begin, count;
+  int before; /* open columns before them */
+  int last;   /* none is open behind them */
+} hop_group;
+
+/* Those that come after a group; after the last one, or NULL, the first. */
+static __attribute__((noinline)) hop_group hop_group_after(const hop_plan *plan,
+                                                           const hop_group *group) {
+  const kaon_gate *gate = &plan->args->gate;
+  const int anew = group == NULL || group->last, n = plan->args->nrhs;
+  hop_group next = {0, 0, 0, 0};
+  if (!anew) {
+    next.begin = group->begin + group->count;
+    next.before = group->before + group->count;
+  }
+  while (next.begin < n && !kaon_gate_open(gate, next.begin)) next.begin++;
+  while (next.count < plan->group && next.begin + next.count < n &&
+         kaon_gate_open(gate, next.begin + next.count))
+    next.count++;
+  next.last = next.before + next.count >= plan->open;
+  return next;
+}
+
+/* A group at a place, and what comes after it: the next one here, or the first one there. */
+typedef struct hop_turn {
+  const hop_place *here, *there, *next_place;
+  hop_group group, next_group;
+  int lead;
+} hop_turn;
+
+/* While column i goes in direction dir: asks for what the column `lead` ahead will read, behind the
+ * last one for what is read in direction `after`. */
+KAON_INLINE void hop_ask(const hop_plan *plan, const hop_turn *turn, const int dir, const int after,
+                         int i) {
+  const int ahead = i + turn->lead, beyond = ahead - turn->group.count;
+  if (beyond < 0) {
+    hop_fetch_spinor(plan, &turn->here->from[dir], dir, turn->group.begin + ahead);
+    return;
+  }
+  const hop_place *place = after == 3 ? turn->next_place : turn->here;
+  const hop_group *group = after == 3 ? &turn->next_group : &turn->group;
+  const int then = after + (dir & 4);
+  if (beyond < group->count)
+    hop_fetch_spinor(plan, &place->from[then], then, group->begin + beyond);
+}
+
+/* The same for what the next block's hops in directions mu and mu + 4 read of links: a piece with
+ * each column, of lines that follow each other, since processors bring a line's neighbour along. */
+KAON_INLINE void hop_ask_links(const hop_plan *plan, const hop_turn *turn, const int mu, int i) {
+  const hop_from *forward = &turn->there->from[mu], *backward = &turn->there->from[mu + 4];
+  if (KAON_PARTS > 1 && turn->there->block == turn->here->block) return;
+  const int begin = (turn->group.before + i) * plan->link_piece, end = begin + plan->link_piece;
+  for (int at = begin; at < end && at < plan->link_bytes; at += HOP_LINE) {
+    if (mu != 3 || !(forward->entry & KAON_NB_UNIT))
+      __builtin_prefetch((const char *)forward->link + at, 0, 2);
+    if (mu != 3 || !(backward->entry & KAON_NB_UNIT))
+      __builtin_prefetch((const char *)backward->link + at, 0, 2);
+  }
+}
+
+/* The same for what the column's end reads besides, while the three pairs of directions before the
+ * last one are gone over; double precision: for the next place's. */
+static __attribute__((noinline)) void hop_ask_rest(const hop_plan *plan, const hop_turn *turn,
+                                                   int pass, int i) {
+  __asm__ volatile("");
+  const int column = turn->group.begin + i, with_clover = turn->group.before + i == 0;
+  if (KAON_PARTS > 1 && pass == 3)
+    hop_fetch_rest(plan, turn->there, column, with_clover, 0, SITE_PIECES);
+  if (KAON_PARTS == 1 && pass < 3)
+    hop_fetch_rest(plan, turn->here, column, with_clover, pass * 3,
+                   pass == 2 ? SITE_PIECES : pass * 3 + 3);
+}
+
+/* Column i of the group goes over the directions mu, forward and backward, of which those of
+ * `after` come next. */
+KAON_INLINE void hop_pair(const hop_plan *plan, const hop_turn *turn, const int mu, const int after,
+                          int i, const int kind, const real *decoded, vspinor *d) {
+  const int column = turn->group.begin + i;
+  if (plan->prefetch) {
+    hop_ask(plan, turn, mu, after, i);
+    hop_ask_links(plan, turn, mu, i);
+    if (__builtin_expect(!plan->bare, 0)) hop_ask_rest(plan, turn, 3 - mu, i);
+  }
+  hop_direction(plan, mu, turn->here, column, kind, 1, decoded, d);
+  if (plan->prefetch) hop_ask(plan, turn, mu + 4, after, i);
+  hop_direction(plan, mu + 4, turn->here, column, kind, 1, decoded, d);
+}
+
+/* A pair of directions goes through all columns of a group before the next pair does: what it reads
+ * stands side by side, two links alone are read over and over, and the loop is short. A column's
+ * numbers are added in the order that hop_site has. */
+KAON_INLINE void hop_columns(const hop_plan *plan, const hop_turn *turn, const int kind,
+                             const real *decoded, double *partials, int slot, site_late *late) {
+  vspinor d[HOP_GROUP];
+  const int count = turn->group.count;
+#define HOP_PASS(mu, after) \
+  for (int i = 0; i < count; i++) hop_pair(plan, turn, mu, after, i, kind, decoded, &d[i]);
+  HOP_PASS(3, 2)
+  HOP_PASS(2, 1)
+  HOP_PASS(1, 0)
+#undef HOP_PASS
+  for (int i = 0; i < count; i++) {
+    const int column = turn->group.begin + i;
+    hop_pair(plan, turn, 0, 3, i, kind, decoded, &d[i]);
+    site_drain_all(late);
+    hop_leave(plan, turn->here->block, turn->here->part, column, &d[i],
+              hop_sums(plan, partials, slot, column), late);
+  }
+}
+
+/* All groups at a place, of which `group` is the first one. */
+KAON_INLINE void hop_place_columns(const hop_plan *plan, const hop_place *here,
+                                   const hop_place *there, const hop_group *group, const int kind,
+                                   const real *decoded, double *partials, int slot,
+                                   site_late *late) {
+  hop_turn turn = {.here = here, .there = there, .group = *group};
+  for (;;) {
+    turn.next_group = group->last ? *group : hop_group_after(plan, &turn.group);
+    turn.next_place = turn.group.last ? there : here;
+    turn.lead = turn.group.count < HOP_LEAD ? turn.group.count : HOP_LEAD;
+    hop_columns(plan, &turn, kind, decoded, partials, slot, late);
+    if (turn.group.last) break;
+    turn.group = turn.next_group;
+  }
+}
+
+/* ---- walks ---- */
 
 /* A block whose hops are not plain. kind: how its links are read, decoded once for all columns or
  * by the column. */
@@ -170,12 +302,12 @@ KAON_INLINE int64_t hop_block(const hop_plan *plan, int64_t place) {
 /* kind: how the hops read their links. */
 KAON_INLINE void hop_run(const hop_plan *plan, const hop_walk *walk, double *partials,
                          const int recon, const int kind, const int many) {
-  const kaon_hop_args *args = plan->args;
   real decoded[kind == KAON_LINK_BUFFER ? KAON_DIRS * 18 * KAON_VL : 1]
       __attribute__((aligned(64)));
   site_late late;
   late.to = NULL;
   hop_place places[2], *here = places, *there = places + 1;
+  const hop_group group = hop_group_after(plan, NULL);
   hop_look(plan, hop_block(plan, walk->place), 0, many, here);
   for (int64_t i = 1; i <= walk->count; i++) {
     const int64_t block = here->block, after = hop_block(plan, walk->place + i * walk->step);
@@ -188,12 +320,10 @@ KAON_INLINE void hop_run(const hop_plan *plan, const hop_walk *walk, double *par
       const int last = part + 1 == KAON_PARTS;
       hop_look(plan, last ? after : block, last ? 0 : part + 1, many, there);
       if (kind == KAON_LINK_BUFFER) hop_decode(plan, block, part, recon, decoded);
-      for (int k = 0; k < (many ? args->nrhs : 1); k++) {
-        if (!kaon_gate_open(&args->gate, k)) continue;
-        const hop_at next = hop_next(plan, here, there, k, many);
-        hop_site(plan, here, k, kind, many, decoded, hop_sums(plan, partials, walk->slot, k), &next,
-                 &late);
-      }
+      if (many)
+        hop_place_columns(plan, here, there, &group, kind, decoded, partials, walk->slot, &late);
+      else if (kaon_gate_open(&plan->args->gate, 0))
+        hop_site(plan, here, there, kind, decoded, hop_sums(plan, partials, walk->slot, 0), &late);
       hop_place *left = here;
       here = there;
       there = left;
@@ -332,10 +462,19 @@ static void hop_share(const void *job_, int t, int threads) {
   v_stream_fence();
 }
 
+/* Columns that take part, in groups that differ little. */
+static void hop_count_columns(hop_plan *plan) {
+  plan->open = 0;
+  for (int k = 0; k < plan->args->nrhs; k++) plan->open += kaon_gate_open(&plan->args->gate, k);
+  const int open = plan->open > 0 ? plan->open : 1, groups = (open + HOP_GROUP - 1) / HOP_GROUP;
+  plan->group = (open + groups - 1) / groups;
+  plan->link_bytes = (int)(plan->reals * (int64_t)sizeof(stored));
+  plan->link_piece = (plan->link_bytes + open * HOP_LINE - 1) / (open * HOP_LINE) * HOP_LINE;
+}
+
 void KAON_EXPORT(kaon_dslash_hop)(const kaon_launch *launch, const kaon_hop_args *args) {
   hop_plan plan;
   plan.args = args;
-  plan.first = 0;
   plan.site =
       site_plan_make(launch, args->stencil, args->parity, args->nrhs, args->out, &args->sum);
   plan.site.w = args->w;
@@ -360,10 +499,7 @@ void KAON_EXPORT(kaon_dslash_hop)(const kaon_launch *launch, const kaon_hop_args
   plan.reals = (int64_t)args->recon * KAON_W;
   plan.in = args->in.data;
   plan.recon = args->recon;
-  int open = 0;
-  for (int k = args->nrhs - 1; k >= 0; k--)
-    if (kaon_gate_open(&args->gate, k)) plan.first = k, open++;
-  plan.all = open == args->nrhs;
+  hop_count_columns(&plan);
   plan.prefetch = launch->prefetch && plan.gather == NULL;
   hop_factors(&plan);
   plan.bare = plan.b == 1 && args->x.data == NULL && args->sum.state == NULL &&

@@ -21,14 +21,15 @@ typedef struct hop_plan {
   int bare;  /* out = D in and nothing else */
   int faced; /* the blocks are those that meet ghosts */
   int prefetch;
-  const uint8_t *cut_dirs;   /* where hops are left out (kaon_cuts); NULL: nowhere */
-  const uint32_t *cut_lanes; /* and in which lanes */
-  const int32_t *blocks;     /* a part of a partitioned lattice: which ones; NULL: all */
-  int64_t count;             /* of blocks */
-  int chunk_first;           /* of the part, in the partial sums */
-  int first;                 /* the first open column */
-  int all;                   /* 1: all columns are open */
-  int top[4];                /* mu is cut by the lane bit that tells the parts of a block apart */
+  const uint8_t *cut_dirs;    /* where hops are left out (kaon_cuts); NULL: nowhere */
+  const uint32_t *cut_lanes;  /* and in which lanes */
+  const int32_t *blocks;      /* a part of a partitioned lattice: which ones; NULL: all */
+  int64_t count;              /* of blocks */
+  int chunk_first;            /* of the part, in the partial sums */
+  int open;                   /* columns that take part */
+  int group;                  /* how many of them are worked on at once (hop_columns) */
+  int link_bytes, link_piece; /* of a block's links of one direction; asked for with a column */
+  int top[4];                 /* mu is cut by the lane bit that tells the parts of a block apart */
   uint32_t exchanges[4]; /* KAON_NB_EXCHANGE where such hops exchange lanes of a vreal, else 0 */
   vperm exchange[4];
   double b; /* of d, space's factor with it; left to the hops are those of t: */
@@ -55,13 +56,6 @@ typedef struct hop_place {
   int part;
   hop_from from[KAON_DIRS];
 } hop_place;
-
-/* One turn of a walk's loops. */
-typedef struct hop_at {
-  const hop_place *place;
-  int column;
-  int links; /* the first column there: links come with it */
-} hop_at;
 
 /* From block to block; with one column, and where links are read as they stand, the compiler knows
  * them. */
@@ -156,36 +150,34 @@ KAON_INLINE void hop_decode_direction(const hop_plan *plan, int64_t block, int p
   }
 }
 
-/* Asks for what direction dir will read at `next`. */
-KAON_INLINE void hop_fetch(const hop_plan *plan, const hop_at *next, const int dir, const int kind,
-                           const int many) {
-  if (!plan->prefetch) return;
-  const hop_from from = hop_from_place(plan, next->place, dir, kind, many);
-  if (next->links && !(from.entry & KAON_NB_UNIT))
-    site_fetch(from.link, 0, plan->recon, many && !KAON_HALF);
-  site_fetch(from.psi + next->column * 24 * KAON_W, 0, 24, 1);
+/* Asks for the spinor that a hop will read; in t its projector keeps one half of it. */
+KAON_INLINE void hop_fetch_spinor(const hop_plan *plan, const hop_from *from, const int dir,
+                                  int column) {
+  const stored *psi = from->psi + column * 24 * KAON_W;
+  const int t = (dir & 3) == 3;
+  if (t) psi += dir < 4 ? plan->site.lower : plan->site.upper;
+  site_fetch(psi, 0, t ? 12 : 24, 1);
 #if KAON_HALF
-  __builtin_prefetch(from.scale + next->column * KAON_W);
+  __builtin_prefetch(from->scale + column * KAON_W);
 #endif
 }
 
-/* The same for what is read besides, a piece (0 .. 7) or all of it. Processors drop requests where
- * too many come at once, so they are spread; but double precision, which takes every other line of
- * a block at a time, has no room left for them in the first level of cache until its hops are done.
- */
-KAON_INLINE void hop_fetch_rest(const hop_plan *plan, const hop_at *next, const int piece) {
-  enum { whole = KAON_PARTS > 1, near = !KAON_HALF && !whole };
-  if (!plan->prefetch || plan->bare || (whole && piece != SITE_PIECES)) return;
-  if (!whole && piece == SITE_PIECES) return;
+/* The same for what is read besides, pieces begin .. end - 1 of SITE_PIECES. Processors drop
+ * requests where too many come at once, so they are spread; but double precision, which takes every
+ * other line of a block at a time, has no room left for them in the first level of cache until its
+ * hops are done. with_clover: once for all columns. */
+KAON_INLINE void hop_fetch_rest(const hop_plan *plan, const hop_place *place, int column,
+                                const int with_clover, const int begin, const int end) {
+  enum { near = !KAON_HALF && KAON_PARTS == 1 };
   const kaon_hop_args *args = plan->args;
-  const int begin = whole ? 0 : piece, end = whole ? SITE_PIECES : piece + 1;
-  const int64_t block = next->place->block;
-  const int part = next->place->part, column = next->column;
+  const int64_t block = place->block;
+  const int part = place->part;
+  if (!plan->prefetch || plan->bare) return;
   if (args->x.data != NULL)
     site_fetch_spinor(&plan->site, args->x, block, part, column, begin, end, near);
   if (plan->site.dot)
     site_fetch_spinor(&plan->site, plan->site.w, block, part, column, begin, end, near);
-  if (args->clover_on != KAON_CLOVER_NONE && next->links)
+  if (args->clover_on != KAON_CLOVER_NONE && with_clover)
     site_fetch_clover(&plan->site, block, part, begin, end, near);
 }
 
