@@ -15,6 +15,7 @@ kaon_status kaon_blas_zero(kaon_vector *y, const kaon_pass *pass) {
   if (u.status == KAON_OK && pass != NULL && pass->norm != KAON_NO_SLOT)
     return kaon_fail(u.ctx, KAON_ERR_UNSUPPORTED, "zero: the norm of zero is not summed");
   kaon_update_pass_sums(&u, -1);
+  kaon_update_behind(&u);
   return kaon_update_launch(&u, ENTRY(&u, zero));
 }
 
@@ -33,6 +34,7 @@ kaon_status kaon_blas_scale(kaon_coefficient a, kaon_vector *y, const kaon_pass 
   kaon_update_write(&u, 0, "y", y);
   kaon_update_coefficient(&u, 0, a);
   kaon_update_pass_sums(&u, -1);
+  kaon_update_behind(&u);
   return kaon_update_launch(&u, ENTRY(&u, scale));
 }
 
@@ -67,6 +69,7 @@ kaon_status kaon_blas_axpby(kaon_coefficient a, const kaon_vector *x, kaon_coeff
   kaon_update_coefficient(&u, 0, a);
   kaon_update_coefficient(&u, 1, b);
   kaon_update_pass_sums(&u, -1);
+  kaon_update_behind(&u);
   return kaon_update_launch(&u, ENTRY(&u, axpby));
 }
 

@@ -14,6 +14,7 @@ static kaon_status run(const char *name, const kaon_vector *from, kaon_vector *t
     kaon_update_read(&u, 0, "from", from);
   kaon_update_write(&u, 1, "to", to);
   kaon_update_pass_sums(&u, -1);
+  kaon_update_behind(&u); /* nine kernels on a device, which no step waits for */
   KAON_TRY(kaon_update_check(&u));
   const kaon_convert_ops *ops = u.ctx->backend->convert;
   KAON_TRY(kaon_update_prepare(&u, ops != NULL, &launch));

@@ -156,6 +156,10 @@ void kaon_update_pass_sums(kaon_update *u, int w) {
   kaon_update_sum(u, 1, u->pass->dot);
 }
 
+void kaon_update_behind(kaon_update *u) {
+  u->behind = 1;
+}
+
 static int overlap(const kaon_vector *a, const kaon_vector *b) {
   const uintptr_t a0 = (uintptr_t)a->data, b0 = (uintptr_t)b->data;
   return a0 < b0 + kaon_vector_bytes(b) && b0 < a0 + kaon_vector_bytes(a);
@@ -189,6 +193,8 @@ kaon_status kaon_update_prepare(kaon_update *u, int built, kaon_launch *launch) 
     u->args.sum.ranks = !u->joined && u->summed > 0 && u->summed == u->nslots &&
                         kaon_blas_mails(u->ctx, u->pass);
     if (u->args.sum.ranks) u->args.sum.then = u->pass->then;
+    u->behind &= u->args.sum.then != 0;
+    if (u->behind) u->args.sum.then = 0;
   }
   size_t bytes = 0; /* a pass that turns the cache over leaves nothing of its result there */
   for (int i = 0; i < u->count; i++)
@@ -204,11 +210,11 @@ kaon_status kaon_update_prepare(kaon_update *u, int built, kaon_launch *launch) 
 kaon_status kaon_update_complete(kaon_update *u) {
   if (u->apart) return kaon_pass_sum_apart(u->shape, u->pass);
   if (u->args.sum.state == NULL) return KAON_OK;
-  if (u->args.sum.ranks) {
+  if (u->args.sum.ranks)
     u->ctx->comm->traffic.sums++;
-    return KAON_OK;
-  }
-  return kaon_blas_complete(u->ctx, u->pass, u->slots, u->nslots);
+  else
+    KAON_TRY(kaon_blas_complete(u->ctx, u->pass, u->slots, u->nslots));
+  return u->behind ? kaon_blas_recur(u->ctx, u->pass) : KAON_OK;
 }
 
 kaon_status kaon_update_launch(kaon_update *u, kaon_update_entry *entry) {

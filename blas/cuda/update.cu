@@ -221,6 +221,12 @@ static __host__ __device__ constexpr int update_blocks() {
                                                                                : 0;
 }
 
+/* No method's step ends with these: what runs after them is a launch behind (kaon_update_behind). */
+template <int OP>
+static __host__ __device__ constexpr bool update_recurs() {
+  return OP != ZERO && OP != SCALE && OP != AXPBY;
+}
+
 template <int OP>
 static __global__ void __launch_bounds__(KAON_THREADS, update_blocks<OP>())
     update_kernel(const __grid_constant__ update_call a) {
@@ -243,9 +249,9 @@ static __global__ void __launch_bounds__(KAON_THREADS, update_blocks<OP>())
   double sum[4] = {0, 0, 0, 0};
   update_column<OP>(a, c, mine, sum);
   if (!a.few) kaon_let_next_start();
-  if (a.sums.sum.state == NULL) return;
+  if (OP == ZERO || a.sums.sum.state == NULL) return;
   sums_real<OP>(a.complex_space, sum);
-  sums_finish<2>(a.sums, mine.column, mine.chunk, sum);
+  sums_finish<2>(a.sums, mine.column, mine.chunk, sum, update_recurs<OP>());
 }
 
 #if KAON_HALF

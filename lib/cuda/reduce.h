@@ -178,17 +178,18 @@ static __device__ __forceinline__ void sums_over_ranks(const kaon_cuda_sums &s, 
   if (s.mail != NULL) mail_sum(s.mail, s.sum.slot, nslots, total);
 }
 
-/* Writes slot[i] = (total[2 i], total[2 i + 1]) for the wanted ones of the first `nslots`, then the
- * recurrence. One thread. */
+/* Writes slot[i] = (total[2 i], total[2 i + 1]) for the wanted ones of the first `nslots`, then,
+ * recurs, the recurrence. One thread. */
 static __device__ __forceinline__ void sums_conclude(const kaon_cuda_sums &s, int column,
-                                                     int nslots, const double *total) {
+                                                     int nslots, const double *total,
+                                                     bool recurs = true) {
   kaon_column_state *state = &s.sum.state[column];
   for (int i = 0; i < nslots; i++) {
     if (s.sum.slot[i] == KAON_NO_SLOT) continue;
     state->slot[s.sum.slot[i]][0] = total[2 * i];
     state->slot[s.sum.slot[i]][1] = total[2 * i + 1];
   }
-  if (s.sum.then != 0) recurrence_run(s.sum.then, state);
+  if (recurs && s.sum.then != 0) recurrence_run(s.sum.then, state);
 }
 
 /* ---- marked sums ---- */
@@ -337,7 +338,8 @@ static __device__ __forceinline__ void marked_end(const kaon_cuda_sums &s, uint3
 
 template <int NSLOTS, int AHEAD, bool NORM, bool MAIL = true>
 static __device__ __forceinline__ void sums_finish_marked(const kaon_cuda_sums &s, int column,
-                                                          int chunk, const double *value) {
+                                                          int chunk, const double *value,
+                                                          bool recurs = true) {
   __shared__ double total[2 * NSLOTS];
   const uint32_t wanted = marked_wanted<NSLOTS, NORM>(s);
   uint32_t mark;
@@ -345,26 +347,28 @@ static __device__ __forceinline__ void sums_finish_marked(const kaon_cuda_sums &
   if (!sums_marked<2 * NSLOTS, AHEAD>(s, column, chunk, wanted, value, total, &mark)) return;
   if (MAIL) sums_over_ranks(s, NSLOTS, total);
   if (threadIdx.x != 0) return;
-  sums_conclude(s, column, NSLOTS, total);
+  sums_conclude(s, column, NSLOTS, total, recurs);
   marked_end(s, mark);
 }
 
 /* All of it for a kernel whose blocks have NSLOTS complex sums each, NORM: the first of them real;
- * MAIL: it offers to sum over ranks (kaon_sum.ranks). All threads call it, unless sum.state is
+ * MAIL: it offers to sum over ranks (kaon_sum.ranks); recurs: it runs recurrences, and carries them
+ * (no parameter of the template, each of whose instances has memory of its own for the sums:
+ * whoever collects them is compiled for one address). All threads call it, unless sum.state is
  * NULL: then nothing is to be done. */
 template <int NSLOTS, int AHEAD = 8, bool NORM = true, bool MAIL = true>
 static __device__ __forceinline__ void sums_finish(const kaon_cuda_sums &s, int column, int chunk,
-                                                   const double *value) {
+                                                   const double *value, bool recurs = true) {
   __shared__ double total[2 * NSLOTS];
   if (s.marked != NULL) {
-    sums_finish_marked<NSLOTS, AHEAD, NORM, MAIL>(s, column, chunk, value);
+    sums_finish_marked<NSLOTS, AHEAD, NORM, MAIL>(s, column, chunk, value, recurs);
     return;
   }
   sums_leave<2 * NSLOTS>(s, column, chunk, 2 * NSLOTS, 0, value);
   if (!sums_last(s, column, s.chunks)) return;
   sums_collect(s, column, 2 * NSLOTS, total);
   if (MAIL) sums_over_ranks(s, NSLOTS, total);
-  if (threadIdx.x == 0) sums_conclude(s, column, NSLOTS, total);
+  if (threadIdx.x == 0) sums_conclude(s, column, NSLOTS, total, recurs);
 }
 
 #endif
