@@ -59,8 +59,9 @@ typedef struct kaon_loop {
   void *user;
   const kaon_column_state *state; /* device memory: its gates say who steps, who waits */
   /* WHILE, PERSISTENT: what goes ahead of the first block, so that a run is a whole solve; what
-   * goes behind the last, unless a column was never opened (lib/math/start.h), or NULL; and what
-   * each run brings to the host by itself, as copy 1, besides the states, as copy 0 */
+   * goes behind the last where no column is open any more, unless one never was (lib/math/start.h),
+   * or NULL; and what each run brings to the host by itself, as copy 1, besides the states, as copy
+   * 0: their first slots (up to KAON_S_METHOD), of states histories and all behind them besides */
   kaon_status (*before)(void *user), (*after)(void *user);
   const kaon_column_state *norms;
 } kaon_loop;

@@ -103,8 +103,7 @@ static kaon_status record_whole(kaon_solver *s) {
   for (int k = 0; k < s->columns; k++) s->norm2[k] = 1;
   kaon_solver_prepare_states(s);
   KAON_TRY(kaon_scalars_write(s->prepared, s->host));
-  return kaon_replay_record_whole(s, all_before_the_steps,
-                                  kaon_solver_can_end_early(s) ? end : NULL);
+  return kaon_replay_record_whole(s, all_before_the_steps, kaon_solver_ends_behind(s) ? end : NULL);
 }
 
 /* 1: this solve can be issued in one go, if it is as the one before. */
@@ -128,7 +127,7 @@ static void replays(kaon_solver *s) {
 }
 
 kaon_status kaon_ends_issue(kaon_solver *s, int blocks) {
-  s->ended_early = kaon_solver_can_end_early(s);
+  s->ended_early = kaon_solver_ends_behind(s);
   return s->ctx->backend->record->run(s->whole, blocks);
 }
 

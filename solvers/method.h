@@ -281,6 +281,8 @@ void kaon_ends_look(kaon_solver *s, int *refused);
  * behind it before the host looks. If the loop goes on, it is queued again later. */
 int kaon_solver_can_end_early(const kaon_solver *s);
 kaon_status kaon_solver_end_early(kaon_solver *s);
+/* solve.c: a solve in one go has an end of its own behind the loop, once no column is open. */
+int kaon_solver_ends_behind(const kaon_solver *s);
 /* solve.c: x = approximately A^-1 b from zero; what the solver does as an operator. */
 kaon_status kaon_solver_invert(kaon_solver *s, const kaon_vector *b, kaon_vector *x);
 

@@ -386,6 +386,11 @@ int kaon_solver_can_end_early(const kaon_solver *s) {
   return s->reduces && s->options.tol > 0;
 }
 
+/* Rounding the solution to the user's precision does harm, so this waits until the run is over. */
+int kaon_solver_ends_behind(const kaon_solver *s) {
+  return s->options.tol > 0 && (s->reduces || s->A->precision != s->system->precision);
+}
+
 kaon_status kaon_solver_end_early(kaon_solver *s) {
   s->ended_early = 1;
   return queue_end(s);

@@ -126,7 +126,7 @@ static __device__ __forceinline__ void face_hop(const divided_call &a, const sta
   constexpr int mu = DIR & 3;
   constexpr bool backward = DIR >= 4;
   int boundary;
-  const uint32_t near = hop_from<DIR, FAR>(a.h, s.here, &boundary);
+  const uint32_t near = hop_from<RECON, DIR, FAR>(a.h, s.here, &boundary);
   const int layer = kaon_layer_of(&a.h.sites, &s.here, DIR, FAR ? 3 : 1);
   const bool leaves = (a.partitioned >> mu & 1) && layer >= 0;
   const uint32_t ghost =

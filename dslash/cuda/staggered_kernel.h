@@ -57,6 +57,23 @@ static __device__ __forceinline__ constexpr int staggered_blocks() {
   return sizeof(real) == 8 ? 3 : KAON_HALF ? 6 : 5;
 }
 
+/* Of undivided lattices: more where it measured faster. 48^3x64 on an H200, half, 12 reals, 6, 7, 8
+ * blocks: 10140, 10440, 10080 GFLOPS; 8 reals have 10970 with 6 and 8800 with 7. Nothing is spilled
+ * by any. */
+template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS>
+static __device__ __forceinline__ constexpr int whole_blocks() {
+  return KAON_HALF && RECON == 12 && !IMPROVED && COLUMNS == 1 && !SUMS
+             ? 7
+             : staggered_blocks<COLUMNS>();
+}
+
+/* Columns that fields have: a kernel of one column is for fields of one (run_recon), and knows it
+ * when compiled, which saves a thread some 60 instructions of addresses. */
+template <int COLUMNS>
+static __device__ __forceinline__ int columns_of(const staggered_call &a) {
+  return COLUMNS == 1 ? 1 : a.nrhs;
+}
+
 /* ---- hops ---- */
 
 /* A site and the signs of its hops. */
@@ -88,8 +105,9 @@ static __device__ __forceinline__ void hop_add(const staggered_call &a, const st
   constexpr bool applied = RECON == 8 && COLUMNS == 1, beside = beside_link<RECON, COLUMNS>();
   constexpr bool owes = row2_owes<RECON, COLUMNS>();
   const real factor = colour_unit(backward ? -eta : eta);
-  const char *first = packet_address<COLOURS>(in.data, packet_at<COLOURS>(from, a.nrhs));
-  const float *scale = KAON_HALF ? in.scale + scale_at(from, a.nrhs) : NULL;
+  const int units = columns_of<COLUMNS>(a);
+  const char *first = packet_address<COLOURS>(in.data, packet_at<COLOURS>(from, units));
+  const float *scale = KAON_HALF ? in.scale + scale_at(from, units) : NULL;
   stored raw[RECON];
   real u[18], y = 0;
   vlink8 v;
@@ -100,10 +118,10 @@ static __device__ __forceinline__ void hop_add(const staggered_call &a, const st
   else
     link_numbers<RECON, beside, owes>(raw, u);
   if constexpr (phased && COLUMNS > 1) link_turn(y, u);
-  real units[COLUMNS]; /* ahead of the columns, or registers do not last */
+  real unit[COLUMNS]; /* ahead of the columns, or registers do not last */
 #pragma unroll
   for (int k = 0; k < COLUMNS; k++)
-    units[k] =
+    unit[k] =
         KAON_HALF ? factor * scale[(COLUMNS == 1 ? 0 : min(k, count - 1)) * KAON_LANES] : factor;
 #pragma unroll
   for (int k = 0; k < COLUMNS; k++) {
@@ -111,7 +129,7 @@ static __device__ __forceinline__ void hop_add(const staggered_call &a, const st
     raw_colour stored_chi =
         colour_load(first + column * (COLOURS * KAON_LANES * (int)sizeof(stored)));
     if constexpr (applied && !backward) stored_chi = colour_turned(raw, stored_chi);
-    vcolour chi = colour_scaled(stored_chi, units[k]);
+    vcolour chi = colour_scaled(stored_chi, unit[k]);
     if constexpr (phased && COLUMNS == 1) chi = colour_turn(y, backward, &chi);
     if constexpr (owes)
       link_add_owing<backward>(u, &chi, &d[k]);
@@ -125,12 +143,15 @@ static __device__ __forceinline__ void hop_add(const staggered_call &a, const st
 }
 
 /* The neighbour one site (FAR: three) away in direction DIR; *boundary as kaon_neighbour_of says.
- */
-template <int DIR, bool FAR>
+ * In half with 12 reals by its number: 10500 GFLOPS at 48^3x64, by its place 10430; with 8 reals
+ * 8850 and 10970 (one H200 each; dslash/cuda/hop_kernel.h). */
+template <int RECON, int DIR, bool FAR>
 static __device__ __forceinline__ uint32_t hop_from(const staggered_call &a, const kaon_here &here,
                                                     int *boundary) {
-  return FAR ? (uint32_t)kaon_far_neighbour_of(&a.sites, &a.far, &here, DIR, boundary)
-             : (uint32_t)kaon_neighbour_of(&a.sites, &here, DIR, boundary);
+  constexpr bool by_number = KAON_HALF && RECON == 12;
+  return FAR         ? (uint32_t)kaon_far_neighbour_of(&a.sites, &a.far, &here, DIR, boundary)
+         : by_number ? (uint32_t)kaon_neighbour_by_number(&a.sites, &here, DIR, boundary)
+                     : (uint32_t)kaon_neighbour_of(&a.sites, &here, DIR, boundary);
 }
 
 /* d += the hop of one site (FAR: of three) from direction DIR, `count` columns of it. */
@@ -138,7 +159,7 @@ template <int RECON, int DIR, bool FAR, int COLUMNS, bool SHARED>
 static __device__ __forceinline__ void add_hop(const staggered_call &a, const staggered_site &s,
                                                const kaon_view &in, int count, vcolour *d) {
   int boundary;
-  const uint32_t from = hop_from<DIR, FAR>(a, s.here, &boundary);
+  const uint32_t from = hop_from<RECON, DIR, FAR>(a, s.here, &boundary);
   const real eta = DIR % 4 == 3 && boundary < 0 ? -s.eta[3] : s.eta[DIR % 4];
   hop_add<RECON, DIR, FAR, COLUMNS, SHARED>(a, FAR ? a.naik[DIR] : a.fat[DIR], a.phase[DIR],
                                             DIR < 4 ? (uint32_t)s.here.at : from, in, from, eta,
@@ -167,18 +188,19 @@ static __device__ __forceinline__ double *sum_at(int k, int i) {
 }
 
 /* out = a x + d in a column, with its sums as the thread's of number k. */
-template <bool SUMS>
+template <int COLUMNS, bool SUMS>
 static __device__ __forceinline__ void hop_end(const staggered_call &a, uint32_t site, int column,
                                                int k, vcolour *d) {
+  const int units = columns_of<COLUMNS>(a);
   if (a.x.data != NULL) {
-    const vcolour x = colour_read(colour_view(a.x, column), site, a.nrhs);
+    const vcolour x = colour_read(colour_view(a.x, column), site, units);
     colour_add(d, a.a, &x);
   }
-  colour_write(colour_view(a.out, column), site, a.nrhs, d);
+  colour_write(colour_view(a.out, column), site, units, d);
   if (!SUMS || a.sums.sum.state == NULL) return;
   if (sums_want(a.sums, 0)) *sum_at(k, 0) += (double)colour_norm2(d);
   if (a.w.data == NULL || !sums_want(a.sums, 1)) return;
-  const vcolour w = colour_read(colour_view(a.w, column), site, a.nrhs);
+  const vcolour w = colour_read(colour_view(a.w, column), site, units);
   const vcomplex dot = colour_dot(&w, d);
   *sum_at(k, 1) += (double)dot.re;
   *sum_at(k, 2) += (double)dot.im;
@@ -194,8 +216,8 @@ typedef struct column_group {
 template <int COLUMNS, bool SUMS>
 static __device__ __forceinline__ column_group group_begin(const staggered_call &a, int group) {
   column_group c;
-  c.first = a.column + group * a.each;
-  c.count = min(a.each, a.columns - group * a.each);
+  c.first = COLUMNS == 1 ? 0 : a.column + group * a.each;
+  c.count = COLUMNS == 1 ? 1 : min(a.each, a.columns - group * a.each);
   c.open = 0;
 #pragma unroll
   for (int k = 0; k < COLUMNS; k++) {
@@ -216,7 +238,7 @@ static __device__ __forceinline__ void columns_end(const staggered_call &a, uint
   for (int k = 0; k < COLUMNS; k++) {
     if (!(c.open >> k & 1)) continue;
     colour_join(a.fat_factor, &d[k], IMPROVED, a.naik_factor, &far[IMPROVED ? k : 0]);
-    hop_end<SUMS>(a, site, c.first + k, k, &d[k]);
+    hop_end<COLUMNS, SUMS>(a, site, c.first + k, k, &d[k]);
   }
 }
 
@@ -262,7 +284,7 @@ static __device__ __forceinline__ void site_hops(const staggered_call &a, const 
  * are some, else of thin ones. Warps of one site follow one another in a block. */
 template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS>
 static __global__ void __launch_bounds__(staggered_threads<COLUMNS>(),
-                                         (staggered_blocks<COLUMNS>()))
+                                         (whole_blocks<RECON, IMPROVED, COLUMNS, SUMS>()))
     staggered_kernel(const __grid_constant__ staggered_call a) {
   constexpr bool many = COLUMNS > 1, grouped = many && GROUPED;
   const unsigned rows = many ? (unsigned)(a.groups / a.beside) : 1;

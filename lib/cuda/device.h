@@ -52,6 +52,8 @@ kaon_status kaon_cuda_watch(const kaon_context *ctx, double waited);
  * was, 0: it is not known, or not to be changed. It is 50 us unless it was set, and comes on top of
  * every nap. */
 unsigned long kaon_cuda_timer_slack(unsigned long wanted);
+/* As it was: what the other one returned. */
+void kaon_cuda_timer_slack_back(unsigned long before);
 
 /* UNSUPPORTED while the stream is captured: then nothing is done that an answer could come from. */
 kaon_status kaon_cuda_refuse_recorded(const kaon_context *ctx, const char *what);

@@ -4,7 +4,7 @@
  *   WHILE   one graph, whose body the device repeats:
  *             decide; while (again) { steps; decide; if (serve) { service; decide } }
  *           by conditional nodes (CUDA 12.4; the decisions are in loop.cu); of a whole solve
- *             before; decide; while ...; if (begun) { after }; look
+ *             before; decide; while ...; if (begun and over) { after }; look
  *   TAIL    the two graphs of REPLAY, each of which launches what follows it (tail.cu)
  *   CDP     a list of the block's launches, which the device goes through (list.c, chain.c), and
  *           the service's graph
@@ -19,7 +19,7 @@
 
 #include "lib/cuda/device.h"
 #include "lib/cuda/list.h"
-#include "lib/cuda/loop.h"
+#include "lib/cuda/look.h"
 
 enum { COPIES = 2 };
 
@@ -35,7 +35,8 @@ struct kaon_recorder {
   cudaEvent_t arrived[COPIES];
   int64_t usual; /* nanoseconds that waits take */
   int limit;     /* of blocks, as the device knows it; 0: it does not */
-  int looks;     /* a run ends in a look by itself (kaon_loop.before) */
+  int looks;     /* a run ends in a look by itself (kaon_loop.before): */
+  kaon_look look;
 };
 
 static cudaStream_t stream_of(const kaon_recorder *r) {
@@ -51,6 +52,10 @@ typedef struct part {
   kaon_loop_handles handles;
   int decides; /* ends with a decision */
 } part;
+
+static kaon_column_state *copy_of(const kaon_recorder *r, int number) {
+  return (kaon_column_state *)(void *)r->copy[number];
+}
 
 static kaon_status copy_states(const kaon_recorder *r, const kaon_column_state *state, int number) {
   return kaon_cuda_check(r->ctx,
@@ -68,10 +73,9 @@ static kaon_status issue_part(const part *p) {
   if (p->stage == KAON_LOOP_ENTRY && p->loop->before != NULL)
     KAON_TRY(p->loop->before(p->loop->user));
   if (p->stage == KAON_LOOP_END) KAON_TRY(p->loop->after(p->loop->user));
-  if (p->stage == KAON_LOOP_LOOK) {
-    KAON_TRY(copy_states(r, p->loop->norms, 1));
-    KAON_TRY(copy_states(r, p->loop->state, 0));
-  }
+  if (p->stage == KAON_LOOP_LOOK)
+    kaon_cuda_loop_look(r->control, p->loop->state, p->loop->norms, r->columns, copy_of(r, 0),
+                        copy_of(r, 1), r->look.arrival, stream_of(r));
   if (r->form == KAON_ISSUE_TAIL)
     kaon_cuda_loop_tail(r->control, p->loop->state, r->columns, p->stage, stream_of(r));
   if (p->decides)
@@ -329,11 +333,12 @@ static kaon_status build(kaon_recorder *r) {
     KAON_TRY(kaon_lister_create(r->ctx, wanted, control, &r->lister));
   for (int i = 0; i < COPIES; i++) {
     void *copy = NULL;
+    const size_t bytes = (size_t)r->columns * sizeof(kaon_column_state);
     KAON_TRY(kaon_cuda_check(
-        r->ctx,
-        cudaHostAlloc(&copy, (size_t)r->columns * sizeof(kaon_column_state), cudaHostAllocDefault),
+        r->ctx, cudaHostAlloc(&copy, bytes + sizeof *r->look.arrival, cudaHostAllocDefault),
         "pinned memory for looks"));
     r->copy[i] = copy;
+    if (i == 0) r->look.arrival = (kaon_loop_arrival *)(void *)(r->copy[i] + bytes);
     KAON_TRY(kaon_cuda_check(
         r->ctx, cudaEventCreateWithFlags(&r->arrived[i], cudaEventDisableTiming), "an event"));
   }
@@ -383,14 +388,7 @@ static kaon_status launch(const kaon_recorder *r, cudaGraphExec_t exec) {
 enum { NOT_YET = -1 };
 
 static volatile int32_t *last_number(const kaon_recorder *r, int number) {
-  return &((kaon_column_state *)(void *)r->copy[number])[r->columns - 1].unknowns;
-}
-
-/* All of a solve, which ends in a look. */
-static kaon_status run_whole(kaon_recorder *r) {
-  *last_number(r, 0) = *last_number(r, 1) = NOT_YET;
-  KAON_TRY(launch(r, r->steps));
-  return kaon_cuda_check(r->ctx, cudaEventRecord(r->arrived[0], stream_of(r)), "a look");
+  return &copy_of(r, number)[r->columns - 1].unknowns;
 }
 
 static kaon_status run(kaon_recorder *r, int blocks) {
@@ -399,7 +397,7 @@ static kaon_status run(kaon_recorder *r, int blocks) {
     const int counts = r->form == KAON_ISSUE_WHILE || r->form == KAON_ISSUE_PERSISTENT;
     if (!counts || blocks != r->limit) kaon_cuda_loop_start(r->control, blocks, stream_of(r));
     r->limit = blocks;
-    if (r->looks) return run_whole(r);
+    if (r->looks) kaon_look_expect(&r->look);
     return r->form == KAON_ISSUE_CDP ? kaon_lister_chain(r->lister) : launch(r, r->steps);
   }
   for (int i = 0; i < blocks; i++) KAON_TRY(launch(r, r->steps));
@@ -468,7 +466,7 @@ static kaon_status sleep_until(kaon_recorder *r, int number) {
     passed = nanoseconds() - begin;
   }
   if (passed > 0) {
-    kaon_cuda_timer_slack(slack);
+    kaon_cuda_timer_slack_back(slack);
     r->usual += r->usual > 0 && passed > r->usual ? (passed - r->usual) / 4 : passed - r->usual;
   }
   if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError(); /* no error */
@@ -477,7 +475,12 @@ static kaon_status sleep_until(kaon_recorder *r, int number) {
 
 static kaon_status wait(kaon_recorder *r, int number, kaon_column_state *host) {
   KAON_TRY(kaon_cuda_pending(r->ctx, "a kernel launch"));
-  KAON_TRY(sleep_until(r, r->looks ? 0 : number)); /* the states come last */
+  if (r->looks) { /* states and norms come together */
+    KAON_TRY(kaon_look_await(r->ctx, &r->look));
+    kaon_look_take(copy_of(r, number), number, r->columns, host);
+    return KAON_OK;
+  }
+  KAON_TRY(sleep_until(r, number));
   memcpy(host, r->copy[number], (size_t)r->columns * sizeof *host);
   return KAON_OK;
 }

@@ -12,7 +12,18 @@ typedef struct kaon_loop_control {
   int patience;      /* blocks that waiting columns have waited for company */
   int spare;
   cudaGraphExec_t steps, service; /* TAIL: what launch each other */
+  uint64_t begun;                 /* the device's clock at the loop's entry, nanoseconds */
 } kaon_loop_control;
+
+/* Beside the copies of a look that a kernel writes into the host's memory, behind them. */
+typedef struct kaon_loop_arrival {
+  uint32_t there;   /* 0 until they are */
+  uint32_t elapsed; /* nanoseconds since the loop's entry, or the most there is */
+} kaon_loop_arrival;
+
+/* What is copied of a state: the first slots, the history so far and all behind it; of norms the
+ * slots alone. */
+enum { KAON_LOOK_SLOTS = KAON_S_METHOD };
 
 /* Where in the loop a decision stands. */
 typedef enum kaon_loop_stage {
@@ -38,6 +49,13 @@ void kaon_cuda_loop_start(kaon_loop_control *control, int limit, cudaStream_t st
 /* Sets the conditions from the gates of `columns` states. */
 void kaon_cuda_loop_decide(kaon_loop_control *control, const kaon_column_state *state, int columns,
                            kaon_loop_stage stage, kaon_loop_handles handles, cudaStream_t stream);
+
+/* A look at states and norms, without a copy's launch: into copies of them and their arrival, all
+ * of it pinned memory. */
+void kaon_cuda_loop_look(const kaon_loop_control *control, const kaon_column_state *state,
+                         const kaon_column_state *norms, int columns, kaon_column_state *copy,
+                         kaon_column_state *copy_norms, kaon_loop_arrival *arrival,
+                         cudaStream_t stream);
 
 /* States from prepared ones (kaon_record_ops.start). */
 void kaon_cuda_loop_begin(const kaon_start *start, cudaStream_t stream);

@@ -6,7 +6,7 @@
  *             takes some 50 us to wake; for a stream as the driver does, which polls unless the
  *             application has set the device's flags (cudaSetDeviceFlags) otherwise
  * Those flags are the application's and stay as they are. A recorded loop that is not polled for is
- * waited for in naps (graph.c). */
+ * waited for in naps (graph.c, look.c). */
 #include <math.h>
 #include <time.h>
 
@@ -33,6 +33,14 @@ unsigned long kaon_cuda_timer_slack(unsigned long wanted) {
 #else
   (void)wanted;
   return 0;
+#endif
+}
+
+void kaon_cuda_timer_slack_back(unsigned long before) {
+#ifdef __linux__
+  if (before > 0) prctl(PR_SET_TIMERSLACK, before, 0, 0, 0);
+#else
+  (void)before;
 #endif
 }
 
@@ -106,7 +114,7 @@ static kaon_status doze(const kaon_context *ctx, aim at, cudaError_t *answer) {
     *answer = ask(at);
     waited = seconds_now() - begin;
   }
-  if (looks || naps) kaon_cuda_timer_slack(slack);
+  if (looks || naps) kaon_cuda_timer_slack_back(slack);
   if (*answer == cudaErrorNotReady && status == KAON_OK) *answer = driver_wait(ctx, at);
   return status;
 }

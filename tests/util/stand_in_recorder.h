@@ -75,6 +75,7 @@ static kaon_status stand_in_run(kaon_recorder *r, int blocks) {
   KAON_TRY(loop->before(loop->user));
   KAON_TRY(stand_in_blocks(r, blocks));
   for (int k = 0; k < r->columns; k++) refused |= kaon_start_refused(&loop->state[k]);
+  refused |= columns_with(r, KAON_GATE_STEP | KAON_GATE_SERVICE) > 0;
   if (loop->after != NULL && !refused) KAON_TRY(loop->after(loop->user));
   KAON_TRY(stand_in_post(r, loop->norms, 1));
   return stand_in_post(r, loop->state, 0);

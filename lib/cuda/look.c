@@ -1,0 +1,131 @@
+/* look.c - waiting for the look that a whole solve ends in. A kernel writes it into the host's
+ * memory and says when it is there, so the driver is not asked but now and then, in case of an
+ * error; and it says how long the solve took on the device. The next one, if it is like it, is
+ * slept through in one nap as long as that and a lead, which is what launches and waking take on
+ * this machine, learnt from when naps end: a nap costs the processor some 5 to 10 us, more than all
+ * else but the launch. */
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+#include <time.h>
+
+#include "lib/cuda/look.h"
+
+/* Nanoseconds. Naps; waits so long before their end are halved, since they may be shorter this
+ * time; behind a nap the look is seldom far: it is looked for so long before there is another nap;
+ * and the driver is asked so often. */
+enum { SHORTEST = 10000, LONGEST = 5000000, MUCH = 3000000, BRIEFLY = 8000, OFTEN = 1000000 };
+/* The lead at first, at most either way; what it becomes less by where a nap was long enough, a
+ * fraction of what an early end costs, so that most naps end just behind the look, and twice as
+ * much with each so many of them in a row; and more by at most, since one wait may be disturbed. */
+enum { FIRST_LEAD = -10000, MOST_LEAD = 200000, LESS = 250, IN_A_ROW = 8, TIMES = 4, MORE = 2000 };
+
+static int64_t nanoseconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+void kaon_look_expect(kaon_look *look) {
+  if (look->lasted == 0) look->lead = FIRST_LEAD;
+  *(volatile uint32_t *)&look->arrival->there = 0;
+}
+
+static int is_there(const kaon_look *look) {
+  if (*(volatile uint32_t *)&look->arrival->there == 0) return 0;
+  atomic_thread_fence(memory_order_acquire);
+  return 1;
+}
+
+typedef struct waiting {
+  int64_t begin, aim, passed, asked; /* aim: when it is expected; the others: since the begin */
+  int64_t woke;                      /* from the nap that was to end then; 0: not yet */
+  int late;                          /* it was there by then */
+  unsigned long slack;
+  int napped;
+} waiting;
+
+/* Until it is there, for `most` nanoseconds at most. */
+static int look_for(const kaon_look *look, waiting *w, int64_t most) {
+  const int64_t until = w->passed + most;
+  while (!is_there(look)) {
+    w->passed = nanoseconds() - w->begin;
+    if (w->passed >= until) return 0;
+  }
+  w->passed = nanoseconds() - w->begin;
+  return 1;
+}
+
+/* Nearly always there is nothing to tell. */
+static kaon_status ask(const kaon_context *ctx, const kaon_look *look, waiting *w) {
+  if (w->passed - w->asked < OFTEN) return KAON_OK;
+  w->asked = w->passed;
+  const cudaError_t answer = cudaStreamQuery(kaon_cuda_machine_of(ctx)->stream);
+  if (answer == cudaErrorNotReady) {
+    if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError(); /* no error */
+    return kaon_cuda_watch(ctx, 1e-9 * (double)w->passed);
+  }
+  KAON_TRY(kaon_cuda_check(ctx, answer, "work on the device"));
+  return is_there(look) ? KAON_OK
+                        : kaon_fail(ctx, KAON_ERR_DEVICE, "cuda: a solve ended without a look");
+}
+
+static void nap(const kaon_look *look, waiting *w) {
+  const int64_t left = w->aim - w->passed;
+  const int64_t wanted = left > MUCH ? left / 2 : left >= SHORTEST ? left : -left / 4;
+  const int64_t length = wanted < SHORTEST ? SHORTEST : wanted < LONGEST ? wanted : LONGEST;
+  const struct timespec pause = {0, (long)length};
+  if (!w->napped) w->slack = kaon_cuda_timer_slack(1);
+  w->napped = 1;
+  nanosleep(&pause, NULL);
+  w->passed = nanoseconds() - w->begin;
+  if (length != left) return;
+  w->woke = w->passed;
+  w->late = is_there(look);
+}
+
+/* What the device took longer than the last time explains as much of a nap that was too short. */
+static void learn(kaon_look *look, const waiting *w) {
+  const int64_t elapsed = *(volatile uint32_t *)&look->arrival->elapsed;
+  const int64_t early = w->passed - w->woke - (elapsed - look->lasted);
+  if (w->woke > 0 && w->late) {
+    const int times = look->late++ / IN_A_ROW;
+    look->lead -= LESS << (times < TIMES ? times : TIMES);
+    if (look->lead < -MOST_LEAD) look->lead = -MOST_LEAD;
+  } else if (w->woke > 0) {
+    look->late = 0;
+    if (early > 0) look->lead += early / 2 < MORE ? early / 2 : MORE;
+    if (look->lead > MOST_LEAD) look->lead = MOST_LEAD;
+  }
+  look->lasted = elapsed > 0 ? elapsed : 1;
+}
+
+kaon_status kaon_look_await(const kaon_context *ctx, kaon_look *look) {
+  const int polls = ctx->options.sync == KAON_SYNC_POLLING;
+  waiting w = {.begin = nanoseconds(), .aim = look->lasted > 0 ? look->lasted + look->lead : 0};
+  kaon_status status = KAON_OK;
+  if (is_there(look)) return KAON_OK; /* and was taken once */
+  while (status == KAON_OK && !is_there(look)) {
+    const int near = w.passed + SHORTEST > w.aim;
+    if ((polls || near) && look_for(look, &w, polls ? OFTEN : BRIEFLY)) break;
+    status = ask(ctx, look, &w);
+    if (status == KAON_OK && !polls && !is_there(look)) nap(look, &w);
+  }
+  if (w.napped) kaon_cuda_timer_slack_back(w.slack);
+  if (status == KAON_OK) learn(look, &w);
+  return status;
+}
+
+void kaon_look_take(const kaon_column_state *copy, int number, int columns,
+                    kaon_column_state *host) {
+  const size_t behind = sizeof *copy - offsetof(kaon_column_state, reference);
+  for (int k = 0; k < columns; k++) {
+    const kaon_column_state *from = &copy[k];
+    kaon_column_state *to = &host[k];
+    memcpy(to->slot, from->slot, KAON_LOOK_SLOTS * sizeof from->slot[0]);
+    if (number != 0) continue;
+    const int taken = from->iterations < KAON_HISTORY ? from->iterations + 1 : KAON_HISTORY;
+    memcpy(to->history, from->history, (size_t)taken * sizeof from->history[0]);
+    memcpy(&to->reference, &from->reference, behind);
+  }
+}
