@@ -319,6 +319,8 @@ typedef struct {
   kaon_vector *b[KINDS], *guess[KINDS], *source; /* source: what is solved for, at one address */
   kaon_vector *kept[TURNS];                      /* solutions */
   kaon_column_report report[TURNS][COLUMNS];
+  double history[TURNS][COLUMNS][ROOM];
+  int count[TURNS][COLUMNS];
   int straight[TURNS];
 } series;
 
@@ -368,6 +370,11 @@ static void turn(world *w, series *t, kaon_solver *s, kind of, int i) {
   assert_int_equal(status, of == SPOILT ? KAON_ERR_NOT_FINITE : KAON_OK);
   must(w->c.ctx, kaon_vector_copy(t->kept[i], w->x));
   t->straight[i] = s->straight;
+  for (int k = 0; k < COLUMNS && status == KAON_OK; k++) {
+    t->count[i][k] = ROOM;
+    must(w->c.ctx, kaon_solver_history(s, k, t->history[i][k], &t->count[i][k]));
+    assert_true(t->count[i][k] <= ROOM);
+  }
 }
 
 /* Of turn i and of a plain solve, the same bits. */
@@ -376,6 +383,9 @@ static void compare(world *w, const series *t, int i, const series *plain) {
     ref_complex *a = case_export(&w->c, t->kept[i], k), *b = case_export(&w->c, plain->kept[0], k);
     assert_memory_equal(a, b, ref_spinor_size(&w->c.L) * sizeof *a);
     assert_memory_equal(&t->report[i][k], &plain->report[0][k], sizeof t->report[i][k]);
+    assert_int_equal(t->count[i][k], plain->count[0][k]);
+    assert_memory_equal(t->history[i][k], plain->history[0][k],
+                        (size_t)t->count[i][k] * sizeof(double));
     free(a);
     free(b);
   }
@@ -405,6 +415,7 @@ static void one_straight(world *w, const kaon_solver_options *o) {
          precision_names[w->outer], precision_names[o->sloppy], straight);
   for (int of = 0; of < KINDS; of++) {
     memset(u->report, 0, sizeof u->report);
+    memset(u->count, 0, sizeof u->count);
     turn(w, u, plain, (kind)of, 0);
     for (int i = 0; i < N; i++)
       if ((int)kinds[i] == of) compare(w, t, i, u);

@@ -126,7 +126,7 @@ static __device__ __forceinline__ void face_hop(const divided_call &a, const sta
   constexpr int mu = DIR & 3;
   constexpr bool backward = DIR >= 4;
   int boundary;
-  const uint32_t near = hop_from<RECON, DIR, FAR>(a.h, s.here, &boundary);
+  const uint32_t near = hop_from<DIR, FAR, false>(a.h, s.here, &boundary);
   const int layer = kaon_layer_of(&a.h.sites, &s.here, DIR, FAR ? 3 : 1);
   const bool leaves = (a.partitioned >> mu & 1) && layer >= 0;
   const uint32_t ghost =
@@ -188,7 +188,7 @@ static __device__ __forceinline__ void divided_site(const divided_call &a, const
   if constexpr (FACE)
     face_hops<RECON, IMPROVED, COLUMNS>(a, here, in, c, half, d, far);
   else
-    site_hops<RECON, IMPROVED, COLUMNS, false>(a.h, here, in, c.count, d, far);
+    site_hops<RECON, IMPROVED, COLUMNS, false, false>(a.h, here, in, c.count, d, far);
   if (a.h.overlaps) kaon_let_next_start();
   columns_end<IMPROVED, COLUMNS, SUMS>(a.h, (uint32_t)here.at, c, d, far);
 }

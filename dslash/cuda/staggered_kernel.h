@@ -28,8 +28,7 @@ typedef struct staggered_call {
   kaon_far far;
   int parity; /* by the coordinates on the rank (kaon_here) */
   int nrhs;
-  int column;       /* the first one of this launch */
-  int columns;      /* of this launch, */
+  int columns;      /* nrhs, */
   int groups;       /* in so many groups */
   int beside;       /* of which a block has so many */
   int each;         /* of so many, the last one of what is left */
@@ -61,10 +60,12 @@ static __device__ __forceinline__ constexpr int staggered_blocks() {
  * blocks: 10140, 10440, 10080 GFLOPS; 8 reals have 10970 with 6 and 8800 with 7. Nothing is spilled
  * by any. */
 template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS>
+static __device__ __forceinline__ constexpr bool crowded() {
+  return KAON_HALF && RECON == 12 && !IMPROVED && COLUMNS == 1 && !SUMS;
+}
+template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS>
 static __device__ __forceinline__ constexpr int whole_blocks() {
-  return KAON_HALF && RECON == 12 && !IMPROVED && COLUMNS == 1 && !SUMS
-             ? 7
-             : staggered_blocks<COLUMNS>();
+  return crowded<RECON, IMPROVED, COLUMNS, SUMS>() ? 7 : staggered_blocks<COLUMNS>();
 }
 
 /* Columns that fields have: a kernel of one column is for fields of one (run_recon), and knows it
@@ -143,23 +144,22 @@ static __device__ __forceinline__ void hop_add(const staggered_call &a, const st
 }
 
 /* The neighbour one site (FAR: three) away in direction DIR; *boundary as kaon_neighbour_of says.
- * In half with 12 reals by its number: 10500 GFLOPS at 48^3x64, by its place 10430; with 8 reals
- * 8850 and 10970 (one H200 each; dslash/cuda/hop_kernel.h). */
-template <int RECON, int DIR, bool FAR>
+ * NUMBERED: by its number (kaon_neighbour_by_number): 10500 GFLOPS for 10430 with seven blocks of
+ * 12 reals, 8850 for 10970 with 8 reals (48^3x64, half, an H200 each). */
+template <int DIR, bool FAR, bool NUMBERED>
 static __device__ __forceinline__ uint32_t hop_from(const staggered_call &a, const kaon_here &here,
                                                     int *boundary) {
-  constexpr bool by_number = KAON_HALF && RECON == 12;
-  return FAR         ? (uint32_t)kaon_far_neighbour_of(&a.sites, &a.far, &here, DIR, boundary)
-         : by_number ? (uint32_t)kaon_neighbour_by_number(&a.sites, &here, DIR, boundary)
-                     : (uint32_t)kaon_neighbour_of(&a.sites, &here, DIR, boundary);
+  if (FAR) return (uint32_t)kaon_far_neighbour_of(&a.sites, &a.far, &here, DIR, boundary);
+  return (uint32_t)(NUMBERED ? kaon_neighbour_by_number(&a.sites, &here, DIR, boundary)
+                             : kaon_neighbour_of(&a.sites, &here, DIR, boundary));
 }
 
 /* d += the hop of one site (FAR: of three) from direction DIR, `count` columns of it. */
-template <int RECON, int DIR, bool FAR, int COLUMNS, bool SHARED>
+template <int RECON, int DIR, bool FAR, int COLUMNS, bool SHARED, bool NUMBERED>
 static __device__ __forceinline__ void add_hop(const staggered_call &a, const staggered_site &s,
                                                const kaon_view &in, int count, vcolour *d) {
   int boundary;
-  const uint32_t from = hop_from<RECON, DIR, FAR>(a, s.here, &boundary);
+  const uint32_t from = hop_from<DIR, FAR, NUMBERED>(a, s.here, &boundary);
   const real eta = DIR % 4 == 3 && boundary < 0 ? -s.eta[3] : s.eta[DIR % 4];
   hop_add<RECON, DIR, FAR, COLUMNS, SHARED>(a, FAR ? a.naik[DIR] : a.fat[DIR], a.phase[DIR],
                                             DIR < 4 ? (uint32_t)s.here.at : from, in, from, eta,
@@ -167,17 +167,17 @@ static __device__ __forceinline__ void add_hop(const staggered_call &a, const st
 }
 
 /* Both hops in mu, t first: its neighbours are the farthest in memory. */
-template <int RECON, bool FAR, int COLUMNS, bool SHARED>
+template <int RECON, bool FAR, int COLUMNS, bool SHARED, bool NUMBERED>
 static __device__ __forceinline__ void add_all(const staggered_call &a, const staggered_site &s,
                                                const kaon_view &in, int count, vcolour *d) {
-  add_hop<RECON, 3, FAR, COLUMNS, SHARED>(a, s, in, count, d);
-  add_hop<RECON, 7, FAR, COLUMNS, SHARED>(a, s, in, count, d);
-  add_hop<RECON, 2, FAR, COLUMNS, SHARED>(a, s, in, count, d);
-  add_hop<RECON, 6, FAR, COLUMNS, SHARED>(a, s, in, count, d);
-  add_hop<RECON, 1, FAR, COLUMNS, SHARED>(a, s, in, count, d);
-  add_hop<RECON, 5, FAR, COLUMNS, SHARED>(a, s, in, count, d);
-  add_hop<RECON, 0, FAR, COLUMNS, SHARED>(a, s, in, count, d);
-  add_hop<RECON, 4, FAR, COLUMNS, SHARED>(a, s, in, count, d);
+  add_hop<RECON, 3, FAR, COLUMNS, SHARED, NUMBERED>(a, s, in, count, d);
+  add_hop<RECON, 7, FAR, COLUMNS, SHARED, NUMBERED>(a, s, in, count, d);
+  add_hop<RECON, 2, FAR, COLUMNS, SHARED, NUMBERED>(a, s, in, count, d);
+  add_hop<RECON, 6, FAR, COLUMNS, SHARED, NUMBERED>(a, s, in, count, d);
+  add_hop<RECON, 1, FAR, COLUMNS, SHARED, NUMBERED>(a, s, in, count, d);
+  add_hop<RECON, 5, FAR, COLUMNS, SHARED, NUMBERED>(a, s, in, count, d);
+  add_hop<RECON, 0, FAR, COLUMNS, SHARED, NUMBERED>(a, s, in, count, d);
+  add_hop<RECON, 4, FAR, COLUMNS, SHARED, NUMBERED>(a, s, in, count, d);
 }
 
 /* Sum `i` of a thread's column k, in shared memory as site_room: taken with the launch where sums
@@ -216,7 +216,7 @@ typedef struct column_group {
 template <int COLUMNS, bool SUMS>
 static __device__ __forceinline__ column_group group_begin(const staggered_call &a, int group) {
   column_group c;
-  c.first = COLUMNS == 1 ? 0 : a.column + group * a.each;
+  c.first = COLUMNS == 1 ? 0 : group * a.each;
   c.count = COLUMNS == 1 ? 1 : min(a.each, a.columns - group * a.each);
   c.open = 0;
 #pragma unroll
@@ -247,8 +247,8 @@ static __device__ __forceinline__ void columns_end(const staggered_call &a, uint
 static __device__ __forceinline__ void columns_finish(const staggered_call &a, int group,
                                                       const column_group &c, int chunk) {
   if (a.sums.sum.state == NULL) return;
-  const int begin = a.column + group * a.each;
-  const int end = min(begin + a.beside * a.each, a.column + a.columns);
+  const int begin = group * a.each;
+  const int end = min(begin + a.beside * a.each, a.columns);
 #pragma unroll 1
   for (int column = begin; column < end; column++) {
     const int k = column - c.first;
@@ -265,18 +265,18 @@ static __device__ __forceinline__ void columns_finish(const staggered_call &a, i
 }
 
 /* d and far: the hops to a site. */
-template <int RECON, bool IMPROVED, int COLUMNS, bool SHARED>
+template <int RECON, bool IMPROVED, int COLUMNS, bool SHARED, bool NUMBERED>
 static __device__ __forceinline__ void site_hops(const staggered_call &a, const kaon_here &here,
                                                  const kaon_view &in, int count, vcolour *d,
                                                  vcolour *far) {
   const staggered_site s = site_of(a, here);
 #pragma unroll
   for (int k = 0; k < COLUMNS; k++) d[k] = colour_zero();
-  add_all<IMPROVED ? 18 : RECON, false, COLUMNS, SHARED>(a, s, in, count, d);
+  add_all<IMPROVED ? 18 : RECON, false, COLUMNS, SHARED, NUMBERED>(a, s, in, count, d);
   if constexpr (IMPROVED) {
 #pragma unroll
     for (int k = 0; k < COLUMNS; k++) far[k] = colour_zero();
-    add_all<RECON, true, COLUMNS, SHARED>(a, s, in, count, far);
+    add_all<RECON, true, COLUMNS, SHARED, NUMBERED>(a, s, in, count, far);
   }
 }
 
@@ -287,6 +287,7 @@ static __global__ void __launch_bounds__(staggered_threads<COLUMNS>(),
                                          (whole_blocks<RECON, IMPROVED, COLUMNS, SUMS>()))
     staggered_kernel(const __grid_constant__ staggered_call a) {
   constexpr bool many = COLUMNS > 1, grouped = many && GROUPED;
+  constexpr bool numbered = crowded<RECON, IMPROVED, COLUMNS, SUMS>();
   const unsigned rows = many ? (unsigned)(a.groups / a.beside) : 1;
   const unsigned beside = grouped ? (unsigned)a.beside : 1;
   const unsigned warp = threadIdx.x / KAON_LANES;
@@ -305,9 +306,9 @@ static __global__ void __launch_bounds__(staggered_threads<COLUMNS>(),
     const kaon_here here = kaon_here_of(&a.sites, a.parity, (int32_t)min(at, last));
     vcolour d[COLUMNS], far[IMPROVED ? COLUMNS : 1];
     if (!many || a.full) /* where columns are is known when compiled */
-      site_hops<RECON, IMPROVED, COLUMNS, grouped>(a, here, in, COLUMNS, d, far);
+      site_hops<RECON, IMPROVED, COLUMNS, grouped, numbered>(a, here, in, COLUMNS, d, far);
     else
-      site_hops<RECON, IMPROVED, COLUMNS, grouped>(a, here, in, c.count, d, far);
+      site_hops<RECON, IMPROVED, COLUMNS, grouped, numbered>(a, here, in, c.count, d, far);
     if (a.overlaps) kaon_let_next_start();
     if (at <= last) columns_end<IMPROVED, COLUMNS, SUMS>(a, at, c, d, far);
     if (!SUMS) break;
@@ -340,7 +341,7 @@ static int block_sites(const staggered_call *a) {
   return KAON_LANES * (small ? (warps + 1) / 2 : warps);
 }
 
-/* Columns a->column to a->column + a->columns. */
+/* All columns; COLUMNS = 1: there is one. */
 template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS>
 static void run(const kaon_launch *launch, staggered_call *a, const kaon_staggered_args *args) {
   const int wants = SUMS && args->sum.state != NULL;

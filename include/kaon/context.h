@@ -84,11 +84,11 @@ typedef enum kaon_overlap {
 
 /* How the host waits for its device, in all waits of a context: POLLING asks without pause, which
  * answers soonest and takes a processor core as long as it lasts; BLOCKING sleeps, which leaves the
- * core to others and wakes up some 50 us late. AUTO: polls for up to 300 us and then sleeps; for
- * steps that a device repeats by itself it sleeps at once. What waits are there is the option
- * `issue`'s: LIBRARY has one at every sum, PLAIN and SEPARATE one at every look, the others one at
- * a look too, of which there are few. Results do not depend on it. The CPU has no device to wait
- * for. */
+ * core to others and wakes up some 50 us late, behind solves like those before some 5 us. AUTO:
+ * polls for up to 300 us and then sleeps; for steps that a device repeats by itself it sleeps at
+ * once. What waits are there is the option `issue`'s: LIBRARY has one at every sum, PLAIN and
+ * SEPARATE one at every look, the others one at a look too, of which there are few. Results do not
+ * depend on it. The CPU has no device to wait for. */
 typedef enum kaon_sync { KAON_SYNC_AUTO, KAON_SYNC_POLLING, KAON_SYNC_BLOCKING } kaon_sync;
 
 typedef enum kaon_log_level {

@@ -477,7 +477,7 @@ static kaon_status wait(kaon_recorder *r, int number, kaon_column_state *host) {
   KAON_TRY(kaon_cuda_pending(r->ctx, "a kernel launch"));
   if (r->looks) { /* states and norms come together */
     KAON_TRY(kaon_look_await(r->ctx, &r->look));
-    kaon_look_take(copy_of(r, number), number, r->columns, host);
+    for (int k = 0; k < r->columns; k++) kaon_look_take(&host[k], &copy_of(r, number)[k], number);
     return KAON_OK;
   }
   KAON_TRY(sleep_until(r, number));

@@ -1,12 +1,11 @@
 /* look.c - waiting for the look that a whole solve ends in. A kernel writes it into the host's
  * memory and says when it is there, so the driver is not asked but now and then, in case of an
- * error; and it says how long the solve took on the device. The next one, if it is like it, is
- * slept through in one nap as long as that and a lead, which is what launches and waking take on
- * this machine, learnt from when naps end: a nap costs the processor some 5 to 10 us, more than all
- * else but the launch. */
+ * error; and it says how long the solve took on the device, from the loop's entry on. The next one,
+ * if it is like those before and takes less than 3 ms, is slept through in one nap as long as they
+ * took and a lead, which is what goes before the loop, launches and waking take, learnt from when
+ * naps end: a nap costs the processor some 5 to 10 us, more than all else but the launch. */
 #include <stdatomic.h>
 #include <stddef.h>
-#include <string.h>
 #include <time.h>
 
 #include "lib/cuda/look.h"
@@ -17,8 +16,10 @@
 enum { SHORTEST = 10000, LONGEST = 5000000, MUCH = 3000000, BRIEFLY = 8000, OFTEN = 1000000 };
 /* The lead at first, at most either way; what it becomes less by where a nap was long enough, a
  * fraction of what an early end costs, so that most naps end just behind the look, and twice as
- * much with each so many of them in a row; and more by at most, since one wait may be disturbed. */
-enum { FIRST_LEAD = -10000, MOST_LEAD = 200000, LESS = 250, IN_A_ROW = 8, TIMES = 4, MORE = 2000 };
+ * much with each so many of them in a row; and, after the first waits, more by at most, since one
+ * wait may be disturbed. */
+enum { FIRST_LEAD = -10000, MOST_LEAD = 5000000, LESS = 250, IN_A_ROW = 8, TIMES = 4 };
+enum { FIRST_WAITS = 16, MORE = 2000 };
 
 static int64_t nanoseconds(void) {
   struct timespec t;
@@ -84,25 +85,36 @@ static void nap(const kaon_look *look, waiting *w) {
   w->late = is_there(look);
 }
 
-/* What the device took longer than the last time explains as much of a nap that was too short. */
+/* What the device took longer than usual explains as much of a nap that was too short, and a nap
+ * that was too long where it took less says nothing. What is usual falls at once and rises by a
+ * quarter: where solves differ, sleeping too long costs more than another nap. */
 static void learn(kaon_look *look, const waiting *w) {
   const int64_t elapsed = *(volatile uint32_t *)&look->arrival->elapsed;
-  const int64_t early = w->passed - w->woke - (elapsed - look->lasted);
-  if (w->woke > 0 && w->late) {
+  const int64_t longer = elapsed - look->lasted, early = w->passed - w->woke - longer;
+  if (w->woke > 0 && w->late && longer >= 0) {
     const int times = look->late++ / IN_A_ROW;
     look->lead -= LESS << (times < TIMES ? times : TIMES);
     if (look->lead < -MOST_LEAD) look->lead = -MOST_LEAD;
-  } else if (w->woke > 0) {
+  } else if (w->woke > 0 && !w->late) {
+    const int64_t most = look->waits < FIRST_WAITS ? MOST_LEAD : MORE;
     look->late = 0;
-    if (early > 0) look->lead += early / 2 < MORE ? early / 2 : MORE;
+    if (early > 0) look->lead += early / 2 < most ? early / 2 : most;
     if (look->lead > MOST_LEAD) look->lead = MOST_LEAD;
   }
-  look->lasted = elapsed > 0 ? elapsed : 1;
+  look->waits += look->waits < FIRST_WAITS;
+  look->lasted = longer < 0 || look->lasted == 0 ? elapsed : look->lasted + longer / 4;
+  if (look->lasted == 0) look->lasted = 1;
+}
+
+/* When it is expected; never so soon that no nap ends then, from which alone is learnt. */
+static int64_t expected(const kaon_look *look) {
+  const int64_t at = look->lasted > 0 ? look->lasted + look->lead : 0;
+  return look->lasted > 2 * SHORTEST && at < 2 * SHORTEST ? 2 * SHORTEST : at;
 }
 
 kaon_status kaon_look_await(const kaon_context *ctx, kaon_look *look) {
   const int polls = ctx->options.sync == KAON_SYNC_POLLING;
-  waiting w = {.begin = nanoseconds(), .aim = look->lasted > 0 ? look->lasted + look->lead : 0};
+  waiting w = {.begin = nanoseconds(), .aim = expected(look)};
   kaon_status status = KAON_OK;
   if (is_there(look)) return KAON_OK; /* and was taken once */
   while (status == KAON_OK && !is_there(look)) {
@@ -114,18 +126,4 @@ kaon_status kaon_look_await(const kaon_context *ctx, kaon_look *look) {
   if (w.napped) kaon_cuda_timer_slack_back(w.slack);
   if (status == KAON_OK) learn(look, &w);
   return status;
-}
-
-void kaon_look_take(const kaon_column_state *copy, int number, int columns,
-                    kaon_column_state *host) {
-  const size_t behind = sizeof *copy - offsetof(kaon_column_state, reference);
-  for (int k = 0; k < columns; k++) {
-    const kaon_column_state *from = &copy[k];
-    kaon_column_state *to = &host[k];
-    memcpy(to->slot, from->slot, KAON_LOOK_SLOTS * sizeof from->slot[0]);
-    if (number != 0) continue;
-    const int taken = from->iterations < KAON_HISTORY ? from->iterations + 1 : KAON_HISTORY;
-    memcpy(to->history, from->history, (size_t)taken * sizeof from->history[0]);
-    memcpy(&to->reference, &from->reference, behind);
-  }
 }

@@ -1,6 +1,6 @@
 /* loop.cu - a recorded loop's decisions: whether another block of steps follows, and whether
  * columns that wait are served now (lib/math/stopping.h); the states that a solve begins with
- * (lib/math/start.h). */
+ * (lib/math/start.h), and the look that it ends in. */
 #include "lib/cuda/loop.h"
 
 enum { WARP = 32, STARTERS = 256 };
@@ -85,11 +85,11 @@ static __device__ __forceinline__ void look_copy(void *to, const void *from, siz
  * one thread's fence covers the others' stores. */
 static __global__ void look_kernel(const look_call c) {
   const size_t slots = KAON_LOOK_SLOTS * sizeof c.state->slot[0];
-  const size_t behind = sizeof *c.state - offsetof(kaon_column_state, reference);
+  const size_t behind = sizeof *c.state - KAON_LOOK_BEHIND;
   for (int k = 0; k < c.columns; k++) {
     const kaon_column_state *from = &c.state[k];
     kaon_column_state *to = &c.copy[k];
-    const int taken = from->iterations < KAON_HISTORY ? from->iterations + 1 : KAON_HISTORY;
+    const int taken = kaon_look_history(from);
     look_copy(c.copy_norms[k].slot, c.norms[k].slot, slots);
     look_copy(to->slot, from->slot, slots);
     look_copy(to->history, from->history, (size_t)taken * sizeof from->history[0]);

@@ -21,10 +21,6 @@ typedef struct kaon_loop_arrival {
   uint32_t elapsed; /* nanoseconds since the loop's entry, or the most there is */
 } kaon_loop_arrival;
 
-/* What is copied of a state: the first slots, the history so far and all behind it; of norms the
- * slots alone. */
-enum { KAON_LOOK_SLOTS = KAON_S_METHOD };
-
 /* Where in the loop a decision stands. */
 typedef enum kaon_loop_stage {
   KAON_LOOP_ENTRY,
@@ -50,8 +46,8 @@ void kaon_cuda_loop_start(kaon_loop_control *control, int limit, cudaStream_t st
 void kaon_cuda_loop_decide(kaon_loop_control *control, const kaon_column_state *state, int columns,
                            kaon_loop_stage stage, kaon_loop_handles handles, cudaStream_t stream);
 
-/* A look at states and norms, without a copy's launch: into copies of them and their arrival, all
- * of it pinned memory. */
+/* A look at states and norms (lib/math/start.h), without a copy's launch: into copies of them and
+ * their arrival, all of it pinned memory. */
 void kaon_cuda_loop_look(const kaon_loop_control *control, const kaon_column_state *state,
                          const kaon_column_state *norms, int columns, kaon_column_state *copy,
                          kaon_column_state *copy_norms, kaon_loop_arrival *arrival,

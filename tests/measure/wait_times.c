@@ -92,18 +92,19 @@ static void time_solves(kaon_solver *solver, const kaon_vector *b, kaon_vector *
   static double wall[SOLVES];
   double process = 0, thread = 0, sum = 0;
   long slept = 0;
+  const int counted = counting; /* of solves alone */
   for (int i = -WARM; i < SOLVES; i++) {
+    counting = 0;
     must(kaon_vector_zero(x));
     must(kaon_context_synchronise(ctx));
-    const int counted = counting;
-    if (i < 0) counting = 0;
+    counting = counted && i >= 0;
     const long s = switches();
     const double p = now(CLOCK_PROCESS_CPUTIME_ID), t = now(CLOCK_THREAD_CPUTIME_ID),
                  w = now(CLOCK_MONOTONIC);
     must(kaon_solver_solve(solver, b, x, NULL, NULL));
     const double w1 = now(CLOCK_MONOTONIC), t1 = now(CLOCK_THREAD_CPUTIME_ID),
                  p1 = now(CLOCK_PROCESS_CPUTIME_ID);
-    counting = counted;
+    counting = 0;
     if (i < 0) continue;
     slept += switches() - s;
     wall[i] = w1 - w;
@@ -111,6 +112,7 @@ static void time_solves(kaon_solver *solver, const kaon_vector *b, kaon_vector *
     process += p1 - p;
     thread += t1 - t;
   }
+  counting = counted;
   qsort(wall, SOLVES, sizeof *wall, by_size);
   printf(
       "%d steps: wall mean %.1f, median %.1f, least %.1f, 95 %% below %.1f us; processor %.1f us "

@@ -86,7 +86,16 @@ static kaon_status stand_in_serve(kaon_recorder *r) {
   return r->loop.service(r->loop.user);
 }
 
+/* A whole solve's look brings what it must and no more. */
+static void stand_in_look(const kaon_column_state *from, int number, kaon_column_state *host) {
+  memset(host, 0xff, sizeof *host);
+  kaon_look_take(host, from, number);
+}
+
 static kaon_status stand_in_wait(kaon_recorder *r, int number, kaon_column_state *host) {
+  for (int k = 0; k < r->columns && r->loop.before != NULL; k++)
+    stand_in_look(&r->copy[number][k], number, &host[k]);
+  if (r->loop.before != NULL) return KAON_OK;
   memcpy(host, r->copy[number], (size_t)r->columns * sizeof *host);
   return KAON_OK;
 }
