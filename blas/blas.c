@@ -15,13 +15,13 @@ kaon_status kaon_blas_zero(kaon_vector *y, const kaon_pass *pass) {
   if (u.status == KAON_OK && pass != NULL && pass->norm != KAON_NO_SLOT)
     return kaon_fail(u.ctx, KAON_ERR_UNSUPPORTED, "zero: the norm of zero is not summed");
   kaon_update_pass_sums(&u, -1);
-  kaon_update_behind(&u);
   return kaon_update_launch(&u, ENTRY(&u, zero));
 }
 
 kaon_status kaon_blas_copy(const kaon_vector *x, kaon_vector *y, const kaon_pass *pass) {
   kaon_update u;
   kaon_update_begin(&u, "copy", y, pass);
+  u.of = KAON_OF_COPY;
   kaon_update_read(&u, 0, "x", x);
   kaon_update_write(&u, 1, "y", y);
   kaon_update_pass_sums(&u, -1);
@@ -34,7 +34,6 @@ kaon_status kaon_blas_scale(kaon_coefficient a, kaon_vector *y, const kaon_pass 
   kaon_update_write(&u, 0, "y", y);
   kaon_update_coefficient(&u, 0, a);
   kaon_update_pass_sums(&u, -1);
-  kaon_update_behind(&u);
   return kaon_update_launch(&u, ENTRY(&u, scale));
 }
 
@@ -42,6 +41,7 @@ kaon_status kaon_blas_axpy(kaon_coefficient a, const kaon_vector *x, kaon_vector
                            const kaon_pass *pass) {
   kaon_update u;
   kaon_update_begin(&u, "axpy", y, pass);
+  u.of = KAON_OF_AXPY;
   kaon_update_read(&u, 0, "x", x);
   kaon_update_write(&u, 1, "y", y);
   kaon_update_coefficient(&u, 0, a);
@@ -53,6 +53,7 @@ kaon_status kaon_blas_xpay(const kaon_vector *x, kaon_coefficient a, kaon_vector
                            const kaon_pass *pass) {
   kaon_update u;
   kaon_update_begin(&u, "xpay", y, pass);
+  u.of = KAON_OF_XPAY;
   kaon_update_read(&u, 0, "x", x);
   kaon_update_write(&u, 1, "y", y);
   kaon_update_coefficient(&u, 0, a);
@@ -69,7 +70,6 @@ kaon_status kaon_blas_axpby(kaon_coefficient a, const kaon_vector *x, kaon_coeff
   kaon_update_coefficient(&u, 0, a);
   kaon_update_coefficient(&u, 1, b);
   kaon_update_pass_sums(&u, -1);
-  kaon_update_behind(&u);
   return kaon_update_launch(&u, ENTRY(&u, axpby));
 }
 
@@ -77,6 +77,7 @@ kaon_status kaon_blas_axpy_xpay(kaon_coefficient a, kaon_vector *p, kaon_vector 
                                 const kaon_vector *r, kaon_coefficient b, const kaon_pass *pass) {
   kaon_update u;
   kaon_update_begin(&u, "axpy_xpay", p, pass);
+  u.of = KAON_OF_AXPY_XPAY;
   kaon_update_read(&u, 0, "r", r);
   kaon_update_write(&u, 1, "p", p);
   kaon_update_write(&u, 2, "x", x);
@@ -115,6 +116,7 @@ kaon_status kaon_blas_bicgstab_solution(kaon_coefficient a, const kaon_vector *p
                                         const kaon_pass *pass) {
   kaon_update u;
   kaon_update_begin(&u, "bicgstab_solution", x, pass);
+  u.of = KAON_OF_SOLUTION;
   kaon_update_read(&u, 0, "p", p);
   kaon_update_write(&u, 1, "r", r);
   kaon_update_read(&u, 2, "t", t);
@@ -148,6 +150,7 @@ kaon_status kaon_blas_multi_axpy(int n, const kaon_coefficient *a, kaon_vector *
   KAON_TRY(check_multi(y, "multi_axpy", n, a, x));
   kaon_update u;
   kaon_update_begin(&u, "multi_axpy", y, pass);
+  u.of = KAON_OF_MULTI_AXPY;
   u.args.n = n;
   for (int i = 0; i < n; i++) {
     kaon_update_read(&u, i, "x[i]", x[i]);
@@ -167,6 +170,7 @@ kaon_status kaon_blas_dot(const kaon_vector *x, const kaon_vector *y, const int 
                           const kaon_pass *pass) {
   kaon_update u;
   kaon_update_begin(&u, "dot", y, pass);
+  u.of = KAON_OF_DOT;
   kaon_update_read(&u, 0, "x", x);
   kaon_update_read(&u, 1, "y", y);
   for (int i = 0; i < 3; i++) kaon_update_sum(&u, i, slot[i]);
@@ -178,6 +182,7 @@ kaon_status kaon_blas_multi_dot(int n, kaon_vector *const *x, const kaon_vector 
   KAON_TRY(check_multi(y, "multi_dot", n, x, x));
   kaon_update u;
   kaon_update_begin(&u, "multi_dot", y, pass);
+  u.of = KAON_OF_MULTI_DOT;
   u.args.n = n;
   u.args.sum.slot[0] = first_slot;
   for (int i = 0; i < n; i++) {

@@ -8,13 +8,13 @@ static kaon_status run(const char *name, const kaon_vector *from, kaon_vector *t
   kaon_launch launch;
   kaon_update_begin(&u, name, to, pass);
   u.any_precision = 1;
+  if (from != NULL && to != NULL && to->precision > from->precision) u.of = KAON_OF_CONVERT;
   if (clear)
     kaon_update_write(&u, 0, "from", (kaon_vector *)from);
   else
     kaon_update_read(&u, 0, "from", from);
   kaon_update_write(&u, 1, "to", to);
   kaon_update_pass_sums(&u, -1);
-  kaon_update_behind(&u); /* nine kernels on a device, which no step waits for */
   KAON_TRY(kaon_update_check(&u));
   const kaon_convert_ops *ops = u.ctx->backend->convert;
   KAON_TRY(kaon_update_prepare(&u, ops != NULL, &launch));

@@ -47,7 +47,7 @@ kaon_status kaon_pass_complete(kaon_context *ctx, const kaon_pass *pass) {
 
 /* What is left to run behind the kernel on the rank that has all of the sums. */
 static int runs_behind(const kaon_context *ctx, const kaon_pass *pass) {
-  return wants_sum(pass) && !kaon_recurrence_of_product(kaon_blas_then(ctx, pass));
+  return wants_sum(pass) && !kaon_recurrence_is_of(kaon_blas_then(ctx, pass), KAON_OF_PRODUCT);
 }
 
 kaon_sum kaon_pass_sum_of_product(const kaon_context *ctx, const kaon_pass *pass) {

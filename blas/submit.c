@@ -156,10 +156,6 @@ void kaon_update_pass_sums(kaon_update *u, int w) {
   kaon_update_sum(u, 1, u->pass->dot);
 }
 
-void kaon_update_behind(kaon_update *u) {
-  u->behind = 1;
-}
-
 static int overlap(const kaon_vector *a, const kaon_vector *b) {
   const uintptr_t a0 = (uintptr_t)a->data, b0 = (uintptr_t)b->data;
   return a0 < b0 + kaon_vector_bytes(b) && b0 < a0 + kaon_vector_bytes(a);
@@ -193,7 +189,7 @@ kaon_status kaon_update_prepare(kaon_update *u, int built, kaon_launch *launch) 
     u->args.sum.ranks = !u->joined && u->summed > 0 && u->summed == u->nslots &&
                         kaon_blas_mails(u->ctx, u->pass);
     if (u->args.sum.ranks) u->args.sum.then = u->pass->then;
-    u->behind &= u->args.sum.then != 0;
+    u->behind = !u->joined && !kaon_recurrence_is_of(u->args.sum.then, u->of);
     if (u->behind) u->args.sum.then = 0;
   }
   size_t bytes = 0; /* a pass that turns the cache over leaves nothing of its result there */

@@ -5,6 +5,7 @@
 
 #include "blas/blas.h"
 #include "blas/blas_ops.h"
+#include "lib/math/recurrence_ids.h"
 
 typedef void kaon_update_entry(const kaon_launch *launch, const kaon_update_args *args);
 
@@ -25,7 +26,8 @@ typedef struct kaon_update {
   int summed; /* sums that were asked for in sum.slot */
   int joined; /* the kernel's sums are not those of one column (blas/block.c) */
   int nslots; /* slots that will be summed */
-  int behind; /* pass->then is a launch of its own: kernels of the entry run no recurrence */
+  int of;     /* which recurrences the entry's kernels run (lib/math/recurrence_ids.h) */
+  int behind; /* pass->then is none of them: a launch of its own */
   int slots[KAON_BLAS_MULTI + 4];
   kaon_update_args args;
 } kaon_update;
@@ -47,10 +49,6 @@ void kaon_update_sum(kaon_update *u, int number, int slot);
 void kaon_update_pass_sums(kaon_update *u, int w);
 /* Notes that the kernel fills `slot` besides those of kaon_update_sum. */
 void kaon_update_slot(kaon_update *u, int slot);
-/* Whoever calls the entry's kernel has it run nothing after its sums: what the pass asks for there
- * is launched behind it. For entries that no method's step ends with, whose kernels need not carry
- * the recurrences. */
-void kaon_update_behind(kaon_update *u);
 /* Checks that no written operand overlaps another, and returns what failed first. */
 kaon_status kaon_update_check(kaon_update *u);
 /* Checks and runs the entry (NULL: NOT_BUILT), completes the slots over ranks. The two halves

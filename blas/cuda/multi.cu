@@ -174,7 +174,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, dot_blocks<WANTS>())
   sums_over_ranks(a.sums, 3, total);
   if (threadIdx.x != 0) return;
   if (WANTS == 2) total[FIRST + 1] = 0;
-  sums_conclude(a.sums, mine.column, 3, total);
+  sums_conclude(a.sums, mine.column, 3, total, recurrence_run_of<KAON_OF_DOT>);
   if (a.sums.marked != NULL) marked_end(a.sums, mark);
 }
 
@@ -341,7 +341,7 @@ static __global__ void __launch_bounds__(KAON_THREADS)
     multi_axpy_item(a, c, i, mine.column, sum);
   if (a.sums.sum.state == NULL) return;
   sum[1] = 0;
-  sums_finish<1>(a.sums, mine.column, mine.chunk, sum);
+  sums_finish<1>(a.sums, mine.column, mine.chunk, sum, recurrence_run_of<KAON_OF_MULTI_AXPY>);
 }
 
 static multi_call multi_call_of(const kaon_launch *launch, const kaon_update_args *args,
@@ -426,7 +426,7 @@ static __device__ __forceinline__ void multi_dot_conclude(const multi_call &a, i
     slot[0] = total[2 * i];
     slot[1] = total[2 * i + 1];
   }
-  if (a.sums.sum.then != 0) recurrence_run(a.sums.sum.then, state);
+  if (a.sums.sum.then != 0) recurrence_run_of<KAON_OF_MULTI_DOT>(a.sums.sum.then, state);
 }
 
 static __global__ void __launch_bounds__(KAON_THREADS)

@@ -221,10 +221,15 @@ static __host__ __device__ constexpr int update_blocks() {
                                                                                : 0;
 }
 
-/* No method's step ends with these: what runs after them is a launch behind (kaon_update_behind). */
+/* What the kernel runs after its sums (lib/math/recurrence_ids.h; blas/blas.c says the same). */
 template <int OP>
-static __host__ __device__ constexpr bool update_recurs() {
-  return OP != ZERO && OP != SCALE && OP != AXPBY;
+static __device__ constexpr recurrences *update_recurrences() {
+  return OP == COPY                ? recurrence_run_of<KAON_OF_COPY>
+         : OP == AXPY              ? recurrence_run_of<KAON_OF_AXPY>
+         : OP == XPAY              ? recurrence_run_of<KAON_OF_XPAY>
+         : OP == AXPY_XPAY         ? recurrence_run_of<KAON_OF_AXPY_XPAY>
+         : OP == BICGSTAB_SOLUTION ? recurrence_run_of<KAON_OF_SOLUTION>
+                                   : NULL;
 }
 
 template <int OP>
@@ -251,7 +256,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, update_blocks<OP>())
   if (!a.few) kaon_let_next_start();
   if (OP == ZERO || a.sums.sum.state == NULL) return;
   sums_real<OP>(a.complex_space, sum);
-  sums_finish<2>(a.sums, mine.column, mine.chunk, sum, update_recurs<OP>());
+  sums_finish<2>(a.sums, mine.column, mine.chunk, sum, update_recurrences<OP>());
 }
 
 #if KAON_HALF
