@@ -179,14 +179,15 @@ static __device__ __noinline__ void recurrence_run_of(int id, kaon_column_state 
   }
 }
 
-/* All of them: what kernels run that do not say. */
-#if !defined(KAON_PRODUCT_KERNELS)
+/* What kernels run that do not say: all of them; KAON_PRODUCT_KERNELS, defined by who includes
+ * this: those of products of lattices. */
 static __device__ __noinline__ void recurrence_run(int id, kaon_column_state *state) {
+#if defined(KAON_PRODUCT_KERNELS)
+  kaon_recurrence_run_product(id, state);
+#else
   kaon_recurrence_run(id, state);
-}
-#else /* defined by who includes this: those of products of lattices */
-static constexpr recurrences *recurrence_run = recurrence_run_of<KAON_OF_PRODUCT>;
 #endif
+}
 
 /* Over ranks, where that is this kernel's affair. All threads of the block that has `total`. */
 static __device__ __forceinline__ void sums_over_ranks(const kaon_cuda_sums &s, int nslots,

@@ -23,26 +23,29 @@ enum {
   KAON_OF_SCALED = 1024,  /* scaled, residual_scaled: of preconditioned methods */
   KAON_OF_PRECOND = 2048, /* their other updates (blas/precond_ops.h) */
   KAON_OF_CONVERT = 4096, /* conversions to a coarser precision */
-  KAON_OF_PRODUCTS = KAON_OF_PRODUCT | KAON_OF_DOT
+  KAON_OF_ROWS = 8192,    /* products of matrices, which may be a preconditioner as well */
+  KAON_OF_PRODUCTS = KAON_OF_PRODUCT | KAON_OF_ROWS | KAON_OF_DOT
 };
 
-/* X(id, function, kernels that run it) */
+/* X(id, function, kernels that run it): those of products of lattices, and all. */
+#define KAON_RECURRENCES_OF_PRODUCTS(X)                                                       \
+  X(KAON_REC_VERIFY, kaon_rec_verify, KAON_OF_PRODUCTS)                                       \
+  X(KAON_REC_CG_ALPHA, kaon_cg_alpha, KAON_OF_PRODUCTS | KAON_OF_AXPY_XPAY | KAON_OF_PRECOND) \
+  X(KAON_REC_CGNR_START, kaon_cgnr_start, KAON_OF_PRODUCTS)                                   \
+  X(KAON_REC_CGNR_BETA, kaon_cgnr_beta, KAON_OF_PRODUCTS)                                     \
+  X(KAON_REC_CGNR_RENEW, kaon_cgnr_renew, KAON_OF_PRODUCTS | KAON_OF_COPY | KAON_OF_CONVERT)  \
+  X(KAON_REC_CGNE_INJECT, kaon_cgne_inject, KAON_OF_PRODUCTS)                                 \
+  X(KAON_REC_BICGSTAB_ALPHA, kaon_bicgstab_alpha, KAON_OF_PRODUCTS)                           \
+  X(KAON_REC_BICGSTAB_OMEGA, kaon_bicgstab_omega, KAON_OF_PRODUCTS)                           \
+  X(KAON_REC_RBICGSTAB_STEP, kaon_rbicgstab_step, KAON_OF_PRODUCTS)                           \
+  X(KAON_REC_BICG_ALPHA, kaon_bicg_alpha, KAON_OF_PRODUCTS)                                   \
+  X(KAON_REC_PIPECGNR_STEP, kaon_pipecgnr_step, KAON_OF_PRODUCTS)                             \
+  X(KAON_REC_MR_ALPHA, kaon_mr_alpha, KAON_OF_PRODUCTS)                                       \
+  X(KAON_REC_LOCAL_ALPHA, kaon_local_alpha, KAON_OF_PRODUCTS)                                 \
+  X(KAON_REC_GCR_ALPHA, kaon_gcr_alpha, KAON_OF_PRODUCTS | KAON_OF_MULTI_AXPY)                \
+  X(KAON_REC_SHIFT_ALPHA, kaon_shift_alpha, KAON_OF_PRODUCTS)
 #define KAON_RECURRENCES(X)                                                                    \
-  X(KAON_REC_VERIFY, kaon_rec_verify, KAON_OF_PRODUCTS)                                        \
-  X(KAON_REC_CG_ALPHA, kaon_cg_alpha, KAON_OF_PRODUCTS | KAON_OF_AXPY_XPAY | KAON_OF_PRECOND)  \
-  X(KAON_REC_CGNR_START, kaon_cgnr_start, KAON_OF_PRODUCTS)                                    \
-  X(KAON_REC_CGNR_BETA, kaon_cgnr_beta, KAON_OF_PRODUCTS)                                      \
-  X(KAON_REC_CGNR_RENEW, kaon_cgnr_renew, KAON_OF_PRODUCTS | KAON_OF_COPY | KAON_OF_CONVERT)   \
-  X(KAON_REC_CGNE_INJECT, kaon_cgne_inject, KAON_OF_PRODUCTS)                                  \
-  X(KAON_REC_BICGSTAB_ALPHA, kaon_bicgstab_alpha, KAON_OF_PRODUCTS)                            \
-  X(KAON_REC_BICGSTAB_OMEGA, kaon_bicgstab_omega, KAON_OF_PRODUCTS)                            \
-  X(KAON_REC_RBICGSTAB_STEP, kaon_rbicgstab_step, KAON_OF_PRODUCTS)                            \
-  X(KAON_REC_BICG_ALPHA, kaon_bicg_alpha, KAON_OF_PRODUCTS)                                    \
-  X(KAON_REC_PIPECGNR_STEP, kaon_pipecgnr_step, KAON_OF_PRODUCTS)                              \
-  X(KAON_REC_MR_ALPHA, kaon_mr_alpha, KAON_OF_PRODUCTS)                                        \
-  X(KAON_REC_LOCAL_ALPHA, kaon_local_alpha, KAON_OF_PRODUCTS)                                  \
-  X(KAON_REC_GCR_ALPHA, kaon_gcr_alpha, KAON_OF_PRODUCTS | KAON_OF_MULTI_AXPY)                 \
-  X(KAON_REC_SHIFT_ALPHA, kaon_shift_alpha, KAON_OF_PRODUCTS)                                  \
+  KAON_RECURRENCES_OF_PRODUCTS(X)                                                              \
   X(KAON_REC_VERIFY_OUTER, kaon_rec_verify_outer, KAON_OF_DOT | KAON_OF_XPAY | KAON_OF_COPY)   \
   X(KAON_REC_VERIFY_ZERO, kaon_rec_verify_zero, KAON_OF_DOT | KAON_OF_COPY)                    \
   X(KAON_REC_OUTER, kaon_stop_outer, KAON_OF_DOT | KAON_OF_XPAY)                               \
@@ -55,7 +58,7 @@ enum {
   X(KAON_REC_CG_RENEW, kaon_cg_renew, KAON_OF_DOT)                                             \
   X(KAON_REC_PCG_START, kaon_pcg_start, KAON_OF_NONE)                                          \
   X(KAON_REC_PCG_BETA, kaon_pcg_beta,                                                          \
-    KAON_OF_DOT | KAON_OF_AXPY | KAON_OF_SCALED | KAON_OF_PRECOND)                             \
+    KAON_OF_ROWS | KAON_OF_DOT | KAON_OF_AXPY | KAON_OF_SCALED | KAON_OF_PRECOND)              \
   X(KAON_REC_PCG_RENEW, kaon_pcg_renew, KAON_OF_DOT)                                           \
   X(KAON_REC_PIPEPCG_START, kaon_pipepcg_start, KAON_OF_NONE)                                  \
   X(KAON_REC_PIPEPCG_STEP, kaon_pipepcg_step, KAON_OF_PRECOND)                                 \
@@ -71,7 +74,8 @@ enum {
   X(KAON_REC_RBICGSTAB_OMEGA, kaon_rbicgstab_omega, KAON_OF_MULTI_DOT)                         \
   X(KAON_REC_RBICGSTAB_INJECT, kaon_rbicgstab_inject, KAON_OF_NONE)                            \
   X(KAON_REC_BICG_START, kaon_bicg_start, KAON_OF_NONE)                                        \
-  X(KAON_REC_BICG_BETA, kaon_bicg_beta, KAON_OF_DOT | KAON_OF_AXPY | KAON_OF_SCALED)           \
+  X(KAON_REC_BICG_BETA, kaon_bicg_beta,                                                        \
+    KAON_OF_ROWS | KAON_OF_DOT | KAON_OF_AXPY | KAON_OF_SCALED)                                \
   X(KAON_REC_BICG_SHADOW, kaon_bicg_shadow, KAON_OF_DOT | KAON_OF_AXPY)                        \
   X(KAON_REC_BICG_INJECT, kaon_bicg_inject, KAON_OF_NONE)                                      \
   X(KAON_REC_PIPECG_START, kaon_pipecg_start, KAON_OF_NONE)                                    \

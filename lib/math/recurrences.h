@@ -539,12 +539,21 @@ static inline KAON_HD void kaon_gcr_solve(kaon_column_state *s) {
   s->aux = 0;
 }
 
-static inline KAON_HD void kaon_recurrence_run(int id, kaon_column_state *s) {
+/* Of products' own alone. */
+static inline KAON_HD void kaon_recurrence_run_product(int id, kaon_column_state *s) {
   switch (id) {
 #define KAON_X(number, function, of) \
   case number:                       \
     function(s);                     \
     break;
+    KAON_RECURRENCES_OF_PRODUCTS(KAON_X)
+    default:
+      break;
+  }
+}
+
+static inline KAON_HD void kaon_recurrence_run(int id, kaon_column_state *s) {
+  switch (id) {
     KAON_RECURRENCES(KAON_X)
 #undef KAON_X
     default:
