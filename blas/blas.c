@@ -21,7 +21,6 @@ kaon_status kaon_blas_zero(kaon_vector *y, const kaon_pass *pass) {
 kaon_status kaon_blas_copy(const kaon_vector *x, kaon_vector *y, const kaon_pass *pass) {
   kaon_update u;
   kaon_update_begin(&u, "copy", y, pass);
-  u.of = KAON_OF_COPY;
   kaon_update_read(&u, 0, "x", x);
   kaon_update_write(&u, 1, "y", y);
   kaon_update_pass_sums(&u, -1);
@@ -41,7 +40,6 @@ kaon_status kaon_blas_axpy(kaon_coefficient a, const kaon_vector *x, kaon_vector
                            const kaon_pass *pass) {
   kaon_update u;
   kaon_update_begin(&u, "axpy", y, pass);
-  u.of = KAON_OF_AXPY;
   kaon_update_read(&u, 0, "x", x);
   kaon_update_write(&u, 1, "y", y);
   kaon_update_coefficient(&u, 0, a);
@@ -53,7 +51,6 @@ kaon_status kaon_blas_xpay(const kaon_vector *x, kaon_coefficient a, kaon_vector
                            const kaon_pass *pass) {
   kaon_update u;
   kaon_update_begin(&u, "xpay", y, pass);
-  u.of = KAON_OF_XPAY;
   kaon_update_read(&u, 0, "x", x);
   kaon_update_write(&u, 1, "y", y);
   kaon_update_coefficient(&u, 0, a);
@@ -77,7 +74,6 @@ kaon_status kaon_blas_axpy_xpay(kaon_coefficient a, kaon_vector *p, kaon_vector 
                                 const kaon_vector *r, kaon_coefficient b, const kaon_pass *pass) {
   kaon_update u;
   kaon_update_begin(&u, "axpy_xpay", p, pass);
-  u.of = KAON_OF_AXPY_XPAY;
   kaon_update_read(&u, 0, "r", r);
   kaon_update_write(&u, 1, "p", p);
   kaon_update_write(&u, 2, "x", x);
@@ -116,7 +112,6 @@ kaon_status kaon_blas_bicgstab_solution(kaon_coefficient a, const kaon_vector *p
                                         const kaon_pass *pass) {
   kaon_update u;
   kaon_update_begin(&u, "bicgstab_solution", x, pass);
-  u.of = KAON_OF_SOLUTION;
   kaon_update_read(&u, 0, "p", p);
   kaon_update_write(&u, 1, "r", r);
   kaon_update_read(&u, 2, "t", t);
@@ -150,7 +145,6 @@ kaon_status kaon_blas_multi_axpy(int n, const kaon_coefficient *a, kaon_vector *
   KAON_TRY(check_multi(y, "multi_axpy", n, a, x));
   kaon_update u;
   kaon_update_begin(&u, "multi_axpy", y, pass);
-  u.of = KAON_OF_MULTI_AXPY;
   u.args.n = n;
   for (int i = 0; i < n; i++) {
     kaon_update_read(&u, i, "x[i]", x[i]);
@@ -170,7 +164,6 @@ kaon_status kaon_blas_dot(const kaon_vector *x, const kaon_vector *y, const int 
                           const kaon_pass *pass) {
   kaon_update u;
   kaon_update_begin(&u, "dot", y, pass);
-  u.of = KAON_OF_DOT;
   kaon_update_read(&u, 0, "x", x);
   kaon_update_read(&u, 1, "y", y);
   for (int i = 0; i < 3; i++) kaon_update_sum(&u, i, slot[i]);
@@ -182,7 +175,6 @@ kaon_status kaon_blas_multi_dot(int n, kaon_vector *const *x, const kaon_vector 
   KAON_TRY(check_multi(y, "multi_dot", n, x, x));
   kaon_update u;
   kaon_update_begin(&u, "multi_dot", y, pass);
-  u.of = KAON_OF_MULTI_DOT;
   u.args.n = n;
   u.args.sum.slot[0] = first_slot;
   for (int i = 0; i < n; i++) {

@@ -4,7 +4,6 @@
 #ifndef KAON_BLAS_H
 #define KAON_BLAS_H
 
-#include "lib/math/recurrence_ids.h"
 #include "lib/operator.h"
 
 /* A coefficient: sign * slot of the scalars, or the number `sign` itself when slot = KAON_NO_SLOT.
@@ -153,15 +152,18 @@ int kaon_blas_mails(const kaon_context *ctx, const kaon_pass *pass);
 kaon_gate kaon_pass_gate(const kaon_pass *pass); /* NULL, or without scalars: all columns */
 /* The same gate, no sums, nothing to run: for all parts of a composition but the last. */
 kaon_pass kaon_pass_gate_only(const kaon_pass *pass);
-/* For a kernel that leaves |result|^2 in slot 0 and (w, result) in slot 1, and runs the recurrences
- * `of` (lib/math/recurrence_ids.h): others are left to a launch behind it. */
-kaon_sum kaon_pass_sum(const kaon_context *ctx, const kaon_pass *pass, int of);
-kaon_status kaon_pass_complete(kaon_context *ctx, const kaon_pass *pass, int of);
+/* For a kernel that leaves |result|^2 in slot 0 and (w, result) in slot 1. */
+kaon_sum kaon_pass_sum(const kaon_context *ctx, const kaon_pass *pass);
+kaon_status kaon_pass_complete(kaon_context *ctx, const kaon_pass *pass);
+/* The same for kernels of lattice products, which run the recurrences alone that follow products
+ * (lib/math/recurrence_ids.h): others are left to a launch behind them. */
+kaon_sum kaon_pass_sum_of_product(const kaon_context *ctx, const kaon_pass *pass);
+kaon_status kaon_pass_complete_product(kaon_context *ctx, const kaon_pass *pass);
 /* The same for kernels that offer to sum over ranks by themselves (kaon_blas_mails): a sum to
  * launch with, and what is left to do behind that launch. */
-kaon_sum kaon_pass_sum_mailed(const kaon_context *ctx, const kaon_pass *pass, int of);
-kaon_status kaon_pass_complete_mailed(kaon_context *ctx, const kaon_pass *pass, const kaon_sum *sum,
-                                      int of);
+kaon_sum kaon_pass_sum_mailed(const kaon_context *ctx, const kaon_pass *pass);
+kaon_status kaon_pass_complete_mailed(kaon_context *ctx, const kaon_pass *pass,
+                                      const kaon_sum *sum);
 /* 1: `pass` wants sums, and the context that they are not taken by the kernel that makes their
  * vector: sum_apart follows it. */
 int kaon_pass_apart(const kaon_context *ctx, const kaon_pass *pass);

@@ -1,7 +1,7 @@
 /* blas_ops.h - kernel table of vector updates and reductions: one per backend and precision.
  * The arithmetic of each entry is one formula in lib/math/update.h. Half: a site is read, updated
- * in float and quantised once; sums are over what is stored. Every entry but zero, scale and axpby
- * ends with the recurrence sum.then on the gated columns where sum.state is given. */
+ * in float and quantised once; sums are over what is stored. Every entry ends with the recurrence
+ * sum.then on the gated columns where sum.state is given. */
 #ifndef KAON_BLAS_OPS_H
 #define KAON_BLAS_OPS_H
 
@@ -84,8 +84,7 @@ typedef struct kaon_blas_ops {
 } kaon_blas_ops;
 
 /* Kernels that see two precisions (one table a backend): v[1]' = v[0], or v[1] + v[0] when add is
- * set; then v[0]' = 0 when clear is set. from, to: 0 double, 1 single, 2 half. slot0: |v1|^2; no
- * recurrence. */
+ * set; then v[0]' = 0 when clear is set. from, to: 0 double, 1 single, 2 half. slot0: |v1|^2. */
 typedef struct kaon_convert_args {
   kaon_shape shape;
   int from, to;

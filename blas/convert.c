@@ -8,7 +8,6 @@ static kaon_status run(const char *name, const kaon_vector *from, kaon_vector *t
   kaon_launch launch;
   kaon_update_begin(&u, name, to, pass);
   u.any_precision = 1;
-  if (from != NULL && to != NULL && to->precision > from->precision) u.of = KAON_OF_CONVERT;
   if (clear)
     kaon_update_write(&u, 0, "from", (kaon_vector *)from);
   else

@@ -29,43 +29,53 @@ int kaon_pass_apart(const kaon_context *ctx, const kaon_pass *pass) {
   return kaon_separate(ctx) && wants_sum(pass);
 }
 
-/* What is left to run behind kernels `of` on the rank that has all of the sums. */
-static int runs_behind(const kaon_context *ctx, const kaon_pass *pass, int of) {
-  return wants_sum(pass) && !kaon_recurrence_is_of(kaon_blas_then(ctx, pass), of);
-}
-
-kaon_sum kaon_pass_sum(const kaon_context *ctx, const kaon_pass *pass, int of) {
+kaon_sum kaon_pass_sum(const kaon_context *ctx, const kaon_pass *pass) {
   kaon_sum sum = {NULL, {KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT}, 0, 0};
   if (!wants_sum(pass)) return sum;
   sum.state = pass->scalars->state;
   sum.slot[0] = pass->norm;
   sum.slot[1] = pass->dot;
-  sum.then = runs_behind(ctx, pass, of) ? 0 : kaon_blas_then(ctx, pass);
+  sum.then = kaon_blas_then(ctx, pass);
   return sum;
 }
 
-kaon_status kaon_pass_complete(kaon_context *ctx, const kaon_pass *pass, int of) {
+kaon_status kaon_pass_complete(kaon_context *ctx, const kaon_pass *pass) {
   if (!wants_sum(pass)) return KAON_OK;
   const int slots[2] = {pass->norm, pass->dot}; /* KAON_NO_SLOT is skipped */
-  KAON_TRY(kaon_blas_complete(ctx, pass, slots, 2));
-  return runs_behind(ctx, pass, of) ? kaon_blas_recur(ctx, pass) : KAON_OK;
+  return kaon_blas_complete(ctx, pass, slots, 2);
 }
 
-kaon_sum kaon_pass_sum_mailed(const kaon_context *ctx, const kaon_pass *pass, int of) {
-  kaon_sum sum = kaon_pass_sum(ctx, pass, of);
+/* What is left to run behind the kernel on the rank that has all of the sums. */
+static int runs_behind(const kaon_context *ctx, const kaon_pass *pass) {
+  return wants_sum(pass) && !kaon_recurrence_of_product(kaon_blas_then(ctx, pass));
+}
+
+kaon_sum kaon_pass_sum_of_product(const kaon_context *ctx, const kaon_pass *pass) {
+  kaon_sum sum = kaon_pass_sum(ctx, pass);
+  if (runs_behind(ctx, pass)) sum.then = 0;
+  return sum;
+}
+
+kaon_status kaon_pass_complete_product(kaon_context *ctx, const kaon_pass *pass) {
+  KAON_TRY(kaon_pass_complete(ctx, pass));
+  return runs_behind(ctx, pass) ? kaon_blas_recur(ctx, pass) : KAON_OK;
+}
+
+kaon_sum kaon_pass_sum_mailed(const kaon_context *ctx, const kaon_pass *pass) {
+  kaon_sum sum = kaon_pass_sum(ctx, pass);
   if (sum.state == NULL || !kaon_blas_mails(ctx, pass) ||
       (pass->norm == KAON_NO_SLOT && pass->dot == KAON_NO_SLOT))
     return sum;
   sum.ranks = 1;
-  sum.then = kaon_recurrence_is_of(pass->then, of) ? pass->then : 0;
+  sum.then = pass->then;
   return sum;
 }
 
-kaon_status kaon_pass_complete_mailed(kaon_context *ctx, const kaon_pass *pass, const kaon_sum *sum,
-                                      int of) {
-  if (!sum->ranks) return kaon_pass_complete(ctx, pass, of);
+kaon_status kaon_pass_complete_mailed(kaon_context *ctx, const kaon_pass *pass,
+                                      const kaon_sum *sum) {
+  if (!sum->ranks) return kaon_pass_complete(ctx, pass);
   ctx->comm->traffic.sums++;
-  return sum->then != pass->then ? kaon_blas_recur(ctx, pass) : KAON_OK;
+  return KAON_OK;
 }
 
 kaon_status kaon_pass_sum_apart(const kaon_vector *y, const kaon_pass *pass) {

@@ -5,7 +5,6 @@ kaon_status kaon_blas_pipecg(int a, int b, const kaon_pipecg_vectors *v, const i
                              const kaon_pass *pass) {
   kaon_update u;
   kaon_update_begin(&u, "pipecg", v->r, pass);
-  u.of = KAON_OF_PIPELINED;
   kaon_update_read(&u, 0, "q", v->q);
   kaon_update_write(&u, 1, "z", v->z);
   kaon_update_write(&u, 2, "w", v->w);
@@ -24,7 +23,6 @@ kaon_status kaon_blas_pipecgnr(int a, int b, const kaon_pipecgnr_vectors *v, con
                                const kaon_pass *pass) {
   kaon_update u;
   kaon_update_begin(&u, "pipecgnr", v->r, pass);
-  u.of = KAON_OF_PIPELINED;
   kaon_update_read(&u, 0, "u", v->u);
   kaon_update_write(&u, 1, "s", v->s);
   kaon_update_write(&u, 2, "r", v->r);
@@ -42,7 +40,6 @@ kaon_status kaon_blas_pipebicgstab_direction(int a, int b, int o,
                                              const kaon_pass *pass) {
   kaon_update u;
   kaon_update_begin(&u, "pipebicgstab_direction", v->r, pass);
-  u.of = KAON_OF_PIPELINED;
   kaon_update_write(&u, 0, "r", v->r);
   kaon_update_write(&u, 1, "w", v->w);
   kaon_update_read(&u, 2, "t", v->t);
@@ -62,7 +59,6 @@ kaon_status kaon_blas_pipebicgstab_solution(int a, int o, const kaon_pipebicgsta
                                             const int slot[3], const kaon_pass *pass) {
   kaon_update u;
   kaon_update_begin(&u, "pipebicgstab_solution", v->r, pass);
-  u.of = KAON_OF_PIPELINED;
   kaon_update_read(&u, 0, "p", v->p);
   kaon_update_write(&u, 1, "r", v->r);
   kaon_update_write(&u, 2, "w", v->w);

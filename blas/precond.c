@@ -13,7 +13,6 @@ kaon_status kaon_blas_scaled(const kaon_vector *d, int dagger, const kaon_vector
                              const kaon_pass *pass) {
   kaon_update u;
   kaon_update_begin(&u, "scaled", y, pass);
-  u.of = KAON_OF_SCALED;
   u.args.n = dagger != 0;
   kaon_update_read_shared(&u, 0, "d", d);
   kaon_update_write(&u, 1, "y", y);
@@ -34,7 +33,6 @@ kaon_status kaon_blas_residual_scaled(kaon_coefficient a, const kaon_vector *q, 
   }
   kaon_update u;
   kaon_update_begin(&u, "residual_scaled", r, pass);
-  u.of = KAON_OF_SCALED;
   kaon_update_read_shared(&u, 0, "d", d);
   kaon_update_write(&u, 1, "r", r);
   kaon_update_write(&u, 2, "z", z);
@@ -48,7 +46,6 @@ kaon_status kaon_blas_shifted(kaon_coefficient a, kaon_vector *p, kaon_vector *x
                               const kaon_vector *r, kaon_coefficient b, const kaon_pass *pass) {
   kaon_update u;
   kaon_update_begin(&u, "shifted", p, pass);
-  u.of = KAON_OF_SCALED;
   kaon_update_read_in_turn(&u, 0, "r", r);
   kaon_update_write(&u, 1, "p", p);
   kaon_update_write(&u, 2, "x", x);
@@ -68,7 +65,6 @@ kaon_status kaon_blas_pipepcg(int a, int b, const kaon_pipepcg_vectors *v, const
                               const kaon_pass *pass) {
   kaon_update u;
   kaon_update_begin(&u, "pipepcg", v->r, pass);
-  u.of = KAON_OF_PRECOND;
   kaon_update_write(&u, 1, "z", v->z);
   kaon_update_write(&u, 2, "w", v->w);
   kaon_update_write(&u, 3, "s", v->s);
@@ -94,7 +90,6 @@ kaon_status kaon_blas_groppcg_direction(int b, const kaon_groppcg_vectors *v, in
                                         const kaon_pass *pass) {
   kaon_update u;
   kaon_update_begin(&u, "groppcg_direction", v->p, pass);
-  u.of = KAON_OF_PRECOND;
   kaon_update_read(&u, 0, "z", v->z);
   kaon_update_write(&u, 1, "p", v->p);
   kaon_update_read(&u, 2, "w", v->w);
@@ -108,7 +103,6 @@ kaon_status kaon_blas_groppcg_residual(int a, const kaon_groppcg_vectors *v, con
                                        const kaon_pass *pass) {
   kaon_update u;
   kaon_update_begin(&u, "groppcg_residual", v->r, pass);
-  u.of = KAON_OF_PRECOND;
   kaon_update_read(&u, 0, "p", v->p);
   kaon_update_write(&u, 1, "x", v->x);
   kaon_update_read(&u, 2, "s", v->s);
@@ -125,7 +119,6 @@ kaon_status kaon_blas_rbicgstab_half(int a, const kaon_rbicgstab_vectors *v, con
                                      const kaon_pass *pass) {
   kaon_update u;
   kaon_update_begin(&u, "rbicgstab_half", v->r, pass);
-  u.of = KAON_OF_PRECOND;
   kaon_update_read(&u, 0, "s", v->s);
   kaon_update_write(&u, 1, "z", v->z);
   kaon_update_read(&u, 2, "v", v->v);
@@ -140,7 +133,6 @@ kaon_status kaon_blas_rbicgstab_end(int a, int o, int b, const kaon_rbicgstab_ve
                                     const kaon_pass *pass) {
   kaon_update u;
   kaon_update_begin(&u, "rbicgstab_end", v->r, pass);
-  u.of = KAON_OF_PRECOND;
   kaon_update_write(&u, 0, "y", v->y);
   kaon_update_write(&u, 1, "z", v->z);
   kaon_update_write(&u, 2, "x", v->x);

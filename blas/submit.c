@@ -189,8 +189,6 @@ kaon_status kaon_update_prepare(kaon_update *u, int built, kaon_launch *launch) 
     u->args.sum.ranks = !u->joined && u->summed > 0 && u->summed == u->nslots &&
                         kaon_blas_mails(u->ctx, u->pass);
     if (u->args.sum.ranks) u->args.sum.then = u->pass->then;
-    u->behind = !u->joined && !kaon_recurrence_is_of(u->args.sum.then, u->of);
-    if (u->behind) u->args.sum.then = 0;
   }
   size_t bytes = 0; /* a pass that turns the cache over leaves nothing of its result there */
   for (int i = 0; i < u->count; i++)
@@ -206,11 +204,11 @@ kaon_status kaon_update_prepare(kaon_update *u, int built, kaon_launch *launch) 
 kaon_status kaon_update_complete(kaon_update *u) {
   if (u->apart) return kaon_pass_sum_apart(u->shape, u->pass);
   if (u->args.sum.state == NULL) return KAON_OK;
-  if (u->args.sum.ranks)
+  if (u->args.sum.ranks) {
     u->ctx->comm->traffic.sums++;
-  else
-    KAON_TRY(kaon_blas_complete(u->ctx, u->pass, u->slots, u->nslots));
-  return u->behind ? kaon_blas_recur(u->ctx, u->pass) : KAON_OK;
+    return KAON_OK;
+  }
+  return kaon_blas_complete(u->ctx, u->pass, u->slots, u->nslots);
 }
 
 kaon_status kaon_update_launch(kaon_update *u, kaon_update_entry *entry) {

@@ -5,7 +5,6 @@
 
 #include "blas/blas.h"
 #include "blas/blas_ops.h"
-#include "lib/math/recurrence_ids.h"
 
 typedef void kaon_update_entry(const kaon_launch *launch, const kaon_update_args *args);
 
@@ -26,8 +25,6 @@ typedef struct kaon_update {
   int summed; /* sums that were asked for in sum.slot */
   int joined; /* the kernel's sums are not those of one column (blas/block.c) */
   int nslots; /* slots that will be summed */
-  int of;     /* which recurrences the entry's kernels run (lib/math/recurrence_ids.h) */
-  int behind; /* pass->then is none of them: a launch of its own */
   int slots[KAON_BLAS_MULTI + 4];
   kaon_update_args args;
 } kaon_update;

@@ -132,7 +132,7 @@ kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mo
                         .w = kaon_view_of(pass != NULL && !apart ? pass->w : NULL),
                         .out = kaon_view_of(out),
                         .gate = kaon_pass_gate(pass),
-                        .sum = kaon_pass_sum(ctx, apart ? NULL : pass, KAON_OF_PRODUCT)};
+                        .sum = kaon_pass_sum_of_product(ctx, apart ? NULL : pass)};
   for (int p = 0; p < 2; p++) args.links[p] = kaon_gauge_links(fields->links, p);
   if (args.clover_on != KAON_CLOVER_NONE) {
     args.clover = fields->blocks[fused->kind][parity].data;
@@ -157,7 +157,7 @@ kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mo
     ops->hop(&launch, &args);
   }
   ctx->calm = 1;
-  return apart ? kaon_pass_sum_apart(out, pass) : kaon_pass_complete(ctx, pass, KAON_OF_PRODUCT);
+  return apart ? kaon_pass_sum_apart(out, pass) : kaon_pass_complete_product(ctx, pass);
 }
 
 kaon_status kaon_dslash_clover(const kaon_dirac_fields *fields, int parity, kaon_blocks_kind kind,
@@ -186,13 +186,13 @@ kaon_status kaon_dslash_clover(const kaon_dirac_fields *fields, int parity, kaon
                            .in = kaon_view_of(in),
                            .out = kaon_view_of(out),
                            .gate = kaon_pass_gate(pass),
-                           .sum = kaon_pass_sum(ctx, sums, KAON_OF_PRODUCT)};
+                           .sum = kaon_pass_sum_of_product(ctx, sums)};
   kaon_launch launch;
   KAON_TRY(kaon_launch_prepare(ctx, out->nrhs, 2 * kaon_vector_bytes(out), &launch));
   ops->clover(&launch, &args);
   ctx->calm = 1;
   if (apart) return kaon_pass_sum_apart(out, pass);
-  return kaon_pass_complete(ctx, pass, KAON_OF_PRODUCT);
+  return kaon_pass_complete_product(ctx, pass);
 }
 
 kaon_status kaon_dslash_updated_clover(const kaon_dirac_fields *fields, int parity,
@@ -213,7 +213,7 @@ kaon_status kaon_dslash_updated_clover(const kaon_dirac_fields *fields, int pari
                                    .in = kaon_view_of(in),
                                    .out = kaon_view_of(out),
                                    .gate = kaon_pass_gate(pass),
-                                   .sum = kaon_pass_sum(ctx, NULL, KAON_OF_NONE),
+                                   .sum = kaon_pass_sum(ctx, NULL),
                                    .w = kaon_view_of(w),
                                    .state = pass->scalars->state,
                                    .slot = slot,

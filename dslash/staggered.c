@@ -161,7 +161,7 @@ kaon_status kaon_staggered_fused(const kaon_staggered_fields *fields, int parity
                               .w = kaon_view_of(pass != NULL && !apart ? pass->w : NULL),
                               .out = kaon_view_of(out),
                               .gate = kaon_pass_gate(pass),
-                              .sum = kaon_pass_sum(ctx, apart ? NULL : pass, KAON_OF_PRODUCT)};
+                              .sum = kaon_pass_sum_of_product(ctx, apart ? NULL : pass)};
   memcpy(args.phases, family->masks, sizeof args.phases);
   if (fields->naik.links != NULL) args.naik = kaon_staggered_links_of(&fields->naik);
   const int vectors = 2 + (args.x.data != NULL) + (args.w.data != NULL);
@@ -174,7 +174,7 @@ kaon_status kaon_staggered_fused(const kaon_staggered_fields *fields, int parity
   else
     ops->hop(&launch, &args);
   ctx->calm = 1;
-  return apart ? kaon_pass_sum_apart(out, pass) : kaon_pass_complete(ctx, pass, KAON_OF_PRODUCT);
+  return apart ? kaon_pass_sum_apart(out, pass) : kaon_pass_complete_product(ctx, pass);
 }
 
 /* docs/conventions.md, "Cost": 570 or 1146 flops a site hopped to, 12 for the x-pay. */

@@ -163,11 +163,11 @@ kaon_status kaon_copies_gather(const kaon_copies *c, const kaon_vector *x, kaon_
                          .b = kaon_view_of(x),
                          .y = kaon_view_of(y),
                          .gate = kaon_pass_gate(pass),
-                         .sum = kaon_pass_sum(ctx, apart ? NULL : pass, KAON_OF_ROWS)};
+                         .sum = kaon_pass_sum(ctx, apart ? NULL : pass)};
   if (pass != NULL && pass->dot != KAON_NO_SLOT && !apart) args.w = kaon_view_of(pass->w);
   kaon_launch launch;
   KAON_TRY(kaon_launch_prepare(ctx, y->nrhs, (size_t)c->gather->bytes, &launch));
   ctx->backend->sparse[y->precision]->spmv(&launch, &args);
   ctx->calm = 1;
-  return apart ? kaon_pass_sum_apart(y, pass) : kaon_pass_complete(ctx, pass, KAON_OF_ROWS);
+  return apart ? kaon_pass_sum_apart(y, pass) : kaon_pass_complete(ctx, pass);
 }

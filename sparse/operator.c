@@ -137,14 +137,13 @@ static kaon_status apply_affine(kaon_operator *A, kaon_mode mode, double a, cons
                             .b = kaon_view_of(b),
                             .y = kaon_view_of(y),
                             .gate = kaon_pass_gate(pass),
-                            .sum = kaon_pass_sum_mailed(ctx, apart ? NULL : pass, KAON_OF_ROWS)};
+                            .sum = kaon_pass_sum_mailed(ctx, apart ? NULL : pass)};
   if (pass != NULL && pass->dot != KAON_NO_SLOT && !apart) s.spmv.w = kaon_view_of(pass->w);
   const size_t bytes = (size_t)stored->bytes + 2 * kaon_vector_bytes(y);
   KAON_TRY(kaon_launch_prepare(ctx, y->nrhs, bytes, &s.launch));
   KAON_TRY(run(other ? self->family->dagger : self->family->rows, A->precision, &s));
   ctx->calm = 1;
-  if (apart) return kaon_pass_sum_apart(y, pass);
-  return kaon_pass_complete_mailed(ctx, pass, &s.spmv.sum, KAON_OF_ROWS);
+  return apart ? kaon_pass_sum_apart(y, pass) : kaon_pass_complete_mailed(ctx, pass, &s.spmv.sum);
 }
 
 static kaon_status apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x, kaon_vector *y,

@@ -1,8 +1,7 @@
 /* test_solver_traffic.c - how many vectors a step of each method reads and writes beside the
  * operator's own, how many kernels that takes, and how often the operator is applied: counted at
  * the kernel tables and held to what the head of the method's file says. Two operands in one memory
- * count once. No step launches a recurrence: the kernel whose sums it follows runs it
- * (lib/math/recurrence_ids.h). */
+ * count once. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,7 +25,6 @@
 static struct {
   int reads, writes, kernels; /* of vector kernels */
   int hops, besides;          /* of the operator; vectors that a hop reads for its sums alone */
-  int recurrences;            /* that are launches of their own */
 } seen;
 
 static const kaon_backend *own;
@@ -85,7 +83,6 @@ static int distinct(const kaon_update_args *args, uint64_t mask) {
 
 static void count(const kaon_update_args *args, operands o) {
   uint64_t reads = o.reads, writes = o.writes;
-  seen.recurrences += o.multi == 3;
   if (o.multi == 3) return; /* no vectors */
   if (o.multi > 0) reads = (UINT64_C(2) << args->n) - 1;
   if (o.multi == 1) writes = UINT64_C(1) << args->n;
@@ -322,7 +319,6 @@ static void one_step(int machine, kaon_method method, kaon_precision sloppy) {
   assert_int_equal(seen.hops, 2 * w.s->method->applications);
   const int beside = method == KAON_BICGSTAB || method == KAON_RBICGSTAB || method == KAON_BICG;
   assert_int_equal(seen.besides, beside); /* r0 or p', as the head says */
-  assert_int_equal(seen.recurrences, 0);
   close_world(&w);
 }
 
@@ -342,7 +338,6 @@ static void one_preconditioned_step(int machine, kaon_method method, kaon_precis
   assert_int_equal(seen.reads, said(at, ": read "));
   assert_int_equal(seen.writes, said(at, ", written "));
   assert_int_equal(seen.hops, 2 * w.s->method->applications);
-  assert_int_equal(seen.recurrences, 0);
   close_world(&w);
 }
 
@@ -377,26 +372,6 @@ static void a_step_reads_and_writes_what_its_head_says(void **state) {
   }
 }
 
-/* Those of no kernel alone: the verification that follows two residuals, the end of a deflation. */
-static void a_service_of_cg_launches_few_recurrences(void **state) {
-  static const kaon_method methods[] = {KAON_CG, KAON_CGNR};
-  (void)state;
-  for (int i = 0; i < 4; i++) {
-    const int machine = i < 2 ? MACHINE_CPU : MACHINE_CUDA;
-    world w;
-    if (machine == MACHINE_CUDA && machine_lacks(machine)) continue;
-    if (!open_world(&w, machine, methods[i % 2], KAON_HALF, NO_K)) continue;
-    w.s->zero_guess = 0;
-    w.s->host[0].gate = KAON_GATE_SERVICE;
-    must(w.c.ctx, kaon_scalars_write(w.s->scalars, w.s->host));
-    must(w.c.ctx, kaon_service_run(w.s));
-    printf("  %-8s %d kernels, %d hops, %d recurrences\n", w.s->method->name, seen.kernels,
-           seen.hops, seen.recurrences);
-    assert_int_equal(seen.recurrences, kaon_solver_watches(w.s) + (w.s->deflation != NULL));
-    close_world(&w);
-  }
-}
-
 /* x += x_inner and x_inner = 0 in one pass. */
 static void a_flush_is_one_pass(void **state) {
   (void)state;
@@ -420,7 +395,6 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_step_reads_and_writes_what_its_head_says),
       cmocka_unit_test(a_preconditioned_step_does_so_too),
-      cmocka_unit_test(a_service_of_cg_launches_few_recurrences),
       cmocka_unit_test(a_flush_is_one_pass),
   };
   return cmocka_run_group_tests_name("solver traffic", tests, NULL, NULL);

@@ -103,8 +103,7 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   }
   kaon_let_next_start();
   if (a.sums.sum.state == NULL) return;
-  sums_finish<1>(a.sums, mine.column, mine.chunk, sum,
-                 TO > FROM ? recurrence_run_of<KAON_OF_CONVERT> : NULL);
+  sums_finish<1>(a.sums, mine.column, mine.chunk, sum);
 }
 
 static bool takes_parts(const kaon_convert_args *args) {

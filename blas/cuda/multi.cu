@@ -19,7 +19,8 @@ typedef struct dot_call {
  * column is 0. A block has few turns, so one that is not full is not done item by item. */
 template <int WANTS>
 static __host__ __device__ constexpr int dot_batch() {
-  return (WANTS == 2 ? 8 : 4) / (KAON_HALF ? 4 : 1);
+  constexpr bool one_operand = WANTS == 2 || WANTS == 4;
+  return (one_operand ? 8 : 4) / (KAON_HALF ? 4 : 1);
 }
 
 /* Blocks that a multiprocessor holds at least where one sum is left: four, but products of half
@@ -149,7 +150,7 @@ static __device__ __forceinline__ uint32_t dot_wanted(const kaon_cuda_sums &s) {
 template <int WANTS>
 static __global__ void __launch_bounds__(KAON_THREADS, dot_blocks<WANTS>())
     dot_kernel(const __grid_constant__ dot_call a) {
-  enum { FIRST = WANTS == 2 ? 2 : 0 };
+  enum { FIRST = WANTS == 7 || WANTS == 1 ? 0 : WANTS == 2 ? 2 : 4 };
   enum { VALUES = WANTS == 7 ? 6 : WANTS == 1 ? 2 : 1 };
   __shared__ double total[6];
   const share mine = share_of(a.sums);
@@ -173,8 +174,8 @@ static __global__ void __launch_bounds__(KAON_THREADS, dot_blocks<WANTS>())
   }
   sums_over_ranks(a.sums, 3, total);
   if (threadIdx.x != 0) return;
-  if (WANTS == 2) total[FIRST + 1] = 0;
-  sums_conclude(a.sums, mine.column, 3, total, recurrence_run_of<KAON_OF_DOT>);
+  if (WANTS == 2 || WANTS == 4) total[FIRST + 1] = 0;
+  sums_conclude(a.sums, mine.column, 3, total);
   if (a.sums.marked != NULL) marked_end(a.sums, mark);
 }
 
@@ -200,20 +201,14 @@ extern "C" void KAON_EXPORT(kaon_dot)(const kaon_launch *launch, const kaon_upda
   a.v[1] = args->v[1];
   int wants = 0;
   for (int i = 0; i < 3; i++) wants |= (args->sum.slot[i] != KAON_NO_SLOT) << i;
-  kaon_sum sum = args->sum;
-  if (wants == 4) { /* of the other operand: the same kernel */
-    wants = 2;
-    a.v[0] = args->v[1];
-    sum.slot[1] = sum.slot[2];
-    sum.slot[2] = KAON_NO_SLOT;
-  }
-  const bool one = wants == 1 || wants == 2;
+  const bool one = wants == 1 || wants == 2 || wants == 4;
   const int chunks = one ? dot_chunks(a.w.count, wants) : kaon_cuda_chunks(a.w.count, 6);
   const unsigned blocks = (unsigned)chunks * (unsigned)args->shape.nrhs;
-  a.sums = kaon_cuda_sums_of(launch, &args->gate, &sum, chunks);
+  a.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
   a.ahead = wants == 1 && launch->dependent && args->shape.nrhs == 1 && args->shape.ncomp == SPINOR;
   void (*kernel)(dot_call) = wants == 1   ? dot_kernel<1>
                              : wants == 2 ? dot_kernel<2>
+                             : wants == 4 ? dot_kernel<4>
                                           : dot_kernel<7>;
   kaon_cuda_launch(launch, kernel, blocks, KAON_THREADS, a);
 }
@@ -341,7 +336,7 @@ static __global__ void __launch_bounds__(KAON_THREADS)
     multi_axpy_item(a, c, i, mine.column, sum);
   if (a.sums.sum.state == NULL) return;
   sum[1] = 0;
-  sums_finish<1>(a.sums, mine.column, mine.chunk, sum, recurrence_run_of<KAON_OF_MULTI_AXPY>);
+  sums_finish<1>(a.sums, mine.column, mine.chunk, sum);
 }
 
 static multi_call multi_call_of(const kaon_launch *launch, const kaon_update_args *args,
@@ -426,7 +421,7 @@ static __device__ __forceinline__ void multi_dot_conclude(const multi_call &a, i
     slot[0] = total[2 * i];
     slot[1] = total[2 * i + 1];
   }
-  if (a.sums.sum.then != 0) recurrence_run_of<KAON_OF_MULTI_DOT>(a.sums.sum.then, state);
+  if (a.sums.sum.then != 0) recurrence_run(a.sums.sum.then, state);
 }
 
 static __global__ void __launch_bounds__(KAON_THREADS)
@@ -467,9 +462,8 @@ extern "C" void KAON_EXPORT(kaon_multi_dot)(const kaon_launch *launch,
   multi_dot_kernel<<<grid, KAON_THREADS, 0, (cudaStream_t)launch->queue>>>(a);
 }
 
-/* ---- recur: no vector, so one kernel for all precisions ---- */
+/* ---- recur: no vector ---- */
 
-#if defined(KAON_PREC_DOUBLE)
 static __global__ void recur_kernel(kaon_gate gate, kaon_sum sum, int columns) {
   const int column = (int)(blockIdx.x * blockDim.x + threadIdx.x);
   if (column < columns && gate_open(gate, column)) recurrence_run(sum.then, &sum.state[column]);
@@ -480,8 +474,3 @@ extern "C" void KAON_EXPORT(kaon_recur)(const kaon_launch *launch, const kaon_up
   recur_kernel<<<(unsigned)(columns + 31) / 32, 32, 0, (cudaStream_t)launch->queue>>>(
       args->gate, args->sum, columns);
 }
-#else
-extern "C" void KAON_EXPORT(kaon_recur)(const kaon_launch *launch, const kaon_update_args *args) {
-  kaon_recur_cuda_d(launch, args);
-}
-#endif

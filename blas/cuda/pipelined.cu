@@ -152,8 +152,7 @@ static __device__ __forceinline__ void update_share(const pipe_call &a, share mi
   sums_real<OP>(a.complex_space, sum);
   kaon_let_next_start();
   if (a.sums.sum.state == NULL) return;
-  sums_finish<t.sums, 8, false>(a.sums, mine.column, mine.chunk, sum,
-                                recurrence_run_of<KAON_OF_PIPELINED>);
+  sums_finish<t.sums, 8, false>(a.sums, mine.column, mine.chunk, sum);
 }
 
 static __global__ void __launch_bounds__(KAON_THREADS)

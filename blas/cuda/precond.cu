@@ -8,14 +8,14 @@
 
 typedef words_call<PRECOND_OPERANDS> precond_call;
 
-template <int OP, int OF>
+template <int OP>
 static __device__ __forceinline__ void update_share(const precond_call &a, share mine) {
   constexpr traits t = traits_of<OP>();
   double sum[2 * t.sums];
   update_chunk<OP>(a, a.state, mine, sum);
   kaon_let_next_start();
   if (a.sums.sum.state == NULL) return;
-  sums_finish<t.sums, 8, false>(a.sums, mine.column, mine.chunk, sum, recurrence_run_of<OF>);
+  sums_finish<t.sums, 8, false>(a.sums, mine.column, mine.chunk, sum);
 }
 
 /* A block's column. Those that share a column of operand 0 follow one another, so that it is found
@@ -33,13 +33,12 @@ static __device__ __forceinline__ share share_in_turn(const precond_call &a) {
 template <int FEW>
 static __global__ void __launch_bounds__(KAON_THREADS, FEW ? 3 : 2)
     precond_kernel(const __grid_constant__ precond_call a) {
-  constexpr int OF = FEW ? KAON_OF_SCALED : KAON_OF_PRECOND;
   const share mine = FEW ? share_in_turn(a) : share_of(a.sums);
   kaon_wait_for_previous();
   if (!gate_open(a.sums.gate, mine.column)) return;
-#define UPDATE(op, few)                                      \
-  case op:                                                   \
-    if constexpr (FEW == few) update_share<op, OF>(a, mine); \
+#define UPDATE(op, few)                                  \
+  case op:                                               \
+    if constexpr (FEW == few) update_share<op>(a, mine); \
     break;
   switch (a.op) {
     UPDATE(SCALED, 1)

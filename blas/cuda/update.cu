@@ -221,17 +221,6 @@ static __host__ __device__ constexpr int update_blocks() {
                                                                                : 0;
 }
 
-/* What the kernel runs after its sums (lib/math/recurrence_ids.h; blas/blas.c says the same). */
-template <int OP>
-static __device__ constexpr recurrences *update_recurrences() {
-  return OP == COPY                ? recurrence_run_of<KAON_OF_COPY>
-         : OP == AXPY              ? recurrence_run_of<KAON_OF_AXPY>
-         : OP == XPAY              ? recurrence_run_of<KAON_OF_XPAY>
-         : OP == AXPY_XPAY         ? recurrence_run_of<KAON_OF_AXPY_XPAY>
-         : OP == BICGSTAB_SOLUTION ? recurrence_run_of<KAON_OF_SOLUTION>
-                                   : NULL;
-}
-
 template <int OP>
 static __global__ void __launch_bounds__(KAON_THREADS, update_blocks<OP>())
     update_kernel(const __grid_constant__ update_call a) {
@@ -254,9 +243,9 @@ static __global__ void __launch_bounds__(KAON_THREADS, update_blocks<OP>())
   double sum[4] = {0, 0, 0, 0};
   update_column<OP>(a, c, mine, sum);
   if (!a.few) kaon_let_next_start();
-  if (OP == ZERO || a.sums.sum.state == NULL) return;
+  if (a.sums.sum.state == NULL) return;
   sums_real<OP>(a.complex_space, sum);
-  sums_finish<2>(a.sums, mine.column, mine.chunk, sum, update_recurrences<OP>());
+  sums_finish<2>(a.sums, mine.column, mine.chunk, sum);
 }
 
 #if KAON_HALF

@@ -161,26 +161,9 @@ static __device__ __forceinline__ void sums_collect(const kaon_cuda_sums &s, int
   __syncthreads();
 }
 
-/* Called, since a single thread runs it, and inlined it would cost every kernel its registers. */
-typedef void recurrences(int id, kaon_column_state *state);
-
-/* Those of kernels OF (lib/math/recurrence_ids.h); no other is asked for. */
-template <int OF>
-static __device__ __noinline__ void recurrence_run_of(int id, kaon_column_state *state) {
-  switch (id) {
-#define KAON_X(number, function, kernels)               \
-  case number:                                          \
-    if constexpr (((kernels)&OF) != 0) function(state); \
-    break;
-    KAON_RECURRENCES(KAON_X)
-#undef KAON_X
-    default:
-      break;
-  }
-}
-
-/* What kernels run that do not say: all of them; KAON_PRODUCT_KERNELS, defined by who includes
- * this: those of products of lattices. */
+/* One copy a file, not one a kernel: a single thread runs it, and inlined it would cost every
+ * kernel its registers. KAON_PRODUCT_KERNELS, defined by who includes this: the file's launches run
+ * recurrences of products alone. */
 static __device__ __noinline__ void recurrence_run(int id, kaon_column_state *state) {
 #if defined(KAON_PRODUCT_KERNELS)
   kaon_recurrence_run_product(id, state);
@@ -195,18 +178,17 @@ static __device__ __forceinline__ void sums_over_ranks(const kaon_cuda_sums &s, 
   if (s.mail != NULL) mail_sum(s.mail, s.sum.slot, nslots, total);
 }
 
-/* Writes slot[i] = (total[2 i], total[2 i + 1]) for the wanted ones of the first `nslots`, then,
- * the recurrence, one of `run` (NULL: none). One thread. */
+/* Writes slot[i] = (total[2 i], total[2 i + 1]) for the wanted ones of the first `nslots`, then the
+ * recurrence. One thread. */
 static __device__ __forceinline__ void sums_conclude(const kaon_cuda_sums &s, int column,
-                                                     int nslots, const double *total,
-                                                     recurrences *run = recurrence_run) {
+                                                     int nslots, const double *total) {
   kaon_column_state *state = &s.sum.state[column];
   for (int i = 0; i < nslots; i++) {
     if (s.sum.slot[i] == KAON_NO_SLOT) continue;
     state->slot[s.sum.slot[i]][0] = total[2 * i];
     state->slot[s.sum.slot[i]][1] = total[2 * i + 1];
   }
-  if (run != NULL && s.sum.then != 0) run(s.sum.then, state);
+  if (s.sum.then != 0) recurrence_run(s.sum.then, state);
 }
 
 /* ---- marked sums ---- */
@@ -355,8 +337,7 @@ static __device__ __forceinline__ void marked_end(const kaon_cuda_sums &s, uint3
 
 template <int NSLOTS, int AHEAD, bool NORM, bool MAIL = true>
 static __device__ __forceinline__ void sums_finish_marked(const kaon_cuda_sums &s, int column,
-                                                          int chunk, const double *value,
-                                                          recurrences *run = recurrence_run) {
+                                                          int chunk, const double *value) {
   __shared__ double total[2 * NSLOTS];
   const uint32_t wanted = marked_wanted<NSLOTS, NORM>(s);
   uint32_t mark;
@@ -364,29 +345,26 @@ static __device__ __forceinline__ void sums_finish_marked(const kaon_cuda_sums &
   if (!sums_marked<2 * NSLOTS, AHEAD>(s, column, chunk, wanted, value, total, &mark)) return;
   if (MAIL) sums_over_ranks(s, NSLOTS, total);
   if (threadIdx.x != 0) return;
-  sums_conclude(s, column, NSLOTS, total, run);
+  sums_conclude(s, column, NSLOTS, total);
   marked_end(s, mark);
 }
 
 /* All of it for a kernel whose blocks have NSLOTS complex sums each, NORM: the first of them real;
- * MAIL: it offers to sum over ranks (kaon_sum.ranks); run: the recurrences that it runs, and
- * carries, or NULL (no parameter of the template, each of whose instances has memory of its own for
- * the sums: whoever collects them is compiled for one address). All threads call it, unless
- * sum.state is NULL: then nothing is to be done. */
+ * MAIL: it offers to sum over ranks (kaon_sum.ranks). All threads call it, unless sum.state is
+ * NULL: then nothing is to be done. */
 template <int NSLOTS, int AHEAD = 8, bool NORM = true, bool MAIL = true>
 static __device__ __forceinline__ void sums_finish(const kaon_cuda_sums &s, int column, int chunk,
-                                                   const double *value,
-                                                   recurrences *run = recurrence_run) {
+                                                   const double *value) {
   __shared__ double total[2 * NSLOTS];
   if (s.marked != NULL) {
-    sums_finish_marked<NSLOTS, AHEAD, NORM, MAIL>(s, column, chunk, value, run);
+    sums_finish_marked<NSLOTS, AHEAD, NORM, MAIL>(s, column, chunk, value);
     return;
   }
   sums_leave<2 * NSLOTS>(s, column, chunk, 2 * NSLOTS, 0, value);
   if (!sums_last(s, column, s.chunks)) return;
   sums_collect(s, column, 2 * NSLOTS, total);
   if (MAIL) sums_over_ranks(s, NSLOTS, total);
-  if (threadIdx.x == 0) sums_conclude(s, column, NSLOTS, total, run);
+  if (threadIdx.x == 0) sums_conclude(s, column, NSLOTS, total);
 }
 
 #endif

@@ -542,9 +542,9 @@ static inline KAON_HD void kaon_gcr_solve(kaon_column_state *s) {
 /* Of products' own alone. */
 static inline KAON_HD void kaon_recurrence_run_product(int id, kaon_column_state *s) {
   switch (id) {
-#define KAON_X(number, function, of) \
-  case number:                       \
-    function(s);                     \
+#define KAON_X(id, function) \
+  case id:                   \
+    function(s);             \
     break;
     KAON_RECURRENCES_OF_PRODUCTS(KAON_X)
     default:
@@ -554,7 +554,8 @@ static inline KAON_HD void kaon_recurrence_run_product(int id, kaon_column_state
 
 static inline KAON_HD void kaon_recurrence_run(int id, kaon_column_state *s) {
   switch (id) {
-    KAON_RECURRENCES(KAON_X)
+    KAON_RECURRENCES_OF_PRODUCTS(KAON_X)
+    KAON_OTHER_RECURRENCES(KAON_X)
 #undef KAON_X
     default:
       break;

@@ -276,7 +276,7 @@ static __device__ __forceinline__ void columns_finish(const rows_call &a, const 
   for (int k = 0; k < COLS; k++) {
     if (!(c.open >> k & 1)) continue;
     const double value[ROW_VALUES] = {sum[k][0], 0, sum[k][1], sum[k][2], sum[k][3], 0};
-    sums_finish<3>(a.sums, c.first + k, a.before + chunk, value, recurrence_run_of<KAON_OF_ROWS>);
+    sums_finish<3>(a.sums, c.first + k, a.before + chunk, value);
   }
 }
 
