@@ -192,7 +192,7 @@ KAON_INLINE void hop_ask_links(const hop_plan *plan, const hop_turn *turn, const
  * last one are gone over; double precision: for the next place's. */
 static __attribute__((noinline)) void hop_ask_rest(const hop_plan *plan, const hop_turn *turn,
                                                    int pass, int i) {
-  __asm__ volatile("");
+  __asm__ volatile(""); /* or the call, which only asks, is taken for one without effect */
   const int column = turn->group.begin + i, with_clover = turn->group.before + i == 0;
   if (KAON_PARTS > 1 && pass == 3)
     hop_fetch_rest(plan, turn->there, column, with_clover, 0, SITE_PIECES);

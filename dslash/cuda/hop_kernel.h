@@ -160,7 +160,8 @@ static __device__ __forceinline__ real hop_factor(const hop_call &a, int sign) {
 
 /* Which way to a neighbour's place is faster is not to be foretold. 48^3x64 on two H200, by the
  * number (99d1dfa) and from the place (54638f1): half, 12 reals 14179 and 12471 GFLOPS, 8 reals
- * 13183 and 12676; single, 8 reals 10548 and 10319, 12 reals 8664 and 9652. */
+ * 13183 and 12676; single, 8 reals 10548 and 10319, 12 reals 8664 and 9652. But devices differ: by
+ * the number, half with 12 reals had 12559 on one H200, 13752 and 14521 on two others. */
 template <int RECON>
 static __device__ __forceinline__ constexpr bool by_number() {
   return KAON_HALF || (sizeof(real) == 4 && RECON == 8);

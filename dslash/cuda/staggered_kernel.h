@@ -56,7 +56,8 @@ static __device__ __forceinline__ constexpr int staggered_blocks() {
   return sizeof(real) == 8 ? 3 : KAON_HALF ? 6 : 5;
 }
 
-/* Of undivided lattices: more where it measured faster. 48^3x64 on an H200, half, 12 reals, 6, 7, 8
+/* Kernels of undivided lattices that have more, since it measured faster, and find neighbours by
+ * their numbers (hop_from). 48^3x64 on an H200, half, 12 reals, 6, 7, 8
  * blocks: 10140, 10440, 10080 GFLOPS; 8 reals have 10970 with 6 and 8800 with 7. Nothing is spilled
  * by any. */
 template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS>
