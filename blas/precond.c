@@ -115,6 +115,37 @@ kaon_status kaon_blas_groppcg_residual(int a, const kaon_groppcg_vectors *v, con
   return kaon_update_launch(&u, ENTRY(u, groppcg_residual));
 }
 
+kaon_status kaon_blas_chrongear(int a, int b, const kaon_chrongear_vectors *v, const int slot[4],
+                                const kaon_pass *pass) {
+  if (v->u == NULL) { /* the same updates as of pipelined CGNR, without its last sum */
+    const kaon_pipecgnr_vectors all = {.u = v->w, .s = v->s, .r = v->r, .p = v->p, .x = v->x};
+    const int sums[4] = {slot[0], slot[1], slot[2], KAON_NO_SLOT};
+    return kaon_blas_pipecgnr(a, b, &all, sums, pass);
+  }
+  kaon_update u;
+  kaon_update_begin(&u, "chrongear", v->r, pass);
+  kaon_update_write(&u, 1, "s", v->s);
+  kaon_update_write(&u, 3, "p", v->p);
+  kaon_update_write(&u, 4, "x", v->x);
+  kaon_update_coefficient(&u, 0, KAON_PLUS(b));
+  kaon_update_coefficient(&u, 1, KAON_PLUS(a));
+  kaon_update_coefficient(&u, 2, KAON_MINUS(a));
+  kaon_update_sum(&u, 0, slot[0]);
+  if (v->d == NULL) {
+    kaon_update_read(&u, 0, "w", v->w);
+    kaon_update_read(&u, 2, "u", v->u);
+    kaon_update_write(&u, 5, "r", v->r);
+    kaon_update_sum(&u, 1, slot[2]);
+    return kaon_update_launch(&u, ENTRY(u, chrongear));
+  }
+  kaon_update_read_shared(&u, 0, "d", v->d);
+  kaon_update_write(&u, 2, "r", v->r);
+  kaon_update_write(&u, 5, "u", v->u);
+  kaon_update_read(&u, 6, "w", v->w);
+  for (int i = 1; i < 4; i++) kaon_update_sum(&u, i, slot[i]);
+  return kaon_update_launch(&u, ENTRY(u, chrongear_scaled));
+}
+
 kaon_status kaon_blas_rbicgstab_half(int a, const kaon_rbicgstab_vectors *v, const int slot[2],
                                      const kaon_pass *pass) {
   kaon_update u;

@@ -40,6 +40,17 @@ kaon_status kaon_blas_groppcg_direction(int b, const kaon_groppcg_vectors *v, in
 kaon_status kaon_blas_groppcg_residual(int a, const kaon_groppcg_vectors *v, const int slot[2],
                                        const kaon_pass *pass);
 
+/* s = w + b s; p = u + b p; x += a p; r -= a s, where u = K r of before: slot[0] <- |r|^2, slot[1]
+ * is not used (KAON_NO_SLOT), slot[2] <- (p, s). u NULL: it is r; slot[1] <- (r, s). d given: u of
+ * before is d r, and u = d r is written for the new r; slot[1] <- (u, s), slot[3] <- (r, u), which
+ * there is not otherwise (KAON_NO_SLOT). */
+typedef struct kaon_chrongear_vectors {
+  const kaon_vector *d, *w;
+  kaon_vector *u, *s, *r, *p, *x;
+} kaon_chrongear_vectors;
+kaon_status kaon_blas_chrongear(int a, int b, const kaon_chrongear_vectors *v, const int slot[4],
+                                const kaon_pass *pass);
+
 /* half: z -= a s; r -= a v; slot[0] <- |r|^2, slot[1] <- (r0, r)
  * end: x += a y + o z; r -= o t; z -= o m; y = z + b (y - o s); slot <- |r|^2 */
 typedef struct kaon_rbicgstab_vectors {

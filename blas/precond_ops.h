@@ -26,6 +26,12 @@
   X(groppcg_direction, "v1' = v0 + c0 v1, v3' = v2 + c0 v3; slot0: (v1, v3)")                 \
   X(groppcg_residual,                                                                         \
     "v1' = v1 + c0 v0, v3' = v3 + c1 v2, v5' = v5 + c1 v4; slot0: |v3|^2, slot1: (v3, v5)")   \
+  X(chrongear,                                                                                \
+    "v1' = v0 + c0 v1, v3' = v2 + c0 v3, v4' = v4 + c1 v3', v5' = v5 + c2 v1'; slot0: "       \
+    "|v5|^2, slot1: (v3, v1)")                                                                \
+  X(chrongear_scaled,                                                                         \
+    "d; v1' = v6 + c0 v1, v3' = v0 v2 + c0 v3, v4' = v4 + c1 v3', v2' = v2 + c2 v1', v5' = "  \
+    "v0 v2'; slot0: |v2|^2, slot1: (v5, v1), slot2: (v3, v1), slot3: (v2, v5)")               \
   X(rbicgstab_half, "v1' = v1 + c0 v0, v3' = v3 + c0 v2; slot0: |v3|^2, slot1: (v4, v3)")     \
   X(rbicgstab_end,                                                                            \
     "v2' = v2 + c0 v0 + c1 v1, v4' = v4 + c2 v3, v1' = v1 + c2 v5, v0' = v1' + c3 (v0 + c2 "  \

@@ -67,5 +67,12 @@ typedef int16_t stored;
 #define KAON_EXPORT(name) KAON_PASTE3(name, KAON_ISA_NAME, KAON_PREC_NAME)
 
 #define KAON_INLINE static inline __attribute__((always_inline))
+/* Once in the program, however it is called: compilers like to make copies for constant arguments.
+ */
+#if defined(__clang__)
+#define KAON_ONCE static __attribute__((noinline))
+#else
+#define KAON_ONCE static __attribute__((noinline, noclone))
+#endif
 
 #endif

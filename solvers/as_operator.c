@@ -35,11 +35,13 @@ static kaon_status apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
                          const kaon_pass *pass) {
   const inverse *self = A->self;
   const kaon_method method = self->solver->options.method;
-  if (mode == KAON_DAGGER && method != KAON_CG && method != KAON_BLOCKCG && method != KAON_PIPECG)
-    return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
-                     "inverse: the dagger of a %s solver is not offered; use cg, blockcg or pipecg "
-                     "on a Hermitian operator",
-                     self->solver->method->name);
+  if (mode == KAON_DAGGER && method != KAON_CG && method != KAON_BLOCKCG && method != KAON_PIPECG &&
+      method != KAON_CHRONGEAR)
+    return kaon_fail(
+        A->ctx, KAON_ERR_UNSUPPORTED,
+        "inverse: the dagger of a %s solver is not offered; use cg, chrongear, blockcg "
+        "or pipecg on a Hermitian operator",
+        self->solver->method->name);
   if (pass == NULL) return kaon_solver_invert(self->solver, x, y);
   const kaon_pass gate = kaon_pass_gate_only(pass);
   const kaon_vector *source = NULL;

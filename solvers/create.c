@@ -25,6 +25,7 @@ static const kaon_method_ops *const methods[] = {
     [KAON_BICG] = &kaon_method_bicg,
     [KAON_RBICGSTAB] = &kaon_method_rbicgstab,
     [KAON_GROPPCG] = &kaon_method_groppcg,
+    [KAON_CHRONGEAR] = &kaon_method_chrongear,
     [KAON_JACOBI] = &kaon_method_jacobi,
     [KAON_GS] = &kaon_method_gs,
     [KAON_SOR] = &kaon_method_sor,

@@ -73,8 +73,8 @@ kaon_status kaon_finish_nothing(kaon_solver *s, int gate);
 extern const kaon_method_ops kaon_method_cg, kaon_method_cgnr, kaon_method_cgne,
     kaon_method_bicgstab, kaon_method_mr, kaon_method_gcr, kaon_method_blockcg,
     kaon_method_blockcgnr, kaon_method_pipecg, kaon_method_pipecgnr, kaon_method_pipebicgstab,
-    kaon_method_bicg, kaon_method_rbicgstab, kaon_method_groppcg, kaon_method_jacobi,
-    kaon_method_gs, kaon_method_sor, kaon_method_two_stage, kaon_method_async,
+    kaon_method_bicg, kaon_method_rbicgstab, kaon_method_groppcg, kaon_method_chrongear,
+    kaon_method_jacobi, kaon_method_gs, kaon_method_sor, kaon_method_two_stage, kaon_method_async,
     kaon_method_richardson;
 
 /* One column's residuals by iteration, and how much of the device's ring has been taken. */

@@ -115,17 +115,21 @@ enum op {
   PIPEPCG_D,
   GROPP_DIRECTION,
   GROPP_RESIDUAL,
+  CHRONGEAR,
+  CHRONGEAR_D,
   RBI_HALF,
   RBI_END,
   OPS
 };
 static const char *const op_names[] = {"scaled",           "adjoint",        "residual_scaled",
                                        "pipepcg",          "pipepcg with d", "groppcg_direction",
-                                       "groppcg_residual", "rbicgstab_half", "rbicgstab_end"};
+                                       "groppcg_residual", "chrongear",      "chrongear with d",
+                                       "rbicgstab_half",   "rbicgstab_end"};
 
 /* The entry by the library; sums into slots FIRST, FIRST + 1, ... */
 static void run(bench *b, enum op op) {
-  static const int slots[3] = {FIRST, FIRST + 1, FIRST + 2};
+  static const int slots[4] = {FIRST, FIRST + 1, FIRST + 2, FIRST + 3};
+  static const int spread[4] = {FIRST, KAON_NO_SLOT, FIRST + 1, KAON_NO_SLOT};
   kaon_vector **v = b->v;
   kaon_pass pass = KAON_PASS_INIT;
   pass.scalars = b->scalars;
@@ -150,6 +154,10 @@ static void run(bench *b, enum op op) {
                                        .x = v[X]};
   const kaon_groppcg_vectors gropp = {
       .q = v[Q], .w = v[W], .z = v[Z], .p = v[P], .s = v[S], .x = v[X], .r = v[R]};
+  const kaon_chrongear_vectors gear = {
+      .w = v[W], .u = v[U], .s = v[S], .r = v[R], .p = v[P], .x = v[X]};
+  kaon_chrongear_vectors gear_d = gear;
+  gear_d.d = v[D];
   const kaon_rbicgstab_vectors rbi = {.r0 = v[N],
                                       .s = v[S],
                                       .v = v[Q],
@@ -171,6 +179,8 @@ static void run(bench *b, enum op op) {
   if (op == PIPEPCG_D) must(b->ctx, kaon_blas_pipepcg(A, B, &with_d, slots, &pass));
   if (op == GROPP_DIRECTION) must(b->ctx, kaon_blas_groppcg_direction(B, &gropp, slots[0], &pass));
   if (op == GROPP_RESIDUAL) must(b->ctx, kaon_blas_groppcg_residual(A, &gropp, slots, &pass));
+  if (op == CHRONGEAR) must(b->ctx, kaon_blas_chrongear(A, B, &gear, spread, &pass));
+  if (op == CHRONGEAR_D) must(b->ctx, kaon_blas_chrongear(A, B, &gear_d, slots, &pass));
   if (op == RBI_HALF) must(b->ctx, kaon_blas_rbicgstab_half(A, &rbi, slots, &pass));
   if (op == RBI_END) must(b->ctx, kaon_blas_rbicgstab_end(A, O, B, &rbi, slots[0], &pass));
 }
@@ -203,6 +213,13 @@ static void formula(number *v, enum op op, number a, number c, number o) {
     v[X] += a * v[P];
     v[R] -= a * v[S];
     v[Z] -= a * v[Q];
+  }
+  if (op == CHRONGEAR || op == CHRONGEAR_D) {
+    v[S] = v[W] + c * v[S];
+    v[P] = (op == CHRONGEAR ? v[U] : v[D] * v[R]) + c * v[P];
+    v[X] += a * v[P];
+    v[R] -= a * v[S];
+    if (op == CHRONGEAR_D) v[U] = v[D] * v[R];
   }
   if (op == RBI_HALF) {
     v[Z] -= a * v[S];
@@ -241,6 +258,14 @@ static int sums_of(const number *v, enum op op, number *sum) {
     case GROPP_DIRECTION:
       sum[0] = conj(v[P]) * v[S];
       return 1;
+    case CHRONGEAR:
+      sum[1] = conj(v[P]) * v[S];
+      return 2;
+    case CHRONGEAR_D:
+      sum[1] = conj(v[U]) * v[S];
+      sum[2] = conj(v[P]) * v[S];
+      sum[3] = conj(v[R]) * v[U];
+      return 4;
     case RBI_HALF:
       sum[1] = conj(v[N]) * v[R];
       return 2;
@@ -256,12 +281,12 @@ static void check(const bench *b, enum op op) {
   must(b->ctx, kaon_scalars_read(b->scalars, state));
   for (int k = 0; k < COLUMNS; k++) {
     const int complex_space = b->space.complex_space;
-    number slot[3], total[3] = {0, 0, 0};
+    number slot[4], total[4] = {0, 0, 0, 0};
     int count = 0;
     for (int s = 0; s < 3; s++)
       slot[s] = state[k].slot[s][0] + (complex_space ? I * state[k].slot[s][1] : 0);
     for (int n = 0; n < b->numbers; n++) {
-      number want[VECTORS], stored[VECTORS], sum[3];
+      number want[VECTORS], stored[VECTORS], sum[4];
       for (int i = 0; i < VECTORS; i++) {
         const int at = (i == D ? 0 : k * b->numbers) + n;
         want[i] = b->before[i][at];

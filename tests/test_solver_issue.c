@@ -19,9 +19,10 @@
 #include "tests/util/machine.h"
 #include "tests/util/test_util.h"
 
-static const char *const method_names[] = {
-    "cg",        "cgnr",   "cgne",     "bicgstab",     "mr",   "gcr",       "blockcg",
-    "blockcgnr", "pipecg", "pipecgnr", "pipebicgstab", "bicg", "rbicgstab", "groppcg"};
+static const char *const method_names[] = {"cg",        "cgnr",     "cgne",         "bicgstab",
+                                           "mr",        "gcr",      "blockcg",      "blockcgnr",
+                                           "pipecg",    "pipecgnr", "pipebicgstab", "bicg",
+                                           "rbicgstab", "groppcg",  "chrongear"};
 static const char *const issue_names[] = {"auto", "plain", "replay",    "while",
                                           "tail", "cdp",   "persistent"};
 static int machine = MACHINE_CPU;

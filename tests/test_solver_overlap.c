@@ -22,14 +22,15 @@
 static const int extents[4] = {2, 2, 2, 4};
 static const chain hermitian_chain = {.mass = 0.05, .phase = 0.7},
                    wind_chain = {.mass = 0.2, .wind = 0.1, .phase = 0.7};
-static const char *const method_names[] = {
-    "cg",        "cgnr",   "cgne",     "bicgstab",     "mr",   "gcr",       "blockcg",
-    "blockcgnr", "pipecg", "pipecgnr", "pipebicgstab", "bicg", "rbicgstab", "groppcg"};
-enum { METHODS = 14 };
+static const char *const method_names[] = {"cg",        "cgnr",     "cgne",         "bicgstab",
+                                           "mr",        "gcr",      "blockcg",      "blockcgnr",
+                                           "pipecg",    "pipecgnr", "pipebicgstab", "bicg",
+                                           "rbicgstab", "groppcg",  "chrongear"};
+enum { METHODS = 15 };
 
 static const chain *chain_of(int method) {
   const int hermitian = method == KAON_CG || method == KAON_BLOCKCG || method == KAON_PIPECG ||
-                        method == KAON_GROPPCG;
+                        method == KAON_GROPPCG || method == KAON_CHRONGEAR;
   return hermitian ? &hermitian_chain : &wind_chain;
 }
 
@@ -119,7 +120,8 @@ static void sums_are_hidden_behind_operators(void **state) {
                {KAON_CG, 1, 2, 0, 0},           {KAON_BICGSTAB, 1, 4, 0, 0},
                {KAON_GCR, 1, 2, 0, 0},          {KAON_PIPECG, 1, 0, 1, 2},
                {KAON_PIPEBICGSTAB, 1, 0, 2, 4}, {KAON_BICG, 1, 0, 2, 2},
-               {KAON_RBICGSTAB, 1, 0, 2, 2},    {KAON_GROPPCG, 1, 0, 2, 2}};
+               {KAON_RBICGSTAB, 1, 0, 2, 2},    {KAON_GROPPCG, 1, 0, 2, 2},
+               {KAON_CHRONGEAR, 0, 1, 0, 0},    {KAON_CHRONGEAR, 1, 1, 0, 0}};
   for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
     int before[3];
     count_steps(steps[i].method, 5, steps[i].preconditioned);

@@ -58,6 +58,8 @@ static operands operands_of(const char *entry) {
                {"pipecg_scaled", {0xff, 0x17e, 0}},
                {"groppcg_direction", {0xf, 0xa, 0}},
                {"groppcg_residual", {0x3f, 0x2a, 0}},
+               {"chrongear", {0x3f, 0x3a, 0}},
+               {"chrongear_scaled", {0x5f, 0x3e, 0}},
                {"rbicgstab_half", {0xf, 0xa, 0}},
                {"rbicgstab_end", {0x7f, 0x17, 0}},
                {"multi_axpy", {0, 0, 1}},
@@ -342,8 +344,8 @@ static void one_preconditioned_step(int machine, kaon_method method, kaon_precis
 }
 
 static void a_preconditioned_step_does_so_too(void **state) {
-  static const kaon_method methods[] = {KAON_CG,   KAON_BICGSTAB,  KAON_PIPECG, KAON_PIPEBICGSTAB,
-                                        KAON_BICG, KAON_RBICGSTAB, KAON_GROPPCG};
+  static const kaon_method methods[] = {KAON_CG,   KAON_BICGSTAB,  KAON_PIPECG,  KAON_PIPEBICGSTAB,
+                                        KAON_BICG, KAON_RBICGSTAB, KAON_GROPPCG, KAON_CHRONGEAR};
   (void)state;
   for (int i = 0; i < 2; i++) {
     const int machine = i == 0 ? MACHINE_CPU : MACHINE_CUDA;
@@ -351,7 +353,7 @@ static void a_preconditioned_step_does_so_too(void **state) {
     for (size_t m = 0; m < sizeof methods / sizeof *methods; m++)
       for (int p = KAON_DOUBLE; p <= KAON_SINGLE; p++) {
         one_preconditioned_step(machine, methods[m], (kaon_precision)p, ANY_K);
-        if (methods[m] == KAON_CG || methods[m] == KAON_PIPECG)
+        if (methods[m] == KAON_CG || methods[m] == KAON_PIPECG || methods[m] == KAON_CHRONGEAR)
           one_preconditioned_step(machine, methods[m], (kaon_precision)p, SCALING_K);
       }
   }
@@ -362,9 +364,9 @@ static void a_step_reads_and_writes_what_its_head_says(void **state) {
   for (int i = 0; i < 2; i++) {
     const int machine = i == 0 ? MACHINE_CPU : MACHINE_CUDA;
     if (machine == MACHINE_CUDA && machine_lacks(machine)) continue;
-    for (int m = KAON_CG; m <= KAON_GROPPCG; m++) {
-      const int no_half =
-          m == KAON_PIPECG || m == KAON_BICG || m == KAON_RBICGSTAB || m == KAON_GROPPCG;
+    for (int m = KAON_CG; m <= KAON_CHRONGEAR; m++) {
+      const int no_half = m == KAON_PIPECG || m == KAON_BICG || m == KAON_RBICGSTAB ||
+                          m == KAON_GROPPCG || m == KAON_CHRONGEAR;
       if (m == KAON_BLOCKCG || m == KAON_BLOCKCGNR) continue;
       for (int p = KAON_DOUBLE; p <= (no_half ? KAON_SINGLE : KAON_HALF); p++)
         one_step(machine, (kaon_method)m, (kaon_precision)p);

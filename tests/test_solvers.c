@@ -26,12 +26,13 @@
 #include "tests/util/test_util.h"
 
 static const int tiny_extents[4] = {2, 2, 2, 2}, extents[4] = {4, 4, 4, 4};
-static const char *const method_names[] = {
-    "cg",        "cgnr",   "cgne",     "bicgstab",     "mr",   "gcr",       "blockcg",
-    "blockcgnr", "pipecg", "pipecgnr", "pipebicgstab", "bicg", "rbicgstab", "groppcg"};
+static const char *const method_names[] = {"cg",        "cgnr",     "cgne",         "bicgstab",
+                                           "mr",        "gcr",      "blockcg",      "blockcgnr",
+                                           "pipecg",    "pipecgnr", "pipebicgstab", "bicg",
+                                           "rbicgstab", "groppcg",  "chrongear"};
 static const char *const stop_names[] = {"full", "reduced", "normal"};
 static const char *const refinement_names[] = {"reliable", "restart"};
-enum { METHODS = 14 };
+enum { METHODS = 15 };
 
 /* Condition about 400 and 4 / 0.05 = 80. */
 static const chain hermitian_chain = {.mass = 0.01, .phase = 0.7},
@@ -40,7 +41,7 @@ static const chain hermitian_chain = {.mass = 0.01, .phase = 0.7},
 /* Methods for Hermitian positive definite operators, and those that join their columns. */
 static int hermitian_method(int method) {
   return method == KAON_CG || method == KAON_BLOCKCG || method == KAON_PIPECG ||
-         method == KAON_GROPPCG;
+         method == KAON_GROPPCG || method == KAON_CHRONGEAR;
 }
 
 static const chain *chain_of(kaon_method method) {
@@ -50,7 +51,7 @@ static const chain *chain_of(kaon_method method) {
 /* The coarsest inner precision that a method offers. */
 static int coarsest(int method) {
   const int no_half = method == KAON_PIPECG || method == KAON_GROPPCG || method == KAON_BICG ||
-                      method == KAON_RBICGSTAB;
+                      method == KAON_CHRONGEAR || method == KAON_RBICGSTAB;
   return no_half ? KAON_SINGLE : KAON_HALF;
 }
 

@@ -136,8 +136,9 @@ static void options_are_read(void **state) {
 static const struct {
   kaon_method method;
   int exposed, hidden;
-} methods[] = {{KAON_CG, 2, 0},       {KAON_GROPPCG, 0, 2},   {KAON_PIPECG, 0, 1},
-               {KAON_BICGSTAB, 4, 0}, {KAON_RBICGSTAB, 0, 2}, {KAON_PIPEBICGSTAB, 0, 2}};
+} methods[] = {{KAON_CG, 2, 0},          {KAON_GROPPCG, 0, 2},  {KAON_PIPECG, 0, 1},
+               {KAON_CHRONGEAR, 1, 0},   {KAON_BICGSTAB, 4, 0}, {KAON_RBICGSTAB, 0, 2},
+               {KAON_PIPEBICGSTAB, 0, 2}};
 
 static void delayed(int machine, double seconds) {
   static outcome free_of, late;

@@ -110,6 +110,19 @@ static void groppcg_residual_sums(const kaon_update_args *args, int64_t block, i
   unit_sum(args, 1, 3, 5, block, k, partial);
 }
 
+static void chrongear_sums(const kaon_update_args *args, int64_t block, int k, double *partial) {
+  unit_sum(args, 0, 5, 5, block, k, partial);
+  unit_sum(args, 1, 3, 1, block, k, partial);
+}
+
+static void chrongear_scaled_sums(const kaon_update_args *args, int64_t block, int k,
+                                  double *partial) {
+  unit_sum(args, 0, 2, 2, block, k, partial);
+  unit_sum(args, 1, 5, 1, block, k, partial);
+  unit_sum(args, 2, 3, 1, block, k, partial);
+  unit_sum(args, 3, 2, 5, block, k, partial);
+}
+
 static void rbicgstab_half_sums(const kaon_update_args *args, int64_t block, int k,
                                 double *partial) {
   unit_sum(args, 0, 3, 3, block, k, partial);
@@ -127,6 +140,8 @@ SCALED_ENTRY(pipecg_scaled, 0xff, 0x17e, 3, 3)
 PLAIN_ENTRY(pipepcg, 0x3ff, 0x37e, 3, 3)
 PLAIN_ENTRY(groppcg_direction, 0xf, 0xa, 1, 1)
 PLAIN_ENTRY(groppcg_residual, 0x3f, 0x2a, 2, 2)
+PLAIN_ENTRY(chrongear, 0x3f, 0x3a, 3, 2)
+SCALED_ENTRY(chrongear_scaled, 0x5f, 0x3e, 3, 4)
 PLAIN_ENTRY(rbicgstab_half, 0xf, 0xa, 1, 2)
 PLAIN_ENTRY(rbicgstab_end, 0x7f, 0x17, 4, 1)
 

@@ -34,6 +34,8 @@ enum word_op {
   PIPECG_SCALED,
   GROPP_DIRECTION,
   GROPP_RESIDUAL,
+  CHRONGEAR,
+  CHRONGEAR_SCALED,
   RBI_HALF,
   RBI_END
 };
@@ -69,6 +71,8 @@ static __host__ __device__ constexpr traits traits_of() {
          : OP == PIPECG_SCALED          ? traits{0xff, 0x17e, 3, 3, 1, 0, 0}
          : OP == GROPP_DIRECTION        ? traits{0xf, 0xa, 1, 1, 0, 0, 0}
          : OP == GROPP_RESIDUAL         ? traits{0x3f, 0x2a, 2, 2, 0, 0, 0}
+         : OP == CHRONGEAR              ? traits{0x3f, 0x3a, 3, 2, 0, 0, 0}
+         : OP == CHRONGEAR_SCALED       ? traits{0x5f, 0x3e, 3, 4, 1, 0, 0}
          : OP == RBI_HALF               ? traits{0x1f, 0xa, 1, 2, 0, 0, 0}
                                         : traits{0x7f, 0x17, 4, 1, 0, 0, 0};
 }
@@ -77,7 +81,11 @@ static __host__ __device__ constexpr traits traits_of() {
  * directions of pipelined CG. They leave the second-level cache to those that products and the
  * next update ask for. On one H200, vectors of 8 MB: 62 us a step of CG in the place of 64. */
 static __host__ __device__ constexpr int once_of(int op) {
-  return op == AXPY_XPAY ? 0x4 : op == RESIDUAL_SCALED ? 0x1 : op == PIPECG_SCALED ? 0x6b : 0;
+  return op == AXPY_XPAY          ? 0x4
+         : op == RESIDUAL_SCALED  ? 0x1
+         : op == PIPECG_SCALED    ? 0x6b
+         : op == CHRONGEAR_SCALED ? 0x1f
+                                  : 0;
 }
 
 /* Whose sums the caller chooses; then slot 0 is a norm. */
@@ -149,6 +157,8 @@ static __device__ __forceinline__ void formula(vcomplex *v, const vcomplex *c, i
   if constexpr (OP == PIPECG_SCALED) kaon_precond_pipecg_scaled(v, c, kind);
   if constexpr (OP == GROPP_DIRECTION) kaon_precond_groppcg_direction(v, c, kind);
   if constexpr (OP == GROPP_RESIDUAL) kaon_precond_groppcg_residual(v, c, kind);
+  if constexpr (OP == CHRONGEAR) kaon_precond_chrongear(v, c, kind);
+  if constexpr (OP == CHRONGEAR_SCALED) kaon_precond_chrongear_scaled(v, c, kind);
   if constexpr (OP == RBI_HALF) kaon_precond_rbicgstab_half(v, c, kind);
   if constexpr (OP == RBI_END) kaon_precond_rbicgstab_end(v, c, kind);
 }
@@ -305,6 +315,14 @@ static __device__ __forceinline__ void add_sums(const words_call<N> &a, const wo
   } else if constexpr (OP == GROPP_RESIDUAL) {
     add_square(sum, x[3]);
     add_words(sum + 2, x[3], x[5]);
+  } else if constexpr (OP == CHRONGEAR) {
+    add_square(sum, x[5]);
+    add_words(sum + 2, x[3], x[1]);
+  } else if constexpr (OP == CHRONGEAR_SCALED) {
+    add_square(sum, x[2]);
+    add_words(sum + 2, x[5], x[1]);
+    add_words(sum + 4, x[3], x[1]);
+    add_words(sum + 6, x[2], x[5]);
   } else if constexpr (OP == RBI_HALF) {
     add_square(sum, x[3]);
     add_words(sum + 2, x[4], x[3]);
@@ -338,8 +356,7 @@ static __device__ __forceinline__ void update_words(const words_call<N> &a, cons
 #pragma unroll
     for (int o = 0; o < operands; o++)
       if (t.reads >> o & 1) {
-        const int64_t from =
-            t.shared && o == 0 ? shared_at<OP>(a, i + n * step, column) : at[n];
+        const int64_t from = t.shared && o == 0 ? shared_at<OP>(a, i + n * step, column) : at[n];
         x[n][o] = once_of(OP) >> o & 1 ? word_read_once(a.v[o], from) : word_read(a.v[o], from);
       }
 #pragma unroll

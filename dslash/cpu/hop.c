@@ -16,9 +16,8 @@
 
 /* out = a [C] x + b [C] d, and what every kernel ends with. Not inlined into every kind of hop: the
  * code would be several times as long. */
-static __attribute__((noinline)) void hop_end(const hop_plan *plan, int64_t block, int part,
-                                              int column, vspinor *d, double *sums,
-                                              site_late *late) {
+KAON_ONCE void hop_end(const hop_plan *plan, int64_t block, int part, int column, vspinor *d,
+                       double *sums, site_late *late) {
   const kaon_hop_args *args = plan->args;
   const double half_on_hop = args->clover_on == KAON_CLOVER_ON_HOP ? 0.5 : 1;
   if (args->clover_on == KAON_CLOVER_ON_HOP) site_clover(&plan->site, block, part, d);
@@ -78,21 +77,19 @@ KAON_INLINE void hop_site(const hop_plan *plan, const hop_place *here, const hop
   hop_leave(plan, here->block, here->part, 0, &d, sums, late);
 }
 
-KAON_INLINE void hop_decode(const hop_plan *plan, int64_t block, int part, const int recon,
-                            real *decoded) {
-  for (int dir = 0; dir < KAON_DIRS; dir++)
-    if (hop_left_out(plan, block, part, dir) != HOP_ALL_LANES)
-      hop_decode_direction(plan, block, part, dir, recon, decoded + dir * 18 * KAON_VL);
-}
-
-static __attribute__((noinline)) void hop_decode_any(const hop_plan *plan, int64_t block, int part,
-                                                     real *decoded) {
-  if (plan->recon == 18)
-    hop_decode(plan, block, part, 18, decoded);
-  else if (plan->recon == 12)
-    hop_decode(plan, block, part, 12, decoded);
-  else
-    hop_decode(plan, block, part, 8, decoded);
+/* Links of all directions as whole matrices. Once in the program for each kind of storage: a hop of
+ * many columns, or one that has much else to do, does not notice the call. */
+KAON_ONCE void hop_decode(const hop_plan *plan, int64_t block, int part, real *decoded) {
+  for (int dir = 0; dir < KAON_DIRS; dir++) {
+    real *to = decoded + dir * 18 * KAON_VL;
+    if (hop_left_out(plan, block, part, dir) == HOP_ALL_LANES) continue;
+    if (plan->recon == 18)
+      hop_decode_direction(plan, block, part, dir, 18, to);
+    else if (plan->recon == 12)
+      hop_decode_direction(plan, block, part, dir, 12, to);
+    else
+      hop_decode_direction(plan, block, part, dir, 8, to);
+  }
 }
 
 /* A site of a block whose hops are not plain. */
@@ -134,8 +131,7 @@ typedef struct hop_group {
 } hop_group;
 
 /* Those that come after a group; after the last one, or NULL, the first. */
-static __attribute__((noinline)) hop_group hop_group_after(const hop_plan *plan,
-                                                           const hop_group *group) {
+KAON_ONCE hop_group hop_group_after(const hop_plan *plan, const hop_group *group) {
   const kaon_gate *gate = &plan->args->gate;
   const int anew = group == NULL || group->last, n = plan->args->nrhs;
   hop_group next = {0, 0, 0, 0};
@@ -190,8 +186,7 @@ KAON_INLINE void hop_ask_links(const hop_plan *plan, const hop_turn *turn, const
 
 /* The same for what the column's end reads besides, while the three pairs of directions before the
  * last one are gone over; double precision: for the next place's. */
-static __attribute__((noinline)) void hop_ask_rest(const hop_plan *plan, const hop_turn *turn,
-                                                   int pass, int i) {
+KAON_ONCE void hop_ask_rest(const hop_plan *plan, const hop_turn *turn, int pass, int i) {
   __asm__ volatile(""); /* or the call, which only asks, is taken for one without effect */
   const int column = turn->group.begin + i, with_clover = turn->group.before + i == 0;
   if (KAON_PARTS > 1 && pass == 3)
@@ -264,7 +259,7 @@ KAON_INLINE void hop_block_any(const hop_plan *plan, int64_t block, int64_t plac
       __attribute__((aligned(64)));
   for (int part = 0; part < KAON_PARTS; part++) {
     const hop_part_of here = {block, place, part};
-    if (kind == KAON_LINK_BUFFER) hop_decode_any(plan, block, part, decoded);
+    if (kind == KAON_LINK_BUFFER) hop_decode(plan, block, part, decoded);
     for (int k = 0; k < plan->args->nrhs; k++) {
       if (!kaon_gate_open(&plan->args->gate, k)) continue;
       hop_site_any(plan, &here, k, kind, decoded, hop_sums(plan, partials, slot, k), late);
@@ -272,10 +267,10 @@ KAON_INLINE void hop_block_any(const hop_plan *plan, int64_t block, int64_t plac
   }
 }
 
-/* One among others that are plain. */
-static __attribute__((noinline)) void hop_block_cut(const hop_plan *plan, int64_t block, int slot,
-                                                    double *partials, site_late *late) {
-  hop_block_any(plan, block, 0, slot, KAON_LINK_BUFFER, partials, late);
+/* The same with decoded links, whatever there is to it: one among others that are plain, too. */
+KAON_ONCE void hop_block_decoded(const hop_plan *plan, int64_t block, int64_t place, int slot,
+                                 double *partials, site_late *late) {
+  hop_block_any(plan, block, place, slot, KAON_LINK_BUFFER, partials, late);
 }
 
 /* Chunks of a part of a partitioned lattice, of which there are two. */
@@ -301,7 +296,7 @@ KAON_INLINE int64_t hop_block(const hop_plan *plan, int64_t place) {
 
 /* kind: how the hops read their links. */
 KAON_INLINE void hop_run(const hop_plan *plan, const hop_walk *walk, double *partials,
-                         const int recon, const int kind, const int many) {
+                         const int kind, const int many) {
   real decoded[kind == KAON_LINK_BUFFER ? KAON_DIRS * 18 * KAON_VL : 1]
       __attribute__((aligned(64)));
   site_late late;
@@ -312,14 +307,14 @@ KAON_INLINE void hop_run(const hop_plan *plan, const hop_walk *walk, double *par
   for (int64_t i = 1; i <= walk->count; i++) {
     const int64_t block = here->block, after = hop_block(plan, walk->place + i * walk->step);
     if (plan->cut_dirs != NULL && plan->cut_dirs[block] != 0) {
-      hop_block_cut(plan, block, walk->slot, partials, &late);
+      hop_block_decoded(plan, block, 0, walk->slot, partials, &late);
       hop_look(plan, after, 0, many, here);
       continue;
     }
     for (int part = 0; part < KAON_PARTS; part++) {
       const int last = part + 1 == KAON_PARTS;
       hop_look(plan, last ? after : block, last ? 0 : part + 1, many, there);
-      if (kind == KAON_LINK_BUFFER) hop_decode(plan, block, part, recon, decoded);
+      if (kind == KAON_LINK_BUFFER) hop_decode(plan, block, part, decoded);
       if (many)
         hop_place_columns(plan, here, there, &group, kind, decoded, partials, walk->slot, &late);
       else if (kaon_gate_open(&plan->args->gate, 0))
@@ -339,27 +334,28 @@ KAON_INLINE void hop_run_any(const hop_plan *plan, const hop_walk *walk, double 
   late.to = NULL;
   for (int64_t i = 0; i < walk->count; i++) {
     const int64_t place = walk->place + i * walk->step;
-    hop_block_any(plan, hop_block(plan, place), place, walk->slot, kind, partials, &late);
+    const int64_t block = hop_block(plan, place);
+    if (kind == KAON_LINK_BUFFER)
+      hop_block_decoded(plan, block, place, walk->slot, partials, &late);
+    else
+      hop_block_any(plan, block, place, walk->slot, kind, partials, &late);
   }
   site_drain_all(&late);
 }
 
-/* Of one column and of many; kind of many: decoded, but for what is stored as it is used. */
-#if KAON_HALF
-#define HOP_MANY_18 KAON_LINK_BUFFER
-#else
-#define HOP_MANY_18 KAON_LINK_18
-#endif
-#define HOP_RUN(name, recon, kind, many)                                                     \
+/* Of one column and of many, whose links are decoded but for those that are stored as they are
+ * used. */
+#define HOP_RUN(name, kind, many)                                                            \
   static void hop_run_##name(const hop_plan *plan, const hop_walk *walk, double *partials) { \
-    hop_run(plan, walk, partials, recon, kind, many);                                        \
+    hop_run(plan, walk, partials, kind, many);                                               \
   }
-HOP_RUN(18, 18, KAON_LINK_18, 0)
-HOP_RUN(12, 12, KAON_LINK_12, 0)
-HOP_RUN(8, 8, KAON_LINK_BUFFER, 0)
-HOP_RUN(18_many, 18, HOP_MANY_18, 1)
-HOP_RUN(12_many, 12, KAON_LINK_BUFFER, 1)
-HOP_RUN(8_many, 8, KAON_LINK_BUFFER, 1)
+HOP_RUN(18, KAON_LINK_18, 0)
+HOP_RUN(12, KAON_LINK_12, 0)
+HOP_RUN(decoded, KAON_LINK_BUFFER, 0)
+#if !KAON_HALF
+HOP_RUN(18_many, KAON_LINK_18, 1)
+#endif
+HOP_RUN(decoded_many, KAON_LINK_BUFFER, 1)
 
 #define HOP_RUN_ANY(name, kind)                                                                  \
   static void hop_run_any_##name(const hop_plan *plan, const hop_walk *walk, double *partials) { \
@@ -377,9 +373,11 @@ static hop_work *hop_choose(const hop_plan *plan) {
   if (plan->faced || (plan->gather != NULL && (many || plan->recon == 8)))
     return hop_run_any_decoded;
   if (plan->gather != NULL) return plan->recon == 18 ? hop_run_any_18 : hop_run_any_12;
-  if (plan->recon == 18) return many ? hop_run_18_many : hop_run_18;
-  if (plan->recon == 12) return many ? hop_run_12_many : hop_run_12;
-  return many ? hop_run_8_many : hop_run_8;
+#if !KAON_HALF
+  if (many && plan->recon == 18) return hop_run_18_many;
+#endif
+  if (many) return hop_run_decoded_many;
+  return plan->recon == 18 ? hop_run_18 : plan->recon == 12 ? hop_run_12 : hop_run_decoded;
 }
 
 /* Factors of the hops. Space's is left for the end; t has its own over that, the 2 that its

@@ -87,7 +87,7 @@ KAON_INLINE hop_from hop_neighbour(const hop_plan *plan, int64_t block, int part
   return from;
 }
 
-static __attribute__((noinline)) void hop_look_all(const hop_plan *plan, hop_place *place) {
+KAON_ONCE void hop_look_all(const hop_plan *plan, hop_place *place) {
 #pragma GCC unroll 1
   for (int dir = 0; dir < KAON_DIRS; dir++)
     place->from[dir] = hop_neighbour(plan, place->block, place->part, dir, KAON_LINK_BUFFER, 1);
@@ -115,8 +115,8 @@ KAON_INLINE void hop_gather(const hop_plan *plan, int64_t block, int part, int d
 }
 
 #if KAON_HALF
-static __attribute__((noinline)) void hop_gather_scale(const hop_plan *plan, int64_t block, int dir,
-                                                       int column, float *to) {
+KAON_ONCE void hop_gather_scale(const hop_plan *plan, int64_t block, int dir, int column,
+                                float *to) {
   const int32_t *at = plan->gather + (block * KAON_DIRS + dir) * KAON_W;
   for (int l = 0; l < KAON_VL; l++) {
     const int64_t site = at[l] < 0 ? ~at[l] : at[l];
@@ -245,8 +245,8 @@ KAON_INLINE void hop_project(const hop_plan *plan, const hop_from *from, int64_t
 
 /* The ghosts that the lanes of `lanes` meet, the numbers of `first` on, into their lanes of h; a
  * lane that meets none keeps what it has. */
-static __attribute__((noinline)) void hop_ghosts(const hop_plan *plan, int64_t place, int part,
-                                                 int column, int dir, vhalf *h) {
+KAON_ONCE void hop_ghosts(const hop_plan *plan, int64_t place, int part, int column, int dir,
+                          vhalf *h) {
   const kaon_faces *faces = plan->args->stencil->faces;
   const int parity = plan->args->parity, mu = dir & 3, group = faces->group[mu];
   const int32_t first = faces->first[parity][place * KAON_DIRS + dir];
@@ -298,7 +298,7 @@ KAON_INLINE uint32_t hop_left_out(const hop_plan *plan, int64_t block, int part,
 }
 
 /* 0 in `lanes`, whatever is there. */
-static __attribute__((noinline)) void hop_clear_lanes(uint32_t lanes, vpair *g) {
+KAON_ONCE void hop_clear_lanes(uint32_t lanes, vpair *g) {
   vreal *values = (vreal *)g;
   for (int i = 0; i < 4; i++) {
     real room[KAON_VL] __attribute__((aligned(64)));

@@ -39,10 +39,10 @@ typedef enum kaon_isa {
  * device's cache holds. Two more are
  * there to be compared with, and differ from those by roundings: SEPARATE, as PLAIN but each update
  * and each sum is a pass of its own, nothing fused but the updates of pipelined and reordered
- * methods and groppcg, as the report of a solve says (`fused`); LIBRARY, the same with updates and
- * dot products by cuBLAS (found at run time), whose results come back to the host, where
- * recurrences run: CUDA, one rank, one column at a time, double and single, and of the methods cg,
- * cgnr, cgne, bicgstab, mr and gcr. */
+ * methods, groppcg and chrongear, as the report of a solve says (`fused`); LIBRARY, the same with
+ * updates and dot products by cuBLAS (found at run time), whose results come back to the host,
+ * where recurrences run: CUDA, one rank, one column at a time, double and single, and of the
+ * methods cg, cgnr, cgne, bicgstab, mr and gcr. */
 typedef enum kaon_issue {
   KAON_ISSUE_AUTO,
   KAON_ISSUE_PLAIN,
@@ -72,8 +72,8 @@ typedef enum kaon_transport {
  * inside and then at the faces (PEER alone); STAGED kernels one after another, messages under way
  * beside the one for the inside; NONE nothing beside the messages. AUTO: FUSED where it is
  * possible, else STAGED. Results do not depend on it.
- * Products of divided matrices too; what they and updates sum on the way is, by FUSED, also added up
- * over ranks by the same kernels. Those sums then come in another order, the same on every run;
+ * Products of divided matrices too; what they and updates sum on the way is, by FUSED, also added
+ * up over ranks by the same kernels. Those sums then come in another order, the same on every run;
  * where a form of storage has no such kernel FUSED stands for STAGED. */
 typedef enum kaon_overlap {
   KAON_OVERLAP_AUTO,

@@ -27,6 +27,8 @@ typedef enum kaon_method {
   KAON_RBICGSTAB,    /* general A: sums hidden behind the preconditioner; not in half precision */
   KAON_GROPPCG,      /* Hermitian positive definite A: one sum hidden behind the preconditioner, one
                         behind the operator; not in half precision */
+  KAON_CHRONGEAR,    /* Hermitian positive definite A: one sum a step, not hidden; not in half
+                        precision */
   /* Relaxation (kaon/relax.h), none with a preconditioner or in half precision: */
   KAON_JACOBI,    /* operators that know their diagonal */
   KAON_GS,        /* operators that know their rows, as all below: Gauss-Seidel */
@@ -94,14 +96,14 @@ typedef struct kaon_solver_options {
                          every 10 ms where that is longer. Results do not depend on it */
   int subspace;       /* GCR: k; MR as preconditioner: steps */
   double relaxation;  /* MR, RICHARDSON: omega */
-  kaon_operator *preconditioner; /* K ~ A^-1 or NULL, of A's space; for CG, PIPECG, GROPPCG (where K
-                                    is Hermitian positive definite, as A), BICG (with K^dag), and on
-                                    the right for BICGSTAB, RBICGSTAB, PIPEBICGSTAB, GCR. Linear and
-                                    the same in each step but for GCR and, with care, BICGSTAB. In
-                                    any precision: in a coarser one than the inner process vectors
-                                    are converted; of a finer one a twin is made where it offers one
-                                    (else they are converted; always for GCR). Kept alive by the
-                                    caller */
+  kaon_operator *preconditioner; /* K ~ A^-1 or NULL, of A's space; for CG, PIPECG, GROPPCG,
+                                    CHRONGEAR (where K is Hermitian positive definite, as A), BICG
+                                    (with K^dag), and on the right for BICGSTAB, RBICGSTAB,
+                                    PIPEBICGSTAB, GCR. Linear and the same in each step but for GCR
+                                    and, with care, BICGSTAB. In any precision: in a coarser one
+                                    than the inner process vectors are converted; of a finer one a
+                                    twin is made where it offers one (else they are converted;
+                                    always for GCR). Kept alive by the caller */
   kaon_monitor_fn *monitor;
   void *monitor_user;
   const struct kaon_relax_options *relax; /* of JACOBI to ASYNC (kaon/relax.h); NULL: the defaults;
@@ -153,7 +155,7 @@ typedef struct kaon_solve_report {
   kaon_traffic traffic; /* where a device repeats steps: of those that the slowest column took */
   kaon_issue issue;     /* how steps were issued: what came of the context's option, never AUTO */
   int fused; /* 1: updates between two sums are one pass; where issue is SEPARATE only of pipelined
-                and reordered methods and groppcg */
+                and reordered methods, groppcg and chrongear */
 } kaon_solve_report;
 
 /* Makes the twins of A that mixed precision needs and all workspace for `columns` right-hand sides;
@@ -161,7 +163,7 @@ typedef struct kaon_solve_report {
  * the solver, which refers to both. *solver is NULL on failure. Collective. Sources of the methods:
  * the heads of solvers/. Errors: ARGUMENT (columns < 1, an option out of range), UNSUPPORTED (a
  * preconditioner with a method that takes none; A has no twin in the sloppy precision; pipecg,
- * groppcg, bicg and rbicgstab, and preconditioned pipebicgstab, in half), SHAPE (the
+ * groppcg, chrongear, bicg and rbicgstab, and preconditioned pipebicgstab, in half), SHAPE (the
  * preconditioner's space is not A's), STALE, MEMORY, NOT_BUILT; of the twins: UNITARITY,
  * NOT_FINITE, SINGULAR. */
 kaon_status kaon_solver_create(kaon_operator *A, int columns, const kaon_solver_options *options,

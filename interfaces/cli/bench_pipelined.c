@@ -34,6 +34,7 @@ static const struct {
   kaon_method method, classic;
 } delayed[] = {{KAON_CG, KAON_CG},
                {KAON_GROPPCG, KAON_CG},
+               {KAON_CHRONGEAR, KAON_CG},
                {KAON_PIPECG, KAON_CG},
                {KAON_BICGSTAB, KAON_BICGSTAB},
                {KAON_RBICGSTAB, KAON_BICGSTAB},

@@ -12,6 +12,7 @@ typedef struct step_cost {
 static const step_cost costs[] = {[KAON_CG] = {1, 1, {5, 3}, {5, 3}, {6, 4}},
                                   [KAON_PIPECG] = {1, 1, {7, 6}, {10, 8}, {8, 7}},
                                   [KAON_GROPPCG] = {1, 1, {8, 4}, {10, 5}, {0, 0}},
+                                  [KAON_CHRONGEAR] = {1, 1, {5, 4}, {8, 4}, {6, 5}},
                                   [KAON_BICG] = {2, 2, {10, 5}, {9, 5}, {0, 0}},
                                   [KAON_BICGSTAB] = {2, 2, {10, 4}, {11, 4}, {0, 0}},
                                   [KAON_RBICGSTAB] = {2, 2, {17, 8}, {15, 6}, {0, 0}},

@@ -20,6 +20,7 @@ static const struct {
 } methods[] = {{KAON_CG, 0, NULL, NULL},
                {KAON_PIPECG, 0, NULL, NULL},
                {KAON_GROPPCG, 0, NULL, NULL},
+               {KAON_CHRONGEAR, 0, NULL, NULL},
                {KAON_BICG, 0, NULL, NULL},
                {KAON_BICGSTAB, 0, NULL, NULL},
                {KAON_RBICGSTAB, 0, NULL, NULL},
@@ -72,7 +73,7 @@ const char *linear_method_title(const linear *l) {
 /* Methods that need A = A^H > 0. */
 static int needs_hermitian(kaon_method method) {
   return method == KAON_CG || method == KAON_PIPECG || method == KAON_GROPPCG ||
-         method == KAON_BLOCKCG;
+         method == KAON_CHRONGEAR || method == KAON_BLOCKCG;
 }
 
 int linear_is_file(const char *text) {

@@ -11,8 +11,8 @@
 
 #include "solving.h"
 
-#define LINEAR_METHODS                                                               \
-  "cg|pipecg|groppcg|bicg|bicgstab|rbicgstab|pipebicgstab|gcr|cgnr|cgne|mr|blockcg|" \
+#define LINEAR_METHODS                                                                         \
+  "cg|pipecg|groppcg|chrongear|bicg|bicgstab|rbicgstab|pipebicgstab|gcr|cgnr|cgne|mr|blockcg|" \
   "jacobi|gs|sor|two-stage|async|kaczmarz|cgmnc|carpcg|cimmino"
 #define LINEAR_SWEEP_ORDERS "rows|random|colours|groups|strides|sections"
 #define LINEAR_PRECONDS                                                            \

@@ -394,9 +394,10 @@
    0,                                                                                              \
    "default: gcr under --precond schwarz, sap and async, else cg where A = A^H (and the "          \
    "preconditioner is Hermitian), else bicgstab. cg, "                                             \
-   "pipecg, groppcg and blockcg need a Hermitian "                                                 \
+   "pipecg, groppcg, chrongear and blockcg need a Hermitian "                                      \
    "positive definite A; cgnr and cgne take any, on the normal equations; pipecg, groppcg, "       \
-   "rbicgstab and pipebicgstab hide their sums over ranks; jacobi to async are relaxation; "       \
+   "rbicgstab and pipebicgstab hide their sums over ranks, chrongear has one a step; jacobi to "   \
+   "async are relaxation; "                                                                        \
    "kaczmarz projects onto row after row, cgmnc, carpcg and cimmino do cg on such sweeps; of "     \
    "these four cimmino alone runs on several ranks"},                                              \
       {CLI_REAL, "tol", "EPS", "1e-8",                                                             \

@@ -73,7 +73,8 @@ static misfit misfit_of(const linear *l) {
   const kaon_method method = l->options.method;
   if (precond_varies(a) && (method != KAON_GCR || l->projections >= 0)) return VARIES;
   if (l->projections >= 0) return FITS;
-  if (precond_skews(a) && (method == KAON_CG || method == KAON_PIPECG || method == KAON_GROPPCG))
+  if (precond_skews(a) && (method == KAON_CG || method == KAON_PIPECG || method == KAON_GROPPCG ||
+                           method == KAON_CHRONGEAR))
     return SKEWS;
   return of_sweeps(a) && method == KAON_BICG ? NO_ADJOINT : FITS;
 }

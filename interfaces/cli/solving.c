@@ -23,6 +23,7 @@ static const struct {
                [KAON_BICG] = {"bicg", "BiCG"},
                [KAON_RBICGSTAB] = {"rbicgstab", "reordered BiCGStab"},
                [KAON_GROPPCG] = {"groppcg", "Gropp's CG"},
+               [KAON_CHRONGEAR] = {"chrongear", "Chronopoulos-Gear CG"},
                [KAON_JACOBI] = {"jacobi", "Jacobi"},
                [KAON_GS] = {"gs", "Gauss-Seidel"},
                [KAON_SOR] = {"sor", "SOR"},

@@ -73,6 +73,25 @@ KAON_MATH void kaon_precond_groppcg_residual(vcomplex *v, const vcomplex *c, con
   v[5] = c_fma(c[1], v[4], v[5]);
 }
 
+/* v1' = v0 + c0 v1, v3' = v2 + c0 v3, then v4' = v4 + c1 v3', v5' = v5 + c2 v1' */
+KAON_MATH void kaon_precond_chrongear(vcomplex *v, const vcomplex *c, const int kind) {
+  (void)kind;
+  v[1] = c_fma(c[0], v[1], v[0]);
+  v[3] = c_fma(c[0], v[3], v[2]);
+  v[4] = c_fma(c[1], v[3], v[4]);
+  v[5] = c_fma(c[2], v[1], v[5]);
+}
+
+/* v1' = v6 + c0 v1, v3' = v0 v2 + c0 v3, then v4' = v4 + c1 v3', v2' = v2 + c2 v1', then v5' = v0
+ * v2' */
+KAON_MATH void kaon_precond_chrongear_scaled(vcomplex *v, const vcomplex *c, const int kind) {
+  v[1] = c_fma(c[0], v[1], v[6]);
+  v[3] = c_fma(c[0], v[3], kaon_times(v[0], v[2], kind));
+  v[4] = c_fma(c[1], v[3], v[4]);
+  v[2] = c_fma(c[2], v[1], v[2]);
+  v[5] = kaon_times(v[0], v[2], kind);
+}
+
 /* v1' = v1 + c0 v0, v3' = v3 + c0 v2 */
 KAON_MATH void kaon_precond_rbicgstab_half(vcomplex *v, const vcomplex *c, const int kind) {
   (void)kind;

@@ -42,6 +42,8 @@
   X(KAON_REC_PIPEPCG_START, kaon_pipepcg_start)       \
   X(KAON_REC_PIPEPCG_STEP, kaon_pipepcg_step)         \
   X(KAON_REC_PIPEPCG_INJECT, kaon_pipepcg_inject)     \
+  X(KAON_REC_CHRONGEAR_STEP, kaon_chrongear_step)     \
+  X(KAON_REC_PCHRONGEAR_STEP, kaon_pchrongear_step)   \
   X(KAON_REC_CGNR_RESIDUAL, kaon_cgnr_residual)       \
   X(KAON_REC_BICGSTAB_START, kaon_bicgstab_start)     \
   X(KAON_REC_BICGSTAB_BETA, kaon_bicgstab_beta)       \

@@ -101,6 +101,26 @@ static inline KAON_HD void kaon_pipecgnr_renewed(kaon_column_state *s) {
     kaon_pipecg_begin(s, KAON_S_S2);
 }
 
+/* ---- CG with one sum a step (solvers/chrongear.c) ---- */
+
+static inline KAON_HD void kaon_chrongear_advance(kaon_column_state *s, int norm) {
+  const double gamma = s->slot[norm][0], beta = gamma / s->slot[KAON_S_RHO][0];
+  kaon_set(s, KAON_S_BETA, beta, 0);
+  kaon_set(s, KAON_S_RHO, gamma, 0);
+  kaon_pipecg_alpha(s, gamma, kaon_pipecg_denominator(s), KAON_WAIT_UPDATE);
+}
+
+/* A frozen column keeps the old rho for kaon_cg_conjugate. */
+static inline KAON_HD void kaon_chrongear_step(kaon_column_state *s) {
+  kaon_step_end(s, s->slot[KAON_S_R2][0]);
+  if (s->gate & KAON_GATE_STEP) kaon_chrongear_advance(s, KAON_S_R2);
+}
+
+static inline KAON_HD void kaon_pchrongear_step(kaon_column_state *s) {
+  kaon_step_end(s, s->slot[KAON_S_R2][0]);
+  if ((s->gate & KAON_GATE_STEP) && kaon_pcg_positive(s)) kaon_chrongear_advance(s, KAON_S_RZ);
+}
+
 /* ---- pipelined BiCGStab ---- */
 
 /* alpha = rho / (r0, s) for the coming s = w + beta (s - omega z). */

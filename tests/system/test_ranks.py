@@ -65,6 +65,7 @@ class Ranks(rank_jobs.Case):
         with open(self.path("b.mtx"), "w", encoding="utf-8") as file:
             file.write("%%MatrixMarket matrix array real general\n1000 2\n" + "".join(f"{i % 7 - 3}\n" for i in range(2000)))
         for more in (["--method", "cg", "--precond", "jacobi"], ["--method", "pipecg"], ["--method", "groppcg", "--precond", "jacobi"],
+                     ["--method", "chrongear"], ["--method", "chrongear", "--precond", "jacobi"],
                      ["--method", "bicgstab", "--format", "csr"], ["--method", "rbicgstab", "--precond", "jacobi"],
                      ["--method", "cgnr"], ["--ordering", "rcm"], ["--rhs", "b.mtx", "--sloppy", "single"],
                      ["--partition", "metis", "--ordering", "rcm", "--precond", "jacobi"],

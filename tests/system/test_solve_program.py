@@ -15,18 +15,18 @@ SMALL = ["--matrix", "laplace3d:12"]
 
 # PETSc 3.18, one rank, b = A * ones, x0 = 0, unpreconditioned residual to 1e-8 (bench/peers/petsc_ksp.c)
 PETSC = {
-    "fv1.mtx": {("cg", "none"): 27, ("cg", "jacobi"): 27, ("pipecg", "jacobi"): 27, ("groppcg", "jacobi"): 27,
+    "fv1.mtx": {("cg", "none"): 27, ("cg", "jacobi"): 27, ("pipecg", "jacobi"): 27, ("groppcg", "jacobi"): 27, ("chrongear", "jacobi"): 27,
                 ("bicgstab", "jacobi"): 19, ("pipebicgstab", "jacobi"): 19, ("rbicgstab", "jacobi"): 19},
-    "fv3.mtx": {("cg", "none"): 127, ("cg", "jacobi"): 127, ("pipecg", "jacobi"): 127, ("groppcg", "jacobi"): 127,
+    "fv3.mtx": {("cg", "none"): 127, ("cg", "jacobi"): 127, ("pipecg", "jacobi"): 127, ("groppcg", "jacobi"): 127, ("chrongear", "jacobi"): 127,
                 ("bicgstab", "jacobi"): 102, ("pipebicgstab", "jacobi"): 102, ("rbicgstab", "jacobi"): 102},
-    "Chem97ZtZ.mtx": {("cg", "none"): 100, ("cg", "jacobi"): 22, ("pipecg", "jacobi"): 22, ("groppcg", "jacobi"): 22,
+    "Chem97ZtZ.mtx": {("cg", "none"): 100, ("cg", "jacobi"): 22, ("pipecg", "jacobi"): 22, ("groppcg", "jacobi"): 22, ("chrongear", "jacobi"): 22,
                       ("bicgstab", "jacobi"): 14, ("pipebicgstab", "jacobi"): 14, ("rbicgstab", "jacobi"): 14},
-    "Trefethen_2000.mtx": {("cg", "none"): 435, ("cg", "jacobi"): 8, ("pipecg", "jacobi"): 8, ("groppcg", "jacobi"): 8,
+    "Trefethen_2000.mtx": {("cg", "none"): 435, ("cg", "jacobi"): 8, ("pipecg", "jacobi"): 8, ("groppcg", "jacobi"): 8, ("chrongear", "jacobi"): 8,
                            ("bicgstab", "jacobi"): 5, ("pipebicgstab", "jacobi"): 5, ("rbicgstab", "jacobi"): 5},
 }
 # On add32 rounding decides: PETSc on 1, 2, 3, 4 ranks (the same program)
 PETSC_ADD32 = {"bicgstab": (48, 45, 92, 61), "pipebicgstab": (54, 51, 62, 61), "rbicgstab": (58, 46, 55, 55)}
-CG_TYPES = ("cg", "pipecg", "groppcg")
+CG_TYPES = ("cg", "pipecg", "groppcg", "chrongear")
 
 
 def market(rows, entries, symmetry="general", field="real"):
@@ -175,7 +175,7 @@ class Solve(system.Case):
             self.assertLess(1.2 * counts[precond], counts["none"], precond)
 
     def test_every_method_solves_what_it_is_for(self):
-        for method in ("cg", "pipecg", "groppcg", "bicg", "bicgstab", "rbicgstab", "pipebicgstab", "gcr", "cgnr", "cgne", "mr",
+        for method in ("cg", "pipecg", "groppcg", "chrongear", "bicg", "bicgstab", "rbicgstab", "pipebicgstab", "gcr", "cgnr", "cgne", "mr",
                        "blockcg"):
             with self.subTest(method=method):
                 report = self.solve(*SMALL, "--method", method, "--columns", "2")
@@ -280,13 +280,13 @@ class Solve(system.Case):
             self.assertIn(self.report()["regime"], ("replay", "dynamic"))
         else:
             self.assertEqual(self.report()["regime"], "merged")
-        for method in ("cg", "bicgstab", "gcr", "pipecg", "pipebicgstab", "groppcg", "rbicgstab"):
+        for method in ("cg", "bicgstab", "gcr", "pipecg", "pipebicgstab", "groppcg", "chrongear", "rbicgstab"):
             report = self.solve(*SMALL, "--regime", "kernels", "--method", method)
             self.assertEqual((report["regime"], report["fused"]), ("kernels", method not in ("cg", "bicgstab", "gcr")))
 
     def test_matrices_that_are_not_positive_definite_break_down_by_name(self):
         self.write("A.mtx", market(40, tridiagonal(40, diagonal=1.0)))  # eigenvalues 1 - 2 cos
-        for method in ("cg", "pipecg", "groppcg"):
+        for method in ("cg", "pipecg", "groppcg", "chrongear"):
             with self.subTest(method=method):
                 code, out, err = system.kaon("solve", "--matrix", "A.mtx", "--rhs", "ones", "--method", method, "--report",
                                              "report.json", cwd=self.folder)
