@@ -27,9 +27,11 @@ static __global__ void __launch_bounds__(KAON_THREADS, SELL_SHARED_RESIDENT)
   columns_finish<1>(a, cols, (int)blockIdx.x, sum);
 }
 
-/* Of short rows in double whose sums are wanted four blocks a multiprocessor are launched: fewer
- * sums are left to be added, and on one H200 a step of CG on 1e6 to 4e6 rows of 7 entries took 4 to
- * 6 us less than with six. Without sums six are faster. */
+/* Of short rows in double whose sums are wanted: blocks that a multiprocessor holds, that are
+ * launched for it, and entries on their way. Each block leaves sums to be added, so that there are
+ * few; and as they are few, each thread has much on its way. */
+enum { SUMS_RESIDENT = 4, SUMS_BLOCKS = 4, SUMS_BATCH = 7 };
+
 template <int REALS, int HALF>
 static void launch_sell(const kaon_launch *launch, const kaon_spmv_args *args, rows_call *a) {
   const kaon_stored_matrix *m = args->matrix;
@@ -46,12 +48,21 @@ static void launch_sell(const kaon_launch *launch, const kaon_spmv_args *args, r
   else if constexpr (REALS == 2)
     sell_launch<REALS, HALF, 5, BATCH, SELL_ANY>(launch, args, 5, a);
   else {
-    const bool many = sizeof(real) == 4 || args->sum.state == NULL;
-    const int resident = many || m->entries >= LONG_ROWS * m->rows ? 6 : 4;
+    if constexpr (sizeof(real) == 8) {
+      if (args->sum.state != NULL && m->entries < LONG_ROWS * m->rows) {
+        if (shares)
+          sell_launch<REALS, HALF, SUMS_RESIDENT, SUMS_BATCH, SELL_SHARED>(launch, args,
+                                                                           SUMS_BLOCKS, a);
+        else
+          sell_launch<REALS, HALF, SUMS_RESIDENT, SUMS_BATCH, SELL_OWN>(launch, args, SUMS_BLOCKS,
+                                                                        a);
+        return;
+      }
+    }
     if (shares)
-      sell_launch<REALS, HALF, 6, SHARED_BATCH, SELL_SHARED>(launch, args, resident, a);
+      sell_launch<REALS, HALF, 6, SHARED_BATCH, SELL_SHARED>(launch, args, 6, a);
     else
-      sell_launch<REALS, HALF, 6, BATCH, SELL_OWN>(launch, args, resident, a);
+      sell_launch<REALS, HALF, 6, BATCH, SELL_OWN>(launch, args, 6, a);
   }
 }
 
