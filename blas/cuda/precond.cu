@@ -56,11 +56,10 @@ static __global__ void __launch_bounds__(KAON_THREADS, FEW ? 3 : 2)
 #undef UPDATE
 }
 
-/* Blocks of a column, where sums are taken: twice as many as a device of 132 multiprocessors holds at
- * once, whatever the device, so that sums have the same bits. Each begins by reading gate and
- * coefficients, and leaves sums to be added; but of blocks that all end together the last sums are
- * waited for longer. */
-enum { FEW_CHUNKS = 2 * 3 * 132, MANY_CHUNKS = 2 * 2 * 132 };
+/* Blocks of a column, where sums are taken: as many as a device of 132 multiprocessors holds at
+ * once, or twice as many of the kernel that has much on its way, whatever the device, so that sums
+ * have the same bits. Each begins by reading gate and coefficients, and leaves sums to be added. */
+enum { FEW_CHUNKS = 3 * 132, MANY_CHUNKS = 2 * 2 * 132 };
 
 static void launch_precond(const kaon_launch *launch, const kaon_update_args *args, int op,
                            int sums) {

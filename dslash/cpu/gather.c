@@ -21,20 +21,30 @@ KAON_INLINE void gather_scale(const gather_plan *plan, vreal f, vhalf *h) {
       h->s[i][c] = plan->rest == 0 ? c_scale(h->s[i][c], f) : c_scale_split(h->s[i][c], f, rest);
 }
 
-/* h = U_mu^dag h */
-KAON_INLINE void gather_multiply(const gather_plan *plan, int64_t block, int part, const int recon,
-                                 vhalf *h) {
-  const kaon_gather_args *a = plan->args;
-  const int64_t at = kaon_link_index(block, plan->dir & 3, 0, part * KAON_VL,
-                                     kaon_matrix_blocks(a->stencil), recon, KAON_W);
-  const vhalf in = *h;
-  real decoded[18 * KAON_VL] __attribute__((aligned(64)));
+/* A link as a whole matrix. */
+KAON_INLINE void gather_decode(const stored *link, const int recon, real *decoded) {
   vcomplex u[9];
-  recon_decode((const stored *)a->links[1 - a->parity] + at, recon, u);
+  recon_decode(link, recon, u);
   for (int i = 0; i < 9; i++) {
     v_store_real(decoded + 2 * i * KAON_VL, u[i].re);
     v_store_real(decoded + (2 * i + 1) * KAON_VL, u[i].im);
   }
+}
+
+/* h = U_mu^dag h */
+static void gather_multiply(const gather_plan *plan, int64_t block, int part, vhalf *h) {
+  const kaon_gather_args *a = plan->args;
+  const int64_t at = kaon_link_index(block, plan->dir & 3, 0, part * KAON_VL,
+                                     kaon_matrix_blocks(a->stencil), a->recon, KAON_W);
+  const stored *link = (const stored *)a->links[1 - a->parity] + at;
+  const vhalf in = *h;
+  real decoded[18 * KAON_VL] __attribute__((aligned(64)));
+  if (a->recon == 18)
+    gather_decode(link, 18, decoded);
+  else if (a->recon == 12)
+    gather_decode(link, 12, decoded);
+  else
+    gather_decode(link, 8, decoded);
   for (int c = 0; c < 3; c++) {
     const vpair g = link_times_half(decoded, KAON_LINK_BUFFER, 1, c, &in);
     h->s[0][c] = g.s[0];
@@ -43,8 +53,8 @@ KAON_INLINE void gather_multiply(const gather_plan *plan, int64_t block, int par
 }
 
 /* The lanes of a part of a block to their places in the message. */
-KAON_INLINE void gather_store(const gather_plan *plan, const int32_t *target, int column,
-                              const vhalf *h) {
+static void gather_store(const gather_plan *plan, const int32_t *target, int column,
+                         const vhalf *h) {
   const kaon_gather_args *a = plan->args;
   const int group = plan->faces->group[plan->dir & 3];
   const kaon_view to = a->to[plan->dir];
@@ -75,9 +85,43 @@ KAON_INLINE void gather_store(const gather_plan *plan, const int32_t *target, in
   }
 }
 
-KAON_INLINE void gather_block(const gather_plan *plan, int64_t place, const int dir,
-                              const int recon) {
+/* Of the direction's projector, which is known when compiled; all else is the same code for all
+ * directions. */
+static void gather_project(const gather_plan *plan, const stored *psi, vhalf *h) {
+  const stored *upper = psi + plan->site.upper, *lower = psi + plan->site.lower;
+#define PROJECT(dir) spin_project((dir)&3, (dir) < 4 ? 1 : -1, upper, lower, h)
+  switch (plan->dir) {
+    case 0:
+      PROJECT(0);
+      break;
+    case 1:
+      PROJECT(1);
+      break;
+    case 2:
+      PROJECT(2);
+      break;
+    case 3:
+      PROJECT(3);
+      break;
+    case 4:
+      PROJECT(4);
+      break;
+    case 5:
+      PROJECT(5);
+      break;
+    case 6:
+      PROJECT(6);
+      break;
+    default:
+      PROJECT(7);
+      break;
+  }
+#undef PROJECT
+}
+
+static void gather_block(const gather_plan *plan, int64_t place) {
   const kaon_gather_args *a = plan->args;
+  const int dir = plan->dir;
   const int64_t block = plan->faces->sender[a->parity][dir][place];
   const int32_t *target = plan->faces->target[a->parity][dir] + place * KAON_W;
   for (int part = 0; part < KAON_PARTS; part++)
@@ -86,45 +130,18 @@ KAON_INLINE void gather_block(const gather_plan *plan, int64_t place, const int 
       const stored *psi = (const stored *)a->in.data + site_spinor(&plan->site, block, part, k);
       vreal f = v_set(plan->factor);
       vhalf h;
-      spin_project(dir & 3, dir < 4 ? 1 : -1, psi + plan->site.upper, psi + plan->site.lower, &h);
+      gather_project(plan, psi, &h);
 #if KAON_HALF
       f = f * site_unit(&plan->site, a->in.scale, block, part, k);
 #endif
       if (KAON_HALF || dir == 7) gather_scale(plan, f, &h);
-      if (dir >= 4) gather_multiply(plan, block, part, recon, &h);
+      if (dir >= 4) gather_multiply(plan, block, part, &h); /* forward hops need no link */
       gather_store(plan, target + part * KAON_VL, k, &h);
     }
 }
 
-/* The blocks of one direction, which is known when compiled; forward hops need no link. */
-#define GATHER(dir, recon) \
-  for (int64_t i = begin; i < end; i++) gather_block(plan, i, dir, recon);
-#define GATHER_FORWARD(dir) \
-  case dir:                 \
-    GATHER(dir, 18)         \
-    break;
-#define GATHER_BACKWARD(dir)              \
-  case dir:                               \
-    if (plan->args->recon == 18) {        \
-      GATHER(dir, 18)                     \
-    } else if (plan->args->recon == 12) { \
-      GATHER(dir, 12)                     \
-    } else {                              \
-      GATHER(dir, 8)                      \
-    }                                     \
-    break;
-
 static void gather_blocks(const gather_plan *plan, int64_t begin, int64_t end) {
-  switch (plan->dir) {
-    GATHER_FORWARD(0)
-    GATHER_FORWARD(1)
-    GATHER_FORWARD(2)
-    GATHER_FORWARD(3)
-    GATHER_BACKWARD(4)
-    GATHER_BACKWARD(5)
-    GATHER_BACKWARD(6)
-    GATHER_BACKWARD(7)
-  }
+  for (int64_t i = begin; i < end; i++) gather_block(plan, i);
 }
 
 void KAON_EXPORT(kaon_dslash_gather)(const kaon_launch *launch, const kaon_gather_args *args) {

@@ -12,10 +12,8 @@
 #include "lib/cuda/post.h"
 
 /* Entries of a row on their way; blocks that pick for one message at most (they wait for the links
- * between devices); bytes of a line of messages. Blocks of threads that a multiprocessor holds, and
- * that are launched for it. */
-enum { BATCH = 7, PICK_BLOCKS = 32, PICK_LINE = 256, MULTIPROCESSORS = 132 };
-enum { RESIDENT = 4, BLOCKS = 4 };
+ * between devices); bytes of a line of messages; blocks of threads that a multiprocessor holds. */
+enum { BATCH = 4, PICK_BLOCKS = 32, PICK_LINE = 256, RESIDENT = 5, MULTIPROCESSORS = 132 };
 
 typedef struct posted_call {
   rows_call rows; /* ghosts: the first half of what arrives */
@@ -105,7 +103,7 @@ extern "C" int KAON_EXPORT(kaon_spmv_posted)(const kaon_launch *launch, const ka
   p.rows = rows_of(launch, args);
   sell_warps(m, &p.rows);
   if (m->form == KAON_STORED_CSR || m->reals != 1 || args->nrhs != 1 || p.rows.lanes > 1) return 0;
-  p.rows.most = BLOCKS * MULTIPROCESSORS;
+  p.rows.most = RESIDENT * MULTIPROCESSORS;
   rows_share_out(launch, args, KAON_THREADS, &p.rows);
   p.rows.ghosts = post->message[0].arrived;
   p.post = *post;

@@ -63,11 +63,13 @@ static ref_sparse make_case(int number, int reals) {
       return ref_sparse_random(331, 6, 14, reals == 2, 3);
     case 3: /* no couplings between rows */
       return ref_sparse_random(100, 0, 3, 0, 4);
-    default: /* fewer rows than lanes */
+    case 4: /* fewer rows than lanes */
       return ref_sparse_random(7, 3, 9, reals == 2, 5);
+    default: /* more than a device's warps take at once */
+      return ref_sparse_laplace(760, 2, 0.1, 0);
   }
 }
-enum { CASES = 5 };
+enum { CASES = 5, LARGE = CASES };
 
 /* Worst |y - reference| in units of roundings, of this rank's rows. */
 static double product_error(const side *s, const ref_sparse *a, kaon_precision precision,
@@ -212,6 +214,7 @@ static void bits_do_not_depend_on_the_overlap(void **state) {
   (void)state;
   for (int number = 0; number < CASES; number++)
     for (int i = 0; i < 2; i++) check_overlap(number, i == 0 ? KAON_DOUBLE : KAON_SINGLE);
+  if (ranks_options(KAON_ISA_AUTO).backend == KAON_BACKEND_CUDA) check_overlap(LARGE, KAON_DOUBLE);
 }
 
 static kaon_column_report solve(const side *s, const ref_sparse *a, kaon_method method,
