@@ -10,9 +10,9 @@
  * Both of cg.c's sums are one here, and with one kernel less between them a step waits once. The
  * price is s, which follows a recurrence as r does: it is made anew at a residual replacement, in
  * double too, where replacements come by a rule of their own (method.h). (p, A p) is put together
- * from products with the old p and s, which cost no traffic, and not from (u, w) - beta (r, u) /
- * alpha, which takes orthogonality for granted and loses where |r| grows (pipecgnr.c). Half
- * precision is refused, as for pipecg.c.
+ * from products with the old p and s, which cost no traffic (but (u, s) where K has to be asked),
+ * and not from (u, w) - beta (r, u) / alpha, which takes orthogonality for granted and loses where
+ * |r| grows (pipecgnr.c). Half precision is refused, as for pipecg.c.
  * Storage: p, s, w. A step: 1 A with its dot in the same pass; without K u = r, and vectors read 5,
  * written 4 by kernels 1, the least: each of the five takes part between two sums. With K u
  * besides; a step: 1 A, 1 K; vectors besides K's: read 8, written 4. Where K multiplies by a vector

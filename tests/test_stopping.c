@@ -13,6 +13,31 @@
 #include "lib/math/recurrences.h"
 #include "solvers/method.h"
 
+/* A denominator that is put together may fail by what the recurrences have lost: the column waits
+ * for new ones, and beta there is of the rho before this step. */
+static void a_failed_denominator_keeps_the_old_rho(void **state) {
+  static const int steps[] = {KAON_REC_PIPECG_STEP, KAON_REC_PIPEPCG_STEP, KAON_REC_CHRONGEAR_STEP,
+                              KAON_REC_PCHRONGEAR_STEP, KAON_REC_PIPECGNR_STEP};
+  (void)state;
+  for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+    for (int fails = 0; fails < 2; fails++) {
+      kaon_column_state *s = calloc(1, sizeof *s);
+      s->reference = s->scale = s->first = s->lowest = s->peak = 1;
+      s->limit = s->threshold = 1e-20;
+      s->max_iterations = 1000;
+      s->gate = KAON_GATE_STEP;
+      s->slot[KAON_S_RHO][0] = 4;
+      s->slot[KAON_S_ALPHA][0] = 1;
+      s->slot[KAON_S_R2][0] = s->slot[KAON_S_S2][0] = s->slot[KAON_S_RZ][0] = 0.5;
+      s->slot[KAON_S_RW][0] = fails ? -1 : 1;
+      kaon_recurrence_run(steps[i], s);
+      assert_true(s->slot[KAON_S_RHO][0] == (fails ? 4 : 0.5));
+      assert_int_equal(s->gate & KAON_GATE_STEP, fails ? 0 : KAON_GATE_STEP);
+      if (fails) assert_int_equal(s->reason, KAON_WAIT_UPDATE);
+      free(s);
+    }
+}
+
 /* Growth of the recurrence asks for a look; true growth ends. */
 static void growth_is_called_diverging(void **state) {
   (void)state;
@@ -113,6 +138,7 @@ static void plateaus_are_waited_for_and_floors_are_not(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_failed_denominator_keeps_the_old_rho),
       cmocka_unit_test(growth_is_called_diverging),
       cmocka_unit_test(plateaus_are_waited_for_and_floors_are_not),
   };

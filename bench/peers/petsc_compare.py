@@ -23,6 +23,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 MISSING = 3
 PETSC = {"cg": ["-ksp_type", "cg"], "pipecg": ["-ksp_type", "pipecg"], "groppcg": ["-ksp_type", "groppcg"],
+         "chrongear": ["-ksp_type", "cg", "-ksp_cg_single_reduction"],
          "bicg": ["-ksp_type", "bicg"], "bicgstab": ["-ksp_type", "bcgs"], "rbicgstab": ["-ksp_type", "ibcgs"],
          "pipebicgstab": ["-ksp_type", "pipebcgs"]}
 PC = {"none": "none", "jacobi": "jacobi"}

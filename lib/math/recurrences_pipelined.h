@@ -25,14 +25,14 @@ static inline KAON_HD void kaon_pipecg_begin(kaon_column_state *s, int norm) {
 }
 
 /* beta = gamma / rho; (p, N p) = (r, N r) - beta gamma / alpha, as (r, r of before) = 0. A frozen
- * column keeps the old rho for kaon_cg_conjugate. */
+ * column keeps the old rho for kaon_cg_conjugate, one whose denominator fails too. */
 static inline KAON_HD void kaon_pipecg_advance(kaon_column_state *s, int norm) {
   const double gamma = s->slot[norm][0], beta = gamma / s->slot[KAON_S_RHO][0];
   if (!(s->gate & KAON_GATE_STEP)) return;
   kaon_set(s, KAON_S_BETA, beta, 0);
-  kaon_set(s, KAON_S_RHO, gamma, 0);
   kaon_pipecg_alpha(s, gamma, s->slot[KAON_S_RW][0] - beta * gamma / s->slot[KAON_S_ALPHA][0],
                     KAON_WAIT_UPDATE);
+  if (s->gate & KAON_GATE_STEP) kaon_set(s, KAON_S_RHO, gamma, 0);
 }
 
 /* (p', N p') for p' = r + beta p, by (r, N r), (r, s) and (p, s) with s = N p. */
@@ -90,8 +90,8 @@ static inline KAON_HD void kaon_pipecgnr_step(kaon_column_state *s) {
   kaon_step_end(s, s->slot[s->flags & KAON_FLAG_NORMAL ? KAON_S_S2 : KAON_S_R2][0]);
   if (!(s->gate & KAON_GATE_STEP)) return; /* the old rho is for kaon_cg_conjugate */
   kaon_set(s, KAON_S_BETA, beta, 0);
-  kaon_set(s, KAON_S_RHO, gamma, 0);
   kaon_pipecg_alpha(s, gamma, kaon_pipecg_denominator(s), KAON_WAIT_UPDATE);
+  if (s->gate & KAON_GATE_STEP) kaon_set(s, KAON_S_RHO, gamma, 0);
 }
 
 static inline KAON_HD void kaon_pipecgnr_renewed(kaon_column_state *s) {
@@ -106,11 +106,11 @@ static inline KAON_HD void kaon_pipecgnr_renewed(kaon_column_state *s) {
 static inline KAON_HD void kaon_chrongear_advance(kaon_column_state *s, int norm) {
   const double gamma = s->slot[norm][0], beta = gamma / s->slot[KAON_S_RHO][0];
   kaon_set(s, KAON_S_BETA, beta, 0);
-  kaon_set(s, KAON_S_RHO, gamma, 0);
   kaon_pipecg_alpha(s, gamma, kaon_pipecg_denominator(s), KAON_WAIT_UPDATE);
+  if (s->gate & KAON_GATE_STEP) kaon_set(s, KAON_S_RHO, gamma, 0);
 }
 
-/* A frozen column keeps the old rho for kaon_cg_conjugate. */
+/* A frozen column keeps the old rho for kaon_cg_conjugate, one whose denominator fails too. */
 static inline KAON_HD void kaon_chrongear_step(kaon_column_state *s) {
   kaon_step_end(s, s->slot[KAON_S_R2][0]);
   if (s->gate & KAON_GATE_STEP) kaon_chrongear_advance(s, KAON_S_R2);

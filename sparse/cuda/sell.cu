@@ -2,8 +2,8 @@
  * rows, a thread a row, so that columns and values are read in whole lines. A thread has a batch of
  * entries on their way before the first of their x is asked for.
  *
- * What counts is how much is on its way: a kernel has 40 or 48 registers, so that there are many
- * warps, and none of them may be spilled around the memory's answers. So ghosts, and warps that
+ * What counts is how much is on its way: a kernel has 40 to 64 registers, so that there are many
+ * warps or long batches, and none of them may be spilled around the memory's answers. So ghosts, and warps that
  * share a block of rows, are another kernel's, and sums wait in shared memory. Where columns come
  * from a cache in lists that blocks share, only values are on their way, and the batch is longer.
  */

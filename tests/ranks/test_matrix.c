@@ -263,10 +263,11 @@ static void solves_go_as_on_one_rank(void **state) {
     kaon_method method;
     kaon_precision sloppy;
     int schwarz;
-  } solves[] = {{0, KAON_CG, KAON_DOUBLE, 0},       {0, KAON_CG, KAON_SINGLE, 0},
-                {0, KAON_CG, KAON_HALF, 0},         {0, KAON_PIPECG, KAON_DOUBLE, 0},
-                {2, KAON_BICGSTAB, KAON_DOUBLE, 0}, {2, KAON_CGNR, KAON_SINGLE, 0},
-                {2, KAON_GCR, KAON_DOUBLE, 0},      {1, KAON_GCR, KAON_DOUBLE, 1},
+  } solves[] = {{0, KAON_CG, KAON_DOUBLE, 0},        {0, KAON_CG, KAON_SINGLE, 0},
+                {0, KAON_CG, KAON_HALF, 0},          {0, KAON_PIPECG, KAON_DOUBLE, 0},
+                {0, KAON_CHRONGEAR, KAON_DOUBLE, 0}, {0, KAON_CHRONGEAR, KAON_SINGLE, 0},
+                {2, KAON_BICGSTAB, KAON_DOUBLE, 0},  {2, KAON_CGNR, KAON_SINGLE, 0},
+                {2, KAON_GCR, KAON_DOUBLE, 0},       {1, KAON_GCR, KAON_DOUBLE, 1},
                 {1, KAON_GCR, KAON_DOUBLE, 2}};
   for (size_t i = 0; i < sizeof solves / sizeof *solves; i++) {
     const int reals = 1 + (int)(i % 2);

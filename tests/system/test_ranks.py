@@ -184,7 +184,7 @@ class Ranks(rank_jobs.Case):
         rows, out = self.rows(2, *words, "--join", "one.json")
         self.assertEqual(sorted((row["ranks"], row["solver"]) for row in rows if row["solver"]),
                          sorted((n, name) for n in (1, 2) for name in ("PCG", "BiCGStab", "GPUPCG", "GPUBCGS")))
-        self.assertEqual(sum(row["ranks"] == 2 and not row["solver"] for row in rows), 12)
+        self.assertEqual(sum(row["ranks"] == 2 and not row["solver"] for row in rows), 14)
         self.assertEqual(out.count("speed-up"), 1, out)
         for row in rows:
             self.assertEqual(row["status"], "converged")

@@ -13,7 +13,8 @@ import system
 
 SMALL = ["--matrix", "laplace3d:12"]
 
-# PETSc 3.18, one rank, b = A * ones, x0 = 0, unpreconditioned residual to 1e-8 (bench/peers/petsc_ksp.c)
+# PETSc 3.18, one rank, b = A * ones, x0 = 0, unpreconditioned residual to 1e-8 (bench/peers/petsc_ksp.c); of chrongear cg's counts,
+# which it shares in exact arithmetic
 PETSC = {
     "fv1.mtx": {("cg", "none"): 27, ("cg", "jacobi"): 27, ("pipecg", "jacobi"): 27, ("groppcg", "jacobi"): 27, ("chrongear", "jacobi"): 27,
                 ("bicgstab", "jacobi"): 19, ("pipebicgstab", "jacobi"): 19, ("rbicgstab", "jacobi"): 19},
