@@ -65,12 +65,6 @@ static kaon_status inject(kaon_solver *s) {
   return kaon_blas_dot(s->work[R0], s->r, slots, &sums);
 }
 
-static kaon_status finish(kaon_solver *s, int gate) {
-  (void)s;
-  (void)gate;
-  return KAON_OK;
-}
-
 const kaon_method_ops kaon_method_bicgstab = {
     .name = "bicgstab",
     .vectors = VECTORS,
@@ -85,5 +79,5 @@ const kaon_method_ops kaon_method_bicgstab = {
     .step = step,
     .start = start,
     .inject = inject,
-    .finish = finish,
+    .finish = kaon_finish_nothing,
 };

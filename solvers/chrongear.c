@@ -105,12 +105,6 @@ static kaon_status inject(kaon_solver *s) {
   return kaon_blas_dot(u, v[S], us, &end);
 }
 
-static kaon_status finish(kaon_solver *s, int gate) {
-  (void)s;
-  (void)gate;
-  return KAON_OK;
-}
-
 const kaon_method_ops kaon_method_chrongear = {
     .name = "chrongear",
     .fused = 1,
@@ -132,5 +126,5 @@ const kaon_method_ops kaon_method_chrongear = {
     .step = step,
     .start = start,
     .inject = inject,
-    .finish = finish,
+    .finish = kaon_finish_nothing,
 };

@@ -88,12 +88,6 @@ static kaon_status inject(kaon_solver *s) {
   return kaon_operator_run(s->inner, KAON_PLAIN, cooked(s), v[W], &plain);
 }
 
-static kaon_status finish(kaon_solver *s, int gate) {
-  (void)s;
-  (void)gate;
-  return KAON_OK;
-}
-
 const kaon_method_ops kaon_method_groppcg = {
     .name = "groppcg",
     .fused = 1,
@@ -116,5 +110,5 @@ const kaon_method_ops kaon_method_groppcg = {
     .step = step,
     .start = start,
     .inject = inject,
-    .finish = finish,
+    .finish = kaon_finish_nothing,
 };

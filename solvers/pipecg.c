@@ -127,12 +127,6 @@ static kaon_status inject(kaon_solver *s) {
   return kaon_blas_dot(v[P], v[S], ps, &end);
 }
 
-static kaon_status finish(kaon_solver *s, int gate) {
-  (void)s;
-  (void)gate;
-  return KAON_OK;
-}
-
 const kaon_method_ops kaon_method_pipecg = {
     .name = "pipecg",
     .fused = 1,
@@ -156,5 +150,5 @@ const kaon_method_ops kaon_method_pipecg = {
     .step = step,
     .start = start,
     .inject = inject,
-    .finish = finish,
+    .finish = kaon_finish_nothing,
 };

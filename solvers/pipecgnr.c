@@ -85,12 +85,6 @@ static kaon_status renew(kaon_solver *s) {
   return kaon_recur(s, KAON_GOES_ON, KAON_REC_RESUME);
 }
 
-static kaon_status finish(kaon_solver *s, int gate) {
-  (void)s;
-  (void)gate;
-  return KAON_OK;
-}
-
 const kaon_method_ops kaon_method_pipecgnr = {
     .name = "pipecgnr",
     .fused = 1,
@@ -108,5 +102,5 @@ const kaon_method_ops kaon_method_pipecgnr = {
     .step = step,
     .start = start,
     .renew = renew,
-    .finish = finish,
+    .finish = kaon_finish_nothing,
 };

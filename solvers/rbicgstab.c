@@ -85,12 +85,6 @@ static kaon_status inject(kaon_solver *s) {
   return image(s, KAON_GATE_INJECT, KAON_REC_RBICGSTAB_INJECT);
 }
 
-static kaon_status finish(kaon_solver *s, int gate) {
-  (void)s;
-  (void)gate;
-  return KAON_OK;
-}
-
 const kaon_method_ops kaon_method_rbicgstab = {
     .name = "rbicgstab",
     .fused = 1,
@@ -110,5 +104,5 @@ const kaon_method_ops kaon_method_rbicgstab = {
     .step = step,
     .start = start,
     .inject = inject,
-    .finish = finish,
+    .finish = kaon_finish_nothing,
 };
