@@ -30,7 +30,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, SELL_SHARED_RESIDENT)
 /* In double: blocks that a multiprocessor holds where each thread has much on its way, and entries
  * of that. So it is where columns are in shared lists; and of short rows whose sums are wanted,
  * since each block leaves sums to be added. 2e6 rows of 7 entries on one H200, us: 33.7 for 36.5 by
- * six blocks with four entries, with a sum 41.7 for 50.9, and for 55.3 by four. */
+ * six blocks with four entries, with a sum 41.7 for 50.5, and for 54.5 by four. */
 enum { MUCH_RESIDENT = 4, MUCH_BATCH = 7 };
 
 template <int REALS, int HALF>
