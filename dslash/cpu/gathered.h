@@ -26,8 +26,9 @@ KAON_INLINE void gathered_put(stored *p, vint a, vint negative) {
 /* `count` numbers a site of `field`, from the sites at[] (~at[] where that is negative), to KAON_W
  * apart. first: of the column or direction; stride: of a block; with_sign: times -1 where at[] is
  * negative. */
-static __attribute__((noinline)) void gathered(const int32_t *at, const stored *field, int64_t stride, int64_t first,
-                        int count, int with_sign, stored *to) {
+static __attribute__((noinline)) void gathered(const int32_t *at, const stored *field,
+                                               int64_t stride, int64_t first, int count,
+                                               int with_sign, stored *to) {
   typedef int32_t vint32 __attribute__((vector_size(4 * KAON_VL), aligned(4)));
   enum { shift = KAON_VL == 16 ? 4 : KAON_VL == 8 ? 3 : 2 };
   const vint signs = __builtin_convertvector(*(const vint32 *)at, vint) < 0;
@@ -60,8 +61,9 @@ static __attribute__((noinline)) void gathered(const int32_t *at, const stored *
 }
 
 #else
-static __attribute__((noinline)) void gathered(const int32_t *at, const stored *field, int64_t stride, int64_t first,
-                        int count, int with_sign, stored *to) {
+static __attribute__((noinline)) void gathered(const int32_t *at, const stored *field,
+                                               int64_t stride, int64_t first, int count,
+                                               int with_sign, stored *to) {
   for (int l = 0; l < KAON_VL; l++) {
     const int64_t site = at[l] < 0 ? ~at[l] : at[l];
     const stored *p = field + site / KAON_W * stride + first + site % KAON_W;

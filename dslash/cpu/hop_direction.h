@@ -115,8 +115,8 @@ KAON_INLINE void hop_gather(const hop_plan *plan, int64_t block, int part, int d
 }
 
 #if KAON_HALF
-static __attribute__((noinline)) void hop_gather_scale(const hop_plan *plan, int64_t block, int dir, int column,
-                                float *to) {
+static __attribute__((noinline)) void hop_gather_scale(const hop_plan *plan, int64_t block, int dir,
+                                                       int column, float *to) {
   const int32_t *at = plan->gather + (block * KAON_DIRS + dir) * KAON_W;
   for (int l = 0; l < KAON_VL; l++) {
     const int64_t site = at[l] < 0 ? ~at[l] : at[l];

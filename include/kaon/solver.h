@@ -189,9 +189,9 @@ kaon_status kaon_solver_history(const kaon_solver *solver, int column, double *h
 
 /* The solver as an operator of A's space and precision: y ~ A^-1 x, from a zero guess, never an
  * error when it does not converge; KAON_DAGGER with cg, chrongear, blockcg and pipecg alone. Its
- * vectors have the solver's columns. It refers to the solver, which must outlive it. A solver of fixed steps
- * (tol = 0) never waits for the host and calls no monitor. *inverse is NULL on failure. Collective.
- * Errors: ARGUMENT, MEMORY. */
+ * vectors have the solver's columns. It refers to the solver, which must outlive it. A solver of
+ * fixed steps (tol = 0) never waits for the host and calls no monitor. *inverse is NULL on failure.
+ * Collective. Errors: ARGUMENT, MEMORY. */
 kaon_status kaon_solver_as_operator(kaon_solver *solver, kaon_operator **inverse);
 
 #ifdef __cplusplus
