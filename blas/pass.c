@@ -30,7 +30,7 @@ int kaon_pass_apart(const kaon_context *ctx, const kaon_pass *pass) {
 }
 
 kaon_sum kaon_pass_sum(const kaon_context *ctx, const kaon_pass *pass) {
-  kaon_sum sum = {NULL, {KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT}, 0, 0};
+  kaon_sum sum = {NULL, {KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT}, 0, 0, 0, NULL};
   if (!wants_sum(pass)) return sum;
   sum.state = pass->scalars->state;
   sum.slot[0] = pass->norm;
@@ -63,17 +63,20 @@ kaon_status kaon_pass_complete_product(kaon_context *ctx, const kaon_pass *pass)
 
 kaon_sum kaon_pass_sum_mailed(const kaon_context *ctx, const kaon_pass *pass) {
   kaon_sum sum = kaon_pass_sum(ctx, pass);
-  if (sum.state == NULL || !kaon_blas_mails(ctx, pass) ||
-      (pass->norm == KAON_NO_SLOT && pass->dot == KAON_NO_SLOT))
-    return sum;
-  sum.ranks = 1;
-  sum.then = pass->then;
+  if (sum.state == NULL || (pass->norm == KAON_NO_SLOT && pass->dot == KAON_NO_SLOT)) return sum;
+  kaon_kept *kept = &pass->scalars->kept;
+  sum.ranks = (int16_t)kaon_blas_mails(ctx, pass, 1);
+  if (sum.ranks) sum.then = pass->then;
+  if (pass->split == KAON_SUM_JOIN && (kept->left > 0 || (sum.ranks && kept->n > 0)))
+    sum.kept = kept;
   return sum;
 }
 
 kaon_status kaon_pass_complete_mailed(kaon_context *ctx, const kaon_pass *pass,
                                       const kaon_sum *sum) {
+  if (sum->kept != NULL) pass->scalars->kept.left = 0; /* they are in their slots now */
   if (!sum->ranks) return kaon_pass_complete(ctx, pass);
+  if (sum->kept != NULL) pass->scalars->kept.n = 0;
   ctx->comm->traffic.sums++;
   return KAON_OK;
 }

@@ -65,11 +65,11 @@ static kaon_status device_start(kaon_context *ctx, const kaon_pass *pass, int *u
   kaon_comm *comm = ctx->comm;
   const kaon_scalars *s = pass->scalars;
   *under_way = 0;
-  if (!anything_to_sum(ctx, pass, s->split_slots, s->split_count)) return KAON_OK;
+  if (!anything_to_sum(ctx, pass, s->kept.slot, s->kept.n)) return KAON_OK;
   KAON_TRY(kaon_comm_delay_begin(comm));
   if (comm->ranks > 1)
-    KAON_TRY(ctx->backend->ranks->sum_start(ctx, s->state, s->columns, pass->gate, s->split_slots,
-                                            s->split_count));
+    KAON_TRY(ctx->backend->ranks->sum_start(ctx, s->state, s->columns, pass->gate, s->kept.slot,
+                                            s->kept.n));
   *under_way = 1;
   return KAON_OK;
 }
@@ -79,7 +79,7 @@ static kaon_status device_finish(kaon_context *ctx, const kaon_pass *pass, int n
   const kaon_scalars *s = pass->scalars;
   const int then = device_then(ctx, pass);
   if (comm->ranks > 1)
-    KAON_TRY(ctx->backend->ranks->sum_finish(ctx, s->state, s->columns, pass->gate, s->split_slots,
+    KAON_TRY(ctx->backend->ranks->sum_finish(ctx, s->state, s->columns, pass->gate, s->kept.slot,
                                              nslots, then));
   KAON_TRY(kaon_comm_delay_end(comm));
   return device_rest(ctx, pass, then);
@@ -136,11 +136,11 @@ static kaon_status keep_slots(kaon_context *ctx, kaon_scalars *scalars, const in
                               int nslots) {
   for (int i = 0; i < nslots; i++) {
     if (slots[i] == KAON_NO_SLOT) continue;
-    if (scalars->split_count == KAON_SPLIT_SLOTS)
+    if (scalars->kept.n == KAON_SPLIT_SLOTS)
       return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                        "sums over ranks: more slots are split than the %d that a message holds",
                        (int)KAON_SPLIT_SLOTS);
-    scalars->split_slots[scalars->split_count++] = slots[i];
+    scalars->kept.slot[scalars->kept.n++] = slots[i];
   }
   return KAON_OK;
 }
@@ -150,36 +150,57 @@ static kaon_status split_sum(kaon_context *ctx, const kaon_pass *pass, const int
                              int nslots) {
   kaon_scalars *scalars = pass->scalars;
   if (scalars->under_way) { /* of a step that failed; a device's is dropped by the backend */
-    scalars->under_way = scalars->split_count = 0;
+    scalars->under_way = scalars->kept.n = 0;
     if (ctx->backend->host_accessible) KAON_TRY(ctx->comm->ops->sum_finish(ctx->comm));
   }
   KAON_TRY(keep_slots(ctx, scalars, slots, nslots));
-  if (pass->split == KAON_SUM_KEEP) return KAON_OK;
+  if (pass->split == KAON_SUM_KEEP || pass->split == KAON_SUM_LEAVE) return KAON_OK;
   if (!ctx->backend->host_accessible) return device_start(ctx, pass, &scalars->under_way);
-  return start_sum(ctx, pass, scalars->split_slots, scalars->split_count, scalars->message,
+  return start_sum(ctx, pass, scalars->kept.slot, scalars->kept.n, scalars->message,
                    &scalars->under_way);
 }
 
 kaon_status kaon_blas_finish(kaon_context *ctx, const kaon_pass *pass) {
   kaon_scalars *scalars = pass->scalars;
-  const int under_way = scalars->under_way, count = scalars->split_count;
+  const int under_way = scalars->under_way, count = scalars->kept.n;
   if (!kaon_comm_sums(ctx->comm)) return KAON_OK;
-  scalars->under_way = scalars->split_count = 0;
+  scalars->under_way = scalars->kept.n = 0;
   if (under_way && !ctx->backend->host_accessible) return device_finish(ctx, pass, count);
-  if (under_way) KAON_TRY(finish_sum(ctx, pass, scalars->split_slots, count, scalars->message));
+  if (under_way) KAON_TRY(finish_sum(ctx, pass, scalars->kept.slot, count, scalars->message));
   return pass->then != 0 ? kaon_blas_recur(ctx, pass) : KAON_OK;
 }
 
-int kaon_blas_mails(const kaon_context *ctx, const kaon_pass *pass) {
-  return ctx->mailbox != NULL && pass->scalars->columns == 1 && !pass->scalars->local &&
-         pass->split == KAON_SUM_WHOLE && pass->then < KAON_REC_BLOCK && ctx->comm->delay == NULL &&
-         ctx->library == NULL && !kaon_separate(ctx);
+/* Kernels have sums as lib/cuda/reduce.h ends them. */
+static int by_kernels(const kaon_context *ctx, const kaon_pass *pass) {
+  return pass->scalars->columns == 1 && ctx->library == NULL && !kaon_separate(ctx);
+}
+
+int kaon_blas_mails(const kaon_context *ctx, const kaon_pass *pass, int takes) {
+  const int whole = pass->split == KAON_SUM_WHOLE || (takes && pass->split == KAON_SUM_JOIN);
+  return ctx->mailbox != NULL && !pass->scalars->local && whole && pass->then < KAON_REC_BLOCK &&
+         ctx->comm->delay == NULL && by_kernels(ctx, pass);
+}
+
+int kaon_blas_leaves(const kaon_context *ctx, const kaon_pass *pass) {
+  return pass->split == KAON_SUM_LEAVE && !ctx->backend->host_accessible && by_kernels(ctx, pass);
+}
+
+/* Parts are of a context's memory, and for a JOIN that takes them. */
+static kaon_status check_left(kaon_context *ctx, const kaon_pass *pass) {
+  if (pass->split == KAON_SUM_KEEP || pass->scalars->kept.left == 0) return KAON_OK;
+  return kaon_fail(ctx, KAON_ERR_INTERNAL,
+                   "sums: %d of them were left in parts, and the pass that ends them does not take "
+                   "parts",
+                   pass->scalars->kept.left);
 }
 
 kaon_status kaon_blas_complete(kaon_context *ctx, const kaon_pass *pass, const int *slots,
                                int nslots) {
   if (pass == NULL || pass->scalars == NULL || pass->scalars->local) return KAON_OK;
-  if (pass->split != KAON_SUM_KEEP && anything_to_sum(ctx, pass, slots, nslots)) {
+  const int keeps = pass->split == KAON_SUM_KEEP || pass->split == KAON_SUM_LEAVE;
+  if (pass->split == KAON_SUM_LEAVE) pass->scalars->kept.n = pass->scalars->kept.left = 0;
+  KAON_TRY(check_left(ctx, pass));
+  if (!keeps && anything_to_sum(ctx, pass, slots, nslots)) {
     ctx->comm->traffic.sums++;
     ctx->comm->traffic.hidden += pass->split == KAON_SUM_START;
   }

@@ -175,6 +175,22 @@ kaon_status kaon_update_check(kaon_update *u) {
   return u->status;
 }
 
+/* How many sums are asked for, where they are the kernel's first ones; else 0. */
+static int first_sums(const kaon_update *u) {
+  for (int i = 0; i < u->summed; i++)
+    if (u->args.sum.slot[i] == KAON_NO_SLOT) return 0;
+  return u->summed == u->nslots ? u->summed : 0;
+}
+
+/* What the kernel has left in parts, beside the number of chunks, which its launcher noted. */
+static kaon_status note_left(const kaon_update *u) {
+  kaon_kept *kept = &u->pass->scalars->kept;
+  kept->n = kept->left = u->summed;
+  kept->real = !u->args.shape.complex_space;
+  for (int i = 0; i < u->summed; i++) kept->slot[i] = u->args.sum.slot[i];
+  return KAON_OK;
+}
+
 kaon_status kaon_update_prepare(kaon_update *u, int built, kaon_launch *launch) {
   KAON_TRY(kaon_update_check(u));
   if (!built)
@@ -187,8 +203,10 @@ kaon_status kaon_update_prepare(kaon_update *u, int built, kaon_launch *launch) 
     u->args.sum.state = u->pass->scalars->state;
     u->args.sum.then = kaon_blas_then(u->ctx, u->pass);
     u->args.sum.ranks = !u->joined && u->summed > 0 && u->summed == u->nslots &&
-                        kaon_blas_mails(u->ctx, u->pass);
+                        kaon_blas_mails(u->ctx, u->pass, 0);
     if (u->args.sum.ranks) u->args.sum.then = u->pass->then;
+    u->args.sum.leave = u->leaves && first_sums(u) && kaon_blas_leaves(u->ctx, u->pass);
+    if (u->args.sum.leave) u->args.sum.kept = &u->pass->scalars->kept;
   }
   size_t bytes = 0; /* a pass that turns the cache over leaves nothing of its result there */
   for (int i = 0; i < u->count; i++)
@@ -204,6 +222,7 @@ kaon_status kaon_update_prepare(kaon_update *u, int built, kaon_launch *launch) 
 kaon_status kaon_update_complete(kaon_update *u) {
   if (u->apart) return kaon_pass_sum_apart(u->shape, u->pass);
   if (u->args.sum.state == NULL) return KAON_OK;
+  if (u->args.sum.leave) return note_left(u);
   if (u->args.sum.ranks) {
     u->ctx->comm->traffic.sums++;
     return KAON_OK;

@@ -24,6 +24,7 @@ typedef struct kaon_update {
   int apart;  /* the pass' sums are taken over `shape` afterwards */
   int summed; /* sums that were asked for in sum.slot */
   int joined; /* the kernel's sums are not those of one column (blas/block.c) */
+  int leaves; /* the kernel offers to leave its sums in parts (kaon_blas_leaves) */
   int nslots; /* slots that will be summed */
   int slots[KAON_BLAS_MULTI + 4];
   kaon_update_args args;

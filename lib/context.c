@@ -323,11 +323,13 @@ kaon_status kaon_field_check(const kaon_context *ctx, const char *what, size_t b
                    what, (double)bytes * 1e-9, ctx->backend->name, (double)most * 1e-9);
 }
 
-/* Marked sums and tickets stand behind the partials; both begin at zero, and kernels leave tickets
- * there. */
+/* Marked sums, parts that are left and tickets stand behind the partials; all begin at zero, and
+ * kernels leave tickets there. */
 static kaon_status grow_partials(kaon_context *ctx, int nrhs, size_t bytes) {
-  const size_t marked = ctx->backend->host_accessible ? 0 : KAON_MARKED * sizeof *ctx->marked;
-  const size_t besides = marked + (size_t)nrhs * sizeof *ctx->tickets;
+  const int here = ctx->backend->host_accessible;
+  const size_t marked = here ? 0 : KAON_MARKED * sizeof *ctx->marked;
+  const size_t left = here ? 0 : (size_t)KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX * sizeof *ctx->left;
+  const size_t besides = marked + left + (size_t)nrhs * sizeof *ctx->tickets;
   void *buffer = NULL;
   kaon_pool_give(ctx, ctx->partials);
   ctx->partials = NULL;
@@ -335,7 +337,8 @@ static kaon_status grow_partials(kaon_context *ctx, int nrhs, size_t bytes) {
   KAON_TRY(kaon_pool_take(ctx, bytes + besides, "reduction buffer", &buffer));
   ctx->partials = buffer;
   ctx->marked = marked > 0 ? (uint64_t *)((char *)buffer + bytes) : NULL;
-  ctx->tickets = (uint32_t *)((char *)buffer + bytes + marked);
+  ctx->left = left > 0 ? (double *)((char *)buffer + bytes + marked) : NULL;
+  ctx->tickets = (uint32_t *)((char *)buffer + bytes + marked + left);
   KAON_TRY(ctx->backend->memory->clear(ctx, (char *)buffer + bytes, besides));
   ctx->partials_bytes = bytes;
   ctx->besides_bytes = besides;
@@ -367,6 +370,7 @@ kaon_status kaon_launch_prepare(kaon_context *ctx, int nrhs, size_t pass_bytes,
                           .partials = ctx->partials,
                           .tickets = ctx->tickets,
                           .marked = nrhs == 1 ? ctx->marked : NULL,
+                          .left = nrhs == 1 ? ctx->left : NULL,
                           .timeline = ctx->timeline,
                           .mailbox = ctx->mailbox,
                           .library = ctx->library,

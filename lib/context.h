@@ -24,6 +24,7 @@ struct kaon_context {
   size_t partials_bytes, besides_bytes; /* of the partials, and of what stands behind them */
   uint32_t *tickets;                    /* behind the partials */
   uint64_t *marked;                     /* behind those, on a device */
+  double *left;                         /* there too */
   unsigned blocks_allocated;            /* by the backend's memory, to stagger their addresses */
   size_t cache_bytes;      /* last-level cache: results larger than it are streamed past it */
   size_t core_cache_bytes; /* second-level cache of one core: much more than that is prefetched */

@@ -30,8 +30,10 @@ typedef struct kaon_launch {
   double *partials;  /* room for KAON_REDUCE_CHUNKS * nrhs * KAON_REDUCE_MAX doubles */
   uint32_t *tickets; /* CUDA: nrhs counters, 0 between launches (lib/cuda/reduce.h) */
   uint64_t *marked;  /* CUDA, one column: room for marked sums (there too); else NULL */
+  double *left;      /* CUDA, one column: as much room as `partials` for parts that a sum is left in
+                        (kaon_kept); else NULL */
   const void *mailbox; /* CUDA: for sums over ranks (lib/cuda/mail.h); NULL: not by these kernels */
-  kaon_launch_shape tuned; /* CUDA */
+  kaon_launch_shape tuned;        /* CUDA */
   struct kaon_timeline *timeline; /* CUDA, measurements (dslash/cuda/timeline.h); NULL: none */
   void *library; /* CUDA: vector work by another library (blas/cuda/library.h); else NULL */
   struct kaon_list *list; /* CUDA: takes launches down (lib/cuda/list.h); NULL: they take place */
@@ -81,11 +83,26 @@ enum {
   KAON_MARKED_SUMS = 1 << 16,
   KAON_MARKED = KAON_MARK_WORDS + 2 * KAON_MARKED_SUMS
 };
+/* Sums that passes have kept for the message of a later one (kaon_pass.split): n slots, of which
+ * the first `left` stand in no column's state but in kaon_launch.left still, by blocks, as [2
+ * number (re), 2 number + 1 (im)][chunk]; `real`: imaginary ones are 0. */
+enum { KAON_SPLIT_SLOTS = 6 };
+typedef struct kaon_kept {
+  int n, left, chunks, real;
+  int slot[KAON_SPLIT_SLOTS];
+} kaon_kept;
+
+/* CUDA, one column, for kernels that offer it (blas/blas.h):
+ *   ranks   the kernel sums over all ranks
+ *   kept    NULL, or sums that this one's end takes along: parts are added up, and with `ranks` all
+ *           are summed over ranks
+ *   leave   the sums stay parts instead, and their number of chunks goes to *kept */
 typedef struct kaon_sum {
   kaon_column_state *state; /* NULL: no sum wanted */
   int slot[4];              /* meaning by kernel */
   int then;
-  int ranks; /* CUDA, one column: the kernel sums over all ranks (kaon_blas_mails in blas/blas.h) */
+  int16_t ranks, leave;
+  kaon_kept *kept;
 } kaon_sum;
 
 #endif

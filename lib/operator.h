@@ -7,10 +7,10 @@
 
 #include "lib/domains.h"
 #include "lib/free_blocks.h"
+#include "lib/launch.h"
 #include "lib/row_sweeps.h"
 
 /* Scalars of a batch of columns, in the context's memory (lib/math/recurrence.h). */
-enum { KAON_SPLIT_SLOTS = 6 };
 typedef struct kaon_scalars {
   kaon_context *ctx;
   int columns;
@@ -18,8 +18,9 @@ typedef struct kaon_scalars {
   /* A split sum over ranks (kaon_pass.split): device memory with room for KAON_SPLIT_SLOTS slots a
    * column, and what is under way there. */
   double *message;
-  int under_way, split_slots[KAON_SPLIT_SLOTS], split_count; /* slots kept or sent */
-  int local; /* 1: sums are this rank's own, nothing is sent */
+  int under_way;
+  kaon_kept kept; /* or sent */
+  int local;      /* 1: sums are this rank's own, nothing is sent */
 } kaon_scalars;
 
 kaon_status kaon_scalars_create(kaon_context *ctx, int columns, kaon_scalars **scalars);
@@ -38,8 +39,10 @@ kaon_status kaon_scalars_write(kaon_scalars *scalars, const kaon_column_state *h
  *          makes of them; on columns that `then` closes it may take place or not, as there are
  *          ranks or not, so nothing may depend on what it leaves there. One a context at a time.
  *          KEEP: the slots hold this rank's sums until the next START, which takes them along, or
- *          JOIN, which does as well and waits for them */
-enum { KAON_SUM_WHOLE, KAON_SUM_KEEP, KAON_SUM_START, KAON_SUM_JOIN };
+ *          JOIN, which does as well and waits for them.
+ *          LEAVE: KEEP as the first one for a JOIN by an operator that takes sums (`takes` below),
+ *          one rank or several: the slots have no sums before that */
+enum { KAON_SUM_WHOLE, KAON_SUM_KEEP, KAON_SUM_START, KAON_SUM_JOIN, KAON_SUM_LEAVE };
 typedef struct kaon_pass {
   kaon_scalars *scalars;
   int gate;
@@ -100,6 +103,9 @@ typedef struct kaon_operator_ops {
    * operator.
    */
   const kaon_vector *(*scaling)(const kaon_operator *A);
+  /* 1: a JOIN of this operator's, of so many columns, takes sums that stand in parts
+   * (KAON_SUM_LEAVE). NULL: it does not. */
+  int (*takes)(const kaon_operator *A, int columns);
   /* Takes what an application to up to `columns` columns needs, so that none inside a solve
    * allocates; NULL: needs nothing. */
   kaon_status (*reserve)(kaon_operator *A, int columns);
@@ -131,8 +137,8 @@ typedef struct kaon_reduction {
                           kaon_vector *r, const kaon_pass *pass);
   /* Our residual of the parent's, for operators with `residual`: what prepare would make of r as a
    * source, on the gate's columns, summed like lift. Its error is in proportion to r, that of
-   * b - A x in our operator to x: by more than the residual itself, near the end, where our operator
-   * is the parent's squared. NULL: not offered. */
+   * b - A x in our operator to x: by more than the residual itself, near the end, where our
+   * operator is the parent's squared. NULL: not offered. */
   kaon_status (*reduce)(kaon_operator *R, const kaon_vector *r, kaon_vector *reduced_r,
                         const kaon_pass *pass);
   /* An initial guess of the parent's space -> ours (NULL: guesses of the parent's space are not
@@ -154,5 +160,9 @@ struct kaon_operator {
 kaon_status kaon_operator_run(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
                               kaon_vector *y, const kaon_pass *pass);
 void kaon_operator_retain(kaon_operator *A);
+/* How a pass is split whose sums wait for a JOIN of A's, of so many columns: LEAVE or KEEP. */
+static inline int kaon_operator_split(const kaon_operator *A, int columns) {
+  return A->ops->takes != NULL && A->ops->takes(A, columns) ? KAON_SUM_LEAVE : KAON_SUM_KEEP;
+}
 
 #endif

@@ -58,7 +58,7 @@ static kaon_status step(kaon_solver *s, int position) {
                                       .p = v[P],
                                       .x = s->x_inner};
   kaon_pass products = kaon_gated(s, KAON_GATE_STEP);
-  products.split = KAON_SUM_KEEP;
+  products.split = asked ? KAON_SUM_KEEP : kaon_operator_split(s->inner, s->columns);
   (void)position;
   KAON_TRY(
       kaon_blas_chrongear(KAON_S_ALPHA, KAON_S_BETA, &all, asked ? uncooked : slots, &products));

@@ -487,7 +487,7 @@ static void count_work(const kaon_solver *s, kaon_solve_report *report) {
 
 /* Sums that a step kept for a message that a failure kept from being sent. */
 static void forget_kept_sums(kaon_scalars *scalars) {
-  if (!scalars->under_way) scalars->split_count = 0;
+  if (!scalars->under_way) scalars->kept.n = scalars->kept.left = 0;
 }
 
 kaon_status kaon_solver_solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,

@@ -15,6 +15,12 @@ static __device__ __forceinline__ void update_share(const precond_call &a, share
   update_chunk<OP>(a, a.state, mine, sum);
   kaon_let_next_start();
   if (a.sums.sum.state == NULL) return;
+  if constexpr (OP == CHRONGEAR || OP == CHRONGEAR_SCALED) {
+    if (a.sums.sum.leave) {
+      kept_leave<t.sums>(a.sums, mine.chunk, sum);
+      return;
+    }
+  }
   sums_finish<t.sums, 8, false>(a.sums, mine.column, mine.chunk, sum);
 }
 
@@ -70,6 +76,7 @@ static void launch_precond(const kaon_launch *launch, const kaon_update_args *ar
   const bool few = op == SCALED || op == RESIDUAL_SCALED || op == SHIFTED;
   const int most = few ? FEW_CHUNKS : MANY_CHUNKS;
   if (a.sums.sum.state != NULL && a.sums.chunks > most) a.sums.chunks = most;
+  if (args->sum.leave) args->sum.kept->chunks = a.sums.chunks;
   const unsigned blocks = (unsigned)a.sums.chunks * (unsigned)args->shape.nrhs;
   void (*kernel)(precond_call) = few ? precond_kernel<1> : precond_kernel<0>;
   kaon_cuda_launch_listed(launch, listed_of(op), kernel, blocks, KAON_THREADS, a, a.state);

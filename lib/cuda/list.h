@@ -27,7 +27,7 @@ enum {
 };
 /* Entries of a block of steps, and of what is left when repetitions are taken out; bytes of a
  * call; sums of a launch. */
-enum { KAON_LIST_ROOM = 256, KAON_LIST_ENTRIES = 64, KAON_CALL_BYTES = 352, KAON_LIST_VALUES = 8 };
+enum { KAON_LIST_ROOM = 256, KAON_LIST_ENTRIES = 64, KAON_CALL_BYTES = 384, KAON_LIST_VALUES = 8 };
 
 typedef struct kaon_list_entry {
   int kind;

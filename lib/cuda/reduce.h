@@ -31,12 +31,21 @@ enum { KAON_THREADS = 256, KAON_WARPS = KAON_THREADS / 32 };
  * others' sums, so where the work is little they are rather few. */
 enum { KAON_CHUNKS = 16384, KAON_SUM_CHUNKS = 4224, KAON_FEW_CHUNKS = 1056, KAON_SUM_TURNS = 16 };
 
+/* kaon_kept (lib/launch.h) in few bytes; n = 0: none. */
+typedef struct kept_sums {
+  int chunks;
+  int8_t n, left, real;
+  int16_t slot[KAON_SPLIT_SLOTS];
+} kept_sums;
+
 /* What a kernel needs to leave its sums; made by the launcher. */
 typedef struct kaon_cuda_sums {
   double *partials; /* [column][value][chunk] */
   uint32_t *tickets;
   uint64_t *marked;         /* NULL: by tickets */
   const kaon_mailbox *mail; /* one column: who ends the sum adds it up over ranks; NULL: not */
+  double *left;             /* of sums that stay parts, and of those that `kept` names */
+  kept_sums kept;
   int chunks;               /* of a column */
   kaon_gate gate;
   kaon_sum sum;
@@ -58,6 +67,16 @@ static inline int kaon_cuda_chunks(int64_t work, int values) {
   return chunks > 0 ? (int)chunks : 1;
 }
 
+static inline kept_sums kept_sums_of(const kaon_kept *from) {
+  kept_sums k = {};
+  k.chunks = from->chunks;
+  k.n = (int8_t)from->n;
+  k.left = (int8_t)from->left;
+  k.real = (int8_t)from->real;
+  for (int i = 0; i < from->n; i++) k.slot[i] = (int16_t)from->slot[i];
+  return k;
+}
+
 static inline kaon_cuda_sums kaon_cuda_sums_of(const kaon_launch *launch, const kaon_gate *gate,
                                                const kaon_sum *sum, int chunks) {
   kaon_cuda_sums s;
@@ -65,6 +84,8 @@ static inline kaon_cuda_sums kaon_cuda_sums_of(const kaon_launch *launch, const 
   s.tickets = launch->tickets;
   s.marked = launch->marked;
   s.mail = sum->ranks ? (const kaon_mailbox *)launch->mailbox : NULL;
+  s.left = launch->left;
+  s.kept = sum->kept != NULL && !sum->leave ? kept_sums_of(sum->kept) : kept_sums{};
   s.chunks = chunks;
   s.gate = *gate;
   s.sum = *sum;
@@ -86,11 +107,11 @@ static __device__ __forceinline__ double warp_sum(double x) {
   return x;
 }
 
-/* Values first .. first + N - 1 of this block's part of `column`, of `values` a column. All threads
- * of the block call it. */
+/* Values first .. first + N - 1 of this block's part of a column, of whose parts `parts` has
+ * [value][chunk]. All threads of the block call it. */
 template <int N>
-static __device__ __forceinline__ void sums_leave(const kaon_cuda_sums &s, int column, int chunk,
-                                                  int values, int first, const double *value) {
+static __device__ __forceinline__ void parts_write(double *parts, int chunks, int chunk, int first,
+                                                   const double *value) {
   __shared__ double warps[N][KAON_WARPS];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 #pragma unroll
@@ -102,8 +123,15 @@ static __device__ __forceinline__ void sums_leave(const kaon_cuda_sums &s, int c
   for (int i = threadIdx.x; i < N; i += blockDim.x) {
     double x = 0;
     for (int w = 0; w < (int)blockDim.x / 32; w++) x += warps[i][w];
-    s.partials[((int64_t)column * values + first + i) * s.chunks + chunk] = x;
+    parts[((int64_t)first + i) * chunks + chunk] = x;
   }
+}
+
+/* The same of `column`, of `values` a column. */
+template <int N>
+static __device__ __forceinline__ void sums_leave(const kaon_cuda_sums &s, int column, int chunk,
+                                                  int values, int first, const double *value) {
+  parts_write<N>(s.partials + (int64_t)column * values * s.chunks, s.chunks, chunk, first, value);
 }
 
 /* Brings what a recurrence reads of its column into the first-level cache: the first slots, and all
@@ -136,29 +164,34 @@ static __device__ __forceinline__ bool sums_last(const kaon_cuda_sums &s, int co
   return last;
 }
 
-/* total[v] = the sum of all parts of value v; complete in all threads on return. A warp a value, or
- * several where there are more warps than values. */
-static __device__ __forceinline__ void sums_collect(const kaon_cuda_sums &s, int column, int values,
-                                                    double *total) {
+/* total[v] = the sum of all parts of value v = 0, every, 2 every, ..., of `n` of them; complete in
+ * all threads on return. A warp a value, or several where there are more warps than values. */
+static __device__ __forceinline__ void parts_add(const double *parts, int chunks, int n, int every,
+                                                 double *total) {
   __shared__ double shares[KAON_WARPS];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;
-  const int each = values < warps ? warps / values : 1; /* warps a value */
-  for (int v = warp / each; v < values; v += warps / each) {
-    const double *part = s.partials + ((int64_t)column * values + v) * s.chunks;
+  const int each = n < warps ? warps / n : 1; /* warps a value */
+  for (int v = warp / each; v < n; v += warps / each) {
+    const double *part = parts + (int64_t)v * every * chunks;
     double x = 0;
 #pragma unroll 8
-    for (int i = warp % each * 32 + lane; i < s.chunks; i += 32 * each) x += __ldcg(part + i);
+    for (int i = warp % each * 32 + lane; i < chunks; i += 32 * each) x += __ldcg(part + i);
     x = warp_sum(x);
-    if (lane == 0) (each > 1 ? shares[warp] : total[v]) = x;
+    if (lane == 0) (each > 1 ? shares[warp] : total[v * every]) = x;
   }
   __syncthreads();
   if (each == 1) return;
-  if (threadIdx.x < values) {
+  if (threadIdx.x < n) {
     double x = 0;
     for (int w = 0; w < each; w++) x += shares[threadIdx.x * each + w];
-    total[threadIdx.x] = x;
+    total[threadIdx.x * every] = x;
   }
   __syncthreads();
+}
+
+static __device__ __forceinline__ void sums_collect(const kaon_cuda_sums &s, int column, int values,
+                                                    double *total) {
+  parts_add(s.partials + (int64_t)column * values * s.chunks, s.chunks, values, 1, total);
 }
 
 /* One copy a file, not one a kernel: a single thread runs it, and inlined it would cost every
@@ -176,6 +209,43 @@ static __device__ __noinline__ void recurrence_run(int id, kaon_column_state *st
 static __device__ __forceinline__ void sums_over_ranks(const kaon_cuda_sums &s, int nslots,
                                                        double *total) {
   if (s.mail != NULL) mail_sum(s.mail, s.sum.slot, nslots, total);
+}
+
+/* ---- kept sums: of a kernel before, for this one's end (kaon_kept in lib/launch.h) ---- */
+
+/* This block's parts of NSLOTS sums, to be added by the end of a later kernel, which begins when
+ * this one is over. */
+template <int NSLOTS>
+static __device__ __forceinline__ void kept_leave(const kaon_cuda_sums &s, int chunk,
+                                                  const double *value) {
+  parts_write<2 * NSLOTS>(s.left, s.chunks, chunk, 0, value);
+}
+
+enum { KEPT_MOST = KAON_SPLIT_SLOTS + 4 };
+
+/* all[2 i], all[2 i + 1]: kept sum i of those that stand in parts. All threads. */
+static __device__ __noinline__ void kept_add(const double *parts, int chunks, int left, int real,
+                                             double *all) {
+  if (real && (int)threadIdx.x < left) all[2 * threadIdx.x + 1] = 0;
+  parts_add(parts, chunks, real ? left : 2 * left, real ? 2 : 1, all);
+}
+
+/* Kept sums, over ranks if there is mail together with those of slot[], into their slots. all: room
+ * for 2 KEPT_MOST numbers, those of kept_add first. All threads; complete on return. */
+static __device__ __noinline__ void kept_join(const kept_sums *kept, kaon_column_state *state,
+                                              const kaon_mailbox *mail, const int *slot, int nslots,
+                                              double *total, double *all) {
+  __shared__ int slots[KEPT_MOST];
+  const int n = kept->n, i = (int)threadIdx.x;
+  if (i < n) slots[i] = kept->slot[i];
+  if (i < nslots) slots[n + i] = slot[i];
+  if (i >= 2 * kept->left && i < 2 * n) all[i] = state->slot[kept->slot[i / 2]][i % 2];
+  if (i < 2 * nslots) all[2 * n + i] = total[i];
+  __syncthreads();
+  if (mail != NULL) mail_sum(mail, slots, n + nslots, all);
+  if (i < 2 * n) state->slot[slots[i / 2]][i % 2] = all[i];
+  if (i < 2 * nslots) total[i] = all[2 * n + i];
+  __syncthreads();
 }
 
 /* Writes slot[i] = (total[2 i], total[2 i + 1]) for the wanted ones of the first `nslots`, then the
@@ -335,29 +405,41 @@ static __device__ __forceinline__ void marked_end(const kaon_cuda_sums &s, uint3
   *(volatile uint64_t *)s.marked = mark;
 }
 
-template <int NSLOTS, int AHEAD, bool NORM, bool MAIL = true>
+template <int NSLOTS, int AHEAD, bool NORM, bool MAIL = true, bool KEPT = false>
 static __device__ __forceinline__ void sums_finish_marked(const kaon_cuda_sums &s, int column,
                                                           int chunk, const double *value) {
   __shared__ double total[2 * NSLOTS];
   const uint32_t wanted = marked_wanted<NSLOTS, NORM>(s);
   uint32_t mark;
   if (MAIL && s.mail != NULL && chunk == s.chunks - 1) mail_prefetch(s.mail);
-  if (!sums_marked<2 * NSLOTS, AHEAD>(s, column, chunk, wanted, value, total, &mark)) return;
-  if (MAIL) sums_over_ranks(s, NSLOTS, total);
+  if constexpr (KEPT) {
+    __shared__ double all[2 * KEPT_MOST];
+    const bool joins = s.kept.n > 0;
+    if (joins && s.kept.left > 0 && chunk == s.chunks - 1)
+      kept_add(s.left, s.kept.chunks, s.kept.left, s.kept.real, all);
+    if (!sums_marked<2 * NSLOTS, AHEAD>(s, column, chunk, wanted, value, total, &mark)) return;
+    if (joins)
+      kept_join(&s.kept, &s.sum.state[column], s.mail, s.sum.slot, NSLOTS, total, all);
+    else
+      sums_over_ranks(s, NSLOTS, total);
+  } else {
+    if (!sums_marked<2 * NSLOTS, AHEAD>(s, column, chunk, wanted, value, total, &mark)) return;
+    if (MAIL) sums_over_ranks(s, NSLOTS, total);
+  }
   if (threadIdx.x != 0) return;
   sums_conclude(s, column, NSLOTS, total);
   marked_end(s, mark);
 }
 
 /* All of it for a kernel whose blocks have NSLOTS complex sums each, NORM: the first of them real;
- * MAIL: it offers to sum over ranks (kaon_sum.ranks). All threads call it, unless sum.state is
- * NULL: then nothing is to be done. */
-template <int NSLOTS, int AHEAD = 8, bool NORM = true, bool MAIL = true>
+ * MAIL: it offers to sum over ranks (kaon_sum.ranks); KEPT: and to take kept sums along
+ * (kaon_sum.kept). All threads call it, unless sum.state is NULL: then nothing is to be done. */
+template <int NSLOTS, int AHEAD = 8, bool NORM = true, bool MAIL = true, bool KEPT = false>
 static __device__ __forceinline__ void sums_finish(const kaon_cuda_sums &s, int column, int chunk,
                                                    const double *value) {
   __shared__ double total[2 * NSLOTS];
   if (s.marked != NULL) {
-    sums_finish_marked<NSLOTS, AHEAD, NORM, MAIL>(s, column, chunk, value);
+    sums_finish_marked<NSLOTS, AHEAD, NORM, MAIL, KEPT>(s, column, chunk, value);
     return;
   }
   sums_leave<2 * NSLOTS>(s, column, chunk, 2 * NSLOTS, 0, value);

@@ -276,7 +276,7 @@ static __device__ __forceinline__ void columns_finish(const rows_call &a, const 
   for (int k = 0; k < COLS; k++) {
     if (!(c.open >> k & 1)) continue;
     const double value[ROW_VALUES] = {sum[k][0], 0, sum[k][1], sum[k][2], sum[k][3], 0};
-    sums_finish<3>(a.sums, c.first + k, a.before + chunk, value);
+    sums_finish<3, 8, true, true, COLS == 1>(a.sums, c.first + k, a.before + chunk, value);
   }
 }
 
@@ -338,10 +338,11 @@ static inline int64_t rows_tiles(int64_t first, int64_t last, int64_t each) {
 }
 
 /* The number by which lists know a product (sparse/cuda/listed.h): of real numbers as they are, on
- * one rank. */
+ * one rank, whose sums take none along. */
 template <int REALS, int HALF>
 static inline int rows_listed(const rows_call &a, int number) {
-  return REALS == 1 && !HALF && !a.half && a.ghosts == NULL ? number : KAON_LISTED_NONE;
+  const bool plain = a.ghosts == NULL && a.sums.kept.n == 0;
+  return REALS == 1 && !HALF && !a.half && plain ? number : KAON_LISTED_NONE;
 }
 
 /* Chunks of the launch and of the sums: parts of the interior come first, and who ends the pass has
