@@ -143,9 +143,8 @@ static inline int kaon_blas_then(const kaon_context *ctx, const kaon_pass *pass)
 
 /* 1: a kernel that offers it adds up `pass`' sums over ranks by itself and runs pass->then, so that
  * there is nothing to complete: launch with sum.ranks = 1 and sum.then = pass->then. Kernels of one
- * column whose sums come from lib/cuda/reduce.h's sums_finish offer it. `takes`: the kernel takes
- * kept sums along (sum.kept), so that a JOIN is mailed as well. The same on all ranks. */
-int kaon_blas_mails(const kaon_context *ctx, const kaon_pass *pass, int takes);
+ * column whose sums come from lib/cuda/reduce.h's sums_finish offer it. The same on all ranks. */
+int kaon_blas_mails(const kaon_context *ctx, const kaon_pass *pass);
 /* 1: a kernel that offers it leaves `pass`' sums in parts (KAON_SUM_LEAVE): launch with sum.leave,
  * and note in scalars->kept what is there. */
 int kaon_blas_leaves(const kaon_context *ctx, const kaon_pass *pass);
@@ -163,8 +162,9 @@ kaon_status kaon_pass_complete(kaon_context *ctx, const kaon_pass *pass);
  * (lib/math/recurrence_ids.h): others are left to a launch behind them. */
 kaon_sum kaon_pass_sum_of_product(const kaon_context *ctx, const kaon_pass *pass);
 kaon_status kaon_pass_complete_product(kaon_context *ctx, const kaon_pass *pass);
-/* The same for kernels that offer to sum over ranks by themselves and to take kept sums along
- * (kaon_blas_mails): a sum to launch with, and what is left to do behind that launch. */
+/* The same for kernels that offer to sum over ranks by themselves (kaon_blas_mails), and to end
+ * sums that stand in parts (sum.kept) with their own: a sum to launch with, and what is left to do
+ * behind that launch. */
 kaon_sum kaon_pass_sum_mailed(const kaon_context *ctx, const kaon_pass *pass);
 kaon_status kaon_pass_complete_mailed(kaon_context *ctx, const kaon_pass *pass,
                                       const kaon_sum *sum);

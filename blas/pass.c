@@ -64,11 +64,10 @@ kaon_status kaon_pass_complete_product(kaon_context *ctx, const kaon_pass *pass)
 kaon_sum kaon_pass_sum_mailed(const kaon_context *ctx, const kaon_pass *pass) {
   kaon_sum sum = kaon_pass_sum(ctx, pass);
   if (sum.state == NULL || (pass->norm == KAON_NO_SLOT && pass->dot == KAON_NO_SLOT)) return sum;
-  kaon_kept *kept = &pass->scalars->kept;
-  sum.ranks = (int16_t)kaon_blas_mails(ctx, pass, 1);
+  sum.ranks = (int16_t)kaon_blas_mails(ctx, pass);
   if (sum.ranks) sum.then = pass->then;
-  if (pass->split == KAON_SUM_JOIN && (kept->left > 0 || (sum.ranks && kept->n > 0)))
-    sum.kept = kept;
+  if (pass->split == KAON_SUM_JOIN && pass->scalars->kept.left > 0)
+    sum.kept = &pass->scalars->kept;
   return sum;
 }
 
@@ -76,7 +75,6 @@ kaon_status kaon_pass_complete_mailed(kaon_context *ctx, const kaon_pass *pass,
                                       const kaon_sum *sum) {
   if (sum->kept != NULL) pass->scalars->kept.left = 0; /* they are in their slots now */
   if (!sum->ranks) return kaon_pass_complete(ctx, pass);
-  if (sum->kept != NULL) pass->scalars->kept.n = 0;
   ctx->comm->traffic.sums++;
   return KAON_OK;
 }

@@ -175,10 +175,9 @@ static int by_kernels(const kaon_context *ctx, const kaon_pass *pass) {
   return pass->scalars->columns == 1 && ctx->library == NULL && !kaon_separate(ctx);
 }
 
-int kaon_blas_mails(const kaon_context *ctx, const kaon_pass *pass, int takes) {
-  const int whole = pass->split == KAON_SUM_WHOLE || (takes && pass->split == KAON_SUM_JOIN);
-  return ctx->mailbox != NULL && !pass->scalars->local && whole && pass->then < KAON_REC_BLOCK &&
-         ctx->comm->delay == NULL && by_kernels(ctx, pass);
+int kaon_blas_mails(const kaon_context *ctx, const kaon_pass *pass) {
+  return ctx->mailbox != NULL && !pass->scalars->local && pass->split == KAON_SUM_WHOLE &&
+         pass->then < KAON_REC_BLOCK && ctx->comm->delay == NULL && by_kernels(ctx, pass);
 }
 
 int kaon_blas_leaves(const kaon_context *ctx, const kaon_pass *pass) {

@@ -83,9 +83,9 @@ enum {
   KAON_MARKED_SUMS = 1 << 16,
   KAON_MARKED = KAON_MARK_WORDS + 2 * KAON_MARKED_SUMS
 };
-/* Sums that passes have kept for the message of a later one (kaon_pass.split): n slots, of which
- * the first `left` stand in no column's state but in kaon_launch.left still, by blocks, as [2
- * number (re), 2 number + 1 (im)][chunk]; `real`: imaginary ones are 0. */
+/* Sums that passes have kept for the message of a later one (kaon_pass.split): n slots. The first
+ * `left` of them, all of one pass, are not there yet but by blocks in kaon_launch.left, as
+ * [value][chunk]: real and imaginary part of one after another; `real`: imaginary parts are 0. */
 enum { KAON_SPLIT_SLOTS = 6 };
 typedef struct kaon_kept {
   int n, left, chunks, real;
@@ -94,8 +94,7 @@ typedef struct kaon_kept {
 
 /* CUDA, one column, for kernels that offer it (blas/blas.h):
  *   ranks   the kernel sums over all ranks
- *   kept    NULL, or sums that this one's end takes along: parts are added up, and with `ranks` all
- *           are summed over ranks
+ *   kept    NULL, or sums in parts that this one's end adds up as well, into their slots
  *   leave   the sums stay parts instead, and their number of chunks goes to *kept */
 typedef struct kaon_sum {
   kaon_column_state *state; /* NULL: no sum wanted */

@@ -31,11 +31,11 @@ enum { KAON_THREADS = 256, KAON_WARPS = KAON_THREADS / 32 };
  * others' sums, so where the work is little they are rather few. */
 enum { KAON_CHUNKS = 16384, KAON_SUM_CHUNKS = 4224, KAON_FEW_CHUNKS = 1056, KAON_SUM_TURNS = 16 };
 
-/* kaon_kept (lib/launch.h) in few bytes; n = 0: none. */
+/* What of kaon_kept (lib/launch.h) stands in parts; left = 0: nothing. */
+enum { KEPT_MOST = 4 };
 typedef struct kept_sums {
-  int chunks;
-  int8_t n, left, real;
-  int16_t slot[KAON_SPLIT_SLOTS];
+  int chunks, left, real;
+  int16_t slot[KEPT_MOST];
 } kept_sums;
 
 /* What a kernel needs to leave its sums; made by the launcher. */
@@ -70,10 +70,9 @@ static inline int kaon_cuda_chunks(int64_t work, int values) {
 static inline kept_sums kept_sums_of(const kaon_kept *from) {
   kept_sums k = {};
   k.chunks = from->chunks;
-  k.n = (int8_t)from->n;
-  k.left = (int8_t)from->left;
-  k.real = (int8_t)from->real;
-  for (int i = 0; i < from->n; i++) k.slot[i] = (int16_t)from->slot[i];
+  k.left = from->left;
+  k.real = from->real;
+  for (int i = 0; i < from->left; i++) k.slot[i] = (int16_t)from->slot[i];
   return k;
 }
 
@@ -211,41 +210,27 @@ static __device__ __forceinline__ void sums_over_ranks(const kaon_cuda_sums &s, 
   if (s.mail != NULL) mail_sum(s.mail, s.sum.slot, nslots, total);
 }
 
-/* ---- kept sums: of a kernel before, for this one's end (kaon_kept in lib/launch.h) ---- */
+/* ---- sums that stay parts until a later kernel's end (kaon_kept in lib/launch.h) ---- */
 
-/* This block's parts of NSLOTS sums, to be added by the end of a later kernel, which begins when
- * this one is over. */
+/* This block's parts of NSLOTS sums: plain numbers, as that kernel begins when this one is over. */
 template <int NSLOTS>
 static __device__ __forceinline__ void kept_leave(const kaon_cuda_sums &s, int chunk,
                                                   const double *value) {
   parts_write<2 * NSLOTS>(s.left, s.chunks, chunk, 0, value);
 }
 
-enum { KEPT_MOST = KAON_SPLIT_SLOTS + 4 };
-
-/* all[2 i], all[2 i + 1]: kept sum i of those that stand in parts. All threads. */
+/* total[2 i], total[2 i + 1]: sum i. All threads. */
 static __device__ __noinline__ void kept_add(const double *parts, int chunks, int left, int real,
-                                             double *all) {
-  if (real && (int)threadIdx.x < left) all[2 * threadIdx.x + 1] = 0;
-  parts_add(parts, chunks, real ? left : 2 * left, real ? 2 : 1, all);
+                                             double *total) {
+  if (real && (int)threadIdx.x < left) total[2 * threadIdx.x + 1] = 0;
+  parts_add(parts, chunks, real ? left : 2 * left, real ? 2 : 1, total);
 }
 
-/* Kept sums, over ranks if there is mail together with those of slot[], into their slots. all: room
- * for 2 KEPT_MOST numbers, those of kept_add first. All threads; complete on return. */
-static __device__ __noinline__ void kept_join(const kept_sums *kept, kaon_column_state *state,
-                                              const kaon_mailbox *mail, const int *slot, int nslots,
-                                              double *total, double *all) {
-  __shared__ int slots[KEPT_MOST];
-  const int n = kept->n, i = (int)threadIdx.x;
-  if (i < n) slots[i] = kept->slot[i];
-  if (i < nslots) slots[n + i] = slot[i];
-  if (i >= 2 * kept->left && i < 2 * n) all[i] = state->slot[kept->slot[i / 2]][i % 2];
-  if (i < 2 * nslots) all[2 * n + i] = total[i];
-  __syncthreads();
-  if (mail != NULL) mail_sum(mail, slots, n + nslots, all);
-  if (i < 2 * n) state->slot[slots[i / 2]][i % 2] = all[i];
-  if (i < 2 * nslots) total[i] = all[2 * n + i];
-  __syncthreads();
+/* Into their slots. One thread. */
+static __device__ __forceinline__ void kept_conclude(const kaon_cuda_sums &s,
+                                                     const double *total) {
+  for (int i = 0; i < s.kept.left; i++)
+    for (int c = 0; c < 2; c++) s.sum.state->slot[s.kept.slot[i]][c] = total[2 * i + c];
 }
 
 /* Writes slot[i] = (total[2 i], total[2 i + 1]) for the wanted ones of the first `nslots`, then the
@@ -388,15 +373,18 @@ static __device__ __forceinline__ void marked_leave(uint64_t *marked, int chunks
 }
 
 /* Leaves this block's part; true in all threads of the block of the last chunk, where total is then
- * complete. That block calls marked_end when it is done. */
-template <int VALUES, int AHEAD>
+ * complete, and kept, if KEPT, with what stood in parts. That block calls marked_end when it is
+ * done. */
+template <int VALUES, int AHEAD, bool KEPT = false>
 static __device__ __forceinline__ bool sums_marked(const kaon_cuda_sums &s, int column, int chunk,
                                                    uint32_t wanted, const double *value,
-                                                   double *total, uint32_t *mark) {
+                                                   double *total, uint32_t *mark,
+                                                   double *kept = NULL) {
   *mark = marked_next(s);
   if (chunk == s.chunks - 1) state_prefetch(&s.sum.state[column]);
   marked_leave<VALUES>(s.marked, s.chunks, chunk, wanted, *mark, value);
   if (chunk != s.chunks - 1) return false;
+  if (KEPT && s.kept.left > 0) kept_add(s.left, s.kept.chunks, s.kept.left, s.kept.real, kept);
   marked_collect<VALUES, AHEAD>(s.marked, s.chunks, wanted, *mark, total);
   return true;
 }
@@ -408,32 +396,23 @@ static __device__ __forceinline__ void marked_end(const kaon_cuda_sums &s, uint3
 template <int NSLOTS, int AHEAD, bool NORM, bool MAIL = true, bool KEPT = false>
 static __device__ __forceinline__ void sums_finish_marked(const kaon_cuda_sums &s, int column,
                                                           int chunk, const double *value) {
-  __shared__ double total[2 * NSLOTS];
+  __shared__ double total[2 * NSLOTS], kept[KEPT ? 2 * KEPT_MOST : 1];
   const uint32_t wanted = marked_wanted<NSLOTS, NORM>(s);
   uint32_t mark;
   if (MAIL && s.mail != NULL && chunk == s.chunks - 1) mail_prefetch(s.mail);
-  if constexpr (KEPT) {
-    __shared__ double all[2 * KEPT_MOST];
-    const bool joins = s.kept.n > 0;
-    if (joins && s.kept.left > 0 && chunk == s.chunks - 1)
-      kept_add(s.left, s.kept.chunks, s.kept.left, s.kept.real, all);
-    if (!sums_marked<2 * NSLOTS, AHEAD>(s, column, chunk, wanted, value, total, &mark)) return;
-    if (joins)
-      kept_join(&s.kept, &s.sum.state[column], s.mail, s.sum.slot, NSLOTS, total, all);
-    else
-      sums_over_ranks(s, NSLOTS, total);
-  } else {
-    if (!sums_marked<2 * NSLOTS, AHEAD>(s, column, chunk, wanted, value, total, &mark)) return;
-    if (MAIL) sums_over_ranks(s, NSLOTS, total);
-  }
+  if (!sums_marked<2 * NSLOTS, AHEAD, KEPT>(s, column, chunk, wanted, value, total, &mark, kept))
+    return;
+  if (MAIL) sums_over_ranks(s, NSLOTS, total);
   if (threadIdx.x != 0) return;
+  if (KEPT) kept_conclude(s, kept);
   sums_conclude(s, column, NSLOTS, total);
   marked_end(s, mark);
 }
 
 /* All of it for a kernel whose blocks have NSLOTS complex sums each, NORM: the first of them real;
- * MAIL: it offers to sum over ranks (kaon_sum.ranks); KEPT: and to take kept sums along
- * (kaon_sum.kept). All threads call it, unless sum.state is NULL: then nothing is to be done. */
+ * MAIL: it offers to sum over ranks (kaon_sum.ranks); KEPT: to end sums that stand in parts
+ * (kaon_sum.kept), of one column. All threads call it, unless sum.state is NULL: then nothing is to
+ * be done. */
 template <int NSLOTS, int AHEAD = 8, bool NORM = true, bool MAIL = true, bool KEPT = false>
 static __device__ __forceinline__ void sums_finish(const kaon_cuda_sums &s, int column, int chunk,
                                                    const double *value) {

@@ -341,7 +341,7 @@ static inline int64_t rows_tiles(int64_t first, int64_t last, int64_t each) {
  * one rank, whose sums take none along. */
 template <int REALS, int HALF>
 static inline int rows_listed(const rows_call &a, int number) {
-  const bool plain = a.ghosts == NULL && a.sums.kept.n == 0;
+  const bool plain = a.ghosts == NULL && a.sums.kept.left == 0;
   return REALS == 1 && !HALF && !a.half && plain ? number : KAON_LISTED_NONE;
 }
 
