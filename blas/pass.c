@@ -66,8 +66,7 @@ kaon_sum kaon_pass_sum_mailed(const kaon_context *ctx, const kaon_pass *pass) {
   if (sum.state == NULL || (pass->norm == KAON_NO_SLOT && pass->dot == KAON_NO_SLOT)) return sum;
   sum.ranks = (int16_t)kaon_blas_mails(ctx, pass);
   if (sum.ranks) sum.then = pass->then;
-  if (pass->split == KAON_SUM_JOIN && pass->scalars->kept.left > 0)
-    sum.kept = &pass->scalars->kept;
+  if (pass->split == KAON_SUM_JOIN && pass->scalars->kept.left > 0) sum.kept = &pass->scalars->kept;
   return sum;
 }
 
