@@ -145,6 +145,13 @@ static inline int kaon_blas_then(const kaon_context *ctx, const kaon_pass *pass)
  * there is nothing to complete: launch with sum.ranks = 1 and sum.then = pass->then. Kernels of one
  * column whose sums come from lib/cuda/reduce.h's sums_finish offer it. The same on all ranks. */
 int kaon_blas_mails(const kaon_context *ctx, const kaon_pass *pass);
+/* 1: kernels of so many columns end their sums as lib/cuda/reduce.h's marked ones do, so that they
+ * may offer to mail them, or to end others' along with their own. */
+static inline int kaon_blas_marks(const kaon_context *ctx, int columns) {
+  return columns == 1 && !ctx->backend->host_accessible && ctx->library == NULL &&
+         !kaon_separate(ctx);
+}
+
 /* 1: a kernel that offers it leaves `pass`' sums in parts (KAON_SUM_LEAVE): launch with sum.leave,
  * and note in scalars->kept what is there. */
 int kaon_blas_leaves(const kaon_context *ctx, const kaon_pass *pass);

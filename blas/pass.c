@@ -30,7 +30,7 @@ int kaon_pass_apart(const kaon_context *ctx, const kaon_pass *pass) {
 }
 
 kaon_sum kaon_pass_sum(const kaon_context *ctx, const kaon_pass *pass) {
-  kaon_sum sum = {NULL, {KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT}, 0, 0, 0, NULL};
+  kaon_sum sum = {.slot = {KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT}};
   if (!wants_sum(pass)) return sum;
   sum.state = pass->scalars->state;
   sum.slot[0] = pass->norm;

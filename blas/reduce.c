@@ -170,18 +170,14 @@ kaon_status kaon_blas_finish(kaon_context *ctx, const kaon_pass *pass) {
   return pass->then != 0 ? kaon_blas_recur(ctx, pass) : KAON_OK;
 }
 
-/* Kernels have sums as lib/cuda/reduce.h ends them. */
-static int by_kernels(const kaon_context *ctx, const kaon_pass *pass) {
-  return pass->scalars->columns == 1 && ctx->library == NULL && !kaon_separate(ctx);
-}
-
 int kaon_blas_mails(const kaon_context *ctx, const kaon_pass *pass) {
   return ctx->mailbox != NULL && !pass->scalars->local && pass->split == KAON_SUM_WHOLE &&
-         pass->then < KAON_REC_BLOCK && ctx->comm->delay == NULL && by_kernels(ctx, pass);
+         pass->then < KAON_REC_BLOCK && ctx->comm->delay == NULL &&
+         kaon_blas_marks(ctx, pass->scalars->columns);
 }
 
 int kaon_blas_leaves(const kaon_context *ctx, const kaon_pass *pass) {
-  return pass->split == KAON_SUM_LEAVE && !ctx->backend->host_accessible && by_kernels(ctx, pass);
+  return pass->split == KAON_SUM_LEAVE && kaon_blas_marks(ctx, pass->scalars->columns);
 }
 
 /* Parts are of a context's memory, and for a JOIN that takes them. */

@@ -182,9 +182,11 @@ static int first_sums(const kaon_update *u) {
   return u->summed == u->nslots ? u->summed : 0;
 }
 
-/* What the kernel has left in parts, beside the number of chunks, which its launcher noted. */
+/* What the kernel has left in parts, beside the number of chunks, which its launcher noted. Nothing
+ * is under way then but what a failed step left, which the backend drops. */
 static kaon_status note_left(const kaon_update *u) {
   kaon_kept *kept = &u->pass->scalars->kept;
+  u->pass->scalars->under_way = 0;
   kept->n = kept->left = u->summed;
   kept->real = !u->args.shape.complex_space;
   for (int i = 0; i < u->summed; i++) kept->slot[i] = u->args.sum.slot[i];

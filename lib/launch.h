@@ -26,7 +26,7 @@ typedef struct kaon_launch {
   int prefetch;      /* CPU: the call goes through four times what the cores' own caches hold */
   void *queue;       /* CUDA: stream */
   int dependent;     /* CUDA: see lib/cuda/dependent.h */
-  int early;         /* CUDA: the kernel before writes vectors or scalars alone, nothing else */
+  int early;         /* CUDA: the kernel before writes vectors, scalars and parts of sums alone */
   double *partials;  /* room for KAON_REDUCE_CHUNKS * nrhs * KAON_REDUCE_MAX doubles */
   uint32_t *tickets; /* CUDA: nrhs counters, 0 between launches (lib/cuda/reduce.h) */
   uint64_t *marked;  /* CUDA, one column: room for marked sums (there too); else NULL */

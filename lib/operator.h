@@ -25,6 +25,11 @@ typedef struct kaon_scalars {
 
 kaon_status kaon_scalars_create(kaon_context *ctx, int columns, kaon_scalars **scalars);
 void kaon_scalars_destroy(kaon_scalars **scalars);
+/* Drops sums that a step kept for a message that a failure kept from being sent. */
+static inline void kaon_scalars_forget(kaon_scalars *scalars) {
+  if (!scalars->under_way) scalars->kept.n = 0;
+  scalars->kept.left = 0;
+}
 /* Host copies, for the loop runner's looks and services alone. */
 kaon_status kaon_scalars_read(const kaon_scalars *scalars, kaon_column_state *host);
 kaon_status kaon_scalars_write(kaon_scalars *scalars, const kaon_column_state *host);
@@ -40,8 +45,9 @@ kaon_status kaon_scalars_write(kaon_scalars *scalars, const kaon_column_state *h
  *          ranks or not, so nothing may depend on what it leaves there. One a context at a time.
  *          KEEP: the slots hold this rank's sums until the next START, which takes them along, or
  *          JOIN, which does as well and waits for them.
- *          LEAVE: KEEP as the first one for a JOIN by an operator that takes sums (`takes` below),
- *          one rank or several: the slots have no sums before that */
+ *          LEAVE: for a JOIN by an operator that takes sums (`takes` below), on one rank too: the
+ *          slots need not have their sums before that. What was kept before is dropped; between the
+ *          two come no other sums than KEPT ones */
 enum { KAON_SUM_WHOLE, KAON_SUM_KEEP, KAON_SUM_START, KAON_SUM_JOIN, KAON_SUM_LEAVE };
 typedef struct kaon_pass {
   kaon_scalars *scalars;

@@ -164,6 +164,7 @@ static kaon_status record(kaon_solver *s) {
 /* Where a form that is asked for cannot list the steps, another one does. */
 static kaon_status record_any(kaon_solver *s) {
   kaon_status status = record(s);
+  kaon_scalars_forget(s->scalars); /* where it failed within a step */
   if (status != KAON_OK && is_listed(wanted_form(s))) {
     const char *const form = wanted_form(s) == KAON_ISSUE_CDP ? "cdp" : "persistent";
     kaon_log(s->ctx, KAON_LOG_WARNING,
@@ -172,6 +173,7 @@ static kaon_status record_any(kaon_solver *s) {
     kaon_error_forget(s->ctx);
     s->unlisted = 1;
     status = record(s);
+    kaon_scalars_forget(s->scalars);
   }
   if (status != KAON_OK)
     kaon_log(s->ctx, KAON_LOG_DEBUG, "solver: steps are issued plainly: %s",

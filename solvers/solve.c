@@ -485,11 +485,6 @@ static void count_work(const kaon_solver *s, kaon_solve_report *report) {
   }
 }
 
-/* Sums that a step kept for a message that a failure kept from being sent. */
-static void forget_kept_sums(kaon_scalars *scalars) {
-  if (!scalars->under_way) scalars->kept.n = scalars->kept.left = 0;
-}
-
 kaon_status kaon_solver_solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
                               kaon_column_report *columns_out, kaon_solve_report *report) {
   if (s == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "solve: the solver is NULL");
@@ -500,7 +495,7 @@ kaon_status kaon_solver_solve(kaon_solver *s, const kaon_vector *b, kaon_vector 
   s->end_b = b;
   s->end_x = x;
   s->ended_early = 0;
-  forget_kept_sums(s->scalars);
+  kaon_scalars_forget(s->scalars);
   s->issued = kaon_separate(s->ctx) ? s->ctx->options.issue : KAON_ISSUE_PLAIN;
   KAON_TRY(kaon_relax_begin(s));
   bind(s, b, x);
@@ -537,7 +532,7 @@ kaon_status kaon_solver_invert(kaon_solver *s, const kaon_vector *b, kaon_vector
     KAON_TRY(kaon_vector_zero(x));
     return kaon_solver_solve(s, b, x, NULL, NULL);
   }
-  forget_kept_sums(s->scalars);
+  kaon_scalars_forget(s->scalars);
   s->reduces = s->monitored = s->replays_ends = 0;
   s->zero_guess = 1;
   s->b = b;

@@ -387,9 +387,7 @@ static kaon_status local_part(kaon_operator *A, const kaon_local *how, kaon_oper
 
 /* Kernels of one column end their sums with kept ones (columns_finish in sparse/cuda/rows.h). */
 static int takes(const kaon_operator *A, int columns) {
-  const kaon_context *ctx = A->ctx;
-  return columns == 1 && !ctx->backend->host_accessible && ctx->library == NULL &&
-         !kaon_separate(ctx);
+  return kaon_blas_marks(A->ctx, columns);
 }
 
 static const kaon_operator_ops product_ops = {.name = "matrix",

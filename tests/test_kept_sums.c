@@ -180,9 +180,10 @@ static void both_ways(bench *b, int machine, int way) {
   kaon_vector *u;
   assert_int_equal(split == KAON_SUM_LEAVE, machine == MACHINE_CUDA);
   set_slots(b, KAON_GATE_STEP);
-  update(b, way, split);
+  update(b, (way + 1) % WAYS, split);
   set_slots(b, KAON_GATE_STEP); /* that step ends here */
   const int count = update(b, way, split);
+  if (split == KAON_SUM_LEAVE) assert_int_equal(b->scalars->kept.n, count);
   must(b->ctx, kaon_scalars_read(b->scalars, &state));
   for (int i = 0; i < count && split == KAON_SUM_LEAVE; i++)
     assert_true(state.slot[FIRST + i][0] == untouched);

@@ -145,7 +145,7 @@ static void gather_blocks(const gather_plan *plan, int64_t begin, int64_t end) {
 }
 
 void KAON_EXPORT(kaon_dslash_gather)(const kaon_launch *launch, const kaon_gather_args *args) {
-  const kaon_sum none = {NULL, {KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT}, 0, 0};
+  const kaon_sum none = {.slot = {KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT}};
   gather_plan plan = {.args = args, .faces = args->stencil->faces};
   plan.site = site_plan_make(launch, args->stencil, args->parity, args->nrhs, args->in, &none);
   if (args->dagger) {

@@ -72,6 +72,7 @@ static inline kept_sums kept_sums_of(const kaon_kept *from) {
   k.chunks = from->chunks;
   k.left = from->left;
   k.real = from->real;
+  static_assert(KEPT_MOST == sizeof(kaon_sum{}.slot) / sizeof(int), "those of one kernel");
   for (int i = 0; i < from->left; i++) k.slot[i] = (int16_t)from->slot[i];
   return k;
 }
@@ -212,7 +213,8 @@ static __device__ __forceinline__ void sums_over_ranks(const kaon_cuda_sums &s, 
 
 /* ---- sums that stay parts until a later kernel's end (kaon_kept in lib/launch.h) ---- */
 
-/* This block's parts of NSLOTS sums: plain numbers, as that kernel begins when this one is over. */
+/* This block's parts of NSLOTS sums: plain numbers, since who adds them waits for all of this kernel
+ * (kaon_wait_for_previous) before it reads what it wrote. */
 template <int NSLOTS>
 static __device__ __forceinline__ void kept_leave(const kaon_cuda_sums &s, int chunk,
                                                   const double *value) {
