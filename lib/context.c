@@ -83,6 +83,7 @@ static kaon_status choose_backend(kaon_context *ctx) {
   ctx->threads = ctx->options.threads > 0 ? ctx->options.threads : kaon_config_threads();
   ctx->cache_bytes = kaon_cpu_cache_bytes(3);
   ctx->core_cache_bytes = kaon_cpu_cache_bytes(2);
+  ctx->prefetch_level = kaon_cpu_prefetch_level();
   KAON_TRY(check_library(ctx));
   return ctx->backend->open != NULL ? ctx->backend->open(ctx) : KAON_OK;
 }
@@ -355,6 +356,11 @@ static kaon_status mend(kaon_context *ctx) {
   return KAON_OK;
 }
 
+/* Passes that the cores' caches hold lose by requests. */
+static int prefetch_rule(const kaon_context *ctx, size_t pass_bytes) {
+  return pass_bytes > 4 * (size_t)ctx->threads * ctx->core_cache_bytes ? ctx->prefetch_level : 0;
+}
+
 kaon_status kaon_launch_prepare(kaon_context *ctx, int nrhs, size_t pass_bytes,
                                 kaon_launch *launch) {
   size_t need = (size_t)KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX * sizeof(double) * (size_t)nrhs;
@@ -363,7 +369,7 @@ kaon_status kaon_launch_prepare(kaon_context *ctx, int nrhs, size_t pass_bytes,
   if (ctx->torn) KAON_TRY(mend(ctx));
   *launch = (kaon_launch){.threads = ctx->threads,
                           .stream_stores = pass_bytes > ctx->cache_bytes,
-                          .prefetch = pass_bytes > 4 * (size_t)ctx->threads * ctx->core_cache_bytes,
+                          .prefetch = prefetch_rule(ctx, pass_bytes),
                           .queue = ctx->queue,
                           .dependent = ctx->dependent,
                           .early = ctx->calm && ctx->list == NULL,

@@ -28,6 +28,7 @@ struct kaon_context {
   unsigned blocks_allocated;            /* by the backend's memory, to stagger their addresses */
   size_t cache_bytes;      /* last-level cache: results larger than it are streamed past it */
   size_t core_cache_bytes; /* second-level cache of one core: much more than that is prefetched */
+  int prefetch_level;      /* into this level of cache (kaon_cpu_prefetch_level) */
   struct kaon_tuning_entry *tuning; /* lib/tuning.h; NULL: all by rule */
   int tuning_count;
   uint64_t tunings; /* how often the table was set: recorded launches hold for one of them */
@@ -41,7 +42,7 @@ struct kaon_context {
   void *library;                  /* CUDA: vector work by another library (blas/cuda/library.h) */
   const void *mailbox; /* CUDA: kernels may sum over ranks by themselves (lib/cuda/mail.h), and no
                           sum is under way; NULL: they may not */
-  struct kaon_list *list;         /* CUDA: for kaon_launch; set while steps are listed */
+  struct kaon_list *list; /* CUDA: for kaon_launch; set while steps are listed */
   int torn; /* a pass ended between two of its kernels: tickets and marks tell of it */
 };
 

@@ -23,7 +23,7 @@ typedef struct kaon_launch_shape {
 typedef struct kaon_launch {
   int threads;       /* CPU: OpenMP team size */
   int stream_stores; /* CPU: the call turns the last cache over: store past it */
-  int prefetch;      /* CPU: the call goes through four times what the cores' own caches hold */
+  int prefetch;      /* CPU: into which level of cache a kernel asks ahead; 0: it does not */
   void *queue;       /* CUDA: stream */
   int dependent;     /* CUDA: see lib/cuda/dependent.h */
   int early;         /* CUDA: the kernel before writes vectors, scalars and parts of sums alone */

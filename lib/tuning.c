@@ -23,8 +23,8 @@ typedef struct choice_row {
   { #member, offsetof(kaon_tuning_entry, member), kernels, backend, max, power }
 static const choice_row choices[] = {
     ROW(prefetch, HOP, "cpu", KAON_ON, 0), ROW(stream, HOP | VECTOR, "cpu", KAON_ON, 0),
-    ROW(threads, HOP, "cuda", 1024, 1),    ROW(group, HOP, "cuda", 16, 0),
-    ROW(blocks, VECTOR, "cuda", 65535, 0),
+    ROW(level, HOP, "cpu", 2, 0),          ROW(threads, HOP, "cuda", 1024, 1),
+    ROW(group, HOP, "cuda", 16, 0),        ROW(blocks, VECTOR, "cuda", 65535, 0),
 };
 #undef ROW
 #undef HOP
@@ -147,7 +147,9 @@ void kaon_tuning_apply(const kaon_context *ctx, kaon_tuned kernel, kaon_precisio
   const kaon_tuning_entry *e =
       kaon_tuning_lookup(ctx, kernel, precision, reconstruct, columns, sites);
   if (e == NULL) return;
-  if (e->prefetch != KAON_BY_RULE) launch->prefetch = e->prefetch == KAON_ON;
+  const int level = e->level != 0 ? e->level : ctx->prefetch_level;
+  const int ahead = e->prefetch == KAON_BY_RULE ? launch->prefetch != 0 : e->prefetch == KAON_ON;
+  launch->prefetch = ahead ? level : 0;
   if (e->stream != KAON_BY_RULE) launch->stream_stores = e->stream == KAON_ON;
   launch->tuned.threads = e->threads;
   launch->tuned.group = e->group;

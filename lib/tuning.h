@@ -1,7 +1,7 @@
 /* tuning.h - the lookup that stands between a call and its launch. Host code that submits a kernel
  * with choices calls kaon_tuning_apply after kaon_launch_prepare; the launcher then finds
- * `prefetch` and `stream_stores` decided, and in `tuned` what it may obey: 0 is its own rule, and a
- * shape that it was not compiled for is answered by its rule as well. */
+ * `prefetch` (a level of cache) and `stream_stores` decided, and in `tuned` what it may obey: 0 is
+ * its own rule, and a shape that it was not compiled for is answered by its rule as well. */
 #ifndef KAON_LIB_TUNING_H
 #define KAON_LIB_TUNING_H
 

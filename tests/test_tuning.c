@@ -37,6 +37,7 @@ static void the_nearest_entry_of_the_case_counts(void **state) {
   must(NULL, machine_open(MACHINE_CPU, options, &ctx));
   kaon_tuning_entry e[4] = {hop, hop, hop, hop};
   e[0].prefetch = KAON_ON;
+  e[0].level = 2;
   e[1].sites = 6000;
   e[1].stream = KAON_OFF;
   e[2].columns = 5;
@@ -57,7 +58,7 @@ static void the_nearest_entry_of_the_case_counts(void **state) {
   assert_null(kaon_tuning_lookup(ctx, KAON_TUNED_HOP, KAON_SINGLE, 18, 4, 4096));
   assert_null(kaon_tuning_lookup(ctx, KAON_TUNED_VECTOR, KAON_SINGLE, 12, 4, 4096));
   kaon_tuning_apply(ctx, KAON_TUNED_HOP, KAON_SINGLE, 12, 4, 4096, &launch);
-  assert_true(launch.prefetch == 1 && launch.stream_stores == 1); /* the second by rule */
+  assert_true(launch.prefetch == 2 && launch.stream_stores == 1); /* the second by rule */
   kaon_tuning_apply(ctx, KAON_TUNED_HOP, KAON_SINGLE, 12, 5, 4096, &launch);
   assert_true(launch.prefetch == 0 && launch.stream_stores == 0);
   must(ctx, kaon_context_set_tuning(ctx, NULL));
@@ -95,6 +96,8 @@ static void what_does_not_fit_is_refused(void **state) {
   REFUSED_ENTRY(columns, 0);
   REFUSED_ENTRY(sites, 0);
   REFUSED_ENTRY(prefetch, (kaon_choice)3);
+  REFUSED_ENTRY(level, 3);
+  REFUSED_ENTRY(level, -1);
   REFUSED_ENTRY(threads, 128); /* a GPU's */
   REFUSED_ENTRY(group, 2);
   REFUSED_ENTRY(blocks, 512);
@@ -127,15 +130,16 @@ static void check_bits(dirac_case *c) {
       must(c->ctx, kaon_vector_norm2(expected, bound));
       for (int k = 0; k < 6; k++)
         bound[k] *= on_cpu ? 0 : u * u + (p == KAON_HALF ? 24 / 32767. / 32767. : 0);
-      for (int i = 0; i < (on_cpu ? 9 : 20); i++) {
+      for (int i = 0; i < (on_cpu ? 12 : 20); i++) {
         kaon_tuning_entry e = {.kernel = KAON_TUNED_HOP,
                                .precision = (kaon_precision)p,
                                .reconstruct = recon,
                                .columns = 6,
                                .sites = kaon_lattice_volume(c->lattice)};
         if (on_cpu) {
-          e.prefetch = (kaon_choice)(i % 3);
-          e.stream = (kaon_choice)(i / 3);
+          e.prefetch = i % 4 < 3 ? (kaon_choice)(i % 4) : KAON_ON;
+          e.level = i % 4 < 3 ? 1 : 2;
+          e.stream = (kaon_choice)(i / 4);
         } else {
           e.threads = threads[i % 4];
           e.group = groups[i / 4];

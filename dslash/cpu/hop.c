@@ -120,8 +120,8 @@ KAON_INLINE double *hop_sums(const hop_plan *plan, double *partials, int slot, i
 /* ---- many columns ---- */
 
 /* Columns whose sums stay in first-level cache together, and how many of them ahead what is read is
- * asked for. */
-enum { HOP_GROUP = 12288 / sizeof(vspinor), HOP_LEAD = 3, HOP_LINE = 64 };
+ * asked for, into that cache or into the second one, which has more room. */
+enum { HOP_GROUP = 18432 / sizeof(vspinor), HOP_LEAD = 3, HOP_LEAD_SECOND = 6, HOP_LINE = 64 };
 
 /* Columns that are worked on at once: open ones side by side, so that addresses are counted up. */
 typedef struct hop_group {
@@ -242,7 +242,7 @@ KAON_INLINE void hop_place_columns(const hop_plan *plan, const hop_place *here,
   for (;;) {
     turn.next_group = group->last ? *group : hop_group_after(plan, &turn.group);
     turn.next_place = turn.group.last ? there : here;
-    turn.lead = turn.group.count < HOP_LEAD ? turn.group.count : HOP_LEAD;
+    turn.lead = turn.group.count < plan->lead ? turn.group.count : plan->lead;
     hop_columns(plan, &turn, kind, decoded, partials, slot, late);
     if (turn.group.last) break;
     turn.group = turn.next_group;
@@ -498,7 +498,8 @@ void KAON_EXPORT(kaon_dslash_hop)(const kaon_launch *launch, const kaon_hop_args
   plan.in = args->in.data;
   plan.recon = args->recon;
   hop_count_columns(&plan);
-  plan.prefetch = launch->prefetch && plan.gather == NULL;
+  plan.prefetch = plan.gather == NULL ? launch->prefetch : 0;
+  plan.lead = plan.prefetch == 1 ? HOP_LEAD : HOP_LEAD_SECOND;
   hop_factors(&plan);
   plan.bare = plan.b == 1 && args->x.data == NULL && args->sum.state == NULL &&
               args->clover_on == KAON_CLOVER_NONE &&

@@ -18,9 +18,9 @@ typedef struct hop_plan {
   const stored *in;
   int64_t spinors, reals; /* from block to block: of `in`, of links of one direction */
   int recon;
-  int bare;  /* out = D in and nothing else */
-  int faced; /* the blocks are those that meet ghosts */
-  int prefetch;
+  int bare;                   /* out = D in and nothing else */
+  int faced;                  /* the blocks are those that meet ghosts */
+  int prefetch;               /* spinors into this level of cache; 0: nothing is asked for */
   const uint8_t *cut_dirs;    /* where hops are left out (kaon_cuts); NULL: nowhere */
   const uint32_t *cut_lanes;  /* and in which lanes */
   const int32_t *blocks;      /* a part of a partitioned lattice: which ones; NULL: all */
@@ -28,6 +28,7 @@ typedef struct hop_plan {
   int chunk_first;            /* of the part, in the partial sums */
   int open;                   /* columns that take part */
   int group;                  /* how many of them are worked on at once (hop_columns) */
+  int lead;                   /* and how many of them ahead spinors are asked for */
   int link_bytes, link_piece; /* of a block's links of one direction; asked for with a column */
   int top[4];                 /* mu is cut by the lane bit that tells the parts of a block apart */
   uint32_t exchanges[4]; /* KAON_NB_EXCHANGE where such hops exchange lanes of a vreal, else 0 */
@@ -156,7 +157,7 @@ KAON_INLINE void hop_fetch_spinor(const hop_plan *plan, const hop_from *from, co
   const stored *psi = from->psi + column * 24 * KAON_W;
   const int t = (dir & 3) == 3;
   if (t) psi += dir < 4 ? plan->site.lower : plan->site.upper;
-  site_fetch(psi, 0, t ? 12 : 24, 1);
+  site_fetch(psi, 0, t ? 12 : 24, plan->prefetch == 1);
 #if KAON_HALF
   __builtin_prefetch(from->scale + column * KAON_W);
 #endif
@@ -168,10 +169,9 @@ KAON_INLINE void hop_fetch_spinor(const hop_plan *plan, const hop_from *from, co
  * hops are done. with_clover: once for all columns. */
 KAON_INLINE void hop_fetch_rest(const hop_plan *plan, const hop_place *place, int column,
                                 const int with_clover, const int begin, const int end) {
-  enum { near = !KAON_HALF && KAON_PARTS == 1 };
   const kaon_hop_args *args = plan->args;
   const int64_t block = place->block;
-  const int part = place->part;
+  const int part = place->part, near = !KAON_HALF && KAON_PARTS == 1 && plan->prefetch == 1;
   if (!plan->prefetch || plan->bare) return;
   if (args->x.data != NULL)
     site_fetch_spinor(&plan->site, args->x, block, part, column, begin, end, near);

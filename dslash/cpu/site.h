@@ -64,9 +64,8 @@ KAON_INLINE void site_load(const site_plan *plan, kaon_view view, int64_t block,
 #endif
 }
 
-/* Asks for numbers begin .. end - 1 of VL sites: into the first level of cache, or into the second
- * what comes from afar. In a loop of few bytes: kernels of a hop fill the cache of decoded
- * instructions. */
+/* Asks for numbers begin .. end - 1 of VL sites: near into the first level of cache, else into the
+ * second. In a loop of few bytes: kernels of a hop fill the cache of decoded instructions. */
 KAON_INLINE void site_fetch(const stored *p, const int begin, const int end, const int near) {
   enum { step = KAON_W * sizeof(stored) < 64 ? 64 / (KAON_W * sizeof(stored)) : 1 };
 #pragma GCC unroll 1

@@ -100,7 +100,10 @@ static int candidates(const tune *t, candidate *list) {
     for (int p = hop ? KAON_OFF : KAON_BY_RULE; p <= (hop ? KAON_ON : KAON_BY_RULE); p++) {
       e.stream = (kaon_choice)s;
       e.prefetch = (kaon_choice)p;
-      add(list, &count, e);
+      for (int level = p == KAON_ON; level <= (p == KAON_ON ? 2 : 0); level++) {
+        e.level = level;
+        add(list, &count, e);
+      }
     }
   for (int i = 0; !on_cpu && hop && i < 3; i++)
     for (int g = 0; g <= (e.columns > 1); g++) {

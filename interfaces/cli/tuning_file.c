@@ -13,20 +13,23 @@ static const char *const precisions[] = {"double", "single", "half"};
 static const char *const switches[] = {NULL, "off", "on"};
 
 /* The members of a choice: two switches, then numbers. */
-enum { SWITCHES = 2, CHOICES = 5 };
-static const char *const choices[CHOICES] = {"prefetch", "stream", "threads", "group", "blocks"};
+enum { SWITCHES = 2, CHOICES = 6 };
+static const char *const choices[CHOICES] = {"prefetch", "stream", "level",
+                                             "threads",  "group",  "blocks"};
 
 static void values_of(const kaon_tuning_entry *e, int value[CHOICES]) {
-  const int all[CHOICES] = {(int)e->prefetch, (int)e->stream, e->threads, e->group, e->blocks};
+  const int all[CHOICES] = {(int)e->prefetch, (int)e->stream, e->level,
+                            e->threads,       e->group,       e->blocks};
   memcpy(value, all, sizeof all);
 }
 
 static void set_values(kaon_tuning_entry *e, const int value[CHOICES]) {
   e->prefetch = (kaon_choice)value[0];
   e->stream = (kaon_choice)value[1];
-  e->threads = value[2];
-  e->group = value[3];
-  e->blocks = value[4];
+  e->level = value[2];
+  e->threads = value[3];
+  e->group = value[4];
+  e->blocks = value[5];
 }
 
 json_t *tuning_new(const kaon_context *ctx) {

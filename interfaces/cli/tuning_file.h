@@ -3,9 +3,10 @@
  *    "entries": [{"kernel": "hop"|"vector", "precision": "double"|"single"|"half",
  *                 "links": 18|12|8|0, "columns": N, "lattice": [X, Y, Z, T],
  *                 "choice": {"prefetch": "on"|"off", "stream": "on"|"off",
- *                            "threads": N, "group": N, "blocks": N},     those that differ from the
- * rule "seconds": a call, "seconds_by_rule": a call}]} commit, threads and seconds are for the
- * reader; anything that is not of this list is an error. */
+ *                            "level": 1|2, "threads": N, "group": N, "blocks": N},
+ *                 "seconds": a call, "seconds_by_rule": a call}]}
+ * A choice has what differs from the rule. commit, threads and seconds are for the reader; anything
+ * that is not of this list is an error. */
 #ifndef KAON_CLI_TUNING_FILE_H
 #define KAON_CLI_TUNING_FILE_H
 

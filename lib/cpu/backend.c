@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#ifdef KAON_BUILD_X86
+#include <cpuid.h>
+#endif
 
 #include "blas/blas_ops.h"
 #include "blas/domain_ops.h"
@@ -15,21 +18,21 @@
 #include "lib/error.h"
 #include "sparse/sparse_ops.h"
 
-#define KAON_TABLES(isa)                                                                \
-  extern const kaon_convert_ops kaon_convert_ops_##isa;                                 \
-  extern const kaon_blas_ops kaon_blas_ops_##isa##_d, kaon_blas_ops_##isa##_s,          \
-      kaon_blas_ops_##isa##_h;                                                          \
-  extern const kaon_domain_ops kaon_domain_ops_##isa##_d, kaon_domain_ops_##isa##_s,    \
-      kaon_domain_ops_##isa##_h;                                                        \
-  extern const kaon_precond_ops kaon_precond_ops_##isa##_d, kaon_precond_ops_##isa##_s; \
-  extern const kaon_dslash_ops kaon_dslash_ops_##isa##_d, kaon_dslash_ops_##isa##_s,    \
-      kaon_dslash_ops_##isa##_h;                                                        \
-  extern const kaon_staggered_ops kaon_staggered_ops_##isa##_d,                         \
-      kaon_staggered_ops_##isa##_s, kaon_staggered_ops_##isa##_h;                       \
-  extern const kaon_gauge_ops kaon_gauge_ops_##isa##_d, kaon_gauge_ops_##isa##_s,       \
-      kaon_gauge_ops_##isa##_h;                                                         \
-  extern const kaon_measure_ops kaon_measure_ops_##isa##_d, kaon_measure_ops_##isa##_s, \
-      kaon_measure_ops_##isa##_h;                                                       \
+#define KAON_TABLES(isa)                                                                      \
+  extern const kaon_convert_ops kaon_convert_ops_##isa;                                       \
+  extern const kaon_blas_ops kaon_blas_ops_##isa##_d, kaon_blas_ops_##isa##_s,                \
+      kaon_blas_ops_##isa##_h;                                                                \
+  extern const kaon_domain_ops kaon_domain_ops_##isa##_d, kaon_domain_ops_##isa##_s,          \
+      kaon_domain_ops_##isa##_h;                                                              \
+  extern const kaon_precond_ops kaon_precond_ops_##isa##_d, kaon_precond_ops_##isa##_s;       \
+  extern const kaon_dslash_ops kaon_dslash_ops_##isa##_d, kaon_dslash_ops_##isa##_s,          \
+      kaon_dslash_ops_##isa##_h;                                                              \
+  extern const kaon_staggered_ops kaon_staggered_ops_##isa##_d, kaon_staggered_ops_##isa##_s, \
+      kaon_staggered_ops_##isa##_h;                                                           \
+  extern const kaon_gauge_ops kaon_gauge_ops_##isa##_d, kaon_gauge_ops_##isa##_s,             \
+      kaon_gauge_ops_##isa##_h;                                                               \
+  extern const kaon_measure_ops kaon_measure_ops_##isa##_d, kaon_measure_ops_##isa##_s,       \
+      kaon_measure_ops_##isa##_h;                                                             \
   extern const kaon_sparse_ops kaon_sparse_ops_##isa##_d, kaon_sparse_ops_##isa##_s;
 
 #define KAON_BACKEND_TABLE(isa_, text, lanes, memory_)                                             \
@@ -124,6 +127,19 @@ void kaon_cpu_describe(char *text, size_t room) {
     break;
   }
   fclose(file);
+}
+
+/* Zen 4, AMD's family 25 with AVX-512: requests into the first level wait there for the few lines
+ * that a core may miss at a time, and hops take up to twice as long. */
+int kaon_cpu_prefetch_level(void) {
+#ifdef KAON_BUILD_X86
+  unsigned a, b, c, d;
+  if (__builtin_cpu_is("amd") && __get_cpuid(1, &a, &b, &c, &d)) {
+    const unsigned family = (a >> 8 & 0xf) + (a >> 20 & 0xff);
+    if (family == 25 && __builtin_cpu_supports("avx512f")) return 2;
+  }
+#endif
+  return 1;
 }
 
 /* By what Linux says of the caches: sysconf gives ten times as much on some AMD machines. */

@@ -14,6 +14,10 @@ void kaon_cpu_describe(char *text, size_t room);
 /* Bytes of the cache of one core (level 2) or of all (level 3: the last there is). */
 size_t kaon_cpu_cache_bytes(int level);
 
+/* The level of cache that kernels should ask for data into, 1 or 2, by what this processor is
+ * (docs/architecture.md, "The hop on a CPU"). */
+int kaon_cpu_prefetch_level(void);
+
 /* Joules that the processor's packages counted, together; NaN where they may not be read. */
 double kaon_cpu_energy(kaon_context *ctx);
 

@@ -41,7 +41,8 @@ class Tune(system.Case):
         self.tune("--columns", "12", "--precision", "double,single", "--reconstruct", "18")
         on_cpu = self.report("t.json")["backend"] == "cpu"
         outputs = []
-        for n, choice in enumerate((None, {}, {"prefetch": "on", "stream": "on"}, {"prefetch": "off", "stream": "off"})):
+        for n, choice in enumerate((None, {}, {"prefetch": "on", "stream": "on"}, {"prefetch": "off", "stream": "off"},
+                                    {"prefetch": "on", "level": 1}, {"prefetch": "on", "level": 2})):
             if choice and not on_cpu:
                 continue
             more = []
