@@ -3,7 +3,8 @@
  * column. Links that must be rebuilt, or that several columns share, are decoded once a part into
  * first-level cache. A backward hop multiplies in the neighbour's lanes and exchanges lanes
  * afterwards, so links are never moved; signs go with the neighbour's colours on a forward hop,
- * with the product on a backward one. */
+ * with the product on a backward one. What the next part will read is asked for, a direction and a
+ * column at a time, while this one is computed. */
 #include "dslash/cpu/colour.h"
 #include "dslash/dslash_ops.h"
 #include "lib/cpu/team.h"
@@ -26,7 +27,9 @@ typedef struct staggered_plan {
   const kaon_staggered_args *args;
   reach_plan fat, naik;
   int improved, dot;
-  int top[4]; /* mu is cut by the lane bit that tells the parts of a block apart */
+  int prefetch; /* into this level of cache; 0: nothing is asked for */
+  int first;    /* column that takes part */
+  int top[4];   /* mu is cut by the lane bit that tells the parts of a block apart */
   vperm exchange[4];
   const int32_t *blocks; /* a part of a divided lattice: which ones; NULL: all */
   int64_t count;         /* of blocks */
@@ -85,6 +88,54 @@ KAON_INLINE const stored *field_at(const reach_plan *r, const stored *const fiel
     return room;
   }
   return field[1] + first + from->block * stride + from->part * KAON_VL;
+}
+
+/* A part of a block: of those that are worked on the one at `place`. */
+typedef struct site_part {
+  int64_t place;
+  int part;
+} site_part;
+
+/* `count` numbers of VL sites. In a loop of few bytes (site_fetch). */
+KAON_INLINE void fetch(const stored *p, int count, int level) {
+  enum { step = KAON_W * sizeof(stored) < 64 ? 64 / (KAON_W * sizeof(stored)) : 1 };
+#pragma GCC unroll 1
+  for (int c = 0; c < count; c += step)
+    if (level == 1)
+      __builtin_prefetch(p + c * KAON_W, 0, 3);
+    else
+      __builtin_prefetch(p + c * KAON_W, 0, 2);
+}
+
+/* Asks for what a column will read there in direction dir: the neighbour's colours, and with the
+ * first column the link. */
+static __attribute__((noinline)) void fetch_hop(const staggered_plan *plan, const reach_plan *r,
+                                                const site_part *there, int column, int dir) {
+  const kaon_staggered_args *a = plan->args;
+  const int64_t block = block_at(plan, there->place);
+  const hop_from from = from_of(plan, r, block, there->part, dir);
+  __asm__ volatile(""); /* or the call, which only asks, is taken for one without effect */
+  if (from.gather) return;
+  fetch((const stored *)a->in.data + colour_at(a->nrhs, from.block, from.part, column),
+        KAON_STAGGERED_REALS, plan->prefetch);
+#if KAON_HALF
+  __builtin_prefetch(a->in.scale + colour_scale_at(a->nrhs, from.block, from.part, column));
+#endif
+  if (column != plan->first) return;
+  fetch(field_at(r, r->links, &from, block, there->part, dir, r->recon, NULL), r->recon, 2);
+  if (r->phase[0] != NULL)
+    fetch(field_at(r, r->phase, &from, block, there->part, dir, 1, NULL), 1, 2);
+}
+
+/* The same for what is read besides. */
+static __attribute__((noinline)) void fetch_rest(const staggered_plan *plan, const site_part *there,
+                                                 int column) {
+  const kaon_staggered_args *a = plan->args;
+  const int64_t at = colour_at(a->nrhs, block_at(plan, there->place), there->part, column);
+  __asm__ volatile("");
+  if (a->x.data != NULL)
+    fetch((const stored *)a->x.data + at, KAON_STAGGERED_REALS, plan->prefetch);
+  if (plan->dot) fetch((const stored *)a->w.data + at, KAON_STAGGERED_REALS, plan->prefetch);
 }
 
 /* -1 in the lanes whose hop has that sign, 1 in the others. */
@@ -212,34 +263,39 @@ static __attribute__((noinline)) void decode_all(const staggered_plan *plan, con
   }
 }
 
-/* All hops of one length. */
-KAON_INLINE vcolour add_all(const staggered_plan *plan, const reach_plan *r, int64_t place,
-                            int part, int column, const int kind, const real *decoded) {
-  const int64_t block = block_at(plan, place);
+/* All hops of one length. there: what comes next, where that is asked for. */
+KAON_INLINE vcolour add_all(const staggered_plan *plan, const reach_plan *r, const site_part *here,
+                            const site_part *there, int column, const int kind,
+                            const real *decoded) {
+  const int64_t block = block_at(plan, here->place);
+  const int part = here->part;
   vcolour d = colour_zero();
   stored room[KAON_LINK_18 * KAON_W] __attribute__((aligned(64)));
   for (int dir = 0; dir < KAON_DIRS; dir++) {
     const hop_from from = from_of(plan, r, block, part, dir);
     const void *u = decoded + dir * LINK;
+    if (plan->prefetch) fetch_hop(plan, r, there, column, dir);
     if (kind != KAON_LINK_BUFFER) u = field_at(r, r->links, &from, block, part, dir, kind, room);
-    add_hop(plan, r, &from, place, part, column, dir, u, kind, &d);
+    add_hop(plan, r, &from, here->place, part, column, dir, u, kind, &d);
   }
   return d;
 }
 
-static vcolour hops(const staggered_plan *plan, const reach_plan *r, int64_t place, int part,
-                    int column, const real *decoded) {
-  if (r->decode) return add_all(plan, r, place, part, column, KAON_LINK_BUFFER, decoded);
-  return add_all(plan, r, place, part, column, KAON_LINK_18, NULL);
+static vcolour hops(const staggered_plan *plan, const reach_plan *r, const site_part *here,
+                    const site_part *there, int column, const real *decoded) {
+  if (r->decode) return add_all(plan, r, here, there, column, KAON_LINK_BUFFER, decoded);
+  return add_all(plan, r, here, there, column, KAON_LINK_18, NULL);
 }
 
-static void hop_site(const staggered_plan *plan, int64_t place, int part, int column,
-                     const real *fat_links, const real *naik_links, double *sums) {
+static void hop_site(const staggered_plan *plan, const site_part *here, const site_part *there,
+                     int column, const real *fat_links, const real *naik_links, double *sums) {
   const kaon_staggered_args *a = plan->args;
   const kaon_stencil *st = a->stencil;
-  const int64_t block = block_at(plan, place);
-  vcolour d = hops(plan, &plan->fat, place, part, column, fat_links), naik = d, w;
-  if (plan->improved) naik = hops(plan, &plan->naik, place, part, column, naik_links);
+  const int64_t block = block_at(plan, here->place);
+  const int part = here->part;
+  vcolour d = hops(plan, &plan->fat, here, there, column, fat_links), naik = d, w;
+  if (plan->improved) naik = hops(plan, &plan->naik, here, there, column, naik_links);
+  if (plan->prefetch) fetch_rest(plan, there, column);
   colour_join(plan->fat.factor, &d, plan->improved, plan->naik.factor, &naik);
   if (a->x.data != NULL) {
     const vcolour x = colour_load(a->x, a->nrhs, block, part, column);
@@ -272,13 +328,15 @@ static void hop_chunk(const staggered_plan *plan, int chunk, double *partials) {
   if (a->sum.state) kaon_partial_clear(partials, chunk, a->nrhs, 2);
   for (int64_t place = begin; place < end; place++)
     for (int part = 0; part < KAON_PARTS; part++) {
-      const int64_t block = block_at(plan, place);
+      const int64_t block = block_at(plan, place), next = place + (part + 1 == KAON_PARTS);
+      const site_part here = {place, part},
+                      there = {next < plan->count ? next : place, (part + 1) % KAON_PARTS};
       if (plan->fat.decode) decode_all(plan, &plan->fat, block, part, links[0]);
       if (plan->improved && plan->naik.decode) decode_all(plan, &plan->naik, block, part, links[1]);
       for (int k = 0; k < a->nrhs; k++) {
         if (!kaon_gate_open(&a->gate, k)) continue;
         if (a->sum.state) sums = kaon_partial(partials, chunk, k, a->nrhs, 2);
-        hop_site(plan, place, part, k, links[0], links[1], sums);
+        hop_site(plan, &here, &there, k, links[0], links[1], sums);
       }
     }
 }
@@ -338,6 +396,8 @@ static void KAON_EXPORT(staggered_hop)(const kaon_launch *launch, const kaon_sta
     plan.top[mu] = bit >= 0 && (1 << bit) == KAON_VL;
     plan.exchange[mu] = v_exchange_index(bit >= 0 && (1 << bit) < KAON_VL ? bit : 0);
   }
+  plan.prefetch = launch->prefetch;
+  while (plan.first < args->nrhs - 1 && !kaon_gate_open(&args->gate, plan.first)) plan.first++;
   const int chunks = chunks_of(&plan);
   const staggered_job j = {&plan, chunks, launch->partials};
   kaon_team_run(kaon_team_of(launch, 6 * KAON_W * st->nblocks * args->nrhs), staggered_share, &j);
