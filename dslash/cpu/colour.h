@@ -3,6 +3,7 @@
 #ifndef KAON_DSLASH_CPU_COLOUR_H
 #define KAON_DSLASH_CPU_COLOUR_H
 
+#include "dslash/cpu/cache.h"
 #include "dslash/staggered_ops.h"
 #include "lib/kernel.h"
 #include "lib/cpu/reduce.h"
@@ -49,8 +50,9 @@ KAON_INLINE void colour_sums(const kaon_sum *sum, const vcolour *w, const vcolou
   sums[3] += w_sum(w_from(dot.im));
 }
 
+/* stream: past the cache. */
 KAON_INLINE void colour_store(kaon_view v, int nrhs, int64_t block, int part, int column,
-                              const vcolour *d) {
+                              const vcolour *d, const int stream) {
   stored *p = (stored *)v.data + colour_at(nrhs, block, part, column);
   const vreal *value = (const vreal *)d;
 #if KAON_HALF
@@ -58,9 +60,17 @@ KAON_INLINE void colour_store(kaon_view v, int nrhs, int64_t block, int part, in
   for (int i = 0; i < KAON_STAGGERED_REALS; i++) largest = quantise_largest(largest, value[i]);
   v_store_real(v.scale + colour_scale_at(nrhs, block, part, column), largest);
   const vreal factor = v_set(KAON_HALF_MAX) / v_max(largest, v_set(KAON_HALF_TINY));
-  for (int i = 0; i < KAON_STAGGERED_REALS; i++) v_store_int16(p + i * KAON_W, value[i] * factor);
+  stored room[KAON_STAGGERED_REALS * KAON_W] __attribute__((aligned(64)));
+  stored *to = stream ? room : p;
+  for (int i = 0; i < KAON_STAGGERED_REALS; i++) v_store_int16(to + i * KAON_W, value[i] * factor);
+  for (int i = 0; stream && i < KAON_STAGGERED_REALS; i++)
+    v_stream_copy(p + i * KAON_W, room + i * KAON_W);
 #else
-  for (int i = 0; i < KAON_STAGGERED_REALS; i++) v_store_real(p + i * KAON_W, value[i]);
+  for (int i = 0; i < KAON_STAGGERED_REALS; i++)
+    if (stream)
+      v_stream_real(p + i * KAON_W, value[i]);
+    else
+      v_store_real(p + i * KAON_W, value[i]);
 #endif
 }
 

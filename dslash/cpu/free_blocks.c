@@ -6,8 +6,8 @@
  * residual needs of z, real by real in relaxed atomic accesses, works on the copy with the ordinary
  * kernels, and writes its own blocks back in the same way. What else it writes is its own.
  *
- * A count of cycles a part is raised behind what it counts (release) and read before (acquire): what
- * is read is at least as new as its count says. In half precision numbers mean nothing without
+ * A count of cycles a part is raised behind what it counts (release) and read before (acquire):
+ * what is read is at least as new as its count says. In half precision numbers mean nothing without
  * their scales, so a copy that was written meanwhile is taken again (a number that is odd while its
  * part writes); a part writes once a cycle, so that ends. */
 #include <sched.h>
@@ -23,7 +23,7 @@ typedef uint32_t __attribute__((may_alias)) half_word;
 
 typedef struct job {
   const kaon_free_args *a;
-  kaon_launch launch; /* of one thread */
+  kaon_launch launch;   /* of one thread */
   kaon_view z, between; /* of this thread */
   kaon_hop_args whole[2], local[2];
   kaon_free_lags lags;
@@ -141,8 +141,7 @@ static void work_part(job *j, int part) {
                                  .list = domains->list + domains->first[part],
                                  .listed = (int)(domains->first[part + 1] - domains->first[part])};
   for (int i = 0; i < 2; i++) run_hop(j, &j->whole[i], &t->whole[i], part);
-  for (int64_t n = own->first[part]; n < own->first[part + 1]; n++)
-    take_residual(j, own->list[n]);
+  for (int64_t n = own->first[part]; n < own->first[part + 1]; n++) take_residual(j, own->list[n]);
   for (int i = 0; i < a->how.steps; i++) {
     for (int k = 0; k < 2; k++) run_hop(j, &j->local[k], &t->local[k], part);
     a->domain->mr(&j->launch, &step);

@@ -54,7 +54,7 @@ KAON_INLINE void hop_fetch(const hop_plan *plan, const hop_place *there, const i
                            const int kind) {
   if (!plan->prefetch) return;
   const hop_from from = hop_from_place(plan, there, dir, kind, 0);
-  if (!(from.entry & KAON_NB_UNIT)) site_fetch(from.link, 0, plan->recon, 0);
+  if (!(from.entry & KAON_NB_UNIT)) cache_fetch(from.link, 0, plan->recon, 0);
   hop_fetch_spinor(plan, &from, dir, 0);
 }
 

@@ -157,7 +157,7 @@ KAON_INLINE void hop_fetch_spinor(const hop_plan *plan, const hop_from *from, co
   const stored *psi = from->psi + column * 24 * KAON_W;
   const int t = (dir & 3) == 3;
   if (t) psi += dir < 4 ? plan->site.lower : plan->site.upper;
-  site_fetch(psi, 0, t ? 12 : 24, plan->prefetch == 1);
+  cache_fetch(psi, 0, t ? 12 : 24, plan->prefetch == 1);
 #if KAON_HALF
   __builtin_prefetch(from->scale + column * KAON_W);
 #endif

@@ -3,6 +3,7 @@
 #ifndef KAON_DSLASH_CPU_SITE_H
 #define KAON_DSLASH_CPU_SITE_H
 
+#include "dslash/cpu/cache.h"
 #include "lib/kernel.h"
 #include "lib/cpu/reduce.h"
 #include "lib/math/clover.h"
@@ -64,24 +65,11 @@ KAON_INLINE void site_load(const site_plan *plan, kaon_view view, int64_t block,
 #endif
 }
 
-/* Asks for numbers begin .. end - 1 of VL sites: near into the first level of cache, else into the
- * second. In a loop of few bytes: kernels of a hop fill the cache of decoded instructions. */
-KAON_INLINE void site_fetch(const stored *p, const int begin, const int end, const int near) {
-  enum { step = KAON_W * sizeof(stored) < 64 ? 64 / (KAON_W * sizeof(stored)) : 1 };
-#pragma GCC unroll 1
-  for (int c = (begin + step - 1) / step * step; c < end; c += step) {
-    if (near)
-      __builtin_prefetch(p + c * KAON_W, 0, 3);
-    else
-      __builtin_prefetch(p + c * KAON_W, 0, 2);
-  }
-}
-
 /* Pieces begin .. end - 1 of eight of a spinor, or of a block of the clover term. */
 KAON_INLINE void site_fetch_spinor(const site_plan *plan, kaon_view view, int64_t block, int part,
                                    int column, const int begin, const int end, const int near) {
   const stored *p = (const stored *)view.data + site_spinor(plan, block, part, column);
-  site_fetch(p, 3 * begin, 3 * end, near);
+  cache_fetch(p, 3 * begin, 3 * end, near);
 #if KAON_HALF
   if (begin == 0) __builtin_prefetch(view.scale + (block * plan->nrhs + column) * KAON_W);
 #endif
@@ -93,7 +81,7 @@ KAON_INLINE const stored *site_clover_block(const site_plan *plan, int64_t block
 
 KAON_INLINE void site_fetch_clover(const site_plan *plan, int64_t block, int part, const int begin,
                                    const int end, const int near) {
-  site_fetch(site_clover_block(plan, block, part), 9 * begin, 9 * end, near);
+  cache_fetch(site_clover_block(plan, block, part), 9 * begin, 9 * end, near);
 #if KAON_HALF
   if (begin < 2) __builtin_prefetch(plan->clover_scale + (block * 2 + begin) * KAON_W);
 #endif
@@ -216,18 +204,13 @@ KAON_INLINE void site_finish(const site_plan *plan, int64_t block, int part, int
   site_store(plan, block, part, column, d, late);
 }
 
-/* Streaming pays only where one store of lanes after another fills whole cache lines. */
-static inline int site_may_stream(const kaon_launch *launch) {
-  return launch->stream_stores && (KAON_PARTS == 1 || KAON_VL * sizeof(stored) >= 64);
-}
-
 /* For results on the sites of `parity`. */
 static inline site_plan site_plan_make(const kaon_launch *launch, const kaon_stencil *stencil,
                                        int parity, int nrhs, kaon_view out, const kaon_sum *sum) {
   site_plan plan = {.stencil = stencil, .nrhs = nrhs, .out = out, .sum = *sum};
   plan.tail = stencil->tail_lanes[parity];
   plan.lower = 12 * KAON_W;
-  plan.stream = site_may_stream(launch);
+  plan.stream = may_stream(launch);
   plan.norm = sum->state != NULL && sum->slot[0] != KAON_NO_SLOT;
   return plan;
 }

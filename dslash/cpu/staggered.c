@@ -29,6 +29,7 @@ typedef struct staggered_plan {
   int improved, dot;
   int prefetch; /* into this level of cache; 0: nothing is asked for */
   int first;    /* column that takes part */
+  int stream;   /* results past the cache */
   int top[4];   /* mu is cut by the lane bit that tells the parts of a block apart */
   vperm exchange[4];
   const int32_t *blocks; /* a part of a divided lattice: which ones; NULL: all */
@@ -96,35 +97,26 @@ typedef struct site_part {
   int part;
 } site_part;
 
-/* `count` numbers of VL sites. In a loop of few bytes (site_fetch). */
-KAON_INLINE void fetch(const stored *p, int count, int level) {
-  enum { step = KAON_W * sizeof(stored) < 64 ? 64 / (KAON_W * sizeof(stored)) : 1 };
-#pragma GCC unroll 1
-  for (int c = 0; c < count; c += step)
-    if (level == 1)
-      __builtin_prefetch(p + c * KAON_W, 0, 3);
-    else
-      __builtin_prefetch(p + c * KAON_W, 0, 2);
-}
-
 /* Asks for what a column will read there in direction dir: the neighbour's colours, and with the
  * first column the link. */
 static __attribute__((noinline)) void fetch_hop(const staggered_plan *plan, const reach_plan *r,
                                                 const site_part *there, int column, int dir) {
   const kaon_staggered_args *a = plan->args;
   const int64_t block = block_at(plan, there->place);
+  const int near = plan->prefetch == 1;
   const hop_from from = from_of(plan, r, block, there->part, dir);
   __asm__ volatile(""); /* or the call, which only asks, is taken for one without effect */
   if (from.gather) return;
-  fetch((const stored *)a->in.data + colour_at(a->nrhs, from.block, from.part, column),
-        KAON_STAGGERED_REALS, plan->prefetch);
+  cache_fetch((const stored *)a->in.data + colour_at(a->nrhs, from.block, from.part, column), 0,
+              KAON_STAGGERED_REALS, near);
 #if KAON_HALF
   __builtin_prefetch(a->in.scale + colour_scale_at(a->nrhs, from.block, from.part, column));
 #endif
   if (column != plan->first) return;
-  fetch(field_at(r, r->links, &from, block, there->part, dir, r->recon, NULL), r->recon, 2);
+  cache_fetch(field_at(r, r->links, &from, block, there->part, dir, r->recon, NULL), 0, r->recon,
+              0);
   if (r->phase[0] != NULL)
-    fetch(field_at(r, r->phase, &from, block, there->part, dir, 1, NULL), 1, 2);
+    cache_fetch(field_at(r, r->phase, &from, block, there->part, dir, 1, NULL), 0, 1, 0);
 }
 
 /* The same for what is read besides. */
@@ -134,8 +126,9 @@ static __attribute__((noinline)) void fetch_rest(const staggered_plan *plan, con
   const int64_t at = colour_at(a->nrhs, block_at(plan, there->place), there->part, column);
   __asm__ volatile("");
   if (a->x.data != NULL)
-    fetch((const stored *)a->x.data + at, KAON_STAGGERED_REALS, plan->prefetch);
-  if (plan->dot) fetch((const stored *)a->w.data + at, KAON_STAGGERED_REALS, plan->prefetch);
+    cache_fetch((const stored *)a->x.data + at, 0, KAON_STAGGERED_REALS, plan->prefetch == 1);
+  if (plan->dot)
+    cache_fetch((const stored *)a->w.data + at, 0, KAON_STAGGERED_REALS, plan->prefetch == 1);
 }
 
 /* -1 in the lanes whose hop has that sign, 1 in the others. */
@@ -306,7 +299,7 @@ static void hop_site(const staggered_plan *plan, const site_part *here, const si
       ((vreal *)&d)[i] = v_keep(((vreal *)&d)[i], st->tail_lanes[a->parity] - part * KAON_VL);
   if (plan->dot) w = colour_load(a->w, a->nrhs, block, part, column);
   if (sums != NULL) colour_sums(&a->sum, plan->dot ? &w : NULL, &d, sums);
-  colour_store(a->out, a->nrhs, block, part, column, &d);
+  colour_store(a->out, a->nrhs, block, part, column, &d, plan->stream);
 }
 
 /* Of a part half as many at most: interior and boundary leave their sums side by side. */
@@ -382,6 +375,7 @@ static void staggered_share(const void *job_, int t, int threads) {
   const int end = (int)((int64_t)j->chunks * (t + 1) / threads);
   for (int chunk = (int)((int64_t)j->chunks * t / threads); chunk < end; chunk++)
     hop_chunk(j->plan, chunk, j->partials);
+  v_stream_fence();
 }
 
 static void KAON_EXPORT(staggered_hop)(const kaon_launch *launch, const kaon_staggered_args *args) {
@@ -397,6 +391,7 @@ static void KAON_EXPORT(staggered_hop)(const kaon_launch *launch, const kaon_sta
     plan.exchange[mu] = v_exchange_index(bit >= 0 && (1 << bit) < KAON_VL ? bit : 0);
   }
   plan.prefetch = launch->prefetch;
+  plan.stream = may_stream(launch);
   while (plan.first < args->nrhs - 1 && !kaon_gate_open(&args->gate, plan.first)) plan.first++;
   const int chunks = chunks_of(&plan);
   const staggered_job j = {&plan, chunks, launch->partials};

@@ -40,9 +40,9 @@ KAON_INLINE void store_lanes(const colour_plan *plan, const int32_t *target, int
   stored room[KAON_STAGGERED_REALS * KAON_W] __attribute__((aligned(64)));
 #if KAON_HALF
   float scale[KAON_W] __attribute__((aligned(64)));
-  colour_store((kaon_view){room, scale}, 1, 0, 0, 0, d);
+  colour_store((kaon_view){room, scale}, 1, 0, 0, 0, d, 0);
 #else
-  colour_store((kaon_view){room, NULL}, 1, 0, 0, 0, d);
+  colour_store((kaon_view){room, NULL}, 1, 0, 0, 0, d, 0);
 #endif
   for (int l = 0; l < KAON_VL; l++) {
     if (target[l] < 0) continue;
@@ -86,9 +86,8 @@ void KAON_EXPORT(kaon_staggered_gather)(const kaon_launch *launch,
         .args = args,
         .dir = dir,
         .links = (const stored *)l->links[other] + mu * blocks * l->recon * KAON_W,
-        .phase = l->phase[other] != NULL
-                     ? (const stored *)l->phase[other] + mu * blocks * KAON_W
-                     : NULL};
+        .phase = l->phase[other] != NULL ? (const stored *)l->phase[other] + mu * blocks * KAON_W
+                                         : NULL};
     const int64_t n = args->faces->senders[args->parity][dir];
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t place = 0; place < n; place++) colour_block(&plan, place);

@@ -1,0 +1,27 @@
+/* cache.h - how the CPU's kernels of spinors and of colours deal with caches: asking for what comes
+ * next, storing past them. */
+#ifndef KAON_DSLASH_CPU_CACHE_H
+#define KAON_DSLASH_CPU_CACHE_H
+
+#include "lib/kernel.h"
+#include "lib/launch.h"
+
+/* Asks for numbers begin .. end - 1 of VL sites: near into the first level of cache, else into the
+ * second. In a loop of few bytes: kernels of a hop fill the cache of decoded instructions. */
+KAON_INLINE void cache_fetch(const stored *p, const int begin, const int end, const int near) {
+  enum { step = KAON_W * sizeof(stored) < 64 ? 64 / (KAON_W * sizeof(stored)) : 1 };
+#pragma GCC unroll 1
+  for (int c = (begin + step - 1) / step * step; c < end; c += step) {
+    if (near)
+      __builtin_prefetch(p + c * KAON_W, 0, 3);
+    else
+      __builtin_prefetch(p + c * KAON_W, 0, 2);
+  }
+}
+
+/* Streaming pays only where one store of lanes after another fills whole cache lines. */
+static inline int may_stream(const kaon_launch *launch) {
+  return launch->stream_stores && (KAON_PARTS == 1 || KAON_VL * sizeof(stored) >= 64);
+}
+
+#endif
