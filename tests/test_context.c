@@ -15,6 +15,7 @@
 #include <kaon/options.h>
 
 #include "lib/context.h"
+#include "lib/cpu/backend.h"
 #include "lib/cpu/free_memory.h"
 #include "lib/options_table.h"
 #include "tests/util/machine.h"
@@ -269,8 +270,8 @@ static void free_memory_is_the_least_of_what_bounds_it(void **state) {
         V2 "/memory.current", "100000\n", V2 "/memory.stat", V2_STAT},
        1024000},
       {"what the kernel notes about files is given back as well",
-       {"/proc/self/cgroup", "0::/\n", V2 "/memory.max", "100000\n", V2 "/memory.current", "90000\n",
-        V2 "/memory.stat", V2_STAT "slab_reclaimable 25000\n"},
+       {"/proc/self/cgroup", "0::/\n", V2 "/memory.max", "100000\n", V2 "/memory.current",
+        "90000\n", V2 "/memory.stat", V2_STAT "slab_reclaimable 25000\n"},
        65000},
       {"used up",
        {"/proc/meminfo", MEMINFO, "/proc/self/cgroup", "0::/\n", V2 "/memory.max", "50000\n",
@@ -318,6 +319,22 @@ static void the_cpu_says_what_is_free(void **state) {
 }
 
 /* A child must die on the access; its exit is by a signal (or the sanitizer's report). */
+static void large_caches_count_by_threads(void **state) {
+  static const struct {
+    size_t last; /* MB */
+    int threads;
+    size_t expected;
+  } rows[] = {{32, 1, 32},    {32, 64, 32},   {64, 2, 64},     {96, 2, 32},
+              {96, 16, 64},   {300, 2, 32},   {300, 8, 32},    {300, 16, 64},
+              {300, 74, 296}, {300, 75, 300}, {300, 128, 300}, {65, 1, 32}};
+  (void)state;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    assert_int_equal(kaon_cpu_stream_bytes(rows[i].last << 20, rows[i].threads) >> 20,
+                     rows[i].expected);
+  const int level = kaon_cpu_prefetch_level();
+  assert_true(level == 1 || level == 2);
+}
+
 static void dies(int overrun) {
   fflush(stdout);
   pid_t child = fork();
@@ -444,6 +461,7 @@ int main(void) {
       cmocka_unit_test(library_calls_that_there_are_not_are_refused),
       cmocka_unit_test(free_memory_is_the_least_of_what_bounds_it),
       cmocka_unit_test(the_cpu_says_what_is_free),
+      cmocka_unit_test(large_caches_count_by_threads),
       cmocka_unit_test(check_mode_traps_overruns_and_late_uses),
       cmocka_unit_test(the_device_says_what_it_is),
       cmocka_unit_test(transfers_keep_every_byte),

@@ -129,6 +129,13 @@ void kaon_cpu_describe(char *text, size_t room) {
   fclose(file);
 }
 
+size_t kaon_cpu_stream_bytes(size_t last, int threads) {
+  const size_t small = (size_t)64 << 20, least = small / 2;
+  const size_t part = (size_t)threads << 22; /* what sockets have for a core */
+  if (last <= small || part >= last) return last;
+  return part > least ? part : least;
+}
+
 /* Zen 4, AMD's family 25 with AVX-512: requests into the first level wait there for the few lines
  * that a core may miss at a time, and hops take up to twice as long. */
 int kaon_cpu_prefetch_level(void) {

@@ -14,6 +14,10 @@ void kaon_cpu_describe(char *text, size_t room);
 /* Bytes of the cache of one core (level 2) or of all (level 3: the last there is). */
 size_t kaon_cpu_cache_bytes(int level);
 
+/* Bytes that a call of so many threads may go through before it stores past a last cache of `last`
+ * bytes: all of it; of one that a socket of many cores shares the part of these
+ * (docs/architecture.md, "The hop on a CPU"). */
+size_t kaon_cpu_stream_bytes(size_t last, int threads);
 /* The level of cache that kernels should ask for data into, 1 or 2, by what this processor is
  * (docs/architecture.md, "The hop on a CPU"). */
 int kaon_cpu_prefetch_level(void);
