@@ -26,8 +26,8 @@ struct kaon_context {
   uint64_t *marked;                     /* behind those, on a device */
   double *left;                         /* there too */
   unsigned blocks_allocated;            /* by the backend's memory, to stagger their addresses */
-  size_t cache_bytes;      /* of calls that go through more results are streamed past the caches */
-  size_t core_cache_bytes; /* second-level cache of one core: much more than that is prefetched */
+  size_t cache_bytes;      /* a call through more stores past the caches (kaon_cpu_stream_bytes) */
+  size_t core_cache_bytes; /* second-level cache of one core: far beyond it kernels ask ahead */
   int prefetch_level;      /* into this level of cache (kaon_cpu_prefetch_level) */
   struct kaon_tuning_entry *tuning; /* lib/tuning.h; NULL: all by rule */
   int tuning_count;

@@ -22,7 +22,7 @@ typedef struct kaon_launch_shape {
 
 typedef struct kaon_launch {
   int threads;       /* CPU: OpenMP team size */
-  int stream_stores; /* CPU: the call turns the last cache over: store past it */
+  int stream_stores; /* CPU: the call goes through more than the last cache has for it: past it */
   int prefetch;      /* CPU: into which level of cache a kernel asks ahead; 0: it does not */
   void *queue;       /* CUDA: stream */
   int dependent;     /* CUDA: see lib/cuda/dependent.h */

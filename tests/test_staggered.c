@@ -41,13 +41,14 @@ static const int shapes[][4] = {
     {8, 4, 4, 8}, {4, 4, 4, 4}, {4, 6, 2, 10}, {8, 8, 8, 8}, {2, 2, 2, 2}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-/* On processors: what a hop will read is asked for ahead, as past the caches; 0: as by rule. */
-static void ask_ahead(staggered_case *s, int level, size_t rule) {
-  s->c.ctx->core_cache_bytes = level > 0 ? 0 : rule;
-  if (level > 0) s->c.ctx->prefetch_level = level;
+/* Processors: as if caches held nothing, so that hops ask ahead, into this level, and store past
+ * them. */
+static void without_caches(staggered_case *s, int level) {
+  s->c.ctx->core_cache_bytes = s->c.ctx->cache_bytes = 0;
+  s->c.ctx->prefetch_level = level;
 }
 
-/* D on both parities, and on each again where it asks ahead; error / bound. */
+/* D on both parities, and on each again without caches; error / bound. */
 static double check_hop(staggered_case *s, kaon_staggered_phases phases, kaon_precision precision,
                         kaon_reconstruct reconstruct, int columns) {
   const double epsilon = s->improved ? -0.3 : 0;
@@ -65,13 +66,14 @@ static double check_hop(staggered_case *s, kaon_staggered_phases phases, kaon_pr
       memset(out[k], 0, staggered_size(s) * sizeof **out);
       ref_staggered_hop(&d, parity, in[k], out[k]);
     }
-    const size_t rule = s->c.ctx->core_cache_bytes;
+    const kaon_context rule = *s->c.ctx;
     for (int again = 0; again <= s->c.ctx->backend->host_accessible; again++) {
-      ask_ahead(s, again * (1 + parity), rule);
+      if (again) without_caches(s, 1 + parity);
       must(s->c.ctx, kaon_staggered_hop(M, (kaon_parity)parity, x, y));
       worst = larger(worst, staggered_deviation(s, y, out) / allowed(precision, reconstruct));
     }
-    ask_ahead(s, 0, rule);
+    s->c.ctx->core_cache_bytes = rule.core_cache_bytes;
+    s->c.ctx->cache_bytes = rule.cache_bytes;
     kaon_vector_destroy(&x);
     kaon_vector_destroy(&y);
     case_free_columns(in, columns);
@@ -117,7 +119,7 @@ static void operators_are_those_of_the_reference(void **state) {
   for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
     staggered_case s;
     if (machine_lacks(machine) || !staggered_open(&s, machine, extents, 1, 2)) continue;
-    ask_ahead(&s, 1, 0);
+    without_caches(&s, 1);
     const ref_staggered d = staggered_reference(&s, mass, 0, KAON_PHASES_MILC);
     for (int p = KAON_DOUBLE; p <= KAON_HALF; p++) {
       const double bound = 2 * allowed((kaon_precision)p, KAON_RECONSTRUCT_12);
@@ -167,7 +169,7 @@ static void sums_and_gates_are_kept(void **state) {
   for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
     staggered_case s;
     if (machine_lacks(machine) || !staggered_open(&s, machine, extents, 1, 2)) continue;
-    ask_ahead(&s, 2, 0);
+    without_caches(&s, 2);
     for (int p = KAON_DOUBLE; p <= KAON_HALF; p++) {
       kaon_operator *A = NULL, *M = staggered_operator(&s, 0.2, 0, KAON_PHASES_MILC,
                                                        (kaon_precision)p, KAON_RECONSTRUCT_12);

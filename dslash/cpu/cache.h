@@ -19,9 +19,11 @@ KAON_INLINE void cache_fetch(const stored *p, const int begin, const int end, co
   }
 }
 
-/* Streaming pays only where one store of lanes after another fills whole cache lines. */
-static inline int may_stream(const kaon_launch *launch) {
-  return launch->stream_stores && (KAON_PARTS == 1 || KAON_VL * sizeof(stored) >= 64);
+/* Streaming pays only where one store of lanes after another fills whole cache lines; reals: that a
+ * column has. */
+static inline int may_stream(const kaon_launch *launch, int reals) {
+  const size_t bytes = KAON_VL * sizeof(stored);
+  return launch->stream_stores && (KAON_PARTS == 1 ? reals * bytes % 64 == 0 : bytes >= 64);
 }
 
 #endif

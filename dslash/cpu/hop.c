@@ -121,7 +121,8 @@ KAON_INLINE double *hop_sums(const hop_plan *plan, double *partials, int slot, i
 
 /* Columns whose sums stay in first-level cache together, and how many of them ahead what is read is
  * asked for, into that cache or into the second one, which has more room. */
-enum { HOP_GROUP = 18432 / sizeof(vspinor), HOP_LEAD = 3, HOP_LEAD_SECOND = 6, HOP_LINE = 64 };
+enum { HOP_FITS = 18432 / sizeof(vspinor), HOP_GROUP = HOP_FITS < 16 ? HOP_FITS : 16 };
+enum { HOP_LEAD = 3, HOP_LEAD_SECOND = 6, HOP_LINE = 64 };
 
 /* Columns that are worked on at once: open ones side by side, so that addresses are counted up. */
 typedef struct hop_group {

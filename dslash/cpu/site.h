@@ -210,7 +210,7 @@ static inline site_plan site_plan_make(const kaon_launch *launch, const kaon_ste
   site_plan plan = {.stencil = stencil, .nrhs = nrhs, .out = out, .sum = *sum};
   plan.tail = stencil->tail_lanes[parity];
   plan.lower = 12 * KAON_W;
-  plan.stream = may_stream(launch);
+  plan.stream = may_stream(launch, 24);
   plan.norm = sum->state != NULL && sum->slot[0] != KAON_NO_SLOT;
   return plan;
 }

@@ -28,7 +28,7 @@ typedef struct staggered_plan {
   reach_plan fat, naik;
   int improved, dot;
   int prefetch; /* into this level of cache; 0: nothing is asked for */
-  int first;    /* column that takes part */
+  int first;    /* the first column that takes part */
   int stream;   /* results past the cache */
   int top[4];   /* mu is cut by the lane bit that tells the parts of a block apart */
   vperm exchange[4];
@@ -125,6 +125,11 @@ static __attribute__((noinline)) void fetch_rest(const staggered_plan *plan, con
   const kaon_staggered_args *a = plan->args;
   const int64_t at = colour_at(a->nrhs, block_at(plan, there->place), there->part, column);
   __asm__ volatile("");
+#if KAON_HALF
+  const int64_t scale = colour_scale_at(a->nrhs, block_at(plan, there->place), there->part, column);
+  if (a->x.data != NULL) __builtin_prefetch(a->x.scale + scale);
+  if (plan->dot) __builtin_prefetch(a->w.scale + scale);
+#endif
   if (a->x.data != NULL)
     cache_fetch((const stored *)a->x.data + at, 0, KAON_STAGGERED_REALS, plan->prefetch == 1);
   if (plan->dot)
@@ -391,7 +396,7 @@ static void KAON_EXPORT(staggered_hop)(const kaon_launch *launch, const kaon_sta
     plan.exchange[mu] = v_exchange_index(bit >= 0 && (1 << bit) < KAON_VL ? bit : 0);
   }
   plan.prefetch = launch->prefetch;
-  plan.stream = may_stream(launch);
+  plan.stream = may_stream(launch, KAON_STAGGERED_REALS);
   while (plan.first < args->nrhs - 1 && !kaon_gate_open(&args->gate, plan.first)) plan.first++;
   const int chunks = chunks_of(&plan);
   const staggered_job j = {&plan, chunks, launch->partials};

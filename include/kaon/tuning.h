@@ -36,7 +36,7 @@ typedef struct kaon_tuning_entry {
   int64_t sites; /* of both parities */
   /* CPU */
   kaon_choice prefetch; /* hop: ask for the next site's data while this one is computed */
-  int level;            /* hop: and into this level of cache, 1 or 2 */
+  int level;            /* hop: where it asks, into this level of cache: 1 or 2 */
   kaon_choice stream;   /* store past the caches; of vectors: zero and copy */
   /* CUDA; a kernel that was not compiled for a choice goes by its rule */
   int threads; /* hop: sites of a block; a power of two, 32 to 1024; 32: two threads share a site */

@@ -100,8 +100,8 @@ static int candidates(const tune *t, candidate *list) {
     for (int p = hop ? KAON_OFF : KAON_BY_RULE; p <= (hop ? KAON_ON : KAON_BY_RULE); p++) {
       e.stream = (kaon_choice)s;
       e.prefetch = (kaon_choice)p;
-      for (int level = p == KAON_ON; level <= (p == KAON_ON ? 2 : 0); level++) {
-        e.level = level;
+      for (int level = 1; level <= (p == KAON_ON ? 2 : 1); level++) {
+        e.level = p == KAON_ON ? level : 0; /* off, or no choice: there is none */
         add(list, &count, e);
       }
     }

@@ -130,10 +130,9 @@ void kaon_cpu_describe(char *text, size_t room) {
 }
 
 size_t kaon_cpu_stream_bytes(size_t last, int threads) {
-  const size_t small = (size_t)64 << 20, least = small / 2;
-  const size_t part = (size_t)threads << 22; /* what sockets have for a core */
-  if (last <= small || part >= last) return last;
-  return part > least ? part : least;
+  const size_t least = (size_t)64 << 20, part = (size_t)threads << 22; /* a core's of a socket's */
+  const size_t most = part > least ? part : least;
+  return last < most ? last : most;
 }
 
 /* Zen 4, AMD's family 25 with AVX-512: requests into the first level wait there for the few lines
