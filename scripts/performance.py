@@ -101,11 +101,6 @@ def ranks_of(row):
     return row.get("ranks") or 1
 
 
-def peers_of(peers, folder):
-    """Without those of other machines that give their processor the same name."""
-    return [peer for peer in peers if peer.get("results", folder) == folder]
-
-
 def peer_of(row, peers):
     """(name, the peer's row) for the same cell, or (None, None)."""
     for peer in peers:
@@ -510,7 +505,7 @@ def page(folders, every_peer):
     """(text of the page, {plot's file name: gnuplot script})"""
     parts, scripts = [HEAD], {}
     for folder, every in folders.items():
-        peers = peers_of(every_peer, folder)
+        peers = [peer for peer in every_peer if peer.get("results", folder) == folder] # not another of that name
         runs = [run for run in every if not papers.is_paper(run)] or every
         device = runs[0].rows[0]["device"]
         parts.append(f"## {device} (`bench/results/{folder}`)\n")
@@ -589,10 +584,8 @@ def main():
     options = parser.parse_args()
     try:
         if options.table:
-            every_peer = find_peers(options.root)
-            folders = [os.path.dirname(os.path.abspath(path)) for path in options.table]
-            print("\n\n".join(section(Run(path, folder), peers_of(every_peer, os.path.basename(folder)))
-                              for path, folder in zip(options.table, folders)))
+            peers = find_peers(options.root)
+            print("\n\n".join(section(Run(path, os.path.dirname(os.path.abspath(path))), peers) for path in options.table))
             return 0
         if options.check:
             return check(options.root)
