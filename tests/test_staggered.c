@@ -68,6 +68,7 @@ static double check_hop(staggered_case *s, kaon_staggered_phases phases, kaon_pr
     }
     const kaon_context rule = *s->c.ctx;
     for (int again = 0; again <= s->c.ctx->backend->host_accessible; again++) {
+      must(s->c.ctx, kaon_vector_zero(y)); /* not what the hop before left */
       if (again) without_caches(s, 1 + parity);
       must(s->c.ctx, kaon_staggered_hop(M, (kaon_parity)parity, x, y));
       worst = larger(worst, staggered_deviation(s, y, out) / allowed(precision, reconstruct));
