@@ -118,11 +118,11 @@ json_t *faults_describe(const linear *l, const kaon_relax_report *r) {
   static const char *const kinds[] = {"rows", "block", "rank"};
   const kaon_fault_options *o = l->relax.faults;
   if (!o) return json_null();
-  return json_pack("{s:s s:o s:i s:i s:i s:o s:i s:i s:b s:I s:I s:i s:i s:b s:I s:i s:i s:i}",
+  return json_pack("{s:s s:o s:i s:i s:i s:o s:i s:i s:b s:o s:I s:i s:i s:b s:I s:i s:i s:i}",
                    "kind", kinds[o->kind], "share", report_real(o->share), "rank", o->rank, "begin",
                    o->begin, "recovery", o->recovery, "flip_rate", report_real(o->flip_rate),
                    "flip_begin", o->flip_begin, "flip_end", o->flip_end, "repair", o->repair,
-                   "seed", (json_int_t)o->seed, "frozen", (json_int_t)r->frozen, "frozen_at",
+                   "seed", report_seed(o->seed), "frozen", (json_int_t)r->frozen, "frozen_at",
                    r->frozen_at, "restored_at", r->restored_at, "restored_by_monitor",
                    r->restored_by_monitor, "flips", (json_int_t)l->flips, "alarms", r->alarms,
                    "first_alarm", r->first_alarm, "rollbacks", r->rollbacks);

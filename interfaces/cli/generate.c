@@ -111,9 +111,10 @@ static int save(const kaon_context *ctx, const generate_args *a, const field *f,
             "in 32 bits, from which a run cannot go on as it would have; another --format can\n");
   else if (code == EXIT_DONE)
     cli_say(&a->common,
-            "to go on: kaon generate --start %s --first-sweep %d --beta %.15g "
+            "to go on: kaon generate --start %s%s --first-sweep %d --beta %.15g "
             "--overrelax %d --seed %llu --output NEXT\n",
-            a->output, reached, a->beta, a->overrelax, (unsigned long long)a->seed);
+            strcmp(a->output, "cold") == 0 || strcmp(a->output, "hot") == 0 ? "./" : "", a->output,
+            reached, a->beta, a->overrelax, (unsigned long long)a->seed);
   return code;
 }
 
@@ -129,8 +130,8 @@ static int produce(kaon_context *ctx, const generate_args *a, const field *f) {
     double last =
         json_real_value(json_array_get(json_array_get(history, json_array_size(history) - 1), 1));
     json_t *more = json_pack(
-        "{s:o s:f s:I s:i s:o s:o s:O s:o}", "lattice", report_ints(f->extents, 4), "beta", a->beta,
-        "seed", (json_int_t)a->seed, "next_sweep", reached, "seconds", report_real(seconds),
+        "{s:o s:f s:o s:i s:o s:o s:O s:o}", "lattice", report_ints(f->extents, 4), "beta", a->beta,
+        "seed", report_seed(a->seed), "next_sweep", reached, "seconds", report_real(seconds),
         "plaquette", report_real(last), "history", history, "output", report_string(a->output));
     json_object_update(report, more);
     json_decref(more);

@@ -281,14 +281,15 @@ static int makes_propagator(const invert_job *job) {
   return job->columns == problem_components(&job->p) && kind <= SOURCE_CORNER;
 }
 
-/* What is left behind when all columns converged: correlators, propagator. */
+/* What is left behind when all columns converged: propagator, correlators. One that cannot be
+ * written does not take the others along. */
 static int finish(invert_job *job, json_t *report) {
   const invert_args *a = job->args;
   size_t slices = (size_t)job->p.field.extents[3];
   double *pion = calloc(2 * slices, sizeof *pion);
-  int code = ranks_agree(pion ? EXIT_DONE : EXIT_DEVICE);
+  int code = ranks_agree(pion ? EXIT_DONE : EXIT_DEVICE), written = EXIT_DONE;
   if (code == EXIT_DONE && makes_propagator(job)) {
-    code = results_correlators(job, pion, pion + slices, a->correlators);
+    code = results_contract(job, pion, pion + slices);
     if (code == EXIT_DONE) {
       print_correlators(job, pion, pion + slices);
       json_object_set_new(report, "pion", report_reals(pion, (int)slices));
@@ -296,13 +297,15 @@ static int finish(invert_job *job, json_t *report) {
         json_object_set_new(report, "rho", report_reals(pion + slices, (int)slices));
     }
   }
-  free(pion);
   if (code == EXIT_DONE && condensate_measured(job)) code = condensate_conclude(job, report);
   if (code == EXIT_DONE && a->output) {
-    code = results_propagator(job, a->output, 0);
-    if (code == EXIT_DONE) checkpoint_remove(job);
+    written = results_propagator(job, a->output, 0);
+    if (written == EXIT_DONE) checkpoint_remove(job);
   }
-  return code;
+  if (code == EXIT_DONE && a->correlators)
+    code = results_correlators(job, pion, pion + slices, a->correlators);
+  free(pion);
+  return written != EXIT_DONE ? written : code;
 }
 
 static const char *stuck(const problem *p, double residual) {
@@ -339,7 +342,11 @@ static const char *remedy(const void *user, kaon_stop_reason reason, double resi
     case KAON_BREAKDOWN:
       return "the method cannot go on here; another --solver may, cg is the safest";
     case KAON_DIVERGING:
-      return "the residual grows; try --solver cg, or --sloppy double";
+      return job->p.options.sloppy != KAON_DOUBLE ? "the residual grows; try --sloppy double"
+             : job->p.options.method == KAON_CG || job->p.options.method == KAON_CGNR
+                 ? "the residual grows: the operator is singular or nearly so; give another "
+                   "--kappa or --mass"
+                 : "the residual grows; try --solver cg";
     default:
       return "it was ended before its time";
   }
@@ -387,7 +394,8 @@ static int prepare(invert_job *job, const field_spec *spec) {
 }
 
 /* Everything that is read or written, each under a name of its own. */
-static int check_paths(const invert_args *a, const field_spec *spec) {
+static int check_paths(const invert_job *job, const field_spec *spec) {
+  const invert_args *a = job->args;
   char *partial = NULL, *csv = plot_csv(a->plot, a->history);
   if (a->output && asprintf(&partial, "%s.partial", a->output) < 0) return EXIT_DEVICE;
   enum { READ = 2 };
@@ -403,6 +411,8 @@ static int check_paths(const invert_args *a, const field_spec *spec) {
   const int count = (int)(sizeof paths / sizeof *paths);
   int code = cli_distinct(paths, count);
   if (code == EXIT_DONE) code = cli_writable("the numbers of --plot", csv);
+  if (code == EXIT_DONE && checkpoint_keeps(job))
+    code = cli_writable("the unfinished --output", partial);
   if (code == EXIT_DONE)
     code = cli_spared("--fat-links", a->problem.fat_links, paths + READ, count - READ);
   if (code == EXIT_DONE)
@@ -434,7 +444,14 @@ static int check(const invert_args *a, invert_job *job, field_spec *spec) {
         "--correlators needs the %d columns of a point or wall source; --source is %s, --columns "
         "%d",
         problem_components(&job->p), a->problem.source, job->columns);
-  return check_paths(a, spec);
+  return check_paths(job, spec);
+}
+
+/* And nothing was taken over: earlier reports and histories stay as they are. */
+static int nothing_solved(const invert_job *job) {
+  for (int k = 0; k < job->columns; k++)
+    if (job->done[k]) return 0;
+  return job->seconds == 0;
 }
 
 static int run(void *arguments) {
@@ -454,7 +471,8 @@ static int run(void *arguments) {
       if (code == EXIT_DONE) code = shifts_conclude(&job);
     } else if (code == EXIT_DONE) {
       code = invert_solve(&job);
-      if (code == EXIT_DONE) code = conclude(&job);
+      if (code == EXIT_DONE && !(signals_interrupted() && nothing_solved(&job)))
+        code = conclude(&job);
     }
   }
   invert_close(&job);

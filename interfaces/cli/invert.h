@@ -24,7 +24,8 @@ typedef struct invert_job {
   kaon_observables links;
   kaon_vector *b, *x; /* all columns */
   kaon_column_report *solves;
-  char *done; /* column k is converged, x holds it */
+  char *done;    /* column k is converged, x holds it */
+  int rehearsal; /* of memory, on a field of its own: nothing is written */
   column_history *histories;
   double *host;          /* one column of this rank's sites, for transfers */
   double seconds, flops; /* of the solves */
@@ -61,7 +62,11 @@ int results_propagator(invert_job *job, const char *path, int checkpoint);
 int results_read(invert_job *job, const char *path);
 /* "clover, kappa 0.13, csw 1" */
 const char *results_action(const invert_job *job, char text[96]);
-int results_correlators(const invert_job *job, double *pion, double *rho, const char *path);
+/* Pion and, but for staggered quarks, rho, a number a time slice. Exit status. */
+int results_contract(const invert_job *job, double *pion, double *rho);
+/* Both as a text file. Exit status. */
+int results_correlators(const invert_job *job, const double *pion, const double *rho,
+                        const char *path);
 
 /* --- condensate.c --- */
 /* 1: sources are noise of a staggered action. */

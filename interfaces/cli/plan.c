@@ -52,6 +52,7 @@ static int take_everything(invert_job *job, sample *s) {
 /* A few steps, so that every page has been touched, and the files' buffers. */
 static int rehearse(invert_job *job) {
   job->p.options.max_iterations = 2;
+  job->rehearsal = 1;
   int code = job->shifts.count ? shifts_solve(job) : invert_solve(job);
   /* the file writer's second column */
   size_t host = (size_t)kaon_lattice_volume(job->p.field.lattice) * sizeof(double) *
@@ -71,6 +72,7 @@ static int set_up(const invert_args *args, const int extents[4], int solve, samp
   invert_job job = {.args = &own};
   char weak[] = "weak:0.1";
   own.problem.gauge = weak;
+  own.problem.ignore_checksum = 0; /* of a file, which is not read */
   own.common.quiet = 1;
   own.common.memory_limit = NAN;
   own.common.tuning = NULL;

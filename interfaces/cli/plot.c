@@ -21,9 +21,12 @@ static void quoted(FILE *to, const char *text) {
   fputc('\'', to);
 }
 
+/* A name that begins with | or ~ is another thing to gnuplot. */
 static void script(FILE *to, const plot *p, const char *part) {
+  char name[4200];
+  snprintf(name, sizeof name, "%s%s", part[0] == '/' ? "" : "./", part);
   fputs("set terminal pngcairo size 900,600 font ',11'\nset output ", to);
-  quoted(to, part);
+  quoted(to, name);
   fputs("\nset title ", to);
   quoted(to, p->title);
   fprintf(to,
@@ -59,6 +62,10 @@ static int is_png(const char *path) {
 }
 
 int plot_check(const char *path) {
+  for (const char *c = path; c && *c; c++)
+    if ((unsigned char)*c < ' ')
+      return cli_wrong("--plot %s: the name has a control character; give one without",
+                       cli_name(path));
   if (!path || is_png(path)) return EXIT_DONE;
   return cli_wrong("--plot %s: the picture is a PNG; give a name that ends in .png",
                    cli_name(path));

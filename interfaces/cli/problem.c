@@ -171,17 +171,38 @@ static kaon_status look_at_group(const problem_args *a, problem *p) {
   return KAON_OK;
 }
 
+kaon_status problem_outer_links(problem *p) {
+  const double rounding = p->precision == KAON_DOUBLE ? 1e-13 : 1e-6;
+  kaon_observables seen;
+  if (p->options.sloppy != p->precision || p->options.reconstruct == KAON_RECONSTRUCT_18)
+    return KAON_OK;
+  const kaon_status status = kaon_gauge_measure(p->field.gauge, &seen);
+  if (status != KAON_OK || (!p->ready_made && seen.unitarity <= rounding)) return status;
+  if (p->ready_made)
+    cli_error(
+        "note: --reconstruct %d is not used: without an inner precision of its own the links that "
+        "were read are the system, whose rounding it would change; give --sloppy single or half",
+        (int)p->options.reconstruct);
+  else
+    cli_error(
+        "note: --reconstruct %d is not used: these links are off SU(3) by %.2g (largest entry of "
+        "|U U^dag - 1|), so %d reals a link would be another system than yours; give --sloppy "
+        "single or half, where it serves the inner iteration",
+        (int)p->options.reconstruct, seen.unitarity, (int)p->options.reconstruct);
+  p->options.reconstruct = KAON_RECONSTRUCT_18;
+  return KAON_OK;
+}
+
 static kaon_status wilson_make(const problem_args *a, problem *p) {
   kaon_dirac_options dirac = KAON_DIRAC_OPTIONS_INIT;
   dirac.kappa = p->kappa;
   dirac.csw = p->csw;
   dirac.anisotropy = a->anisotropy;
   dirac.precision = p->precision;
-  /* The outer operator is the system as posed, on the links as they are; without an inner one of
-   * its own it carries the reconstruction. */
-  int mixed = p->options.sloppy != p->precision;
+  kaon_status status = problem_outer_links(p);
+  const int mixed = p->options.sloppy != p->precision;
   dirac.reconstruct = mixed ? KAON_RECONSTRUCT_18 : p->options.reconstruct;
-  kaon_status status = kaon_dirac_create(p->field.gauge, &dirac, &p->M);
+  if (status == KAON_OK) status = kaon_dirac_create(p->field.gauge, &dirac, &p->M);
   kaon_even_odd_options reduction = KAON_EVEN_ODD_OPTIONS_INIT;
   reduction.form = (kaon_even_odd)a->even_odd;
   reduction.temporal_gauge = a->temporal_gauge;

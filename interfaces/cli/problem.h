@@ -78,6 +78,10 @@ int problem_check_source(const problem_args *args, const problem *p, const int e
 /* Links, then operator and reduction, then a solver for `columns` (one stage each). Exit status;
  * problem_close in any case. */
 int problem_links(kaon_context *ctx, const problem_args *args, const field_spec *spec, problem *p);
+/* The outer operator is the system as the user posed it, on the links as they are. Without an inner
+ * one of its own it carries --reconstruct, but only where that keeps the links to within rounding;
+ * else sets 18 reals and says why. */
+kaon_status problem_outer_links(problem *p);
 int problem_operator(kaon_context *ctx, const problem_args *args, problem *p);
 int problem_solver(kaon_context *ctx, int columns, problem *p);
 /* cli_status of what was made of the links, and what may help. */

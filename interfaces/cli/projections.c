@@ -204,16 +204,15 @@ json_t *projections_describe(const linear *l, const kaon_operator *made) {
   const int carp = info.options.kind == KAON_KACZMARZ_CARP,
             permuted = info.options.order == KAON_SWEEP_PERMUTATION;
   const int ordered = !carp && info.options.kind != KAON_KACZMARZ_CIMMINO;
-  return json_pack("{s:o s:s? s:o s:o s:i s:I s:i s:s? s:o s:b s:o s:o}", "lambda",
-                   report_real(info.options.lambda), "order",
-                   ordered || permuted ? names[info.options.order] : NULL, "permutation",
-                   permuted ? report_string(cli_name(l->args->permutation)) : json_null(), "seed",
-                   ordered && info.options.order == KAON_SWEEP_RANDOM
-                       ? json_integer((json_int_t)info.options.seed)
-                       : json_null(),
-                   "classes", info.classes, "groups", (json_int_t)info.groups, "blocks",
-                   info.options.blocks, "block_rows",
-                   carp && !permuted ? carp_rows[info.options.block_rows] : NULL, "copies",
-                   report_real(carp ? info.copies : NAN), "colour", info.options.colour,
-                   "sweep_bytes", report_real(info.bytes), "seconds", report_real(info.seconds));
+  return json_pack(
+      "{s:o s:s? s:o s:o s:i s:I s:i s:s? s:o s:b s:o s:o}", "lambda",
+      report_real(info.options.lambda), "order",
+      ordered || permuted ? names[info.options.order] : NULL, "permutation",
+      permuted ? report_string(cli_name(l->args->permutation)) : json_null(), "seed",
+      ordered && info.options.order == KAON_SWEEP_RANDOM ? report_seed(info.options.seed)
+                                                         : json_null(),
+      "classes", info.classes, "groups", (json_int_t)info.groups, "blocks", info.options.blocks,
+      "block_rows", carp && !permuted ? carp_rows[info.options.block_rows] : NULL, "copies",
+      report_real(carp ? info.copies : NAN), "colour", info.options.colour, "sweep_bytes",
+      report_real(info.bytes), "seconds", report_real(info.seconds));
 }

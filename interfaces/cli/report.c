@@ -37,6 +37,13 @@ json_t *report_ints(const int *x, int count) {
   return list;
 }
 
+json_t *report_seed(uint64_t seed) {
+  char text[32];
+  if (seed <= INT64_MAX) return json_integer((json_int_t)seed);
+  snprintf(text, sizeof text, "%llu", (unsigned long long)seed);
+  return json_string(text);
+}
+
 const char *report_transport(const kaon_context_info *info, char text[64]) {
   if (info->transport && *info->transport) return info->transport;
   snprintf(text, 64, "%.48s, by hosts", kaon_ranks_library());

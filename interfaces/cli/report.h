@@ -11,6 +11,8 @@ json_t *report_string(const char *text);
 json_t *report_real(double x);
 json_t *report_reals(const double *x, int count);
 json_t *report_ints(const int *x, int count);
+/* An integer; beyond 2^63 - 1, which JSON's readers take for negative or round, a string. */
+json_t *report_seed(uint64_t seed);
 
 /* The fields that every report has; seconds, gflops and joules null, solves empty. The caller owns
  * it (json_decref). */

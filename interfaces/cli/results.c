@@ -318,12 +318,17 @@ int results_read(invert_job *job, const char *path) {
   return code;
 }
 
-int results_correlators(const invert_job *job, double *pion, double *rho, const char *path) {
-  int t0 = problem_slice(&job->p), slices = job->p.field.extents[3];
+int results_contract(const invert_job *job, double *pion, double *rho) {
+  const int t0 = problem_slice(&job->p);
   int code = cli_status(job->ctx, kaon_correlator_pion(job->x, t0, pion), NULL);
   if (code == EXIT_DONE && !job->p.staggered)
     code = cli_status(job->ctx, kaon_correlator_rho(job->x, t0, rho), NULL);
-  if (code != EXIT_DONE || !path) return code;
+  return code;
+}
+
+int results_correlators(const invert_job *job, const double *pion, const double *rho,
+                        const char *path) {
+  const int t0 = problem_slice(&job->p), slices = job->p.field.extents[3];
   char *text = NULL, what[96];
   size_t length = 0;
   FILE *out = open_memstream(&text, &length);
@@ -346,7 +351,7 @@ int results_correlators(const invert_job *job, double *pion, double *rho, const 
     if (!job->p.staggered) fprintf(out, " %.16e", rho[t]);
     fprintf(out, "\n");
   }
-  code = fclose(out) == 0 ? report_text(path, text, length) : EXIT_DEVICE;
+  const int code = fclose(out) == 0 ? report_text(path, text, length) : EXIT_DEVICE;
   free(text);
   return code;
 }

@@ -134,7 +134,7 @@ static kaon_status read_both(const problem_args *a, problem *p) {
 
 kaon_status staggered_make(const problem_args *a, problem *p) {
   kaon_staggered_options o = KAON_STAGGERED_OPTIONS_INIT;
-  kaon_status status = KAON_OK;
+  kaon_status status = problem_outer_links(p);
   o.mass = p->mass;
   o.precision = p->precision;
   if (p->options.sloppy == p->precision) o.reconstruct = p->options.reconstruct;

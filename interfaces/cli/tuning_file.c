@@ -165,11 +165,10 @@ static int use(kaon_context *ctx, const char *path, json_t *file) {
 int tuning_use(kaon_context *ctx, const char *path) {
   json_error_t error;
   struct stat st;
+  if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) /* from a pipe one would wait for ever */
+    return cli_wrong("--tuning %s is %s; give a tuning file, which kaon tune --output FILE makes",
+                     path, S_ISDIR(st.st_mode) ? "a directory" : "no ordinary file");
   json_t *file = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-  if (!file && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-    return cli_wrong(
-        "--tuning %s is a directory; give a tuning file, which kaon tune --output FILE makes",
-        path);
   if (!file && error.line < 0)
     return cli_wrong("--tuning %s: %s; give a file that kaon tune --output FILE made", path,
                      error.text);
