@@ -73,10 +73,10 @@ static void eliminate(int n, int reals, double *a, int k) {
 
 int kaon_dense_invert(int n, int reals, double *a, double *pivot) {
   int exchanged[KAON_DENSE_MAX];
-  double largest = 0;
+  double largest[KAON_DENSE_MAX] = {0}; /* of each row as it is given: rows may differ in scale */
   for (int i = 0; i < n * n; i++) {
     const double size = size_of(a + i * reals, reals);
-    if (!(size <= largest)) largest = size; /* keeps what is no number */
+    if (!(size <= largest[i / n])) largest[i / n] = size; /* keeps what is no number */
   }
   for (int k = 0; k < n; k++) {
     int best = k;
@@ -84,11 +84,12 @@ int kaon_dense_invert(int n, int reals, double *a, double *pivot) {
       if (size_of(a + (i * n + k) * reals, reals) > size_of(a + (best * n + k) * reals, reals))
         best = i;
     const double left = size_of(a + (best * n + k) * reals, reals);
-    if (!(left > 1e-14 * largest && left < INFINITY)) {
+    if (!(left > 1e-14 * largest[best] && left < INFINITY)) {
       if (pivot != 0) *pivot = left;
       return k + 1;
     }
     exchange_rows(n, reals, a, k, best);
+    largest[best] = largest[k];
     exchanged[k] = best;
     eliminate(n, reals, a, k);
   }

@@ -46,8 +46,8 @@ typedef struct kaon_comm_ops {
   kaon_status (*reserve)(kaon_comm *comm, int n);
   /* values[0..n-1], the host's, += over ranks, in the order of the ranks: the same bits in every
    * run. start and finish bracket work that does not touch values, exchanges among it, which move
-   * the sum on (MPI_Iallgather); one sum is under way at a time. Scalars that are on a device are
-   * summed by kaon_ranks_ops (lib/backend.h). */
+   * the sum on (MPI_Iallgather), and one other sum, which begins and ends there: finish is of the
+   * last one begun. Scalars that are on a device are summed by kaon_ranks_ops (lib/backend.h). */
   kaon_status (*sum_start)(kaon_comm *comm, double *values, int n);
   kaon_status (*sum_finish)(kaon_comm *comm);
   /* all[r * n + i] = mine[i] of rank r. */

@@ -24,13 +24,18 @@
 
 enum { SUM_ROOM = 1024 };
 
+enum { SUMS_DEEP = 2 };
 typedef struct mpi_self {
   MPI_Comm comm;
   kaon_boards *boards;
-  MPI_Request sum;
-  double *values; /* of the sum under way */
-  int n;
-  double *all; /* [rank][n], room for comm->room of each */
+  /* Sums under way: one that is begun and hidden, and a whole one within it. */
+  struct {
+    MPI_Request request;
+    double *values;
+    int n, room;
+    double *all; /* [rank][n], room for so many of each */
+  } sum[SUMS_DEEP];
+  int begun;
   enum { WAITING, PREPARING, LOOSE } mode;
   int round, rounds;
   kaon_lags *lags;
@@ -92,40 +97,50 @@ static kaon_status await(const kaon_comm *comm, int n, MPI_Request *requests, co
 
 /* ---- sums ---- */
 
-static kaon_status reserve(kaon_comm *comm, int n) {
+static kaon_status make_room(kaon_comm *comm, int deep, int n) {
   mpi_self *self = self_of(comm);
-  if (n <= comm->room) return KAON_OK;
-  double *all = realloc(self->all, (size_t)n * (size_t)comm->ranks * sizeof *all);
+  if (n <= self->sum[deep].room) return KAON_OK;
+  double *all = realloc(self->sum[deep].all, (size_t)n * (size_t)comm->ranks * sizeof *all);
   if (all == NULL)
     return kaon_fail(comm->ctx, KAON_ERR_MEMORY,
                      "MPI: no host memory for sums of %d numbers over %d ranks", n, comm->ranks);
-  self->all = all;
-  comm->room = n;
+  self->sum[deep].all = all;
+  self->sum[deep].room = n;
+  return KAON_OK;
+}
+
+static kaon_status reserve(kaon_comm *comm, int n) {
+  for (int deep = 0; deep < SUMS_DEEP; deep++) KAON_TRY(make_room(comm, deep, n));
   return KAON_OK;
 }
 
 static kaon_status sum_start(kaon_comm *comm, double *values, int n) {
   mpi_self *self = self_of(comm);
-  if (self->values != NULL)
+  const int deep = self->begun;
+  if (deep == SUMS_DEEP)
     return kaon_fail(comm->ctx, KAON_ERR_INTERNAL, "MPI: a sum is begun before the last one ended");
   if (self->gave_up)
     return kaon_fail(comm->ctx, KAON_ERR_COMM,
                      "MPI: rank %d of %d has given up a sum over ranks; make a new context",
                      comm->rank, comm->ranks);
-  KAON_TRY(reserve(comm, n));
-  self->values = values;
-  self->n = n;
-  return check(
-      comm, MPI_Iallgather(values, n, MPI_DOUBLE, self->all, n, MPI_DOUBLE, self->comm, &self->sum),
-      "beginning a sum");
+  KAON_TRY(make_room(comm, deep, n));
+  self->sum[deep].values = values;
+  self->sum[deep].n = n;
+  KAON_TRY(check(comm,
+                 MPI_Iallgather(values, n, MPI_DOUBLE, self->sum[deep].all, n, MPI_DOUBLE,
+                                self->comm, &self->sum[deep].request),
+                 "beginning a sum"));
+  self->begun++;
+  return KAON_OK;
 }
 
 static kaon_status sum_finish(kaon_comm *comm) {
   mpi_self *self = self_of(comm);
-  const kaon_status status = await(comm, 1, &self->sum, "waiting for a sum");
+  const int deep = --self->begun; /* the last one begun */
+  const kaon_status status = await(comm, 1, &self->sum[deep].request, "waiting for a sum");
   self->gave_up = status != KAON_OK;
-  if (status == KAON_OK) kaon_comm_add(comm, self->all, self->n, self->values);
-  self->values = NULL;
+  if (status == KAON_OK)
+    kaon_comm_add(comm, self->sum[deep].all, self->sum[deep].n, self->sum[deep].values);
   return status;
 }
 
@@ -412,7 +427,7 @@ static void destroy(kaon_comm **comm) {
   MPI_Finalized(&finalised);
   if (!finalised) kaon_boards_end(gone);
   if (!finalised && self->comm != MPI_COMM_NULL) MPI_Comm_free(&self->comm);
-  if (!self->gave_up) free(self->all);
+  for (int deep = 0; deep < SUMS_DEEP && !self->gave_up; deep++) free(self->sum[deep].all);
   free(self);
   free(gone);
 }

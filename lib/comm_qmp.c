@@ -11,10 +11,15 @@
 #include "lib/error.h"
 #include "lib/layout.h"
 
+enum { SUMS_DEEP = 2 };
 typedef struct qmp_self {
   QMP_comm_t comm;
-  double *values; /* of the sum under way */
-  int n;
+  /* Sums under way: one that is begun and hidden, and a whole one within it. */
+  struct {
+    double *values;
+    int n;
+  } sum[SUMS_DEEP];
+  int begun;
   double *all; /* [rank][n], room for comm->room of each */
 } qmp_self;
 
@@ -61,19 +66,19 @@ static kaon_status gather(kaon_comm *comm, const double *mine, int n, double *al
 
 static kaon_status sum_start(kaon_comm *comm, double *values, int n) {
   qmp_self *self = self_of(comm);
-  if (self->values != NULL)
+  if (self->begun == SUMS_DEEP)
     return kaon_fail(comm->ctx, KAON_ERR_INTERNAL, "QMP: a sum is begun before the last one ended");
   KAON_TRY(reserve(comm, n));
-  self->values = values;
-  self->n = n;
+  self->sum[self->begun].values = values;
+  self->sum[self->begun++].n = n;
   return KAON_OK;
 }
 
 static kaon_status sum_finish(kaon_comm *comm) {
   qmp_self *self = self_of(comm);
-  const kaon_status status = gather(comm, self->values, self->n, self->all);
-  if (status == KAON_OK) kaon_comm_add(comm, self->all, self->n, self->values);
-  self->values = NULL;
+  const int deep = --self->begun, n = self->sum[deep].n; /* the last one begun */
+  const kaon_status status = gather(comm, self->sum[deep].values, n, self->all);
+  if (status == KAON_OK) kaon_comm_add(comm, self->all, n, self->sum[deep].values);
   return status;
 }
 

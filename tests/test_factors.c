@@ -351,6 +351,9 @@ static void test_dense(void **state) {
   double singular[9] = {1, 2, 3, 2, 4, 6, 1, 0, 1}, pivot = 1;
   assert_int_not_equal(kaon_dense_invert(3, 1, singular, &pivot), 0);
   assert_true(pivot < 1e-14);
+  double scales[4] = {1e-15, 0, 0, 1}; /* rows differ in scale: far from singular */
+  assert_int_equal(kaon_dense_invert(2, 1, scales, &pivot), 0);
+  assert_true(scales[0] == 1 / 1e-15 && scales[3] == 1);
   double none[4] = {1, NAN, 2, 1};
   assert_int_not_equal(kaon_dense_invert(2, 1, none, &pivot), 0);
 }

@@ -1,6 +1,7 @@
 /* linear.c - from arguments to a solver for a sparse matrix. Contract: linear.h. */
 #include "linear.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -168,6 +169,11 @@ static int check_singular(const linear *l) {
         "system",
         l->args->matrix, (long long)i->structural_rank, (long long)i->global_rows,
         (long long)i->first_unmatched + 1);
+  if (!rows && i->empty_columns == 0 && i->structural_rank < 0)
+    cli_error(
+        "note: --matrix %s has %lld rows without a diagonal entry; on several ranks it is not "
+        "looked whether its pattern alone makes it singular (one rank does)",
+        l->args->matrix, (long long)i->no_diagonal);
   if (!rows && i->empty_columns == 0) return EXIT_DONE;
   return cli_wrong(
       "--matrix %s is structurally singular: %lld of its %lld %s have no entries other than 0, the "
@@ -364,16 +370,53 @@ static kaon_status import_noise(const linear *l, int column, double *room, kaon_
 /* Column 0 of b = A * ones. */
 static kaon_status multiply_ones(const linear *l, double *room, kaon_vector *b) {
   kaon_vector *v[2] = {NULL, NULL};
+  kaon_operator *whole = NULL;
+  kaon_matrix_operator_options options = KAON_MATRIX_OPERATOR_OPTIONS_INIT;
   const kaon_space *space = kaon_matrix_space(l->matrix);
-  kaon_status status = kaon_vector_create(l->ctx, space, l->precision, 1, &v[0]);
-  if (status == KAON_OK) status = kaon_vector_create(l->ctx, space, l->precision, 1, &v[1]);
+  kaon_status status = kaon_vector_create(l->ctx, space, KAON_DOUBLE, 1, &v[0]);
+  if (status == KAON_OK) status = kaon_vector_create(l->ctx, space, KAON_DOUBLE, 1, &v[1]);
   if (status == KAON_OK) status = kaon_vector_import(v[0], 0, room, KAON_BASIS_UKQCD);
-  if (status == KAON_OK) status = kaon_operator_apply(l->A, KAON_PLAIN, v[0], v[1]);
+  if (status == KAON_OK &&
+      l->precision != KAON_DOUBLE) /* A is the matrix, not what is held of it */
+    status = kaon_matrix_operator(l->matrix, &options, &whole);
+  if (status == KAON_OK) status = kaon_operator_apply(whole ? whole : l->A, KAON_PLAIN, v[0], v[1]);
   if (status == KAON_OK) status = kaon_vector_export(v[1], 0, room, KAON_BASIS_UKQCD);
   if (status == KAON_OK) status = kaon_vector_import(b, 0, room, KAON_BASIS_UKQCD);
+  kaon_operator_destroy(&whole);
   kaon_vector_destroy(&v[0]);
   kaon_vector_destroy(&v[1]);
   return status;
+}
+
+/* What single precision holds of a right-hand side that was given: nothing of one below its least
+ * number, and of others what it rounds off must be less than --tol allows. */
+static int check_held(const linear *l, const double *x, int column) {
+  const size_t n = (size_t)l->info.rows * (size_t)l->info.reals;
+  double most = 0, sums[2] = {0, 0};
+  if (l->precision == KAON_DOUBLE) return EXIT_DONE;
+  for (size_t i = 0; i < n; i++)
+    if (fabs(x[i]) > most) most = fabs(x[i]);
+  kaon_status status = ranks_most(&most, 1);
+  for (size_t i = 0; i < n && most > 0; i++) {
+    const double lost = (x[i] - (double)(float)x[i]) / most;
+    sums[0] += x[i] / most * (x[i] / most);
+    sums[1] += lost * lost;
+  }
+  if (status == KAON_OK) status = ranks_sum(sums, 2);
+  if (status != KAON_OK) return cli_status(l->ctx, status, "--rhs");
+  if (!(most > 0) || most > FLT_MAX)
+    return EXIT_DONE; /* zeros; what is refused when it is stored */
+  if (most < FLT_MIN)
+    return cli_wrong(
+        "--rhs: the largest number of column %d is %g, but the least that single precision holds "
+        "in full is %g; multiply b by a power of 2, and divide x by it, or give --precision double",
+        column, most, (double)FLT_MIN);
+  if (sqrt(sums[1] / sums[0]) > 1.1 * l->options.tol)
+    return cli_wrong(
+        "--rhs: single precision rounds %.2g of |b| off column %d, which is more than --tol %g; "
+        "give a larger --tol, or --precision double --sloppy single",
+        sqrt(sums[1] / sums[0]), column, l->options.tol);
+  return EXIT_DONE;
 }
 
 int linear_source(const linear *l, kaon_vector *b) {
@@ -388,9 +431,12 @@ int linear_source(const linear *l, kaon_vector *b) {
     if (k >= given) {
       status = import_noise(l, k, room, b);
     } else if (l->rhs == RHS_FILE) {
-      status = kaon_vector_import(b, k, file + (size_t)k * numbers, KAON_BASIS_UKQCD);
+      code = check_held(l, file + (size_t)k * numbers, k);
+      if (code == EXIT_DONE)
+        status = kaon_vector_import(b, k, file + (size_t)k * numbers, KAON_BASIS_UKQCD);
     } else if (l->rhs == RHS_OWN) {
-      status = kaon_vector_import(b, k, l->own, KAON_BASIS_UKQCD);
+      code = check_held(l, l->own, k);
+      if (code == EXIT_DONE) status = kaon_vector_import(b, k, l->own, KAON_BASIS_UKQCD);
     } else {
       for (size_t i = 0; i < numbers; i++) room[i] = i % (size_t)reals == 0;
       status = l->rhs == RHS_ONES ? kaon_vector_import(b, k, room, KAON_BASIS_UKQCD)

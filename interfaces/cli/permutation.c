@@ -6,8 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "linear.h"
+
+enum { LINE_MAX_BYTES = 4096 };
 
 typedef struct order_file {
   const char *path, *matrix;
@@ -52,17 +55,23 @@ static int take_line(order_file *f, const char *text, size_t length, int64_t lin
   return EXIT_DONE;
 }
 
+/* A file that never ends a line must not fill the memory. */
 static int take_lines(order_file *f, FILE *in) {
-  char *text = NULL;
-  size_t room = 0;
-  ssize_t length;
+  char text[LINE_MAX_BYTES];
   int code = EXIT_DONE;
   errno = 0;
-  for (int64_t line = 1; code == EXIT_DONE && (length = getline(&text, &room, in)) >= 0; line++)
-    code = take_line(f, text, (size_t)length, line);
+  for (int64_t line = 1; code == EXIT_DONE && fgets(text, sizeof text, in) != NULL; line++) {
+    const size_t length = strlen(text);
+    if (length == 0 || (text[length - 1] != '\n' && !feof(in)))
+      code = cli_wrong(
+          "--permutation %s, line %lld: longer than %d characters, or no text; give a row number a "
+          "line",
+          f->path, (long long)line, LINE_MAX_BYTES - 2);
+    else
+      code = take_line(f, text, length, line);
+  }
   if (code == EXIT_DONE && !feof(in))
     code = cli_wrong("--permutation %s cannot be read: %s", f->path, strerror(errno));
-  free(text);
   return code;
 }
 
@@ -91,10 +100,15 @@ int permutation_read(const char *path, const char *matrix, int64_t rows, int32_t
   const size_t room = (size_t)rows + 1;
   order_file f = {
       path, matrix, rows, 0, malloc(room * sizeof *f.row), malloc(room * sizeof *f.line)};
-  FILE *in = fopen(path, "r");
+  struct stat st;
+  const int odd = stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+  FILE *in = odd ? NULL : fopen(path, "r");
   int code = EXIT_DONE;
   *order = malloc(room * sizeof **order);
-  if (!in) {
+  if (odd) {
+    code = cli_wrong("--permutation %s is no ordinary file; give one that has a row number a line",
+                     path);
+  } else if (!in) {
     code = cli_wrong("--permutation %s cannot be opened: %s", path, strerror(errno));
   } else if (!f.row || !f.line || !*order) {
     cli_error("out of memory for the %lld rows of --permutation", (long long)rows);

@@ -89,10 +89,13 @@ void ranks_told(const char *word) {
  * process of a launcher's is a process by itself, whatever was started within it: a shell that srun
  * began may call mpiexec. */
 static void find_launcher(void) {
+  int alone = 0; /* one said that this is all there is */
   for (size_t i = 0; i < sizeof variables / sizeof *variables && world.launchers == 0; i++) {
     const char *rank = getenv(variables[i][0]), *ranks = getenv(variables[i][1]);
     const int count = ranks != NULL ? atoi(ranks) : 0;
-    if (rank == NULL || *rank == '\0' || count == 1 || (world.launched && count < 1)) continue;
+    if (rank != NULL && *rank != '\0' && count == 1) alone = 1;
+    if (rank == NULL || *rank == '\0' || count == 1 || ((world.launched || alone) && count < 1))
+      continue;
     world.launched = 1;
     world.launchers = count > 1 ? count : 0;
     world.rank = atoi(rank);

@@ -81,8 +81,10 @@ enum {
  * a drop of the residual squared by this. */
 enum { KAON_UPDATE_STEPS = 24 };
 #define KAON_UPDATE_DROP2 1e-5
-#define KAON_TRUST 1e-2  /* drift beyond which the inner process is not believed */
-#define KAON_GROWTH2 1e8 /* residual squared over its first value: diverging */
+#define KAON_TRUST 1e-2 /* drift beyond which the inner process is not believed */
+/* Residual squared over its first value: diverging. CG's |r| may grow by the square root of the
+ * condition number before it drops; what has grown by 1e8 cannot come below 1e-8 in double. */
+#define KAON_GROWTH2 1e16
 #define KAON_CLOSE2 1.21 /* (1.1 tol)^2 is still converged when no better can be had */
 /* WATCH: where the chosen residual is guessed, by its last ratio to the recurrence's, within this
  * factor (squared) of the tolerance, it is recomputed after 1 + n / 512 steps of n, else after 1 +

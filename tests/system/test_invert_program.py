@@ -114,7 +114,8 @@ class Invert(system.Case):
         self.refused(*job, "--u0", "0.502", words=["--u0 0.502", "--reconstruct 12 or 8", "leave it out"])
         self.succeeds(*job, "--reconstruct", "12", "--u0", "0.502")
         self.succeeds(*job, "--reconstruct", "8", "--u0", "auto")
-        for more in ([], ["--sloppy", "double"], ["--shifts", "0,0.1"], ["--u0", "0.8"]):
+        self.assertIn("--reconstruct 12 is not used", self.succeeds(*job, "--reconstruct", "12", "--sloppy", "double"))
+        for more in ([], ["--shifts", "0,0.1"], ["--u0", "0.8"]):
             with self.subTest(more=more):
                 self.refused(*job, "--reconstruct", "12", *more, words=["--u0 auto", "here 0.8" if "0.8" in more else "here 1;", "leave --reconstruct out"])
 

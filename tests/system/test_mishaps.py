@@ -1,8 +1,9 @@
 """What must not get lost, be overwritten or be called right: links off SU(3), trial runs, files that cannot be written, odd names."""
+import math
 import os
-import time
-import signal
 import shutil
+import signal
+import time
 import unittest
 
 import system
@@ -111,6 +112,62 @@ class Mishaps(system.Case):
 
     def test_a_file_called_cold_is_named_so_that_it_is_read(self):
         self.assertIn("--start ./cold ", self.succeeds("generate", "--lattice", 4, 4, 4, 4, "--sweeps", 1, "--output", "cold"))
+
+    def matrix(self, name, rows, entries):
+        """entries: {(i, j): value}, counted from 0."""
+        with open(self.path(name), "w") as file:
+            file.write(f"%%MatrixMarket matrix coordinate real general\n{rows} {rows} {len(entries)}\n")
+            file.writelines(f"{i + 1} {j + 1} {v!r}\n" for (i, j), v in entries.items())
+        return ["solve", "--matrix", name, "--backend", "cpu"]
+
+    def vector(self, name, numbers):
+        with open(self.path(name), "w") as file:
+            file.write(f"%%MatrixMarket matrix array real general\n{len(numbers)} 1\n")
+            file.writelines(f"{x!r}\n" for x in numbers)
+        return ["--rhs", name]
+
+    def test_single_precision_refuses_what_it_does_not_hold(self):
+        job = self.matrix("one.mtx", 8, {(i, i): 1.0 for i in range(8)})
+        tiny, third = self.vector("tiny.mtx", [1e-50] * 8), self.vector("third.mtx", [1 / 3] * 8)
+        self.refused(*job, *tiny, "--precision", "single", "--tol", "1e-4", words=["1e-50", "power of 2"])
+        self.refused(*job, *third, "--precision", "single", "--tol", "1e-9", words=["rounds 3e-08", "--tol 1e-09"])
+        self.succeeds(*job, *third, "--precision", "single", "--tol", "1e-6")
+        self.succeeds(*job, *tiny, "--precision", "double")
+
+    def test_ones_meet_the_matrix_and_not_what_single_holds_of_it(self):
+        # Neumann's Laplacian plus 1e-6: rows sum to 1e-6, of which the rounding of 2 + 1e-6 in single precision takes a tenth.
+        n = 40
+        entries = {(i, i): (1 if i in (0, n - 1) else 2) + 1e-6 for i in range(n)}
+        entries.update({(i, i + s): -1.0 for i in range(n) for s in (-1, 1) if 0 <= i + s < n})
+        job = self.matrix("m.mtx", n, entries)
+        self.succeeds(*job, "--rhs", "A*ones", "--precision", "single", "--tol", "1e-3", "--output", "x.mtx")
+        x = [float(v) for v in self.read("x.mtx").decode().splitlines()[-n:]]
+        r = [1e-6 - sum(entries.get((i, j), 0) * x[j] for j in (i - 1, i, i + 1) if 0 <= j < n) for i in range(n)]
+        residual = math.sqrt(sum(v * v for v in r) / n) / 1e-6
+        print(f"  |b - A x| / |b| by hand {residual:.1e} (bound 1.1e-3, and b in single)")
+        self.assertLess(residual, 1.2e-3)
+
+    def test_a_residual_that_grows_first_is_no_divergence(self):
+        # D T D, T = tridiag(-1, 2.1, -1): with Jacobi, CG sees T alone, but |r| is weighted by D, whose numbers differ by 1e6.
+        n = 64
+        d = [10.0**(-1.5 * (i * 7 % 5)) for i in range(n)]
+        entries = {(i, j): (2.1 if i == j else -1) * d[i] * d[j] for i in range(n) for j in (i - 1, i, i + 1) if 0 <= j < n}
+        job = self.matrix("scaled.mtx", n, entries)
+        self.succeeds(*job, "--rhs", "ones", "--method", "cg", "--precond", "jacobi", "--history", "h.csv")
+        rows = [float(line.split(",")[1]) for line in self.read("h.csv").decode().splitlines()[1:]]
+        print(f"  |r| grew to {max(rows):.2e} |b| (refused before from 1e4 on)")
+        self.assertGreater(max(rows), 1e4)
+
+    def test_rows_of_other_scales_are_no_singular_block(self):
+        job = self.matrix("scales.mtx", 4, {(i, i): 1e-15 if i == 0 else 1.0 for i in range(4)})
+        self.succeeds(*job, "--rhs", "ones", "--precond", "block-jacobi")
+
+    def test_permutations_end(self):
+        job = self.matrix("one.mtx", 8, {(i, i): 1.0 for i in range(8)})
+        with open(self.path("endless"), "wb") as file:
+            file.write(b"\0" * 20000)
+        self.refused(*job, "--method", "cgmnc", "--permutation", "endless", words=["longer than"])
+        self.refused(*job, "--method", "cgmnc", "--permutation", "/dev/full", words=["no ordinary file"])
 
 
 if __name__ == "__main__":

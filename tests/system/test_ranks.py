@@ -93,6 +93,22 @@ class Ranks(rank_jobs.Case):
                     self.assertTrue(shares["moved"], shares)
                 self.assertGreater(report["exchanges"], 0)
 
+    def test_sums_of_a_preconditioner_within_a_hidden_one(self):
+        # Sweeps as a preconditioner sum over ranks while the pipelined methods' own sum is under way.
+        for method, precond in (("pipecg", "jacobi-sweeps"), ("groppcg", "two-stage"), ("rbicgstab", "gs-sweeps"),
+                                ("pipebicgstab", "sor-sweeps")):
+            for more in ([], ["--reduce-delay", "10us"]):
+                with self.subTest(method=method, more=more):
+                    self.ranks(2, "solve", "--matrix", "laplace3d:12", "--method", method, "--precond", precond, "--report", "r.json", *more)
+                    report = self.report("r.json")
+                    self.assertEqual(report["solves"][0]["status"], "converged")
+                    self.assertLess(report["error"], 1e-5)
+
+    def test_one_process_of_a_launcher_plans_its_memory(self):
+        out = self.ranks(1, "solve", "--matrix", "laplace3d:20", "--dry-run")[0]
+        self.assertIn("at its peak", out)
+        self.ranks(1, "solve", "--matrix", "laplace3d:1000", "--dry-run", "--memory-limit", "1", status=3)
+
     def test_preconditioners_of_several_ranks_are_those_of_each(self):
         for precond, method in (("ic0", "cg"), ("ilu0", "bicgstab"), ("ainv", "cg"), ("ssor", "cg"), ("chebyshev", "cg"),
                                 ("schwarz", "gcr"), ("sap", "gcr"), ("two-stage", "cg"), ("gs-sweeps", "bicgstab"), ("async", "gcr"), ("cimmino", "bicgstab")):
