@@ -106,6 +106,7 @@ static kaon_status make_room(kaon_comm *comm, int deep, int n) {
                      "MPI: no host memory for sums of %d numbers over %d ranks", n, comm->ranks);
   self->sum[deep].all = all;
   self->sum[deep].room = n;
+  if (n > comm->room) comm->room = n;
   return KAON_OK;
 }
 

@@ -138,10 +138,16 @@ void kaon_lattice_part(const kaon_lattice *lattice, int extents[4], int origin[4
   if (grid != NULL) memcpy(grid, lattice->grid, sizeof lattice->grid);
 }
 
+static int is_parity(kaon_parity parity) {
+  return parity == KAON_EVEN || parity == KAON_ODD || parity == KAON_FULL;
+}
+
 const kaon_space *kaon_lattice_spinors(kaon_lattice *lattice, kaon_parity parity) {
+  if (lattice == NULL || !is_parity(parity)) return NULL;
   return &lattice->spinors[parity];
 }
 
 const kaon_space *kaon_lattice_staggered(kaon_lattice *lattice, kaon_parity parity) {
+  if (lattice == NULL || !is_parity(parity)) return NULL;
   return &lattice->staggered[parity];
 }

@@ -213,6 +213,9 @@ kaon_status kaon_options_print(kaon_options_kind kind, const void *options, char
   const kaon_options_table *table;
   KAON_TRY(table_for(kind, options, &table));
   size_t used = 0;
+  if (room > 0 && text == NULL)
+    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "options print: room for %zu letters, but no text",
+                     room);
   if (room > 0) text[0] = '\0';
   for (const kaon_field *field = table->fields; field->name != NULL; field++) {
     char value[64];

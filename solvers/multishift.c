@@ -15,7 +15,9 @@
  * until what a coarser one would do is below the tolerance, then goes on in that, and from single
  * to half likewise. Shifts that miss the tolerance nevertheless are refined one by one
  * (multishift_refine.c). */
+#include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "blas/precond.h"
@@ -296,6 +298,44 @@ static kaon_status check_vectors(const kaon_multishift *s, const kaon_vector *b,
   return KAON_OK;
 }
 
+/* The first column of which |b|^2 is 0 though b is not, or -1. */
+static kaon_status look_for_lost(kaon_multishift *s, const kaon_vector *b, int *lost) {
+  kaon_vector *scaled = NULL;
+  double *norm2 = malloc((size_t)b->nrhs * sizeof *norm2);
+  kaon_status status =
+      norm2 != NULL ? KAON_OK
+                    : kaon_fail(s->ctx, KAON_ERR_MEMORY, "multishift: no host memory for norms");
+  *lost = -1;
+  status = kaon_agree(s->ctx, status);
+  if (status == KAON_OK)
+    status = kaon_vector_create(s->ctx, b->space, b->precision, b->nrhs, &scaled);
+  if (status == KAON_OK) status = kaon_blas_copy(b, scaled, NULL);
+  if (status == KAON_OK) status = kaon_blas_scale(KAON_NUMBER(0x1p600), scaled, NULL);
+  if (status == KAON_OK) status = kaon_shift_norms(s, scaled, norm2);
+  for (int j = 0; status == KAON_OK && j < b->nrhs && *lost < 0; j++)
+    if (s->norm2[j] == 0 && norm2[j] != 0) *lost = j;
+  kaon_vector_destroy(&scaled);
+  free(norm2);
+  return status;
+}
+
+/* Refuses what is so small that a residual's square would be lost before it is within the
+ * tolerance (check_small in solve.c). */
+static kaon_status check_small(kaon_multishift *s, const kaon_vector *b) {
+  const double tol = s->options.tol, least = 1e10 * DBL_MIN / (tol > 0 ? tol * tol : 1);
+  int lost = -1, zeros = 0;
+  if (b->precision != KAON_DOUBLE) return KAON_OK;
+  for (int j = 0; j < b->nrhs; j++) zeros |= s->norm2[j] == 0;
+  if (zeros) KAON_TRY(look_for_lost(s, b, &lost));
+  for (int j = 0; j < b->nrhs && lost < 0; j++)
+    if (s->norm2[j] != 0 && s->norm2[j] < least) lost = j;
+  if (lost < 0) return KAON_OK;
+  return kaon_fail(s->ctx, KAON_ERR_NOT_FINITE,
+                   "multishift: |b|^2 of column %d is %g, and squares of residuals of %g times |b| "
+                   "would be lost below %g; multiply b by a power of 2, and divide x by it",
+                   lost, s->norm2[lost], tol, 1e10 * DBL_MIN);
+}
+
 static kaon_status take_norms(kaon_multishift *s, const kaon_vector *b) {
   KAON_TRY(kaon_shift_norms(s, b, s->norm2));
   for (int j = 0; j < b->nrhs; j++) {
@@ -305,7 +345,7 @@ static kaon_status take_norms(kaon_multishift *s, const kaon_vector *b) {
                        "multishift: column %d of b holds NaN or infinity, or its norm overflows",
                        j);
   }
-  return KAON_OK;
+  return check_small(s, b);
 }
 
 static kaon_status solve_columns(kaon_multishift *s, const kaon_vector *b, kaon_vector *x,

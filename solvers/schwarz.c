@@ -41,8 +41,8 @@ typedef struct schwarz {
   kaon_operator *local;         /* and cut */
   kaon_domains *domains;
   kaon_free_blocks *free; /* asynchronous: they go on by themselves; NULL: in turns */
-  int stages; /* local solves of an application */
-  int loose;  /* residuals are taken without waiting for other ranks */
+  int stages;             /* local solves of an application */
+  int loose;              /* residuals are taken without waiting for other ranks */
   kaon_lags lags;
   const int32_t *orders[ORDERS]; /* asynchronous: turns of the domains */
   room *rooms;                   /* the first: of the application under way */
@@ -311,6 +311,15 @@ kaon_status kaon_operator_local_part(kaon_operator *A, const int block[4], kaon_
     return kaon_fail(A != NULL ? A->ctx : NULL, KAON_ERR_ARGUMENT,
                      "local part: the operator, the extents of a block and the address of the "
                      "result are needed");
+  if ((int)precision < KAON_DOUBLE || (int)precision > KAON_HALF)
+    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
+                     "local part: precision %d is none; 0 (double), 1 (single) and 2 (half) are",
+                     (int)precision);
+  if (reconstruct != KAON_RECONSTRUCT_18 && reconstruct != KAON_RECONSTRUCT_12 &&
+      reconstruct != KAON_RECONSTRUCT_8)
+    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
+                     "local part: %d reals a link are not kept; give 18, 12 or 8",
+                     (int)reconstruct);
   const kaon_local how = {{block[0], block[1], block[2], block[3]}, precision, reconstruct, 0};
   return cut(A, &how, local, NULL);
 }

@@ -1,5 +1,6 @@
 /* matrix_file.c - matrices from files, to files and by name; columns of numbers from and to files.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -174,6 +175,13 @@ kaon_status kaon_array_write(kaon_context *ctx, const char *path, int64_t rows, 
     status =
         kaon_fail(ctx, KAON_ERR_ARGUMENT, "array write: %lld rows and %lld columns, but no values",
                   (long long)rows, (long long)columns);
+  for (int64_t i = 0; status == KAON_OK && i < rows * columns * reals; i++)
+    if (!isfinite(values[i]))
+      status = kaon_fail(ctx, KAON_ERR_NOT_FINITE,
+                         "array write: %g in row %lld of column %lld (counted from 1), which a "
+                         "Matrix Market file cannot hold; %s is as it was",
+                         values[i], (long long)(i / reals % rows) + 1,
+                         (long long)(i / reals / rows) + 1, path != NULL ? path : "the file");
   KAON_TRY(kaon_agree(ctx, status));
   return kaon_market_write_dense(ctx, path, rows, columns, reals, values);
 }

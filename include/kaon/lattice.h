@@ -47,7 +47,8 @@ kaon_status kaon_lattice_gather_slice(const kaon_lattice *lattice, int t, int re
                                       const double *part, double *slice);
 
 /* The space of Wilson colour-spinors (12 complex numbers a site) on the sites of `parity`. Owned by
- * the lattice: the same pointer each time, so spaces are compared by identity. Never NULL. */
+ * the lattice: the same pointer each time, so spaces are compared by identity. NULL, which
+ * kaon_vector_create refuses, for no lattice or a parity that is none. */
 const kaon_space *kaon_lattice_spinors(kaon_lattice *lattice, kaon_parity parity);
 /* The same of staggered vectors, three colours (complex numbers) a site; host arrays are `double
  * chi[site][colour][2]`, in KAON_BASIS_UKQCD as there is no spin to change. */

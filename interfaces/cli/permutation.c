@@ -55,17 +55,26 @@ static int take_line(order_file *f, const char *text, size_t length, int64_t lin
   return EXIT_DONE;
 }
 
-/* A file that never ends a line must not fill the memory. */
+/* A line with its end, as far as there is room, which a file that never ends one does not decide;
+ * its length, 0 at the file's end. */
+static size_t read_line(FILE *in, char *text, size_t room) {
+  size_t length = 0;
+  for (int c = 0; c != '\n' && length + 1 < room && (c = getc(in)) != EOF;)
+    text[length++] = (char)c;
+  text[length] = '\0';
+  return length;
+}
+
 static int take_lines(order_file *f, FILE *in) {
   char text[LINE_MAX_BYTES];
   int code = EXIT_DONE;
+  size_t length;
   errno = 0;
-  for (int64_t line = 1; code == EXIT_DONE && fgets(text, sizeof text, in) != NULL; line++) {
-    const size_t length = strlen(text);
-    if (length == 0 || (text[length - 1] != '\n' && !feof(in)))
+  for (int64_t line = 1; code == EXIT_DONE && (length = read_line(in, text, sizeof text)) > 0;
+       line++) {
+    if (length + 1 == sizeof text && text[length - 1] != '\n')
       code = cli_wrong(
-          "--permutation %s, line %lld: longer than %d characters, or no text; give a row number a "
-          "line",
+          "--permutation %s, line %lld: longer than %d characters; give a row number a line",
           f->path, (long long)line, LINE_MAX_BYTES - 2);
     else
       code = take_line(f, text, length, line);

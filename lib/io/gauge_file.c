@@ -36,6 +36,8 @@ const char *kaon_file_format_name(kaon_file_format format) {
 }
 
 kaon_status kaon_file_format_parse(const char *name, kaon_file_format *format) {
+  if (format == NULL)
+    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "file format: the address of the result is needed");
   for (int i = 0; name && i < NAMES; i++) {
     if (strcasecmp(names[i].name, name) == 0) {
       *format = names[i].format;

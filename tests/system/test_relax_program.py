@@ -273,7 +273,7 @@ class Relax(system.Case):
                 self.refused(*job, words=[f"{rows - 1} row numbers", f"has {rows} rows"])
         os.mkdir(self.path("folder"))
         self.write("order.txt", right)
-        for arguments, words in ((["cgmnc", "--permutation", "folder"], ["--permutation folder", "cannot be read"]),
+        for arguments, words in ((["cgmnc", "--permutation", "folder"], ["--permutation folder", "no ordinary file"]),
                                  (["cgmnc", "--permutation", "none.txt"], ["--permutation none.txt", "no such file"]),
                                  (["cgmnc", "--permutation", "order.txt", "--coloring"], ["--permutation", "--coloring"]),
                                  (["kaczmarz", "--permutation", "order.txt", "--sweep-order", "random"], ["--permutation", "--sweep-order"]),
