@@ -131,7 +131,8 @@ kaon_status kaon_operator_reconstruct(kaon_operator *R, const kaon_vector *reduc
  * functions of kaon's. Called by every rank alike, and outside of recorded steps alone: a solve
  * with such an operator issues its steps one by one. Columns that a solver has closed come along,
  * and what is written to them is thrown away. What it returns ends the solve where it is not
- * KAON_OK. */
+ * KAON_OK; on several ranks it has to be the same on all, by kaon_context_agree (ranks.h) where one
+ * may fail alone: else the others wait for it. */
 typedef kaon_status kaon_shell_apply(void *user, kaon_mode mode, const kaon_vector *x,
                                      kaon_vector *y);
 

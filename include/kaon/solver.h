@@ -77,7 +77,7 @@ typedef struct kaon_solver_options {
   kaon_method method;
   double tol; /* relative, in the sense of `stop`, up to 1; 0: a fixed number of steps is taken,
                  max_iterations (MR: `subspace` of them at most), and nothing is verified before the
-                 end; columns end with MAX_ITERATIONS */
+                 end; columns end with MAX_ITERATIONS (CONVERGED where b = 0) */
   int max_iterations; /* per column */
   kaon_stop stop;
   kaon_precision sloppy;        /* precision of the inner process, or A's own where that is coarser.

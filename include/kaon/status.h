@@ -47,8 +47,8 @@ const char *kaon_status_name(kaon_status status);
 const char *kaon_status_text(kaon_status status);
 
 /* The sentence of the calling thread's last failure on `ctx`; ctx = NULL: of calls that have no
- * context yet. Never NULL, "" if nothing failed. Valid until the thread's next failing call. Not
- * collective. */
+ * context yet. Kept of the 8 contexts of the thread that failed last (ctx = NULL is one). Never
+ * NULL, "" if nothing failed. Valid until the thread's next failing call. Not collective. */
 const char *kaon_last_error(const kaon_context *ctx);
 
 #ifdef __cplusplus

@@ -1,0 +1,134 @@
+/* test_refusals.c - what a careless caller passes is refused with a sentence, and what an earlier
+ * file held stays: parities and precisions that are none, NULL results, numbers that a file cannot
+ * hold, right-hand sides whose squares are lost. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <kaon/kaon.h>
+
+#include "tests/util/test_util.h"
+
+static kaon_context *ctx;
+
+static void refused(kaon_status status, kaon_status expected, const char *word) {
+  const char *said = kaon_last_error(ctx)[0] != '\0' ? kaon_last_error(ctx) : kaon_last_error(NULL);
+  assert_int_equal(status, expected);
+  if (strstr(said, word) == NULL) {
+    print_message("'%s' is not in: %s\n", word, said);
+    fail();
+  }
+}
+
+static int set_up(void **state) {
+  (void)state;
+  return kaon_context_create(NULL, &ctx) != KAON_OK;
+}
+
+static int tear_down(void **state) {
+  (void)state;
+  kaon_context_destroy(&ctx);
+  return 0;
+}
+
+static void parities_that_are_none_have_no_space(void **state) {
+  (void)state;
+  const int extents[4] = {4, 4, 4, 4};
+  kaon_lattice *lattice = NULL;
+  kaon_vector *v = NULL;
+  must(ctx, kaon_lattice_create(ctx, extents, KAON_PERIODIC, &lattice));
+  static const int none[] = {3, 5, -1, 1000000};
+  for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+    assert_null(kaon_lattice_spinors(lattice, (kaon_parity)none[i]));
+    assert_null(kaon_lattice_staggered(lattice, (kaon_parity)none[i]));
+    refused(kaon_vector_create(ctx, kaon_lattice_spinors(lattice, (kaon_parity)none[i]),
+                               KAON_DOUBLE, 1, &v),
+            KAON_ERR_ARGUMENT, "space");
+    assert_null(v);
+  }
+  kaon_lattice_destroy(&lattice);
+}
+
+static void results_have_addresses(void **state) {
+  (void)state;
+  kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
+  size_t length;
+  assert_int_equal(kaon_file_format_parse("ildg", NULL), KAON_ERR_ARGUMENT);
+  assert_int_equal(kaon_options_print(KAON_OPTIONS_SOLVER, &o, NULL, 10, &length),
+                   KAON_ERR_ARGUMENT);
+  must(ctx, kaon_options_print(KAON_OPTIONS_SOLVER, &o, NULL, 0, &length));
+  assert_true(length > 0);
+}
+
+static void files_keep_what_they_had(void **state) {
+  (void)state;
+  char path[] = "/tmp/kaon-refusals-XXXXXX";
+  const int file = mkstemp(path);
+  assert_true(file >= 0);
+  close(file);
+  const double good[4] = {1, 2, 3, 4}, bad[2][4] = {{1, NAN, 3, 4}, {1, 2, 3, -INFINITY}};
+  must(ctx, kaon_array_write(ctx, path, 2, 2, 1, good));
+  refused(kaon_array_write(ctx, path, 2, 2, 1, bad[0]), KAON_ERR_NOT_FINITE, "row 2 of column 1");
+  refused(kaon_array_write(ctx, path, 2, 1, 2, bad[1]), KAON_ERR_NOT_FINITE, "row 2 of column 1");
+  int64_t rows, columns;
+  int reals;
+  double *values = NULL;
+  must(ctx, kaon_array_read(ctx, path, &rows, &columns, &reals, &values));
+  assert_memory_equal(values, good, sizeof good);
+  free(values);
+  unlink(path);
+}
+
+static void small_sources_are_not_zero(void **state) {
+  (void)state;
+  kaon_matrix *matrix = NULL;
+  kaon_operator *A = NULL, *local = NULL;
+  kaon_multishift *shifts = NULL;
+  kaon_vector *b = NULL, *x = NULL;
+  const double sigma[2] = {0, 1};
+  kaon_column_report reports[2];
+  const int block[4] = {7, 0, 0, 0};
+  must(ctx, kaon_matrix_generate(ctx, "laplace2d:7", NULL, &matrix, NULL));
+  must(ctx, kaon_matrix_operator(matrix, NULL, &A));
+  refused(kaon_operator_local_part(A, block, (kaon_precision)9, KAON_RECONSTRUCT_18, &local),
+          KAON_ERR_ARGUMENT, "precision 9");
+  refused(kaon_operator_local_part(A, block, KAON_DOUBLE, (kaon_reconstruct)5, &local),
+          KAON_ERR_ARGUMENT, "5 reals");
+  must(ctx, kaon_multishift_create(A, 2, sigma, NULL, &shifts));
+  must(ctx, kaon_vector_create(ctx, kaon_matrix_space(matrix), KAON_DOUBLE, 1, &b));
+  must(ctx, kaon_vector_create(ctx, kaon_matrix_space(matrix), KAON_DOUBLE, 2, &x));
+  double h[49];
+  for (int power = -165; power <= -140; power++) {
+    for (int i = 0; i < 49; i++) h[i] = pow(10, power) * cos(i);
+    must(ctx, kaon_vector_import(b, 0, h, KAON_BASIS_UKQCD));
+    const kaon_status status = kaon_multishift_solve(shifts, b, x, reports, NULL);
+    if (power <= -145) refused(status, KAON_ERR_NOT_FINITE, "power of 2");
+    if (status == KAON_OK) assert_true(reports[0].residual > 0 && reports[0].residual <= 1.1e-8);
+  }
+  memset(h, 0, sizeof h);
+  must(ctx, kaon_vector_import(b, 0, h, KAON_BASIS_UKQCD));
+  must(ctx, kaon_multishift_solve(shifts, b, x, reports, NULL));
+  kaon_vector_destroy(&b);
+  kaon_vector_destroy(&x);
+  kaon_multishift_destroy(&shifts);
+  kaon_operator_destroy(&A);
+  kaon_matrix_destroy(&matrix);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(parities_that_are_none_have_no_space),
+      cmocka_unit_test(results_have_addresses),
+      cmocka_unit_test(files_keep_what_they_had),
+      cmocka_unit_test(small_sources_are_not_zero),
+  };
+  return cmocka_run_group_tests(tests, set_up, tear_down);
+}
