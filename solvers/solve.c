@@ -203,6 +203,13 @@ static kaon_status source_norms(kaon_solver *s) {
     return KAON_OK;
   }
   take_norms(s, KAON_OF_SOURCE, s->norm2);
+  for (int k = 0; normal && s->end_b->precision == KAON_DOUBLE && k < s->columns; k++)
+    if (s->norm2[k] != 0 && s->norm2[k] < kaon_solver_least_norm2(s))
+      return kaon_fail(
+          s->ctx, KAON_ERR_NOT_FINITE,
+          "solve: |A^dag b|^2 of column %d is %g, and squares of residuals of %g times "
+          "|A^dag b| would be lost below %g; multiply A or b by a power of 2",
+          k, s->norm2[k], s->options.tol, 1e10 * DBL_MIN);
   return check_finite(s, normal ? "A^dag b" : "reduced b", s->norm2);
 }
 
@@ -420,6 +427,9 @@ static kaon_column_report column_report(const kaon_solver *s, int k, double norm
                           .updates = state->updates,
                           .reason = (kaon_stop_reason)state->reason,
                           .residual = b2 > 0 ? sqrt(norm2_r / b2) : 0};
+  /* A^dag b = 0: x = 0 at once, and nobody has taken b - A x */
+  if (state->reference == 0 && b2 > 0 && !s->reduces && s->A->precision == s->system->precision)
+    c.residual = 1;
   const int same =
       s->options.stop == KAON_STOP_FULL || (s->options.stop == KAON_STOP_REDUCED && !s->reduces);
   c.stop_residual = same ? c.residual : sqrt(state->relative);

@@ -123,12 +123,49 @@ static void small_sources_are_not_zero(void **state) {
   kaon_matrix_destroy(&matrix);
 }
 
+/* A = diag(2, 3, 0), b = (0, 0, 1): the least squares' solution is 0, and its residual is b. */
+static void residuals_of_least_squares_are_true(void **state) {
+  (void)state;
+  const int64_t row[2] = {0, 1}, column[2] = {0, 1};
+  const double value[2] = {2, 3}, b_of[3] = {0, 0, 1};
+  kaon_matrix *matrix = NULL;
+  kaon_operator *A = NULL;
+  kaon_solver *solver = NULL;
+  kaon_vector *b = NULL, *x = NULL;
+  kaon_column_report report;
+  kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
+  o.method = KAON_CG;
+  o.stop = KAON_STOP_NORMAL;
+  const kaon_triplet_arrays arrays = {.global_rows = 3,
+                                      .rows = 3,
+                                      .reals = 1,
+                                      .entries = 2,
+                                      .row = row,
+                                      .column = column,
+                                      .values = value};
+  must(ctx, kaon_matrix_create_triplets(ctx, &arrays, NULL, &matrix));
+  must(ctx, kaon_matrix_operator(matrix, NULL, &A));
+  must(ctx, kaon_solver_create(A, 1, &o, &solver));
+  must(ctx, kaon_vector_create(ctx, kaon_matrix_space(matrix), KAON_DOUBLE, 1, &b));
+  must(ctx, kaon_vector_create(ctx, kaon_matrix_space(matrix), KAON_DOUBLE, 1, &x));
+  must(ctx, kaon_vector_import(b, 0, b_of, KAON_BASIS_UKQCD));
+  must(ctx, kaon_solver_solve(solver, b, x, &report, NULL));
+  assert_int_equal(report.reason, KAON_CONVERGED);
+  assert_true(report.residual == 1);
+  kaon_vector_destroy(&b);
+  kaon_vector_destroy(&x);
+  kaon_solver_destroy(&solver);
+  kaon_operator_destroy(&A);
+  kaon_matrix_destroy(&matrix);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(parities_that_are_none_have_no_space),
       cmocka_unit_test(results_have_addresses),
       cmocka_unit_test(files_keep_what_they_had),
       cmocka_unit_test(small_sources_are_not_zero),
+      cmocka_unit_test(residuals_of_least_squares_are_true),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }
