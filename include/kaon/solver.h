@@ -57,7 +57,7 @@ typedef enum kaon_stop_reason {
   KAON_MAX_ITERATIONS,
   KAON_STAGNATED,
   KAON_BREAKDOWN,
-  KAON_DIVERGING,
+  KAON_DIVERGING, /* the chosen residual has grown to 1e8 times its first value */
   KAON_CANCELLED
 } kaon_stop_reason;
 /* "converged", "max-iterations", ... as in reports. */
