@@ -371,6 +371,13 @@ kaon_status kaon_fatten_paths(const kaon_gauge *links, const kaon_fatten_coeffic
   KAON_TRY(check(links, fat, naik));
   if (coefficients == NULL)
     return kaon_fail(links->ctx, KAON_ERR_ARGUMENT, "fatten: coefficients are needed");
+  const kaon_fatten_coefficients *c = coefficients;
+  const double all[6] = {c->one, c->three, c->five, c->seven, c->lepage, c->naik};
+  for (int i = 0; i < 6; i++)
+    if (!isfinite(all[i]))
+      return kaon_fail(links->ctx, KAON_ERR_ARGUMENT,
+                       "fatten: coefficients %g, %g, %g, %g, %g, %g; give finite numbers", all[0],
+                       all[1], all[2], all[3], all[4], all[5]);
   return run(links, 1, coefficients, &standard, fat, naik, report);
 }
 

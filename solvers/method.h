@@ -175,12 +175,13 @@ struct kaon_solver {
 };
 
 /* Slots of sums: squares of the user's b and x, of what residuals are relative to, where that is
- * not b, and of the residual at the end. */
+ * not b, of the residual at the end, and of the chosen one, where that is another. */
 enum {
   KAON_OF_B = KAON_S_R2,
   KAON_OF_X = KAON_S_S2,
   KAON_OF_SOURCE = KAON_S_TRUE,
-  KAON_OF_RESIDUAL = KAON_S_OUTER
+  KAON_OF_RESIDUAL = KAON_S_OUTER,
+  KAON_OF_CHOSEN = KAON_OF_X /* of which nobody asks behind the beginning */
 };
 
 /* Columns that a service has verified and that go on. */

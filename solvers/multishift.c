@@ -15,6 +15,7 @@
  * until what a coarser one would do is below the tolerance, then goes on in that, and from single
  * to half likewise. Shifts that miss the tolerance nevertheless are refined one by one
  * (multishift_refine.c). */
+#include <fenv.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -363,9 +364,8 @@ static kaon_status solve_columns(kaon_multishift *s, const kaon_vector *b, kaon_
   return status;
 }
 
-kaon_status kaon_multishift_solve(kaon_multishift *s, const kaon_vector *b, kaon_vector *x,
-                                  kaon_column_report *reports, kaon_solve_report *report) {
-  if (s == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "multishift: the solver is NULL");
+static kaon_status solve_all(kaon_multishift *s, const kaon_vector *b, kaon_vector *x,
+                             kaon_column_report *reports, kaon_solve_report *report) {
   const double begin_time = kaon_solver_clock();
   const kaon_traffic before = s->ctx->comm->traffic;
   KAON_TRY(kaon_agree(s->ctx, check_vectors(s, b, x)));
@@ -381,4 +381,15 @@ kaon_status kaon_multishift_solve(kaon_multishift *s, const kaon_vector *b, kaon
   report->traffic.exchanges += s->repeated.exchanges;
   report->traffic.bytes += s->repeated.bytes;
   return KAON_OK;
+}
+
+/* Traps: as in kaon_solver_solve. */
+kaon_status kaon_multishift_solve(kaon_multishift *s, const kaon_vector *b, kaon_vector *x,
+                                  kaon_column_report *reports, kaon_solve_report *report) {
+  fenv_t traps;
+  if (s == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "multishift: the solver is NULL");
+  feholdexcept(&traps);
+  const kaon_status status = solve_all(s, b, x, reports, report);
+  fesetenv(&traps);
+  return status;
 }

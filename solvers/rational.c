@@ -88,6 +88,19 @@ struct kaon_rational_function {
   kaon_vector *term, *sum; /* a solution, and what they add up to */
 };
 
+/* Poles are kaon_multishift_create's to look at. */
+static kaon_status check_coefficients(const kaon_operator *A, const kaon_rational *r) {
+  if (r->terms < 1 || r->terms > KAON_MULTISHIFT_MAX)
+    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "rational: %d terms; give 1 to %d", r->terms,
+                     (int)KAON_MULTISHIFT_MAX);
+  for (int i = 0; i < r->terms; i++)
+    if (!isfinite(r->constant) || !isfinite(r->residue[i]))
+      return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
+                       "rational: constant %g, residue %g of term %d; give finite numbers",
+                       r->constant, r->residue[i], i);
+  return KAON_OK;
+}
+
 static kaon_status take(kaon_rational_function *f, kaon_operator *A,
                         const kaon_multishift_options *options) {
   KAON_TRY(kaon_multishift_create(A, f->r.terms, f->r.pole, options, &f->solver));
@@ -104,6 +117,7 @@ kaon_status kaon_rational_create(kaon_operator *A, const kaon_rational *r,
     return kaon_fail(
         A != NULL ? A->ctx : NULL, KAON_ERR_ARGUMENT,
         "rational: the operator, the coefficients or the address of the result is NULL");
+  KAON_TRY(kaon_agree(A->ctx, check_coefficients(A, r)));
   kaon_rational_function *f = calloc(1, sizeof *f);
   kaon_status status =
       f != NULL ? KAON_OK : kaon_fail(A->ctx, KAON_ERR_MEMORY, "rational: no host memory");

@@ -1,6 +1,7 @@
 /* solve.c - one solve: from the user's b and x to the system's, the run, and back, with the final
  * residuals. Where b and x are of the space that A is a reduction of, the source is prepared, the
  * reduced system solved, the solution reconstructed, and the parent's residual reported. */
+#include <fenv.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -357,6 +358,26 @@ static kaon_status run_fixed(kaon_solver *s) {
   return KAON_OK;
 }
 
+/* 1: the chosen residual is another than the user's system's, and of another x than the run's,
+ * which is rounded for the user. */
+static int retakes_chosen(const kaon_solver *s) {
+  return s->A->precision != s->system->precision && kaon_solver_source_slot(s) != KAON_OF_B &&
+         (!s->reduces || s->system->reduction->guess != NULL);
+}
+
+/* Its square into KAON_OF_CHOSEN of s->sums. */
+static kaon_status retake_chosen(kaon_solver *s) {
+  const kaon_pass norm = with_norm(s, KAON_OF_CHOSEN);
+  const int normal = s->options.stop == KAON_STOP_NORMAL;
+  if (s->reduces) {
+    KAON_TRY(s->system->reduction->guess(s->system, s->user_x, s->own_x));
+    KAON_TRY(kaon_operator_run(s->system, KAON_PLAIN, s->own_x, s->outer_r, NULL));
+    KAON_TRY(kaon_blas_xpay(s->own_b, KAON_NUMBER(-1), s->outer_r, normal ? NULL : &norm));
+  }
+  if (!normal) return KAON_OK;
+  return kaon_operator_run(s->system, KAON_DAGGER, s->outer_r, s->chosen_r, &norm);
+}
+
 /* Solution to the user; |b - A x|^2 of the system as the user posed it into KAON_OF_RESIDUAL of
  * s->sums, where the run has not left it. */
 kaon_status kaon_solver_issue_end(kaon_solver *s) {
@@ -373,13 +394,15 @@ kaon_status kaon_solver_issue_end(kaon_solver *s) {
       KAON_TRY(kaon_vector_copy(full_x, x));
     }
     KAON_TRY(kaon_operator_run(s->system->reduction->parent, KAON_PLAIN, full_x, s->full_r, NULL));
-    return kaon_blas_xpay(full_b, KAON_NUMBER(-1), s->full_r, &norm);
+    KAON_TRY(kaon_blas_xpay(full_b, KAON_NUMBER(-1), s->full_r, &norm));
+    return retakes_chosen(s) ? retake_chosen(s) : KAON_OK;
   }
   if (!other_precision) return KAON_OK;
   KAON_TRY(kaon_vector_copy(x, s->own_x));
   KAON_TRY(kaon_vector_copy(s->own_x, x));
   KAON_TRY(kaon_operator_run(s->system, KAON_PLAIN, s->own_x, s->outer_r, NULL));
-  return kaon_blas_xpay(s->own_b, KAON_NUMBER(-1), s->outer_r, &norm);
+  KAON_TRY(kaon_blas_xpay(s->own_b, KAON_NUMBER(-1), s->outer_r, &norm));
+  return retakes_chosen(s) ? retake_chosen(s) : KAON_OK;
 }
 
 static kaon_status queue_end(kaon_solver *s) {
@@ -388,9 +411,9 @@ static kaon_status queue_end(kaon_solver *s) {
 }
 
 /* Where the system is reduced, its solution is not the user's, and no harm is done if the run goes
- * on behind it. */
+ * on behind it, but where the end works with the system's vectors. */
 int kaon_solver_can_end_early(const kaon_solver *s) {
-  return s->reduces && s->options.tol > 0;
+  return s->reduces && s->options.tol > 0 && !retakes_chosen(s);
 }
 
 /* Rounding the solution to the user's precision does harm, so this waits until the run is over. */
@@ -433,6 +456,8 @@ static kaon_column_report column_report(const kaon_solver *s, int k, double norm
   const int same =
       s->options.stop == KAON_STOP_FULL || (s->options.stop == KAON_STOP_REDUCED && !s->reduces);
   c.stop_residual = same ? c.residual : sqrt(state->relative);
+  if (retakes_chosen(s) && state->reference > 0)
+    c.stop_residual = sqrt(s->sums_host[k].slot[KAON_OF_CHOSEN][0] / state->reference);
   if (c.reason == KAON_BREAKDOWN) c.breakdown = (kaon_breakdown)state->cause;
   if (c.reason == KAON_CONVERGED && !(c.stop_residual <= 1.1 * s->options.tol) &&
       c.stop_residual > 0)
@@ -495,9 +520,8 @@ static void count_work(const kaon_solver *s, kaon_solve_report *report) {
   }
 }
 
-kaon_status kaon_solver_solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
-                              kaon_column_report *columns_out, kaon_solve_report *report) {
-  if (s == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "solve: the solver is NULL");
+static kaon_status solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
+                         kaon_column_report *columns_out, kaon_solve_report *report) {
   KAON_TRY(kaon_agree(s->ctx, check_vectors(s, b, x)));
   const double start = kaon_solver_clock();
   const kaon_traffic before = s->ctx->comm->traffic;
@@ -534,6 +558,18 @@ kaon_status kaon_solver_solve(kaon_solver *s, const kaon_vector *b, kaon_vector 
   if (s->options.tol > 0) return KAON_OK;
   kaon_solver_idle(s);
   return kaon_scalars_write(s->scalars, s->host);
+}
+
+/* Recurrences look at quotients before they know whether there is something to divide by, which
+ * applications that trap exceptions need not see. */
+kaon_status kaon_solver_solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
+                              kaon_column_report *columns_out, kaon_solve_report *report) {
+  fenv_t traps;
+  if (s == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "solve: the solver is NULL");
+  feholdexcept(&traps);
+  const kaon_status status = solve(s, b, x, columns_out, report);
+  fesetenv(&traps);
+  return status;
 }
 
 /* x = approximately A^-1 b from zero, of A's space; no report, and no look where tol = 0. */

@@ -159,6 +159,51 @@ static void residuals_of_least_squares_are_true(void **state) {
   kaon_matrix_destroy(&matrix);
 }
 
+/* Numbers that no enumeration of io.h has, and coefficients that are none. */
+static void options_are_in_range(void **state) {
+  (void)state;
+  const int extents[4] = {4, 4, 4, 4};
+  char path[] = "/tmp/kaon-refusals-XXXXXX";
+  const int file = mkstemp(path);
+  assert_true(file >= 0);
+  close(file);
+  kaon_lattice *lattice = NULL;
+  kaon_gauge *gauge = NULL, *fat = NULL;
+  kaon_operator *M = NULL;
+  kaon_rational r;
+  kaon_rational_function *f = NULL;
+  must(ctx, kaon_lattice_create(ctx, extents, KAON_PERIODIC, &lattice));
+  must(ctx, kaon_gauge_create(lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &gauge));
+  must(ctx, kaon_gauge_create(lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &fat));
+  must(ctx, kaon_gauge_unit(gauge));
+  kaon_gauge_write_options w = KAON_GAUGE_WRITE_OPTIONS_INIT;
+  must(ctx, kaon_gauge_write(gauge, path, &w));
+  w.byte_order = (kaon_byte_order)7;
+  refused(kaon_gauge_write(gauge, path, &w), KAON_ERR_ARGUMENT, "byte order 7");
+  w.byte_order = KAON_BYTES_NATIVE;
+  w.format = (kaon_file_format)77;
+  refused(kaon_gauge_write(gauge, path, &w), KAON_ERR_ARGUMENT, "format 77");
+  kaon_gauge_read_options rd = KAON_GAUGE_READ_OPTIONS_INIT;
+  rd.format = (kaon_file_format)-3;
+  refused(kaon_gauge_read(gauge, path, &rd, NULL), KAON_ERR_ARGUMENT, "format -3");
+  rd.format = KAON_FORMAT_AUTO;
+  must(ctx, kaon_gauge_read(gauge, path, &rd, NULL));
+  remove(path);
+  kaon_fatten_coefficients c = {1, 0, 0, NAN, 0, 0};
+  refused(kaon_fatten_paths(gauge, &c, fat, NULL, NULL), KAON_ERR_ARGUMENT, "finite");
+  must(ctx, kaon_rational_inverse_root(4, 0.1, 10, &r));
+  must(ctx, kaon_dirac_create(gauge, NULL, &M));
+  r.residue[2] = INFINITY;
+  refused(kaon_rational_create(M, &r, NULL, &f), KAON_ERR_ARGUMENT, "term 2");
+  r.terms = KAON_MULTISHIFT_MAX + 1;
+  refused(kaon_rational_create(M, &r, NULL, &f), KAON_ERR_ARGUMENT, "terms");
+  assert_null(f);
+  kaon_operator_destroy(&M);
+  kaon_gauge_destroy(&fat);
+  kaon_gauge_destroy(&gauge);
+  kaon_lattice_destroy(&lattice);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(parities_that_are_none_have_no_space),
@@ -166,6 +211,7 @@ int main(void) {
       cmocka_unit_test(files_keep_what_they_had),
       cmocka_unit_test(small_sources_are_not_zero),
       cmocka_unit_test(residuals_of_least_squares_are_true),
+      cmocka_unit_test(options_are_in_range),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

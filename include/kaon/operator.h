@@ -117,10 +117,12 @@ kaon_status kaon_dirac_clover_logdet(kaon_operator *M, kaon_parity parity, doubl
  * their own: prepare turns b into the source of R's equation, reconstruct the solution of that into
  * the one of M x = b, where the sites that R keeps come from reduced_x and the others from it and b
  * (form NONE, where b is not read: all from reduced_x). In temporal gauge the rotations are in
- * them. b, x                   of M's space reduced_b, reduced_x   of R's space all in R's
- * precision and of equal columns. The result (reduced_b; x) is overwritten and must not be one of
- * the other vectors; these are unchanged. Collective; asynchronous on CUDA. Errors: ARGUMENT,
- * UNSUPPORTED (R is no reduction), SHAPE, PRECISION, ALIAS, STALE, NOT_BUILT, MEMORY. */
+ * them.
+ *   b, x                  of M's space
+ *   reduced_b, reduced_x  of R's space
+ * All are in R's precision and of equal columns. The result (reduced_b; x) is overwritten and must
+ * not be one of the other vectors; these are unchanged. Collective; asynchronous on CUDA. Errors:
+ * ARGUMENT, UNSUPPORTED (R is no reduction), SHAPE, PRECISION, ALIAS, STALE, NOT_BUILT, MEMORY. */
 kaon_status kaon_operator_prepare(kaon_operator *R, const kaon_vector *b, kaon_vector *reduced_b);
 kaon_status kaon_operator_reconstruct(kaon_operator *R, const kaon_vector *reduced_x,
                                       const kaon_vector *b, kaon_vector *x);

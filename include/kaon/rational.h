@@ -18,14 +18,19 @@ typedef struct kaon_rational {
 
 /* Zolotarev's approximation to x^(-1/2), the best one of its kind, by elliptic functions: constant
  * 0 and poles above 0. Other powers: scripts/rational_approximation.py writes files for
- * kaon_rational_read. terms   1 to KAON_MULTISHIFT_MAX; the error falls like exp(-pi^2 terms /
- * log(4 hi / lo)), down to some 1e-15 (roundings of the coefficients are not in r->error) lo, hi  0
- * < lo < hi, hi / lo at most 1e16 Source: Zolotarev (1877); van den Eshof et al., hep-lat/0202025.
- * Not collective. Errors: ARGUMENT. */
+ * kaon_rational_read.
+ *   terms   1 to KAON_MULTISHIFT_MAX; the error falls like exp(-pi^2 terms / log(4 hi / lo)), down
+ *           to some 1e-15 (roundings of the coefficients are not in r->error)
+ *   lo, hi  0 < lo < hi, hi / lo at most 1e16
+ * Source: Zolotarev (1877); van den Eshof et al., hep-lat/0202025. Not collective. Errors:
+ * ARGUMENT. */
 kaon_status kaon_rational_inverse_root(int terms, double lo, double hi, kaon_rational *r);
 
 /* A text file: words with blanks or line ends between, # to the end of a line a comment, in this
- * order kaon-rational 1 power P  interval LO HI  error E  constant C  terms N N times: residue pole
+ * order:
+ *   kaon-rational 1
+ *   power P  interval LO HI  error E  constant C  terms N
+ *   N times: residue pole
  * ctx: whose ranks read it together, or NULL. r(x) is compared with x^P on [LO, HI]: where it is
  * further away than E says the file is refused. *r is unchanged on failure. Collective over ctx.
  * Errors: ARGUMENT, IO, FORMAT (with the line). */
@@ -48,10 +53,12 @@ void kaon_rational_destroy(kaon_rational_function **function);
 
 /* y = r(A) b.
  *   b, y         of A's space and precision, equal columns; must not alias; b is unchanged
- *   columns_out  a report for each pole and column, pole by pole as of kaon_multishift_solve, or
- * NULL report       or NULL Each solution's residual is options->tol |b| at most where it
- * converged, so y is off by tol sum_i |residue_i| / (lo + pole_i) |b| at most beside r's own error.
- * Collective. Errors: those of kaon_multishift_solve. */
+ *   columns_out  a report for each pole and column, pole by pole as of kaon_multishift_solve; or
+ *                NULL
+ *   report       or NULL
+ * Each solution's residual is options->tol |b| at most where it converged, so y is off by tol sum_i
+ * |residue_i| / (lo + pole_i) |b| at most beside r's own error. Collective. Errors: those of
+ * kaon_multishift_solve. */
 kaon_status kaon_rational_apply(kaon_rational_function *function, const kaon_vector *b,
                                 kaon_vector *y, kaon_column_report *columns_out,
                                 kaon_solve_report *report);

@@ -172,13 +172,18 @@ kaon_status kaon_solver_create(kaon_operator *A, int columns, const kaon_solver_
 void kaon_solver_destroy(kaon_solver **solver);
 
 /* Solves A x = b for every column.
- *   b             unchanged; of A's space, or of the space of the operator that A is a reduction
- * of; in A's precision, with the solver's columns x             in: the initial guess; out: the
- * solution, or the last iterate. Like b; must not alias it. Columns with b = 0 become 0 columns_out
- * one report a column, or NULL report        NULL allowed Not converging is no error: see the
- * reports' reasons; CANCELLED likewise. After an error x is unspecified and nothing is reported.
+ *   b            unchanged; of A's space, or of the space of the operator that A is a reduction of;
+ *                in A's precision, with the solver's columns
+ *   x            in: the initial guess; out: the solution, or the last iterate. Like b; must not
+ *                alias it. Columns with b = 0 become 0
+ *   columns_out  one report a column, or NULL
+ *   report       NULL allowed
+ * Not converging is no error: see the reports' reasons; CANCELLED likewise. After an error x is
+ * unspecified and nothing is reported. Floating-point exceptions are not trapped meanwhile, in
+ * monitors and applications' operators neither; the caller's environment (fenv.h) is as before.
  * Collective. Errors: ARGUMENT, SHAPE, PRECISION, ALIAS, STALE, NOT_FINITE (b or x holds NaN or
- * infinity, or its norm overflows), MEMORY, NOT_BUILT, UNSUPPORTED (the preconditioner's). */
+ * infinity, or its norm overflows, or squares of b would be lost), MEMORY, NOT_BUILT, UNSUPPORTED
+ * (the preconditioner's). */
 kaon_status kaon_solver_solve(kaon_solver *solver, const kaon_vector *b, kaon_vector *x,
                               kaon_column_report *columns_out, kaon_solve_report *report);
 

@@ -1,7 +1,10 @@
 /* plot.c - gnuplot as a child process. Contract: plot.h. */
 #include "plot.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,14 +48,46 @@ static void script(FILE *to, const plot *p, const char *part) {
   }
 }
 
-/* gnuplot's own words about a missing terminal are of no use to the user; ours are. */
+/* Its own words about a missing terminal are of no use to the user; ours are. 0: not begun. */
+static pid_t start_gnuplot(FILE **to) {
+  char *arguments[] = {"gnuplot", NULL};
+  posix_spawn_file_actions_t files;
+  int ends[2];
+  pid_t child = 0;
+  if (pipe2(ends, O_CLOEXEC) != 0) return 0;
+  *to = fdopen(ends[1], "w");
+  if (*to != NULL && posix_spawn_file_actions_init(&files) == 0) {
+    posix_spawn_file_actions_adddup2(&files, ends[0], STDIN_FILENO);
+    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    if (posix_spawnp(&child, "gnuplot", &files, NULL, arguments, environ) != 0) child = 0;
+    posix_spawn_file_actions_destroy(&files);
+  }
+  close(ends[0]);
+  if (child > 0) return child;
+  if (*to != NULL)
+    fclose(*to);
+  else
+    close(ends[1]);
+  return 0;
+}
+
 static int draw(const plot *p, const char *part) {
-  FILE *pipe = popen("gnuplot >/dev/null 2>&1", "w");
-  if (!pipe) return 0;
-  script(pipe, p, part);
-  int status = pclose(pipe);
+  FILE *to = NULL;
+  int status = 0;
+  const pid_t child = start_gnuplot(&to);
+  if (child == 0) return 0;
+  signals_child(child);
+  script(to, p, part);
+  const int sent = fclose(to) == 0;
+  siginfo_t how;
+  while (waitid(P_PID, (id_t)child, &how, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
+  }
+  signals_child(0);
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
   struct stat drawn; /* gnuplot says nothing of a full disk, and leaves a file of no bytes */
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0 && stat(part, &drawn) == 0 &&
+  return sent && WIFEXITED(status) && WEXITSTATUS(status) == 0 && stat(part, &drawn) == 0 &&
          drawn.st_size > 0;
 }
 

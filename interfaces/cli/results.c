@@ -226,6 +226,7 @@ static int staggered_solutions(invert_job *job, const char *path) {
 
 int results_propagator(invert_job *job, const char *path, int checkpoint) {
   const int *e = job->p.field.extents;
+  signals_output(path);
   if (job->p.staggered) return staggered_solutions(job, path);
   int count = 0, *map = calloc((size_t)job->columns, sizeof *map);
   outgoing o = {.job = job, .map = map, .slice_sites = (int64_t)e[0] * e[1] * e[2]};

@@ -11,13 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cli.h"
 
 /* Of the one second: the rest is for removing files and for a slow machine. */
-enum { GRACE_MS = 650, OUTPUTS_MAX = 8, PARTS_TRIED = 4 };
+enum { GRACE_MS = 650, PARTS_TRIED = 4 };
 
 /* The program's one piece of global state: signals are per process. */
 static struct {
@@ -26,14 +27,16 @@ static struct {
   pthread_mutex_t lock; /* of what follows */
   char doing[128], loss[256];
   char outer_doing[128], outer_loss[256]; /* of signals_enter */
-  char *outputs[OUTPUTS_MAX];
+  char **outputs;
   int count;
+  pid_t child; /* which may write one of them; 0: none */
   int wake[2]; /* a pipe: a byte for each signal */
   sem_t waits; /* the thread is past its beginning */
 } now = {.lock = PTHREAD_MUTEX_INITIALIZER, .doing = "starting", .loss = "nothing was written"};
 
 static void remove_parts(void) {
   char part[4096];
+  if (now.child > 0 && kill(now.child, SIGKILL) == 0) waitpid(now.child, NULL, 0);
   for (int i = 0; i < now.count; i++)
     for (int n = 0; n < PARTS_TRIED; n++) {
       int length = snprintf(part, sizeof part, "%s.%ld-%d.part", now.outputs[i], (long)getpid(), n);
@@ -145,7 +148,20 @@ void signals_output(const char *path) {
   pthread_mutex_lock(&now.lock);
   int known = 0;
   for (int i = 0; path && i < now.count; i++) known |= strcmp(now.outputs[i], path) == 0;
-  if (path && !known && now.count < OUTPUTS_MAX) now.outputs[now.count++] = strdup(path);
+  char *copy = path && !known ? strdup(path) : NULL;
+  char **more = copy ? realloc(now.outputs, ((size_t)now.count + 1) * sizeof *more) : NULL;
+  if (more) {
+    now.outputs = more;
+    now.outputs[now.count++] = copy;
+  } else {
+    free(copy);
+  }
+  pthread_mutex_unlock(&now.lock);
+}
+
+void signals_child(pid_t child) {
+  pthread_mutex_lock(&now.lock);
+  now.child = child;
   pthread_mutex_unlock(&now.lock);
 }
 
@@ -156,6 +172,8 @@ int signals_finish(int code) {
     code = EXIT_STOPPED;
   }
   for (int i = 0; i < now.count; i++) free(now.outputs[i]);
+  free(now.outputs);
+  now.outputs = NULL;
   now.count = 0;
   return code;
 }

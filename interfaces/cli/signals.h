@@ -6,6 +6,8 @@
 #ifndef KAON_CLI_SIGNALS_H
 #define KAON_CLI_SIGNALS_H
 
+#include <sys/types.h>
+
 /* Before any other thread exists. 0: the thread could not be started. */
 int signals_start(void);
 /* 1 once the user asked to stop. */
@@ -18,8 +20,11 @@ void signals_stage(const char *doing, const char *loss);
 void signals_enter(const char *doing, const char *loss);
 void signals_leave(const char *written);
 /* Files of this name may be under way: their unfinished forms (NAME.PID-N.part, the library's
- * naming) are removed at a hard end. Copied; at most 8. */
+ * naming) are removed at a hard end. Copied. */
 void signals_output(const char *path);
+/* A process of ours that writes one of them is ended before they are removed. 0: it is over, and is
+ * said to be before it is waited for, so that its number is nobody else's. */
+void signals_child(pid_t child);
 /* The program's exit status: 130, and the sentence said once, if the user asked to stop, else
  * `code`. Called last. */
 int signals_finish(int code);

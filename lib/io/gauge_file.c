@@ -127,6 +127,9 @@ kaon_status kaon_gauge_bytes_read(const kaon_context *ctx, const kaon_bytes *byt
                      bytes->name, job.options.size, job.options.version, sizeof job.options,
                      defaults.version);
   }
+  if (job.options.format != KAON_FORMAT_AUTO && format_row(job.options.format) == NULL)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "%s: there is no format %d; give one of io.h",
+                     bytes->name, (int)job.options.format);
   KAON_TRY(find_format(&job, &row));
   job.info->format = row->format;
   KAON_TRY(row->probe(&job));
@@ -167,6 +170,10 @@ static kaon_status resolve(kaon_gauge_output *out, const char *name, char now[64
                      name, o->size, o->version, sizeof *o);
   }
   if (o->format == KAON_FORMAT_AUTO) o->format = KAON_FORMAT_ILDG;
+  if (format_row(o->format) == NULL || (unsigned)o->byte_order > KAON_BYTES_LITTLE)
+    return kaon_fail(out->ctx, KAON_ERR_ARGUMENT,
+                     "%s: format %d, byte order %d; give what io.h names", name, (int)o->format,
+                     (int)o->byte_order);
   const int only32 = o->format == KAON_FORMAT_MILC, only64 = o->format == KAON_FORMAT_OPENQCD;
   if (o->precision == 0) o->precision = only32 ? 32 : 64;
   if (o->rows == 0) o->rows = 3;

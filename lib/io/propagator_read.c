@@ -312,6 +312,9 @@ kaon_status kaon_propagator_bytes_read(const kaon_context *ctx, const kaon_bytes
                      "KAON_PROPAGATOR_READ_OPTIONS_INIT",
                      bytes->name, in.options.size, in.options.version, sizeof in.options);
   }
+  if ((unsigned)in.options.basis > KAON_PROPAGATOR_DEGRAND_ROSSI)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "%s: there is no basis %d; give one of io.h",
+                     bytes->name, (int)in.options.basis);
   kaon_propagator_file_info *own = malloc(sizeof *own); /* 32 KiB of text: not on the stack */
   double *values = malloc(sizeof *values * GROUP * SITES * REALS);
   unsigned char *raw = malloc(sizeof *values * SITES * REALS);

@@ -92,6 +92,29 @@ class Interrupt(system.Case):
             self.assertIn("interrupted; all was done by then", err)
         self.assertEqual(sorted(os.listdir(self.folder)), ["c.lime", "d.lime"])
 
+    def test_while_the_plot_is_drawn(self):
+        """a gnuplot that has begun its picture and takes its time ends with us, and the picture goes"""
+        tools, work = self.path("tools"), self.path("work")
+        os.mkdir(tools)
+        os.mkdir(work)
+        with open(os.path.join(tools, "gnuplot"), "w", encoding="ascii") as file:
+            file.write("#!/bin/sh\nname=$(sed -n \"s/^set output '\\(.*\\)'$/\\1/p\")\n: > \"$name\"\nexec sleep 20\n")
+        os.chmod(file.name, 0o755)
+        environment = dict(system.environment(), PATH=tools + os.pathsep + os.environ["PATH"])
+        process = subprocess.Popen([system.PROGRAM, "invert", *system.SMALL, "--columns", "1", "--plot", "p.png"], cwd=work,
+                                   env=environment, stderr=subprocess.PIPE, text=True, preexec_fn=system.default_signals)
+        self.addCleanup(process.kill)
+        end = time.monotonic() + 20
+        while not os.listdir(work) and time.monotonic() < end:
+            time.sleep(0.01)
+        self.assertIn(".part", os.listdir(work)[0])
+        sent = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=30)
+        self.assertLess(time.monotonic() - sent, 1.0)
+        self.assertEqual(process.returncode, 130, err)
+        self.assertEqual(os.listdir(work), [])
+
     def test_twice_is_at_once(self):
         self.interrupted(0.5, "generate", "--lattice", "16", "16", "16", "16", "--sweeps", "1000000", "--output", "c.lime",
                          signals=2, ready="sweep")

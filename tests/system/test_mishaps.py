@@ -134,6 +134,20 @@ class Mishaps(system.Case):
         self.succeeds(*job, *third, "--precision", "single", "--tol", "1e-6")
         self.succeeds(*job, *tiny, "--precision", "double")
 
+    def test_single_precision_cannot_converge_below_its_rounding(self):
+        # x is rounded for a user of single precision, and every residual that --stop may choose is of that x.
+        for stop in ("full", "schur", "normal"):
+            for sloppy in ("single", "half"):
+                with self.subTest(stop=stop, sloppy=sloppy):
+                    problem = [*SMALL, "--columns", 1, "--precision", "single", "--sloppy", sloppy, "--stop", stop]
+                    self.succeeds("invert", *problem, "--tol", "1e-10", "--report", "r.json", status=1)
+                    solve = self.report("r.json")["solves"][0]
+                    self.assertEqual(solve["status"], "stagnated")
+                    self.assertGreater(solve.get("stop_residual", solve["residual"]), 2.0 ** -28)
+                    self.succeeds("invert", *problem, "--tol", "1e-6", "--report", "r.json")
+                    solve = self.report("r.json")["solves"][0]
+                    self.assertLessEqual(solve.get("stop_residual", solve["residual"]), 1.1e-6)
+
     def test_ones_meet_the_matrix_and_not_what_single_holds_of_it(self):
         # Neumann's Laplacian plus 1e-6: rows sum to 1e-6, of which the rounding of 2 + 1e-6 in single precision takes a tenth.
         n = 40

@@ -1,0 +1,211 @@
+/* test_traps.c - applications that trap floating-point exceptions, as OpenFOAM does by default, are
+ * not stopped by what kaon divides on its way, and find their traps and flags as they were. */
+#define _GNU_SOURCE /* feenableexcept */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <fenv.h>
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include <kaon/kaon.h>
+
+#include "tests/util/test_util.h"
+
+enum { SITES = 24, TRAPS = FE_DIVBYZERO | FE_INVALID | FE_OVERFLOW };
+
+static kaon_context *ctx;
+
+static int set_up(void **state) {
+  (void)state;
+  feclearexcept(FE_ALL_EXCEPT);
+  feenableexcept(TRAPS);
+  return kaon_context_create(NULL, &ctx) != KAON_OK;
+}
+
+static int tear_down(void **state) {
+  (void)state;
+  kaon_context_destroy(&ctx);
+  fedisableexcept(TRAPS);
+  return 0;
+}
+
+static void traps_are_as_they_were(void) {
+  assert_int_equal(fegetexcept() & TRAPS, TRAPS);
+  assert_int_equal(fetestexcept(TRAPS), 0);
+}
+
+/* A chain of n rows, `beside` left and right of the diagonal, which grows along it. */
+static kaon_matrix *chain(int n, double beside) {
+  int32_t start[SITES + 1] = {0}, column[3 * SITES];
+  double value[3 * SITES];
+  int entries = 0;
+  for (int row = 0; row < n; row++) {
+    for (int j = row - 1; j <= row + 1; j++)
+      if (j == row || (beside != 0 && j >= 0 && j < n)) {
+        column[entries] = j;
+        value[entries++] = j == row ? 4 + row % 3 : beside;
+      }
+    start[row + 1] = entries;
+  }
+  kaon_csr_arrays arrays = {.global_rows = n, .rows = n, .reals = 1};
+  arrays.start32 = start;
+  arrays.column32 = column;
+  arrays.values = value;
+  kaon_matrix *matrix = NULL;
+  must(ctx, kaon_matrix_create_csr(ctx, &arrays, NULL, &matrix));
+  return matrix;
+}
+
+static void solve_one(kaon_matrix *matrix, kaon_method method, kaon_precision sloppy, int n) {
+  kaon_operator *A = NULL, *K = NULL;
+  kaon_solver *solver = NULL;
+  kaon_vector *b = NULL, *x = NULL;
+  double ones[SITES];
+  kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
+  for (int i = 0; i < n; i++) ones[i] = 1;
+  must(ctx, kaon_matrix_operator(matrix, NULL, &A));
+  o.method = method;
+  o.max_iterations = 200;
+  o.sloppy = sloppy;
+  for (int with = 0; with < 2; with++) {
+    if (with) must(ctx, kaon_precond_jacobi(A, &K));
+    o.preconditioner = K;
+    const kaon_status made = kaon_solver_create(A, 1, &o, &solver);
+    if (made != KAON_OK) continue; /* not every method has a preconditioner, or half precision */
+    must(ctx, kaon_vector_create(ctx, kaon_matrix_space(matrix), KAON_DOUBLE, 1, &b));
+    must(ctx, kaon_vector_create(ctx, kaon_matrix_space(matrix), KAON_DOUBLE, 1, &x));
+    must(ctx, kaon_vector_import(b, 0, ones, KAON_BASIS_UKQCD));
+    must(ctx, kaon_solver_solve(solver, b, x, NULL, NULL));
+    traps_are_as_they_were();
+    kaon_vector_destroy(&b);
+    kaon_vector_destroy(&x);
+    kaon_solver_destroy(&solver);
+  }
+  kaon_operator_destroy(&K);
+  kaon_operator_destroy(&A);
+}
+
+/* A diagonal matrix, whose residual is 0 at once, and one that asks for steps. */
+static void matrices_are_solved(void **state) {
+  (void)state;
+  static const double beside[] = {0, -1};
+  for (int i = 0; i < 2; i++)
+    for (int n = 1; n <= SITES; n += SITES - 1) {
+      kaon_matrix *matrix = chain(n, beside[i]);
+      for (int m = KAON_CG; m <= KAON_RICHARDSON; m++)
+        for (int p = KAON_DOUBLE; p <= KAON_HALF; p++)
+          solve_one(matrix, (kaon_method)m, (kaon_precision)p, n);
+      kaon_matrix_destroy(&matrix);
+    }
+}
+
+/* One clover system on 4^3x8, as a whole or even-odd reduced; b is given or 0. */
+static void invert_one(kaon_operator *A, const kaon_vector *b, kaon_vector *x,
+                       kaon_precision sloppy, kaon_stop stop) {
+  kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
+  kaon_solver *solver = NULL;
+  o.method = KAON_CGNR;
+  o.sloppy = sloppy;
+  o.stop = stop;
+  must(ctx, kaon_solver_create(A, 1, &o, &solver));
+  must(ctx, kaon_vector_zero(x));
+  must(ctx, kaon_solver_solve(solver, b, x, NULL, NULL));
+  traps_are_as_they_were();
+  kaon_solver_destroy(&solver);
+}
+
+static void propagators_are_solved(void **state) {
+  (void)state;
+  const int extents[4] = {4, 4, 4, 8};
+  kaon_lattice *lattice = NULL;
+  kaon_gauge *gauge = NULL;
+  kaon_operator *M = NULL, *schur = NULL;
+  kaon_vector *b = NULL, *x = NULL;
+  kaon_dirac_options o = KAON_DIRAC_OPTIONS_INIT;
+  o.csw = 1;
+  must(ctx, kaon_lattice_create(ctx, extents, KAON_ANTIPERIODIC, &lattice));
+  must(ctx, kaon_gauge_create(lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &gauge));
+  must(ctx, kaon_gauge_weak(gauge, 0.3, 1));
+  must(ctx, kaon_dirac_create(gauge, &o, &M));
+  must(ctx, kaon_dirac_even_odd(M, NULL, &schur));
+  const kaon_space *space = kaon_lattice_spinors(lattice, KAON_FULL);
+  must(ctx, kaon_vector_create(ctx, space, KAON_DOUBLE, 1, &b));
+  must(ctx, kaon_vector_create(ctx, space, KAON_DOUBLE, 1, &x));
+  for (int given = 0; given < 2; given++) {
+    if (given) must(ctx, kaon_source_z4(b, 1));
+    for (int p = KAON_DOUBLE; p <= KAON_HALF; p++) {
+      invert_one(M, b, x, (kaon_precision)p, KAON_STOP_FULL);
+      invert_one(schur, b, x, (kaon_precision)p, KAON_STOP_FULL);
+      invert_one(schur, b, x, (kaon_precision)p, KAON_STOP_NORMAL);
+    }
+  }
+  kaon_vector_destroy(&x);
+  kaon_vector_destroy(&b);
+  kaon_operator_destroy(&schur);
+  kaon_operator_destroy(&M);
+  kaon_gauge_destroy(&gauge);
+  kaon_lattice_destroy(&lattice);
+}
+
+/* Squares of the second column are lost, which is found by multiplying both by a power of 2. */
+static void lost_squares_are_refused(void **state) {
+  (void)state;
+  const double large[3] = {1e150, 1, 1}, lost[3] = {1e-200, 0, 0};
+  kaon_matrix *matrix = chain(3, -1);
+  kaon_operator *A = NULL;
+  kaon_solver *solver = NULL;
+  kaon_vector *b = NULL, *x = NULL;
+  kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
+  o.method = KAON_CG;
+  must(ctx, kaon_matrix_operator(matrix, NULL, &A));
+  must(ctx, kaon_solver_create(A, 2, &o, &solver));
+  must(ctx, kaon_vector_create(ctx, kaon_matrix_space(matrix), KAON_DOUBLE, 2, &b));
+  must(ctx, kaon_vector_create(ctx, kaon_matrix_space(matrix), KAON_DOUBLE, 2, &x));
+  must(ctx, kaon_vector_import(b, 0, large, KAON_BASIS_UKQCD));
+  must(ctx, kaon_vector_import(b, 1, lost, KAON_BASIS_UKQCD));
+  assert_int_equal(kaon_solver_solve(solver, b, x, NULL, NULL), KAON_ERR_NOT_FINITE);
+  traps_are_as_they_were();
+  kaon_vector_destroy(&b);
+  kaon_vector_destroy(&x);
+  kaon_solver_destroy(&solver);
+  kaon_operator_destroy(&A);
+  kaon_matrix_destroy(&matrix);
+}
+
+static void shifts_are_solved(void **state) {
+  (void)state;
+  const double sigma[2] = {0, 0.5}, ones[SITES] = {1};
+  for (int i = 0; i < 2; i++) {
+    kaon_matrix *matrix = chain(SITES, -i);
+    kaon_operator *A = NULL;
+    kaon_multishift *solver = NULL;
+    kaon_vector *b = NULL, *x = NULL;
+    must(ctx, kaon_matrix_operator(matrix, NULL, &A));
+    must(ctx, kaon_multishift_create(A, 2, sigma, NULL, &solver));
+    must(ctx, kaon_vector_create(ctx, kaon_matrix_space(matrix), KAON_DOUBLE, 1, &b));
+    must(ctx, kaon_vector_create(ctx, kaon_matrix_space(matrix), KAON_DOUBLE, 2, &x));
+    must(ctx, kaon_vector_import(b, 0, ones, KAON_BASIS_UKQCD));
+    must(ctx, kaon_multishift_solve(solver, b, x, NULL, NULL));
+    traps_are_as_they_were();
+    kaon_vector_destroy(&b);
+    kaon_vector_destroy(&x);
+    kaon_multishift_destroy(&solver);
+    kaon_operator_destroy(&A);
+    kaon_matrix_destroy(&matrix);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(matrices_are_solved),
+      cmocka_unit_test(propagators_are_solved),
+      cmocka_unit_test(lost_squares_are_refused),
+      cmocka_unit_test(shifts_are_solved),
+  };
+  return cmocka_run_group_tests(tests, set_up, tear_down);
+}
