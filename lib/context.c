@@ -14,6 +14,7 @@
 #include "lib/config.h"
 #include "lib/cpu/backend.h"
 #include "lib/cuda/backend.h"
+#include "lib/threads.h"
 #include "lib/tuning.h"
 #include "lib/version.h"
 
@@ -81,6 +82,7 @@ static kaon_status choose_backend(kaon_context *ctx) {
   else
     KAON_TRY(choose_cpu(ctx, isa));
   ctx->threads = ctx->options.threads > 0 ? ctx->options.threads : kaon_config_threads();
+  KAON_TRY(kaon_threads_check(ctx->threads));
   ctx->cache_bytes = kaon_cpu_stream_bytes(kaon_cpu_cache_bytes(3), ctx->threads);
   ctx->core_cache_bytes = kaon_cpu_cache_bytes(2);
   ctx->prefetch_level = kaon_cpu_prefetch_level();

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <kaon/kaon.h>
@@ -204,6 +206,33 @@ static void options_are_in_range(void **state) {
   kaon_lattice_destroy(&lattice);
 }
 
+/* A process with room for a few threads' stacks is told so, and not ended by the OpenMP runtime. */
+static void threads_that_cannot_start_are_an_error(void **state) {
+  (void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  skip(); /* their shadows take more than any limit */
+#endif
+  const pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    const struct rlimit room = {(rlim_t)1 << 30, (rlim_t)1 << 30};
+    kaon_context_options o = KAON_CONTEXT_OPTIONS_INIT;
+    kaon_context *few = NULL;
+    o.threads = 4096;
+    if (setrlimit(RLIMIT_AS, &room) != 0) _exit(77);
+    const kaon_status status = kaon_context_create(&o, &few);
+    const char *said = kaon_last_error(NULL);
+    printf("%s\n", said);
+    fflush(stdout);
+    _exit(status != KAON_ERR_MEMORY || few != NULL || strstr(said, "4096 threads") == NULL);
+  }
+  int how = 0;
+  assert_int_equal(waitpid(child, &how, 0), child);
+  assert_true(WIFEXITED(how));
+  if (WEXITSTATUS(how) == 77) skip();
+  assert_int_equal(WEXITSTATUS(how), 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(parities_that_are_none_have_no_space),
@@ -212,6 +241,7 @@ int main(void) {
       cmocka_unit_test(small_sources_are_not_zero),
       cmocka_unit_test(residuals_of_least_squares_are_true),
       cmocka_unit_test(options_are_in_range),
+      cmocka_unit_test(threads_that_cannot_start_are_an_error),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }
