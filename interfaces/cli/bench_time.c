@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "bench.h"
 #include "signals.h"
@@ -16,8 +17,19 @@
 enum { usual_calls = 100, most_calls = 1000000, burst_calls = 200 };
 static const double least_sample = 0.02, most_sample = 0.5, warm_seconds = 0.05;
 
+/* A device at the limit of its power lowers its clocks, and finds back only when it may rest: a row
+ * would depend on the one before it (bench/results/nvidia-h200/2026-11-27-b4327dbb3a90-power.txt).
+ */
+static const double rest_seconds = 0.3;
+
 int bench_on_host(const bench *b) {
   return strcmp(b->info.backend, "cpu") == 0;
+}
+
+static void rest(const bench *b) {
+  const struct timespec piece = {.tv_nsec = 20000000};
+  const double end = cli_now() + rest_seconds;
+  while (!bench_on_host(b) && !signals_interrupted() && cli_now() < end) nanosleep(&piece, NULL);
 }
 
 static int by_size(const void *a, const void *b) {
@@ -108,6 +120,7 @@ kaon_status bench_time_in_turn(bench *b, bench_timed timed[], int count) {
   const int samples = b->args->samples;
   double *figures = calloc((size_t)(4 * count + 1) * (size_t)samples, sizeof *figures);
   kaon_status status = figures ? KAON_OK : KAON_ERR_MEMORY;
+  rest(b);
   for (int i = 0; i < count && status == KAON_OK; i++)
     status = warm_up(b, timed[i].work, timed[i].user, &timed[i].row.calls);
   for (int n = 0; n < samples * count && status == KAON_OK; n++) {
