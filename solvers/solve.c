@@ -460,8 +460,10 @@ static kaon_column_report column_report(const kaon_solver *s, int k, double norm
     c.stop_residual = sqrt(s->sums_host[k].slot[KAON_OF_CHOSEN][0] / state->reference);
   if (c.reason == KAON_BREAKDOWN) c.breakdown = (kaon_breakdown)state->cause;
   if (c.reason == KAON_CONVERGED && !(c.stop_residual <= 1.1 * s->options.tol) &&
-      c.stop_residual > 0)
+      c.stop_residual > 0) {
     c.reason = KAON_STAGNATED;
+    c.rounded = s->A->precision != s->system->precision;
+  }
   return c;
 }
 

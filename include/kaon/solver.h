@@ -146,6 +146,7 @@ typedef struct kaon_column_report {
                       double where A has a twin in it and tol > 0, else A's. b = 0: 0 */
   double stop_residual;     /* the one that `stop` chose, likewise; CONVERGED: at most 1.1 tol */
   kaon_breakdown breakdown; /* reason BREAKDOWN: at what, else NONE */
+  int rounded; /* reason STAGNATED: 1: the tolerance was met, but not by x in A's precision */
 } kaon_column_report;
 
 typedef struct kaon_solve_report {

@@ -308,11 +308,15 @@ static int finish(invert_job *job, json_t *report) {
   return written != EXIT_DONE ? written : code;
 }
 
-static const char *stuck(const problem *p, double residual) {
+static const char *stuck(const problem *p, const kaon_column_report *worst) {
+  const double residual = worst->residual;
   const int fine = p->options.sloppy == KAON_DOUBLE;
   if (p->off_group > p->options.tol)
     return "--temporal-gauge rotates by links that are not SU(3) to within --tol; leave it out, or "
            "give a larger --tol";
+  if (worst->rounded)
+    return "rounding of x in single precision keeps it above --tol; give --precision double "
+           "--sloppy single, or a larger --tol";
   if (!fine && (p->options.method == KAON_PIPECG || p->options.method == KAON_PIPECGNR) &&
       !solving_rounds(residual))
     return "the method gets no further in this precision; give --solver cg, which is the safest, "
@@ -325,20 +329,21 @@ static const char *stuck(const problem *p, double residual) {
                   "--kappa or --mass"
                 : "the method gets no further: the operator is singular or nearly so; try --sloppy "
                   "double, or give another --kappa or --mass";
-  if (p->precision != KAON_DOUBLE)
-    return "rounding of x in single precision keeps it above --tol; give --precision double "
-           "--sloppy single, or a larger --tol";
+  if (!fine && p->options.method != KAON_CG && p->options.method != KAON_CGNR)
+    return "the method's rounding keeps it above --tol; give --solver cg, which is the safest, "
+           "--sloppy double, or a larger --tol";
   return fine ? "rounding keeps it above --tol; give a larger --tol"
               : "rounding keeps it above --tol; give a larger --tol, or --sloppy double";
 }
 
-static const char *remedy(const void *user, kaon_stop_reason reason, double residual) {
+static const char *remedy(const void *user, kaon_stop_reason reason,
+                          const kaon_column_report *worst) {
   const invert_job *job = user;
   switch (reason) {
     case KAON_MAX_ITERATIONS:
       return "--max-iter allows more steps";
     case KAON_STAGNATED:
-      return stuck(&job->p, residual);
+      return stuck(&job->p, worst);
     case KAON_BREAKDOWN:
       return "the method cannot go on here; another --solver may, cg is the safest";
     case KAON_DIVERGING:

@@ -149,23 +149,25 @@ static const char *more_steps(const linear *l, double residual) {
                           : "--max-iter allows more steps, a --precond may need fewer";
 }
 
-static const char *stuck(const linear *l, double residual) {
+static const char *stuck(const linear *l, const kaon_column_report *worst) {
+  const double residual = worst->residual;
   const kaon_method method = l->options.method;
   if (relax_is(method) && (l->diverges || !(residual < 1))) return divergence(l);
+  if (worst->rounded)
+    return "rounding of b and x in single precision keeps it above --tol; give --precision double "
+           "--sloppy single, or a larger --tol";
   if (!solving_rounds(residual))
     return l->projections >= 0 || method == KAON_CGNR
                ? "the method gets no further: A is singular or nearly so; check the matrix"
                : "the method gets no further; A may be singular, or --method cgnr, which takes any "
                  "matrix, may get on";
-  if (l->precision == KAON_SINGLE)
-    return "rounding of x in single precision keeps it above --tol; give --precision double "
-           "--sloppy single, or a larger --tol";
   return l->options.sloppy == KAON_DOUBLE
              ? "rounding keeps it above --tol, or A is singular; give a larger --tol"
              : "rounding keeps it above --tol; give --sloppy double, or a larger --tol";
 }
 
-const char *linear_remedy(const void *user, kaon_stop_reason reason, double residual) {
+const char *linear_remedy(const void *user, kaon_stop_reason reason,
+                          const kaon_column_report *worst) {
   const linear *l = user;
   const char *faults = reason == KAON_CANCELLED ? "" : faults_remedy(l);
   if (*faults) return faults;
@@ -173,9 +175,9 @@ const char *linear_remedy(const void *user, kaon_stop_reason reason, double resi
     return "--lambda is too large for this matrix: give a smaller one, or 0 for the rule";
   switch (reason) {
     case KAON_MAX_ITERATIONS:
-      return more_steps(l, residual);
+      return more_steps(l, worst->residual);
     case KAON_STAGNATED:
-      return stuck(l, residual);
+      return stuck(l, worst);
     case KAON_BREAKDOWN:
       if (l->projections == KAON_KACZMARZ_CIMMINO)
         return "lambda is too large for this matrix: give a smaller --lambda, or 0 for the rule";

@@ -272,13 +272,14 @@ static int write_files(invert_job *job) {
   return code;
 }
 
-static const char *remedy(const void *user, kaon_stop_reason reason, double residual) {
+static const char *remedy(const void *user, kaon_stop_reason reason,
+                          const kaon_column_report *worst) {
   (void)user;
   switch (reason) {
     case KAON_MAX_ITERATIONS:
       return "--max-iter allows more steps";
     case KAON_STAGNATED:
-      if (!solving_rounds(residual))
+      if (!solving_rounds(worst->residual))
         return "the method gets no further: the system is singular or nearly so; give other "
                "shifts, "
                "or another --kappa or --mass";

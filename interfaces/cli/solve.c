@@ -76,6 +76,10 @@ int solve_allocate(solve_job *job) {
   kaon_status status = kaon_vector_create(job->ctx, space, job->l.precision, job->columns, &job->b);
   if (status == KAON_OK)
     status = kaon_vector_create(job->ctx, space, job->l.precision, job->columns, &job->x);
+  if (status == KAON_OK && job->l.precision != KAON_DOUBLE)
+    status = kaon_vector_create(job->ctx, space, KAON_DOUBLE, job->columns, &job->posed);
+  if (status == KAON_OK && job->l.precision != KAON_DOUBLE)
+    status = kaon_vector_create(job->ctx, space, KAON_DOUBLE, job->columns, &job->whole);
   return cli_status(job->ctx, status, NULL);
 }
 
@@ -84,8 +88,56 @@ void solve_close(solve_job *job) {
   free(job->solves);
   kaon_vector_destroy(&job->b);
   kaon_vector_destroy(&job->x);
+  kaon_vector_destroy(&job->posed);
+  kaon_vector_destroy(&job->whole);
   linear_close(&job->l);
   kaon_context_destroy(&job->ctx);
+}
+
+int solve_source(solve_job *job) {
+  if (job->l.precision == KAON_DOUBLE) return linear_source(&job->l, job->b);
+  const int code = linear_source(&job->l, job->posed);
+  if (code != EXIT_DONE) return code;
+  return cli_status(job->ctx, kaon_vector_copy(job->b, job->posed), "--rhs");
+}
+
+/* *posed -= A *whole */
+static kaon_status subtract(const linear *l, kaon_vector *whole, kaon_vector *posed) {
+  kaon_operator *A = NULL;
+  kaon_vector *product = NULL;
+  const kaon_matrix_operator_options whole_values = KAON_MATRIX_OPERATOR_OPTIONS_INIT;
+  kaon_status status = kaon_vector_create(l->ctx, kaon_vector_space(whole), KAON_DOUBLE,
+                                          kaon_vector_columns(whole), &product);
+  if (status == KAON_OK) status = kaon_matrix_operator(l->matrix, &whole_values, &A);
+  if (status == KAON_OK) status = kaon_operator_apply(A, KAON_PLAIN, whole, product);
+  if (status == KAON_OK) status = kaon_vector_axpy(-1, 0, product, posed);
+  kaon_operator_destroy(&A);
+  kaon_vector_destroy(&product);
+  return status;
+}
+
+/* What is reported is the residual of b as it was posed, of which the solver has seen what single
+ * precision holds. `posed` is overwritten. */
+static int judge(solve_job *job) {
+  const size_t columns = (size_t)job->columns;
+  if (job->l.precision == KAON_DOUBLE) return EXIT_DONE;
+  double *norms = malloc(2 * columns * sizeof *norms), *b2 = norms, *r2 = norms + columns;
+  kaon_status status = kaon_context_agree(job->ctx, norms ? KAON_OK : KAON_ERR_MEMORY);
+  if (status == KAON_OK) status = kaon_vector_norm2(job->posed, b2);
+  if (status == KAON_OK) status = kaon_vector_copy(job->whole, job->x);
+  if (status == KAON_OK) status = subtract(&job->l, job->whole, job->posed);
+  if (status == KAON_OK) status = kaon_vector_norm2(job->posed, r2);
+  for (size_t k = 0; k < columns && status == KAON_OK; k++) {
+    kaon_column_report *s = &job->solves[k];
+    const int full = s->stop_residual == s->residual;
+    if (b2[k] > 0) s->residual = sqrt(r2[k] / b2[k]);
+    if (full) s->stop_residual = s->residual;
+    if (s->reason != KAON_CONVERGED || s->stop_residual <= 1.1 * job->l.options.tol) continue;
+    s->reason = KAON_STAGNATED;
+    s->rounded = 1;
+  }
+  free(norms);
+  return cli_status(job->ctx, status, NULL);
 }
 
 int solve_columns(solve_job *job) {
@@ -106,6 +158,7 @@ int solve_columns(solve_job *job) {
     job->joules = energy_since(&meter);
     code = cli_status(job->ctx, status == KAON_OK ? faults_count(&job->l) : status, NULL);
   }
+  if (code == EXIT_DONE) code = judge(job);
   progress_end(&p);
   if (code != EXIT_DONE) return code;
   job->seconds = report.seconds;
@@ -277,7 +330,7 @@ static int prepare(solve_job *job) {
   if (code != EXIT_DONE) return code;
   linear_print(common, &job->l);
   code = solve_allocate(job);
-  if (code == EXIT_DONE) code = linear_source(&job->l, job->b);
+  if (code == EXIT_DONE) code = solve_source(job);
   if (code == EXIT_DONE) announce(job);
   job->setup = cli_now() - begun;
   return code;

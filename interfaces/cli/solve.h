@@ -17,6 +17,7 @@ typedef struct solve_job {
   linear l;
   int columns;
   kaon_vector *b, *x;
+  kaon_vector *posed, *whole; /* single precision: b as it was posed and room for x, in double */
   kaon_column_report *solves;
   column_history *histories;
   double setup;          /* seconds from matrix to solver */
@@ -30,13 +31,16 @@ typedef struct solve_job {
 
 /* Vectors and arrays for all columns; matrix, operator and solver are the system's. Exit status. */
 int solve_allocate(solve_job *job);
+/* b; in single precision what that holds of it. Exit status. */
+int solve_source(solve_job *job);
 /* From x = 0. Exit status. */
 int solve_columns(solve_job *job);
 void solve_close(solve_job *job);
 
 /* --dry-run: what the run would take. Called before any context exists: it forks. Exit status. */
 int plan_solve(const solve_job *job);
-/* Refuses a job whose fields will not fit where it runs, before any work. On one rank. Exit status. */
+/* Refuses a job whose fields will not fit where it runs, before any work. On one rank. Exit status.
+ */
 int solve_fits(const solve_job *job);
 
 #endif

@@ -158,7 +158,7 @@ static int set_up(void *user, sample *s) {
   if (code == EXIT_DONE) code = solve_allocate(&job);
   if (code == EXIT_DONE) {
     s->vectors += sample_in_use(job.ctx);
-    code = linear_source(&job.l, job.b);
+    code = solve_source(&job);
   }
   const double before = sample_in_use(job.ctx);
   job.l.options.max_iterations = 2;

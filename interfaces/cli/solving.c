@@ -123,12 +123,12 @@ int solving_rounds(double residual) {
 static void advise(const kaon_column_report *solves, int columns, kaon_stop_reason reason,
                    kaon_breakdown cause, remedy_fn *remedy, const void *user) {
   const char *text = kaon_breakdown_text(cause);
-  double worst = 0;
+  const kaon_column_report *worst = NULL;
   int count = 0;
   for (int k = 0; k < columns; k++) {
     if (solves[k].reason != reason || solves[k].breakdown != cause) continue;
     count++;
-    if (!(solves[k].residual <= worst)) worst = solves[k].residual; /* NaN stays */
+    if (worst == NULL || !(solves[k].residual <= worst->residual)) worst = &solves[k];
   }
   if (count)
     cli_error("%d ended with %s: %s%s%s", count, kaon_stop_reason_name(reason), text,

@@ -33,9 +33,10 @@ void histories_free(column_history *histories, int columns);
 /* As CSV: a line an iteration, a column each. path NULL: nothing to do. Exit status. */
 int histories_write(const column_history *histories, int columns, const char *path);
 
-/* What can be done about columns that ended for a reason other than convergence; `residual`: the
- * largest of theirs. */
-typedef const char *remedy_fn(const void *user, kaon_stop_reason reason, double residual);
+/* What can be done about columns that ended for a reason other than convergence; `worst`: the one
+ * of them with the largest residual. */
+typedef const char *remedy_fn(const void *user, kaon_stop_reason reason,
+                              const kaon_column_report *worst);
 /* 1 where rounding may be what keeps it there. That of x in single precision leaves 6e-8 |A| |x| /
  * |b|: a hundredth takes an |x| of more than 1e5 |b| / |A|, and in double far more. */
 int solving_rounds(double residual);

@@ -148,6 +148,42 @@ class Mishaps(system.Case):
                     solve = self.report("r.json")["solves"][0]
                     self.assertLessEqual(solve.get("stop_residual", solve["residual"]), 1.1e-6)
 
+    def test_single_precision_is_judged_by_b_as_it_was_posed(self):
+        # b = A * ones and b of a file are rounded before the solver sees them, and the residual is of what they were.
+        n, rows = 60, []
+        for i in range(n):
+            rows += [(i, j, (4.1 + 0.37 * i if i == j else -1.0 / (3 + (7 * i + 3 * j) % 11))) for j in range(max(0, i - 3), i + 1)]
+        with open(self.path("a.mtx"), "w", encoding="ascii") as file:
+            file.write(f"%%MatrixMarket matrix coordinate real symmetric\n{n} {n} {len(rows)}\n")
+            file.writelines(f"{i + 1} {j + 1} {a:.17g}\n" for i, j, a in rows)
+        A = [[0.0] * n for _ in range(n)]
+        for i, j, a in rows:
+            A[i][j] = A[j][i] = a
+        b = [math.sin(i + 1) for i in range(n)]
+        with open(self.path("b.mtx"), "w", encoding="ascii") as file:
+            file.write(f"%%MatrixMarket matrix array real general\n{n} 1\n" + "".join(f"{x:.17g}\n" for x in b))
+        ends = set()
+        for rhs, right in (("A*ones", [sum(row) for row in A]), ("b.mtx", b)):
+            for tol in (1e-7, 5e-8, 3e-8, 2.5e-8):
+                with self.subTest(rhs=rhs, tol=tol):
+                    code, _, said = system.kaon("solve", "--matrix", "a.mtx", "--rhs", rhs, "--precision", "single", "--tol", tol, "--method",
+                                                "cg", "--report", "r.json", "--output", "x.mtx", cwd=self.folder)
+                    if code == 2:
+                        self.assertIn("single precision rounds", said)
+                        continue
+                    solve = self.report("r.json")["solves"][0]
+                    self.assertEqual((code, solve["status"]) == (0, "converged"), solve["residual"] <= 1.1 * tol, solve)
+                    ends.add(code)
+                    if code == 0:
+                        x = [float(line) for line in self.read("x.mtx").decode().splitlines()[2:]]
+                        r = [y - sum(a * z for a, z in zip(row, x)) for row, y in zip(A, right)]
+                        true = math.sqrt(sum(z * z for z in r) / sum(y * y for y in right))
+                        self.assertLess(abs(true / solve["residual"] - 1), 1e-6)
+                    else:
+                        self.assertEqual(solve["status"], "stagnated")
+                        self.assertIn("rounding of b and x", said)
+        self.assertEqual(ends, {0, 1})
+
     def test_ones_meet_the_matrix_and_not_what_single_holds_of_it(self):
         # Neumann's Laplacian plus 1e-6: rows sum to 1e-6, of which the rounding of 2 + 1e-6 in single precision takes a tenth.
         n = 40
