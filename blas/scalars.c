@@ -17,10 +17,10 @@ static kaon_status fill(kaon_scalars *scalars) {
 }
 
 kaon_status kaon_scalars_create(kaon_context *ctx, int columns, kaon_scalars **scalars) {
+  if (scalars != NULL) *scalars = NULL;
   if (ctx == NULL || scalars == NULL)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                      "scalars: the context and the address of the result are needed");
-  *scalars = NULL;
   if (columns < 1)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT, "scalars: %d columns asked for, at least 1 is needed",
                      columns);

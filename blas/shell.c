@@ -49,6 +49,7 @@ static kaon_status called(kaon_operator *A, kaon_mode mode, const kaon_vector *x
   const shell *self = A->self;
   /* x is whole when the function looks; refused where steps are recorded */
   KAON_TRY(A->ctx->backend->memory->synchronise(A->ctx));
+  kaon_error_forget(A->ctx); /* an earlier sentence would be taken for the function's */
   const kaon_status status = self->apply(self->user, mode, x, y);
   if (status != KAON_OK && kaon_last_error(A->ctx)[0] == '\0')
     return kaon_fail(A->ctx, status, "shell: the application's function returned %s",

@@ -43,11 +43,11 @@ static kaon_status make(kaon_lattice *lattice, kaon_precision precision,
 
 kaon_status kaon_gauge_create(kaon_lattice *lattice, kaon_precision precision,
                               kaon_reconstruct reconstruct, kaon_gauge **gauge) {
+  if (gauge != NULL) *gauge = NULL;
   if (lattice == NULL || gauge == NULL)
     return kaon_fail(lattice != NULL ? lattice->ctx : NULL, KAON_ERR_ARGUMENT,
                      "gauge: a lattice and the address of the result are needed");
   kaon_context *ctx = lattice->ctx;
-  *gauge = NULL;
   KAON_TRY(check_storage(ctx, precision, reconstruct));
   kaon_gauge *made = NULL;
   kaon_status status = kaon_agree(ctx, make(lattice, precision, reconstruct, &made));

@@ -82,10 +82,10 @@ static kaon_status build(kaon_context *ctx, const int extents[4], kaon_boundary 
 
 kaon_status kaon_lattice_create(kaon_context *ctx, const int extents[4], kaon_boundary boundary_t,
                                 kaon_lattice **lattice) {
+  if (lattice != NULL) *lattice = NULL;
   if (ctx == NULL || extents == NULL || lattice == NULL)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                      "lattice: context, extents and the address of the result are needed");
-  *lattice = NULL;
   KAON_TRY(kaon_lattice_check(ctx, extents));
   if (boundary_t != KAON_PERIODIC && boundary_t != KAON_ANTIPERIODIC)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,

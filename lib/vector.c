@@ -79,10 +79,10 @@ static kaon_status make(kaon_context *ctx, const kaon_space *space, kaon_precisi
 
 kaon_status kaon_vector_create(kaon_context *ctx, const kaon_space *space, kaon_precision precision,
                                int nrhs, kaon_vector **vector) {
+  if (vector != NULL) *vector = NULL;
   if (ctx == NULL || space == NULL || vector == NULL)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                      "vector: context, space and the address of the result are needed");
-  *vector = NULL;
   KAON_TRY(check(ctx, space, precision, nrhs));
   kaon_vector *made = NULL;
   const kaon_status status = kaon_agree(ctx, make(ctx, space, precision, nrhs, &made));

@@ -89,10 +89,10 @@ static const kaon_operator_ops inverse_ops = {
 };
 
 kaon_status kaon_solver_as_operator(kaon_solver *solver, kaon_operator **result) {
+  if (result != NULL) *result = NULL;
   if (solver == NULL || result == NULL)
     return kaon_fail(solver ? solver->ctx : NULL, KAON_ERR_ARGUMENT,
                      "as operator: the solver or the address of the result is NULL");
-  *result = NULL;
   kaon_operator *A = calloc(1, sizeof *A);
   inverse *self = calloc(1, sizeof *self);
   if (A == NULL || self == NULL) {

@@ -198,10 +198,10 @@ kaon_status kaon_precond_chebyshev(kaon_operator *A, const kaon_chebyshev_option
   const kaon_chebyshev_options defaults = KAON_CHEBYSHEV_OPTIONS_INIT;
   const kaon_chebyshev_options *o = options != NULL ? options : &defaults;
   kaon_operator *jacobi = NULL;
+  if (K != NULL) *K = NULL;
   if (A == NULL || K == NULL)
     return kaon_fail(A ? A->ctx : NULL, KAON_ERR_ARGUMENT,
                      "chebyshev: the operator or the address of the result is NULL");
-  *K = NULL;
   KAON_TRY(check_options(A, o));
   if (o->scaled && A->ops->diagonal != NULL) KAON_TRY(kaon_precond_jacobi(A, &jacobi));
   kaon_operator_retain(A);

@@ -273,10 +273,10 @@ static kaon_status build(kaon_solver *s) {
 kaon_status kaon_solver_create(kaon_operator *A, int columns, const kaon_solver_options *options,
                                kaon_solver **solver) {
   const kaon_solver_options defaults = KAON_SOLVER_OPTIONS_INIT;
+  if (solver != NULL) *solver = NULL;
   if (A == NULL || solver == NULL)
     return kaon_fail(A ? A->ctx : NULL, KAON_ERR_ARGUMENT,
                      "solver: the operator or the address of the result is NULL");
-  *solver = NULL;
   if (options == NULL) options = &defaults;
   KAON_TRY(check_options(A, columns, options));
   kaon_solver *s = calloc(1, sizeof *s);

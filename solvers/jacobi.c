@@ -167,10 +167,10 @@ static kaon_status take_inverse(kaon_operator *A, kaon_operator *K) {
 }
 
 kaon_status kaon_precond_jacobi(kaon_operator *A, kaon_operator **K) {
+  if (K != NULL) *K = NULL;
   if (A == NULL || K == NULL)
     return kaon_fail(A ? A->ctx : NULL, KAON_ERR_ARGUMENT,
                      "jacobi: the operator or the address of the result is NULL");
-  *K = NULL;
   if (A->ops->diagonal == NULL)
     return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
                      "jacobi: operator '%s' does not know its diagonal", A->ops->name);

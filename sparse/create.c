@@ -109,6 +109,7 @@ static kaon_status rows_from_csr(kaon_context *ctx, const kaon_csr_arrays *a,
   KAON_TRY(check_source(&s, "matrix csr"));
   KAON_TRY(check_csr(ctx, a));
   KAON_TRY(kaon_csr_create(ctx, a->rows, a->global_rows, a->reals, start_of(a, a->rows), rows));
+  (*rows)->names = (kaon_csr_names){a->first_row, a->base};
   for (int64_t i = 0; i < a->rows; i++) {
     (*rows)->start[i + 1] = start_of(a, i + 1);
     for (int64_t n = start_of(a, i); n < start_of(a, i + 1); n++)
@@ -120,10 +121,10 @@ static kaon_status rows_from_csr(kaon_context *ctx, const kaon_csr_arrays *a,
 kaon_status kaon_matrix_create_csr(kaon_context *ctx, const kaon_csr_arrays *arrays,
                                    const kaon_matrix_options *options, kaon_matrix **matrix) {
   kaon_csr *rows = NULL;
+  if (matrix != NULL) *matrix = NULL;
   if (ctx == NULL || arrays == NULL || matrix == NULL)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                      "matrix csr: context, arrays and the address of the result are needed");
-  *matrix = NULL;
   const kaon_status status = rows_from_csr(ctx, arrays, options, &rows);
   return finish(ctx, status, &rows, arrays->first_row, options, matrix);
 }
@@ -168,8 +169,9 @@ static kaon_status rows_from_triplets(kaon_context *ctx, const kaon_triplet_arra
     column[n] = a->column[n] - a->base;
   }
   if (status == KAON_OK)
-    status = kaon_csr_from_triplets(ctx, a->rows, a->global_rows, a->reals, a->entries, row, column,
-                                    a->values, duplicates_of(options), rows);
+    status = kaon_csr_from_named_triplets(ctx, (kaon_csr_names){a->first_row, a->base}, a->rows,
+                                          a->global_rows, a->reals, a->entries, row, column,
+                                          a->values, duplicates_of(options), rows);
   free(row);
   free(column);
   return status;
@@ -178,10 +180,10 @@ static kaon_status rows_from_triplets(kaon_context *ctx, const kaon_triplet_arra
 kaon_status kaon_matrix_create_triplets(kaon_context *ctx, const kaon_triplet_arrays *arrays,
                                         const kaon_matrix_options *options, kaon_matrix **matrix) {
   kaon_csr *rows = NULL;
+  if (matrix != NULL) *matrix = NULL;
   if (ctx == NULL || arrays == NULL || matrix == NULL)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                      "matrix triplets: context, arrays and the address of the result are needed");
-  *matrix = NULL;
   const kaon_status status = rows_from_triplets(ctx, arrays, options, &rows);
   return finish(ctx, status, &rows, arrays->first_row, options, matrix);
 }
@@ -396,10 +398,10 @@ kaon_status kaon_matrix_create_ldu(kaon_context *ctx, const kaon_ldu_arrays *arr
                                    const kaon_matrix_options *options, kaon_matrix **matrix) {
   kaon_csr *rows = NULL;
   ldu_ranks l = {0};
+  if (matrix != NULL) *matrix = NULL;
   if (ctx == NULL || arrays == NULL || matrix == NULL)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                      "matrix ldu: context, arrays and the address of the result are needed");
-  *matrix = NULL;
   kaon_status status = kaon_agree(ctx, check_ldu(ctx, arrays));
   if (status == KAON_OK) status = kaon_agree(ctx, count_cells(ctx, arrays, &l));
   if (status == KAON_OK) status = kaon_agree(ctx, join_interfaces(ctx, arrays, &l));

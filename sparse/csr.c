@@ -85,8 +85,8 @@ static kaon_status check_triplets(const kaon_context *ctx, const kaon_csr *shape
       if (!isfinite(value[n * shape->reals + c]))
         return kaon_fail(ctx, KAON_ERR_NOT_FINITE,
                          "sparse entry %lld at row %lld, column %lld is %g, not a finite number",
-                         (long long)n, (long long)row[n], (long long)column[n],
-                         value[n * shape->reals + c]);
+                         (long long)n, (long long)(row[n] + shape->names.row + shape->names.base),
+                         (long long)(column[n] + shape->names.base), value[n * shape->reals + c]);
   }
   return KAON_OK;
 }
@@ -106,9 +106,20 @@ kaon_status kaon_csr_from_triplets(const kaon_context *ctx, int64_t rows, int64_
                                    int reals, int64_t entries, const int64_t *row,
                                    const int64_t *column, const double *value,
                                    kaon_csr_duplicates duplicates, kaon_csr **csr) {
+  const kaon_csr_names names = {0, 0};
+  return kaon_csr_from_named_triplets(ctx, names, rows, columns, reals, entries, row, column, value,
+                                      duplicates, csr);
+}
+
+kaon_status kaon_csr_from_named_triplets(const kaon_context *ctx, kaon_csr_names names,
+                                         int64_t rows, int64_t columns, int reals, int64_t entries,
+                                         const int64_t *row, const int64_t *column,
+                                         const double *value, kaon_csr_duplicates duplicates,
+                                         kaon_csr **csr) {
   kaon_csr *made = NULL;
   *csr = NULL;
   KAON_TRY(kaon_csr_create(ctx, rows, columns, reals, entries, &made));
+  made->names = names;
   kaon_status status = check_triplets(ctx, made, entries, row, column, value);
   if (status == KAON_OK) {
     memset(made->start, 0, ((size_t)rows + 1) * sizeof *made->start);
@@ -242,6 +253,7 @@ static void add_duplicates(kaon_csr *csr) {
 
 kaon_status kaon_csr_sort(const kaon_context *ctx, kaon_csr *csr, kaon_csr_duplicates duplicates) {
   int64_t longest = 0, row = 0, entry = 0;
+  const kaon_csr_names *names = &csr->names;
   for (int64_t i = 0; i < csr->rows; i++) {
     const int64_t length = csr->start[i + 1] - csr->start[i];
     if (length > longest) longest = length;
@@ -252,18 +264,19 @@ kaon_status kaon_csr_sort(const kaon_context *ctx, kaon_csr *csr, kaon_csr_dupli
     return kaon_fail(
         ctx, KAON_ERR_FORMAT,
         "sparse rows: row %lld has more than one entry in column %lld, both counted from "
-        "0 (%g and %g are two of them); remove them, or let them be added",
-        (long long)row, (long long)csr->column[entry], csr->value[(entry - 1) * csr->reals],
-        csr->value[entry * csr->reals]);
+        "%d (%g and %g are two of them); remove them, or let them be added",
+        (long long)(row + names->row + names->base), (long long)csr->column[entry] + names->base,
+        names->base, csr->value[(entry - 1) * csr->reals], csr->value[entry * csr->reals]);
   add_duplicates(csr);
   for (int64_t i = 0; i < csr->rows; i++)
     for (int64_t n = csr->start[i] * csr->reals; n < csr->start[i + 1] * csr->reals; n++)
       if (!isfinite(csr->value[n]))
         return kaon_fail(ctx, KAON_ERR_NOT_FINITE,
                          "sparse rows: the entries of row %lld in column %lld, both counted from "
-                         "0, add up to %g, "
-                         "which is no number",
-                         (long long)i, (long long)csr->column[n / csr->reals], csr->value[n]);
+                         "%d, add up to %g, which is no number",
+                         (long long)(i + names->row + names->base),
+                         (long long)csr->column[n / csr->reals] + names->base, names->base,
+                         csr->value[n]);
   return KAON_OK;
 }
 

@@ -8,12 +8,19 @@
 
 #include "lib/error.h"
 
+/* How messages count: they add `row` to a row's number, from 0 here, and `base` to both. */
+typedef struct kaon_csr_names {
+  int64_t row;
+  int base;
+} kaon_csr_names;
+
 typedef struct kaon_csr {
   int64_t rows, columns;
   int reals;       /* of a value: 1 real, 2 complex (re, im) */
   int64_t *start;  /* [rows + 1]; row i is [start[i], start[i + 1]) */
   int32_t *column; /* ascending within a row, none twice */
   double *value;   /* [entry * reals + part] */
+  kaon_csr_names names;
 } kaon_csr;
 
 /* Room for `entries` entries, contents unset but start[0] = 0. *csr is NULL on failure. Errors:
@@ -32,6 +39,12 @@ kaon_status kaon_csr_from_triplets(const kaon_context *ctx, int64_t rows, int64_
                                    int reals, int64_t entries, const int64_t *row,
                                    const int64_t *column, const double *value,
                                    kaon_csr_duplicates duplicates, kaon_csr **csr);
+/* The same with messages as `names` says. */
+kaon_status kaon_csr_from_named_triplets(const kaon_context *ctx, kaon_csr_names names,
+                                         int64_t rows, int64_t columns, int reals, int64_t entries,
+                                         const int64_t *row, const int64_t *column,
+                                         const double *value, kaon_csr_duplicates duplicates,
+                                         kaon_csr **csr);
 
 /* Sorts each row by column in place and adds or refuses duplicates. */
 kaon_status kaon_csr_sort(const kaon_context *ctx, kaon_csr *csr, kaon_csr_duplicates duplicates);

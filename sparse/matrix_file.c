@@ -24,6 +24,7 @@ static kaon_market_options market_options(const kaon_context *ctx,
 
 kaon_status kaon_matrix_read(kaon_context *ctx, const char *path,
                              const kaon_matrix_options *options, kaon_matrix **matrix) {
+  if (matrix != NULL) *matrix = NULL;
   if (ctx == NULL || matrix == NULL)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                      "matrix read: context and the address of the result are needed");
@@ -32,7 +33,6 @@ kaon_status kaon_matrix_read(kaon_context *ctx, const char *path,
   kaon_bytes bytes;
   kaon_csr *rows = NULL;
   int64_t first = 0, last = 0;
-  *matrix = NULL;
   reading.square = 1;
   KAON_TRY(kaon_bytes_open(ctx, path, &bytes));
   const kaon_status status = kaon_market_read(ctx, &bytes, &reading, &header, &rows);
@@ -76,13 +76,13 @@ kaon_status kaon_matrix_file_query(const char *path, int ranks, int threads,
 kaon_status kaon_matrix_generate(kaon_context *ctx, const char *name,
                                  const kaon_matrix_options *options, kaon_matrix **matrix,
                                  double **own) {
+  if (matrix != NULL) *matrix = NULL;
   if (ctx == NULL || matrix == NULL)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                      "matrix generate: context and the address of the result are needed");
   kaon_generator *g = NULL;
   kaon_csr *rows = NULL;
   int64_t first = 0, last = 0;
-  *matrix = NULL;
   if (own != NULL) *own = NULL;
   kaon_status status = kaon_agree(ctx, kaon_generator_create(ctx, name, &g));
   if (status == KAON_OK) {
@@ -144,13 +144,13 @@ kaon_status kaon_matrix_write(const kaon_matrix *matrix, const char *path) {
 
 kaon_status kaon_array_read(kaon_context *ctx, const char *path, int64_t *rows, int64_t *columns,
                             int *reals, double **values) {
+  if (values != NULL) *values = NULL;
   if (ctx == NULL || rows == NULL || columns == NULL || reals == NULL || values == NULL)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                      "array read: context and the addresses of all results are needed");
   const kaon_market_options reading = market_options(ctx, NULL);
   kaon_market_header header;
   kaon_bytes bytes;
-  *values = NULL;
   KAON_TRY(kaon_bytes_open(ctx, path, &bytes));
   const kaon_status status = kaon_market_read_dense(ctx, &bytes, &reading, &header, values);
   kaon_bytes_close(&bytes);

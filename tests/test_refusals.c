@@ -70,6 +70,87 @@ static void results_have_addresses(void **state) {
   assert_true(length > 0);
 }
 
+/* Where something else is NULL as well. */
+static void failures_leave_no_object(void **state) {
+  (void)state;
+  kaon_matrix *matrix = (kaon_matrix *)state;
+  kaon_solver *solver = (kaon_solver *)state;
+  kaon_operator *K = (kaon_operator *)state;
+  kaon_vector *v = (kaon_vector *)state;
+  assert_int_equal(kaon_matrix_create_csr(ctx, NULL, NULL, &matrix), KAON_ERR_ARGUMENT);
+  assert_null(matrix);
+  matrix = (kaon_matrix *)state;
+  assert_int_equal(kaon_matrix_create_ldu(ctx, NULL, NULL, &matrix), KAON_ERR_ARGUMENT);
+  assert_null(matrix);
+  matrix = (kaon_matrix *)state;
+  assert_int_equal(kaon_matrix_read(NULL, "a", NULL, &matrix), KAON_ERR_ARGUMENT);
+  assert_null(matrix);
+  assert_int_equal(kaon_solver_create(NULL, 1, NULL, &solver), KAON_ERR_ARGUMENT);
+  assert_null(solver);
+  assert_int_equal(kaon_precond_jacobi(NULL, &K), KAON_ERR_ARGUMENT);
+  assert_null(K);
+  assert_int_equal(kaon_vector_create(ctx, NULL, KAON_DOUBLE, 1, &v), KAON_ERR_ARGUMENT);
+  assert_null(v);
+}
+
+/* Of arrays that count from 1, as they do. */
+static void entries_are_named_as_arrays_count(void **state) {
+  (void)state;
+  const int64_t row[3] = {1, 2, 2}, column[3] = {1, 1, 1};
+  const double twice[3] = {1, 2, 3}, infinite[3] = {1, 2, INFINITY}, much[3] = {1, 1e308, 1e308};
+  const int32_t start[3] = {1, 2, 4}, places[3] = {1, 2, 2};
+  kaon_matrix *matrix = NULL;
+  kaon_matrix_options o = KAON_MATRIX_OPTIONS_INIT;
+  kaon_triplet_arrays t = {.global_rows = 2, .rows = 2, .reals = 1, .base = 1, .entries = 3};
+  t.row = row;
+  t.column = column;
+  t.values = infinite;
+  refused(kaon_matrix_create_triplets(ctx, &t, &o, &matrix), KAON_ERR_NOT_FINITE,
+          "row 2, column 1");
+  t.values = much;
+  o.refuse_duplicates = 0;
+  refused(kaon_matrix_create_triplets(ctx, &t, &o, &matrix), KAON_ERR_NOT_FINITE,
+          "row 2 in column 1, both counted from 1");
+  o.refuse_duplicates = 1;
+  t.values = twice;
+  refused(kaon_matrix_create_triplets(ctx, &t, &o, &matrix), KAON_ERR_FORMAT,
+          "row 2 has more than one entry in column 1, both counted from 1");
+  kaon_csr_arrays c = {.global_rows = 2, .rows = 2, .reals = 1, .base = 1};
+  c.start32 = start;
+  c.column32 = places;
+  c.values = twice;
+  refused(kaon_matrix_create_csr(ctx, &c, &o, &matrix), KAON_ERR_FORMAT,
+          "row 2 has more than one entry in column 2, both counted from 1");
+}
+
+static kaon_status tired(void *user, kaon_mode mode, const kaon_vector *x, kaon_vector *y) {
+  int *calls = user;
+  (void)mode;
+  return ++*calls < 3 ? kaon_vector_copy(y, x) : KAON_ERR_MEMORY;
+}
+
+/* Not some earlier sentence. */
+static void functions_that_fail_are_named(void **state) {
+  (void)state;
+  int calls = 0;
+  const int extents[4] = {4, 4, 4, 4};
+  kaon_lattice *lattice = NULL;
+  kaon_operator *A = NULL;
+  kaon_vector *x = NULL, *y = NULL;
+  must(ctx, kaon_lattice_create(ctx, extents, KAON_PERIODIC, &lattice));
+  const kaon_space *space = kaon_lattice_spinors(lattice, KAON_FULL);
+  must(ctx, kaon_operator_create_shell(space, tired, &calls, NULL, &A));
+  must(ctx, kaon_vector_create(ctx, space, KAON_DOUBLE, 1, &x));
+  must(ctx, kaon_vector_create(ctx, space, KAON_DOUBLE, 1, &y));
+  assert_int_equal(kaon_operator_apply(A, KAON_PLAIN, x, x), KAON_ERR_ALIAS);
+  for (int i = 0; i < 2; i++) must(ctx, kaon_operator_apply(A, KAON_PLAIN, x, y));
+  refused(kaon_operator_apply(A, KAON_PLAIN, x, y), KAON_ERR_MEMORY, "application's function");
+  kaon_vector_destroy(&x);
+  kaon_vector_destroy(&y);
+  kaon_operator_destroy(&A);
+  kaon_lattice_destroy(&lattice);
+}
+
 static void files_keep_what_they_had(void **state) {
   (void)state;
   char path[] = "/tmp/kaon-refusals-XXXXXX";
@@ -237,6 +318,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(parities_that_are_none_have_no_space),
       cmocka_unit_test(results_have_addresses),
+      cmocka_unit_test(failures_leave_no_object),
+      cmocka_unit_test(entries_are_named_as_arrays_count),
+      cmocka_unit_test(functions_that_fail_are_named),
       cmocka_unit_test(files_keep_what_they_had),
       cmocka_unit_test(small_sources_are_not_zero),
       cmocka_unit_test(residuals_of_least_squares_are_true),

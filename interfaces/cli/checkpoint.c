@@ -33,6 +33,7 @@ int checkpoint_save(invert_job *job) {
   }
   signals_output(name);
   int code = results_propagator(job, name, 1);
+  if (code == EXIT_DONE) job->kept = count;
   if (code == EXIT_DONE)
     cli_say(&job->args->common, "%d of %d columns are kept in %s; --resume goes on from there\n",
             count, job->columns, name);
@@ -118,6 +119,7 @@ static int verify(invert_job *job, const char *name) {
     kept += job->done[k];
   }
   free(norms);
+  job->kept = kept;
   if (status == KAON_OK)
     cli_say(&job->args->common, "%d of %d columns taken over from %s\n", kept, job->columns, name);
   return cli_status(job->ctx, status, "--resume");

@@ -138,7 +138,7 @@ int cli_read_time(const char *option, const char *text, double *seconds) {
   } units[] = {{"ns", 1e9}, {"us", 1e6}, {"ms", 1e3}, {"s", 1}};
   char *end = NULL;
   *seconds = text ? strtod(text, &end) : 0;
-  if (!text) return EXIT_DONE;
+  if (!text || strcmp(text, "0") == 0) return EXIT_DONE; /* nothing has no unit */
   for (size_t i = 0; i < sizeof units / sizeof *units && end != text; i++) {
     if (strcmp(end, units[i].name) != 0) continue;
     *seconds /= units[i].in_a_second;
@@ -272,8 +272,8 @@ int cli_spared(const char *option, const char *input, const cli_path *outputs, i
   for (int i = 0; i < count; i++)
     if (input && outputs[i].path && same_file(input, outputs[i].path))
       return cli_wrong(
-          "%s and %s name the same file, %s, which would be overwritten; "
-          "give another name",
+          "%s and %s name the same file, %s, but each is a file of its own; give one of them "
+          "another name",
           option, outputs[i].option, outputs[i].path);
   return EXIT_DONE;
 }

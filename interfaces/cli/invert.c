@@ -102,13 +102,12 @@ kaon_status invert_transfer(const invert_job *job, const kaon_vector *from, int 
 static int solve(invert_job *job, int first, int count, const kaon_vector *b, kaon_vector *x) {
   kaon_solve_report report = {0};
   char loss[256], part[160] = "";
-  int kept = 0;
-  for (int k = 0; k < first; k++) kept += job->done[k];
+  const int kept = job->kept;
   const int keeps = checkpoint_keeps(job);
   if (kept && keeps)
     snprintf(part, sizeof part, "; %d finished columns are in %.90s.partial (--resume)", kept,
              job->args->output);
-  snprintf(loss, sizeof loss, "columns %d to %d are lost%s", keeps ? first : 0, first + count - 1,
+  snprintf(loss, sizeof loss, "columns %d to %d are lost%s", keeps ? first : 0, job->columns - 1,
            part);
   signals_stage("solving", loss);
   const energy_meter meter = energy_start(job->ctx);
@@ -165,7 +164,8 @@ int invert_solve(invert_job *job) {
     while (k + count < job->columns && count < job->batch && !job->done[k + count]) count++;
     code = solve_batch(job, k, count);
     k += count;
-    if (code == EXIT_DONE && k < job->columns && count < job->columns) code = checkpoint_save(job);
+    if (code == EXIT_DONE && k < job->columns && count < job->columns)
+      (void)checkpoint_save(job); /* says so where it fails, and the columns are in memory still */
   }
   return code;
 }

@@ -25,6 +25,7 @@ typedef struct invert_job {
   kaon_vector *b, *x; /* all columns */
   kaon_column_report *solves;
   char *done;    /* column k is converged, x holds it */
+  int kept;      /* columns that OUTPUT.partial has, or what --resume read */
   int rehearsal; /* of memory, on a field of its own: nothing is written */
   column_history *histories;
   double *host;          /* one column of this rank's sites, for transfers */

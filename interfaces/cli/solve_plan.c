@@ -459,6 +459,8 @@ int plan_solve(const solve_job *job) {
   if (linear_is_file(name) && access(name, R_OK) != 0)
     code = cli_wrong("--matrix %s: there is no such file, or it cannot be read; it takes %s", name,
                      LINEAR_MATRIX);
+  if (code == EXIT_DONE && job->l.rhs == RHS_FILE && access(args->linear.rhs, R_OK) != 0)
+    code = cli_wrong("--rhs %s: there is no such file, or it cannot be read", args->linear.rhs);
   if (code == EXIT_DONE) code = check_order(args);
   if (code == EXIT_DONE)
     code =
