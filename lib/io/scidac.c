@@ -83,6 +83,12 @@ static kaon_status parse_ildg(const kaon_scidac_scan *scan, const kaon_lime_reco
                               kaon_text xml, kaon_scidac_record *record) {
   static const char *const tags[4] = {"lx", "ly", "lz", "lt"};
   int64_t bits = 0;
+  char field[64] = "";
+  kaon_xml_string(xml, "field", field, sizeof field);
+  if (field[0] != '\0' && strcmp(field, "su3gauge") != 0)
+    return kaon_fail(scan->ctx, KAON_ERR_UNSUPPORTED,
+                     "%s: ildg-format says that it holds a field of %s, but only su3gauge is read",
+                     scan->bytes->name, field);
   for (int d = 0; d < 4; d++) {
     if (kaon_xml_integer(xml, tags[d], &record->ildg_extents[d]) != 1) {
       return bad_xml(scan, lime, "<lx> <ly> <lz> <lt>");

@@ -106,6 +106,14 @@ class Mishaps(system.Case):
             self.succeeds("generate", "--lattice", 4, 4, 4, 4, "--sweeps", 1, "--seed", seed, "--output", "g", "--report", "r.json")
             self.assertEqual(self.report("r.json")["seed"], told)
 
+    def test_fields_of_another_group_are_refused(self):
+        self.succeeds("generate", "--lattice", 4, 4, 4, 4, "--sweeps", 1, "--format", "ildg", "--output", "c.lime")
+        whole = self.read("c.lime")
+        self.assertEqual(whole.count(b"su3gauge"), 1)
+        with open(self.path("c.lime"), "wb") as file:
+            file.write(whole.replace(b"su3gauge", b"su2gauge"))
+        self.refused("gauge", "c.lime", words=["su2gauge"])
+
     def test_a_pipe_is_no_tuning_file(self):
         os.mkfifo(self.path("pipe"))
         self.refused("invert", *SMALL, "--tuning", "pipe", words=["no ordinary file"])
