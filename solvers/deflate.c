@@ -36,8 +36,6 @@
 enum { MAX = KAON_RITZ_MAX };
 /* Of n places, so many stay at a restart. */
 #define KEPT(n) (3 * (n) / 4)
-/* By the rule no more memory than this is taken for it on any rank. */
-static const double rule_bytes = 1073741824.0;
 
 /* Slots: products with d, with the vectors that test, of these with r; coefficients. Combinations
  * of pairs take all of them. */
@@ -64,7 +62,7 @@ kaon_status kaon_deflation_choose(const kaon_solver *s, int *pairs) {
         "preconditioner; %s here takes deflation=0 or -1",
         asked, s->method->name);
   if (asked == 0 || !offered || !s->mixed) return KAON_OK;
-  double beyond = bytes_of(s, KAON_DEFLATION_RULE) > rule_bytes;
+  double beyond = bytes_of(s, KAON_DEFLATION_RULE) > s->options.deflation_limit;
   if (asked < 0) KAON_TRY(kaon_comm_sum(s->ctx, &beyond, 1));
   if (asked > 0)
     *pairs = asked;

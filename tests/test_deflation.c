@@ -241,6 +241,27 @@ static void the_rule_deflates_on_processors(void **state) {
   critical_close(&t);
 }
 
+/* Its vectors: two of each pair and two more in the inner precision, two in the outer one. */
+static void the_rule_keeps_to_its_limit(void **state) {
+  enum { VECTORS = 2 * (KAON_DEFLATION_RULE + 1) };
+  (void)state;
+  critical t;
+  if (!critical_open(&t, MACHINE_CPU, 0.198, 1)) skip();
+  const kaon_space *space = t.schur->space;
+  const double takes = VECTORS * (double)kaon_vector_needs(space, KAON_SINGLE, 1) +
+                       2 * (double)kaon_vector_needs(space, KAON_DOUBLE, 1);
+  for (int less = 0; less < 2; less++)
+    for (int asked = -1; asked <= KAON_DEFLATION_RULE; asked += KAON_DEFLATION_RULE + 1) {
+      kaon_solver_options o = options_of(KAON_CGNR, KAON_SINGLE, asked);
+      kaon_solver *s = NULL;
+      o.deflation_limit = takes - less;
+      must(t.c.ctx, kaon_solver_create(t.schur, 1, &o, &s));
+      assert_int_equal(s->deflation != NULL, asked > 0 || !less); /* the limit is the rule's */
+      kaon_solver_destroy(&s);
+    }
+  critical_close(&t);
+}
+
 static void looks_change_nothing(void **state) {
   (void)state;
   enum { COLUMNS = 3, CASES = 3 };
@@ -393,6 +414,7 @@ int main(void) {
       cmocka_unit_test(roundings_are_no_directions),
       cmocka_unit_test(inner_precision_costs_few_steps),
       cmocka_unit_test(the_rule_deflates_on_processors),
+      cmocka_unit_test(the_rule_keeps_to_its_limit),
       cmocka_unit_test(looks_change_nothing),
       cmocka_unit_test(it_is_refused_where_it_is_not_offered),
   };

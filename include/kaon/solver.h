@@ -114,16 +114,17 @@ typedef struct kaon_solver_options {
                     steps of one in double. Takes 2 vectors in the sloppy precision a pair, and 2
                     and 2 in the outer one besides; from step 48 on the residual is replaced every
                     48 steps at least. 0: none; -1: 16 where steps are not recorded (on
-                    processors) and this is no more than 1 GiB on any rank, else none. A device
-                    that is asked for them repeats blocks of steps and waits for the host at each
-                    service */
+                    processors) and this is no more than deflation_limit, else none. A device asked
+                    for them repeats blocks of steps and waits for the host at each service */
   int as_printed; /* RBICGSTAB: 1: rho as the paper prints it, by a product that rounding spoils; 0:
                      from one sum more in the same message */
+  double deflation_limit; /* of deflation -1: the most bytes it may take on any rank */
 } kaon_solver_options;
-#define KAON_SOLVER_OPTIONS_INIT                                                                   \
-  {                                                                                                \
-    sizeof(kaon_solver_options), 1, KAON_CGNR, 1e-10, 10000, KAON_STOP_FULL, KAON_DOUBLE,          \
-        KAON_RECONSTRUCT_18, KAON_REFINE_RELIABLE, 0.0, 10, 16, 1.0, NULL, NULL, NULL, NULL, -1, 0 \
+#define KAON_SOLVER_OPTIONS_INIT                                                                 \
+  {                                                                                              \
+    sizeof(kaon_solver_options), 1, KAON_CGNR, 1e-10, 10000, KAON_STOP_FULL, KAON_DOUBLE,        \
+        KAON_RECONSTRUCT_18, KAON_REFINE_RELIABLE, 0.0, 10, 16, 1.0, NULL, NULL, NULL, NULL, -1, \
+        0, 1073741824.0                                                                          \
   }
 
 /* What a column that ended with BREAKDOWN broke down at, the last time. */

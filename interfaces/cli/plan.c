@@ -2,9 +2,10 @@
  * and before every run on a machine that knows what it has. Every object's size is a constant plus
  * a multiple of the number of sites. So the same job is set up on two small lattices of the same
  * kind (extents alike modulo 4, which decides the site order), and the line through the two is
- * followed to the real extents. Nothing here has to be kept in step with the library. A lattice
- * smaller than those is set up itself. --dry-run wants the peak of the whole process: each sample
- * is then a child process that reports its own. */
+ * followed to the real extents. What a solver decides by the memory that it would take (deflation)
+ * is decided in the samples as in the job. Nothing here has to be kept in step with the library. A
+ * lattice smaller than those is set up itself. --dry-run wants the peak of the whole process: each
+ * sample is then a child process that reports its own. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,10 +23,43 @@
 static const double sample_bytes = 48e6;
 static const double site_bytes_links = 3000, site_bytes_column = 1500;
 
+/* Vectors of a batch's own, and its solver. */
+static int take_batch(invert_job *job, int columns, sample *s) {
+  const kaon_space *full = problem_space(&job->p);
+  kaon_vector *own[2] = {NULL, NULL};
+  int code = EXIT_DONE;
+  for (int i = 0; i < 2 && code == EXIT_DONE && columns < job->columns; i++)
+    code = cli_status(job->ctx,
+                      kaon_vector_create(job->ctx, full, job->p.precision, columns, &own[i]), NULL);
+  const double before = sample_in_use(job->ctx);
+  if (code == EXIT_DONE) code = problem_solver(job->ctx, columns, &job->p);
+  s->solver = fmax(s->solver, sample_in_use(job->ctx) - before);
+  kaon_solver_destroy(&job->p.solver);
+  kaon_vector_destroy(&own[0]);
+  kaon_vector_destroy(&own[1]);
+  return code;
+}
+
+/* The last batch may be smaller and take more: its solver deflates where that of more columns does
+ * not. */
+static int take_batches(invert_job *job, sample *s) {
+  const int rest = job->columns % job->batch;
+  const int code = take_batch(job, job->batch, s);
+  return code == EXIT_DONE && rest ? take_batch(job, rest, s) : code;
+}
+
+/* Multi-shift CG takes its room for a batch in the solve. Refinement of shifts that miss the
+ * tolerance is not foreseen. */
+static int take_shifts(invert_job *job, sample *s) {
+  const double before = sample_in_use(job->ctx);
+  int code = shifts_take(job);
+  if (code == EXIT_DONE) code = shifts_rehearse(job);
+  s->solver = sample_in_use(job->ctx) - before;
+  return code;
+}
+
 /* All that the job holds when it solves. */
 static int take_everything(invert_job *job, sample *s) {
-  const kaon_space *full = problem_space(&job->p);
-  kaon_vector *batch[2] = {NULL, NULL};
   double before = sample_in_use(job->ctx);
   int code = cli_status(job->ctx, kaon_gauge_measure(job->p.field.gauge, &job->links), NULL);
   if (code == EXIT_DONE) code = invert_allocate(job);
@@ -34,25 +68,13 @@ static int take_everything(invert_job *job, sample *s) {
   before = sample_in_use(job->ctx);
   if (code == EXIT_DONE) code = problem_operator(job->ctx, &job->args->problem, &job->p);
   s->operator= sample_in_use(job->ctx) - before;
-  for (int i = 0; i < 2 && code == EXIT_DONE && job->batch < job->columns; i++)
-    code = cli_status(job->ctx,
-                      kaon_vector_create(job->ctx, full, job->p.precision, job->batch, &batch[i]),
-                      NULL);
-  before = sample_in_use(job->ctx);
-  if (code == EXIT_DONE)
-    code = job->shifts.count ? shifts_take(job) : problem_solver(job->ctx, job->batch, &job->p);
-  s->solver = sample_in_use(job->ctx) - before;
+  if (code == EXIT_DONE) code = job->shifts.count ? take_shifts(job, s) : take_batches(job, s);
   s->most = sample_most(job->ctx);
-  kaon_solver_destroy(&job->p.solver);
-  kaon_vector_destroy(&batch[0]);
-  kaon_vector_destroy(&batch[1]);
   return code;
 }
 
 /* A few steps, so that every page has been touched, and the files' buffers. */
 static int rehearse(invert_job *job) {
-  job->p.options.max_iterations = 2;
-  job->rehearsal = 1;
   int code = job->shifts.count ? shifts_solve(job) : invert_solve(job);
   /* the file writer's second column */
   size_t host = (size_t)kaon_lattice_volume(job->p.field.lattice) * sizeof(double) *
@@ -66,10 +88,12 @@ static int rehearse(invert_job *job) {
   return code;
 }
 
-static int set_up(const invert_args *args, const int extents[4], int solve, sample *s) {
+/* sites: of the job that it is a sample of. */
+static int set_up(const invert_args *args, const int extents[4], double sites, int solve,
+                  sample *s) {
   invert_args own = *args;
   field_spec spec;
-  invert_job job = {.args = &own};
+  invert_job job = {.args = &own, .rehearsal = 1};
   char weak[] = "weak:0.1";
   own.problem.gauge = weak;
   own.problem.ignore_checksum = 0; /* of a file, which is not read */
@@ -92,6 +116,8 @@ static int set_up(const invert_args *args, const int extents[4], int solve, samp
   if (code == EXIT_DONE) {
     s->input = sample_in_use(job.ctx);
     s->size = (double)kaon_lattice_volume(job.p.field.lattice);
+    job.p.options.max_iterations = 2;
+    job.p.options.deflation_limit *= s->size / sites; /* it deflates if the job will */
     code = take_everything(&job, s);
   }
   if (code == EXIT_DONE && solve) code = rehearse(&job);
@@ -102,23 +128,24 @@ static int set_up(const invert_args *args, const int extents[4], int solve, samp
 typedef struct trial {
   const invert_args *args;
   const int *extents;
+  double sites;
 } trial;
 
 static int set_up_and_solve(void *user, sample *s) {
   const trial *t = user;
-  return set_up(t->args, t->extents, 1, s);
+  return set_up(t->args, t->extents, t->sites, 1, s);
 }
 
-static int measure_process(const invert_args *args, const int extents[4], sample *s) {
-  return sample_process(set_up_and_solve, &(trial){args, extents}, s);
+static int measure_process(const invert_args *args, const int extents[4], double sites, sample *s) {
+  return sample_process(set_up_and_solve, &(trial){args, extents, sites}, s);
 }
 
 /* What fields take, in this process. */
-static int measure_fields(const invert_args *args, const int extents[4], sample *s) {
-  return set_up(args, extents, 0, s);
+static int measure_fields(const invert_args *args, const int extents[4], double sites, sample *s) {
+  return set_up(args, extents, sites, 0, s);
 }
 
-typedef int measure_fn(const invert_args *args, const int extents[4], sample *s);
+typedef int measure_fn(const invert_args *args, const int extents[4], double sites, sample *s);
 
 static double volume_of(const int e[4]) {
   return (double)e[0] * e[1] * e[2] * e[3];
@@ -160,14 +187,15 @@ static int predict(const invert_args *args, const int part[4], measure_fn *measu
   for (int mu = 0; mu < 4; mu++) extents[mu] = part[mu] + part[mu] % 2;
   for (int mu = 0; mu < 4; mu++) e[mu] = extents[mu] < 4 ? extents[mu] : 4 + extents[mu] % 4;
   int two = grow(e, extents, sample_bytes / per_site(args));
-  int code = measure(args, e, &a);
+  const double sites = volume_of(part);
+  int code = measure(args, e, sites, &a);
   if (code == EXIT_DONE && two) two = grow(e, extents, 2 * a.size);
-  if (!two && code == EXIT_DONE) code = measure(args, extents, &a);
-  if (!two && code == EXIT_DONE) shrink(&a, volume_of(part));
+  if (!two && code == EXIT_DONE) code = measure(args, extents, sites, &a);
+  if (!two && code == EXIT_DONE) shrink(&a, sites);
   *all = a;
   if (!two || code != EXIT_DONE) return code;
-  code = measure(args, e, &b);
-  *all = sample_follow(&a, &b, volume_of(part));
+  code = measure(args, e, sites, &b);
+  *all = sample_follow(&a, &b, sites);
   return code;
 }
 

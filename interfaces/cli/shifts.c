@@ -194,7 +194,7 @@ static int solve_batch(invert_job *job, int first, int count) {
   kaon_solve_report report = {0};
   char loss[96];
   snprintf(loss, sizeof loss, "no shift of column %d and the columns behind it was written", first);
-  signals_stage("solving", loss);
+  if (!job->rehearsal) signals_stage("solving", loss);
   const int code = take_sources(job, first, count);
   if (code != EXIT_DONE) return code;
   const energy_meter meter = energy_start(job->ctx);
@@ -212,6 +212,10 @@ static int solve_batch(invert_job *job, int first, int count) {
   job->traffic.bytes += report.traffic.bytes;
   s->applications += report.applications;
   return cli_status(job->ctx, status, NULL);
+}
+
+int shifts_rehearse(invert_job *job) {
+  return solve_batch(job, 0, job->batch);
 }
 
 int shifts_solve(invert_job *job) {
