@@ -29,6 +29,7 @@ typedef struct trial {
   char matrix[256];
   char file[256];   /* not empty: of a grid of `edge` points a side, written there and read back */
   int edge, points; /* entries of an inner row: 7 or 27 */
+  double part;      /* its rows over those that a rank of the job has */
 } trial;
 
 /* What is measured is printed by nobody, and what a small matrix lets fail is not the question. */
@@ -162,6 +163,7 @@ static int set_up(void *user, sample *s) {
   }
   const double before = sample_in_use(job.ctx);
   job.l.options.max_iterations = 2;
+  job.l.options.deflation_limit *= t->part; /* it deflates if the job will */
   if (code == EXIT_DONE) code = solve_columns(&job);
   if (code == EXIT_DONE) {
     s->solver = sample_in_use(job.ctx) - before;
@@ -224,10 +226,17 @@ static int find_number(const family *f, const char *name, int *before, long *n,
   return end != word && *n > 0;
 }
 
+/* Rows of N = small over those that a rank has of N = n. */
+static double part_of(const family *f, long small, long n) {
+  const double rows =
+      f->power == 0 ? pow(4, (double)(small - n)) : pow((double)small / (double)n, f->power);
+  return rows * fmax(ranks_started(), 1);
+}
+
 static int predict_generated(const solve_args *args, int inside, sample *all) {
   const char *name = args->linear.matrix, *after = "";
   const family *f = family_of(name);
-  trial t = {.args = args, .inside = inside, .method = -1};
+  trial t = {.args = args, .inside = inside, .method = -1, .part = fmax(ranks_started(), 1)};
   sample a = {0}, b = {0};
   int before = 0;
   long n = 0, small = 0;
@@ -241,10 +250,12 @@ static int predict_generated(const solve_args *args, int inside, sample *all) {
   if (!known || large >= n)
     return measure(&t, all); /* the library says what is wrong with a name */
   snprintf(t.matrix, sizeof t.matrix, "%.*s%ld%.64s", before, name, small, after);
+  t.part = part_of(f, small, n);
   int code = measure(&t, &a);
   if (code != EXIT_DONE) return code;
   a.size = size_of(f, small);
   snprintf(t.matrix, sizeof t.matrix, "%.*s%ld%.64s", before, name, large, after);
+  t.part = part_of(f, large, n);
   code = measure(&t, &b);
   b.size = size_of(f, large);
   if (code == EXIT_DONE) *all = sample_follow(&a, &b, size_of(f, n));
@@ -289,8 +300,9 @@ static int predict_file(const solve_args *args, int inside, sample *all, double 
       snprintf(t.file, sizeof t.file, "%.200s/kaon-%ld.mtx", folder && *folder ? folder : "/tmp",
                (long)getpid());
     if (!inside) signals_output(t.file);
-    code = measure(&t, &s[i]);
     rows[i] = pow(edge[i], 3);
+    t.part = rows[i] / fmax((double)file.rows * file.reals, 1) * fmax(ranks_started(), 1);
+    code = measure(&t, &s[i]);
     entries[i] = entries_of(&t);
   }
   if (code != EXIT_DONE) return code;

@@ -83,6 +83,17 @@ class Memory(system.Case):
         self.assertEqual(fields[0], fields[1])
         self.assertGreater(fields[2] - fields[0], 0.9 * 2**30)
 
+    def test_systems_are_deflated_in_samples_as_in_the_run(self):
+        for columns in (4, 10):  # of ten columns deflation would take more than it may by the rule
+            job = ["solve", "--matrix", "laplace3d:96", "--columns", columns, "--sloppy", "single", "--method", "cg", "--max-iter", "3",
+                   "--report", "report.json"]
+            self.succeeds(*job, "--dry-run")
+            predicted = self.report()["predicted_peak"]
+            self.succeeds(*job, status=1)  # three steps are too few
+            actual = self.report()["peak_resident"]
+            print(f"  {columns} columns: predicted {predicted / 2**20:.1f} MiB, actual {actual / 2**20:.1f} MiB (bound 10 %)")
+            self.assertLess(abs(predicted / actual - 1), 0.10)
+
     def test_a_system_that_does_not_fit_is_refused_before_it_is_read(self):
         n = 300000
         with open(self.path("A.mtx"), "w") as f:
