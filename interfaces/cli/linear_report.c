@@ -179,6 +179,9 @@ const char *linear_remedy(const void *user, kaon_stop_reason reason,
     case KAON_STAGNATED:
       return stuck(l, worst);
     case KAON_BREAKDOWN:
+      if (worst->breakdown == KAON_BREAKDOWN_NOT_FINITE)
+        return "numbers near the largest or the least that there are do this: multiply A or b by "
+               "a power of 2, or give --precond jacobi; else A may be singular";
       if (l->projections == KAON_KACZMARZ_CIMMINO)
         return "lambda is too large for this matrix: give a smaller --lambda, or 0 for the rule";
       if (l->options.method == KAON_CGNR)

@@ -141,7 +141,7 @@ static inline KAON_HD void kaon_cg_alpha(kaon_column_state *s) {
   const double rho = s->slot[KAON_S_RHO][0], denominator = s->slot[KAON_S_DENOMINATOR][0];
   const double alpha = rho / denominator;
   const int usable = denominator > 0 || ((s->flags & KAON_FLAG_WATCH) && denominator < 0);
-  if (usable && kaon_finite(alpha)) {
+  if (usable && kaon_finite(denominator) && kaon_finite(alpha)) {
     kaon_set(s, KAON_S_ALPHA, alpha, 0);
   } else {
     kaon_set(s, KAON_S_ALPHA, 0, 0);

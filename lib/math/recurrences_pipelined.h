@@ -11,7 +11,7 @@ static inline KAON_HD_CALLED void kaon_pipecg_alpha(kaon_column_state *s, double
                                                     double denominator, int reason) {
   const double alpha = gamma / denominator;
   kaon_set(s, KAON_S_ALPHA, alpha, 0);
-  if (denominator > 0 && kaon_finite(alpha)) return;
+  if (denominator > 0 && kaon_finite(denominator) && kaon_finite(alpha)) return;
   s->cause = kaon_cause_of(denominator);
   kaon_wait(s, reason, 1);
 }
