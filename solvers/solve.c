@@ -459,6 +459,9 @@ static kaon_column_report column_report(const kaon_solver *s, int k, double norm
   if (retakes_chosen(s) && state->reference > 0)
     c.stop_residual = sqrt(s->sums_host[k].slot[KAON_OF_CHOSEN][0] / state->reference);
   if (c.reason == KAON_BREAKDOWN) c.breakdown = (kaon_breakdown)state->cause;
+  /* what is not positive of a block's A^dag A is so by rounding alone */
+  if (c.breakdown == KAON_BREAKDOWN_OPERATOR && s->method == &kaon_method_blockcgnr)
+    c.breakdown = KAON_BREAKDOWN_ZERO;
   if (c.reason == KAON_CONVERGED && !(c.stop_residual <= 1.1 * s->options.tol) &&
       c.stop_residual > 0) {
     c.reason = KAON_STAGNATED;

@@ -18,6 +18,7 @@
 #include <lapacke.h>
 #endif
 
+#include "blas/blas.h"
 #include "tests/util/dirac_case.h"
 #include "tests/util/machine.h"
 #include "tests/util/shell_operator.h"
@@ -443,6 +444,68 @@ static void wilson_clover_by_the_reference(void **state) {
   }
 }
 
+static void map_nothing(const void *user, int dagger, size_t n, const shell_complex *x,
+                        shell_complex *y) {
+  (void)user, (void)dagger, (void)x;
+  memset(y, 0, n * sizeof *y);
+}
+
+/* An operator's products become NaN. */
+static const kaon_operator_ops *sound;
+static kaon_status spoil(kaon_operator *A, kaon_mode mode, const kaon_vector *x, kaon_vector *y,
+                         const kaon_pass *pass) {
+  KAON_TRY(sound->apply(A, mode, x, y, pass));
+  const kaon_pass gate = kaon_pass_gate_only(pass);
+  return kaon_blas_scale(KAON_NUMBER(NAN), y, &gate);
+}
+
+static void break_down(shell_case *c, kaon_operator *A, kaon_precision sloppy, int columns,
+                       kaon_breakdown cause) {
+  result out;
+  kaon_vector *b = shell_random_vector(c, KAON_DOUBLE, columns, 5);
+  kaon_vector *x = solve(c, A, KAON_BLOCKCG, 1e-10, sloppy, 10, b, &out);
+  printf("    %d columns: %s\n", columns, kaon_breakdown_text(out.r[0].breakdown));
+  for (int k = 0; k < columns; k++) {
+    assert_int_equal(out.r[k].reason, KAON_BREAKDOWN);
+    assert_int_equal(out.r[k].breakdown, cause);
+  }
+  kaon_vector_destroy(&x);
+  kaon_vector_destroy(&b);
+}
+
+/* What one column of CG breaks down at, blocks do. */
+static void breakdowns_are_told_by_their_cause(void **state) {
+  (void)state;
+  static const spectrum negative = {40, -100, -1}, mixed = {3, -4, 5};
+  static const struct {
+    const char *name;
+    shell_map *map;
+    const void *user;
+    kaon_breakdown cause;
+  } cases[] = {{"negative", map_diagonal, &negative, KAON_BREAKDOWN_OPERATOR},
+               {"indefinite", map_diagonal, &mixed, KAON_BREAKDOWN_OPERATOR},
+               {"0", map_nothing, NULL, KAON_BREAKDOWN_ZERO}};
+  shell_case c;
+  shell_open(&c, tiny_extents, 1);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (int p = KAON_DOUBLE; p <= KAON_HALF; p++) {
+      kaon_operator *A = shell_operator(&c, KAON_DOUBLE, cases[i].map, cases[i].user);
+      printf("  %s, double/%s\n", cases[i].name, precision_names[p]);
+      for (int columns = 1; columns <= 3; columns += 2)
+        break_down(&c, A, (kaon_precision)p, columns, cases[i].cause);
+      kaon_operator_destroy(&A);
+    }
+  kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_chain, &hermitian_chain);
+  kaon_operator_ops spoiled = *A->ops;
+  sound = A->ops;
+  spoiled.apply = spoil;
+  A->ops = &spoiled;
+  break_down(&c, A, KAON_DOUBLE, 3, KAON_BREAKDOWN_NOT_FINITE);
+  A->ops = sound;
+  kaon_operator_destroy(&A);
+  shell_close(&c);
+}
+
 static void too_many_columns_are_refused(void **state) {
   (void)state;
   shell_case c;
@@ -469,6 +532,7 @@ int main(void) {
       cmocka_unit_test(lapack_finds_the_same),
 #endif
       cmocka_unit_test(bits_do_not_depend_on_looks_or_threads),
+      cmocka_unit_test(breakdowns_are_told_by_their_cause),
       cmocka_unit_test(too_many_columns_are_refused),
   };
   const struct CMUnitTest physics[] = {cmocka_unit_test(wilson_clover_by_the_reference)};

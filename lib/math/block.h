@@ -287,8 +287,22 @@ static inline KAON_HD_CALLED void kaon_block_wait(const kaon_block_team *t, int 
     if (kaon_block_open(t, j)) kaon_wait(&t->state[j], reason, keep);
 }
 
-/* c = the inverse of the Hermitian matrix at GRAM on the directions that are there. Returns 1 where
- * it is not positive: a direction with (p, A p) < 0, or none left. */
+/* The same where the recurrence cannot go on. */
+static inline KAON_HD_CALLED void kaon_block_broken(const kaon_block_team *t, int cause, int keep) {
+  KAON_BLOCK_SYNC();
+  for (int j = t->rank; j < t->n; j += t->size)
+    if (kaon_block_open(t, j)) kaon_broken(&t->state[j], cause, keep);
+}
+
+/* What a P^H A P that cannot be inverted says, as kaon_cause_of of one (p, A p). */
+static inline KAON_HD_CALLED int kaon_block_cause(const kaon_block_team *t, int negative) {
+  for (int k = 0; k < t->n; k++)
+    if (!kaon_finite(t->rest[k])) return KAON_CAUSE_NOT_FINITE;
+  return negative ? KAON_CAUSE_OPERATOR : KAON_CAUSE_ZERO;
+}
+
+/* c = the inverse of the Hermitian matrix at GRAM on the directions that are there. Returns a cause
+ * where it is not positive: a direction with (p, A p) < 0, or none left. */
 static inline KAON_HD_CALLED int kaon_block_inverse(const kaon_block_team *t) {
   int kept = 0, negative = 0;
   kaon_block_load(t, KAON_S_GRAM, t->a);
@@ -301,15 +315,16 @@ static inline KAON_HD_CALLED int kaon_block_inverse(const kaon_block_team *t) {
   }
   KAON_BLOCK_SYNC();
   kaon_block_multiply(t, t->b, 1, t->b, t->c);
-  return negative || kept == 0;
+  return negative || kept == 0 ? kaon_block_cause(t, negative) : KAON_CAUSE_NONE;
 }
 
 /* Z = (P^H A P)^-1, Y = Z C; leaves C in a, Y in b. A breakdown, which is answered by 0, leaves x
  * as it is. */
 static inline KAON_HD_CALLED int kaon_block_solution(const kaon_block_team *t) {
-  if (kaon_block_inverse(t)) {
+  const int cause = kaon_block_inverse(t);
+  if (cause != KAON_CAUSE_NONE) {
     kaon_block_store(t, NULL, 0, KAON_S_Y);
-    kaon_block_wait(t, KAON_WAIT_BROKEN, 1);
+    kaon_block_broken(t, cause, 1);
     return 0;
   }
   kaon_block_store(t, t->c, 0, KAON_S_Z);
@@ -403,7 +418,7 @@ static inline KAON_HD_CALLED void kaon_block_end(const kaon_block_team *t, int n
     fixed |= t->state[j].flags & KAON_FLAG_FIXED;
   }
   if (asks & KAON_BLOCK_BROKEN)
-    kaon_block_wait(t, KAON_WAIT_BROKEN, 0);
+    kaon_block_broken(t, KAON_CAUSE_NOT_FINITE, 0);
   else if (!(asks & KAON_BLOCK_AT_WORK))
     kaon_block_wait(t, KAON_WAIT_STOP, 1);
   else if (fixed)

@@ -299,9 +299,12 @@ class Solve(system.Case):
                 if self.report()["solves"][0]["status"] == "breakdown":
                     self.assertIn("not Hermitian positive definite", err)
         self.write("N.mtx", market(2, [(1, 1, -1), (2, 2, -2)]))
-        code, out, err = system.kaon("solve", "--matrix", "N.mtx", "--rhs", "ones", "--method", "cg", cwd=self.folder)
-        self.assertEqual(code, 1, out + err)
-        self.assertIn("not Hermitian positive definite", err)
+        for method in ("cg", "blockcg"):
+            code, out, err = system.kaon("solve", "--matrix", "N.mtx", "--rhs", "ones", "--method", method, "--report", "report.json",
+                                         cwd=self.folder)
+            self.assertEqual(code, 1, out + err)
+            self.assertIn("ended with breakdown: (p, A p) is negative, so the operator is not Hermitian positive definite", err)
+            self.assertIn("(p, A p) is negative", self.report()["solves"][0]["breakdown"])
 
     # --- refusals ---
 
