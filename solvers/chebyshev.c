@@ -4,8 +4,8 @@
  * smallest on [low, high]. theta = (high + low) / 2;  delta = (high - low) / 2;  sigma = theta /
  * delta;  rho = 1 / sigma p = D^-1 x / theta;  y = p `degree` times:  t = x - A y;  rho' = 1 / (2
  * sigma - rho) p = rho' rho p + (2 rho' / delta) D^-1 t;  y += p;  rho = rho' The interval is
- * estimated by conjugate gradients with D, whose coefficients are those of Lanczos' process
- * (section 6.7.3): extreme eigenvalues of its tridiagonal matrix, by bisection. No number is asked
+ * estimated by Lanczos' process with D (lanczos.h); of a singular A its 0 is left out, for null
+ * vectors are in no residual of a system that has solutions. No number is asked
  * for in an application, no sum taken. Storage: p, t, and with D z. An application: `degree` A;
  * vectors read 6, written 3 besides each, with D 8 and 4. */
 #include <kaon/options.h>
@@ -175,9 +175,9 @@ static kaon_status at_precision(kaon_operator *K, kaon_precision precision,
 
 static kaon_status estimate(chebyshev *self, const kaon_chebyshev_options *o) {
   kaon_extremes e;
-  KAON_TRY(kaon_lanczos(self->A, self->jacobi, o->steps, "chebyshev", &e));
+  KAON_TRY(kaon_lanczos(self->A, self->jacobi, o->steps, 0, "chebyshev", &e));
   self->high = o->safety * e.high;
-  self->low = self->high / o->ratio > e.low ? self->high / o->ratio : e.low;
+  self->low = self->high / o->ratio > e.least ? self->high / o->ratio : e.least;
   if (self->low > 0.9 * self->high) self->low = 0.9 * self->high; /* one eigenvalue */
   return KAON_OK;
 }

@@ -131,8 +131,8 @@ static kaon_status check(const kaon_solver *s, const kaon_relax_options *o) {
   if (s->options.method != KAON_JACOBI && s->inner->ops->rows == NULL)
     return kaon_fail(s->ctx, KAON_ERR_UNSUPPORTED,
                      "%s: works on an operator's rows, which a %s operator does not offer; take "
-                     "jacobi, mr or gcr",
-                     name, s->inner->ops->name);
+                     "%smr or gcr",
+                     name, s->inner->ops->name, s->inner->ops->diagonal != NULL ? "jacobi, " : "");
   return KAON_OK;
 }
 
@@ -144,10 +144,10 @@ static kaon_status choose_tau(kaon_solver *s) {
   relax->tau = relax->options.tau;
   if (relax->tau > 0) return KAON_OK;
   KAON_TRY(kaon_precond_jacobi(s->inner, &jacobi));
-  const kaon_status status = kaon_lanczos(s->inner, jacobi, LANCZOS_STEPS, s->method->name, &e);
+  const kaon_status status = kaon_lanczos(s->inner, jacobi, LANCZOS_STEPS, 0, s->method->name, &e);
   kaon_operator_destroy(&jacobi);
   KAON_TRY(status);
-  relax->tau = 2 / (e.low + e.high);
+  relax->tau = 2 / (e.least + e.high); /* a singular A's null vectors stay whatever the step is */
   return KAON_OK;
 }
 

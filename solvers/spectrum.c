@@ -1,5 +1,5 @@
 /* spectrum.c - whether relaxation converges: extreme eigenvalues of D^-1 A by Lanczos where A is
- * Hermitian positive definite, spectral radii by the power method elsewhere.
+ * Hermitian positive definite or semi-definite, spectral radii by the power method elsewhere.
  *   |B|, B = 1 - D^-1 A: powers of 1 + |B| = D^-1 |A| on ones, which have a part of its Perron
  * vector; the shift lets no second eigenvalue be as large. The Rayleigh quotient in the product
  * that makes it self-adjoint (|D|) errs by the square of the vector's error. It can stay for long
@@ -192,7 +192,7 @@ static kaon_status look_at_diagonal(kaon_operator *A, kaon_operator *jacobi, kao
 static kaon_status extremes(kaon_operator *A, kaon_operator *jacobi, int steps,
                             kaon_vector *const *v, kaon_spectrum *to) {
   kaon_extremes e;
-  const kaon_status status = kaon_lanczos(A, jacobi, steps, "spectrum", &e);
+  const kaon_status status = kaon_lanczos(A, jacobi, steps, 1, "spectrum", &e);
   if (status != KAON_OK && status != KAON_ERR_ARGUMENT) return status;
   to->steps += e.steps;
   if (status == KAON_ERR_ARGUMENT) {
@@ -202,8 +202,9 @@ static kaon_status extremes(kaon_operator *A, kaon_operator *jacobi, int steps,
   }
   to->low = e.low;
   to->high = e.high;
-  to->tau = 2 / (e.low + e.high);
+  to->tau = 2 / (e.least + e.high);
   to->rho = fmax(fabs(1 - e.low), fabs(e.high - 1));
+  /* of a singular A that of `high`: B's radius is 1 whether it has -1 as an eigenvalue or not */
   to->rho_error = fmax(1 - e.low + e.low_error, e.high + e.high_error - 1) - to->rho;
   return KAON_OK;
 }
@@ -228,7 +229,7 @@ static kaon_status estimate(kaon_operator *A, kaon_operator *jacobi, int steps,
     to->rho = fmin(to->rho, to->most_absolute);
     if (to->indefinite) to->rho = fmax(to->rho, 1);
   }
-  to->rho_error = fmin(to->rho_error, fmax(to->most_absolute - to->rho, 0));
+  if (to->low != 0) to->rho_error = fmin(to->rho_error, fmax(to->most_absolute - to->rho, 0));
   return KAON_OK;
 }
 

@@ -164,6 +164,9 @@ static void rows_that_are_not_offered_are_refused(void **state) {
       must_refuse(c.ctx, KAON_ERR_UNSUPPORTED, kaon_solver_create(M, 1, &o, &solver));
       assert_non_null(strstr(kaon_last_error(c.ctx), "does not offer; take jacobi, mr or gcr"));
       assert_null(solver);
+      must_refuse(c.ctx, KAON_ERR_UNSUPPORTED, kaon_solver_create(S, 1, &o, &solver));
+      assert_non_null(strstr(kaon_last_error(c.ctx), "does not offer; take mr or gcr"));
+      assert_null(solver);
     }
     o.method = KAON_JACOBI;
     must_refuse(c.ctx, KAON_ERR_UNSUPPORTED, kaon_solver_create(S, 1, &o, &solver));

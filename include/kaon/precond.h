@@ -26,8 +26,8 @@ typedef struct kaon_chebyshev_options {
   double high;
   int steps;     /* of the estimate by Lanczos' method, 2 to 64 */
   double safety; /* the estimated largest eigenvalue times this is `high` */
-  double ratio;  /* the estimate of `low` is high / ratio or the smallest eigenvalue seen, whichever
-                    is  larger */
+  double ratio;  /* the estimate of `low` is high / ratio or the smallest eigenvalue seen (besides
+                    a singular A's 0), whichever is larger */
 } kaon_chebyshev_options;
 #define KAON_CHEBYSHEV_OPTIONS_INIT \
   { sizeof(kaon_chebyshev_options), 1, 4, 1, 0.0, 0.0, 16, 1.1, 30.0 }
@@ -38,8 +38,8 @@ typedef struct kaon_chebyshev_options {
  * NULL: the defaults. Refers to A, which must outlive it. *K is NULL on failure. Collective.
  * Source: Saad, Iterative Methods for Sparse Linear Systems, 2nd edition, sections 12.3.2 and 6.6.
  * Errors: those of kaon_precond_jacobi; ARGUMENT (an option out of range; low >= high), BREAKDOWN
- * never: an A that is not positive definite is refused by the estimate (ARGUMENT, with the
- * eigenvalue). */
+ * never: an A that is seen to have a negative eigenvalue is refused by the estimate (ARGUMENT, with
+ * the eigenvalue). A singular A without one is served on what its systems with solutions need. */
 kaon_status kaon_precond_chebyshev(kaon_operator *A, const kaon_chebyshev_options *options,
                                    kaon_operator **K);
 /* The interval that it serves. Errors: ARGUMENT (no such operator). */

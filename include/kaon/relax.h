@@ -147,16 +147,20 @@ kaon_status kaon_solver_relaxation(const kaon_solver *solver, kaon_relax_report 
 
 /* What decides whether relaxation converges: of D^-1 A and B = 1 - D^-1 A, D the diagonal of A. */
 typedef struct kaon_spectrum {
-  int hermitian;       /* A = A^H as products with noise tell, and positive definite */
-  double low, high;    /* of D^-1 A, by Lanczos; NaN where not hermitian */
+  int hermitian;       /* A = A^H as products with noise tell, and positive definite or
+                          semi-definite */
+  double low, high;    /* of D^-1 A, by Lanczos; NaN where not hermitian. low = 0: A is singular,
+                          to some roundings of its precision */
   double rho;          /* spectral radius of B: synchronous iteration converges below 1 */
   double rho_absolute; /* of |B|: so does asynchronous iteration; NaN where |A| is not offered */
-  double tau;          /* 2 / (low + high); NaN */
+  double tau;          /* 2 / (low + high), of a singular A with the smallest eigenvalue seen
+                          besides its 0 in low's place; NaN */
   int steps;           /* products with A and |A| that were made */
   double
       most_absolute; /* no class of rows that read each other has a radius of |B| above this, as
                         far as its rows still count beside the largest ones; NaN as rho_absolute */
-  double rho_error;  /* rho may be larger by so much, as the process' last steps tell */
+  double rho_error;  /* rho, of a singular A high - 1, may be larger by so much (than 1), as the
+                        process' last steps tell */
   int indefinite;    /* A = A^H has a positive diagonal, but is not positive definite: D^-1 A has an
                         eigenvalue <= 0, so rho is 1 or more, and no damping helps */
 } kaon_spectrum;

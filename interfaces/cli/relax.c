@@ -123,25 +123,49 @@ const char *spectrum_how(const kaon_spectrum *s) {
   return s->hermitian ? "at least" : "about";
 }
 
+static const double ROUNDING = 1e-12; /* of numbers near 1 */
+
+/* The smallest eigenvalue of D^-1 A that a residual can have a part of, where the system has
+ * solutions: beside a singular A's 0, tau's other one. */
+static double least(const kaon_spectrum *s) {
+  return s->low > 0 ? s->low : 2 / s->tau - s->high;
+}
+
 /* Below 1 by an estimate that may be off by more than what is left to 1. */
 static int is_open(const kaon_spectrum *s) {
+  if (s->low == 0) return s->high < 2 - ROUNDING && s->rho + s->rho_error > 1 + ROUNDING;
   return s->rho < 1 && s->rho + s->rho_error >= 1;
 }
 
+static void print_eigenvalues(const cli_common *common, const kaon_spectrum *s) {
+  if (s->low == 0)
+    cli_say(common,
+            "eigenvalues of D^-1 A: 0 to rounding, for A is singular, and from %.6g or less to "
+            "%.6g or more (condition of these at least %.5g); tau = %.6g\n",
+            least(s), s->high, s->high / least(s), s->tau);
+  else
+    cli_say(common,
+            "eigenvalues of D^-1 A from %.6g or less to %.6g or more (condition at least %.5g); "
+            "tau = %.6g\n",
+            s->low, s->high, s->high / s->low, s->tau);
+}
+
+/* What the radius says of Jacobi's iteration. A singular A's null vectors alone make it 1. */
+static const char *verdict(const kaon_spectrum *s) {
+  if (s->indefinite)
+    return ", for A is not positive definite, so Jacobi's iteration does not converge for most "
+           "right-hand sides";
+  if (s->hermitian && s->high >= 2 - ROUNDING && s->high <= 2 + ROUNDING)
+    return ", so Jacobi's iteration does not converge for most right-hand sides";
+  if (s->low == 0 && s->high < 2)
+    return is_open(s) ? "" : ": Jacobi's iteration converges where A x = b has solutions";
+  return s->rho < 1 ? "" : ", so Jacobi's iteration diverges";
+}
+
 void spectrum_print(const cli_common *common, const kaon_spectrum *s) {
-  if (s->hermitian)
-    cli_say(
-        common,
-        "eigenvalues of D^-1 A from %.6g or less to %.6g or more (condition at least %.5g); tau "
-        "= %.6g\n",
-        s->low, s->high, s->high / s->low, s->tau);
+  if (s->hermitian) print_eigenvalues(common, s);
   cli_say(common, "spectral radius of B = 1 - D^-1 A: %s%s %.4f%s",
-          s->indefinite ? "1 or more, " : "", spectrum_how(s), s->rho,
-          s->indefinite
-              ? ", for A is not positive definite, so Jacobi's iteration does not converge "
-                "for most right-hand sides"
-          : s->rho < 1 ? ""
-                       : ", so Jacobi's iteration diverges");
+          s->indefinite ? "1 or more, " : "", spectrum_how(s), s->rho, verdict(s));
   if (is_open(s))
     cli_say(common, ", but the estimate's error is %.2g, so Jacobi's iteration may diverge",
             s->rho_error);
@@ -179,12 +203,21 @@ static void warn_open(kaon_method method, const kaon_spectrum *s) {
       s->rho_absolute, s->hermitian ? ", or --tau 0 if A is positive definite" : "");
 }
 
-/* What --tau changes is known of Hermitian matrices: 1 - tau D^-1 A. */
+/* What --tau changes is known of Hermitian matrices: an eigenvalue of D^-1 A from 2 / tau on keeps
+ * all of its part of the error. --tau 0 takes a step that is too short for that. */
+static void warn_long(linear *l, const kaon_spectrum *s) {
+  const double top = l->relax.tau * s->high - 1;
+  l->diverges = 1;
+  cli_error(
+      "warning: %s will %s: the spectral radius of 1 - tau D^-1 A is at least %.4f; give --tau 0",
+      method_name(l->options.method),
+      top > 1 + ROUNDING ? "diverge" : "not converge for most right-hand sides", top);
+}
+
 static void warn(linear *l, const kaon_spectrum *s) {
   const kaon_method method = l->options.method;
-  const double tau = l->relax.tau == 0 ? s->tau : l->relax.tau;
+  const double tau = l->relax.tau;
   const int blocks = method == KAON_TWO_STAGE || method == KAON_ASYNC;
-  double rho = s->rho;
   if (s->indefinite) {
     warn_indefinite(l, s);
     return;
@@ -194,25 +227,18 @@ static void warn(linear *l, const kaon_spectrum *s) {
         "warning: %s may diverge: --omega %g lengthens every update within blocks, of which "
         "the spectral radius of 1 - D^-1 A says nothing; leave --omega out",
         method_name(method), l->relax.omega);
-  if (s->hermitian)
-    rho = fmax(fabs(1 - tau * s->low), fabs(1 - tau * s->high));
-  else if (tau != 1)
-    return;
+  if (!s->hermitian && tau != 1) return;
   if (method == KAON_GS || method == KAON_SOR) {
     if (!s->hermitian && s->rho_absolute >= 1)
       cli_error("warning: nothing says that %s converges: |B| has spectral radius %s %.4f",
                 method_name(method), spectrum_how(s), s->rho_absolute);
-  } else if (rho >= 1 && s->hermitian) {
-    l->diverges = 1;
-    cli_error(
-        "warning: %s will diverge: the spectral radius of 1 - tau D^-1 A is at least %.4f; give "
-        "--tau 0",
-        method_name(method), rho);
-  } else if (rho > 1) {
+  } else if (s->hermitian && tau * s->high >= 2 - ROUNDING) {
+    warn_long(l, s);
+  } else if (!s->hermitian && s->rho > 1) {
     cli_error(
         "warning: %s may diverge: A is not Hermitian positive definite, and powers of 1 - D^-1 A "
         "let a vector grow by %.4f a step; take gcr or bicgstab (--tau 0 is for Hermitian ones)",
-        method_name(method), rho);
+        method_name(method), s->rho);
   } else if (method == KAON_ASYNC && s->rho_absolute >= 1) {
     cli_error("warning: %s may diverge: the spectral radius of |B| is %s %.4f", method_name(method),
               spectrum_how(s), s->rho_absolute);

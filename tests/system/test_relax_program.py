@@ -1,6 +1,7 @@
 """kaon solve, info and bench by relaxation: counts, what reports say of blocks and lags, warnings, refusals, tables."""
 import csv
 import json
+import math
 import os
 import unittest
 
@@ -122,6 +123,47 @@ class Relax(system.Case):
         out = told("--method", "jacobi", "--spectrum")
         self.assertIn("at least 0.9600; of |B|: at least 0.9600, at most 0.9600, so asynchronous iteration converges whatever the order", out)
         self.assertNotIn("warning", out)
+
+    def test_singular_matrices_are_warned_of_by_the_step_in_use(self):
+        """line of n points, open: D^-1 A has 1 - cos(pi k / (n - 1)), k = 0 ... n - 1, so 1 - D^-1 A has -1 and 1"""
+        def line(n):
+            rows = [f"{i} {i} {1 if i in (1, n) else 2}\n" for i in range(1, n + 1)] + [f"{i + 1} {i} -1\n" for i in range(1, n)]
+            with open(self.path("A.mtx"), "w", encoding="utf-8") as file:
+                file.write(f"%%MatrixMarket matrix coordinate real symmetric\n{n} {n} {2 * n - 1}\n" + "".join(rows))
+            with open(self.path("b.mtx"), "w", encoding="utf-8") as file:  # its sum is 0, so there are solutions
+                file.write(f"%%MatrixMarket matrix array real general\n{n} 1\n" + "".join(f"{(-1) ** (i // 2)}\n" for i in range(n)))
+
+        def told(*arguments):
+            code, out, err = system.kaon("solve", "--matrix", "A.mtx", "--rhs", "b.mtx", *arguments, "--max-iter", "20000", "--report",
+                                         "report.json", cwd=self.folder)
+            return code, out + err
+        for n in (4, 8, 20, 32):
+            line(n)
+            out = self.succeeds("info", "--matrix", "A.mtx", "--spectrum", "--report", "info.json")
+            spectrum, second = self.report("info.json")["spectrum"], 1 - math.cos(math.pi / (n - 1))
+            self.assertEqual((spectrum["hermitian"], spectrum["indefinite"], spectrum["low"]), (True, False, 0))
+            for key, expected in (("high", 2), ("rho", 1), ("rho_absolute", 1), ("tau", 2 / (2 + second))):
+                self.assertAlmostEqual(spectrum[key], expected, places=9)
+            self.assertIn("eigenvalues of D^-1 A: 0 to rounding, for A is singular, and from", out)
+            self.assertIn("at least 1.0000, so Jacobi's iteration does not converge for most right-hand sides", out)
+            for more in (["--tau", "0"], ["--tau", "0.9"], ["--tau", "0", "--spectrum"], ["--tau", "0.9", "--spectrum"]):
+                code, out = told("--method", "jacobi", *more)
+                self.assertEqual((code, "warning" in out), (0, False), out)
+            for tau, words in (("1", "will not converge for most right-hand sides: the spectral radius of 1 - tau D^-1 A is at least 1.0000"),
+                               ("1.5", "will diverge: the spectral radius of 1 - tau D^-1 A is at least 2.0000")):
+                code, out = told("--method", "jacobi", "--tau", tau, "--spectrum")
+                self.assertIn(f"warning: jacobi {words}; give --tau 0", out)
+            code, out = told("--method", "cg", "--precond", "chebyshev")
+            self.assertEqual(code, 0, out)
+            low, high = (self.report()["preconditioner"][key] for key in ("low", "high"))
+            self.assertTrue(high <= 2.2 + 1e-9 and high / 30 - 1e-9 <= low <= 0.9 * high + 1e-9, (low, high))
+        with open(self.path("A.mtx"), "w", encoding="utf-8") as file:  # a triangle: 0 and 1.5, so 1 - D^-1 A has 1 and -0.5
+            file.write("%%MatrixMarket matrix coordinate real symmetric\n3 3 6\n1 1 2\n2 2 2\n3 3 2\n2 1 -1\n3 1 -1\n3 2 -1\n")
+        with open(self.path("b.mtx"), "w", encoding="utf-8") as file:
+            file.write("%%MatrixMarket matrix array real general\n3 1\n1\n2\n-3\n")
+        self.assertIn("at least 1.0000: Jacobi's iteration converges where A x = b has solutions", self.succeeds("info", "--matrix", "A.mtx", "--spectrum"))
+        code, out = told("--method", "jacobi")
+        self.assertEqual((code, "warning" in out), (0, False), out)
 
     def test_too_few_steps_get_advice_that_is_taken(self):
         """relaxation takes no --precond; one that diverges is not helped by more steps"""
