@@ -78,15 +78,17 @@ static __device__ __forceinline__ constexpr bool row2_owes() {
   return KAON_HALF && RECON == 12;
 }
 
-/* The link in 18 numbers; half: integers, but of 8 reals values. */
-template <int RECON>
+/* The link in 18 numbers; half: integers, but of 8 reals values. BESIDE (number_load): on 12 reals
+ * in half, where instructions count, one H200 gained 2 to 3 % at 48^3x64 (with clover blocks 15126
+ * GFLOPS for 14668), hop_pair.cu 6 to 12 % at 16^4; on 18 reals large lattices lost 1 to 3 %. */
+template <int RECON, bool BESIDE = RECON == 12>
 static __device__ __forceinline__ void link_numbers(const stored *raw, real *numbers) {
   vcomplex u[9];
   if constexpr (RECON == 8) {
     recon_decode8(raw, u);
   } else {
 #pragma unroll
-    for (int i = 0; i < RECON / 2; i++) u[i] = c_load(raw + 2 * i);
+    for (int i = 0; i < RECON / 2; i++) u[i] = number_load<BESIDE>(raw + 2 * i);
     if constexpr (RECON == 12) recon_row2(u);
   }
 #pragma unroll
@@ -158,10 +160,10 @@ static __device__ __forceinline__ real hop_factor(const hop_call &a, int sign) {
   return DIR % 4 == 3 && sign < 0 ? -a.factor[DIR % 4] : a.factor[DIR % 4];
 }
 
-/* Which way to a neighbour's place is faster is not to be foretold. 48^3x64 on two H200, by the
- * number (99d1dfa) and from the place (54638f1): half, 12 reals 14179 and 12471 GFLOPS, 8 reals
- * 13183 and 12676; single, 8 reals 10548 and 10319, 12 reals 8664 and 9652. But devices differ: by
- * the number, half with 12 reals had 12559 on one H200, 13752 and 14521 on two others. */
+/* Which way to a neighbour's place was faster: 48^3x64 on two H200, by the number (99d1dfa) and
+ * from the place (54638f1): half, 12 reals 14179 and 12471 GFLOPS, 8 reals 13183 and 12676; single,
+ * 8 reals 10548 and 10319, 12 reals 8664 and 9652. Those rows did not rest (bench_time.c), which
+ * makes as much of a difference: by the number, half on 12 reals has 14600 with rest. */
 template <int RECON>
 static __device__ __forceinline__ constexpr bool by_number() {
   return KAON_HALF || (sizeof(real) == 4 && RECON == 8);

@@ -159,7 +159,7 @@ static __device__ __forceinline__ void pair_direction(const hop_call &a, const k
   real u[18];
   raw_spinor psi;
   if (!links_fit<RECON>()) hop_link<RECON, DIR>(a, here, link->from, link->raw);
-  link_numbers<RECON>(link->raw, u);
+  link_numbers<RECON, true>(link->raw, u);
   raw_load(in, link->from, a.nrhs, &psi);
   hop_add<RECON, DIR, SIGN, false>(a, psi, u, link->factor, d);
 }

@@ -9,16 +9,6 @@
 
 enum { COLOURS = KAON_STAGGERED_REALS };
 
-/* A complex number of a link as it is stored. BESIDE, in half: by the conversion unit, in place of
- * two instructions in those that also multiply and add; it makes 16 a clock. */
-template <bool BESIDE>
-static __device__ __forceinline__ vcomplex number_load(const stored *p) {
-#if KAON_HALF
-  if constexpr (BESIDE) return c_load_beside(p);
-#endif
-  return c_load(p);
-}
-
 /* ---- a site's colours ---- */
 
 static __device__ __forceinline__ kaon_view colour_view(const kaon_view &v, int column) {
