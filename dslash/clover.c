@@ -154,7 +154,6 @@ kaon_status kaon_dirac_family_diagonal(kaon_dirac_family *family, double **psi) 
   double *work = NULL, *host = malloc(bytes);
   *psi = malloc((size_t)lattice->volume * 24 * sizeof(double));
   kaon_status status = KAON_OK;
-  if (psi != NULL) *psi = NULL;
   if (host == NULL || *psi == NULL)
     status = kaon_fail(family->ctx, KAON_ERR_MEMORY, "dirac: no host memory for a diagonal");
   if (status == KAON_OK) status = take_work(family, &work);
@@ -169,5 +168,6 @@ kaon_status kaon_dirac_family_diagonal(kaon_dirac_family *family, double **psi) 
   free(host);
   if (status == KAON_OK) return KAON_OK;
   free(*psi);
+  *psi = NULL;
   return status;
 }
