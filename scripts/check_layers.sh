@@ -14,19 +14,19 @@ forbid() {
 }
 
 lib_files=$(find lib -name "*.[ch]" ! -path "lib/c*/backend.c")
-forbid "$lib_files" "(blas|gauge|dslash|sparse|solvers|multigrid|interfaces)/" "lib/ includes a higher layer (the tables lib/cpu/backend.c and lib/cuda/backend.c may)"
-forbid "blas" "(gauge|dslash|sparse|solvers|multigrid|interfaces)/" "blas/ includes a higher layer"
-forbid "gauge" "(dslash|sparse|solvers|multigrid|interfaces)/" "gauge/ includes a higher layer"
-forbid "dslash" "(sparse|solvers|multigrid|interfaces)/" "dslash/ includes a higher layer"
-forbid "sparse" "(gauge|dslash|solvers|multigrid|interfaces)/" "sparse/ includes another operator's folder or a higher layer"
-forbid "solvers" "(gauge|dslash|sparse|multigrid|interfaces)/" "solvers/ includes an operator's folder"
-forbid "interfaces examples" "(lib|blas|gauge|dslash|sparse|solvers|multigrid)/" "interfaces/ and examples/ use include/kaon alone"
-forbid "bench" "(lib|blas|gauge|dslash|sparse|solvers|multigrid|interfaces)/" "bench/ measures the machine, not the library"
+forbid "$lib_files" "(blas|gauge|dslash|sparse|solvers|interfaces)/" "lib/ includes a higher layer (the tables lib/cpu/backend.c and lib/cuda/backend.c may)"
+forbid "blas" "(gauge|dslash|sparse|solvers|interfaces)/" "blas/ includes a higher layer"
+forbid "gauge" "(dslash|sparse|solvers|interfaces)/" "gauge/ includes a higher layer"
+forbid "dslash" "(sparse|solvers|interfaces)/" "dslash/ includes a higher layer"
+forbid "sparse" "(gauge|dslash|solvers|interfaces)/" "sparse/ includes another operator's folder or a higher layer"
+forbid "solvers" "(gauge|dslash|sparse|interfaces)/" "solvers/ includes an operator's folder"
+forbid "interfaces examples" "(lib|blas|gauge|dslash|sparse|solvers)/" "interfaces/ and examples/ use include/kaon alone"
+forbid "bench" "(lib|blas|gauge|dslash|sparse|solvers|interfaces)/" "bench/ measures the machine, not the library"
 forbid "tests/reference" "(kaon|lib|blas|gauge|dslash|sparse|solvers)/" "the reference shares nothing with the library"
-no_comm=$(find lib blas gauge dslash sparse solvers multigrid include interfaces -name "*.[ch]" ! -path "lib/comm_*.c" 2>/dev/null)
+no_comm=$(find lib blas gauge dslash sparse solvers include interfaces -name "*.[ch]" ! -path "lib/comm_*.c" 2>/dev/null)
 forbid "$no_comm" "(mpi|qmp)\.h" "MPI and QMP belong to lib/comm_*.c alone"
-forbid "lib blas gauge dslash sparse solvers multigrid include interfaces" "(lapacke|cblas)\.h" "LAPACKE belongs to blas/dense.c alone"
-host_files=$(find lib blas gauge dslash sparse solvers multigrid include interfaces bench -name "*.[ch]" ! -path "*/cuda/*" 2>/dev/null)
+forbid "lib blas gauge dslash sparse solvers include interfaces" "(lapacke|cblas)\.h" "LAPACKE and CBLAS belong to the tests alone"
+host_files=$(find lib blas gauge dslash sparse solvers include interfaces bench -name "*.[ch]" ! -path "*/cuda/*" 2>/dev/null)
 forbid "$host_files" "(cuda[a-z_]*|cooperative_groups|mma|nvml)\\.h|cub/" "CUDA headers belong under */cuda/ alone"
 
 words=$(find solvers -name '*.[ch]' | xargs -r grep -nwiE "spin|colou?r|parity|csr|mpi|cuda|wilson|clover|staggered" /dev/null)
@@ -34,7 +34,7 @@ if [ -n "$words" ]; then
   printf 'solvers/ names something it must not know:\n%s\n\n' "$words"
   bad=1
 fi
-calls=$(find lib blas gauge dslash sparse solvers multigrid -name '*.c' -o -name '*.cu' 2>/dev/null | xargs -r grep -nE "\b(printf|puts|exit|abort|getenv) *\(" /dev/null | grep -vE "lib/config.c|snprintf|fprintf")
+calls=$(find lib blas gauge dslash sparse solvers -name '*.c' -o -name '*.cu' 2>/dev/null | xargs -r grep -nE "\b(printf|puts|exit|abort|getenv) *\(" /dev/null | grep -vE "lib/config.c|snprintf")
 if [ -n "$calls" ]; then
   printf 'below interfaces/ something prints, exits or reads the environment:\n%s\n\n' "$calls"
   bad=1

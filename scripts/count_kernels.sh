@@ -2,7 +2,7 @@
 # count_kernels.sh BUILD - the CUDA kernels of a build by family, against their budgets: a kernel costs compile time, and one that
 # differs by a run-time choice alone is one too many. Status 1 where a budget is exceeded; nothing to do without CUDA.
 set -eu # a kernel leaves one guarded static of its launch stub in its object
-library=$1/libkaon.a
+library=${1:?usage: count_kernels.sh BUILD}/libkaon.a
 [ -e "$library" ] || { echo "count_kernels.sh: no $library" >&2; exit 2; }
 # objects by their folders: files of one name stand in several
 kernels=$(find "$1/CMakeFiles" -path '*/kaon_*_cuda_*' -name '*.cu.o' -exec nm -A {} + 2>/dev/null | grep ' _ZGV.*__device_stub__' || true)

@@ -47,7 +47,7 @@ static const cli_option options[] = {
     {CLI_FILE, "json", "FILE", NULL, OWN(json), 0, 0, "write the rows as a JSON list"},
     {CLI_FLAG, "temporal-gauge", NULL, NULL, AT(temporal_gauge), 0, 0,
      "solve in the temporal gauge; dslash: the clover matrix in it as well"},
-    {CLI_GROUP, "For bench solve alone:", NULL, NULL, 0, 0, 0, NULL},
+    {CLI_GROUP, "Operators and solves:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_TEXT, "gauge", "FILE|unit|random:SEED|weak:EPS[:SEED]", "weak:0.3", AT(gauge), 0, 0,
      "links: a configuration file, or a synthetic field"},
     {CLI_FLAG, "ignore-checksum", NULL, NULL, AT(ignore_checksum), 0, 0,
@@ -76,7 +76,7 @@ static const cli_option options[] = {
      "precision of the solution; --precision is that of the inner iteration"},
     {CLI_FLAG, "effective", NULL, NULL, OWN(effective), 0, 0,
      "say which GFLOPS BiCGStab in single precision would need to be as fast"},
-    {CLI_GROUP, "For bench spmv, krylov, regimes and pipelined:", NULL, NULL, 0, 0, 0, NULL},
+    {CLI_GROUP, "Sparse matrices:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_TEXTS, "matrix", "FILE.mtx|NAME", NULL, OWN(matrices), 0, 0,
      "repeatable: a Matrix Market file, or a name that kaon solve takes (default: laplace3d:64; "
      "regimes: laplace3d:252 and elasticity:100; pipelined: cavity3d:126 and cavity3d:159; the "
@@ -107,26 +107,27 @@ static const cli_option options[] = {
      "regimes, pipelined, async's figure11; repeatable: rows of earlier runs have part in the "
      "tables; without --matrix nothing is measured"},
     LINEAR_OPTIONS_PRECOND_FIGURES(LIN),
-    {CLI_GROUP, "For bench async and faults:", NULL, NULL, 0, 0, 0, NULL},
+    {CLI_GROUP, "Relaxation and projections:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_SET, "table", BENCH_TABLES, "props,stat,rate,overhead,time", OWN(tables), 0, 0,
      "async: a list with commas"},
     {CLI_INT, "runs", "N", "100", OWN(runs), 1, 1000000, "async: runs of table stat"},
     {CLI_INT, "block", "B", NULL, OWN(relax_block), 1, 1024,
      "rows of a block (default: 448; tables stat and faults: the paper's 112, Trefethen's 128)"},
     {CLI_INT, "local-sweeps", "K", NULL, OWN(relax_sweeps), 1, 1000,
-     "Jacobi sweeps in a block an iteration (default: 5; there: the paper's 6)"},
+     "Jacobi sweeps in a block an iteration (default: 5; tables stat and faults: the paper's 6)"},
     {CLI_INT, "lag", "N", "-1", OWN(relax_lag), -1, 1000000,
      "async, free: iterations that a block may be ahead of those it reads (default 2)"},
     {CLI_INT, "together", "N", NULL, OWN(relax_together), 1, 1000000,
      "async, table stat, launches: blocks at work at once (default: all but one, on a GPU but a "
      "sixteenth)"},
     {CLI_INT, "order-seed", "N", "-1", OWN(relax_seed), -1, 1000000,
-     "there: a run's blocks begin in an order of its own, drawn by this and the run's number; 0: "
+     "async, table stat, launches: a run's blocks begin in an order of its own, drawn by this and "
+     "the run's number; 0: "
      "as they stand (default, -1: on a GPU as they stand, on a CPU 1)"},
     {CLI_SET, "exchange", RELAX_EXCHANGES, "amc,dc,dk,push,sync", OWN(exchanges), 0, 0,
      "async, table figure11: a list with commas; auto: all"},
     {CLI_INT, "rank-lag", "N", "-1", OWN(relax_rank_lag), -1, 1000000,
-     "there: iterations that a block may be ahead of other ranks' (-1: no bound)"},
+     "async, table figure11: iterations that a block may be ahead of other ranks' (-1: no bound)"},
     {CLI_FILE, "histories", "FILE.csv", NULL, OWN(histories), 0, 0,
      "residuals by iteration, a file a matrix, its name before the end of this one"},
     LINEAR_OPTIONS_PROJECTIONS(LIN),
@@ -204,8 +205,9 @@ kaon_status bench_bandwidth(bench *b) {
 
 void bench_stage(const bench *b) {
   char kept[256];
-  snprintf(kept, sizeof kept, "the %d rows measured till then are in %.180s",
-           (int)json_array_size(b->rows), b->args->json ? b->args->json : "");
+  snprintf(kept, sizeof kept, "the %d row%s measured till then %s in %.180s",
+           (int)json_array_size(b->rows), json_array_size(b->rows) == 1 ? "" : "s",
+           json_array_size(b->rows) == 1 ? "is" : "are", b->args->json ? b->args->json : "");
   const int some = b->args->json && json_array_size(b->rows) > 0;
   signals_stage("measuring", some ? kept : "no results were written");
 }

@@ -181,11 +181,12 @@ static void announce(const invert_job *job) {
           a->boundary_t ? "periodic" : "antiperiodic", a->source);
   staggered_say(&job->args->common, &job->p, 0);
   char preconditioner[96];
-  cli_say(&job->args->common, "%s%s to %g, %s/%s, links %d, even-odd %s, %d columns\n",
+  cli_say(&job->args->common, "%s%s to %g, %s/%s, links %d, even-odd %s, %d column%s\n",
           method_title(job->p.options.method), schwarz_text(a, &job->p, preconditioner),
           job->p.options.tol, precision_name(job->p.precision),
           precision_name(job->p.options.sloppy), (int)job->p.options.reconstruct,
-          cli_choice("symmetric|asymmetric|none", a->even_odd, form), job->columns);
+          cli_choice("symmetric|asymmetric|none", a->even_odd, form), job->columns,
+          job->columns == 1 ? "" : "s");
   solving_warn(&job->args->common, job->p.precision, job->p.options.tol);
 }
 

@@ -24,6 +24,15 @@ static void quoted(FILE *to, const char *text) {
   fputc('\'', to);
 }
 
+/* Twelve columns are told apart by colour, more by dashes. */
+static void line(FILE *to, int column) {
+  static const char *const colours[12] = {"1f5fa8", "d1495b", "2e8b57", "e3a008",
+                                          "7b3fa0", "00a5a5", "8b5a2b", "f06ebc",
+                                          "6b7280", "84b817", "0b2545", "ff7f0e"};
+  fprintf(to, ", '-' using 1:2 title 'column %d' with lines dashtype %d linecolor rgb '#%s'",
+          column, 1 + column / 12 % 5, colours[column % 12]);
+}
+
 /* A name that begins with | or ~ is another thing to gnuplot. */
 static void script(FILE *to, const plot *p, const char *part) {
   char name[4200];
@@ -38,7 +47,7 @@ static void script(FILE *to, const plot *p, const char *part) {
           "with lines dashtype 2 linecolor 'black'",
           p->tol);
   for (int k = 0; k < p->columns; k++)
-    if (p->histories[k].count) fprintf(to, ", '-' using 1:2 title 'column %d' with lines", k);
+    if (p->histories[k].count) line(to, k);
   fputc('\n', to);
   for (int k = 0; k < p->columns; k++) {
     const column_history *h = &p->histories[k];

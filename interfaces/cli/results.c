@@ -327,10 +327,18 @@ int results_contract(const invert_job *job, double *pion, double *rho) {
   return code;
 }
 
+/* The shortest text that reads back as x. */
+static const char *number(double x, char text[32]) {
+  int digits = 14;
+  do snprintf(text, 32, "%.*g", ++digits, x);
+  while (digits < 17 && strtod(text, NULL) != x);
+  return text;
+}
+
 int results_correlators(const invert_job *job, const double *pion, const double *rho,
                         const char *path) {
   const int t0 = problem_slice(&job->p), slices = job->p.field.extents[3];
-  char *text = NULL, what[96];
+  char *text = NULL, what[96], digits[2][32];
   size_t length = 0;
   FILE *out = open_memstream(&text, &length);
   if (!out) return EXIT_DEVICE;
@@ -340,10 +348,10 @@ int results_correlators(const invert_job *job, const double *pion, const double 
           kaon_version(), job->p.staggered ? "of M = 2 mass + D" : "kappa-normalised", t0,
           job->args->problem.gauge, job->links.plaquette);
   if (job->p.staggered)
-    fprintf(out, "%s (%.17g)", results_action(job, what), job->p.mass);
+    fprintf(out, "%s (%s)", results_action(job, what), number(job->p.mass, digits[0]));
   else
-    fprintf(out, "%s, kappa %.17g, csw %.17g", job->p.csw != 0 ? "clover" : "Wilson", job->p.kappa,
-            job->p.csw);
+    fprintf(out, "%s, kappa %s, csw %s", job->p.csw != 0 ? "clover" : "Wilson",
+            number(job->p.kappa, digits[0]), number(job->p.csw, digits[1]));
   fprintf(out, ", %s in t, source %s\n# t  pion%s\n",
           job->args->problem.boundary_t ? "periodic" : "antiperiodic", job->args->problem.source,
           job->p.staggered ? "" : "  rho");

@@ -27,7 +27,7 @@ static const cli_option options[] = {
      "right-hand sides, solved together: column 0 as --rhs says (all that a FILE has), the others "
      "uniform in [-1, 1] by --seed"},
     {CLI_SEED, "seed", "N", "1", AT(seed), 0, 0,
-     "of those other columns, and of --sweep-order random"},
+     "seed of the other columns, and of --sweep-order random"},
     {CLI_GROUP, "The solver:", NULL, NULL, 0, 0, 0, NULL},
     LINEAR_OPTIONS_SOLVER(AT),
     {CLI_GROUP, "Relaxation:", NULL, NULL, 0, 0, 0, NULL},
