@@ -314,7 +314,9 @@ kaon_status kaon_fatten_action_coefficients(const kaon_fatten_options *options, 
   const kaon_fatten_options *o = options != NULL ? options : &standard;
   KAON_TRY(check_options(NULL, o));
   const int hisq = o->action == KAON_FATTEN_HISQ;
-  if (c == NULL || level < 0 || level > hisq || (!hisq && o->u0 == 0))
+  if (c == NULL)
+    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "fatten: the address of the coefficients is NULL");
+  if (level < 0 || level > hisq || (!hisq && o->u0 == 0))
     return kaon_fail(NULL, KAON_ERR_ARGUMENT,
                      "fatten: coefficients of level %d with u0 = %g; an action's levels are 0 and, "
                      "for HISQ, 1, and u0 is a number here",

@@ -41,7 +41,7 @@ kaon_status kaon_gauge_random(kaon_gauge *gauge, uint64_t seed) {
 }
 
 kaon_status kaon_gauge_weak(kaon_gauge *gauge, double eps, uint64_t seed) {
-  if (!(fabs(eps) <= 1e6))
+  if (!isfinite(eps) || fabs(eps) > 1e6)
     return kaon_fail(gauge != NULL ? gauge->ctx : NULL, KAON_ERR_ARGUMENT,
                      "gauge: weak: eps is %g, but a number between -1e6 and 1e6 is needed", eps);
   return fill(gauge, KAON_FILL_WEAK, eps, seed, "gauge: weak");

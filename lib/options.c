@@ -77,7 +77,8 @@ static void describe_range(const kaon_field *field, char *text, size_t room) {
 }
 
 static int in_range(const kaon_field *field, double value) {
-  if (field->type != KAON_FIELD_ENUM) return value >= field->low && value <= field->high;
+  if (field->type != KAON_FIELD_ENUM)
+    return isgreaterequal(value, field->low) && islessequal(value, field->high); /* NaN: no trap */
   for (const kaon_field_name *n = field->names; n->name != NULL; n++)
     if (n->value == (int)value) return 1;
   return 0;
@@ -117,6 +118,19 @@ kaon_status kaon_options_check(kaon_options_kind kind, const void *options) {
   return KAON_OK;
 }
 
+/* Whole numbers beyond 2^53, of which a double does not hold all. 0: not written in digits alone,
+ * or beyond 64 bits. */
+static int parse_digits(const kaon_field *field, const char *text, void *options) {
+  char *end = NULL, *at = (char *)options + field->offset;
+  if (text[0] == '\0' || text[strspn(text, "0123456789")] != '\0') return 0;
+  errno = 0;
+  const unsigned long long whole = strtoull(text, &end, 10);
+  if (errno == ERANGE || *end != '\0') return 0;
+  if (field->type == KAON_FIELD_UINT64) *(uint64_t *)at = whole;
+  if (field->type == KAON_FIELD_INT64 && whole <= INT64_MAX) *(int64_t *)at = (int64_t)whole;
+  return 1;
+}
+
 static kaon_status parse_number(const kaon_options_table *table, const kaon_field *field,
                                 const char *text, void *options) {
   char *end = NULL;
@@ -128,9 +142,13 @@ static kaon_status parse_number(const kaon_options_table *table, const kaon_fiel
     return kaon_fail(NULL, KAON_ERR_ARGUMENT, "%s options: %s=%s is not a %snumber", table->name,
                      field->name, text, whole ? "whole " : "");
   KAON_TRY(check_field(table, field, value));
+  const int wide = field->type == KAON_FIELD_UINT64 || field->type == KAON_FIELD_INT64;
+  if (wide && parse_digits(field, text, options)) return KAON_OK;
+  if (wide && !(value < 0x1p63))
+    return kaon_fail(NULL, KAON_ERR_ARGUMENT,
+                     "%s options: %s=%s is beyond 64 bits; give a smaller number, in digits",
+                     table->name, field->name, text);
   put(field, options, value);
-  if (field->type == KAON_FIELD_UINT64) /* beyond 2^53 a double is not enough */
-    *(uint64_t *)((char *)options + field->offset) = strtoull(text, NULL, 10);
   return KAON_OK;
 }
 
@@ -200,7 +218,7 @@ static void format_value(const kaon_field *field, double value, char *text, size
   } else {
     kaon_decimal_printf(text, room, "%.17g", value);
     double back = NAN;
-    for (int digits = 1; digits < 17 && back != value;
+    for (int digits = 1; digits <= 17 && back != value;
          digits++) { /* the shortest text that reads back equal */
       kaon_decimal_printf(text, room, "%.*g", digits, value);
       back = kaon_decimal_strtod(text, NULL);
@@ -223,6 +241,9 @@ kaon_status kaon_options_print(kaon_options_kind kind, const void *options, char
     if (field->type == KAON_FIELD_UINT64)
       snprintf(value, sizeof value, "%llu",
                (unsigned long long)*(const uint64_t *)((const char *)options + field->offset));
+    if (field->type == KAON_FIELD_INT64)
+      snprintf(value, sizeof value, "%lld",
+               (long long)*(const int64_t *)((const char *)options + field->offset));
     size_t left = used < room ? room - used : 0;
     used += (size_t)snprintf(left ? text + used : NULL, left, "%s%s=%s", used ? ", " : "",
                              field->name, value);

@@ -30,14 +30,19 @@ static int64_t surface(const int global[4], const int grid[4]) {
   return sum;
 }
 
+static int least_of(int a, int b) {
+  return a < b ? a : b;
+}
+
 /* Of the best grids the one with the smallest faces. Of equal ones the one that divides t more,
  * then z, then y: their faces are the longest pieces of memory. */
 static int choose(const int global[4], int ranks, int best[4]) {
   int64_t least = -1;
   int found = 0, grid[4];
-  for (grid[3] = ranks; grid[3] >= 1; grid[3]--)
-    for (grid[2] = ranks / grid[3]; grid[2] >= 1; grid[2]--)
-      for (grid[1] = ranks / grid[3] / grid[2]; grid[1] >= 1; grid[1]--) {
+  for (grid[3] = least_of(ranks, global[3]); grid[3] >= 1; grid[3]--)
+    for (grid[2] = least_of(ranks / grid[3], global[2]); grid[2] >= 1; grid[2]--)
+      for (grid[1] = least_of(ranks / grid[3] / grid[2], global[1]); grid[1] >= 1; grid[1]--) {
+        if (ranks % grid[3] != 0 || ranks / grid[3] % grid[2] != 0) break;
         grid[0] = ranks / grid[3] / grid[2] / grid[1];
         if (grid[0] * grid[1] * grid[2] * grid[3] != ranks) continue;
         const int parts = quality(global, grid);

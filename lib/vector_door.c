@@ -170,7 +170,7 @@ static int64_t find_bad(const kaon_door *d, const double *psi, int64_t matrix_ro
     for (int x = odd; x < n[0]; x += 1 + one_parity) {
       const double *value = psi + (row * n[0] + x) * ncomp;
       int fits = 1;
-      for (int c = 0; c < ncomp; c++) fits &= fabs(value[c]) <= d->limit;
+      for (int c = 0; c < ncomp; c++) fits &= islessequal(fabs(value[c]), d->limit);
       if (!fits && row * n[0] + x < bad) bad = row * n[0] + x;
     }
   }

@@ -35,6 +35,10 @@ static kaon_status apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
                          const kaon_pass *pass) {
   const inverse *self = A->self;
   const kaon_method method = self->solver->options.method;
+  if (mode == KAON_DAGGER && kaon_reduces_within(self->solver->A))
+    return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
+                     "inverse: the dagger of a solver on a reduction of an operator of the same "
+                     "space is not offered");
   if (mode == KAON_DAGGER && method != KAON_CG && method != KAON_BLOCKCG && method != KAON_PIPECG &&
       method != KAON_CHRONGEAR)
     return kaon_fail(

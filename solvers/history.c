@@ -36,7 +36,8 @@ static kaon_status append(kaon_solver *s, kaon_column_history *h, double residua
   return KAON_OK;
 }
 
-/* The monitor hears of all columns' iteration i before iteration i + 1. */
+/* The monitor hears of all columns' iteration i before iteration i + 1, as far as this look brings
+ * them: a column that waited may follow later with lower ones. */
 kaon_status kaon_history_drain(kaon_solver *s, int *cancel) {
   for (int more = 1; more;) {
     int next = INT32_MAX;

@@ -8,7 +8,8 @@
 
 static kaon_status check_options(const kaon_operator *A, int n, const double *sigma,
                                  const kaon_multishift_options *o) {
-  if (n < 1 || n > KAON_MULTISHIFT_MAX || sigma == NULL)
+  if (sigma == NULL) return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "multishift: the shifts are NULL");
+  if (n < 1 || n > KAON_MULTISHIFT_MAX)
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
                      "multishift: %d shifts asked for, 1 to %d are taken", n,
                      (int)KAON_MULTISHIFT_MAX);

@@ -47,10 +47,12 @@ static long double product(int n, const long double *c, long double y) {
 
 kaon_status kaon_rational_inverse_root(int terms, double lo, double hi, kaon_rational *r) {
   long double c[2 * KAON_MULTISHIFT_MAX + 1];
-  if (r == NULL || terms < 1 || terms > KAON_MULTISHIFT_MAX)
+  if (r == NULL)
+    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "rational: the address of the result is NULL");
+  if (terms < 1 || terms > KAON_MULTISHIFT_MAX)
     return kaon_fail(NULL, KAON_ERR_ARGUMENT, "rational: %d terms asked for, 1 to %d are offered",
                      terms, (int)KAON_MULTISHIFT_MAX);
-  if (!(lo > 0 && hi > lo && isfinite(hi) && hi / lo <= 1e16))
+  if (!isfinite(lo) || !isfinite(hi) || !(lo > 0 && hi > lo && hi / lo <= 1e16))
     return kaon_fail(NULL, KAON_ERR_ARGUMENT,
                      "rational: interval %g to %g; 0 < lo < hi and hi / lo of 1e16 at most are "
                      "needed",

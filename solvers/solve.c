@@ -577,8 +577,10 @@ kaon_status kaon_solver_solve(kaon_solver *s, const kaon_vector *b, kaon_vector 
   return status;
 }
 
-/* x = approximately A^-1 b from zero, of A's space; no report, and no look where tol = 0. */
+/* x = approximately A^-1 b from zero, of A's space; no report, and no look where tol = 0. Where A
+ * is a reduction of an operator of its own space, b and x are that one's, as in a solve. */
 kaon_status kaon_solver_invert(kaon_solver *s, const kaon_vector *b, kaon_vector *x) {
+  const kaon_reduction *within = kaon_reduces_within(s->A) ? s->A->reduction : NULL;
   if (s->options.tol > 0) {
     KAON_TRY(kaon_vector_zero(x));
     return kaon_solver_solve(s, b, x, NULL, NULL);
@@ -586,9 +588,11 @@ kaon_status kaon_solver_invert(kaon_solver *s, const kaon_vector *b, kaon_vector
   kaon_scalars_forget(s->scalars);
   s->reduces = s->monitored = s->replays_ends = 0;
   s->zero_guess = 1;
-  s->b = b;
-  s->x = x;
-  if (!s->mixed) s->x_inner = x;
+  s->b = within ? s->own_b : b;
+  s->x = within ? s->own_x : x;
+  if (!s->mixed) s->x_inner = s->x;
+  if (within) KAON_TRY(within->prepare(s->A, b, s->own_b));
   int cancelled = 0; /* nobody asks */
-  return kaon_runner_fixed(s, kaon_solver_fixed_steps(s), &cancelled);
+  KAON_TRY(kaon_runner_fixed(s, kaon_solver_fixed_steps(s), &cancelled));
+  return within ? within->reconstruct(s->A, s->own_x, b, x) : KAON_OK;
 }

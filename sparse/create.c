@@ -217,6 +217,15 @@ static kaon_status check_interface(kaon_context *ctx, const kaon_ldu_arrays *a, 
   return KAON_OK;
 }
 
+static kaon_status check_numbers(kaon_context *ctx, const char *name, const double *values,
+                                 int64_t count) {
+  for (int64_t i = 0; values != NULL && i < count; i++)
+    if (!isfinite(values[i]))
+      return kaon_fail(ctx, KAON_ERR_NOT_FINITE, "matrix ldu: %s[%lld] is %g, not a finite number",
+                       name, (long long)i, values[i]);
+  return KAON_OK;
+}
+
 static kaon_status check_ldu(kaon_context *ctx, const kaon_ldu_arrays *a) {
   if (a->cells < 0 || a->cells > INT32_MAX)
     return kaon_fail(ctx, a->cells < 0 ? KAON_ERR_ARGUMENT : KAON_ERR_UNSUPPORTED,
@@ -241,6 +250,9 @@ static kaon_status check_ldu(kaon_context *ctx, const kaon_ldu_arrays *a) {
                        "diagonal",
                        (long long)f, (int)a->owner[f]);
   }
+  KAON_TRY(check_numbers(ctx, "diagonal", a->diagonal, a->cells));
+  KAON_TRY(check_numbers(ctx, "upper", a->upper, a->faces));
+  KAON_TRY(check_numbers(ctx, "lower", a->lower, a->faces));
   if (a->interfaces < 0 || (a->interfaces > 0 && a->interface == NULL))
     return kaon_fail(ctx, KAON_ERR_ARGUMENT, "matrix ldu: %d interfaces that are not handed over",
                      a->interfaces);

@@ -183,6 +183,15 @@ static void malformed_arrays_are_refused(void **state) {
   a.global_rows = 3;
   a.column32 = NULL;
   REFUSED(KAON_ERR_ARGUMENT, "column32", "column64");
+  assert_null(matrix);
+  kaon_context_destroy(&ctx);
+}
+
+static void malformed_triplets_are_refused(void **state) {
+  (void)state;
+  kaon_context *ctx = open_default();
+  kaon_matrix *matrix = NULL;
+  const double values[] = {1, 2};
   int64_t row[] = {0, 4}, place[] = {0, 1};
   const kaon_triplet_arrays t = {.global_rows = 4,
                                  .rows = 4,
@@ -573,6 +582,7 @@ int main(void) {
       cmocka_unit_test(compressed_rows_of_all_kinds_are_one_matrix),
       cmocka_unit_test(faces_are_the_laplacian),
       cmocka_unit_test(malformed_arrays_are_refused),
+      cmocka_unit_test(malformed_triplets_are_refused),
       cmocka_unit_test(vectors_keep_the_callers_order),
       cmocka_unit_test(statistics_are_counted),
       cmocka_unit_test(rows_and_columns_of_zeros_are_named),

@@ -287,6 +287,126 @@ static void options_are_in_range(void **state) {
   kaon_lattice_destroy(&lattice);
 }
 
+static void one_link(void *source, int64_t site, int mu, double u[18]) {
+  (void)source, (void)site, (void)mu;
+  for (int k = 0; k < 18; k++) u[k] = k % 8 == 0; /* the identity */
+}
+
+/* What a reader would refuse is not written. */
+static void means_that_are_none_are_not_written(void **state) {
+  (void)state;
+  static const double none[] = {NAN, INFINITY, 7, -3};
+  char path[] = "/tmp/kaon-refusals-XXXXXX";
+  const int file = mkstemp(path);
+  assert_true(file >= 0);
+  close(file);
+  kaon_gauge_content content = {{4, 4, 4, 4}, 1, 1};
+  must(ctx, kaon_gauge_file_write(ctx, path, NULL, &content, one_link, NULL));
+  for (int i = 0; i < 4; i++) {
+    content.plaquette = none[i];
+    refused(kaon_gauge_file_write(ctx, path, NULL, &content, one_link, NULL), KAON_ERR_ARGUMENT,
+            "plaquette");
+    content.plaquette = 1;
+    content.link_trace = none[i];
+    refused(kaon_gauge_file_write(ctx, path, NULL, &content, one_link, NULL), KAON_ERR_ARGUMENT,
+            "link trace");
+    content.link_trace = 1;
+  }
+  remove(path);
+}
+
+static void numbers_of_options_are_what_was_written(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    uint64_t seed; /* 0: refused */
+  } rows[] = {{"seed=2e9", 2000000000},
+              {"seed=5.0e1", 50},
+              {"seed=18446744073709551615", UINT64_MAX},
+              {"seed=9007199254740993", 9007199254740993},
+              {"seed=18446744073709551616", 0},
+              {"seed=1e19", 0},
+              {"seed=-1", 0},
+              {"seed=1.5", 0},
+              {"seed=7z", 0}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    kaon_heatbath_options o = KAON_HEATBATH_OPTIONS_INIT;
+    o.seed = 77;
+    const kaon_status status = kaon_options_parse(KAON_OPTIONS_HEATBATH, &o, rows[i].text);
+    assert_int_equal(status, rows[i].seed ? KAON_OK : KAON_ERR_ARGUMENT);
+    assert_true(o.seed == (rows[i].seed ? rows[i].seed : 77));
+  }
+  uint64_t bits = 88172645463325252u;
+  for (int i = 0; i < 2000; i++) { /* xorshift64 */
+    bits ^= bits << 13, bits ^= bits >> 7, bits ^= bits << 17;
+    kaon_dirac_options o = KAON_DIRAC_OPTIONS_INIT, back = KAON_DIRAC_OPTIONS_INIT;
+    char text[512];
+    o.kappa = 0.1 + 0.05 * (double)(bits >> 11) * 0x1p-53;
+    must(ctx, kaon_options_print(KAON_OPTIONS_DIRAC, &o, text, sizeof text, NULL));
+    must(ctx, kaon_options_parse(KAON_OPTIONS_DIRAC, &back, text));
+    assert_true(back.kappa == o.kappa);
+  }
+}
+
+/* As an operator it is the inverse that it is as a solver, whatever tol is: of the matrix, not of
+ * what projections make of it; whose dagger is another. */
+static void solvers_on_reductions_are_one_operator(void **state) {
+  (void)state;
+  const int64_t row[4] = {0, 0, 1, 2}, column[4] = {0, 1, 1, 2};
+  const double value[4] = {2, 1, 3, 4}, b_of[3] = {1, 2, 3}, x_of[3] = {1. / 6, 2. / 3, 0.75};
+  const kaon_triplet_arrays arrays = {.global_rows = 3,
+                                      .rows = 3,
+                                      .reals = 1,
+                                      .entries = 4,
+                                      .row = row,
+                                      .column = column,
+                                      .values = value};
+  kaon_matrix *matrix = NULL;
+  kaon_operator *A = NULL, *R = NULL;
+  kaon_vector *b = NULL, *x = NULL;
+  must(ctx, kaon_matrix_create_triplets(ctx, &arrays, NULL, &matrix));
+  must(ctx, kaon_matrix_operator(matrix, NULL, &A));
+  must(ctx, kaon_vector_create(ctx, kaon_matrix_space(matrix), KAON_DOUBLE, 1, &b));
+  must(ctx, kaon_vector_create(ctx, kaon_matrix_space(matrix), KAON_DOUBLE, 1, &x));
+  must(ctx, kaon_vector_import(b, 0, b_of, KAON_BASIS_UKQCD));
+  for (int kind = KAON_KACZMARZ_DOUBLE; kind <= KAON_KACZMARZ_CIMMINO; kind++) {
+    kaon_kaczmarz_options how = KAON_KACZMARZ_OPTIONS_INIT;
+    how.kind = (kaon_kaczmarz_kind)kind;
+    must(ctx, kaon_kaczmarz_reduce(A, &how, &R));
+    for (int fixed = 0; fixed < 2; fixed++) {
+      kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
+      kaon_solver *solver = NULL;
+      kaon_operator *inverse = NULL;
+      double got[3];
+      o.method = KAON_CG;
+      o.tol = fixed ? 0 : 1e-12;
+      o.max_iterations = fixed ? 3 : 100;
+      must(ctx, kaon_solver_create(R, 1, &o, &solver));
+      must(ctx, kaon_solver_as_operator(solver, &inverse));
+      must(ctx, kaon_operator_apply(inverse, KAON_PLAIN, b, x));
+      must(ctx, kaon_vector_export(x, 0, got, KAON_BASIS_UKQCD));
+      for (int i = 0; i < 3; i++) assert_true(fabs(got[i] - x_of[i]) < 1e-10);
+      refused(kaon_operator_apply(inverse, KAON_DAGGER, b, x), KAON_ERR_UNSUPPORTED, "dagger");
+      kaon_operator_destroy(&inverse);
+      kaon_solver_destroy(&solver);
+    }
+    kaon_operator_destroy(&R);
+  }
+  kaon_vector_destroy(&b);
+  kaon_vector_destroy(&x);
+  kaon_operator_destroy(&A);
+  kaon_matrix_destroy(&matrix);
+}
+
+static void grids_of_too_many_ranks_are_refused(void **state) {
+  (void)state;
+  const int extents[4] = {4, 4, 4, 4};
+  int grid[4] = {0, 0, 0, 0};
+  assert_int_equal(kaon_ranks_grid(extents, 2147483647, grid), KAON_ERR_ARGUMENT);
+  must(ctx, kaon_ranks_grid(extents, 8, grid));
+  assert_int_equal(grid[0] * grid[1] * grid[2] * grid[3], 8);
+}
+
 /* A process with room for a few threads' stacks is told so, and not ended by the OpenMP runtime. */
 static void threads_that_cannot_start_are_an_error(void **state) {
   (void)state;
@@ -325,6 +445,10 @@ int main(void) {
       cmocka_unit_test(small_sources_are_not_zero),
       cmocka_unit_test(residuals_of_least_squares_are_true),
       cmocka_unit_test(options_are_in_range),
+      cmocka_unit_test(means_that_are_none_are_not_written),
+      cmocka_unit_test(numbers_of_options_are_what_was_written),
+      cmocka_unit_test(solvers_on_reductions_are_one_operator),
+      cmocka_unit_test(grids_of_too_many_ranks_are_refused),
       cmocka_unit_test(threads_that_cannot_start_are_an_error),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);

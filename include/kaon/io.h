@@ -52,7 +52,7 @@ typedef struct kaon_gauge_file_info {
   int ambiguous; /* 1: openQCD and DDalphaAMG fit alike; openqcd is assumed. If the plaquette then
                     differs from the stored one, read again with options.format = DDALPHAAMG */
 
-  int has_plaquette; /* stored, here in [0, 1]; the caller compares with the links' own */
+  int has_plaquette; /* stored, here at most 1; the caller compares with the links' own */
   double plaquette;
   double plaquette_tolerance; /* from the digits printed and the rounding of such a sum */
   int has_link_trace;         /* stored mean of Re tr U / 3; compared by the reader */
@@ -125,7 +125,7 @@ kaon_status kaon_gauge_file_read(const kaon_context *ctx, const char *path,
 /* What the header of a gauge file needs besides the links. */
 typedef struct kaon_gauge_content {
   int extents[4];
-  double plaquette;  /* in [0, 1] */
+  double plaquette;  /* mean of Re tr / 3, 1 for unit links; likewise: */
   double link_trace; /* mean of Re tr U / 3 */
 } kaon_gauge_content;
 

@@ -117,7 +117,8 @@ kaon_status kaon_dirac_clover_logdet(kaon_operator *M, kaon_parity parity, doubl
  * their own: prepare turns b into the source of R's equation, reconstruct the solution of that into
  * the one of M x = b, where the sites that R keeps come from reduced_x and the others from it and b
  * (form NONE, where b is not read: all from reduced_x). In temporal gauge the rotations are in
- * them.
+ * them. Where R's space is M's (form NONE) kaon's own solvers on R take vectors for M's already: do
+ * not prepare and reconstruct besides.
  *   b, x                  of M's space
  *   reduced_b, reduced_x  of R's space
  * All are in R's precision and of equal columns. The result (reduced_b; x) is overwritten and must

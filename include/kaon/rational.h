@@ -20,7 +20,8 @@ typedef struct kaon_rational {
  * 0 and poles above 0. Other powers: scripts/rational_approximation.py writes files for
  * kaon_rational_read.
  *   terms   1 to KAON_MULTISHIFT_MAX; the error falls like exp(-pi^2 terms / log(4 hi / lo)), down
- *           to some 1e-15 (roundings of the coefficients are not in r->error)
+ *           to roundings of the coefficients, which are not in r->error: some 1e-15 up to hi / lo =
+ *           1e10, 4e-14 at 1e12, 3e-12 at 1e16
  *   lo, hi  0 < lo < hi, hi / lo at most 1e16
  * Source: Zolotarev (1877); van den Eshof et al., hep-lat/0202025. Not collective. Errors:
  * ARGUMENT. */

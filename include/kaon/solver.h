@@ -64,11 +64,13 @@ typedef enum kaon_stop_reason {
 const char *kaon_stop_reason_name(kaon_stop_reason reason);
 
 /* Called by the solving thread when the host looks, for every step since its last look, iteration
- * by iteration and column by column, first with iteration 0: `residual` is the residual of `column`
- * that `stop` chose after `iteration` steps, as the recurrence knows it (tol = 0: the recurrence's
- * own, relative to its first). Return 0 to go on, else the solve is cancelled: columns that are not
- * done end with CANCELLED, x holds their last iterate, and it is not asked again. It must not use
- * the solver, nor anything else of its context: a device may be at work on the next steps. */
+ * by iteration and column by column, first with iteration 0; a column that waited (mixed precision)
+ * may follow in a later look with lower iterations than others had. `residual` is the residual of
+ * `column` that `stop` chose after `iteration` steps, as the recurrence knows it (tol = 0: the
+ * recurrence's own, relative to its first). Return 0 to go on, else the solve is cancelled: columns
+ * that are not done end with CANCELLED, x holds their last iterate, and it is not asked again. It
+ * must not use the solver, nor anything else of its context: a device may be at work on the next
+ * steps. */
 typedef int kaon_monitor_fn(void *user, int iteration, int column, double residual);
 
 typedef struct kaon_solver_options {
@@ -166,8 +168,8 @@ typedef struct kaon_solve_report {
  * the heads of solvers/. Errors: ARGUMENT (columns < 1, an option out of range), UNSUPPORTED (a
  * preconditioner with a method that takes none; A has no twin in the sloppy precision; pipecg,
  * groppcg, chrongear, bicg and rbicgstab, and preconditioned pipebicgstab, in half), SHAPE (the
- * preconditioner's space is not A's), STALE, MEMORY, NOT_BUILT; of the twins: UNITARITY,
- * NOT_FINITE, SINGULAR. */
+ * preconditioner's space is not A's), STALE (where twins are made; else the solve says so), MEMORY,
+ * NOT_BUILT; of the twins: UNITARITY, NOT_FINITE, SINGULAR. */
 kaon_status kaon_solver_create(kaon_operator *A, int columns, const kaon_solver_options *options,
                                kaon_solver **solver);
 /* Destroys it and sets *solver to NULL; NULL is allowed. */
@@ -195,7 +197,9 @@ kaon_status kaon_solver_solve(kaon_solver *solver, const kaon_vector *b, kaon_ve
 kaon_status kaon_solver_history(const kaon_solver *solver, int column, double *history, int *count);
 
 /* The solver as an operator of A's space and precision: y ~ A^-1 x, from a zero guess, never an
- * error when it does not converge; KAON_DAGGER with cg, chrongear, blockcg and pipecg alone. Its
+ * error when it does not converge; KAON_DAGGER with cg, chrongear, blockcg and pipecg alone. Where
+ * A is a reduction of an operator M of the same space (kaczmarz.h; form NONE of operator.h), x and
+ * y are M's, as in a solve: y ~ M^-1 x, and KAON_DAGGER is not offered. Its
  * vectors have the solver's columns. It refers to the solver, which must outlive it. A solver of
  * fixed steps (tol = 0) never waits for the host and calls no monitor. *inverse is NULL on failure.
  * Collective. Errors: ARGUMENT, MEMORY. */

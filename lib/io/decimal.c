@@ -4,6 +4,7 @@
  * gives the nearest double. Everything else (rare in files) is strtod's in the C locale. */
 #include "lib/io/decimal.h"
 
+#include <fenv.h>
 #include <locale.h>
 #include <math.h>
 #include <stdarg.h>
@@ -112,7 +113,10 @@ static void leave_c_locale(c_locale l) {
 
 double kaon_decimal_strtod(const char *text, char **end) {
   const c_locale l = enter_c_locale();
+  fenv_t traps; /* a number that is too large is the caller's to refuse */
+  feholdexcept(&traps);
   const double value = strtod(text, end);
+  fesetenv(&traps);
   leave_c_locale(l);
   return value;
 }

@@ -1,6 +1,7 @@
 /* gauge_file.c - finds the format of a gauge file and hands it to its parser; writes through the
  * same table. Contract: include/kaon/io.h. To add a format: a kaon_gauge_format row (gauge_job.h)
  * in the table below. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -38,7 +39,8 @@ const char *kaon_file_format_name(kaon_file_format format) {
 kaon_status kaon_file_format_parse(const char *name, kaon_file_format *format) {
   if (format == NULL)
     return kaon_fail(NULL, KAON_ERR_ARGUMENT, "file format: the address of the result is needed");
-  for (int i = 0; name && i < NAMES; i++) {
+  if (name == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "file format: the name is NULL");
+  for (int i = 0; i < NAMES; i++) {
     if (strcasecmp(names[i].name, name) == 0) {
       *format = names[i].format;
       return KAON_OK;
@@ -81,6 +83,12 @@ static kaon_status unknown_format(const kaon_context *ctx, const kaon_bytes *byt
   if (n == 0) return kaon_fail(ctx, KAON_ERR_FORMAT, "%s: the file is empty", bytes->name);
   for (int d = 0; n >= 24 && d < 4; d++) e[d] = (int32_t)kaon_u32_at(head + 4 * d, 0);
   if (n >= 24 && kaon_extents_volume(e, &volume)) {
+    if (24 + volume * 576 == bytes->size)
+      return kaon_fail(
+          ctx, KAON_ERR_FORMAT,
+          "%s: has the length of an openQCD or DDalphaAMG file of %lld x %lld x %lld x "
+          "%lld, but the plaquette behind its extents is none: damaged",
+          bytes->name, (long long)e[0], (long long)e[1], (long long)e[2], (long long)e[3]);
     return kaon_fail(ctx, KAON_ERR_FORMAT,
                      "%s: begins like an openQCD or DDalphaAMG file of %lld x %lld x %lld x %lld, "
                      "which has %lld "
@@ -219,6 +227,11 @@ kaon_status kaon_gauge_file_write(const kaon_context *ctx, const char *path,
   out.options = options ? *options : defaults;
   KAON_TRY(resolve(&out, kaon_short_path(path), now));
   out.options.date = kaon_printable(out.options.date, strlen(out.options.date), date, sizeof date);
+  if (!isfinite(content->plaquette) || fabs(content->plaquette) > 1 + 1e-9 ||
+      !isfinite(content->link_trace) || fabs(content->link_trace) > 1 + 1e-9)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "%s: plaquette %g, link trace %g; give the means of Re tr / 3, from -0.5 to 1",
+                     kaon_short_path(path), content->plaquette, content->link_trace);
   for (int d = 0; d < 4; d++) extents[d] = content->extents[d];
   if (!kaon_extents_volume(extents, &out.volume)) {
     char text[64];

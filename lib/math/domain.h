@@ -11,7 +11,7 @@
 /* The step's length from |q|^2 and conj(q) r; a step that cannot be taken is none. */
 static inline KAON_HD void kaon_domain_length(double relaxation, double norm, double re, double im,
                                               double alpha[2]) {
-  const double f = relaxation / norm;
+  const double f = norm != 0 ? relaxation / norm : 0; /* r = 0: nothing to add */
   const int usable = isfinite(f * re) && isfinite(f * im);
   alpha[0] = usable ? f * re : 0;
   alpha[1] = usable ? f * im : 0;
