@@ -128,7 +128,7 @@ static int parse_digits(const kaon_field *field, const char *text, void *options
   if (errno == ERANGE || *end != '\0') return 0;
   if (field->type == KAON_FIELD_UINT64) *(uint64_t *)at = whole;
   if (field->type == KAON_FIELD_INT64 && whole <= INT64_MAX) *(int64_t *)at = (int64_t)whole;
-  return 1;
+  return field->type == KAON_FIELD_UINT64 || whole <= INT64_MAX;
 }
 
 static kaon_status parse_number(const kaon_options_table *table, const kaon_field *field,

@@ -1,4 +1,8 @@
-/* threads.c - threads that begin, wait for one another and end. Contract: threads.h. */
+/* threads.c - threads that begin, wait for one another and end; their traps. Contract: threads.h.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* fegetexcept */
+#endif
 #include "lib/threads.h"
 
 #include <pthread.h>
@@ -37,9 +41,9 @@ kaon_status kaon_threads_check(int threads) {
   kaon_status status = KAON_OK;
   pthread_mutex_lock(&asking);
   pthread_t *ids = threads > had ? malloc((size_t)threads * sizeof *ids) : NULL;
-  if (threads > had) {
+  if (threads > had) { /* those that it has had the runtime keeps */
     int why = 0;
-    const int there = 1 + (ids != NULL ? start(ids, threads - 1, &why) : 0);
+    const int there = had + (ids != NULL ? start(ids, threads - had, &why) : 0);
     if (there == threads)
       had = threads;
     else
@@ -51,4 +55,41 @@ kaon_status kaon_threads_check(int threads) {
   free(ids);
   pthread_mutex_unlock(&asking);
   return status;
+}
+
+#ifdef __GLIBC__
+static int traps_now(void) {
+  return fegetexcept();
+}
+
+static void trap(int exceptions) {
+  feclearexcept(FE_ALL_EXCEPT);
+  fedisableexcept(FE_ALL_EXCEPT);
+  if (exceptions != 0) feenableexcept(exceptions);
+}
+#else
+static int traps_now(void) {
+  return 0; /* not told */
+}
+
+static void trap(int exceptions) {
+  (void)exceptions;
+}
+#endif
+
+static void trap_in_team(int threads, int exceptions) {
+#pragma omp parallel num_threads(threads)
+  trap(exceptions);
+}
+
+void kaon_traps_hold(kaon_traps *traps, int threads) {
+  traps->trapped = traps_now();
+  traps->threads = threads;
+  feholdexcept(&traps->caller);
+  if (traps->trapped > 0) trap_in_team(threads, 0);
+}
+
+void kaon_traps_restore(const kaon_traps *traps) {
+  if (traps->trapped > 0) trap_in_team(traps->threads, traps->trapped);
+  fesetenv(&traps->caller);
 }

@@ -4,6 +4,7 @@
  * costs and harms nobody. Storage: two vectors. */
 #include <stdlib.h>
 
+#include "lib/threads.h"
 #include "solvers/method.h"
 
 typedef struct inverse {
@@ -31,6 +32,15 @@ static kaon_status open_columns(const inverse *self, const kaon_vector *x, const
   return kaon_blas_copy(x, self->source, &gate);
 }
 
+/* An application of its own is no solve, which would see to traps. */
+static kaon_status invert(kaon_solver *solver, const kaon_vector *b, kaon_vector *x) {
+  kaon_traps traps;
+  kaon_traps_hold(&traps, solver->ctx->threads);
+  const kaon_status status = kaon_solver_invert(solver, b, x);
+  kaon_traps_restore(&traps);
+  return status;
+}
+
 static kaon_status apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x, kaon_vector *y,
                          const kaon_pass *pass) {
   const inverse *self = A->self;
@@ -46,11 +56,11 @@ static kaon_status apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
         "inverse: the dagger of a %s solver is not offered; use cg, chrongear, blockcg "
         "or pipecg on a Hermitian operator",
         self->solver->method->name);
-  if (pass == NULL) return kaon_solver_invert(self->solver, x, y);
+  if (pass == NULL) return invert(self->solver, x, y);
   const kaon_pass gate = kaon_pass_gate_only(pass);
   const kaon_vector *source = NULL;
   KAON_TRY(open_columns(self, x, pass, &source));
-  KAON_TRY(kaon_solver_invert(self->solver, source, self->result));
+  KAON_TRY(invert(self->solver, source, self->result));
   KAON_TRY(kaon_blas_copy(self->result, y, &gate));
   return kaon_pass_sum_apart(y, pass);
 }
@@ -82,6 +92,12 @@ static void destroy(kaon_operator *A) {
   free(self);
   free(A);
   kaon_context_release(ctx);
+}
+
+static const kaon_operator_ops inverse_ops;
+
+int kaon_inverts_within(const kaon_operator *K) {
+  return K->ops == &inverse_ops && kaon_reduces_within(((const inverse *)K->self)->solver->A);
 }
 
 static const kaon_operator_ops inverse_ops = {

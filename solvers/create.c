@@ -57,6 +57,12 @@ static kaon_status check_options(const kaon_operator *A, int columns,
   if (K->space != A->space)
     return kaon_fail(A->ctx, KAON_ERR_SHAPE,
                      "solver: the preconditioner's space is not the operator's; make both on one");
+  if (kaon_reduces_within(A) && kaon_inverts_within(K))
+    return kaon_fail(
+        A->ctx, KAON_ERR_UNSUPPORTED,
+        "solver: the preconditioner is a solver on a reduction of its own space, so an "
+        "inverse of the operator that is reduced: precondition that one by it, not the "
+        "reduction");
   return KAON_OK;
 }
 

@@ -20,9 +20,9 @@ typedef struct kaon_extremes {
 
 /* Smallest and largest eigenvalue of D^-1 A (jacobi: D^-1; NULL: of A) as up to `steps` steps of
  * Lanczos' process see them, in D's product from noise: but for rounding low is never below, high
- * never above the true one. hermitian: A is known to be; else two products may be spent on it, and
- * of an A that is not the numbers are those of conjugate gradients' coefficients. name: of whom it
- * is for, in sentences. Collective.
+ * never above the true one. hermitian: A is known to be; else, where a negative number shows, two
+ * products are spent on it, and of an A that is not the numbers are those of conjugate gradients'
+ * coefficients; they bound nothing. name: of whom it is for, in sentences. Collective.
  * Source: Saad, Iterative Methods for Sparse Linear Systems, 2nd edition, section 6.6; what
  * rounding does to it: Paige, Linear Algebra Appl. 34 (1980) 235.
  * Errors: ARGUMENT (A is not Hermitian positive definite or semi-definite; with the number),

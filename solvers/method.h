@@ -284,11 +284,13 @@ int kaon_solver_can_end_early(const kaon_solver *s);
 kaon_status kaon_solver_end_early(kaon_solver *s);
 /* solve.c: a solve in one go has an end of its own behind the loop, once no column is open. */
 int kaon_solver_ends_behind(const kaon_solver *s);
-/* solve.c: x = approximately A^-1 b from zero; what the solver does as an operator. */
 /* 1: vectors of A's space are those of the operator that A is a reduction of. */
 static inline int kaon_reduces_within(const kaon_operator *A) {
   return A->reduction != NULL && A->reduction->parent->space == A->space;
 }
+/* 1: K is a solver on such a reduction, so an inverse of what is reduced. */
+int kaon_inverts_within(const kaon_operator *K);
+/* solve.c: x = approximately A^-1 b from zero; what the solver does as an operator. */
 kaon_status kaon_solver_invert(kaon_solver *s, const kaon_vector *b, kaon_vector *x);
 
 /* service.c: verifies, replaces residuals, restarts; for all columns that wait. */

@@ -15,12 +15,12 @@
  * until what a coarser one would do is below the tolerance, then goes on in that, and from single
  * to half likewise. Shifts that miss the tolerance nevertheless are refined one by one
  * (multishift_refine.c). */
-#include <fenv.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/threads.h"
 #include "blas/precond.h"
 #include "solvers/multishift.h"
 
@@ -386,10 +386,10 @@ static kaon_status solve_all(kaon_multishift *s, const kaon_vector *b, kaon_vect
 /* Traps: as in kaon_solver_solve. */
 kaon_status kaon_multishift_solve(kaon_multishift *s, const kaon_vector *b, kaon_vector *x,
                                   kaon_column_report *reports, kaon_solve_report *report) {
-  fenv_t traps;
+  kaon_traps traps;
   if (s == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "multishift: the solver is NULL");
-  feholdexcept(&traps);
+  kaon_traps_hold(&traps, s->ctx->threads);
   const kaon_status status = solve_all(s, b, x, reports, report);
-  fesetenv(&traps);
+  kaon_traps_restore(&traps);
   return status;
 }

@@ -1,13 +1,13 @@
 /* solve.c - one solve: from the user's b and x to the system's, the run, and back, with the final
  * residuals. Where b and x are of the space that A is a reduction of, the source is prepared, the
  * reduced system solved, the solution reconstructed, and the parent's residual reported. */
-#include <fenv.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "solvers/deflate.h"
 #include "solvers/relax.h"
+#include "lib/threads.h"
 
 _Static_assert((int)KAON_CONVERGED == KAON_END_CONVERGED &&
                    (int)KAON_MAX_ITERATIONS == KAON_END_MAX_ITERATIONS &&
@@ -569,11 +569,11 @@ static kaon_status solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
  * applications that trap exceptions need not see. */
 kaon_status kaon_solver_solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
                               kaon_column_report *columns_out, kaon_solve_report *report) {
-  fenv_t traps;
+  kaon_traps traps;
   if (s == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "solve: the solver is NULL");
-  feholdexcept(&traps);
+  kaon_traps_hold(&traps, s->ctx->threads);
   const kaon_status status = solve(s, b, x, columns_out, report);
-  fesetenv(&traps);
+  kaon_traps_restore(&traps);
   return status;
 }
 

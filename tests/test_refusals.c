@@ -295,14 +295,20 @@ static void one_link(void *source, int64_t site, int mu, double u[18]) {
 /* What a reader would refuse is not written. */
 static void means_that_are_none_are_not_written(void **state) {
   (void)state;
-  static const double none[] = {NAN, INFINITY, 7, -3};
+  static const double none[] = {NAN, INFINITY};
+  kaon_gauge_write_options openqcd = KAON_GAUGE_WRITE_OPTIONS_INIT;
   char path[] = "/tmp/kaon-refusals-XXXXXX";
   const int file = mkstemp(path);
   assert_true(file >= 0);
   close(file);
   kaon_gauge_content content = {{4, 4, 4, 4}, 1, 1};
   must(ctx, kaon_gauge_file_write(ctx, path, NULL, &content, one_link, NULL));
-  for (int i = 0; i < 4; i++) {
+  openqcd.format = KAON_FORMAT_OPENQCD; /* known by it */
+  content.plaquette = 7;
+  must(ctx, kaon_gauge_file_write(ctx, path, NULL, &content, one_link, NULL)); /* of fat links */
+  refused(kaon_gauge_file_write(ctx, path, &openqcd, &content, one_link, NULL), KAON_ERR_ARGUMENT,
+          "plaquette");
+  for (int i = 0; i < 2; i++) {
     content.plaquette = none[i];
     refused(kaon_gauge_file_write(ctx, path, NULL, &content, one_link, NULL), KAON_ERR_ARGUMENT,
             "plaquette");
@@ -387,6 +393,11 @@ static void solvers_on_reductions_are_one_operator(void **state) {
       must(ctx, kaon_vector_export(x, 0, got, KAON_BASIS_UKQCD));
       for (int i = 0; i < 3; i++) assert_true(fabs(got[i] - x_of[i]) < 1e-10);
       refused(kaon_operator_apply(inverse, KAON_DAGGER, b, x), KAON_ERR_UNSUPPORTED, "dagger");
+      kaon_solver_options outer = KAON_SOLVER_OPTIONS_INIT;
+      kaon_solver *none = NULL;
+      outer.method = KAON_GCR;
+      outer.preconditioner = inverse;
+      refused(kaon_solver_create(R, 1, &outer, &none), KAON_ERR_UNSUPPORTED, "not the reduction");
       kaon_operator_destroy(&inverse);
       kaon_solver_destroy(&solver);
     }
@@ -420,7 +431,8 @@ static void threads_that_cannot_start_are_an_error(void **state) {
     kaon_context_options o = KAON_CONTEXT_OPTIONS_INIT;
     kaon_context *few = NULL;
     o.threads = 4096;
-    if (setrlimit(RLIMIT_AS, &room) != 0) _exit(77);
+    const struct rlimit stack = {(rlim_t)1 << 23, (rlim_t)1 << 23}; /* of each thread */
+    if (setrlimit(RLIMIT_STACK, &stack) != 0 || setrlimit(RLIMIT_AS, &room) != 0) _exit(77);
     const kaon_status status = kaon_context_create(&o, &few);
     const char *said = kaon_last_error(NULL);
     printf("%s\n", said);

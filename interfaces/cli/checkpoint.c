@@ -33,7 +33,7 @@ int checkpoint_save(invert_job *job) {
   }
   signals_output(name);
   int code = results_propagator(job, name, 1);
-  if (code == EXIT_DONE) job->kept = count;
+  if (code == EXIT_DONE) job->kept = count, job->kept_whole = 0;
   if (code == EXIT_DONE)
     cli_say(&job->args->common, "%d of %d columns are kept in %s; --resume goes on from there\n",
             count, job->columns, name);
@@ -134,7 +134,8 @@ static int exists(const char *name) {
 int checkpoint_load(invert_job *job) {
   char *name = partial_name(job);
   if (!name) return EXIT_DEVICE;
-  if (!exists(name)) name[strlen(name) - strlen(".partial")] = '\0';
+  job->kept_whole = !exists(name);
+  if (job->kept_whole) name[strlen(name) - strlen(".partial")] = '\0';
   int code = EXIT_DONE;
   if (exists(name)) {
     signals_stage("reading earlier columns", "nothing was changed");

@@ -105,10 +105,10 @@ static int solve(invert_job *job, int first, int count, const kaon_vector *b, ka
   const int kept = job->kept;
   const int keeps = checkpoint_keeps(job);
   if (kept && keeps)
-    snprintf(part, sizeof part, "; %d finished columns are in %.90s.partial (--resume)", kept,
-             job->args->output);
-  snprintf(loss, sizeof loss, "columns %d to %d are lost%s", keeps ? first : 0, job->columns - 1,
-           part);
+    snprintf(part, sizeof part, "; %d finished columns are in %.90s%s (--resume)", kept,
+             job->args->output, job->kept_whole ? "" : ".partial");
+  snprintf(loss, sizeof loss, "%d of %d columns are lost%s", job->columns - (keeps ? kept : 0),
+           job->columns, part);
   signals_stage("solving", loss);
   const energy_meter meter = energy_start(job->ctx);
   kaon_status status = kaon_solver_solve(job->p.solver, b, x, job->solves + first, &report);

@@ -24,9 +24,10 @@ typedef struct invert_job {
   kaon_observables links;
   kaon_vector *b, *x; /* all columns */
   kaon_column_report *solves;
-  char *done;    /* column k is converged, x holds it */
-  int kept;      /* columns that OUTPUT.partial has, or what --resume read */
-  int rehearsal; /* of memory, on a field of its own: nothing is written */
+  char *done;     /* column k is converged, x holds it */
+  int kept;       /* columns that OUTPUT.partial has, or what --resume read: */
+  int kept_whole; /* 1: OUTPUT itself */
+  int rehearsal;  /* of memory, on a field of its own: nothing is written */
   column_history *histories;
   double *host;          /* one column of this rank's sites, for transfers */
   double seconds, flops; /* of the solves */

@@ -120,7 +120,10 @@ static kaon_status subtract(const linear *l, kaon_vector *whole, kaon_vector *po
  * precision holds. `posed` is overwritten. */
 static int judge(solve_job *job) {
   const size_t columns = (size_t)job->columns;
-  if (job->l.precision == KAON_DOUBLE) return EXIT_DONE;
+  const kaon_stop stop = job->l.options.stop;
+  int cancelled = 0; /* whoever asked to stop does not wait for more */
+  for (size_t k = 0; k < columns; k++) cancelled += job->solves[k].reason == KAON_CANCELLED;
+  if (job->l.precision == KAON_DOUBLE || cancelled) return EXIT_DONE;
   double *norms = malloc(2 * columns * sizeof *norms), *b2 = norms, *r2 = norms + columns;
   kaon_status status = kaon_context_agree(job->ctx, norms ? KAON_OK : KAON_ERR_MEMORY);
   if (status == KAON_OK) status = kaon_vector_norm2(job->posed, b2);
@@ -129,12 +132,13 @@ static int judge(solve_job *job) {
   if (status == KAON_OK) status = kaon_vector_norm2(job->posed, r2);
   for (size_t k = 0; k < columns && status == KAON_OK; k++) {
     kaon_column_report *s = &job->solves[k];
-    const int full = s->stop_residual == s->residual;
+    const int full = stop == KAON_STOP_FULL || (stop == KAON_STOP_REDUCED && !job->l.R);
     if (b2[k] > 0) s->residual = sqrt(r2[k] / b2[k]);
     if (full) s->stop_residual = s->residual;
-    if (s->reason != KAON_CONVERGED || s->stop_residual <= 1.1 * job->l.options.tol) continue;
-    s->reason = KAON_STAGNATED;
-    s->rounded = 1;
+    const int met = s->stop_residual <= 1.1 * job->l.options.tol;
+    if (s->reason != KAON_CONVERGED && !(s->reason == KAON_STAGNATED && s->rounded)) continue;
+    s->reason = met ? KAON_CONVERGED : KAON_STAGNATED;
+    s->rounded = !met;
   }
   free(norms);
   return cli_status(job->ctx, status, NULL);

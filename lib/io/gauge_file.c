@@ -227,10 +227,9 @@ kaon_status kaon_gauge_file_write(const kaon_context *ctx, const char *path,
   out.options = options ? *options : defaults;
   KAON_TRY(resolve(&out, kaon_short_path(path), now));
   out.options.date = kaon_printable(out.options.date, strlen(out.options.date), date, sizeof date);
-  if (!isfinite(content->plaquette) || fabs(content->plaquette) > 1 + 1e-9 ||
-      !isfinite(content->link_trace) || fabs(content->link_trace) > 1 + 1e-9)
+  if (!isfinite(content->plaquette) || !isfinite(content->link_trace))
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                     "%s: plaquette %g, link trace %g; give the means of Re tr / 3, from -0.5 to 1",
+                     "%s: plaquette %g, link trace %g; give the means of Re tr / 3",
                      kaon_short_path(path), content->plaquette, content->link_trace);
   for (int d = 0; d < 4; d++) extents[d] = content->extents[d];
   if (!kaon_extents_volume(extents, &out.volume)) {
