@@ -8,7 +8,7 @@
 
 /* KAON_ERR_MEMORY where the system refuses some of them: the OpenMP runtime would end the whole
  * process at its first parallel loop. Asks the system once for each larger number, by as many
- * threads that begin and end; with none once the process has had as many. */
+ * threads more that begin and end; the runtime keeps those that the process has had. */
 kaon_status kaon_threads_check(int threads);
 
 /* Floating-point exceptions are not trapped between the two, in this thread and in the `threads` of

@@ -70,7 +70,7 @@ static kaon_status all_before_the_steps(void *user) {
       .b = KAON_OF_B,
       .x = KAON_OF_X,
       .source = kaon_solver_source_slot(s),
-      .least = s->end_b->precision == KAON_DOUBLE ? kaon_solver_least_norm2(s) : 0x1p-1022,
+      .least = s->end_b->precision == KAON_DOUBLE ? kaon_least_norm2(s->options.tol) : 0x1p-1022,
       .state = s->scalars->state,
       .columns = s->columns};
   s->zero_guess = 1;

@@ -269,7 +269,7 @@ kaon_status kaon_solver_issue_end(kaon_solver *s);
 kaon_status kaon_solver_issue_guess(kaon_solver *s);
 void kaon_solver_prepare_states(kaon_solver *s);
 int kaon_solver_source_slot(const kaon_solver *s);
-double kaon_solver_least_norm2(const kaon_solver *s);
+double kaon_least_norm2(double tol);
 /* ends.c: finds out whether this solve (end_b, end_x, bound) has recordings of these, or makes them
  * (replays_ends), and whether it can be issued in one go (straight). */
 kaon_status kaon_ends_begin(kaon_solver *s);

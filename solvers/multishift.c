@@ -323,7 +323,7 @@ static kaon_status look_for_lost(kaon_multishift *s, const kaon_vector *b, int *
 /* Refuses what is so small that a residual's square would be lost before it is within the
  * tolerance (check_small in solve.c). */
 static kaon_status check_small(kaon_multishift *s, const kaon_vector *b) {
-  const double tol = s->options.tol, least = 1e10 * DBL_MIN / (tol > 0 ? tol * tol : 1);
+  const double tol = s->options.tol, least = kaon_least_norm2(tol);
   int lost = -1, zeros = 0;
   if (b->precision != KAON_DOUBLE) return KAON_OK;
   for (int j = 0; j < b->nrhs; j++) zeros |= s->norm2[j] == 0;

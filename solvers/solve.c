@@ -122,8 +122,8 @@ static int any_zero(const kaon_solver *s, const double *norm2) {
 
 /* Squares of what the tolerance asks for, below which sums of squares lose bits: far above the
  * least number of full length, of which there may be one a component. */
-double kaon_solver_least_norm2(const kaon_solver *s) {
-  const double smallest = 1e10 * DBL_MIN, tol = s->options.tol;
+double kaon_least_norm2(double tol) {
+  const double smallest = 1e10 * DBL_MIN;
   return tol > 0 ? smallest / (tol * tol) : smallest;
 }
 
@@ -147,7 +147,7 @@ static kaon_status check_small(const kaon_solver *s, const kaon_vector *b) {
   if (b->precision != KAON_DOUBLE) return KAON_OK;
   if (any_zero(s, s->norm2_full)) KAON_TRY(look_for_lost(s, b, &lost));
   for (int k = 0; k < s->columns && lost < 0; k++)
-    if (s->norm2_full[k] != 0 && s->norm2_full[k] < kaon_solver_least_norm2(s)) lost = k;
+    if (s->norm2_full[k] != 0 && s->norm2_full[k] < kaon_least_norm2(s->options.tol)) lost = k;
   if (lost < 0) return KAON_OK;
   return kaon_fail(
       s->ctx, KAON_ERR_NOT_FINITE,
@@ -205,7 +205,7 @@ static kaon_status source_norms(kaon_solver *s) {
   }
   take_norms(s, KAON_OF_SOURCE, s->norm2);
   for (int k = 0; normal && s->end_b->precision == KAON_DOUBLE && k < s->columns; k++)
-    if (s->norm2[k] != 0 && s->norm2[k] < kaon_solver_least_norm2(s))
+    if (s->norm2[k] != 0 && s->norm2[k] < kaon_least_norm2(s->options.tol))
       return kaon_fail(
           s->ctx, KAON_ERR_NOT_FINITE,
           "solve: |A^dag b|^2 of column %d is %g, and squares of residuals of %g times "

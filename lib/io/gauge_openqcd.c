@@ -23,8 +23,9 @@ static void header_extents(const unsigned char *h, int64_t n[4]) {
   for (int d = 0; d < 4; d++) n[d] = (int32_t)kaon_u32_at(h + 4 * d, 0);
 }
 
-/* Links in 32 bits are off SU(3), and on few sites their mean off 1, by 1e-8. */
-#define PLAQUETTE_MOST (1.0 + 1e-7)
+/* Links that were stored in 32 bits, each number off by 2^-24 of it, are off SU(3) by sqrt(3) 2^-24
+ * at most, and products of four by 4.2e-7. */
+#define PLAQUETTE_MOST (1.0 + 5e-7)
 
 static double header_plaquette(const unsigned char *h) {
   double p;
