@@ -41,6 +41,10 @@ all its digits. What the figures mean: [conventions.md](conventions.md#benchmark
   block once - against the bandwidth of streaming reads that the same run measured; what fits in a cache may pass 100 %. `*`: the
   call is so short that the host's launches, not the device, set the pace.
 - A vector cell is GB/s (share of the limit).
+- Devices: since edbe2d5 each row begins after 0.3 s of rest, since at its limit of power a device still has the clock that the row
+  before left it with: the same cell was 12151 or 13982 GFLOPS, by the order of rows alone (`2026-11-27-b4327dbb3a90-power.txt`).
+- A plot has the row that was measured last of each cell; tables further down may be older than others. What a later file of another
+  topic replaced is in `bench/results/DEVICE/earlier/`.
 - A solve's time is the median of its repeats (the fastest in files before 0f19248), without set-up; joules are their mean, by the device's own counter. A step
   is one of all columns together. CPU: the processor's time as a share of the solve's, where a row has it.
 - Several ranks, a device each: a hop cell is **GFLOPS a rank (efficiency, times a peer)**, the efficiency against one rank with as
@@ -368,7 +372,6 @@ def series(rows, keys, point):
 
 
 def roofline(device, rows):
-    rows = [row for row in rows if row.get("ideal_gbs") and row["gflops"] > 0]
     read = median_of(rows, "limit_gbs")
     if not rows:
         return None
@@ -388,7 +391,6 @@ def roofline(device, rows):
 
 
 def by_volume(device, rows, peers):
-    rows = [row for row in rows if row["bench"] == "wilson-hop" and row["columns"] == 1]
     if len({tuple(row["lattice"]) for row in rows}) < 2:
         return None
     curves = []
@@ -409,7 +411,6 @@ def by_volume(device, rows, peers):
 
 
 def solution_time(device, rows, peers):
-    rows = [row for row in rows if row["bench"].startswith("solve-")]
     if not rows:
         return None
     names, ours, theirs, peer_name = [], [], [], "peer"
@@ -417,7 +418,7 @@ def solution_time(device, rows, peers):
         name, other = peer_of(row, peers)
         columns = f" {row['columns']} columns" if row["columns"] > 1 else ""
         quark = f"kappa {row['kappa']:g}" if row.get("kappa") is not None else f"{row.get('action', '')} mass {row.get('mass', 0):g}"
-        names.append(f"{extents(row['lattice'])} {row['bench'][6:]} {row['precision']}{columns}, {os.path.basename(row.get('gauge', ''))} {quark}")
+        names.append(f"{extents(row['lattice'])} {row['bench'][6:]} {row['precision']} r{row['links']}{columns}, {os.path.basename(row.get('gauge', ''))} {quark}")
         ours.append((len(rows) - i, row["seconds"] / row["columns"]))
         if other:
             peer_name = name
@@ -429,6 +430,16 @@ def solution_time(device, rows, peers):
     if theirs:
         curves.append((peer_name, "points pointtype 4 pointsize 1.1 linecolor 'black'", [(y, x) for x, y in theirs]))
     return plot_script(f"{device}: time to solution", axes, curves)
+
+
+def newest(rows, *keys):
+    """Of rows that are alike in `keys` the one that was measured last, in the order of the rows."""
+    last = {}
+    for row in rows:
+        key = json.dumps([row.get(name) for name in keys])
+        if key not in last or row.get("measured", "") >= last[key].get("measured", ""):
+            last[key] = row
+    return [row for row in rows if any(row is kept for kept in last.values())]
 
 
 def fastest(points):
@@ -484,19 +495,37 @@ def crossover(device, rows):
     return plot_script(f"{device}: {extents(model[0]['lattice'])}, foretold", axes, curves)
 
 
+CELL = ("bench", "lattice", "precision", "links", "columns", "ranks", "grid")
+SOLVE = CELL + ("gauge", "kappa", "mass", "csw", "action", "tol", "stop", "preconditioner", "refinement", "overlap", "reduce_delay")
+
+
 def plots_of(folder, runs, peers):
-    """[(file name, what it shows, gnuplot script)]"""
+    """[(file name, what it shows, gnuplot script, the rows in it)]"""
     every = [row for run in runs for row in run.rows if not performance_sparse.is_sparse(row)]
     rows = [row for row in every if ranks_of(row) == 1 and not row["bench"].startswith("model-")]
     if not rows:
         return []
     device = every[0]["device"]
-    made = [("roofline", "GFLOPS against flops a byte, with the limits of the same runs", roofline(device, rows)),
-            ("volume", "GFLOPS of the Wilson hop against the volume", by_volume(device, rows, peers)),
-            ("solution", "time to solution", solution_time(device, rows, peers)),
-            ("ranks", "GFLOPS a device of the Wilson hop against the number of devices", by_ranks(device, every, peers)),
-            ("crossover", "time to solution on many devices, as the model foretells it", crossover(device, every))]
-    return [(f"{folder}-{name}.svg", text, script) for name, text, script in made if script]
+    roof = newest([row for row in rows if row.get("ideal_gbs") and row["gflops"] > 0], *SOLVE)
+    hops = newest([row for row in rows if row["bench"] == "wilson-hop" and row["columns"] == 1], *CELL)
+    solves = newest([row for row in rows if row["bench"].startswith("solve-")], *SOLVE)
+    made = [("roofline", "GFLOPS against flops a byte, with the limits of the same runs", roofline(device, roof), roof),
+            ("volume", "GFLOPS of the Wilson hop against the volume", by_volume(device, hops, peers), hops),
+            ("solution", "time to solution", solution_time(device, solves, peers), solves),
+            ("ranks", "GFLOPS a device of the Wilson hop against the number of devices", by_ranks(device, every, peers),
+             [row for row in every if row["bench"] == "wilson-hop" and row["columns"] == 1]),
+            ("crossover", "time to solution on many devices, as the model foretells it", crossover(device, every),
+             [row for row in every if row["bench"].startswith("model-")])]
+    return [plot for plot in made if plot[2]]
+
+
+def beside(runs, rows):
+    """What stands below a plot: the commands that made its rows, and it."""
+    used = [run for run in runs if any(row is own for own in run.rows for row in rows)]
+    lines = unique(papers.started(row) if row.get("command") else commands(run)[0][0]
+                   for run in used for row in run.rows if any(row is own for own in rows))
+    return "Drawn by `make performance` from rows that these commands made (sections of the same topics below: " + \
+        ", ".join(run.topic for run in used) + "):\n\n```\n" + "\n".join(lines) + "\n```\n"
 
 
 # ---- the page ----
@@ -512,8 +541,9 @@ def page(folders, every_peer):
         for peer in peers:
             if any(peer_of(row, [peer])[0] for run in runs for row in run.rows):
                 parts.append(f"{peer['name']}: {peer['about']}\n")
-        for name, text, script in plots_of(folder, runs, peers) + performance_sparse.plots(folder, runs, sys.modules[__name__]):
-            parts.append(f"![{device}: {text}](plots/{name})\n")
+        for plot, text, script, rows in plots_of(folder, runs, peers) + performance_sparse.plots(runs, sys.modules[__name__]):
+            name = f"{folder}-{plot}.svg"
+            parts.append(f"![{device}: {text}](plots/{name})\n\n{beside(runs, rows)}")
             scripts[name] = script
         parts += [section(run, peers) for run in runs]
     return "\n".join(parts), scripts

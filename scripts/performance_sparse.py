@@ -116,8 +116,8 @@ def bars(title, what, rows, key, words):
     return "\n".join(text) + "\n"
 
 
-def plots(folder, runs, words):
-    """[(file name, what it shows, gnuplot script)]"""
+def plots(runs, words):
+    """[(its file's name behind the device's, what it shows, gnuplot script, the rows in it)]"""
     rows = [row for run in runs for row in run.rows if row["bench"] == "regimes"]
     if not rows:
         return []
@@ -125,7 +125,7 @@ def plots(folder, runs, words):
     for what in ("time", "energy"):
         script = bars(f"{rows[0]['device']}: {what} of a solve by regime", f"variation of {what}, %", rows, f"{what}_percent", words)
         if script:
-            made.append((f"{folder}-regimes-{what}.svg", f"{what} of regimes, against cuBLAS with polling where it was measured", script))
+            made.append((f"regimes-{what}", f"{what} of regimes, against cuBLAS with polling where it was measured", script, rows))
     return made
 
 
