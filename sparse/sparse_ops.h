@@ -94,6 +94,7 @@ typedef struct kaon_levels_args {
   const int64_t *level; /* host and device copies: a CPU reads device memory */
   const int64_t *level_host;
   const int32_t *row;
+  int in_order; /* 1, -1: rows by their numbers, upwards or downwards, are as good an order; 0: not */
   const void *diagonal; /* d, one value a row in the table's precision; NULL: 1 */
   kaon_view x, y;
   kaon_gate gate;

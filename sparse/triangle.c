@@ -24,6 +24,17 @@ static kaon_status upload_numbers(kaon_context *ctx, const double *numbers, int6
   return status;
 }
 
+/* 1: all entries are below the diagonal (or there are none), -1: above it, 0: on both sides. */
+static int order_of(const kaon_csr *T) {
+  int below = 1, above = 1;
+  for (int64_t row = 0; row < T->rows && (below || above); row++)
+    for (int64_t n = T->start[row]; n < T->start[row + 1]; n++) {
+      below &= T->column[n] < row;
+      above &= T->column[n] > row;
+    }
+  return below ? 1 : above ? -1 : 0;
+}
+
 kaon_status kaon_triangle_create(kaon_context *ctx, const kaon_csr *T, kaon_level_sets **sets,
                                  const double *diagonal, kaon_precision precision, int values_half,
                                  kaon_triangle **triangle) {
@@ -35,6 +46,7 @@ kaon_status kaon_triangle_create(kaon_context *ctx, const kaon_csr *T, kaon_leve
   }
   made->ctx = ctx;
   made->sets = *sets;
+  made->in_order = order_of(T);
   *sets = NULL;
   kaon_context_retain(ctx);
   kaon_status status = KAON_OK;
@@ -94,6 +106,7 @@ kaon_status kaon_triangle_solve(const kaon_triangle *triangle, const kaon_vector
                                  .level = triangle->level,
                                  .level_host = triangle->sets->first,
                                  .row = triangle->row,
+                                 .in_order = triangle->in_order,
                                  .diagonal = triangle->diagonal,
                                  .x = kaon_view_of(x),
                                  .y = kaon_view_of(y),

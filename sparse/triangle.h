@@ -11,6 +11,7 @@ typedef struct kaon_triangle {
   kaon_stored *stored;
   kaon_level_sets *sets; /* first: host copy */
   void *level, *row;     /* in the context's memory */
+  int in_order;          /* kaon_levels_args */
   void *diagonal;        /* NULL: 1 */
 } kaon_triangle;
 

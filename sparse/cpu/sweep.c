@@ -1,6 +1,8 @@
 /* sweep.c - on the CPU: elements for messages, and triangular sweeps by level. Rows of a level do
  * not depend on each other, so they are shared out; a level that is too short for that is left to
- * one thread, and so is a sweep of such levels. */
+ * one thread, and so is a sweep of such levels. But rows of a level are far from each other in
+ * memory: where their numbers are an order that works too, one thread that follows them is faster
+ * than a few that do not (kaon_levels_args.in_order). A row's bits do not hang on when it is done. */
 #include "lib/cpu/reduce.h"
 #include "lib/cpu/team.h"
 #include "sparse/cpu/kernels.h"
@@ -8,6 +10,7 @@
 
 enum { PICKED_ALONE = 8192 };
 enum { LEVEL_ROWS = 256 }; /* of a level on average, from which on threads share them */
+enum { LEVEL_THREADS = 8 }; /* at least, to be faster than one that goes by numbers */
 
 static void pick_some(const kaon_pick_args *args, int column, int64_t first, int64_t last) {
   const source from = {.stride = (int64_t)args->nrhs * args->reals * KAON_W};
@@ -39,6 +42,7 @@ typedef struct sweep {
   const real *x;
   real *y;
   int64_t stride;
+  int by_number; /* rows are counted by number, not through levels */
 } sweep;
 
 /* y_i = (x_i - sum_j t_ij y_j) d_i of one row and column. */
@@ -82,10 +86,12 @@ KAON_INLINE void solve_row(const sweep *s, int64_t row, int64_t skip, const int 
 KAON_INLINE void solve_rows(const sweep *s, int64_t first, int64_t last, const int reals,
                             const int half, const int wide) {
   const kaon_levels_args *a = s->args;
-  for (int64_t n = first; n < last; n++)
+  for (int64_t n = first; n < last; n++) {
+    const int64_t row = !s->by_number ? a->row[n] : a->in_order > 0 ? n : a->matrix->rows - 1 - n;
     for (int k = 0; k < a->nrhs; k++)
       if (kaon_gate_open(&a->gate, k))
-        solve_row(s, a->row[n], (int64_t)k * reals * KAON_W, reals, half, wide);
+        solve_row(s, row, (int64_t)k * reals * KAON_W, reals, half, wide);
+  }
 }
 
 static void solve_any(const sweep *s, int64_t first, int64_t last) {
@@ -100,12 +106,18 @@ static void solve_any(const sweep *s, int64_t first, int64_t last) {
 
 void KAON_EXPORT(kaon_levels)(const kaon_launch *launch, const kaon_levels_args *args) {
   const kaon_stored_matrix *m = args->matrix;
+  const int shared = m->rows / LEVEL_ROWS * args->nrhs >= args->levels;
+  const int team = kaon_team(launch, shared);
   const sweep s = {.args = args,
+                   .by_number = args->in_order != 0 && team < LEVEL_THREADS,
                    .x = args->x.data,
                    .y = args->y.data,
                    .stride = (int64_t)args->nrhs * m->reals * KAON_W};
-  const int shared = m->rows / LEVEL_ROWS * args->nrhs >= args->levels;
-  const int threads = kaon_team(launch, shared);
+  const int threads = s.by_number ? 1 : team;
+  if (s.by_number) {
+    solve_any(&s, 0, m->rows);
+    return;
+  }
   for (int i = 0; i < args->levels && threads == 1; i++) { /* a level may be one row */
     const int level = args->backward ? args->levels - 1 - i : i;
     solve_any(&s, args->level_host[level], args->level_host[level + 1]);
