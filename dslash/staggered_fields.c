@@ -12,6 +12,7 @@
 #include <kaon/options.h>
 
 #include "dslash/staggered_internal.h"
+#include "lib/threads.h"
 
 /* ---- filling ---- */
 
@@ -59,7 +60,7 @@ static kaon_status fill_own(kaon_staggered_fields *fields) {
   return KAON_OK;
 }
 
-static kaon_status fill(kaon_staggered_fields *fields) {
+static kaon_status fill_all(kaon_staggered_fields *fields) {
   const kaon_staggered_family *family = fields->family;
   fields->filled = 0;
   const kaon_status status = fill_own(fields);
@@ -71,6 +72,10 @@ static kaon_status fill(kaon_staggered_fields *fields) {
   KAON_TRY(status);
   fields->filled = 1;
   return KAON_OK;
+}
+
+static kaon_status fill(kaon_staggered_fields *fields) {
+  KAON_RETURN_UNTRAPPED(fields->family->ctx, fill_all(fields));
 }
 
 kaon_status kaon_staggered_family_update(kaon_staggered_family *family) {

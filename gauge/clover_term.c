@@ -2,13 +2,14 @@
 #include "gauge/clover_term.h"
 
 #include "gauge/gauge_internal.h"
+#include "lib/threads.h"
 
 /* A block whose smallest pivot is below this fraction of its largest element has lost all digits:
  * 36 elements, each rounded in six eliminations. */
 #define KAON_SINGULAR_RATIO (36 * 6 * 2.3e-16)
 
-kaon_status kaon_clover_term_build(const kaon_gauge *gauge, int parity, double kappa, double csw,
-                                   double *blocks) {
+static kaon_status build(const kaon_gauge *gauge, int parity, double kappa, double csw,
+                         double *blocks) {
   const kaon_gauge_ops *ops = NULL;
   kaon_launch launch;
   kaon_wide_links wide;
@@ -21,6 +22,11 @@ kaon_status kaon_clover_term_build(const kaon_gauge *gauge, int parity, double k
   if (status == KAON_OK) ops->clover_term(&launch, &args);
   kaon_wide_close(&wide);
   return status;
+}
+
+kaon_status kaon_clover_term_build(const kaon_gauge *gauge, int parity, double kappa, double csw,
+                                   double *blocks) {
+  KAON_RETURN_UNTRAPPED(gauge->ctx, build(gauge, parity, kappa, csw, blocks));
 }
 
 static kaon_status invert(kaon_lattice *lattice, int parity, double *blocks,
@@ -54,8 +60,8 @@ static kaon_status singular(const kaon_lattice *lattice, double kappa, double cs
                    x[0], x[1], x[2], x[3], kappa, csw, kappa * csw, found[1]);
 }
 
-kaon_status kaon_clover_term_invert(kaon_lattice *lattice, int parity, double kappa, double csw,
-                                    double *blocks, kaon_clover_det *det) {
+static kaon_status invert_all(kaon_lattice *lattice, int parity, double kappa, double csw,
+                              double *blocks, kaon_clover_det *det) {
   kaon_site_table table;
   double found[KAON_INVERT_RESULTS] = {0};
   kaon_status status = kaon_site_table_create(lattice, &table);
@@ -67,12 +73,23 @@ kaon_status kaon_clover_term_invert(kaon_lattice *lattice, int parity, double ka
   return kaon_agree(lattice->ctx, status);
 }
 
-kaon_status kaon_clover_term_store(const kaon_lattice *lattice, const double *blocks,
-                                   kaon_precision precision, void *to, float *scale) {
+/* A block that cannot be inverted is known by its pivots. */
+kaon_status kaon_clover_term_invert(kaon_lattice *lattice, int parity, double kappa, double csw,
+                                    double *blocks, kaon_clover_det *det) {
+  KAON_RETURN_UNTRAPPED(lattice->ctx, invert_all(lattice, parity, kappa, csw, blocks, det));
+}
+
+static kaon_status store(const kaon_lattice *lattice, const double *blocks,
+                         kaon_precision precision, void *to, float *scale) {
   kaon_launch launch;
   KAON_TRY(kaon_launch_prepare(lattice->ctx, 1, 0, &launch));
   const kaon_clover_store_args args = {
       .nblocks = lattice->stencil.nblocks, .wide = blocks, .narrow = to, .scale = scale};
   lattice->ctx->backend->gauge[precision]->clover_store(&launch, &args);
   return KAON_OK;
+}
+
+kaon_status kaon_clover_term_store(const kaon_lattice *lattice, const double *blocks,
+                                   kaon_precision precision, void *to, float *scale) {
+  KAON_RETURN_UNTRAPPED(lattice->ctx, store(lattice, blocks, precision, to, scale));
 }

@@ -11,6 +11,7 @@
 
 #include "gauge/gauge_internal.h"
 #include "lib/ghosts.h"
+#include "lib/threads.h"
 
 /* Both parities of a field of links in 18 reals of the work's precision. */
 typedef struct pair {
@@ -347,21 +348,27 @@ static kaon_status mean_link(const kaon_gauge *thin, double *u0) {
   return KAON_OK;
 }
 
-kaon_status kaon_fatten(const kaon_gauge *thin, const kaon_fatten_options *options, kaon_gauge *fat,
-                        kaon_gauge *naik, kaon_fatten_report *report) {
-  const kaon_fatten_options standard = KAON_FATTEN_OPTIONS_INIT;
-  kaon_fatten_options o = options != NULL ? *options : standard;
-  kaon_fatten_report unwanted;
+static kaon_status fatten(const kaon_gauge *thin, const kaon_fatten_options *options,
+                          kaon_gauge *fat, kaon_gauge *naik, kaon_fatten_report *report) {
+  kaon_fatten_options o = *options;
   kaon_fatten_coefficients c[2];
-  if (report == NULL) report = &unwanted;
-  *report = (kaon_fatten_report){0};
-  KAON_TRY(check(thin, fat, naik));
-  KAON_TRY(check_options(thin->ctx, &o));
   const int levels = o.action == KAON_FATTEN_HISQ ? 2 : 1;
   if (levels == 1 && o.u0 == 0) KAON_TRY(mean_link(thin, &o.u0));
   for (int i = 0; i < levels; i++) KAON_TRY(kaon_fatten_action_coefficients(&o, i, &c[i]));
   report->u0 = levels == 1 ? o.u0 : 1;
   return run(thin, levels, c, &o, fat, naik, report);
+}
+
+kaon_status kaon_fatten(const kaon_gauge *thin, const kaon_fatten_options *options, kaon_gauge *fat,
+                        kaon_gauge *naik, kaon_fatten_report *report) {
+  const kaon_fatten_options standard = KAON_FATTEN_OPTIONS_INIT;
+  const kaon_fatten_options *o = options != NULL ? options : &standard;
+  kaon_fatten_report unwanted;
+  if (report == NULL) report = &unwanted;
+  *report = (kaon_fatten_report){0};
+  KAON_TRY(check(thin, fat, naik));
+  KAON_TRY(check_options(thin->ctx, o));
+  KAON_RETURN_UNTRAPPED(thin->ctx, fatten(thin, o, fat, naik, report));
 }
 
 kaon_status kaon_fatten_paths(const kaon_gauge *links, const kaon_fatten_coefficients *coefficients,
@@ -380,7 +387,22 @@ kaon_status kaon_fatten_paths(const kaon_gauge *links, const kaon_fatten_coeffic
       return kaon_fail(links->ctx, KAON_ERR_ARGUMENT,
                        "fatten: coefficients %g, %g, %g, %g, %g, %g; give finite numbers", all[0],
                        all[1], all[2], all[3], all[4], all[5]);
-  return run(links, 1, coefficients, &standard, fat, naik, report);
+  KAON_RETURN_UNTRAPPED(links->ctx, run(links, 1, coefficients, &standard, fat, naik, report));
+}
+
+static kaon_status back_to_u3(kaon_gauge *links, const kaon_fatten_options *o,
+                              kaon_fatten_report *report) {
+  work w = {.ctx = links->ctx, .lattice = links->lattice, .precision = links->precision};
+  kaon_status status = find_kernels(&w);
+  if (status == KAON_OK) status = kaon_results_create(w.ctx, &w.results);
+  if (status == KAON_OK) status = kaon_site_table_create(w.lattice, &w.sites);
+  status = kaon_agree(w.ctx, status);
+  const pair field = pair_of(links);
+  links->revision++;
+  if (status == KAON_OK) status = unitarise(&w, o, &field, report);
+  report->seconds = report->unitarise_seconds;
+  release(&w);
+  return status;
 }
 
 kaon_status kaon_fatten_unitarise(kaon_gauge *links, const kaon_fatten_options *options,
@@ -397,15 +419,5 @@ kaon_status kaon_fatten_unitarise(kaon_gauge *links, const kaon_fatten_options *
                      "fatten: links in %d reals and precision number %d; those that go back to "
                      "U(3) take 18 reals in double (0) or single (1)",
                      (int)links->reconstruct, (int)links->precision);
-  work w = {.ctx = links->ctx, .lattice = links->lattice, .precision = links->precision};
-  kaon_status status = find_kernels(&w);
-  if (status == KAON_OK) status = kaon_results_create(w.ctx, &w.results);
-  if (status == KAON_OK) status = kaon_site_table_create(w.lattice, &w.sites);
-  status = kaon_agree(w.ctx, status);
-  const pair field = pair_of(links);
-  links->revision++;
-  if (status == KAON_OK) status = unitarise(&w, o, &field, report);
-  report->seconds = report->unitarise_seconds;
-  release(&w);
-  return status;
+  KAON_RETURN_UNTRAPPED(links->ctx, back_to_u3(links, o, report));
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "gauge/gauge_internal.h"
+#include "lib/threads.h"
 
 static kaon_status check_storage(kaon_context *ctx, kaon_precision precision,
                                  kaon_reconstruct reconstruct) {
@@ -105,17 +106,7 @@ static kaon_status copy_bits(kaon_gauge *to, const kaon_gauge *from) {
   return KAON_OK;
 }
 
-kaon_status kaon_gauge_copy(kaon_gauge *to, const kaon_gauge *from) {
-  if (to == NULL || from == NULL)
-    return kaon_fail(to != NULL ? to->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "gauge: copy needs two fields");
-  if (to == from) return KAON_OK;
-  if (to->lattice != from->lattice)
-    return kaon_fail(to->ctx, KAON_ERR_SHAPE,
-                     "gauge: copy from a field on another lattice; create both on the same "
-                     "kaon_lattice");
-  if (to->precision == from->precision && to->reconstruct == from->reconstruct)
-    return copy_bits(to, from);
+static kaon_status copy_numbers(kaon_gauge *to, const kaon_gauge *from) {
   kaon_wide_links wide;
   if (to->precision == KAON_DOUBLE && to->reconstruct == KAON_RECONSTRUCT_18) {
     wide = (kaon_wide_links){.lattice = to->lattice, .links = {to->links[0], to->links[1]}};
@@ -128,8 +119,21 @@ kaon_status kaon_gauge_copy(kaon_gauge *to, const kaon_gauge *from) {
   return status;
 }
 
-kaon_status kaon_gauge_project(kaon_gauge *gauge) {
-  if (gauge == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "gauge: project needs a field");
+kaon_status kaon_gauge_copy(kaon_gauge *to, const kaon_gauge *from) {
+  if (to == NULL || from == NULL)
+    return kaon_fail(to != NULL ? to->ctx : NULL, KAON_ERR_ARGUMENT,
+                     "gauge: copy needs two fields");
+  if (to == from) return KAON_OK;
+  if (to->lattice != from->lattice)
+    return kaon_fail(to->ctx, KAON_ERR_SHAPE,
+                     "gauge: copy from a field on another lattice; create both on the same "
+                     "kaon_lattice");
+  if (to->precision == from->precision && to->reconstruct == from->reconstruct)
+    return copy_bits(to, from);
+  KAON_RETURN_UNTRAPPED(to->ctx, copy_numbers(to, from));
+}
+
+static kaon_status project(kaon_gauge *gauge) {
   const kaon_gauge_ops *ops = NULL;
   kaon_launch launch;
   kaon_wide_links wide;
@@ -143,4 +147,9 @@ kaon_status kaon_gauge_project(kaon_gauge *gauge) {
   const kaon_status status = kaon_wide_commit(gauge, &wide, 0, "gauge: project");
   kaon_wide_close(&wide);
   return status;
+}
+
+kaon_status kaon_gauge_project(kaon_gauge *gauge) {
+  if (gauge == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "gauge: project needs a field");
+  KAON_RETURN_UNTRAPPED(gauge->ctx, project(gauge));
 }

@@ -9,6 +9,7 @@
 #include "gauge/gauge_internal.h"
 #include "lib/io/gauge_job.h"
 #include "lib/slices.h"
+#include "lib/threads.h"
 
 /* Every rank is handed every link and keeps its own. */
 static void put_link(void *sink, int64_t number, int mu, const double u[18]) {
@@ -109,6 +110,19 @@ static kaon_status read_verified(const kaon_wide_links *wide, const char *path,
   return agrees ? KAON_OK : refuse_plaquette(wide, path, options, plaquette, info);
 }
 
+static kaon_status read_into(kaon_gauge *gauge, const char *path, kaon_gauge_read_options *options,
+                             kaon_gauge_file_info *info) {
+  kaon_wide_links wide;
+  KAON_TRY(kaon_wide_open(gauge, 1, &wide));
+  kaon_status status = read_verified(&wide, path, options, info);
+  if (status == KAON_OK)
+    status = kaon_wide_commit(gauge, &wide, 0, path);
+  else
+    gauge->revision++; /* the old links are gone */
+  kaon_wide_close(&wide);
+  return status;
+}
+
 kaon_status kaon_gauge_read(kaon_gauge *gauge, const char *path,
                             const kaon_gauge_read_options *options, kaon_gauge_file_info *info) {
   if (gauge == NULL || path == NULL)
@@ -116,7 +130,7 @@ kaon_status kaon_gauge_read(kaon_gauge *gauge, const char *path,
                      "gauge: reading needs a field and a path");
   static const kaon_gauge_read_options defaults = KAON_GAUGE_READ_OPTIONS_INIT;
   kaon_gauge_read_options own = options != NULL ? *options : defaults;
-  kaon_gauge_file_info found = {0};
+  kaon_gauge_file_info unwanted;
   for (int mu = 0; mu < 4; mu++) {
     const int extent = gauge->lattice->global[mu];
     if (own.extents[mu] != 0 && own.extents[mu] != extent)
@@ -125,16 +139,9 @@ kaon_status kaon_gauge_read(kaon_gauge *gauge, const char *path,
                        "XYZT"[mu], own.extents[mu], extent);
     own.extents[mu] = extent;
   }
-  kaon_wide_links wide;
-  KAON_TRY(kaon_wide_open(gauge, 1, &wide));
-  kaon_status status = read_verified(&wide, path, &own, &found);
-  if (status == KAON_OK)
-    status = kaon_wide_commit(gauge, &wide, 0, path);
-  else
-    gauge->revision++; /* the old links are gone */
-  kaon_wide_close(&wide);
-  if (info != NULL) *info = found;
-  return status;
+  if (info == NULL) info = &unwanted;
+  *info = (kaon_gauge_file_info){0};
+  KAON_RETURN_UNTRAPPED(gauge->ctx, read_into(gauge, path, &own, info));
 }
 
 /* What of a link a file keeps. */
@@ -213,14 +220,19 @@ static kaon_status write_links(const kaon_wide_links *wide, const char *path,
   return status;
 }
 
-kaon_status kaon_gauge_write(const kaon_gauge *gauge, const char *path,
-                             const kaon_gauge_write_options *options) {
-  if (gauge == NULL || path == NULL)
-    return kaon_fail(gauge != NULL ? gauge->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "gauge: writing needs a field and a path");
+static kaon_status write_from(const kaon_gauge *gauge, const char *path,
+                              const kaon_gauge_write_options *options) {
   kaon_wide_links wide;
   KAON_TRY(kaon_wide_open(gauge, 0, &wide));
   const kaon_status status = write_links(&wide, path, options);
   kaon_wide_close(&wide);
   return status;
+}
+
+kaon_status kaon_gauge_write(const kaon_gauge *gauge, const char *path,
+                             const kaon_gauge_write_options *options) {
+  if (gauge == NULL || path == NULL)
+    return kaon_fail(gauge != NULL ? gauge->ctx : NULL, KAON_ERR_ARGUMENT,
+                     "gauge: writing needs a field and a path");
+  KAON_RETURN_UNTRAPPED(gauge->ctx, write_from(gauge, path, options));
 }

@@ -6,6 +6,7 @@
 #include "gauge/gauge_internal.h"
 #include "lib/comm.h"
 #include "lib/math/link_orders.h"
+#include "lib/threads.h"
 #include "lib/vector_door.h"
 
 static const char *const names[] = {"natural", "QDP", "MILC", "CPS", "openQCD"};
@@ -156,12 +157,10 @@ static kaon_status check_any(const kaon_wide_links *wide) {
   return isinf(result[1]) ? kaon_wide_check(wide, "gauge: import") : KAON_OK;
 }
 
-/* any: not SU(3) alone. */
-static kaon_status import(kaon_gauge *gauge, kaon_gauge_order order, kaon_precision precision,
-                          const void *const *arrays, kaon_side side, int any) {
+static kaon_status import_links(kaon_gauge *gauge, kaon_gauge_order order, kaon_precision precision,
+                                const void *const *arrays, kaon_side side, int any) {
   kaon_wide_links wide = {0};
   kaon_status status = check(gauge, order, precision, arrays, side, "gauge import");
-  if (gauge == NULL) return status;
   if (status == KAON_OK) /* the field stays whole if links are refused */
     status = kaon_wide_create(gauge->lattice, &wide);
   if (status == KAON_OK)
@@ -173,17 +172,30 @@ static kaon_status import(kaon_gauge *gauge, kaon_gauge_order order, kaon_precis
   return status;
 }
 
-static kaon_status export(const kaon_gauge *gauge, kaon_gauge_order order, kaon_precision precision,
-                          void *const *arrays, kaon_side side) {
+/* any: not SU(3) alone. Numbers may be anything, which is found by computing with them. */
+static kaon_status import(kaon_gauge *gauge, kaon_gauge_order order, kaon_precision precision,
+                          const void *const *arrays, kaon_side side, int any) {
+  if (gauge == NULL) return check(gauge, order, precision, arrays, side, "gauge import");
+  KAON_RETURN_UNTRAPPED(gauge->ctx, import_links(gauge, order, precision, arrays, side, any));
+}
+
+static kaon_status export_links(const kaon_gauge *gauge, kaon_gauge_order order,
+                                kaon_precision precision, void *const *arrays, kaon_side side) {
   kaon_wide_links wide;
   kaon_status status =
       check(gauge, order, precision, (const void *const *)arrays, side, "gauge export");
-  if (gauge == NULL) return status;
   KAON_TRY(kaon_agree(gauge->ctx, status));
   KAON_TRY(kaon_wide_open(gauge, 0, &wide));
   status = kaon_agree(gauge->ctx, pass(&wide, order, precision, arrays, side, 0));
   kaon_wide_close(&wide);
   return status;
+}
+
+static kaon_status export(const kaon_gauge *gauge, kaon_gauge_order order, kaon_precision precision,
+                          void *const *arrays, kaon_side side) {
+  if (gauge == NULL)
+    return check(gauge, order, precision, (const void *const *)arrays, side, "gauge export");
+  KAON_RETURN_UNTRAPPED(gauge->ctx, export_links(gauge, order, precision, arrays, side));
 }
 
 kaon_status kaon_gauge_import(kaon_gauge *gauge, kaon_gauge_order order,

@@ -4,6 +4,7 @@
 #include <kaon/options.h>
 
 #include "gauge/gauge_internal.h"
+#include "lib/threads.h"
 
 static kaon_status check(const kaon_gauge *gauge, const kaon_heatbath_options *options,
                          int sweeps) {
@@ -56,9 +57,7 @@ static kaon_status run(const kaon_wide_links *wide, const kaon_site_table *table
   return KAON_OK;
 }
 
-kaon_status kaon_gauge_heatbath(kaon_gauge *gauge, const kaon_heatbath_options *options,
-                                int sweeps) {
-  KAON_TRY(check(gauge, options, sweeps));
+static kaon_status update(kaon_gauge *gauge, const kaon_heatbath_options *options, int sweeps) {
   kaon_wide_links wide;
   kaon_site_table table;
   KAON_TRY(kaon_wide_open(gauge, 0, &wide));
@@ -68,4 +67,10 @@ kaon_status kaon_gauge_heatbath(kaon_gauge *gauge, const kaon_heatbath_options *
   kaon_site_table_release(&table);
   kaon_wide_close(&wide);
   return status;
+}
+
+kaon_status kaon_gauge_heatbath(kaon_gauge *gauge, const kaon_heatbath_options *options,
+                                int sweeps) {
+  KAON_TRY(check(gauge, options, sweeps));
+  KAON_RETURN_UNTRAPPED(gauge->ctx, update(gauge, options, sweeps));
 }

@@ -1,6 +1,7 @@
 /* observables.c - plaquette, link trace, Polyakov loop, topological charge, distance from SU(3).
  * All sums are taken in double over fixed chunks: the same for any number of threads. */
 #include "gauge/temporal.h"
+#include "lib/threads.h"
 
 static kaon_status charge(const kaon_wide_links *wide, double *sum) {
   const kaon_gauge_ops *ops = NULL;
@@ -34,7 +35,7 @@ static kaon_status polyakov(const kaon_wide_links *wide, double mean[2]) {
   return status;
 }
 
-static kaon_status measure(const kaon_wide_links *wide, kaon_observables *o) {
+static kaon_status measure_wide(const kaon_wide_links *wide, kaon_observables *o) {
   double mean[KAON_PLAQUETTE_MEANS], deviation[KAON_INSPECT_RESULTS];
   KAON_TRY(kaon_wide_plaquette(wide, mean));
   o->plaquette_space = mean[0];
@@ -48,13 +49,17 @@ static kaon_status measure(const kaon_wide_links *wide, kaon_observables *o) {
   return KAON_OK;
 }
 
+static kaon_status measure(const kaon_gauge *gauge, kaon_observables *observables) {
+  kaon_wide_links wide;
+  KAON_TRY(kaon_wide_open(gauge, 0, &wide));
+  const kaon_status status = measure_wide(&wide, observables);
+  kaon_wide_close(&wide);
+  return status;
+}
+
 kaon_status kaon_gauge_measure(const kaon_gauge *gauge, kaon_observables *observables) {
   if (gauge == NULL || observables == NULL)
     return kaon_fail(gauge != NULL ? gauge->ctx : NULL, KAON_ERR_ARGUMENT,
                      "gauge: measure needs a field and a place for the observables");
-  kaon_wide_links wide;
-  KAON_TRY(kaon_wide_open(gauge, 0, &wide));
-  const kaon_status status = measure(&wide, observables);
-  kaon_wide_close(&wide);
-  return status;
+  KAON_RETURN_UNTRAPPED(gauge->ctx, measure(gauge, observables));
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "gauge/gauge_internal.h"
+#include "lib/threads.h"
 
 static kaon_status run(kaon_wide_links *wide, const kaon_site_table *table, int kind, double eps,
                        uint64_t seed) {
@@ -18,8 +19,8 @@ static kaon_status run(kaon_wide_links *wide, const kaon_site_table *table, int 
   return KAON_OK;
 }
 
-static kaon_status fill(kaon_gauge *gauge, int kind, double eps, uint64_t seed, const char *what) {
-  if (gauge == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "%s: the field is NULL", what);
+static kaon_status fill_links(kaon_gauge *gauge, int kind, double eps, uint64_t seed,
+                              const char *what) {
   kaon_wide_links wide;
   kaon_site_table table;
   KAON_TRY(kaon_wide_open(gauge, 1, &wide));
@@ -30,6 +31,11 @@ static kaon_status fill(kaon_gauge *gauge, int kind, double eps, uint64_t seed, 
   kaon_site_table_release(&table);
   kaon_wide_close(&wide);
   return status;
+}
+
+static kaon_status fill(kaon_gauge *gauge, int kind, double eps, uint64_t seed, const char *what) {
+  if (gauge == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "%s: the field is NULL", what);
+  KAON_RETURN_UNTRAPPED(gauge->ctx, fill_links(gauge, kind, eps, seed, what));
 }
 
 kaon_status kaon_gauge_unit(kaon_gauge *gauge) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "lib/ghosts.h"
+#include "lib/threads.h"
 
 struct kaon_temporal {
   kaon_lattice *lattice;    /* retained */
@@ -118,14 +119,7 @@ static kaon_status transform(const kaon_transporter *transporter, const kaon_wid
   return KAON_OK;
 }
 
-kaon_status kaon_gauge_temporal(kaon_gauge *to, const kaon_gauge *from) {
-  if (to == NULL || from == NULL)
-    return kaon_fail(to != NULL ? to->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "gauge: the temporal gauge needs two fields");
-  if (to->lattice != from->lattice)
-    return kaon_fail(to->ctx, KAON_ERR_SHAPE,
-                     "gauge: temporal gauge of a field on another lattice; create both on the same "
-                     "kaon_lattice");
+static kaon_status fix(kaon_gauge *to, const kaon_gauge *from) {
   kaon_wide_links wide, fixed = {0};
   kaon_transporter transporter = {0};
   KAON_TRY(kaon_wide_open(from, 0, &wide));
@@ -139,6 +133,17 @@ kaon_status kaon_gauge_temporal(kaon_gauge *to, const kaon_gauge *from) {
   kaon_wide_close(&fixed);
   kaon_wide_close(&wide);
   return status;
+}
+
+kaon_status kaon_gauge_temporal(kaon_gauge *to, const kaon_gauge *from) {
+  if (to == NULL || from == NULL)
+    return kaon_fail(to != NULL ? to->ctx : NULL, KAON_ERR_ARGUMENT,
+                     "gauge: the temporal gauge needs two fields");
+  if (to->lattice != from->lattice)
+    return kaon_fail(to->ctx, KAON_ERR_SHAPE,
+                     "gauge: temporal gauge of a field on another lattice; create both on the same "
+                     "kaon_lattice");
+  KAON_RETURN_UNTRAPPED(to->ctx, fix(to, from));
 }
 
 static kaon_status keep(kaon_temporal *rotation, const kaon_transporter *transporter) {
@@ -159,9 +164,7 @@ static kaon_status keep(kaon_temporal *rotation, const kaon_transporter *transpo
   return KAON_OK;
 }
 
-kaon_status kaon_temporal_update(kaon_temporal *rotation, const kaon_gauge *gauge) {
-  if (gauge->lattice != rotation->lattice)
-    return kaon_fail(gauge->ctx, KAON_ERR_SHAPE, "temporal gauge: the field is of another lattice");
+static kaon_status update(kaon_temporal *rotation, const kaon_gauge *gauge) {
   kaon_wide_links wide;
   kaon_transporter transporter = {0};
   KAON_TRY(kaon_wide_open(gauge, 0, &wide));
@@ -170,6 +173,12 @@ kaon_status kaon_temporal_update(kaon_temporal *rotation, const kaon_gauge *gaug
   kaon_transporter_release(&transporter);
   kaon_wide_close(&wide);
   return status;
+}
+
+kaon_status kaon_temporal_update(kaon_temporal *rotation, const kaon_gauge *gauge) {
+  if (gauge->lattice != rotation->lattice)
+    return kaon_fail(gauge->ctx, KAON_ERR_SHAPE, "temporal gauge: the field is of another lattice");
+  KAON_RETURN_UNTRAPPED(gauge->ctx, update(rotation, gauge));
 }
 
 /* *rotation is to be destroyed after any outcome. */

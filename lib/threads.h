@@ -21,4 +21,15 @@ typedef struct kaon_traps {
 void kaon_traps_hold(kaon_traps *traps, int threads);
 void kaon_traps_restore(const kaon_traps *traps);
 
+/* Returns the status of `call`, during which they are not trapped in this thread and in the team of
+ * the context. */
+#define KAON_RETURN_UNTRAPPED(ctx, call)       \
+  do {                                         \
+    kaon_traps held;                           \
+    kaon_traps_hold(&held, (ctx)->threads);    \
+    const kaon_status status_of_call = (call); \
+    kaon_traps_restore(&held);                 \
+    return status_of_call;                     \
+  } while (0)
+
 #endif

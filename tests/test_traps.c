@@ -240,15 +240,137 @@ static void shifts_are_solved(void **state) {
   }
 }
 
+/* A field of 3x3 matrices, c on the diagonal, which need not be SU(3). */
+static kaon_gauge *diagonal_links(kaon_lattice *lattice, double c, kaon_precision precision) {
+  const size_t links = (size_t)4 * 4 * 4 * 8 * 4;
+  double *numbers = calloc(links, 18 * sizeof *numbers);
+  const void *arrays[1] = {numbers};
+  kaon_gauge *gauge = NULL;
+  for (size_t i = 0; i < links; i++)
+    for (int j = 0; j < 3; j++) numbers[18 * i + 8 * (size_t)j] = c;
+  must(ctx, kaon_gauge_create(lattice, precision, KAON_RECONSTRUCT_18, &gauge));
+  must(ctx, kaon_staggered_import_links(gauge, KAON_ORDER_NATURAL, KAON_DOUBLE, arrays));
+  free(numbers);
+  traps_are_as_they_were();
+  return gauge;
+}
+
+/* What is refused, or found to be no link, is found by computing with it. */
+static void odd_links_are_refused(void **state) {
+  (void)state;
+  static const double odd[] = {NAN, INFINITY, 1e200, 1e308, 1e-320, 0};
+  static const kaon_reconstruct kept[] = {KAON_RECONSTRUCT_18, KAON_RECONSTRUCT_12};
+  enum { NUMBERS = 4 * 4 * 4 * 8 * 72 };
+  const int extents[4] = {4, 4, 4, 8};
+  kaon_lattice *lattice = NULL;
+  double *numbers = malloc(NUMBERS * sizeof *numbers);
+  const void *arrays[1] = {numbers};
+  must(ctx, kaon_lattice_create(ctx, extents, KAON_PERIODIC, &lattice));
+  for (int i = 0; i < 6; i++)
+    for (int k = 0; k < 2; k++)
+      for (int p = KAON_DOUBLE; p <= KAON_HALF; p++) {
+        kaon_gauge *gauge = NULL;
+        for (int n = 0; n < NUMBERS; n++) numbers[n] = odd[i];
+        must(ctx, kaon_gauge_create(lattice, (kaon_precision)p, kept[k], &gauge));
+        const kaon_status status =
+            kaon_gauge_import(gauge, KAON_ORDER_NATURAL, KAON_DOUBLE, arrays);
+        assert_true(status == KAON_ERR_NOT_FINITE || status == KAON_ERR_UNITARITY);
+        traps_are_as_they_were();
+        kaon_gauge_destroy(&gauge);
+      }
+  kaon_lattice_destroy(&lattice);
+  free(numbers);
+}
+
+/* Everything that is computed of links: their sizes are 0, beyond float's, and such that products
+ * of a few leave double. */
+static void links_of_any_size_are_computed_with(void **state) {
+  (void)state;
+  static const double size[] = {0, 1e-200, 1e30, 1e45};
+  const int extents[4] = {4, 4, 4, 8};
+  kaon_lattice *lattice = NULL;
+  kaon_observables seen;
+  kaon_heatbath_options sweep = KAON_HEATBATH_OPTIONS_INIT;
+  const kaon_fatten_coefficients unit = {1, 1, 1, 1, 1, 1};
+  must(ctx, kaon_lattice_create(ctx, extents, KAON_PERIODIC, &lattice));
+  for (int i = 0; i < 4; i++) {
+    kaon_gauge *gauge = diagonal_links(lattice, size[i], KAON_DOUBLE), *other = NULL, *naik = NULL;
+    must(ctx, kaon_gauge_create(lattice, KAON_SINGLE, KAON_RECONSTRUCT_18, &other));
+    must(ctx, kaon_gauge_create(lattice, KAON_SINGLE, KAON_RECONSTRUCT_18, &naik));
+    must(ctx, kaon_gauge_measure(gauge, &seen));
+    traps_are_as_they_were();
+    must(ctx, kaon_gauge_copy(other, gauge));
+    traps_are_as_they_were();
+    must(ctx, kaon_gauge_temporal(other, gauge));
+    traps_are_as_they_were();
+    (void)kaon_fatten(gauge, NULL, other, naik, NULL); /* u0 may have none */
+    traps_are_as_they_were();
+    must(ctx, kaon_fatten_paths(gauge, &unit, other, naik, NULL));
+    traps_are_as_they_were();
+    must(ctx, kaon_gauge_heatbath(gauge, &sweep, 1));
+    traps_are_as_they_were();
+    must(ctx, kaon_gauge_project(gauge));
+    traps_are_as_they_were();
+    kaon_gauge_destroy(&gauge);
+    gauge = diagonal_links(lattice, size[i], KAON_DOUBLE);
+    must(ctx, kaon_fatten_unitarise(gauge, NULL, NULL));
+    traps_are_as_they_were();
+    kaon_gauge_destroy(&naik);
+    kaon_gauge_destroy(&other);
+    kaon_gauge_destroy(&gauge);
+  }
+  kaon_lattice_destroy(&lattice);
+}
+
+/* Clover blocks of links of a size, inverted, and staggered operators, which keep their largest. */
+static void operators_are_made_of_them(void **state) {
+  (void)state;
+  static const double size[] = {0, 1e-200, 1e30, 1e45};
+  const int extents[4] = {4, 4, 4, 8};
+  kaon_lattice *lattice = NULL;
+  kaon_dirac_options clover = KAON_DIRAC_OPTIONS_INIT;
+  kaon_staggered_options staggered = KAON_STAGGERED_OPTIONS_INIT;
+  clover.csw = 1;
+  staggered.mass = 0.1;
+  must(ctx, kaon_lattice_create(ctx, extents, KAON_PERIODIC, &lattice));
+  for (int i = 0; i < 4; i++)
+    for (int p = KAON_DOUBLE; p <= KAON_HALF; p++) {
+      kaon_gauge *gauge = diagonal_links(lattice, size[i], KAON_DOUBLE);
+      kaon_operator *M = NULL, *schur = NULL;
+      double logdet;
+      int64_t negative;
+      clover.precision = staggered.precision = (kaon_precision)p;
+      if (kaon_dirac_create(gauge, &clover, &M) == KAON_OK) {
+        traps_are_as_they_were();
+        (void)kaon_dirac_even_odd(M, NULL, &schur);
+        traps_are_as_they_were();
+        (void)kaon_dirac_clover_logdet(M, KAON_FULL, &logdet, &negative);
+      }
+      traps_are_as_they_were();
+      kaon_operator_destroy(&schur);
+      kaon_operator_destroy(&M);
+      (void)kaon_staggered_create(gauge, gauge, &staggered, &M);
+      traps_are_as_they_were();
+      kaon_operator_destroy(&M);
+      kaon_gauge_destroy(&gauge);
+    }
+  kaon_lattice_destroy(&lattice);
+}
+
 int main(void) {
   if (feenableexcept(0) < 0) { /* this processor cannot */
     printf("traps: not on this processor, skipped\n");
     return 0;
   }
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(matrices_are_solved),      cmocka_unit_test(propagators_are_solved),
-      cmocka_unit_test(lost_squares_are_refused), cmocka_unit_test(teams_do_not_trap),
+      cmocka_unit_test(matrices_are_solved),
+      cmocka_unit_test(propagators_are_solved),
+      cmocka_unit_test(lost_squares_are_refused),
+      cmocka_unit_test(teams_do_not_trap),
       cmocka_unit_test(shifts_are_solved),
+      cmocka_unit_test(odd_links_are_refused),
+      cmocka_unit_test(links_of_any_size_are_computed_with),
+      cmocka_unit_test(operators_are_made_of_them),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,4 +1,7 @@
-/* gauge.h - SU(3) link fields: import, export, files, observables, generation. */
+/* gauge.h - SU(3) link fields: import, export, files, observables, generation. Links that are none
+ * are found by computing with them: floating-point exceptions are not trapped in these functions,
+ * those of fatten.h, and where operators are made of links; the caller's environment (fenv.h) is as
+ * before. */
 #ifndef KAON_GAUGE_H
 #define KAON_GAUGE_H
 
