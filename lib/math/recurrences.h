@@ -303,14 +303,18 @@ static inline KAON_HD void kaon_bicgstab_alpha(kaon_column_state *s) {
 }
 
 /* omega = (t, s) / (t, t); s = 0 is the solution. (t, s) = 0 to rounding: the stabilising step
- * cannot move (A without positive part); x is still the last iterate. */
+ * cannot move. Either A has no positive part, and x stays the last iterate; or s is all rounding,
+ * since the half step has met the solution: then it is the whole step (omega = 0), whose end finds
+ * out whether that is enough. */
 static inline KAON_HD_CALLED void kaon_bicgstab_omega(kaon_column_state *s) {
   const double *st = s->slot[KAON_S_ST], t2 = s->slot[KAON_S_T2][0], s2 = s->slot[KAON_S_Q2][0];
-  if (s2 > 0 && st[0] * st[0] + st[1] * st[1] <= 1e-28 * s2 * t2) {
+  const int still = s2 > 0 && st[0] * st[0] + st[1] * st[1] <= 1e-28 * s2 * t2;
+  if (still && !(s2 <= s->threshold || s2 <= 0.25 * s->slot[KAON_S_R2][0])) {
     kaon_broken(s, KAON_CAUSE_ZERO, 1);
     return;
   }
-  kaon_set(s, KAON_S_OMEGA, t2 != 0 ? st[0] / t2 : 0, t2 != 0 ? -st[1] / t2 : 0);
+  const int moves = t2 != 0 && !still;
+  kaon_set(s, KAON_S_OMEGA, moves ? st[0] / t2 : 0, moves ? -st[1] / t2 : 0);
   if (!kaon_slot_finite(s, KAON_S_OMEGA)) kaon_broken(s, KAON_CAUSE_NOT_FINITE, 0);
 }
 
@@ -368,7 +372,9 @@ static inline KAON_HD void kaon_rbicgstab_step(kaon_column_state *s) {
   kaon_step_end(s, r2);
   if (!(s->gate & KAON_GATE_STEP)) return;
   kaon_set(s, KAON_S_RHO, rho[0], rho[1]);
-  if (rho[0] * rho[0] + rho[1] * rho[1] <= 1e-30 * s->slot[KAON_S_R02][0] * r2)
+  const double *omega = s->slot[KAON_S_OMEGA];
+  const int still = omega[0] == 0 && omega[1] == 0; /* the step was half a one */
+  if (still || rho[0] * rho[0] + rho[1] * rho[1] <= 1e-30 * s->slot[KAON_S_R02][0] * r2)
     kaon_broken(s, kaon_cause_of_slot(s, KAON_S_RHO_NEW), 1);
   else
     kaon_bicgstab_alpha(s);
