@@ -10,6 +10,9 @@
  *
  * Recordings hold for the same vectors, memory and launch choices (replay.c), and are made when
  * these are met for the second time. Whether operators are stale is asked at each solve. */
+#include <float.h>
+#include <math.h>
+
 #include "lib/math/start.h"
 #include "solvers/runner.h"
 
@@ -64,13 +67,16 @@ static kaon_status first_service(void *user) {
 
 static kaon_status all_before_the_steps(void *user) {
   kaon_solver *s = user;
+  const kaon_reach reach = kaon_solver_reach(s);
+  const int scales = s->end_b->precision == KAON_DOUBLE;
   const kaon_start start = {
       .prepared = s->prepared->state,
       .norms = s->sums->state,
       .b = KAON_OF_B,
       .x = KAON_OF_X,
       .source = kaon_solver_source_slot(s),
-      .least = s->end_b->precision == KAON_DOUBLE ? kaon_least_norm2(s->options.tol) : 0x1p-1022,
+      .least = scales ? fmax(reach.least, kaon_least_norm2(s->options.tol)) : DBL_MIN,
+      .most = scales ? reach.most : DBL_MAX,
       .state = s->scalars->state,
       .columns = s->columns};
   s->zero_guess = 1;

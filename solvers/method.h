@@ -14,6 +14,7 @@
 
 #include "blas/blas.h"
 #include "lib/math/block.h"
+#include "solvers/scaling.h"
 
 enum { KAON_SOLVER_WORK = 2 * KAON_GCR_MAX };
 
@@ -148,8 +149,9 @@ struct kaon_solver {
   kaon_column_history *history;
   int monitored; /* history is drained (and the monitor called) */
 
-  const kaon_vector *end_b; /* the user's, for the end of the solve */
+  const kaon_vector *end_b; /* the user's, for the end of the solve; b may be scaled, then x is */
   kaon_vector *end_x;
+  kaon_scaling units;
   int ended_early;                     /* the end was queued behind the last step */
   kaon_recorder *before_after, *first; /* of begin and end, of the first service; or NULL */
   kaon_recorder *whole;                /* of all of a solve (all in ends.c) */
@@ -186,6 +188,19 @@ enum {
 
 /* Columns that a service has verified and that go on. */
 enum { KAON_GOES_ON = KAON_GATE_START | KAON_GATE_INJECT };
+
+/* For a pass that leaves its result's norm there as it goes. */
+static inline kaon_pass kaon_solver_norm_pass(const kaon_solver *s, int slot) {
+  kaon_pass pass = KAON_PASS_INIT;
+  pass.scalars = s->sums;
+  pass.norm = slot;
+  return pass;
+}
+
+/* norm2[k] = what was asked for; the host waits in kaon_scalars_read. */
+static inline void kaon_solver_take_norms(const kaon_solver *s, int slot, double *norm2) {
+  for (int k = 0; k < s->columns; k++) norm2[k] = s->sums_host[k].slot[slot][0];
+}
 
 /* Gate and sums of one operation; slots or KAON_NO_SLOT. */
 static inline kaon_pass kaon_gated(const kaon_solver *s, int gate) {
@@ -261,15 +276,23 @@ int kaon_solver_block(const kaon_solver *s);
 
 /* solve.c: the host's copies of all states to their idle values. */
 void kaon_solver_idle(kaon_solver *s);
-/* solve.c: what a solve issues before its first wait, and after its last step. */
+/* begin.c: what is refused; s->b and s->x from end_b and end_x; everything before the run, with the
+ * squares of the user's b in norm2_full and of the system's source in norm2. */
+kaon_status kaon_solver_check_vectors(const kaon_solver *s, const kaon_vector *b,
+                                      const kaon_vector *x);
+void kaon_solver_bind(kaon_solver *s);
+kaon_status kaon_solver_begin(kaon_solver *s);
+/* What a solve issues before its first wait (begin.c), and after its last step (solve.c). */
 kaon_status kaon_solver_issue_begin(kaon_solver *s);
 kaon_status kaon_solver_issue_end(kaon_solver *s);
-/* solve.c: the system's guess; the host's copies of states for sources whose squares are in norm2;
- * in which slot of sums these are; |b|^2 below which b is too small. */
+/* begin.c: the system's guess; in which slot of sums the sources' squares are; |b|^2 below which b
+ * is too small, and those that are solved for as they are. */
 kaon_status kaon_solver_issue_guess(kaon_solver *s);
-void kaon_solver_prepare_states(kaon_solver *s);
 int kaon_solver_source_slot(const kaon_solver *s);
 double kaon_least_norm2(double tol);
+kaon_reach kaon_solver_reach(const kaon_solver *s);
+/* solve.c: the host's copies of states for sources whose squares are in norm2. */
+void kaon_solver_prepare_states(kaon_solver *s);
 /* ends.c: finds out whether this solve (end_b, end_x, bound) has recordings of these, or makes them
  * (replays_ends), and whether it can be issued in one go (straight). */
 kaon_status kaon_ends_begin(kaon_solver *s);

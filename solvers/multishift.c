@@ -254,12 +254,11 @@ static kaon_status solve_nothing(kaon_multishift *s, kaon_vector *x) {
   return kaon_vector_zero(x);
 }
 
-static kaon_status solve(kaon_multishift *s, const kaon_vector *b, kaon_vector *x) {
+static kaon_status solve(kaon_multishift *s, kaon_vector *x) {
   double all2 = 0;
   memset(s->reports, 0, (size_t)kaon_shift_all(s) * sizeof *s->reports);
   for (int j = 0; j < s->columns; j++) all2 = fmax(all2, s->source[j].b2);
   if (all2 == 0) return solve_nothing(s, x);
-  s->b = b;
   s->outer.X = x;
   KAON_TRY(run(s));
   for (int m = 0; m < kaon_shift_all(s); m++) {
@@ -337,28 +336,40 @@ static kaon_status check_small(kaon_multishift *s, const kaon_vector *b) {
                    lost, s->norm2[lost], tol, 1e10 * DBL_MIN);
 }
 
-static kaon_status take_norms(kaon_multishift *s, const kaon_vector *b) {
-  KAON_TRY(kaon_shift_norms(s, b, s->norm2));
-  for (int j = 0; j < b->nrhs; j++) {
+static kaon_status take_norms(kaon_multishift *s) {
+  KAON_TRY(kaon_shift_norms(s, s->b, s->norm2));
+  for (int j = 0; j < s->columns; j++) {
     s->source[j] = (kaon_shift_source){.b2 = s->norm2[j]};
     if (!isfinite(s->norm2[j]))
       return kaon_fail(s->ctx, KAON_ERR_NOT_FINITE,
                        "multishift: column %d of b holds NaN or infinity, or its norm overflows",
                        j);
   }
-  return check_small(s, b);
+  return check_small(s, s->b);
+}
+
+/* b and its norms, of a scaled b where the user's is beyond reach. */
+static kaon_status take_sources(kaon_multishift *s, const kaon_vector *b) {
+  const kaon_reach reach = kaon_reach_of(s->options.tol, s->levels > 1);
+  s->b = b;
+  KAON_TRY(take_norms(s));
+  if (b->precision != KAON_DOUBLE || !kaon_reach_left(reach, s->norm2, b->nrhs)) return KAON_OK;
+  KAON_TRY(kaon_scaling_begin(&s->units, b, reach, s->norm2, s->sums, s->sums_host));
+  s->b = s->units.b;
+  return take_norms(s);
 }
 
 static kaon_status solve_columns(kaon_multishift *s, const kaon_vector *b, kaon_vector *x,
                                  kaon_column_report *reports) {
   if (b->nrhs != s->columns) KAON_TRY(kaon_shift_make_room(s, b->nrhs));
-  KAON_TRY(take_norms(s, b));
   s->applications = 0;
   s->work = 0;
   s->repeated = (kaon_traffic){0};
   s->issued = kaon_separate(s->ctx) ? s->ctx->options.issue : KAON_ISSUE_PLAIN;
-  const kaon_status status = solve(s, b, x);
+  kaon_status status = take_sources(s, b);
+  if (status == KAON_OK) status = solve(s, x);
   s->outer.X = NULL;
+  status = kaon_scaling_end(&s->units, x, s->options.tol, "multishift", status);
   if (reports != NULL && status == KAON_OK)
     memcpy(reports, s->reports, (size_t)kaon_shift_all(s) * sizeof *reports);
   return status;
@@ -386,10 +397,6 @@ static kaon_status solve_all(kaon_multishift *s, const kaon_vector *b, kaon_vect
 /* Traps: as in kaon_solver_solve. */
 kaon_status kaon_multishift_solve(kaon_multishift *s, const kaon_vector *b, kaon_vector *x,
                                   kaon_column_report *reports, kaon_solve_report *report) {
-  kaon_traps traps;
   if (s == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "multishift: the solver is NULL");
-  kaon_traps_hold(&traps, s->ctx->threads);
-  const kaon_status status = solve_all(s, b, x, reports, report);
-  kaon_traps_restore(&traps);
-  return status;
+  KAON_RETURN_UNTRAPPED(s->ctx, solve_all(s, b, x, reports, report));
 }

@@ -62,7 +62,8 @@ struct kaon_multishift {
   double flops; /* of an application to one column, on all ranks, whose parts may be unequal */
 
   /* of the solve under way */
-  const kaon_vector *b;
+  const kaon_vector *b; /* the user's, or scaled, then x is */
+  kaon_scaling units;
   int applications;      /* of all columns at once */
   double work;           /* flops of applications, to every column that they were for */
   kaon_traffic repeated; /* what recordings asked of the network */

@@ -58,10 +58,10 @@ void kaon_multishift_destroy(kaon_multishift **solver);
  *                sloppy precision left above 1.1 tol is refined by a mixed-precision CG of its own:
  *                its steps are added to iterations, and `updates` is 1
  *   report       NULL allowed; applications: of A, columns together counted once
- * Takes memory where c is not that of the call before, and where a shift is refined. Not converging
- * is no error: see the reasons. Traps of floating-point exceptions: as kaon_solver_solve.
- * Collective. Errors: ARGUMENT, SHAPE, PRECISION, ALIAS, STALE, NOT_FINITE (b), MEMORY, NOT_BUILT.
- */
+ * Takes memory where c is not that of the call before, where a shift is refined, and where b is far
+ * from 1. Not converging is no error: see the reasons. Traps of floating-point exceptions, and
+ * large and small b: as kaon_solver_solve. Collective. Errors: ARGUMENT, SHAPE, PRECISION, ALIAS,
+ * STALE, NOT_FINITE (b; x is beyond double), MEMORY, NOT_BUILT. */
 kaon_status kaon_multishift_solve(kaon_multishift *solver, const kaon_vector *b, kaon_vector *x,
                                   kaon_column_report *columns_out, kaon_solve_report *report);
 

@@ -185,9 +185,11 @@ void kaon_solver_destroy(kaon_solver **solver);
  * Not converging is no error: see the reports' reasons; CANCELLED likewise. After an error x is
  * unspecified and nothing is reported. Floating-point exceptions are not trapped meanwhile, in
  * monitors and applications' operators neither; the caller's environment (fenv.h) is as before.
+ * Columns of b in double that are too large or small for the precisions that the solve computes in
+ * are solved times a power of 2, which takes memory for another b; reports are the same.
  * Collective. Errors: ARGUMENT, SHAPE, PRECISION, ALIAS, STALE, NOT_FINITE (b or x holds NaN or
- * infinity, or its norm overflows, or squares of b would be lost), MEMORY, NOT_BUILT, UNSUPPORTED
- * (the preconditioner's). */
+ * infinity, or its norm overflows, or squares of b would be lost, or the solution is beyond
+ * double), MEMORY, NOT_BUILT, UNSUPPORTED (the preconditioner's). */
 kaon_status kaon_solver_solve(kaon_solver *solver, const kaon_vector *b, kaon_vector *x,
                               kaon_column_report *columns_out, kaon_solve_report *report);
 

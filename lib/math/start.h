@@ -14,7 +14,7 @@ typedef struct kaon_start {
   const kaon_column_state *prepared; /* open for their first service, `reference` left out */
   const kaon_column_state *norms;    /* squares in these slots: */
   int b, x, source;                  /* source: what residuals are relative to */
-  double least;                      /* |b|^2 below which squares of residuals lose bits */
+  double least, most;                /* |b|^2 of which b is solved for as it is */
   kaon_column_state *state;          /* what becomes of them */
   int columns;
 } kaon_start;
@@ -23,7 +23,7 @@ typedef struct kaon_start {
 static inline KAON_HD int kaon_start_ordinary(const kaon_start *start, int k) {
   const kaon_column_state *norms = &start->norms[k];
   const double b = norms->slot[start->b][0], source = norms->slot[start->source][0];
-  return norms->slot[start->x][0] == 0 && b >= start->least && kaon_finite(b) && source > 0 &&
+  return norms->slot[start->x][0] == 0 && b >= start->least && b <= start->most && source > 0 &&
          kaon_finite(source);
 }
 
