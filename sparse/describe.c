@@ -4,6 +4,7 @@
  * has the row of that number. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sparse/matching.h"
 #include "sparse/move.h"
@@ -162,7 +163,9 @@ static kaon_status join(kaon_context *ctx, const double *mine, double *all_of_th
   return status;
 }
 
-/* Of a matrix that one rank has, some of whose rows lack a diagonal entry. */
+/* ---- the structural rank, where some rows lack a diagonal entry ---- */
+
+/* Of a matrix that one rank has. */
 static kaon_status find_structural_rank(const kaon_matrix *matrix, kaon_matrix_info *info) {
   const kaon_csr *a = matrix->rows->rows;
   char *taken = malloc((size_t)a->rows + 1);
@@ -177,6 +180,117 @@ static kaon_status find_structural_rank(const kaon_matrix *matrix, kaon_matrix_i
       info->first_unmatched = row;
   }
   free(taken);
+  return status;
+}
+
+/* An entry other than 0, in the numbers of the whole matrix as it is shared out, and its row's in
+ * the caller's order. */
+typedef struct entry_place {
+  int32_t row, column, given;
+} entry_place;
+
+/* Returns how many this rank has; of all of them where `entries` is not NULL. */
+static int64_t list_entries(const kaon_matrix *matrix, entry_place *entries) {
+  const kaon_csr *a = matrix->rows->rows;
+  int64_t found = 0;
+  for (int64_t i = 0; i < a->rows; i++) {
+    const int64_t row = matrix->order != NULL ? matrix->order[i] : i;
+    for (int64_t n = a->start[i]; n < a->start[i + 1]; n++) {
+      const int32_t j = a->column[n];
+      if (vanishes(a, n)) continue;
+      if (entries != NULL) {
+        const int64_t own = j >= a->rows ? 0 : matrix->order != NULL ? matrix->order[j] : j;
+        const int64_t column =
+            j >= a->rows ? matrix->rows->ghost_row[j - a->rows] : matrix->first_row + own;
+        entries[found] = (entry_place){(int32_t)(matrix->first_row + row), (int32_t)column,
+                                       (int32_t)kaon_matrix_given_row(matrix, row)};
+      }
+      found++;
+    }
+  }
+  return found;
+}
+
+static kaon_status pattern_of(const kaon_context *ctx, int64_t rows, int64_t count,
+                              const entry_place *entries, kaon_csr **pattern) {
+  kaon_csr *csr = NULL;
+  KAON_TRY(kaon_csr_create(ctx, rows, rows, 1, count, &csr));
+  memset(csr->start, 0, ((size_t)rows + 1) * sizeof *csr->start);
+  for (int64_t n = 0; n < count; n++) csr->start[entries[n].row]++;
+  for (int64_t i = 0, sum = 0; i <= rows; i++) { /* where rows end, then begin */
+    sum += csr->start[i];
+    csr->start[i] = sum;
+  }
+  for (int64_t n = count - 1; n >= 0; n--) {
+    const int64_t at = --csr->start[entries[n].row];
+    csr->column[at] = entries[n].column;
+    csr->value[at] = 1;
+  }
+  const kaon_status status = kaon_csr_sort(ctx, csr, KAON_CSR_ADD);
+  if (status != KAON_OK) kaon_csr_destroy(&csr);
+  *pattern = csr;
+  return status;
+}
+
+/* On the rank that has all entries. info->first_unmatched: rows without any are known. */
+static kaon_status match_entries(const kaon_matrix *matrix, int64_t count,
+                                 const entry_place *entries, kaon_matrix_info *info) {
+  char *taken = calloc((size_t)matrix->global_rows + 1, 1);
+  kaon_csr *pattern = NULL;
+  kaon_status status = KAON_OK;
+  if (taken == NULL)
+    status =
+        kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "matrix describe: no host memory for %lld rows",
+                  (long long)matrix->global_rows);
+  if (status == KAON_OK)
+    status = pattern_of(matrix->ctx, matrix->global_rows, count, entries, &pattern);
+  if (status == KAON_OK)
+    status = kaon_csr_structural_rank(matrix->ctx, pattern, &info->structural_rank, taken);
+  info->first_unmatched = info->first_empty_row;
+  for (int64_t n = 0; n < count && status == KAON_OK; n++)
+    if (!taken[entries[n].row] &&
+        (info->first_unmatched < 0 || entries[n].given < info->first_unmatched))
+      info->first_unmatched = entries[n].given;
+  kaon_csr_destroy(&pattern);
+  free(taken);
+  return status;
+}
+
+/* Entries of a matrix that are gathered on one rank, some 30 bytes each there. */
+enum { GATHERED_MOST = 1 << 22 };
+
+/* Of a matrix that several ranks have: the first one is told where entries are. */
+static kaon_status gather_structural_rank(const kaon_matrix *matrix, kaon_matrix_info *info) {
+  kaon_context *ctx = matrix->ctx;
+  const size_t ranks = (size_t)ctx->comm->ranks;
+  const int64_t mine = list_entries(matrix, NULL);
+  int64_t *count = calloc(2 * ranks, sizeof *count), total = 0;
+  entry_place *entries = malloc(((size_t)mine + 1) * sizeof *entries);
+  void *received = NULL;
+  kaon_status status = KAON_OK;
+  if (count == NULL || entries == NULL)
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix describe: no host memory for %lld entries",
+                       (long long)mine);
+  status = kaon_agree(ctx, status);
+  if (status == KAON_OK) {
+    count[0] = list_entries(matrix, entries);
+    status = kaon_ranks_trade(ctx, sizeof *entries, count, entries, count + ranks, &received);
+  }
+  for (size_t r = 0; r < ranks && status == KAON_OK; r++) total += count[ranks + r];
+  if (status == KAON_OK && ctx->comm->rank == 0)
+    status = match_entries(matrix, total, received, info);
+  status = kaon_agree(ctx, status);
+  double found[2] = {0, 0};
+  if (ctx->comm->rank == 0) {
+    found[0] = (double)info->structural_rank;
+    found[1] = (double)info->first_unmatched;
+  }
+  if (status == KAON_OK) status = kaon_comm_sum(ctx, found, 2);
+  info->structural_rank = (int64_t)found[0];
+  info->first_unmatched = (int64_t)found[1];
+  free(received);
+  free(entries);
+  free(count);
   return status;
 }
 
@@ -220,8 +334,8 @@ kaon_status kaon_matrix_describe(const kaon_matrix *matrix, kaon_matrix_info *in
       .first_no_diagonal = number_of(sum[FIRST_DIAGONAL]),
       .structural_rank = -1,
       .first_unmatched = -1};
-  if (info->no_diagonal > 0 && matrix->ctx->comm->ranks == 1)
-    return find_structural_rank(matrix, info);
   if (info->no_diagonal == 0) info->structural_rank = info->global_rows;
-  return KAON_OK;
+  if (info->no_diagonal == 0) return KAON_OK;
+  if (matrix->ctx->comm->ranks == 1) return find_structural_rank(matrix, info);
+  return info->global_entries <= GATHERED_MOST ? gather_structural_rank(matrix, info) : KAON_OK;
 }

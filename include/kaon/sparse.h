@@ -132,11 +132,11 @@ typedef struct kaon_matrix_info {
                                       0 in the caller's order of the whole matrix; -1: none */
   /* The most rows that can each be given a column of its own in which they have an entry other than
    * 0 (fewer than all: the matrix is singular, whatever its numbers), and the least row that such a
-   * choice leaves without one; -1: none. Of several ranks -1 where a row lacks its diagonal entry:
-   * it is not looked for. */
+   * choice leaves without one; -1: none. Of several ranks structural_rank is -1 where a row lacks
+   * its diagonal entry and there are more than 2^22 entries: it is not looked for. */
   int64_t structural_rank, first_unmatched;
 } kaon_matrix_info;
-/* Collective. Errors: ARGUMENT. */
+/* Collective. Errors: ARGUMENT, MEMORY, COMM. */
 kaon_status kaon_matrix_describe(const kaon_matrix *matrix, kaon_matrix_info *info);
 
 /* How rows are shared among the ranks. */

@@ -352,10 +352,51 @@ static void columns_of_zeros_are_named_as_on_one_rank(void **state) {
     assert_int_equal(part.first_empty_row, one.first_empty_row);
     assert_int_equal(part.first_empty_column, one.first_empty_column);
     assert_int_equal(part.first_no_diagonal, one.first_no_diagonal);
+    assert_int_equal(part.structural_rank, one.structural_rank);
+    assert_int_equal(part.first_unmatched >= 0, one.first_unmatched >= 0);
     close_side(&s);
   }
   close_side(&whole);
   ref_sparse_free(&a);
+}
+
+/* A circle of entries, each row's two to the right, so that no row has its diagonal; `crowded`:
+ * rows 207 to 209 have columns 3 and 4 alone, one of them left over. */
+static ref_sparse circle(int crowded) {
+  ref_sparse a = ref_sparse_new(300);
+  for (size_t i = 0; i < a.rows; i++) {
+    const int crowd = crowded && i >= 207 && i <= 209;
+    ref_sparse_add(&a, i, crowd ? 3 : (i + 2) % a.rows, 1);
+    ref_sparse_add(&a, i, crowd ? 4 : (i + 3) % a.rows, 2);
+    if (!crowd) ref_sparse_add(&a, i, (i * 7 + 5) % a.rows, i % 7 == 0 ? 0 : 0.5);
+  }
+  return a;
+}
+
+/* Wherever rows and columns are, and in whatever order they are kept. */
+static void the_structural_rank_is_the_matrix_own(void **state) {
+  (void)state;
+  for (int crowded = 0; crowded < 2; crowded++)
+    for (int share = 0; share < SHARES; share++)
+      for (int moved = 0; moved < 2; moved++) {
+        ref_sparse a = circle(crowded);
+        side s = open_side(&a, 1, world_size(), share, KAON_OVERLAP_AUTO, KAON_ISA_AUTO);
+        kaon_matrix_options options = KAON_MATRIX_OPTIONS_INIT;
+        kaon_matrix_info info;
+        options.ordering = KAON_ORDERING_RCM;
+        options.partition = KAON_PARTITION_METIS;
+        if (moved) kaon_matrix_destroy(&s.matrix);
+        if (moved) s.matrix = sparse_matrix_part(s.ctx, &a, 1, s.first, s.rows, &options);
+        must(s.ctx, kaon_matrix_describe(s.matrix, &info));
+        assert_true(info.no_diagonal > 250 && info.empty_rows == 0);
+        assert_int_equal(info.structural_rank, crowded ? 299 : 300);
+        if (crowded)
+          assert_in_range(info.first_unmatched, 207, 209);
+        else
+          assert_int_equal(info.first_unmatched, -1);
+        close_side(&s);
+        ref_sparse_free(&a);
+      }
 }
 
 /* All ranks hear of what one of them did wrong. */
@@ -394,5 +435,6 @@ static const struct CMUnitTest matrices_on_ranks[] = {
     cmocka_unit_test(solves_go_as_on_one_rank),
     cmocka_unit_test(flops_are_those_of_all_rows),
     cmocka_unit_test(columns_of_zeros_are_named_as_on_one_rank),
+    cmocka_unit_test(the_structural_rank_is_the_matrix_own),
     cmocka_unit_test(rows_that_do_not_join_are_refused)};
 RANKS_MAIN(matrices_on_ranks)
