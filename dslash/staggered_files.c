@@ -106,6 +106,74 @@ kaon_status kaon_staggered_read_vector(kaon_vector *vector, int column, const ch
   return kaon_agree(vector->ctx, status);
 }
 
+/* Columns on their way in: each is imported once its sites are there. */
+typedef struct columns {
+  incoming in;
+  kaon_vector *vector;
+} columns;
+
+static void put_column_site(void *sink, int64_t number, const double *values) {
+  put_site(&((columns *)sink)->in, number, values);
+}
+
+static kaon_status check_vectors_file(const kaon_scidac_fields *file, const kaon_vector *v,
+                                      const char *path) {
+  const int *n = v->space->lattice->global, *m = file->field.extents;
+  if (memcmp(m, n, sizeof file->field.extents) != 0)
+    return kaon_fail(v->ctx, KAON_ERR_SHAPE,
+                     "%s: the file is %dx%dx%dx%d but the lattice is %dx%dx%dx%d", path, m[0], m[1],
+                     m[2], m[3], n[0], n[1], n[2], n[3]);
+  if (file->count != v->nrhs)
+    return kaon_fail(
+        v->ctx, KAON_ERR_SHAPE,
+        "%s: the file holds %d columns but the vector has %d; give a vector of as many", path,
+        file->count, v->nrhs);
+  return KAON_OK;
+}
+
+static kaon_status import_column(void *sink, int number) {
+  columns *c = sink; /* all ranks go on to the next one, or none */
+  return kaon_agree(c->vector->ctx,
+                    kaon_vector_import(c->vector, number, c->in.part, KAON_BASIS_UKQCD));
+}
+
+kaon_status kaon_staggered_file_probe(const kaon_context *ctx, const char *path,
+                                      kaon_staggered_file_info *info) {
+  kaon_scidac_fields file;
+  if (path == NULL || info == NULL)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "staggered file: a path and room for what it says are "
+                     "needed");
+  memset(info, 0, sizeof *info);
+  KAON_TRY(kaon_scidac_fields_read(ctx, path, KAON_STAGGERED_REALS, 0, &file, NULL, NULL, NULL));
+  memcpy(info->extents, file.field.extents, sizeof info->extents);
+  info->columns = file.count;
+  info->precision = file.field.precision;
+  memcpy(info->text, file.title, sizeof info->text);
+  return KAON_OK;
+}
+
+kaon_status kaon_staggered_read_vectors(kaon_vector *vector, const char *path,
+                                        int ignore_checksum) {
+  kaon_scidac_fields file;
+  KAON_TRY(check_vector(vector, path));
+  const kaon_lattice *lattice = vector->space->lattice;
+  kaon_status status =
+      kaon_scidac_fields_read(vector->ctx, path, KAON_STAGGERED_REALS, 0, &file, NULL, NULL, NULL);
+  if (status == KAON_OK) status = check_vectors_file(&file, vector, path);
+  KAON_TRY(kaon_agree(vector->ctx, status));
+  double *part = calloc((size_t)lattice->volume * KAON_STAGGERED_REALS, sizeof *part);
+  columns c = {{lattice, &file.field, KAON_STAGGERED_REALS, part}, vector};
+  if (part == NULL)
+    status = kaon_fail(vector->ctx, KAON_ERR_MEMORY, "staggered: no host memory for a column");
+  status = kaon_agree(vector->ctx, status);
+  if (status == KAON_OK)
+    status = kaon_scidac_fields_read(vector->ctx, path, KAON_STAGGERED_REALS, ignore_checksum,
+                                     &file, put_column_site, import_column, &c);
+  free(part);
+  return kaon_agree(vector->ctx, status);
+}
+
 static void get_site(void *source, int64_t site, double *values) {
   memcpy(values, (const double *)source + site * KAON_STAGGERED_REALS,
          KAON_STAGGERED_REALS * sizeof *values);

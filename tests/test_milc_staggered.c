@@ -219,12 +219,56 @@ static void vectors_come_back_from_files(void **state) {
   staggered_close(&s);
 }
 
+static void all_columns_come_back_from_one_file(void **state) {
+  (void)state;
+  staggered_case s;
+  kaon_staggered_file_info info;
+  const int extents[4] = {4, 6, 2, 10}, others[4] = {4, 6, 2, 8};
+  char path[] = "/tmp/kaon_staggered_XXXXXX";
+  if (!staggered_open(&s, KAON_ISA_AUTO, extents, 1, 0)) skip();
+  const int descriptor = mkstemp(path);
+  assert_true(descriptor >= 0);
+  close(descriptor);
+  ref_complex **chi = staggered_columns(&s, KAON_FULL, 3, 5);
+  kaon_vector *v = staggered_vector(&s, KAON_FULL, KAON_DOUBLE, 3), *two = NULL, *there = NULL;
+  for (int bits = 32; bits <= 64; bits += 32) {
+    staggered_import(&s, v, chi);
+    must(s.c.ctx, kaon_staggered_write_vectors(v, path, bits, "three <of them>"));
+    must(s.c.ctx, kaon_staggered_file_probe(s.c.ctx, path, &info));
+    assert_int_equal(info.columns, 3);
+    assert_int_equal(info.precision, bits);
+    assert_memory_equal(info.extents, extents, sizeof extents);
+    assert_string_equal(info.text, "three <of them>");
+    must(s.c.ctx, kaon_vector_zero(v));
+    must(s.c.ctx, kaon_staggered_read_vectors(v, path, 0));
+    test_below("all read back", staggered_deviation(&s, v, chi), bits == 32 ? 6e-8 : 0);
+  }
+  two = staggered_vector(&s, KAON_FULL, KAON_DOUBLE, 2);
+  must_refuse(s.c.ctx, KAON_ERR_SHAPE, kaon_staggered_read_vectors(two, path, 0));
+  kaon_lattice *lattice = NULL;
+  must(s.c.ctx, kaon_lattice_create(s.c.ctx, others, KAON_PERIODIC, &lattice));
+  must(s.c.ctx, kaon_vector_create(s.c.ctx, kaon_lattice_staggered(lattice, KAON_FULL), KAON_DOUBLE,
+                                   3, &there));
+  must_refuse(s.c.ctx, KAON_ERR_SHAPE, kaon_staggered_read_vectors(there, path, 0));
+  must_refuse(s.c.ctx, KAON_ERR_ARGUMENT, kaon_staggered_file_probe(s.c.ctx, path, NULL));
+  unlink(path);
+  must_refuse(s.c.ctx, KAON_ERR_IO, kaon_staggered_read_vectors(v, path, 0));
+  must_refuse(s.c.ctx, KAON_ERR_IO, kaon_staggered_file_probe(s.c.ctx, path, &info));
+  kaon_vector_destroy(&there);
+  kaon_lattice_destroy(&lattice);
+  kaon_vector_destroy(&two);
+  kaon_vector_destroy(&v);
+  case_free_columns(chi, 3);
+  staggered_close(&s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(recorded_solutions_solve_the_system),
       cmocka_unit_test(normal_equations_take_the_recorded_steps),
       cmocka_unit_test(the_propagator_is_the_recorded_one),
       cmocka_unit_test(vectors_come_back_from_files),
+      cmocka_unit_test(all_columns_come_back_from_one_file),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,6 +89,23 @@ kaon_status kaon_staggered_read_vector(kaon_vector *vector, int column, const ch
 kaon_status kaon_staggered_write_vectors(const kaon_vector *vector, const char *path, int bits,
                                          const char *text);
 
+/* What the headers of such a file say. */
+typedef struct kaon_staggered_file_info {
+  int extents[4];
+  int columns;     /* fields of three colours a site on all sites */
+  int precision;   /* bits of a real */
+  char text[1024]; /* the first one's title; "": none */
+} kaon_staggered_file_info;
+/* Headers only. All ranks of ctx together; ctx NULL: this process alone. Errors: ARGUMENT, IO,
+ * FORMAT, UNSUPPORTED. */
+kaon_status kaon_staggered_file_probe(const kaon_context *ctx, const char *path,
+                                      kaon_staggered_file_info *info);
+/* All columns of a file that has as many, on the vector's lattice: what
+ * kaon_staggered_write_vectors wrote. The vector is one on all sites, and unspecified after an
+ * error. Collective. Errors: ARGUMENT, SHAPE (lattices or numbers of columns differ), IO, FORMAT,
+ * UNSUPPORTED, CHECKSUM, NOT_FINITE, MEMORY. */
+kaon_status kaon_staggered_read_vectors(kaon_vector *vector, const char *path, int ignore_checksum);
+
 #ifdef __cplusplus
 }
 #endif

@@ -260,42 +260,103 @@ static kaon_status field_verdict(const kaon_scidac_scan *scan, const kaon_scidac
   return KAON_OK;
 }
 
+/* The file's next full-lattice record; *found = 0: there is none. */
+static kaon_status next_field(kaon_scidac_scan *scan, kaon_scidac_record *record, int *found) {
+  do {
+    KAON_TRY(kaon_scidac_next(scan, record, found));
+  } while (*found && record->recordtype != 0);
+  return KAON_OK;
+}
+
+/* What the headers say of it. */
+static kaon_status describe_field(const kaon_scidac_scan *scan, const kaon_scidac_record *record,
+                                  int reals, kaon_site_layout *layout, kaon_scidac_field *field) {
+  const int64_t *extents = scan->has_extents ? scan->extents : record->ildg_extents;
+  int64_t volume;
+  memset(field, 0, sizeof *field);
+  if (!(scan->has_extents || record->has_ildg_extents) || !kaon_extents_volume(extents, &volume)) {
+    return kaon_fail(
+        scan->ctx, KAON_ERR_FORMAT,
+        "%s: extents %lld x %lld x %lld x %lld are missing or not even numbers from 2 to 32768: "
+        "the file is damaged, or a lattice that kaon does not take",
+        scan->bytes->name, (long long)extents[0], (long long)extents[1], (long long)extents[2],
+        (long long)extents[3]);
+  }
+  KAON_TRY(kaon_scidac_layout(scan, record, volume, reals, layout));
+  for (int d = 0; d < 4; d++) field->extents[d] = (int)extents[d];
+  memcpy(field->datatype, record->datatype, sizeof field->datatype);
+  memcpy(field->checksum_stored, record->checksum, sizeof field->checksum_stored);
+  field->has_checksum = record->has_checksum;
+  field->precision = layout->bits;
+  field->ildg = record->ildg;
+  return KAON_OK;
+}
+
+static kaon_status read_field(const kaon_scidac_scan *scan, const kaon_scidac_record *record,
+                              const kaon_site_layout *layout, int ignore_checksum,
+                              kaon_scidac_field *field, kaon_site_put *put, void *sink) {
+  field_reader reader = {field, kaon_site_bytes(layout), layout->reals, -1, put, sink};
+  KAON_TRY(kaon_sites_read(scan->ctx, scan->bytes, layout, take_site, &reader));
+  return field_verdict(scan, record, &reader, ignore_checksum);
+}
+
 kaon_status kaon_scidac_field_bytes_read(const kaon_context *ctx, const kaon_bytes *bytes,
                                          int reals, int ignore_checksum, kaon_scidac_field *field,
                                          kaon_site_put *put, void *sink) {
   kaon_scidac_scan scan;
   kaon_scidac_record record;
   kaon_site_layout layout;
-  int64_t volume;
   int found;
   memset(field, 0, sizeof *field);
   kaon_scidac_open(ctx, bytes, &scan);
-  do {
-    KAON_TRY(kaon_scidac_next(&scan, &record, &found));
-    if (!found) {
-      return kaon_fail(ctx, KAON_ERR_FORMAT,
-                       "%s: has no lattice field record; check what the file holds", bytes->name);
-    }
-  } while (record.recordtype != 0);
-  const int64_t *extents = scan.has_extents ? scan.extents : record.ildg_extents;
-  if (!(scan.has_extents || record.has_ildg_extents) || !kaon_extents_volume(extents, &volume)) {
-    return kaon_fail(
-        ctx, KAON_ERR_FORMAT,
-        "%s: extents %lld x %lld x %lld x %lld are missing or not even numbers from 2 to 32768: "
-        "the file is damaged, or a lattice that kaon does not take",
-        bytes->name, (long long)extents[0], (long long)extents[1], (long long)extents[2],
-        (long long)extents[3]);
+  KAON_TRY(next_field(&scan, &record, &found));
+  if (!found) {
+    return kaon_fail(ctx, KAON_ERR_FORMAT,
+                     "%s: has no lattice field record; check what the file holds", bytes->name);
   }
-  KAON_TRY(kaon_scidac_layout(&scan, &record, volume, reals, &layout));
-  for (int d = 0; d < 4; d++) field->extents[d] = (int)extents[d];
-  memcpy(field->datatype, record.datatype, sizeof field->datatype);
-  memcpy(field->checksum_stored, record.checksum, sizeof field->checksum_stored);
-  field->has_checksum = record.has_checksum;
-  field->precision = layout.bits;
-  field->ildg = record.ildg;
-  field_reader reader = {field, kaon_site_bytes(&layout), reals, -1, put, sink};
-  KAON_TRY(kaon_sites_read(ctx, bytes, &layout, take_site, &reader));
-  return field_verdict(&scan, &record, &reader, ignore_checksum);
+  KAON_TRY(describe_field(&scan, &record, reals, &layout, field));
+  return read_field(&scan, &record, &layout, ignore_checksum, field, put, sink);
+}
+
+kaon_status kaon_scidac_fields_bytes_read(const kaon_context *ctx, const kaon_bytes *bytes,
+                                          int reals, int ignore_checksum,
+                                          kaon_scidac_fields *fields, kaon_site_put *put,
+                                          kaon_field_done *done, void *sink) {
+  kaon_scidac_scan scan;
+  kaon_scidac_record record;
+  kaon_site_layout layout;
+  int found;
+  memset(fields, 0, sizeof *fields);
+  kaon_scidac_open(ctx, bytes, &scan);
+  for (;; fields->count++) {
+    KAON_TRY(next_field(&scan, &record, &found));
+    if (!found) break;
+    KAON_TRY(describe_field(&scan, &record, reals, &layout, &fields->field));
+    if (fields->count == 0) {
+      char xml[2 * KAON_SCIDAC_TITLE];
+      kaon_text text, title = {"", 0};
+      KAON_TRY(kaon_scidac_text(&scan, record.xml, record.xml_length, xml, sizeof xml, &text));
+      kaon_xml_find(text, "title", &title);
+      kaon_xml_unescape(title, fields->title, sizeof fields->title);
+    }
+    if (put == NULL) continue;
+    KAON_TRY(read_field(&scan, &record, &layout, ignore_checksum, &fields->field, put, sink));
+    KAON_TRY(done(sink, fields->count));
+  }
+  if (fields->count > 0) return KAON_OK;
+  return kaon_fail(ctx, KAON_ERR_FORMAT,
+                   "%s: has no lattice field record; check what the file holds", bytes->name);
+}
+
+kaon_status kaon_scidac_fields_read(const kaon_context *ctx, const char *path, int reals,
+                                    int ignore_checksum, kaon_scidac_fields *fields,
+                                    kaon_site_put *put, kaon_field_done *done, void *sink) {
+  kaon_bytes bytes;
+  KAON_TRY(kaon_bytes_open(ctx, path, &bytes));
+  const kaon_status status =
+      kaon_scidac_fields_bytes_read(ctx, &bytes, reals, ignore_checksum, fields, put, done, sink);
+  kaon_bytes_close(&bytes);
+  return status;
 }
 
 kaon_status kaon_scidac_field_read(const kaon_context *ctx, const char *path, int reals,

@@ -70,6 +70,24 @@ kaon_status kaon_scidac_field_bytes_read(const kaon_context *ctx, const kaon_byt
                                          int reals, int ignore_checksum, kaon_scidac_field *field,
                                          kaon_site_put *put, void *sink);
 
+/* All such fields of a file, one after the other (columns of vectors). `done` follows each, with
+ * its number from 0; an error of its own ends the reading. put NULL: the headers alone. Errors:
+ * those of one field. */
+enum { KAON_SCIDAC_TITLE = 1024 };
+typedef struct kaon_scidac_fields {
+  kaon_scidac_field field; /* the last one */
+  int count;
+  char title[KAON_SCIDAC_TITLE]; /* <title> of the first one, unescaped; "": none */
+} kaon_scidac_fields;
+typedef kaon_status kaon_field_done(void *sink, int number);
+kaon_status kaon_scidac_fields_read(const kaon_context *ctx, const char *path, int reals,
+                                    int ignore_checksum, kaon_scidac_fields *fields,
+                                    kaon_site_put *put, kaon_field_done *done, void *sink);
+kaon_status kaon_scidac_fields_bytes_read(const kaon_context *ctx, const kaon_bytes *bytes,
+                                          int reals, int ignore_checksum,
+                                          kaon_scidac_fields *fields, kaon_site_put *put,
+                                          kaon_field_done *done, void *sink);
+
 /* ---- writing ---- */
 
 /* What private-record-xml says. spins = 0: left out. */

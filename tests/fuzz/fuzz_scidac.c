@@ -15,6 +15,13 @@ static void put_site(void *sink, int64_t site, const double *values) {
   (void)values;
 }
 
+static kaon_status next_begins(void *sink, int number) {
+  fuzz_sites *s = sink;
+  require(number >= 0 && s->next > 0);
+  s->next = 0;
+  return KAON_OK;
+}
+
 static void fuzz_xml(const uint8_t *data, size_t size) {
   kaon_text xml = {(const char *)data, size}, content;
   char text[64];
@@ -40,6 +47,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     kaon_bytes_from_memory(FUZZ_NAME, data, size, &bytes);
     fuzz_check_sentence(
         kaon_scidac_field_bytes_read(NULL, &bytes, reals[i], i % 2, &field, put_site, &sites));
+    kaon_scidac_fields fields;
+    sites.next = 0;
+    fuzz_check_sentence(kaon_scidac_fields_bytes_read(NULL, &bytes, reals[i], i % 2, &fields,
+                                                      put_site, next_begins, &sites));
+    require(strlen(fields.title) < sizeof fields.title);
   }
   return 0;
 }
