@@ -149,7 +149,7 @@ int linear_check(const linear_args *a, linear *l) {
 /* --- matrix --- */
 
 /* The library would say that it cannot open the file; here the other meaning is near. */
-static int check_file(const char *path, const char *option, const char *takes) {
+int linear_readable(const char *path, const char *option, const char *takes) {
   int code = EXIT_DONE;
   if (ranks_first() && access(path, R_OK) != 0)
     code = cli_wrong("%s %s: there is no such file, or it cannot be read; it takes %s", option,
@@ -194,7 +194,7 @@ int linear_matrix(kaon_context *ctx, linear *l) {
   const int file = linear_is_file(a->matrix);
   signals_stage(file ? "reading the matrix" : "making the matrix",
                 "nothing was computed or written");
-  int code = file ? check_file(a->matrix, "--matrix", LINEAR_MATRIX) : EXIT_DONE;
+  int code = file ? linear_readable(a->matrix, "--matrix", LINEAR_MATRIX) : EXIT_DONE;
   if (code != EXIT_DONE) return code;
   const kaon_status status =
       file ? kaon_matrix_read(ctx, a->matrix, &options, &l->matrix)
@@ -262,7 +262,7 @@ int linear_decide(linear *l) {
     return cli_wrong("--rhs own: %s brings no right-hand side; take ones, A*ones or a file",
                      a->matrix);
   if (l->rhs == RHS_FILE) {
-    const int code = check_file(a->rhs, "--rhs", "ones, A*ones, own or a Matrix Market file");
+    const int code = linear_readable(a->rhs, "--rhs", "ones, A*ones, own or a Matrix Market file");
     if (code != EXIT_DONE) return code;
   }
   const int code = check_singular(l);
@@ -324,40 +324,36 @@ static double noise(uint64_t seed, int column, uint64_t number) {
   return (double)(z >> 11) * 0x1p-52 - 1;
 }
 
-/* Numbers of this rank's rows from a file of 1 or more columns; *found of them. */
-static int read_file(const linear *l, double **numbers, int *found) {
-  const char *path = l->args->rhs;
+int linear_file_read(const linear *l, linear_file *f) {
   const int64_t all_rows = l->info.global_rows;
-  const int reals = l->info.reals;
-  int64_t rows = 0, columns = 0;
-  int parts = 1;
-  double *all = NULL;
-  int code =
-      cli_status(l->ctx, kaon_array_read(l->ctx, path, &rows, &columns, &parts, &all), "--rhs");
+  const char *matrix = l->args->matrix;
+  int code = cli_status(
+      l->ctx, kaon_array_read(l->ctx, f->path, &f->rows, &f->columns, &f->parts, &f->numbers),
+      f->option);
   if (code != EXIT_DONE) return code;
-  if (rows != all_rows)
+  if (f->rows != all_rows)
     code = cli_wrong(
-        "--rhs %s has %lld rows, but --matrix %s has %lld; give a b of as many rows as the matrix",
-        path, (long long)rows, l->args->matrix, (long long)all_rows);
-  else if (parts > reals)
-    code = cli_wrong("--rhs %s is complex, but --matrix %s is real; solve for its parts", path,
-                     l->args->matrix);
-  else if (columns < 1)
-    code = cli_wrong("--rhs %s has 0 columns, but b is at least 1; give a file with one", path);
-  else if (columns > l->args->columns)
-    code = cli_wrong("--rhs %s has %lld columns, but --columns is %d; pass --columns %lld", path,
-                     (long long)columns, l->args->columns, (long long)columns);
-  *found = columns < l->args->columns ? (int)columns : l->args->columns;
-  const size_t own = (size_t)l->info.rows * (size_t)reals;
-  if (code == EXIT_DONE) *numbers = calloc(own * (size_t)*found + 1, sizeof **numbers);
-  if (code == EXIT_DONE && !*numbers) code = EXIT_DEVICE;
-  for (int k = 0; k < *found && code == EXIT_DONE; k++)
-    for (int64_t i = 0; i < l->info.rows; i++)
-      for (int c = 0; c < parts; c++)
-        (*numbers)[(size_t)k * own + (size_t)(i * reals + c)] =
-            all[(k * rows + l->info.first_row + i) * parts + c];
-  free(all);
+        "%s %s has %lld rows, but --matrix %s has %lld; give %s of as many rows as "
+        "the matrix",
+        f->option, f->path, (long long)f->rows, matrix, (long long)all_rows, f->is);
+  else if (f->parts > l->info.reals)
+    code = cli_wrong("%s %s is complex, but --matrix %s is real; %s", f->option, f->path, matrix,
+                     f->real);
+  else if (f->columns < 1)
+    code = cli_wrong("%s %s has 0 columns, but %s is at least 1; give a file with one", f->option,
+                     f->path, f->is + strlen(f->is) - 1);
+  else if (f->columns > l->args->columns)
+    code = cli_wrong("%s %s has %lld columns, but --columns is %d; pass --columns %lld", f->option,
+                     f->path, (long long)f->columns, l->args->columns, (long long)f->columns);
   return ranks_agree(code);
+}
+
+void linear_file_column(const linear *l, const linear_file *f, int column, double *numbers) {
+  const int reals = l->info.reals;
+  for (int64_t i = 0; i < l->info.rows; i++)
+    for (int c = 0; c < reals; c++)
+      numbers[i * reals + c] =
+          c < f->parts ? f->numbers[(column * f->rows + l->info.first_row + i) * f->parts + c] : 0;
 }
 
 static kaon_status import_noise(const linear *l, int column, double *room, kaon_vector *b) {
@@ -422,18 +418,21 @@ static int check_held(const linear *l, const double *x, int column) {
 int linear_source(const linear *l, kaon_vector *b) {
   const int reals = l->info.reals, columns = kaon_vector_columns(b);
   const size_t numbers = (size_t)l->info.rows * (size_t)reals;
-  double *room = malloc((numbers + 1) * sizeof *room), *file = NULL;
-  int given = 1, code = ranks_agree(room ? EXIT_DONE : EXIT_DEVICE);
+  double *room = malloc((numbers + 1) * sizeof *room);
+  linear_file file = {.option = "--rhs", .path = l->args->rhs, .is = "a b"};
+  int code = ranks_agree(room ? EXIT_DONE : EXIT_DEVICE);
   if (code != EXIT_DONE) cli_error("out of memory for the right-hand sides");
-  if (code == EXIT_DONE && l->rhs == RHS_FILE) code = read_file(l, &file, &given);
+  file.real = "solve for its parts";
+  if (code == EXIT_DONE && l->rhs == RHS_FILE) code = linear_file_read(l, &file);
+  const int given = l->rhs == RHS_FILE ? (int)file.columns : 1;
   kaon_status status = KAON_OK;
   for (int k = 0; k < columns && code == EXIT_DONE && status == KAON_OK; k++) {
     if (k >= given) {
       status = import_noise(l, k, room, b);
     } else if (l->rhs == RHS_FILE) {
-      code = check_held(l, file + (size_t)k * numbers, k);
-      if (code == EXIT_DONE)
-        status = kaon_vector_import(b, k, file + (size_t)k * numbers, KAON_BASIS_UKQCD);
+      linear_file_column(l, &file, k, room);
+      code = check_held(l, room, k);
+      if (code == EXIT_DONE) status = kaon_vector_import(b, k, room, KAON_BASIS_UKQCD);
     } else if (l->rhs == RHS_OWN) {
       code = check_held(l, l->own, k);
       if (code == EXIT_DONE) status = kaon_vector_import(b, k, l->own, KAON_BASIS_UKQCD);
@@ -444,7 +443,7 @@ int linear_source(const linear *l, kaon_vector *b) {
     }
   }
   free(room);
-  free(file);
+  free(file.numbers);
   return code == EXIT_DONE ? cli_status(l->ctx, status, "--rhs") : code;
 }
 

@@ -147,6 +147,22 @@ void linear_clear(linear *l);
 /* Every column of b: column 0 as --rhs says (a file's columns as far as they go), the others
  * uniform in [-1, 1] by seed, column and row, whatever the ranks. Exit status. */
 int linear_source(const linear *l, kaon_vector *b);
+/* Columns of numbers in a Matrix Market file that an option names. The first four are the caller's:
+ * the option, its file, what it is ("a b"), and what to do where it is complex and the matrix is
+ * real. */
+typedef struct linear_file {
+  const char *option, *path, *is, *real;
+  int64_t rows, columns; /* of the file */
+  int parts;             /* of its numbers: 1 real, 2 complex */
+  double *numbers;       /* all of them, on every rank; to be released by free() */
+} linear_file;
+/* Refuses other rows than the matrix', complex numbers for a real one, and more columns than
+ * --columns. Exit status. */
+int linear_file_read(const linear *l, linear_file *file);
+/* This rank's rows of a column, as vectors take them. */
+void linear_file_column(const linear *l, const linear_file *file, int column, double *numbers);
+/* Refuses a file that is not there, of an option that takes `takes`. Exit status. */
+int linear_readable(const char *path, const char *option, const char *takes);
 void linear_close(linear *l);
 
 /* 1 if `text` names a file rather than a generator. */

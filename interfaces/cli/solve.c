@@ -13,6 +13,7 @@
 #include "progress.h"
 #include "report.h"
 #include "signals.h"
+#include "unconverged.h"
 
 #define AT(member) offsetof(solve_args, linear) + offsetof(linear_args, member)
 #define OWN(member) offsetof(solve_args, member)
@@ -28,6 +29,9 @@ static const cli_option options[] = {
      "uniform in [-1, 1] by --seed"},
     {CLI_SEED, "seed", "N", "1", AT(seed), 0, 0,
      "seed of the other columns, and of --sweep-order random"},
+    {CLI_TEXT, "guess", "FILE", NULL, OWN(guess), 0, 0,
+     "begin at these x instead of 0: a Matrix Market array with a column for each of --columns, "
+     "such as an earlier --output or the OUTPUT.unconverged of a run that fell short"},
     {CLI_GROUP, "The solver:", NULL, NULL, 0, 0, 0, NULL},
     LINEAR_OPTIONS_SOLVER(AT),
     {CLI_GROUP, "Relaxation:", NULL, NULL, 0, 0, 0, NULL},
@@ -41,7 +45,8 @@ static const cli_option options[] = {
     {CLI_GROUP, "Results:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_FILE, "output", "FILE", NULL, OWN(output), 0, 0,
      "write the solutions as a Matrix Market array (by gzip where it ends in .gz), once all "
-     "columns converged"},
+     "columns converged; where some did not, the last iterates of all go to FILE.unconverged, from "
+     "which --guess goes on"},
     {CLI_FILE, "history", "FILE.csv", NULL, OWN(history), 0, 0,
      "write every residual of every column"},
     {CLI_FILE, "plot", "FILE.png", NULL, OWN(plot), 0, 0,
@@ -181,10 +186,11 @@ static void announce(const solve_job *job) {
   if (job->columns > 1)
     snprintf(others, sizeof others, ", columns beyond it noise by seed %llu",
              (unsigned long long)l->args->seed);
-  cli_say(common, "%s%s to %g, %s/%s, %d column%s, b = %s%s\n", linear_method_title(l),
+  cli_say(common, "%s%s to %g, %s/%s, %d column%s, b = %s%s%s%s\n", linear_method_title(l),
           precond_text(l, preconditioner), l->options.tol, precision_name(l->precision),
           precision_name(l->options.sloppy), job->columns, job->columns == 1 ? "" : "s",
-          linear_rhs_text(l), others);
+          linear_rhs_text(l), others, job->args->guess ? ", begun at x = " : "",
+          job->args->guess ? cli_name(job->args->guess) : "");
   precond_print(common, l);
   solving_warn(common, l->precision, l->options.tol);
   projections_print(common, l->R);
@@ -234,6 +240,9 @@ static json_t *describe(const solve_job *job, double error) {
   json_t *report = report_new(job->ctx, "solve");
   json_object_set_new(report, "matrix", linear_describe(&job->l));
   linear_add(&job->l, report);
+  json_object_set_new(report, "guess",
+                      job->args->guess ? report_string(job->args->guess) : json_null());
+  json_object_set_new(report, "unconverged", json_null());
   json_object_set_new(report, "relaxation", relax_describe(&job->l));
   json_object_set_new(
       report, "spectrum",
@@ -258,25 +267,6 @@ static json_t *describe(const solve_job *job, double error) {
   return report;
 }
 
-static int write_solution(const solve_job *job) {
-  const char *path = job->args->output;
-  const kaon_matrix_info *i = &job->l.info;
-  const size_t numbers = (size_t)i->rows * (size_t)i->reals;
-  if (!path) return EXIT_DONE;
-  signals_enter("writing the solutions", "the file was not written");
-  double *values = malloc((numbers * (size_t)job->columns + 1) * sizeof *values);
-  kaon_status status = kaon_context_agree(job->ctx, values ? KAON_OK : KAON_ERR_MEMORY);
-  for (int k = 0; k < job->columns && status == KAON_OK; k++)
-    status = kaon_vector_export(job->x, k, values + (size_t)k * numbers, KAON_BASIS_UKQCD);
-  if (status == KAON_OK)
-    status = kaon_array_write(job->ctx, path, i->rows, job->columns, i->reals, values);
-  const int code = cli_write_status(job->ctx, status, "--output");
-  free(values);
-  signals_leave(code == EXIT_DONE ? path : NULL);
-  if (code == EXIT_DONE) cli_say(&job->args->common, "written: %s\n", path);
-  return code;
-}
-
 static int conclude(solve_job *job) {
   const solve_args *a = job->args;
   int converged = 0;
@@ -286,11 +276,8 @@ static int conclude(solve_job *job) {
   json_t *report = describe(job, error);
   print_columns(job, error);
   relax_print(&a->common, &job->l);
-  int code = all ? write_solution(job) : EXIT_DONE;
-  if (!all && !signals_interrupted())
-    solving_advise(job->solves, job->columns,
-                   a->output ? "the solutions were not written" : "x is not a solution",
-                   linear_remedy, &job->l);
+  int code = all ? solve_write(job) : EXIT_DONE;
+  if (!all && !signals_interrupted()) code = solve_unconverged(job, report);
   int written = report_write(a->common.report, report);
   json_decref(report);
   if (written == EXIT_DONE) written = histories_write(job->histories, job->columns, a->history);
@@ -327,7 +314,9 @@ static int check_idle(const solve_job *job) {
 static int prepare(solve_job *job) {
   const cli_common *common = &job->args->common;
   const double begun = cli_now();
-  int code = linear_matrix(job->ctx, &job->l);
+  const char *guess = job->args->guess;
+  int code = guess ? linear_readable(guess, "--guess", "a Matrix Market array") : EXIT_DONE;
+  if (code == EXIT_DONE) code = linear_matrix(job->ctx, &job->l);
   if (code == EXIT_DONE) code = linear_decide(&job->l);
   if (code == EXIT_DONE) code = check_idle(job);
   if (code == EXIT_DONE) code = linear_operator(&job->l);
@@ -335,6 +324,7 @@ static int prepare(solve_job *job) {
   linear_print(common, &job->l);
   code = solve_allocate(job);
   if (code == EXIT_DONE) code = solve_source(job);
+  if (code == EXIT_DONE) code = solve_guess(job);
   if (code == EXIT_DONE) announce(job);
   job->setup = cli_now() - begun;
   return code;
@@ -342,8 +332,11 @@ static int prepare(solve_job *job) {
 
 /* Everything that is read or written, each under a name of its own. */
 static int check_paths(const solve_args *a, const linear *l) {
-  char *csv = plot_csv(a->plot, a->history);
+  char *csv = plot_csv(a->plot, a->history), *unconverged = unconverged_name(a->output);
+  enum { OUTPUTS = 5 };
   const cli_path paths[] = {
+      {"the last iterates of --output", unconverged}, /* these may come from --guess */
+      {"--tuning", a->common.tuning},
       {"--matrix", linear_is_file(a->linear.matrix) ? a->linear.matrix : NULL},
       {"--rhs", l->rhs == RHS_FILE ? a->linear.rhs : NULL},
       {"--permutation", a->linear.permutation},
@@ -351,12 +344,15 @@ static int check_paths(const solve_args *a, const linear *l) {
       {"--history", a->history},
       {"--plot", a->plot},
       {"--report", a->common.report},
-      {"--tuning", a->common.tuning},
       {"the numbers of --plot", a->history ? NULL : csv}};
-  int code = cli_distinct(paths, (int)(sizeof paths / sizeof *paths));
+  const int count = (int)(sizeof paths / sizeof *paths);
+  int code = cli_distinct(paths, count);
+  if (code == EXIT_DONE) code = cli_spared("--guess", a->guess, paths + OUTPUTS, count - OUTPUTS);
+  if (code == EXIT_DONE) code = cli_writable("the last iterates of --output", unconverged);
   if (code == EXIT_DONE) code = plot_check(a->plot);
   if (code == EXIT_DONE) code = cli_writable("the numbers of --plot", csv);
   free(csv);
+  free(unconverged);
   return code;
 }
 
@@ -400,7 +396,10 @@ const cli_command command_solve = {
     "The residual that is printed is |b - A x| / |b|, without preconditioner, recomputed in "
     "double. A matrix that the method cannot take is refused by name (not square, NaN, an empty "
     "row, a zero diagonal under jacobi, not Hermitian under cg); one that is not positive definite "
-    "ends with breakdown and status 1. Solutions are written when every column converged.",
+    "ends with breakdown and status 1. Solutions are written when every column converged. A run "
+    "that ends with status 1 is gone on with by --guess:\n"
+    "  kaon solve --matrix A.mtx --output x.mtx --max-iter 500\n"
+    "  kaon solve --matrix A.mtx --output x.mtx --guess x.mtx.unconverged",
     options,
     sizeof(solve_args),
     run,

@@ -1,4 +1,5 @@
-/* solve.h - one run of kaon solve, shared by solve.c (the flow) and solve_plan.c (--dry-run). */
+/* solve.h - one run of kaon solve, shared by solve.c (the flow), solve_files.c (what it begins
+ * at and what it writes) and solve_plan.c (--dry-run). */
 #ifndef KAON_CLI_SOLVE_H
 #define KAON_CLI_SOLVE_H
 
@@ -7,7 +8,7 @@
 typedef struct solve_args {
   cli_common common;
   linear_args linear;
-  const char *output, *history, *plot, *reduce_delay;
+  const char *guess, *output, *history, *plot, *reduce_delay;
   int dry_run;
 } solve_args;
 
@@ -33,10 +34,22 @@ typedef struct solve_job {
 int solve_allocate(solve_job *job);
 /* b; in single precision what that holds of it. Exit status. */
 int solve_source(solve_job *job);
-/* From x = 0. Exit status. */
+/* From the x that is there. Exit status. */
 int solve_columns(solve_job *job);
 void solve_close(solve_job *job);
 
+/* --- solve_files.c: exit statuses --- */
+/* x = --guess, or 0 without it. */
+int solve_guess(solve_job *job);
+/* What reading it takes, taken and given back: for samples. */
+int solve_guess_rehearse(const solve_job *job);
+/* --output, once all columns converged. */
+int solve_write(const solve_job *job);
+/* Some did not: writes the last iterates beside --output, says what can be done, and puts the
+ * file's name into the report. */
+int solve_unconverged(solve_job *job, json_t *report);
+
+/* --- solve_plan.c --- */
 /* --dry-run: what the run would take. Called before any context exists: it forks. Exit status. */
 int plan_solve(const solve_job *job);
 /* Refuses a job whose fields will not fit where it runs, before any work. On one rank. Exit status.

@@ -161,6 +161,7 @@ static int set_up(void *user, sample *s) {
     s->vectors += sample_in_use(job.ctx);
     code = solve_source(&job);
   }
+  if (code == EXIT_DONE) code = solve_guess_rehearse(&job);
   const double before = sample_in_use(job.ctx);
   job.l.options.max_iterations = 2;
   job.l.options.deflation_limit *= t->part; /* it deflates if the job will */
@@ -473,6 +474,8 @@ int plan_solve(const solve_job *job) {
                      LINEAR_MATRIX);
   if (code == EXIT_DONE && job->l.rhs == RHS_FILE && access(args->linear.rhs, R_OK) != 0)
     code = cli_wrong("--rhs %s: there is no such file, or it cannot be read", args->linear.rhs);
+  if (code == EXIT_DONE && args->guess && access(args->guess, R_OK) != 0)
+    code = cli_wrong("--guess %s: there is no such file, or it cannot be read", args->guess);
   if (code == EXIT_DONE) code = check_order(args);
   if (code == EXIT_DONE)
     code =

@@ -262,7 +262,7 @@ class Solve(system.Case):
         self.assertEqual(code, 1, out + err)
         self.assertIn("--max-iter", err)
         self.assertEqual(self.report()["solves"][0]["status"], "max-iterations")
-        self.assertEqual(sorted(os.listdir(self.folder)), ["report.json"])
+        self.assertEqual(sorted(os.listdir(self.folder)), ["report.json", "x.mtx.unconverged"])
 
     def test_single_precision_says_what_it_can_reach(self):
         """before the solve, and at its end"""
