@@ -32,7 +32,7 @@ int checkpoint_save(invert_job *job) {
     return EXIT_DONE;
   }
   signals_output(name);
-  int code = results_propagator(job, name, 1);
+  int code = results_propagator(job, name, RESULTS_CHECKPOINT);
   if (code == EXIT_DONE) job->kept = count, job->kept_whole = 0;
   if (code == EXIT_DONE)
     cli_say(&job->args->common, "%d of %d columns are kept in %s; --resume goes on from there\n",

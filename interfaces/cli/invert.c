@@ -11,6 +11,7 @@
 #include "progress.h"
 #include "report.h"
 #include "signals.h"
+#include "unconverged.h"
 
 #define AT(member) offsetof(invert_args, problem) + offsetof(problem_args, member)
 #define OWN(member) offsetof(invert_args, member)
@@ -27,9 +28,15 @@ static const cli_option options[] = {
     {CLI_INT, "batch", "N", NULL, OWN(batch), 1, 4096,
      "columns solved at a time (default: all of them together, which is fastest); with --output, "
      "finished batches are kept in OUTPUT.partial, but for staggered actions"},
+    {CLI_TEXT, "guess", "FILE", NULL, OWN(guess), 0, 0,
+     "begin at these solutions instead of 0: an earlier --output of the same lattice, source and "
+     "columns, of this mass or another one, or the OUTPUT.unconverged of a run that fell short; "
+     "columns that --resume takes over stay as they are"},
     {CLI_GROUP, "Results:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_FILE, "output", "FILE", NULL, OWN(output), 0, 0,
-     "write the solutions, as SciDAC/LIME (USQCD propagator)"},
+     "write the solutions, as SciDAC/LIME (USQCD propagator; staggered: a field a column), once "
+     "all columns converged; where some did not, the last iterates of all go to FILE.unconverged, "
+     "from which --guess goes on"},
     {CLI_FILE, "correlators", "FILE", NULL, OWN(correlators), 0, 0,
      "write pion and rho at zero momentum, as text; needs 12 columns of a point or wall source"},
     {CLI_FILE, "history", "FILE.csv", NULL, OWN(history), 0, 0,
@@ -139,6 +146,7 @@ static int solve_batch(invert_job *job, int first, int count) {
     status = kaon_vector_create(job->ctx, full, job->p.precision, count, &b);
     if (status == KAON_OK) status = kaon_vector_create(job->ctx, full, job->p.precision, count, &x);
     if (status == KAON_OK) status = invert_transfer(job, job->b, first, b, 0, count);
+    if (status == KAON_OK && job->begun) status = invert_transfer(job, job->x, first, x, 0, count);
   }
   code = cli_status(job->ctx, status, NULL);
   if (code == EXIT_DONE) code = problem_solver(job->ctx, count, &job->p);
@@ -246,6 +254,9 @@ json_t *invert_describe(const invert_job *job) {
     json_object_set_new(report, "csw", report_real(job->p.csw));
   }
   json_object_set_new(report, "source", json_string(a->source));
+  json_object_set_new(report, "guess",
+                      job->args->guess ? report_string(job->args->guess) : json_null());
+  json_object_set_new(report, "unconverged", json_null());
   json_object_set_new(report, "tol", report_real(job->p.options.tol));
   json_object_set_new(report, "stop", json_string(cli_choice("full|schur|normal", a->stop, name)));
   json_t *method = describe_method(job);
@@ -300,8 +311,9 @@ static int finish(invert_job *job, json_t *report) {
   }
   if (code == EXIT_DONE && condensate_measured(job)) code = condensate_conclude(job, report);
   if (code == EXIT_DONE && a->output) {
-    written = results_propagator(job, a->output, 0);
+    written = results_propagator(job, a->output, RESULTS_WHOLE);
     if (written == EXIT_DONE) checkpoint_remove(job);
+    if (written == EXIT_DONE) unconverged_over(&a->common, a->output);
   }
   if (code == EXIT_DONE && a->correlators)
     code = results_correlators(job, pion, pion + slices, a->correlators);
@@ -368,9 +380,10 @@ static int conclude(invert_job *job) {
   int code = EXIT_DONE;
   if (all) code = finish(job, report);
   if (!all && converged) code = checkpoint_save(job);
-  if (!all && !signals_interrupted())
-    solving_advise(job->solves, job->columns, "the solutions and correlators were not written",
-                   remedy, job);
+  if (!all && !signals_interrupted()) {
+    const int left = guess_leave(job, report, remedy);
+    if (code == EXIT_DONE) code = left;
+  }
   int written = report_write(a->common.report, report);
   json_decref(report);
   const int none = all && job->seconds == 0 && (a->history || a->plot);
@@ -390,12 +403,14 @@ static int prepare(invert_job *job, const field_spec *spec) {
   int code = problem_links(job->ctx, a, spec, &job->p);
   if (code != EXIT_DONE) return code;
   code = cli_status(job->ctx, kaon_gauge_measure(job->p.field.gauge, &job->links), NULL);
+  if (code == EXIT_DONE) code = guess_fits(job, job->ctx, job->p.field.extents);
   if (code == EXIT_DONE) code = invert_allocate(job);
   if (code == EXIT_DONE) code = cli_status(job->ctx, problem_source(&job->p, job->b), "--source");
   if (code == EXIT_DONE) code = problem_operator(job->ctx, a, &job->p);
   if (code == EXIT_DONE) announce(job);
   if (code == EXIT_DONE && job->args->resume) code = checkpoint_load(job);
   if (code == EXIT_DONE && !job->args->resume) checkpoint_warn(job);
+  if (code == EXIT_DONE) code = guess_read(job); /* of columns that were not taken over */
   return code;
 }
 
@@ -403,10 +418,12 @@ static int prepare(invert_job *job, const field_spec *spec) {
 static int check_paths(const invert_job *job, const field_spec *spec) {
   const invert_args *a = job->args;
   char *partial = NULL, *csv = plot_csv(a->plot, a->history);
+  char *last = a->shifts ? NULL : unconverged_name(a->output);
   if (a->output && asprintf(&partial, "%s.partial", a->output) < 0) return EXIT_DEVICE;
-  enum { READ = 2 };
+  enum { READ = 2, OWN_GUESS };
   const cli_path paths[] = {{"--tuning", a->common.tuning},
                             {"--gauge", spec->kind == FIELD_FILE ? spec->text : NULL},
+                            {"the last iterates of --output", last}, /* may come from --guess */
                             {"--output", a->output},
                             {"the unfinished --output", partial},
                             {"--correlators", a->correlators},
@@ -416,7 +433,10 @@ static int check_paths(const invert_job *job, const field_spec *spec) {
                             {"the numbers of --plot", a->history ? NULL : csv}};
   const int count = (int)(sizeof paths / sizeof *paths);
   int code = cli_distinct(paths, count);
+  if (code == EXIT_DONE)
+    code = cli_spared("--guess", a->guess, paths + OWN_GUESS, count - OWN_GUESS);
   if (code == EXIT_DONE) code = cli_writable("the numbers of --plot", csv);
+  if (code == EXIT_DONE) code = cli_writable("the last iterates of --output", last);
   if (code == EXIT_DONE && checkpoint_keeps(job))
     code = cli_writable("the unfinished --output", partial);
   if (code == EXIT_DONE)
@@ -425,6 +445,7 @@ static int check_paths(const invert_job *job, const field_spec *spec) {
     code = cli_spared("--long-links", a->problem.long_links, paths + READ, count - READ);
   if (code == EXIT_DONE) code = plot_check(a->plot);
   free(partial);
+  free(last);
   free(csv);
   return code;
 }
@@ -495,6 +516,9 @@ const cli_command command_invert = {
     "      --output propagator.lime --correlators correlators.txt\n"
     "  kaon invert --gauge config.lime --action staggered --mass 0.05 \\\n"
     "      --source z4:1 --columns 20\n\n"
+    "A run in which columns did not converge ends with status 1 and is gone on with:\n"
+    "  kaon invert --gauge config.lime --kappa 0.130 --csw 1.769 --max-iter 20000 \\\n"
+    "      --output propagator.lime --guess propagator.lime.unconverged\n\n"
     "The residual that is printed is |b - A x| / |b| of the full system, recomputed in double. "
     "Solutions and correlators are written when every column converged. Noise sources of staggered "
     "actions give the quark condensate.",

@@ -1,5 +1,6 @@
 /* invert.h - one run of kaon invert, shared by the files that make it up: invert.c (the flow),
- * results.c (what it leaves), checkpoint.c (--resume), plan.c (--dry-run). */
+ * results.c (what it leaves), checkpoint.c (--resume), guess.c (--guess, and last iterates), plan.c
+ * (--dry-run). */
 #ifndef KAON_CLI_INVERT_H
 #define KAON_CLI_INVERT_H
 
@@ -11,7 +12,7 @@ typedef struct invert_args {
   cli_common common;
   problem_args problem;
   int batch; /* 0: all columns together */
-  const char *output, *correlators, *history, *plot;
+  const char *guess, *output, *correlators, *history, *plot;
   int dry_run, resume;
   const char *shifts; /* NULL: not given */
 } invert_args;
@@ -27,6 +28,7 @@ typedef struct invert_job {
   char *done;     /* column k is converged, x holds it */
   int kept;       /* columns that OUTPUT.partial has, or what --resume read: */
   int kept_whole; /* 1: OUTPUT itself */
+  int begun;      /* x of columns that are not done is where they begin; 0: they begin at 0 */
   int rehearsal;  /* of memory, on a field of its own: nothing is written */
   column_history *histories;
   double *host;          /* one column of this rank's sites, for transfers */
@@ -50,16 +52,27 @@ void invert_close(invert_job *job);
 json_t *invert_describe(const invert_job *job);
 
 /* --- results.c: exit statuses --- */
+/* What a propagator file is: all columns, converged; those that are, for --resume; the last
+ * iterates of all. */
+typedef enum results_kind { RESULTS_WHOLE, RESULTS_CHECKPOINT, RESULTS_ITERATES } results_kind;
 /* A propagator's description, JSON short enough for a file to take and give back whole. The caller
  * frees it. */
-char *results_description(const invert_job *job);
+char *results_description(const invert_job *job, results_kind kind);
+/* 1 if `text` is such a description, of this job's equation; otherwise `why` says what differs. */
+int results_same(const invert_job *job, const char *text, char why[256]);
 /* 1 if `text` describes a solution of this job's equation. columns[k] = its iterations for each
  * column that the file holds in this order; *count of them (at most job->columns). Otherwise `why`
  * says what differs. */
 int results_describes(const invert_job *job, const char *text, int *columns, int *iterations,
                       int *count, char why[256]);
-/* The finished columns as a SciDAC file: the whole propagator, or some of it for a checkpoint. */
-int results_propagator(invert_job *job, const char *path, int checkpoint);
+/* Columns as a SciDAC file. */
+int results_propagator(invert_job *job, const char *path, results_kind kind);
+/* A file's columns into x, `count` of them: its column i is ours of number columns[i]; those that
+ * are done stay as they are. twelve: the file is of that kind. */
+kaon_status results_take(invert_job *job, const char *path, const int *columns, int count,
+                         int twelve);
+/* Host memory that reading takes beside x and job->host, bytes. */
+double results_take_bytes(const invert_job *job, int count, int twelve);
 /* Solutions back from a file into x, with done[] and solves[] set. */
 int results_read(invert_job *job, const char *path);
 /* "clover, kappa 0.13, csw 1" */
@@ -69,6 +82,18 @@ int results_contract(const invert_job *job, double *pion, double *rho);
 /* Both as a text file. Exit status. */
 int results_correlators(const invert_job *job, const double *pion, const double *rho,
                         const char *path);
+
+/* --- guess.c: exit statuses --- */
+/* Refuses a --guess of another lattice, source or number of columns; ctx NULL: in this process
+ * alone. */
+int guess_fits(const invert_job *job, const kaon_context *ctx, const int extents[4]);
+/* x of columns that are not done = --guess; nothing without it. */
+int guess_read(invert_job *job);
+/* What reading it takes, taken and given back: for samples. */
+int guess_rehearse(const invert_job *job);
+/* Some column did not converge: writes the last iterates of all beside --output, says what can be
+ * done, and puts the file's name into the report. */
+int guess_leave(invert_job *job, json_t *report, remedy_fn *remedy);
 
 /* --- condensate.c --- */
 /* 1: sources are noise of a staggered action. */

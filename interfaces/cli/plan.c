@@ -68,6 +68,7 @@ static int take_everything(invert_job *job, sample *s) {
   before = sample_in_use(job->ctx);
   if (code == EXIT_DONE) code = problem_operator(job->ctx, &job->args->problem, &job->p);
   s->operator= sample_in_use(job->ctx) - before;
+  if (code == EXIT_DONE) code = guess_rehearse(job);
   if (code == EXIT_DONE) code = job->shifts.count ? take_shifts(job, s) : take_batches(job, s);
   s->most = sample_most(job->ctx);
   return code;
@@ -334,6 +335,7 @@ int plan_invert(const invert_job *job, const field_spec *spec) {
   if (code == EXIT_DONE) code = check_part(extents, part);
   if (code == EXIT_DONE) code = problem_check_source(&args->problem, &job->p, extents);
   if (code == EXIT_DONE) code = schwarz_fits(&args->problem, part, extents);
+  if (code == EXIT_DONE) code = guess_fits(job, NULL, extents);
   if (code == EXIT_DONE) code = predict(args, part, measure_process, &s);
   if (code == EXIT_DONE) code = cli_context(&args->common, &ctx);
   if (code != EXIT_DONE) {

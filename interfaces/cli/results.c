@@ -26,11 +26,15 @@ static json_t *equation(const invert_job *job) {
   return e;
 }
 
-/* The finished columns as runs of neighbours: [first, its iterations, those of the next, ...]. */
-static json_t *column_runs(const invert_job *job, int with_iterations) {
+static int holds(const invert_job *job, results_kind kind, int column) {
+  return kind == RESULTS_ITERATES || job->done[column];
+}
+
+/* The file's columns as runs of neighbours: [first, its iterations, those of the next, ...]. */
+static json_t *column_runs(const invert_job *job, results_kind kind, int with_iterations) {
   json_t *runs = json_array(), *run = NULL;
   for (int k = 0; k < job->columns; k++) {
-    if (!job->done[k]) {
+    if (!holds(job, kind, k)) {
       run = NULL;
       continue;
     }
@@ -44,11 +48,12 @@ static json_t *column_runs(const invert_job *job, int with_iterations) {
 }
 
 /* Thousands of columns with iterations of many digits may be too long: 0 for all of them then. */
-char *results_description(const invert_job *job) {
+char *results_description(const invert_job *job, results_kind kind) {
   for (int with_iterations = 1;; with_iterations--) {
     json_t *text = json_pack("{s:s s:o s:o s:o}", "kaon", kaon_version(), "gauge",
                              report_string(job->args->problem.gauge), "equation", equation(job),
-                             "columns", column_runs(job, with_iterations));
+                             "columns", column_runs(job, kind, with_iterations));
+    if (kind == RESULTS_ITERATES) json_object_set_new(text, "last_iterates", json_true());
     char *line = json_dumps(text, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(text);
     if (!line || !with_iterations || strlen(line) < DESCRIPTION_ROOM) return line;
@@ -96,8 +101,7 @@ static int same_equation(json_t *known, json_t *here, char why[256]) {
   return 1;
 }
 
-int results_describes(const invert_job *job, const char *text, int *columns, int *iterations,
-                      int *count, char why[256]) {
+int results_same(const invert_job *job, const char *text, char why[256]) {
   json_t *there = json_loads(text, 0, NULL), *here = equation(job);
   /* through text, so that both have been rounded alike */
   char *line = json_dumps(here, JSON_COMPACT | JSON_REAL_PRECISION(17));
@@ -106,13 +110,21 @@ int results_describes(const invert_job *job, const char *text, int *columns, int
   free(line);
   json_t *known = json_object_get(there, "equation");
   snprintf(why, 256, "no kaon invert described it");
-  int same = known && here && same_equation(known, here, why);
+  const int same = known && here && same_equation(known, here, why);
+  json_decref(there);
+  json_decref(here);
+  return same;
+}
+
+int results_describes(const invert_job *job, const char *text, int *columns, int *iterations,
+                      int *count, char why[256]) {
+  json_t *there = json_loads(text, 0, NULL);
+  int same = results_same(job, text, why);
   if (same && !take_runs(job, json_object_get(there, "columns"), columns, iterations, count)) {
     snprintf(why, 256, "its columns go beyond the %d of this run's --columns", job->columns);
     same = 0;
   }
   json_decref(there);
-  json_decref(here);
   return same;
 }
 
@@ -179,7 +191,7 @@ static void get_scalar_source(void *source, int column, int64_t site, double *va
   values[1] = 0;
 }
 
-static kaon_status write_file(invert_job *job, outgoing *o, const char *path, int checkpoint,
+static kaon_status write_file(invert_job *job, outgoing *o, const char *path, results_kind kind,
                               int count) {
   kaon_propagator_write_options options = KAON_PROPAGATOR_WRITE_OPTIONS_INIT;
   int scalar = job->p.source.kind == SOURCE_POINT || job->p.source.kind == SOURCE_WALL;
@@ -187,11 +199,12 @@ static kaon_status write_file(invert_job *job, outgoing *o, const char *path, in
   options.columns = count;
   options.precision = job->p.precision == KAON_DOUBLE ? 64 : 32;
   options.kind = KAON_PROPAGATOR_PAIRS;
-  if (checkpoint) options.kind = KAON_PROPAGATOR_SCALAR_PAIRS; /* its sources are made anew */
-  if (!checkpoint && scalar && count == 12) options.kind = KAON_PROPAGATOR_TWELVE;
-  o->zero_source = checkpoint;
+  const int whole = kind == RESULTS_WHOLE;
+  if (!whole) options.kind = KAON_PROPAGATOR_SCALAR_PAIRS; /* its sources are made anew */
+  if (whole && scalar && count == 12) options.kind = KAON_PROPAGATOR_TWELVE;
+  o->zero_source = !whole;
   options.source_text = job->args->problem.source;
-  char *text = results_description(job);
+  char *text = results_description(job, kind);
   options.text = text;
   kaon_status status = kaon_propagator_file_write(
       job->ctx, path, &options, get_solution,
@@ -211,23 +224,29 @@ const char *results_action(const invert_job *job, char text[96]) {
   return text;
 }
 
-/* All columns of a staggered solve, a record each. */
-static int staggered_solutions(invert_job *job, const char *path) {
-  char text[96];
-  signals_enter("writing the solutions", "the file was not written");
+static const char *writing(results_kind kind) {
+  return kind == RESULTS_ITERATES ? "writing the last iterates" : "writing the solutions";
+}
+
+/* All columns of a staggered solve, a record each. guess.c reads the title. */
+static int staggered_solutions(invert_job *job, const char *path, results_kind kind) {
+  char action[96], shift[40] = "", text[256];
+  if (job->shifts.writing) snprintf(shift, sizeof shift, ", shift %g", *job->shifts.writing);
+  snprintf(text, sizeof text, "%s%s, source %.100s", results_action(job, action), shift,
+           job->args->problem.source);
+  signals_enter(writing(kind), "the file was not written");
   const int code = cli_write_status(
       job->ctx,
-      kaon_staggered_write_vectors(job->x, path, job->p.precision == KAON_DOUBLE ? 64 : 32,
-                                   results_action(job, text)),
+      kaon_staggered_write_vectors(job->x, path, job->p.precision == KAON_DOUBLE ? 64 : 32, text),
       NULL);
   signals_leave(code == EXIT_DONE ? path : NULL);
   return code;
 }
 
-int results_propagator(invert_job *job, const char *path, int checkpoint) {
+int results_propagator(invert_job *job, const char *path, results_kind kind) {
   const int *e = job->p.field.extents;
   signals_output(path);
-  if (job->p.staggered) return staggered_solutions(job, path);
+  if (job->p.staggered) return staggered_solutions(job, path, kind);
   int count = 0, *map = calloc((size_t)job->columns, sizeof *map);
   outgoing o = {.job = job, .map = map, .slice_sites = (int64_t)e[0] * e[1] * e[2]};
   const size_t slice = (size_t)o.slice_sites * 24 * sizeof **o.slice;
@@ -237,9 +256,9 @@ int results_propagator(invert_job *job, const char *path, int checkpoint) {
   int code = ranks_agree(map && o.host[1] && o.slice[0] && o.slice[1] ? EXIT_DONE : EXIT_DEVICE);
   if (code == EXIT_DONE) {
     for (int k = 0; k < job->columns; k++)
-      if (job->done[k]) map[count++] = k;
-    signals_enter("writing the solutions", "the file was not written");
-    code = cli_write_status(job->ctx, write_file(job, &o, path, checkpoint, count), NULL);
+      if (holds(job, kind, k)) map[count++] = k;
+    signals_enter(writing(kind), "the file was not written");
+    code = cli_write_status(job->ctx, write_file(job, &o, path, kind, count), NULL);
     signals_leave(code == EXIT_DONE ? path : NULL);
   } else {
     cli_error("%s: out of memory", path);
@@ -250,42 +269,63 @@ int results_propagator(invert_job *job, const char *path, int checkpoint) {
   return code;
 }
 
-/* Every rank hears of all sites and keeps its own. */
+/* Every rank hears of all sites and keeps its own: those of one column after the other, in
+ * job->host, or of the twelve that a file holds mixed, which come side by side. */
 typedef struct incoming {
-  double *all; /* columns of the file, this rank's sites */
-  size_t column_reals;
-  const int *whole;
+  invert_job *job;
+  const int *columns; /* the file's column -> ours */
+  double *all;        /* of twelve columns; or job->host */
+  int twelve, column; /* column: the one that is in job->host, -1: none yet */
   int part[4], origin[4];
+  kaon_status status; /* the first failure of this rank; all of them go on reading */
 } incoming;
+
+static size_t column_reals(const invert_job *job) {
+  return 24 * (size_t)invert_sites(job);
+}
+
+static void import_column(incoming *in, int column) {
+  const int k = in->columns[column];
+  const double *numbers = in->all + (in->twelve ? (size_t)column * column_reals(in->job) : 0);
+  if (in->job->done[k] || in->status != KAON_OK) return;
+  in->status = kaon_vector_import(in->job->x, k, numbers, KAON_BASIS_UKQCD);
+}
 
 static void put_solution(void *sink, int column, int64_t site, const double psi[24]) {
   incoming *in = sink;
+  const int *n = in->part, *whole = in->job->p.field.extents;
   int x[4];
+  if (!in->twelve && column != in->column && in->column >= 0) import_column(in, in->column);
+  in->column = column;
   for (int mu = 0; mu < 4; mu++) {
-    x[mu] = (int)(site % in->whole[mu]) - in->origin[mu];
-    site /= in->whole[mu];
-    if (x[mu] < 0 || x[mu] >= in->part[mu]) return;
+    x[mu] = (int)(site % whole[mu]) - in->origin[mu];
+    site /= whole[mu];
+    if (x[mu] < 0 || x[mu] >= n[mu]) return;
   }
-  const int *n = in->part;
   const size_t own = (size_t)(x[0] + n[0] * (x[1] + n[1] * (x[2] + (int64_t)n[2] * x[3])));
-  memcpy(in->all + (size_t)column * in->column_reals + 24 * own, psi, 24 * sizeof *psi);
+  memcpy(in->all + (in->twelve ? (size_t)column * column_reals(in->job) : 0) + 24 * own, psi,
+         24 * sizeof *psi);
 }
 
-static kaon_status take_over(invert_job *job, const char *path, const int *columns,
-                             const int *iterations, int count, incoming *in) {
+double results_take_bytes(const invert_job *job, int count, int twelve) {
+  return twelve ? (double)count * (double)column_reals(job) * sizeof(double) : 0;
+}
+
+kaon_status results_take(invert_job *job, const char *path, const int *columns, int count,
+                         int twelve) {
   kaon_propagator_read_options options = KAON_PROPAGATOR_READ_OPTIONS_INIT;
+  incoming in = {.job = job, .columns = columns, .twelve = twelve, .column = -1};
+  kaon_lattice_part(job->p.field.lattice, in.part, in.origin, NULL);
   memcpy(options.extents, job->p.field.extents, sizeof options.extents);
   options.ignore_checksum = job->args->problem.ignore_checksum; /* residuals are made anew */
-  kaon_status status =
-      kaon_propagator_file_read(job->ctx, path, &options, NULL, put_solution, NULL, in);
-  for (int i = 0; i < count && status == KAON_OK; i++) {
-    int k = columns[i];
-    status =
-        kaon_vector_import(job->x, k, in->all + (size_t)i * in->column_reals, KAON_BASIS_UKQCD);
-    job->done[k] = 1;
-    job->solves[k] = (kaon_column_report){.iterations = iterations[i], .reason = KAON_CONVERGED};
-  }
-  return status;
+  const size_t bytes = (size_t)results_take_bytes(job, count, twelve);
+  in.all = twelve ? malloc(bytes) : job->host;
+  kaon_status status = kaon_context_agree(job->ctx, in.all ? KAON_OK : KAON_ERR_MEMORY);
+  if (status == KAON_OK)
+    status = kaon_propagator_file_read(job->ctx, path, &options, NULL, put_solution, NULL, &in);
+  for (int i = twelve ? 0 : count - 1; i < count && status == KAON_OK; i++) import_column(&in, i);
+  if (twelve) free(in.all);
+  return kaon_context_agree(job->ctx, status == KAON_OK ? in.status : status);
 }
 
 int results_read(invert_job *job, const char *path) {
@@ -293,8 +333,6 @@ int results_read(invert_job *job, const char *path) {
   char why[256];
   size_t columns = (size_t)job->columns;
   int count = 0, *lists = calloc(2 * columns, sizeof *lists);
-  incoming in = {.column_reals = 24 * (size_t)invert_sites(job), .whole = job->p.field.extents};
-  kaon_lattice_part(job->p.field.lattice, in.part, in.origin, NULL);
   int code = ranks_agree(lists ? EXIT_DONE : EXIT_DEVICE);
   if (code == EXIT_DONE)
     code = cli_status(job->ctx, kaon_propagator_file_probe(job->ctx, path, &info), "--resume");
@@ -306,15 +344,16 @@ int results_read(invert_job *job, const char *path) {
   if (code == EXIT_DONE && count != info.columns)
     code = cli_wrong("--resume: %s describes %d columns and holds %d; remove it", path, count,
                      info.columns);
-  if (code == EXIT_DONE) {
-    in.all = malloc((size_t)count * in.column_reals * sizeof *in.all);
-    if (!in.all) code = EXIT_DEVICE;
-    code = ranks_agree(code);
-  }
   if (code == EXIT_DONE)
-    code =
-        cli_status(job->ctx, take_over(job, path, lists, lists + columns, count, &in), "--resume");
-  free(in.all);
+    code = cli_status(job->ctx,
+                      results_take(job, path, lists, count, info.kind == KAON_PROPAGATOR_TWELVE),
+                      "--resume");
+  for (int i = 0; i < count && code == EXIT_DONE; i++) {
+    job->done[lists[i]] = 1;
+    job->solves[lists[i]] =
+        (kaon_column_report){.iterations = lists[columns + (size_t)i], .reason = KAON_CONVERGED};
+  }
+  if (code == EXIT_DONE) job->begun = 1;
   free(lists);
   return code;
 }

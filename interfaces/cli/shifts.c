@@ -37,6 +37,10 @@ static int check_options(const invert_job *job) {
                                        "plot",          "resume",         "refinement",  "set",
                                        "temporal-gauge"};
   const invert_args *a = job->args;
+  if (a->guess)
+    return cli_wrong(
+        "--guess is of one system, but --shifts begins all of its systems at 0, since they share "
+        "one Krylov space; leave one of them out");
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (cli_given(&a->common, others[i]))
       return cli_wrong("--%s does not go with --shifts; leave one of them out", others[i]);
@@ -268,7 +272,7 @@ static int write_files(invert_job *job) {
     job->x = s->kept[i];
     s->writing = &s->sigma[i];
     code = ranks_agree(name ? EXIT_DONE : EXIT_DEVICE);
-    if (code == EXIT_DONE) code = results_propagator(job, name, 0);
+    if (code == EXIT_DONE) code = results_propagator(job, name, RESULTS_WHOLE);
     free(name);
   }
   s->writing = NULL;

@@ -43,6 +43,7 @@ void shifts_describe(const struct invert_job *job, json_t *report);
   "D_oe, "                                                                                      \
   "else A^dagger A; on the even sites, with the source's part there, or by --even-odd none on " \
   "all "                                                                                        \
-  "(A^dagger A). --output FILE writes FILE.0, FILE.1, ..., one for each shift in this order"
+  "(A^dagger A). --output FILE writes FILE.0, FILE.1, ..., one for each shift in this order, "  \
+  "and no FILE.unconverged: it takes no --guess"
 
 #endif

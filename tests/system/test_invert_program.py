@@ -216,7 +216,7 @@ class Invert(system.Case):
                             "--report", "report.json", status=1)
         self.assertIn("max-iterations", out)
         self.assertEqual({s["status"] for s in self.report()["solves"]}, {"max-iterations"})
-        self.assertEqual(sorted(os.listdir(self.folder)), ["report.json"])
+        self.assertEqual(sorted(os.listdir(self.folder)), ["p.lime.unconverged", "report.json"])
 
     def test_advice_is_of_the_residual(self):
         """far above rounding it is not rounding that keeps it there"""

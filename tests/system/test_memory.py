@@ -42,6 +42,21 @@ class Memory(system.Case):
                       f"{actual / 2**20:.1f} MiB, off by {100 * off:+.1f} % (bound 10 %)")
                 self.assertLess(abs(off), 0.10)
 
+    def test_a_guess_is_foretold(self):
+        """a propagator's columns come out of its file all at once, and beside a small batch that is the peak"""
+        job = ["invert", "--gauge", "weak:0.3", "--lattice", "12x12x12x12", "--kappa", "0.1", "--csw", "1", "--tol", "1e-5"]
+        self.succeeds(*job, "--output", "p.lime")
+        found = {}
+        for more in ([], ["--guess", "p.lime"]):
+            self.succeeds(*job, "--batch", "1", "--sloppy", "double", "--solver", "mr", *more, "--report", "report.json", "--dry-run")
+            predicted = self.report()["predicted_peak"]
+            self.succeeds(*job, "--batch", "1", "--sloppy", "double", "--solver", "mr", *more, "--report", "report.json")
+            found[len(more)] = self.report()["peak_resident"]
+            off = predicted / found[len(more)] - 1
+            print(f"  {' '.join(more)}: predicted {predicted / 2**20:.1f} MiB, off by {100 * off:+.1f} % (bound 10 %)")
+            self.assertLess(abs(off), 0.10)
+        self.assertGreater(found[2], 1.1 * found[0])  # or leaving it out would have passed
+
     def test_what_does_not_fit_is_refused_before_it_is_begun(self):
         for extents, more in (("8x8x8x16", []), ("8x8x8x16", ["--sloppy", "half", "--batch", "4", "--reconstruct", "12"]),
                               ("16x16x16x16", ["--columns", "2", "--solver", "gcr"]),

@@ -129,6 +129,54 @@ class Results(rank_jobs.Case):
         out, _ = self.ranks(4, *words, "--columns", "6", "--resume")
         self.assertIn("6 of 6 columns taken over", out)
 
+    def test_last_iterates_of_ranks_are_gone_on_with_by_others(self):
+        """a sparse system's, a propagator's and staggered ones: as far as one rank came, and on from there"""
+        staggered = ["invert", *WILSON[1:8], "--action", "staggered", "--mass", "0.2"]
+        for words, short in ((["solve", "--matrix", "convdiff3d:9,10", "--columns", "2"], 8), ([*WILSON, "--columns", "3"], 9),
+                             ([*staggered, "--batch", "2"], 15)):
+            self.succeeds(*words, "--report", "whole.json")
+            whole = [s["iterations"] for s in self.report("whole.json")["solves"]]
+            self.succeeds(*words, "--max-iter", short, "--output", "one", status=1)
+            self.ranks(2, *words, "--max-iter", short, "--output", "two", "--report", "short.json", status=1)
+            self.assertEqual(self.report("short.json")["unconverged"], "two.unconverged")
+            self.assertFalse(os.path.exists(self.path("two")))
+            begun = []
+            for ranks, name in ((1, "two"), (2, "one"), (2, "two")):
+                job = [*words, "--guess", name + ".unconverged", "--output", "x", "--report", "r.json", "--history", "h.csv"]
+                out = self.succeeds(*job) if ranks == 1 else self.ranks(ranks, *job)[0]
+                self.assertIn("begun at", out)
+                counts = [s["iterations"] for s in self.report("r.json")["solves"]]
+                begun.append([float(x) for x in self.read("h.csv").decode().splitlines()[1].split(",")[1:]])
+                for fewer, more in zip(counts, whole):
+                    self.assertLess(fewer, more)
+                    self.assertGreater(fewer, 0)
+            print(f"  {words[0]} {words[-3:]}: {whole} steps from 0, {short} and then {counts}")
+            for other in begun[1:]:  # sums of ranks in another order, some steps long
+                self.assertLess(max(abs(a / b - 1) for a, b in zip(begun[0], other)), 1e-4)
+            self.ranks(2, *words, "--guess", "x", "--report", "r.json")
+            self.assertEqual({s["iterations"] for s in self.report("r.json")["solves"]}, {0})
+
+    def test_guesses_that_do_not_fit_are_refused_by_all_ranks(self):
+        with open(self.path("x"), "w", encoding="ascii") as file:
+            file.write("%%MatrixMarket matrix array real general\n3 1\n1\n1\n1\n")
+        _, err = self.ranks(2, "solve", "--matrix", "laplace2d:5", "--guess", "x", status=2)
+        self.assertEqual(err.count("--guess x has 3 rows, but --matrix laplace2d:5 has 25"), 1, err)
+        self.succeeds(*WILSON, "--columns", "2", "--output", "p.lime")
+        _, err = self.ranks(2, *WILSON, "--columns", "3", "--guess", "p.lime", status=2)
+        self.assertEqual(err.count("--guess p.lime holds 2 columns, but this run has 3"), 1, err)
+
+    def test_a_full_disk_is_every_ranks_status(self):
+        with open(self.path("x.unconverged"), "w", encoding="ascii") as file:
+            file.write("older")
+        limited = ["bash", "-c", "trap '' XFSZ; ulimit -f 4; exec \"$@\"", "-"]
+        for words in (["solve", "--matrix", "laplace3d:12"], [*WILSON, "--columns", "2"]):
+            done = subprocess.run([*rank_jobs.MPIRUN, "2", *limited, system.PROGRAM, *words, "--max-iter", "3", "--output", "x"],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder, timeout=300)
+            self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+            self.assertIn("did not converge", done.stderr)
+            self.assertEqual(os.listdir(self.folder), ["x.unconverged"])
+            self.assertEqual(self.read("x.unconverged"), b"older")
+
     def test_asynchronous_relaxation_takes_rows_as_they_arrive(self):
         words = ["solve", "--matrix", "trefethen:900", "--rhs", "ones", "--method", "async", "--block", "50", "--tol", "1e-9"]
         for ranks, exchange, driver in ((2, "push", "free"), (4, "dk", "launch"), (2, "amc", "free"), (2, "dc", "launch")):

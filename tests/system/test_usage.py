@@ -73,6 +73,12 @@ WRONG = (
     (["12 columns"], ["invert", *system.SMALL, "--columns", "4", "--correlators", "c.txt"]),
     (["--output", "folder"], ["invert", *system.SMALL, "--output", "no/such/folder/x.lime"]),
     (["--resume", "--output"], ["invert", *system.SMALL, "--resume"]),
+    (["--guess is of one system", "--shifts"], ["invert", *system.SMALL, "--shifts", "0.1", "--guess", "x"]),
+    (["the last iterates of --output", "--report"], ["invert", *system.SMALL, "--output", "x", "--report", "x.unconverged"]),
+    (["--guess", "--output"], ["invert", *system.SMALL, "--output", "x", "--guess", "x"]),
+    (["--guess", "--history"], ["solve", "--matrix", "laplace2d:5", "--history", "x", "--guess", "x"]),
+    (["--guess absent"], ["solve", "--matrix", "laplace2d:5", "--guess", "absent", "--dry-run"]),
+    (["--guess", "absent"], ["invert", *system.SMALL, "--guess", "absent", "--dry-run"]),
     (["--set", "tol"], ["invert", *system.SMALL, "--set", "delta=0.1,tol=1e-3"]),
     (["--columns", "12"], ["invert", *system.SMALL, "--columns", "13"]),
     (["--format", "--convert"], ["gauge", "a", "--format", "nersc"]),
@@ -126,12 +132,12 @@ class Usage(system.Case):
         out = system.kaon("invert", "--help")[1]
         for option in ("gauge lattice ignore-checksum action kappa mass csw boundary-t source columns solver tol "
                        "max-iter precision sloppy reconstruct refinement even-odd stop grid output correlators history "
-                       "dry-run resume").split():
+                       "dry-run resume guess").split():
             self.assertIn("--" + option, out)
 
         out = system.kaon("solve", "--help")[1]
         for option in ("matrix rhs method precond ordering tol max-iter precision sloppy format columns output history dry-run "
-                       "reduce-delay plot").split():
+                       "reduce-delay plot guess").split():
             self.assertIn("--" + option, out)
 
     def test_patience_is_an_option_of_every_command(self):
