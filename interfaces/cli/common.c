@@ -168,8 +168,22 @@ const char *cli_bytes(double bytes, char text[32]) {
   return text;
 }
 
+/* Of "VmHWM:     1234 kB" in /proc/self/status; 0: not said there. */
+static double high_water(void) {
+  FILE *status = fopen("/proc/self/status", "r");
+  char line[256];
+  double kib = 0;
+  while (status && kib == 0 && fgets(line, sizeof line, status))
+    if (strncmp(line, "VmHWM:", 6) == 0) kib = strtod(line + 6, NULL);
+  if (status) fclose(status);
+  return 1024 * kib;
+}
+
+/* ru_maxrss outlives exec: it may be that of a larger process which started this program. */
 double cli_peak_resident(void) {
+  const double own = high_water();
   struct rusage usage;
+  if (own > 0) return own;
   return getrusage(RUSAGE_SELF, &usage) == 0 ? 1024.0 * (double)usage.ru_maxrss : 0;
 }
 

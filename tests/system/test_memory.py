@@ -1,6 +1,7 @@
 """--dry-run predicts the peak memory of the run within 10 %; a job that does not fit is refused before it is begun."""
 import os
 import re
+import unittest
 
 import system
 
@@ -56,6 +57,19 @@ class Memory(system.Case):
             print(f"  {' '.join(more)}: predicted {predicted / 2**20:.1f} MiB, off by {100 * off:+.1f} % (bound 10 %)")
             self.assertLess(abs(off), 0.10)
         self.assertGreater(found[2], 1.1 * found[0])  # or leaving it out would have passed
+
+    def test_the_resident_peak_is_not_that_of_who_started_it(self):
+        with open("/proc/self/status", encoding="ascii") as file:
+            if "VmHWM:" not in file.read():
+                raise unittest.SkipTest("/proc does not say a process' peak")
+        job = ["invert", *system.SMALL, "--columns", "1", "--report", "report.json"]
+        self.succeeds(*job)
+        alone = self.report()["peak_resident"]
+        large = b"x" * (2**28 + int(alone))  # this process, of which the program is begun
+        self.succeeds(*job)
+        peak = self.report()["peak_resident"]
+        print(f"  alone {alone / 2**20:.1f} MiB, begun by one of more than {len(large) / 2**20:.1f} MiB: {peak / 2**20:.1f} MiB (bound 10 %)")
+        self.assertLess(abs(peak / alone - 1), 0.10)
 
     def test_what_does_not_fit_is_refused_before_it_is_begun(self):
         for extents, more in (("8x8x8x16", []), ("8x8x8x16", ["--sloppy", "half", "--batch", "4", "--reconstruct", "12"]),
