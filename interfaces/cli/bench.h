@@ -83,6 +83,7 @@ typedef struct bench {
   json_t *rows;
   double *numbers; /* of bench_fill: one column of this rank's part of the last lattice */
   size_t numbers_count;
+  int headed;           /* bench solve: its head is printed */
   int failed;           /* exit status of bench_keep */
   int once;             /* a solve is not repeated */
   int matrices;         /* rows are about matrices, not lattices */

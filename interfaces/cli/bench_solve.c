@@ -82,15 +82,22 @@ static int add_row(bench *b, const problem *p, int columns, const bench_figures 
   return bench_keep(b) == KAON_OK ? EXIT_DONE : EXIT_DEVICE;
 }
 
+/* Once, when nothing is in the way of the first row any more. */
+static void head(bench *b) {
+  if (!b->headed) bench_header(b);
+  b->headed = 1;
+}
+
 /* One inner precision and link storage: the links are there, the operator is made anew. */
 static int one(bench *b, const problem_args *args, problem *p, int *all_converged) {
   const cli_counts *columns = &b->args->columns;
   int code = problem_operator(b->ctx, args, p);
-  if (code == EXIT_DONE && p->staggered) staggered_say(&b->args->common, p, 0);
   p->options.monitor = bench_monitor;
   for (int i = 0; i < columns->count && code == EXIT_DONE; i++) {
     bench_figures figures;
     code = problem_solver(b->ctx, columns->value[i], p);
+    if (code == EXIT_DONE) head(b);
+    if (code == EXIT_DONE && i == 0 && p->staggered) staggered_say(&b->args->common, p, 0);
     bench_stage(b);
     if (code == EXIT_DONE)
       code = cli_status(b->ctx, solve(b, p, columns->value[i], &figures), NULL);
@@ -127,6 +134,7 @@ static int count_reference(bench *b, const problem_args *args, const problem *li
   problem_close(&p);
   if (code != EXIT_DONE) return code;
   if (figures.reason == KAON_CONVERGED) b->reference_flops = figures.flops;
+  head(b);
   cli_say(&b->args->common, "BiCGStab in single precision: %d iterations, %.4g flops, %s\n",
           figures.iterations, figures.flops, kaon_stop_reason_name(figures.reason));
   return EXIT_DONE;
@@ -135,21 +143,47 @@ static int count_reference(bench *b, const problem_args *args, const problem *li
 /* 18, 12 and 8 reals a link. */
 enum { STORED_LINKS = 3 };
 
-static int solve_lattice(bench *b, const int extents[4], int *all_converged) {
+/* What rows on one lattice share. */
+static problem_args arguments_on(const bench *b, const int extents[4]) {
+  static char gauss[] = "gauss:1";
   problem_args args = b->args->problem;
-  unsigned reconstruct = b->args->reconstruct ? b->args->reconstruct : 1;
-  problem links = {0};
-  field_spec spec;
-  char gauss[] = "gauss:1";
   args.source = gauss; /* a point source leaves noise unexercised */
   args.precision = args.sloppy = b->args->outer;
   args.anisotropy = 1;
   if (!isnan(args.mass) && !cli_given(&b->args->common, "kappa")) args.kappa = NAN;
   args.grid[0] = args.grid[1] = args.grid[2] = args.grid[3] = 1;
   memcpy(args.lattice, extents, sizeof args.lattice);
-  int code = problem_check(&args, &links, &spec);
+  return args;
+}
+
+/* 1 if rows of inner precision p and link storage r are asked for, and put in `args`. */
+static int takes(const bench *b, int p, int r, problem_args *args) {
+  const unsigned reconstruct = b->args->reconstruct ? b->args->reconstruct : 1;
+  args->sloppy = p;
+  args->reconstruct = r;
+  if (p < b->args->outer) return 0; /* finer than the solution */
+  return b->args->precision >> p & 1 && reconstruct >> r & 1;
+}
+
+/* What can be refused before any links are there. */
+static int check_lattice(const bench *b, const int extents[4]) {
+  problem_args args = arguments_on(b, extents);
+  problem p;
+  field_spec spec;
+  int whole[4], code = problem_check(&args, &p, &spec);
   for (int i = 0; i < b->args->columns.count && code == EXIT_DONE; i++)
-    code = problem_check_together(&links, b->args->columns.value[i]);
+    code = problem_check_together(&p, b->args->columns.value[i]);
+  for (int i = 0; i < BENCH_PRECISIONS * STORED_LINKS && code == EXIT_DONE; i++)
+    if (takes(b, i / STORED_LINKS, i % STORED_LINKS, &args)) code = problem_check(&args, &p, &spec);
+  if (code == EXIT_DONE) code = field_extents(b->ctx, &spec, extents, args.ignore_checksum, whole);
+  return code == EXIT_DONE ? cli_status(b->ctx, kaon_lattice_check(b->ctx, whole), NULL) : code;
+}
+
+static int solve_lattice(bench *b, const int extents[4], int *all_converged) {
+  problem_args args = arguments_on(b, extents);
+  problem links = {0};
+  field_spec spec;
+  int code = problem_check(&args, &links, &spec);
   if (code == EXIT_DONE) code = problem_links(b->ctx, &args, &spec, &links);
   if (code == EXIT_DONE) bench_stage(b);
   b->reference_flops = 0;
@@ -157,10 +191,7 @@ static int solve_lattice(bench *b, const int extents[4], int *all_converged) {
   for (int p = 0; p < BENCH_PRECISIONS && code == EXIT_DONE; p++)
     for (int r = 0; r < STORED_LINKS && code == EXIT_DONE; r++) {
       problem own;
-      if (!(b->args->precision >> p & 1) || !(reconstruct >> r & 1)) continue;
-      if (p < b->args->outer) continue; /* finer than the solution */
-      args.sloppy = p;
-      args.reconstruct = r;
+      if (!takes(b, p, r, &args)) continue;
       code = problem_check(&args, &own, &spec);
       own.field = links.field;
       if (code == EXIT_DONE) code = one(b, &args, &own, all_converged);
@@ -182,7 +213,8 @@ int bench_solve(bench *b) {
     list.count = 1; /* zeros: the file says */
     if (spec.kind != FIELD_FILE) memcpy(list.extents[0], usual, sizeof usual);
   }
-  bench_header(b);
+  for (int i = 0; i < list.count && code == EXIT_DONE; i++)
+    code = check_lattice(b, list.extents[i]);
   for (int i = 0; i < list.count && code == EXIT_DONE; i++)
     code = solve_lattice(b, list.extents[i], &all_converged);
   return code == EXIT_DONE && !all_converged ? EXIT_NOT_CONVERGED : code;

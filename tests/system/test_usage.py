@@ -264,6 +264,27 @@ class Usage(system.Case):
                 if arguments[0] in ("gauge", "generate"):
                     self.assertNotIn("--gauge", said)
 
+    def test_bench_solve_prints_nothing_before_it_refuses(self):
+        small = ["--lattice", "4x4x4x4", "--kappa", "0.1", "--csw", "1"]
+        self.succeeds("generate", "--lattice", 4, 4, 4, 4, "--sweeps", 1, "--output", "sound", "--format", "nersc")
+        text = self.read("sound")
+        with open(self.path("damaged"), "wb") as file:
+            file.write(text[:-1] + bytes([text[-1] ^ 1]))
+        for word, arguments in (("--gauge absent", ["--gauge", "absent", "--kappa", "0.1"]),
+                                ("joins at most 64", [*small, "--columns", "1,65", "--solver", "blockcg"]),
+                                ("--preconditioner", [*small, "--preconditioner", "sap"]),
+                                ("--set", [*small, "--set", "nothing=1"]),
+                                ("checksum", ["--gauge", "damaged", "--kappa", "0.1"]),
+                                ("damaged", ["--gauge", "damaged", "--kappa", "0.1", "--lattice", "4x4x4x8"]),
+                                ("sound", ["--gauge", "sound", "--kappa", "0.1", "--lattice", "4x4x4x4", "--lattice", "4x4x4x8"]),
+                                ("an even divisor", [*small, "--solver", "gcr", "--preconditioner", "schwarz", "--schwarz-block", "3,3,3,3"])):
+            with self.subTest(arguments=arguments):
+                code, out, err = system.kaon("bench", "solve", *arguments, cwd=self.folder)
+                self.assertEqual((code, out), (2, ""), err)
+                self.assertIn(word, err)
+        out = self.succeeds("bench", "solve", *small, "--precision", "single,double", "--columns", "1,2")
+        self.assertEqual(out.count("machine: read"), 1)
+
     def test_conversions_that_cannot_be_fail_before_the_file_is_read(self):
         """the file is absent: what is said is about the options"""
         for words, arguments in ((["--bits", "64", "milc", "32"], ["--format", "milc", "--bits", "64"]),
