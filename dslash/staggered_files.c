@@ -67,6 +67,12 @@ static kaon_status read_field(const kaon_lattice *lattice, const char *path, int
     free(in.part);
     return status;
   }
+  if (!field.has_checksum)
+    kaon_log(lattice->ctx, KAON_LOG_WARNING,
+             "%s: there is no checksum to verify (it has no scidac-checksum record), so no more "
+             "than its length was verified, and that its numbers are finite; compare it with its "
+             "origin, or get a copy that has one",
+             kaon_short_path(path));
   *part = in.part;
   return KAON_OK;
 }

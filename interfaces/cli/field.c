@@ -87,6 +87,18 @@ static void warn(const kaon_gauge_file_info *file) {
     cli_error("warning: %s", file->warning[i]);
 }
 
+/* Nor are files that could have a checksum, and have none, read without a word. */
+static void note_no_checksum(const char *path, const kaon_gauge_file_info *file) {
+  const int nersc = file->format == KAON_FORMAT_NERSC;
+  const int lime = file->format == KAON_FORMAT_ILDG || file->format == KAON_FORMAT_SCIDAC;
+  if (file->checksums > 0 || (!nersc && !lime)) return;
+  cli_error(
+      "note: %s: there is no checksum to verify (%s), so no more than its length%s%s and SU(3) was "
+      "verified; compare it with its origin, or get a copy that has one",
+      path, nersc ? "its header has no CHECKSUM line" : "it has no scidac-checksum record",
+      file->has_plaquette ? ", plaquette" : "", file->has_link_trace ? ", link trace" : "");
+}
+
 int field_open(kaon_context *ctx, const field_spec *spec, const int given[4],
                kaon_boundary boundary, int ignore_checksum, field *f) {
   *f = (field){.spec = *spec};
@@ -101,6 +113,7 @@ int field_open(kaon_context *ctx, const field_spec *spec, const int given[4],
   if (code != EXIT_DONE) return code;
   code = cli_status(ctx, fill(spec, given, ignore_checksum, f), NULL);
   if (code == EXIT_DONE) warn(&f->file);
+  if (code == EXIT_DONE) note_no_checksum(spec->text, &f->file);
   return code;
 }
 

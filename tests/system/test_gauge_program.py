@@ -107,6 +107,40 @@ class Gauge(system.Case):
         self.refused(*go_on, words=["--ignore-checksum"])
         self.assertEqual(self.succeeds(*go_on, "--ignore-checksum").count("warning:"), 3)
 
+    def unverified(self, name, content):
+        """The same without its checksum: the words that name it are others."""
+        self.assertIn(1, (content.count(b"CHECKSUM ="), content.count(b"scidac-checksum")))
+        with open(self.path(name), "wb") as file:
+            file.write(content.replace(b"CHECKSUM =", b"SOMEWORD =").replace(b"scidac-checksum", b"scidac-someword"))
+
+    def test_a_file_without_a_checksum_is_not_read_without_a_word(self):
+        word = "there is no checksum to verify"
+        for form, what in (("nersc", "its header has no CHECKSUM line"), ("ildg", "it has no scidac-checksum record"),
+                           ("scidac", "it has no scidac-checksum record"), ("milc", None), ("openqcd", None)):
+            with self.subTest(format=form):
+                self.succeeds("generate", "--lattice", 4, 4, 4, 4, "--sweeps", 1, "--output", "with", "--format", form)
+                self.assertNotIn(word, self.succeeds("gauge", "with", "--report", "report.json"))
+                self.assertEqual(len(self.report()["checksum_stored"]), {"nersc": 1, "openqcd": 0}.get(form, 2))
+                if what is None:  # one that has always two, and one that has none
+                    continue
+                self.unverified("without", self.read("with"))
+                for job in (["gauge", "without", "--report", "report.json"], ["gauge", "without", "--quiet"],
+                            ["generate", "--start", "without", "--sweeps", 0, "--output", "x"],
+                            ["invert", "--gauge", "without", "--kappa", 0.1, "--csw", 0, "--columns", 1]):
+                    said = self.succeeds(*job)
+                    self.assertEqual(said.count(f"kaon: note: without: {word} ({what}), so no more than its length, plaquette, link trace"), 1, said)
+                self.assertEqual(self.report()["checksum_stored"], [])
+
+    def test_fat_links_without_a_checksum_are_not_read_without_a_word(self):
+        word = "there is no checksum to verify (it has no scidac-checksum record)"
+        job = ["invert", "--gauge", "unit", "--lattice", 8, 8, 8, 8, "--action", "asqtad", "--mass", 0.5, "--columns", 1, "--tol", 1e-3]
+        links = [system.data("milc", name) for name in ("milc_fat.l8", "milc_long.l8")]
+        self.assertNotIn(word, self.succeeds(*job, "--fat-links", links[0], "--long-links", links[1]))
+        with open(links[1], "rb") as file:
+            self.unverified("long", file.read())
+        said = self.succeeds(*job, "--fat-links", links[0], "--long-links", "long")
+        self.assertEqual(said.count(f"kaon: warning: long: {word}"), 1, said)
+
     def test_wrong_extents_are_refused_with_all_sizes(self):
         name = system.data("gauge/julia_conf_08080808.ildg")
         self.refused("gauge", name, "--lattice", "8", "8", "8", "4", words=["589824 bytes in 32 bits", "1179648 in 64", "has 2359296"])
