@@ -239,6 +239,12 @@ int cli_writable(const char *option, const char *path);
 /* The file that a symbolic link leads to, or the path itself: the caller's, NULL without memory. */
 char *cli_target(const char *path);
 
+/* Refuses a file, before the work, that would be larger than what is free where it goes, by what
+ * the first rank sees; one that is there already stays until the new one is whole, so its bytes do
+ * not count as free. `least`: bytes that it has in any case; where the `likely` ones are too many,
+ * a note. Collective. Exit status, of all ranks alike. */
+int cli_room(const char *option, const char *path, double least, double likely);
+
 /* A file that a command reads or writes, and the option that names it. */
 typedef struct cli_path {
   const char *option, *path; /* path NULL: not given */

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "room.h"
 #include "tuning_file.h"
 
 void cli_say(const cli_common *common, const char *format, ...) {
@@ -262,6 +263,28 @@ int cli_writable(const char *option, const char *path) {
   const int code = trouble ? cli_wrong("%s %s", option, trouble) : EXIT_DONE;
   free(trouble);
   return code;
+}
+
+/* This rank's view. */
+static int check_room(const char *option, const char *path, double least, double likely) {
+  char *target = cli_target(path), text[2][32];
+  const double there = target ? room_free(target) : -1;
+  const int fits = room_fits(least, there);
+  const char *beside =
+      target && access(target, F_OK) == 0 ? ", while the earlier file is still there," : "";
+  free(target);
+  if (fits && room_fits(likely, there)) return EXIT_DONE;
+  const double bytes = fits ? likely : least;
+  cli_error(
+      "%s%s %s takes %s %s (%.0f bytes) on the disk, but %s (%.0f bytes) are free there%s; free "
+      "disk space or write elsewhere",
+      fits ? "note: " : "", option, path, fits ? "about" : "at least", cli_bytes(bytes, text[0]),
+      bytes, cli_bytes(there, text[1]), there, beside);
+  return fits ? EXIT_DONE : EXIT_DEVICE;
+}
+
+int cli_room(const char *option, const char *path, double least, double likely) {
+  return ranks_agree(ranks_first() ? check_room(option, path, least, likely) : EXIT_DONE);
 }
 
 static int same_inode(const char *a, const char *b) {

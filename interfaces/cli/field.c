@@ -121,3 +121,9 @@ void field_close(field *f) {
   kaon_gauge_destroy(&f->gauge);
   kaon_lattice_destroy(&f->lattice);
 }
+
+double field_file_bytes(const int extents[4], const kaon_gauge_write_options *o) {
+  const int bits = o->precision ? o->precision : o->format == KAON_FORMAT_MILC ? 32 : 64;
+  const double sites = (double)extents[0] * extents[1] * extents[2] * extents[3];
+  return sites * 4 * 6 * (o->rows ? o->rows : 3) * bits / 8;
+}

@@ -36,5 +36,7 @@ int field_extents(const kaon_context *ctx, const field_spec *spec, const int giv
 int field_open(kaon_context *ctx, const field_spec *spec, const int given[4],
                kaon_boundary boundary, int ignore_checksum, field *f);
 void field_close(field *f);
+/* Bytes of the links in a file of these options; its header, a few KB, is not counted. */
+double field_file_bytes(const int extents[4], const kaon_gauge_write_options *options);
 
 #endif

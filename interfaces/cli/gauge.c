@@ -97,11 +97,27 @@ static kaon_file_format convert_format(const gauge_args *a) {
   return a->format < 0 ? KAON_FORMAT_ILDG : formats[a->format];
 }
 
-static int convert(const kaon_context *ctx, const gauge_args *a, const field *f) {
+static kaon_gauge_write_options convert_options(const gauge_args *a) {
   kaon_gauge_write_options write = KAON_GAUGE_WRITE_OPTIONS_INIT;
   write.format = convert_format(a);
   write.precision = a->bits < 0 ? 0 : 32 * a->bits; /* auto|32|64 */
   write.rows = a->rows > 0 ? a->rows + 1 : 0;
+  return write;
+}
+
+/* Looks for room before all of FILE is read. */
+static int convert_fits(const kaon_context *ctx, const gauge_args *a, const field_spec *spec) {
+  const kaon_gauge_write_options write = convert_options(a);
+  int extents[4];
+  if (!a->convert) return EXIT_DONE;
+  const int code = field_extents(ctx, spec, a->lattice, a->ignore_checksum, extents);
+  if (code != EXIT_DONE) return code;
+  const double bytes = field_file_bytes(extents, &write);
+  return cli_room("--convert", a->convert, bytes, bytes);
+}
+
+static int convert(const kaon_context *ctx, const gauge_args *a, const field *f) {
+  const kaon_gauge_write_options write = convert_options(a);
   signals_output(a->convert);
   signals_enter("converting", "the file was not written");
   int code = cli_write_status(ctx, kaon_gauge_write(f->gauge, a->convert, &write), "--convert");
@@ -149,6 +165,7 @@ static int run(void *arguments) {
   field f = {0};
   int code = check(a);
   if (code == EXIT_DONE) code = ranks_context(&a->common, (const int[4]){0, 0, 0, 0}, &ctx);
+  if (code == EXIT_DONE) code = convert_fits(ctx, a, &spec);
   if (code == EXIT_DONE)
     code = field_open(ctx, &spec, a->lattice, KAON_PERIODIC, a->ignore_checksum, &f);
   if (code == EXIT_DONE) code = cli_status(ctx, kaon_gauge_measure(f.gauge, &o), NULL);

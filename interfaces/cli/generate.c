@@ -49,7 +49,7 @@ static const cli_option options[] = {
      "format of --output"},
     {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
 
-static int start_field(kaon_context *ctx, const generate_args *a, field *f) {
+static field_spec start_spec(const generate_args *a) {
   field_spec spec = field_file(a->start, "--start", "cold, hot or a configuration file");
   if (strcmp(a->start, "cold") == 0) {
     spec.kind = FIELD_UNIT;
@@ -57,6 +57,11 @@ static int start_field(kaon_context *ctx, const generate_args *a, field *f) {
     spec.kind = FIELD_RANDOM;
     spec.seed = a->seed;
   }
+  return spec;
+}
+
+static int start_field(kaon_context *ctx, const generate_args *a, field *f) {
+  const field_spec spec = start_spec(a);
   if (spec.kind != FIELD_FILE && !a->lattice[0])
     return cli_wrong("--lattice X Y Z T is missing, as in --lattice 8 8 8 16");
   return field_open(ctx, &spec, a->lattice, KAON_PERIODIC, a->ignore_checksum, f);
@@ -91,15 +96,33 @@ static kaon_status sweep(const generate_args *a, const field *f, json_t *history
   return status;
 }
 
-static int save(const kaon_context *ctx, const generate_args *a, const field *f, int reached) {
+static kaon_gauge_write_options write_options(const generate_args *a) {
   static const kaon_file_format formats[] = {KAON_FORMAT_NERSC, KAON_FORMAT_ILDG,
                                              KAON_FORMAT_SCIDAC, KAON_FORMAT_MILC,
                                              KAON_FORMAT_OPENQCD};
   kaon_gauge_write_options write = KAON_GAUGE_WRITE_OPTIONS_INIT;
+  write.format = formats[a->format];
+  return write;
+}
+
+/* Looks for room before the first sweep. */
+static int fits(const kaon_context *ctx, const generate_args *a) {
+  const field_spec spec = start_spec(a);
+  const kaon_gauge_write_options write = write_options(a);
+  int extents[4];
+  if (spec.kind != FIELD_FILE && !a->lattice[0]) return EXIT_DONE; /* start_field says it */
+  int code = field_extents(ctx, &spec, a->lattice, a->ignore_checksum, extents);
+  if (code == EXIT_DONE) code = cli_status(ctx, kaon_lattice_check(ctx, extents), NULL);
+  if (code != EXIT_DONE) return code;
+  const double bytes = field_file_bytes(extents, &write);
+  return cli_room("--output", a->output, bytes, bytes);
+}
+
+static int save(const kaon_context *ctx, const generate_args *a, const field *f, int reached) {
+  kaon_gauge_write_options write = write_options(a);
   char label[128];
   snprintf(label, sizeof label, "kaon generate: beta %.15g, seed %llu, sweep %d, overrelax %d",
            a->beta, (unsigned long long)a->seed, reached, a->overrelax);
-  write.format = formats[a->format];
   write.label = label;
   write.sequence = reached;
   signals_enter("writing the configuration", "the file was not written");
@@ -166,6 +189,7 @@ static int run(void *arguments) {
   signals_output(a->output);
   code = ranks_context(&a->common, a->grid, &ctx);
   if (code == EXIT_DONE) code = ranks_check(&a->common, ctx);
+  if (code == EXIT_DONE) code = fits(ctx, a);
   if (code == EXIT_DONE) code = start_field(ctx, a, &f);
   if (code == EXIT_DONE) code = produce(ctx, a, &f);
   field_close(&f);

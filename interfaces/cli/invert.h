@@ -73,6 +73,8 @@ kaon_status results_take(invert_job *job, const char *path, const int *columns, 
                          int twelve);
 /* Host memory that reading takes beside x and job->host, bytes. */
 double results_take_bytes(const invert_job *job, int count, int twelve);
+/* Refuses an --output that the disk has no room for. Collective. Exit status. */
+int results_fit(const invert_job *job, const int extents[4]);
 /* Solutions back from a file into x, with done[] and solves[] set. */
 int results_read(invert_job *job, const char *path);
 /* "clover, kappa 0.13, csw 1" */
@@ -116,7 +118,8 @@ void checkpoint_warn(const invert_job *job);
 /* --- plan.c --- */
 /* --dry-run: what the run would take. Called before any context exists: it forks. Exit status. */
 int plan_invert(const invert_job *job, const field_spec *spec);
-/* Refuses a job that needs more than job->ctx can still have, before it is begun. Exit status. */
+/* Refuses a job that needs more than job->ctx can still have, or writes more than the disk has room
+ * for, before it is begun. Exit status. */
 int plan_fits(const invert_job *job, const field_spec *spec);
 
 #endif

@@ -358,6 +358,7 @@ int plan_invert(const invert_job *job, const field_spec *spec) {
   json_decref(report);
   if (code == EXIT_DONE && sample_exceeds(&args->common, &info, ranks, s.most))
     code = refuse(job, spec, part, s.most, &info);
+  if (code == EXIT_DONE) code = results_fit(job, extents);
   kaon_context_destroy(&ctx);
   return code;
 }
@@ -365,20 +366,24 @@ int plan_invert(const invert_job *job, const field_spec *spec) {
 /* The rough size of a job, many times over, spares small ones the samples. */
 enum { PLENTY = 16 };
 
-int plan_fits(const invert_job *job, const field_spec *spec) {
+static int memory_fits(const invert_job *job, const field_spec *spec, const int extents[4]) {
   const invert_args *args = job->args;
   const kaon_context_info info = sample_info(job->ctx);
-  int extents[4];
   sample s = {0};
   if (info.memory_free < 0 || info.ranks > 1) return EXIT_DONE; /* nobody knows; not foretold */
-  int code =
-      field_extents(job->ctx, spec, args->problem.lattice, args->problem.ignore_checksum, extents);
-  if (code == EXIT_DONE) code = cli_status(job->ctx, kaon_lattice_check(job->ctx, extents), NULL);
-  if (code == EXIT_DONE) code = problem_check_source(&args->problem, &job->p, extents);
-  if (code != EXIT_DONE) return code;
   if (PLENTY * per_site(args) * volume_of(extents) < (double)info.memory_free) return EXIT_DONE;
   signals_stage("predicting the memory", "nothing was computed or written");
-  code = predict(args, extents, measure_fields, &s);
+  const int code = predict(args, extents, measure_fields, &s);
   if (code != EXIT_DONE || s.most <= (double)info.memory_free) return code;
   return refuse(job, spec, extents, s.most, &info);
+}
+
+int plan_fits(const invert_job *job, const field_spec *spec) {
+  const problem_args *a = &job->args->problem;
+  int extents[4];
+  int code = field_extents(job->ctx, spec, a->lattice, a->ignore_checksum, extents);
+  if (code == EXIT_DONE) code = cli_status(job->ctx, kaon_lattice_check(job->ctx, extents), NULL);
+  if (code == EXIT_DONE) code = problem_check_source(a, &job->p, extents);
+  if (code == EXIT_DONE) code = memory_fits(job, spec, extents);
+  return code == EXIT_DONE ? results_fit(job, extents) : code;
 }

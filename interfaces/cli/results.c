@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "invert.h"
 #include "report.h"
@@ -191,17 +192,53 @@ static void get_scalar_source(void *source, int column, int64_t site, double *va
   values[1] = 0;
 }
 
+/* Sources of what is not the whole propagator are made anew. */
+static kaon_propagator_kind kind_of(const invert_job *job, int whole, int count) {
+  const source_kind source = job->p.source.kind;
+  const int scalar = source == SOURCE_POINT || source == SOURCE_WALL;
+  if (!whole) return KAON_PROPAGATOR_SCALAR_PAIRS;
+  return scalar && count == 12 ? KAON_PROPAGATOR_TWELVE : KAON_PROPAGATOR_PAIRS;
+}
+
+/* Bytes of the fields in a file of `count` columns; its XML is not counted. */
+static double file_bytes(const invert_job *job, double sites, int whole, int count) {
+  const double real = job->p.precision == KAON_DOUBLE ? 8 : 4;
+  if (job->p.staggered) return sites * real * 6 * count;
+  const kaon_propagator_kind kind = kind_of(job, whole, count);
+  const int source = kind == KAON_PROPAGATOR_TWELVE  ? 2
+                     : kind == KAON_PROPAGATOR_PAIRS ? 24 * count
+                                                     : 2 * count;
+  return sites * real * (24 * count + source);
+}
+
+/* What is in OUTPUT.partial when OUTPUT is written, less an earlier run's, which it replaces. */
+static double partial_bytes(const invert_job *job, double sites) {
+  const int last = (job->columns - 1) / job->batch * job->batch; /* the last batch's first column */
+  char *name = NULL;
+  struct stat st = {0};
+  if (last == 0 || job->shifts.count || job->args->resume || !checkpoint_keeps(job)) return 0;
+  if (asprintf(&name, "%s.partial", job->args->output) < 0) return 0;
+  if (stat(name, &st) != 0) st.st_size = 0;
+  free(name);
+  return file_bytes(job, sites, 0, last) - (double)st.st_size;
+}
+
+int results_fit(const invert_job *job, const int e[4]) {
+  const double sites = (double)e[0] * e[1] * e[2] * e[3];
+  const int files = job->shifts.count ? job->shifts.count : 1;
+  if (!job->args->output) return EXIT_DONE;
+  const double bytes = files * file_bytes(job, sites, 1, job->columns) + partial_bytes(job, sites);
+  return cli_room("--output", job->args->output, bytes, bytes);
+}
+
 static kaon_status write_file(invert_job *job, outgoing *o, const char *path, results_kind kind,
                               int count) {
   kaon_propagator_write_options options = KAON_PROPAGATOR_WRITE_OPTIONS_INIT;
-  int scalar = job->p.source.kind == SOURCE_POINT || job->p.source.kind == SOURCE_WALL;
   memcpy(options.extents, job->p.field.extents, sizeof options.extents);
   options.columns = count;
   options.precision = job->p.precision == KAON_DOUBLE ? 64 : 32;
-  options.kind = KAON_PROPAGATOR_PAIRS;
   const int whole = kind == RESULTS_WHOLE;
-  if (!whole) options.kind = KAON_PROPAGATOR_SCALAR_PAIRS; /* its sources are made anew */
-  if (whole && scalar && count == 12) options.kind = KAON_PROPAGATOR_TWELVE;
+  options.kind = kind_of(job, whole, count);
   o->zero_source = !whole;
   options.source_text = job->args->problem.source;
   char *text = results_description(job, kind);

@@ -317,6 +317,7 @@ static int prepare(solve_job *job) {
   const char *guess = job->args->guess;
   int code = guess ? linear_readable(guess, "--guess", "a Matrix Market array") : EXIT_DONE;
   if (code == EXIT_DONE) code = linear_matrix(job->ctx, &job->l);
+  if (code == EXIT_DONE) code = solve_room(job->args, &job->l.info);
   if (code == EXIT_DONE) code = linear_decide(&job->l);
   if (code == EXIT_DONE) code = check_idle(job);
   if (code == EXIT_DONE) code = linear_operator(&job->l);

@@ -55,5 +55,8 @@ int plan_solve(const solve_job *job);
 /* Refuses a job whose fields will not fit where it runs, before any work. On one rank. Exit status.
  */
 int solve_fits(const solve_job *job);
+/* Refuses an --output that the disk has no room for, by the numbers that it will have at least; a
+ * compressed one, whose size nobody knows, is let pass. Collective. Exit status. */
+int solve_room(const solve_args *args, const kaon_matrix_info *info);
 
 #endif

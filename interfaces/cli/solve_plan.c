@@ -555,6 +555,16 @@ static double rough_size(const solve_args *args, double there) {
   return (27 * entry + vectors) * size_of(f, n) * f->rows;
 }
 
+int solve_room(const solve_args *args, const kaon_matrix_info *i) {
+  /* the shortest number and its line's end; one of some 16 digits */
+  static const double shortest = 2, usual = 18;
+  const char *path = args->output;
+  const size_t length = path ? strlen(path) : 0;
+  if (!path || (length > 3 && strcmp(path + length - 3, ".gz") == 0)) return EXIT_DONE;
+  const double numbers = (double)i->global_rows * i->reals * args->linear.columns;
+  return cli_room("--output", path, shortest * numbers, usual * numbers);
+}
+
 int solve_fits(const solve_job *job) {
   const solve_args *args = job->args;
   const kaon_context_info info = sample_info(job->ctx);

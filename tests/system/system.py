@@ -64,6 +64,22 @@ class Case(unittest.TestCase):
     def path(self, name):
         return os.path.join(self.folder, name)
 
+    def on_a_disk(self, size, *words):
+        """What a command in a new folder, on a disk of so many bytes, ends with and says, and the files it leaves there. The disk is a tmpfs in a
+        namespace of its own, which takes no privileges where the system lets users have one; elsewhere the test is skipped."""
+        mount = 'mount -t tmpfs -o size="$0" tmpfs disk || exit 77; cd disk; "$@"; code=$?; echo "left:" $(ls -A); exit $code'
+        os.makedirs(self.path("disk"), exist_ok=True)
+        try:
+            done = subprocess.run(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount, str(size), *map(str, words)],
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=self.folder, timeout=300, env=environment(),
+                                  preexec_fn=default_signals)
+        except FileNotFoundError:
+            raise unittest.SkipTest("no unshare") from None
+        if "left:" not in done.stdout:
+            raise unittest.SkipTest("no small disk can be mounted: " + done.stdout)
+        said, left = done.stdout.rsplit("left:", 1)
+        return done.returncode, said, left.split()
+
     def read(self, name):
         with open(self.path(name), "rb") as file:
             return file.read()

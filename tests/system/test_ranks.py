@@ -321,6 +321,18 @@ class Ranks(rank_jobs.Case):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertEqual(self.report("r.json")["ranks"], 2)
 
+    def test_room_on_the_disk_is_what_the_first_rank_sees(self):
+        """one rank's folder lies on a small disk, the other's does not"""
+        job = [system.PROGRAM, "generate", "--lattice", "8", "8", "8", "8", "--sweeps", "1", "--output", "c"]
+        above = ["sh", "-c", 'cd ..; exec "$0" "$@"', *job]
+        first, second = [*MPIRUN, "1"], [":", *MPIRUN[1:], "1"]
+        code, said, left = self.on_a_disk(2**20, *first, *job, *second, *above)
+        self.assertEqual((code, left, os.listdir(self.folder)), (3, [], ["disk"]), said)
+        self.assertEqual(said.count("(2359296 bytes) on the disk, but 1.00 MiB (1048576 bytes) are free there"), 1, said)
+        self.assertNotIn("sweep", said)
+        code, said, left = self.on_a_disk(2**20, *first, *above, *second, *job)
+        self.assertEqual((code, left, sorted(os.listdir(self.folder))), (0, [], ["c", "disk"]), said)
+
     def test_a_word_that_only_one_rank_cannot_read_is_named(self):
         words = ["invert", *system.SMALL, "--columns", "1"]
         launch = [*self.launch(1, *words), ":", *self.launch(1, *words, "--nosuch")[len(MPIRUN[:1]):]]
