@@ -117,6 +117,8 @@ static int solve(invert_job *job, int first, int count, const kaon_vector *b, ka
   snprintf(loss, sizeof loss, "%d of %d columns are lost%s", job->columns - (keeps ? kept : 0),
            job->columns, part);
   signals_stage("solving", loss);
+  const char *path = job->args->common.report;
+  report_in_case(path, invert_describe(job), first, count);
   const energy_meter meter = energy_start(job->ctx);
   kaon_status status = kaon_solver_solve(job->p.solver, b, x, job->solves + first, &report);
   job->joules += energy_since(&meter);
@@ -129,6 +131,7 @@ static int solve(invert_job *job, int first, int count, const kaon_vector *b, ka
   for (int k = first; k < first + count; k++)
     job->done[k] = job->solves[k].reason == KAON_CONVERGED;
   histories_keep(job->p.solver, count, job->histories + first);
+  report_in_case(path, invert_describe(job), 0, 0);
   return EXIT_DONE;
 }
 

@@ -100,7 +100,7 @@ static int set_up(const invert_args *args, const int extents[4], double sites, i
   own.problem.ignore_checksum = 0; /* of a file, which is not read */
   own.common.quiet = 1;
   own.common.memory_limit = NAN;
-  own.common.tuning = NULL;
+  own.common.tuning = own.common.report = NULL;
   memcpy(own.problem.lattice, extents, sizeof own.problem.lattice);
   for (int mu = 0; mu < 4; mu++) /* whatever divides the sample: sizes hardly depend on it */
     if (own.problem.schwarz_block[mu])

@@ -115,18 +115,44 @@ int report_text(const char *path, const char *text, size_t length) {
   return ranks_agree(ranks_first() ? write_text(path, text, length) : EXIT_DONE);
 }
 
-int report_write(const char *path, const json_t *report) {
-  if (!path) return EXIT_DONE;
+/* The text with its last line's end, *length bytes; the caller's. NULL: no memory. */
+static char *text_of(const json_t *report, size_t *length) {
   char *text = json_dumps(report, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
-  size_t length = text ? strlen(text) : 0;
-  char *line = text ? realloc(text, length + 2) : NULL;
+  *length = text ? strlen(text) + 1 : 0;
+  char *line = text ? realloc(text, *length + 1) : NULL;
+  if (!line) free(text);
+  if (line) line[*length - 1] = '\n';
+  return line;
+}
+
+void report_in_case(const char *path, json_t *report, int first, int count) {
+  size_t i, length = 0;
+  json_t *solve;
+  json_array_foreach(json_object_get(report, "solves"), i, solve) {
+    const json_int_t column = json_integer_value(json_object_get(solve, "column"));
+    if (column < first || column >= first + count) continue;
+    json_object_set_new(solve, "iterations", json_null());
+    json_object_set_new(solve, "residual", json_null());
+    if (json_object_get(solve, "stop_residual"))
+      json_object_set_new(solve, "stop_residual", json_null());
+  }
+  json_object_set_new(report, "interrupted", json_true());
+  char *target = path && ranks_first() ? cli_target(path) : NULL;
+  char *text = target ? text_of(report, &length) : NULL;
+  json_decref(report);
+  signals_report(target, text, length);
+}
+
+int report_write(const char *path, const json_t *report) {
+  size_t length;
+  if (!path) return EXIT_DONE;
+  signals_report(NULL, NULL, 0);
+  char *line = text_of(report, &length);
   if (!line) {
-    free(text);
     cli_error("%s: out of memory for the report", path);
     return EXIT_DEVICE;
   }
-  line[length] = '\n';
-  int code = report_text(path, line, length + 1);
+  int code = report_text(path, line, length);
   free(line);
   return code;
 }

@@ -27,6 +27,11 @@ void report_part(json_t *report, const kaon_lattice *lattice);
 void report_solve(json_t *report, int column, const kaon_column_report *solve, int other_stop);
 
 /* Writes `report` to `path` (NULL: nothing to do). Exit status. */
+/* What stands at `path` should Ctrl-C find the program in one long call and end it (signals.h):
+ * `report`, which is let go of here, with "interrupted". Steps and residuals of columns first ..
+ * first + count - 1, which are being solved, are not known. path NULL: nothing. Until report_write.
+ */
+void report_in_case(const char *path, json_t *report, int first, int count);
 int report_write(const char *path, const json_t *report);
 /* Writes a text file, whole or not at all. Exit status. */
 int report_text(const char *path, const char *text, size_t length);

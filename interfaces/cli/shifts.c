@@ -201,6 +201,7 @@ static int solve_batch(invert_job *job, int first, int count) {
   if (!job->rehearsal) signals_stage("solving", loss);
   const int code = take_sources(job, first, count);
   if (code != EXIT_DONE) return code;
+  report_in_case(job->args->common.report, invert_describe(job), first, count);
   const energy_meter meter = energy_start(job->ctx);
   kaon_status status = kaon_multishift_solve(s->solver, s->b, s->x, s->batch, &report);
   job->joules += energy_since(&meter);
@@ -215,6 +216,7 @@ static int solve_batch(invert_job *job, int first, int count) {
   job->traffic.exchanges += report.traffic.exchanges;
   job->traffic.bytes += report.traffic.bytes;
   s->applications += report.applications;
+  if (status == KAON_OK) report_in_case(job->args->common.report, invert_describe(job), 0, 0);
   return cli_status(job->ctx, status, NULL);
 }
 

@@ -27,6 +27,8 @@ static struct {
   pthread_mutex_t lock; /* of what follows */
   char doing[128], loss[256];
   char outer_doing[128], outer_loss[256]; /* of signals_enter */
+  char *report, *report_text;             /* NULL: none */
+  size_t report_length;
   char **outputs;
   int count;
   pid_t child; /* which may write one of them; 0: none */
@@ -53,6 +55,26 @@ static void say_loss(void) {
   if (n > 0) (void)!write(STDERR_FILENO, text, (size_t)n);
 }
 
+/* Calls of the system alone, as in say_loss. The main thread's own part of a report is number 0;
+ * whichever is renamed last is whole. */
+static void write_report(void) {
+  char part[4096];
+  const char *text = now.report_text;
+  size_t left = now.report_length;
+  if (!now.report || !text) return;
+  const int n = snprintf(part, sizeof part, "%s.%ld-1.part", now.report, (long)getpid());
+  const int fd =
+      n < (int)sizeof part ? open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
+  ssize_t put = 0;
+  while (fd >= 0 && left > 0 && ((put = write(fd, text, left)) >= 0 || errno == EINTR)) {
+    if (put < 0) continue;
+    text += put;
+    left -= (size_t)put;
+  }
+  if (fd < 0) return;
+  if (close(fd) != 0 || left > 0 || rename(part, now.report) != 0) unlink(part);
+}
+
 /* In whichever thread takes the signal: libraries (OpenBLAS) have threads before main begins. */
 static void take_signal(int number) {
   const int before = errno;
@@ -75,6 +97,7 @@ static void *wait_for_signal(void *set) {
     left = 1e3 * (end - cli_now()); /* a second Ctrl-C does not wait */
   pthread_mutex_lock(&now.lock);
   remove_parts();
+  write_report();
   say_loss();
   _exit(EXIT_STOPPED);
 }
@@ -159,6 +182,17 @@ void signals_output(const char *path) {
   pthread_mutex_unlock(&now.lock);
 }
 
+void signals_report(char *path, char *text, size_t length) {
+  pthread_mutex_lock(&now.lock);
+  char *const old[2] = {now.report, now.report_text};
+  now.report = path;
+  now.report_text = text;
+  now.report_length = length;
+  pthread_mutex_unlock(&now.lock);
+  free(old[0]);
+  free(old[1]);
+}
+
 void signals_child(pid_t child) {
   pthread_mutex_lock(&now.lock);
   now.child = child;
@@ -166,6 +200,7 @@ void signals_child(pid_t child) {
 }
 
 int signals_finish(int code) {
+  signals_report(NULL, NULL, 0);
   pthread_mutex_lock(&now.lock); /* held for good: the thread stays out from here on */
   if (signals_interrupted()) {
     say_loss();

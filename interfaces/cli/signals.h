@@ -2,10 +2,11 @@
  * half-written.
  * A thread waits for SIGINT, SIGTERM and SIGHUP. It raises a flag that solver monitors and loops
  * look at; when the program has not ended by itself after GRACE (it was inside one long call), the
- * thread removes unfinished files and ends it. */
+ * thread removes unfinished files, writes the report that was made for this case, and ends it. */
 #ifndef KAON_CLI_SIGNALS_H
 #define KAON_CLI_SIGNALS_H
 
+#include <stddef.h>
 #include <sys/types.h>
 
 /* Before any other thread exists. 0: the thread could not be started. */
@@ -22,6 +23,10 @@ void signals_leave(const char *written);
 /* Files of this name may be under way: their unfinished forms (NAME.PID-N.part, the library's
  * naming) are removed at a hard end. Copied. */
 void signals_output(const char *path);
+/* What a hard end leaves at `path`: `length` bytes of `text`, made beforehand, since by then the
+ * main thread may hold the allocator's locks for good; NULL: nothing. Taken over; free() is its
+ * end. */
+void signals_report(char *path, char *text, size_t length);
 /* A process of ours that writes one of them is ended before they are removed. 0: it is over, and is
  * said to be before it is waited for, so that its number is nobody else's. */
 void signals_child(pid_t child);

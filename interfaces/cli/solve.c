@@ -374,6 +374,7 @@ static int run(void *arguments) {
     signals_output(a->output);
     code = solve_fits(&job);
     if (code == EXIT_DONE) code = prepare(&job);
+    if (code == EXIT_DONE) report_in_case(a->common.report, describe(&job, NAN), 0, job.columns);
     if (code == EXIT_DONE) code = solve_columns(&job);
     if (code == EXIT_DONE) code = conclude(&job);
   }

@@ -48,6 +48,63 @@ class Interrupt(system.Case):
                          "--columns", "4", "--output", "p.lime", ready="CGNR to")
         self.assertEqual(os.listdir(self.folder), [])
 
+    def ended_hard(self, ready, *arguments):
+        """Once it has said `ready` the program finds no room to print how far it is, so it looks no more."""
+        read, write = os.pipe()
+        fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4096)
+        process = subprocess.Popen([system.PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=write, text=True, cwd=self.folder,
+                                   env=system.environment(), preexec_fn=system.default_signals)
+        self.addCleanup(process.kill)
+        for line in process.stdout:
+            if ready in line:
+                break
+        os.close(write)
+        room = os.open(f"/proc/self/fd/{read}", os.O_WRONLY | os.O_NONBLOCK)  # apart: the program itself is to wait for room
+        try:
+            while os.write(room, b" "):
+                pass
+        except BlockingIOError:
+            os.close(room)
+        time.sleep(1)  # till it has got further
+        process.send_signal(signal.SIGINT)
+        end = time.monotonic() + 20
+        while not os.path.exists(self.path("r.json")) and time.monotonic() < end:
+            time.sleep(0.01)
+        time.sleep(0.1)
+        self.assertIsNone(process.poll())  # it has no room for its last sentence either
+        with os.fdopen(read) as file:
+            err = file.read()
+        process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 130, err)
+        self.assertIn("interrupted while solving", err)
+        return self.report("r.json")
+
+    def test_the_report_of_what_was_done_survives_a_hard_end(self):
+        """steps and residuals of what is being solved are not known, all else is"""
+        job = ["invert", "--gauge", "weak:0.3", "--lattice", "12", "12", "12", "24", "--kappa", "0.14", "--csw", "1", "--tol", "1e-12",
+               "--sloppy", "double", "--threads", "1", "--columns", "2", "--batch", "1", "--output", "p.lime", "--report", "r.json"]
+        report = self.ended_hard("1 of 2 columns are kept", *job)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["p.lime.partial", "r.json"])
+        self.assertIs(report["interrupted"], True)
+        self.assertGreater(report["seconds"], 0)
+        done, ended = report["solves"]
+        self.assertEqual(done["status"], "converged")
+        self.assertGreater(done["iterations"], 10)
+        self.assertLess(done["residual"], 1.1e-12)
+        self.assertEqual((ended["status"], ended["iterations"], ended["residual"]), ("cancelled", None, None))
+        os.remove(self.path("r.json"))
+        report = self.ended_hard("CGNR to", *job[:-6], "--report", "r.json")
+        self.assertEqual((report["kappa"], report["lattice"], report["seconds"]), (0.14, [12, 12, 12, 24], 0))
+        self.assertEqual([(s["column"], s["iterations"], s["residual"], s["status"]) for s in report["solves"]],
+                         [(k, None, None, "cancelled") for k in (0, 1)])
+
+    def test_the_report_of_a_matrix_survives_a_hard_end(self):
+        report = self.ended_hard("CG to", "solve", "--matrix", "laplace3d:100", "--method", "cg", "--tol", "1e-13", "--threads", "1",
+                                 "--report", "r.json")
+        self.assertIs(report["interrupted"], True)
+        self.assertEqual(report["matrix"]["rows"], 10**6)
+        self.assertEqual((report["solves"][0]["status"], report["solves"][0]["iterations"]), ("cancelled", None))
+
     def test_during_generation(self):
         self.interrupted(0.5, "generate", "--lattice", "8", "8", "8", "8", "--sweeps", "1000000", "--output", "c.lime",
                          ready="sweep")
