@@ -22,9 +22,10 @@
  * once, as soon as one column asks; then the directions go on:
  *   P -= Q Q^H P;  P = Q - P (P^H A P)^-1 (A P)^H Q
  * with A P anew (blockcg), or as the last step left it (blockcgnr: A^dag A P).
- * Storage: blockcg P, W, with Q in the place of r; blockcgnr P, Q, W, V = A^dag W. A step: 1 A
- * (blockcgnr: 1 A, 1 A^dag), 2 Gram matrices; vectors read 8, written 4 (blockcgnr 7 and
- * 4, with r 9 and 5). */
+ * Storage: blockcg P, W, with Q in the place of r; blockcgnr P, Q, W, V = A^dag W. A step, of
+ * blockcg: 1 A, 2 Gram matrices; vectors read 8, written 4 by kernels 4; of blockcgnr: 1 A, 1
+ * A^dag, 2 Gram matrices; vectors read 7, written 4 by kernels 4; with r: read 9, written 5 by
+ * kernels 5. */
 #include "solvers/method.h"
 
 enum { P, W, Q, V, VECTORS_NR, VECTORS = 2 };

@@ -7,7 +7,7 @@
  * estimated by Lanczos' process with D (lanczos.h); of a singular A its 0 is left out, for null
  * vectors are in no residual of a system that has solutions. No number is asked
  * for in an application, no sum taken. Storage: p, t, and with D z. An application: `degree` A;
- * vectors read 6, written 3 besides each, with D 8 and 4. */
+ * besides each vectors read 6, written 3; with D: read 8, written 4. */
 #include <kaon/options.h>
 #include <kaon/precond.h>
 

@@ -9,8 +9,8 @@
  * that have an exchange (relax_run.c), whose x changes in place on all ranks. With two precisions
  * x_inner is a correction from 0 with the residual for its source. Sources: include/kaon/relax.h;
  * Saad, Iterative Methods for Sparse Linear Systems, 2nd edition, section 4.1. Storage: z, and with
- * two precisions the source. A step: 1 A, 1 K; vectors read 4, written 2 besides (async on one rank
- * 2 and 1). */
+ * two precisions the source. A step: 1 A, 1 K; besides, vectors read 4, written 2; async on one
+ * rank: read 2, written 1. */
 #include "solvers/relax.h"
 
 #include <math.h>

@@ -18,6 +18,7 @@
 #include "solvers/runner.h"
 #include "tests/util/dirac_case.h"
 #include "tests/util/machine.h"
+#include "tests/util/relax_case.h"
 #include "tests/util/test_util.h"
 
 /* ---- counting tables ---- */
@@ -65,6 +66,9 @@ static operands operands_of(const char *entry) {
                {"multi_axpy", {0, 0, 1}},
                {"dot", {3, 0, 0}},
                {"multi_dot", {0, 0, 2}},
+               {"gram", {3, 0, 0}},
+               {"block_axpy", {3, 2, 0}},
+               {"block_rotate", {7, 7, 0}},
                {"recur", {0, 0, 3}}};
   for (size_t i = 0; i < sizeof table / sizeof *table; i++)
     if (strcmp(table[i].entry, entry) == 0) return table[i].o;
@@ -166,9 +170,13 @@ HOP(h, KAON_HALF)
 /* ---- a step of a bound solver ---- */
 
 typedef struct {
-  dirac_case c;
-  kaon_backend counting;
+  kaon_backend table;
   kaon_dslash_ops dslash[KAON_PRECISIONS];
+} counting_tables;
+
+typedef struct {
+  dirac_case c;
+  counting_tables counts;
   kaon_operator *M, *R, *K;
   kaon_operator fake; /* K, or what K is the inverse diagonal of */
   kaon_vector *b, *x;
@@ -224,15 +232,38 @@ static void make_preconditioner(world *w, int kind, kaon_precision precision) {
   if (kind == SCALING_K) must(w->c.ctx, kaon_precond_jacobi(&w->fake, &w->K));
 }
 
+static void count_from_here(kaon_context *ctx, counting_tables *to) {
+  own = ctx->backend;
+  to->table = *own;
+  for (int p = 0; p < KAON_PRECISIONS; p++) {
+    to->dslash[p] = *own->dslash[p];
+    to->dslash[p].hop = p == KAON_DOUBLE ? hop_d : p == KAON_SINGLE ? hop_s : hop_h;
+    to->table.dslash[p] = &to->dslash[p];
+  }
+  to->table.blas[KAON_DOUBLE] = &blas_d;
+  to->table.blas[KAON_SINGLE] = &blas_s;
+  to->table.blas[KAON_HALF] = &blas_h;
+  to->table.convert = &converts;
+  to->table.precond[KAON_DOUBLE] = &precond_d;
+  to->table.precond[KAON_SINGLE] = &precond_s;
+  ctx->backend = &to->table;
+  memset(&seen, 0, sizeof seen);
+}
+
+static int is_block(kaon_method method) {
+  return method == KAON_BLOCKCG || method == KAON_BLOCKCGNR;
+}
+
 static int open_world(world *w, int machine, kaon_method method, kaon_precision sloppy, int kind) {
   static const int extents[4] = {4, 4, 4, 4};
+  const int columns = is_block(method) ? 3 : 1;
   memset(w, 0, sizeof *w);
   own = NULL;
   if (!case_open(&w->c, machine, extents, 1, LINKS_WEAK, 5)) return 0;
   w->M = case_dirac(&w->c, 0.12, 0, 1, KAON_DOUBLE, KAON_RECONSTRUCT_18);
   w->R = case_even_odd(&w->c, w->M, KAON_EVEN_ODD_SYMMETRIC, KAON_EVEN, 0);
-  w->b = case_vector(&w->c, KAON_FULL, KAON_DOUBLE, 1);
-  w->x = case_vector(&w->c, KAON_FULL, KAON_DOUBLE, 1);
+  w->b = case_vector(&w->c, KAON_FULL, KAON_DOUBLE, columns);
+  w->x = case_vector(&w->c, KAON_FULL, KAON_DOUBLE, columns);
   must(w->c.ctx, kaon_source_gauss(w->b, 3));
   kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
   o.method = method;
@@ -241,25 +272,11 @@ static int open_world(world *w, int machine, kaon_method method, kaon_precision 
   make_preconditioner(w, kind, sloppy);
   o.preconditioner = w->K;
   o.max_iterations = 2; /* it binds the vectors: no more is wanted of it */
-  must(w->c.ctx, kaon_solver_create(w->R, 1, &o, &w->s));
+  must(w->c.ctx, kaon_solver_create(w->R, columns, &o, &w->s));
   must(w->c.ctx, kaon_vector_zero(w->x));
   must(w->c.ctx, kaon_solver_solve(w->s, w->b, w->x, NULL, NULL));
 
-  own = w->c.ctx->backend;
-  w->counting = *own;
-  for (int p = 0; p < KAON_PRECISIONS; p++) {
-    w->dslash[p] = *own->dslash[p];
-    w->dslash[p].hop = p == KAON_DOUBLE ? hop_d : p == KAON_SINGLE ? hop_s : hop_h;
-    w->counting.dslash[p] = &w->dslash[p];
-  }
-  w->counting.blas[KAON_DOUBLE] = &blas_d;
-  w->counting.blas[KAON_SINGLE] = &blas_s;
-  w->counting.blas[KAON_HALF] = &blas_h;
-  w->counting.convert = &converts;
-  w->counting.precond[KAON_DOUBLE] = &precond_d;
-  w->counting.precond[KAON_SINGLE] = &precond_s;
-  w->c.ctx->backend = &w->counting;
-  memset(&seen, 0, sizeof seen);
+  count_from_here(w->c.ctx, &w->counts);
   return 1;
 }
 
@@ -274,10 +291,11 @@ static void close_world(world *w) {
   case_close(&w->c);
 }
 
-/* The first lines of solvers/<name>.c, a blank for each line's end and star. */
-static void read_head(const char *name, char *head, size_t size) {
+/* The first lines of the method's file, a blank for each line's end and star. */
+static void read_head(kaon_method method, const char *name, char *head, size_t size) {
   char path[1024];
-  snprintf(path, sizeof path, "%s/solvers/%s.c", KAON_SOURCE_DIR, name);
+  snprintf(path, sizeof path, "%s/solvers/%s.c", KAON_SOURCE_DIR,
+           is_block(method) ? "blockcg" : name);
   FILE *file = fopen(path, "r");
   assert_non_null(file);
   const size_t length = fread(head, 1, size - 1, file);
@@ -302,22 +320,35 @@ static int said(const char *head, const char *words) {
   return number;
 }
 
+/* Where the head has the numbers of a step without preconditioner. blockcg.c: of two methods, of
+ * which blockcgnr keeps r in one precision. */
+static const char *place_of(const char *head, kaon_method method, kaon_precision sloppy) {
+  const char *words = "vectors read", *at = head;
+  if (is_block(method))
+    at = strstr(head, method == KAON_BLOCKCG ? "blockcg: 1 A" : "blockcgnr: 1 A");
+  if (method == KAON_BLOCKCGNR && sloppy == KAON_DOUBLE) words = "with r: read";
+  if (at != NULL) at = strstr(at, words);
+  if (at == NULL) fail_msg("the head does not say \"%s\"", words);
+  return at;
+}
+
 static void one_step(int machine, kaon_method method, kaon_precision sloppy) {
   world w;
   char head[4096];
   if (!open_world(&w, machine, method, sloppy, NO_K)) return;
-  read_head(w.s->method->name, head, sizeof head);
+  read_head(method, w.s->method->name, head, sizeof head);
+  const char *at = place_of(head, method, sloppy);
   const int last = w.s->cycle > 0 ? w.s->cycle - 1 : 0; /* position j */
   must(w.c.ctx, w.s->method->step(w.s, last));
   printf("  %-8s %-6s %d vectors read, %d written by %d kernels; %d hops, reading %d beside\n",
          w.s->method->name, precision_names[sloppy], seen.reads, seen.writes, seen.kernels,
          seen.hops, seen.besides);
   if (w.s->cycle > 0)
-    assert_int_equal(seen.reads, 2 * last + said(head, "vectors read 2j + "));
+    assert_int_equal(seen.reads, 2 * last + said(at, "read 2j + "));
   else
-    assert_int_equal(seen.reads, said(head, "vectors read "));
-  assert_int_equal(seen.writes, said(head, ", written "));
-  assert_int_equal(seen.kernels, said(head, " by kernels "));
+    assert_int_equal(seen.reads, said(at, "read "));
+  assert_int_equal(seen.writes, said(at, ", written "));
+  assert_int_equal(seen.kernels, said(at, " by kernels "));
   assert_int_equal(seen.hops, 2 * w.s->method->applications);
   const int beside = method == KAON_BICGSTAB || method == KAON_RBICGSTAB || method == KAON_BICG;
   assert_int_equal(seen.besides, beside); /* r0 or p', as the head says */
@@ -330,7 +361,7 @@ static void one_preconditioned_step(int machine, kaon_method method, kaon_precis
   world w;
   char head[4096];
   if (!open_world(&w, machine, method, sloppy, kind)) return;
-  read_head(w.s->method->name, head, sizeof head);
+  read_head(method, w.s->method->name, head, sizeof head);
   const char *at = strstr(head, kind == ANY_K ? "besides K's: read" : "with d: read");
   must(w.c.ctx, w.s->method->step(w.s, 0));
   printf("  %-12s %-6s %-10s %d vectors read, %d written by %d kernels\n", w.s->method->name,
@@ -364,14 +395,101 @@ static void a_step_reads_and_writes_what_its_head_says(void **state) {
   for (int i = 0; i < 2; i++) {
     const int machine = i == 0 ? MACHINE_CPU : MACHINE_CUDA;
     if (machine == MACHINE_CUDA && machine_lacks(machine)) continue;
-    for (int m = KAON_CG; m <= KAON_CHRONGEAR; m++) {
+    for (int m = KAON_CG; m <= KAON_RICHARDSON; m++) {
       const int no_half = m == KAON_PIPECG || m == KAON_BICG || m == KAON_RBICGSTAB ||
                           m == KAON_GROPPCG || m == KAON_CHRONGEAR;
-      if (m == KAON_BLOCKCG || m == KAON_BLOCKCGNR) continue;
+      if (m > KAON_CHRONGEAR && m < KAON_RICHARDSON) continue; /* of matrices alone */
       for (int p = KAON_DOUBLE; p <= (no_half ? KAON_SINGLE : KAON_HALF); p++)
         one_step(machine, (kaon_method)m, (kaon_precision)p);
     }
   }
+}
+
+/* x += sum_j y_j z_j in one pass. */
+static void an_end_of_cycle_does_so_too(void **state) {
+  char head[4096];
+  (void)state;
+  read_head(KAON_GCR, "gcr", head, sizeof head);
+  const char *at = strstr(head, "an end of cycle");
+  assert_non_null(at);
+  for (int machine = MACHINE_CPU; machine <= MACHINE_CUDA; machine += MACHINE_CUDA - MACHINE_CPU) {
+    world w;
+    if (machine == MACHINE_CUDA && machine_lacks(machine)) continue;
+    if (!open_world(&w, machine, KAON_GCR, KAON_SINGLE, NO_K)) continue;
+    must(w.c.ctx, w.s->method->finish(w.s, KAON_GATE_STEP));
+    assert_int_equal(seen.kernels, 1);
+    assert_int_equal(seen.reads, w.s->cycle + said(at, "reads k + "));
+    assert_int_equal(seen.writes, said(at, ", writes "));
+    close_world(&w);
+  }
+}
+
+/* By the difference of polynomials of two degrees. */
+static void a_degree_of_chebyshev_does_so_too(void **state) {
+  char head[4096];
+  (void)state;
+  read_head(KAON_CG, "chebyshev", head, sizeof head);
+  for (int scaled = 0; scaled < 2; scaled++) {
+    const char *at = strstr(head, scaled ? "with D: read" : "vectors read");
+    world w;
+    int reads[2], writes[2];
+    assert_non_null(at);
+    if (!open_world(&w, MACHINE_CPU, KAON_CG, KAON_DOUBLE, ANY_K)) continue;
+    for (int i = 0; i < 2; i++) {
+      kaon_chebyshev_options o = KAON_CHEBYSHEV_OPTIONS_INIT;
+      kaon_operator *K = NULL;
+      o.degree = 3 + i;
+      o.scaled = scaled;
+      o.low = 1;
+      o.high = 3;
+      must(w.c.ctx, kaon_precond_chebyshev(&w.fake, &o, &K));
+      memset(&seen, 0, sizeof seen);
+      must(w.c.ctx, kaon_operator_apply(K, KAON_PLAIN, w.s->work[0], w.s->work[1]));
+      reads[i] = seen.reads;
+      writes[i] = seen.writes;
+      kaon_operator_destroy(&K);
+    }
+    assert_int_equal(reads[1] - reads[0], said(at, "read "));
+    assert_int_equal(writes[1] - writes[0], said(at, ", written "));
+    close_world(&w);
+  }
+}
+
+/* Besides the sweep, whose own vectors jacobi's D^-1 reads and writes by a kernel that counts. */
+static void one_sweep(int machine, kaon_method method) {
+  const int own_reads = method == KAON_JACOBI ? 2 : 0, own_writes = method == KAON_JACOBI;
+  kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
+  kaon_solver *s = NULL;
+  relax_case c;
+  counting_tables counts;
+  char head[4096];
+  own = NULL;
+  if (!relax_case_open(&c, machine, 1, row_case_laplace(8, 8, 1), KAON_DOUBLE, 1)) return;
+  read_head(method, "relax", head, sizeof head);
+  const char *at = strstr(head, method == KAON_ASYNC ? "async on one rank: read" : "vectors read");
+  assert_non_null(at);
+  o.method = method;
+  o.sloppy = KAON_DOUBLE;
+  o.max_iterations = 2;
+  must(c.ctx, kaon_solver_create(c.A, 1, &o, &s));
+  must(c.ctx, kaon_vector_zero(c.solution));
+  must(c.ctx, kaon_solver_solve(s, c.right, c.solution, NULL, NULL));
+  count_from_here(c.ctx, &counts);
+  must(c.ctx, s->method->step(s, 0));
+  printf("  %-9s %d vectors read, %d written by %d kernels\n", s->method->name, seen.reads,
+         seen.writes, seen.kernels);
+  assert_int_equal(seen.reads, said(at, "read ") + own_reads);
+  assert_int_equal(seen.writes, said(at, ", written ") + own_writes);
+  c.ctx->backend = own;
+  kaon_solver_destroy(&s);
+  relax_case_close(&c);
+}
+
+static void a_step_of_relaxation_does_so_too(void **state) {
+  (void)state;
+  for (int machine = MACHINE_CPU; machine <= MACHINE_CUDA; machine += MACHINE_CUDA - MACHINE_CPU)
+    for (int m = KAON_JACOBI; m <= KAON_ASYNC; m++)
+      if (machine == MACHINE_CPU || !machine_lacks(machine)) one_sweep(machine, (kaon_method)m);
 }
 
 /* x += x_inner and x_inner = 0 in one pass. */
@@ -397,6 +515,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_step_reads_and_writes_what_its_head_says),
       cmocka_unit_test(a_preconditioned_step_does_so_too),
+      cmocka_unit_test(an_end_of_cycle_does_so_too),
+      cmocka_unit_test(a_degree_of_chebyshev_does_so_too),
+      cmocka_unit_test(a_step_of_relaxation_does_so_too),
       cmocka_unit_test(a_flush_is_one_pass),
   };
   return cmocka_run_group_tests_name("solver traffic", tests, NULL, NULL);
