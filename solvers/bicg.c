@@ -10,9 +10,10 @@
  * Without a preconditioner z = r, z' = r'. x lags one update behind as in cg.c. On Hermitian
  * positive definite A it is CG with all done twice. Half precision is refused: on a convection
  * equation of 3072 points the shadow, which no replacement renews, loses its way there.
- * Storage: p, p', q, q', r'. A step: 1 A and 1 A^dag; vectors read 10, written 5 by kernels 4,
- * besides p' read in A's pass. With a preconditioner z, z' besides, and 1 K, 1 K^dag; vectors
- * besides K's: read 9, written 5. */
+ * Storage: p, p', q, q', r'. A step: 1 A with its dot in the same pass, or apart as in cg.c, and 1
+ * A^dag; vectors read 10 (apart 12), written 5 by kernels 4 (apart 5), besides p' read in A's pass
+ * where its dot is not apart. With a preconditioner z, z' besides, and 1 K, 1 K^dag; vectors
+ * besides K's: read 9 (apart 11), written 5. */
 #include "solvers/method.h"
 
 enum { P, P_, Q, Q_, R_, Z, Z_, VECTORS = Z };

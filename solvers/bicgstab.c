@@ -5,13 +5,14 @@
  *   r -= alpha v                   (the paper's s)
  *   t = A r;                       omega = (t, r) / (t, t)
  *   x += alpha p + omega r;  r -= omega t;  beta = (r0, r') / (r0, r) alpha / omega
- * Storage: r0, p, v, t. A step: 2 A with their sums in the same pass; vectors read 10, written 4 by
- * kernels 3, besides r0 read in A's pass. Each alpha, omega, beta is needed before the next kernel,
- * so no two of them can be one.
+ * Storage: r0, p, v, t. A step: 2 A with their sums in the same pass, or apart as in cg.c; vectors
+ * read 10 (apart 14), written 4 by kernels 3 (apart 5), besides r0 read in A's pass where its dot
+ * is not apart. Each alpha, omega, beta is needed before the next kernel, so no two of them can be
+ * one.
  *
  * With a preconditioner K, on the right: v = A (K p), t = A (K r), x += alpha K p + omega K r; r
  * stays b - A x, whatever K does. Storage: K p, K r besides. A step: 2 A and 2 K; vectors besides
- * K's: read 11, written 4. */
+ * K's: read 11 (apart 15), written 4. */
 #include "solvers/method.h"
 
 enum { R0, P, V, T, KP, KR, VECTORS = KP };

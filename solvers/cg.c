@@ -4,14 +4,16 @@
  *   q = A p;        alpha = (r, r) / (p, A p)
  *   r -= alpha q;   beta = (r', r') / (r, r)
  * x lags one update behind, so that it shares a pass with p and a column can freeze after its
- * residual. Storage: p, q. A step: 1 A with its dot in the same pass; vectors read 5, written 3 by
- * kernels 2, which is the least: each of x, p, r goes through once between two sums, with A p.
+ * residual. Storage: p, q. A step: 1 A with its dot in the same pass, or apart, by a kernel of its
+ * own, where A finds that faster (docs/architecture.md, "Sums of a hop"); vectors read 5 (apart 7),
+ * written 3 by kernels 2 (apart 3), which but for the dot's is the least: each of x, p, r goes
+ * through once between two sums, with A p.
  *
  * With a Hermitian positive definite preconditioner K (Concus, Golub, O'Leary, in Sparse Matrix
  * Computations, Academic Press (1976) 309): z = K r in r's place in p, (r, z) in (r, r)'s in alpha
  * and beta; (r, r) still stops the column, and both are one message. Storage: z besides. A step: 1
- * A and 1 K with its dot; vectors besides K's: read 5, written 3. Where K multiplies by a vector d
- * (Jacobi), r, z and both sums are one pass; with d: read 6, written 4. */
+ * A and 1 K with its dot; vectors besides K's: read 5 (apart 7), written 3. Where K multiplies by a
+ * vector d (Jacobi), r, z and both sums are one pass; with d: read 6 (apart 8), written 4. */
 #include "blas/precond.h"
 #include "solvers/deflate.h"
 

@@ -13,10 +13,11 @@
  * from products with the old p and s, which cost no traffic (but (u, s) where K has to be asked),
  * and not from (u, w) - beta (r, u) / alpha, which takes orthogonality for granted and loses where
  * |r| grows (pipecgnr.c). Half precision is refused, as for pipecg.c.
- * Storage: p, s, w. A step: 1 A with its dot in the same pass; without K u = r, and vectors read 5,
- * written 4 by kernels 1, the least: each of the five takes part between two sums. With K u
- * besides; a step: 1 A, 1 K; vectors besides K's: read 8, written 4. Where K multiplies by a vector
- * d (Jacobi), u is made in the same pass, and that of before from r; with d: read 6, written 5. */
+ * Storage: p, s, w. A step: 1 A with its dot in the same pass, or apart as in cg.c; without K u =
+ * r, and vectors read 5 (apart 7), written 4 by kernels 1 (apart 2), the least: each of the five
+ * takes part between two sums. With K u besides; a step: 1 A, 1 K; vectors besides K's: read 8
+ * (apart 10), written 4. Where K multiplies by a vector d (Jacobi), u is made in the same pass, and
+ * that of before from r; with d: read 6 (apart 8), written 5. */
 #include "blas/precond.h"
 #include "solvers/method.h"
 

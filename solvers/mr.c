@@ -2,8 +2,8 @@
  * Source: Eisenstat, Elman, Schultz, SIAM J. Numer. Anal. 20 (1983) 345 (GCR with k = 0).
  *   q = A r;   alpha = relaxation (q, r) / (q, q)
  *   x += alpha r;  r -= alpha q
- * Storage: q. A step: 1 A with its sums in the same pass; vectors read 3, written 2 by kernels 1.
- */
+ * Storage: q. A step: 1 A with its sums in the same pass, or apart as in cg.c; vectors read 3
+ * (apart 5), written 2 by kernels 1 (apart 2). */
 #include "solvers/method.h"
 
 enum { Q, VECTORS };

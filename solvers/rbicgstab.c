@@ -11,8 +11,9 @@
  * way. (r0, r) is one number more in the same message; options.as_printed leaves it out. z and s
  * follow recurrences and are made anew at a residual replacement; in double too, by a rule of its
  * own. Without K there is nothing to hide sums behind: K's places are taken by copies. Storage: r0,
- * y, v, t, z, s, m. A step: 2 A, and r0 read in the second's pass; vectors read 17, written 8 by
- * kernels 5, copies and all; with 2 K, vectors besides K's: read 15, written 6. */
+ * y, v, t, z, s, m. A step: 2 A, and r0 read in the second's pass, or apart as in cg.c; vectors
+ * read 17 (apart 19), written 8 by kernels 5 (apart 6), copies and all; with 2 K, vectors besides
+ * K's: read 15 (apart 17), written 6. */
 #include "blas/precond.h"
 #include "solvers/method.h"
 
