@@ -14,6 +14,7 @@
 #include "lib/config.h"
 #include "lib/cpu/backend.h"
 #include "lib/cuda/backend.h"
+#include "lib/refusal.h"
 #include "lib/threads.h"
 #include "lib/tuning.h"
 #include "lib/version.h"
@@ -36,9 +37,8 @@ static kaon_status choose_cuda(kaon_context *ctx) {
   return KAON_OK;
 #else
   (void)ctx;
-  return kaon_fail(NULL, KAON_ERR_NOT_BUILT,
-                   "backend: cuda was asked for, but this kaon was built without it; configure "
-                   "with -DKAON_CUDA=ON, or use --backend cpu (or the option backend=cpu)");
+  const kaon_cuda_facts none = {.compiled = NULL};
+  return kaon_cuda_verdict(&none);
 #endif
 }
 

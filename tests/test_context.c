@@ -18,6 +18,7 @@
 #include "lib/cpu/backend.h"
 #include "lib/cpu/free_memory.h"
 #include "lib/options_table.h"
+#include "lib/refusal.h"
 #include "tests/util/machine.h"
 
 static void init_macros_equal_the_tables(void **state) {
@@ -172,6 +173,59 @@ static void unusable_backends_are_refused_with_a_sentence(void **state) {
   assert_int_equal(kaon_context_create(&options, &ctx), KAON_ERR_ARGUMENT);
   unsetenv("KAON_BACKEND");
   print_message("%s\n", kaon_last_error(NULL));
+}
+
+#define FOUND .compiled = "80, 90", .text = "some text", .name = "someName"
+
+/* What a machine without a device, or with another one, would be told. */
+static void what_hinders_cuda_is_said_with_the_way_out(void **state) {
+  static const struct {
+    kaon_cuda_facts facts;
+    kaon_status status;
+    const char *words[5];
+  } cases[] = {
+      {{.compiled = NULL}, KAON_ERR_NOT_BUILT, {"built without it", "-DKAON_CUDA=ON"}},
+      {{FOUND, .error = KAON_CUDA_OLD_DRIVER, .runtime = 12080},
+       KAON_ERR_NO_DEVICE,
+       {"needs an NVIDIA driver and none is loaded"}},
+      {{FOUND, .error = KAON_CUDA_OLD_DRIVER, .driver = 11080, .runtime = 12090},
+       KAON_ERR_NO_DEVICE,
+       {"driver serves CUDA 11.8", "built with CUDA 12.9", "update the driver", "older toolkit"}},
+      {{FOUND, .error = KAON_CUDA_NO_DEVICE, .driver = 12080, .runtime = 12080},
+       KAON_ERR_NO_DEVICE,
+       {"shows no device", "CUDA_VISIBLE_DEVICES"}},
+      {{FOUND, .driver = 12080, .runtime = 12080},
+       KAON_ERR_NO_DEVICE,
+       {"shows no device", "CUDA_VISIBLE_DEVICES"}},
+      {{FOUND, .error = KAON_CUDA_NO_IMAGE, .driver = 12080, .runtime = 12080, .devices = 1,
+        .device = "A card", .major = 7, .minor = 5},
+       KAON_ERR_NO_DEVICE,
+       {"A card has compute capability 7.5", "code for 80, 90", "-DKAON_CUDA_ARCHS=75"}},
+      {{FOUND, .error = KAON_CUDA_NO_FUNCTION, .driver = 12080, .devices = 1, .device = "A card",
+        .major = 12, .minor = 0},
+       KAON_ERR_NO_DEVICE,
+       {"A card has compute capability 12.0", "-DKAON_CUDA_ARCHS=120"}},
+      {{FOUND, .error = KAON_CUDA_NEW_PTX, .driver = 12080, .devices = 1, .device = "A card",
+        .major = 10, .minor = 3},
+       KAON_ERR_NO_DEVICE,
+       {"A card has compute capability 10.3", "-DKAON_CUDA_ARCHS=103"}},
+      {{FOUND, .error = 2, .driver = 12080, .devices = 1, .device = "A card"},
+       KAON_ERR_DEVICE,
+       {"A card does not start: some text (someName)"}},
+      {{FOUND, .error = 999, .driver = 12080, .runtime = 12080},
+       KAON_ERR_DEVICE,
+       {"cuda does not start: some text (someName)"}}};
+  const kaon_cuda_facts usable = {FOUND, .driver = 12080, .runtime = 12080, .devices = 2};
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    assert_int_equal(kaon_cuda_verdict(&cases[i].facts), cases[i].status);
+    const char *said = kaon_last_error(NULL);
+    print_message("%s\n", said);
+    for (int k = 0; k < 5 && cases[i].words[k] != NULL; k++)
+      assert_non_null(strstr(said, cases[i].words[k]));
+    assert_non_null(strstr(said, "use --backend cpu"));
+  }
+  assert_int_equal(kaon_cuda_verdict(&usable), KAON_OK);
 }
 
 static void the_pool_reuses_and_counts(void **state) {
@@ -454,6 +508,7 @@ int main(void) {
       cmocka_unit_test(every_status_has_a_name_and_a_text),
       cmocka_unit_test(sentences_are_kept_per_context),
       cmocka_unit_test(unusable_backends_are_refused_with_a_sentence),
+      cmocka_unit_test(what_hinders_cuda_is_said_with_the_way_out),
       cmocka_unit_test(the_pool_reuses_and_counts),
       cmocka_unit_test(the_memory_limit_is_kept_and_named),
       cmocka_unit_test(library_calls_that_there_are_not_are_refused),

@@ -6,6 +6,7 @@
 
 #include "lib/cuda/backend.h"
 #include "lib/cuda/list.h"
+#include "lib/refusal.h"
 
 /* A kernel that waited for another rank has ended this one (lib/launch.h). */
 static const volatile uint32_t *complaint_of(const kaon_context *ctx) {
@@ -53,47 +54,46 @@ kaon_status kaon_cuda_refuse_recorded(const kaon_context *ctx, const char *what)
 
 /* ---- is there a device? ---- */
 
-static kaon_status check_driver(cudaError_t error, int devices) {
-  int driver = 0, runtime = 0;
-  cudaDriverGetVersion(&driver);
-  cudaRuntimeGetVersion(&runtime);
-  if (error == cudaSuccess && devices > 0) return KAON_OK;
-  cudaGetLastError();
-  if (driver == 0)
-    return kaon_fail(NULL, KAON_ERR_NO_DEVICE,
-                     "backend: cuda needs an NVIDIA driver and none is loaded; use --backend cpu");
-  if (error == cudaErrorInsufficientDriver)
-    return kaon_fail(NULL, KAON_ERR_NO_DEVICE,
-                     "backend: the NVIDIA driver serves CUDA %d.%d but this kaon was built with "
-                     "CUDA %d.%d; update the driver, or build with an older toolkit",
-                     driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
-  if (error == cudaErrorNoDevice || error == cudaSuccess)
-    return kaon_fail(NULL, KAON_ERR_NO_DEVICE,
-                     "backend: the NVIDIA driver shows no device (is CUDA_VISIBLE_DEVICES empty?); "
-                     "use --backend cpu");
-  return kaon_fail(NULL, KAON_ERR_DEVICE, "backend: cuda does not start: %s (%s)",
-                   cudaGetErrorString(error), cudaGetErrorName(error));
+_Static_assert((int)cudaSuccess == KAON_CUDA_SUCCESS &&
+                   (int)cudaErrorInsufficientDriver == KAON_CUDA_OLD_DRIVER &&
+                   (int)cudaErrorInvalidDeviceFunction == KAON_CUDA_NO_FUNCTION &&
+                   (int)cudaErrorNoDevice == KAON_CUDA_NO_DEVICE &&
+                   (int)cudaErrorNoKernelImageForDevice == KAON_CUDA_NO_IMAGE &&
+                   (int)cudaErrorUnsupportedPtxVersion == KAON_CUDA_NEW_PTX,
+               "lib/refusal.h has CUDA's numbers");
+
+static kaon_cuda_facts facts_of(cudaError_t error, int devices) {
+  kaon_cuda_facts facts = {.compiled = KAON_CUDA_ARCHS,
+                           .error = (int)error,
+                           .text = cudaGetErrorString(error),
+                           .name = cudaGetErrorName(error),
+                           .devices = devices};
+  cudaDriverGetVersion(&facts.driver);
+  cudaRuntimeGetVersion(&facts.runtime);
+  return facts;
 }
 
-static kaon_status check_code(void) {
+static kaon_status check_driver(cudaError_t error, int devices) {
+  const kaon_cuda_facts facts = facts_of(error, devices);
+  const kaon_status status = kaon_cuda_verdict(&facts);
+  if (status != KAON_OK) cudaGetLastError();
+  return status;
+}
+
+static kaon_status check_code(int devices) {
   int device = 0, capability;
   const cudaError_t error = kaon_cuda_probe(&capability);
   struct cudaDeviceProp properties;
   if (error == cudaSuccess) return KAON_OK;
   cudaGetLastError();
-  if (cudaGetDevice(&device) != cudaSuccess ||
-      cudaGetDeviceProperties(&properties, device) != cudaSuccess)
-    return kaon_fail(NULL, KAON_ERR_DEVICE, "backend: cuda does not start: %s (%s)",
-                     cudaGetErrorString(error), cudaGetErrorName(error));
-  if (error == cudaErrorNoKernelImageForDevice || error == cudaErrorInvalidDeviceFunction ||
-      error == cudaErrorUnsupportedPtxVersion)
-    return kaon_fail(NULL, KAON_ERR_NO_DEVICE,
-                     "backend: %s has compute capability %d.%d but this kaon has code for %s; "
-                     "configure with -DKAON_CUDA_ARCHS=%d%d",
-                     properties.name, properties.major, properties.minor, KAON_CUDA_ARCHS,
-                     properties.major, properties.minor);
-  return kaon_fail(NULL, KAON_ERR_DEVICE, "backend: %s does not start: %s (%s)", properties.name,
-                   cudaGetErrorString(error), cudaGetErrorName(error));
+  kaon_cuda_facts facts = facts_of(error, devices);
+  if (cudaGetDevice(&device) == cudaSuccess &&
+      cudaGetDeviceProperties(&properties, device) == cudaSuccess) {
+    facts.device = properties.name;
+    facts.major = properties.major;
+    facts.minor = properties.minor;
+  }
+  return kaon_cuda_verdict(&facts);
 }
 
 /* The first thing that touches a device: one that was looked at keeps a context of this process. */
@@ -107,7 +107,7 @@ kaon_status kaon_cuda_backend(int number, const kaon_backend **backend) {
   const cudaError_t error = cudaGetDeviceCount(&devices);
   KAON_TRY(check_driver(error, devices));
   KAON_TRY(choose_device(number, devices));
-  KAON_TRY(check_code());
+  KAON_TRY(check_code(devices));
   *backend = &kaon_cuda_table;
   return KAON_OK;
 }

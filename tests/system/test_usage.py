@@ -1,6 +1,7 @@
 """Usage: wrong command lines are refused in a sentence with status 2, what is not built with 3; help teaches."""
 import os
 import re
+import shutil
 import signal
 import subprocess
 import unittest
@@ -333,6 +334,24 @@ class Usage(system.Case):
             self.assertRegex(said, "driver|device")
         self.refused(*small, status=3, words=["backend"])
         self.assertIn("cpu backend", self.succeeds("info"))  # by rule
+
+    def test_a_driver_that_is_too_old_is_named(self):
+        """A library in the driver's place that says it serves CUDA 11.8 and has no device; the runtime asks no more of it."""
+        self.succeeds("info", "--backend", "cpu", "--report", "report.json")
+        state, said = self.report()["backends"]["cuda"], self.report()["cuda"]
+        compiler = next(filter(shutil.which, (os.environ.get("CC", "cc"), "gcc", "clang")), None)
+        if state == "not built":
+            self.skipTest(said)
+        if compiler is None:
+            self.skipTest("no C compiler for a driver that is too old")
+        with open(self.path("driver.c"), "w", encoding="utf-8") as file:
+            file.write("int cuInit(unsigned flags) { return flags != 0; }\nint cuDriverGetVersion(int *version) { *version = 11080; return 0; }\n")
+        subprocess.run([compiler, "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", "libcuda.so.1", "driver.c"], cwd=self.folder, check=True)
+        before = os.environ.get("LD_LIBRARY_PATH")
+        self.addCleanup(lambda: os.environ.pop("LD_LIBRARY_PATH", None) if before is None else os.environ.update(LD_LIBRARY_PATH=before))
+        os.environ["LD_LIBRARY_PATH"] = self.folder + (":" + before if before else "")
+        for job in (["info"], ["invert", *system.SMALL]):
+            self.refused(*job, "--backend", "cuda", status=3, words=["driver serves CUDA 11.8", "built with CUDA", "--backend cpu"])
 
     @unittest.skipUnless(os.path.exists("/proc/self/environ"), "no /proc")
     def test_threads_spin_shortly_unless_told_otherwise(self):
