@@ -15,7 +15,7 @@
 #                    what is cut off by it is said to be out of time, and what has no turn not to have run.
 #   KAON_BENCH_SECONDS  what the benchmarks may take together; default 240
 #   KAON_TEST_SECONDS   what tests, ranks, sanitizer and races may take together, as far as they follow one another; default 320
-#   KAON_TEST_LIMIT  what one test may take; default 200
+#   KAON_TEST_LIMIT  what one test may take; default 200. Tests of the program (tests/system) are the last of the tests; they need python3
 #   KAON_TEST_JOBS   programs of tests, ranks and sanitizer at a time; default 3, of which one at a time is of those that keep the
 #                    device at work. Those that look at the device's free memory or at a clock have it alone
 #   KAON_TEST_MACHINE   default cuda: tests of the device; all: those of the processor's instruction sets as well
@@ -185,6 +185,47 @@ tests() {
     label[$name]=$name
     job_add "$name" "$limit" "$(beside "$name")" env "${machine[@]}" OMP_WAIT_POLICY=passive OMP_NUM_THREADS="$threads" "$build/tests/$name"
   done
+  system_tests
+}
+
+# Tests of the program that make sense on a device: tests/system/test_NAME.py. Of usage those of backends alone, which choose theirs.
+system_names=(tune invert_program memory solve_program usage)
+backend_tests=(Usage.test_a_backend_that_cannot_be_used_says_why_and_what_to_do Usage.test_a_driver_that_is_too_old_is_named)
+
+# What python3 lacks of what they import; fails where it does not even start.
+python_lacks() {
+  local modules files=("${system_names[@]/#/tests/system/test_}")
+  mapfile -t modules < <(sed -n 's/^import \([a-z]*\)$/\1/p' tests/system/system.py "${files[@]/%/.py}" | sort -u | grep -vx system)
+  python3 -c '
+import sys
+for name in sys.argv[1:]:
+    try:
+        __import__(name)
+    except ImportError:
+        print(name)
+' "${modules[@]}" 2>&1
+}
+
+system_tests() {
+  local name lacks backend cases
+  if [ ! -x "$build/kaon" ]; then
+    skipped "tests of the program" ": $build/kaon was not built"
+  elif ! command -v python3 >/dev/null; then
+    skipped "tests of the program" ": python3 is not installed"
+  elif ! lacks=$(python_lacks); then
+    skipped "tests of the program" ": python3 does not start: $(tail -1 <<<"$lacks" | cut -c1-120)"
+  elif [ -n "$lacks" ]; then
+    skipped "tests of the program" ": python3 lacks the module ${lacks//$'\n'/, }"
+  else
+    for name in "${system_names[@]}"; do
+      backend=(KAON_BACKEND=cuda) cases=()
+      [ "$name" != usage ] || { backend=(-u KAON_BACKEND) && cases=("${backend_tests[@]}"); }
+      label[system_$name]=system_$name
+      job_add "system_$name" "${KAON_TEST_LIMIT:-200}" beside env "${backend[@]}" KAON_PROGRAM="$build/kaon" KAON_BUILD="$build" KAON_SOURCE="$root" \
+        KAON_TEST_DATA_DEFAULT="$root/../shared/data" PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 OMP_NUM_THREADS="$threads" \
+        python3 "$root/tests/system/test_$name.py" "${cases[@]}"
+    done
+  fi
 }
 
 # Tests on several ranks, which take the devices in turn: more ranks than devices share them.
@@ -231,7 +272,9 @@ sanitizer() {
 }
 races() { sanitize racecheck 500 test_update_calls test_relax; }
 
-complaints() { grep -E -m3 'FAILED|ERROR|error: ' "$1" | tr '\n' ';' | cut -c1-300; }
+# Of cmocka's programs and of Python's unittest.
+complaints() { grep -E -m3 'FAILED|ERROR|error: |^FAIL: |^[A-Za-z.]+Error: ' "$1" | tr '\n' ';' | cut -c1-300; }
+cases_left_out() { grep -oE '\(.*skipped=[0-9]+\)$' "$1" | sed 's/.*skipped=\([0-9]*\).*/, \1 of its cases skipped/'; }
 
 # Its output as a whole, with a head.
 print_whole() {
@@ -249,16 +292,16 @@ test_ended() {
       if grep -q "cuda: skipped" "$log"; then
         skipped "$what" ": passed, but $(grep -m1 -o 'cuda: skipped.*' "$log" | cut -c1-120)"
       else
-        passed "$what" ", $took s"
+        passed "$what" "$(cases_left_out "$log"), $took s"
       fi
       ;;
     failed) failed "$what" " (status ${job_status[$1]}): $(complaints "$log")" && print_whole "$what" "$log" ;;
     over) failed "$what" ": did not end in ${job_limit[$1]} s; $(complaints "$log")" && print_whole "$what" "$log" ;;
     cut)
-      if grep -q "\[  FAILED" "$log"; then
+      if grep -qE '\[  FAILED|(^|\.\.\. )(FAIL|ERROR)$' "$log"; then
         failed "$what" ": $(complaints "$log")" && print_whole "$what" "$log"
       else
-        late "$what" ": ended after $took s; $(grep -c '^\[       OK' "$log") tests passed, none failed till then"
+        late "$what" ": ended after $took s; $(grep -cE '^\[       OK|(^|\.\.\. )ok$' "$log") tests passed, none failed till then"
       fi
       ;;
   esac

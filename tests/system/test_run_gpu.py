@@ -57,7 +57,7 @@ class RunGpu(system.Case):
         for line in ("PASSED   test_good, ", "FAILED   test_bad (status 3): [  FAILED  ] b;", "FAILED   test_lots (status 1)", "FAILED   test_dies (status 139)",
                      "FAILED   test_hangs: did not end in 4 s", "SKIPPED  test_blind: passed, but cuda: skipped: no device"):
             self.assertIn(line, summary)
-        self.assertRegex(summary, r"(?m)^TOTAL +\d+ s, 4 failed, 0 out of time, 0 not run, 1 skipped, 1 passed$")
+        self.assertRegex(summary, r"(?m)^TOTAL +\d+ s, 4 failed, 0 out of time, 0 not run, 2 skipped, 1 passed$")
         self.assertRegex(summary, r"(?m)^FAILED: .*\btest_lots\b")
         self.assertIn("first\n[  FAILED  ] b\nlast\n", out)
         self.assertIn("\n99999\n100000\n", out)
@@ -65,6 +65,25 @@ class RunGpu(system.Case):
         self.assertEqual(self.read("out/tests/test_good.log"), b"fine\n")
         self.assertNotIn("run_jobs.sh: line", out)
         self.assert_gone("pids")
+
+    def test_the_program_is_tested_as_well_or_it_is_said_why_not(self):
+        self.program("test_good", "echo fine")
+        summary = self.run_script("tests")[2]
+        self.assertRegex(summary, r"(?m)^SKIPPED  tests of the program: .*/kaon was not built$")
+        self.program("../kaon", "echo 'nothing works on' $KAON_BACKEND >&2; exit 3")
+        status, out, summary = self.run_script("tests", KAON_TEST_JOBS=2)
+        self.assertEqual(status, 1, out)
+        for name in ("tune", "invert_program", "memory", "solve_program", "usage"):
+            self.assertRegex(summary, rf"(?m)^FAILED   system_{name} \(status 1\): .*(FAIL|ERROR): test_\w+ ")
+        self.assertIn("nothing works on cuda", self.read("out/tests/system_tune.log").decode())
+        self.assertIn("Ran 2 tests", self.read("out/tests/system_usage.log").decode())
+        self.assertIn("PASSED   test_good", summary)
+        os.makedirs(self.path("lacking"))
+        with open(self.path("lacking/unittest.py"), "w", encoding="utf-8") as file:
+            file.write("raise ImportError\n")
+        status, out, summary = self.run_script("tests", PYTHONPATH=self.path("lacking"))
+        self.assertEqual(status, 0, out)
+        self.assertIn("SKIPPED  tests of the program: python3 lacks the module unittest", summary)
 
     def test_what_has_no_time_is_never_called_passed(self):
         self.program("test_a", FOREVER % self.path("pids"))
