@@ -200,7 +200,7 @@ static const kaon_field solver_fields[] = {
     F(S, deflation, KAON_FIELD_INT, -1, -1, 24,
       "CG, CGNR: pairs kept against rounding near criticality; -1: by rule, 0: none"),
     F(S, as_printed, KAON_FIELD_INT, 0, 0, 1, "RBICGSTAB: 1: rho as the paper prints it"),
-    F(S, deflation_limit, KAON_FIELD_DOUBLE, 1073741824.0, 0.0, 1e18,
+    F(S, deflation_limit, KAON_FIELD_DOUBLE, 2147483648.0, 0.0, 1e18,
       "CG, CGNR: bytes that deflation by rule may take on any rank"),
     END};
 #undef S

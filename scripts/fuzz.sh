@@ -1,9 +1,10 @@
 #!/bin/sh
-# fuzz.sh SECONDS [FOLDER] - builds the libFuzzer harnesses of the file parsers with clang and runs them one after
-# the other, SECONDS in all, under the address and undefined-behaviour sanitizers. Corpora stay in FOLDER
-# (default build-fuzz) and grow from run to run. Exit status 1 and the input's path if anything was found.
+# fuzz.sh SECONDS [FOLDER [HARNESS]] - builds the libFuzzer harnesses of the file parsers with clang and runs each for
+# SECONDS, as many at a time as there are processors, under the address and undefined-behaviour sanitizers. Corpora
+# stay in FOLDER (default build-fuzz) and grow from run to run. HARNESS: that one alone, as it was built last. Exit
+# status 1 and the input's path if anything was found.
 set -eu
-seconds=${1:?usage: fuzz.sh SECONDS [FOLDER]}
+seconds=${1:?usage: fuzz.sh SECONDS [FOLDER [HARNESS]]}
 source=$(cd "$(dirname "$0")/.." && pwd)
 folder=${2:-$source/build-fuzz}
 harnesses="nersc lime milc openqcd detect scidac propagator market rational"
@@ -11,6 +12,20 @@ compiler=${CLANG:-clang}
 flags="-std=gnu11 -D_GNU_SOURCE -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=undefined -I$source -I$source/include"
 sources="$(ls "$source"/lib/io/*.c) $source/lib/comm.c $source/lib/error.c"
 matrices="$(ls "$source"/sparse/market_*.c) $source/sparse/csr.c $source/sparse/ranks.c"
+
+# fuzz HARNESS: one run; what it did, or its last lines.
+fuzz() {
+  "$folder/fuzz_$1" -max_total_time="$seconds" -max_len=65536 -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 \
+    -dict="$source/tests/fuzz/io.dict" -artifact_prefix="$folder/findings/$1-" "$folder/corpus/$1" \
+    >"$folder/fuzz_$1.log" 2>&1 || { tail -n 60 "$folder/fuzz_$1.log"; echo "fuzz.sh: $1 failed; see $folder/findings" >&2; return 1; }
+  echo "== $1: $seconds s; $(grep -E "number_of_executed_units|new_units_added" "$folder/fuzz_$1.log" | tr -s ' ' | tr '\n' ' ')" \
+    "$(grep " cov: " "$folder/fuzz_$1.log" | tail -n 1)"
+}
+
+if [ $# -ge 3 ]; then
+  fuzz "$3"
+  exit
+fi
 
 command -v "$compiler" >/dev/null || { echo "fuzz.sh: no $compiler; install clang and libclang-rt-dev" >&2; exit 3; }
 mkdir -p "$folder/findings"
@@ -26,14 +41,5 @@ done
 cp "$source"/tests/reference/rational_*.txt "$folder/corpus/rational/"
 
 count=$(echo "$harnesses" | wc -w)
-share=$((seconds / count))
-[ "$share" -gt 0 ] || share=1
-for h in $harnesses; do
-  echo "== $h: $share s"
-  "$folder/fuzz_$h" -max_total_time="$share" -max_len=65536 -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 \
-    -dict="$source/tests/fuzz/io.dict" -artifact_prefix="$folder/findings/$h-" "$folder/corpus/$h" \
-    >"$folder/fuzz_$h.log" 2>&1 || { tail -n 60 "$folder/fuzz_$h.log"; echo "fuzz.sh: $h failed; see $folder/findings" >&2; exit 1; }
-  grep -E "number_of_executed_units|average_exec_per_sec|new_units_added" "$folder/fuzz_$h.log"
-  grep " cov: " "$folder/fuzz_$h.log" | tail -n 1
-done
-echo "fuzz.sh: $count harnesses, $seconds s, nothing found"
+echo "$harnesses" | tr ' ' '\n' | xargs -P "$(nproc)" -I {} "$0" "$seconds" "$folder" {} || exit 1
+echo "fuzz.sh: $count harnesses, $seconds s each, nothing found"

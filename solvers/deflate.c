@@ -5,9 +5,9 @@
  * steps as before (Parlett, Scott, Math. Comput. 33 (1979) 217, who orthogonalise Lanczos vectors
  * against the Ritz vectors that have converged). Here Ritz vectors are made of x's own way: between
  * two services x moves by d and the residual by -e, e = A d, both known in the outer precision for
- * nothing. At each service, which is due KAON_DEFLATION_STEPS steps after the last one, x takes the
- * step within the span of the d that makes the error least in the sense of the method, and r
- * follows.
+ * nothing. At each service, which is due KAON_DEFLATION_STEPS steps after the last one, a pair is
+ * gathered; from KAON_DEFLATION_FIRST on x also takes the step within the span of the d that makes
+ * the error least in the sense of the method, and r follows.
  *
  *   CG:   (d_i, r) = 0, G_ij = (d_i, e_j)
  *
@@ -62,12 +62,22 @@ kaon_status kaon_deflation_choose(const kaon_solver *s, int *pairs) {
         "preconditioner; %s here takes deflation=0 or -1",
         asked, s->method->name);
   if (asked == 0 || !offered || !s->mixed) return KAON_OK;
-  double beyond = bytes_of(s, KAON_DEFLATION_RULE) > s->options.deflation_limit;
-  if (asked < 0) KAON_TRY(kaon_comm_sum(s->ctx, &beyond, 1));
-  if (asked > 0)
+  if (asked > 0) {
     *pairs = asked;
-  else if (s->ctx->backend->record == NULL && beyond == 0) /* recorded steps wait for nobody */
-    *pairs = KAON_DEFLATION_RULE;
+    return KAON_OK;
+  }
+  double beyond[KAON_DEFLATION_RULE + 1] = {0}; /* ranks whose limit so many pairs pass */
+  for (int n = KAON_DEFLATION_LEAST; n <= KAON_DEFLATION_RULE; n++)
+    beyond[n] = bytes_of(s, n) > s->options.deflation_limit;
+  KAON_TRY(kaon_comm_sum(s->ctx, beyond, KAON_DEFLATION_RULE + 1));
+  if (s->ctx->backend->record != NULL) return KAON_OK; /* recorded steps wait for nobody */
+  for (int n = KAON_DEFLATION_LEAST; n <= KAON_DEFLATION_RULE && beyond[n] == 0; n++) *pairs = n;
+  if (*pairs < KAON_DEFLATION_RULE && !s->counting)
+    kaon_log(s->ctx, KAON_LOG_INFO,
+             "solver: deflation keeps %d pairs of vectors, not %d, which would take %.2f GiB of the "
+             "%.2f of deflation_limit; near-critical solves in single or half may take more steps",
+             *pairs, (int)KAON_DEFLATION_RULE, bytes_of(s, KAON_DEFLATION_RULE) / 0x1p30,
+             s->options.deflation_limit / 0x1p30);
   return KAON_OK;
 }
 
@@ -151,8 +161,13 @@ static int makes_pair(const struct kaon_deflation *f, int k) {
   return goes_on(f, k) && f->column[k].place >= 0;
 }
 
+/* Pairs are used, not only gathered. */
+static int uses(const struct kaon_deflation *f, int k) {
+  return goes_on(f, k) && f->now[k].iterations >= KAON_DEFLATION_FIRST;
+}
+
 static int projects(const struct kaon_deflation *f, int k) {
-  return goes_on(f, k) && f->column[k].used != 0;
+  return uses(f, k) && f->column[k].used != 0;
 }
 
 static int is_full(const struct kaon_deflation *f, int k) {
@@ -402,8 +417,9 @@ kaon_status kaon_deflation_run(kaon_solver *s) {
   if (f == NULL || s->recording) return KAON_OK;
   KAON_TRY(kaon_scalars_read(s->scalars, f->now));
   int any = 0;
+  f->late = 0;
   for (int k = 0; k < f->columns; k++) any |= goes_on(f, k);
-  f->late = any;
+  for (int k = 0; k < f->columns; k++) f->late |= uses(f, k);
   if (!any) return KAON_OK;
   KAON_TRY(mark_zero(s));
   KAON_TRY(make_pairs(s, s->deflation->image[0]));

@@ -400,7 +400,7 @@ critical() {
   bench_one critical 15 solve "${problem[@]}" --solver cg --stop normal --precision double,half --columns 1
   bench_one critical 15 solve "${problem[@]}" --solver bicgstab --stop schur --precision half --columns 1
   bench_one critical 30 solve "${problem[@]}" --solver cg --stop normal --precision half --columns 12
-  bench_one critical 30 solve "${problem[@]}" --solver blockcg --stop normal --precision single --columns 12
+  bench_one critical 30 solve "${problem[@]}" --solver blockcg --stop normal --precision single,half --columns 12
   rm -f "$field"
 }
 

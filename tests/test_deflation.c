@@ -241,22 +241,32 @@ static void the_rule_deflates_on_processors(void **state) {
   critical_close(&t);
 }
 
-/* Its vectors: two of each pair and two more in the inner precision, two in the outer one. */
+/* Two of each pair and two more in the inner precision, two in the outer one: bytes of so many. */
+static double pairs_take(const kaon_space *space, int pairs) {
+  return 2 * (pairs + 1) * (double)kaon_vector_needs(space, KAON_SINGLE, 1) +
+         2 * (double)kaon_vector_needs(space, KAON_DOUBLE, 1);
+}
+
 static void the_rule_keeps_to_its_limit(void **state) {
-  enum { VECTORS = 2 * (KAON_DEFLATION_RULE + 1) };
+  static const struct {
+    int takes, less, kept;
+  } limits[] = {{KAON_DEFLATION_RULE, 0, KAON_DEFLATION_RULE},
+                {KAON_DEFLATION_RULE, 1, KAON_DEFLATION_RULE - 1},
+                {11, 0, 11},
+                {KAON_DEFLATION_LEAST, 0, KAON_DEFLATION_LEAST},
+                {KAON_DEFLATION_LEAST, 1, 0}};
   (void)state;
   critical t;
   if (!critical_open(&t, MACHINE_CPU, 0.198, 1)) skip();
-  const kaon_space *space = t.schur->space;
-  const double takes = VECTORS * (double)kaon_vector_needs(space, KAON_SINGLE, 1) +
-                       2 * (double)kaon_vector_needs(space, KAON_DOUBLE, 1);
-  for (int less = 0; less < 2; less++)
+  for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
     for (int asked = -1; asked <= KAON_DEFLATION_RULE; asked += KAON_DEFLATION_RULE + 1) {
       kaon_solver_options o = options_of(KAON_CGNR, KAON_SINGLE, asked);
       kaon_solver *s = NULL;
-      o.deflation_limit = takes - less;
+      o.deflation_limit = pairs_take(t.schur->space, limits[i].takes) - limits[i].less;
       must(t.c.ctx, kaon_solver_create(t.schur, 1, &o, &s));
-      assert_int_equal(s->deflation != NULL, asked > 0 || !less); /* the limit is the rule's */
+      /* the limit is the rule's */
+      assert_int_equal(s->deflation != NULL ? s->deflation->pairs : 0,
+                       asked > 0 ? asked : limits[i].kept);
       kaon_solver_destroy(&s);
     }
   critical_close(&t);

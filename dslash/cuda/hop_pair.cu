@@ -80,13 +80,23 @@ static __device__ __forceinline__ void spinor_touch(const kaon_view &v, uint32_t
 /* Half at 16^4 fits with much to spare, single just so. */
 enum { PAIR_OVERLAPS = 1 << 16, PAIR_MANY = 512 }; /* sites times bytes of a real; blocks */
 
+/* Clover blocks in half on more sites than these (16^4): there a kernel whose next one came in
+ * beside it took 9.3 us, by itself 6.8 (matrices 13.2 and 17.9 us on 18 reals, BiCGStab 89.2 and
+ * 94.5 us a step, CG 54.3 both; one H200). Then blocks are read behind the hops, too, which costs
+ * smaller lattices 1 to 3 %. */
+enum { PAIR_APART = 1 << 14 };
+
+static __device__ __forceinline__ bool pair_apart(const hop_call &a) {
+  return KAON_HALF && a.clover_on != KAON_CLOVER_NONE && a.sites.nsites > PAIR_APART;
+}
+
 /* Whether the next kernel is let in at once, else behind the stores: what comes in delays a kernel,
  * and while a sum is completed there is time enough; but where this one's blocks fill the device it
  * comes in by and by (half at 16^4: 0.3 us of a step). Nor where links, clover blocks and vectors
  * just fit the second-level cache: kernels that come in by and by have their sites on other
  * multiprocessors each time, and the cache's two halves then hold much of it twice. */
 static __device__ __forceinline__ bool pair_lets(const hop_call &a) {
-  return a.overlaps && (a.sums.sum.state == NULL || a.sums.chunks > PAIR_MANY);
+  return a.overlaps && !pair_apart(a) && (a.sums.sum.state == NULL || a.sums.chunks > PAIR_MANY);
 }
 
 /* ---- the exchange ---- */
@@ -352,15 +362,15 @@ static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
   __shared__ pair_room room[2];
   const hop_call &a = call.h;
   const pair_site e = pair_site_of(a);
-  const bool clover = a.clover_on != KAON_CLOVER_NONE;
+  const bool clover = a.clover_on != KAON_CLOVER_NONE, early = KAON_HALF && !pair_apart(a);
   pair_block block;
   vspinor d;
   half_spinor own, other;
   if (!call.early) kaon_wait_for_previous();
-  if (clover && KAON_HALF) block_read(a, e, &block);
+  if (clover && early) block_read(a, e, &block);
   const bool open = a.dagger ? pair_hop<RECON, -1>(a, e, &d) : pair_hop<RECON, 1>(a, e, &d);
   if (!open) return;
-  if (clover && !KAON_HALF) block_read(a, e, &block);
+  if (clover && !early) block_read(a, e, &block);
   if (clover) {
     own = chiral_of(&d, e.warp == 0 ? 1 : -1);
     other = chiral_of(&d, e.warp == 0 ? -1 : 1);

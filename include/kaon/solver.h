@@ -115,9 +115,10 @@ typedef struct kaon_solver_options {
                     does not bring back. Near criticality a process in half then takes about the
                     steps of one in double. Takes 2 vectors in the sloppy precision a pair, and 2
                     and 2 in the outer one besides; from step 48 on the residual is replaced every
-                    48 steps at least. 0: none; -1: 16 where steps are not recorded (on
-                    processors) and this is no more than deflation_limit, else none. A device asked
-                    for them repeats blocks of steps and waits for the host at each service */
+                    48 steps at least, from step 192 on they are used. 0: none; -1: where steps are
+                    not recorded (on processors) 16, or as many from 8 on as take no more than
+                    deflation_limit, else none. A device asked for them repeats blocks of steps and
+                    waits for the host at each service */
   int as_printed; /* RBICGSTAB: 1: rho as the paper prints it, by a product that rounding spoils; 0:
                      from one sum more in the same message */
   double deflation_limit; /* of deflation -1: the most bytes it may take on any rank */
@@ -126,7 +127,7 @@ typedef struct kaon_solver_options {
   {                                                                                              \
     sizeof(kaon_solver_options), 1, KAON_CGNR, 1e-10, 10000, KAON_STOP_FULL, KAON_DOUBLE,        \
         KAON_RECONSTRUCT_18, KAON_REFINE_RELIABLE, 0.0, 10, 16, 1.0, NULL, NULL, NULL, NULL, -1, \
-        0, 1073741824.0                                                                          \
+        0, 2147483648.0                                                                          \
   }
 
 /* What a column that ended with BREAKDOWN broke down at, the last time. */

@@ -72,7 +72,7 @@ const char *linear_method_title(const linear *l) {
 }
 
 /* Methods that need A = A^H > 0. */
-static int needs_hermitian(kaon_method method) {
+int linear_needs_hermitian(kaon_method method) {
   return method == KAON_CG || method == KAON_PIPECG || method == KAON_GROPPCG ||
          method == KAON_CHRONGEAR || method == KAON_BLOCKCG;
 }
@@ -240,7 +240,7 @@ static kaon_status compare_adjoint(const linear *l, double *difference, double *
 /* Equal entries may have been rounded apart by whoever assembled them. */
 int linear_fits(const linear *l) {
   double difference = 0, size = 1;
-  if (l->info.hermitian || l->projections >= 0 || !needs_hermitian(l->options.method))
+  if (l->info.hermitian || l->projections >= 0 || !linear_needs_hermitian(l->options.method))
     return EXIT_DONE;
   const int code = cli_status(l->ctx, compare_adjoint(l, &difference, &size), NULL);
   const double rounding = l->precision == KAON_DOUBLE ? hermitian_to_rounding : 1e-5;

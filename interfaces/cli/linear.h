@@ -135,6 +135,8 @@ int linear_matrix(kaon_context *ctx, linear *l);
 int linear_decide(linear *l);
 int linear_operator(linear *l);
 int linear_solver(linear *l, int columns);
+/* 1: the method needs A = A^H > 0. */
+int linear_needs_hermitian(kaon_method method);
 /* Takes entry `index` of LINEAR_METHODS; its name and title; and whether the matrix is one for it.
  */
 void linear_choose(linear *l, int index);

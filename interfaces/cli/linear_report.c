@@ -187,11 +187,14 @@ const char *linear_remedy(const void *user, kaon_stop_reason reason,
       if (l->options.method == KAON_CGNR)
         return "A may be singular: its rows or columns depend on each other; check the matrix";
       if (l->options.method == KAON_GCR) return "try --method cgnr, which takes any matrix";
-      return "try --method gcr, or cgnr, which takes any matrix";
+      return "try --method cgnr, which takes any matrix, or gcr";
     case KAON_DIVERGING:
       if (relax_is(l->options.method)) return divergence(l);
       if (l->options.method == KAON_CGNR || l->options.method == KAON_GCR)
         return "the residual grows; try another --precond, or give --sloppy double";
+      if (linear_needs_hermitian(l->options.method))
+        return "the residual grows, as it does where A is not positive definite; try --method gcr "
+               "or cgnr, or another --precond";
       return "the residual grows; try --method gcr or cgnr, or another --precond";
     default:
       return "it was ended before its time";

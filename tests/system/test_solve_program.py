@@ -298,6 +298,13 @@ class Solve(system.Case):
                 self.assertEqual(code, 1)
                 if self.report()["solves"][0]["status"] == "breakdown":
                     self.assertIn("not Hermitian positive definite", err)
+                else:
+                    self.assertIn("not positive definite", err)
+        self.write("I.mtx", market(60, [(i + 1, i + 1, 6 if i % 2 else -6) for i in range(60)] +
+                                   [(i + 2, i + 1, 1) for i in range(59)] + [(i + 1, i + 2, 1) for i in range(59)]))
+        code, _, err = system.kaon("solve", "--matrix", "I.mtx", "--rhs", "ones", "--method", "pipecg", cwd=self.folder)
+        self.assertEqual(code, 1, err)
+        self.assertIn("positive definite", err)
         self.write("N.mtx", market(2, [(1, 1, -1), (2, 2, -2)]))
         for method in ("cg", "blockcg"):
             code, out, err = system.kaon("solve", "--matrix", "N.mtx", "--rhs", "ones", "--method", method, "--report", "report.json",
