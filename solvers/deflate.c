@@ -97,6 +97,7 @@ kaon_status kaon_deflation_create(kaon_solver *s, int pairs) {
   s->deflation = f;
   f->pairs = pairs;
   f->columns = s->columns;
+  f->first = KAON_DEFLATION_FIRST;
   f->host = calloc((size_t)s->columns, sizeof *f->host);
   f->now = calloc((size_t)s->columns, sizeof *f->now);
   f->column = calloc((size_t)s->columns, sizeof *f->column);
@@ -163,7 +164,7 @@ static int makes_pair(const struct kaon_deflation *f, int k) {
 
 /* Pairs are used, not only gathered. */
 static int uses(const struct kaon_deflation *f, int k) {
-  return goes_on(f, k) && f->now[k].iterations >= KAON_DEFLATION_FIRST;
+  return goes_on(f, k) && f->now[k].iterations >= f->first;
 }
 
 static int projects(const struct kaon_deflation *f, int k) {

@@ -8,12 +8,10 @@
 
 /* RULE: pairs by the rule, LEAST: where all of them do not fit deflation_limit; STEPS: between two
  * services at most, from iteration BEGIN on. With 56 steps, or half of the places kept at a restart,
- * 16^4 at kappa 0.1350 takes 1034 to 1074 steps in single, now 1004 to 1008 (996 in double). FIRST:
- * the iteration from which on they are used; till then they are gathered, which disturbs nothing.
- * Used from BEGIN on they cost solves of 200 steps 10 to 15 % more of them in half, and
- * 16^4 gains nothing by it. */
+ * 16^4 at kappa 0.1350 takes 1034 to 1074 steps in single, now 1004 to 1008 (996 in double). They
+ * are used from KAON_DEFLATION_FIRST on (lib/math/recurrences.h). */
 enum { KAON_DEFLATION_RULE = 16, KAON_DEFLATION_LEAST = 8 };
-enum { KAON_DEFLATION_STEPS = 48, KAON_DEFLATION_BEGIN = 48, KAON_DEFLATION_FIRST = 192 };
+enum { KAON_DEFLATION_STEPS = 48, KAON_DEFLATION_BEGIN = 48 };
 
 typedef struct kaon_deflated_column {
   int marked; /* the marks are x and r of its last service */
@@ -24,7 +22,8 @@ typedef struct kaon_deflated_column {
 
 struct kaon_deflation {
   int pairs, columns;
-  int late; /* this service has a column that is behind KAON_DEFLATION_FIRST */
+  int first; /* KAON_DEFLATION_FIRST */
+  int late;  /* this service has a column that is behind KAON_DEFLATION_FIRST */
   kaon_vector *d[KAON_RITZ_MAX], *e[KAON_RITZ_MAX];
   kaon_vector *image[2];        /* of p and z; the first one is room for a new pair as well */
   kaon_vector *mark_x, *mark_r; /* of the last service, in the outer precision */

@@ -399,6 +399,7 @@ static void a_projection_that_leaves_nothing_is_the_end(void **state) {
     o.stop = cases[i].stop;
     must(c.ctx, kaon_vector_zero(x));
     must(c.ctx, kaon_solver_create(A, 1, &o, &s));
+    s->deflation->first = KAON_DEFLATION_BEGIN; /* by step 192 even double has nothing left */
     must(c.ctx, kaon_solver_solve(s, b, x, &r, NULL));
     printf("  %s: %d steps, residual %.2e, %s\n", i ? "cgnr" : "cg", r.iterations, r.residual,
            kaon_stop_reason_name(r.reason));

@@ -221,12 +221,17 @@ static inline KAON_HD void kaon_pcg_renew(kaon_column_state *s) {
   kaon_pcg_positive(s);
 }
 
+/* The iteration from which on pairs are used; till then they are gathered, which disturbs nothing.
+ * Used from the first service on they cost solves of 200 steps 10 to 15 % more of them in half, and
+ * 16^4 at kappa 0.1350 gains nothing by it. */
+enum { KAON_DEFLATION_FIRST = 192 };
+
 /* Deflated CG, CGNR (solvers/deflate.c): the next direction is made conjugate to p by what the
  * operator makes of both. In: DENOMINATOR = (p, A p), OVERLAP = (A p, r); of CGNR |A p|^2 and
  * (A p, A s). Of its imaginary part, which exact arithmetic has not, nothing is taken. */
 static inline KAON_HD void kaon_cg_deflated(kaon_column_state *s) {
   const double beta = -s->slot[KAON_S_OVERLAP][0] / s->slot[KAON_S_DENOMINATOR][0];
-  if (!(s->gate & KAON_GATE_INJECT) || s->iterations < s->period_begin) return;
+  if (!(s->gate & KAON_GATE_INJECT) || s->iterations < KAON_DEFLATION_FIRST) return;
   kaon_set(s, KAON_S_BETA, kaon_finite(beta) ? beta : 0, 0);
   s->deflated++;
 }

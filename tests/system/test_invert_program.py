@@ -380,7 +380,7 @@ class Invert(system.Case):
         self.assertEqual(len(rows[0]), 2 * 2 * 2 * 3)
         self.assertEqual(["in_turn" in row for row in rows[0] + rows[1]], [False] * 24 + [True] * 24)
         for row in rows[1]:
-            self.assertGreater(min(row["seconds"], row["triad_gbs"], row["gflops"]), 0)
+            self.assertGreater(min(row["seconds"], row["limit_gbs"], row["gflops"]), 0)
 
     def test_bench_solve_takes_the_wilson_action_as_it_is(self):
         self.succeeds("bench", "solve", "--lattice", "4", "4", "4", "4", "--action", "wilson", "--precision", "single",

@@ -12,9 +12,11 @@ CASES = (("8x8x8x16", ["--columns", "12"]),
          ("16x16x16x16", ["--columns", "4", "--batch", "2", "--solver", "bicgstab", "--even-odd", "none"]),
          ("6x10x6x22", ["--columns", "12"]),
          ("4x4x4x4", ["--columns", "12"]),
-         # deflation of nine columns would take more than it may by the rule; of the three that are left of twelve it does not
          ("16x16x16x16", ["--columns", "9"]),
          ("16x16x16x16", ["--columns", "12", "--batch", "9"]))
+
+ON_DEVICE = os.environ.get("KAON_BACKEND") == "cuda"
+WHY = "what the driver keeps of the host's memory is most of the peak there"
 
 CLOVER = ["--kappa", "0.12", "--csw", "1"]
 STAGGERED = ["--mass", "0.3", "--action", "staggered"]
@@ -28,6 +30,7 @@ FIELDS = (("16x16x16x16", [*CLOVER, "--columns", "9"]),
 
 
 class Memory(system.Case):
+    @unittest.skipIf(ON_DEVICE, WHY)
     def test_prediction_against_the_resident_peak(self):
         for extents, more in CASES:
             with self.subTest(extents=extents, more=more):
@@ -43,6 +46,7 @@ class Memory(system.Case):
                       f"{actual / 2**20:.1f} MiB, off by {100 * off:+.1f} % (bound 10 %)")
                 self.assertLess(abs(off), 0.10)
 
+    @unittest.skipIf(ON_DEVICE, WHY)
     def test_a_guess_is_foretold(self):
         """a propagator's columns come out of its file all at once, and beside a small batch that is the peak"""
         job = ["invert", "--gauge", "weak:0.3", "--lattice", "12x12x12x12", "--kappa", "0.1", "--csw", "1", "--tol", "1e-5"]
@@ -104,16 +108,20 @@ class Memory(system.Case):
                 self.refused(*job, "--memory-limit", 0.99 * predicted / 2**30, status=3, words=["needs"])
 
     def test_deflation_that_was_asked_for_is_counted_however_large(self):
+        """by itself it keeps as many pairs as 2 GiB hold, of 24 columns of 16^4 ten"""
         fields = []
-        for pairs in (-1, 0, 16):
-            self.succeeds("invert", "--gauge", "unit", "--lattice", "16x16x16x16", *CLOVER, "--columns", "9", "--set",
-                          f"deflation={pairs}", "--report", "report.json", "--dry-run", "--memory-limit", "8")
-            fields.append(self.report()["predicted_fields"])
-        self.assertEqual(fields[0], fields[1])
-        self.assertGreater(fields[2] - fields[0], 0.9 * 2**30)
+        for pairs in (0, -1, 16):
+            self.succeeds("invert", "--gauge", "unit", "--lattice", "16x16x16x16", *CLOVER, "--source", "z4:1", "--columns", "24", "--set",
+                          f"deflation={pairs}", "--report", "report.json", "--dry-run", "--memory-limit", "16")
+            fields.append(self.report()["predicted_fields"] / 2**30)
+        print(f"  {fields[1] - fields[0]:.2f}, {fields[2] - fields[0]:.2f} GiB")
+        if not ON_DEVICE:
+            self.assertLess(abs(fields[1] - fields[0] - 1.9), 0.15)
+        self.assertGreater(fields[2] - fields[0], 2.5)
 
+    @unittest.skipIf(ON_DEVICE, WHY)
     def test_systems_are_deflated_in_samples_as_in_the_run(self):
-        for columns in (4, 10):  # of ten columns deflation would take more than it may by the rule
+        for columns in (4, 20):  # of twenty columns it keeps fewer pairs, by its limit
             job = ["solve", "--matrix", "laplace3d:96", "--columns", columns, "--sloppy", "single", "--method", "cg", "--max-iter", "3",
                    "--report", "report.json"]
             self.succeeds(*job, "--dry-run")

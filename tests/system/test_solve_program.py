@@ -547,7 +547,7 @@ class Solve(system.Case):
             out = self.succeeds("solve", "--matrix", "laplace3d:6", "--tol", "1e-8", "--reduce-delay", "50ms", "--sloppy", "single", *more)
             done = [tuple(map(int, found)) for found in re.findall(r"step +\d+, .* columns (\d+)/(\d+),", out)]
             print(f"  {done}")
-            self.assertGreater(len(done), 2)
+            self.assertGreater(len(done), 1 if os.environ.get("KAON_BACKEND") == "cuda" else 2)  # a device is looked at less often
             self.assertTrue(all(k < columns and of == columns for k, of in done))
 
     def test_quiet_prints_nothing(self):
