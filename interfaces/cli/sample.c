@@ -103,5 +103,6 @@ sample sample_follow(const sample *a, const sample *b, double size) {
                   .operator= follow(a->operator, b->operator, part),
                   .solver = follow(a->solver, b->solver, part),
                   .vectors = follow(a->vectors, b->vectors, part),
-                  .most = follow(a->most, b->most, part)};
+                  .most = follow(a->most, b->most, part),
+                  .on_device = b->on_device};
 }

@@ -9,6 +9,7 @@ typedef struct sample {
   double peak;                             /* resident, bytes; of a process */
   double input, operator, solver, vectors; /* kaon's objects, bytes; input: links, a matrix */
   double most;                             /* of them at once */
+  int on_device;                           /* all but the input, once they are made */
   int code;
 } sample;
 
