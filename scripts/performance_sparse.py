@@ -68,9 +68,43 @@ def signed(x):
     return "n/a" if x is None else f"{x:+.2f}"
 
 
+BASELINE = ("cublas", "polling")
+
+
+def varied(rows):
+    """The rows with their variations against the baseline, which a run that was ended early has not worked out."""
+    base = {case(row): row for row in rows if (row["regime_asked"], row["sync"]) == BASELINE}
+    found = []
+    for row in rows:
+        row, first = dict(row), base.get(case(row))
+        if row.get("time_percent") is None and first:
+            row["time_percent"] = 100 * (row["seconds_mean"] / first["seconds_mean"] - 1)
+            if energy(row) is not None and energy(first):
+                row["energy_percent"] = 100 * (energy(row) / energy(first) - 1)
+        found.append(row)
+    return found
+
+
+def summed_up(rows):
+    """The rows of Table 2 of a run that was ended before it made them: over the matrices that it has."""
+    groups, made = {}, []
+    for row in varied(rows):
+        groups.setdefault((row["precision"], row["method"], preconditioner(row), row["sync"], row["regime_asked"]), []).append(row)
+    for (precision, method, precond, sync, regime), own in groups.items():
+        new = {"precision": precision, "method": method, "precond": precond, "sync": sync, "regime": regime, "cases": len(own),
+               "baseline_regime": BASELINE[0], "baseline_sync": BASELINE[1]}
+        for what in ("time", "energy"):
+            known = [row[f"{what}_percent"] for row in own if row.get(f"{what}_percent") is not None]
+            new[f"{what}_min"] = min(known, key=abs) if known else None
+            new[f"{what}_max"] = max(known, key=abs) if known else None
+            new[f"{what}_average"] = sum(known) / len(known) if known else None
+        made.append(new)
+    return made
+
+
 def regimes(rows, words):
     """A line a row, with its variation against the baseline."""
-    lines = []
+    lines, rows = [], varied(rows)
     for row in rows:
         rate = words.number(1e-9 * row["bytes_step"] * row["iterations"] / row["seconds_mean"]) if row.get("bytes_step") else "-"
         lines.append([*case(row), ran(row), row["sync"], str(row["iterations"]), str(row["samples"]),
@@ -90,8 +124,11 @@ def variations(rows, words):
         for row in own:
             lines.append([row["sync"], row["regime"],
                           *(signed(row[f"{what}_{how}"]) for what in ("time", "energy") for how in ("min", "max", "average"))])
+        most = max(row["cases"] for row in own)
+        fewer = [f"{row['regime']}, {row['sync']}: {row['cases']}" for row in own if row["cases"] < most]
         about = f"{key[1]}, {key[0]}, preconditioner {key[2]}: variation against {first['baseline_regime']}, " \
-                f"{first['baseline_sync']}, in per cent over {first['cases']} matrices; min and max by absolute value.\n\n"
+                f"{first['baseline_sync']}, in per cent over {most} matrices" + (f" ({'; '.join(fewer)})" if fewer else "") + \
+                "; min and max by absolute value.\n\n"
         parts.append(about + words.markdown(["waiting", "regime", "time: min", "max", "average", "energy: min", "max", "average"], lines))
     return parts
 
@@ -118,14 +155,15 @@ def bars(title, what, rows, key, words):
 
 def plots(runs, words):
     """[(its file's name behind the device's, what it shows, gnuplot script, the rows in it)]"""
-    rows = [row for run in runs for row in run.rows if row["bench"] == "regimes"]
+    rows = [row for run in runs for row in varied([row for row in run.rows if row["bench"] == "regimes"])]
     if not rows:
         return []
     made = []
     for what in ("time", "energy"):
         script = bars(f"{rows[0]['device']}: {what} of a solve by regime", f"variation of {what}, %", rows, f"{what}_percent", words)
         if script:
-            made.append((f"regimes-{what}", f"{what} of regimes, against cuBLAS with polling where it was measured", script, rows))
+            made.append((f"regimes-{what}", f"{what} of regimes, against cuBLAS with polling where it was measured", script,
+                         [row for run in runs for row in run.rows if row["bench"] == "regimes"]))
     return made
 
 
@@ -187,7 +225,7 @@ def tables(rows, words):
     others = [row for row in rows if row["bench"] not in of]
     others = [row for row in others if "step_microseconds" in row]  # tables of relaxation and projections are the program's own
     parts = ([products(of["spmv"], words)] if of["spmv"] else []) + ([solves(others, words)] if others else [])
-    parts += variations(of["regimes-variation"], words) + ([regimes(of["regimes"], words)] if of["regimes"] else [])
+    parts += variations(of["regimes-variation"] or summed_up(of["regimes"]), words) + ([regimes(of["regimes"], words)] if of["regimes"] else [])
     late = [row for row in of["pipelined"] if not row["solver"]]
     parts += [beside_petsc(of["against-petsc"], words)] if of["against-petsc"] else []
     return parts + by_processors(of["pipelined"], words) + ([delayed(late, words)] if late else [])

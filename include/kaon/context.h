@@ -108,7 +108,8 @@ typedef struct kaon_context_options {
       backend; /* AUTO: the environment's KAON_BACKEND, else CUDA if usable, else CPU */
   kaon_isa isa;
   int threads; /* CPU threads; 0: the environment's OMP_NUM_THREADS, else every processor */
-  int check; /* 1: check mode: guard pages, poisoned memory, aliasing and staleness checks (slow) */
+  int check;   /* 1: check mode: guard pages and poisoned memory (slow). Aliasing and staleness are
+                  looked for always */
   kaon_log_level log_level;
   kaon_log_fn *log; /* NULL: the library is silent */
   void *log_user;
