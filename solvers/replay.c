@@ -73,8 +73,11 @@ static void count_traffic(kaon_solver *s) {
 
 /* ---- the recording ---- */
 
+/* What is recorded reads b of the system that ends it where that is watched (service.c), else its
+ * own. */
 static kaon_recorded now(const kaon_solver *s) {
-  return (kaon_recorded){.b = kaon_view_of(s->b),
+  const int ends = kaon_solver_watches(s) && s->end_b != NULL;
+  return (kaon_recorded){.b = kaon_view_of(ends ? s->end_b : s->b),
                          .x = kaon_view_of(s->x),
                          .given = kaon_pool_given(s->ctx->pool),
                          .tunings = s->ctx->tunings,

@@ -46,7 +46,7 @@ static kaon_status multiply(const kaon_scaling *g, int sign, kaon_vector *v) {
     g->host[m].slot[FACTOR][0] = ldexp(1, sign * e + g->shift[m]);
     g->host[m].slot[FACTOR][1] = 0;
   }
-  KAON_TRY(kaon_scalars_write(&view, g->host));
+  KAON_TRY(kaon_agree(v->ctx, kaon_scalars_write(&view, g->host)));
   return kaon_blas_scale(KAON_PLUS(FACTOR), v, &pass);
 }
 
@@ -85,7 +85,7 @@ static kaon_status norms(const kaon_scaling *g, const kaon_vector *y) {
   kaon_scalars view = *g->sums;
   const kaon_pass pass = over(y, &view);
   KAON_TRY(kaon_blas_dot(y, y, slots, &pass));
-  return kaon_scalars_read(&view, g->host);
+  return kaon_agree(y->ctx, kaon_scalars_read(&view, g->host));
 }
 
 /* Columns of y whose squares are lost or overflow, times 2^512 or 2^-512, which loses nothing of

@@ -375,15 +375,18 @@ static const char *remedy(const void *user, kaon_stop_reason reason,
 
 static int conclude(invert_job *job) {
   const invert_args *a = job->args;
-  int converged = 0;
-  for (int k = 0; k < job->columns; k++) converged += job->done[k];
+  int converged = 0, cancelled = 0; /* which ranks agree on, where a signal may be one's alone */
+  for (int k = 0; k < job->columns; k++) {
+    converged += job->done[k];
+    cancelled += job->solves[k].reason == KAON_CANCELLED;
+  }
   int all = converged == job->columns;
   json_t *report = invert_describe(job);
   print_columns(job);
   int code = EXIT_DONE;
   if (all) code = finish(job, report);
   if (!all && converged) code = checkpoint_save(job);
-  if (!all && !signals_interrupted()) {
+  if (!all && !cancelled) {
     const int left = guess_leave(job, report, remedy);
     if (code == EXIT_DONE) code = left;
   }

@@ -146,13 +146,13 @@ void report_in_case(const char *path, json_t *report, int first, int count) {
 int report_write(const char *path, const json_t *report) {
   size_t length;
   if (!path) return EXIT_DONE;
-  signals_report(NULL, NULL, 0);
   char *line = text_of(report, &length);
   if (!line) {
     cli_error("%s: out of memory for the report", path);
     return EXIT_DEVICE;
   }
   int code = report_text(path, line, length);
+  signals_report(NULL, NULL, 0);
   free(line);
   return code;
 }

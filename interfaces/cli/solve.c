@@ -269,15 +269,18 @@ static json_t *describe(const solve_job *job, double error) {
 
 static int conclude(solve_job *job) {
   const solve_args *a = job->args;
-  int converged = 0;
-  for (int k = 0; k < job->columns; k++) converged += job->solves[k].reason == KAON_CONVERGED;
+  int converged = 0, cancelled = 0; /* which ranks agree on, where a signal may be one's alone */
+  for (int k = 0; k < job->columns; k++) {
+    converged += job->solves[k].reason == KAON_CONVERGED;
+    cancelled += job->solves[k].reason == KAON_CANCELLED;
+  }
   const int all = converged == job->columns;
   const double error = job->solves[0].reason == KAON_CONVERGED ? error_of_ones(job) : NAN;
   json_t *report = describe(job, error);
   print_columns(job, error);
   relax_print(&a->common, &job->l);
   int code = all ? solve_write(job) : EXIT_DONE;
-  if (!all && !signals_interrupted()) code = solve_unconverged(job, report);
+  if (!all && !cancelled) code = solve_unconverged(job, report);
   int written = report_write(a->common.report, report);
   json_decref(report);
   if (written == EXIT_DONE) written = histories_write(job->histories, job->columns, a->history);
@@ -376,6 +379,7 @@ static int run(void *arguments) {
     if (code == EXIT_DONE) code = prepare(&job);
     if (code == EXIT_DONE) report_in_case(a->common.report, describe(&job, NAN), 0, job.columns);
     if (code == EXIT_DONE) code = solve_columns(&job);
+    if (code == EXIT_DONE) report_in_case(a->common.report, describe(&job, NAN), 0, 0);
     if (code == EXIT_DONE) code = conclude(&job);
   }
   solve_close(&job);
