@@ -441,30 +441,63 @@ static void the_device_says_what_it_is(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* Lengths around the pieces in which transfers go. */
+/* Bytes out and back, the device's `shift` bytes behind a whole line, and zeros behind them. */
+static void a_transfer_keeps_its_bytes(kaon_context *ctx, size_t bytes, size_t shift) {
+  const kaon_memory_ops *memory = ctx->backend->memory;
+  void *room = NULL;
+  unsigned char *out = malloc(bytes), *back = malloc(bytes);
+  for (size_t i = 0; i < bytes; i++) out[i] = (unsigned char)(i * 2654435761u >> 13);
+  assert_int_equal(kaon_pool_take(ctx, bytes + shift, "bytes", &room), KAON_OK);
+  char *device = (char *)room + shift;
+  assert_int_equal(memory->to_device(ctx, device, out, bytes), KAON_OK);
+  memset(back, 0, bytes);
+  assert_int_equal(memory->to_host(ctx, back, device, bytes), KAON_OK);
+  assert_memory_equal(out, back, bytes);
+  assert_int_equal(memory->clear(ctx, device, bytes), KAON_OK);
+  assert_int_equal(memory->to_host(ctx, back, device, bytes), KAON_OK);
+  for (size_t i = 0; i < bytes; i++) assert_int_equal(back[i], 0);
+  assert_int_equal(memory->synchronise(ctx), KAON_OK);
+  kaon_pool_give(ctx, room);
+  free(out), free(back);
+}
+
+/* Lengths around those that a kernel brings to the host (lib/cuda/brief.h) and around the pieces in
+ * which others go. */
 static void transfers_keep_every_byte(void **state) {
   (void)state;
-  static const size_t lengths[] = {1,       7,       4096,           (8 << 20) - 1,
-                                   8 << 20, 9 << 20, (16 << 20) + 3, (40 << 20) + 5};
+  enum { BRIEF = 32 << 10, PIECE = 8 << 20 };
+  static const size_t lengths[] = {
+      1,         7,         8,     24,        4096,          BRIEF,
+      BRIEF + 8, PIECE - 1, PIECE, PIECE * 2, 2 * PIECE + 3, 5 * PIECE + 5};
+  kaon_context *ctx = device_context(0);
+  for (size_t n = 0; n < sizeof lengths / sizeof *lengths; n++)
+    for (size_t shift = 0; shift <= 8; shift += 4)
+      a_transfer_keeps_its_bytes(ctx, lengths[n], shift);
+  kaon_context_destroy(&ctx);
+}
+
+/* Some milliseconds' work lies before the bytes: however the host waits, it has them when it goes
+ * on, and not those of the read before. */
+static void short_reads_wait_for_what_goes_before(void **state) {
+  (void)state;
+  enum { WORK = 1 << 29, TIMES = 40 };
   kaon_context *ctx = device_context(0);
   const kaon_memory_ops *memory = ctx->backend->memory;
-  for (size_t n = 0; n < sizeof lengths / sizeof *lengths; n++) {
-    const size_t bytes = lengths[n];
-    void *device = NULL;
-    unsigned char *out = malloc(bytes), *back = malloc(bytes);
-    for (size_t i = 0; i < bytes; i++) out[i] = (unsigned char)(i * 2654435761u >> 13);
-    assert_int_equal(kaon_pool_take(ctx, bytes, "bytes", &device), KAON_OK);
-    assert_int_equal(memory->to_device(ctx, device, out, bytes), KAON_OK);
-    memset(back, 0, bytes);
-    assert_int_equal(memory->to_host(ctx, back, device, bytes), KAON_OK);
-    assert_memory_equal(out, back, bytes);
-    assert_int_equal(memory->clear(ctx, device, bytes), KAON_OK);
-    assert_int_equal(memory->to_host(ctx, back, device, bytes), KAON_OK);
-    for (size_t i = 0; i < bytes; i++) assert_int_equal(back[i], 0);
-    assert_int_equal(memory->synchronise(ctx), KAON_OK);
-    kaon_pool_give(ctx, device);
-    free(out), free(back);
-  }
+  void *room = NULL, *number = NULL;
+  assert_int_equal(kaon_pool_take(ctx, WORK, "work", &room), KAON_OK);
+  assert_int_equal(kaon_pool_take(ctx, sizeof(double), "a number", &number), KAON_OK);
+  for (int sync = KAON_SYNC_AUTO; sync <= KAON_SYNC_BLOCKING; sync++)
+    for (int turn = 1; turn <= 3; turn++) {
+      const double out = 10 * sync + turn;
+      double back = 0;
+      assert_int_equal(kaon_context_set_sync(ctx, (kaon_sync)sync), KAON_OK);
+      for (int i = 0; i < TIMES; i++) assert_int_equal(memory->clear(ctx, room, WORK), KAON_OK);
+      assert_int_equal(memory->to_device(ctx, number, &out, sizeof out), KAON_OK);
+      assert_int_equal(memory->to_host(ctx, &back, number, sizeof back), KAON_OK);
+      assert_true(back == out);
+    }
+  kaon_pool_give(ctx, room);
+  kaon_pool_give(ctx, number);
   kaon_context_destroy(&ctx);
 }
 
@@ -518,6 +551,7 @@ int main(void) {
       cmocka_unit_test(check_mode_traps_overruns_and_late_uses),
       cmocka_unit_test(the_device_says_what_it_is),
       cmocka_unit_test(transfers_keep_every_byte),
+      cmocka_unit_test(short_reads_wait_for_what_goes_before),
       cmocka_unit_test(too_much_device_memory_is_refused_with_both_numbers),
       cmocka_unit_test(check_mode_poisons_device_memory),
   };

@@ -166,6 +166,7 @@ void kaon_cuda_close(kaon_context *ctx) {
     if (machine->passed[i] != NULL) cudaEventDestroy(machine->passed[i]);
     if (machine->stage[i] != NULL) cudaFreeHost(machine->stage[i]);
   }
+  if (machine->brief != NULL) cudaFreeHost(machine->brief);
   if (machine->here != NULL) cudaEventDestroy(machine->here);
   kaon_cuda_delay_close(machine);
   kaon_cuda_meter_destroy(&machine->meter);

@@ -18,6 +18,8 @@ typedef struct kaon_cuda_machine {
   cudaStream_t stream;
   void *stage[KAON_CUDA_STAGES]; /* pinned; taken at the first transfer */
   cudaEvent_t passed[KAON_CUDA_STAGES];
+  struct kaon_brief *brief;      /* brief.h; taken at the first short transfer to the host */
+  uint32_t turn;                 /* of the last one */
   struct kaon_cuda_meter *meter; /* energy.c; made when it is first asked */
   cudaEvent_t here;              /* wait.c */
   cudaStream_t aside;            /* delays pass here (delay.c); NULL where none are asked for */
@@ -46,6 +48,9 @@ kaon_status kaon_cuda_pending(const kaon_context *ctx, const char *what);
  * are made with cudaEventBlockingSync. */
 kaon_status kaon_cuda_await(const kaon_context *ctx, cudaEvent_t event, const char *what);
 kaon_status kaon_cuda_wait_stream(const kaon_context *ctx, cudaStream_t stream, const char *what);
+/* Until a kernel in the context's stream has written `turn` into pinned memory. */
+kaon_status kaon_cuda_wait_word(const kaon_context *ctx, const uint32_t *word, uint32_t turn,
+                                const char *what);
 /* What a wait elsewhere asks from time to time (kaon_cuda_transport in ranks.h). */
 kaon_status kaon_cuda_watch(const kaon_context *ctx, double waited);
 /* Has the system wake this thread `wanted` nanoseconds late at most (0: as it was); returns what it

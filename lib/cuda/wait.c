@@ -2,12 +2,14 @@
  *   POLLING   asks without pause
  *   BLOCKING  in naps, and if that takes long asleep in the driver until an interrupt comes
  *             (events made with cudaEventBlockingSync)
- *   AUTO      for an event short waits as POLLING, long ones as BLOCKING, since a sleeping thread
- *             takes some 50 us to wake; for a stream as the driver does, which polls unless the
- *             application has set the device's flags (cudaSetDeviceFlags) otherwise
+ *   AUTO      for an event, or a word that a kernel writes, short waits as POLLING, long ones as
+ *             BLOCKING, since a sleeping thread takes some 50 us to wake; for a stream as the driver
+ *             does, which polls unless the application has set the device's flags
+ *             (cudaSetDeviceFlags) otherwise
  * Those flags are the application's and stay as they are. A recorded loop that is not polled for is
  * waited for in naps (graph.c, look.c). */
 #include <math.h>
+#include <stdatomic.h>
 #include <time.h>
 
 #ifdef __linux__
@@ -61,26 +63,42 @@ static int watched(const kaon_context *ctx) {
   return r != NULL && r->transport != NULL && r->transport->watch != NULL;
 }
 
-/* What waits are for: an event, or all that is in the stream where it is NULL. */
+/* What waits are for: an event, a word that a kernel in the stream writes, or all that is there. */
 typedef struct aim {
   cudaStream_t stream;
   cudaEvent_t event;
+  const volatile uint32_t *word;
+  uint32_t turn;
 } aim;
 
+static int is_written(aim at) {
+  if (at.word == NULL || *at.word != at.turn) return 0;
+  atomic_thread_fence(memory_order_acquire);
+  return 1;
+}
+
+/* Of a word the driver knows errors alone, and that nothing is left in the stream to write it. */
 static cudaError_t ask(aim at) {
+  if (is_written(at)) return cudaSuccess;
   return at.event != NULL ? cudaEventQuery(at.event) : cudaStreamQuery(at.stream);
+}
+
+static cudaError_t glance(aim at) {
+  if (at.word == NULL) return ask(at);
+  return is_written(at) ? cudaSuccess : cudaErrorNotReady;
 }
 
 /* Asks without pause for `seconds` at most; cudaErrorNotReady: it has not come. */
 static kaon_status spin(const kaon_context *ctx, aim at, double seconds, cudaError_t *answer) {
   const double begin = seconds_now();
   double next = watch_seconds;
-  *answer = ask(at);
+  *answer = glance(at);
   for (double waited = 0; *answer == cudaErrorNotReady && waited <= seconds;) {
     waited = seconds_now() - begin;
-    *answer = ask(at);
-    if (waited < next) continue;
+    *answer = glance(at);
+    if (waited < next || *answer != cudaErrorNotReady) continue;
     next = waited + watch_seconds;
+    *answer = ask(at);
     KAON_TRY(kaon_cuda_watch(ctx, waited));
   }
   return KAON_OK;
@@ -90,7 +108,8 @@ static kaon_status spin(const kaon_context *ctx, aim at, double seconds, cudaErr
 static cudaError_t driver_wait(const kaon_context *ctx, aim at) {
   const cudaEvent_t here = kaon_cuda_machine_of(ctx)->here;
   if (at.event != NULL) return cudaEventSynchronize(at.event);
-  if (ctx->options.sync == KAON_SYNC_AUTO) return cudaStreamSynchronize(at.stream);
+  if (ctx->options.sync == KAON_SYNC_AUTO && at.word == NULL)
+    return cudaStreamSynchronize(at.stream);
   const cudaError_t error = cudaEventRecord(here, at.stream);
   return error == cudaSuccess ? cudaEventSynchronize(here) : error;
 }
@@ -131,9 +150,15 @@ static kaon_status wait_for(const kaon_context *ctx, aim at, double brief, const
 }
 
 kaon_status kaon_cuda_await(const kaon_context *ctx, cudaEvent_t event, const char *what) {
-  return wait_for(ctx, (aim){NULL, event}, brief_seconds, what);
+  return wait_for(ctx, (aim){.event = event}, brief_seconds, what);
 }
 
 kaon_status kaon_cuda_wait_stream(const kaon_context *ctx, cudaStream_t stream, const char *what) {
-  return wait_for(ctx, (aim){stream, NULL}, 0, what);
+  return wait_for(ctx, (aim){.stream = stream}, 0, what);
+}
+
+kaon_status kaon_cuda_wait_word(const kaon_context *ctx, const uint32_t *word, uint32_t turn,
+                                const char *what) {
+  const cudaStream_t stream = kaon_cuda_machine_of(ctx)->stream;
+  return wait_for(ctx, (aim){.stream = stream, .word = word, .turn = turn}, brief_seconds, what);
 }
