@@ -62,6 +62,7 @@ static kaon_status start(kaon_solver *s) {
 }
 
 static kaon_status renew(kaon_solver *s) {
+  const kaon_vector *z = s->K != NULL ? s->work[Z] : s->r;
   const int slots[3] = {KAON_S_OVERLAP, KAON_NO_SLOT, KAON_S_R2}; /* (p, r), (r, r) */
   const int then = s->K != NULL ? KAON_REC_PCG_RENEW : KAON_REC_CG_RENEW;
   const kaon_pass fresh = kaon_gated(s, KAON_GATE_START);
@@ -74,9 +75,8 @@ static kaon_status renew(kaon_solver *s) {
     KAON_TRY(kaon_precondition(s, KAON_PLAIN, s->r, s->work[Z], &rz));
   KAON_TRY(kaon_blas_dot(s->work[P], s->r, slots, &sums));
   if (s->deflation != NULL) last.then = KAON_REC_NONE;
-  KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_OVERLAP), s->K != NULL ? s->work[Z] : s->r, s->work[P],
-                          &last));
-  return s->deflation != NULL ? kaon_deflation_renew(s, s->work[P], s->r) : KAON_OK;
+  KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_OVERLAP), z, s->work[P], &last));
+  return s->deflation != NULL ? kaon_deflation_renew(s, s->work[P], z) : KAON_OK;
 }
 
 static kaon_status finish(kaon_solver *s, int gate) {

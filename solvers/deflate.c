@@ -13,6 +13,8 @@
  *
  *   CGNR: (e_i, r) = 0, G_ij = (e_i, e_j)
  *
+ * A preconditioner of CG changes the way of x, which the pairs are made of, and none of this.
+ *
  * When all places are taken, the space of the smallest Ritz values of G v = theta (d, d) v stays,
  * of three quarters as many vectors (a thick restart: Wu, Simon, SIAM J. Matrix Anal. Appl. 22
  * (2000) 602; eigCG, which sees every step's residual: Stathopoulos, Orginos, SIAM J. Sci. Comput.
@@ -52,14 +54,14 @@ static double bytes_of(const kaon_solver *s, int pairs) {
 
 kaon_status kaon_deflation_choose(const kaon_solver *s, int *pairs) {
   const int asked = s->options.deflation;
-  const int offered = s->method->deflates != KAON_DEFLATES_NOT && s->K == NULL &&
+  const int offered = s->method->deflates != KAON_DEFLATES_NOT &&
                       s->options.refinement == KAON_REFINE_RELIABLE && s->options.tol > 0;
   *pairs = 0;
   if (asked > 0 && !offered)
     return kaon_fail(
         s->ctx, KAON_ERR_UNSUPPORTED,
-        "solver: deflation=%d is for cg and cgnr with a tolerance, reliable updates and no "
-        "preconditioner; %s here takes deflation=0 or -1",
+        "solver: deflation=%d is for cg and cgnr with a tolerance and reliable updates; %s here "
+        "takes deflation=0 or -1",
         asked, s->method->name);
   if (asked == 0 || !offered || !s->mixed) return KAON_OK;
   if (asked > 0) {
@@ -73,11 +75,12 @@ kaon_status kaon_deflation_choose(const kaon_solver *s, int *pairs) {
   if (s->ctx->backend->record != NULL) return KAON_OK; /* recorded steps wait for nobody */
   for (int n = KAON_DEFLATION_LEAST; n <= KAON_DEFLATION_RULE && beyond[n] == 0; n++) *pairs = n;
   if (*pairs < KAON_DEFLATION_RULE && !s->counting)
-    kaon_log(s->ctx, KAON_LOG_INFO,
-             "solver: deflation keeps %d pairs of vectors, not %d, which would take %.2f GiB of the "
-             "%.2f of deflation_limit; near-critical solves in single or half may take more steps",
-             *pairs, (int)KAON_DEFLATION_RULE, bytes_of(s, KAON_DEFLATION_RULE) / 0x1p30,
-             s->options.deflation_limit / 0x1p30);
+    kaon_log(
+        s->ctx, KAON_LOG_INFO,
+        "solver: deflation keeps %d pairs of vectors, not %d, which would take %.2f GiB of the "
+        "%.2f of deflation_limit; near-critical solves in single or half may take more steps",
+        *pairs, (int)KAON_DEFLATION_RULE, bytes_of(s, KAON_DEFLATION_RULE) / 0x1p30,
+        s->options.deflation_limit / 0x1p30);
   return KAON_OK;
 }
 

@@ -82,6 +82,7 @@ void kaon_solver_prepare_states(kaon_solver *s) {
   /* classic CG alone: with others a solve in single stagnated (test_preconditioned) */
   if ((flags & KAON_FLAG_ADAPT) && (o->method == KAON_CG || o->method == KAON_CGNR))
     flags |= KAON_FLAG_APART;
+  if (s->K != NULL && o->sloppy == KAON_HALF) flags |= KAON_FLAG_CLOSER;
   if (o->stop == KAON_STOP_NORMAL && normal) flags |= KAON_FLAG_NORMAL;
   if ((flags & KAON_FLAG_NORMAL) && !(flags & KAON_FLAG_RESTART) && s->mixed &&
       o->method == KAON_CGNR)

@@ -420,14 +420,14 @@ static void a_projection_that_leaves_nothing_is_the_end(void **state) {
  * 0 times is added to x is finite. */
 static void nothing_is_divided_by_nothing(void **state) {
   (void)state;
-  static const int renews[] = {KAON_REC_CG_RENEW, KAON_REC_CGNR_RENEW};
-  for (int i = 0; i < 2; i++) {
+  static const int renews[] = {KAON_REC_CG_RENEW, KAON_REC_PCG_RENEW, KAON_REC_CGNR_RENEW};
+  for (int i = 0; i < 3; i++) {
     kaon_column_state *s = calloc(1, sizeof *s);
     s->flags = KAON_FLAG_DEFLATED;
     s->reason = KAON_WAIT_PERIOD;
     s->gate = KAON_GATE_SERVICE | KAON_GATE_INJECT;
     s->relative = s->limit = 1e-20;
-    s->slot[KAON_S_R2][0] = i; /* CGNR: as it was before */
+    s->slot[KAON_S_R2][0] = i == 2; /* CGNR: as it was before */
     s->slot[KAON_S_RHO][0] = 1;
     kaon_recurrence_run(renews[i], s);
     kaon_recurrence_run(KAON_REC_CG_DEFLATED, s);
@@ -441,8 +441,54 @@ static void nothing_is_divided_by_nothing(void **state) {
   }
 }
 
+/* A preconditioner that is a fourth of one changes no bit but those of its own vectors, whatever
+ * the pairs take out: factors of two are exact, and alpha has the four that z lacks. */
+static void map_fourth(const void *user, int dagger, size_t n, const shell_complex *x,
+                       shell_complex *y) {
+  (void)user, (void)dagger;
+  for (size_t i = 0; i < n; i++) y[i] = 0.25 * x[i];
+}
+
+static void a_preconditioner_goes_along(void **state) {
+  (void)state;
+  enum { PLAIN, FOURTH, WITHOUT, KINDS };
+  bed v;
+  kaon_column_report r[KINDS];
+  double *x[KINDS];
+  assert_true(open_bed(&v, KAON_CG, 1));
+  kaon_operator *K = shell_operator(&v.shell, KAON_SINGLE, map_fourth, NULL);
+  for (int kind = 0; kind < KINDS; kind++) {
+    kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
+    kaon_solver *s = NULL;
+    o.method = KAON_CG;
+    o.tol = 1e-12;
+    o.sloppy = KAON_SINGLE;
+    o.max_iterations = 5000;
+    o.preconditioner = kind == PLAIN ? NULL : K;
+    o.deflation = kind == WITHOUT ? 0 : 16;
+    must(v.ctx, kaon_vector_zero(v.x));
+    must(v.ctx, kaon_solver_create(v.A, 1, &o, &s));
+    if (kind != WITHOUT) s->deflation->first = KAON_DEFLATION_BEGIN;
+    must(v.ctx, kaon_solver_solve(s, v.b, v.x, &r[kind], NULL));
+    assert_int_equal(r[kind].reason, KAON_CONVERGED);
+    x[kind] = calloc(v.shell.n, 2 * sizeof(double));
+    shell_export(&v.shell, v.x, 0, (shell_complex *)x[kind]);
+    kaon_solver_destroy(&s);
+  }
+  printf("  %d steps, with a fourth as preconditioner %d, without pairs %d\n", r[PLAIN].iterations,
+         r[FOURTH].iterations, r[WITHOUT].iterations);
+  assert_int_equal(r[FOURTH].iterations, r[PLAIN].iterations);
+  assert_memory_equal(x[FOURTH], x[PLAIN], v.shell.n * 2 * sizeof(double));
+  assert_true(r[PLAIN].iterations > 2 * KAON_DEFLATION_BEGIN);
+  assert_true(r[WITHOUT].iterations != r[PLAIN].iterations);
+  for (int kind = 0; kind < KINDS; kind++) free(x[kind]);
+  kaon_operator_destroy(&K);
+  close_bed(&v);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_preconditioner_goes_along),
       cmocka_unit_test(pairs_are_of_the_solve_at_hand),
       cmocka_unit_test(guesses_and_stops_cost_no_more),
       cmocka_unit_test(the_residual_is_named_right_behind_a_projection),

@@ -2,9 +2,9 @@
  *   POLLING   asks without pause
  *   BLOCKING  in naps, and if that takes long asleep in the driver until an interrupt comes
  *             (events made with cudaEventBlockingSync)
- *   AUTO      for an event, or a word that a kernel writes, short waits as POLLING, long ones as
- *             BLOCKING, since a sleeping thread takes some 50 us to wake; for a stream as the driver
- *             does, which polls unless the application has set the device's flags
+ *   AUTO      for an event or a word that a kernel writes, short waits as POLLING, long ones as
+ *             BLOCKING, since a sleeping thread takes some 50 us to wake; for a stream as the
+ *             driver does, which polls unless the application has set the device's flags
  *             (cudaSetDeviceFlags) otherwise
  * Those flags are the application's and stay as they are. A recorded loop that is not polled for is
  * waited for in naps (graph.c, look.c). */
@@ -18,8 +18,9 @@
 
 #include "lib/cuda/ranks.h"
 
-/* AUTO polls for so long (a norm of 0.7 GB takes 150 us). */
-static const double brief_seconds = 300e-6;
+/* AUTO polls for so long, and for a word so long: waking then costs 5 % of it at most, and dot
+ * products of 1.4 GB take 300 us. */
+static const double brief_seconds = 300e-6, word_seconds = 1e-3;
 /* A host that polls looks after its transport so often, one that sleeps after each of its naps. */
 static const double watch_seconds = 1e-3;
 
@@ -160,5 +161,5 @@ kaon_status kaon_cuda_wait_stream(const kaon_context *ctx, cudaStream_t stream, 
 kaon_status kaon_cuda_wait_word(const kaon_context *ctx, const uint32_t *word, uint32_t turn,
                                 const char *what) {
   const cudaStream_t stream = kaon_cuda_machine_of(ctx)->stream;
-  return wait_for(ctx, (aim){.stream = stream, .word = word, .turn = turn}, brief_seconds, what);
+  return wait_for(ctx, (aim){.stream = stream, .word = word, .turn = turn}, word_seconds, what);
 }

@@ -57,6 +57,7 @@ enum {
   KAON_FLAG_DEFLATED =
       512, /* services of a period are many, and leave the search for a stall alone */
   KAON_FLAG_AFRESH = 1024, /* a replacement that finds no progress begins a fresh process */
+  KAON_FLAG_CLOSER = 2048, /* APART: they keep the smaller distance */
   KAON_FLAG_WATCH = 128 /* the chosen residual does not follow from the recurrence's: it is looked
                            at now and then (kaon_watch_due), and ends the column alone */
 };
@@ -78,8 +79,9 @@ enum {
 #define KAON_DELTA2_MIN 1e-4 /* of delta squared: 0.01 to 0.5 */
 #define KAON_DELTA2_MAX 0.25
 /* A replacement costs as much as several steps. APART: this many steps lie between two of them, or
- * a drop of the residual squared by this. */
-enum { KAON_UPDATE_STEPS = 24 };
+ * a drop of the residual squared by this. CLOSER: so many, of half with a preconditioner, which
+ * within 24 steps drops by more than half holds (docs/architecture.md, "Reliable updates"). */
+enum { KAON_UPDATE_STEPS = 24, KAON_UPDATE_STEPS_CLOSER = 8 };
 #define KAON_UPDATE_DROP2 1e-5
 #define KAON_TRUST 1e-2 /* drift beyond which the inner process is not believed */
 /* Residual squared over its first value: diverging. CG's |r| may grow by the square root of the
@@ -144,7 +146,8 @@ static inline KAON_HD int kaon_watch_lost(kaon_column_state *s, double relative)
 /* 1: the residual has dropped by so much since it was last replaced that it is to be replaced
  * again. */
 static inline KAON_HD int kaon_update_due(const kaon_column_state *s, double watched) {
-  const int early = (s->flags & KAON_FLAG_APART) && s->iterations - s->renewed < KAON_UPDATE_STEPS;
+  const int apart = s->flags & KAON_FLAG_CLOSER ? KAON_UPDATE_STEPS_CLOSER : KAON_UPDATE_STEPS;
+  const int early = (s->flags & KAON_FLAG_APART) && s->iterations - s->renewed < apart;
   return watched < s->delta2 * s->peak && !(early && watched >= KAON_UPDATE_DROP2 * s->peak);
 }
 
