@@ -2,14 +2,16 @@
  * not depend on each other, so they are shared out; a level that is too short for that is left to
  * one thread, and so is a sweep of such levels. But rows of a level are far from each other in
  * memory: where their numbers are an order that works too, one thread that follows them is faster
- * than a few that do not (kaon_levels_args.in_order). A row's bits do not hang on when it is done. */
+ * than a few that do not (kaon_levels_args.in_order). There a row waits for the one before it
+ * alone, so what is multiplied with that row's result is added last: else a sweep downwards waits
+ * for all of a row's additions. A row's bits do not hang on when it is done. */
 #include "lib/cpu/reduce.h"
 #include "lib/cpu/team.h"
 #include "sparse/cpu/kernels.h"
 #include "sparse/cpu/lanes.h"
 
 enum { PICKED_ALONE = 8192 };
-enum { LEVEL_ROWS = 256 }; /* of a level on average, from which on threads share them */
+enum { LEVEL_ROWS = 256 };  /* of a level on average, from which on threads share them */
 enum { LEVEL_THREADS = 8 }; /* at least, to be faster than one that goes by numbers */
 
 static void pick_some(const kaon_pick_args *args, int column, int64_t first, int64_t last) {
@@ -55,8 +57,10 @@ KAON_INLINE void solve_row(const sweep *s, int64_t row, int64_t skip, const int 
       wide ? ((const int64_t *)m->start)[row + 1] : ((const int32_t *)m->start)[row + 1];
   const int64_t at = skip + source_offset(&from, row);
   const real *d = s->args->diagonal;
+  const int down = s->args->in_order < 0;
   real re = 0, im = 0;
-  for (int64_t n = begin; n < end; n++) {
+  for (int64_t i = begin; i < end; i++) {
+    const int64_t n = down ? begin + end - 1 - i : i;
     const real *y = s->y + skip + source_offset(&from, m->column[n]);
     const real tr =
         half ? (real)((const int16_t *)m->value)[n * reals] : ((const real *)m->value)[n * reals];
@@ -83,6 +87,32 @@ KAON_INLINE void solve_row(const sweep *s, int64_t row, int64_t skip, const int 
   s->y[at + KAON_W] = re * di + im * dr;
 }
 
+/* The same, real and with 4-byte starts, of one column, whose numbers are where their rows say. */
+KAON_INLINE void solve_plain(const sweep *s, int64_t first, int64_t last, const int down) {
+  const kaon_levels_args *a = s->args;
+  const kaon_stored_matrix *m = a->matrix;
+  const int32_t *start = m->start, *column = m->column;
+  const real *value = m->value, *d = a->diagonal, *x = s->x;
+  real *y = s->y, before = 0;
+  int64_t near = -1; /* the row whose result `before` is */
+  for (int64_t n = first; n < last; n++) {
+    const int64_t row = !s->by_number ? a->row[n] : down ? m->rows - 1 - n : n;
+    const int64_t begin = start[row], count = start[row + 1] - begin;
+    const real *v = value + (down ? begin + count - 1 : begin);
+    const int32_t *c = column + (down ? begin + count - 1 : begin);
+    real sum = 0;
+    for (int64_t i = 0; i < count; i++) {
+      const int64_t at = down ? c[-i] : c[i];
+      const real z = at == near ? before : y[at];
+      sum += (down ? v[-i] : v[i]) * z;
+    }
+    sum = x[row] - sum;
+    before = d != NULL ? sum * d[row] : sum;
+    near = row;
+    y[row] = before;
+  }
+}
+
 KAON_INLINE void solve_rows(const sweep *s, int64_t first, int64_t last, const int reals,
                             const int half, const int wide) {
   const kaon_levels_args *a = s->args;
@@ -96,7 +126,13 @@ KAON_INLINE void solve_rows(const sweep *s, int64_t first, int64_t last, const i
 
 static void solve_any(const sweep *s, int64_t first, int64_t last) {
   const kaon_stored_matrix *m = s->args->matrix;
-  if (m->reals == 1 && !m->half && !m->wide)
+  if (s->stride == KAON_W && m->reals == 1 && !m->half && !m->wide) {
+    if (!kaon_gate_open(&s->args->gate, 0)) return;
+    if (s->args->in_order < 0)
+      solve_plain(s, first, last, 1);
+    else
+      solve_plain(s, first, last, 0);
+  } else if (m->reals == 1 && !m->half && !m->wide)
     solve_rows(s, first, last, 1, 0, 0);
   else if (m->reals == 1)
     solve_rows(s, first, last, 1, m->half, m->wide);
