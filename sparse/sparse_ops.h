@@ -83,6 +83,20 @@ typedef struct kaon_pick_args {
   kaon_gate gate;
 } kaon_pick_args;
 
+enum { KAON_PIPELINE_THREADS = 64 }; /* at most */
+
+/* How threads of a processor go through rows in the order of numbers at one time
+ * (sparse/pipeline.h). Rows are counted in the order of the sweep: downwards row n is rows - 1 - n.
+ */
+typedef struct kaon_pipeline {
+  int threads;
+  int strips, pieces;
+  int32_t *strip; /* [strip], [strips]: first piece, and how many there are */
+  int32_t *piece; /* [piece], [pieces]: first row, and how many there are */
+  int32_t *need;  /* [piece * threads + t]: rows that thread t has to have passed; 0 of its own */
+  double gain;    /* times as fast as one thread, of which nobody waits for memory */
+} kaon_pipeline;
+
 /* One sweep of a triangular solve over the rows of one level (or colour) after another, for
  * factors, Gauss-Seidel and SSOR: for each level from first to last (or from last to first where
  * `backward`), for its rows i: y_i = (x_i - sum_{j in row i of T} t_ij y_j) * d_i; T is strictly
@@ -94,8 +108,10 @@ typedef struct kaon_levels_args {
   const int64_t *level; /* host and device copies: a CPU reads device memory */
   const int64_t *level_host;
   const int32_t *row;
-  int in_order; /* 1, -1: rows by their numbers, upwards or downwards, are as good an order; 0: not */
-  const void *diagonal; /* d, one value a row in the table's precision; NULL: 1 */
+  int in_order; /* 1, -1: rows by their numbers, upwards or downwards, are as good an order; 0: not
+                 */
+  const kaon_pipeline *pipeline; /* CPU: how threads do that at one time; NULL: one does */
+  const void *diagonal;          /* d, one value a row in the table's precision; NULL: 1 */
   kaon_view x, y;
   kaon_gate gate;
 } kaon_levels_args;

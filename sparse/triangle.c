@@ -56,6 +56,8 @@ kaon_status kaon_triangle_create(kaon_context *ctx, const kaon_csr *T, kaon_leve
   if (status == KAON_OK && precision != KAON_DOUBLE && diagonal != NULL)
     status =
         kaon_narrow_check_numbers(ctx, "the diagonal of a triangle", T->rows * T->reals, diagonal);
+  if (status == KAON_OK && ctx->backend->host_accessible)
+    status = kaon_pipeline_create(ctx, T, made->in_order, &made->pipeline);
   if (status == KAON_OK)
     status =
         kaon_stored_create(ctx, T, T->rows, precision, values_half, KAON_STORE_CSR, &made->stored);
@@ -86,6 +88,7 @@ void kaon_triangle_destroy(kaon_triangle **triangle) {
   kaon_pool_give(gone->ctx, gone->row);
   kaon_pool_give(gone->ctx, gone->diagonal);
   kaon_level_sets_destroy(&gone->sets);
+  kaon_pipeline_destroy(&gone->pipeline);
   kaon_context_release(gone->ctx);
   free(gone);
 }
@@ -107,6 +110,7 @@ kaon_status kaon_triangle_solve(const kaon_triangle *triangle, const kaon_vector
                                  .level_host = triangle->sets->first,
                                  .row = triangle->row,
                                  .in_order = triangle->in_order,
+                                 .pipeline = triangle->pipeline,
                                  .diagonal = triangle->diagonal,
                                  .x = kaon_view_of(x),
                                  .y = kaon_view_of(y),

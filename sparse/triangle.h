@@ -4,6 +4,7 @@
 
 #include "sparse/matrix.h"
 #include "sparse/orderings.h"
+#include "sparse/pipeline.h"
 #include "sparse/stored.h"
 
 typedef struct kaon_triangle {
@@ -11,7 +12,8 @@ typedef struct kaon_triangle {
   kaon_stored *stored;
   kaon_level_sets *sets; /* first: host copy */
   void *level, *row;     /* in the context's memory */
-  int in_order;          /* kaon_levels_args */
+  int in_order;          /* kaon_levels_args, and: */
+  kaon_pipeline *pipeline;
   void *diagonal;        /* NULL: 1 */
 } kaon_triangle;
 

@@ -1,10 +1,15 @@
 /* sweep.c - on the CPU: elements for messages, and triangular sweeps by level. Rows of a level do
  * not depend on each other, so they are shared out; a level that is too short for that is left to
  * one thread, and so is a sweep of such levels. But rows of a level are far from each other in
- * memory: where their numbers are an order that works too, one thread that follows them is faster
- * than a few that do not (kaon_levels_args.in_order). There a row waits for the one before it
- * alone, so what is multiplied with that row's result is added last: else a sweep downwards waits
- * for all of a row's additions. A row's bits do not hang on when it is done. */
+ * memory: where their numbers are an order that works too (kaon_levels_args.in_order), one thread
+ * that follows them is faster than a few that do not, and several go one behind the other where
+ * there is a plan for that (kaon_pipeline). There a row waits for the one before it alone, so what
+ * is multiplied with that row's result is added last: else a sweep downwards waits for all of a
+ * row's additions. A row's bits do not hang on when it is done. */
+#include <omp.h>
+#include <sched.h>
+#include <stdatomic.h>
+
 #include "lib/cpu/reduce.h"
 #include "lib/cpu/team.h"
 #include "sparse/cpu/kernels.h"
@@ -140,16 +145,61 @@ static void solve_any(const sweep *s, int64_t first, int64_t last) {
     solve_rows(s, first, last, 2, m->half, m->wide);
 }
 
+/* ---- several threads, each by number (sparse/pipeline.h) ---- */
+
+enum { LINE = 64, LOOKS = 4096 }; /* looks without pause: who is waited for may have no core */
+
+/* Rows that a thread has passed, counted in the order of the sweep, on a line of its own. */
+typedef struct passed {
+  _Alignas(LINE) _Atomic int32_t rows;
+} passed;
+
+static void wait_for_others(const kaon_pipeline *p, passed *threads, int piece) {
+  const int32_t *need = p->need + (size_t)piece * (size_t)p->threads;
+  for (int t = 0; t < p->threads; t++)
+    for (int looks = 0; need[t] > atomic_load_explicit(&threads[t].rows, memory_order_acquire);)
+      if (++looks > LOOKS) sched_yield();
+}
+
+static void solve_strips(const sweep *s, const kaon_pipeline *p, passed *threads, int own) {
+  for (int strip = own; strip < p->strips; strip += p->threads)
+    for (int piece = p->strip[strip]; piece < p->strip[strip + 1]; piece++) {
+      wait_for_others(p, threads, piece);
+      solve_any(s, p->piece[piece], p->piece[piece + 1]);
+      atomic_store_explicit(&threads[own].rows, p->piece[piece + 1], memory_order_release);
+    }
+}
+
+/* A team that is smaller than was asked for would wait for nobody. */
+static void solve_ahead(const sweep *s, const kaon_pipeline *p) {
+  passed threads[KAON_PIPELINE_THREADS];
+  for (int t = 0; t < p->threads; t++) atomic_init(&threads[t].rows, 0);
+#pragma omp parallel num_threads(p->threads)
+  {
+    const int own = omp_get_thread_num(), whole = omp_get_num_threads() == p->threads;
+    if (whole)
+      solve_strips(s, p, threads, own);
+    else if (own == 0)
+      solve_any(s, 0, s->args->matrix->rows);
+  }
+}
+
 void KAON_EXPORT(kaon_levels)(const kaon_launch *launch, const kaon_levels_args *args) {
   const kaon_stored_matrix *m = args->matrix;
   const int shared = m->rows / LEVEL_ROWS * args->nrhs >= args->levels;
   const int team = kaon_team(launch, shared);
+  const kaon_pipeline *ahead = args->pipeline;
+  if (ahead != NULL && ahead->threads != launch->threads) ahead = NULL;
   const sweep s = {.args = args,
-                   .by_number = args->in_order != 0 && team < LEVEL_THREADS,
+                   .by_number = ahead != NULL || (args->in_order != 0 && team < LEVEL_THREADS),
                    .x = args->x.data,
                    .y = args->y.data,
                    .stride = (int64_t)args->nrhs * m->reals * KAON_W};
   const int threads = s.by_number ? 1 : team;
+  if (ahead != NULL) {
+    solve_ahead(&s, ahead);
+    return;
+  }
   if (s.by_number) {
     solve_any(&s, 0, m->rows);
     return;
