@@ -16,6 +16,28 @@ static kaon_status fill(kaon_scalars *scalars) {
   return status;
 }
 
+static size_t message_bytes(int columns) {
+  return (size_t)columns * 2 * KAON_SPLIT_SLOTS * sizeof(double);
+}
+
+kaon_status kaon_scalars_lend(kaon_context *ctx, int columns, kaon_scalars *scalars) {
+  *scalars = (kaon_scalars){.ctx = ctx, .columns = columns};
+  if (ctx->states_columns < columns) {
+    void *states = NULL;
+    KAON_TRY(kaon_pool_take(ctx, (size_t)columns * sizeof *scalars->state + message_bytes(columns),
+                            "scalars", &states));
+    scalars->state = states;
+    const kaon_status status = fill(scalars);
+    kaon_pool_give(ctx, status == KAON_OK ? ctx->states : states);
+    KAON_TRY(status);
+    ctx->states = states;
+    ctx->states_columns = columns;
+  }
+  scalars->state = ctx->states;
+  scalars->message = (double *)(scalars->state + ctx->states_columns);
+  return KAON_OK;
+}
+
 kaon_status kaon_scalars_create(kaon_context *ctx, int columns, kaon_scalars **scalars) {
   if (scalars != NULL) *scalars = NULL;
   if (ctx == NULL || scalars == NULL)
@@ -31,7 +53,7 @@ kaon_status kaon_scalars_create(kaon_context *ctx, int columns, kaon_scalars **s
   kaon_context_retain(ctx);
   void *state = NULL;
   const size_t states = (size_t)columns * sizeof *made->state;
-  const size_t message = (size_t)columns * 2 * KAON_SPLIT_SLOTS * sizeof *made->message;
+  const size_t message = message_bytes(columns);
   kaon_status status = ctx->backend->host_scalars
                            ? ctx->backend->memory->shared(ctx, states + message, &state)
                            : kaon_pool_take(ctx, states + message, "scalars", &state);

@@ -18,17 +18,31 @@ kaon_status kaon_vector_copy(kaon_vector *to, const kaon_vector *from) {
   return kaon_blas_convert(from, to, 0, NULL);
 }
 
-/* (x, y) into slot 0 and |y|^2 into slot 1, whichever is asked for, of fresh states on the host. */
+enum { DOT, NORM, SLOTS };
+
+/* What is read of states: of one column its first slots. */
+static kaon_status read_slots(const kaon_scalars *scalars, kaon_column_state *host) {
+  if (scalars->columns > 1) return kaon_scalars_read(scalars, host);
+  return scalars->ctx->backend->memory->to_host(scalars->ctx, host->slot, scalars->state->slot,
+                                                SLOTS * sizeof host->slot[0]);
+}
+
+/* Of each column (x, y) into slot DOT or |y|^2 into slot NORM of states on the host. */
 static kaon_status sums(const kaon_vector *x, const kaon_vector *y, int dot, int norm,
                         kaon_column_state *host) {
-  kaon_scalars *scalars = NULL;
-  KAON_TRY(kaon_scalars_create(y->ctx, y->nrhs, &scalars));
   kaon_pass pass = KAON_PASS_INIT;
-  pass.scalars = scalars;
   const int slot[3] = {dot, KAON_NO_SLOT, norm};
+  kaon_scalars lent;
+  if (!y->ctx->backend->host_scalars) {
+    KAON_TRY(kaon_scalars_lend(y->ctx, y->nrhs, &lent));
+    pass.scalars = &lent;
+    KAON_TRY(kaon_blas_dot(x, y, slot, &pass));
+    return read_slots(&lent, host);
+  }
+  KAON_TRY(kaon_scalars_create(y->ctx, y->nrhs, &pass.scalars));
   kaon_status status = kaon_blas_dot(x, y, slot, &pass);
-  if (status == KAON_OK) status = kaon_scalars_read(scalars, host);
-  kaon_scalars_destroy(&scalars);
+  if (status == KAON_OK) status = kaon_scalars_read(pass.scalars, host);
+  kaon_scalars_destroy(&pass.scalars);
   return status;
 }
 
@@ -44,8 +58,8 @@ kaon_status kaon_vector_norm2(const kaon_vector *vector, double *norm2) {
   KAON_TRY(need(vector, vector != NULL && norm2 != NULL, "norm2"));
   kaon_column_state *host = NULL;
   KAON_TRY(host_states(vector, &host));
-  const kaon_status status = sums(vector, vector, KAON_NO_SLOT, 1, host);
-  for (int k = 0; k < vector->nrhs && status == KAON_OK; k++) norm2[k] = host[k].slot[1][0];
+  const kaon_status status = sums(vector, vector, KAON_NO_SLOT, NORM, host);
+  for (int k = 0; k < vector->nrhs && status == KAON_OK; k++) norm2[k] = host[k].slot[NORM][0];
   free(host);
   return status;
 }
@@ -54,9 +68,9 @@ kaon_status kaon_vector_dot(const kaon_vector *x, const kaon_vector *y, double (
   KAON_TRY(need(y, x != NULL && y != NULL && dot != NULL, "dot"));
   kaon_column_state *host = NULL;
   KAON_TRY(host_states(y, &host));
-  const kaon_status status = sums(x, y, 0, KAON_NO_SLOT, host);
+  const kaon_status status = sums(x, y, DOT, KAON_NO_SLOT, host);
   for (int k = 0; k < y->nrhs && status == KAON_OK; k++)
-    for (int c = 0; c < 2; c++) dot[k][c] = host[k].slot[0][c];
+    for (int c = 0; c < 2; c++) dot[k][c] = host[k].slot[DOT][c];
   free(host);
   return status;
 }

@@ -246,6 +246,7 @@ void kaon_context_release(kaon_context *ctx) {
   if (ctx->machine != NULL && ctx->backend->ranks != NULL) ctx->backend->ranks->close(ctx);
   if (ctx->pool != NULL) {
     kaon_pool_give(ctx, ctx->partials);
+    kaon_pool_give(ctx, ctx->states);
     kaon_pool_destroy(ctx, &ctx->pool);
   }
   if (ctx->comm != NULL) ctx->comm->ops->destroy(&ctx->comm);

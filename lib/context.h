@@ -25,6 +25,8 @@ struct kaon_context {
   uint32_t *tickets;                    /* behind the partials */
   uint64_t *marked;                     /* behind those, on a device */
   double *left;                         /* there too */
+  void *states;                         /* open ones, for sums of single calls (blas/vector.c); */
+  int states_columns;                   /* of so many columns; 0: there are none */
   unsigned blocks_allocated;            /* by the backend's memory, to stagger their addresses */
   size_t cache_bytes;      /* a call through more stores past the caches (kaon_cpu_stream_bytes) */
   size_t core_cache_bytes; /* second-level cache of one core: far beyond it kernels ask ahead */

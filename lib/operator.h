@@ -25,6 +25,10 @@ typedef struct kaon_scalars {
 
 kaon_status kaon_scalars_create(kaon_context *ctx, int columns, kaon_scalars **scalars);
 void kaon_scalars_destroy(kaon_scalars **scalars);
+/* The context's own, for sums of one call: every column open to KAON_GATE_STEP, slots of any
+ * content, gates to stay as they are. They are made once, since making them is as long as a short
+ * sum; what `scalars` says holds until they are lent again. Not where host_scalars is set. */
+kaon_status kaon_scalars_lend(kaon_context *ctx, int columns, kaon_scalars *scalars);
 /* Drops sums that a step kept for a message that a failure kept from being sent. */
 static inline void kaon_scalars_forget(kaon_scalars *scalars) {
   if (!scalars->under_way) scalars->kept.n = 0;

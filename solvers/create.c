@@ -170,10 +170,10 @@ static kaon_status take_inner_vectors(kaon_solver *s) {
 /* All or nothing: a solver that does not fit is refused before its first vector is taken. */
 static kaon_status take_vectors(kaon_solver *s) {
   int pairs;
-  KAON_TRY(kaon_deflation_choose(s, &pairs));
   s->counting = 1;
   KAON_TRY(take_outer_vectors(s));
   KAON_TRY(take_inner_vectors(s));
+  KAON_TRY(kaon_deflation_choose(s, &pairs));
   KAON_TRY(kaon_deflation_create(s, pairs));
   s->counting = 0;
   KAON_TRY(kaon_pool_expect(s->ctx, s->bytes, "the solver"));

@@ -68,19 +68,26 @@ kaon_status kaon_deflation_choose(const kaon_solver *s, int *pairs) {
     *pairs = asked;
     return KAON_OK;
   }
-  double beyond[KAON_DEFLATION_RULE + 1] = {0}; /* ranks whose limit so many pairs pass */
+  /* with a preconditioner single loses nothing that pairs would win back */
+  if (s->K != NULL && s->options.sloppy != KAON_HALF) return KAON_OK;
+  const kaon_pool_use use = kaon_pool_usage(s->ctx);
+  const double limit = s->options.deflation_limit;
+  const double left = use.free >= 0 ? (double)use.free - (double)s->bytes : limit;
+  const double most = left < limit ? left : limit;
+  double beyond[KAON_DEFLATION_RULE + 1] = {0}; /* ranks on which so many pairs are too many */
   for (int n = KAON_DEFLATION_LEAST; n <= KAON_DEFLATION_RULE; n++)
-    beyond[n] = bytes_of(s, n) > s->options.deflation_limit;
+    beyond[n] = bytes_of(s, n) > most;
   KAON_TRY(kaon_comm_sum(s->ctx, beyond, KAON_DEFLATION_RULE + 1));
   if (s->ctx->backend->record != NULL) return KAON_OK; /* recorded steps wait for nobody */
   for (int n = KAON_DEFLATION_LEAST; n <= KAON_DEFLATION_RULE && beyond[n] == 0; n++) *pairs = n;
-  if (*pairs < KAON_DEFLATION_RULE && !s->counting)
+  if (*pairs < KAON_DEFLATION_RULE)
     kaon_log(
         s->ctx, KAON_LOG_INFO,
         "solver: deflation keeps %d pairs of vectors, not %d, which would take %.2f GiB of the "
-        "%.2f of deflation_limit; near-critical solves in single or half may take more steps",
-        *pairs, (int)KAON_DEFLATION_RULE, bytes_of(s, KAON_DEFLATION_RULE) / 0x1p30,
-        s->options.deflation_limit / 0x1p30);
+        "%.2f of deflation_limit, and %.2f are free; near-critical solves in single or half "
+        "may take more steps",
+        *pairs, (int)KAON_DEFLATION_RULE, bytes_of(s, KAON_DEFLATION_RULE) / 0x1p30, limit / 0x1p30,
+        left / 0x1p30);
   return KAON_OK;
 }
 

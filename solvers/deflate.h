@@ -7,9 +7,9 @@
 #include "solvers/ritz.h"
 
 /* RULE: pairs by the rule, LEAST: where all of them do not fit deflation_limit; STEPS: between two
- * services at most, from iteration BEGIN on. With 56 steps, or half of the places kept at a restart,
- * 16^4 at kappa 0.1350 takes 1034 to 1074 steps in single, now 1004 to 1008 (996 in double). They
- * are used from KAON_DEFLATION_FIRST on (lib/math/recurrences.h). */
+ * services at most, from iteration BEGIN on. With 56 steps, or half of the places kept at a
+ * restart, 16^4 at kappa 0.1350 takes 1034 to 1074 steps in single, now 1004 to 1008 (996 in
+ * double). They are used from KAON_DEFLATION_FIRST on (lib/math/recurrences.h). */
 enum { KAON_DEFLATION_RULE = 16, KAON_DEFLATION_LEAST = 8 };
 enum { KAON_DEFLATION_STEPS = 48, KAON_DEFLATION_BEGIN = 48 };
 
@@ -45,8 +45,8 @@ void kaon_deflation_forget(kaon_solver *s);
  * recorded. `relative` stays that of before, whence the state's scale is taken before it
  * (kaon_deflated_scale). */
 kaon_status kaon_deflation_run(kaon_solver *s);
-/* The end of `renew`, in the place of KAON_REC_RESUME: the direction that p and z = r (CG) or A^dag
- * r (CGNR) lead to becomes conjugate to p, and KAON_REC_DEFLATED_RESUME. */
+/* The end of `renew`, in the place of KAON_REC_RESUME: the direction that p and z = r, K r (CG) or
+ * A^dag r (CGNR) lead to becomes conjugate to p, and KAON_REC_DEFLATED_RESUME. */
 kaon_status kaon_deflation_renew(kaon_solver *s, const kaon_vector *p, const kaon_vector *z);
 /* Applications of the inner operator in it, to a column that it is for. */
 int kaon_deflation_applications(const kaon_solver *s);

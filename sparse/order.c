@@ -155,8 +155,7 @@ static void choose_window(const kaon_matrix *matrix, int32_t *order, int64_t ins
     memcpy(s->best, s->trial, (size_t)rows * sizeof *order);
     if ((double)least <= GOOD * (double)entries) break;
   }
-  if (better && (double)least <= KAON_SELL_MOST * (double)entries)
-    memcpy(order, s->best, (size_t)rows * sizeof *order);
+  if (better) memcpy(order, s->best, (size_t)rows * sizeof *order);
 }
 
 static kaon_status by_length(const kaon_matrix *matrix, const kaon_csr *given, int window,

@@ -6,11 +6,6 @@
 
 #include "sparse/matrix.h"
 
-/* Places an entry up to which SELL is taken of itself. Where blocks of rows sorted by length take
- * more, CSR is, and rows keep their places: sorted ones are further from the numbers of x that their
- * neighbours read. */
-#define KAON_SELL_MOST 1.5
-
 /* Sets matrix->order, ->place and ->number (NULL where that is the caller's order). given: sorted
  * rows with columns of the whole matrix. Errors: MEMORY, those of kaon_order_rcm. */
 kaon_status kaon_matrix_order(kaon_matrix *matrix, const kaon_csr *given,

@@ -9,12 +9,14 @@
 
 #include "lib/context.h"
 #include "sparse/csr.h"
+#include "sparse/orderings.h"
 #include "sparse/sparse_ops.h"
 
-/* For the strict triangle T, whose entries are below the diagonal (order 1) or above it (-1), and
- * the context's threads. *pipeline NULL: there are no strips that would gain. Errors: MEMORY. */
+/* For the strict triangle T, whose entries are below the diagonal (order 1) or above it (-1), its
+ * levels and the context's threads. *pipeline NULL: there are no strips that would gain, or levels
+ * gain more. Takes at most some ten looks at T's entries. Errors: MEMORY. */
 kaon_status kaon_pipeline_create(const kaon_context *ctx, const kaon_csr *T, int order,
-                                 kaon_pipeline **pipeline);
+                                 const kaon_level_sets *sets, kaon_pipeline **pipeline);
 void kaon_pipeline_destroy(kaon_pipeline **pipeline); /* NULL allowed */
 
 #endif

@@ -84,6 +84,9 @@ typedef struct kaon_pick_args {
 } kaon_pick_args;
 
 enum { KAON_PIPELINE_THREADS = 64 }; /* at most */
+/* Levels are shared out among so many threads at least: fewer are not faster than one that goes by
+ * numbers. */
+enum { KAON_LEVEL_THREADS = 8 };
 
 /* How threads of a processor go through rows in the order of numbers at one time
  * (sparse/pipeline.h). Rows are counted in the order of the sweep: downwards row n is rows - 1 - n.

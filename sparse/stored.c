@@ -13,9 +13,10 @@
 #include "lib/math/half.h"
 #include "sparse/order.h"
 
-/* Rows longer than LONG, where there are too few of them to keep a GPU busy by a thread each, are
+/* Places an entry up to which SELL is taken. Rows longer than LONG, where there are too few of them to keep a GPU busy by a thread each, are
  * worked on by several threads each, which CSR does (with 3e6 rows of 79 entries it takes 1.3 to
  * 1.6 times as long as SELL: spmv_times). */
+static const double SELL_MOST = 1.5;
 enum { LONG = 64, FEW = 1 << 15 };
 
 typedef kaon_stored_work work;
@@ -133,7 +134,7 @@ static int choose(const work *w, kaon_matrix_format asked, const statistics *s, 
   if (asked == KAON_STORE_SELL) return KAON_STORED_SELL;
   if (asked == KAON_STORE_ELL) return KAON_STORED_ELL;
   *why = "rows of a block are of unlike length";
-  if ((double)s->sell > KAON_SELL_MOST * (double)s->entries) return KAON_STORED_CSR;
+  if ((double)s->sell > SELL_MOST * (double)s->entries) return KAON_STORED_CSR;
   *why = "rows are long enough for several threads each";
   if (!w->ctx->backend->host_accessible && mean > LONG && w->rows->rows < FEW) return KAON_STORED_CSR;
   *why = "rows are all of about one length";

@@ -57,7 +57,7 @@ kaon_status kaon_triangle_create(kaon_context *ctx, const kaon_csr *T, kaon_leve
     status =
         kaon_narrow_check_numbers(ctx, "the diagonal of a triangle", T->rows * T->reals, diagonal);
   if (status == KAON_OK && ctx->backend->host_accessible)
-    status = kaon_pipeline_create(ctx, T, made->in_order, &made->pipeline);
+    status = kaon_pipeline_create(ctx, T, made->in_order, made->sets, &made->pipeline);
   if (status == KAON_OK)
     status =
         kaon_stored_create(ctx, T, T->rows, precision, values_half, KAON_STORE_CSR, &made->stored);

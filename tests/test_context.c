@@ -19,6 +19,7 @@
 #include "lib/cpu/free_memory.h"
 #include "lib/options_table.h"
 #include "lib/refusal.h"
+#include "lib/space.h"
 #include "tests/util/machine.h"
 
 static void init_macros_equal_the_tables(void **state) {
@@ -476,28 +477,37 @@ static void transfers_keep_every_byte(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* Some milliseconds' work lies before the bytes: however the host waits, it has them when it goes
- * on, and not those of the read before. */
+/* What a sum is read from is written by the kernel right before, and by the next one right behind:
+ * a read that did not wait would bring the other vector's, however the host waits. Some
+ * milliseconds' work goes before every third, which is longer than AUTO polls. */
 static void short_reads_wait_for_what_goes_before(void **state) {
   (void)state;
-  enum { WORK = 1 << 29, TIMES = 40 };
+  enum { WORK = 1 << 29, TIMES = 40, TURNS = 12, ROWS = 1 << 22 };
   kaon_context *ctx = device_context(0);
-  const kaon_memory_ops *memory = ctx->backend->memory;
-  void *room = NULL, *number = NULL;
+  const kaon_space space = {
+      .ctx = ctx, .nblocks = ROWS / 32, .nsites = ROWS, .width = 32, .ncomp = 1};
+  double *ones = malloc(ROWS * sizeof *ones), norm;
+  kaon_vector *v[2] = {NULL, NULL};
+  void *room = NULL;
   assert_int_equal(kaon_pool_take(ctx, WORK, "work", &room), KAON_OK);
-  assert_int_equal(kaon_pool_take(ctx, sizeof(double), "a number", &number), KAON_OK);
-  for (int sync = KAON_SYNC_AUTO; sync <= KAON_SYNC_BLOCKING; sync++)
-    for (int turn = 1; turn <= 3; turn++) {
-      const double out = 10 * sync + turn;
-      double back = 0;
-      assert_int_equal(kaon_context_set_sync(ctx, (kaon_sync)sync), KAON_OK);
-      for (int i = 0; i < TIMES; i++) assert_int_equal(memory->clear(ctx, room, WORK), KAON_OK);
-      assert_int_equal(memory->to_device(ctx, number, &out, sizeof out), KAON_OK);
-      assert_int_equal(memory->to_host(ctx, &back, number, sizeof back), KAON_OK);
-      assert_true(back == out);
+  for (int i = 0; i < ROWS; i++) ones[i] = 1;
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(kaon_vector_create(ctx, &space, KAON_DOUBLE, 1, &v[i]), KAON_OK);
+    assert_int_equal(kaon_vector_import(v[i], 0, ones, KAON_BASIS_UKQCD), KAON_OK);
+  }
+  assert_int_equal(kaon_vector_axpy(1, 0, v[0], v[1]), KAON_OK); /* twos */
+  for (int sync = KAON_SYNC_AUTO; sync <= KAON_SYNC_BLOCKING; sync++) {
+    assert_int_equal(kaon_context_set_sync(ctx, (kaon_sync)sync), KAON_OK);
+    for (int turn = 0; turn < TURNS; turn++) {
+      for (int i = 0; turn % 3 == 0 && i < TIMES; i++)
+        assert_int_equal(ctx->backend->memory->clear(ctx, room, WORK), KAON_OK);
+      assert_int_equal(kaon_vector_norm2(v[turn % 2], &norm), KAON_OK);
+      assert_true(norm == (turn % 2 ? 4.0 * ROWS : ROWS));
     }
+  }
+  for (int i = 0; i < 2; i++) kaon_vector_destroy(&v[i]);
+  free(ones);
   kaon_pool_give(ctx, room);
-  kaon_pool_give(ctx, number);
   kaon_context_destroy(&ctx);
 }
 

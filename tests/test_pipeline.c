@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,6 +42,18 @@ static kaon_csr *triangle_of(const kaon_csr *A, int above) {
     T->start[i + 1] = count;
   }
   return T;
+}
+
+/* NULL: there is none. order 0: numbers are no order, whatever T is. */
+static kaon_pipeline *plan_of(const kaon_csr *T, int order, int threads) {
+  kaon_context *ctx = with_threads(threads);
+  kaon_level_sets *sets = NULL;
+  kaon_pipeline *p = NULL;
+  must(NULL, kaon_level_sets_create(NULL, T, order < 0, NULL, &sets));
+  must(ctx, kaon_pipeline_create(ctx, T, order, sets, &p));
+  kaon_level_sets_destroy(&sets);
+  kaon_context_destroy(&ctx);
+  return p;
 }
 
 /* ---- plans ---- */
@@ -109,7 +122,7 @@ static kaon_csr *of_shape(int shape) {
   if (shape == 1) return row_case_laplace(300, 200, 1);
   if (shape == 2) return box_of_threes(14);
   if (shape == 3) return row_case_tridiagonal(9000, 1, 1);
-  return row_case_random(9000, 6, 1, 1, 3);
+  return row_case_random(30000, 6, 1, 1, 3);
 }
 static const char *const shapes[] = {"7 points", "5 points", "27 points of 3", "a chain",
                                      "random places"};
@@ -122,10 +135,8 @@ static void plans_wait_for_all_they_need(void **state) {
     kaon_csr *A = of_shape(shape);
     for (size_t n = 0; n < sizeof teams / sizeof *teams; n++)
       for (int above = 0; above < 2; above++) {
-        kaon_context *ctx = with_threads(teams[n]);
         kaon_csr *T = triangle_of(A, above);
-        kaon_pipeline *p = NULL;
-        must(ctx, kaon_pipeline_create(ctx, T, above ? -1 : 1, &p));
+        kaon_pipeline *p = plan_of(T, above ? -1 : 1, teams[n]);
         if (p != NULL) {
           printf("  %s, %s, %d threads: %d strips, %d pieces, %.2f times as fast\n", shapes[shape],
                  above ? "downwards" : "upwards", teams[n], p->strips, p->pieces, p->gain);
@@ -136,7 +147,6 @@ static void plans_wait_for_all_they_need(void **state) {
         if (shape == 0 && teams[n] <= 3) assert_non_null(p); /* 22 planes of 1200 rows */
         kaon_pipeline_destroy(&p);
         kaon_csr_destroy(&T);
-        kaon_context_destroy(&ctx);
       }
     kaon_csr_destroy(&A);
   }
@@ -144,18 +154,36 @@ static void plans_wait_for_all_they_need(void **state) {
 
 static void nothing_to_share_has_no_plan(void **state) {
   (void)state;
-  kaon_csr *A = row_case_laplace(24, 20, 22), *small = row_case_laplace(8, 8, 8);
+  kaon_csr *A = row_case_laplace(40, 30, 22), *small = row_case_laplace(8, 8, 8);
   kaon_csr *T = triangle_of(A, 0), *S = triangle_of(small, 0);
-  kaon_context *one = with_threads(1), *two = with_threads(2);
-  kaon_pipeline *p = NULL;
-  must(one, kaon_pipeline_create(one, T, 1, &p));
-  assert_null(p);
-  must(two, kaon_pipeline_create(two, T, 0, &p)); /* numbers are no order */
-  assert_null(p);
-  must(two, kaon_pipeline_create(two, S, 1, &p));
-  assert_null(p);
+  kaon_pipeline *two = plan_of(T, 1, 2);
+  assert_non_null(two);
+  kaon_pipeline_destroy(&two);
+  assert_null(plan_of(T, 1, 1));
+  assert_null(plan_of(T, 0, 2));
+  assert_null(plan_of(T, 1, KAON_PIPELINE_THREADS + 1));
+  assert_null(plan_of(S, 1, 2));
   kaon_csr_destroy(&A), kaon_csr_destroy(&small), kaon_csr_destroy(&T), kaon_csr_destroy(&S);
-  kaon_context_destroy(&one), kaon_context_destroy(&two);
+}
+
+/* Two levels of rows that lie side by side: nothing gains more than to share these out. */
+static void levels_that_gain_more_are_kept(void **state) {
+  (void)state;
+  enum { ROWS = 1 << 16, HALF = ROWS / 2 };
+  kaon_csr *A = NULL;
+  must(NULL, kaon_csr_create(NULL, ROWS, ROWS, 1, 2 * ROWS, &A));
+  for (int64_t i = 0, count = 0; i < ROWS; i++) { /* the second half waits for the first one's */
+    if (i >= HALF) {
+      A->column[count] = (int32_t)(i - HALF);
+      A->value[count++] = -0.5;
+    }
+    A->column[count] = (int32_t)i;
+    A->value[count++] = 1;
+    A->start[i + 1] = count;
+  }
+  kaon_csr *T = triangle_of(A, 0);
+  assert_null(plan_of(T, 1, 16));
+  kaon_csr_destroy(&A), kaon_csr_destroy(&T);
 }
 
 /* ---- bits ---- */
@@ -193,18 +221,17 @@ static void *factors_by(int threads, const kaon_csr *A, kaon_precision precision
   return result;
 }
 
-/* 22 planes of 1200 rows, which teams of 2 to 4 have plans for. */
+/* 22 planes of 1200 rows, which teams of 2 to 4 have plans for, upwards and downwards. */
 static kaon_csr *planes(void) {
-  kaon_csr *A = row_case_laplace(40, 30, 22), *T = triangle_of(A, 0);
-  for (int threads = 2; threads <= 4; threads++) {
-    kaon_context *ctx = with_threads(threads);
-    kaon_pipeline *p = NULL;
-    must(ctx, kaon_pipeline_create(ctx, T, 1, &p));
-    assert_non_null(p);
-    kaon_pipeline_destroy(&p);
-    kaon_context_destroy(&ctx);
-  }
-  kaon_csr_destroy(&T);
+  kaon_csr *A = row_case_laplace(40, 30, 22);
+  for (int threads = 2; threads <= 4; threads++)
+    for (int above = 0; above < 2; above++) {
+      kaon_csr *T = triangle_of(A, above);
+      kaon_pipeline *p = plan_of(T, above ? -1 : 1, threads);
+      assert_non_null(p);
+      kaon_pipeline_destroy(&p);
+      kaon_csr_destroy(&T);
+    }
   return A;
 }
 
@@ -242,11 +269,30 @@ static void bits_are_those_of_one_thread(void **state) {
   kaon_csr_destroy(&A), kaon_csr_destroy(&Z);
 }
 
+/* Within a parallel region of the caller's OpenMP gives a team of one, which waits for nobody. */
+static void a_team_that_is_too_small_ends(void **state) {
+  (void)state;
+  size_t bytes, others;
+  kaon_csr *A = planes();
+  void *one = factors_by(1, A, KAON_DOUBLE, 1, KAON_PRECOND_IC0, &bytes), *alone = NULL;
+  omp_set_max_active_levels(1);
+#pragma omp parallel num_threads(2)
+#pragma omp single
+  alone = factors_by(4, A, KAON_DOUBLE, 1, KAON_PRECOND_IC0, &others);
+  assert_int_equal(bytes, others);
+  assert_memory_equal(one, alone, bytes);
+  free(one);
+  free(alone);
+  kaon_csr_destroy(&A);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(plans_wait_for_all_they_need),
       cmocka_unit_test(nothing_to_share_has_no_plan),
+      cmocka_unit_test(levels_that_gain_more_are_kept),
       cmocka_unit_test(bits_are_those_of_one_thread),
+      cmocka_unit_test(a_team_that_is_too_small_ends),
   };
   if (machine_lacks(MACHINE_CPU)) return 0;
   return cmocka_run_group_tests_name("pipeline", tests, NULL, NULL);

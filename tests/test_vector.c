@@ -322,6 +322,47 @@ static void parities_are_views_of_the_full_lattice(void **state) {
   }
 }
 
+/* One context lends all of them its states: more columns and fewer, complex spaces and real ones
+ * have what each would have alone, and nothing is taken twice. */
+static void sums_of_one_context_do_not_meet(void **state) {
+  (void)state;
+  enum { CASES = 6, MOST = 5 };
+  static const int columns[CASES] = {1, 3, 2, 5, 1, 4};
+  kaon_context *ctx = context_of(KAON_ISA_AUTO, 2);
+  kaon_lattice *lattice = NULL;
+  kaon_vector *v[CASES];
+  must(ctx, kaon_lattice_create(ctx, (int[4]){4, 4, 4, 4}, KAON_PERIODIC, &lattice));
+  kaon_space real = {.ctx = ctx, .nsites = 64, .ncomp = 1};
+  real.width = kaon_lattice_spinors(lattice, KAON_FULL)->width;
+  real.nblocks = (real.nsites + real.width - 1) / real.width;
+  for (int i = 0; i < CASES; i++) {
+    const kaon_space *space = i % 2 ? &real : kaon_lattice_spinors(lattice, KAON_FULL);
+    double *numbers = malloc(256 * 24 * sizeof *numbers);
+    must(ctx, kaon_vector_create(ctx, space, KAON_DOUBLE, columns[i], &v[i]));
+    for (int k = 0; k < columns[i]; k++) {
+      for (int n = 0; n < 256 * 24; n++) numbers[n] = i + 1; /* times 1 + i, of spinors */
+      must(ctx, kaon_vector_import(v[i], k, numbers, KAON_BASIS_UKQCD));
+    }
+    free(numbers);
+  }
+  kaon_context_info before, after;
+  for (int turn = 0; turn < 3 * CASES; turn++) {
+    const int i = 5 * turn % CASES;
+    const double expected = (i + 1) * (i + 1) * (i % 2 ? 64.0 : 256.0 * 24);
+    double norm2[MOST], dot[MOST][2];
+    must(ctx, kaon_vector_norm2(v[i], norm2));
+    must(ctx, kaon_vector_dot(v[i], v[i], dot));
+    for (int k = 0; k < columns[i]; k++)
+      assert_true(norm2[k] == expected && dot[k][0] == expected && dot[k][1] == 0);
+    if (turn == CASES) must(ctx, kaon_context_query(ctx, &before));
+  }
+  must(ctx, kaon_context_query(ctx, &after));
+  assert_int_equal(after.memory_now, before.memory_now);
+  for (int i = 0; i < CASES; i++) kaon_vector_destroy(&v[i]);
+  kaon_lattice_destroy(&lattice);
+  kaon_context_destroy(&ctx);
+}
+
 static void vectors_keep_their_lattice_and_context_alive(void **state) {
   (void)state;
   kaon_context *ctx = context_of(KAON_ISA_AUTO, 1);
@@ -403,6 +444,7 @@ int main(void) {
       cmocka_unit_test(numbers_that_cannot_be_stored_are_named),
       cmocka_unit_test(sums_and_axpy_are_those_of_the_reference),
       cmocka_unit_test(parities_are_views_of_the_full_lattice),
+      cmocka_unit_test(sums_of_one_context_do_not_meet),
       cmocka_unit_test(vectors_keep_their_lattice_and_context_alive),
       cmocka_unit_test(misuse_is_refused_with_a_sentence),
   };

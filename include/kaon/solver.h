@@ -110,16 +110,16 @@ typedef struct kaon_solver_options {
   void *monitor_user;
   const struct kaon_relax_options *relax; /* of JACOBI to ASYNC (kaon/relax.h); NULL: the defaults;
                                              copied */
-  int deflation;  /* CG, CGNR in two precisions, RELIABLE: so many pairs of vectors
-                     of a column are kept, up to 24, whose smallest Ritz vectors rounding
-                     does not bring back. Near criticality a process in half then takes about the
-                     steps of one in double. Takes 2 vectors in the sloppy precision a pair, and 2
-                     and 2 in the outer one besides; from step 48 on the residual is replaced every
-                     48 steps at least, from step 192 on they are used. 0: none; -1: where steps are
-                     not recorded (on processors) 16, or as many from 8 on as take no more than
-                     deflation_limit, else none: there bits hang on how many columns are solved
-                     together. A device asked for them repeats blocks of steps and
-                     waits for the host at each service */
+  int deflation;  /* CG, CGNR in two precisions, RELIABLE: so many pairs of vectors of a column are
+                     kept, up to 24, whose smallest Ritz vectors rounding does not bring back. Near
+                     criticality a process in half then takes about the steps of one in double.
+                     Takes 2 vectors in the sloppy precision a pair, and 2 and 2 in the outer one
+                     besides; from step 48 on the residual is replaced every 48 steps at least, from
+                     step 192 on they are used. 0: none; -1: where steps are not recorded (on
+                     processors) 16, or as many from 8 on as take no more than deflation_limit and
+                     what is free, else none: there bits hang on how many columns are solved
+                     together. With a preconditioner only of half. A device asked for them repeats
+                     blocks of steps and waits for the host at each service */
   int as_printed; /* RBICGSTAB: 1: rho as the paper prints it, by a product that rounding spoils; 0:
                      from one sum more in the same message */
   double deflation_limit; /* of deflation -1: the most bytes it may take on any rank */

@@ -147,7 +147,10 @@ static kaon_status wait_for(const kaon_context *ctx, aim at, double brief, const
   kaon_status status = brief > 0 ? spin(ctx, at, brief, &answer) : KAON_OK;
   if (status == KAON_OK && answer == cudaErrorNotReady) status = doze(ctx, at, &answer);
   if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError(); /* no error */
-  return status != KAON_OK ? status : kaon_cuda_check(ctx, answer, what);
+  if (status == KAON_OK) status = kaon_cuda_check(ctx, answer, what);
+  if (status == KAON_OK && at.word != NULL && !is_written(at))
+    return kaon_fail(ctx, KAON_ERR_DEVICE, "cuda: %s: it ended without its answer", what);
+  return status;
 }
 
 kaon_status kaon_cuda_await(const kaon_context *ctx, cudaEvent_t event, const char *what) {

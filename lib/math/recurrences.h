@@ -216,9 +216,10 @@ static inline KAON_HD void kaon_pcg_beta(kaon_column_state *s) {
     kaon_broken(s, kaon_finite(rz) ? KAON_CAUSE_PRECONDITIONER : KAON_CAUSE_NOT_FINITE, 1);
 }
 
+/* A projection that left no residual says nothing of the preconditioner (kaon_deflated_resume). */
 static inline KAON_HD void kaon_pcg_renew(kaon_column_state *s) {
   kaon_cg_continue(s, KAON_S_RZ);
-  kaon_pcg_positive(s);
+  if (!(s->flags & KAON_FLAG_DEFLATED) || s->slot[KAON_S_R2][0] != 0) kaon_pcg_positive(s);
 }
 
 /* The iteration from which on pairs are used; till then they are gathered, which disturbs nothing.
@@ -227,8 +228,8 @@ static inline KAON_HD void kaon_pcg_renew(kaon_column_state *s) {
 enum { KAON_DEFLATION_FIRST = 192 };
 
 /* Deflated CG, CGNR (solvers/deflate.c): the next direction is made conjugate to p by what the
- * operator makes of both. In: DENOMINATOR = (p, A p), OVERLAP = (A p, r); of CGNR |A p|^2 and
- * (A p, A s). Of its imaginary part, which exact arithmetic has not, nothing is taken. */
+ * operator makes of both. In: DENOMINATOR = (p, A p), OVERLAP = (A p, r), or (A p, K r); of CGNR |A
+ * p|^2 and (A p, A s). Of its imaginary part, which exact arithmetic has not, nothing is taken. */
 static inline KAON_HD void kaon_cg_deflated(kaon_column_state *s) {
   const double beta = -s->slot[KAON_S_OVERLAP][0] / s->slot[KAON_S_DENOMINATOR][0];
   if (!(s->gate & KAON_GATE_INJECT) || s->iterations < KAON_DEFLATION_FIRST) return;

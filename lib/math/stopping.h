@@ -79,8 +79,8 @@ enum {
 #define KAON_DELTA2_MIN 1e-4 /* of delta squared: 0.01 to 0.5 */
 #define KAON_DELTA2_MAX 0.25
 /* A replacement costs as much as several steps. APART: this many steps lie between two of them, or
- * a drop of the residual squared by this. CLOSER: so many, of half with a preconditioner, which
- * within 24 steps drops by more than half holds (docs/architecture.md, "Reliable updates"). */
+ * a drop of the residual squared by this. CLOSER, which is half with a preconditioner: fewer, since
+ * such steps drop by more than 16 bits hold (docs/architecture.md, "Reliable updates"). */
 enum { KAON_UPDATE_STEPS = 24, KAON_UPDATE_STEPS_CLOSER = 8 };
 #define KAON_UPDATE_DROP2 1e-5
 #define KAON_TRUST 1e-2 /* drift beyond which the inner process is not believed */

@@ -16,8 +16,7 @@
 #include "sparse/cpu/lanes.h"
 
 enum { PICKED_ALONE = 8192 };
-enum { LEVEL_ROWS = 256 };  /* of a level on average, from which on threads share them */
-enum { LEVEL_THREADS = 8 }; /* at least, to be faster than one that goes by numbers */
+enum { LEVEL_ROWS = 256 }; /* of a level on average, from which on threads share them */
 
 static void pick_some(const kaon_pick_args *args, int column, int64_t first, int64_t last) {
   const source from = {.stride = (int64_t)args->nrhs * args->reals * KAON_W};
@@ -154,11 +153,21 @@ typedef struct passed {
   _Alignas(LINE) _Atomic int32_t rows;
 } passed;
 
+/* A core's other thread goes on meanwhile. */
+static void pause_briefly(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
+
 static void wait_for_others(const kaon_pipeline *p, passed *threads, int piece) {
   const int32_t *need = p->need + (size_t)piece * (size_t)p->threads;
   for (int t = 0; t < p->threads; t++)
     for (int looks = 0; need[t] > atomic_load_explicit(&threads[t].rows, memory_order_acquire);)
-      if (++looks > LOOKS) sched_yield();
+      if (++looks > LOOKS)
+        sched_yield();
+      else
+        pause_briefly();
 }
 
 static void solve_strips(const sweep *s, const kaon_pipeline *p, passed *threads, int own) {
@@ -189,9 +198,12 @@ void KAON_EXPORT(kaon_levels)(const kaon_launch *launch, const kaon_levels_args 
   const int shared = m->rows / LEVEL_ROWS * args->nrhs >= args->levels;
   const int team = kaon_team(launch, shared);
   const kaon_pipeline *ahead = args->pipeline;
+  int open = 0;
+  for (int k = 0; k < args->nrhs; k++) open |= kaon_gate_open(&args->gate, k);
+  if (!open) return;
   if (ahead != NULL && ahead->threads != launch->threads) ahead = NULL;
   const sweep s = {.args = args,
-                   .by_number = ahead != NULL || (args->in_order != 0 && team < LEVEL_THREADS),
+                   .by_number = ahead != NULL || (args->in_order != 0 && team < KAON_LEVEL_THREADS),
                    .x = args->x.data,
                    .y = args->y.data,
                    .stride = (int64_t)args->nrhs * m->reals * KAON_W};
