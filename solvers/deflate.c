@@ -70,6 +70,7 @@ kaon_status kaon_deflation_choose(const kaon_solver *s, int *pairs) {
   }
   /* with a preconditioner single loses nothing that pairs would win back */
   if (s->K != NULL && s->options.sloppy != KAON_HALF) return KAON_OK;
+  if (s->ctx->backend->record != NULL) return KAON_OK; /* recorded steps wait for nobody */
   const kaon_pool_use use = kaon_pool_usage(s->ctx);
   const double limit = s->options.deflation_limit;
   const double left = use.free >= 0 ? (double)use.free - (double)s->bytes : limit;
@@ -78,7 +79,6 @@ kaon_status kaon_deflation_choose(const kaon_solver *s, int *pairs) {
   for (int n = KAON_DEFLATION_LEAST; n <= KAON_DEFLATION_RULE; n++)
     beyond[n] = bytes_of(s, n) > most;
   KAON_TRY(kaon_comm_sum(s->ctx, beyond, KAON_DEFLATION_RULE + 1));
-  if (s->ctx->backend->record != NULL) return KAON_OK; /* recorded steps wait for nobody */
   for (int n = KAON_DEFLATION_LEAST; n <= KAON_DEFLATION_RULE && beyond[n] == 0; n++) *pairs = n;
   if (*pairs < KAON_DEFLATION_RULE)
     kaon_log(
