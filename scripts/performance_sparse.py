@@ -25,6 +25,23 @@ def products(rows, words):
                           [[*key, *(cells.get(n, "-") for n in columns)] for key, cells in lines.items()])
 
 
+def beside_cusparse(rows, words):
+    """Where the library's own choice was measured: it, the best of its forms and the best of cuSPARSE's, in microseconds, without sums."""
+    cells = {}
+    for row in rows:
+        if row.get("form") and not row.get("sums"):
+            cells.setdefault((row["matrix"], row["precision"], row["columns"]), []).append((1e6 * row["seconds"], row["form"]))
+    lines = []
+    for (matrix, precision, columns), times in cells.items():
+        peer = min((t for t in times if t[1].startswith("cusparse")), default=None)
+        own = min((t for t in times if t[1].startswith("auto ")), default=None)
+        best = min(t for t in times if not t[1].startswith("cusparse"))
+        if peer and own:
+            lines.append([matrix, precision, str(columns), f"{words.number(own[0])} ({own[1][len('auto '):]})", f"{words.number(best[0])} ({best[1]})",
+                          f"{words.number(peer[0])} ({peer[1][len('cusparse '):]})", f"{peer[0] / own[0]:.2f}"])
+    return [words.markdown(["matrix", "precision", "columns", "chosen by rule, us", "best of all, us", "cuSPARSE's best, us", "times faster"], lines)] if lines else []
+
+
 def preconditioner(row):
     given = row.get("preconditioner")
     return given["kind"] if isinstance(given, dict) else str(given or "none")
@@ -224,7 +241,7 @@ def tables(rows, words):
     of = {kind: [row for row in rows if row["bench"] == kind] for kind in ("spmv", "regimes", "regimes-variation", "pipelined", "against-petsc")}
     others = [row for row in rows if row["bench"] not in of]
     others = [row for row in others if "step_microseconds" in row]  # tables of relaxation and projections are the program's own
-    parts = ([products(of["spmv"], words)] if of["spmv"] else []) + ([solves(others, words)] if others else [])
+    parts = beside_cusparse(of["spmv"], words) + ([products(of["spmv"], words)] if of["spmv"] else []) + ([solves(others, words)] if others else [])
     parts += variations(of["regimes-variation"] or summed_up(of["regimes"]), words) + ([regimes(of["regimes"], words)] if of["regimes"] else [])
     late = [row for row in of["pipelined"] if not row["solver"]]
     parts += [beside_petsc(of["against-petsc"], words)] if of["against-petsc"] else []
