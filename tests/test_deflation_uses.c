@@ -15,6 +15,8 @@
 #include "blas/blas.h"
 #include "lib/math/recurrences.h"
 #include "tests/util/deflation_case.h"
+#include "tests/util/precond_case.h"
+#include "tests/util/row_case.h"
 
 enum { COLUMNS = 3 };
 
@@ -486,9 +488,49 @@ static void a_preconditioner_goes_along(void **state) {
   close_bed(&v);
 }
 
+/* By rule pairs are kept where there is room for them beside the solver, and else it does without
+ * (asked for they are refused): the solver that fits alone fits. */
+static void pairs_without_room_are_not_kept(void **state) {
+  (void)state;
+  kaon_csr *rows = row_case_laplace(24, 24, 24);
+  kaon_context_info info = {.memory_peak = 0};
+  for (int limited = 0; limited < 2; limited++) {
+    kaon_context_options how = KAON_CONTEXT_OPTIONS_INIT;
+    kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
+    kaon_context *ctx = NULL;
+    kaon_operator *A = NULL, *K = NULL;
+    kaon_solver *s = NULL;
+    if (limited) how.memory_limit = info.memory_peak + info.memory_peak / 20;
+    must(NULL, machine_open(MACHINE_CPU, how, &ctx));
+    kaon_matrix *matrix = precond_matrix(ctx, rows, 1);
+    must(ctx, kaon_matrix_operator(matrix, NULL, &A));
+    must(ctx, kaon_precond_jacobi(A, &K));
+    o.method = KAON_CG;
+    o.sloppy = KAON_HALF;
+    o.preconditioner = K;
+    for (int i = 0; i < 2; i++) {
+      o.deflation = limited || i ? -1 : 0;
+      must(ctx, kaon_solver_create(A, 1, &o, &s));
+      assert_true((s->deflation != NULL) == (!limited && i));
+      if (!i) must(ctx, kaon_context_query(ctx, &info)); /* of what it is without */
+      kaon_solver_destroy(&s);
+    }
+    o.deflation = 16;
+    const kaon_status status = kaon_solver_create(A, 1, &o, &s);
+    assert_int_equal(status, limited ? KAON_ERR_MEMORY : KAON_OK);
+    kaon_solver_destroy(&s);
+    kaon_operator_destroy(&K);
+    kaon_operator_destroy(&A);
+    kaon_matrix_destroy(&matrix);
+    kaon_context_destroy(&ctx);
+  }
+  kaon_csr_destroy(&rows);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_preconditioner_goes_along),
+      cmocka_unit_test(pairs_without_room_are_not_kept),
       cmocka_unit_test(pairs_are_of_the_solve_at_hand),
       cmocka_unit_test(guesses_and_stops_cost_no_more),
       cmocka_unit_test(the_residual_is_named_right_behind_a_projection),
