@@ -3,7 +3,7 @@
 #
 #   tests/run_gpu.sh [what...]      what: build tests ranks sanitizer races bench more profile; default: build tests sanitizer
 #                                   bench profile. ranks: tests of several ranks, which run_gpu_ranks.sh runs on devices of their
-#                                   own; races: racecheck of programs that take minutes under it; more: a thermalised
+#                                   own; races: racecheck of programs that take long under it; more: a thermalised
 #                                   configuration and 12 columns of 48^3x64
 #
 # Needs a C compiler with OpenMP, nvcc, CMake 3.22, ninja or make, and the headers of zlib, cmocka and, for the kaon
@@ -15,9 +15,9 @@
 #                    what is cut off by it is said to be out of time, and what has no turn not to have run.
 #   KAON_BENCH_SECONDS  what the benchmarks may take together; default 240
 #   KAON_TEST_SECONDS   what tests, ranks, sanitizer and races may take together, as far as they follow one another; default 320
-#   KAON_TEST_LIMIT  what one test may take; default 200. Tests of the program (tests/system) are the last of the tests; they need python3
-#   KAON_TEST_JOBS   programs of tests, ranks and sanitizer at a time; default 3, of which one at a time is of those that keep the
-#                    device at work. Those that look at the device's free memory or at a clock have it alone
+#   KAON_TEST_LIMIT  what one test may take; default 200. Tests of the program (tests/system) need python3
+#   KAON_TEST_JOBS   programs of tests, ranks and sanitizer at a time; default one for three cores. KAON_TEST_TURNS (2) at a time are of
+#                    those that keep the device at work. Those that look at the device's free memory or at a clock have it alone
 #   KAON_TEST_MACHINE   default cuda: tests of the device; all: those of the processor's instruction sets as well
 #   KAON_MPIRUN      how ranks are started; default: mpirun with Open MPI's flags for more ranks than cores
 #   KAON_RANKS       numbers of ranks; default: 1 2 4, and 8 where there are as many devices
@@ -156,7 +156,8 @@ turn_of() { case $alone in *" $1 "*) echo alone ;; *) echo turn ;; esac; }
 
 # How many there may be at a time, and threads of each. A device that takes one process takes one.
 share_out() {
-  at_a_time=${KAON_TEST_JOBS:-$((cores < 3 ? cores : 3))}
+  at_a_time=${KAON_TEST_JOBS:-$(((cores + 2) / 3))}
+  job_turns=${KAON_TEST_TURNS:-2}
   if nvidia-smi --query-gpu=compute_mode --format=csv,noheader 2>/dev/null | grep -qi exclusive; then
     say "device   takes one process at a time, so one test"
     at_a_time=1
@@ -164,14 +165,18 @@ share_out() {
   threads=${OMP_NUM_THREADS:-$((cores > at_a_time ? cores / at_a_time : 1))}
 }
 
-# Names from standard input, the longest first by what was recorded last; the unknown count as long ones.
-longest_first() {
-  local files=()
+# The longest first, by what was recorded last of each under its label; the unknown count as long ones.
+queue_longest_first() {
+  local files=() name
   mapfile -t files < <(find bench/results -name '*-tests.txt' -printf '%f %p\n' 2>/dev/null | sort | cut -d' ' -f2)
-  awk '
-    names { printf "%d %s\n", $1 in seconds ? seconds[$1] : 60, $1; next }
-    match($0, /(test|ranks)_[a-z0-9_]+/) && / [0-9]+ s$/ { seconds[substr($0, RSTART, RLENGTH)] = $(NF - 1) }
-  ' "${files[@]}" names=1 - | sort -k1,1nr -k2 | cut -d' ' -f2
+  mapfile -t job_queue < <(for name in "${job_queue[@]}"; do printf '%s\t%s\n' "$name" "${label[$name]}"; done | awk -F '\t' '
+    names { printf "%d\t%s\n", $2 in seconds ? seconds[$2] : 60, $1; next }
+    match($0, /^PASSED +[^,]+/) && / [0-9]+ s$/ {
+      what = substr($0, RSTART, RLENGTH)
+      sub(/^PASSED +/, "", what)
+      seconds[what] = substr($0, match($0, /[0-9]+ s$/)) + 0
+    }
+  ' "${files[@]}" names=1 - | sort -s -k1,1nr | cut -f2)
 }
 
 # What the summary calls a job.
@@ -181,7 +186,7 @@ tests() {
   local name machine=(KAON_TEST_MACHINE="${KAON_TEST_MACHINE:-cuda}") limit=${KAON_TEST_LIMIT:-200}
   compgen -G "$build/tests/test_*" >/dev/null || failed tests ": there are none in $build/tests; run_gpu.sh build makes them"
   [ "${KAON_TEST_MACHINE:-}" != all ] || machine=(-u KAON_TEST_MACHINE)
-  for name in $(find "$build/tests" -maxdepth 1 -type f -name 'test_*' -perm -u+x -printf '%f\n' 2>/dev/null | longest_first); do
+  for name in $(find "$build/tests" -maxdepth 1 -type f -name 'test_*' -perm -u+x -printf '%f\n' 2>/dev/null | sort); do
     label[$name]=$name
     job_add "$name" "$limit" "$(beside "$name")" env "${machine[@]}" OMP_WAIT_POLICY=passive OMP_NUM_THREADS="$threads" "$build/tests/$name"
   done
@@ -238,7 +243,7 @@ ranks() {
   fi
   devices=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
   [ -n "$numbers" ] || { numbers="1 2 4"; [ "$devices" -lt 8 ] || numbers="$numbers 8"; }
-  for name in $(find "$build/tests/ranks" -maxdepth 1 -type f -name 'ranks_*' -perm -u+x -printf '%f\n' 2>/dev/null | longest_first); do
+  for name in $(find "$build/tests/ranks" -maxdepth 1 -type f -name 'ranks_*' -perm -u+x -printf '%f\n' 2>/dev/null | sort); do
     for number in $numbers; do
       label[$name-$number]="$name on $number ranks and $devices devices"
       job_add "$name-$number" "${KAON_TEST_LIMIT:-200}" "$(turn_of "$name")" env KAON_TEST_MACHINE=cuda OMP_WAIT_POLICY=passive OMP_NUM_THREADS=1 \
@@ -268,9 +273,9 @@ sanitize() {
 # many.
 sanitizer() {
   sanitize memcheck 90 test_context test_other_spaces test_update_calls test_sparse_kernels
-  sanitize racecheck 90 test_context test_sparse_kernels test_kaczmarz test_other_spaces
+  sanitize racecheck 90 test_context test_sparse_kernels
 }
-races() { sanitize racecheck 500 test_update_calls test_relax; }
+races() { sanitize racecheck 500 test_update_calls test_relax test_kaczmarz test_other_spaces; }
 
 # Of cmocka's programs and of Python's unittest.
 complaints() { grep -E -m3 'FAILED|ERROR|error: |^FAIL: |^[A-Za-z.]+Error: ' "$1" | tr '\n' ';' | cut -c1-300; }
@@ -331,6 +336,7 @@ ended() {
 
 run_queue() {
   [ ${#job_queue[@]} -gt 0 ] || return
+  queue_longest_first
   step "${#job_queue[@]} programs, $at_a_time at a time"
   jobs_run "$at_a_time" "$(end_of "${KAON_TEST_SECONDS:-320}")" "$out/tests" ended
 }

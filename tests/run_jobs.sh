@@ -2,15 +2,15 @@
 # run_jobs.sh - sourced by run_gpu.sh: several programs at a time, each in a process group of its own, its output in a file of
 # its own, with a limit of its own and one end for all.
 #
-# job_add NAME SECONDS WITH words...   puts a command into the queue; it may take so long. WITH: beside (others), turn (not beside
-#                                      another of that kind) or alone
+# job_add NAME SECONDS WITH words...   puts a command into the queue; it may take so long. WITH: beside (others), turn (with job_turns of
+#                                      that kind at a time) or alone
 # jobs_run MOST END FOLDER FUNCTION    runs the queue, the first first that may begin, MOST at a time, until SECONDS is END. Each one's output is in
 #                                      FOLDER/NAME.log; FUNCTION NAME is called when it has ended, or had no turn
 # jobs_kill                            ends those that run, and what they started
 # job_state[NAME]: passed, failed (job_status[NAME] says how), over (it took longer than it may), cut (by the end of all),
 # unrun (it had no turn). job_took[NAME]: seconds. job_limit[NAME]: as given.
 declare -A job_words=() job_limit=() job_with=() job_pid=() job_begin=() job_killed=() job_state=() job_status=() job_took=()
-job_queue=() job_folder=. job_is_alone='' job_has_turn=''
+job_queue=() job_folder=. job_is_alone='' job_turns=1 job_turning=0
 
 job_add() {
   job_queue+=("$1") job_limit[$1]=$2 job_with[$1]=$3 job_state[$1]=unrun job_took[$1]=0
@@ -45,7 +45,7 @@ job_ended() {
     [ "${job_status[$1]}" = 0 ] || job_state[$1]=failed
   fi
   [ "${job_with[$1]}" != alone ] || job_is_alone=
-  [ "${job_with[$1]}" != turn ] || job_has_turn=
+  [ "${job_with[$1]}" != turn ] || job_turning=$((job_turning - 1))
   unset "job_pid[$1]" "job_killed[$1]"
 }
 
@@ -64,15 +64,15 @@ jobs_look() {
   done
 }
 
-# jobs_fill MOST END
 # job_may NAME: whether it may begin beside those that run.
 job_may() {
   case ${job_with[$1]} in
     alone) [ ${#job_pid[@]} -eq 0 ] ;;
-    turn) [ -z "$job_has_turn" ] ;;
+    turn) [ "$job_turning" -lt "$job_turns" ] ;;
   esac
 }
 
+# jobs_fill MOST END
 jobs_fill() {
   local i name
   while [ "$SECONDS" -lt "$2" ] && [ ${#job_pid[@]} -lt "$1" ] && [ -z "$job_is_alone" ]; do
@@ -88,7 +88,7 @@ jobs_fill() {
     job_queue=("${job_queue[@]}")
     case ${job_with[$name]} in
       alone) job_is_alone=1 ;;
-      turn) job_has_turn=1 ;;
+      turn) job_turning=$((job_turning + 1)) ;;
     esac
     job_start "$name"
   done

@@ -6,7 +6,9 @@
 enum { RESIDENT = 4, MULTIPROCESSORS = 132 };
 
 template <int REALS, int COLS>
-static __global__ void __launch_bounds__(KAON_THREADS, COLS == 1 ? RESIDENT : 2)
+static __global__ void __launch_bounds__(KAON_THREADS, COLS == 1    ? RESIDENT
+                                                       : REALS == 1 ? 3
+                                                                    : 2)
     csr_kernel(const __grid_constant__ rows_call a) {
   const int chunk = chunk_of<COLS>(a);
   const uint64_t policy = matrix_policy(a);

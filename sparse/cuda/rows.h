@@ -17,8 +17,9 @@
 #include "sparse/cuda/kernels.h"
 
 /* Sums of a thread: |y|^2, conj(w) y, |w|^2; values that a chunk leaves: three slots. Columns that
- * a thread takes at most. Threads that fill a device: below so many, more of them share a row. */
-enum { ROW_SUMS = 4, ROW_VALUES = 6, ROW_COLUMNS = 4, ROW_DEVICE = 1 << 18 };
+ * a thread takes at most, and groups of them that a block of threads does. Threads that fill a
+ * device: below so many, more of them share a row. */
+enum { ROW_SUMS = 4, ROW_VALUES = 6, ROW_COLUMNS = 4, ROW_ABREAST = 4, ROW_DEVICE = 1 << 18 };
 static const int64_t row_cache = 40 << 20; /* bytes of a matrix that stays in a cache of 50 MB */
 
 typedef struct rows_call {
@@ -33,9 +34,11 @@ typedef struct rows_call {
   int half;         /* CSR: values are 16-bit integers */
   int rows;         /* true ones */
   int first, last;  /* blocks of the part */
-  int nrhs, groups; /* groups: of columns, fast in blockIdx.x */
-  int64_t gap;      /* numbers between a block of one column and the column's next one, less 32 */
-  real a;           /* y = b + a A x */
+  int nrhs, groups; /* groups: of columns */
+  int abreast; /* groups that a block of threads has, a warp each; the others are fast in blockIdx.x
+                */
+  int64_t gap; /* numbers between a block of one column and the column's next one, less 32 */
+  real a;      /* y = b + a A x */
   const void *x, *ghosts, *b, *w;
   void *y;
   int w_is_y;
@@ -43,8 +46,9 @@ typedef struct rows_call {
   int early;       /* matrix data may be read before the wait */
   int lanes; /* CSR: threads a row; SELL: warps a block of rows; a power of two, and its exponent */
   int shift;
-  int turns;           /* blocks' worth of rows that a block takes one after another */
-  int most;            /* blocks a launch may have; 0: any number */
+  int each;  /* SELL, several columns: blocks of rows that a block of threads has at a time */
+  int turns; /* blocks' worth of rows that a block takes one after another */
+  int most;  /* blocks a launch may have; 0: any number */
   int chunks, before;  /* blocks of this launch a group; chunks of the sums that come before */
   kaon_cuda_sums sums; /* of which sums.chunks in all */
 } rows_call;
@@ -238,45 +242,117 @@ static __device__ __forceinline__ void row_end(const rows_call &a, int64_t at, r
 
 /* ---- columns ---- */
 
-/* The columns of a block: the first, how many, and which of them are open, a bit each. */
+/* The columns of a thread: the first, how many, and which of them are open, a bit each; and which
+ * of all of its block of threads are. */
 typedef struct columns {
   int first, count;
-  unsigned open;
+  unsigned open, block_open;
 } columns;
+
+/* Groups of columns from the first one of this block of threads on: where group i of them begins.
+ * Of the a.abreast groups of a block neighbouring warps have one each. */
+static __device__ __forceinline__ int group_first(const rows_call &a, int i) {
+  const int first = (int)(blockIdx.x % (unsigned)(a.groups / a.abreast)) * a.abreast;
+  return (first + i) * a.nrhs / a.groups;
+}
 
 template <int COLS>
 static __device__ __forceinline__ columns columns_of(const rows_call &a) {
-  columns c = {0, 1, 0};
+  columns c = {0, 1, 0, 0};
   if (COLS == 1) return c;
-  const int group = (int)(blockIdx.x % (unsigned)a.groups);
-  c.first = group * a.nrhs / a.groups;
-  c.count = (group + 1) * a.nrhs / a.groups - c.first;
+  const int own = (int)(threadIdx.x / 32) % a.abreast;
+  c.first = group_first(a, own);
+  c.count = group_first(a, own + 1) - c.first;
   return c;
 }
 
 template <int COLS>
 static __device__ __forceinline__ int chunk_of(const rows_call &a) {
-  return COLS == 1 ? (int)blockIdx.x : (int)(blockIdx.x / (unsigned)a.groups);
+  return COLS == 1 ? (int)blockIdx.x : (int)(blockIdx.x / (unsigned)(a.groups / a.abreast));
 }
 
+/* All lanes of a warp: each asks for a column. */
 template <int COLS>
 static __device__ __forceinline__ void columns_ask(const rows_call &a, columns *c) {
-#pragma unroll 1
-  for (int k = 0; k < (COLS == 1 ? 1 : c->count); k++)
-    if (gate_open(a.sums.gate, c->first + k)) c->open |= 1u << k;
+  if (COLS == 1) {
+    c->open = c->block_open = gate_open(a.sums.gate, c->first);
+    return;
+  }
+  static_assert(COLS * ROW_ABREAST <= 32, "a lane a column");
+  const int lane = threadIdx.x % 32, first = group_first(a, 0);
+  c->block_open = __ballot_sync(0xffffffffu, lane < group_first(a, a.abreast) - first &&
+                                                 gate_open(a.sums.gate, first + lane));
+  c->open = c->block_open >> (c->first - first) & ((1u << c->count) - 1);
 }
 
-/* All threads of the block; chunk: of this launch. */
+/* The sum over four neighbouring lanes, which all have it. */
+static __device__ __forceinline__ double four_sum(double x) {
+  x += __shfl_xor_sync(0xffffffffu, x, 1);
+  return x + __shfl_xor_sync(0xffffffffu, x, 2);
+}
+
+/* Whether this lane is the one of four that has column k's sums over the four. */
+static __device__ __forceinline__ bool has_column(int k) {
+  static_assert(ROW_COLUMNS == 4, "as many as lanes");
+  return (threadIdx.x & 3) == k;
+}
+
+/* own: what columns_scatter leaves. The blocks of several columns are the same ones: so one ticket,
+ * the first column's, is for all of them, and who takes the last adds all columns' parts at once.
+ * All threads of the block; chunk: of this launch. */
+static __device__ __forceinline__ void columns_sums(const rows_call &a, const columns &c, int chunk,
+                                                    const double *own) {
+  constexpr int VALUES = ROW_COLUMNS * ROW_VALUES, place[ROW_SUMS] = {0, 2, 3, 4};
+  __shared__ double part[VALUES][KAON_WARPS], total[ROW_ABREAST * VALUES];
+  const kaon_cuda_sums &s = a.sums;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, thread = (int)threadIdx.x;
+  const int first = group_first(a, 0), all = group_first(a, a.abreast) - first;
+  double *parts = s.partials + (int64_t)first * ROW_VALUES * s.chunks;
+  for (int i = thread; i < VALUES * KAON_WARPS; i += (int)blockDim.x)
+    part[i / KAON_WARPS][i % KAON_WARPS] = 0; /* norms are real */
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < ROW_SUMS; i++) {
+    double x = own[i];
+#pragma unroll
+    for (int step = 16; step >= ROW_COLUMNS; step /= 2) x += __shfl_down_sync(0xffffffffu, x, step);
+    if (lane < ROW_COLUMNS) part[lane * ROW_VALUES + place[i]][warp] = x;
+  }
+  __syncthreads();
+  const int group = thread / VALUES, i = thread % VALUES;
+  if (group < a.abreast) { /* its value i */
+    const int of = group_first(a, group), count = group_first(a, group + 1) - of;
+    double x = 0;
+    for (int w = group; w < (int)blockDim.x / 32; w += a.abreast) x += part[i][w];
+    if (i < count * ROW_VALUES)
+      parts[((int64_t)(of - first) * ROW_VALUES + i) * s.chunks + a.before + chunk] = x;
+  }
+  if (!sums_last(s, first, s.chunks)) return;
+  for (int k = 1; k < all; k++) state_prefetch(&s.sum.state[first + k]);
+  parts_add(parts, s.chunks, all * ROW_VALUES, 1, total);
+  if (thread < all && (c.block_open >> thread & 1))
+    sums_conclude(s, first + thread, ROW_VALUES / 2, total + thread * ROW_VALUES);
+}
+
+/* sum: this thread's. All threads of the block; chunk: of this launch. */
 template <int COLS>
 static __device__ __forceinline__ void columns_finish(const rows_call &a, const columns &c,
-                                                      int chunk, double (*sum)[ROW_SUMS]) {
+                                                      int chunk, const double (*sum)[ROW_SUMS]) {
   kaon_let_next_start();
   if (a.sums.sum.state == NULL) return;
+  if constexpr (COLS > 1) {
+    double own[ROW_SUMS];
 #pragma unroll
-  for (int k = 0; k < COLS; k++) {
-    if (!(c.open >> k & 1)) continue;
-    const double value[ROW_VALUES] = {sum[k][0], 0, sum[k][1], sum[k][2], sum[k][3], 0};
-    sums_finish<3, 8, true, true, COLS == 1>(a.sums, c.first + k, a.before + chunk, value);
+    for (int k = 0; k < COLS; k++)
+#pragma unroll
+      for (int i = 0; i < ROW_SUMS; i++) {
+        const double x = four_sum(sum[k][i]);
+        if (has_column(k)) own[i] = x;
+      }
+    columns_sums(a, c, chunk, own);
+  } else if (c.open & 1) {
+    const double value[ROW_VALUES] = {sum[0][0], 0, sum[0][1], sum[0][2], sum[0][3], 0};
+    sums_finish<3, 8, true, true, true>(a.sums, c.first, a.before + chunk, value);
   }
 }
 
@@ -316,6 +392,7 @@ static inline rows_call rows_of(const kaon_launch *launch, const kaon_spmv_args 
   a.last = (int)(args->part == KAON_ROWS_INTERIOR ? m->interior : m->blocks);
   a.nrhs = args->nrhs;
   a.groups = (args->nrhs + ROW_COLUMNS - 1) / ROW_COLUMNS;
+  a.abreast = 1;
   a.gap = (int64_t)(args->nrhs - 1) * KAON_LANES;
   a.a = (real)args->a;
   a.x = args->x.data;

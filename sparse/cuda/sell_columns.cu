@@ -1,13 +1,28 @@
 /* sell_columns.cu - products of matrices in SELL and ELL by several columns on the GPU: a warp a
- * block of 32 rows, a thread a row of up to ROW_COLUMNS columns.
+ * block of 32 rows, a thread a row of up to ROW_COLUMNS columns; other columns' warps stand beside
+ * it, so that the matrix comes from the first-level cache for all but one of them.
  *
  * Entries come in batches, columns and values in whole lines, by asynchronous copies to shared
  * memory: each warp has STAGES - 1 batches on their way while it works on one, whichever rows they
- * are of, so registers are free for the numbers of x. A warp waits for its own copies alone. Where
- * blocks of rows are few, several warps share one (sell.h). */
+ * are of, so registers are free for the numbers of x. A warp waits for its own copies alone. What
+ * counts are warps that wait at the same time: sums are kept in shared memory. Where blocks of rows
+ * are few, several warps share one (sell.h).
+ */
 #include "sparse/cuda/sell.h"
 
-enum { STAGES = 3 };
+/* Stages of a warp, and bytes of x that a thread has on its way. */
+enum { STAGES = 2, AHEAD_BYTES = 64 };
+/* Blocks of threads that a multiprocessor holds, as registers and the first-level cache allow, and
+ * their warps on a device of 132. */
+template <int REALS, int COLS>
+static __host__ __device__ constexpr int resident() {
+  if (COLS == 2 && sizeof(real) == 4) return 4;
+  return REALS == 1 ? 3 : 2;
+}
+template <int REALS>
+static __host__ __device__ constexpr int warps_at_once() {
+  return 132 * resident<REALS, ROW_COLUMNS>() * KAON_WARPS;
+}
 /* Entries of a row in a batch. */
 template <int REALS, int HALF>
 static __host__ __device__ constexpr int batch_of() {
@@ -30,27 +45,52 @@ typedef struct batch {
   int block, left;
 } batch;
 
-/* Which batch a warp brings next. base: the first block of rows of all warps' next turn. */
+/* Which batch a warp brings next: of which block of rows below `end`, and from which entry on. */
 typedef struct feed {
-  int base, own, turn, j, length;
-  int64_t at; /* of the block of rows, in units of 32 entries */
-  int list;   /* the same in the lists of columns that blocks share */
+  int block, end, j, length;
+  int at;   /* of the block of rows, in units of 32 entries: for 2^31 of them there is no memory */
+  int list; /* the same in the lists of columns that blocks share */
 } feed;
 
-template <int BATCH>
-static __device__ __forceinline__ void feed_turn(const rows_call &a, feed *f) {
-  const int block = f->base + f->own;
-  f->j = (int)(threadIdx.x / 32 & (a.lanes - 1)) * BATCH;
-  const slice mine = slice_read(a, block);
-  f->at = mine.at;
-  f->length = mine.length;
-  if (a.columns == KAON_COLUMNS_SHARED && block < a.last) f->list = shared_read(a.pattern + block);
+/* Which part of its block of rows a warp has; where several share one, there is one group of
+ * columns in a block of threads. */
+static __device__ __forceinline__ int warp_part(const rows_call &a) {
+  return (int)(threadIdx.x / 32) & (a.lanes - 1);
 }
 
-static __device__ __forceinline__ void copy_line(uint32_t to, const char *from, uint64_t policy) {
-  asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
-               "l"(policy)
-               : "memory");
+template <int BATCH>
+static __device__ __forceinline__ void feed_block(const rows_call &a, feed *f) {
+  f->j = warp_part(a) * BATCH;
+  const slice mine = slice_read(a, f->block);
+  f->at = (int)mine.at;
+  f->length = mine.length;
+  if (a.columns == KAON_COLUMNS_SHARED && f->block < a.last)
+    f->list = shared_read(a.pattern + f->block);
+}
+
+/* A block of threads has a.turns * a.each blocks of rows side by side. Its warps have as many turns
+ * each, since where several share a block of rows they wait for each other. */
+template <int BATCH>
+static __device__ __forceinline__ void feed_begin(const rows_call &a, int chunk, feed *f) {
+  f->list = 0;
+  const int own = (int)(threadIdx.x / 32) / a.abreast >> a.shift;
+  const int begin = a.first + chunk * (a.turns * a.each), end = begin + a.turns * a.each;
+  f->block = begin + own;
+  f->end = (end < a.last ? end : a.last) + own; /* all warps turn alike */
+  feed_block<BATCH>(a, f);
+}
+
+/* kept: by the first-level cache, for the warps beside. */
+static __device__ __forceinline__ void copy_line(uint32_t to, const char *from, uint64_t policy,
+                                                 bool kept) {
+  if (kept)
+    asm volatile("cp.async.ca.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(to),
+                 "l"(from), "l"(policy)
+                 : "memory");
+  else
+    asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(to),
+                 "l"(from), "l"(policy)
+                 : "memory");
 }
 
 /* The same for what the first-level cache is to keep, `bytes` of it: 4 or 16. */
@@ -76,13 +116,13 @@ static __device__ __forceinline__ void feed_columns(const rows_call &a, const fe
     const char *column = (const char *)a.narrow + first * NARROW + at;
 #pragma unroll
     for (int n = 0; n < BATCH * NARROW; n += 512)
-      if (n + at < entries * NARROW) copy_line(to + n + at, column + n, policy);
+      if (n + at < entries * NARROW) copy_line(to + n + at, column + n, policy, a.abreast > 1);
     if (lane < entries) copy_kept<4>(to + BATCH * NARROW + 4 * lane, a.line + first + lane);
   } else {
     const char *column = (const char *)a.column + first * WHOLE + at;
 #pragma unroll
     for (int n = 0; n < BATCH * WHOLE; n += 512)
-      if (n + at < entries * WHOLE) copy_line(to + n + at, column + n, policy);
+      if (n + at < entries * WHOLE) copy_line(to + n + at, column + n, policy, a.abreast > 1);
   }
 }
 
@@ -94,23 +134,20 @@ static __device__ __forceinline__ batch feed_next(const rows_call &a, feed *f, u
   constexpr int VALUE = value_bytes<REALS, HALF>() * KAON_LANES, COLUMN = 4 * KAON_LANES;
   const int at = (int)(threadIdx.x % 32) * 16;
   batch next = {-1, 0};
-  if (f->base < a.last) {
-    next.block = f->base + f->own;
+  if (f->block < f->end) {
+    next.block = f->block;
     next.left = f->length - f->j;
-    const int64_t first = f->at + f->j;
+    const int64_t first = (int64_t)f->at + f->j;
     const char *value = (const char *)a.value + first * VALUE + at;
     feed_columns<BATCH>(a, f, stage, first, next.left < BATCH ? next.left : BATCH, policy);
 #pragma unroll
     for (int n = 0; n < BATCH * VALUE; n += 512)
-      if (n + at < next.left * VALUE) copy_line(stage + BATCH * COLUMN + n + at, value + n, policy);
+      if (n + at < next.left * VALUE)
+        copy_line(stage + BATCH * COLUMN + n + at, value + n, policy, a.abreast > 1);
     f->j += a.lanes * BATCH;
     if (f->j >= f->length) {
-      f->base += KAON_WARPS >> a.shift;
-      if (++f->turn == a.turns) {
-        f->turn = 0;
-        f->base += (a.chunks - 1) * a.turns * (KAON_WARPS >> a.shift);
-      }
-      feed_turn<BATCH>(a, f);
+      f->block += a.each;
+      feed_block<BATCH>(a, f);
     }
   }
   asm volatile("cp.async.commit_group;" ::: "memory");
@@ -135,14 +172,15 @@ static __device__ __forceinline__ void staged_columns(const rows_call &a, int bl
   for (int u = 0; u < COUNT; u++) c[u] = column[u * KAON_LANES] + from;
 }
 
-/* Adds a batch's entries to the sums of a row. */
-template <int REALS, int HALF, int COLS, bool GHOSTS>
+/* Adds a batch's entries to the sums of a row, so many entries at once that a thread has
+ * AHEAD_BYTES of x on their way. */
+template <int REALS, int HALF, int COLS>
 static __device__ __forceinline__ void batch_add(const rows_call &a, const columns &cols, int block,
                                                  const char *stage, int left,
                                                  kaon_packet<real, REALS> *s) {
   typedef kaon_packet<real, REALS> number;
   constexpr int BATCH = batch_of<REALS, HALF>();
-  constexpr int AT_ONCE = 16 / (REALS * (int)sizeof(real));
+  constexpr int AT_ONCE = AHEAD_BYTES / (COLS * REALS * (int)sizeof(real));
   const int lane = threadIdx.x % 32;
 #pragma unroll
   for (int first = 0; first < BATCH; first += AT_ONCE) {
@@ -152,11 +190,10 @@ static __device__ __forceinline__ void batch_add(const rows_call &a, const colum
 #pragma unroll
     for (int u = 0; u < AT_ONCE; u++)
       if (first + u < left) {
-        const number *from =
-            source_of<REALS, false, GHOSTS>(a, column[u]) + cols.first * KAON_LANES;
+        const number *from = source_of<REALS, false, true>(a, column[u]) + cols.first * KAON_LANES;
 #pragma unroll
         for (int k = 0; k < COLS; k++)
-          if (k < cols.count) x[u][k] = from[k * KAON_LANES];
+          if (k < 2 || k < cols.count) x[u][k] = from[k * KAON_LANES];
       }
 #pragma unroll
     for (int u = 0; u < AT_ONCE; u++)
@@ -171,104 +208,157 @@ static __device__ __forceinline__ void batch_add(const rows_call &a, const colum
         const number n = entry_number<REALS, HALF>(v);
 #pragma unroll
         for (int k = 0; k < COLS; k++)
-          if (k < cols.count) number_add<REALS>(&s[k], n, x[u][k]);
+          if (k < 2 || k < cols.count) number_add<REALS>(&s[k], n, x[u][k]);
       }
   }
 }
 
+/* What becomes of a row's sums. waiting: this thread's, over four lanes, of the column that it has.
+ * All lanes of a warp. */
 template <int REALS, int HALF, int COLS>
-static __global__ void __launch_bounds__(KAON_THREADS, 2)
+static __device__ __forceinline__ void rows_put(const rows_call &a, const columns &cols, int row,
+                                                const kaon_packet<real, REALS> *s,
+                                                double *waiting) {
+  const real scale = row_scale<HALF>(a, row);
+  const int64_t to = number_at(a, row) + cols.first * KAON_LANES;
+#pragma unroll
+  for (int k = 0; k < COLS; k++) {
+    const int64_t at = to + k * KAON_LANES;
+    double sum[ROW_SUMS] = {};
+    if (!(cols.open >> k & 1)) continue;
+    row_put<REALS>(a, at, scale, s[k], row_ask<REALS>(a, at), sum);
+    if (a.sums.sum.state == NULL) continue;
+#pragma unroll
+    for (int i = 0; i < ROW_SUMS; i++) {
+      if ((i == 2 && REALS == 1) || !sums_want(a.sums, (i + 1) / 2)) continue;
+      const double x = four_sum(sum[i]);
+      if (has_column(k)) waiting[i * KAON_THREADS] += x;
+    }
+  }
+}
+
+template <int REALS, int HALF, int COLS>
+static __global__ void __launch_bounds__(KAON_THREADS, resident<REALS, COLS>())
     sell_columns_kernel(const __grid_constant__ rows_call a) {
   typedef kaon_packet<real, REALS> number;
   constexpr int BATCH = batch_of<REALS, HALF>(), STAGE = stage_bytes<REALS, HALF>();
   extern __shared__ __align__(16) char stages[];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const bool first = (warp & (a.lanes - 1)) == 0;
+  const bool first = warp_part(a) == 0, sums = a.sums.sum.state != NULL;
   const int chunk = chunk_of<COLS>(a);
   const char *mine = stages + warp * (STAGES * STAGE);
+  double *const waiting = (double *)(stages + blockDim.x / 32 * STAGES * STAGE) + threadIdx.x;
   const uint32_t room = (uint32_t)__cvta_generic_to_shared(mine);
   const uint64_t policy = matrix_policy(a);
   columns cols = columns_of<COLS>(a);
-  double sum[COLS][ROW_SUMS] = {};
   number s[COLS] = {};
   batch queue[STAGES];
   feed f;
-  f.turn = f.list = 0;
-  f.own = warp >> a.shift;
-  f.base = a.first + chunk * a.turns * (KAON_WARPS >> a.shift);
   if (!a.early) kaon_wait_for_previous();
-  feed_turn<BATCH>(a, &f);
+  feed_begin<BATCH>(a, chunk, &f);
 #pragma unroll
   for (int i = 0; i < STAGES - 1; i++)
     queue[i] = feed_next<REALS, HALF>(a, &f, room + i * STAGE, policy);
+  for (int i = 0; sums && i < ROW_SUMS; i++) waiting[i * KAON_THREADS] = 0;
   kaon_wait_for_previous();
   columns_ask<COLS>(a, &cols);
-  int now = 0, next = (STAGES - 1) * STAGE;
+  int now = 0; /* the stage that is worked on; the other one is filled */
   while (cols.open != 0 && queue[0].block >= 0) {
-    queue[STAGES - 1] = feed_next<REALS, HALF>(a, &f, room + next, policy);
+    queue[STAGES - 1] = feed_next<REALS, HALF>(a, &f, room + (STAGE - now), policy);
     asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 1) : "memory");
     __syncwarp();
     const int block = queue[0].block, row = block * KAON_LANES + lane;
     const int left = row < a.rows ? queue[0].left : 0;
     const bool last = queue[0].left <= a.lanes * BATCH;
-    if (a.ghosts != NULL)
-      batch_add<REALS, HALF, COLS, true>(a, cols, block, mine + now, left, s);
-    else
-      batch_add<REALS, HALF, COLS, false>(a, cols, block, mine + now, left, s);
+    batch_add<REALS, HALF, COLS>(a, cols, block, mine + now, left, s);
     __syncwarp(); /* the stage has been read */
-    next = now;
-    now = now == (STAGES - 1) * STAGE ? 0 : now + STAGE;
+    now = STAGE - now;
 #pragma unroll
     for (int i = 0; i < STAGES - 1; i++) queue[i] = queue[i + 1];
     if (!last) continue;
     if (a.lanes > 1) warps_join<REALS, COLS>(a, s);
-    if (first && block < a.last) {
-      const real scale = row_scale<HALF>(a, row);
-      const int64_t to = number_at(a, row) + cols.first * KAON_LANES;
-#pragma unroll
-      for (int k = 0; k < COLS; k++)
-        if (cols.open >> k & 1) row_end<REALS>(a, to + k * KAON_LANES, scale, s[k], sum[k]);
-    }
+    if (first && block < a.last) rows_put<REALS, HALF, COLS>(a, cols, row, s, waiting);
 #pragma unroll
     for (int k = 0; k < COLS; k++) s[k] = number{};
   }
   asm volatile("cp.async.wait_all;" ::: "memory");
-  if (cols.open != 0) columns_finish<COLS>(a, cols, chunk, sum);
+  columns_ask<COLS>(a, &cols); /* again: until this block leaves its sums no gate moves */
+  kaon_let_next_start();
+  if (!sums || cols.block_open == 0) return;
+  double own[ROW_SUMS];
+#pragma unroll
+  for (int i = 0; i < ROW_SUMS; i++) own[i] = waiting[i * KAON_THREADS];
+  columns_sums(a, cols, chunk, own);
 }
 
-template <int REALS, int HALF>
-static void launch_columns(const kaon_launch *launch, const rows_call &a) {
-  const unsigned room = KAON_WARPS * STAGES * stage_bytes<REALS, HALF>();
-  cudaFuncSetAttribute(sell_columns_kernel<REALS, HALF, ROW_COLUMNS>,
+template <int REALS, int HALF, int COLS>
+static void launch_columns(const kaon_launch *launch, const rows_call &a, unsigned threads) {
+  const unsigned waiting = ROW_SUMS * KAON_THREADS * sizeof(double);
+  const unsigned room =
+      threads / 32 * STAGES * stage_bytes<REALS, HALF>() + (a.sums.sum.state != NULL ? waiting : 0);
+  cudaFuncSetAttribute(sell_columns_kernel<REALS, HALF, COLS>,
                        cudaFuncAttributeMaxDynamicSharedMemorySize, (int)room);
-  kaon_cuda_launch(launch, sell_columns_kernel<REALS, HALF, ROW_COLUMNS>,
-                   (unsigned)a.chunks * (unsigned)a.groups, KAON_THREADS, a, room);
+  kaon_cuda_launch(launch, sell_columns_kernel<REALS, HALF, COLS>,
+                   (unsigned)a.chunks * (unsigned)(a.groups / a.abreast), threads, a, room);
 }
 
 template <int REALS>
-static void launch_sell(const kaon_launch *launch, const rows_call &a, int half) {
+static void launch_sell(const kaon_launch *launch, const rows_call &a, unsigned threads, int half) {
 #if defined(KAON_PREC_SINGLE)
   if (half) {
-    launch_columns<REALS, 1>(launch, a);
+    launch_columns<REALS, 1, ROW_COLUMNS>(launch, a, threads);
     return;
   }
 #endif
   (void)half;
-  launch_columns<REALS, 0>(launch, a);
+  if constexpr (REALS == 1)
+    if (a.nrhs == 2) {
+      launch_columns<1, 0, 2>(launch, a, threads);
+      return;
+    }
+  launch_columns<REALS, 0, ROW_COLUMNS>(launch, a, threads);
 }
 
-/* Blocks' worth of rows of a block of threads, where there are many: of the whole matrix, since
- * interior and boundary share out their sums alike. */
-enum { TURNS = 4 };
+/* Warps that share a block of rows: as many as its rows have batches for, where all find room on a
+ * device at once. */
+static void warps_share(const kaon_stored_matrix *m, int64_t at_once, rows_call *a) {
+  enum { BATCH = 8 };
+  const int64_t mean = m->rows > 0 ? m->entries / m->rows : 0;
+  a->shift = 0;
+  while (1 << a->shift < KAON_WARPS && (m->blocks * a->groups << (a->shift + 1)) <= at_once &&
+         (mean > (int64_t)BATCH << a->shift || m->length > 2 * BATCH << a->shift))
+    a->shift++;
+  a->lanes = 1 << a->shift;
+}
+
+/* Groups of columns that a block of threads has: all, or what divides them. */
+static int groups_abreast(int groups) {
+  int abreast = sizeof(real) == 4 ? ROW_ABREAST : 2;
+  while (groups % abreast != 0) abreast--;
+  return abreast;
+}
+
+/* Blocks of rows of a block of threads, where there are many: of the whole matrix, since interior
+ * and boundary share out their sums alike. */
+enum { MANY = 32 };
 
 extern "C" void KAON_EXPORT(kaon_spmv_sell_columns)(const kaon_launch *launch,
                                                     const kaon_spmv_args *args) {
+  const kaon_stored_matrix *m = args->matrix;
   rows_call a = rows_of(launch, args);
-  sell_warps(args->matrix, &a);
-  a.turns = args->matrix->blocks / KAON_WARPS > 4 * ROW_DEVICE / KAON_THREADS ? TURNS : 1;
-  rows_share_out(launch, args, (int64_t)a.turns * (KAON_THREADS >> a.shift), &a);
-  if (args->matrix->reals == 1)
-    launch_sell<1>(launch, a, args->matrix->half);
+  const int64_t at_once = m->reals == 1 ? warps_at_once<1>() : warps_at_once<2>();
+  warps_share(m, at_once, &a);
+  if (m->blocks * a.groups > at_once) a.abreast = groups_abreast(a.groups);
+  if (a.abreast == a.groups && rows_bytes(m) > row_cache) a.policy = row_evict_first;
+  const int teams = KAON_WARPS / a.abreast;
+  a.each = teams >> a.shift;
+  a.turns = m->blocks > (int64_t)ROW_DEVICE / KAON_LANES * 4 ? MANY / a.each : 1;
+  rows_share_out(launch, args, (int64_t)a.turns * a.each * KAON_LANES, &a);
+  const int64_t teams_turns = (a.last - a.first + a.each - 1) / a.each;
+  a.turns = (int)((teams_turns + a.chunks - 1) / a.chunks);
+  const unsigned threads = (unsigned)(teams * a.abreast * 32);
+  if (m->reals == 1)
+    launch_sell<1>(launch, a, threads, m->half);
   else
-    launch_sell<2>(launch, a, args->matrix->half);
+    launch_sell<2>(launch, a, threads, m->half);
 }

@@ -1,18 +1,30 @@
 /* shared.cu - products of matrices in CSR whose rows are of very different lengths, on the GPU.
  *
  * Ends of rows and entries, merged in the order in which they come, are items; every block has as
- * many of them as the next one, takes them in tiles, and finds by search in which rows a tile
- * begins and ends (Merrill and Garland's merge-based product, Supercomputing 2016). A tile's
- * products go through shared memory, from where groups of threads add up its rows. What a block has
- * of a row that ends in a later one is a carry, which a second kernel adds, carries of one row in
- * their order; so bits do not depend on who comes first. Sums are then those of the vector kernels.
+ * many of them as the next one and takes them in tiles (Merrill and Garland's merge-based product,
+ * Supercomputing 2016). In which rows tiles end is found by search, a warp a tile, for several
+ * tiles at once. A tile's columns, values and ends of rows are all asked for before anything is
+ * waited for; its products go through shared memory, from where groups of threads add up its rows,
+ * and warps those that are much longer than the others. A tile in which no row ends goes no such
+ * way. What a block has of a row that ends in a later one is a carry, which a second kernel adds,
+ * carries of one row in their order; so bits do not depend on who comes first. Sums are then those
+ * of the vector kernels.
  */
 #include "sparse/cuda/rows.h"
 
 #include "blas/cuda/kernels.h"
 
-/* Items of a tile; doubles that a carry takes (re, im, row); carries of a column. */
-enum { TILE = 2048, CARRY = 3, CARRIES = 4096 };
+/* Items of a tile, and of a thread; doubles that a carry takes (re, im, row); entries a thread of a
+ * group, from which on a row is long, and how many of these a tile can have; multiprocessors for
+ * whose blocks the items are shared out, whatever the device, so that sums have the same bits. */
+enum {
+  TILE = 2048,
+  ITEMS = TILE / KAON_THREADS,
+  CARRY = 3,
+  LONG = 24,
+  LONG_ROWS = TILE / LONG,
+  MULTIPROCESSORS = 132
+};
 
 typedef struct shared_call {
   rows_call rows;  /* first, last: of rows */
@@ -38,22 +50,78 @@ static __device__ __forceinline__ int rows_before(const rows_call &a, int first,
   return low;
 }
 
+/* Blocks of threads that a multiprocessor holds, and entries of a thread that are on their way. */
 template <int REALS>
-static __device__ __forceinline__ kaon_packet<real, REALS> product(const rows_call &a, int half,
-                                                                   int column, int64_t i,
-                                                                   uint64_t policy) {
-  typedef kaon_packet<real, REALS> number;
-  const int c = column_read(a.column + i, policy);
-  number v, s = {};
+static __host__ __device__ constexpr int shared_resident() {
+  return REALS * (int)sizeof(real) > 4 ? 3 : 4;
+}
+template <int REALS>
+static __host__ __device__ constexpr int shared_batch() {
+  return REALS * (int)sizeof(real) > 8 ? ITEMS / 2 : ITEMS;
+}
+
+/* A thread's entries first, first + KAON_THREADS, ... below `end` of the matrix. */
+template <int REALS, int COUNT>
+struct entries {
+  int32_t column[COUNT];
+  entry<REALS, 0> value[COUNT];
+};
+
+template <int REALS, int COUNT>
+static __device__ __forceinline__ void entries_ask(const shared_call &a, int64_t first, int64_t end,
+                                                   uint64_t policy, entries<REALS, COUNT> *e) {
+#pragma unroll
+  for (int u = 0; u < COUNT; u++)
+    if (first + u * KAON_THREADS < end)
+      e->column[u] = column_read(a.rows.column + first + u * KAON_THREADS, policy);
 #if defined(KAON_PREC_SINGLE)
-  if (half)
-    v = entry_number<REALS, 1>(entry_read<REALS, 1>(a.value, i, policy));
-  else
+  if (a.half) {
+#pragma unroll
+    for (int u = 0; u < COUNT; u++)
+      if (first + u * KAON_THREADS < end) {
+        const entry<REALS, 1> v =
+            entry_read<REALS, 1>(a.rows.value, first + u * KAON_THREADS, policy);
+        e->value[u].w[0] = v.w[0];
+      }
+    return;
+  }
 #endif
-    v = entry_number<REALS, 0>(entry_read<REALS, 0>(a.value, i, policy));
-  (void)half;
-  number_add<REALS>(&s, v, source_of<REALS, false, true>(a, c)[column * KAON_LANES]);
-  return s;
+#pragma unroll
+  for (int u = 0; u < COUNT; u++)
+    if (first + u * KAON_THREADS < end)
+      e->value[u] = entry_read<REALS, 0>(a.rows.value, first + u * KAON_THREADS, policy);
+}
+
+template <int REALS>
+static __device__ __forceinline__ kaon_packet<real, REALS> value_of(const shared_call &a,
+                                                                    const entry<REALS, 0> &v) {
+#if defined(KAON_PREC_SINGLE)
+  if (a.half) {
+    entry<REALS, 1> half;
+    half.w[0] = v.w[0];
+    return entry_number<REALS, 1>(half);
+  }
+#endif
+  return entry_number<REALS, 0>(v);
+}
+
+/* Their products; of those behind the end 0. */
+template <int REALS, int COUNT>
+static __device__ __forceinline__ void entries_multiply(const shared_call &a, int column,
+                                                        int64_t first, int64_t end,
+                                                        const entries<REALS, COUNT> &e,
+                                                        kaon_packet<real, REALS> *product) {
+  kaon_packet<real, REALS> x[COUNT];
+#pragma unroll
+  for (int u = 0; u < COUNT; u++)
+    if (first + u * KAON_THREADS < end)
+      x[u] = source_of<REALS, false, true>(a.rows, e.column[u])[column * KAON_LANES];
+#pragma unroll
+  for (int u = 0; u < COUNT; u++) {
+    product[u] = {};
+    if (first + u * KAON_THREADS < end)
+      number_add<REALS>(&product[u], value_of<REALS>(a, e.value[u]), x[u]);
+  }
 }
 
 static __device__ __forceinline__ real shared_scale(const shared_call &a, int row) {
@@ -81,74 +149,181 @@ static __device__ __forceinline__ int group_of(int rows) {
   return group;
 }
 
+/* The sum over `group` neighbouring threads, which all have it. */
 template <int REALS>
-static __global__ void __launch_bounds__(KAON_THREADS, 4)
-    shared_kernel(const __grid_constant__ shared_call a) {
+static __device__ __forceinline__ kaon_packet<real, REALS> group_sum(kaon_packet<real, REALS> s,
+                                                                     int group) {
+  for (int other = group / 2; other > 0; other /= 2)
+#pragma unroll
+    for (int c = 0; c < REALS; c++) s.v[c] += __shfl_xor_sync(0xffffffffu, s.v[c], other);
+  return s;
+}
+
+/* What a block has in shared memory. */
+template <int REALS>
+struct shared_tile {
+  kaon_packet<real, REALS> products[TILE], carry[2], warps[KAON_WARPS];
+  int32_t ends[TILE + 1]; /* of the rows that end in the tile, from its first entry on */
+  int32_t found[KAON_WARPS], rows_long[LONG_ROWS], longs;
+};
+
+/* Entries begin, begin + step, ... below `stop` of a tile. */
+template <int REALS>
+static __device__ __forceinline__ kaon_packet<real, REALS> tile_add(const shared_tile<REALS> &t,
+                                                                    int begin, int stop, int step) {
+  kaon_packet<real, REALS> s = {};
+#pragma unroll 4
+  for (int i = begin; i < stop; i += step)
+#pragma unroll
+    for (int c = 0; c < REALS; c++) s.v[c] += t.products[i].v[c];
+  return s;
+}
+
+/* What becomes of the sum of row `mine` of a tile: `rows` end in it. One thread. */
+template <int REALS>
+static __device__ __forceinline__ void tile_row(const shared_call &a, shared_tile<REALS> *t,
+                                                int row, int mine, int rows, int turn, int column,
+                                                kaon_packet<real, REALS> s) {
+  if (mine == 0)
+#pragma unroll
+    for (int c = 0; c < REALS; c++) s.v[c] += t->carry[turn].v[c];
+  if (mine == rows)
+    t->carry[turn ^ 1] = s;
+  else
+    shared_store<REALS>(a, row + mine, column, s);
+}
+
+/* The rows from `row` on of a tile of `count` entries in which `rows` of them end; the next one has
+ * begun, or may have. All threads. */
+template <int REALS>
+static __device__ __forceinline__ void tile_rows(const shared_call &a, shared_tile<REALS> *t,
+                                                 int row, int rows, int count, int turn,
+                                                 int column) {
+  const int group = group_of(rows + 1), lane = threadIdx.x & (group - 1);
+  const int groups = KAON_THREADS / group, warp = threadIdx.x / 32;
+  for (int n = 0; n <= rows; n += groups) { /* all threads turn alike: they shuffle */
+    const int mine = n + (int)threadIdx.x / group;
+    const int begin = mine > 0 && mine <= rows ? t->ends[mine - 1] : 0;
+    const int stop = mine < rows ? t->ends[mine] : mine == rows ? count : begin;
+    const bool is_long = stop - begin > LONG * group;
+    if (is_long && lane == 0) t->rows_long[atomicAdd(&t->longs, 1)] = mine;
+    const kaon_packet<real, REALS> s =
+        group_sum(tile_add(*t, begin + lane, is_long ? begin : stop, group), group);
+    if (mine <= rows && !is_long && lane == 0) tile_row(a, t, row, mine, rows, turn, column, s);
+  }
+  __syncthreads();
+  for (int n = warp; n < t->longs; n += KAON_WARPS) { /* in any order: each has its own sum */
+    const int mine = t->rows_long[n], begin = mine > 0 ? t->ends[mine - 1] : 0;
+    const int stop = mine < rows ? t->ends[mine] : count, own = (int)threadIdx.x % 32;
+    const kaon_packet<real, REALS> s = group_sum(tile_add(*t, begin + own, stop, 32), 32);
+    if (own == 0) tile_row(a, t, row, mine, rows, turn, column, s);
+  }
+}
+
+/* A tile that lies in one row: `s` of each thread goes to what is carried on. All threads. */
+template <int REALS>
+static __device__ __forceinline__ void tile_within(shared_tile<REALS> *t, int turn,
+                                                   kaon_packet<real, REALS> s) {
+  s = group_sum(s, 32);
+  if (threadIdx.x % 32 == 0) t->warps[threadIdx.x / 32] = s;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  s = t->carry[turn];
+  for (int w = 0; w < KAON_WARPS; w++)
+#pragma unroll
+    for (int c = 0; c < REALS; c++) s.v[c] += t->warps[w].v[c];
+  t->carry[turn ^ 1] = s;
+}
+
+/* The products of `count` entries from `entry` on and the ends of `rows` rows from `row` on, to
+ * where they belong. All threads. */
+template <int REALS>
+static __device__ __forceinline__ void tile_fill(const shared_call &a, shared_tile<REALS> *t,
+                                                 int row, int rows, int64_t entry, int count,
+                                                 int column, uint64_t policy, int turn) {
   typedef kaon_packet<real, REALS> number;
-  __shared__ number products[TILE], carry[2];
-  __shared__ int found;
+  constexpr int COUNT = shared_batch<REALS>();
+  const int own = (int)threadIdx.x;
+  number within = {};
+#pragma unroll
+  for (int first = 0; first < TILE; first += COUNT * KAON_THREADS) {
+    const int64_t from = entry + first + own, end = entry + count;
+    number product[COUNT];
+    entries<REALS, COUNT> e;
+    entries_ask<REALS, COUNT>(a, from, end, policy, &e);
+    if (first == 0)
+#pragma unroll 1
+      for (int i = own; i < rows; i += KAON_THREADS)
+        t->ends[i] = (int32_t)(start_read(a.rows, (int64_t)row + i + 1) - entry);
+    entries_multiply<REALS, COUNT>(a, column, from, end, e, product);
+#pragma unroll
+    for (int u = 0; u < COUNT; u++)
+      if (rows > 0)
+        t->products[first + own + u * KAON_THREADS] = product[u];
+      else
+#pragma unroll
+        for (int c = 0; c < REALS; c++) within.v[c] += product[u].v[c];
+  }
+  if (rows == 0) tile_within<REALS>(t, turn, within);
+}
+
+/* How many rows end before item d, or before `end` if that comes first: at least `from`, at most
+ * `most`. All lanes of a warp. */
+static __device__ __forceinline__ void tiles_find(const shared_call &a, int32_t *found, int from,
+                                                  int64_t most, int64_t base, int64_t d,
+                                                  int64_t end) {
+  const int last = most < a.rows.last ? (int)most : a.rows.last;
+  const int rows = rows_before(a.rows, from, last, a.rows.first, base, d < end ? d : end);
+  if (threadIdx.x % 32 == 0) *found = rows;
+}
+
+template <int REALS>
+static __global__ void __launch_bounds__(KAON_THREADS, shared_resident<REALS>())
+    shared_kernel(const __grid_constant__ shared_call a) {
+  __shared__ shared_tile<REALS> t;
   const int column = (int)(blockIdx.x % (unsigned)a.rows.nrhs);
   const int chunk = (int)(blockIdx.x / (unsigned)a.rows.nrhs);
   const int origin = a.rows.first, last = a.rows.last, warp = threadIdx.x / 32;
   const uint64_t policy = matrix_policy(a.rows);
-  kaon_wait_for_previous();
-  if (!gate_open(a.rows.sums.gate, column)) return;
   const int64_t base = start_read(a.rows, origin);
   const int64_t items = start_read(a.rows, last) - base + (last - origin);
   const int64_t share = (items + a.chunks - 1) / a.chunks;
   int64_t d = chunk * share;
   const int64_t end = d + share < items ? d + share : items;
-  if (warp == 0) found = rows_before(a.rows, origin, last, origin, base, d);
-  if (threadIdx.x == 0) carry[0] = carry[1] = number{};
+  if (threadIdx.x == 0) t.carry[0] = t.carry[1] = kaon_packet<real, REALS>{};
+  if (!a.rows.early) kaon_wait_for_previous();
+  tiles_find(a, &t.found[warp], origin, last, base, d + (int64_t)warp * TILE, end);
+  kaon_wait_for_previous();
+  if (!gate_open(a.rows.sums.gate, column)) return;
   __syncthreads();
-  int row = found, turn = 0;
+  int row = t.found[0], turn = 0, next = 1; /* next: the one of `found` at which this tile ends */
   int64_t entry = d - (row - origin) + base;
-  __syncthreads(); /* `found` has been read */
   while (d < end) {
     const int64_t to = d + TILE < end ? d + TILE : end;
-    const int most = last - row < TILE ? last : row + TILE;
-    if (warp == 0) found = rows_before(a.rows, row, most, origin, base, to);
-    __syncthreads();
-    const int rows = found - row; /* that end in this tile; the next one has begun, or may have */
-    const int64_t next = to - (found - origin) + base;
-    for (int i = (int)threadIdx.x; i < (int)(next - entry); i += KAON_THREADS)
-      products[i] = product<REALS>(a.rows, a.half, column, entry + i, policy);
-    __syncthreads();
-    const int group = group_of(rows + 1), lane = threadIdx.x & (group - 1);
-    const int groups = KAON_THREADS / group;
-    for (int n = 0; n <= rows; n += groups) { /* all threads turn alike: they shuffle */
-      const int mine = n + (int)threadIdx.x / group;
-      number s = {};
-      if (mine <= rows) {
-        const int64_t begin = mine == 0 ? entry : start_read(a.rows, row + mine);
-        const int64_t stop = mine == rows ? next : start_read(a.rows, row + mine + 1);
-        for (int i = (int)(begin - entry) + lane; i < (int)(stop - entry); i += group)
-#pragma unroll
-          for (int c = 0; c < REALS; c++) s.v[c] += products[i].v[c];
-      }
-      for (int other = group / 2; other > 0; other /= 2)
-#pragma unroll
-        for (int c = 0; c < REALS; c++) s.v[c] += __shfl_xor_sync(0xffffffffu, s.v[c], other);
-      if (mine > rows || lane != 0) continue;
-      if (mine == 0)
-#pragma unroll
-        for (int c = 0; c < REALS; c++) s.v[c] += carry[turn].v[c];
-      if (mine == rows)
-        carry[turn ^ 1] = s;
-      else
-        shared_store<REALS>(a, row + mine, column, s);
+    if (next == KAON_WARPS) {
+      __syncthreads();                                       /* `found` has been read */
+      const int64_t most = row + (int64_t)(warp + 1) * TILE; /* a row is an item */
+      tiles_find(a, &t.found[warp], row, most, base, to + (int64_t)warp * TILE, end);
+      next = 0;
+      __syncthreads();
     }
+    const int beyond = t.found[next++], rows = beyond - row;
+    const int64_t ending = to - (beyond - origin) + base;
+    if (threadIdx.x == 0) t.longs = 0;
+    tile_fill<REALS>(a, &t, row, rows, entry, (int)(ending - entry), column, policy, turn);
+    __syncthreads();
+    if (rows > 0) tile_rows<REALS>(a, &t, row, rows, (int)(ending - entry), turn, column);
     turn ^= 1;
-    row = found;
-    entry = next;
+    row = beyond;
+    entry = ending;
     d = to;
-    __syncthreads(); /* the carry is there; `found` and the products have been read */
+    __syncthreads(); /* the carry is there; products and ends have been read */
   }
   kaon_let_next_start();
   if (threadIdx.x != 0) return;
   double *out = a.carries + ((int64_t)column * a.chunks + chunk) * CARRY;
-  out[0] = (double)carry[turn].v[0];
-  out[1] = REALS == 2 ? (double)carry[turn].v[REALS - 1] : 0;
+  out[0] = (double)t.carry[turn].v[0];
+  out[1] = REALS == 2 ? (double)t.carry[turn].v[REALS - 1] : 0;
   out[2] = row < last ? (double)row : -1;
 }
 
@@ -223,7 +398,8 @@ extern "C" void KAON_EXPORT(kaon_spmv_shared)(const kaon_launch *launch,
   a.reals = m->reals;
   a.carries = launch->partials;
   const int64_t tiles = (m->entries + m->rows + TILE - 1) / TILE;
-  a.chunks = tiles < CARRIES ? (int)tiles : CARRIES;
+  const int most = MULTIPROCESSORS * (m->reals == 1 ? shared_resident<1>() : shared_resident<2>());
+  a.chunks = tiles < most ? (int)tiles : most;
   if (a.rows.last > a.rows.first) {
     if (m->reals == 1)
       launch_shared<1>(launch, a);

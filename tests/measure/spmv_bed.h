@@ -27,7 +27,7 @@ typedef struct bed {
   FILE *json;
   int written;
   int types[TYPES];         /* which are wanted */
-  int variants, one_column; /* those are wanted */
+  int variants, one_column, own; /* those are wanted */
   int variant;              /* of the kernel of SELL and ELL; -1: the library's */
   const char *name;         /* of the matrix */
   kaon_csr csr;

@@ -2,8 +2,9 @@
  * kernel table itself, the form that the library takes, and cuSPARSE's algorithms on the same
  * matrix in the same run, timed by events. A program to run by hand:
  * cmake --build <build> --target spmv_times; <build>/tests/spmv_times FILE.json
- * [laplace|elasticity|trefethen|skewed ...] [double|single|half] [columns] [variants]
+ * [laplace|elasticity|trefethen|skewed ...] [double|single|half] [columns] [variants] [own]
  *   columns   products by several columns alone (2, 4, 8, 12; not of skewed)
+ *   own       the form that the library takes, and cuSPARSE's
  *   variants  also kernels that have more or less on their way */
 #include <stdlib.h>
 #include <string.h>
@@ -142,6 +143,21 @@ static void our_csr(bed *b, kaon_stored_matrix *matrix, product_row row) {
   our_row(b, matrix, &row);
 }
 
+/* Our products of rows that are stored one way, by every number of columns. */
+static void our_ways(bed *b, kaon_stored_matrix *matrix, product_row row) {
+  const int form = matrix->form;
+  for (row.count = 0; row.count < (form == KAON_STORED_ELL ? 1 : COUNTS); row.count++)
+    for (row.sums = 0; row.sums < 2; row.sums++) {
+      if (!bed_counts(b, row.type, row.count, row.sums)) continue;
+      if (form == KAON_STORED_CSR) {
+        our_csr(b, matrix, row);
+        continue;
+      }
+      our_row(b, matrix, &row);
+      if (b->variants && row.count == 0) our_variants(b, matrix, &row);
+    }
+}
+
 static void our_form(bed *b, int type, int form, int kind) {
   stored_rows stored;
   char name[32];
@@ -151,16 +167,7 @@ static void our_form(bed *b, int type, int form, int kind) {
   snprintf(name, sizeof name, "%s%s", forms[form], kinds[kind]);
   stored_open(b->ctx, &b->csr, &shape, &stored);
   row.index = (double)stored.index_bytes;
-  for (row.count = 0; row.count < (form == KAON_STORED_ELL ? 1 : COUNTS); row.count++)
-    for (row.sums = 0; row.sums < 2; row.sums++) {
-      if (!bed_counts(b, type, row.count, row.sums)) continue;
-      if (form == KAON_STORED_CSR) {
-        our_csr(b, &stored.matrix, row);
-        continue;
-      }
-      our_row(b, &stored.matrix, &row);
-      if (b->variants && row.count == 0) our_variants(b, &stored.matrix, &row);
-    }
+  if (!b->own) our_ways(b, &stored.matrix, row);
   if (type != HALF && form == KAON_STORED_CSR) peers_of_csr(b, type, &stored);
   if (type != HALF && form == KAON_STORED_SELL && kind == KAON_COLUMNS_WHOLE && !b->skewed)
     peers_of_sell(b, type, &stored);
@@ -189,20 +196,23 @@ static const matrix_case matrices[MATRICES] = {
     {"trefethen", "trefethen:20000", trefethen_row, 20000, 20000, 0},
     {"skewed", "skewed:22", skewed_row, 22, INT64_C(1) << 22, 1}};
 
+static void every_form(bed *b, int type) {
+  if (b->skewed || b->own)
+    our_form(b, type, KAON_STORED_SELL, KAON_COLUMNS_WHOLE);
+  else
+    our_blocks(b, type, KAON_STORED_SELL);
+  if (!b->skewed && b->one_column && !b->own) our_blocks(b, type, KAON_STORED_ELL);
+  our_form(b, type, KAON_STORED_CSR, KAON_COLUMNS_WHOLE);
+}
+
 /* All ways in one type; the library keeps these rows in the given order, unless they are skewed. */
 static void sweep_type(bed *b, int type) {
   const int64_t rows = b->csr.rows;
   const kaon_space space = {
       .ctx = b->ctx, .nblocks = (rows + 31) / 32, .nsites = rows, .width = 32, .ncomp = 1};
   bed_open_vectors(b, &space, type);
-  if (b->skewed) {
-    our_form(b, type, KAON_STORED_SELL, KAON_COLUMNS_WHOLE);
-  } else {
-    own_form(b, type, &b->csr);
-    our_blocks(b, type, KAON_STORED_SELL);
-    if (b->one_column) our_blocks(b, type, KAON_STORED_ELL);
-  }
-  our_form(b, type, KAON_STORED_CSR, KAON_COLUMNS_WHOLE);
+  if (!b->skewed) own_form(b, type, &b->csr);
+  if (!b->own || type != HALF) every_form(b, type);
   bed_close_vectors(b);
 }
 
@@ -257,6 +267,7 @@ int main(int argc, char **argv) {
   open_bed(&b, argc > 1 ? argv[1] : NULL);
   for (int i = 2; i < argc; i++) {
     b.variants |= strcmp(argv[i], "variants") == 0;
+    b.own |= strcmp(argv[i], "own") == 0;
     b.one_column &= strcmp(argv[i], "columns") != 0;
   }
   printf("reads %.0f GB/s, copies %.0f GB/s\n", b.machine.read_gbs, b.machine.copy_gbs);

@@ -15,7 +15,8 @@ NOTED = "echo begin $0 >>%s; sleep 0.5; echo end $0 >>%s"
 class RunGpu(system.Case):
     def program(self, name, text):
         os.makedirs(self.path("tests/ranks"), exist_ok=True)
-        path = self.path(os.path.join("tests", name))
+        path = os.path.normpath(self.path(os.path.join("tests", name)))
+        os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
             file.write("#!/bin/bash\n" + text + "\n")
         os.chmod(path, 0o755)
@@ -112,16 +113,30 @@ class RunGpu(system.Case):
         self.run_script("tests", KAON_TEST_JOBS=1)
         self.assertEqual([name for word, name in self.order() if word == "begin"], ["test_solvers", "test_vector", "test_context"])
 
+    def test_tests_of_the_program_and_of_the_sanitizer_come_among_the_others(self):
+        noted = NOTED % (self.path("noted"), self.path("noted"))
+        self.program("test_vector", noted)
+        self.program("test_sparse_kernels", "echo 'RACECHECK SUMMARY: 0 hazards'; echo 'ERROR SUMMARY: 0 errors'\n" + noted)
+        self.program("../kaon", "echo begin $0 >>%s; exit 3" % self.path("noted"))
+        self.program("../bin/compute-sanitizer", 'echo begin $2 >>%s; exec "${@: -1}"' % self.path("noted"))
+        self.run_script("tests", "sanitizer", KAON_TEST_JOBS=1, KAON_TEST_LIMIT=3, PATH=self.path("bin") + ":" + os.environ["PATH"])
+        began = [name for word, name in self.order() if word == "begin"]
+        self.assertLess(began.index("kaon"), began.index("racecheck"), "the longest first")
+        self.assertLess(began.index("racecheck"), began.index("test_vector"))
+        self.assertLess(began.index("test_vector"), began.index("memcheck"))
+
     def test_those_that_keep_the_device_at_work_take_turns(self):
         noted = NOTED % (self.path("noted"), self.path("noted"))
-        for name in ("test_solvers", "test_blockcg", "test_vector"):
+        for name in ("test_solvers", "test_blockcg", "test_sync", "test_vector"):
             self.program(name, noted)
-        status, out, _ = self.run_script("tests", KAON_TEST_JOBS=3)
-        self.assertEqual(status, 0, out)
-        order = self.order()
-        turns = [event for event in order if event[1] != "test_vector"]
-        self.assertEqual([word for word, _ in turns], ["begin", "end", "begin", "end"])
-        self.assertIn(("begin", "test_vector"), order[:2], "beside the first of them")
+        for at_a_time, expected in ((1, ["begin", "end", "begin", "end", "begin", "end"]), (2, ["begin", "begin", "end"])):
+            status, out, _ = self.run_script("tests", KAON_TEST_JOBS=4, KAON_TEST_TURNS=at_a_time)
+            self.assertEqual(status, 0, out)
+            order = self.order()
+            turns = [word for word, name in order if name != "test_vector"]
+            self.assertEqual(turns[:len(expected)], expected)
+            self.assertIn(("begin", "test_vector"), order[:at_a_time + 1], "beside the first of them")
+            os.remove(self.path("noted"))
 
     def test_ranks_are_started_by_the_launcher(self):
         self.program("ranks/ranks_good", "echo $KAON_TEST_MACHINE $OMP_NUM_THREADS; [ $KAON_NUMBER != 2 ]")
