@@ -186,8 +186,8 @@ kaon_status bench_fill(bench *b, kaon_vector *v, const kaon_lattice *lattice) {
 }
 
 int bench_stopped(void) {
-  double stopped = signals_interrupted();
-  return ranks_most(&stopped, 1) != KAON_OK || stopped > 0;
+  int stopped;
+  return ranks_interrupted(&stopped) != EXIT_DONE || stopped;
 }
 
 kaon_status bench_bandwidth(bench *b) {

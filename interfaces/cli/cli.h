@@ -206,6 +206,10 @@ int ranks_on_node(void);
 enum { RANKS_NUMBERS = 8 };
 kaon_status ranks_most(double *x, int n);
 kaon_status ranks_sum(double *x, int n);
+/* *any: whether the user asked any rank to stop, the same on all ranks, each of which was asked
+ * from then on. The exit status, said where it is not EXIT_DONE. Collective: between steps that
+ * ranks take together. */
+int ranks_interrupted(int *any);
 /* Each rank's text, cut to RANKS_TEXT - 1 characters, into all[rank]; `all` has ranks_count()
  * places. */
 enum { RANKS_TEXT = 256 };

@@ -78,7 +78,8 @@ static kaon_status observe(const generate_args *a, const field *f, int sweep, js
 }
 
 /* One sweep a call, so that Ctrl-C is seen between sweeps. *reached: number of the next sweep. */
-static kaon_status sweep(const generate_args *a, const field *f, json_t *history, int *reached) {
+static int sweep(const kaon_context *ctx, const generate_args *a, const field *f, json_t *history,
+                 int *reached) {
   kaon_heatbath_options heatbath = KAON_HEATBATH_OPTIONS_INIT;
   heatbath.beta = a->beta;
   heatbath.overrelaxation = a->overrelax;
@@ -86,14 +87,17 @@ static kaon_status sweep(const generate_args *a, const field *f, json_t *history
   *reached = a->first_sweep;
   cli_say(&a->common, "   sweep   plaquette      space          time\n");
   kaon_status status = observe(a, f, *reached, history);
-  for (int n = 1; n <= a->sweeps && status == KAON_OK && !signals_interrupted(); n++) {
+  for (int n = 1; n <= a->sweeps && status == KAON_OK; n++) {
+    int stopped;
+    const int code = ranks_interrupted(&stopped);
+    if (code != EXIT_DONE || stopped) return code;
     heatbath.sweep = (uint64_t)*reached;
     status = kaon_gauge_heatbath(f->gauge, &heatbath, 1);
     if (status != KAON_OK) break;
     ++*reached;
     if (n % a->every == 0 || n == a->sweeps) status = observe(a, f, *reached, history);
   }
-  return status;
+  return cli_status(ctx, status, NULL);
 }
 
 static kaon_gauge_write_options write_options(const generate_args *a) {
@@ -146,9 +150,10 @@ static int produce(kaon_context *ctx, const generate_args *a, const field *f) {
   json_t *history = json_array(), *report = report_new(ctx, "generate");
   signals_stage("generating", "the sweeps are lost, nothing was written");
   double started = cli_now();
-  int code = cli_status(ctx, sweep(a, f, history, &reached), NULL);
+  int stopped = 0, code = sweep(ctx, a, f, history, &reached);
   double seconds = cli_now() - started;
-  if (code == EXIT_DONE && !signals_interrupted()) {
+  if (code == EXIT_DONE) code = ranks_interrupted(&stopped);
+  if (code == EXIT_DONE && !stopped) {
     code = save(ctx, a, f, reached);
     double last =
         json_real_value(json_array_get(json_array_get(history, json_array_size(history) - 1), 1));

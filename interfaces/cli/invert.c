@@ -165,13 +165,15 @@ static int solve_batch(invert_job *job, int first, int count) {
 
 /* Batches of columns that are not done yet; a batch is a run of neighbours. */
 int invert_solve(invert_job *job) {
-  int code = EXIT_DONE;
-  for (int k = 0; k < job->columns && code == EXIT_DONE && !signals_interrupted();) {
+  int code = EXIT_DONE, stopped = 0;
+  for (int k = 0; k < job->columns && code == EXIT_DONE;) {
     int count = 0;
     if (job->done[k]) {
       k++;
       continue;
     }
+    code = ranks_interrupted(&stopped);
+    if (code != EXIT_DONE || stopped) break;
     while (k + count < job->columns && count < job->batch && !job->done[k + count]) count++;
     code = solve_batch(job, k, count);
     k += count;
@@ -397,7 +399,7 @@ static int conclude(invert_job *job) {
     cli_say(&a->common, "all columns were taken over: there is no history to write or to plot\n");
   if (written == EXIT_DONE && !none)
     written = histories_write(job->histories, job->columns, a->history);
-  if (written == EXIT_DONE && !none && a->plot && !signals_interrupted())
+  if (written == EXIT_DONE && !none && a->plot)
     written = plot_convergence(&(plot){a->plot, a->history, a->problem.gauge, job->p.options.tol,
                                        job->histories, job->columns});
   if (code != EXIT_DONE || written != EXIT_DONE) return code != EXIT_DONE ? code : written;
@@ -503,9 +505,10 @@ static int run(void *arguments) {
       if (code == EXIT_DONE) code = shifts_solve(&job);
       if (code == EXIT_DONE) code = shifts_conclude(&job);
     } else if (code == EXIT_DONE) {
+      int stopped = 0;
       code = invert_solve(&job);
-      if (code == EXIT_DONE && !(signals_interrupted() && nothing_solved(&job)))
-        code = conclude(&job);
+      if (code == EXIT_DONE) code = ranks_interrupted(&stopped);
+      if (code == EXIT_DONE && !(stopped && nothing_solved(&job))) code = conclude(&job);
     }
   }
   invert_close(&job);

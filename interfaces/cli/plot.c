@@ -125,6 +125,8 @@ char *plot_csv(const char *path, const char *history) {
 }
 
 int plot_convergence(const plot *p) {
+  int stopped, code = ranks_interrupted(&stopped);
+  if (code != EXIT_DONE || stopped) return code;
   char part[4096], *target = cli_target(p->path); /* a symbolic link stays */
   const char *path = target ? target : p->path;
   int n = snprintf(part, sizeof part, "%s.%ld-0.part", path, (long)getpid());
@@ -141,7 +143,7 @@ int plot_convergence(const plot *p) {
   free(target);
   if (ranks_agree(drawn ? EXIT_DONE : EXIT_DEVICE) == EXIT_DONE) return EXIT_DONE;
   char *csv = plot_csv(p->path, p->history);
-  int code = csv ? EXIT_DONE : EXIT_DEVICE;
+  code = csv ? EXIT_DONE : EXIT_DEVICE;
   if (csv && !p->history) code = histories_write(p->histories, p->columns, csv);
   if (code == EXIT_DONE)
     cli_error(

@@ -168,6 +168,14 @@ kaon_status ranks_sum(double *x, int n) {
   return join(x, n, 1);
 }
 
+int ranks_interrupted(int *any) {
+  double asked = signals_interrupted();
+  const kaon_status status = ranks_most(&asked, 1);
+  *any = asked > 0;
+  if (*any) signals_raise();
+  return status == KAON_OK ? EXIT_DONE : cli_status(world.ctx, status, NULL);
+}
+
 kaon_status ranks_texts(const char *mine, char (*all)[RANKS_TEXT]) {
   double letters[RANKS_TEXT] = {0};
   snprintf(all[0], RANKS_TEXT, "%s", mine);

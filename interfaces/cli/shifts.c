@@ -225,9 +225,12 @@ int shifts_rehearse(invert_job *job) {
 }
 
 int shifts_solve(invert_job *job) {
-  int code = EXIT_DONE;
-  for (int k = 0; k < job->columns && code == EXIT_DONE && !signals_interrupted(); k += job->batch)
+  int code = EXIT_DONE, stopped = 0;
+  for (int k = 0; k < job->columns && code == EXIT_DONE; k += job->batch) {
+    code = ranks_interrupted(&stopped);
+    if (code != EXIT_DONE || stopped) break;
     code = solve_batch(job, k, job->columns - k < job->batch ? job->columns - k : job->batch);
+  }
   return code;
 }
 
@@ -306,11 +309,12 @@ static const char *remedy(const void *user, kaon_stop_reason reason,
 int shifts_conclude(invert_job *job) {
   const shifts *s = &job->shifts;
   const int all = s->count * job->columns;
-  int converged = 0, code = EXIT_DONE;
+  int converged = 0, stopped = 0, code = EXIT_DONE;
   for (int k = 0; k < all; k++) converged += s->solves[k].reason == KAON_CONVERGED;
   print(job);
   if (converged == all && job->args->output) code = write_files(job);
-  if (converged < all && !signals_interrupted())
+  if (code == EXIT_DONE) code = ranks_interrupted(&stopped);
+  if (converged < all && !stopped)
     solving_advise(s->solves, all, "the solutions were not written", remedy, job);
   json_t *report = invert_describe(job);
   const int written = report_write(job->args->common.report, report);

@@ -141,6 +141,10 @@ int signals_interrupted(void) {
   return atomic_load_explicit(&now.interrupted, memory_order_relaxed);
 }
 
+void signals_raise(void) {
+  atomic_store(&now.interrupted, 1);
+}
+
 void signals_stage(const char *doing, const char *loss) {
   pthread_mutex_lock(&now.lock);
   snprintf(now.doing, sizeof now.doing, "%s", doing);

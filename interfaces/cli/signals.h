@@ -11,8 +11,11 @@
 
 /* Before any other thread exists. 0: the thread could not be started. */
 int signals_start(void);
-/* 1 once the user asked to stop. */
+/* 1 once the user asked to stop: this process, which on several ranks may be the only one as yet
+ * (ranks_interrupted). */
 int signals_interrupted(void);
+/* Another rank was asked to. */
+void signals_raise(void);
 /* What is being done and what is lost if it stops here: "reading the configuration", "nothing was
  * written". An empty `doing`: `loss` says it all. Copied. */
 void signals_stage(const char *doing, const char *loss);

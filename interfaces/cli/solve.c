@@ -284,7 +284,7 @@ static int conclude(solve_job *job) {
   int written = report_write(a->common.report, report);
   json_decref(report);
   if (written == EXIT_DONE) written = histories_write(job->histories, job->columns, a->history);
-  if (written == EXIT_DONE && a->plot && !signals_interrupted())
+  if (written == EXIT_DONE && a->plot)
     written = plot_convergence(&(plot){a->plot, a->history, cli_name(a->linear.matrix),
                                        job->l.options.tol, job->histories, job->columns});
   if (code != EXIT_DONE || written != EXIT_DONE) return code != EXIT_DONE ? code : written;

@@ -388,19 +388,39 @@ class Ranks(rank_jobs.Case):
                 print(f"  {ranks} ranks: foretold {ratio:.3f} of what fields took")
                 self.assertTrue(0.95 < ratio < 1.05, ratio)
 
-    def test_a_killed_rank_ends_the_job_and_leaves_nothing(self):
-        job = subprocess.Popen(self.launch(4, "generate", "--lattice", "8", "8", "8", "8", "--sweeps", "100000", "--output",
-                                           "never.lime"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                               cwd=self.folder)
+    def begun(self, ranks, word, *arguments):
+        """A job that has printed `word`, and its processes by rank."""
+        job = subprocess.Popen(self.launch(ranks, *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder)
         self.addCleanup(job.kill)
-        for line in job.stdout:  # the sweeps have begun
-            if "plaquette" in line:
+        for line in job.stdout:
+            if word in line:
                 break
-        victims = subprocess.run(["ps", "-o", "pid=", "--ppid", str(job.pid)], stdout=subprocess.PIPE,
-                                 text=True).stdout.split()
-        self.assertEqual(len(victims), 4)
+        pids = subprocess.run(["ps", "-o", "pid=", "--ppid", str(job.pid)], stdout=subprocess.PIPE, text=True).stdout.split()
+        self.assertEqual(len(pids), ranks)
+        return job, [int(pid) for pid in pids]
+
+    def test_one_rank_that_is_interrupted_stops_all_of_them(self):
+        generate = ("plaquette", "generate", "--lattice", "8", "8", "8", "8", "--sweeps", "100000", "--output", "never.lime")
+        invert = ("source", "invert", "--gauge", "weak:0.3", "--lattice", "8", "8", "8", "16", "--kappa", "0.13", "--csw", "1", "--columns", "12",
+                  "--batch", "1", "--tol", "1e-12", "--output", "never.lime")
+        shifts = (*invert, "--shifts", "0,0.1")
+        for words in (generate, shifts, (*invert, "--plot", "never.png")):
+            job, pids = self.begun(2, *words)
+            begin = time.monotonic()
+            os.kill(pids[1], signal.SIGINT)
+            out, err = job.communicate(timeout=60)
+            took = time.monotonic() - begin
+            print(f"  {words[1]}: ended {took:.1f} s after one rank was asked to")
+            self.assertEqual(job.returncode, 130, out + err)
+            self.assertIn("interrupted", err)
+            self.assertLess(took, 3, "it waited for the other, which knew nothing")
+            left = [name for name in os.listdir(self.folder) if name != "never.lime.partial"]
+            self.assertEqual(left, [])
+
+    def test_a_killed_rank_ends_the_job_and_leaves_nothing(self):
+        job, victims = self.begun(4, "plaquette", "generate", "--lattice", "8", "8", "8", "8", "--sweeps", "100000", "--output", "never.lime")
         begin = time.monotonic()
-        os.kill(int(victims[2]), signal.SIGKILL)
+        os.kill(victims[2], signal.SIGKILL)
         job.communicate(timeout=120)
         print(f"  ended after {time.monotonic() - begin:.1f} s with status {job.returncode}")
         self.assertNotEqual(job.returncode, 0)
