@@ -16,7 +16,7 @@
 #   KAON_BENCH_SECONDS  what the benchmarks may take together; default 240
 #   KAON_TEST_SECONDS   what tests, ranks, sanitizer and races may take together, as far as they follow one another; default 320
 #   KAON_TEST_LIMIT  what one test may take; default 200. Tests of the program (tests/system) need python3
-#   KAON_TEST_JOBS   programs of tests, ranks and sanitizer at a time; default one for three cores. KAON_TEST_TURNS (2) at a time are of
+#   KAON_TEST_JOBS   programs of tests, ranks and sanitizer at a time; default one for three cores, 8 at most. KAON_TEST_TURNS (2) at a time are of
 #                    those that keep the device at work. Those that look at the device's free memory or at a clock have it alone
 #   KAON_TEST_MACHINE   default cuda: tests of the device; all: those of the processor's instruction sets as well
 #   KAON_MPIRUN      how ranks are started; default: mpirun with Open MPI's flags for more ranks than cores
@@ -156,7 +156,8 @@ turn_of() { case $alone in *" $1 "*) echo alone ;; *) echo turn ;; esac; }
 
 # How many there may be at a time, and threads of each. A device that takes one process takes one.
 share_out() {
-  at_a_time=${KAON_TEST_JOBS:-$(((cores + 2) / 3))}
+  at_a_time=$(((cores + 2) / 3))
+  at_a_time=${KAON_TEST_JOBS:-$((at_a_time < 8 ? at_a_time : 8))}
   job_turns=${KAON_TEST_TURNS:-2}
   if nvidia-smi --query-gpu=compute_mode --format=csv,noheader 2>/dev/null | grep -qi exclusive; then
     say "device   takes one process at a time, so one test"

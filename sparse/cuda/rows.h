@@ -297,9 +297,9 @@ static __device__ __forceinline__ bool has_column(int k) {
   return (threadIdx.x & 3) == k;
 }
 
-/* own: what columns_scatter leaves. The blocks of several columns are the same ones: so one ticket,
- * the first column's, is for all of them, and who takes the last adds all columns' parts at once.
- * All threads of the block; chunk: of this launch. */
+/* own: sums over four lanes, of the column that this lane has. The blocks of several columns are
+ * the same ones: so one ticket, the first column's, is for all of them, and who takes the last adds
+ * all columns' parts at once. All threads of the block; chunk: of this launch. */
 static __device__ __forceinline__ void columns_sums(const rows_call &a, const columns &c, int chunk,
                                                     const double *own) {
   constexpr int VALUES = ROW_COLUMNS * ROW_VALUES, place[ROW_SUMS] = {0, 2, 3, 4};

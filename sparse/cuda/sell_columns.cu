@@ -294,10 +294,11 @@ static __global__ void __launch_bounds__(KAON_THREADS, resident<REALS, COLS>())
 template <int REALS, int HALF, int COLS>
 static void launch_columns(const kaon_launch *launch, const rows_call &a, unsigned threads) {
   const unsigned waiting = ROW_SUMS * KAON_THREADS * sizeof(double);
-  const unsigned room =
-      threads / 32 * STAGES * stage_bytes<REALS, HALF>() + (a.sums.sum.state != NULL ? waiting : 0);
-  cudaFuncSetAttribute(sell_columns_kernel<REALS, HALF, COLS>,
-                       cudaFuncAttributeMaxDynamicSharedMemorySize, (int)room);
+  const unsigned stages = STAGES * stage_bytes<REALS, HALF>();
+  const unsigned room = threads / 32 * stages + (a.sums.sum.state != NULL ? waiting : 0);
+  cudaFuncSetAttribute(
+      sell_columns_kernel<REALS, HALF, COLS>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+      (int)(KAON_WARPS * stages + waiting)); /* the most, since host threads share it */
   kaon_cuda_launch(launch, sell_columns_kernel<REALS, HALF, COLS>,
                    (unsigned)a.chunks * (unsigned)(a.groups / a.abreast), threads, a, room);
 }

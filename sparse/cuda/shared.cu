@@ -285,13 +285,13 @@ static __global__ void __launch_bounds__(KAON_THREADS, shared_resident<REALS>())
   const int chunk = (int)(blockIdx.x / (unsigned)a.rows.nrhs);
   const int origin = a.rows.first, last = a.rows.last, warp = threadIdx.x / 32;
   const uint64_t policy = matrix_policy(a.rows);
+  if (!a.rows.early) kaon_wait_for_previous();
   const int64_t base = start_read(a.rows, origin);
   const int64_t items = start_read(a.rows, last) - base + (last - origin);
   const int64_t share = (items + a.chunks - 1) / a.chunks;
   int64_t d = chunk * share;
   const int64_t end = d + share < items ? d + share : items;
   if (threadIdx.x == 0) t.carry[0] = t.carry[1] = kaon_packet<real, REALS>{};
-  if (!a.rows.early) kaon_wait_for_previous();
   tiles_find(a, &t.found[warp], origin, last, base, d + (int64_t)warp * TILE, end);
   kaon_wait_for_previous();
   if (!gate_open(a.rows.sums.gate, column)) return;
