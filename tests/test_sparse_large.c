@@ -127,8 +127,9 @@ static kaon_csr make_skewed(int64_t rows, int reals, int64_t length, int64_t int
   return csr;
 }
 
-/* So many entries that every block of threads has more tiles than it looks for at once, or (1e6) two
- * of them; rows that go on through many blocks, and tiles within them; the last: rows of hundreds. */
+/* So many entries that every block of threads has more tiles than it looks for at once, or (1e6)
+ * two of them; rows that go on through many blocks, and tiles within them; the last: rows of
+ * hundreds. */
 static void rows_are_shared_out(kaon_context *ctx, const char *name) {
   static const struct {
     int columns;
