@@ -321,6 +321,7 @@ kaon_status kaon_matrix_describe(const kaon_matrix *matrix, kaon_matrix_info *in
       .entries = a->start[a->rows],
       .reals = a->reals,
       .hermitian = matrix->hermitian,
+      .skew = matrix->skew,
       .shortest = isfinite(sum[SHORTEST]) ? (int64_t)sum[SHORTEST] : 0,
       .longest = (int64_t)sum[LONGEST],
       .mean = mean,

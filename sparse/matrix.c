@@ -46,10 +46,12 @@ const kaon_space *kaon_matrix_space(const kaon_matrix *matrix) {
   return &matrix->space;
 }
 
-/* ---- A = A^H ---- */
+/* ---- A = A^H, A = -A^H ---- */
 
-/* Rows ascend, so the entries of column j are met in the order in which row j has theirs. */
+/* Rows ascend, so the entries of column j are met in the order in which row j has theirs. A bit
+ * each: KAON_HERMITIAN, KAON_SKEW. */
 static int same_as_adjoint(const kaon_csr *a, int64_t first, int64_t *cursor) {
+  int same = KAON_HERMITIAN | KAON_SKEW;
   for (int64_t i = 0; i < a->rows; i++) {
     cursor[i] = a->start[i];
     while (cursor[i] < a->start[i + 1] && a->column[cursor[i]] < first) cursor[i]++;
@@ -60,23 +62,29 @@ static int same_as_adjoint(const kaon_csr *a, int64_t first, int64_t *cursor) {
       if (j < 0 || j >= a->rows) continue; /* another rank's */
       const int64_t m = cursor[j]++;
       if (m >= a->start[j + 1] || a->column[m] - first != i) return 0;
-      if (a->value[m * a->reals] != a->value[n * a->reals]) return 0;
-      if (a->reals == 2 && a->value[m * 2 + 1] != -a->value[n * 2 + 1]) return 0;
+      const double adjoint[2] = {a->value[n * a->reals],
+                                 a->reals == 2 ? -a->value[n * a->reals + 1] : 0};
+      same &= kaon_ranks_same(a->value + m * a->reals, adjoint, a->reals);
+      if (same == 0) return 0;
     }
-  return 1;
+  return same;
 }
 
 static kaon_status find_hermitian(kaon_matrix *matrix, const kaon_csr *given) {
   int64_t *cursor = malloc(((size_t)given->rows + 1) * sizeof *cursor);
   kaon_status status = KAON_OK;
+  int same = 0;
   if (cursor == NULL)
     status = kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "matrix: no host memory for %lld rows",
                        (long long)given->rows);
   else
-    matrix->hermitian = same_as_adjoint(given, matrix->first_row, cursor);
+    same = same_as_adjoint(given, matrix->first_row, cursor);
   free(cursor);
   KAON_TRY(kaon_agree(matrix->ctx, status));
-  return kaon_ranks_hermitian(matrix, given);
+  KAON_TRY(kaon_ranks_hermitian(matrix, given, &same));
+  matrix->hermitian = (same & KAON_HERMITIAN) != 0;
+  matrix->skew = (same & KAON_SKEW) != 0;
+  return KAON_OK;
 }
 
 /* ---- creation ---- */

@@ -42,6 +42,7 @@ struct kaon_matrix {
   kaon_row_set *rows;
   kaon_row_set *dagger; /* of A^H where that is not A; NULL: not wanted so far */
   int hermitian;        /* A = A^H exactly */
+  int skew;             /* A = -A^H exactly */
 };
 
 void kaon_matrix_retain(kaon_matrix *matrix);

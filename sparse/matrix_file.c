@@ -67,6 +67,7 @@ kaon_status kaon_matrix_file_query(const char *path, int ranks, int threads,
       .reals = h.field == KAON_MARKET_COMPLEX ? 2 : 1,
       .array = h.array,
       .halves = halves,
+      .skew = h.symmetry == KAON_MARKET_SKEW,
       .bytes_reading = collecting + keep,
       .bytes_rows = keep};
   if (info->entries < h.stored) info->entries = h.stored; /* a diagonal that is not all there */

@@ -185,24 +185,31 @@ static kaon_status trade_entries(const entry_source *s, int others_only, int64_t
   return status;
 }
 
-static int is_there(const kaon_matrix *matrix, const kaon_csr *given, const adjoint_entry *e) {
-  const int64_t n = kaon_csr_find(given, e->row - matrix->first_row, e->column);
-  if (n < 0 || given->value[n * given->reals] != e->value[0]) return 0;
-  return given->reals == 1 || given->value[n * 2 + 1] == e->value[1];
+int kaon_ranks_same(const double *value, const double *adjoint, int reals) {
+  int same = KAON_HERMITIAN | KAON_SKEW;
+  for (int c = 0; c < reals; c++) {
+    if (value[c] != adjoint[c]) same &= ~KAON_HERMITIAN;
+    if (value[c] != -adjoint[c]) same &= ~KAON_SKEW;
+  }
+  return same;
 }
 
-kaon_status kaon_ranks_hermitian(kaon_matrix *matrix, const kaon_csr *given) {
+static int is_there(const kaon_matrix *matrix, const kaon_csr *given, const adjoint_entry *e) {
+  const int64_t n = kaon_csr_find(given, e->row - matrix->first_row, e->column);
+  return n < 0 ? 0 : kaon_ranks_same(given->value + n * given->reals, e->value, given->reals);
+}
+
+kaon_status kaon_ranks_hermitian(const kaon_matrix *matrix, const kaon_csr *given, int *same) {
   const entry_source source = {matrix, given, NULL};
   adjoint_entry *entries = NULL;
   int64_t total = 0;
   if (matrix->ctx->comm->ranks == 1) return KAON_OK;
   KAON_TRY(trade_entries(&source, 1, &total, &entries));
-  for (int64_t n = 0; n < total && matrix->hermitian; n++)
-    matrix->hermitian = is_there(matrix, given, &entries[n]);
+  for (int64_t n = 0; n < total && *same != 0; n++) *same &= is_there(matrix, given, &entries[n]);
   free(entries);
-  double others = !matrix->hermitian;
-  KAON_TRY(kaon_comm_sum(matrix->ctx, &others, 1));
-  matrix->hermitian = others == 0;
+  double others[2] = {!(*same & KAON_HERMITIAN), !(*same & KAON_SKEW)};
+  KAON_TRY(kaon_comm_sum(matrix->ctx, others, 2));
+  *same = (others[0] == 0 ? KAON_HERMITIAN : 0) | (others[1] == 0 ? KAON_SKEW : 0);
   return KAON_OK;
 }
 

@@ -5,9 +5,13 @@
 
 #include "sparse/matrix.h"
 
-/* matrix->hermitian, which says whether this rank's own square block is, becomes that of all of A.
- * given: rows with columns of the whole matrix, in the caller's order. Collective. */
-kaon_status kaon_ranks_hermitian(kaon_matrix *matrix, const kaon_csr *given);
+/* A = A^H, A = -A^H: bits of what holds. */
+enum { KAON_HERMITIAN = 1, KAON_SKEW = 2 };
+/* Which of them hold of an entry and the adjoint's in its place. */
+int kaon_ranks_same(const double *value, const double *adjoint, int reals);
+/* *same, which says what holds of this rank's own square block, becomes that of all of A. given:
+ * rows with columns of the whole matrix, in the caller's order. Collective. */
+kaon_status kaon_ranks_hermitian(const kaon_matrix *matrix, const kaon_csr *given, int *same);
 /* This rank's rows of the adjoint of `set`, which is of the matrix' space, in the caller's order
  * with columns of the whole matrix. Collective. */
 kaon_status kaon_ranks_adjoint(kaon_matrix *matrix, const kaon_row_set *set, kaon_csr **given);

@@ -256,6 +256,7 @@ static void statistics_are_counted(void **state) {
   assert_int_equal(info.longest, 5);
   assert_int_equal(info.bandwidth, 10);
   assert_int_equal(info.hermitian, 1);
+  assert_int_equal(info.skew, 0);
   assert_int_equal(info.no_diagonal + info.empty_rows, 0);
   assert_true(fabs(info.mean - 4.6) < 1e-14);
   /* 64 rows of 5, 32 of 4, 4 of 3 */
@@ -279,6 +280,20 @@ static void statistics_are_counted(void **state) {
   ref_sparse_add(&a, 0, 0, I); /* not its own conjugate */
   matrix = sparse_matrix(ctx, &a, 2, NULL);
   assert_int_equal(matrix->hermitian, 0);
+  kaon_matrix_destroy(&matrix);
+  ref_sparse_free(&a);
+  a = ref_sparse_new(6); /* i times a Hermitian one is the opposite of its adjoint */
+  ref_sparse_add(&a, 1, 2, -1 + 3 * I);
+  ref_sparse_add(&a, 2, 1, 1 + 3 * I);
+  ref_sparse_add(&a, 4, 4, 2 * I);
+  matrix = sparse_matrix(ctx, &a, 2, NULL);
+  must(ctx, kaon_matrix_describe(matrix, &info));
+  assert_int_equal(info.skew, 1);
+  assert_int_equal(info.hermitian, 0);
+  kaon_matrix_destroy(&matrix);
+  ref_sparse_add(&a, 3, 5, 1);
+  matrix = sparse_matrix(ctx, &a, 2, NULL);
+  assert_int_equal(matrix->skew, 0);
   kaon_matrix_destroy(&matrix);
   ref_sparse_free(&a);
   kaon_context_destroy(&ctx);

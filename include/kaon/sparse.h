@@ -135,6 +135,7 @@ typedef struct kaon_matrix_info {
    * choice leaves without one; -1: none. Of several ranks structural_rank is -1 where a row lacks
    * its diagonal entry and there are more than 2^22 entries: it is not looked for. */
   int64_t structural_rank, first_unmatched;
+  int skew; /* A = -A^H exactly */
 } kaon_matrix_info;
 /* Collective. Errors: ARGUMENT, MEMORY, COMM. */
 kaon_status kaon_matrix_describe(const kaon_matrix *matrix, kaon_matrix_info *info);
@@ -187,6 +188,7 @@ typedef struct kaon_matrix_file_info {
   int reals, array, halves; /* of a value; 1: every number is spelt out; one triangle is stored */
   double bytes_reading;     /* of host memory that a rank takes while it reads, entries and rows */
   double bytes_rows;        /* and of its rows, which are kept */
+  int skew;                 /* of halves: the other triangle has the opposite signs */
 } kaon_matrix_file_info;
 /* What the first lines of such a file say, for `ranks` ranks of `threads` threads. By a process by
  * itself, without a context; errors, as of kaon_matrix_read, are read with kaon_last_error(NULL).

@@ -256,7 +256,9 @@ int linear_decide(linear *l) {
   if (a->method < 0)
     l->options.method = precond_varies(a)                        ? KAON_GCR
                         : l->info.hermitian && !precond_skews(a) ? KAON_CG
-                                                                 : KAON_BICGSTAB;
+                        : l->info.skew && a->precond == PRECOND_NONE
+                            ? KAON_CGNR /* (r, A r) = 0, where bicgstab breaks down */
+                            : KAON_BICGSTAB;
   if (!a->rhs) l->rhs = l->own ? RHS_OWN : RHS_A_ONES;
   if (l->rhs == RHS_OWN && !l->own)
     return cli_wrong("--rhs own: %s brings no right-hand side; take ones, A*ones or a file",

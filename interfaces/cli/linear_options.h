@@ -393,7 +393,7 @@
    0,                                                                                              \
    0,                                                                                              \
    "default: gcr under --precond schwarz, sap and async, else cg where A = A^H (and the "          \
-   "preconditioner is Hermitian), else bicgstab. cg, "                                             \
+   "preconditioner is Hermitian), cgnr where A = -A^H and there is none, else bicgstab. cg, "      \
    "pipecg, groppcg, chrongear and blockcg need a Hermitian "                                      \
    "positive definite A; cgnr and cgne take any, on the normal equations; pipecg, groppcg, "       \
    "rbicgstab and pipebicgstab hide their sums over ranks, chrongear has one a step; jacobi to "   \

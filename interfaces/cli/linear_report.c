@@ -21,8 +21,9 @@ const char *linear_rhs_text(const linear *l) {
 }
 
 static const char *kind_of(const kaon_matrix_info *i) {
-  if (i->reals == 2) return i->hermitian ? "complex Hermitian" : "complex";
-  return i->hermitian ? "real symmetric" : "real, not symmetric";
+  if (i->reals == 2)
+    return i->hermitian ? "complex Hermitian" : i->skew ? "complex skew-Hermitian" : "complex";
+  return i->hermitian ? "real symmetric" : i->skew ? "real skew-symmetric" : "real, not symmetric";
 }
 
 /* Rows or columns are named as files have them, from 1. */

@@ -274,9 +274,12 @@ static double plane(double x0, double x1, double x2, const double at[2]) {
   return x0 + (x1 - x0) * at[0] + (x2 - x0) * at[1];
 }
 
-/* What is chosen where A and A^H differ, which a file with both triangles is taken to be of. */
-static int general_method(void) {
-  return linear_index(KAON_BICGSTAB);
+/* What linear_decide takes where it is not cg, as a file's header lets expect: A and A^H differ,
+ * which a file with both triangles is taken to be of, or A = -A^H. -1: cg, or what varies wants. */
+static int method_of(const linear_args *a, const kaon_matrix_file_info *file) {
+  const int skew = file->skew && file->reals == 1 && a->precond == PRECOND_NONE;
+  if (precond_varies(a) || (file->halves && !skew)) return -1;
+  return linear_index(skew ? KAON_CGNR : KAON_BICGSTAB);
 }
 
 static int threads_of(const solve_args *args) {
@@ -298,8 +301,7 @@ static int predict_file(const solve_args *args, int inside, sample *all, double 
   int code =
       cli_status(NULL, kaon_matrix_file_query(path, ranks_started(), threads, &file), "--matrix");
   for (int i = 0; i < 4 && code == EXIT_DONE; i++) {
-    trial t = {.args = args, .inside = inside, .method = -1};
-    if (!file.halves && !precond_varies(&args->linear)) t.method = general_method();
+    trial t = {.args = args, .inside = inside, .method = method_of(&args->linear, &file)};
     t.edge = edge[i];
     t.points = points[i];
     if (!inside)

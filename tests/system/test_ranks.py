@@ -93,6 +93,18 @@ class Ranks(rank_jobs.Case):
                     self.assertTrue(shares["moved"], shares)
                 self.assertGreater(report["exchanges"], 0)
 
+    def test_a_skew_symmetric_matrix_is_one_on_any_number_of_ranks(self):
+        """one pair of entries that ranks share is changed; where A = -A^T bicgstab's first step would divide by (r, A r) = 0"""
+        rows = 40
+        for changed, text, more in ((None, "real skew-symmetric", []), (20, "real, not symmetric", ["--method", "cgnr"])):
+            entries = [f"{i + 1} {i} {1 + i % 3}\n{i} {i + 1} {-7 if i == changed else -1 - i % 3}\n" for i in range(1, rows)]
+            with open(self.path("a.mtx"), "w", encoding="utf-8") as file:
+                file.write(f"%%MatrixMarket matrix coordinate real general\n{rows} {rows} {2 * len(entries)}\n" + "".join(entries))
+            for ranks in (1, 2, 4):
+                out, _ = self.ranks(ranks, "solve", "--matrix", "a.mtx", *more)
+                self.assertIn(text, out)
+                self.assertIn("CGNR to", out)
+
     def test_sums_of_a_preconditioner_within_a_hidden_one(self):
         # Sweeps as a preconditioner sum over ranks while the pipelined methods' own sum is under way.
         for method, precond in (("pipecg", "jacobi-sweeps"), ("groppcg", "two-stage"), ("rbicgstab", "gs-sweeps"),
