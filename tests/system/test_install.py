@@ -27,7 +27,7 @@ class Install(system.Case):
         self.command("cmake", "--install", system.BUILD, "--prefix", prefix)
         self.assertTrue(os.path.exists(os.path.join(prefix, "bin", "kaon")))
         consumer = os.path.join(os.path.dirname(os.path.abspath(__file__)), "consumer")
-        self.command("cmake", "-S", consumer, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}")
+        self.command("cmake", "-S", consumer, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}", "-DEXAMPLES=" + os.path.join(system.SOURCE, "examples"))
         self.command("cmake", "--build", build)
         for name in ("consumer_c", "consumer_cxx"):
             out = self.command(os.path.join(build, name))
@@ -35,6 +35,12 @@ class Install(system.Case):
             self.assertIn("plaquette 1", out)
         out = self.command(os.path.join(prefix, "bin", "kaon"), "--version")
         self.assertTrue(out.startswith("kaon "))
+        self.succeeds("generate", "--lattice", "4", "4", "4", "8", "--sweeps", "5", "--output", "c.lime")
+        for name, arguments in (("propagator", ["c.lime", "0.12", "1"]), ("callback", []), ("csr", []), ("ldu", [])):
+            with self.subTest(example=name):
+                installed = self.command(os.path.join(build, name), *arguments)
+                self.assertEqual(self.command(os.path.join(system.BUILD, "examples", name), *arguments), installed)
+                self.assertNotEqual(installed.strip(), "")
 
     def test_every_header_stands_alone_in_c11_and_cxx17(self):
         include = os.path.join(system.SOURCE, "include")
