@@ -208,6 +208,11 @@ static int several(const bench_args *a) {
   return (a->methods & (a->methods - 1)) != 0 || (a->preconds & (a->preconds - 1)) != 0;
 }
 
+static int check_precisions(const bench_args *a) {
+  if (!cli_given(&a->common, "precision") || a->precision >> a->outer != 0) return EXIT_DONE;
+  return cli_wrong("--precision double is finer than --outer single; leave one of them out");
+}
+
 /* One preconditioner and inner precision: operator and preconditioner are there, methods and
  * columns follow one another. */
 static int methods(bench *b, linear *l) {
@@ -288,7 +293,8 @@ static int check_projections(const bench_args *a) {
 }
 
 int bench_krylov(bench *b) {
-  const int wrong = check_projections(b->args);
+  int wrong = check_projections(b->args);
+  if (wrong == EXIT_DONE) wrong = check_precisions(b->args);
   if (wrong != EXIT_DONE) return wrong;
   const int code = bench_matrices(b, matrix);
   return code == EXIT_DONE && b->unconverged ? EXIT_NOT_CONVERGED : code;

@@ -201,7 +201,9 @@ static int can_write(const char *path) {
   if (!slash) return access(".", W_OK) == 0;
   if (slash == path) return access("/", W_OK) == 0;
   char *folder = strndup(path, (size_t)(slash - path));
-  int writable = folder && access(folder, W_OK) == 0;
+  struct stat st;
+  int writable =
+      folder && stat(folder, &st) == 0 && S_ISDIR(st.st_mode) && access(folder, W_OK) == 0;
   free(folder);
   return writable;
 }
@@ -248,7 +250,7 @@ char *cli_file_trouble(const char *path) {
                  length > shown ? "..." : "", length > shown ? path + length - shown : path,
                  name_length(file), CLI_NAME_MAX);
   else if (!can_write(file))
-    n = asprintf(&text, "%s: its folder does not exist or cannot be written to", path);
+    n = asprintf(&text, "%s: its folder does not exist, is none, or cannot be written to", path);
   else if (!can_replace(file))
     n = asprintf(&text,
                  "%s: it exists and is not an ordinary file, or is where this is printed; give "

@@ -392,6 +392,7 @@ static int conclude(invert_job *job) {
     const int left = guess_leave(job, report, remedy);
     if (code == EXIT_DONE) code = left;
   }
+  if (cancelled) json_object_set_new(report, "interrupted", json_true());
   int written = report_write(a->common.report, report);
   json_decref(report);
   const int none = all && job->seconds == 0 && (a->history || a->plot);

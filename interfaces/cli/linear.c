@@ -78,8 +78,8 @@ int linear_needs_hermitian(kaon_method method) {
 }
 
 int linear_is_file(const char *text) {
-  const char *colon = strchr(text, ':');
-  return colon == NULL || strcspn(text, "/.") < (size_t)(colon - text);
+  const char *colon = strchr(text, ':'); /* no generator's words have a slash */
+  return colon == NULL || strchr(text, '/') != NULL || strcspn(text, ".") < (size_t)(colon - text);
 }
 
 /* --- checks --- */
@@ -247,8 +247,9 @@ int linear_fits(const linear *l) {
   if (code != EXIT_DONE || difference <= rounding * size) return code;
   return cli_wrong(
       "--method %s needs a Hermitian matrix, but --matrix %s is not: |(A - A^H) r| / |A r| is %.1e "
-      "for noise r; take bicgstab, gcr or cgnr",
-      linear_method_name(l), l->args->matrix, difference / size);
+      "for noise r; take %s",
+      linear_method_name(l), l->args->matrix, difference / size,
+      l->info.skew ? "cgnr" : "bicgstab, gcr or cgnr");
 }
 
 int linear_decide(linear *l) {

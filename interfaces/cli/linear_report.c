@@ -187,7 +187,9 @@ const char *linear_remedy(const void *user, kaon_stop_reason reason,
         return "lambda is too large for this matrix: give a smaller --lambda, or 0 for the rule";
       if (l->options.method == KAON_CGNR)
         return "A may be singular: its rows or columns depend on each other; check the matrix";
-      if (l->options.method == KAON_GCR) return "try --method cgnr, which takes any matrix";
+      if (l->K) return "try --method cgnr --precond none, which takes any matrix, or gcr";
+      if (l->options.method == KAON_GCR || l->info.skew)
+        return "try --method cgnr, which takes any matrix";
       return "try --method cgnr, which takes any matrix, or gcr";
     case KAON_DIVERGING:
       if (relax_is(l->options.method)) return divergence(l);

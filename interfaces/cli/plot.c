@@ -25,12 +25,13 @@ static void quoted(FILE *to, const char *text) {
 }
 
 /* Twelve columns are told apart by colour, more by dashes. */
-static void line(FILE *to, int column) {
+static void line(FILE *to, int column, int points) {
   static const char *const colours[12] = {"1f5fa8", "d1495b", "2e8b57", "e3a008",
                                           "7b3fa0", "00a5a5", "8b5a2b", "f06ebc",
                                           "6b7280", "84b817", "0b2545", "ff7f0e"};
-  fprintf(to, ", '-' using 1:2 title 'column %d' with lines dashtype %d linecolor rgb '#%s'",
-          column, 1 + column / 12 % 5, colours[column % 12]);
+  fprintf(to, ", '-' using 1:2 title 'column %d' with %s dashtype %d linecolor rgb '#%s'", column,
+          points > 1 ? "lines" : "linespoints pointtype 7", 1 + column / 12 % 5,
+          colours[column % 12]);
 }
 
 /* A name that begins with | or ~ is another thing to gnuplot. */
@@ -47,7 +48,7 @@ static void script(FILE *to, const plot *p, const char *part) {
           "with lines dashtype 2 linecolor 'black'",
           p->tol);
   for (int k = 0; k < p->columns; k++)
-    if (p->histories[k].count) line(to, k);
+    if (p->histories[k].count) line(to, k, p->histories[k].count);
   fputc('\n', to);
   for (int k = 0; k < p->columns; k++) {
     const column_history *h = &p->histories[k];
@@ -124,9 +125,21 @@ char *plot_csv(const char *path, const char *history) {
   return name;
 }
 
+/* The numbers in its place. Exit status. */
+static int not_drawn(const plot *p, const char *why) {
+  char *csv = plot_csv(p->path, p->history);
+  int code = csv ? EXIT_DONE : EXIT_DEVICE;
+  if (csv && !p->history) code = histories_write(p->histories, p->columns, csv);
+  if (code == EXIT_DONE)
+    cli_error("%s was not drawn: %s %s, which has the numbers", p->path, why, csv);
+  free(csv);
+  return code;
+}
+
 int plot_convergence(const plot *p) {
   int stopped, code = ranks_interrupted(&stopped);
-  if (code != EXIT_DONE || stopped) return code;
+  if (code != EXIT_DONE) return code;
+  if (stopped) return not_drawn(p, "the run was interrupted; plot");
   char part[4096], *target = cli_target(p->path); /* a symbolic link stays */
   const char *path = target ? target : p->path;
   int n = snprintf(part, sizeof part, "%s.%ld-0.part", path, (long)getpid());
@@ -142,14 +155,8 @@ int plot_convergence(const plot *p) {
   if (!drawn) unlink(part);
   free(target);
   if (ranks_agree(drawn ? EXIT_DONE : EXIT_DEVICE) == EXIT_DONE) return EXIT_DONE;
-  char *csv = plot_csv(p->path, p->history);
-  code = csv ? EXIT_DONE : EXIT_DEVICE;
-  if (csv && !p->history) code = histories_write(p->histories, p->columns, csv);
-  if (code == EXIT_DONE)
-    cli_error(
-        "%s was not drawn: gnuplot is missing, or failed, or the disk is full; install "
-        "gnuplot-nox or make room, or plot %s, which has the numbers",
-        p->path, csv);
-  free(csv);
-  return code;
+  return not_drawn(
+      p,
+      "gnuplot is missing, or failed, or the disk is full; install gnuplot-nox or make "
+      "room, or plot");
 }

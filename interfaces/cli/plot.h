@@ -13,8 +13,8 @@ typedef struct plot {
 } plot;
 
 /* residual against iteration, a line a column, the tolerance dashed, as PNG. Where gnuplot is
- * absent the CSV takes its place, and it says so; that is no failure. Not drawn where the user
- * asked to stop. Collective. Exit status. */
+ * absent, or the user asked to stop, the CSV takes its place, and it says so; that is no failure.
+ * Collective. Exit status. */
 int plot_convergence(const plot *p);
 /* Refuses a name that does not end in .png; NULL is allowed. Exit status. */
 int plot_check(const char *path);

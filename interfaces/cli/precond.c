@@ -66,13 +66,23 @@ int precond_skews(const linear_args *a) {
 
 /* The library lets methods take what they are given; of a K that is none for them they make no
  * solution. */
-typedef enum misfit { FITS, VARIES, SKEWS, NO_ADJOINT } misfit;
+typedef enum misfit { FITS, VARIES, SKEWS, NO_ADJOINT, TAKES_NONE } misfit;
+
+static int takes_one(kaon_method method) {
+  static const kaon_method taking[] = {KAON_CG,   KAON_PIPECG,    KAON_GROPPCG,
+                                       KAON_BICG, KAON_CHRONGEAR, KAON_BICGSTAB,
+                                       KAON_GCR,  KAON_RBICGSTAB, KAON_PIPEBICGSTAB};
+  for (size_t i = 0; i < sizeof taking / sizeof *taking; i++)
+    if (taking[i] == method) return 1;
+  return 0;
+}
 
 static misfit misfit_of(const linear *l) {
   const linear_args *a = l->args;
   const kaon_method method = l->options.method;
   if (precond_varies(a) && (method != KAON_GCR || l->projections >= 0)) return VARIES;
   if (l->projections >= 0) return FITS;
+  if (a->precond != PRECOND_NONE && !takes_one(method)) return TAKES_NONE;
   if (precond_skews(a) && (method == KAON_CG || method == KAON_PIPECG || method == KAON_GROPPCG ||
                            method == KAON_CHRONGEAR))
     return SKEWS;
@@ -98,6 +108,12 @@ int precond_suits(const linear *l) {
         "bicgstab, or --precond %s",
         cli_choice(LINEAR_PRECONDS, a->precond, name), linear_method_name(l),
         projecting >> a->precond & 1 ? "jacobi-sweeps" : "ssor");
+  if (why == TAKES_NONE)
+    return cli_wrong(
+        "--method %s takes no preconditioner, but --precond is %s; give --precond none, or a "
+        "method "
+        "that takes one: gcr, bicgstab, or cg where A = A^H",
+        linear_method_name(l), cli_choice(LINEAR_PRECONDS, a->precond, name));
   if (why == NO_ADJOINT)
     return cli_wrong(
         "--precond %s has no adjoint, which --method bicg applies as well; take bicgstab or gcr",

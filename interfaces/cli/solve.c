@@ -184,8 +184,8 @@ static void announce(const solve_job *job) {
   char preconditioner[96], others[64] = "";
   const linear *l = &job->l;
   if (job->columns > 1)
-    snprintf(others, sizeof others, ", columns beyond it noise by seed %llu",
-             (unsigned long long)l->args->seed);
+    snprintf(others, sizeof others, ", columns beyond %s noise by seed %llu",
+             l->rhs == RHS_FILE ? "its own" : "it", (unsigned long long)l->args->seed);
   cli_say(common, "%s%s to %g, %s/%s, %d column%s, b = %s%s%s%s\n", linear_method_title(l),
           precond_text(l, preconditioner), l->options.tol, precision_name(l->precision),
           precision_name(l->options.sloppy), job->columns, job->columns == 1 ? "" : "s",
@@ -281,6 +281,7 @@ static int conclude(solve_job *job) {
   relax_print(&a->common, &job->l);
   int code = all ? solve_write(job) : EXIT_DONE;
   if (!all && !cancelled) code = solve_unconverged(job, report);
+  if (cancelled) json_object_set_new(report, "interrupted", json_true());
   int written = report_write(a->common.report, report);
   json_decref(report);
   if (written == EXIT_DONE) written = histories_write(job->histories, job->columns, a->history);

@@ -12,9 +12,11 @@ char *unconverged_name(const char *output) {
   return output && asprintf(&name, "%s.unconverged", output) >= 0 ? name : NULL;
 }
 
-/* Steps of a diverging process lead away from the solution; 0 is the better beginning. */
+/* Steps of a diverging process lead away from the solution, and so do those before a breakdown
+ * whose residual is above 1; 0, which some others end with, is the better beginning. */
 static int worth_keeping(const kaon_column_report *solve, double norm2) {
-  return solve->reason != KAON_DIVERGING && isfinite(solve->residual) && isfinite(norm2);
+  if (solve->reason == KAON_DIVERGING || !isfinite(solve->residual) || !isfinite(norm2)) return 0;
+  return norm2 > 0 && (solve->reason != KAON_BREAKDOWN || solve->residual < 1);
 }
 
 int unconverged_clear(kaon_context *ctx, const kaon_column_report *solves, size_t numbers,
@@ -41,7 +43,7 @@ char *unconverged_text(const char *lost, const char *name, const kaon_column_rep
   char *text = NULL, zeros[64] = "", steps[48] = "";
   int too_few = 0, length;
   for (int k = 0; k < columns; k++) too_few += solves[k].reason == KAON_MAX_ITERATIONS;
-  if (cleared) snprintf(zeros, sizeof zeros, " (0 for the %d that diverged)", cleared);
+  if (cleared) snprintf(zeros, sizeof zeros, " (0 for the %d that came no nearer)", cleared);
   if (too_few)
     snprintf(steps, sizeof steps, " --max-iter %d",
              max_iterations < most / 2 ? 2 * max_iterations : most);
@@ -51,7 +53,7 @@ char *unconverged_text(const char *lost, const char *name, const kaon_column_rep
                       "%s--guess %s%s",
                       lost, name, zeros, more, name, steps);
   else
-    length = asprintf(&text, "%s, nor were the last iterates, for all columns diverged", lost);
+    length = asprintf(&text, "%s, nor were the last iterates, for no column came nearer than 0", lost);
   return length < 0 ? NULL : text;
 }
 

@@ -115,6 +115,16 @@ class Interrupt(system.Case):
                          "1", "--columns", "1", "--output", "p.lime")
         self.assertEqual(os.listdir(self.folder), [])
 
+    def test_numbers_take_the_place_of_a_plot(self):
+        said = self.interrupted(1, "solve", "--matrix", "laplace3d:30", "--method", "kaczmarz", "--max-iter", "1000000", "--tol", "1e-16", "--plot",
+                                "p.png", "--report", "report.json", "--output", "x.mtx", ready="to 1e-16")
+        self.assertIn("p.png was not drawn: the run was interrupted; plot p.csv", said)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["p.csv", "report.json"])
+        report = self.report()
+        self.assertIs(report["interrupted"], True)
+        steps = report["solves"][0]["iterations"]
+        self.assertEqual((report["solves"][0]["status"], len(self.read("p.csv").decode().splitlines()) > steps > 0), ("cancelled", True))
+
     def test_an_older_output_survives(self):
         with open(self.path("p.lime"), "wb") as file:
             file.write(b"older")

@@ -327,6 +327,7 @@ class Solve(system.Case):
         self.write("zero-diagonal.mtx", market(2, [(1, 1, 0), (1, 2, 1), (2, 1, 1), (2, 2, 1)]))
         self.write("wide.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 1 1\n2 2 1\n")
         self.write("skewed.mtx", market(20, tridiagonal(20, below=-0.5)))
+        self.write("skew.mtx", market(2, [(2, 1, 1)], "skew-symmetric"))
         self.write("beyond.mtx", market(2, [(1, 1, 1), (3, 2, 1)]))
         self.write("short.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n2 2 1\n")
         self.write("dependent.mtx", market(3, [(1, 1, 2), (2, 1, 3), (3, 2, 1), (3, 3, 1)]))  # rows 1 and 2 in column 1
@@ -353,6 +354,9 @@ class Solve(system.Case):
                 (["--precond jacobi", "diagonal", "row"], ["--matrix", "zero-diagonal.mtx", "--method", "gcr", "--precond", "jacobi"]),
                 (["square", "2", "3"], ["--matrix", "wide.mtx"]),
                 (["--method cg", "Hermitian", "skewed.mtx", "bicgstab"], ["--matrix", "skewed.mtx", "--method", "cg"]),
+                (["--method cg", "Hermitian", "take cgnr"], ["--matrix", "skew.mtx", "--method", "cg"]),
+                (["--method cgnr", "--precond is jacobi", "--precond none"], ["--matrix", "A.mtx", "--method", "cgnr", "--precond", "jacobi"]),
+                (["--output text.mtx/x", "its folder"], ["--matrix", "A.mtx", "--output", "text.mtx/x"]),
                 (["--method blockcg", "Hermitian"], ["--matrix", "skewed.mtx", "--method", "blockcg"]),
                 (["beyond.mtx", "line 4"], ["--matrix", "beyond.mtx"]),
                 (["short.mtx", "3"], ["--matrix", "short.mtx"]),
@@ -506,6 +510,13 @@ class Solve(system.Case):
         self.assertAlmostEqual(first["gflops"] * first["seconds"] * 1e9, 2 * entries, delta=1)
         self.assertAlmostEqual(first["ideal_gbs"] * first["seconds"] * 1e9, 12 * entries + 20 * 1000, delta=1)
         self.assertEqual({r["format"] for r in rows}, {"csr", "ell", "sell"})
+
+    def test_bench_krylov_leaves_out_what_takes_no_preconditioner(self):
+        out = self.succeeds("bench", "krylov", "--matrix", "laplace3d:6", "--method", "cgnr,cg", "--tol", "1e-6", "--json", "k.json")
+        self.assertIn("cgnr with --precond jacobi: left out", out)
+        self.assertEqual([(row["method"], row["preconditioner"]["kind"] if row["preconditioner"] else None) for row in self.report("k.json")],
+                         [("cg", None), ("cgnr", None), ("cg", "jacobi")])
+        self.refused("bench", "krylov", "--matrix", "laplace3d:6", "--outer", "single", "--precision", "double", words=["--precision double", "--outer single"])
 
     def test_bench_krylov_says_what_a_step_moves(self):
         out = self.succeeds("bench", "krylov", "--matrix", "laplace3d:10", "--method", "cg,pipecg", "--precond", "none,jacobi",
