@@ -28,11 +28,12 @@ static const cli_option options[] = {
     CLI_REGIME_OPTION,
     CLI_SYNC_OPTION,
     {CLI_SET, "precision", "double|single|half", "double,single,half", OWN(precision), 0, 0,
-     "a list with commas; solve: of the inner iteration"},
+     "a list with commas; solve: of the inner iteration (krylov: double, as --outer; regimes: "
+     "double,single)"},
     {CLI_SET, "reconstruct", "18|12|8", NULL, OWN(reconstruct), 0, 0,
      "dslash, solve: a list with commas, reals kept a link (default 18,12,8; solve: 18)"},
     {CLI_COUNTS, "columns", "N,...", "1,12", OWN(columns), 1, 256,
-     "a list with commas: right-hand sides at once"},
+     "a list with commas: right-hand sides at once (spmv, krylov and regimes: 1)"},
     {CLI_INT, "calls", "N", NULL, OWN(calls), 1, 1000000,
      "dslash, vector, spmv: calls a sample (default: 100, 20 ms of them if those are more, at most "
      "half a second of them), after a tenth as many to warm up"},
