@@ -295,6 +295,7 @@ static int check_projections(const bench_args *a) {
 int bench_krylov(bench *b) {
   int wrong = check_projections(b->args);
   if (wrong == EXIT_DONE) wrong = check_precisions(b->args);
+  if (wrong == EXIT_DONE) wrong = precond_idle(&b->args->linear, b->args->preconds);
   if (wrong != EXIT_DONE) return wrong;
   const int code = bench_matrices(b, matrix);
   return code == EXIT_DONE && b->unconverged ? EXIT_NOT_CONVERGED : code;

@@ -130,6 +130,10 @@ static int sets_looks(const bench_args *a) {
   return a->problem.set && strstr(a->problem.set, "check_interval");
 }
 
+static unsigned preconds_of(const bench_args *a) {
+  return cli_given(&a->common, "precond") ? a->preconds : 1u << PRECOND_NONE;
+}
+
 /* One precision and preconditioner. What a regime refuses by a sentence is left out. */
 static int methods(bench_own *own, const linear *base, const linear_args *args) {
   const bench_args *a = &own->args;
@@ -151,7 +155,7 @@ static int methods(bench_own *own, const linear *base, const linear_args *args) 
 
 static int systems(bench_own *own, const linear_args *args, const linear *base) {
   const bench_args *a = &own->args;
-  const unsigned preconds = cli_given(&a->common, "precond") ? a->preconds : 1u << PRECOND_NONE;
+  const unsigned preconds = preconds_of(a);
   int code = EXIT_DONE;
   for (int k = 0; k < BENCH_BITS && code == EXIT_DONE; k++)
     for (int p = 0; p < BENCH_PRECISIONS && code == EXIT_DONE; p++)
@@ -431,7 +435,8 @@ static int open_processor(bench *b) {
 int bench_regimes(bench *b) {
   static const char *const usual[] = {"laplace3d:252", "elasticity:100"};
   const cli_texts *list = &b->args->matrices;
-  int code = bench_join(b, "regimes");
+  int code = precond_idle(&b->args->linear, preconds_of(b->args));
+  if (code == EXIT_DONE) code = bench_join(b, "regimes");
   if (code == EXIT_DONE) code = open_processor(b);
   b->least_seconds = b->args->seconds;
   if (code == EXIT_DONE && (list->count || !b->args->joined.count)) bench_header(b);

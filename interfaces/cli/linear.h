@@ -244,6 +244,9 @@ int permutation_draw(int64_t rows, int32_t **order);
 /* Of options that the chosen preconditioner does not look at, and of a method that was asked for
  * and cannot take it. Exit status. */
 int precond_check(const linear *l);
+/* Of options that none of `preconds` looks at, a bit each, and no method of the command by another
+ * name. Exit status. */
+int precond_idle(const linear_args *args, unsigned preconds);
 /* 1: its applications are not one linear operator, and gcr alone takes it. */
 int precond_varies(const linear_args *args);
 /* 1: it is not Hermitian whatever A is. */

@@ -121,14 +121,19 @@ int precond_suits(const linear *l) {
   return EXIT_DONE;
 }
 
-int precond_check(const linear *l) {
-  const linear_args *a = l->args;
+static int first_of(unsigned set) {
+  int i = 0;
+  while (!(set >> i & 1)) i++;
+  return i;
+}
+
+int precond_idle(const linear_args *a, unsigned preconds) {
   const unsigned sweeping = factors & ~BIT(PRECOND_SSOR), rows = factors | BIT(PRECOND_GS);
   const figure figures[] = {
       {"precond-block", "block-jacobi", BIT(PRECOND_BLOCK_JACOBI), a->precond_block != 0},
       {"omega", "ssor, sor-sweeps, two-stage and async",
        BIT(PRECOND_SSOR) | BIT(PRECOND_SOR_SWEEPS) | BIT(PRECOND_TWO_STAGE) | BIT(PRECOND_ASYNC),
-       !isnan(a->precond_omega) && (a->precond != PRECOND_NONE || a->relax_absent)},
+       !isnan(a->precond_omega) && (preconds != BIT(PRECOND_NONE) || a->relax_absent)},
       {"drop", "ainv", BIT(PRECOND_AINV), !isnan(a->precond_drop)},
       {"fill", "ainv", BIT(PRECOND_AINV), a->precond_fill != 0},
       {"precond-order", "dic, dilu, ssor, ic0 and ilu0", factors, a->precond_order >= 0},
@@ -146,12 +151,20 @@ int precond_check(const linear *l) {
       {"degree", "chebyshev", BIT(PRECOND_CHEBYSHEV), a->precond_degree != 0},
       {"low", "chebyshev", BIT(PRECOND_CHEBYSHEV), !isnan(a->precond_low)},
       {"high", "chebyshev", BIT(PRECOND_CHEBYSHEV), !isnan(a->precond_high)}};
+  const int one = (preconds & (preconds - 1)) == 0;
   char name[32];
   for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-    if (figures[i].given && !(figures[i].used >> a->precond & 1))
-      return cli_wrong("--%s is for --precond %s, but --precond is %s; leave it out",
-                       figures[i].option, figures[i].of,
-                       cli_choice(LINEAR_PRECONDS, a->precond, name));
+    if (figures[i].given && !(figures[i].used & preconds))
+      return cli_wrong("--%s is for --precond %s, but --precond %s%s; leave it out",
+                       figures[i].option, figures[i].of, one ? "is " : "names none of these",
+                       one ? cli_choice(LINEAR_PRECONDS, first_of(preconds), name) : "");
+  return EXIT_DONE;
+}
+
+int precond_check(const linear *l) {
+  const linear_args *a = l->args;
+  char name[32];
+  if (precond_idle(a, BIT(a->precond)) != EXIT_DONE) return EXIT_USAGE;
   if (isnan(a->precond_low) != isnan(a->precond_high))
     return cli_wrong(
         "--low and --high are the ends of one interval; give both, or none: they are then "

@@ -517,6 +517,9 @@ class Solve(system.Case):
         self.assertEqual([(row["method"], row["preconditioner"]["kind"] if row["preconditioner"] else None) for row in self.report("k.json")],
                          [("cg", None), ("cgnr", None), ("cg", "jacobi")])
         self.refused("bench", "krylov", "--matrix", "laplace3d:6", "--outer", "single", "--precision", "double", words=["--precision double", "--outer single"])
+        for kind in ("krylov", "regimes"):
+            self.refused("bench", kind, "--matrix", "laplace3d:6", "--precond", "none,jacobi", "--drop", "0.1", words=["--drop", "ainv", "none of these"])
+            self.refused("bench", kind, "--matrix", "laplace3d:6", "--precond", "jacobi", "--degree", "3", words=["--degree", "chebyshev", "jacobi"])
 
     def test_bench_krylov_says_what_a_step_moves(self):
         out = self.succeeds("bench", "krylov", "--matrix", "laplace3d:10", "--method", "cg,pipecg", "--precond", "none,jacobi",
