@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kaon/sparse.h"
 #include "lib/io/decimal.h"
 #include "sparse/host_memory.h"
 
@@ -104,6 +105,14 @@ static kaon_status parse(const kaon_context *ctx, const char *name, const maker 
   signature(m, wanted, sizeof wanted);
   return kaon_fail(ctx, KAON_ERR_ARGUMENT, "matrix '%.60s' has too %s numbers; write %s", name,
                    *at == '\0' ? "few" : "many", wanted);
+}
+
+kaon_status kaon_matrix_generate_check(const char *name) {
+  double numbers[MOST_NUMBERS];
+  int count = 0;
+  const maker *m = find(name != NULL ? name : "");
+  return m == NULL ? unknown(NULL, name != NULL ? name : "")
+                   : parse(NULL, name, m, numbers, &count);
 }
 
 kaon_status kaon_generator_create(const kaon_context *ctx, const char *name,

@@ -232,6 +232,9 @@ kaon_status kaon_array_write(kaon_context *ctx, const char *path, int64_t rows, 
 kaon_status kaon_matrix_generate(kaon_context *ctx, const char *name,
                                  const kaon_matrix_options *options, kaon_matrix **matrix,
                                  double **own);
+/* Whether such a name is known and its numbers are within their limits; without a context, errors,
+ * as above, are read with kaon_last_error(NULL). Not collective. */
+kaon_status kaon_matrix_generate_check(const char *name);
 /* Where the unknowns of laplace2d:N, laplace3d:N and fem:PROBLEM,1,LEVEL are: points[row *
  * *dimensions + d], all rows of all ranks in the caller's order, to be released by free(); in units
  * of the grid, or of the domain [0, 3]^2. *points is NULL on failure. Not collective. Errors:

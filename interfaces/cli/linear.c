@@ -131,6 +131,8 @@ int linear_check(const linear_args *a, linear *l) {
   enum { joined_max = 64 }; /* kaon/solver.h */
   *l = (linear){.args = a};
   if (!a->matrix) return cli_wrong("--matrix is missing: %s", LINEAR_MATRIX);
+  if (!linear_is_file(a->matrix) && kaon_matrix_generate_check(a->matrix) != KAON_OK)
+    return cli_wrong("--matrix: %s", kaon_last_error(NULL));
   if (a->rhs && !a->rhs[0])
     return cli_wrong("--rhs is empty; it must be ones, A*ones, own or a Matrix Market file");
   if (a->rhs) l->rhs = read_rhs(a->rhs);

@@ -356,6 +356,8 @@ class Solve(system.Case):
                 (["--method cg", "Hermitian", "skewed.mtx", "bicgstab"], ["--matrix", "skewed.mtx", "--method", "cg"]),
                 (["--method cg", "Hermitian", "take cgnr"], ["--matrix", "skew.mtx", "--method", "cg"]),
                 (["--method cgnr", "--precond is jacobi", "--precond none"], ["--matrix", "A.mtx", "--method", "cgnr", "--precond", "jacobi"]),
+                (["laplace3d:1300", "1 to 1290"], ["--matrix", "laplace3d:1300", "--dry-run"]),
+                (["fem:1,1,99", "LEVEL", "0 to 11"], ["--matrix", "fem:1,1,99"]),
                 (["--output text.mtx/x", "its folder"], ["--matrix", "A.mtx", "--output", "text.mtx/x"]),
                 (["--method blockcg", "Hermitian"], ["--matrix", "skewed.mtx", "--method", "blockcg"]),
                 (["beyond.mtx", "line 4"], ["--matrix", "beyond.mtx"]),
