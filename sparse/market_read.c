@@ -64,7 +64,7 @@ static void each_entry(const kaon_market_job *job, const entries *e, put_entry *
   }
   const kaon_market_header *h = &job->header;
   const double *value = e->value;
-  for (int64_t j = 0; j < h->columns; j++) {
+  for (int64_t j = 0; j < h->columns && h->rows > 0; j++) { /* 2^31 columns of no rows are none */
     const int64_t first =
         h->symmetry == KAON_MARKET_GENERAL ? 0 : j + (h->symmetry == KAON_MARKET_SKEW);
     for (int64_t i = first; i < h->rows; i++, value += job->reals)

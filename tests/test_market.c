@@ -123,6 +123,10 @@ static void arrays_are_read_in_every_symmetry(void **state) {
   a = must_read("%%MatrixMarket matrix array complex hermitian\n2 2\n1 0\n2 5\n3 0\n");
   assert_true(entry(a, 0, 1, 1) == -5 && entry(a, 1, 0, 1) == 5);
   kaon_csr_destroy(&a);
+  /* found by fuzzing: every one of the columns was gone through */
+  a = must_read("%%MatrixMarket matrix array complex general\n0 2147483647\n");
+  assert_true(a->rows == 0 && a->columns == 2147483647 && a->start[0] == 0);
+  kaon_csr_destroy(&a);
 }
 
 static void text_is_forgiven_what_does_no_harm(void **state) {
