@@ -34,6 +34,11 @@ static const kaon_method_ops *const methods[] = {
     [KAON_RICHARDSON] = &kaon_method_richardson,
 };
 
+int kaon_method_takes_preconditioner(kaon_method method) {
+  const int known = (int)method >= 0 && (size_t)method < sizeof methods / sizeof *methods;
+  return known && methods[method] != NULL && methods[method]->preconditioned;
+}
+
 static kaon_status check_options(const kaon_operator *A, int columns,
                                  const kaon_solver_options *options) {
   if (columns < 1)

@@ -38,6 +38,8 @@ typedef enum kaon_method {
   KAON_RICHARDSON /* x += omega r; A whose 1 - omega A contracts, as reductions by sweeps do
                      (kaon/kaczmarz.h) */
 } kaon_method;
+/* 1: solvers of this method take a preconditioner; 0: they refuse one. */
+int kaon_method_takes_preconditioner(kaon_method method);
 
 /* Which residual the tolerance is for. FULL: of the system as posed, by the space of b: A's, or
  * that of the operator that A is a reduction of; REDUCED: of A, that the solver was made on

@@ -68,21 +68,12 @@ int precond_skews(const linear_args *a) {
  * solution. */
 typedef enum misfit { FITS, VARIES, SKEWS, NO_ADJOINT, TAKES_NONE } misfit;
 
-static int takes_one(kaon_method method) {
-  static const kaon_method taking[] = {KAON_CG,   KAON_PIPECG,    KAON_GROPPCG,
-                                       KAON_BICG, KAON_CHRONGEAR, KAON_BICGSTAB,
-                                       KAON_GCR,  KAON_RBICGSTAB, KAON_PIPEBICGSTAB};
-  for (size_t i = 0; i < sizeof taking / sizeof *taking; i++)
-    if (taking[i] == method) return 1;
-  return 0;
-}
-
 static misfit misfit_of(const linear *l) {
   const linear_args *a = l->args;
   const kaon_method method = l->options.method;
   if (precond_varies(a) && (method != KAON_GCR || l->projections >= 0)) return VARIES;
   if (l->projections >= 0) return FITS;
-  if (a->precond != PRECOND_NONE && !takes_one(method)) return TAKES_NONE;
+  if (a->precond != PRECOND_NONE && !kaon_method_takes_preconditioner(method)) return TAKES_NONE;
   if (precond_skews(a) && (method == KAON_CG || method == KAON_PIPECG || method == KAON_GROPPCG ||
                            method == KAON_CHRONGEAR))
     return SKEWS;
