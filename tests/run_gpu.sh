@@ -16,8 +16,10 @@
 #   KAON_BENCH_SECONDS  what the benchmarks may take together; default 240
 #   KAON_TEST_SECONDS   what tests, ranks, sanitizer and races may take together, as far as they follow one another; default 320
 #   KAON_TEST_LIMIT  what one test may take; default 200. Tests of the program (tests/system) need python3
-#   KAON_TEST_JOBS   programs of tests, ranks and sanitizer at a time; default one for three cores, 8 at most. KAON_TEST_TURNS (2) at a time are of
-#                    those that keep the device at work. Those that look at the device's free memory or at a clock have it alone
+#   KAON_TEST_JOBS   programs of tests, ranks and sanitizer at a time; default one for two cores, 8 at most. Those that look at the device's free
+#                    memory or at a clock have it alone
+#   KAON_TEST_MPS    0: tests share the device in turn; default: by CUDA's Multi-Process Service, where nvidia-cuda-mps-control is on the path
+#   KAON_TEST_TURNS  how many at a time may be of those that keep the device at work, where it is shared in turn; default 1
 #   KAON_TEST_MACHINE   default cuda: tests of the device; all: those of the processor's instruction sets as well
 #   KAON_MPIRUN      how ranks are started; default: mpirun with Open MPI's flags for more ranks than cores
 #   KAON_RANKS       numbers of ranks; default: 1 2 4, and 8 where there are as many devices
@@ -31,6 +33,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 . tests/join_parts.sh
 . tests/run_jobs.sh
+. tests/run_mps.sh
 root=$PWD
 build=${KAON_BUILD:-build-gpu}
 out=${OUT:-$build/results}
@@ -141,24 +144,33 @@ build_all() {
 
 # Those that another program beside them could fail: test_context asks for more memory than is free, the others look at clocks.
 alone=" test_context test_energy ranks_patience ranks_device_error "
-# Those that wait for the device all the time: processes that share one wait for each other's slices of time. The others mostly
+# Those that wait for the device all the time: processes that share one in turn wait for each other's slices of time. The others mostly
 # compute references on the host.
 turns=" test_blockcg test_kaczmarz test_kaczmarz_counts test_multishift_issue test_partition test_precond_counts test_preconditioned
   test_reference_solve test_relax test_relax_uses test_schwarz test_schwarz_async test_solver_ends test_solver_histories
   test_solver_issue test_solver_listed test_solver_regimes test_solver_runs test_solvers test_solvers_dirac test_sync "
 turns=${turns//$'\n'/}
-beside() {
-  case $alone in *" $1 "*) echo alone && return ;; esac
-  case $turns in *" $1 "*) echo turn ;; *) echo beside ;; esac
+# What MPS refuses: kernels that launch kernels, where each of the forms has to be the one asked for.
+without_mps=" test_solver_listed test_solver_histories "
+
+# place NAME: with, how a program of tests shares the device, and sharing, what its environment says of that.
+place() {
+  sharing=() with=beside
+  case $alone in *" $1 "*) with=alone && return ;; esac
+  case $turns in *" $1 "*) with=turn ;; esac
+  if [ -n "$mps" ]; then
+    case $without_mps in *" $1 "*) with=turn && return ;; esac
+    sharing=(CUDA_MPS_PIPE_DIRECTORY="$mps") with=beside
+  fi
 }
 
 turn_of() { case $alone in *" $1 "*) echo alone ;; *) echo turn ;; esac; }
 
 # How many there may be at a time, and threads of each. A device that takes one process takes one.
 share_out() {
-  at_a_time=$(((cores + 2) / 3))
+  at_a_time=$(((cores + 1) / 2))
   at_a_time=${KAON_TEST_JOBS:-$((at_a_time < 8 ? at_a_time : 8))}
-  job_turns=${KAON_TEST_TURNS:-2}
+  job_turns=${KAON_TEST_TURNS:-1}
   if nvidia-smi --query-gpu=compute_mode --format=csv,noheader 2>/dev/null | grep -qi exclusive; then
     say "device   takes one process at a time, so one test"
     at_a_time=1
@@ -183,13 +195,24 @@ queue_longest_first() {
 # What the summary calls a job.
 declare -A label=()
 
+# test_job JOB LABEL: $name, as tests and place have it.
+test_job() {
+  label[$1]=$2
+  job_add "$1" "$limit" "$with" env "${machine[@]}" "${sharing[@]}" OMP_WAIT_POLICY=passive OMP_NUM_THREADS="$threads" "$build/tests/$name"
+}
+
 tests() {
-  local name machine=(KAON_TEST_MACHINE="${KAON_TEST_MACHINE:-cuda}") limit=${KAON_TEST_LIMIT:-200}
+  local name with sharing machine=(KAON_TEST_MACHINE="${KAON_TEST_MACHINE:-cuda}") limit=${KAON_TEST_LIMIT:-200}
+  mps_begin
   compgen -G "$build/tests/test_*" >/dev/null || failed tests ": there are none in $build/tests; run_gpu.sh build makes them"
   [ "${KAON_TEST_MACHINE:-}" != all ] || machine=(-u KAON_TEST_MACHINE)
   for name in $(find "$build/tests" -maxdepth 1 -type f -name 'test_*' -perm -u+x -printf '%f\n' 2>/dev/null | sort); do
-    label[$name]=$name
-    job_add "$name" "$limit" "$(beside "$name")" env "${machine[@]}" OMP_WAIT_POLICY=passive OMP_NUM_THREADS="$threads" "$build/tests/$name"
+    place "$name"
+    test_job "$name" "$name"
+    if [ -n "$mps" ] && [ "$name" = test_solver_histories ]; then # asks for them, and has to be told that they are not there
+      sharing=(CUDA_MPS_PIPE_DIRECTORY="$mps") with=beside
+      test_job "$name-mps" "$name under MPS"
+    fi
   done
   system_tests
 }
@@ -213,7 +236,7 @@ for name in sys.argv[1:]:
 }
 
 system_tests() {
-  local name lacks backend cases
+  local name part lacks with sharing
   if [ ! -x "$build/kaon" ]; then
     skipped "tests of the program" ": $build/kaon was not built"
   elif ! command -v python3 >/dev/null; then
@@ -224,14 +247,22 @@ system_tests() {
     skipped "tests of the program" ": python3 lacks the module ${lacks//$'\n'/, }"
   else
     for name in "${system_names[@]}"; do
-      backend=(KAON_BACKEND=cuda) cases=()
-      [ "$name" != usage ] || { backend=(-u KAON_BACKEND) && cases=("${backend_tests[@]}"); }
-      label[system_$name]=system_$name
-      job_add "system_$name" "${KAON_TEST_LIMIT:-200}" beside env "${backend[@]}" KAON_PROGRAM="$build/kaon" KAON_BUILD="$build" KAON_SOURCE="$root" \
-        KAON_TEST_DATA_DEFAULT="$root/../shared/data" PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 OMP_NUM_THREADS="$threads" \
-        python3 "$root/tests/system/test_$name.py" "${cases[@]}"
+      if [ "$name" = "${name%_program}" ]; then system_test "$name" 1/1; else for part in 1/3 2/3 3/3; do system_test "$name" "$part"; done; fi
     done
   fi
+}
+
+# system_test NAME PART: of long files several parts run beside one another.
+system_test() {
+  local what=system_$1 backend=(KAON_BACKEND=cuda) cases=()
+  [ "$1" != usage ] || { backend=(-u KAON_BACKEND) && cases=("${backend_tests[@]}"); }
+  [ "$2" = 1/1 ] || what=$what-${2%/*}
+  label[$what]="$what"
+  [ "$2" = 1/1 ] || label[$what]="system_$1 part $2"
+  place "$what"
+  job_add "$what" "${KAON_TEST_LIMIT:-200}" "$with" env "${backend[@]}" "${sharing[@]}" KAON_PROGRAM="$build/kaon" KAON_BUILD="$build" KAON_SOURCE="$root" \
+    KAON_TEST_DATA_DEFAULT="$root/../shared/data" KAON_TEST_PART="$2" PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 OMP_NUM_THREADS="$threads" \
+    python3 "$root/tests/system/test_$1.py" "${cases[@]}"
 }
 
 # Tests on several ranks, which take the devices in turn: more ranks than devices share them.
@@ -340,6 +371,7 @@ run_queue() {
   queue_longest_first
   step "${#job_queue[@]} programs, $at_a_time at a time"
   jobs_run "$at_a_time" "$(end_of "${KAON_TEST_SECONDS:-320}")" "$out/tests" ended
+  mps_end
 }
 
 # ---- benchmarks, one at a time ----
@@ -506,12 +538,15 @@ conclude() {
   for kind in FAILED LATE "NOT RUN" SKIPPED; do
     [ "${count[$kind]}" = 0 ] || say "$(printf '%-8s%s' "$kind:" "${which[$kind]%,}")"
   done
-  [ "${count[FAILED]}" = 0 ] || exit 1
+  if [ "${count[FAILED]}" != 0 ]; then
+    [ -z "$mps_was" ] || say "Tests shared the device by MPS, where what one of them breaks ends all that run with it: KAON_TEST_MPS=0 keeps them apart."
+    exit 1
+  fi
   [ "${count[LATE]} ${count["NOT RUN"]}" = "0 0" ] || exit 4
   exit 0
 }
 
-trap 'jobs_kill; say "STOPPED  by a signal after $SECONDS s"; exit 130' INT TERM HUP
+trap 'jobs_kill; mps_end; say "STOPPED  by a signal after $SECONDS s"; exit 130' INT TERM HUP
 deadline=${KAON_GPU_SECONDS:-1000000}
 [ $# -gt 0 ] || { set -- build tests sanitizer bench profile; deadline=${KAON_GPU_SECONDS:-530}; }
 for what in "$@"; do

@@ -71,7 +71,7 @@ struct kaon_lister {
   kaon_listed listed;
   kaon_list_entry *entry; /* device memory */
   int precision;
-  cudaError_t loaded; /* CDP: whether the image is */
+  cudaError_t usable; /* CDP: whether such kernels are */
 };
 
 void kaon_lister_destroy(kaon_lister **lister) {
@@ -83,6 +83,21 @@ void kaon_lister_destroy(kaon_lister **lister) {
   free(l);
 }
 
+/* Whether kernels that launch kernels can be launched here, which a driver refuses under the
+ * Multi-Process Service: by one that has nothing to do, since its column's state is all 0. */
+static cudaError_t try_chain(kaon_lister *l) {
+  kaon_cuda_machine *machine = kaon_cuda_machine_of(l->ctx);
+  kaon_listed idle = l->listed;
+  if (machine->chain == NULL) {
+    const cudaError_t error = kaon_chain_create(&machine->chain);
+    if (error != cudaSuccess) return error;
+  }
+  idle.state = (void *)l->entry;
+  const cudaError_t cleared = cudaMemsetAsync(l->entry, 0, sizeof *idle.state, machine->stream);
+  return cleared != cudaSuccess ? cleared
+                                : kaon_chain_launch(machine->chain, 0, &idle, machine->stream);
+}
+
 static kaon_status build(kaon_lister *l) {
   const size_t room = KAON_RESIDENT_WORDS * sizeof *l->listed.room;
   void *taken = NULL;
@@ -90,8 +105,7 @@ static kaon_status build(kaon_lister *l) {
   l->entry = taken;
   l->listed.entry = taken;
   if (l->form == KAON_ISSUE_CDP) { /* without the image another form does as well */
-    kaon_cuda_machine *machine = kaon_cuda_machine_of(l->ctx);
-    if (machine->chain == NULL) l->loaded = kaon_chain_create(&machine->chain);
+    l->usable = try_chain(l);
     cudaGetLastError();
     return KAON_OK;
   }
@@ -155,10 +169,10 @@ static kaon_status choose_blocks(kaon_lister *l) {
 
 kaon_status kaon_lister_list(kaon_lister *l, const kaon_loop *loop) {
   size_t besides = 0;
-  if (l->loaded != cudaSuccess)
+  if (l->usable != cudaSuccess)
     return kaon_fail(l->ctx, KAON_ERR_UNSUPPORTED,
-                     "cuda: kernels that launch kernels, of CUDA 13, were not loaded: %s",
-                     cudaGetErrorString(l->loaded));
+                     "cuda: kernels that launch kernels (CUDA 13) cannot be launched here: %s",
+                     cudaGetErrorString(l->usable));
   l->list.count = 0;
   l->list.refused = NULL;
   l->list.state = loop->state;

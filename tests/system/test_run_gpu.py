@@ -74,7 +74,8 @@ class RunGpu(system.Case):
         self.program("../kaon", "echo 'nothing works on' $KAON_BACKEND >&2; exit 3")
         status, out, summary = self.run_script("tests", KAON_TEST_JOBS=2)
         self.assertEqual(status, 1, out)
-        for name in ("tune", "invert_program", "memory", "solve_program", "usage"):
+        parts = [f"{name}_program part {part}/3" for name in ("invert", "solve") for part in (1, 2, 3)]
+        for name in ["tune", "memory", "usage"] + parts:
             self.assertRegex(summary, rf"(?m)^FAILED   system_{name} \(status 1\): .*(FAIL|ERROR): test_\w+ ")
         self.assertIn("nothing works on cuda", self.read("out/tests/system_tune.log").decode())
         self.assertIn("Ran 2 tests", self.read("out/tests/system_usage.log").decode())
@@ -137,6 +138,67 @@ class RunGpu(system.Case):
             self.assertEqual(turns[:len(expected)], expected)
             self.assertIn(("begin", "test_vector"), order[:at_a_time + 1], "beside the first of them")
             os.remove(self.path("noted"))
+
+    MPS = """folder=$CUDA_MPS_PIPE_DIRECTORY
+if [ "${1:-}" = -d ]; then
+  %s
+  echo "$folder" >>FOLDER/begun; echo "it began" >"$CUDA_MPS_LOG_DIRECTORY/server.log"
+else
+  read -r word; echo "$word $folder" >>FOLDER/ended
+fi"""
+
+    def mps(self, begin=""):
+        self.program("../bin/nvidia-cuda-mps-control", (self.MPS % begin).replace("FOLDER", self.folder))
+        return self.path("bin") + ":" + os.environ["PATH"]
+
+    def test_programs_share_a_device_by_mps_where_it_is_installed(self):
+        noted = NOTED % (self.path("noted"), self.path("noted"))
+        for name in ("test_vector", "test_solvers", "test_blockcg", "test_solver_histories", "test_context"):
+            self.program(name, "echo mps: $CUDA_MPS_PIPE_DIRECTORY; test -z \"$CUDA_MPS_PIPE_DIRECTORY\" || test -d \"$CUDA_MPS_PIPE_DIRECTORY\"\n" + noted)
+        status, out, summary = self.run_script("tests", KAON_TEST_JOBS=3, PATH=self.mps())
+        self.assertEqual(status, 0, out)
+        self.assertIn("device   shared by MPS", summary)
+        folder = self.read("begun").decode().strip()
+        self.assertEqual(self.read("ended").decode(), f"quit {folder}\n", "begun once, ended once")
+        self.assertFalse(os.path.exists(folder))
+        self.assertEqual(self.read("out/mps.log"), b"it began\n")
+        for name in ("test_vector", "test_solvers", "test_blockcg", "test_solver_histories-mps"):
+            self.assertEqual(self.read(f"out/tests/{name}.log").decode(), f"mps: {folder}\n")
+        self.assertIn("PASSED   test_solver_histories under MPS, ", summary)
+        for name in ("test_solver_histories", "test_context"):
+            self.assertEqual(self.read(f"out/tests/{name}.log"), b"mps:\n", "MPS keeps it from what it tests")
+        order = self.order()
+        self.assertEqual([word for word, _ in order[:3]], ["begin"] * 3, "no turns")
+        self.assertEqual(order[-2:], [("begin", "test_context"), ("end", "test_context")])
+
+    def test_without_mps_the_device_is_shared_in_turn(self):
+        self.program("test_vector", "echo mps: $CUDA_MPS_PIPE_DIRECTORY")
+        status, _, summary = self.run_script("tests", PATH=self.mps("echo 'no such thing here'; exit 1"))
+        self.assertEqual(status, 0)
+        self.assertIn("device   shared in turn: MPS does not start: no such thing here", summary)
+        self.assertEqual(self.read("out/tests/test_vector.log"), b"mps:\n")
+        for settings in ({"KAON_TEST_MPS": 0}, {"CUDA_MPS_PIPE_DIRECTORY": "/theirs"}):
+            self.assertNotIn("MPS", self.run_script("tests", PATH=self.mps(), **settings)[2])
+            self.assertFalse(os.path.exists(self.path("begun")))
+        self.program("test_vector", "exit 1")
+        self.assertIn("KAON_TEST_MPS=0 keeps them apart", self.run_script("tests", PATH=self.mps())[2])
+
+    def test_a_signal_ends_mps(self):
+        self.program("test_a", FOREVER % self.path("test_a"))
+        process = subprocess.Popen(["bash", SCRIPT, "tests"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                   env=self.environment(PATH=self.mps()), preexec_fn=system.default_signals)
+        self.addCleanup(process.kill)
+        for _ in range(100):
+            if os.path.exists(self.path("test_a")):
+                break
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=20)
+        self.assertEqual(process.returncode, 130, out)
+        folder = self.read("begun").decode().strip()
+        self.assertEqual(self.read("ended").decode(), f"quit {folder}\n")
+        self.assertFalse(os.path.exists(folder))
+        self.assert_gone("test_a")
 
     def test_ranks_are_started_by_the_launcher(self):
         self.program("ranks/ranks_good", "echo $KAON_TEST_MACHINE $OMP_NUM_THREADS; [ $KAON_NUMBER != 2 ]")
