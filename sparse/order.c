@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sparse/long_rows.h"
+
 #if defined(__has_include)
 #if __has_include("sparse/orderings.h")
 #include "sparse/orderings.h"
@@ -158,21 +160,30 @@ static void choose_window(const kaon_matrix *matrix, int32_t *order, int64_t ins
   if (better) memcpy(order, s->best, (size_t)rows * sizeof *order);
 }
 
+/* What a row takes of a block. A device has long rows among short ones elsewhere. */
+static int32_t length_in_block(const kaon_csr *given, int64_t i, int64_t limit) {
+  const int64_t length = given->start[i + 1] - given->start[i];
+  return length > limit ? 0 : (int32_t)length;
+}
+
 static kaon_status by_length(const kaon_matrix *matrix, const kaon_csr *given, int window,
                              int64_t inside, int32_t *order, int32_t *other) {
   const size_t rows = (size_t)given->rows;
   sorting s = {.other = other, .length = malloc((rows + 1) * sizeof *s.length)};
   s.trial = malloc((rows + 1) * sizeof *s.trial);
   s.best = malloc((rows + 1) * sizeof *s.best);
+  int64_t entries = 0;
+  const int64_t limit =
+      matrix->ctx->backend->host_accessible ? INT64_MAX : kaon_long_rows_limit(given);
   if (s.length != NULL)
     for (int64_t i = 0; i < given->rows; i++) {
-      s.length[i] = (int32_t)(given->start[i + 1] - given->start[i]);
+      s.length[i] = length_in_block(given, i, limit);
+      entries += s.length[i];
       if (s.length[i] > s.longest) s.longest = s.length[i];
     }
   s.count = malloc(((size_t)s.longest + 2) * sizeof *s.count);
   const int lacking = s.length == NULL || s.trial == NULL || s.best == NULL || s.count == NULL;
-  if (!lacking)
-    choose_window(matrix, order, inside, given->rows, given->start[given->rows], window, &s);
+  if (!lacking) choose_window(matrix, order, inside, given->rows, entries, window, &s);
   free(s.length);
   free(s.trial);
   free(s.best);

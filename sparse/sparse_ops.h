@@ -34,6 +34,33 @@ enum { KAON_STORED_CSR, KAON_STORED_SELL, KAON_STORED_ELL };
 enum { KAON_COLUMNS_WHOLE, KAON_COLUMNS_NARROW, KAON_COLUMNS_SHARED };
 #define KAON_NO_RUN INT32_MIN
 
+/* A unit of a product with long rows: a stretch of columns, all of this rank or all ghosts, and
+ * slices whose entries lie in it. near: its x is worth a copy in shared memory. */
+typedef struct kaon_long_unit {
+  int32_t column, columns; /* the first, and how many */
+  int32_t slice, slices;
+  int32_t near;
+} kaon_long_unit;
+
+/* Rows that are long among short ones, for a device: cut into pieces where their columns go from
+ * one stretch into the next, so that pieces meet the same few x whosever they are. 32 pieces of
+ * about one length, the longest first, are a slice, padded to it, with the j-th entries side by
+ * side. Each piece's sum has a place of its own, a row's side by side; then rows are added up. */
+enum { KAON_LONG_ROOM = 96 << 10 }; /* bytes of x of a stretch */
+typedef struct kaon_long_entries {
+  int64_t rows, pieces, units;
+  int stretch; /* columns at most */
+  const kaon_long_unit *unit;
+  const int64_t *start;   /* [slices + 1] in units of 32 entries */
+  const uint16_t *column; /* from the unit's first on; padding: a piece's last, of value 0 */
+  const void *value;      /* complex: (re, im) */
+  const int32_t *place;   /* [slices * 32] of a piece's sum; -1: padding */
+  void *sum;              /* [pieces * reals] while a product is made, in the table's precision */
+  const int32_t *row;     /* [rows] which ones they are */
+  const int64_t *first;   /* [rows + 1] of a row's sums */
+  const float *scale;     /* half: [rows] */
+} kaon_long_entries;
+
 /* Rows [first, last) of blocks; a chunk of a sum never depends on how rows are shared out. */
 typedef struct kaon_stored_matrix {
   int form;
@@ -54,7 +81,8 @@ typedef struct kaon_stored_matrix {
   const int32_t *line;
   const int32_t *pattern; /* in units of W columns; W times the largest fits into 31 bits */
   const void *value;
-  const float *scale; /* half: one a row, of whole blocks */
+  const float *scale;                     /* half: one a row, of whole blocks */
+  const struct kaon_long_entries *beyond; /* SELL on a device: rows that are empty here; or NULL */
 } kaon_stored_matrix;
 
 /* y = A x on the rows of the part (KAON_ROWS_...), or y = b + a A x where b.data is set (b may be

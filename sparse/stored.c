@@ -2,7 +2,8 @@
  *
  * Which form AUTO takes: blocks of rows (SELL) where their padding is small, since a register or a
  * warp then works on as many rows as it has lanes and reads them side by side; rows one by one
- * (CSR) where it is not. ELL where nothing is gained by starts of blocks. */
+ * (CSR) where it is not. ELL where nothing is gained by starts of blocks. A device has few long
+ * rows among short ones in a form of their own. */
 #include "sparse/stored_work.h"
 
 #include <math.h>
@@ -11,11 +12,12 @@
 #include <string.h>
 
 #include "lib/math/half.h"
+#include "sparse/long_entries.h"
 #include "sparse/order.h"
 
-/* Places an entry up to which SELL is taken. Rows longer than LONG, where there are too few of them to keep a GPU busy by a thread each, are
- * worked on by several threads each, which CSR does (with 3e6 rows of 79 entries it takes 1.3 to
- * 1.6 times as long as SELL: spmv_times). */
+/* Places an entry up to which SELL is taken. Rows longer than LONG, where there are too few of them
+ * to keep a GPU busy by a thread each, are worked on by several threads each, which CSR does (with
+ * 3e6 rows of 79 entries it takes 1.3 to 1.6 times as long as SELL: spmv_times). */
 static const double SELL_MOST = 1.5;
 enum { LONG = 64, FEW = 1 << 15 };
 
@@ -122,7 +124,7 @@ static statistics look(const work *w) {
 static int lanes_of(const statistics *s) {
   const double mean = s->rows > 0 ? (double)s->entries / (double)s->rows : 0;
   int lanes = 1;
-  if ((double)s->longest > 64 * (mean + 1)) return 0;
+  if (kaon_rows_are_skewed(s->rows, s->entries, s->longest)) return 0;
   while (lanes < 32 && lanes < mean) lanes *= 2;
   return lanes;
 }
@@ -136,7 +138,8 @@ static int choose(const work *w, kaon_matrix_format asked, const statistics *s, 
   *why = "rows of a block are of unlike length";
   if ((double)s->sell > SELL_MOST * (double)s->entries) return KAON_STORED_CSR;
   *why = "rows are long enough for several threads each";
-  if (!w->ctx->backend->host_accessible && mean > LONG && w->rows->rows < FEW) return KAON_STORED_CSR;
+  if (!w->ctx->backend->host_accessible && mean > LONG && w->rows->rows < FEW)
+    return KAON_STORED_CSR;
   *why = "rows are all of about one length";
   if (s->ell <= s->sell + s->sell / 100) return KAON_STORED_ELL;
   *why = "rows of a block are of about one length";
@@ -242,9 +245,9 @@ static kaon_status build(work *w, kaon_matrix_format format, int columns) {
   return KAON_OK;
 }
 
-kaon_status kaon_stored_create_as(kaon_context *ctx, const kaon_csr *rows, int64_t interior,
-                                  kaon_precision precision, int values_half,
-                                  kaon_matrix_format format, int columns, kaon_stored **stored) {
+static kaon_status create(kaon_context *ctx, const kaon_csr *rows, int64_t interior,
+                          kaon_precision precision, int values_half, kaon_matrix_format format,
+                          int columns, kaon_stored **stored) {
   kaon_stored *made = calloc(1, sizeof *made);
   *stored = NULL;
   if (made == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: no host memory");
@@ -274,6 +277,42 @@ kaon_status kaon_stored_create_as(kaon_context *ctx, const kaon_csr *rows, int64
   return status;
 }
 
+/* Long rows join the others, and what is said of those. */
+static kaon_status attach(kaon_stored *to, const kaon_long_rows *parts) {
+  kaon_stored_matrix *m = &to->matrix;
+  KAON_TRY(kaon_long_entries_create(to->ctx, parts, m->rows, to->precision, m->half, &to->beyond,
+                                    &to->bytes, &to->index_bytes));
+  const int64_t entries = parts->beyond->start[parts->beyond->rows];
+  m->beyond = to->beyond;
+  m->entries += entries;
+  char text[KAON_STORED_TEXT]; /* of the others */
+  memcpy(text, to->text, sizeof text);
+  snprintf(
+      to->text, sizeof to->text,
+      "%.*s: few rows are much longer than the others, so %lld with %.0f %% of the entries are "
+      "stored by stretches of columns%s",
+      (int)strcspn(text, ":"), text, (long long)parts->beyond->rows,
+      100.0 * (double)entries / (double)m->entries, strstr(text, " ("));
+  return KAON_OK;
+}
+
+kaon_status kaon_stored_create_as(kaon_context *ctx, const kaon_csr *rows, int64_t interior,
+                                  kaon_precision precision, int values_half,
+                                  kaon_matrix_format format, int columns, kaon_stored **stored) {
+  kaon_long_rows parts = {0};
+  *stored = NULL;
+  if (format == KAON_STORE_AUTO && !ctx->backend->host_accessible)
+    KAON_TRY(kaon_long_rows_divide(ctx, rows, ctx->backend->width, &parts));
+  if (parts.kept == NULL)
+    return create(ctx, rows, interior, precision, values_half, format, columns, stored);
+  kaon_status status =
+      create(ctx, parts.kept, interior, precision, values_half, KAON_STORE_SELL, columns, stored);
+  if (status == KAON_OK) status = attach(*stored, &parts);
+  if (status != KAON_OK) kaon_stored_destroy(stored);
+  kaon_long_rows_clear(&parts);
+  return status;
+}
+
 kaon_status kaon_stored_create(kaon_context *ctx, const kaon_csr *rows, int64_t interior,
                                kaon_precision precision, int values_half, kaon_matrix_format format,
                                kaon_stored **stored) {
@@ -285,6 +324,7 @@ void kaon_stored_destroy(kaon_stored **stored) {
   kaon_stored *gone = *stored;
   *stored = NULL;
   if (--gone->references > 0) return;
+  kaon_long_entries_destroy(gone->ctx, &gone->beyond);
   kaon_pool_give(gone->ctx, (void *)(uintptr_t)gone->matrix.start);
   kaon_pool_give(gone->ctx, (void *)(uintptr_t)gone->matrix.column);
   kaon_pool_give(gone->ctx, (void *)(uintptr_t)gone->matrix.value);

@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 
+#include "sparse/long_entries.h"
 #include "tests/util/sparse_bed.h"
 
 /* Of one value type: 0 double, 1 single, 2 16 bits. */
@@ -157,6 +158,193 @@ static void rows_are_shared_out(kaon_context *ctx, const char *name) {
   }
 }
 
+/* The library's own choice: the others in blocks and the long rows apart, on a device; parts, b,
+ * sums and closed columns as everywhere. */
+static void long_rows_apart(kaon_context *ctx, const char *name) {
+  static const struct {
+    int columns;
+    unsigned closed;
+    int type, reals;
+    int64_t rows, length;
+  } cases[] = {{1, 0, 0, 1, 130000, 1400}, {1, 0, 1, 1, 60000, 1000}, {1, 0, 2, 1, 70000, 1200},
+               {3, 2, 0, 1, 60000, 1000},  {1, 0, 0, 2, 60000, 1000}, {4, 1, 1, 2, 60000, 900},
+               {8, 8, 2, 1, 60000, 1000},  {2, 0, 2, 2, 60000, 1000}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const int width = ctx->backend->width;
+    const int64_t interior = cases[i].rows / 2 / width;
+    const stored_shape shape =
+        shape_of(cases[i].type, KAON_STORED_CSR, KAON_COLUMNS_WHOLE, 0, 0, interior);
+    kaon_csr csr = make_skewed(cases[i].rows, cases[i].reals, cases[i].length, interior * width);
+    bed b;
+    bed_open_made(&b, ctx, &csr, &shape, cases[i].columns, cases[i].closed);
+    const kaon_long_entries *beyond = b.stored.matrix.beyond;
+    assert_true((beyond != NULL) == !ctx->backend->host_accessible);
+    if (beyond != NULL) {
+      assert_int_equal(beyond->rows, (cases[i].rows - 37 + 199) / 200);
+      assert_true(beyond->units > 1 && beyond->pieces > beyond->rows);
+      assert_true(strstr(b.made->text, "few rows are much longer") != NULL);
+      assert_int_equal(b.stored.matrix.entries, csr.start[csr.rows]);
+    }
+    const double worst = check_calls(&b, CALLS);
+    check_bits(&b, calls[1]);
+    print_message("%s, long rows apart, case %d, %s: error / bound %.3f\n", name, (int)i,
+                  b.made->text, worst);
+    bed_close(&b);
+    free_rows(&csr);
+    assert_true(worst <= 1);
+  }
+}
+
+/* Every row is in one of the two parts, whole. */
+static void check_division(const kaon_csr *csr, int width) {
+  kaon_long_rows parts;
+  int64_t n = 0, places = 0;
+  must(NULL, kaon_long_rows_divide(NULL, csr, width, &parts));
+  assert_non_null(parts.kept);
+  for (int64_t i = 0, most = 0; i < csr->rows; i++) {
+    const int apart = n < parts.beyond->rows && parts.row[n] == i;
+    const kaon_csr *in = apart ? parts.beyond : parts.kept;
+    const int64_t row = apart ? n++ : i, length = csr->start[i + 1] - csr->start[i];
+    const size_t reals = (size_t)csr->reals;
+    assert_int_equal(in->start[row + 1] - in->start[row], length);
+    assert_memory_equal(in->column + in->start[row], csr->column + csr->start[i],
+                        (size_t)length * sizeof *csr->column);
+    assert_memory_equal(in->value + in->start[row] * csr->reals,
+                        csr->value + csr->start[i] * csr->reals,
+                        (size_t)length * reals * sizeof *csr->value);
+    if (apart) assert_int_equal(parts.kept->start[i + 1], parts.kept->start[i]);
+    if (i % width == 0) most = 0;
+    if (!apart && length > most) most = length;
+    if (i % width == width - 1 || i == csr->rows - 1) places += most * width;
+  }
+  assert_int_equal(n, parts.beyond->rows);
+  assert_true(places < 3 * csr->start[csr->rows]);
+  kaon_long_rows_clear(&parts);
+}
+
+static void check_whole(const kaon_csr *csr, int width) {
+  kaon_long_rows parts;
+  must(NULL, kaon_long_rows_divide(NULL, csr, width, &parts));
+  assert_null(parts.kept);
+  assert_null(parts.beyond);
+  assert_null(parts.row);
+}
+
+static void long_rows_are_found(void **state) {
+  (void)state;
+  kaon_csr csr = make_skewed(60000, 1, 1000, 30000);
+  check_division(&csr, 32);
+  check_division(&csr, 8);
+  free_rows(&csr);
+  csr = make_skewed(60001, 2, 1000, 40000); /* the last block is not full */
+  check_division(&csr, 32);
+  free_rows(&csr);
+  csr = make_skewed(60000, 1, 30000, 30000); /* the others are next to nothing */
+  check_whole(&csr, 32);
+  free_rows(&csr);
+  csr = make_skewed(6000, 1, 1000, 3000); /* small */
+  check_whole(&csr, 32);
+  free_rows(&csr);
+  csr = make_stencil(64040, 1, 64040);
+  check_whole(&csr, 32);
+  free_rows(&csr);
+  csr = empty_rows(0, 1, 1);
+  check_whole(&csr, 32);
+  free_rows(&csr);
+}
+
+/* What a device would add up, in its order but in plain C: entry by entry, sum[row] += v x. Every
+ * place of a sum is written once. */
+static void walk(const kaon_long_entries *e, int reals, int64_t own, const double *x, double *sum,
+                 double *size) {
+  char *written = stored_room((size_t)e->pieces);
+  double *pieces = stored_room((size_t)(e->pieces * reals) * sizeof *pieces);
+  double *sizes = stored_room((size_t)e->pieces * sizeof *sizes);
+  int64_t slice = 0;
+  for (int64_t u = 0; u < e->units; u++) {
+    const kaon_long_unit *unit = &e->unit[u];
+    assert_int_equal(unit->slice, slice);
+    assert_true(unit->slices > 0 && unit->columns > 0 && unit->columns <= e->stretch);
+    assert_true(unit->column >= own || unit->column + unit->columns <= own);
+    for (slice = unit->slice; slice < unit->slice + unit->slices; slice++)
+      for (int lane = 0; lane < 32; lane++) {
+        const int64_t place = e->place[slice * 32 + lane];
+        if (place < 0) continue;
+        assert_true(place < e->pieces && !written[place]);
+        written[place] = 1;
+        for (int64_t j = e->start[slice]; j < e->start[slice + 1]; j++) {
+          const int64_t at = j * 32 + lane, column = unit->column + e->column[at];
+          assert_true(e->column[at] < unit->columns);
+          const double *v = (const double *)e->value + at * reals, *y = x + column * reals;
+          for (int c = 0; c < reals; c++) sizes[place] += fabs(v[c]) * 2;
+          pieces[place * reals] += reals == 2 ? v[0] * y[0] - v[1] * y[1] : v[0] * y[0];
+          if (reals == 2) pieces[place * 2 + 1] += v[0] * y[1] + v[1] * y[0];
+        }
+      }
+  }
+  for (int64_t i = 0; i < e->rows; i++)
+    for (int64_t n = e->first[i]; n < e->first[i + 1]; n++) {
+      assert_true(written[n]);
+      for (int c = 0; c < reals; c++) sum[i * reals + c] += pieces[n * reals + c];
+      size[i] += sizes[n];
+    }
+  assert_int_equal(e->first[e->rows], e->pieces);
+  free(written), free(pieces), free(sizes);
+}
+
+static void check_entries(kaon_context *ctx, const kaon_csr *csr) {
+  const int reals = csr->reals;
+  kaon_long_rows parts;
+  kaon_long_entries *e;
+  int64_t bytes = 0, index_bytes = 0;
+  const int64_t before = kaon_pool_usage(ctx).now;
+  must(ctx, kaon_long_rows_divide(ctx, csr, 32, &parts));
+  assert_non_null(parts.beyond);
+  const kaon_csr *a = parts.beyond;
+  must(ctx,
+       kaon_long_entries_create(ctx, &parts, csr->rows, KAON_DOUBLE, 0, &e, &bytes, &index_bytes));
+  double *x = stored_room((size_t)(csr->columns * reals) * sizeof *x);
+  double *sum = stored_room((size_t)(a->rows * reals) * sizeof *sum);
+  double *size = stored_room((size_t)a->rows * sizeof *size);
+  for (int64_t i = 0; i < csr->columns * reals; i++) x[i] = test_uniform(&seed);
+  walk(e, reals, csr->rows, x, sum, size);
+  for (int64_t i = 0; i < a->rows; i++) {
+    long double found[2] = {0, 0};
+    for (int64_t n = a->start[i]; n < a->start[i + 1]; n++) {
+      const double *v = a->value + n * reals, *y = x + a->column[n] * reals;
+      found[0] += reals == 2 ? (long double)v[0] * y[0] - (long double)v[1] * y[1]
+                             : (long double)v[0] * y[0];
+      if (reals == 2) found[1] += (long double)v[0] * y[1] + (long double)v[1] * y[0];
+    }
+    const double n = (double)(a->start[i + 1] - a->start[i]);
+    for (int c = 0; c < reals; c++)
+      assert_true(fabsl(found[c] - sum[i * reals + c]) <= (2 * n + 6) * 0x1p-53 * size[i]);
+  }
+  assert_true(bytes > (2 + 8 * reals) * a->start[a->rows] && index_bytes < bytes);
+  assert_true(kaon_pool_usage(ctx).now - before >= bytes);
+  kaon_long_entries_destroy(ctx, &e);
+  assert_int_equal(kaon_pool_usage(ctx).now, before);
+  kaon_long_rows_clear(&parts);
+  free(x), free(sum), free(size);
+}
+
+static void long_entries_hold_the_rows(void **state) {
+  (void)state;
+  kaon_context *ctx = NULL;
+  const kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  must(NULL, machine_open(KAON_ISA_SCALAR, options, &ctx));
+  kaon_csr csr = make_skewed(60000, 1, 1000, 30000);
+  check_entries(ctx, &csr);
+  free_rows(&csr);
+  csr = make_skewed(60001, 2, 1000, 40000);
+  check_entries(ctx, &csr);
+  free_rows(&csr);
+  csr = make_skewed(130000, 1, 1300, 129000);
+  check_entries(ctx, &csr);
+  free_rows(&csr);
+  kaon_context_destroy(&ctx);
+}
+
 /* Processors have nothing of the kind: there the cases themselves are tried. */
 static void on_machines(void (*check)(kaon_context *, const char *)) {
   static const int machines[] = {MACHINE_CPU, MACHINE_CUDA};
@@ -181,8 +369,14 @@ static void shared_rows(void **state) {
   on_machines(rows_are_shared_out);
 }
 
+static void long_rows(void **state) {
+  (void)state;
+  on_machines(long_rows_apart);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(several_columns),
-                                     cmocka_unit_test(shared_rows)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(several_columns), cmocka_unit_test(shared_rows), cmocka_unit_test(long_rows),
+      cmocka_unit_test(long_rows_are_found), cmocka_unit_test(long_entries_hold_the_rows)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,8 +71,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, RESIDENT)
   kaon_wait_for_previous();
   columns_ask<1>(a, &cols);
   for (int share = own; share < p.picks; share += a.chunks) message_pick(p, share);
-  if (cols.open != 0)
-    rows_add<HALF, false>(a, own * KAON_WARPS + warp, p.interior, sum[0]);
+  if (cols.open != 0) rows_add<HALF, false>(a, own * KAON_WARPS + warp, p.interior, sum[0]);
   const int behind = a.chunks - 1 - (int)blockIdx.x;
   if (behind < p.waiting) {
     rows_call b = a;
@@ -102,7 +101,9 @@ extern "C" int KAON_EXPORT(kaon_spmv_posted)(const kaon_launch *launch, const ka
   posted_call p = {};
   p.rows = rows_of(launch, args);
   sell_warps(m, &p.rows);
-  if (m->form == KAON_STORED_CSR || m->reals != 1 || args->nrhs != 1 || p.rows.lanes > 1) return 0;
+  if (m->form == KAON_STORED_CSR || m->beyond != NULL || m->reals != 1 || args->nrhs != 1 ||
+      p.rows.lanes > 1)
+    return 0;
   p.rows.most = RESIDENT * MULTIPROCESSORS;
   rows_share_out(launch, args, KAON_THREADS, &p.rows);
   p.rows.ghosts = post->message[0].arrived;

@@ -24,8 +24,8 @@ static __device__ __forceinline__ slice slice_read(const rows_call &a, int block
   return s;
 }
 
-/* Asks the second-level cache for what is a block's own of the first COUNT entries of each row, before
- * it is known that the kernel before has ended: nobody's result (kaon_launch.early). */
+/* Asks the second-level cache for what is a block's own of the first COUNT entries of each row,
+ * before it is known that the kernel before has ended: nobody's result (kaon_launch.early). */
 template <int REALS, int HALF, int COUNT>
 static __device__ __forceinline__ void slice_prefetch(const rows_call &a, int block) {
   constexpr int bytes = REALS * (HALF ? 2 : (int)sizeof(real));
@@ -119,18 +119,35 @@ static __device__ __forceinline__ void row_add(const rows_call &a, int block, in
   if (left > 0) rest_add<REALS, HALF, BATCH - 1, KIND, GHOSTS>(a, block, at, list, left, s);
 }
 
-/* Rows of blocks `block`, block + step, ... of a part that meets no ghost, a warp a block: y and
- * the sums of a thread, which stand APART. Which list a block has is asked for a turn ahead. */
+/* Blocks of rows of a warp: block, block + step, ... below end. */
+typedef struct sell_share {
+  int block, end, step;
+} sell_share;
+
+/* Those of a chunk. Where columns are each block's own they follow one another, so that x which
+ * neighbours share is in the first-level cache still; blocks that share lists are those of grids,
+ * whose planes come from the second level, and there all chunks go through the rows together. */
+template <int KIND>
+static __device__ __forceinline__ sell_share sell_share_of(const rows_call &a, int chunk) {
+  const int warp = (int)threadIdx.x / 32, step = a.chunks * KAON_WARPS;
+  if (sell_shares<KIND>(a)) return {a.first + chunk * KAON_WARPS + warp, a.last, step};
+  const int each = (a.last - a.first + step - 1) / step * KAON_WARPS;
+  const int begin = a.first + chunk * each;
+  return {begin + warp, begin + each < a.last ? begin + each : a.last, KAON_WARPS};
+}
+
+/* Rows of a part that meets no ghost, a warp a block: y and the sums of a thread, which stand
+ * APART. Which list a block has is asked for a turn ahead. */
 template <int REALS, int HALF, int BATCH, int KIND, int APART>
-static __device__ __forceinline__ void sell_rows(const rows_call &a, int block, int step,
+static __device__ __forceinline__ void sell_rows(const rows_call &a, const sell_share &share,
                                                  double *sum) {
   const int lane = threadIdx.x % 32;
-  int next = sell_list<KIND>(a, block);
-  for (; block < a.last; block += step) {
+  int block = share.block, next = sell_list<KIND>(a, block);
+  for (; block < share.end; block += share.step) {
     const int row = block * KAON_LANES + lane, list = next;
     const slice mine = slice_read(a, block);
     const row_others<REALS> others = row_ask<REALS>(a, row);
-    next = sell_list<KIND>(a, block + step);
+    next = sell_list<KIND>(a, block + share.step);
     kaon_packet<real, REALS> s = {};
     row_add<REALS, HALF, BATCH, KIND, false>(a, block, mine.at * KAON_LANES + lane, list,
                                              mine.length, 0, &s);
@@ -165,13 +182,14 @@ static __host__ __device__ constexpr int sell_batch() {
 /* The blocks of rows of a chunk, a warp each. All threads. */
 template <int REALS, int HALF>
 static __device__ __forceinline__ void sell_chunk(const rows_call &a, int chunk, double *sum) {
-  sell_rows<REALS, HALF, sell_batch<REALS>(), SELL_ANY, 1>(
-      a, a.first + chunk * KAON_WARPS + (int)(threadIdx.x / 32), a.chunks * KAON_WARPS, sum);
+  sell_rows<REALS, HALF, sell_batch<REALS>(), SELL_ANY, 1>(a, sell_share_of<SELL_ANY>(a, chunk),
+                                                           sum);
 }
 
 /* The same where rows meet ghosts, or a.lanes warps share a block of rows. */
 template <int REALS, int HALF>
-static __device__ __forceinline__ void sell_shared_chunk(const rows_call &a, int chunk, double *sum) {
+static __device__ __forceinline__ void sell_shared_chunk(const rows_call &a, int chunk,
+                                                         double *sum) {
   constexpr int BATCH = sell_batch<REALS>();
   const int lane = threadIdx.x % 32, own = threadIdx.x / 32 >> a.shift;
   const int part = threadIdx.x / 32 & (a.lanes - 1), each = KAON_WARPS >> a.shift;

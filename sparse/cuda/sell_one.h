@@ -17,8 +17,8 @@ static __global__ void __launch_bounds__(KAON_THREADS, RESIDENT)
   extern __shared__ double waiting[]; /* [sum][thread] */
   double sum[1][ROW_SUMS];
   columns cols = {0, 1, 0};
-  const int first = a.first + (int)(blockIdx.x * KAON_WARPS + threadIdx.x / 32);
-  if (a.early) slice_prefetch<REALS, HALF, BATCH>(a, first);
+  const sell_share share = sell_share_of<KIND>(a, (int)blockIdx.x);
+  if (a.early) slice_prefetch<REALS, HALF, BATCH>(a, share.block);
   kaon_wait_for_previous();
   columns_ask<1>(a, &cols);
   if (cols.open == 0) return;
@@ -26,8 +26,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, RESIDENT)
 #pragma unroll
   for (int i = 0; i < ROW_SUMS; i++)
     if (sums) waiting[i * KAON_THREADS + threadIdx.x] = 0;
-  sell_rows<REALS, HALF, BATCH, KIND, KAON_THREADS>(a, first, a.chunks * KAON_WARPS,
-                                                    waiting + threadIdx.x);
+  sell_rows<REALS, HALF, BATCH, KIND, KAON_THREADS>(a, share, waiting + threadIdx.x);
 #pragma unroll
   for (int i = 0; i < ROW_SUMS; i++) sum[0][i] = sums ? waiting[i * KAON_THREADS + threadIdx.x] : 0;
   columns_finish<1>(a, cols, (int)blockIdx.x, sum);

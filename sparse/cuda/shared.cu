@@ -12,7 +12,7 @@
  */
 #include "sparse/cuda/rows.h"
 
-#include "blas/cuda/kernels.h"
+#include "sparse/cuda/sums_apart.h"
 
 /* Items of a tile, and of a thread; doubles that a carry takes (re, im, row); entries a thread of a
  * group, from which on a row is long, and how many of these a tile can have; multiprocessors for
@@ -357,25 +357,6 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   real *y = (real *)a.rows.y + (number_at(a.rows, (int)row) + column * KAON_LANES) * a.reals;
   const real factor = shared_scale(a, (int)row) * (a.rows.b != NULL ? a.rows.a : (real)1);
   for (int c = 0; c < a.reals; c++) y[c] += factor * (real)(c == 0 ? s[0] : s[1]);
-}
-
-/* The sums of all rows, when they are written. */
-static void sums_apart(const kaon_launch *launch, const kaon_spmv_args *args) {
-  const kaon_stored_matrix *m = args->matrix;
-  kaon_update_args sums = {};
-  sums.shape.nblocks = m->blocks;
-  sums.shape.width = KAON_LANES;
-  sums.shape.ncomp = m->reals;
-  sums.shape.nrhs = args->nrhs;
-  sums.shape.complex_space = m->reals == 2;
-  sums.v[0] = args->w.data != NULL ? args->w : args->y;
-  sums.v[1] = args->y;
-  sums.gate = args->gate;
-  sums.sum = args->sum;
-  sums.sum.slot[0] = args->sum.slot[1];
-  sums.sum.slot[1] = args->sum.slot[2];
-  sums.sum.slot[2] = args->sum.slot[0];
-  KAON_EXPORT(kaon_dot)(launch, &sums);
 }
 
 template <int REALS>

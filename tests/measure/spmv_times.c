@@ -76,7 +76,9 @@ static void own_form(bed *b, int type, const kaon_csr *rows) {
   const int csr = m->form == KAON_STORED_CSR;
   printf("%s, %s: the library stores it as %s\n", b->name, type_names[type], stored->text);
   snprintf(name, sizeof name, "auto %s%s%s", forms[m->form], kinds[m->columns],
-           csr && m->lanes == 0 ? " shared out" : "");
+           m->beyond != NULL      ? " and long rows"
+           : csr && m->lanes == 0 ? " shared out"
+                                  : "");
   b->lanes = m->lanes;
   row.lanes = csr ? m->lanes : 0;
   row.index = (double)stored->index_bytes;

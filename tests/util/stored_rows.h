@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "lib/context.h"
+#include "lib/math/half.h"
 #include "sparse/csr.h"
 #include "sparse/sparse_ops.h"
 
@@ -18,6 +19,7 @@ typedef struct stored_shape {
   int form, half, wide, lanes;
   int columns;      /* KAON_COLUMNS_...; NARROW only where columns are near each other */
   int64_t interior; /* blocks that meet no ghost */
+  int rounded;      /* half: integers by the library's way of rounding */
 } stored_shape;
 
 typedef struct stored_rows {
@@ -33,6 +35,8 @@ static inline int16_t stored_integer(double value, float largest) {
 }
 
 static inline double stored_number(double value, float largest, const stored_shape *shape) {
+  if (shape->half && shape->rounded)
+    return (double)lrintf((float)value * kaon_half_factor(largest)) * largest / 32767;
   if (shape->half) return (double)stored_integer(value, largest) * largest / 32767;
   return shape->precision == KAON_DOUBLE ? value : (double)(float)value;
 }

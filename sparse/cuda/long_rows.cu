@@ -1,0 +1,173 @@
+/* long_rows.cu - what long rows add to a product whose other rows are in SELL, on the GPU
+ * (kaon_long_entries). A block of threads has a unit: the x of its stretch of columns in shared
+ * memory, from where numbers all over it come in a few cycles, and slices of 32 pieces of rows, a
+ * warp a slice, a thread a piece. What comes from memory is then the matrix alone, side by side:
+ * rows taken one by one read a sector of 32 bytes of the second-level cache for each x, which is
+ * what bounded them. Each piece leaves its sum, and a second kernel adds those of a row, a warp a
+ * row, always in one order. A column of the vectors at a time, since sums have room for one. */
+#include "sparse/cuda/sums_apart.h"
+
+enum { LONG_THREADS = 512, LONG_RESIDENT = 2 };
+
+typedef struct long_call {
+  rows_call rows; /* of vectors, the gate and a */
+  kaon_long_entries of;
+  int reals, half, column;
+} long_call;
+
+/* Entries of a thread on their way. */
+template <int REALS>
+static __host__ __device__ constexpr int long_batch() {
+  return REALS * (int)sizeof(real) > 8 ? 3 : 6;
+}
+
+/* Where the x of a unit begin, and of which array: those of other units' ranks are ghosts. */
+typedef struct unit_source {
+  const void *x;
+  int first;
+} unit_source;
+
+static __device__ __forceinline__ unit_source unit_of(const long_call &a, int column) {
+  const bool own = column < a.rows.rows;
+  return {own ? a.rows.x : a.rows.ghosts, own ? column : column - a.rows.rows};
+}
+
+template <int REALS>
+static __device__ __forceinline__ kaon_packet<real, REALS> far_number(const long_call &a,
+                                                                      const unit_source &s, int c) {
+  const int64_t at = number_at(a.rows, s.first + c) + a.column * KAON_LANES;
+  return ((const kaon_packet<real, REALS> *)s.x)[at];
+}
+
+/* The slices of a unit; NEAR: its x are in shared memory. */
+template <int REALS, int HALF, bool NEAR>
+static __device__ __forceinline__ void slices_add(const long_call &a, const kaon_long_unit &u,
+                                                  const unit_source &source,
+                                                  const kaon_packet<real, REALS> *near) {
+  typedef kaon_packet<real, REALS> number;
+  constexpr int BATCH = long_batch<REALS>();
+  const int lane = threadIdx.x % 32, last = u.slice + u.slices;
+  const uint64_t policy = matrix_policy(a.rows);
+  for (int s = u.slice + (int)threadIdx.x / 32; s < last; s += LONG_THREADS / 32) {
+    const int64_t begin = __ldg(a.of.start + s);
+    int left = (int)(__ldg(a.of.start + s + 1) - begin);
+    int64_t at = begin * KAON_LANES + lane;
+    const int place = shared_read(a.of.place + (int64_t)s * KAON_LANES + lane);
+    number sum = {};
+#pragma unroll 1
+    for (; left > 0; left -= BATCH, at += BATCH * KAON_LANES) {
+      entry<REALS, HALF> v[BATCH];
+      int c[BATCH];
+      number x[BATCH];
+#pragma unroll
+      for (int i = 0; i < BATCH; i++)
+        if (i < left) v[i] = entry_read<REALS, HALF>(a.of.value, at + i * KAON_LANES, policy);
+#pragma unroll
+      for (int i = 0; i < BATCH; i++)
+        if (i < left) c[i] = narrow_read(a.of.column + at + i * KAON_LANES, policy);
+#pragma unroll
+      for (int i = 0; i < BATCH; i++)
+        if (i < left) x[i] = NEAR ? near[c[i]] : far_number<REALS>(a, source, c[i]);
+#pragma unroll
+      for (int i = 0; i < BATCH; i++)
+        if (i < left) number_add<REALS>(&sum, entry_number<REALS, HALF>(v[i]), x[i]);
+    }
+    if (place >= 0) ((number *)a.of.sum)[place] = sum;
+  }
+}
+
+template <int REALS>
+static __device__ __forceinline__ void unit_add(const long_call &a, const kaon_long_unit &u,
+                                                void *room) {
+  typedef kaon_packet<real, REALS> number;
+  const unit_source source = unit_of(a, u.column);
+  number *near = (number *)room;
+  if (u.near) {
+    for (int c = (int)threadIdx.x; c < u.columns; c += LONG_THREADS)
+      near[c] = far_number<REALS>(a, source, c);
+    __syncthreads();
+  }
+#if defined(KAON_PREC_SINGLE)
+  if (a.half) {
+    if (u.near)
+      slices_add<REALS, 1, true>(a, u, source, near);
+    else
+      slices_add<REALS, 1, false>(a, u, source, near);
+    return;
+  }
+#endif
+  if (u.near)
+    slices_add<REALS, 0, true>(a, u, source, near);
+  else
+    slices_add<REALS, 0, false>(a, u, source, near);
+}
+
+static __global__ void __launch_bounds__(LONG_THREADS, LONG_RESIDENT)
+    long_kernel(const __grid_constant__ long_call a) {
+  extern __shared__ __align__(16) unsigned char near[];
+  const kaon_long_unit u = a.of.unit[blockIdx.x];
+  kaon_wait_for_previous();
+  if (!gate_open(a.rows.sums.gate, a.column)) return;
+  if (a.reals == 1)
+    unit_add<1>(a, u, near);
+  else
+    unit_add<2>(a, u, near);
+  kaon_let_next_start();
+}
+
+template <int REALS>
+static __device__ __forceinline__ void pieces_add(const long_call &a, int n) {
+  typedef kaon_packet<real, REALS> number;
+  const int lane = threadIdx.x % 32;
+  const int64_t end = a.of.first[n + 1];
+  const int row = a.of.row[n];
+  real s[REALS] = {};
+#pragma unroll 4
+  for (int64_t i = a.of.first[n] + lane; i < end; i += 32) {
+    const number piece = ((const number *)a.of.sum)[i];
+#pragma unroll
+    for (int c = 0; c < REALS; c++) s[c] += piece.v[c];
+  }
+#pragma unroll
+  for (int c = 0; c < REALS; c++)
+    for (int other = 16; other > 0; other /= 2) s[c] += __shfl_xor_sync(0xffffffffu, s[c], other);
+  if (lane != 0) return;
+  const real scale = a.half ? (real)(a.of.scale[n] * (1.0f / 32767)) : (real)1;
+  number *y = (number *)a.rows.y + number_at(a.rows, row) + a.column * KAON_LANES;
+  number sum = *y;
+#pragma unroll
+  for (int c = 0; c < REALS; c++) sum.v[c] += a.rows.a * scale * s[c];
+  *y = sum;
+}
+
+static __global__ void __launch_bounds__(KAON_THREADS)
+    pieces_kernel(const __grid_constant__ long_call a) {
+  const int64_t n = (int64_t)blockIdx.x * KAON_WARPS + threadIdx.x / 32;
+  kaon_wait_for_previous();
+  if (!gate_open(a.rows.sums.gate, a.column) || n >= a.of.rows) return;
+  if (a.reals == 1)
+    pieces_add<1>(a, (int)n);
+  else
+    pieces_add<2>(a, (int)n);
+}
+
+/* Behind the other rows of the last part: where long rows meet ghosts is not asked. */
+extern "C" void KAON_EXPORT(kaon_spmv_long)(const kaon_launch *launch, const kaon_spmv_args *args) {
+  const kaon_stored_matrix *m = args->matrix;
+  if (args->part == KAON_ROWS_INTERIOR) return;
+  long_call a = {};
+  a.rows = rows_of(launch, args);
+  a.rows.sums.gate = args->gate;
+  if (args->b.data == NULL) a.rows.a = 1;
+  a.of = *m->beyond;
+  a.reals = m->reals;
+  a.half = m->half;
+  const unsigned room = (unsigned)(a.of.stretch * m->reals * (int)sizeof(real));
+  const unsigned rows = (unsigned)((a.of.rows + KAON_WARPS - 1) / KAON_WARPS);
+  cudaFuncSetAttribute(long_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, KAON_LONG_ROOM);
+  for (a.column = 0; a.column < args->nrhs; a.column++) {
+    kaon_cuda_launch(launch, long_kernel, (unsigned)a.of.units, LONG_THREADS, a, room);
+    kaon_cuda_launch(launch, pieces_kernel, rows, KAON_THREADS, a);
+  }
+  if (args->sum.state != NULL) sums_apart(launch, args);
+}
