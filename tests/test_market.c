@@ -3,6 +3,7 @@
 #include <locale.h>
 #include <math.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <zlib.h>
 
 #include "test_io_common.h"
@@ -339,6 +340,26 @@ static void other_shapes_and_too_much_memory_are_refused_before_entries(void **s
   assert_non_null(strstr(kaon_last_error(NULL), "0.001 GB"));
 }
 
+/* Found by fuzzing: 4.8 GB were asked for, and looked through. */
+static void rows_without_columns_take_no_room(void **state) {
+  (void)state;
+  static const char text[] = REAL "600000000 0 0\n";
+  kaon_bytes bytes;
+  kaon_market_options options = KAON_MARKET_OPTIONS_INIT;
+  kaon_market_header header;
+  struct rusage before, after;
+  double *values = NULL;
+  options.duplicates = KAON_CSR_REFUSE;
+  kaon_bytes_from_memory(NAME, text, sizeof text - 1, &bytes);
+  getrusage(RUSAGE_SELF, &before);
+  assert_ok(kaon_market_read_dense(NULL, &bytes, &options, &header, &values));
+  getrusage(RUSAGE_SELF, &after);
+  assert_int_equal(header.rows, 600000000);
+  assert_int_equal(header.columns, 0);
+  assert_true(after.ru_maxrss - before.ru_maxrss < 100000); /* KiB */
+  free(values);
+}
+
 /* Every rank collects all of an array, and of a triangle twice its share: its rows and columns. */
 static void memory_of_ranks_is_counted(void **state) {
   (void)state;
@@ -562,6 +583,7 @@ int main(void) {
       cmocka_unit_test(every_malformed_file_is_answered_with_its_line),
       cmocka_unit_test(nul_bytes_and_long_lines_are_refused),
       cmocka_unit_test(other_shapes_and_too_much_memory_are_refused_before_entries),
+      cmocka_unit_test(rows_without_columns_take_no_room),
       cmocka_unit_test(memory_of_ranks_is_counted),
       cmocka_unit_test(blocks_threads_and_compression_change_nothing),
       cmocka_unit_test(members_follow_one_another),
