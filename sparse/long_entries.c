@@ -266,6 +266,7 @@ static kaon_status upload(work *w, kaon_precision precision, kaon_long_entries *
   to->first = device[FIRSTS];
   to->scale = device[SCALES];
   to->rows = w->a->rows;
+  to->entries = w->a->start[w->a->rows];
   to->pieces = w->stretch_first[w->stretches];
   to->units = w->units;
   to->stretch = w->stretch;

@@ -113,7 +113,7 @@ static kaon_status fill(const kaon_context *ctx, const kaon_csr *a, int width, c
 
 kaon_status kaon_long_rows_divide(const kaon_context *ctx, const kaon_csr *rows, int width,
                                   kaon_long_rows *parts) {
-  const int64_t entries = rows->start[rows->rows], limit = kaon_long_rows_limit(rows);
+  const int64_t limit = kaon_long_rows_limit(rows);
   const int64_t blocks = (rows->rows + width - 1) / width;
   division d = {0};
   *parts = (kaon_long_rows){0};
@@ -123,8 +123,7 @@ kaon_status kaon_long_rows_divide(const kaon_context *ctx, const kaon_csr *rows,
     return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: no host memory for %lld blocks of rows",
                      (long long)blocks);
   count(rows, width, limit, &d);
-  kaon_status status = KAON_OK;
-  if (d.rows > 0 && d.kept >= entries / 4) status = fill(ctx, rows, width, &d, parts);
+  const kaon_status status = fill(ctx, rows, width, &d, parts);
   free(d.places);
   if (status != KAON_OK) kaon_long_rows_clear(parts);
   return status;

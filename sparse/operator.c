@@ -37,6 +37,7 @@ typedef struct product {
   kaon_stored *plain, *dagger;
   int values_half;
   kaon_matrix_format format;
+  int ends_kept; /* on every rank: `takes` */
 } product;
 
 static const kaon_operator_ops product_ops;
@@ -313,6 +314,24 @@ static kaon_status make(family *f, kaon_precision precision, int values_half,
   return status;
 }
 
+/* Kernels of one column end their sums with kept ones (columns_finish in sparse/cuda/rows.h), but
+ * for those whose sums are another kernel's (sums_apart.h). */
+static int ends_kept(const kaon_stored_matrix *m) {
+  return m->beyond == NULL && (m->form != KAON_STORED_CSR || m->lanes > 0);
+}
+
+/* What all ranks have come to, and what they can do alike; *A is NULL on failure. */
+static kaon_status agree(const kaon_context *ctx, kaon_status status, kaon_operator **A) {
+  status = kaon_agree(ctx, status);
+  if (status == KAON_OK) {
+    double lacking = !ends_kept(&self_of(*A)->plain->matrix);
+    status = kaon_comm_sum(ctx, &lacking, 1);
+    self_of(*A)->ends_kept = lacking == 0;
+  }
+  if (status != KAON_OK) kaon_operator_destroy(A);
+  return status;
+}
+
 static kaon_status family_create(kaon_matrix *matrix, const char *name, family **f) {
   family *made = *f = calloc(1, sizeof *made);
   if (made == NULL)
@@ -333,8 +352,9 @@ static kaon_status at_precision(kaon_operator *A, kaon_precision precision,
   product *self = self_of(A);
   (void)reconstruct;
   self->family->references++;
-  return kaon_agree(A->ctx, make(self->family, vectors_of(precision), precision == KAON_HALF,
-                                 self->format, twin));
+  return agree(
+      A->ctx, make(self->family, vectors_of(precision), precision == KAON_HALF, self->format, twin),
+      twin);
 }
 
 /* The rows' entries within blocks of `block` rows by number; 0: all that are this rank's. */
@@ -385,9 +405,8 @@ static kaon_status local_part(kaon_operator *A, const kaon_local *how, kaon_oper
   return status;
 }
 
-/* Kernels of one column end their sums with kept ones (columns_finish in sparse/cuda/rows.h). */
 static int takes(const kaon_operator *A, int columns) {
-  return kaon_blas_marks(A->ctx, columns);
+  return self_of(A)->ends_kept && kaon_blas_marks(A->ctx, columns);
 }
 
 static const kaon_operator_ops product_ops = {.name = "matrix",
@@ -423,9 +442,7 @@ kaon_status kaon_matrix_operator(kaon_matrix *matrix, const kaon_matrix_operator
     status = make(f, vectors_of(options->precision), options->precision == KAON_HALF,
                   options->format, A);
   }
-  status = kaon_agree(matrix->ctx, status);
-  if (status != KAON_OK) kaon_operator_destroy(A);
-  return status;
+  return agree(matrix->ctx, status, A);
 }
 
 static kaon_status check_rows(const kaon_matrix *matrix, const kaon_csr *rows, const char *name,
@@ -459,9 +476,7 @@ kaon_status kaon_rows_operator(kaon_matrix *matrix, const kaon_csr *rows, const 
     status = make(f, precision, values_half, format, op);
   else
     family_release(&f);
-  status = kaon_agree(matrix->ctx, status);
-  if (status != KAON_OK) kaon_operator_destroy(op);
-  return status;
+  return agree(matrix->ctx, status, op);
 }
 
 kaon_matrix *kaon_operator_matrix(const kaon_operator *A) {
@@ -479,6 +494,8 @@ double kaon_matrix_operator_bytes(const kaon_operator *A) {
   const kaon_stored_matrix *m = &stored->matrix;
   const int half = self_of(A)->values_half;
   const double value = half ? 2 : (double)kaon_precision_bytes(A->precision);
-  return (double)m->entries * value * m->reals + (half ? 4.0 * (double)m->rows : 0) +
+  const double entries =
+      (double)m->entries + (m->beyond != NULL ? (double)m->beyond->entries : 0.0);
+  return entries * value * m->reals + (half ? 4.0 * (double)m->rows : 0) +
          (double)stored->index_bytes;
 }

@@ -48,7 +48,7 @@ typedef struct kaon_long_unit {
  * side. Each piece's sum has a place of its own, a row's side by side; then rows are added up. */
 enum { KAON_LONG_ROOM = 96 << 10 }; /* bytes of x of a stretch */
 typedef struct kaon_long_entries {
-  int64_t rows, pieces, units;
+  int64_t rows, entries, pieces, units;
   int stretch; /* columns at most */
   const kaon_long_unit *unit;
   const int64_t *start;   /* [slices + 1] in units of 32 entries */
@@ -70,7 +70,7 @@ typedef struct kaon_stored_matrix {
   int wide;  /* start holds int64_t, else int32_t */
   int64_t rows, blocks;
   int64_t interior; /* blocks from 0 whose rows meet no ghost; the others come behind */
-  int64_t entries;  /* stored, without padding */
+  int64_t entries;  /* stored here, without padding */
   int length;       /* of the longest row of blocks: in ELL of all */
   int lanes;        /* CSR on a GPU: threads that share a row, 1 to 32, a power of two; 0: rows
                        shared out by entries (skewed matrices) */

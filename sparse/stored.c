@@ -282,9 +282,8 @@ static kaon_status attach(kaon_stored *to, const kaon_long_rows *parts) {
   kaon_stored_matrix *m = &to->matrix;
   KAON_TRY(kaon_long_entries_create(to->ctx, parts, m->rows, to->precision, m->half, &to->beyond,
                                     &to->bytes, &to->index_bytes));
-  const int64_t entries = parts->beyond->start[parts->beyond->rows];
+  const double entries = (double)to->beyond->entries;
   m->beyond = to->beyond;
-  m->entries += entries;
   char text[KAON_STORED_TEXT]; /* of the others */
   memcpy(text, to->text, sizeof text);
   snprintf(
@@ -292,7 +291,7 @@ static kaon_status attach(kaon_stored *to, const kaon_long_rows *parts) {
       "%.*s: few rows are much longer than the others, so %lld with %.0f %% of the entries are "
       "stored by stretches of columns%s",
       (int)strcspn(text, ":"), text, (long long)parts->beyond->rows,
-      100.0 * (double)entries / (double)m->entries, strstr(text, " ("));
+      100.0 * entries / (entries + (double)m->entries), strstr(text, " ("));
   return KAON_OK;
 }
 
@@ -301,12 +300,13 @@ kaon_status kaon_stored_create_as(kaon_context *ctx, const kaon_csr *rows, int64
                                   kaon_matrix_format format, int columns, kaon_stored **stored) {
   kaon_long_rows parts = {0};
   *stored = NULL;
-  if (format == KAON_STORE_AUTO && !ctx->backend->host_accessible)
+  if ((format == KAON_STORE_AUTO || format == KAON_STORE_SELL) && !ctx->backend->host_accessible)
     KAON_TRY(kaon_long_rows_divide(ctx, rows, ctx->backend->width, &parts));
   if (parts.kept == NULL)
     return create(ctx, rows, interior, precision, values_half, format, columns, stored);
   kaon_status status =
       create(ctx, parts.kept, interior, precision, values_half, KAON_STORE_SELL, columns, stored);
+  kaon_csr_destroy(&parts.kept); /* the others need the room */
   if (status == KAON_OK) status = attach(*stored, &parts);
   if (status != KAON_OK) kaon_stored_destroy(stored);
   kaon_long_rows_clear(&parts);

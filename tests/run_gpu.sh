@@ -155,7 +155,7 @@ without_mps=" test_solver_listed test_solver_histories "
 
 # place NAME: with, how a program of tests shares the device, and sharing, what its environment says of that.
 place() {
-  sharing=() with=beside
+  sharing=("${apart[@]}") with=beside
   case $alone in *" $1 "*) with=alone && return ;; esac
   case $turns in *" $1 "*) with=turn ;; esac
   if [ -n "$mps" ]; then
@@ -173,7 +173,7 @@ share_out() {
   job_turns=${KAON_TEST_TURNS:-1}
   if nvidia-smi --query-gpu=compute_mode --format=csv,noheader 2>/dev/null | grep -qi exclusive; then
     say "device   takes one process at a time, so one test"
-    at_a_time=1
+    at_a_time=1 mps_tried=1 # the service would be that process
   fi
   threads=${OMP_NUM_THREADS:-$((cores > at_a_time ? cores / at_a_time : 1))}
 }
@@ -296,7 +296,7 @@ sanitize() {
   for program in "$@"; do
     [ -x "$build/tests/$program" ] || continue
     label[$tool-$program]="$tool $program"
-    job_add "$tool-$program" "$limit" "$(turn_of "$program")" env KAON_TEST_BRIEF=1 KAON_TEST_MACHINE=cuda \
+    job_add "$tool-$program" "$limit" "$(turn_of "$program")" env "${apart[@]}" KAON_TEST_BRIEF=1 KAON_TEST_MACHINE=cuda \
       compute-sanitizer --tool "$tool" --error-exitcode 99 "${more[@]}" "$build/tests/$program"
   done
 }
@@ -367,7 +367,7 @@ ended() {
 }
 
 run_queue() {
-  [ ${#job_queue[@]} -gt 0 ] || return
+  [ ${#job_queue[@]} -gt 0 ] || { mps_end; return; }
   queue_longest_first
   step "${#job_queue[@]} programs, $at_a_time at a time"
   jobs_run "$at_a_time" "$(end_of "${KAON_TEST_SECONDS:-320}")" "$out/tests" ended
@@ -546,6 +546,7 @@ conclude() {
   exit 0
 }
 
+trap mps_end EXIT
 trap 'jobs_kill; mps_end; say "STOPPED  by a signal after $SECONDS s"; exit 130' INT TERM HUP
 deadline=${KAON_GPU_SECONDS:-1000000}
 [ $# -gt 0 ] || { set -- build tests sanitizer bench profile; deadline=${KAON_GPU_SECONDS:-530}; }

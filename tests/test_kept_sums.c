@@ -63,13 +63,39 @@ static void make_complex(bench *b) {
   free(row), free(column), free(value);
 }
 
+/* An arrow: the diagonal, the first row and the first column, all of them full. A device has the
+ * first row apart, and sums of such products are another kernel's. */
+static void make_arrow(bench *b) {
+  const int64_t rows = b->rows;
+  int64_t n = 0, *row = calloc((size_t)(3 * rows), sizeof *row),
+          *column = calloc((size_t)(3 * rows), sizeof *column);
+  double *value = calloc((size_t)(3 * rows), sizeof *value);
+  for (int64_t i = 0; i < rows; i++)
+    for (int way = 0; way < (i == 0 ? 1 : 3); way++) {
+      row[n] = way == 1 ? 0 : i, column[n] = way == 2 ? 0 : i;
+      value[n++] = test_uniform(&seed);
+    }
+  const kaon_triplet_arrays arrays = {.global_rows = rows,
+                                      .rows = rows,
+                                      .reals = 1,
+                                      .entries = n,
+                                      .row = row,
+                                      .column = column,
+                                      .values = value};
+  must(b->ctx, kaon_matrix_create_triplets(b->ctx, &arrays, NULL, &b->matrix));
+  free(row), free(column), free(value);
+}
+
+/* side 0: the arrow. */
 static void open_bench(bench *b, int machine, int side, int reals, kaon_precision precision) {
   const kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
   char name[32];
-  *b = (bench){.rows = (int64_t)side * side * side, .reals = reals};
+  *b = (bench){.rows = side == 0 ? 100000 : (int64_t)side * side * side, .reals = reals};
   must(NULL, machine_open(machine, options, &b->ctx));
   snprintf(name, sizeof name, "laplace3d:%d", side);
-  if (reals == 2)
+  if (side == 0)
+    make_arrow(b);
+  else if (reals == 2)
     make_complex(b);
   else
     must(b->ctx, kaon_matrix_generate(b->ctx, name, NULL, &b->matrix, NULL));
@@ -173,12 +199,12 @@ static void check(bench *b, int way, int count) {
   assert_true(worst <= 1);
 }
 
-/* Slots have their sums when the product is over, and on a device not before. */
-static void both_ways(bench *b, int machine, int way) {
+/* Slots have their sums when the product is over, and where they are left not before. */
+static void both_ways(bench *b, int leaves, int way) {
   const int split = kaon_operator_split(b->A, 1);
   kaon_column_state state;
   kaon_vector *u;
-  assert_int_equal(split == KAON_SUM_LEAVE, machine == MACHINE_CUDA);
+  assert_int_equal(split == KAON_SUM_LEAVE, leaves);
   set_slots(b, KAON_GATE_STEP);
   update(b, (way + 1) % WAYS, split);
   set_slots(b, KAON_GATE_STEP); /* that step ends here */
@@ -214,12 +240,29 @@ static void kept_sums_are_taken_along(void **state) {
           bench b;
           open_bench(&b, machine, sides[i], reals, (kaon_precision)p);
           for (int way = 0; way < WAYS; way++) {
-            both_ways(&b, machine, way);
+            both_ways(&b, machine == MACHINE_CUDA, way);
             closed_columns_rest(&b, way);
           }
           close_bench(&b);
         }
   }
+}
+
+/* Nor are they left where the product's kernel ends none. */
+static void products_without_sums_of_their_own_take_none(void **state) {
+  static const int machines[] = {KAON_ISA_SCALAR, MACHINE_CUDA};
+  (void)state;
+  for (int m = 0; m < 2; m++)
+    for (int p = KAON_DOUBLE; p <= KAON_SINGLE; p++) {
+      if (machine_lacks(machines[m])) continue;
+      bench b;
+      open_bench(&b, machines[m], 0, 1, (kaon_precision)p);
+      for (int way = 0; way < WAYS; way++) {
+        both_ways(&b, 0, way);
+        closed_columns_rest(&b, way);
+      }
+      close_bench(&b);
+    }
 }
 
 /* An update ends no sums that were left in parts; the next step begins anew. */
@@ -245,6 +288,7 @@ static void others_refuse_parts(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(kept_sums_are_taken_along),
+      cmocka_unit_test(products_without_sums_of_their_own_take_none),
       cmocka_unit_test(others_refuse_parts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

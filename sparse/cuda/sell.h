@@ -131,9 +131,11 @@ template <int KIND>
 static __device__ __forceinline__ sell_share sell_share_of(const rows_call &a, int chunk) {
   const int warp = (int)threadIdx.x / 32, step = a.chunks * KAON_WARPS;
   if (sell_shares<KIND>(a)) return {a.first + chunk * KAON_WARPS + warp, a.last, step};
-  const int each = (a.last - a.first + step - 1) / step * KAON_WARPS;
-  const int begin = a.first + chunk * each;
-  return {begin + warp, begin + each < a.last ? begin + each : a.last, KAON_WARPS};
+  const int turns = (a.last - a.first + KAON_WARPS - 1) / KAON_WARPS; /* of all chunks */
+  const int each = turns / a.chunks, more = turns % a.chunks; /* one more have the first ones */
+  const int begin = a.first + (chunk * each + (chunk < more ? chunk : more)) * KAON_WARPS;
+  const int end = begin + (each + (chunk < more)) * KAON_WARPS;
+  return {begin + warp, end < a.last ? end : a.last, KAON_WARPS};
 }
 
 /* Rows of a part that meets no ghost, a warp a block: y and the sums of a thread, which stand

@@ -102,17 +102,17 @@ class RunGpu(system.Case):
 
     def test_the_longest_come_first_and_some_come_alone(self):
         noted = NOTED % (self.path("noted"), self.path("noted"))
-        for name in ("test_vector", "test_solvers", "test_context"):
+        for name in ("test_locale", "test_decimal", "test_context"):
             self.program(name, noted)
         status, out, summary = self.run_script("tests", KAON_TEST_JOBS=2)
         self.assertEqual((status, summary.count("PASSED ")), (0, 3), out)
         order = self.order()
-        self.assertEqual({name for _, name in order[:2]}, {"test_solvers", "test_vector"}, "two at a time, but for those alone")
+        self.assertEqual({name for _, name in order[:2]}, {"test_decimal", "test_locale"}, "two at a time, but for those alone")
         self.assertEqual([word for word, _ in order[:4]], ["begin", "begin", "end", "end"])
         self.assertEqual(order[4:], [("begin", "test_context"), ("end", "test_context")])
         os.remove(self.path("noted"))
         self.run_script("tests", KAON_TEST_JOBS=1)
-        self.assertEqual([name for word, name in self.order() if word == "begin"], ["test_solvers", "test_vector", "test_context"])
+        self.assertEqual([name for word, name in self.order() if word == "begin"], ["test_decimal", "test_locale", "test_context"])
 
     def test_tests_of_the_program_and_of_the_sanitizer_come_among_the_others(self):
         noted = NOTED % (self.path("noted"), self.path("noted"))
@@ -154,19 +154,19 @@ fi"""
     def test_programs_share_a_device_by_mps_where_it_is_installed(self):
         noted = NOTED % (self.path("noted"), self.path("noted"))
         for name in ("test_vector", "test_solvers", "test_blockcg", "test_solver_histories", "test_context"):
-            self.program(name, "echo mps: $CUDA_MPS_PIPE_DIRECTORY; test -z \"$CUDA_MPS_PIPE_DIRECTORY\" || test -d \"$CUDA_MPS_PIPE_DIRECTORY\"\n" + noted)
+            self.program(name, "echo mps: $CUDA_MPS_PIPE_DIRECTORY; test -d \"${CUDA_MPS_PIPE_DIRECTORY%/none}\" && test ! -e \"${CUDA_MPS_PIPE_DIRECTORY%/none}/none\" || exit\n" + noted)
         status, out, summary = self.run_script("tests", KAON_TEST_JOBS=3, PATH=self.mps())
         self.assertEqual(status, 0, out)
         self.assertIn("device   shared by MPS", summary)
         folder = self.read("begun").decode().strip()
-        self.assertEqual(self.read("ended").decode(), f"quit {folder}\n", "begun once, ended once")
+        self.assertEqual(self.read("ended").decode(), f"quit -t 10 {folder}\n", "begun once, ended once")
         self.assertFalse(os.path.exists(folder))
         self.assertEqual(self.read("out/mps.log"), b"it began\n")
         for name in ("test_vector", "test_solvers", "test_blockcg", "test_solver_histories-mps"):
             self.assertEqual(self.read(f"out/tests/{name}.log").decode(), f"mps: {folder}\n")
         self.assertIn("PASSED   test_solver_histories under MPS, ", summary)
         for name in ("test_solver_histories", "test_context"):
-            self.assertEqual(self.read(f"out/tests/{name}.log"), b"mps:\n", "MPS keeps it from what it tests")
+            self.assertEqual(self.read(f"out/tests/{name}.log").decode(), f"mps: {folder}/none\n", "MPS keeps it from what it tests")
         order = self.order()
         self.assertEqual([word for word, _ in order[:3]], ["begin"] * 3, "no turns")
         self.assertEqual(order[-2:], [("begin", "test_context"), ("end", "test_context")])
@@ -180,8 +180,18 @@ fi"""
         for settings in ({"KAON_TEST_MPS": 0}, {"CUDA_MPS_PIPE_DIRECTORY": "/theirs"}):
             self.assertNotIn("MPS", self.run_script("tests", PATH=self.mps(), **settings)[2])
             self.assertFalse(os.path.exists(self.path("begun")))
+        self.program("../kaon", "echo no device")
+        self.assertIn("MPS starts, but kaon info does not find the device", self.run_script("tests", PATH=self.mps(), KAON_TEST_LIMIT=2)[2])
+        self.assertTrue(os.path.exists(self.path("ended")))
+        os.remove(self.path("kaon"))
         self.program("test_vector", "exit 1")
         self.assertIn("KAON_TEST_MPS=0 keeps them apart", self.run_script("tests", PATH=self.mps())[2])
+
+    def test_mps_ends_where_nothing_is_run(self):
+        self.assertEqual(self.run_script("tests", PATH=self.mps())[0], 1)
+        folder = self.read("begun").decode().strip()
+        self.assertEqual(self.read("ended").decode(), f"quit -t 10 {folder}\n")
+        self.assertFalse(os.path.exists(folder))
 
     def test_a_signal_ends_mps(self):
         self.program("test_a", FOREVER % self.path("test_a"))
@@ -196,7 +206,7 @@ fi"""
         out, _ = process.communicate(timeout=20)
         self.assertEqual(process.returncode, 130, out)
         folder = self.read("begun").decode().strip()
-        self.assertEqual(self.read("ended").decode(), f"quit {folder}\n")
+        self.assertEqual(self.read("ended").decode(), f"quit -t 10 {folder}\n")
         self.assertFalse(os.path.exists(folder))
         self.assert_gone("test_a")
 
