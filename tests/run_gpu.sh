@@ -301,7 +301,7 @@ sanitize() {
   done
 }
 
-# What touches every entry of the tables, on the device alone. racecheck sees shared memory, and takes minutes where launches are
+# Entries of the tables of vectors and matrices, on the device alone; no hop among them. racecheck sees shared memory, and takes minutes where launches are
 # many.
 sanitizer() {
   sanitize memcheck 90 test_context test_other_spaces test_update_calls test_sparse_kernels
