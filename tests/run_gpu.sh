@@ -3,7 +3,7 @@
 #
 #   tests/run_gpu.sh [what...]      what: build tests ranks sanitizer races bench more profile; default: build tests sanitizer
 #                                   bench profile. ranks: tests of several ranks, which run_gpu_ranks.sh runs on devices of their
-#                                   own; races: racecheck of programs that take long under it; more: a thermalised
+#                                   own; races: sanitizers of programs that take long under them; more: a thermalised
 #                                   configuration and 12 columns of 48^3x64
 #
 # Needs a C compiler with OpenMP, nvcc, CMake 3.22, ninja or make, and the headers of zlib, cmocka and, for the kaon
@@ -307,7 +307,10 @@ sanitizer() {
   sanitize memcheck 90 test_context test_other_spaces test_update_calls test_sparse_kernels
   sanitize racecheck 90 test_context test_sparse_kernels
 }
-races() { sanitize racecheck 500 test_update_calls test_relax test_kaczmarz test_other_spaces; }
+races() {
+  sanitize memcheck 300 test_dslash_kernels test_hop_columns test_clover_term test_heatbath
+  sanitize racecheck 500 test_update_calls test_relax test_kaczmarz test_other_spaces test_dslash_kernels test_hop_columns
+}
 
 # Of cmocka's programs and of Python's unittest.
 complaints() { grep -E -m3 'FAILED|ERROR|error: |^FAIL: |^[A-Za-z.]+Error: ' "$1" | tr '\n' ';' | cut -c1-300; }
