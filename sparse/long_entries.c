@@ -1,13 +1,12 @@
 /* long_entries.c - see long_entries.h and kaon_long_entries (sparse_ops.h). */
 #include "sparse/long_entries.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/context.h"
-#include "lib/math/half.h"
 #include "lib/space.h"
+#include "sparse/stored_value.h"
 
 /* Places of a unit, about: enough for its x to be read once for many, few enough for units to come
  * out even on a device. Numbers of a stretch for each of its entries up to which its x is copied.
@@ -26,8 +25,8 @@ typedef struct work {
   kaon_context *ctx;
   const kaon_csr *a;
   int64_t own; /* columns that are no ghosts */
-  int stretch, half;
-  size_t size; /* of a stored real */
+  int stretch;
+  kaon_precision stored; /* of values */
   int64_t near, stretches;
   piece *piece;
   int64_t *stretch_first; /* [stretches + 1] in `piece` */
@@ -181,15 +180,6 @@ static kaon_status cut_units(work *w) {
 
 /* ---- numbers ---- */
 
-static void put(const work *w, int64_t at, double value, float factor) {
-  if (w->half)
-    ((int16_t *)w->host[VALUES])[at] = (int16_t)lrintf((float)value * factor);
-  else if (w->size == sizeof(double))
-    ((double *)w->host[VALUES])[at] = value;
-  else
-    ((float *)w->host[VALUES])[at] = (float)value;
-}
-
 /* A piece in its lane, padded to `places` with 0 and the column of its last entry. from: the
  * stretch's first column; at: the slice's first place. */
 static void put_entries(const work *w, const piece *p, int64_t from, int64_t at, int64_t places,
@@ -198,12 +188,14 @@ static void put_entries(const work *w, const piece *p, int64_t from, int64_t at,
   const int64_t last = a->column[p->entry + p->length - 1];
   for (int64_t j = p->length; j < places; j++)
     ((uint16_t *)w->host[COLUMNS])[(at + j) * LANES + lane] = (uint16_t)(last - from);
-  const float factor = w->half ? kaon_half_factor(((float *)w->host[SCALES])[p->row]) : 0;
+  const float factor =
+      w->stored == KAON_HALF ? kaon_half_factor(((float *)w->host[SCALES])[p->row]) : 0;
   for (int64_t j = 0; j < p->length; j++) {
     const int64_t to = (at + j) * LANES + lane;
     ((uint16_t *)w->host[COLUMNS])[to] = (uint16_t)(a->column[p->entry + j] - from);
     for (int c = 0; c < a->reals; c++)
-      put(w, to * a->reals + c, a->value[(p->entry + j) * a->reals + c], factor);
+      kaon_store_value(w->host[VALUES], w->stored, to * a->reals + c,
+                       a->value[(p->entry + j) * a->reals + c], factor);
   }
 }
 
@@ -223,26 +215,17 @@ static void fill_slices(const work *w) {
       }
 }
 
-static void fill_scales(const work *w) {
-  const kaon_csr *a = w->a;
-  for (int64_t i = 0; i < a->rows; i++) {
-    float largest = 0;
-    for (int64_t n = a->start[i] * a->reals; n < a->start[i + 1] * a->reals; n++)
-      largest = fmaxf(largest, fabsf((float)a->value[n]));
-    ((float *)w->host[SCALES])[i] = largest;
-  }
-}
-
 static kaon_status fill(work *w, const int32_t *row) {
   const int64_t places = ((int64_t *)w->host[STARTS])[w->slices] * LANES;
   KAON_TRY(take(w, COLUMNS, places, sizeof(uint16_t)));
-  KAON_TRY(take(w, VALUES, places * w->a->reals, w->size));
+  KAON_TRY(take(w, VALUES, places * w->a->reals, kaon_precision_bytes(w->stored)));
   KAON_TRY(take(w, PLACES, w->slices * LANES, sizeof(int32_t)));
   KAON_TRY(take(w, ROWS, w->a->rows, sizeof(int32_t)));
   memcpy(w->host[ROWS], row, w->bytes[ROWS]);
-  if (w->half) {
+  if (w->stored == KAON_HALF) {
     KAON_TRY(take(w, SCALES, w->a->rows, sizeof(float)));
-    fill_scales(w);
+    for (int64_t i = 0; i < w->a->rows; i++)
+      ((float *)w->host[SCALES])[i] = kaon_row_scale(w->a, i);
   }
   fill_slices(w);
   return KAON_OK;
@@ -296,8 +279,7 @@ kaon_status kaon_long_entries_create(kaon_context *ctx, const kaon_long_rows *pa
   work w = {.ctx = ctx,
             .a = a,
             .own = own,
-            .half = half,
-            .size = half ? sizeof(int16_t) : real,
+            .stored = half ? KAON_HALF : precision,
             .stretch = KAON_LONG_ROOM / (a->reals * (int)real)};
   *made = calloc(1, sizeof **made);
   if (*made == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: no host memory");

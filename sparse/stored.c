@@ -6,14 +6,13 @@
  * rows among short ones in a form of their own. */
 #include "sparse/stored_work.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/math/half.h"
 #include "sparse/long_entries.h"
 #include "sparse/order.h"
+#include "sparse/stored_value.h"
 
 /* Places an entry up to which SELL is taken. Rows longer than LONG, where there are too few of them
  * to keep a GPU busy by a thread each, are worked on by several threads each, which CSR does (with
@@ -38,25 +37,14 @@ kaon_status kaon_stored_room(work *w, int array, int64_t count, size_t size) {
 
 /* ---- numbers ---- */
 
-static float largest_of(const kaon_csr *rows, int64_t i) {
-  float largest = 0;
-  for (int64_t n = rows->start[i] * rows->reals; n < rows->start[i + 1] * rows->reals; n++)
-    largest = fmaxf(largest, fabsf((float)rows->value[n]));
-  return largest;
-}
-
 void kaon_stored_number(const work *w, int64_t at, double value, float factor) {
-  if (w->stored->matrix.half)
-    ((int16_t *)w->host[VALUE])[at] = (int16_t)lrintf((float)value * factor);
-  else if (w->stored->precision == KAON_DOUBLE)
-    ((double *)w->host[VALUE])[at] = value;
-  else
-    ((float *)w->host[VALUE])[at] = (float)value;
+  const kaon_precision stored = w->stored->matrix.half ? KAON_HALF : w->stored->precision;
+  kaon_store_value(w->host[VALUE], stored, at, value, factor);
 }
 
 float kaon_stored_scale(const work *w, int64_t i) {
   if (!w->stored->matrix.half) return 0;
-  const float largest = largest_of(w->rows, i);
+  const float largest = kaon_row_scale(w->rows, i);
   ((float *)w->host[SCALE])[i] = largest;
   return kaon_half_factor(largest);
 }

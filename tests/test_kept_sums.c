@@ -39,6 +39,19 @@ typedef struct {
 
 static uint64_t seed = 1;
 
+/* Of n entries, whose arrays are freed. */
+static void make_matrix(bench *b, int64_t n, int64_t *row, int64_t *column, double *value) {
+  const kaon_triplet_arrays arrays = {.global_rows = b->rows,
+                                      .rows = b->rows,
+                                      .reals = b->reals,
+                                      .entries = n,
+                                      .row = row,
+                                      .column = column,
+                                      .values = value};
+  must(b->ctx, kaon_matrix_create_triplets(b->ctx, &arrays, NULL, &b->matrix));
+  free(row), free(column), free(value);
+}
+
 /* Rows of complex numbers: three diagonals. */
 static void make_complex(bench *b) {
   const int64_t rows = b->rows;
@@ -52,15 +65,7 @@ static void make_complex(bench *b) {
       for (int c = 0; c < 2; c++) value[2 * n + c] = test_uniform(&seed);
       n++;
     }
-  const kaon_triplet_arrays arrays = {.global_rows = rows,
-                                      .rows = rows,
-                                      .reals = 2,
-                                      .entries = n,
-                                      .row = row,
-                                      .column = column,
-                                      .values = value};
-  must(b->ctx, kaon_matrix_create_triplets(b->ctx, &arrays, NULL, &b->matrix));
-  free(row), free(column), free(value);
+  make_matrix(b, n, row, column, value);
 }
 
 /* An arrow: the diagonal, the first row and the first column, all of them full. A device has the
@@ -75,15 +80,7 @@ static void make_arrow(bench *b) {
       row[n] = way == 1 ? 0 : i, column[n] = way == 2 ? 0 : i;
       value[n++] = test_uniform(&seed);
     }
-  const kaon_triplet_arrays arrays = {.global_rows = rows,
-                                      .rows = rows,
-                                      .reals = 1,
-                                      .entries = n,
-                                      .row = row,
-                                      .column = column,
-                                      .values = value};
-  must(b->ctx, kaon_matrix_create_triplets(b->ctx, &arrays, NULL, &b->matrix));
-  free(row), free(column), free(value);
+  make_matrix(b, n, row, column, value);
 }
 
 /* side 0: the arrow. */
