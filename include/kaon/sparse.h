@@ -11,9 +11,10 @@ extern "C" {
 typedef struct kaon_matrix kaon_matrix;
 
 /* How rows are stored for products. AUTO: by the statistics of the rows
- * (kaon_matrix_operator_format says which and why); on a device also SELL for most rows and CSR for
- * few that are much longer. ELL: all rows padded to the longest; SELL: blocks of rows, each padded
- * to its own longest, sorted by length within windows. */
+ * (kaon_matrix_operator_format says which and why). ELL: all rows padded to the longest; SELL:
+ * blocks of rows, each padded to its own longest, sorted by length within windows. Of large
+ * matrices SELL, and AUTO, keep few rows that are much longer than the others by stretches of
+ * columns on a device. */
 typedef enum kaon_matrix_format {
   KAON_STORE_AUTO,
   KAON_STORE_CSR,
