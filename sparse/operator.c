@@ -314,17 +314,12 @@ static kaon_status make(family *f, kaon_precision precision, int values_half,
   return status;
 }
 
-/* Kernels of one column end their sums with kept ones (columns_finish in sparse/cuda/rows.h), but
- * for those whose sums are another kernel's (sums_apart.h). */
-static int ends_kept(const kaon_stored_matrix *m) {
-  return m->beyond == NULL && (m->form != KAON_STORED_CSR || m->lanes > 0);
-}
-
 /* What all ranks have come to, and what they can do alike; *A is NULL on failure. */
 static kaon_status agree(const kaon_context *ctx, kaon_status status, kaon_operator **A) {
   status = kaon_agree(ctx, status);
   if (status == KAON_OK) {
-    double lacking = !ends_kept(&self_of(*A)->plain->matrix);
+    /* kernels end sums that are kept with their own */
+    double lacking = kaon_sums_apart(&self_of(*A)->plain->matrix, 1);
     status = kaon_comm_sum(ctx, &lacking, 1);
     self_of(*A)->ends_kept = lacking == 0;
   }

@@ -101,6 +101,14 @@ typedef struct kaon_spmv_args {
   kaon_sum sum;
 } kaon_spmv_args;
 
+/* Whether a GPU takes the sums of a product by so many columns behind it, by the kernel of vectors:
+ * where rows are shared out by entries or long ones are added later, what the product's threads
+ * have of y is not final; and by several columns registers for sums cost more than reading y and w
+ * again. */
+static inline int kaon_sums_apart(const kaon_stored_matrix *m, int nrhs) {
+  return nrhs > 1 || m->beyond != NULL || (m->form == KAON_STORED_CSR && m->lanes == 0);
+}
+
 /* to[n] = x[row[n]], n < count, both laid out as vectors of nrhs columns with `reals` components:
  * what a message takes from x. */
 typedef struct kaon_pick_args {

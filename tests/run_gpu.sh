@@ -301,15 +301,15 @@ sanitize() {
   done
 }
 
-# Entries of the tables of vectors and matrices, on the device alone; no hop among them. racecheck sees shared memory, and takes minutes where launches are
-# many.
+# Entries of the tables of vectors, matrices, hops, clover blocks and links, on the device alone. racecheck sees shared memory, and takes minutes where
+# launches are many.
 sanitizer() {
-  sanitize memcheck 90 test_context test_other_spaces test_update_calls test_sparse_kernels
-  sanitize racecheck 90 test_context test_sparse_kernels
+  sanitize memcheck 90 test_context test_other_spaces test_update_calls test_sparse_kernels test_hop_columns test_clover_term test_heatbath
+  sanitize racecheck 120 test_context test_sparse_kernels test_hop_columns test_clover_term test_heatbath
 }
 races() {
-  sanitize memcheck 300 test_dslash_kernels test_hop_columns test_clover_term test_heatbath
-  sanitize racecheck 500 test_update_calls test_relax test_kaczmarz test_other_spaces test_dslash_kernels test_hop_columns
+  sanitize memcheck 500 test_update_kernels test_staggered
+  sanitize racecheck 500 test_update_calls test_relax test_kaczmarz test_other_spaces test_staggered
 }
 
 # Of cmocka's programs and of Python's unittest.
@@ -506,24 +506,28 @@ profile() {
   local metrics=dram__bytes_read.sum,dram__bytes_write.sum,lts__t_sectors_srcunit_tex.sum,l1tex__t_sector_hit_rate.pct
   metrics=$metrics,sm__warps_active.avg.pct_of_peak_sustained_active,smsp__issue_active.avg.pct_of_peak_sustained_active
   metrics=$metrics,gpu__time_duration.sum
-  local precision columns what end one=$build/profile.log
+  local precision columns space time what end lattice case launches one=$build/profile.log
   : >"$out/profile.txt"
   if ! command -v ncu >/dev/null; then
     skipped profile ": ncu is not installed"
     return
   fi
-  for columns in 1 12; do
+  for case in 1:32:32 1:48:64 12:32:32; do
+    IFS=: read -r columns space time <<<"$case"
+    lattice="$space $space $space $time" launches="-c 1"
+    [ "$columns" != 1 ] || launches="-s 9 -c 3" # the last hop of ten, and the two of a clover matrix
     for precision in double single half; do
-      printf '\n$ ncu kaon bench dslash --lattice 32 32 32 32 --precision %s --reconstruct 12 --columns %d\n' $precision $columns >>"$out/profile.txt"
-      what="profile $precision, $columns columns" end=$(end_of 40)
+      printf '\n$ ncu %s kaon bench dslash --lattice %s --precision %s --reconstruct 12 --columns %d\n' "$launches" "$lattice" $precision "$columns" >>"$out/profile.txt"
+      what="profile $precision, $lattice, $columns columns" end=$(end_of 40)
       if [ $((end - SECONDS)) -lt 10 ]; then
         not_run "$what" ": no time left"
         continue
       fi
-      run_one profile "$end" "$build" ncu --clock-control none -k regex:^hop_ -c 1 --metrics $metrics "$build/kaon" bench dslash --backend cuda \
-        --lattice 32 32 32 32 --precision $precision --reconstruct 12 --columns $columns --samples 1 --calls 1
+      # shellcheck disable=SC2086 # words
+      run_one profile "$end" "$build" ncu --clock-control none -k regex:^hop_ $launches --metrics $metrics "$build/kaon" bench dslash --backend cuda \
+        --lattice $lattice --precision $precision --reconstruct 12 --columns "$columns" --samples 1 --calls 1
       if grep -q dram__bytes "$one"; then
-        grep -E '^ *(void )?hop_[a-z]+<|__.*(sum|pct)' "$one" >>"$out/profile.txt"
+        grep -E '^ *(void )?hop_[a-z_]+<|__.*(sum|pct)' "$one" >>"$out/profile.txt"
         passed "$what"
       elif [ "${job_state[profile]}" = cut ]; then
         late "$what" ": over its time"

@@ -250,5 +250,11 @@ int main(void) {
       cmocka_unit_test(plaquette_at_beta_6_is_the_known_one),
       cmocka_unit_test(bad_options_are_refused),
   };
+  /* every kernel, no statistics */
+  const struct CMUnitTest few[] = {
+      cmocka_unit_test(instruction_sets_agree_to_rounding),
+      cmocka_unit_test(over_relaxation_keeps_the_action),
+  };
+  if (test_brief()) return cmocka_run_group_tests(few, NULL, NULL);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,12 +13,15 @@ static __global__ void __launch_bounds__(KAON_THREADS, COLS == 1    ? RESIDENT
   const int chunk = chunk_of<COLS>(a);
   const uint64_t policy = matrix_policy(a);
   columns cols = columns_of<COLS>(a);
-  double sum[COLS][ROW_SUMS] = {};
+  double sum[ROW_SUMS] = {};
   kaon_wait_for_previous();
   columns_ask<COLS>(a, &cols);
   if (cols.open == 0) return;
   csr_chunk<REALS, COLS>(a, cols, chunk, policy, sum);
-  columns_finish<COLS>(a, cols, chunk, sum);
+  if (COLS == 1)
+    column_finish(a, cols, chunk, sum);
+  else
+    kaon_let_next_start();
 }
 
 template <int REALS>

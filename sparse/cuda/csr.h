@@ -56,10 +56,11 @@ static __device__ __forceinline__ void row_batch(const rows_call &a, const colum
     }
 }
 
-/* The rows of a chunk, for the open ones of cols. All threads. */
+/* The rows of a chunk, for the open ones of cols; sum: of this thread, where there is one column.
+ * All threads. */
 template <int REALS, int COLS>
 static __device__ __forceinline__ void csr_chunk(const rows_call &a, const columns &cols, int chunk,
-                                                 uint64_t policy, double (*sum)[ROW_SUMS]) {
+                                                 uint64_t policy, double *sum) {
   constexpr int BATCH = csr_batch<REALS, COLS>();
   typedef kaon_packet<real, REALS> number;
   const int lane = threadIdx.x & (a.lanes - 1);
@@ -89,11 +90,14 @@ static __device__ __forceinline__ void csr_chunk(const rows_call &a, const colum
         for (int c = 0; c < REALS; c++) s[k].v[c] += __shfl_xor_sync(0xffffffffu, s[k].v[c], other);
     if (lane != 0 || row >= end) continue;
     const real scale = a.half ? row_scale<1>(a, (int)row) : (real)1;
-    const int64_t to = COLS == 1 ? row : number_at(a, (int)row) + cols.first * KAON_LANES;
+    if constexpr (COLS == 1) {
+      row_end<REALS>(a, row, scale, s[0], sum);
+    } else {
+      const int64_t to = number_at(a, (int)row) + cols.first * KAON_LANES;
 #pragma unroll
-    for (int k = 0; k < COLS; k++)
-      if (COLS == 1 || (cols.open >> k & 1))
-        row_end<REALS>(a, to + k * KAON_LANES, scale, s[k], sum[k]);
+      for (int k = 0; k < COLS; k++)
+        if (cols.open >> k & 1) row_end<REALS>(a, to + k * KAON_LANES, scale, s[k]);
+    }
   }
 }
 

@@ -39,12 +39,11 @@ static __device__ __noinline__ void listed_rows(const kaon_list_entry &e, RUN &r
   const rows_call a = kept;
   [[maybe_unused]] const uint64_t policy = matrix_policy(a);
   for (int chunk = (int)blockIdx.x; chunk < e.chunks; chunk += (int)gridDim.x) {
-    double sum[1][ROW_SUMS] = {};
-    if constexpr (KIND == KAON_LISTED_SELL) sell_chunk<1, 0>(a, chunk, sum[0]);
-    if constexpr (KIND == KAON_LISTED_SELL_SHARED)
-      sell_shared_chunk<1, 0>(a, chunk, sum[0]);
+    double sum[ROW_SUMS] = {};
+    if constexpr (KIND == KAON_LISTED_SELL) sell_chunk<1, 0>(a, chunk, sum);
+    if constexpr (KIND == KAON_LISTED_SELL_SHARED) sell_shared_chunk<1, 0>(a, chunk, sum);
     if constexpr (KIND == KAON_LISTED_CSR) csr_chunk<1, 1>(a, columns{0, 1, 1}, chunk, policy, sum);
-    const double value[ROW_VALUES] = {sum[0][0], 0, sum[0][1], sum[0][2], sum[0][3], 0};
+    const double value[ROW_VALUES] = {sum[0], 0, sum[1], sum[2], sum[3], 0};
     if (a.sums.sum.state != NULL) run.template leave<3, true>(kept.sums, chunk, value);
   }
   run.template end<3, true>(kept.sums);

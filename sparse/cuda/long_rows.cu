@@ -3,9 +3,10 @@
  * memory, from where numbers all over it come in a few cycles, and slices of 32 pieces of rows, a
  * warp a slice, a thread a piece. What comes from memory is then the matrix alone, side by side:
  * rows taken one by one read a sector of 32 bytes of the second-level cache for each x, which is
- * what bounded them. Each piece leaves its sum, and a second kernel adds those of a row, a warp a
- * row, always in one order. A column of the vectors at a time, since sums have room for one. */
-#include "sparse/cuda/sums_apart.h"
+ * what bounded them. Each piece leaves its sum, and a second kernel adds those of a row, a warp or
+ * a block a row, always in one order. A column of the vectors at a time, since sums have room for
+ * one. */
+#include "sparse/cuda/rows.h"
 
 enum { LONG_THREADS = 512, LONG_RESIDENT = 2 };
 
@@ -115,40 +116,82 @@ static __global__ void __launch_bounds__(LONG_THREADS, LONG_RESIDENT)
   kaon_let_next_start();
 }
 
+/* Rows of more pieces are added by a whole block. */
+enum { MANY = 512 };
+
+/* The pieces of row n that one of so many threads adds, over its warp. */
 template <int REALS>
-static __device__ __forceinline__ void pieces_add(const long_call &a, int n) {
+static __device__ __forceinline__ kaon_packet<real, REALS> pieces_sum(const long_call &a, int n,
+                                                                      int thread, int threads) {
   typedef kaon_packet<real, REALS> number;
-  const int lane = threadIdx.x % 32;
   const int64_t end = a.of.first[n + 1];
-  const int row = a.of.row[n];
-  real s[REALS] = {};
-#pragma unroll 4
-  for (int64_t i = a.of.first[n] + lane; i < end; i += 32) {
+  number s = {};
+#pragma unroll 16
+  for (int64_t i = a.of.first[n] + thread; i < end; i += threads) {
     const number piece = ((const number *)a.of.sum)[i];
 #pragma unroll
-    for (int c = 0; c < REALS; c++) s[c] += piece.v[c];
+    for (int c = 0; c < REALS; c++) s.v[c] += piece.v[c];
   }
 #pragma unroll
   for (int c = 0; c < REALS; c++)
-    for (int other = 16; other > 0; other /= 2) s[c] += __shfl_xor_sync(0xffffffffu, s[c], other);
-  if (lane != 0) return;
+    for (int other = 16; other > 0; other /= 2)
+      s.v[c] += __shfl_xor_sync(0xffffffffu, s.v[c], other);
+  return s;
+}
+
+/* y of row n is added to. One thread. */
+template <int REALS>
+static __device__ __forceinline__ void long_row_end(const long_call &a, int n,
+                                                    const kaon_packet<real, REALS> &s) {
+  typedef kaon_packet<real, REALS> number;
   const real scale = a.half ? (real)(a.of.scale[n] * (1.0f / 32767)) : (real)1;
-  number *y = (number *)a.rows.y + number_at(a.rows, row) + a.column * KAON_LANES;
+  number *y = (number *)a.rows.y + number_at(a.rows, a.of.row[n]) + a.column * KAON_LANES;
   number sum = *y;
 #pragma unroll
-  for (int c = 0; c < REALS; c++) sum.v[c] += a.rows.a * scale * s[c];
+  for (int c = 0; c < REALS; c++) sum.v[c] += a.rows.a * scale * s.v[c];
   *y = sum;
+}
+
+/* By all threads of a block, in an order that hangs on nothing else. */
+template <int REALS>
+static __device__ __forceinline__ void many_pieces_add(const long_call &a, int n) {
+  typedef kaon_packet<real, REALS> number;
+  __shared__ number part[KAON_WARPS];
+  const int thread = (int)threadIdx.x;
+  number s = pieces_sum<REALS>(a, n, thread, KAON_THREADS);
+  __syncthreads(); /* the row before has been read */
+  if (thread % 32 == 0) part[thread / 32] = s;
+  __syncthreads();
+  if (thread != 0) return;
+  for (int w = 1; w < KAON_WARPS; w++)
+#pragma unroll
+    for (int c = 0; c < REALS; c++) s.v[c] += part[w].v[c];
+  long_row_end<REALS>(a, n, s);
+}
+
+template <int REALS>
+static __device__ __forceinline__ void pieces_add(const long_call &a) {
+  const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
+  for (int i = 0; i < KAON_WARPS; i++) {
+    const int n = (int)blockIdx.x * KAON_WARPS + i;
+    if (n >= a.of.rows) return;
+    if (a.of.first[n + 1] - a.of.first[n] > MANY) {
+      many_pieces_add<REALS>(a, n);
+    } else if (i == warp) {
+      const kaon_packet<real, REALS> s = pieces_sum<REALS>(a, n, lane, 32);
+      if (lane == 0) long_row_end<REALS>(a, n, s);
+    }
+  }
 }
 
 static __global__ void __launch_bounds__(KAON_THREADS)
     pieces_kernel(const __grid_constant__ long_call a) {
-  const int64_t n = (int64_t)blockIdx.x * KAON_WARPS + threadIdx.x / 32;
   kaon_wait_for_previous();
-  if (!gate_open(a.rows.sums.gate, a.column) || n >= a.of.rows) return;
+  if (!gate_open(a.rows.sums.gate, a.column)) return;
   if (a.reals == 1)
-    pieces_add<1>(a, (int)n);
+    pieces_add<1>(a);
   else
-    pieces_add<2>(a, (int)n);
+    pieces_add<2>(a);
 }
 
 /* Behind the other rows of the last part: where long rows meet ghosts is not asked. */
@@ -169,5 +212,4 @@ extern "C" void KAON_EXPORT(kaon_spmv_long)(const kaon_launch *launch, const kao
     kaon_cuda_launch(launch, long_kernel, (unsigned)a.of.units, LONG_THREADS, a, room);
     kaon_cuda_launch(launch, pieces_kernel, rows, KAON_THREADS, a);
   }
-  if (args->sum.state != NULL) sums_apart(launch, args);
 }

@@ -65,24 +65,24 @@ static __global__ void __launch_bounds__(KAON_THREADS, RESIDENT)
     sell_posted_kernel(const __grid_constant__ posted_call p) {
   const rows_call &a = p.rows;
   const int own = (int)blockIdx.x, warp = (int)threadIdx.x / 32;
-  double sum[1][ROW_SUMS] = {};
+  double sum[ROW_SUMS] = {};
   columns cols = {0, 1, 0};
   if (a.early) slice_prefetch<1, HALF, BATCH>(a, own * KAON_WARPS + warp);
   kaon_wait_for_previous();
   columns_ask<1>(a, &cols);
   for (int share = own; share < p.picks; share += a.chunks) message_pick(p, share);
-  if (cols.open != 0) rows_add<HALF, false>(a, own * KAON_WARPS + warp, p.interior, sum[0]);
+  if (cols.open != 0) rows_add<HALF, false>(a, own * KAON_WARPS + warp, p.interior, sum);
   const int behind = a.chunks - 1 - (int)blockIdx.x;
   if (behind < p.waiting) {
     rows_call b = a;
     b.ghosts = (const char *)a.ghosts + peer_receive(p.post.peer);
     if (cols.open != 0)
-      rows_add<HALF, true>(b, p.interior + behind * KAON_WARPS + warp, a.last, sum[0]);
+      rows_add<HALF, true>(b, p.interior + behind * KAON_WARPS + warp, a.last, sum);
   }
   /* barriers lie between this and all threads' look at the turn, which does not move before it */
   if (threadIdx.x == 0 && (own < p.picks || behind < p.waiting))
     peer_leave(p.post.peer, peer_turn(p.post.peer), 1, (uint32_t)p.parts);
-  if (cols.open != 0) columns_finish<1>(a, cols, own, sum);
+  if (cols.open != 0) column_finish(a, cols, own, sum);
 }
 
 template <int HALF>

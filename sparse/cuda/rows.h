@@ -207,18 +207,26 @@ static __device__ __forceinline__ row_others<REALS> row_ask(const rows_call &a, 
   return o;
 }
 
-/* s: a row's sum. APART: numbers between the sums of a thread. */
+/* y of a row is stored, and what it is. s: the row's sum. */
+template <int REALS>
+static __device__ __forceinline__ kaon_packet<real, REALS> row_store(
+    const rows_call &a, int64_t at, real scale, kaon_packet<real, REALS> s,
+    const kaon_packet<real, REALS> &b) {
+#pragma unroll
+  for (int i = 0; i < REALS; i++)
+    s.v[i] = a.b != NULL ? a.a * scale * s.v[i] + b.v[i] : scale * s.v[i];
+  ((kaon_packet<real, REALS> *)a.y)[at] = s;
+  return s;
+}
+
+/* The same, and what it adds to the sums. APART: numbers between those of a thread. */
 template <int REALS, int APART = 1>
 static __device__ __forceinline__ void row_put(const rows_call &a, int64_t at, real scale,
                                                kaon_packet<real, REALS> s,
                                                const row_others<REALS> &others, double *sum) {
   typedef kaon_packet<real, REALS> number;
-  const number b = others.b;
   number w = others.w;
-#pragma unroll
-  for (int i = 0; i < REALS; i++)
-    s.v[i] = a.b != NULL ? a.a * scale * s.v[i] + b.v[i] : scale * s.v[i];
-  ((number *)a.y)[at] = s;
+  s = row_store<REALS>(a, at, scale, s, others.b);
   if (a.sums.sum.state == NULL) return;
   if (a.w_is_y) w = s;
 #pragma unroll
@@ -240,13 +248,21 @@ static __device__ __forceinline__ void row_end(const rows_call &a, int64_t at, r
   row_put<REALS>(a, at, scale, s, row_ask<REALS>(a, at), sum);
 }
 
+/* The same without sums. */
+template <int REALS>
+static __device__ __forceinline__ void row_end(const rows_call &a, int64_t at, real scale,
+                                               const kaon_packet<real, REALS> &s) {
+  kaon_packet<real, REALS> b = {};
+  if (a.b != NULL) b = ((const kaon_packet<real, REALS> *)a.b)[at];
+  row_store<REALS>(a, at, scale, s, b);
+}
+
 /* ---- columns ---- */
 
-/* The columns of a thread: the first, how many, and which of them are open, a bit each; and which
- * of all of its block of threads are. */
+/* The columns of a thread: the first, how many, and which of them are open, a bit each. */
 typedef struct columns {
   int first, count;
-  unsigned open, block_open;
+  unsigned open;
 } columns;
 
 /* Groups of columns from the first one of this block of threads on: where group i of them begins.
@@ -258,7 +274,7 @@ static __device__ __forceinline__ int group_first(const rows_call &a, int i) {
 
 template <int COLS>
 static __device__ __forceinline__ columns columns_of(const rows_call &a) {
-  columns c = {0, 1, 0, 0};
+  columns c = {0, 1, 0};
   if (COLS == 1) return c;
   const int own = (int)(threadIdx.x / 32) % a.abreast;
   c.first = group_first(a, own);
@@ -275,85 +291,22 @@ static __device__ __forceinline__ int chunk_of(const rows_call &a) {
 template <int COLS>
 static __device__ __forceinline__ void columns_ask(const rows_call &a, columns *c) {
   if (COLS == 1) {
-    c->open = c->block_open = gate_open(a.sums.gate, c->first);
+    c->open = gate_open(a.sums.gate, c->first);
     return;
   }
-  static_assert(COLS * ROW_ABREAST <= 32, "a lane a column");
-  const int lane = threadIdx.x % 32, first = group_first(a, 0);
-  c->block_open = __ballot_sync(0xffffffffu, lane < group_first(a, a.abreast) - first &&
-                                                 gate_open(a.sums.gate, first + lane));
-  c->open = c->block_open >> (c->first - first) & ((1u << c->count) - 1);
+  static_assert(COLS <= 32, "a lane a column");
+  const int lane = threadIdx.x % 32;
+  c->open = __ballot_sync(0xffffffffu, lane < c->count && gate_open(a.sums.gate, c->first + lane));
 }
 
-/* The sum over four neighbouring lanes, which all have it. */
-static __device__ __forceinline__ double four_sum(double x) {
-  x += __shfl_xor_sync(0xffffffffu, x, 1);
-  return x + __shfl_xor_sync(0xffffffffu, x, 2);
-}
-
-/* Whether this lane is the one of four that has column k's sums over the four. */
-static __device__ __forceinline__ bool has_column(int k) {
-  static_assert(ROW_COLUMNS == 4, "as many as lanes");
-  return (threadIdx.x & 3) == k;
-}
-
-/* own: sums over four lanes, of the column that this lane has. The blocks of several columns are
- * the same ones: so one ticket, the first column's, is for all of them, and who takes the last adds
- * all columns' parts at once. All threads of the block; chunk: of this launch. */
-static __device__ __forceinline__ void columns_sums(const rows_call &a, const columns &c, int chunk,
-                                                    const double *own) {
-  constexpr int VALUES = ROW_COLUMNS * ROW_VALUES, place[ROW_SUMS] = {0, 2, 3, 4};
-  __shared__ double part[VALUES][KAON_WARPS], total[ROW_ABREAST * VALUES];
-  const kaon_cuda_sums &s = a.sums;
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, thread = (int)threadIdx.x;
-  const int first = group_first(a, 0), all = group_first(a, a.abreast) - first;
-  double *parts = s.partials + (int64_t)first * ROW_VALUES * s.chunks;
-  for (int i = thread; i < VALUES * KAON_WARPS; i += (int)blockDim.x)
-    part[i / KAON_WARPS][i % KAON_WARPS] = 0; /* norms are real */
-  __syncthreads();
-#pragma unroll
-  for (int i = 0; i < ROW_SUMS; i++) {
-    double x = own[i];
-#pragma unroll
-    for (int step = 16; step >= ROW_COLUMNS; step /= 2) x += __shfl_down_sync(0xffffffffu, x, step);
-    if (lane < ROW_COLUMNS) part[lane * ROW_VALUES + place[i]][warp] = x;
-  }
-  __syncthreads();
-  const int group = thread / VALUES, i = thread % VALUES;
-  if (group < a.abreast) { /* its value i */
-    const int of = group_first(a, group), count = group_first(a, group + 1) - of;
-    double x = 0;
-    for (int w = group; w < (int)blockDim.x / 32; w += a.abreast) x += part[i][w];
-    if (i < count * ROW_VALUES)
-      parts[((int64_t)(of - first) * ROW_VALUES + i) * s.chunks + a.before + chunk] = x;
-  }
-  if (!sums_last(s, first, s.chunks)) return;
-  for (int k = 1; k < all; k++) state_prefetch(&s.sum.state[first + k]);
-  parts_add(parts, s.chunks, all * ROW_VALUES, 1, total);
-  if (thread < all && (c.block_open >> thread & 1))
-    sums_conclude(s, first + thread, ROW_VALUES / 2, total + thread * ROW_VALUES);
-}
-
-/* sum: this thread's. All threads of the block; chunk: of this launch. */
-template <int COLS>
-static __device__ __forceinline__ void columns_finish(const rows_call &a, const columns &c,
-                                                      int chunk, const double (*sum)[ROW_SUMS]) {
+/* sum: this thread's, of the one column there is. All threads of the block; chunk: of this launch.
+ */
+static __device__ __forceinline__ void column_finish(const rows_call &a, const columns &c,
+                                                     int chunk, const double *sum) {
   kaon_let_next_start();
-  if (a.sums.sum.state == NULL) return;
-  if constexpr (COLS > 1) {
-    double own[ROW_SUMS];
-#pragma unroll
-    for (int k = 0; k < COLS; k++)
-#pragma unroll
-      for (int i = 0; i < ROW_SUMS; i++) {
-        const double x = four_sum(sum[k][i]);
-        if (has_column(k)) own[i] = x;
-      }
-    columns_sums(a, c, chunk, own);
-  } else if (c.open & 1) {
-    const double value[ROW_VALUES] = {sum[0][0], 0, sum[0][1], sum[0][2], sum[0][3], 0};
-    sums_finish<3, 8, true, true, true>(a.sums, c.first, a.before + chunk, value);
-  }
+  if (a.sums.sum.state == NULL || !(c.open & 1)) return;
+  const double value[ROW_VALUES] = {sum[0], 0, sum[1], sum[2], sum[3], 0};
+  sums_finish<3, 8, true, true, true>(a.sums, c.first, a.before + chunk, value);
 }
 
 /* ---- launchers ---- */

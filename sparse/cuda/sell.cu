@@ -3,9 +3,10 @@
  * entries on their way before the first of their x is asked for.
  *
  * What counts is how much is on its way: a kernel has 40 to 64 registers, so that there are many
- * warps or long batches, and none of them may be spilled around the memory's answers. So ghosts, and warps that
- * share a block of rows, are another kernel's, and sums wait in shared memory. Where columns come
- * from a cache in lists that blocks share, only values are on their way, and the batch is longer.
+ * warps or long batches, and none of them may be spilled around the memory's answers. So ghosts,
+ * and warps that share a block of rows, are another kernel's, and sums wait in shared memory. Where
+ * columns come from a cache in lists that blocks share, only values are on their way, and the batch
+ * is longer.
  */
 #include "sparse/cuda/sell_one.h"
 
@@ -18,13 +19,13 @@ enum { SHARED_BATCH = 8 };
 template <int REALS, int HALF>
 static __global__ void __launch_bounds__(KAON_THREADS, SELL_SHARED_RESIDENT)
     sell_shared_kernel(const __grid_constant__ rows_call a) {
-  double sum[1][ROW_SUMS] = {};
+  double sum[ROW_SUMS] = {};
   kaon_wait_for_previous();
   columns cols = {0, 1, 0};
   columns_ask<1>(a, &cols);
   if (cols.open == 0) return;
-  sell_shared_chunk<REALS, HALF>(a, (int)blockIdx.x, sum[0]);
-  columns_finish<1>(a, cols, (int)blockIdx.x, sum);
+  sell_shared_chunk<REALS, HALF>(a, (int)blockIdx.x, sum);
+  column_finish(a, cols, (int)blockIdx.x, sum);
 }
 
 /* In double: blocks that a multiprocessor holds where each thread has much on its way, and entries

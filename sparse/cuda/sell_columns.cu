@@ -5,15 +5,15 @@
  * Entries come in batches, columns and values in whole lines, by asynchronous copies to shared
  * memory: each warp has STAGES - 1 batches on their way while it works on one, whichever rows they
  * are of, so registers are free for the numbers of x. A warp waits for its own copies alone. What
- * counts are warps that wait at the same time: sums are kept in shared memory. Where blocks of rows
- * are few, several warps share one (sell.h).
+ * counts are warps that wait at the same time. Where blocks of rows are few, several warps share
+ * one (sell.h). Sums are taken behind it (kaon_sums_apart).
  */
 #include "sparse/cuda/sell.h"
 
 /* Stages of a warp, and bytes of x that a thread has on its way. */
 enum { STAGES = 2, AHEAD_BYTES = 64 };
-/* Blocks of threads that a multiprocessor holds, as registers and the first-level cache allow, and
- * their warps on a device of 132. */
+/* Blocks of threads that a multiprocessor has room for at least, and their warps on a device of
+ * 132. */
 template <int REALS, int COLS>
 static __host__ __device__ constexpr int resident() {
   if (COLS == 2 && sizeof(real) == 4) return 4;
@@ -23,10 +23,12 @@ template <int REALS>
 static __host__ __device__ constexpr int warps_at_once() {
   return 132 * resident<REALS, ROW_COLUMNS>() * KAON_WARPS;
 }
-/* Entries of a row in a batch. */
-template <int REALS, int HALF>
+/* Entries of a row in a batch: fewer where x are long, for which the first-level cache then has
+ * more room (elasticity:100 by 4 columns in double 750 us for 1069 with 8; by 2 578 for 547). */
+template <int REALS, int HALF, int COLS>
 static __host__ __device__ constexpr int batch_of() {
-  return REALS * (HALF ? 2 : (int)sizeof(real)) > 8 ? 4 : 8;
+  const bool few = REALS * (HALF ? 2 : (int)sizeof(real)) > 8 || (sizeof(real) == 8 && COLS > 2);
+  return few ? 4 : 8;
 }
 
 /* Bytes of an entry's value in a stage, and of a warp's stage. */
@@ -35,9 +37,9 @@ static __host__ __device__ constexpr int value_bytes() {
   return REALS * (HALF ? 2 : (int)sizeof(real));
 }
 
-template <int REALS, int HALF>
+template <int REALS, int HALF, int COLS>
 static __host__ __device__ constexpr int stage_bytes() {
-  return batch_of<REALS, HALF>() * KAON_LANES * (4 + value_bytes<REALS, HALF>());
+  return batch_of<REALS, HALF, COLS>() * KAON_LANES * (4 + value_bytes<REALS, HALF>());
 }
 
 /* A batch: a block of rows, -1: there is none; entries from its first to the rows' last. */
@@ -127,10 +129,10 @@ static __device__ __forceinline__ void feed_columns(const rows_call &a, const fe
 }
 
 /* Starts the copies of the next batch, if there is one; a group of copies in any case. */
-template <int REALS, int HALF>
+template <int REALS, int HALF, int COLS>
 static __device__ __forceinline__ batch feed_next(const rows_call &a, feed *f, uint32_t stage,
                                                   uint64_t policy) {
-  constexpr int BATCH = batch_of<REALS, HALF>();
+  constexpr int BATCH = batch_of<REALS, HALF, COLS>();
   constexpr int VALUE = value_bytes<REALS, HALF>() * KAON_LANES, COLUMN = 4 * KAON_LANES;
   const int at = (int)(threadIdx.x % 32) * 16;
   batch next = {-1, 0};
@@ -179,7 +181,7 @@ static __device__ __forceinline__ void batch_add(const rows_call &a, const colum
                                                  const char *stage, int left,
                                                  kaon_packet<real, REALS> *s) {
   typedef kaon_packet<real, REALS> number;
-  constexpr int BATCH = batch_of<REALS, HALF>();
+  constexpr int BATCH = batch_of<REALS, HALF, COLS>();
   constexpr int AT_ONCE = AHEAD_BYTES / (COLS * REALS * (int)sizeof(real));
   const int lane = threadIdx.x % 32;
 #pragma unroll
@@ -213,41 +215,27 @@ static __device__ __forceinline__ void batch_add(const rows_call &a, const colum
   }
 }
 
-/* What becomes of a row's sums. waiting: this thread's, over four lanes, of the column that it has.
- * All lanes of a warp. */
+/* y of a row. */
 template <int REALS, int HALF, int COLS>
 static __device__ __forceinline__ void rows_put(const rows_call &a, const columns &cols, int row,
-                                                const kaon_packet<real, REALS> *s,
-                                                double *waiting) {
+                                                const kaon_packet<real, REALS> *s) {
   const real scale = row_scale<HALF>(a, row);
   const int64_t to = number_at(a, row) + cols.first * KAON_LANES;
 #pragma unroll
-  for (int k = 0; k < COLS; k++) {
-    const int64_t at = to + k * KAON_LANES;
-    double sum[ROW_SUMS] = {};
-    if (!(cols.open >> k & 1)) continue;
-    row_put<REALS>(a, at, scale, s[k], row_ask<REALS>(a, at), sum);
-    if (a.sums.sum.state == NULL) continue;
-#pragma unroll
-    for (int i = 0; i < ROW_SUMS; i++) {
-      if ((i == 2 && REALS == 1) || !sums_want(a.sums, (i + 1) / 2)) continue;
-      const double x = four_sum(sum[i]);
-      if (has_column(k)) waiting[i * KAON_THREADS] += x;
-    }
-  }
+  for (int k = 0; k < COLS; k++)
+    if (cols.open >> k & 1) row_end<REALS>(a, to + k * KAON_LANES, scale, s[k]);
 }
 
 template <int REALS, int HALF, int COLS>
 static __global__ void __launch_bounds__(KAON_THREADS, resident<REALS, COLS>())
     sell_columns_kernel(const __grid_constant__ rows_call a) {
   typedef kaon_packet<real, REALS> number;
-  constexpr int BATCH = batch_of<REALS, HALF>(), STAGE = stage_bytes<REALS, HALF>();
+  constexpr int BATCH = batch_of<REALS, HALF, COLS>(), STAGE = stage_bytes<REALS, HALF, COLS>();
   extern __shared__ __align__(16) char stages[];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const bool first = warp_part(a) == 0, sums = a.sums.sum.state != NULL;
+  const bool first = warp_part(a) == 0;
   const int chunk = chunk_of<COLS>(a);
   const char *mine = stages + warp * (STAGES * STAGE);
-  double *const waiting = (double *)(stages + blockDim.x / 32 * STAGES * STAGE) + threadIdx.x;
   const uint32_t room = (uint32_t)__cvta_generic_to_shared(mine);
   const uint64_t policy = matrix_policy(a);
   columns cols = columns_of<COLS>(a);
@@ -258,13 +246,12 @@ static __global__ void __launch_bounds__(KAON_THREADS, resident<REALS, COLS>())
   feed_begin<BATCH>(a, chunk, &f);
 #pragma unroll
   for (int i = 0; i < STAGES - 1; i++)
-    queue[i] = feed_next<REALS, HALF>(a, &f, room + i * STAGE, policy);
-  for (int i = 0; sums && i < ROW_SUMS; i++) waiting[i * KAON_THREADS] = 0;
+    queue[i] = feed_next<REALS, HALF, COLS>(a, &f, room + i * STAGE, policy);
   kaon_wait_for_previous();
   columns_ask<COLS>(a, &cols);
   int now = 0; /* the stage that is worked on; the other one is filled */
   while (cols.open != 0 && queue[0].block >= 0) {
-    queue[STAGES - 1] = feed_next<REALS, HALF>(a, &f, room + (STAGE - now), policy);
+    queue[STAGES - 1] = feed_next<REALS, HALF, COLS>(a, &f, room + (STAGE - now), policy);
     asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 1) : "memory");
     __syncwarp();
     const int block = queue[0].block, row = block * KAON_LANES + lane;
@@ -277,28 +264,20 @@ static __global__ void __launch_bounds__(KAON_THREADS, resident<REALS, COLS>())
     for (int i = 0; i < STAGES - 1; i++) queue[i] = queue[i + 1];
     if (!last) continue;
     if (a.lanes > 1) warps_join<REALS, COLS>(a, s);
-    if (first && block < a.last) rows_put<REALS, HALF, COLS>(a, cols, row, s, waiting);
+    if (first && block < a.last) rows_put<REALS, HALF, COLS>(a, cols, row, s);
 #pragma unroll
     for (int k = 0; k < COLS; k++) s[k] = number{};
   }
   asm volatile("cp.async.wait_all;" ::: "memory");
-  columns_ask<COLS>(a, &cols); /* again: until this block leaves its sums no gate moves */
   kaon_let_next_start();
-  if (!sums || cols.block_open == 0) return;
-  double own[ROW_SUMS];
-#pragma unroll
-  for (int i = 0; i < ROW_SUMS; i++) own[i] = waiting[i * KAON_THREADS];
-  columns_sums(a, cols, chunk, own);
 }
 
 template <int REALS, int HALF, int COLS>
 static void launch_columns(const kaon_launch *launch, const rows_call &a, unsigned threads) {
-  const unsigned waiting = ROW_SUMS * KAON_THREADS * sizeof(double);
-  const unsigned stages = STAGES * stage_bytes<REALS, HALF>();
-  const unsigned room = threads / 32 * stages + (a.sums.sum.state != NULL ? waiting : 0);
-  cudaFuncSetAttribute(
-      sell_columns_kernel<REALS, HALF, COLS>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-      (int)(KAON_WARPS * stages + waiting)); /* the most, since host threads share it */
+  const unsigned stages = STAGES * stage_bytes<REALS, HALF, COLS>(), room = threads / 32 * stages;
+  cudaFuncSetAttribute(sell_columns_kernel<REALS, HALF, COLS>,
+                       cudaFuncAttributeMaxDynamicSharedMemorySize,
+                       (int)(KAON_WARPS * stages)); /* the most, since host threads share it */
   kaon_cuda_launch(launch, sell_columns_kernel<REALS, HALF, COLS>,
                    (unsigned)a.chunks * (unsigned)(a.groups / a.abreast), threads, a, room);
 }
@@ -332,15 +311,16 @@ static void warps_share(const kaon_stored_matrix *m, int64_t at_once, rows_call 
   a->lanes = 1 << a->shift;
 }
 
-/* Groups of columns that a block of threads has: all, or what divides them. */
+/* Groups of columns that a block of threads has: all, or what divides them. In double one, since
+ * more of them leave the first-level cache less of x (8 columns of laplace3d:252 1084 us, by two
+ * 1119; 12 by three 2037 for 1628). */
 static int groups_abreast(int groups) {
-  int abreast = sizeof(real) == 4 ? ROW_ABREAST : 2;
+  int abreast = sizeof(real) == 4 ? ROW_ABREAST : 1;
   while (groups % abreast != 0) abreast--;
   return abreast;
 }
 
-/* Blocks of rows of a block of threads, where there are many: of the whole matrix, since interior
- * and boundary share out their sums alike. */
+/* Blocks of rows of a block of threads, where there are many. */
 enum { MANY = 32 };
 
 extern "C" void KAON_EXPORT(kaon_spmv_sell_columns)(const kaon_launch *launch,

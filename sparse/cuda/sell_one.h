@@ -15,7 +15,7 @@ template <int REALS, int HALF, int RESIDENT, int BATCH, int KIND>
 static __global__ void __launch_bounds__(KAON_THREADS, RESIDENT)
     sell_kernel(const __grid_constant__ rows_call a) {
   extern __shared__ double waiting[]; /* [sum][thread] */
-  double sum[1][ROW_SUMS];
+  double sum[ROW_SUMS];
   columns cols = {0, 1, 0};
   const sell_share share = sell_share_of<KIND>(a, (int)blockIdx.x);
   if (a.early) slice_prefetch<REALS, HALF, BATCH>(a, share.block);
@@ -28,8 +28,8 @@ static __global__ void __launch_bounds__(KAON_THREADS, RESIDENT)
     if (sums) waiting[i * KAON_THREADS + threadIdx.x] = 0;
   sell_rows<REALS, HALF, BATCH, KIND, KAON_THREADS>(a, share, waiting + threadIdx.x);
 #pragma unroll
-  for (int i = 0; i < ROW_SUMS; i++) sum[0][i] = sums ? waiting[i * KAON_THREADS + threadIdx.x] : 0;
-  columns_finish<1>(a, cols, (int)blockIdx.x, sum);
+  for (int i = 0; i < ROW_SUMS; i++) sum[i] = sums ? waiting[i * KAON_THREADS + threadIdx.x] : 0;
+  column_finish(a, cols, (int)blockIdx.x, sum);
 }
 
 /* resident: as many blocks of threads a multiprocessor are launched; at most RESIDENT. */

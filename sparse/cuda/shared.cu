@@ -12,8 +12,6 @@
  */
 #include "sparse/cuda/rows.h"
 
-#include "sparse/cuda/sums_apart.h"
-
 /* Items of a tile, and of a thread; doubles that a carry takes (re, im, row); entries a thread of a
  * group, from which on a row is long, and how many of these a tile can have; multiprocessors for
  * whose blocks the items are shared out, whatever the device, so that sums have the same bits. */
@@ -387,5 +385,4 @@ extern "C" void KAON_EXPORT(kaon_spmv_shared)(const kaon_launch *launch,
     else
       launch_shared<2>(launch, a);
   }
-  if (args->part != KAON_ROWS_INTERIOR && args->sum.state != NULL) sums_apart(launch, args);
 }
