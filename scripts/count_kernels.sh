@@ -28,11 +28,12 @@ count "staggered" 54 '/kaon_dslash_cuda_staggered_[0-9]'
 count "divided lattices, staggered" 45 '/kaon_dslash_cuda_staggered_face'
 count "divided lattices" 36 "$divided"
 listed='/kaon_sparse_cuda_\(chain\|resident\)_cu'
-count "sparse" 52 '/kaon_sparse_cuda_\(csr_cu\|levels_shared\|sell_cu\|sell_columns_cu\)'
+count "sparse" 52 '/kaon_sparse_cuda_\(csr_cu\|levels_shared\|posted_cu\|sell_cu\|sell_columns_cu\)'
 count "listed steps" 6 "$listed"
 count "relaxation" 8 '/kaon_sparse_cuda_relax_cu'
 count "row projections" 4 '/kaon_sparse_cuda_kaczmarz_cu'
 count "Schwarz domains" 20 "$domains"
 count "preconditioned methods" 4 '/kaon_blas_cuda_precond_cu'
+count "loops, sums of ranks, copies" 27 '/kaon_lib_cuda_'
 count "all" 469 ''
 exit $bad

@@ -43,7 +43,8 @@ all its digits. What the figures mean: [conventions.md](conventions.md#benchmark
 - A vector cell is GB/s (share of the limit).
 - Devices: since edbe2d5 each row begins after 0.3 s of rest, since at its limit of power a device still has the clock that the row
   before left it with: the same cell was 12151 or 13982 GFLOPS, by the order of rows alone (`2026-11-27-b4327dbb3a90-power.txt`).
-- A plot has the row that was measured last of each cell; tables further down may be older than others. What a later file of another
+- A plot has the row that was measured last of each cell, so those that only runs on several devices have (32x32x32x64 of the hop,
+  say) are from before rows rested; tables further down may be older than others. What a later file of another
   topic replaced is in `bench/results/DEVICE/earlier/`.
 - A solve's time is the median of its repeats (the fastest in files before 0f19248), without set-up; joules are their mean, by the device's own counter. A step
   is one of all columns together. CPU: the processor's time as a share of the solve's, where a row has it.

@@ -4,7 +4,7 @@
 #   tests/run_gpu.sh [what...]      what: build tests ranks sanitizer races bench more profile; default: build tests sanitizer
 #                                   bench profile. ranks: tests of several ranks, which run_gpu_ranks.sh runs on devices of their
 #                                   own; races: sanitizers of programs that take long under them; more: a thermalised
-#                                   configuration and 12 columns of 48^3x64
+#                                   configuration, 12 columns of 48^3x64, small solves on links of 18 and 8 reals
 #
 # Needs a C compiler with OpenMP, nvcc, CMake 3.22, ninja or make, and the headers of zlib, cmocka and, for the kaon
 # program, jansson. Where these are not installed, KAON_DEPS names a folder to look in besides: unpacked Debian or Ubuntu
@@ -34,6 +34,7 @@ cd "$(dirname "$0")/.." || exit 2
 . tests/join_parts.sh
 . tests/run_jobs.sh
 . tests/run_mps.sh
+. tests/run_profile.sh
 root=$PWD
 build=${KAON_BUILD:-build-gpu}
 out=${OUT:-$build/results}
@@ -473,6 +474,7 @@ benchmarks() {
   bench_one small 14 solve --lattice 8 8 8 8 --lattice 16 16 16 16 --gauge weak:0.3 --kappa 0.130 --csw 1 --solver cg --stop normal --reconstruct 12 --columns 1
   bench_one solve-columns 20 solve "${problem[@]}" --solver cg --stop normal --precision half --columns 12
   bench_one solve-columns 25 solve "${problem[@]}" --solver blockcg --stop normal --precision single,half --columns 12
+  bench_one solve-columns 15 solve "${problem[@]}" --solver bicgstab --stop schur --precision half --columns 12
   bench_one dslash 7 dslash --lattice 24 24 24 48 --columns 1
   bench_end_all dslash columns vector slots solve-cg solve-bicgstab solve-columns small
 }
@@ -481,9 +483,10 @@ benchmarks() {
 more() {
   step "more"
   bench_begin || return
+  bench_one small-links 25 solve --lattice 8 8 8 8 --lattice 16 16 16 16 --gauge weak:0.3 --kappa 0.130 --csw 1 --solver cg --stop normal --reconstruct 18,8 --columns 1
   critical
   bench_one columns-large 30 dslash --lattice 48 48 48 64 --columns 12 --reconstruct 12
-  bench_end_all critical columns-large
+  bench_end_all small-links critical columns-large
 }
 
 bench_end_all() {
@@ -498,44 +501,6 @@ bench_end_all() {
   else
     failed "the benchmarks' tables"
   fi
-}
-
-# Bytes that a hop moves between its multiprocessors, the second-level cache and memory, by the device's counters.
-profile() {
-  step "profile"
-  local metrics=dram__bytes_read.sum,dram__bytes_write.sum,lts__t_sectors_srcunit_tex.sum,l1tex__t_sector_hit_rate.pct
-  metrics=$metrics,sm__warps_active.avg.pct_of_peak_sustained_active,smsp__issue_active.avg.pct_of_peak_sustained_active
-  metrics=$metrics,gpu__time_duration.sum
-  local precision columns space time what end lattice case launches one=$build/profile.log
-  : >"$out/profile.txt"
-  if ! command -v ncu >/dev/null; then
-    skipped profile ": ncu is not installed"
-    return
-  fi
-  for case in 1:32:32 1:48:64 12:32:32; do
-    IFS=: read -r columns space time <<<"$case"
-    lattice="$space $space $space $time" launches="-c 1"
-    [ "$columns" != 1 ] || launches="-s 9 -c 3" # the last hop of ten, and the two of a clover matrix
-    for precision in double single half; do
-      printf '\n$ ncu %s kaon bench dslash --lattice %s --precision %s --reconstruct 12 --columns %d\n' "$launches" "$lattice" $precision "$columns" >>"$out/profile.txt"
-      what="profile $precision, $lattice, $columns columns" end=$(end_of 40)
-      if [ $((end - SECONDS)) -lt 10 ]; then
-        not_run "$what" ": no time left"
-        continue
-      fi
-      # shellcheck disable=SC2086 # words
-      run_one profile "$end" "$build" ncu --clock-control none -k regex:^hop_ $launches --metrics $metrics "$build/kaon" bench dslash --backend cuda \
-        --lattice $lattice --precision $precision --reconstruct 12 --columns "$columns" --samples 1 --calls 1
-      if grep -q dram__bytes "$one"; then
-        grep -E '^ *(void )?hop_[a-z_]+<|__.*(sum|pct)' "$one" >>"$out/profile.txt"
-        passed "$what"
-      elif [ "${job_state[profile]}" = cut ]; then
-        late "$what" ": over its time"
-      else
-        skipped "$what" ": $(grep -m1 -E 'ERROR|error' "$one" | cut -c1-120)"
-      fi
-    done
-  done
 }
 
 # How it all went, and the status.

@@ -208,6 +208,7 @@ typedef struct {
 static const fusion fusions[] = {{0, 0, KAON_CLOVER_ON_HOP},
                                  {1.25, 0, KAON_CLOVER_ON_X},
                                  {1.25, 1, KAON_CLOVER_ON_HOP},
+                                 {0.5, 1, KAON_CLOVER_ON_X},
                                  {-0.75, 1, KAON_CLOVER_NONE}};
 enum { FUSIONS = sizeof fusions / sizeof *fusions };
 

@@ -121,7 +121,8 @@ static void sums_are_hidden_behind_operators(void **state) {
                {KAON_GCR, 1, 2, 0, 0},          {KAON_PIPECG, 1, 0, 1, 2},
                {KAON_PIPEBICGSTAB, 1, 0, 2, 4}, {KAON_BICG, 1, 0, 2, 2},
                {KAON_RBICGSTAB, 1, 0, 2, 2},    {KAON_GROPPCG, 1, 0, 2, 2},
-               {KAON_CHRONGEAR, 0, 1, 0, 0},    {KAON_CHRONGEAR, 1, 1, 0, 0}};
+               {KAON_CHRONGEAR, 0, 1, 0, 0},    {KAON_CHRONGEAR, 1, 1, 0, 0},
+               {KAON_CGNE, 0, 2, 0, 0},         {KAON_MR, 0, 2, 0, 0}};
   for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
     int before[3];
     count_steps(steps[i].method, 5, steps[i].preconditioned);

@@ -112,16 +112,16 @@ static void columns_stand_side_by_side(kaon_context *ctx, const char *name) {
 
 /* ---- rows shared out by entries ---- */
 
-/* Every 200th row has `length` entries all over the matrix, the second of those `most`, a few have
- * none, the others up to 5. */
+/* Every 200th row has `length` entries all over the matrix, the second and third of those `most`, a
+ * few have none, the others up to 5. */
 static kaon_csr make_skewed(int64_t rows, int reals, int64_t length, int64_t most,
                             int64_t interior) {
-  kaon_csr csr = empty_rows(rows, reals, (rows / 200 + 1) * length + most + 6 * rows);
+  kaon_csr csr = empty_rows(rows, reals, (rows / 200 + 1) * length + 2 * most + 6 * rows);
   for (int64_t i = 0; i < rows; i++) {
     csr.rows = i + 1;
     csr.start[i + 1] = csr.start[i];
     if (i % 200 == 37) {
-      const int64_t count = i == 237 ? most : length;
+      const int64_t count = i == 237 || i == 437 ? most : length;
       for (int64_t n = 0; n < count; n++) add_entry(&csr, n * rows / count);
     } else {
       for (int64_t n = 0; n < i * 7919 % 6; n++) add_entry(&csr, (i + n * n * 31) % rows);

@@ -152,8 +152,9 @@ static __global__ void __launch_bounds__(KAON_THREADS, dot_blocks<WANTS>())
     dot_kernel(const __grid_constant__ dot_call a) {
   enum { FIRST = WANTS == 7 || WANTS == 1 ? 0 : WANTS == 2 ? 2 : 4 };
   enum { VALUES = WANTS == 7 ? 6 : WANTS == 1 ? 2 : 1 };
-  __shared__ double total[6];
+  __shared__ double total[6]; /* of all of it other ranks are told */
   const share mine = share_of(a.sums);
+  if (threadIdx.x < 6) total[threadIdx.x] = 0;
   if (WANTS == 1 && a.ahead) dot_prefetch(a, mine);
   kaon_wait_for_previous();
   kaon_let_next_start(); /* its blocks take the places that these leave */
@@ -174,7 +175,6 @@ static __global__ void __launch_bounds__(KAON_THREADS, dot_blocks<WANTS>())
   }
   sums_over_ranks(a.sums, 3, total);
   if (threadIdx.x != 0) return;
-  if (WANTS == 2 || WANTS == 4) total[FIRST + 1] = 0;
   sums_conclude(a.sums, mine.column, 3, total);
   if (a.sums.marked != NULL) marked_end(a.sums, mark);
 }

@@ -6,9 +6,10 @@
  *
  * A launch of this size takes as long as its way through memory. So links and clover blocks, which
  * no kernel before changes (kaon_launch.early), are read before the wait for the previous kernel
- * where registers hold them, and spinors are on their way to the first-level cache while the gate
- * is asked. The next kernel is let in at once where this one leaves no sums, else behind the stores
- * (pair_lets). Against hop_kernel.h the sum over directions is taken in another order. */
+ * where registers hold them, or clover blocks are on their way to the second-level cache then, and
+ * spinors to the first while the gate is asked. The next kernel is let in at once where this one
+ * leaves no sums, else behind the stores (pair_lets). Against hop_kernel.h the sum over directions
+ * is taken in another order. */
 #include "dslash/cuda/hop_kernel.h"
 
 enum {
@@ -96,11 +97,11 @@ static __device__ __forceinline__ bool block_early(const hop_call &a) {
   return KAON_HALF && !pair_apart(a);
 }
 
-/* Has the second-level cache begin with the warp's chirality's blocks, which lie side by side for
- * 32 sites: asked for behind the links, they are there when the hops are done. One H200, matrices
- * at 16^4 in single on 18, 12, 8 reals 17.9, 16.6, 14.9 us without, 17.1, 14.7, 13.4 with; asked
- * for before the links 17.3, 15.5, 13.5, behind the wait 18.0, 15.2, 13.7; into the first level, or
- * shared memory, nothing. */
+/* Has the second-level cache begin with the blocks of 32 sites, which lie side by side, half of
+ * them a warp: asked for behind the links, they are there when the hops are done. One H200,
+ * matrices at 16^4 in single on 18, 12, 8 reals 17.9, 16.6, 14.9 us without, 17.1, 14.7, 13.4 with;
+ * asked for before the links 17.3, 15.5, 13.5, behind the wait 18.0, 15.2, 13.7; into the first
+ * level, or shared memory, nothing. */
 static __device__ __forceinline__ void block_prefetch(const hop_call &a, const pair_site &e) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   constexpr int bytes = KAON_LANES * KAON_CLOVER_BLOCK * (int)sizeof(stored);
@@ -346,23 +347,19 @@ static __device__ __forceinline__ void half_write(const kaon_view &v, const pair
   }
 }
 
-/* own = a x + b own, b the factor that is left to it. */
-static __device__ __forceinline__ void half_combine(const hop_call &a, double b, real factor_x,
-                                                    const half_spinor &x, half_spinor *own) {
-  const real rounded = (real)b, rest = (real)(b - (double)rounded);
+/* out = a x + b own, b the factor that is left to it, and its sums. All threads call it. */
+static __device__ __forceinline__ void pair_finish(const hop_call &a, const pair_site &e, double b,
+                                                   half_spinor *own) {
+  const real rounded = (real)b, rest = (real)(b - (double)rounded), factor_x = (real)a.a;
+  double sum[4] = {0, 0, 0, 0};
+  half_spinor x;
+  if (a.x.data != NULL) half_read(column_view(a.x, e.column), e, a.nrhs, &x);
   if (b != 1)
     for (int i = 0; i < 6; i++) own->c[i] = c_scale_split(own->c[i], rounded, rest);
   if (a.x.data != NULL)
     for (int i = 0; i < 6; i++)
       own->c[i] = c_make(v_fma(factor_x, x.c[i].re, own->c[i].re),
                          v_fma(factor_x, x.c[i].im, own->c[i].im));
-}
-
-/* Writes own and leaves its sums. All threads call it. */
-static __device__ __forceinline__ void pair_finish(const hop_call &a, const pair_site &e,
-                                                   half_spinor *own) {
-  double sum[4] = {0, 0, 0, 0};
-  half_spinor x;
   half_write(column_view(a.out, e.column), e, a.nrhs, *own);
   if (!pair_lets(a)) kaon_let_next_start();
   if (a.sums.sum.state == NULL) return;
@@ -392,17 +389,16 @@ static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
   __shared__ pair_room room[2];
   const hop_call &a = call.h;
   const pair_site e = pair_site_of(a);
-  const bool on_hop = a.clover_on == KAON_CLOVER_ON_HOP, on_x = a.clover_on == KAON_CLOVER_ON_X;
-  const bool clover = on_hop || on_x, early = block_early(a);
+  const bool clover = a.clover_on != KAON_CLOVER_NONE, early = block_early(a);
   pair_block block;
   vspinor d;
-  half_spinor own, other, x;
+  half_spinor own, other;
   if (!call.early) kaon_wait_for_previous();
   if (clover && early) block_read(a, e, &block);
   const bool open = a.dagger ? pair_hop<RECON, -1>(a, e, &d) : pair_hop<RECON, 1>(a, e, &d);
   if (!open) return;
   if (clover && !early) block_read(a, e, &block);
-  if (on_hop) {
+  if (clover) {
     own = chiral_of(&d, e.warp == 0 ? 1 : -1);
     other = chiral_of(&d, e.warp == 0 ? -1 : 1);
   } else {
@@ -413,16 +409,8 @@ static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
   __syncthreads();
   half_take(e, room[0], &other);
   half_add(&own, other);
-  if (on_hop) pair_clover(e, block, room[1], &own);
-  if (on_x) {
-    spinor_load(column_view(a.x, e.column), e.at, a.nrhs, &d);
-    x = chiral_of(&d, e.warp == 0 ? 1 : -1);
-    pair_clover(e, block, room[1], &x);
-  } else if (a.x.data != NULL) {
-    half_read(column_view(a.x, e.column), e, a.nrhs, &x);
-  }
-  half_combine(a, on_hop ? 0.5 * a.b : a.b, (real)(on_x ? 0.5 * a.a : a.a), x, &own);
-  pair_finish(a, e, &own);
+  if (clover) pair_clover(e, block, room[1], &own);
+  pair_finish(a, e, clover ? 0.5 * a.b : a.b, &own);
 }
 
 static_assert(sizeof(kaon_column_state) % 16 == 0, "a slot is read in one access");
@@ -515,8 +503,7 @@ static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
     spinor_load(column_view(a.in, e.column), e.at, a.nrhs, &d);
   half_spinor own = chiral_of(&d, e.warp == 0 ? 1 : -1);
   pair_clover(e, block, room, &own);
-  for (int i = 0; i < 6; i++) own.c[i] = c_scale(own.c[i], (real)0.5);
-  pair_finish(a, e, &own);
+  pair_finish(a, e, 0.5, &own);
 }
 
 /* By rule, or as kaon tune found. */
@@ -538,10 +525,7 @@ static unsigned pair_blocks(const kaon_launch *launch, hop_call *a, const kaon_g
 extern "C" int KAON_EXPORT(kaon_hop_pair)(const kaon_launch *launch, const kaon_hop_args *args) {
   pair_call a = {call_of(args), launch->early};
   if (!shares_sites(launch, args->stencil->nsites, args->nrhs)) return 0;
-  /* there a thread a site is ahead: matrices at 16^4 on 18 reals 16.9 us for 18.8 in single, 13.2
-   * for 14.0 in half, on 12 14.7 for 14.6 and 13.1 for 12.8; at 8^4 in half 9.9 for 8.9 */
-  if (args->clover_on == KAON_CLOVER_ON_X && args->stencil->nsites > PAIR_APART) return 0;
-  if (a.h.split && sizeof(real) < 8) return 0;
+  if (args->clover_on == KAON_CLOVER_ON_X || (a.h.split && sizeof(real) < 8)) return 0;
   const unsigned blocks = pair_blocks(launch, &a.h, &args->gate, &args->sum);
   if (args->recon == 18)
     kaon_cuda_launch(launch, hop_pair_kernel<18>, blocks, PAIR_THREADS, a);

@@ -9,8 +9,7 @@
  *   sums_leave adds a block's threads in a fixed tree and writes the result to `partials`;
  *   the last block of a column to take a ticket (sums_last) adds the parts in a fixed order
  *   (sums_collect), writes the slots, runs the recurrence and puts the ticket back to 0.
- * No second kernel, no host. A closed column's blocks return at once and take no ticket. (Products by
- * several columns of a sparse matrix take one for all columns of a block: sparse/cuda/rows.h.)
+ * No second kernel, no host. A closed column's blocks return at once and take no ticket.
  *
  * A ticket costs a fence and a way to memory and back, and the fences of a multiprocessor's blocks
  * follow one another. Of a single column each part is therefore written together with a mark, a

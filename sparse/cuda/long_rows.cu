@@ -117,7 +117,7 @@ static __global__ void __launch_bounds__(LONG_THREADS, LONG_RESIDENT)
 }
 
 /* Rows of more pieces are added by a whole block. */
-enum { MANY = 512 };
+enum { MANY_PIECES = 512 };
 
 /* The pieces of row n that one of so many threads adds, over its warp. */
 template <int REALS>
@@ -175,7 +175,7 @@ static __device__ __forceinline__ void pieces_add(const long_call &a) {
   for (int i = 0; i < KAON_WARPS; i++) {
     const int n = (int)blockIdx.x * KAON_WARPS + i;
     if (n >= a.of.rows) return;
-    if (a.of.first[n + 1] - a.of.first[n] > MANY) {
+    if (a.of.first[n + 1] - a.of.first[n] > MANY_PIECES) {
       many_pieces_add<REALS>(a, n);
     } else if (i == warp) {
       const kaon_packet<real, REALS> s = pieces_sum<REALS>(a, n, lane, 32);

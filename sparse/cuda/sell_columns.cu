@@ -299,14 +299,14 @@ static void launch_sell(const kaon_launch *launch, const rows_call &a, unsigned 
   launch_columns<REALS, 0, ROW_COLUMNS>(launch, a, threads);
 }
 
-/* Warps that share a block of rows: as many as its rows have batches for, where all find room on a
- * device at once. */
+/* Warps that share a block of rows: as many as its rows have eight entries for, where all find room
+ * on a device at once. */
 static void warps_share(const kaon_stored_matrix *m, int64_t at_once, rows_call *a) {
-  enum { BATCH = 8 };
+  enum { EACH = 8 };
   const int64_t mean = m->rows > 0 ? m->entries / m->rows : 0;
   a->shift = 0;
   while (1 << a->shift < KAON_WARPS && (m->blocks * a->groups << (a->shift + 1)) <= at_once &&
-         (mean > (int64_t)BATCH << a->shift || m->length > 2 * BATCH << a->shift))
+         (mean > (int64_t)EACH << a->shift || m->length > 2 * EACH << a->shift))
     a->shift++;
   a->lanes = 1 << a->shift;
 }
