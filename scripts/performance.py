@@ -80,7 +80,7 @@ class Run:
         self.date, self.commit, self.topic = name.groups() if name else ("", "", os.path.basename(path)[:-5])
         if not isinstance(self.rows, list) or not self.rows or not all("bench" in row for row in self.rows):
             raise Wrong(f"{path}: not a list of benchmark rows")
-        self.commit = self.rows[0].get("commit", self.commit)
+        self.commit = " and ".join(dict.fromkeys(row.get("commit", self.commit) for row in self.rows))
         self.age = (self.date, max(row.get("measured", "") for row in self.rows), self.path)
 
 
