@@ -1,19 +1,24 @@
 /* rbicgstab.c - reordered BiCGStab for general A with a preconditioner K on the right: both sums
- * over ranks of a step hidden behind K. Source: Krasnopolsky, Procedia Comput. Sci. 1 (2010) 213.
- * Each product with A is taken before the sums that it is part of, and K of it while they are under
- * way: z -= alpha s;  r -= alpha v                                   (z = K r, s = K v) t = A z;
- * (t, t), (r, t), (r0, t), (r0, r) are started m = K t                   meanwhile omega = (t, r) /
- * (t, t);  rho' = (r0, r) - omega (r0, t);  beta = (rho' / rho) (alpha / omega) x += alpha y +
- * omega z;  r -= omega t;  z -= omega m;  y = z + beta (y - omega s) v = A y;                  (r0,
- * v), (r, r) are started         (y = K p of BiCGStab) s = K v                   meanwhile alpha =
- * rho / (r0, v) The paper's rho' is -omega (r0, t), as (r0, r) = 0 at that place before rounding;
- * but what rounding leaves of it is of the size of rho' after some steps, and the process loses its
- * way. (r0, r) is one number more in the same message; options.as_printed leaves it out. z and s
- * follow recurrences and are made anew at a residual replacement; in double too, by a rule of its
- * own. Without K there is nothing to hide sums behind: K's places are taken by copies. Storage: r0,
- * y, v, t, z, s, m. A step: 2 A, and r0 read in the second's pass, or apart as in cg.c; vectors
- * read 17 (apart 19), written 8 by kernels 5 (apart 6), copies and all; with 2 K, vectors besides
- * K's: read 15 (apart 17), written 6. */
+ * over ranks of a step hidden behind K.
+ * Source: Krasnopolsky, Procedia Comput. Sci. 1 (2010) 213. Each product with A is taken before the
+ * sums that it is part of, and K of it while they are under way:
+ *   z -= alpha s;  r -= alpha v                            (z = K r, s = K v)
+ *   t = A z;       (t, t), (r, t), (r0, t), (r0, r) are started
+ *   m = K t        meanwhile
+ *   omega = (t, r) / (t, t);  rho' = (r0, r) - omega (r0, t);
+ *   beta = (rho' / rho) (alpha / omega)
+ *   x += alpha y + omega z;  r -= omega t;  z -= omega m;  y = z + beta (y - omega s)
+ *   v = A y;       (r0, v), (r, r) are started             (y = K p of BiCGStab)
+ *   s = K v        meanwhile
+ *   alpha = rho / (r0, v)
+ * The paper's rho' is -omega (r0, t), as (r0, r) = 0 at that place before rounding; but what
+ * rounding leaves of it is of the size of rho' after some steps, and the process loses its way.
+ * (r0, r) is one number more in the same message; options.as_printed leaves it out. z and s follow
+ * recurrences and are made anew at a residual replacement; in double too, by a rule of its own.
+ * Without K there is nothing to hide sums behind: K's places are taken by copies.
+ * Storage: r0, y, v, t, z, s, m. A step: 2 A, and r0 read in the second's pass, or apart as in
+ * cg.c; vectors read 17 (apart 19), written 8 by kernels 5 (apart 6), copies and all; with 2 K,
+ * vectors besides K's: read 15 (apart 17), written 6. */
 #include "blas/precond.h"
 #include "solvers/method.h"
 
