@@ -194,8 +194,8 @@ static __device__ __forceinline__ void sums_collect(const kaon_cuda_sums &s, int
   parts_add(s.partials + (int64_t)column * values * s.chunks, s.chunks, values, 1, total);
 }
 
-/* One copy a file, not one a kernel: a single thread runs it, and inlined it would cost every
- * kernel its registers. KAON_PRODUCT_KERNELS, defined by who includes this: the file's launches run
+/* Called, since a single thread runs it, and inlined it would cost every kernel its registers; in
+ * machine code each kernel has its copy. KAON_PRODUCT_KERNELS, defined by who includes this: the file's launches run
  * recurrences of products alone. */
 static __device__ __noinline__ void recurrence_run(int id, kaon_column_state *state) {
 #if defined(KAON_PRODUCT_KERNELS)
