@@ -46,7 +46,7 @@ typedef struct kaon_cuda_sums {
   const kaon_mailbox *mail; /* one column: who ends the sum adds it up over ranks; NULL: not */
   double *left;             /* of sums that stay parts, and of those that `kept` names */
   kept_sums kept;
-  int chunks;               /* of a column */
+  int chunks; /* of a column */
   kaon_gate gate;
   kaon_sum sum;
 } kaon_cuda_sums;
@@ -195,8 +195,8 @@ static __device__ __forceinline__ void sums_collect(const kaon_cuda_sums &s, int
 }
 
 /* Called, since a single thread runs it, and inlined it would cost every kernel its registers; in
- * machine code each kernel has its copy. KAON_PRODUCT_KERNELS, defined by who includes this: the file's launches run
- * recurrences of products alone. */
+ * machine code each kernel has its copy. KAON_PRODUCT_KERNELS, defined by who includes this: the
+ * file's launches run recurrences of products alone. */
 static __device__ __noinline__ void recurrence_run(int id, kaon_column_state *state) {
 #if defined(KAON_PRODUCT_KERNELS)
   kaon_recurrence_run_product(id, state);
@@ -213,8 +213,8 @@ static __device__ __forceinline__ void sums_over_ranks(const kaon_cuda_sums &s, 
 
 /* ---- sums that stay parts until a later kernel's end (kaon_kept in lib/launch.h) ---- */
 
-/* This block's parts of NSLOTS sums: plain numbers, since who adds them waits for all of this kernel
- * (kaon_wait_for_previous) before it reads what it wrote. */
+/* This block's parts of NSLOTS sums: plain numbers, since who adds them waits for all of this
+ * kernel (kaon_wait_for_previous) before it reads what it wrote. */
 template <int NSLOTS>
 static __device__ __forceinline__ void kept_leave(const kaon_cuda_sums &s, int chunk,
                                                   const double *value) {
@@ -229,8 +229,7 @@ static __device__ __noinline__ void kept_add(const double *parts, int chunks, in
 }
 
 /* Into their slots. One thread. */
-static __device__ __forceinline__ void kept_conclude(const kaon_cuda_sums &s,
-                                                     const double *total) {
+static __device__ __forceinline__ void kept_conclude(const kaon_cuda_sums &s, const double *total) {
   for (int i = 0; i < s.kept.left; i++)
     for (int c = 0; c < 2; c++) s.sum.state->slot[s.kept.slot[i]][c] = total[2 * i + c];
 }
