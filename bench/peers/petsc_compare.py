@@ -5,8 +5,8 @@
                    [--threads 1,2] [--rounds 5] [--json FILE]
 
 For every matrix, solve (method:preconditioner) and number of processors kaon (threads) and PETSc (ranks) run in turn, round
-after round, so that what else the machine does meets both; the fastest and the median of the rounds are printed. kaon stores
-rows as --format says (auto). Incomplete factors (ic0: PETSc's icc; ilu0) are compared on one processor. b = A * ones, x = 0,
+after round, so that what else the machine does meets both. A round is the median of its repeats, for both (PETSc's was its
+fastest one up to 8c97317); the fastest and the median of the rounds are printed, the ratio is of the fastest. kaon stores rows as --format says (auto). Incomplete factors (ic0: PETSc's icc; ilu0) are compared on one processor. b = A * ones, x = 0,
 until the unpreconditioned residual is below --tol.
 
 PETSc is found by pkg-config (Debian: petsc-dev) or by PETSC_DIR and PETSC_ARCH; petsc_ksp.c beside this file is compiled by
@@ -66,7 +66,7 @@ def run_petsc(program, matrix, method, precond, ranks, tol):
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
     row = json.loads(done.stdout.strip().splitlines()[-1])
-    return row["iterations"], 1e6 * row["seconds"] / max(row["iterations"], 1), row["petsc"]
+    return row["iterations"], 1e6 * row["seconds_median"] / max(row["iterations"], 1), row["petsc"]
 
 
 def run_kaon(arguments, matrix, method, precond, threads, folder):
