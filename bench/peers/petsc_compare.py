@@ -6,7 +6,8 @@
 
 For every matrix, solve (method:preconditioner) and number of processors kaon (threads) and PETSc (ranks) run in turn, round
 after round, so that what else the machine does meets both. A round is the median of its repeats, for both (PETSc's was its
-fastest one up to 8c97317); the fastest and the median of the rounds are printed, the ratio is of the fastest. kaon stores rows as --format says (auto). Incomplete factors (ic0: PETSc's icc; ilu0) are compared on one processor. b = A * ones, x = 0,
+fastest one up to 8c97317); the fastest and the median of the rounds are printed, and the ratio of the fastest. kaon stores
+rows as --format says (auto). Incomplete factors (ic0: PETSc's icc; ilu0) are compared on one processor. b = A * ones, x = 0,
 until the unpreconditioned residual is below --tol.
 
 PETSc is found by pkg-config (Debian: petsc-dev) or by PETSC_DIR and PETSC_ARCH; petsc_ksp.c beside this file is compiled by
